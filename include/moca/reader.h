@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libmoca: reading trace directories.
+ *
+ * A trace is opened, then walked with cursors. A cursor holds one decoded
+ * chunk per task at most, so memory is bounded whatever the trace's size.
+ * Nothing is believed that a checksum or a length check does not cover: a
+ * corrupt chunk is skipped, counted in moca_trace_damage, and harms only
+ * itself. Objects are not thread-safe; different traces and different cursors
+ * of one trace may be used by different threads.
+ */
+#ifndef MOCA_READER_H
+#define MOCA_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <moca/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct moca_trace;
+struct moca_cursor;
+
+/* One task (thread) of the trace. Strings live as long as the trace. */
+struct moca_task {
+	uint32_t id;		/* number in the trace, from 0, by creation */
+	uint32_t pid;		/* process (thread group) id */
+	uint32_t tid;
+	uint32_t parent;	/* task number, or MOCA_NO_TASK */
+	uint64_t start_ns;	/* 0 = unknown */
+	uint64_t end_ns;	/* 0 = unknown or still running */
+	int32_t status;		/* as of wait(2); valid when end_ns != 0 */
+	uint32_t flags;		/* MOCA_TASK_* */
+	const char *name;	/* the last name seen */
+	uint64_t chunks;	/* access chunks */
+	uint64_t accesses;
+	uint64_t reads;		/* of accesses: reads and instruction fetches */
+	uint64_t writes;
+	uint64_t lost;
+};
+
+/* One access chunk: an interval of a task, or a part of one. */
+struct moca_chunk {
+	uint32_t task;
+	uint64_t number;	/* in the task, from 0 */
+	uint64_t interval;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t lost;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t bytes;		/* on disk */
+	int more;		/* the interval goes on in the next chunk */
+	uint64_t cpumask[16];	/* CPU c is bit c % 64 of word c / 64 */
+	size_t count;
+	const struct moca_access *accesses; /* count of them, by time */
+};
+
+/*
+ * What a reader found wrong; all 0 for a sound trace. Headers, events and
+ * tails are checked on opening, accesses when a cursor unpacks them; each
+ * damaged place counts once, however many cursors pass it.
+ */
+struct moca_damage {
+	uint64_t files;		/* unreadable or foreign task files */
+	uint64_t chunks;	/* whole chunks whose checksum or contents fail */
+	uint64_t tail_bytes;	/* after the last whole chunk of a file */
+};
+
+/* Which part of the trace a cursor returns; zero means everything. */
+struct moca_query {
+	size_t size;		/* sizeof(struct moca_query) */
+	uint64_t begin_ns;
+	uint64_t end_ns;	/* exclusive; 0 = no limit */
+	uint64_t addr_begin;
+	uint64_t addr_end;	/* exclusive; 0 = no limit */
+	uint32_t task;
+	uint32_t one_task;	/* 1 = only the task above */
+};
+
+/*
+ * Open the trace in directory path. 0; -ENOENT (no such directory or no
+ * metadata in it), -EPROTO (of a newer format), -EBADMSG (metadata corrupt),
+ * -EACCES, -ENOMEM. A trace that is being recorded is read as it was then.
+ */
+int moca_trace_open(struct moca_trace **out, const char *path);
+void moca_trace_close(struct moca_trace *t);
+
+/* A metadata value by key, or NULL; doc/format.md lists the keys. */
+const char *moca_trace_meta(const struct moca_trace *t, const char *key);
+/* The n-th (from 0) value of a repeated key, or NULL. */
+const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
+				unsigned n);
+
+/* 0 when the recorder ended properly, 1 when it was cut off. */
+int moca_trace_truncated(const struct moca_trace *t);
+/* The certificate as last written by the recorder. */
+void moca_trace_certificate(const struct moca_trace *t,
+			    struct moca_certificate *out);
+
+/* Tasks are sorted by id; an id may be missing when its file is. */
+size_t moca_trace_task_count(const struct moca_trace *t);
+const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i);
+/* What opening and all cursors found wrong so far. */
+void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out);
+
+/* Start a walk. query may be NULL. 0, -EINVAL, -ENOMEM. */
+int moca_cursor_open(struct moca_cursor **out, struct moca_trace *t,
+		     const struct moca_query *query);
+void moca_cursor_close(struct moca_cursor *c);
+
+/*
+ * The next chunk, by task and within a task by time, with only the accesses
+ * that the query asks for; reads and writes count these, lost is the chunk's.
+ * A chunk that the query leaves empty is returned if the query is of time
+ * only, as it may tell of loss. 1 and *out (valid until the next call), 0 at
+ * the end, or -errno.
+ */
+int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out);
+
+/*
+ * The next event, by task and within a task by time. A walk returns either
+ * chunks or events (-EINVAL): use two cursors for both. Events without a
+ * length match any range of addresses. 1, 0 or -errno as above.
+ */
+int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
+		      uint32_t *task);
+
+/* One mapping of a process at some time. */
+struct moca_mapping {
+	uint32_t pid;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t begin_ns;
+	uint64_t end_ns;	/* 0 = until the end */
+	uint32_t prot;
+	uint32_t flags;		/* MOCA_MAP_* */
+	uint64_t offset;
+	const char *name;
+};
+
+/*
+ * All mappings of all processes that ever were, by pid, begin_ns, addr. Built
+ * on first use from the events. The array belongs to the trace. 0 or -errno.
+ */
+int moca_trace_mappings(struct moca_trace *t, const struct moca_mapping **out,
+			size_t *count);
+/* The mapping of pid that held addr at that time, or NULL. */
+const struct moca_mapping *moca_trace_find_mapping(struct moca_trace *t,
+						   uint32_t pid, uint64_t addr,
+						   uint64_t time_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The records of a Moca trace, as writers produce and readers return them.
+ *
+ * Units: addresses and lengths in bytes, times in nanoseconds of
+ * CLOCK_MONOTONIC of the recording machine.
+ */
+#ifndef MOCA_TYPES_H
+#define MOCA_TYPES_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an access did. EXEC is an instruction fetch. */
+enum moca_access_type {
+	MOCA_ACCESS_UNKNOWN = 0,
+	MOCA_ACCESS_READ = 1,
+	MOCA_ACCESS_WRITE = 2,
+	MOCA_ACCESS_EXEC = 3,
+};
+
+/* In which mode the CPU was: KERNEL is an access inside a system call. */
+enum moca_access_mode {
+	MOCA_MODE_USER = 0,
+	MOCA_MODE_KERNEL = 1,
+};
+
+#define MOCA_NODE_UNKNOWN (-1)
+
+/* One access of one task to one page: the first of its type in a window. */
+struct moca_access {
+	uint64_t addr;		/* exact virtual address */
+	uint64_t ip;		/* instruction pointer; 0 = unknown */
+	uint64_t time_ns;
+	uint64_t phys;		/* physical address of the page, 0 = unknown */
+	uint16_t cpu;
+	int16_t node;		/* NUMA node, or MOCA_NODE_UNKNOWN */
+	uint8_t type;		/* enum moca_access_type */
+	uint8_t mode;		/* enum moca_access_mode */
+	uint16_t reserved;	/* 0 */
+};
+
+enum moca_event_type {
+	MOCA_EVENT_TASK_START = 1,	/* pid, tid, parent, flags, name */
+	MOCA_EVENT_TASK_END = 2,	/* status, as of wait(2) */
+	MOCA_EVENT_EXEC = 3,		/* pid, name = path of the program */
+	MOCA_EVENT_NAME = 4,		/* name = the thread's new name */
+	MOCA_EVENT_MMAP = 5,		/* addr, len, prot, flags, offset, name */
+	MOCA_EVENT_MUNMAP = 6,		/* addr, len */
+	MOCA_EVENT_DISCARD = 7,		/* addr, len: contents given back */
+	MOCA_EVENT_GAP = 8,		/* addr, len (or 0), name = what, why */
+};
+
+/* Flags of MOCA_EVENT_TASK_START. */
+#define MOCA_TASK_THREAD 1u	/* shares its process's address space */
+#define MOCA_TASK_FORK 2u	/* a copy of its parent's address space */
+#define MOCA_TASK_VFORK 4u	/* borrows its parent's address space */
+#define MOCA_TASK_ATTACHED 8u	/* was running when the recording began */
+
+/* Flags of MOCA_EVENT_MMAP: what the collector can see of the mapping. */
+#define MOCA_MAP_CERTIFIED 1u	/* every touched page is accounted for */
+#define MOCA_MAP_ZAPPED 2u	/* re-observed in each interval */
+#define MOCA_MAP_STACK 4u	/* a main thread's stack */
+#define MOCA_MAP_SHARED 8u	/* the program itself mapped it MAP_SHARED */
+#define MOCA_MAP_FILE 16u	/* backed by the file in name */
+#define MOCA_MAP_MOVED 32u	/* by mremap: contents came from elsewhere */
+
+#define MOCA_NO_TASK UINT32_MAX
+
+/* Something that happened to a task or to its mappings. */
+struct moca_event {
+	uint64_t time_ns;
+	uint64_t addr;
+	uint64_t len;
+	uint64_t offset;	/* of a file mapping, bytes */
+	uint32_t type;		/* enum moca_event_type */
+	uint32_t flags;		/* MOCA_TASK_* or MOCA_MAP_* */
+	uint32_t prot;		/* PROT_* */
+	uint32_t pid;		/* of the process (thread group) */
+	uint32_t tid;
+	uint32_t parent;	/* task number, or MOCA_NO_TASK */
+	int32_t status;
+	const char *name;	/* NUL-terminated, never NULL */
+};
+
+/*
+ * How complete a recording is. Pages are counted per life of a mapping: a
+ * page that is unmapped and mapped again counts twice.
+ */
+struct moca_certificate {
+	uint64_t pages_seen;	/* of pages_touched, those with a record */
+	uint64_t pages_touched;	/* pages that exist because they were touched */
+	uint64_t pages_other;	/* pages seen outside of certified mappings */
+	uint64_t records;
+	uint64_t lost;		/* samples the kernel could not store */
+	uint64_t chunks;
+	uint64_t lossy_chunks;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

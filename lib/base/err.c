@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+int moca_verbose;
+
+static void print(const char *kind, const char *fmt, va_list ap)
+{
+	char buf[2048];
+
+	/* One write, so that lines of several processes do not mix. */
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	fprintf(stderr, "moca: %s%s\n", kind, buf);
+}
+
+void moca_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print("error: ", fmt, ap);
+	va_end(ap);
+}
+
+void moca_warn(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print("warning: ", fmt, ap);
+	va_end(ap);
+}
+
+void moca_say(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	print("", fmt, ap);
+	va_end(ap);
+}
+
+void moca_debug(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!moca_verbose)
+		return;
+	va_start(ap, fmt);
+	print("", fmt, ap);
+	va_end(ap);
+}

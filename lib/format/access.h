@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Access records to and from the streams of a chunk; see doc/format.md. */
+#ifndef MOCA_FORMAT_ACCESS_H
+#define MOCA_FORMAT_ACCESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <moca/types.h>
+
+#include "lib/format/bucket.h"
+#include "lib/format/chunk.h"
+#include "lib/format/distinct.h"
+#include "lib/format/stream.h"
+
+#define MOCA_PAGE_SHIFT 12	/* of the format, whatever the machine's is */
+#define MOCA_PAGE_MASK ((1ull << MOCA_PAGE_SHIFT) - 1)
+
+enum moca_access_stream {
+	MOCA_S_PAGES = 1,	/* gaps of the sorted distinct pages; + rest */
+	MOCA_S_RANK = 3,	/* each record's place among them; + rest */
+	MOCA_S_STEP = 5,	/* or its distance from the predicted; + rest */
+	MOCA_S_OFFSET = 7,	/* in the page: low byte; + high byte */
+	MOCA_S_IPS = 9,		/* the distinct ips; + rest */
+	MOCA_S_IP = 11,		/* index into them: low byte; + high byte */
+	MOCA_S_TIME = 13,	/* time to the record before; + rest */
+	MOCA_S_TIME_MIN = 15,	/* varint taken off each of them */
+	MOCA_S_CPU = 16,	/* low byte; + high byte */
+	MOCA_S_TYPE = 18,	/* two bits each */
+	MOCA_S_MODE = 19,	/* one bit each */
+	MOCA_S_NODE = 20,	/* plus one: low byte; + high byte */
+	MOCA_S_PHYS = 22,	/* of each distinct page; + rest */
+};
+
+/* Memory for one chunk's worth of work, of a writer or of a cursor. */
+struct moca_access_scratch {
+	uint64_t values[MOCA_CHUNK_RECORDS_MAX];
+	uint64_t keys[MOCA_CHUNK_RECORDS_MAX];
+	uint64_t pfns[MOCA_CHUNK_RECORDS_MAX];
+	uint32_t follower[MOCA_CHUNK_RECORDS_MAX + 2];
+	uint8_t low[MOCA_CHUNK_RECORDS_MAX];
+	uint8_t high[MOCA_CHUNK_RECORDS_MAX];
+	uint8_t rest[8 * MOCA_CHUNK_RECORDS_MAX + MOCA_BUCKET_PAD];
+	struct moca_distinct distinct;
+};
+
+/* begin_ns: what the first time is stored relative to. 0 or -ENOMEM. */
+int moca_access_encode(struct moca_access_scratch *x,
+		       struct moca_stream_out *s,
+		       const struct moca_access *recs, size_t n,
+		       uint64_t begin_ns);
+/* 0 or -EBADMSG; n is at most MOCA_CHUNK_RECORDS_MAX. */
+int moca_access_decode(struct moca_access_scratch *x,
+		       const struct moca_stream_in *s,
+		       struct moca_access *recs, size_t n, uint64_t begin_ns);
+
+/*
+ * Both sides guess a record's page from the ones before: whatever followed
+ * the same page, or the page's neighbour, last time. follower[1 + r] is one
+ * more than the page rank that came after rank r; 0 = not yet seen.
+ */
+static inline uint32_t moca_predict(const uint32_t *follower, uint32_t r)
+{
+	if (follower[1 + r])
+		return follower[1 + r] - 1;
+	if (follower[r])
+		return follower[r];
+	if (follower[2 + r] > 1)
+		return follower[2 + r] - 2;
+	return r + 1;
+}
+
+#endif

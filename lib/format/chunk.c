@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/format/chunk.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lib/format/bytes.h"
+
+size_t moca_header_put(struct moca_header *h, uint8_t *buf)
+{
+	size_t len = MOCA_HEADER_FIXED + 8 * h->cpu_words;
+	uint32_t i;
+
+	h->header_len = (uint16_t)(len + 8);
+	h->version = MOCA_FORMAT_VERSION;
+	memcpy(buf, MOCA_MAGIC, MOCA_MAGIC_LEN);
+	moca_put16(buf + 8, h->header_len);
+	buf[10] = h->version;
+	buf[11] = h->kind;
+	moca_put32(buf + 12, h->flags);
+	moca_put32(buf + 16, h->task);
+	moca_put32(buf + 20, h->payload_len);
+	moca_put64(buf + 24, h->number);
+	moca_put64(buf + 32, h->interval);
+	moca_put64(buf + 40, h->begin_ns);
+	moca_put64(buf + 48, h->end_ns);
+	moca_put64(buf + 56, h->lost);
+	moca_put32(buf + 64, h->records);
+	moca_put32(buf + 68, h->reads);
+	moca_put32(buf + 72, h->writes);
+	moca_put32(buf + 76, h->cpu_words);
+	moca_put64(buf + 80, h->payload_sum);
+	for (i = 0; i < h->cpu_words; i++)
+		moca_put64(buf + MOCA_HEADER_FIXED + 8 * i, h->cpumask[i]);
+	moca_put64(buf + len, XXH64(buf, len, 0));
+	return len + 8;
+}
+
+static void parse(struct moca_header *h, const uint8_t *buf)
+{
+	uint32_t i;
+
+	h->kind = buf[11];
+	h->flags = moca_get32(buf + 12);
+	h->task = moca_get32(buf + 16);
+	h->payload_len = moca_get32(buf + 20);
+	h->number = moca_get64(buf + 24);
+	h->interval = moca_get64(buf + 32);
+	h->begin_ns = moca_get64(buf + 40);
+	h->end_ns = moca_get64(buf + 48);
+	h->lost = moca_get64(buf + 56);
+	h->records = moca_get32(buf + 64);
+	h->reads = moca_get32(buf + 68);
+	h->writes = moca_get32(buf + 72);
+	h->payload_sum = moca_get64(buf + 80);
+	for (i = 0; i < h->cpu_words; i++)
+		h->cpumask[i] = moca_get64(buf + MOCA_HEADER_FIXED + 8 * i);
+}
+
+int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len)
+{
+	size_t part = len < MOCA_MAGIC_LEN ? len : MOCA_MAGIC_LEN;
+
+	if (memcmp(buf, MOCA_MAGIC, part))
+		return -EBADMSG;
+	if (len < MOCA_HEADER_MIN)
+		return -EAGAIN;
+	memset(h, 0, sizeof(*h));
+	h->header_len = moca_get16(buf + 8);
+	h->version = buf[10];
+	if (h->header_len < MOCA_HEADER_MIN || h->header_len > MOCA_HEADER_MAX)
+		return -EBADMSG;
+	if (len < h->header_len)
+		return -EAGAIN;
+	if (moca_get64(buf + h->header_len - 8) !=
+	    XXH64(buf, h->header_len - 8, 0))
+		return -EBADMSG;
+	h->cpu_words = moca_get32(buf + 76);
+	if (h->cpu_words > MOCA_CPUMASK_WORDS ||
+	    MOCA_HEADER_MIN + 8 * h->cpu_words > h->header_len)
+		return -EBADMSG;
+	parse(h, buf);
+	if (h->payload_len > MOCA_PAYLOAD_MAX)
+		return -EBADMSG;
+	return 0;
+}
+
+uint64_t moca_payload_sum(const void *a, size_t a_len, const void *b,
+			  size_t b_len)
+{
+	XXH64_state_t st;
+
+	XXH64_reset(&st, 0);
+	if (a_len)
+		XXH64_update(&st, a, a_len);
+	if (b_len)
+		XXH64_update(&st, b, b_len);
+	return XXH64_digest(&st);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The header in front of every chunk of a task file; see doc/format.md. */
+#ifndef MOCA_FORMAT_CHUNK_H
+#define MOCA_FORMAT_CHUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/format/writer.h"
+
+#define MOCA_FORMAT_VERSION 1
+#define MOCA_MAGIC "\x89MocaC\r\n"	/* survives no text-mode transfer */
+#define MOCA_MAGIC_LEN 8
+
+#define MOCA_HEADER_FIXED 88	/* before the CPU mask */
+#define MOCA_HEADER_MIN (MOCA_HEADER_FIXED + 8)
+#define MOCA_HEADER_MAX 512	/* later versions may add up to here */
+
+#define MOCA_CHUNK_RECORDS_MAX 65536
+#define MOCA_PAYLOAD_MAX (16u << 20)
+#define MOCA_TASKS_MAX (1u << 22)	/* the kernel's limit of pids */
+
+enum moca_chunk_kind {
+	MOCA_KIND_ACCESSES = 1,
+	MOCA_KIND_EVENTS = 2,
+};
+
+#define MOCA_CHUNK_MORE 1u
+
+struct moca_header {
+	uint16_t header_len;
+	uint8_t version;
+	uint8_t kind;
+	uint32_t flags;
+	uint32_t task;
+	uint32_t payload_len;
+	uint64_t number;
+	uint64_t interval;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t lost;
+	uint32_t records;
+	uint32_t reads;
+	uint32_t writes;
+	uint64_t payload_sum;
+	uint32_t cpu_words;
+	uint64_t cpumask[MOCA_CPUMASK_WORDS];
+};
+
+/*
+ * Serialise h to buf of MOCA_HEADER_MAX bytes; header_len and version are
+ * filled in. The length.
+ */
+size_t moca_header_put(struct moca_header *h, uint8_t *buf);
+
+/*
+ * Parse what may be a header at the start of buf. 0; -EAGAIN when len is too
+ * short to tell; -EBADMSG when there is none.
+ */
+int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len);
+
+/* The checksum of a payload that lies in two pieces. */
+uint64_t moca_payload_sum(const void *a, size_t a_len, const void *b,
+			  size_t b_len);
+
+#endif

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <unistd.h>
+
+#include "lib/format/file.h"
+#include "lib/format/trace.h"
+
+struct moca_cursor {
+	struct moca_trace *trace;
+	struct moca_query query;
+	size_t at;		/* index of the task now or next read */
+	uint8_t kind;		/* of chunk this walk is for; 0 = not yet set */
+	struct moca_file file;
+	struct moca_decoder decoder;
+	struct moca_chunk chunk;
+	struct moca_event event;
+	const uint8_t *event_pos;	/* in decoder.events */
+	const uint8_t *event_end;
+	uint64_t event_ns;
+};
+
+/* A newer program's larger query is right if what we do not know is zero. */
+static int copy_query(struct moca_query *to, const struct moca_query *from)
+{
+	const char *extra = (const char *)from + sizeof(*to);
+	size_t i;
+
+	if (from->size < sizeof(*to))
+		return -EINVAL;
+	for (i = 0; i < from->size - sizeof(*to); i++)
+		if (extra[i])
+			return -EINVAL;
+	*to = *from;
+	if ((to->end_ns && to->end_ns < to->begin_ns) ||
+	    (to->addr_end && to->addr_end < to->addr_begin) ||
+	    to->one_task > 1)
+		return -EINVAL;
+	return 0;
+}
+
+int moca_cursor_open(struct moca_cursor **out, struct moca_trace *t,
+		     const struct moca_query *query)
+{
+	struct moca_cursor *c = calloc(1, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+	c->trace = t;
+	c->file.fd = -1;
+	if (query) {
+		ret = copy_query(&c->query, query);
+		if (ret) {
+			free(c);
+			return ret;
+		}
+	}
+	*out = c;
+	return 0;
+}
+
+void moca_cursor_close(struct moca_cursor *c)
+{
+	if (!c)
+		return;
+	moca_file_close(&c->file);
+	moca_decoder_free(&c->decoder);
+	free(c);
+}
+
+static int in_time(const struct moca_query *q, uint64_t t)
+{
+	return t >= q->begin_ns && (!q->end_ns || t < q->end_ns);
+}
+
+static int in_addr(const struct moca_query *q, uint64_t addr)
+{
+	return addr >= q->addr_begin && (!q->addr_end || addr < q->addr_end);
+}
+
+static int by_addr(const struct moca_query *q)
+{
+	return q->addr_begin || q->addr_end;
+}
+
+/* Open the next task's file that the query asks for. 1, 0 or -errno. */
+static int next_file(struct moca_cursor *c)
+{
+	const struct moca_query *q = &c->query;
+	struct moca_trace *t = c->trace;
+	int ret;
+
+	for (; c->at < t->task_count; c->at++) {
+		if (q->one_task && t->tasks[c->at].id != q->task)
+			continue;
+		ret = moca_file_open(&c->file, t->dirfd, t->tasks[c->at].id,
+				     t->file_ends[c->at]);
+		return ret ? ret : 1;
+	}
+	return 0;
+}
+
+/* Unpack the chunk, or count it as damaged. 1 if unpacked, 0 or -errno. */
+static int unpack(struct moca_cursor *c, const struct moca_header *h,
+		  uint64_t pos)
+{
+	int ret;
+
+	if (h->kind == MOCA_KIND_ACCESSES)
+		ret = moca_decoder_accesses(&c->decoder, &c->file, h, pos);
+	else
+		ret = moca_decoder_events(&c->decoder, &c->file, h, pos);
+	if (ret == -EBADMSG) {
+		moca_trace_damaged_chunk(c->trace, c->file.task, pos);
+		return 0;
+	}
+	return ret ? ret : 1;
+}
+
+/* Step to and unpack the next chunk within the query's time. 1, 0, -errno. */
+static int next_chunk(struct moca_cursor *c, struct moca_header *h,
+		      uint64_t *pos)
+{
+	const struct moca_query *q = &c->query;
+	int ret;
+
+	for (;;) {
+		if (c->file.fd < 0) {
+			ret = next_file(c);
+			if (ret <= 0)
+				return ret;
+		}
+		ret = moca_file_next(&c->file, h, pos);
+		if (ret < 0)
+			return ret;
+		if (!ret) {
+			moca_file_close(&c->file);
+			c->at++;
+			continue;
+		}
+		if (h->version != MOCA_FORMAT_VERSION || h->kind != c->kind ||
+		    h->end_ns < q->begin_ns ||
+		    (q->end_ns && h->begin_ns >= q->end_ns))
+			continue;
+		ret = unpack(c, h, *pos);
+		if (ret)
+			return ret;
+	}
+}
+
+/* Keep of the chunk's accesses those that the query asks for. */
+static void filter(const struct moca_query *q, struct moca_chunk *chunk,
+		   struct moca_access *recs)
+{
+	const struct moca_access *r;
+	size_t i, n = 0;
+
+	chunk->reads = chunk->writes = 0;
+	for (i = 0; i < chunk->count; i++) {
+		r = &recs[i];
+		if (!in_time(q, r->time_ns) || !in_addr(q, r->addr))
+			continue;
+		chunk->writes += r->type == MOCA_ACCESS_WRITE;
+		chunk->reads += r->type == MOCA_ACCESS_READ ||
+				r->type == MOCA_ACCESS_EXEC;
+		if (n != i)
+			recs[n] = *r;
+		n++;
+	}
+	chunk->count = n;
+}
+
+int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
+{
+	const struct moca_query *q = &c->query;
+	struct moca_chunk *chunk = &c->chunk;
+	struct moca_header h;
+	uint64_t pos;
+	int ret;
+
+	if (c->kind && c->kind != MOCA_KIND_ACCESSES)
+		return -EINVAL;
+	c->kind = MOCA_KIND_ACCESSES;
+	do {
+		ret = next_chunk(c, &h, &pos);
+		if (ret <= 0)
+			return ret;
+		chunk->task = h.task;
+		chunk->number = h.number;
+		chunk->interval = h.interval;
+		chunk->begin_ns = h.begin_ns;
+		chunk->end_ns = h.end_ns;
+		chunk->lost = h.lost;
+		chunk->reads = h.reads;
+		chunk->writes = h.writes;
+		chunk->bytes = (uint64_t)h.header_len + h.payload_len;
+		chunk->more = h.flags & MOCA_CHUNK_MORE ? 1 : 0;
+		memcpy(chunk->cpumask, h.cpumask, sizeof(chunk->cpumask));
+		chunk->count = h.records;
+		chunk->accesses = c->decoder.recs;
+		if (q->begin_ns || q->end_ns || by_addr(q))
+			filter(q, chunk, c->decoder.recs);
+	} while (by_addr(q) && !chunk->count);
+	*out = chunk;
+	return 1;
+}
+
+static int wants_event(const struct moca_query *q, const struct moca_event *e)
+{
+	if (!in_time(q, e->time_ns))
+		return 0;
+	if (!e->len || !by_addr(q))
+		return 1;
+	return (!q->addr_end || e->addr < q->addr_end) &&
+	       moca_add_sat(e->addr, e->len) > q->addr_begin;
+}
+
+int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
+		      uint32_t *task)
+{
+	struct moca_header h;
+	uint64_t pos;
+	int ret;
+
+	if (c->kind && c->kind != MOCA_KIND_EVENTS)
+		return -EINVAL;
+	c->kind = MOCA_KIND_EVENTS;
+	for (;;) {
+		while (c->event_pos < c->event_end) {
+			if (moca_event_decode(&c->event, &c->event_pos,
+					      c->event_end, &c->event_ns))
+				return -EBADMSG; /* was checked: a bug */
+			if (!wants_event(&c->query, &c->event))
+				continue;
+			*out = &c->event;
+			*task = c->file.task;
+			return 1;
+		}
+		ret = next_chunk(c, &h, &pos);
+		if (ret <= 0)
+			return ret;
+		c->event_ns = 0;
+		c->event_pos = c->decoder.events.data;
+		c->event_end = c->event_pos + c->decoder.events.len;
+	}
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/format/event.h"
+
+int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
+		      uint64_t *prev_ns)
+{
+	const char *name = e->name ? e->name : "";
+	size_t name_len = strnlen(name, MOCA_NAME_MAX), len;
+	uint8_t fixed[12 * MOCA_VARINT_MAX];
+	uint8_t *p = fixed;
+
+	p += moca_put_varint(p, e->type);
+	p += moca_put_varint(p, moca_zigzag(e->time_ns - *prev_ns));
+	p += moca_put_varint(p, e->addr);
+	p += moca_put_varint(p, e->len);
+	p += moca_put_varint(p, e->offset);
+	p += moca_put_varint(p, e->flags);
+	p += moca_put_varint(p, e->prot);
+	p += moca_put_varint(p, e->pid);
+	p += moca_put_varint(p, e->tid);
+	/* MOCA_NO_TASK becomes 0 */
+	p += moca_put_varint(p, (uint32_t)(e->parent + 1));
+	p += moca_put_varint(p, moca_zigzag((uint64_t)(int64_t)e->status));
+	p += moca_put_varint(p, name_len);
+	len = (size_t)(p - fixed);
+	if (moca_buf_reserve(b, MOCA_VARINT_MAX + len + name_len + 1))
+		return -ENOMEM;
+	/* The length lets old readers step over fields added later. */
+	b->len += moca_put_varint(b->data + b->len, len + name_len + 1);
+	memcpy(b->data + b->len, fixed, len);
+	memcpy(b->data + b->len + len, name, name_len);
+	b->data[b->len + len + name_len] = 0;
+	b->len += len + name_len + 1;
+	*prev_ns = e->time_ns;
+	return 0;
+}
+
+static int get32(const uint8_t **p, const uint8_t *end, uint32_t *out)
+{
+	uint64_t v;
+
+	if (moca_get_varint(p, end, &v) || v > UINT32_MAX)
+		return -EBADMSG;
+	*out = (uint32_t)v;
+	return 0;
+}
+
+int moca_event_decode(struct moca_event *e, const uint8_t **p,
+		      const uint8_t *end, uint64_t *prev_ns)
+{
+	uint64_t len, delta, status, name_len;
+	const uint8_t *q;
+
+	if (moca_get_varint(p, end, &len) || len > (uint64_t)(end - *p))
+		return -EBADMSG;
+	q = *p;
+	end = q + len;
+	*p = end;
+	memset(e, 0, sizeof(*e));
+	if (get32(&q, end, &e->type) || moca_get_varint(&q, end, &delta) ||
+	    moca_get_varint(&q, end, &e->addr) ||
+	    moca_get_varint(&q, end, &e->len) ||
+	    moca_get_varint(&q, end, &e->offset) ||
+	    get32(&q, end, &e->flags) || get32(&q, end, &e->prot) ||
+	    get32(&q, end, &e->pid) || get32(&q, end, &e->tid) ||
+	    get32(&q, end, &e->parent) || moca_get_varint(&q, end, &status) ||
+	    moca_get_varint(&q, end, &name_len))
+		return -EBADMSG;
+	if (name_len > MOCA_NAME_MAX || name_len >= (uint64_t)(end - q) ||
+	    q[name_len] || memchr(q, 0, name_len))
+		return -EBADMSG;
+	e->parent--;
+	e->status = (int32_t)moca_unzigzag(status);
+	e->time_ns = *prev_ns + moca_unzigzag(delta);
+	e->name = (const char *)q;
+	*prev_ns = e->time_ns;
+	return 0;
+}

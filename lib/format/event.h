@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Events to and from the bytes of an event chunk's one stream. */
+#ifndef MOCA_FORMAT_EVENT_H
+#define MOCA_FORMAT_EVENT_H
+
+#include <moca/types.h>
+
+#include "lib/format/bytes.h"
+
+#define MOCA_S_EVENTS 1
+#define MOCA_NAME_MAX 4095		/* longer names are cut by the writer */
+#define MOCA_EVENTS_RAW_MAX (1u << 20)	/* bytes of one chunk, unpacked */
+#define MOCA_EVENT_BYTES_MAX (12 * MOCA_VARINT_MAX + MOCA_NAME_MAX + 1)
+
+/* Append one event; *prev_ns is the time of the one before. 0 or -ENOMEM. */
+int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
+		      uint64_t *prev_ns);
+/* Take one event from *p; its name points into the bytes. 0 or -EBADMSG. */
+int moca_event_decode(struct moca_event *e, const uint8_t **p,
+		      const uint8_t *end, uint64_t *prev_ns);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/format/file.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW (64u << 10)
+
+int moca_file_open(struct moca_file *f, int dirfd, uint32_t task,
+		   uint64_t limit)
+{
+	struct stat st;
+	char name[32];
+
+	*f = (struct moca_file){ .task = task };
+	snprintf(name, sizeof(name), "task-%u", task);
+	f->fd = openat(dirfd, name,
+		       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0)
+		return -errno;
+	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+		moca_file_close(f);
+		return -EINVAL;
+	}
+	f->end = (uint64_t)st.st_size < limit ? (uint64_t)st.st_size : limit;
+	return 0;
+}
+
+void moca_file_close(struct moca_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+/* Up to len bytes at pos: the number, less only at the end; or -EIO. */
+static ssize_t read_at(const struct moca_file *f, uint8_t *buf, size_t len,
+		       uint64_t pos)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	if (len > f->end - pos)
+		len = f->end - pos;
+	while (done < len) {
+		n = pread(f->fd, buf + done, len - done, (off_t)(pos + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -EIO;
+		if (!n)
+			break;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+/* 1 if a whole chunk begins at pos, of which buf holds the first bytes. */
+static int is_chunk(const struct moca_file *f, struct moca_header *h,
+		    const uint8_t *buf, size_t len, uint64_t pos)
+{
+	return len >= MOCA_HEADER_MIN && !moca_header_get(h, buf, len) &&
+	       (uint64_t)h->header_len + h->payload_len <= f->end - pos;
+}
+
+/* The first whole chunk at or after pos: 1, 0 or -errno. */
+static int resync(struct moca_file *f, struct moca_header *h, uint64_t pos)
+{
+	uint8_t *buf = malloc(WINDOW), *p;
+	ssize_t len;
+	size_t at;
+	int ret = 0;
+
+	if (!buf)
+		return -ENOMEM;
+	while (pos < f->end) {
+		len = read_at(f, buf, WINDOW, pos);
+		if (len < MOCA_HEADER_MIN) {
+			ret = len < 0 ? (int)len : 0;
+			break;
+		}
+		for (at = 0;; at++) {
+			p = memmem(buf + at, (size_t)len - at, MOCA_MAGIC,
+				   MOCA_MAGIC_LEN);
+			if (!p) {
+				at = (size_t)len - MOCA_MAGIC_LEN + 1;
+				break;
+			}
+			at = (size_t)(p - buf);
+			/* Cut off by the window: read on from here. */
+			if (at && (size_t)len - at < MOCA_HEADER_MAX &&
+			    pos + (size_t)len < f->end)
+				break;
+			ret = is_chunk(f, h, p, (size_t)len - at, pos + at);
+			if (ret)
+				break;
+		}
+		pos += at;
+		if (ret)
+			break;
+	}
+	f->pos = pos;
+	free(buf);
+	return ret;
+}
+
+int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos)
+{
+	uint8_t buf[MOCA_HEADER_MAX];
+	uint64_t bad = f->pos;
+	ssize_t len;
+	int ret;
+
+	if (f->pos >= f->end)
+		return 0;
+	len = read_at(f, buf, sizeof(buf), f->pos);
+	if (len < 0)
+		return (int)len;
+	if (!is_chunk(f, h, buf, (size_t)len, f->pos)) {
+		ret = resync(f, h, f->pos + 1);
+		if (ret < 0)
+			return ret;
+		if (!ret) {
+			f->tail = f->end - bad;
+			f->pos = f->end;
+			return 0;
+		}
+		f->gaps++;
+	}
+	*pos = f->pos;
+	f->pos += h->header_len + h->payload_len;
+	return 1;
+}
+
+void moca_decoder_free(struct moca_decoder *d)
+{
+	moca_buf_free(&d->payload);
+	moca_buf_free(&d->events);
+	ZSTD_freeDCtx(d->in.dctx);
+	free(d->recs);
+	free(d->scratch);
+	*d = (struct moca_decoder){ 0 };
+}
+
+/* Read and check the payload of a chunk. */
+static int load(struct moca_decoder *d, const struct moca_file *f,
+		const struct moca_header *h, uint64_t pos)
+{
+	uint8_t *p;
+
+	if (h->task != f->task || h->records > MOCA_CHUNK_RECORDS_MAX ||
+	    h->reads > h->records || h->writes > h->records - h->reads ||
+	    h->begin_ns > h->end_ns || !h->payload_len)
+		return -EBADMSG;
+	if (!d->in.dctx)
+		d->in.dctx = ZSTD_createDCtx();
+	d->payload.len = 0;
+	if (!d->in.dctx || moca_buf_reserve(&d->payload, h->payload_len))
+		return -ENOMEM;
+	p = d->payload.data;
+	/* The file may have been cut since it was opened. */
+	if (read_at(f, p, h->payload_len, pos + h->header_len) !=
+	    (ssize_t)h->payload_len)
+		return -EBADMSG;
+	if (moca_payload_sum(p, h->payload_len, NULL, 0) != h->payload_sum)
+		return -EBADMSG;
+	return moca_stream_parse(&d->in, p, h->payload_len);
+}
+
+int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
+			  const struct moca_header *h, uint64_t pos)
+{
+	uint32_t i, reads = 0, writes = 0;
+	int ret;
+
+	if (!d->recs)
+		d->recs = malloc(MOCA_CHUNK_RECORDS_MAX * sizeof(*d->recs));
+	if (!d->scratch)
+		d->scratch = malloc(sizeof(*d->scratch));
+	if (!d->recs || !d->scratch)
+		return -ENOMEM;
+	ret = load(d, f, h, pos);
+	if (!ret)
+		ret = moca_access_decode(d->scratch, &d->in, d->recs,
+					 h->records, h->begin_ns);
+	if (ret)
+		return ret;
+	for (i = 0; i < h->records; i++) {
+		reads += d->recs[i].type == MOCA_ACCESS_READ ||
+			 d->recs[i].type == MOCA_ACCESS_EXEC;
+		writes += d->recs[i].type == MOCA_ACCESS_WRITE;
+	}
+	if (reads != h->reads || writes != h->writes ||
+	    (i && d->recs[i - 1].time_ns > h->end_ns))
+		return -EBADMSG;
+	return 0;
+}
+
+int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
+			const struct moca_header *h, uint64_t pos)
+{
+	const uint8_t *p, *end;
+	uint64_t prev = 0;
+	struct moca_event e;
+	uint32_t i;
+	size_t len;
+	int ret;
+
+	ret = load(d, f, h, pos);
+	if (ret)
+		return ret;
+	len = moca_stream_len(&d->in, MOCA_S_EVENTS);
+	if (!len || len > MOCA_EVENTS_RAW_MAX)
+		return -EBADMSG;
+	d->events.len = 0;
+	if (moca_buf_reserve(&d->events, len))
+		return -ENOMEM;
+	if (moca_stream_get(&d->in, MOCA_S_EVENTS, d->events.data, len))
+		return -EBADMSG;
+	d->events.len = len;
+	p = d->events.data;
+	end = p + len;
+	for (i = 0; i < h->records; i++)
+		if (moca_event_decode(&e, &p, end, &prev))
+			return -EBADMSG;
+	return p == end ? 0 : -EBADMSG;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Stepping through the chunks of a task file, and past damage. */
+#ifndef MOCA_FORMAT_FILE_H
+#define MOCA_FORMAT_FILE_H
+
+#include "lib/format/access.h"
+#include "lib/format/bytes.h"
+#include "lib/format/chunk.h"
+#include "lib/format/event.h"
+#include "lib/format/stream.h"
+
+struct moca_file {
+	int fd;			/* -1 = not open */
+	uint32_t task;
+	uint64_t pos;		/* where the next chunk should begin */
+	uint64_t end;		/* what lies beyond is not read */
+	uint64_t gaps;		/* damaged places stepped over so far */
+	uint64_t tail;		/* bytes after the last chunk, at the end */
+};
+
+/* Open dirfd/task-N, of which at most limit bytes are read. 0 or -errno. */
+int moca_file_open(struct moca_file *f, int dirfd, uint32_t task,
+		   uint64_t limit);
+void moca_file_close(struct moca_file *f);
+/*
+ * Step to the next whole chunk; *pos is where it begins. Only its header is
+ * read. 1; 0 at the end; -EIO, -ENOMEM.
+ */
+int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos);
+
+/* What unpacks chunks; zero-initialise. One thread at a time. */
+struct moca_decoder {
+	struct moca_buf payload;
+	struct moca_stream_in in;
+	struct moca_access *recs;
+	struct moca_access_scratch *scratch;
+	struct moca_buf events;
+};
+
+void moca_decoder_free(struct moca_decoder *d);
+/* h->records accesses to d->recs. 0, -EBADMSG (damaged) or -ENOMEM. */
+int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
+			  const struct moca_header *h, uint64_t pos);
+/* h->records events, checked, as bytes to d->events. As above. */
+int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
+			const struct moca_header *h, uint64_t pos);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The trace's metadata file: an ordered list of "key value" lines, written
+ * anew (temporary file + rename) whenever it changes, so that a reader finds
+ * a whole one at any moment. Keys are [a-z0-9_.]+; a value is UTF-8 without
+ * newline (escaped as \n, \\ in the file). doc/format.md lists the keys.
+ */
+#ifndef MOCA_FORMAT_META_H
+#define MOCA_FORMAT_META_H
+
+#include <stdint.h>
+
+struct moca_meta;
+
+/* NULL with errno set to ENOMEM. */
+struct moca_meta *moca_meta_new(void);
+void moca_meta_free(struct moca_meta *m);
+
+/* Set or replace a key. 0, -ENOMEM, or -EINVAL for a bad key. */
+int moca_meta_set(struct moca_meta *m, const char *key, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Add a line for a key that may occur several times ("note"). */
+int moca_meta_add(struct moca_meta *m, const char *key, const char *value);
+
+/* The first value of the key, or NULL. Lives as long as m is unchanged. */
+const char *moca_meta_get(const struct moca_meta *m, const char *key);
+/* The n-th (from 0) value of a repeated key, or NULL. */
+const char *moca_meta_nth(const struct moca_meta *m, const char *key,
+			  unsigned n);
+/* A number, or dflt where the key is missing or no number. */
+uint64_t moca_meta_u64(const struct moca_meta *m, const char *key,
+		       uint64_t dflt);
+
+/* Write dirfd/metadata atomically, mode 0600. 0 or -errno. */
+int moca_meta_write(const struct moca_meta *m, int dirfd);
+/* Read dirfd/metadata; at most 1 MiB is believed. 0 or -errno. */
+int moca_meta_read(struct moca_meta **out, int dirfd);
+
+#endif

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/format/trace.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "lib/format/file.h"
+
+#define PLACES_MAX (1u << 20)	/* damaged chunks beyond are not counted */
+
+static void add_place(uint64_t *set, size_t cap, uint64_t key)
+{
+	size_t i = key & (cap - 1);
+
+	while (set[i])
+		i = (i + 1) & (cap - 1);
+	set[i] = key;
+}
+
+static int has_place(const struct moca_trace *t, uint64_t key)
+{
+	size_t i;
+
+	if (!t->place_cap)
+		return 0;
+	for (i = key & (t->place_cap - 1); t->places[i];
+	     i = (i + 1) & (t->place_cap - 1))
+		if (t->places[i] == key)
+			return 1;
+	return 0;
+}
+
+static int grow_places(struct moca_trace *t)
+{
+	size_t i, cap = t->place_cap ? 2 * t->place_cap : 64;
+	uint64_t *p;
+
+	if (2 * t->place_count < t->place_cap)
+		return 0;
+	if (t->place_count >= PLACES_MAX)
+		return -ENOMEM;
+	p = calloc(cap, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->place_cap; i++)
+		if (t->places[i])
+			add_place(p, cap, t->places[i]);
+	free(t->places);
+	t->places = p;
+	t->place_cap = cap;
+	return 0;
+}
+
+void moca_trace_damaged_chunk(struct moca_trace *t, uint32_t task,
+			      uint64_t pos)
+{
+	uint64_t key = (pos + 1) * 0x9e3779b97f4a7c15ull ^
+		       (task + 1ull) * 0xc2b2ae3d27d4eb4full;
+
+	key = (key ^ key >> 29) | 1;
+	pthread_mutex_lock(&t->damage_lock);
+	if (!has_place(t, key) && !grow_places(t)) {
+		add_place(t->places, t->place_cap, key);
+		t->place_count++;
+		t->damage.chunks++;
+	}
+	pthread_mutex_unlock(&t->damage_lock);
+}
+
+static int set_name(struct moca_task *task, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return -ENOMEM;
+	free((char *)task->name);
+	task->name = copy;
+	return 0;
+}
+
+/* What an event tells about its task as a whole. */
+static int fold_event(struct moca_task *task, const struct moca_event *e)
+{
+	const char *slash;
+
+	switch (e->type) {
+	case MOCA_EVENT_TASK_START:
+		task->pid = e->pid;
+		task->tid = e->tid;
+		task->parent = e->parent;
+		task->start_ns = e->time_ns;
+		task->flags = e->flags;
+		return e->name[0] ? set_name(task, e->name) : 0;
+	case MOCA_EVENT_TASK_END:
+		task->end_ns = e->time_ns;
+		task->status = e->status;
+		return 0;
+	case MOCA_EVENT_EXEC:
+		slash = strrchr(e->name, '/');
+		return set_name(task, slash ? slash + 1 : e->name);
+	case MOCA_EVENT_NAME:
+		return set_name(task, e->name);
+	}
+	return 0;
+}
+
+static int fold_events(struct moca_trace *t, struct moca_task *task,
+		       struct moca_decoder *d, const struct moca_file *f,
+		       const struct moca_header *h, uint64_t pos)
+{
+	const uint8_t *p, *end;
+	uint64_t prev = 0;
+	struct moca_event e;
+	int ret;
+
+	ret = moca_decoder_events(d, f, h, pos);
+	if (ret == -EBADMSG) {
+		moca_trace_damaged_chunk(t, task->id, pos);
+		return 0;
+	}
+	if (ret)
+		return ret;
+	p = d->events.data;
+	end = p + d->events.len;
+	while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
+		ret = fold_event(task, &e);
+	return ret;
+}
+
+static int fold_chunk(struct moca_trace *t, struct moca_task *task,
+		      struct moca_decoder *d, const struct moca_file *f,
+		      const struct moca_header *h, uint64_t pos)
+{
+	if (h->version != MOCA_FORMAT_VERSION)
+		return 0;
+	if (h->task != task->id) {
+		moca_trace_damaged_chunk(t, task->id, pos);
+		return 0;
+	}
+	if (h->kind == MOCA_KIND_EVENTS)
+		return fold_events(t, task, d, f, h, pos);
+	if (h->kind != MOCA_KIND_ACCESSES)
+		return 0;
+	task->chunks++;
+	task->accesses = moca_add_sat(task->accesses, h->records);
+	task->reads = moca_add_sat(task->reads, h->reads);
+	task->writes = moca_add_sat(task->writes, h->writes);
+	task->lost = moca_add_sat(task->lost, h->lost);
+	return 0;
+}
+
+/* Step through a task's file. 0, -EINVAL if it is not to be used, -errno. */
+static int scan_file(struct moca_trace *t, struct moca_task *task,
+		     uint64_t *file_end, struct moca_decoder *d)
+{
+	struct moca_header h;
+	struct moca_file f;
+	uint64_t pos, n = 0;
+	int ret;
+
+	if (moca_file_open(&f, t->dirfd, task->id, INT64_MAX))
+		return -EINVAL;
+	*file_end = f.end;
+	while ((ret = moca_file_next(&f, &h, &pos)) > 0) {
+		/* Another task's file under this name. */
+		if (!n++ && h.task != task->id) {
+			ret = -EINVAL;
+			goto out;
+		}
+		ret = fold_chunk(t, task, d, &f, &h, pos);
+		if (ret)
+			break;
+	}
+	t->damage.chunks += f.gaps;
+	t->damage.tail_bytes = moca_add_sat(t->damage.tail_bytes, f.tail);
+	if (ret == -EIO)
+		ret = -EINVAL;
+out:
+	moca_file_close(&f);
+	return ret;
+}
+
+/* The N of "task-N", if name is just what a writer would make. */
+static int task_number(const char *name, uint32_t *out)
+{
+	uint64_t v = 0;
+	const char *s;
+
+	if (strncmp(name, "task-", 5))
+		return 0;
+	s = name + 5;
+	if (!*s || (*s == '0' && s[1]))
+		return 0;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return 0;
+		v = v * 10 + (uint64_t)(*s - '0');
+		if (v >= MOCA_TASKS_MAX)
+			return 0;
+	}
+	*out = (uint32_t)v;
+	return 1;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The numbers of all task files, sorted. 0 or -errno. */
+static int list_files(struct moca_trace *t, uint32_t **out, size_t *count)
+{
+	struct moca_buf b = { 0 };
+	struct dirent *de;
+	uint32_t id;
+	int fd, ret = 0;
+	DIR *dir;
+
+	fd = openat(t->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		ret = -errno;
+		if (fd >= 0)
+			close(fd);
+		return ret;
+	}
+	while (!ret && (de = readdir(dir))) {
+		if (strncmp(de->d_name, "task-", 5))
+			continue;
+		if (!task_number(de->d_name, &id)) {
+			t->damage.files++;
+			continue;
+		}
+		ret = moca_buf_reserve(&b, sizeof(id));
+		if (ret)
+			break;
+		memcpy(b.data + b.len, &id, sizeof(id));
+		b.len += sizeof(id);
+	}
+	closedir(dir);
+	if (ret) {
+		moca_buf_free(&b);
+		return ret;
+	}
+	*out = (uint32_t *)b.data;
+	*count = b.len / sizeof(id);
+	if (*count)
+		qsort(b.data, *count, sizeof(id), compare_u32);
+	return 0;
+}
+
+static int scan_tasks(struct moca_trace *t)
+{
+	struct moca_decoder d = { 0 };
+	struct moca_task *task;
+	uint32_t *ids = NULL;
+	size_t i, count = 0;
+	int ret;
+
+	ret = list_files(t, &ids, &count);
+	if (ret)
+		return ret;
+	t->tasks = calloc(count + 1, sizeof(*t->tasks));
+	t->file_ends = calloc(count + 1, sizeof(*t->file_ends));
+	if (!t->tasks || !t->file_ends)
+		ret = -ENOMEM;
+	for (i = 0; i < count && !ret; i++) {
+		task = &t->tasks[t->task_count];
+		memset(task, 0, sizeof(*task));
+		task->id = ids[i];
+		task->parent = MOCA_NO_TASK;
+		ret = set_name(task, "");
+		if (ret)
+			break;
+		ret = scan_file(t, task, &t->file_ends[t->task_count], &d);
+		if (ret == -EINVAL) {
+			t->damage.files++;
+			free((char *)task->name);
+			task->name = NULL;
+			ret = 0;
+			continue;
+		}
+		t->task_count++;
+	}
+	moca_decoder_free(&d);
+	free(ids);
+	return ret;
+}
+
+int moca_trace_open(struct moca_trace **out, const char *path)
+{
+	struct moca_trace *t = calloc(1, sizeof(*t));
+	int ret;
+
+	if (!t)
+		return -ENOMEM;
+	pthread_mutex_init(&t->damage_lock, NULL);
+	pthread_mutex_init(&t->mapping_lock, NULL);
+	t->dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dirfd < 0) {
+		ret = errno == ENOTDIR ? -ENOENT : -errno;
+		goto err_close;
+	}
+	ret = moca_meta_read(&t->meta, t->dirfd);
+	if (ret)
+		goto err_close;
+	ret = scan_tasks(t);
+	if (ret)
+		goto err_close;
+	*out = t;
+	return 0;
+err_close:
+	moca_trace_close(t);
+	return ret;
+}
+
+void moca_trace_close(struct moca_trace *t)
+{
+	size_t i;
+
+	if (!t)
+		return;
+	if (t->dirfd >= 0)
+		close(t->dirfd);
+	moca_meta_free(t->meta);
+	/* One more may have a name when opening failed half-way. */
+	for (i = 0; t->tasks && i <= t->task_count; i++)
+		free((char *)t->tasks[i].name);
+	free(t->tasks);
+	free(t->file_ends);
+	free(t->places);
+	moca_mappings_free(&t->mappings);
+	pthread_mutex_destroy(&t->damage_lock);
+	pthread_mutex_destroy(&t->mapping_lock);
+	free(t);
+}
+
+const char *moca_trace_meta(const struct moca_trace *t, const char *key)
+{
+	return moca_meta_get(t->meta, key);
+}
+
+const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
+				unsigned n)
+{
+	return moca_meta_nth(t->meta, key, n);
+}
+
+int moca_trace_truncated(const struct moca_trace *t)
+{
+	const char *state = moca_meta_get(t->meta, "state");
+
+	return !state || strcmp(state, "complete");
+}
+
+void moca_trace_certificate(const struct moca_trace *t,
+			    struct moca_certificate *out)
+{
+	const struct moca_meta *m = t->meta;
+
+	out->pages_seen = moca_meta_u64(m, "certificate.pages_seen", 0);
+	out->pages_touched = moca_meta_u64(m, "certificate.pages_touched", 0);
+	out->pages_other = moca_meta_u64(m, "certificate.pages_other", 0);
+	out->records = moca_meta_u64(m, "certificate.records", 0);
+	out->lost = moca_meta_u64(m, "certificate.lost", 0);
+	out->chunks = moca_meta_u64(m, "certificate.chunks", 0);
+	out->lossy_chunks = moca_meta_u64(m, "certificate.lossy_chunks", 0);
+}
+
+size_t moca_trace_task_count(const struct moca_trace *t)
+{
+	return t->task_count;
+}
+
+const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i)
+{
+	return i < t->task_count ? &t->tasks[i] : NULL;
+}
+
+const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
+					     uint32_t id)
+{
+	size_t lo = 0, hi = t->task_count, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (t->tasks[mid].id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < t->task_count && t->tasks[lo].id == id ? &t->tasks[lo] :
+							     NULL;
+}
+
+void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out)
+{
+	/* The lock is not part of what const promises. */
+	pthread_mutex_t *lock = (pthread_mutex_t *)&t->damage_lock;
+
+	pthread_mutex_lock(lock);
+	*out = t->damage;
+	pthread_mutex_unlock(lock);
+}

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The reader against hostile task files. With libFuzzer:
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -DMOCA_LIBFUZZER ...
+ * Without it the program has a main of its own:
+ *   fuzz-reader [-n MUTATIONS] FILE...	replay each, then mutations of it
+ *   fuzz-reader --generate DIR		write the corpus
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <moca/reader.h>
+
+#include "lib/format/bytes.h"
+#include "lib/format/chunk.h"
+#include "lib/format/writer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char dir[PATH_MAX];
+static int dirfd_ = -1;
+
+static void dir_remove(void)
+{
+	unlinkat(dirfd_, "task-0", 0);
+	unlinkat(dirfd_, "metadata", 0);
+	rmdir(dir);
+}
+
+static void put_file(int at, const char *name, const void *p, size_t len)
+{
+	int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || write(fd, p, len) != (ssize_t)len)
+		abort();
+	close(fd);
+}
+
+static void dir_make(void)
+{
+	static const char meta[] = "moca-trace 1\nstate complete\n";
+	const char *base = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+
+	snprintf(dir, sizeof(dir), "%s/moca-fuzz-XXXXXX", base);
+	if (!mkdtemp(dir))
+		abort();
+	dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
+	put_file(dirfd_, "metadata", meta, sizeof(meta) - 1);
+	atexit(dir_remove);
+}
+
+static void walk(struct moca_trace *t, const struct moca_query *q)
+{
+	const struct moca_chunk *c;
+	const struct moca_event *e;
+	struct moca_cursor *cur;
+	uint64_t sum = 0;
+	uint32_t task;
+	size_t i;
+
+	if (moca_cursor_open(&cur, t, q))
+		return;
+	while (moca_cursor_chunk(cur, &c) == 1) {
+		if (c->count > MOCA_CHUNK_RECORDS_MAX ||
+		    c->reads + c->writes > c->count)
+			abort();
+		for (i = 0; i < c->count; i++) {
+			sum += c->accesses[i].addr + c->accesses[i].node;
+			if (i && c->accesses[i].time_ns <
+				 c->accesses[i - 1].time_ns)
+				abort();
+		}
+	}
+	moca_cursor_close(cur);
+	if (moca_cursor_open(&cur, t, q))
+		return;
+	while (moca_cursor_event(cur, &e, &task) == 1)
+		sum += strlen(e->name) + task;
+	moca_cursor_close(cur);
+	__asm__ volatile("" : : "r"(sum));
+}
+
+/*
+ * Checksums would stop nearly every mutation: put right those of what looks
+ * like chunks. Each input is read as it is and so mended.
+ */
+static void mend(uint8_t *p, size_t len)
+{
+	uint8_t *end = p + len;
+	uint32_t payload;
+	uint16_t head;
+
+	while (end - p >= MOCA_HEADER_MIN) {
+		p = memmem(p, (size_t)(end - p), MOCA_MAGIC, MOCA_MAGIC_LEN);
+		if (!p || end - p < MOCA_HEADER_MIN)
+			return;
+		head = moca_get16(p + 8);
+		payload = moca_get32(p + 20);
+		if (head < MOCA_HEADER_MIN || head > end - p ||
+		    payload > (size_t)(end - p) - head) {
+			p++;
+			continue;
+		}
+		moca_put64(p + 80, XXH64(p + head, payload, 0));
+		moca_put64(p + head - 8, XXH64(p, head - 8, 0));
+		p += head + payload;
+	}
+}
+
+static void read_once(const uint8_t *data, size_t size)
+{
+	struct moca_query q = {
+		.size = sizeof(q), .begin_ns = 1000, .end_ns = 1u << 20,
+		.addr_begin = 0x1000, .addr_end = 1ull << 47,
+	};
+	const struct moca_mapping *m;
+	struct moca_damage damage;
+	struct moca_trace *t;
+	size_t i, n;
+
+	put_file(dirfd_, "task-0", data, size);
+	if (moca_trace_open(&t, dir))
+		abort();
+	walk(t, NULL);
+	walk(t, &q);
+	if (!moca_trace_mappings(t, &m, &n)) {
+		for (i = 0; i < n; i++)
+			if (moca_trace_find_mapping(t, m[i].pid, m[i].addr,
+						    m[i].begin_ns) != &m[i])
+				abort();
+	}
+	moca_trace_damage(t, &damage);
+	moca_trace_close(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint8_t *copy;
+
+	if (dirfd_ < 0)
+		dir_make();
+	read_once(data, size);
+	copy = malloc(size + 1);
+	if (!copy)
+		abort();
+	if (size)
+		memcpy(copy, data, size);
+	mend(copy, size);
+	if (size && memcmp(copy, data, size))
+		read_once(copy, size);
+	free(copy);
+	return 0;
+}
+
+#ifndef MOCA_LIBFUZZER
+
+static uint64_t rnd_state;
+
+static uint64_t rnd(void)
+{
+	rnd_state ^= rnd_state << 13;
+	rnd_state ^= rnd_state >> 7;
+	rnd_state ^= rnd_state << 17;
+	return rnd_state;
+}
+
+/* A few changes of the kinds that find mistakes in parsers. */
+static size_t mutate(uint8_t *p, size_t len)
+{
+	static const uint8_t edge[] = { 0, 1, 0x7f, 0x80, 0xfe, 0xff };
+	int i, changes = 1 + (int)(rnd() % 4);
+	size_t at, from, n;
+
+	for (i = 0; i < changes && len; i++) {
+		at = rnd() % len;
+		switch (rnd() % 6) {
+		case 0:
+			p[at] ^= (uint8_t)(1u << rnd() % 8);
+			break;
+		case 1:
+			p[at] = edge[rnd() % sizeof(edge)];
+			break;
+		case 2:
+			p[at] = (uint8_t)rnd();
+			break;
+		case 3:
+			from = rnd() % len;
+			n = rnd() % 64;
+			n = n > len - at ? len - at : n;
+			n = n > len - from ? len - from : n;
+			memmove(p + at, p + from, n);
+			break;
+		case 4:
+			/* near the start of a header or a directory */
+			p[at % 128 % len] += (uint8_t)(rnd() % 5 - 2);
+			break;
+		default:
+			if (rnd() % 8 == 0)
+				len = at;
+		}
+	}
+	return len;
+}
+
+static int replay(const char *path, long mutations)
+{
+	FILE *f = fopen(path, "rb");
+	uint8_t *data, *copy;
+	size_t len;
+	long i;
+
+	data = malloc(1 << 20);
+	copy = malloc(1 << 20);
+	if (!f || !data || !copy) {
+		perror(path);
+		return 1;
+	}
+	len = fread(data, 1, 1 << 20, f);
+	fclose(f);
+	LLVMFuzzerTestOneInput(data, len);
+	rnd_state = 0x9e3779b97f4a7c15ull + len;
+	for (i = 0; i < mutations; i++) {
+		memcpy(copy, data, len);
+		LLVMFuzzerTestOneInput(copy, mutate(copy, len));
+	}
+	free(data);
+	free(copy);
+	return 0;
+}
+
+static void put_accesses(struct moca_writer *w, size_t n, int kind)
+{
+	struct moca_access *recs = calloc(n + 1, sizeof(*recs));
+	struct moca_chunk_info info = { .lost = kind == 2, .end_ns = 5000 };
+	uint64_t t = 10;
+	size_t i;
+
+	if (!recs)
+		abort();
+	for (i = 0; i < n; i++) {
+		recs[i].addr = 0x7f0000000000 + (kind ? rnd() % 500 : i) * 4096;
+		recs[i].addr += kind ? rnd() & 0xff8 : 0;
+		recs[i].phys = (recs[i].addr >> 16 << 20) + (1ull << 32);
+		recs[i].ip = 0x401000 + rnd() % 40;
+		recs[i].time_ns = t += rnd() % 3000;
+		recs[i].cpu = kind ? rnd() % 300 : 2;
+		recs[i].node = kind ? (int16_t)(rnd() % 3) - 1 : 0;
+		recs[i].type = kind ? rnd() % 4 : MOCA_ACCESS_WRITE;
+		recs[i].mode = rnd() % 9 == 0;
+	}
+	if (moca_writer_accesses(w, &info, recs, n))
+		abort();
+	free(recs);
+}
+
+static void put_events(struct moca_writer *w)
+{
+	static const uint32_t types[] = { 1, 5, 5, 5, 6, 7, 4, 8, 3, 5, 1, 2 };
+	struct moca_event e[sizeof(types) / sizeof(*types)];
+	size_t i;
+
+	memset(e, 0, sizeof(e));
+	for (i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		e[i].type = types[i];
+		e[i].time_ns = 100 * i;
+		e[i].pid = e[i].tid = 42;
+		e[i].parent = MOCA_NO_TASK;
+		e[i].addr = 0x10000 + 0x1000 * i;
+		e[i].len = 0x4000;
+		e[i].flags = MOCA_MAP_FILE;
+		e[i].name = "/usr/lib/libc.so.6";
+	}
+	e[0].flags = 0;
+	e[10].flags = MOCA_TASK_FORK;
+	e[10].pid = 43;
+	e[10].parent = 0;
+	if (moca_writer_events(w, 0, e, sizeof(e) / sizeof(*e)))
+		abort();
+}
+
+/* Copy the only task's file to out. */
+static int copy_task(int out, const char *name)
+{
+	static uint8_t buf[1 << 20];
+	int fd = openat(dirfd_, "task-0", O_RDONLY);
+	ssize_t n = read(fd, buf, sizeof(buf));
+
+	close(fd);
+	if (n < 0)
+		return 1;
+	put_file(out, name, buf, (size_t)n);
+	return 0;
+}
+
+static int generate_one(int out, const char *name, int what)
+{
+	struct moca_writer *w;
+
+	rnd_state = 12345 + (uint64_t)what;
+	dir_make();
+	unlinkat(dirfd_, "metadata", 0);
+	if (moca_writer_create(&w, dirfd_))
+		return 1;
+	if (what == 0)
+		put_accesses(w, 0, 2);
+	if (what == 1 || what == 4)
+		put_accesses(w, 300, 0);
+	if (what == 2 || what == 4)
+		put_accesses(w, 1000, 1);
+	if (what == 3 || what == 4)
+		put_events(w);
+	moca_writer_destroy(w);
+	if (copy_task(out, name))
+		return 1;
+	dir_remove();
+	close(dirfd_);
+	dirfd_ = -1;
+	return 0;
+}
+
+static int generate(const char *path)
+{
+	static const char *const names[] = { "empty-chunk", "sweep", "random",
+					     "events", "mixed" };
+	int i, out;
+
+	mkdir(path, 0755);
+	out = open(path, O_RDONLY | O_DIRECTORY);
+	if (out < 0) {
+		perror(path);
+		return 1;
+	}
+	for (i = 0; i < 5; i++)
+		if (generate_one(out, names[i], i))
+			return 1;
+	close(out);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long mutations = 0;
+	int i = 1, ret = 0;
+
+	if (argc == 3 && !strcmp(argv[1], "--generate"))
+		return generate(argv[2]);
+	if (argc > 3 && !strcmp(argv[1], "-n")) {
+		mutations = atol(argv[2]);
+		i = 3;
+	}
+	if (i >= argc) {
+		fprintf(stderr, "usage: %s [-n MUTATIONS] FILE...\n"
+			"       %s --generate DIR\n", argv[0], argv[0]);
+		return 2;
+	}
+	for (; i < argc && !ret; i++)
+		ret = replay(argv[i], mutations);
+	return ret;
+}
+
+#endif

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Writing chunks and reading them back: exactness, size, speed, full disks. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "tests/unit/trace-util.h"
+
+#define MAX 65536
+
+static struct moca_access *recs;
+
+static int same(const struct moca_access *a, const struct moca_access *b)
+{
+	return a->addr == b->addr && a->ip == b->ip &&
+	       a->time_ns == b->time_ns && a->phys == b->phys &&
+	       a->cpu == b->cpu && a->node == b->node && a->type == b->type &&
+	       a->mode == b->mode && !b->reserved;
+}
+
+/* Write n of recs as one chunk, read them back, compare. */
+static int round_trip(size_t n)
+{
+	struct moca_chunk_info info = {
+		.task = 3, .interval = 7, .lost = 5, .more = 1,
+		.begin_ns = n ? recs[0].time_ns : 10,
+		.end_ns = n ? recs[n - 1].time_ns : 20,
+	};
+	const struct moca_chunk *c;
+	struct moca_damage damage;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	struct moca_cursor *cur;
+	size_t i;
+
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(!moca_writer_accesses(w, &info, recs, n));
+	CHECK(moca_writer_bytes(w) == moca_writer_access_bytes(w));
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_trace_truncated(t));
+	CHECK(moca_trace_task_count(t) == 1);
+	CHECK(moca_trace_task(t, 0)->id == 3);
+	CHECK(moca_trace_task(t, 0)->accesses == n);
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	CHECK(moca_cursor_chunk(cur, &c) == 1);
+	CHECK(c->task == 3 && c->interval == 7 && c->lost == 5 && c->more);
+	CHECK(c->number == 0 && c->begin_ns == info.begin_ns);
+	CHECK(c->count == n && c->bytes == moca_writer_bytes(w));
+	for (i = 0; i < n; i++) {
+		CHECK(same(&recs[i], &c->accesses[i]));
+		CHECK(recs[i].cpu >= 1024 ||
+		      c->cpumask[recs[i].cpu / 64] >> recs[i].cpu % 64 & 1);
+	}
+	CHECK(moca_cursor_chunk(cur, &c) == 0);
+	moca_trace_damage(t, &damage);
+	CHECK(!damage.files && !damage.chunks && !damage.tail_bytes);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	moca_writer_destroy(w);
+	return 0;
+}
+
+/* Noise in every field; pages are few enough for repeats. */
+static void noise(size_t n, uint64_t pages)
+{
+	uint64_t t = rnd() >> 20;
+	size_t i;
+
+	memset(recs, 0, MAX * sizeof(*recs));
+	for (i = 0; i < n; i++) {
+		recs[i].addr = rnd() % pages << 12 | (rnd() & 4095);
+		/* one page, one frame: what the format promises */
+		recs[i].phys = (recs[i].addr >> 12) * 2654435761u << 12;
+		recs[i].ip = rnd() % 3 ? rnd() : 0x401000;
+		recs[i].time_ns = t += rnd() % 5 ? rnd() % 5000 : rnd() >> 28;
+		recs[i].cpu = rnd() % 4 ? 1 : (uint16_t)rnd();
+		recs[i].node = (int16_t)rnd();
+		recs[i].type = rnd() & 3;
+		recs[i].mode = rnd() & 1;
+	}
+}
+
+static int t_none(void)
+{
+	return round_trip(0);
+}
+
+static int t_one(void)
+{
+	noise(1, 1ull << 52);
+	return round_trip(1);
+}
+
+static int t_random(void)
+{
+	int i, ret = 0;
+	size_t n;
+
+	for (i = 0; i < 60 && !ret; i++) {
+		n = 1 + rnd() % 3000;
+		noise(n, 1ull << rnd() % 40);
+		ret = round_trip(n);
+	}
+	return ret;
+}
+
+static int t_full(void)
+{
+	noise(MAX, 1ull << 30);
+	return round_trip(MAX);
+}
+
+static int t_extremes(void)
+{
+	size_t i;
+
+	memset(recs, 0, 8 * sizeof(*recs));
+	for (i = 4; i < 8; i++)
+		recs[i] = (struct moca_access){
+			.addr = UINT64_MAX, .ip = UINT64_MAX,
+			.time_ns = UINT64_MAX, .phys = UINT64_MAX & ~4095ull,
+			.cpu = UINT16_MAX, .node = INT16_MIN, .type = 3,
+			.mode = 1,
+		};
+	recs[5].node = INT16_MAX;
+	recs[6].node = MOCA_NODE_UNKNOWN;
+	return round_trip(8);
+}
+
+/* Every distance of a page to the one before, up and down. */
+static int t_strides(void)
+{
+	static const int64_t stride[] = { 0, 1, -1, 2, -2, 7, 511, -511, 4097 };
+	size_t s, i;
+	int ret = 0;
+
+	for (s = 0; s < sizeof(stride) / sizeof(*stride) && !ret; s++) {
+		memset(recs, 0, 3000 * sizeof(*recs));
+		for (i = 0; i < 3000; i++) {
+			recs[i].addr = (1ull << 40) +
+				       (uint64_t)(stride[s] * (int64_t)i *
+						  4096);
+			recs[i].time_ns = i;
+		}
+		ret = round_trip(3000);
+	}
+	return ret;
+}
+
+/* Several frames in one page's records: the last known is told of all. */
+static int t_phys_rule(void)
+{
+	struct moca_chunk_info info = { .end_ns = 10 };
+	const struct moca_chunk *c;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	struct moca_cursor *cur;
+
+	memset(recs, 0, 4 * sizeof(*recs));
+	recs[0].phys = 0x5000;
+	recs[1].phys = 0x7000;
+	recs[3].addr = 0x9000;
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(!moca_writer_accesses(w, &info, recs, 4));
+	moca_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	CHECK(moca_cursor_chunk(cur, &c) == 1);
+	CHECK(c->accesses[0].phys == 0x7000 && c->accesses[2].phys == 0x7000);
+	CHECK(c->accesses[3].phys == 0);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+static int t_refused(void)
+{
+	struct moca_chunk_info info = { .task = 0 };
+	struct moca_writer *w;
+
+	dir_new();
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(moca_writer_accesses(w, &info, recs, MAX + 1) == -E2BIG);
+	memset(recs, 0, 2 * sizeof(*recs));
+	recs[0].time_ns = 1;
+	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
+	recs[0].time_ns = 0;
+	recs[1].type = 4;
+	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
+	/* a link where the file should be is not followed */
+	CHECK(!symlinkat("/tmp/moca-test-elsewhere", dirfd_, "task-0"));
+	recs[1].type = 1;
+	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EEXIST);
+	CHECK(access("/tmp/moca-test-elsewhere", F_OK) < 0);
+	moca_writer_destroy(w);
+	return 0;
+}
+
+static int t_events(void)
+{
+	enum { N = 3000 };
+	static struct moca_event e[N];
+	static char names[N][64], huge[9000];
+	const struct moca_event *g;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	struct moca_cursor *cur;
+	uint32_t task;
+	size_t i;
+
+	memset(huge, 'x', sizeof(huge) - 1);
+	for (i = 0; i < N; i++) {
+		snprintf(names[i], sizeof(names[i]), "/lib/%zu\n", i % 7);
+		e[i] = (struct moca_event){
+			.time_ns = rnd(), .addr = rnd(), .len = rnd(),
+			.offset = rnd(), .type = 5 + rnd() % 4,
+			.flags = (uint32_t)rnd(), .prot = (uint32_t)rnd(),
+			.pid = (uint32_t)rnd(), .tid = (uint32_t)rnd(),
+			.parent = i % 2 ? MOCA_NO_TASK : (uint32_t)rnd(),
+			.status = (int32_t)rnd(),
+			.name = i % 5 ? names[i] : i % 2 ? huge : "",
+		};
+	}
+	dir_new();
+	put_meta("recording");
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(!moca_writer_events(w, 9, e, N));
+	CHECK(!moca_writer_access_bytes(w) && moca_writer_bytes(w));
+	moca_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(moca_trace_truncated(t));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	for (i = 0; i < N; i++) {
+		CHECK(moca_cursor_event(cur, &g, &task) == 1);
+		CHECK(task == 9 && g->time_ns == e[i].time_ns);
+		CHECK(g->addr == e[i].addr && g->len == e[i].len);
+		CHECK(g->offset == e[i].offset && g->type == e[i].type);
+		CHECK(g->flags == e[i].flags && g->prot == e[i].prot);
+		CHECK(g->pid == e[i].pid && g->tid == e[i].tid);
+		CHECK(g->parent == e[i].parent && g->status == e[i].status);
+		CHECK(!strncmp(g->name, e[i].name, 4095));
+		CHECK(strlen(g->name) <= 4095);
+	}
+	CHECK(moca_cursor_event(cur, &g, &task) == 0);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* --- size and speed ------------------------------------------------- */
+
+static uint64_t frame(uint64_t page)
+{
+	/* runs of 16 pages, scattered */
+	return ((page / 16 * 0x9e3779b97f4a7c15ull >> 42) * 16 + page % 16)
+	       << 12;
+}
+
+static void sweep(size_t i, struct moca_access *r)
+{
+	r->addr = (0x7f0000000ull + i) << 12 | 0x10;
+	r->ip = 0x401136;
+	r->type = MOCA_ACCESS_WRITE;
+}
+
+static void random_pages(size_t i, struct moca_access *r)
+{
+	r->addr = (0x7f0000000ull + rnd() % 100000) << 12 | (rnd() & 0xff8);
+	r->ip = 0x401136 + 4 * (rnd() % 4);
+	r->type = rnd() % 4 ? MOCA_ACCESS_READ : MOCA_ACCESS_WRITE;
+}
+
+/* c[i] = a[i] + b[i], some calls and system calls in between. */
+static void triad(size_t i, struct moca_access *r)
+{
+	r->addr = (0x7f0000000ull + i % 3 * 40000 + i / 3) << 12;
+	r->ip = 0x401136 + 4 * (i % 3);
+	r->type = i % 3 == 2 ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
+	if (rnd() % 50 == 0) {
+		r->addr = 0x7ffd12345000 + rnd() % 3 * 4096 + (rnd() & 0xff8);
+		r->mode = MOCA_MODE_KERNEL;
+		r->ip = 0xffffffff81000000 + rnd() % 20 * 77;
+	}
+}
+
+static int measure(const char *name, void (*make)(size_t, struct moca_access *),
+		   size_t n, double limit)
+{
+	struct moca_chunk_info info = { .task = 0 };
+	const struct moca_chunk *c;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	struct moca_cursor *cur;
+	double begin, enc, dec;
+	size_t i, total = 0;
+	uint64_t time = 1;
+	int k, rounds = (int)(20 * MAX / n);
+
+	memset(recs, 0, n * sizeof(*recs));
+	for (i = 0; i < n; i++) {
+		make(i, &recs[i]);
+		recs[i].phys = frame(recs[i].addr >> 12);
+		recs[i].time_ns = time += 1400 + rnd() % 401;
+		recs[i].cpu = 1;
+	}
+	info.end_ns = time + 1;
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_writer_create(&w, dirfd_));
+	begin = now();
+	for (k = 0; k < rounds; k++)
+		CHECK(!moca_writer_accesses(w, &info, recs, n));
+	enc = now() - begin;
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	begin = now();
+	while (moca_cursor_chunk(cur, &c) == 1)
+		total += c->count;
+	dec = now() - begin;
+	CHECK(total == n * (size_t)rounds);
+	printf("# %s, %zu per chunk: %.2f bytes per record, write %.1f M/s, "
+	       "read %.1f M/s\n", name, n,
+	       (double)moca_writer_bytes(w) / (double)total,
+	       (double)total / enc / 1e6, (double)total / dec / 1e6);
+	CHECK((double)moca_writer_bytes(w) <= limit * (double)total);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	moca_writer_destroy(w);
+	return 0;
+}
+
+static int t_size(void)
+{
+	static const size_t sizes[] = { MAX, 4096, 512 };
+	/*
+	 * No less than 4.6 holds page, offset, time, ip and type; the fewer
+	 * records, the less often two are of one run of frames.
+	 */
+	static const double random_limit[] = { 5.2, 6.7, 9.5 };
+	size_t i;
+	int ret = 0;
+
+	for (i = 0; i < 3 && !ret; i++) {
+		ret = measure("sweep", sweep, sizes[i], 2);
+		if (!ret)
+			ret = measure("triad", triad, sizes[i], 3);
+		if (!ret)
+			ret = measure("random", random_pages, sizes[i],
+				      random_limit[i]);
+	}
+	return ret;
+}
+
+/* --- no room -------------------------------------------------------- */
+
+/* Write until it fails with err; then what is there must be sound. */
+static int fill(int err)
+{
+	struct moca_chunk_info info = { .end_ns = 1 };
+	const struct moca_chunk *c;
+	struct moca_damage damage;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	struct moca_cursor *cur;
+	size_t i, written = 0;
+	struct stat st;
+	int ret;
+
+	CHECK(!moca_writer_create(&w, dirfd_));
+	put_meta("recording");
+	noise(2000, 1ull << 40);
+	while (!(ret = moca_writer_accesses(w, &info, recs, 2000)))
+		written++;
+	CHECK(ret == -err);
+	CHECK(written > 2);
+	CHECK(!fstatat(dirfd_, "task-0", &st, 0));
+	CHECK((uint64_t)st.st_size == moca_writer_bytes(w));
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	for (i = 0; moca_cursor_chunk(cur, &c) == 1; i++)
+		CHECK(c->number == i);
+	CHECK(i == written);
+	moca_trace_damage(t, &damage);
+	CHECK(!damage.files && !damage.chunks && !damage.tail_bytes);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	moca_writer_destroy(w);
+	return 0;
+}
+
+static int t_no_space(void)
+{
+	int status, ret;
+	pid_t pid;
+
+	dir_new();
+	pid = fork();
+	if (!pid) {
+		if (unshare(CLONE_NEWNS) ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("moca", dir, "tmpfs", 0, "size=512k"))
+			_exit(2);
+		dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
+		ret = fill(ENOSPC);
+		if (ret)
+			printf("# %s\n", why);
+		fflush(stdout);
+		_exit(ret);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return 1;
+	if (WEXITSTATUS(status) == 2)
+		snprintf(why, sizeof(why), "cannot mount a tmpfs");
+	return WEXITSTATUS(status);
+}
+
+static int t_file_limit(void)
+{
+	struct rlimit old, now_ = { 200000, 0 };
+	int ret;
+
+	dir_new();
+	getrlimit(RLIMIT_FSIZE, &old);
+	now_.rlim_max = old.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &now_);
+	ret = fill(EFBIG);
+	setrlimit(RLIMIT_FSIZE, &old);
+	return ret;
+}
+
+int main(void)
+{
+	recs = calloc(MAX + 1, sizeof(*recs));
+	if (!recs)
+		return 1;
+	run("format/no-records", t_none);
+	run("format/one-record", t_one);
+	run("format/random-records", t_random);
+	run("format/full-chunk", t_full);
+	run("format/extreme-values", t_extremes);
+	run("format/strides", t_strides);
+	run("format/phys-of-a-page", t_phys_rule);
+	run("format/refused", t_refused);
+	run("format/events", t_events);
+	run("format/size-and-speed", t_size);
+	run("format/no-space", t_no_space);
+	run("format/file-size-limit", t_file_limit);
+	dir_remove();
+	free(recs);
+	return failures != 0;
+}
