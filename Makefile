@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make          build/moca, libmoca, the test programs' prerequisites
+# make demo     install what is missing, build, record a real program, show it
+# make check    install what is missing, build, run every test
+# make bench    the figures of README and NEWS
+# make install  PREFIX=/usr/local DESTDIR=
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+BUILD ?= build
+CC ?= gcc
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes \
+	-Wstrict-prototypes -Wshadow -Wvla -Wformat=2
+CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -DMOCA_VERSION='"$(VERSION)"'
+ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
+	-MMD -MP
+
+FORMAT_SRC := $(wildcard lib/format/*.c)
+BASE_SRC := $(wildcard lib/base/*.c)
+CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
+FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
+LEGACY_SRC := $(wildcard export/*.c)
+
+obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+LIB_OBJ := $(call obj,$(FORMAT_SRC))
+MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(CLI_SRC) $(FAULT_SRC) \
+	$(LEGACY_SRC))
+# All but main(), for the tests that link against the tool's own parts.
+PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
+
+.PHONY: all demo check bench install clean deps
+all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so $(BUILD)/moca.pc
+
+$(BUILD)/moca: $(MOCA_OBJ)
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lZydis -lzstd -lm
+
+$(BUILD)/libmoca.a: $(LIB_OBJ)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libmoca.so: $(LIB_OBJ) lib/format/libmoca.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmoca.so.0 \
+		-Wl,--version-script=lib/format/libmoca.map \
+		-o $@ $(LIB_OBJ) -lzstd
+
+$(BUILD)/moca.pc: lib/format/moca.pc.in Makefile
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fPIC -c -o $@ $<
+
+$(BUILD)/obj/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+include tests/tests.mk
+include tests/bench/bench.mk
+
+deps:
+	@tools/install-deps build
+
+demo:
+	@tools/install-deps build
+	@$(MAKE) --no-print-directory -s all
+	@tools/demo
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/moca \
+		$(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/man/man3
+	install -m 755 $(BUILD)/moca $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libmoca.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libmoca.so $(DESTDIR)$(PREFIX)/lib/libmoca.so.0
+	ln -sf libmoca.so.0 $(DESTDIR)$(PREFIX)/lib/libmoca.so
+	install -m 644 $(BUILD)/moca.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
+	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/
+
+clean:
+	rm -rf $(BUILD)

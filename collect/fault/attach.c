@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "collect/fault/launch.h"
+#include "collect/fault/mapcall.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/quiesce.h"
+#include "collect/fault/supervisor.h"
+#include "collect/fault/tasks.h"
+#include "collect/fault/vdso.h"
+#include "collect/fault/zap.h"
+#include "lib/base/err.h"
+
+/* A filter cannot be taken off again, so attached programs get none. */
+int moca_attach_request(const struct recorder *rec)
+{
+	return rec->attach ? PTRACE_SYSCALL : PTRACE_CONT;
+}
+
+/* Seize threads until a pass over the directory finds no new one. */
+static int seize_all(pid_t pid)
+{
+	int found, ret = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	do {
+		DIR *d = opendir(path);
+		struct dirent *e;
+
+		if (!d)
+			return -errno;
+		found = 0;
+		while (!ret && (e = readdir(d))) {
+			pid_t tid = atoi(e->d_name);
+			struct task *t;
+
+			if (tid <= 0 || tasks_find(tid))
+				continue;
+			/* Left alive if we die: never killed for our sake. */
+			if (ptrace(PTRACE_SEIZE, tid, NULL,
+				   LAUNCH_TRACE_OPTIONS & ~PTRACE_O_EXITKILL)) {
+				if (errno != ESRCH)
+					ret = -errno;
+				continue;
+			}
+			found = 1;
+			t = tasks_add(tid);
+			if (!t)
+				ret = -ENOMEM;
+			else
+				t->pid = pid;
+		}
+		closedir(d);
+	} while (found && !ret);
+	return ret;
+}
+
+static struct task *pick_task(const struct mm *mm, pid_t pid)
+{
+	struct task *t = tasks_find(pid);
+
+	if (t && t->mm == mm && t->stop == TASK_STOPPED && !t->in_vfork)
+		return t;
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (t->mm == mm && t->stop == TASK_STOPPED && !t->in_vfork)
+			return t;
+	return NULL;
+}
+
+/* Our calls need a task that can run: not one that is stopped by ^Z. */
+static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	uint64_t insn;
+	int err = tracee_get_regs(t, &regs);
+
+	if (err)
+		return err;
+	if (regs.cs == 0x23)
+		return -ENOEXEC;
+	insn = vdso_syscall(t->tid);
+	if (!insn)
+		return -ENOEXEC;
+	err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	err = mm_setup(rec, mm, &c, insn);
+	if (!err) {
+		pthread_mutex_lock(&mm->lock);
+		err = mm_move_all(rec, mm, &c);
+		if (!err && rec->opt->zap)
+			err = mm_start_zapper(rec, mm, &c);
+		pthread_mutex_unlock(&mm->lock);
+	}
+	if (tracee_end(&c) && !err)
+		err = -ESRCH;
+	return err;
+}
+
+int attach_begin(struct recorder *rec, pid_t pid)
+{
+	struct task *t, *first;
+	struct mm *mm;
+	int ret = seize_all(pid);
+
+	if (ret)
+		return ret;
+	mm = mm_new(rec, pid);
+	if (!mm)
+		return -ENOMEM;
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		t->mm = mm_get(mm);
+		t->filtered = 0;
+		t->announced = 1;
+		supervisor_announce(rec, t, NULL, MOCA_TASK_ATTACHED);
+	}
+	mm->refs--;	/* each task has its own now */
+	quiesce(mm, NULL);
+	first = pick_task(mm, pid);
+	ret = first ? move_running(rec, mm, first) : -EBUSY;
+	if (ret)
+		mm_event(rec, first ? first : tasks_next(NULL), MOCA_EVENT_GAP,
+			 0, 0, 0, 0, 0,
+			 "memory could not be moved: real faults only");
+	quiesce_end(rec, mm, NULL);
+	return 0;
+}
+
+void attach_syscall(struct recorder *rec, struct task *t)
+{
+	struct __ptrace_syscall_info info;
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0 ||
+	    info.op != PTRACE_SYSCALL_INFO_ENTRY ||
+	    !mapcall_wanted(info.entry.nr))
+		return;
+	if (!tracee_get_regs(t, &regs))
+		mapcall_handle(rec, t, &regs);
+}
+
+/* Take the stub and the descriptor away again. */
+static void clean_up(struct mm *mm, struct task *t)
+{
+	uint64_t insn = vdso_syscall(t->tid);
+	uint64_t unmap[6] = { STUB_BASE, STUB_SIZE };
+	uint64_t shut[6] = { mm->remote_fd };
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	long ret;
+
+	if (!insn || tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
+		return;
+	if (!tracee_raw_call(&c, insn, SYS_munmap, unmap, &ret) &&
+	    mm->remote_fd >= 0)
+		tracee_raw_call(&c, insn, SYS_close, shut, &ret);
+	tracee_end(&c);
+}
+
+static void release_mm(struct recorder *rec, struct mm *mm)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	struct task *t;
+
+	quiesce(mm, NULL);
+	t = pick_task(mm, mm->pid);
+	if (t && mm->state == MM_MOVED && !tracee_get_regs(t, &regs) &&
+	    !tracee_begin(&c, t, &regs)) {
+		pthread_mutex_lock(&mm->lock);
+		zap_settle(mm);
+		if (mm_unmove(rec, mm, &c, NULL) != -ESRCH)
+			tracee_end(&c);
+		pthread_mutex_unlock(&mm->lock);
+		clean_up(mm, t);
+	}
+}
+
+/* A task leaves with the signal, if any, that it stopped for. */
+static void detach(struct task *t)
+{
+	int sig = 0;
+
+	if (t->status && WIFSTOPPED(t->status) && !(t->status >> 16) &&
+	    WSTOPSIG(t->status) != (SIGTRAP | 0x80) &&
+	    WSTOPSIG(t->status) != SIGTRAP)
+		sig = WSTOPSIG(t->status);
+	quiesce_hide_interrupt(t);
+	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
+}
+
+void attach_end(struct recorder *rec)
+{
+	struct task *t, *next;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (t->mm && t->mm->state == MM_MOVED)
+			release_mm(rec, t->mm);
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (t->mm && t->stop == TASK_RUNNING)
+			quiesce(t->mm, NULL);
+	for (t = tasks_next(NULL); t; t = next) {
+		next = tasks_next(t);
+		if (t->stop == TASK_STOPPED && (!t->status ||
+						WIFSTOPPED(t->status)))
+			detach(t);
+		mm_put(rec, t->mm);
+		tasks_remove(t);
+	}
+	rec->root_done = 1;
+}

@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/fault/calibrate.h"
+#include "collect/fault/decode.h"
+#include "collect/fault/launch.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/pageset.h"
+#include "collect/fault/phys.h"
+#include "collect/fault/queue.h"
+#include "collect/fault/status.h"
+#include "lib/base/err.h"
+
+#define BUCKETS 4096
+/* Records kept for one task, and for all, before they are written early. */
+#define TASK_RECORDS 32768u
+#define ALL_RECORDS 400000u
+#define STATUS_NS 1000000000ull
+/* What a ptrace stop takes besides our own work: two switches. */
+#define STOP_NS 4000.0
+
+/* A task as the collector knows it. */
+struct ctask {
+	struct ctask *next;
+	pid_t tid, pid;
+	uint32_t id;
+	int known;		/* id and mm are */
+	int ignore;
+	struct mm *mm;
+	struct moca_access *recs;
+	size_t count, room;
+	uint64_t lost;
+	uint64_t repeated, natural;	/* faults since the last account */
+};
+
+struct collector {
+	struct recorder *rec;
+	struct sampler *sampler;
+	struct moca_writer *writer;
+	struct moca_meta *meta;
+	struct decoder *decoder;
+	struct phys *phys;
+	struct control control;
+	struct ctask *tasks[BUCKETS];
+	size_t task_count;
+	size_t buffered;
+	struct moca_certificate cert;
+	uint64_t interval;
+	uint64_t begin_ns;	/* of the interval */
+	uint64_t repeated;
+	double share;		/* of the busiest task in the last interval */
+	uint64_t cpu_ns;	/* of this thread, already accounted */
+	unsigned long stops;
+	uint64_t samples, last_samples;
+	uint64_t next_status_ns;
+	struct status *status;
+	struct pollfd *polls;	/* one per ring, and two */
+	int failed;
+};
+
+static struct ctask *find_task(struct collector *c, pid_t tid)
+{
+	struct ctask *t = c->tasks[tid % BUCKETS];
+
+	while (t && t->tid != tid)
+		t = t->next;
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->id = MOCA_NO_TASK;
+	t->next = c->tasks[tid % BUCKETS];
+	c->tasks[tid % BUCKETS] = t;
+	c->task_count++;
+	return t;
+}
+
+static void fail(struct collector *c, int err, const char *what)
+{
+	struct recorder *rec = c->rec;
+
+	if (c->failed)
+		return;
+	c->failed = -err;
+	atomic_store(&rec->failed, -err);
+	moca_error("cannot write %s in %s: %s; recording ends here, %s. What "
+		   "was written can be read", what, rec->dir, strerror(-err),
+		   rec->opt->stop_on_error ? "and so does the program" :
+					     "the program goes on");
+	sampler_stop(c->sampler);
+	if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
+		kill(rec->root, SIGKILL);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct moca_access *x = a, *y = b;
+
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+/* Records come ring by ring: a task that moved between CPUs is out of order. */
+static void sort_records(struct ctask *t)
+{
+	for (size_t i = 1; i < t->count; i++)
+		if (t->recs[i].time_ns < t->recs[i - 1].time_ns) {
+			qsort(t->recs, t->count, sizeof(*t->recs), by_time);
+			return;
+		}
+}
+
+static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
+		       int more)
+{
+	struct moca_chunk_info info = {
+		.task = t->id, .interval = c->interval,
+		.begin_ns = c->begin_ns, .end_ns = end_ns, .lost = t->lost,
+		.more = more,
+	};
+	size_t done = 0;
+	int ret = 0;
+
+	if (!t->known || (!t->count && !t->lost))
+		return;
+	sort_records(t);
+	for (size_t i = 0; i < t->count && t->recs[i].time_ns < c->begin_ns; i++)
+		/* Stamped just before the cut, committed just behind it. */
+		t->recs[i].time_ns = c->begin_ns;
+	if (!c->failed)
+		phys_fill(c->phys, t->pid, t->recs, t->count);
+	while (!c->failed && !ret && (done < t->count || info.lost)) {
+		size_t n = t->count - done;
+
+		if (n > TASK_RECORDS)
+			n = TASK_RECORDS;
+		info.more = more || done + n < t->count;
+		ret = moca_writer_accesses(c->writer, &info, t->recs + done, n);
+		if (ret)
+			break;
+		done += n;
+		c->cert.chunks++;
+		c->cert.records += n;
+		c->cert.lossy_chunks += info.lost != 0;
+		info.lost = 0;
+	}
+	if (ret)
+		fail(c, ret, "the trace");
+	c->buffered -= t->count;
+	t->count = 0;
+	t->lost = 0;
+	if (c->rec->opt->max_size && !c->failed &&
+	    moca_writer_bytes(c->writer) > c->rec->opt->max_size)
+		fail(c, -EFBIG, "more than --max-size allows");
+}
+
+typedef void (*visit_task)(struct collector *c, struct ctask *t, void *arg);
+
+static void each_task(struct collector *c, visit_task visit, void *arg)
+{
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = c->tasks[i], *next; t; t = next) {
+			next = t->next;
+			visit(c, t, arg);
+		}
+}
+
+static void visit_write(struct collector *c, struct ctask *t, void *arg)
+{
+	write_task(c, t, *(uint64_t *)arg, 0);
+}
+
+static void visit_relieve(struct collector *c, struct ctask *t, void *arg)
+{
+	if (t->count >= 256)
+		write_task(c, t, *(uint64_t *)arg, 1);
+}
+
+static int see(struct collector *c, struct ctask *t, uint64_t addr)
+{
+	struct mm *mm = t->mm;
+
+	if (!mm)
+		return 1;
+	if (!mm->pages)
+		mm->pages = pageset_new();
+	return !mm->pages || pageset_see(mm->pages, addr);
+}
+
+static void append(struct collector *c, struct ctask *t,
+		   const struct sample *s)
+{
+	struct moca_access *a;
+
+	if (t->count == t->room) {
+		size_t want = t->room ? t->room * 2 : 64;
+		struct moca_access *p = realloc(t->recs, want * sizeof(*p));
+
+		if (!p) {
+			t->lost++;
+			c->cert.lost++;
+			return;
+		}
+		t->recs = p;
+		t->room = want;
+	}
+	a = &t->recs[t->count++];
+	c->buffered++;
+	memset(a, 0, sizeof(*a));
+	a->addr = s->addr;
+	a->ip = s->ip;
+	a->time_ns = s->time_ns;
+	a->cpu = s->cpu;
+	a->node = MOCA_NODE_UNKNOWN;
+	a->type = s->type;
+	a->mode = s->mode;
+	if (t->count >= TASK_RECORDS && t->known)
+		write_task(c, t, s->time_ns, 1);
+}
+
+static void on_sample(struct collector *c, struct sample *s)
+{
+	struct ctask *t = find_task(c, s->tid);
+
+	if (!t || t->ignore || s->addr >= USER_END ||
+	    (s->addr >= STUB_BASE && s->addr < STUB_BASE + STUB_SIZE))
+		return;
+	t->pid = s->pid;
+	c->samples++;
+	if (s->type == MOCA_ACCESS_UNKNOWN && s->mode == MOCA_MODE_USER)
+		s->type = decoder_type(c->decoder, s->pid,
+				       t->mm ? t->mm->id : -1, s->ip, s->addr);
+	if (see(c, t, s->addr)) {
+		t->natural++;
+	} else {
+		t->repeated++;
+		t->mm->repeated++;
+	}
+	append(c, t, s);
+}
+
+/* The kernel does not say whose samples it lost: everybody on that CPU. */
+static void on_lost(struct collector *c, struct ctask *last, uint64_t lost)
+{
+	c->cert.lost += lost;
+	if (last)
+		last->lost += lost;
+	else
+		moca_debug("%lu samples lost of an unknown task", lost);
+}
+
+static void take_samples(struct collector *c, uint64_t until)
+{
+	struct ctask *last = NULL;
+	uint64_t lost;
+	struct sample s;
+	int got;
+
+	for (unsigned int cpu = 0; cpu < sampler_cpus(c->sampler); cpu++)
+		while ((got = sampler_next(c->sampler, cpu, until, &s, &lost))) {
+			if (got == 2) {
+				on_lost(c, last, lost);
+				continue;
+			}
+			on_sample(c, &s);
+			last = find_task(c, s.tid);
+		}
+	if (c->buffered > ALL_RECORDS) {
+		uint64_t now = moca_now_ns();
+
+		each_task(c, visit_relieve, &now);
+	}
+}
+
+static void on_task(struct collector *c, const struct message *m)
+{
+	struct ctask *t = find_task(c, m->tid);
+
+	if (!t)
+		return;
+	t->id = m->task;
+	t->pid = m->pid;
+	if (!t->mm && m->mm) {
+		/* Samples that were here first. */
+		t->mm = m->mm;
+		for (size_t i = 0; i < t->count; i++)
+			see(c, t, t->recs[i].addr);
+	}
+	t->mm = m->mm;
+	t->known = 1;
+}
+
+static void on_task_end(struct collector *c, const struct message *m)
+{
+	struct ctask **p = &c->tasks[m->tid % BUCKETS], *t;
+
+	while (*p && (*p)->tid != m->tid)
+		p = &(*p)->next;
+	t = *p;
+	if (!t)
+		return;
+	write_task(c, t, m->time_ns, 0);
+	*p = t->next;
+	c->task_count--;
+	free(t->recs);
+	free(t);
+}
+
+static void on_drop(struct collector *c, const struct message *m)
+{
+	struct mm *mm = m->mm;
+	uint64_t seen = 0;
+
+	if (!mm->pages)
+		mm->pages = pageset_new();
+	if (!mm->pages)
+		return;
+	for (size_t i = 0; i < m->extent_count; i++) {
+		pageset_settle(mm->pages, m->extents[i].start,
+			       m->extents[i].end, &c->cert.pages_touched,
+			       &c->cert.pages_seen);
+		pageset_clear(mm->pages, m->extents[i].start,
+			      m->extents[i].end);
+	}
+	seen = pageset_clear(mm->pages, m->start, m->end);
+	if (!m->certified)
+		c->cert.pages_other += seen;
+}
+
+static void forget_mm(struct collector *c, struct mm *mm)
+{
+	struct mm **p;
+
+	if (mm->pages)
+		c->cert.pages_other += pageset_clear(mm->pages, 0, USER_END);
+	pageset_free(mm->pages);
+	mm->pages = NULL;
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = c->tasks[i]; t; t = t->next)
+			if (t->mm == mm)
+				t->mm = NULL;
+	pthread_mutex_lock(&c->rec->mm_lock);
+	for (p = &c->rec->mms; *p; p = &(*p)->next)
+		if (*p == mm) {
+			*p = mm->next;
+			break;
+		}
+	pthread_mutex_unlock(&c->rec->mm_lock);
+	mm_free(mm);
+}
+
+static void on_event(struct collector *c, const struct message *m)
+{
+	int ret;
+
+	if (c->failed)
+		return;
+	ret = moca_writer_events(c->writer, m->task, &m->event, 1);
+	if (ret)
+		fail(c, ret, "the trace");
+}
+
+static void on_message(struct collector *c, struct message *m)
+{
+	struct ctask *t;
+
+	switch (m->kind) {
+	case MSG_EVENT:
+		on_event(c, m);
+		break;
+	case MSG_TASK:
+		on_task(c, m);
+		break;
+	case MSG_TASK_END:
+		on_task_end(c, m);
+		break;
+	case MSG_IGNORE:
+		t = find_task(c, m->tid);
+		if (t)
+			t->ignore = 1;
+		break;
+	case MSG_PREFILL:
+		if (!m->mm->pages)
+			m->mm->pages = pageset_new();
+		for (size_t i = 0; m->mm->pages && i < m->extent_count; i++)
+			pageset_prefill(m->mm->pages, m->extents[i].start,
+					m->extents[i].end);
+		break;
+	case MSG_DROP:
+		on_drop(c, m);
+		break;
+	case MSG_MM_END:
+		forget_mm(c, m->mm);
+		break;
+	}
+}
+
+void collector_pump(struct collector *c)
+{
+	struct message *m = queue_take(c->rec->queue), *next;
+
+	/* Messages first: samples before them are in the rings by now. */
+	sampler_snapshot(c->sampler);
+	for (; m; m = next) {
+		next = m->next;
+		take_samples(c, m->time_ns);
+		on_message(c, m);
+		message_free(m);
+	}
+	take_samples(c, UINT64_MAX);
+}
+
+uint64_t collector_room(const struct collector *c)
+{
+	return sampler_room(c->sampler);
+}
+
+struct busiest {
+	uint64_t repeated, natural, all;
+};
+
+static void visit_faults(struct collector *c, struct ctask *t, void *arg)
+{
+	struct busiest *b = arg;
+
+	if (t->repeated > b->repeated)
+		b->repeated = t->repeated;
+	if (t->natural > b->natural)
+		b->natural = t->natural;
+	b->all += t->repeated;
+	t->repeated = t->natural = 0;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Bring what was spent up to date. */
+static void account(struct collector *c)
+{
+	struct busiest b = { 0 };
+	unsigned long stops = atomic_load(&c->rec->stops);
+	uint64_t cpu = own_cpu_ns();
+
+	each_task(c, visit_faults, &b);
+	control_faults(&c->control, b.repeated, b.natural);
+	c->repeated += b.all;
+	if (b.all > 1000)
+		c->share = (double)b.repeated / b.all;
+	control_cpu(&c->control, cpu - c->cpu_ns);
+	c->cpu_ns = cpu;
+	control_stall(&c->control, (stops - c->stops) * STOP_NS);
+	c->stops = stops;
+}
+
+/* How many of the pages that were let go came back. */
+static void learn_refaults(struct collector *c)
+{
+	pthread_mutex_lock(&c->rec->mm_lock);
+	for (struct mm *mm = c->rec->mms; mm; mm = mm->next) {
+		double r;
+
+		if (mm->zapped < 64)
+			continue;
+		r = (double)mm->repeated / mm->zapped;
+		/* Rising at once, falling slowly: a budget is a promise. */
+		mm->refault = r > mm->refault ? r : (mm->refault + r) / 2;
+		mm->zapped = mm->repeated = 0;
+	}
+	pthread_mutex_unlock(&c->rec->mm_lock);
+}
+
+static void cut(struct collector *c)
+{
+	uint64_t now = moca_now_ns();
+
+	collector_pump(c);
+	each_task(c, visit_write, &now);
+	c->interval++;
+	c->begin_ns = now;
+}
+
+static void sweep(struct collector *c)
+{
+	uint64_t before, after, pages;
+
+	cut(c);
+	learn_refaults(c);
+	before = moca_now_ns();
+	pages = sweep_all(c->rec, c);
+	after = moca_now_ns();
+	control_cpu(&c->control, after - before);
+	control_swept(&c->control, before);
+	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
+		   pages, (after - before) / 1e6);
+}
+
+/* Write what a reader should know of a recording that goes on. */
+static void write_meta(struct collector *c, const char *state)
+{
+	struct moca_meta *m = c->meta;
+	const struct moca_certificate *k = &c->cert;
+	uint64_t now = moca_now_ns();
+	struct rusage ru;
+
+	moca_meta_set(m, "state", "%s", state);
+	moca_meta_set(m, "end_ns", "%lu", now);
+	moca_meta_set(m, "slowdown_estimate", "%.4f",
+		      control_slowdown(&c->control, now));
+	moca_meta_set(m, "fault_ns", "%.0f", c->control.fault_ns);
+	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
+	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
+	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
+	moca_meta_set(m, "certificate.pages_other", "%lu", k->pages_other);
+	moca_meta_set(m, "certificate.records", "%lu", k->records);
+	moca_meta_set(m, "certificate.lost", "%lu", k->lost);
+	moca_meta_set(m, "certificate.chunks", "%lu", k->chunks);
+	moca_meta_set(m, "certificate.lossy_chunks", "%lu", k->lossy_chunks);
+	moca_meta_set(m, "access_bytes", "%lu",
+		      moca_writer_access_bytes(c->writer));
+	if (!getrusage(RUSAGE_SELF, &ru))
+		moca_meta_set(m, "collector_rss_peak", "%lu",
+			      ru.ru_maxrss * 1024ul);
+	moca_meta_write(m, c->rec->dirfd);
+}
+
+static void second(struct collector *c, uint64_t now)
+{
+	struct status_now s = {
+		.elapsed_ns = now - c->rec->start_ns,
+		.records = c->samples,
+		.rate = c->samples - c->last_samples,
+		.slowdown = control_slowdown(&c->control, now),
+		.intervals = c->interval + 1,
+		.lost = c->cert.lost,
+	};
+
+	c->last_samples = c->samples;
+	c->next_status_ns = now + STATUS_NS;
+	account(c);
+	status_show(c->status, &s);
+	if (!c->failed)
+		write_meta(c, "recording");
+}
+
+static void wait_for_work(struct collector *c, uint64_t until)
+{
+	struct pollfd *p = c->polls;
+	unsigned int n = 0;
+	uint64_t now = moca_now_ns();
+	int ms;
+
+	for (; n < sampler_cpus(c->sampler); n++)
+		p[n] = (struct pollfd){ sampler_fd(c->sampler, n), POLLIN, 0 };
+	p[n++] = (struct pollfd){ queue_fd(c->rec->queue), POLLIN, 0 };
+	p[n++] = (struct pollfd){ c->rec->front, 0, 0 };
+	if (until > now + 100000000ull)
+		until = now + 100000000ull;
+	ms = until > now ? (until - now + 999999) / 1000000 : 0;
+	if (c->rec->front < 0)
+		n--;
+	poll(p, n, ms);
+	/* Rings whose tasks are gone would be readable for ever. */
+	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)
+		if (p[i].revents & POLLHUP)
+			usleep(1000);
+	if (c->rec->front >= 0 && (p[n - 1].revents & (POLLHUP | POLLERR))) {
+		close(c->rec->front);
+		c->rec->front = -1;
+		moca_meta_add(c->meta, "note",
+			      "the front process died during the recording");
+		if (c->rec->opt->stop_on_error && c->rec->root > 0 &&
+		    !c->rec->root_done)
+			kill(c->rec->root, SIGKILL);
+		if (c->rec->attach)
+			record_stop(c->rec);
+	}
+}
+
+void collector_run(struct collector *c, atomic_int *finished)
+{
+	struct recorder *rec = c->rec;
+	int last;
+
+	/* What came before was not at the program's expense. */
+	c->cpu_ns = own_cpu_ns();
+	c->control.start_ns = moca_now_ns();
+	do {
+		uint64_t now, next;
+		double pages = 0;
+
+		/* Before the pump, so that nothing is left behind. */
+		last = atomic_load(finished);
+		collector_pump(c);
+		now = moca_now_ns();
+		next = c->next_status_ns;
+		if (rec->opt->zap && !c->failed &&
+		    now >= c->control.last_sweep_ns + c->control.interval_ns) {
+			account(c);
+			pages = sweep_expected(rec);
+			if (control_due(&c->control, now, pages, c->share))
+				sweep(c);
+		}
+		now = moca_now_ns();
+		if (now >= c->next_status_ns)
+			second(c, now);
+		if (rec->opt->zap && !c->failed) {
+			uint64_t at = control_next(&c->control, now, pages,
+						   c->share);
+
+			next = at < next ? at : next;
+		}
+		if (!last)
+			wait_for_work(c, next);
+	} while (!last);
+	cut(c);
+	account(c);
+	status_end(c->status);
+	write_meta(c, c->failed ? "failed" : "complete");
+}
+
+int collector_create(struct collector **out, struct recorder *rec,
+		     struct sampler *sampler, struct moca_writer *writer,
+		     struct moca_meta *meta)
+{
+	struct collector *c = calloc(1, sizeof(*c));
+	uint64_t now = moca_now_ns();
+
+	if (!c)
+		return -ENOMEM;
+	c->rec = rec;
+	c->sampler = sampler;
+	c->writer = writer;
+	c->meta = meta;
+	c->share = 1;
+	c->begin_ns = rec->start_ns;
+	c->next_status_ns = now + STATUS_NS;
+	c->decoder = decoder_new();
+	c->phys = phys_new();
+	c->status = status_new(rec->opt->quiet);
+	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
+	if (!c->decoder || !c->phys || !c->status || !c->polls) {
+		collector_destroy(c);
+		return -ENOMEM;
+	}
+	control_init(&c->control, rec->opt->budget, rec->opt->interval_ns,
+		     calibrate_fault_ns(), sysconf(_SC_NPROCESSORS_ONLN), now);
+	moca_meta_set(meta, "phys_source", "%s",
+		      phys_addresses(c->phys) ? "pagemap" : "none");
+	moca_meta_set(meta, "node_source", "%s",
+		      phys_nodes(c->phys) ? "kernel" : "none");
+	if (!phys_addresses(c->phys))
+		moca_meta_add(meta, "note",
+			      "physical addresses are unknown: they need "
+			      "CAP_SYS_ADMIN (run as root to have them)");
+	*out = c;
+	return 0;
+}
+
+void collector_destroy(struct collector *c)
+{
+	if (!c)
+		return;
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = c->tasks[i], *next; t; t = next) {
+			next = t->next;
+			free(t->recs);
+			free(t);
+		}
+	decoder_free(c->decoder);
+	phys_free(c->phys);
+	status_free(c->status);
+	free(c->polls);
+	sampler_close(c->sampler);
+	free(c);
+}
+
+void collector_totals(const struct collector *c, struct collector_totals *t)
+{
+	memset(t, 0, sizeof(*t));
+	t->certificate = c->cert;
+	t->tasks = c->rec->task_count;
+	t->intervals = c->interval;
+	t->bytes = moca_writer_bytes(c->writer);
+	t->slowdown = control_slowdown(&c->control, moca_now_ns());
+	t->fault_ns = c->control.fault_ns;
+	t->repeated = c->repeated;
+}

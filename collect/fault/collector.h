@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The collector thread: takes samples and messages in order of time, cuts
+ * chunks, sweeps, and writes the trace.
+ */
+#ifndef MOCA_FAULT_COLLECTOR_H
+#define MOCA_FAULT_COLLECTOR_H
+
+#include "collect/fault/control.h"
+#include "collect/fault/internal.h"
+#include "collect/fault/sampler.h"
+#include "lib/format/meta.h"
+#include "lib/format/writer.h"
+
+struct collector;
+
+/* 0 or -errno. Takes over sampler; meta and writer are borrowed. */
+int collector_create(struct collector **out, struct recorder *rec,
+		     struct sampler *sampler, struct moca_writer *writer,
+		     struct moca_meta *meta);
+void collector_destroy(struct collector *c);
+
+/* Work until *finished is set and everything is written. */
+void collector_run(struct collector *c, atomic_int *finished);
+
+/* What the summary tells. Valid after collector_run. */
+struct collector_totals {
+	struct moca_certificate certificate;
+	uint32_t tasks;
+	uint64_t intervals;
+	uint64_t bytes;
+	double slowdown;
+	double fault_ns;
+	uint64_t repeated;	/* faults that sweeps caused */
+};
+void collector_totals(const struct collector *c, struct collector_totals *t);
+
+/* What sweep.c uses of the collector. */
+void collector_pump(struct collector *c);
+uint64_t collector_room(const struct collector *c);
+/* sweep.c: zap everything once. Returns the number of pages let go. */
+uint64_t sweep_all(struct recorder *rec, struct collector *c);
+/* sweep.c: pages that a sweep would let go, times the chance to come back. */
+double sweep_expected(struct recorder *rec);
+
+#endif

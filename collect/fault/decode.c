@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <Zydis/Zydis.h>
+
+#include <moca/types.h>
+
+/* The text of a program does not change: remember the answer by address. */
+#define CACHE_SIZE (1u << 14)
+#define INSN_BYTES 15
+
+struct entry {
+	uint64_t ip;
+	int space;
+	uint8_t type;
+	uint8_t valid;
+};
+
+struct decoder {
+	ZydisDecoder zydis;
+	struct entry cache[CACHE_SIZE];
+};
+
+struct decoder *decoder_new(void)
+{
+	struct decoder *d = calloc(1, sizeof(*d));
+
+	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->zydis,
+						ZYDIS_MACHINE_MODE_LONG_64,
+						ZYDIS_STACK_WIDTH_64))) {
+		free(d);
+		return NULL;
+	}
+	return d;
+}
+
+void decoder_free(struct decoder *d)
+{
+	free(d);
+}
+
+static uint8_t classify(const ZydisDecodedInstruction *insn,
+			const ZydisDecodedOperand *ops)
+{
+	int reads = 0, writes = 0, places = 0;
+
+	for (int i = 0; i < insn->operand_count; i++) {
+		if (ops[i].type != ZYDIS_OPERAND_TYPE_MEMORY ||
+		    ops[i].mem.type == ZYDIS_MEMOP_TYPE_AGEN)
+			continue;
+		places++;
+		reads += (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+		writes += (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+	}
+	/* A read-modify-write of one place asks for it as a write. */
+	if (writes && (places == 1 || !reads))
+		return MOCA_ACCESS_WRITE;
+	if (reads && !writes)
+		return MOCA_ACCESS_READ;
+	return MOCA_ACCESS_UNKNOWN;
+}
+
+static uint8_t decode(struct decoder *d, pid_t pid, uint64_t ip)
+{
+	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction insn;
+	uint8_t text[INSN_BYTES];
+	struct iovec local = { text, sizeof(text) };
+	struct iovec remote = { (void *)ip, sizeof(text) };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < (ssize_t)sizeof(text)) {
+		/* It may stand at the end of a page. */
+		local.iov_len = remote.iov_len = 4096 - (ip & 4095);
+		if (local.iov_len > sizeof(text))
+			return MOCA_ACCESS_UNKNOWN;
+		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	}
+	if (n <= 0 ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, text, n, &insn, ops)))
+		return MOCA_ACCESS_UNKNOWN;
+	return classify(&insn, ops);
+}
+
+uint8_t decoder_type(struct decoder *d, pid_t pid, int space, uint64_t ip,
+		     uint64_t addr)
+{
+	uint64_t hash = (ip ^ ((uint64_t)space << 40)) * 0x9e3779b97f4a7c15ull;
+	struct entry *e = &d->cache[hash >> 50];
+
+	/* The fetch of the instruction itself, which may straddle pages. */
+	if (addr >= ip && addr - ip < INSN_BYTES)
+		return MOCA_ACCESS_EXEC;
+	if (e->valid && e->ip == ip && e->space == space)
+		return e->type;
+	e->ip = ip;
+	e->space = space;
+	e->type = decode(d, pid, ip);
+	e->valid = 1;
+	return e->type;
+}

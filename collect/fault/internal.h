@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of the fault collector share.
+ *
+ * Two threads: the supervisor (wait loop, ptrace, address spaces: everything
+ * in struct task and struct mm but what is said below) and the collector
+ * (rings, zapping, chunks, files: struct collector). They meet in the message
+ * queue and in struct mm under mm->lock.
+ */
+#ifndef MOCA_FAULT_INTERNAL_H
+#define MOCA_FAULT_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <moca/types.h>
+#include "collect/fault/record.h"
+#include "collect/fault/region.h"
+#include "collect/fault/stub.h"
+
+#define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
+
+/* User addresses that are moved to the memfd end here (4-level paging). */
+#define USER_END (1ull << 47)
+/* The memfd: planes of 2^47 bytes, then the stub. */
+#define MEMFD_PLANES (1u << 15)
+#define MEMFD_STUB (1ull << 62)
+
+struct recorder;
+
+enum mm_state {
+	MM_NATIVE,	/* not moved: real faults only */
+	MM_MOVED,	/* private memory is on the memfd */
+};
+
+struct mm {
+	struct mm *next;	/* all of the recorder, under recorder.mm_lock */
+	int refs;		/* tasks, plus 1 while the collector knows it */
+	int id;
+	pid_t pid;		/* a process that has it, for /proc */
+	enum mm_state state;
+	int memfd;		/* -1 unless MM_MOVED */
+	int remote_fd;		/* its number in the program */
+	int uffd;		/* -1: none */
+	uint64_t memfd_dev, memfd_ino;
+	struct stub_data *stub;
+	uint64_t brk;		/* page aligned end of the heap, 0 = unknown */
+	size_t moved;		/* regions whose offset is not their address */
+
+	/* Taken by the supervisor to change regions, by the collector to zap. */
+	pthread_mutex_t lock;
+	struct region_map regions;
+	uint64_t stack_start, stack_end;
+	pid_t zapper;		/* 0: none */
+	int dead;		/* no task is left */
+
+	/* The collector's alone. */
+	struct pageset *pages;
+	double refault;		/* share of zapped pages that fault again */
+	uint64_t zapped;	/* pages let go by the last sweep */
+	uint64_t repeated;	/* samples of known pages since then */
+};
+
+enum task_stop {
+	TASK_RUNNING,
+	TASK_STOPPED,
+};
+
+struct task {
+	struct task *hash_next;
+	pid_t tid, pid;
+	uint32_t id;		/* in the trace; MOCA_NO_TASK until announced */
+	struct mm *mm;		/* NULL until announced */
+	enum task_stop stop;
+	int status;		/* a stop that waits to be handled, or 0 */
+	int announced;		/* the parent's event was seen */
+	int filtered;		/* our seccomp filter stops its calls */
+	int in_vfork;		/* waits in the kernel for its vfork child */
+	int at_exec;		/* next stop is the end of execve */
+	int held[16];		/* signals to deliver when it goes on */
+	unsigned int held_count;
+	long attach_nr;		/* attach mode: system call under way, or -1 */
+	struct user_regs_struct attach_regs;
+};
+
+struct recorder {
+	const struct moca_record_options *opt;
+	int dirfd;
+	char *dir;
+	int front;		/* socket to the front process */
+	unsigned int ignored;	/* signals that the user ignores, by bit */
+	pid_t root;		/* the first process */
+	int root_status;	/* as of wait(2), once root_done */
+	int root_done;
+	int attach;
+	int fd_number;		/* of the memfd in traced programs */
+	int privileged;		/* may install filters without no_new_privs */
+	uint64_t start_ns;
+	uint64_t start_unix_ns;
+
+	pthread_mutex_t mm_lock;
+	struct mm *mms;
+	int mm_count;
+	uint32_t task_count;
+
+	struct queue *queue;
+	struct collector *collector;
+	pthread_t supervisor;
+
+	atomic_int failed;	/* recording ended early: errno */
+	atomic_int stop_recording;	/* the supervisor shall let go */
+	atomic_ulong stops;	/* ptrace stops handled */
+	atomic_ulong stop_ns;	/* time tasks stood still for them */
+};
+
+static inline uint64_t plane_offset(unsigned int plane, uint64_t addr)
+{
+	return ((uint64_t)plane << 47) | addr;
+}
+
+uint64_t moca_now_ns(void);	/* CLOCK_MONOTONIC */
+
+/* record.c: ask the supervisor to let the attached program go. */
+void record_stop(struct recorder *rec);
+
+#endif

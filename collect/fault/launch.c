@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/err.h"
+
+#define LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_ARG(n) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
+		 offsetof(struct seccomp_data, args) + 8 * (n))
+#define RETURN(v) BPF_STMT(BPF_RET | BPF_K, v)
+#define IF_EQ(v, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, yes, no)
+
+/* Trace system call nr when its argument n has all of `value`. */
+#define TRACE_IF(number, n, value) \
+	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
+	RETURN(SECCOMP_RET_TRACE), RETURN(SECCOMP_RET_ALLOW)
+
+/*
+ * The filter that asks us before memory changes. Numbers first: the kernel
+ * remembers those that need no look at the arguments and skips the filter.
+ */
+static int install_filter(int fd_number, int privileged)
+{
+	const struct sock_filter ours[] = {
+		LOAD(arch),
+		IF_EQ(AUDIT_ARCH_X86_64, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		LOAD(nr),
+		IF_EQ(STUB_NR_DONE, 0, 1),
+		RETURN(SECCOMP_RET_TRACE),
+		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
+		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
+		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
+		TRACE_IF(SYS_prctl, 0, PR_SET_SECCOMP),
+		/* mprotect and pkey_mprotect to writable. */
+		IF_EQ(SYS_mprotect, 1, 0),
+		IF_EQ(SYS_pkey_mprotect, 0, 4),
+		LOAD_ARG(2),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JA, 13, 0, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		IF_EQ(SYS_mmap, 11, 0),
+		IF_EQ(SYS_munmap, 10, 0),
+		IF_EQ(SYS_brk, 9, 0),
+		IF_EQ(SYS_mremap, 8, 0),
+		IF_EQ(SYS_madvise, 7, 0),
+		IF_EQ(440 /* process_madvise */, 6, 0),
+		IF_EQ(SYS_userfaultfd, 5, 0),
+		IF_EQ(SYS_seccomp, 4, 0),
+		IF_EQ(SYS_unshare, 3, 0),
+		IF_EQ(SYS_setns, 2, 0),
+		IF_EQ(SYS_close_range, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		/* Our own calls, from the stub, pass. */
+		LOAD(instruction_pointer),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u)),
+		IF_EQ(STUB_BASE, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) + 4),
+		IF_EQ(0, 0, 1),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_TRACE),
+	};
+	struct sock_fprog prog = {
+		.len = sizeof(ours) / sizeof(ours[0]),
+		.filter = (struct sock_filter *)ours,
+	};
+
+	if (!privileged && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
+		return -errno;
+	return 0;
+}
+
+/* What the child says when it could not execute the program. */
+struct exec_failure {
+	int stage;	/* 1 filter, 2 exec */
+	int error;
+};
+
+static void child_main(struct recorder *rec, int gate, int report)
+{
+	const struct moca_record_options *o = rec->opt;
+	struct exec_failure why = { 0 };
+	sigset_t none;
+	char go;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int sig = 1; sig < 32; sig++)
+		if (rec->ignored & (1u << sig))
+			signal(sig, SIG_IGN);
+		else
+			signal(sig, SIG_DFL);
+	if (o->program_stdout >= 0)
+		dup2(o->program_stdout, 1);
+	if (o->program_stderr >= 0)
+		dup2(o->program_stderr, 2);
+	/* Huge pages would blur which page was touched. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (read(gate, &go, 1) != 1)
+		_exit(125);
+	why.stage = 1;
+	why.error = -install_filter(rec->fd_number, rec->privileged);
+	if (!why.error) {
+		why.stage = 2;
+		execvp(o->argv[0], o->argv);
+		why.error = errno;
+	}
+	if (write(report, &why, sizeof(why)) < 0)
+		_exit(125);
+	_exit(why.stage == 1 ? 125 : why.error == ENOENT ? 127 : 126);
+}
+
+pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
+{
+	int go[2], report[2], err;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(report, O_CLOEXEC)) {
+		err = -errno;
+		goto err_go;
+	}
+	pid = fork();
+	if (pid < 0) {
+		err = -errno;
+		goto err_report;
+	}
+	if (!pid) {
+		close(go[1]);
+		close(report[0]);
+		child_main(rec, go[0], report[1]);
+	}
+	close(go[0]);
+	close(report[1]);
+	if (ptrace(PTRACE_SEIZE, pid, NULL, LAUNCH_TRACE_OPTIONS)) {
+		err = -errno;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(go[1]);
+		close(report[0]);
+		return err;
+	}
+	*gate = go[1];
+	*exec_error = report[0];
+	return pid;
+
+err_report:
+	close(report[0]);
+	close(report[1]);
+err_go:
+	close(go[0]);
+	close(go[1]);
+	return err;
+}
+
+void launch_go(int gate)
+{
+	while (write(gate, "g", 1) < 0 && errno == EINTR)
+		;
+	close(gate);
+}
+
+/* What the engine tells the front. */
+struct front_message {
+	int kind;	/* 's': stopped, 'e': the end */
+	int exit_code;
+	int signal;
+};
+
+void launch_tell_stopped(struct recorder *rec)
+{
+	struct front_message m = { .kind = 's' };
+
+	if (rec->front >= 0)
+		send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void launch_tell_end(struct recorder *rec, int exit_code, int signal)
+{
+	struct front_message m = { 'e', exit_code, signal };
+
+	if (rec->front >= 0)
+		send(rec->front, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
+int launch_front_gone(struct recorder *rec)
+{
+	struct pollfd p = { rec->front, 0, 0 };
+
+	return rec->front >= 0 && poll(&p, 1, 0) > 0 &&
+	       (p.revents & (POLLHUP | POLLERR));
+}
+
+static pid_t engine_pid;
+
+/* A request to end goes to the program (or, attached, ends the recording). */
+static void forward(int sig)
+{
+	int saved = errno;
+
+	kill(engine_pid, sig == SIGINT ? SIGUSR1 : sig);
+	errno = saved;
+}
+
+/* End as the program did, so that the shell sees no difference. */
+static void end_like(int exit_code, int sig)
+{
+	struct rlimit none = { 0, 0 };
+
+	fflush(NULL);
+	if (sig) {
+		sigset_t all;
+
+		/* No second core file. */
+		setrlimit(RLIMIT_CORE, &none);
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		signal(sig, SIG_DFL);
+		sigfillset(&all);
+		sigprocmask(SIG_UNBLOCK, &all, NULL);
+		kill(getpid(), sig);
+		exit_code = 128 + sig;
+	}
+	_exit(exit_code);
+}
+
+static void front_main(int sock, pid_t engine, int attach)
+{
+	const int pass[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct front_message m;
+	int status = 0;
+	ssize_t n;
+
+	engine_pid = engine;
+	/* ^C and ^Z are the program's to obey. */
+	signal(SIGINT, attach ? forward : SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGTSTP, attach ? SIG_DFL : SIG_IGN);
+	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]); i++)
+		signal(pass[i], forward);
+	for (;;) {
+		n = recv(sock, &m, sizeof(m), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != sizeof(m))
+			break;
+		if (m.kind == 's') {
+			raise(SIGSTOP);
+			continue;
+		}
+		while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
+			;
+		end_like(m.exit_code, m.signal);
+	}
+	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program was ended too, because its memory "
+			   "needs looking after while it is traced. What was "
+			   "recorded can be read with: moca info",
+			   WTERMSIG(status), strsignal(WTERMSIG(status)));
+	end_like(125, 0);
+}
+
+int launch_engine(struct recorder *rec)
+{
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	rec->ignored = 0;
+	for (int sig = 1; sig < 32; sig++) {
+		struct sigaction sa;
+
+		if (!sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN)
+			rec->ignored |= 1u << sig;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(pair[1]);
+		front_main(pair[0], pid, rec->opt->attach != 0);
+	}
+	close(pair[0]);
+	rec->front = pair[1];
+	prctl(PR_SET_NAME, "moca-engine", 0, 0, 0);
+	return 0;
+}

@@ -1,0 +1,611 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/mapcall.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "collect/fault/mm.h"
+#include "collect/fault/zap.h"
+#include "lib/base/err.h"
+
+#ifndef MAP_GROWSDOWN
+#define MAP_GROWSDOWN 0x100
+#endif
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#define MADV_GUARD_INSTALL_NR 102
+#define COPY_MAX (64ul << 20)
+
+/* One call being carried out. */
+struct ctx {
+	struct recorder *rec;
+	struct mm *mm;
+	struct task *task;
+	struct tracee_calls c;
+	uint64_t a[6];		/* the program's arguments */
+	long nr;
+	long ret;		/* what the program gets */
+};
+
+/* Run the program's own call, with the arguments in x->a. 0 or -errno. */
+static int run_own(struct ctx *x)
+{
+	int err;
+
+	x->ret = tracee_call(&x->c, &err, x->nr, x->a[0], x->a[1], x->a[2],
+			     x->a[3], x->a[4], x->a[5]);
+	return err;
+}
+
+static int failed(long ret)
+{
+	return ret < 0 && ret >= -4095;
+}
+
+/* What stands behind descriptor fd of the program: its name and kind. */
+static int describe_fd(const struct ctx *x, int fd, char *name, size_t size)
+{
+	char path[64];
+	struct statfs fs;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", x->task->tid, fd);
+	n = readlink(path, name, size - 1);
+	name[n > 0 ? n : 0] = 0;
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !statfs(path, &fs) &&
+	       fs.f_type != HUGETLBFS_MAGIC;
+}
+
+/* Bytes from offset to the end of file fd, rounded up to pages. */
+static uint64_t file_rest(const struct ctx *x, int fd, uint64_t offset)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", x->task->tid, fd);
+	if (stat(path, &st) || (uint64_t)st.st_size <= offset)
+		return 0;
+	return PAGE_UP(st.st_size - offset);
+}
+
+static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
+{
+	mm_event(x->rec, x->task, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
+}
+
+/* A private, writable mapping of a file was made: move what the file has. */
+static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
+		      uint64_t rest, const char *name)
+{
+	if (rest < len)
+		len = rest;	/* behind it, an access is a SIGBUS */
+	if (!len)
+		return;
+	if (len > COPY_MAX ||
+	    mm_move(x->rec, x->mm, &x->c, addr, addr + len, prot, 1, name))
+		gap(x, addr, len, "private file mapping not moved: "
+				  "real faults only");
+}
+
+static int do_mmap(struct ctx *x)
+{
+	uint64_t flags = x->a[3], len = PAGE_UP(x->a[1]);
+	int prot = x->a[2], fd = x->a[4], regular = 0;
+	int anon = (flags & MAP_ANONYMOUS) != 0;
+	int private = (flags & MAP_TYPE) == MAP_PRIVATE;
+	uint64_t rest = 0;
+	char name[4096] = "";
+	int err;
+
+	if (!anon) {
+		regular = describe_fd(x, fd, name, sizeof(name));
+		rest = file_rest(x, fd, x->a[5]);
+	}
+	/* Populated pages would be there without having been touched. */
+	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB)))
+		x->a[3] &= ~(uint64_t)MAP_POPULATE;
+	err = run_own(x);
+	if (err || failed(x->ret))
+		return err;
+	mm_drop(x->rec, x->mm, (flags & MAP_FIXED) ? x->task : NULL, x->ret,
+		x->ret + len, 0);
+	if (flags & (MAP_GROWSDOWN | MAP_HUGETLB) ||
+	    (uint64_t)x->ret + len > USER_END) {
+		gap(x, x->ret, len, "MAP_GROWSDOWN, MAP_HUGETLB or above 128 "
+				    "TiB: real faults only");
+		return 0;
+	}
+	if (anon && private) {
+		if (mm_move(x->rec, x->mm, &x->c, x->ret, x->ret + len, prot,
+			    0, ""))
+			gap(x, x->ret, len, "anonymous mapping not moved: "
+					    "real faults only");
+	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
+		move_file(x, x->ret, len, prot, rest, name);
+	} else if ((anon && !private) || regular) {
+		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
+			      private ? REGION_FILE : REGION_SHARED, prot,
+			      anon ? 0 : x->a[5], name);
+	}
+	return 0;
+}
+
+static int do_munmap(struct ctx *x)
+{
+	int err = run_own(x);
+
+	if (!err && !failed(x->ret))
+		mm_drop(x->rec, x->mm, x->task, x->a[0],
+			x->a[0] + PAGE_UP(x->a[1]), 0);
+	return err;
+}
+
+static int do_brk(struct ctx *x)
+{
+	uint64_t old = x->mm->brk, new;
+	int err;
+
+	if (!old) {
+		old = tracee_call(&x->c, &err, SYS_brk, 0, 0, 0, 0, 0, 0);
+		if (err)
+			return err;
+		old = PAGE_UP(old);
+	}
+	err = run_own(x);
+	if (err)
+		return err;
+	new = PAGE_UP((uint64_t)x->ret);
+	x->mm->brk = new;
+	if (new < old)
+		mm_drop(x->rec, x->mm, x->task, new, old, 0);
+	else if (new > old &&
+		 mm_move(x->rec, x->mm, &x->c, old, new,
+			 PROT_READ | PROT_WRITE, 0, "[heap]"))
+		gap(x, old, new - old, "heap not moved: real faults only");
+	return 0;
+}
+
+/*
+ * Give [start, end) one stretch of offsets of its own, so that the kernel
+ * sees one mapping there. For mremap over what were several mappings.
+ */
+static int relocate(struct ctx *x, uint64_t start, uint64_t end, int prot)
+{
+	unsigned int plane = 1;
+	uint64_t pos = start, off, len = end - start;
+	struct region r, whole;
+	char *buf;
+	long ret;
+	int err = 0;
+
+	while (plane < MEMFD_PLANES &&
+	       moca_regions_uses(&x->mm->regions, plane_offset(plane, start),
+				 len))
+		plane++;
+	off = plane_offset(plane, start);
+	buf = malloc(1 << 20);
+	if (!buf)
+		return -ENOMEM;
+	while (!err && moca_regions_next(&x->mm->regions, &pos, end, &r)) {
+		uint64_t from = r.off, to = off + (r.start - start);
+		uint64_t left = r.end - r.start;
+
+		while (left && !err) {
+			off_t data = lseek(x->mm->memfd, from, SEEK_DATA);
+			ssize_t n = left > 1 << 20 ? 1 << 20 : left;
+
+			if (data < 0 || (uint64_t)data >= from + left)
+				break;
+			to += data - from;
+			left -= data - from;
+			from = data;
+			if ((uint64_t)n > left)
+				n = left;
+			if (pread(x->mm->memfd, buf, n, from) != n ||
+			    pwrite(x->mm->memfd, buf, n, to) != n)
+				err = -EIO;
+			from += n;
+			to += n;
+			left -= n;
+		}
+	}
+	free(buf);
+	if (err)
+		return err;
+	ret = tracee_call(&x->c, &err, SYS_mmap, start, len, prot,
+			  MAP_SHARED | MAP_FIXED, x->mm->remote_fd, off);
+	if (err || failed(ret))
+		return err ? err : (int)ret;
+	mm_drop(x->rec, x->mm, NULL, start, end, 0);
+	whole = (struct region){ start, end, off, REGION_MEMFD, 0 };
+	err = moca_regions_add(&x->mm->regions, &whole);
+	x->mm->moved++;
+	mm_register(x->mm, start, end);
+	mm_prefill(x->rec, x->mm, start, end);
+	return err;
+}
+
+/* Protection of the mapping at addr, and whether it is writable. */
+static int prot_at(struct ctx *x, uint64_t addr)
+{
+	struct vma_list l;
+	int prot = PROT_READ | PROT_WRITE;
+
+	if (maps_read(x->task->tid, &l))
+		return prot;
+	for (size_t i = 0; i < l.count; i++)
+		if (l.items[i].start <= addr && addr < l.items[i].end)
+			prot = l.items[i].prot;
+	maps_free(&l);
+	return prot;
+}
+
+/* After mremap moved or grew [old, old + old_len), which was region r. */
+static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
+		     uint64_t new_len)
+{
+	uint64_t old = x->a[0], new = x->ret;
+	struct region moved = *r;
+
+	if (new != old)
+		mm_drop(x->rec, x->mm, x->task, new, new + new_len, 0);
+	if (r->kind == REGION_MEMFD && new != old) {
+		/* The pages go along: nothing may be punched. */
+		struct message *m = message_new(MSG_DROP, 0, NULL);
+
+		if (m) {
+			m->mm = x->mm;
+			m->start = old;
+			m->end = old + old_len;
+			m->certified = 1;
+			queue_push(x->rec->queue, m);
+		}
+	}
+	moca_regions_remove(&x->mm->regions, old, old + old_len);
+	moved.start = new;
+	moved.end = new + new_len;
+	if (moca_regions_add(&x->mm->regions, &moved))
+		moca_warn("out of memory for the table of mappings");
+	if (r->kind == REGION_MEMFD && r->off != r->start && x->mm->moved)
+		x->mm->moved--;
+	if (r->kind == REGION_MEMFD && moved.off != moved.start)
+		x->mm->moved++;
+	mm_register(x->mm, new, new + new_len);
+	if (r->kind == REGION_MEMFD)
+		mm_prefill(x->rec, x->mm, new,
+			   new + (old_len < new_len ? old_len : new_len));
+	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
+		 PROT_READ | PROT_WRITE,
+		 MOCA_MAP_MOVED | MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED, "");
+}
+
+static int do_mremap(struct ctx *x)
+{
+	uint64_t old = x->a[0], old_len = PAGE_UP(x->a[1]);
+	uint64_t new_len = PAGE_UP(x->a[2]), flags = x->a[3];
+	const struct region *found = moca_regions_find(&x->mm->regions, old);
+	struct region r;
+	int err;
+
+	if (!found)
+		return run_own(x);
+	r = *found;
+	if (r.kind == REGION_MEMFD && !old_len) {
+		x->ret = -EINVAL;	/* as for private memory */
+		return 0;
+	}
+	/* Several of our mappings, or offsets behind that are another's. */
+	if (r.kind == REGION_MEMFD &&
+	    (r.end < old + old_len ||
+	     (new_len > old_len &&
+	      (r.end > old + old_len || x->mm->moved ||
+	       r.off + (r.end - r.start) + new_len - old_len >
+		       plane_offset((r.off >> 47) + 1, 0))))) {
+		err = relocate(x, old, old + old_len, prot_at(x, old));
+		if (err == -ESRCH)
+			return err;
+		found = moca_regions_find(&x->mm->regions, old);
+		r = *found;
+	} else if (r.kind == REGION_MEMFD && new_len > old_len) {
+		uint64_t at = r.off + (old - r.start) + old_len;
+
+		/* In place of the grown part another mapping may live. */
+		if (moca_regions_uses(&x->mm->regions, at, new_len - old_len)) {
+			err = relocate(x, old, old + old_len, prot_at(x, old));
+			if (err == -ESRCH)
+				return err;
+			r = *moca_regions_find(&x->mm->regions, old);
+		}
+	}
+	if (r.start < old) {
+		if (r.kind == REGION_MEMFD)
+			r.off += old - r.start;
+		r.start = old;
+	}
+	err = run_own(x);
+	if (err || failed(x->ret))
+		return err;
+	if (new_len < old_len && (uint64_t)x->ret == old) {
+		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
+		return 0;
+	}
+	if (new_len < old_len)
+		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
+	remapped(x, &r, new_len < old_len ? new_len : old_len, new_len);
+	if ((flags & MREMAP_DONTUNMAP) && r.kind == REGION_MEMFD)
+		/* The old range stays mapped, and reads as zeroes. */
+		return mm_move(x->rec, x->mm, &x->c, old, old + old_len,
+			       prot_at(x, x->ret), 0, "");
+	return 0;
+}
+
+/* 1 when any of the range is on the memfd. */
+static int touches_memfd(const struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &start, end, &r))
+		if (r.kind == REGION_MEMFD)
+			return 1;
+	return 0;
+}
+
+static int do_madvise(struct ctx *x)
+{
+	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
+	int advice = x->a[2], err;
+
+	if (end < start || !touches_memfd(x->mm, start, end))
+		return run_own(x);
+	switch (advice) {
+	case MADV_FREE:
+		x->a[2] = MADV_DONTNEED;
+		/* fall through */
+	case MADV_DONTNEED:
+	case MADV_GUARD_INSTALL_NR:
+	case 24: /* MADV_DONTNEED_LOCKED */
+		err = run_own(x);
+		/* ENOMEM: some of it was unmapped, the rest was done. */
+		if (!err && (!failed(x->ret) || x->ret == -ENOMEM))
+			mm_drop(x->rec, x->mm, x->task, start, end, 1);
+		return err;
+	case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK:
+		x->a[2] = MADV_NORMAL;
+		err = run_own(x);
+		if (!err && !failed(x->ret))
+			err = moca_regions_flag(
+				&x->mm->regions, start, end,
+				advice == MADV_WIPEONFORK ? REGION_WIPEONFORK :
+							    0,
+				advice == MADV_KEEPONFORK ? REGION_WIPEONFORK :
+							    0);
+		return err;
+	case MADV_REMOVE:
+		x->ret = -EINVAL;	/* as for private memory */
+		return 0;
+	case MADV_HUGEPAGE:
+	case 22: /* MADV_POPULATE_READ */
+	case 23: /* MADV_POPULATE_WRITE */
+	case 25: /* MADV_COLLAPSE */
+		/* A wish about speed, which would blur or hide accesses. */
+		x->a[2] = MADV_NORMAL;
+		/* fall through */
+	default:
+		return run_own(x);
+	}
+}
+
+/* Private file pages become writable: what was theirs must be kept. */
+static int do_mprotect(struct ctx *x)
+{
+	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
+	int err = run_own(x);
+	struct region r;
+
+	if (err || failed(x->ret))
+		return err;
+	while (moca_regions_next(&x->mm->regions, &start, end, &r)) {
+		if (r.kind != REGION_FILE)
+			continue;
+		moca_regions_remove(&x->mm->regions, r.start, r.end);
+		if (r.end - r.start > COPY_MAX ||
+		    mm_move(x->rec, x->mm, &x->c, r.start, r.end, x->a[2], 1,
+			    ""))
+			gap(x, r.start, r.end - r.start,
+			    "private file mapping not moved: real faults only");
+	}
+	return 0;
+}
+
+/* Calls that the program's memory on a memfd cannot go along with. */
+static int do_leave(struct ctx *x, const char *why)
+{
+	int err = mm_unmove(x->rec, x->mm, &x->c, why);
+
+	return err ? err : run_own(x);
+}
+
+/* Our descriptor is not the program's to close or to replace. */
+static int do_descriptor(struct ctx *x)
+{
+	unsigned int fd = x->mm->remote_fd, first = x->a[0], last = x->a[1];
+	int err;
+
+	switch (x->nr) {
+	case SYS_close:
+		x->ret = -EBADF;
+		return 0;
+	case SYS_dup2:
+	case SYS_dup3:
+		return do_leave(x, "the program uses Moca's descriptor number: "
+				   "real faults only");
+	}
+	if (first > last || first > fd || last < fd)
+		return run_own(x);
+	/* close_range: around ours. */
+	x->ret = 0;
+	if (first < fd) {
+		x->a[1] = fd - 1;
+		err = run_own(x);
+		if (err || failed(x->ret))
+			return err;
+	}
+	if (last > fd) {
+		x->a[0] = fd + 1;
+		x->a[1] = last;
+		return run_own(x);
+	}
+	return 0;
+}
+
+/* The kernel asks that nobody else share the address space. */
+static int do_alone(struct ctx *x)
+{
+	int err;
+
+	mm_stop_zapper(x->mm);
+	err = run_own(x);
+	if (!err && mm_start_zapper(x->rec, x->mm, &x->c) == -ESRCH)
+		err = -ESRCH;
+	return err;
+}
+
+static int dispatch(struct ctx *x)
+{
+	switch (x->nr) {
+	case SYS_mmap:
+		return do_mmap(x);
+	case SYS_munmap:
+		return do_munmap(x);
+	case SYS_brk:
+		return do_brk(x);
+	case SYS_mremap:
+		return do_mremap(x);
+	case SYS_madvise:
+		return do_madvise(x);
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		return do_mprotect(x);
+	case SYS_process_madvise:
+		/* What kernels before 6.13 say; callers fall back. */
+		x->ret = -EINVAL;
+		return 0;
+	case SYS_userfaultfd:
+		return do_leave(x, "the program uses userfaultfd itself: real "
+				   "faults only");
+	case SYS_seccomp:
+	case SYS_prctl:
+		return do_leave(x, "the program limits its own system calls by "
+				   "seccomp: real faults only");
+	case SYS_unshare:
+	case SYS_setns:
+		return do_alone(x);
+	default:
+		return do_descriptor(x);
+	}
+}
+
+int mapcall_wanted(long nr)
+{
+	switch (nr) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_brk:
+	case SYS_mremap:
+	case SYS_madvise:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_process_madvise:
+	case SYS_userfaultfd:
+	case SYS_unshare:
+	case SYS_setns:
+	case SYS_close:
+	case SYS_close_range:
+	case SYS_dup2:
+	case SYS_dup3:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Whether the call in x can change anything that concerns us. */
+static int concerns(const struct ctx *x)
+{
+	uint64_t pos = x->a[0];
+	struct region r;
+
+	switch (x->nr) {
+	case SYS_brk:
+		return x->a[0] != 0;
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+		if (!(x->a[2] & PROT_WRITE))
+			return 0;
+		while (moca_regions_next(&x->mm->regions, &pos,
+					 x->a[0] + PAGE_UP(x->a[1]), &r))
+			if (r.kind == REGION_FILE)
+				return 1;
+		return 0;
+	case SYS_process_madvise:
+		return x->a[3] == MADV_DONTNEED || x->a[3] == MADV_FREE;
+	case SYS_close:
+		return (int)x->a[0] == x->mm->remote_fd;
+	case SYS_dup2:
+	case SYS_dup3:
+		return (int)x->a[1] == x->mm->remote_fd;
+	case SYS_seccomp:
+	case SYS_prctl:
+		return x->nr == SYS_seccomp ? x->a[0] <= 1 :
+					      x->a[0] == PR_SET_SECCOMP;
+	default:
+		return 1;
+	}
+}
+
+int mapcall_handle(struct recorder *rec, struct task *t,
+		   const struct user_regs_struct *regs)
+{
+	struct ctx x = {
+		.rec = rec, .mm = t->mm, .task = t, .nr = regs->orig_rax,
+		.a = { regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8,
+		       regs->r9 },
+	};
+	int err;
+
+	if (!t->mm || t->mm->state != MM_MOVED || !concerns(&x))
+		return 0;
+	err = tracee_begin(&x.c, t, regs);
+	if (err)
+		return err;
+	pthread_mutex_lock(&t->mm->lock);
+	zap_settle(t->mm);
+	err = dispatch(&x);
+	pthread_mutex_unlock(&t->mm->lock);
+	x.c.saved.rax = x.ret;
+	if (!err || err != -ESRCH) {
+		if (err) {
+			moca_debug("task %d: call %ld: %s", t->tid, x.nr,
+				   strerror(-err));
+			x.c.saved.rax = err;
+		}
+		err = tracee_end(&x.c);
+	}
+	return err ? err : 1;
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/maps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+void maps_free(struct vma_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->items[i].name);
+	free(l->items);
+	memset(l, 0, sizeof(*l));
+}
+
+static int parse_line(char *line, struct vma *v)
+{
+	char prot[5];
+	int name = 0;
+
+	memset(v, 0, sizeof(*v));
+	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &v->start, &v->end,
+		   prot, &v->offset, &v->major, &v->minor, &v->ino, &name) < 7)
+		return -EBADMSG;
+	v->prot = (prot[0] == 'r' ? PROT_READ : 0) |
+		  (prot[1] == 'w' ? PROT_WRITE : 0) |
+		  (prot[2] == 'x' ? PROT_EXEC : 0);
+	v->shared = prot[3] == 's';
+	line[strcspn(line, "\n")] = 0;
+	v->name = strdup(name ? line + name : "");
+	return v->name ? 0 : -ENOMEM;
+}
+
+int maps_read(pid_t pid, struct vma_list *out)
+{
+	size_t room = 0, line_room = 0;
+	char path[64], *line = NULL;
+	int ret = 0;
+	FILE *f;
+
+	memset(out, 0, sizeof(*out));
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (getline(&line, &line_room, f) > 0) {
+		if (out->count == room) {
+			size_t want = room ? room * 2 : 64;
+			struct vma *p = realloc(out->items, want * sizeof(*p));
+
+			if (!p) {
+				ret = -ENOMEM;
+				break;
+			}
+			out->items = p;
+			room = want;
+		}
+		ret = parse_line(line, &out->items[out->count]);
+		if (ret)
+			break;
+		out->count++;
+	}
+	free(line);
+	fclose(f);
+	if (ret)
+		maps_free(out);
+	return ret;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* /proc/PID/maps. */
+#ifndef MOCA_FAULT_MAPS_H
+#define MOCA_FAULT_MAPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct vma {
+	uint64_t start, end;	/* bytes, end exclusive */
+	uint64_t offset;
+	uint64_t ino;
+	uint32_t major, minor;	/* of the device */
+	int prot;		/* PROT_* */
+	int shared;
+	char *name;		/* "" when anonymous */
+};
+
+struct vma_list {
+	struct vma *items;
+	size_t count;
+};
+
+/* 0 or -errno. */
+int maps_read(pid_t pid, struct vma_list *out);
+void maps_free(struct vma_list *l);
+
+#endif

@@ -1,0 +1,614 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/mm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collect/fault/zap.h"
+#include "lib/base/err.h"
+
+#ifndef UFFD_FEATURE_WP_UNPOPULATED
+#define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
+#endif
+#ifndef UFFD_FEATURE_WP_ASYNC
+#define UFFD_FEATURE_WP_ASYNC (1 << 15)
+#endif
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
+/* A private writable mapping of a larger file is not copied. */
+#define COPY_MAX (64ul << 20)
+
+struct mm *mm_new(struct recorder *rec, pid_t pid)
+{
+	struct mm *mm = calloc(1, sizeof(*mm));
+
+	if (!mm)
+		return NULL;
+	mm->refs = 1;
+	mm->pid = pid;
+	mm->memfd = mm->uffd = mm->remote_fd = -1;
+	mm->refault = 1.0;
+	pthread_mutex_init(&mm->lock, NULL);
+	pthread_mutex_lock(&rec->mm_lock);
+	mm->id = rec->mm_count++;
+	mm->next = rec->mms;
+	rec->mms = mm;
+	pthread_mutex_unlock(&rec->mm_lock);
+	return mm;
+}
+
+struct mm *mm_get(struct mm *mm)
+{
+	mm->refs++;
+	return mm;
+}
+
+void mm_put(struct recorder *rec, struct mm *mm)
+{
+	struct message *m;
+
+	if (!mm || --mm->refs)
+		return;
+	pthread_mutex_lock(&mm->lock);
+	mm->dead = 1;
+	if (mm->state == MM_MOVED)
+		mm_stop_zapper(mm);
+	mm_drop(rec, mm, NULL, 0, USER_END, 0);
+	pthread_mutex_unlock(&mm->lock);
+	m = message_new(MSG_MM_END, 0, NULL);
+	if (!m)
+		return;
+	m->mm = mm;
+	queue_push(rec->queue, m);
+}
+
+void mm_free(struct mm *mm)
+{
+	if (mm->stub)
+		munmap(mm->stub, STUB_DATA_SIZE);
+	if (mm->memfd >= 0)
+		close(mm->memfd);
+	if (mm->uffd >= 0)
+		close(mm->uffd);
+	moca_regions_free(&mm->regions);
+	pthread_mutex_destroy(&mm->lock);
+	free(mm);
+}
+
+void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
+	      uint32_t flags, const char *name)
+{
+	struct message *m = message_new(MSG_EVENT, 0, name);
+
+	if (!m)
+		return;
+	m->task = t->id;
+	m->event.type = type;
+	m->event.addr = addr;
+	m->event.len = len;
+	m->event.offset = offset;
+	m->event.prot = prot;
+	m->event.flags = flags;
+	m->event.pid = t->pid;
+	m->event.tid = t->tid;
+	m->event.parent = MOCA_NO_TASK;
+	queue_push(rec->queue, m);
+}
+
+void mm_register(struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct uffdio_register r = {
+		.range = { start, end - start },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+
+	if (mm->uffd >= 0 && ioctl(mm->uffd, UFFDIO_REGISTER, &r))
+		moca_debug("cannot register %lx-%lx with userfaultfd: %s: some "
+			   "reads there may be hidden by fault-around",
+			   start, end, strerror(errno));
+}
+
+uint64_t mm_offset(struct mm *mm, uint64_t addr, uint64_t len)
+{
+	unsigned int plane = 0;
+
+	/*
+	 * The offset is the address, so that the kernel merges neighbours as
+	 * it merges anonymous memory; a mapping that mremap moved away keeps
+	 * its offset, and a new one in its place takes another plane.
+	 */
+	while (mm->moved && plane < MEMFD_PLANES - 1 &&
+	       moca_regions_uses(&mm->regions, plane_offset(plane, addr), len))
+		plane++;
+	return plane_offset(plane, addr);
+}
+
+/* The existing pages of [off, off + len) as extents of addresses. */
+static size_t find_extents(struct mm *mm, const struct region *r,
+			   struct extent **out, size_t *room, size_t count)
+{
+	uint64_t pos = r->off, end = r->off + (r->end - r->start);
+
+	while (pos < end) {
+		off_t data = lseek(mm->memfd, pos, SEEK_DATA), hole;
+
+		if (data < 0 || (uint64_t)data >= end)
+			break;
+		hole = lseek(mm->memfd, data, SEEK_HOLE);
+		if (hole < 0 || (uint64_t)hole > end)
+			hole = end;
+		if (count == *room) {
+			size_t want = *room ? *room * 2 : 64;
+			struct extent *p = realloc(*out, want * sizeof(*p));
+
+			if (!p)
+				break;
+			*out = p;
+			*room = want;
+		}
+		(*out)[count].start = r->start + (data - r->off);
+		(*out)[count].end = r->start + (hole - r->off);
+		count++;
+		pos = hole;
+	}
+	return count;
+}
+
+static void push_extents(struct recorder *rec, struct mm *mm,
+			 enum message_kind kind, const struct region *r)
+{
+	struct extent *ext = NULL;
+	struct message *m;
+	size_t n = 0, room = 0;
+
+	if (r->kind == REGION_MEMFD)
+		n = find_extents(mm, r, &ext, &room, 0);
+	m = message_new(kind, n, NULL);
+	if (m) {
+		if (n)
+			memcpy(m->extents, ext, n * sizeof(*ext));
+		m->extent_count = n;
+		m->mm = mm;
+		m->start = r->start;
+		m->end = r->end;
+		m->certified = r->kind == REGION_MEMFD;
+		queue_push(rec->queue, m);
+	}
+	free(ext);
+}
+
+void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
+		uint64_t end)
+{
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &start, end, &r))
+		if (r.kind == REGION_MEMFD)
+			push_extents(rec, mm, MSG_PREFILL, &r);
+}
+
+void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
+	     uint64_t start, uint64_t end, int keep)
+{
+	uint64_t pos = start;
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &pos, end, &r)) {
+		if (keep && r.kind != REGION_MEMFD)
+			continue;
+		push_extents(rec, mm, MSG_DROP, &r);
+		if (r.kind != REGION_MEMFD)
+			continue;
+		if (!mm->dead)
+			fallocate(mm->memfd,
+				  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+				  r.off, r.end - r.start);
+		if (!keep && r.off != r.start && mm->moved)
+			mm->moved--;
+	}
+	if (t)
+		mm_event(rec, t, keep ? MOCA_EVENT_DISCARD : MOCA_EVENT_MUNMAP,
+			 start, end - start, 0, 0, 0, NULL);
+	if (!keep && moca_regions_remove(&mm->regions, start, end))
+		moca_warn("out of memory for the table of mappings");
+}
+
+static uint32_t map_flags(const struct mm *mm, const struct region *r)
+{
+	switch (r->kind) {
+	case REGION_MEMFD:
+		return MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED;
+	case REGION_SHARED:
+		return MOCA_MAP_SHARED | MOCA_MAP_ZAPPED;
+	case REGION_FILE:
+		return MOCA_MAP_FILE | MOCA_MAP_ZAPPED;
+	default:
+		return MOCA_MAP_STACK;
+	}
+}
+
+static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
+		       const struct region *r, int prot, uint64_t offset,
+		       const char *name)
+{
+	uint32_t flags = map_flags(mm, r);
+
+	if (name && name[0] == '/')
+		flags |= MOCA_MAP_FILE;
+	if (moca_regions_add(&mm->regions, r)) {
+		moca_warn("out of memory for the table of mappings");
+		return;
+	}
+	if (r->kind != REGION_STACK || rec->opt->stack)
+		mm_register(mm, r->start, r->end);
+	mm_event(rec, t, MOCA_EVENT_MMAP, r->start, r->end - r->start, offset,
+		 prot, flags, name);
+}
+
+void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
+		   uint64_t start, uint64_t end, enum region_kind kind, int prot,
+		   uint64_t offset, const char *name)
+{
+	struct region r = { start, end, 0, kind, 0 };
+
+	if (mm->state == MM_MOVED)
+		add_region(rec, mm, t, &r, prot, offset, name);
+	else
+		mm_event(rec, t, MOCA_EVENT_MMAP, start, end - start, offset,
+			 prot,
+			 map_flags(mm, &r) & ~(uint32_t)MOCA_MAP_ZAPPED, name);
+}
+
+/* Copy memory of the program into its memfd. Stops at a page that is none. */
+static int copy_in(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
+		   uint64_t off)
+{
+	static char buf[1 << 18];
+	ssize_t n;
+
+	while (start < end) {
+		size_t want = end - start;
+
+		if (want > sizeof(buf))
+			want = sizeof(buf);
+		n = tracee_read(tid, start, buf, want);
+		if (n <= 0)
+			return n ? n : -EFAULT;
+		if (pwrite(mm->memfd, buf, n, off) != n)
+			return -errno;
+		start += n;
+		off += n;
+	}
+	return 0;
+}
+
+int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	    uint64_t start, uint64_t end, int prot, int copy, const char *name)
+{
+	uint64_t off = mm_offset(mm, start, end - start);
+	struct region r = { start, end, off, REGION_MEMFD, 0 };
+	int err;
+	long ret;
+
+	if (end > USER_END)
+		return -ERANGE;
+	if (copy) {
+		err = copy_in(mm, c->task->tid, start, end, off);
+		if (err)
+			goto err_punch;
+	}
+	ret = tracee_call(c, &err, SYS_mmap, start, end - start, prot,
+			  MAP_SHARED | MAP_FIXED, mm->remote_fd, off);
+	if (err)
+		return err;
+	if ((uint64_t)ret != start) {
+		err = ret;
+		goto err_punch;
+	}
+	if (off != start)
+		mm->moved++;
+	add_region(rec, mm, c->task, &r, prot, 0, name);
+	if (copy)
+		mm_prefill(rec, mm, start, end);
+	return 0;
+
+err_punch:
+	fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
+		  end - start);
+	return err;
+}
+
+static int fetch_fd(pid_t pid, int remote)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, err;
+
+	if (pidfd < 0)
+		return -errno;
+	fd = syscall(SYS_pidfd_getfd, pidfd, remote, 0);
+	err = errno;
+	close(pidfd);
+	return fd < 0 ? -err : fd;
+}
+
+/* Take over the memfd that the program just made; put the stub into it. */
+static int adopt_memfd(struct mm *mm, pid_t pid, int remote)
+{
+	size_t code = moca_stub_code_end - moca_stub_code;
+	struct stat st;
+	int err;
+
+	mm->memfd = fetch_fd(pid, remote);
+	if (mm->memfd < 0) {
+		err = mm->memfd;
+		mm->memfd = -1;
+		return err;
+	}
+	if (ftruncate(mm->memfd, MEMFD_STUB + STUB_SIZE) ||
+	    fstat(mm->memfd, &st))
+		return -errno;
+	if (pwrite(mm->memfd, moca_stub_code, code, MEMFD_STUB) !=
+	    (ssize_t)code)
+		return -EIO;
+	mm->memfd_dev = st.st_dev;
+	mm->memfd_ino = st.st_ino;
+	mm->stub = mmap(NULL, STUB_DATA_SIZE, PROT_READ | PROT_WRITE,
+			MAP_SHARED, mm->memfd, MEMFD_STUB + STUB_CODE_SIZE);
+	if (mm->stub == MAP_FAILED) {
+		mm->stub = NULL;
+		return -errno;
+	}
+	return 0;
+}
+
+/* The memfd and the stub, by single calls from a bare program. */
+static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
+			  long *remote)
+{
+	/* Below the stack pointer of a program that has not begun. */
+	uint64_t name = (c->saved.rsp - 256) & ~15ull;
+	uint64_t make[6] = { name, MFD_CLOEXEC };
+	uint64_t code[6] = { STUB_BASE, STUB_CODE_SIZE, PROT_READ | PROT_EXEC,
+			     MAP_SHARED | MAP_FIXED_NOREPLACE, 0, MEMFD_STUB };
+	struct iovec local = { (void *)"moca", 5 };
+	struct iovec there = { (void *)name, 5 };
+	long ret;
+	int err;
+
+	if (process_vm_writev(c->task->tid, &local, 1, &there, 1, 0) != 5)
+		return -errno;
+	err = tracee_raw_call(c, insn, SYS_memfd_create, make, remote);
+	if (err || *remote < 0)
+		return err ? err : (int)*remote;
+	err = adopt_memfd(mm, c->task->pid, *remote);
+	if (err)
+		return err;
+	code[4] = *remote;
+	err = tracee_raw_call(c, insn, SYS_mmap, code, &ret);
+	if (err)
+		return err;
+	if (ret != STUB_BASE)
+		return ret < 0 ? ret : -EEXIST;
+	ret = tracee_call(c, &err, SYS_mmap, STUB_DATA, STUB_DATA_SIZE,
+			  PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_FIXED_NOREPLACE, *remote,
+			  MEMFD_STUB + STUB_CODE_SIZE);
+	if (err)
+		return err;
+	return ret == STUB_DATA ? 0 : ret < 0 ? (int)ret : -EEXIST;
+}
+
+/* The same in the child of a fork, which has its parent's stub. */
+static int make_memfd_stub(struct mm *mm, struct tracee_calls *c, long *remote)
+{
+	long ret;
+	int err;
+
+	*remote = tracee_call(c, &err, SYS_memfd_create,
+			      STUB_ENTRY(moca_stub_name), MFD_CLOEXEC, 0, 0, 0,
+			      0);
+	if (err || *remote < 0)
+		return err ? err : (int)*remote;
+	err = adopt_memfd(mm, c->task->pid, *remote);
+	if (err)
+		return err;
+	/* The code keeps running from the page that is being replaced: the
+	 * new one has the same bytes. */
+	ret = tracee_call(c, &err, SYS_mmap, STUB_BASE, STUB_SIZE,
+			  PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_SHARED | MAP_FIXED, *remote, MEMFD_STUB);
+	if (!err && ret == STUB_BASE)
+		ret = tracee_call(c, &err, SYS_mprotect, STUB_BASE,
+				  STUB_CODE_SIZE, PROT_READ | PROT_EXEC, 0, 0,
+				  0);
+	if (!err && !ret)
+		ret = tracee_call(c, &err, SYS_mprotect, STUB_DATA,
+				  STUB_DATA_SIZE, PROT_READ | PROT_WRITE, 0, 0,
+				  0);
+	return err ? err : (int)ret;
+}
+
+static void open_uffd(struct mm *mm, pid_t pid, long remote)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_WP_ASYNC |
+			    UFFD_FEATURE_WP_UNPOPULATED |
+			    UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
+	};
+	int fd;
+
+	if (remote < 0)
+		return;
+	fd = fetch_fd(pid, remote);
+	if (fd < 0)
+		return;
+	if (ioctl(fd, UFFDIO_API, &api)) {
+		/* Before 6.7: memfd memory only. */
+		api.api = UFFD_API;
+		api.features = UFFD_FEATURE_WP_HUGETLBFS_SHMEM;
+		if (ioctl(fd, UFFDIO_API, &api)) {
+			close(fd);
+			return;
+		}
+	}
+	mm->uffd = fd;
+}
+
+int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	     uint64_t insn)
+{
+	struct stub_call *calls;
+	long remote = -1;
+	int err, n;
+
+	err = insn ? make_memfd_raw(mm, c, insn, &remote) :
+		     make_memfd_stub(mm, c, &remote);
+	if (err)
+		return err;
+	calls = mm->stub->calls;
+	calls[0] = (struct stub_call){ .nr = SYS_userfaultfd,
+		.args = { O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY } };
+	calls[1] = (struct stub_call){ .nr = SYS_dup3,
+		.args = { remote, rec->fd_number, O_CLOEXEC } };
+	n = tracee_list(c, 2);
+	if (n < 0)
+		return n;
+	open_uffd(mm, c->task->pid, calls[0].ret);
+	mm->remote_fd = calls[1].ret == rec->fd_number ? rec->fd_number :
+							 remote;
+	n = 0;
+	if (calls[0].ret >= 0)
+		calls[n++] = (struct stub_call){ .nr = SYS_close,
+						 .args = { calls[0].ret } };
+	if (mm->remote_fd != remote)
+		calls[n++] = (struct stub_call){ .nr = SYS_close,
+						 .args = { remote } };
+	n = n ? tracee_list(c, n) : 0;
+	if (n < 0)
+		return n;
+	pthread_mutex_lock(&mm->lock);
+	mm->state = MM_MOVED;
+	pthread_mutex_unlock(&mm->lock);
+	return 0;
+}
+
+/* Page cache of a regular file: dropping its entries loses nothing. */
+static int may_zap_file(const struct vma *v)
+{
+	struct statfs fs;
+	struct stat st;
+
+	return v->name[0] == '/' && !stat(v->name, &st) &&
+	       S_ISREG(st.st_mode) && st.st_ino == v->ino &&
+	       st.st_dev == makedev(v->major, v->minor) &&
+	       !statfs(v->name, &fs) && fs.f_type != HUGETLBFS_MAGIC;
+}
+
+static void move_vma(struct recorder *rec, struct mm *mm,
+		     struct tracee_calls *c, const struct vma *v)
+{
+	uint64_t len = v->end - v->start;
+	enum region_kind kind;
+	int err;
+
+	if (v->start >= USER_END ||
+	    (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE))
+		return;
+	if (!strcmp(v->name, "[stack]")) {
+		mm->stack_start = v->start;
+		mm->stack_end = v->end;
+		mm_add_native(rec, mm, c->task, v->start, v->end, REGION_STACK,
+			      v->prot, 0, v->name);
+		return;
+	}
+	if (v->name[0] == '[' && strcmp(v->name, "[heap]") &&
+	    strncmp(v->name, "[anon:", 6))
+		return;
+	if (!v->shared && ((v->prot & PROT_WRITE) || !v->name[0]) &&
+	    (!v->name[0] || v->name[0] == '[' || len <= COPY_MAX)) {
+		err = mm_move(rec, mm, c, v->start, v->end, v->prot, 1,
+			      v->name);
+		if (!err)
+			return;
+		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start, len, 0, 0, 0,
+			 "mapping could not be moved: real faults only");
+		return;
+	}
+	if (!may_zap_file(v))
+		return;
+	kind = v->shared ? REGION_SHARED : REGION_FILE;
+	if (kind == REGION_FILE && (v->prot & PROT_WRITE))
+		return;
+	mm_add_native(rec, mm, c->task, v->start, v->end, kind, v->prot,
+		      v->offset, v->name);
+}
+
+int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
+{
+	struct vma_list l;
+	int ret = maps_read(c->task->tid, &l);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < l.count; i++)
+		move_vma(rec, mm, c, &l.items[i]);
+	maps_free(&l);
+	return 0;
+}
+
+int mm_start_zapper(struct recorder *rec, struct mm *mm,
+		    struct tracee_calls *c)
+{
+	struct message *m;
+	pid_t child = 0;
+	long ret;
+	int err;
+
+	memset(mm->stub, 0, STUB_ZAP_LIST);
+	ret = tracee_clone(c, &err, CLONE_VM | CLONE_FILES, &child);
+	if (err)
+		return err;
+	if (ret < 0)
+		return ret;
+	if (!child)
+		return -ECHILD;
+	m = message_new(MSG_IGNORE, 0, NULL);
+	if (m) {
+		m->tid = child;
+		queue_push(rec->queue, m);
+	}
+	err = tracee_release(child);
+	if (!err)
+		mm->zapper = child;
+	return err;
+}
+
+void mm_stop_zapper(struct mm *mm)
+{
+	if (!mm->zapper)
+		return;
+	zap_settle(mm);
+	zap_command_exit(mm);
+	mm->zapper = 0;
+}

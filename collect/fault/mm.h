@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Address spaces: moving a program's private memory to a memfd, and keeping
+ * it there. Supervisor thread only, unless said otherwise.
+ */
+#ifndef MOCA_FAULT_MM_H
+#define MOCA_FAULT_MM_H
+
+#include "collect/fault/internal.h"
+#include "collect/fault/maps.h"
+#include "collect/fault/queue.h"
+#include "collect/fault/tracee.h"
+
+/* A new, native address space of process pid, known to the recorder. */
+struct mm *mm_new(struct recorder *rec, pid_t pid);
+struct mm *mm_get(struct mm *mm);
+/* A task left it; the last one ends it. */
+void mm_put(struct recorder *rec, struct mm *mm);
+/* The collector is done with it too: frees it. Collector thread. */
+void mm_free(struct mm *mm);
+
+/*
+ * Make mm, so far native, one whose memory is moved. t must be stopped where
+ * calls can be run, and c be begun. insn: a syscall instruction, or 0 when
+ * the stub is already mapped (in the child of a fork, through its parent).
+ * 0 or -errno; on error the mm stays native and the program unharmed.
+ */
+int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	     uint64_t insn);
+
+/* Describe all mappings in the trace, and move what is private. */
+int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c);
+
+/*
+ * Move [start, end), private and mapped with prot, to the memfd. copy: with
+ * its contents, else it is known to be empty. 0 or -errno (then unchanged).
+ */
+int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	    uint64_t start, uint64_t end, int prot, int copy, const char *name);
+
+/* Give everything back to private memory; no zapping from then on. */
+int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	      const char *why);
+
+/* Note a mapping that is not moved. kind REGION_SHARED, _FILE or _STACK. */
+void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
+		   uint64_t start, uint64_t end, enum region_kind kind, int prot,
+		   uint64_t offset, const char *name);
+
+/*
+ * [start, end) is no longer mapped (or, keep, mapped but emptied): settle its
+ * pages for the certificate and give the memory back.
+ */
+void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
+	     uint64_t start, uint64_t end, int keep);
+
+/* The pages in [start, end) exist without having been touched there. */
+void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
+		uint64_t end);
+
+/* The offset for a new mapping at addr that meets no other's. */
+uint64_t mm_offset(struct mm *mm, uint64_t addr, uint64_t len);
+
+/* Register with userfaultfd, so that each page faults by itself. */
+void mm_register(struct mm *mm, uint64_t start, uint64_t end);
+
+/* Start or end the task that zaps. mm->lock held for the latter. */
+int mm_start_zapper(struct recorder *rec, struct mm *mm,
+		    struct tracee_calls *c);
+void mm_stop_zapper(struct mm *mm);
+
+/* Record an event of a task. */
+void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
+	      uint32_t flags, const char *name);
+
+/* fork.c: the child of a fork gets its own copy of the moved memory. */
+int mm_fork(struct recorder *rec, struct task *parent, struct task *child);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
+ * the pages that were touched, at 3 bits each.
+ */
+#ifndef MOCA_FAULT_PAGESET_H
+#define MOCA_FAULT_PAGESET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLOCK_SHIFT 21
+#define BLOCK_PAGES 512
+#define BLOCK_WORDS (BLOCK_PAGES / 64)
+
+struct page_block {
+	struct page_block *next;	/* of the same bucket */
+	uint64_t number;		/* address >> BLOCK_SHIFT */
+	uint32_t present;	/* faults since the block was last zapped */
+	uint64_t seen[BLOCK_WORDS];	/* has a record */
+	uint64_t prefilled[BLOCK_WORDS];	/* exists without a touch */
+};
+
+struct pageset;
+
+struct pageset *pageset_new(void);
+void pageset_free(struct pageset *s);
+
+/* The block of an address; create: make it (NULL then: no memory). */
+struct page_block *pageset_block(struct pageset *s, uint64_t addr, int create);
+
+/* Mark a page as seen. 1 when it was not before. */
+int pageset_see(struct pageset *s, uint64_t addr);
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
+
+/*
+ * Existing pages [start, end): how many of them were touched (seen, or not
+ * prefilled), and how many of those seen.
+ */
+void pageset_settle(struct pageset *s, uint64_t start, uint64_t end,
+		    uint64_t *touched, uint64_t *seen);
+/* Forget [start, end); returns how many of its pages were marked seen. */
+uint64_t pageset_clear(struct pageset *s, uint64_t start, uint64_t end);
+
+/* Walk the blocks that exist in [start, end), in any order. */
+typedef void (*pageset_visit)(struct page_block *b, void *arg);
+void pageset_walk(struct pageset *s, uint64_t start, uint64_t end,
+		  pageset_visit visit, void *arg);
+
+#endif

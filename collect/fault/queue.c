@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collect/fault/internal.h"
+
+struct queue {
+	pthread_mutex_t lock;
+	struct message *head, **tail;
+	int fd;
+};
+
+struct queue *queue_new(void)
+{
+	struct queue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	pthread_mutex_init(&q->lock, NULL);
+	q->tail = &q->head;
+	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (q->fd < 0) {
+		free(q);
+		return NULL;
+	}
+	return q;
+}
+
+void queue_free(struct queue *q)
+{
+	struct message *m, *next;
+
+	if (!q)
+		return;
+	for (m = queue_take(q); m; m = next) {
+		next = m->next;
+		message_free(m);
+	}
+	close(q->fd);
+	free(q);
+}
+
+struct message *message_new(enum message_kind kind, size_t n, const char *name)
+{
+	size_t len = name ? strlen(name) + 1 : 0;
+	struct message *m;
+
+	m = calloc(1, sizeof(*m) + n * sizeof(struct extent) + len);
+	if (!m)
+		return NULL;
+	m->kind = kind;
+	m->task = MOCA_NO_TASK;
+	m->extents = (struct extent *)(m + 1);
+	m->event.name = "";
+	if (name)
+		m->event.name = memcpy(&m->extents[n], name, len);
+	return m;
+}
+
+void message_free(struct message *m)
+{
+	free(m);
+}
+
+void queue_push(struct queue *q, struct message *m)
+{
+	uint64_t one = 1;
+	int first;
+
+	pthread_mutex_lock(&q->lock);
+	/* Stamped under the lock, so that order is order of time. */
+	m->time_ns = moca_now_ns();
+	m->event.time_ns = m->time_ns;
+	m->next = NULL;
+	first = !q->head;
+	*q->tail = m;
+	q->tail = &m->next;
+	pthread_mutex_unlock(&q->lock);
+	/* The end of a task or of all is urgent; the rest waits for the tick. */
+	if (first && m->kind == MSG_MM_END && write(q->fd, &one, 8) < 0)
+		return;
+}
+
+struct message *queue_take(struct queue *q)
+{
+	struct message *m;
+	uint64_t n;
+
+	pthread_mutex_lock(&q->lock);
+	m = q->head;
+	q->head = NULL;
+	q->tail = &q->head;
+	pthread_mutex_unlock(&q->lock);
+	if (read(q->fd, &n, sizeof(n)) < 0)
+		return m;
+	return m;
+}
+
+int queue_fd(const struct queue *q)
+{
+	return q->fd;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the supervisor to the collector: what happened to tasks and address
+ * spaces, in order of time. Any thread may push; the collector takes all.
+ */
+#ifndef MOCA_FAULT_QUEUE_H
+#define MOCA_FAULT_QUEUE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <moca/types.h>
+
+struct mm;
+
+/* Pages [start, end) of an address space, bytes. */
+struct extent {
+	uint64_t start, end;
+};
+
+enum message_kind {
+	MSG_EVENT,	/* event of task id; name is the message's own */
+	MSG_TASK,	/* tid is task id, of address space mm, from now on */
+	MSG_TASK_END,
+	MSG_IGNORE,	/* tid is one of our own: no samples of it */
+	MSG_PREFILL,	/* extents hold data that nobody touched yet */
+	MSG_DROP,	/* [start, end) goes; extents are its existing pages */
+	MSG_MM_END,	/* mm has no tasks any more */
+};
+
+struct message {
+	struct message *next;
+	uint64_t time_ns;
+	enum message_kind kind;
+	pid_t tid, pid;
+	uint32_t task;
+	struct mm *mm;
+	uint64_t start, end;
+	int certified;		/* MSG_DROP: the extents are the whole truth */
+	struct extent *extents;
+	size_t extent_count;
+	struct moca_event event;
+};
+
+struct queue;
+
+struct queue *queue_new(void);
+void queue_free(struct queue *q);
+
+/*
+ * A message with room for n extents, and a copy of name. NULL: no memory.
+ * Stamped with the time of the push.
+ */
+struct message *message_new(enum message_kind kind, size_t n, const char *name);
+void message_free(struct message *m);
+void queue_push(struct queue *q, struct message *m);
+/* All messages, oldest first, or NULL. */
+struct message *queue_take(struct queue *q);
+/* Readable when something was pushed. */
+int queue_fd(const struct queue *q);
+
+#endif

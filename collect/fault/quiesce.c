@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/quiesce.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "collect/fault/supervisor.h"
+#include "collect/fault/tasks.h"
+#include "collect/fault/tracee.h"
+
+/*
+ * Calls that return EINTR after any stop, even without a signal, and that
+ * have done nothing yet when they do (signal(7)).
+ */
+static int restartable(long nr)
+{
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+	case SYS_io_uring_enter:
+	case SYS_rt_sigtimedwait:
+	case SYS_read:		/* inotify */
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_futex:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+void quiesce_hide_interrupt(struct task *t)
+{
+	struct user_regs_struct r;
+
+	if (tracee_get_regs(t, &r) || (long)r.orig_rax < 0 ||
+	    (long)r.rax != -EINTR || !restartable(r.orig_rax))
+		return;
+	r.rax = r.orig_rax;
+	r.rip -= 2;
+	r.orig_rax = -1;
+	tracee_set_regs(t, &r);
+}
+
+/* Wait for t's next stop, up to 200 ms. */
+static int wait_for_stop(struct task *t)
+{
+	const struct timespec ms = { 0, 1000000 };
+	int status;
+
+	for (int i = 0; i < 400; i++) {
+		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+
+		if (got == t->tid) {
+			t->stop = TASK_STOPPED;
+			t->status = status;
+			return 0;
+		}
+		if (got < 0)
+			return -errno;
+		if (i >= 200)
+			nanosleep(&ms, NULL);
+		else
+			sched_yield();
+	}
+	return -ETIMEDOUT;
+}
+
+static int concerned(const struct task *t, const struct mm *mm,
+		     const struct task *except)
+{
+	return t->mm == mm && t != except && t->announced;
+}
+
+void quiesce(struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork)
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork)
+			wait_for_stop(t);
+}
+
+void quiesce_end(struct recorder *rec, struct mm *mm,
+		 const struct task *except)
+{
+	struct task *t, *next;
+
+	for (t = tasks_next(NULL); t; t = next) {
+		int status = t->status;
+
+		next = tasks_next(t);
+		if (t->mm != mm || t == except || !status)
+			continue;
+		t->status = 0;
+		supervisor_stop(rec, t, status);
+	}
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Making the tasks of one address space stand still for a moment. */
+#ifndef MOCA_FAULT_QUIESCE_H
+#define MOCA_FAULT_QUIESCE_H
+
+#include "collect/fault/internal.h"
+
+/*
+ * Stop all tasks of mm but `except`. A task that sleeps uninterruptibly in
+ * the kernel is waited for 200 ms at most; it touches nothing meanwhile.
+ */
+void quiesce(struct mm *mm, const struct task *except);
+/* Let them go on, handling what they stopped for. */
+void quiesce_end(struct recorder *rec, struct mm *mm,
+		 const struct task *except);
+
+/* An interrupted call that would return EINTR is begun again. */
+void quiesce_hide_interrupt(struct task *t);
+
+#endif

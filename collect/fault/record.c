@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "collect/fault/attach.h"
+#include "collect/fault/collector.h"
+#include "collect/fault/launch.h"
+#include "collect/fault/queue.h"
+#include "collect/fault/supervisor.h"
+#include "collect/fault/target.h"
+#include "lib/base/err.h"
+
+#define EXIT_OURS 125
+
+uint64_t moca_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* What the tracing thread and the collector agree on at the start. */
+struct start {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	int launched;		/* the child is there (or error is set) */
+	int go;			/* 1 let it run, -1 give up */
+	int error;
+	int gate;
+	int exec_report;
+};
+
+static struct recorder rec;
+static struct start start = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+static atomic_int finished;
+
+void record_stop(struct recorder *r)
+{
+	atomic_store(&r->stop_recording, 1);
+	pthread_kill(r->supervisor, SIGURG);
+}
+
+static void wake(int sig)
+{
+	/* Only to make waitpid return. */
+}
+
+static void forward(int sig)
+{
+	int saved = errno;
+
+	if (rec.attach)
+		record_stop(&rec);
+	else if (rec.root > 0 && !rec.root_done)
+		kill(rec.root, sig);
+	errno = saved;
+}
+
+static void set_signals(void)
+{
+	const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU,
+				SIGPIPE };
+	const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct sigaction sa = { .sa_handler = wake };
+
+	sigaction(SIGURG, &sa, NULL);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sa.sa_handler = forward;
+	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
+		sigaction(passed[i], &sa, NULL);
+}
+
+static void announce_launch(int error)
+{
+	pthread_mutex_lock(&start.lock);
+	start.launched = 1;
+	start.error = error;
+	pthread_cond_broadcast(&start.cond);
+	while (!start.go)
+		pthread_cond_wait(&start.cond, &start.lock);
+	pthread_mutex_unlock(&start.lock);
+}
+
+/* ptrace belongs to a thread: this one starts the program and traces it. */
+static void *supervisor_main(void *arg)
+{
+	pid_t pid = rec.attach ? rec.opt->attach :
+				 launch_child(&rec, &start.gate,
+					      &start.exec_report);
+
+	rec.root = pid;
+	announce_launch(pid < 0 ? pid : 0);
+	if (start.go < 0) {
+		if (pid > 0 && !rec.attach) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, __WALL);
+		}
+		return NULL;
+	}
+	if (rec.attach) {
+		start.error = attach_begin(&rec, pid);
+		if (start.error)
+			attach_end(&rec);
+	} else {
+		start.error = supervisor_adopt(&rec, pid);
+		launch_go(start.gate);
+	}
+	supervisor_run(&rec);
+	atomic_store(&finished, 1);
+	return NULL;
+}
+
+static int wait_launched(void)
+{
+	pthread_mutex_lock(&start.lock);
+	while (!start.launched)
+		pthread_cond_wait(&start.cond, &start.lock);
+	pthread_mutex_unlock(&start.lock);
+	return start.error;
+}
+
+static void let_go(int go)
+{
+	pthread_mutex_lock(&start.lock);
+	start.go = go;
+	pthread_cond_broadcast(&start.cond);
+	pthread_mutex_unlock(&start.lock);
+}
+
+static int make_dir(const char *name)
+{
+	char buf[4096], when[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	const char *base;
+
+	if (!name) {
+		base = rec.attach ? "pid" : strrchr(rec.opt->argv[0], '/');
+		base = rec.attach ? base :
+		       base	  ? base + 1 : rec.opt->argv[0];
+		localtime_r(&now, &tm);
+		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+		snprintf(buf, sizeof(buf), "moca-%s-%s", base, when);
+		for (int i = 1; mkdir(buf, 0700); i++) {
+			if (errno != EEXIST || i > 100)
+				break;
+			snprintf(buf, sizeof(buf), "moca-%s-%s.%d", base, when,
+				 i);
+		}
+		name = buf;
+	} else if (mkdir(name, 0700) && errno != EEXIST) {
+		moca_error("cannot create the directory %s for the trace: %s; "
+			   "choose another with -o", name, strerror(errno));
+		return -errno;
+	}
+	rec.dir = strdup(name);
+	rec.dirfd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (rec.dirfd < 0 || faccessat(rec.dirfd, ".", W_OK, 0)) {
+		moca_error("cannot write into the directory %s for the trace: "
+			   "%s; choose another with -o", name, strerror(errno));
+		return -errno;
+	}
+	if (!faccessat(rec.dirfd, "metadata", F_OK, 0)) {
+		moca_error("%s holds a trace already; choose another directory "
+			   "with -o, or remove it first", name);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static int has_sys_admin(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+
+	return !syscall(SYS_capget, &h, d) &&
+	       (d[0].effective & (1u << CAP_SYS_ADMIN));
+}
+
+static void describe(struct moca_meta *m)
+{
+	const struct moca_record_options *o = rec.opt;
+	struct utsname un;
+	struct timespec ts;
+	char line[8192] = "";
+	size_t n = 0;
+
+	for (char **a = o->argv; !rec.attach && *a && n < sizeof(line); a++)
+		n += snprintf(line + n, sizeof(line) - n, "%s%s",
+			      a == o->argv ? "" : " ", *a);
+	if (rec.attach)
+		snprintf(line, sizeof(line), "-p %d", o->attach);
+	uname(&un);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	moca_meta_set(m, "version", "%s", MOCA_VERSION);
+	moca_meta_set(m, "command", "%s", line);
+	moca_meta_set(m, "collector", "fault");
+	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
+	moca_meta_set(m, "start_time", "%lu",
+		      ts.tv_sec * 1000000000ul + ts.tv_nsec);
+	moca_meta_set(m, "start_ns", "%lu", rec.start_ns);
+	moca_meta_set(m, "host", "%s", un.nodename);
+	moca_meta_set(m, "kernel", "%s", un.release);
+	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
+	if (isinf(o->budget))
+		moca_meta_set(m, "budget", "none");
+	else
+		moca_meta_set(m, "budget", "%.4f", o->budget);
+	moca_meta_set(m, "state", "recording");
+}
+
+static void describe_sampler(struct moca_meta *m, const struct sampler *s)
+{
+	const char *names[] = { "tracepoint", "instruction", "instruction" };
+
+	moca_meta_set(m, "read_write_source", "%s", names[sampler_source(s)]);
+	moca_meta_set(m, "ring_bytes", "%zu", sampler_ring_bytes(s));
+	if (sampler_source(s) == SAMPLER_USER_ONLY)
+		moca_meta_add(m, "note",
+			      "accesses inside system calls cannot be seen by "
+			      "this user: pages that only the kernel touches "
+			      "count as touched and not seen (root, or sysctl "
+			      "kernel.perf_event_paranoid=1, would show them)");
+}
+
+static void print_summary(const struct collector *c)
+{
+	struct collector_totals t;
+	const struct moca_certificate *k = &t.certificate;
+
+	collector_totals(c, &t);
+	if (rec.opt->quiet)
+		return;
+	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
+		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
+		 "%.1f MB; estimated slowdown %.2fx.", rec.dir, k->pages_seen,
+		 k->pages_touched,
+		 k->pages_touched ?
+			 100.0 * k->pages_seen / k->pages_touched : 100.0,
+		 k->records, k->lost, k->lossy_chunks, k->chunks, t.tasks,
+		 t.intervals, t.bytes / 1e6, t.slowdown);
+	moca_say("next: moca info %s", rec.dir);
+}
+
+/* The exit code for the shell; *sig a signal to die by. */
+static int exit_code(int *sig)
+{
+	struct { int stage, error; } why;
+	int failed = atomic_load(&rec.failed);
+
+	*sig = 0;
+	if (rec.attach)
+		return failed ? EXIT_OURS : 0;
+	if (read(start.exec_report, &why, sizeof(why)) == sizeof(why)) {
+		if (why.stage == 1)
+			moca_error("cannot install the filter that watches the "
+				   "program's memory calls (seccomp): %s; see "
+				   "moca doctor", strerror(why.error));
+		else
+			moca_error("cannot execute %s: %s", rec.opt->argv[0],
+				   strerror(why.error));
+	}
+	if (WIFSIGNALED(rec.root_status)) {
+		*sig = WTERMSIG(rec.root_status);
+		return 128 + *sig;
+	}
+	if (failed && !WEXITSTATUS(rec.root_status))
+		return EXIT_OURS;
+	return WEXITSTATUS(rec.root_status);
+}
+
+static void explain_sampler(int err, const char *what)
+{
+	if (rec.attach && err == -ESRCH)
+		moca_error("cannot attach to process %d: there is no such "
+			   "process", rec.opt->attach);
+	else
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do, and `sysctl kernel.perf_event_paranoid=2` "
+			   "(as root) allows it", what, strerror(-err));
+}
+
+static pid_t *list_threads(size_t *count)
+{
+	pid_t *tids = NULL;
+
+	if (!rec.attach) {
+		tids = malloc(sizeof(*tids));
+		if (tids)
+			tids[0] = rec.root;
+		*count = tids != NULL;
+		return tids;
+	}
+	return target_threads(rec.opt->attach, count);
+}
+
+/* In the engine: everything between the directory and the exit code. */
+static int engine(struct moca_meta *meta, struct moca_writer *writer)
+{
+	struct sampler *sampler = NULL;
+	const char *what = "trace the program";
+	pid_t *tids;
+	size_t n = 0;
+	int err, code, sig;
+
+	err = pthread_create(&rec.supervisor, NULL, supervisor_main, NULL);
+	if (err) {
+		moca_error("cannot start the tracing thread: %s",
+			   strerror(err));
+		return EXIT_OURS;
+	}
+	err = wait_launched();
+	if (err) {
+		moca_error("cannot start %s under trace: %s; see moca doctor",
+			   rec.opt->argv ? rec.opt->argv[0] : "",
+			   strerror(-err));
+		let_go(-1);
+		return EXIT_OURS;
+	}
+	tids = list_threads(&n);
+	err = n ? sampler_open(&sampler, tids, n, !rec.attach, &what) : -ESRCH;
+	free(tids);
+	if (err) {
+		explain_sampler(err, what);
+		let_go(-1);
+		pthread_join(rec.supervisor, NULL);
+		return EXIT_OURS;
+	}
+	describe_sampler(meta, sampler);
+	err = collector_create(&rec.collector, &rec, sampler, writer, meta);
+	if (!err)
+		err = moca_meta_write(meta, rec.dirfd);
+	if (err) {
+		moca_error("cannot begin the trace in %s: %s", rec.dir,
+			   strerror(-err));
+		let_go(-1);
+		return EXIT_OURS;
+	}
+	let_go(1);
+	collector_run(rec.collector, &finished);
+	pthread_join(rec.supervisor, NULL);
+	if (rec.attach && start.error) {
+		moca_error("cannot attach to process %d: %s%s",
+			   rec.opt->attach, strerror(-start.error),
+			   start.error == -EPERM ?
+				   "; it is another user's, it is traced "
+				   "already, or kernel.yama.ptrace_scope "
+				   "forbids it (run as root)" : "");
+		return EXIT_OURS;
+	}
+	print_summary(rec.collector);
+	code = exit_code(&sig);
+	moca_meta_set(meta, "exit_status", "%d", sig ? 128 + sig : code);
+	moca_meta_write(meta, rec.dirfd);
+	launch_tell_end(&rec, code, sig);
+	return code;
+}
+
+int moca_record_run(const struct moca_record_options *opt)
+{
+	struct moca_writer *writer = NULL;
+	struct moca_meta *meta;
+	struct rlimit lim;
+	int err;
+
+	rec.opt = opt;
+	rec.attach = opt->attach != 0;
+	rec.front = -1;
+	rec.start_ns = moca_now_ns();
+	rec.privileged = has_sys_admin();
+	pthread_mutex_init(&rec.mm_lock, NULL);
+	if (!rec.attach && target_check(opt->argv[0], &err))
+		return err;
+	if (make_dir(opt->dir))
+		return EXIT_OURS;
+	/* The memfd's number in the program: high, but cheap to have. */
+	rec.fd_number = 1000;
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur <= 1000)
+		rec.fd_number = lim.rlim_cur - 1;
+	err = launch_engine(&rec);
+	if (err) {
+		moca_error("cannot start the recording process: %s",
+			   strerror(-err));
+		return EXIT_OURS;
+	}
+	set_signals();
+	rec.queue = queue_new();
+	meta = moca_meta_new();
+	err = rec.queue && meta ? moca_writer_create(&writer, rec.dirfd) :
+				  -ENOMEM;
+	if (err) {
+		moca_error("cannot begin the trace in %s: %s", rec.dir,
+			   strerror(-err));
+		launch_tell_end(&rec, EXIT_OURS, 0);
+		_exit(EXIT_OURS);
+	}
+	describe(meta);
+	err = engine(meta, writer);
+	launch_tell_end(&rec, err, 0);
+	fflush(NULL);
+	_exit(err);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recording page accesses from user space: the fault collector.
+ * doc/design/fault-collector.md describes the mechanism.
+ */
+#ifndef MOCA_FAULT_RECORD_H
+#define MOCA_FAULT_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct moca_record_options {
+	const char *dir;	/* of the trace; NULL = moca-CMD-DATE */
+	uint64_t interval_ns;
+	double budget;		/* accepted slowdown, fraction; HUGE_VAL = any */
+	uint64_t max_size;	/* bytes of trace, 0 = no limit */
+	int only_children;	/* leave the first program itself alone */
+	const char **include;	/* names of programs to trace, if any */
+	size_t include_count;
+	const char **exclude;
+	size_t exclude_count;
+	int stack;		/* observe again the main threads' stacks */
+	int zap;		/* 0 = real faults only */
+	int stop_on_error;	/* end the program when recording fails */
+	int quiet;
+	pid_t attach;		/* 0 = start argv */
+	int program_stdout;	/* descriptors for the program, -1 = inherit */
+	int program_stderr;
+	char **argv;
+};
+
+/*
+ * Record argv (or the process attach) and return the exit code for the shell:
+ * the program's own, or 125 to 127. A program that was killed by a signal
+ * ends the caller by the same signal.
+ */
+int moca_record_run(const struct moca_record_options *opt);
+
+#endif

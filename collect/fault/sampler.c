@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <moca/types.h>
+
+#define PAGE 4096ul
+/* Pages of a ring: as many as the user may lock, between these. */
+#define RING_PAGES_MAX (1u << 11)	/* 8 MiB: 1 ms to have them made */
+#define RING_PAGES_MIN (1u << 3)
+#define SAMPLE_BYTES_MAX 80
+
+struct ring {
+	struct perf_event_mmap_page *page;
+	const char *data;
+	uint64_t head;		/* of the snapshot */
+	uint64_t tail;
+	int fd;
+};
+
+struct trace_format {
+	uint64_t id[2];		/* of page_fault_user, page_fault_kernel */
+	unsigned int addr, ip, error;	/* offsets in the raw data */
+};
+
+struct sampler {
+	enum sampler_source source;
+	unsigned int cpus;
+	size_t data_bytes;
+	struct ring *rings;
+	int *fds;		/* all events */
+	unsigned int *fd_cpu;	/* the CPU of each */
+	size_t fd_count;
+	struct trace_format trace;
+};
+
+static int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1,
+			 PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int read_format(const char *dir, const char *event, uint64_t *id,
+		       struct sampler *s)
+{
+	char path[256], line[256], *p;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/events/exceptions/%s/format", dir,
+		 event);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	*id = 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, "ID:", 3))
+			*id = strtoull(line + 3, NULL, 10);
+		p = strstr(line, "offset:");
+		if (!p)
+			continue;
+		if (strstr(line, " address;"))
+			s->trace.addr = atoi(p + 7);
+		else if (strstr(line, " ip;"))
+			s->trace.ip = atoi(p + 7);
+		else if (strstr(line, " error_code;"))
+			s->trace.error = atoi(p + 7);
+	}
+	fclose(f);
+	return *id && s->trace.addr && s->trace.ip && s->trace.error ? 0 :
+								      -ENOENT;
+}
+
+static int read_formats(const char *dir, struct sampler *s)
+{
+	int ret = read_format(dir, "page_fault_user", &s->trace.id[0], s);
+
+	return ret ? ret :
+		     read_format(dir, "page_fault_kernel", &s->trace.id[1], s);
+}
+
+/* tracefs is mounted in a mount namespace of a child: nobody else sees it. */
+static int read_formats_private(struct sampler *s)
+{
+	struct trace_format found;
+	int fds[2], status, ret;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid) {
+		ret = -EPERM;
+		if (!unshare(CLONE_NEWNS) &&
+		    !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		    !mount("tracefs", "/sys/kernel", "tracefs", 0, NULL))
+			ret = read_formats("/sys/kernel", s);
+		found = s->trace;
+		if (!ret && write(fds[1], &found, sizeof(found)) < 0)
+			ret = -EIO;
+		_exit(ret ? 1 : 0);
+	}
+	close(fds[1]);
+	ret = -EPERM;
+	if (pid > 0 && read(fds[0], &found, sizeof(found)) == sizeof(found)) {
+		s->trace = found;
+		ret = 0;
+	}
+	close(fds[0]);
+	if (pid > 0)
+		waitpid(pid, &status, 0);
+	return ret;
+}
+
+static int find_tracepoints(struct sampler *s)
+{
+	if (!read_formats("/sys/kernel/tracing", s) ||
+	    !read_formats("/sys/kernel/debug/tracing", s))
+		return 0;
+	return geteuid() ? -EACCES : read_formats_private(s);
+}
+
+static void base_attr(struct perf_event_attr *a, int on_exec)
+{
+	memset(a, 0, sizeof(*a));
+	a->size = sizeof(*a);
+	a->sample_period = 1;
+	a->inherit = 1;
+	a->disabled = on_exec;
+	a->enable_on_exec = on_exec;
+	a->watermark = 1;
+	a->use_clockid = 1;
+	a->clockid = CLOCK_MONOTONIC;
+}
+
+static void attr_of(const struct sampler *s, int which, int on_exec,
+		    struct perf_event_attr *a)
+{
+	base_attr(a, on_exec);
+	if (s->source == SAMPLER_TRACEPOINT) {
+		a->type = PERF_TYPE_TRACEPOINT;
+		a->config = s->trace.id[which];
+		a->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+				 PERF_SAMPLE_CPU | PERF_SAMPLE_RAW;
+		return;
+	}
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_PAGE_FAULTS;
+	a->exclude_kernel = s->source == SAMPLER_USER_ONLY;
+	a->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+}
+
+/* The best source that a first event can be opened for. */
+static int choose_source(struct sampler *s, pid_t tid, const char **what)
+{
+	struct perf_event_attr a;
+	int fd;
+
+	for (int src = find_tracepoints(s) ? SAMPLER_SOFTWARE :
+					     SAMPLER_TRACEPOINT;
+	     src <= SAMPLER_USER_ONLY; src++) {
+		s->source = src;
+		attr_of(s, 0, 1, &a);
+		fd = perf_open(&a, tid, 0);
+		if (fd >= 0) {
+			close(fd);
+			return 0;
+		}
+		*what = "open the page-fault event of perf";
+		if (fd != -EACCES && fd != -EPERM)
+			return fd;
+	}
+	return -EACCES;
+}
+
+static int map_ring(struct sampler *s, unsigned int cpu, int fd, size_t *pages)
+{
+	for (; *pages >= RING_PAGES_MIN; *pages /= 2) {
+		void *p = mmap(NULL, (*pages + 1) * PAGE,
+			       PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+		if (p != MAP_FAILED) {
+			s->rings[cpu].page = p;
+			s->rings[cpu].data = (char *)p + PAGE;
+			s->rings[cpu].fd = fd;
+			return 0;
+		}
+		if (errno != EPERM && errno != ENOMEM)
+			return -errno;
+		if (cpu)
+			return -EAGAIN;	/* begin anew with smaller ones */
+	}
+	return -EPERM;
+}
+
+static void unmap_rings(struct sampler *s, size_t pages)
+{
+	for (unsigned int c = 0; c < s->cpus; c++)
+		if (s->rings[c].page) {
+			munmap(s->rings[c].page, (pages + 1) * PAGE);
+			s->rings[c].page = NULL;
+		}
+}
+
+static int map_rings(struct sampler *s, const int *first)
+{
+	size_t pages = RING_PAGES_MAX;
+	int ret;
+
+	do {
+		ret = 0;
+		for (unsigned int c = 0; c < s->cpus && !ret; c++)
+			ret = map_ring(s, c, first[c], &pages);
+		if (ret == -EAGAIN) {
+			unmap_rings(s, pages);
+			pages /= 2;
+		}
+	} while (ret == -EAGAIN);
+	s->data_bytes = pages * PAGE;
+	return ret;
+}
+
+/* Wake us when a ring is a quarter full; known only once it is mapped. */
+static uint32_t watermark(size_t bytes)
+{
+	return bytes / 4;
+}
+
+static int open_events(struct sampler *s, const pid_t *tids, size_t count,
+		       int on_exec, int *first)
+{
+	int kinds = s->source == SAMPLER_TRACEPOINT ? 2 : 1, fd;
+	struct perf_event_attr a;
+
+	for (unsigned int c = 0; c < s->cpus; c++) {
+		first[c] = -1;
+		for (size_t i = 0; i < count * kinds; i++) {
+			attr_of(s, i % kinds, on_exec, &a);
+			a.wakeup_watermark = watermark(RING_PAGES_MAX * PAGE);
+			if (s->source == SAMPLER_USER_ONLY)
+				a.wakeup_watermark = 128 << 10;
+			fd = perf_open(&a, tids[i / kinds], c);
+			if (fd == -ESRCH)
+				continue;	/* that thread has ended */
+			if (fd < 0)
+				return fd;
+			s->fd_cpu[s->fd_count] = c;
+			s->fds[s->fd_count++] = fd;
+			if (first[c] < 0)
+				first[c] = fd;
+		}
+		if (first[c] < 0)
+			return -ESRCH;
+	}
+	return 0;
+}
+
+/* All events of a CPU write into the ring of its first one. */
+static int share_rings(struct sampler *s, const int *first)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		if (s->fds[i] != first[s->fd_cpu[i]] &&
+		    ioctl(s->fds[i], PERF_EVENT_IOC_SET_OUTPUT,
+			  first[s->fd_cpu[i]]))
+			return -errno;
+	return 0;
+}
+
+int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
+		 int on_exec, const char **what)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int ret, *first = NULL;
+
+	if (!s)
+		return -ENOMEM;
+	s->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	s->rings = calloc(s->cpus, sizeof(*s->rings));
+	s->fds = calloc(count * s->cpus * 2, sizeof(*s->fds));
+	first = calloc(s->cpus, sizeof(*first));
+	s->fd_cpu = calloc(count * s->cpus * 2, sizeof(*s->fd_cpu));
+	ret = s->rings && s->fds && s->fd_cpu && first ? 0 : -ENOMEM;
+	if (!ret)
+		ret = choose_source(s, tids[0], what);
+	if (!ret) {
+		*what = "open the page-fault events of perf";
+		ret = open_events(s, tids, count, on_exec, first);
+	}
+	if (!ret) {
+		*what = "map the buffers of the page-fault events";
+		ret = map_rings(s, first);
+	}
+	if (!ret)
+		ret = share_rings(s, first);
+	free(first);
+	if (ret) {
+		sampler_close(s);
+		return ret;
+	}
+	*out = s;
+	return 0;
+}
+
+void sampler_close(struct sampler *s)
+{
+	if (!s)
+		return;
+	if (s->rings)
+		unmap_rings(s, s->data_bytes / PAGE);
+	for (size_t i = 0; i < s->fd_count; i++)
+		close(s->fds[i]);
+	free(s->rings);
+	free(s->fds);
+	free(s->fd_cpu);
+	free(s);
+}
+
+enum sampler_source sampler_source(const struct sampler *s)
+{
+	return s->source;
+}
+
+unsigned int sampler_cpus(const struct sampler *s)
+{
+	return s->cpus;
+}
+
+int sampler_fd(const struct sampler *s, unsigned int cpu)
+{
+	return s->rings[cpu].fd;
+}
+
+size_t sampler_ring_bytes(const struct sampler *s)
+{
+	return s->data_bytes;
+}
+
+void sampler_stop(struct sampler *s)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void sampler_snapshot(struct sampler *s)
+{
+	for (unsigned int c = 0; c < s->cpus; c++)
+		/* Pairs with the kernel's store after it wrote the data. */
+		s->rings[c].head = __atomic_load_n(&s->rings[c].page->data_head,
+						   __ATOMIC_ACQUIRE);
+}
+
+uint64_t sampler_room(const struct sampler *s)
+{
+	uint64_t most = 0;
+
+	for (unsigned int c = 0; c < s->cpus; c++) {
+		const struct ring *r = &s->rings[c];
+		uint64_t used = __atomic_load_n(&r->page->data_head,
+						__ATOMIC_ACQUIRE) - r->tail;
+
+		if (used > most)
+			most = used;
+	}
+	if (most > s->data_bytes)
+		most = s->data_bytes;
+	return (s->data_bytes - most) / SAMPLE_BYTES_MAX;
+}
+
+/* Copy n bytes at position pos, which may wrap. */
+static void copy(const struct sampler *s, const struct ring *r, uint64_t pos,
+		 void *out, size_t n)
+{
+	size_t at = pos & (s->data_bytes - 1), first = s->data_bytes - at;
+
+	if (first > n)
+		first = n;
+	memcpy(out, r->data + at, first);
+	memcpy((char *)out + first, r->data, n - first);
+}
+
+static void release(struct ring *r)
+{
+	/* Pairs with the kernel's load before it overwrites. */
+	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+}
+
+static int parse_raw(const struct sampler *s, const char *body, size_t n,
+		     struct sample *out)
+{
+	uint64_t error;
+	uint32_t size;
+
+	if (n < 28)
+		return 0;
+	memcpy(&out->pid, body, 4);
+	memcpy(&out->tid, body + 4, 4);
+	memcpy(&out->time_ns, body + 8, 8);
+	memcpy(&out->cpu, body + 16, 2);
+	memcpy(&size, body + 24, 4);
+	body += 28;
+	if (size > n - 28 || s->trace.addr + 8 > size ||
+	    s->trace.ip + 8 > size || s->trace.error + 8 > size)
+		return 0;
+	memcpy(&out->addr, body + s->trace.addr, 8);
+	memcpy(&out->ip, body + s->trace.ip, 8);
+	memcpy(&error, body + s->trace.error, 8);
+	/* Bits of the x86 page-fault error code. */
+	out->type = error & 16 ? MOCA_ACCESS_EXEC :
+		    error & 2 ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
+	out->mode = error & 4 ? MOCA_MODE_USER : MOCA_MODE_KERNEL;
+	return 1;
+}
+
+static int parse_software(const char *body, size_t n, int kernel,
+			  struct sample *out)
+{
+	if (n < 40)
+		return 0;
+	memcpy(&out->ip, body, 8);
+	memcpy(&out->pid, body + 8, 4);
+	memcpy(&out->tid, body + 12, 4);
+	memcpy(&out->time_ns, body + 16, 8);
+	memcpy(&out->addr, body + 24, 8);
+	memcpy(&out->cpu, body + 32, 2);
+	out->type = MOCA_ACCESS_UNKNOWN;
+	out->mode = kernel ? MOCA_MODE_KERNEL : MOCA_MODE_USER;
+	return 1;
+}
+
+int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
+		 struct sample *out, uint64_t *lost)
+{
+	struct ring *r = &s->rings[cpu];
+	struct perf_event_header h;
+	char body[128];
+	size_t n;
+	int ok;
+
+	while (r->tail < r->head) {
+		copy(s, r, r->tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > r->head - r->tail) {
+			r->tail = r->head;	/* cannot be: give up on it */
+			break;
+		}
+		n = h.size - sizeof(h);
+		if (n > sizeof(body))
+			n = sizeof(body);
+		copy(s, r, r->tail + sizeof(h), body, n);
+		if (h.type == PERF_RECORD_LOST) {
+			memcpy(lost, body + 8, 8);
+			r->tail += h.size;
+			return 2;
+		}
+		if (h.type != PERF_RECORD_SAMPLE) {
+			r->tail += h.size;
+			continue;
+		}
+		ok = s->source == SAMPLER_TRACEPOINT ?
+			     parse_raw(s, body, n, out) :
+			     parse_software(body, n,
+					    (h.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+						    PERF_RECORD_MISC_KERNEL,
+					    out);
+		if (ok && out->time_ns > until)
+			break;
+		r->tail += h.size;
+		if (ok)
+			return 1;
+	}
+	release(r);
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Page faults as perf samples: one ring per CPU, all tasks of the program.
+ *
+ * Root gets the page-fault tracepoints, which tell reads from writes; others
+ * get the software event, without faults inside system calls unless
+ * perf_event_paranoid allows them.
+ */
+#ifndef MOCA_FAULT_SAMPLER_H
+#define MOCA_FAULT_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sampler;
+
+enum sampler_source {
+	SAMPLER_TRACEPOINT,	/* read/write, user and kernel mode */
+	SAMPLER_SOFTWARE,	/* user and kernel mode */
+	SAMPLER_USER_ONLY,	/* user mode */
+};
+
+struct sample {
+	uint64_t addr, ip, time_ns;
+	uint32_t pid, tid;
+	uint16_t cpu;
+	uint8_t type;		/* enum moca_access_type */
+	uint8_t mode;		/* enum moca_access_mode */
+};
+
+/*
+ * Open the events on the given threads and all that they will create. With
+ * on_exec they begin at the next exec, else at once. 0 or -errno; *what then
+ * says what was tried.
+ */
+int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
+		 int on_exec, const char **what);
+void sampler_close(struct sampler *s);
+
+enum sampler_source sampler_source(const struct sampler *s);
+unsigned int sampler_cpus(const struct sampler *s);
+/* For poll(2): readable when the ring of that CPU is a quarter full. */
+int sampler_fd(const struct sampler *s, unsigned int cpu);
+size_t sampler_ring_bytes(const struct sampler *s);
+
+/* Fix the end of what sampler_next returns to what is in the rings now. */
+void sampler_snapshot(struct sampler *s);
+/*
+ * The next sample of a CPU up to the snapshot, not later than until. 1 and
+ * *out; 0 at the end; 2: `*lost` samples were lost here.
+ */
+int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
+		 struct sample *out, uint64_t *lost);
+
+/* How many more samples fit into the fullest ring. */
+uint64_t sampler_room(const struct sampler *s);
+/* Stop sampling for good. */
+void sampler_stop(struct sampler *s);
+
+#endif

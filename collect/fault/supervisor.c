@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/fault/attach.h"
+#include "collect/fault/launch.h"
+#include "collect/fault/mapcall.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/zap.h"
+#include "collect/fault/quiesce.h"
+#include "collect/fault/tasks.h"
+#include "collect/fault/vdso.h"
+#include "lib/base/err.h"
+
+#define CS_32BIT 0x23
+
+static void read_comm(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	buf[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(buf, size, f))
+		buf[strcspn(buf, "\n")] = 0;
+	fclose(f);
+}
+
+void supervisor_announce(struct recorder *rec, struct task *t,
+			 const struct task *parent, uint32_t flags)
+{
+	struct message *m;
+	char comm[64];
+
+	t->id = rec->task_count++;
+	t->announced = 1;
+	m = message_new(MSG_TASK, 0, NULL);
+	if (m) {
+		m->tid = t->tid;
+		m->pid = t->pid;
+		m->task = t->id;
+		m->mm = t->mm;
+		queue_push(rec->queue, m);
+	}
+	read_comm(t->tid, comm, sizeof(comm));
+	m = message_new(MSG_EVENT, 0, comm);
+	if (!m)
+		return;
+	m->task = t->id;
+	m->event.type = MOCA_EVENT_TASK_START;
+	m->event.pid = t->pid;
+	m->event.tid = t->tid;
+	m->event.parent = parent ? parent->id : MOCA_NO_TASK;
+	m->event.flags = flags;
+	queue_push(rec->queue, m);
+}
+
+static void task_ended(struct recorder *rec, struct task *t, int status)
+{
+	struct message *m;
+
+	if (t->tid == rec->root) {
+		rec->root_status = status;
+		rec->root_done = 1;
+	}
+	if (t->announced) {
+		m = message_new(MSG_EVENT, 0, NULL);
+		if (m) {
+			m->task = t->id;
+			m->event.type = MOCA_EVENT_TASK_END;
+			m->event.pid = t->pid;
+			m->event.tid = t->tid;
+			m->event.status = status;
+			queue_push(rec->queue, m);
+		}
+		m = message_new(MSG_TASK_END, 0, NULL);
+		if (m) {
+			m->tid = t->tid;
+			m->task = t->id;
+			queue_push(rec->queue, m);
+		}
+	}
+	mm_put(rec, t->mm);
+	tasks_remove(t);
+}
+
+/* The program's name as the user knows it: the last part of its path. */
+static void exe_name(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	n = readlink(path, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+}
+
+static int listed(const char *path, const char **names, size_t n)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], base) || !strcmp(names[i], path))
+			return 1;
+	return 0;
+}
+
+static int wanted(const struct recorder *rec, const struct task *t,
+		  const char *path)
+{
+	const struct moca_record_options *o = rec->opt;
+
+	if (o->only_children && t->pid == rec->root)
+		return 0;
+	if (listed(path, o->exclude, o->exclude_count))
+		return 0;
+	return !o->include_count ||
+	       listed(path, o->include, o->include_count);
+}
+
+static void gap(struct recorder *rec, struct task *t, const char *why)
+{
+	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+}
+
+/* At the end of execve: a new, bare address space. */
+static int after_exec(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	char path[4096];
+	uint64_t insn;
+	int err;
+
+	exe_name(t->tid, path, sizeof(path));
+	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
+	if (!wanted(rec, t, path)) {
+		gap(rec, t, "left out by the user's choice");
+		return 0;
+	}
+	err = tracee_get_regs(t, &regs);
+	if (err)
+		return err;
+	if (regs.cs == CS_32BIT) {
+		gap(rec, t, "a 32-bit program: real faults only");
+		return 0;
+	}
+	insn = vdso_syscall(t->tid);
+	if (!insn) {
+		gap(rec, t, "no vDSO in the program: real faults only");
+		return 0;
+	}
+	err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	pthread_mutex_lock(&t->mm->lock);
+	pthread_mutex_unlock(&t->mm->lock);
+	err = mm_setup(rec, t->mm, &c, insn);
+	if (!err) {
+		pthread_mutex_lock(&t->mm->lock);
+		err = mm_move_all(rec, t->mm, &c);
+		pthread_mutex_unlock(&t->mm->lock);
+		if (!err && rec->opt->zap)
+			err = mm_start_zapper(rec, t->mm, &c);
+	}
+	if (err && err != -ESRCH) {
+		char why[200];
+
+		snprintf(why, sizeof(why), "memory could not be moved (%s): "
+			 "real faults only", strerror(-err));
+		gap(rec, t, why);
+	}
+	return tracee_end(&c);
+}
+
+static void on_exec(struct recorder *rec, struct task *t)
+{
+	unsigned long former = 0;
+	struct task *old;
+	struct message *m;
+
+	/* A thread that is not the leader takes the leader's number. */
+	if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former) &&
+	    former != (unsigned long)t->tid) {
+		old = tasks_find(former);
+		if (old) {
+			pid_t tid = t->tid;
+
+			task_ended(rec, t, 0);
+			tasks_rename(old, tid);
+			t = old;
+			t->stop = TASK_STOPPED;
+		}
+	}
+	mm_put(rec, t->mm);
+	t->mm = mm_new(rec, t->pid);
+	t->in_vfork = 0;
+	t->filtered = !rec->attach;
+	m = message_new(MSG_TASK, 0, NULL);
+	if (m) {
+		m->tid = t->tid;
+		m->pid = t->pid;
+		m->task = t->id;
+		m->mm = t->mm;
+		queue_push(rec->queue, m);
+	}
+	/* Still inside execve: its end would overwrite our registers. */
+	t->at_exec = 1;
+	tracee_resume(t, PTRACE_SYSCALL, 0);
+}
+
+/* The flags with which t made a child, as of clone(2). */
+static uint64_t clone_flags(struct task *t, int event)
+{
+	struct user_regs_struct r;
+	uint64_t flags = 0;
+
+	if (tracee_get_regs(t, &r))
+		return 0;
+	if (r.cs == CS_32BIT)
+		return event == PTRACE_EVENT_VFORK ? CLONE_VM | CLONE_VFORK :
+						     r.rbx;
+	switch (r.orig_rax) {
+	case SYS_clone:
+		return r.rdi;
+	case SYS_clone3:
+		tracee_read(t->tid, r.rdi, &flags, sizeof(flags));
+		return flags;
+	case SYS_vfork:
+		return CLONE_VM | CLONE_VFORK;
+	default:
+		return 0;
+	}
+}
+
+/* The child of a fork: a copy of its parent's memory, or none of it is. */
+static void copy_memory(struct recorder *rec, struct task *t,
+			struct task *child)
+{
+	int err;
+
+	child->mm = mm_new(rec, child->pid);
+	if (!child->mm || t->mm->state != MM_MOVED)
+		return;
+	pthread_mutex_lock(&t->mm->lock);
+	zap_settle(t->mm);
+	quiesce(t->mm, t);
+	err = mm_fork(rec, t, child);
+	pthread_mutex_unlock(&t->mm->lock);
+	quiesce_end(rec, t->mm, t);
+	if (!err || err == -ESRCH)
+		return;
+	moca_error("cannot copy the memory of process %d for its child %d: "
+		   "%s; the child is ended, since it would share memory with "
+		   "its parent", t->pid, child->pid, strerror(-err));
+	kill(child->pid, SIGKILL);
+}
+
+static void wait_first_stop(struct task *child)
+{
+	int status;
+	pid_t got;
+
+	if (child->stop == TASK_STOPPED)
+		return;
+	do {
+		got = waitpid(child->tid, &status, __WALL);
+	} while (got < 0 && errno == EINTR);
+	if (got == child->tid) {
+		child->stop = TASK_STOPPED;
+		if (!WIFSTOPPED(status))
+			child->status = status;
+	}
+}
+
+static void on_clone(struct recorder *rec, struct task *t, int event)
+{
+	struct task *child;
+	unsigned long msg;
+	uint64_t flags;
+	uint32_t kind;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+		return;
+	flags = clone_flags(t, event);
+	child = tasks_find(msg);
+	if (!child)
+		child = tasks_add(msg);
+	if (!child) {
+		moca_warn("out of memory: task %lu is not traced", msg);
+		return;
+	}
+	wait_first_stop(child);
+	child->filtered = t->filtered;
+	if (flags & CLONE_THREAD)
+		child->pid = t->pid;
+	if (flags & CLONE_VM)
+		child->mm = mm_get(t->mm);
+	else
+		copy_memory(rec, t, child);
+	kind = flags & CLONE_THREAD ? MOCA_TASK_THREAD :
+	       flags & CLONE_VM	    ? MOCA_TASK_VFORK : MOCA_TASK_FORK;
+	supervisor_announce(rec, child, t, kind);
+	if (event == PTRACE_EVENT_VFORK)
+		t->in_vfork = 1;
+	if (child->status && !WIFSTOPPED(child->status))
+		task_ended(rec, child, child->status);
+	else
+		tracee_resume(child, moca_attach_request(rec), 0);
+}
+
+static void on_event_stop(struct recorder *rec, struct task *t, int sig)
+{
+	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
+	    sig == SIGTTOU) {
+		if (t->tid == rec->root)
+			launch_tell_stopped(rec);
+		t->stop = TASK_RUNNING;
+		ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
+		return;
+	}
+	quiesce_hide_interrupt(t);
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
+static void on_seccomp(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	int ret = tracee_get_regs(t, &regs);
+
+	if (!ret)
+		ret = mapcall_handle(rec, t, &regs);
+	if (ret == -ESRCH && t->status)
+		return;
+	tracee_resume(t, PTRACE_CONT, 0);
+}
+
+void supervisor_stop(struct recorder *rec, struct task *t, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	if (!WIFSTOPPED(status)) {
+		task_ended(rec, t, status);
+		return;
+	}
+	t->stop = TASK_STOPPED;
+	switch (event) {
+	case PTRACE_EVENT_EXEC:
+		on_exec(rec, t);
+		return;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		on_clone(rec, t, event);
+		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		t->in_vfork = 0;
+		break;
+	case PTRACE_EVENT_SECCOMP:
+		on_seccomp(rec, t);
+		return;
+	case PTRACE_EVENT_STOP:
+		on_event_stop(rec, t, sig);
+		return;
+	case 0:
+		if (sig == (SIGTRAP | 0x80)) {
+			if (t->at_exec) {
+				t->at_exec = 0;
+				if (after_exec(rec, t) && t->status)
+					return;
+			} else if (rec->attach) {
+				attach_syscall(rec, t);
+			}
+			break;
+		}
+		/* A signal of the program's own. */
+		tracee_resume(t, moca_attach_request(rec), sig);
+		return;
+	}
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
+int supervisor_adopt(struct recorder *rec, pid_t pid)
+{
+	struct task *t = tasks_add(pid);
+
+	if (!t)
+		return -ENOMEM;
+	t->mm = mm_new(rec, pid);
+	if (!t->mm)
+		return -ENOMEM;
+	supervisor_announce(rec, t, NULL, 0);
+	return 0;
+}
+
+void supervisor_run(struct recorder *rec)
+{
+	while (tasks_count()) {
+		int status;
+		pid_t tid = waitpid(-1, &status, __WALL);
+		struct task *t;
+
+		if (tid < 0 && errno == EINTR) {
+			if (rec->attach && atomic_load(&rec->stop_recording))
+				attach_end(rec);
+			continue;
+		}
+		if (tid < 0)
+			break;
+		atomic_fetch_add(&rec->stops, 1);
+		t = tasks_find(tid);
+		if (!t) {
+			/* A child that is here before its parent's event. */
+			if (!WIFSTOPPED(status))
+				continue;
+			t = tasks_add(tid);
+			if (t)
+				t->stop = TASK_STOPPED;
+			continue;
+		}
+		supervisor_stop(rec, t, status);
+		/* It may have died while it ran calls for us. */
+		t = tasks_find(tid);
+		if (t && t->status && !WIFSTOPPED(t->status))
+			task_ended(rec, t, t->status);
+	}
+}

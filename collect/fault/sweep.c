@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A sweep: all page-table entries of all traced memory are thrown away, in
+ * slices that are bounded by the room in the rings.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+
+#include "collect/fault/collector.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/pageset.h"
+#include "collect/fault/zap.h"
+
+/* Pages let go under one hold of mm->lock. */
+#define SLICE_PAGES 16384
+/* A page may fault twice in an interval: a read, then a first write. */
+#define SAMPLES_PER_PAGE 2
+
+/* The blocks of an address space that have something to zap, in order. */
+struct block_list {
+	struct page_block **items;
+	size_t count, room;
+};
+
+static void collect_block(struct page_block *b, void *arg)
+{
+	struct block_list *l = arg;
+
+	if (!b->present)
+		return;
+	if (l->count == l->room) {
+		size_t want = l->room ? l->room * 2 : 256;
+		struct page_block **p = realloc(l->items, want * sizeof(*p));
+
+		if (!p)
+			return;
+		l->items = p;
+		l->room = want;
+	}
+	l->items[l->count++] = b;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct page_block *x = *(struct page_block *const *)a;
+	const struct page_block *y = *(struct page_block *const *)b;
+
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static struct block_list list_blocks(struct mm *mm)
+{
+	struct block_list l = { 0 };
+
+	if (mm->pages)
+		pageset_walk(mm->pages, 0, USER_END, collect_block, &l);
+	if (l.count)
+		qsort(l.items, l.count, sizeof(*l.items), by_number);
+	return l;
+}
+
+/* One slice being gathered. */
+struct slice {
+	unsigned int ranges;
+	uint64_t pages;
+	size_t block;		/* next of the list */
+	uint64_t limit;
+};
+
+static void put_range(struct mm *mm, struct slice *s, uint64_t start,
+		      uint64_t end)
+{
+	struct stub_zap *last;
+
+	if (start >= end)
+		return;
+	last = s->ranges ? &mm->stub->zap[s->ranges - 1] : NULL;
+	if (last && last->addr + last->len == start) {
+		last->len += end - start;
+		return;
+	}
+	mm->stub->zap[s->ranges++] = (struct stub_zap){ start, end - start, 0 };
+}
+
+/*
+ * Gather ranges from *pos on until the slice is full. Moves *pos. Returns 0
+ * when the end of the address space is reached.
+ */
+static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
+		  uint64_t *pos)
+{
+	struct region r;
+
+	while (s->ranges < STUB_ZAP_MAX - 1) {
+		uint64_t at = *pos;
+
+		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
+			return 0;
+		if (r.kind == REGION_STACK)
+			continue;
+		if (at < r.start)
+			at = r.start;
+		while (s->block < l->count &&
+		       (l->items[s->block]->number + 1) << BLOCK_SHIFT <= at)
+			s->block++;
+		for (; s->block < l->count; s->block++) {
+			struct page_block *b = l->items[s->block];
+			uint64_t base = b->number << BLOCK_SHIFT;
+
+			if (base >= r.end)
+				break;
+			if (s->pages && s->pages + b->present > s->limit) {
+				/* Full: go on from here next time. */
+				put_range(mm, s, at, base > at ? base : at);
+				*pos = base > at ? base : at;
+				return 1;
+			}
+			s->pages += b->present;
+			b->present = 0;
+			if (base + (1ull << BLOCK_SHIFT) > r.end)
+				break;	/* shared with the next region */
+		}
+		put_range(mm, s, at, r.end);
+	}
+	return 1;
+}
+
+/* Main thread's stack: cannot be zapped, but its writes can be seen. */
+static void protect_stack(struct recorder *rec, struct mm *mm)
+{
+	struct region r;
+	uint64_t pos = mm->stack_start;
+
+	if (!rec->opt->stack || mm->uffd < 0 || !mm->stack_end)
+		return;
+	while (moca_regions_next(&mm->regions, &pos, mm->stack_end, &r)) {
+		struct uffdio_writeprotect wp = {
+			.range = { r.start, r.end - r.start },
+			.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+		};
+
+		if (r.kind == REGION_STACK)
+			ioctl(mm->uffd, UFFDIO_WRITEPROTECT, &wp);
+	}
+}
+
+static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
+			 struct mm *mm)
+{
+	struct block_list l = list_blocks(mm);
+	uint64_t pos = 0, total = 0;
+	struct slice s = { 0 };
+	int more = 1;
+
+	while (more) {
+		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
+
+		s.ranges = 0;
+		s.pages = 0;
+		s.limit = room < SLICE_PAGES ? room : SLICE_PAGES;
+		pthread_mutex_lock(&mm->lock);
+		if (mm->dead || mm->state != MM_MOVED || !mm->zapper) {
+			pthread_mutex_unlock(&mm->lock);
+			break;
+		}
+		if (!pos)
+			protect_stack(rec, mm);
+		more = gather(mm, &l, &s, &pos);
+		if (s.ranges && zap_run(mm, s.ranges))
+			more = 0;
+		pthread_mutex_unlock(&mm->lock);
+		total += s.pages;
+		/* What came back meanwhile must not fill the rings. */
+		if (more)
+			collector_pump(c);
+	}
+	free(l.items);
+	return total;
+}
+
+/* The address spaces as they are now; the collector alone frees them. */
+static struct mm **list_mms(struct recorder *rec, size_t *count)
+{
+	struct mm **list, *mm;
+	size_t n = 0;
+
+	pthread_mutex_lock(&rec->mm_lock);
+	for (mm = rec->mms; mm; mm = mm->next)
+		n++;
+	list = calloc(n + 1, sizeof(*list));
+	*count = 0;
+	for (mm = rec->mms; mm && list; mm = mm->next)
+		list[(*count)++] = mm;
+	pthread_mutex_unlock(&rec->mm_lock);
+	return list;
+}
+
+uint64_t sweep_all(struct recorder *rec, struct collector *c)
+{
+	size_t n;
+	struct mm **mms = list_mms(rec, &n);
+	uint64_t pages, total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		pages = sweep_mm(rec, c, mms[i]);
+		mms[i]->zapped = pages;
+		total += pages;
+	}
+	free(mms);
+	return total;
+}
+
+static void add_present(struct page_block *b, void *arg)
+{
+	*(uint64_t *)arg += b->present;
+}
+
+double sweep_expected(struct recorder *rec)
+{
+	size_t n;
+	struct mm **mms = list_mms(rec, &n);
+	double total = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t present = 0;
+
+		if (mms[i]->state != MM_MOVED || !mms[i]->pages)
+			continue;
+		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &present);
+		total += present * mms[i]->refault;
+	}
+	free(mms);
+	return total;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The program to record, before anything is started. */
+#ifndef MOCA_FAULT_TARGET_H
+#define MOCA_FAULT_TARGET_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Whether the program can be recorded. 0, or -errno after a message, with
+ * *code the exit code for the shell (125 refused, 126, 127 as for exec).
+ */
+int target_check(const char *program, int *code);
+
+/* The threads of a process, to be freed. NULL and *count = 0 on error. */
+pid_t *target_threads(pid_t pid, size_t *count);
+
+#endif

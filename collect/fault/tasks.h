@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of traced tasks, by thread id. Supervisor thread only. */
+#ifndef MOCA_FAULT_TASKS_H
+#define MOCA_FAULT_TASKS_H
+
+#include "collect/fault/internal.h"
+
+struct task *tasks_find(pid_t tid);
+/* A new, unannounced task. NULL: no memory. */
+struct task *tasks_add(pid_t tid);
+void tasks_remove(struct task *t);
+void tasks_rename(struct task *t, pid_t tid);
+/* Walk all: start with NULL. */
+struct task *tasks_next(struct task *t);
+unsigned int tasks_count(void);
+
+#endif

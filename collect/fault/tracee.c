@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/base/err.h"
+
+#ifndef PTRACE_SETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+/* Of the kernel, seen by tracers only. */
+#define ERESTARTSYS 512
+#define ERESTART_RESTARTBLOCK 516
+
+int tracee_get_regs(struct task *t, struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
+}
+
+int tracee_set_regs(struct task *t, const struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
+}
+
+ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len };
+	struct iovec remote = { (void *)addr, len };
+	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+/*
+ * A system call that our stop interrupted is begun again by hand: the kernel
+ * would look for its number in orig_rax, which our own calls overwrite.
+ */
+static void restart_call(struct user_regs_struct *r)
+{
+	long ret = r->rax;
+
+	if ((long)r->orig_rax >= 0 && ret <= -ERESTARTSYS &&
+	    ret >= -ERESTART_RESTARTBLOCK && ret != -515) {
+		r->rax = ret == -ERESTART_RESTARTBLOCK ? SYS_restart_syscall :
+							 r->orig_rax;
+		r->rip -= 2;
+	}
+	r->orig_rax = -1;
+}
+
+int tracee_begin(struct tracee_calls *c, struct task *t,
+		 const struct user_regs_struct *saved)
+{
+	uint64_t all = ~0ull;
+
+	c->task = t;
+	c->saved = *saved;
+	c->begun = 0;
+	restart_call(&c->saved);
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
+	    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
+		return -errno;
+	c->begun = 1;
+	return 0;
+}
+
+int tracee_end(struct tracee_calls *c)
+{
+	int ret = tracee_set_regs(c->task, &c->saved);
+
+	if (c->begun && ptrace(PTRACE_SETSIGMASK, c->task->tid,
+			       sizeof(c->sigmask), &c->sigmask))
+		ret = -errno;
+	c->begun = 0;
+	return ret;
+}
+
+static void hold_signal(struct task *t, int sig)
+{
+	if (t->held_count < sizeof(t->held) / sizeof(t->held[0]))
+		t->held[t->held_count++] = sig;
+	else
+		moca_warn("task %d: signal %d came while its memory was being "
+			  "moved and could not be kept", t->tid, sig);
+}
+
+/*
+ * Wait for the next stop of a task that runs calls for us. Returns the wait
+ * status, or -ESRCH when it ended (its status is kept for the wait loop).
+ */
+static int wait_stop(struct task *t)
+{
+	int status;
+	pid_t got;
+
+	do {
+		got = waitpid(t->tid, &status, __WALL);
+	} while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -ESRCH;
+	if (!WIFSTOPPED(status)) {
+		t->status = status;
+		return -ESRCH;
+	}
+	return status;
+}
+
+/* A stop that is none of ours: keep its signal, and go on. */
+static void pass_stop(struct task *t, int status)
+{
+	int sig = WSTOPSIG(status);
+
+	if (!(status >> 16) && sig != SIGTRAP && sig != (SIGTRAP | 0x80))
+		hold_signal(t, sig);
+}
+
+int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
+		    const uint64_t args[6], long *ret)
+{
+	struct user_regs_struct r = c->saved;
+	struct task *t = c->task;
+	int status, syscalls = 0, err;
+
+	r.rip = insn;
+	r.rax = nr;
+	r.orig_rax = -1;
+	r.rdi = args[0];
+	r.rsi = args[1];
+	r.rdx = args[2];
+	r.r10 = args[3];
+	r.r8 = args[4];
+	r.r9 = args[5];
+	err = tracee_set_regs(t, &r);
+	if (err)
+		return err;
+	/* Entry and exit are one stop each; the filter may add a third. */
+	while (syscalls < 2) {
+		if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
+			return -errno;
+		status = wait_stop(t);
+		if (status < 0)
+			return status;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			syscalls++;
+		else
+			pass_stop(t, status);
+	}
+	err = tracee_get_regs(t, &r);
+	*ret = r.rax;
+	return err;
+}
+
+/* Run from entry until the stub says that it is done. */
+static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
+		    const uint8_t *entry, pid_t *child)
+{
+	struct task *t = c->task;
+	unsigned long msg;
+	int status, err;
+
+	r->rip = STUB_ENTRY(entry);
+	r->orig_rax = -1;
+	err = tracee_set_regs(t, r);
+	if (err)
+		return err;
+	for (;;) {
+		/* The filter stops at the end; without one, every call does. */
+		if (ptrace(t->filtered ? PTRACE_CONT : PTRACE_SYSCALL, t->tid,
+			   NULL, NULL))
+			return -errno;
+		status = wait_stop(t);
+		if (status < 0)
+			return status;
+		if (status >> 16 == PTRACE_EVENT_CLONE && child) {
+			if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+				*child = msg;
+			continue;
+		}
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80) &&
+		    status >> 16 != PTRACE_EVENT_SECCOMP) {
+			pass_stop(t, status);
+			continue;
+		}
+		err = tracee_get_regs(t, r);
+		if (err)
+			return err;
+		if (r->orig_rax == STUB_NR_DONE)
+			return 0;
+	}
+}
+
+long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
+		 uint64_t b, uint64_t d, uint64_t e, uint64_t f, uint64_t g)
+{
+	struct user_regs_struct r = c->saved;
+
+	r.rax = nr;
+	r.rdi = a;
+	r.rsi = b;
+	r.rdx = d;
+	r.r10 = e;
+	r.r8 = f;
+	r.r9 = g;
+	*err = run_stub(c, &r, moca_stub_one, NULL);
+	return r.rbx;
+}
+
+long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
+		  pid_t *child)
+{
+	struct user_regs_struct r = c->saved;
+
+	*child = 0;
+	r.rax = SYS_clone;
+	r.rdi = flags;
+	r.rsi = r.rdx = r.r10 = r.r8 = 0;
+	*err = run_stub(c, &r, moca_stub_clone, child);
+	return r.rbx;
+}
+
+int tracee_list(struct tracee_calls *c, unsigned int n)
+{
+	struct user_regs_struct r = c->saved;
+	int err;
+
+	r.r12 = STUB_DATA + STUB_CALLS;
+	r.r13 = n;
+	err = run_stub(c, &r, moca_stub_list, NULL);
+	if (err)
+		return err;
+	/* Written by the program's own memory: believe no more than n. */
+	return r.rbx > n ? (int)n : (int)r.rbx;
+}
+
+int tracee_release(pid_t tid)
+{
+	int status;
+
+	while (waitpid(tid, &status, __WALL) < 0)
+		if (errno != EINTR)
+			return -errno;
+	if (!WIFSTOPPED(status))
+		return -ESRCH;
+	return ptrace(PTRACE_DETACH, tid, NULL, NULL) ? -errno : 0;
+}
+
+int tracee_resume(struct task *t, int request, int sig)
+{
+	if (t->held_count) {
+		/* Raised again, so that each comes by its own stop. */
+		for (unsigned int i = 0; i < t->held_count; i++)
+			syscall(SYS_tgkill, t->pid, t->tid, t->held[i]);
+		t->held_count = 0;
+	}
+	t->stop = TASK_RUNNING;
+	if (ptrace(request, t->tid, NULL, (void *)(long)sig))
+		return -errno;
+	return 0;
+}

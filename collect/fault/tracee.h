@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A stopped task of the traced program: registers, memory, and system calls
+ * carried out on its behalf. All by the supervisor thread alone.
+ */
+#ifndef MOCA_FAULT_TRACEE_H
+#define MOCA_FAULT_TRACEE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collect/fault/internal.h"
+
+/* 0 or -errno; -ESRCH when the task died. */
+int tracee_get_regs(struct task *t, struct user_regs_struct *regs);
+int tracee_set_regs(struct task *t, const struct user_regs_struct *regs);
+
+/* Read len bytes at addr. The number read, or -errno. */
+ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len);
+
+/*
+ * Begin and end a stretch of calls: all signals are blocked in between, and
+ * the registers put back at the end. SIGSTOP cannot be blocked; it is held
+ * and delivered afterwards.
+ */
+struct tracee_calls {
+	struct task *task;
+	struct user_regs_struct saved;
+	uint64_t sigmask;
+	int begun;
+};
+int tracee_begin(struct tracee_calls *c, struct task *t,
+		 const struct user_regs_struct *saved);
+int tracee_end(struct tracee_calls *c);
+
+/*
+ * One call without the stub, through a `syscall` instruction at insn. Only
+ * from a system call's exit stop. *ret gets the result. 0 or -errno.
+ */
+int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
+		    const uint64_t args[6], long *ret);
+
+/* One call through the stub. The result, or -errno of the tracing itself
+ * in *err (the result is then meaningless). */
+long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
+		 uint64_t b, uint64_t d, uint64_t e, uint64_t f, uint64_t g);
+/* clone(2) of the zapper. The same. */
+long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
+		  pid_t *child);
+
+/*
+ * Run n calls (≤ STUB_CALLS_MAX), already in stub->calls. The number carried
+ * out, or -errno.
+ */
+int tracee_list(struct tracee_calls *c, unsigned int n);
+
+/* Let a task of our own, just cloned and traced, run untraced. 0 or -errno. */
+int tracee_release(pid_t tid);
+
+/* Let it go on, delivering held signals first; sig is a signal to deliver. */
+int tracee_resume(struct task *t, int request, int sig);
+
+#endif

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Giving moved memory back: private anonymous memory with the same contents
+ * takes the memfd's place. All tasks of the address space must stand still.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collect/fault/mm.h"
+#include "lib/base/err.h"
+
+#define PIECE (1u << 20)
+
+/* Copy what exists of [off, off + len) to addr in the program. */
+static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
+		    uint64_t len, char *buf)
+{
+	uint64_t pos = off, end = off + len;
+
+	while (pos < end) {
+		off_t data = lseek(mm->memfd, pos, SEEK_DATA);
+		off_t hole = data < 0 ? 0 :
+				       lseek(mm->memfd, data, SEEK_HOLE);
+		struct iovec local, remote;
+		ssize_t n;
+
+		if (data < 0 || (uint64_t)data >= end)
+			return 0;
+		n = (uint64_t)hole < end ? hole - data : (off_t)end - data;
+		if (n > PIECE)
+			n = PIECE;
+		local = (struct iovec){ buf, n };
+		remote = (struct iovec){ (void *)(addr + (data - off)), n };
+		if (pread(mm->memfd, buf, n, data) != n ||
+		    process_vm_writev(tid, &local, 1, &remote, 1, 0) != n)
+			return -EIO;
+		/* Given back at once: memory is not held twice. */
+		fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE |
+				     FALLOC_FL_KEEP_SIZE, data, n);
+		pos = data + n;
+	}
+	return 0;
+}
+
+static int unmove_vma(struct mm *mm, struct tracee_calls *c,
+		      const struct vma *v, char *buf)
+{
+	uint64_t len = v->end - v->start;
+	long ret;
+	int err;
+
+	ret = tracee_call(c, &err, SYS_mmap, v->start, len,
+			  PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED |
+			  MAP_NORESERVE, -1, 0);
+	if (err || (uint64_t)ret != v->start)
+		return err ? err : (int)ret;
+	err = copy_out(mm, c->task->tid, v->offset, v->start, len, buf);
+	if (err || v->prot == (PROT_READ | PROT_WRITE))
+		return err;
+	ret = tracee_call(c, &err, SYS_mprotect, v->start, len, v->prot, 0, 0,
+			  0);
+	return err ? err : (int)ret;
+}
+
+int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+	      const char *why)
+{
+	struct vma_list l;
+	char *buf;
+	int ret;
+
+	mm_stop_zapper(mm);
+	buf = malloc(PIECE);
+	ret = buf ? maps_read(c->task->tid, &l) : -ENOMEM;
+	if (ret) {
+		free(buf);
+		return ret;
+	}
+	/* The certificate's view of the pages, while they still exist. */
+	mm->dead = 1;
+	mm_drop(rec, mm, NULL, 0, USER_END, 0);
+	mm->dead = 0;
+	if (mm->uffd >= 0)
+		close(mm->uffd);	/* ends all registrations */
+	mm->uffd = -1;
+	for (size_t i = 0; i < l.count && !ret; i++) {
+		struct vma *v = &l.items[i];
+
+		if (v->ino == mm->memfd_ino && v->offset < MEMFD_STUB &&
+		    makedev(v->major, v->minor) == mm->memfd_dev)
+			ret = unmove_vma(mm, c, v, buf);
+	}
+	maps_free(&l);
+	free(buf);
+	if (ret) {
+		/* Half private, half shared: going on would be wrong. */
+		moca_error("process %d: its memory could not be made private "
+			   "again (error %d); it is ended", mm->pid, -ret);
+		syscall(SYS_kill, mm->pid, 9);
+		return -ESRCH;
+	}
+	mm->state = MM_NATIVE;
+	if (why)
+		mm_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Commands to the zapper, the task that shares a program's address space and
+ * throws page-table entries away for us. mm->lock must be held for all.
+ */
+#ifndef MOCA_FAULT_ZAP_H
+#define MOCA_FAULT_ZAP_H
+
+#include "collect/fault/internal.h"
+
+/*
+ * Zap the first n ranges of mm->stub->zap and wait for it. 0; -ETIMEDOUT when
+ * it is under way still (the program was stopped, say): zap_settle waits for
+ * its end. -ESRCH when the zapper is gone.
+ */
+int zap_run(struct mm *mm, unsigned int n);
+/* Wait until no zap is under way. */
+void zap_settle(struct mm *mm);
+/* Tell the zapper to end, and wait for that as long as it lives. */
+void zap_command_exit(struct mm *mm);
+
+/* The advice that throws away entries, of locked memory too. */
+int zap_advice(void);
+
+#endif
