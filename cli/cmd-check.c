@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/text.h"
+#include "cli/trace.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+/* Contradictions told one by one; the rest is only counted. */
+#define TOLD_MAX 10
+
+struct check {
+	struct moca_trace *t;
+	uint64_t chunks;
+	uint64_t records;
+	uint64_t lost;
+	uint64_t lossy_chunks;
+	uint64_t events;
+	uint64_t contradictions;
+	/* Of the present task. */
+	uint32_t task;
+	uint64_t next_number;
+	uint64_t time_ns;	/* of the last chunk or event */
+};
+
+static void contradiction(struct check *k, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void contradiction(struct check *k, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (k->contradictions++ >= TOLD_MAX)
+		return;
+	fputs("contradiction: ", stdout);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	putchar('\n');
+}
+
+static void check_accesses(struct check *k, const struct moca_chunk *c)
+{
+	uint64_t last = c->begin_ns;
+	size_t i;
+
+	for (i = 0; i < c->count; i++) {
+		const struct moca_access *a = &c->accesses[i];
+
+		if (a->time_ns < last || a->time_ns > c->end_ns) {
+			contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": the time of access %zu is %s",
+				      c->task, c->number, i,
+				      a->time_ns > c->end_ns ?
+					      "after the chunk's end" :
+				      i ? "before the one ahead of it" :
+					  "before the chunk's begin");
+			return;
+		}
+		last = a->time_ns;
+		if (a->cpu / 64 < 16 &&
+		    !(c->cpumask[a->cpu / 64] >> (a->cpu % 64) & 1)) {
+			contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": CPU %u is not in the chunk's mask",
+				      c->task, c->number, a->cpu);
+			return;
+		}
+	}
+}
+
+static void check_chunk(struct check *k, const struct moca_chunk *c)
+{
+	if (c->task != k->task) {
+		k->task = c->task;
+		k->next_number = 0;
+		k->time_ns = 0;
+	}
+	k->chunks++;
+	k->records += c->count;
+	k->lost += c->lost;
+	k->lossy_chunks += c->lost != 0;
+	if (c->number != k->next_number)
+		contradiction(k, "task %" PRIu32 ": chunk %" PRIu64 " follows where %" PRIu64 " should be",
+			      c->task, c->number, k->next_number);
+	k->next_number = c->number + 1;
+	if (c->end_ns < c->begin_ns)
+		contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": it ends before it begins",
+			      c->task, c->number);
+	if (c->begin_ns < k->time_ns)
+		contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": it begins before the chunk ahead of it",
+			      c->task, c->number);
+	k->time_ns = c->begin_ns;
+	check_accesses(k, c);
+}
+
+static int check_chunks(struct check *k)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, k->t, NULL);
+	if (ret)
+		return ret;
+	k->task = MOCA_NO_TASK;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0)
+		check_chunk(k, c);
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+static int check_events(struct check *k)
+{
+	const struct moca_event *e;
+	struct moca_cursor *cursor;
+	uint32_t task;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, k->t, NULL);
+	if (ret)
+		return ret;
+	k->task = MOCA_NO_TASK;
+	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0) {
+		if (task != k->task)
+			k->time_ns = 0;
+		k->task = task;
+		k->events++;
+		if (e->time_ns < k->time_ns)
+			contradiction(k, "task %" PRIu32 ": an event is earlier than the one ahead of it",
+				      task);
+		k->time_ns = e->time_ns;
+		if (e->type >= MOCA_EVENT_MMAP && e->addr + e->len < e->addr)
+			contradiction(k, "task %" PRIu32 ": an event's addresses wrap around",
+				      task);
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+static void check_tasks(struct check *k)
+{
+	size_t i, n = moca_trace_task_count(k->t);
+	uint32_t next = 0;
+
+	for (i = 0; i < n; i++) {
+		uint32_t id = moca_trace_task(k->t, i)->id;
+
+		if (id != next)
+			contradiction(k, "the file of task %" PRIu32 "%s missing",
+				      next, id - next > 1 ?
+						    " and of others are" :
+						    " is");
+		next = id + 1;
+	}
+}
+
+static void compare(struct check *k, const char *what, uint64_t said,
+		    uint64_t found)
+{
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	if (said != found)
+		contradiction(k, "the recorder counted %s %s, the files hold %s",
+			      text_count(a, said), what, text_count(b, found));
+}
+
+/* Only a recording that ended properly has final counts. */
+static void check_counts(struct check *k)
+{
+	struct moca_certificate c;
+
+	moca_trace_certificate(k->t, &c);
+	compare(k, "records", c.records, k->records);
+	compare(k, "chunks", c.chunks, k->chunks);
+	compare(k, "lost samples", c.lost, k->lost);
+	compare(k, "chunks with losses", c.lossy_chunks, k->lossy_chunks);
+	if (c.pages_seen > c.pages_touched)
+		contradiction(k, "more pages were seen (%" PRIu64 ") than touched (%" PRIu64 ")",
+			      c.pages_seen, c.pages_touched);
+}
+
+static void tell_damage(const struct moca_damage *d)
+{
+	char a[TEXT_MAX];
+
+	if (d->files)
+		printf("damaged: %s task file%s cannot be read or no task file\n",
+		       text_count(a, d->files), PLURAL(d->files));
+	if (d->chunks)
+		printf("damaged: %s chunk%s with a wrong checksum or contents, left out\n",
+		       text_count(a, d->chunks), PLURAL(d->chunks));
+	if (d->tail_bytes)
+		printf("damaged: %s after the last whole chunk of a file\n",
+		       text_size(a, d->tail_bytes));
+}
+
+static void tell_coverage(const struct check *k)
+{
+	struct moca_certificate c;
+	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+
+	moca_trace_certificate(k->t, &c);
+	if (k->lost)
+		printf("lossy: while recording, %s sample%s lost, in %s chunk%s\n",
+		       text_count(a, k->lost),
+		       k->lost == 1 ? " was" : "s were",
+		       text_count(b, k->lossy_chunks), PLURAL(k->lossy_chunks));
+	if (c.pages_seen < c.pages_touched)
+		printf("incomplete: %s of %s touched pages have a record (%s)\n",
+		       text_count(a, c.pages_seen),
+		       text_count(b, c.pages_touched),
+		       text_percent(p, c.pages_seen, c.pages_touched));
+}
+
+static int verdict(struct check *k, const char *path)
+{
+	int truncated = moca_trace_truncated(k->t), bad;
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+	struct moca_certificate cert;
+	struct moca_damage damage;
+
+	check_tasks(k);
+	moca_trace_damage(k->t, &damage);
+	moca_trace_certificate(k->t, &cert);
+	tell_damage(&damage);
+	if (truncated)
+		printf("truncated: the recorder did not end properly; this is what it wrote until then\n");
+	else if (!trace_damaged(&damage))
+		check_counts(k);
+	if (k->contradictions > TOLD_MAX)
+		printf("contradiction: and %" PRIu64 " more\n",
+		       k->contradictions - TOLD_MAX);
+	tell_coverage(k);
+	bad = truncated || trace_damaged(&damage) || k->contradictions;
+	text_name(stdout, path, 0);
+	printf(": %s; %s task%s, %s record%s in %s chunk%s",
+	       bad ? (truncated && !trace_damaged(&damage) &&
+				      !k->contradictions ?
+			      "TRUNCATED" :
+			      "DAMAGED") :
+	       k->lost || cert.pages_seen < cert.pages_touched ?
+		     "sound, but it does not show everything" :
+		     "sound and complete",
+	       text_count(a, moca_trace_task_count(k->t)),
+	       PLURAL(moca_trace_task_count(k->t)), text_count(b, k->records),
+	       PLURAL(k->records), text_count(c, k->chunks),
+	       PLURAL(k->chunks));
+	printf(" and %s event%s %s\n", text_count(a, k->events),
+	       PLURAL(k->events),
+	       bad ? "are readable" : "were verified");
+	return bad ? 1 : 0;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	const struct option_spec specs[] = { OPT_END };
+	struct check k = { 0 };
+	const char *path;
+	int first, err;
+
+	first = moca_options_parse_mixed(specs, argc, argv,
+		"moca check DIR",
+		"Verify a trace: read all of it and compare what it holds with what the recorder counted.\n"
+		"Exit code: 0 when the trace is sound (it says so when the recording itself lost samples), 1 when it is damaged or was cut off, 2 when DIR is no trace or cannot be read.");
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	path = trace_operand(argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	k.t = trace_open("check", path);
+	if (!k.t)
+		return EXIT_USAGE;
+	err = check_chunks(&k);
+	if (!err)
+		err = check_events(&k);
+	if (err)
+		moca_error("check: cannot read the trace '%s': %s", path,
+			   strerror(-err));
+	err = err ? 1 : verdict(&k, path);
+	moca_trace_close(k.t);
+	return err;
+}

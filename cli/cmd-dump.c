@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "cli/commands.h"
+#include "cli/text.h"
+#include "cli/trace.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+struct dump {
+	struct moca_trace *t;
+	struct moca_query query;
+	uint64_t origin;
+	int csv;
+	const struct moca_task *task;	/* of the present record */
+	const struct moca_mapping *mapping;	/* of the last access */
+	struct moca_cursor *accesses;	/* NULL = not asked for */
+	struct moca_cursor *events;
+	const struct moca_chunk *chunk;
+	size_t next;			/* access of the chunk */
+	const struct moca_event *event;	/* NULL at the end */
+	uint32_t event_task;
+};
+
+static const char *const event_names[] = {
+	[MOCA_EVENT_TASK_START] = "task-start",
+	[MOCA_EVENT_TASK_END] = "task-end",
+	[MOCA_EVENT_EXEC] = "exec",
+	[MOCA_EVENT_NAME] = "name",
+	[MOCA_EVENT_MMAP] = "mmap",
+	[MOCA_EVENT_MUNMAP] = "munmap",
+	[MOCA_EVENT_DISCARD] = "discard",
+	[MOCA_EVENT_GAP] = "gap",
+};
+
+struct flag {
+	uint32_t bit;
+	const char *name;
+};
+
+static const struct flag task_flags[] = {
+	{ MOCA_TASK_THREAD, "thread" },	{ MOCA_TASK_FORK, "fork" },
+	{ MOCA_TASK_VFORK, "vfork" },	{ MOCA_TASK_ATTACHED, "attached" },
+	{ 0, NULL }
+};
+
+static const struct flag map_flags[] = {
+	{ MOCA_MAP_CERTIFIED, "certified" }, { MOCA_MAP_ZAPPED, "zapped" },
+	{ MOCA_MAP_STACK, "stack" },	     { MOCA_MAP_SHARED, "shared" },
+	{ MOCA_MAP_FILE, "file" },	     { MOCA_MAP_MOVED, "moved" },
+	{ 0, NULL }
+};
+
+static const char *event_name(uint32_t type)
+{
+	size_t n = sizeof(event_names) / sizeof(event_names[0]);
+
+	return type < n && event_names[type] ? event_names[type] : "unknown";
+}
+
+static void print_flags(uint32_t flags, const struct flag *f)
+{
+	const char *between = "";
+
+	for (; f->name; f++) {
+		if (!(flags & f->bit))
+			continue;
+		printf("%s%s", between, f->name);
+		between = "+";
+		flags &= ~f->bit;
+	}
+	if (flags)
+		printf("%s0x%" PRIx32, between, flags);
+	else if (!*between)
+		putchar('-');
+}
+
+static const struct flag *flags_of(const struct moca_event *e)
+{
+	return e->type == MOCA_EVENT_TASK_START ? task_flags : map_flags;
+}
+
+static void print_prot(uint32_t prot)
+{
+	printf("%c%c%c", prot & PROT_READ ? 'r' : '-',
+	       prot & PROT_WRITE ? 'w' : '-', prot & PROT_EXEC ? 'x' : '-');
+}
+
+/* A name as the last column of text: quoted only when it would mislead. */
+static void print_text_name(const char *name)
+{
+	if (!*name)
+		putchar('-');
+	else
+		text_name(stdout, name, 0);
+}
+
+static void print_csv_name(const char *name)
+{
+	putchar('"');
+	for (; *name; name++) {
+		if (*name == '"')
+			putchar('"');
+		putchar(*name);
+	}
+	putchar('"');
+}
+
+static uint64_t since(const struct dump *d, uint64_t time_ns)
+{
+	return time_ns > d->origin ? time_ns - d->origin : 0;
+}
+
+static void print_time(const struct dump *d, uint64_t time_ns)
+{
+	uint64_t ns = since(d, time_ns);
+
+	printf("%6" PRIu64 ".%09" PRIu64 " ", ns / 1000000000,
+	       ns % 1000000000);
+}
+
+static const char *mapping_name(struct dump *d, const struct moca_access *a)
+{
+	const struct moca_mapping *m = d->mapping;
+	uint32_t pid = d->task->pid;
+
+	if (!m || m->pid != pid || a->addr - m->addr >= m->len ||
+	    a->time_ns < m->begin_ns || (m->end_ns && a->time_ns >= m->end_ns))
+		m = moca_trace_find_mapping(d->t, pid, a->addr, a->time_ns);
+	d->mapping = m;
+	return m ? (*m->name ? m->name : "[anonymous]") : "[unknown]";
+}
+
+static void print_access(struct dump *d, const struct moca_access *a)
+{
+	const struct moca_task *t = d->task;
+
+	print_time(d, a->time_ns);
+	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " %3u %c %c 0x%012" PRIx64
+	       " 0x%012" PRIx64 " ",
+	       t->id, t->pid, t->tid, a->cpu, trace_type_letter(a->type),
+	       trace_mode_letter(a->mode), a->addr, a->ip);
+	if (a->phys)
+		printf("0x%010" PRIx64 " ", a->phys);
+	else
+		printf("%12s ", "-");
+	if (a->node < 0)
+		printf("%2s ", "-");
+	else
+		printf("%2d ", a->node);
+	print_text_name(mapping_name(d, a));
+	putchar('\n');
+}
+
+static void csv_access(struct dump *d, const struct moca_access *a)
+{
+	const struct moca_task *t = d->task;
+
+	printf("access,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
+	       ",%u,%c,%c,0x%" PRIx64 ",0x%" PRIx64 ",",
+	       since(d, a->time_ns), t->id, t->pid, t->tid, a->cpu,
+	       trace_type_letter(a->type), trace_mode_letter(a->mode), a->addr,
+	       a->ip);
+	if (a->phys)
+		printf("0x%" PRIx64, a->phys);
+	putchar(',');
+	if (a->node >= 0)
+		printf("%d", a->node);
+	fputs(",,,,,,,", stdout);
+	print_csv_name(mapping_name(d, a));
+	putchar('\n');
+}
+
+static void print_event(struct dump *d, const struct moca_event *e)
+{
+	char status[80];
+
+	print_time(d, e->time_ns);
+	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " %s", d->task->id,
+	       e->pid, e->tid, event_name(e->type));
+	if (e->type == MOCA_EVENT_TASK_START) {
+		if (e->parent != MOCA_NO_TASK)
+			printf(" parent=%" PRIu32, e->parent);
+		fputs(" flags=", stdout);
+		print_flags(e->flags, task_flags);
+	}
+	if (e->type == MOCA_EVENT_TASK_END) {
+		trace_status(status, sizeof(status), e->status);
+		printf(" %s", status);
+	}
+	if (e->type >= MOCA_EVENT_MMAP && (e->addr || e->len))
+		printf(" 0x%" PRIx64 "-0x%" PRIx64, e->addr, e->addr + e->len);
+	if (e->type == MOCA_EVENT_MMAP) {
+		putchar(' ');
+		print_prot(e->prot);
+		printf(" offset=0x%" PRIx64 " flags=", e->offset);
+		print_flags(e->flags, map_flags);
+	}
+	if (*e->name) {
+		putchar(' ');
+		print_text_name(e->name);
+	}
+	putchar('\n');
+}
+
+static void csv_event(struct dump *d, const struct moca_event *e)
+{
+	printf("%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",,,,",
+	       event_name(e->type), since(d, e->time_ns), d->task->id, e->pid,
+	       e->tid);
+	if (e->type >= MOCA_EVENT_MMAP)
+		printf("0x%" PRIx64 ",,,,%" PRIu64 ",", e->addr, e->len);
+	else
+		fputs(",,,,,", stdout);
+	if (e->type == MOCA_EVENT_MMAP) {
+		printf("%" PRIu64 ",", e->offset);
+		print_prot(e->prot);
+		putchar(',');
+	} else {
+		fputs(",,", stdout);
+	}
+	if (e->type == MOCA_EVENT_MMAP || e->type == MOCA_EVENT_TASK_START)
+		print_flags(e->flags, flags_of(e));
+	putchar(',');
+	if (e->type == MOCA_EVENT_TASK_START && e->parent != MOCA_NO_TASK)
+		printf("%" PRIu32, e->parent);
+	putchar(',');
+	if (e->type == MOCA_EVENT_TASK_END)
+		printf("%d", e->status);
+	putchar(',');
+	print_csv_name(e->name);
+	putchar('\n');
+}
+
+static void print_heading(const struct dump *d)
+{
+	if (d->csv) {
+		printf("kind,time_ns,task,pid,tid,cpu,type,mode,address,ip,physical,node,length,offset,prot,flags,parent,status,name\n");
+		return;
+	}
+	printf("#     time (s)   task     pid     tid cpu T M %-14s %-14s %-12s  N mapping\n",
+	       "address", "ip", "physical");
+}
+
+/* Load the next access into d->chunk and d->next. 1, 0 at the end, -errno. */
+static int fill_access(struct dump *d)
+{
+	int ret;
+
+	while (!d->chunk || d->next == d->chunk->count) {
+		if (!d->accesses)
+			return 0;
+		d->next = 0;
+		d->chunk = NULL;
+		ret = moca_cursor_chunk(d->accesses, &d->chunk);
+		if (ret <= 0) {
+			d->chunk = NULL;
+			return ret;
+		}
+	}
+	return 1;
+}
+
+static int wanted(const struct dump *d, const struct moca_event *e)
+{
+	const struct moca_query *q = &d->query;
+
+	if (e->time_ns < q->begin_ns || (q->end_ns && e->time_ns >= q->end_ns))
+		return 0;
+	if (!q->addr_begin && !q->addr_end)
+		return 1;
+	/* Of a range of addresses, only what happened to it. */
+	return e->type >= MOCA_EVENT_MMAP && e->addr + e->len > q->addr_begin &&
+	       (!q->addr_end || e->addr < q->addr_end);
+}
+
+static int fill_event(struct dump *d)
+{
+	int ret;
+
+	do {
+		d->event = NULL;
+		if (!d->events)
+			return 0;
+		ret = moca_cursor_event(d->events, &d->event, &d->event_task);
+		if (ret <= 0) {
+			d->event = NULL;
+			return ret;
+		}
+	} while (!wanted(d, d->event));
+	return 1;
+}
+
+/* Is the event to be printed before the access? Both exist. */
+static int event_first(const struct dump *d)
+{
+	if (d->event_task != d->chunk->task)
+		return d->event_task < d->chunk->task;
+	return d->event->time_ns <= d->chunk->accesses[d->next].time_ns;
+}
+
+static void set_task(struct dump *d, uint32_t id)
+{
+	static const struct moca_task none = { .name = "" };
+	size_t i;
+
+	if (d->task && d->task->id == id)
+		return;
+	i = trace_task_index(d->t, id);
+	d->task = i == SIZE_MAX ? &none : moca_trace_task(d->t, i);
+}
+
+static int dump_all(struct dump *d)
+{
+	int access, event;
+
+	event = fill_event(d);
+	for (;;) {
+		access = fill_access(d);
+		if (access < 0 || event < 0)
+			return access < 0 ? access : event;
+		if ((!access && !event) || ferror(stdout))
+			return 0;
+		if (event && (!access || event_first(d))) {
+			set_task(d, d->event_task);
+			(d->csv ? csv_event : print_event)(d, d->event);
+			event = fill_event(d);
+		} else {
+			set_task(d, d->chunk->task);
+			(d->csv ? csv_access : print_access)(
+				d, &d->chunk->accesses[d->next]);
+			d->next++;
+		}
+	}
+}
+
+static int parse_addresses(const char *s, struct moca_query *q)
+{
+	char *end;
+
+	errno = 0;
+	q->addr_begin = strtoull(s, &end, 16);
+	if (end == s || *end != '-' || errno)
+		return -EINVAL;
+	s = end + 1;
+	q->addr_end = strtoull(s, &end, 16);
+	if (end == s || *end || errno || q->addr_end <= q->addr_begin)
+		return -EINVAL;
+	return 0;
+}
+
+static int dump(struct dump *d, const char *path, int accesses, int events)
+{
+	struct moca_damage damage;
+	int err = 0;
+
+	if (accesses)
+		err = moca_cursor_open(&d->accesses, d->t, &d->query);
+	if (!err && events)
+		err = moca_cursor_open(&d->events, d->t, &d->query);
+	if (!err) {
+		print_heading(d);
+		err = dump_all(d);
+	}
+	if (d->accesses)
+		moca_cursor_close(d->accesses);
+	if (d->events)
+		moca_cursor_close(d->events);
+	if (err) {
+		moca_error("dump: cannot read the trace '%s': %s", path,
+			   strerror(-err));
+		return 1;
+	}
+	moca_trace_damage(d->t, &damage);
+	if (trace_damaged(&damage)) {
+		moca_warn("dump: parts of '%s' are damaged and were left out: 'moca check %s' says which",
+			  path, path);
+		return 1;
+	}
+	return 0;
+}
+
+static const char about[] =
+	"Print every record of a trace, task after task and by time within a task.\n"
+	"An access has the columns: time since the start of the recording in seconds, task, process (pid), thread (tid), CPU, type (R read, W write, X instruction fetch, ? unknown), mode (U user, K inside a system call), address, instruction pointer, physical address, NUMA node and the mapping's name; - is unknown.\n"
+	"An event has time, task, pid, tid, its kind and what belongs to it.";
+
+int cmd_dump(int argc, char **argv)
+{
+	struct dump d = { .query = { .size = sizeof(d.query) } };
+	uint64_t task = UINT64_MAX, from = 0, to = 0;
+	const char *range = NULL, *path;
+	int accesses = 0, events = 0, first, ret;
+	const struct option_spec specs[] = {
+		OPT_UINT(0, "task", &task, "N", "only this task, by its number in the trace"),
+		OPT_DURATION(0, "from", &from, "only from this time after the start on"),
+		OPT_DURATION(0, "to", &to, "only before this time after the start"),
+		OPT_STRING(0, "address", &range, "A-B", "only addresses from A to before B, in hexadecimal"),
+		OPT_FLAG(0, "accesses", &accesses, "only the accesses"),
+		OPT_FLAG(0, "events", &events, "only the events"),
+		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
+		OPT_END
+	};
+
+	first = moca_options_parse_mixed(specs, argc, argv,
+					 "moca dump [OPTIONS] DIR", about);
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	path = trace_operand(argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	if (range && parse_addresses(range, &d.query)) {
+		moca_error("dump: option '--address' needs a range such as 7f0000000000-7f0000400000, not '%s'",
+			   range);
+		return EXIT_USAGE;
+	}
+	if (to && to <= from) {
+		moca_error("dump: '--to' must be later than '--from'");
+		return EXIT_USAGE;
+	}
+	d.t = trace_open("dump", path);
+	if (!d.t)
+		return EXIT_USAGE;
+	d.origin = trace_origin(d.t);
+	if (from)
+		d.query.begin_ns = d.origin + from;
+	if (to)
+		d.query.end_ns = d.origin + to;
+	if (task != UINT64_MAX) {
+		d.query.task = task;
+		d.query.one_task = 1;
+	}
+	if (task != UINT64_MAX &&
+	    (task > UINT32_MAX || trace_task_index(d.t, task) == SIZE_MAX)) {
+		moca_error("dump: '%s' has no task %" PRIu64 " ('moca info --all %s' lists its tasks)",
+			   path, task, path);
+		ret = EXIT_USAGE;
+	} else {
+		ret = dump(&d, path, accesses || !events, events || !accesses);
+	}
+	moca_trace_close(d.t);
+	return ret;
+}

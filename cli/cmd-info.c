@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/commands.h"
+#include "cli/summary.h"
+#include "cli/text.h"
+#include "cli/trace.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+#define SPARK_COLUMNS 60
+#define TOP 10
+
+struct info {
+	struct moca_trace *t;
+	struct summary s;
+	struct moca_certificate cert;
+	struct moca_damage damage;
+	int truncated;
+	int all;
+};
+
+static const char *meta(const struct info *in, const char *key)
+{
+	return moca_trace_meta(in->t, key);
+}
+
+/* "a, b" from those values that are there. */
+static void print_line(const char *title, const char *a, const char *between,
+		       const char *b)
+{
+	if (!a && !b)
+		return;
+	printf("%-14s", title);
+	if (a)
+		text_name(stdout, a, 0);
+	if (a && b)
+		fputs(between, stdout);
+	if (b)
+		text_name(stdout, b, 0);
+	putchar('\n');
+}
+
+static uint64_t duration(const struct info *in)
+{
+	uint64_t begin = trace_origin(in->t);
+	uint64_t end = trace_meta_u64(in->t, META_END, in->s.end_ns);
+
+	if (!begin)
+		begin = in->s.begin_ns;
+	return end > begin ? end - begin : 0;
+}
+
+static const char *start_date(const struct info *in, char *buf, size_t size)
+{
+	time_t t = trace_meta_u64(in->t, META_START_TIME, 0) / 1000000000;
+	struct tm tm;
+
+	if (!t || !localtime_r(&t, &tm) ||
+	    !strftime(buf, size, "%Y-%m-%d %H:%M:%S", &tm))
+		return NULL;
+	return buf;
+}
+
+/* How the program ended: the recorder knows, or else its first task tells. */
+static void end_status(const struct info *in, char *buf, size_t size)
+{
+	const struct moca_task *first = moca_trace_task_count(in->t) ?
+						moca_trace_task(in->t, 0) :
+						NULL;
+
+	if (meta(in, META_EXIT_STATUS))
+		trace_status(buf, size,
+			     trace_meta_u64(in->t, META_EXIT_STATUS, 0));
+	else if (first && first->end_ns)
+		trace_status(buf, size, first->status);
+	else
+		snprintf(buf, size, "still running at the end");
+}
+
+static void print_head(const struct info *in, const char *path)
+{
+	char a[TEXT_MAX], date[64], status[80];
+	uint64_t interval = trace_meta_u64(in->t, META_INTERVAL, 0);
+	const char *budget = meta(in, META_BUDGET);
+
+	print_line("Trace", path, "", NULL);
+	print_line("Program", meta(in, META_COMMAND), "", NULL);
+	print_line("Recorded", start_date(in, date, sizeof(date)), " on ",
+		   meta(in, META_HOST));
+	print_line("System", meta(in, META_KERNEL), "", NULL);
+	end_status(in, status, sizeof(status));
+	printf("%-14s%s, %s\n", "Ran for", text_duration(a, duration(in)),
+	       status);
+	printf("%-14s%s", "Collector",
+	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
+	if (interval)
+		printf(", interval %s", text_duration(a, interval));
+	if (budget) {
+		fputs(", slowdown budget ", stdout);
+		text_name(stdout, budget, 0);
+	}
+	putchar('\n');
+	print_line("Read or write", meta(in, META_READ_WRITE), "", NULL);
+	print_line("Physical", meta(in, META_PHYS), "", NULL);
+	if (in->s.total.accesses)
+		printf("%-14s%s, %.2f bytes per record\n", "Size",
+		       text_size(a, in->s.bytes),
+		       (double)in->s.bytes / in->s.total.accesses);
+}
+
+static void print_certificate(const struct info *in)
+{
+	const struct moca_certificate *c = &in->cert;
+	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+
+	if (!c->pages_touched)
+		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
+	else if (c->pages_seen >= c->pages_touched)
+		printf("\nComplete: all %s pages that were touched have a record.\n",
+		       text_count(a, c->pages_touched));
+	else
+		printf("\nIncomplete: of %s pages that were touched, %s have a record (%s).\n",
+		       text_count(a, c->pages_touched),
+		       text_count(b, c->pages_seen),
+		       text_percent(p, c->pages_seen, c->pages_touched));
+	if (c->pages_other)
+		printf("  %s more page%s seen where touched pages cannot be counted.\n",
+		       text_count(a, c->pages_other),
+		       c->pages_other == 1 ? " was" : "s were");
+	if (c->lost || c->lossy_chunks)
+		printf("  Lost: %s sample%s, in %s of %s chunks, which show too little.\n",
+		       text_count(a, c->lost), PLURAL(c->lost),
+		       text_count(b, c->lossy_chunks),
+		       text_count(p, c->chunks));
+	else
+		printf("  No sample was lost.\n");
+	if (in->truncated)
+		printf("  The recording was cut off: it shows what was written until then.\n");
+	if (trace_damaged(&in->damage))
+		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
+}
+
+static void print_unseen(const struct info *in)
+{
+	const char *note;
+	char a[TEXT_MAX];
+	size_t i;
+	unsigned n;
+
+	if (!moca_trace_meta_nth(in->t, META_NOTE, 0) && !in->s.gap_count)
+		return;
+	printf("  What this recording could not see:\n");
+	for (n = 0; (note = moca_trace_meta_nth(in->t, META_NOTE, n)); n++) {
+		fputs("  - ", stdout);
+		text_name(stdout, note, 0);
+		putchar('\n');
+	}
+	for (i = 0; i < in->s.gap_count; i++) {
+		fputs("  - ", stdout);
+		text_name(stdout, in->s.gaps[i].name, 0);
+		if (in->s.gaps[i].events > 1)
+			printf(" (%" PRIu64 " times)", in->s.gaps[i].events);
+		if (in->s.gaps[i].bytes)
+			printf(": %s", text_size(a, in->s.gaps[i].bytes));
+		putchar('\n');
+	}
+}
+
+static double slowdown(const struct info *in)
+{
+	const char *s = meta(in, META_SLOWDOWN);
+	char *end;
+	double v;
+
+	if (!s)
+		return -1;
+	v = strtod(s, &end);
+	return end == s || *end || !(v > 0) ? -1 : v;
+}
+
+/* The highest count of pages among the intervals that begin in each column. */
+static size_t spark_columns(const struct info *in,
+			    uint64_t columns[SPARK_COLUMNS])
+{
+	const struct summary_interval *v = in->s.intervals;
+	size_t n = in->s.interval_count, i, width, last = 0;
+	uint64_t first = in->s.begin_ns, span = in->s.end_ns - first + 1;
+
+	memset(columns, 0, SPARK_COLUMNS * sizeof(*columns));
+	width = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+	for (i = 0; i < n; i++) {
+		size_t x = n <= SPARK_COLUMNS ? i : last;
+
+		if (n > SPARK_COLUMNS && v[i].end_ns)
+			x = (double)(v[i].begin_ns - first) / span * width;
+		if (x >= width)
+			x = width - 1;
+		if (v[i].pages > columns[x])
+			columns[x] = v[i].pages;
+		last = x;
+	}
+	return width;
+}
+
+static void print_working_set(const struct info *in)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄",
+					    "▅", "▆", "▇", "█" };
+	uint64_t columns[SPARK_COLUMNS], max = in->s.pages_max;
+	size_t i, width = spark_columns(in, columns);
+	char a[TEXT_MAX], b[TEXT_MAX], m[TEXT_MAX], s[TEXT_MAX];
+	unsigned shift = trace_page_shift(in->t);
+
+	if (!max)
+		return;
+	printf("\nWorking set: distinct pages observed per interval, over time\n  ");
+	for (i = 0; i < width; i++)
+		fputs(columns[i] ? bars[(columns[i] * 8 - 1) / max] : " ",
+		      stdout);
+	printf("\n  max %s (%s), median %s (%s), %zu interval%s\n",
+	       text_count(a, max), text_size(b, max << shift),
+	       text_count(m, in->s.pages_median),
+	       text_size(s, in->s.pages_median << shift),
+	       in->s.interval_count, PLURAL(in->s.interval_count));
+}
+
+static void print_counts(const struct summary_counts *n)
+{
+	char a[TEXT_MAX], p[TEXT_MAX];
+
+	printf("%12s", text_count(a, n->pages));
+	printf(" %12s", text_count(a, n->reads));
+	printf(" %12s", text_count(a, n->writes));
+	printf(" %10s", text_count(a, n->unknown));
+	printf(" %9s", text_percent(p, n->kernel, n->accesses));
+}
+
+static void print_heading(const char *title, const char *left)
+{
+	printf("\n%s\n  %-26s%12s %12s %12s %10s %9s\n", title, left, "pages",
+	       "reads", "writes", "unknown", "in kernel");
+}
+
+static void pad(int written, int width)
+{
+	printf("%*s", written < width ? width - written : 1, "");
+}
+
+static void print_more(size_t left, const char *what)
+{
+	if (left)
+		printf("  ... and %zu more %s%s: --all shows all\n", left, what,
+		       PLURAL(left));
+}
+
+static int by_pages(const void *a, const void *b, void *tasks)
+{
+	size_t i = *(const size_t *)a, j = *(const size_t *)b;
+	const struct summary_counts *n = tasks;
+
+	if (n[i].pages != n[j].pages)
+		return n[i].pages > n[j].pages ? -1 : 1;
+	return i < j ? -1 : i > j;
+}
+
+/* The tasks with the most pages, in order of their numbers. */
+static int print_tasks(const struct info *in)
+{
+	size_t n = in->s.task_count, i, shown = 0, *order;
+	char *top;
+
+	order = calloc(n + 1, sizeof(*order));
+	top = calloc(n + 1, 1);
+	if (!order || !top) {
+		free(order);
+		free(top);
+		return -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), by_pages, in->s.tasks);
+	for (i = 0; i < n && (in->all || i < TOP); i++)
+		top[order[i]] = 1;
+	print_heading("By task (thread)", "task  tid      name");
+	for (i = 0; i < n; i++) {
+		const struct moca_task *t = moca_trace_task(in->t, i);
+		int w;
+
+		if (!top[i])
+			continue;
+		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
+		w += text_name(stdout, t->name, 28 - w);
+		pad(w, 28);
+		print_counts(&in->s.tasks[i]);
+		putchar('\n');
+		shown++;
+	}
+	print_more(n - shown, "task");
+	free(order);
+	free(top);
+	return 0;
+}
+
+static void print_mappings(const struct info *in)
+{
+	size_t i, n = in->s.mapping_count, shown = 0;
+
+	print_heading("By mapping, largest first", "mapping");
+	for (i = 0; i < n; i++) {
+		const struct summary_mapping *m = &in->s.mappings[i];
+		int w;
+
+		if (!in->all && (i >= TOP || !m->n.accesses))
+			break;
+		fputs("  ", stdout);
+		w = text_name(stdout, *m->name ? m->name : "[anonymous]", 25);
+		pad(w, 26);
+		print_counts(&m->n);
+		printf("  %" PRIu32 " ", m->pid);
+		text_name(stdout, trace_process_name(in->t, m->pid), 0);
+		putchar('\n');
+		shown++;
+	}
+	print_more(n - shown, "mapping");
+}
+
+static int print_text(const struct info *in, const char *path)
+{
+	double slow = slowdown(in);
+
+	print_head(in, path);
+	print_certificate(in);
+	print_unseen(in);
+	if (slow > 0)
+		printf("\nSlowdown: the recording made the program take about %.2f times as long.\n",
+		       slow);
+	print_working_set(in);
+	print_mappings(in);
+	return print_tasks(in);
+}
+
+static void json_counts(struct json *j, const struct summary_counts *n)
+{
+	json_uint(j, "pages", n->pages);
+	json_uint(j, "accesses", n->accesses);
+	json_uint(j, "reads", n->reads);
+	json_uint(j, "writes", n->writes);
+	json_uint(j, "unknown", n->unknown);
+	json_uint(j, "kernel", n->kernel);
+}
+
+static void json_certificate(struct json *j, const struct info *in)
+{
+	const struct moca_certificate *c = &in->cert;
+
+	json_open(j, "certificate", '{');
+	json_uint(j, "pages_seen", c->pages_seen);
+	json_uint(j, "pages_touched", c->pages_touched);
+	json_uint(j, "pages_other", c->pages_other);
+	json_uint(j, "records", c->records);
+	json_uint(j, "lost", c->lost);
+	json_uint(j, "chunks", c->chunks);
+	json_uint(j, "lossy_chunks", c->lossy_chunks);
+	json_close(j, '}');
+	json_open(j, "damage", '{');
+	json_uint(j, "files", in->damage.files);
+	json_uint(j, "chunks", in->damage.chunks);
+	json_uint(j, "tail_bytes", in->damage.tail_bytes);
+	json_close(j, '}');
+	json_bool(j, "truncated", in->truncated);
+}
+
+static void json_metadata(struct json *j, const struct info *in)
+{
+	static const char *const keys[] = {
+		META_COMMAND, META_START_TIME, META_HOST, META_KERNEL,
+		META_CPUS, META_PAGE_SIZE, META_COLLECTOR, META_INTERVAL,
+		META_BUDGET, META_START, META_END, META_EXIT_STATUS,
+		META_READ_WRITE, META_PHYS,
+	};
+	const char *value;
+	unsigned i;
+
+	json_open(j, "metadata", '{');
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		value = meta(in, keys[i]);
+		if (value)
+			json_string(j, keys[i], value);
+	}
+	json_close(j, '}');
+	json_open(j, "unseen", '[');
+	for (i = 0; (value = moca_trace_meta_nth(in->t, META_NOTE, i)); i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "what", value);
+		json_close(j, '}');
+	}
+	for (i = 0; i < in->s.gap_count; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "what", in->s.gaps[i].name);
+		json_uint(j, "events", in->s.gaps[i].events);
+		json_uint(j, "bytes", in->s.gaps[i].bytes);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_tasks(struct json *j, const struct info *in)
+{
+	size_t i;
+
+	json_open(j, "tasks", '[');
+	for (i = 0; i < in->s.task_count; i++) {
+		const struct moca_task *t = moca_trace_task(in->t, i);
+
+		json_open(j, NULL, '{');
+		json_uint(j, "id", t->id);
+		json_uint(j, "pid", t->pid);
+		json_uint(j, "tid", t->tid);
+		if (t->parent == MOCA_NO_TASK)
+			json_null(j, "parent");
+		else
+			json_uint(j, "parent", t->parent);
+		json_string(j, "name", t->name);
+		json_uint(j, "start_ns", t->start_ns);
+		json_uint(j, "end_ns", t->end_ns);
+		if (t->end_ns)
+			json_int(j, "status", t->status);
+		else
+			json_null(j, "status");
+		json_uint(j, "chunks", t->chunks);
+		json_uint(j, "lost", t->lost);
+		json_counts(j, &in->s.tasks[i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_mappings(struct json *j, const struct info *in)
+{
+	size_t i;
+
+	json_open(j, "mappings", '[');
+	for (i = 0; i < in->s.mapping_count; i++) {
+		const struct summary_mapping *m = &in->s.mappings[i];
+
+		json_open(j, NULL, '{');
+		json_uint(j, "pid", m->pid);
+		json_string(j, "name", m->name);
+		json_uint(j, "bytes", m->bytes);
+		json_counts(j, &m->n);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_working_set(struct json *j, const struct info *in)
+{
+	uint64_t columns[SPARK_COLUMNS];
+	size_t i, width = spark_columns(in, columns);
+
+	json_open(j, "working_set", '{');
+	json_uint(j, "intervals", in->s.interval_count);
+	json_uint(j, "pages_max", in->s.pages_max);
+	json_uint(j, "pages_median", in->s.pages_median);
+	json_open(j, "pages_over_time", '[');
+	for (i = 0; i < width; i++)
+		json_uint(j, NULL, columns[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void print_json(const struct info *in, const char *path)
+{
+	struct json j = { .f = stdout };
+	double slow = slowdown(in);
+
+	json_open(&j, NULL, '{');
+	json_string(&j, "trace", path);
+	json_metadata(&j, in);
+	json_uint(&j, "duration_ns", duration(in));
+	json_uint(&j, "bytes", in->s.bytes);
+	json_certificate(&j, in);
+	if (slow > 0)
+		json_double(&j, "slowdown_estimate", slow);
+	else
+		json_null(&j, "slowdown_estimate");
+	json_open(&j, "total", '{');
+	json_counts(&j, &in->s.total);
+	json_close(&j, '}');
+	json_tasks(&j, in);
+	json_mappings(&j, in);
+	json_working_set(&j, in);
+	json_close(&j, '}');
+}
+
+static int show(struct info *in, const char *path, int as_json)
+{
+	int err = summary_compute(&in->s, in->t);
+
+	if (err) {
+		moca_error("info: cannot read the trace '%s': %s", path,
+			   strerror(-err));
+		return 1;
+	}
+	moca_trace_certificate(in->t, &in->cert);
+	moca_trace_damage(in->t, &in->damage);
+	in->truncated = moca_trace_truncated(in->t);
+	if (as_json)
+		print_json(in, path);
+	else
+		err = print_text(in, path);
+	summary_free(&in->s);
+	if (err)
+		moca_error("info: out of memory");
+	return err ? 1 : 0;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct info in = { 0 };
+	int json = 0, first, ret;
+	const struct option_spec specs[] = {
+		OPT_FLAG(0, "json", &json, "print JSON for programs, with everything in it"),
+		OPT_FLAG(0, "all", &in.all, "show all tasks and mappings, not the largest ones only"),
+		OPT_END
+	};
+	const char *path;
+
+	first = moca_options_parse_mixed(specs, argc, argv,
+		"moca info [OPTIONS] DIR",
+		"Summarise a trace: what ran, how complete the recording is, and which pages were used by which task and mapping, and when.");
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	path = trace_operand(argc, argv, first);
+	if (!path)
+		return EXIT_USAGE;
+	in.t = trace_open("info", path);
+	if (!in.t)
+		return EXIT_USAGE;
+	ret = show(&in, path, json);
+	moca_trace_close(in.t);
+	return ret;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "collect/fault/record.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
+			    "       moca record [options] -p PID";
+static const char about[] =
+	"Run CMD and record which of its threads touch which pages, when, and\n"
+	"whether they read or write. No root, no kernel module. The trace is a\n"
+	"directory; `moca info DIR` summarises it.";
+
+/* What the options fill in, besides struct moca_record_options. */
+struct extra {
+	struct string_list include, exclude;
+	const char *on_error;
+	const char *out, *err;
+	uint64_t pid;
+	int no_zap;
+};
+
+static int open_output(const char *path, int *fd)
+{
+	if (!path)
+		return 0;
+	*fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (*fd < 0) {
+		moca_error("cannot open %s for the program's output: %s", path,
+			   strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static int check(struct moca_record_options *o, const struct extra *x,
+		 int operands)
+{
+	if (x->on_error && strcmp(x->on_error, "stop") &&
+	    strcmp(x->on_error, "continue")) {
+		moca_error("--on-error takes continue or stop, not %s",
+			   x->on_error);
+		return -EINVAL;
+	}
+	if (!x->pid == !operands) {
+		moca_error(x->pid ? "give either a command or -p PID, not both" :
+				    "what shall be recorded? Give a command "
+				    "(moca record -- CMD ARGS) or -p PID");
+		return -EINVAL;
+	}
+	if (x->pid > INT32_MAX) {
+		moca_error("-p %lu: no process has such a number", x->pid);
+		return -EINVAL;
+	}
+	if (o->interval_ns < 1000000) {
+		moca_error("--interval must be 1ms at least");
+		return -EINVAL;
+	}
+	if (!(o->budget > 0)) {
+		moca_error("--budget must be more than 0 (or none)");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct moca_record_options o = {
+		.interval_ns = 50000000, .budget = 0.10,
+		.program_stdout = -1, .program_stderr = -1, .zap = 1,
+	};
+	struct extra x = { 0 };
+	const struct option_spec specs[] = {
+		OPT_STRING('o', "output", &o.dir, "DIR",
+			   "directory of the trace (default: moca-CMD-DATE)"),
+		OPT_DURATION(0, "interval", &o.interval_ns,
+			     "shortest interval between two looks at a page "
+			     "(default: 50ms)"),
+		OPT_PERCENT(0, "budget", &o.budget,
+			    "slowdown you accept; intervals grow to hold it "
+			    "(default: 10%; none: fixed intervals)"),
+		OPT_SIZE(0, "max-size", &o.max_size,
+			 "end the recording at this size of the trace"),
+		OPT_FLAG(0, "only-children", &o.only_children,
+			 "leave the first program alone, trace its children"),
+		OPT_LIST(0, "include", &x.include, "NAME",
+			 "trace only programs of this name (repeatable)"),
+		OPT_LIST(0, "exclude", &x.exclude, "NAME",
+			 "do not trace programs of this name (repeatable)"),
+		OPT_FLAG(0, "stack", &o.stack,
+			 "observe writes to main threads' stacks again, too"),
+		OPT_UINT('p', "pid", &x.pid, "PID",
+			 "attach to a running process; ^C ends the recording "
+			 "and leaves it running"),
+		OPT_STRING(0, "on-error", &x.on_error, "WHAT",
+			   "when recording fails, the program shall continue "
+			   "or stop (default: continue)"),
+		OPT_FLAG('q', "quiet", &o.quiet, "no status, no summary"),
+		OPT_FLAG('v', "verbose", &moca_verbose, "say what is done"),
+		OPT_STRING(0, "program-stdout", &x.out, "FILE",
+			   "write the program's standard output to FILE"),
+		OPT_STRING(0, "program-stderr", &x.err, "FILE",
+			   "write the program's standard error to FILE"),
+		OPT_FLAG(0, "no-zap", &x.no_zap,
+			 "record the program's real faults only"),
+		OPT_END,
+	};
+	int first = moca_options_parse(specs, argc, argv, usage, about);
+
+	if (first == -ECANCELED)
+		return 0;
+	if (first < 0 || check(&o, &x, argc - first))
+		return EXIT_USAGE;
+	o.argv = argv + first;
+	o.attach = x.pid;
+	o.zap = !x.no_zap;
+	o.include = x.include.items;
+	o.include_count = x.include.count;
+	o.exclude = x.exclude.items;
+	o.exclude_count = x.exclude.count;
+	o.stop_on_error = x.on_error && !strcmp(x.on_error, "stop");
+	if (open_output(x.out, &o.program_stdout) ||
+	    open_output(x.err, &o.program_stderr))
+		return EXIT_RECORD;
+	return moca_record_run(&o);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The commands of moca: one function and one file each. */
+#ifndef MOCA_CLI_COMMANDS_H
+#define MOCA_CLI_COMMANDS_H
+
+/* argv[0] is the command's name. The return value is the exit code. */
+int cmd_record(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_dump(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+/* The command line of the original: moca -c CMD -a ARGS; argv[0] is "moca". */
+int cmd_classic(int argc, char **argv);
+
+/* Exit codes. record's own failures use 125, as env(1) and timeout(1) do. */
+#define EXIT_USAGE 2
+#define EXIT_RECORD 125
+
+#endif

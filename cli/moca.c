@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table of commands, and what they all share: start and end. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "lib/base/err.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+static int cmd_help(int argc, char **argv);
+
+static const struct command commands[] = {
+	{ "record", cmd_record, "run a program and trace its page accesses" },
+	{ "info", cmd_info, "summarise a trace" },
+	{ "dump", cmd_dump, "print every record of a trace" },
+	{ "check", cmd_check, "verify that a trace is whole" },
+	{ "doctor", cmd_doctor, "say what this machine and user can record" },
+	{ "help", cmd_help, "show this text, or the help of a command" },
+};
+
+static void print_usage(FILE *f)
+{
+	size_t i;
+
+	fprintf(f, "usage: moca COMMAND [OPTIONS] ...\n\n"
+		   "Moca records which memory pages a program touches: when, "
+		   "by which thread,\nreading or writing.\n\nCommands:\n");
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(f, "  %-10s%s\n", commands[i].name, commands[i].help);
+	fprintf(f, "\nStart with:\n"
+		   "  moca record -o DIR -- PROGRAM ARGUMENTS\n"
+		   "  moca info DIR\n\n"
+		   "'moca COMMAND --help' lists a command's options; "
+		   "'man moca' explains more.\n"
+		   "The command line of the original MOCA works too: "
+		   "moca -c PROGRAM -a ARGUMENTS\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+#define WORD_MAX 32
+
+/* Levenshtein's distance, of words up to WORD_MAX characters. */
+static unsigned distance(const char *a, const char *b)
+{
+	unsigned row[WORD_MAX + 1], la = strlen(a), lb = strlen(b), i, j;
+
+	if (la > WORD_MAX || lb > WORD_MAX)
+		return WORD_MAX;
+	for (j = 0; j <= lb; j++)
+		row[j] = j;
+	for (i = 1; i <= la; i++) {
+		unsigned diagonal = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= lb; j++) {
+			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j] + 1 < best)
+				best = row[j] + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+		}
+	}
+	return row[lb];
+}
+
+static int unknown_command(const char *name)
+{
+	const struct command *best = NULL;
+	unsigned d, least = 3;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		d = distance(name, commands[i].name);
+		if (d < least) {
+			least = d;
+			best = &commands[i];
+		}
+	}
+	if (best)
+		moca_error("unknown command '%s': did you mean 'moca %s'?",
+			   name, best->name);
+	else
+		moca_error("unknown command '%s': 'moca help' lists them, and 'moca record -- %s' records a program",
+			   name, name);
+	return EXIT_USAGE;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	const struct command *c;
+	char *help[3];
+
+	if (argc < 2 || argv[1][0] == '-') {
+		print_usage(stdout);
+		return 0;
+	}
+	c = find_command(argv[1]);
+	if (!c)
+		return unknown_command(argv[1]);
+	if (c->run == cmd_help) {
+		print_usage(stdout);
+		return 0;
+	}
+	help[0] = argv[1];
+	help[1] = (char *)"--help";
+	help[2] = NULL;
+	return c->run(2, help);
+}
+
+/* "-c", "-w40": a flag of the original, which had no commands. */
+static int is_classic(const char *arg)
+{
+	return arg[0] == '-' && arg[1] && strchr("cafldwpbSCFuHnDGLP", arg[1]);
+}
+
+static int dispatch(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("moca %s\n", MOCA_VERSION);
+		return 0;
+	}
+	if (is_classic(argv[1]))
+		return cmd_classic(argc, argv);
+	if (argv[1][0] == '-') {
+		moca_error("unknown option '%s': 'moca help' lists commands and options",
+			   argv[1]);
+		return EXIT_USAGE;
+	}
+	c = find_command(argv[1]);
+	return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
+}
+
+/* A full disk must not pass for success. */
+static int flush_stdout(int ret)
+{
+	int failed = ferror(stdout);
+
+	errno = 0;
+	if (fclose(stdout))
+		failed = 1;
+	/* A closed stdout (>&-) that nothing was written to is no error. */
+	if (!failed || errno == EBADF)
+		return ret;
+	moca_error("cannot write the output: %s",
+		   errno ? strerror(errno) : "an earlier write failed");
+	return ret ? ret : 1;
+}
+
+int main(int argc, char **argv)
+{
+	return flush_stdout(dispatch(argc, argv));
+}

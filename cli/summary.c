@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/page-set.h"
+#include "cli/trace.h"
+
+/* What the numbers of intervals in a (perhaps corrupt) file may reach. */
+#define INTERVALS_MAX (1u << 22)
+#define GAPS_MAX 256
+/* Records whose pages are held at once when intervals are counted. */
+#define BATCH_RECORDS 500000
+#define BATCH_INTERVALS 16384
+
+struct walk {
+	struct summary *s;
+	struct moca_trace *t;
+	unsigned page_shift;
+	const struct moca_mapping *maps;
+	size_t map_count;
+	size_t *group_of;	/* by mapping: index in s->mappings */
+	const struct moca_mapping *last;	/* where the last access was */
+	size_t unmapped;	/* the last group found by unmapped_group */
+	struct page_set group_pages;
+	struct page_set task_pages;
+	struct page_set process_pages;
+};
+
+static int by_group(const void *a, const void *b, void *maps)
+{
+	const struct moca_mapping *x = maps, *y = maps;
+
+	x += *(const size_t *)a;
+	y += *(const size_t *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static int add_group(struct summary *s, uint32_t pid, const char *name)
+{
+	struct summary_mapping *m;
+
+	/* Grown by halves: the count is the size whenever it is a power. */
+	if (!(s->mapping_count & (s->mapping_count - 1))) {
+		size_t n = s->mapping_count ? 2 * s->mapping_count : 1;
+
+		m = realloc(s->mappings, n * sizeof(*m));
+		if (!m)
+			return -ENOMEM;
+		s->mappings = m;
+	}
+	m = &s->mappings[s->mapping_count++];
+	memset(m, 0, sizeof(*m));
+	m->pid = pid;
+	m->name = name;
+	return 0;
+}
+
+/* One group for each name in each process. */
+static int make_groups(struct walk *w)
+{
+	size_t *order, i;
+	int err = 0;
+
+	w->group_of = calloc(w->map_count + 1, sizeof(*w->group_of));
+	order = calloc(w->map_count + 1, sizeof(*order));
+	if (!w->group_of || !order) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (i = 0; i < w->map_count; i++)
+		order[i] = i;
+	qsort_r(order, w->map_count, sizeof(*order), by_group, (void *)w->maps);
+	for (i = 0; i < w->map_count && !err; i++) {
+		const struct moca_mapping *m = &w->maps[order[i]];
+
+		if (!i || by_group(&order[i - 1], &order[i], (void *)w->maps))
+			err = add_group(w->s, m->pid, m->name);
+		if (err)
+			break;
+		w->group_of[order[i]] = w->s->mapping_count - 1;
+		if (m->len > w->s->mappings[w->s->mapping_count - 1].bytes)
+			w->s->mappings[w->s->mapping_count - 1].bytes = m->len;
+	}
+	free(order);
+	return err;
+}
+
+/* The group of pages that no known mapping holds. */
+static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
+{
+	static const char name[] = "[unknown]";
+	struct summary_mapping *m = w->s->mappings;
+	size_t i = w->unmapped;
+	int err;
+
+	if (i >= w->s->mapping_count || m[i].pid != pid || m[i].name != name)
+		for (i = 0; i < w->s->mapping_count; i++)
+			if (m[i].pid == pid && m[i].name == name)
+				break;
+	if (i == w->s->mapping_count) {
+		err = add_group(w->s, pid, name);
+		if (err)
+			return err;
+	}
+	*group = w->unmapped = i;
+	return 0;
+}
+
+static int find_group(struct walk *w, uint32_t pid,
+		      const struct moca_access *a, size_t *group)
+{
+	const struct moca_mapping *m = w->last;
+
+	if (!m || m->pid != pid || a->addr - m->addr >= m->len ||
+	    a->time_ns < m->begin_ns || (m->end_ns && a->time_ns >= m->end_ns))
+		m = moca_trace_find_mapping(w->t, pid, a->addr, a->time_ns);
+	if (!m || m < w->maps || m >= w->maps + w->map_count)
+		return unmapped_group(w, pid, group);
+	w->last = m;
+	*group = w->group_of[m - w->maps];
+	return 0;
+}
+
+static void count(struct summary_counts *n, const struct moca_access *a)
+{
+	n->accesses++;
+	if (a->type == MOCA_ACCESS_WRITE)
+		n->writes++;
+	else if (a->type == MOCA_ACCESS_UNKNOWN)
+		n->unknown++;
+	else
+		n->reads++;
+	n->kernel += a->mode == MOCA_MODE_KERNEL;
+}
+
+static int count_page(struct page_set *set, struct summary_counts *n,
+		      uint32_t owner, uint64_t page)
+{
+	int ret = page_set_add(set, owner, page);
+
+	if (ret > 0)
+		n->pages++;
+	return ret < 0 ? ret : 0;
+}
+
+static int add_access(struct walk *w, const struct moca_task *task,
+		      struct summary_counts *n, const struct moca_access *a)
+{
+	uint64_t page = a->addr >> w->page_shift;
+	size_t group;
+	int err;
+
+	err = find_group(w, task->pid, a, &group);
+	if (err)
+		return err;
+	count(n, a);
+	count(&w->s->total, a);
+	count(&w->s->mappings[group].n, a);
+	err = count_page(&w->task_pages, n, 0, page);
+	if (!err)
+		err = count_page(&w->process_pages, &w->s->total, task->pid,
+				 page);
+	if (!err)
+		err = count_page(&w->group_pages, &w->s->mappings[group].n,
+				 group, page);
+	return err;
+}
+
+static int add_interval(struct summary *s, const struct moca_chunk *c)
+{
+	struct summary_interval *v;
+
+	if (c->interval >= INTERVALS_MAX)
+		return 0;
+	if (c->interval >= s->interval_count) {
+		size_t n = 64;
+
+		while (n <= c->interval)
+			n *= 2;
+		v = realloc(s->intervals, n * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->intervals = v;
+		memset(s->intervals + s->interval_count, 0,
+		       (n - s->interval_count) * sizeof(*v));
+		s->interval_count = n;
+	}
+	v = &s->intervals[c->interval];
+	if (!v->begin_ns || c->begin_ns < v->begin_ns)
+		v->begin_ns = c->begin_ns;
+	if (c->end_ns > v->end_ns)
+		v->end_ns = c->end_ns;
+	v->records += c->count;
+	return 0;
+}
+
+static int add_chunk(struct walk *w, const struct moca_chunk *c,
+		     uint32_t *task_id)
+{
+	struct summary *s = w->s;
+	size_t i, index = trace_task_index(w->t, c->task);
+	const struct moca_task *task;
+	int err;
+
+	if (index == SIZE_MAX)
+		return 0;
+	task = moca_trace_task(w->t, index);
+	if (c->task != *task_id) {
+		page_set_clear(&w->task_pages);
+		*task_id = c->task;
+	}
+	s->bytes += c->bytes;
+	if (!s->begin_ns || c->begin_ns < s->begin_ns)
+		s->begin_ns = c->begin_ns;
+	if (c->end_ns > s->end_ns)
+		s->end_ns = c->end_ns;
+	err = add_interval(s, c);
+	for (i = 0; i < c->count && !err; i++)
+		err = add_access(w, task, &s->tasks[index], &c->accesses[i]);
+	return err;
+}
+
+static int walk_chunks(struct walk *w)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	uint32_t task_id = MOCA_NO_TASK;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0) {
+		ret = add_chunk(w, c, &task_id);
+		if (ret)
+			break;
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+static int add_gap(struct summary *s, const struct moca_event *e)
+{
+	struct summary_gap *g;
+	size_t i;
+
+	for (i = 0; i < s->gap_count; i++)
+		if (!strcmp(s->gaps[i].name, e->name))
+			break;
+	if (i == s->gap_count) {
+		if (i == GAPS_MAX)
+			return 0;
+		g = realloc(s->gaps, (i + 1) * sizeof(*g));
+		if (!g)
+			return -ENOMEM;
+		s->gaps = g;
+		g[i].name = strdup(e->name);
+		if (!g[i].name)
+			return -ENOMEM;
+		g[i].events = g[i].bytes = 0;
+		s->gap_count++;
+	}
+	s->gaps[i].events++;
+	s->gaps[i].bytes += e->len;
+	return 0;
+}
+
+static int walk_events(struct walk *w)
+{
+	const struct moca_event *e;
+	struct moca_cursor *cursor;
+	uint32_t task;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0) {
+		ret = e->type == MOCA_EVENT_GAP ? add_gap(w->s, e) : 0;
+		if (ret)
+			break;
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+/* Distinct pages of the intervals first..end - 1, in one walk. */
+static int count_batch(struct walk *w, size_t first, size_t end,
+		       struct page_set *sets)
+{
+	struct summary_interval *v = w->s->intervals;
+	struct moca_query q = { .size = sizeof(q), .begin_ns = UINT64_MAX };
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	size_t i;
+	int ret;
+
+	for (i = first; i < end; i++) {
+		if (!v[i].records)
+			continue;
+		if (v[i].begin_ns < q.begin_ns)
+			q.begin_ns = v[i].begin_ns;
+		if (v[i].end_ns >= q.end_ns)
+			q.end_ns = v[i].end_ns + 1;
+	}
+	if (!q.end_ns)
+		return 0;
+	ret = moca_cursor_open(&cursor, w->t, &q);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0) {
+		size_t index = trace_task_index(w->t, c->task);
+		uint32_t pid;
+
+		if (index == SIZE_MAX || c->interval < first ||
+		    c->interval >= end)
+			continue;
+		pid = moca_trace_task(w->t, index)->pid;
+		for (i = 0; i < c->count && ret >= 0; i++)
+			ret = page_set_add(&sets[c->interval - first], pid,
+					   c->accesses[i].addr >>
+						   w->page_shift);
+		if (ret < 0)
+			break;
+	}
+	moca_cursor_close(cursor);
+	for (i = first; i < end; i++) {
+		v[i].pages = sets[i - first].pages;
+		page_set_free(&sets[i - first]);
+	}
+	return ret;
+}
+
+static int by_pages(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int median(struct summary *s)
+{
+	uint64_t *pages = malloc((s->interval_count + 1) * sizeof(*pages));
+	size_t i;
+
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i < s->interval_count; i++) {
+		pages[i] = s->intervals[i].pages;
+		if (pages[i] > s->pages_max)
+			s->pages_max = pages[i];
+	}
+	qsort(pages, s->interval_count, sizeof(*pages), by_pages);
+	if (s->interval_count)
+		s->pages_median = pages[s->interval_count / 2];
+	free(pages);
+	return 0;
+}
+
+static int count_intervals(struct walk *w)
+{
+	struct summary *s = w->s;
+	struct page_set *sets;
+	size_t first, end;
+	uint64_t records;
+	int ret = 0;
+
+	while (s->interval_count && !s->intervals[s->interval_count - 1].end_ns)
+		s->interval_count--;
+	sets = calloc(BATCH_INTERVALS, sizeof(*sets));
+	if (!sets)
+		return -ENOMEM;
+	for (first = 0; first < s->interval_count && !ret; first = end) {
+		records = 0;
+		end = first;
+		do
+			records += s->intervals[end++].records;
+		while (end < s->interval_count &&
+		       end - first < BATCH_INTERVALS &&
+		       records + s->intervals[end].records < BATCH_RECORDS);
+		ret = count_batch(w, first, end, sets);
+	}
+	free(sets);
+	return ret ? ret : median(s);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct summary_mapping *x = a, *y = b;
+
+	if (x->n.pages != y->n.pages)
+		return x->n.pages > y->n.pages ? -1 : 1;
+	if (x->n.accesses != y->n.accesses)
+		return x->n.accesses > y->n.accesses ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int summary_compute(struct summary *s, struct moca_trace *t)
+{
+	struct walk w = { .s = s, .t = t,
+			  .page_shift = trace_page_shift(t) };
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->task_count = moca_trace_task_count(t);
+	s->tasks = calloc(s->task_count + 1, sizeof(*s->tasks));
+	err = s->tasks ? 0 : -ENOMEM;
+	if (!err)
+		err = moca_trace_mappings(t, &w.maps, &w.map_count);
+	if (!err)
+		err = make_groups(&w);
+	if (!err)
+		err = walk_chunks(&w);
+	if (!err)
+		err = walk_events(&w);
+	page_set_free(&w.group_pages);
+	page_set_free(&w.task_pages);
+	page_set_free(&w.process_pages);
+	if (!err)
+		err = count_intervals(&w);
+	free(w.group_of);
+	qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), by_size);
+	if (err)
+		summary_free(s);
+	return err;
+}
+
+void summary_free(struct summary *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->gap_count; i++)
+		free(s->gaps[i].name);
+	free(s->gaps);
+	free(s->tasks);
+	free(s->mappings);
+	free(s->intervals);
+	memset(s, 0, sizeof(*s));
+}

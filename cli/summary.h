@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What `moca info` says, computed in two walks over a trace. Memory grows with
+ * the number of distinct pages, tasks and mappings, not with the records.
+ */
+#ifndef MOCA_CLI_SUMMARY_H
+#define MOCA_CLI_SUMMARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <moca/reader.h>
+
+struct summary_counts {
+	uint64_t pages;		/* distinct */
+	uint64_t accesses;
+	uint64_t reads;		/* instruction fetches too */
+	uint64_t writes;
+	uint64_t unknown;
+	uint64_t kernel;	/* of accesses */
+};
+
+/* All mappings of one name in one process. */
+struct summary_mapping {
+	uint32_t pid;
+	const char *name;
+	uint64_t bytes;		/* of the largest mapping of that name */
+	struct summary_counts n;
+};
+
+struct summary_gap {
+	char *name;
+	uint64_t events;
+	uint64_t bytes;
+};
+
+struct summary {
+	size_t task_count;
+	struct summary_counts *tasks;	/* by the trace's task index */
+	size_t mapping_count;
+	struct summary_mapping *mappings;	/* most pages first */
+	size_t gap_count;
+	struct summary_gap *gaps;
+	struct summary_counts total;
+	uint64_t bytes;			/* of access chunks */
+	uint64_t begin_ns;		/* of the first chunk */
+	uint64_t end_ns;		/* of the last chunk */
+	/* Distinct pages of all processes in each interval. */
+	size_t interval_count;
+	struct summary_interval {
+		uint64_t begin_ns;
+		uint64_t end_ns;
+		uint64_t records;
+		uint64_t pages;
+	} *intervals;
+	uint64_t pages_max;
+	uint64_t pages_median;
+};
+
+/* 0 or -errno. */
+int summary_compute(struct summary *s, struct moca_trace *t);
+void summary_free(struct summary *s);
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+const char *text_count(char buf[TEXT_MAX], uint64_t n)
+{
+	char digits[TEXT_MAX];
+	int len, i, o = 0;
+
+	len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	for (i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[o++] = ',';
+		buf[o++] = digits[i];
+	}
+	buf[o] = 0;
+	return buf;
+}
+
+const char *text_size(char buf[TEXT_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB",
+					     "PiB", "EiB" };
+	double v = bytes / 1024.;
+	size_t u = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " bytes", bytes);
+		return buf;
+	}
+	for (; v >= 1023.95 && u < 5; u++)
+		v /= 1024;
+	snprintf(buf, TEXT_MAX, "%.1f %s", v, units[u]);
+	return buf;
+}
+
+const char *text_duration(char buf[TEXT_MAX], uint64_t ns)
+{
+	if (ns < 1000)
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " ns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, TEXT_MAX, "%.3g us", ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, TEXT_MAX, "%.3g ms", ns / 1e6);
+	else if (ns < 120000000000)
+		snprintf(buf, TEXT_MAX, "%.2f s", ns / 1e9);
+	else
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " min %02" PRIu64 " s",
+			 ns / 60000000000, ns / 1000000000 % 60);
+	return buf;
+}
+
+const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
+{
+	double v = whole ? 100. * part / whole : 0;
+
+	if (part < whole && v > 99.99)
+		v = 99.99;
+	if (part && v < 0.01)
+		v = 0.01;
+	if (!whole)
+		snprintf(buf, TEXT_MAX, "-");
+	else if (part == whole)
+		snprintf(buf, TEXT_MAX, "100 %%");
+	else
+		snprintf(buf, TEXT_MAX, "%.2f %%", v);
+	return buf;
+}
+
+/*
+ * Length of the valid UTF-8 sequence at s (1-4), or 0. NUL ends it early, so
+ * nothing behind the string is read.
+ */
+static int utf8_length(const unsigned char *s)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	uint32_t c;
+	int len, i;
+
+	if (s[0] < 0x80)
+		return 1;
+	len = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 :
+	      s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
+	      s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
+	c = len ? s[0] & (0xff >> (len + 1)) : 0;
+	for (i = 1; i < len; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3f);
+	}
+	if (!len || c < least[len] || c > 0x10ffff ||
+	    (c >= 0xd800 && c < 0xe000))
+		return 0;
+	return len;
+}
+
+/* One character of a name; C1 controls act on terminals as well. */
+static int print_char(FILE *f, const unsigned char *s, int *len)
+{
+	*len = utf8_length(s);
+	if (!*len || *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
+		if (!*len)
+			*len = 1;
+		if (f)
+			fprintf(f, "\\x%02x", *len == 2 ? s[1] : *s);
+		return 4;
+	}
+	if (f)
+		fwrite(s, 1, *len, f);
+	return 1;
+}
+
+static int name_columns(const unsigned char *s)
+{
+	int n = 0, len;
+
+	for (; *s; s += len)
+		n += print_char(NULL, s, &len);
+	return n;
+}
+
+int text_name(FILE *f, const char *name, int width)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	int len, n = 0;
+
+	if (width > 3 && name_columns(s) > width) {
+		while (*s && name_columns(s) > width - 3) {
+			print_char(NULL, s, &len);
+			s += len;
+		}
+		fputs("...", f);
+		n = 3;
+	}
+	for (; *s; s += len)
+		n += print_char(f, s, &len);
+	return n;
+}
+
+static void quote(FILE *f, const char *value)
+{
+	const unsigned char *s = (const unsigned char *)value;
+	int len;
+
+	putc('"', f);
+	for (; *s; s += len) {
+		len = utf8_length(s);
+		if (!len) {
+			fputs("\\ufffd", f);
+			len = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(f, "\\%c", *s);
+		} else if (*s < 0x20 || *s == 0x7f) {
+			fprintf(f, "\\u%04x", *s);
+		} else {
+			fwrite(s, 1, len, f);
+		}
+	}
+	putc('"', f);
+}
+
+static void begin_value(struct json *j, const char *key)
+{
+	if (j->filled)
+		putc(',', j->f);
+	if (j->depth)
+		fprintf(j->f, "\n%*s", 2 * j->depth, "");
+	if (key) {
+		quote(j->f, key);
+		fputs(": ", j->f);
+	}
+	j->filled = 1;
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	begin_value(j, key);
+	putc(bracket, j->f);
+	j->depth++;
+	j->filled = 0;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	j->depth--;
+	if (j->filled)
+		fprintf(j->f, "\n%*s", 2 * j->depth, "");
+	putc(bracket, j->f);
+	j->filled = 1;
+	if (!j->depth)
+		putc('\n', j->f);
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	begin_value(j, key);
+	if (value)
+		quote(j->f, value);
+	else
+		fputs("null", j->f);
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+	begin_value(j, key);
+	fprintf(j->f, "%" PRIu64, value);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+	begin_value(j, key);
+	fprintf(j->f, "%" PRId64, value);
+}
+
+void json_bool(struct json *j, const char *key, int value)
+{
+	begin_value(j, key);
+	fputs(value ? "true" : "false", j->f);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	json_string(j, key, NULL);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	begin_value(j, key);
+	if (isfinite(value))
+		fprintf(j->f, "%.6g", value);
+	else
+		fputs("null", j->f);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How numbers and names are shown, the same in all commands. */
+#ifndef MOCA_CLI_TEXT_H
+#define MOCA_CLI_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define TEXT_MAX 32
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
+/* Each fills buf and returns it. */
+const char *text_count(char buf[TEXT_MAX], uint64_t n);	/* 1,234,567 */
+const char *text_size(char buf[TEXT_MAX], uint64_t bytes);	/* 1.5 MiB */
+const char *text_duration(char buf[TEXT_MAX], uint64_t ns);	/* 2.50 s */
+/* part of whole; never rounded up to 100 % nor down to 0. */
+const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
+
+/*
+ * A name of the traced program, with what could act on the terminal shown as
+ * \xHH. At most width columns when width > 0 (the beginning is cut off, since
+ * the end of a path tells more). Returns the columns written.
+ */
+int text_name(FILE *f, const char *name, int width);
+
+/*
+ * A JSON writer. It closes nothing by itself: each open needs its close. key
+ * is NULL inside arrays. Strings may be any bytes: invalid UTF-8 becomes
+ * U+FFFD.
+ */
+struct json {
+	FILE *f;
+	int depth;
+	int filled;	/* the object or array at hand has a member */
+};
+
+void json_open(struct json *j, const char *key, char bracket);
+void json_close(struct json *j, char bracket);
+void json_string(struct json *j, const char *key, const char *value);
+void json_uint(struct json *j, const char *key, uint64_t value);
+void json_int(struct json *j, const char *key, int64_t value);
+void json_bool(struct json *j, const char *key, int value);
+void json_null(struct json *j, const char *key);
+/* NaN and infinities, which JSON lacks, become null. */
+void json_double(struct json *j, const char *key, double value);
+
+#endif

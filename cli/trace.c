@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "lib/base/err.h"
+
+struct moca_trace *trace_open(const char *command, const char *path)
+{
+	struct moca_trace *t = NULL;
+	int err = moca_trace_open(&t, path);
+
+	switch (err) {
+	case 0:
+		return t;
+	case -ENOENT:
+	case -ENOTDIR:
+		moca_error("%s: '%s' is not a trace: no such directory, or no file 'metadata' in it (give the directory that 'moca record -o' wrote)",
+			   command, path);
+		break;
+	case -EPROTO:
+		moca_error("%s: '%s' was written by a newer moca than this one (%s): update moca to read it",
+			   command, path, MOCA_VERSION);
+		break;
+	case -EBADMSG:
+		moca_error("%s: '%s' is not a readable trace: its file 'metadata' is damaged or of another program",
+			   command, path);
+		break;
+	case -EACCES:
+	case -EPERM:
+		moca_error("%s: cannot read '%s': %s (traces are private to who recorded them: read it as that user or as root)",
+			   command, path, strerror(-err));
+		break;
+	default:
+		moca_error("%s: cannot open the trace '%s': %s", command, path,
+			   strerror(-err));
+	}
+	return NULL;
+}
+
+const char *trace_operand(int argc, char **argv, int first)
+{
+	if (first == argc) {
+		moca_error("%s: which trace? Give the directory that 'moca record' wrote: moca %s DIR",
+			   argv[0], argv[0]);
+		return NULL;
+	}
+	if (first + 1 < argc) {
+		moca_error("%s: one trace at a time: '%s' is too much",
+			   argv[0], argv[first + 1]);
+		return NULL;
+	}
+	return argv[first];
+}
+
+uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
+			uint64_t dflt)
+{
+	const char *s = moca_trace_meta(t, key);
+	uint64_t v;
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return dflt;
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	return errno || *end ? dflt : v;
+}
+
+unsigned trace_page_shift(const struct moca_trace *t)
+{
+	uint64_t size = trace_meta_u64(t, META_PAGE_SIZE, 4096);
+
+	if (size < 512 || size > 1u << 30 || size & (size - 1))
+		size = 4096;
+	return __builtin_ctzll(size);
+}
+
+uint64_t trace_origin(const struct moca_trace *t)
+{
+	uint64_t origin = trace_meta_u64(t, META_START, 0);
+	const struct moca_task *task;
+	size_t i;
+
+	if (origin)
+		return origin;
+	for (i = 0; i < moca_trace_task_count(t); i++) {
+		task = moca_trace_task(t, i);
+		if (task->start_ns && (!origin || task->start_ns < origin))
+			origin = task->start_ns;
+	}
+	return origin;
+}
+
+size_t trace_task_index(const struct moca_trace *t, uint32_t id)
+{
+	size_t low = 0, high = moca_trace_task_count(t);
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct moca_task *task = moca_trace_task(t, mid);
+
+		if (task->id == id)
+			return mid;
+		if (task->id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return SIZE_MAX;
+}
+
+const char *trace_process_name(const struct moca_trace *t, uint32_t pid)
+{
+	const struct moca_task *task;
+	const char *name = "";
+	size_t i;
+
+	for (i = 0; i < moca_trace_task_count(t); i++) {
+		task = moca_trace_task(t, i);
+		if (task->pid != pid)
+			continue;
+		if (task->tid == pid)
+			return task->name;
+		if (!*name)
+			name = task->name;
+	}
+	return name;
+}
+
+char trace_type_letter(unsigned type)
+{
+	return type <= MOCA_ACCESS_EXEC ? "?RWX"[type] : '?';
+}
+
+char trace_mode_letter(unsigned mode)
+{
+	return mode <= MOCA_MODE_KERNEL ? "UK"[mode] : '?';
+}
+
+void trace_status(char *buf, size_t size, int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buf, size, "killed by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
+}
+
+int trace_damaged(const struct moca_damage *d)
+{
+	return d->files || d->chunks || d->tail_bytes;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the commands that read traces share. */
+#ifndef MOCA_CLI_TRACE_H
+#define MOCA_CLI_TRACE_H
+
+#include <moca/reader.h>
+
+/* The metadata keys that these commands read; doc/format.md explains them. */
+#define META_COMMAND "command"
+#define META_HOST "host"
+#define META_KERNEL "kernel"
+#define META_CPUS "cpus"
+#define META_START_TIME "start_time"	/* Unix time, ns */
+#define META_EXIT_STATUS "exit_status"	/* as of wait(2) */
+#define META_READ_WRITE "read_write_source"
+#define META_PHYS "phys_source"
+#define META_START "start_ns"		/* CLOCK_MONOTONIC */
+#define META_END "end_ns"
+#define META_PAGE_SIZE "page_size"
+#define META_COLLECTOR "collector"
+#define META_INTERVAL "interval_ns"
+#define META_BUDGET "budget"
+#define META_SLOWDOWN "slowdown_estimate"
+#define META_NOTE "note"
+
+/* Open a trace; on failure says why and returns NULL. */
+struct moca_trace *trace_open(const char *command, const char *path);
+
+/*
+ * The one operand DIR of a command; options were parsed with result first.
+ * NULL after a message when there is none or more than one.
+ */
+const char *trace_operand(int argc, char **argv, int first);
+
+/* A number of the metadata, or dflt. */
+uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
+			uint64_t dflt);
+/* log2 of the page size. */
+unsigned trace_page_shift(const struct moca_trace *t);
+/* The time that everything is shown relative to. */
+uint64_t trace_origin(const struct moca_trace *t);
+
+/* The index of a task by its id; SIZE_MAX when its file is missing. */
+size_t trace_task_index(const struct moca_trace *t, uint32_t id);
+/* The name of a process: of its first thread. */
+const char *trace_process_name(const struct moca_trace *t, uint32_t pid);
+
+/* "user", "kernel", "R" ...; of values from a file, so never out of range. */
+char trace_type_letter(unsigned type);
+char trace_mode_letter(unsigned mode);
+
+/* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
+void trace_status(char *buf, size_t size, int status);
+
+/* Any damage at all? */
+int trace_damaged(const struct moca_damage *d);
+
+#endif

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/classic.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MASK_WORDS 16
+#define CPUS_MAX (64 * MASK_WORDS)
+
+struct page {
+	uint64_t addr;
+	uint64_t phys;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t cpus[MASK_WORDS];
+};
+
+/* The chunk at hand: its pages, found through an open hash of indexes + 1. */
+struct classic {
+	const struct classic_options *o;
+	struct page *pages;
+	size_t count;
+	size_t room;
+	uint32_t *index;
+	size_t slots;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t cpus[MASK_WORDS];
+	uint64_t number;	/* chunks written in this task */
+	FILE *f;
+};
+
+static size_t slot_of(const struct classic *c, uint64_t addr)
+{
+	uint64_t h = addr / c->o->page_size * 0x9e3779b97f4a7c15u;
+	size_t i = (h ^ h >> 32) & (c->slots - 1);
+
+	while (c->index[i] && c->pages[c->index[i] - 1].addr != addr)
+		i = (i + 1) & (c->slots - 1);
+	return i;
+}
+
+static int grow(struct classic *c)
+{
+	size_t room = c->room ? 2 * c->room : 512, i;
+	struct page *pages;
+	uint32_t *index;
+
+	if (room >= UINT32_MAX)
+		return -ENOMEM;
+	pages = realloc(c->pages, room * sizeof(*pages));
+	if (!pages)
+		return -ENOMEM;
+	c->pages = pages;
+	index = calloc(2 * room, sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	free(c->index);
+	c->index = index;
+	c->room = room;
+	c->slots = 2 * room;
+	for (i = 0; i < c->count; i++)
+		c->index[slot_of(c, c->pages[i].addr)] = i + 1;
+	return 0;
+}
+
+static struct page *find_page(struct classic *c, uint64_t addr)
+{
+	struct page *p;
+	size_t i;
+
+	if (c->count == c->room && grow(c))
+		return NULL;
+	i = slot_of(c, addr);
+	if (!c->index[i]) {
+		p = &c->pages[c->count++];
+		memset(p, 0, sizeof(*p));
+		p->addr = addr;
+		c->index[i] = c->count;
+	}
+	return &c->pages[c->index[i] - 1];
+}
+
+static int add_accesses(struct classic *c, const struct moca_chunk *chunk)
+{
+	size_t i;
+
+	if (!c->count || chunk->begin_ns < c->begin_ns)
+		c->begin_ns = chunk->begin_ns;
+	if (!c->count || chunk->end_ns > c->end_ns)
+		c->end_ns = chunk->end_ns;
+	for (i = 0; i < chunk->count; i++) {
+		const struct moca_access *a = &chunk->accesses[i];
+		uint64_t addr = a->addr & ~(uint64_t)(c->o->page_size - 1);
+		struct page *p = find_page(c, addr);
+
+		if (!p)
+			return -ENOMEM;
+		if (a->phys)
+			p->phys = a->phys;
+		if (a->type == MOCA_ACCESS_WRITE)
+			p->writes++;
+		else
+			p->reads++;
+		if (a->cpu < CPUS_MAX) {
+			p->cpus[a->cpu / 64] |= 1ull << (a->cpu % 64);
+			c->cpus[a->cpu / 64] |= 1ull << (a->cpu % 64);
+		}
+	}
+	return 0;
+}
+
+static void print_mask(FILE *f, const uint64_t *mask, unsigned cpus)
+{
+	unsigned i = CPUS_MAX;
+
+	while (i > cpus && !(mask[(i - 1) / 64] >> ((i - 1) % 64) & 1))
+		i--;
+	while (i--)
+		putc('0' + (mask[i / 64] >> (i % 64) & 1), f);
+	putc('\n', f);
+}
+
+static uint64_t since(const struct classic *c, uint64_t time_ns)
+{
+	return time_ns > c->o->origin_ns ? time_ns - c->o->origin_ns : 0;
+}
+
+static void write_chunk(struct classic *c)
+{
+	uint64_t begin = since(c, c->begin_ns), end = since(c, c->end_ns);
+	size_t i;
+
+	if (!c->count)
+		return;
+	/* As the original: a chunk always lasts. */
+	if (end <= begin)
+		end = begin + 1;
+	fprintf(c->f, "Chunk %" PRIu64 " %zu %" PRIu64 " %" PRIu64 " ",
+		c->number++, c->count, begin, end);
+	print_mask(c->f, c->cpus, c->o->cpus);
+	for (i = 0; i < c->count; i++) {
+		const struct page *p = &c->pages[i];
+
+		fprintf(c->f,
+			"Access 0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64
+			" %" PRIu64 " ",
+			p->addr, p->phys, p->reads, p->writes);
+		print_mask(c->f, p->cpus, c->o->cpus);
+	}
+	c->count = 0;
+	memset(c->cpus, 0, sizeof(c->cpus));
+	memset(c->index, 0, c->slots * sizeof(*c->index));
+}
+
+static FILE *create(int dirfd, uint32_t id)
+{
+	char name[40];
+	FILE *f;
+	int fd;
+
+	snprintf(name, sizeof(name), "Moca-task%" PRIu32, id);
+	fd = openat(dirfd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		    0666);
+	if (fd < 0)
+		return NULL;
+	f = fdopen(fd, "w");
+	if (!f)
+		close(fd);
+	return f;
+}
+
+static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
+{
+	struct moca_query q = { .size = sizeof(q), .task = id, .one_task = 1 };
+	const struct moca_chunk *chunk;
+	struct moca_cursor *cursor;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, t, &q);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &chunk)) > 0) {
+		ret = add_accesses(c, chunk);
+		if (ret)
+			break;
+		if (!chunk->more)
+			write_chunk(c);
+	}
+	moca_cursor_close(cursor);
+	write_chunk(c);
+	return ret;
+}
+
+static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
+		      const struct moca_task *task)
+{
+	int err;
+
+	c->f = create(dirfd, task->id);
+	if (!c->f)
+		return -errno;
+	c->number = 0;
+	fprintf(c->f, "Task %" PRIu32 " %" PRIu32, task->id, task->tid);
+	if (!task->id)
+		fprintf(c->f, " %u", c->o->page_size);
+	putc('\n', c->f);
+	err = write_chunks(c, t, task->id);
+	if (!err && ferror(c->f))
+		err = -EIO;
+	errno = 0;
+	if (fclose(c->f) && (!err || err == -EIO))
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+int moca_classic_export(struct moca_trace *t, int dirfd,
+			const struct classic_options *options)
+{
+	struct classic c = { .o = options };
+	size_t i, n = moca_trace_task_count(t);
+	int err = 0;
+
+	for (i = 0; i < n && !err; i++)
+		err = write_task(&c, t, dirfd, moca_trace_task(t, i));
+	free(c.pages);
+	free(c.index);
+	return err;
+}

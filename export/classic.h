@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The text format of the original MOCA: one file Moca-taskX per task.
+ *
+ *	Task id pid [page_size]		page_size only in task 0's file
+ *	Chunk id N start end cpumask
+ *	Access @virt @phys reads writes cpumask		N lines, one per page
+ *
+ * An interval of a task is one chunk. Times are nanoseconds since the start of
+ * the recording. Addresses are hexadecimal with 0x and of the page's first
+ * byte; @phys is 0x0 when unknown. A cpumask has one binary digit per CPU,
+ * CPU 0 last. pid is that of the thread. An access of unknown type counts as
+ * a read, as does an instruction fetch.
+ */
+#ifndef MOCA_EXPORT_CLASSIC_H
+#define MOCA_EXPORT_CLASSIC_H
+
+#include <stdint.h>
+
+#include <moca/reader.h>
+
+struct classic_options {
+	uint64_t origin_ns;	/* what times are relative to */
+	unsigned page_size;	/* a power of two */
+	unsigned cpus;		/* digits of a cpumask, at least */
+};
+
+/*
+ * Write all tasks of t into the directory dirfd, over files of the same name.
+ * Memory is bounded by the pages of one interval. 0 or -errno.
+ */
+int moca_classic_export(struct moca_trace *t, int dirfd,
+			const struct classic_options *options);
+
+#endif

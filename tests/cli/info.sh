@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# moca info: the text and the JSON of a trace whose contents are known.
+. "$(dirname "$0")/lib.sh.inc"
+
+"$MAKE_TRACE" "$tmp/lossy" && "$MAKE_TRACE" "$tmp/complete" complete &&
+	"$MAKE_TRACE" "$tmp/truncated" truncated &&
+	"$MAKE_TRACE" "$tmp/odd" odd-names || { not_ok make-trace failed; finish; }
+
+run info 0 env TZ=UTC "$MOCA" info "$tmp/lossy"
+has "info: head" "$tmp/out" '^Program +demo demo' '^Recorded +2025-01-02 03:04:05 on testhost' '^Ran for +200 ms, exit code 3' 'interval 50 ms'
+has "info: loss" "$tmp/out" 'of 15 pages that were touched, 14 have a record' 'Lost: 3 samples, in 1 of 13'
+has "info: unseen" "$tmp/out" 'system calls were not seen' 'device: 16.0 KiB'
+has "info: mapping" "$tmp/out" '^  \[heap\] +9 +8 +32 +0 +20.00 % +100 demo' '^  /lib/demo.so +4 +16 +0'
+has "info: task" "$tmp/out" '^  0 +100 +demo +12 +16 +32' '^  1 +101 +worker +2 +8 +0 +0 +100 %' '^  2 +200 +renamed +2 +4 +4 +4'
+has "info: working set" "$tmp/out" '████' 'max 15 .*median 15 .*4 intervals'
+has "info: slowdown" "$tmp/out" '1\.25 times'
+run "info: complete" 0 "$MOCA" info "$tmp/complete"
+has "info: complete" "$tmp/out" '^Complete: all 15 pages' 'No sample was lost'
+run "info: truncated" 0 "$MOCA" info "$tmp/truncated"
+has "info: truncated" "$tmp/out" 'cut off'
+run "info: odd names" 0 "$MOCA" info "$tmp/odd"
+if LC_ALL=C grep -q "$(printf '\033')" "$tmp/out"; then
+	not_ok "info: no escape reaches the terminal" "it does"
+else
+	ok "info: no escape reaches the terminal"
+fi
+run "info: option after the trace" 0 "$MOCA" info "$tmp/lossy" --all
+has "info: option after the trace" "$tmp/out" '^Trace'
+
+cat >"$tmp/see.py" <<'END'
+import json, sys
+t = json.load(open(sys.argv[1]))
+c = t["certificate"]
+assert (c["pages_seen"], c["pages_touched"], c["lost"], c["lossy_chunks"]) == (14, 15, 3, 1), c
+assert t["slowdown_estimate"] == 1.25
+assert t["truncated"] is False and not any(t["damage"].values())
+assert [x["pages"] for x in t["tasks"]] == [12, 2, 2]
+assert t["tasks"][0]["parent"] is None and t["tasks"][1]["parent"] == 0
+assert t["tasks"][2]["status"] == 9
+heap = [m for m in t["mappings"] if m["name"] == "[heap]" and m["pid"] == 100][0]
+assert (heap["pages"], heap["reads"], heap["writes"], heap["kernel"]) == (9, 8, 32, 8), heap
+assert t["total"]["pages"] == 15 and t["total"]["accesses"] == 68
+assert t["working_set"]["pages_over_time"] == [15] * 4
+assert t["metadata"]["command"]
+END
+for kind in lossy odd; do
+	run "info --json: $kind" 0 "$MOCA" info --json "$tmp/$kind"
+	if python3 -m json.tool "$tmp/out" >/dev/null 2>"$tmp/err" &&
+	   python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
+		ok "info --json: $kind"
+	else
+		not_ok "info --json: $kind" "$(tail -n 1 "$tmp/err")"
+	fi
+done
+finish

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Write a small trace that is the same each time, for the tests of the
+ * commands that read traces: make-trace DIR [truncated|complete|odd-names]
+ *
+ * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
+ * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
+ * heap and reads 4 of a file, task 1 reads 2 pages of the heap (one of those
+ * written, one more) in kernel mode, task 2 writes its heap's first page and
+ * touches one page outside of any mapping. Task 1 loses 3 samples in interval
+ * 1 unless "complete". Task 0's interval 2 is split over two chunks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "lib/format/meta.h"
+#include "lib/format/writer.h"
+
+#define START 1000000000ull
+#define MS 1000000ull
+#define INTERVALS 4
+#define HEAP 0x10000000ull
+#define FILE_ADDR 0x7f0000000000ull
+#define PAGE 4096ull
+
+static struct moca_writer *writer;
+static uint64_t records, chunks, lost, lossy;
+
+static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
+		       int more, const struct moca_access *a, size_t n)
+{
+	struct moca_chunk_info info = {
+		.task = task,
+		.interval = interval,
+		.begin_ns = START + interval * 50 * MS,
+		.end_ns = START + (interval + 1) * 50 * MS - 1,
+		.lost = samples_lost,
+		.more = more,
+	};
+
+	records += n;
+	chunks++;
+	lost += samples_lost;
+	lossy += samples_lost != 0;
+	return moca_writer_accesses(writer, &info, a, n);
+}
+
+static struct moca_access access_at(unsigned interval, unsigned ms,
+				    uint64_t addr, int type)
+{
+	return (struct moca_access){
+		.addr = addr,
+		.ip = 0x401000 + addr % 64,
+		.time_ns = START + (interval * 50 + ms) * MS,
+		.phys = addr < FILE_ADDR ? (addr & ~(PAGE - 1)) + (1ull << 32) :
+					   0,
+		.cpu = 1,
+		.node = addr < FILE_ADDR ? 0 : MOCA_NODE_UNKNOWN,
+		.type = type,
+	};
+}
+
+static int write_main(unsigned interval)
+{
+	struct moca_access a[12];
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < 8; i++)
+		a[i] = access_at(interval, i, HEAP + i * PAGE + 8 * i,
+				 MOCA_ACCESS_WRITE);
+	for (; i < 12; i++)
+		a[i] = access_at(interval, i, FILE_ADDR + (i - 8) * PAGE,
+				 i == 11 ? MOCA_ACCESS_EXEC : MOCA_ACCESS_READ);
+	if (interval == 2)
+		err = write_chunk(0, interval, 0, 1, a, 5);
+	if (err)
+		return err;
+	return interval == 2 ? write_chunk(0, interval, 0, 0, a + 5, 7) :
+			       write_chunk(0, interval, 0, 0, a, 12);
+}
+
+static int write_interval(unsigned interval, int lossy_too)
+{
+	struct moca_access thread[2], child[3];
+	int err;
+
+	thread[0] = access_at(interval, 20, HEAP + 1, MOCA_ACCESS_READ);
+	thread[1] = access_at(interval, 21, HEAP + 9 * PAGE, MOCA_ACCESS_READ);
+	thread[0].mode = thread[1].mode = MOCA_MODE_KERNEL;
+	thread[0].cpu = thread[1].cpu = 0;
+	child[0] = access_at(interval, 30, HEAP, MOCA_ACCESS_READ);
+	child[1] = access_at(interval, 31, HEAP, MOCA_ACCESS_WRITE);
+	child[2] = access_at(interval, 32, 0xdead0000, MOCA_ACCESS_UNKNOWN);
+	err = write_main(interval);
+	if (!err)
+		err = write_chunk(1, interval,
+				  lossy_too && interval == 1 ? 3 : 0, 0,
+				  thread, 2);
+	if (!err)
+		err = write_chunk(2, interval, 0, 0, child, 3);
+	return err;
+}
+
+static struct moca_event event(unsigned ms, uint32_t type, uint32_t pid,
+			       uint32_t tid, const char *name)
+{
+	return (struct moca_event){
+		.time_ns = START + ms * MS,
+		.type = type,
+		.pid = pid,
+		.tid = tid,
+		.parent = MOCA_NO_TASK,
+		.name = name,
+	};
+}
+
+static struct moca_event mapping(uint32_t pid, uint64_t addr, uint64_t pages,
+				 uint32_t flags, const char *name)
+{
+	struct moca_event e = event(0, MOCA_EVENT_MMAP, pid, pid, name);
+
+	e.addr = addr;
+	e.len = pages * PAGE;
+	e.prot = PROT_READ | (flags & MOCA_MAP_FILE ? PROT_EXEC : PROT_WRITE);
+	e.flags = flags;
+	return e;
+}
+
+static int write_events(const char *name, const char *file)
+{
+	struct moca_event main_task[7], thread[2], child[4];
+	int err;
+
+	main_task[0] = event(0, MOCA_EVENT_TASK_START, 100, 100, name);
+	main_task[1] = event(0, MOCA_EVENT_EXEC, 100, 100, "/bin/demo");
+	main_task[2] = mapping(100, HEAP, 16,
+			       MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED, "[heap]");
+	main_task[3] = mapping(100, FILE_ADDR, 8,
+			       MOCA_MAP_FILE | MOCA_MAP_ZAPPED, file);
+	main_task[4] = event(100, MOCA_EVENT_GAP, 100, 100,
+			     "a shared mapping of a device");
+	main_task[4].addr = 0x7f1000000000;
+	main_task[4].len = 4 * PAGE;
+	main_task[5] = event(190, MOCA_EVENT_MUNMAP, 100, 100, "");
+	main_task[5].addr = FILE_ADDR;
+	main_task[5].len = 8 * PAGE;
+	main_task[6] = event(200, MOCA_EVENT_TASK_END, 100, 100, "");
+	main_task[6].status = 3 << 8;
+	thread[0] = event(0, MOCA_EVENT_TASK_START, 100, 101, "worker");
+	thread[0].flags = MOCA_TASK_THREAD;
+	thread[0].parent = 0;
+	thread[1] = event(199, MOCA_EVENT_TASK_END, 100, 101, "");
+	child[0] = event(0, MOCA_EVENT_TASK_START, 200, 200, "child");
+	child[0].flags = MOCA_TASK_FORK;
+	child[0].parent = 0;
+	child[1] = mapping(200, HEAP, 16, MOCA_MAP_CERTIFIED, "[heap]");
+	child[2] = event(5, MOCA_EVENT_NAME, 200, 200, "renamed");
+	child[3] = event(198, MOCA_EVENT_TASK_END, 200, 200, "");
+	child[3].status = 9;
+	err = moca_writer_events(writer, 0, main_task, 7);
+	if (!err)
+		err = moca_writer_events(writer, 1, thread, 2);
+	if (!err)
+		err = moca_writer_events(writer, 2, child, 4);
+	return err;
+}
+
+static int write_meta(struct moca_meta *m, const char *name, int fd,
+		      const char *state)
+{
+	moca_meta_set(m, "state", "%s", state);
+	moca_meta_set(m, "command", "demo %s", name);
+	moca_meta_set(m, "host", "testhost");
+	moca_meta_set(m, "kernel", "6.1.0 x86_64");
+	moca_meta_set(m, "start_time", "1735787045000000000");
+	moca_meta_set(m, "exit_status", "%d", 3 << 8);
+	moca_meta_set(m, "cpus", "2");
+	moca_meta_set(m, "page_size", "4096");
+	moca_meta_set(m, "collector", "fault");
+	moca_meta_set(m, "interval_ns", "50000000");
+	moca_meta_set(m, "budget", "10%%");
+	moca_meta_set(m, "start_ns", "%llu", START);
+	moca_meta_set(m, "end_ns", "%llu", START + 200 * MS);
+	moca_meta_set(m, "slowdown_estimate", "1.25");
+	if (!moca_meta_get(m, "note"))
+		moca_meta_add(m, "note", "system calls were not seen");
+	moca_meta_set(m, "certificate.pages_seen", "%d", lossy ? 14 : 15);
+	moca_meta_set(m, "certificate.pages_touched", "15");
+	moca_meta_set(m, "certificate.pages_other", "1");
+	moca_meta_set(m, "certificate.records", "%llu",
+		      (unsigned long long)records);
+	moca_meta_set(m, "certificate.lost", "%llu", (unsigned long long)lost);
+	moca_meta_set(m, "certificate.chunks", "%llu",
+		      (unsigned long long)chunks);
+	moca_meta_set(m, "certificate.lossy_chunks", "%llu",
+		      (unsigned long long)lossy);
+	return moca_meta_write(m, fd);
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 2 ? argv[2] : "";
+	int odd = !strcmp(kind, "odd-names"), fd, err;
+	const char *name = odd ? "a\"b\\\x01\xff\xc3\xa9\033[31m" : "demo";
+	const char *file = odd ? "/tmp/\xed\xa0\x80,\"x\"\n" : "/lib/demo.so";
+	struct moca_meta *m = moca_meta_new();
+	unsigned i;
+
+	if (argc < 2 || !m)
+		return 2;
+	mkdir(argv[1], 0700);
+	fd = open(argv[1], O_RDONLY | O_DIRECTORY);
+	err = fd < 0 ? -errno : moca_writer_create(&writer, fd);
+	if (!err)
+		err = write_meta(m, name, fd, "recording");
+	if (!err)
+		err = write_events(name, file);
+	for (i = 0; i < INTERVALS && !err; i++)
+		err = write_interval(i, strcmp(kind, "complete"));
+	if (!err)
+		err = write_meta(m, name, fd, strcmp(kind, "truncated") ?
+						      "complete" :
+						      "recording");
+	if (err)
+		fprintf(stderr, "make-trace: %s\n", strerror(-err));
+	moca_writer_destroy(writer);
+	moca_meta_free(m);
+	return err != 0;
+}
