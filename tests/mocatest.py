@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the test scripts share: running moca, clean-up, reporting cases.
+
+MOCA_PLAIN=1 says that $MOCA is only a stand-in that runs the command (to try
+the tests themselves): whatever needs a trace is then skipped.
+"""
+import ctypes
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.environ.get(
+    "TOP", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
+MOCA = os.environ.get("MOCA", os.path.join(BUILD, "moca"))
+PLAIN = os.environ.get("MOCA_PLAIN") == "1"
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+IS_ROOT = os.getuid() == 0
+
+_libc = ctypes.CDLL(None, use_errno=True)
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Cases:
+    """Prints the cases; exit() ends the script as tests/run expects."""
+
+    def __init__(self):
+        self.failed = 0
+
+    def ok(self, name):
+        print("ok " + name, flush=True)
+
+    def fail(self, name, why, detail=""):
+        self.failed += 1
+        print("not ok %s: %s" % (name, why))
+        for line in detail.splitlines()[:30]:
+            print("  | " + line[:300])
+        sys.stdout.flush()
+
+    def skip(self, name, reason):
+        print("skip %s: %s" % (name, reason), flush=True)
+
+    def result(self, name, why, detail=""):
+        """why is None when the case passed."""
+        if why is None:
+            self.ok(name)
+        else:
+            self.fail(name, why, detail)
+
+    def exit(self):
+        sys.exit(1 if self.failed else 0)
+
+
+class Result:
+    """How a program ended: status is "exit N", "signal N" or "timeout"."""
+
+    def __init__(self, status, out, err, left, seconds):
+        self.status, self.out, self.err = status, out, err
+        self.left, self.seconds = left, seconds
+
+
+def be_subreaper():
+    """Orphans of what we start become our children, so none escapes us."""
+    _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _terminated(*_):
+    kill_left(0)
+    os._exit(143)
+
+
+def start():
+    """To be called first by each script: leave nothing behind, ever."""
+    be_subreaper()
+    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGINT, _terminated)
+
+
+def descendants(pid=None):
+    """Pids of all processes below pid (default: this one), zombies too."""
+    children = {}
+    for e in os.listdir("/proc"):
+        if not e.isdigit():
+            continue
+        try:
+            with open("/proc/%s/stat" % e) as f:
+                ppid = int(f.read().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            continue
+        children.setdefault(ppid, []).append(int(e))
+    found, todo = [], [pid or os.getpid()]
+    while todo:
+        c = children.get(todo.pop(), [])
+        found += c
+        todo += c
+    return found
+
+
+def comm(pid):
+    try:
+        with open("/proc/%d/cmdline" % pid) as f:
+            line = f.read().replace("\0", " ").strip()
+        with open("/proc/%d/stat" % pid) as f:
+            state = f.read().rsplit(")", 1)[1].split()[0]
+        return "%d[%s] %s" % (pid, state, line)
+    except OSError:
+        return str(pid)
+
+
+def reap():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def kill_left(grace=2.0):
+    """End what our dead children left behind; return its description."""
+    end = time.monotonic() + grace
+    while True:
+        reap()
+        pids = descendants()
+        if not pids:
+            return ""
+        if time.monotonic() > end:
+            break
+        time.sleep(0.02)
+    text = "; ".join(comm(p) for p in pids)
+    for _ in range(50):
+        for p in descendants():
+            try:
+                os.kill(p, signal.SIGKILL)
+            except OSError:
+                pass
+        reap()
+        if not descendants():
+            break
+        time.sleep(0.1)
+    return text
+
+
+def status_of(rc):
+    return "signal %d" % -rc if rc < 0 else "exit %d" % rc
+
+
+def default_signals():
+    """As a shell would start it, whatever Python changed."""
+    for s in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(s, signal.SIG_DFL)
+
+
+def run(argv, cwd, stdin=b"", timeout=60, env=None):
+    """Run argv to its end and take its whole output."""
+    began = time.monotonic()
+    with tempfile.TemporaryFile() as i, tempfile.TemporaryFile() as o, \
+            tempfile.TemporaryFile() as e:
+        i.write(stdin)
+        i.seek(0)
+        p = subprocess.Popen(argv, stdin=i, stdout=o, stderr=e, cwd=cwd,
+                             env=env, start_new_session=True,
+                             preexec_fn=default_signals)
+        try:
+            status = status_of(p.wait(timeout))
+            left = kill_left()
+        except subprocess.TimeoutExpired:
+            status = "timeout"
+            left = "; ".join(comm(q) for q in descendants())
+            kill_left(0)
+            p.wait()
+        o.seek(0)
+        e.seek(0)
+        return Result(status, o.read(), e.read(), left,
+                      time.monotonic() - began)
+
+
+def record(argv, trace, options=()):
+    """The command line that records argv into the directory trace."""
+    return [MOCA, "record", "-q", "-o", trace, *options, "--", *argv]
+
+
+def info(trace):
+    """moca info --json as a dict, or None."""
+    p = subprocess.run([MOCA, "info", "--json", trace], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+    try:
+        return json.loads(p.stdout)
+    except ValueError:
+        return None
+
+
+def check(trace):
+    """moca check's exit code and output (text)."""
+    p = subprocess.run([MOCA, "check", trace], stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT)
+    return p.returncode, p.stdout.decode(errors="replace")
+
+
+def workdir(name, user_nobody=False):
+    """A fresh directory that the tested user may write.
+
+    It lies in /tmp, because nobody may not reach a tree below /root.
+    """
+    d = tempfile.mkdtemp(prefix="moca-test-%s-" % name, dir="/tmp")
+    if user_nobody:
+        os.chown(d, 65534, 65534)
+    os.chmod(d, 0o755)
+    return d
+
+
+def clean(d):
+    """Remove d and make it again, empty, with the same owner."""
+    st = os.stat(d)
+    shutil.rmtree(d, ignore_errors=True)
+    os.makedirs(d, exist_ok=True)
+    os.chown(d, st.st_uid, st.st_gid)
+    os.chmod(d, 0o755)
+
+
+def remove(d):
+    shutil.rmtree(d, ignore_errors=True)
+
+
+def environment(**more):
+    """The same for every run: nothing of the caller's shell gets in."""
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
+           "LC_ALL": "C", "TZ": "UTC", "TOP": TOP, "BUILD": BUILD,
+           "MOCA": MOCA, "PYTHONDONTWRITEBYTECODE": "1"}
+    env.update(more)
+    return env
+
+
+def built(name):
+    """The path of a test program of ours, for example programs/memory."""
+    return os.path.join(BUILD, "tests", name)

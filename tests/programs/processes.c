@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* fork, vfork, clone, posix_spawn and exec; descriptors; isolation. */
+#include "case.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+extern char **environ;
+static char self[4096];
+
+static char bss[64 * PAGE];
+static int data[4 * PAGE / sizeof(int)] = { 7 };
+
+struct memories {
+	char *heap, *map, *big;
+};
+
+static void memories_init(struct memories *m, uint64_t seed)
+{
+	m->heap = malloc(64 * PAGE + 100000); /* by brk or mmap */
+	m->map = map_pages(64);
+	m->big = map_pages(4096);
+	fill(m->heap, 16, seed);
+	fill(m->map, 64, seed + 1);
+	fill(m->big, 4096, seed + 2);
+	fill(bss, 64, seed + 3);
+	data[100] = seed;
+}
+
+static void memories_write(struct memories *m, uint64_t seed)
+{
+	fill(m->heap, 16, seed);
+	fill(m->map, 64, seed + 1);
+	fill(m->big, 512, seed + 2);
+	fill(bss, 64, seed + 3);
+	data[100] = seed;
+}
+
+static void memories_check(const struct memories *m, uint64_t seed)
+{
+	CHECK(filled(m->heap, 16, seed));
+	CHECK(filled(m->map, 64, seed + 1));
+	CHECK(filled(m->big, 512, seed + 2));
+	CHECK(filled(bss, 64, seed + 3));
+	CHECK(data[100] == (int)seed);
+	CHECK(data[0] == 7);
+}
+
+/* Both sides write the same pages for a while; neither sees the other. */
+static void both_sides(struct memories *m, uint64_t seed)
+{
+	int pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		memories_check(m, seed);
+		for (int i = 0; i < 10; i++) {
+			memories_write(m, 5000 + i);
+			pause_ms(3);
+			memories_check(m, 5000 + i);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < 10; i++) {
+		memories_write(m, 9000 + i);
+		pause_ms(2);
+		memories_check(m, 9000 + i);
+	}
+	wait_ok(pid);
+	memories_check(m, 9009);
+	for (size_t i = 512; i < 4096; i++) /* untouched since the fork */
+		CHECK(*(uint64_t *)(m->big + i * PAGE + 8 * (i % 512)) ==
+		      (seed + 2) * 1000003 + i);
+}
+
+static void isolation(void)
+{
+	struct memories m;
+
+	for (int i = 0; i < 5; i++) {
+		memories_init(&m, i);
+		both_sides(&m, i);
+		munmap(m.big, 4096 * PAGE);
+		munmap(m.map, 64 * PAGE);
+		free(m.heap);
+	}
+}
+
+static volatile int stop_writers;
+static volatile uint64_t *written;
+
+static void *writer(void *arg)
+{
+	uintptr_t n = (uintptr_t)arg;
+
+	while (!stop_writers)
+		for (int i = 0; i < 64; i++)
+			written[(n * 64 + i) * PAGE / 8]++;
+	return NULL;
+}
+
+/* While the fork copies, threads of the parent go on writing. */
+static void isolation_threads(void)
+{
+	struct memories m;
+	pthread_t t[2];
+
+	written = map_pages(128);
+	for (uintptr_t i = 0; i < 2; i++)
+		CHECK(pthread_create(&t[i], NULL, writer, (void *)i) == 0);
+	for (int i = 0; i < 5; i++) {
+		int pid;
+
+		memories_init(&m, i);
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid) { /* in the child nobody counts any more */
+			uint64_t before[128];
+
+			for (int k = 0; k < 128; k++)
+				before[k] = written[k * PAGE / 8];
+			pause_ms(20);
+			for (int k = 0; k < 128; k++)
+				CHECK(before[k] == written[k * PAGE / 8]);
+			for (int k = 0; k < 2; k++) { /* a sweep is a snapshot */
+				uint64_t low = before[k * 64 + 63];
+				uint64_t high = before[k * 64];
+
+				CHECK(high == low || high == low + 1);
+			}
+			memories_check(&m, i);
+			_exit(0);
+		}
+		memories_write(&m, 700 + i);
+		wait_ok(pid);
+		memories_check(&m, 700 + i);
+	}
+	stop_writers = 1;
+	for (int i = 0; i < 2; i++)
+		CHECK(pthread_join(t[i], NULL) == 0);
+	for (int k = 0; k < 2; k++)
+		for (int i = 1; i < 64; i++)
+			CHECK(written[(k * 64 + i) * PAGE / 8] ==
+			      written[k * 64 * PAGE / 8]);
+}
+
+static void nest(struct memories *m, int depth, uint64_t seed)
+{
+	int pid;
+
+	if (depth == 4)
+		return;
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		memories_check(m, seed);
+		memories_write(m, seed + 10);
+		nest(m, depth + 1, seed + 10);
+		memories_check(m, seed + 10);
+		printf("depth %d\n", depth + 1);
+		fflush(stdout);
+		_exit(0);
+	}
+	wait_ok(pid);
+	memories_check(m, seed);
+}
+
+static void nested(void)
+{
+	struct memories m;
+
+	memories_init(&m, 50);
+	nest(&m, 0, 50);
+}
+
+/* A child that outlives its parent, and keeps the parent's memory. */
+static void orphan(void)
+{
+	struct memories m;
+	int fd[2], pid, middle;
+	char c = 0;
+
+	memories_init(&m, 60);
+	CHECK(pipe(fd) == 0);
+	middle = fork();
+	CHECK(middle >= 0);
+	if (!middle) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (pid)
+			_exit(0);
+		pause_ms(100);
+		memories_check(&m, 60);
+		memories_write(&m, 61);
+		memories_check(&m, 61);
+		CHECK(write(fd[1], "!", 1) == 1);
+		_exit(0);
+	}
+	wait_ok(middle);
+	CHECK(read(fd[0], &c, 1) == 1);
+	memories_check(&m, 60);
+	printf("%c\n", c);
+}
+
+/* Forks that end at once, as a shell makes them. */
+static void fork_storm(void)
+{
+	char *p = map_pages(256);
+
+	fill(p, 256, 1);
+	for (int i = 0; i < 60; i++) {
+		int pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid)
+			_exit(!filled(p, 256, 1));
+		if (i % 3 == 0)
+			fill(p, 256, 1);
+		wait_ok(pid);
+	}
+}
+
+/* A parent that exits while its children still run keeps exit code 0. */
+static void last_child_writes(void)
+{
+	if (fork() == 0) {
+		pause_ms(150);
+		CHECK(write(1, "late\n", 5) == 5);
+		_exit(0);
+	}
+}
+
+static void use_vfork(void)
+{
+	volatile int *shared = map_pages(1);
+
+	for (int i = 0; i < 20; i++) {
+		int pid = vfork();
+
+		CHECK(pid >= 0);
+		if (!pid) { /* borrows our memory until it execs */
+			shared[0]++;
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(1);
+		}
+		wait_ok(pid);
+		CHECK(shared[0] == i + 1);
+	}
+	printf("%d\n", shared[0]);
+}
+
+static void spawned(void)
+{
+	char *argv[] = { "sh", "-c", "echo from $0; exit 0", "the child",
+			 NULL };
+	posix_spawn_file_actions_t fa;
+	int pid;
+
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+	for (int i = 0; i < 10; i++) {
+		CHECK(posix_spawnp(&pid, "sh", &fa, NULL, argv, environ) == 0);
+		wait_ok(pid);
+	}
+	argv[0] = "/nonexistent";
+	CHECK(posix_spawn(&pid, argv[0], NULL, NULL, argv, environ) == ENOENT);
+}
+
+static int clone_main(void *arg)
+{
+	fill(arg, 16, 77);
+	return 5;
+}
+
+/* Memory shared without being a thread. */
+static void clone_vm(void)
+{
+	char *p = map_pages(16), *stack = map_pages(64);
+	int status, pid;
+
+	pid = clone(clone_main, stack + 64 * PAGE, CLONE_VM | SIGCHLD, p);
+	CHECK(pid > 0);
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+	CHECK(filled(p, 16, 77));
+	/* No signal at its end: only __WCLONE waits for it. */
+	fill(p, 16, 1);
+	pid = clone(clone_main, stack + 64 * PAGE, CLONE_VM, p);
+	CHECK(pid > 0);
+	CHECK(waitpid(pid, &status, __WCLONE) == pid);
+	CHECK(filled(p, 16, 77));
+}
+
+static void exec_self(const char *name, const char *arg)
+{
+	fflush(stdout);
+	execl(self, "processes", name, arg, (char *)NULL);
+	CHECK(!"exec");
+}
+
+/* Twenty programs, one after the other, in one process. */
+static void exec_chain(void)
+{
+	int n = getenv("CHAIN") ? atoi(getenv("CHAIN")) : 0;
+	char text[16];
+
+	CHECK(zeroed(bss, sizeof(bss)));
+	fill(bss, 64, n);
+	snprintf(text, sizeof(text), "%d", n + 1);
+	setenv("CHAIN", text, 1);
+	if (n < 20)
+		exec_self("exec-chain", NULL);
+	printf("after %d execs\n", n);
+}
+
+static void *exec_now(void *arg)
+{
+	execl("/bin/echo", "echo", "a thread became echo", (char *)NULL);
+	return NULL;
+}
+
+static void *wait_forever(void *arg)
+{
+	for (;;)
+		pause_ms(1000);
+	return NULL;
+}
+
+/* Not the main thread, while others run: it takes over the process's id. */
+static void exec_thread(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 3; i++)
+		CHECK(pthread_create(&t, NULL, wait_forever, NULL) == 0);
+	CHECK(pthread_create(&t, NULL, exec_now, NULL) == 0);
+	wait_forever(NULL);
+}
+
+/* A failed exec leaves everything as it was. */
+static void exec_fails(void)
+{
+	struct memories m;
+
+	memories_init(&m, 3);
+	CHECK(execl("/nonexistent", "x", (char *)NULL) < 0 && errno == ENOENT);
+	CHECK(execl("/etc/passwd", "x", (char *)NULL) < 0 && errno == EACCES);
+	pause_ms(60);
+	memories_check(&m, 3);
+	memories_write(&m, 4);
+	memories_check(&m, 4);
+}
+
+/* A daemon's habit: close everything that was inherited. */
+static void close_all(void)
+{
+	char *p;
+	int pid;
+
+	CHECK(syscall(SYS_close_range, 3, ~0u, 0) == 0);
+	p = map_pages(512);
+	fill(p, 512, 1);
+	pause_ms(60);
+	CHECK(filled(p, 512, 1));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		closefrom(3);
+		CHECK(filled(p, 512, 1));
+		fill(p, 512, 2);
+		p = map_pages(64);
+		fill(p, 64, 3);
+		pause_ms(30);
+		CHECK(filled(p, 64, 3));
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(filled(p, 512, 1));
+}
+
+static void high_fds(void)
+{
+	struct rlimit r;
+	char *p;
+	int pid;
+
+	CHECK(getrlimit(RLIMIT_NOFILE, &r) == 0);
+	r.rlim_cur = r.rlim_max < 20000 ? r.rlim_max : 20000;
+	CHECK(setrlimit(RLIMIT_NOFILE, &r) == 0);
+	for (int fd = 10; fd < (int)r.rlim_cur; fd++)
+		CHECK(dup2(1, fd) == fd);
+	p = map_pages(512);
+	fill(p, 512, 4);
+	pause_ms(60);
+	CHECK(filled(p, 512, 4));
+	CHECK(write(r.rlim_cur - 1, "the highest\n", 12) == 12);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		_exit(!filled(p, 512, 4));
+	wait_ok(pid);
+}
+
+/* The lowest free descriptor is what a program expects from open(). */
+static void low_fds(void)
+{
+	int null = open("/dev/null", O_RDONLY);
+
+	printf("%d %d\n", null, dup(0));
+	close(0);
+	CHECK(open("/dev/null", O_RDONLY) == 0);
+	map_pages(10);
+	printf("%d\n", dup(0));
+}
+
+/* No rights to gain, no new files: a sandbox that limits itself. */
+static void limits(void)
+{
+	struct rlimit r = { 0, 0 };
+	char *p;
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &r) == 0);
+	CHECK(prctl(PR_SET_DUMPABLE, 0) == 0);
+	p = map_pages(256);
+	fill(p, 256, 8);
+	pause_ms(60);
+	CHECK(filled(p, 256, 8));
+	CHECK(open("/dev/null", O_RDONLY) < 0 && errno == EMFILE);
+}
+
+static void identity(void)
+{
+	int pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(getppid() > 0);
+		CHECK(setsid() == getpid());
+		CHECK(getsid(0) == getpid() && getpgrp() == getpid());
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(getpgrp() == getpgid(0));
+	CHECK(syscall(SYS_gettid) == getpid());
+	printf("%d\n", prctl(PR_GET_PDEATHSIG, &pid) == 0 && pid == 0);
+}
+
+static const struct test_case cases[] = {
+	{ "isolation", isolation },
+	{ "isolation-threads", isolation_threads },
+	{ "nested", nested },
+	{ "orphan", orphan },
+	{ "fork-storm", fork_storm },
+	{ "last-child-writes", last_child_writes },
+	{ "vfork", use_vfork },
+	{ "posix-spawn", spawned },
+	{ "clone-vm", clone_vm },
+	{ "exec-chain", exec_chain },
+	{ "exec-thread", exec_thread },
+	{ "exec-fails", exec_fails },
+	{ "close-all", close_all },
+	{ "high-fds", high_fds },
+	{ "low-fds", low_fds },
+	{ "limits", limits },
+	{ "identity", identity },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	CHECK(n > 0);
+	return cases_main(argc, argv, cases);
+}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# make check and make stress; tests/run says what a test is.
+TEST_DIR := $(BUILD)/tests
+TEST_CPPFLAGS := $(CPPFLAGS) -Itests
+TEST_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread
+PARTS_LIBS := -lZydis -lzstd -lm -pthread
+
+UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
+	$(wildcard tests/unit/test-*.c))
+EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
+CASE_PROGRAMS := memory signals processes threads kernel
+VARIANTS := memory-static processes-static threads-static \
+	memory-static-pie memory-nopie processes-nopie
+TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
+	$(CASE_PROGRAMS) $(VARIANTS) omp) \
+	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
+	$(wildcard tests/stress/*.c))
+MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
+FUZZER := $(if $(wildcard tests/fuzz/fuzz-reader.c),$(TEST_DIR)/fuzz-reader)
+
+CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
+SCRIPT_TESTS := $(wildcard tests/fuzz/run tests/programs/run \
+	tests/programs/refusals tests/programs/terminal tests/coverage/run \
+	tests/stress/run)
+
+.PHONY: test-programs check stress
+test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
+	$(FUZZER)
+
+check:
+	@tools/install-deps check
+	@$(MAKE) --no-print-directory all test-programs
+	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
+
+# The same kills as in check, at ten times as many moments.
+stress:
+	@tools/install-deps check
+	@$(MAKE) --no-print-directory all test-programs
+	@BUILD='$(abspath $(BUILD))' KILLS=200 tests/run --timeout 7200 tests/stress/run
+
+$(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+$(TEST_DIR)/make-trace: tests/cli/make-trace.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+# The examples see only what is installed: the headers and the library.
+$(TEST_DIR)/examples/%: examples/%.c $(BUILD)/libmoca.so
+	@mkdir -p $(@D)
+	ln -sf libmoca.so $(BUILD)/libmoca.so.0
+	$(CC) -Iinclude $(CFLAGS) $(WARN) -o $@ $< -L$(BUILD) -lmoca \
+		-Wl,-rpath,'$$ORIGIN/../..'
+
+# The reader's sources once more, with the sanitizers.
+$(TEST_DIR)/fuzz-reader: tests/fuzz/fuzz-reader.c $(FORMAT_SRC) \
+		$(wildcard lib/format/*.h include/moca/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -O1 \
+		-fsanitize=address,undefined -fno-sanitize-recover=all \
+		-fno-omit-frame-pointer -o $@ $(filter %.c,$^) \
+		$(LDFLAGS) -lzstd -lm -pthread
+
+PROGRAM_DEPS := tests/programs/case.c tests/programs/case.h
+program = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) \
+	$(1) -o $@ $< tests/programs/case.c
+$(TEST_DIR)/programs/%-static: tests/programs/%.c $(PROGRAM_DEPS)
+	$(call program,-static)
+$(TEST_DIR)/programs/%-static-pie: tests/programs/%.c $(PROGRAM_DEPS)
+	$(call program,-static-pie -fPIE)
+$(TEST_DIR)/programs/%-nopie: tests/programs/%.c $(PROGRAM_DEPS)
+	$(call program,-no-pie -fno-pie)
+$(TEST_DIR)/programs/omp: tests/programs/omp.c $(PROGRAM_DEPS)
+	$(call program,-fopenmp)
+$(TEST_DIR)/programs/%: tests/programs/%.c $(PROGRAM_DEPS)
+	$(call program,)
+
+$(TEST_DIR)/coverage/%: tests/coverage/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
+$(TEST_DIR)/stress/%: tests/stress/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
