@@ -101,8 +101,6 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	if (!err) {
 		pthread_mutex_lock(&mm->lock);
 		err = mm_move_all(rec, mm, &c);
-		if (!err && rec->opt->zap)
-			err = mm_start_zapper(rec, mm, &c);
 		pthread_mutex_unlock(&mm->lock);
 	}
 	if (tracee_end(&c) && !err)

@@ -25,9 +25,13 @@
 /* Records kept for one task, and for all, before they are written early. */
 #define TASK_RECORDS 32768u
 #define ALL_RECORDS 400000u
+/* Events kept for one task. */
+#define TASK_EVENTS 512u
 #define STATUS_NS 1000000000ull
 /* What a ptrace stop takes besides our own work: two switches. */
 #define STOP_NS 4000.0
+/* How long before a sweep zappers are asked for. */
+#define PREPARE_NS 5000000ull
 
 /* A task as the collector knows it. */
 struct ctask {
@@ -41,6 +45,8 @@ struct ctask {
 	size_t count, room;
 	uint64_t lost;
 	uint64_t repeated, natural;	/* faults since the last account */
+	struct message *events, **events_tail;	/* to be written */
+	size_t event_count;
 };
 
 struct collector {
@@ -165,6 +171,34 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		fail(c, -EFBIG, "more than --max-size allows");
 }
 
+static void write_events(struct collector *c, struct ctask *t)
+{
+	struct moca_event *list = NULL;
+	struct message *m, *next;
+	size_t n = 0;
+	int ret = 0;
+
+	if (!t->event_count)
+		return;
+	if (!c->failed)
+		list = malloc(t->event_count * sizeof(*list));
+	for (m = t->events; m && list; m = m->next)
+		list[n++] = m->event;
+	if (list)
+		ret = moca_writer_events(c->writer, t->events->task, list, n);
+	else if (!c->failed)
+		ret = -ENOMEM;
+	free(list);
+	for (m = t->events; m; m = next) {
+		next = m->next;
+		message_free(m);
+	}
+	t->events = NULL;
+	t->event_count = 0;
+	if (ret)
+		fail(c, ret, "the trace");
+}
+
 typedef void (*visit_task)(struct collector *c, struct ctask *t, void *arg);
 
 static void each_task(struct collector *c, visit_task visit, void *arg)
@@ -178,6 +212,7 @@ static void each_task(struct collector *c, visit_task visit, void *arg)
 
 static void visit_write(struct collector *c, struct ctask *t, void *arg)
 {
+	write_events(c, t);
 	write_task(c, t, *(uint64_t *)arg, 0);
 }
 
@@ -310,6 +345,7 @@ static void on_task_end(struct collector *c, const struct message *m)
 	t = *p;
 	if (!t)
 		return;
+	write_events(c, t);
 	write_task(c, t, m->time_ns, 0);
 	*p = t->next;
 	c->task_count--;
@@ -360,15 +396,25 @@ static void forget_mm(struct collector *c, struct mm *mm)
 	mm_free(mm);
 }
 
-static void on_event(struct collector *c, const struct message *m)
+/* Keeps m; events are written many at a time. */
+static void on_event(struct collector *c, struct message *m)
 {
-	int ret;
+	struct ctask *t = find_task(c, m->event.tid);
 
-	if (c->failed)
+	if (!t || c->failed) {
+		message_free(m);
 		return;
-	ret = moca_writer_events(c->writer, m->task, &m->event, 1);
-	if (ret)
-		fail(c, ret, "the trace");
+	}
+	/* A thread that executed a program took over another's number. */
+	if (t->events && t->events->task != m->task)
+		write_events(c, t);
+	m->next = NULL;
+	if (!t->events)
+		t->events_tail = &t->events;
+	*t->events_tail = m;
+	t->events_tail = &m->next;
+	if (++t->event_count >= TASK_EVENTS)
+		write_events(c, t);
 }
 
 static void on_message(struct collector *c, struct message *m)
@@ -378,7 +424,7 @@ static void on_message(struct collector *c, struct message *m)
 	switch (m->kind) {
 	case MSG_EVENT:
 		on_event(c, m);
-		break;
+		return;
 	case MSG_TASK:
 		on_task(c, m);
 		break;
@@ -404,6 +450,7 @@ static void on_message(struct collector *c, struct message *m)
 		forget_mm(c, m->mm);
 		break;
 	}
+	message_free(m);
 }
 
 void collector_pump(struct collector *c)
@@ -416,7 +463,6 @@ void collector_pump(struct collector *c)
 		next = m->next;
 		take_samples(c, m->time_ns);
 		on_message(c, m);
-		message_free(m);
 	}
 	take_samples(c, UINT64_MAX);
 }
@@ -592,6 +638,11 @@ static void wait_for_work(struct collector *c, uint64_t until)
 	}
 }
 
+static uint64_t next_sweep(const struct collector *c)
+{
+	return c->control.last_sweep_ns + c->control.interval_ns;
+}
+
 void collector_run(struct collector *c, atomic_int *finished)
 {
 	struct recorder *rec = c->rec;
@@ -609,8 +660,10 @@ void collector_run(struct collector *c, atomic_int *finished)
 		collector_pump(c);
 		now = moca_now_ns();
 		next = c->next_status_ns;
+		if (rec->opt->zap && now + PREPARE_NS >= next_sweep(c))
+			sweep_prepare(rec, now);
 		if (rec->opt->zap && !c->failed &&
-		    now >= c->control.last_sweep_ns + c->control.interval_ns) {
+		    now >= next_sweep(c)) {
 			account(c);
 			pages = sweep_expected(rec);
 			if (control_due(&c->control, now, pages, c->share))
@@ -623,6 +676,8 @@ void collector_run(struct collector *c, atomic_int *finished)
 			uint64_t at = control_next(&c->control, now, pages,
 						   c->share);
 
+			if (at > now + PREPARE_NS)
+				at -= PREPARE_NS;
 			next = at < next ? at : next;
 		}
 		if (!last)

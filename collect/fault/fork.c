@@ -200,9 +200,6 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	pthread_mutex_lock(&mm->lock);
 	adopt_pieces(rec, from, mm, child, pieces, n);
 	pthread_mutex_unlock(&mm->lock);
-	if (mm_start_zapper(rec, mm, &c))
-		mm_event(rec, child, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
-			 "no zapper could be started: real faults only");
 err_end:
 	if (tracee_end(&c) && !ret)
 		ret = -ESRCH;

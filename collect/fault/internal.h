@@ -55,6 +55,9 @@ struct mm {
 	struct region_map regions;
 	uint64_t stack_start, stack_end;
 	pid_t zapper;		/* 0: none */
+	int zapper_fd;		/* pidfd of it */
+	atomic_int want_zapper;	/* the collector asks for one */
+	uint64_t start_ns;
 	int dead;		/* no task is left */
 
 	/* The collector's alone. */
@@ -77,6 +80,7 @@ struct task {
 	enum task_stop stop;
 	int status;		/* a stop that waits to be handled, or 0 */
 	int announced;		/* the parent's event was seen */
+	int own;		/* a zapper: ours, not the program's */
 	int filtered;		/* our seccomp filter stops its calls */
 	int in_vfork;		/* waits in the kernel for its vfork child */
 	int at_exec;		/* next stop is the end of execve */

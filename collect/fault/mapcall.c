@@ -180,12 +180,30 @@ static int do_brk(struct ctx *x)
 	return 0;
 }
 
-/*
- * Give [start, end) one stretch of offsets of its own, so that the kernel
- * sees one mapping there. For mremap over what were several mappings.
- */
-static int relocate(struct ctx *x, uint64_t start, uint64_t end, int prot)
+/* Protection of the mapping at addr. */
+static int prot_at(struct ctx *x, uint64_t addr)
 {
+	struct vma_list l;
+	int prot = PROT_READ | PROT_WRITE;
+
+	if (maps_read(x->task->tid, &l))
+		return prot;
+	for (size_t i = 0; i < l.count; i++)
+		if (l.items[i].start <= addr && addr < l.items[i].end)
+			prot = l.items[i].prot;
+	maps_free(&l);
+	return prot;
+}
+
+/*
+ * Give [start, end) one stretch of offsets of its own, with `room` bytes free
+ * from its start, so that the kernel sees one mapping that can grow. For
+ * mremap over what were several mappings.
+ */
+static int relocate(struct ctx *x, uint64_t start, uint64_t end,
+		    uint64_t room)
+{
+	int prot = prot_at(x, start);
 	unsigned int plane = 1;
 	uint64_t pos = start, off, len = end - start;
 	struct region r, whole;
@@ -195,7 +213,7 @@ static int relocate(struct ctx *x, uint64_t start, uint64_t end, int prot)
 
 	while (plane < MEMFD_PLANES &&
 	       moca_regions_uses(&x->mm->regions, plane_offset(plane, start),
-				 len))
+				 room > len ? room : len))
 		plane++;
 	off = plane_offset(plane, start);
 	buf = malloc(1 << 20);
@@ -238,21 +256,6 @@ static int relocate(struct ctx *x, uint64_t start, uint64_t end, int prot)
 	mm_register(x->mm, start, end);
 	mm_prefill(x->rec, x->mm, start, end);
 	return err;
-}
-
-/* Protection of the mapping at addr, and whether it is writable. */
-static int prot_at(struct ctx *x, uint64_t addr)
-{
-	struct vma_list l;
-	int prot = PROT_READ | PROT_WRITE;
-
-	if (maps_read(x->task->tid, &l))
-		return prot;
-	for (size_t i = 0; i < l.count; i++)
-		if (l.items[i].start <= addr && addr < l.items[i].end)
-			prot = l.items[i].prot;
-	maps_free(&l);
-	return prot;
 }
 
 /* After mremap moved or grew [old, old + old_len), which was region r. */
@@ -316,7 +319,7 @@ static int do_mremap(struct ctx *x)
 	      (r.end > old + old_len || x->mm->moved ||
 	       r.off + (r.end - r.start) + new_len - old_len >
 		       plane_offset((r.off >> 47) + 1, 0))))) {
-		err = relocate(x, old, old + old_len, prot_at(x, old));
+		err = relocate(x, old, old + old_len, new_len);
 		if (err == -ESRCH)
 			return err;
 		found = moca_regions_find(&x->mm->regions, old);
@@ -326,7 +329,7 @@ static int do_mremap(struct ctx *x)
 
 		/* In place of the grown part another mapping may live. */
 		if (moca_regions_uses(&x->mm->regions, at, new_len - old_len)) {
-			err = relocate(x, old, old + old_len, prot_at(x, old));
+			err = relocate(x, old, old + old_len, new_len);
 			if (err == -ESRCH)
 				return err;
 			r = *moca_regions_find(&x->mm->regions, old);
@@ -477,13 +480,8 @@ static int do_descriptor(struct ctx *x)
 /* The kernel asks that nobody else share the address space. */
 static int do_alone(struct ctx *x)
 {
-	int err;
-
-	mm_stop_zapper(x->mm);
-	err = run_own(x);
-	if (!err && mm_start_zapper(x->rec, x->mm, &x->c) == -ESRCH)
-		err = -ESRCH;
-	return err;
+	mm_stop_zapper(x->mm);	/* another comes when it is needed */
+	return run_own(x);
 }
 
 static int dispatch(struct ctx *x)
@@ -597,6 +595,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	pthread_mutex_lock(&t->mm->lock);
 	zap_settle(t->mm);
 	err = dispatch(&x);
+	if (!err && atomic_load(&t->mm->want_zapper))
+		mm_start_zapper(rec, t->mm, &x.c);
 	pthread_mutex_unlock(&t->mm->lock);
 	x.c.saved.rax = x.ret;
 	if (!err || err != -ESRCH) {

@@ -19,6 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/fault/tasks.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -46,8 +47,9 @@ struct mm *mm_new(struct recorder *rec, pid_t pid)
 		return NULL;
 	mm->refs = 1;
 	mm->pid = pid;
-	mm->memfd = mm->uffd = mm->remote_fd = -1;
+	mm->memfd = mm->uffd = mm->remote_fd = mm->zapper_fd = -1;
 	mm->refault = 1.0;
+	mm->start_ns = moca_now_ns();
 	pthread_mutex_init(&mm->lock, NULL);
 	pthread_mutex_lock(&rec->mm_lock);
 	mm->id = rec->mm_count++;
@@ -90,6 +92,8 @@ void mm_free(struct mm *mm)
 		close(mm->memfd);
 	if (mm->uffd >= 0)
 		close(mm->uffd);
+	if (mm->zapper_fd >= 0)
+		close(mm->zapper_fd);
 	moca_regions_free(&mm->regions);
 	pthread_mutex_destroy(&mm->lock);
 	free(mm);
@@ -585,6 +589,7 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	long ret;
 	int err;
 
+	atomic_store(&mm->want_zapper, 0);
 	memset(mm->stub, 0, STUB_ZAP_LIST);
 	ret = tracee_clone(c, &err, CLONE_VM | CLONE_FILES, &child);
 	if (err)
@@ -598,10 +603,13 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 		m->tid = child;
 		queue_push(rec->queue, m);
 	}
-	err = tracee_release(child);
-	if (!err)
-		mm->zapper = child;
-	return err;
+	if (!tasks_add_own(child))
+		return -ENOMEM;
+	mm->zapper_fd = syscall(SYS_pidfd_open, child, 0);
+	if (mm->zapper_fd < 0)
+		return -errno;
+	mm->zapper = child;
+	return 0;
 }
 
 void mm_stop_zapper(struct mm *mm)
@@ -610,5 +618,7 @@ void mm_stop_zapper(struct mm *mm)
 		return;
 	zap_settle(mm);
 	zap_command_exit(mm);
+	close(mm->zapper_fd);
+	mm->zapper_fd = -1;
 	mm->zapper = 0;
 }

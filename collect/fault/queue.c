@@ -69,21 +69,22 @@ void message_free(struct message *m)
 
 void queue_push(struct queue *q, struct message *m)
 {
-	uint64_t one = 1;
-	int first;
-
 	pthread_mutex_lock(&q->lock);
 	/* Stamped under the lock, so that order is order of time. */
 	m->time_ns = moca_now_ns();
 	m->event.time_ns = m->time_ns;
 	m->next = NULL;
-	first = !q->head;
 	*q->tail = m;
 	q->tail = &m->next;
 	pthread_mutex_unlock(&q->lock);
-	/* The end of a task or of all is urgent; the rest waits for the tick. */
-	if (first && m->kind == MSG_MM_END && write(q->fd, &one, 8) < 0)
-		return;
+}
+
+void queue_wake(struct queue *q)
+{
+	uint64_t one = 1;
+
+	if (write(q->fd, &one, sizeof(one)) < 0)
+		return;		/* full: it is awake */
 }
 
 struct message *queue_take(struct queue *q)

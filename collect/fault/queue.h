@@ -56,7 +56,9 @@ void message_free(struct message *m);
 void queue_push(struct queue *q, struct message *m);
 /* All messages, oldest first, or NULL. */
 struct message *queue_take(struct queue *q);
-/* Readable when something was pushed. */
+/* Wake the collector before its next tick. */
+void queue_wake(struct queue *q);
+/* Readable after queue_wake. */
 int queue_fd(const struct queue *q);
 
 #endif

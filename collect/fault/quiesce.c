@@ -36,6 +36,12 @@ static int restartable(long nr)
 	case SYS_select:
 	case SYS_pselect6:
 	case SYS_futex:
+	case SYS_recvfrom:	/* with a timeout set on the socket */
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_sendto:
+	case SYS_sendmsg:
 		return 1;
 	default:
 		return 0;

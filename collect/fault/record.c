@@ -128,6 +128,7 @@ static void *supervisor_main(void *arg)
 	}
 	supervisor_run(&rec);
 	atomic_store(&finished, 1);
+	queue_wake(rec.queue);
 	return NULL;
 }
 
@@ -348,6 +349,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		pthread_join(rec.supervisor, NULL);
 		return EXIT_OURS;
 	}
+	moca_debug("%.1f ms: events open", (moca_now_ns() - rec.start_ns) / 1e6);
 	describe_sampler(meta, sampler);
 	err = collector_create(&rec.collector, &rec, sampler, writer, meta);
 	if (!err)
@@ -358,9 +360,13 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		let_go(-1);
 		return EXIT_OURS;
 	}
+	moca_debug("%.1f ms: the program begins",
+		   (moca_now_ns() - rec.start_ns) / 1e6);
 	let_go(1);
 	collector_run(rec.collector, &finished);
 	pthread_join(rec.supervisor, NULL);
+	moca_debug("%.1f ms: all is written",
+		   (moca_now_ns() - rec.start_ns) / 1e6);
 	if (rec.attach && start.error) {
 		moca_error("cannot attach to process %d: %s%s",
 			   rec.opt->attach, strerror(-start.error),

@@ -6,9 +6,8 @@
 #include <sys/syscall.h>
 #include "collect/fault/stub.h"
 
-#define PR_SET_PDEATHSIG 1
 #define PR_SET_NAME 15
-#define SIGKILL 9
+#define WALL 0x40000000		/* __WALL */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
 #define CLOSE_RANGE_UNSHARE 2
@@ -61,13 +60,34 @@ moca_stub_list:
 	jb	1b
 	jmp	done
 
-/* clone(2) of the zapper: the parent goes on as after moca_stub_one. */
+/*
+ * clone(2) of the zapper, by way of a child that ends at once: so it is no
+ * child of the program's, which may wait for all of its own.
+ */
 moca_stub_clone:
+	mov	$SYS_clone, %eax
+	syscall
+	mov	%rax, %rbx
+	test	%rax, %rax
+	js	done
+	jz	between
+	mov	%rax, %rdi
+	xor	%esi, %esi
+	mov	$WALL, %edx
+	xor	%r10d, %r10d
+	mov	$SYS_wait4, %eax
+	syscall
+	mov	%rax, %rbx
+	jmp	done
+
+between:
+	mov	$SYS_clone, %eax	/* with the same flags */
 	syscall
 	test	%rax, %rax
 	jz	zapper
-	mov	%rax, %rbx
-	jmp	done
+	xor	%edi, %edi
+	mov	$SYS_exit, %eax
+	syscall
 
 zapper:
 	/* Hold no descriptor of the program open. */
@@ -75,11 +95,6 @@ zapper:
 	mov	$-1, %esi
 	mov	$CLOSE_RANGE_UNSHARE, %edx
 	mov	$SYS_close_range, %eax
-	syscall
-	/* Never outlive the program. */
-	mov	$PR_SET_PDEATHSIG, %edi
-	mov	$SIGKILL, %esi
-	mov	$SYS_prctl, %eax
 	syscall
 	mov	$PR_SET_NAME, %edi
 	lea	moca_stub_name(%rip), %rsi

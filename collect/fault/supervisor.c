@@ -168,15 +168,11 @@ static int after_exec(struct recorder *rec, struct task *t)
 	err = tracee_begin(&c, t, &regs);
 	if (err)
 		return err;
-	pthread_mutex_lock(&t->mm->lock);
-	pthread_mutex_unlock(&t->mm->lock);
 	err = mm_setup(rec, t->mm, &c, insn);
 	if (!err) {
 		pthread_mutex_lock(&t->mm->lock);
 		err = mm_move_all(rec, t->mm, &c);
 		pthread_mutex_unlock(&t->mm->lock);
-		if (!err && rec->opt->zap)
-			err = mm_start_zapper(rec, t->mm, &c);
 	}
 	if (err && err != -ESRCH) {
 		char why[200];
@@ -324,6 +320,35 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 		tracee_resume(child, moca_attach_request(rec), 0);
 }
 
+/* t stands still: let it start the zapper that the collector waits for. */
+static void give_zapper(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+
+	if (tracee_get_regs(t, &regs) || regs.cs == CS_32BIT ||
+	    tracee_begin(&c, t, &regs))
+		return;
+	pthread_mutex_lock(&t->mm->lock);
+	if (t->mm->state == MM_MOVED && !t->mm->zapper &&
+	    mm_start_zapper(rec, t->mm, &c))
+		moca_debug("process %d: no zapper could be started", t->pid);
+	pthread_mutex_unlock(&t->mm->lock);
+	tracee_end(&c);
+}
+
+/* Stop one task of each address space that shall have a zapper. */
+static void interrupt_for_zappers(void)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (t->announced && t->mm && !t->in_vfork &&
+		    t->stop == TASK_RUNNING &&
+		    atomic_exchange(&t->mm->want_zapper, 2) == 1)
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
 static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 {
 	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
@@ -335,6 +360,8 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 		return;
 	}
 	quiesce_hide_interrupt(t);
+	if (t->mm && atomic_load(&t->mm->want_zapper))
+		give_zapper(rec, t);
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
 
@@ -354,6 +381,14 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
 
+	if (t->own) {
+		if (!WIFSTOPPED(status))
+			tasks_remove(t);
+		else
+			ptrace(event == PTRACE_EVENT_STOP && sig != SIGTRAP ?
+			       PTRACE_LISTEN : PTRACE_CONT, t->tid, NULL, NULL);
+		return;
+	}
 	if (!WIFSTOPPED(status)) {
 		task_ended(rec, t, status);
 		return;
@@ -408,6 +443,17 @@ int supervisor_adopt(struct recorder *rec, pid_t pid)
 	return 0;
 }
 
+/* The program is gone: its zappers have no more to do. */
+static void end_zappers(void)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		kill(t->tid, SIGKILL);
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		waitpid(t->tid, NULL, __WALL);
+}
+
 void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
@@ -418,6 +464,8 @@ void supervisor_run(struct recorder *rec)
 		if (tid < 0 && errno == EINTR) {
 			if (rec->attach && atomic_load(&rec->stop_recording))
 				attach_end(rec);
+			else
+				interrupt_for_zappers();
 			continue;
 		}
 		if (tid < 0)
@@ -436,7 +484,8 @@ void supervisor_run(struct recorder *rec)
 		supervisor_stop(rec, t, status);
 		/* It may have died while it ran calls for us. */
 		t = tasks_find(tid);
-		if (t && t->status && !WIFSTOPPED(t->status))
+		if (t && !t->own && t->status && !WIFSTOPPED(t->status))
 			task_ended(rec, t, t->status);
 	}
+	end_zappers();
 }

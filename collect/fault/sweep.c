@@ -4,6 +4,7 @@
  * slices that are bounded by the room in the rings.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/userfaultfd.h>
@@ -179,6 +180,25 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 	}
 	free(l.items);
 	return total;
+}
+
+/* Started for programs that live long enough to be swept. */
+void sweep_prepare(struct recorder *rec, uint64_t now_ns)
+{
+	int asked = 0, free_;
+
+	pthread_mutex_lock(&rec->mm_lock);
+	for (struct mm *mm = rec->mms; mm; mm = mm->next) {
+		if (mm->state != MM_MOVED || mm->zapper || mm->dead ||
+		    now_ns < mm->start_ns + rec->opt->interval_ns / 2)
+			continue;
+		free_ = 0;
+		asked |= atomic_compare_exchange_strong(&mm->want_zapper,
+							&free_, 1);
+	}
+	pthread_mutex_unlock(&rec->mm_lock);
+	if (asked)
+		pthread_kill(rec->supervisor, SIGURG);
 }
 
 /* The address spaces as they are now; the collector alone frees them. */

@@ -49,11 +49,22 @@ struct task *tasks_add(pid_t tid)
 	return t;
 }
 
+struct task *tasks_add_own(pid_t tid)
+{
+	struct task *t = tasks_add(tid);
+
+	if (!t)
+		return NULL;
+	t->own = 1;
+	count--;
+	return t;
+}
+
 void tasks_remove(struct task *t)
 {
 	unlink_task(t);
+	count -= !t->own;
 	free(t);
-	count--;
 }
 
 void tasks_rename(struct task *t, pid_t tid)

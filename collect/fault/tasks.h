@@ -8,6 +8,8 @@
 struct task *tasks_find(pid_t tid);
 /* A new, unannounced task. NULL: no memory. */
 struct task *tasks_add(pid_t tid);
+/* A task of ours (a zapper), which tasks_count leaves out. */
+struct task *tasks_add_own(pid_t tid);
 void tasks_remove(struct task *t);
 void tasks_rename(struct task *t, pid_t tid);
 /* Walk all: start with NULL. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -158,6 +159,45 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 	return err;
 }
 
+static int wait_for(pid_t tid, int *status)
+{
+	pid_t got;
+
+	do {
+		got = waitpid(tid, status, __WALL);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : 0;
+}
+
+/* The child between the program and the zapper: see it through its life. */
+static int adopt_zapper(pid_t between, pid_t *zapper)
+{
+	unsigned long msg;
+	int status, err;
+
+	/* Its orphan, the zapper, shall be ours to reap. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	for (;;) {
+		err = wait_for(between, &status);
+		if (err || !WIFSTOPPED(status))
+			break;
+		if (status >> 16 == PTRACE_EVENT_CLONE &&
+		    !ptrace(PTRACE_GETEVENTMSG, between, NULL, &msg))
+			*zapper = msg;
+		ptrace(PTRACE_CONT, between, NULL, NULL);
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+	if (err || !*zapper)
+		return err ? err : -ECHILD;
+	err = wait_for(*zapper, &status);
+	if (err || !WIFSTOPPED(status))
+		return err ? err : -ECHILD;
+	if (ptrace(PTRACE_SETOPTIONS, *zapper, NULL, PTRACE_O_EXITKILL) ||
+	    ptrace(PTRACE_CONT, *zapper, NULL, NULL))
+		return -errno;
+	return 0;
+}
+
 /* Run from entry until the stub says that it is done. */
 static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		    const uint8_t *entry, pid_t *child)
@@ -181,7 +221,7 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 			return status;
 		if (status >> 16 == PTRACE_EVENT_CLONE && child) {
 			if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
-				*child = msg;
+				adopt_zapper(msg, child);
 			continue;
 		}
 		if (WSTOPSIG(status) != (SIGTRAP | 0x80) &&
@@ -214,15 +254,14 @@ long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
 }
 
 long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
-		  pid_t *child)
+		  pid_t *zapper)
 {
 	struct user_regs_struct r = c->saved;
 
-	*child = 0;
-	r.rax = SYS_clone;
+	*zapper = 0;
 	r.rdi = flags;
 	r.rsi = r.rdx = r.r10 = r.r8 = 0;
-	*err = run_stub(c, &r, moca_stub_clone, child);
+	*err = run_stub(c, &r, moca_stub_clone, zapper);
 	return r.rbx;
 }
 
@@ -238,18 +277,6 @@ int tracee_list(struct tracee_calls *c, unsigned int n)
 		return err;
 	/* Written by the program's own memory: believe no more than n. */
 	return r.rbx > n ? (int)n : (int)r.rbx;
-}
-
-int tracee_release(pid_t tid)
-{
-	int status;
-
-	while (waitpid(tid, &status, __WALL) < 0)
-		if (errno != EINTR)
-			return -errno;
-	if (!WIFSTOPPED(status))
-		return -ESRCH;
-	return ptrace(PTRACE_DETACH, tid, NULL, NULL) ? -errno : 0;
 }
 
 int tracee_resume(struct task *t, int request, int sig)

@@ -44,18 +44,16 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
  * in *err (the result is then meaningless). */
 long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
 		 uint64_t b, uint64_t d, uint64_t e, uint64_t f, uint64_t g);
-/* clone(2) of the zapper. The same. */
+/* Start the zapper: a task of ours, traced so that it ends when we do. The
+ * same; *zapper is its pid. */
 long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
-		  pid_t *child);
+		  pid_t *zapper);
 
 /*
  * Run n calls (≤ STUB_CALLS_MAX), already in stub->calls. The number carried
  * out, or -errno.
  */
 int tracee_list(struct tracee_calls *c, unsigned int n);
-
-/* Let a task of our own, just cloned and traced, run untraced. 0 or -errno. */
-int tracee_release(pid_t tid);
 
 /* Let it go on, delivering held signals first; sig is a signal to deliver. */
 int tracee_resume(struct task *t, int request, int sig);
