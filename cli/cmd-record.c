@@ -101,6 +101,9 @@ int cmd_record(int argc, char **argv)
 		OPT_STRING(0, "on-error", &x.on_error, "WHAT",
 			   "when recording fails, the program shall continue "
 			   "or stop (default: continue)"),
+		OPT_FLAG(0, "tracepoints", &o.tracepoints,
+			 "root: take read or write from the page-fault "
+			 "tracepoints, also inside system calls (slower)"),
 		OPT_FLAG('q', "quiet", &o.quiet, "no status, no summary"),
 		OPT_FLAG('v', "verbose", &moca_verbose, "say what is done"),
 		OPT_STRING(0, "program-stdout", &x.out, "FILE",

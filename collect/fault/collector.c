@@ -264,6 +264,20 @@ static void append(struct collector *c, struct ctask *t,
 		write_task(c, t, s->time_ns, 1);
 }
 
+static uint8_t type_of(struct collector *c, const struct ctask *t,
+		       const struct sample *s)
+{
+	uint8_t type = MOCA_ACCESS_UNKNOWN;
+
+	if (s->mode == MOCA_MODE_USER)
+		type = decoder_type(c->decoder, s->pid, t->mm ? t->mm->id : -1,
+				    s->ip, s->addr);
+	/* String moves, and the kernel's copies, which are such. */
+	if (type == MOCA_ACCESS_UNKNOWN && s->at_source != s->at_target)
+		type = s->at_target ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
+	return type;
+}
+
 static void on_sample(struct collector *c, struct sample *s)
 {
 	struct ctask *t = find_task(c, s->tid);
@@ -273,9 +287,8 @@ static void on_sample(struct collector *c, struct sample *s)
 		return;
 	t->pid = s->pid;
 	c->samples++;
-	if (s->type == MOCA_ACCESS_UNKNOWN && s->mode == MOCA_MODE_USER)
-		s->type = decoder_type(c->decoder, s->pid,
-				       t->mm ? t->mm->id : -1, s->ip, s->addr);
+	if (s->type == MOCA_ACCESS_UNKNOWN)
+		s->type = type_of(c, t, s);
 	if (see(c, t, s->addr)) {
 		t->natural++;
 	} else {
@@ -621,6 +634,7 @@ static void wait_for_work(struct collector *c, uint64_t until)
 	if (c->rec->front < 0)
 		n--;
 	poll(p, n, ms);
+	queue_awake(c->rec->queue);
 	/* Rings whose tasks are gone would be readable for ever. */
 	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)
 		if (p[i].revents & POLLHUP)

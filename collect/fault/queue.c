@@ -90,16 +90,21 @@ void queue_wake(struct queue *q)
 struct message *queue_take(struct queue *q)
 {
 	struct message *m;
-	uint64_t n;
 
 	pthread_mutex_lock(&q->lock);
 	m = q->head;
 	q->head = NULL;
 	q->tail = &q->head;
 	pthread_mutex_unlock(&q->lock);
-	if (read(q->fd, &n, sizeof(n)) < 0)
-		return m;
 	return m;
+}
+
+void queue_awake(struct queue *q)
+{
+	uint64_t n;
+
+	if (read(q->fd, &n, sizeof(n)) < 0)
+		return;		/* nobody called */
 }
 
 int queue_fd(const struct queue *q)

@@ -58,7 +58,8 @@ void queue_push(struct queue *q, struct message *m);
 struct message *queue_take(struct queue *q);
 /* Wake the collector before its next tick. */
 void queue_wake(struct queue *q);
-/* Readable after queue_wake. */
+/* Readable after queue_wake, until queue_awake. */
+void queue_awake(struct queue *q);
 int queue_fd(const struct queue *q);
 
 #endif

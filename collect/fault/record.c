@@ -341,7 +341,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		return EXIT_OURS;
 	}
 	tids = list_threads(&n);
-	err = n ? sampler_open(&sampler, tids, n, !rec.attach, &what) : -ESRCH;
+	err = n ? sampler_open(&sampler, tids, n, !rec.attach,
+			       rec.opt->tracepoints, &what) : -ESRCH;
 	free(tids);
 	if (err) {
 		explain_sampler(err, what);

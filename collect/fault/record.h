@@ -23,6 +23,7 @@ struct moca_record_options {
 	int stack;		/* observe again the main threads' stacks */
 	int zap;		/* 0 = real faults only */
 	int stop_on_error;	/* end the program when recording fails */
+	int tracepoints;	/* take read or write from the error code */
 	int quiet;
 	pid_t attach;		/* 0 = start argv */
 	int program_stdout;	/* descriptors for the program, -1 = inherit */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@
 #define RING_PAGES_MAX (1u << 11)	/* 8 MiB: 1 ms to have them made */
 #define RING_PAGES_MIN (1u << 3)
 #define SAMPLE_BYTES_MAX 80
+/* Bytes that one step of a string instruction touches at most. */
+#define STRING_STEP 64
 
 struct ring {
 	struct perf_event_mmap_page *page;
@@ -163,17 +166,21 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 	a->config = PERF_COUNT_SW_PAGE_FAULTS;
 	a->exclude_kernel = s->source == SAMPLER_USER_ONLY;
 	a->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU;
+			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
+			 PERF_SAMPLE_REGS_INTR;
+	a->sample_regs_intr = 1ull << PERF_REG_X86_SI |
+			      1ull << PERF_REG_X86_DI;
 }
 
 /* The best source that a first event can be opened for. */
-static int choose_source(struct sampler *s, pid_t tid, const char **what)
+static int choose_source(struct sampler *s, pid_t tid, int tracepoints,
+			 const char **what)
 {
 	struct perf_event_attr a;
 	int fd;
 
-	for (int src = find_tracepoints(s) ? SAMPLER_SOFTWARE :
-					     SAMPLER_TRACEPOINT;
+	for (int src = tracepoints && !find_tracepoints(s) ?
+			       SAMPLER_TRACEPOINT : SAMPLER_SOFTWARE;
 	     src <= SAMPLER_USER_ONLY; src++) {
 		s->source = src;
 		attr_of(s, 0, 1, &a);
@@ -283,7 +290,7 @@ static int share_rings(struct sampler *s, const int *first)
 }
 
 int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
-		 int on_exec, const char **what)
+		 int on_exec, int tracepoints, const char **what)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int ret, *first = NULL;
@@ -297,7 +304,7 @@ int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
 	s->fd_cpu = calloc(count * s->cpus * 2, sizeof(*s->fd_cpu));
 	ret = s->rings && s->fds && s->fd_cpu && first ? 0 : -ENOMEM;
 	if (!ret)
-		ret = choose_source(s, tids[0], what);
+		ret = choose_source(s, tids[0], tracepoints, what);
 	if (!ret) {
 		*what = "open the page-fault events of perf";
 		ret = open_events(s, tids, count, on_exec, first);
@@ -421,6 +428,7 @@ static int parse_raw(const struct sampler *s, const char *body, size_t n,
 	memcpy(&out->ip, body + s->trace.ip, 8);
 	memcpy(&error, body + s->trace.error, 8);
 	/* Bits of the x86 page-fault error code. */
+	out->at_source = out->at_target = 0;
 	out->type = error & 16 ? MOCA_ACCESS_EXEC :
 		    error & 2 ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
 	out->mode = error & 4 ? MOCA_MODE_USER : MOCA_MODE_KERNEL;
@@ -430,8 +438,11 @@ static int parse_raw(const struct sampler *s, const char *body, size_t n,
 static int parse_software(const char *body, size_t n, int kernel,
 			  struct sample *out)
 {
-	if (n < 40)
+	uint64_t abi, si, di;
+
+	if (n < 48)
 		return 0;
+	out->at_source = out->at_target = 0;
 	memcpy(&out->ip, body, 8);
 	memcpy(&out->pid, body + 8, 4);
 	memcpy(&out->tid, body + 12, 4);
@@ -439,6 +450,14 @@ static int parse_software(const char *body, size_t n, int kernel,
 	memcpy(&out->addr, body + 24, 8);
 	memcpy(&out->cpu, body + 32, 2);
 	out->type = MOCA_ACCESS_UNKNOWN;
+	memcpy(&abi, body + 40, 8);
+	if (abi != PERF_SAMPLE_REGS_ABI_NONE && n >= 64) {
+		/* What a string move, also the kernel's, has got to. */
+		memcpy(&si, body + 48, 8);
+		memcpy(&di, body + 56, 8);
+		out->at_source = out->addr - si < STRING_STEP;
+		out->at_target = out->addr - di < STRING_STEP;
+	}
 	out->mode = kernel ? MOCA_MODE_KERNEL : MOCA_MODE_USER;
 	return 1;
 }

@@ -7,6 +7,7 @@
 #include "collect/fault/stub.h"
 
 #define PR_SET_NAME 15
+#define CPU_SEGMENT 0x7b	/* of the kernel, for the vDSO */
 #define WALL 0x40000000		/* __WALL */
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
@@ -25,6 +26,8 @@ moca_stub_one:
 	syscall
 	mov	%rax, %rbx
 done:
+	mov	$CPU_SEGMENT, %r9d	/* its limit tells the CPU, as in getcpu(2) */
+	lsl	%r9d, %r9d
 	mov	$STUB_NR_DONE, %eax
 	syscall
 	jmp	done
