@@ -187,7 +187,7 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 		ret = tracee_begin(&c, child, &regs);
 	if (ret)
 		goto err_maps;
-	ret = mm_setup(rec, mm, &c, 0);
+	ret = mm_setup_child(rec, from, mm, &c);
 	if (ret)
 		goto err_end;
 	n = find_pieces(from, &l, pieces);

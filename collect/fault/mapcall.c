@@ -97,9 +97,45 @@ static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
 	if (!len)
 		return;
 	if (len > COPY_MAX ||
-	    mm_move(x->rec, x->mm, &x->c, addr, addr + len, prot, 1, name))
+	    mm_move(x->rec, x->mm, &x->c, addr, addr + len, prot,
+		    MM_COPY_FILE, name))
 		gap(x, addr, len, "private file mapping not moved: "
 				  "real faults only");
+}
+
+/*
+ * The common case in one go: map anonymously where the kernel likes, and the
+ * memfd over it. No other mapping can have these offsets.
+ */
+static int map_at_once(struct ctx *x, uint64_t len)
+{
+	struct stub_call *calls = x->mm->stub->calls;
+	struct region r = { .kind = REGION_MEMFD };
+	int n;
+
+	calls[0] = (struct stub_call){
+		.nr = SYS_mmap, .flags = STUB_CALL_MUST,
+		.args = { x->a[0], x->a[1], x->a[2], x->a[3], x->a[4], x->a[5] },
+	};
+	calls[1] = (struct stub_call){
+		.nr = SYS_mmap, .flags = STUB_CALL_ADDR | STUB_CALL_OFFSET,
+		.args = { 0, len, x->a[2], MAP_SHARED | MAP_FIXED,
+			  x->mm->remote_fd, 0 },
+	};
+	n = tracee_list(&x->c, 2);
+	if (n < 0)
+		return n;
+	x->ret = calls[0].ret;
+	if (failed(x->ret))
+		return 0;
+	r.start = r.off = x->ret;
+	r.end = r.start + len;
+	if (n < 2 || calls[1].ret != x->ret)
+		gap(x, x->ret, len, "anonymous mapping not moved: "
+				    "real faults only");
+	else
+		mm_moved(x->rec, x->mm, x->task, &r, x->a[2], "");
+	return 0;
 }
 
 static int do_mmap(struct ctx *x)
@@ -117,8 +153,11 @@ static int do_mmap(struct ctx *x)
 		rest = file_rest(x, fd, x->a[5]);
 	}
 	/* Populated pages would be there without having been touched. */
-	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB)))
+	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
+		if (!(flags & MAP_FIXED) && !x->mm->moved)
+			return map_at_once(x, len);
+	}
 	err = run_own(x);
 	if (err || failed(x->ret))
 		return err;
@@ -428,7 +467,8 @@ static int do_mprotect(struct ctx *x)
 			continue;
 		moca_regions_remove(&x->mm->regions, r.start, r.end);
 		if (r.end - r.start > COPY_MAX ||
-		    mm_move(x->rec, x->mm, &x->c, r.start, r.end, x->a[2], 1,
+		    mm_move(x->rec, x->mm, &x->c, r.start, r.end, x->a[2],
+			    MM_COPY_FILE,
 			    ""))
 			gap(x, r.start, r.end - r.start,
 			    "private file mapping not moved: real faults only");

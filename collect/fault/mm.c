@@ -32,6 +32,7 @@
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
+#define UFFD_FLAGS (O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -284,8 +285,7 @@ void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 			 map_flags(mm, &r) & ~(uint32_t)MOCA_MAP_ZAPPED, name);
 }
 
-/* Copy memory of the program into its memfd. Stops at a page that is none. */
-static int copy_in(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
+static int copy_run(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
 		   uint64_t off)
 {
 	static char buf[1 << 18];
@@ -307,8 +307,49 @@ static int copy_in(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
 	return 0;
 }
 
+/*
+ * Copy what exists of [start, end) into the memfd. Of anonymous memory that
+ * is what the page tables hold; of a file, everything.
+ */
+static int copy_in(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
+		   uint64_t off, int anonymous)
+{
+	uint64_t entries[512];
+	char path[64];
+	int fd, err = 0;
+
+	if (!anonymous)
+		return copy_run(mm, tid, start, end, off);
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (uint64_t at = start; at < end && !err; at += 512 * PAGE_SIZE) {
+		size_t n = (end - at) / PAGE_SIZE;
+
+		if (n > 512)
+			n = 512;
+		if (pread(fd, entries, n * 8, at / PAGE_SIZE * 8) !=
+		    (ssize_t)(n * 8)) {
+			err = -EIO;
+			break;
+		}
+		for (size_t i = 0; i < n && !err; i++) {
+			uint64_t page = at + i * PAGE_SIZE;
+
+			/* Present, or swapped out. */
+			if (entries[i] >> 62)
+				err = copy_run(mm, tid, page, page + PAGE_SIZE,
+					       off + (page - start));
+		}
+	}
+	close(fd);
+	return err;
+}
+
 int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
-	    uint64_t start, uint64_t end, int prot, int copy, const char *name)
+	    uint64_t start, uint64_t end, int prot, enum mm_copy copy,
+	    const char *name)
 {
 	uint64_t off = mm_offset(mm, start, end - start);
 	struct region r = { start, end, off, REGION_MEMFD, 0 };
@@ -318,7 +359,8 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	if (end > USER_END)
 		return -ERANGE;
 	if (copy) {
-		err = copy_in(mm, c->task->tid, start, end, off);
+		err = copy_in(mm, c->task->tid, start, end, off,
+			      copy == MM_COPY_ANONYMOUS);
 		if (err)
 			goto err_punch;
 	}
@@ -330,9 +372,7 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		err = ret;
 		goto err_punch;
 	}
-	if (off != start)
-		mm->moved++;
-	add_region(rec, mm, c->task, &r, prot, 0, name);
+	mm_moved(rec, mm, c->task, &r, prot, name);
 	if (copy)
 		mm_prefill(rec, mm, start, end);
 	return 0;
@@ -341,6 +381,14 @@ err_punch:
 	fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
 		  end - start);
 	return err;
+}
+
+void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
+	      const struct region *r, int prot, const char *name)
+{
+	if (r->off != r->start)
+		mm->moved++;
+	add_region(rec, mm, t, r, prot, 0, name);
 }
 
 static int fetch_fd(pid_t pid, int remote)
@@ -422,36 +470,6 @@ static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
 	return ret == STUB_DATA ? 0 : ret < 0 ? (int)ret : -EEXIST;
 }
 
-/* The same in the child of a fork, which has its parent's stub. */
-static int make_memfd_stub(struct mm *mm, struct tracee_calls *c, long *remote)
-{
-	long ret;
-	int err;
-
-	*remote = tracee_call(c, &err, SYS_memfd_create,
-			      STUB_ENTRY(moca_stub_name), MFD_CLOEXEC, 0, 0, 0,
-			      0);
-	if (err || *remote < 0)
-		return err ? err : (int)*remote;
-	err = adopt_memfd(mm, c->task->pid, *remote);
-	if (err)
-		return err;
-	/* The code keeps running from the page that is being replaced: the
-	 * new one has the same bytes. */
-	ret = tracee_call(c, &err, SYS_mmap, STUB_BASE, STUB_SIZE,
-			  PROT_READ | PROT_WRITE | PROT_EXEC,
-			  MAP_SHARED | MAP_FIXED, *remote, MEMFD_STUB);
-	if (!err && ret == STUB_BASE)
-		ret = tracee_call(c, &err, SYS_mprotect, STUB_BASE,
-				  STUB_CODE_SIZE, PROT_READ | PROT_EXEC, 0, 0,
-				  0);
-	if (!err && !ret)
-		ret = tracee_call(c, &err, SYS_mprotect, STUB_DATA,
-				  STUB_DATA_SIZE, PROT_READ | PROT_WRITE, 0, 0,
-				  0);
-	return err ? err : (int)ret;
-}
-
 static void open_uffd(struct mm *mm, pid_t pid, long remote)
 {
 	struct uffdio_api api = {
@@ -479,6 +497,45 @@ static void open_uffd(struct mm *mm, pid_t pid, long remote)
 	mm->uffd = fd;
 }
 
+static struct stub_call call(long nr, uint64_t a, uint64_t b, uint64_t d,
+			     uint64_t e, uint64_t f, uint64_t g)
+{
+	return (struct stub_call){ .nr = nr, .args = { a, b, d, e, f, g } };
+}
+
+/* Put our descriptors where they stay: n calls. */
+static unsigned int settle_fds(struct recorder *rec, struct stub_call *calls,
+			       long memfd, long uffd)
+{
+	unsigned int n = 0;
+
+	calls[n++] = call(SYS_dup3, memfd, rec->fd_number, O_CLOEXEC, 0, 0, 0);
+	if (uffd >= 0)
+		calls[n++] = call(SYS_close, uffd, 0, 0, 0, 0, 0);
+	return n;
+}
+
+static void set_moved(struct mm *mm)
+{
+	pthread_mutex_lock(&mm->lock);
+	mm->state = MM_MOVED;
+	pthread_mutex_unlock(&mm->lock);
+}
+
+/* Close the memfd's first number if it got its own. 0 or -errno. */
+static int close_spare(struct recorder *rec, struct mm *mm,
+		       struct tracee_calls *c, long memfd, long duplicate)
+{
+	int err = 0;
+
+	mm->remote_fd = memfd;
+	if (duplicate != rec->fd_number || memfd == rec->fd_number)
+		return 0;
+	mm->remote_fd = rec->fd_number;
+	tracee_call(c, &err, SYS_close, memfd, 0, 0, 0, 0, 0);
+	return err;
+}
+
 int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	     uint64_t insn)
 {
@@ -486,35 +543,65 @@ int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	long remote = -1;
 	int err, n;
 
-	err = insn ? make_memfd_raw(mm, c, insn, &remote) :
-		     make_memfd_stub(mm, c, &remote);
+	err = make_memfd_raw(mm, c, insn, &remote);
 	if (err)
 		return err;
 	calls = mm->stub->calls;
-	calls[0] = (struct stub_call){ .nr = SYS_userfaultfd,
-		.args = { O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY } };
-	calls[1] = (struct stub_call){ .nr = SYS_dup3,
-		.args = { remote, rec->fd_number, O_CLOEXEC } };
-	n = tracee_list(c, 2);
+	calls[0] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
+	n = tracee_list(c, 1);
 	if (n < 0)
 		return n;
 	open_uffd(mm, c->task->pid, calls[0].ret);
-	mm->remote_fd = calls[1].ret == rec->fd_number ? rec->fd_number :
-							 remote;
-	n = 0;
-	if (calls[0].ret >= 0)
-		calls[n++] = (struct stub_call){ .nr = SYS_close,
-						 .args = { calls[0].ret } };
-	if (mm->remote_fd != remote)
-		calls[n++] = (struct stub_call){ .nr = SYS_close,
-						 .args = { remote } };
-	n = n ? tracee_list(c, n) : 0;
+	n = tracee_list(c, settle_fds(rec, calls, remote, calls[0].ret));
 	if (n < 0)
 		return n;
-	pthread_mutex_lock(&mm->lock);
-	mm->state = MM_MOVED;
-	pthread_mutex_unlock(&mm->lock);
-	return 0;
+	err = close_spare(rec, mm, c, remote, calls[0].ret);
+	if (!err)
+		set_moved(mm);
+	return err;
+}
+
+int mm_setup_child(struct recorder *rec, const struct mm *parent,
+		   struct mm *mm, struct tracee_calls *c)
+{
+	struct stub_call *calls = parent->stub->calls;
+	long memfd, uffd;
+	unsigned int n;
+	int err;
+
+	/* Through the parent's stub, which the child has inherited. */
+	calls[0] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_name),
+			MFD_CLOEXEC, 0, 0, 0, 0);
+	calls[1] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
+	err = tracee_list(c, 2);
+	if (err < 0)
+		return err;
+	memfd = calls[0].ret;
+	uffd = calls[1].ret;
+	if (memfd < 0)
+		return memfd;
+	err = adopt_memfd(mm, c->task->pid, memfd);
+	if (err)
+		return err;
+	open_uffd(mm, c->task->pid, uffd);
+	n = settle_fds(rec, calls, memfd, uffd);
+	calls[n++] = call(SYS_mmap, STUB_BASE, STUB_CODE_SIZE,
+			  PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, memfd,
+			  MEMFD_STUB);
+	calls[n++] = call(SYS_mmap, STUB_DATA, STUB_DATA_SIZE,
+			  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			  memfd, MEMFD_STUB + STUB_CODE_SIZE);
+	/* The last call replaces the list that it stands in: by the same. */
+	memcpy(mm->stub->calls, calls, n * sizeof(*calls));
+	err = tracee_list(c, n);
+	if (err < 0)
+		return err;
+	if (mm->stub->calls[n - 1].ret != STUB_DATA)
+		return -ENOMEM;
+	err = close_spare(rec, mm, c, memfd, calls[0].ret);
+	if (!err)
+		set_moved(mm);
+	return err;
 }
 
 /* Page cache of a regular file: dropping its entries loses nothing. */
@@ -551,8 +638,9 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 		return;
 	if (!v->shared && ((v->prot & PROT_WRITE) || !v->name[0]) &&
 	    (!v->name[0] || v->name[0] == '[' || len <= COPY_MAX)) {
-		err = mm_move(rec, mm, c, v->start, v->end, v->prot, 1,
-			      v->name);
+		err = mm_move(rec, mm, c, v->start, v->end, v->prot,
+			      v->name[0] == '/' ? MM_COPY_FILE :
+						  MM_COPY_ANONYMOUS, v->name);
 		if (!err)
 			return;
 		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start, len, 0, 0, 0,

@@ -20,23 +20,37 @@ void mm_put(struct recorder *rec, struct mm *mm);
 void mm_free(struct mm *mm);
 
 /*
- * Make mm, so far native, one whose memory is moved. t must be stopped where
- * calls can be run, and c be begun. insn: a syscall instruction, or 0 when
- * the stub is already mapped (in the child of a fork, through its parent).
- * 0 or -errno; on error the mm stays native and the program unharmed.
+ * Make mm, so far native, one whose memory is moved; c must be begun. insn is
+ * the address of a syscall instruction. 0 or -errno; on error the mm stays
+ * native and the program unharmed.
  */
 int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	     uint64_t insn);
 
+/* The same in the child of a fork, through what it has of its parent. */
+int mm_setup_child(struct recorder *rec, const struct mm *parent,
+		   struct mm *mm, struct tracee_calls *c);
+
 /* Describe all mappings in the trace, and move what is private. */
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c);
 
+/* What mm_move is to find in the memory. */
+enum mm_copy {
+	MM_COPY_NONE,		/* known to be empty */
+	MM_COPY_ANONYMOUS,	/* what exists of it */
+	MM_COPY_FILE,		/* all */
+};
+
 /*
- * Move [start, end), private and mapped with prot, to the memfd. copy: with
- * its contents, else it is known to be empty. 0 or -errno (then unchanged).
+ * Move [start, end), private and mapped with prot, to the memfd, with its
+ * contents. 0 or -errno (then unchanged).
  */
 int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
-	    uint64_t start, uint64_t end, int prot, int copy, const char *name);
+	    uint64_t start, uint64_t end, int prot, enum mm_copy copy,
+	    const char *name);
+/* The bookkeeping alone, for a region that is on the memfd already. */
+void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
+	      const struct region *r, int prot, const char *name);
 
 /* Give everything back to private memory; no zapping from then on. */
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
