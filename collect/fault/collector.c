@@ -72,6 +72,7 @@ struct collector {
 	struct status *status;
 	struct pollfd *polls;	/* one per ring, and two */
 	int failed;
+	int full;		/* --max-size is reached */
 };
 
 static struct ctask *find_task(struct collector *c, pid_t tid)
@@ -108,6 +109,18 @@ static void fail(struct collector *c, int err, const char *what)
 	sampler_stop(c->sampler);
 	if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
 		kill(rec->root, SIGKILL);
+}
+
+/* The user's --max-size: a proper end, which the trace tells. */
+static void reach_limit(struct collector *c)
+{
+	c->full = 1;
+	sampler_stop(c->sampler);
+	moca_meta_add(c->meta, "note",
+		      "recording ended at --max-size, before the program did");
+	if (!c->rec->opt->quiet)
+		moca_say("the trace has the size that --max-size allows: "
+			 "recording ends here, the program goes on");
 }
 
 static int by_time(const void *a, const void *b)
@@ -166,9 +179,9 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 	c->buffered -= t->count;
 	t->count = 0;
 	t->lost = 0;
-	if (c->rec->opt->max_size && !c->failed &&
+	if (c->rec->opt->max_size && !c->failed && !c->full &&
 	    moca_writer_bytes(c->writer) > c->rec->opt->max_size)
-		fail(c, -EFBIG, "more than --max-size allows");
+		reach_limit(c);
 }
 
 static void write_events(struct collector *c, struct ctask *t)
@@ -331,10 +344,31 @@ static void take_samples(struct collector *c, uint64_t until)
 	}
 }
 
+/* Write what is left of a task, and forget it. */
+static void end_task(struct collector *c, pid_t tid, uint64_t now)
+{
+	struct ctask **p = &c->tasks[tid % BUCKETS], *t;
+
+	while (*p && (*p)->tid != tid)
+		p = &(*p)->next;
+	t = *p;
+	if (!t)
+		return;
+	write_events(c, t);
+	write_task(c, t, now, 0);
+	*p = t->next;
+	c->task_count--;
+	free(t->recs);
+	free(t);
+}
+
 static void on_task(struct collector *c, const struct message *m)
 {
-	struct ctask *t = find_task(c, m->tid);
+	struct ctask *t;
 
+	if (m->former)
+		end_task(c, m->former, m->time_ns);
+	t = find_task(c, m->tid);
 	if (!t)
 		return;
 	t->id = m->task;
@@ -347,23 +381,6 @@ static void on_task(struct collector *c, const struct message *m)
 	}
 	t->mm = m->mm;
 	t->known = 1;
-}
-
-static void on_task_end(struct collector *c, const struct message *m)
-{
-	struct ctask **p = &c->tasks[m->tid % BUCKETS], *t;
-
-	while (*p && (*p)->tid != m->tid)
-		p = &(*p)->next;
-	t = *p;
-	if (!t)
-		return;
-	write_events(c, t);
-	write_task(c, t, m->time_ns, 0);
-	*p = t->next;
-	c->task_count--;
-	free(t->recs);
-	free(t);
 }
 
 static void on_drop(struct collector *c, const struct message *m)
@@ -442,7 +459,7 @@ static void on_message(struct collector *c, struct message *m)
 		on_task(c, m);
 		break;
 	case MSG_TASK_END:
-		on_task_end(c, m);
+		end_task(c, m->tid, m->time_ns);
 		break;
 	case MSG_IGNORE:
 		t = find_task(c, m->tid);
@@ -676,7 +693,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 		next = c->next_status_ns;
 		if (rec->opt->zap && now + PREPARE_NS >= next_sweep(c))
 			sweep_prepare(rec, now);
-		if (rec->opt->zap && !c->failed &&
+		if (rec->opt->zap && !c->failed && !c->full &&
 		    now >= next_sweep(c)) {
 			account(c);
 			pages = sweep_expected(rec);
@@ -686,7 +703,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 		now = moca_now_ns();
 		if (now >= c->next_status_ns)
 			second(c, now);
-		if (rec->opt->zap && !c->failed) {
+		if (rec->opt->zap && !c->failed && !c->full) {
 			uint64_t at = control_next(&c->control, now, pages,
 						   c->share);
 

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
 #include "lib/base/err.h"
 
@@ -175,7 +176,11 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	size_t n;
 	int ret;
 
+	ret = filecopy_inherit(mm, from);
+	if (ret)
+		return ret;
 	mm->brk = from->brk;
+	mm->populates = 0;	/* as mlockall's effect: not inherited */
 	mm->stack_start = from->stack_start;
 	mm->stack_end = from->stack_end;
 	ret = maps_read(child->tid, &l);

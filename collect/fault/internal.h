@@ -48,6 +48,8 @@ struct mm {
 	uint64_t memfd_dev, memfd_ino;
 	struct stub_data *stub;
 	uint64_t brk;		/* page aligned end of the heap, 0 = unknown */
+	struct filecopy *copies;	/* what REGION_FILE_COPY is of */
+	int populates;		/* mlockall(MCL_FUTURE) */
 	size_t moved;		/* regions whose offset is not their address */
 
 	/* Taken by the supervisor to change regions, by the collector to zap. */
@@ -57,6 +59,7 @@ struct mm {
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
 	atomic_int want_zapper;	/* the collector asks for one */
+	uint64_t asked_ns;	/* when it did */
 	uint64_t start_ns;
 	int dead;		/* no task is left */
 
@@ -80,6 +83,7 @@ struct task {
 	enum task_stop stop;
 	int status;		/* a stop that waits to be handled, or 0 */
 	int announced;		/* the parent's event was seen */
+	int gone;		/* ended before it was announced */
 	int own;		/* a zapper: ours, not the program's */
 	int filtered;		/* our seccomp filter stops its calls */
 	int in_vfork;		/* waits in the kernel for its vfork child */

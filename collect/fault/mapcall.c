@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
@@ -90,7 +91,7 @@ static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
 
 /* A private, writable mapping of a file was made: move what the file has. */
 static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
-		      uint64_t rest, const char *name)
+		      uint64_t rest, uint64_t offset, const char *name)
 {
 	if (rest < len)
 		len = rest;	/* behind it, an access is a SIGBUS */
@@ -101,6 +102,8 @@ static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
 		    MM_COPY_FILE, name))
 		gap(x, addr, len, "private file mapping not moved: "
 				  "real faults only");
+	else
+		filecopy_add(x->mm, addr, addr + len, offset, name);
 }
 
 /*
@@ -155,7 +158,8 @@ static int do_mmap(struct ctx *x)
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
-		if (!(flags & MAP_FIXED) && !x->mm->moved)
+		if (!(flags & MAP_FIXED) && !x->mm->moved &&
+		    x->a[0] < USER_END)
 			return map_at_once(x, len);
 	}
 	err = run_own(x);
@@ -175,7 +179,7 @@ static int do_mmap(struct ctx *x)
 			gap(x, x->ret, len, "anonymous mapping not moved: "
 					    "real faults only");
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
-		move_file(x, x->ret, len, prot, rest, name);
+		move_file(x, x->ret, len, prot, rest, x->a[5], name);
 	} else if ((anon && !private) || regular) {
 		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
 			      private ? REGION_FILE : REGION_SHARED, prot,
@@ -407,6 +411,26 @@ static int touches_memfd(const struct mm *mm, uint64_t start, uint64_t end)
 	return 0;
 }
 
+static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
+{
+	int err;
+
+	if (!filecopy_can_refill(x->mm, start, end)) {
+		/* The file's own pages cannot be shown: keep what is there. */
+		x->ret = -ENOMEM;
+		return 0;
+	}
+	err = run_own(x);
+	/* ENOMEM: some of it was unmapped, the rest was done. */
+	if (err || (failed(x->ret) && x->ret != -ENOMEM))
+		return err;
+	mm_drop(x->rec, x->mm, x->task, start, end, 1);
+	err = filecopy_refill(x->mm, start, end);
+	if (!err)
+		mm_prefill(x->rec, x->mm, start, end);
+	return err;
+}
+
 static int do_madvise(struct ctx *x)
 {
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
@@ -421,11 +445,7 @@ static int do_madvise(struct ctx *x)
 	case MADV_DONTNEED:
 	case MADV_GUARD_INSTALL_NR:
 	case 24: /* MADV_DONTNEED_LOCKED */
-		err = run_own(x);
-		/* ENOMEM: some of it was unmapped, the rest was done. */
-		if (!err && (!failed(x->ret) || x->ret == -ENOMEM))
-			mm_drop(x->rec, x->mm, x->task, start, end, 1);
-		return err;
+		return do_discard(x, start, end);
 	case MADV_WIPEONFORK:
 	case MADV_KEEPONFORK:
 		x->a[2] = MADV_NORMAL;
@@ -437,6 +457,12 @@ static int do_madvise(struct ctx *x)
 							    0,
 				advice == MADV_KEEPONFORK ? REGION_WIPEONFORK :
 							    0);
+		return err;
+	case 100: /* MADV_HWPOISON */
+	case 101: /* MADV_SOFT_OFFLINE */
+		err = run_own(x);
+		/* The kernel fetched the pages; the program touched none. */
+		mm_prefill(x->rec, x->mm, start, end);
 		return err;
 	case MADV_REMOVE:
 		x->ret = -EINVAL;	/* as for private memory */
@@ -453,6 +479,40 @@ static int do_madvise(struct ctx *x)
 	}
 }
 
+/* Locked memory is filled at once, without having been touched. */
+static int do_mlock(struct ctx *x)
+{
+	int err = run_own(x), all = x->nr == SYS_mlockall;
+	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK;
+
+	if (err || failed(x->ret))
+		return err;
+	mm_prefill(x->rec, x->mm, start,
+		   all ? USER_END : PAGE_UP(x->a[0] + x->a[1]));
+	if (all)
+		x->mm->populates = (x->a[0] & MCL_FUTURE) != 0;
+	return 0;
+}
+
+/* Move the private file mappings that are in [start, end). */
+static void move_vmas(struct ctx *x, uint64_t start, uint64_t end)
+{
+	struct vma_list l;
+
+	if (maps_read(x->task->tid, &l))
+		return;
+	for (size_t i = 0; i < l.count; i++) {
+		const struct vma *v = &l.items[i];
+		uint64_t from = v->start > start ? v->start : start;
+		uint64_t to = v->end < end ? v->end : end;
+
+		if (from < to && !v->shared && v->name[0] == '/')
+			move_file(x, from, to - from, v->prot, to - from,
+				  v->offset + (from - v->start), v->name);
+	}
+	maps_free(&l);
+}
+
 /* Private file pages become writable: what was theirs must be kept. */
 static int do_mprotect(struct ctx *x)
 {
@@ -466,12 +526,7 @@ static int do_mprotect(struct ctx *x)
 		if (r.kind != REGION_FILE)
 			continue;
 		moca_regions_remove(&x->mm->regions, r.start, r.end);
-		if (r.end - r.start > COPY_MAX ||
-		    mm_move(x->rec, x->mm, &x->c, r.start, r.end, x->a[2],
-			    MM_COPY_FILE,
-			    ""))
-			gap(x, r.start, r.end - r.start,
-			    "private file mapping not moved: real faults only");
+		move_vmas(x, r.start, r.end);
 	}
 	return 0;
 }
@@ -540,6 +595,10 @@ static int dispatch(struct ctx *x)
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 		return do_mprotect(x);
+	case SYS_mlock:
+	case SYS_mlock2:
+	case SYS_mlockall:
+		return do_mlock(x);
 	case SYS_process_madvise:
 		/* What kernels before 6.13 say; callers fall back. */
 		x->ret = -EINVAL;
@@ -570,6 +629,9 @@ int mapcall_wanted(long nr)
 	case SYS_mprotect:
 	case SYS_pkey_mprotect:
 	case SYS_process_madvise:
+	case SYS_mlock:
+	case SYS_mlock2:
+	case SYS_mlockall:
 	case SYS_userfaultfd:
 	case SYS_unshare:
 	case SYS_setns:

@@ -19,6 +19,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/fault/filecopy.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
@@ -95,6 +96,7 @@ void mm_free(struct mm *mm)
 		close(mm->uffd);
 	if (mm->zapper_fd >= 0)
 		close(mm->zapper_fd);
+	filecopy_free(mm);
 	moca_regions_free(&mm->regions);
 	pthread_mutex_destroy(&mm->lock);
 	free(mm);
@@ -352,7 +354,8 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	    const char *name)
 {
 	uint64_t off = mm_offset(mm, start, end - start);
-	struct region r = { start, end, off, REGION_MEMFD, 0 };
+	struct region r = { start, end, off, REGION_MEMFD,
+			    copy == MM_COPY_FILE ? REGION_FILE_COPY : 0 };
 	int err;
 	long ret;
 
@@ -389,6 +392,8 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 	if (r->off != r->start)
 		mm->moved++;
 	add_region(rec, mm, t, r, prot, 0, name);
+	if (mm->populates)
+		mm_prefill(rec, mm, r->start, r->end);
 }
 
 static int fetch_fd(pid_t pid, int remote)
@@ -616,6 +621,38 @@ static int may_zap_file(const struct vma *v)
 	       !statfs(v->name, &fs) && fs.f_type != HUGETLBFS_MAGIC;
 }
 
+/*
+ * Whether a private mapping of a file has pages of its own: of a program that
+ * runs already, what is read-only now may have been written (relocations).
+ */
+static int has_own_pages(pid_t tid, const struct vma *v)
+{
+	uint64_t entries[512];
+	char path[64];
+	int fd, own = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 1;
+	for (uint64_t at = v->start; at < v->end && !own;
+	     at += 512 * PAGE_SIZE) {
+		size_t n = (v->end - at) / PAGE_SIZE;
+
+		if (n > 512)
+			n = 512;
+		if (pread(fd, entries, n * 8, at / PAGE_SIZE * 8) !=
+		    (ssize_t)(n * 8))
+			own = 1;	/* not known: be careful */
+		for (size_t i = 0; i < n && !own; i++)
+			/* Swapped out, or present and no page of a file. */
+			own = (entries[i] >> 62 & 1) ||
+			      (entries[i] >> 63 && !(entries[i] >> 61 & 1));
+	}
+	close(fd);
+	return own;
+}
+
 static void move_vma(struct recorder *rec, struct mm *mm,
 		     struct tracee_calls *c, const struct vma *v)
 {
@@ -636,11 +673,14 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (v->name[0] == '[' && strcmp(v->name, "[heap]") &&
 	    strncmp(v->name, "[anon:", 6))
 		return;
-	if (!v->shared && ((v->prot & PROT_WRITE) || !v->name[0]) &&
+	if (!v->shared && ((v->prot & PROT_WRITE) || !v->name[0] ||
+			   (rec->attach && has_own_pages(c->task->tid, v))) &&
 	    (!v->name[0] || v->name[0] == '[' || len <= COPY_MAX)) {
 		err = mm_move(rec, mm, c, v->start, v->end, v->prot,
 			      v->name[0] == '/' ? MM_COPY_FILE :
 						  MM_COPY_ANONYMOUS, v->name);
+		if (!err && v->name[0] == '/')
+			filecopy_add(mm, v->start, v->end, v->offset, v->name);
 		if (!err)
 			return;
 		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start, len, 0, 0, 0,
@@ -650,7 +690,9 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (!may_zap_file(v))
 		return;
 	kind = v->shared ? REGION_SHARED : REGION_FILE;
-	if (kind == REGION_FILE && (v->prot & PROT_WRITE))
+	if (kind == REGION_FILE &&
+	    ((v->prot & PROT_WRITE) ||
+	     (rec->attach && has_own_pages(c->task->tid, v))))
 		return;
 	mm_add_native(rec, mm, c->task, v->start, v->end, kind, v->prot,
 		      v->offset, v->name);

@@ -33,6 +33,7 @@ struct message {
 	uint64_t time_ns;
 	enum message_kind kind;
 	pid_t tid, pid;
+	pid_t former;		/* MSG_TASK: its thread id until now, or 0 */
 	uint32_t task;
 	struct mm *mm;
 	uint64_t start, end;

@@ -17,6 +17,7 @@ enum region_kind {
 };
 
 #define REGION_WIPEONFORK 1u
+#define REGION_FILE_COPY 2u	/* of a private file mapping: filecopy.h */
 
 struct region {
 	uint64_t start;

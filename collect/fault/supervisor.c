@@ -189,6 +189,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 	unsigned long former = 0;
 	struct task *old;
 	struct message *m;
+	pid_t renamed = 0;
 
 	/* A thread that is not the leader takes the leader's number. */
 	if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former) &&
@@ -197,6 +198,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 		if (old) {
 			pid_t tid = t->tid;
 
+			renamed = former;
 			task_ended(rec, t, 0);
 			tasks_rename(old, tid);
 			t = old;
@@ -213,6 +215,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 		m->pid = t->pid;
 		m->task = t->id;
 		m->mm = t->mm;
+		m->former = renamed;
 		queue_push(rec->queue, m);
 	}
 	/* Still inside execve: its end would overwrite our registers. */
@@ -277,11 +280,11 @@ static void wait_first_stop(struct task *child)
 	do {
 		got = waitpid(child->tid, &status, __WALL);
 	} while (got < 0 && errno == EINTR);
-	if (got == child->tid) {
-		child->stop = TASK_STOPPED;
-		if (!WIFSTOPPED(status))
-			child->status = status;
-	}
+	child->stop = TASK_STOPPED;
+	if (got != child->tid)
+		child->gone = 1;	/* its end was reported first */
+	else if (!WIFSTOPPED(status))
+		child->status = status;
 }
 
 static void on_clone(struct recorder *rec, struct task *t, int event)
@@ -314,7 +317,7 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 	supervisor_announce(rec, child, t, kind);
 	if (event == PTRACE_EVENT_VFORK)
 		t->in_vfork = 1;
-	if (child->status && !WIFSTOPPED(child->status))
+	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else
 		tracee_resume(child, moca_attach_request(rec), 0);

@@ -19,6 +19,8 @@
 #define SLICE_PAGES 16384
 /* A page may fault twice in an interval: a read, then a first write. */
 #define SAMPLES_PER_PAGE 2
+/* A request for a zapper that was not heard is made again. */
+#define ASK_AGAIN_NS 100000000ull
 
 /* The blocks of an address space that have something to zap, in order. */
 struct block_list {
@@ -193,8 +195,14 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 		    now_ns < mm->start_ns + rec->opt->interval_ns / 2)
 			continue;
 		free_ = 0;
-		asked |= atomic_compare_exchange_strong(&mm->want_zapper,
-							&free_, 1);
+		if (now_ns > mm->asked_ns + ASK_AGAIN_NS)
+			free_ = atomic_load(&mm->want_zapper);
+		if (free_ == 1 ||
+		    atomic_compare_exchange_strong(&mm->want_zapper, &free_,
+						   1)) {
+			asked = 1;
+			mm->asked_ns = now_ns;
+		}
 	}
 	pthread_mutex_unlock(&rec->mm_lock);
 	if (asked)

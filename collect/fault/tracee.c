@@ -221,6 +221,30 @@ static void follow_cpu(unsigned int cpu)
 		sched_setaffinity(0, sizeof(one), &one);
 }
 
+/*
+ * Without the filter we stand at the entry of a call that does not exist:
+ * go on to its exit, which would else look like the end of the next one.
+ */
+static int leave_call(struct task *t, const struct user_regs_struct *at)
+{
+	struct user_regs_struct r = *at;
+	int status, err;
+
+	r.orig_rax = -1;
+	err = tracee_set_regs(t, &r);
+	while (!err) {
+		if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
+			return -errno;
+		status = wait_stop(t);
+		if (status < 0)
+			return status;
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+			break;
+		pass_stop(t, status);
+	}
+	return err;
+}
+
 /* Run from entry until the stub says that it is done. */
 static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		    const uint8_t *entry, pid_t *child)
@@ -257,7 +281,7 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 			return err;
 		if (r->orig_rax == STUB_NR_DONE) {
 			follow_cpu(r->r9 & 0xfff);
-			return 0;
+			return t->filtered ? 0 : leave_call(t, r);
 		}
 	}
 }

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/filecopy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct filecopy {
+	struct filecopy *next;
+	uint64_t start, end;	/* addresses when it was copied */
+	uint64_t offset;	/* of start, in the file */
+	dev_t dev;
+	ino_t ino;
+	char path[];
+};
+
+static int add(struct mm *mm, const struct filecopy *f, const char *path)
+{
+	struct filecopy *n = malloc(sizeof(*n) + strlen(path) + 1);
+
+	if (!n)
+		return -ENOMEM;
+	*n = *f;
+	strcpy(n->path, path);
+	/* The newest first: it hides what was at these addresses before. */
+	n->next = mm->copies;
+	mm->copies = n;
+	return 0;
+}
+
+int filecopy_add(struct mm *mm, uint64_t start, uint64_t end, uint64_t offset,
+		 const char *path)
+{
+	struct filecopy f = { .start = start, .end = end, .offset = offset };
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;	/* filecopy_can_refill will tell */
+	f.dev = st.st_dev;
+	f.ino = st.st_ino;
+	return add(mm, &f, path);
+}
+
+int filecopy_inherit(struct mm *mm, const struct mm *parent)
+{
+	struct filecopy **tail = &mm->copies;
+
+	for (const struct filecopy *f = parent->copies; f; f = f->next) {
+		int ret = add(mm, f, f->path);
+
+		if (ret)
+			return ret;
+	}
+	/* Each was put in front: turn the list round. */
+	for (struct filecopy *f = mm->copies, *next, *last = NULL; f; f = next) {
+		next = f->next;
+		f->next = last;
+		*tail = last = f;
+	}
+	return 0;
+}
+
+static const struct filecopy *find(const struct mm *mm, uint64_t addr)
+{
+	const struct filecopy *f = mm->copies;
+
+	while (f && (addr < f->start || addr >= f->end))
+		f = f->next;
+	return f;
+}
+
+static int open_same(const struct filecopy *f)
+{
+	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	if (fd >= 0 && (fstat(fd, &st) || st.st_dev != f->dev ||
+			st.st_ino != f->ino)) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd < 0 ? -errno : fd;
+}
+
+static int refill_page(struct mm *mm, const struct filecopy *f, int fd,
+		       uint64_t addr, uint64_t off)
+{
+	char page[PAGE_SIZE];
+	ssize_t n = pread(fd, page, sizeof(page), f->offset + addr - f->start);
+
+	if (n <= 0)
+		return n ? -errno : 0;
+	return pwrite(mm->memfd, page, n, off) == n ? 0 : -EIO;
+}
+
+/* fill = 0: only see whether it could be done. */
+static int walk(struct mm *mm, uint64_t start, uint64_t end, int fill)
+{
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &start, end, &r)) {
+		const struct filecopy *f = NULL;
+		int fd = -1, err = 0;
+
+		if (r.kind != REGION_MEMFD || !(r.flags & REGION_FILE_COPY))
+			continue;
+		for (uint64_t a = r.start; a < r.end && !err; a += PAGE_SIZE) {
+			const struct filecopy *g = find(mm, a);
+
+			if (!g || g != f) {
+				if (fd >= 0)
+					close(fd);
+				fd = g ? open_same(g) : -ESTALE;
+				f = g;
+			}
+			err = fd < 0 ? fd :
+			      fill ? refill_page(mm, f, fd, a,
+						 r.off + (a - r.start)) : 0;
+		}
+		if (fd >= 0)
+			close(fd);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int filecopy_refill(struct mm *mm, uint64_t start, uint64_t end)
+{
+	return walk(mm, start, end, 1);
+}
+
+int filecopy_can_refill(struct mm *mm, uint64_t start, uint64_t end)
+{
+	return !walk(mm, start, end, 0);
+}
+
+void filecopy_free(struct mm *mm)
+{
+	struct filecopy *f, *next;
+
+	for (f = mm->copies; f; f = next) {
+		next = f->next;
+		free(f);
+	}
+	mm->copies = NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Private writable mappings of files are copied to the memfd. When the
+ * program discards their pages (MADV_DONTNEED) it wants to see the file again.
+ */
+#ifndef MOCA_FAULT_FILECOPY_H
+#define MOCA_FAULT_FILECOPY_H
+
+#include "collect/fault/internal.h"
+
+/* Remember what [start, end) is a copy of. 0 or -ENOMEM. */
+int filecopy_add(struct mm *mm, uint64_t start, uint64_t end, uint64_t offset,
+		 const char *path);
+/* The child of a fork has the same copies. */
+int filecopy_inherit(struct mm *mm, const struct mm *parent);
+/*
+ * Fill [start, end) of the memfd, just emptied, from the files it is a copy
+ * of. 0, or -errno when a file is not there any more: the program's pages are
+ * then lost.
+ */
+int filecopy_refill(struct mm *mm, uint64_t start, uint64_t end);
+/* 1 when every file behind [start, end) can still be read. */
+int filecopy_can_refill(struct mm *mm, uint64_t start, uint64_t end);
+void filecopy_free(struct mm *mm);
+
+#endif
