@@ -137,17 +137,19 @@ int attach_begin(struct recorder *rec, pid_t pid)
 	return 0;
 }
 
-void attach_syscall(struct recorder *rec, struct task *t)
+int attach_syscall(struct recorder *rec, struct task *t)
 {
 	struct __ptrace_syscall_info info;
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0 ||
-	    info.op != PTRACE_SYSCALL_INFO_ENTRY ||
-	    !mapcall_wanted(info.entry.nr))
-		return;
-	if (!tracee_get_regs(t, &regs))
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
+		return 0;
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+		return 1;
+	if (info.op == PTRACE_SYSCALL_INFO_ENTRY &&
+	    mapcall_wanted(info.entry.nr) && !tracee_get_regs(t, &regs))
 		mapcall_handle(rec, t, &regs);
+	return 0;
 }
 
 /* Take the stub and the descriptor away again. */

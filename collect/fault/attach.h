@@ -9,8 +9,9 @@
 int attach_begin(struct recorder *rec, pid_t pid);
 /* Give the memory back and let all tasks go. */
 void attach_end(struct recorder *rec);
-/* A system call's entry or exit of a task without our filter. */
-void attach_syscall(struct recorder *rec, struct task *t);
+/* A system call's entry or exit of a task without our filter: 1 at an exit,
+ * where other calls may be run. */
+int attach_syscall(struct recorder *rec, struct task *t);
 /* The request that lets tasks go on: without filter, to the next call. */
 int moca_attach_request(const struct recorder *rec);
 

@@ -48,12 +48,33 @@ static int restartable(long nr)
 	}
 }
 
+/* Whether a signal of the program's own is about to be delivered. */
+static int signal_waits(const struct task *t)
+{
+	struct __ptrace_peeksiginfo_args where = { .nr = 32 };
+	siginfo_t info[32];
+	uint64_t blocked;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
+		return 1;
+	for (where.flags = 0; where.flags <= PTRACE_PEEKSIGINFO_SHARED;
+	     where.flags++) {
+		long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &where, info);
+
+		for (long i = 0; i < n; i++)
+			if (!(blocked >> (info[i].si_signo - 1) & 1))
+				return 1;
+	}
+	return 0;
+}
+
 void quiesce_hide_interrupt(struct task *t)
 {
 	struct user_regs_struct r;
 
 	if (tracee_get_regs(t, &r) || (long)r.orig_rax < 0 ||
-	    (long)r.rax != -EINTR || !restartable(r.orig_rax))
+	    (long)r.rax != -EINTR || !restartable(r.orig_rax) ||
+	    signal_waits(t))
 		return;
 	r.rax = r.orig_rax;
 	r.rip -= 2;

@@ -333,11 +333,20 @@ static void give_zapper(struct recorder *rec, struct task *t)
 	    tracee_begin(&c, t, &regs))
 		return;
 	pthread_mutex_lock(&t->mm->lock);
-	if (t->mm->state == MM_MOVED && !t->mm->zapper &&
-	    mm_start_zapper(rec, t->mm, &c))
-		moca_debug("process %d: no zapper could be started", t->pid);
+	if (t->mm->state == MM_MOVED && !t->mm->zapper) {
+		int err = mm_start_zapper(rec, t->mm, &c);
+
+		moca_debug("process %d: zapper: %s", t->pid,
+			   err ? strerror(-err) : "started");
+	}
 	pthread_mutex_unlock(&t->mm->lock);
 	tracee_end(&c);
+}
+
+static int zapper_wanted(const struct task *t)
+{
+	/* Asked for by the interrupt, which any stop answers. */
+	return t->mm && atomic_load(&t->mm->want_zapper) == 2;
 }
 
 /* Stop one task of each address space that shall have a zapper. */
@@ -348,8 +357,10 @@ static void interrupt_for_zappers(void)
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (t->announced && t->mm && !t->in_vfork &&
 		    t->stop == TASK_RUNNING &&
-		    atomic_exchange(&t->mm->want_zapper, 2) == 1)
+		    atomic_exchange(&t->mm->want_zapper, 2) == 1) {
 			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			moca_debug("task %d: interrupted for a zapper", t->tid);
+		}
 }
 
 static void on_event_stop(struct recorder *rec, struct task *t, int sig)
@@ -363,7 +374,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 		return;
 	}
 	quiesce_hide_interrupt(t);
-	if (t->mm && atomic_load(&t->mm->want_zapper))
+	if (zapper_wanted(t))
 		give_zapper(rec, t);
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
@@ -422,7 +433,11 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				if (after_exec(rec, t) && t->status)
 					return;
 			} else if (rec->attach) {
-				attach_syscall(rec, t);
+				if (attach_syscall(rec, t) &&
+				    zapper_wanted(t)) {
+					quiesce_hide_interrupt(t);
+					give_zapper(rec, t);
+				}
 			}
 			break;
 		}
