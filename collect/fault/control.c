@@ -17,7 +17,7 @@ void control_init(struct control *c, double budget, uint64_t interval_ns,
 	c->interval_ns = interval_ns;
 	c->fault_ns = fault_ns;
 	/* The fault itself would have come; memfd and sample are ours. */
-	c->natural_ns = fault_ns * 0.4;
+	c->natural_ns = fault_ns * 0.7;
 	c->cpus = cpus ? cpus : 1;
 	c->start_ns = now_ns;
 	c->last_sweep_ns = now_ns;
