@@ -8,12 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/fault/tracee.h"
+
 struct filecopy {
 	struct filecopy *next;
 	uint64_t start, end;	/* addresses when it was copied */
 	uint64_t offset;	/* of start, in the file */
 	dev_t dev;
 	ino_t ino;
+	int fd;			/* of a file without a name, else -1 */
 	char path[];
 };
 
@@ -32,13 +35,17 @@ static int add(struct mm *mm, const struct filecopy *f, const char *path)
 }
 
 int filecopy_add(struct mm *mm, uint64_t start, uint64_t end, uint64_t offset,
-		 const char *path)
+		 const char *path, pid_t pid, int remote)
 {
-	struct filecopy f = { .start = start, .end = end, .offset = offset };
+	struct filecopy f = { .start = start, .end = end, .offset = offset,
+			      .fd = -1 };
 	struct stat st;
 
-	if (stat(path, &st))
-		return 0;	/* filecopy_can_refill will tell */
+	if (stat(path, &st)) {
+		f.fd = remote < 0 ? -1 : tracee_fetch_fd(pid, remote);
+		if (f.fd < 0 || fstat(f.fd, &st))
+			return 0;	/* filecopy_can_refill will tell */
+	}
 	f.dev = st.st_dev;
 	f.ino = st.st_ino;
 	return add(mm, &f, path);
@@ -49,8 +56,12 @@ int filecopy_inherit(struct mm *mm, const struct mm *parent)
 	struct filecopy **tail = &mm->copies;
 
 	for (const struct filecopy *f = parent->copies; f; f = f->next) {
-		int ret = add(mm, f, f->path);
+		struct filecopy copy = *f;
+		int ret;
 
+		if (f->fd >= 0)
+			copy.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+		ret = add(mm, &copy, f->path);
 		if (ret)
 			return ret;
 	}
@@ -74,7 +85,8 @@ static const struct filecopy *find(const struct mm *mm, uint64_t addr)
 
 static int open_same(const struct filecopy *f)
 {
-	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = f->fd >= 0 ? fcntl(f->fd, F_DUPFD_CLOEXEC, 0) :
+			      open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 
 	if (fd >= 0 && (fstat(fd, &st) || st.st_dev != f->dev ||
@@ -144,6 +156,8 @@ void filecopy_free(struct mm *mm)
 
 	for (f = mm->copies; f; f = next) {
 		next = f->next;
+		if (f->fd >= 0)
+			close(f->fd);
 		free(f);
 	}
 	mm->copies = NULL;

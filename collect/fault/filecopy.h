@@ -8,9 +8,12 @@
 
 #include "collect/fault/internal.h"
 
-/* Remember what [start, end) is a copy of. 0 or -ENOMEM. */
+/*
+ * Remember what [start, end) is a copy of: the file at path, or, when it has
+ * no name any more, process pid's descriptor remote (-1: none). 0 or -errno.
+ */
 int filecopy_add(struct mm *mm, uint64_t start, uint64_t end, uint64_t offset,
-		 const char *path);
+		 const char *path, pid_t pid, int remote);
 /* The child of a fork has the same copies. */
 int filecopy_inherit(struct mm *mm, const struct mm *parent);
 /*

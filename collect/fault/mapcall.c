@@ -91,7 +91,7 @@ static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
 
 /* A private, writable mapping of a file was made: move what the file has. */
 static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
-		      uint64_t rest, uint64_t offset, const char *name)
+		      uint64_t rest, uint64_t offset, const char *name, int fd)
 {
 	if (rest < len)
 		len = rest;	/* behind it, an access is a SIGBUS */
@@ -103,7 +103,8 @@ static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
 		gap(x, addr, len, "private file mapping not moved: "
 				  "real faults only");
 	else
-		filecopy_add(x->mm, addr, addr + len, offset, name);
+		filecopy_add(x->mm, addr, addr + len, offset, name,
+			     x->task->pid, fd);
 }
 
 /*
@@ -179,7 +180,8 @@ static int do_mmap(struct ctx *x)
 			gap(x, x->ret, len, "anonymous mapping not moved: "
 					    "real faults only");
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
-		move_file(x, x->ret, len, prot, rest, x->a[5], name);
+		move_file(x, x->ret, len, prot, rest, x->a[5], name,
+			  fd);
 	} else if ((anon && !private) || regular) {
 		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
 			      private ? REGION_FILE : REGION_SHARED, prot,
@@ -508,7 +510,7 @@ static void move_vmas(struct ctx *x, uint64_t start, uint64_t end)
 
 		if (from < to && !v->shared && v->name[0] == '/')
 			move_file(x, from, to - from, v->prot, to - from,
-				  v->offset + (from - v->start), v->name);
+				  v->offset + (from - v->start), v->name, -1);
 	}
 	maps_free(&l);
 }

@@ -396,18 +396,6 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 		mm_prefill(rec, mm, r->start, r->end);
 }
 
-static int fetch_fd(pid_t pid, int remote)
-{
-	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, err;
-
-	if (pidfd < 0)
-		return -errno;
-	fd = syscall(SYS_pidfd_getfd, pidfd, remote, 0);
-	err = errno;
-	close(pidfd);
-	return fd < 0 ? -err : fd;
-}
-
 /* Take over the memfd that the program just made; put the stub into it. */
 static int adopt_memfd(struct mm *mm, pid_t pid, int remote)
 {
@@ -415,7 +403,7 @@ static int adopt_memfd(struct mm *mm, pid_t pid, int remote)
 	struct stat st;
 	int err;
 
-	mm->memfd = fetch_fd(pid, remote);
+	mm->memfd = tracee_fetch_fd(pid, remote);
 	if (mm->memfd < 0) {
 		err = mm->memfd;
 		mm->memfd = -1;
@@ -487,7 +475,7 @@ static void open_uffd(struct mm *mm, pid_t pid, long remote)
 
 	if (remote < 0)
 		return;
-	fd = fetch_fd(pid, remote);
+	fd = tracee_fetch_fd(pid, remote);
 	if (fd < 0)
 		return;
 	if (ioctl(fd, UFFDIO_API, &api)) {
@@ -680,7 +668,8 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 			      v->name[0] == '/' ? MM_COPY_FILE :
 						  MM_COPY_ANONYMOUS, v->name);
 		if (!err && v->name[0] == '/')
-			filecopy_add(mm, v->start, v->end, v->offset, v->name);
+			filecopy_add(mm, v->start, v->end, v->offset, v->name,
+				     0, -1);
 		if (!err)
 			return;
 		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start, len, 0, 0, 0,

@@ -58,6 +58,18 @@ static void restart_call(struct user_regs_struct *r)
 	r->orig_rax = -1;
 }
 
+int tracee_fetch_fd(pid_t pid, int remote)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, err;
+
+	if (pidfd < 0)
+		return -errno;
+	fd = syscall(SYS_pidfd_getfd, pidfd, remote, 0);
+	err = errno;
+	close(pidfd);
+	return fd < 0 ? -err : fd;
+}
+
 int tracee_begin(struct tracee_calls *c, struct task *t,
 		 const struct user_regs_struct *saved)
 {

@@ -18,6 +18,9 @@ int tracee_set_regs(struct task *t, const struct user_regs_struct *regs);
 /* Read len bytes at addr. The number read, or -errno. */
 ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len);
 
+/* A descriptor of our own for descriptor remote of process pid, or -errno. */
+int tracee_fetch_fd(pid_t pid, int remote);
+
 /*
  * Begin and end a stretch of calls: all signals are blocked in between, and
  * the registers put back at the end. SIGSTOP cannot be blocked; it is held
