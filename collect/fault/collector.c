@@ -25,6 +25,11 @@
 /* Records kept for one task, and for all, before they are written early. */
 #define TASK_RECORDS 32768u
 #define ALL_RECORDS 400000u
+/*
+ * Resolution of a record's time, ns. Two faults of a thread are 500 ns apart
+ * at least; the bits below are noise and a sixth of a record's size.
+ */
+#define TIME_GRAIN 32ull
 /* Events kept for one task. */
 #define TASK_EVENTS 512u
 #define STATUS_NS 1000000000ull
@@ -268,7 +273,7 @@ static void append(struct collector *c, struct ctask *t,
 	memset(a, 0, sizeof(*a));
 	a->addr = s->addr;
 	a->ip = s->ip;
-	a->time_ns = s->time_ns;
+	a->time_ns = s->time_ns & ~(TIME_GRAIN - 1);
 	a->cpu = s->cpu;
 	a->node = MOCA_NODE_UNKNOWN;
 	a->type = s->type;

@@ -196,9 +196,9 @@ struct front_message {
 	int signal;
 };
 
-void launch_tell_stopped(struct recorder *rec)
+void launch_tell_stopped(struct recorder *rec, int sig)
 {
-	struct front_message m = { .kind = 's' };
+	struct front_message m = { .kind = 's', .signal = sig };
 
 	if (rec->front >= 0)
 		send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -252,6 +252,16 @@ static void end_like(int exit_code, int sig)
 	_exit(exit_code);
 }
 
+/* Stop as the program did, for the shell that waits for us. */
+static void stop_like(int sig)
+{
+	void (*former)(int) = sig == SIGSTOP ? NULL : signal(sig, SIG_DFL);
+
+	raise(sig);
+	if (sig != SIGSTOP)
+		signal(sig, former);
+}
+
 static void front_main(int sock, pid_t engine, int attach)
 {
 	const int pass[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -273,7 +283,7 @@ static void front_main(int sock, pid_t engine, int attach)
 		if (n != sizeof(m))
 			break;
 		if (m.kind == 's') {
-			raise(SIGSTOP);
+			stop_like(m.signal);
 			continue;
 		}
 		while (waitpid(engine, &status, 0) < 0 && errno == EINTR)

@@ -30,7 +30,7 @@ void launch_go(int gate);
 int launch_engine(struct recorder *rec);
 
 /* Messages of the engine to the front. */
-void launch_tell_stopped(struct recorder *rec);
+void launch_tell_stopped(struct recorder *rec, int sig);
 void launch_tell_end(struct recorder *rec, int exit_code, int signal);
 /* 1 once the front is gone. */
 int launch_front_gone(struct recorder *rec);

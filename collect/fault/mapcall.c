@@ -16,6 +16,7 @@
 
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/quiesce.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -536,8 +537,11 @@ static int do_mprotect(struct ctx *x)
 /* Calls that the program's memory on a memfd cannot go along with. */
 static int do_leave(struct ctx *x, const char *why)
 {
-	int err = mm_unmove(x->rec, x->mm, &x->c, why);
+	int err;
 
+	quiesce(x->mm, x->task);
+	err = mm_unmove(x->rec, x->mm, &x->c, why);
+	quiesce_end(x->rec, x->mm, x->task);
 	return err ? err : run_own(x);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/record.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -149,6 +150,19 @@ static void let_go(int go)
 	pthread_mutex_unlock(&start.lock);
 }
 
+static int is_empty(const char *name)
+{
+	DIR *d = opendir(name);
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	if (d)
+		closedir(d);
+	return !n;
+}
+
 static int make_dir(const char *name)
 {
 	char buf[4096], when[64];
@@ -182,10 +196,10 @@ static int make_dir(const char *name)
 			   "%s; choose another with -o", name, strerror(errno));
 		return -errno;
 	}
-	if (!faccessat(rec.dirfd, "metadata", F_OK, 0)) {
-		moca_error("%s holds a trace already; choose another directory "
-			   "with -o, or remove it first", name);
-		return -EEXIST;
+	if (!is_empty(name)) {
+		moca_error("the directory %s for the trace is not empty; "
+			   "choose another with -o, or remove it first", name);
+		return -ENOTEMPTY;
 	}
 	return 0;
 }
@@ -283,6 +297,8 @@ static int exit_code(int *sig)
 			moca_error("cannot execute %s: %s", rec.opt->argv[0],
 				   strerror(why.error));
 	}
+	if (failed && rec.opt->stop_on_error)
+		return EXIT_OURS;	/* it ended because we said so */
 	if (WIFSIGNALED(rec.root_status)) {
 		*sig = WTERMSIG(rec.root_status);
 		return 128 + *sig;

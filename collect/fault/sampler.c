@@ -232,8 +232,11 @@ static int map_rings(struct sampler *s, const int *first)
 
 	do {
 		ret = 0;
-		for (unsigned int c = 0; c < s->cpus && !ret; c++)
-			ret = map_ring(s, c, first[c], &pages);
+		for (unsigned int c = 0; c < s->cpus && !ret; c++) {
+			s->rings[c].fd = -1;
+			if (first[c] >= 0)
+				ret = map_ring(s, c, first[c], &pages);
+		}
 		if (ret == -EAGAIN) {
 			unmap_rings(s, pages);
 			pages /= 2;
@@ -249,6 +252,22 @@ static uint32_t watermark(size_t bytes)
 	return bytes / 4;
 }
 
+static int cpu_online(unsigned int cpu)
+{
+	char path[64], state = '1';
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online",
+		 cpu);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (read(fd, &state, 1) != 1)
+			state = '1';
+		close(fd);
+	}
+	return state != '0';	/* no file: it cannot be switched off */
+}
+
 static int open_events(struct sampler *s, const pid_t *tids, size_t count,
 		       int on_exec, int *first)
 {
@@ -257,6 +276,8 @@ static int open_events(struct sampler *s, const pid_t *tids, size_t count,
 
 	for (unsigned int c = 0; c < s->cpus; c++) {
 		first[c] = -1;
+		if (!cpu_online(c))
+			continue;
 		for (size_t i = 0; i < count * kinds; i++) {
 			attr_of(s, i % kinds, on_exec, &a);
 			a.wakeup_watermark = watermark(RING_PAGES_MAX * PAGE);
@@ -366,10 +387,13 @@ void sampler_stop(struct sampler *s)
 
 void sampler_snapshot(struct sampler *s)
 {
-	for (unsigned int c = 0; c < s->cpus; c++)
+	for (unsigned int c = 0; c < s->cpus; c++) {
+		if (!s->rings[c].page)
+			continue;
 		/* Pairs with the kernel's store after it wrote the data. */
 		s->rings[c].head = __atomic_load_n(&s->rings[c].page->data_head,
 						   __ATOMIC_ACQUIRE);
+	}
 }
 
 uint64_t sampler_room(const struct sampler *s)
@@ -378,7 +402,7 @@ uint64_t sampler_room(const struct sampler *s)
 
 	for (unsigned int c = 0; c < s->cpus; c++) {
 		const struct ring *r = &s->rings[c];
-		uint64_t used = __atomic_load_n(&r->page->data_head,
+		uint64_t used = !r->page ? 0 : __atomic_load_n(&r->page->data_head,
 						__ATOMIC_ACQUIRE) - r->tail;
 
 		if (used > most)
@@ -502,6 +526,7 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		if (ok)
 			return 1;
 	}
-	release(r);
+	if (r->page)
+		release(r);
 	return 0;
 }

@@ -40,6 +40,21 @@ static void read_comm(pid_t tid, char *buf, size_t size)
 	fclose(f);
 }
 
+/* From now on this thread id means that task, in that address space. */
+static void tell_task(struct recorder *rec, const struct task *t, pid_t former)
+{
+	struct message *m = message_new(MSG_TASK, 0, NULL);
+
+	if (!m)
+		return;
+	m->tid = t->tid;
+	m->pid = t->pid;
+	m->task = t->id;
+	m->mm = t->mm;
+	m->former = former;
+	queue_push(rec->queue, m);
+}
+
 void supervisor_announce(struct recorder *rec, struct task *t,
 			 const struct task *parent, uint32_t flags)
 {
@@ -48,14 +63,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 
 	t->id = rec->task_count++;
 	t->announced = 1;
-	m = message_new(MSG_TASK, 0, NULL);
-	if (m) {
-		m->tid = t->tid;
-		m->pid = t->pid;
-		m->task = t->id;
-		m->mm = t->mm;
-		queue_push(rec->queue, m);
-	}
+	tell_task(rec, t, 0);
 	read_comm(t->tid, comm, sizeof(comm));
 	m = message_new(MSG_EVENT, 0, comm);
 	if (!m)
@@ -188,7 +196,6 @@ static void on_exec(struct recorder *rec, struct task *t)
 {
 	unsigned long former = 0;
 	struct task *old;
-	struct message *m;
 	pid_t renamed = 0;
 
 	/* A thread that is not the leader takes the leader's number. */
@@ -209,15 +216,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 	t->mm = mm_new(rec, t->pid);
 	t->in_vfork = 0;
 	t->filtered = !rec->attach;
-	m = message_new(MSG_TASK, 0, NULL);
-	if (m) {
-		m->tid = t->tid;
-		m->pid = t->pid;
-		m->task = t->id;
-		m->mm = t->mm;
-		m->former = renamed;
-		queue_push(rec->queue, m);
-	}
+	tell_task(rec, t, renamed);
 	/* Still inside execve: its end would overwrite our registers. */
 	t->at_exec = 1;
 	tracee_resume(t, PTRACE_SYSCALL, 0);
@@ -368,7 +367,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
 	    sig == SIGTTOU) {
 		if (t->tid == rec->root)
-			launch_tell_stopped(rec);
+			launch_tell_stopped(rec, sig);
 		t->stop = TASK_RUNNING;
 		ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
 		return;

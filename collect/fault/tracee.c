@@ -106,6 +106,16 @@ static void hold_signal(struct task *t, int sig)
 			  "moved and could not be kept", t->tid, sig);
 }
 
+static int wait_for(pid_t tid, int *status)
+{
+	pid_t got;
+
+	do {
+		got = waitpid(tid, status, __WALL);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : 0;
+}
+
 /*
  * Wait for the next stop of a task that runs calls for us. Returns the wait
  * status, or -ESRCH when it ended (its status is kept for the wait loop).
@@ -113,12 +123,8 @@ static void hold_signal(struct task *t, int sig)
 static int wait_stop(struct task *t)
 {
 	int status;
-	pid_t got;
 
-	do {
-		got = waitpid(t->tid, &status, __WALL);
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
+	if (wait_for(t->tid, &status))
 		return -ESRCH;
 	if (!WIFSTOPPED(status)) {
 		t->status = status;
@@ -170,16 +176,6 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 	err = tracee_get_regs(t, &r);
 	*ret = r.rax;
 	return err;
-}
-
-static int wait_for(pid_t tid, int *status)
-{
-	pid_t got;
-
-	do {
-		got = waitpid(tid, status, __WALL);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : 0;
 }
 
 /* The child between the program and the zapper: see it through its life. */

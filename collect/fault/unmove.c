@@ -77,6 +77,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	int ret;
 
 	mm_stop_zapper(mm);
+	atomic_store(&mm->want_zapper, 0);
 	buf = malloc(PIECE);
 	ret = buf ? maps_read(c->task->tid, &l) : -ENOMEM;
 	if (ret) {

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Options of moca record: which programs, which stacks, what is said.
+. "$(dirname "$0")/lib.sh.inc"
+
+# Names of the programs whose memory was left alone, in order.
+left_out() {
+	"$MOCA" dump --events "$1" | awk '/ exec /  { name = $6 }
+		/ gap left out/ { sub(".*/", "", name); print name }' | xargs
+}
+chosen() {
+	local name=$1 want=$2 got
+	shift 2
+	run "$name" 0 "$MOCA" record -q -o "$tmp/$name" "$@" -- \
+		sh -c 'sort /etc/passwd | tail -n 1; exit 0' || return
+	got=$(left_out "$tmp/$name")
+	[ "$got" = "$want" ] && ok "$name" || not_ok "$name" "left out: '$got', not '$want'"
+}
+shell=$(basename "$(readlink -f "$(command -v sh)")")
+chosen all ''
+chosen only-children "$shell" --only-children
+chosen include "$shell tail" --include sort
+chosen exclude "sort" --exclude sort
+chosen include-two "$shell" --include sort --include tail
+
+# Writes to the main thread's stack, again in each interval.
+stack_writes() {
+	run "$1" 0 "$MOCA" record -q -o "$tmp/$1" --interval 10ms --budget none "${@:2}" \
+		-- "$BUILD/tests/stress/busy" 20 || return
+	"$MOCA" dump --accesses "$tmp/$1" | grep -c '\[stack\]'
+}
+without=$(stack_writes plain)
+with=$(stack_writes stack --stack)
+[ "${with:-0}" -gt $((without * 3)) ] && ok "--stack" ||
+	not_ok "--stack" "$with records of the stack, $without without it"
+
+# What is printed, and what is not.
+run quiet 0 "$MOCA" record -q -o "$tmp/q" -- true &&
+	{ [ -s "$tmp/err" ] && not_ok quiet "$(cat "$tmp/err")" || ok quiet; }
+run summary 0 "$MOCA" record -o "$tmp/s" -- true &&
+	has summary "$tmp/err" 'touched pages seen' 'lost' 'tasks' 'slowdown' 'next: moca info'
+run "status line" 0 script -qec "$MOCA record -o $tmp/tty -- sleep 1.5" /dev/null &&
+	has "status line" "$tmp/out" 'faults/s, overhead'
+cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
+	{ ls -d moca-true-20* >"$tmp/out" && has "default directory" "$tmp/out" 'moca-true-20'; }
+[ "$(stat -c %a "$tmp"/moca-true-20*)" = 700 ] && [ "$(stat -c %a "$tmp"/moca-true-20*/metadata)" = 600 ] &&
+	ok "private" || not_ok "private" "$(stat -c '%a %n' "$tmp"/moca-true-20*/*)"
+
+run "no command" 2 "$MOCA" record && has "no command" "$tmp/err" 'what shall be recorded'
+run "both" 2 "$MOCA" record -p 1 -- true && has "both" "$tmp/err" 'not both'
+run "bad budget" 2 "$MOCA" record --budget 0 -- true && has "bad budget" "$tmp/err" 'budget'
+run "bad on-error" 2 "$MOCA" record --on-error perhaps -- true && has "bad on-error" "$tmp/err" 'continue or stop'
+run "no such process" 125 "$MOCA" record -q -o "$tmp/p" -p 4194000 &&
+	has "no such process" "$tmp/err" 'no such process'
+finish

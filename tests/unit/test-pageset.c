@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sets of pages, and the certificate's arithmetic on them. */
+#include "collect/fault/pageset.h"
+#include "tests/unit/trace-util.h"
+
+#define AT(p) ((uint64_t)(p) << 12)
+
+static int t_settle(void)
+{
+	struct pageset *s = pageset_new();
+	uint64_t touched = 0, seen = 0;
+
+	CHECK(s);
+	CHECK(pageset_see(s, AT(10) + 5) == 1);
+	CHECK(pageset_see(s, AT(10)) == 0);
+	CHECK(pageset_see(s, AT(600)) == 1);	/* another block */
+	pageset_prefill(s, AT(11), AT(13));
+	CHECK(pageset_see(s, AT(12)) == 1);
+	/* 10 seen, 11 only filled, 12 filled and seen, 13 touched unseen. */
+	pageset_settle(s, AT(10), AT(14), &touched, &seen);
+	CHECK(touched == 3 && seen == 2);
+	/* A range without any block counts as touched. */
+	pageset_settle(s, AT(1 << 20), AT((1 << 20) + 1000), &touched, &seen);
+	CHECK(touched == 1003 && seen == 2);
+	CHECK(pageset_clear(s, AT(10), AT(11)) == 1);
+	CHECK(pageset_see(s, AT(10)) == 1);
+	CHECK(pageset_clear(s, 0, 1ull << 47) == 3);
+	pageset_free(s);
+	return 0;
+}
+
+static void count(struct page_block *b, void *arg)
+{
+	*(unsigned int *)arg += b->present;
+}
+
+static int t_many(void)
+{
+	struct pageset *s = pageset_new();
+	unsigned int n = 0;
+
+	CHECK(s);
+	/* 8 GiB of pages, in blocks far apart and near. */
+	for (uint64_t p = 0; p < 1 << 21; p++)
+		CHECK(pageset_see(s, AT(p * 3)) == 1);
+	pageset_walk(s, 0, 1ull << 47, count, &n);
+	CHECK(n == 1 << 21);
+	n = 0;
+	pageset_walk(s, 0, AT(512 * 3), count, &n);
+	CHECK(n == 512);
+	CHECK(pageset_clear(s, 0, 1ull << 47) == 1 << 21);
+	pageset_free(s);
+	return 0;
+}
+
+int main(void)
+{
+	run("pageset: touched and seen", t_settle);
+	run("pageset: two million pages", t_many);
+	return failures != 0;
+}
