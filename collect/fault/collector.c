@@ -72,6 +72,7 @@ struct collector {
 	double share;		/* of the busiest task in the last interval */
 	uint64_t cpu_ns;	/* of this thread, already accounted */
 	unsigned long stops;
+	uint64_t account_ns;	/* when costs were settled last */
 	uint64_t samples, last_samples;
 	uint64_t next_status_ns;
 	struct status *status;
@@ -536,7 +537,7 @@ static void account(struct collector *c)
 {
 	struct busiest b = { 0 };
 	unsigned long stops = atomic_load(&c->rec->stops);
-	uint64_t cpu = own_cpu_ns();
+	uint64_t cpu = own_cpu_ns(), now;
 
 	each_task(c, visit_faults, &b);
 	control_faults(&c->control, b.repeated, b.natural);
@@ -547,6 +548,9 @@ static void account(struct collector *c)
 	c->cpu_ns = cpu;
 	control_stall(&c->control, (stops - c->stops) * STOP_NS);
 	c->stops = stops;
+	now = moca_now_ns();
+	control_settle(&c->control, now - c->account_ns);
+	c->account_ns = now;
 }
 
 /* How many of the pages that were let go came back. */
@@ -686,7 +690,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 
 	/* What came before was not at the program's expense. */
 	c->cpu_ns = own_cpu_ns();
-	c->control.start_ns = moca_now_ns();
+	c->control.start_ns = c->account_ns = moca_now_ns();
 	do {
 		uint64_t now, next;
 		double pages = 0;

@@ -6,6 +6,8 @@
 
 /* Left unspent, for what cannot be foreseen within a sweep. */
 #define HEADROOM 0.85
+/* What recording can take of a window's time. */
+#define MOST_OF_WINDOW 0.85
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
 
@@ -65,18 +67,26 @@ void control_swept(struct control *c, uint64_t now_ns)
 
 void control_faults(struct control *c, uint64_t repeated, uint64_t natural)
 {
-	c->spent_ns += repeated * c->fault_ns + natural * c->natural_ns;
+	c->pending_ns += repeated * c->fault_ns + natural * c->natural_ns;
 }
 
 void control_cpu(struct control *c, double ns)
 {
 	/* All CPUs are taken to be busy with the program. */
-	c->spent_ns += ns / c->cpus;
+	c->pending_ns += ns / c->cpus;
 }
 
 void control_stall(struct control *c, double ns)
 {
-	c->spent_ns += ns;
+	c->pending_ns += ns;
+}
+
+void control_settle(struct control *c, uint64_t window_ns)
+{
+	double most = MOST_OF_WINDOW * window_ns;
+
+	c->spent_ns += c->pending_ns < most ? c->pending_ns : most;
+	c->pending_ns = 0;
 }
 
 double control_slowdown(const struct control *c, uint64_t now_ns)
@@ -85,7 +95,7 @@ double control_slowdown(const struct control *c, uint64_t now_ns)
 
 	if (all <= 0)
 		return 1;
-	if (spent > 0.95 * all)
-		spent = 0.95 * all;
+	if (spent > MOST_OF_WINDOW * all)
+		spent = MOST_OF_WINDOW * all;
 	return all / (all - spent);
 }

@@ -20,6 +20,7 @@ struct control {
 	uint64_t start_ns;
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far */
+	double pending_ns;	/* the same, since control_settle */
 };
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
@@ -41,6 +42,12 @@ void control_faults(struct control *c, uint64_t repeated, uint64_t natural);
 /* CPU time that was taken from all CPUs, and time tasks stood still. */
 void control_cpu(struct control *c, double ns);
 void control_stall(struct control *c, double ns);
+
+/*
+ * Settle what came since the last call, in a window of that length: prices are
+ * averages, and whatever they say, the program did some work in between.
+ */
+void control_settle(struct control *c, uint64_t window_ns);
 
 /* Estimated wall time with / without recording, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);

@@ -23,6 +23,7 @@ static double simulate(double budget, double pages, double real_fault_ns,
 		if (control_due(&c, now, pages, 1)) {
 			control_swept(&c, now);
 			control_faults(&c, pages, 0);
+			control_settle(&c, UINT64_MAX);
 			now += pages * real_fault_ns;
 			(*sweeps)++;
 		}
@@ -76,13 +77,19 @@ static int t_estimate(void)
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(control_slowdown(&c, 0) == 1);
 	control_faults(&c, 100000, 0);		/* 0.1 s */
+	control_settle(&c, 1000 * MS);
 	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.9) < 1e-9);
 	control_cpu(&c, 100e6);			/* on 2 CPUs: 0.05 s */
 	control_stall(&c, 50e6);
+	control_settle(&c, 1000 * MS);
 	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.8) < 1e-9);
 	/* Never nonsense, whatever was measured. */
 	control_stall(&c, 1e12);
-	CHECK(control_slowdown(&c, 1000 * MS) <= 20.01);
+	control_settle(&c, 10 * MS);
+	CHECK(control_slowdown(&c, 1010 * MS) < 1.3);
+	control_stall(&c, 1e12);
+	control_settle(&c, 1000000 * MS);
+	CHECK(control_slowdown(&c, 1000 * MS) < 7);
 	return 0;
 }
 
