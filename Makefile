@@ -20,17 +20,17 @@ FORMAT_SRC := $(wildcard lib/format/*.c)
 BASE_SRC := $(wildcard lib/base/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
-LEGACY_SRC := $(wildcard export/*.c)
+EXPORT_SRC := $(wildcard export/*.c)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(LEGACY_SRC))
+	$(EXPORT_SRC))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
 .PHONY: all demo check bench install clean deps
-all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so $(BUILD)/moca.pc
+all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lZydis -lzstd -lm
@@ -43,9 +43,6 @@ $(BUILD)/libmoca.so: $(LIB_OBJ) lib/format/libmoca.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmoca.so.0 \
 		-Wl,--version-script=lib/format/libmoca.map \
 		-o $@ $(LIB_OBJ) -lzstd
-
-$(BUILD)/moca.pc: lib/format/moca.pc.in Makefile
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -77,7 +74,9 @@ install: all
 	install -m 644 $(BUILD)/libmoca.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 755 $(BUILD)/libmoca.so $(DESTDIR)$(PREFIX)/lib/libmoca.so.0
 	ln -sf libmoca.so.0 $(DESTDIR)$(PREFIX)/lib/libmoca.so
-	install -m 644 $(BUILD)/moca.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		lib/format/moca.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca.pc
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/

@@ -281,6 +281,6 @@ void probe_tracepoint(struct probe *p)
 	probe_set(p, PROBE_NO, "exceptions:page_fault_user: %s",
 		  r.err == -ENOENT ? "no tracefs is mounted, or the kernel lacks the tracepoint" :
 				     strerror(-r.err));
-	p->without = "read or write is taken from the instruction instead; where that does not tell, the type is unknown";
+	p->without = "--tracepoints: read or write comes from the instruction alone; where that does not tell, the type is unknown";
 	p->fix = "run moca as root";
 }
