@@ -17,6 +17,7 @@
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/wait.h"
 #include "collect/fault/zap.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/tasks.h"
@@ -272,15 +273,14 @@ static void copy_memory(struct recorder *rec, struct task *t,
 static void wait_first_stop(struct task *child)
 {
 	int status;
-	pid_t got;
 
-	if (child->stop == TASK_STOPPED)
+	if (child->stop == TASK_STOPPED) {
+		if (WIFSTOPPED(child->status))
+			child->status = 0;	/* this is that stop */
 		return;
-	do {
-		got = waitpid(child->tid, &status, __WALL);
-	} while (got < 0 && errno == EINTR);
+	}
 	child->stop = TASK_STOPPED;
-	if (got != child->tid)
+	if (wait_task(child->tid, &status))
 		child->gone = 1;	/* its end was reported first */
 	else if (!WIFSTOPPED(status))
 		child->status = status;
@@ -475,7 +475,7 @@ void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
 		int status;
-		pid_t tid = waitpid(-1, &status, __WALL);
+		pid_t tid = wait_any(&status);
 		struct task *t;
 
 		if (tid < 0 && errno == EINTR) {
@@ -496,6 +496,10 @@ void supervisor_run(struct recorder *rec)
 			t = tasks_add(tid);
 			if (t)
 				t->stop = TASK_STOPPED;
+			continue;
+		}
+		if (!t->own && !t->announced && WIFSTOPPED(status)) {
+			t->stop = TASK_STOPPED;
 			continue;
 		}
 		supervisor_stop(rec, t, status);

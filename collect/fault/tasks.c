@@ -51,11 +51,14 @@ struct task *tasks_add(pid_t tid)
 
 struct task *tasks_add_own(pid_t tid)
 {
-	struct task *t = tasks_add(tid);
+	struct task *t = tasks_find(tid);
 
+	if (!t)
+		t = tasks_add(tid);
 	if (!t)
 		return NULL;
 	t->own = 1;
+	t->stop = TASK_RUNNING;
 	count--;
 	return t;
 }

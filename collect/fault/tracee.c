@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/wait.h"
 #include "lib/base/err.h"
 
 #ifndef PTRACE_SETSIGMASK
@@ -106,16 +107,6 @@ static void hold_signal(struct task *t, int sig)
 			  "moved and could not be kept", t->tid, sig);
 }
 
-static int wait_for(pid_t tid, int *status)
-{
-	pid_t got;
-
-	do {
-		got = waitpid(tid, status, __WALL);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : 0;
-}
-
 /*
  * Wait for the next stop of a task that runs calls for us. Returns the wait
  * status, or -ESRCH when it ended (its status is kept for the wait loop).
@@ -124,7 +115,7 @@ static int wait_stop(struct task *t)
 {
 	int status;
 
-	if (wait_for(t->tid, &status))
+	if (wait_task(t->tid, &status))
 		return -ESRCH;
 	if (!WIFSTOPPED(status)) {
 		t->status = status;
@@ -187,7 +178,7 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	/* Its orphan, the zapper, shall be ours to reap. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	for (;;) {
-		err = wait_for(between, &status);
+		err = wait_task(between, &status);
 		if (err || !WIFSTOPPED(status))
 			break;
 		if (status >> 16 == PTRACE_EVENT_CLONE &&
@@ -198,7 +189,7 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 	if (err || !*zapper)
 		return err ? err : -ECHILD;
-	err = wait_for(*zapper, &status);
+	err = wait_task(*zapper, &status);
 	if (err || !WIFSTOPPED(status))
 		return err ? err : -ECHILD;
 	if (ptrace(PTRACE_SETOPTIONS, *zapper, NULL, PTRACE_O_EXITKILL) ||
