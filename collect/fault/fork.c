@@ -39,6 +39,9 @@ static int copy_pages(int src, int dst, uint64_t from, uint64_t to,
 			ssize_t n = copy_file_range(src, &in, dst, &out,
 						    hole - in, 0);
 
+			/* The collector's call for a zapper may come now. */
+			if (n < 0 && errno == EINTR)
+				continue;
 			if (n <= 0)
 				return n ? -errno : -EIO;
 		}

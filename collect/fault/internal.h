@@ -81,7 +81,7 @@ struct task {
 	uint32_t id;		/* in the trace; MOCA_NO_TASK until announced */
 	struct mm *mm;		/* NULL until announced */
 	enum task_stop stop;
-	int status;		/* a stop that waits to be handled, or 0 */
+	int status;		/* of wait, to be handled yet: task_status; 0: none */
 	int announced;		/* the parent's event was seen */
 	int gone;		/* ended before it was announced */
 	int own;		/* a zapper: ours, not the program's */
@@ -123,6 +123,13 @@ struct recorder {
 	atomic_ulong stops;	/* ptrace stops handled */
 	atomic_ulong stop_ns;	/* time tasks stood still for them */
 };
+
+/* A status of wait for struct task: an exit with code 0 is none of nothing. */
+#define TASK_STATUS_SET (1 << 30)
+static inline int task_status(int wait_status)
+{
+	return wait_status | (wait_status ? 0 : TASK_STATUS_SET);
+}
 
 static inline uint64_t plane_offset(unsigned int plane, uint64_t addr)
 {

@@ -93,7 +93,7 @@ static int wait_for_stop(struct task *t)
 
 		if (got == t->tid) {
 			t->stop = TASK_STOPPED;
-			t->status = status;
+			t->status = task_status(status);
 			return 0;
 		}
 		if (got < 0)

@@ -82,6 +82,8 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 {
 	struct message *m;
 
+	status &= ~TASK_STATUS_SET;
+
 	if (t->tid == rec->root) {
 		rec->root_status = status;
 		rec->root_done = 1;
@@ -283,7 +285,7 @@ static void wait_first_stop(struct task *child)
 	if (wait_task(child->tid, &status))
 		child->gone = 1;	/* its end was reported first */
 	else if (!WIFSTOPPED(status))
-		child->status = status;
+		child->status = task_status(status);
 }
 
 static void on_clone(struct recorder *rec, struct task *t, int event)

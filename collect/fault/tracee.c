@@ -118,7 +118,7 @@ static int wait_stop(struct task *t)
 	if (wait_task(t->tid, &status))
 		return -ESRCH;
 	if (!WIFSTOPPED(status)) {
-		t->status = status;
+		t->status = task_status(status);
 		return -ESRCH;
 	}
 	return status;

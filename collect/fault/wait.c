@@ -33,7 +33,7 @@ static void keep(pid_t tid, int status)
 		kept_room = room;
 	}
 	t->stop = TASK_STOPPED;
-	t->status = status;
+	t->status = task_status(status);
 	kept[kept_count++] = tid;
 }
 
@@ -44,7 +44,7 @@ static int take_kept(pid_t tid, int *status)
 
 	for (size_t i = 0; t && t->status && i < kept_count; i++)
 		if (kept[i] == tid) {
-			*status = t->status;
+			*status = t->status & ~TASK_STATUS_SET;
 			t->status = 0;
 			kept[i] = 0;
 			return 1;
@@ -85,7 +85,7 @@ pid_t wait_any(int *status)
 		/* It may have been dealt with, by quiesce_end say. */
 		if (!t || !t->status)
 			continue;
-		*status = t->status;
+		*status = t->status & ~TASK_STATUS_SET;
 		t->status = 0;
 		kept_count -= i;
 		for (size_t j = 0; j < kept_count; j++)
