@@ -637,6 +637,7 @@ static void second(struct collector *c, uint64_t now)
 
 	c->last_samples = c->samples;
 	c->next_status_ns = now + STATUS_NS;
+	pthread_kill(c->rec->supervisor, SIGURG);
 	account(c);
 	status_show(c->status, &s);
 	if (!c->failed)

@@ -473,6 +473,18 @@ static void end_zappers(void)
 		waitpid(t->tid, NULL, __WALL);
 }
 
+/* Tasks that are gone although no end of theirs was reported to us. */
+static void bury_dead(struct recorder *rec)
+{
+	struct task *t, *next;
+
+	for (t = tasks_next(NULL); t; t = next) {
+		next = tasks_next(t);
+		if (!t->own && !t->status && kill(t->tid, 0) && errno == ESRCH)
+			task_ended(rec, t, 0);
+	}
+}
+
 void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
@@ -485,6 +497,7 @@ void supervisor_run(struct recorder *rec)
 				attach_end(rec);
 			else
 				interrupt_for_zappers();
+			bury_dead(rec);
 			continue;
 		}
 		if (tid < 0)
