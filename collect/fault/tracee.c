@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/tasks.h"
 #include "collect/fault/wait.h"
 #include "lib/base/err.h"
 
@@ -173,6 +174,7 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 static int adopt_zapper(pid_t between, pid_t *zapper)
 {
 	unsigned long msg;
+	struct task *kept;
 	int status, err;
 
 	/* Its orphan, the zapper, shall be ours to reap. */
@@ -187,6 +189,10 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 		ptrace(PTRACE_CONT, between, NULL, NULL);
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+	/* Its first stop may have been kept (wait.h), as of a task to come. */
+	kept = tasks_find(between);
+	if (kept)
+		tasks_remove(kept);
 	if (err || !*zapper)
 		return err ? err : -ECHILD;
 	err = wait_task(*zapper, &status);
