@@ -40,6 +40,9 @@ struct moca_task {
 	uint64_t reads;		/* of accesses: reads and instruction fetches */
 	uint64_t writes;
 	uint64_t lost;
+	uint64_t markers;	/* events that it emitted: struct moca_marker */
+	uint64_t markers_lost;	/* that it could not store */
+	uint64_t markers_torn;	/* that it was writing when it died */
 };
 
 /* One access chunk: an interval of a task, or a part of one. */
@@ -128,6 +131,81 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out);
  */
 int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
 		      uint32_t *task);
+
+/* How a field of a marker is shown, and what it is made of. */
+enum moca_field_kind {
+	MOCA_FIELD_UNSIGNED = 1,
+	MOCA_FIELD_SIGNED = 2,
+	MOCA_FIELD_HEX = 3,	/* unsigned */
+	MOCA_FIELD_FLOAT = 4,	/* IEEE 754 */
+	MOCA_FIELD_ENUM = 5,	/* signed, with labels */
+	MOCA_FIELD_STRING = 6,	/* bytes, not always UTF-8 */
+};
+
+enum moca_field_shape {
+	MOCA_FIELD_SCALAR = 0,
+	MOCA_FIELD_ARRAY = 1,		/* count elements */
+	MOCA_FIELD_SEQUENCE = 2,	/* as many as each marker says */
+};
+
+struct moca_field_label {
+	int64_t value;
+	const char *label;
+};
+
+struct moca_field {
+	const char *name;
+	uint8_t kind;		/* enum moca_field_kind, of an element */
+	uint8_t shape;		/* enum moca_field_shape */
+	uint8_t size;		/* bytes of an element: 1, 2, 4, 8 */
+	uint32_t count;		/* of an array */
+	size_t label_count;
+	const struct moca_field_label *labels;
+};
+
+/* What MOCA_EVENT (moca/trace.h) declared. Lives as long as the trace. */
+struct moca_marker_type {
+	uint32_t id;
+	const char *facility;
+	const char *name;
+	size_t field_count;
+	const struct moca_field *fields;
+};
+
+/* One event that a program emitted. */
+struct moca_marker {
+	uint64_t time_ns;
+	const struct moca_marker_type *type;
+	const uint8_t *payload;
+	size_t len;
+};
+
+/* A field's contents in one marker. */
+struct moca_value {
+	const struct moca_field *field;
+	const uint8_t *data;	/* unaligned, little endian */
+	size_t count;		/* of elements; of a string, its bytes */
+};
+
+/* The kinds of markers, by id. The array belongs to the trace. */
+const struct moca_marker_type *const *
+moca_trace_marker_types(const struct moca_trace *t, size_t *count);
+
+/*
+ * The next marker, by task and within a task by time. A cursor that walks
+ * markers walks nothing else (-EINVAL). Markers have no address: only the
+ * query's times and task count. *out is valid until the next call. 1, 0 or
+ * -errno as above.
+ */
+int moca_cursor_marker(struct moca_cursor *c, const struct moca_marker **out,
+		       uint32_t *task);
+
+/* Field i of a marker, whose payload the cursor has checked. 0 or -EINVAL. */
+int moca_marker_value(const struct moca_marker *m, size_t i,
+		      struct moca_value *out);
+/* Element i (< count) of a value: of integers, sign-extended; of a float. */
+uint64_t moca_value_integer(const struct moca_value *v, size_t i);
+double moca_value_float(const struct moca_value *v, size_t i);
 
 /* One mapping of a process at some time. */
 struct moca_mapping {
