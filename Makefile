@@ -24,7 +24,9 @@ EXPORT_SRC := $(wildcard export/*.c)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
-MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(CLI_SRC) $(FAULT_SRC) \
+# The tracer: what programs link with, and what its collector shares with them.
+RING_SRC := $(wildcard lib/ring/*.c)
+MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
 	$(EXPORT_SRC))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))

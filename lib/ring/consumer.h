@@ -23,6 +23,7 @@ struct moca_ring_reader {
 	uint32_t mode;
 	uint32_t id_end;	/* ids of events are below; set by the caller */
 	uint64_t pos;		/* what lies below has been read */
+	uint64_t released;	/* what lies below was given back */
 	uint64_t clock;		/* whole clock of the last record; 0 = none */
 	uint64_t lost;		/* as last told by a SYNC record or the header */
 	uint8_t *copy;		/* subbuf_size bytes, private */
@@ -65,12 +66,19 @@ void moca_ring_reader_free(struct moca_ring_reader *r);
 
 /*
  * Read on. 1 and *out (valid until the next call), or 0 when there is nothing
- * more to be read now. A batch never crosses a subbuffer; it may be without
+ * more to be read now; out->busy then tells whether that is because of a record
+ * that is being written. A batch never crosses a subbuffer; it may be without
  * events and only tell of loss. When overwriting, what the program has erased
  * meanwhile is stepped over: it was to be.
  */
 int moca_ring_read(struct moca_ring_reader *r, enum moca_ring_read_how how,
 		   struct moca_ring_batch *out);
+
+/*
+ * Begin at pos, which an earlier reader had reached, instead of at 0; before
+ * the first read, not when overwriting. 0 or -EINVAL.
+ */
+int moca_ring_reader_seek(struct moca_ring_reader *r, uint64_t pos);
 
 /*
  * What has been read is safe: subbuffers read to their end are zeroed and

@@ -66,7 +66,7 @@ _Static_assert(sizeof(struct moca_registry_slot) == 1056, "layout");
 
 /*
  * The folder's path, without making it, as above; environment variables are
- * ignored in set-user-id programs. 0, -ENAMETOOLONG. Signal-safe.
+ * ignored in set-user-id programs. 0, -ENAMETOOLONG.
  */
 int moca_registry_dir(char *path, size_t size);
 /*
@@ -80,6 +80,13 @@ int moca_registry_open_dir(const char *path);
  */
 int moca_registry_map(int dirfd, int writable, struct moca_registry **out,
 		      int *fd);
+
+/*
+ * A copy of slot i as it was at one moment, strings terminated. 0; -EAGAIN: it
+ * is being written, or its writer died meanwhile. Signal-safe.
+ */
+int moca_registry_read_slot(const struct moca_registry *r, unsigned i,
+			    struct moca_registry_slot *out);
 
 /* Which of the 32 bits of a mask a facility has: FNV-1a of its name, mod 32. */
 unsigned moca_facility_bit(const char *facility);
