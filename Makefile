@@ -28,11 +28,16 @@ LIB_OBJ := $(call obj,$(FORMAT_SRC))
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
 	$(EXPORT_SRC))
+TRACE_SRC := $(wildcard agent/trace/*.c) \
+	$(addprefix lib/ring/,producer.c registry.c filter.c)
+TRACE_OBJ := $(call obj,$(TRACE_SRC))
+TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
 .PHONY: all demo check bench install clean deps
-all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so
+all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
+	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lZydis -lzstd -lm
@@ -45,6 +50,37 @@ $(BUILD)/libmoca.so: $(LIB_OBJ) lib/format/libmoca.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmoca.so.0 \
 		-Wl,--version-script=lib/format/libmoca.map \
 		-o $@ $(LIB_OBJ) -lzstd
+
+$(BUILD)/libmocatrace.a: $(TRACE_OBJ)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread \
+		-Wl,-soname,libmocatrace.so.0 \
+		-Wl,--version-script=agent/trace/libmocatrace.map \
+		-o $@ $(TRACE_OBJ)
+	ln -sf libmocatrace.so $(BUILD)/libmocatrace.so.0
+
+# For 32-bit programs; they write into the same traces. Needs gcc-multilib.
+.PHONY: lib32
+lib32: $(BUILD)/lib32/libmocatrace.a $(BUILD)/lib32/libmocatrace.so
+$(BUILD)/lib32/libmocatrace.a: $(TRACE_OBJ32)
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/lib32/libmocatrace.so: $(TRACE_OBJ32) agent/trace/libmocatrace.map
+	@mkdir -p $(@D)
+	$(CC) -m32 $(CFLAGS) $(LDFLAGS) -shared -pthread \
+		-Wl,-soname,libmocatrace.so.0 \
+		-Wl,--version-script=agent/trace/libmocatrace.map \
+		-o $@ $(TRACE_OBJ32)
+	ln -sf libmocatrace.so $(BUILD)/lib32/libmocatrace.so.0
+
+$(BUILD)/obj32/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -m32 $(CPPFLAGS) $(ALL_CFLAGS) -fPIC -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)

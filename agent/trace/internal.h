@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libmocatrace inside a program. Everything here may run in a signal handler,
+ * at any instruction of the program or of itself; so: no locks, no malloc, no
+ * cancellation points (raw system calls), errno kept by the entry points.
+ */
+#ifndef MOCA_AGENT_TRACE_INTERNAL_H
+#define MOCA_AGENT_TRACE_INTERNAL_H
+
+#include <stdint.h>
+
+#include <moca/trace.h>
+
+#include "lib/ring/producer.h"
+#include "lib/ring/protocol.h"
+#include "lib/ring/registry.h"
+
+#define ID_BITS 14
+#define ID_MASK ((1u << ID_BITS) - 1)
+
+/* A thread's dealings with one slot of the registry. */
+struct agent_slot {
+	struct moca_ring ring;
+	/* epoch << ID_BITS while the ring is usable; 0: it is not. */
+	uint32_t id_base;
+	uint32_t joining;	/* a handler must not join as well */
+	uint32_t closing;	/* the trace is gone, writers are inside */
+	uint32_t retry_base;	/* after a refusal: by this trace, */
+	uint64_t retry_ns;	/* not before this time */
+	uint64_t lost;		/* events dropped while there was no ring */
+	void *map;
+	size_t map_len;
+};
+
+/* Lies in memory that a fork wipes: a child finds zeros, and begins anew. */
+struct agent_thread {
+	uint32_t live;
+	struct agent_slot slots[MOCA_TRACE_SLOTS];
+};
+
+_Static_assert(MOCA_TRACE_SLOTS == MOCA_REGISTRY_SLOTS, "slots");
+
+extern __thread struct agent_thread *agent_self
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+/* init.c: the process */
+extern const struct moca_registry *agent_registry;
+extern char agent_dir[];
+/* Anew after fork; the process it is of, to know a vfork's child. */
+extern uint64_t agent_incarnation;
+extern int agent_pid;
+
+/* Is this slot's trace recording, and are we asked to take part? */
+int agent_slot_ours(const struct moca_registry_slot *s);
+uint32_t agent_slot_base(const struct moca_registry_slot *s);
+
+/* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
+struct agent_thread *agent_thread_get(void);
+void agent_thread_init(void);
+/* Give the ring back: the collector will find the thread has ended. */
+void agent_slot_detach(struct agent_slot *s);
+/* Let go of traces that are gone, unless a writer is inside. */
+void agent_thread_sweep(struct agent_thread *t);
+
+/* join.c: ask the collector. 0 or -errno. */
+int agent_join(struct agent_slot *s, unsigned slot,
+	       const struct moca_registry_slot *r);
+int agent_request_id(struct moca_trace_event *e,
+		     const struct moca_registry_slot *r, uint32_t *id);
+void agent_report_lost(struct agent_slot *s,
+		       const struct moca_registry_slot *r);
+
+#endif

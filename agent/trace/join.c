@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Asking a collector: for a buffer, for an event's id. One connection each,
+ * closed at once: a descriptor that stays would be the program's to trip over.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/trace/internal.h"
+
+#define REPLY_SECONDS 2		/* a stuck collector costs no more */
+
+struct request {
+	struct moca_msg msg;
+	char body[2048];
+};
+
+/* System calls that are no cancellation points. -errno or the result. */
+static long call(long number, long a, long b, long c, long d, long e)
+{
+	long ret;
+
+	do {
+		ret = syscall(number, a, b, c, d, e, 0L);
+	} while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : ret;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+}
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = REPLY_SECONDS };
+	size_t n = strlen(agent_dir), m = strlen(name);
+	long fd, ret;
+
+	if (n + m + sizeof("/.sock") > sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	memcpy(addr.sun_path, agent_dir, n);
+	addr.sun_path[n] = '/';
+	memcpy(addr.sun_path + n + 1, name, m);
+	memcpy(addr.sun_path + n + 1 + m, ".sock", sizeof(".sock"));
+	fd = call(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	ret = call(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
+	if (ret < 0) {
+		close_fd(fd);
+		return ret;
+	}
+	return fd;
+}
+
+static void take_fds(struct msghdr *m, int *fds)
+{
+	struct cmsghdr *c;
+
+	for (c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+}
+
+/* The reply's value, or -errno; its descriptors to fds[2], -1 = none. */
+static long receive(int fd, int *fds)
+{
+	union {
+		char buf[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct moca_reply reply;
+	struct iovec iov = { &reply, sizeof(reply) };
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_control = control.buf,
+		.msg_controllen = sizeof(control.buf),
+	};
+	long n = call(SYS_recvmsg, fd, (long)&m, MSG_CMSG_CLOEXEC, 0, 0);
+
+	if (n < 0)
+		return n;
+	take_fds(&m, fds);
+	if (n != sizeof(reply) || reply.magic != MOCA_MSG_MAGIC)
+		return -EPROTO;
+	if (reply.error)
+		return reply.error < 0 ? reply.error : -EPROTO;
+	return reply.value;
+}
+
+static long ask(const struct moca_registry_slot *r, struct request *q,
+		unsigned type, size_t len, int *fds)
+{
+	int fd = connect_to(r->name);
+	long ret;
+
+	if (fd < 0)
+		return fd;
+	q->msg = (struct moca_msg){
+		.magic = MOCA_MSG_MAGIC, .version = MOCA_MSG_VERSION,
+		.type = type, .session = r->session, .len = len,
+	};
+	ret = call(SYS_sendto, fd, (long)q, sizeof(q->msg) + len, MSG_NOSIGNAL,
+		   0);
+	if (ret >= 0 && type != MOCA_MSG_LOST)
+		ret = receive(fd, fds);
+	close_fd(fd);
+	return ret;
+}
+
+/* One page of each trace is shared by its threads, and stays mapped. */
+static struct {
+	struct moca_doorbell *page;
+	uint64_t session;
+} doorbells[MOCA_TRACE_SLOTS];
+
+static struct moca_doorbell *map_doorbell(unsigned slot, uint64_t session,
+					  int fd)
+{
+	struct moca_doorbell *page = doorbells[slot].page;
+
+	if (page && doorbells[slot].session == session)
+		return page;
+	/* In the place of an earlier trace's, which nobody hears any more. */
+	page = mmap(page, 4096, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | (page ? MAP_FIXED : 0), fd, 0);
+	if (page == MAP_FAILED)
+		return NULL;
+	/* Another thread may be as quick: then a page is mapped twice. */
+	doorbells[slot].page = page;
+	doorbells[slot].session = session;
+	return page;
+}
+
+static int map_ring(struct agent_slot *s, unsigned slot, uint64_t session,
+		    const int *fds)
+{
+	struct moca_ring ring;
+	struct stat st;
+	void *map;
+	int ret;
+
+	if (fds[0] < 0 || fds[1] < 0 || fstat(fds[0], &st))
+		return -EPROTO;
+	if (st.st_size < (off_t)MOCA_RING_DATA ||
+	    st.st_size > (off_t)1 << 30)
+		return -EPROTO;
+	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fds[0], 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	madvise(map, st.st_size, MADV_DONTFORK);
+	ret = moca_ring_attach(&ring, map, st.st_size,
+			       map_doorbell(slot, session, fds[1]));
+	if (ret) {
+		munmap(map, st.st_size);
+		return ret;
+	}
+	ring.nest = s->ring.nest;
+	s->map = map;
+	s->map_len = st.st_size;
+	s->ring = ring;
+	return 0;
+}
+
+int agent_join(struct agent_slot *s, unsigned slot,
+	       const struct moca_registry_slot *r)
+{
+	struct moca_msg_join join = {
+		.incarnation = agent_incarnation,
+		.lost = s->lost,
+		.tid = syscall(SYS_gettid),
+		.word_bits = 8 * sizeof(long),
+	};
+	int fds[2] = { -1, -1 };
+	struct request q;
+	long ret;
+
+	/* A vfork's child runs in its parent's state: it gets no buffer. */
+	if (syscall(SYS_getpid) != agent_pid)
+		return -ECHILD;
+	prctl(PR_GET_NAME, join.name);
+	join.name[sizeof(join.name) - 1] = 0;
+	memcpy(q.body, &join, sizeof(join));
+	ret = ask(r, &q, MOCA_MSG_JOIN, sizeof(join), fds);
+	if (ret >= 0) {
+		__atomic_fetch_sub(&s->lost, join.lost, __ATOMIC_RELAXED);
+		ret = map_ring(s, slot, r->session, fds);
+	}
+	close_fd(fds[0]);
+	close_fd(fds[1]);
+	return ret < 0 ? ret : 0;
+}
+
+static int add_string(struct request *q, size_t *len, const char *s)
+{
+	size_t n = strlen(s) + 1;
+
+	if (n > sizeof(q->body) - *len)
+		return -E2BIG;
+	memcpy(q->body + *len, s, n);
+	*len += n;
+	return 0;
+}
+
+int agent_request_id(struct moca_trace_event *e,
+		     const struct moca_registry_slot *r, uint32_t *id)
+{
+	int fds[2] = { -1, -1 };
+	struct request q;
+	size_t len = 0;
+	long ret;
+
+	if (add_string(&q, &len, e->facility) || add_string(&q, &len, e->name) ||
+	    add_string(&q, &len, e->fields))
+		return -E2BIG;
+	ret = ask(r, &q, MOCA_MSG_EVENT, len, fds);
+	close_fd(fds[0]);
+	close_fd(fds[1]);
+	if (ret < 0)
+		return ret;
+	if (ret < (long)MOCA_REC_FIRST || ret > (long)MOCA_REC_LAST)
+		return -EPROTO;
+	*id = ret;
+	return 0;
+}
+
+void agent_report_lost(struct agent_slot *s,
+		       const struct moca_registry_slot *r)
+{
+	struct moca_msg_lost lost = {
+		.count = s->lost,
+		.tid = syscall(SYS_gettid),
+	};
+	int fds[2] = { -1, -1 };
+	struct request q;
+
+	if (agent_slot_base(r) != s->retry_base)
+		return;
+	memcpy(q.body, &lost, sizeof(lost));
+	if (ask(r, &q, MOCA_MSG_LOST, sizeof(lost), fds) >= 0)
+		s->lost = 0;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The two calls of the 2006 design, and its facilities' bits. */
+#include <errno.h>
+
+#include "agent/trace/internal.h"
+
+unsigned moca_trace_facility_bit(const char *facility)
+{
+	return moca_facility_bit(facility);
+}
+
+static int slot_of(const struct agent_thread *t, const void *buffer)
+{
+	int i;
+
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
+		if (t->slots[i].id_base && t->slots[i].ring.shm == buffer)
+			return i;
+	return -1;
+}
+
+static int get_info(struct agent_thread *t, void *buffer, int *active,
+		    int *filter)
+{
+	struct moca_registry_slot r;
+	int i = slot_of(t, buffer);
+
+	if (i < 0 || moca_registry_read_slot(agent_registry, i, &r) ||
+	    agent_slot_base(&r) != t->slots[i].id_base ||
+	    r.state == MOCA_SLOT_FREE)
+		return 1;
+	*active = r.state == MOCA_SLOT_ACTIVE;
+	*filter = (int)r.mask;
+	return 0;
+}
+
+/* The next trace that this thread is not part of yet. */
+static int get_next(struct agent_thread *t, void **buffer, int *active,
+		    int *filter)
+{
+	struct moca_registry_slot r;
+	struct agent_slot *s;
+	unsigned i;
+
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
+		s = &t->slots[i];
+		if (moca_registry_read_slot(agent_registry, i, &r) ||
+		    !agent_slot_ours(&r) || s->joining || s->ring.nest ||
+		    s->id_base == agent_slot_base(&r))
+			continue;
+		s->joining = 1;
+		agent_slot_detach(s);
+		if (!agent_join(s, i, &r)) {
+			__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			s->id_base = agent_slot_base(&r);
+			*buffer = s->ring.shm;
+		}
+		s->joining = 0;
+		if (*buffer)
+			return get_info(t, *buffer, active, filter);
+	}
+	return 0;
+}
+
+int ltt_update(void **buffer, int *active, int *filter)
+{
+	int saved_errno = errno, ret;
+	struct agent_thread *t;
+
+	if (!buffer || !active || !filter)
+		return 1;
+	*active = *filter = 0;
+	t = agent_registry ? agent_thread_get() : NULL;
+	if (!t)
+		return *buffer != NULL;
+	ret = *buffer ? get_info(t, *buffer, active, filter) :
+			get_next(t, buffer, active, filter);
+	errno = saved_errno;
+	return ret;
+}
+
+int ltt_switch(void *buffer)
+{
+	struct agent_thread *t = agent_self;
+	int i;
+
+	if (!t || !t->live || !buffer)
+		return 1;
+	i = slot_of(t, buffer);
+	if (i < 0)
+		return 1;
+	moca_ring_switch(&t->slots[i].ring);
+	return 0;
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A thread's state: made at its first event, ended with it, lost by fork. */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/trace/internal.h"
+
+/* glibc keeps the values of keys below without malloc: signal-safe. */
+#define SAFE_KEYS 32
+
+__thread struct agent_thread *agent_self;
+uint64_t agent_incarnation;
+int agent_pid;
+
+static pthread_key_t key;
+static int have_key;
+
+static void new_incarnation(int pid)
+{
+	uint64_t n = 0;
+
+	if (syscall(SYS_getrandom, &n, sizeof(n), 1 /* GRND_NONBLOCK */) !=
+	    sizeof(n))
+		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull + pid;
+	agent_incarnation = n;
+	agent_pid = pid;
+}
+
+struct agent_thread *agent_thread_get(void)
+{
+	struct agent_thread *t = agent_self;
+	int pid;
+
+	if (__builtin_expect(t && t->live, 1))
+		return t;
+	if (!t) {
+		t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (t == MAP_FAILED)
+			return NULL;
+		/* Where the kernel cannot (before 4.14), fork_child does it. */
+		madvise(t, sizeof(*t), MADV_WIPEONFORK);
+		if (agent_self) {	/* a handler was here */
+			munmap(t, sizeof(*t));
+			t = agent_self;
+		}
+	}
+	pid = syscall(SYS_getpid);
+	if (pid != agent_pid)
+		new_incarnation(pid);
+	t->live = 1;
+	agent_self = t;
+	if (have_key)
+		pthread_setspecific(key, t);
+	return t;
+}
+
+void agent_slot_detach(struct agent_slot *s)
+{
+	struct moca_ring_header *h = s->ring.shm;
+	void *map = s->map;
+	uint32_t nest = s->ring.nest;
+
+	s->id_base = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	s->closing = 0;
+	if (!h)
+		return;
+	/* Pairs with the collector's load: nothing is written after this. */
+	__atomic_store_n(&h->ended, 1, __ATOMIC_RELEASE);
+	memset(&s->ring, 0, sizeof(s->ring));
+	s->ring.nest = nest;
+	s->map = NULL;
+	munmap(map, s->map_len);
+}
+
+void agent_thread_sweep(struct agent_thread *t)
+{
+	struct moca_registry_slot r;
+	unsigned i;
+
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
+		struct agent_slot *s = &t->slots[i];
+
+		if (!s->id_base ||
+		    moca_registry_read_slot(agent_registry, i, &r) ||
+		    (r.state != MOCA_SLOT_FREE &&
+		     agent_slot_base(&r) == s->id_base))
+			continue;
+		if (s->ring.nest)
+			s->closing = 1;
+		else
+			agent_slot_detach(s);
+	}
+}
+
+static void thread_end(void *arg)
+{
+	struct agent_thread *t = arg;
+	struct moca_registry_slot r;
+	int saved_errno = errno;
+	unsigned i;
+
+	agent_self = NULL;	/* a handler's event begins anew */
+	for (i = 0; t->live && i < MOCA_TRACE_SLOTS; i++) {
+		struct agent_slot *s = &t->slots[i];
+
+		if (s->lost && !moca_registry_read_slot(agent_registry, i, &r))
+			agent_report_lost(s, &r);
+		agent_slot_detach(s);
+	}
+	munmap(t, sizeof(*t));
+	errno = saved_errno;
+}
+
+/*
+ * The buffers are not inherited. If this fork was called by a handler that
+ * interrupted a writer, that writer goes on in the child as well: it gets
+ * memory of its own to scribble on.
+ */
+static __thread struct {
+	void *map;
+	size_t len;
+} holes[MOCA_TRACE_SLOTS] __attribute__((tls_model("initial-exec")));
+
+static void fork_prepare(void)
+{
+	struct agent_thread *t = agent_self;
+	unsigned i;
+
+	for (i = 0; t && t->live && i < MOCA_TRACE_SLOTS; i++) {
+		holes[i].map = t->slots[i].ring.nest ? t->slots[i].map : NULL;
+		holes[i].len = t->slots[i].map_len;
+	}
+}
+
+static void fork_child(void)
+{
+	struct agent_thread *t = agent_self;
+	int saved_errno = errno;
+	unsigned i;
+
+	for (i = 0; t && i < MOCA_TRACE_SLOTS; i++)
+		if (holes[i].map)
+			mmap(holes[i].map, holes[i].len,
+			     PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			     -1, 0);
+	if (t)
+		memset(t, 0, sizeof(*t));
+	errno = saved_errno;
+}
+
+void agent_thread_init(void)
+{
+	new_incarnation(syscall(SYS_getpid));
+	pthread_atfork(fork_prepare, NULL, fork_child);
+	have_key = !pthread_key_create(&key, thread_end) && key < SAFE_KEYS;
+}
+
+/* The calling thread's losses would else be told at its end: exit has none. */
+__attribute__((destructor)) static void agent_exit(void)
+{
+	struct agent_thread *t = agent_self;
+	struct moca_registry_slot r;
+	unsigned i;
+
+	for (i = 0; t && t->live && i < MOCA_TRACE_SLOTS; i++)
+		if (t->slots[i].lost &&
+		    !moca_registry_read_slot(agent_registry, i, &r))
+			agent_report_lost(&t->slots[i], &r);
+}
