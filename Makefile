@@ -62,6 +62,9 @@ $(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
 		-o $@ $(TRACE_OBJ)
 	ln -sf libmocatrace.so $(BUILD)/libmocatrace.so.0
 
+# In a library: as quick as in the program itself, and without calls.
+$(TRACE_OBJ) $(TRACE_OBJ32): ALL_CFLAGS += -ftls-model=initial-exec
+
 # For 32-bit programs; they write into the same traces. Needs gcc-multilib.
 .PHONY: lib32
 lib32: $(BUILD)/lib32/libmocatrace.a $(BUILD)/lib32/libmocatrace.so
