@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
+# make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-programs
+.PHONY: bench bench-trace bench-programs
+EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
 bench:
@@ -12,6 +14,22 @@ bench:
 	@$(MAKE) --no-print-directory all bench-programs
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/run
+
+bench-trace:
+	@tools/install-deps bench-trace
+	@$(MAKE) --no-print-directory all $(EMITTERS)
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' REPEAT='$(REPEAT)' \
+		tests/bench/trace/run
+
+EMIT = @mkdir -p $(@D) && $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) \
+	-o $@ tests/bench/trace/emit.c
+$(BUILD)/tests/bench/emit-moca: tests/bench/trace/emit.c include/moca/trace.h \
+		$(BUILD)/libmocatrace.so
+	$(EMIT) -L$(BUILD) -lmocatrace -Wl,-rpath,'$$ORIGIN/../..' -pthread
+# The macros of the other tracer are not held to our warnings.
+$(BUILD)/tests/bench/emit-lttng: tests/bench/trace/emit.c \
+		tests/bench/trace/lttng-events.h
+	$(EMIT) -w -DUSE_LTTNG -llttng-ust -llttng-ust-common -ldl -pthread
 
 $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	@mkdir -p $(@D)
