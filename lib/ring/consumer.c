@@ -283,7 +283,7 @@ void moca_ring_release(struct moca_ring_reader *r)
 				 __ATOMIC_SEQ_CST);
 	}
 	if (limit != r->released + r->size &&
-	    __atomic_load_n(&r->shm->waiting, __ATOMIC_SEQ_CST))
+	    __atomic_exchange_n(&r->shm->waiting, 0, __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, &r->shm->limit, FUTEX_WAKE, INT_MAX, NULL,
 			NULL, 0);
 }

@@ -60,7 +60,7 @@ struct moca_ring_header {
 	uint64_t lost;		/* events dropped so far */
 	uint64_t erased;	/* what lies below is overwritten, or about to */
 	uint32_t ended;		/* 1: the thread will write no more */
-	uint32_t waiting;	/* 1: it sleeps on limit */
+	uint32_t waiting;	/* 1: it sleeps on limit; the consumer clears it */
 
 	/*
 	 * How far the producer may reserve. Written by the consumer; when

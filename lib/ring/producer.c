@@ -8,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An erasing that takes this long (5 to 17 s) was left by a longjmp. */
-#define ERASING_LOST (1ull << 34)
+/* A writer that is in the way this long (5 to 17 s) was left by a longjmp. */
+#define LEFT_INSIDE (1ull << 34)
 
 #define WAIT_SLICE_MS 10
 
@@ -88,38 +88,58 @@ static int wait_for_room(struct moca_ring *r, uint64_t limit)
 	while (__atomic_load_n(&r->shm->limit, __ATOMIC_ACQUIRE) == limit) {
 		if ((int64_t)(moca_clock_ns() - end) >= 0) {
 			r->stuck_limit = limit;
-			__atomic_store_n(&r->shm->waiting, 0,
-					 __ATOMIC_RELAXED);
 			return 0;
 		}
 		syscall(FUTEX_CALL, &r->shm->limit, FUTEX_WAIT,
 			(uint32_t)limit, &slice, NULL, 0);
 	}
-	__atomic_store_n(&r->shm->waiting, 0, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* Has what is in the way been there for so long that it was left? */
+static int left_inside(struct moca_ring *r)
+{
+	uint64_t now = moca_clock_read(r->clock);
+
+	if (!r->stuck_since || r->stuck_floor != r->floor) {
+		r->stuck_since = now;
+		r->stuck_floor = r->floor;
+		return 0;
+	}
+	if (now - r->stuck_since < LEFT_INSIDE)
+		return 0;
+	r->nest = 1;
+	r->floor = __atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED);
 	return 1;
 }
 
 /*
- * Erase the subbuffer at next, the oldest one, before it is written to: one
- * ahead, so that handlers find room meanwhile. A handler that needs it before
- * this is done drops its event: it must not erase what it then writes to.
+ * Erase the oldest subbuffer and raise the limit by it. Not when an outer
+ * writer is just doing so, nor when it has a record there: 0. Else 1; look at
+ * the limit again. At rest, erased + size is limit.
  */
-static int prepare(struct moca_ring *r, uint64_t next)
+static int erase_oldest(struct moca_ring *r, int needed)
 {
-	uint64_t want = next + r->subbuf_size, now = moca_clock_read(r->clock);
+	struct moca_ring_header *h = r->shm;
+	uint64_t limit = __atomic_load_n(&h->limit, __ATOMIC_RELAXED);
+	uint64_t erased = __atomic_load_n(&h->erased, __ATOMIC_RELAXED);
+	uint64_t from = limit - r->size;
 
-	if ((int64_t)(want - __atomic_load_n(&r->shm->limit,
-					     __ATOMIC_RELAXED)) <= 0)
+	if (erased != from || (int64_t)(from + r->subbuf_size - r->floor) > 0) {
+		if (__atomic_load_n(&h->limit, __ATOMIC_RELAXED) != limit)
+			return 1;	/* a handler did it meanwhile */
+		if (!needed || !left_inside(r))
+			return 0;
+	}
+	/* Of the handlers that come here, one wins. */
+	if (erased == from &&
+	    !moca_ring_cas(&h->erased, from, from + r->subbuf_size))
 		return 1;
-	if (r->preparing && now - r->preparing < ERASING_LOST)
-		return 0;
-	r->preparing = now | 1;
 	/* Pairs with the consumer's look at erased after it has copied. */
-	__atomic_store_n(&r->shm->erased, want - r->size, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	memset(r->data + (next & (r->size - 1)), 0, r->subbuf_size);
-	__atomic_store_n(&r->shm->limit, want, __ATOMIC_RELEASE);
-	r->preparing = 0;
+	memset(r->data + (from & (r->size - 1)), 0, r->subbuf_size);
+	__atomic_store_n(&h->limit, limit + r->subbuf_size, __ATOMIC_RELEASE);
+	r->stuck_since = 0;
 	return 1;
 }
 
@@ -129,15 +149,21 @@ static int make_room(struct moca_ring *r, uint64_t start)
 	uint64_t limit = __atomic_load_n(&r->shm->limit, __ATOMIC_ACQUIRE);
 
 	while ((int64_t)(start + r->subbuf_size - limit) > 0) {
-		if (r->mode == MOCA_RING_DISCARD)
-			return 0;
-		if (r->mode == MOCA_RING_OVERWRITE)
-			return prepare(r, start);
-		if (!wait_for_room(r, limit))
+		if (r->mode == MOCA_RING_DISCARD ||
+		    (r->mode == MOCA_RING_OVERWRITE && !erase_oldest(r, 1)) ||
+		    (r->mode == MOCA_RING_BLOCK && !wait_for_room(r, limit)))
 			return 0;
 		limit = __atomic_load_n(&r->shm->limit, __ATOMIC_ACQUIRE);
 	}
 	return 1;
+}
+
+/* Keep one subbuffer ahead ready, for the handlers that come meanwhile. */
+static void erase_ahead(struct moca_ring *r, uint64_t start)
+{
+	if ((int64_t)(start + 2 * r->subbuf_size -
+		      __atomic_load_n(&r->shm->limit, __ATOMIC_RELAXED)) > 0)
+		erase_oldest(r, 0);
 }
 
 static uint64_t *word_at(struct moca_ring *r, uint64_t pos)
@@ -153,9 +179,8 @@ static void write_sync(struct moca_ring *r, uint64_t pos, uint64_t clock)
 	};
 	uint64_t *p = word_at(r, pos);
 
-	__atomic_store_n(p, moca_rec_make(clock, MOCA_REC_SYNC, MOCA_REC_BUSY,
-					  MOCA_SYNC_BYTES / 8),
-			 __ATOMIC_RELAXED);
+	moca_ring_busy(p, moca_rec_make(clock, MOCA_REC_SYNC, MOCA_REC_BUSY,
+					MOCA_SYNC_BYTES / 8));
 	memcpy(p + 1, &sync, sizeof(sync));
 	moca_ring_commit(r, p, pos,
 			 moca_rec_make(clock, MOCA_REC_SYNC, MOCA_REC_COMMITTED,
@@ -188,13 +213,16 @@ static int try_reserve(struct moca_ring *r, uint32_t bytes, uint64_t *where,
 		if (!make_room(r, start))
 			return -1;
 	}
+	/* A handler that comes before our SYNC is there writes its own. */
+	r->last = *clock - MOCA_REC_SILENCE;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!moca_ring_cas(&r->shm->reserve, pos,
 			   start + MOCA_SYNC_BYTES + bytes))
 		return 0;
-	r->last = *clock;
 	if (off)
 		write_pad(r, pos);
 	write_sync(r, start, *clock);
+	r->last = *clock;
 	*where = start + MOCA_SYNC_BYTES;
 	return 1;
 }
@@ -216,13 +244,11 @@ uint64_t *moca_ring_reserve_slow(struct moca_ring *r, unsigned id,
 	}
 	p = word_at(r, *position);
 	*header = moca_rec_make(clock, id, MOCA_REC_COMMITTED, bytes / 8);
-	__atomic_store_n(p, moca_rec_make(clock, id, MOCA_REC_BUSY, bytes / 8),
-			 __ATOMIC_RELAXED);
+	moca_ring_busy(p, moca_rec_make(clock, id, MOCA_REC_BUSY, bytes / 8));
 	/* Was a subbuffer entered? Then the one before it is complete. */
 	if ((*position & (r->subbuf_size - 1)) == MOCA_SYNC_BYTES) {
 		if (r->mode == MOCA_RING_OVERWRITE)
-			prepare(r, *position - MOCA_SYNC_BYTES +
-					   r->subbuf_size);
+			erase_ahead(r, *position - MOCA_SYNC_BYTES);
 		else
 			ring_doorbell(r);
 	}

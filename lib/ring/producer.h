@@ -20,14 +20,17 @@ struct moca_ring {
 	struct moca_doorbell *doorbell;	/* NULL: the collector polls */
 	uint64_t size;			/* of all subbuffers */
 	uint64_t last;			/* clock of about the last record */
-	uint64_t preparing;	/* clock when erasing began; 0 = not erasing */
+	uint64_t floor;		/* no writer inside is at a place below */
 	uint64_t stuck_limit;	/* limit at which waiting was in vain */
+	uint64_t stuck_floor;	/* floor at which erasing had to wait, */
+	uint64_t stuck_since;	/* and the clock then */
 	uint32_t subbuf_size;
 	uint32_t max_len;		/* of a payload */
 	uint32_t clock;			/* enum moca_ring_clock */
 	uint32_t mode;			/* enum moca_ring_mode */
 	uint32_t timeout_ms;
-	uint32_t nest;			/* writers inside: the tracing level */
+	uint32_t nest;	/* writers inside, counted by the caller: before
+			   reserve and after commit. The tracing level. */
 	uint32_t epoch;			/* the owner's: which trace this is of */
 	uint32_t stream;
 };
@@ -83,6 +86,16 @@ static inline int moca_ring_cas(uint64_t *p, uint64_t old, uint64_t new_)
 }
 
 /*
+ * Before anything of the payload: so a reader of what a dead thread left knows
+ * the length, or finds zeros up to the next record.
+ */
+static inline void moca_ring_busy(uint64_t *p, uint64_t header)
+{
+	__atomic_store_n(p, header, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
  * Reserve a record with a payload of len bytes, at most r->max_len. Where the
  * record begins (its payload: one word on), or NULL: no room, counted. *header
  * and *position are for the commit.
@@ -94,6 +107,9 @@ static inline uint64_t *moca_ring_reserve(struct moca_ring *r, unsigned id,
 	uint32_t bytes = (len + 15) & ~7u;
 	uint64_t pos, clock, *p;
 
+	/* A handler that comes before this is done sees an older floor. */
+	if (r->nest <= 1)
+		r->floor = __atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED);
 	do {
 		/*
 		 * The clock is read between this load and the swap: a handler
@@ -114,9 +130,7 @@ static inline uint64_t *moca_ring_reserve(struct moca_ring *r, unsigned id,
 	p = (uint64_t *)(r->data + (pos & (r->size - 1)));
 	*position = pos;
 	*header = moca_rec_make(clock, id, MOCA_REC_COMMITTED, bytes / 8);
-	/* Read by the consumer; tells the length if this thread dies here. */
-	__atomic_store_n(p, moca_rec_make(clock, id, MOCA_REC_BUSY, bytes / 8),
-			 __ATOMIC_RELAXED);
+	moca_ring_busy(p, moca_rec_make(clock, id, MOCA_REC_BUSY, bytes / 8));
 	return p;
 }
 
