@@ -9,6 +9,7 @@ VERSION := 0.1.0
 PREFIX ?= /usr/local
 BUILD ?= build
 CC ?= gcc
+CXX ?= g++
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes \
 	-Wstrict-prototypes -Wshadow -Wvla -Wformat=2

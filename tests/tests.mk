@@ -18,14 +18,21 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
 FUZZER := $(if $(wildcard tests/fuzz/fuzz-reader.c),$(TEST_DIR)/fuzz-reader)
 
+# Programs that emit events, as users would build them; tests/trace/run.
+M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
+	-o /dev/null 2>/dev/null && echo yes)
+EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
+	fields plugin-0.so plugin-1.so $(if $(M32),writers-32))
+
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/terminal tests/coverage/run \
+	tests/trace/run \
 	tests/stress/run)
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
-	$(FUZZER)
+	$(FUZZER) $(EMITTING)
 
 check:
 	@tools/install-deps check
@@ -77,6 +84,27 @@ $(TEST_DIR)/programs/omp: tests/programs/omp.c $(PROGRAM_DEPS)
 	$(call program,-fopenmp)
 $(TEST_DIR)/programs/%: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,)
+
+EMIT_DEPS := tests/trace/seq.h include/moca/trace.h $(BUILD)/libmocatrace.so \
+	$(BUILD)/libmocatrace.a
+emitting = @mkdir -p $(@D) && $(CC) -Iinclude -D_GNU_SOURCE $(TEST_CFLAGS) \
+	-o $@ $<
+WITH_SO := -L$(BUILD) -lmocatrace -Wl,-rpath,'$$ORIGIN/../..' -pthread
+$(TEST_DIR)/trace/verify: tests/trace/verify.c $(BUILD)/libmoca.so $(EMIT_DEPS)
+	$(emitting) -L$(BUILD) -lmoca $(WITH_SO)
+$(TEST_DIR)/trace/writers-static: tests/trace/writers.c $(EMIT_DEPS)
+	$(emitting) -static $(BUILD)/libmocatrace.a -pthread
+$(TEST_DIR)/trace/writers-32: tests/trace/writers.c $(EMIT_DEPS)
+	@$(MAKE) --no-print-directory lib32
+	$(emitting) -m32 $(BUILD)/lib32/libmocatrace.a -pthread
+$(TEST_DIR)/trace/plugin-%.so: tests/trace/plugin.c $(EMIT_DEPS)
+	$(emitting) -shared -fPIC -DPLUGIN=$* $(WITH_SO)
+$(TEST_DIR)/trace/fields: tests/trace/fields.cc $(EMIT_DEPS)
+	@mkdir -p $(@D)
+	$(CXX) -std=c++11 -Wall -Wextra -Wpedantic -Iinclude $(CFLAGS) -o $@ $< \
+		$(BUILD)/libmocatrace.a -pthread
+$(TEST_DIR)/trace/%: tests/trace/%.c $(EMIT_DEPS)
+	$(emitting) $(WITH_SO)
 
 $(TEST_DIR)/coverage/%: tests/coverage/%.c
 	@mkdir -p $(@D)
