@@ -119,6 +119,13 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		lib/format/moca.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca.pc
+	install -m 644 $(BUILD)/libmocatrace.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 755 $(BUILD)/libmocatrace.so \
+		$(DESTDIR)$(PREFIX)/lib/libmocatrace.so.0
+	ln -sf libmocatrace.so.0 $(DESTDIR)$(PREFIX)/lib/libmocatrace.so
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
+		agent/trace/moca-trace.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca-trace.pc
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/

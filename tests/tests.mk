@@ -56,11 +56,12 @@ $(TEST_DIR)/make-trace: tests/cli/make-trace.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 # The examples see only what is installed: the headers and the library.
-$(TEST_DIR)/examples/%: examples/%.c $(BUILD)/libmoca.so
+$(TEST_DIR)/examples/%: examples/%.c $(BUILD)/libmoca.so \
+		$(BUILD)/libmocatrace.so
 	@mkdir -p $(@D)
 	ln -sf libmoca.so $(BUILD)/libmoca.so.0
 	$(CC) -Iinclude $(CFLAGS) $(WARN) -o $@ $< -L$(BUILD) -lmoca \
-		-Wl,-rpath,'$$ORIGIN/../..'
+		-lmocatrace -pthread -Wl,-rpath,'$$ORIGIN/../..'
 
 # The reader's sources once more, with the sanitizers.
 $(TEST_DIR)/fuzz-reader: tests/fuzz/fuzz-reader.c $(FORMAT_SRC) \
