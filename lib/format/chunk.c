@@ -1,10 +1,62 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/format/chunk.h"
 
+#include <stdio.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "lib/format/bytes.h"
+
+static const char *const prefixes[] = {
+	[MOCA_FILE_TASK] = "task-",
+	[MOCA_FILE_MARKER] = "marker-",
+};
+
+static const char types_name[] = "marker-types";
+
+void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
+		    uint32_t number)
+{
+	if (type == MOCA_FILE_TYPES)
+		strcpy(buf, types_name);
+	else
+		snprintf(buf, MOCA_FILE_NAME_MAX, "%s%u", prefixes[type],
+			 number);
+}
+
+/* A number as a writer would make it. */
+static int parse_number(const char *s, uint32_t *out)
+{
+	uint64_t v = 0;
+
+	if (!*s || (*s == '0' && s[1]))
+		return -EINVAL;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return -EINVAL;
+		v = v * 10 + (uint64_t)(*s - '0');
+		if (v >= MOCA_TASKS_MAX)
+			return -EINVAL;
+	}
+	*out = (uint32_t)v;
+	return 1;
+}
+
+int moca_file_name_parse(const char *name, enum moca_file_type *type,
+			 uint32_t *number)
+{
+	*number = 0;
+	if (!strcmp(name, types_name)) {
+		*type = MOCA_FILE_TYPES;
+		return 1;
+	}
+	for (*type = MOCA_FILE_TASK; *type <= MOCA_FILE_MARKER; ++*type)
+		if (!strncmp(name, prefixes[*type], strlen(prefixes[*type])))
+			return parse_number(name + strlen(prefixes[*type]),
+					    number);
+	return 0;
+}
 
 size_t moca_header_put(struct moca_header *h, uint8_t *buf)
 {

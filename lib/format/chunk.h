@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* The header in front of every chunk of a task file; see doc/format.md. */
+/* The files of a trace, and the header in front of each of their chunks. */
 #ifndef MOCA_FORMAT_CHUNK_H
 #define MOCA_FORMAT_CHUNK_H
 
@@ -23,7 +23,28 @@
 enum moca_chunk_kind {
 	MOCA_KIND_ACCESSES = 1,
 	MOCA_KIND_EVENTS = 2,
+	MOCA_KIND_MARKERS = 3,
+	MOCA_KIND_TYPES = 4,
+	MOCA_KINDS,
 };
+
+/* The files that are made of chunks. */
+enum moca_file_type {
+	MOCA_FILE_TASK,		/* task-N */
+	MOCA_FILE_MARKER,	/* marker-N */
+	MOCA_FILE_TYPES,	/* marker-types */
+};
+
+#define MOCA_FILE_NAME_MAX 32
+
+void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
+		    uint32_t number);
+/*
+ * What file it is by its name: 1; 0 = none of these; -EINVAL = it looks like
+ * one of these, but no writer would make it.
+ */
+int moca_file_name_parse(const char *name, enum moca_file_type *type,
+			 uint32_t *number);
 
 #define MOCA_CHUNK_MORE 1u
 
@@ -35,7 +56,7 @@ struct moca_header {
 	uint32_t task;
 	uint32_t payload_len;
 	uint64_t number;
-	uint64_t interval;
+	uint64_t interval;	/* of markers: torn */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t lost;

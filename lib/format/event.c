@@ -35,6 +35,36 @@ int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
 	return 0;
 }
 
+int moca_events_pack(struct moca_stream_out *s, struct moca_buf *scratch,
+		     struct moca_header *h, const struct moca_event **events,
+		     size_t *n)
+{
+	uint64_t prev = 0, t;
+	int ret;
+
+	h->records = 0;
+	scratch->len = 0;
+	while (*n && h->records < MOCA_CHUNK_RECORDS_MAX &&
+	       scratch->len <= MOCA_EVENTS_RAW_MAX - MOCA_EVENT_BYTES_MAX) {
+		t = (*events)->time_ns;
+		if (!h->records)
+			h->begin_ns = h->end_ns = t;
+		if (t < h->begin_ns)
+			h->begin_ns = t;
+		if (t > h->end_ns)
+			h->end_ns = t;
+		ret = moca_event_encode(scratch, *events, &prev);
+		if (ret)
+			return ret;
+		h->records++;
+		++*events;
+		--*n;
+	}
+	moca_stream_reset(s);
+	return moca_stream_put(s, MOCA_S_EVENTS, scratch->data, scratch->len,
+			       1);
+}
+
 static int get32(const uint8_t **p, const uint8_t *end, uint32_t *out)
 {
 	uint64_t v;

@@ -5,7 +5,8 @@
 
 #include <moca/types.h>
 
-#include "lib/format/bytes.h"
+#include "lib/format/chunk.h"
+#include "lib/format/stream.h"
 
 #define MOCA_S_EVENTS 1
 #define MOCA_NAME_MAX 4095		/* longer names are cut by the writer */
@@ -15,6 +16,13 @@
 /* Append one event; *prev_ns is the time of the one before. 0 or -ENOMEM. */
 int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
 		      uint64_t *prev_ns);
+/*
+ * Make a chunk's payload in s of as many of the *n events as go into one, with
+ * scratch, and step over them; h's times and records are set. 0 or -ENOMEM.
+ */
+int moca_events_pack(struct moca_stream_out *s, struct moca_buf *scratch,
+		     struct moca_header *h, const struct moca_event **events,
+		     size_t *n);
 /* Take one event from *p; its name points into the bytes. 0 or -EBADMSG. */
 int moca_event_decode(struct moca_event *e, const uint8_t **p,
 		      const uint8_t *end, uint64_t *prev_ns);

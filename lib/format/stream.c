@@ -3,15 +3,14 @@
 
 /* Below this a zstd frame's own header outweighs what it saves. */
 #define ZSTD_WORTH 24
-#define ZSTD_LEVEL 1
 
-int moca_stream_out_init(struct moca_stream_out *s)
+int moca_stream_out_init(struct moca_stream_out *s, int level)
 {
 	*s = (struct moca_stream_out){ 0 };
 	s->cctx = ZSTD_createCCtx();
 	if (!s->cctx)
 		return -ENOMEM;
-	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+	ZSTD_CCtx_setParameter(s->cctx, ZSTD_c_compressionLevel, level);
 	return moca_buf_reserve(&s->dir, 1);
 }
 
@@ -68,17 +67,12 @@ out:
 	return 0;
 }
 
-int moca_stream_put(struct moca_stream_out *s, uint8_t id, const uint8_t *raw,
-		    size_t len, int keep)
+static int put_entry(struct moca_stream_out *s, uint8_t id, uint8_t encoding,
+		     size_t len, size_t stored)
 {
-	uint8_t encoding;
-	size_t stored;
 	uint8_t *d;
 
-	if (!len || (!keep && !raw[0] && all_same(raw, len)))
-		return 0;
-	if (moca_buf_reserve(&s->dir, 2 + 2 * MOCA_VARINT_MAX) ||
-	    put_body(s, raw, len, &encoding, &stored))
+	if (moca_buf_reserve(&s->dir, 2 + 2 * MOCA_VARINT_MAX))
 		return -ENOMEM;
 	s->dir.data[0]++;
 	d = s->dir.data + s->dir.len;
@@ -88,6 +82,31 @@ int moca_stream_put(struct moca_stream_out *s, uint8_t id, const uint8_t *raw,
 	d += moca_put_varint(d, stored);
 	s->dir.len = (size_t)(d - s->dir.data);
 	return 0;
+}
+
+int moca_stream_put(struct moca_stream_out *s, uint8_t id, const uint8_t *raw,
+		    size_t len, int keep)
+{
+	uint8_t encoding;
+	size_t stored;
+
+	if (!len || (!keep && !raw[0] && all_same(raw, len)))
+		return 0;
+	if (put_body(s, raw, len, &encoding, &stored))
+		return -ENOMEM;
+	return put_entry(s, id, encoding, len, stored);
+}
+
+int moca_stream_put_raw(struct moca_stream_out *s, uint8_t id,
+			const uint8_t *raw, size_t len)
+{
+	if (!len)
+		return 0;
+	if (moca_buf_reserve(&s->body, len))
+		return -ENOMEM;
+	memcpy(s->body.data + s->body.len, raw, len);
+	s->body.len += len;
+	return put_entry(s, id, MOCA_STREAM_RAW, len, len);
 }
 
 static int parse_entry(struct moca_stream *e, uint8_t *id, const uint8_t **p,
@@ -174,4 +193,15 @@ int moca_stream_get(const struct moca_stream_in *s, uint8_t id, uint8_t *dst,
 		return 0;
 	}
 	return -EBADMSG;
+}
+
+const uint8_t *moca_stream_peek(const struct moca_stream_in *s, uint8_t id,
+				size_t len)
+{
+	const struct moca_stream *e = &s->streams[id];
+
+	return e->data && e->encoding == MOCA_STREAM_RAW && e->raw == len &&
+			       e->stored == len ?
+		       e->data :
+		       NULL;
 }

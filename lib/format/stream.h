@@ -27,8 +27,10 @@ struct moca_stream_out {
 	struct moca_buf body;
 };
 
+#define MOCA_STREAM_LEVEL 1	/* of zstd, if there is no reason for another */
+
 /* 0 or -ENOMEM. free is also right after a failed init. */
-int moca_stream_out_init(struct moca_stream_out *s);
+int moca_stream_out_init(struct moca_stream_out *s, int level);
 void moca_stream_out_free(struct moca_stream_out *s);
 /* Begin a new payload. */
 void moca_stream_reset(struct moca_stream_out *s);
@@ -38,6 +40,10 @@ void moca_stream_reset(struct moca_stream_out *s);
  */
 int moca_stream_put(struct moca_stream_out *s, uint8_t id, const uint8_t *raw,
 		    size_t len, int keep);
+
+/* Add a stream as it is, if it is not empty. 0 or -ENOMEM. */
+int moca_stream_put_raw(struct moca_stream_out *s, uint8_t id,
+			const uint8_t *raw, size_t len);
 
 struct moca_stream {
 	const uint8_t *data;	/* NULL = left out */
@@ -62,5 +68,8 @@ size_t moca_stream_len(const struct moca_stream_in *s, uint8_t id);
  */
 int moca_stream_get(const struct moca_stream_in *s, uint8_t id, uint8_t *dst,
 		    size_t len);
+/* The len bytes of a stream that is stored as it is; else NULL. */
+const uint8_t *moca_stream_peek(const struct moca_stream_in *s, uint8_t id,
+				size_t len);
 
 #endif

@@ -2,18 +2,15 @@
 #include "lib/format/writer.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "lib/format/access.h"
-#include "lib/format/chunk.h"
+#include "lib/format/append.h"
 #include "lib/format/event.h"
 #include "lib/format/stream.h"
 
 struct task_state {
-	uint64_t next_number[MOCA_KIND_EVENTS + 1]; /* by kind */
+	uint64_t next_number[MOCA_KINDS];
+	struct moca_append file;
 	int created;
 };
 
@@ -36,7 +33,7 @@ int moca_writer_create(struct moca_writer **out, int dirfd)
 		return -ENOMEM;
 	w->dirfd = dirfd;
 	w->scratch = malloc(sizeof(*w->scratch));
-	if (moca_stream_out_init(&w->stream) || !w->scratch) {
+	if (moca_stream_out_init(&w->stream, MOCA_STREAM_LEVEL) || !w->scratch) {
 		moca_writer_destroy(w);
 		return -ENOMEM;
 	}
@@ -74,89 +71,27 @@ static struct task_state *task_state(struct moca_writer *w, uint32_t task)
 	return &p[task];
 }
 
-static int write_all(int fd, struct iovec *iov, int count)
-{
-	ssize_t n;
-
-	while (count) {
-		n = writev(fd, iov, count);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return -EIO;
-		while (count && (size_t)n >= iov->iov_len) {
-			n -= (ssize_t)iov->iov_len;
-			iov++;
-			count--;
-		}
-		if (count) {
-			iov->iov_base = (char *)iov->iov_base + n;
-			iov->iov_len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
-/* Append to the task's file all of iov or nothing. */
-static int append(struct moca_writer *w, uint32_t task, struct task_state *t,
-		  struct iovec *iov, int count)
-{
-	/* A file that is there before its first chunk is not ours. */
-	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK |
-		    (t->created ? 0 : O_CREAT | O_EXCL);
-	struct stat st;
-	char name[32];
-	int fd, ret;
-
-	snprintf(name, sizeof(name), "task-%u", task);
-	fd = openat(w->dirfd, name, flags, 0600);
-	if (fd < 0)
-		return -errno;
-	t->created = 1;
-	if (fstat(fd, &st) < 0) {
-		ret = -errno;
-		goto out;
-	}
-	ret = write_all(fd, iov, count);
-	/* If even this fails, readers find the next chunk by its magic. */
-	if (ret && ftruncate(fd, st.st_size) < 0)
-		goto out;
-out:
-	close(fd);
-	return ret;
-}
-
 /* Write the chunk that h and w->stream hold. */
 static int write_chunk(struct moca_writer *w, struct moca_header *h)
 {
-	struct moca_stream_out *s = &w->stream;
 	struct task_state *t = task_state(w, h->task);
-	uint8_t buf[MOCA_HEADER_MAX];
-	struct iovec iov[3];
 	uint64_t total;
 	int ret;
 
 	if (!t)
 		return -ENOMEM;
-	if (s->dir.len + s->body.len > MOCA_PAYLOAD_MAX)
-		return -E2BIG;
-	h->payload_len = (uint32_t)(s->dir.len + s->body.len);
-	h->payload_sum = moca_payload_sum(s->dir.data, s->dir.len,
-					  s->body.data, s->body.len);
-	h->number = t->next_number[h->kind];
-	iov[0].iov_base = buf;
-	iov[0].iov_len = moca_header_put(h, buf);
-	iov[1].iov_base = s->dir.data;
-	iov[1].iov_len = s->dir.len;
-	iov[2].iov_base = s->body.data;
-	iov[2].iov_len = s->body.len;
-	total = iov[0].iov_len + h->payload_len;
-	ret = append(w, h->task, t, iov, s->body.len ? 3 : 2);
+	/* A file that is there before its first chunk is not ours. */
+	if (!t->created)
+		t->file = (struct moca_append){
+			.type = MOCA_FILE_TASK,
+			.number = h->task,
+			.flags = O_CREAT | O_EXCL,
+		};
+	ret = moca_append_chunk(w->dirfd, &t->file, h, &w->stream,
+				t->next_number, &total);
+	t->created = !t->file.flags;
 	if (ret)
 		return ret;
-	t->next_number[h->kind]++;
 	w->bytes += total;
 	if (h->kind == MOCA_KIND_ACCESSES)
 		w->access_bytes += total;
@@ -228,56 +163,20 @@ int moca_writer_accesses(struct moca_writer *w,
 	return ret ? ret : write_chunk(w, &h);
 }
 
-/* Write the events gathered in w->events, of which h knows the rest. */
-static int flush_events(struct moca_writer *w, struct moca_header *h,
-			uint64_t *prev_ns)
-{
-	int ret;
-
-	if (!h->records)
-		return 0;
-	moca_stream_reset(&w->stream);
-	ret = moca_stream_put(&w->stream, MOCA_S_EVENTS, w->events.data,
-			      w->events.len, 1);
-	if (!ret)
-		ret = write_chunk(w, h);
-	h->records = 0;
-	w->events.len = 0;
-	*prev_ns = 0;
-	return ret;
-}
-
 int moca_writer_events(struct moca_writer *w, uint32_t task,
 		       const struct moca_event *events, size_t n)
 {
 	struct moca_header h = { .kind = MOCA_KIND_EVENTS, .task = task };
-	uint64_t prev = 0, t;
-	size_t i;
-	int ret;
+	int ret = 0;
 
 	if (task >= MOCA_TASKS_MAX)
 		return -EINVAL;
-	w->events.len = 0;
-	for (i = 0; i < n; i++) {
-		t = events[i].time_ns;
-		if (!h.records)
-			h.begin_ns = h.end_ns = t;
-		if (t < h.begin_ns)
-			h.begin_ns = t;
-		if (t > h.end_ns)
-			h.end_ns = t;
-		ret = moca_event_encode(&w->events, &events[i], &prev);
-		if (ret)
-			return ret;
-		h.records++;
-		if (h.records < MOCA_CHUNK_RECORDS_MAX &&
-		    w->events.len <= MOCA_EVENTS_RAW_MAX - MOCA_EVENT_BYTES_MAX)
-			continue;
-		ret = flush_events(w, &h, &prev);
-		if (ret)
-			return ret;
+	while (n && !ret) {
+		ret = moca_events_pack(&w->stream, &w->events, &h, &events, &n);
+		if (!ret)
+			ret = write_chunk(w, &h);
 	}
-	return flush_events(w, &h, &prev);
+	return ret;
 }
 
 uint64_t moca_writer_bytes(const struct moca_writer *w)
