@@ -32,7 +32,8 @@ struct moca_task {
 	uint32_t parent;	/* task number, or MOCA_NO_TASK */
 	uint64_t start_ns;	/* 0 = unknown */
 	uint64_t end_ns;	/* 0 = unknown or still running */
-	int32_t status;		/* as of wait(2); valid when end_ns != 0 */
+	int32_t status;		/* as of wait(2); valid when end_ns != 0 and
+				   flags have no MOCA_TASK_MARKERS */
 	uint32_t flags;		/* MOCA_TASK_* */
 	const char *name;	/* the last name seen */
 	uint64_t chunks;	/* access chunks */
@@ -184,7 +185,8 @@ struct moca_marker {
 struct moca_value {
 	const struct moca_field *field;
 	const uint8_t *data;	/* unaligned, little endian */
-	size_t count;		/* of elements; of a string, its bytes */
+	size_t count;		/* of elements; of a string, its bytes, behind
+				   which there is a NUL and before none */
 };
 
 /* The kinds of markers, by id. The array belongs to the trace. */
@@ -203,7 +205,10 @@ int moca_cursor_marker(struct moca_cursor *c, const struct moca_marker **out,
 /* Field i of a marker, whose payload the cursor has checked. 0 or -EINVAL. */
 int moca_marker_value(const struct moca_marker *m, size_t i,
 		      struct moca_value *out);
-/* Element i (< count) of a value: of integers, sign-extended; of a float. */
+/*
+ * Element i of a value; 0 if there is none. As an integer: sign-extended, of a
+ * float its bits. As a float: what it is, of an integer its value.
+ */
 uint64_t moca_value_integer(const struct moca_value *v, size_t i);
 double moca_value_float(const struct moca_value *v, size_t i);
 

@@ -59,6 +59,7 @@ enum moca_event_type {
 #define MOCA_TASK_FORK 2u	/* a copy of its parent's address space */
 #define MOCA_TASK_VFORK 4u	/* borrows its parent's address space */
 #define MOCA_TASK_ATTACHED 8u	/* was running when the recording began */
+#define MOCA_TASK_MARKERS 16u	/* known by its markers only: set by readers */
 
 /* Flags of MOCA_EVENT_MMAP: what the collector can see of the mapping. */
 #define MOCA_MAP_CERTIFIED 1u	/* every touched page is accounted for */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <unistd.h>
-
-#include "lib/format/file.h"
-#include "lib/format/trace.h"
+#include "lib/format/merge.h"
 
 struct moca_cursor {
 	struct moca_trace *trace;
@@ -12,10 +9,8 @@ struct moca_cursor {
 	struct moca_file file;
 	struct moca_decoder decoder;
 	struct moca_chunk chunk;
-	struct moca_event event;
-	const uint8_t *event_pos;	/* in decoder.events */
-	const uint8_t *event_end;
-	uint64_t event_ns;
+	struct moca_merge merge;	/* of events or markers */
+	int in_task;			/* the merge has begun with task at */
 };
 
 /* A newer program's larger query is right if what we do not know is zero. */
@@ -47,6 +42,8 @@ int moca_cursor_open(struct moca_cursor **out, struct moca_trace *t,
 		return -ENOMEM;
 	c->trace = t;
 	c->file.fd = -1;
+	c->merge.trace = t;
+	c->merge.query = &c->query;
 	if (query) {
 		ret = copy_query(&c->query, query);
 		if (ret) {
@@ -64,7 +61,13 @@ void moca_cursor_close(struct moca_cursor *c)
 		return;
 	moca_file_close(&c->file);
 	moca_decoder_free(&c->decoder);
+	moca_merge_free(&c->merge);
 	free(c);
+}
+
+void moca_task_events_only(struct moca_cursor *c)
+{
+	c->merge.task_files_only = 1;
 }
 
 static int in_time(const struct moca_query *q, uint64_t t)
@@ -82,38 +85,15 @@ static int by_addr(const struct moca_query *q)
 	return q->addr_begin || q->addr_end;
 }
 
-/* Open the next task's file that the query asks for. 1, 0 or -errno. */
-static int next_file(struct moca_cursor *c)
+/* The next task that the query asks for, from c->at on. 1 or 0. */
+static int next_task(struct moca_cursor *c, size_t count)
 {
 	const struct moca_query *q = &c->query;
-	struct moca_trace *t = c->trace;
-	int ret;
 
-	for (; c->at < t->task_count; c->at++) {
-		if (q->one_task && t->tasks[c->at].id != q->task)
-			continue;
-		ret = moca_file_open(&c->file, t->dirfd, t->tasks[c->at].id,
-				     t->file_ends[c->at]);
-		return ret ? ret : 1;
-	}
-	return 0;
-}
-
-/* Unpack the chunk, or count it as damaged. 1 if unpacked, 0 or -errno. */
-static int unpack(struct moca_cursor *c, const struct moca_header *h,
-		  uint64_t pos)
-{
-	int ret;
-
-	if (h->kind == MOCA_KIND_ACCESSES)
-		ret = moca_decoder_accesses(&c->decoder, &c->file, h, pos);
-	else
-		ret = moca_decoder_events(&c->decoder, &c->file, h, pos);
-	if (ret == -EBADMSG) {
-		moca_trace_damaged_chunk(c->trace, c->file.task, pos);
-		return 0;
-	}
-	return ret ? ret : 1;
+	while (c->at < count && q->one_task &&
+	       c->trace->tasks[c->at].id != q->task)
+		c->at++;
+	return c->at < count;
 }
 
 /* Step to and unpack the next chunk within the query's time. 1, 0, -errno. */
@@ -121,12 +101,17 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 		      uint64_t *pos)
 {
 	const struct moca_query *q = &c->query;
+	struct moca_trace *t = c->trace;
 	int ret;
 
 	for (;;) {
 		if (c->file.fd < 0) {
-			ret = next_file(c);
-			if (ret <= 0)
+			if (!next_task(c, t->file_count))
+				return 0;
+			ret = moca_file_open(&c->file, t->dirfd, MOCA_FILE_TASK,
+					     t->tasks[c->at].id,
+					     t->file_ends[c->at]);
+			if (ret)
 				return ret;
 		}
 		ret = moca_file_next(&c->file, h, pos);
@@ -137,13 +122,16 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 			c->at++;
 			continue;
 		}
-		if (h->version != MOCA_FORMAT_VERSION || h->kind != c->kind ||
-		    h->end_ns < q->begin_ns ||
+		if (h->version != MOCA_FORMAT_VERSION ||
+		    h->kind != MOCA_KIND_ACCESSES || h->end_ns < q->begin_ns ||
 		    (q->end_ns && h->begin_ns >= q->end_ns))
 			continue;
-		ret = unpack(c, h, *pos);
-		if (ret)
+		ret = moca_decoder_accesses(&c->decoder, &c->file, h, *pos);
+		if (!ret)
+			return 1;
+		if (ret != -EBADMSG)
 			return ret;
+		moca_trace_damaged_chunk(t, &c->file, *pos);
 	}
 }
 
@@ -204,42 +192,53 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 	return 1;
 }
 
-static int wants_event(const struct moca_query *q, const struct moca_event *e)
+/* The next event or marker. 1, 0 or -errno. */
+static int next_record(struct moca_cursor *c, uint8_t kind,
+		       struct moca_source **out, uint32_t *task)
 {
-	if (!in_time(q, e->time_ns))
-		return 0;
-	if (!e->len || !by_addr(q))
-		return 1;
-	return (!q->addr_end || e->addr < q->addr_end) &&
-	       moca_add_sat(e->addr, e->len) > q->addr_begin;
+	struct moca_trace *t = c->trace;
+	int ret;
+
+	if (c->kind && c->kind != kind)
+		return -EINVAL;
+	c->kind = c->merge.kind = kind;
+	for (;;) {
+		if (!c->in_task) {
+			if (!next_task(c, t->task_count))
+				return 0;
+			ret = moca_merge_start(&c->merge, c->at);
+			if (ret)
+				return ret;
+			c->in_task = 1;
+		}
+		ret = moca_merge_next(&c->merge, out);
+		if (ret) {
+			*task = t->tasks[c->at].id;
+			return ret;
+		}
+		c->in_task = 0;
+		c->at++;
+	}
 }
 
 int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
 		      uint32_t *task)
 {
-	struct moca_header h;
-	uint64_t pos;
-	int ret;
+	struct moca_source *s;
+	int ret = next_record(c, MOCA_KIND_EVENTS, &s, task);
 
-	if (c->kind && c->kind != MOCA_KIND_EVENTS)
-		return -EINVAL;
-	c->kind = MOCA_KIND_EVENTS;
-	for (;;) {
-		while (c->event_pos < c->event_end) {
-			if (moca_event_decode(&c->event, &c->event_pos,
-					      c->event_end, &c->event_ns))
-				return -EBADMSG; /* was checked: a bug */
-			if (!wants_event(&c->query, &c->event))
-				continue;
-			*out = &c->event;
-			*task = c->file.task;
-			return 1;
-		}
-		ret = next_chunk(c, &h, &pos);
-		if (ret <= 0)
-			return ret;
-		c->event_ns = 0;
-		c->event_pos = c->decoder.events.data;
-		c->event_end = c->event_pos + c->decoder.events.len;
-	}
+	if (ret > 0)
+		*out = &s->event;
+	return ret;
+}
+
+int moca_cursor_marker(struct moca_cursor *c, const struct moca_marker **out,
+		       uint32_t *task)
+{
+	struct moca_source *s;
+	int ret = next_record(c, MOCA_KIND_MARKERS, &s, task);
+
+	if (ret > 0)
+		*out = &s->marker;
+	return ret;
 }

@@ -2,20 +2,19 @@
 #include "lib/format/file.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define WINDOW (64u << 10)
 
-int moca_file_open(struct moca_file *f, int dirfd, uint32_t task,
-		   uint64_t limit)
+int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
+		   uint32_t number, uint64_t limit)
 {
+	char name[MOCA_FILE_NAME_MAX];
 	struct stat st;
-	char name[32];
 
-	*f = (struct moca_file){ .task = task };
-	snprintf(name, sizeof(name), "task-%u", task);
+	*f = (struct moca_file){ .type = type, .task = number };
+	moca_file_name(name, type, number);
 	f->fd = openat(dirfd, name,
 		       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
@@ -138,15 +137,15 @@ void moca_decoder_free(struct moca_decoder *d)
 {
 	moca_buf_free(&d->payload);
 	moca_buf_free(&d->events);
+	moca_buf_free(&d->records);
 	ZSTD_freeDCtx(d->in.dctx);
 	free(d->recs);
 	free(d->scratch);
 	*d = (struct moca_decoder){ 0 };
 }
 
-/* Read and check the payload of a chunk. */
-static int load(struct moca_decoder *d, const struct moca_file *f,
-		const struct moca_header *h, uint64_t pos)
+int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
+		      const struct moca_header *h, uint64_t pos)
 {
 	uint8_t *p;
 
@@ -181,7 +180,7 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 		d->scratch = malloc(sizeof(*d->scratch));
 	if (!d->recs || !d->scratch)
 		return -ENOMEM;
-	ret = load(d, f, h, pos);
+	ret = moca_decoder_load(d, f, h, pos);
 	if (!ret)
 		ret = moca_access_decode(d->scratch, &d->in, d->recs,
 					 h->records, h->begin_ns);
@@ -198,6 +197,28 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 	return 0;
 }
 
+int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
+		       const struct moca_header *h, uint64_t pos, uint8_t id,
+		       size_t max)
+{
+	size_t len;
+	int ret;
+
+	ret = moca_decoder_load(d, f, h, pos);
+	if (ret)
+		return ret;
+	len = moca_stream_len(&d->in, id);
+	if (!len || len > max)
+		return -EBADMSG;
+	d->events.len = 0;
+	if (moca_buf_reserve(&d->events, len))
+		return -ENOMEM;
+	if (moca_stream_get(&d->in, id, d->events.data, len))
+		return -EBADMSG;
+	d->events.len = len;
+	return 0;
+}
+
 int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos)
 {
@@ -205,23 +226,14 @@ int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 	uint64_t prev = 0;
 	struct moca_event e;
 	uint32_t i;
-	size_t len;
 	int ret;
 
-	ret = load(d, f, h, pos);
+	ret = moca_decoder_bytes(d, f, h, pos, MOCA_S_EVENTS,
+				 MOCA_EVENTS_RAW_MAX);
 	if (ret)
 		return ret;
-	len = moca_stream_len(&d->in, MOCA_S_EVENTS);
-	if (!len || len > MOCA_EVENTS_RAW_MAX)
-		return -EBADMSG;
-	d->events.len = 0;
-	if (moca_buf_reserve(&d->events, len))
-		return -ENOMEM;
-	if (moca_stream_get(&d->in, MOCA_S_EVENTS, d->events.data, len))
-		return -EBADMSG;
-	d->events.len = len;
 	p = d->events.data;
-	end = p + len;
+	end = p + d->events.len;
 	for (i = 0; i < h->records; i++)
 		if (moca_event_decode(&e, &p, end, &prev))
 			return -EBADMSG;

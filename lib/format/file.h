@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Stepping through the chunks of a task file, and past damage. */
+/* Stepping through the chunks of a file, and past damage. */
 #ifndef MOCA_FORMAT_FILE_H
 #define MOCA_FORMAT_FILE_H
 
@@ -11,16 +11,17 @@
 
 struct moca_file {
 	int fd;			/* -1 = not open */
-	uint32_t task;
+	enum moca_file_type type;
+	uint32_t task;		/* that its chunks' headers must tell */
 	uint64_t pos;		/* where the next chunk should begin */
 	uint64_t end;		/* what lies beyond is not read */
 	uint64_t gaps;		/* damaged places stepped over so far */
 	uint64_t tail;		/* bytes after the last chunk, at the end */
 };
 
-/* Open dirfd/task-N, of which at most limit bytes are read. 0 or -errno. */
-int moca_file_open(struct moca_file *f, int dirfd, uint32_t task,
-		   uint64_t limit);
+/* Open a file, of which at most limit bytes are read. 0 or -errno. */
+int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
+		   uint32_t number, uint64_t limit);
 void moca_file_close(struct moca_file *f);
 /*
  * Step to the next whole chunk; *pos is where it begins. Only its header is
@@ -35,9 +36,17 @@ struct moca_decoder {
 	struct moca_access *recs;
 	struct moca_access_scratch *scratch;
 	struct moca_buf events;
+	struct moca_buf records;	/* of markers */
 };
 
 void moca_decoder_free(struct moca_decoder *d);
+/* Read, check and parse a payload to d->in. 0, -EBADMSG or -ENOMEM. */
+int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
+		      const struct moca_header *h, uint64_t pos);
+/* The same, and one stream of at most max bytes to d->events. */
+int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
+		       const struct moca_header *h, uint64_t pos, uint8_t id,
+		       size_t max);
 /* h->records accesses to d->recs. 0, -EBADMSG (damaged) or -ENOMEM. */
 int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 			  const struct moca_header *h, uint64_t pos);

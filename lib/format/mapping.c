@@ -365,6 +365,8 @@ static int collect(struct builder *b, struct moca_buf *buf)
 	ret = moca_cursor_open(&c, b->trace, NULL);
 	if (ret)
 		return ret;
+	/* A thread that gets a buffer starts no process. */
+	moca_task_events_only(c);
 	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
 		if (!matters(e))
 			continue;

@@ -58,8 +58,10 @@ int moca_marker_writer_position(struct moca_marker_writer *w, uint32_t stream,
 
 /*
  * Describe an event, before the first record that has its id; id 16 to
- * 16,383. fields as in moca/trace.h ("KIND NAME [...]\n" of each). 0; -EINVAL
- * (not a description: hostile input, nothing was written), -errno.
+ * 16,383. fields as in moca/trace.h ("KIND NAME [...]\n" of each). 0, also
+ * when it is described just so already; -EINVAL (not a description, another
+ * than the one with that id, or more than 16 MiB of them: hostile input,
+ * nothing was written), -errno.
  */
 int moca_marker_writer_type(struct moca_marker_writer *w, uint32_t id,
 			    const char *facility, const char *name,
@@ -72,7 +74,11 @@ int moca_marker_writer_types(struct moca_marker_writer *w,
 					  const char *fields),
 			     void *arg);
 
-/* Append a chunk. 0, -EINVAL, -E2BIG (over 65,536 events or 16 MiB), -errno. */
+/*
+ * Append a chunk. 0; -EINVAL (the records are not framed as they must be, or
+ * are not as many events as told; a clock that stands still); -E2BIG (over
+ * 65,536 events or nearly 16 MiB); -EEXIST (the file is another's); -errno.
+ */
 int moca_marker_writer_chunk(struct moca_marker_writer *w,
 			     const struct moca_marker_chunk *c);
 /*

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "lib/format/file.h"
-
 #define PLACES_MAX (1u << 20)	/* damaged chunks beyond are not counted */
 
 static void add_place(uint64_t *set, size_t cap, uint64_t key)
@@ -52,11 +50,12 @@ static int grow_places(struct moca_trace *t)
 	return 0;
 }
 
-void moca_trace_damaged_chunk(struct moca_trace *t, uint32_t task,
+void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 			      uint64_t pos)
 {
+	uint64_t file = (uint64_t)f->type << 32 | f->task;
 	uint64_t key = (pos + 1) * 0x9e3779b97f4a7c15ull ^
-		       (task + 1ull) * 0xc2b2ae3d27d4eb4full;
+		       (file + 1) * 0xc2b2ae3d27d4eb4full;
 
 	key = (key ^ key >> 29) | 1;
 	pthread_mutex_lock(&t->damage_lock);
@@ -79,8 +78,13 @@ static int set_name(struct moca_task *task, const char *name)
 	return 0;
 }
 
-/* What an event tells about its task as a whole. */
-static int fold_event(struct moca_task *task, const struct moca_event *e)
+int moca_task_init(struct moca_task *task, uint32_t id)
+{
+	*task = (struct moca_task){ .id = id, .parent = MOCA_NO_TASK };
+	return set_name(task, "");
+}
+
+int moca_task_fold(struct moca_task *task, const struct moca_event *e)
 {
 	const char *slash;
 
@@ -105,41 +109,26 @@ static int fold_event(struct moca_task *task, const struct moca_event *e)
 	return 0;
 }
 
-static int fold_events(struct moca_trace *t, struct moca_task *task,
-		       struct moca_decoder *d, const struct moca_file *f,
-		       const struct moca_header *h, uint64_t pos)
+static int fold_task_chunk(void *arg, struct moca_decoder *d,
+			   const struct moca_file *f,
+			   const struct moca_header *h, uint64_t pos)
 {
+	struct moca_task *task = arg;
 	const uint8_t *p, *end;
-	uint64_t prev = 0;
 	struct moca_event e;
+	uint64_t prev = 0;
 	int ret;
 
-	ret = moca_decoder_events(d, f, h, pos);
-	if (ret == -EBADMSG) {
-		moca_trace_damaged_chunk(t, task->id, pos);
-		return 0;
-	}
-	if (ret)
+	if (h->kind == MOCA_KIND_EVENTS) {
+		ret = moca_decoder_events(d, f, h, pos);
+		if (ret)
+			return ret;
+		p = d->events.data;
+		end = p + d->events.len;
+		while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
+			ret = moca_task_fold(task, &e);
 		return ret;
-	p = d->events.data;
-	end = p + d->events.len;
-	while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
-		ret = fold_event(task, &e);
-	return ret;
-}
-
-static int fold_chunk(struct moca_trace *t, struct moca_task *task,
-		      struct moca_decoder *d, const struct moca_file *f,
-		      const struct moca_header *h, uint64_t pos)
-{
-	if (h->version != MOCA_FORMAT_VERSION)
-		return 0;
-	if (h->task != task->id) {
-		moca_trace_damaged_chunk(t, task->id, pos);
-		return 0;
 	}
-	if (h->kind == MOCA_KIND_EVENTS)
-		return fold_events(t, task, d, f, h, pos);
 	if (h->kind != MOCA_KIND_ACCESSES)
 		return 0;
 	task->chunks++;
@@ -150,26 +139,33 @@ static int fold_chunk(struct moca_trace *t, struct moca_task *task,
 	return 0;
 }
 
-/* Step through a task's file. 0, -EINVAL if it is not to be used, -errno. */
-static int scan_file(struct moca_trace *t, struct moca_task *task,
-		     uint64_t *file_end, struct moca_decoder *d)
+int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
+		    uint32_t number, uint64_t *end, struct moca_decoder *d,
+		    int (*fold)(void *arg, struct moca_decoder *d,
+				const struct moca_file *f,
+				const struct moca_header *h, uint64_t pos),
+		    void *arg)
 {
 	struct moca_header h;
 	struct moca_file f;
 	uint64_t pos, n = 0;
 	int ret;
 
-	if (moca_file_open(&f, t->dirfd, task->id, INT64_MAX))
+	if (moca_file_open(&f, t->dirfd, type, number, INT64_MAX))
 		return -EINVAL;
-	*file_end = f.end;
+	*end = f.end;
 	while ((ret = moca_file_next(&f, &h, &pos)) > 0) {
 		/* Another task's file under this name. */
-		if (!n++ && h.task != task->id) {
+		if (!n++ && h.task != number) {
 			ret = -EINVAL;
 			goto out;
 		}
-		ret = fold_chunk(t, task, d, &f, &h, pos);
-		if (ret)
+		if (h.version != MOCA_FORMAT_VERSION)
+			continue;
+		ret = h.task == number ? fold(arg, d, &f, &h, pos) : -EBADMSG;
+		if (ret == -EBADMSG)
+			moca_trace_damaged_chunk(t, &f, pos);
+		else if (ret)
 			break;
 	}
 	t->damage.chunks += f.gaps;
@@ -181,28 +177,6 @@ out:
 	return ret;
 }
 
-/* The N of "task-N", if name is just what a writer would make. */
-static int task_number(const char *name, uint32_t *out)
-{
-	uint64_t v = 0;
-	const char *s;
-
-	if (strncmp(name, "task-", 5))
-		return 0;
-	s = name + 5;
-	if (!*s || (*s == '0' && s[1]))
-		return 0;
-	for (; *s; s++) {
-		if (*s < '0' || *s > '9')
-			return 0;
-		v = v * 10 + (uint64_t)(*s - '0');
-		if (v >= MOCA_TASKS_MAX)
-			return 0;
-	}
-	*out = (uint32_t)v;
-	return 1;
-}
-
 static int compare_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -210,12 +184,46 @@ static int compare_u32(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The numbers of all task files, sorted. 0 or -errno. */
-static int list_files(struct moca_trace *t, uint32_t **out, size_t *count)
+/* The files of a directory, by type: their numbers. */
+struct listing {
+	struct moca_buf numbers[MOCA_FILE_TYPES + 1];
+};
+
+static uint32_t *listed(const struct listing *l, enum moca_file_type type,
+			size_t *count)
 {
-	struct moca_buf b = { 0 };
+	*count = l->numbers[type].len / sizeof(uint32_t);
+	return (uint32_t *)l->numbers[type].data;
+}
+
+static int list_file(struct moca_trace *t, struct listing *l, const char *name)
+{
+	enum moca_file_type type;
+	struct moca_buf *b;
+	uint32_t number;
+	int ret;
+
+	ret = moca_file_name_parse(name, &type, &number);
+	if (ret < 0)
+		t->damage.files++;
+	if (ret <= 0)
+		return 0;
+	b = &l->numbers[type];
+	ret = moca_buf_reserve(b, sizeof(number));
+	if (ret)
+		return ret;
+	memcpy(b->data + b->len, &number, sizeof(number));
+	b->len += sizeof(number);
+	return 0;
+}
+
+/* The numbers of all files, sorted. 0 or -errno. */
+static int list_files(struct moca_trace *t, struct listing *l)
+{
+	enum moca_file_type type;
 	struct dirent *de;
-	uint32_t id;
+	uint32_t *numbers;
+	size_t count;
 	int fd, ret = 0;
 	DIR *dir;
 
@@ -227,66 +235,72 @@ static int list_files(struct moca_trace *t, uint32_t **out, size_t *count)
 			close(fd);
 		return ret;
 	}
-	while (!ret && (de = readdir(dir))) {
-		if (strncmp(de->d_name, "task-", 5))
-			continue;
-		if (!task_number(de->d_name, &id)) {
-			t->damage.files++;
-			continue;
-		}
-		ret = moca_buf_reserve(&b, sizeof(id));
-		if (ret)
-			break;
-		memcpy(b.data + b.len, &id, sizeof(id));
-		b.len += sizeof(id);
-	}
+	while (!ret && (de = readdir(dir)))
+		ret = list_file(t, l, de->d_name);
 	closedir(dir);
-	if (ret) {
-		moca_buf_free(&b);
-		return ret;
+	for (type = MOCA_FILE_TASK; type <= MOCA_FILE_MARKER; type++) {
+		numbers = listed(l, type, &count);
+		if (count)
+			qsort(numbers, count, sizeof(*numbers), compare_u32);
 	}
-	*out = (uint32_t *)b.data;
-	*count = b.len / sizeof(id);
-	if (*count)
-		qsort(b.data, *count, sizeof(id), compare_u32);
-	return 0;
+	return ret;
 }
 
-static int scan_tasks(struct moca_trace *t)
+static int scan_tasks(struct moca_trace *t, const uint32_t *ids, size_t count,
+		      struct moca_decoder *d)
 {
-	struct moca_decoder d = { 0 };
 	struct moca_task *task;
-	uint32_t *ids = NULL;
-	size_t i, count = 0;
-	int ret;
+	size_t i;
+	int ret = 0;
 
-	ret = list_files(t, &ids, &count);
-	if (ret)
-		return ret;
 	t->tasks = calloc(count + 1, sizeof(*t->tasks));
 	t->file_ends = calloc(count + 1, sizeof(*t->file_ends));
 	if (!t->tasks || !t->file_ends)
-		ret = -ENOMEM;
-	for (i = 0; i < count && !ret; i++) {
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
 		task = &t->tasks[t->task_count];
-		memset(task, 0, sizeof(*task));
-		task->id = ids[i];
-		task->parent = MOCA_NO_TASK;
-		ret = set_name(task, "");
+		ret = moca_task_init(task, ids[i]);
 		if (ret)
-			break;
-		ret = scan_file(t, task, &t->file_ends[t->task_count], &d);
+			return ret;
+		ret = moca_trace_scan(t, MOCA_FILE_TASK, ids[i],
+				      &t->file_ends[t->task_count], d,
+				      fold_task_chunk, task);
 		if (ret == -EINVAL) {
 			t->damage.files++;
 			free((char *)task->name);
 			task->name = NULL;
-			ret = 0;
 			continue;
 		}
+		if (ret)
+			return ret;
 		t->task_count++;
 	}
+	t->file_count = t->task_count;
+	return 0;
+}
+
+static int scan(struct moca_trace *t)
+{
+	struct moca_decoder d = { 0 };
+	struct listing l = { 0 };
+	uint32_t *numbers;
+	size_t count, types;
+	int ret, type;
+
+	ret = list_files(t, &l);
+	if (!ret) {
+		numbers = listed(&l, MOCA_FILE_TASK, &count);
+		ret = scan_tasks(t, numbers, count, &d);
+	}
+	if (!ret) {
+		listed(&l, MOCA_FILE_TYPES, &types);
+		numbers = listed(&l, MOCA_FILE_MARKER, &count);
+		ret = moca_trace_scan_markers(t, numbers, count, types != 0,
+					      &d);
+	}
+	for (type = 0; type <= MOCA_FILE_TYPES; type++)
+		moca_buf_free(&l.numbers[type]);
 	moca_decoder_free(&d);
-	free(ids);
 	return ret;
 }
 
@@ -307,7 +321,7 @@ int moca_trace_open(struct moca_trace **out, const char *path)
 	ret = moca_meta_read(&t->meta, t->dirfd);
 	if (ret)
 		goto err_close;
-	ret = scan_tasks(t);
+	ret = scan(t);
 	if (ret)
 		goto err_close;
 	*out = t;
@@ -331,6 +345,9 @@ void moca_trace_close(struct moca_trace *t)
 		free((char *)t->tasks[i].name);
 	free(t->tasks);
 	free(t->file_ends);
+	free(t->markers);
+	free(t->first_marker);
+	moca_types_free(&t->types);
 	free(t->places);
 	moca_mappings_free(&t->mappings);
 	pthread_mutex_destroy(&t->damage_lock);
@@ -378,6 +395,13 @@ size_t moca_trace_task_count(const struct moca_trace *t)
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i)
 {
 	return i < t->task_count ? &t->tasks[i] : NULL;
+}
+
+const struct moca_marker_type *const *
+moca_trace_marker_types(const struct moca_trace *t, size_t *count)
+{
+	*count = t->types.count;
+	return t->types.list;
 }
 
 const struct moca_task *moca_trace_find_task(const struct moca_trace *t,

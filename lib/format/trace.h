@@ -7,15 +7,34 @@
 
 #include <moca/reader.h>
 
+#include "lib/format/file.h"
 #include "lib/format/mapping.h"
+#include "lib/format/marker-type.h"
 #include "lib/format/meta.h"
+
+/* One marker-N. */
+struct moca_marker_file {
+	uint32_t number;
+	uint32_t task;		/* index of the task that it is of */
+	uint64_t end;		/* bytes, at open */
+	uint64_t begin_ns;	/* nothing in it is earlier ... */
+	uint64_t end_ns;	/* ... or later */
+};
+
+/* Streams of one task that are in use at the same time, at most. */
+#define MOCA_MARKER_STREAMS_MAX 16
 
 struct moca_trace {
 	int dirfd;
 	struct moca_meta *meta;
 	struct moca_task *tasks;	/* task.name is allocated */
 	uint64_t *file_ends;		/* bytes of each task's file, at open */
+	size_t file_count;		/* of tasks; the others have no task-N */
 	size_t task_count;
+	struct moca_marker_file *markers; /* by task, begin_ns, number */
+	size_t marker_count;
+	size_t *first_marker;		/* of each task, and one more */
+	struct moca_types types;
 	pthread_mutex_t damage_lock;	/* of the next four */
 	struct moca_damage damage;
 	uint64_t *places;		/* set of damaged chunks; 0 = empty */
@@ -26,9 +45,35 @@ struct moca_trace {
 	struct moca_mappings mappings;
 };
 
-/* Count the chunk at pos of the task's file as damaged, unless it is. */
-void moca_trace_damaged_chunk(struct moca_trace *t, uint32_t task,
+/* Count the chunk at pos of the file as damaged, unless it is. */
+void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 			      uint64_t pos);
+
+/*
+ * While opening: step through a file, whose end goes to *end, and call fold
+ * for each chunk of this version and of the file's own number; damage is
+ * counted, also when fold says -EBADMSG. 0; -EINVAL if it is not to be used;
+ * or another error of fold.
+ */
+int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
+		    uint32_t number, uint64_t *end, struct moca_decoder *d,
+		    int (*fold)(void *arg, struct moca_decoder *d,
+				const struct moca_file *f,
+				const struct moca_header *h, uint64_t pos),
+		    void *arg);
+/* A task that nothing is known of. 0 or -ENOMEM. */
+int moca_task_init(struct moca_task *task, uint32_t id);
+/* What an event tells about its task as a whole. 0 or -ENOMEM. */
+int moca_task_fold(struct moca_task *task, const struct moca_event *e);
+/*
+ * Scan the marker files with these numbers, give each to a task, or a task of
+ * its own, and read the types. 0 or -errno.
+ */
+int moca_trace_scan_markers(struct moca_trace *t, const uint32_t *numbers,
+			    size_t count, int has_types,
+			    struct moca_decoder *d);
+/* Let a new cursor tell no events of marker files. */
+void moca_task_events_only(struct moca_cursor *c);
 /* The task with that number, or NULL. */
 const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 					     uint32_t id);
