@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "cli/commands.h"
+#include "cli/marker-text.h"
 #include "cli/text.h"
 #include "cli/trace.h"
 #include "lib/base/err.h"
@@ -25,6 +26,9 @@ struct dump {
 	size_t next;			/* access of the chunk */
 	const struct moca_event *event;	/* NULL at the end */
 	uint32_t event_task;
+	struct moca_cursor *markers;
+	const struct moca_marker *marker;	/* NULL at the end */
+	uint32_t marker_task;
 };
 
 static const char *const event_names[] = {
@@ -189,7 +193,8 @@ static void print_event(struct dump *d, const struct moca_event *e)
 		fputs(" flags=", stdout);
 		print_flags(e->flags, task_flags);
 	}
-	if (e->type == MOCA_EVENT_TASK_END) {
+	if (e->type == MOCA_EVENT_TASK_END &&
+	    !(d->task->flags & MOCA_TASK_MARKERS)) {
 		trace_status(status, sizeof(status), e->status);
 		printf(" %s", status);
 	}
@@ -230,10 +235,30 @@ static void csv_event(struct dump *d, const struct moca_event *e)
 	if (e->type == MOCA_EVENT_TASK_START && e->parent != MOCA_NO_TASK)
 		printf("%" PRIu32, e->parent);
 	putchar(',');
-	if (e->type == MOCA_EVENT_TASK_END)
+	if (e->type == MOCA_EVENT_TASK_END &&
+	    !(d->task->flags & MOCA_TASK_MARKERS))
 		printf("%d", e->status);
 	putchar(',');
 	print_csv_name(e->name);
+	putchar('\n');
+}
+
+static void print_marker(struct dump *d, const struct moca_marker *m)
+{
+	const struct moca_task *t = d->task;
+
+	if (d->csv) {
+		printf("marker,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
+		       ",,,,,,,,,,,,,,\"",
+		       since(d, m->time_ns), t->id, t->pid, t->tid);
+		marker_print(stdout, m, 1);
+		puts("\"");
+		return;
+	}
+	print_time(d, m->time_ns);
+	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " marker ", t->id, t->pid,
+	       t->tid);
+	marker_print(stdout, m, 0);
 	putchar('\n');
 }
 
@@ -296,12 +321,33 @@ static int fill_event(struct dump *d)
 	return 1;
 }
 
-/* Is the event to be printed before the access? Both exist. */
+static int fill_marker(struct dump *d)
+{
+	int ret;
+
+	d->marker = NULL;
+	if (!d->markers)
+		return 0;
+	ret = moca_cursor_marker(d->markers, &d->marker, &d->marker_task);
+	if (ret <= 0)
+		d->marker = NULL;
+	return ret;
+}
+
+/* Is a record of a task at a time to be printed before the access? */
+static int before_access(const struct dump *d, uint32_t task, uint64_t time_ns)
+{
+	if (!d->chunk || task != d->chunk->task)
+		return !d->chunk || task < d->chunk->task;
+	return time_ns <= d->chunk->accesses[d->next].time_ns;
+}
+
+/* The event before the marker? Both exist. */
 static int event_first(const struct dump *d)
 {
-	if (d->event_task != d->chunk->task)
-		return d->event_task < d->chunk->task;
-	return d->event->time_ns <= d->chunk->accesses[d->next].time_ns;
+	if (d->event_task != d->marker_task)
+		return d->event_task < d->marker_task;
+	return d->event->time_ns <= d->marker->time_ns;
 }
 
 static void set_task(struct dump *d, uint32_t id)
@@ -315,28 +361,45 @@ static void set_task(struct dump *d, uint32_t id)
 	d->task = i == SIZE_MAX ? &none : moca_trace_task(d->t, i);
 }
 
+/* Print what is next of all. 1, 0 at the end, -errno. */
+static int dump_next(struct dump *d)
+{
+	int ret = fill_access(d);
+
+	if (ret < 0)
+		return ret;
+	if (d->event && (!d->marker || event_first(d)) &&
+	    before_access(d, d->event_task, d->event->time_ns)) {
+		set_task(d, d->event_task);
+		(d->csv ? csv_event : print_event)(d, d->event);
+		ret = fill_event(d);
+	} else if (d->marker && (!d->event || !event_first(d)) &&
+		   before_access(d, d->marker_task, d->marker->time_ns)) {
+		set_task(d, d->marker_task);
+		print_marker(d, d->marker);
+		ret = fill_marker(d);
+	} else if (d->chunk) {
+		set_task(d, d->chunk->task);
+		(d->csv ? csv_access : print_access)(
+			d, &d->chunk->accesses[d->next]);
+		d->next++;
+	} else {
+		return 0;
+	}
+	return ret < 0 ? ret : 1;
+}
+
 static int dump_all(struct dump *d)
 {
-	int access, event;
+	int ret = fill_event(d);
 
-	event = fill_event(d);
-	for (;;) {
-		access = fill_access(d);
-		if (access < 0 || event < 0)
-			return access < 0 ? access : event;
-		if ((!access && !event) || ferror(stdout))
-			return 0;
-		if (event && (!access || event_first(d))) {
-			set_task(d, d->event_task);
-			(d->csv ? csv_event : print_event)(d, d->event);
-			event = fill_event(d);
-		} else {
-			set_task(d, d->chunk->task);
-			(d->csv ? csv_access : print_access)(
-				d, &d->chunk->accesses[d->next]);
-			d->next++;
-		}
-	}
+	if (ret >= 0)
+		ret = fill_marker(d);
+	if (ret >= 0)
+		do
+			ret = dump_next(d);
+		while (ret > 0 && !ferror(stdout));
+	return ret < 0 ? ret : 0;
 }
 
 static int parse_addresses(const char *s, struct moca_query *q)
@@ -354,7 +417,8 @@ static int parse_addresses(const char *s, struct moca_query *q)
 	return 0;
 }
 
-static int dump(struct dump *d, const char *path, int accesses, int events)
+static int dump(struct dump *d, const char *path, int accesses, int events,
+		int markers)
 {
 	struct moca_damage damage;
 	int err = 0;
@@ -363,14 +427,15 @@ static int dump(struct dump *d, const char *path, int accesses, int events)
 		err = moca_cursor_open(&d->accesses, d->t, &d->query);
 	if (!err && events)
 		err = moca_cursor_open(&d->events, d->t, &d->query);
+	if (!err && markers)
+		err = moca_cursor_open(&d->markers, d->t, &d->query);
 	if (!err) {
 		print_heading(d);
 		err = dump_all(d);
 	}
-	if (d->accesses)
-		moca_cursor_close(d->accesses);
-	if (d->events)
-		moca_cursor_close(d->events);
+	moca_cursor_close(d->accesses);
+	moca_cursor_close(d->events);
+	moca_cursor_close(d->markers);
 	if (err) {
 		moca_error("dump: cannot read the trace '%s': %s", path,
 			   strerror(-err));
@@ -388,14 +453,14 @@ static int dump(struct dump *d, const char *path, int accesses, int events)
 static const char about[] =
 	"Print every record of a trace, task after task and by time within a task.\n"
 	"An access has the columns: time since the start of the recording in seconds, task, process (pid), thread (tid), CPU, type (R read, W write, X instruction fetch, ? unknown), mode (U user, K inside a system call), address, instruction pointer, physical address, NUMA node and the mapping's name; - is unknown.\n"
-	"An event has time, task, pid, tid, its kind and what belongs to it.";
+	"An event has time, task, pid, tid, its kind and what belongs to it; a marker, which the program itself emitted, its facility, name and fields.";
 
 int cmd_dump(int argc, char **argv)
 {
 	struct dump d = { .query = { .size = sizeof(d.query) } };
 	uint64_t task = UINT64_MAX, from = 0, to = 0;
 	const char *range = NULL, *path;
-	int accesses = 0, events = 0, first, ret;
+	int accesses = 0, events = 0, markers = 0, all, first, ret;
 	const struct option_spec specs[] = {
 		OPT_UINT(0, "task", &task, "N", "only this task, by its number in the trace"),
 		OPT_DURATION(0, "from", &from, "only from this time after the start on"),
@@ -403,6 +468,7 @@ int cmd_dump(int argc, char **argv)
 		OPT_STRING(0, "address", &range, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_FLAG(0, "accesses", &accesses, "only the accesses"),
 		OPT_FLAG(0, "events", &events, "only the events"),
+		OPT_FLAG(0, "markers", &markers, "only the markers, which the program emitted"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
 		OPT_END
 	};
@@ -441,7 +507,10 @@ int cmd_dump(int argc, char **argv)
 			   path, task, path);
 		ret = EXIT_USAGE;
 	} else {
-		ret = dump(&d, path, accesses || !events, events || !accesses);
+		all = !accesses && !events && !markers;
+		/* Markers have no address: only if they are asked for. */
+		ret = dump(&d, path, accesses || all, events || all,
+			   markers || (all && !range));
 	}
 	moca_trace_close(d.t);
 	return ret;

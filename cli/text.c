@@ -141,6 +141,29 @@ int text_name(FILE *f, const char *name, int width)
 	return n;
 }
 
+void text_string(FILE *f, const char *value, int csv)
+{
+	const unsigned char *s = (const unsigned char *)value;
+	const char *mark = csv ? "\"\"" : "\"";
+	int len;
+
+	fputs(mark, f);
+	for (; *s; s += len) {
+		len = 1;
+		if (*s == '"')
+			fprintf(f, "\\%s", mark);
+		else if (*s == '\\')
+			fputs("\\\\", f);
+		else if (*s == '\n')
+			fputs("\\n", f);
+		else if (*s == '\t')
+			fputs("\\t", f);
+		else
+			print_char(f, s, &len);
+	}
+	fputs(mark, f);
+}
+
 static void quote(FILE *f, const char *value)
 {
 	const unsigned char *s = (const unsigned char *)value;

@@ -24,6 +24,12 @@ const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
 int text_name(FILE *f, const char *name, int width);
 
 /*
+ * A string between quotes, as in C, with what could act on the terminal or is
+ * not UTF-8 shown as \xHH. csv: each quote doubled, for use between quotes.
+ */
+void text_string(FILE *f, const char *value, int csv);
+
+/*
  * A JSON writer. It closes nothing by itself: each open needs its close. key
  * is NULL inside arrays. Strings may be any bytes: invalid UTF-8 becomes
  * U+FFFD.
