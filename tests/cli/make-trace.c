@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Write a small trace that is the same each time, for the tests of the
- * commands that read traces: make-trace DIR [truncated|complete|odd-names]
+ * commands that read traces: make-trace DIR
+ * [truncated|complete|odd-names|markers|only-markers]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
  * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
@@ -9,6 +10,9 @@
  * written, one more) in kernel mode, task 2 writes its heap's first page and
  * touches one page outside of any mapping. Task 1 loses 3 samples in interval
  * 1 unless "complete". Task 0's interval 2 is split over two chunks.
+ *
+ * "markers" is complete and has those of write_markers() as well;
+ * "only-markers" has nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +23,7 @@
 
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
+#include "tests/unit/marker-util.h"
 
 #define START 1000000000ull
 #define MS 1000000ull
@@ -29,6 +34,7 @@
 
 static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
+static int only_markers;
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
 		       int more, const struct moca_access *a, size_t n)
@@ -170,6 +176,82 @@ static int write_events(const char *name, const char *file)
 	return err;
 }
 
+static int put_stream(struct moca_marker_writer *w, struct records *r,
+		      uint32_t stream, uint32_t pid, uint32_t tid,
+		      const char *name, unsigned gaps)
+{
+	struct moca_event e[3];
+	struct moca_marker_chunk c = records_chunk(r, stream);
+	int err;
+
+	e[0] = event(10, MOCA_EVENT_TASK_START, pid, tid, name);
+	e[1] = event(150, MOCA_EVENT_GAP, pid, tid, "a full buffer");
+	e[2] = event(190, MOCA_EVENT_TASK_END, pid, tid, "");
+	err = moca_marker_writer_events(w, stream, e, 1 + gaps);
+	if (err)
+		return err;
+	c.lost = stream == 1 ? 5 : 0;
+	c.torn = stream == 1 ? 1 : 0;
+	c.compress = 1;
+	err = moca_marker_writer_chunk(w, &c);
+	return err ? err : moca_marker_writer_events(w, stream, e + 2, 1);
+}
+
+static void put_commit(struct records *r, unsigned ms, uint64_t transaction,
+		       const char *table, uint32_t state)
+{
+	payload_int(r, transaction, 8);
+	payload_string(r, table);
+	payload_int(r, state, 4);
+	payload_int(r, 1, 1);
+	payload_int(r, 0xfe, 1);
+	records_event(r, START + ms * MS, 16);
+}
+
+/*
+ * Thread 101 (stream 0) commits four times, thread 777 (stream 1), which no
+ * page trace knows, sleeps twice; 5 events of it are lost, 1 is torn.
+ */
+static int write_markers(int fd)
+{
+	static struct records r;
+	struct moca_marker_writer *w;
+	float f = 0.1f;
+	unsigned i;
+	int err;
+
+	err = moca_marker_writer_create(&w, fd);
+	if (err)
+		return err;
+	err = moca_marker_writer_type(w, 16, "db", "commit",
+				      "u64 transaction\nstring table\n"
+				      "enum state s32 idle=0,busy=1\n"
+				      "array digest x8 2\n");
+	if (!err)
+		err = moca_marker_writer_type(w, 17, "app", "sleep",
+					      "f32 seconds\n"
+					      "sequence why s16\n");
+	records_sync(&r, START);
+	put_commit(&r, 11, 1, "x\"\\\n\033", 0);
+	put_commit(&r, 20, 2, "", 1);
+	put_commit(&r, 60, 3, "\xc3\xa9\xff", 2);
+	put_commit(&r, 170, UINT64_MAX, "t", (uint32_t)-1);
+	if (!err)
+		err = put_stream(w, &r, 0, 100, 101, "worker", 0);
+	records_reset(&r);
+	records_sync(&r, START);
+	for (i = 0; i < 2; i++) {
+		payload_put(&r, &f, sizeof(f));
+		payload_int(&r, 2 * i, 4);
+		payload_int(&r, 0xfffb0007, 4 * i);
+		records_event(&r, START + (100 + 50 * i) * MS, 17);
+	}
+	if (!err)
+		err = put_stream(w, &r, 1, 777, 777, "sleeper", 1);
+	moca_marker_writer_destroy(w);
+	return err;
+}
+
 static int write_meta(struct moca_meta *m, const char *name, int fd,
 		      const char *state)
 {
@@ -181,12 +263,16 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "exit_status", "%d", 3 << 8);
 	moca_meta_set(m, "cpus", "2");
 	moca_meta_set(m, "page_size", "4096");
-	moca_meta_set(m, "collector", "fault");
-	moca_meta_set(m, "interval_ns", "50000000");
-	moca_meta_set(m, "budget", "10%%");
+	if (!only_markers) {
+		moca_meta_set(m, "collector", "fault");
+		moca_meta_set(m, "interval_ns", "50000000");
+		moca_meta_set(m, "budget", "10%%");
+		moca_meta_set(m, "slowdown_estimate", "1.25");
+	}
 	moca_meta_set(m, "start_ns", "%llu", START);
 	moca_meta_set(m, "end_ns", "%llu", START + 200 * MS);
-	moca_meta_set(m, "slowdown_estimate", "1.25");
+	if (only_markers)
+		return moca_meta_write(m, fd);
 	if (!moca_meta_get(m, "note"))
 		moca_meta_add(m, "note", "system calls were not seen");
 	moca_meta_set(m, "certificate.pages_seen", "%d", lossy ? 14 : 15);
@@ -209,8 +295,10 @@ int main(int argc, char **argv)
 	const char *name = odd ? "a\"b\\\x01\xff\xc3\xa9\033[31m" : "demo";
 	const char *file = odd ? "/tmp/\xed\xa0\x80,\"x\"\n" : "/lib/demo.so";
 	struct moca_meta *m = moca_meta_new();
+	int markers = !strcmp(kind, "markers");
 	unsigned i;
 
+	only_markers = !strcmp(kind, "only-markers");
 	if (argc < 2 || !m)
 		return 2;
 	mkdir(argv[1], 0700);
@@ -218,10 +306,12 @@ int main(int argc, char **argv)
 	err = fd < 0 ? -errno : moca_writer_create(&writer, fd);
 	if (!err)
 		err = write_meta(m, name, fd, "recording");
-	if (!err)
+	if (!err && !only_markers)
 		err = write_events(name, file);
-	for (i = 0; i < INTERVALS && !err; i++)
-		err = write_interval(i, strcmp(kind, "complete"));
+	for (i = 0; i < INTERVALS && !err && !only_markers; i++)
+		err = write_interval(i, strcmp(kind, "complete") && !markers);
+	if (!err && (markers || only_markers))
+		err = write_markers(fd);
 	if (!err)
 		err = write_meta(m, name, fd, strcmp(kind, "truncated") ?
 						      "complete" :
