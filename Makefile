@@ -51,6 +51,7 @@ $(BUILD)/libmoca.so: $(LIB_OBJ) lib/format/libmoca.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libmoca.so.0 \
 		-Wl,--version-script=lib/format/libmoca.map \
 		-o $@ $(LIB_OBJ) -lzstd
+	ln -sf libmoca.so $(BUILD)/libmoca.so.0
 
 $(BUILD)/libmocatrace.a: $(TRACE_OBJ)
 	rm -f $@

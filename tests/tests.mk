@@ -59,7 +59,6 @@ $(TEST_DIR)/make-trace: tests/cli/make-trace.c $(PARTS_OBJ)
 $(TEST_DIR)/examples/%: examples/%.c $(BUILD)/libmoca.so \
 		$(BUILD)/libmocatrace.so
 	@mkdir -p $(@D)
-	ln -sf libmoca.so $(BUILD)/libmoca.so.0
 	$(CC) -Iinclude $(CFLAGS) $(WARN) -o $@ $< -L$(BUILD) -lmoca \
 		-lmocatrace -pthread -Wl,-rpath,'$$ORIGIN/../..'
 
