@@ -72,6 +72,7 @@ static int get_ready(struct agent_slot *s, unsigned slot,
 {
 	struct moca_registry_slot r;
 	uint32_t base, id;
+	int ret;
 
 	if (moca_registry_read_slot(agent_registry, slot, &r) ||
 	    !agent_slot_ours(&r))
@@ -85,10 +86,12 @@ static int get_ready(struct agent_slot *s, unsigned slot,
 			goto lost;
 		}
 		agent_slot_detach(s);
-		if (agent_join(s, slot, &r))
+		ret = agent_join(s, slot, &r);
+		if (ret == -ECHILD)	/* its parent may ask at once */
+			goto lost;
+		if (ret)
 			goto refused;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		s->id_base = base;
+		agent_slot_attached(s, base);
 	}
 	id = __atomic_load_n(&e->id[slot], __ATOMIC_RELAXED);
 	if ((id & ~ID_MASK) != base || !(id & ID_MASK)) {

@@ -46,9 +46,15 @@ extern __thread struct agent_thread *agent_self
 /* init.c: the process */
 extern const struct moca_registry *agent_registry;
 extern char agent_dir[];
-/* Anew after fork; the process it is of, to know a vfork's child. */
-extern uint64_t agent_incarnation;
-extern int agent_pid;
+/*
+ * Which process this is. Wiped by fork, so that a child sets it anew; not by
+ * vfork, whose child runs in its parent's memory and finds another's pid.
+ */
+struct agent_process {
+	int pid;
+	uint64_t incarnation;
+};
+extern struct agent_process *agent_process;
 
 /* Is this slot's trace recording, and are we asked to take part? */
 int agent_slot_ours(const struct moca_registry_slot *s);
@@ -57,6 +63,8 @@ uint32_t agent_slot_base(const struct moca_registry_slot *s);
 /* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
 struct agent_thread *agent_thread_get(void);
 void agent_thread_init(void);
+/* The ring is usable from now on; what was dropped meanwhile is told in it. */
+void agent_slot_attached(struct agent_slot *s, uint32_t base);
 /* Give the ring back: the collector will find the thread has ended. */
 void agent_slot_detach(struct agent_slot *s);
 /* Let go of traces that are gone, unless a writer is inside. */

@@ -179,7 +179,6 @@ int agent_join(struct agent_slot *s, unsigned slot,
 	       const struct moca_registry_slot *r)
 {
 	struct moca_msg_join join = {
-		.incarnation = agent_incarnation,
 		.lost = s->lost,
 		.tid = syscall(SYS_gettid),
 		.word_bits = 8 * sizeof(long),
@@ -189,8 +188,9 @@ int agent_join(struct agent_slot *s, unsigned slot,
 	long ret;
 
 	/* A vfork's child runs in its parent's state: it gets no buffer. */
-	if (syscall(SYS_getpid) != agent_pid)
+	if (!agent_process || syscall(SYS_getpid) != agent_process->pid)
 		return -ECHILD;
+	join.incarnation = agent_process->incarnation;
 	prctl(PR_GET_NAME, join.name);
 	join.name[sizeof(join.name) - 1] = 0;
 	memcpy(q.body, &join, sizeof(join));

@@ -51,8 +51,7 @@ static int get_next(struct agent_thread *t, void **buffer, int *active,
 		s->joining = 1;
 		agent_slot_detach(s);
 		if (!agent_join(s, i, &r)) {
-			__atomic_signal_fence(__ATOMIC_SEQ_CST);
-			s->id_base = agent_slot_base(&r);
+			agent_slot_attached(s, agent_slot_base(&r));
 			*buffer = s->ring.shm;
 		}
 		s->joining = 0;

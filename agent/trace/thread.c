@@ -13,50 +13,70 @@
 #define SAFE_KEYS 32
 
 __thread struct agent_thread *agent_self;
-uint64_t agent_incarnation;
-int agent_pid;
+struct agent_process *agent_process;
 
 static pthread_key_t key;
 static int have_key;
 
-static void new_incarnation(int pid)
+/* Where the kernel cannot wipe it (before 4.14), fork_child does. */
+static void *map_wiped(size_t len)
 {
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, len, MADV_WIPEONFORK);
+	return p;
+}
+
+static void set_process(void)
+{
+	struct agent_process *p = agent_process;
 	uint64_t n = 0;
 
+	if (!p || p->pid)
+		return;
 	if (syscall(SYS_getrandom, &n, sizeof(n), 1 /* GRND_NONBLOCK */) !=
 	    sizeof(n))
-		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull + pid;
-	agent_incarnation = n;
-	agent_pid = pid;
+		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull;
+	p->incarnation = n;
+	p->pid = syscall(SYS_getpid);
 }
 
 struct agent_thread *agent_thread_get(void)
 {
 	struct agent_thread *t = agent_self;
-	int pid;
 
 	if (__builtin_expect(t && t->live, 1))
 		return t;
 	if (!t) {
-		t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (t == MAP_FAILED)
-			return NULL;
-		/* Where the kernel cannot (before 4.14), fork_child does it. */
-		madvise(t, sizeof(*t), MADV_WIPEONFORK);
+		t = map_wiped(sizeof(*t));
 		if (agent_self) {	/* a handler was here */
-			munmap(t, sizeof(*t));
+			if (t)
+				munmap(t, sizeof(*t));
 			t = agent_self;
 		}
+		if (!t)
+			return NULL;
 	}
-	pid = syscall(SYS_getpid);
-	if (pid != agent_pid)
-		new_incarnation(pid);
+	set_process();
 	t->live = 1;
 	agent_self = t;
 	if (have_key)
 		pthread_setspecific(key, t);
 	return t;
+}
+
+void agent_slot_attached(struct agent_slot *s, uint32_t base)
+{
+	uint64_t lost;
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	s->id_base = base;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	lost = __atomic_exchange_n(&s->lost, 0, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&s->ring.shm->lost, lost, __ATOMIC_RELAXED);
 }
 
 void agent_slot_detach(struct agent_slot *s)
@@ -152,12 +172,15 @@ static void fork_child(void)
 			     -1, 0);
 	if (t)
 		memset(t, 0, sizeof(*t));
+	if (agent_process)
+		memset(agent_process, 0, sizeof(*agent_process));
 	errno = saved_errno;
 }
 
 void agent_thread_init(void)
 {
-	new_incarnation(syscall(SYS_getpid));
+	agent_process = map_wiped(sizeof(*agent_process));
+	set_process();
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	have_key = !pthread_key_create(&key, thread_end) && key < SAFE_KEYS;
 }

@@ -97,7 +97,6 @@ static int case_vfork_first(const char *arg)
 	}
 	if (reap(pid))
 		return 1;
-	sleep(2);		/* until it asks again */
 	emit_from(0, 0, EVENTS);
 	expect(0, EVENTS);
 	return 0;
