@@ -112,17 +112,11 @@ static __attribute__((noinline)) int prepare_slot(struct agent_slot *s,
 						  struct moca_trace_record *rec)
 {
 	int saved_errno = errno, ready;
-	uint32_t id = __atomic_load_n(&rec->event->id[rec->slot],
-				      __ATOMIC_RELAXED);
+	uint64_t signals;
 
-	if (s->joining || (s->id_base && (id & ~ID_MASK) == s->id_base &&
-			   rec->len > s->ring.max_len)) {
-		count_lost(s);
-		return 0;
-	}
-	s->joining = 1;
+	agent_block_signals(&signals);
 	ready = get_ready(s, rec->slot, rec->event);
-	s->joining = 0;
+	agent_restore_signals(&signals);
 	errno = saved_errno;
 	if (ready && rec->len > s->ring.max_len) {
 		moca_ring_drop(&s->ring);

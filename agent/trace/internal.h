@@ -23,7 +23,6 @@ struct agent_slot {
 	struct moca_ring ring;
 	/* epoch << ID_BITS while the ring is usable; 0: it is not. */
 	uint32_t id_base;
-	uint32_t joining;	/* a handler must not join as well */
 	uint32_t closing;	/* the trace is gone, writers are inside */
 	uint32_t retry_base;	/* after a refusal: by this trace, */
 	uint64_t retry_ns;	/* not before this time */
@@ -69,6 +68,13 @@ void agent_slot_attached(struct agent_slot *s, uint32_t base);
 void agent_slot_detach(struct agent_slot *s);
 /* Let go of traces that are gone, unless a writer is inside. */
 void agent_thread_sweep(struct agent_thread *t);
+
+/*
+ * Around a join: a handler could want to join as well, or leave by longjmp and
+ * never come back. Only here; events themselves mask nothing.
+ */
+void agent_block_signals(uint64_t *before);
+void agent_restore_signals(const uint64_t *before);
 
 /* join.c: ask the collector. 0 or -errno. */
 int agent_join(struct agent_slot *s, unsigned slot,

@@ -45,16 +45,14 @@ static int get_next(struct agent_thread *t, void **buffer, int *active,
 	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (moca_registry_read_slot(agent_registry, i, &r) ||
-		    !agent_slot_ours(&r) || s->joining || s->ring.nest ||
+		    !agent_slot_ours(&r) || s->ring.nest ||
 		    s->id_base == agent_slot_base(&r))
 			continue;
-		s->joining = 1;
 		agent_slot_detach(s);
 		if (!agent_join(s, i, &r)) {
 			agent_slot_attached(s, agent_slot_base(&r));
 			*buffer = s->ring.shm;
 		}
-		s->joining = 0;
 		if (*buffer)
 			return get_info(t, *buffer, active, filter);
 	}
@@ -65,6 +63,7 @@ int ltt_update(void **buffer, int *active, int *filter)
 {
 	int saved_errno = errno, ret;
 	struct agent_thread *t;
+	uint64_t signals;
 
 	if (!buffer || !active || !filter)
 		return 1;
@@ -72,8 +71,10 @@ int ltt_update(void **buffer, int *active, int *filter)
 	t = agent_registry ? agent_thread_get() : NULL;
 	if (!t)
 		return *buffer != NULL;
+	agent_block_signals(&signals);
 	ret = *buffer ? get_info(t, *buffer, active, filter) :
 			get_next(t, buffer, active, filter);
+	agent_restore_signals(&signals);
 	errno = saved_errno;
 	return ret;
 }

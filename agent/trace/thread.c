@@ -2,6 +2,7 @@
 /* A thread's state: made at its first event, ended with it, lost by fork. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -66,6 +67,19 @@ struct agent_thread *agent_thread_get(void)
 	if (have_key)
 		pthread_setspecific(key, t);
 	return t;
+}
+
+void agent_block_signals(uint64_t *before)
+{
+	const uint64_t all = ~0ull;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof(all));
+}
+
+void agent_restore_signals(const uint64_t *before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL,
+		sizeof(*before));
 }
 
 void agent_slot_attached(struct agent_slot *s, uint32_t base)
