@@ -157,8 +157,9 @@ static int map_ring(struct agent_slot *s, unsigned slot, uint64_t session,
 	if (st.st_size < (off_t)MOCA_RING_DATA ||
 	    st.st_size > (off_t)1 << 30)
 		return -EPROTO;
-	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   fds[0], 0);
+	/* Populated here, so that no event waits for a page fault. */
+	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE,
+		   MAP_SHARED | MAP_POPULATE, fds[0], 0);
 	if (map == MAP_FAILED)
 		return -errno;
 	madvise(map, st.st_size, MADV_DONTFORK);
