@@ -308,6 +308,26 @@ static int exit_code(int *sig)
 	return WEXITSTATUS(rec.root_status);
 }
 
+static void start_companion(void)
+{
+	const struct moca_record_companion *c = rec.opt->companion;
+
+	if (c && !rec.attach)
+		c->start(c->arg, rec.dir);
+}
+
+static void finish_companion(struct moca_meta *meta)
+{
+	const struct moca_record_companion *c = rec.opt->companion;
+	const char *note;
+
+	if (!c || rec.attach)
+		return;
+	note = c->finish(c->arg);
+	if (note)
+		moca_meta_add(meta, "note", note);
+}
+
 static void explain_sampler(int err, const char *what)
 {
 	if (rec.attach && err == -ESRCH)
@@ -394,6 +414,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		return EXIT_OURS;
 	}
 	print_summary(rec.collector);
+	finish_companion(meta);
 	code = exit_code(&sig);
 	moca_meta_set(meta, "exit_status", "%d", sig ? 128 + sig : code);
 	moca_meta_write(meta, rec.dirfd);
@@ -418,6 +439,7 @@ int moca_record_run(const struct moca_record_options *opt)
 		return err;
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
+	start_companion();
 	/* The memfd's number in the program: high, but cheap to have. */
 	rec.fd_number = 1000;
 	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur <= 1000)

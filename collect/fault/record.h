@@ -10,6 +10,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * What goes along with the recording of a command and writes into the same
+ * directory. start is called before the program exists, what it puts into the
+ * environment is the program's; after finish nothing more is written. finish
+ * may add notes to the trace: it returns one, or NULL.
+ */
+struct moca_record_companion {
+	void (*start)(void *arg, const char *dir);
+	const char *(*finish)(void *arg);
+	void *arg;
+};
+
 struct moca_record_options {
 	const char *dir;	/* of the trace; NULL = moca-CMD-DATE */
 	uint64_t interval_ns;
@@ -29,6 +41,7 @@ struct moca_record_options {
 	int program_stdout;	/* descriptors for the program, -1 = inherit */
 	int program_stderr;
 	char **argv;
+	const struct moca_record_companion *companion;	/* or NULL */
 };
 
 /*
