@@ -31,38 +31,44 @@ static int write_all(int fd, struct iovec *iov, int count)
 	return 0;
 }
 
-/* Append to the file all of iov, which is total bytes, or nothing. */
+/* Cut the file off behind a->end, if it is longer. */
+static int cut(int fd, struct moca_append *a)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 ||
+	    ((uint64_t)st.st_size > a->end && ftruncate(fd, (off_t)a->end) < 0))
+		return -errno;
+	a->tail = 0;
+	return 0;
+}
+
+/* Append to the file all of iov or nothing. */
 static int append(int dirfd, struct moca_append *a, struct iovec *iov,
-		  int count, uint64_t total)
+		  int count)
 {
 	int flags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
 	char name[MOCA_FILE_NAME_MAX];
 	struct stat st;
-	int fd, ret = 0;
+	int fd, ret;
 
 	moca_file_name(name, a->type, a->number);
 	fd = openat(dirfd, name, flags | a->flags, 0600);
 	if (fd < 0)
 		return -errno;
 	a->flags = 0;
-	if (fstat(fd, &st) < 0)
-		ret = -errno;
-	else if (!S_ISREG(st.st_mode))
-		ret = -EEXIST;
-	else if ((uint64_t)st.st_size > a->end &&
-		 ftruncate(fd, (off_t)a->end) < 0)
+	ret = a->tail ? cut(fd, a) : 0;
+	if (!ret && fstat(fd, &st) < 0)
 		ret = -errno;
 	if (ret)
 		goto out;
-	/* Somebody else may have cut it; what is gone is gone. */
-	if ((uint64_t)st.st_size < a->end)
-		a->end = (uint64_t)st.st_size;
 	ret = write_all(fd, iov, count);
-	if (!ret)
-		a->end += total;
-	/* If this fails, the next append does it, or readers see a tail. */
-	else if (ftruncate(fd, (off_t)a->end) < 0)
-		goto out;
+	if (ret) {
+		/* If this fails, the next append does it, or readers do. */
+		a->tail = 1;
+		a->end = (uint64_t)st.st_size;
+		cut(fd, a);
+	}
 out:
 	close(fd);
 	return ret;
@@ -89,7 +95,7 @@ int moca_append_chunk(int dirfd, struct moca_append *a, struct moca_header *h,
 	iov[2].iov_base = s->body.data;
 	iov[2].iov_len = s->body.len;
 	*bytes = iov[0].iov_len + h->payload_len;
-	ret = append(dirfd, a, iov, s->body.len ? 3 : 2, *bytes);
+	ret = append(dirfd, a, iov, s->body.len ? 3 : 2);
 	if (!ret)
 		next_number[h->kind]++;
 	return ret;

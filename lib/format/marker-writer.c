@@ -165,6 +165,7 @@ static int look(struct moca_marker_writer *w, struct stream_state *s,
 	if (ret)
 		return ret == -EINVAL || ret == -ELOOP ? -EEXIST : ret;
 	ret = look_through(w, s, &f, &last);
+	s->file.tail = f.tail != 0;
 	s->file.end = f.end - f.tail;
 	if (!ret && last.found)
 		ret = find_position(w, s, &f, &last);
