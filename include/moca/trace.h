@@ -27,7 +27,9 @@
  *   (array, NAME, ELEMENT, COUNT)	const ELEMENT *, COUNT of them
  *   (sequence, NAME, ELEMENT)	const ELEMENT *, then uint32_t: how many
  *
- * where ELEMENT is one of u8 ... x64, f32, f64. An event has at most 16 fields
+ * where ELEMENT is one of u8 ... x64, f32, f64 and COUNT is made of numbers,
+ * also by way of macros, and + - * / % << >> ( ): no sizeof, no enumerator, as
+ * the description of the event has it as text. An event has at most 16 fields
  * and 32,000 bytes, and less than a subbuffer; beyond, it is dropped and
  * counted. Names are identifiers of at most 63 characters.
  */
