@@ -21,6 +21,9 @@ struct check {
 	uint64_t lost;
 	uint64_t lossy_chunks;
 	uint64_t events;
+	uint64_t markers;
+	uint64_t markers_lost;
+	uint64_t markers_torn;
 	uint64_t contradictions;
 	/* Of the present task. */
 	uint32_t task;
@@ -140,6 +143,57 @@ static int check_events(struct check *k)
 	return ret;
 }
 
+/* What one task's markers are, against what its files' headers tell. */
+static void compare_markers(struct check *k, uint32_t task, uint64_t found)
+{
+	size_t i = trace_task_index(k->t, task);
+	const struct moca_task *t = i == SIZE_MAX ? NULL :
+						    moca_trace_task(k->t, i);
+	struct moca_damage damage;
+
+	moca_trace_damage(k->t, &damage);
+	if (t && !damage.chunks && t->markers != found)
+		contradiction(k, "task %" PRIu32 ": its chunks tell of %" PRIu64 " markers and hold %" PRIu64,
+			      task, t->markers, found);
+}
+
+static int check_markers(struct check *k)
+{
+	const struct moca_marker *m;
+	const struct moca_task *t;
+	struct moca_cursor *cursor;
+	uint64_t found = 0;
+	uint32_t task;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < moca_trace_task_count(k->t); i++) {
+		t = moca_trace_task(k->t, i);
+		k->markers_lost += t->markers_lost;
+		k->markers_torn += t->markers_torn;
+	}
+	ret = moca_cursor_open(&cursor, k->t, NULL);
+	if (ret)
+		return ret;
+	k->task = MOCA_NO_TASK;
+	while ((ret = moca_cursor_marker(cursor, &m, &task)) > 0) {
+		if (task != k->task) {
+			compare_markers(k, k->task, found);
+			k->time_ns = found = 0;
+		}
+		k->task = task;
+		k->markers++;
+		found++;
+		if (m->time_ns < k->time_ns)
+			contradiction(k, "task %" PRIu32 ": a marker is earlier than the one ahead of it",
+				      task);
+		k->time_ns = m->time_ns;
+	}
+	compare_markers(k, k->task, found);
+	moca_cursor_close(cursor);
+	return ret;
+}
+
 static void check_tasks(struct check *k)
 {
 	size_t i, n = moca_trace_task_count(k->t);
@@ -177,6 +231,8 @@ static void check_counts(struct check *k)
 	compare(k, "chunks", c.chunks, k->chunks);
 	compare(k, "lost samples", c.lost, k->lost);
 	compare(k, "chunks with losses", c.lossy_chunks, k->lossy_chunks);
+	compare(k, "markers", trace_meta_u64(k->t, META_TRACE_EVENTS,
+					     k->markers), k->markers);
 	if (c.pages_seen > c.pages_touched)
 		contradiction(k, "more pages were seen (%" PRIu64 ") than touched (%" PRIu64 ")",
 			      c.pages_seen, c.pages_touched);
@@ -187,7 +243,7 @@ static void tell_damage(const struct moca_damage *d)
 	char a[TEXT_MAX];
 
 	if (d->files)
-		printf("damaged: %s task file%s cannot be read or no task file\n",
+		printf("damaged: %s file%s cannot be read or not of a trace\n",
 		       text_count(a, d->files), PLURAL(d->files));
 	if (d->chunks)
 		printf("damaged: %s chunk%s with a wrong checksum or contents, left out\n",
@@ -208,6 +264,14 @@ static void tell_coverage(const struct check *k)
 		       text_count(a, k->lost),
 		       k->lost == 1 ? " was" : "s were",
 		       text_count(b, k->lossy_chunks), PLURAL(k->lossy_chunks));
+	if (k->markers_lost)
+		printf("lossy: while recording, %s marker%s lost\n",
+		       text_count(a, k->markers_lost),
+		       k->markers_lost == 1 ? " was" : "s were");
+	if (k->markers_torn)
+		printf("lossy: %s marker%s begun but never finished\n",
+		       text_count(a, k->markers_torn),
+		       k->markers_torn == 1 ? " was" : "s were");
 	if (c.pages_seen < c.pages_touched)
 		printf("incomplete: %s of %s touched pages have a record (%s)\n",
 		       text_count(a, c.pages_seen),
@@ -215,16 +279,46 @@ static void tell_coverage(const struct check *k)
 		       text_percent(p, c.pages_seen, c.pages_touched));
 }
 
+static const char *judge(const struct check *k, int truncated,
+			 const struct moca_damage *damage)
+{
+	struct moca_certificate cert;
+
+	moca_trace_certificate(k->t, &cert);
+	if (trace_damaged(damage) || k->contradictions)
+		return "DAMAGED";
+	if (truncated)
+		return "TRUNCATED";
+	if (k->lost || k->markers_lost || k->markers_torn ||
+	    cert.pages_seen < cert.pages_touched)
+		return "sound, but it does not show everything";
+	return "sound and complete";
+}
+
+static void tell_found(const struct check *k)
+{
+	size_t tasks = moca_trace_task_count(k->t), types;
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	moca_trace_marker_types(k->t, &types);
+	printf("%s task%s", text_count(a, tasks), PLURAL(tasks));
+	if (!trace_markers_only(k->t))
+		printf(", %s record%s in %s chunk%s", text_count(a, k->records),
+		       PLURAL(k->records), text_count(b, k->chunks),
+		       PLURAL(k->chunks));
+	if (types || k->markers)
+		printf(", %s marker%s", text_count(a, k->markers),
+		       PLURAL(k->markers));
+	printf(" and %s event%s", text_count(a, k->events), PLURAL(k->events));
+}
+
 static int verdict(struct check *k, const char *path)
 {
 	int truncated = moca_trace_truncated(k->t), bad;
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-	struct moca_certificate cert;
 	struct moca_damage damage;
 
 	check_tasks(k);
 	moca_trace_damage(k->t, &damage);
-	moca_trace_certificate(k->t, &cert);
 	tell_damage(&damage);
 	if (truncated)
 		printf("truncated: the recorder did not end properly; this is what it wrote until then\n");
@@ -236,21 +330,9 @@ static int verdict(struct check *k, const char *path)
 	tell_coverage(k);
 	bad = truncated || trace_damaged(&damage) || k->contradictions;
 	text_name(stdout, path, 0);
-	printf(": %s; %s task%s, %s record%s in %s chunk%s",
-	       bad ? (truncated && !trace_damaged(&damage) &&
-				      !k->contradictions ?
-			      "TRUNCATED" :
-			      "DAMAGED") :
-	       k->lost || cert.pages_seen < cert.pages_touched ?
-		     "sound, but it does not show everything" :
-		     "sound and complete",
-	       text_count(a, moca_trace_task_count(k->t)),
-	       PLURAL(moca_trace_task_count(k->t)), text_count(b, k->records),
-	       PLURAL(k->records), text_count(c, k->chunks),
-	       PLURAL(k->chunks));
-	printf(" and %s event%s %s\n", text_count(a, k->events),
-	       PLURAL(k->events),
-	       bad ? "are readable" : "were verified");
+	printf(": %s; ", judge(k, truncated, &damage));
+	tell_found(k);
+	puts(bad ? " are readable" : " were verified");
 	return bad ? 1 : 0;
 }
 
@@ -276,6 +358,8 @@ int cmd_check(int argc, char **argv)
 	err = check_chunks(&k);
 	if (!err)
 		err = check_events(&k);
+	if (!err)
+		err = check_markers(&k);
 	if (err)
 		moca_error("check: cannot read the trace '%s': %s", path,
 			   strerror(-err));

@@ -22,6 +22,7 @@ struct info {
 	struct moca_certificate cert;
 	struct moca_damage damage;
 	int truncated;
+	int markers_only;	/* no accesses were to be recorded */
 	int all;
 };
 
@@ -49,7 +50,9 @@ static void print_line(const char *title, const char *a, const char *between,
 static uint64_t duration(const struct info *in)
 {
 	uint64_t begin = trace_origin(in->t);
-	uint64_t end = trace_meta_u64(in->t, META_END, in->s.end_ns);
+	uint64_t last = in->s.end_ns > in->s.markers_end_ns ?
+				in->s.end_ns : in->s.markers_end_ns;
+	uint64_t end = trace_meta_u64(in->t, META_END, last);
 
 	if (!begin)
 		begin = in->s.begin_ns;
@@ -77,6 +80,8 @@ static void end_status(const struct info *in, char *buf, size_t size)
 	if (meta(in, META_EXIT_STATUS))
 		trace_status(buf, size,
 			     trace_meta_u64(in->t, META_EXIT_STATUS, 0));
+	else if (in->markers_only)
+		*buf = 0;
 	else if (first && first->end_ns)
 		trace_status(buf, size, first->status);
 	else
@@ -95,8 +100,8 @@ static void print_head(const struct info *in, const char *path)
 		   meta(in, META_HOST));
 	print_line("System", meta(in, META_KERNEL), "", NULL);
 	end_status(in, status, sizeof(status));
-	printf("%-14s%s, %s\n", "Ran for", text_duration(a, duration(in)),
-	       status);
+	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, duration(in)),
+	       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
 	if (interval)
@@ -112,6 +117,36 @@ static void print_head(const struct info *in, const char *path)
 		printf("%-14s%s, %.2f bytes per record\n", "Size",
 		       text_size(a, in->s.bytes),
 		       (double)in->s.bytes / in->s.total.accesses);
+}
+
+/* Of markers, what print_certificate() says of accesses. */
+static void print_marker_counts(const struct info *in)
+{
+	const struct summary *s = &in->s;
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	if (!s->kind_count && !s->markers_lost && !s->markers_torn &&
+	    !in->markers_only)
+		return;
+	printf("\nMarkers: %s, which programs emitted, of %s kind%s.\n",
+	       text_count(a, s->markers), text_count(b, s->kind_count),
+	       PLURAL(s->kind_count));
+	if (s->markers_lost)
+		printf("  Lost: %s marker%s, which found no room.\n",
+		       text_count(a, s->markers_lost), PLURAL(s->markers_lost));
+	else
+		printf("  No marker was lost.\n");
+	if (s->markers_torn)
+		printf("  Torn: %s marker%s, whose thread did not come to finish writing.\n",
+		       text_count(a, s->markers_torn), PLURAL(s->markers_torn));
+}
+
+static void print_state(const struct info *in)
+{
+	if (in->truncated)
+		printf("  The recording was cut off: it shows what was written until then.\n");
+	if (trace_damaged(&in->damage))
+		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
 }
 
 static void print_certificate(const struct info *in)
@@ -140,10 +175,6 @@ static void print_certificate(const struct info *in)
 		       text_count(p, c->chunks));
 	else
 		printf("  No sample was lost.\n");
-	if (in->truncated)
-		printf("  The recording was cut off: it shows what was written until then.\n");
-	if (trace_damaged(&in->damage))
-		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
 }
 
 static void print_unseen(const struct info *in)
@@ -259,6 +290,81 @@ static void print_more(size_t left, const char *what)
 		       PLURAL(left));
 }
 
+static void print_seconds(const struct info *in, uint64_t time_ns)
+{
+	uint64_t origin = trace_origin(in->t);
+	uint64_t ns = time_ns > origin ? time_ns - origin : 0;
+
+	printf(" %9" PRIu64 ".%09" PRIu64, ns / 1000000000, ns % 1000000000);
+}
+
+static void print_kinds(const struct info *in)
+{
+	size_t i, n = in->s.kind_count;
+	char a[TEXT_MAX];
+
+	if (!n)
+		return;
+	printf("\nMarkers by kind, most first\n  %-38s%12s %19s %19s\n", "kind",
+	       "markers", "first (s)", "last (s)");
+	for (i = 0; i < n && (in->all || i < TOP); i++) {
+		const struct summary_kind *k = &in->s.kinds[i];
+
+		pad(printf("  %s:%s", k->type->facility, k->type->name), 40);
+		printf("%12s", text_count(a, k->count));
+		if (k->count) {
+			print_seconds(in, k->first_ns);
+			print_seconds(in, k->last_ns);
+		}
+		putchar('\n');
+	}
+	print_more(n - i, "kind");
+}
+
+static int by_markers(const void *a, const void *b)
+{
+	const struct moca_task *x = *(const struct moca_task *const *)a;
+	const struct moca_task *y = *(const struct moca_task *const *)b;
+
+	if (x->markers != y->markers)
+		return x->markers > y->markers ? -1 : 1;
+	return x->id < y->id ? -1 : 1;
+}
+
+static int print_marker_tasks(const struct info *in)
+{
+	size_t i, n = 0, shown;
+	const struct moca_task **tasks, *t;
+	char a[TEXT_MAX];
+	int w;
+
+	tasks = calloc(in->s.task_count + 1, sizeof(*tasks));
+	if (!tasks)
+		return -ENOMEM;
+	for (i = 0; i < in->s.task_count; i++) {
+		t = moca_trace_task(in->t, i);
+		if (t->markers || t->markers_lost || t->markers_torn)
+			tasks[n++] = t;
+	}
+	qsort(tasks, n, sizeof(*tasks), by_markers);
+	shown = in->all || n < TOP ? n : TOP;
+	if (n)
+		printf("\nMarkers by task (thread), most first\n  %-26s%12s %12s %12s\n",
+		       "task  tid      name", "markers", "lost", "torn");
+	for (i = 0; i < shown; i++) {
+		t = tasks[i];
+		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
+		w += text_name(stdout, t->name, 28 - w);
+		pad(w, 28);
+		printf("%12s", text_count(a, t->markers));
+		printf(" %12s", text_count(a, t->markers_lost));
+		printf(" %12s\n", text_count(a, t->markers_torn));
+	}
+	print_more(n - shown, "task");
+	free(tasks);
+	return 0;
+}
+
 static int by_pages(const void *a, const void *b, void *tasks)
 {
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
@@ -333,16 +439,26 @@ static void print_mappings(const struct info *in)
 static int print_text(const struct info *in, const char *path)
 {
 	double slow = slowdown(in);
+	int err = 0;
 
 	print_head(in, path);
-	print_certificate(in);
+	if (in->markers_only)
+		print_marker_counts(in);
+	else
+		print_certificate(in);
+	print_state(in);
 	print_unseen(in);
 	if (slow > 0)
 		printf("\nSlowdown: the recording made the program take about %.2f times as long.\n",
 		       slow);
-	print_working_set(in);
-	print_mappings(in);
-	return print_tasks(in);
+	if (!in->markers_only) {
+		print_working_set(in);
+		print_mappings(in);
+		err = print_tasks(in);
+		print_marker_counts(in);
+	}
+	print_kinds(in);
+	return err ? err : print_marker_tasks(in);
 }
 
 static void json_counts(struct json *j, const struct summary_counts *n)
@@ -429,16 +545,50 @@ static void json_tasks(struct json *j, const struct info *in)
 		json_string(j, "name", t->name);
 		json_uint(j, "start_ns", t->start_ns);
 		json_uint(j, "end_ns", t->end_ns);
-		if (t->end_ns)
+		if (t->end_ns && !(t->flags & MOCA_TASK_MARKERS))
 			json_int(j, "status", t->status);
 		else
 			json_null(j, "status");
 		json_uint(j, "chunks", t->chunks);
 		json_uint(j, "lost", t->lost);
+		json_uint(j, "markers", t->markers);
+		json_uint(j, "markers_lost", t->markers_lost);
+		json_uint(j, "markers_torn", t->markers_torn);
 		json_counts(j, &in->s.tasks[i]);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+}
+
+static void json_markers(struct json *j, const struct info *in)
+{
+	const struct summary *s = &in->s;
+	size_t i;
+
+	json_open(j, "markers", '{');
+	json_uint(j, "count", s->markers);
+	json_uint(j, "lost", s->markers_lost);
+	json_uint(j, "torn", s->markers_torn);
+	json_open(j, "kinds", '[');
+	for (i = 0; i < s->kind_count; i++) {
+		const struct summary_kind *k = &s->kinds[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "facility", k->type->facility);
+		json_string(j, "name", k->type->name);
+		json_uint(j, "id", k->type->id);
+		json_uint(j, "count", k->count);
+		if (k->count) {
+			json_uint(j, "first_ns", k->first_ns);
+			json_uint(j, "last_ns", k->last_ns);
+		} else {
+			json_null(j, "first_ns");
+			json_null(j, "last_ns");
+		}
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
 }
 
 static void json_mappings(struct json *j, const struct info *in)
@@ -494,6 +644,7 @@ static void print_json(const struct info *in, const char *path)
 	json_counts(&j, &in->s.total);
 	json_close(&j, '}');
 	json_tasks(&j, in);
+	json_markers(&j, in);
 	json_mappings(&j, in);
 	json_working_set(&j, in);
 	json_close(&j, '}');
@@ -511,6 +662,7 @@ static int show(struct info *in, const char *path, int as_json)
 	moca_trace_certificate(in->t, &in->cert);
 	moca_trace_damage(in->t, &in->damage);
 	in->truncated = moca_trace_truncated(in->t);
+	in->markers_only = trace_markers_only(in->t);
 	if (as_json)
 		print_json(in, path);
 	else
@@ -534,7 +686,7 @@ int cmd_info(int argc, char **argv)
 
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca info [OPTIONS] DIR",
-		"Summarise a trace: what ran, how complete the recording is, and which pages were used by which task and mapping, and when.");
+		"Summarise a trace: what ran, how complete the recording is, which pages were used by which task and mapping, and which markers programs emitted, and when.");
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	path = trace_operand(argc, argv, first);

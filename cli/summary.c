@@ -290,6 +290,72 @@ static int walk_events(struct walk *w)
 	return ret;
 }
 
+static int by_id(const void *key, const void *kind)
+{
+	uint32_t id = *(const uint32_t *)key;
+	uint32_t other = ((const struct summary_kind *)kind)->type->id;
+
+	return id < other ? -1 : id > other;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct summary_kind *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->type->id < y->type->id ? -1 : 1;
+}
+
+static void add_marker(struct summary *s, struct summary_kind *k,
+		       const struct moca_marker *m)
+{
+	if (!k->count++ || m->time_ns < k->first_ns)
+		k->first_ns = m->time_ns;
+	if (m->time_ns > k->last_ns)
+		k->last_ns = m->time_ns;
+	if (m->time_ns > s->markers_end_ns)
+		s->markers_end_ns = m->time_ns;
+	s->markers++;
+}
+
+static int walk_markers(struct walk *w)
+{
+	const struct moca_marker_type *const *types;
+	struct summary *s = w->s;
+	struct summary_kind *k = NULL;
+	const struct moca_marker *m;
+	const struct moca_task *task;
+	struct moca_cursor *cursor;
+	uint32_t id;
+	size_t i;
+	int ret;
+
+	types = moca_trace_marker_types(w->t, &s->kind_count);
+	s->kinds = calloc(s->kind_count + 1, sizeof(*s->kinds));
+	if (!s->kinds)
+		return -ENOMEM;
+	for (i = 0; i < s->kind_count; i++)
+		s->kinds[i].type = types[i];
+	for (i = 0; i < s->task_count; i++) {
+		task = moca_trace_task(w->t, i);
+		s->markers_lost += task->markers_lost;
+		s->markers_torn += task->markers_torn;
+	}
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_marker(cursor, &m, &id)) > 0) {
+		if (!k || k->type != m->type)
+			k = bsearch(&m->type->id, s->kinds, s->kind_count,
+				    sizeof(*k), by_id);
+		add_marker(s, k, m);
+	}
+	moca_cursor_close(cursor);
+	qsort(s->kinds, s->kind_count, sizeof(*s->kinds), by_count);
+	return ret;
+}
+
 /* Distinct pages of the intervals first..end - 1, in one walk. */
 static int count_batch(struct walk *w, size_t first, size_t end,
 		       struct page_set *sets)
@@ -421,6 +487,8 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 		err = walk_chunks(&w);
 	if (!err)
 		err = walk_events(&w);
+	if (!err)
+		err = walk_markers(&w);
 	page_set_free(&w.group_pages);
 	page_set_free(&w.task_pages);
 	page_set_free(&w.process_pages);
@@ -440,6 +508,7 @@ void summary_free(struct summary *s)
 	for (i = 0; i < s->gap_count; i++)
 		free(s->gaps[i].name);
 	free(s->gaps);
+	free(s->kinds);
 	free(s->tasks);
 	free(s->mappings);
 	free(s->intervals);

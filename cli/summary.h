@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `moca info` says, computed in two walks over a trace. Memory grows with
- * the number of distinct pages, tasks and mappings, not with the records.
+ * What `moca info` says, computed in walks over a trace. Memory grows with the
+ * number of distinct pages, tasks, mappings and kinds, not with the records.
  */
 #ifndef MOCA_CLI_SUMMARY_H
 #define MOCA_CLI_SUMMARY_H
@@ -34,6 +34,14 @@ struct summary_gap {
 	uint64_t bytes;
 };
 
+/* All markers of one kind. */
+struct summary_kind {
+	const struct moca_marker_type *type;
+	uint64_t count;
+	uint64_t first_ns;
+	uint64_t last_ns;
+};
+
 struct summary {
 	size_t task_count;
 	struct summary_counts *tasks;	/* by the trace's task index */
@@ -55,6 +63,12 @@ struct summary {
 	} *intervals;
 	uint64_t pages_max;
 	uint64_t pages_median;
+	size_t kind_count;
+	struct summary_kind *kinds;	/* most markers first */
+	uint64_t markers;
+	uint64_t markers_lost;
+	uint64_t markers_torn;
+	uint64_t markers_end_ns;	/* of the last one */
 };
 
 /* 0 or -errno. */

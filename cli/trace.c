@@ -151,6 +151,18 @@ void trace_status(char *buf, size_t size, int status)
 		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
 }
 
+int trace_markers_only(const struct moca_trace *t)
+{
+	const char *collector = moca_trace_meta(t, META_COLLECTOR);
+	size_t i, n;
+
+	for (i = 0; i < moca_trace_task_count(t); i++)
+		if (!(moca_trace_task(t, i)->flags & MOCA_TASK_MARKERS))
+			return 0;
+	moca_trace_marker_types(t, &n);
+	return n || i || (collector && !strcmp(collector, "trace"));
+}
+
 int trace_damaged(const struct moca_damage *d)
 {
 	return d->files || d->chunks || d->tail_bytes;

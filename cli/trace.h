@@ -22,6 +22,7 @@
 #define META_BUDGET "budget"
 #define META_SLOWDOWN "slowdown_estimate"
 #define META_NOTE "note"
+#define META_TRACE_EVENTS "trace.events"	/* markers written */
 
 /* Open a trace; on failure says why and returns NULL. */
 struct moca_trace *trace_open(const char *command, const char *path);
@@ -51,6 +52,9 @@ char trace_mode_letter(unsigned mode);
 
 /* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
 void trace_status(char *buf, size_t size, int status);
+
+/* Was it made by `moca trace`: are there markers only? */
+int trace_markers_only(const struct moca_trace *t);
 
 /* Any damage at all? */
 int trace_damaged(const struct moca_damage *d);
