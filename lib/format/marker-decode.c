@@ -112,15 +112,19 @@ static const uint8_t *field_get(const struct moca_field *f, const uint8_t *p,
 }
 
 /* The bytes that the fields take, if they fit but for the padding. */
-static int check_payload(const struct moca_marker_type *type,
-			 const uint8_t *payload, size_t len, size_t *used)
+static int check_payload(const struct moca_type *type, const uint8_t *payload,
+			 size_t len, size_t *used)
 {
 	const uint8_t *p = payload, *end = payload + len;
 	struct moca_value v;
 	size_t i;
 
-	for (i = 0; p && i < type->field_count; i++)
-		p = field_get(&type->fields[i], p, end, &v);
+	if (type->is_fixed) {
+		*used = type->fixed_len;
+		return len >= *used && len - *used < 8 ? 0 : -EBADMSG;
+	}
+	for (i = 0; p && i < type->type.field_count; i++)
+		p = field_get(&type->type.fields[i], p, end, &v);
 	if (!p || end - p >= 8)
 		return -EBADMSG;
 	*used = (size_t)(p - payload);
@@ -151,7 +155,7 @@ int moca_decoder_markers(struct moca_decoder *d, const struct moca_file *f,
 			 const struct moca_types *types, uint64_t floor_ns,
 			 struct moca_marker_walk *w)
 {
-	const struct moca_marker_type *type;
+	const struct moca_type *type;
 	const uint8_t *p;
 	struct moca_record r;
 	uint32_t events = 0;
@@ -194,6 +198,7 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 			  const struct moca_types *types,
 			  struct moca_marker *out)
 {
+	const struct moca_type *type;
 	struct moca_record r;
 	uint64_t ns;
 
@@ -208,9 +213,10 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 		ns = w->max_ns;
 	w->min_ns = ns;
 	out->time_ns = ns;
-	out->type = moca_types_find(types, r.id);
+	type = moca_types_find(types, r.id);
+	out->type = &type->type;
 	out->payload = r.payload;
-	return !check_payload(out->type, r.payload, r.len, &out->len);
+	return !check_payload(type, r.payload, r.len, &out->len);
 }
 
 int moca_marker_value(const struct moca_marker *m, size_t i,

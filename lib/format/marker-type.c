@@ -250,6 +250,20 @@ static int parse_fields(struct moca_field *fields, size_t *count, char *text,
 	return 0;
 }
 
+static void set_length(struct moca_type *t)
+{
+	const struct moca_field *f = t->type.fields;
+	size_t i;
+
+	t->is_fixed = 1;
+	for (i = 0; i < t->type.field_count; i++, f++) {
+		t->is_fixed &= f->kind != MOCA_FIELD_STRING &&
+			       f->shape != MOCA_FIELD_SEQUENCE;
+		t->fixed_len += f->size *
+				(f->shape == MOCA_FIELD_ARRAY ? f->count : 1);
+	}
+}
+
 int moca_type_parse(struct moca_type **out, const struct moca_type_text *t)
 {
 	size_t text, labels = MOCA_FIELDS_MAX;
@@ -286,6 +300,7 @@ int moca_type_parse(struct moca_type **out, const struct moca_type_text *t)
 		free(p);
 		return -EINVAL;
 	}
+	set_length(p);
 	*out = p;
 	return 0;
 }
@@ -303,12 +318,10 @@ void moca_types_free(struct moca_types *t)
 	*t = (struct moca_types){ 0 };
 }
 
-const struct moca_marker_type *moca_types_find(const struct moca_types *t,
-					       uint32_t id)
+const struct moca_type *moca_types_find(const struct moca_types *t,
+					uint32_t id)
 {
-	return t->by_id && id <= MOCA_REC_LAST && t->by_id[id] ?
-		       &t->by_id[id]->type :
-		       NULL;
+	return t->by_id && id <= MOCA_REC_LAST ? t->by_id[id] : NULL;
 }
 
 int moca_types_add(struct moca_types *t, const struct moca_type_text *text)

@@ -45,6 +45,8 @@ int moca_count_parse(const char *s, int64_t *out);
 struct moca_type {
 	struct moca_marker_type type;
 	const char *fields;	/* the text */
+	size_t fixed_len;	/* of each payload, if it is the same */
+	int is_fixed;
 };
 
 /* Parse what anyone may have written. 0, -EINVAL (no description), -ENOMEM. */
@@ -60,8 +62,8 @@ struct moca_types {
 
 void moca_types_free(struct moca_types *t);
 /* The type with that id, or NULL. */
-const struct moca_marker_type *moca_types_find(const struct moca_types *t,
-					       uint32_t id);
+const struct moca_type *moca_types_find(const struct moca_types *t,
+					uint32_t id);
 /*
  * Add one. 0, also when it was there; -EINVAL (not a description, too many, or
  * another than the one with that id), -ENOMEM.

@@ -1,79 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Markers: all kinds of fields, clocks, streams and tasks, damage, no room. */
-#include <limits.h>
-#include <math.h>
+/* Markers: all kinds of fields, clocks, streams and tasks, no room. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
-#include "lib/format/marker-decode.h"
-#include "lib/format/trace.h"
-#include "tests/unit/marker-util.h"
-#include "tests/unit/trace-util.h"
-
-#define ID 16
-
-static struct records r;
-
-static struct moca_event start_of(uint32_t pid, uint32_t tid, uint64_t time)
-{
-	return (struct moca_event){
-		.type = MOCA_EVENT_TASK_START, .pid = pid, .tid = tid,
-		.parent = MOCA_NO_TASK, .name = "prog", .time_ns = time,
-	};
-}
-
-static struct moca_event end_of(uint32_t pid, uint32_t tid, uint64_t time)
-{
-	struct moca_event e = start_of(pid, tid, time);
-
-	e.type = MOCA_EVENT_TASK_END;
-	e.name = "";
-	return e;
-}
-
-static int new_trace(struct moca_marker_writer **w)
-{
-	dir_new();
-	put_meta("complete");
-	return moca_marker_writer_create(w, dirfd_);
-}
-
-/* --- fields ----------------------------------------------------------- */
-
-static const char all_fields[] =
-	"u8 a\nu16 b\nu32 c\nu64 d\ns8 e\ns16 f\ns32 g\ns64 h\n"
-	"x8 i\nx64 j\nf32 k\nf64 l\nstring m\n"
-	"enum n s32 idle=0, busy wait = 0x1,bad=-1\n"
-	"array o u16 3\nsequence p s64\n";
-
-static void put_all_fields(uint64_t clock)
-{
-	float f = 0.5f;
-	double d = -1e300;
-
-	payload_int(&r, 200, 1);
-	payload_int(&r, 60000, 2);
-	payload_int(&r, 4000000000, 4);
-	payload_int(&r, UINT64_MAX, 8);
-	payload_int(&r, (uint64_t)-100, 1);
-	payload_int(&r, (uint64_t)-30000, 2);
-	payload_int(&r, (uint64_t)-2000000000, 4);
-	payload_int(&r, (uint64_t)INT64_MIN, 8);
-	payload_int(&r, 0xab, 1);
-	payload_int(&r, 0x123456789abcdef0, 8);
-	payload_put(&r, &f, 4);
-	payload_put(&r, &d, 8);
-	payload_string(&r, "a \"string\"\n");
-	payload_int(&r, (uint64_t)-1, 4);
-	payload_int(&r, 1, 2);
-	payload_int(&r, 2, 2);
-	payload_int(&r, 65535, 2);
-	payload_int(&r, 2, 4);
-	payload_int(&r, 7, 8);
-	payload_int(&r, (uint64_t)-7, 8);
-	records_event(&r, clock, ID);
-}
+#include "tests/unit/marker-trace.h"
 
 static int check_all_fields(const struct moca_marker *m)
 {
@@ -182,9 +114,784 @@ static int t_fields(void)
 	return 0;
 }
 
+/* --- types ------------------------------------------------------------ */
+
+static int parse(const char *fields)
+{
+	struct moca_type_text text = { .id = ID, .facility = "f", .name = "n",
+				       .fields = fields };
+	struct moca_type *type;
+	int ret = moca_type_parse(&type, &text);
+
+	if (!ret)
+		free(type);
+	return ret;
+}
+
+static int t_types(void)
+{
+	static const char *const good[] = {
+		"", "u8 a\n", "x32 _a9\n", "enum e s32 \n", "enum e s32\n",
+		"enum e s32 a=1\n", "enum e s32 a=-0x10,b=0xffffffff,\n",
+		"enum e s32  a b = 1 , c = 2 \n", "enum e s32 x==1\n",
+		"array a u8 1\n", "array a u64 4095\n", "array a x8 0x10\n",
+		"array a f32 16u\n", "array a u8 (256) / 8\n",
+		"array a u8 ((1 << 4) + 2 * 3 - 1 - 1)\n",
+		"sequence s f64\n", "string s\n",
+	};
+	static const char *const bad[] = {
+		"u8 a", "u8\n", "u8 \n", "\n", "u8 a b\n", " u8 a\n",
+		"u8  a\n", "u9 a\n", "u128 a\n", "f16 a\n", "f8 a\n", "u a\n",
+		"8 a\n", "int a\n", "u8 9a\n", "u8 a-b\n", "u8 \xc3\xa9\n",
+		"u8 a\nu8 a\n", "u8 a\n\n",
+		"string s 4\n", "enum e u8 a=1\n", "enum e\n",
+		"enum e s32 a\n", "enum e s32 a=\n", "enum e s32 =1\n",
+		"enum e s32 a=b\n", "enum e s32 a=1 2\n", "enum e s32 a=1,,b=2\n",
+		"enum e s32 a=4294967296\n", "enum e s32 a=-2147483649\n",
+		"enum e s32 \033=1\n",
+		"array a u8\n", "array a u8 0\n", "array a u8 -1\n",
+		"array a u8 32761\n", "array a u64 4096\n", "array a u8 N\n",
+		"array a u8 sizeof(x)\n", "array a u8 1/0\n", "array a u8 (1\n",
+		"array a u8 1)\n", "array a u8 1 <\n", "array a u8 1 < 2\n",
+		"array a u8 1 << 40\n", "array a u8 99999999999999999999\n",
+		"array a u8 65536*65536*65536*65536\n", "array a string 2\n",
+		"array a u8 ()\n", "sequence s\n", "sequence s string\n",
+		"sequence s u8 4\n",
+	};
+	static char text[70000], many[1000];
+	struct moca_type_text t = { .id = ID, .facility = "f", .name = "n",
+				    .fields = "" };
+	struct moca_type *type;
+	size_t i;
+
+	for (i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		snprintf(why, sizeof(why), "refused: %s", good[i]);
+		if (parse(good[i]))
+			return 1;
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		snprintf(why, sizeof(why), "accepted: %s", bad[i]);
+		if (parse(bad[i]) != -EINVAL)
+			return 1;
+	}
+	for (i = 0; i < 16; i++)
+		sprintf(many + strlen(many), "u8 a%zu\n", i);
+	CHECK(!parse(many));
+	strcat(many, "u8 b\n");
+	CHECK(parse(many) == -EINVAL);
+	memset(text, '(', 60000);
+	memcpy(text, "array a u8 ", 11);
+	CHECK(parse(text) == -EINVAL);
+	memset(text + 1000, '(', 1000);
+	strcpy(text + 1000, "1\n");
+	CHECK(parse(text) == -EINVAL);
+	memset(text, 'a', 100);
+	strcpy(text + 64, "");
+	t.name = text;
+	CHECK(moca_type_parse(&type, &t) == -EINVAL);
+	text[63] = 0;
+	CHECK(!moca_type_parse(&type, &t));
+	free(type);
+	t.name = "";
+	CHECK(moca_type_parse(&type, &t) == -EINVAL);
+	t.name = "a:b";
+	CHECK(moca_type_parse(&type, &t) == -EINVAL);
+	t.name = "a";
+	t.id = 15;
+	CHECK(moca_type_parse(&type, &t) == -EINVAL);
+	t.id = 16384;
+	CHECK(moca_type_parse(&type, &t) == -EINVAL);
+	return 0;
+}
+
+static int t_array_counts(void)
+{
+	static const struct {
+		const char *text;
+		int64_t value;
+	} cases[] = {
+		{ "16", 16 }, { "0x1F", 31 }, { "010", 8 }, { "(16)", 16 },
+		{ " ( ( 2 ) ) ", 2 }, { "2+3*4", 14 }, { "(2+3)*4", 20 },
+		{ "7-2-1", 4 }, { "100/7%4", 2 }, { "1<<2+1", 8 },
+		{ "256>>1>>1", 64 }, { "16UL", 16 }, { "3-5+4", 2 },
+	};
+	int64_t v;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		snprintf(why, sizeof(why), "%s", cases[i].text);
+		if (moca_count_parse(cases[i].text, &v) || v != cases[i].value)
+			return 1;
+	}
+	return 0;
+}
+
+struct seen_types {
+	unsigned n;
+	char fields[64];
+};
+
+static void see_type(void *arg, uint32_t id, const char *facility,
+		     const char *name, const char *fields)
+{
+	struct seen_types *s = arg;
+
+	s->n += id == ID + s->n && !strcmp(facility, "f");
+	snprintf(s->fields, sizeof(s->fields), "%s", fields);
+}
+
+/* The writer's side of types: what it refuses, and what it finds again. */
+static int t_types_written(void)
+{
+	struct seen_types seen = { .n = 0 };
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	struct moca_trace *t;
+	uint64_t bytes;
+	struct stat st;
+	size_t n;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u8 a\n"));
+	CHECK(moca_marker_writer_type(w, ID + 1, "f", "b", "u8\n") == -EINVAL);
+	CHECK(!moca_marker_writer_type(w, ID + 1, "f", "b", "u8 b\n"));
+	bytes = moca_marker_writer_bytes(w);
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u8 a\n"));
+	CHECK(moca_marker_writer_type(w, ID, "f", "a", "u16 a\n") == -EINVAL);
+	CHECK(moca_marker_writer_bytes(w) == bytes);
+	CHECK(!fstatat(dirfd_, "marker-types", &st, 0));
+	CHECK((uint64_t)st.st_size == bytes && (st.st_mode & 07777) == 0600);
+	moca_marker_writer_destroy(w);
+
+	CHECK(!moca_marker_writer_create(&w, dirfd_));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u8 a\n"));
+	CHECK(!moca_marker_writer_bytes(w));
+	CHECK(moca_marker_writer_type(w, ID, "f", "c", "u8 a\n") == -EINVAL);
+	CHECK(!moca_marker_writer_type(w, ID + 2, "f", "c", "u8 c\n"));
+	CHECK(!moca_marker_writer_types(w, see_type, &seen));
+	CHECK(seen.n == 3 && !strcmp(seen.fields, "u8 c\n"));
+	moca_marker_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	moca_trace_marker_types(t, &n);
+	moca_trace_damage(t, &damage);
+	CHECK(n == 3 && !damage.chunks && !moca_trace_task_count(t));
+	moca_trace_close(t);
+	return 0;
+}
+
+/* --- the clock -------------------------------------------------------- */
+
+static int t_clock(void)
+{
+	struct moca_marker_params p = { .clock0 = 1000, .clock1 = 4000,
+					.ns0 = 500, .ns1 = 1500 };
+	uint64_t big = UINT64_MAX;
+
+	CHECK(moca_marker_ns(&p, 1000) == 500);
+	CHECK(moca_marker_ns(&p, 4000) == 1500);
+	CHECK(moca_marker_ns(&p, 2500) == 1000);
+	CHECK(moca_marker_ns(&p, 7000) == 2500);
+	CHECK(moca_marker_ns(&p, 400) == 300);
+	CHECK(moca_marker_ns(&p, 0) == 167);
+	p.ns0 = 100;
+	p.ns1 = 1100;
+	CHECK(moca_marker_ns(&p, 0) == 0);
+	p = (struct moca_marker_params){ .clock1 = 1, .ns1 = big };
+	CHECK(moca_marker_ns(&p, big) == big);
+	p = (struct moca_marker_params){ .clock1 = big, .ns1 = big };
+	CHECK(moca_marker_ns(&p, big - 5) == big - 5);
+	p = (struct moca_marker_params){ .clock0 = big - 1, .clock1 = big,
+					 .ns1 = big };
+	CHECK(moca_marker_ns(&p, 0) == 0);
+	/* 3 GHz, a year of it: to the ns */
+	p = (struct moca_marker_params){ .clock1 = 3000000000,
+					 .ns1 = 1000000000 };
+	CHECK(moca_marker_ns(&p, 3ull * 31536000 * 1000000000) ==
+	      31536000ull * 1000000000);
+	return 0;
+}
+
+/* SYNC, the 36 bits of the clock wrapping around, times out of bounds. */
+static int t_times(void)
+{
+	const uint64_t wrap = 1ull << 36, base = 5 * wrap - 3000;
+	struct moca_marker_chunk c;
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	uint64_t times[16];
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", ""));
+	records_reset(&r);
+	records_event(&r, base, ID);
+	records_event(&r, base + 6000, ID);	/* wraps */
+	records_event(&r, base + 6000 + wrap / 2, ID);
+	records_sync(&r, base + 9 * wrap);
+	records_event(&r, base + 9 * wrap + 3000, ID);
+	records_event(&r, base + 9 * wrap, ID);	/* goes back: cut to 0 */
+	c = records_chunk(&r, 0);
+	c.clock_before = base - 100;
+	c.clock0 = base;
+	c.ns0 = 1000;
+	c.clock1 = base + 3000;
+	c.ns1 = 2000;
+	c.begin_ns = 1000;
+	c.end_ns = 1000 + (9 * wrap + 3000) / 3;
+	CHECK(!moca_marker_writer_chunk(w, &c));
+	/* overlaps with what was told before, and is wrong about its end */
+	records_reset(&r);
+	records_sync(&r, base + 9 * wrap - 90000);
+	records_event(&r, base + 9 * wrap - 90000, ID);
+	records_event(&r, base + 9 * wrap + 90000, ID);
+	records_event(&r, base + 9 * wrap + 900000, ID);
+	c.records = r.words;
+	c.words = r.count;
+	c.events = r.events;
+	c.begin_ns = 1000 + (9 * wrap - 90000) / 3;
+	c.end_ns = 1000 + (9 * wrap + 100000) / 3;
+	CHECK(!moca_marker_writer_chunk(w, &c));
+	moca_marker_writer_destroy(w);
+	CHECK(read_times(NULL, times, 16, &damage) == 8 && !damage.chunks);
+	CHECK(times[0] == 1000 && times[1] == 3000);
+	CHECK(times[2] == 3000 + (wrap / 2 + 0) / 3);
+	CHECK(times[3] == 1000 + (9 * wrap + 3000) / 3);
+	CHECK(times[4] == times[3]);
+	CHECK(times[5] == times[4]);
+	CHECK(times[6] == 1000 + (9 * wrap + 90000) / 3);
+	CHECK(times[7] == c.end_ns);
+	return 0;
+}
+
+/* Whatever the query, a marker has the same time. */
+static int t_queries(void)
+{
+	struct moca_query q = { .size = sizeof(q) };
+	struct moca_marker_chunk c;
+	struct moca_marker_writer *w;
+	const struct moca_chunk *chunk;
+	const struct moca_marker *m;
+	const struct moca_event *e;
+	struct moca_damage damage;
+	uint64_t all[600], part[600];
+	struct moca_cursor *cur;
+	struct moca_trace *t;
+	size_t n, i, from, to, count;
+	uint32_t task;
+	unsigned k;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", ""));
+	for (k = 0; k < 30; k++) {
+		records_reset(&r);
+		for (i = 0; i < 20; i++)
+			records_event(&r, 1000 * k + 10 * i + rnd() % 1500, ID);
+		c = records_chunk(&r, k % 3);
+		c.clock_before = 1000 * k;
+		c.begin_ns = 1000 * k;
+		c.end_ns = 1000 * k + 1500;
+		CHECK(!moca_marker_writer_chunk(w, &c));
+	}
+	for (k = 0; k < 3; k++) {
+		struct moca_event start = start_of(7, 7, 0);
+
+		CHECK(!moca_marker_writer_events(w, k, &start, 1));
+	}
+	moca_marker_writer_destroy(w);
+	n = read_times(NULL, all, 600, &damage);
+	CHECK(n == 600 && !damage.chunks);
+	for (i = 1; i < n; i++)
+		CHECK(all[i] >= all[i - 1]);
+	for (k = 0; k < 200; k++) {
+		q.begin_ns = rnd() % 32000;
+		q.end_ns = q.begin_ns + 1 + rnd() % 5000;
+		for (from = 0; from < n && all[from] < q.begin_ns; from++)
+			;
+		for (to = from; to < n && all[to] < q.end_ns; to++)
+			;
+		count = read_times(&q, part, 600, &damage);
+		CHECK(count == to - from);
+		CHECK(!memcmp(part, all + from, count * sizeof(*all)));
+	}
+	q = (struct moca_query){ .size = sizeof(q), .one_task = 1, .task = 1 };
+	CHECK(read_times(&q, part, 600, &damage) == 0);
+	q.task = 0;
+	CHECK(read_times(&q, part, 600, &damage) == 600);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	CHECK(moca_cursor_marker(cur, &m, &task) == 1);
+	CHECK(moca_cursor_event(cur, &e, &task) == -EINVAL);
+	CHECK(moca_cursor_chunk(cur, &chunk) == -EINVAL);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* --- streams and tasks ------------------------------------------------ */
+
+/* n markers of 8 bytes, step apart, as one chunk. */
+static int put_markers(struct moca_marker_writer *w, uint32_t stream,
+		       uint64_t begin, uint64_t step, unsigned n)
+{
+	struct moca_marker_chunk c;
+	uint64_t position;
+	unsigned i;
+	int ret;
+
+	ret = moca_marker_writer_position(w, stream, &position);
+	if (ret)
+		return ret;
+	records_reset(&r);
+	records_sync(&r, begin);
+	for (i = 0; i < n; i++) {
+		payload_int(&r, i, 8);
+		records_event(&r, begin + i * step, ID);
+	}
+	c = records_chunk(&r, stream);
+	if (!n)
+		c.begin_ns = c.end_ns = begin;
+	c.begin = position;
+	c.end = position + 8 * c.words;
+	c.lost = 1;
+	c.torn = 2;
+	return moca_marker_writer_chunk(w, &c);
+}
+
+/* A stream with a start, n markers from 10 later on, and perhaps an end. */
+static int put_stream(struct moca_marker_writer *w, uint32_t stream,
+		      uint32_t pid, uint32_t tid, uint64_t begin, uint64_t end,
+		      unsigned n)
+{
+	struct moca_event e[2] = { start_of(pid, tid, begin),
+				   end_of(pid, tid, end) };
+	int ret;
+
+	ret = moca_marker_writer_events(w, stream, e, 1);
+	if (!ret)
+		ret = put_markers(w, stream, begin + 10, 10, n);
+	if (!ret && end)
+		ret = moca_marker_writer_events(w, stream, e + 1, 1);
+	return ret;
+}
+
+static int put_task(struct moca_writer *w, uint32_t id, uint32_t pid,
+		    uint32_t tid, uint64_t begin, uint64_t end)
+{
+	struct moca_event e[2] = { start_of(pid, tid, begin),
+				   end_of(pid, tid, end) };
+
+	e[0].name = "task";
+	return moca_writer_events(w, id, e, end ? 2 : 1);
+}
+
+static int t_attach(void)
+{
+	static const uint64_t expect[] = { 3, 0, 9, 7, 5, 4, 2, 1, 6 };
+	const struct moca_mapping *maps;
+	struct moca_marker_writer *w;
+	const struct moca_marker *m;
+	const struct moca_event *e;
+	const struct moca_task *task;
+	struct moca_writer *tasks;
+	struct moca_cursor *cur;
+	struct moca_trace *t;
+	unsigned seen[9] = { 0 }, starts = 0;
+	uint64_t last = 0;
+	uint32_t id, last_id = 0;
+	size_t i, n;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_writer_create(&tasks, dirfd_));
+	CHECK(!put_task(tasks, 0, 10, 10, 100, 1000));
+	CHECK(!put_task(tasks, 1, 10, 11, 100, 500));
+	CHECK(!put_task(tasks, 2, 10, 11, 600, 0));	/* the number again */
+	CHECK(!put_task(tasks, 5, 20, 20, 0, 0));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u64 i\n"));
+	CHECK(!put_stream(w, 0, 10, 10, 150, 200, 3));
+	CHECK(!put_stream(w, 1, 10, 11, 650, 700, 4));
+	CHECK(!put_stream(w, 7, 10, 11, 620, 0, 5));	/* two traces */
+	CHECK(!put_stream(w, 8, 20, 20, 50, 0, 7));
+	/* of no task: other threads, the same at another time */
+	CHECK(!put_stream(w, 9, 10, 10, 2000, 2100, 4));
+	CHECK(!put_stream(w, 2, 30, 31, 80, 90, 2));
+	CHECK(!put_stream(w, 4, 30, 31, 70, 75, 3));
+	CHECK(!put_stream(w, 3, 30, 32, 2500, 0, 2));
+	CHECK(!put_stream(w, 12, 0, 0, 3000, 0, 1));
+	CHECK(!put_stream(w, 11, 0, 0, 4000, 0, 6));
+	moca_marker_writer_destroy(w);
+	moca_writer_destroy(tasks);
+
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(moca_trace_task_count(t) == 9);
+	for (i = 0; i < 9; i++) {
+		task = moca_trace_task(t, i);
+		CHECK(task->id == (i < 3 ? i : i + 2));
+		CHECK(!(task->flags & MOCA_TASK_MARKERS) == (i < 4));
+		CHECK(!strcmp(task->name, i < 4 ? "task" : "prog"));
+	}
+	task = moca_trace_task(t, 4);
+	CHECK(task->tid == 31 && task->start_ns == 70 && task->end_ns == 90);
+	CHECK(task->markers == 5 && task->markers_torn == 4);
+	CHECK(task->markers_lost == 2 && task->parent == MOCA_NO_TASK);
+	CHECK(moca_trace_task(t, 5)->pid == 10);
+	CHECK(moca_trace_task(t, 5)->markers == 4);
+	CHECK(moca_trace_task(t, 6)->tid == 32);
+	CHECK(!moca_trace_task(t, 6)->end_ns);
+	CHECK(moca_trace_task(t, 7)->start_ns == 3000);
+
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	while (moca_cursor_marker(cur, &m, &id) == 1) {
+		CHECK(id >= last_id && id < 11);
+		CHECK(id != last_id || m->time_ns >= last);
+		last = m->time_ns;
+		last_id = id;
+		seen[id < 3 ? id : id - 2]++;
+	}
+	moca_cursor_close(cur);
+	for (i = 0; i < 9; i++) {
+		CHECK(seen[i] == expect[i]);
+		CHECK(moca_trace_task(t, i)->markers == expect[i]);
+	}
+	/* What a task's own file tells is not told twice. */
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	while (moca_cursor_event(cur, &e, &id) == 1)
+		starts += e->type == MOCA_EVENT_TASK_START;
+	moca_cursor_close(cur);
+	CHECK(starts == 4 + 6);
+	CHECK(!moca_trace_mappings(t, &maps, &n) && !n);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* Twenty streams of one thread at a time are more than are merged. */
+static int t_many_at_a_time(void)
+{
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	const struct moca_marker *m;
+	struct moca_cursor *cur;
+	struct moca_trace *t;
+	uint64_t last = 0;
+	uint32_t id, last_id = 0, n = 0;
+	unsigned i;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u64 i\n"));
+	for (i = 0; i < 20; i++)
+		CHECK(!put_stream(w, i, 1, 1, 100 + i, 2000 + i, 10));
+	for (i = 20; i < 60; i++)	/* and then one after the other */
+		CHECK(!put_stream(w, i, 1, 1, 200 * i, 0, 10));
+	moca_marker_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(moca_trace_task_count(t) == 5);
+	CHECK(moca_trace_task(t, 0)->markers == 560);
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	for (; moca_cursor_marker(cur, &m, &id) == 1; n++) {
+		CHECK(id > last_id || m->time_ns >= last);
+		last = m->time_ns;
+		last_id = id;
+	}
+	CHECK(n == 600);
+	moca_trace_damage(t, &damage);
+	CHECK(!damage.chunks);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* --- going on, full disks --------------------------------------------- */
+
+static uint64_t count_markers(struct moca_damage *damage)
+{
+	static uint64_t times[100000];
+
+	return read_times(NULL, times, 100000, damage);
+}
+
+/* A file that is cut off anywhere is gone on with behind its last chunk. */
+static int t_continue(void)
+{
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	uint64_t position, last = 0;
+	size_t len, cut, left;
+	uint8_t *p;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u64 i\n"));
+	CHECK(!put_stream(w, 0, 1, 1, 100, 0, 2));
+	CHECK(!put_markers(w, 0, 500, 10, 3));
+	moca_marker_writer_destroy(w);
+	p = slurp("marker-0", &len);
+	for (cut = 0; cut <= len; cut++) {
+		CHECK(!moca_marker_writer_create(&w, dirfd_));
+		spill("marker-0", p, cut);
+		left = count_markers(&damage);
+		CHECK(!moca_marker_writer_position(w, 0, &position));
+		CHECK(position >= last);
+		CHECK(position == (left == 5 ? 56 + 72 : left == 2 ? 56 : 0));
+		last = position;
+		CHECK(!put_markers(w, 0, 900, 10, 4));
+		moca_marker_writer_destroy(w);
+		CHECK(count_markers(&damage) == left + 4);
+		CHECK(!damage.chunks && !damage.tail_bytes && !damage.files);
+	}
+	CHECK(left == 5);
+	/* The last chunk is damaged: the one before it tells. */
+	p[len - 3] ^= 1;
+	spill("marker-0", p, len);
+	CHECK(!moca_marker_writer_create(&w, dirfd_));
+	CHECK(!moca_marker_writer_position(w, 0, &position));
+	CHECK(position == 56);
+	CHECK(!put_markers(w, 0, 900, 10, 4));
+	moca_marker_writer_destroy(w);
+	CHECK(count_markers(&damage) == 6 && damage.chunks == 1);
+	free(p);
+	return 0;
+}
+
+/* Chunk numbers go on in each kind. */
+static int t_numbers(void)
+{
+	struct moca_marker_writer *w;
+	uint64_t next[MOCA_KINDS] = { 0 }, pos;
+	struct moca_header h;
+	struct moca_file f;
+	unsigned i;
+
+	CHECK(!new_trace(&w));
+	moca_marker_writer_destroy(w);
+	for (i = 0; i < 3; i++) {
+		CHECK(!moca_marker_writer_create(&w, dirfd_));
+		CHECK(!put_stream(w, 3, 1, 1, 100, 200, 2));
+		CHECK(!put_markers(w, 3, 500, 10, 0));
+		moca_marker_writer_destroy(w);
+	}
+	CHECK(!moca_file_open(&f, dirfd_, MOCA_FILE_MARKER, 3, INT64_MAX));
+	for (i = 0; moca_file_next(&f, &h, &pos) == 1; i++) {
+		CHECK(h.number == next[h.kind]);
+		CHECK(h.task == 3);
+		next[h.kind]++;
+	}
+	CHECK(i == 12);
+	moca_file_close(&f);
+	return 0;
+}
+
+static int t_refused(void)
+{
+	struct moca_marker_writer *w;
+	struct moca_marker_chunk c;
+	struct moca_event e = start_of(1, 1, 1);
+	uint64_t position;
+	struct stat st;
+
+	CHECK(!new_trace(&w));
+	records_reset(&r);
+	records_event(&r, 5, ID);
+	c = records_chunk(&r, 0);
+	c.events = 2;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	c.events = 1;
+	c.clock1 = 0;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	c.clock1 = 1;
+	c.end_ns = 4;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	c.end_ns = 5;
+	c.words = 0;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	c.words = 2u << 20;
+	CHECK(moca_marker_writer_chunk(w, &c) == -E2BIG);
+	c.words = r.count;
+	c.events = 65537;
+	CHECK(moca_marker_writer_chunk(w, &c) == -E2BIG);
+	c.events = 1;
+	r.words[0] = moca_rec_make(5, ID, MOCA_REC_BUSY, 1);
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	r.words[0] = moca_rec_make(5, MOCA_REC_PAD, MOCA_REC_COMMITTED, 1);
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	r.words[0] = moca_rec_make(5, ID, MOCA_REC_COMMITTED, 2);
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	r.words[0] = 0;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	r.words[0] = moca_rec_make(5, ID, MOCA_REC_COMMITTED, 1);
+	c.stream = 1u << 22;
+	CHECK(moca_marker_writer_chunk(w, &c) == -EINVAL);
+	CHECK(fstatat(dirfd_, "marker-0", &st, 0) < 0);
+	/* what is not ours is neither followed nor cut */
+	CHECK(!symlinkat("/tmp/moca-test-elsewhere", dirfd_, "marker-0"));
+	CHECK(!mkfifoat(dirfd_, "marker-1", 0600));
+	spill("marker-2", (const uint8_t *)"my notes", 8);
+	CHECK(!mkdirat(dirfd_, "marker-3", 0700));
+	for (c.stream = 0; c.stream < 4; c.stream++) {
+		CHECK(moca_marker_writer_chunk(w, &c) == -EEXIST);
+		CHECK(moca_marker_writer_events(w, c.stream, &e, 1) == -EEXIST);
+	}
+	CHECK(access("/tmp/moca-test-elsewhere", F_OK) < 0);
+	CHECK(!fstatat(dirfd_, "marker-2", &st, 0) && st.st_size == 8);
+	CHECK(!moca_marker_writer_chunk(w, &c));
+	CHECK(!fstatat(dirfd_, "marker-4", &st, 0));
+	CHECK((st.st_mode & 07777) == 0600);
+	/* another stream's file under this name */
+	CHECK(!renameat(dirfd_, "marker-4", dirfd_, "marker-5"));
+	CHECK(moca_marker_writer_position(w, 5, &position) == -EEXIST);
+	moca_marker_writer_destroy(w);
+	return 0;
+}
+
+/* No room, then room again: all that was written is there, nothing else. */
+static int t_file_limit(void)
+{
+	struct rlimit old, small = { 50000, 0 };
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	unsigned written = 0, failed = 0, i;
+	char name[64];
+	int ret = 0;
+
+	CHECK(!new_trace(&w));
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", "u64 i\n"));
+	getrlimit(RLIMIT_FSIZE, &old);
+	small.rlim_max = old.rlim_max;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (i = 0; i < 40; i++) {
+		ret = put_markers(w, 0, 10000 * i, 10, 100 + i);
+		written += ret ? 0 : 100 + i;
+		failed += ret == -EFBIG;
+	}
+	for (i = 0, ret = 0; i < 1000 && !ret; i++) {
+		snprintf(name, sizeof(name), "u64 field_number_%u\n", i);
+		ret = moca_marker_writer_type(w, ID + 1 + i, "f", "b", name);
+	}
+	setrlimit(RLIMIT_FSIZE, &old);
+	CHECK(ret == -EFBIG);
+	CHECK(failed && written > 1000);
+	CHECK(count_markers(&damage) == written);
+	CHECK(!damage.chunks && !damage.tail_bytes);
+	CHECK(!put_markers(w, 0, 1000000, 10, 7));
+	CHECK(!moca_marker_writer_type(w, ID + 2000, "f", "c", ""));
+	moca_marker_writer_destroy(w);
+	CHECK(count_markers(&damage) == written + 7);
+	CHECK(!damage.chunks && !damage.tail_bytes);
+	return 0;
+}
+
+/* --- while it is written; speed --------------------------------------- */
+
+static int t_growing(void)
+{
+	struct moca_marker_writer *w;
+	struct moca_damage damage;
+	uint64_t n, last = 0;
+	int status, k, rounds = 0;
+	pid_t pid;
+
+	dir_new();
+	put_meta("recording");
+	pid = fork();
+	if (!pid) {
+		if (moca_marker_writer_create(&w, dirfd_))
+			_exit(1);
+		for (k = 0; k < 300; k++) {
+			/* Always the newest type: described just before. */
+			if (moca_marker_writer_type(w, ID + k, "f", "a", ""))
+				_exit(1);
+			records_reset(&r);
+			records_event(&r, 1000 + k, ID + k);
+			struct moca_marker_chunk c = records_chunk(&r, k % 5);
+			if (moca_marker_writer_chunk(w, &c))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	while (!waitpid(pid, &status, WNOHANG)) {
+		n = count_markers(&damage);
+		CHECK(n >= last && !damage.chunks && !damage.files);
+		last = n;
+		rounds++;
+	}
+	CHECK(!status && rounds && count_markers(&damage) == 300);
+	return 0;
+}
+
+static int measure(const char *name, size_t payload, int compress)
+{
+	enum { CHUNKS = 100 };
+	struct moca_marker_writer *w;
+	struct moca_marker_chunk c;
+	const struct moca_marker *m;
+	struct moca_cursor *cur;
+	struct moca_trace *t;
+	double begin, wrote, read;
+	uint64_t clock = 1000, n = 0, bytes = 0, words[7];
+	char fields[64] = "";
+	uint32_t task;
+	size_t i;
+	int k;
+
+	CHECK(!new_trace(&w));
+	for (i = 0; i < payload / 8; i++)
+		sprintf(fields + strlen(fields), "u64 f%zu\n", i);
+	CHECK(!moca_marker_writer_type(w, ID, "f", "a", fields));
+	records_reset(&r);
+	records_sync(&r, clock);
+	while (r.count + 2 + payload / 8 < 16384) {
+		for (i = 0; i < 7; i++)
+			words[i] = i % 2 ? rnd() % 5000 : r.events * 10;
+		words[2] = 0x7f0000000000 + rnd() % 5000 * 64;
+		payload_put(&r, words, payload);
+		records_event(&r, clock += 60 + rnd() % 400, ID);
+	}
+	c = records_chunk(&r, 0);
+	c.compress = compress;
+	begin = now();
+	for (k = 0; k < CHUNKS; k++)
+		CHECK(!moca_marker_writer_chunk(w, &c));
+	wrote = now() - begin;
+	bytes = moca_marker_writer_bytes(w);
+	moca_marker_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_cursor_open(&cur, t, NULL));
+	begin = now();
+	while (moca_cursor_marker(cur, &m, &task) == 1)
+		n++;
+	read = now() - begin;
+	CHECK(n == (uint64_t)CHUNKS * r.events);
+	printf("# %s: %.1f bytes per marker, write %.1f M/s, read %.1f M/s\n",
+	       name, (double)bytes / (double)n, (double)n / wrote / 1e6,
+	       (double)n / read / 1e6);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+static int t_speed(void)
+{
+	return measure("16 bytes, raw", 8, 0) ||
+	       measure("16 bytes, zstd", 8, 1) ||
+	       measure("32 bytes, raw", 24, 0) ||
+	       measure("32 bytes, zstd", 24, 1) ||
+	       measure("64 bytes, zstd", 56, 1);
+}
+
 int main(void)
 {
 	run("marker/fields", t_fields);
+	run("marker/types", t_types);
+	run("marker/array-counts", t_array_counts);
+	run("marker/types-written", t_types_written);
+	run("marker/clock", t_clock);
+	run("marker/times", t_times);
+	run("marker/queries", t_queries);
+	run("marker/attach", t_attach);
+	run("marker/many-at-a-time", t_many_at_a_time);
+	run("marker/continue", t_continue);
+	run("marker/numbers", t_numbers);
+	run("marker/refused", t_refused);
+	run("marker/file-size-limit", t_file_limit);
+	run("marker/while-written", t_growing);
+	run("marker/speed", t_speed);
 	dir_remove();
 	return failures != 0;
 }
