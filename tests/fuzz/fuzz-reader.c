@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The reader against hostile task files. With libFuzzer:
+ * The reader against hostile files: each input is a task's, a stream's and the
+ * types' file at the same time, as all have the number 0 in their headers and
+ * step over each other's kinds of chunks. Then a writer of markers goes on with
+ * it. With libFuzzer:
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -DMOCA_LIBFUZZER ...
  * Without it the program has a main of its own:
  *   fuzz-reader [-n MUTATIONS] FILE...	replay each, then mutations of it
@@ -23,15 +26,21 @@
 #include "lib/format/bytes.h"
 #include "lib/format/chunk.h"
 #include "lib/format/writer.h"
+#include "tests/unit/marker-util.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char dir[PATH_MAX];
 static int dirfd_ = -1;
 
+static const char *const files[] = { "task-0", "marker-0", "marker-types" };
+
 static void dir_remove(void)
 {
-	unlinkat(dirfd_, "task-0", 0);
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
+		unlinkat(dirfd_, files[i], 0);
 	unlinkat(dirfd_, "metadata", 0);
 	rmdir(dir);
 }
@@ -56,6 +65,54 @@ static void dir_make(void)
 	dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);
 	put_file(dirfd_, "metadata", meta, sizeof(meta) - 1);
 	atexit(dir_remove);
+}
+
+/* Touch every byte that a marker is said to have. */
+static uint64_t touch(const struct moca_marker *m)
+{
+	struct moca_value v;
+	uint64_t sum = 0;
+	size_t i, k;
+
+	for (i = 0; i < m->type->field_count; i++) {
+		if (moca_marker_value(m, i, &v))
+			abort();
+		if (v.field->kind == MOCA_FIELD_STRING && v.data[v.count])
+			abort();
+		for (k = 0; k < v.count; k++)
+			sum += moca_value_integer(&v, k) +
+			       (moca_value_float(&v, k) > 0);
+		for (k = 0; k < v.field->label_count; k++)
+			sum += strlen(v.field->labels[k].label);
+	}
+	return sum;
+}
+
+static void walk_markers(struct moca_trace *t, const struct moca_query *q)
+{
+	const struct moca_marker_type *const *types;
+	const struct moca_marker *m;
+	struct moca_cursor *cur;
+	uint64_t sum = 0, last = 0;
+	uint32_t task, last_task = 0;
+	size_t i, n;
+
+	types = moca_trace_marker_types(t, &n);
+	for (i = 1; i < n; i++)
+		if (types[i - 1]->id >= types[i]->id)
+			abort();
+	if (moca_cursor_open(&cur, t, q))
+		return;
+	while (moca_cursor_marker(cur, &m, &task) == 1) {
+		if (task < last_task || (task == last_task &&
+					 m->time_ns < last))
+			abort();
+		last = m->time_ns;
+		last_task = task;
+		sum += touch(m);
+	}
+	moca_cursor_close(cur);
+	__asm__ volatile("" : : "r"(sum));
 }
 
 static void walk(struct moca_trace *t, const struct moca_query *q)
@@ -116,6 +173,49 @@ static void mend(uint8_t *p, size_t len)
 	}
 }
 
+static void see_type(void *arg, uint32_t id, const char *facility,
+		     const char *name, const char *fields)
+{
+	*(size_t *)arg += id + strlen(facility) + strlen(name) +
+			  strlen(fields);
+}
+
+/* Go on with what is there; all that is written must be readable. */
+static void write_on(void)
+{
+	static struct records r;
+	struct moca_marker_writer *w;
+	struct moca_marker_chunk c;
+	struct moca_cursor *cur;
+	const struct moca_marker *m;
+	struct moca_trace *t;
+	uint64_t position;
+	uint32_t task;
+	size_t sum = 0;
+	int found = 0;
+
+	records_reset(&r);
+	records_event(&r, UINT64_MAX - 7, 12345);
+	c = records_chunk(&r, 0);
+	if (moca_marker_writer_create(&w, dirfd_))
+		abort();
+	moca_marker_writer_types(w, see_type, &sum);
+	if (moca_marker_writer_position(w, 0, &position) ||
+	    moca_marker_writer_type(w, 12345, "fuzz", "on", "") ||
+	    moca_marker_writer_chunk(w, &c))
+		goto out;	/* it saw that the files are not its own */
+	if (moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, NULL))
+		abort();
+	while (moca_cursor_marker(cur, &m, &task) == 1)
+		found |= m->type->id == 12345;
+	if (!found)
+		abort();
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+out:
+	moca_marker_writer_destroy(w);
+}
+
 static void read_once(const uint8_t *data, size_t size)
 {
 	struct moca_query q = {
@@ -127,11 +227,14 @@ static void read_once(const uint8_t *data, size_t size)
 	struct moca_trace *t;
 	size_t i, n;
 
-	put_file(dirfd_, "task-0", data, size);
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
+		put_file(dirfd_, files[i], data, size);
 	if (moca_trace_open(&t, dir))
 		abort();
 	walk(t, NULL);
 	walk(t, &q);
+	walk_markers(t, NULL);
+	walk_markers(t, &q);
 	if (!moca_trace_mappings(t, &m, &n)) {
 		for (i = 0; i < n; i++)
 			if (moca_trace_find_mapping(t, m[i].pid, m[i].addr,
@@ -140,6 +243,7 @@ static void read_once(const uint8_t *data, size_t size)
 	}
 	moca_trace_damage(t, &damage);
 	moca_trace_close(t);
+	write_on();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -287,17 +391,70 @@ static void put_events(struct moca_writer *w)
 		abort();
 }
 
-/* Copy the only task's file to out. */
-static int copy_task(int out, const char *name)
+static void put_event(struct records *r, uint64_t clock)
+{
+	payload_int(r, clock, 8);
+	payload_int(r, clock % 3, 4);
+	payload_string(r, clock % 2 ? "some name" : "");
+	payload_int(r, 0x3fc00000, 4);
+	payload_int(r, clock, 6);
+	payload_int(r, clock % 4, 4);
+	payload_int(r, clock * 77, clock % 4 * 2);
+	records_event(r, clock, 16);
+}
+
+static void put_markers(int compress)
+{
+	static struct records r;
+	struct moca_event e = { .type = MOCA_EVENT_TASK_START, .pid = 42,
+				.tid = 42, .parent = MOCA_NO_TASK,
+				.name = "fuzz" };
+	struct moca_marker_writer *w;
+	struct moca_marker_chunk c;
+	unsigned i, k;
+
+	if (moca_marker_writer_create(&w, dirfd_) ||
+	    moca_marker_writer_type(w, 16, "fuzz", "all",
+				    "u64 a\nenum b s32 x=0,y = 1,z=-0x2\n"
+				    "string c\nf32 d\narray e s16 (1 + 2)\n"
+				    "sequence f x16\n") ||
+	    moca_marker_writer_type(w, 17, "fuzz", "none", "") ||
+	    moca_marker_writer_events(w, 0, &e, 1))
+		abort();
+	for (k = 0; k < 2; k++) {
+		records_reset(&r);
+		records_sync(&r, 1000 + 5000 * k);
+		for (i = 0; i < 10; i++)
+			put_event(&r, 1010 + 5000 * k + 7 * i);
+		records_sync(&r, 4000 + 5000 * k);
+		records_event(&r, 4000 + 5000 * k, 17);
+		c = records_chunk(&r, 0);
+		c.compress = compress;
+		if (moca_marker_writer_chunk(w, &c))
+			abort();
+	}
+	moca_marker_writer_destroy(w);
+}
+
+/* Gather all files in one. */
+static int copy_files(int out, const char *name)
 {
 	static uint8_t buf[1 << 20];
-	int fd = openat(dirfd_, "task-0", O_RDONLY);
-	ssize_t n = read(fd, buf, sizeof(buf));
+	size_t len = 0, i;
+	ssize_t n;
+	int fd;
 
-	close(fd);
-	if (n < 0)
-		return 1;
-	put_file(out, name, buf, (size_t)n);
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		fd = openat(dirfd_, files[i], O_RDONLY);
+		if (fd < 0)
+			continue;
+		n = read(fd, buf + len, sizeof(buf) - len);
+		close(fd);
+		if (n < 0)
+			return 1;
+		len += (size_t)n;
+	}
+	put_file(out, name, buf, len);
 	return 0;
 }
 
@@ -319,7 +476,9 @@ static int generate_one(int out, const char *name, int what)
 	if (what == 3 || what == 4)
 		put_events(w);
 	moca_writer_destroy(w);
-	if (copy_task(out, name))
+	if (what == 5 || what == 6)
+		put_markers(what == 6);
+	if (copy_files(out, name))
 		return 1;
 	dir_remove();
 	close(dirfd_);
@@ -330,7 +489,8 @@ static int generate_one(int out, const char *name, int what)
 static int generate(const char *path)
 {
 	static const char *const names[] = { "empty-chunk", "sweep", "random",
-					     "events", "mixed" };
+					     "events", "mixed", "markers",
+					     "markers-packed" };
 	int i, out;
 
 	mkdir(path, 0755);
@@ -339,7 +499,7 @@ static int generate(const char *path)
 		perror(path);
 		return 1;
 	}
-	for (i = 0; i < 5; i++)
+	for (i = 0; i < 7; i++)
 		if (generate_one(out, names[i], i))
 			return 1;
 	close(out);
