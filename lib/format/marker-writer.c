@@ -287,7 +287,7 @@ int moca_marker_writer_type(struct moca_marker_writer *w, uint32_t id,
 static int check_records(const struct moca_marker_chunk *c)
 {
 	const uint8_t *p = (const uint8_t *)c->records;
-	const uint8_t *end = p + 8 * c->words;
+	const uint8_t *end = c->words ? p + 8 * c->words : p;
 	uint64_t clock = c->clock_before;
 	struct moca_record r;
 	uint32_t events = 0;

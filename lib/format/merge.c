@@ -110,6 +110,8 @@ static int next_chunk(const struct moca_merge *m, struct moca_source *s)
 		}
 		if (ret)
 			return ret;
+		if (m->kind == MOCA_KIND_MARKERS)
+			return 1;
 		s->event_ns = 0;
 		s->event_pos = s->decoder.events.data;
 		s->event_end = s->event_pos + s->decoder.events.len;

@@ -31,21 +31,39 @@ cp -r "$tmp/complete" "$tmp/count"
 sed -i 's/^certificate.records .*/certificate.records 70/' "$tmp/count/metadata"
 check "wrong count" 1 "$tmp/count" 'counted 70 records, the files hold 68'
 
-# Each byte of a file flipped, at some distance: always told, never a crash.
-size=$(stat -c %s "$tmp/complete/task-0")
-bad=
-for ((at = 3; at < size; at += 61)); do
-	rm -rf "$tmp/flip"
-	cp -r "$tmp/complete" "$tmp/flip"
-	byte=$(od -An -tu1 -j $at -N 1 "$tmp/flip/task-0")
-	printf "\\x$(printf %02x $((byte ^ 16)))" |
-		dd of="$tmp/flip/task-0" bs=1 seek=$at conv=notrunc 2>/dev/null
-	"$MOCA" check "$tmp/flip" >"$tmp/out" 2>&1
-	[ $? = 1 ] || bad="$bad $at"
-	"$MOCA" dump "$tmp/flip" >/dev/null 2>&1
-	[ $? -le 1 ] || bad="$bad dump:$at"
-done
-if [ -z "$bad" ]; then ok "check: flipped bits"; else not_ok "check: flipped bits" "not told at$bad"; fi
+"$MAKE_TRACE" "$tmp/markers" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
+	{ not_ok "make-trace: markers" failed; finish; }
+check markers 0 "$tmp/markers" '^lossy: .*5 markers were lost' '^lossy: 1 marker was begun' \
+	'sound, but .*; 4 tasks, 68 records in 13 chunks, 6 markers and 16 events were verified'
+check "only markers" 0 "$tmp/only" 'sound, but .*; 2 tasks, 6 markers and 5 events were verified'
+cp -r "$tmp/only" "$tmp/untyped"
+rm "$tmp/untyped/marker-types"
+check "types missing" 1 "$tmp/untyped" '^damaged: 2 chunks' 'DAMAGED; 2 tasks'
+cp -r "$tmp/markers" "$tmp/nostream"
+head -c 300 /dev/zero >"$tmp/nostream/marker-1"
+check "a stream scribbled over" 1 "$tmp/nostream" '^damaged:' 'DAMAGED; .*68 records in 13 chunks, 4 markers'
+
+# flip NAME TRACE FILE STEP: each STEP-th byte of a file flipped is always told,
+# never a crash.
+flip() {
+	local name=$1 from=$2 file=$3 step=$4 bad= size byte at
+	size=$(stat -c %s "$from/$file")
+	for ((at = 3; at < size; at += step)); do
+		rm -rf "$tmp/flip"
+		cp -r "$from" "$tmp/flip"
+		byte=$(od -An -tu1 -j $at -N 1 "$tmp/flip/$file")
+		printf "\\x$(printf %02x $((byte ^ 16)))" |
+			dd of="$tmp/flip/$file" bs=1 seek=$at conv=notrunc 2>/dev/null
+		"$MOCA" check "$tmp/flip" >"$tmp/out" 2>&1
+		[ $? = 1 ] || bad="$bad $at"
+		"$MOCA" dump "$tmp/flip" >/dev/null 2>&1
+		[ $? -le 1 ] || bad="$bad dump:$at"
+	done
+	if [ -z "$bad" ]; then ok "check: $name"; else not_ok "check: $name" "not told at$bad"; fi
+}
+flip "flipped bits" "$tmp/complete" task-0 61
+flip "flipped bits of a stream" "$tmp/only" marker-0 29
+flip "flipped bits of types" "$tmp/only" marker-types 29
 
 mkdir "$tmp/empty"
 check "an empty directory" 2 "$tmp/empty" 'not a trace'

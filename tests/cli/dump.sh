@@ -57,6 +57,56 @@ for t in t odd; do
 		not_ok "dump --csv: $t" "$(tail -n 1 "$tmp/err")"
 	fi
 done
+
+"$MAKE_TRACE" "$tmp/m" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
+	{ not_ok "make-trace: markers" failed; finish; }
+run "dump: markers" 0 "$MOCA" dump --markers "$tmp/m"
+has "dump: markers" "$tmp/out" \
+	'^ +0\.011000000 +1 +100 +101 marker db:commit transaction=1 table="x\\"\\\\\\n\\x1b" state=idle\(0\) digest=\[0x1,0xfe\]$' \
+	' table="" state=busy\(1\) ' ' transaction=3 table=".*\\xff" state=2 ' \
+	' transaction=18446744073709551615 table="t" state=-1 ' \
+	'^ +0\.100000000 +3 +777 +777 marker app:sleep seconds=0\.1 why=\[\]$' \
+	' marker app:sleep seconds=0\.1 why=\[7,-5\]$'
+# lines NAME LINES OPTIONS...: of the trace with markers, without the heading.
+lines() {
+	local name="dump: $1" want=$2 got
+	shift 2
+	run "$name" 0 "$MOCA" dump "$@" || return
+	got=$(($(wc -l <"$tmp/out") - 1))
+	if [ $got = "$want" ]; then ok "$name"; else not_ok "$name" "$got records, not $want"; fi
+}
+lines "all with markers" 90 "$tmp/m"
+lines "markers of a task" 4 --markers --task 1 "$tmp/m"
+lines "markers of a time" 2 --markers --from 50ms --to 150ms "$tmp/m"
+lines "markers and events" 22 --markers --events "$tmp/m"
+lines "no markers of addresses" 4 --address 0x10000000-0x10001000 --task 1 --accesses "$tmp/m"
+lines "markers only" 11 "$tmp/only"
+"$MOCA" dump "$tmp/m" >"$tmp/out"
+grep ' 1 *100 *101 ' "$tmp/out" >"$tmp/task1"
+if sort -s -c -k1,1n "$tmp/task1" 2>"$tmp/err" && grep -q marker "$tmp/task1" && grep -q ' R K ' "$tmp/task1"; then
+	ok "dump: markers in place"
+else
+	not_ok "dump: markers in place" "$(head -n 1 "$tmp/err")"
+fi
+"$MOCA" dump --events "$tmp/only" >"$tmp/out"
+has "dump: events of streams" "$tmp/out" '777 task-start flags=- sleeper$' '777 gap a full buffer$' '777 task-end$'
+cat >"$tmp/see.py" <<'END'
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="", errors="surrogateescape")))
+assert len(rows) == 90 and None not in rows[0] and all(None not in r.values() for r in rows)
+order = [(int(r["task"]), int(r["time_ns"])) for r in rows]
+assert order == sorted(order)
+m = [r for r in rows if r["kind"] == "marker"]
+assert len(m) == 6 and m[0]["pid"] == "100" and m[0]["time_ns"] == "11000000" and m[0]["address"] == ""
+assert m[0]["name"] == r'db:commit transaction=1 table="x\"\\\n\x1b" state=idle(0) digest=[0x1,0xfe]', m[0]["name"]
+assert m[5]["name"] == "app:sleep seconds=0.1 why=[7,-5]"
+END
+run "dump --csv: markers" 0 "$MOCA" dump --csv "$tmp/m"
+if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
+	ok "dump --csv: markers"
+else
+	not_ok "dump --csv: markers" "$(tail -n 1 "$tmp/err")"
+fi
 for bad in "--address 5" "--address 5-4" "--task x" "--task 7" "--from 1x" "--from 2s --to 1s" "--to"; do
 	# shellcheck disable=SC2086 # the words are options
 	run "dump: bad $bad" 2 "$MOCA" dump "$tmp/t" $bad && ok "dump: bad $bad"

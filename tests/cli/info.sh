@@ -53,4 +53,38 @@ for kind in lossy odd; do
 		not_ok "info --json: $kind" "$(tail -n 1 "$tmp/err")"
 	fi
 done
+
+"$MAKE_TRACE" "$tmp/markers" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
+	{ not_ok "make-trace: markers" failed; finish; }
+run "info: markers" 0 "$MOCA" info "$tmp/markers"
+has "info: markers" "$tmp/out" '^Complete: all 15 pages' '^Markers: 6, .*2 kinds' 'Lost: 5 markers' 'Torn: 1 marker,' \
+	'^  db:commit +4 +0\.011000000 +0\.170000000$' '^  app:sleep +2 +0\.100000000 +0\.150000000$' \
+	'^  1 +101 +worker +4 +0 +0$' '^  3 +777 +sleeper +2 +5 +1$' '^  - a full buffer'
+run "info: only markers" 0 "$MOCA" info "$tmp/only"
+has "info: only markers" "$tmp/out" '^Markers: 6, ' '^  db:commit +4 ' '^  0 +101 +worker +4 +0 +0$' '^Ran for +200 ms'
+if grep -Eiq 'page|sample|mapping|working' "$tmp/out"; then
+	not_ok "info: only markers: nothing of pages" "$(grep -Eim 1 'page|sample|mapping|working' "$tmp/out")"
+else
+	ok "info: only markers: nothing of pages"
+fi
+cat >"$tmp/see.py" <<'END'
+import json, sys
+t = json.load(open(sys.argv[1]))
+m = t["markers"]
+assert (m["count"], m["lost"], m["torn"]) == (6, 5, 1), m
+k = m["kinds"]
+assert [(x["facility"], x["name"], x["id"], x["count"]) for x in k] == [("db", "commit", 16, 4), ("app", "sleep", 17, 2)], k
+assert k[1]["first_ns"] == 1100000000 and k[1]["last_ns"] == 1150000000
+last = t["tasks"][-1]
+assert (last["tid"], last["markers"], last["markers_lost"], last["markers_torn"]) == (777, 2, 5, 1), last
+assert last["status"] is None and t["tasks"][-2]["pid"] in (100, 200)
+END
+for kind in markers only; do
+	run "info --json: $kind" 0 "$MOCA" info --json "$tmp/$kind"
+	if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
+		ok "info --json: $kind"
+	else
+		not_ok "info --json: $kind" "$(tail -n 1 "$tmp/err")"
+	fi
+done
 finish
