@@ -49,8 +49,8 @@ uint64_t moca_marker_ns(const struct moca_marker_params *p, uint64_t clock)
 int moca_record_next(const uint8_t **p, const uint8_t *end, uint64_t *clock,
 		     struct moca_record *out)
 {
+	uint64_t h, sync;
 	size_t words;
-	uint64_t h;
 
 	if (*p == end)
 		return 0;
@@ -67,7 +67,10 @@ int moca_record_next(const uint8_t **p, const uint8_t *end, uint64_t *clock,
 	if (out->id == MOCA_REC_SYNC) {
 		if (out->len != sizeof(struct moca_sync))
 			return -EBADMSG;
-		*clock = moca_get64(out->payload);
+		/* Never back: lib/ring/consumer.h reads it so. */
+		sync = moca_get64(out->payload);
+		if (!*clock || (int64_t)(sync - *clock) > 0)
+			*clock = sync;
 	} else if (out->id >= MOCA_REC_FIRST) {
 		*clock = moca_rec_clock(*clock, h);
 	} else {

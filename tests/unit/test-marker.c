@@ -328,6 +328,7 @@ static int t_times(void)
 	records_event(&r, base + 6000 + wrap / 2, ID);
 	records_sync(&r, base + 9 * wrap);
 	records_event(&r, base + 9 * wrap + 3000, ID);
+	records_sync(&r, base + 9 * wrap - 1);	/* goes back: not taken */
 	records_event(&r, base + 9 * wrap, ID);	/* goes back: cut to 0 */
 	c = records_chunk(&r, 0);
 	c.clock_before = base - 100;
