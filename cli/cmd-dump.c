@@ -186,7 +186,8 @@ static void print_event(struct dump *d, const struct moca_event *e)
 
 	print_time(d, e->time_ns);
 	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " %s", d->task->id,
-	       e->pid, e->tid, event_name(e->type));
+	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid,
+	       event_name(e->type));
 	if (e->type == MOCA_EVENT_TASK_START) {
 		if (e->parent != MOCA_NO_TASK)
 			printf(" parent=%" PRIu32, e->parent);
@@ -216,8 +217,8 @@ static void print_event(struct dump *d, const struct moca_event *e)
 static void csv_event(struct dump *d, const struct moca_event *e)
 {
 	printf("%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",,,,",
-	       event_name(e->type), since(d, e->time_ns), d->task->id, e->pid,
-	       e->tid);
+	       event_name(e->type), since(d, e->time_ns), d->task->id,
+	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid);
 	if (e->type >= MOCA_EVENT_MMAP)
 		printf("0x%" PRIx64 ",,,,%" PRIu64 ",", e->addr, e->len);
 	else

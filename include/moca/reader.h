@@ -3,7 +3,8 @@
  * libmoca: reading trace directories.
  *
  * A trace is opened, then walked with cursors. A cursor holds one decoded
- * chunk per task at most, so memory is bounded whatever the trace's size.
+ * chunk, or one of each file of the task that has events or markers at that
+ * time (17 at most), so memory is bounded whatever the trace's size.
  * Nothing is believed that a checksum or a length check does not cover: a
  * corrupt chunk is skipped, counted in moca_trace_damage, and harms only
  * itself. Objects are not thread-safe; different traces and different cursors
@@ -64,12 +65,12 @@ struct moca_chunk {
 };
 
 /*
- * What a reader found wrong; all 0 for a sound trace. Headers, events and
- * tails are checked on opening, accesses when a cursor unpacks them; each
- * damaged place counts once, however many cursors pass it.
+ * What a reader found wrong; all 0 for a sound trace. Headers, events, types
+ * and tails are checked on opening, accesses and markers when a cursor unpacks
+ * them; each damaged place counts once, however many cursors pass it.
  */
 struct moca_damage {
-	uint64_t files;		/* unreadable or foreign task files */
+	uint64_t files;		/* unreadable or foreign files */
 	uint64_t chunks;	/* whole chunks whose checksum or contents fail */
 	uint64_t tail_bytes;	/* after the last whole chunk of a file */
 };
@@ -127,7 +128,7 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out);
 
 /*
  * The next event, by task and within a task by time. A walk returns either
- * chunks or events (-EINVAL): use two cursors for both. Events without a
+ * chunks or events or markers (-EINVAL): use a cursor for each. Events without a
  * length match any range of addresses. 1, 0 or -errno as above.
  */
 int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,

@@ -36,6 +36,9 @@ check "wrong count" 1 "$tmp/count" 'counted 70 records, the files hold 68'
 check markers 0 "$tmp/markers" '^lossy: .*5 markers were lost' '^lossy: 1 marker was begun' \
 	'sound, but .*; 4 tasks, 68 records in 13 chunks, 6 markers and 16 events were verified'
 check "only markers" 0 "$tmp/only" 'sound, but .*; 2 tasks, 6 markers and 5 events were verified'
+cp -r "$tmp/only" "$tmp/fewer"
+echo 'trace.events 7' >>"$tmp/fewer/metadata"
+check "fewer markers than counted" 1 "$tmp/fewer" 'counted 7 markers, the files hold 6'
 cp -r "$tmp/only" "$tmp/untyped"
 rm "$tmp/untyped/marker-types"
 check "types missing" 1 "$tmp/untyped" '^damaged: 2 chunks' 'DAMAGED; 2 tasks'
