@@ -30,7 +30,7 @@ RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
 	$(EXPORT_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
-	$(addprefix lib/ring/,producer.c registry.c filter.c)
+	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.

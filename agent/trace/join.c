@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/trace/internal.h"
+#include "lib/ring/describe.h"
 
 #define REPLY_SECONDS 2		/* a stuck collector costs no more */
 
@@ -205,29 +206,16 @@ int agent_join(struct agent_slot *s, unsigned slot,
 	return ret < 0 ? ret : 0;
 }
 
-static int add_string(struct request *q, size_t *len, const char *s)
-{
-	size_t n = strlen(s) + 1;
-
-	if (n > sizeof(q->body) - *len)
-		return -E2BIG;
-	memcpy(q->body + *len, s, n);
-	*len += n;
-	return 0;
-}
-
 int agent_request_id(struct moca_trace_event *e,
 		     const struct moca_registry_slot *r, uint32_t *id)
 {
 	int fds[2] = { -1, -1 };
 	struct request q;
-	size_t len = 0;
-	long ret;
+	long ret = moca_event_describe(e, q.body, sizeof(q.body));
 
-	if (add_string(&q, &len, e->facility) || add_string(&q, &len, e->name) ||
-	    add_string(&q, &len, e->fields))
-		return -E2BIG;
-	ret = ask(r, &q, MOCA_MSG_EVENT, len, fds);
+	if (ret < 0)
+		return ret;
+	ret = ask(r, &q, MOCA_MSG_EVENT, ret, fds);
 	close_fd(fds[0]);
 	close_fd(fds[1]);
 	if (ret < 0)

@@ -27,11 +27,10 @@
  *   (array, NAME, ELEMENT, COUNT)	const ELEMENT *, COUNT of them
  *   (sequence, NAME, ELEMENT)	const ELEMENT *, then uint32_t: how many
  *
- * where ELEMENT is one of u8 ... x64, f32, f64 and COUNT is made of numbers,
- * also by way of macros, and + - * / % << >> ( ): no sizeof, no enumerator, as
- * the description of the event has it as text. An event has at most 16 fields
- * and 32,000 bytes, and less than a subbuffer; beyond, it is dropped and
- * counted. Names are identifiers of at most 63 characters.
+ * where ELEMENT is one of u8 ... x64, f32, f64 and COUNT a constant expression
+ * above 0. An event has at most 16 fields and 32,000 bytes, and less than a
+ * subbuffer; beyond, it is dropped and counted. Names are identifiers of at
+ * most 63 characters.
  */
 #ifndef MOCA_TRACE_H
 #define MOCA_TRACE_H
@@ -53,7 +52,9 @@ struct moca_trace_event {
 	uint64_t wanted;	/* generation << 32 | traces that want it */
 	const char *facility;
 	const char *name;
-	const char *fields;	/* "KIND NAME [...]\n" of each */
+	const char *fields;	/* "KIND NAME [...]\n" of each; MOCA_TRACE_COUNT_
+				   stands for the next of: */
+	const uint32_t *counts;	/* elements of its arrays */
 	uint32_t id[MOCA_TRACE_SLOTS];	/* epoch of the slot << 14 | id */
 };
 
@@ -94,6 +95,7 @@ int ltt_switch(void *buffer);
 unsigned moca_trace_facility_bit(const char *facility);
 
 #define MOCA_TRACE_VERSION 1
+#define MOCA_TRACE_COUNT_ "\001"
 #define MOCA_TRACE_STRING_MAX 4095u
 
 /* The length of a string as kept, without its NUL. */
@@ -133,7 +135,7 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_EVENT__(count) MOCA_TRACE_EVENT_##count##_
 
 #define MOCA_TRACE_EVENT_0_(fac, ev)                                   \
-	MOCA_TRACE_DEFINE_(fac, ev, (void), (), "", , )
+	MOCA_TRACE_DEFINE_(fac, ev, (void), (), "", , , )
 #define MOCA_TRACE_EVENT_N_(n, fac, ev, ...)                           \
 	MOCA_TRACE_DEFINE_(fac, ev,                                    \
 			   (MOCA_TRACE_LIST_##n##_(MOCA_TRACE_PARAM_,  \
@@ -142,14 +144,20 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 						   __VA_ARGS__)),      \
 			   MOCA_TRACE_EACH_##n##_(MOCA_TRACE_TEXT_,    \
 						  __VA_ARGS__),        \
+			   MOCA_TRACE_EACH_##n##_(MOCA_TRACE_COUNTS_,  \
+						  __VA_ARGS__),        \
 			   MOCA_TRACE_EACH_##n##_(MOCA_TRACE_LEN_,     \
 						  __VA_ARGS__),        \
 			   MOCA_TRACE_EACH_##n##_(MOCA_TRACE_STORE_,   \
 						  __VA_ARGS__))
 
-#define MOCA_TRACE_DEFINE_(fac, ev, params, args, text, len, store)         \
+#define MOCA_TRACE_DEFINE_(fac, ev, params, args, text, counts, len, store) \
+	static const uint32_t moca_trace_counts_##fac##_##ev[] = {          \
+		counts 0                                                    \
+	};                                                                  \
 	static struct moca_trace_event moca_trace_event_##fac##_##ev = {    \
-		0, MOCA_TRACE_VERSION, 0, #fac, #ev, text, { 0 }            \
+		0, MOCA_TRACE_VERSION, 0, #fac, #ev, text,                  \
+		moca_trace_counts_##fac##_##ev, { 0 }                       \
 	};                                                                  \
 	static __attribute__((noinline, unused)) void                       \
 	moca_trace_emit_##fac##_##ev params                                 \
@@ -183,6 +191,7 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_PARAM_(kind, ...) MOCA_TRACE_PARAM_##kind##_(__VA_ARGS__)
 #define MOCA_TRACE_ARG_(kind, ...) MOCA_TRACE_ARG_##kind##_(__VA_ARGS__)
 #define MOCA_TRACE_TEXT_(kind, ...) MOCA_TRACE_TEXT_##kind##_(__VA_ARGS__)
+#define MOCA_TRACE_COUNTS_(kind, ...) MOCA_TRACE_COUNTS_##kind##_(__VA_ARGS__)
 #define MOCA_TRACE_LEN_(kind, ...) MOCA_TRACE_LEN_##kind##_(__VA_ARGS__)
 #define MOCA_TRACE_STORE_(kind, ...) MOCA_TRACE_STORE_##kind##_(__VA_ARGS__)
 
@@ -212,120 +221,140 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_PARAM_u8_(n) uint8_t n
 #define MOCA_TRACE_ARG_u8_(n) n
 #define MOCA_TRACE_TEXT_u8_(n) "u8" " " #n "\n"
+#define MOCA_TRACE_COUNTS_u8_(n)
 #define MOCA_TRACE_LEN_u8_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_u8_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_s8_(n) int8_t n
 #define MOCA_TRACE_ARG_s8_(n) n
 #define MOCA_TRACE_TEXT_s8_(n) "s8" " " #n "\n"
+#define MOCA_TRACE_COUNTS_s8_(n)
 #define MOCA_TRACE_LEN_s8_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_s8_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_x8_(n) uint8_t n
 #define MOCA_TRACE_ARG_x8_(n) n
 #define MOCA_TRACE_TEXT_x8_(n) "x8" " " #n "\n"
+#define MOCA_TRACE_COUNTS_x8_(n)
 #define MOCA_TRACE_LEN_x8_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_x8_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_u16_(n) uint16_t n
 #define MOCA_TRACE_ARG_u16_(n) n
 #define MOCA_TRACE_TEXT_u16_(n) "u16" " " #n "\n"
+#define MOCA_TRACE_COUNTS_u16_(n)
 #define MOCA_TRACE_LEN_u16_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_u16_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_s16_(n) int16_t n
 #define MOCA_TRACE_ARG_s16_(n) n
 #define MOCA_TRACE_TEXT_s16_(n) "s16" " " #n "\n"
+#define MOCA_TRACE_COUNTS_s16_(n)
 #define MOCA_TRACE_LEN_s16_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_s16_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_x16_(n) uint16_t n
 #define MOCA_TRACE_ARG_x16_(n) n
 #define MOCA_TRACE_TEXT_x16_(n) "x16" " " #n "\n"
+#define MOCA_TRACE_COUNTS_x16_(n)
 #define MOCA_TRACE_LEN_x16_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_x16_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_u32_(n) uint32_t n
 #define MOCA_TRACE_ARG_u32_(n) n
 #define MOCA_TRACE_TEXT_u32_(n) "u32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_u32_(n)
 #define MOCA_TRACE_LEN_u32_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_u32_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_s32_(n) int32_t n
 #define MOCA_TRACE_ARG_s32_(n) n
 #define MOCA_TRACE_TEXT_s32_(n) "s32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_s32_(n)
 #define MOCA_TRACE_LEN_s32_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_s32_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_x32_(n) uint32_t n
 #define MOCA_TRACE_ARG_x32_(n) n
 #define MOCA_TRACE_TEXT_x32_(n) "x32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_x32_(n)
 #define MOCA_TRACE_LEN_x32_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_x32_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_u64_(n) uint64_t n
 #define MOCA_TRACE_ARG_u64_(n) n
 #define MOCA_TRACE_TEXT_u64_(n) "u64" " " #n "\n"
+#define MOCA_TRACE_COUNTS_u64_(n)
 #define MOCA_TRACE_LEN_u64_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_u64_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_s64_(n) int64_t n
 #define MOCA_TRACE_ARG_s64_(n) n
 #define MOCA_TRACE_TEXT_s64_(n) "s64" " " #n "\n"
+#define MOCA_TRACE_COUNTS_s64_(n)
 #define MOCA_TRACE_LEN_s64_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_s64_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_x64_(n) uint64_t n
 #define MOCA_TRACE_ARG_x64_(n) n
 #define MOCA_TRACE_TEXT_x64_(n) "x64" " " #n "\n"
+#define MOCA_TRACE_COUNTS_x64_(n)
 #define MOCA_TRACE_LEN_x64_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_x64_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_f32_(n) float n
 #define MOCA_TRACE_ARG_f32_(n) n
 #define MOCA_TRACE_TEXT_f32_(n) "f32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_f32_(n)
 #define MOCA_TRACE_LEN_f32_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_f32_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_f64_(n) double n
 #define MOCA_TRACE_ARG_f64_(n) n
 #define MOCA_TRACE_TEXT_f64_(n) "f64" " " #n "\n"
+#define MOCA_TRACE_COUNTS_f64_(n)
 #define MOCA_TRACE_LEN_f64_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_f64_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_int_(n) int n
 #define MOCA_TRACE_ARG_int_(n) n
 #define MOCA_TRACE_TEXT_int_(n) "s32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_int_(n)
 #define MOCA_TRACE_LEN_int_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_int_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_uint_(n) unsigned int n
 #define MOCA_TRACE_ARG_uint_(n) n
 #define MOCA_TRACE_TEXT_uint_(n) "u32" " " #n "\n"
+#define MOCA_TRACE_COUNTS_uint_(n)
 #define MOCA_TRACE_LEN_uint_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_uint_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_long_(n) long n
 #define MOCA_TRACE_ARG_long_(n) n
 #define MOCA_TRACE_TEXT_long_(n) MOCA_TRACE_LONG_("s") " " #n "\n"
+#define MOCA_TRACE_COUNTS_long_(n)
 #define MOCA_TRACE_LEN_long_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_long_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_ulong_(n) unsigned long n
 #define MOCA_TRACE_ARG_ulong_(n) n
 #define MOCA_TRACE_TEXT_ulong_(n) MOCA_TRACE_LONG_("u") " " #n "\n"
+#define MOCA_TRACE_COUNTS_ulong_(n)
 #define MOCA_TRACE_LEN_ulong_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_ulong_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_size_(n) size_t n
 #define MOCA_TRACE_ARG_size_(n) n
 #define MOCA_TRACE_TEXT_size_(n) MOCA_TRACE_LONG_("u") " " #n "\n"
+#define MOCA_TRACE_COUNTS_size_(n)
 #define MOCA_TRACE_LEN_size_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_size_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
 #define MOCA_TRACE_PARAM_pointer_(n) const void *n
 #define MOCA_TRACE_ARG_pointer_(n) n
 #define MOCA_TRACE_TEXT_pointer_(n) MOCA_TRACE_LONG_("x") " " #n "\n"
+#define MOCA_TRACE_COUNTS_pointer_(n)
 #define MOCA_TRACE_LEN_pointer_(n) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_pointer_(n) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
@@ -333,6 +362,7 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_PARAM_enum_(n, labels) int n
 #define MOCA_TRACE_ARG_enum_(n, labels) n
 #define MOCA_TRACE_TEXT_enum_(n, labels) "enum " #n " s32 " labels "\n"
+#define MOCA_TRACE_COUNTS_enum_(n, labels)
 #define MOCA_TRACE_LEN_enum_(n, labels) moca_len += sizeof(n);
 #define MOCA_TRACE_STORE_enum_(n, labels) \
 	moca_p = moca_trace_put(moca_p, &n, sizeof(n));
@@ -340,6 +370,7 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_PARAM_string_(n) const char *n
 #define MOCA_TRACE_ARG_string_(n) n
 #define MOCA_TRACE_TEXT_string_(n) "string " #n "\n"
+#define MOCA_TRACE_COUNTS_string_(n)
 #define MOCA_TRACE_LEN_string_(n)                       \
 	uint32_t moca_len_##n = moca_trace_strlen(n);   \
 	moca_len += moca_len_##n + 1;
@@ -350,7 +381,8 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 	const MOCA_TRACE_TYPE_##type##_ *n
 #define MOCA_TRACE_ARG_array_(n, type, count) n
 #define MOCA_TRACE_TEXT_array_(n, type, count) \
-	"array " #n " " #type " " MOCA_TRACE_STRING_(count) "\n"
+	"array " #n " " #type " " MOCA_TRACE_COUNT_ "\n"
+#define MOCA_TRACE_COUNTS_array_(n, type, count) (count),
 #define MOCA_TRACE_LEN_array_(n, type, count) \
 	moca_len += (uint32_t)(sizeof(*n) * (count));
 #define MOCA_TRACE_STORE_array_(n, type, count) \
@@ -361,6 +393,7 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_ARG_sequence_(n, type) n, n##_count
 #define MOCA_TRACE_TEXT_sequence_(n, type) "sequence " #n " " #type "\n"
 /* An absurd count makes an event too large, never one that wraps around. */
+#define MOCA_TRACE_COUNTS_sequence_(n, type)
 #define MOCA_TRACE_LEN_sequence_(n, type)                               \
 	moca_len += 4 + (n##_count > 65535 / sizeof(*n) ?               \
 				 65536u :                               \
@@ -368,9 +401,6 @@ static inline char *moca_trace_puts(char *p, const char *s, uint32_t len)
 #define MOCA_TRACE_STORE_sequence_(n, type)                     \
 	moca_p = moca_trace_put(moca_p, &n##_count, 4);         \
 	moca_p = moca_trace_put(moca_p, n, sizeof(*n) * (size_t)n##_count);
-
-#define MOCA_TRACE_STRING_(x) MOCA_TRACE_STRING__(x)
-#define MOCA_TRACE_STRING__(x) #x
 
 #define MOCA_TRACE_EVENT_1_(fac, ev, ...) \
 	MOCA_TRACE_EVENT_N_(1, fac, ev, __VA_ARGS__)

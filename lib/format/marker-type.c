@@ -133,11 +133,26 @@ static char *trim(char *s)
 	return s;
 }
 
-static int parse_count(struct moca_field *f, const char *s)
+/* COUNT is what a macro made of it: perhaps in brackets, or 16u. */
+static int parse_count(struct moca_field *f, char *s)
 {
-	int64_t v;
+	unsigned long long v;
+	size_t len;
+	char *end;
 
-	if (!s || moca_count_parse(s, &v) || v < 1 ||
+	if (!s)
+		return -EINVAL;
+	s = trim(s);
+	for (len = strlen(s); len > 2 && *s == '(' && s[len - 1] == ')';
+	     len = strlen(s)) {
+		s[len - 1] = 0;
+		s = trim(s + 1);
+	}
+	if (!is_digit(*s))
+		return -EINVAL;
+	errno = 0;
+	v = strtoull(s, &end, 0);
+	if (errno || strspn(end, "uUlL") != strlen(end) || !v ||
 	    v > MOCA_ARRAY_BYTES / f->size)
 		return -EINVAL;
 	f->count = (uint32_t)v;

@@ -34,13 +34,6 @@ int moca_type_encode(struct moca_buf *b, const struct moca_type_text *t);
 int moca_type_decode(struct moca_type_text *t, const uint8_t **p,
 		     const uint8_t *end);
 
-/*
- * The value of an array's COUNT, the text of a macro's argument: C's numbers,
- * + - * / % << >> and brackets. 0; -EINVAL also if a value on the way is above
- * 2^31 or below its negative.
- */
-int moca_count_parse(const char *s, int64_t *out);
-
 /* One allocation; free() ends it. */
 struct moca_type {
 	struct moca_marker_type type;

@@ -2,10 +2,13 @@
 /* What MOCA_EVENT declares and stores is what readers find in it. */
 #include <moca/trace.h>
 
+#include "lib/ring/describe.h"
 #include "tests/unit/marker-trace.h"
 
 #define BITS 128
-#define DIGEST (BITS / 8)
+#define DIGEST (BITS / sizeof(uint64_t))
+
+enum { PAIR = 2 };
 
 MOCA_EVENT(test, numbers, (u8, a), (u16, b), (u32, c), (u64, d), (s8, e),
 	   (s16, f), (s32, g), (s64, h), (x8, i), (x16, j), (x32, k), (x64, l));
@@ -14,7 +17,7 @@ MOCA_EVENT(test, machine, (int, a), (uint, b), (long, c), (ulong, d),
 MOCA_EVENT(test, texts, (string, a), (string, b), (string, c),
 	   (enum, d, "idle = 0, busy=1,bad = -0x1"));
 MOCA_EVENT(test, rows, (array, a, x8, DIGEST), (sequence, b, s16),
-	   (array, c, f64, 2), (sequence, d, u64));
+	   (array, c, f64, PAIR), (sequence, d, u64));
 MOCA_EVENT(test, nothing);
 
 /* In place of the library: into r. */
@@ -62,14 +65,16 @@ static int write_all(void)
 {
 	struct moca_marker_writer *w;
 	struct moca_marker_chunk c;
+	char text[2048], *name;
 	uint32_t i;
 
 	CHECK(!new_trace(&w));
 	for (i = 0; i < sizeof(events) / sizeof(*events); i++) {
 		events[i]->id[0] = ID + i;
-		CHECK(!moca_marker_writer_type(w, ID + i, events[i]->facility,
-					       events[i]->name,
-					       events[i]->fields));
+		CHECK(moca_event_describe(events[i], text, sizeof(text)) > 0);
+		name = text + strlen(text) + 1;
+		CHECK(!moca_marker_writer_type(w, ID + i, text, name,
+					       name + strlen(name) + 1));
 	}
 	records_reset(&r);
 	emit_all();
