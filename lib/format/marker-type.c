@@ -133,27 +133,16 @@ static char *trim(char *s)
 	return s;
 }
 
-/* COUNT is what a macro made of it: perhaps in brackets, or 16u. */
 static int parse_count(struct moca_field *f, char *s)
 {
 	unsigned long long v;
-	size_t len;
 	char *end;
 
-	if (!s)
-		return -EINVAL;
-	s = trim(s);
-	for (len = strlen(s); len > 2 && *s == '(' && s[len - 1] == ')';
-	     len = strlen(s)) {
-		s[len - 1] = 0;
-		s = trim(s + 1);
-	}
-	if (!is_digit(*s))
+	if (!s || !is_digit(*s))
 		return -EINVAL;
 	errno = 0;
-	v = strtoull(s, &end, 0);
-	if (errno || strspn(end, "uUlL") != strlen(end) || !v ||
-	    v > MOCA_ARRAY_BYTES / f->size)
+	v = strtoull(s, &end, 10);
+	if (errno || *end || !v || v > MOCA_ARRAY_BYTES / f->size)
 		return -EINVAL;
 	f->count = (uint32_t)v;
 	return 0;

@@ -134,9 +134,7 @@ static int t_types(void)
 		"", "u8 a\n", "x32 _a9\n", "enum e s32 \n", "enum e s32\n",
 		"enum e s32 a=1\n", "enum e s32 a=-0x10,b=0xffffffff,\n",
 		"enum e s32  a b = 1 , c = 2 \n", "enum e s32 x==1\n",
-		"array a u8 1\n", "array a u64 4095\n", "array a x8 0x10\n",
-		"array a f32 16u\n", "array a u8 (256) / 8\n",
-		"array a u8 ((1 << 4) + 2 * 3 - 1 - 1)\n",
+		"array a u8 1\n", "array a u64 4095\n",
 		"sequence s f64\n", "string s\n",
 	};
 	static const char *const bad[] = {
@@ -151,11 +149,9 @@ static int t_types(void)
 		"enum e s32 \033=1\n",
 		"array a u8\n", "array a u8 0\n", "array a u8 -1\n",
 		"array a u8 32761\n", "array a u64 4096\n", "array a u8 N\n",
-		"array a u8 sizeof(x)\n", "array a u8 1/0\n", "array a u8 (1\n",
-		"array a u8 1)\n", "array a u8 1 <\n", "array a u8 1 < 2\n",
-		"array a u8 1 << 40\n", "array a u8 99999999999999999999\n",
-		"array a u8 65536*65536*65536*65536\n", "array a string 2\n",
-		"array a u8 ()\n", "sequence s\n", "sequence s string\n",
+		"array a u8 (1)\n", "array a u8 1 2\n", "array a u8 \001\n",
+		"array a u8 99999999999999999999\n", "array a string 2\n",
+		"sequence s\n", "sequence s string\n",
 		"sequence s u8 4\n",
 	};
 	static char text[70000], many[1000];
@@ -201,28 +197,6 @@ static int t_types(void)
 	CHECK(moca_type_parse(&type, &t) == -EINVAL);
 	t.id = 16384;
 	CHECK(moca_type_parse(&type, &t) == -EINVAL);
-	return 0;
-}
-
-static int t_array_counts(void)
-{
-	static const struct {
-		const char *text;
-		int64_t value;
-	} cases[] = {
-		{ "16", 16 }, { "0x1F", 31 }, { "010", 8 }, { "(16)", 16 },
-		{ " ( ( 2 ) ) ", 2 }, { "2+3*4", 14 }, { "(2+3)*4", 20 },
-		{ "7-2-1", 4 }, { "100/7%4", 2 }, { "1<<2+1", 8 },
-		{ "256>>1>>1", 64 }, { "16UL", 16 }, { "3-5+4", 2 },
-	};
-	int64_t v;
-	size_t i;
-
-	for (i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		snprintf(why, sizeof(why), "%s", cases[i].text);
-		if (moca_count_parse(cases[i].text, &v) || v != cases[i].value)
-			return 1;
-	}
 	return 0;
 }
 
@@ -880,7 +854,6 @@ int main(void)
 {
 	run("marker/fields", t_fields);
 	run("marker/types", t_types);
-	run("marker/array-counts", t_array_counts);
 	run("marker/types-written", t_types_written);
 	run("marker/clock", t_clock);
 	run("marker/times", t_times);
