@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "lib/base/utf8.h"
+
 const char *text_count(char buf[TEXT_MAX], uint64_t n)
 {
 	char digits[TEXT_MAX];
@@ -71,38 +73,11 @@ const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
 	return buf;
 }
 
-/*
- * Length of the valid UTF-8 sequence at s (1-4), or 0. NUL ends it early, so
- * nothing behind the string is read.
- */
-static int utf8_length(const unsigned char *s)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t c;
-	int len, i;
-
-	if (s[0] < 0x80)
-		return 1;
-	len = s[0] >= 0xf0 && s[0] < 0xf5 ? 4 :
-	      s[0] >= 0xe0 && s[0] < 0xf0 ? 3 :
-	      s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : 0;
-	c = len ? s[0] & (0xff >> (len + 1)) : 0;
-	for (i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (!len || c < least[len] || c > 0x10ffff ||
-	    (c >= 0xd800 && c < 0xe000))
-		return 0;
-	return len;
-}
-
-/* One character of a name; C1 controls act on terminals as well. */
+/* One character of a name. */
 static int print_char(FILE *f, const unsigned char *s, int *len)
 {
-	*len = utf8_length(s);
-	if (!*len || *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0)) {
+	*len = moca_utf8_length(s);
+	if (!*len || moca_utf8_is_control(s)) {
 		if (!*len)
 			*len = 1;
 		if (f)
@@ -171,7 +146,7 @@ static void quote(FILE *f, const char *value)
 
 	putc('"', f);
 	for (; *s; s += len) {
-		len = utf8_length(s);
+		len = moca_utf8_length(s);
 		if (!len) {
 			fputs("\\ufffd", f);
 			len = 1;
