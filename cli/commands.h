@@ -7,6 +7,7 @@
 int cmd_record(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 /* The command line of the original: moca -c CMD -a ARGS; argv[0] is "moca". */

@@ -24,6 +24,7 @@ static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
 	{ "info", cmd_info, "summarise a trace" },
 	{ "dump", cmd_dump, "print every record of a trace" },
+	{ "export", cmd_export, "write a trace in the format of other tools" },
 	{ "check", cmd_check, "verify that a trace is whole" },
 	{ "doctor", cmd_doctor, "say what this machine and user can record" },
 	{ "help", cmd_help, "show this text, or the help of a command" },

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/ctf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "export/ctf-metadata.h"
+#include "export/ctf-stream.h"
+#include "lib/format/bytes.h"
+#include "lib/ring/layout.h"
+
+#define NS 1000000000ull
+
+struct ctf {
+	struct moca_trace *t;
+	const struct moca_ctf_options *o;
+	struct moca_ctf_result *r;
+	struct moca_ctf_stream s;
+	struct moca_ctf_info info;
+	FILE *metadata;
+	int begun;			/* files are ours to remove */
+	/* Bytes of each type's markers, plus 1; 0: they differ, or no type. */
+	uint32_t *sizes;
+	/* What the task at hand has, in order of time. */
+	struct moca_cursor *accesses;
+	struct moca_cursor *events;
+	struct moca_cursor *markers;
+	const struct moca_chunk *chunk;
+	size_t next;			/* access of the chunk */
+	uint64_t loss;			/* of the chunk, not yet told */
+	const struct moca_event *event;	/* NULL at the end */
+	const struct moca_marker *marker;
+};
+
+static uint64_t meta_u64(const struct moca_trace *t, const char *key)
+{
+	const char *s = moca_trace_meta(t, key);
+	uint64_t v;
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return 0;
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	return errno || *end ? 0 : v;
+}
+
+/* How far Unix time is ahead of the trace's clock, if that is known. */
+static void find_offset(struct ctf *x)
+{
+	uint64_t start_ns = meta_u64(x->t, "start_ns");
+	uint64_t start_time = meta_u64(x->t, "start_time");
+
+	/* Half the range is centuries: what is beyond is no time but damage. */
+	if (!start_ns || start_time < start_ns || start_time > INT64_MAX / 2)
+		return;
+	x->info.offset_ns = start_time - start_ns;
+	x->info.absolute = 1;
+	x->s.time_max = INT64_MAX - x->info.offset_ns - NS;
+}
+
+static void find_info(struct ctf *x)
+{
+	const char *version = moca_trace_meta(x->t, "version");
+	struct moca_ctf_info *info = &x->info;
+
+	info->uuid = x->s.uuid;
+	info->host = moca_trace_meta(x->t, "host");
+	info->kernel = moca_trace_meta(x->t, "kernel");
+	info->command = moca_trace_meta(x->t, "command");
+	if (!version ||
+	    sscanf(version, "%4u.%4u", &info->major, &info->minor) != 2)
+		sscanf(MOCA_VERSION, "%4u.%4u", &info->major, &info->minor);
+	find_offset(x);
+}
+
+/*
+ * Made first, so that two exports cannot get into the same directory, but
+ * filled last: of one that was killed, readers say that it is none.
+ */
+static int create_metadata(struct ctf *x)
+{
+	int fd;
+
+	fd = openat(x->s.dirfd, "metadata",
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	x->begun = 1;
+	x->metadata = fdopen(fd, "w");
+	if (x->metadata)
+		return 0;
+	close(fd);
+	return -ENOMEM;
+}
+
+static int write_metadata(struct ctf *x)
+{
+	const struct moca_marker_type *const *types;
+	FILE *f = x->metadata;
+	size_t i, n;
+	int err = 0;
+
+	moca_ctf_write_head(f, &x->info);
+	types = moca_ctf_own_types(&n);
+	for (i = 0; i < n && !err && !x->o->markers_only; i++)
+		err = moca_ctf_write_type(f, types[i]);
+	types = moca_trace_marker_types(x->t, &n);
+	for (i = 0; i < n && !err; i++)
+		err = moca_ctf_write_type(f, types[i]);
+	if (!err)
+		x->r->bytes += ftell(f);
+	return err;
+}
+
+/* An error of an earlier write has left its number nowhere. */
+static int close_metadata(struct ctf *x)
+{
+	int failed = ferror(x->metadata), err;
+
+	errno = 0;
+	if (!fclose(x->metadata))
+		err = failed ? -EIO : 0;
+	else
+		err = errno ? -errno : -EIO;
+	x->metadata = NULL;
+	return err;
+}
+
+static uint32_t fixed_size(const struct moca_marker_type *type)
+{
+	uint64_t len = 0;
+	size_t i;
+
+	for (i = 0; i < type->field_count; i++) {
+		const struct moca_field *f = &type->fields[i];
+
+		if (f->kind == MOCA_FIELD_STRING ||
+		    f->shape == MOCA_FIELD_SEQUENCE)
+			return 0;
+		len += (uint64_t)f->size *
+		       (f->shape == MOCA_FIELD_ARRAY ? f->count : 1);
+	}
+	return len < MOCA_CTF_PACKET ? len + 1 : 0;
+}
+
+static int measure_types(struct ctf *x)
+{
+	const struct moca_marker_type *const *types;
+	size_t i, n;
+
+	x->sizes = calloc(MOCA_REC_LAST + 1, sizeof(*x->sizes));
+	if (!x->sizes)
+		return -ENOMEM;
+	types = moca_trace_marker_types(x->t, &n);
+	for (i = 0; i < n; i++)
+		if (types[i]->id <= MOCA_REC_LAST)
+			x->sizes[types[i]->id] = fixed_size(types[i]);
+	return 0;
+}
+
+/*
+ * The fields of a marker are laid out as CTF wants them: packed, little
+ * endian, a sequence behind its 32-bit length, a string with its NUL. Behind
+ * the last there may be padding.
+ */
+static int marker_length(const struct ctf *x, const struct moca_marker *m,
+			 size_t *len)
+{
+	const struct moca_marker_type *type = m->type;
+	struct moca_value v;
+	int err;
+
+	if (type->id > MOCA_REC_LAST)
+		return -EINVAL;
+	if (x->sizes[type->id]) {
+		*len = x->sizes[type->id] - 1;
+		return *len <= m->len ? 0 : -EINVAL;
+	}
+	err = moca_marker_value(m, type->field_count - 1, &v);
+	if (err)
+		return err;
+	*len = v.data - m->payload;
+	if (v.field->kind == MOCA_FIELD_STRING)
+		*len += v.count + 1;
+	else
+		*len += v.count * v.field->size;
+	return *len <= m->len ? 0 : -EINVAL;
+}
+
+static int put_marker(struct ctf *x, const struct moca_marker *m)
+{
+	uint8_t *p;
+	size_t len;
+	int err;
+
+	if (marker_length(x, m, &len)) {
+		x->r->left_out++;
+		return 0;
+	}
+	err = moca_ctf_stream_event(&x->s, m->type->id, m->time_ns, len, &p);
+	if (err)
+		return err;
+	memcpy(p, m->payload, len);
+	x->r->markers++;
+	return 0;
+}
+
+static int put_access(struct ctf *x, const struct moca_access *a)
+{
+	uint8_t *p;
+	int err;
+
+	err = moca_ctf_stream_event(&x->s, MOCA_CTF_ACCESS, a->time_ns, 30,
+				    &p);
+	if (err)
+		return err;
+	moca_put64(p, a->addr);
+	moca_put64(p + 8, a->ip);
+	moca_put64(p + 16, a->phys);
+	moca_put16(p + 24, a->cpu);
+	moca_put16(p + 26, a->node);
+	p[28] = a->type;
+	p[29] = a->mode;
+	x->r->accesses++;
+	return 0;
+}
+
+static uint8_t *add32(uint8_t *p, uint32_t v)
+{
+	moca_put32(p, v);
+	return p + 4;
+}
+
+static uint8_t *add64(uint8_t *p, uint64_t v)
+{
+	moca_put64(p, v);
+	return p + 8;
+}
+
+/* The fields as in export/ctf-metadata.c; p has room for 48 bytes. */
+static uint8_t *add_numbers(uint8_t *p, const struct moca_event *e)
+{
+	p = add32(p, e->pid);
+	p = add32(p, e->tid);
+	if (e->type == MOCA_EVENT_TASK_START) {
+		p = add32(p, e->parent);
+		p = add32(p, e->flags);
+	}
+	if (e->type == MOCA_EVENT_TASK_END)
+		p = add32(p, e->status);
+	if (e->type >= MOCA_EVENT_MMAP) {
+		p = add64(p, e->addr);
+		p = add64(p, e->len);
+	}
+	if (e->type == MOCA_EVENT_MMAP) {
+		p = add32(p, e->prot);
+		p = add32(p, e->flags);
+		p = add64(p, e->offset);
+	}
+	return p;
+}
+
+static int has_name(uint32_t type)
+{
+	return type != MOCA_EVENT_TASK_END && type != MOCA_EVENT_MUNMAP &&
+	       type != MOCA_EVENT_DISCARD;
+}
+
+static int put_event(struct ctf *x, const struct moca_event *e)
+{
+	size_t len, name = has_name(e->type) ? strlen(e->name) + 1 : 0;
+	uint8_t numbers[48], *p;
+	int err;
+
+	if (!e->type || e->type > MOCA_CTF_TASK_LAST) {
+		x->r->left_out++;
+		return 0;
+	}
+	len = add_numbers(numbers, e) - numbers;
+	err = moca_ctf_stream_event(&x->s, e->type, e->time_ns, len + name,
+				    &p);
+	if (err)
+		return err;
+	memcpy(p, numbers, len);
+	memcpy(p + len, e->name, name);
+	x->r->task_events++;
+	return 0;
+}
+
+/* Each of these loads what is next. 1, 0 at the end, -errno. */
+static int fill_access(struct ctf *x)
+{
+	int ret;
+
+	if (!x->accesses)
+		return 0;
+	while (!x->chunk || (x->next == x->chunk->count && !x->loss)) {
+		x->next = 0;
+		x->chunk = NULL;
+		ret = moca_ctf_stream_settle(&x->s);
+		if (!ret)
+			ret = moca_cursor_chunk(x->accesses, &x->chunk);
+		if (ret <= 0) {
+			x->chunk = NULL;
+			return ret;
+		}
+		x->loss = x->chunk->lost;
+	}
+	return 1;
+}
+
+static int fill_event(struct ctf *x)
+{
+	uint32_t task;
+	int ret;
+
+	x->event = NULL;
+	if (!x->events)
+		return 0;
+	ret = moca_cursor_event(x->events, &x->event, &task);
+	if (ret <= 0)
+		x->event = NULL;
+	return ret;
+}
+
+static int fill_marker(struct ctf *x)
+{
+	uint32_t task;
+	int ret;
+
+	x->marker = NULL;
+	ret = moca_cursor_marker(x->markers, &x->marker, &task);
+	if (ret <= 0)
+		x->marker = NULL;
+	return ret;
+}
+
+static int put_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
+{
+	x->r->discarded = moca_add_sat(x->r->discarded, n);
+	return moca_ctf_stream_lost(&x->s, n, time_ns);
+}
+
+/* Write the earliest of what is loaded, and load its successor. */
+static int step(struct ctf *x, int *more)
+{
+	const struct moca_access *a = NULL;
+	uint64_t time = UINT64_MAX;
+	int ret, from = 0;
+
+	if (x->chunk && !x->loss)
+		a = &x->chunk->accesses[x->next];
+	if (x->chunk) {
+		time = a ? a->time_ns : x->chunk->begin_ns;
+		from = 'a';
+	}
+	if (x->marker && (!from || x->marker->time_ns <= time)) {
+		time = x->marker->time_ns;
+		from = 'm';
+	}
+	if (x->event && (!from || x->event->time_ns <= time))
+		from = 'e';
+	*more = from;
+	switch (from) {
+	case 'a':
+		if (!a) {
+			ret = put_loss(x, x->loss, time);
+			x->loss = 0;
+		} else {
+			ret = put_access(x, a);
+			x->next++;
+		}
+		return ret ? ret : fill_access(x);
+	case 'm':
+		ret = put_marker(x, x->marker);
+		return ret ? ret : fill_marker(x);
+	case 'e':
+		ret = put_event(x, x->event);
+		return ret ? ret : fill_event(x);
+	}
+	return 0;
+}
+
+static void close_cursors(struct ctf *x)
+{
+	moca_cursor_close(x->accesses);
+	moca_cursor_close(x->events);
+	moca_cursor_close(x->markers);
+	x->accesses = x->events = x->markers = NULL;
+	x->chunk = NULL;
+	x->loss = 0;
+}
+
+static int open_cursors(struct ctf *x, uint32_t task)
+{
+	struct moca_query q = { .size = sizeof(q), .task = task,
+				.one_task = 1 };
+	int ret;
+
+	ret = moca_cursor_open(&x->markers, x->t, &q);
+	if (!ret && !x->o->markers_only)
+		ret = moca_cursor_open(&x->events, x->t, &q);
+	if (!ret && !x->o->markers_only)
+		ret = moca_cursor_open(&x->accesses, x->t, &q);
+	if (!ret)
+		ret = fill_marker(x);
+	if (ret >= 0)
+		ret = fill_event(x);
+	if (ret >= 0)
+		ret = fill_access(x);
+	return ret < 0 ? ret : 0;
+}
+
+static int write_task(struct ctf *x, const struct moca_task *task)
+{
+	int more = 1, ret;
+
+	moca_ctf_stream_begin(&x->s, task);
+	ret = open_cursors(x, task->id);
+	while (ret >= 0 && more)
+		ret = step(x, &more);
+	close_cursors(x);
+	if (ret >= 0)
+		ret = moca_ctf_stream_end(&x->s);
+	x->r->streams += x->s.packets != 0;
+	return ret;
+}
+
+static void remove_files(struct ctf *x)
+{
+	size_t i, n = moca_trace_task_count(x->t);
+	char name[32];
+
+	for (i = 0; i < n; i++) {
+		moca_ctf_stream_name(name, moca_trace_task(x->t, i)->id);
+		unlinkat(x->s.dirfd, name, 0);
+	}
+	unlinkat(x->s.dirfd, "metadata", 0);
+}
+
+int moca_ctf_export(struct moca_trace *t, int dirfd,
+		    const struct moca_ctf_options *o,
+		    struct moca_ctf_result *r)
+{
+	struct ctf x = { .t = t, .o = o, .r = r };
+	size_t i, n = moca_trace_task_count(t);
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	err = moca_ctf_stream_init(&x.s, dirfd);
+	if (err)
+		return err;
+	x.s.stop = o->stop;
+	find_info(&x);
+	err = measure_types(&x);
+	if (!err)
+		err = create_metadata(&x);
+	for (i = 0; i < n && !err; i++)
+		err = write_task(&x, moca_trace_task(t, i));
+	if (!err)
+		err = write_metadata(&x);
+	if (x.metadata) {
+		int failed = close_metadata(&x);
+
+		err = err ? err : failed;
+	}
+	if (err && x.begun)
+		remove_files(&x);
+	r->bytes += x.s.bytes;
+	r->moved = x.s.moved;
+	moca_ctf_stream_free(&x.s);
+	free(x.sizes);
+	return err;
+}
