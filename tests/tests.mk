@@ -16,6 +16,8 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
+EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
+	$(wildcard tests/export/*.c))
 FUZZER := $(if $(wildcard tests/fuzz/fuzz-reader.c),$(TEST_DIR)/fuzz-reader)
 
 # Programs that emit events, as users would build them; tests/trace/run.
@@ -28,11 +30,12 @@ CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/terminal tests/coverage/run \
 	tests/trace/run \
+	tests/export/run \
 	tests/stress/run)
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
-	$(FUZZER) $(EMITTING)
+	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING)
 
 check:
 	@tools/install-deps check
@@ -51,6 +54,11 @@ $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 $(TEST_DIR)/make-trace: tests/cli/make-trace.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+$(TEST_DIR)/export/%: tests/export/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
