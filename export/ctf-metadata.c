@@ -57,6 +57,7 @@ static const struct moca_field range_fields[] = { IDS, RANGE };
 static const struct moca_field gap_fields[] = { IDS, RANGE, NAME };
 
 static const struct moca_marker_type own[] = {
+	/* By id. */
 	TYPE(MOCA_CTF_ACCESS, "access", access_fields),
 	TYPE(MOCA_EVENT_TASK_START, "task_start", start_fields),
 	TYPE(MOCA_EVENT_TASK_END, "task_end", end_fields),
@@ -67,17 +68,10 @@ static const struct moca_marker_type own[] = {
 	TYPE(MOCA_EVENT_DISCARD, "discard", range_fields),
 	TYPE(MOCA_EVENT_GAP, "gap", gap_fields),
 };
-#define OWN_COUNT (sizeof(own) / sizeof(own[0]))
 
-const struct moca_marker_type *const *moca_ctf_own_types(size_t *count)
+const struct moca_marker_type *moca_ctf_own_type(unsigned id)
 {
-	static const struct moca_marker_type *list[OWN_COUNT];
-	size_t i;
-
-	for (i = 0; i < OWN_COUNT; i++)
-		list[i] = &own[i];
-	*count = OWN_COUNT;
-	return list;
+	return &own[id];
 }
 
 /* The inside of a literal. What is not text is shown as \xHH, as in dump. */
@@ -287,7 +281,8 @@ static void write_fields(FILE *f, const struct moca_marker_type *type,
 	}
 }
 
-int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type)
+int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type,
+			unsigned id)
 {
 	size_t i, n = type->field_count;
 	char (*names)[NAME_MAX_];
@@ -300,8 +295,7 @@ int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type)
 		make_name(names, i, "_", type->fields[i].name, "");
 	for (i = 0; i < n; i++)
 		make_name(names, n + i, "__", type->fields[i].name, "_length");
-	fprintf(f, "\nevent {\n\tid = %" PRIu32 ";\n\tstream_id = 0;\n\tname = \"",
-		type->id);
+	fprintf(f, "\nevent {\n\tid = %u;\n\tstream_id = 0;\n\tname = \"", id);
 	write_text(f, type->facility);
 	putc(':', f);
 	write_text(f, type->name);

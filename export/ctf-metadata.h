@@ -25,14 +25,15 @@ struct moca_ctf_info {
 
 /* Ids of events that are Moca's own; those of enum moca_event_type are too. */
 #define MOCA_CTF_ACCESS 0
-#define MOCA_CTF_TASK_LAST MOCA_EVENT_GAP
+#define MOCA_CTF_OWN_LAST MOCA_EVENT_GAP
 
-/* Moca's own events, described as if programs emitted them. */
-const struct moca_marker_type *const *moca_ctf_own_types(size_t *count);
+/* One of Moca's own events, described as if programs emitted it. */
+const struct moca_marker_type *moca_ctf_own_type(unsigned id);
 
 /* Clock, packets, the environment. Errors are left in f, as with the next. */
 void moca_ctf_write_head(FILE *f, const struct moca_ctf_info *info);
-/* One event. -ENOMEM or 0. */
-int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type);
+/* One event, under that id. -ENOMEM or 0. */
+int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type,
+			unsigned id);
 
 #endif

@@ -60,7 +60,9 @@ void moca_ctf_stream_name(char buf[32], uint32_t task)
 void moca_ctf_stream_begin(struct moca_ctf_stream *s,
 			   const struct moca_task *task)
 {
-	size_t len = strnlen(task->name, 4096);
+	/* Empty, babeltrace2 would show another's: see export/ctf-type.h. */
+	const char *name = *task->name ? task->name : "[unknown]";
+	size_t len = strnlen(name, 4096);
 	uint8_t *b = s->buf;
 
 	s->task = task;
@@ -73,7 +75,7 @@ void moca_ctf_stream_begin(struct moca_ctf_stream *s,
 	moca_put64(b + AT_INSTANCE, task->id);
 	moca_put32(b + AT_PID, task->pid);
 	moca_put32(b + AT_TID, task->tid);
-	memcpy(b + AT_NAME, task->name, len);
+	memcpy(b + AT_NAME, name, len);
 	b[AT_NAME + len] = 0;
 	s->head = s->len = AT_NAME + len + 1;
 }

@@ -10,8 +10,8 @@
 
 #include "export/ctf-metadata.h"
 #include "export/ctf-stream.h"
+#include "export/ctf-type.h"
 #include "lib/format/bytes.h"
-#include "lib/ring/layout.h"
 
 #define NS 1000000000ull
 
@@ -23,8 +23,7 @@ struct ctf {
 	struct moca_ctf_info info;
 	FILE *metadata;
 	int begun;			/* files are ours to remove */
-	/* Bytes of each type's markers, plus 1; 0: they differ, or no type. */
-	uint32_t *sizes;
+	struct moca_ctf_types *types;
 	/* What the task at hand has, in order of time. */
 	struct moca_cursor *accesses;
 	struct moca_cursor *events;
@@ -106,12 +105,14 @@ static int write_metadata(struct ctf *x)
 	int err = 0;
 
 	moca_ctf_write_head(f, &x->info);
-	types = moca_ctf_own_types(&n);
-	for (i = 0; i < n && !err && !x->o->markers_only; i++)
-		err = moca_ctf_write_type(f, types[i]);
+	for (i = 0; i <= MOCA_CTF_OWN_LAST && !err && !x->o->markers_only; i++)
+		err = moca_ctf_write_type(f, moca_ctf_own_type(i), i);
 	types = moca_trace_marker_types(x->t, &n);
 	for (i = 0; i < n && !err; i++)
-		err = moca_ctf_write_type(f, types[i]);
+		err = moca_ctf_write_type(f, types[i], types[i]->id);
+	for (i = 0; i < x->types->count && !err; i++)
+		err = moca_ctf_write_type(f, x->types->variants[i].type,
+					  MOCA_CTF_VARIANT_FIRST + i);
 	if (!err)
 		x->r->bytes += ftell(f);
 	return err;
@@ -131,78 +132,24 @@ static int close_metadata(struct ctf *x)
 	return err;
 }
 
-static uint32_t fixed_size(const struct moca_marker_type *type)
-{
-	uint64_t len = 0;
-	size_t i;
-
-	for (i = 0; i < type->field_count; i++) {
-		const struct moca_field *f = &type->fields[i];
-
-		if (f->kind == MOCA_FIELD_STRING ||
-		    f->shape == MOCA_FIELD_SEQUENCE)
-			return 0;
-		len += (uint64_t)f->size *
-		       (f->shape == MOCA_FIELD_ARRAY ? f->count : 1);
-	}
-	return len < MOCA_CTF_PACKET ? len + 1 : 0;
-}
-
-static int measure_types(struct ctf *x)
-{
-	const struct moca_marker_type *const *types;
-	size_t i, n;
-
-	x->sizes = calloc(MOCA_REC_LAST + 1, sizeof(*x->sizes));
-	if (!x->sizes)
-		return -ENOMEM;
-	types = moca_trace_marker_types(x->t, &n);
-	for (i = 0; i < n; i++)
-		if (types[i]->id <= MOCA_REC_LAST)
-			x->sizes[types[i]->id] = fixed_size(types[i]);
-	return 0;
-}
-
 /*
  * The fields of a marker are laid out as CTF wants them: packed, little
  * endian, a sequence behind its 32-bit length, a string with its NUL. Behind
  * the last there may be padding.
  */
-static int marker_length(const struct ctf *x, const struct moca_marker *m,
-			 size_t *len)
-{
-	const struct moca_marker_type *type = m->type;
-	struct moca_value v;
-	int err;
-
-	if (type->id > MOCA_REC_LAST)
-		return -EINVAL;
-	if (x->sizes[type->id]) {
-		*len = x->sizes[type->id] - 1;
-		return *len <= m->len ? 0 : -EINVAL;
-	}
-	err = moca_marker_value(m, type->field_count - 1, &v);
-	if (err)
-		return err;
-	*len = v.data - m->payload;
-	if (v.field->kind == MOCA_FIELD_STRING)
-		*len += v.count + 1;
-	else
-		*len += v.count * v.field->size;
-	return *len <= m->len ? 0 : -EINVAL;
-}
-
 static int put_marker(struct ctf *x, const struct moca_marker *m)
 {
+	unsigned empty, id;
 	uint8_t *p;
 	size_t len;
 	int err;
 
-	if (marker_length(x, m, &len)) {
+	if (moca_ctf_marker_measure(m, &len, &empty)) {
 		x->r->left_out++;
 		return 0;
 	}
-	err = moca_ctf_stream_event(&x->s, m->type->id, m->time_ns, len, &p);
+	id = moca_ctf_type_id(x->types, m->type, empty);
+	err = moca_ctf_stream_event(&x->s, id, m->time_ns, len, &p);
 	if (err)
 		return err;
 	memcpy(p, m->payload, len);
@@ -275,15 +222,16 @@ static int put_event(struct ctf *x, const struct moca_event *e)
 {
 	size_t len, name = has_name(e->type) ? strlen(e->name) + 1 : 0;
 	uint8_t numbers[48], *p;
+	unsigned id;
 	int err;
 
-	if (!e->type || e->type > MOCA_CTF_TASK_LAST) {
+	if (!e->type || e->type > MOCA_CTF_OWN_LAST) {
 		x->r->left_out++;
 		return 0;
 	}
+	id = moca_ctf_type_id(x->types, moca_ctf_own_type(e->type), name == 1);
 	len = add_numbers(numbers, e) - numbers;
-	err = moca_ctf_stream_event(&x->s, e->type, e->time_ns, len + name,
-				    &p);
+	err = moca_ctf_stream_event(&x->s, id, e->time_ns, len + name, &p);
 	if (err)
 		return err;
 	memcpy(p, numbers, len);
@@ -457,9 +405,8 @@ int moca_ctf_export(struct moca_trace *t, int dirfd,
 		return err;
 	x.s.stop = o->stop;
 	find_info(&x);
-	err = measure_types(&x);
-	if (!err)
-		err = create_metadata(&x);
+	x.types = calloc(1, sizeof(*x.types));
+	err = x.types ? create_metadata(&x) : -ENOMEM;
 	for (i = 0; i < n && !err; i++)
 		err = write_task(&x, moca_trace_task(t, i));
 	if (!err)
@@ -474,6 +421,6 @@ int moca_ctf_export(struct moca_trace *t, int dirfd,
 	r->bytes += x.s.bytes;
 	r->moved = x.s.moved;
 	moca_ctf_stream_free(&x.s);
-	free(x.sizes);
+	free(x.types);
 	return err;
 }

@@ -4,6 +4,7 @@
 
 #include "export/ctf-metadata.h"
 #include "export/ctf-stream.h"
+#include "export/ctf-type.h"
 #include "lib/format/bytes.h"
 
 static char *text;
@@ -15,7 +16,7 @@ static const char *describe(const struct moca_marker_type *type)
 
 	free(text);
 	f = open_memstream(&text, &text_len);
-	if (!f || moca_ctf_write_type(f, type) || fclose(f))
+	if (!f || moca_ctf_write_type(f, type, type->id) || fclose(f))
 		abort();
 	return text;
 }
@@ -107,6 +108,73 @@ static int t_names(void)
 	CHECK(strstr(text, "} _b__;\n"));
 	CHECK(!strcmp(describe(&type),
 		      "\nevent {\n\tid = 7;\n\tstream_id = 0;\n\tname = \"f\\\":x\\\\x0a\";\n\tfields := struct {\n\t};\n};\n"));
+	return 0;
+}
+
+static int t_measure(void)
+{
+	static const struct moca_field f[] = {
+		{ .name = "a", .kind = MOCA_FIELD_STRING, .size = 1 },
+		{ .name = "b", .kind = MOCA_FIELD_HEX, .size = 4,
+		  .shape = MOCA_FIELD_ARRAY, .count = 2 },
+		{ .name = "c", .kind = MOCA_FIELD_SIGNED, .size = 2,
+		  .shape = MOCA_FIELD_SEQUENCE },
+		{ .name = "d", .kind = MOCA_FIELD_STRING, .size = 1 },
+	};
+	static const struct moca_marker_type type = { .id = 16,
+						      .field_count = 4,
+						      .fields = f };
+	static const struct {
+		const char *payload;
+		size_t len, want;
+		unsigned empty;
+	} cases[] = {
+		{ "\0" "bbbbbbbb" "\0\0\0\0" "\0", 14, 14, 3 },
+		{ "a\0" "bbbbbbbb" "\2\0\0\0ccCC" "\0pad", 22, 19, 2 },
+		{ "\0" "bbbbbbbb" "\0\0\0\0" "dd\0", 16, 16, 1 },
+		{ "\0" "bbbbbbbb" "\0\0\0\0" "dd", 15, 0, 0 },
+		{ "\0" "bbbbbbbb" "\1\0\0\0" "d", 14, 0, 0 },
+		{ "\0" "bbbbbbbb" "\377\377\377\377" "d", 14, 0, 0 },
+		{ "\0" "bbbbbbbb" "\0\0\0", 12, 0, 0 },
+		{ "\0" "bbbbbbb", 8, 0, 0 },
+		{ "", 0, 0, 0 },
+	};
+	unsigned empty;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct moca_marker m = {
+			.type = &type, .len = cases[i].len,
+			.payload = (const uint8_t *)cases[i].payload,
+		};
+		int err = moca_ctf_marker_measure(&m, &len, &empty);
+
+		snprintf(why, sizeof(why), "case %zu", i);
+		if (cases[i].want ? err || len != cases[i].want ||
+					    empty != cases[i].empty :
+				    err != -EINVAL)
+			return 1;
+	}
+	return 0;
+}
+
+static int t_variants(void)
+{
+	static struct moca_marker_type types[2] = { { .id = 16 },
+						    { .id = 16383 } };
+	struct moca_ctf_types *t = calloc(1, sizeof(*t));
+	unsigned i, k, round;
+
+	CHECK(t && moca_ctf_type_id(t, &types[1], 0) == 16383 && !t->count);
+	for (round = 0; round < 2; round++)
+		for (i = 1; i <= MOCA_CTF_VARIANTS / 2; i++)
+			for (k = 0; k < 2; k++)
+				CHECK(moca_ctf_type_id(t, &types[k], i) ==
+				      16384 + 2 * (i - 1) + k);
+	CHECK(t->count == MOCA_CTF_VARIANTS);
+	CHECK(moca_ctf_type_id(t, &types[0], 0xffff) == 16);
+	CHECK(t->variants[5].type == &types[1] && t->variants[5].empty == 3);
+	free(t);
 	return 0;
 }
 
@@ -214,6 +282,8 @@ int main(void)
 	run("ctf/kinds", t_kinds);
 	run("ctf/labels", t_labels);
 	run("ctf/names", t_names);
+	run("ctf/measure", t_measure);
+	run("ctf/variants", t_variants);
 	run("ctf/packets", t_packets);
 	run("ctf/lost-first", t_lost_first);
 	free(text);
