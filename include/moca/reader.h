@@ -180,6 +180,11 @@ struct moca_marker {
 	const struct moca_marker_type *type;
 	const uint8_t *payload;
 	size_t len;
+	/*
+	 * Events of its stream that were dropped since the one before it. What
+	 * was dropped after the last is only in moca_task.markers_lost.
+	 */
+	uint64_t lost;
 };
 
 /* A field's contents in one marker. */

@@ -203,12 +203,17 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 {
 	const struct moca_type *type;
 	struct moca_record r;
-	uint64_t ns;
+	uint64_t ns, lost;
 
-	do {
+	for (;;) {
 		if (moca_record_next(&w->pos, w->end, &w->clock, &r) <= 0)
 			return 0;
-	} while (r.id == MOCA_REC_SYNC);
+		if (r.id != MOCA_REC_SYNC)
+			break;
+		lost = moca_get64(r.payload + offsetof(struct moca_sync, lost));
+		if (lost > w->lost)
+			w->lost = lost;
+	}
 	ns = moca_marker_ns(&w->params, r.clock);
 	if (ns < w->min_ns)
 		ns = w->min_ns;
@@ -219,6 +224,8 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 	type = moca_types_find(types, r.id);
 	out->type = &type->type;
 	out->payload = r.payload;
+	out->lost = w->lost - w->lost_told;
+	w->lost_told = w->lost;
 	return !check_payload(type, r.payload, r.len, &out->len);
 }
 

@@ -46,6 +46,9 @@ struct moca_marker_walk {
 	uint64_t clock;
 	uint64_t min_ns;	/* no marker is told earlier ... */
 	uint64_t max_ns;	/* ... or later */
+	/* Events dropped in the stream; these stay from chunk to chunk. */
+	uint64_t lost;		/* as SYNC records tell */
+	uint64_t lost_told;	/* of them, with a marker */
 };
 
 /*
