@@ -33,6 +33,7 @@ struct ctf {
 	uint64_t loss;			/* of the chunk, not yet told */
 	const struct moca_event *event;	/* NULL at the end */
 	const struct moca_marker *marker;
+	uint64_t markers_lost;		/* not yet told */
 };
 
 static uint64_t meta_u64(const struct moca_trace *t, const char *key)
@@ -294,6 +295,14 @@ static int put_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
 	return moca_ctf_stream_lost(&x->s, n, time_ns);
 }
 
+/* Programs say what they lost, and need not be right. */
+static int put_marker_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
+{
+	n = n < x->markers_lost ? n : x->markers_lost;
+	x->markers_lost -= n;
+	return put_loss(x, n, time_ns);
+}
+
 /* Write the earliest of what is loaded, and load its successor. */
 static int step(struct ctf *x, int *more)
 {
@@ -325,7 +334,11 @@ static int step(struct ctf *x, int *more)
 		}
 		return ret ? ret : fill_access(x);
 	case 'm':
-		ret = put_marker(x, x->marker);
+		ret = put_marker_loss(x, x->marker->lost, time);
+		if (!ret)
+			ret = put_marker(x, x->marker);
+		if (!ret && x->marker->lost)
+			ret = moca_ctf_stream_settle(&x->s);
 		return ret ? ret : fill_marker(x);
 	case 'e':
 		ret = put_event(x, x->event);
@@ -369,10 +382,13 @@ static int write_task(struct ctf *x, const struct moca_task *task)
 	int more = 1, ret;
 
 	moca_ctf_stream_begin(&x->s, task);
+	x->markers_lost = moca_add_sat(task->markers_lost, task->markers_torn);
 	ret = open_cursors(x, task->id);
 	while (ret >= 0 && more)
 		ret = step(x, &more);
 	close_cursors(x);
+	if (ret >= 0)
+		ret = put_marker_loss(x, x->markers_lost, task->end_ns);
 	if (ret >= 0)
 		ret = moca_ctf_stream_end(&x->s);
 	x->r->streams += x->s.packets != 0;
