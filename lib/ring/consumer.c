@@ -25,7 +25,6 @@ int moca_ring_reader_init(struct moca_ring_reader *r, void *base,
 	r->subbuf_size = subbuf_size;
 	r->size = (uint64_t)subbuf_size * subbufs;
 	r->mode = mode;
-	r->id_end = MOCA_REC_FIRST;
 	return 0;
 }
 
@@ -144,7 +143,11 @@ static void parse(struct parse *p)
 {
 	struct moca_ring_reader *r = p->r;
 	uint64_t h, words;
-	unsigned id;
+	unsigned id, id_end = MOCA_REC_FIRST;
+
+	/* Pairs with the release store of who gives out ids. */
+	if (r->id_end)
+		id_end = __atomic_load_n(r->id_end, __ATOMIC_ACQUIRE);
 
 	while (p->off < p->to) {
 		memcpy(&h, r->copy + p->off, 8);
@@ -162,7 +165,7 @@ static void parse(struct parse *p)
 			take_sync(r, r->copy + p->off + 8, p->out);
 			keep(p, words * 8);
 			p->off += words * 8;
-		} else if (id >= MOCA_REC_FIRST && id < r->id_end && r->clock) {
+		} else if (id >= MOCA_REC_FIRST && id < id_end && r->clock) {
 			take_event(p, h);
 			keep(p, words * 8);
 			p->off += words * 8;

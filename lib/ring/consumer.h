@@ -21,7 +21,11 @@ struct moca_ring_reader {
 	uint64_t size;			/* of all subbuffers */
 	uint64_t subbuf_size;
 	uint32_t mode;
-	uint32_t id_end;	/* ids of events are below; set by the caller */
+	/*
+	 * Ids of events are below; NULL: there are none. The caller's, read
+	 * after each copy: an id is always given out before it is used.
+	 */
+	const uint32_t *id_end;
 	uint64_t pos;		/* what lies below has been read */
 	uint64_t released;	/* what lies below was given back */
 	uint64_t clock;		/* whole clock of the last record; 0 = none */
