@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The folder of a trace in shared memory: $MOCA_SHM_DIR or /dev/shm, then
+ * moca-UID/SESSION. In it are a file stream-N for each thread's buffer and
+ * `directory`, which tells where the trace is written: all that `moca trace
+ * recover` needs.
+ *
+ * Memory is allocated when a file is made: who then writes to it never fails.
+ */
+#ifndef MOCA_TRACE_SHM_H
+#define MOCA_TRACE_SHM_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/ring/layout.h"
+
+struct tracer_shm {
+	char path[PATH_MAX];
+	int parent;		/* moca-UID */
+	int dirfd;
+	int doorbell_fd;
+	struct moca_doorbell *doorbell;
+	char session[17];	/* hexadecimal, the folder's name */
+};
+
+/* Make the folder, and the doorbell beside it. 0, or -errno after a message. */
+int tracer_shm_create(struct tracer_shm *m, uint64_t session);
+/* Remove the folder and all that is in it. */
+void tracer_shm_remove(struct tracer_shm *m);
+
+/* Note where the trace is written. 0 or -errno. */
+int tracer_shm_note_directory(struct tracer_shm *m, const char *dir);
+
+/*
+ * A new file of size bytes, allocated; and mapped at *base. A descriptor, or
+ * -errno and nothing is left.
+ */
+int tracer_shm_file(struct tracer_shm *m, const char *name, size_t size,
+		    void **base);
+/* Can that much be had now? 0 or -errno. */
+int tracer_shm_prove(struct tracer_shm *m, size_t size);
+
+/* Where a session's folder would be. */
+void tracer_shm_path(char *path, size_t size, uint64_t session);
+/* "stream-N" */
+void tracer_shm_stream_name(char name[32], uint32_t stream);
+
+/*
+ * Open an existing folder, as metadata's trace.shm names it: it must be our
+ * own. 0; -ENOENT, -EPERM (another's, or open to others), -EINVAL (its name is
+ * none of ours), -errno. doorbell is not mapped.
+ */
+int tracer_shm_open(struct tracer_shm *m, const char *path);
+
+#endif
