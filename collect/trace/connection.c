@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One connection: one request, one reply. Nothing here waits for a client; one
+ * that says nothing is cut off after a while, sooner when others wait.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/trace/internal.h"
+#include "lib/ring/clock.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+#define DEADLINE_NS 2000000000ull
+#define CONNECTIONS_MAX 128
+#define FDS_MAX 2
+
+struct tracer_connection {
+	struct tracer_source source;	/* first */
+	struct tracer_connection *next;	/* newest first */
+	int fd;
+	uint64_t begun_ns;
+	const struct tracer_job *job;	/* whose end is awaited */
+};
+
+static void close_connection(struct tracer_session *s,
+			     struct tracer_connection *c)
+{
+	struct tracer_connection **p;
+
+	for (p = &s->connections; *p != c; p = &(*p)->next)
+		;
+	*p = c->next;
+	s->connection_count--;
+	close(c->fd);
+	free(c);
+}
+
+void tracer_connection_reply(struct tracer_session *s,
+			     struct tracer_connection *c, int error,
+			     uint32_t value, const char *text, const int *fds,
+			     int n)
+{
+	union {
+		char buf[CMSG_SPACE(FDS_MAX * sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct moca_reply r = { .magic = MOCA_MSG_MAGIC, .error = error,
+				.value = value };
+	struct iovec iov[2] = { { &r, sizeof(r) }, { (void *)text, 0 } };
+	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
+	struct cmsghdr *h;
+
+	if (text) {
+		iov[1].iov_len = strnlen(text, MOCA_REPLY_MAX - sizeof(r));
+		r.len = (uint32_t)iov[1].iov_len;
+	}
+	if (n) {
+		memset(&control, 0, sizeof(control));
+		m.msg_control = control.buf;
+		m.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		h = CMSG_FIRSTHDR(&m);
+		h->cmsg_level = SOL_SOCKET;
+		h->cmsg_type = SCM_RIGHTS;
+		h->cmsg_len = CMSG_LEN(n * sizeof(int));
+		memcpy(CMSG_DATA(h), fds, n * sizeof(int));
+	}
+	/* A client that is gone or full has itself to blame. */
+	sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+	close_connection(s, c);
+}
+
+void tracer_connection_await(struct tracer_session *s,
+			     struct tracer_connection *c,
+			     const struct tracer_job *job)
+{
+	struct epoll_event e = { .events = 0, .data.ptr = &c->source };
+
+	/* Only its hanging up is of interest now. */
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, c->fd, &e);
+	c->job = job;
+}
+
+struct tracer_connection *tracer_connection_of(struct tracer_session *s,
+					       const struct tracer_job *job)
+{
+	struct tracer_connection *c = s->connections;
+
+	while (c && c->job != job)
+		c = c->next;
+	return c;
+}
+
+static void get_peer(int fd, struct tracer_peer *peer)
+{
+	struct ucred cred = { 0 };
+	socklen_t len = sizeof(cred);
+
+	peer->pid = 0;
+	peer->uid = (uid_t)-1;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return;
+	peer->pid = cred.pid;
+	peer->uid = cred.uid;
+}
+
+int tracer_peer_pidfd(struct tracer_connection *c, pid_t pid)
+{
+	socklen_t len = sizeof(int);
+	int fd;
+
+	/* Since 6.5; surely of who connected, not of a later namesake. */
+	if (!getsockopt(c->fd, SOL_SOCKET, SO_PEERPIDFD, &fd, &len))
+		return fd;
+	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+static void dispatch(struct tracer_session *s, struct tracer_connection *c,
+		     const struct moca_msg *m, size_t size)
+{
+	const char *payload = (const char *)(m + 1);
+	struct tracer_peer peer;
+	size_t len = size - sizeof(*m);
+
+	get_peer(c->fd, &peer);
+	if (peer.uid != geteuid()) {
+		tracer_connection_reply(s, c, -EPERM, 0, NULL, NULL, 0);
+		return;
+	}
+	if (m->magic != MOCA_MSG_MAGIC || m->version != MOCA_MSG_VERSION ||
+	    m->len != len) {
+		tracer_connection_reply(s, c, -EPROTO, 0, NULL, NULL, 0);
+		return;
+	}
+	if (m->type != MOCA_MSG_CONTROL && m->session != s->slot.session) {
+		tracer_connection_reply(s, c, -ESTALE, 0, NULL, NULL, 0);
+		return;
+	}
+	switch (m->type) {
+	case MOCA_MSG_JOIN:
+		tracer_request_join(s, c, peer.pid, payload, len);
+		break;
+	case MOCA_MSG_EVENT:
+		tracer_request_event(s, c, payload, len);
+		break;
+	case MOCA_MSG_LOST:
+		tracer_request_lost(s, c, payload, len);
+		break;
+	case MOCA_MSG_CONTROL:
+		tracer_request_control(s, c, payload, len);
+		break;
+	default:
+		tracer_connection_reply(s, c, -ENOSYS, 0, NULL, NULL, 0);
+	}
+}
+
+static void on_request(struct tracer_session *s, struct tracer_source *src,
+		       uint32_t events)
+{
+	struct tracer_connection *c = (struct tracer_connection *)src;
+	/* 8 bytes more: one that is too long shows. */
+	uint64_t buf[MOCA_MSG_MAX / 8 + 1];
+	ssize_t n;
+
+	if (c->job) {
+		close_connection(s, c);
+		return;
+	}
+	n = recv(c->fd, buf, sizeof(buf), MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n < (ssize_t)sizeof(struct moca_msg) || n > MOCA_MSG_MAX)
+		close_connection(s, c);
+	else
+		dispatch(s, c, (struct moca_msg *)buf, (size_t)n);
+}
+
+/* The oldest of those that have asked nothing yet. */
+static void evict(struct tracer_session *s)
+{
+	struct tracer_connection *c, *oldest = NULL;
+
+	for (c = s->connections; c; c = c->next)
+		if (!c->job)
+			oldest = c;
+	if (oldest)
+		close_connection(s, oldest);
+}
+
+void tracer_connection_accept(struct tracer_session *s)
+{
+	struct tracer_connection *c;
+	int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0) {
+		/* Out of descriptors: those of idle clients will do. */
+		if (errno == EMFILE || errno == ENFILE)
+			evict(s);
+		return;
+	}
+	if (s->connection_count >= CONNECTIONS_MAX)
+		evict(s);
+	c = calloc(1, sizeof(*c));
+	if (!c) {
+		close(fd);
+		return;
+	}
+	c->source.ready = on_request;
+	c->fd = fd;
+	c->begun_ns = moca_clock_ns();
+	c->next = s->connections;
+	s->connections = c;
+	s->connection_count++;
+	if (tracer_watch(s, fd, &c->source))
+		close_connection(s, c);
+}
+
+void tracer_connection_expire(struct tracer_session *s, int all)
+{
+	struct tracer_connection *c, *next;
+	uint64_t now = moca_clock_ns();
+
+	for (c = s->connections; c; c = next) {
+		next = c->next;
+		if (all || (!c->job && now - c->begun_ns > DEADLINE_NS))
+			close_connection(s, c);
+	}
+}

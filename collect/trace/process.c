@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The processes that joined: noticing that they, their threads or their
+ * programs have come to an end, with or without a word.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "collect/trace/internal.h"
+
+/* Since 6.13 and 6.15: what became of a process, though it is not our child. */
+struct pidfd_info_v0 {
+	uint64_t mask;
+	uint64_t cgroupid;
+	uint32_t pid, tgid, ppid;
+	uint32_t ids[8];
+	int32_t exit_code;
+};
+#define PIDFD_EXIT (1ull << 3)
+#define PIDFD_INFO _IOWR(0xff, 11, struct pidfd_info_v0)
+
+_Static_assert(sizeof(struct pidfd_info_v0) == 64, "layout");
+
+static int exit_status(int pidfd)
+{
+	struct pidfd_info_v0 info = { .mask = PIDFD_EXIT };
+
+	if (ioctl(pidfd, PIDFD_INFO, &info) || !(info.mask & PIDFD_EXIT))
+		return 0;
+	return info.exit_code;
+}
+
+struct tracer_process *tracer_process_find(struct tracer_session *s, pid_t pid)
+{
+	struct tracer_process *p = s->processes;
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+/* It has ended. Its streams are read to their end by the drain. */
+static void forget(struct tracer_session *s, struct tracer_process *p,
+		   int status)
+{
+	struct tracer_process **q;
+	struct tracer_stream *st, *next;
+
+	pthread_mutex_lock(&s->lock);
+	for (st = p->streams; st; st = next) {
+		next = st->sibling;
+		/* The drain may free it as soon as it is gone: this is last. */
+		st->process = NULL;
+		if (st->tid == st->pid)
+			atomic_store(&st->status, status);
+		atomic_store(&st->gone, 1);
+	}
+	pthread_mutex_unlock(&s->lock);
+	for (q = &s->processes; *q != p; q = &(*q)->next)
+		;
+	*q = p->next;
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	free(p);
+	tracer_drain_wake(s);
+	tracer_session_check_end(s);
+}
+
+static void on_exit_of(struct tracer_session *s, struct tracer_source *src,
+		       uint32_t events)
+{
+	struct tracer_process *p = (struct tracer_process *)src;
+
+	forget(s, p, exit_status(p->pidfd));
+}
+
+struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
+					  struct tracer_connection *c)
+{
+	struct tracer_process *p = tracer_process_find(s, pid);
+
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->source.ready = on_exit_of;
+	p->pid = pid;
+	p->pidfd = pid ? tracer_peer_pidfd(c, pid) : -1;
+	if (p->pidfd >= 0 && tracer_watch(s, p->pidfd, &p->source)) {
+		close(p->pidfd);
+		p->pidfd = -1;
+	}
+	p->next = s->processes;
+	s->processes = p;
+	atomic_fetch_add(&s->totals.processes, 1);
+	return p;
+}
+
+/* The process's mappings as text, to be freed; NULL: they cannot be read. */
+static char *read_maps(pid_t pid)
+{
+	size_t cap = 1 << 16, len = 0;
+	char path[32], *buf = NULL, *p;
+	ssize_t n = 1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && n > 0) {
+		p = realloc(buf, cap);
+		if (!p)
+			break;
+		buf = p;
+		n = read(fd, buf + len, cap - len - 1);
+		if (n > 0)
+			len += (size_t)n;
+		if (cap - len < 8192)
+			cap *= 2;
+	}
+	if (fd >= 0)
+		close(fd);
+	if (buf)
+		buf[len] = 0;
+	return buf;
+}
+
+static int is_mapped(const struct tracer_session *s, const char *maps,
+		     const struct tracer_stream *st)
+{
+	char name[64], file[32];
+	const char *p = maps;
+
+	tracer_shm_stream_name(file, st->number);
+	snprintf(name, sizeof(name), "%s/%s", s->shm.session, file);
+	while (p && (p = strstr(p, name))) {
+		p += strlen(name);
+		if (*p == '\n' || *p == ' ')
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * A new incarnation is a new program, after exec: its old one's buffers are
+ * no longer mapped. Or it is a second copy of the library in the same program:
+ * then they are.
+ */
+static void end_earlier(struct tracer_session *s, struct tracer_process *p,
+			uint64_t incarnation)
+{
+	struct tracer_stream *st;
+	char *maps = NULL;
+	int others = 0;
+
+	for (st = p->streams; st; st = st->sibling)
+		others |= st->incarnation != incarnation;
+	if (!others)
+		return;
+	maps = read_maps(p->pid);
+	for (st = p->streams; st; st = st->sibling)
+		if (st->incarnation != incarnation && !is_mapped(s, maps, st))
+			atomic_store(&st->gone, 1);
+	free(maps);
+}
+
+void tracer_process_replace(struct tracer_session *s, struct tracer_process *p,
+			    uint64_t incarnation, uint32_t tid)
+{
+	struct tracer_stream *st;
+
+	pthread_mutex_lock(&s->lock);
+	if (p->incarnation != incarnation)
+		end_earlier(s, p, incarnation);
+	for (st = p->streams; st; st = st->sibling)
+		if (st->tid == tid && st->incarnation == incarnation)
+			atomic_store(&st->gone, 1);
+	pthread_mutex_unlock(&s->lock);
+	p->incarnation = incarnation;
+}
+
+int tracer_thread_exists(pid_t pid, uint32_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%u", pid, tid);
+	return !access(path, F_OK);
+}
+
+/* Threads that were silent since the last look: are they still there? */
+static int poll_threads(struct tracer_session *s, struct tracer_process *p)
+{
+	struct tracer_stream *st;
+	int found = 0;
+
+	pthread_mutex_lock(&s->lock);
+	for (st = p->streams; st; st = st->sibling) {
+		if (!st->tid_known || atomic_exchange(&st->wrote, 0) ||
+		    tracer_thread_exists(p->pid, st->tid))
+			continue;
+		atomic_store(&st->gone, 1);
+		found = 1;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return found;
+}
+
+void tracer_process_poll(struct tracer_session *s)
+{
+	struct tracer_process *p, *next;
+	int found = 0;
+
+	for (p = s->processes; p; p = next) {
+		next = p->next;
+		if (p->pid && p->pidfd < 0 && kill(p->pid, 0) &&
+		    errno == ESRCH)
+			forget(s, p, 0);
+		else if (p->pid)
+			found |= poll_threads(s, p);
+	}
+	if (found)
+		tracer_drain_wake(s);
+}
+
+void tracer_process_free_all(struct tracer_session *s)
+{
+	struct tracer_process *p;
+
+	while ((p = s->processes)) {
+		s->processes = p->next;
+		if (p->pidfd >= 0)
+			close(p->pidfd);
+		free(p);
+	}
+}
