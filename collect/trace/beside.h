@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A private trace beside a page trace: `moca record` starts it before the
+ * program and ends it after; its markers are written into the same directory.
+ * The collector is a process of its own.
+ */
+#ifndef MOCA_TRACE_BESIDE_H
+#define MOCA_TRACE_BESIDE_H
+
+#include "collect/trace/session.h"
+
+struct moca_trace_session;
+
+/*
+ * Start the collector. The directory need not be there yet: it is opened when
+ * the first program joins. The collector ends by itself when the caller does.
+ * 0, or -errno after a message: then record without.
+ */
+int moca_trace_session_start(struct moca_trace_session **out,
+			     const char *dir);
+/* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
+const char *moca_trace_session_id(const struct moca_trace_session *s);
+/*
+ * The programs have ended: have the rest written, wait for it, give all back.
+ * 0, or -errno: not all is on disk (result->error says why, too). Frees s.
+ */
+int moca_trace_session_finish(struct moca_trace_session *s,
+			      struct tracer_result *result);
+
+#endif
