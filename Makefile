@@ -21,6 +21,7 @@ FORMAT_SRC := $(wildcard lib/format/*.c)
 BASE_SRC := $(wildcard lib/base/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
+COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
@@ -28,7 +29,7 @@ LIB_OBJ := $(call obj,$(FORMAT_SRC))
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(EXPORT_SRC))
+	$(COLLECT_TRACE_SRC) $(EXPORT_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))

@@ -5,6 +5,7 @@
 
 /* argv[0] is the command's name. The return value is the exit code. */
 int cmd_record(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_export(int argc, char **argv);

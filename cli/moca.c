@@ -22,6 +22,7 @@ static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
+	{ "trace", cmd_trace, "record the events that programs emit" },
 	{ "info", cmd_info, "summarise a trace" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
