@@ -2,13 +2,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
 #include "collect/fault/record.h"
+#include "collect/trace/beside.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/ring/registry.h"
 
 static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
 			    "       moca record [options] -p PID";
@@ -69,11 +72,49 @@ static int check(struct moca_record_options *o, const struct extra *x,
 	return 0;
 }
 
+/* Events that the program itself emits, among its accesses. */
+static struct moca_trace_session *events;
+
+static void start_events(void *arg, const char *dir)
+{
+	if (!moca_trace_session_start(&events, dir))
+		setenv(MOCA_TRACE_ENV, moca_trace_session_id(events), 1);
+	else
+		moca_warn("the recording goes on without the events that the "
+			  "program may emit through libmocatrace");
+}
+
+static const char *finish_events(void *arg)
+{
+	const int *quiet = arg;
+	struct tracer_result r;
+	static char note[256];
+	int err;
+
+	if (!events)
+		return "events of libmocatrace were not recorded: their "
+		       "collector could not be started";
+	err = moca_trace_session_finish(events, &r);
+	if (!*quiet && r.streams)
+		moca_say("%lu events of %u threads, %lu lost, %lu torn.",
+			 r.events, r.streams, r.lost, r.torn);
+	if (!err)
+		return NULL;
+	snprintf(note, sizeof(note),
+		 "not all events of libmocatrace are here: %s", strerror(-err));
+	moca_warn("%s", note);
+	return note;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
 		.interval_ns = 50000000, .budget = 0.10,
 		.program_stdout = -1, .program_stderr = -1, .zap = 1,
+	};
+	const struct moca_record_companion companion = {
+		.start = start_events, .finish = finish_events,
+		.arg = &o.quiet,
 	};
 	struct extra x = { 0 };
 	const struct option_spec specs[] = {
@@ -127,6 +168,7 @@ int cmd_record(int argc, char **argv)
 	o.include_count = x.include.count;
 	o.exclude = x.exclude.items;
 	o.exclude_count = x.exclude.count;
+	o.companion = &companion;
 	o.stop_on_error = x.on_error && !strcmp(x.on_error, "stop");
 	if (open_output(x.out, &o.program_stdout) ||
 	    open_output(x.err, &o.program_stderr))
