@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -22,6 +23,9 @@
 #include "seq.h"
 
 #define EVENTS 1000
+
+MOCA_EVENT(test, touch, (pointer, addr));
+MOCA_EVENT(test, touched, (pointer, addr));
 
 static void emit_from(uint32_t writer, uint64_t from, uint64_t to)
 {
@@ -260,6 +264,21 @@ static int case_errno(const char *arg)
 	return 0;
 }
 
+/* Each first touch lies between two events, for a page trace to show. */
+static int case_touch(const char *arg)
+{
+	size_t i, pages = 64;
+	char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (i = 0; i < pages; i++) {
+		moca_trace_test_touch(p + i * 4096);
+		*(volatile char *)(p + i * 4096) = 1;
+		moca_trace_test_touched(p + i * 4096);
+	}
+	return 0;
+}
+
 /* The 2006 design's calls. */
 static int case_ltt(const char *arg)
 {
@@ -345,6 +364,7 @@ static const struct {
 	{ "fork-handler", case_fork_handler },
 	{ "errno", case_errno },
 	{ "ltt", case_ltt },
+	{ "touch", case_touch },
 	{ "die", case_die },
 	{ "memory", case_memory },
 	{ "truncate", case_truncate },
