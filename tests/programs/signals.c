@@ -203,9 +203,12 @@ static void on_cont(int sig)
 
 static void job_control(void)
 {
-	int status, pid = fork();
+	int status, pid, go[2];
 	siginfo_t si;
+	char c = 0;
 
+	CHECK(pipe(go) == 0);
+	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
 		char *p = map_pages(64);
@@ -215,6 +218,8 @@ static void job_control(void)
 		fill(p, 64, 1);
 		raise(SIGTSTP);
 		CHECK(count == 1 && filled(p, 64, 1));
+		/* The next stop would make the kernel forget the "continued". */
+		CHECK(read(go[0], &c, 1) == 1);
 		raise(SIGSTOP);
 		CHECK(count == 2 && filled(p, 64, 1));
 		for (;;)
@@ -227,10 +232,10 @@ static void job_control(void)
 	CHECK(waitpid(pid, &status, WNOHANG | WUNTRACED) == 0);
 	CHECK(kill(pid, SIGCONT) == 0);
 	CHECK(waitpid(pid, &status, WUNTRACED | WCONTINUED) == pid);
-	while (WIFCONTINUED(status)) {
-		puts("continued");
-		CHECK(waitpid(pid, &status, WUNTRACED | WCONTINUED) == pid);
-	}
+	CHECK(WIFCONTINUED(status));
+	puts("continued");
+	CHECK(write(go[1], &c, 1) == 1);
+	CHECK(waitpid(pid, &status, WUNTRACED | WCONTINUED) == pid);
 	CHECK(WIFSTOPPED(status));
 	printf("stopped by %d\n", WSTOPSIG(status));
 	CHECK(kill(pid, SIGCONT) == 0);
