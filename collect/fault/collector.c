@@ -661,6 +661,7 @@ static void wait_for_work(struct collector *c, uint64_t until)
 	if (c->rec->front < 0)
 		n--;
 	poll(p, n, ms);
+	launch_wake_front();
 	queue_awake(c->rec->queue);
 	/* Rings whose tasks are gone would be readable for ever. */
 	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)

@@ -88,8 +88,11 @@ struct task {
 	int filtered;		/* our seccomp filter stops its calls */
 	int in_vfork;		/* waits in the kernel for its vfork child */
 	int at_exec;		/* next stop is the end of execve */
-	int held[16];		/* signals to deliver when it goes on */
-	unsigned int held_count;
+	/*
+	 * It shall report (PTRACE_EVENT_STOP) whether its process is stopped
+	 * as by ^Z: it ran calls for us meanwhile, or much time passed.
+	 */
+	int retrap;
 	long attach_nr;		/* attach mode: system call under way, or -1 */
 	struct user_regs_struct attach_regs;
 };

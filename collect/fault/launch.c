@@ -191,25 +191,73 @@ void launch_go(int gate)
 
 /* What the engine tells the front. */
 struct front_message {
-	int kind;	/* 's': stopped, 'e': the end */
+	int kind;	/* 's': see stop_state, 'e': the end */
 	int exit_code;
 	int signal;
 };
 
+/*
+ * Memory that engine and front share. A SIGCONT that comes between the front's
+ * look at `stopped` and its kill of itself has no effect, so the engine says it
+ * until the front is up (launch_wake_front).
+ */
+struct stop_state {
+	atomic_int stopped;	/* the program is, by this signal; else 0 */
+	atomic_int asleep;	/* the front stops, or is about to */
+};
+
+static struct stop_state *stop_state;
+static pid_t front_pid;
+/* In the engine: `stopped`, and the signals that follow from it, as one. */
+static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int launch_told_stopped(struct recorder *rec)
+{
+	/* What the attached program does is no concern of our shell's. */
+	return rec->attach || atomic_load(&stop_state->stopped);
+}
+
 void launch_tell_stopped(struct recorder *rec, int sig)
 {
-	struct front_message m = { .kind = 's', .signal = sig };
+	struct front_message m = { .kind = 's' };
 
-	if (rec->front >= 0)
-		send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (launch_told_stopped(rec) || rec->front < 0)
+		return;
+	pthread_mutex_lock(&stop_lock);
+	/* The front loads it when it has the message. */
+	atomic_store(&stop_state->stopped, sig);
+	send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+void launch_wake_front(void)
+{
+	pthread_mutex_lock(&stop_lock);
+	/* Sequentially consistent, as in stop_like: one sees the other's. */
+	if (atomic_load(&stop_state->asleep) &&
+	    !atomic_load(&stop_state->stopped) && getppid() == front_pid)
+		kill(front_pid, SIGCONT);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+void launch_tell_continued(struct recorder *rec)
+{
+	if (atomic_exchange(&stop_state->stopped, 0))
+		launch_wake_front();
 }
 
 void launch_tell_end(struct recorder *rec, int exit_code, int signal)
 {
 	struct front_message m = { 'e', exit_code, signal };
 
-	if (rec->front >= 0)
-		send(rec->front, &m, sizeof(m), MSG_NOSIGNAL);
+	if (rec->front < 0)
+		return;
+	atomic_store(&stop_state->stopped, 0);
+	while (atomic_load(&stop_state->asleep) && !launch_front_gone(rec)) {
+		launch_wake_front();
+		usleep(1000);
+	}
+	send(rec->front, &m, sizeof(m), MSG_NOSIGNAL);
 }
 
 int launch_front_gone(struct recorder *rec)
@@ -253,13 +301,21 @@ static void end_like(int exit_code, int sig)
 }
 
 /* Stop as the program did, for the shell that waits for us. */
-static void stop_like(int sig)
+static void stop_like_program(void)
 {
-	void (*former)(int) = sig == SIGSTOP ? NULL : signal(sig, SIG_DFL);
+	void (*former)(int) = NULL;
+	int sig;
 
-	raise(sig);
-	if (sig != SIGSTOP)
+	/* Before the look at `stopped`: see launch_wake_front. */
+	atomic_store(&stop_state->asleep, 1);
+	sig = atomic_load(&stop_state->stopped);
+	if (sig && sig != SIGSTOP)
+		former = signal(sig, SIG_DFL);
+	if (sig)
+		kill(getpid(), sig);
+	if (sig && sig != SIGSTOP)
 		signal(sig, former);
+	atomic_store(&stop_state->asleep, 0);
 }
 
 static void front_main(int sock, pid_t engine, int attach)
@@ -283,7 +339,7 @@ static void front_main(int sock, pid_t engine, int attach)
 		if (n != sizeof(m))
 			break;
 		if (m.kind == 's') {
-			stop_like(m.signal);
+			stop_like_program();
 			continue;
 		}
 		while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
@@ -315,6 +371,10 @@ int launch_engine(struct recorder *rec)
 		if (!sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN)
 			rec->ignored |= 1u << sig;
 	}
+	stop_state = mmap(NULL, sizeof(*stop_state), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (stop_state == MAP_FAILED)
+		return -errno;
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)

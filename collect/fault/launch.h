@@ -29,8 +29,12 @@ void launch_go(int gate);
  */
 int launch_engine(struct recorder *rec);
 
-/* Messages of the engine to the front. */
+/* Messages of the engine to the front. It stops with the program and goes on
+ * with it; wake_front, called now and then, says again what was not heard. */
 void launch_tell_stopped(struct recorder *rec, int sig);
+void launch_tell_continued(struct recorder *rec);
+int launch_told_stopped(struct recorder *rec);
+void launch_wake_front(void);
 void launch_tell_end(struct recorder *rec, int exit_code, int signal);
 /* 1 once the front is gone. */
 int launch_front_gone(struct recorder *rec);

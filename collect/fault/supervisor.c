@@ -87,6 +87,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 	if (t->tid == rec->root) {
 		rec->root_status = status;
 		rec->root_done = 1;
+		launch_tell_continued(rec);
 	}
 	if (t->announced) {
 		m = message_new(MSG_EVENT, 0, NULL);
@@ -364,16 +365,42 @@ static void interrupt_for_zappers(void)
 		}
 }
 
+/* The task's process is stopped, as by ^Z. */
+static void on_group_stop(struct recorder *rec, struct task *t, int sig)
+{
+	int known = t->retrap;
+
+	t->retrap = 0;
+	/*
+	 * SIGSTOP may have stopped us as well, and SIGCONT woken both: what is
+	 * reported is the past then. It says once more, before the front stops
+	 * for good what goes on.
+	 */
+	if (t->tid == rec->root && !known && !launch_told_stopped(rec)) {
+		t->retrap = 1;
+		tracee_resume(t, moca_attach_request(rec), 0);
+		return;
+	}
+	if (t->tid == rec->root)
+		launch_tell_stopped(rec, sig);
+	t->stop = TASK_RUNNING;
+	if (!ptrace(PTRACE_LISTEN, t->tid, NULL, NULL))
+		return;
+	/* It ran calls for us since: only in that stop may it listen. */
+	t->retrap = 1;
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
 static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 {
 	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
 	    sig == SIGTTOU) {
-		if (t->tid == rec->root)
-			launch_tell_stopped(rec, sig);
-		t->stop = TASK_RUNNING;
-		ptrace(PTRACE_LISTEN, t->tid, NULL, NULL);
+		on_group_stop(rec, t, sig);
 		return;
 	}
+	t->retrap = 0;
+	if (t->tid == rec->root)
+		launch_tell_continued(rec);
 	quiesce_hide_interrupt(t);
 	if (zapper_wanted(t))
 		give_zapper(rec, t);

@@ -99,39 +99,49 @@ int tracee_end(struct tracee_calls *c)
 	return ret;
 }
 
-static void hold_signal(struct task *t, int sig)
-{
-	if (t->held_count < sizeof(t->held) / sizeof(t->held[0]))
-		t->held[t->held_count++] = sig;
-	else
-		moca_warn("task %d: signal %d came while its memory was being "
-			  "moved and could not be kept", t->tid, sig);
-}
-
 /*
- * Wait for the next stop of a task that runs calls for us. Returns the wait
- * status, or -ESRCH when it ended (its status is kept for the wait loop).
+ * Let a task that runs calls for us go on to its next stop that says how far
+ * it came: a call's entry or exit, the filter's stop, or a clone. Returns the
+ * wait status, or -ESRCH when it ended (which is kept for the wait loop).
  */
-static int wait_stop(struct task *t)
+static int next_stop(struct task *t, int request)
 {
-	int status;
+	int status, err, sig = 0;
 
-	if (wait_task(t->tid, &status))
-		return -ESRCH;
-	if (!WIFSTOPPED(status)) {
-		t->status = task_status(status);
-		return -ESRCH;
+	for (;;) {
+		if (ptrace(request, t->tid, NULL, (void *)(long)sig))
+			return -errno;
+		err = wait_resumed(t->tid, &status);
+		if (err)
+			return -ESRCH;
+		if (!WIFSTOPPED(status)) {
+			wait_keep(t->tid, status);
+			return -ESRCH;
+		}
+		sig = WSTOPSIG(status);
+		switch (status >> 16) {
+		case 0:
+			if (sig == (SIGTRAP | 0x80))
+				return status;
+			/*
+			 * SIGSTOP, which cannot be blocked. The kernel shall
+			 * have it now: it alone knows whether a SIGCONT came
+			 * since. See retrap for what the task does then.
+			 */
+			if (sig == SIGTRAP)
+				sig = 0;
+			continue;
+		case PTRACE_EVENT_STOP:
+			if (sig != SIGTRAP)
+				t->retrap = 1;
+			sig = 0;
+			continue;
+		case PTRACE_EVENT_SECCOMP:
+		case PTRACE_EVENT_CLONE:
+			return status;
+		}
+		sig = 0;
 	}
-	return status;
-}
-
-/* A stop that is none of ours: keep its signal, and go on. */
-static void pass_stop(struct task *t, int status)
-{
-	int sig = WSTOPSIG(status);
-
-	if (!(status >> 16) && sig != SIGTRAP && sig != (SIGTRAP | 0x80))
-		hold_signal(t, sig);
 }
 
 int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
@@ -155,15 +165,10 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 		return err;
 	/* Entry and exit are one stop each; the filter may add a third. */
 	while (syscalls < 2) {
-		if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
-			return -errno;
-		status = wait_stop(t);
+		status = next_stop(t, PTRACE_SYSCALL);
 		if (status < 0)
 			return status;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-			syscalls++;
-		else
-			pass_stop(t, status);
+		syscalls += !(status >> 16);
 	}
 	err = tracee_get_regs(t, &r);
 	*ret = r.rax;
@@ -238,14 +243,11 @@ static int leave_call(struct task *t, const struct user_regs_struct *at)
 	r.orig_rax = -1;
 	err = tracee_set_regs(t, &r);
 	while (!err) {
-		if (ptrace(PTRACE_SYSCALL, t->tid, NULL, NULL))
-			return -errno;
-		status = wait_stop(t);
+		status = next_stop(t, PTRACE_SYSCALL);
 		if (status < 0)
 			return status;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+		if (!(status >> 16))
 			break;
-		pass_stop(t, status);
 	}
 	return err;
 }
@@ -265,20 +267,14 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		return err;
 	for (;;) {
 		/* The filter stops at the end; without one, every call does. */
-		if (ptrace(t->filtered ? PTRACE_CONT : PTRACE_SYSCALL, t->tid,
-			   NULL, NULL))
-			return -errno;
-		status = wait_stop(t);
+		status = next_stop(t, t->filtered ? PTRACE_CONT :
+						    PTRACE_SYSCALL);
 		if (status < 0)
 			return status;
-		if (status >> 16 == PTRACE_EVENT_CLONE && child) {
-			if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+		if (status >> 16 == PTRACE_EVENT_CLONE) {
+			if (child &&
+			    !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
 				adopt_zapper(msg, child);
-			continue;
-		}
-		if (WSTOPSIG(status) != (SIGTRAP | 0x80) &&
-		    status >> 16 != PTRACE_EVENT_SECCOMP) {
-			pass_stop(t, status);
 			continue;
 		}
 		err = tracee_get_regs(t, r);
@@ -335,12 +331,9 @@ int tracee_list(struct tracee_calls *c, unsigned int n)
 
 int tracee_resume(struct task *t, int request, int sig)
 {
-	if (t->held_count) {
-		/* Raised again, so that each comes by its own stop. */
-		for (unsigned int i = 0; i < t->held_count; i++)
-			syscall(SYS_tgkill, t->pid, t->tid, t->held[i]);
-		t->held_count = 0;
-	}
+	/* Before it runs any code of the program's. */
+	if (t->retrap)
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	t->stop = TASK_RUNNING;
 	if (ptrace(request, t->tid, NULL, (void *)(long)sig))
 		return -errno;

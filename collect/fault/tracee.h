@@ -23,8 +23,8 @@ int tracee_fetch_fd(pid_t pid, int remote);
 
 /*
  * Begin and end a stretch of calls: all signals are blocked in between, and
- * the registers put back at the end. SIGSTOP cannot be blocked; it is held
- * and delivered afterwards.
+ * the registers put back at the end. SIGSTOP cannot be blocked: the process
+ * is stopped by it, but this task goes on until tracee_resume.
  */
 struct tracee_calls {
 	struct task *task;
@@ -58,7 +58,8 @@ long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
  */
 int tracee_list(struct tracee_calls *c, unsigned int n);
 
-/* Let it go on, delivering held signals first; sig is a signal to deliver. */
+/* Let it go on, to where it stops again when it shall retrap; sig is a signal
+ * to deliver. */
 int tracee_resume(struct task *t, int request, int sig);
 
 #endif

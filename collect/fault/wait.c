@@ -12,7 +12,7 @@
 static pid_t *kept;
 static size_t kept_count, kept_room;
 
-static void keep(pid_t tid, int status)
+void wait_keep(pid_t tid, int status)
 {
 	struct task *t = tasks_find(tid);
 
@@ -54,11 +54,12 @@ static int take_kept(pid_t tid, int *status)
 
 int wait_task(pid_t tid, int *status)
 {
-	pid_t got;
+	return take_kept(tid, status) ? 0 : wait_resumed(tid, status);
+}
 
-	if (take_kept(tid, status))
-		return 0;
-	got = waitpid(tid, status, __WALL | WNOHANG);
+int wait_resumed(pid_t tid, int *status)
+{
+	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
 	/* Also finds that there is nothing to wait for. */
 	if (got)
@@ -68,10 +69,28 @@ int wait_task(pid_t tid, int *status)
 		if (got == tid)
 			return 0;
 		if (got > 0)
-			keep(got, *status);
+			wait_keep(got, *status);
 		else if (errno != EINTR)
 			return -errno;
 	}
+}
+
+int wait_poll(pid_t tid, int *status)
+{
+	pid_t got;
+
+	if (take_kept(tid, status))
+		return 1;
+	got = waitpid(tid, status, __WALL | WNOHANG);
+	if (got)
+		return got == tid ? 1 : -errno;
+	/* The end of others may be what this one's end waits for. */
+	while ((got = waitpid(-1, status, __WALL | WNOHANG)) > 0) {
+		if (got == tid)
+			return 1;
+		wait_keep(got, *status);
+	}
+	return 0;
 }
 
 pid_t wait_any(int *status)

@@ -9,8 +9,17 @@
 
 #include <sys/types.h>
 
-/* The next event of this task. 0 or -errno. */
+/* The next event of this task, a kept one first. 0 or -errno. */
 int wait_task(pid_t tid, int *status);
+/*
+ * The same for a task that was let go on just now: an event of it that is
+ * kept is the stop from which it went on, and not what is waited for.
+ */
+int wait_resumed(pid_t tid, int *status);
+/* 1 with its event if there is one by now, 0 if not, or -errno. */
+int wait_poll(pid_t tid, int *status);
+/* Keep an event for wait_any. */
+void wait_keep(pid_t tid, int status);
 
 /* The next event of any task, kept ones first. As waitpid(-1). */
 pid_t wait_any(int *status);
