@@ -724,6 +724,8 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	}
 	if (!tasks_add_own(child))
 		return -ENOMEM;
+	if (mm->zapper_fd >= 0)
+		close(mm->zapper_fd);	/* of one that was killed */
 	mm->zapper_fd = syscall(SYS_pidfd_open, child, 0);
 	if (mm->zapper_fd < 0)
 		return -errno;

@@ -427,8 +427,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 		if (!WIFSTOPPED(status))
 			tasks_remove(t);
 		else
-			ptrace(event == PTRACE_EVENT_STOP && sig != SIGTRAP ?
-			       PTRACE_LISTEN : PTRACE_CONT, t->tid, NULL, NULL);
+			zap_let_go(t->tid);
 		return;
 	}
 	if (!WIFSTOPPED(status)) {

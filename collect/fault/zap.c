@@ -6,9 +6,14 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "collect/fault/tasks.h"
+#include "collect/fault/wait.h"
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24
@@ -50,8 +55,35 @@ static int alive(const struct mm *mm)
 {
 	struct pollfd p = { mm->zapper_fd, POLLIN, 0 };
 
-	/* Readable once it has ended, reaped or not. */
-	return mm->zapper && poll(&p, 1, 0) == 0;
+	/*
+	 * Readable once it has ended, reaped or not. Interrupted means not
+	 * known: a second zapper beside a living one would zap what the list
+	 * held before.
+	 */
+	return mm->zapper && poll(&p, 1, 0) <= 0;
+}
+
+void zap_let_go(pid_t zapper)
+{
+	/* No signal is passed on, so it never is in a stop that lasts. */
+	ptrace(PTRACE_CONT, zapper, NULL, NULL);
+}
+
+/* SIGSTOP for the whole process group stops the zapper too, and we may be
+ * waiting for it where the wait loop would have to let it go on. */
+static void see_to_stops(struct mm *mm)
+{
+	struct task *t = tasks_find(mm->zapper);
+	int status;
+
+	if (!t || wait_poll(mm->zapper, &status) <= 0)
+		return;
+	if (WIFSTOPPED(status)) {
+		zap_let_go(mm->zapper);
+		return;
+	}
+	tasks_remove(t);
+	mm->zapper = 0;
 }
 
 static void command(struct mm *mm)
@@ -84,6 +116,7 @@ void zap_settle(struct mm *mm)
 {
 	/* Without an end: the caller is about to change what is being zapped. */
 	while (mm->zapper && !done(mm)) {
+		see_to_stops(mm);
 		wait_a_little(mm);
 		if (!done(mm) && !alive(mm))
 			mm->zapper = 0;

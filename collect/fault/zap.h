@@ -14,8 +14,10 @@
  * its end. -ESRCH when the zapper is gone.
  */
 int zap_run(struct mm *mm, unsigned int n);
-/* Wait until no zap is under way. */
+/* Wait until no zap is under way. By the supervisor alone. */
 void zap_settle(struct mm *mm);
+/* The zapper stopped: it shall go on. The same. */
+void zap_let_go(pid_t zapper);
 /* Tell the zapper to end, and wait for that as long as it lives. */
 void zap_command_exit(struct mm *mm);
 
