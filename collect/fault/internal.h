@@ -11,6 +11,7 @@
 #define MOCA_FAULT_INTERNAL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -103,6 +104,7 @@ struct recorder {
 	char *dir;
 	int front;		/* socket to the front process */
 	unsigned int ignored;	/* signals that the user ignores, by bit */
+	sigset_t sigmask;	/* and those that were blocked */
 	pid_t root;		/* the first process */
 	int root_status;	/* as of wait(2), once root_done */
 	int root_done;

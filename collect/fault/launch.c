@@ -108,16 +108,14 @@ static void child_main(struct recorder *rec, int gate, int report)
 {
 	const struct moca_record_options *o = rec->opt;
 	struct exec_failure why = { 0 };
-	sigset_t none;
 	char go;
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
 	for (int sig = 1; sig < 32; sig++)
 		if (rec->ignored & (1u << sig))
 			signal(sig, SIG_IGN);
 		else
 			signal(sig, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
 	if (o->program_stdout >= 0)
 		dup2(o->program_stdout, 1);
 	if (o->program_stderr >= 0)
@@ -141,6 +139,7 @@ static void child_main(struct recorder *rec, int gate, int report)
 pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
 {
 	int go[2], report[2], err;
+	sigset_t all, mask;
 	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC))
@@ -149,11 +148,15 @@ pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
 		err = -errno;
 		goto err_go;
 	}
+	/* The child shall run no handler of ours: a signal would be lost. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
 	pid = fork();
-	if (pid < 0) {
-		err = -errno;
+	err = -errno;
+	if (pid)
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (pid < 0)
 		goto err_report;
-	}
 	if (!pid) {
 		close(go[1]);
 		close(report[0]);
@@ -318,20 +321,24 @@ static void stop_like_program(void)
 	atomic_store(&stop_state->asleep, 0);
 }
 
-static void front_main(int sock, pid_t engine, int attach)
+static void front_main(struct recorder *rec, int sock, pid_t engine)
 {
+	int attach = rec->opt->attach != 0;
 	const int pass[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct front_message m;
 	int status = 0;
+	sigset_t ours;
 	ssize_t n;
 
 	engine_pid = engine;
+	sigfillset(&ours);
 	/* ^C and ^Z are the program's to obey. */
 	signal(SIGINT, attach ? forward : SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTSTP, attach ? SIG_DFL : SIG_IGN);
 	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]); i++)
 		signal(pass[i], forward);
+	sigprocmask(SIG_UNBLOCK, &ours, NULL);
 	for (;;) {
 		n = recv(sock, &m, sizeof(m), 0);
 		if (n < 0 && errno == EINTR)
@@ -359,6 +366,7 @@ static void front_main(int sock, pid_t engine, int attach)
 
 int launch_engine(struct recorder *rec)
 {
+	sigset_t all;
 	int pair[2];
 	pid_t pid;
 
@@ -375,13 +383,21 @@ int launch_engine(struct recorder *rec)
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (stop_state == MAP_FAILED)
 		return -errno;
+	front_pid = getpid();
 	fflush(NULL);
+	/* None may come before its handler is there. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &rec->sigmask);
 	pid = fork();
-	if (pid < 0)
-		return -errno;
+	if (pid < 0) {
+		int err = -errno;
+
+		sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
+		return err;
+	}
 	if (pid) {
 		close(pair[1]);
-		front_main(pair[0], pid, rec->opt->attach != 0);
+		front_main(rec, pair[0], pid);
 	}
 	close(pair[0]);
 	rec->front = pair[1];

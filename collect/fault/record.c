@@ -54,6 +54,7 @@ static struct start start = {
 	.cond = PTHREAD_COND_INITIALIZER,
 };
 static atomic_int finished;
+static atomic_int early_signal;
 
 void record_stop(struct recorder *r)
 {
@@ -66,14 +67,29 @@ static void wake(int sig)
 	/* Only to make waitpid return. */
 }
 
+/* One may come before there is a program: then it waits here. */
+static void pass_signal(void)
+{
+	int sig;
+
+	if (rec.root <= 0)
+		return;
+	/* Once, by the handler or by supervisor_main. */
+	sig = atomic_exchange(&early_signal, 0);
+	if (sig && !rec.root_done)
+		kill(rec.root, sig);
+}
+
 static void forward(int sig)
 {
 	int saved = errno;
 
-	if (rec.attach)
+	if (rec.attach) {
 		record_stop(&rec);
-	else if (rec.root > 0 && !rec.root_done)
-		kill(rec.root, sig);
+	} else {
+		atomic_store(&early_signal, sig);
+		pass_signal();
+	}
 	errno = saved;
 }
 
@@ -83,6 +99,7 @@ static void set_signals(void)
 				SIGPIPE };
 	const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct sigaction sa = { .sa_handler = wake };
+	sigset_t all;
 
 	sigaction(SIGURG, &sa, NULL);
 	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
@@ -90,6 +107,8 @@ static void set_signals(void)
 	sa.sa_handler = forward;
 	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
 		sigaction(passed[i], &sa, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
 }
 
 static void announce_launch(int error)
@@ -111,6 +130,8 @@ static void *supervisor_main(void *arg)
 					      &start.exec_report);
 
 	rec.root = pid;
+	if (!rec.attach)
+		pass_signal();
 	announce_launch(pid < 0 ? pid : 0);
 	if (start.go < 0) {
 		if (pid > 0 && !rec.attach) {
