@@ -22,6 +22,8 @@
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
+#define SETTLE_NS 10000000000ull
+
 /* A filter cannot be taken off again, so attached programs get none. */
 int moca_attach_request(const struct recorder *rec)
 {
@@ -67,14 +69,57 @@ static int seize_all(pid_t pid)
 	return ret;
 }
 
+/* Stopped by our interrupt, not in the middle of a call or a signal. */
+static int settled(const struct task *t)
+{
+	return t->stop == TASK_STOPPED && WIFSTOPPED(t->status) &&
+	       t->status >> 16 == PTRACE_EVENT_STOP;
+}
+
+/* One step of t towards that. 0 when there is none. */
+static int settle_task(struct recorder *rec, struct task *t)
+{
+	int status = t->status;
+
+	if (t->own || !t->announced || t->in_vfork || settled(t))
+		return 0;
+	if (t->stop == TASK_RUNNING) {
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		return !quiesce_wait(t);
+	}
+	if (!status)
+		return 0;
+	/* A fork, a signal, a call: as ever, and stop again behind it. */
+	t->status = 0;
+	if (WIFSTOPPED(status))
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	supervisor_stop(rec, t, status);
+	return 1;
+}
+
+/*
+ * Make all tasks stand still where memory can be moved: a task that has
+ * forked has a child already that shares what we are about to change, one at
+ * the entry of a call would lose the call, and one with a signal the signal.
+ * What cannot be stopped within SETTLE_NS stays as it is.
+ */
+static void settle(struct recorder *rec)
+{
+	uint64_t limit = moca_now_ns() + SETTLE_NS;
+	struct task *t = tasks_next(NULL);
+
+	while (t && moca_now_ns() < limit)
+		t = tasks_next(settle_task(rec, t) ? NULL : t);
+}
+
 static struct task *pick_task(const struct mm *mm, pid_t pid)
 {
 	struct task *t = tasks_find(pid);
 
-	if (t && t->mm == mm && t->stop == TASK_STOPPED && !t->in_vfork)
+	if (t && t->mm == mm && settled(t))
 		return t;
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->mm == mm && t->stop == TASK_STOPPED && !t->in_vfork)
+		if (t->mm == mm && settled(t))
 			return t;
 	return NULL;
 }
@@ -85,8 +130,10 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	struct user_regs_struct regs;
 	struct tracee_calls c;
 	uint64_t insn;
-	int err = tracee_get_regs(t, &regs);
+	int err;
 
+	quiesce_hide_interrupt(t);
+	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
 	if (regs.cs == 0x23)
@@ -126,14 +173,14 @@ int attach_begin(struct recorder *rec, pid_t pid)
 		supervisor_announce(rec, t, NULL, MOCA_TASK_ATTACHED);
 	}
 	mm->refs--;	/* each task has its own now */
-	quiesce(mm, NULL);
+	settle(rec);
 	first = pick_task(mm, pid);
 	ret = first ? move_running(rec, mm, first) : -EBUSY;
 	if (ret)
 		mm_event(rec, first ? first : tasks_next(NULL), MOCA_EVENT_GAP,
 			 0, 0, 0, 0, 0,
 			 "memory could not be moved: real faults only");
-	quiesce_end(rec, mm, NULL);
+	quiesce_end(rec, NULL, NULL);
 	return 0;
 }
 
@@ -144,8 +191,11 @@ int attach_syscall(struct recorder *rec, struct task *t)
 
 	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
 		return 0;
-	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+		if (info.exit.rval == -EINTR)
+			quiesce_hide_interrupt(t);
 		return 1;
+	}
 	if (info.op == PTRACE_SYSCALL_INFO_ENTRY &&
 	    mapcall_wanted(info.entry.nr) && !tracee_get_regs(t, &regs))
 		mapcall_handle(rec, t, &regs);
@@ -170,23 +220,30 @@ static void clean_up(struct mm *mm, struct task *t)
 	tracee_end(&c);
 }
 
-static void release_mm(struct recorder *rec, struct mm *mm)
+static int release_mm(struct recorder *rec, struct mm *mm)
 {
+	struct task *t = pick_task(mm, mm->pid);
 	struct user_regs_struct regs;
 	struct tracee_calls c;
-	struct task *t;
+	int err = t ? 0 : -EBUSY;
 
-	quiesce(mm, NULL);
-	t = pick_task(mm, mm->pid);
-	if (t && mm->state == MM_MOVED && !tracee_get_regs(t, &regs) &&
-	    !tracee_begin(&c, t, &regs)) {
-		pthread_mutex_lock(&mm->lock);
-		zap_settle(mm);
-		if (mm_unmove(rec, mm, &c, NULL) != -ESRCH)
-			tracee_end(&c);
-		pthread_mutex_unlock(&mm->lock);
+	if (t)
+		quiesce_hide_interrupt(t);
+	if (!err)
+		err = tracee_get_regs(t, &regs);
+	if (!err)
+		err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
+	err = mm_unmove(rec, mm, &c, NULL);
+	if (err != -ESRCH)
+		tracee_end(&c);
+	pthread_mutex_unlock(&mm->lock);
+	if (!err)
 		clean_up(mm, t);
-	}
+	return err;
 }
 
 /* A task leaves with the signal, if any, that it stopped for. */
@@ -206,12 +263,17 @@ void attach_end(struct recorder *rec)
 {
 	struct task *t, *next;
 
+	settle(rec);
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->mm && t->mm->state == MM_MOVED)
-			release_mm(rec, t->mm);
-	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->mm && t->stop == TASK_RUNNING)
-			quiesce(t->mm, NULL);
+		if (t->mm && t->mm->state == MM_MOVED && !t->mm->dead &&
+		    release_mm(rec, t->mm) == -EBUSY) {
+			t->mm->dead = 1;	/* said once */
+			moca_error("cannot make the memory of process %d its "
+				   "own again, because none of its threads "
+				   "stopped within 10 seconds: it runs on, but "
+				   "may compute wrong results after its next "
+				   "fork; end it, and start it anew", t->pid);
+		}
 	for (t = tasks_next(NULL); t; t = next) {
 		next = tasks_next(t);
 		if (t->stop == TASK_STOPPED && (!t->status ||

@@ -2,15 +2,18 @@
 #include "collect/fault/quiesce.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "collect/fault/supervisor.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/tracee.h"
+#include "collect/fault/wait.h"
 
 /*
  * Calls that return EINTR after any stop, even without a signal, and that
@@ -82,28 +85,56 @@ void quiesce_hide_interrupt(struct task *t)
 	tracee_set_regs(t, &r);
 }
 
-/* Wait for t's next stop, up to 200 ms. */
-static int wait_for_stop(struct task *t)
+/* R, S, D, Z ... as in ps(1); 0 when it is gone. */
+static char state_of(pid_t tid)
+{
+	char path[64], line[256], *end = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f))
+		end = strrchr(line, ')');
+	if (f)
+		fclose(f);
+	return end && end[1] ? end[2] : 0;
+}
+
+/*
+ * 1 when the task cannot be waited for: it sleeps uninterruptibly, for 200 ms
+ * now, or is a leader that ended before its threads. One that merely finds no
+ * CPU will stop.
+ */
+static int out_of_reach(pid_t tid, int waited_ms)
+{
+	char state = state_of(tid);
+
+	return !state || state == 'Z' || state == 'X' ||
+	       (state == 'D' && waited_ms >= 200) || waited_ms >= 10000;
+}
+
+int quiesce_wait(struct task *t)
 {
 	const struct timespec ms = { 0, 1000000 };
 	int status;
 
-	for (int i = 0; i < 400; i++) {
-		pid_t got = waitpid(t->tid, &status, __WALL | WNOHANG);
+	for (int i = -200; t->stop == TASK_RUNNING; i++) {
+		int got = wait_poll(t->tid, &status);
 
-		if (got == t->tid) {
+		if (got < 0)
+			return got;
+		if (got) {
 			t->stop = TASK_STOPPED;
 			t->status = task_status(status);
-			return 0;
-		}
-		if (got < 0)
-			return -errno;
-		if (i >= 200)
-			nanosleep(&ms, NULL);
-		else
+		} else if (i < 0) {
 			sched_yield();
+		} else if (out_of_reach(t->tid, i)) {
+			return -ETIMEDOUT;
+		} else {
+			nanosleep(&ms, NULL);
+		}
 	}
-	return -ETIMEDOUT;
+	return 0;
 }
 
 static int concerned(const struct task *t, const struct mm *mm,
@@ -123,21 +154,23 @@ void quiesce(struct mm *mm, const struct task *except)
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
-			wait_for_stop(t);
+			quiesce_wait(t);
 }
 
 void quiesce_end(struct recorder *rec, struct mm *mm,
 		 const struct task *except)
 {
-	struct task *t, *next;
+	struct task *t = tasks_next(NULL);
 
-	for (t = tasks_next(NULL); t; t = next) {
+	while (t) {
+		unsigned int before = tasks_departures();
 		int status = t->status;
 
-		next = tasks_next(t);
-		if (t->mm != mm || t == except || !status)
-			continue;
-		t->status = 0;
-		supervisor_stop(rec, t, status);
+		if ((!mm || t->mm == mm) && t != except && !t->own && status) {
+			t->status = 0;
+			supervisor_stop(rec, t, status);
+		}
+		/* Tasks may end or be renamed by that. */
+		t = tasks_next(tasks_departures() == before ? t : NULL);
 	}
 }

@@ -10,7 +10,9 @@
  * the kernel is waited for 200 ms at most; it touches nothing meanwhile.
  */
 void quiesce(struct mm *mm, const struct task *except);
-/* Let them go on, handling what they stopped for. */
+/* Wait for one that was interrupted. 0; -ETIMEDOUT as said above; -errno. */
+int quiesce_wait(struct task *t);
+/* Let them go on, handling what they stopped for. mm NULL: all tasks. */
 void quiesce_end(struct recorder *rec, struct mm *mm,
 		 const struct task *except);
 

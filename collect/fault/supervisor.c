@@ -544,10 +544,6 @@ void supervisor_run(struct recorder *rec)
 			continue;
 		}
 		supervisor_stop(rec, t, status);
-		/* It may have died while it ran calls for us. */
-		t = tasks_find(tid);
-		if (t && !t->own && t->status && !WIFSTOPPED(t->status))
-			task_ended(rec, t, t->status);
 	}
 	end_zappers();
 }

@@ -7,7 +7,7 @@
 #define BUCKETS 4096
 
 static struct task *table[BUCKETS];
-static unsigned int count;
+static unsigned int count, departures;
 
 struct task *tasks_find(pid_t tid)
 {
@@ -31,6 +31,7 @@ static void unlink_task(struct task *t)
 	while (*p != t)
 		p = &(*p)->hash_next;
 	*p = t->hash_next;
+	departures++;
 }
 
 struct task *tasks_add(pid_t tid)
@@ -94,4 +95,9 @@ struct task *tasks_next(struct task *t)
 unsigned int tasks_count(void)
 {
 	return count;
+}
+
+unsigned int tasks_departures(void)
+{
+	return departures;
 }

@@ -15,5 +15,7 @@ void tasks_rename(struct task *t, pid_t tid);
 /* Walk all: start with NULL. */
 struct task *tasks_next(struct task *t);
 unsigned int tasks_count(void);
+/* Changes when a walk must begin again: a task has left its place. */
+unsigned int tasks_departures(void);
 
 #endif

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/fault/mm.h"
@@ -100,10 +102,15 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	}
 	maps_free(&l);
 	free(buf);
+	if (ret == -ESRCH && c->task->status && !WIFSTOPPED(c->task->status))
+		return ret;	/* the process ended meanwhile */
 	if (ret) {
 		/* Half private, half shared: going on would be wrong. */
-		moca_error("process %d: its memory could not be made private "
-			   "again (error %d); it is ended", mm->pid, -ret);
+		moca_error("cannot make the memory of process %d private "
+			   "again: %s; it is ended, since it would share "
+			   "memory with its children: start it anew, and let "
+			   "this recording of it go on to the end", mm->pid,
+			   strerror(-ret));
 		syscall(SYS_kill, mm->pid, 9);
 		return -ESRCH;
 	}
