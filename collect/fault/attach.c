@@ -106,10 +106,20 @@ static int settle_task(struct recorder *rec, struct task *t)
 static void settle(struct recorder *rec)
 {
 	uint64_t limit = moca_now_ns() + SETTLE_NS;
-	struct task *t = tasks_next(NULL);
+	int moved = 1;
 
-	while (t && moca_now_ns() < limit)
-		t = tasks_next(settle_task(rec, t) ? NULL : t);
+	while (moved && moca_now_ns() < limit) {
+		struct task *t = tasks_next(NULL);
+
+		moved = 0;
+		while (t) {
+			unsigned int before = tasks_departures();
+
+			moved |= settle_task(rec, t);
+			/* What leaves its place may be t: begin again. */
+			t = tasks_next(tasks_departures() == before ? t : NULL);
+		}
+	}
 }
 
 static struct task *pick_task(const struct mm *mm, pid_t pid)
