@@ -216,8 +216,12 @@ static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER;
 
 int launch_told_stopped(struct recorder *rec)
 {
-	/* What the attached program does is no concern of our shell's. */
-	return rec->attach || atomic_load(&stop_state->stopped);
+	/*
+	 * What the attached program does is no concern of our shell's. A front
+	 * that is up, though it was told, was continued meanwhile.
+	 */
+	return rec->attach || (atomic_load(&stop_state->stopped) &&
+			       atomic_load(&stop_state->asleep));
 }
 
 void launch_tell_stopped(struct recorder *rec, int sig)
