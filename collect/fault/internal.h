@@ -39,7 +39,8 @@ enum mm_state {
 
 struct mm {
 	struct mm *next;	/* all of the recorder, under recorder.mm_lock */
-	int refs;		/* tasks, plus 1 while the collector knows it */
+	int refs;		/* tasks that have it */
+	int shared;		/* there were several */
 	int id;
 	pid_t pid;		/* a process that has it, for /proc */
 	enum mm_state state;

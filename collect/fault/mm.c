@@ -64,6 +64,7 @@ struct mm *mm_new(struct recorder *rec, pid_t pid)
 struct mm *mm_get(struct mm *mm)
 {
 	mm->refs++;
+	mm->shared = 1;
 	return mm;
 }
 
@@ -711,26 +712,32 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	atomic_store(&mm->want_zapper, 0);
 	memset(mm->stub, 0, STUB_ZAP_LIST);
 	ret = tracee_clone(c, &err, CLONE_VM | CLONE_FILES, &child);
-	if (err)
-		return err;
-	if (ret < 0)
-		return ret;
+	if (!err && ret < 0)
+		err = ret;
 	if (!child)
-		return -ECHILD;
+		return err ? err : -ECHILD;
+	if (err)
+		goto err_kill;	/* the task died that made it */
 	m = message_new(MSG_IGNORE, 0, NULL);
 	if (m) {
 		m->tid = child;
 		queue_push(rec->queue, m);
 	}
+	err = -ENOMEM;
 	if (!tasks_add_own(child))
-		return -ENOMEM;
+		goto err_kill;
 	if (mm->zapper_fd >= 0)
 		close(mm->zapper_fd);	/* of one that was killed */
 	mm->zapper_fd = syscall(SYS_pidfd_open, child, 0);
+	err = -errno;
 	if (mm->zapper_fd < 0)
-		return -errno;
+		goto err_kill;
 	mm->zapper = child;
 	return 0;
+
+err_kill:
+	kill(child, SIGKILL);
+	return err;
 }
 
 void mm_stop_zapper(struct mm *mm)

@@ -17,6 +17,7 @@
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/orphan.h"
 #include "collect/fault/wait.h"
 #include "collect/fault/zap.h"
 #include "collect/fault/quiesce.h"
@@ -78,6 +79,8 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 	queue_push(rec->queue, m);
 }
 
+static void leave_mm(struct recorder *rec, struct task *t, int killed);
+
 static void task_ended(struct recorder *rec, struct task *t, int status)
 {
 	struct message *m;
@@ -106,7 +109,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 			queue_push(rec->queue, m);
 		}
 	}
-	mm_put(rec, t->mm);
+	leave_mm(rec, t, WIFSIGNALED(status));
 	tasks_remove(t);
 }
 
@@ -216,7 +219,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 			t->stop = TASK_STOPPED;
 		}
 	}
-	mm_put(rec, t->mm);
+	leave_mm(rec, t, 0);
 	t->mm = mm_new(rec, t->pid);
 	t->in_vfork = 0;
 	t->filtered = !rec->attach;
@@ -289,12 +292,53 @@ static void wait_first_stop(struct task *child)
 		child->status = task_status(status);
 }
 
+/* The child is known and in its first stop: it begins. */
+static void begin_child(struct recorder *rec, struct task *t,
+			struct task *child, uint64_t flags)
+{
+	uint32_t kind = flags & CLONE_THREAD ? MOCA_TASK_THREAD :
+			flags & CLONE_VM     ? MOCA_TASK_VFORK :
+					       MOCA_TASK_FORK;
+
+	child->filtered = t->filtered;
+	if (flags & CLONE_THREAD)
+		child->pid = t->pid;
+	if (flags & CLONE_VM)
+		child->mm = mm_get(t->mm);
+	else
+		copy_memory(rec, t, child);
+	supervisor_announce(rec, child, t, kind);
+	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
+		task_ended(rec, child, child->status);
+	else
+		tracee_resume(child, moca_attach_request(rec), 0);
+}
+
+/*
+ * Task t has no more to do with its memory. When it was killed (as threads are
+ * by an exec or an exit elsewhere), it may have forked unheard.
+ */
+static void leave_mm(struct recorder *rec, struct task *t, int killed)
+{
+	struct task *child;
+
+	if (t->mm && t->mm->refs == 1 && (killed || t->mm->shared)) {
+		orphans_of(t);
+		while ((child = orphan_next(t))) {
+			child->status = 0;
+			/* A vfork child has the memory for itself now. */
+			begin_child(rec, t, child, 0);
+		}
+	}
+	mm_put(rec, t->mm);
+	t->mm = NULL;
+}
+
 static void on_clone(struct recorder *rec, struct task *t, int event)
 {
 	struct task *child;
 	unsigned long msg;
 	uint64_t flags;
-	uint32_t kind;
 
 	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
 		return;
@@ -307,22 +351,9 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 		return;
 	}
 	wait_first_stop(child);
-	child->filtered = t->filtered;
-	if (flags & CLONE_THREAD)
-		child->pid = t->pid;
-	if (flags & CLONE_VM)
-		child->mm = mm_get(t->mm);
-	else
-		copy_memory(rec, t, child);
-	kind = flags & CLONE_THREAD ? MOCA_TASK_THREAD :
-	       flags & CLONE_VM	    ? MOCA_TASK_VFORK : MOCA_TASK_FORK;
-	supervisor_announce(rec, child, t, kind);
 	if (event == PTRACE_EVENT_VFORK)
 		t->in_vfork = 1;
-	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
-		task_ended(rec, child, child->status);
-	else
-		tracee_resume(child, moca_attach_request(rec), 0);
+	begin_child(rec, t, child, flags);
 }
 
 /* t stands still: let it start the zapper that the collector waits for. */

@@ -453,11 +453,49 @@ static void identity(void)
 	printf("%d\n", prctl(PR_GET_PDEATHSIG, &pid) == 0 && pid == 0);
 }
 
+/* Killed anywhere in a fork, it leaves a child that goes on all the same. */
+static void killed_parents(void)
+{
+	char *p = map_pages(64), c;
+
+	fill(p, 64, 3);
+	for (int i = 0; i < 100; i++) {
+		int fd[2], pid, status;
+
+		CHECK(pipe(fd) == 0);
+		pid = fork();
+		CHECK(pid >= 0);
+		while (!pid) {
+			int child = fork();
+
+			if (!child) {
+				int good = filled(p, 64, 3);
+
+				fill(p, 64, 4);
+				if (!good || !filled(p, 64, 4))
+					CHECK(write(fd[1], "x", 1) == 1);
+				_exit(0);
+			}
+			CHECK(child > 0 && waitpid(child, NULL, 0) == child);
+		}
+		usleep(1000 + i * 61);
+		CHECK(kill(pid, SIGKILL) == 0);
+		CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status));
+		close(fd[1]);
+		/* Open in the orphan until it has ended. */
+		CHECK(read(fd[0], &c, 1) == 0);
+		close(fd[0]);
+		CHECK(filled(p, 64, 3));
+	}
+	puts("all ended");
+}
+
 static const struct test_case cases[] = {
 	{ "isolation", isolation },
 	{ "isolation-threads", isolation_threads },
 	{ "nested", nested },
 	{ "orphan", orphan },
+	{ "killed-parents", killed_parents },
 	{ "fork-storm", fork_storm },
 	{ "last-child-writes", last_child_writes },
 	{ "vfork", use_vfork },
