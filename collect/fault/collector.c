@@ -637,7 +637,6 @@ static void second(struct collector *c, uint64_t now)
 
 	c->last_samples = c->samples;
 	c->next_status_ns = now + STATUS_NS;
-	pthread_kill(c->rec->supervisor, SIGURG);
 	account(c);
 	status_show(c->status, &s);
 	if (!c->failed)
@@ -662,6 +661,9 @@ static void wait_for_work(struct collector *c, uint64_t until)
 		n--;
 	poll(p, n, ms);
 	launch_wake_front();
+	/* The supervisor may have looked just before it was told, and wait. */
+	if (atomic_load(&c->rec->stop_recording))
+		record_stop(c->rec);
 	queue_awake(c->rec->queue);
 	/* Rings whose tasks are gone would be readable for ever. */
 	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)

@@ -530,31 +530,20 @@ static void end_zappers(void)
 		waitpid(t->tid, NULL, __WALL);
 }
 
-/* Tasks that are gone although no end of theirs was reported to us. */
-static void bury_dead(struct recorder *rec)
-{
-	struct task *t, *next;
-
-	for (t = tasks_next(NULL); t; t = next) {
-		next = tasks_next(t);
-		if (!t->own && !t->status && kill(t->tid, 0) && errno == ESRCH)
-			task_ended(rec, t, 0);
-	}
-}
-
 void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
-		int status;
-		pid_t tid = wait_any(&status);
 		struct task *t;
+		int status;
+		pid_t tid;
 
+		if (rec->attach && atomic_load(&rec->stop_recording)) {
+			attach_end(rec);
+			continue;
+		}
+		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
-			if (rec->attach && atomic_load(&rec->stop_recording))
-				attach_end(rec);
-			else
-				interrupt_for_zappers();
-			bury_dead(rec);
+			interrupt_for_zappers();
 			continue;
 		}
 		if (tid < 0)
