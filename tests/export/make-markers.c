@@ -129,7 +129,10 @@ static void put_field(const char *line)
 	} else if (!strcmp(kind, "array")) {
 		put_elements(element, count);
 	} else if (!strcmp(kind, "sequence")) {
-		count = !strcmp(name, "data") ? rnd() % 30000 : rnd() % 9;
+		/* Now and then one that is as large as can be. */
+		count = !strcmp(name, "data") && rnd() % 40 == 0 ?
+				31000 - rnd() % 20000 :
+				rnd() % 9;
 		put(&count, 4);
 		put_elements(element, count);
 	} else {
