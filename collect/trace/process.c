@@ -15,7 +15,7 @@
 
 #include "collect/trace/internal.h"
 
-/* Since 6.13 and 6.15: what became of a process, though it is not our child. */
+/* Since 6.15: what became of a process, though it is not our child. */
 struct pidfd_info_v0 {
 	uint64_t mask;
 	uint64_t cgroupid;
@@ -28,13 +28,32 @@ struct pidfd_info_v0 {
 
 _Static_assert(sizeof(struct pidfd_info_v0) == 64, "layout");
 
-static int exit_status(int pidfd)
+/* Until its parent has asked, /proc has it: the last field. 0: unknown. */
+static int zombie_status(pid_t pid)
+{
+	char path[32], buf[1024], *last;
+	ssize_t n = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, buf, sizeof(buf) - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = 0;
+	last = strrchr(buf, ' ');
+	return last && strstr(buf, ") Z ") ? atoi(last + 1) : 0;
+}
+
+/* As of wait(2), or 0 when it cannot be had. */
+static int exit_status(const struct tracer_process *p)
 {
 	struct pidfd_info_v0 info = { .mask = PIDFD_EXIT };
 
-	if (ioctl(pidfd, PIDFD_INFO, &info) || !(info.mask & PIDFD_EXIT))
-		return 0;
-	return info.exit_code;
+	if (!ioctl(p->pidfd, PIDFD_INFO, &info) && info.mask & PIDFD_EXIT)
+		return info.exit_code;
+	return zombie_status(p->pid);
 }
 
 struct tracer_process *tracer_process_find(struct tracer_session *s, pid_t pid)
@@ -78,7 +97,7 @@ static void on_exit_of(struct tracer_session *s, struct tracer_source *src,
 {
 	struct tracer_process *p = (struct tracer_process *)src;
 
-	forget(s, p, exit_status(p->pidfd));
+	forget(s, p, exit_status(p));
 }
 
 struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
