@@ -98,27 +98,29 @@ int tracer_directory_make(const char *wanted, const char *base, char **path,
 	return err;
 }
 
-static int open_writers(struct tracer_session *s)
-{
-	int err = moca_marker_writer_create(&s->types, s->dirfd);
-
-	return err ? err : moca_marker_writer_create(&s->writer, s->dirfd);
-}
 
 int tracer_directory_open(struct tracer_session *s)
 {
+	struct moca_marker_writer *writer;
 	int err;
 
-	if (s->writer)
+	if (s->types)
 		return 0;
 	if (s->dirfd < 0)
 		s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dirfd < 0)
 		return -errno;
-	err = open_writers(s);
-	if (!err)
-		return 0;
-	moca_marker_writer_destroy(s->types);
-	s->types = NULL;
-	return err;
+	err = moca_marker_writer_create(&writer, s->dirfd);
+	if (err)
+		return err;
+	err = moca_marker_writer_create(&s->types, s->dirfd);
+	if (err) {
+		moca_marker_writer_destroy(writer);
+		return err;
+	}
+	/* The drain may look at it at any time. */
+	pthread_mutex_lock(&s->lock);
+	s->writer = writer;
+	pthread_mutex_unlock(&s->lock);
+	return 0;
 }

@@ -287,16 +287,18 @@ static void take_fresh(struct tracer_session *s)
 
 static void tick(struct tracer_session *s, uint64_t now)
 {
+	struct moca_marker_writer *w;
+
 	if (now - s->ticked_ns < TRACER_KNOT_NS)
 		return;
 	s->ticked_ns = now;
 	tracer_clock_tick(&s->clock);
 	pthread_mutex_lock(&s->lock);
 	s->last_knot = s->clock.tip;
+	w = s->writer;
 	pthread_mutex_unlock(&s->lock);
-	if (s->writer)
-		atomic_store(&s->totals.bytes,
-			     moca_marker_writer_bytes(s->writer));
+	if (w)
+		atomic_store(&s->totals.bytes, moca_marker_writer_bytes(w));
 }
 
 /* Look at all streams. 1: there was something. */

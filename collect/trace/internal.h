@@ -142,6 +142,7 @@ struct tracer_session {
 	/* The server's. */
 	int epoll;
 	int listener;
+	int fd_most;			/* descriptors are below */
 	struct tracer_source on_connect, on_signal, on_done, on_control;
 	struct tracer_connection *connections;
 	unsigned int connection_count;

@@ -26,6 +26,7 @@ static const int handled[] = { SIGCHLD, SIGINT, SIGQUIT, SIGTERM,
 struct inherited {
 	sigset_t mask;
 	struct sigaction pipe, xfsz;
+	struct rlimit files;
 };
 
 static int take_signals(struct inherited *was)
@@ -42,6 +43,7 @@ static int take_signals(struct inherited *was)
 		    (!sigaction(handled[i], NULL, &now) &&
 		     now.sa_handler != SIG_IGN))
 			sigaddset(&set, handled[i]);
+	getrlimit(RLIMIT_NOFILE, &was->files);
 	sigprocmask(SIG_BLOCK, &set, &was->mask);
 	sigaction(SIGPIPE, &ignore, &was->pipe);
 	/* A file too large is a full disk. */
@@ -57,6 +59,7 @@ static void child_main(const struct tracer_options *o, const char *session,
 	sigaction(SIGPIPE, &was->pipe, NULL);
 	sigaction(SIGXFSZ, &was->xfsz, NULL);
 	signal(SIGBUS, SIG_DFL);
+	setrlimit(RLIMIT_NOFILE, &was->files);
 	sigprocmask(SIG_SETMASK, &was->mask, NULL);
 	if (setenv(MOCA_TRACE_ENV, session, 1))
 		err = errno;

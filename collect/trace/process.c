@@ -15,6 +15,8 @@
 
 #include "collect/trace/internal.h"
 
+#define SPARE_FDS 160	/* for connections and files */
+
 /* Since 6.15: what became of a process, though it is not our child. */
 struct pidfd_info_v0 {
 	uint64_t mask;
@@ -113,7 +115,9 @@ struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
 	p->source.ready = on_exit_of;
 	p->pid = pid;
 	p->pidfd = pid ? tracer_peer_pidfd(c, pid) : -1;
-	if (p->pidfd >= 0 && tracer_watch(s, p->pidfd, &p->source)) {
+	/* Too many to have one for each: the others are polled. */
+	if (p->pidfd >= 0 && (p->pidfd >= s->fd_most - SPARE_FDS ||
+			      tracer_watch(s, p->pidfd, &p->source))) {
 		close(p->pidfd);
 		p->pidfd = -1;
 	}

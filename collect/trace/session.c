@@ -2,12 +2,14 @@
 #include "collect/trace/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -137,6 +139,21 @@ static struct tracer_session *new_session(const struct tracer_options *opt)
 	return s;
 }
 
+/* One descriptor for each process that joins: as many as we may have. */
+static void raise_limit(struct tracer_session *s)
+{
+	struct rlimit lim;
+
+	s->fd_most = 1024;
+	if (getrlimit(RLIMIT_NOFILE, &lim))
+		return;
+	lim.rlim_cur = lim.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &lim);
+	if (!getrlimit(RLIMIT_NOFILE, &lim))
+		s->fd_most = lim.rlim_cur > INT_MAX ? INT_MAX :
+						      (int)lim.rlim_cur;
+}
+
 int tracer_session_open(struct tracer_session **out,
 			const struct tracer_options *opt)
 {
@@ -145,6 +162,7 @@ int tracer_session_open(struct tracer_session **out,
 
 	if (!s)
 		return -ENOMEM;
+	raise_limit(s);
 	err = tracer_guard_install();
 	s->clock_kind = tracer_clock_choose();
 	if (!err)

@@ -40,7 +40,8 @@ struct tracer_result {
 /*
  * Open all that a trace needs: registry, shared memory, directory, socket.
  * 0, or -errno after a message; nothing is left behind then. SIGBUS is
- * caught, SIGPIPE and SIGXFSZ should be ignored by the caller.
+ * caught and the limit of descriptors raised; SIGPIPE and SIGXFSZ should be
+ * ignored by the caller.
  */
 int tracer_session_open(struct tracer_session **out,
 			const struct tracer_options *opt);
