@@ -27,7 +27,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 	fields plugin-0.so plugin-1.so $(if $(M32),writers-32))
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-SCRIPT_TESTS := $(wildcard tests/fuzz/run tests/programs/run \
+SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/terminal tests/coverage/run \
 	tests/trace/run \
 	tests/export/run \
