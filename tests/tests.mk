@@ -18,7 +18,8 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
 EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/export/*.c))
-FUZZER := $(if $(wildcard tests/fuzz/fuzz-reader.c),$(TEST_DIR)/fuzz-reader)
+FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
+	$(wildcard tests/fuzz/fuzz-*.c))
 
 # Programs that emit events, as users would build them; tests/trace/run.
 M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
@@ -26,16 +27,22 @@ M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
 EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 	fields plugin-0.so plugin-1.so $(if $(M32),writers-32))
 
+# The ring alone, both sides in one program.
+STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
+	$(if $(M32),ring-storm-32))
+RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
+RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
+
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/terminal tests/coverage/run \
-	tests/trace/run \
+	tests/trace/run tests/trace/storm \
 	tests/export/run \
 	tests/stress/run)
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
-	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING)
+	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS)
 
 check:
 	@tools/install-deps check
@@ -79,6 +86,12 @@ $(TEST_DIR)/fuzz-reader: tests/fuzz/fuzz-reader.c $(FORMAT_SRC) \
 		-fno-omit-frame-pointer -o $@ $(filter %.c,$^) \
 		$(LDFLAGS) -lzstd -lm -pthread
 
+$(TEST_DIR)/fuzz-ring: tests/fuzz/fuzz-ring.c $(RING_DEPS)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -O1 \
+		-fsanitize=address,undefined -fno-sanitize-recover=all \
+		-fno-omit-frame-pointer -o $@ $< $(RING_PARTS)
+
 PROGRAM_DEPS := tests/programs/case.c tests/programs/case.h
 program = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) \
 	$(1) -o $@ $< tests/programs/case.c
@@ -92,6 +105,16 @@ $(TEST_DIR)/programs/omp: tests/programs/omp.c $(PROGRAM_DEPS)
 	$(call program,-fopenmp)
 $(TEST_DIR)/programs/%: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,)
+
+storm = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< \
+	$(RING_PARTS)
+$(TEST_DIR)/trace/ring-storm: tests/trace/ring-storm.c $(RING_DEPS)
+	$(storm)
+$(TEST_DIR)/trace/ring-storm-32: tests/trace/ring-storm.c $(RING_DEPS)
+	$(storm) -m32
+# It knows no fences; what they are for, only the others test.
+$(TEST_DIR)/trace/ring-storm-tsan: tests/trace/ring-storm.c $(RING_DEPS)
+	$(storm) -fsanitize=thread -Wno-tsan
 
 EMIT_DEPS := tests/trace/seq.h include/moca/trace.h $(BUILD)/libmocatrace.so \
 	$(BUILD)/libmocatrace.a
