@@ -208,6 +208,7 @@ static uint64_t reserved_end(struct moca_ring_reader *r)
 	uint64_t reserve = __atomic_load_n(&r->shm->reserve, __ATOMIC_ACQUIRE);
 	uint64_t most = (r->pos & ~(r->subbuf_size - 1)) + r->size;
 
+	reserve &= ~7ull;	/* or the last word would be half outside */
 	return (int64_t)(reserve - most) > 0 ? most : reserve;
 }
 
