@@ -215,10 +215,14 @@ static void note_running(struct recovery *r, uint32_t pid)
 static int write_batches(struct recovery *r, struct moca_ring_reader *ring,
 			 struct tracer_sink *to, uint64_t position)
 {
+	/* A program's lie about how much there is goes around for ever. */
+	unsigned int n, most = 2 * r->subbufs;
 	struct moca_ring_batch b;
 	int err = 0;
 
-	while (!err && moca_ring_read(ring, MOCA_READ_FINAL, &b) > 0) {
+	for (n = 0; n < most && !err; n++) {
+		if (moca_ring_read(ring, MOCA_READ_FINAL, &b) <= 0)
+			break;
 		/* A flight recorder's end was being written when it died. */
 		if (b.end <= position)
 			continue;
