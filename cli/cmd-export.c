@@ -25,6 +25,7 @@ struct export {
 	struct moca_trace *t;
 	int dirfd;
 	int made;		/* out did not exist */
+	int read_failed;	/* what went wrong is the trace */
 };
 
 static volatile sig_atomic_t stopped;
@@ -48,6 +49,7 @@ static int to_ctf(struct export *x)
 	struct moca_ctf_result r;
 	int err = moca_ctf_export(x->t, x->dirfd, &o, &r);
 
+	x->read_failed = r.read_failed;
 	if (err)
 		return err;
 	if (r.left_out)
@@ -155,6 +157,11 @@ static void explain_failure(const struct export *x, int err)
 		moca_say("export: interrupted: %s",
 			 left ? "what was begun could not be removed" :
 				"what was begun is removed");
+	else if (x->read_failed)
+		moca_error("export: cannot read the trace '%s': %s (of '%s', %s)",
+			   x->trace, strerror(-err), x->out,
+			   left ? "what was begun could not be removed" :
+				  "what was begun is removed");
 	else
 		moca_error("export: cannot write '%s': %s (%s%s)", x->out,
 			   strerror(-err),

@@ -241,6 +241,12 @@ static int put_event(struct ctf *x, const struct moca_event *e)
 	return 0;
 }
 
+static int note_read(struct ctf *x, int ret)
+{
+	x->r->read_failed |= ret < 0;
+	return ret;
+}
+
 /* Each of these loads what is next. 1, 0 at the end, -errno. */
 static int fill_access(struct ctf *x)
 {
@@ -253,7 +259,8 @@ static int fill_access(struct ctf *x)
 		x->chunk = NULL;
 		ret = moca_ctf_stream_settle(&x->s);
 		if (!ret)
-			ret = moca_cursor_chunk(x->accesses, &x->chunk);
+			ret = note_read(x, moca_cursor_chunk(x->accesses,
+							     &x->chunk));
 		if (ret <= 0) {
 			x->chunk = NULL;
 			return ret;
@@ -271,7 +278,7 @@ static int fill_event(struct ctf *x)
 	x->event = NULL;
 	if (!x->events)
 		return 0;
-	ret = moca_cursor_event(x->events, &x->event, &task);
+	ret = note_read(x, moca_cursor_event(x->events, &x->event, &task));
 	if (ret <= 0)
 		x->event = NULL;
 	return ret;
@@ -283,7 +290,7 @@ static int fill_marker(struct ctf *x)
 	int ret;
 
 	x->marker = NULL;
-	ret = moca_cursor_marker(x->markers, &x->marker, &task);
+	ret = note_read(x, moca_cursor_marker(x->markers, &x->marker, &task));
 	if (ret <= 0)
 		x->marker = NULL;
 	return ret;

@@ -27,6 +27,7 @@ struct moca_ctf_result {
 	uint64_t discarded;	/* told as lost by the recorder */
 	uint64_t moved;		/* earlier than the one before: time changed */
 	uint64_t left_out;	/* of a kind that this version does not know */
+	int read_failed;	/* the error is of reading the trace */
 };
 
 /*
