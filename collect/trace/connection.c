@@ -98,7 +98,12 @@ struct tracer_connection *tracer_connection_of(struct tracer_session *s,
 	return c;
 }
 
-static void get_peer(int fd, struct tracer_peer *peer)
+struct peer {
+	pid_t pid;		/* 0: not of our pid namespace */
+	uid_t uid;
+};
+
+static void get_peer(int fd, struct peer *peer)
 {
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
@@ -126,7 +131,7 @@ static void dispatch(struct tracer_session *s, struct tracer_connection *c,
 		     const struct moca_msg *m, size_t size)
 {
 	const char *payload = (const char *)(m + 1);
-	struct tracer_peer peer;
+	struct peer peer;
 	size_t len = size - sizeof(*m);
 
 	get_peer(c->fd, &peer);

@@ -5,9 +5,9 @@
 
 #include "lib/ring/clock.h"
 
-#define EVENTS_MAX 65536u		/* in a chunk, as the format has it */
-#define WORDS_MAX (1u << 20)		/* 8 MiB */
-#define TINY 1000			/* ticks, for a line through one point */
+#define EVENTS_MAX 65536u	/* in a chunk, as the format has it */
+#define WORDS_MAX (1u << 20)	/* 8 MiB */
+#define TINY 1000	/* ticks, for a line through one point */
 
 struct piece {
 	const uint64_t *records;

@@ -208,10 +208,6 @@ struct tracer_connection *tracer_connection_of(struct tracer_session *s,
 					       const struct tracer_job *job);
 /* A pidfd of who connected, or negative. */
 int tracer_peer_pidfd(struct tracer_connection *c, pid_t pid);
-struct tracer_peer {
-	pid_t pid;		/* 0: not of our pid namespace */
-	uid_t uid;
-};
 
 /* request.c: each answers, now or later. payload is len bytes. */
 void tracer_request_join(struct tracer_session *s, struct tracer_connection *c,
@@ -231,7 +227,6 @@ void tracer_control_done(struct tracer_session *s, struct tracer_job *job);
 void tracer_control_end(struct tracer_session *s);
 
 /* process.c */
-struct tracer_process *tracer_process_find(struct tracer_session *s, pid_t pid);
 /* The process of a JOIN. NULL: no memory. */
 struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
 					  struct tracer_connection *c);

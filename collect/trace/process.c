@@ -58,7 +58,7 @@ static int exit_status(const struct tracer_process *p)
 	return zombie_status(p->pid);
 }
 
-struct tracer_process *tracer_process_find(struct tracer_session *s, pid_t pid)
+static struct tracer_process *find(struct tracer_session *s, pid_t pid)
 {
 	struct tracer_process *p = s->processes;
 
@@ -105,7 +105,7 @@ static void on_exit_of(struct tracer_session *s, struct tracer_source *src,
 struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
 					  struct tracer_connection *c)
 {
-	struct tracer_process *p = tracer_process_find(s, pid);
+	struct tracer_process *p = find(s, pid);
 
 	if (p)
 		return p;

@@ -208,7 +208,8 @@ static void note_running(struct recovery *r, uint32_t pid)
 	size_t len = strlen(r->running);
 
 	snprintf(text, sizeof(text), " %u,", pid);
-	if (!strstr(r->running, text) && len + sizeof(text) < sizeof(r->running))
+	if (!strstr(r->running, text) &&
+	    len + sizeof(text) < sizeof(r->running))
 		strcpy(r->running + len, text);
 }
 
