@@ -140,7 +140,7 @@ inline choose()
 	fi
 }
 
-/* Each line that begins with a label is one step, up to its goto. */
+/* Each statement is a step, atomic { } is one, whatever is in it. */
 active [LEVELS] proctype Writer() provided (cur == _pid)
 {
 	byte pos, start, next, words, k, n, i;
