@@ -420,7 +420,8 @@ static int verb_status(int argc, char **argv)
 	first = moca_options_parse_mixed(
 		specs, argc, argv, "moca trace status [NAME] [--json]",
 		"Show a trace of yours, or all: events, threads, losses, "
-		"buffers, filter, and which\nfacilities have emitted "
+		"buffers, filter, and which "
+			       "facilities have emitted "
 		"something.");
 	if (first == -ECANCELED)
 		return 0;

@@ -134,7 +134,7 @@ static inline void leave(struct agent_slot *s)
 	if (__builtin_expect(s->closing, 0) && !s->ring.nest) {
 		int saved_errno = errno;
 
-		agent_slot_detach(s);
+		agent_slot_close(s);
 		errno = saved_errno;
 	}
 }
@@ -164,6 +164,12 @@ static void *next_trace(struct moca_trace_record *rec)
 			}
 			id = __atomic_load_n(&rec->event->id[rec->slot],
 					     __ATOMIC_RELAXED);
+			/* Another thread may be in the next trace already. */
+			if (id - s->id_base - 1 >= ID_MASK) {
+				moca_ring_drop(&s->ring);
+				leave(s);
+				continue;
+			}
 		}
 		rec->head = moca_ring_reserve(&s->ring, id & ID_MASK, rec->len,
 					      &rec->position, &rec->header);

@@ -64,14 +64,19 @@ struct agent_thread *agent_thread_get(void);
 void agent_thread_init(void);
 /* The ring is usable from now on; what was dropped meanwhile is told in it. */
 void agent_slot_attached(struct agent_slot *s, uint32_t base);
-/* Give the ring back: the collector will find the thread has ended. */
+/*
+ * Give the ring back: the collector will find the thread has ended. Signals are
+ * blocked: a handler would do the same, or join the next trace.
+ */
 void agent_slot_detach(struct agent_slot *s);
+/* The last writer has left a trace that is gone. */
+void agent_slot_close(struct agent_slot *s);
 /* Let go of traces that are gone, unless a writer is inside. */
 void agent_thread_sweep(struct agent_thread *t);
 
 /*
- * Around a join: a handler could want to join as well, or leave by longjmp and
- * never come back. Only here; events themselves mask nothing.
+ * Around a join and a detach: a handler could want to do the same, or leave by
+ * longjmp and never come back. Only here; events themselves mask nothing.
  */
 void agent_block_signals(uint64_t *before);
 void agent_restore_signals(const uint64_t *before);

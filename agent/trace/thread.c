@@ -115,8 +115,10 @@ void agent_slot_detach(struct agent_slot *s)
 void agent_thread_sweep(struct agent_thread *t)
 {
 	struct moca_registry_slot r;
+	uint64_t signals;
 	unsigned i;
 
+	agent_block_signals(&signals);
 	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
 		struct agent_slot *s = &t->slots[i];
 
@@ -130,6 +132,17 @@ void agent_thread_sweep(struct agent_thread *t)
 		else
 			agent_slot_detach(s);
 	}
+	agent_restore_signals(&signals);
+}
+
+void agent_slot_close(struct agent_slot *s)
+{
+	uint64_t signals;
+
+	agent_block_signals(&signals);
+	if (s->closing && !s->ring.nest)	/* no handler did it */
+		agent_slot_detach(s);
+	agent_restore_signals(&signals);
 }
 
 static void thread_end(void *arg)

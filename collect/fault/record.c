@@ -437,7 +437,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	print_summary(rec.collector);
 	finish_companion(meta);
 	code = exit_code(&sig);
-	moca_meta_set(meta, "exit_status", "%d", sig ? 128 + sig : code);
+	if (!rec.attach)	/* as wait(2) has it */
+		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
 	moca_meta_write(meta, rec.dirfd);
 	launch_tell_end(&rec, code, sig);
 	return code;

@@ -41,6 +41,8 @@ run summary 0 "$MOCA" record -o "$tmp/s" -- true &&
 	has summary "$tmp/err" 'touched pages seen' 'lost' 'tasks' 'slowdown' 'next: moca info'
 run "status line" 0 script -qec "$MOCA record -o $tmp/tty -- sleep 1.5" /dev/null &&
 	has "status line" "$tmp/out" 'faults/s, overhead'
+run "exit code told" 3 "$MOCA" record -q -o "$tmp/e3" -- sh -c 'exit 3' &&
+	run "exit code told" 0 "$MOCA" info "$tmp/e3" && has "exit code told" "$tmp/out" 'exit code 3'
 cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
 	{ ls -d moca-true-20* >"$tmp/out" && has "default directory" "$tmp/out" 'moca-true-20'; }
 [ "$(stat -c %a "$tmp"/moca-true-20*)" = 700 ] && [ "$(stat -c %a "$tmp"/moca-true-20*/metadata)" = 600 ] &&
