@@ -150,9 +150,12 @@ def status_of(rc):
 
 
 def default_signals():
-    """As a shell would start it, whatever Python changed."""
-    for s in (signal.SIGPIPE, signal.SIGXFSZ):
+    """As a shell would start it, whatever Python changed and whoever started
+    the tests ignores (nohup, a shell's &)."""
+    for s in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP, signal.SIGINT,
+              signal.SIGQUIT, signal.SIGTERM, signal.SIGTSTP):
         signal.signal(s, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
 def run(argv, cwd, stdin=b"", timeout=60, env=None):
