@@ -60,7 +60,7 @@ $(BUILD)/libmocatrace.a: $(TRACE_OBJ)
 
 $(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread \
-		-Wl,-soname,libmocatrace.so.0 \
+		-Wl,-soname,libmocatrace.so.0 -Wl,-z,nodelete \
 		-Wl,--version-script=agent/trace/libmocatrace.map \
 		-o $@ $(TRACE_OBJ)
 	ln -sf libmocatrace.so $(BUILD)/libmocatrace.so.0
@@ -79,7 +79,7 @@ $(BUILD)/lib32/libmocatrace.a: $(TRACE_OBJ32)
 $(BUILD)/lib32/libmocatrace.so: $(TRACE_OBJ32) agent/trace/libmocatrace.map
 	@mkdir -p $(@D)
 	$(CC) -m32 $(CFLAGS) $(LDFLAGS) -shared -pthread \
-		-Wl,-soname,libmocatrace.so.0 \
+		-Wl,-soname,libmocatrace.so.0 -Wl,-z,nodelete \
 		-Wl,--version-script=agent/trace/libmocatrace.map \
 		-o $@ $(TRACE_OBJ32)
 	ln -sf libmocatrace.so $(BUILD)/lib32/libmocatrace.so.0

@@ -5,6 +5,7 @@
 #include "agent/trace/internal.h"
 
 #define RETRY_NS 1000000000ull
+#define READY_TRIES 4
 
 /*
  * Look the event up in all traces, as the registry changed. Threads may do
@@ -20,7 +21,9 @@ static uint32_t look_up(struct moca_trace_event *e)
 
 	for (i = 0; agent_registry && i < MOCA_TRACE_SLOTS; i++) {
 		if (moca_registry_read_slot(agent_registry, i, &s)) {
-			known = 0;	/* being written: ask again */
+			/* Being written: as it was, and ask again. */
+			known = 0;
+			mask |= (uint32_t)e->wanted & 1u << i;
 			continue;
 		}
 		if (!agent_slot_ours(&s) || !(s.mask >> bit & 1) ||
@@ -42,7 +45,7 @@ static uint32_t look_up(struct moca_trace_event *e)
 static uint32_t wanted_by(struct moca_trace_event *e)
 {
 	uint64_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_ACQUIRE);
-	struct agent_thread *t = agent_self;
+	struct agent_thread *t;
 	int saved_errno;
 	uint32_t mask;
 
@@ -52,132 +55,215 @@ static uint32_t wanted_by(struct moca_trace_event *e)
 		return wanted;
 	saved_errno = errno;
 	mask = look_up(e);
+	t = agent_self;
 	if (t && t->live)
 		agent_thread_sweep(t);
 	errno = saved_errno;
 	return mask;
 }
 
-static void count_lost(struct agent_slot *s)
+/* An event of trace base (0: unknown) was dropped. */
+static void count_lost(struct agent_slot *s, uint32_t base)
 {
-	if (s->id_base)
-		moca_ring_drop(&s->ring);
-	else
-		__atomic_fetch_add(&s->lost, 1, __ATOMIC_RELAXED);
+	struct agent_member *m = s->member;
+
+	if (m && m->id_base && (!base || m->id_base == base)) {
+		moca_ring_drop(&m->ring);
+		return;
+	}
+	if (base && s->lost_base != base) {	/* of a trace that is gone */
+		s->lost = 0;
+		s->lost_base = base;
+	}
+	__atomic_fetch_add(&s->lost, 1, __ATOMIC_RELAXED);
 }
 
-/* Join the trace, learn the event's id. 1: both are there. */
+static void refuse_until(struct agent_slot *s, uint32_t base, uint64_t ns)
+{
+	s->retry_base = base;
+	s->retry_generation = __atomic_load_n(moca_trace_generation,
+					      __ATOMIC_RELAXED);
+	s->retry_ns = ns;
+}
+
+/* How long not to ask a collector again, after error. */
+static void be_patient(struct agent_slot *s, unsigned slot, uint32_t base,
+		       int error)
+{
+	struct agent_process *p = agent_process;
+	uint64_t now = moca_clock_ns();
+
+	refuse_until(s, base, now + RETRY_NS);
+	if (error != -EAGAIN)
+		return;
+	/* It does not answer: no thread shall wait for it for long. */
+	if (p->patience[slot].base != base)
+		p->patience[slot].timeouts = 0;
+	p->patience[slot].base = base;
+	if (p->patience[slot].timeouts < 6)
+		p->patience[slot].timeouts++;
+	p->patience[slot].retry_ns =
+		now + (RETRY_NS << p->patience[slot].timeouts);
+}
+
+static int is_too_early(struct agent_slot *s, unsigned slot, uint32_t base)
+{
+	const struct agent_process *p = agent_process;
+	uint64_t now = moca_clock_ns();
+
+	if (p->patience[slot].base == base && now < p->patience[slot].retry_ns)
+		refuse_until(s, base, p->patience[slot].retry_ns);
+	return s->retry_base == base && now < s->retry_ns;
+}
+
+/* Join the trace, learn the event's id. 0 = both are there. */
 static int get_ready(struct agent_slot *s, unsigned slot,
 		     struct moca_trace_event *e)
 {
 	struct moca_registry_slot r;
+	struct agent_member *m;
 	uint32_t base, id;
 	int ret;
 
-	if (moca_registry_read_slot(agent_registry, slot, &r) ||
-	    !agent_slot_ours(&r))
-		return 0;	/* gone meanwhile */
+	ret = moca_registry_read_slot(agent_registry, slot, &r);
+	if (ret) {
+		count_lost(s, 0);
+		return ret;
+	}
+	if (!agent_slot_ours(&r))
+		return -ENOENT;	/* gone meanwhile */
 	base = agent_slot_base(&r);
-	if (s->retry_base == base && moca_clock_ns() < s->retry_ns)
+	ret = -EBUSY;
+	if (is_too_early(s, slot, base))
 		goto lost;
-	if (s->id_base != base) {
-		if (s->ring.nest > 1) {		/* not under a writer's feet */
-			s->closing = 1;
-			goto lost;
-		}
-		agent_slot_detach(s);
-		ret = agent_join(s, slot, &r);
+	m = s->member;
+	if (!m || m->id_base != base) {
+		m = agent_member_fresh(s);
+		ret = m ? agent_join(s, m, slot, &r) : -ENOMEM;
 		if (ret == -ECHILD)	/* its parent may ask at once */
 			goto lost;
 		if (ret)
 			goto refused;
-		agent_slot_attached(s, base);
+		agent_member_attached(s, base);
 	}
 	id = __atomic_load_n(&e->id[slot], __ATOMIC_RELAXED);
 	if ((id & ~ID_MASK) != base || !(id & ID_MASK)) {
-		if (agent_request_id(e, &r, &id))
+		ret = agent_request_id(e, slot, &r, &id);
+		if (ret)
 			goto refused;
 		__atomic_store_n(&e->id[slot], base | id, __ATOMIC_RELAXED);
 	}
-	return 1;
-refused:
-	s->retry_base = base;
-	s->retry_ns = moca_clock_ns() + RETRY_NS;
-lost:
-	count_lost(s);
+	agent_process->patience[slot].base = 0;
 	return 0;
+refused:
+	be_patient(s, slot, base, ret);
+lost:
+	count_lost(s, base);
+	return ret;
 }
 
 static __attribute__((noinline)) int prepare_slot(struct agent_slot *s,
 						  struct moca_trace_record *rec)
 {
-	int saved_errno = errno, ready;
+	int saved_errno = errno, ret = -ENOMEM;
+	struct agent_thread *t;
 	uint64_t signals;
 
+	/* As long as we may not ask, an event costs no system call. */
+	if (s->retry_base && s->retry_generation ==
+			     __atomic_load_n(moca_trace_generation,
+					     __ATOMIC_RELAXED) &&
+	    moca_clock_ns() < s->retry_ns) {
+		count_lost(s, s->retry_base);
+		return -EBUSY;
+	}
 	agent_block_signals(&signals);
-	ready = get_ready(s, rec->slot, rec->event);
+	t = agent_thread_get();		/* a handler may have forked */
+	if (t)
+		ret = get_ready(&t->slots[rec->slot], rec->slot, rec->event);
 	agent_restore_signals(&signals);
 	errno = saved_errno;
-	if (ready && rec->len > s->ring.max_len) {
-		moca_ring_drop(&s->ring);
-		ready = 0;
-	}
-	return ready;
+	return ret;
 }
 
 /* Leave the ring. The last one out of a trace that is gone unmaps it. */
-static inline void leave(struct agent_slot *s)
+static inline void leave(struct agent_member *m)
 {
-	if (__builtin_expect(s->ring.nest == 0, 0))
-		return;		/* forked inside: wiped */
-	s->ring.nest--;
-	if (__builtin_expect(s->closing, 0) && !s->ring.nest) {
-		int saved_errno = errno;
+	m->ring.nest--;
+	if (__builtin_expect(m->ring.left > m->ring.nest, 0))
+		m->ring.left = m->ring.nest;	/* given up on, but back */
+	if (__builtin_expect(m->closing, 0) && !m->ring.nest)
+		agent_member_close(m);
+}
 
-		agent_slot_close(s);
-		errno = saved_errno;
+static inline uint32_t event_id(const struct moca_trace_record *rec)
+{
+	return __atomic_load_n(&rec->event->id[rec->slot], __ATOMIC_RELAXED);
+}
+
+/*
+ * The member of this trace, entered, and the event's id in it; NULL: there is
+ * none, counted. Entered before anything is looked at: then no handler takes
+ * it away.
+ */
+static inline struct agent_member *enter(struct moca_trace_record *rec,
+					 uint32_t *id)
+{
+	unsigned tries;
+
+	for (tries = 0;; tries++) {
+		struct agent_thread *t = agent_thread_get();
+		struct agent_member *m;
+		struct agent_slot *s;
+
+		if (__builtin_expect(!t, 0)) {
+			if (agent_process)
+				__atomic_fetch_add(&agent_process->lost, 1,
+						   __ATOMIC_RELAXED);
+			return NULL;
+		}
+		s = &t->slots[rec->slot];
+		m = s->member;
+		if (__builtin_expect(m != NULL, 1)) {
+			m->ring.nest++;
+			*id = event_id(rec);
+			/* Is it an id (1 to ID_MASK) of this very trace? */
+			if (__builtin_expect(*id - m->id_base - 1 < ID_MASK, 1))
+				return m;
+			leave(m);
+		}
+		if (tries == READY_TRIES) {
+			count_lost(s, 0);
+			return NULL;
+		}
+		if (prepare_slot(s, rec))
+			return NULL;
 	}
 }
 
 static void *next_trace(struct moca_trace_record *rec)
 {
-	struct agent_thread *t;
-	struct agent_slot *s;
+	struct agent_member *m;
 	uint32_t id;
 
 	while (rec->rest) {
-		t = agent_thread_get();
-		if (!t)
-			return NULL;
 		rec->slot = __builtin_ctz(rec->rest);
 		rec->rest &= rec->rest - 1;
-		s = &t->slots[rec->slot];
-		s->ring.nest++;
-		id = __atomic_load_n(&rec->event->id[rec->slot],
-				     __ATOMIC_RELAXED);
-		/* Is it an id (1 to ID_MASK) of the ring's own trace? */
-		if (__builtin_expect(id - s->id_base - 1 >= ID_MASK ||
-					     rec->len > s->ring.max_len, 0)) {
-			if (!prepare_slot(s, rec)) {
-				leave(s);
-				continue;
-			}
-			id = __atomic_load_n(&rec->event->id[rec->slot],
-					     __ATOMIC_RELAXED);
-			/* Another thread may be in the next trace already. */
-			if (id - s->id_base - 1 >= ID_MASK) {
-				moca_ring_drop(&s->ring);
-				leave(s);
-				continue;
-			}
+		m = enter(rec, &id);
+		if (__builtin_expect(!m, 0))
+			continue;
+		if (__builtin_expect(rec->len > m->ring.max_len, 0)) {
+			moca_ring_drop(&m->ring);
+			leave(m);
+			continue;
 		}
-		rec->head = moca_ring_reserve(&s->ring, id & ID_MASK, rec->len,
+		rec->head = moca_ring_reserve(&m->ring, id & ID_MASK, rec->len,
 					      &rec->position, &rec->header);
-		if (rec->head) {
-			rec->ring = s;
+		if (__builtin_expect(rec->head != NULL, 1)) {
+			rec->ring = m;
 			return rec->head + 1;
 		}
-		leave(s);
+		leave(m);
 	}
 	return NULL;
 }
@@ -193,11 +279,9 @@ void *moca_trace_reserve(struct moca_trace_event *e, uint32_t len,
 
 void *moca_trace_commit(struct moca_trace_record *rec)
 {
-	struct agent_slot *s = rec->ring;
+	struct agent_member *m = rec->ring;
 
-	if (__builtin_expect(s->ring.shm != NULL, 1))	/* not forked inside */
-		moca_ring_commit(&s->ring, rec->head, rec->position,
-				 rec->header);
-	leave(s);
+	moca_ring_commit(&m->ring, rec->head, rec->position, rec->header);
+	leave(m);
 	return __builtin_expect(rec->rest, 0) ? next_trace(rec) : NULL;
 }

@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/trace/internal.h"
@@ -14,7 +16,35 @@ const uint32_t *moca_trace_generation = &no_registry;
 const struct moca_registry *agent_registry;
 char agent_dir[PATH_MAX];
 
+struct agent_process *agent_process;
+
 static uint64_t own_session;	/* of the private trace we are part of */
+
+/* Where the kernel cannot wipe it (before 4.14), fork_child does. */
+void *agent_map_wiped(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, len, MADV_WIPEONFORK);
+	return p;
+}
+
+void agent_process_set(void)
+{
+	struct agent_process *p = agent_process;
+	uint64_t n = 0;
+
+	if (p->pid)
+		return;
+	if (syscall(SYS_getrandom, &n, sizeof(n), 1 /* GRND_NONBLOCK */) !=
+	    sizeof(n))
+		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull;
+	p->incarnation = n;
+	p->pid = syscall(SYS_getpid);
+}
 
 /*
  * Before all constructors of the program, so that their events are recorded.
@@ -31,6 +61,10 @@ __attribute__((constructor(101))) static void agent_init(void)
 	token = getenv(MOCA_TRACE_ENV);
 	if (token)
 		own_session = strtoull(token, NULL, 16);
+	agent_process = agent_map_wiped(sizeof(*agent_process));
+	if (!agent_process)
+		return;
+	agent_process_set();
 	agent_thread_init();
 	if (!moca_registry_dir(agent_dir, sizeof(agent_dir))) {
 		dirfd = moca_registry_open_dir(agent_dir);

@@ -18,23 +18,57 @@
 #define ID_BITS 14
 #define ID_MASK ((1u << ID_BITS) - 1)
 
-/* A thread's dealings with one slot of the registry. */
-struct agent_slot {
+/*
+ * A thread's buffer in one trace. A writer inside keeps its pointer whatever
+ * happens: a trace that takes the place of another while writers are inside
+ * gets a member of its own, and a fork's child finds memory to finish in.
+ */
+struct agent_member {
 	struct moca_ring ring;
 	/* epoch << ID_BITS while the ring is usable; 0: it is not. */
 	uint32_t id_base;
-	uint32_t closing;	/* the trace is gone, writers are inside */
-	uint32_t retry_base;	/* after a refusal: by this trace, */
-	uint64_t retry_ns;	/* not before this time */
-	uint64_t lost;		/* events dropped while there was no ring */
+	uint32_t closing;	/* the trace is gone; the last one out detaches */
+	uint32_t retired;	/* and frees: no table has it any more */
 	void *map;
 	size_t map_len;
 };
 
-/* Lies in memory that a fork wipes: a child finds zeros, and begins anew. */
+/* What a thread has of one slot of the registry. */
+struct agent_slot {
+	struct agent_member *member;	/* NULL: never joined */
+	uint64_t lost;		/* events dropped while there was no ring, */
+	uint32_t lost_base;	/* of this trace */
+	uint32_t retry_base;	/* refused by this trace: */
+	uint32_t retry_generation; /* while the registry is as it was, */
+	uint64_t retry_ns;	/* not again before this time */
+};
+
+/*
+ * A thread. In memory that a fork wipes: a child finds zeros, and begins anew.
+ * Never unmapped, but given to another thread: so all can be listed.
+ */
 struct agent_thread {
 	uint32_t live;
+	int32_t tid;		/* 0: free */
+	struct agent_thread *next;
 	struct agent_slot slots[MOCA_TRACE_SLOTS];
+};
+
+/*
+ * The process. Wiped by fork as well; not by vfork, whose child runs in its
+ * parent's memory and finds another's pid.
+ */
+struct agent_process {
+	int pid;
+	uint64_t incarnation;
+	struct agent_thread *threads;
+	uint64_t lost;		/* by threads without memory for a state */
+	/* A collector that does not answer is asked more and more rarely. */
+	struct {
+		uint32_t base;
+		uint32_t timeouts;
+		uint64_t retry_ns;
+	} patience[MOCA_TRACE_SLOTS];
 };
 
 _Static_assert(MOCA_TRACE_SLOTS == MOCA_REGISTRY_SLOTS, "slots");
@@ -45,34 +79,16 @@ extern __thread struct agent_thread *agent_self
 /* init.c: the process */
 extern const struct moca_registry *agent_registry;
 extern char agent_dir[];
-/*
- * Which process this is. Wiped by fork, so that a child sets it anew; not by
- * vfork, whose child runs in its parent's memory and finds another's pid.
- */
-struct agent_process {
-	int pid;
-	uint64_t incarnation;
-};
 extern struct agent_process *agent_process;
 
 /* Is this slot's trace recording, and are we asked to take part? */
 int agent_slot_ours(const struct moca_registry_slot *s);
 uint32_t agent_slot_base(const struct moca_registry_slot *s);
 
-/* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
-struct agent_thread *agent_thread_get(void);
-void agent_thread_init(void);
-/* The ring is usable from now on; what was dropped meanwhile is told in it. */
-void agent_slot_attached(struct agent_slot *s, uint32_t base);
-/*
- * Give the ring back: the collector will find the thread has ended. Signals are
- * blocked: a handler would do the same, or join the next trace.
- */
-void agent_slot_detach(struct agent_slot *s);
-/* The last writer has left a trace that is gone. */
-void agent_slot_close(struct agent_slot *s);
-/* Let go of traces that are gone, unless a writer is inside. */
-void agent_thread_sweep(struct agent_thread *t);
+/* Memory that a fork's child finds zeroed; NULL: there is none. */
+void *agent_map_wiped(size_t len);
+/* Set what a fork has wiped. */
+void agent_process_set(void);
 
 /*
  * Around a join and a detach: a handler could want to do the same, or leave by
@@ -81,12 +97,33 @@ void agent_thread_sweep(struct agent_thread *t);
 void agent_block_signals(uint64_t *before);
 void agent_restore_signals(const uint64_t *before);
 
-/* join.c: ask the collector. 0 or -errno. */
-int agent_join(struct agent_slot *s, unsigned slot,
+/* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
+struct agent_thread *agent_thread_get(void);
+void agent_thread_init(void);
+/* Let go of traces that are gone, unless a writer is inside. */
+void agent_thread_sweep(struct agent_thread *t);
+/* Tell all traces what was dropped for lack of a buffer, of all threads. */
+void agent_report_all(void);
+
+/* member.c. Signals are blocked by the caller. */
+/* The slot's member, ready to join; another one if writers are inside. */
+struct agent_member *agent_member_fresh(struct agent_slot *s);
+/* The ring is usable from now on; what was dropped meanwhile is told in it. */
+void agent_member_attached(struct agent_slot *s, uint32_t base);
+/* Give the buffer back: the collector will find that the thread has ended. */
+void agent_member_detach(struct agent_member *m);
+/* The last writer has left a trace that is gone. Blocks signals itself. */
+void agent_member_close(struct agent_member *m);
+/* fork: in the parent before, in the child after. */
+void agent_member_fork_prepare(void);
+void agent_member_fork_child(void);
+
+/* join.c: ask the collector of slot number `slot`. 0 or -errno. */
+int agent_join(struct agent_slot *s, struct agent_member *m, unsigned slot,
 	       const struct moca_registry_slot *r);
-int agent_request_id(struct moca_trace_event *e,
+int agent_request_id(struct moca_trace_event *e, unsigned slot,
 		     const struct moca_registry_slot *r, uint32_t *id);
-void agent_report_lost(struct agent_slot *s,
-		       const struct moca_registry_slot *r);
+int agent_report_lost(uint64_t count, unsigned slot,
+		      const struct moca_registry_slot *r);
 
 #endif

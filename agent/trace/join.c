@@ -16,7 +16,9 @@
 #include "agent/trace/internal.h"
 #include "lib/ring/describe.h"
 
-#define REPLY_SECONDS 2		/* a stuck collector costs no more */
+/* A stuck collector costs so much once, and then a little. */
+#define REPLY_MS 2000
+#define REPLY_LATER_MS 200
 
 struct request {
 	struct moca_msg msg;
@@ -40,11 +42,13 @@ static void close_fd(int fd)
 		syscall(SYS_close, fd);
 }
 
-static int connect_to(const char *name)
+static int connect_to(const char *name, unsigned ms)
 {
 	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	struct timeval limit = { .tv_sec = REPLY_SECONDS };
+	struct timeval limit = { ms / 1000, ms % 1000 * 1000 };
 	size_t n = strlen(agent_dir), m = strlen(name);
+	struct ucred peer = { 0, -1, -1 };
+	socklen_t len = sizeof(peer);
 	long fd, ret;
 
 	if (n + m + sizeof("/.sock") > sizeof(addr.sun_path))
@@ -59,6 +63,11 @@ static int connect_to(const char *name)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	ret = call(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
+	/* It hands out memory that we will write to: is it ours? */
+	if (ret >= 0 &&
+	    (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) ||
+	     peer.uid != geteuid()))
+		ret = -EPERM;
 	if (ret < 0) {
 		close_fd(fd);
 		return ret;
@@ -75,8 +84,11 @@ static void take_fds(struct msghdr *m, int *fds)
 			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
-/* The reply's value, or -errno; its descriptors to fds[2], -1 = none. */
-static long receive(int fd, int *fds)
+/*
+ * The reply's value, or -errno; its descriptors to fds[2], -1 = none. *taken:
+ * what we told of losses was taken, whatever else the answer is.
+ */
+static long receive(int fd, int *fds, int *taken)
 {
 	union {
 		char buf[CMSG_SPACE(2 * sizeof(int))];
@@ -96,15 +108,18 @@ static long receive(int fd, int *fds)
 	take_fds(&m, fds);
 	if (n != sizeof(reply) || reply.magic != MOCA_MSG_MAGIC)
 		return -EPROTO;
+	*taken = !reply.error || reply.value == 1;
 	if (reply.error)
 		return reply.error < 0 ? reply.error : -EPROTO;
 	return reply.value;
 }
 
-static long ask(const struct moca_registry_slot *r, struct request *q,
-		unsigned type, size_t len, int *fds)
+static long ask(unsigned slot, const struct moca_registry_slot *r,
+		struct request *q, unsigned type, size_t len, int *fds,
+		int *taken)
 {
-	int fd = connect_to(r->name);
+	int waited = agent_process->patience[slot].base == agent_slot_base(r);
+	int fd = connect_to(r->name, waited ? REPLY_LATER_MS : REPLY_MS);
 	long ret;
 
 	if (fd < 0)
@@ -116,7 +131,7 @@ static long ask(const struct moca_registry_slot *r, struct request *q,
 	ret = call(SYS_sendto, fd, (long)q, sizeof(q->msg) + len, MSG_NOSIGNAL,
 		   0);
 	if (ret >= 0 && type != MOCA_MSG_LOST)
-		ret = receive(fd, fds);
+		ret = receive(fd, fds, taken);
 	close_fd(fd);
 	return ret;
 }
@@ -145,7 +160,7 @@ static struct moca_doorbell *map_doorbell(unsigned slot, uint64_t session,
 	return page;
 }
 
-static int map_ring(struct agent_slot *s, unsigned slot, uint64_t session,
+static int map_ring(struct agent_member *m, unsigned slot, uint64_t session,
 		    const int *fds)
 {
 	struct moca_ring ring;
@@ -170,52 +185,52 @@ static int map_ring(struct agent_slot *s, unsigned slot, uint64_t session,
 		munmap(map, st.st_size);
 		return ret;
 	}
-	ring.nest = s->ring.nest;
-	s->map = map;
-	s->map_len = st.st_size;
-	s->ring = ring;
+	m->map = map;
+	m->map_len = st.st_size;
+	m->ring = ring;
 	return 0;
 }
 
-int agent_join(struct agent_slot *s, unsigned slot,
+int agent_join(struct agent_slot *s, struct agent_member *m, unsigned slot,
 	       const struct moca_registry_slot *r)
 {
+	uint32_t base = agent_slot_base(r);
 	struct moca_msg_join join = {
-		.lost = s->lost,
+		.lost = s->lost_base == base ? s->lost : 0,
 		.tid = syscall(SYS_gettid),
 		.word_bits = 8 * sizeof(long),
 	};
-	int fds[2] = { -1, -1 };
+	int fds[2] = { -1, -1 }, taken = 0;
 	struct request q;
 	long ret;
 
 	/* A vfork's child runs in its parent's state: it gets no buffer. */
-	if (!agent_process || syscall(SYS_getpid) != agent_process->pid)
+	if (syscall(SYS_getpid) != agent_process->pid)
 		return -ECHILD;
 	join.incarnation = agent_process->incarnation;
 	prctl(PR_GET_NAME, join.name);
 	join.name[sizeof(join.name) - 1] = 0;
 	memcpy(q.body, &join, sizeof(join));
-	ret = ask(r, &q, MOCA_MSG_JOIN, sizeof(join), fds);
-	if (ret >= 0) {
+	ret = ask(slot, r, &q, MOCA_MSG_JOIN, sizeof(join), fds, &taken);
+	if (taken)
 		__atomic_fetch_sub(&s->lost, join.lost, __ATOMIC_RELAXED);
-		ret = map_ring(s, slot, r->session, fds);
-	}
+	if (ret >= 0)
+		ret = map_ring(m, slot, r->session, fds);
 	close_fd(fds[0]);
 	close_fd(fds[1]);
 	return ret < 0 ? ret : 0;
 }
 
-int agent_request_id(struct moca_trace_event *e,
+int agent_request_id(struct moca_trace_event *e, unsigned slot,
 		     const struct moca_registry_slot *r, uint32_t *id)
 {
-	int fds[2] = { -1, -1 };
+	int fds[2] = { -1, -1 }, taken;
 	struct request q;
 	long ret = moca_event_describe(e, q.body, sizeof(q.body));
 
 	if (ret < 0)
 		return ret;
-	ret = ask(r, &q, MOCA_MSG_EVENT, ret, fds);
+	ret = ask(slot, r, &q, MOCA_MSG_EVENT, ret, fds, &taken);
 	close_fd(fds[0]);
 	close_fd(fds[1]);
 	if (ret < 0)
@@ -226,19 +241,18 @@ int agent_request_id(struct moca_trace_event *e,
 	return 0;
 }
 
-void agent_report_lost(struct agent_slot *s,
-		       const struct moca_registry_slot *r)
+int agent_report_lost(uint64_t count, unsigned slot,
+		      const struct moca_registry_slot *r)
 {
 	struct moca_msg_lost lost = {
-		.count = s->lost,
+		.count = count,
 		.tid = syscall(SYS_gettid),
 	};
-	int fds[2] = { -1, -1 };
+	int fds[2] = { -1, -1 }, taken;
 	struct request q;
+	long ret;
 
-	if (agent_slot_base(r) != s->retry_base)
-		return;
 	memcpy(q.body, &lost, sizeof(lost));
-	if (ask(r, &q, MOCA_MSG_LOST, sizeof(lost), fds) >= 0)
-		s->lost = 0;
+	ret = ask(slot, r, &q, MOCA_MSG_LOST, sizeof(lost), fds, &taken);
+	return ret < 0 ? ret : 0;
 }

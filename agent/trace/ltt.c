@@ -13,9 +13,12 @@ static int slot_of(const struct agent_thread *t, const void *buffer)
 {
 	int i;
 
-	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
-		if (t->slots[i].id_base && t->slots[i].ring.shm == buffer)
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
+		const struct agent_member *m = t->slots[i].member;
+
+		if (m && m->id_base && m->ring.shm == buffer)
 			return i;
+	}
 	return -1;
 }
 
@@ -26,7 +29,7 @@ static int get_info(struct agent_thread *t, void *buffer, int *active,
 	int i = slot_of(t, buffer);
 
 	if (i < 0 || moca_registry_read_slot(agent_registry, i, &r) ||
-	    agent_slot_base(&r) != t->slots[i].id_base ||
+	    agent_slot_base(&r) != t->slots[i].member->id_base ||
 	    r.state == MOCA_SLOT_FREE)
 		return 1;
 	*active = r.state == MOCA_SLOT_ACTIVE;
@@ -39,22 +42,22 @@ static int get_next(struct agent_thread *t, void **buffer, int *active,
 		    int *filter)
 {
 	struct moca_registry_slot r;
+	struct agent_member *m;
 	struct agent_slot *s;
 	unsigned i;
 
 	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (moca_registry_read_slot(agent_registry, i, &r) ||
-		    !agent_slot_ours(&r) || s->ring.nest ||
-		    s->id_base == agent_slot_base(&r))
+		    !agent_slot_ours(&r) ||
+		    (s->member && s->member->id_base == agent_slot_base(&r)))
 			continue;
-		agent_slot_detach(s);
-		if (!agent_join(s, i, &r)) {
-			agent_slot_attached(s, agent_slot_base(&r));
-			*buffer = s->ring.shm;
-		}
-		if (*buffer)
-			return get_info(t, *buffer, active, filter);
+		m = agent_member_fresh(s);
+		if (!m || agent_join(s, m, i, &r))
+			continue;
+		agent_member_attached(s, agent_slot_base(&r));
+		*buffer = m->ring.shm;
+		return get_info(t, *buffer, active, filter);
 	}
 	return 0;
 }
@@ -82,13 +85,16 @@ int ltt_update(void **buffer, int *active, int *filter)
 int ltt_switch(void *buffer)
 {
 	struct agent_thread *t = agent_self;
-	int i;
+	int saved_errno = errno, i;
+	uint64_t signals;
 
 	if (!t || !t->live || !buffer)
 		return 1;
+	agent_block_signals(&signals);	/* a handler could unmap it */
 	i = slot_of(t, buffer);
-	if (i < 0)
-		return 1;
-	moca_ring_switch(&t->slots[i].ring);
-	return 0;
+	if (i >= 0)
+		moca_ring_switch(&t->slots[i].member->ring);
+	agent_restore_signals(&signals);
+	errno = saved_errno;
+	return i < 0;
 }

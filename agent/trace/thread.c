@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,60 +13,9 @@
 #define SAFE_KEYS 32
 
 __thread struct agent_thread *agent_self;
-struct agent_process *agent_process;
 
 static pthread_key_t key;
-static int have_key;
-
-/* Where the kernel cannot wipe it (before 4.14), fork_child does. */
-static void *map_wiped(size_t len)
-{
-	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	madvise(p, len, MADV_WIPEONFORK);
-	return p;
-}
-
-static void set_process(void)
-{
-	struct agent_process *p = agent_process;
-	uint64_t n = 0;
-
-	if (!p || p->pid)
-		return;
-	if (syscall(SYS_getrandom, &n, sizeof(n), 1 /* GRND_NONBLOCK */) !=
-	    sizeof(n))
-		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull;
-	p->incarnation = n;
-	p->pid = syscall(SYS_getpid);
-}
-
-struct agent_thread *agent_thread_get(void)
-{
-	struct agent_thread *t = agent_self;
-
-	if (__builtin_expect(t && t->live, 1))
-		return t;
-	if (!t) {
-		t = map_wiped(sizeof(*t));
-		if (agent_self) {	/* a handler was here */
-			if (t)
-				munmap(t, sizeof(*t));
-			t = agent_self;
-		}
-		if (!t)
-			return NULL;
-	}
-	set_process();
-	t->live = 1;
-	agent_self = t;
-	if (have_key)
-		pthread_setspecific(key, t);
-	return t;
-}
+static int have_key, made_key;
 
 void agent_block_signals(uint64_t *before)
 {
@@ -82,34 +30,86 @@ void agent_restore_signals(const uint64_t *before)
 		sizeof(*before));
 }
 
-void agent_slot_attached(struct agent_slot *s, uint32_t base)
+/* Give all back; signals are blocked. */
+static void let_go(struct agent_thread *t)
 {
-	uint64_t lost;
+	unsigned i;
 
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	s->id_base = base;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	lost = __atomic_exchange_n(&s->lost, 0, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&s->ring.shm->lost, lost, __ATOMIC_RELAXED);
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
+		struct agent_member *m = t->slots[i].member;
+
+		if (m) {
+			agent_member_detach(m);
+			m->ring.nest = 0;	/* a longjmp's */
+			m->ring.left = 0;
+		}
+	}
 }
 
-void agent_slot_detach(struct agent_slot *s)
+/* Of threads whose end nobody tells: no safe key was to be had. */
+static int is_gone(const struct agent_thread *t, int32_t tid)
 {
-	struct moca_ring_header *h = s->ring.shm;
-	void *map = s->map;
-	uint32_t nest = s->ring.nest;
+	return !have_key &&
+	       syscall(SYS_tgkill, agent_process->pid, tid, 0) < 0 &&
+	       errno == ESRCH;
+}
 
-	s->id_base = 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	s->closing = 0;
-	if (!h)
-		return;
-	/* Pairs with the collector's load: nothing is written after this. */
-	__atomic_store_n(&h->ended, 1, __ATOMIC_RELEASE);
-	memset(&s->ring, 0, sizeof(s->ring));
-	s->ring.nest = nest;
-	s->map = NULL;
-	munmap(map, s->map_len);
+/* A state that an earlier thread left, or a new one. */
+static struct agent_thread *find_state(int32_t tid)
+{
+	struct agent_thread *t;
+	int32_t owner;
+
+	for (t = __atomic_load_n(&agent_process->threads, __ATOMIC_ACQUIRE); t;
+	     t = t->next) {
+		owner = __atomic_load_n(&t->tid, __ATOMIC_RELAXED);
+		if (owner && !is_gone(t, owner))
+			continue;
+		if (!__atomic_compare_exchange_n(&t->tid, &owner, tid, 0,
+						 __ATOMIC_ACQUIRE,
+						 __ATOMIC_RELAXED))
+			continue;
+		let_go(t);
+		return t;
+	}
+	t = agent_map_wiped(sizeof(*t));
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->next = __atomic_load_n(&agent_process->threads, __ATOMIC_RELAXED);
+	/* Pairs with the walks: all of it is there. */
+	while (!__atomic_compare_exchange_n(&agent_process->threads, &t->next,
+					    t, 0, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	return t;
+}
+
+struct agent_thread *agent_thread_get(void)
+{
+	struct agent_thread *t = agent_self;
+	int saved_errno = errno;
+	uint64_t signals;
+
+	if (__builtin_expect(t && t->live, 1))
+		return t;
+	if (!agent_process)
+		return NULL;
+	agent_block_signals(&signals);
+	agent_process_set();
+	t = agent_self;		/* a handler may have been here */
+	if (!t || !t->live) {
+		t = find_state(syscall(SYS_gettid));
+		if (t) {
+			t->live = 1;
+			agent_self = t;
+			if (have_key)
+				pthread_setspecific(key, t);
+		}
+	}
+	agent_restore_signals(&signals);
+	errno = saved_errno;
+	return t;
 }
 
 void agent_thread_sweep(struct agent_thread *t)
@@ -120,85 +120,82 @@ void agent_thread_sweep(struct agent_thread *t)
 
 	agent_block_signals(&signals);
 	for (i = 0; i < MOCA_TRACE_SLOTS; i++) {
-		struct agent_slot *s = &t->slots[i];
+		struct agent_member *m = t->slots[i].member;
 
-		if (!s->id_base ||
+		if (!m || !m->id_base ||
 		    moca_registry_read_slot(agent_registry, i, &r) ||
 		    (r.state != MOCA_SLOT_FREE &&
-		     agent_slot_base(&r) == s->id_base))
+		     agent_slot_base(&r) == m->id_base))
 			continue;
-		if (s->ring.nest)
-			s->closing = 1;
+		if (m->ring.nest)
+			m->closing = 1;
 		else
-			agent_slot_detach(s);
+			agent_member_detach(m);
 	}
 	agent_restore_signals(&signals);
 }
 
-void agent_slot_close(struct agent_slot *s)
+static void report_slot(uint64_t *lost, uint32_t base, unsigned i)
 {
-	uint64_t signals;
+	struct moca_registry_slot r;
+	uint64_t n = __atomic_load_n(lost, __ATOMIC_RELAXED);
 
-	agent_block_signals(&signals);
-	if (s->closing && !s->ring.nest)	/* no handler did it */
-		agent_slot_detach(s);
-	agent_restore_signals(&signals);
+	if (!n || moca_registry_read_slot(agent_registry, i, &r) ||
+	    r.state == MOCA_SLOT_FREE || (base && agent_slot_base(&r) != base) ||
+	    (!base && !agent_slot_ours(&r)))
+		return;
+	if (!agent_report_lost(n, i, &r))
+		__atomic_fetch_sub(lost, n, __ATOMIC_RELAXED);
+}
+
+void agent_report_all(void)
+{
+	struct agent_process *p = agent_process;
+	struct agent_thread *t;
+	unsigned i;
+
+	if (!p || !agent_registry || p->pid != (int)syscall(SYS_getpid))
+		return;
+	for (t = __atomic_load_n(&p->threads, __ATOMIC_ACQUIRE); t; t = t->next)
+		for (i = 0; i < MOCA_TRACE_SLOTS; i++)
+			report_slot(&t->slots[i].lost, t->slots[i].lost_base,
+				    i);
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
+		report_slot(&p->lost, 0, i);
 }
 
 static void thread_end(void *arg)
 {
 	struct agent_thread *t = arg;
-	struct moca_registry_slot r;
 	int saved_errno = errno;
+	uint64_t signals;
 	unsigned i;
 
-	agent_self = NULL;	/* a handler's event begins anew */
-	for (i = 0; t->live && i < MOCA_TRACE_SLOTS; i++) {
-		struct agent_slot *s = &t->slots[i];
-
-		if (s->lost && !moca_registry_read_slot(agent_registry, i, &r))
-			agent_report_lost(s, &r);
-		agent_slot_detach(s);
+	agent_block_signals(&signals);
+	if (t == agent_self && t->live) {
+		agent_self = NULL;	/* later events begin anew */
+		for (i = 0; i < MOCA_TRACE_SLOTS; i++)
+			report_slot(&t->slots[i].lost, t->slots[i].lost_base,
+				    i);
+		let_go(t);
+		t->live = 0;
+		/* Pairs with find_state: the next thread may have it. */
+		__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
 	}
-	munmap(t, sizeof(*t));
+	agent_restore_signals(&signals);
 	errno = saved_errno;
 }
 
-/*
- * The buffers are not inherited. If this fork was called by a handler that
- * interrupted a writer, that writer goes on in the child as well: it gets
- * memory of its own to scribble on.
- */
-static __thread struct {
-	void *map;
-	size_t len;
-} holes[MOCA_TRACE_SLOTS] __attribute__((tls_model("initial-exec")));
-
-static void fork_prepare(void)
-{
-	struct agent_thread *t = agent_self;
-	unsigned i;
-
-	for (i = 0; t && t->live && i < MOCA_TRACE_SLOTS; i++) {
-		holes[i].map = t->slots[i].ring.nest ? t->slots[i].map : NULL;
-		holes[i].len = t->slots[i].map_len;
-	}
-}
-
+/* Also where the kernel cannot wipe (before 4.14). */
 static void fork_child(void)
 {
 	struct agent_thread *t = agent_self;
 	int saved_errno = errno;
-	unsigned i;
 
-	for (i = 0; t && i < MOCA_TRACE_SLOTS; i++)
-		if (holes[i].map)
-			mmap(holes[i].map, holes[i].len,
-			     PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-			     -1, 0);
+	agent_member_fork_child();
 	if (t)
 		memset(t, 0, sizeof(*t));
+	agent_self = NULL;
 	if (agent_process)
 		memset(agent_process, 0, sizeof(*agent_process));
 	errno = saved_errno;
@@ -206,21 +203,19 @@ static void fork_child(void)
 
 void agent_thread_init(void)
 {
-	agent_process = map_wiped(sizeof(*agent_process));
-	set_process();
-	pthread_atfork(fork_prepare, NULL, fork_child);
-	have_key = !pthread_key_create(&key, thread_end) && key < SAFE_KEYS;
+	pthread_atfork(agent_member_fork_prepare, NULL, fork_child);
+	made_key = !pthread_key_create(&key, thread_end);
+	have_key = made_key && key < SAFE_KEYS;
 }
 
-/* The calling thread's losses would else be told at its end: exit has none. */
+/* At exit, and when a library that contains us is unloaded. */
 __attribute__((destructor)) static void agent_exit(void)
 {
-	struct agent_thread *t = agent_self;
-	struct moca_registry_slot r;
-	unsigned i;
+	int saved_errno = errno;
 
-	for (i = 0; t && t->live && i < MOCA_TRACE_SLOTS; i++)
-		if (t->slots[i].lost &&
-		    !moca_registry_read_slot(agent_registry, i, &r))
-			agent_report_lost(&t->slots[i], &r);
+	agent_report_all();
+	if (made_key)
+		pthread_key_delete(key);
+	have_key = 0;
+	errno = saved_errno;
 }

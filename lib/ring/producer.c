@@ -51,7 +51,6 @@ int moca_ring_attach(struct moca_ring *r, void *base, size_t file_size,
 	r->clock = h->clock;
 	r->mode = h->mode;
 	r->timeout_ms = h->timeout_ms;
-	r->stream = h->stream;
 	r->stuck_limit = ~0ull;
 	r->shm = h;	/* last: a handler may look */
 	return 0;
@@ -80,7 +79,7 @@ static int wait_for_room(struct moca_ring *r, uint64_t limit)
 	uint64_t end = moca_clock_ns() + r->timeout_ms * 1000000ull;
 
 	/* An outer writer may hold the consumer up; a dead one never moves. */
-	if (r->nest > 1 || limit == r->stuck_limit)
+	if (r->nest > r->left + 1 || limit == r->stuck_limit)
 		return 0;
 	ring_doorbell(r);
 	__atomic_store_n(&r->shm->waiting, 1, __ATOMIC_SEQ_CST);
@@ -108,7 +107,7 @@ static int left_inside(struct moca_ring *r)
 	}
 	if (now - r->stuck_since < LEFT_INSIDE)
 		return 0;
-	r->nest = 1;
+	r->left = r->nest ? r->nest - 1 : 0;
 	r->floor = __atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED);
 	return 1;
 }

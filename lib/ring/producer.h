@@ -31,8 +31,7 @@ struct moca_ring {
 	uint32_t timeout_ms;
 	uint32_t nest;	/* writers inside, counted by the caller: before
 			   reserve and after commit. The tracing level. */
-	uint32_t epoch;			/* the owner's: which trace this is of */
-	uint32_t stream;
+	uint32_t left;	/* of nest: given up on, see left_inside() */
 };
 
 /*
@@ -108,7 +107,7 @@ static inline uint64_t *moca_ring_reserve(struct moca_ring *r, unsigned id,
 	uint64_t pos, clock, *p;
 
 	/* A handler that comes before this is done sees an older floor. */
-	if (r->nest <= 1)
+	if (r->nest <= r->left + 1)
 		r->floor = __atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED);
 	do {
 		/*
