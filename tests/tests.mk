@@ -25,7 +25,7 @@ FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
 M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
 	-o /dev/null 2>/dev/null && echo yes)
 EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
-	fields plugin-0.so plugin-1.so $(if $(M32),writers-32))
+	fields plugin-0.so plugin-1.so plugin-static.so host $(if $(M32),writers-32))
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -128,6 +128,12 @@ $(TEST_DIR)/trace/writers-static: tests/trace/writers.c $(EMIT_DEPS)
 $(TEST_DIR)/trace/writers-32: tests/trace/writers.c $(EMIT_DEPS)
 	@$(MAKE) --no-print-directory lib32
 	$(emitting) -m32 $(BUILD)/lib32/libmocatrace.a -pthread
+# It brings libmocatrace, and takes it away again.
+$(TEST_DIR)/trace/plugin-static.so: tests/trace/plugin.c $(EMIT_DEPS)
+	$(emitting) -shared -fPIC -DPLUGIN=0 $(BUILD)/libmocatrace.a -pthread
+$(TEST_DIR)/trace/host: tests/trace/host.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -o $@ $< -pthread
 $(TEST_DIR)/trace/plugin-%.so: tests/trace/plugin.c $(EMIT_DEPS)
 	$(emitting) -shared -fPIC -DPLUGIN=$* $(WITH_SO)
 $(TEST_DIR)/trace/fields: tests/trace/fields.cc $(EMIT_DEPS)

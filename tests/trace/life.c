@@ -26,6 +26,7 @@
 
 MOCA_EVENT(test, touch, (pointer, addr));
 MOCA_EVENT(test, touched, (pointer, addr));
+MOCA_EVENT(test, much, (sequence, bytes, u8));
 
 static void emit_from(uint32_t writer, uint64_t from, uint64_t to)
 {
@@ -250,6 +251,141 @@ static int case_fork_handler(const char *arg)
 	return bad;
 }
 
+static volatile int is_child, forked, died;
+
+static void alarm_us(long us)
+{
+	struct itimerval t = { { 0, 0 }, { 0, us } };
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void fork_and_return(int sig)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		is_child = 1;
+		return;
+	}
+	if (reap(pid))
+		died++;
+	else
+		forked++;
+	alarm_us(150 + forked);
+}
+
+/* The child returns into whatever was interrupted, and emits nothing before. */
+static int case_fork_return(const char *arg)
+{
+	struct sigaction sa = { .sa_handler = fork_and_return,
+				.sa_flags = SA_RESTART };
+	uint64_t n = 0;
+
+	sigaction(SIGALRM, &sa, NULL);
+	alarm_us(200);
+	while (forked + died < 500 && !is_child)
+		seq_emit(0, n++);
+	if (is_child)
+		_exit(0);
+	return died;
+}
+
+static volatile int armed, left;
+
+static void jump_once(int sig)
+{
+	if (!armed)
+		return;
+	armed = 0;
+	siglongjmp(back, 1);
+}
+
+/* Records are left open in one trace; the next one must not suffer. */
+static int case_stale(const char *arg)
+{
+	static volatile uint64_t n;
+
+	signal(SIGALRM, jump_once);
+	while (left < 300) {
+		if (sigsetjmp(back, 1)) {
+			left++;
+			n++;
+			continue;
+		}
+		armed = 1;
+		alarm_us(700);
+		while (armed) {
+			seq_emit(2, n);
+			n++;
+		}
+	}
+	puts("left");
+	fflush(stdout);
+	getchar();
+	emit_from(0, 0, EVENTS);
+	puts("emitted");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+
+static volatile int inside;
+
+static void work_long(int sig)
+{
+	time_t end = time(NULL) + 8;
+	uint64_t n = 0;
+
+	if (inside++)
+		return;
+	while (time(NULL) < end) {
+		seq_emit(1, n++);
+		if (n % 200 == 0)
+			usleep(50);
+	}
+}
+
+/* A handler that works for long, in the middle of a record. */
+static int case_long_handler(const char *arg)
+{
+	struct itimerval t = { { 0, 20000 }, { 0, 20000 } };
+	static uint8_t much[30000];
+
+	signal(SIGPROF, work_long);
+	setitimer(ITIMER_PROF, &t, NULL);
+	while (!inside)
+		moca_trace_test_much(much, sizeof(much));
+	emit_from(2, 0, 10);
+	return 0;
+}
+
+static void emit_one(int sig)
+{
+	seq_emit(1, 0);
+}
+
+/* ltt_switch while handlers see traces go; until stdin ends. */
+static int case_switch(const char *arg)
+{
+	struct itimerval t = { { 0, 500 }, { 0, 500 } };
+	struct sigaction sa = { .sa_handler = emit_one,
+				.sa_flags = SA_RESTART };
+	int active, filter, i;
+	void *buffer;
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+	for (;;) {
+		buffer = NULL;
+		if (ltt_update(&buffer, &active, &filter) || !buffer)
+			continue;
+		for (i = 0; !ltt_switch(buffer); i++)
+			;
+	}
+	return 0;
+}
+
 static int case_errno(const char *arg)
 {
 	int i;
@@ -362,6 +498,10 @@ static const struct {
 	{ "dlopen", case_dlopen },
 	{ "longjmp", case_longjmp },
 	{ "fork-handler", case_fork_handler },
+	{ "fork-return", case_fork_return },
+	{ "stale", case_stale },
+	{ "long-handler", case_long_handler },
+	{ "switch", case_switch },
 	{ "errno", case_errno },
 	{ "ltt", case_ltt },
 	{ "touch", case_touch },
