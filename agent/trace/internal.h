@@ -98,7 +98,15 @@ void agent_block_signals(uint64_t *before);
 void agent_restore_signals(const uint64_t *before);
 
 /* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
-struct agent_thread *agent_thread_get(void);
+struct agent_thread *agent_thread_make(void);
+
+static inline struct agent_thread *agent_thread_get(void)
+{
+	struct agent_thread *t = agent_self;
+
+	return __builtin_expect(t && t->live, 1) ? t : agent_thread_make();
+}
+
 void agent_thread_init(void);
 /* Let go of traces that are gone, unless a writer is inside. */
 void agent_thread_sweep(struct agent_thread *t);

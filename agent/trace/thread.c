@@ -85,14 +85,12 @@ static struct agent_thread *find_state(int32_t tid)
 	return t;
 }
 
-struct agent_thread *agent_thread_get(void)
+struct agent_thread *agent_thread_make(void)
 {
-	struct agent_thread *t = agent_self;
 	int saved_errno = errno;
+	struct agent_thread *t;
 	uint64_t signals;
 
-	if (__builtin_expect(t && t->live, 1))
-		return t;
 	if (!agent_process)
 		return NULL;
 	agent_block_signals(&signals);
