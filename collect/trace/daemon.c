@@ -46,6 +46,26 @@ static void leave_terminal(void)
 		return;
 }
 
+/*
+ * What whoever started us had open, a pipe, a file that is locked, must not be
+ * kept open as long as the trace lasts. The new number of ready.
+ */
+static int leave_descriptors(int ready)
+{
+	int null;
+
+	if (ready != 3)
+		dup3(ready, 3, O_CLOEXEC);
+	close_range(4, ~0u, 0);
+	/* Ours shall not be among those that leave_terminal replaces. */
+	do
+		null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (null >= 0 && null < 3);
+	if (null >= 0)
+		close(null);
+	return 3;
+}
+
 /* The collector. Errors go to the terminal until it says it is ready. */
 static int daemon_main(const struct tracer_options *opt, int ready)
 {
@@ -54,6 +74,7 @@ static int daemon_main(const struct tracer_options *opt, int ready)
 	int signals, status;
 	const char *dir;
 
+	ready = leave_descriptors(ready);
 	setsid();
 	prctl(PR_SET_NAME, "moca-trace", 0, 0, 0);
 	signals = take_signals();
