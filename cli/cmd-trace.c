@@ -277,8 +277,19 @@ static int verb_start(int argc, char **argv)
 	}
 	if (to_options(&w, &o))
 		return EXIT_USAGE;
-	if (is_running(name))
+	if (is_running(name)) {
+		/* Its own stay as they are: do not seem to obey. */
+		if (first > 1 + w.quiet) {
+			moca_error("there is a trace %s already, whose options "
+				   "cannot be changed (but for its filter: "
+				   "moca trace filter %s); go on with it "
+				   "without options, choose another name, or "
+				   "end it with: moca trace destroy %s", name,
+				   name, name);
+			return EXIT_USAGE;
+		}
 		return resume(name);
+	}
 	o.name = name;
 	if (tracer_daemon_start(&o, &dir))
 		return 1;
