@@ -30,9 +30,8 @@ static void count_refused(struct tracer_session *s, pid_t pid, uint32_t tid,
 		return;
 	moca_warn("thread %u of process %d gets no buffer in %s: %s; its "
 		  "events are dropped and counted, and so are those of others "
-		  "that get none. Take smaller or fewer buffers (--subbuf, "
-		  "--subbufs), or enlarge that file system", tid, pid,
-		  s->shm.path, strerror(-err));
+		  "that get none; %s", tid, pid, s->shm.path, strerror(-err),
+		  tracer_shm_advice(err));
 }
 
 static int add_stream(struct tracer_session *s, struct tracer_connection *c,

@@ -35,11 +35,10 @@ static int prove_memory(struct tracer_session *s)
 
 	if (err)
 		moca_error("cannot have the memory of one thread's buffer, "
-			   "%zu KiB (%u subbuffers of %u KiB), in %s: %s; take "
-			   "smaller or fewer ones (--subbuf, --subbufs), or "
-			   "enlarge that file system (mount -o "
-			   "remount,size=SIZE)", size >> 10, o->subbufs,
-			   o->subbuf_size >> 10, s->shm.path, strerror(-err));
+			   "%zu KiB (%u subbuffers of %u KiB), in %s: %s; %s",
+			   size >> 10, o->subbufs, o->subbuf_size >> 10,
+			   s->shm.path, strerror(-err),
+			   tracer_shm_advice(err));
 	return err;
 }
 

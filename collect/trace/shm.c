@@ -102,6 +102,9 @@ static void complain(struct tracer_shm *m, int err)
 			   "not needed there, enlarge it (mount -o "
 			   "remount,size=SIZE), or set MOCA_SHM_DIR to a "
 			   "directory with room", base_dir());
+	else if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
+		moca_error("cannot make %s for the buffers: %s; %s", m->path,
+			   strerror(-err), tracer_shm_advice(err));
 	else
 		moca_error("cannot make %s for the buffers: %s; set "
 			   "MOCA_SHM_DIR to a directory that you can write to",
@@ -258,6 +261,33 @@ int tracer_shm_prove(struct tracer_shm *m, size_t size)
 	unlinkat(m->dirfd, "proof", 0);
 	close(fd);
 	return 0;
+}
+
+const char *tracer_shm_advice(int err)
+{
+	switch (err) {
+	case -ENOSPC:
+	case -EDQUOT:
+		return "take smaller or fewer buffers (--subbuf, --subbufs), "
+		       "or enlarge that file system (mount -o "
+		       "remount,size=SIZE)";
+	case -EFBIG:
+		return "take smaller or fewer buffers (--subbuf, --subbufs), "
+		       "or raise the limit of files' sizes (ulimit -f) where "
+		       "the trace is started";
+	case -ENOMEM:
+		return "take smaller or fewer buffers (--subbuf, --subbufs), "
+		       "or give the collector more memory (ulimit -v, its "
+		       "cgroup's memory.max, sysctl vm.max_map_count)";
+	case -EMFILE:
+		return "raise the limit of open files (ulimit -n) where the "
+		       "trace is started";
+	case -ENFILE:
+		return "raise the system's limit of open files (sysctl "
+		       "fs.file-max)";
+	default:
+		return "see that the folder is there and can be written to";
+	}
 }
 
 void tracer_shm_path(char *path, size_t size, uint64_t session)

@@ -42,6 +42,9 @@ int tracer_shm_file(struct tracer_shm *m, const char *name, size_t size,
 /* Can that much be had now? 0 or -errno. */
 int tracer_shm_prove(struct tracer_shm *m, size_t size);
 
+/* What to do about an error of the two above, to follow "; "; said to users. */
+const char *tracer_shm_advice(int err);
+
 /* Where a session's folder would be. */
 void tracer_shm_path(char *path, size_t size, uint64_t session);
 /* "stream-N" */
