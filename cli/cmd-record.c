@@ -98,8 +98,19 @@ static const char *finish_events(void *arg)
 	if (!*quiet && r.streams)
 		moca_say("%lu events of %u threads, %lu lost, %lu torn.",
 			 r.events, r.streams, r.lost, r.torn);
-	if (!err)
+	if (!*quiet && r.refused)
+		moca_say("%u threads had no buffer for events; %lu of these "
+			 "are counted as lost, those of programs that were "
+			 "killed are not", r.refused, r.outside);
+	if (!err && !r.refused)
 		return NULL;
+	if (!err) {
+		snprintf(note, sizeof(note), "%u threads had no buffer for "
+			 "events of libmocatrace; %lu of these are counted as "
+			 "lost, those of programs that were killed are not",
+			 r.refused, r.outside);
+		return note;
+	}
 	snprintf(note, sizeof(note),
 		 "not all events of libmocatrace are here: %s", strerror(-err));
 	moca_warn("%s", note);

@@ -302,8 +302,11 @@ void tracer_control_end(struct tracer_session *s)
 		return;
 	while ((cmd.c = tracer_connection_of(s, s->finish)))
 		if (!disk_answer(&cmd))
-			answer(&cmd, 0, "%llu events of %u threads in %s",
+			answer(&cmd, 0, "%llu events of %u threads in %s%s",
 			       (unsigned long long)atomic_load(
 				       &s->totals.events),
-			       atomic_load(&s->totals.streams), s->dir);
+			       atomic_load(&s->totals.streams), s->dir,
+			       atomic_load(&s->totals.refused) ?
+				       "; some threads had no buffer, as the "
+				       "notes of moca info tell" : "");
 }

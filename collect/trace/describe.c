@@ -176,10 +176,14 @@ static void add_notes(struct tracer_session *s)
 	unsigned long long n;
 	int err = atomic_load(&s->disk_error);
 
-	if ((n = atomic_load(&t->refused)))
-		note(m, "%llu threads had no buffer, for want of memory in "
-		     "%s: their events were dropped", n, s->shm.path);
-	if ((n = atomic_load(&t->lost_outside)))
+	n = atomic_load(&t->refused);
+	if (n)
+		note(m, "%llu threads had no buffer (%s: %s); %llu of their "
+		     "events are counted as lost, those of programs that were "
+		     "killed are not", n, s->shm.path,
+		     strerror(-s->refused_error),
+		     (unsigned long long)atomic_load(&t->lost_outside));
+	else if ((n = atomic_load(&t->lost_outside)))
 		note(m, "%llu events were dropped by threads without a buffer; "
 		     "no stream tells of them", n);
 	if ((n = atomic_load(&t->spoiled)))

@@ -148,6 +148,7 @@ struct tracer_session {
 	unsigned int connection_count;
 	struct tracer_process *processes;
 	uint32_t next_stream;
+	int refused_error;		/* why the first was */
 	uint8_t refused_seen[8192];	/* bits by hash of pid and tid */
 	int signals;			/* signalfd, -1 = none */
 	int control;			/* from moca record, -1 = none */

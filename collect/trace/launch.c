@@ -123,8 +123,9 @@ static void summarize(const struct tracer_options *o, const char *dir,
 	if (o->quiet)
 		return;
 	if (!r->streams && !r->refused)
-		moca_say("%s: no event: nothing that ran emits events of "
-			 "libmocatrace%s; see moca-trace(1)", dir,
+		moca_say("%s: no event: nothing that emits events of "
+			 "libmocatrace%s could reach the collector, or nothing "
+			 "ran that does; see moca-trace(1)", dir,
 			 *o->filter || o->mask != UINT32_MAX ?
 				 " that the filter lets pass" : "");
 	else
@@ -136,6 +137,10 @@ static void summarize(const struct tracer_options *o, const char *dir,
 			 r->processes == 1 ? "" : "es",
 			 (unsigned long long)r->lost,
 			 (unsigned long long)r->torn, r->bytes / 1e6);
+	if (r->refused)
+		moca_say("%u threads had no buffer; %llu of their events are "
+			 "counted as lost, those of programs that were killed "
+			 "are not", r->refused, (unsigned long long)r->outside);
 	if (r->events)
 		moca_say("next: moca dump %s", dir);
 }

@@ -28,6 +28,9 @@ static void count_refused(struct tracer_session *s, pid_t pid, uint32_t tid,
 	*byte |= (uint8_t)(1u << (h >> 48 & 7));
 	if (atomic_fetch_add(&s->totals.refused, 1))
 		return;
+	s->refused_error = err;
+	if (atomic_load(&s->disk_error))
+		return;		/* that was said */
 	moca_warn("thread %u of process %d gets no buffer in %s: %s; its "
 		  "events are dropped and counted, and so are those of others "
 		  "that get none; %s", tid, pid, s->shm.path, strerror(-err),
@@ -87,7 +90,9 @@ void tracer_request_join(struct tracer_session *s, struct tracer_connection *c,
 	if (err) {
 		if (err != -ESHUTDOWN && err != -EPROTO)
 			count_refused(s, pid, join.tid, err);
-		tracer_connection_reply(s, c, err, 0, NULL, NULL, 0);
+		/* 1: they are counted, so it need not tell them again. */
+		atomic_fetch_add(&s->totals.lost_outside, join.lost);
+		tracer_connection_reply(s, c, err, 1, NULL, NULL, 0);
 		return;
 	}
 	fds[1] = s->shm.doorbell_fd;

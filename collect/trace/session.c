@@ -359,6 +359,7 @@ static void fill_result(struct tracer_session *s, struct tracer_result *r)
 	r->events = atomic_load(&t->events);
 	r->lost = atomic_load(&t->lost) + atomic_load(&t->lost_outside) +
 		  atomic_load(&t->unread);
+	r->outside = atomic_load(&t->lost_outside);
 	r->torn = atomic_load(&t->torn);
 	r->corrupt = atomic_load(&t->corrupt);
 	r->bytes = atomic_load(&t->bytes);

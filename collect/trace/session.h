@@ -33,6 +33,7 @@ struct tracer_session;
 /* What is known at the end. */
 struct tracer_result {
 	uint64_t events, lost, torn, corrupt, bytes;
+	uint64_t outside;	/* of those lost, by threads with no buffer */
 	uint32_t streams, processes, refused, spoiled;
 	int error;		/* 0, or why not all is on disk */
 };

@@ -63,8 +63,8 @@ static void print_text(struct tracer_session *s, FILE *f)
 		(unsigned long long)atomic_load(&t->torn),
 		atomic_load(&t->streams), live);
 	if (atomic_load(&t->refused))
-		fprintf(f, "  refused   %u threads, for want of memory\n",
-			atomic_load(&t->refused));
+		fprintf(f, "  refused   %u threads got no buffer: %s\n",
+			atomic_load(&t->refused), strerror(-s->refused_error));
 	fprintf(f, "  buffers   %s, %u x %u KiB each, %.1f MB now in %s\n",
 		tracer_mode_name(s->opt.mode), s->opt.subbufs,
 		s->opt.subbuf_size >> 10, atomic_load(&t->memory) / 1e6,
