@@ -230,6 +230,7 @@ void tracer_control_end(struct tracer_session *s);
 /* process.c */
 /* The process of a JOIN. NULL: no memory. */
 struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
+					  uint64_t incarnation,
 					  struct tracer_connection *c);
 /* End what its earlier programs (before exec) and threads left. */
 void tracer_process_replace(struct tracer_session *s, struct tracer_process *p,

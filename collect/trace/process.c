@@ -58,11 +58,13 @@ static int exit_status(const struct tracer_process *p)
 	return zombie_status(p->pid);
 }
 
-static struct tracer_process *find(struct tracer_session *s, pid_t pid)
+/* In another pid namespace all have pid 0: their incarnations differ. */
+static struct tracer_process *find(struct tracer_session *s, pid_t pid,
+				   uint64_t incarnation)
 {
 	struct tracer_process *p = s->processes;
 
-	while (p && p->pid != pid)
+	while (p && (p->pid != pid || (!pid && p->incarnation != incarnation)))
 		p = p->next;
 	return p;
 }
@@ -103,9 +105,10 @@ static void on_exit_of(struct tracer_session *s, struct tracer_source *src,
 }
 
 struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
+					  uint64_t incarnation,
 					  struct tracer_connection *c)
 {
-	struct tracer_process *p = find(s, pid);
+	struct tracer_process *p = find(s, pid, incarnation);
 
 	if (p)
 		return p;
@@ -114,7 +117,8 @@ struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
 		return NULL;
 	p->source.ready = on_exit_of;
 	p->pid = pid;
-	p->pidfd = pid ? tracer_peer_pidfd(c, pid) : -1;
+	p->incarnation = incarnation;
+	p->pidfd = tracer_peer_pidfd(c, pid);
 	/* Too many to have one for each: the others are polled. */
 	if (p->pidfd >= 0 && (p->pidfd >= s->fd_most - SPARE_FDS ||
 			      tracer_watch(s, p->pidfd, &p->source))) {
@@ -150,8 +154,11 @@ static char *read_maps(pid_t pid)
 	}
 	if (fd >= 0)
 		close(fd);
-	if (buf)
-		buf[len] = 0;
+	if (!len) {
+		free(buf);
+		return NULL;
+	}
+	buf[len] = 0;
 	return buf;
 }
 
@@ -163,7 +170,7 @@ static int is_mapped(const struct tracer_session *s, const char *maps,
 
 	tracer_shm_stream_name(file, st->number);
 	snprintf(name, sizeof(name), "%s/%s", s->shm.session, file);
-	while (p && (p = strstr(p, name))) {
+	while ((p = strstr(p, name))) {
 		p += strlen(name);
 		if (*p == '\n' || *p == ' ')
 			return 1;
@@ -174,7 +181,7 @@ static int is_mapped(const struct tracer_session *s, const char *maps,
 /*
  * A new incarnation is a new program, after exec: its old one's buffers are
  * no longer mapped. Or it is a second copy of the library in the same program:
- * then they are.
+ * then they are. Where mappings cannot be read, nothing is ended.
  */
 static void end_earlier(struct tracer_session *s, struct tracer_process *p,
 			uint64_t incarnation)
@@ -188,7 +195,7 @@ static void end_earlier(struct tracer_session *s, struct tracer_process *p,
 	if (!others)
 		return;
 	maps = read_maps(p->pid);
-	for (st = p->streams; st; st = st->sibling)
+	for (st = p->streams; st && maps; st = st->sibling)
 		if (st->incarnation != incarnation && !is_mapped(s, maps, st))
 			atomic_store(&st->gone, 1);
 	free(maps);
@@ -235,6 +242,16 @@ static int poll_threads(struct tracer_session *s, struct tracer_process *p)
 	return found;
 }
 
+static int has_streams(struct tracer_session *s, struct tracer_process *p)
+{
+	int has;
+
+	pthread_mutex_lock(&s->lock);
+	has = p->streams != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return has;
+}
+
 void tracer_process_poll(struct tracer_session *s)
 {
 	struct tracer_process *p, *next;
@@ -247,6 +264,9 @@ void tracer_process_poll(struct tracer_session *s)
 			forget(s, p, 0);
 		else if (p->pid)
 			found |= poll_threads(s, p);
+		/* Of another pid namespace, and with nothing to watch. */
+		else if (p->pidfd < 0 && !has_streams(s, p))
+			forget(s, p, 0);
 	}
 	if (found)
 		tracer_drain_wake(s);

@@ -53,7 +53,7 @@ static int add_stream(struct tracer_session *s, struct tracer_connection *c,
 	err = tracer_directory_open(s);
 	if (err)
 		return err;
-	p = tracer_process_get(s, pid, c);
+	p = tracer_process_get(s, pid, join->incarnation, c);
 	if (!p)
 		return -ENOMEM;
 	tracer_process_replace(s, p, join->incarnation, join->tid);

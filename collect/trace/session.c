@@ -245,8 +245,12 @@ static void end_early(struct tracer_session *s)
 	size_t n = 0;
 
 	for (p = s->processes; p && n < sizeof(list) - 64; p = p->next)
-		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%d",
-				      n ? ", " : "", p->pid);
+		n += (size_t)(p->pid ?
+			snprintf(list + n, sizeof(list) - n, "%s%d",
+				 n ? ", " : "", p->pid) :
+			snprintf(list + n, sizeof(list) - n,
+				 "%sone of another pid namespace",
+				 n ? ", " : ""));
 	if (s->has_child && s->processes)
 		moca_say("these processes are still running, unrecorded from "
 			 "now on: %s%s", list, p ? ", ..." : "");
