@@ -121,23 +121,6 @@ int tracer_client_ask(const char *name, const char *const *args, size_t count,
 	return err;
 }
 
-/* Where a dead collector wrote to, as it noted; "" when it is not known. */
-static void noted_directory(uint64_t session, char *buf, size_t size)
-{
-	char path[PATH_MAX];
-	ssize_t n = 0;
-	int fd;
-
-	tracer_shm_path(path, sizeof(path), session);
-	strncat(path, "/directory", sizeof(path) - strlen(path) - 1);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, buf, size - 1);
-		close(fd);
-	}
-	buf[n > 0 ? n : 0] = 0;
-}
-
 /* Call for each slot that is taken. 0 or -errno, said. */
 static int each_slot(void (*call)(const struct tracer_registry *r,
 				  unsigned int i,
@@ -194,7 +177,7 @@ static void find_dead(const struct tracer_registry *r, unsigned int i,
 	if (strcmp(s->name, d->name) || tracer_registry_is_held(r, i))
 		return;
 	d->session = s->session;
-	noted_directory(s->session, d->dir, sizeof(d->dir));
+	tracer_shm_noted_directory(s->session, d->dir, sizeof(d->dir));
 }
 
 void tracer_client_explain(const char *name, const char *tried, int err)
@@ -245,7 +228,7 @@ static void print_dead(const struct listing *l,
 {
 	char dir[PATH_MAX];
 
-	noted_directory(s->session, dir, sizeof(dir));
+	tracer_shm_noted_directory(s->session, dir, sizeof(dir));
 	if (!l->json) {
 		printf("%s: dead, its collector (process %u) was killed\n",
 		       s->name, s->owner);

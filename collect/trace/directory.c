@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -99,6 +100,13 @@ int tracer_directory_make(const char *wanted, const char *base, char **path,
 }
 
 
+int tracer_directory_lock(int dirfd)
+{
+	if (!flock(dirfd, LOCK_EX | LOCK_NB))
+		return 0;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
 int tracer_directory_open(struct tracer_session *s)
 {
 	struct moca_marker_writer *writer;
@@ -110,6 +118,8 @@ int tracer_directory_open(struct tracer_session *s)
 		s->dirfd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dirfd < 0)
 		return -errno;
+	/* Not all file systems can; the lock in shared memory holds too. */
+	tracer_directory_lock(s->dirfd);
 	err = moca_marker_writer_create(&writer, s->dirfd);
 	if (err)
 		return err;

@@ -304,6 +304,11 @@ int tracer_directory_try(const char *name, char **path, int *fd);
 /* The same, wanted or BASE-DATE; 0, or -errno after a message. */
 int tracer_directory_make(const char *wanted, const char *base, char **path,
 			  int *fd);
+/*
+ * Lock it as long as we live, by which `moca trace recover` knows that we do.
+ * 0; -EBUSY; -errno: its file system cannot.
+ */
+int tracer_directory_lock(int dirfd);
 /* Be able to write into it; what moca record makes may not be there yet. */
 int tracer_directory_open(struct tracer_session *s);
 

@@ -20,6 +20,7 @@
 #include "collect/trace/clock.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/guard.h"
+#include "collect/trace/internal.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
 #include "lib/base/err.h"
@@ -391,8 +392,23 @@ static int complete(struct recovery *r, const char *note)
 	return err;
 }
 
-/* The collector must be dead, and programs must stop. 0, or said. */
-static int give_back_slot(struct recovery *r)
+/*
+ * The collector must be dead, wherever its registry is: it holds these locks
+ * as long as it lives, and from now on we do. And programs must stop: the slot
+ * is given back. 0; -EBUSY, it is alive; -errno, that cannot be done.
+ */
+static int try_end(struct recovery *r, struct tracer_registry *reg)
+{
+	int err = tracer_directory_lock(r->dirfd);
+
+	if (err != -EBUSY && r->shm.dirfd >= 0)
+		err = tracer_shm_lock(&r->shm);
+	/* Where locks do not work, it is the slot alone that tells. */
+	return err == -EBUSY ? err : tracer_registry_reclaim(reg, r->session);
+}
+
+/* The same, or said. */
+static int end_session(struct recovery *r)
 {
 	struct timespec nap = { 0, NOTICE_NS };
 	struct tracer_registry reg;
@@ -405,12 +421,13 @@ static int give_back_slot(struct recovery *r)
 	for (tries = 0; err == -EBUSY && tries < DYING_TRIES; tries++) {
 		if (tries)
 			nanosleep(&nap, NULL);
-		err = tracer_registry_reclaim(&reg, r->session);
+		err = try_end(r, &reg);
 	}
 	tracer_registry_close(&reg);
 	if (err == -EBUSY)
-		moca_error("cannot recover %s: its collector is alive; end the "
-			   "trace with: moca trace destroy %s", r->dir,
+		moca_error("cannot recover %s: its collector is alive, or "
+			   "someone recovers it at this moment; end the trace "
+			   "with: moca trace destroy %s", r->dir,
 			   moca_meta_get(r->meta, "trace.name"));
 	else if (err)
 		moca_error("cannot recover %s: cannot write to the registry: "
@@ -489,10 +506,19 @@ static int with_buffers(struct recovery *r)
 	return 0;
 }
 
+static int is_of_session(const struct recovery *r)
+{
+	char session[17];
+
+	snprintf(session, sizeof(session), "%016llx",
+		 (unsigned long long)r->session);
+	return !strcmp(session, r->shm.session);
+}
+
 static int recover(struct recovery *r)
 {
 	const char *state, *path;
-	int err = moca_meta_read(&r->meta, r->dirfd);
+	int err = moca_meta_read(&r->meta, r->dirfd), missing;
 
 	if (!err)
 		err = read_settings(r);
@@ -510,11 +536,16 @@ static int recover(struct recovery *r)
 			 r->dir);
 		return 0;
 	}
-	err = give_back_slot(r);
+	missing = tracer_shm_open(&r->shm, path);
+	if ((!missing || missing == -ENOENT) && !is_of_session(r)) {
+		moca_error("cannot recover %s: its metadata names the buffers "
+			   "of another trace, %s", r->dir, path);
+		return -EBADMSG;
+	}
+	err = end_session(r);
 	if (err)
 		return err;
-	err = tracer_shm_open(&r->shm, path);
-	return err ? without_buffers(r, path, err) : with_buffers(r);
+	return missing ? without_buffers(r, path, missing) : with_buffers(r);
 }
 
 int tracer_recover(const char *dir)
@@ -522,7 +553,7 @@ int tracer_recover(const char *dir)
 	struct recovery r = { .dir = dir };
 	int err = tracer_guard_install();
 
-	r.shm.dirfd = r.shm.doorbell_fd = -1;
+	r.shm.dirfd = r.shm.doorbell_fd = r.shm.note_fd = -1;
 	r.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (r.dirfd < 0) {
 		moca_error("cannot recover %s: cannot open it: %s", dir,

@@ -128,7 +128,7 @@ static struct tracer_session *new_session(const struct tracer_options *opt)
 	s->opt = *opt;
 	s->dirfd = s->epoll = s->done_fd = s->listener = -1;
 	s->signals = s->control = -1;
-	s->shm.dirfd = -1;
+	s->shm.dirfd = s->shm.note_fd = -1;
 	s->start_ns = moca_clock_ns();
 	s->wish.state = MOCA_SLOT_ACTIVE;
 	s->wish.mask = opt->mask;

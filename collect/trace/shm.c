@@ -14,6 +14,7 @@
 #include "lib/base/err.h"
 
 #define DOORBELL_SIZE 4096
+#define NOTE "directory"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8u
@@ -159,7 +160,7 @@ int tracer_shm_create(struct tracer_shm *m, uint64_t session)
 	int err;
 
 	memset(m, 0, sizeof(*m));
-	m->parent = m->dirfd = m->doorbell_fd = -1;
+	m->parent = m->dirfd = m->doorbell_fd = m->note_fd = -1;
 	snprintf(m->session, sizeof(m->session), "%016llx",
 		 (unsigned long long)session);
 	err = make_folder(m);
@@ -206,24 +207,63 @@ void tracer_shm_remove(struct tracer_shm *m)
 		munmap(m->doorbell, DOORBELL_SIZE);
 	if (m->doorbell_fd >= 0)
 		close(m->doorbell_fd);
+	if (m->note_fd >= 0)
+		close(m->note_fd);
 	close(m->dirfd);
 	close(m->parent);
-	m->dirfd = m->parent = m->doorbell_fd = -1;
+	m->dirfd = m->parent = m->doorbell_fd = m->note_fd = -1;
 	m->doorbell = NULL;
+}
+
+static int lock_note(int fd)
+{
+	struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (!fcntl(fd, F_OFD_SETLK, &l))
+		return 0;
+	return errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
 }
 
 int tracer_shm_note_directory(struct tracer_shm *m, const char *dir)
 {
-	int fd = openat(m->dirfd, "directory",
-			O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			0600), err = 0;
+	int err;
 
-	if (fd < 0)
+	m->note_fd = openat(m->dirfd, NOTE,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+			    O_CLOEXEC, 0600);
+	if (m->note_fd < 0)
 		return -errno;
-	if (write(fd, dir, strlen(dir)) != (ssize_t)strlen(dir))
+	err = lock_note(m->note_fd);
+	if (write(m->note_fd, dir, strlen(dir)) != (ssize_t)strlen(dir))
 		err = -ENOSPC;
-	close(fd);
 	return err;
+}
+
+void tracer_shm_noted_directory(uint64_t session, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+	ssize_t n = 0;
+	int fd;
+
+	tracer_shm_path(path, sizeof(path), session);
+	strncat(path, "/" NOTE, sizeof(path) - strlen(path) - 1);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, buf, size - 1);
+		close(fd);
+	}
+	buf[n > 0 ? n : 0] = 0;
+}
+
+int tracer_shm_lock(struct tracer_shm *m)
+{
+	if (m->note_fd < 0)
+		m->note_fd = openat(m->dirfd, NOTE, O_WRONLY | O_NOFOLLOW |
+						    O_NONBLOCK | O_CLOEXEC);
+	/* Who ended before making its note is dead. */
+	if (m->note_fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return lock_note(m->note_fd);
 }
 
 int tracer_shm_file(struct tracer_shm *m, const char *name, size_t size,
@@ -331,7 +371,7 @@ int tracer_shm_open(struct tracer_shm *m, const char *path)
 	int err;
 
 	memset(m, 0, sizeof(*m));
-	m->parent = m->dirfd = m->doorbell_fd = -1;
+	m->parent = m->dirfd = m->doorbell_fd = m->note_fd = -1;
 	err = split(m, path, parent);
 	if (err)
 		return err;

@@ -21,6 +21,7 @@ struct tracer_shm {
 	int parent;		/* moca-UID */
 	int dirfd;
 	int doorbell_fd;
+	int note_fd;		/* `directory`, locked; -1: none */
 	struct moca_doorbell *doorbell;
 	char session[17];	/* hexadecimal, the folder's name */
 };
@@ -30,8 +31,18 @@ int tracer_shm_create(struct tracer_shm *m, uint64_t session);
 /* Remove the folder and all that is in it. */
 void tracer_shm_remove(struct tracer_shm *m);
 
-/* Note where the trace is written. 0 or -errno. */
+/*
+ * Note where the trace is written; and hold a lock on that note as long as we
+ * live, by which others know that we do. 0 or -errno.
+ */
 int tracer_shm_note_directory(struct tracer_shm *m, const char *dir);
+/* Where a session's collector, maybe a dead one, wrote to; "" = not known. */
+void tracer_shm_noted_directory(uint64_t session, char *buf, size_t size);
+/*
+ * Take that lock, in a folder that tracer_shm_open has opened. 0; -EBUSY: its
+ * collector is alive; -errno.
+ */
+int tracer_shm_lock(struct tracer_shm *m);
 
 /*
  * A new file of size bytes, allocated; and mapped at *base. A descriptor, or
