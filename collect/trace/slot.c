@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/trace/guard.h"
+#include "collect/trace/shm.h"
 #include "lib/base/err.h"
 
 #define LOCK_TRIES 500		/* 10 ms each */
@@ -41,27 +42,6 @@ static void complain(const struct tracer_registry *r, int err)
 		moca_error("cannot use %s to tell programs about the trace: "
 			   "%s; set MOCA_RUNTIME_DIR to a directory of your "
 			   "own", r->path, strerror(-err));
-}
-
-int tracer_registry_open(struct tracer_registry *r)
-{
-	int err;
-
-	memset(r, 0, sizeof(*r));
-	r->fd = r->dirfd = -1;
-	err = moca_registry_dir(r->path, sizeof(r->path));
-	if (!err) {
-		r->dirfd = moca_registry_open_dir(r->path);
-		err = r->dirfd < 0 ? r->dirfd : 0;
-	}
-	if (!err) {
-		err = moca_registry_map(r->dirfd, 1, &r->map, &r->fd);
-		if (err)
-			close(r->dirfd);
-	}
-	if (err)
-		complain(r, err);
-	return err;
 }
 
 void tracer_registry_close(struct tracer_registry *r)
@@ -192,10 +172,109 @@ static int write_one(struct tracer_registry *r, unsigned int i,
 	return tracer_guard(write_slot, &a);
 }
 
-int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session)
+/* As it is, torn where its writer died. */
+static void copy_slot(void *arg)
+{
+	struct access *a = arg;
+
+	*a->slot = a->map->slots[a->index];
+	a->slot->name[sizeof(a->slot->name) - 1] = 0;
+}
+
+/* May a living collector have that name? */
+static int is_name_held(const struct tracer_registry *r, const char *name)
+{
+	struct moca_registry_slot s;
+	unsigned int i;
+
+	for (i = 0; i < MOCA_REGISTRY_SLOTS; i++)
+		if (tracer_registry_is_held(r, i) &&
+		    (tracer_registry_read(r, i, &s) || !strcmp(s.name, name)))
+			return 1;
+	return 0;
+}
+
+/*
+ * Free slot i, whose collector is dead, and what it left beside; under the
+ * lock. Say how to get what was in its buffers, if that is wanted.
+ */
+static int clear_slot(struct tracer_registry *r, unsigned int i, int say)
 {
 	struct moca_registry_slot s, none = { .state = MOCA_SLOT_FREE };
-	char file[MOCA_SESSION_NAME_MAX + 16];
+	struct access a = { .map = r->map, .index = i, .slot = &s };
+	char file[MOCA_SESSION_NAME_MAX + 16], dir[PATH_MAX] = "";
+	int err = tracer_guard(copy_slot, &a);
+
+	if (!err && !(s.seq & 1) && s.state == MOCA_SLOT_FREE)
+		return 0;
+	if (!err)
+		err = write_one(r, i, &none, 0);
+	if (err || !tracer_name_is_valid(s.name))
+		return err;
+	if (!is_name_held(r, s.name)) {
+		snprintf(file, sizeof(file), "%s.sock", s.name);
+		unlinkat(r->dirfd, file, 0);
+	}
+	if (say)
+		tracer_shm_noted_directory(s.session, dir, sizeof(dir));
+	if (dir[0])
+		moca_warn("trace %s's collector was killed; to get what was in "
+			  "its buffers: moca trace recover %s", s.name, dir);
+	return 0;
+}
+
+/* Is it being written for ever? Under the lock: nobody takes it meanwhile. */
+static int is_broken(const struct tracer_registry *r, unsigned int i)
+{
+	struct moca_registry_slot s;
+
+	return tracer_registry_read(r, i, &s) == -EAGAIN &&
+	       !tracer_registry_is_held(r, i);
+}
+
+/* Programs look again and again at a slot whose collector died writing it. */
+static void repair(struct tracer_registry *r)
+{
+	unsigned int i;
+	int err, broken = 0;
+
+	for (i = 0; i < MOCA_REGISTRY_SLOTS; i++)
+		broken |= is_broken(r, i);
+	if (!broken)
+		return;
+	err = lock_all(r);
+	for (i = 0; i < MOCA_REGISTRY_SLOTS && !err; i++)
+		if (is_broken(r, i))
+			err = clear_slot(r, i, 1);
+	unlock_all(r);
+}
+
+int tracer_registry_open(struct tracer_registry *r)
+{
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->fd = r->dirfd = -1;
+	err = moca_registry_dir(r->path, sizeof(r->path));
+	if (!err) {
+		r->dirfd = moca_registry_open_dir(r->path);
+		err = r->dirfd < 0 ? r->dirfd : 0;
+	}
+	if (!err) {
+		err = moca_registry_map(r->dirfd, 1, &r->map, &r->fd);
+		if (err)
+			close(r->dirfd);
+	}
+	if (err)
+		complain(r, err);
+	else
+		repair(r);	/* if not, it is as it was */
+	return err;
+}
+
+int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session)
+{
+	struct moca_registry_slot s;
 	int err = lock_all(r);
 	unsigned int i;
 
@@ -203,16 +282,8 @@ int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session)
 		if (tracer_registry_read(r, i, &s) ||
 		    s.state == MOCA_SLOT_FREE || s.session != session)
 			continue;
-		if (tracer_registry_is_held(r, i)) {
-			err = -EBUSY;
-			break;
-		}
-		err = write_one(r, i, &none, 0);
-		/* A living trace of this name would have taken this slot. */
-		if (tracer_name_is_valid(s.name)) {
-			snprintf(file, sizeof(file), "%s.sock", s.name);
-			unlinkat(r->dirfd, file, 0);
-		}
+		err = tracer_registry_is_held(r, i) ? -EBUSY :
+						      clear_slot(r, i, 0);
 	}
 	unlock_all(r);
 	return err;
@@ -299,8 +370,10 @@ int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags)
 			 (uint32_t)s->session);
 		i = choose(&s->reg, s->name);
 	}
-	err = i < 0 ? i : lock_byte(s->reg.fd, F_OFD_SETLK, F_WRLCK,
-				    lock_offset(i), NULL);
+	err = i < 0 ? i : clear_slot(&s->reg, (unsigned int)i, 1);
+	if (!err)
+		err = lock_byte(s->reg.fd, F_OFD_SETLK, F_WRLCK,
+				lock_offset((unsigned int)i), NULL);
 	if (err)
 		goto err_unlock;
 	s->index = (unsigned int)i;

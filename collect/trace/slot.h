@@ -36,7 +36,10 @@ struct tracer_wish {
 	char filter[MOCA_FILTER_MAX + 1];
 };
 
-/* 0, or -errno after a message. */
+/*
+ * Slots that a collector died in, writing, are made free. 0, or -errno after a
+ * message.
+ */
 int tracer_registry_open(struct tracer_registry *r);
 void tracer_registry_close(struct tracer_registry *r);
 
