@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,9 +75,11 @@ static int check(struct moca_record_options *o, const struct extra *x,
 
 /* Events that the program itself emits, among its accesses. */
 static struct moca_trace_session *events;
+static const char *events_dir;
 
 static void start_events(void *arg, const char *dir)
 {
+	events_dir = dir;
 	if (!moca_trace_session_start(&events, dir))
 		setenv(MOCA_TRACE_ENV, moca_trace_session_id(events), 1);
 	else
@@ -88,7 +91,7 @@ static const char *finish_events(void *arg)
 {
 	const int *quiet = arg;
 	struct tracer_result r;
-	static char note[256];
+	static char note[PATH_MAX + 256];
 	int err;
 
 	if (!events)
@@ -111,8 +114,16 @@ static const char *finish_events(void *arg)
 			 r.refused, r.outside);
 		return note;
 	}
-	snprintf(note, sizeof(note),
-		 "not all events of libmocatrace are here: %s", strerror(-err));
+	if (err == -EOWNERDEAD)
+		snprintf(note, sizeof(note), "not all events of libmocatrace "
+			 "are here: their collector was killed; get what was "
+			 "in its buffers with: moca trace recover %s",
+			 events_dir);
+	else
+		snprintf(note, sizeof(note), "not all events of libmocatrace "
+			 "are here: %s", err == -EPIPE ?
+				 "their collector was killed" :
+				 strerror(-err));
 	moca_warn("%s", note);
 	return note;
 }

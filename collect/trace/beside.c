@@ -11,13 +11,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/trace/shm.h"
+#include "collect/trace/slot.h"
 #include "lib/base/err.h"
+#include "lib/format/meta.h"
 #include "lib/ring/layout.h"
 
 struct moca_trace_session {
 	pid_t pid;
 	int control;
 	char id[17];
+	char *dir;
 };
 
 static void ignore_signals(void)
@@ -69,6 +73,11 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 
 	if (!s)
 		return -ENOMEM;
+	s->dir = strdup(dir);
+	if (!s->dir) {
+		err = -ENOMEM;
+		goto err_free;
+	}
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair)) {
 		err = -errno;
 		goto err_free;
@@ -99,6 +108,7 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 	waitpid(s->pid, NULL, 0);
 	err = -ECANCELED;
 err_free:
+	free(s->dir);
 	free(s);
 	return err;
 }
@@ -106,6 +116,27 @@ err_free:
 const char *moca_trace_session_id(const struct moca_trace_session *s)
 {
 	return s->id;
+}
+
+/* It was killed. What it left is for recover, or else there are no buffers. */
+static int clean_up(const struct moca_trace_session *s)
+{
+	uint64_t session = strtoull(s->id, NULL, 16);
+	struct tracer_registry reg;
+	struct tracer_shm shm;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", s->dir, MOCA_META_SESSION);
+	if (!access(path, F_OK))
+		return -EOWNERDEAD;
+	if (!tracer_registry_open(&reg)) {
+		tracer_registry_reclaim(&reg, session);
+		tracer_registry_close(&reg);
+	}
+	tracer_shm_path(path, sizeof(path), session);
+	if (!tracer_shm_open(&shm, path))
+		tracer_shm_remove(&shm);
+	return -EPIPE;
 }
 
 int moca_trace_session_finish(struct moca_trace_session *s,
@@ -119,10 +150,11 @@ int moca_trace_session_finish(struct moca_trace_session *s,
 	do
 		n = recv(s->control, result, sizeof(*result), 0);
 	while (n < 0 && errno == EINTR);
-	err = n == sizeof(*result) ? result->error : -EPIPE;
 	close(s->control);
 	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	err = n == sizeof(*result) ? result->error : clean_up(s);
+	free(s->dir);
 	free(s);
 	return err;
 }

@@ -22,7 +22,9 @@ int moca_trace_session_start(struct moca_trace_session **out,
 const char *moca_trace_session_id(const struct moca_trace_session *s);
 /*
  * The programs have ended: have the rest written, wait for it, give all back.
- * 0, or -errno: not all is on disk (result->error says why, too). Frees s.
+ * 0, or -errno: not all is on disk (result->error says why, too); -EOWNERDEAD:
+ * the collector was killed, `moca trace recover DIR` gets what was in buffers.
+ * Frees s.
  */
 int moca_trace_session_finish(struct moca_trace_session *s,
 			      struct tracer_result *result);

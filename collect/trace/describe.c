@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collect/trace/internal.h"
@@ -118,25 +117,37 @@ static void set_totals(struct tracer_session *s)
 	set_u64(m, "trace.refused", atomic_load(&t->refused));
 }
 
+/* What `moca trace recover` needs to find buffers and to tell the time. */
+static void describe_buffers(const struct tracer_session *s,
+			     struct moca_meta *m)
+{
+	describe_session(s, m);
+	moca_meta_set(m, "trace.shm", "%s", s->shm.path);
+	set_knot(m, "trace.clock_first", s->first_knot);
+}
+
 int tracer_describe_begin(struct tracer_session *s)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	s->start_time = (uint64_t)ts.tv_sec * 1000000000u +
-			(uint64_t)ts.tv_nsec;
-	if (s->opt.beside)
-		return 0;
 	s->meta = moca_meta_new();
 	if (!s->meta)
 		return -ENOMEM;
-	describe_session(s, s->meta);
-	moca_meta_set(s->meta, "trace.shm", "%s", s->shm.path);
-	/* What `moca trace recover` needs to tell the time. */
-	set_knot(s->meta, "trace.clock_first", s->clock.tip);
+	describe_buffers(s, s->meta);
 	set_totals(s);
 	s->described_ns = moca_clock_ns();
 	return moca_meta_write(s->meta, s->dirfd);
+}
+
+int tracer_describe_beside(struct tracer_session *s)
+{
+	struct moca_meta *m = moca_meta_new();
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	describe_buffers(s, m);
+	err = moca_meta_write_as(m, s->dirfd, MOCA_META_SESSION);
+	moca_meta_free(m);
+	return err;
 }
 
 void tracer_describe_now(struct tracer_session *s)

@@ -107,6 +107,16 @@ int tracer_directory_lock(int dirfd)
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
 }
 
+/* Where moca record was told to write, as others can find it. */
+static void note_directory(struct tracer_session *s)
+{
+	char *path = realpath(s->dir, NULL);
+
+	if (path)
+		tracer_shm_note_directory(&s->shm, path);
+	free(path);
+}
+
 int tracer_directory_open(struct tracer_session *s)
 {
 	struct moca_marker_writer *writer;
@@ -120,7 +130,9 @@ int tracer_directory_open(struct tracer_session *s)
 		return -errno;
 	/* Not all file systems can; the lock in shared memory holds too. */
 	tracer_directory_lock(s->dirfd);
-	err = moca_marker_writer_create(&writer, s->dirfd);
+	err = s->opt.beside ? tracer_describe_beside(s) : 0;
+	if (!err)
+		err = moca_marker_writer_create(&writer, s->dirfd);
 	if (err)
 		return err;
 	err = moca_marker_writer_create(&s->types, s->dirfd);
@@ -128,6 +140,8 @@ int tracer_directory_open(struct tracer_session *s)
 		moca_marker_writer_destroy(writer);
 		return err;
 	}
+	if (s->opt.beside)
+		note_directory(s);
 	/* The drain may look at it at any time. */
 	pthread_mutex_lock(&s->lock);
 	s->writer = writer;

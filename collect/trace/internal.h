@@ -134,6 +134,7 @@ struct tracer_session {
 	uint32_t clock_kind;
 	uint64_t end_ns;
 	uint64_t start_time;		/* Unix time, ns */
+	struct tracer_knot first_knot;
 	uint64_t described_ns;		/* when metadata was last written */
 	/* Two writers, each for files of its own: marker-types; marker-N. */
 	struct moca_marker_writer *types;
@@ -314,6 +315,8 @@ int tracer_directory_open(struct tracer_session *s);
 
 /* describe.c: the metadata. Each 0 or -errno. */
 int tracer_describe_begin(struct tracer_session *s);
+/* Beside a page trace: what `moca trace recover` needs, until the end. */
+int tracer_describe_beside(struct tracer_session *s);
 void tracer_describe_now(struct tracer_session *s);
 int tracer_describe_end(struct tracer_session *s);
 int tracer_describe_snapshot(struct tracer_session *s,

@@ -38,6 +38,7 @@ struct recovery {
 	const char *dir;
 	int dirfd;
 	struct moca_meta *meta;
+	int beside;		/* accesses: meta is marker-session */
 	struct tracer_shm shm;
 	struct moca_marker_writer *writer;
 	struct tracer_clock clock;
@@ -113,6 +114,7 @@ static int read_settings(struct recovery *r)
 	uint64_t count = moca_meta_u64(r->meta, "trace.subbufs", 0);
 
 	if (!collector || strcmp(collector, "trace") || !session || !mode ||
+	    !moca_meta_get(r->meta, "trace.shm") ||
 	    !is_mode(mode, &r->mode) ||
 	    !is_size(size, MOCA_SUBBUF_MIN, MOCA_SUBBUF_MAX) ||
 	    !is_size(count, MOCA_SUBBUFS_MIN, MOCA_SUBBUFS_MAX) ||
@@ -364,6 +366,31 @@ static void count_all(struct recovery *r, uint64_t *events, uint64_t *lost,
 		closedir(d);
 }
 
+static int add_note(struct moca_meta *m, int dirfd, const char *note)
+{
+	int err = moca_meta_add(m, "note", note);
+
+	return err ? err : moca_meta_write(m, dirfd);
+}
+
+/* The metadata is the page trace's, and its recorder may still write it. */
+static int complete_beside(struct recovery *r, const char *note)
+{
+	struct moca_meta *m;
+	const char *state;
+	int err = moca_meta_read(&m, r->dirfd);
+
+	if (!err) {
+		state = moca_meta_get(m, "state");
+		if (state && strcmp(state, "recording"))
+			err = add_note(m, r->dirfd, note);
+		moca_meta_free(m);
+	}
+	if (err && err != -ENOENT)
+		return err;
+	return unlinkat(r->dirfd, MOCA_META_SESSION, 0) ? -errno : 0;
+}
+
 static int complete(struct recovery *r, const char *note)
 {
 	uint64_t events = 0, lost = 0, torn = 0, streams = 0, told;
@@ -385,7 +412,8 @@ static int complete(struct recovery *r, const char *note)
 			      (unsigned long long)r->end_ns);
 	moca_meta_add(r->meta, "note", note);
 	moca_meta_set(r->meta, "state", "complete");
-	err = moca_meta_write(r->meta, r->dirfd);
+	err = r->beside ? complete_beside(r, note) :
+			  moca_meta_write(r->meta, r->dirfd);
 	if (err)
 		moca_error("cannot write the metadata of %s: %s", r->dir,
 			   strerror(-err));
@@ -515,27 +543,44 @@ static int is_of_session(const struct recovery *r)
 	return !strcmp(session, r->shm.session);
 }
 
-static int recover(struct recovery *r)
+/* Of the trace, or of the one beside accesses while that is not complete. */
+static int read_metadata(struct recovery *r)
 {
-	const char *state, *path;
-	int err = moca_meta_read(&r->meta, r->dirfd), missing;
+	int err;
 
-	if (!err)
-		err = read_settings(r);
-	path = err ? NULL : moca_meta_get(r->meta, "trace.shm");
-	if (err || !path) {
-		moca_error("cannot recover %s: it is not a trace of `moca "
-			   "trace`%s%s", r->dir, err == -EBADMSG || !err ?
-						 "" : ": ",
-			   err == -EBADMSG || !err ? "" : strerror(-err));
-		return err ? err : -EBADMSG;
-	}
-	state = moca_meta_get(r->meta, "state");
-	if (state && !strcmp(state, "complete")) {
-		moca_say("%s: is complete, there is nothing to recover",
-			 r->dir);
-		return 0;
-	}
+	moca_meta_free(r->meta);
+	r->meta = NULL;
+	err = moca_meta_read_as(&r->meta, r->dirfd, MOCA_META_SESSION);
+	r->beside = !err;
+	if (err == -ENOENT)
+		err = moca_meta_read(&r->meta, r->dirfd);
+	return err;
+}
+
+static int is_complete(const struct recovery *r)
+{
+	const char *state = moca_meta_get(r->meta, "state");
+
+	return state && !strcmp(state, "complete");
+}
+
+/* While we waited for its end it may have come to a proper one. 1, 0, -errno */
+static int was_completed(struct recovery *r)
+{
+	int beside = r->beside, err = read_metadata(r);
+
+	if (err)
+		moca_error("cannot recover %s: cannot read its metadata: %s",
+			   r->dir, strerror(-err));
+	return err ? err : beside != r->beside || is_complete(r);
+}
+
+static int recover_session(struct recovery *r)
+{
+	char path[PATH_MAX];
+	int missing, err;
+
+	snprintf(path, sizeof(path), "%s", moca_meta_get(r->meta, "trace.shm"));
 	missing = tracer_shm_open(&r->shm, path);
 	if ((!missing || missing == -ENOENT) && !is_of_session(r)) {
 		moca_error("cannot recover %s: its metadata names the buffers "
@@ -543,9 +588,31 @@ static int recover(struct recovery *r)
 		return -EBADMSG;
 	}
 	err = end_session(r);
+	if (!err)
+		err = was_completed(r);
 	if (err)
 		return err;
-	return missing ? without_buffers(r, path, missing) : with_buffers(r);
+	return missing ? without_buffers(r, path, missing) :
+			 with_buffers(r);
+}
+
+static int recover(struct recovery *r)
+{
+	int err = read_metadata(r);
+
+	if (!err)
+		err = read_settings(r);
+	if (err) {
+		moca_error("cannot recover %s: it is not a trace of `moca "
+			   "trace`%s%s", r->dir, err == -EBADMSG ? "" : ": ",
+			   err == -EBADMSG ? "" : strerror(-err));
+		return err;
+	}
+	err = is_complete(r) ? 1 : recover_session(r);
+	if (err > 0)
+		moca_say("%s: is complete, there is nothing to recover",
+			 r->dir);
+	return err < 0 ? err : 0;
 }
 
 int tracer_recover(const char *dir)

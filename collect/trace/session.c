@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/trace/guard.h"
@@ -122,6 +123,7 @@ static void discard(struct tracer_session *s)
 static struct tracer_session *new_session(const struct tracer_options *opt)
 {
 	struct tracer_session *s = calloc(1, sizeof(*s));
+	struct timespec now;
 
 	if (!s)
 		return NULL;
@@ -130,6 +132,9 @@ static struct tracer_session *new_session(const struct tracer_options *opt)
 	s->signals = s->control = -1;
 	s->shm.dirfd = s->shm.note_fd = -1;
 	s->start_ns = moca_clock_ns();
+	clock_gettime(CLOCK_REALTIME, &now);
+	s->start_time = (uint64_t)now.tv_sec * 1000000000u +
+			(uint64_t)now.tv_nsec;
 	s->wish.state = MOCA_SLOT_ACTIVE;
 	s->wish.mask = opt->mask;
 	snprintf(s->wish.filter, sizeof(s->wish.filter), "%s",
@@ -166,6 +171,7 @@ int tracer_session_open(struct tracer_session **out,
 	s->clock_kind = tracer_clock_choose();
 	if (!err)
 		err = tracer_clock_init(&s->clock, s->clock_kind);
+	s->first_knot = s->clock.tip;
 	if (!err)
 		err = tracer_catalog_init(&s->catalog);
 	if (err)
@@ -390,6 +396,8 @@ void tracer_session_close(struct tracer_session *s,
 		tracer_disk_failed(s, err);
 	fill_result(s, result);
 	tracer_shm_remove(&s->shm);
+	if (s->opt.beside && s->dirfd >= 0)
+		unlinkat(s->dirfd, MOCA_META_SESSION, 0);
 	tracer_control_end(s);
 	tracer_connection_expire(s, 1);
 	tracer_process_free_all(s);

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "lib/format/bytes.h"
+#include "lib/format/meta.h"
 
 static const char *const prefixes[] = {
 	[MOCA_FILE_TASK] = "task-",
@@ -51,6 +52,9 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 		*type = MOCA_FILE_TYPES;
 		return 1;
 	}
+	/* Also while it is being written. */
+	if (!strncmp(name, MOCA_META_SESSION, strlen(MOCA_META_SESSION)))
+		return 0;
 	for (*type = MOCA_FILE_TASK; *type <= MOCA_FILE_MARKER; ++*type)
 		if (!strncmp(name, prefixes[*type], strlen(prefixes[*type])))
 			return parse_number(name + strlen(prefixes[*type]),

@@ -11,7 +11,6 @@
 #include "lib/format/chunk.h"
 
 #define META_NAME "metadata"
-#define META_TMP "metadata.tmp"
 #define META_FIRST "moca-trace "
 #define META_MAX (1u << 20)
 #define KEY_MAX 64
@@ -180,9 +179,10 @@ static int write_file(int fd, const uint8_t *p, size_t len)
 	return 0;
 }
 
-int moca_meta_write(const struct moca_meta *m, int dirfd)
+int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name)
 {
 	struct moca_buf b = { 0 };
+	char tmp[64];
 	int fd, ret;
 	size_t i;
 
@@ -196,9 +196,10 @@ int moca_meta_write(const struct moca_meta *m, int dirfd)
 		ret = -E2BIG;
 	if (ret)
 		goto err_free;
+	snprintf(tmp, sizeof(tmp), "%s.tmp", name);
 	/* What a recorder that died left behind. */
-	unlinkat(dirfd, META_TMP, 0);
-	fd = openat(dirfd, META_TMP,
+	unlinkat(dirfd, tmp, 0);
+	fd = openat(dirfd, tmp,
 		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		ret = -errno;
@@ -207,13 +208,18 @@ int moca_meta_write(const struct moca_meta *m, int dirfd)
 	ret = write_file(fd, b.data, b.len);
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
-	if (!ret && renameat(dirfd, META_TMP, dirfd, META_NAME) < 0)
+	if (!ret && renameat(dirfd, tmp, dirfd, name) < 0)
 		ret = -errno;
 	if (ret)
-		unlinkat(dirfd, META_TMP, 0);
+		unlinkat(dirfd, tmp, 0);
 err_free:
 	moca_buf_free(&b);
 	return ret;
+}
+
+int moca_meta_write(const struct moca_meta *m, int dirfd)
+{
+	return moca_meta_write_as(m, dirfd, META_NAME);
 }
 
 /* Undo the escapes in place; -EBADMSG for unknown ones. */
@@ -289,14 +295,14 @@ static int read_file(int fd, struct moca_buf *b)
 	return 0;
 }
 
-int moca_meta_read(struct moca_meta **out, int dirfd)
+int moca_meta_read_as(struct moca_meta **out, int dirfd, const char *name)
 {
 	struct moca_buf b = { 0 };
 	struct moca_meta *m;
 	struct stat st;
 	int fd, ret;
 
-	fd = openat(dirfd, META_NAME,
+	fd = openat(dirfd, name,
 		    O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return errno == ELOOP ? -EBADMSG : -errno;
@@ -316,4 +322,9 @@ int moca_meta_read(struct moca_meta **out, int dirfd)
 	}
 	*out = m;
 	return 0;
+}
+
+int moca_meta_read(struct moca_meta **out, int dirfd)
+{
+	return moca_meta_read_as(out, dirfd, META_NAME);
 }

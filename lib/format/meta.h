@@ -35,5 +35,11 @@ uint64_t moca_meta_u64(const struct moca_meta *m, const char *key,
 int moca_meta_write(const struct moca_meta *m, int dirfd);
 /* Read dirfd/metadata; at most 1 MiB is believed. 0 or -errno. */
 int moca_meta_read(struct moca_meta **out, int dirfd);
+/* The same under another name, of less than 60 characters. */
+int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name);
+int moca_meta_read_as(struct moca_meta **out, int dirfd, const char *name);
+
+/* Of the trace of events beside accesses, while it is recorded. */
+#define MOCA_META_SESSION "marker-session"
 
 #endif
