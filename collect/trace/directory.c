@@ -94,8 +94,8 @@ int tracer_directory_make(const char *wanted, const char *base, char **path,
 			   wanted);
 	else if (err)
 		moca_error("cannot write into the directory %s for the trace: "
-			   "%s; choose another with -o", wanted ? wanted : buf,
-			   strerror(-err));
+			   "%s; %s", wanted ? wanted : buf, strerror(-err),
+			   tracer_advice(err, "choose another with -o"));
 	return err;
 }
 

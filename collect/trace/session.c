@@ -76,8 +76,10 @@ static int open_directory(struct tracer_session *s)
 	if (!err)
 		err = tracer_describe_begin(s);
 	if (err)
-		moca_error("cannot begin the trace in %s: %s; choose another "
-			   "directory with -o", s->dir, strerror(-err));
+		moca_error("cannot begin the trace in %s: %s; %s", s->dir,
+			   strerror(-err),
+			   tracer_advice(err, "choose another directory with "
+					      "-o"));
 	else
 		tracer_shm_note_directory(&s->shm, s->dir);
 	return err;
@@ -94,8 +96,10 @@ static int open_loop(struct tracer_session *s)
 	else
 		err = tracer_server_listen(s);
 	if (err)
-		moca_error("cannot listen for programs at %s/%s.sock: %s",
-			   s->slot.reg.path, s->slot.name, strerror(-err));
+		moca_error("cannot listen for programs at %s/%s.sock: %s; %s",
+			   s->slot.reg.path, s->slot.name, strerror(-err),
+			   tracer_advice(err, "set MOCA_RUNTIME_DIR to a "
+					      "directory of your own"));
 	return err;
 }
 

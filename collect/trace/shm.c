@@ -303,6 +303,17 @@ int tracer_shm_prove(struct tracer_shm *m, size_t size)
 	return 0;
 }
 
+const char *tracer_advice(int err, const char *usual)
+{
+	if (err == -EMFILE)
+		return "raise the limit of open files (ulimit -n) where the "
+		       "trace is started";
+	if (err == -ENFILE)
+		return "raise the system's limit of open files (sysctl "
+		       "fs.file-max)";
+	return usual;
+}
+
 const char *tracer_shm_advice(int err)
 {
 	switch (err) {
@@ -319,14 +330,9 @@ const char *tracer_shm_advice(int err)
 		return "take smaller or fewer buffers (--subbuf, --subbufs), "
 		       "or give the collector more memory (ulimit -v, its "
 		       "cgroup's memory.max, sysctl vm.max_map_count)";
-	case -EMFILE:
-		return "raise the limit of open files (ulimit -n) where the "
-		       "trace is started";
-	case -ENFILE:
-		return "raise the system's limit of open files (sysctl "
-		       "fs.file-max)";
 	default:
-		return "see that the folder is there and can be written to";
+		return tracer_advice(err, "see that the folder is there and "
+					  "can be written to");
 	}
 }
 

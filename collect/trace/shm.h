@@ -55,6 +55,8 @@ int tracer_shm_prove(struct tracer_shm *m, size_t size);
 
 /* What to do about an error of the two above, to follow "; "; said to users. */
 const char *tracer_shm_advice(int err);
+/* The same of any error: about limits of descriptors, or what is usual. */
+const char *tracer_advice(int err, const char *usual);
 
 /* Where a session's folder would be. */
 void tracer_shm_path(char *path, size_t size, uint64_t session);

@@ -40,8 +40,9 @@ static void complain(const struct tracer_registry *r, int err)
 			   MOCA_REGISTRY_FILE);
 	else
 		moca_error("cannot use %s to tell programs about the trace: "
-			   "%s; set MOCA_RUNTIME_DIR to a directory of your "
-			   "own", r->path, strerror(-err));
+			   "%s; %s", r->path, strerror(-err),
+			   tracer_advice(err, "set MOCA_RUNTIME_DIR to a "
+					      "directory of your own"));
 }
 
 void tracer_registry_close(struct tracer_registry *r)
