@@ -197,16 +197,17 @@ void tracer_shm_remove(struct tracer_shm *m)
 
 	if (m->dirfd < 0)
 		return;
+	/* First: its descriptor may be the only one that can be had. */
+	if (m->doorbell)
+		munmap(m->doorbell, DOORBELL_SIZE);
+	if (m->doorbell_fd >= 0)
+		close(m->doorbell_fd);
 	remove_files(m->dirfd);
 	unlinkat(m->parent, m->session, AT_REMOVEDIR);
 	/* Its parent stays when another trace is in it. */
 	strcpy(path, m->path);
 	*strrchr(path, '/') = 0;
 	rmdir(path);
-	if (m->doorbell)
-		munmap(m->doorbell, DOORBELL_SIZE);
-	if (m->doorbell_fd >= 0)
-		close(m->doorbell_fd);
 	if (m->note_fd >= 0)
 		close(m->note_fd);
 	close(m->dirfd);
