@@ -17,7 +17,8 @@
 enum moca_msg_type {
 	/*
 	 * A thread wants a buffer: struct moca_msg_join. The reply's value is
-	 * the stream's number; descriptors: the buffer, the doorbell.
+	 * the stream's number; descriptors: the buffer, the doorbell. With an
+	 * error, value 1 says that the losses told were counted.
 	 */
 	MOCA_MSG_JOIN = 1,
 	/*
