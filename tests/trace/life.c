@@ -334,7 +334,7 @@ static volatile int inside;
 
 static void work_long(int sig)
 {
-	time_t end = time(NULL) + 8;
+	time_t end = time(NULL) + 10;
 	uint64_t n = 0;
 
 	if (inside++)
