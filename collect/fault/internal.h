@@ -61,6 +61,7 @@ struct mm {
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
 	atomic_int want_zapper;	/* the collector asks for one */
+	atomic_int no_zapper;	/* there cannot be one: subreaper.h */
 	uint64_t asked_ns;	/* when it did */
 	uint64_t start_ns;
 	int dead;		/* no task is left */

@@ -52,7 +52,12 @@ static int install_filter(int fd_number, int privileged)
 		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
-		TRACE_IF(SYS_prctl, 0, PR_SET_SECCOMP),
+		IF_EQ(SYS_prctl, 0, 5),
+		LOAD_ARG(0),
+		IF_EQ(PR_SET_SECCOMP, 1, 0),
+		IF_EQ(PR_SET_CHILD_SUBREAPER, 0, 1),
+		RETURN(SECCOMP_RET_TRACE),
+		RETURN(SECCOMP_RET_ALLOW),
 		/* mprotect and pkey_mprotect to writable. */
 		IF_EQ(SYS_mprotect, 1, 0),
 		IF_EQ(SYS_pkey_mprotect, 0, 4),

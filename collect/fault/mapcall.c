@@ -17,6 +17,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/quiesce.h"
+#include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -695,6 +696,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	};
 	int err;
 
+	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_CHILD_SUBREAPER)
+		subreaper_set(t->pid, x.a[1] != 0);
 	if (!t->mm || t->mm->state != MM_MOVED || !concerns(&x))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);

@@ -21,6 +21,7 @@
 
 #include "collect/fault/filecopy.h"
 #include "collect/fault/tasks.h"
+#include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -710,6 +711,14 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	int err;
 
 	atomic_store(&mm->want_zapper, 0);
+	if (subreaper_above(c->task->pid)) {
+		if (!atomic_exchange(&mm->no_zapper, 1))
+			mm_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+				 "pages are seen once only: a program that "
+				 "adopts orphans (PR_SET_CHILD_SUBREAPER) "
+				 "would see our helper among its children");
+		return -EPERM;
+	}
 	memset(mm->stub, 0, STUB_ZAP_LIST);
 	ret = tracee_clone(c, &err, CLONE_VM | CLONE_FILES, &child);
 	if (!err && ret < 0)

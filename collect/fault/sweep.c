@@ -192,6 +192,7 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 	pthread_mutex_lock(&rec->mm_lock);
 	for (struct mm *mm = rec->mms; mm; mm = mm->next) {
 		if (mm->state != MM_MOVED || mm->zapper || mm->dead ||
+		    atomic_load(&mm->no_zapper) ||
 		    now_ns < mm->start_ns + rec->opt->interval_ns / 2)
 			continue;
 		free_ = 0;

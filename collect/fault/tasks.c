@@ -4,6 +4,8 @@
 
 #include "collect/fault/tasks.h"
 
+#include "collect/fault/subreaper.h"
+
 #define BUCKETS 4096
 
 static struct task *table[BUCKETS];
@@ -68,6 +70,8 @@ void tasks_remove(struct task *t)
 {
 	unlink_task(t);
 	count -= !t->own;
+	if (t->tid == t->pid)
+		subreaper_set(t->pid, 0);
 	free(t);
 }
 

@@ -490,12 +490,52 @@ static void killed_parents(void)
 	puts("all ended");
 }
 
+/* Adopts its orphans, as a container's init does, and waits for all. */
+static void subreaper(void)
+{
+	char *p = map_pages(64);
+	int i, n = 0, status;
+
+	CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0);
+	for (i = 0; i < 3; i++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid) {
+			if (fork() == 0)	/* an orphan, soon */
+				usleep(150000);
+			for (int j = 0; j < 15; j++) {
+				fill(p, 64, j);
+				usleep(10000);
+			}
+			_exit(filled(p, 64, 14) ? 0 : 1);
+		}
+	}
+	for (i = 0; i < 10; i++) {
+		fill(p, 64, 77);
+		usleep(10000);
+	}
+	for (;;) {
+		pid_t pid = wait(&status);
+
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			break;
+		CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
+		n++;
+	}
+	CHECK(errno == ECHILD && filled(p, 64, 77));
+	printf("%d children\n", n);
+}
+
 static const struct test_case cases[] = {
 	{ "isolation", isolation },
 	{ "isolation-threads", isolation_threads },
 	{ "nested", nested },
 	{ "orphan", orphan },
 	{ "killed-parents", killed_parents },
+	{ "subreaper", subreaper },
 	{ "fork-storm", fork_storm },
 	{ "last-child-writes", last_child_writes },
 	{ "vfork", use_vfork },
