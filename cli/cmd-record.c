@@ -79,12 +79,23 @@ static const char *events_dir;
 
 static void start_events(void *arg, const char *dir)
 {
+	int err = moca_trace_session_start(&events, dir);
+
 	events_dir = dir;
-	if (!moca_trace_session_start(&events, dir))
+	if (!err)
 		setenv(MOCA_TRACE_ENV, moca_trace_session_id(events), 1);
 	else
-		moca_warn("the recording goes on without the events that the "
-			  "program may emit through libmocatrace");
+		moca_warn("cannot start the collector of events: %s",
+			  strerror(-err));
+}
+
+static void await_events(void *arg)
+{
+	if (events && !moca_trace_session_ready(events))
+		return;
+	events = NULL;
+	moca_warn("the recording goes on without the events that the program "
+		  "may emit through libmocatrace");
 }
 
 static const char *finish_events(void *arg)
@@ -135,7 +146,8 @@ int cmd_record(int argc, char **argv)
 		.program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
 	const struct moca_record_companion companion = {
-		.start = start_events, .finish = finish_events,
+		.start = start_events, .ready = await_events,
+		.finish = finish_events,
 		.arg = &o.quiet,
 	};
 	struct extra x = { 0 };

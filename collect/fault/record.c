@@ -418,6 +418,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		let_go(-1);
 		return EXIT_OURS;
 	}
+	if (rec.opt->companion && !rec.attach)
+		rec.opt->companion->ready(rec.opt->companion->arg);
 	moca_debug("%.1f ms: the program begins",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	let_go(1);

@@ -13,11 +13,13 @@
 /*
  * What goes along with the recording of a command and writes into the same
  * directory. start is called before the program exists, what it puts into the
- * environment is the program's; after finish nothing more is written. finish
- * may add notes to the trace: it returns one, or NULL.
+ * environment is the program's; ready, which may wait, before the program
+ * begins; after finish nothing more is written. finish may add a note to the
+ * trace: it returns one, or NULL.
  */
 struct moca_record_companion {
 	void (*start)(void *arg, const char *dir);
+	void (*ready)(void *arg);
 	const char *(*finish)(void *arg);
 	void *arg;
 };

@@ -2,6 +2,7 @@
 #include "collect/trace/beside.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,13 +40,13 @@ static void ignore_signals(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static int beside_main(const char *dir, int control)
+static int beside_main(const char *dir, uint64_t session, int control)
 {
 	const struct tracer_options opt = {
 		.name = "", .dir = dir, .filter = "", .mask = UINT32_MAX,
 		.mode = MOCA_RING_DISCARD, .subbuf_size = TRACER_SUBBUF_DEFAULT,
 		.subbufs = TRACER_SUBBUFS_DEFAULT, .is_private = 1,
-		.beside = 1, .quiet = 1,
+		.session = session, .beside = 1, .quiet = 1,
 	};
 	struct tracer_result result;
 	struct tracer_session *s;
@@ -68,11 +69,12 @@ static int beside_main(const char *dir, int control)
 int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 {
 	struct moca_trace_session *s = calloc(1, sizeof(*s));
+	uint64_t session = tracer_random_session();
 	int pair[2], err;
-	ssize_t n;
 
 	if (!s)
 		return -ENOMEM;
+	snprintf(s->id, sizeof(s->id), "%016" PRIx64, session);
 	s->dir = strdup(dir);
 	if (!s->dir) {
 		err = -ENOMEM;
@@ -92,25 +94,34 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 	}
 	if (!s->pid) {
 		close(pair[0]);
-		_exit(beside_main(dir, pair[1]));
+		_exit(beside_main(dir, session, pair[1]));
 	}
 	close(pair[1]);
 	s->control = pair[0];
-	do
-		n = recv(s->control, s->id, sizeof(s->id), 0);
-	while (n < 0 && errno == EINTR);
-	if (n == sizeof(s->id)) {
-		*out = s;
-		return 0;
-	}
-	/* It has said why. */
-	close(s->control);
-	waitpid(s->pid, NULL, 0);
-	err = -ECANCELED;
+	*out = s;
+	return 0;
 err_free:
 	free(s->dir);
 	free(s);
 	return err;
+}
+
+int moca_trace_session_ready(struct moca_trace_session *s)
+{
+	char id[sizeof(s->id)];
+	ssize_t n;
+
+	do
+		n = recv(s->control, id, sizeof(id), 0);
+	while (n < 0 && errno == EINTR);
+	if (n == sizeof(id))
+		return 0;
+	/* It has said why. */
+	close(s->control);
+	waitpid(s->pid, NULL, 0);
+	free(s->dir);
+	free(s);
+	return -ECANCELED;
 }
 
 const char *moca_trace_session_id(const struct moca_trace_session *s)

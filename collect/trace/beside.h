@@ -12,12 +12,17 @@
 struct moca_trace_session;
 
 /*
- * Start the collector. The directory need not be there yet: it is opened when
- * the first program joins. The collector ends by itself when the caller does.
- * 0, or -errno after a message: then record without.
+ * Start the collector; it gets ready while the caller goes on. The directory
+ * need not be there yet: it is opened when the first program joins. The
+ * collector ends by itself when the caller does. 0, or -errno.
  */
 int moca_trace_session_start(struct moca_trace_session **out,
 			     const char *dir);
+/*
+ * Wait until programs can join. 0, or -errno after a message: then record
+ * without; s is freed.
+ */
+int moca_trace_session_ready(struct moca_trace_session *s);
 /* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
 const char *moca_trace_session_id(const struct moca_trace_session *s);
 /*

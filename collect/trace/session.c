@@ -182,7 +182,8 @@ int tracer_session_open(struct tracer_session **out,
 		moca_error("cannot begin a trace: %s", strerror(-err));
 	if (!err)
 		err = tracer_slot_take(&s->slot, opt->name,
-				       opt->is_private ? MOCA_SLOT_PRIVATE : 0);
+				       opt->is_private ? MOCA_SLOT_PRIVATE : 0,
+				       opt->session);
 	if (!err)
 		err = tracer_shm_create(&s->shm, s->slot.session);
 	/* Beside a page trace most programs never ask for one. */

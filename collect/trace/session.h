@@ -21,7 +21,8 @@ struct tracer_options {
 	uint32_t subbuf_size;
 	uint32_t subbufs;
 	uint64_t keep_bytes;	/* flight: of buffers whose threads ended */
-	int is_private;		/* only for who has the session's number */
+	int is_private;		/* only for who has the session's number: */
+	uint64_t session;	/* 0: a random one */
 	int beside;		/* into the page trace dir, which may not be
 				   there yet; without metadata of its own */
 	int quiet;

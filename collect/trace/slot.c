@@ -337,7 +337,7 @@ static void explain_take(const struct tracer_slot *s, int err)
 			   s->reg.path, MOCA_REGISTRY_FILE, strerror(-err));
 }
 
-static uint64_t random_session(void)
+uint64_t tracer_random_session(void)
 {
 	uint64_t id = 0;
 
@@ -347,7 +347,8 @@ static uint64_t random_session(void)
 	return id;
 }
 
-int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags)
+int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags,
+		     uint64_t session)
 {
 	struct moca_registry_slot new = { .state = MOCA_SLOT_STOPPED };
 	int err, i;
@@ -360,7 +361,7 @@ int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags)
 	err = tracer_registry_open(&s->reg);
 	if (err)
 		return err;
-	s->session = random_session();
+	s->session = session ? session : tracer_random_session();
 	s->flags = flags;
 	err = lock_all(&s->reg);
 	if (err)
