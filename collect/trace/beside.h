@@ -26,7 +26,7 @@ int moca_trace_session_ready(struct moca_trace_session *s);
 /* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
 const char *moca_trace_session_id(const struct moca_trace_session *s);
 /*
- * The programs have ended: have the rest written, wait for it, give all back.
+ * Only when it was ready. The programs have ended: have the rest written, wait for it, give all back.
  * 0, or -errno: not all is on disk (result->error says why, too); -EOWNERDEAD:
  * the collector was killed, `moca trace recover DIR` gets what was in buffers.
  * Frees s.

@@ -80,6 +80,13 @@ static void emit(const char *id)
 	waitpid(pid, NULL, 0);
 }
 
+static int start(struct moca_trace_session **s, const char *dir)
+{
+	int err = moca_trace_session_start(s, dir);
+
+	return err ? err : moca_trace_session_ready(*s);
+}
+
 static void test_run(int with_program)
 {
 	struct moca_trace_session *s;
@@ -88,7 +95,7 @@ static void test_run(int with_program)
 	int err;
 
 	snprintf(dir, sizeof(dir), "%s/trace%d", top, with_program);
-	err = moca_trace_session_start(&s, dir);
+	err = start(&s, dir);
 	result("start", !err, "error", err);
 	if (err)
 		return;
@@ -130,7 +137,7 @@ static void test_speed(void)
 
 	for (i = 0; i < 31; i++) {
 		took[i] = moca_clock_ns();
-		if (moca_trace_session_start(&s, top))
+		if (start(&s, top))
 			return;
 		took[i] = moca_clock_ns() - took[i];
 		moca_trace_session_finish(s, &r);
@@ -156,7 +163,7 @@ static void test_orphan(void)
 		return;
 	pid = fork();
 	if (!pid) {
-		if (!moca_trace_session_start(&s, top) &&
+		if (!start(&s, top) &&
 		    write(pipefd[1], moca_trace_session_id(s), 17) == 17)
 			_exit(0);
 		_exit(1);
@@ -182,7 +189,7 @@ static void test_refused(void)
 	chmod(path, 0755);
 	setenv("MOCA_RUNTIME_DIR", path, 1);
 	freopen("/dev/null", "w", stderr);
-	result("refused", moca_trace_session_start(&s, top) < 0, "it is", 0);
+	result("refused", start(&s, top) < 0, "it is", 0);
 }
 
 int main(void)
