@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/write.h"
 #include "lib/format/bytes.h"
 #include "lib/format/chunk.h"
 
@@ -163,22 +164,6 @@ static int put_line(struct moca_buf *b, const struct entry *e)
 	return 0;
 }
 
-static int write_file(int fd, const uint8_t *p, size_t len)
-{
-	ssize_t n;
-
-	while (len) {
-		n = write(fd, p, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name)
 {
 	struct moca_buf b = { 0 };
@@ -205,7 +190,7 @@ int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name)
 		ret = -errno;
 		goto err_free;
 	}
-	ret = write_file(fd, b.data, b.len);
+	ret = moca_write_all(fd, b.data, b.len);
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	if (!ret && renameat(dirfd, tmp, dirfd, name) < 0)

@@ -72,8 +72,8 @@ static uint64_t new_losses(struct moca_ring_reader *r, uint64_t lost)
 	return d;
 }
 
-static int take_sync(struct moca_ring_reader *r, const uint8_t *payload,
-		     struct moca_ring_batch *out)
+static void take_sync(struct moca_ring_reader *r, const uint8_t *payload,
+		      struct moca_ring_batch *out)
 {
 	struct moca_sync sync;
 
@@ -82,7 +82,6 @@ static int take_sync(struct moca_ring_reader *r, const uint8_t *payload,
 		sync.clock = r->clock;
 	r->clock = sync.clock;
 	out->lost += new_losses(r, sync.lost);
-	return 0;
 }
 
 struct parse {

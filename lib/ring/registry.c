@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/write.h"
+
 #define SEQ_TRIES 1000
 
 /* Ours, not a link. Another user's XDG_RUNTIME_DIR comes with su and sudo. */
@@ -70,23 +72,6 @@ int moca_registry_open_dir(const char *path)
 	return fd;
 }
 
-static int write_all(int fd, const void *buf, size_t len)
-{
-	const char *p = buf;
-	ssize_t n;
-
-	while (len) {
-		n = write(fd, p, len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		p += n;
-		len -= n;
-	}
-	return 0;
-}
-
 /*
  * Programs may come at the same time: each writes a whole registry aside, and
  * the first to link it to its name wins. All of it is written, so that no one
@@ -108,7 +93,7 @@ static int create_registry(int dirfd)
 				  O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return -errno;
-	ret = write_all(fd, &fresh, sizeof(fresh));
+	ret = moca_write_all(fd, &fresh, sizeof(fresh));
 	close(fd);
 	if (!ret && linkat(dirfd, aside, dirfd, MOCA_REGISTRY_FILE, 0) &&
 	    errno != EEXIST)
