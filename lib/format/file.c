@@ -239,3 +239,23 @@ int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 			return -EBADMSG;
 	return p == end ? 0 : -EBADMSG;
 }
+
+int moca_decoder_each_event(struct moca_decoder *d, const struct moca_file *f,
+			    const struct moca_header *h, uint64_t pos,
+			    int (*each)(void *arg, const struct moca_event *e),
+			    void *arg)
+{
+	const uint8_t *p, *end;
+	struct moca_event e;
+	uint64_t prev = 0;
+	int ret;
+
+	ret = moca_decoder_events(d, f, h, pos);
+	if (ret)
+		return ret;
+	p = d->events.data;
+	end = p + d->events.len;
+	while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
+		ret = each(arg, &e);
+	return ret;
+}

@@ -53,5 +53,10 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 /* h->records events, checked, as bytes to d->events. As above. */
 int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos);
+/* The same, and calls each for every event, until it returns an error. */
+int moca_decoder_each_event(struct moca_decoder *d, const struct moca_file *f,
+			    const struct moca_header *h, uint64_t pos,
+			    int (*each)(void *arg, const struct moca_event *e),
+			    void *arg);
 
 #endif

@@ -37,30 +37,23 @@ static void widen(struct moca_marker_file *file, uint64_t begin, uint64_t end)
 		file->end_ns = end;
 }
 
+static int fold_event(void *arg, const struct moca_event *e)
+{
+	struct found *s = arg;
+
+	widen(&s->file, e->time_ns, e->time_ns);
+	return moca_task_fold(&s->task, e);
+}
+
 static int fold_chunk(void *arg, struct moca_decoder *d,
 		      const struct moca_file *f, const struct moca_header *h,
 		      uint64_t pos)
 {
 	struct found *s = arg;
 	struct moca_task *task = &s->task;
-	const uint8_t *p, *end;
-	struct moca_event e;
-	uint64_t prev = 0;
-	int ret;
 
-	if (h->kind == MOCA_KIND_EVENTS) {
-		ret = moca_decoder_events(d, f, h, pos);
-		if (ret)
-			return ret;
-		p = d->events.data;
-		end = p + d->events.len;
-		while (p < end && !ret &&
-		       !moca_event_decode(&e, &p, end, &prev)) {
-			widen(&s->file, e.time_ns, e.time_ns);
-			ret = moca_task_fold(task, &e);
-		}
-		return ret;
-	}
+	if (h->kind == MOCA_KIND_EVENTS)
+		return moca_decoder_each_event(d, f, h, pos, fold_event, s);
 	if (h->kind != MOCA_KIND_MARKERS)
 		return 0;
 	if (h->records)

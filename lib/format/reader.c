@@ -109,26 +109,20 @@ int moca_task_fold(struct moca_task *task, const struct moca_event *e)
 	return 0;
 }
 
+static int fold_task_event(void *arg, const struct moca_event *e)
+{
+	return moca_task_fold(arg, e);
+}
+
 static int fold_task_chunk(void *arg, struct moca_decoder *d,
 			   const struct moca_file *f,
 			   const struct moca_header *h, uint64_t pos)
 {
 	struct moca_task *task = arg;
-	const uint8_t *p, *end;
-	struct moca_event e;
-	uint64_t prev = 0;
-	int ret;
 
-	if (h->kind == MOCA_KIND_EVENTS) {
-		ret = moca_decoder_events(d, f, h, pos);
-		if (ret)
-			return ret;
-		p = d->events.data;
-		end = p + d->events.len;
-		while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
-			ret = moca_task_fold(task, &e);
-		return ret;
-	}
+	if (h->kind == MOCA_KIND_EVENTS)
+		return moca_decoder_each_event(d, f, h, pos, fold_task_event,
+					       task);
 	if (h->kind != MOCA_KIND_ACCESSES)
 		return 0;
 	task->chunks++;
