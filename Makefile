@@ -23,16 +23,22 @@ CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
 COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
+ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
+# libstdc++: only for __cxa_demangle.
+MOCA_LIBS := -lZydis -lzstd -lm -ldw -lelf -lstdc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(COLLECT_TRACE_SRC) $(EXPORT_SRC))
+	$(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
+# What `moca record` preloads: allocations.
+ALLOC_SRC := $(wildcard agent/alloc/*.c)
+ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
@@ -42,7 +48,7 @@ all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
 	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so
 
 $(BUILD)/moca: $(MOCA_OBJ)
-	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ -lZydis -lzstd -lm
+	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(MOCA_LIBS)
 
 $(BUILD)/libmoca.a: $(LIB_OBJ)
 	rm -f $@

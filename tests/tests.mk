@@ -3,7 +3,7 @@
 TEST_DIR := $(BUILD)/tests
 TEST_CPPFLAGS := $(CPPFLAGS) -Itests
 TEST_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread
-PARTS_LIBS := -lZydis -lzstd -lm -pthread
+PARTS_LIBS := $(MOCA_LIBS) -pthread
 
 UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))

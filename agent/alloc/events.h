@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What libmoca-alloc says of a process' memory: events of facility moca_alloc,
+ * by way of libmocatrace. doc/design/objects.md has the whole picture.
+ *
+ * Time stamps are such that the lives of objects at one address never overlap:
+ * an alloc is stamped after the allocator has returned, a free before it is
+ * called. Addresses and sizes are as the program sees them, in bytes.
+ */
+#ifndef MOCA_ALLOC_EVENTS_H
+#define MOCA_ALLOC_EVENTS_H
+
+#include <moca/trace.h>
+
+#define MOCA_ALLOC_FACILITY "moca_alloc"
+#define MOCA_ALLOC_FRAMES 16	/* of a stack, at most */
+
+/* How an object was made; for readers, which function. */
+enum moca_alloc_kind {
+	MOCA_ALLOC_MALLOC = 0,
+	MOCA_ALLOC_CALLOC = 1,
+	MOCA_ALLOC_REALLOC = 2,	/* and reallocarray */
+	MOCA_ALLOC_ALIGNED = 3,	/* posix_memalign, memalign, valloc, ... */
+	MOCA_ALLOC_NEW = 4,	/* operator new, new[] */
+	MOCA_ALLOC_MMAP = 5,	/* mmap, mremap by the program itself */
+	MOCA_ALLOC_CUSTOM = 6,	/* --alloc-fn */
+};
+
+enum moca_free_kind {
+	MOCA_FREE_FREE = 0,
+	/*
+	 * realloc begins: the object lives until the next alloc event of the
+	 * same thread, which is what became of it (itself, if it failed).
+	 */
+	MOCA_FREE_REALLOC = 1,
+};
+
+/*
+ * A call stack: return addresses, innermost first, the first one in who called
+ * the allocator. Before the first event that has its id. Ids count from 1 in
+ * each process image (0 = unknown); a fork's child goes on with its parent's.
+ */
+MOCA_EVENT(moca_alloc, stack, (u32, id), (sequence, frames, x64));
+
+/* An object of min-size or more begins, or ends. */
+MOCA_EVENT(moca_alloc, alloc, (x64, addr), (u64, size), (u32, stack),
+	   (u8, kind));
+/* Also said of addresses that were never told: readers ignore these. */
+MOCA_EVENT(moca_alloc, free, (x64, addr), (u8, kind));
+/* A range that the program unmapped (also what mremap moved away from). */
+MOCA_EVENT(moca_alloc, unmap, (x64, addr), (u64, size));
+
+/*
+ * In bulk: from now on small objects in [addr, addr + size) are of this site,
+ * until another event says otherwise. Their frees are not told, nor that an
+ * object of the same size and site took an address again.
+ */
+MOCA_EVENT(moca_alloc, small, (x64, addr), (u32, size), (u32, stack));
+/* Small objects of a site since its last tally, in this process. */
+MOCA_EVENT(moca_alloc, tally, (u32, stack), (u64, count), (u64, bytes));
+/* Small objects of which nothing is known but this, since the last one. */
+MOCA_EVENT(moca_alloc, skipped, (u64, count), (u64, bytes));
+
+/* Once per thread, with its first event: thread pointer (fs base), stack. */
+MOCA_EVENT(moca_alloc, thread, (x64, pointer), (x64, stack_low),
+	   (x64, stack_high));
+/* And its thread-local storage: the block of the module loaded at base. */
+MOCA_EVENT(moca_alloc, tls, (x64, addr), (u64, size), (x64, base));
+
+/*
+ * The environment variable that configures the agent, put there and hidden
+ * from the program by `moca record`: fields of the form KEY=VALUE with ';'
+ * behind each.
+ *
+ *   min=N		objects below N bytes are told in bulk (default 4096)
+ *   orig=HEX		address of the program's own LD_PRELOAD=... string; 0: it
+ *			had none. Present only if our LD_PRELOAD is to be hidden.
+ *   fn=NAME:ARG	repeated: a custom allocator; the number (from 0) of the
+ *			argument that is the size
+ */
+#define MOCA_ALLOC_ENV "MOCA_ALLOC"
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The data structures of a trace, and which access went to which: one pass in
+ * order of time. doc/design/objects.md says how an address gets its object.
+ */
+#ifndef MOCA_OBJECTS_H
+#define MOCA_OBJECTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <moca/reader.h>
+
+#include "analysis/symbols/symbols.h"
+
+enum moca_object_kind {
+	MOCA_OBJECT_HEAP,	/* allocated, told one by one */
+	MOCA_OBJECT_SMALL,	/* allocated, told in bulk */
+	MOCA_OBJECT_STATIC,	/* a variable of a module, or of a section */
+	MOCA_OBJECT_TLS,	/* thread-local */
+	MOCA_OBJECT_STACK,
+	MOCA_OBJECT_CODE,	/* instructions */
+	MOCA_OBJECT_FILE,	/* any other mapping of a file, by its name */
+	MOCA_OBJECT_SHARED,	/* shared memory without a file */
+	MOCA_OBJECT_KERNEL,	/* vdso, vvar, ... by role */
+	MOCA_OBJECT_ALLOCATOR,	/* of the heap, what is no object: headers,
+				   free memory */
+	MOCA_OBJECT_ANONYMOUS,	/* nothing known but that it is mapped */
+	MOCA_OBJECT_MOCA,	/* our own, in the program; not in the sums */
+};
+
+#define MOCA_OBJECT_NODES 64
+
+/*
+ * A row: all objects of one kind, name and site in one program, in all its
+ * processes.
+ */
+struct moca_object {
+	uint32_t id;		/* index in the table */
+	enum moca_object_kind kind;
+	const char *name;	/* "u", "stack #2 (worker)"; never NULL */
+	const char *site;	/* "solve() at solve.c:12"; "" = has none */
+	const char *program;	/* path of the executable */
+	const struct moca_shape *shape;	/* NULL = unknown */
+	const struct moca_site *alloc;	/* HEAP, SMALL; else NULL */
+	int named;		/* 1: counts as named in the share */
+	uint64_t instances;	/* objects; SMALL: allocations as tallied */
+	uint64_t size;		/* of the largest, bytes; SMALL: of all */
+	uint64_t bytes;		/* of all together */
+	uint64_t addr;		/* of the first; 0 for SMALL */
+	uint64_t begin_ns;	/* the first one's begin, */
+	uint64_t end_ns;	/* the last one's end; 0 = to the end */
+	uint64_t pages;		/* distinct, touched here */
+	uint64_t pages_shared;	/* of these, by two or more threads */
+	uint64_t pages_split;	/* of these, seen in other objects as well: as
+				   a record stands for the first access to a
+				   page in an interval, accesses here are a
+				   lower bound for these pages */
+	uint64_t accesses;
+	uint64_t reads;		/* and instruction fetches */
+	uint64_t writes;	/* accesses - reads - writes: not known which */
+	uint64_t wide;		/* of accesses: shared out by size, since only
+				   their page is known */
+	uint32_t threads;	/* that touched it */
+	uint32_t first_task;	/* of the first touch; MOCA_NO_TASK */
+	uint64_t first_ns;
+	uint64_t nodes[MOCA_OBJECT_NODES]; /* accesses by node of the page */
+	uint64_t node_unknown;
+};
+
+/* One object of a row; HEAP, STATIC, STACK and mappings have these. */
+struct moca_instance {
+	uint32_t object;
+	uint32_t pid;
+	uint64_t addr;
+	uint64_t size;
+	uint64_t begin_ns;
+	uint64_t end_ns;	/* 0 = to the end */
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t accesses;
+};
+
+/* Who touched an object: one line of `--by`. */
+struct moca_toucher {
+	uint32_t object;
+	uint32_t task;
+	struct moca_module *module;	/* NULL = in no file */
+	uint64_t vaddr;			/* of the instruction; 0 = unknown */
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t accesses;
+};
+
+struct moca_objects_options {
+	size_t size;		/* of this struct */
+	uint64_t begin_ns, end_ns;	/* accesses only of this time; 0 */
+	uint32_t task;		/* with one_task */
+	int one_task;
+	int instances;		/* keep struct moca_instance */
+	int touchers;		/* keep struct moca_toucher */
+};
+
+struct moca_objects;
+
+/* 0; -ENOMEM, or as the reader says. options may be NULL. */
+int moca_objects_compute(struct moca_objects **out, struct moca_trace *t,
+			 const struct moca_objects_options *options);
+void moca_objects_free(struct moca_objects *o);
+
+/* Rows in no order; the array belongs to o. */
+const struct moca_object *moca_objects_rows(const struct moca_objects *o,
+					    size_t *count);
+const struct moca_instance *moca_objects_instances(const struct moca_objects *o,
+						   size_t *count);
+const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,
+						 size_t *count);
+struct moca_symbols *moca_objects_symbols(struct moca_objects *o);
+
+/* Sums, of all but MOCA_OBJECT_MOCA. */
+struct moca_objects_totals {
+	uint64_t accesses, reads, writes;
+	uint64_t named;		/* accesses of named rows */
+	uint64_t own;		/* accesses of MOCA_OBJECT_MOCA */
+	uint64_t allocations;	/* events of objects, and in bulk: */
+	uint64_t small, small_bytes;
+	uint64_t skipped;	/* small ones of which nothing is known */
+	uint64_t lost;		/* events of libmoca-alloc that were dropped */
+	uint64_t processes;	/* program images, and of these: */
+	uint64_t without_agent;	/* whose allocations were not recorded */
+	uint64_t changed_files;	/* modules newer than the trace */
+};
+void moca_objects_totals(const struct moca_objects *o,
+			 struct moca_objects_totals *out);
+
+#endif
