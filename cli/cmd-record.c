@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/agent.h"
 #include "cli/commands.h"
 #include "collect/fault/record.h"
 #include "collect/trace/beside.h"
@@ -28,6 +29,8 @@ struct extra {
 	const char *out, *err;
 	uint64_t pid;
 	int no_zap;
+	int no_allocs;
+	struct agent_options agent;
 };
 
 static int open_output(const char *path, int *fd)
@@ -66,6 +69,12 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--interval must be 1ms at least");
 		return -EINVAL;
 	}
+	if (!x->agent.min_size) {
+		moca_error("--min-size must be 1 at least");
+		return -EINVAL;
+	}
+	if (agent_check(&x->agent))
+		return -EINVAL;
 	if (!(o->budget > 0)) {
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
@@ -150,7 +159,7 @@ int cmd_record(int argc, char **argv)
 		.finish = finish_events,
 		.arg = &o.quiet,
 	};
-	struct extra x = { 0 };
+	struct extra x = { .agent.min_size = 4096 };
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
@@ -185,6 +194,17 @@ int cmd_record(int argc, char **argv)
 			   "write the program's standard output to FILE"),
 		OPT_STRING(0, "program-stderr", &x.err, "FILE",
 			   "write the program's standard error to FILE"),
+		OPT_FLAG(0, "no-allocs", &x.no_allocs,
+			 "do not record the program's allocations"),
+		OPT_SIZE(0, "min-size", &x.agent.min_size,
+			 "objects on the heap below SIZE are recorded in bulk, "
+			 "by site (default: 4k)"),
+		OPT_LIST(0, "alloc-fn", &x.agent.alloc_fns, "NAME:ARG",
+			 "function NAME allocates; the number, from 0, of the "
+			 "argument that is the size (repeatable)"),
+		OPT_LIST(0, "free-fn", &x.agent.free_fns, "NAME:ARG",
+			 "function NAME frees what they made; the number of "
+			 "the argument that is the address (repeatable)"),
 		OPT_FLAG(0, "no-zap", &x.no_zap,
 			 "record the program's real faults only"),
 		OPT_END,
@@ -203,6 +223,10 @@ int cmd_record(int argc, char **argv)
 	o.exclude = x.exclude.items;
 	o.exclude_count = x.exclude.count;
 	o.companion = &companion;
+	if (!x.no_allocs && !x.pid) {
+		o.preload = agent_find();
+		o.preload_config = agent_config(&x.agent);
+	}
 	o.stop_on_error = x.on_error && !strcmp(x.on_error, "stop");
 	if (open_output(x.out, &o.program_stdout) ||
 	    open_output(x.err, &o.program_stderr))

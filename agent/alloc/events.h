@@ -67,17 +67,4 @@ MOCA_EVENT(moca_alloc, thread, (x64, pointer), (x64, stack_low),
 /* And its thread-local storage: the block of the module loaded at base. */
 MOCA_EVENT(moca_alloc, tls, (x64, addr), (u64, size), (x64, base));
 
-/*
- * The environment variable that configures the agent, put there and hidden
- * from the program by `moca record`: fields of the form KEY=VALUE with ';'
- * behind each.
- *
- *   min=N		objects below N bytes are told in bulk (default 4096)
- *   orig=HEX		address of the program's own LD_PRELOAD=... string; 0: it
- *			had none. Present only if our LD_PRELOAD is to be hidden.
- *   fn=NAME:ARG	repeated: a custom allocator; the number (from 0) of the
- *			argument that is the size
- */
-#define MOCA_ALLOC_ENV "MOCA_ALLOC"
-
 #endif

@@ -39,6 +39,9 @@ struct moca_record_options {
 	int stop_on_error;	/* end the program when recording fails */
 	int tracepoints;	/* take read or write from the error code */
 	int quiet;
+	const char *preload;	/* path of libmoca-alloc.so; NULL = no
+				   allocations */
+	const char *preload_config; /* fields of MOCA_ALLOC_ENV; NULL = none */
 	pid_t attach;		/* 0 = start argv */
 	int program_stdout;	/* descriptors for the program, -1 = inherit */
 	int program_stderr;

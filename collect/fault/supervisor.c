@@ -18,6 +18,7 @@
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/orphan.h"
+#include "collect/fault/preload.h"
 #include "collect/fault/wait.h"
 #include "collect/fault/zap.h"
 #include "collect/fault/quiesce.h"
@@ -60,6 +61,7 @@ static void tell_task(struct recorder *rec, const struct task *t, pid_t former)
 void supervisor_announce(struct recorder *rec, struct task *t,
 			 const struct task *parent, uint32_t flags)
 {
+	struct user_regs_struct regs;
 	struct message *m;
 	char comm[64];
 
@@ -71,6 +73,11 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 	if (!m)
 		return;
 	m->task = t->id;
+	/* Its stack ends here, and its thread-local storage near here. */
+	if (flags & MOCA_TASK_THREAD && !t->gone && !tracee_get_regs(t, &regs)) {
+		m->event.addr = regs.rsp;
+		m->event.offset = regs.fs_base;
+	}
 	m->event.type = MOCA_EVENT_TASK_START;
 	m->event.pid = t->pid;
 	m->event.tid = t->tid;
@@ -153,6 +160,24 @@ static void gap(struct recorder *rec, struct task *t, const char *why)
 	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
 }
 
+/* Have the program tell of its allocations. 0 or -errno: it died. */
+static int preload(struct recorder *rec, struct task *t,
+		   struct user_regs_struct *regs)
+{
+	char what[PRELOAD_WHY_MAX + 64], why[PRELOAD_WHY_MAX];
+	int ret;
+
+	if (!rec->opt->preload)
+		return 0;
+	ret = preload_inject(rec, t, regs, why);
+	if (!ret) {
+		snprintf(what, sizeof(what), "allocations are not recorded: %s",
+			 why);
+		gap(rec, t, what);
+	}
+	return ret < 0 ? ret : 0;
+}
+
 /* At the end of execve: a new, bare address space. */
 static int after_exec(struct recorder *rec, struct task *t)
 {
@@ -180,6 +205,9 @@ static int after_exec(struct recorder *rec, struct task *t)
 		gap(rec, t, "no vDSO in the program: real faults only");
 		return 0;
 	}
+	err = preload(rec, t, &regs);
+	if (err)
+		return err;
 	err = tracee_begin(&c, t, &regs);
 	if (err)
 		return err;

@@ -44,8 +44,9 @@ static int beside_main(const char *dir, uint64_t session, int control)
 {
 	const struct tracer_options opt = {
 		.name = "", .dir = dir, .filter = "", .mask = UINT32_MAX,
-		.mode = MOCA_RING_DISCARD, .subbuf_size = TRACER_SUBBUF_DEFAULT,
-		.subbufs = TRACER_SUBBUFS_DEFAULT, .is_private = 1,
+		.mode = MOCA_RING_BLOCK, .timeout_ms = 100,
+		.subbuf_size = TRACER_SUBBUF_BESIDE,
+		.subbufs = TRACER_SUBBUFS_BESIDE, .is_private = 1,
 		.session = session, .beside = 1, .quiet = 1,
 	};
 	struct tracer_result result;

@@ -9,6 +9,9 @@
 
 #define TRACER_SUBBUF_DEFAULT (256u << 10)
 #define TRACER_SUBBUFS_DEFAULT 4u
+/* Beside a page trace each thread that allocates has a buffer: a small one. */
+#define TRACER_SUBBUF_BESIDE (64u << 10)
+#define TRACER_SUBBUFS_BESIDE 8u
 #define TRACER_KEEP_DEFAULT (64ull << 20)
 
 struct tracer_options {

@@ -44,7 +44,11 @@ struct moca_access {
 };
 
 enum moca_event_type {
-	MOCA_EVENT_TASK_START = 1,	/* pid, tid, parent, flags, name */
+	/*
+	 * pid, tid, parent, flags, name; of a thread: addr = its first stack
+	 * pointer, offset = its thread pointer, 0 = unknown.
+	 */
+	MOCA_EVENT_TASK_START = 1,
 	MOCA_EVENT_TASK_END = 2,	/* status, as of wait(2) */
 	MOCA_EVENT_EXEC = 3,		/* pid, name = path of the program */
 	MOCA_EVENT_NAME = 4,		/* name = the thread's new name */

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/preload.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collect/fault/tracee.h"
+#include "lib/base/agent.h"
+#include "lib/ring/registry.h"
+
+#define LOADER "ld-linux-x86-64.so.2"
+#define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
+#define PHDRS_MAX 64u
+
+/* The vectors at the stack pointer of a new image. */
+struct image {
+	uint64_t sp;
+	uint64_t *words;	/* argc, argv, 0, envp, 0, auxv */
+	size_t count;
+	size_t env;		/* index of the first of envp */
+	size_t env_count;
+	size_t aux;
+};
+
+/* What is appended to them. */
+struct strings {
+	char *text;
+	size_t len;
+};
+
+static int read_words(pid_t tid, struct image *im, size_t count)
+{
+	uint64_t *words;
+	ssize_t n;
+
+	if (count > WORDS_MAX)
+		return -E2BIG;
+	words = realloc(im->words, count * 8);
+	if (!words)
+		return -ENOMEM;
+	im->words = words;
+	/* Near the top of the stack there are fewer: a short read. */
+	n = tracee_read(tid, im->sp + im->count * 8, words + im->count,
+			(count - im->count) * 8);
+	if (n < 0)
+		return n;
+	if (n < 8)
+		return -EFAULT;
+	im->count += n / 8;
+	return 0;
+}
+
+/* The index behind the next 0 from i on, or -errno. */
+static ssize_t find_end(pid_t tid, struct image *im, size_t i, size_t step)
+{
+	int err;
+
+	for (;; i += step) {
+		while (i + step > im->count) {
+			err = read_words(tid, im, im->count + 4096);
+			if (err)
+				return err;
+		}
+		if (!im->words[i])
+			return i + step;
+	}
+}
+
+static int read_image(pid_t tid, uint64_t sp, struct image *im)
+{
+	ssize_t n;
+
+	*im = (struct image){ .sp = sp };
+	n = read_words(tid, im, 512);
+	if (n)
+		return n;
+	n = find_end(tid, im, 1, 1);
+	if (n < 0)
+		return n;
+	im->env = n;
+	n = find_end(tid, im, im->env, 1);
+	if (n < 0)
+		return n;
+	im->aux = n;
+	im->env_count = im->aux - 1 - im->env;
+	n = find_end(tid, im, im->aux, 2);
+	if (n < 0)
+		return n;
+	im->count = n;
+	return 0;
+}
+
+static uint64_t auxv(const struct image *im, uint64_t type)
+{
+	size_t i;
+
+	for (i = im->aux; i + 1 < im->count; i += 2)
+		if (im->words[i] == type)
+			return im->words[i + 1];
+	return 0;
+}
+
+/* The entry of a variable in the environment; env_count: it is not there. */
+static size_t find_variable(pid_t tid, const struct image *im,
+			    const char *name)
+{
+	size_t len = strlen(name), i;
+	char buf[64];
+
+	for (i = 0; i < im->env_count; i++)
+		if (tracee_read(tid, im->words[im->env + i], buf, len + 1) ==
+			    (ssize_t)len + 1 &&
+		    !memcmp(buf, name, len) && buf[len] == '=')
+			break;
+	return i;
+}
+
+/* A string of the program's; NULL: too long, or no memory. */
+static char *read_string(pid_t tid, uint64_t addr)
+{
+	size_t room = 4096, len = 0;
+	char *s = NULL, *p;
+	ssize_t n;
+
+	for (; room <= 1u << 20; room *= 2) {
+		p = realloc(s, room);
+		if (!p)
+			break;
+		s = p;
+		n = tracee_read(tid, addr + len, s + len, room - len);
+		if (n <= 0)
+			break;
+		if (memchr(s + len, 0, n))
+			return s;
+		len += n;
+	}
+	free(s);
+	return NULL;
+}
+
+static int pread_all(int fd, void *buf, size_t len, uint64_t offset)
+{
+	return offset > INT64_MAX ||
+	       pread(fd, buf, len, offset) != (ssize_t)len;
+}
+
+/* The file offset of a link-time address; UINT64_MAX: in none. */
+static uint64_t file_offset(const Elf64_Phdr *ph, size_t n, uint64_t vaddr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ph[i].p_type == PT_LOAD && vaddr >= ph[i].p_vaddr &&
+		    vaddr - ph[i].p_vaddr < ph[i].p_filesz)
+			return ph[i].p_offset + (vaddr - ph[i].p_vaddr);
+	return UINT64_MAX;
+}
+
+/* Is a sanitizer's runtime among the libraries? They must come first. */
+static const char *find_sanitizer(int fd, const Elf64_Phdr *ph, size_t n,
+				  const Elf64_Phdr *dynamic)
+{
+	static const char *const names[] = { "libasan.so", "libtsan.so",
+					     "libmsan.so", "liblsan.so",
+					     "libhwasan.so", "libclang_rt." };
+	uint64_t strings = UINT64_MAX, at;
+	size_t count = dynamic->p_filesz / sizeof(Elf64_Dyn), i, k;
+	Elf64_Dyn d[256];
+	char name[32];
+
+	if (count > 256)
+		count = 256;
+	if (pread_all(fd, d, count * sizeof(*d), dynamic->p_offset))
+		return NULL;
+	for (i = 0; i < count && d[i].d_tag != DT_NULL; i++)
+		if (d[i].d_tag == DT_STRTAB)
+			strings = file_offset(ph, n, d[i].d_un.d_ptr);
+	if (strings == UINT64_MAX)
+		return NULL;
+	for (i = 0; i < count && d[i].d_tag != DT_NULL; i++) {
+		at = strings + d[i].d_un.d_val;
+		if (d[i].d_tag != DT_NEEDED ||
+		    pread(fd, name, sizeof(name), at) < 4)
+			continue;
+		for (k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (!strncmp(name, names[k], strlen(names[k])))
+				return names[k];
+	}
+	return NULL;
+}
+
+/* NULL, or why this file's program loads no library of ours. */
+static const char *check_headers(int fd)
+{
+	const Elf64_Phdr *interp = NULL, *dynamic = NULL;
+	char loader[256] = "", *base;
+	Elf64_Phdr ph[PHDRS_MAX];
+	Elf64_Ehdr eh;
+	size_t i;
+
+	if (pread_all(fd, &eh, sizeof(eh), 0) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_phentsize != sizeof(*ph) || eh.e_phnum > PHDRS_MAX ||
+	    pread_all(fd, ph, eh.e_phnum * sizeof(*ph), eh.e_phoff))
+		return "its file cannot be understood";
+	for (i = 0; i < eh.e_phnum; i++) {
+		if (ph[i].p_type == PT_INTERP)
+			interp = &ph[i];
+		if (ph[i].p_type == PT_DYNAMIC)
+			dynamic = &ph[i];
+	}
+	if (!interp || !dynamic)
+		return "a static program";
+	if (interp->p_filesz >= sizeof(loader) ||
+	    pread_all(fd, loader, interp->p_filesz, interp->p_offset))
+		return "its file cannot be understood";
+	base = strrchr(loader, '/');
+	if (strcmp(base ? base + 1 : loader, LOADER))
+		return "its loader is not glibc's";
+	if (find_sanitizer(fd, ph, eh.e_phnum, dynamic))
+		return "it has a sanitizer's allocator, which must be the "
+		       "first library";
+	return NULL;
+}
+
+static const char *check_file(pid_t tid)
+{
+	char path[64];
+	const char *why;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return "its file cannot be read";
+	why = check_headers(fd);
+	close(fd);
+	return why;
+}
+
+/* May any user read this file, and does it lie below folders so? */
+static int is_public(const char *path)
+{
+	char part[4096];
+	struct stat st;
+	const char *p;
+
+	if (stat(path, &st) || !(st.st_mode & S_IROTH))
+		return 0;
+	for (p = path + 1; (p = strchr(p, '/')); p++) {
+		snprintf(part, sizeof(part), "%.*s", (int)(p - path), path);
+		if (stat(part, &st) || !(st.st_mode & S_IXOTH))
+			return 0;
+	}
+	return 1;
+}
+
+static int effective_uid(pid_t tid)
+{
+	char path[64], line[256];
+	int uid = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Uid: %*d %d", &uid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return uid;
+}
+
+/* Would the program's loader find and map the library? NULL, or why not. */
+static const char *check_library(pid_t tid, const char *library)
+{
+	char path[4200];
+	struct stat ours, theirs;
+	struct statvfs fs;
+	int uid = effective_uid(tid);
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", tid, library);
+	if (stat(library, &ours))
+		return "libmoca-alloc.so is gone";
+	if (stat(path, &theirs) || ours.st_dev != theirs.st_dev ||
+	    ours.st_ino != theirs.st_ino)
+		return "libmoca-alloc.so is not in its root directory";
+	if (statvfs(path, &fs) || (fs.f_flag & ST_NOEXEC))
+		return "libmoca-alloc.so lies where nothing may be executed";
+	if (uid != 0 && uid != (int)geteuid() && !is_public(library))
+		return "its user may not read libmoca-alloc.so";
+	return NULL;
+}
+
+static int put_string(struct strings *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int put_string(struct strings *s, const char *fmt, ...)
+{
+	va_list ap;
+	char *one, *p;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&one, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return -ENOMEM;
+	p = realloc(s->text, s->len + n + 1);
+	if (!p) {
+		free(one);
+		return -ENOMEM;
+	}
+	memcpy(p + s->len, one, n + 1);
+	s->text = p;
+	s->len += n + 1;
+	free(one);
+	return 0;
+}
+
+static int write_back(pid_t tid, uint64_t addr, const void *buf, size_t len)
+{
+	struct iovec local = { (void *)buf, len };
+	struct iovec remote = { (void *)addr, len };
+	ssize_t n = process_vm_writev(tid, &local, 1, &remote, 1, 0);
+
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
+}
+
+/*
+ * The vectors move down, and the strings come between them and where they
+ * ended. entries: index of envp (env_count and above: a new entry) and offset
+ * of its string, n of them.
+ */
+static int rewrite(struct task *t, struct user_regs_struct *regs,
+		   const struct image *im, const struct strings *s,
+		   const size_t entries[][2], size_t n)
+{
+	uint64_t end = im->sp + im->count * 8, at, sp, *w;
+	size_t extra = 0, i, env_end = im->env + im->env_count;
+	int err;
+
+	for (i = 0; i < n; i++)
+		extra += entries[i][0] >= im->env_count;
+	at = (end - s->len) & ~15ull;
+	sp = (at - (im->count + extra) * 8) & ~15ull;
+	w = calloc(im->count + extra, 8);
+	if (!w)
+		return -ENOMEM;
+	memcpy(w, im->words, env_end * 8);
+	memcpy(w + env_end + extra, im->words + env_end,
+	       (im->count - env_end) * 8);
+	for (i = 0; i < n; i++)
+		w[im->env + entries[i][0]] = at + entries[i][1];
+	err = write_back(t->tid, sp, w, (im->count + extra) * 8);
+	if (!err)
+		err = write_back(t->tid, at, s->text, s->len);
+	free(w);
+	if (err) {
+		write_back(t->tid, im->sp, im->words, im->count * 8);
+		return err;
+	}
+	regs->rsp = sp;
+	return tracee_set_regs(t, regs);
+}
+
+static int inject(const struct recorder *rec, struct task *t,
+		  struct user_regs_struct *regs, const struct image *im)
+{
+	const struct moca_record_options *o = rec->opt;
+	const char *session = getenv(MOCA_TRACE_ENV);
+	size_t own = find_variable(t->tid, im, "LD_PRELOAD");
+	size_t traced = find_variable(t->tid, im, MOCA_TRACE_ENV);
+	size_t next = im->env_count, n = 0, entries[3][2];
+	struct strings s = { 0 };
+	uint64_t orig = 0;
+	char *list = NULL;
+	int err = -ENOMEM;
+
+	if (own < im->env_count) {
+		orig = im->words[im->env + own];
+		list = read_string(t->tid, orig);
+		if (!list)
+			goto out;
+		/* The user did it: the library is there, and stays visible. */
+		if (strstr(list, o->preload)) {
+			err = 0;
+			goto out;
+		}
+	}
+	entries[n][0] = list ? own : next++;
+	entries[n++][1] = s.len;
+	err = put_string(&s, "LD_PRELOAD=%s%s%s", o->preload, list ? ":" : "",
+			 list ? list + strlen("LD_PRELOAD=") : "");
+	if (err)
+		goto out;
+	/* A program that cleared its environment is still part of the trace. */
+	if (session && traced == im->env_count) {
+		entries[n][0] = next++;
+		entries[n++][1] = s.len;
+		err = put_string(&s, "%s=%s", MOCA_TRACE_ENV, session);
+		if (err)
+			goto out;
+	}
+	entries[n][0] = next++;
+	entries[n++][1] = s.len;
+	err = put_string(&s, "%s=%s%sorig=%" PRIx64 ";", MOCA_ALLOC_ENV,
+			 o->preload_config ? o->preload_config : "",
+			 session && traced == im->env_count ? "trace=1;" : "",
+			 orig);
+	if (!err)
+		err = rewrite(t, regs, im, &s, entries, n);
+out:
+	free(list);
+	free(s.text);
+	return err;
+}
+
+int preload_inject(const struct recorder *rec, struct task *t,
+		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX])
+{
+	const char *reason = check_file(t->tid);
+	struct image im;
+	int err;
+
+	if (!reason)
+		reason = check_library(t->tid, rec->opt->preload);
+	if (reason)
+		goto no;
+	err = read_image(t->tid, regs->rsp, &im);
+	if (!err && auxv(&im, AT_SECURE)) {
+		reason = "it runs with another user's rights";
+	} else if (!err) {
+		err = inject(rec, t, regs, &im);
+		if (!err) {
+			free(im.words);
+			return 1;
+		}
+	}
+	free(im.words);
+	if (err == -ESRCH)
+		return err;
+	if (!reason) {
+		snprintf(why, PRELOAD_WHY_MAX, "its environment could not be "
+			 "extended: %s", strerror(-err));
+		return 0;
+	}
+no:
+	snprintf(why, PRELOAD_WHY_MAX, "%s", reason);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Have a new program image load libmoca-alloc: its environment gets what the
+ * loader and the library look for, between execve and the first instruction.
+ * The library takes it out again before main (agent/alloc/events.h has the
+ * fields). So it reaches programs whatever environment they were started with,
+ * and only those that can load it.
+ */
+#ifndef MOCA_FAULT_PRELOAD_H
+#define MOCA_FAULT_PRELOAD_H
+
+#include "collect/fault/internal.h"
+
+#define PRELOAD_WHY_MAX 160
+
+/*
+ * t is at the end of execve, with the registers regs, of which rsp is changed.
+ * 1: it will load the library; 0: it cannot, why says why. -errno: it died.
+ */
+int preload_inject(const struct recorder *rec, struct task *t,
+		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX]);
+
+#endif
