@@ -35,7 +35,8 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
-	tests/programs/refusals tests/programs/terminal tests/coverage/run \
+	tests/programs/refusals tests/programs/preload \
+	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm \
 	tests/export/run \
 	tests/stress/run)
