@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +8,10 @@
 
 #include "cli/agent.h"
 #include "cli/commands.h"
+#include "cli/record-companion.h"
 #include "collect/fault/record.h"
-#include "collect/trace/beside.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
-#include "lib/ring/registry.h"
 
 static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
 			    "       moca record [options] -p PID";
@@ -47,7 +45,7 @@ static int open_output(const char *path, int *fd)
 }
 
 static int check(struct moca_record_options *o, const struct extra *x,
-		 int operands)
+		 size_t objects, int operands)
 {
 	if (x->on_error && strcmp(x->on_error, "stop") &&
 	    strcmp(x->on_error, "continue")) {
@@ -75,77 +73,16 @@ static int check(struct moca_record_options *o, const struct extra *x,
 	}
 	if (agent_check(&x->agent))
 		return -EINVAL;
+	if (x->pid && objects) {
+		moca_error("--object does not go with -p: a running process "
+			   "is recorded without its allocations");
+		return -EINVAL;
+	}
 	if (!(o->budget > 0)) {
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
 	return 0;
-}
-
-/* Events that the program itself emits, among its accesses. */
-static struct moca_trace_session *events;
-static const char *events_dir;
-
-static void start_events(void *arg, const char *dir)
-{
-	int err = moca_trace_session_start(&events, dir);
-
-	events_dir = dir;
-	if (!err)
-		setenv(MOCA_TRACE_ENV, moca_trace_session_id(events), 1);
-	else
-		moca_warn("cannot start the collector of events: %s",
-			  strerror(-err));
-}
-
-static void await_events(void *arg)
-{
-	if (events && !moca_trace_session_ready(events))
-		return;
-	events = NULL;
-	moca_warn("the recording goes on without the events that the program "
-		  "may emit through libmocatrace");
-}
-
-static const char *finish_events(void *arg)
-{
-	const int *quiet = arg;
-	struct tracer_result r;
-	static char note[PATH_MAX + 256];
-	int err;
-
-	if (!events)
-		return "events of libmocatrace were not recorded: their "
-		       "collector could not be started";
-	err = moca_trace_session_finish(events, &r);
-	if (!*quiet && r.streams)
-		moca_say("%lu events of %u threads, %lu lost, %lu torn.",
-			 r.events, r.streams, r.lost, r.torn);
-	if (!*quiet && r.refused)
-		moca_say("%u threads had no buffer for events; %lu of these "
-			 "are counted as lost, those of programs that were "
-			 "killed are not", r.refused, r.outside);
-	if (!err && !r.refused)
-		return NULL;
-	if (!err) {
-		snprintf(note, sizeof(note), "%u threads had no buffer for "
-			 "events of libmocatrace; %lu of these are counted as "
-			 "lost, those of programs that were killed are not",
-			 r.refused, r.outside);
-		return note;
-	}
-	if (err == -EOWNERDEAD)
-		snprintf(note, sizeof(note), "not all events of libmocatrace "
-			 "are here: their collector was killed; get what was "
-			 "in its buffers with: moca trace recover %s",
-			 events_dir);
-	else
-		snprintf(note, sizeof(note), "not all events of libmocatrace "
-			 "are here: %s", err == -EPIPE ?
-				 "their collector was killed" :
-				 strerror(-err));
-	moca_warn("%s", note);
-	return note;
 }
 
 int cmd_record(int argc, char **argv)
@@ -154,12 +91,10 @@ int cmd_record(int argc, char **argv)
 		.interval_ns = 50000000, .budget = 0.10,
 		.program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
-	const struct moca_record_companion companion = {
-		.start = start_events, .ready = await_events,
-		.finish = finish_events,
-		.arg = &o.quiet,
-	};
 	struct extra x = { .agent.min_size = 4096 };
+	struct string_list objects = { 0 };
+	const struct moca_record_companion companion =
+		record_companion(&objects, &o.quiet);
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
@@ -205,6 +140,9 @@ int cmd_record(int argc, char **argv)
 		OPT_LIST(0, "free-fn", &x.agent.free_fns, "NAME:ARG",
 			 "function NAME frees what they made; the number of "
 			 "the argument that is the address (repeatable)"),
+		OPT_LIST(0, "object", &objects, "NAME",
+			 "keep only the accesses to objects of this name "
+			 "(repeatable, with * and ?)"),
 		OPT_FLAG(0, "no-zap", &x.no_zap,
 			 "record the program's real faults only"),
 		OPT_END,
@@ -213,7 +151,7 @@ int cmd_record(int argc, char **argv)
 
 	if (first == -ECANCELED)
 		return 0;
-	if (first < 0 || check(&o, &x, argc - first))
+	if (first < 0 || check(&o, &x, objects.count, argc - first))
 		return EXIT_USAGE;
 	o.argv = argv + first;
 	o.attach = x.pid;

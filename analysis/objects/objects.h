@@ -99,6 +99,13 @@ struct moca_objects_options {
 	int one_task;
 	int instances;		/* keep struct moca_instance */
 	int touchers;		/* keep struct moca_toucher */
+	/*
+	 * If not NULL, called for each access, of a task by time; object is
+	 * the row it is counted in.
+	 */
+	void (*each)(void *arg, const struct moca_task *task,
+		     const struct moca_access *access, uint32_t object);
+	void *each_arg;
 };
 
 struct moca_objects;

@@ -337,16 +337,18 @@ static void start_companion(void)
 		c->start(c->arg, rec.dir);
 }
 
+static void add_note(void *arg, const char *text)
+{
+	moca_meta_add(arg, "note", text);
+}
+
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
-	const char *note;
+	const struct moca_record_notes notes = { add_note, meta };
 
-	if (!c || rec.attach)
-		return;
-	note = c->finish(c->arg);
-	if (note)
-		moca_meta_add(meta, "note", note);
+	if (c && !rec.attach)
+		c->finish(c->arg, &notes);
 }
 
 static void explain_sampler(int err, const char *what)

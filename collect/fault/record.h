@@ -10,17 +10,22 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* Where notes for the reader of the trace go (its metadata). */
+struct moca_record_notes {
+	void (*add)(void *arg, const char *text);
+	void *arg;
+};
+
 /*
  * What goes along with the recording of a command and writes into the same
  * directory. start is called before the program exists, what it puts into the
  * environment is the program's; ready, which may wait, before the program
- * begins; after finish nothing more is written. finish may add a note to the
- * trace: it returns one, or NULL.
+ * begins; when finish is called, the accesses are written.
  */
 struct moca_record_companion {
 	void (*start)(void *arg, const char *dir);
 	void (*ready)(void *arg);
-	const char *(*finish)(void *arg);
+	void (*finish)(void *arg, const struct moca_record_notes *notes);
 	void *arg;
 };
 

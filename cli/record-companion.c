@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/record-companion.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/object-filter.h"
+#include "collect/trace/beside.h"
+#include "lib/base/err.h"
+#include "lib/ring/registry.h"
+
+static struct companion {
+	const struct string_list *objects;
+	const int *quiet;
+	const char *dir;
+	struct moca_trace_session *events;
+} companion;
+
+static void start(void *arg, const char *dir)
+{
+	struct companion *c = arg;
+	int err = moca_trace_session_start(&c->events, dir);
+
+	c->dir = dir;
+	if (!err)
+		setenv(MOCA_TRACE_ENV, moca_trace_session_id(c->events), 1);
+	else
+		moca_warn("cannot start the collector of events: %s",
+			  strerror(-err));
+}
+
+static void ready(void *arg)
+{
+	struct companion *c = arg;
+
+	if (c->events && !moca_trace_session_ready(c->events))
+		return;
+	c->events = NULL;
+	moca_warn("the recording goes on without the program's allocations "
+		  "and the events that it may emit through libmocatrace");
+}
+
+static void finish_events(struct companion *c,
+			  const struct moca_record_notes *notes)
+{
+	struct tracer_result r;
+	char note[PATH_MAX + 256];
+	int err;
+
+	if (!c->events) {
+		notes->add(notes->arg, "allocations and events of libmocatrace "
+			   "were not recorded: their collector could not be "
+			   "started");
+		return;
+	}
+	err = moca_trace_session_finish(c->events, &r);
+	if (!*c->quiet && r.streams)
+		moca_say("%lu events (allocations and the program's own) of "
+			 "%u threads, %lu lost, %lu torn.", r.events,
+			 r.streams, r.lost, r.torn);
+	if (r.refused) {
+		snprintf(note, sizeof(note), "%u threads had no buffer for "
+			 "events; %lu of these are counted as lost, those of "
+			 "programs that were killed are not", r.refused,
+			 r.outside);
+		if (!*c->quiet)
+			moca_say("%s", note);
+		notes->add(notes->arg, note);
+	}
+	if (!err)
+		return;
+	if (err == -EOWNERDEAD)
+		snprintf(note, sizeof(note), "not all events of libmocatrace "
+			 "are here: their collector was killed; get what was "
+			 "in its buffers with: moca trace recover %s", c->dir);
+	else
+		snprintf(note, sizeof(note), "not all events of libmocatrace "
+			 "are here: %s", err == -EPIPE ?
+				 "their collector was killed" :
+				 strerror(-err));
+	moca_warn("%s", note);
+	notes->add(notes->arg, note);
+}
+
+/* What is left out of the trace is said in it. */
+static void filter_objects(struct companion *c,
+			   const struct moca_record_notes *notes)
+{
+	const struct string_list *list = c->objects;
+	struct object_filter_result r;
+	char names[128] = "", note[512];
+	size_t n = 0, i;
+	int err = object_filter(c->dir, list, &r);
+
+	for (i = 0; i < list->count && n < sizeof(names); i++)
+		n += snprintf(names + n, sizeof(names) - n, "%s%s",
+			      i ? ", " : "", list->items[i]);
+	if (err)
+		snprintf(note, sizeof(note), "--object %s: accesses to other "
+			 "objects could not be taken out: %s%s", names,
+			 strerror(-err), err == -EIO ? "; some were" : "");
+	else if (!r.objects)
+		snprintf(note, sizeof(note), "--object %s: no object has such "
+			 "a name, so all accesses were kept; moca objects "
+			 "lists the names", names);
+	else
+		snprintf(note, sizeof(note), "--object %s: %lu accesses to %lu "
+			 "objects are here, %lu to others were taken out; the "
+			 "certificate is of all", names, r.kept, r.objects,
+			 r.dropped);
+	if (err || !r.objects)
+		moca_warn("%s", note);
+	else if (!*c->quiet)
+		moca_say("%s", note);
+	notes->add(notes->arg, note);
+}
+
+static void finish(void *arg, const struct moca_record_notes *notes)
+{
+	struct companion *c = arg;
+
+	finish_events(c, notes);
+	if (c->objects->count)
+		filter_objects(c, notes);
+}
+
+struct moca_record_companion
+record_companion(const struct string_list *objects, const int *quiet)
+{
+	companion = (struct companion){ .objects = objects, .quiet = quiet };
+	return (struct moca_record_companion){
+		.start = start, .ready = ready, .finish = finish,
+		.arg = &companion,
+	};
+}
