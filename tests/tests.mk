@@ -38,7 +38,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
 	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm \
-	tests/export/run \
+	tests/export/run tests/objects/run \
 	tests/stress/run)
 
 .PHONY: test-programs check stress

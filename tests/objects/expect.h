@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Programs that know the answer: each says what `moca objects` should find,
+ * one line per object, before it ends.
+ *
+ *	object NAME KIND pages N threads N sharing WORD...
+ */
+#ifndef EXPECT_H
+#define EXPECT_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#ifndef __cplusplus
+#define EXPECT_NOINLINE __attribute__((noinline, noclone))
+#else
+#define EXPECT_NOINLINE __attribute__((noinline))
+#endif
+
+#define EXPECT_PAGE 4096ul
+
+/* Pages that [p, p + size) touches. */
+static inline unsigned long expect_pages(const void *p, unsigned long size)
+{
+	unsigned long a = (unsigned long)p;
+
+	return (a + size - 1) / EXPECT_PAGE - a / EXPECT_PAGE + 1;
+}
+
+static inline void expect(const char *name, const char *kind,
+			  unsigned long pages, unsigned threads,
+			  const char *sharing)
+{
+	printf("object %s %s pages %lu threads %u sharing %s\n", name, kind,
+	       pages, threads, sharing);
+}
+
+/* Let the pages be looked at anew: more than an interval of the recording. */
+static inline void expect_settle(void)
+{
+	usleep(70000);
+}
+
+/* Distinct pages of several objects. */
+struct expect_set {
+	unsigned long pages[4096];
+	unsigned count;
+};
+
+static inline void expect_add(struct expect_set *s, const void *p,
+			      unsigned long size)
+{
+	unsigned long a = (unsigned long)p / EXPECT_PAGE, n, i;
+
+	for (n = expect_pages(p, size); n--; a++) {
+		for (i = 0; i < s->count && s->pages[i] != a; i++)
+			;
+		if (i == s->count && i < 4096)
+			s->pages[s->count++] = a;
+	}
+}
+
+/* Write each page of it once, so that it is known how many were touched. */
+static inline void expect_touch(void *p, unsigned long size)
+{
+	volatile char *c = (volatile char *)p;
+	unsigned long i;
+
+	for (i = 0; i < size; i += EXPECT_PAGE)
+		c[i] = 1;
+	c[size - 1] = 1;
+}
+
+/* Page-aligned, so that the allocator's own words are on no page of it. */
+static inline void *expect_aligned(unsigned long size)
+{
+	void *p = NULL;
+
+	return posix_memalign(&p, EXPECT_PAGE, size) ? NULL : p;
+}
+
+#endif
