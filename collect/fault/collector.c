@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "collect/fault/phys.h"
 #include "collect/fault/queue.h"
 #include "collect/fault/status.h"
+#include "collect/fault/text.h"
 #include "lib/base/err.h"
 
 #define BUCKETS 4096
@@ -59,6 +61,7 @@ struct collector {
 	struct sampler *sampler;
 	struct moca_writer *writer;
 	struct moca_meta *meta;
+	struct text *text;
 	struct decoder *decoder;
 	struct phys *phys;
 	struct control control;
@@ -429,7 +432,39 @@ static void forget_mm(struct collector *c, struct mm *mm)
 			break;
 		}
 	pthread_mutex_unlock(&c->rec->mm_lock);
+	text_forget(c->text, mm->id);
 	mm_free(mm);
+}
+
+struct by_id {
+	uint32_t id;
+	const struct mm *mm;
+};
+
+static void visit_by_id(struct collector *c, struct ctask *t, void *arg)
+{
+	struct by_id *b = arg;
+
+	if (t->known && t->id == b->id)
+		b->mm = t->mm;
+}
+
+/* Where the code of a process is from, for when it is gone. */
+static void note_text(struct collector *c, const struct ctask *t,
+		      const struct moca_event *e)
+{
+	struct by_id parent = { e->parent, NULL };
+
+	if (!t->mm)
+		return;
+	if (e->type == MOCA_EVENT_MMAP && e->prot & PROT_EXEC)
+		text_map(c->text, t->mm->id, e->addr, e->len, e->offset,
+			 e->name);
+	if (e->type == MOCA_EVENT_TASK_START && e->flags & MOCA_TASK_FORK) {
+		each_task(c, visit_by_id, &parent);
+		if (parent.mm)
+			text_fork(c->text, t->mm->id, parent.mm->id);
+	}
 }
 
 /* Keeps m; events are written many at a time. */
@@ -441,6 +476,7 @@ static void on_event(struct collector *c, struct message *m)
 		message_free(m);
 		return;
 	}
+	note_text(c, t, &m->event);
 	/* A thread that executed a program took over another's number. */
 	if (t->events && t->events->task != m->task)
 		write_events(c, t);
@@ -749,7 +785,8 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->share = 1;
 	c->begin_ns = rec->start_ns;
 	c->next_status_ns = now + STATUS_NS;
-	c->decoder = decoder_new();
+	c->text = text_new();
+	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new();
 	c->status = status_new(rec->opt->quiet);
 	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
@@ -782,6 +819,7 @@ void collector_destroy(struct collector *c)
 			free(t);
 		}
 	decoder_free(c->decoder);
+	text_free(c->text);
 	phys_free(c->phys);
 	status_free(c->status);
 	free(c->polls);

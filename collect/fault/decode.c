@@ -7,6 +7,7 @@
 #include <Zydis/Zydis.h>
 
 #include <moca/types.h>
+#include "collect/fault/text.h"
 
 /* The text of a program does not change: remember the answer by address. */
 #define CACHE_SIZE (1u << 14)
@@ -21,10 +22,11 @@ struct entry {
 
 struct decoder {
 	ZydisDecoder zydis;
+	const struct text *text;
 	struct entry cache[CACHE_SIZE];
 };
 
-struct decoder *decoder_new(void)
+struct decoder *decoder_new(const struct text *text)
 {
 	struct decoder *d = calloc(1, sizeof(*d));
 
@@ -34,6 +36,8 @@ struct decoder *decoder_new(void)
 		free(d);
 		return NULL;
 	}
+	if (d)
+		d->text = text;
 	return d;
 }
 
@@ -63,22 +67,29 @@ static uint8_t classify(const ZydisDecodedInstruction *insn,
 	return MOCA_ACCESS_UNKNOWN;
 }
 
-static uint8_t decode(struct decoder *d, pid_t pid, uint64_t ip)
+/* The bytes at ip of the process, or, if it is gone, of its file. */
+static ssize_t fetch(const struct decoder *d, pid_t pid, int space,
+		     uint64_t ip, uint8_t bytes[INSN_BYTES])
+{
+	struct iovec local = { bytes, INSN_BYTES };
+	struct iovec remote = { (void *)ip, INSN_BYTES };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < INSN_BYTES && 4096 - (ip & 4095) < INSN_BYTES) {
+		/* It may stand at the end of a page. */
+		local.iov_len = remote.iov_len = 4096 - (ip & 4095);
+		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	}
+	return n > 0 ? n : text_read(d->text, space, ip, bytes, INSN_BYTES);
+}
+
+static uint8_t decode(struct decoder *d, pid_t pid, int space, uint64_t ip)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
 	uint8_t text[INSN_BYTES];
-	struct iovec local = { text, sizeof(text) };
-	struct iovec remote = { (void *)ip, sizeof(text) };
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	ssize_t n = fetch(d, pid, space, ip, text);
 
-	if (n < (ssize_t)sizeof(text)) {
-		/* It may stand at the end of a page. */
-		local.iov_len = remote.iov_len = 4096 - (ip & 4095);
-		if (local.iov_len > sizeof(text))
-			return MOCA_ACCESS_UNKNOWN;
-		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-	}
 	if (n <= 0 ||
 	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, text, n, &insn, ops)))
 		return MOCA_ACCESS_UNKNOWN;
@@ -98,7 +109,7 @@ uint8_t decoder_type(struct decoder *d, pid_t pid, int space, uint64_t ip,
 		return e->type;
 	e->ip = ip;
 	e->space = space;
-	e->type = decode(d, pid, ip);
+	e->type = decode(d, pid, space, ip);
 	e->valid = 1;
 	return e->type;
 }

@@ -7,8 +7,10 @@
 #include <sys/types.h>
 
 struct decoder;
+struct text;
 
-struct decoder *decoder_new(void);
+/* text, borrowed: the code of processes that are gone. NULL: no memory. */
+struct decoder *decoder_new(const struct text *text);
 void decoder_free(struct decoder *d);
 
 /*
