@@ -59,6 +59,9 @@ struct moca_shape {
 	int fortran;			/* 1: print first index fastest, in () */
 	uint64_t count[MOCA_SHAPE_RANK]; /* [0] may be 0: as many as fit */
 	int64_t lower[MOCA_SHAPE_RANK];	/* first index */
+	unsigned dims;			/* not 0: an array of so many dimensions
+					   of unknown counts (allocatable(:,:)),
+					   here as rank 1 over all elements */
 };
 
 /* A static or thread-local variable. */

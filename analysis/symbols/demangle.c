@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* From linkers' names to those of C++ and Fortran. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/symbols/internal.h"
+
+/* Of the C++ ABI, in libstdc++. */
+char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
+
+/* Longer names are those of a generator, or of a hostile file. */
+#define NAME_MAX_LEN 16384
+
+/* "__mod_MOD_u" -> "mod::u"; NULL if it is no such name. */
+static char *fortran_module(struct moca_symbols *s, const char *raw)
+{
+	const char *sep;
+
+	if (strncmp(raw, "__", 2))
+		return NULL;
+	sep = strstr(raw + 2, "_MOD_");
+	if (!sep || sep == raw + 2 || !sep[5])
+		return NULL;
+	return arena_printf(s, "%.*s::%s", (int)(sep - raw - 2), raw + 2,
+			    sep + 5);
+}
+
+/*
+ * gfortran's own symbols are in lower case and end in one '_'. Only for modules
+ * that call its library: in C such a name is a name.
+ */
+static int fortran_plain(const char *raw, size_t len)
+{
+	if (len < 2 || raw[len - 1] != '_' || raw[len - 2] == '_')
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		if (!islower((unsigned char)raw[i]) &&
+		    !isdigit((unsigned char)raw[i]) && raw[i] != '_')
+			return 0;
+	return isalpha((unsigned char)raw[0]);
+}
+
+static const char *demangle(struct moca_module *m, const char *raw)
+{
+	struct moca_symbols *s = m->symbols;
+	size_t len = strcspn(raw, "@");	/* a version: "stdout@GLIBC_2.2.5" */
+	char *plain, *name;
+	int status;
+
+	if (!raw[0] || len > NAME_MAX_LEN)
+		return NULL;
+	name = fortran_module(s, raw);
+	if (name)
+		return name;
+	plain = arena_string(s, raw, len);
+	if (!plain)
+		return NULL;
+	if (!strncmp(plain, "_Z", 2)) {
+		name = __cxa_demangle(plain, NULL, NULL, &status);
+		if (name) {
+			plain = arena_string(s, name, strlen(name));
+			free(name);
+		}
+		return plain;
+	}
+	if (m->fortran && fortran_plain(plain, len))
+		plain[len - 1] = '\0';
+	return plain;
+}
+
+const char *demangle_function(struct moca_module *m, const char *raw)
+{
+	return demangle(m, raw);
+}
+
+/* Behind the last "::" that is in no brackets. */
+static const char *last_part(const char *name)
+{
+	const char *last = name;
+	int depth = 0;
+
+	for (const char *p = name; *p; p++) {
+		if (strchr("(<{[", *p))
+			depth++;
+		else if (strchr(")>}]", *p))
+			depth--;
+		else if (depth == 0 && p[0] == ':' && p[1] == ':' && p[2])
+			last = p + 2;
+	}
+	return last;
+}
+
+const char *demangle_variable(struct moca_module *m, const char *raw)
+{
+	const char *name;
+	char *cut, *dot;
+
+	name = demangle(m, raw);
+	if (!name)
+		return NULL;
+	/* A local one, "f()::u": as its declaration says it. */
+	if (!strncmp(raw, "_ZZ", 3))
+		return last_part(name);
+	if (!strncmp(raw, "_Z", 2))
+		return name;
+	/* "u.0", "options.17.0": a function's own, numbered by the compiler. */
+	cut = arena_string(m->symbols, name, strlen(name));
+	if (!cut)
+		return name;
+	for (;;) {
+		dot = strrchr(cut, '.');
+		if (!dot || dot == cut || !dot[1] ||
+		    strspn(dot + 1, "0123456789") != strlen(dot + 1))
+			break;
+		*dot = '\0';
+	}
+	return cut;
+}

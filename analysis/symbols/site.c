@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Naming what an allocation made. Frames are gone through from the innermost,
+ * and in each frame the functions inlined there; wrappers are passed over, and
+ * the first place of the program's own decides: its source line tells the
+ * variable. A line that only returns the memory passes it on to its caller.
+ */
+#include <ctype.h>
+#include <dwarf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/symbols/calls.h"
+#include "analysis/symbols/internal.h"
+#include "analysis/symbols/locate.h"
+#include "analysis/symbols/source.h"
+
+#define INLINED_MAX 32
+#define TARGETS_MAX 16
+#define CALLEE_LEN 256
+
+/* One function of one frame. */
+struct place {
+	struct moca_module *m;
+	struct unit *unit;		/* NULL: no DWARF */
+	uint32_t scope;
+	uint64_t vaddr;
+	unsigned column;		/* 0 = unknown */
+	int innermost;			/* of its frame: the line table's own */
+	unsigned frame;
+	struct moca_location at;
+};
+
+struct walk {
+	struct moca_symbols *s;
+	char callee[CALLEE_LEN];	/* what the place called; "": malloc */
+	struct place fallback;		/* names the site if nothing else does */
+	int have_fallback;
+	struct place first;		/* passed over, but better than none */
+	int have_first;
+};
+
+static const char *base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Libraries whose calls of malloc are their users' doing. */
+static int library(const struct moca_module *m)
+{
+	static const char *const names[] = {
+		"libmoca-alloc.so", "libmocatrace.so", "libc.so", "libc-2",
+		"libstdc++.so", "libgfortran.so", "ld-linux", "ld-2",
+		"libm.so", "libpthread", "libdl.so", "libgcc_s.so",
+		"libc++.so", "libc++abi.so", "libquadmath.so", "libjemalloc",
+		"libtcmalloc", "libmimalloc", "libasan.so", "libgomp.so",
+	};
+	const char *b = base(m->path);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(b, names[i], strlen(names[i])))
+			return 1;
+	return 0;
+}
+
+static int system_header(const char *file)
+{
+	return file && (!strncmp(file, "/usr/include/", 13) ||
+			!strncmp(file, "/usr/lib/gcc/", 13) ||
+			!strncmp(file, "/usr/lib/llvm", 13) ||
+			!strncmp(file, "/rustc/", 7) ||
+			strstr(file, "/include/c++/"));
+}
+
+/*
+ * The function's own name of a demangled one: without result, namespace,
+ * template and other arguments. "operator new" comes as "".
+ */
+static void bare_name(const char *name, char *out, size_t len)
+{
+	const char *begin = name, *p;
+	int depth = 0;
+
+	p = strstr(name, "operator");
+	if (p && (p == name || p[-1] == ':' || p[-1] == ' ') &&
+	    !isalnum((unsigned char)p[8]) && p[8] != '_') {
+		snprintf(out, len, "%s",
+			 strncmp(p, "operator new", 12) ? "operator" : "");
+		return;
+	}
+	for (p = name; *p; p++) {
+		if (!strncmp(p, "(anonymous namespace)", 21)) {
+			p += 20;
+			continue;
+		}
+		if (depth == 0 && *p == '(')
+			break;
+		if (strchr("<([{", *p))
+			depth++;
+		else if (strchr(">)]}", *p))
+			depth--;
+		else if (depth == 0 && (*p == ' ' || *p == ':'))
+			begin = p + 1;
+	}
+	snprintf(out, len, "%.*s", (int)strcspn(begin, "<(["), begin);
+}
+
+static int is_std(const char *name)
+{
+	/* A template's result comes first: "void std::f<int>(int)". */
+	const char *cut = strpbrk(name, " (<"), *p;
+
+	if (!strncmp(name, "std::", 5) || !strncmp(name, "__gnu_cxx::", 11))
+		return 1;
+	if (!cut || *cut == '(')
+		return 0;
+	for (p = name; (p = strstr(p, " std::")); p++)
+		if (memchr(name, '(', (size_t)(p - name)) == NULL &&
+		    memchr(name, '<', (size_t)(p - name)) == NULL)
+			return 1;
+	return 0;
+}
+
+/*
+ * Wrappers by their names. One that keeps the memory in something other than a
+ * local variable is more than that: judge_place() looks.
+ */
+static int passed_over(const struct place *p)
+{
+	char bare[CALLEE_LEN];
+
+	if (library(p->m) || system_header(p->at.file))
+		return 1;
+	if (!p->at.function)
+		return 0;
+	if (is_std(p->at.function) || !strncmp(p->at.function, "operator new",
+					       12))
+		return 1;
+	bare_name(p->at.function, bare, sizeof(bare));
+	return !strcmp(bare, "operator") || !bare[0] ||
+	       allocator_name(bare, strlen(bare));
+}
+
+/* A local variable's name: no field, no element. */
+static int is_local(const char *name)
+{
+	return name[0] && !strpbrk(name, ".->[*%(:");
+}
+
+/* Whether a variable of that type can be given memory. */
+static int may_hold(Dwarf_Die *type)
+{
+	Dwarf_Die t;
+
+	if (type_peel(type, &t) < 0)
+		return 1;
+	switch (dwarf_tag(&t)) {
+	case DW_TAG_base_type:
+	case DW_TAG_enumeration_type:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* Of several targets on the line, the one that this call is for; -1: unknown. */
+static int choose(const struct place *p, const struct target *t, size_t n)
+{
+	unsigned k, total, best_at = 0;
+	int best = -1;
+
+	if (n == 1)
+		return 0;
+	for (size_t i = 0; p->column && i < n; i++)
+		if (t[i].column == p->column || t[i].name_column == p->column)
+			return (int)i;
+	if (p->innermost) {
+		k = call_number(p->m, p->unit, p->vaddr, &total);
+		/* Code may be there several times, inlined or unrolled. */
+		if (total && total % n == 0)
+			return (int)(k % n);
+	}
+	for (size_t i = 0; p->column && i < n; i++)
+		if (t[i].column < p->column && t[i].column > best_at) {
+			best = (int)i;
+			best_at = t[i].column;
+		}
+	return best;
+}
+
+/* The counts that a Fortran statement gives in numbers. */
+static const struct moca_shape *with_bounds(struct walk *w,
+					    const struct moca_shape *shape,
+					    const struct target *t)
+{
+	struct moca_shape *s;
+
+	if (!shape || !shape->fortran || !t->rank ||
+	    (shape->dims ? shape->dims : shape->rank) != t->rank)
+		return shape;
+	s = arena_alloc(w->s, sizeof(*s));
+	if (!s)
+		return shape;
+	*s = *shape;
+	s->dims = 0;
+	s->rank = t->rank;
+	for (unsigned i = 0; i < t->rank; i++) {
+		unsigned j = t->rank - 1 - i;
+
+		if (t->upper[i] < t->lower[i])
+			return shape;
+		s->lower[j] = t->lower[i];
+		s->count[j] = (uint64_t)t->upper[i] -
+			      (uint64_t)t->lower[i] + 1;
+	}
+	return s;
+}
+
+enum verdict { HERE, OUTER, UNNAMED };
+
+/*
+ * Read the place's line. HERE: out has the variable; OUTER: the caller's line
+ * has it; UNNAMED: there is none.
+ */
+static enum verdict judge_place(struct walk *w, const struct place *p,
+				int wrapper, struct moca_site *out)
+{
+	struct target t[TARGETS_MAX];
+	const struct moca_shape *shape = NULL;
+	const struct source *src;
+	Dwarf_Die type;
+	int i, known = 0;
+	size_t n;
+
+	src = p->at.line ? source_get(w->s, p->at.file) : NULL;
+	if (!src || !p->unit)
+		return wrapper ? OUTER : UNNAMED;
+	n = src->fortran ?
+	    targets_fortran(src, p->at.line, t, TARGETS_MAX) :
+	    targets_c(src, p->at.line, w->callee[0] ? w->callee : NULL, t,
+		      TARGETS_MAX);
+	i = n ? choose(p, t, n) : -1;
+	if (i < 0)
+		return wrapper ? OUTER : UNNAMED;
+	if (t[i].returned)
+		return OUTER;
+	if (lookup_type(p->m, p->unit, p->scope, t[i].name, p->at.line,
+			&type) == 0) {
+		known = 1;
+		if (!may_hold(&type))
+			return wrapper ? OUTER : UNNAMED;
+		shape = type_pointee(p->m, p->unit, &type);
+	}
+	/* Newer than the program: lines may have moved. */
+	if (!known && src->mtime_ns > moca_module_mtime(p->m))
+		return wrapper ? OUTER : UNNAMED;
+	if (is_local(t[i].name) &&
+	    (wrapper || (known && !shape && !src->fortran &&
+			 source_returns(src, p->at.line, t[i].name))))
+		return OUTER;
+	out->name = arena_string(w->s, t[i].name, strlen(t[i].name));
+	out->is_variable = 1;
+	out->shape = with_bounds(w, shape, &t[i]);
+	return HERE;
+}
+
+static void fill(struct moca_site *out, const struct place *p)
+{
+	out->function = p->at.function;
+	out->file = p->at.file;
+	out->line = p->at.line;
+	out->frame = p->frame;
+}
+
+/* "main() solve.c:12", "solve+0x1f", "libfoo.so+0x11f0". */
+static int name_site(struct moca_symbols *s, const struct place *p,
+		     struct moca_site *out)
+{
+	const char *f = p->at.function;
+
+	fill(out, p);
+	if (f && p->at.file && p->at.line)
+		out->name = arena_printf(s, "%s%s %s:%u", f,
+			strchr(f, '(') ? "" : "()", base(p->at.file),
+			p->at.line);
+	else if (p->at.file && p->at.line)
+		out->name = arena_printf(s, "%s:%u", base(p->at.file),
+					 p->at.line);
+	else if (f)
+		out->name = arena_printf(s, "%s+0x%llx", f,
+					 (unsigned long long)p->at.offset);
+	else
+		out->name = arena_printf(s, "%s+0x%llx", base(p->m->path),
+					 (unsigned long long)p->vaddr);
+	return out->name ? 0 : -ENOMEM;
+}
+
+/* 1: out is done; 0: go on with what called the place. */
+static int visit(struct walk *w, const struct place *p, struct moca_site *out)
+{
+	int wrapper = passed_over(p);
+	enum verdict v = OUTER;
+
+	/* A wrapper of the program's own may be more than one. */
+	if (!wrapper || (!library(p->m) && !system_header(p->at.file) &&
+			 p->at.function && !is_std(p->at.function)))
+		v = judge_place(w, p, wrapper, out);
+	if (v == HERE) {
+		fill(out, p);
+		return 1;
+	}
+	if (!wrapper && !w->have_fallback) {
+		w->fallback = *p;
+		w->have_fallback = 1;
+	}
+	if (wrapper) {
+		w->first = *p;
+		w->have_first = 1;
+	}
+	if (v == UNNAMED)
+		return 1;
+	if (p->at.function)
+		bare_name(p->at.function, w->callee, sizeof(w->callee));
+	else
+		snprintf(w->callee, sizeof(w->callee), "operator");
+	return 0;
+}
+
+static int visit_frame(struct walk *w, const struct moca_site_frame *frame,
+		       unsigned index, struct moca_site *out)
+{
+	struct moca_location at[INLINED_MAX];
+	uint32_t scopes[INLINED_MAX];
+	struct place p = { .m = frame->module, .vaddr = frame->vaddr,
+			   .frame = index, .scope = NO_SCOPE };
+	const char *file;
+	unsigned line;
+	size_t n;
+
+	n = module_locate(p.m, p.vaddr, &p.unit, at, scopes, INLINED_MAX);
+	if (!n)
+		return visit(w, &p, out);
+	for (size_t i = 0; i < n; i++) {
+		p.at = at[i];
+		p.scope = scopes[i];
+		p.innermost = i == 0;
+		p.column = 0;
+		if (p.innermost && p.unit)
+			unit_line(p.m, p.unit, p.vaddr, &file, &line,
+				  &p.column);
+		else if (p.unit && scopes[i - 1] != NO_SCOPE)
+			p.column = call_column(
+				&p.unit->scopes[scopes[i - 1]].die);
+		if (visit(w, &p, out))
+			return 1;
+	}
+	return 0;
+}
+
+int moca_symbols_site(struct moca_symbols *s,
+		      const struct moca_site_frame *frames, size_t n,
+		      struct moca_site *out)
+{
+	struct walk w = { .s = s };
+
+	memset(out, 0, sizeof(*out));
+	for (size_t i = 0; i < n; i++)
+		if (frames[i].module &&
+		    visit_frame(&w, &frames[i], (unsigned)i, out))
+			break;
+	if (out->name)
+		return 0;
+	if (out->is_variable)
+		return -ENOMEM;
+	if (w.have_fallback)
+		return name_site(s, &w.fallback, out);
+	if (w.have_first)
+		return name_site(s, &w.first, out);
+	return 0;
+}
