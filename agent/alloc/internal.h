@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * libmoca-alloc inside a program. Everything here may run in a signal handler,
+ * with locks of the loader or of the program held, in the first constructor and
+ * after the last destructor; so: no locks, no malloc, errno kept by whoever
+ * makes system calls.
+ *
+ * How an allocator is watched, whoever intercepts it (interpose.c, new.c, map.c
+ * by symbols; detours by code):
+ *
+ *	void *malloc(size_t size)
+ *	{
+ *		const struct alloc_frame *f = ALLOC_FRAME();
+ *		struct alloc_inside in;
+ *		void *p;
+ *
+ *		if (!alloc_enter(&in, f))
+ *			return real(size);	// nested, or nobody listens
+ *		p = real(size);
+ *		if (p)
+ *			alloc_made(p, size, MOCA_ALLOC_MALLOC, f);
+ *		alloc_leave(&in);
+ *		return p;
+ *	}
+ *
+ * An exception or longjmp may leave out alloc_leave: alloc_enter finds that out
+ * by the return address of the frame that it saw.
+ */
+#ifndef MOCA_AGENT_ALLOC_INTERNAL_H
+#define MOCA_AGENT_ALLOC_INTERNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ALLOC_HIDDEN __attribute__((visibility("hidden")))
+#define ALLOC_TLS __attribute__((tls_model("initial-exec"), \
+				 visibility("hidden")))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * What "push %rbp; mov %rsp, %rbp" leaves at %rbp at the begin of a function:
+ * the caller's %rbp and the address to which it returns. The caller's stack
+ * pointer is behind it. Valid as long as the function runs.
+ */
+struct alloc_frame {
+	uint64_t rbp;
+	uint64_t ret;
+};
+
+#define ALLOC_FRAME() \
+	((const struct alloc_frame *)__builtin_frame_address(0))
+
+/* Of the outermost intercepted call of a thread; what was there before it. */
+struct alloc_inside {
+	const struct alloc_frame *frame;	/* NULL: not inside */
+	uint64_t ret;				/* frame->ret then */
+};
+
+/*
+ * enter.c. 1: this call is to be recorded; all that it calls meanwhile, and
+ * signal handlers, are not; alloc_leave must follow. 0: it is called by one that
+ * is (an allocator that uses another), or no trace wants it: nothing follows.
+ */
+int alloc_enter(struct alloc_inside *in, const struct alloc_frame *f);
+void alloc_leave(const struct alloc_inside *in);
+
+/*
+ * record.c, between enter and leave. kind: enum moca_alloc_kind; f: of the
+ * function that the program called, so that the innermost frame of the stack
+ * is its caller. p is not NULL.
+ */
+void alloc_made(const void *p, size_t size, unsigned kind,
+		const struct alloc_frame *f);
+/* Tell an object even if it is small: for what realloc made of a large one. */
+void alloc_made_told(const void *p, size_t size, unsigned kind,
+		     const struct alloc_frame *f);
+/*
+ * Before the allocator is told. kind: enum moca_free_kind. Not told if it is
+ * known to be small: returns whether it was told. p may be NULL.
+ */
+int alloc_gone(const void *p, unsigned kind);
+/* Mappings, of any size. alloc_unmapped before the range is given up. */
+void alloc_mapped(const void *p, size_t size, const struct alloc_frame *f);
+void alloc_unmapped(const void *p, size_t size);
+
+/*
+ * real.c: the functions that would be called without us. NULL until alloc_init,
+ * or if there is none.
+ */
+struct alloc_real {
+	void *(*malloc)(size_t);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	void (*free)(void *);
+	void (*cfree)(void *);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void *(*mmap)(void *, size_t, int, int, int, long);
+	void *(*mmap64)(void *, size_t, int, int, int, long);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, ...);
+	int (*dlclose)(void *);
+	/*
+	 * Bytes of an object, of the allocator that free belongs to; NULL: it
+	 * has none, then all frees are told. Detours set it for theirs.
+	 */
+	size_t (*usable)(void *);
+};
+
+extern struct alloc_real alloc_real;
+extern uint32_t alloc_state;		/* enum alloc_state, below */
+
+enum alloc_state {
+	ALLOC_NEW = 0,
+	ALLOC_STARTING = 1,	/* dlsym may want memory: early_alloc */
+	ALLOC_READY = 2,
+};
+
+/* Look up the real functions, once. Afterwards alloc_real is complete. */
+void alloc_init(void);
+
+static inline void alloc_get_ready(void)
+{
+	/* Written before there is a second thread. */
+	if (unlikely(alloc_state == ALLOC_NEW))
+		alloc_init();
+}
+
+/* Code of our own libraries and of the allocator: their mmap is not told. */
+int alloc_is_own_code(uint64_t ip);
+
+/* config.c: of MOCA_ALLOC, or the defaults. */
+#define ALLOC_FN_MAX 32
+struct alloc_config {
+	size_t min;		/* bytes; smaller objects are told in bulk */
+	unsigned fn_count;
+	struct {
+		char name[64];	/* NUL-terminated */
+		unsigned arg;	/* which argument is the size, from 0 */
+	} fn[ALLOC_FN_MAX];
+};
+
+extern struct alloc_config alloc_config;
+/* Read MOCA_ALLOC, and hide it and our LD_PRELOAD from the program. */
+void alloc_configure(void);
+
+#pragma GCC visibility pop
+
+#endif
