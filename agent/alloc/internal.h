@@ -11,15 +11,14 @@
  *	void *malloc(size_t size)
  *	{
  *		const struct alloc_frame *f = ALLOC_FRAME();
- *		struct alloc_inside in;
  *		void *p;
  *
- *		if (!alloc_enter(&in, f))
+ *		if (!alloc_enter(f))
  *			return real(size);	// nested, or nobody listens
  *		p = real(size);
  *		if (p)
  *			alloc_made(p, size, MOCA_ALLOC_MALLOC, f);
- *		alloc_leave(&in);
+ *		alloc_leave();
  *		return p;
  *	}
  *
@@ -32,7 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ALLOC_HIDDEN __attribute__((visibility("hidden")))
+#include <moca/trace.h>
+
 #define ALLOC_TLS __attribute__((tls_model("initial-exec"), \
 				 visibility("hidden")))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -53,19 +53,42 @@ struct alloc_frame {
 #define ALLOC_FRAME() \
 	((const struct alloc_frame *)__builtin_frame_address(0))
 
-/* Of the outermost intercepted call of a thread; what was there before it. */
+/* The outermost intercepted call of a thread, as long as it runs. */
 struct alloc_inside {
-	const struct alloc_frame *frame;	/* NULL: not inside */
+	const struct alloc_frame *frame;	/* NULL: none */
 	uint64_t ret;				/* frame->ret then */
 };
 
+extern __thread struct alloc_inside alloc_inside ALLOC_TLS;
+/* Is the call of frame f made by the one in alloc_inside, if that still runs? */
+int alloc_is_nested(const struct alloc_frame *f);
+
+/* emit.c: the registry's generation at which no trace wanted events of ours. */
+extern const uint32_t *const alloc_off;
+
 /*
- * enter.c. 1: this call is to be recorded; all that it calls meanwhile, and
- * signal handlers, are not; alloc_leave must follow. 0: it is called by one that
- * is (an allocator that uses another), or no trace wants it: nothing follows.
+ * 1: this call is to be recorded; all that it calls meanwhile, and signal
+ * handlers, are not; alloc_leave must follow. 0: it is called by one that is (an
+ * allocator that uses another), or no trace wants it: nothing follows.
  */
-int alloc_enter(struct alloc_inside *in, const struct alloc_frame *f);
-void alloc_leave(const struct alloc_inside *in);
+static inline int alloc_enter(const struct alloc_frame *f)
+{
+	if (__atomic_load_n(alloc_off, __ATOMIC_RELAXED) ==
+	    __atomic_load_n(moca_trace_generation, __ATOMIC_RELAXED))
+		return 0;
+	if (unlikely(alloc_inside.frame != NULL) && alloc_is_nested(f))
+		return 0;
+	alloc_inside.ret = f->ret;
+	alloc_inside.frame = f;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return 1;
+}
+
+static inline void alloc_leave(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	alloc_inside.frame = NULL;
+}
 
 /*
  * record.c, between enter and leave. kind: enum moca_alloc_kind; f: of the
