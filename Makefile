@@ -45,7 +45,8 @@ PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
 .PHONY: all demo check bench install clean deps
 all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
-	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so
+	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so \
+	$(BUILD)/libmoca-alloc.so
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(MOCA_LIBS)
@@ -73,6 +74,21 @@ $(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
 
 # In a library: as quick as in the program itself, and without calls.
 $(TRACE_OBJ) $(TRACE_OBJ32): ALL_CFLAGS += -ftls-model=initial-exec
+
+# Preloaded: a program that uses libmocatrace itself shares that copy of it.
+# Versions of symbols would keep ours from being found.
+$(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
+		$(BUILD)/libmocatrace.so
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -static-libgcc \
+		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now \
+		-Wl,--version-script=agent/alloc/libmoca-alloc.map \
+		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
+		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
+
+# Without builtins: the compiler must not know what malloc is.
+$(ALLOC_OBJ): ALL_CFLAGS += -ftls-model=initial-exec -fvisibility=hidden \
+	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc \
+	-fno-builtin-free -fno-omit-frame-pointer -fexceptions
 
 # For 32-bit programs; they write into the same traces. Needs gcc-multilib.
 .PHONY: lib32
@@ -134,6 +150,8 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 		agent/trace/moca-trace.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca-trace.pc
+	install -d $(DESTDIR)$(PREFIX)/lib/moca
+	install -m 755 $(BUILD)/libmoca-alloc.so $(DESTDIR)$(PREFIX)/lib/moca/
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/

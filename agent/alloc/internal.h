@@ -119,7 +119,6 @@ struct alloc_real {
 	void *(*realloc)(void *, size_t);
 	void *(*reallocarray)(void *, size_t, size_t);
 	void (*free)(void *);
-	void (*cfree)(void *);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
 	void *(*memalign)(size_t, size_t);
@@ -146,15 +145,9 @@ enum alloc_state {
 	ALLOC_READY = 2,
 };
 
-/* Look up the real functions, once. Afterwards alloc_real is complete. */
-void alloc_init(void);
-
-static inline void alloc_get_ready(void)
-{
-	/* Written before there is a second thread. */
-	if (unlikely(alloc_state == ALLOC_NEW))
-		alloc_init();
-}
+/* Look up the real functions, once: alloc_real is complete from then on. */
+/* 0: while they are being looked up, by this very thread. */
+int alloc_get_ready(void);
 
 /* Code of our own libraries and of the allocator: their mmap is not told. */
 int alloc_is_own_code(uint64_t ip);
@@ -171,8 +164,10 @@ struct alloc_config {
 };
 
 extern struct alloc_config alloc_config;
-/* Read MOCA_ALLOC, and hide it and our LD_PRELOAD from the program. */
+/* Read MOCA_ALLOC; may be called again when the environment was not there. */
 void alloc_configure(void);
+/* Hide MOCA_ALLOC and our LD_PRELOAD from the program, as it says. */
+void alloc_hide(void);
 
 #pragma GCC visibility pop
 

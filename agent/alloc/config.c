@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What `moca record` says in the environment, and hiding that it did. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "agent/alloc/events.h"
+#include "agent/alloc/internal.h"
+
+#define PRELOAD "LD_PRELOAD="
+#define OURS MOCA_ALLOC_ENV "="
+#define SELF "libmoca-alloc"
+
+struct alloc_config alloc_config = { .min = 4096 };
+
+static int configured;
+static int hide;		/* our LD_PRELOAD is not the program's: */
+static const char *original;	/* this is; NULL: it has none */
+
+/* Where the kernel put the strings that the program began with. */
+static int is_initial_string(const char *s)
+{
+	extern void *__libc_stack_end;
+	const char *last = (const char *)getauxval(AT_EXECFN);
+
+	return s > (const char *)__libc_stack_end && last && s < last;
+}
+
+static void set_original(const char *value)
+{
+	const char *s = (const char *)strtoull(value, NULL, 16);
+
+	hide = 1;
+	if (is_initial_string(s) && !strncmp(s, PRELOAD, strlen(PRELOAD)))
+		original = s;
+}
+
+/* NAME:ARG, len bytes. */
+static void add_fn(const char *value, size_t len)
+{
+	const char *colon = memchr(value, ':', len);
+	unsigned i = alloc_config.fn_count;
+	size_t n = colon ? (size_t)(colon - value) : len;
+
+	if (i == ALLOC_FN_MAX || !n || n >= sizeof(alloc_config.fn[0].name))
+		return;
+	memcpy(alloc_config.fn[i].name, value, n);
+	alloc_config.fn[i].name[n] = 0;
+	alloc_config.fn[i].arg = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	alloc_config.fn_count++;
+}
+
+static void set_field(const char *field, size_t len)
+{
+	if (!strncmp(field, "min=", 4))
+		alloc_config.min = strtoull(field + 4, NULL, 10);
+	else if (!strncmp(field, "orig=", 5))
+		set_original(field + 5);
+	else if (!strncmp(field, "fn=", 3))
+		add_fn(field + 3, len - 3);
+}
+
+void alloc_configure(void)
+{
+	const char *s, *end;
+
+	if (configured || !environ)
+		return;
+	configured = 1;
+	s = getenv(MOCA_ALLOC_ENV);
+	for (; s && (end = strchr(s, ';')); s = end + 1)
+		set_field(s, end - s);
+	/* A size of small objects is told in 32 bits. */
+	if (alloc_config.min > 1u << 30)
+		alloc_config.min = 1u << 30;
+}
+
+void alloc_hide(void)
+{
+	char **from, **to;
+
+	if (!environ)
+		return;
+	for (from = to = environ; *from; from++) {
+		if (!strncmp(*from, OURS, strlen(OURS)))
+			continue;
+		*to = *from;
+		if (hide && !strncmp(*from, PRELOAD, strlen(PRELOAD)) &&
+		    strstr(*from, SELF)) {
+			if (!original)
+				continue;
+			*to = (char *)original;
+		}
+		to++;
+	}
+	*to = NULL;
+}

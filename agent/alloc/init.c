@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The library's begin and end, and the end of others. */
+#include <errno.h>
+
+#include "agent/alloc/cfi.h"
+#include "agent/alloc/internal.h"
+#include "agent/alloc/stack.h"
+#include "agent/alloc/thread.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+static void without_recording(void (*work)(void))
+{
+	const struct alloc_frame *f = ALLOC_FRAME();
+	struct alloc_inside before = alloc_inside;
+
+	alloc_inside.ret = f->ret;
+	alloc_inside.frame = f;
+	work();
+	alloc_inside = before;
+}
+
+__attribute__((constructor(101))) static void alloc_begin(void)
+{
+	int saved_errno = errno;
+
+	alloc_get_ready();
+	alloc_configure();
+	without_recording(alloc_count_init);
+	without_recording(alloc_thread_init);
+	alloc_hide();
+	errno = saved_errno;
+}
+
+__attribute__((destructor)) static void alloc_end(void)
+{
+	int saved_errno = errno;
+
+	if (*alloc_off != *moca_trace_generation)
+		without_recording(alloc_thread_finish);
+	errno = saved_errno;
+}
+
+EXPORT int dlclose(void *handle);
+EXPORT int dlclose(void *handle)
+{
+	int ret;
+
+	alloc_get_ready();
+	ret = alloc_real.dlclose(handle);
+	/* Other code may be loaded in its place. */
+	alloc_cfi_forget();
+	__atomic_fetch_add(&alloc_unloads, 1, __ATOMIC_RELEASE);
+	return ret;
+}

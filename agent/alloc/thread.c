@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* A thread's state: from a pool, given back at its end, begun anew by fork. */
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/alloc/emit.h"
+#include "agent/alloc/stack.h"
+#include "agent/alloc/thread.h"
+
+#define POOL 32		/* states in .bss; what is beyond is mapped */
+#define TLS_MODULES 64
+#define ROUNDS 4	/* of destructors, PTHREAD_DESTRUCTOR_ITERATIONS */
+
+__thread struct alloc_thread *alloc_self;
+/* Our destructor was the last one. */
+static __thread int ended __attribute__((tls_model("initial-exec")));
+uint32_t alloc_unloads;
+
+static struct alloc_thread pool[POOL] __attribute__((aligned(ALLOC_PAGE)));
+static struct alloc_thread *threads;	/* all states, ever */
+static uint32_t pool_used;
+
+static pthread_key_t key;
+static int have_key;
+
+/* Blocks of modules loaded at the start, from the thread pointer down. */
+static struct {
+	uint64_t off, size, base;
+} tls[TLS_MODULES];
+static unsigned tls_count;
+
+static int own_tid(void)
+{
+	return syscall(SYS_gettid);
+}
+
+static struct alloc_thread *new_state(void)
+{
+	struct alloc_thread *t;
+	uint32_t i;
+	long p;
+
+	i = __atomic_fetch_add(&pool_used, 1, __ATOMIC_RELAXED);
+	if (i < POOL) {
+		t = &pool[i];
+	} else {
+		__atomic_store_n(&pool_used, POOL, __ATOMIC_RELAXED);
+		p = syscall(SYS_mmap, NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (p == -1)
+			return NULL;
+		t = (struct alloc_thread *)p;
+	}
+	syscall(SYS_madvise, t, ALLOC_WIPED, MADV_WIPEONFORK);
+	return t;
+}
+
+/* A state that an earlier thread left, or a new one. */
+static struct alloc_thread *take_state(int32_t tid)
+{
+	struct alloc_thread *t;
+	int32_t nobody;
+
+	for (t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		nobody = 0;
+		/* Pairs with give_back. */
+		if (!__atomic_load_n(&t->tid, __ATOMIC_RELAXED) &&
+		    __atomic_compare_exchange_n(&t->tid, &nobody, tid, 0,
+						__ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return t;
+	}
+	t = new_state();
+	if (!t)
+		return NULL;
+	t->tid = tid;
+	t->next = __atomic_load_n(&threads, __ATOMIC_RELAXED);
+	/* Pairs with the walks: all of it is there. */
+	while (!__atomic_compare_exchange_n(&threads, &t->next, t, 0,
+					    __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	return t;
+}
+
+static void main_stack(uint64_t *low, uint64_t *high)
+{
+	extern void *__libc_stack_end;
+	struct rlimit limit;
+	uint64_t size = 128 << 20;
+
+	if (!syscall(SYS_getrlimit, RLIMIT_STACK, &limit) &&
+	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur > size)
+		size = limit.rlim_cur;
+	*high = (uint64_t)__libc_stack_end;
+	*low = size < *high ? *high - size : 0;
+}
+
+/* Of the others. glibc uses malloc for this; that call is a nested one. */
+static void thread_stack(uint64_t *low, uint64_t *high)
+{
+	pthread_attr_t attr;
+	size_t size;
+	void *addr;
+
+	*low = *high = 0;
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &addr, &size)) {
+		*low = (uint64_t)addr;
+		*high = *low + size;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+static void forget_cache(struct alloc_thread *t)
+{
+	unsigned i;
+
+	for (i = 0; i < ALLOC_CACHE; i++)
+		if (t->cache[i].ip)
+			t->cache[i].ip = 0;
+}
+
+static void find_own_stack(struct alloc_thread *t, int32_t tid)
+{
+	uint64_t low, high;
+
+	if (tid == syscall(SYS_getpid))
+		main_stack(&low, &high);
+	else
+		thread_stack(&low, &high);
+	if (low != t->low || high != t->high)
+		forget_cache(t);
+	t->low = low;
+	t->high = high;
+	t->foreign_low = t->foreign_high = 0;
+}
+
+static struct alloc_thread *make(void)
+{
+	int32_t tid = own_tid();
+	struct alloc_thread *t = take_state(tid);
+
+	if (!t)
+		return NULL;
+	find_own_stack(t, tid);
+	t->rounds = 0;
+	t->told = 0;
+	alloc_self = t;
+	if (have_key)
+		pthread_setspecific(key, t);
+	return t;
+}
+
+static void tell_tls(void)
+{
+	uint64_t tp = (uint64_t)__builtin_thread_pointer();
+	unsigned i;
+
+	for (i = 0; i < tls_count; i++)
+		alloc_emit_tls(tp - tls[i].off, tls[i].size, tls[i].base);
+}
+
+struct alloc_thread *alloc_thread_slow(uint64_t sp)
+{
+	uint32_t generation = __atomic_load_n(moca_trace_generation,
+					      __ATOMIC_RELAXED);
+	uint32_t unloads = __atomic_load_n(&alloc_unloads, __ATOMIC_RELAXED);
+	struct alloc_thread *t = alloc_self;
+	int saved_errno = errno;
+
+	if (!t)
+		t = ended ? NULL : make();
+	if (!t)
+		goto out;
+	if (t->generation != generation || t->unloads != unloads) {
+		forget_cache(t);
+		if (t->generation != generation)
+			t->told = 0;
+		t->unloads = unloads;
+		t->generation = generation;
+	}
+	if (t->told != t->tid) {
+		t->told = t->tid;
+		alloc_emit_thread((uint64_t)__builtin_thread_pointer(),
+				  t->low, t->high);
+		tell_tls();
+	}
+out:
+	errno = saved_errno;
+	return t;
+}
+
+/*
+ * A thread ends. Other destructors may come after this one, and free; so the
+ * state stays until the last round.
+ */
+static void thread_end(void *arg)
+{
+	struct alloc_thread *t = arg;
+
+	if (t != alloc_self)
+		return;
+	if (++t->rounds < ROUNDS) {
+		alloc_count_flush_all(t);
+		pthread_setspecific(key, t);
+		return;
+	}
+	alloc_count_flush_all(t);
+	ended = 1;
+	alloc_self = NULL;
+	/* Pairs with take_state. */
+	__atomic_store_n(&t->tid, 0, __ATOMIC_RELEASE);
+}
+
+/* The child has one thread; its counts and what it was told are wiped. */
+static void fork_child(void)
+{
+	struct alloc_thread *t, *self = alloc_self;
+
+	for (t = threads; t; t = t->next)
+		if (t != self)
+			t->tid = 0;
+	if (!self)
+		return;
+	self->tid = own_tid();
+	self->generation--;	/* tell who it is */
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uint64_t tp = (uint64_t)__builtin_thread_pointer(), len = 0, at;
+	uint64_t base = ~0ull;
+	int i;
+
+	at = (uint64_t)info->dlpi_tls_data;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
+
+		if (h->p_type == PT_TLS)
+			len = h->p_memsz;
+		if (h->p_type == PT_LOAD && h->p_vaddr < base)
+			base = h->p_vaddr;
+	}
+	if (!len || !at || at >= tp || base == ~0ull ||
+	    tls_count == TLS_MODULES)
+		return 0;
+	tls[tls_count].off = tp - at;
+	tls[tls_count].size = len;
+	tls[tls_count].base =
+		(info->dlpi_addr + base) & ~(uint64_t)(ALLOC_PAGE - 1);
+	tls_count++;
+	return 0;
+}
+
+void alloc_thread_init(void)
+{
+	have_key = !pthread_key_create(&key, thread_end);
+	pthread_atfork(NULL, NULL, fork_child);
+	dl_iterate_phdr(note_module, NULL);
+	if (alloc_self && alloc_self->told) {	/* by an earlier constructor */
+		pthread_setspecific(key, alloc_self);
+		tell_tls();
+	}
+}
+
+void alloc_thread_finish(void)
+{
+	uint64_t count = 0, bytes = 0;
+	struct alloc_thread *t;
+
+	for (t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
+		alloc_count_flush_all(t);
+		count += t->skipped.count;
+		bytes += t->skipped.bytes;
+		t->skipped.count = t->skipped.bytes = 0;
+	}
+	alloc_count_tell_all();
+	if (count)
+		alloc_emit_skipped(count, bytes);
+}

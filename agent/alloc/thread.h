@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What a thread keeps: its recent call stacks and where its stack is. */
+#ifndef MOCA_AGENT_ALLOC_THREAD_H
+#define MOCA_AGENT_ALLOC_THREAD_H
+
+#include <stdint.h>
+
+#include "agent/alloc/events.h"
+#include "agent/alloc/internal.h"
+
+#define ALLOC_CACHE 512		/* recent call stacks of a thread */
+#define ALLOC_SLOTS 32		/* of one, words of the stack it depends on */
+
+/*
+ * A call stack that was walked before. The walk depends on the return address
+ * and stack pointer that it began with, on rbp in some, and on words that it
+ * read: if all are as they were, so is the stack.
+ */
+struct alloc_cached {
+	uint64_t ip;		/* 0: empty */
+	uint64_t cfa;
+	uint64_t rbp;
+	uint32_t id;		/* 0: could not be told */
+	uint8_t slots;
+	uint8_t uses_rbp;
+	uint8_t foreign;	/* not on the thread's own stack */
+	uint8_t tries;		/* while id is 0 */
+	uint32_t off[ALLOC_SLOTS];	/* from cfa, bytes */
+	uint64_t value[ALLOC_SLOTS];
+};
+
+/* Not yet added to the stack's sum. */
+struct alloc_count {
+	uint64_t count;
+	uint64_t bytes;
+};
+
+#define ALLOC_PAGE 4096
+
+struct alloc_thread {
+	/* Pages that a fork wipes: the child has counted nothing. */
+	struct alloc_count counts[ALLOC_CACHE];
+	struct alloc_count skipped;
+	int32_t told;		/* tid that thread and tls were told of */
+	char pad[ALLOC_PAGE - sizeof(struct alloc_count) - sizeof(int32_t)];
+	/* And what it keeps. */
+	int32_t tid;		/* 0: free */
+	uint32_t generation;	/* of the registry, for all in the cache */
+	uint32_t unloads;	/* of modules, likewise */
+	uint32_t rounds;	/* of destructors, at its end */
+	struct alloc_thread *next;	/* of all, ever */
+	uint64_t low, high;	/* its stack; high is 0 if not known */
+	uint64_t foreign_low, foreign_high;	/* another one, lately used */
+	uint32_t foreign_unmaps;	/* valid as long as nothing was unmapped */
+	struct alloc_cached cache[ALLOC_CACHE];
+};
+
+_Static_assert(offsetof(struct alloc_thread, tid) % ALLOC_PAGE == 0, "page");
+#define ALLOC_WIPED offsetof(struct alloc_thread, tid)
+
+#pragma GCC visibility push(hidden)
+
+extern __thread struct alloc_thread *alloc_self ALLOC_TLS;
+extern uint32_t alloc_unloads;	/* counts dlclose */
+extern uint32_t alloc_unmaps;	/* of what may have been a foreign stack */
+
+struct alloc_thread *alloc_thread_slow(uint64_t sp);
+
+/*
+ * The calling thread, told to all traces; NULL: it has ended, or no memory.
+ * sp: its stack pointer.
+ */
+static inline struct alloc_thread *alloc_thread_get(uint64_t sp)
+{
+	struct alloc_thread *t = alloc_self;
+
+	if (likely(t && t->generation == __atomic_load_n(moca_trace_generation,
+							 __ATOMIC_RELAXED) &&
+		   t->unloads == __atomic_load_n(&alloc_unloads,
+						 __ATOMIC_RELAXED)))
+		return t;
+	return alloc_thread_slow(sp);
+}
+
+/* Once, in the constructor: keys, handlers of fork, where TLS is. */
+void alloc_thread_init(void);
+/* At exit: tell all that was counted, of all threads. */
+void alloc_thread_finish(void);
+
+/*
+ * The bounds of the stack that sp is on: *high is the end, up to which it can
+ * be read. foreign: it is not the thread's own. 0: not known.
+ */
+int alloc_stack_bounds(struct alloc_thread *t, uint64_t sp, uint64_t *high,
+		       int *foreign);
+/* [addr, addr + size) is about to go: no foreign stack known may be in it. */
+void alloc_stack_unmapped(uint64_t addr, uint64_t size);
+
+#pragma GCC visibility pop
+
+#endif
