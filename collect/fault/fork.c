@@ -64,19 +64,17 @@ static size_t find_pieces(const struct mm *parent, struct vma_list *l,
 
 	for (size_t i = 0; i < l->count; i++) {
 		struct vma *v = &l->items[i];
-		const struct region *r;
 
 		if (v->ino != parent->memfd_ino ||
 		    makedev(v->major, v->minor) != parent->memfd_dev ||
 		    v->offset >= MEMFD_STUB)
 			continue;
-		r = moca_regions_find(&parent->regions, v->start);
 		out[n].vma = v;
 		out[n].from = v->offset;
 		out[n].region = (struct region){
 			.start = v->start, .end = v->end,
 			.off = plane_offset(0, v->start),
-			.kind = REGION_MEMFD, .flags = r ? r->flags : 0,
+			.kind = REGION_MEMFD,	/* flags: adopt_pieces */
 		};
 		n++;
 	}

@@ -296,6 +296,35 @@ static void wipeonfork(void)
 	wait_ok(pid);
 }
 
+/* What is wiped comes first: a child's own child keeps the rest all the same. */
+static void wipeonfork_nested(void)
+{
+	char *p = map_pages(24);
+	int pid;
+
+	CHECK(munmap(p, 4 * PAGE) == 0);
+	p += 4 * PAGE;
+	fill(p, 16, 18);
+	if (madvise(p, 4 * PAGE, MADV_WIPEONFORK))
+		UNSUPPORTED("MADV_WIPEONFORK");
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(zeroed(p, 4 * PAGE));
+		pid = fork();
+		CHECK(pid >= 0);
+		CHECK(*(uint64_t *)(p + 4 * PAGE + 32) == 18 * 1000003 + 4);
+		CHECK(*(uint64_t *)(p + 15 * PAGE + 120) ==
+		      18 * 1000003 + 15);
+		if (!pid)
+			_exit(0);
+		wait_ok(pid);
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(filled(p, 16, 18));
+}
+
 static void dontfork(void)
 {
 	char *p = map_pages(16);
@@ -787,6 +816,7 @@ static const struct test_case cases[] = {
 	{ "dontneed", dontneed },
 	{ "free", free_pages },
 	{ "wipeonfork", wipeonfork },
+	{ "wipeonfork-nested", wipeonfork_nested },
 	{ "dontfork", dontfork },
 	{ "reserve-mprotect", reserve_mprotect },
 	{ "reserve-fixed", reserve_fixed },
