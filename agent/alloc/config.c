@@ -7,15 +7,19 @@
 
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "lib/base/agent.h"
+#include "lib/ring/registry.h"
 
 #define PRELOAD "LD_PRELOAD="
 #define OURS MOCA_ALLOC_ENV "="
+#define TRACE MOCA_TRACE_ENV "="
 #define SELF "libmoca-alloc"
 
 struct alloc_config alloc_config = { .min = 4096 };
 
 static int configured;
 static int hide;		/* our LD_PRELOAD is not the program's: */
+static int hide_trace;		/* nor is MOCA_TRACE */
 static const char *original;	/* this is; NULL: it has none */
 
 /* Where the kernel put the strings that the program began with. */
@@ -57,6 +61,8 @@ static void set_field(const char *field, size_t len)
 		alloc_config.min = strtoull(field + 4, NULL, 10);
 	else if (!strncmp(field, "orig=", 5))
 		set_original(field + 5);
+	else if (!strncmp(field, "trace=1", 7))
+		hide_trace = 1;
 	else if (!strncmp(field, "fn=", 3))
 		add_fn(field + 3, len - 3);
 }
@@ -83,7 +89,8 @@ void alloc_hide(void)
 	if (!environ)
 		return;
 	for (from = to = environ; *from; from++) {
-		if (!strncmp(*from, OURS, strlen(OURS)))
+		if (!strncmp(*from, OURS, strlen(OURS)) ||
+		    (hide_trace && !strncmp(*from, TRACE, strlen(TRACE))))
 			continue;
 		*to = *from;
 		if (hide && !strncmp(*from, PRELOAD, strlen(PRELOAD)) &&
@@ -94,5 +101,7 @@ void alloc_hide(void)
 		}
 		to++;
 	}
-	*to = NULL;
+	/* Who looks for auxv behind them finds none, rather than nonsense. */
+	while (to < from)
+		*to++ = NULL;
 }
