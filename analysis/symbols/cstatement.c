@@ -130,7 +130,10 @@ static void prepend_token(char *name, const struct window *w, size_t i)
 	prepend(name, w->s->text + w->s->tokens[i].at, w->s->tokens[i].len);
 }
 
-/* Stars before what begins at i: they declare behind a type, else they read. */
+/*
+ * Stars before what begins at i: they declare behind a type or a ',', else they
+ * read.
+ */
 static void stars(const struct window *w, size_t i, char *name)
 {
 	size_t n = 0;
@@ -138,10 +141,40 @@ static void stars(const struct window *w, size_t i, char *name)
 	while (i > w->begin + n && is(w, i - 1 - n, "*"))
 		n++;
 	if (!n || (i > w->begin + n && (is_word(w, i - 1 - n) ||
-					is(w, i - 1 - n, ">"))))
+					is(w, i - 1 - n, ">") ||
+					is(w, i - 1 - n, ","))))
 		return;
 	while (n--)
 		prepend(name, "*", 1);
+}
+
+/*
+ * "(*u)" at open, before what name has already: "double (*u)[64]" declares u,
+ * "(*u).x" is u->x.
+ */
+static size_t pointer(const struct window *w, size_t open, char *name,
+		      unsigned *column)
+{
+	int star = 0;
+
+	if (open > w->begin && (is_word(w, open - 1) || is(w, open - 1, ">") ||
+				is(w, open - 1, "*"))) {
+		name[0] = '\0';
+	} else if (name[0] == '.') {
+		memmove(name, name + 1, strlen(name));
+		prepend(name, "->", 2);
+	} else if (name[0]) {
+		return w->end;
+	} else {
+		star = 1;
+	}
+	if (!is_word(w, open + 2))
+		return w->end;
+	prepend_token(name, w, open + 2);
+	if (star)
+		prepend(name, "*", 1);
+	*column = w->s->tokens[open + 2].column;
+	return open;
 }
 
 /*
@@ -167,15 +200,13 @@ static size_t object(const struct window *w, size_t e, char *name,
 			open = opening(w, e);
 			if (open == w->end)
 				return open;
-			if (open > w->begin && is_word(w, open - 1)) {
-				prepend(name, "()", 2);
-				e = open - 1;
-				continue;
-			}
-			for (size_t i = e + 1; i-- > open;)
-				prepend_token(name, w, i);
-			*column = w->s->tokens[open].column;
-			return open;
+			if (e == open + 3 && is(w, open + 1, "*"))
+				return pointer(w, open, name, column);
+			if (open == w->begin || !is_word(w, open - 1))
+				return w->end;
+			prepend(name, "()", 2);
+			e = open - 1;
+			continue;
 		}
 		if (!is_word(w, e))
 			return w->end;
@@ -334,12 +365,11 @@ static int assigned(const struct window *w, size_t i, struct target *t)
 	return 0;
 }
 
-/* "f((void **)&u, n)": what the first argument behind '(' at i is. */
-static int out_argument(const struct window *w, size_t i, struct target *t)
+/* "(void **)&u" at i, the begin of an argument. */
+static int argument(const struct window *w, size_t i, struct target *t)
 {
 	size_t e;
 
-	i++;
 	if (is(w, i, "(")) {
 		e = behind(w, i);
 		if (is(w, e, "&"))
@@ -354,6 +384,21 @@ static int out_argument(const struct window *w, size_t i, struct target *t)
 			break;
 	}
 	return e > i && object(w, e - 1, t->name, &t->name_column) != w->end;
+}
+
+/* "f((void **)&u, n)": the first that is handed over by address. */
+static int out_argument(const struct window *w, size_t open, struct target *t)
+{
+	size_t close = behind(w, open);
+
+	for (size_t i = open + 1; i < close; i++) {
+		if (argument(w, i, t))
+			return 1;
+		while (i < close && !is(w, i, ","))
+			i = is(w, i, "(") || is(w, i, "[") || is(w, i, "{") ?
+			    behind(w, i) : i + 1;
+	}
+	return 0;
 }
 
 /* The first token of what is called at i: "std::malloc", "pool->alloc". */
@@ -499,7 +544,8 @@ static int matches(const struct window *w, size_t i, const char *callee)
 
 /* Calls by name; only_line: that begin on this line, else all of w. */
 static size_t calls(const struct window *w, unsigned only_line,
-		    const char *callee, struct target *out, size_t max)
+		    const char *callee, struct target *out, size_t max,
+		    int *seen)
 {
 	size_t n = 0, open;
 	int is_new;
@@ -513,6 +559,7 @@ static size_t calls(const struct window *w, unsigned only_line,
 		open = call_bracket(w, i);
 		if (open == w->end && !is_new)
 			continue;
+		*seen = 1;
 		n += (size_t)call(w, i, is_new ? w->end : open, &out[n]);
 	}
 	return n;
@@ -544,18 +591,19 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 		 struct target *out, size_t max)
 {
 	struct window w;
+	int seen = 0;
 	size_t n;
 
 	if (!statements(s, line, &w))
 		return 0;
-	n = calls(&w, line, callee, out, max);
+	n = calls(&w, line, callee, out, max, &seen);
 	if (!n)
-		n = calls(&w, 0, callee, out, max);
-	if (!n && callee)	/* by a macro's name */
-		n = calls(&w, 0, NULL, out, max);
-	if (!n && callee)
+		n = calls(&w, 0, callee, out, max, &seen);
+	if (!n && callee && !seen)	/* called by a macro's name */
+		n = calls(&w, 0, NULL, out, max, &seen);
+	if (!n && !seen)
 		n = each_statement(&w, line, any_target, out, max);
-	if (!n && callee)
+	if (!n && !seen)
 		n = each_statement(&w, line, declared, out, max);
 	return n;
 }

@@ -39,6 +39,7 @@ struct walk {
 	int have_fallback;
 	struct place first;		/* passed over, but better than none */
 	int have_first;
+	struct moca_site by_address;	/* "*out", unless its caller names it */
 };
 
 static const char *base(const char *path)
@@ -219,6 +220,14 @@ static const struct moca_shape *with_bounds(struct walk *w,
 	return s;
 }
 
+static void fill(struct moca_site *out, const struct place *p)
+{
+	out->function = p->at.function;
+	out->file = p->at.file;
+	out->line = p->at.line;
+	out->frame = p->frame;
+}
+
 enum verdict { HERE, OUTER, UNNAMED };
 
 /*
@@ -264,15 +273,14 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	out->name = arena_string(w->s, t[i].name, strlen(t[i].name));
 	out->is_variable = 1;
 	out->shape = with_bounds(w, shape, &t[i]);
+	/* The caller's variable, by its address: see what the caller says. */
+	if (t[i].name[0] == '*' && !w->by_address.name) {
+		fill(out, p);
+		w->by_address = *out;
+		memset(out, 0, sizeof(*out));
+		return OUTER;
+	}
 	return HERE;
-}
-
-static void fill(struct moca_site *out, const struct place *p)
-{
-	out->function = p->at.function;
-	out->file = p->at.file;
-	out->line = p->at.line;
-	out->frame = p->frame;
 }
 
 /* "main() solve.c:12", "solve+0x1f", "libfoo.so+0x11f0". */
@@ -375,6 +383,10 @@ int moca_symbols_site(struct moca_symbols *s,
 		return 0;
 	if (out->is_variable)
 		return -ENOMEM;
+	if (w.by_address.name) {
+		*out = w.by_address;
+		return 0;
+	}
 	if (w.have_fallback)
 		return name_site(s, &w.fallback, out);
 	if (w.have_first)
