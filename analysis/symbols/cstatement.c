@@ -587,6 +587,17 @@ static size_t each_statement(const struct window *all, unsigned line,
 	return n;
 }
 
+/* Only those of this line, if it has any. */
+static size_t of_line(struct target *t, size_t n, unsigned line)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (t[i].line == line)
+			t[kept++] = t[i];
+	return kept ? kept : n;
+}
+
 size_t targets_c(const struct source *s, unsigned line, const char *callee,
 		 struct target *out, size_t max)
 {
@@ -600,12 +611,12 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 	if (!n)
 		n = calls(&w, 0, callee, out, max, &seen);
 	if (!n && callee && !seen)	/* called by a macro's name */
-		n = calls(&w, 0, NULL, out, max, &seen);
+		n = calls(&w, line, NULL, out, max, &seen);
 	if (!n && !seen)
 		n = each_statement(&w, line, any_target, out, max);
 	if (!n && !seen)
 		n = each_statement(&w, line, declared, out, max);
-	return n;
+	return of_line(out, n, line);
 }
 
 int source_returns(const struct source *s, unsigned line, const char *name)

@@ -40,6 +40,7 @@ struct walk {
 	struct place first;		/* passed over, but better than none */
 	int have_first;
 	struct moca_site by_address;	/* "*out", unless its caller names it */
+	char element[CALLEE_LEN];	/* T of std::allocator<T>; "" */
 };
 
 static const char *base(const char *path)
@@ -192,6 +193,46 @@ static int choose(const struct place *p, const struct target *t, size_t n)
 	return best;
 }
 
+/* Remember what a C++ allocator, the innermost one, was to allocate. */
+static void note_element(struct walk *w, const char *function)
+{
+	const char *p = function ? strstr(function, "allocator<") : NULL;
+	int depth = 0;
+	size_t n = 0;
+
+	if (!p || w->element[0])
+		return;
+	for (p += 10; *p && n + 1 < sizeof(w->element); p++) {
+		if (*p == '>' && depth-- == 0)
+			break;
+		if (*p == '<')
+			depth++;
+		if (*p != ' ')
+			w->element[n++] = *p;
+	}
+	w->element[n] = '\0';
+}
+
+/*
+ * Whether element, as DWARF calls it, is that type: a vector's own data, not
+ * what an element of the vector allocated.
+ */
+static int same_element(const char *type, const char *element)
+{
+	const char *a = type + strlen(type), *b = element + strlen(element);
+
+	/* From the end: DWARF's name is without its namespace. */
+	while (a > type && b > element) {
+		if (b[-1] == ' ') {
+			b--;
+			continue;
+		}
+		if (*--a != *--b)
+			return 0;
+	}
+	return b == element && (a == type || a[-1] == ':');
+}
+
 /* The counts that a Fortran statement gives in numbers. */
 static const struct moca_shape *with_bounds(struct walk *w,
 					    const struct moca_shape *shape,
@@ -262,6 +303,9 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 		if (!may_hold(&type))
 			return wrapper ? OUTER : UNNAMED;
 		shape = type_pointee(p->m, p->unit, &type);
+		if (shape && w->element[0] &&
+		    !same_element(w->element, shape->element))
+			shape = NULL;
 	}
 	/* Newer than the program: lines may have moved. */
 	if (!known && src->mtime_ns > moca_module_mtime(p->m))
@@ -330,6 +374,7 @@ static int visit(struct walk *w, const struct place *p, struct moca_site *out)
 	}
 	if (v == UNNAMED)
 		return 1;
+	note_element(w, p->at.function);
 	if (p->at.function)
 		bare_name(p->at.function, w->callee, sizeof(w->callee));
 	else

@@ -329,12 +329,11 @@ static int template_type(Dwarf_Die *type, Dwarf_Die *out)
 	return -ENOENT;
 }
 
-/* Whose data is an array of their first parameter, or a single one. */
+/* Whose data is an array of their first parameter. */
 static int holds_parameter(const char *name)
 {
 	static const char *const names[] = {
-		"vector<", "unique_ptr<", "shared_ptr<", "__shared_ptr<",
-		"basic_string<", "valarray<", "allocator<",
+		"vector<", "unique_ptr<", "basic_string<", "valarray<",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -373,10 +372,10 @@ const struct moca_shape *type_pointee(struct moca_module *m,
 	if ((tag != DW_TAG_class_type && tag != DW_TAG_structure_type) ||
 	    !name || !holds_parameter(name) || template_type(&t, &to) < 0)
 		return NULL;
-	/* unique_ptr<T[]> */
-	if (type_peel(&to, &t) == 0 && dwarf_tag(&t) == DW_TAG_array_type &&
-	    !strncmp(name, "unique_ptr<", 11))
-		if (type_of(&t, &to) < 0)
-			return NULL;
+	/* unique_ptr<T[]>; another one's object may have memory of its own. */
+	if (!strncmp(name, "unique_ptr<", 11) &&
+	    (type_peel(&to, &t) < 0 || dwarf_tag(&t) != DW_TAG_array_type ||
+	     type_of(&t, &to) < 0))
+		return NULL;
 	return describe(m, u, &to, &s) < 0 ? NULL : keep(m, &s);
 }
