@@ -117,6 +117,9 @@ struct unit *module_unit(struct moca_module *m, uint64_t vaddr);
 /* The file's name as an absolute path where it can be. */
 const char *unit_path(struct moca_module *m, const struct unit *u,
 		      const char *file);
+/* The file that attribute attr of die numbers (DW_AT_decl_file); NULL. */
+const char *die_file(struct moca_module *m, const struct unit *u,
+		     Dwarf_Die *die, unsigned attr);
 const char *die_string(Dwarf_Die *die, unsigned attr);
 /* The DIE that attribute attr of die refers to; NULL. */
 Dwarf_Die *die_reference(Dwarf_Die *die, unsigned attr, Dwarf_Die *out);

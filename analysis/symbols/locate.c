@@ -45,14 +45,9 @@ static void call_line(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 		      struct moca_location *out)
 {
 	uint64_t line = number(die, DW_AT_call_line);
-	Dwarf_Files *files;
-	size_t n;
 
 	out->line = line <= UINT32_MAX ? (unsigned)line : 0;
-	out->file = NULL;
-	if (dwarf_getsrcfiles(&u->die, &files, &n) == 0)
-		out->file = unit_path(m, u, dwarf_filesrc(files,
-			number(die, DW_AT_call_file), NULL, NULL));
+	out->file = die_file(m, u, die, DW_AT_call_file);
 }
 
 static size_t locate_dwarf(struct moca_module *m, struct unit *u,

@@ -2,6 +2,7 @@
 /* From DWARF's types to shapes of arrays. */
 #include <dwarf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,80 @@ static void append(char *buf, const char *text)
 	snprintf(buf + n, NAME_LEN - n, "%s", text);
 }
 
+/* Number of a constant attribute; -ENOENT: none, or computed at run time. */
+static int constant(Dwarf_Die *die, unsigned attr, int64_t *out)
+{
+	Dwarf_Attribute a;
+	Dwarf_Sword s;
+	Dwarf_Word w;
+
+	if (!dwarf_attr_integrate(die, attr, &a))
+		return -ENOENT;
+	switch (dwarf_whatform(&a)) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_udata:
+		if (dwarf_formudata(&a, &w) != 0)
+			return -ENOENT;
+		*out = (int64_t)w;
+		return 0;
+	case DW_FORM_sdata:
+	case DW_FORM_implicit_const:
+		if (dwarf_formsdata(&a, &s) != 0)
+			return -ENOENT;
+		*out = s;
+		return 0;
+	default:
+		return -ENOENT;
+	}
+}
+
+/*
+ * One dimension. 1; 0 if its count is not known (a flexible or variable
+ * array), with *lower all the same.
+ */
+static int dimension(const struct unit *u, Dwarf_Die *die, uint64_t *count,
+		     int64_t *lower)
+{
+	int64_t n, upper;
+
+	*count = 0;
+	*lower = u->fortran;
+	constant(die, DW_AT_lower_bound, lower);
+	if (constant(die, DW_AT_count, &n) == 0) {
+		*count = n > 0 ? (uint64_t)n : 0;
+		return n > 0;
+	}
+	if (constant(die, DW_AT_upper_bound, &upper) < 0 || upper < *lower ||
+	    upper == INT64_MAX)
+		return 0;
+	*count = (uint64_t)upper - (uint64_t)*lower + 1;
+	return 1;
+}
+
+/* The "[16][64]" of an array type. */
+static void bounds_name(const struct unit *u, Dwarf_Die *type, char *buf)
+{
+	uint64_t count;
+	int64_t lower;
+	char text[32];
+	Dwarf_Die die;
+
+	if (dwarf_child(type, &die) != 0)
+		return;
+	do {
+		if (dwarf_tag(&die) != DW_TAG_subrange_type)
+			continue;
+		if (dimension(u, &die, &count, &lower))
+			snprintf(text, sizeof(text), "[%" PRIu64 "]", count);
+		else
+			snprintf(text, sizeof(text), "[]");
+		append(buf, text);
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
 static void type_name(const struct unit *u, Dwarf_Die *type, char *buf,
 		      int depth);
 
@@ -90,6 +165,14 @@ static void pointer_name(const struct unit *u, Dwarf_Die *type,
 		append(buf, " (");
 		append(buf, sign);
 		append(buf, ")()");
+		return;
+	}
+	if (dwarf_tag(&to) == DW_TAG_array_type && type_of(&to, &end) == 0) {
+		type_name(u, &end, buf, depth + 1);
+		append(buf, " (");
+		append(buf, sign);
+		append(buf, ")");
+		bounds_name(u, &to, buf);
 		return;
 	}
 	type_name(u, &to, buf, depth + 1);
@@ -145,7 +228,7 @@ static void type_name(const struct unit *u, Dwarf_Die *type, char *buf,
 	case DW_TAG_array_type:
 		if (type_of(type, &to) == 0) {
 			type_name(u, &to, buf, depth + 1);
-			append(buf, "[]");
+			bounds_name(u, type, buf);
 		}
 		break;
 	default:
@@ -153,59 +236,6 @@ static void type_name(const struct unit *u, Dwarf_Die *type, char *buf,
 		append(buf, name ? name : "?");
 		break;
 	}
-}
-
-/* Number of a constant attribute; -ENOENT: none, or computed at run time. */
-static int constant(Dwarf_Die *die, unsigned attr, int64_t *out)
-{
-	Dwarf_Attribute a;
-	Dwarf_Sword s;
-	Dwarf_Word w;
-
-	if (!dwarf_attr_integrate(die, attr, &a))
-		return -ENOENT;
-	switch (dwarf_whatform(&a)) {
-	case DW_FORM_data1:
-	case DW_FORM_data2:
-	case DW_FORM_data4:
-	case DW_FORM_data8:
-	case DW_FORM_udata:
-		if (dwarf_formudata(&a, &w) != 0)
-			return -ENOENT;
-		*out = (int64_t)w;
-		return 0;
-	case DW_FORM_sdata:
-	case DW_FORM_implicit_const:
-		if (dwarf_formsdata(&a, &s) != 0)
-			return -ENOENT;
-		*out = s;
-		return 0;
-	default:
-		return -ENOENT;
-	}
-}
-
-/*
- * One dimension. 1; 0 if its count is not known (a flexible or variable
- * array), with *lower all the same.
- */
-static int dimension(const struct unit *u, Dwarf_Die *die, uint64_t *count,
-		     int64_t *lower)
-{
-	int64_t n, upper;
-
-	*count = 0;
-	*lower = u->fortran;
-	constant(die, DW_AT_lower_bound, lower);
-	if (constant(die, DW_AT_count, &n) == 0) {
-		*count = n > 0 ? (uint64_t)n : 0;
-		return n > 0;
-	}
-	if (constant(die, DW_AT_upper_bound, &upper) < 0 || upper < *lower ||
-	    upper == INT64_MAX)
-		return 0;
-	*count = (uint64_t)upper - (uint64_t)*lower + 1;
-	return 1;
 }
 
 /*

@@ -159,3 +159,29 @@ const char *unit_path(struct moca_module *m, const struct unit *u,
 	path = arena_printf(m->symbols, "%s/%s", u->dir, file);
 	return path ? path : file;
 }
+
+/* Not by dwarf_decl_file: it stops the program where a table is broken. */
+const char *die_file(struct moca_module *m, const struct unit *u,
+		     Dwarf_Die *die, unsigned attr)
+{
+	Dwarf_Die home, *table;
+	Dwarf_Attribute a;
+	Dwarf_Files *files;
+	Dwarf_Word index;
+	Dwarf_Half version;
+	size_t n;
+
+	if (dwarf_formudata(dwarf_attr_integrate(die, attr, &a), &index) != 0)
+		return NULL;
+	/* It counts in the table of the unit where the attribute stands. */
+	table = dwarf_cu_die(a.cu, &home, &version, NULL, NULL, NULL, NULL,
+			     NULL);
+	if (!table || (!index && version < 5))
+		return NULL;
+	if (dwarf_getsrcfiles(table, &files, &n) != 0) {
+		home = u->lines;
+		if (dwarf_getsrcfiles(&home, &files, &n) != 0)
+			return NULL;
+	}
+	return unit_path(m, u, dwarf_filesrc(files, index, NULL, NULL));
+}

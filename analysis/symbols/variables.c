@@ -28,6 +28,7 @@ static int operand(Dwarf_Attribute *loc, const Dwarf_Op *op, uint64_t *out)
 {
 	Dwarf_Attribute a;
 	Dwarf_Addr addr;
+	Dwarf_Word value;
 
 	switch (op->atom) {
 	case DW_OP_addr:
@@ -36,10 +37,15 @@ static int operand(Dwarf_Attribute *loc, const Dwarf_Op *op, uint64_t *out)
 	case DW_OP_constu:
 		*out = op->number;
 		return 0;
-	case DW_OP_addrx:
-	case DW_OP_GNU_addr_index:
 	case DW_OP_constx:
 	case DW_OP_GNU_const_index:
+		if (dwarf_getlocation_attr(loc, op, &a) != 0 ||
+		    dwarf_formudata(&a, &value) != 0)
+			return -ENOENT;
+		*out = value;
+		return 0;
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
 		if (dwarf_getlocation_attr(loc, op, &a) != 0 ||
 		    dwarf_formaddr(&a, &addr) != 0)
 			return -ENOENT;
@@ -170,7 +176,7 @@ static int add_variable(struct walk *w, const struct path *path,
 	v.name = variable_name(w, path, die, &v, sym);
 	if (!v.size || !v.name || v.vaddr + v.size < v.vaddr)
 		return 0;
-	v.file = unit_path(w->m, w->u, dwarf_decl_file(die));
+	v.file = die_file(w->m, w->u, die, DW_AT_decl_file);
 	if (dwarf_decl_line(die, &n) == 0 && n > 0)
 		v.line = (unsigned)n;
 	return add(w->m, &v);
