@@ -7,6 +7,7 @@
 int cmd_record(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_objects(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_check(int argc, char **argv);

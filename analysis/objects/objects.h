@@ -52,6 +52,7 @@ struct moca_object {
 	uint64_t end_ns;	/* the last one's end; 0 = to the end */
 	uint64_t pages;		/* distinct, touched here */
 	uint64_t pages_shared;	/* of these, by two or more threads */
+	uint64_t shared_written;	/* of these, written by any of them */
 	uint64_t pages_split;	/* of these, seen in other objects as well: as
 				   a record stands for the first access to a
 				   page in an interval, accesses here are a
@@ -92,6 +93,19 @@ struct moca_toucher {
 	uint64_t accesses;
 };
 
+/*
+ * Bytes [begin, end) of an object and the accesses to them: one page's worth,
+ * or less at its ends. The same range of all objects of a row is one.
+ */
+struct moca_range {
+	uint32_t object;
+	uint64_t begin;
+	uint64_t end;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t accesses;
+};
+
 struct moca_objects_options {
 	size_t size;		/* of this struct */
 	uint64_t begin_ns, end_ns;	/* accesses only of this time; 0 */
@@ -106,6 +120,9 @@ struct moca_objects_options {
 	void (*each)(void *arg, const struct moca_task *task,
 		     const struct moca_access *access, uint32_t object);
 	void *each_arg;
+	int ranges;		/* keep struct moca_range */
+	/* Instances, touchers, ranges only of this name, or these: a glob */
+	const char *name;
 };
 
 struct moca_objects;
@@ -122,6 +139,8 @@ const struct moca_instance *moca_objects_instances(const struct moca_objects *o,
 						   size_t *count);
 const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,
 						 size_t *count);
+const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
+					     size_t *count);
 struct moca_symbols *moca_objects_symbols(struct moca_objects *o);
 
 /* Sums, of all but MOCA_OBJECT_MOCA. */
@@ -136,6 +155,7 @@ struct moca_objects_totals {
 	uint64_t processes;	/* program images, and of these: */
 	uint64_t without_agent;	/* whose allocations were not recorded */
 	uint64_t changed_files;	/* modules newer than the trace */
+	uint64_t refused;	/* events of libmoca-alloc that make no sense */
 };
 void moca_objects_totals(const struct moca_objects *o,
 			 struct moca_objects_totals *out);

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What libmoca-alloc told: agent/alloc/events.h has the events. */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "agent/alloc/events.h"
+
+#define GRANULE 16		/* that malloc hands out */
+#define STACK_SHIFT 12		/* an id of a stack as an address: a page */
+
+static const struct alloc_type {
+	const char *name;
+	enum alloc_event event;
+	size_t fields;
+	const char *field[4];
+} alloc_types[] = {
+	{ "stack", ALLOC_STACK, 2, { "id", "frames" } },
+	{ "alloc", ALLOC_ALLOC, 4, { "addr", "size", "stack", "kind" } },
+	{ "free", ALLOC_FREE, 2, { "addr", "kind" } },
+	{ "unmap", ALLOC_UNMAP, 2, { "addr", "size" } },
+	{ "small", ALLOC_SMALL, 3, { "addr", "size", "stack" } },
+	{ "tally", ALLOC_TALLY, 3, { "stack", "count", "bytes" } },
+	{ "skipped", ALLOC_SKIPPED, 2, { "count", "bytes" } },
+	{ "thread", ALLOC_THREAD, 3, { "pointer", "stack_low", "stack_high" } },
+	{ "tls", ALLOC_TLS, 3, { "addr", "size", "base" } },
+};
+
+/* Which of our events a type is, if it is laid out as we know it. */
+static enum alloc_event classify(const struct moca_marker_type *t)
+{
+	const struct alloc_type *a;
+	size_t i, f;
+
+	for (i = 0; i < sizeof(alloc_types) / sizeof(*alloc_types); i++) {
+		a = &alloc_types[i];
+		if (strcmp(t->name, a->name) || t->field_count < a->fields)
+			continue;
+		for (f = 0; f < a->fields; f++)
+			if (strcmp(t->fields[f].name, a->field[f]) ||
+			    t->fields[f].kind == MOCA_FIELD_STRING)
+				return ALLOC_NONE;
+		return a->event;
+	}
+	return ALLOC_NONE;
+}
+
+int moca_objects_alloc_types(struct moca_objects *o)
+{
+	const struct moca_marker_type *const *types;
+	size_t i, n;
+
+	types = moca_trace_marker_types(o->trace, &n);
+	for (i = 0; i < n; i++) {
+		if (strcmp(types[i]->facility, MOCA_ALLOC_FACILITY))
+			continue;
+		o->alloc_used = 1;
+		if (types[i]->id < sizeof(o->alloc_types))
+			o->alloc_types[types[i]->id] = classify(types[i]);
+	}
+	return 0;
+}
+
+/* An event at hand. */
+struct told {
+	struct moca_objects *o;
+	struct space *s;
+	struct task *task;
+	const struct moca_task *of;
+	const struct moca_marker *m;
+	uint64_t v[4];		/* its fields, where they are scalar */
+};
+
+static uint64_t last_byte(uint64_t addr, uint64_t size)
+{
+	return addr + (size - 1) < addr ? UINT64_MAX : addr + (size - 1);
+}
+
+/* An object told one by one ends, all of it. */
+static int end_object(struct moca_objects *o, struct space *s, uint32_t id,
+		      uint64_t time_ns)
+{
+	const struct moca_instance *i = &o->table.inst[id];
+	uint64_t addr = i->addr, size = i->size;
+	int err;
+
+	err = moca_objects_set(o, &s->big, addr,
+			       last_byte(addr, size ? size : 1), 0);
+	moca_table_end(&o->table, id, time_ns, !s->copied);
+	return err;
+}
+
+static int end_objects(struct moca_objects *o, struct space *s, uint64_t first,
+		       uint64_t last, uint64_t time_ns)
+{
+	uint64_t begin, end;
+	uint32_t id;
+	int err = 0;
+
+	while (!err && moca_addrmap_next(&s->big, first, last, &begin, &end,
+					 &id)) {
+		err = end_object(o, s, id, time_ns);
+		if (end >= last)
+			break;
+		first = end + 1;
+	}
+	return err;
+}
+
+/* The range is no mapping of the program's own any more. */
+static int end_own(struct moca_objects *o, struct space *s, uint64_t first,
+		   uint64_t last, uint64_t time_ns)
+{
+	const struct moca_instance *i;
+	uint64_t begin, end, at = first;
+	uint32_t id;
+
+	while (moca_addrmap_next(&s->own, at, last, &begin, &end, &id)) {
+		i = &o->table.inst[id];
+		/* What is cut away in parts ends with its last byte. */
+		if (i->addr >= first && last_byte(i->addr, i->size) <= last)
+			moca_table_end(&o->table, id, time_ns, 0);
+		if (end >= last)
+			break;
+		at = end + 1;
+	}
+	return moca_objects_set(o, &s->own, first, last, 0);
+}
+
+int moca_objects_end_range(struct moca_objects *o, struct space *s,
+			   uint64_t first, uint64_t last, uint64_t time_ns)
+{
+	int err = end_objects(o, s, first, last, time_ns);
+
+	if (!err)
+		err = end_own(o, s, first, last, time_ns);
+	return err ? err : moca_objects_set(o, &s->small, first, last, 0);
+}
+
+/* The binding of a stack's id; one for all that are unknown. */
+static int64_t binding(struct told *e, uint64_t stack)
+{
+	uint32_t id = 0;
+
+	if (stack && stack <= UINT32_MAX)
+		id = moca_addrmap_find(&e->s->stacks, stack << STACK_SHIFT);
+	return id ? (int64_t)id - 1 :
+		    moca_objects_binding(e->o, e->s, NULL, 0);
+}
+
+static int on_stack(struct told *e)
+{
+	uint64_t frames[MOCA_ALLOC_FRAMES], id = e->v[0];
+	struct moca_value v;
+	int64_t b;
+	size_t i, n;
+
+	if (!id || id > UINT32_MAX || moca_marker_value(e->m, 1, &v)) {
+		e->o->totals.refused++;
+		return 0;
+	}
+	n = v.count < MOCA_ALLOC_FRAMES ? v.count : MOCA_ALLOC_FRAMES;
+	for (i = 0; i < n; i++)
+		frames[i] = moca_value_integer(&v, i);
+	b = moca_objects_binding(e->o, e->s, frames, n);
+	if (b < 0)
+		return (int)b;
+	return moca_objects_set(e->o, &e->s->stacks, id << STACK_SHIFT,
+				(id << STACK_SHIFT) + (1u << STACK_SHIFT) - 1,
+				(uint32_t)b + 1);
+}
+
+/* What realloc was given ends, unless it has become [addr, addr + size). */
+static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
+{
+	struct task *t = e->task;
+	uint32_t id = t->realloc_id;
+	const struct moca_instance *i;
+
+	*same = 0;
+	t->realloc_id = 0;
+	if (!id || t->realloc_space != e->s ||
+	    moca_addrmap_find(&e->s->big, t->realloc_addr) != id)
+		return 0;
+	i = &e->o->table.inst[id];
+	if (i->addr != t->realloc_addr)
+		return 0;
+	if (i->addr == addr && i->size == size) {
+		*same = 1;
+		return 0;
+	}
+	return end_object(e->o, e->s, id, e->m->time_ns);
+}
+
+/* An allocator works in the mapping at addr. */
+static void mark_map(struct told *e, uint64_t addr)
+{
+	e->o->maps[moca_addrmap_find(&e->s->maps, addr)].has_objects = 1;
+}
+
+/* The program mapped memory itself; the last one is what is there. */
+static int own_mapping(struct told *e, uint32_t id, uint64_t first,
+		       uint64_t last)
+{
+	int err;
+
+	err = moca_objects_end_range(e->o, e->s, first, last, e->m->time_ns);
+	return err ? err : moca_objects_set(e->o, &e->s->own, first, last, id);
+}
+
+static int on_alloc(struct told *e)
+{
+	uint64_t addr = e->v[0], size = e->v[1], last;
+	struct moca_objects *o = e->o;
+	const struct map *m;
+	int64_t b, row, id;
+	int err, same;
+
+	if (!addr || size > INT64_MAX || addr + size < addr) {
+		o->totals.refused++;
+		return 0;
+	}
+	o->totals.allocations++;
+	err = end_realloc(e, addr, size, &same);
+	if (err || same)
+		return err;
+	/* A file's mapping is known by its name. */
+	m = &o->maps[moca_addrmap_find(&e->s->maps, addr)];
+	if (e->v[3] == MOCA_ALLOC_MMAP && m->flags & MOCA_MAP_FILE)
+		return 0;
+	last = last_byte(addr, size ? size : 1);
+	err = end_objects(o, e->s, addr, last, e->m->time_ns);
+	b = err ? err : binding(e, e->v[2]);
+	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
+						   MOCA_OBJECT_HEAP);
+	id = row < 0 ? row : moca_table_instance(&o->table, (uint32_t)row,
+						 e->s->pid, addr, size,
+						 e->m->time_ns, 1);
+	if (id < 0)
+		return (int)id;
+	if (e->v[3] == MOCA_ALLOC_MMAP)
+		return own_mapping(e, (uint32_t)id, addr, last);
+	mark_map(e, addr);
+	err = moca_objects_set(o, &e->s->small, addr, last, 0);
+	return err ? err : moca_objects_set(o, &e->s->big, addr, last,
+					    (uint32_t)id);
+}
+
+static int on_free(struct told *e)
+{
+	uint32_t id = moca_addrmap_find(&e->s->big, e->v[0]);
+
+	/* Also said of what was never told. */
+	if (!id || e->o->table.inst[id].addr != e->v[0])
+		return 0;
+	if (e->v[1] == MOCA_FREE_REALLOC) {
+		e->task->realloc_id = id;
+		e->task->realloc_addr = e->v[0];
+		e->task->realloc_space = e->s;
+		return 0;
+	}
+	return end_object(e->o, e->s, id, e->m->time_ns);
+}
+
+static int on_unmap(struct told *e)
+{
+	if (!e->v[1])
+		return 0;
+	return moca_objects_end_range(e->o, e->s, e->v[0],
+				      last_byte(e->v[0], e->v[1]),
+				      e->m->time_ns);
+}
+
+static int on_small(struct told *e)
+{
+	uint64_t first = e->v[0] & ~(uint64_t)(GRANULE - 1), last;
+	uint64_t size = e->v[1] ? e->v[1] : 1;
+	struct moca_objects *o = e->o;
+	struct binding *known;
+	int64_t b, row, id;
+	int err, same;
+
+	if (!e->v[0] || size > UINT32_MAX ||
+	    last_byte(e->v[0], size) > UINT64_MAX - GRANULE) {
+		o->totals.refused++;
+		return 0;
+	}
+	last = last_byte(e->v[0], size) | (GRANULE - 1);
+	err = end_realloc(e, 0, 0, &same);
+	b = err ? err : binding(e, e->v[2]);
+	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
+						   MOCA_OBJECT_SMALL);
+	if (row < 0)
+		return (int)row;
+	known = &o->bindings[b];
+	if (!known->small_inst) {
+		id = moca_table_instance(&o->table, (uint32_t)row, e->s->pid,
+					 0, 0, e->m->time_ns, 0);
+		if (id < 0)
+			return (int)id;
+		known->small_inst = (uint32_t)id;
+		o->table.rows[row].o.begin_ns = e->m->time_ns;
+	}
+	mark_map(e, first);
+	return moca_objects_set(o, &e->s->small, first, last,
+				known->small_inst);
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
+static int on_tally(struct told *e)
+{
+	struct moca_objects *o = e->o;
+	int64_t b, row;
+	struct moca_object *r;
+
+	b = binding(e, e->v[0]);
+	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
+						   MOCA_OBJECT_SMALL);
+	if (row < 0)
+		return (int)row;
+	r = &o->table.rows[row].o;
+	r->instances = add(r->instances, e->v[1]);
+	r->bytes = add(r->bytes, e->v[2]);
+	r->size = r->bytes;
+	o->totals.small = add(o->totals.small, e->v[1]);
+	o->totals.small_bytes = add(o->totals.small_bytes, e->v[2]);
+	return 0;
+}
+
+static int on_thread(struct told *e)
+{
+	struct role r = { .kind = ROLE_STACK, .task = e->of->id };
+	uint64_t pointer = e->v[0], low = e->v[1], high = e->v[2];
+	struct moca_objects *o = e->o;
+	int err = 0;
+
+	/* A main thread's stack is known by its mapping. */
+	if (e->of->tid == e->of->pid || low >= high)
+		return 0;
+	/* What the recorder saw of its begin is more exact. */
+	if (!e->task->stack) {
+		r.addr = low;
+		r.last = high - 1;
+		err = moca_space_role(o, e->s, &r);
+	}
+	if (!err && pointer > low && pointer < high &&
+	    (!e->task->stack || pointer >= e->task->stack)) {
+		r.kind = ROLE_THREAD;
+		r.addr = e->task->stack ? e->task->stack : pointer;
+		r.last = high - 1;
+		err = r.addr <= r.last ? moca_space_role(o, e->s, &r) : 0;
+	}
+	return err;
+}
+
+static int on_tls(struct told *e)
+{
+	struct role r = { .kind = ROLE_TLS, .task = e->of->id };
+	uint64_t size = e->v[1], base = e->v[2];
+	const struct load *l = moca_space_load(e->s, base);
+
+	if (!e->v[0] || !size || size > 1ull << 30 ||
+	    e->v[0] > UINT64_MAX - size || !l) {
+		e->o->totals.refused++;
+		return 0;
+	}
+	r.addr = e->v[0];
+	r.last = e->v[0] + size - 1;
+	r.module = l->module;
+	return moca_space_role(e->o, e->s, &r);
+}
+
+static void get_fields(struct told *e)
+{
+	struct moca_value v;
+	size_t i;
+
+	for (i = 0; i < 4; i++)
+		e->v[i] = !moca_marker_value(e->m, i, &v) && v.count ?
+				  moca_value_integer(&v, 0) : 0;
+}
+
+int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_marker *m)
+{
+	struct told e = { .o = o, .of = t, .m = m };
+	enum alloc_event event = ALLOC_NONE;
+
+	if (strcmp(m->type->facility, MOCA_ALLOC_FACILITY))
+		return 0;
+	if (m->type->id < sizeof(o->alloc_types))
+		event = o->alloc_types[m->type->id];
+	e.s = moca_objects_space(o, t);
+	if (!e.s)
+		return -ENOMEM;
+	e.task = &o->tasks[t - moca_trace_task(o->trace, 0)];
+	e.s->agent = 1;
+	get_fields(&e);
+	switch (event) {
+	case ALLOC_STACK:
+		return on_stack(&e);
+	case ALLOC_ALLOC:
+		return on_alloc(&e);
+	case ALLOC_FREE:
+		return on_free(&e);
+	case ALLOC_UNMAP:
+		return on_unmap(&e);
+	case ALLOC_SMALL:
+		return on_small(&e);
+	case ALLOC_TALLY:
+		return on_tally(&e);
+	case ALLOC_SKIPPED:
+		o->totals.skipped = add(o->totals.skipped, e.v[0]);
+		return 0;
+	case ALLOC_THREAD:
+		return on_thread(&e);
+	case ALLOC_TLS:
+		return on_tls(&e);
+	case ALLOC_NONE:
+		break;
+	}
+	o->totals.refused++;
+	return 0;
+}

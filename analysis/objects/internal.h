@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of the pass share: processes, their address spaces, and what
+ * is known of each byte of these at the moment that the pass has come to.
+ */
+#ifndef MOCA_OBJECTS_INTERNAL_H
+#define MOCA_OBJECTS_INTERNAL_H
+
+#include <moca/reader.h>
+
+#include "analysis/objects/addrmap.h"
+#include "analysis/objects/objects.h"
+#include "analysis/objects/table.h"
+
+/* A mapping, as a MOCA_EVENT_MMAP told it; parts of it may be gone. */
+struct map {
+	uint64_t addr;
+	uint64_t last;		/* inclusive */
+	uint64_t offset;
+	uint64_t begin_ns;
+	const char *name;	/* interned */
+	uint32_t flags;		/* MOCA_MAP_* */
+	uint32_t prot;
+	uint32_t inst;		/* of what has no finer name; 0 = not yet */
+	int has_objects;	/* an allocator works in it */
+};
+
+/* An ELF file at its place. */
+struct load {
+	struct moca_module *module;
+	const char *path;	/* interned */
+	uint64_t bias;		/* address - link-time address */
+	uint64_t first;		/* addresses of all its segments */
+	uint64_t last;
+};
+
+/* What a range is, other than by its mapping. */
+enum role_kind {
+	ROLE_STACK = 1,
+	ROLE_THREAD = 2,	/* control block, and TLS that is not known */
+	ROLE_TLS = 3,		/* a module's block of thread-local storage */
+};
+
+struct role {
+	enum role_kind kind;
+	uint32_t task;		/* number */
+	uint64_t addr;
+	uint64_t last;
+	struct moca_module *module;	/* ROLE_TLS */
+};
+
+/*
+ * An address space between exec and exec. Layers, of which the first that has
+ * an id at an address tells what is there: big, small, own, seen.
+ */
+struct space {
+	uint32_t refs;		/* processes: more than one during vfork */
+	uint32_t id;
+	uint32_t pid;
+	uint32_t main_task;	/* number */
+	const char *program;	/* interned; NULL = not known yet */
+	struct load *loads;
+	size_t load_count, load_cap;
+	struct moca_addrmap big;	/* instances: objects told one by one */
+	struct moca_addrmap small;	/* in bulk */
+	struct moca_addrmap own;	/* what the program mapped itself */
+	struct moca_addrmap seen;	/* found by seek() for all the rest */
+	struct moca_addrmap maps;	/* index of struct map */
+	struct moca_addrmap roles;	/* index of struct role */
+	struct moca_addrmap stacks;	/* by id << 12: index of struct binding */
+	int copied;		/* layers are or were shared with another */
+	int agent;		/* libmoca-alloc told something */
+	int touched;
+};
+
+struct process {
+	uint32_t pid;
+	size_t tasks;		/* alive */
+	struct space *space;	/* NULL: ended */
+	struct process *next;	/* in the hash chain */
+};
+
+/* What is known of a task. */
+struct task {
+	struct process *process;	/* NULL: not known yet */
+	uint64_t stack;		/* initial stack pointer; 0 = unknown */
+	/* An object that it handed to realloc. */
+	struct space *realloc_space;
+	uint64_t realloc_addr;
+	uint32_t realloc_id;	/* instance; 0 = none */
+};
+
+/* A call stack of allocations, the same in all processes. */
+struct site {
+	struct moca_site_frame *frames;
+	size_t count;
+	struct moca_site site;
+	const char *name;	/* interned */
+	const char *text;	/* interned: "f() at file.c:12" */
+};
+
+/* A site in a program, and its rows. */
+struct binding {
+	const char *program;
+	uint32_t site;		/* index; 0 = unknown site */
+	int64_t heap;		/* row; -1 = none yet */
+	int64_t small;
+	uint32_t small_inst;	/* 0 = none yet */
+};
+
+#define PROCESS_BUCKETS 4096
+#define TEXT_LEN 512	/* names that are put together */
+
+enum alloc_event {
+	ALLOC_NONE, ALLOC_STACK, ALLOC_ALLOC, ALLOC_FREE, ALLOC_UNMAP,
+	ALLOC_SMALL, ALLOC_TALLY, ALLOC_SKIPPED, ALLOC_THREAD, ALLOC_TLS,
+};
+
+struct moca_objects {
+	struct moca_trace *trace;
+	struct moca_objects_options opt;
+	struct moca_symbols *symbols;
+	struct moca_table table;
+	struct moca_addrpool pool;
+	struct moca_objects_totals totals;
+	struct process *processes[PROCESS_BUCKETS];
+	struct task *tasks;		/* by the trace's index */
+	uint32_t space_count;		/* ids given */
+	struct map *maps;		/* [0] is none, as in all of these */
+	size_t map_count, map_cap;
+	struct role *roles;
+	size_t role_count, role_cap;
+	struct site *sites;
+	size_t site_count, site_cap;
+	uint32_t *site_hash;
+	size_t site_hash_cap;
+	struct binding *bindings;
+	size_t binding_count, binding_cap;
+	uint32_t *binding_hash;
+	size_t binding_hash_cap;
+	uint8_t alloc_types[16384];	/* enum alloc_event, by id of type */
+	int alloc_used;			/* there is a type of libmoca-alloc */
+	uint32_t anonymous;		/* numbered so far */
+	struct moca_module **modules;	/* used, for what changed */
+	size_t module_count, module_cap;
+	struct moca_object *rows;	/* the result */
+	size_t row_count;
+	struct moca_instance *instances;
+	size_t instance_count;
+	struct moca_toucher *touchers;
+	size_t toucher_count;
+	struct moca_range *ranges;
+	size_t range_count;
+};
+
+/* One more of an array that doubles; count is not changed. 0 or -ENOMEM. */
+int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size);
+/* Interned text in the form of printf; NULL: no memory. */
+const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* As moca_addrmap_set; but what a hostile trace goes too far in is counted. */
+int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
+		     uint64_t first, uint64_t last, uint32_t id);
+
+/* --- spaces.c: processes, mappings, threads ----------------------------- */
+
+/* An event of the trace. 0 or -errno. */
+int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_event *e);
+/* The space that the task lives in; NULL: no memory. */
+struct space *moca_objects_space(struct moca_objects *o,
+				 const struct moca_task *t);
+void moca_objects_free_spaces(struct moca_objects *o);
+/* The module that holds addr, or NULL. */
+const struct load *moca_space_load(const struct space *s, uint64_t addr);
+/* [first, last] is of that role from now on. 0 or -errno. */
+int moca_space_role(struct moca_objects *o, struct space *s,
+		    const struct role *r);
+/* What the program is called; never NULL but for want of memory. */
+const char *moca_space_program(struct moca_objects *o, struct space *s);
+
+/* --- allocs.c: what libmoca-alloc told ---------------------------------- */
+
+int moca_objects_alloc_types(struct moca_objects *o);
+int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_marker *m);
+/* All objects in the range end. 0 or -errno. */
+int moca_objects_end_range(struct moca_objects *o, struct space *s,
+			   uint64_t first, uint64_t last, uint64_t time_ns);
+
+/* --- sites.c: call stacks ----------------------------------------------- */
+
+/* The binding of a stack of n return addresses; index, or -ENOMEM. */
+int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
+			     const uint64_t *frames, size_t n);
+/* Its row for HEAP or SMALL; -ENOMEM. */
+int64_t moca_objects_binding_row(struct moca_objects *o, uint32_t binding,
+				 enum moca_object_kind kind);
+
+/* --- seek.c: what no layer has ------------------------------------------ */
+
+/* The instance at addr, which is remembered in s->seen. Id or -ENOMEM. */
+int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
+			  uint64_t addr, uint64_t time_ns);
+
+#endif

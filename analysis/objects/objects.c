@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The pass over the trace in order of time, and its result. */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/timeline.h"
+
+#define PAGE 4096u
+#define BATCH 64
+/* Address maps: what any trace may take, and more for what it tells. */
+#define POOL_MIN ((size_t)256 << 20)
+#define POOL_PER_RECORD 512
+
+int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size)
+{
+	void **a = array, *p;
+	size_t n = *cap ? 2 * *cap : 16;
+
+	if (count < *cap)
+		return 0;
+	if (n > UINT32_MAX)
+		return -ENOMEM;
+	p = realloc(*a, n * size);
+	if (!p)
+		return -ENOMEM;
+	*a = p;
+	*cap = n;
+	return 0;
+}
+
+const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
+{
+	char buf[TEXT_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, sizeof(buf), fmt, ap);
+	va_end(ap);
+	return moca_strings_intern(&o->table.strings, buf);
+}
+
+int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
+		     uint64_t first, uint64_t last, uint32_t id)
+{
+	int err = moca_addrmap_set(m, first, last, id);
+
+	if (err != -E2BIG)
+		return err;
+	o->totals.refused++;
+	return 0;
+}
+
+/* --- accesses, many at a time ------------------------------------------- */
+
+/*
+ * What an access needs is far apart in memory. So each step is done for a
+ * batch of accesses, and what the next one needs is fetched meanwhile.
+ */
+struct batch {
+	struct moca_objects *o;
+	size_t count;
+	struct moca_access a[BATCH];
+	struct moca_hit h[BATCH];
+	struct space *space[BATCH];
+	const uint64_t *slot[BATCH];
+};
+
+/* The layers below the first. Sets h->id and h->mixed; 0 or -ENOMEM. */
+static int look_further(struct moca_objects *o, struct space *s, uint64_t addr,
+			struct moca_hit *h)
+{
+	const struct moca_addrmap *const layers[] = { &s->small, &s->own,
+						      &s->seen };
+	const uint64_t *slot;
+	int64_t id;
+	size_t i;
+
+	for (i = 0; i < sizeof(layers) / sizeof(*layers); i++) {
+		slot = moca_addrmap_slot(layers[i], addr);
+		if (!slot)
+			continue;
+		h->mixed |= moca_addrmap_mixed(*slot);
+		h->id = moca_addrmap_at(*slot, addr);
+		if (h->id)
+			return 0;
+	}
+	id = moca_objects_seek(o, s, addr, h->a->time_ns);
+	if (id < 0)
+		return (int)id;
+	h->id = (uint32_t)id;
+	return 0;
+}
+
+/* Where the access went to; of one of which only the page is known, a guess. */
+static uint64_t place_of(const struct moca_access *a, int *wide)
+{
+	*wide = 0;
+	if (a->ip || a->addr & (PAGE - 1))
+		return a->addr;
+	/*
+	 * Neither instruction nor offset: any byte of the page, by chance; so
+	 * many of them are shared out by size.
+	 */
+	*wide = 1;
+	return a->addr + (moca_mix(a->time_ns ^ a->addr) & (PAGE - 1));
+}
+
+static int complete_touch(struct moca_objects *o, const struct space *s)
+{
+	struct moca_touch *x = o->table.new_touch;
+	const struct load *l = x->ip ? moca_space_load(s, x->ip) : NULL;
+
+	x->module = l ? l->module : NULL;
+	x->vaddr = x->ip - (l ? l->bias : 0);
+	return 0;
+}
+
+static int flush(struct batch *b)
+{
+	struct moca_objects *o = b->o;
+	struct moca_hit *h;
+	uint64_t addr;
+	size_t i;
+	int err;
+
+	for (i = 0; i < b->count; i++) {
+		h = &b->h[i];
+		b->slot[i] = moca_addrmap_slot(&b->space[i]->big,
+					       b->a[i].addr);
+		if (b->slot[i])
+			__builtin_prefetch(b->slot[i]);
+	}
+	for (i = 0; i < b->count; i++) {
+		h = &b->h[i];
+		addr = place_of(h->a, &h->wide);
+		h->mixed = 0;
+		h->id = 0;
+		if (b->slot[i]) {
+			h->mixed = moca_addrmap_mixed(*b->slot[i]);
+			h->id = moca_addrmap_at(*b->slot[i], addr);
+		}
+		if (!h->id) {
+			err = look_further(o, b->space[i], addr, h);
+			if (err)
+				return err;
+		}
+		h->wide &= h->mixed;
+		__builtin_prefetch(&o->table.inst_row[h->id]);
+	}
+	for (i = 0; i < b->count; i++)
+		moca_table_prefetch(&o->table, &b->h[i]);
+	for (i = 0; i < b->count; i++) {
+		err = moca_table_count(&o->table, &b->h[i]);
+		if (err > 0)
+			err = complete_touch(o, b->space[i]);
+		if (err)
+			return err;
+	}
+	b->count = 0;
+	return 0;
+}
+
+static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
+{
+	struct space *s = moca_objects_space(b->o, item->task);
+	size_t i;
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->touched = 1;
+	for (i = 0; i < item->count; i++) {
+		if (b->count == BATCH) {
+			err = flush(b);
+			if (err)
+				return err;
+		}
+		b->a[b->count] = item->accesses[i];
+		b->h[b->count].a = &b->a[b->count];
+		b->h[b->count].task = item->task->id;
+		b->h[b->count].space = s->id;
+		b->space[b->count++] = s;
+	}
+	return 0;
+}
+
+static int walk(struct moca_objects *o, struct moca_timeline *tl,
+		struct batch *b)
+{
+	struct moca_timeline_item item;
+	int ret, err = 0;
+
+	while (!err && (ret = moca_timeline_next(tl, &item)) > 0) {
+		if (item.kind == MOCA_TIMELINE_ACCESSES) {
+			err = add_accesses(b, &item);
+			continue;
+		}
+		err = flush(b);
+		if (err)
+			break;
+		if (item.kind == MOCA_TIMELINE_EVENT)
+			err = moca_objects_event(o, item.task, item.event);
+		else
+			err = moca_objects_alloc(o, item.task, item.marker);
+	}
+	if (!err)
+		err = ret;
+	return err ? err : flush(b);
+}
+
+/* --- the result --------------------------------------------------------- */
+
+/* The row of a program's allocator, for all its heaps. */
+static int64_t allocator_row(struct moca_objects *o, const char *program)
+{
+	const char *name = moca_strings_intern(&o->table.strings, "[heap]");
+	const char *site = moca_strings_intern(&o->table.strings, "");
+
+	return name && site ? moca_table_row(&o->table, program,
+					     MOCA_OBJECT_ALLOCATOR, name,
+					     site) : -ENOMEM;
+}
+
+/* Anonymous memory that turned out to be an allocator's. */
+static int alias_maps(struct moca_objects *o)
+{
+	struct moca_table *t = &o->table;
+	const struct map *m;
+	uint32_t from;
+	int64_t row;
+	size_t i;
+
+	for (i = 1; i < o->map_count; i++) {
+		m = &o->maps[i];
+		if (!m->has_objects || !m->inst)
+			continue;
+		from = t->inst_row[m->inst];
+		if (t->rows[from].o.kind != MOCA_OBJECT_ANONYMOUS)
+			continue;
+		row = allocator_row(o, t->rows[from].o.program);
+		if (row < 0)
+			return (int)row;
+		t->rows[from].alias = (uint32_t)row + 1;
+	}
+	return 0;
+}
+
+/* Heaps whose objects are known: what is left is the allocator's own. */
+static int name_allocators(struct moca_objects *o)
+{
+	const char *name = moca_strings_intern(&o->table.strings,
+					       "malloc's own memory");
+	struct moca_object *r;
+	int64_t row;
+	size_t i;
+
+	if (!name)
+		return -ENOMEM;
+	for (i = 0; i < o->binding_count; i++) {
+		row = allocator_row(o, o->bindings[i].program);
+		if (row < 0)
+			return (int)row;
+		r = &o->table.rows[row].o;
+		r->named = 1;
+	}
+	for (i = 0; i < o->table.row_count; i++) {
+		r = &o->table.rows[i].o;
+		if (r->kind == MOCA_OBJECT_ALLOCATOR && r->named)
+			r->name = name;
+	}
+	return 0;
+}
+
+static void sum_totals(struct moca_objects *o)
+{
+	struct moca_objects_totals *s = &o->totals;
+	const struct moca_object *r;
+	size_t i;
+
+	for (i = 0; i < o->row_count; i++) {
+		r = &o->rows[i];
+		if (r->kind == MOCA_OBJECT_MOCA) {
+			s->own += r->accesses;
+			continue;
+		}
+		s->accesses += r->accesses;
+		s->reads += r->reads;
+		s->writes += r->writes;
+		if (r->named)
+			s->named += r->accesses;
+	}
+}
+
+/* Modules that were written after the recording began. */
+static void count_changed(struct moca_objects *o)
+{
+	const char *start = moca_trace_meta(o->trace, "start_time");
+	uint64_t began = start ? strtoull(start, NULL, 10) : 0;
+	size_t i;
+
+	for (i = 0; began && i < o->module_count; i++)
+		o->totals.changed_files +=
+			moca_module_mtime(o->modules[i]) > began;
+}
+
+static void count_lost(struct moca_objects *o)
+{
+	size_t i, n = moca_trace_task_count(o->trace);
+
+	for (i = 0; o->alloc_used && i < n; i++)
+		o->totals.lost += moca_trace_task(o->trace, i)->markers_lost;
+}
+
+/* A row that is shown: aliases and what was never there are not. */
+static int is_shown(const struct moca_row *r)
+{
+	return !r->alias && (r->o.accesses || r->o.instances);
+}
+
+static int make_rows(struct moca_objects *o)
+{
+	struct moca_table *t = &o->table;
+	struct moca_row *r;
+	size_t i;
+
+	o->rows = calloc(t->row_count + 1, sizeof(*o->rows));
+	if (!o->rows)
+		return -ENOMEM;
+	for (i = 0; i < t->row_count; i++) {
+		r = &t->rows[i];
+		if (!is_shown(r))
+			continue;
+		r->o.id = (uint32_t)o->row_count;
+		if (r->site)
+			r->o.alloc = &o->sites[r->site - 1].site;
+		o->rows[o->row_count++] = r->o;
+	}
+	return 0;
+}
+
+static int make_touchers(struct moca_objects *o)
+{
+	struct moca_table *t = &o->table;
+	const struct moca_touch *x;
+	struct moca_toucher *p = NULL;
+	size_t i;
+
+	o->touchers = calloc(t->touch_count + 1, sizeof(*o->touchers));
+	if (!o->touchers)
+		return -ENOMEM;
+	for (i = 0; i < t->touch_count; i++) {
+		x = &t->touches[i];
+		if (!p || p->object != t->rows[x->row - 1].o.id ||
+		    p->task != x->task || p->module != x->module ||
+		    p->vaddr != x->vaddr) {
+			p = &o->touchers[o->toucher_count++];
+			p->object = t->rows[x->row - 1].o.id;
+			p->task = x->task;
+			p->module = x->module;
+			p->vaddr = x->vaddr;
+		}
+		p->reads += x->reads;
+		p->writes += x->writes;
+		p->accesses += x->accesses;
+	}
+	return 0;
+}
+
+static void make_details(struct moca_objects *o)
+{
+	struct moca_table *t = &o->table;
+	struct moca_row *r;
+	size_t i;
+
+	/* In place: the table's arrays become the result's. */
+	o->ranges = t->ranges;
+	o->range_count = t->range_count;
+	t->ranges = NULL;
+	for (i = 0; i < o->range_count; i++)
+		o->ranges[i].object = t->rows[o->ranges[i].object].o.id;
+	if (!o->opt.instances)
+		return;
+	o->instances = t->inst;
+	t->inst = NULL;
+	for (i = 1; i < t->inst_count; i++) {
+		r = &t->rows[o->instances[i].object];
+		if (!r->wanted || r->o.kind == MOCA_OBJECT_SMALL ||
+		    !o->instances[i].size)
+			continue;
+		o->instances[o->instance_count] = o->instances[i];
+		o->instances[o->instance_count++].object = r->o.id;
+	}
+}
+
+static int finish(struct moca_objects *o)
+{
+	int err;
+
+	/* This counts the processes, too. */
+	moca_objects_free_spaces(o);
+	err = alias_maps(o);
+	if (!err)
+		err = name_allocators(o);
+	if (!err)
+		err = moca_table_finish(&o->table);
+	if (!err)
+		err = make_rows(o);
+	if (!err)
+		err = make_touchers(o);
+	if (err)
+		return err;
+	make_details(o);
+	sum_totals(o);
+	count_changed(o);
+	count_lost(o);
+	return 0;
+}
+
+/* --- the interface ------------------------------------------------------ */
+
+static int set_up(struct moca_objects *o)
+{
+	size_t i, n = moca_trace_task_count(o->trace);
+	const struct moca_task *t;
+	int err;
+
+	o->table.opt = &o->opt;
+	o->pool.limit = POOL_MIN;
+	for (i = 0; i < n; i++) {
+		t = moca_trace_task(o->trace, i);
+		if (t->markers < SIZE_MAX / POOL_PER_RECORD / 4 &&
+		    o->pool.limit < SIZE_MAX / 2)
+			o->pool.limit += POOL_PER_RECORD * t->markers;
+	}
+	o->tasks = calloc(n + 1, sizeof(*o->tasks));
+	if (!o->tasks)
+		return -ENOMEM;
+	err = moca_symbols_open(&o->symbols);
+	/* Index 0 of each is none. */
+	if (!err)
+		err = moca_objects_grow(&o->maps, 0, &o->map_cap,
+					sizeof(*o->maps));
+	if (!err)
+		err = moca_objects_grow(&o->roles, 0, &o->role_cap,
+					sizeof(*o->roles));
+	if (err)
+		return err;
+	o->maps[0] = (struct map){ 0 };
+	o->roles[0] = (struct role){ 0 };
+	o->map_count = o->role_count = 1;
+	return moca_objects_alloc_types(o);
+}
+
+static int run(struct moca_objects *o)
+{
+	const struct moca_objects_options *opt = &o->opt;
+	struct moca_query q = {
+		.size = sizeof(q),
+		.begin_ns = opt->begin_ns,
+		.end_ns = opt->end_ns,
+		.task = opt->task,
+		.one_task = opt->one_task != 0,
+	};
+	struct moca_timeline *tl;
+	struct batch *b;
+	int err;
+
+	b = malloc(sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->o = o;
+	b->count = 0;
+	err = moca_timeline_open(&tl, o->trace, &q);
+	if (!err) {
+		err = walk(o, tl, b);
+		moca_timeline_close(tl);
+	}
+	free(b);
+	return err;
+}
+
+int moca_objects_compute(struct moca_objects **out, struct moca_trace *t,
+			 const struct moca_objects_options *options)
+{
+	struct moca_objects *o = calloc(1, sizeof(*o));
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	if (options)
+		memcpy(&o->opt, options, options->size < sizeof(o->opt) ?
+						 options->size :
+						 sizeof(o->opt));
+	o->trace = t;
+	err = set_up(o);
+	if (!err)
+		err = run(o);
+	if (!err)
+		err = finish(o);
+	if (err) {
+		moca_objects_free(o);
+		return err;
+	}
+	*out = o;
+	return 0;
+}
+
+void moca_objects_free(struct moca_objects *o)
+{
+	size_t i;
+
+	if (!o)
+		return;
+	moca_objects_free_spaces(o);
+	moca_table_free(&o->table);
+	for (i = 0; i < o->site_count; i++)
+		free(o->sites[i].frames);
+	free(o->sites);
+	free(o->site_hash);
+	free(o->bindings);
+	free(o->binding_hash);
+	free(o->maps);
+	free(o->roles);
+	free(o->tasks);
+	free(o->modules);
+	free(o->rows);
+	free(o->instances);
+	free(o->touchers);
+	free(o->ranges);
+	moca_symbols_close(o->symbols);
+	free(o);
+}
+
+const struct moca_object *moca_objects_rows(const struct moca_objects *o,
+					    size_t *count)
+{
+	*count = o->row_count;
+	return o->rows;
+}
+
+const struct moca_instance *moca_objects_instances(const struct moca_objects *o,
+						   size_t *count)
+{
+	*count = o->instance_count;
+	return o->instances;
+}
+
+const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,
+						 size_t *count)
+{
+	*count = o->toucher_count;
+	return o->touchers;
+}
+
+const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
+					     size_t *count)
+{
+	*count = o->range_count;
+	return o->ranges;
+}
+
+struct moca_symbols *moca_objects_symbols(struct moca_objects *o)
+{
+	return o->symbols;
+}
+
+void moca_objects_totals(const struct moca_objects *o,
+			 struct moca_objects_totals *out)
+{
+	*out = o->totals;
+}

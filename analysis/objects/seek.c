@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What is at an address that no object covers: by role, by module, by mapping.
+ * Once per page, variable and process: it is remembered in the space.
+ */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAGE 4096ull
+/* The recorder's own code and data in the program: collect/fault/stub.h. */
+#define STUB_FIRST 0x6f6d0000ull
+#define STUB_LAST 0x6f6e0fffull
+#define STACK_GROWS (1ull << 30)	/* below a main stack, at most */
+
+/* What is looked for, and what it is a part of. */
+struct seek {
+	struct moca_objects *o;
+	struct space *s;
+	uint64_t addr;
+	uint64_t time_ns;
+	/* The answer holds for these: within the page, around addr. */
+	uint64_t first;
+	uint64_t last;
+	const struct map *map;		/* NULL = none */
+	const struct role *role;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Never beyond addr itself, whatever a broken file says. */
+static void clip(struct seek *k, uint64_t first, uint64_t last)
+{
+	if (first > k->first && first <= k->addr)
+		k->first = first;
+	if (last < k->last && last >= k->addr)
+		k->last = last;
+}
+
+/*
+ * The row and its object [addr, addr + size), the only one at that address.
+ */
+static int64_t place(struct seek *k, enum moca_object_kind kind,
+		     const char *name, const char *site, int named,
+		     uint64_t addr, uint64_t size, uint64_t begin_ns)
+{
+	struct moca_objects *o = k->o;
+	const char *program = moca_space_program(o, k->s);
+	int64_t row;
+
+	if (!name || !site || !program)
+		return -ENOMEM;
+	row = moca_table_row(&o->table, program, kind, name, site);
+	if (row < 0)
+		return row;
+	o->table.rows[row].o.named = named;
+	return moca_table_place(&o->table, (uint32_t)row, k->s->id, k->s->pid,
+				addr, size, begin_ns);
+}
+
+static const char *intern(struct seek *k, const char *text)
+{
+	return moca_strings_intern(&k->o->table.strings, text);
+}
+
+static const char *task_name(struct moca_objects *o, uint32_t id)
+{
+	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
+	const struct moca_task *t;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		t = moca_trace_task(o->trace, mid);
+		if (t->id == id)
+			return t->name;
+		if (t->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return "";
+}
+
+static int64_t stack(struct seek *k, uint32_t task, uint64_t first,
+		     uint64_t last)
+{
+	return place(k, MOCA_OBJECT_STACK,
+		     moca_objects_text(k->o, "stack #%" PRIu32 " (%s)", task,
+				       task_name(k->o, task)),
+		     intern(k, ""), 1, first, last - first + 1, k->time_ns);
+}
+
+/* A variable, and how its row looks. base: where its vaddr 0 would be. */
+static int64_t variable(struct seek *k, const struct moca_variable *v,
+			struct moca_module *m, uint64_t base)
+{
+	struct moca_objects *o = k->o;
+	const char *site;
+	int64_t id;
+
+	if (v->file)
+		site = moca_objects_text(o, "%s:%u", base_name(v->file),
+					 v->line);
+	else
+		site = intern(k, base_name(moca_module_path(m)));
+	id = place(k, v->tls ? MOCA_OBJECT_TLS : MOCA_OBJECT_STATIC,
+		   intern(k, v->name), site, 1, base + v->vaddr, v->size,
+		   k->time_ns);
+	if (id >= 0)
+		o->table.rows[o->table.inst_row[id]].o.shape = v->shape;
+	return id;
+}
+
+/*
+ * The variable at vaddr, or NULL; else the gap around it is clipped to what is
+ * between its neighbours. Variables are disjoint, sorted by tls and vaddr.
+ */
+static const struct moca_variable *find_variable(struct seek *k,
+						 struct moca_module *m,
+						 uint64_t base, int tls)
+{
+	const struct moca_variable *v, *found;
+	size_t lo = 0, hi = moca_module_variables(m, &v), n = hi, mid;
+	uint64_t vaddr = k->addr - base;
+
+	found = moca_module_variable(m, vaddr, tls);
+	if (found && found->size && vaddr - found->vaddr < found->size) {
+		clip(k, base + found->vaddr,
+		     base + found->vaddr + found->size - 1);
+		return found;
+	}
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (v[mid].tls < tls ||
+		    (v[mid].tls == tls && v[mid].vaddr <= vaddr))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && v[lo - 1].tls == tls && v[lo - 1].size)
+		clip(k, base + v[lo - 1].vaddr + v[lo - 1].size, UINT64_MAX);
+	if (lo < n && v[lo].tls == tls)
+		clip(k, 0, base + v[lo].vaddr - 1);
+	return NULL;
+}
+
+/* Of a module, what is no variable: by section. */
+static int64_t section(struct seek *k, const struct load *l)
+{
+	const char *name = moca_module_section(l->module, k->addr - l->bias);
+	const char *file = base_name(l->path);
+	int code = k->map && k->map->prot & PROT_EXEC;
+
+	/* Sections may begin and end anywhere: is all of it in one? */
+	if (strcmp(moca_module_section(l->module, k->first - l->bias), name) ||
+	    strcmp(moca_module_section(l->module, k->last - l->bias), name))
+		clip(k, k->addr & ~15ull, k->addr | 15);
+	if (!*name)
+		return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
+			     moca_objects_text(k->o, "%s of %s", code ?
+					       "code" : "data", file),
+			     intern(k, l->path), 1, l->first, 0, k->time_ns);
+	return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
+		     moca_objects_text(k->o, "%s of %s", name, file),
+		     intern(k, l->path), 1, l->first, 0, k->time_ns);
+}
+
+static int is_own_file(const char *name)
+{
+	const char *base = base_name(name);
+
+	return !strncmp(name, "/dev/shm/moca-", 14) ||
+	       !strncmp(name, "/memfd:moca-", 12) ||
+	       !strncmp(base, "libmoca-alloc.so", 16) ||
+	       !strncmp(base, "libmocatrace.so", 15);
+}
+
+static int64_t own(struct seek *k, const char *name)
+{
+	return place(k, MOCA_OBJECT_MOCA, intern(k, name), intern(k, ""), 1,
+		     k->map ? k->map->addr : k->first, 0, k->time_ns);
+}
+
+static int64_t module(struct seek *k, const struct load *l)
+{
+	const struct moca_variable *v;
+
+	if (is_own_file(l->path))
+		return own(k, base_name(l->path));
+	clip(k, l->first, l->last);
+	if (k->map && k->map->prot & PROT_EXEC)
+		return section(k, l);
+	v = find_variable(k, l->module, l->bias, 0);
+	return v ? variable(k, v, l->module, l->bias) : section(k, l);
+}
+
+static int64_t by_role(struct seek *k)
+{
+	const struct role *r = k->role;
+	const struct moca_variable *v;
+
+	if (r->kind == ROLE_STACK)
+		return stack(k, r->task, r->addr, r->last);
+	if (r->kind == ROLE_TLS) {
+		if (is_own_file(moca_module_path(r->module)))
+			return own(k, base_name(moca_module_path(r->module)));
+		v = find_variable(k, r->module, r->addr, 1);
+		if (v)
+			return variable(k, v, r->module, r->addr);
+		return place(k, MOCA_OBJECT_TLS,
+			     moca_objects_text(k->o, "TLS of %s",
+				base_name(moca_module_path(r->module))),
+			     intern(k, ""), 1, r->addr, r->last - r->addr + 1,
+			     k->time_ns);
+	}
+	return place(k, MOCA_OBJECT_TLS,
+		     moca_objects_text(k->o, "thread #%" PRIu32 " (%s)",
+				       r->task, task_name(k->o, r->task)),
+		     moca_objects_text(k->o, "control block and TLS"), 1,
+		     r->addr, r->last - r->addr + 1, k->time_ns);
+}
+
+/* A mapping that is one object, told apart from others only by its place. */
+static int64_t whole_map(struct seek *k, enum moca_object_kind kind,
+			 const char *name, int named)
+{
+	struct map *m = (struct map *)k->map;
+	int64_t id;
+
+	if (m->inst)
+		return m->inst;
+	id = place(k, kind, name, intern(k, ""), named, m->addr,
+		   m->last - m->addr + 1, m->begin_ns);
+	if (id > 0)
+		m->inst = (uint32_t)id;
+	return id;
+}
+
+static int64_t anonymous(struct seek *k)
+{
+	struct moca_objects *o = k->o;
+	struct map *m = (struct map *)k->map;
+	const char *site, *name;
+	int64_t id;
+
+	if (m->inst)
+		return m->inst;
+	name = moca_objects_text(o, "AnonymousStruct#%" PRIu32,
+				 ++o->anonymous);
+	site = moca_objects_text(o, "0x%" PRIx64 ", %" PRIu64 " bytes",
+				 m->addr, m->last - m->addr + 1);
+	id = place(k, m->flags & MOCA_MAP_SHARED ? MOCA_OBJECT_SHARED :
+						   MOCA_OBJECT_ANONYMOUS,
+		   name, site, 0, m->addr, m->last - m->addr + 1, m->begin_ns);
+	if (id > 0)
+		m->inst = (uint32_t)id;
+	return id;
+}
+
+static int is_kernel(const char *name)
+{
+	return !strcmp(name, "[vdso]") || !strncmp(name, "[vvar", 5) ||
+	       !strcmp(name, "[vsyscall]") || !strcmp(name, "[uprobes]");
+}
+
+/* Memory that has a name without being a file of the disk. */
+static int is_shared_memory(const char *name)
+{
+	return !strncmp(name, "/memfd:", 7) || !strncmp(name, "/SYSV", 5) ||
+	       !strncmp(name, "/dev/shm/", 9) ||
+	       !strncmp(name, "/dev/zero", 9);
+}
+
+static int64_t by_map(struct seek *k)
+{
+	const struct map *m = k->map;
+	const struct load *l;
+
+	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
+		return stack(k, k->s->main_task, m->addr, m->last);
+	if (is_own_file(m->name))
+		return own(k, base_name(m->name));
+	/* A module's mapping, or the anonymous rest of its .bss. */
+	l = moca_space_load(k->s, k->addr);
+	if (l && (m->name == l->path || !*m->name))
+		return module(k, l);
+	if (is_kernel(m->name))
+		return whole_map(k, MOCA_OBJECT_KERNEL, m->name, 1);
+	if (!strcmp(m->name, "[heap]"))
+		return place(k, MOCA_OBJECT_ALLOCATOR, intern(k, "[heap]"),
+			     intern(k, ""), 0, 0, 0, m->begin_ns);
+	if (*m->name == '/' || m->flags & MOCA_MAP_FILE)
+		return whole_map(k, is_shared_memory(m->name) ?
+					    MOCA_OBJECT_SHARED :
+					    MOCA_OBJECT_FILE,
+				 m->name, 1);
+	if (*m->name)
+		return whole_map(k, MOCA_OBJECT_ANONYMOUS, m->name, 1);
+	return anonymous(k);
+}
+
+/* Below a stack that has grown, or really nothing. */
+static int64_t by_nothing(struct seek *k)
+{
+	uint64_t begin, end;
+	const struct map *m;
+	uint32_t id;
+
+	if (k->addr >= STUB_FIRST && k->addr <= STUB_LAST)
+		return own(k, "recorder");
+	if (k->addr < UINT64_MAX - STACK_GROWS &&
+	    moca_addrmap_next(&k->s->maps, k->addr, k->addr + STACK_GROWS,
+			      &begin, &end, &id)) {
+		m = &k->o->maps[id];
+		if (m->flags & MOCA_MAP_STACK)
+			return stack(k, k->s->main_task, m->addr, m->last);
+	}
+	return place(k, MOCA_OBJECT_ANONYMOUS, intern(k, "[unknown]"),
+		     intern(k, "no mapping is known"), 0, 0, 0, k->time_ns);
+}
+
+/* The role at addr; and no other one in k's range. */
+static void find_role(struct seek *k)
+{
+	uint64_t begin, end, at = k->first;
+	uint32_t id;
+
+	while (moca_addrmap_next(&k->s->roles, at, k->last, &begin, &end,
+				 &id)) {
+		if (begin > k->addr) {
+			clip(k, 0, begin - 1);
+			return;
+		}
+		if (end >= k->addr) {
+			k->role = &k->o->roles[id];
+			clip(k, begin, end);
+			return;
+		}
+		at = end + 1;
+		clip(k, at, UINT64_MAX);
+	}
+}
+
+int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
+			  uint64_t addr, uint64_t time_ns)
+{
+	struct seek k = { .o = o, .s = s, .addr = addr, .time_ns = time_ns,
+			  .first = addr & ~(PAGE - 1),
+			  .last = addr | (PAGE - 1) };
+	uint32_t map = moca_addrmap_find(&s->maps, addr);
+	int64_t id;
+	int err;
+
+	find_role(&k);
+	if (map)
+		k.map = &o->maps[map];
+	if (k.role)
+		id = by_role(&k);
+	else if (map)
+		id = by_map(&k);
+	else
+		id = by_nothing(&k);
+	if (id < 0)
+		return id;
+	err = moca_objects_set(o, &s->seen, k.first, k.last, (uint32_t)id);
+	return err ? err : id;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Call stacks of allocations: resolved and named once, however often told. */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 64
+
+static uint64_t hash_frames(const struct moca_site_frame *f, size_t n)
+{
+	uint64_t h = n;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		h = moca_mix(moca_mix(h ^ (uintptr_t)f[i].module) ^
+			     f[i].vaddr);
+	return h;
+}
+
+static int grow_hash(uint32_t **hash, size_t *cap, size_t count,
+		     uint64_t (*hash_of)(const struct moca_objects *o,
+					 size_t i),
+		     const struct moca_objects *o)
+{
+	size_t i, at, n = *cap ? 2 * *cap : 256;
+	uint32_t *p;
+
+	if (2 * count < *cap)
+		return 0;
+	p = calloc(n, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		at = hash_of(o, i) & (n - 1);
+		while (p[at])
+			at = (at + 1) & (n - 1);
+		p[at] = (uint32_t)i + 1;
+	}
+	free(*hash);
+	*hash = p;
+	*cap = n;
+	return 0;
+}
+
+static uint64_t hash_of_site(const struct moca_objects *o, size_t i)
+{
+	return hash_frames(o->sites[i].frames, o->sites[i].count);
+}
+
+/* "f() at file.c:12", as far as it is known. */
+static const char *site_text(struct moca_objects *o, const struct site *s)
+{
+	const struct moca_site *m = &s->site;
+	const char *slash, *path;
+
+	if (m->function && m->file) {
+		slash = strrchr(m->file, '/');
+		return moca_objects_text(o, "%s%s at %s:%u", m->function,
+					 strchr(m->function, '(') ? "" : "()",
+					 slash ? slash + 1 : m->file, m->line);
+	}
+	if (m->function)
+		return moca_objects_text(o, "%s", m->function);
+	if (m->frame < s->count && s->frames[m->frame].module) {
+		path = moca_module_path(s->frames[m->frame].module);
+		slash = strrchr(path, '/');
+		return moca_objects_text(o, "%s+0x%" PRIx64,
+					 slash ? slash + 1 : path,
+					 s->frames[m->frame].vaddr);
+	}
+	if (s->count)
+		return moca_objects_text(o, "0x%" PRIx64, s->frames[0].vaddr);
+	return moca_objects_text(o, "no call stack");
+}
+
+static int name_site(struct moca_objects *o, struct site *s)
+{
+	int err;
+
+	err = moca_symbols_site(o->symbols, s->frames, s->count, &s->site);
+	if (err)
+		return err;
+	s->text = site_text(o, s);
+	if (!s->text)
+		return -ENOMEM;
+	s->name = s->site.name ? moca_strings_intern(&o->table.strings,
+						     s->site.name) :
+				 moca_objects_text(o, "heap object");
+	return s->name ? 0 : -ENOMEM;
+}
+
+/* The site of these frames; index or -ENOMEM. */
+static int64_t find_site(struct moca_objects *o,
+			 const struct moca_site_frame *f, size_t n)
+{
+	struct site *s;
+	size_t at;
+	int err;
+
+	err = grow_hash(&o->site_hash, &o->site_hash_cap, o->site_count,
+			hash_of_site, o);
+	if (!err)
+		err = moca_objects_grow(&o->sites, o->site_count,
+					&o->site_cap, sizeof(*o->sites));
+	if (err)
+		return err;
+	at = hash_frames(f, n) & (o->site_hash_cap - 1);
+	for (; o->site_hash[at]; at = (at + 1) & (o->site_hash_cap - 1)) {
+		s = &o->sites[o->site_hash[at] - 1];
+		if (s->count == n && (!n || !memcmp(s->frames, f,
+						    n * sizeof(*f))))
+			return o->site_hash[at] - 1;
+	}
+	s = &o->sites[o->site_count];
+	*s = (struct site){ .count = n };
+	s->frames = malloc(n * sizeof(*f) + 1);
+	if (!s->frames)
+		return -ENOMEM;
+	if (n)
+		memcpy(s->frames, f, n * sizeof(*f));
+	o->site_hash[at] = (uint32_t)++o->site_count;
+	err = name_site(o, s);
+	return err ? err : (int64_t)o->site_count - 1;
+}
+
+static uint64_t hash_binding(const char *program, uint32_t site)
+{
+	return moca_mix((uintptr_t)program ^ (uint64_t)site << 40);
+}
+
+static uint64_t hash_of_binding(const struct moca_objects *o, size_t i)
+{
+	return hash_binding(o->bindings[i].program, o->bindings[i].site);
+}
+
+static int64_t find_binding(struct moca_objects *o, const char *program,
+			    uint32_t site)
+{
+	struct binding *b;
+	size_t at;
+	int err;
+
+	err = grow_hash(&o->binding_hash, &o->binding_hash_cap,
+			o->binding_count, hash_of_binding, o);
+	if (!err)
+		err = moca_objects_grow(&o->bindings, o->binding_count,
+					&o->binding_cap, sizeof(*o->bindings));
+	if (err)
+		return err;
+	at = hash_binding(program, site) & (o->binding_hash_cap - 1);
+	for (; o->binding_hash[at]; at = (at + 1) & (o->binding_hash_cap - 1)) {
+		b = &o->bindings[o->binding_hash[at] - 1];
+		if (b->program == program && b->site == site)
+			return o->binding_hash[at] - 1;
+	}
+	b = &o->bindings[o->binding_count];
+	*b = (struct binding){ .program = program, .site = site, .heap = -1,
+			       .small = -1 };
+	o->binding_hash[at] = (uint32_t)++o->binding_count;
+	return (int64_t)o->binding_count - 1;
+}
+
+int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
+			     const uint64_t *frames, size_t n)
+{
+	struct moca_site_frame f[FRAMES_MAX];
+	const char *program = moca_space_program(o, s);
+	const struct load *l;
+	int64_t site;
+	size_t i;
+
+	if (!program)
+		return -ENOMEM;
+	if (n > FRAMES_MAX)
+		n = FRAMES_MAX;
+	memset(f, 0, sizeof(f));
+	for (i = 0; i < n; i++) {
+		/* A return address belongs to the call before it. */
+		l = moca_space_load(s, frames[i] - 1);
+		f[i].module = l ? l->module : NULL;
+		f[i].vaddr = frames[i] - 1 - (l ? l->bias : 0);
+	}
+	site = find_site(o, f, n);
+	return site < 0 ? site : find_binding(o, program, (uint32_t)site);
+}
+
+int64_t moca_objects_binding_row(struct moca_objects *o, uint32_t binding,
+				 enum moca_object_kind kind)
+{
+	struct binding *b = &o->bindings[binding];
+	int64_t *row = kind == MOCA_OBJECT_SMALL ? &b->small : &b->heap;
+	const struct site *s = &o->sites[b->site];
+	struct moca_object *r;
+
+	if (*row >= 0)
+		return *row;
+	*row = moca_table_row(&o->table, b->program, kind, s->name, s->text);
+	if (*row < 0)
+		return *row;
+	r = &o->table.rows[*row].o;
+	r->named = s->site.name != NULL;
+	if (!r->shape)
+		r->shape = s->site.shape;
+	/* The sites are moved when they become more: see finish(). */
+	o->table.rows[*row].site = b->site + 1;
+	return *row;
+}

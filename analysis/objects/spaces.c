@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Processes, their address spaces and mappings, as the events tell them. */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE 4096ull
+
+/* The last byte of [addr, addr + len), len > 0, in the address space. */
+static uint64_t last_byte(uint64_t addr, uint64_t len)
+{
+	return addr + (len - 1) < addr ? UINT64_MAX : addr + (len - 1);
+}
+
+static struct space *space_new(struct moca_objects *o, uint32_t pid,
+			       uint32_t task)
+{
+	struct space *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->refs = 1;
+	s->id = ++o->space_count;
+	s->pid = pid;
+	s->main_task = task;
+	s->big.pool = s->small.pool = s->own.pool = s->seen.pool = &o->pool;
+	s->maps.pool = s->roles.pool = s->stacks.pool = &o->pool;
+	return s;
+}
+
+static void space_put(struct moca_objects *o, struct space *s)
+{
+	if (!s || --s->refs)
+		return;
+	if (s->touched) {
+		o->totals.processes++;
+		o->totals.without_agent += !s->agent;
+	}
+	moca_addrmap_clear(&s->big);
+	moca_addrmap_clear(&s->small);
+	moca_addrmap_clear(&s->own);
+	moca_addrmap_clear(&s->seen);
+	moca_addrmap_clear(&s->maps);
+	moca_addrmap_clear(&s->roles);
+	moca_addrmap_clear(&s->stacks);
+	free(s->loads);
+	free(s);
+}
+
+/* What fork makes of a space. */
+static struct space *space_copy(struct moca_objects *o, struct space *from,
+				uint32_t pid, uint32_t task)
+{
+	struct space *s = space_new(o, pid, task);
+
+	if (!s)
+		return NULL;
+	if (from->load_count) {
+		s->loads = malloc(from->load_count * sizeof(*s->loads));
+		if (!s->loads) {
+			free(s);
+			return NULL;
+		}
+		memcpy(s->loads, from->loads,
+		       from->load_count * sizeof(*s->loads));
+		s->load_count = s->load_cap = from->load_count;
+	}
+	moca_addrmap_copy(&s->big, &from->big);
+	moca_addrmap_copy(&s->small, &from->small);
+	moca_addrmap_copy(&s->own, &from->own);
+	moca_addrmap_copy(&s->seen, &from->seen);
+	moca_addrmap_copy(&s->maps, &from->maps);
+	moca_addrmap_copy(&s->roles, &from->roles);
+	moca_addrmap_copy(&s->stacks, &from->stacks);
+	s->program = from->program;
+	s->agent = from->agent;
+	s->copied = from->copied = 1;
+	return s;
+}
+
+static struct process *find_process(struct moca_objects *o, uint32_t pid)
+{
+	struct process **bucket = &o->processes[pid % PROCESS_BUCKETS], *p;
+
+	for (p = *bucket; p; p = p->next)
+		if (p->pid == pid)
+			return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->next = *bucket;
+	*bucket = p;
+	return p;
+}
+
+void moca_objects_free_spaces(struct moca_objects *o)
+{
+	struct process *p;
+	size_t i;
+
+	for (i = 0; i < PROCESS_BUCKETS; i++) {
+		while ((p = o->processes[i])) {
+			o->processes[i] = p->next;
+			space_put(o, p->space);
+			free(p);
+		}
+	}
+}
+
+static struct task *task_state(struct moca_objects *o,
+			       const struct moca_task *t)
+{
+	return &o->tasks[t - moca_trace_task(o->trace, 0)];
+}
+
+struct space *moca_objects_space(struct moca_objects *o,
+				 const struct moca_task *t)
+{
+	struct task *state = task_state(o, t);
+
+	if (!state->process) {
+		state->process = find_process(o, t->pid);
+		if (!state->process)
+			return NULL;
+	}
+	/* A process whose begin was not told, or that goes on after its end. */
+	if (!state->process->space)
+		state->process->space = space_new(o, t->pid, t->id);
+	return state->process->space;
+}
+
+static struct space *parent_space(struct moca_objects *o, uint32_t parent,
+				  uint32_t pid)
+{
+	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
+	const struct moca_task *t;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		t = moca_trace_task(o->trace, mid);
+		if (t->id == parent)
+			return t->pid && t->pid != pid ?
+				       find_process(o, t->pid)->space :
+				       NULL;
+		if (t->id < parent)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* A process begins. */
+static int start_process(struct moca_objects *o, struct process *p,
+			 const struct moca_task *t, const struct moca_event *e)
+{
+	struct space *from = NULL;
+
+	if (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK))
+		from = parent_space(o, e->parent, p->pid);
+	space_put(o, p->space);
+	p->tasks = 1;
+	if (!from) {
+		p->space = space_new(o, p->pid, t->id);
+	} else if (e->flags & MOCA_TASK_VFORK) {
+		from->refs++;
+		p->space = from;
+	} else {
+		p->space = space_copy(o, from, p->pid, t->id);
+	}
+	return p->space ? 0 : -ENOMEM;
+}
+
+int moca_space_role(struct moca_objects *o, struct space *s,
+		    const struct role *r)
+{
+	int err;
+
+	err = moca_objects_grow(&o->roles, o->role_count, &o->role_cap,
+				sizeof(*o->roles));
+	if (err)
+		return err;
+	o->roles[o->role_count] = *r;
+	err = moca_objects_set(o, &s->roles, r->addr, r->last,
+			       (uint32_t)o->role_count++);
+	if (!err)
+		err = moca_objects_set(o, &s->seen, r->addr, r->last, 0);
+	/* Where a stack is, the mapping is for nothing else. */
+	if (!err)
+		err = moca_objects_set(o, &s->own, r->addr, r->last, 0);
+	return err;
+}
+
+/* The executable's own block of TLS, where no agent tells it. */
+static int executable_tls(struct moca_objects *o, struct space *s,
+			  uint32_t task, uint64_t pointer)
+{
+	struct role r = { .kind = ROLE_TLS, .task = task };
+	uint64_t size, align;
+	size_t i;
+
+	for (i = 0; i < s->load_count && s->loads[i].path != s->program; i++)
+		;
+	if (i == s->load_count)
+		return 0;
+	moca_module_tls(s->loads[i].module, &size, &align);
+	if (!size || !align || align & (align - 1) || size > 1ull << 30 ||
+	    align > 1ull << 30)
+		return 0;
+	/* Variant II: the block ends at the thread pointer. */
+	r.addr = pointer - ((size + align - 1) & ~(align - 1));
+	r.last = r.addr + size - 1;
+	r.module = s->loads[i].module;
+	return r.addr < pointer && r.last >= r.addr ?
+		       moca_space_role(o, s, &r) : 0;
+}
+
+/* The top of another thread's stack below sp in the same mapping, or low. */
+static uint64_t stack_low(struct moca_objects *o, const struct space *s,
+			  uint64_t low, uint64_t sp)
+{
+	size_t i, n = moca_trace_task_count(o->trace);
+	const struct task *t;
+
+	for (i = 0; i < n; i++) {
+		t = &o->tasks[i];
+		if (t->stack > low && t->stack < sp && t->process &&
+		    t->process->space == s)
+			low = t->stack;
+	}
+	return low;
+}
+
+static int start_thread(struct moca_objects *o, struct process *p,
+			const struct moca_task *t, const struct moca_event *e)
+{
+	struct role r = { .kind = ROLE_STACK, .task = t->id };
+	uint64_t sp = e->addr;
+	struct space *s = p->space;
+	const struct map *m;
+	int err = 0;
+
+	p->tasks++;
+	if (!s || sp < PAGE)
+		return 0;
+	m = &o->maps[moca_addrmap_find(&s->maps, sp - 1)];
+	if (!m->last)
+		return 0;
+	r.addr = stack_low(o, s, m->addr, sp);
+	r.last = sp - 1;
+	task_state(o, t)->stack = sp;
+	err = moca_space_role(o, s, &r);
+	if (!err && m->last >= sp && e->offset >= sp && e->offset <= m->last) {
+		r.kind = ROLE_THREAD;
+		r.addr = sp;
+		r.last = m->last;
+		err = moca_space_role(o, s, &r);
+	}
+	if (!err && e->offset)
+		err = executable_tls(o, s, t->id, e->offset);
+	return err;
+}
+
+static int start_task(struct moca_objects *o, const struct moca_task *t,
+		      const struct moca_event *e)
+{
+	struct task *state = task_state(o, t);
+	struct process *p = find_process(o, e->pid);
+
+	if (!p)
+		return -ENOMEM;
+	state->process = p;
+	state->stack = 0;
+	/* Known by a buffer of markers only: it says nothing of processes. */
+	if (t->flags & MOCA_TASK_MARKERS)
+		return 0;
+	if (!(e->flags & MOCA_TASK_THREAD))
+		return start_process(o, p, t, e);
+	return start_thread(o, p, t, e);
+}
+
+static void end_task(struct moca_objects *o, const struct moca_task *t)
+{
+	struct task *state = task_state(o, t);
+	struct process *p = state->process;
+
+	state->stack = 0;
+	if (!p || t->flags & MOCA_TASK_MARKERS)
+		return;
+	if (p->tasks)
+		p->tasks--;
+	if (p->tasks)
+		return;
+	space_put(o, p->space);
+	p->space = NULL;
+}
+
+static int exec(struct moca_objects *o, const struct moca_task *t,
+		const struct moca_event *e)
+{
+	struct task *state = task_state(o, t);
+	struct process *p = state->process;
+
+	if (!p)
+		p = state->process = find_process(o, t->pid);
+	if (!p)
+		return -ENOMEM;
+	space_put(o, p->space);
+	p->space = space_new(o, p->pid, t->id);
+	if (!p->space)
+		return -ENOMEM;
+	state->stack = 0;
+	p->space->program = moca_strings_intern(&o->table.strings, e->name);
+	return p->space->program ? 0 : -ENOMEM;
+}
+
+/* --- mappings ----------------------------------------------------------- */
+
+const struct load *moca_space_load(const struct space *s, uint64_t addr)
+{
+	size_t i;
+
+	for (i = s->load_count; i--;)
+		if (addr >= s->loads[i].first && addr <= s->loads[i].last)
+			return &s->loads[i];
+	return NULL;
+}
+
+static int add_module(struct moca_objects *o, struct moca_module *m)
+{
+	size_t i;
+	int err;
+
+	for (i = o->module_count; i--;)
+		if (o->modules[i] == m)
+			return 0;
+	err = moca_objects_grow(&o->modules, o->module_count, &o->module_cap,
+				sizeof(*o->modules));
+	if (!err)
+		o->modules[o->module_count++] = m;
+	return err;
+}
+
+/* A file was mapped: is it a module that is new here? */
+static int add_load(struct moca_objects *o, struct space *s,
+		    const struct map *m)
+{
+	const struct load *old = moca_space_load(s, m->addr);
+	uint64_t vaddr, low, high;
+	struct moca_module *module;
+	struct load *l;
+	int err;
+
+	/* What was moved to private memory is told without its offset. */
+	if (old && old->path == m->name && m->flags & MOCA_MAP_CERTIFIED)
+		return 0;
+	module = moca_symbols_module(o->symbols, m->name);
+	if (!module)
+		return -ENOMEM;
+	if (moca_module_vaddr(module, m->offset, &vaddr) ||
+	    moca_module_span(module, &low, &high) || high <= low)
+		return 0;
+	vaddr = m->addr - vaddr;
+	if (old && old->path == m->name && old->bias == vaddr)
+		return 0;
+	err = moca_objects_grow(&s->loads, s->load_count, &s->load_cap,
+				sizeof(*s->loads));
+	if (!err)
+		err = add_module(o, module);
+	if (err)
+		return err;
+	l = &s->loads[s->load_count];
+	*l = (struct load){ .module = module, .path = m->name, .bias = vaddr,
+			    .first = vaddr + low, .last = vaddr + high - 1 };
+	/* A file that is not what was mapped gives nonsense: leave it. */
+	if (l->first <= l->last && m->addr >= l->first && m->addr <= l->last)
+		s->load_count++;
+	return 0;
+}
+
+static int add_map(struct moca_objects *o, struct space *s,
+		   const struct moca_event *e)
+{
+	const struct map *old;
+	struct map m = {
+		.addr = e->addr,
+		.offset = e->offset,
+		.begin_ns = e->time_ns,
+		.flags = e->flags,
+		.prot = e->prot,
+	};
+	int err;
+
+	if (!e->len)
+		return 0;
+	m.last = last_byte(e->addr, e->len);
+	m.name = moca_strings_intern(&o->table.strings, e->name);
+	if (!m.name)
+		return -ENOMEM;
+	/* The same once more, as when its protection changes. */
+	old = &o->maps[moca_addrmap_find(&s->maps, m.addr)];
+	if (old->last == m.last && old->addr == m.addr &&
+	    old->name == m.name && old->offset == m.offset &&
+	    (old->flags & MOCA_MAP_FILE) == (m.flags & MOCA_MAP_FILE) &&
+	    old == &o->maps[moca_addrmap_find(&s->maps, m.last)])
+		return 0;
+	err = moca_objects_grow(&o->maps, o->map_count, &o->map_cap,
+				sizeof(*o->maps));
+	if (err)
+		return err;
+	o->maps[o->map_count] = m;
+	err = moca_objects_set(o, &s->maps, m.addr, m.last,
+			       (uint32_t)o->map_count++);
+	if (!err)
+		err = moca_objects_set(o, &s->seen, m.addr, m.last, 0);
+	if (!err && m.flags & MOCA_MAP_FILE && m.name[0] == '/')
+		err = add_load(o, s, &m);
+	return err;
+}
+
+static int remove_map(struct moca_objects *o, struct space *s,
+		      const struct moca_event *e)
+{
+	uint64_t first = e->addr, last, at, begin, end;
+	struct map *m;
+	uint32_t id;
+	size_t i;
+	int err;
+
+	if (!e->len)
+		return 0;
+	last = last_byte(e->addr, e->len);
+	for (at = first; moca_addrmap_next(&s->maps, at, last, &begin, &end,
+					   &id);) {
+		m = &o->maps[id];
+		if (m->addr >= first && m->last <= last && m->inst)
+			moca_table_end(&o->table, m->inst, e->time_ns, 0);
+		if (end >= last)
+			break;
+		at = end + 1;
+	}
+	for (i = 0; i < s->load_count;) {
+		if (s->loads[i].first >= first && s->loads[i].first <= last)
+			s->loads[i] = s->loads[--s->load_count];
+		else
+			i++;
+	}
+	err = moca_objects_end_range(o, s, first, last, e->time_ns);
+	if (!err)
+		err = moca_objects_set(o, &s->maps, first, last, 0);
+	if (!err)
+		err = moca_objects_set(o, &s->roles, first, last, 0);
+	if (!err)
+		err = moca_objects_set(o, &s->seen, first, last, 0);
+	return err;
+}
+
+const char *moca_space_program(struct moca_objects *o, struct space *s)
+{
+	uint64_t at = 0, begin, end;
+	const struct map *m;
+	uint32_t id;
+
+	if (s->program)
+		return s->program;
+	/* It ran before the recording: the lowest file is the program. */
+	while (moca_addrmap_next(&s->maps, at, UINT64_MAX, &begin, &end, &id)) {
+		m = &o->maps[id];
+		if (m->flags & MOCA_MAP_FILE && m->name[0] == '/') {
+			s->program = m->name;
+			return s->program;
+		}
+		at = m->last > end ? m->last : end;
+		if (at == UINT64_MAX)
+			break;
+		at++;
+	}
+	return moca_strings_intern(&o->table.strings, "");
+}
+
+int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_event *e)
+{
+	struct space *s;
+
+	switch (e->type) {
+	case MOCA_EVENT_TASK_START:
+		return start_task(o, t, e);
+	case MOCA_EVENT_TASK_END:
+		end_task(o, t);
+		return 0;
+	case MOCA_EVENT_EXEC:
+		return exec(o, t, e);
+	case MOCA_EVENT_MMAP:
+	case MOCA_EVENT_MUNMAP:
+		s = moca_objects_space(o, t);
+		if (!s)
+			return -ENOMEM;
+		return e->type == MOCA_EVENT_MMAP ? add_map(o, s, e) :
+						    remove_map(o, s, e);
+	}
+	return 0;
+}

@@ -1,0 +1,749 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/objects/table.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_SHIFT 12
+#define ROWS_MAX (UINT32_MAX - 1)
+
+enum page_flags {
+	PAGE_SHARED = 1,	/* two threads or more */
+	PAGE_WRITTEN = 2,
+	PAGE_MIXED = 4,		/* had other objects when it was seen */
+};
+
+/* --- strings ------------------------------------------------------------ */
+
+static uint64_t hash_text(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+
+	for (; *s; s++)
+		h = (h ^ (uint8_t)*s) * 0x100000001b3ull;
+	return moca_mix(h);
+}
+
+static int grow_strings(struct moca_strings *s)
+{
+	size_t i, at, cap = s->cap ? 2 * s->cap : 256;
+	char **p = calloc(cap, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < s->cap; i++) {
+		if (!s->slots[i])
+			continue;
+		at = hash_text(s->slots[i]) & (cap - 1);
+		while (p[at])
+			at = (at + 1) & (cap - 1);
+		p[at] = s->slots[i];
+	}
+	free(s->slots);
+	s->slots = p;
+	s->cap = cap;
+	return 0;
+}
+
+const char *moca_strings_intern(struct moca_strings *s, const char *text)
+{
+	size_t at;
+
+	if (2 * s->count >= s->cap && grow_strings(s))
+		return NULL;
+	at = hash_text(text) & (s->cap - 1);
+	for (; s->slots[at]; at = (at + 1) & (s->cap - 1))
+		if (!strcmp(s->slots[at], text))
+			return s->slots[at];
+	s->slots[at] = strdup(text);
+	if (s->slots[at])
+		s->count++;
+	return s->slots[at];
+}
+
+void moca_strings_free(struct moca_strings *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->cap; i++)
+		free(s->slots[i]);
+	free(s->slots);
+}
+
+/* --- rows --------------------------------------------------------------- */
+
+void moca_table_free(struct moca_table *t)
+{
+	moca_strings_free(&t->strings);
+	free(t->rows);
+	free(t->row_hash);
+	free(t->inst_row);
+	free(t->inst);
+	free(t->places);
+	free(t->pages);
+	free(t->threads);
+	free(t->touches);
+	free(t->ranges);
+}
+
+static uint64_t hash_row(const struct moca_object *o)
+{
+	uint64_t h = moca_mix((uintptr_t)o->name + o->kind);
+
+	h = moca_mix(h ^ (uintptr_t)o->site);
+	return moca_mix(h ^ (uintptr_t)o->program);
+}
+
+static int grow_row_hash(struct moca_table *t)
+{
+	size_t i, at, cap = t->row_hash_cap ? 2 * t->row_hash_cap : 256;
+	uint32_t *p = calloc(cap, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->row_count; i++) {
+		at = hash_row(&t->rows[i].o) & (cap - 1);
+		while (p[at])
+			at = (at + 1) & (cap - 1);
+		p[at] = (uint32_t)i + 1;
+	}
+	free(t->row_hash);
+	t->row_hash = p;
+	t->row_hash_cap = cap;
+	return 0;
+}
+
+static int same_row(const struct moca_object *a, const struct moca_object *b)
+{
+	return a->kind == b->kind && a->name == b->name && a->site == b->site &&
+	       a->program == b->program;
+}
+
+int64_t moca_table_row(struct moca_table *t, const char *program,
+		       enum moca_object_kind kind, const char *name,
+		       const char *site)
+{
+	struct moca_object o = {
+		.kind = kind, .name = name, .site = site, .program = program,
+		.first_task = MOCA_NO_TASK,
+	};
+	struct moca_row *r;
+	size_t at;
+	void *p;
+
+	if (2 * t->row_count >= t->row_hash_cap && grow_row_hash(t))
+		return -ENOMEM;
+	at = hash_row(&o) & (t->row_hash_cap - 1);
+	for (; t->row_hash[at]; at = (at + 1) & (t->row_hash_cap - 1))
+		if (same_row(&t->rows[t->row_hash[at] - 1].o, &o))
+			return t->row_hash[at] - 1;
+	if (t->row_count >= ROWS_MAX)
+		return -ENOMEM;
+	if (t->row_count == t->row_cap) {
+		t->row_cap = t->row_cap ? 2 * t->row_cap : 64;
+		p = realloc(t->rows, t->row_cap * sizeof(*t->rows));
+		if (!p)
+			return -ENOMEM;
+		t->rows = p;
+	}
+	r = &t->rows[t->row_count];
+	*r = (struct moca_row){ .o = o, .last_task = MOCA_NO_TASK };
+	r->o.id = (uint32_t)t->row_count;
+	r->wanted = !t->opt->name || !strcmp(t->opt->name, name) ||
+		    !fnmatch(t->opt->name, name, 0);
+	t->row_hash[at] = (uint32_t)++t->row_count;
+	return t->row_hash[at] - 1;
+}
+
+/* --- instances ---------------------------------------------------------- */
+
+static int grow_instances(struct moca_table *t)
+{
+	size_t cap = t->inst_cap ? 2 * t->inst_cap : 256;
+	void *p;
+
+	if (cap > UINT32_MAX)
+		return -ENOMEM;
+	p = realloc(t->inst, cap * sizeof(*t->inst));
+	if (!p)
+		return -ENOMEM;
+	t->inst = p;
+	p = realloc(t->inst_row, cap * sizeof(*t->inst_row));
+	if (!p)
+		return -ENOMEM;
+	t->inst_row = p;
+	t->inst_cap = cap;
+	if (!t->inst_count) {
+		t->inst[0] = (struct moca_instance){ 0 };
+		t->inst_row[0] = 0;
+		t->inst_count = 1;
+	}
+	return 0;
+}
+
+int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
+			    uint64_t addr, uint64_t size, uint64_t time_ns,
+			    int counted)
+{
+	struct moca_row *r = &t->rows[row];
+	uint32_t id = t->inst_free;
+
+	if (id) {
+		t->inst_free = t->inst[id].object;
+	} else {
+		if (t->inst_count >= t->inst_cap && grow_instances(t))
+			return -ENOMEM;
+		id = (uint32_t)t->inst_count++;
+	}
+	t->inst[id] = (struct moca_instance){
+		.object = row, .pid = pid, .addr = addr, .size = size,
+		.begin_ns = time_ns,
+	};
+	t->inst_row[id] = row;
+	if (!counted)
+		return id;
+	if (!r->o.instances++) {
+		r->o.addr = addr;
+		r->o.begin_ns = time_ns;
+	}
+	r->live++;
+	r->o.bytes += size;
+	if (size > r->o.size)
+		r->o.size = size;
+	return id;
+}
+
+static uint64_t hash_place(uint32_t row, uint32_t space, uint64_t addr)
+{
+	return moca_mix(moca_mix(addr) ^ ((uint64_t)row << 32 | space));
+}
+
+static int grow_places(struct moca_table *t)
+{
+	size_t i, at, cap = t->place_cap ? 2 * t->place_cap : 256;
+	struct moca_place *p = calloc(cap, sizeof(*p)), *x;
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->place_cap; i++) {
+		x = &t->places[i];
+		if (!x->id)
+			continue;
+		at = hash_place(x->row, x->space, x->addr) & (cap - 1);
+		while (p[at].id)
+			at = (at + 1) & (cap - 1);
+		p[at] = *x;
+	}
+	free(t->places);
+	t->places = p;
+	t->place_cap = cap;
+	return 0;
+}
+
+int64_t moca_table_place(struct moca_table *t, uint32_t row, uint32_t space,
+			 uint32_t pid, uint64_t addr, uint64_t size,
+			 uint64_t time_ns)
+{
+	struct moca_place *x;
+	int64_t id;
+	size_t at;
+
+	if (2 * t->place_count >= t->place_cap && grow_places(t))
+		return -ENOMEM;
+	at = hash_place(row, space, addr) & (t->place_cap - 1);
+	for (;; at = (at + 1) & (t->place_cap - 1)) {
+		x = &t->places[at];
+		if (!x->id)
+			break;
+		if (x->addr == addr && x->row == row && x->space == space)
+			return x->id;
+	}
+	id = moca_table_instance(t, row, pid, addr, size, time_ns, 1);
+	if (id < 0)
+		return id;
+	*x = (struct moca_place){ addr, row, space, (uint32_t)id };
+	t->place_count++;
+	return id;
+}
+
+void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
+		    int drop)
+{
+	struct moca_instance *i = &t->inst[id];
+	struct moca_row *r = &t->rows[i->object];
+
+	if (i->end_ns)
+		return;
+	/* 0 is for those that live on. */
+	i->end_ns = time_ns ? time_ns : 1;
+	if (r->live)
+		r->live--;
+	if (i->end_ns > r->o.end_ns)
+		r->o.end_ns = i->end_ns;
+	if (drop && !t->opt->instances) {
+		i->object = t->inst_free;
+		t->inst_free = id;
+	}
+}
+
+/* --- accesses ----------------------------------------------------------- */
+
+static uint64_t hash_page(uint32_t row, uint32_t space, uint64_t page)
+{
+	return moca_mix(page ^ (uint64_t)row << 40 ^ (uint64_t)space << 52 ^
+			space >> 12);
+}
+
+void moca_table_prefetch(const struct moca_table *t, const struct moca_hit *h)
+{
+	uint32_t row = t->inst_row[h->id];
+	uint64_t hash = hash_page(row, h->space, h->a->addr >> PAGE_SHIFT);
+
+	if (t->page_cap)
+		__builtin_prefetch(&t->pages[hash & (t->page_cap - 1)], 1);
+	__builtin_prefetch(&t->rows[row], 1);
+}
+
+static int grow_pages(struct moca_table *t)
+{
+	size_t i, at, cap = t->page_cap ? 2 * t->page_cap : 1024;
+	struct moca_page_stat *p = calloc(cap, sizeof(*p)), *s;
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->page_cap; i++) {
+		s = &t->pages[i];
+		if (!s->row)
+			continue;
+		at = hash_page(s->row - 1, s->space, s->page) & (cap - 1);
+		while (p[at].row)
+			at = (at + 1) & (cap - 1);
+		p[at] = *s;
+	}
+	free(t->pages);
+	t->pages = p;
+	t->page_cap = cap;
+	return 0;
+}
+
+static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
+					uint32_t space, uint64_t page)
+{
+	struct moca_page_stat *s;
+	size_t at;
+
+	if (10 * t->page_count >= 7 * t->page_cap && grow_pages(t))
+		return NULL;
+	at = hash_page(row, space, page) & (t->page_cap - 1);
+	for (;; at = (at + 1) & (t->page_cap - 1)) {
+		s = &t->pages[at];
+		if (!s->row)
+			break;
+		if (s->page == page && s->row == row + 1 && s->space == space)
+			return s;
+	}
+	*s = (struct moca_page_stat){ .page = page, .space = space,
+				      .row = row + 1,
+				      .first_task = MOCA_NO_TASK };
+	t->page_count++;
+	return s;
+}
+
+/* Note that a task touched a row. */
+static int add_thread(struct moca_table *t, uint32_t row, uint32_t task)
+{
+	uint64_t key = (uint64_t)(row + 1) << 32 | task, *p;
+	size_t i, at, cap;
+
+	if (2 * t->thread_count >= t->thread_cap) {
+		cap = t->thread_cap ? 2 * t->thread_cap : 256;
+		p = calloc(cap, sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		for (i = 0; i < t->thread_cap; i++) {
+			if (!t->threads[i])
+				continue;
+			at = moca_mix(t->threads[i]) & (cap - 1);
+			while (p[at])
+				at = (at + 1) & (cap - 1);
+			p[at] = t->threads[i];
+		}
+		free(t->threads);
+		t->threads = p;
+		t->thread_cap = cap;
+	}
+	at = moca_mix(key) & (t->thread_cap - 1);
+	for (; t->threads[at]; at = (at + 1) & (t->thread_cap - 1))
+		if (t->threads[at] == key)
+			return 0;
+	t->threads[at] = key;
+	t->thread_count++;
+	return 0;
+}
+
+static uint64_t hash_touch(const struct moca_touch *x)
+{
+	return moca_mix(moca_mix(x->ip) ^ ((uint64_t)x->row << 32 | x->task) ^
+			(uint64_t)x->space << 20);
+}
+
+static int same_touch(const struct moca_touch *a, const struct moca_touch *b)
+{
+	return a->ip == b->ip && a->row == b->row && a->task == b->task &&
+	       a->space == b->space;
+}
+
+static int grow_touches(struct moca_table *t)
+{
+	size_t i, at, cap = t->touch_cap ? 2 * t->touch_cap : 256;
+	struct moca_touch *p = calloc(cap, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->touch_cap; i++) {
+		if (!t->touches[i].row)
+			continue;
+		at = hash_touch(&t->touches[i]) & (cap - 1);
+		while (p[at].row)
+			at = (at + 1) & (cap - 1);
+		p[at] = t->touches[i];
+	}
+	free(t->touches);
+	t->touches = p;
+	t->touch_cap = cap;
+	return 0;
+}
+
+static int count_touch(struct moca_table *t, const struct moca_hit *h,
+		       uint32_t row)
+{
+	struct moca_touch key = { .ip = h->a->ip, .row = row + 1,
+				  .task = h->task, .space = h->space };
+	struct moca_touch *x;
+	int is_new = 0;
+	size_t at;
+
+	if (2 * t->touch_count >= t->touch_cap && grow_touches(t))
+		return -ENOMEM;
+	at = hash_touch(&key) & (t->touch_cap - 1);
+	while (t->touches[at].row && !same_touch(&t->touches[at], &key))
+		at = (at + 1) & (t->touch_cap - 1);
+	x = &t->touches[at];
+	if (!x->row) {
+		*x = key;
+		t->touch_count++;
+		t->new_touch = x;
+		is_new = 1;
+	}
+	x->accesses++;
+	x->reads += h->a->type == MOCA_ACCESS_READ ||
+		    h->a->type == MOCA_ACCESS_EXEC;
+	x->writes += h->a->type == MOCA_ACCESS_WRITE;
+	return is_new;
+}
+
+static uint64_t hash_range(const struct moca_range *r)
+{
+	return moca_mix(moca_mix(r->begin ^ (uint64_t)r->object << 40) ^
+			r->end);
+}
+
+static int grow_ranges(struct moca_table *t)
+{
+	size_t i, at, cap = t->range_cap ? 2 * t->range_cap : 256;
+	struct moca_range *p = calloc(cap, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->range_cap; i++) {
+		if (!t->ranges[i].object)
+			continue;
+		at = hash_range(&t->ranges[i]) & (cap - 1);
+		while (p[at].object)
+			at = (at + 1) & (cap - 1);
+		p[at] = t->ranges[i];
+	}
+	free(t->ranges);
+	t->ranges = p;
+	t->range_cap = cap;
+	return 0;
+}
+
+/* The part of the object that is in the access' page. */
+static int count_range(struct moca_table *t, const struct moca_hit *h,
+		       uint32_t row)
+{
+	const struct moca_instance *i = &t->inst[h->id];
+	uint64_t page = h->a->addr >> PAGE_SHIFT << PAGE_SHIFT;
+	struct moca_range key = { .object = row + 1 }, *r;
+	size_t at;
+
+	/* Objects told in bulk have no place of their own. */
+	if (!i->size)
+		return 0;
+	key.begin = page > i->addr ? page - i->addr : 0;
+	key.end = page + (1u << PAGE_SHIFT) - i->addr;
+	if (key.end > i->size)
+		key.end = i->size;
+	if (key.begin >= key.end)
+		return 0;
+	if (2 * t->range_count >= t->range_cap && grow_ranges(t))
+		return -ENOMEM;
+	at = hash_range(&key) & (t->range_cap - 1);
+	for (;; at = (at + 1) & (t->range_cap - 1)) {
+		r = &t->ranges[at];
+		if (!r->object || (r->object == key.object &&
+				   r->begin == key.begin && r->end == key.end))
+			break;
+	}
+	if (!r->object) {
+		*r = key;
+		t->range_count++;
+	}
+	r->accesses++;
+	r->reads += h->a->type == MOCA_ACCESS_READ ||
+		    h->a->type == MOCA_ACCESS_EXEC;
+	r->writes += h->a->type == MOCA_ACCESS_WRITE;
+	return 0;
+}
+
+static void count_row(struct moca_row *r, const struct moca_hit *h)
+{
+	const struct moca_access *a = h->a;
+	struct moca_object *o = &r->o;
+
+	if (!o->accesses++) {
+		o->first_task = h->task;
+		o->first_ns = a->time_ns;
+	}
+	o->reads += a->type == MOCA_ACCESS_READ || a->type == MOCA_ACCESS_EXEC;
+	o->writes += a->type == MOCA_ACCESS_WRITE;
+	o->wide += h->wide != 0;
+	if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
+		o->nodes[a->node]++;
+	else
+		o->node_unknown++;
+}
+
+/* What only some want. */
+static int count_details(struct moca_table *t, const struct moca_hit *h,
+			 uint32_t row)
+{
+	struct moca_instance *i = &t->inst[h->id];
+
+	if (t->opt->instances) {
+		i->accesses++;
+		i->reads += h->a->type == MOCA_ACCESS_READ ||
+			    h->a->type == MOCA_ACCESS_EXEC;
+		i->writes += h->a->type == MOCA_ACCESS_WRITE;
+	}
+	if (t->opt->ranges && count_range(t, h, row))
+		return -ENOMEM;
+	return t->opt->touchers ? count_touch(t, h, row) : 0;
+}
+
+int moca_table_count(struct moca_table *t, const struct moca_hit *h)
+{
+	uint32_t row = t->inst_row[h->id];
+	struct moca_row *r = &t->rows[row];
+	struct moca_page_stat *s;
+
+	s = page_stat(t, row, h->space, h->a->addr >> PAGE_SHIFT);
+	if (!s)
+		return -ENOMEM;
+	if (s->first_task == MOCA_NO_TASK)
+		s->first_task = h->task;
+	else if (s->first_task != h->task)
+		s->flags |= PAGE_SHARED;
+	if (h->a->type == MOCA_ACCESS_WRITE)
+		s->flags |= PAGE_WRITTEN;
+	if (h->mixed)
+		s->flags |= PAGE_MIXED;
+	count_row(r, h);
+	if (r->last_task != h->task) {
+		if (add_thread(t, row, h->task))
+			return -ENOMEM;
+		r->last_task = h->task;
+	}
+	return r->wanted ? count_details(t, h, row) : 0;
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+/* The row that a row counts for, as index. */
+static uint32_t target(const struct moca_table *t, uint32_t row)
+{
+	/* Aliases are of rows that have none. */
+	return t->rows[row].alias ? t->rows[row].alias - 1 : row;
+}
+
+static void fold_row(struct moca_row *to, const struct moca_row *from)
+{
+	struct moca_object *o = &to->o;
+	const struct moca_object *f = &from->o;
+	unsigned i;
+
+	if (f->instances && (!o->instances || f->begin_ns < o->begin_ns)) {
+		o->addr = f->addr;
+		o->begin_ns = f->begin_ns;
+	}
+	if (f->accesses && (!o->accesses || f->first_ns < o->first_ns)) {
+		o->first_task = f->first_task;
+		o->first_ns = f->first_ns;
+	}
+	if (f->end_ns > o->end_ns)
+		o->end_ns = f->end_ns;
+	if (f->size > o->size)
+		o->size = f->size;
+	to->live += from->live;
+	o->instances += f->instances;
+	o->bytes += f->bytes;
+	o->accesses += f->accesses;
+	o->reads += f->reads;
+	o->writes += f->writes;
+	o->wide += f->wide;
+	for (i = 0; i < MOCA_OBJECT_NODES; i++)
+		o->nodes[i] += f->nodes[i];
+	o->node_unknown += f->node_unknown;
+}
+
+static int compare_stats(const void *a, const void *b)
+{
+	const struct moca_page_stat *x = a, *y = b;
+
+	if (x->space != y->space)
+		return x->space < y->space ? -1 : 1;
+	if (x->page != y->page)
+		return x->page < y->page ? -1 : 1;
+	return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* One page's entries, n of them, by row. */
+static void count_page(struct moca_table *t, const struct moca_page_stat *s,
+		       size_t n)
+{
+	struct moca_object *o;
+	uint32_t flags, first, mixed = 0;
+	size_t i, j;
+
+	for (i = 0; i < n; i++)
+		mixed += (s[i].flags & PAGE_MIXED) != 0;
+	for (i = 0; i < n; i = j) {
+		flags = s[i].flags;
+		first = s[i].first_task;
+		for (j = i + 1; j < n && s[j].row == s[i].row; j++) {
+			flags |= s[j].flags;
+			if (s[j].first_task != first)
+				flags |= PAGE_SHARED;
+		}
+		o = &t->rows[s[i].row - 1].o;
+		o->pages++;
+		if (flags & PAGE_SHARED) {
+			o->pages_shared++;
+			o->shared_written += (flags & PAGE_WRITTEN) != 0;
+		}
+		if (j - i < n && mixed > 1 && flags & PAGE_MIXED)
+			o->pages_split++;
+	}
+}
+
+/* The page entries are sorted in place, and are no hash any more. */
+static void finish_pages(struct moca_table *t)
+{
+	struct moca_page_stat *s = t->pages;
+	size_t i, j, n = 0;
+
+	for (i = 0; i < t->page_cap; i++) {
+		if (!s[i].row)
+			continue;
+		s[n] = s[i];
+		s[n].row = target(t, s[n].row - 1) + 1;
+		n++;
+	}
+	if (n)
+		qsort(s, n, sizeof(*s), compare_stats);
+	for (i = 0; i < n; i = j) {
+		for (j = i + 1; j < n && s[j].space == s[i].space &&
+				s[j].page == s[i].page; j++)
+			;
+		count_page(t, s + i, j - i);
+	}
+	free(t->pages);
+	t->pages = NULL;
+	t->page_cap = t->page_count = 0;
+}
+
+static int finish_threads(struct moca_table *t)
+{
+	uint64_t *old = t->threads;
+	size_t i, cap = t->thread_cap;
+	uint32_t row;
+	int err = 0;
+
+	/* Again, since two rows that became one may have a thread in common. */
+	t->threads = NULL;
+	t->thread_cap = t->thread_count = 0;
+	for (i = 0; i < cap && !err; i++) {
+		if (!old[i])
+			continue;
+		row = (uint32_t)(old[i] >> 32) - 1;
+		err = add_thread(t, target(t, row), (uint32_t)old[i]);
+	}
+	free(old);
+	for (i = 0; i < t->thread_cap; i++)
+		if (t->threads[i])
+			t->rows[(t->threads[i] >> 32) - 1].o.threads++;
+	return err;
+}
+
+static int compare_touches(const void *a, const void *b)
+{
+	const struct moca_touch *x = a, *y = b;
+
+	if (x->row != y->row)
+		return x->row < y->row ? -1 : 1;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	if (x->module != y->module)
+		return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : 1;
+	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+}
+
+int moca_table_finish(struct moca_table *t)
+{
+	size_t i, n = 0;
+	uint32_t to;
+
+	for (i = 0; i < t->row_count; i++) {
+		to = target(t, (uint32_t)i);
+		if (to != i)
+			fold_row(&t->rows[to], &t->rows[i]);
+	}
+	for (i = 0; i < t->row_count; i++)
+		if (t->rows[i].live)
+			t->rows[i].o.end_ns = 0;
+	finish_pages(t);
+	for (i = 0; i < t->inst_count; i++)
+		t->inst[i].object = target(t, t->inst_row[i]);
+	for (i = 0; i < t->range_cap; i++) {
+		if (!t->ranges[i].object)
+			continue;
+		t->ranges[n] = t->ranges[i];
+		t->ranges[n].object = target(t, t->ranges[n].object - 1);
+		n++;
+	}
+	t->range_count = n;
+	for (i = n = 0; i < t->touch_cap; i++) {
+		if (!t->touches[i].row)
+			continue;
+		t->touches[n] = t->touches[i];
+		t->touches[n].row = target(t, t->touches[n].row - 1) + 1;
+		n++;
+	}
+	t->touch_count = n;
+	if (n)
+		qsort(t->touches, n, sizeof(*t->touches), compare_touches);
+	return finish_threads(t);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The table that the pass fills: rows, their objects (instances), and what was
+ * seen of them page by page. Fast where an access is counted, and small: see
+ * moca_table_count.
+ */
+#ifndef MOCA_OBJECTS_TABLE_H
+#define MOCA_OBJECTS_TABLE_H
+
+#include "analysis/objects/objects.h"
+
+/* A set of strings, each but once: equal ones are one pointer. */
+struct moca_strings {
+	char **slots;
+	size_t count;
+	size_t cap;
+};
+
+/* The one copy of text, which lives as long as s; NULL: no memory. */
+const char *moca_strings_intern(struct moca_strings *s, const char *text);
+void moca_strings_free(struct moca_strings *s);
+
+struct moca_row {
+	struct moca_object o;	/* pages, threads: filled at the end */
+	uint64_t live;		/* objects that have not ended */
+	uint32_t alias;		/* of another row, index + 1; 0 = none */
+	uint32_t site;		/* of allocations, index + 1; 0 = none */
+	uint32_t last_task;	/* that is known to have touched it */
+	int wanted;		/* keep details (options.name) */
+	int touched;
+};
+
+/* What was seen of a page in a row. */
+struct moca_page_stat {
+	uint64_t page;		/* number */
+	uint32_t space;
+	uint32_t row;		/* index + 1; 0 = empty */
+	uint32_t first_task;
+	uint32_t flags;
+};
+
+/* Which instance stands for a row at a place. */
+struct moca_place {
+	uint64_t addr;
+	uint32_t row;
+	uint32_t space;
+	uint32_t id;		/* 0 = empty */
+};
+
+struct moca_touch {
+	uint64_t ip;
+	struct moca_module *module;	/* what the ip is in, once completed */
+	uint64_t vaddr;
+	uint32_t row;		/* index + 1; 0 = empty */
+	uint32_t task;
+	uint32_t space;
+	uint64_t reads, writes, accesses;
+};
+
+struct moca_table {
+	const struct moca_objects_options *opt;
+	struct moca_strings strings;
+	struct moca_row *rows;
+	size_t row_count, row_cap;
+	uint32_t *row_hash;		/* index + 1 */
+	size_t row_hash_cap;
+	/* Instance 0 is none. Two arrays, as an access needs the row only. */
+	uint32_t *inst_row;
+	struct moca_instance *inst;
+	size_t inst_count, inst_cap;
+	uint32_t inst_free;		/* a chain by inst.object; 0 = end */
+	struct moca_place *places;
+	size_t place_count, place_cap;
+	struct moca_page_stat *pages;
+	size_t page_count, page_cap;
+	uint64_t *threads;		/* row + 1 << 32 | task; 0 = empty */
+	size_t thread_count, thread_cap;
+	struct moca_touch *touches;
+	size_t touch_count, touch_cap;
+	struct moca_touch *new_touch;
+	struct moca_range *ranges;	/* object + 1; 0 = empty */
+	size_t range_count, range_cap;
+};
+
+void moca_table_free(struct moca_table *t);
+
+/*
+ * The row of that key; strings must be of t->strings. New ones begin with
+ * nothing known. Its index, or -ENOMEM.
+ */
+int64_t moca_table_row(struct moca_table *t, const char *program,
+		       enum moca_object_kind kind, const char *name,
+		       const char *site);
+/*
+ * A new object of the row, of size bytes at addr, from time on. Its id, or
+ * -ENOMEM. counted: it is one of the row's instances.
+ */
+int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
+			    uint64_t addr, uint64_t size, uint64_t time_ns,
+			    int counted);
+/*
+ * The same, but the one that the row has at that place of that space already,
+ * if it does.
+ */
+int64_t moca_table_place(struct moca_table *t, uint32_t row, uint32_t space,
+			 uint32_t pid, uint64_t addr, uint64_t size,
+			 uint64_t time_ns);
+/* It ends. drop: nobody has the id any more, it may be used again. */
+void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
+		    int drop);
+
+/* An access with what it went to. */
+struct moca_hit {
+	const struct moca_access *a;
+	uint32_t task;		/* number */
+	uint32_t space;
+	uint32_t id;		/* instance */
+	int mixed;		/* the page has other objects too */
+	int wide;
+};
+
+/* Get what counting it will need nearer. */
+void moca_table_prefetch(const struct moca_table *t, const struct moca_hit *h);
+/* 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
+int moca_table_count(struct moca_table *t, const struct moca_hit *h);
+
+/* Fold rows into those they are aliases of, and fill in what is counted last. */
+int moca_table_finish(struct moca_table *t);
+
+static inline uint64_t moca_mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	x ^= x >> 32;
+	x *= 0xd6e8feb86659fd93ull;
+	return x ^ x >> 32;
+}
+
+#endif

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/format/trace.h"
+
+/* One kind of record of one task. */
+struct source {
+	uint64_t time_ns;	/* of the record at hand */
+	size_t task;		/* index in the trace */
+	enum moca_timeline_kind kind;
+	struct moca_cursor *cursor;
+	const struct moca_event *event;
+	const struct moca_marker *marker;
+	const struct moca_chunk *chunk;
+	size_t at;		/* in the chunk */
+};
+
+/* A task whose records have not begun. */
+struct waiting {
+	uint64_t time_ns;
+	size_t task;
+};
+
+struct moca_timeline {
+	struct moca_trace *trace;
+	struct moca_query query;
+	struct waiting *waiting;	/* by time */
+	size_t waiting_at;
+	size_t waiting_count;
+	struct source **heap;		/* the earliest is heap[0] */
+	size_t count;
+	size_t cap;
+	int told;			/* heap[0] was returned: step it */
+};
+
+/* In the order of the timeline? */
+static int before(const struct source *a, const struct source *b)
+{
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns;
+	if (a->kind != b->kind)
+		return a->kind < b->kind;
+	return a->task < b->task;
+}
+
+static void sift_down(struct moca_timeline *tl, size_t i)
+{
+	struct source *s = tl->heap[i];
+	size_t child;
+
+	while ((child = 2 * i + 1) < tl->count) {
+		if (child + 1 < tl->count &&
+		    before(tl->heap[child + 1], tl->heap[child]))
+			child++;
+		if (!before(tl->heap[child], s))
+			break;
+		tl->heap[i] = tl->heap[child];
+		i = child;
+	}
+	tl->heap[i] = s;
+}
+
+static int push(struct moca_timeline *tl, struct source *s)
+{
+	size_t i, parent;
+	void *p;
+
+	if (tl->count == tl->cap) {
+		tl->cap = tl->cap ? 2 * tl->cap : 64;
+		p = realloc(tl->heap, tl->cap * sizeof(*tl->heap));
+		if (!p)
+			return -ENOMEM;
+		tl->heap = p;
+	}
+	for (i = tl->count++; i; i = parent) {
+		parent = (i - 1) / 2;
+		if (!before(s, tl->heap[parent]))
+			break;
+		tl->heap[i] = tl->heap[parent];
+	}
+	tl->heap[i] = s;
+	return 0;
+}
+
+static void source_free(struct source *s)
+{
+	moca_cursor_close(s->cursor);
+	free(s);
+}
+
+/* Load the next record. 1, 0 at the end, -errno. */
+static int source_step(struct source *s)
+{
+	uint32_t task;
+	int ret;
+
+	switch (s->kind) {
+	case MOCA_TIMELINE_EVENT:
+		ret = moca_cursor_event(s->cursor, &s->event, &task);
+		if (ret > 0)
+			s->time_ns = s->event->time_ns;
+		return ret;
+	case MOCA_TIMELINE_MARKER:
+		ret = moca_cursor_marker(s->cursor, &s->marker, &task);
+		if (ret > 0)
+			s->time_ns = s->marker->time_ns;
+		return ret;
+	default:
+		while (!s->chunk || s->at == s->chunk->count) {
+			s->at = 0;
+			ret = moca_cursor_chunk(s->cursor, &s->chunk);
+			if (ret <= 0)
+				return ret;
+		}
+		s->time_ns = s->chunk->accesses[s->at].time_ns;
+		return 1;
+	}
+}
+
+static int open_source(struct moca_timeline *tl, size_t task,
+		       enum moca_timeline_kind kind)
+{
+	struct moca_query q = { .size = sizeof(q) };
+	struct source *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	if (kind == MOCA_TIMELINE_ACCESSES)
+		q = tl->query;
+	q.task = moca_trace_task(tl->trace, task)->id;
+	q.one_task = 1;
+	s->kind = kind;
+	s->task = task;
+	ret = moca_cursor_open(&s->cursor, tl->trace, &q);
+	if (!ret)
+		ret = source_step(s);
+	if (ret > 0)
+		ret = push(tl, s);
+	else
+		source_free(s);
+	return ret;
+}
+
+static int open_task(struct moca_timeline *tl, size_t task)
+{
+	const struct moca_task *t = moca_trace_task(tl->trace, task);
+	const struct moca_query *q = &tl->query;
+	int ret = open_source(tl, task, MOCA_TIMELINE_EVENT);
+
+	if (!ret && t->markers)
+		ret = open_source(tl, task, MOCA_TIMELINE_MARKER);
+	if (!ret && t->accesses && (!q->one_task || q->task == t->id))
+		ret = open_source(tl, task, MOCA_TIMELINE_ACCESSES);
+	return ret;
+}
+
+static int compare_waiting(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+/* When a task's first record may come: nothing known is as early as can be. */
+static uint64_t first_time(const struct moca_trace *t, size_t i)
+{
+	uint64_t time = t->tasks[i].start_ns;
+	size_t m;
+
+	for (m = t->first_marker[i]; m < t->first_marker[i + 1]; m++)
+		if (t->markers[m].begin_ns < time)
+			time = t->markers[m].begin_ns;
+	return time;
+}
+
+int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
+		       const struct moca_query *query)
+{
+	size_t i, n = moca_trace_task_count(t);
+	struct moca_timeline *tl = calloc(1, sizeof(*tl));
+	struct moca_cursor *c;
+	int ret;
+
+	if (!tl)
+		return -ENOMEM;
+	tl->trace = t;
+	/* A cursor knows whether the query is one. */
+	ret = moca_cursor_open(&c, t, query);
+	if (ret)
+		goto err_close;
+	moca_cursor_close(c);
+	if (query)
+		tl->query = *query;
+	tl->query.size = sizeof(tl->query);
+	ret = -ENOMEM;
+	tl->waiting = calloc(n + 1, sizeof(*tl->waiting));
+	if (!tl->waiting)
+		goto err_close;
+	for (i = 0; i < n; i++) {
+		tl->waiting[i].task = i;
+		tl->waiting[i].time_ns = first_time(t, i);
+	}
+	tl->waiting_count = n;
+	qsort(tl->waiting, n, sizeof(*tl->waiting), compare_waiting);
+	*out = tl;
+	return 0;
+err_close:
+	moca_timeline_close(tl);
+	return ret;
+}
+
+void moca_timeline_close(struct moca_timeline *tl)
+{
+	if (!tl)
+		return;
+	while (tl->count)
+		source_free(tl->heap[--tl->count]);
+	free(tl->heap);
+	free(tl->waiting);
+	free(tl);
+}
+
+/* Go on behind what was returned last, and put it in its place. */
+static int step_told(struct moca_timeline *tl)
+{
+	struct source *s = tl->heap[0];
+	int ret = source_step(s);
+
+	tl->told = 0;
+	if (ret < 0)
+		return ret;
+	if (!ret) {
+		source_free(s);
+		tl->heap[0] = tl->heap[--tl->count];
+	}
+	if (tl->count)
+		sift_down(tl, 0);
+	return 0;
+}
+
+/* How many accesses of the earliest source come before all else. */
+static size_t run_length(const struct moca_timeline *tl)
+{
+	const struct source *s = tl->heap[0], *next = NULL;
+	const struct moca_access *a = s->chunk->accesses;
+	size_t i = s->at, n = s->chunk->count;
+	uint64_t limit = UINT64_MAX;
+	int at_limit = 1;	/* those at the limit's very time come too */
+
+	if (tl->count > 1)
+		next = tl->heap[1];
+	if (tl->count > 2 && before(tl->heap[2], next))
+		next = tl->heap[2];
+	if (next) {
+		limit = next->time_ns;
+		at_limit = next->kind == s->kind && s->task < next->task;
+	}
+	if (tl->waiting_at < tl->waiting_count &&
+	    tl->waiting[tl->waiting_at].time_ns <= limit) {
+		limit = tl->waiting[tl->waiting_at].time_ns;
+		at_limit = 0;
+	}
+	/* The first comes in any case: it is the earliest. */
+	for (i++; i < n; i++)
+		if (a[i].time_ns >= limit &&
+		    (a[i].time_ns > limit || !at_limit))
+			break;
+	return i - s->at;
+}
+
+int moca_timeline_next(struct moca_timeline *tl,
+		       struct moca_timeline_item *out)
+{
+	struct source *s;
+	int ret;
+
+	if (tl->told) {
+		ret = step_told(tl);
+		if (ret)
+			return ret;
+	}
+	while (tl->waiting_at < tl->waiting_count &&
+	       (!tl->count ||
+		tl->waiting[tl->waiting_at].time_ns <= tl->heap[0]->time_ns)) {
+		ret = open_task(tl, tl->waiting[tl->waiting_at++].task);
+		if (ret)
+			return ret;
+	}
+	if (!tl->count)
+		return 0;
+	s = tl->heap[0];
+	*out = (struct moca_timeline_item){
+		.kind = s->kind,
+		.time_ns = s->time_ns,
+		.task = moca_trace_task(tl->trace, s->task),
+		.event = s->event,
+		.marker = s->marker,
+	};
+	if (s->kind == MOCA_TIMELINE_ACCESSES) {
+		out->accesses = s->chunk->accesses + s->at;
+		out->count = run_length(tl);
+		s->at += out->count;
+	}
+	tl->told = 1;
+	return 1;
+}
