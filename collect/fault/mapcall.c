@@ -686,6 +686,22 @@ static int concerns(const struct ctx *x)
 	}
 }
 
+/* A thread names itself. A name that cannot be read is refused by the kernel. */
+static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
+{
+	char name[16];
+	size_t n;
+
+	for (n = 0; n < sizeof(name) - 1; n++) {
+		if (tracee_read(t->tid, addr + n, name + n, 1) != 1)
+			return;
+		if (!name[n])
+			break;
+	}
+	name[n] = 0;
+	mm_event(rec, t, MOCA_EVENT_NAME, 0, 0, 0, 0, 0, name);
+}
+
 int mapcall_handle(struct recorder *rec, struct task *t,
 		   const struct user_regs_struct *regs)
 {
@@ -698,6 +714,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_CHILD_SUBREAPER)
 		subreaper_set(t->pid, x.a[1] != 0);
+	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_NAME)
+		note_name(rec, t, x.a[1]);
 	if (!t->mm || t->mm->state != MM_MOVED || !concerns(&x))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);
