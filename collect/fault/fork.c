@@ -184,6 +184,7 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	mm->populates = 0;	/* as mlockall's effect: not inherited */
 	mm->stack_start = from->stack_start;
 	mm->stack_end = from->stack_end;
+	memcpy(mm->ours, from->ours, sizeof(mm->ours));
 	ret = maps_read(child->tid, &l);
 	if (ret)
 		return ret;

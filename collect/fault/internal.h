@@ -37,6 +37,8 @@ enum mm_state {
 	MM_MOVED,	/* private memory is on the memfd */
 };
 
+#define MM_OURS 4	/* two libraries, and some to spare */
+
 struct mm {
 	struct mm *next;	/* all of the recorder, under recorder.mm_lock */
 	int refs;		/* tasks that have it */
@@ -58,6 +60,9 @@ struct mm {
 	pthread_mutex_t lock;
 	struct region_map regions;
 	uint64_t stack_start, stack_end;
+	struct {
+		uint64_t start, end;
+	} ours[MM_OURS];	/* ours.h; empty: start is end */
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
 	atomic_int want_zapper;	/* the collector asks for one */

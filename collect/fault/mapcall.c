@@ -16,6 +16,7 @@
 
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/ours.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
@@ -144,6 +145,30 @@ static int map_at_once(struct ctx *x, uint64_t len)
 	return 0;
 }
 
+/*
+ * A mapping of our own libraries is left as it is. 1: so it was; 0: it is not
+ * one; -errno.
+ */
+static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
+{
+	int known = x->a[3] & MAP_FIXED &&
+		    ours_holds(x->mm, x->a[0], x->a[0] + len);
+	int err;
+
+	if (anon ? !known : !ours_name(name))
+		return 0;
+	err = run_own(x);
+	if (err || failed(x->ret))
+		return err ? err : 1;
+	mm_drop(x->rec, x->mm, (x->a[3] & MAP_FIXED) ? x->task : NULL, x->ret,
+		x->ret + len, 0);
+	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
+		ours_add(x->mm, x->ret, x->ret + len);
+	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, x->ret, len,
+		 anon ? 0 : x->a[5], x->a[2], anon ? 0 : MOCA_MAP_FILE, name);
+	return 1;
+}
+
 static int do_mmap(struct ctx *x)
 {
 	uint64_t flags = x->a[3], len = PAGE_UP(x->a[1]);
@@ -158,6 +183,11 @@ static int do_mmap(struct ctx *x)
 		regular = describe_fd(x, fd, name, sizeof(name));
 		rest = file_rest(x, fd, x->a[5]);
 	}
+	err = map_ours(x, len, anon, name);
+	if (err)
+		return err < 0 ? err : 0;
+	if (flags & MAP_FIXED)
+		ours_remove(x->mm, x->a[0], x->a[0] + len);
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
@@ -196,10 +226,12 @@ static int do_munmap(struct ctx *x)
 {
 	int err = run_own(x);
 
-	if (!err && !failed(x->ret))
-		mm_drop(x->rec, x->mm, x->task, x->a[0],
-			x->a[0] + PAGE_UP(x->a[1]), 0);
-	return err;
+	if (err || failed(x->ret))
+		return err;
+	ours_remove(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]),
+		0);
+	return 0;
 }
 
 static int do_brk(struct ctx *x)
