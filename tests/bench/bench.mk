@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
+# make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-trace bench-programs
+.PHONY: bench bench-trace bench-objects bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -20,6 +21,15 @@ bench-trace:
 	@$(MAKE) --no-print-directory all $(EMITTERS)
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' REPEAT='$(REPEAT)' \
 		tests/bench/trace/run
+
+bench-objects:
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/objects/run
+
+$(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 EMIT = @mkdir -p $(@D) && $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) \
 	-o $@ tests/bench/trace/emit.c
