@@ -359,7 +359,8 @@ const uint64_t *moca_addrmap_slot(const struct moca_addrmap *m, uint64_t addr)
 
 	if (addr > span(level))
 		return NULL;
-	while (is_node(*slot))
+	/* The last one is not read: it is what is to be prefetched. */
+	while (level && is_node(*slot))
 		slot = &to_node(*slot)->slots[slot_index(addr, --level)];
 	return slot;
 }

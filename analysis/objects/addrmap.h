@@ -56,6 +56,13 @@ static inline uint32_t moca_addrmap_at(uint64_t slot, uint64_t addr)
 	       slot	? moca_addrmap_pieces_at(slot, addr) : 0;
 }
 
+/* The second step of a prefetch: what a slot points to. */
+static inline void moca_addrmap_prefetch(uint64_t slot)
+{
+	if (slot && !(slot & 1))
+		__builtin_prefetch((const void *)(uintptr_t)(slot & ~3ull));
+}
+
 /* Does the page of that slot have more than one id, or one in a part of it? */
 static inline int moca_addrmap_mixed(uint64_t slot)
 {

@@ -76,7 +76,8 @@ struct space {
 struct process {
 	uint32_t pid;
 	size_t tasks;		/* alive */
-	struct space *space;	/* NULL: ended */
+	struct space *space;	/* NULL: not begun, or ended */
+	uint32_t ended_id;	/* of the space that it had, among o->ended */
 	struct process *next;	/* in the hash chain */
 };
 
@@ -84,6 +85,7 @@ struct process {
 struct task {
 	struct process *process;	/* NULL: not known yet */
 	uint64_t stack;		/* initial stack pointer; 0 = unknown */
+	int early;		/* an access came before its TASK_START */
 	/* An object that it handed to realloc. */
 	struct space *realloc_space;
 	uint64_t realloc_addr;
@@ -109,6 +111,7 @@ struct binding {
 };
 
 #define PROCESS_BUCKETS 4096
+#define ENDED_MAX 16
 #define TEXT_LEN 512	/* names that are put together */
 
 enum alloc_event {
@@ -124,6 +127,8 @@ struct moca_objects {
 	struct moca_addrpool pool;
 	struct moca_objects_totals totals;
 	struct process *processes[PROCESS_BUCKETS];
+	struct space *ended[ENDED_MAX];	/* the last ones, for late accesses */
+	size_t ended_at;
 	struct task *tasks;		/* by the trace's index */
 	uint32_t space_count;		/* ids given */
 	struct map *maps;		/* [0] is none, as in all of these */

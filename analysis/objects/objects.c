@@ -11,7 +11,7 @@
 #include "analysis/timeline.h"
 
 #define PAGE 4096u
-#define BATCH 64
+#define BATCH 128
 /* Address maps: what any trace may take, and more for what it tells. */
 #define POOL_MIN ((size_t)256 << 20)
 #define POOL_PER_RECORD 512
@@ -129,12 +129,14 @@ static int flush(struct batch *b)
 	int err;
 
 	for (i = 0; i < b->count; i++) {
-		h = &b->h[i];
 		b->slot[i] = moca_addrmap_slot(&b->space[i]->big,
 					       b->a[i].addr);
 		if (b->slot[i])
 			__builtin_prefetch(b->slot[i]);
 	}
+	for (i = 0; i < b->count; i++)
+		if (b->slot[i])
+			moca_addrmap_prefetch(*b->slot[i]);
 	for (i = 0; i < b->count; i++) {
 		h = &b->h[i];
 		addr = place_of(h->a, &h->wide);

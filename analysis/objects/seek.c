@@ -167,7 +167,7 @@ static int64_t section(struct seek *k, const struct load *l)
 	if (!*name)
 		return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
 			     moca_objects_text(k->o, "%s of %s", code ?
-					       "code" : "data", file),
+					       "code" : "headers", file),
 			     intern(k, l->path), 1, l->first, 0, k->time_ns);
 	return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
 		     moca_objects_text(k->o, "%s of %s", name, file),
@@ -317,6 +317,11 @@ static int64_t by_nothing(struct seek *k)
 
 	if (k->addr >= STUB_FIRST && k->addr <= STUB_LAST)
 		return own(k, "recorder");
+	/* What the kernel writes before the mappings of exec are told. */
+	if (!k->s->maps.root)
+		return place(k, MOCA_OBJECT_KERNEL, intern(k, "[exec]"),
+			     intern(k, "before the program's first mapping"),
+			     1, 0, 0, k->time_ns);
 	if (k->addr < UINT64_MAX - STACK_GROWS &&
 	    moca_addrmap_next(&k->s->maps, k->addr, k->addr + STACK_GROWS,
 			      &begin, &end, &id)) {

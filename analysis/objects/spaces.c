@@ -34,7 +34,8 @@ static void space_put(struct moca_objects *o, struct space *s)
 {
 	if (!s || --s->refs)
 		return;
-	if (s->touched) {
+	/* Before its first exec a program is the recorder's own. */
+	if (s->touched && s->maps.root) {
 		o->totals.processes++;
 		o->totals.without_agent += !s->agent;
 	}
@@ -70,7 +71,6 @@ static struct space *space_copy(struct moca_objects *o, struct space *from,
 	moca_addrmap_copy(&s->big, &from->big);
 	moca_addrmap_copy(&s->small, &from->small);
 	moca_addrmap_copy(&s->own, &from->own);
-	moca_addrmap_copy(&s->seen, &from->seen);
 	moca_addrmap_copy(&s->maps, &from->maps);
 	moca_addrmap_copy(&s->roles, &from->roles);
 	moca_addrmap_copy(&s->stacks, &from->stacks);
@@ -101,6 +101,10 @@ void moca_objects_free_spaces(struct moca_objects *o)
 	struct process *p;
 	size_t i;
 
+	for (i = 0; i < ENDED_MAX; i++) {
+		space_put(o, o->ended[i]);
+		o->ended[i] = NULL;
+	}
 	for (i = 0; i < PROCESS_BUCKETS; i++) {
 		while ((p = o->processes[i])) {
 			o->processes[i] = p->next;
@@ -114,22 +118,6 @@ static struct task *task_state(struct moca_objects *o,
 			       const struct moca_task *t)
 {
 	return &o->tasks[t - moca_trace_task(o->trace, 0)];
-}
-
-struct space *moca_objects_space(struct moca_objects *o,
-				 const struct moca_task *t)
-{
-	struct task *state = task_state(o, t);
-
-	if (!state->process) {
-		state->process = find_process(o, t->pid);
-		if (!state->process)
-			return NULL;
-	}
-	/* A process whose begin was not told, or that goes on after its end. */
-	if (!state->process->space)
-		state->process->space = space_new(o, t->pid, t->id);
-	return state->process->space;
 }
 
 static struct space *parent_space(struct moca_objects *o, uint32_t parent,
@@ -274,6 +262,12 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 		return -ENOMEM;
 	state->process = p;
 	state->stack = 0;
+	if (state->early) {
+		state->early = 0;
+		if (!(e->flags & MOCA_TASK_THREAD))
+			return 0;
+		p->tasks -= p->tasks != 0;
+	}
 	/* Known by a buffer of markers only: it says nothing of processes. */
 	if (t->flags & MOCA_TASK_MARKERS)
 		return 0;
@@ -294,8 +288,57 @@ static void end_task(struct moca_objects *o, const struct moca_task *t)
 		p->tasks--;
 	if (p->tasks)
 		return;
-	space_put(o, p->space);
+	/* An access may come to us a little late: keep it for a while. */
+	if (p->space) {
+		space_put(o, o->ended[o->ended_at]);
+		o->ended[o->ended_at] = p->space;
+		o->ended_at = (o->ended_at + 1) % ENDED_MAX;
+		p->ended_id = p->space->id;
+	}
 	p->space = NULL;
+}
+
+/* What has become of a process that ended lately, or NULL. */
+static struct space *ended_space(const struct moca_objects *o,
+				 const struct process *p)
+{
+	size_t i;
+
+	for (i = 0; i < ENDED_MAX; i++)
+		if (o->ended[i] && o->ended[i]->id == p->ended_id)
+			return o->ended[i];
+	return NULL;
+}
+
+struct space *moca_objects_space(struct moca_objects *o,
+				 const struct moca_task *t)
+{
+	struct task *state = task_state(o, t);
+	struct moca_event e = {
+		.type = MOCA_EVENT_TASK_START,
+		.time_ns = t->start_ns,
+		.pid = t->pid,
+		.tid = t->tid,
+		.parent = t->parent,
+		.flags = t->flags,
+		.name = t->name,
+	};
+	struct process *p = state->process;
+	struct space *s;
+
+	if (!p) {
+		/* Clocks differ a little: it touches memory before it is told. */
+		if (start_task(o, t, &e))
+			return NULL;
+		p = state->process;
+		state->early = !(t->flags & MOCA_TASK_MARKERS);
+	}
+	if (p->space)
+		return p->space;
+	s = ended_space(o, p);
+	if (!s)
+		s = p->space = space_new(o, p->pid, t->id);
+	return s;
 }
 
 static int exec(struct moca_objects *o, const struct moca_task *t,

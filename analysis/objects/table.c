@@ -5,8 +5,10 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define PAGE_SHIFT 12
+#define HUGE ((size_t)2 << 20)
 #define ROWS_MAX (UINT32_MAX - 1)
 
 enum page_flags {
@@ -149,7 +151,8 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 		t->rows = p;
 	}
 	r = &t->rows[t->row_count];
-	*r = (struct moca_row){ .o = o, .last_task = MOCA_NO_TASK };
+	*r = (struct moca_row){ .o = o };
+	memset(r->last_task, 0xff, sizeof(r->last_task));
 	r->o.id = (uint32_t)t->row_count;
 	r->wanted = !t->opt->name || !strcmp(t->opt->name, name) ||
 		    !fnmatch(t->opt->name, name, 0);
@@ -296,23 +299,34 @@ static uint64_t hash_page(uint32_t row, uint32_t space, uint64_t page)
 			space >> 12);
 }
 
-void moca_table_prefetch(const struct moca_table *t, const struct moca_hit *h)
+void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 {
 	uint32_t row = t->inst_row[h->id];
-	uint64_t hash = hash_page(row, h->space, h->a->addr >> PAGE_SHIFT);
+	const struct moca_page_stat *s;
 
-	if (t->page_cap)
-		__builtin_prefetch(&t->pages[hash & (t->page_cap - 1)], 1);
+	h->hash = hash_page(row, h->space, h->a->addr >> PAGE_SHIFT);
+	if (t->page_cap) {
+		s = &t->pages[h->hash & (t->page_cap - 1)];
+		__builtin_prefetch(s, 1);
+		/* A search goes on there, if it must. */
+		__builtin_prefetch(s + 2, 1);
+	}
 	__builtin_prefetch(&t->rows[row], 1);
 }
 
 static int grow_pages(struct moca_table *t)
 {
 	size_t i, at, cap = t->page_cap ? 2 * t->page_cap : 1024;
-	struct moca_page_stat *p = calloc(cap, sizeof(*p)), *s;
+	struct moca_page_stat *p, *s;
+	size_t size = cap * sizeof(*p);
 
+	/* It is accessed at random: huge pages spare most of the TLB misses. */
+	p = size < HUGE ? malloc(size) : aligned_alloc(HUGE, size);
 	if (!p)
 		return -ENOMEM;
+	if (size >= HUGE)
+		madvise(p, size, MADV_HUGEPAGE);
+	memset(p, 0, size);
 	for (i = 0; i < t->page_cap; i++) {
 		s = &t->pages[i];
 		if (!s->row)
@@ -329,14 +343,16 @@ static int grow_pages(struct moca_table *t)
 }
 
 static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
-					uint32_t space, uint64_t page)
+					const struct moca_hit *h)
 {
+	uint64_t page = h->a->addr >> PAGE_SHIFT;
+	uint32_t space = h->space;
 	struct moca_page_stat *s;
 	size_t at;
 
 	if (10 * t->page_count >= 7 * t->page_cap && grow_pages(t))
 		return NULL;
-	at = hash_page(row, space, page) & (t->page_cap - 1);
+	at = h->hash & (t->page_cap - 1);
 	for (;; at = (at + 1) & (t->page_cap - 1)) {
 		s = &t->pages[at];
 		if (!s->row)
@@ -550,7 +566,7 @@ int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 	struct moca_row *r = &t->rows[row];
 	struct moca_page_stat *s;
 
-	s = page_stat(t, row, h->space, h->a->addr >> PAGE_SHIFT);
+	s = page_stat(t, row, h);
 	if (!s)
 		return -ENOMEM;
 	if (s->first_task == MOCA_NO_TASK)
@@ -562,10 +578,10 @@ int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 	if (h->mixed)
 		s->flags |= PAGE_MIXED;
 	count_row(r, h);
-	if (r->last_task != h->task) {
+	if (r->last_task[h->task & 3] != h->task) {
 		if (add_thread(t, row, h->task))
 			return -ENOMEM;
-		r->last_task = h->task;
+		r->last_task[h->task & 3] = h->task;
 	}
 	return r->wanted ? count_details(t, h, row) : 0;
 }

@@ -25,7 +25,7 @@ struct moca_row {
 	uint64_t live;		/* objects that have not ended */
 	uint32_t alias;		/* of another row, index + 1; 0 = none */
 	uint32_t site;		/* of allocations, index + 1; 0 = none */
-	uint32_t last_task;	/* that is known to have touched it */
+	uint32_t last_task[4];	/* that are known to have touched it */
 	int wanted;		/* keep details (options.name) */
 	int touched;
 };
@@ -115,13 +115,14 @@ struct moca_hit {
 	uint32_t task;		/* number */
 	uint32_t space;
 	uint32_t id;		/* instance */
+	uint64_t hash;		/* of row, space and page; by _prefetch */
 	int mixed;		/* the page has other objects too */
 	int wide;
 };
 
 /* Get what counting it will need nearer. */
-void moca_table_prefetch(const struct moca_table *t, const struct moca_hit *h);
-/* 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
+void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h);
+/* Behind _prefetch. 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
 int moca_table_count(struct moca_table *t, const struct moca_hit *h);
 
 /* Fold rows into those they are aliases of, and fill in what is counted last. */
