@@ -8,6 +8,7 @@
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
+#include <gelf.h>
 
 #include "analysis/symbols/symbols.h"
 
@@ -110,6 +111,9 @@ int module_open(struct moca_module *m);
 void module_free(struct moca_module *m);
 /* Whether a loaded segment with any of these PF_* flags holds vaddr. */
 int module_loads(struct moca_module *m, uint64_t vaddr, uint32_t flags);
+
+/* The PT_TLS segment; 0 or -ENOENT. */
+int module_tls(struct moca_module *m, GElf_Phdr *out);
 
 /* units.c: reads the list of units; 0, -ENOENT without DWARF. */
 int module_dwarf(struct moca_module *m);

@@ -193,20 +193,23 @@ int moca_module_span(struct moca_module *m, uint64_t *low, uint64_t *high)
 	return 0;
 }
 
+int module_tls(struct moca_module *m, GElf_Phdr *out)
+{
+	int rc;
+
+	for (size_t i = 0; (rc = segment(m, i, PT_TLS, out)) >= 0; i++)
+		if (rc)
+			return 0;
+	return -ENOENT;
+}
+
 void moca_module_tls(struct moca_module *m, uint64_t *size, uint64_t *align)
 {
 	GElf_Phdr ph;
-	int rc;
+	int none = module_tls(m, &ph) < 0;
 
-	*size = 0;
-	*align = 1;
-	for (size_t i = 0; (rc = segment(m, i, PT_TLS, &ph)) >= 0; i++) {
-		if (!rc)
-			continue;
-		*size = ph.p_memsz;
-		*align = ph.p_align ? ph.p_align : 1;
-		return;
-	}
+	*size = none ? 0 : ph.p_memsz;
+	*align = none || !ph.p_align ? 1 : ph.p_align;
 }
 
 const char *moca_module_section(struct moca_module *m, uint64_t vaddr)

@@ -56,6 +56,21 @@ static int operand(Dwarf_Attribute *loc, const Dwarf_Op *op, uint64_t *out)
 	}
 }
 
+/*
+ * An offset in the TLS block; with -gsplit-dwarf, gcc says by mistake where the
+ * block's initial contents are.
+ */
+static int tls_offset(struct moca_module *m, uint64_t *offset)
+{
+	GElf_Phdr ph;
+
+	if (module_tls(m, &ph) < 0)
+		return -ENOENT;
+	if (*offset >= ph.p_memsz && *offset >= ph.p_vaddr)
+		*offset -= ph.p_vaddr;
+	return *offset < ph.p_memsz ? 0 : -ENOENT;
+}
+
 /* Only what lies at one fixed place. 0 or -ENOENT. */
 static int location(struct moca_module *m, Dwarf_Die *die,
 		    struct moca_variable *v)
@@ -75,6 +90,8 @@ static int location(struct moca_module *m, Dwarf_Die *die,
 			      ops[1].atom != DW_OP_GNU_push_tls_address))
 			return -ENOENT;
 		at = 2;
+		if (tls_offset(m, &v->vaddr) < 0)
+			return -ENOENT;
 	} else {
 		v->vaddr += m->bias;
 	}
