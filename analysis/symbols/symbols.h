@@ -37,7 +37,10 @@ int moca_module_has_debug(struct moca_module *m);
 /*
  * The link-time address of byte offset of the file, as loaded by a mapping of
  * the page that contains it. 0 or -ENOENT (in no PT_LOAD). What lies beyond the
- * file part of a segment (.bss) is reached from the segment's begin:
+ * file part of a segment (.bss) is reached from the segment's begin. A page
+ * that holds the end of one segment and the begin of the next is mapped twice,
+ * and only one of the two is returned: take a module's load bias from its lowest
+ * mapping, for which this is right, and use it for all others.
  */
 int moca_module_vaddr(struct moca_module *m, uint64_t offset, uint64_t *vaddr);
 /*
