@@ -115,7 +115,7 @@ struct elf_symbol *module_function(struct moca_module *m, uint64_t vaddr)
 	struct elf_symbol *f, *best = NULL;
 	long i;
 
-	if (module_elf_symbols(m) < 0)
+	if (module_elf_symbols(m) < 0 || !module_loads(m, vaddr, PF_X))
 		return NULL;
 	i = last_before(m, vaddr);
 	/* Aliases, and labels inside, are few. */
