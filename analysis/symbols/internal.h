@@ -46,7 +46,7 @@ struct elf_symbol {
 struct scope {
 	Dwarf_Die die;
 	uint32_t parent;	/* index of what it is inlined in, or NO_SCOPE */
-	uint64_t entry;		/* lowest address */
+	uint64_t entry;		/* where it begins */
 	const char *name;	/* NULL until asked for */
 };
 #define NO_SCOPE UINT32_MAX

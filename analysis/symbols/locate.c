@@ -58,6 +58,7 @@ static size_t locate_dwarf(struct moca_module *m, struct unit *u,
 	uint32_t s, outermost = NO_SCOPE;
 	struct elf_symbol *sym;
 	unsigned column;
+	uint64_t begin;
 	size_t n = 0;
 
 	unit_line(m, u, vaddr, &at.file, &at.line, &column);
@@ -86,8 +87,13 @@ static size_t locate_dwarf(struct moca_module *m, struct unit *u,
 	}
 	while (u->scopes[outermost].parent != NO_SCOPE)
 		outermost = u->scopes[outermost].parent;
+	begin = u->scopes[outermost].entry;
+	if (begin > vaddr) {	/* in a part of it that lies before */
+		sym = module_function(m, vaddr);
+		begin = sym ? sym->begin : vaddr;
+	}
 	for (size_t i = 0; i < n; i++)
-		out[i].offset = vaddr - u->scopes[outermost].entry;
+		out[i].offset = vaddr - begin;
 	return n;
 }
 

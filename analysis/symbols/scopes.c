@@ -16,8 +16,8 @@
 static int add_scope(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 		     uint32_t parent, uint32_t depth)
 {
-	struct scope s = { .die = *die, .parent = parent, .entry = UINT64_MAX };
-	Dwarf_Addr base, lo, hi, entry;
+	struct scope s = { .die = *die, .parent = parent };
+	Dwarf_Addr base, lo, hi;
 	uint32_t index = (uint32_t)u->scope_count;
 	ptrdiff_t at = 0;
 	int any = 0;
@@ -30,15 +30,13 @@ static int add_scope(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 			return -ENOMEM;
 		u->ranges[u->range_count++] = (struct scope_range){
 			lo + m->bias, hi + m->bias, index, depth, NO_SCOPE };
-		if (lo + m->bias < s.entry)
+		/* The first one; a cold part, wherever it lies, comes later. */
+		if (!any)
 			s.entry = lo + m->bias;
 		any = 1;
 	}
 	if (!any)
 		return 0;
-	/* A function's cold part may come first. */
-	if (dwarf_entrypc(die, &entry) == 0)
-		s.entry = entry + m->bias;
 	if (grow(&u->scopes, u->scope_count, &u->scope_room, sizeof(s)))
 		return -ENOMEM;
 	u->scopes[u->scope_count++] = s;
