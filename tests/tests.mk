@@ -27,6 +27,11 @@ M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
 EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 	fields plugin-0.so plugin-1.so plugin-static.so host $(if $(M32),writers-32))
 
+# Programs that allocate; tests/alloc/run. What the compiler knows of malloc
+# it would use to leave calls out.
+ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news life unwind launch \
+	tracing plugin-0.so plugin-1.so)
+
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
 	$(if $(M32),ring-storm-32))
@@ -37,13 +42,13 @@ CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
 	tests/programs/terminal tests/coverage/run \
-	tests/trace/run tests/trace/storm \
+	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/export/run tests/objects/run \
 	tests/stress/run)
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
-	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS)
+	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) $(ALLOCATING)
 
 check:
 	@tools/install-deps check
@@ -143,6 +148,22 @@ $(TEST_DIR)/trace/fields: tests/trace/fields.cc $(EMIT_DEPS)
 		$(BUILD)/libmocatrace.a -pthread
 $(TEST_DIR)/trace/%: tests/trace/%.c $(EMIT_DEPS)
 	$(emitting) $(WITH_SO)
+
+$(TEST_DIR)/alloc/news: tests/alloc/news.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -fno-builtin -o $@ $<
+$(TEST_DIR)/alloc/plugin-0.so: tests/alloc/plugin.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -fno-builtin -shared -fPIC -o $@ $<
+$(TEST_DIR)/alloc/plugin-1.so: tests/alloc/plugin.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -fno-builtin -shared -fPIC -DPAD=200 -o $@ $<
+$(TEST_DIR)/alloc/tracing: tests/alloc/tracing.c $(BUILD)/libmocatrace.a
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $^ -pthread
+$(TEST_DIR)/alloc/%: tests/alloc/%.c agent/alloc/events.h
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
 $(TEST_DIR)/coverage/%: tests/coverage/%.c
 	@mkdir -p $(@D)
