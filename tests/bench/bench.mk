@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
+# make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-trace bench-objects bench-programs
+.PHONY: bench bench-alloc bench-objects bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -30,6 +31,17 @@ $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+bench-alloc:
+	@tools/install-deps bench
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/pair
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' REPEAT='$(REPEAT)' \
+		tests/bench/alloc/run
+
+$(BUILD)/tests/bench/pair: tests/bench/alloc/pair.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fno-builtin -o $@ $< \
+		-pthread
 
 EMIT = @mkdir -p $(@D) && $(CC) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) \
 	-o $@ tests/bench/trace/emit.c
