@@ -20,9 +20,9 @@
 #define SPARE "object-filter"	/* directory of the new files, in the trace */
 #define EVENTS_AT_ONCE 512
 
-/* The object of each access of a task, in the order of cursors. */
+/* What each access of a task went to, in the order of cursors. */
 struct verdicts {
-	uint32_t *object;
+	uint32_t *key;
 	size_t count, room;
 };
 
@@ -30,6 +30,7 @@ struct filter {
 	struct moca_trace *trace;
 	struct verdicts *tasks;	/* by index of the task */
 	size_t task_count;
+	const struct moca_objects *objects;
 	const uint8_t *keep;	/* by object */
 	struct moca_access *kept;
 	struct moca_writer *writer;
@@ -52,11 +53,11 @@ static size_t task_index(const struct filter *f, uint32_t id)
 	return low;
 }
 
-static void note(void *arg, const struct moca_task *task,
-		 const struct moca_access *access, uint32_t object)
+static void note(void *arg, uint32_t task, const struct moca_access *access,
+		 uint32_t key)
 {
 	struct filter *f = arg;
-	size_t i = task_index(f, task->id), room;
+	size_t i = task_index(f, task), room;
 	struct verdicts *v;
 	uint32_t *p;
 
@@ -65,15 +66,15 @@ static void note(void *arg, const struct moca_task *task,
 	v = &f->tasks[i];
 	if (v->count == v->room) {
 		room = v->room ? v->room * 2 : 1024;
-		p = realloc(v->object, room * sizeof(*p));
+		p = realloc(v->key, room * sizeof(*p));
 		if (!p) {
 			f->error = -ENOMEM;
 			return;
 		}
-		v->object = p;
+		v->key = p;
 		v->room = room;
 	}
-	v->object[v->count++] = object;
+	v->key[v->count++] = key;
 }
 
 static int copy_accesses(struct filter *f, size_t i)
@@ -101,7 +102,8 @@ static int copy_accesses(struct filter *f, size_t i)
 			break;
 		}
 		for (k = 0, n = 0; k < c->count; k++)
-			if (f->keep[v->object[at + k]])
+			if (f->keep[moca_objects_row_of(f->objects,
+							v->key[at + k])->id])
 				f->kept[n++] = c->accesses[k];
 		at += c->count;
 		f->result->kept += n;
@@ -271,6 +273,7 @@ int object_filter(const char *dir, const struct string_list *patterns,
 	if (!ret)
 		ret = f.error;
 	if (!ret) {
+		f.objects = o;
 		f.keep = keep = choose(&f, o, patterns);
 		ret = keep ? 0 : -ENOMEM;
 		if (keep && result->objects)
@@ -278,7 +281,7 @@ int object_filter(const char *dir, const struct string_list *patterns,
 	}
 	moca_objects_free(o);
 	for (i = 0; f.tasks && i < f.task_count; i++)
-		free(f.tasks[i].object);
+		free(f.tasks[i].key);
 	free(f.tasks);
 	free(f.kept);
 	free(keep);

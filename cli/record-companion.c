@@ -111,6 +111,8 @@ static void filter_objects(struct companion *c,
 			 "objects are here, %lu to others were taken out; the "
 			 "certificate is of all", names, r.kept, r.objects,
 			 r.dropped);
+	if (!err || err == -EIO)
+		notes->set(notes->arg, "filter.dropped", r.dropped);
 	if (err || !r.objects)
 		moca_warn("%s", note);
 	else if (!*c->quiet)

@@ -81,6 +81,15 @@ struct process {
 	struct process *next;	/* in the hash chain */
 };
 
+/* A thread that will begin, and where its stack and its TLS will be. */
+struct thread {
+	uint32_t pid;
+	uint32_t task;		/* number */
+	uint64_t stack;		/* initial stack pointer */
+	uint64_t pointer;	/* thread pointer */
+	uint64_t start_ns;
+};
+
 /* What is known of a task. */
 struct task {
 	struct process *process;	/* NULL: not known yet */
@@ -133,6 +142,8 @@ struct moca_objects {
 	uint32_t space_count;		/* ids given */
 	struct map *maps;		/* [0] is none, as in all of these */
 	size_t map_count, map_cap;
+	struct thread *threads;		/* by pid, stack, start_ns */
+	size_t thread_count, thread_cap;
 	struct role *roles;
 	size_t role_count, role_cap;
 	struct site *sites;
@@ -182,6 +193,12 @@ const struct load *moca_space_load(const struct space *s, uint64_t addr);
 /* [first, last] is of that role from now on. 0 or -errno. */
 int moca_space_role(struct moca_objects *o, struct space *s,
 		    const struct role *r);
+/*
+ * The stack and the control block of a thread, in the mapping that holds its
+ * initial stack pointer. 0 or -errno.
+ */
+int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
+		      uint64_t stack, uint64_t pointer);
 /* What the program is called; never NULL but for want of memory. */
 const char *moca_space_program(struct moca_objects *o, struct space *s);
 
@@ -203,10 +220,22 @@ int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
 int64_t moca_objects_binding_row(struct moca_objects *o, uint32_t binding,
 				 enum moca_object_kind kind);
 
+/* --- threads.c: who will have a stack where ----------------------------- */
+
+/* Find all threads of the trace. 0 or -errno. */
+int moca_objects_find_threads(struct moca_objects *o);
+/* The first one to begin soon after time with its stack there, or NULL. */
+const struct thread *moca_objects_next_thread(const struct moca_objects *o,
+					      uint32_t pid, uint64_t first,
+					      uint64_t last, uint64_t time_ns);
+
 /* --- seek.c: what no layer has ------------------------------------------ */
 
-/* The instance at addr, which is remembered in s->seen. Id or -ENOMEM. */
+/*
+ * The instance at addr, which is remembered in s->seen; a is the first access
+ * to it. Id or -ENOMEM.
+ */
 int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
-			  uint64_t addr, uint64_t time_ns);
+			  uint64_t addr, const struct moca_access *a);
 
 #endif

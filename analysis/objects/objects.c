@@ -89,7 +89,7 @@ static int look_further(struct moca_objects *o, struct space *s, uint64_t addr,
 		if (h->id)
 			return 0;
 	}
-	id = moca_objects_seek(o, s, addr, h->a->time_ns);
+	id = moca_objects_seek(o, s, addr, h->a);
 	if (id < 0)
 		return (int)id;
 	h->id = (uint32_t)id;
@@ -162,6 +162,9 @@ static int flush(struct batch *b)
 			err = complete_touch(o, b->space[i]);
 		if (err)
 			return err;
+		if (o->opt.each)
+			o->opt.each(o->opt.each_arg, b->h[i].task, b->h[i].a,
+				    o->table.inst_row[b->h[i].id]);
 	}
 	b->count = 0;
 	return 0;
@@ -455,7 +458,8 @@ static int set_up(struct moca_objects *o)
 	o->maps[0] = (struct map){ 0 };
 	o->roles[0] = (struct role){ 0 };
 	o->map_count = o->role_count = 1;
-	return moca_objects_alloc_types(o);
+	err = moca_objects_find_threads(o);
+	return err ? err : moca_objects_alloc_types(o);
 }
 
 static int run(struct moca_objects *o)
@@ -528,6 +532,7 @@ void moca_objects_free(struct moca_objects *o)
 	free(o->binding_hash);
 	free(o->maps);
 	free(o->roles);
+	free(o->threads);
 	free(o->tasks);
 	free(o->modules);
 	free(o->rows);
@@ -543,6 +548,16 @@ const struct moca_object *moca_objects_rows(const struct moca_objects *o,
 {
 	*count = o->row_count;
 	return o->rows;
+}
+
+const struct moca_object *moca_objects_row_of(const struct moca_objects *o,
+					      uint32_t key)
+{
+	const struct moca_row *r = &o->table.rows[key];
+
+	while (r->alias)
+		r = &o->table.rows[r->alias - 1];
+	return &o->rows[r->o.id];
 }
 
 const struct moca_instance *moca_objects_instances(const struct moca_objects *o,

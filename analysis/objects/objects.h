@@ -114,11 +114,11 @@ struct moca_objects_options {
 	int instances;		/* keep struct moca_instance */
 	int touchers;		/* keep struct moca_toucher */
 	/*
-	 * If not NULL, called for each access, of a task by time; object is
-	 * the row it is counted in.
+	 * If not NULL, called for each access, of a task by time; key is for
+	 * moca_objects_row_of.
 	 */
-	void (*each)(void *arg, const struct moca_task *task,
-		     const struct moca_access *access, uint32_t object);
+	void (*each)(void *arg, uint32_t task,
+		     const struct moca_access *access, uint32_t key);
 	void *each_arg;
 	int ranges;		/* keep struct moca_range */
 	/* Instances, touchers, ranges only of this name, or these: a glob */
@@ -135,6 +135,9 @@ void moca_objects_free(struct moca_objects *o);
 /* Rows in no order; the array belongs to o. */
 const struct moca_object *moca_objects_rows(const struct moca_objects *o,
 					    size_t *count);
+/* The row that the accesses of that key are counted in. */
+const struct moca_object *moca_objects_row_of(const struct moca_objects *o,
+					      uint32_t key);
 const struct moca_instance *moca_objects_instances(const struct moca_objects *o,
 						   size_t *count);
 const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,

@@ -22,6 +22,7 @@ struct seek {
 	struct moca_objects *o;
 	struct space *s;
 	uint64_t addr;
+	uint64_t ip;		/* of the first access */
 	uint64_t time_ns;
 	/* The answer holds for these: within the page, around addr. */
 	uint64_t first;
@@ -245,6 +246,30 @@ static int64_t whole_map(struct seek *k, enum moca_object_kind kind,
 	return id;
 }
 
+/*
+ * Nobody says what it is for, but who touched it first does: the loader, or our
+ * own libraries.
+ */
+static int64_t by_first_touch(struct seek *k)
+{
+	const struct load *l = k->ip ? moca_space_load(k->s, k->ip) : NULL;
+	const char *base = l ? base_name(l->path) : "";
+	struct map *m = (struct map *)k->map;
+	int64_t id = 0;
+
+	if (m->inst)
+		return m->inst;
+	if (l && is_own_file(l->path))
+		id = own(k, base);
+	else if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld.so", 5))
+		id = place(k, MOCA_OBJECT_ALLOCATOR,
+			   moca_objects_text(k->o, "memory of %s", base),
+			   intern(k, ""), 1, 0, 0, m->begin_ns);
+	if (id > 0)
+		m->inst = (uint32_t)id;
+	return id;
+}
+
 static int64_t anonymous(struct seek *k)
 {
 	struct moca_objects *o = k->o;
@@ -284,6 +309,7 @@ static int64_t by_map(struct seek *k)
 {
 	const struct map *m = k->map;
 	const struct load *l;
+	int64_t id;
 
 	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
 		return stack(k, k->s->main_task, m->addr, m->last);
@@ -305,7 +331,8 @@ static int64_t by_map(struct seek *k)
 				 m->name, 1);
 	if (*m->name)
 		return whole_map(k, MOCA_OBJECT_ANONYMOUS, m->name, 1);
-	return anonymous(k);
+	id = m->flags & MOCA_MAP_SHARED ? 0 : by_first_touch(k);
+	return id ? id : anonymous(k);
 }
 
 /* Below a stack that has grown, or really nothing. */
@@ -355,19 +382,49 @@ static void find_role(struct seek *k)
 	}
 }
 
-int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
-			  uint64_t addr, uint64_t time_ns)
+/*
+ * Who makes a thread writes its TLS and its control block before it begins. 1:
+ * the mapping is for a thread, whose roles are there now; 0; -errno.
+ */
+static int expect_thread(struct seek *k)
 {
-	struct seek k = { .o = o, .s = s, .addr = addr, .time_ns = time_ns,
+	const struct map *m = k->map;
+	const struct thread *t;
+	int err;
+
+	if (*m->name || m->flags & (MOCA_MAP_SHARED | MOCA_MAP_FILE))
+		return 0;
+	t = moca_objects_next_thread(k->o, k->s->pid, m->addr, m->last,
+				     k->time_ns);
+	if (!t)
+		return 0;
+	err = moca_space_thread(k->o, k->s, t->task, t->stack, t->pointer);
+	return err ? err : 1;
+}
+
+int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
+			  uint64_t addr, const struct moca_access *a)
+{
+	struct seek k = { .o = o, .s = s, .addr = addr, .ip = a->ip,
+			  .time_ns = a->time_ns,
 			  .first = addr & ~(PAGE - 1),
 			  .last = addr | (PAGE - 1) };
 	uint32_t map = moca_addrmap_find(&s->maps, addr);
 	int64_t id;
-	int err;
+	int err = 0;
 
 	find_role(&k);
 	if (map)
 		k.map = &o->maps[map];
+	if (map && !k.role)
+		err = expect_thread(&k);
+	if (err < 0)
+		return err;
+	if (err) {
+		k.first = addr & ~(PAGE - 1);
+		k.last = addr | (PAGE - 1);
+		find_role(&k);
+	}
 	if (k.role)
 		id = by_role(&k);
 	else if (map)

@@ -222,33 +222,42 @@ static uint64_t stack_low(struct moca_objects *o, const struct space *s,
 	return low;
 }
 
-static int start_thread(struct moca_objects *o, struct process *p,
-			const struct moca_task *t, const struct moca_event *e)
+int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
+		      uint64_t sp, uint64_t pointer)
 {
-	struct role r = { .kind = ROLE_STACK, .task = t->id };
-	uint64_t sp = e->addr;
-	struct space *s = p->space;
+	struct role r = { .kind = ROLE_STACK, .task = task };
 	const struct map *m;
-	int err = 0;
+	int err;
 
-	p->tasks++;
-	if (!s || sp < PAGE)
+	if (sp < PAGE)
 		return 0;
 	m = &o->maps[moca_addrmap_find(&s->maps, sp - 1)];
 	if (!m->last)
 		return 0;
 	r.addr = stack_low(o, s, m->addr, sp);
 	r.last = sp - 1;
-	task_state(o, t)->stack = sp;
 	err = moca_space_role(o, s, &r);
-	if (!err && m->last >= sp && e->offset >= sp && e->offset <= m->last) {
+	if (!err && m->last >= sp && pointer >= sp && pointer <= m->last) {
 		r.kind = ROLE_THREAD;
 		r.addr = sp;
 		r.last = m->last;
 		err = moca_space_role(o, s, &r);
 	}
-	if (!err && e->offset)
-		err = executable_tls(o, s, t->id, e->offset);
+	if (!err && pointer)
+		err = executable_tls(o, s, task, pointer);
+	return err;
+}
+
+static int start_thread(struct moca_objects *o, struct process *p,
+			const struct moca_task *t, const struct moca_event *e)
+{
+	int err;
+
+	p->tasks++;
+	if (!p->space)
+		return 0;
+	err = moca_space_thread(o, p->space, t->id, e->addr, e->offset);
+	task_state(o, t)->stack = e->addr;
 	return err;
 }
 

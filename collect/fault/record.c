@@ -342,10 +342,15 @@ static void add_note(void *arg, const char *text)
 	moca_meta_add(arg, "note", text);
 }
 
+static void set_number(void *arg, const char *key, uint64_t value)
+{
+	moca_meta_set(arg, key, "%lu", value);
+}
+
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
-	const struct moca_record_notes notes = { add_note, meta };
+	const struct moca_record_notes notes = { add_note, set_number, meta };
 
 	if (c && !rec.attach)
 		c->finish(c->arg, &notes);

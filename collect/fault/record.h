@@ -10,9 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where notes for the reader of the trace go (its metadata). */
+/* Where what the reader of the trace should know goes: its metadata. */
 struct moca_record_notes {
-	void (*add)(void *arg, const char *text);
+	void (*add)(void *arg, const char *text);	/* a note */
+	void (*set)(void *arg, const char *key, uint64_t value);
 	void *arg;
 };
 

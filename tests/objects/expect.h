@@ -73,12 +73,4 @@ static inline void expect_touch(void *p, unsigned long size)
 	c[size - 1] = 1;
 }
 
-/* Page-aligned, so that the allocator's own words are on no page of it. */
-static inline void *expect_aligned(unsigned long size)
-{
-	void *p = NULL;
-
-	return posix_memalign(&p, EXPECT_PAGE, size) ? NULL : p;
-}
-
 #endif

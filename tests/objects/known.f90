@@ -29,8 +29,8 @@ subroutine fill()
   print '(a)', 'array right 60'
   print '(a)', 'array fields::velocity 64'
   print '(a)', 'array fields::flags 4'
-  print '(a)', 'array ids 8'
-  print '(a)', 'array weights 2'
+  print '(a)', 'array mesh::ids 8'
+  print '(a)', 'array mesh::weights 2'
   deallocate(left, right)
 end subroutine fill
 

@@ -8,7 +8,7 @@ void plugin_run(void);
 
 void plugin_run(void)
 {
-	char *plugin_heap = expect_aligned(24 * EXPECT_PAGE);
+	char *plugin_heap = aligned_alloc(4096, 24 * EXPECT_PAGE);
 
 	expect_touch(plugin_heap, 24 * EXPECT_PAGE);
 	expect("plugin_heap", "heap", 24, 1, "private");

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Where threads will have their stacks, which is known from their begin. */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* From the first write to a new stack to its thread's begin, at most. */
+#define PREPARE_NS 100000000ull
+
+static int by_place(const void *a, const void *b)
+{
+	const struct thread *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+int moca_objects_find_threads(struct moca_objects *o)
+{
+	const struct moca_event *e;
+	struct moca_cursor *c;
+	uint32_t task;
+	int ret = moca_cursor_open(&c, o->trace, NULL);
+
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
+		if (e->type != MOCA_EVENT_TASK_START || !e->addr ||
+		    !(e->flags & MOCA_TASK_THREAD))
+			continue;
+		ret = moca_objects_grow(&o->threads, o->thread_count,
+					&o->thread_cap, sizeof(*o->threads));
+		if (ret)
+			break;
+		o->threads[o->thread_count++] = (struct thread){
+			.pid = e->pid, .task = task, .stack = e->addr,
+			.pointer = e->offset, .start_ns = e->time_ns,
+		};
+	}
+	moca_cursor_close(c);
+	if (o->thread_count)
+		qsort(o->threads, o->thread_count, sizeof(*o->threads),
+		      by_place);
+	return ret;
+}
+
+const struct thread *moca_objects_next_thread(const struct moca_objects *o,
+					      uint32_t pid, uint64_t first,
+					      uint64_t last, uint64_t time_ns)
+{
+	const struct thread *t, *next = NULL;
+	size_t lo = 0, hi = o->thread_count, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		t = &o->threads[mid];
+		if (t->pid < pid || (t->pid == pid && t->stack <= first))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < o->thread_count; lo++) {
+		t = &o->threads[lo];
+		if (t->pid != pid || t->stack > last)
+			break;
+		if (t->start_ns >= time_ns &&
+		    t->start_ns - time_ns < PREPARE_NS &&
+		    (!next || t->start_ns < next->start_ns))
+			next = t;
+	}
+	return next;
+}
