@@ -30,7 +30,8 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 # Programs that allocate; tests/alloc/run. What the compiler knows of malloc
 # it would use to leave calls out.
 ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news life unwind launch \
-	tracing plugin-0.so plugin-1.so)
+	tracing plugin-0.so plugin-1.so \
+	plugin-cxx.so calls-jemalloc)
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -158,6 +159,12 @@ $(TEST_DIR)/alloc/plugin-0.so: tests/alloc/plugin.c
 $(TEST_DIR)/alloc/plugin-1.so: tests/alloc/plugin.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CFLAGS) -fno-builtin -shared -fPIC -DPAD=200 -o $@ $<
+$(TEST_DIR)/alloc/plugin-cxx.so: tests/alloc/plugin-cxx.cc
+	@mkdir -p $(@D)
+	$(CXX) -Wall -Wextra $(CFLAGS) -fno-builtin -shared -fPIC -o $@ $<
+$(TEST_DIR)/alloc/calls-jemalloc: tests/alloc/calls.c agent/alloc/events.h
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $< -ljemalloc
 $(TEST_DIR)/alloc/tracing: tests/alloc/tracing.c $(BUILD)/libmocatrace.a
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $^ -pthread

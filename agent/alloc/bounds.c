@@ -122,9 +122,11 @@ int alloc_stack_bounds(struct alloc_thread *t, uint64_t sp, uint64_t *high,
 	return 1;
 }
 
-void alloc_stack_unmapped(uint64_t addr, uint64_t size)
+int alloc_stack_unmapped(uint64_t addr, uint64_t size)
 {
-	if (addr < __atomic_load_n(&foreign_end, __ATOMIC_RELAXED) &&
-	    addr + size > __atomic_load_n(&foreign_begin, __ATOMIC_RELAXED))
-		__atomic_fetch_add(&alloc_unmaps, 1, __ATOMIC_RELEASE);
+	if (addr >= __atomic_load_n(&foreign_end, __ATOMIC_RELAXED) ||
+	    addr + size <= __atomic_load_n(&foreign_begin, __ATOMIC_RELAXED))
+		return 0;
+	__atomic_fetch_add(&alloc_unmaps, 1, __ATOMIC_RELEASE);
+	return 1;
 }

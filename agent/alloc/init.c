@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* The library's begin and end, and the end of others. */
 #include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "agent/alloc/cfi.h"
 #include "agent/alloc/internal.h"
@@ -39,6 +42,28 @@ __attribute__((destructor)) static void alloc_end(void)
 	if (*alloc_off != *moca_trace_generation)
 		without_recording(alloc_thread_finish);
 	errno = saved_errno;
+}
+
+/* As destructors do not run. A vfork's child would speak for its parent. */
+static void end_at_once(void)
+{
+	alloc_get_ready();
+	if (alloc_self && alloc_self->tid == syscall(SYS_gettid))
+		alloc_end();
+}
+
+EXPORT void _exit(int status)
+{
+	end_at_once();
+	for (;;)
+		alloc_real._exit(status);
+}
+
+EXPORT void _Exit(int status)
+{
+	end_at_once();
+	for (;;)
+		alloc_real._Exit(status);
 }
 
 EXPORT int dlclose(void *handle);

@@ -101,10 +101,17 @@ void alloc_made(const void *p, size_t size, unsigned kind,
 void alloc_made_told(const void *p, size_t size, unsigned kind,
 		     const struct alloc_frame *f);
 /*
- * Before the allocator is told. kind: enum moca_free_kind. Not told if it is
- * known to be small: returns whether it was told. p may be NULL.
+ * Before the allocator is told. kind: enum moca_free_kind; p may be NULL. Not
+ * told if it is known to be small. Returns whether it was told, to be passed
+ * to alloc_freed after the allocator has returned.
  */
 int alloc_gone(const void *p, unsigned kind);
+void alloc_freed_slow(void);
+static inline void alloc_freed(int told)
+{
+	if (unlikely(told > 1))	/* there may have been a stack in it */
+		alloc_freed_slow();
+}
 /* Mappings, of any size. alloc_unmapped before the range is given up. */
 void alloc_mapped(const void *p, size_t size, const struct alloc_frame *f);
 void alloc_unmapped(const void *p, size_t size);
@@ -129,6 +136,8 @@ struct alloc_real {
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, ...);
 	int (*dlclose)(void *);
+	void (*_exit)(int);
+	void (*_Exit)(int);
 	/*
 	 * Bytes of an object, of the allocator that free belongs to; NULL: it
 	 * has none, then all frees are told. Detours set it for theirs.

@@ -46,6 +46,7 @@ EXPORT void *calloc(size_t n, size_t size)
 EXPORT void free(void *p)
 {
 	const struct alloc_frame *f = ALLOC_FRAME();
+	int told;
 
 	if (unlikely(alloc_is_early(p)))
 		return;
@@ -55,8 +56,9 @@ EXPORT void free(void *p)
 		alloc_real.free(p);
 		return;
 	}
-	alloc_gone(p, MOCA_FREE_FREE);
+	told = alloc_gone(p, MOCA_FREE_FREE);
 	alloc_real.free(p);
+	alloc_freed(told);
 	alloc_leave();
 }
 
@@ -86,6 +88,7 @@ static void *resize(void *old, size_t n, size_t size, int is_array,
 					       MOCA_FREE_FREE);
 	p = is_array ? alloc_real.reallocarray(old, n, size) :
 		       alloc_real.realloc(old, bytes);
+	alloc_freed(told);
 	if (p && told && bytes)
 		alloc_made_told(p, bytes, MOCA_ALLOC_REALLOC, f);
 	else if (p)

@@ -16,6 +16,20 @@ static int enter(const struct alloc_frame *f)
 	return !alloc_is_own_code(f->ret) && alloc_enter(f);
 }
 
+/* Else the kernel refuses. */
+static int is_range(const void *addr, size_t len)
+{
+	return len && !((uintptr_t)addr & (ALLOC_PAGE - 1));
+}
+
+/* Whole pages go. */
+static void tell_unmapped(const void *addr, size_t len)
+{
+	if (is_range(addr, len))
+		alloc_unmapped(addr, (len + ALLOC_PAGE - 1) &
+					     ~(size_t)(ALLOC_PAGE - 1));
+}
+
 static inline __attribute__((always_inline)) void *
 map(void *addr, size_t len, int prot, int flags, int fd,
 		 off_t offset, const struct alloc_frame *f)
@@ -29,7 +43,7 @@ map(void *addr, size_t len, int prot, int flags, int fd,
 		return alloc_real.mmap(addr, len, prot, flags, fd, offset);
 	/* What is there goes; another thread's stack is not in it. */
 	if (flags & MAP_FIXED)
-		alloc_unmapped(addr, len);
+		tell_unmapped(addr, len);
 	p = alloc_real.mmap(addr, len, prot, flags, fd, offset);
 	if (p != MAP_FAILED)
 		alloc_mapped(p, len, f);
@@ -58,10 +72,13 @@ EXPORT int munmap(void *addr, size_t len)
 		return syscall(SYS_munmap, addr, len);
 	if (!enter(f)) {
 		alloc_stack_unmapped((uint64_t)addr, len);
-		return alloc_real.munmap(addr, len);
+		ret = alloc_real.munmap(addr, len);
+		alloc_stack_unmapped((uint64_t)addr, len);
+		return ret;
 	}
-	alloc_unmapped(addr, len);
+	tell_unmapped(addr, len);
 	ret = alloc_real.munmap(addr, len);
+	alloc_stack_unmapped((uint64_t)addr, len);
 	alloc_leave();
 	return ret;
 }
@@ -74,17 +91,21 @@ remap(void *old, size_t old_len, size_t len, int flags,
 
 	if (!enter(f)) {
 		alloc_stack_unmapped((uint64_t)old, old_len);
-		return alloc_real.mremap(old, old_len, len, flags, to);
+		p = alloc_real.mremap(old, old_len, len, flags, to);
+		alloc_stack_unmapped((uint64_t)old, old_len);
+		return p;
 	}
 	/* With no old length a shared mapping is doubled. */
 	if (old_len)
-		alloc_unmapped(old, old_len);
+		tell_unmapped(old, old_len);
 	if (flags & MREMAP_FIXED)
-		alloc_unmapped(to, len);
+		tell_unmapped(to, len);
 	p = alloc_real.mremap(old, old_len, len, flags, to);
+	alloc_stack_unmapped((uint64_t)old, old_len);
 	if (p != MAP_FAILED)
 		alloc_mapped(p, len, f);
-	if (old_len && (p == MAP_FAILED || flags & MREMAP_DONTUNMAP))
+	if (is_range(old, old_len) &&
+	    (p == MAP_FAILED || flags & MREMAP_DONTUNMAP))
 		alloc_mapped(old, old_len, f);
 	alloc_leave();
 	return p;

@@ -13,26 +13,46 @@
 #define NOTHROW const void *
 #define ALIGN size_t
 
+/* In a library that is loaded, or in what it needs; it stays from then on. */
+static void *find_in(const char *library, const char *name)
+{
+	void *module = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *p;
+	struct dl_find_object o;
+
+	if (!module)
+		return NULL;
+	p = dlsym(module, name);
+	if (alloc_is_own_code((uint64_t)p))	/* of the program: it has none */
+		p = NULL;
+	/* Others will be sent there after its user has left. */
+	if (p && !_dl_find_object(p, &o))
+		dlopen(o.dlfo_link_map->l_name,
+		       RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	alloc_real.dlclose(module);
+	return p;
+}
+
 /*
  * The operator behind ours. The C++ library may have come by dlopen, and be
  * visible to its user alone: then it is what the caller's module would have
- * found without us.
+ * found without us. After a tail call that module is not to be seen.
  */
 static void *find(void **known, const char *name, uint64_t ret)
 {
-	void *p = __atomic_load_n(known, __ATOMIC_ACQUIRE), *module;
+	static const char *const libraries[] = {
+		"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1",
+	};
+	void *p = __atomic_load_n(known, __ATOMIC_ACQUIRE);
 	struct dl_find_object o;
+	unsigned i;
 
 	if (likely(p != NULL))
 		return p;
 	p = dlsym(RTLD_NEXT, name);
-	if (!p && !_dl_find_object((void *)ret, &o)) {
-		module = dlopen(o.dlfo_link_map->l_name,
-				RTLD_LAZY | RTLD_NOLOAD);
-		p = module ? dlsym(module, name) : NULL;
-		if (module)
-			alloc_real.dlclose(module);
-	}
+	if (!p && !_dl_find_object((void *)ret, &o))
+		p = find_in(o.dlfo_link_map->l_name, name);
+	for (i = 0; !p && i < sizeof(libraries) / sizeof(libraries[0]); i++)
+		p = find_in(libraries[i], name);
 	if (!p)		/* nobody could have called it */
 		__builtin_trap();
 	__atomic_store_n(known, p, __ATOMIC_RELEASE);
@@ -69,14 +89,16 @@ static void *find(void **known, const char *name, uint64_t ret)
 	{                                                                 \
 		const struct alloc_frame *f = ALLOC_FRAME();              \
 		void (*real) params;                                      \
+		int told;                                                 \
 		FIND(name, f);                                            \
                                                                           \
 		if (!p || !alloc_enter(f)) {                              \
 			real args;                                        \
 			return;                                           \
 		}                                                         \
-		alloc_gone(p, MOCA_FREE_FREE);                            \
+		told = alloc_gone(p, MOCA_FREE_FREE);                     \
 		real args;                                                \
+		alloc_freed(told);                                        \
 		alloc_leave();                                            \
 	}
 

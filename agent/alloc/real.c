@@ -129,6 +129,7 @@ static void look_up(void)
 		REAL(free), REAL(posix_memalign), REAL(aligned_alloc),
 		REAL(memalign), REAL(valloc), REAL(pvalloc), REAL(mmap),
 		REAL(mmap64), REAL(munmap), REAL(mremap), REAL(dlclose),
+		REAL(_exit), REAL(_Exit),
 	};
 	unsigned i;
 

@@ -115,6 +115,7 @@ void alloc_made_told(const void *p, size_t size, unsigned kind,
 int alloc_gone(const void *p, unsigned kind)
 {
 	size_t usable;
+	int told = 1;
 
 	if (!p)
 		return 0;
@@ -122,13 +123,19 @@ int alloc_gone(const void *p, unsigned kind)
 		usable = alloc_real.usable((void *)p);
 		if (usable < alloc_config.min)
 			return 0;
+		/* What is smaller has no mapping of its own. */
 		if (usable >= 65536)
-			alloc_stack_unmapped((uint64_t)p, usable);
+			told += alloc_stack_unmapped((uint64_t)p, usable);
 	}
 	if (unlikely(!alloc_self))
 		alloc_thread_get((uint64_t)__builtin_frame_address(0));
 	alloc_emit_free(p, kind);
-	return 1;
+	return told;
+}
+
+void alloc_freed_slow(void)
+{
+	__atomic_fetch_add(&alloc_unmaps, 1, __ATOMIC_RELEASE);
 }
 
 void alloc_mapped(const void *p, size_t size, const struct alloc_frame *f)

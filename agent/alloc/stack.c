@@ -98,8 +98,14 @@ static uint32_t intern(const struct alloc_walk *w, uint32_t generation)
 		if (id > STACKS)
 			return 0;
 	}
-	if (!alloc_emit_stack(id, w->frames, w->n))
+	if (!alloc_emit_stack(id, w->frames, w->n)) {
+		/* The number is kept for the next try. */
+		now = (uint64_t)(generation - 1) << 32 | id;
+		__atomic_compare_exchange_n(&e->told, &told, now, 0,
+					    __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 		return 0;
+	}
 	now = (uint64_t)generation << 32 | id;
 	if (__atomic_compare_exchange_n(&e->told, &told, now, 0,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -161,6 +161,20 @@ static struct alloc_thread *make(void)
 	return t;
 }
 
+/* The main thread's stack ends behind the strings that it begins with. */
+static void tell_thread(const struct alloc_thread *t)
+{
+	const char *last = (const char *)getauxval(AT_EXECFN);
+	uint64_t high = t->high;
+
+	if (last && (uint64_t)last - high < 8 << 20)
+		high = (uint64_t)last + strlen(last) + 9;
+	alloc_emit_thread((uint64_t)__builtin_thread_pointer(),
+			  t->low & ~(uint64_t)(ALLOC_PAGE - 1),
+			  (high + ALLOC_PAGE - 1) &
+				  ~(uint64_t)(ALLOC_PAGE - 1));
+}
+
 static void tell_tls(void)
 {
 	uint64_t tp = (uint64_t)__builtin_thread_pointer();
@@ -182,17 +196,17 @@ struct alloc_thread *alloc_thread_slow(uint64_t sp)
 		t = ended ? NULL : make();
 	if (!t)
 		goto out;
-	if (t->generation != generation || t->unloads != unloads) {
+	if (t->cached != generation || t->unloads != unloads) {
 		forget_cache(t);
-		if (t->generation != generation)
+		if (t->cached != generation)
 			t->told = 0;
 		t->unloads = unloads;
-		t->generation = generation;
+		t->cached = generation;
 	}
+	t->generation = generation;
 	if (t->told != t->tid) {
 		t->told = t->tid;
-		alloc_emit_thread((uint64_t)__builtin_thread_pointer(),
-				  t->low, t->high);
+		tell_thread(t);
 		tell_tls();
 	}
 out:
@@ -233,7 +247,7 @@ static void fork_child(void)
 	if (!self)
 		return;
 	self->tid = own_tid();
-	self->generation--;	/* tell who it is */
+	self->generation--;	/* tell who it is; stacks are inherited */
 }
 
 static int note_module(struct dl_phdr_info *info, size_t size, void *arg)

@@ -45,7 +45,8 @@ struct alloc_thread {
 	char pad[ALLOC_PAGE - sizeof(struct alloc_count) - sizeof(int32_t)];
 	/* And what it keeps. */
 	int32_t tid;		/* 0: free */
-	uint32_t generation;	/* of the registry, for all in the cache */
+	uint32_t generation;	/* of the registry, when it was told */
+	uint32_t cached;	/* of the registry, for all in the cache */
 	uint32_t unloads;	/* of modules, likewise */
 	uint32_t rounds;	/* of destructors, at its end */
 	struct alloc_thread *next;	/* of all, ever */
@@ -93,8 +94,11 @@ void alloc_thread_finish(void);
  */
 int alloc_stack_bounds(struct alloc_thread *t, uint64_t sp, uint64_t *high,
 		       int *foreign);
-/* [addr, addr + size) is about to go: no foreign stack known may be in it. */
-void alloc_stack_unmapped(uint64_t addr, uint64_t size);
+/*
+ * [addr, addr + size) is about to go, or has gone: no foreign stack known may
+ * be in it. To be called on both sides. 1: there may have been one.
+ */
+int alloc_stack_unmapped(uint64_t addr, uint64_t size);
 
 #pragma GCC visibility pop
 

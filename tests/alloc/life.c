@@ -355,7 +355,38 @@ static int edges(int argc, char **argv)
 	return 0;
 }
 
-/* Other variables only, and sorted: what a shell could print. */
+/* At each line: objects from two places, then a word. */
+static int steps(int argc, char **argv)
+{
+	char line[64];
+
+	while (read(0, line, sizeof(line)) > 0) {
+		free(make(10000));
+		free(make(100));
+		make_many(10, 100);
+		if (write(1, "done\n", 5) != 5)
+			return 1;
+	}
+	return 0;
+}
+
+/* Ends without destructors. */
+static int exits_at_once(int argc, char **argv)
+{
+	make_many(1234, 48);
+	if (!fork()) {
+		make_many(777, 48);
+		printf("pid %d small 777 of 48\n", getpid());
+		fflush(stdout);
+		_Exit(0);
+	}
+	wait(NULL);
+	printf("pid %d small 1234 of 48\n", getpid());
+	fflush(stdout);
+	_exit(0);
+}
+
+/* What a child would get. */
 static int env(int argc, char **argv)
 {
 	char **e;
@@ -374,6 +405,7 @@ static const struct {
 	{ "dlopens", dlopens }, { "longjmps", longjmps }, { "tsd", tsd },
 	{ "exits", exits }, { "handlers", handlers },
 	{ "errno", kept_errno }, { "edges", edges }, { "env", env },
+	{ "steps", steps }, { "exits-at-once", exits_at_once },
 };
 
 /* Long before main. */
