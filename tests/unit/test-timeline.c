@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The timeline: all records of all tasks, by time. */
+#include <dirent.h>
+
+#include "analysis/timeline.h"
+#include "tests/unit/marker-trace.h"
+
+#define TASKS 7
+#define ACCESSES 5000
+
+struct seen {
+	uint64_t time_ns;
+	uint32_t task;
+	int kind;
+};
+
+static struct moca_writer *w;
+
+static void begin(void)
+{
+	dir_new();
+	put_meta("complete");
+	if (moca_writer_create(&w, dirfd_))
+		abort();
+}
+
+static void put_event(uint32_t task, uint32_t type, uint64_t time)
+{
+	struct moca_event e = start_of(100, 100 + task, time);
+
+	e.type = type;
+	if (moca_writer_events(w, task, &e, 1))
+		abort();
+}
+
+static void put_accesses(uint32_t task, const uint64_t *times, size_t n)
+{
+	static struct moca_access a[65536];
+	struct moca_chunk_info info = { .task = task, .begin_ns = times[0],
+					.end_ns = times[n - 1] };
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		a[i] = (struct moca_access){ .addr = 4096 * i, .time_ns =
+					     times[i], .ip = task };
+	if (moca_writer_accesses(w, &info, a, n))
+		abort();
+}
+
+/* Two markers a stream, by the thread with that tid. */
+static void put_markers(uint32_t stream, uint32_t tid, uint64_t t1, uint64_t t2)
+{
+	struct moca_marker_writer *mw;
+	struct moca_marker_chunk c;
+	struct moca_event e = start_of(100, tid, t1);
+
+	if (moca_marker_writer_create(&mw, dirfd_) ||
+	    moca_marker_writer_type(mw, ID, "f", "e", "u8 a\n"))
+		abort();
+	records_reset(&r);
+	payload_int(&r, 1, 1);
+	records_event(&r, t1, ID);
+	payload_int(&r, 2, 1);
+	records_event(&r, t2, ID);
+	c = records_chunk(&r, stream);
+	c.clock_before = t1;
+	if (moca_marker_writer_events(mw, stream, &e, 1) ||
+	    moca_marker_writer_chunk(mw, &c))
+		abort();
+	moca_marker_writer_destroy(mw);
+}
+
+static int compare_seen(const void *a, const void *b)
+{
+	const struct seen *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind - y->kind;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What it returns; the number, or -1. */
+static ssize_t read_all(const struct moca_query *q, struct seen *out,
+			size_t max)
+{
+	struct moca_timeline_item item;
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+	size_t n = 0, i;
+	int ret;
+
+	if (moca_trace_open(&t, dir) || moca_timeline_open(&tl, t, q))
+		return -1;
+	while ((ret = moca_timeline_next(tl, &item)) > 0) {
+		if (item.kind != MOCA_TIMELINE_ACCESSES) {
+			if (n < max)
+				out[n++] = (struct seen){ item.time_ns,
+					item.task->id, (int)item.kind };
+			continue;
+		}
+		if (!item.count ||
+		    item.accesses[0].time_ns != item.time_ns)
+			ret = -1;
+		for (i = 0; i < item.count && n < max; i++) {
+			if (item.accesses[i].ip != item.task->id)
+				ret = -1;
+			out[n++] = (struct seen){ item.accesses[i].time_ns,
+				item.task->id, (int)item.kind };
+		}
+		if (ret < 0)
+			break;
+	}
+	moca_timeline_close(tl);
+	moca_trace_close(t);
+	return ret < 0 ? -1 : (ssize_t)n;
+}
+
+static struct seen expected[TASKS * (ACCESSES + 10)], got[TASKS * (ACCESSES + 10)];
+
+static int merged_by_time(void)
+{
+	static uint64_t times[ACCESSES];
+	size_t n = 0, i;
+	uint32_t task;
+
+	begin();
+	for (task = 0; task < TASKS; task++) {
+		uint64_t start = 1000 + 500 * task;
+
+		put_event(task, MOCA_EVENT_TASK_START, start);
+		expected[n++] = (struct seen){ start, task,
+					       MOCA_TIMELINE_EVENT };
+		/* Few distinct times: many records at one. */
+		for (i = 0; i < ACCESSES; i++)
+			times[i] = start + rnd() % 3000;
+		qsort(times, ACCESSES, sizeof(*times), compare_u64);
+		put_accesses(task, times, ACCESSES / 2);
+		put_accesses(task, times + ACCESSES / 2, ACCESSES / 2);
+		for (i = 0; i < ACCESSES; i++)
+			expected[n++] = (struct seen){ times[i], task,
+				MOCA_TIMELINE_ACCESSES };
+		put_event(task, MOCA_EVENT_NAME, start + 1234);
+		expected[n++] = (struct seen){ start + 1234, task,
+					       MOCA_TIMELINE_EVENT };
+	}
+	put_markers(0, 103, 2600, 3300);
+	expected[n++] = (struct seen){ 2600, 3, MOCA_TIMELINE_MARKER };
+	expected[n++] = (struct seen){ 3300, 3, MOCA_TIMELINE_MARKER };
+	moca_writer_destroy(w);
+	qsort(expected, n, sizeof(*expected), compare_seen);
+	CHECK(read_all(NULL, got, sizeof(got) / sizeof(*got)) == (ssize_t)n);
+	for (i = 0; i < n; i++)
+		CHECK(!compare_seen(&expected[i], &got[i]));
+	return 0;
+}
+
+/* Of the trace of the case before. */
+static int query_bounds_accesses(void)
+{
+	struct moca_query q = { .size = sizeof(q), .begin_ns = 2000,
+				.end_ns = 3000, .task = 1, .one_task = 1 };
+	ssize_t n = read_all(&q, got, sizeof(got) / sizeof(*got)), i;
+	size_t accesses = 0, events = 0, markers = 0;
+
+	CHECK(n > 0);
+	for (i = 0; i < n; i++) {
+		events += got[i].kind == MOCA_TIMELINE_EVENT;
+		markers += got[i].kind == MOCA_TIMELINE_MARKER;
+		if (got[i].kind != MOCA_TIMELINE_ACCESSES)
+			continue;
+		accesses++;
+		CHECK(got[i].task == 1);
+		CHECK(got[i].time_ns >= 2000 && got[i].time_ns < 3000);
+	}
+	CHECK(events == 2 * TASKS && markers == 2 && accesses > 100);
+	return 0;
+}
+
+static size_t descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* Tasks that live one after the other take no more than a few at a time. */
+static int few_descriptors(void)
+{
+	struct moca_timeline_item item;
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+	uint64_t time, last = 0;
+	size_t n = 0, max = 0, now_open;
+	uint32_t task;
+	int ret;
+
+	begin();
+	for (task = 0; task < 2000; task++) {
+		time = 1000 + 100 * task;
+		put_event(task, MOCA_EVENT_TASK_START, time);
+		put_accesses(task, (uint64_t[]){ time + 5, time + 7 }, 2);
+		put_event(task, MOCA_EVENT_TASK_END, time + 9);
+	}
+	moca_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_timeline_open(&tl, t, NULL));
+	while ((ret = moca_timeline_next(tl, &item)) > 0) {
+		CHECK(item.time_ns >= last);
+		last = item.time_ns;
+		if (n++ % 16 == 0) {
+			now_open = descriptors();
+			max = now_open > max ? now_open : max;
+		}
+	}
+	CHECK(!ret && n == 3 * 2000);
+	CHECK(max < 30);
+	moca_timeline_close(tl);
+	moca_trace_close(t);
+	return 0;
+}
+
+static int empty_trace(void)
+{
+	dir_new();
+	put_meta("complete");
+	CHECK(read_all(NULL, got, 10) == 0);
+	return 0;
+}
+
+static int bad_query(void)
+{
+	struct moca_query q = { .size = sizeof(q), .begin_ns = 5, .end_ns = 4 };
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(moca_timeline_open(&tl, t, &q) == -EINVAL);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* Closed in the middle: nothing is left open. */
+static int closed_early(void)
+{
+	struct moca_timeline_item item;
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+	size_t before;
+	uint64_t times[] = { 2000, 2001 };
+
+	begin();
+	put_event(0, MOCA_EVENT_TASK_START, 1000);
+	put_accesses(0, times, 2);
+	moca_writer_destroy(w);
+	before = descriptors();
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_timeline_open(&tl, t, NULL));
+	CHECK(moca_timeline_next(tl, &item) == 1);
+	CHECK(item.kind == MOCA_TIMELINE_EVENT);
+	moca_timeline_close(tl);
+	moca_trace_close(t);
+	CHECK(descriptors() == before);
+	return 0;
+}
+
+int main(void)
+{
+	run("timeline: all records by time", merged_by_time);
+	run("timeline: the query bounds accesses only", query_bounds_accesses);
+	run("timeline: few descriptors", few_descriptors);
+	run("timeline: empty trace", empty_trace);
+	run("timeline: bad query", bad_query);
+	run("timeline: closed early", closed_early);
+	dir_remove();
+	return failures != 0;
+}
