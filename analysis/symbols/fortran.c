@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Fortran statements that allocate. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static size_t behind(const struct source *s, size_t i, size_t end)
 	return end;
 }
 
+/* In lower case, as compilers put names down. */
 static void append(char *name, const struct source *s, size_t i)
 {
 	size_t n = strlen(name);
@@ -35,6 +37,8 @@ static void append(char *name, const struct source *s, size_t i)
 	if (i < s->count)
 		snprintf(name + n, TARGET_NAME - n, "%.*s",
 			 (int)s->tokens[i].len, s->text + s->tokens[i].at);
+	for (; name[n]; n++)
+		name[n] = (char)tolower((unsigned char)name[n]);
 }
 
 static void append_text(char *name, const char *text)

@@ -157,9 +157,11 @@ const char *scope_name(struct moca_module *m, struct unit *u, uint32_t scope);
 /* lookup.c */
 /*
  * The type of what an expression such as "p->field", "rows[]" or "x%u" means
- * in the source at (unit, scope, line). 0 or -ENOENT.
+ * in the source at (unit, scope, line). *declared: the line that declares the
+ * path's first variable, 0 = unknown. 0 or -ENOENT.
  */
 int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
-		const char *path, unsigned line, Dwarf_Die *type);
+		const char *path, unsigned line, Dwarf_Die *type,
+		unsigned *declared);
 
 #endif

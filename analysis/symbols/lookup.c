@@ -159,9 +159,10 @@ static int own_class(struct search *s, Dwarf_Die *function, Dwarf_Die *type)
 static int name_type(struct moca_module *m, struct unit *u, uint32_t scope,
 		     struct search *s, Dwarf_Die *type)
 {
-	Dwarf_Die function, origin;
+	Dwarf_Die function, origin, home;
 
-	while (scope != NO_SCOPE) {
+	/* Inlined code does not see what it is inlined in: one scope only. */
+	if (scope != NO_SCOPE) {
 		/* The abstract one has also what was optimised away. */
 		function = u->scopes[scope].die;
 		if (die_reference(&function, DW_AT_abstract_origin, &origin))
@@ -171,8 +172,10 @@ static int name_type(struct moca_module *m, struct unit *u, uint32_t scope,
 			return type_of(&s->best, type);
 		if (own_class(s, &function, type) == 0)
 			return 0;
-		/* Inlined code does not see what it is inlined in. */
-		break;
+		/* Link-time optimised: the unit that it was written in. */
+		if (dwarf_diecu(&function, &home, NULL, NULL) &&
+		    search_unit(s, &home, 0))
+			return type_of(&s->best, type);
 	}
 	if (search_unit(s, &u->die, 0))
 		return type_of(&s->best, type);
@@ -221,14 +224,16 @@ static const char *path_step(struct unit *u, const char *p, Dwarf_Die *type)
 }
 
 int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
-		const char *path, unsigned line, Dwarf_Die *type)
+		const char *path, unsigned line, Dwarf_Die *type,
+		unsigned *declared)
 {
 	struct search s = { .line = line, .fortran = u->fortran };
 	const char *p = path, *sep;
 	char name[NAME_LEN];
-	int deref = 0;
+	int deref = 0, number;
 	size_t n;
 
+	*declared = 0;
 	for (; *p == '*'; p++)
 		deref++;
 	/* A qualified name: its last part. */
@@ -242,6 +247,8 @@ int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
 	s.name = name;
 	if (name_type(m, u, scope, &s, type) < 0)
 		return -ENOENT;
+	if (s.found && dwarf_decl_line(&s.best, &number) == 0 && number > 0)
+		*declared = (unsigned)number;
 	for (p += n; *p;) {
 		p = path_step(u, p, type);
 		if (!p)

@@ -282,6 +282,7 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	const struct moca_shape *shape = NULL;
 	const struct source *src;
 	Dwarf_Die type;
+	unsigned declared = 0;
 	int i, known = 0;
 	size_t n;
 
@@ -298,7 +299,7 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	if (t[i].returned)
 		return OUTER;
 	if (lookup_type(p->m, p->unit, p->scope, t[i].name, p->at.line,
-			&type) == 0) {
+			&type, &declared) == 0) {
 		known = 1;
 		if (!may_hold(&type))
 			return wrapper ? OUTER : UNNAMED;
@@ -307,8 +308,9 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 		    !same_element(w->element, shape->element))
 			shape = NULL;
 	}
-	/* Newer than the program: lines may have moved. */
-	if (!known && src->mtime_ns > moca_module_mtime(p->m))
+	/* Newer than the program: have its lines moved? */
+	if (src->mtime_ns > moca_module_mtime(p->m) &&
+	    (!declared || !source_has(src, declared, t[i].name)))
 		return wrapper ? OUTER : UNNAMED;
 	if (is_local(t[i].name) &&
 	    (wrapper || (known && !shape && !src->fortran &&

@@ -50,6 +50,24 @@ size_t source_line(const struct source *s, unsigned line)
 	return lo;
 }
 
+int source_has(const struct source *s, unsigned line, const char *path)
+{
+	char word[128];
+	size_t n;
+
+	path += strspn(path, "*");
+	n = strcspn(path, ".-[(%:");
+	if (n >= sizeof(word))
+		return 0;
+	memcpy(word, path, n);
+	word[n] = '\0';
+	for (size_t i = source_line(s, line);
+	     i < s->count && s->tokens[i].line == line; i++)
+		if (token_is(s, i, word))
+			return 1;
+	return 0;
+}
+
 /* By its name: 1 C or C++, 2 Fortran, 3 Fortran in columns, 0 none of these. */
 static int language(const char *path)
 {

@@ -49,6 +49,9 @@ int token_is(const struct source *s, size_t i, const char *text);
 /* The first token of that line or behind. */
 size_t source_line(const struct source *s, unsigned line);
 
+/* Whether the first word of path, "p->field", stands on that line. */
+int source_has(const struct source *s, unsigned line, const char *path);
+
 #define TARGET_NAME 128
 #define TARGET_DIMS 8
 

@@ -128,7 +128,7 @@ int main(void)
 							/* 24 twice double */
 	KEEP(numbers);
 	KEEP(q);
-	KEEP(malloc(N(25)));				/* 25 keep[] ? */
-	free(memset(malloc(N(26)), 0, 8));	/* 26 main() sites.c:131 ? */
+	KEEP(malloc(N(25)));				/* 25 main() ? */
+	free(memset(malloc(N(26)), 0, 8));	/* 26 main() ? */
 	return keep[7] == NULL || twice == NULL;
 }
