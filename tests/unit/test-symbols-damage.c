@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Broken ELF files: cut short at some hundred places, and with random bytes
+ * changed. Each is read in a process of its own, which must end by itself, in
+ * time and within its memory. SEED=n repeats a run.
+ */
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "tests/unit/symbol-util.h"
+
+#define SECONDS 20
+#define MEMORY (2ul << 30)
+
+/* All that there is to ask. 0 if the answers hold together. */
+static int ask(const char *path)
+{
+	const struct moca_variable *v;
+	struct moca_site_frame frame;
+	struct moca_location at[16];
+	struct moca_symbols *s;
+	struct moca_module *m;
+	struct moca_site site;
+	uint64_t low = 0, high = 0, a, b;
+	char buf[200];
+	size_t n;
+
+	if (moca_symbols_open(&s) < 0)
+		return 1;
+	m = moca_symbols_module(s, path);
+	if (!m)
+		return 1;
+	n = moca_module_variables(m, &v);
+	for (size_t i = 0; i < n; i++) {
+		if (!v[i].name || !v[i].size ||
+		    (i && v[i].tls == v[i - 1].tls &&
+		     v[i].vaddr - v[i - 1].vaddr < v[i - 1].size))
+			return 1;
+		moca_shape_type(v[i].shape, v[i].size, buf, sizeof(buf));
+		moca_shape_range(v[i].shape, v[i].name, v[i].size,
+				 v[i].size / 3, v[i].size / 2, buf,
+				 sizeof(buf));
+		if (v[i].file && strlen(v[i].file) > 1 << 20)
+			return 1;
+	}
+	if (moca_module_span(m, &low, &high) == 0 && low >= high)
+		return 1;
+	if (high - low > 1 << 20)
+		high = low + (1 << 20);
+	moca_module_tls(m, &a, &b);
+	for (uint64_t x = low; x < high; x += 37) {
+		n = moca_module_locate(m, x, at, 16);
+		if (n > 16)
+			return 1;
+		for (size_t i = 0; i < n; i++)
+			if (!at[i].function && !at[i].file)
+				return 1;
+		moca_module_section(m, x);
+		moca_module_vaddr(m, x, &a);
+		frame.module = m;
+		frame.vaddr = x;
+		if (x % 5 == 0 && moca_symbols_site(s, &frame, 1, &site) < 0)
+			return 1;
+	}
+	moca_symbols_close(s);
+	return 0;
+}
+
+/* 0, or 1 with why. */
+static int survive(const char *path, const char *what, uint64_t number)
+{
+	struct rlimit cpu = { SECONDS, SECONDS + 1 };
+	struct rlimit memory = { MEMORY, MEMORY };
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setrlimit(RLIMIT_CPU, &cpu);
+		setrlimit(RLIMIT_AS, &memory);
+		memory.rlim_cur = memory.rlim_max = 0;
+		setrlimit(RLIMIT_CORE, &memory);
+		_exit(ask(path));
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	if (WIFSIGNALED(status))
+		snprintf(why, sizeof(why), "%s %lu: died of signal %d", what,
+			 (long)number, WTERMSIG(status));
+	else
+		snprintf(why, sizeof(why), "%s %lu: answers are wrong", what,
+			 (long)number);
+	return 1;
+}
+
+static void put(const char *name, const uint8_t *p, size_t len)
+{
+	int fd = openat(dirfd_, name, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+
+	if (fd < 0 || write(fd, p, len) != (ssize_t)len)
+		abort();
+	close(fd);
+}
+
+static int cut(void)
+{
+	size_t len;
+	uint8_t *p = slurp("p", &len);
+	int rc = 0;
+
+	for (unsigned i = 0; !rc && i < 300; i++) {
+		/* Its headers byte by byte, the rest in steps. */
+		size_t n = i < 100 ? i : len * (i - 99) / 201;
+
+		put("broken", p, n);
+		rc = survive(in_dir("broken"), "length", n);
+	}
+	free(p);
+	return rc;
+}
+
+static uint64_t seed(void)
+{
+	const char *s = getenv("SEED");
+
+	return s ? strtoull(s, NULL, 10) : 1;
+}
+
+static int flips(unsigned rounds)
+{
+	size_t len, at;
+	uint8_t *p = slurp("p", &len), *q = malloc(len);
+	int rc = 0;
+
+	CHECK(q);
+	for (unsigned i = 0; !rc && i < rounds; i++) {
+		rnd_state = 88172645463325252ull + seed() * 1000003 + i;
+		for (int n = 0; n < 20; n++)
+			rnd();
+		memcpy(q, p, len);
+		for (unsigned n = 1 + rnd() % 60; n--;) {
+			at = rnd() % len;
+			/* Often in the headers and the tables at the end. */
+			if (rnd() % 16 == 0)
+				at = rnd() % 1000;
+			else if (rnd() % 8 == 0)
+				at = len - 1 - rnd() % 3000;
+			q[at] = rnd() % 4 ? (uint8_t)rnd() :
+				(uint8_t)(q[at] ^ 1u << rnd() % 8);
+		}
+		put("broken", q, len);
+		rc = survive(in_dir("broken"), "round", i);
+	}
+	free(p);
+	free(q);
+	return rc;
+}
+
+/* Only bytes of one section: its bounds and its table stay right. */
+static int flips_in(const char *section, unsigned rounds)
+{
+	unsigned long offset = 0, size = 0;
+	size_t len;
+	uint8_t *p, *q;
+	int rc = 0;
+	FILE *f;
+
+	SHELL("readelf -SW p | sed 's/^ *.[ 0-9]*. *//' | "
+	      "awk '$1 == \"%s\" { print $4, $5 }' >section", section);
+	f = fopen(in_dir("section"), "r");
+	CHECK(f && fscanf(f, "%lx %lx", &offset, &size) == 2 && size);
+	fclose(f);
+	p = slurp("p", &len);
+	q = malloc(len);
+	CHECK(q && offset + size <= len);
+	for (unsigned i = 0; !rc && i < rounds; i++) {
+		rnd_state = 88172645463325252ull + seed() * 7919 + i;
+		for (int n = 0; n < 20; n++)
+			rnd();
+		memcpy(q, p, len);
+		for (unsigned n = 1 + rnd() % 20; n--;)
+			q[offset + rnd() % size] = (uint8_t)rnd();
+		put("broken", q, len);
+		rc = survive(in_dir("broken"), section, i);
+	}
+	free(p);
+	free(q);
+	return rc;
+}
+
+static const char *build;
+
+static int t_sound(void)
+{
+	SHELL("%s", build);
+	return survive(in_dir("p"), "sound file", 0);
+}
+
+static int t_cut(void)
+{
+	return cut();
+}
+
+static int t_flips(void)
+{
+	return flips(400);
+}
+
+static int t_dwarf(void)
+{
+	return flips_in(".debug_info", 250) || flips_in(".debug_abbrev", 150) ||
+	       flips_in(".debug_line", 150) || flips_in(".symtab", 60) ||
+	       flips_in(".strtab", 30);
+}
+
+int main(void)
+{
+	static const struct {
+		const char *name, *build;
+	} programs[] = {
+		{ "C, DWARF 5", "gcc -g -O2 $S/sites.c -o p" },
+		{ "C, DWARF 4", "gcc -gdwarf-4 -O1 $S/sites.c -o p" },
+		{ "Fortran", "gfortran -g -O1 $S/sites.f90 -o p" },
+	};
+	char name[100];
+
+	dir_new();
+	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+		build = programs[i].build;
+		snprintf(name, sizeof(name), "damage: %s", programs[i].name);
+		run(name, t_sound);
+		snprintf(name, sizeof(name), "damage: %s, cut short",
+			 programs[i].name);
+		run(name, t_cut);
+		snprintf(name, sizeof(name), "damage: %s, bytes changed",
+			 programs[i].name);
+		run(name, t_flips);
+		snprintf(name, sizeof(name), "damage: %s, its DWARF changed",
+			 programs[i].name);
+		run(name, t_dwarf);
+	}
+	dir_remove();
+	return failures != 0;
+}
