@@ -31,7 +31,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 # it would use to leave calls out.
 ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news life unwind launch \
 	tracing plugin-0.so plugin-1.so \
-	plugin-cxx.so calls-jemalloc)
+	plugin-cxx.so calls-jemalloc calls-nopie)
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -165,6 +165,10 @@ $(TEST_DIR)/alloc/plugin-cxx.so: tests/alloc/plugin-cxx.cc
 $(TEST_DIR)/alloc/calls-jemalloc: tests/alloc/calls.c agent/alloc/events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $< -ljemalloc
+$(TEST_DIR)/alloc/%-nopie: tests/alloc/%.c agent/alloc/events.h
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -no-pie -fno-pie \
+		-o $@ $<
 $(TEST_DIR)/alloc/tracing: tests/alloc/tracing.c $(BUILD)/libmocatrace.a
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $^ -pthread

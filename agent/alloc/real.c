@@ -92,22 +92,36 @@ static int is_program(const void *code)
 }
 
 /*
+ * What the program calls. In a program at fixed addresses a function's address
+ * may be that of its own stub, which leads to the next one.
+ */
+static void *find_first(const char *name)
+{
+	void *p = dlsym(RTLD_DEFAULT, name);
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (p && dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
+	    symbol && symbol->st_shndx == SHN_UNDEF)
+		p = dlsym(RTLD_NEXT, name);
+	return p;
+}
+
+/*
  * The size of objects as the allocator knows it. If the program brings its own
  * free, ours is not called, and what comes behind us is not its allocator.
  */
 static void find_usable(void)
 {
-	void *theirs = dlsym(RTLD_DEFAULT, "free");
-	void *usable = dlsym(RTLD_DEFAULT, "malloc_usable_size");
+	void *theirs = find_first("free");
+	void *usable = find_first("malloc_usable_size");
 
 	if (!theirs || same_module(theirs, &own))
 		theirs = (void *)alloc_real.free;
 	if (same_module(usable, theirs))
 		*(void **)&alloc_real.usable = usable;
-	else
-		alloc_real.usable = NULL;
 	/* libc's own calls of mmap do not come to us. */
-	if (!same_module(theirs, (void *)&dl_iterate_phdr) &&
+	if (!same_module(theirs, (void *)dl_iterate_phdr) &&
 	    !is_program(theirs))
 		note_own(2, theirs);
 }

@@ -84,6 +84,9 @@ NOINLINE void maps(void)
 	printf("made maps %d %p 4096\n", MOCA_ALLOC_MMAP, (void *)q);
 }
 
+/* Without -fPIE their addresses are stubs in this program. */
+void *volatile addresses[] = { free, malloc_usable_size, malloc };
+
 int main(int argc, char **argv)
 {
 	static char buf[1 << 16];
