@@ -62,18 +62,22 @@ static size_t locate_dwarf(struct moca_module *m, struct unit *u,
 	size_t n = 0;
 
 	unit_line(m, u, vaddr, &at.file, &at.line, &column);
+	sym = module_function(m, vaddr);
 	for (s = unit_scope(m, u, vaddr); s != NO_SCOPE && n < max;
 	     s = u->scopes[s].parent) {
-		at.function = scope_name(m, u, s);
-		out[n] = at;
-		if (scopes)
-			scopes[n] = s;
-		n++;
 		outermost = s;
+		at.function = scope_name(m, u, s);
+		if (!at.function && u->scopes[s].parent == NO_SCOPE && sym)
+			at.function = elf_symbol_name(m, sym);
+		if (at.function || at.file) {
+			out[n] = at;
+			if (scopes)
+				scopes[n] = s;
+			n++;
+		}
 		call_line(m, u, &u->scopes[s].die, &at);
 	}
 	if (!n) {	/* lines only: assembler */
-		sym = module_function(m, vaddr);
 		if (!at.file && !sym)
 			return 0;
 		out[n] = at;
@@ -89,7 +93,6 @@ static size_t locate_dwarf(struct moca_module *m, struct unit *u,
 		outermost = u->scopes[outermost].parent;
 	begin = u->scopes[outermost].entry;
 	if (begin > vaddr) {	/* in a part of it that lies before */
-		sym = module_function(m, vaddr);
 		begin = sym ? sym->begin : vaddr;
 	}
 	for (size_t i = 0; i < n; i++)

@@ -11,7 +11,9 @@
 #include "tests/unit/symbol-util.h"
 
 #define SECONDS 20
+#ifndef MEMORY
 #define MEMORY (2ul << 30)
+#endif
 
 /* All that there is to ask. 0 if the answers hold together. */
 static int ask(const char *path)
