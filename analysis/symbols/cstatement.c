@@ -401,6 +401,34 @@ static int out_argument(const struct window *w, size_t open, struct target *t)
 	return 0;
 }
 
+/* "MALLOC(u, n)": no function has such a name. */
+static int is_macro(const struct window *w, size_t i)
+{
+	const struct token *t = &w->s->tokens[i];
+	int letters = 0;
+
+	for (size_t n = 0; n < t->len; n++) {
+		if (islower((unsigned char)w->s->text[t->at + n]))
+			return 0;
+		letters += isupper((unsigned char)w->s->text[t->at + n]) != 0;
+	}
+	return letters > 1;
+}
+
+/* What stands alone before the first ',' of two arguments or more. */
+static int first_argument(const struct window *w, size_t open,
+			  struct target *t)
+{
+	size_t e = open + 1, first;
+
+	while (e < w->end && !is(w, e, ",") && !is(w, e, ")"))
+		e = is(w, e, "(") || is(w, e, "[") ? behind(w, e) : e + 1;
+	if (!is(w, e, ",") || e == open + 1)
+		return 0;
+	first = object(w, e - 1, t->name, &t->name_column);
+	return first == open + 1;
+}
+
 /* The first token of what is called at i: "std::malloc", "pool->alloc". */
 static size_t callee_begin(const struct window *w, size_t i)
 {
@@ -445,7 +473,10 @@ static int call(const struct window *w, size_t i, size_t open,
 		return object(w, i - 2, t->name, &t->name_column) != w->end;
 	if (assigned(w, callee_begin(w, i), t))
 		return 1;
-	return open < w->end && is(w, open, "(") && out_argument(w, open, t);
+	if (open == w->end)
+		return 0;
+	return out_argument(w, open, t) ||
+	       (is_macro(w, i) && first_argument(w, open, t));
 }
 
 /* Behind a call's template arguments: its '('; w->end: no call. */

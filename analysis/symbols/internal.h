@@ -154,14 +154,18 @@ int type_of(Dwarf_Die *die, Dwarf_Die *out);
 uint32_t unit_scope(struct moca_module *m, struct unit *u, uint64_t vaddr);
 const char *scope_name(struct moca_module *m, struct unit *u, uint32_t scope);
 
-/* lookup.c */
+/* lookup.c: what a name in the source means. */
+struct meaning {
+	Dwarf_Die type;
+	unsigned declared;	/* line of its first variable; 0 = unknown */
+	int local;		/* that variable is on the stack */
+};
+
 /*
- * The type of what an expression such as "p->field", "rows[]" or "x%u" means
- * in the source at (unit, scope, line). *declared: the line that declares the
- * path's first variable, 0 = unknown. 0 or -ENOENT.
+ * What an expression such as "p->field", "rows[]" or "x%u" means in the source
+ * at (unit, scope, line). 0 or -ENOENT.
  */
-int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
-		const char *path, unsigned line, Dwarf_Die *type,
-		unsigned *declared);
+int lookup_meaning(struct moca_module *m, struct unit *u, uint32_t scope,
+		   const char *path, unsigned line, struct meaning *out);
 
 #endif

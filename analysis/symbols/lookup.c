@@ -19,6 +19,7 @@ struct search {
 	Dwarf_Die best;
 	unsigned best_line;
 	int found;
+	int local;		/* no static variable */
 };
 
 static int same_name(const struct search *s, Dwarf_Die *die)
@@ -155,6 +156,20 @@ static int own_class(struct search *s, Dwarf_Die *function, Dwarf_Die *type)
 	return field_type(s, type, 0, type);
 }
 
+/* Whether a variable in a function has a place of its own for good. */
+static int is_static(Dwarf_Die *die)
+{
+	Dwarf_Attribute a;
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (!dwarf_attr_integrate(die, DW_AT_location, &a) ||
+	    dwarf_getlocation(&a, &ops, &n) != 0 || !n)
+		return 0;
+	return ops[0].atom == DW_OP_addr || ops[0].atom == DW_OP_addrx ||
+	       ops[0].atom == DW_OP_GNU_addr_index;
+}
+
 /* The type of a mere name. */
 static int name_type(struct moca_module *m, struct unit *u, uint32_t scope,
 		     struct search *s, Dwarf_Die *type)
@@ -168,8 +183,10 @@ static int name_type(struct moca_module *m, struct unit *u, uint32_t scope,
 		if (die_reference(&function, DW_AT_abstract_origin, &origin))
 			function = origin;
 		search_function(s, &function, 0);
-		if (s->found)
+		if (s->found) {
+			s->local = !is_static(&s->best);
 			return type_of(&s->best, type);
+		}
 		if (own_class(s, &function, type) == 0)
 			return 0;
 		/* Link-time optimised: the unit that it was written in. */
@@ -223,9 +240,8 @@ static const char *path_step(struct unit *u, const char *p, Dwarf_Die *type)
 	return field_type(&s, type, 0, type) < 0 ? NULL : p + n;
 }
 
-int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
-		const char *path, unsigned line, Dwarf_Die *type,
-		unsigned *declared)
+int lookup_meaning(struct moca_module *m, struct unit *u, uint32_t scope,
+		   const char *path, unsigned line, struct meaning *out)
 {
 	struct search s = { .line = line, .fortran = u->fortran };
 	const char *p = path, *sep;
@@ -233,7 +249,7 @@ int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
 	int deref = 0, number;
 	size_t n;
 
-	*declared = 0;
+	memset(out, 0, sizeof(*out));
 	for (; *p == '*'; p++)
 		deref++;
 	/* A qualified name: its last part. */
@@ -245,17 +261,18 @@ int lookup_type(struct moca_module *m, struct unit *u, uint32_t scope,
 		return -ENOENT;
 	snprintf(name, sizeof(name), "%.*s", (int)n, p);
 	s.name = name;
-	if (name_type(m, u, scope, &s, type) < 0)
+	if (name_type(m, u, scope, &s, &out->type) < 0)
 		return -ENOENT;
 	if (s.found && dwarf_decl_line(&s.best, &number) == 0 && number > 0)
-		*declared = (unsigned)number;
+		out->declared = (unsigned)number;
+	out->local = s.local;
 	for (p += n; *p;) {
-		p = path_step(u, p, type);
+		p = path_step(u, p, &out->type);
 		if (!p)
 			return -ENOENT;
 	}
 	while (deref--)
-		if (follow(type) < 0)
+		if (follow(&out->type) < 0)
 			return -ENOENT;
 	return 0;
 }

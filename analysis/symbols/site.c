@@ -281,9 +281,8 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	struct target t[TARGETS_MAX];
 	const struct moca_shape *shape = NULL;
 	const struct source *src;
-	Dwarf_Die type;
-	unsigned declared = 0;
-	int i, known = 0;
+	struct meaning v;
+	int i, local, known = 0;
 	size_t n;
 
 	src = p->at.line ? source_get(w->s, p->at.file) : NULL;
@@ -298,21 +297,24 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 		return wrapper ? OUTER : UNNAMED;
 	if (t[i].returned)
 		return OUTER;
-	if (lookup_type(p->m, p->unit, p->scope, t[i].name, p->at.line,
-			&type, &declared) == 0) {
+	local = is_local(t[i].name);
+	if (lookup_meaning(p->m, p->unit, p->scope, t[i].name, p->at.line,
+			   &v) == 0) {
 		known = 1;
-		if (!may_hold(&type))
+		local = local && v.local;
+		if (!may_hold(&v.type))
 			return wrapper ? OUTER : UNNAMED;
-		shape = type_pointee(p->m, p->unit, &type);
+		shape = type_pointee(p->m, p->unit, &v.type);
 		if (shape && w->element[0] &&
 		    !same_element(w->element, shape->element))
 			shape = NULL;
 	}
 	/* Newer than the program: have its lines moved? */
 	if (src->mtime_ns > moca_module_mtime(p->m) &&
-	    (!declared || !source_has(src, declared, t[i].name)))
+	    (!known || !v.declared ||
+	     !source_has(src, v.declared, t[i].name)))
 		return wrapper ? OUTER : UNNAMED;
-	if (is_local(t[i].name) &&
+	if (local &&
 	    (wrapper || (known && !shape && !src->fortran &&
 			 source_returns(src, p->at.line, t[i].name))))
 		return OUTER;
