@@ -42,12 +42,19 @@ enum moca_free_kind {
  */
 MOCA_EVENT(moca_alloc, stack, (u32, id), (sequence, frames, x64));
 
-/* An object of min-size or more begins, or ends. */
+/*
+ * An object of min-size or more begins, or ends; or a smaller one that realloc
+ * made of such a one, whose end is not told.
+ */
 MOCA_EVENT(moca_alloc, alloc, (x64, addr), (u64, size), (u32, stack),
 	   (u8, kind));
 /* Also said of addresses that were never told: readers ignore these. */
 MOCA_EVENT(moca_alloc, free, (x64, addr), (u8, kind));
-/* A range that the program unmapped (also what mremap moved away from). */
+/*
+ * A range that the program unmapped, in whole pages: also what MAP_FIXED is
+ * about to replace, and what mremap begins to move or resize, after which an
+ * alloc event says what became of it.
+ */
 MOCA_EVENT(moca_alloc, unmap, (x64, addr), (u64, size));
 
 /*
@@ -61,10 +68,17 @@ MOCA_EVENT(moca_alloc, tally, (u32, stack), (u64, count), (u64, bytes));
 /* Small objects of which nothing is known but this, since the last one. */
 MOCA_EVENT(moca_alloc, skipped, (u64, count), (u64, bytes));
 
-/* Once per thread, with its first event: thread pointer (fs base), stack. */
+/*
+ * Once per thread, with its first event, and once more in each trace that
+ * begins later: thread pointer (fs base), stack. low is how far a main thread's
+ * stack may grow.
+ */
 MOCA_EVENT(moca_alloc, thread, (x64, pointer), (x64, stack_low),
 	   (x64, stack_high));
-/* And its thread-local storage: the block of the module loaded at base. */
+/*
+ * And its thread-local storage: the block of the module whose first byte is
+ * mapped at base. Of modules loaded at the program's start.
+ */
 MOCA_EVENT(moca_alloc, tls, (x64, addr), (u64, size), (x64, base));
 
 #endif

@@ -2,6 +2,7 @@
 /* Call stacks by number, and what small objects were made by each. */
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agent/alloc/emit.h"
@@ -9,6 +10,7 @@
 
 #define TABLE (1u << 17)
 #define STACKS (TABLE / 4 * 3)	/* so that a free place is found soon */
+#define PAUSES 50		/* of 2 ms, at exit, for room */
 #define TRIES 64		/* cached uses until a stack is told once more */
 #define PAGE_ALIGNED __attribute__((aligned(ALLOC_PAGE)))
 
@@ -113,7 +115,8 @@ static uint32_t intern(const struct alloc_walk *w, uint32_t generation)
 	return told;
 }
 
-static void tell_sum(uint32_t id)
+/* 1: told, or nothing to tell. */
+static int tell_sum(uint32_t id)
 {
 	uint64_t count, bytes;
 
@@ -122,13 +125,14 @@ static void tell_sum(uint32_t id)
 	bytes = __atomic_exchange_n(&sums[id].untold.bytes, 0,
 				    __ATOMIC_RELAXED);
 	if (!count)
-		return;
+		return 1;
 	if (alloc_emit_tally(id, count, bytes)) {
 		__atomic_fetch_add(&sums[id].told, count, __ATOMIC_RELAXED);
-		return;
+		return 1;
 	}
 	__atomic_fetch_add(&sums[id].untold.count, count, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&sums[id].untold.bytes, bytes, __ATOMIC_RELAXED);
+	return 0;
 }
 
 void alloc_count_flush(struct alloc_thread *t, unsigned index)
@@ -164,11 +168,14 @@ void alloc_count_flush_all(struct alloc_thread *t)
 
 void alloc_count_tell_all(void)
 {
+	const struct timespec pause = { 0, 2000000 };
 	uint32_t i, n = __atomic_load_n(&last_id, __ATOMIC_RELAXED);
+	unsigned pauses = 0;
 
+	/* Many at once may fill the buffer; the collector empties it. */
 	for (i = 1; i <= n && i <= STACKS; i++)
-		if (__atomic_load_n(&sums[i].untold.count, __ATOMIC_RELAXED))
-			tell_sum(i);
+		while (!tell_sum(i) && ++pauses <= PAUSES)
+			syscall(SYS_nanosleep, &pause, NULL);
 }
 
 static int is_same(const struct alloc_cached *e)
