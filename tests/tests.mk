@@ -25,7 +25,7 @@ FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
 M32 := $(shell echo 'int main(void) { return 0; }' | $(CC) -m32 -x c - \
 	-o /dev/null 2>/dev/null && echo yes)
 EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
-	fields plugin-0.so plugin-1.so plugin-static.so host $(if $(M32),writers-32))
+	incarnation fields plugin-0.so plugin-1.so plugin-static.so host $(if $(M32),writers-32))
 
 # Programs that allocate; tests/alloc/run. What the compiler knows of malloc
 # it would use to leave calls out.
@@ -135,6 +135,8 @@ $(TEST_DIR)/trace/writers-static: tests/trace/writers.c $(EMIT_DEPS)
 $(TEST_DIR)/trace/writers-32: tests/trace/writers.c $(EMIT_DEPS)
 	@$(MAKE) --no-print-directory lib32
 	$(emitting) -m32 $(BUILD)/lib32/libmocatrace.a -pthread
+$(TEST_DIR)/trace/incarnation: tests/trace/incarnation.c $(EMIT_DEPS)
+	$(emitting) -I. $(BUILD)/libmocatrace.a -pthread
 # It brings libmocatrace, and takes it away again.
 $(TEST_DIR)/trace/plugin-static.so: tests/trace/plugin.c $(EMIT_DEPS)
 	$(emitting) -shared -fPIC -DPLUGIN=0 $(BUILD)/libmocatrace.a -pthread

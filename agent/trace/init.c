@@ -35,15 +35,13 @@ void *agent_map_wiped(size_t len)
 void agent_process_set(void)
 {
 	struct agent_process *p = agent_process;
-	uint64_t n = 0;
+	int pid;
 
 	if (p->pid)
 		return;
-	if (syscall(SYS_getrandom, &n, sizeof(n), 1 /* GRND_NONBLOCK */) !=
-	    sizeof(n))
-		n = moca_clock_ns() * 0x9e3779b97f4a7c15ull;
-	p->incarnation = n;
-	p->pid = syscall(SYS_getpid);
+	pid = syscall(SYS_getpid);
+	p->incarnation = agent_incarnation(pid);
+	p->pid = pid;
 }
 
 /*

@@ -97,6 +97,9 @@ void agent_process_set(void);
 void agent_block_signals(uint64_t *before);
 void agent_restore_signals(const uint64_t *before);
 
+/* incarnation.c: the same for all copies of the library in a process' image. */
+uint64_t agent_incarnation(int pid);
+
 /* thread.c: the calling thread's state, set up if need be; NULL: no memory. */
 struct agent_thread *agent_thread_make(void);
 

@@ -179,24 +179,37 @@ static int is_mapped(const struct tracer_session *s, const char *maps,
 }
 
 /*
- * A new incarnation is a new program, after exec: its old one's buffers are
- * no longer mapped. Or it is a second copy of the library in the same program:
- * then they are. Where mappings cannot be read, nothing is ended.
+ * Of a program before its exec, or of a thread that had this number before. A
+ * second copy of the library in the program has the same incarnation as the
+ * first (one of another version may have another).
+ */
+static int is_earlier(const struct tracer_stream *st, uint64_t incarnation,
+		      uint32_t tid)
+{
+	return st->incarnation != incarnation || st->tid == tid;
+}
+
+/*
+ * End the streams of what was there before, if their buffers are no longer
+ * mapped: else they are those of another copy of the library, or of a thread
+ * of which nobody told that it has ended. Where mappings cannot be read,
+ * nothing is ended.
  */
 static void end_earlier(struct tracer_session *s, struct tracer_process *p,
-			uint64_t incarnation)
+			uint64_t incarnation, uint32_t tid)
 {
 	struct tracer_stream *st;
 	char *maps = NULL;
-	int others = 0;
+	int any = 0;
 
 	for (st = p->streams; st; st = st->sibling)
-		others |= st->incarnation != incarnation;
-	if (!others)
+		any |= is_earlier(st, incarnation, tid) &&
+		       !atomic_load(&st->gone);
+	if (!any)
 		return;
 	maps = read_maps(p->pid);
 	for (st = p->streams; st && maps; st = st->sibling)
-		if (st->incarnation != incarnation && !is_mapped(s, maps, st))
+		if (is_earlier(st, incarnation, tid) && !is_mapped(s, maps, st))
 			atomic_store(&st->gone, 1);
 	free(maps);
 }
@@ -204,14 +217,8 @@ static void end_earlier(struct tracer_session *s, struct tracer_process *p,
 void tracer_process_replace(struct tracer_session *s, struct tracer_process *p,
 			    uint64_t incarnation, uint32_t tid)
 {
-	struct tracer_stream *st;
-
 	pthread_mutex_lock(&s->lock);
-	if (p->incarnation != incarnation)
-		end_earlier(s, p, incarnation);
-	for (st = p->streams; st; st = st->sibling)
-		if (st->tid == tid && st->incarnation == incarnation)
-			atomic_store(&st->gone, 1);
+	end_earlier(s, p, incarnation, tid);
 	pthread_mutex_unlock(&s->lock);
 	p->incarnation = incarnation;
 }
