@@ -16,6 +16,7 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
+MAKE_OBJECTS := $(TEST_DIR)/make-objects
 EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/export/*.c))
 FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
@@ -49,7 +50,8 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
-	$(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) $(ALLOCATING)
+	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
+	$(ALLOCATING)
 
 check:
 	@tools/install-deps check
@@ -67,7 +69,7 @@ $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
-$(TEST_DIR)/make-trace: tests/cli/make-trace.c $(PARTS_OBJ)
+$(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
