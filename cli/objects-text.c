@@ -99,14 +99,15 @@ static void pad(int written, int width)
 	printf("%*s", written < width ? width - written : 0, "");
 }
 
-/* The beginning of a name tells more than its end: cut that off. */
+/* Of a path the end tells most, of other names the begin: cut the rest off. */
 static void print_name(const char *name, int width, int fill)
 {
 	char buf[RANGE_LEN];
 	size_t n = strlen(name);
 	int w;
 
-	if (n <= (size_t)width || n >= sizeof(buf) || width < 8) {
+	if (n <= (size_t)width || n >= sizeof(buf) || width < 8 ||
+	    *name == '/') {
 		w = text_name(stdout, name, width);
 	} else {
 		/* Not within a character. */

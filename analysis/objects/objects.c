@@ -260,11 +260,12 @@ static int name_allocators(struct moca_objects *o)
 {
 	const char *name = moca_strings_intern(&o->table.strings,
 					       "malloc's own memory");
+	const char *heap = moca_strings_intern(&o->table.strings, "[heap]");
 	struct moca_object *r;
 	int64_t row;
 	size_t i;
 
-	if (!name)
+	if (!name || !heap)
 		return -ENOMEM;
 	for (i = 0; i < o->binding_count; i++) {
 		row = allocator_row(o, o->bindings[i].program);
@@ -275,7 +276,8 @@ static int name_allocators(struct moca_objects *o)
 	}
 	for (i = 0; i < o->table.row_count; i++) {
 		r = &o->table.rows[i].o;
-		if (r->kind == MOCA_OBJECT_ALLOCATOR && r->named)
+		if (r->name == heap && r->kind == MOCA_OBJECT_ALLOCATOR &&
+		    r->named)
 			r->name = name;
 	}
 	return 0;

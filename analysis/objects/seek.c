@@ -181,6 +181,7 @@ static int is_own_file(const char *name)
 
 	return !strncmp(name, "/dev/shm/moca-", 14) ||
 	       !strncmp(name, "/memfd:moca-", 12) ||
+	       (!strcmp(base, "registry") && strstr(name, "/moca-")) ||
 	       !strncmp(base, "libmoca-alloc.so", 16) ||
 	       !strncmp(base, "libmocatrace.so", 15);
 }
