@@ -15,6 +15,8 @@
 #define MEMORY (2ul << 30)
 #endif
 
+static unsigned step = 37;	/* bytes between the places that are asked for */
+
 /* All that there is to ask. 0 if the answers hold together. */
 static int ask(const char *path)
 {
@@ -51,7 +53,7 @@ static int ask(const char *path)
 	if (high - low > 1 << 20)
 		high = low + (1 << 20);
 	moca_module_tls(m, &a, &b);
-	for (uint64_t x = low; x < high; x += 37) {
+	for (uint64_t x = low; x < high; x += step) {
 		n = moca_module_locate(m, x, at, 16);
 		if (n > 16)
 			return 1;
@@ -62,7 +64,7 @@ static int ask(const char *path)
 		moca_module_vaddr(m, x, &a);
 		frame.module = m;
 		frame.vaddr = x;
-		if (x % 5 == 0 && moca_symbols_site(s, &frame, 1, &site) < 0)
+		if (x % 3 == 0 && moca_symbols_site(s, &frame, 1, &site) < 0)
 			return 1;
 	}
 	moca_symbols_close(s);
@@ -191,6 +193,51 @@ static int flips_in(const char *section, unsigned rounds)
 	return rc;
 }
 
+/* A source with other text in it than it was compiled from. */
+static int sources(const char *name, const char *compile)
+{
+	size_t len, at, n;
+	uint8_t *p, *q;
+	int rc = 0;
+
+	SHELL("cp $S/%s . && %s %s -o p", name, compile, name);
+	p = slurp(name, &len);
+	q = malloc(2 * len);
+	CHECK(q);
+	for (unsigned i = 0; !rc && i < 150; i++) {
+		rnd_state = 88172645463325252ull + seed() * 104729 + i;
+		for (n = 0; n < 20; n++)
+			rnd();
+		memcpy(q, p, len);
+		for (n = 1 + rnd() % 80; n--;) {
+			static const char signs[] = "()[]{}<>=*&,;:'\"!\\/%?\n#R";
+
+			at = rnd() % len;
+			q[at] = rnd() % 4 ? (uint8_t)signs[rnd() %
+					(sizeof(signs) - 1)] :
+				(uint8_t)(1 + rnd() % 255);
+		}
+		/* Begin and end in the middle of something, at times. */
+		at = rnd() % 3 ? 0 : rnd() % len;
+		put(name, q + at, (len - at) - (rnd() % 3 ? 0 :
+						rnd() % (len - at)));
+		SHELL("touch -d -2hours %s", name);
+		rc = survive(in_dir("p"), name, i);
+	}
+	free(p);
+	free(q);
+	return rc;
+}
+
+static int t_sources(void)
+{
+	step = 7;
+	return sources("sites.c", "gcc -g") ||
+	       sources("sites.cc", "g++ -g -std=c++17") ||
+	       sources("sites.f90", "gfortran -g") ||
+	       sources("sites77.f", "gfortran -g");
+}
+
 static const char *build;
 
 static int t_sound(void)
@@ -242,6 +289,7 @@ int main(void)
 			 programs[i].name);
 		run(name, t_dwarf);
 	}
+	run("damage: sources with other text", t_sources);
 	dir_remove();
 	return failures != 0;
 }
