@@ -41,7 +41,8 @@ static int is_word(const struct window *w, size_t i)
 	};
 
 	return i >= w->begin && i < w->end &&
-	       w->s->tokens[i].kind == TOKEN_WORD && !is_one_of(w, i, not_names);
+	       w->s->tokens[i].kind == TOKEN_WORD &&
+	       !is_one_of(w, i, not_names);
 }
 
 /* The bracket that the one at i closes; w->end: none. */
@@ -277,6 +278,19 @@ static size_t before_cast(const struct window *w, size_t close)
 	return open - 1;
 }
 
+/* Methods that make their object's data larger; others belong to no name. */
+static int grows_object(const struct window *w, size_t i)
+{
+	static const char *const methods[] = {
+		"resize", "reserve", "push_back", "emplace_back", "assign",
+		"insert", "emplace", "append", "push_front", "emplace_front",
+		"shrink_to_fit", "push", "try_emplace", "insert_or_assign",
+		"rehash", "str", NULL
+	};
+
+	return is_one_of(w, i, methods);
+}
+
 /*
  * "name(" with what we look for first in its brackets; name is at i. What to
  * go on with, or w->end; 1 in *done: t has its name.
@@ -302,6 +316,14 @@ static size_t in_call(const struct window *w, size_t i, struct target *t,
 	if (i > w->begin + 1 && is_one_of(w, i, takes) &&
 	    (is(w, i - 1, ".") || is(w, i - 1, "->"))) {
 		*done = object(w, i - 2, t->name, &t->name_column) != w->end;
+		return w->end;
+	}
+	/* "v.push_back(new T)": not v, but what its elements point to. */
+	if (i > w->begin + 1 && grows_object(w, i) &&
+	    (is(w, i - 1, ".") || is(w, i - 1, "->"))) {
+		*done = object(w, i - 2, t->name, &t->name_column) != w->end;
+		if (strlen(t->name) + 2 < TARGET_NAME)
+			strcat(t->name, "[]");
 		return w->end;
 	}
 	/* "unique_ptr<T> u(new T)", "Grid() : u(new T), v(new T)". */
@@ -441,19 +463,6 @@ static size_t callee_begin(const struct window *w, size_t i)
 	return i;
 }
 
-/* Methods that make their object's data larger; others belong to no name. */
-static int grows_object(const struct window *w, size_t i)
-{
-	static const char *const methods[] = {
-		"resize", "reserve", "push_back", "emplace_back", "assign",
-		"insert", "emplace", "append", "push_front", "emplace_front",
-		"shrink_to_fit", "push", "try_emplace", "insert_or_assign",
-		"rehash", "str", "swap", NULL
-	};
-
-	return is_one_of(w, i, methods);
-}
-
 /* A call at token i, its '(' at open. */
 static int call(const struct window *w, size_t i, size_t open,
 		struct target *t)
@@ -519,6 +528,19 @@ static size_t declared(const struct window *w, struct target *out, size_t max)
 			continue;
 		out[n].column = out[n].name_column;
 		n++;
+	}
+	return n;
+}
+
+/* Objects that a method of theirs makes larger, by whatever it calls. */
+static size_t grown(const struct window *w, struct target *out, size_t max)
+{
+	size_t n = 0, open;
+
+	for (size_t i = w->begin; i < w->end && n < max; i++) {
+		open = grows_object(w, i) ? call_bracket(w, i) : w->end;
+		if (open != w->end)
+			n += (size_t)call(w, i, open, &out[n]);
 	}
 	return n;
 }
@@ -643,6 +665,8 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 		n = calls(&w, 0, callee, out, max, &seen);
 	if (!n && callee && !seen)	/* called by a macro's name */
 		n = calls(&w, line, NULL, out, max, &seen);
+	if (!n && !seen && callee)
+		n = each_statement(&w, line, grown, out, max);
 	if (!n && !seen)
 		n = each_statement(&w, line, any_target, out, max);
 	if (!n && !seen)

@@ -45,7 +45,7 @@ struct elf_symbol {
 /* A function, or one that is inlined in it. */
 struct scope {
 	Dwarf_Die die;
-	uint32_t parent;	/* index of what it is inlined in, or NO_SCOPE */
+	uint32_t parent;	/* what it is inlined in, or NO_SCOPE */
 	uint64_t entry;		/* where it begins */
 	const char *name;	/* NULL until asked for */
 };

@@ -126,7 +126,7 @@ static int follow(Dwarf_Die *type)
 {
 	const char *name;
 	Dwarf_Die die;
-	int tag;
+	int tag, skip;
 
 	if (type_peel(type, type) < 0)
 		return -ENOENT;
@@ -137,8 +137,11 @@ static int follow(Dwarf_Die *type)
 	name = die_string(type, DW_AT_name);
 	if (!name || !strchr(name, '<') || dwarf_child(type, &die) != 0)
 		return -ENOENT;
+	/* What is in a map is its second parameter. */
+	skip = !strncmp(name, "map<", 4) || !strncmp(name, "unordered_map<", 14);
 	do {
-		if (dwarf_tag(&die) == DW_TAG_template_type_parameter)
+		if (dwarf_tag(&die) == DW_TAG_template_type_parameter &&
+		    skip-- == 0)
 			return type_of(&die, type);
 	} while (dwarf_siblingof(&die, &die) == 0);
 	return -ENOENT;

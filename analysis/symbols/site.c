@@ -35,7 +35,7 @@ struct place {
 struct walk {
 	struct moca_symbols *s;
 	char callee[CALLEE_LEN];	/* what the place called; "": malloc */
-	struct place fallback;		/* names the site if nothing else does */
+	struct place fallback;		/* names the site if nothing else */
 	int have_fallback;
 	struct place first;		/* passed over, but better than none */
 	int have_first;
@@ -168,7 +168,7 @@ static int may_hold(Dwarf_Die *type)
 	}
 }
 
-/* Of several targets on the line, the one that this call is for; -1: unknown. */
+/* Of several targets on the line, the one that this call is for, or -1. */
 static int choose(const struct place *p, const struct target *t, size_t n)
 {
 	unsigned k, total, best_at = 0;

@@ -15,7 +15,7 @@
 #define MEMORY (2ul << 30)
 #endif
 
-static unsigned step = 37;	/* bytes between the places that are asked for */
+static unsigned step = 37;	/* bytes between places asked for */
 
 /* All that there is to ask. 0 if the answers hold together. */
 static int ask(const char *path)
@@ -210,7 +210,8 @@ static int sources(const char *name, const char *compile)
 			rnd();
 		memcpy(q, p, len);
 		for (n = 1 + rnd() % 80; n--;) {
-			static const char signs[] = "()[]{}<>=*&,;:'\"!\\/%?\n#R";
+			static const char signs[] =
+				"()[]{}<>=*&,;:'\"!\\/%?\n#R";
 
 			at = rnd() % len;
 			q[at] = rnd() % 4 ? (uint8_t)signs[rnd() %

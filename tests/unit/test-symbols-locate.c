@@ -135,14 +135,15 @@ static int t_moca(void)
 {
 	const char *build = getenv("BUILD");
 	struct compared c;
-	char path[512];
+	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/moca", build ? build : "build");
 	if (access(path, R_OK) != 0) {
 		snprintf(why, sizeof(why), "no %.200s", path);
 		return 2;
 	}
-	if (!realpath(path, command) || run_compare(strcpy(path, command), 13, &c))
+	if (!realpath(path, command) ||
+	    run_compare(strcpy(path, command), 13, &c))
 		return 1;
 	EXPECT(c.addresses > 5000 && c.frames > c.addresses * 11 / 10);
 	EXPECT(c.functions * 1000 < c.frames && c.lines * 1000 < c.frames);
