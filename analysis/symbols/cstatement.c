@@ -674,7 +674,17 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 	return of_line(out, n, line);
 }
 
-int source_returns(const struct source *s, unsigned line, const char *name)
+/* Whether name stands between token i and the statement's end. */
+static int names(const struct source *s, size_t i, const char *name)
+{
+	for (; i < s->count && !token_is(s, i, ";") && !token_is(s, i, "}");
+	     i++)
+		if (token_is(s, i, name))
+			return 1;
+	return 0;
+}
+
+int source_passes_on(const struct source *s, unsigned line, const char *name)
 {
 	size_t i = source_line(s, line);
 	int depth = 0;
@@ -684,8 +694,12 @@ int source_returns(const struct source *s, unsigned line, const char *name)
 			depth++;
 		else if (token_is(s, i, "}"))
 			depth--;
-		else if (token_is(s, i, "return") && token_is(s, i + 1, name) &&
-			 token_is(s, i + 2, ";"))
+		else if (token_is(s, i, "return") && names(s, i + 1, name))
+			return 1;
+		else if (i && token_is(s, i, "*") && token_is(s, i + 2, "=") &&
+			 (token_is(s, i - 1, ";") || token_is(s, i - 1, "{") ||
+			  token_is(s, i - 1, "}") || token_is(s, i - 1, ")")) &&
+			 names(s, i + 3, name))
 			return 1;
 	}
 	return 0;

@@ -74,8 +74,11 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 		 struct target *out, size_t max);
 size_t targets_fortran(const struct source *s, unsigned line,
 		       struct target *out, size_t max);
-/* Whether the function around line returns the variable name behind it. */
-int source_returns(const struct source *s, unsigned line, const char *name);
+/*
+ * Whether the function around line, behind it, hands the variable name to its
+ * caller: "return name;", "*out = name;".
+ */
+int source_passes_on(const struct source *s, unsigned line, const char *name);
 /* malloc, xcalloc, pool_alloc, foo_new, ...: a name that says it allocates. */
 int allocator_name(const char *name, size_t len);
 

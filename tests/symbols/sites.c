@@ -84,6 +84,34 @@ static void *pool_alloc(size_t i)
 	return chunk;
 }
 
+struct block {
+	struct block *next;
+	size_t size;
+};
+
+static struct block *blocks;
+
+/* It allocates for all that are to come. */
+static void *arena_alloc(size_t i)
+{
+	struct block *fresh = malloc(N(i));	/* 30 fresh struct block */
+
+	fresh->next = blocks;
+	blocks = fresh;
+	return memset(blocks + 1, 0, 8);
+}
+
+static int enlarge(void *array, size_t i)
+{
+	void **a = array, *more;
+
+	more = realloc(*a, N(i));		/* 31 g->field double */
+	if (!more)
+		return -1;
+	*a = more;
+	return 0;
+}
+
 #define MALLOC(p, n) do { p = malloc(n); } while (0)
 
 static void many(void)
@@ -128,6 +156,10 @@ static void many(void)
 	KEEP(matrix);
 	u = pool_alloc(28);
 	KEEP(u);
+	u = arena_alloc(30);
+	KEEP(u);
+	if (enlarge(&g->field, 31))
+		abort();
 	MALLOC(grids[1].inner.f, N(29));	/* 29 grids[].inner.f float */
 }
 
