@@ -158,6 +158,7 @@ const char *scope_name(struct moca_module *m, struct unit *u, uint32_t scope)
 {
 	struct scope *s = &u->scopes[scope];
 	const char *name, *raw, *pretty = NULL;
+	struct elf_symbol *sym;
 
 	if (s->name)
 		return s->name;
@@ -165,6 +166,13 @@ const char *scope_name(struct moca_module *m, struct unit *u, uint32_t scope)
 	raw = die_string(&s->die, DW_AT_linkage_name);
 	if (!raw)
 		raw = die_string(&s->die, DW_AT_MIPS_linkage_name);
+	/* What nobody else can call has none in DWARF. */
+	if (!raw && u->cxx && s->parent == NO_SCOPE) {
+		sym = module_function(m, s->entry);
+		if (sym && sym->begin == s->entry &&
+		    !strncmp(sym->raw, "_Z", 2))
+			raw = sym->raw;
+	}
 	if (raw && (!strncmp(raw, "_Z", 2) || !strncmp(raw, "__", 2) || !name))
 		pretty = demangle_function(m, raw);
 	s->name = pretty ? pretty : name;
