@@ -80,14 +80,14 @@ int main()
 	std::map<int, std::vector<double>> by_key;
 	by_key[7].resize(D(24));			/* 24 by_key[] double */
 	std::vector<std::string> names;
-	names.push_back(std::string(N(25) - 1, 'y'));	/* 25 names ? */
+	names.push_back(std::string(N(25) - 1, 'y'));	/* 25 names - */
 	a.insert(a.end(), D(26) - a.size(), 0.0);	/* 26 a double */
 	c = std::vector<double>(D(27));			/* 27 c double */
 	std::vector<float *> blocks;
 	blocks.push_back(new float[N(28) / 4]);		/* 28 blocks[] float */
 	p[0] = sum(a) + sum(b) + sum(c) + sum(d) + sum(grid.u);
 	r.reset(new double[D(18)]);			/* 18 r double */
-	auto sp = std::make_shared<std::vector<double>>(D(19)); /* 19 sp ? */
+	auto sp = std::make_shared<std::vector<double>>(D(19)); /* 19 sp - */
 	int rc = p[0] + parts[0].x + q[0] + r[0] + s[0] + rows.size() + t[0] +
 		 f[0] + ip[0] + sim::table[1] + g2->u[0] + (*sp)[1] + by_key[7][1] + names[0][1] + blocks[0][1];
 

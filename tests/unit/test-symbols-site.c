@@ -15,7 +15,7 @@
 
 struct expected {
 	char name[100];	/* "a|c": one of these; "main()": of no variable */
-	char type[100];	/* "?": any; else the element, or the whole type */
+	char type[100];	/* "?": any; "-": none; else the element or all */
 	int seen;
 };
 
@@ -69,8 +69,8 @@ static int right_type(const char *type, const struct moca_shape *s,
 
 	if (!strcmp(type, "?"))
 		return 1;
-	if (!s)
-		return 0;
+	if (!s || !strcmp(type, "-"))
+		return !s && !strcmp(type, "-");
 	moca_shape_type(s, size, whole, sizeof(whole));
 	n = snprintf(inner, sizeof(inner), "%s", s->element);
 	for (unsigned i = 1; i < s->rank; i++)
