@@ -27,6 +27,8 @@ struct dump {
 	const struct moca_event *event;	/* NULL at the end */
 	uint32_t event_task;
 	struct moca_cursor *markers;
+	int want_markers;		/* of those, the program's own */
+	int want_allocations;		/* and libmoca-alloc's */
 	const struct moca_marker *marker;	/* NULL at the end */
 	uint32_t marker_task;
 };
@@ -326,13 +328,19 @@ static int fill_marker(struct dump *d)
 {
 	int ret;
 
-	d->marker = NULL;
-	if (!d->markers)
-		return 0;
-	ret = moca_cursor_marker(d->markers, &d->marker, &d->marker_task);
-	if (ret <= 0)
+	do {
 		d->marker = NULL;
-	return ret;
+		if (!d->markers)
+			return 0;
+		ret = moca_cursor_marker(d->markers, &d->marker,
+					 &d->marker_task);
+		if (ret <= 0) {
+			d->marker = NULL;
+			return ret;
+		}
+	} while (trace_is_allocation(d->marker->type) ? !d->want_allocations :
+							!d->want_markers);
+	return 1;
 }
 
 /* Is a record of a task at a time to be printed before the access? */
@@ -418,8 +426,7 @@ static int parse_addresses(const char *s, struct moca_query *q)
 	return 0;
 }
 
-static int dump(struct dump *d, const char *path, int accesses, int events,
-		int markers)
+static int dump(struct dump *d, const char *path, int accesses, int events)
 {
 	struct moca_damage damage;
 	int err = 0;
@@ -428,7 +435,7 @@ static int dump(struct dump *d, const char *path, int accesses, int events,
 		err = moca_cursor_open(&d->accesses, d->t, &d->query);
 	if (!err && events)
 		err = moca_cursor_open(&d->events, d->t, &d->query);
-	if (!err && markers)
+	if (!err && (d->want_markers || d->want_allocations))
 		err = moca_cursor_open(&d->markers, d->t, &d->query);
 	if (!err) {
 		print_heading(d);
@@ -461,7 +468,7 @@ int cmd_dump(int argc, char **argv)
 	struct dump d = { .query = { .size = sizeof(d.query) } };
 	uint64_t task = UINT64_MAX, from = 0, to = 0;
 	const char *range = NULL, *path;
-	int accesses = 0, events = 0, markers = 0, all, first, ret;
+	int accesses = 0, events = 0, all, first, ret;
 	const struct option_spec specs[] = {
 		OPT_UINT(0, "task", &task, "N", "only this task, by its number in the trace"),
 		OPT_DURATION(0, "from", &from, "only from this time after the start on"),
@@ -469,7 +476,8 @@ int cmd_dump(int argc, char **argv)
 		OPT_STRING(0, "address", &range, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_FLAG(0, "accesses", &accesses, "only the accesses"),
 		OPT_FLAG(0, "events", &events, "only the events"),
-		OPT_FLAG(0, "markers", &markers, "only the markers, which the program emitted"),
+		OPT_FLAG(0, "markers", &d.want_markers, "only the markers, which the program emitted"),
+		OPT_FLAG(0, "allocations", &d.want_allocations, "only the events of allocations, which are not shown else"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
 		OPT_END
 	};
@@ -508,10 +516,11 @@ int cmd_dump(int argc, char **argv)
 			   path, task, path);
 		ret = EXIT_USAGE;
 	} else {
-		all = !accesses && !events && !markers;
+		all = !accesses && !events && !d.want_markers &&
+		      !d.want_allocations;
 		/* Markers have no address: only if they are asked for. */
-		ret = dump(&d, path, accesses || all, events || all,
-			   markers || (all && !range));
+		d.want_markers |= all && !range;
+		ret = dump(&d, path, accesses || all, events || all);
 	}
 	moca_trace_close(d.t);
 	return ret;

@@ -141,6 +141,21 @@ static void print_marker_counts(const struct info *in)
 		       text_count(a, s->markers_torn), PLURAL(s->markers_torn));
 }
 
+static void print_allocations(const struct info *in)
+{
+	const struct summary *s = &in->s;
+	char a[TEXT_MAX];
+
+	if (!s->has_allocations)
+		return;
+	printf("\nAllocations: %s event%s: 'moca objects' says which data structures were used.\n",
+	       text_count(a, s->allocations), PLURAL(s->allocations));
+	if (s->allocations_lost)
+		printf("  Lost: %s event%s, which found no room.\n",
+		       text_count(a, s->allocations_lost),
+		       PLURAL(s->allocations_lost));
+}
+
 static void print_state(const struct info *in)
 {
 	if (in->truncated)
@@ -321,20 +336,23 @@ static void print_kinds(const struct info *in)
 	print_more(n - i, "kind");
 }
 
-static int by_markers(const void *a, const void *b)
+/* Indices of tasks. */
+static int by_markers(const void *a, const void *b, void *info)
 {
-	const struct moca_task *x = *(const struct moca_task *const *)a;
-	const struct moca_task *y = *(const struct moca_task *const *)b;
+	const struct info *in = info;
+	size_t i = *(const size_t *)a, j = *(const size_t *)b;
+	uint64_t x = summary_markers(&in->s, in->t, i);
+	uint64_t y = summary_markers(&in->s, in->t, j);
 
-	if (x->markers != y->markers)
-		return x->markers > y->markers ? -1 : 1;
-	return x->id < y->id ? -1 : 1;
+	if (x != y)
+		return x > y ? -1 : 1;
+	return i < j ? -1 : i > j;
 }
 
 static int print_marker_tasks(const struct info *in)
 {
-	size_t i, n = 0, shown;
-	const struct moca_task **tasks, *t;
+	size_t i, n = 0, shown, *tasks;
+	const struct moca_task *t;
 	char a[TEXT_MAX];
 	int w;
 
@@ -343,21 +361,26 @@ static int print_marker_tasks(const struct info *in)
 		return -ENOMEM;
 	for (i = 0; i < in->s.task_count; i++) {
 		t = moca_trace_task(in->t, i);
-		if (t->markers || t->markers_lost || t->markers_torn)
-			tasks[n++] = t;
+		if (summary_markers(&in->s, in->t, i) ||
+		    summary_markers_lost(&in->s, in->t, i) ||
+		    t->markers_torn)
+			tasks[n++] = i;
 	}
-	qsort(tasks, n, sizeof(*tasks), by_markers);
+	qsort_r(tasks, n, sizeof(*tasks), by_markers, (void *)in);
 	shown = in->all || n < TOP ? n : TOP;
 	if (n)
 		printf("\nMarkers by task (thread), most first\n  %-26s%12s %12s %12s\n",
 		       "task  tid      name", "markers", "lost", "torn");
 	for (i = 0; i < shown; i++) {
-		t = tasks[i];
+		t = moca_trace_task(in->t, tasks[i]);
 		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
 		w += text_name(stdout, t->name, 28 - w);
 		pad(w, 28);
-		printf("%12s", text_count(a, t->markers));
-		printf(" %12s", text_count(a, t->markers_lost));
+		printf("%12s", text_count(a, summary_markers(&in->s, in->t,
+							     tasks[i])));
+		printf(" %12s", text_count(a, summary_markers_lost(
+						      &in->s, in->t,
+						      tasks[i])));
 		printf(" %12s\n", text_count(a, t->markers_torn));
 	}
 	print_more(n - shown, "task");
@@ -455,6 +478,7 @@ static int print_text(const struct info *in, const char *path)
 		print_working_set(in);
 		print_mappings(in);
 		err = print_tasks(in);
+		print_allocations(in);
 		print_marker_counts(in);
 	}
 	print_kinds(in);
@@ -551,8 +575,9 @@ static void json_tasks(struct json *j, const struct info *in)
 			json_null(j, "status");
 		json_uint(j, "chunks", t->chunks);
 		json_uint(j, "lost", t->lost);
-		json_uint(j, "markers", t->markers);
-		json_uint(j, "markers_lost", t->markers_lost);
+		json_uint(j, "markers", summary_markers(&in->s, in->t, i));
+		json_uint(j, "markers_lost",
+			  summary_markers_lost(&in->s, in->t, i));
 		json_uint(j, "markers_torn", t->markers_torn);
 		json_counts(j, &in->s.tasks[i]);
 		json_close(j, '}');
@@ -645,6 +670,10 @@ static void print_json(const struct info *in, const char *path)
 	json_close(&j, '}');
 	json_tasks(&j, in);
 	json_markers(&j, in);
+	json_open(&j, "allocations", '{');
+	json_uint(&j, "count", in->s.allocations);
+	json_uint(&j, "lost", in->s.allocations_lost);
+	json_close(&j, '}');
 	json_mappings(&j, in);
 	json_working_set(&j, in);
 	json_close(&j, '}');

@@ -319,13 +319,63 @@ static void add_marker(struct summary *s, struct summary_kind *k,
 	s->markers++;
 }
 
+uint64_t summary_markers(const struct summary *s, const struct moca_trace *t,
+			 size_t task)
+{
+	uint64_t n = moca_trace_task(t, task)->markers;
+
+	/* Damaged markers are told by headers and never seen. */
+	return n > s->task_allocations[task] ? n - s->task_allocations[task] :
+					       0;
+}
+
+/* What a task lost is the program's, if it has events of its own. */
+uint64_t summary_markers_lost(const struct summary *s,
+			      const struct moca_trace *t, size_t task)
+{
+	return s->has_allocations && !summary_markers(s, t, task) ?
+		       0 : moca_trace_task(t, task)->markers_lost;
+}
+
+static void add_losses(struct walk *w)
+{
+	struct summary *s = w->s;
+	const struct moca_task *task;
+	uint64_t own;
+	size_t i;
+
+	for (i = 0; i < s->task_count; i++) {
+		task = moca_trace_task(w->t, i);
+		own = summary_markers_lost(s, w->t, i);
+		s->markers_torn += task->markers_torn;
+		s->markers_lost += own;
+		s->allocations_lost += task->markers_lost - own;
+	}
+}
+
+/* Take the kinds that are libmoca-alloc's out. */
+static void split_allocations(struct summary *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->kind_count; i++) {
+		if (s->kinds[i].is_allocation) {
+			s->has_allocations = 1;
+			s->allocations += s->kinds[i].count;
+			s->markers -= s->kinds[i].count;
+		} else {
+			s->kinds[n++] = s->kinds[i];
+		}
+	}
+	s->kind_count = n;
+}
+
 static int walk_markers(struct walk *w)
 {
 	const struct moca_marker_type *const *types;
 	struct summary *s = w->s;
 	struct summary_kind *k = NULL;
 	const struct moca_marker *m;
-	const struct moca_task *task;
 	struct moca_cursor *cursor;
 	uint32_t id;
 	size_t i;
@@ -333,14 +383,13 @@ static int walk_markers(struct walk *w)
 
 	types = moca_trace_marker_types(w->t, &s->kind_count);
 	s->kinds = calloc(s->kind_count + 1, sizeof(*s->kinds));
-	if (!s->kinds)
+	s->task_allocations = calloc(s->task_count + 1,
+				     sizeof(*s->task_allocations));
+	if (!s->kinds || !s->task_allocations)
 		return -ENOMEM;
-	for (i = 0; i < s->kind_count; i++)
+	for (i = 0; i < s->kind_count; i++) {
 		s->kinds[i].type = types[i];
-	for (i = 0; i < s->task_count; i++) {
-		task = moca_trace_task(w->t, i);
-		s->markers_lost += task->markers_lost;
-		s->markers_torn += task->markers_torn;
+		s->kinds[i].is_allocation = trace_is_allocation(types[i]);
 	}
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)
@@ -350,8 +399,12 @@ static int walk_markers(struct walk *w)
 			k = bsearch(&m->type->id, s->kinds, s->kind_count,
 				    sizeof(*k), by_id);
 		add_marker(s, k, m);
+		if (k->is_allocation)
+			s->task_allocations[trace_task_index(w->t, id)]++;
 	}
 	moca_cursor_close(cursor);
+	split_allocations(s);
+	add_losses(w);
 	qsort(s->kinds, s->kind_count, sizeof(*s->kinds), by_count);
 	return ret;
 }
@@ -509,6 +562,7 @@ void summary_free(struct summary *s)
 		free(s->gaps[i].name);
 	free(s->gaps);
 	free(s->kinds);
+	free(s->task_allocations);
 	free(s->tasks);
 	free(s->mappings);
 	free(s->intervals);

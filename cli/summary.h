@@ -37,6 +37,7 @@ struct summary_gap {
 /* All markers of one kind. */
 struct summary_kind {
 	const struct moca_marker_type *type;
+	int is_allocation;	/* libmoca-alloc told it, no program */
 	uint64_t count;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -63,13 +64,24 @@ struct summary {
 	} *intervals;
 	uint64_t pages_max;
 	uint64_t pages_median;
+	/* Of markers, without what libmoca-alloc told: that is allocations. */
 	size_t kind_count;
 	struct summary_kind *kinds;	/* most markers first */
 	uint64_t markers;
 	uint64_t markers_lost;
 	uint64_t markers_torn;
-	uint64_t markers_end_ns;	/* of the last one */
+	uint64_t markers_end_ns;	/* of the last one, or allocation */
+	int has_allocations;		/* libmoca-alloc was there */
+	uint64_t allocations;		/* events */
+	uint64_t allocations_lost;
+	uint64_t *task_allocations;	/* by the trace's task index */
 };
+
+/* Of a task, by its index: markers of the program's own; and those lost. */
+uint64_t summary_markers(const struct summary *s, const struct moca_trace *t,
+			 size_t task);
+uint64_t summary_markers_lost(const struct summary *s,
+			      const struct moca_trace *t, size_t task);
 
 /* 0 or -errno. */
 int summary_compute(struct summary *s, struct moca_trace *t);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "agent/alloc/events.h"
 #include "lib/base/err.h"
 
 struct moca_trace *trace_open(const char *command, const char *path)
@@ -161,6 +162,11 @@ int trace_markers_only(const struct moca_trace *t)
 			return 0;
 	moca_trace_marker_types(t, &n);
 	return n || i || (collector && !strcmp(collector, "trace"));
+}
+
+int trace_is_allocation(const struct moca_marker_type *type)
+{
+	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
 }
 
 int trace_damaged(const struct moca_damage *d)

@@ -56,6 +56,9 @@ void trace_status(char *buf, size_t size, int status);
 /* Was it made by `moca trace`: are there markers only? */
 int trace_markers_only(const struct moca_trace *t);
 
+/* Is it what libmoca-alloc tells, and no event of the program's own? */
+int trace_is_allocation(const struct moca_marker_type *type);
+
 /* Any damage at all? */
 int trace_damaged(const struct moca_damage *d);
 

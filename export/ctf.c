@@ -290,9 +290,13 @@ static int fill_marker(struct ctf *x)
 	int ret;
 
 	x->marker = NULL;
-	ret = note_read(x, moca_cursor_marker(x->markers, &x->marker, &task));
-	if (ret <= 0)
-		x->marker = NULL;
+	do {
+		ret = note_read(x, moca_cursor_marker(x->markers, &x->marker,
+						      &task));
+		if (ret <= 0)
+			x->marker = NULL;
+	} while (x->marker && x->o->markers_only &&
+		 !strcmp(x->marker->type->facility, "moca_alloc"));
 	return ret;
 }
 
