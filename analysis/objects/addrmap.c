@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BITS 9
 #define SLOTS (1u << BITS)
 #define PAGE_BITS 12
 #define PAGE_SIZE 4096u
+#define SLAB ((size_t)2 << 20)
+#define ALIGNMENT ((size_t)16)
 
 /*
  * A slot is 0 (nothing), id << 1 | 1 (all of it is of that id), a struct pieces
@@ -29,7 +32,7 @@ struct piece {
 struct pieces {
 	uint32_t refs;
 	uint16_t count;
-	uint16_t cap;
+	uint16_t class;		/* there is room for 2^class */
 	struct piece p[];	/* disjoint, sorted */
 };
 
@@ -73,22 +76,70 @@ static size_t pieces_size(size_t cap)
 	return sizeof(struct pieces) + cap * sizeof(struct piece);
 }
 
-/* Zeroed. *err is 0, -ENOMEM or -E2BIG. */
-static void *pool_alloc(struct moca_addrpool *pool, size_t size, int *err)
+/* Class 0 is of nodes, class i of pieces, 2^i of them. */
+static size_t class_size(unsigned class)
 {
-	void *p;
+	return class ? pieces_size((size_t)1 << class) : sizeof(struct node);
+}
+
+/* One of SLAB bytes more, aligned so that it can be a huge page. */
+static int pool_grow(struct moca_addrpool *pool)
+{
+	char *p = aligned_alloc(SLAB, SLAB);
+
+	if (!p)
+		return -ENOMEM;
+	madvise(p, SLAB, MADV_HUGEPAGE);
+	*(void **)p = pool->slabs;
+	pool->slabs = p;
+	pool->at = p + ALIGNMENT;
+	pool->left = SLAB - ALIGNMENT;
+	return 0;
+}
+
+/* Not zeroed. *err is 0, -ENOMEM or -E2BIG. */
+static void *pool_alloc(struct moca_addrpool *pool, unsigned class, int *err)
+{
+	size_t size = class_size(class);
+	size_t room = (size + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	void *p = pool->free[class];
 
 	*err = 0;
 	if (pool->limit && pool->bytes + size > pool->limit) {
 		*err = -E2BIG;
 		return NULL;
 	}
-	p = calloc(1, size);
-	if (!p)
-		*err = -ENOMEM;
-	else
-		pool->bytes += size;
+	if (p) {
+		pool->free[class] = *(void **)p;
+	} else {
+		if (pool->left < room && pool_grow(pool)) {
+			*err = -ENOMEM;
+			return NULL;
+		}
+		p = pool->at;
+		pool->at += room;
+		pool->left -= room;
+	}
+	pool->bytes += size;
 	return p;
+}
+
+static void pool_release(struct moca_addrpool *pool, void *p, unsigned class)
+{
+	*(void **)p = pool->free[class];
+	pool->free[class] = p;
+	pool->bytes -= class_size(class);
+}
+
+void moca_addrpool_free(struct moca_addrpool *pool)
+{
+	void *next, *p;
+
+	for (p = pool->slabs; p; p = next) {
+		next = *(void **)p;
+		free(p);
+	}
+	*pool = (struct moca_addrpool){ 0 };
 }
 
 static void hold(uint64_t slot)
@@ -107,10 +158,8 @@ static void release(struct moca_addrpool *pool, uint64_t slot)
 
 	if (is_pieces(slot)) {
 		p = to_pieces(slot);
-		if (!--p->refs) {
-			pool->bytes -= pieces_size(p->cap);
-			free(p);
-		}
+		if (!--p->refs)
+			pool_release(pool, p, p->class);
 	} else if (is_node(slot)) {
 		n = to_node(slot);
 		if (--n->refs)
@@ -121,8 +170,7 @@ static void release(struct moca_addrpool *pool, uint64_t slot)
 			release(pool, n->slots[i]);
 			n->used--;
 		}
-		pool->bytes -= sizeof(*n);
-		free(n);
+		pool_release(pool, n, 0);
 	}
 }
 
@@ -156,28 +204,30 @@ static unsigned slot_index(uint64_t addr, unsigned level)
 static int own_pieces(struct moca_addrpool *pool, uint64_t *slot,
 		      struct pieces **out)
 {
-	struct pieces *old = is_pieces(*slot) ? to_pieces(*slot) : NULL, *p;
-	size_t cap = 4;
+	struct pieces *old = is_pieces(*slot) ? to_pieces(*slot) : NULL;
+	struct pieces *p;
+	unsigned class = 2;
 	int err;
 
-	if (old && old->refs == 1 && old->count + 2 <= old->cap) {
+	if (old && old->refs == 1 && old->count + 2u <= 1u << old->class) {
 		*out = old;
 		return 0;
 	}
-	while (old && cap < old->count + 2u)
-		cap *= 2;
-	p = pool_alloc(pool, pieces_size(cap), &err);
+	while (old && 1u << class < old->count + 2u)
+		class++;
+	p = pool_alloc(pool, class, &err);
 	if (!p)
-		return err;
+		return err ? err : -ENOMEM;
 	p->refs = 1;
-	p->cap = (uint16_t)cap;
+	p->count = 0;
+	p->class = (uint16_t)class;
 	if (old) {
 		p->count = old->count;
 		memcpy(p->p, old->p, old->count * sizeof(*p->p));
 	} else if (is_id(*slot)) {
 		p->count = 1;
-		p->p[0].last = PAGE_SIZE - 1;
-		p->p[0].id = (uint32_t)(*slot >> 1);
+		p->p[0] = (struct piece){ 0, PAGE_SIZE - 1,
+					  (uint32_t)(*slot >> 1) };
 	}
 	release(pool, *slot);
 	*slot = pieces_slot(p);
@@ -259,6 +309,17 @@ static int set_pieces(struct moca_addrpool *pool, uint64_t *slot,
 	return 0;
 }
 
+static struct node *node_new(struct moca_addrpool *pool, int *err)
+{
+	struct node *n = pool_alloc(pool, 0, err);
+
+	if (!n)
+		return NULL;
+	memset(n, 0, sizeof(*n));
+	n->refs = 1;
+	return n;
+}
+
 /* A node of our own in the slot, with what the slot had. */
 static int own_node(struct moca_addrpool *pool, uint64_t *slot)
 {
@@ -268,10 +329,9 @@ static int own_node(struct moca_addrpool *pool, uint64_t *slot)
 
 	if (is_node(*slot) && to_node(*slot)->refs == 1)
 		return 0;
-	n = pool_alloc(pool, sizeof(*n), &err);
+	n = node_new(pool, &err);
 	if (!n)
 		return err;
-	n->refs = 1;
 	if (is_node(*slot)) {
 		old = to_node(*slot);
 		n->used = old->used;
@@ -340,10 +400,9 @@ int moca_addrmap_set(struct moca_addrmap *m, uint64_t first, uint64_t last,
 			m->height++;
 			continue;
 		}
-		n = pool_alloc(m->pool, sizeof(*n), &err);
+		n = node_new(m->pool, &err);
 		if (!n)
 			return err;
-		n->refs = 1;
 		n->used = 1;
 		n->slots[0] = m->root;
 		m->root = (uintptr_t)n;

@@ -14,11 +14,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What maps may take together: a hostile trace scatters its addresses. */
+#define MOCA_ADDRPOOL_CLASSES 16
+
+/*
+ * Where maps have their memory: in huge pages, as it is accessed at random. And
+ * what they may take together, since a hostile trace scatters its addresses.
+ * Zero-initialise, with limit set.
+ */
 struct moca_addrpool {
-	size_t bytes;		/* allocated */
+	size_t bytes;		/* in use */
 	size_t limit;		/* 0 = none */
+	void *slabs;		/* a chain */
+	char *at;		/* free in the last slab, */
+	size_t left;		/* so many bytes */
+	void *free[MOCA_ADDRPOOL_CLASSES];	/* given back, by size */
 };
+
+/* All maps must be cleared before. */
+void moca_addrpool_free(struct moca_addrpool *pool);
 
 /* Zero-initialise, with pool set. */
 struct moca_addrmap {

@@ -525,6 +525,7 @@ void moca_objects_free(struct moca_objects *o)
 	if (!o)
 		return;
 	moca_objects_free_spaces(o);
+	moca_addrpool_free(&o->pool);
 	moca_table_free(&o->table);
 	for (i = 0; i < o->site_count; i++)
 		free(o->sites[i].frames);

@@ -177,6 +177,10 @@ static int grow_instances(struct moca_table *t)
 	if (!p)
 		return -ENOMEM;
 	t->inst_row = p;
+	if (cap * sizeof(*t->inst_row) >= HUGE)
+		madvise((void *)(((uintptr_t)p + HUGE - 1) & ~(HUGE - 1)),
+			cap * sizeof(*t->inst_row) - HUGE + 1,
+			MADV_HUGEPAGE);
 	t->inst_cap = cap;
 	if (!t->inst_count) {
 		t->inst[0] = (struct moca_instance){ 0 };

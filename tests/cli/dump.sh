@@ -111,4 +111,17 @@ for bad in "--address 5" "--address 5-4" "--task x" "--task 7" "--from 1x" "--fr
 	# shellcheck disable=SC2086 # the words are options
 	run "dump: bad $bad" 2 "$MOCA" dump "$tmp/t" $bad && ok "dump: bad $bad"
 done
+# What libmoca-alloc tells is no marker of the program's.
+"$BUILD/tests/make-objects" "$tmp/alloc" || not_ok make-objects failed
+run "dump: allocations" 0 "$MOCA" dump --allocations "$tmp/alloc"
+has "dump: allocations" "$tmp/out" ' marker moca_alloc:alloc addr=0x7f0000000000 size=32768 stack=1 kind=0$' \
+	' marker moca_alloc:tally stack=2 count=10 bytes=640$'
+for option in "" --markers --events; do
+	run "dump: no allocations $option" 0 "$MOCA" dump $option "$tmp/alloc"
+	if grep -q moca_alloc "$tmp/out"; then
+		not_ok "dump: no allocations $option" "$(grep -m 1 moca_alloc "$tmp/out")"
+	else
+		ok "dump: no allocations $option"
+	fi
+done
 finish

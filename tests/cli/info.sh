@@ -87,4 +87,26 @@ for kind in markers only; do
 		not_ok "info --json: $kind" "$(tail -n 1 "$tmp/err")"
 	fi
 done
+# What libmoca-alloc tells is no marker of the program's.
+"$BUILD/tests/make-objects" "$tmp/alloc" || not_ok make-objects failed
+run "info: allocations" 0 "$MOCA" info "$tmp/alloc"
+has "info: allocations" "$tmp/out" "^Allocations: 16 events: 'moca objects'"
+if grep -q '^Markers\|moca_alloc' "$tmp/out"; then
+	not_ok "info: allocations are no markers" "$(grep -m 1 '^Markers\|moca_alloc' "$tmp/out")"
+else
+	ok "info: allocations are no markers"
+fi
+run "info --json: allocations" 0 "$MOCA" info --json "$tmp/alloc"
+cat >"$tmp/see.py" <<'END'
+import json, sys
+t = json.load(open(sys.argv[1]))
+assert t["allocations"] == {"count": 16, "lost": 0}, t["allocations"]
+assert t["markers"]["count"] == 0 and t["markers"]["kinds"] == [], t["markers"]
+assert [x["markers"] for x in t["tasks"]] == [0, 0]
+END
+if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
+	ok "info --json: allocations"
+else
+	not_ok "info --json: allocations" "$(tail -n 1 "$tmp/err")"
+fi
 finish

@@ -21,7 +21,7 @@ static int set_up(void)
 {
 	int i;
 
-	memset(&pool, 0, sizeof(pool));
+	moca_addrpool_free(&pool);
 	for (i = 0; i < MAPS; i++) {
 		maps[i] = (struct moca_addrmap){ .pool = &pool };
 		free(model[i]);
@@ -136,7 +136,7 @@ static int huge_ranges(void)
 	uint64_t begin, end;
 	uint32_t id;
 
-	memset(&pool, 0, sizeof(pool));
+	moca_addrpool_free(&pool);
 	CHECK(!moca_addrmap_set(&m, 0, UINT64_MAX, 7));
 	CHECK(moca_addrmap_find(&m, 0) == 7);
 	CHECK(moca_addrmap_find(&m, UINT64_MAX) == 7);
@@ -160,7 +160,7 @@ static int runs_are_cheap(void)
 {
 	struct moca_addrmap m = { .pool = &pool };
 
-	memset(&pool, 0, sizeof(pool));
+	moca_addrpool_free(&pool);
 	CHECK(!moca_addrmap_set(&m, 0x7f0000001010, 0x7f0000001010 +
 				(1ull << 40), 5));
 	CHECK(pool.bytes < 64 * 1024);
@@ -175,7 +175,7 @@ static int pool_limit(void)
 	uint64_t i;
 	int err = 0;
 
-	memset(&pool, 0, sizeof(pool));
+	moca_addrpool_free(&pool);
 	pool.limit = 1 << 20;
 	for (i = 1; !err && i < 100000; i++)
 		err = moca_addrmap_set(&m, i << 40, (i << 40) + 5, 1);
@@ -195,7 +195,7 @@ static int copies_are_shared(void)
 	struct moca_addrmap m = { .pool = &pool }, c[100];
 	size_t bytes, i;
 
-	memset(&pool, 0, sizeof(pool));
+	moca_addrpool_free(&pool);
 	for (i = 0; i < 1000; i++)
 		CHECK(!moca_addrmap_set(&m, i * 8192, i * 8192 + 99, i + 1));
 	bytes = pool.bytes;
@@ -219,5 +219,6 @@ int main(void)
 	run("addrmap: a long run is a few nodes", runs_are_cheap);
 	run("addrmap: the limit of memory", pool_limit);
 	run("addrmap: copies share", copies_are_shared);
+	moca_addrpool_free(&pool);
 	return failures != 0;
 }
