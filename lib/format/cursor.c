@@ -89,10 +89,14 @@ static int by_addr(const struct moca_query *q)
 static int next_task(struct moca_cursor *c, size_t count)
 {
 	const struct moca_query *q = &c->query;
+	const struct moca_task *one;
 
-	while (c->at < count && q->one_task &&
-	       c->trace->tasks[c->at].id != q->task)
-		c->at++;
+	if (q->one_task) {
+		one = moca_trace_find_task(c->trace, q->task);
+		if (!one || one < &c->trace->tasks[c->at])
+			return 0;
+		c->at = (size_t)(one - c->trace->tasks);
+	}
 	return c->at < count;
 }
 

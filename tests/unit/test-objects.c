@@ -442,6 +442,65 @@ static int mappings_by_name(void)
 	return 0;
 }
 
+/* Of some accesses only the page is known: they are shared out by size. */
+static int wide_accesses(void)
+{
+	const struct moca_object *a, *b;
+	int i;
+
+	start_program();
+	put_stack(0, 1, 1);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP, 3072, 1, MOCA_ALLOC_MALLOC);
+	put_alloc(0, HEAP + 3072, 1024 + PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 1000; i++) {
+		put_access(0, HEAP, W);
+		told[0].accesses[i].ip = 0;
+	}
+	/* A page of one object only is no guess. */
+	put_access(0, HEAP + PAGE, R);
+	told[0].accesses[i].ip = 0;
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	b = row_by(MOCA_OBJECT_HEAP, 2);
+	CHECK(a && b && a->accesses + b->accesses == 1001);
+	CHECK(a->wide == a->accesses && b->wide == b->accesses - 1);
+	CHECK(a->accesses > 700 && a->accesses < 800);
+	return 0;
+}
+
+/* Clocks differ a little: accesses before a task begins, and after its end. */
+static int early_and_late(void)
+{
+	const struct moca_object *a;
+	struct moca_event *e;
+
+	start_program();
+	put_stack(0, 1, 1);
+	put_alloc(0, HEAP, PAGE, 1, MOCA_ALLOC_MALLOC);
+	told[1].pid = told[1].tid = 200;
+	put_access(1, HEAP, R);
+	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
+	put_access(1, HEAP, R);
+	put_event(1, MOCA_EVENT_TASK_END);
+	put_access(1, HEAP, R);
+	told[2].pid = 100;
+	told[2].tid = 101;
+	put_access(2, HEAP, R);
+	start_task(2, 100, 101, 0, MOCA_TASK_THREAD);
+	e = put_event(0, MOCA_EVENT_TASK_END);
+	CHECK(e);
+	/* Its process goes on. */
+	put_access(2, HEAP, R);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	CHECK(a && a->accesses == 5 && row_count == 1 && a->threads == 2);
+	CHECK(totals.processes == 2 && !totals.without_agent);
+	return 0;
+}
+
 /* --- details ------------------------------------------------------------ */
 
 static int instances_touchers_ranges(void)
@@ -687,6 +746,8 @@ int main(void)
 	run("objects: stacks, told by the agent", stacks_by_agent);
 	run("objects: variables and TLS", statics_and_tls);
 	run("objects: mappings by name", mappings_by_name);
+	run("objects: only the page is known", wide_accesses);
+	run("objects: early and late accesses", early_and_late);
 	run("objects: instances, touchers, ranges",
 	    instances_touchers_ranges);
 	run("objects: a part of the time", part_of_the_time);
