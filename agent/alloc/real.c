@@ -163,6 +163,9 @@ int alloc_get_ready(void)
 {
 	int saved_errno = errno;
 
+	if (likely(__atomic_load_n(&alloc_state, __ATOMIC_ACQUIRE) ==
+		   ALLOC_READY))
+		return 1;
 	/* The first call comes before there is a second thread. */
 	if (alloc_state == ALLOC_STARTING)
 		return 0;
