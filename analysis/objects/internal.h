@@ -90,6 +90,12 @@ struct thread {
 	uint64_t start_ns;
 };
 
+/* A process that will exec. */
+struct exec {
+	uint32_t pid;
+	uint64_t time_ns;
+};
+
 /* What is known of a task. */
 struct task {
 	struct process *process;	/* NULL: not known yet */
@@ -144,6 +150,8 @@ struct moca_objects {
 	size_t map_count, map_cap;
 	struct thread *threads;		/* by pid, stack, start_ns */
 	size_t thread_count, thread_cap;
+	struct exec *execs;		/* by pid, time_ns */
+	size_t exec_count, exec_cap;
 	struct role *roles;
 	size_t role_count, role_cap;
 	struct site *sites;
@@ -220,10 +228,13 @@ int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
 int64_t moca_objects_binding_row(struct moca_objects *o, uint32_t binding,
 				 enum moca_object_kind kind);
 
-/* --- threads.c: who will have a stack where ----------------------------- */
+/* --- threads.c: what is known ahead ------------------------------------- */
 
-/* Find all threads of the trace. 0 or -errno. */
+/* Find all threads and execs of the trace. 0 or -errno. */
 int moca_objects_find_threads(struct moca_objects *o);
+/* Does the process exec soon after time? */
+int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
+			   uint64_t time_ns);
 /* The first one to begin soon after time with its stack there, or NULL. */
 const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 					      uint32_t pid, uint64_t first,

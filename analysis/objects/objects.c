@@ -536,6 +536,7 @@ void moca_objects_free(struct moca_objects *o)
 	free(o->maps);
 	free(o->roles);
 	free(o->threads);
+	free(o->execs);
 	free(o->tasks);
 	free(o->modules);
 	free(o->rows);

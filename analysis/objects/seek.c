@@ -15,6 +15,7 @@
 /* The recorder's own code and data in the program: collect/fault/stub.h. */
 #define STUB_FIRST 0x6f6d0000ull
 #define STUB_LAST 0x6f6e0fffull
+#define VDSO_SIZE 0x10000ull		/* and its data, at most */
 #define STACK_GROWS (1ull << 30)	/* below a main stack, at most */
 
 /* What is looked for, and what it is a part of. */
@@ -23,6 +24,7 @@ struct seek {
 	struct space *s;
 	uint64_t addr;
 	uint64_t ip;		/* of the first access */
+	unsigned mode;		/* enum moca_access_mode, likewise */
 	uint64_t time_ns;
 	/* The answer holds for these: within the page, around addr. */
 	uint64_t first;
@@ -345,8 +347,10 @@ static int64_t by_nothing(struct seek *k)
 
 	if (k->addr >= STUB_FIRST && k->addr <= STUB_LAST)
 		return own(k, "recorder");
-	/* What the kernel writes before the mappings of exec are told. */
-	if (!k->s->maps.root)
+	/* The kernel sets a program up before its mappings are told. */
+	if (!k->s->maps.root ||
+	    (k->mode == MOCA_MODE_KERNEL &&
+	     moca_objects_exec_soon(k->o, k->s->pid, k->time_ns)))
 		return place(k, MOCA_OBJECT_KERNEL, intern(k, "[exec]"),
 			     intern(k, "before the program's first mapping"),
 			     1, 0, 0, k->time_ns);
@@ -357,6 +361,13 @@ static int64_t by_nothing(struct seek *k)
 		if (m->flags & MOCA_MAP_STACK)
 			return stack(k, k->s->main_task, m->addr, m->last);
 	}
+	/* The recorder tells of all code but the kernel's own, and its data. */
+	if (k->mode == MOCA_MODE_USER && k->ip &&
+	    k->addr - k->ip + VDSO_SIZE < 2 * VDSO_SIZE &&
+	    !moca_addrmap_find(&k->s->maps, k->ip))
+		return place(k, MOCA_OBJECT_KERNEL,
+			     intern(k, k->ip == k->addr ? "[vdso]" : "[vvar]"),
+			     intern(k, ""), 1, 0, 0, k->time_ns);
 	return place(k, MOCA_OBJECT_ANONYMOUS, intern(k, "[unknown]"),
 		     intern(k, "no mapping is known"), 0, 0, 0, k->time_ns);
 }
@@ -407,6 +418,7 @@ int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
 			  uint64_t addr, const struct moca_access *a)
 {
 	struct seek k = { .o = o, .s = s, .addr = addr, .ip = a->ip,
+			  .mode = a->mode,
 			  .time_ns = a->time_ns,
 			  .first = addr & ~(PAGE - 1),
 			  .last = addr | (PAGE - 1) };

@@ -470,6 +470,9 @@ static int add_map(struct moca_objects *o, struct space *s,
 		err = moca_objects_set(o, &s->seen, m.addr, m.last, 0);
 	if (!err && m.flags & MOCA_MAP_FILE && m.name[0] == '/')
 		err = add_load(o, s, &m);
+	/* It is there, even if the program allocates nothing. */
+	if (strstr(m.name, "/libmoca-alloc.so"))
+		s->agent = 1;
 	return err;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where threads will have their stacks, which is known from their begin. */
+/*
+ * What will be, which explains what is before it: where threads will have their
+ * stacks, and when processes exec.
+ */
 #include "analysis/objects/internal.h"
 
 #include <errno.h>
@@ -7,6 +10,8 @@
 
 /* From the first write to a new stack to its thread's begin, at most. */
 #define PREPARE_NS 100000000ull
+/* From what the kernel does for an exec to its end, at most. */
+#define EXEC_NS 50000000ull
 
 static int by_place(const void *a, const void *b)
 {
@@ -19,6 +24,44 @@ static int by_place(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct exec *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int add_exec(struct moca_objects *o, const struct moca_event *e)
+{
+	int err = moca_objects_grow(&o->execs, o->exec_count, &o->exec_cap,
+				    sizeof(*o->execs));
+
+	if (!err)
+		o->execs[o->exec_count++] = (struct exec){ e->pid,
+							   e->time_ns };
+	return err;
+}
+
+int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
+			   uint64_t time_ns)
+{
+	const struct exec *x = o->execs;
+	size_t lo = 0, hi = o->exec_count, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (x[mid].pid < pid ||
+		    (x[mid].pid == pid && x[mid].time_ns < time_ns))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < o->exec_count && x[lo].pid == pid &&
+	       x[lo].time_ns - time_ns < EXEC_NS;
+}
+
 int moca_objects_find_threads(struct moca_objects *o)
 {
 	const struct moca_event *e;
@@ -29,6 +72,11 @@ int moca_objects_find_threads(struct moca_objects *o)
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
+		if (e->type == MOCA_EVENT_EXEC) {
+			ret = add_exec(o, e);
+			if (ret)
+				break;
+		}
 		if (e->type != MOCA_EVENT_TASK_START || !e->addr ||
 		    !(e->flags & MOCA_TASK_THREAD))
 			continue;
@@ -45,6 +93,8 @@ int moca_objects_find_threads(struct moca_objects *o)
 	if (o->thread_count)
 		qsort(o->threads, o->thread_count, sizeof(*o->threads),
 		      by_place);
+	if (o->exec_count)
+		qsort(o->execs, o->exec_count, sizeof(*o->execs), by_time);
 	return ret;
 }
 

@@ -145,6 +145,9 @@ static int vfork_and_exec(void)
 	put_alloc(0, HEAP, 8192, 1, MOCA_ALLOC_MALLOC);
 	start_task(1, 200, 200, 0, MOCA_TASK_VFORK);
 	put_access(1, HEAP, W);
+	/* The kernel writes to what will be the new program's. */
+	put_access(1, 0x560000000000, W);
+	told[1].accesses[1].mode = MOCA_MODE_KERNEL;
 	put_exec(1, "/bin/other");
 	put_map(1, HEAP, 65536, "");
 	put_access(1, HEAP, W);
@@ -165,7 +168,9 @@ static int vfork_and_exec(void)
 	CHECK(x && x->accesses == 1 && !strcmp(x->program, "/bin/third"));
 	CHECK(totals.processes == 3 && totals.without_agent == 2);
 	/* Call stacks in no file name nothing. */
-	CHECK(!totals.named && totals.accesses == 4);
+	CHECK(totals.named == 1 && totals.accesses == 5);
+	x = row_of(MOCA_OBJECT_KERNEL, "[exec]");
+	CHECK(x && x->accesses == 1);
 	return 0;
 }
 
@@ -422,13 +427,19 @@ static int mappings_by_name(void)
 	put_access(0, 0x70000, W);
 	put_access(0, 0x6f6d1000, W);
 	put_access(0, 0x90000, W);
+	/* Code that no mapping holds, and what it reads nearby. */
+	put_access(0, 0x7fff00001000, X);
+	told[0].accesses[9].ip = 0x7fff00001000;
+	put_access(0, 0x7fff00000000, R);
+	told[0].accesses[10].ip = 0x7fff00001004;
 	trace_end();
 	CHECK(!objects_of(NULL));
 	a = row_of(MOCA_OBJECT_FILE, "/etc/passwd");
 	CHECK(a && a->accesses == 1 && a->reads == 1 && a->named);
-	a = row_of(MOCA_OBJECT_KERNEL, "[vdso]");
-	CHECK(a && a->accesses == 1 && a->named);
-	CHECK(totals.own == 3 && totals.accesses == 6);
+	CHECK(!row_of(MOCA_OBJECT_KERNEL, "[exec]"));
+	CHECK(totals.own == 3 && totals.accesses == 8);
+	a = row_of(MOCA_OBJECT_KERNEL, "[vvar]");
+	CHECK(a && a->accesses == 1);
 	a = row_of(MOCA_OBJECT_SHARED, "/dev/shm/other");
 	CHECK(a && a->accesses == 1);
 	a = row_of(MOCA_OBJECT_ANONYMOUS, "[anon:pool]");
