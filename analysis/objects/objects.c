@@ -223,7 +223,8 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 /* The row of a program's allocator, for all its heaps. */
 static int64_t allocator_row(struct moca_objects *o, const char *program)
 {
-	const char *name = moca_strings_intern(&o->table.strings, "[heap]");
+	const char *name = moca_strings_intern(&o->table.strings,
+					       MOCA_NAME_HEAP);
 	const char *site = moca_strings_intern(&o->table.strings, "");
 
 	return name && site ? moca_table_row(&o->table, program,
@@ -259,8 +260,9 @@ static int alias_maps(struct moca_objects *o)
 static int name_allocators(struct moca_objects *o)
 {
 	const char *name = moca_strings_intern(&o->table.strings,
-					       "malloc's own memory");
-	const char *heap = moca_strings_intern(&o->table.strings, "[heap]");
+					       MOCA_NAME_ALLOCATOR);
+	const char *heap = moca_strings_intern(&o->table.strings,
+					       MOCA_NAME_HEAP);
 	struct moca_object *r;
 	int64_t row;
 	size_t i;
@@ -362,6 +364,8 @@ static int make_touchers(struct moca_objects *o)
 		return -ENOMEM;
 	for (i = 0; i < t->touch_count; i++) {
 		x = &t->touches[i];
+		if (!moca_table_wants(t, t->rows[x->row - 1].o.name))
+			continue;
 		if (!p || p->object != t->rows[x->row - 1].o.id ||
 		    p->task != x->task || p->module != x->module ||
 		    p->vaddr != x->vaddr) {
@@ -386,17 +390,21 @@ static void make_details(struct moca_objects *o)
 
 	/* In place: the table's arrays become the result's. */
 	o->ranges = t->ranges;
-	o->range_count = t->range_count;
 	t->ranges = NULL;
-	for (i = 0; i < o->range_count; i++)
-		o->ranges[i].object = t->rows[o->ranges[i].object].o.id;
+	for (i = 0; i < t->range_count; i++) {
+		r = &t->rows[o->ranges[i].object];
+		if (!moca_table_wants(t, r->o.name))
+			continue;
+		o->ranges[o->range_count] = o->ranges[i];
+		o->ranges[o->range_count++].object = r->o.id;
+	}
 	if (!o->opt.instances)
 		return;
 	o->instances = t->inst;
 	t->inst = NULL;
 	for (i = 1; i < t->inst_count; i++) {
 		r = &t->rows[o->instances[i].object];
-		if (!r->wanted || r->o.kind == MOCA_OBJECT_SMALL ||
+		if (!moca_table_wants(t, r->o.name) || r->o.kind == MOCA_OBJECT_SMALL ||
 		    !o->instances[i].size)
 			continue;
 		o->instances[o->instance_count] = o->instances[i];

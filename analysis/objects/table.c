@@ -123,6 +123,14 @@ static int same_row(const struct moca_object *a, const struct moca_object *b)
 	       a->program == b->program;
 }
 
+int moca_table_wants(const struct moca_table *t, const char *name)
+{
+	const char *want = t->opt->name;
+
+	/* A name may have brackets, which mean something else in a glob. */
+	return !want || !strcmp(want, name) || !fnmatch(want, name, 0);
+}
+
 int64_t moca_table_row(struct moca_table *t, const char *program,
 		       enum moca_object_kind kind, const char *name,
 		       const char *site)
@@ -154,8 +162,11 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 	*r = (struct moca_row){ .o = o };
 	memset(r->last_task, 0xff, sizeof(r->last_task));
 	r->o.id = (uint32_t)t->row_count;
-	r->wanted = !t->opt->name || !strcmp(t->opt->name, name) ||
-		    !fnmatch(t->opt->name, name, 0);
+	r->wanted = moca_table_wants(t, name);
+	/* Those may get another name in the end. */
+	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
+		r->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
+			     moca_table_wants(t, MOCA_NAME_ALLOCATOR);
 	t->row_hash[at] = (uint32_t)++t->row_count;
 	return t->row_hash[at] - 1;
 }

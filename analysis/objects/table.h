@@ -82,6 +82,12 @@ struct moca_table {
 	size_t range_count, range_cap;
 };
 
+#define MOCA_NAME_HEAP "[heap]"
+#define MOCA_NAME_ALLOCATOR "malloc's own memory"	/* of a known heap */
+
+/* Are details of objects of that name to be kept? */
+int moca_table_wants(const struct moca_table *t, const char *name);
+
 void moca_table_free(struct moca_table *t);
 
 /*
