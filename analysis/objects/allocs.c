@@ -243,8 +243,14 @@ static int on_alloc(struct told *e)
 		return own_mapping(e, (uint32_t)id, addr, last);
 	mark_map(e, addr);
 	err = moca_objects_set(o, &e->s->small, addr, last, 0);
-	return err ? err : moca_objects_set(o, &e->s->big, addr, last,
-					    (uint32_t)id);
+	if (!err)
+		err = moca_objects_set(o, &e->s->big, addr, last,
+				       (uint32_t)id);
+	/* Only these touch what they hand out. */
+	if (e->v[3] != MOCA_ALLOC_CALLOC && e->v[3] != MOCA_ALLOC_REALLOC)
+		id = 0;
+	return err ? err : moca_objects_release(o, e->task, addr, last,
+						(uint32_t)id);
 }
 
 static int on_free(struct told *e)
@@ -303,8 +309,10 @@ static int on_small(struct told *e)
 		o->table.rows[row].o.begin_ns = e->m->time_ns;
 	}
 	mark_map(e, first);
-	return moca_objects_set(o, &e->s->small, first, last,
-				known->small_inst);
+	err = moca_objects_set(o, &e->s->small, first, last,
+			       known->small_inst);
+	return err ? err : moca_objects_release(o, e->task, first, last,
+						known->small_inst);
 }
 
 static uint64_t add(uint64_t a, uint64_t b)
@@ -390,6 +398,7 @@ int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 {
 	struct told e = { .o = o, .of = t, .m = m };
 	enum alloc_event event = ALLOC_NONE;
+	int err;
 
 	if (strcmp(m->type->facility, MOCA_ALLOC_FACILITY))
 		return 0;
@@ -407,9 +416,13 @@ int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 	case ALLOC_ALLOC:
 		return on_alloc(&e);
 	case ALLOC_FREE:
-		return on_free(&e);
+		/* realloc has begun to copy: the next event is its end. */
+		err = e.v[1] == MOCA_FREE_REALLOC ? 0 :
+			moca_objects_release(o, e.task, 0, 0, 0);
+		return err ? err : on_free(&e);
 	case ALLOC_UNMAP:
-		return on_unmap(&e);
+		err = moca_objects_release(o, e.task, 0, 0, 0);
+		return err ? err : on_unmap(&e);
 	case ALLOC_SMALL:
 		return on_small(&e);
 	case ALLOC_TALLY:

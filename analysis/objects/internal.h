@@ -54,7 +54,8 @@ struct role {
  * an id at an address tells what is there: big, small, own, seen.
  */
 struct space {
-	uint32_t refs;		/* processes: more than one during vfork */
+	uint32_t refs;		/* processes: more than one during vfork; and
+				   accesses that wait */
 	uint32_t id;
 	uint32_t pid;
 	uint32_t main_task;	/* number */
@@ -101,6 +102,8 @@ struct task {
 	struct process *process;	/* NULL: not known yet */
 	uint64_t stack;		/* initial stack pointer; 0 = unknown */
 	int early;		/* an access came before its TASK_START */
+	struct pending *pending;	/* accesses that wait: pending.c */
+	size_t pending_count, pending_cap;
 	/* An object that it handed to realloc. */
 	struct space *realloc_space;
 	uint64_t realloc_addr;
@@ -195,6 +198,7 @@ int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
 /* The space that the task lives in; NULL: no memory. */
 struct space *moca_objects_space(struct moca_objects *o,
 				 const struct moca_task *t);
+void moca_space_put(struct moca_objects *o, struct space *s);
 void moca_objects_free_spaces(struct moca_objects *o);
 /* The module that holds addr, or NULL. */
 const struct load *moca_space_load(const struct space *s, uint64_t addr);
@@ -239,6 +243,23 @@ int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
 const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 					      uint32_t pid, uint64_t first,
 					      uint64_t last, uint64_t time_ns);
+
+/* --- pending.c: accesses that wait for an object to be told ------------- */
+
+/* Count an access, whose hit was prefetched. 0 or -ENOMEM. */
+int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
+		       const struct space *s);
+/* 1: it waits for what its thread tells next; 0: count it now; -ENOMEM. */
+int moca_objects_hold(struct moca_objects *o, struct task *t,
+		      const struct moca_hit *h, struct space *s);
+/*
+ * Count what waits of a task. What is free memory of [first, last] was touched
+ * by the allocator on behalf of that instance; 0 = none. 0 or -ENOMEM.
+ */
+int moca_objects_release(struct moca_objects *o, struct task *t,
+			 uint64_t first, uint64_t last, uint32_t id);
+int moca_objects_release_all(struct moca_objects *o);
+void moca_objects_free_pending(struct moca_objects *o);
 
 /* --- seek.c: what no layer has ------------------------------------------ */
 

@@ -67,6 +67,7 @@ struct batch {
 	struct moca_access a[BATCH];
 	struct moca_hit h[BATCH];
 	struct space *space[BATCH];
+	struct task *of[BATCH];
 	const uint64_t *slot[BATCH];
 };
 
@@ -86,9 +87,11 @@ static int look_further(struct moca_objects *o, struct space *s, uint64_t addr,
 			continue;
 		h->mixed |= moca_addrmap_mixed(*slot);
 		h->id = moca_addrmap_at(*slot, addr);
+		h->below = layers[i] == &s->seen;
 		if (h->id)
 			return 0;
 	}
+	h->below = 1;
 	id = moca_objects_seek(o, s, addr, h->a);
 	if (id < 0)
 		return (int)id;
@@ -108,16 +111,6 @@ static uint64_t place_of(const struct moca_access *a, int *wide)
 	 */
 	*wide = 1;
 	return a->addr + (moca_mix(a->time_ns ^ a->addr) & (PAGE - 1));
-}
-
-static int complete_touch(struct moca_objects *o, const struct space *s)
-{
-	struct moca_touch *x = o->table.new_touch;
-	const struct load *l = x->ip ? moca_space_load(s, x->ip) : NULL;
-
-	x->module = l ? l->module : NULL;
-	x->vaddr = x->ip - (l ? l->bias : 0);
-	return 0;
 }
 
 static int flush(struct batch *b)
@@ -140,7 +133,7 @@ static int flush(struct batch *b)
 	for (i = 0; i < b->count; i++) {
 		h = &b->h[i];
 		addr = place_of(h->a, &h->wide);
-		h->mixed = 0;
+		h->mixed = h->below = 0;
 		h->id = 0;
 		if (b->slot[i]) {
 			h->mixed = moca_addrmap_mixed(*b->slot[i]);
@@ -157,14 +150,11 @@ static int flush(struct batch *b)
 	for (i = 0; i < b->count; i++)
 		moca_table_prefetch(&o->table, &b->h[i]);
 	for (i = 0; i < b->count; i++) {
-		err = moca_table_count(&o->table, &b->h[i]);
-		if (err > 0)
-			err = complete_touch(o, b->space[i]);
-		if (err)
+		err = moca_objects_hold(o, b->of[i], &b->h[i], b->space[i]);
+		if (!err)
+			err = moca_objects_count(o, &b->h[i], b->space[i]);
+		if (err < 0)
 			return err;
-		if (o->opt.each)
-			o->opt.each(o->opt.each_arg, b->h[i].task, b->h[i].a,
-				    o->table.inst_row[b->h[i].id]);
 	}
 	b->count = 0;
 	return 0;
@@ -173,6 +163,8 @@ static int flush(struct batch *b)
 static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 {
 	struct space *s = moca_objects_space(b->o, item->task);
+	struct task *t = &b->o->tasks[item->task -
+				      moca_trace_task(b->o->trace, 0)];
 	size_t i;
 	int err;
 
@@ -189,6 +181,7 @@ static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 		b->h[b->count].a = &b->a[b->count];
 		b->h[b->count].task = item->task->id;
 		b->h[b->count].space = s->id;
+		b->of[b->count] = t;
 		b->space[b->count++] = s;
 	}
 	return 0;
@@ -215,7 +208,9 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 	}
 	if (!err)
 		err = ret;
-	return err ? err : flush(b);
+	if (!err)
+		err = flush(b);
+	return err ? err : moca_objects_release_all(o);
 }
 
 /* --- the result --------------------------------------------------------- */
@@ -532,6 +527,7 @@ void moca_objects_free(struct moca_objects *o)
 
 	if (!o)
 		return;
+	moca_objects_free_pending(o);
 	moca_objects_free_spaces(o);
 	moca_addrpool_free(&o->pool);
 	moca_table_free(&o->table);

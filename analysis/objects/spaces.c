@@ -30,7 +30,7 @@ static struct space *space_new(struct moca_objects *o, uint32_t pid,
 	return s;
 }
 
-static void space_put(struct moca_objects *o, struct space *s)
+void moca_space_put(struct moca_objects *o, struct space *s)
 {
 	if (!s || --s->refs)
 		return;
@@ -102,13 +102,13 @@ void moca_objects_free_spaces(struct moca_objects *o)
 	size_t i;
 
 	for (i = 0; i < ENDED_MAX; i++) {
-		space_put(o, o->ended[i]);
+		moca_space_put(o, o->ended[i]);
 		o->ended[i] = NULL;
 	}
 	for (i = 0; i < PROCESS_BUCKETS; i++) {
 		while ((p = o->processes[i])) {
 			o->processes[i] = p->next;
-			space_put(o, p->space);
+			moca_space_put(o, p->space);
 			free(p);
 		}
 	}
@@ -149,7 +149,7 @@ static int start_process(struct moca_objects *o, struct process *p,
 
 	if (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK))
 		from = parent_space(o, e->parent, p->pid);
-	space_put(o, p->space);
+	moca_space_put(o, p->space);
 	p->tasks = 1;
 	if (!from) {
 		p->space = space_new(o, p->pid, t->id);
@@ -299,7 +299,7 @@ static void end_task(struct moca_objects *o, const struct moca_task *t)
 		return;
 	/* An access may come to us a little late: keep it for a while. */
 	if (p->space) {
-		space_put(o, o->ended[o->ended_at]);
+		moca_space_put(o, o->ended[o->ended_at]);
 		o->ended[o->ended_at] = p->space;
 		o->ended_at = (o->ended_at + 1) % ENDED_MAX;
 		p->ended_id = p->space->id;
@@ -360,7 +360,7 @@ static int exec(struct moca_objects *o, const struct moca_task *t,
 		p = state->process = find_process(o, t->pid);
 	if (!p)
 		return -ENOMEM;
-	space_put(o, p->space);
+	moca_space_put(o, p->space);
 	p->space = space_new(o, p->pid, t->id);
 	if (!p->space)
 		return -ENOMEM;
@@ -540,15 +540,18 @@ int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_event *e)
 {
 	struct space *s;
+	int err;
 
 	switch (e->type) {
 	case MOCA_EVENT_TASK_START:
 		return start_task(o, t, e);
 	case MOCA_EVENT_TASK_END:
+		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
 		end_task(o, t);
-		return 0;
+		return err;
 	case MOCA_EVENT_EXEC:
-		return exec(o, t, e);
+		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
+		return err ? err : exec(o, t, e);
 	case MOCA_EVENT_MMAP:
 	case MOCA_EVENT_MUNMAP:
 		s = moca_objects_space(o, t);

@@ -124,6 +124,7 @@ struct moca_hit {
 	uint64_t hash;		/* of row, space and page; by _prefetch */
 	int mixed;		/* the page has other objects too */
 	int wide;
+	int below;		/* no object was told at the address */
 };
 
 /* Get what counting it will need nearer. */

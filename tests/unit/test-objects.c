@@ -453,6 +453,40 @@ static int mappings_by_name(void)
 	return 0;
 }
 
+/* What calloc and realloc write comes before their object is told. */
+static int inside_of_calls(void)
+{
+	const struct moca_object *a, *b;
+
+	start_program();
+	start_task(1, 100, 101, 0, MOCA_TASK_THREAD);
+	put_access(0, HEAP + PAGE, W);		/* before there is an agent */
+	put_stack(0, 1, 1);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP, 100, 1, MOCA_ALLOC_MALLOC);
+	put_access(0, HEAP + PAGE, W);		/* calloc's zeroes, */
+	put_access(0, HEAP + PAGE - 8, W);	/* and its header */
+	put_access(1, HEAP + PAGE + 8, R);	/* another thread's */
+	put_alloc(0, HEAP + PAGE, 2 * PAGE, 1, MOCA_ALLOC_CALLOC);
+	put_access(0, HEAP + 65536, W);
+	put_alloc(0, HEAP + 65536, PAGE, 2, MOCA_ALLOC_MALLOC);
+	put_free(0, HEAP + PAGE, MOCA_FREE_REALLOC);
+	put_access(0, HEAP + PAGE + 4, R);	/* it lives, and is copied */
+	put_access(0, HEAP + 131072, W);
+	put_stack(0, 3, 3);
+	put_alloc(0, HEAP + 131072, 4 * PAGE, 3, MOCA_ALLOC_REALLOC);
+	put_access(0, HEAP + 200, W);		/* never told */
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	b = row_by(MOCA_OBJECT_HEAP, 3);
+	CHECK(a && a->accesses == 2 && a->writes == 1 && a->threads == 1);
+	CHECK(b && b->accesses == 1 && b->first_task == 0);
+	CHECK(!row_by(MOCA_OBJECT_HEAP, 2)->accesses);
+	CHECK(row_of(MOCA_OBJECT_ALLOCATOR, "")->accesses == 5);
+	return 0;
+}
+
 /* Of some accesses only the page is known: they are shared out by size. */
 static int wide_accesses(void)
 {
@@ -757,6 +791,7 @@ int main(void)
 	run("objects: stacks, told by the agent", stacks_by_agent);
 	run("objects: variables and TLS", statics_and_tls);
 	run("objects: mappings by name", mappings_by_name);
+	run("objects: inside of calloc and realloc", inside_of_calls);
 	run("objects: only the page is known", wide_accesses);
 	run("objects: early and late accesses", early_and_late);
 	run("objects: instances, touchers, ranges",

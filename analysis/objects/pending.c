@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What an allocator itself touches of an object - calloc's zeroes, realloc's
+ * copy - comes before the object is told. So an access to a heap's free memory
+ * waits for what its thread tells next: it may be the object.
+ */
+#include "analysis/objects/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PENDING_MAX 65536	/* of a task */
+
+struct pending {
+	struct moca_access a;
+	struct moca_hit h;
+	struct space *s;	/* held */
+	int loose;		/* to free memory; else it only keeps order */
+};
+
+int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
+		       const struct space *s)
+{
+	int ret = moca_table_count(&o->table, h);
+	struct moca_touch *x = o->table.new_touch;
+	const struct load *l;
+
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		l = x->ip ? moca_space_load(s, x->ip) : NULL;
+		x->module = l ? l->module : NULL;
+		x->vaddr = x->ip - (l ? l->bias : 0);
+	}
+	if (o->opt.each)
+		o->opt.each(o->opt.each_arg, h->task, h->a,
+			    o->table.inst_row[h->id]);
+	return 0;
+}
+
+/* May an object come to be told where the access went to? */
+static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
+		    const struct space *s)
+{
+	enum moca_object_kind kind =
+		o->table.rows[o->table.inst_row[h->id]].o.kind;
+
+	/* The allocator only writes to what it is about to hand out. */
+	return s->agent && h->below && !h->wide &&
+	       (h->a->type == MOCA_ACCESS_WRITE ||
+		h->a->type == MOCA_ACCESS_UNKNOWN) &&
+	       (kind == MOCA_OBJECT_ALLOCATOR ||
+		kind == MOCA_OBJECT_ANONYMOUS);
+}
+
+int moca_objects_hold(struct moca_objects *o, struct task *t,
+		      const struct moca_hit *h, struct space *s)
+{
+	int loose = is_loose(o, h, s), err;
+	struct pending *p;
+
+	/* Who is called for each access gets them in order. */
+	if (!loose && !(t->pending_count && o->opt.each))
+		return 0;
+	if (t->pending_count == PENDING_MAX) {
+		err = moca_objects_release(o, t, 0, 0, 0);
+		if (err)
+			return err;
+	}
+	err = moca_objects_grow(&t->pending, t->pending_count,
+				&t->pending_cap, sizeof(*t->pending));
+	if (err)
+		return err;
+	p = &t->pending[t->pending_count++];
+	p->a = *h->a;
+	p->h = *h;
+	p->s = s;
+	p->loose = loose;
+	s->refs++;
+	return 1;
+}
+
+int moca_objects_release(struct moca_objects *o, struct task *t,
+			 uint64_t first, uint64_t last, uint32_t id)
+{
+	size_t i, n = t->pending_count;
+	struct pending *p;
+	int err = 0;
+
+	t->pending_count = 0;
+	for (i = 0; i < n; i++) {
+		p = &t->pending[i];
+		p->h.a = &p->a;
+		if (id && p->loose && p->a.addr >= first && p->a.addr <= last)
+			p->h.id = id;
+		moca_table_prefetch(&o->table, &p->h);
+		if (!err)
+			err = moca_objects_count(o, &p->h, p->s);
+		moca_space_put(o, p->s);
+	}
+	return err;
+}
+
+int moca_objects_release_all(struct moca_objects *o)
+{
+	size_t i, n = moca_trace_task_count(o->trace);
+	int err = 0;
+
+	for (i = 0; !err && i < n; i++)
+		err = moca_objects_release(o, &o->tasks[i], 0, 0, 0);
+	return err;
+}
+
+void moca_objects_free_pending(struct moca_objects *o)
+{
+	size_t i, j, n = moca_trace_task_count(o->trace);
+
+	for (i = 0; o->tasks && i < n; i++) {
+		for (j = 0; j < o->tasks[i].pending_count; j++)
+			moca_space_put(o, o->tasks[i].pending[j].s);
+		free(o->tasks[i].pending);
+	}
+}
