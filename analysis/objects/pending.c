@@ -42,15 +42,15 @@ int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
 		    const struct space *s)
 {
-	enum moca_object_kind kind =
-		o->table.rows[o->table.inst_row[h->id]].o.kind;
+	enum moca_object_kind kind;
 
 	/* The allocator only writes to what it is about to hand out. */
-	return s->agent && h->below && !h->wide &&
-	       (h->a->type == MOCA_ACCESS_WRITE ||
-		h->a->type == MOCA_ACCESS_UNKNOWN) &&
-	       (kind == MOCA_OBJECT_ALLOCATOR ||
-		kind == MOCA_OBJECT_ANONYMOUS);
+	if (!h->below || !s->agent || h->wide ||
+	    (h->a->type != MOCA_ACCESS_WRITE &&
+	     h->a->type != MOCA_ACCESS_UNKNOWN))
+		return 0;
+	kind = o->table.rows[o->table.inst_row[h->id]].o.kind;
+	return kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS;
 }
 
 int moca_objects_hold(struct moca_objects *o, struct task *t,
