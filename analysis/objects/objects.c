@@ -14,6 +14,7 @@
 #define BATCH 128
 /* Address maps: what any trace may take, and more for what it tells. */
 #define POOL_MIN ((size_t)256 << 20)
+#define POOL_PER_TASK ((size_t)1 << 20)
 #define POOL_PER_RECORD 512
 
 int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size)
@@ -440,7 +441,7 @@ static int set_up(struct moca_objects *o)
 	int err;
 
 	o->table.opt = &o->opt;
-	o->pool.limit = POOL_MIN;
+	o->pool.limit = POOL_MIN + n * POOL_PER_TASK;
 	for (i = 0; i < n; i++) {
 		t = moca_trace_task(o->trace, i);
 		if (t->markers < SIZE_MAX / POOL_PER_RECORD / 4 &&
