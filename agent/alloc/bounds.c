@@ -58,7 +58,7 @@ static int parse(struct parser *p, char c, uint64_t sp)
 	return found;
 }
 
-static int find_mapping(uint64_t sp, uint64_t *begin, uint64_t *end)
+int alloc_find_mapping(uint64_t addr, uint64_t *begin, uint64_t *end)
 {
 	int saved_errno = errno, found = 0;
 	struct parser p = { .at = BEGIN };
@@ -71,7 +71,7 @@ static int find_mapping(uint64_t sp, uint64_t *begin, uint64_t *end)
 		if (n <= 0)
 			break;
 		for (i = 0; i < n && !found; i++)
-			found = parse(&p, buf[i], sp);
+			found = parse(&p, buf[i], addr);
 	}
 	if (fd >= 0)
 		syscall(SYS_close, fd);
@@ -112,7 +112,7 @@ int alloc_stack_bounds(struct alloc_thread *t, uint64_t sp, uint64_t *high,
 	if (t->foreign_unmaps == unmaps && sp >= t->foreign_low &&
 	    sp < t->foreign_high)
 		return 1;
-	if (!find_mapping(sp, &t->foreign_low, &t->foreign_high)) {
+	if (!alloc_find_mapping(sp, &t->foreign_low, &t->foreign_high)) {
 		t->foreign_low = t->foreign_high = 0;
 		return 0;
 	}

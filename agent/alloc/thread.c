@@ -104,21 +104,17 @@ static void main_stack(uint64_t *low, uint64_t *high)
 	*low = size < *high ? *high - size : 0;
 }
 
-/* Of the others. glibc uses malloc for this; that call is a nested one. */
+/*
+ * Of the others: what is below the thread's control block. Not by
+ * pthread_getattr_np, which has a lock, and calls malloc while it holds it.
+ */
 static void thread_stack(uint64_t *low, uint64_t *high)
 {
-	pthread_attr_t attr;
-	size_t size;
-	void *addr;
+	uint64_t pointer = (uint64_t)__builtin_thread_pointer(), end;
 
-	*low = *high = 0;
-	if (pthread_getattr_np(pthread_self(), &attr))
-		return;
-	if (!pthread_attr_getstack(&attr, &addr, &size)) {
-		*low = (uint64_t)addr;
-		*high = *low + size;
-	}
-	pthread_attr_destroy(&attr);
+	*high = pointer;
+	if (!alloc_find_mapping(pointer - 1, low, &end))
+		*low = *high = 0;
 }
 
 static void forget_cache(struct alloc_thread *t)

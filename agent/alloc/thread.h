@@ -88,6 +88,8 @@ void alloc_thread_init(void);
 /* At exit: tell all that was counted, of all threads. */
 void alloc_thread_finish(void);
 
+/* The readable mapping that holds addr, from /proc. 0: there is none. */
+int alloc_find_mapping(uint64_t addr, uint64_t *begin, uint64_t *end);
 /*
  * The bounds of the stack that sp is on: *high is the end, up to which it can
  * be read. foreign: it is not the thread's own. 0: not known.

@@ -56,7 +56,7 @@ EXPECT_NOINLINE static void nodes()
 	for (int i = 0; i < 20000; i++)
 		dictionary[i] = "a string that is too long for its object " +
 				std::to_string(i);
-	printf("small nodes() %zu\n", dictionary.size() * 2);
+	printf("small dictionary[] %zu\n", dictionary.size() * 2);
 }
 
 struct item {
