@@ -41,18 +41,19 @@ static void set_original(const char *value)
 }
 
 /* NAME:ARG, len bytes. */
-static void add_fn(const char *value, size_t len)
+static void add_fn(struct alloc_fn *list, unsigned *count, const char *value,
+		   size_t len)
 {
 	const char *colon = memchr(value, ':', len);
-	unsigned i = alloc_config.fn_count;
+	struct alloc_fn *fn = &list[*count];
 	size_t n = colon ? (size_t)(colon - value) : len;
 
-	if (i == ALLOC_FN_MAX || !n || n >= sizeof(alloc_config.fn[0].name))
+	if (*count == ALLOC_FN_MAX || !n || n >= sizeof(fn->name))
 		return;
-	memcpy(alloc_config.fn[i].name, value, n);
-	alloc_config.fn[i].name[n] = 0;
-	alloc_config.fn[i].arg = colon ? strtoul(colon + 1, NULL, 10) : 0;
-	alloc_config.fn_count++;
+	memcpy(fn->name, value, n);
+	fn->name[n] = 0;
+	fn->arg = colon ? strtoul(colon + 1, NULL, 10) : 0;
+	++*count;
 }
 
 static void set_field(const char *field, size_t len)
@@ -64,7 +65,11 @@ static void set_field(const char *field, size_t len)
 	else if (!strncmp(field, "trace=1", 7))
 		hide_trace = 1;
 	else if (!strncmp(field, "fn=", 3))
-		add_fn(field + 3, len - 3);
+		add_fn(alloc_config.fn, &alloc_config.fn_count, field + 3,
+		       len - 3);
+	else if (!strncmp(field, "free=", 5))
+		add_fn(alloc_config.free, &alloc_config.free_count, field + 5,
+		       len - 5);
 }
 
 void alloc_configure(void)

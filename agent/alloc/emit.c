@@ -101,3 +101,8 @@ void alloc_emit_tls(uint64_t addr, uint64_t size, uint64_t base)
 {
 	moca_trace_moca_alloc_tls(addr, size, base);
 }
+
+void alloc_emit_detour(const char *name, uint64_t addr, const char *error)
+{
+	moca_trace_moca_alloc_detour(name, addr, error);
+}

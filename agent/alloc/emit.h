@@ -19,6 +19,7 @@ void alloc_emit_free(const void *p, uint8_t kind);
 void alloc_emit_unmap(const void *p, uint64_t size);
 void alloc_emit_thread(uint64_t pointer, uint64_t low, uint64_t high);
 void alloc_emit_tls(uint64_t addr, uint64_t size, uint64_t base);
+void alloc_emit_detour(const char *name, uint64_t addr, const char *error);
 
 #pragma GCC visibility pop
 

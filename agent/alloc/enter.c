@@ -33,9 +33,9 @@ static int is_mapped(const struct alloc_frame *f)
 	return !ret;
 }
 
-int alloc_is_nested(const struct alloc_frame *f)
+int alloc_is_within(const struct alloc_inside *in, const struct alloc_frame *f)
 {
-	const struct alloc_frame *outer = alloc_inside.frame;
+	const struct alloc_frame *outer = in->frame;
 	const struct alloc_thread *t = alloc_self;
 	int own = on_own_stack(t, outer);
 
@@ -43,8 +43,13 @@ int alloc_is_nested(const struct alloc_frame *f)
 	if (own == on_own_stack(t, f)) {
 		if (f >= outer)
 			return 0;
-		return outer->ret == alloc_inside.ret;
+		return outer->ret == in->ret;
 	}
 	/* A handler on a stack of its own; or what a coroutine has left. */
-	return (own || is_mapped(outer)) && outer->ret == alloc_inside.ret;
+	return (own || is_mapped(outer)) && outer->ret == in->ret;
+}
+
+int alloc_is_nested(const struct alloc_frame *f)
+{
+	return alloc_is_within(&alloc_inside, f);
 }

@@ -81,4 +81,11 @@ MOCA_EVENT(moca_alloc, thread, (x64, pointer), (x64, stack_low),
  */
 MOCA_EVENT(moca_alloc, tls, (x64, addr), (u64, size), (x64, base));
 
+/*
+ * A function whose code was to be changed so that its calls are seen (fn=,
+ * free=, an executable's own malloc): done if error is "", else why not; addr 0:
+ * no function.
+ */
+MOCA_EVENT(moca_alloc, detour, (string, name), (x64, addr), (string, error));
+
 #endif

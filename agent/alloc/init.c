@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "agent/alloc/cfi.h"
+#include "agent/alloc/detour.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thread.h"
@@ -31,6 +32,7 @@ __attribute__((constructor(101))) static void alloc_begin(void)
 	alloc_configure();
 	without_recording(alloc_count_init);
 	without_recording(alloc_thread_init);
+	without_recording(moca_detours_install);
 	alloc_hide();
 	errno = saved_errno;
 }

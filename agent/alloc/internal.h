@@ -60,7 +60,9 @@ struct alloc_inside {
 };
 
 extern __thread struct alloc_inside alloc_inside ALLOC_TLS;
-/* Is the call of frame f made by the one in alloc_inside, if that still runs? */
+/* Is the call of frame f made by the one in `in`, if that still runs? */
+int alloc_is_within(const struct alloc_inside *in, const struct alloc_frame *f);
+/* The same of alloc_inside. */
 int alloc_is_nested(const struct alloc_frame *f);
 
 /* emit.c: the registry's generation at which no trace wanted events of ours. */
@@ -163,13 +165,16 @@ int alloc_is_own_code(uint64_t ip);
 
 /* config.c: of MOCA_ALLOC, or the defaults. */
 #define ALLOC_FN_MAX 32
+#define ALLOC_FN_NAME 256	/* mangled ones are long */
 struct alloc_config {
 	size_t min;		/* bytes; smaller objects are told in bulk */
 	unsigned fn_count;
-	struct {
-		char name[64];	/* NUL-terminated */
+	struct alloc_fn {
+		char name[ALLOC_FN_NAME];	/* NUL-terminated */
 		unsigned arg;	/* which argument is the size, from 0 */
 	} fn[ALLOC_FN_MAX];
+	unsigned free_count;
+	struct alloc_fn free[ALLOC_FN_MAX];	/* arg: the object */
 };
 
 extern struct alloc_config alloc_config;

@@ -6,7 +6,9 @@
  *   min=N		objects below N bytes are told in bulk (default 4096)
  *   fn=NAME:ARG	repeated: a custom allocator; the number (from 0) of the
  *			argument that is the size
- *   free=NAME:ARG	repeated: what frees its objects; the pointer argument
+ *   free=NAME:ARG	repeated: its counterpart; the number of the argument that
+ *			is the object's address. One that is in both lists ends
+ *			one object and makes another (as realloc does)
  *   trace=1		MOCA_TRACE was put there as well, and is to be hidden
  *   orig=HEX		address of the program's own "LD_PRELOAD=..." string, 0: it
  *			had none. Present only if our LD_PRELOAD is to be hidden.
