@@ -37,7 +37,8 @@ TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
 # What `moca record` preloads: allocations.
-ALLOC_SRC := $(wildcard agent/alloc/*.c)
+ALLOC_SRC := $(wildcard agent/alloc/*.c) $(wildcard agent/alloc/*.S) \
+	$(addprefix lib/base/,allocators.c relocate.c symfile.c zydis.c)
 ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.
@@ -80,15 +81,51 @@ $(TRACE_OBJ) $(TRACE_OBJ32): ALL_CFLAGS += -ftls-model=initial-exec
 $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
 		$(BUILD)/libmocatrace.so
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -static-libgcc \
-		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now \
+		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs \
 		-Wl,--version-script=agent/alloc/libmoca-alloc.map \
 		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
 		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
 
 # Without builtins: the compiler must not know what malloc is.
-$(ALLOC_OBJ): ALL_CFLAGS += -ftls-model=initial-exec -fvisibility=hidden \
+$(call obj,$(wildcard agent/alloc/*.c)): ALL_CFLAGS += -ftls-model=initial-exec -fvisibility=hidden \
 	-fno-builtin-malloc -fno-builtin-calloc -fno-builtin-realloc \
 	-fno-builtin-free -fno-omit-frame-pointer -fexceptions
+
+# At the begin and end of a detoured call nobody has kept the vectors.
+$(call obj,agent/alloc/custom.c agent/alloc/enter.c): \
+	ALL_CFLAGS += -mgeneral-regs-only
+
+# What the recorder puts into static programs: without a C library, and with
+# thread-local storage at %gs, as %fs is the program's.
+STATIC_SRC := $(wildcard agent/alloc/static/*.c) $(addprefix agent/alloc/, \
+	bounds.c cfi.c config.c custom.c emit.c enter.c hook.c record.c stack.c \
+	thread.c unwind.c) $(filter-out %/ltt.c,$(wildcard agent/trace/*.c)) \
+	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
+STATIC_OBJ := $(patsubst %.c,$(BUILD)/static/%.o,$(STATIC_SRC)) \
+	$(BUILD)/static/agent/alloc/static/entry.o \
+	$(BUILD)/static/agent/alloc/thunk.o
+STATIC_CFLAGS := -ftls-model=local-exec -fPIE -fvisibility=hidden \
+	-ffreestanding -fno-stack-protector -fno-omit-frame-pointer \
+	-mgeneral-regs-only \
+	-fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables \
+	'-D__builtin_thread_pointer()=(void *)moca_static_thread_pointer()' \
+	-include agent/alloc/static/static.h
+$(BUILD)/static/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(STATIC_CFLAGS) -MF $(@:.o=.d) -MT $@ \
+		-S -o $(@:.o=.fs) $<
+	sed 's/%fs:/%gs:/g' $(@:.o=.fs) >$(@:.o=.s)
+	$(CC) -c -o $@ $(@:.o=.s)
+$(BUILD)/static/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -DMOCA_STATIC=1024*4096 -MMD -MP -c -o $@ $<
+$(call obj,collect/fault/static-agent.S): $(BUILD)/static-agent
+$(call obj,collect/fault/static-agent.S): \
+	CPPFLAGS += '-DSTATIC_AGENT="$(BUILD)/static-agent"'
+$(BUILD)/static-agent: $(STATIC_OBJ)
+	$(CC) $(CFLAGS) -nostdlib -static-pie -Wl,--no-dynamic-linker \
+		-Wl,-e,moca_static_entry -Wl,-z,norelro -Wl,-z,noexecstack \
+		-Wl,-z,defs -Wl,--build-id=none -o $@ $(STATIC_OBJ)
 
 # For 32-bit programs; they write into the same traces. Needs gcc-multilib.
 .PHONY: lib32

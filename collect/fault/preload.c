@@ -197,6 +197,8 @@ static const char *find_sanitizer(int fd, const Elf64_Phdr *ph, size_t n,
 	return NULL;
 }
 
+static const char is_static[] = "a static program";
+
 /* NULL, or why this file's program loads no library of ours. */
 static const char *check_headers(int fd)
 {
@@ -219,7 +221,7 @@ static const char *check_headers(int fd)
 			dynamic = &ph[i];
 	}
 	if (!interp || !dynamic)
-		return "a static program";
+		return is_static;
 	if (interp->p_filesz >= sizeof(loader) ||
 	    pread_all(fd, loader, interp->p_filesz, interp->p_offset))
 		return "its file cannot be understood";
@@ -370,11 +372,13 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 		return err;
 	}
 	regs->rsp = sp;
-	return tracee_set_regs(t, regs);
+	return 0;
 }
 
-static int inject(const struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs, const struct image *im)
+/* library: NULL = what is to be loaded is there already. */
+static int extend(const struct recorder *rec, struct task *t,
+		  struct user_regs_struct *regs, const struct image *im,
+		  const char *library)
 {
 	const struct moca_record_options *o = rec->opt;
 	const char *session = getenv(MOCA_TRACE_ENV);
@@ -383,26 +387,30 @@ static int inject(const struct recorder *rec, struct task *t,
 	size_t next = im->env_count, n = 0, entries[3][2];
 	struct strings s = { 0 };
 	uint64_t orig = 0;
-	char *list = NULL;
+	char *list = NULL, hidden[32] = "";
 	int err = -ENOMEM;
 
-	if (own < im->env_count) {
+	if (library && own < im->env_count) {
 		orig = im->words[im->env + own];
 		list = read_string(t->tid, orig);
 		if (!list)
 			goto out;
 		/* The user did it: the library is there, and stays visible. */
-		if (strstr(list, o->preload)) {
+		if (strstr(list, library)) {
 			err = 0;
 			goto out;
 		}
 	}
-	entries[n][0] = list ? own : next++;
-	entries[n++][1] = s.len;
-	err = put_string(&s, "LD_PRELOAD=%s%s%s", o->preload, list ? ":" : "",
-			 list ? list + strlen("LD_PRELOAD=") : "");
-	if (err)
-		goto out;
+	if (library) {
+		entries[n][0] = list ? own : next++;
+		entries[n++][1] = s.len;
+		snprintf(hidden, sizeof(hidden), "orig=%" PRIx64 ";", orig);
+		err = put_string(&s, "LD_PRELOAD=%s%s%s", library,
+				 list ? ":" : "",
+				 list ? list + strlen("LD_PRELOAD=") : "");
+		if (err)
+			goto out;
+	}
 	/* A program that cleared its environment is still part of the trace. */
 	if (session && traced == im->env_count) {
 		entries[n][0] = next++;
@@ -413,15 +421,27 @@ static int inject(const struct recorder *rec, struct task *t,
 	}
 	entries[n][0] = next++;
 	entries[n++][1] = s.len;
-	err = put_string(&s, "%s=%s%sorig=%" PRIx64 ";", MOCA_ALLOC_ENV,
+	err = put_string(&s, "%s=%s%s%s", MOCA_ALLOC_ENV,
 			 o->preload_config ? o->preload_config : "",
 			 session && traced == im->env_count ? "trace=1;" : "",
-			 orig);
+			 hidden);
 	if (!err)
 		err = rewrite(t, regs, im, &s, entries, n);
 out:
 	free(list);
 	free(s.text);
+	return err;
+}
+
+int preload_configure(const struct recorder *rec, struct task *t,
+		      struct user_regs_struct *regs)
+{
+	struct image im;
+	int err = read_image(t->tid, regs->rsp, &im);
+
+	if (!err)
+		err = extend(rec, t, regs, &im, NULL);
+	free(im.words);
 	return err;
 }
 
@@ -434,13 +454,17 @@ int preload_inject(const struct recorder *rec, struct task *t,
 
 	if (!reason)
 		reason = check_library(t->tid, rec->opt->preload);
+	if (reason == is_static)
+		return PRELOAD_STATIC;
 	if (reason)
 		goto no;
 	err = read_image(t->tid, regs->rsp, &im);
 	if (!err && auxv(&im, AT_SECURE)) {
 		reason = "it runs with another user's rights";
 	} else if (!err) {
-		err = inject(rec, t, regs, &im);
+		err = extend(rec, t, regs, &im, rec->opt->preload);
+		if (!err)
+			err = tracee_set_regs(t, regs);
 		if (!err) {
 			free(im.words);
 			return 1;

@@ -13,11 +13,22 @@
 
 #define PRELOAD_WHY_MAX 160
 
+#define PRELOAD_STATIC 2
+
 /*
  * t is at the end of execve, with the registers regs, of which rsp is changed.
- * 1: it will load the library; 0: it cannot, why says why. -errno: it died.
+ * 1: it will load the library; 0: it cannot, why says why; PRELOAD_STATIC: it
+ * has no loader, see inject.h. -errno: it died.
  */
 int preload_inject(const struct recorder *rec, struct task *t,
 		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX]);
+
+
+/*
+ * Only the library's settings, for a program that it was put into: rsp of its
+ * registers is to become regs->rsp. 0 or -errno: as it was.
+ */
+int preload_configure(const struct recorder *rec, struct task *t,
+		      struct user_regs_struct *regs);
 
 #endif

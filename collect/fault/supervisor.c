@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/fault/attach.h"
+#include "collect/fault/inject.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
@@ -170,12 +171,29 @@ static int preload(struct recorder *rec, struct task *t,
 	if (!rec->opt->preload)
 		return 0;
 	ret = preload_inject(rec, t, regs, why);
+	if (ret == PRELOAD_STATIC)
+		return ret;
 	if (!ret) {
 		snprintf(what, sizeof(what), "allocations are not recorded: %s",
 			 why);
 		gap(rec, t, what);
 	}
 	return ret < 0 ? ret : 0;
+}
+
+/* A static program has no loader that would do it. */
+static void inject_agent(struct recorder *rec, struct task *t,
+			 struct tracee_calls *c)
+{
+	char why[100], text[200];
+
+	if (moca_inject_static(rec, c, why, sizeof(why)) > 0)
+		preload_configure(rec, t, &c->saved);
+	if (!why[0])
+		return;
+	snprintf(text, sizeof(text), "not all allocations of a static program "
+		 "are seen: %s", why);
+	gap(rec, t, text);
 }
 
 /* At the end of execve: a new, bare address space. */
@@ -185,7 +203,7 @@ static int after_exec(struct recorder *rec, struct task *t)
 	struct tracee_calls c;
 	char path[4096];
 	uint64_t insn;
-	int err;
+	int err, loads;
 
 	exe_name(t->tid, path, sizeof(path));
 	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
@@ -205,9 +223,9 @@ static int after_exec(struct recorder *rec, struct task *t)
 		gap(rec, t, "no vDSO in the program: real faults only");
 		return 0;
 	}
-	err = preload(rec, t, &regs);
-	if (err)
-		return err;
+	loads = preload(rec, t, &regs);
+	if (loads < 0)
+		return loads;
 	err = tracee_begin(&c, t, &regs);
 	if (err)
 		return err;
@@ -224,6 +242,8 @@ static int after_exec(struct recorder *rec, struct task *t)
 			 "real faults only", strerror(-err));
 		gap(rec, t, why);
 	}
+	if (!err && loads == PRELOAD_STATIC)
+		inject_agent(rec, t, &c);
 	return tracee_end(&c);
 }
 
