@@ -40,8 +40,12 @@ static void json_task(struct json *j, const char *key,
 	json_close(j, '}');
 }
 
-static void json_totals(struct json *j, const struct moca_objects_totals *t)
+static void json_totals(struct json *j, const struct objects_view *v)
 {
+	const struct moca_objects_totals *t = &v->totals;
+	const char *const *unseen;
+	size_t i, n;
+
 	json_open(j, "totals", '{');
 	json_uint(j, "accesses", t->accesses);
 	json_uint(j, "reads", t->reads);
@@ -56,6 +60,11 @@ static void json_totals(struct json *j, const struct moca_objects_totals *t)
 	json_uint(j, "skipped", t->skipped);
 	json_uint(j, "lost", t->lost);
 	json_uint(j, "refused", t->refused);
+	json_open(j, "not_watched", '[');
+	unseen = moca_objects_unseen(v->objects, &n);
+	for (i = 0; i < n; i++)
+		json_string(j, NULL, unseen[i]);
+	json_close(j, ']');
 	json_uint(j, "processes", t->processes);
 	json_uint(j, "without_agent", t->without_agent);
 	json_uint(j, "changed_files", t->changed_files);
@@ -235,7 +244,7 @@ int objects_json(const struct objects_view *v)
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "trace", v->path);
-	json_totals(&j, &v->totals);
+	json_totals(&j, v);
 	json_open(&j, "objects", '[');
 	for (i = 0; i < v->count; i++)
 		json_object(&j, v, v->rows[i]);

@@ -285,6 +285,8 @@ static void print_head(const struct objects_view *v)
 {
 	const struct moca_objects_totals *t = &v->totals;
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+	const char *const *unseen;
+	size_t i, n;
 
 	printf("%-14s", "Trace");
 	text_name(stdout, v->path, 0);
@@ -305,8 +307,14 @@ static void print_head(const struct objects_view *v)
 	if (t->refused)
 		printf("  Not understood: %s event%s of allocations.\n",
 		       text_count(a, t->refused), PLURAL(t->refused));
+	unseen = moca_objects_unseen(v->objects, &n);
+	for (i = 0; i < n; i++) {
+		fputs("  Not watched: ", stdout);
+		text_name(stdout, unseen[i], 0);
+		putchar('\n');
+	}
 	if (t->without_agent)
-		printf("  Without allocations: %s of %s program images (linked statically, set-user-ID, or\n"
+		printf("  Without allocations: %s of %s program images (other rights, another loader, or\n"
 		       "  recorded with allocations off): what is in their heaps is not told apart.\n",
 		       text_count(a, t->without_agent),
 		       text_count(b, t->processes));

@@ -15,16 +15,18 @@ static const struct alloc_type {
 	enum alloc_event event;
 	size_t fields;
 	const char *field[4];
+	const char *strings;	/* by field: 's' = a string; NULL = none */
 } alloc_types[] = {
-	{ "stack", ALLOC_STACK, 2, { "id", "frames" } },
-	{ "alloc", ALLOC_ALLOC, 4, { "addr", "size", "stack", "kind" } },
-	{ "free", ALLOC_FREE, 2, { "addr", "kind" } },
-	{ "unmap", ALLOC_UNMAP, 2, { "addr", "size" } },
-	{ "small", ALLOC_SMALL, 3, { "addr", "size", "stack" } },
-	{ "tally", ALLOC_TALLY, 3, { "stack", "count", "bytes" } },
-	{ "skipped", ALLOC_SKIPPED, 2, { "count", "bytes" } },
-	{ "thread", ALLOC_THREAD, 3, { "pointer", "stack_low", "stack_high" } },
-	{ "tls", ALLOC_TLS, 3, { "addr", "size", "base" } },
+	{ "stack", ALLOC_STACK, 2, { "id", "frames" }, NULL },
+	{ "alloc", ALLOC_ALLOC, 4, { "addr", "size", "stack", "kind" }, NULL },
+	{ "free", ALLOC_FREE, 2, { "addr", "kind" }, NULL },
+	{ "unmap", ALLOC_UNMAP, 2, { "addr", "size" }, NULL },
+	{ "small", ALLOC_SMALL, 3, { "addr", "size", "stack" }, NULL },
+	{ "tally", ALLOC_TALLY, 3, { "stack", "count", "bytes" }, NULL },
+	{ "skipped", ALLOC_SKIPPED, 2, { "count", "bytes" }, NULL },
+	{ "thread", ALLOC_THREAD, 3, { "pointer", "stack_low", "stack_high" }, NULL },
+	{ "tls", ALLOC_TLS, 3, { "addr", "size", "base" }, NULL },
+	{ "detour", ALLOC_DETOUR, 3, { "name", "addr", "error" }, "s-s" },
 };
 
 /* Which of our events a type is, if it is laid out as we know it. */
@@ -39,7 +41,8 @@ static enum alloc_event classify(const struct moca_marker_type *t)
 			continue;
 		for (f = 0; f < a->fields; f++)
 			if (strcmp(t->fields[f].name, a->field[f]) ||
-			    t->fields[f].kind == MOCA_FIELD_STRING)
+			    (t->fields[f].kind == MOCA_FIELD_STRING) !=
+				    (a->strings && a->strings[f] == 's'))
 				return ALLOC_NONE;
 		return a->event;
 	}
@@ -393,6 +396,29 @@ static void get_fields(struct told *e)
 				  moca_value_integer(&v, 0) : 0;
 }
 
+/* A function that allocates was to be watched: was it? */
+static int on_detour(const struct told *e)
+{
+	struct moca_objects *o = e->o;
+	struct moca_value name, error;
+	const char *text;
+	size_t i;
+
+	if (moca_marker_value(e->m, 0, &name) ||
+	    moca_marker_value(e->m, 2, &error) || !error.count)
+		return 0;
+	text = moca_objects_text(o, "%.200s: %.200s", (const char *)name.data,
+				 (const char *)error.data);
+	if (!text)
+		return -ENOMEM;
+	for (i = 0; i < o->unseen_count; i++)
+		if (o->unseen[i] == text)
+			return 0;
+	if (i < MOCA_UNSEEN_MAX)
+		o->unseen[o->unseen_count++] = text;
+	return 0;
+}
+
 int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_marker *m)
 {
@@ -434,6 +460,8 @@ int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 		return on_thread(&e);
 	case ALLOC_TLS:
 		return on_tls(&e);
+	case ALLOC_DETOUR:
+		return on_detour(&e);
 	case ALLOC_NONE:
 		break;
 	}

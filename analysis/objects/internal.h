@@ -135,6 +135,7 @@ struct binding {
 enum alloc_event {
 	ALLOC_NONE, ALLOC_STACK, ALLOC_ALLOC, ALLOC_FREE, ALLOC_UNMAP,
 	ALLOC_SMALL, ALLOC_TALLY, ALLOC_SKIPPED, ALLOC_THREAD, ALLOC_TLS,
+	ALLOC_DETOUR,
 };
 
 struct moca_objects {
@@ -167,6 +168,8 @@ struct moca_objects {
 	size_t binding_hash_cap;
 	uint8_t alloc_types[16384];	/* enum alloc_event, by id of type */
 	int alloc_used;			/* there is a type of libmoca-alloc */
+	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
+	size_t unseen_count;
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;

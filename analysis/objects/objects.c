@@ -590,6 +590,13 @@ const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
 	return o->ranges;
 }
 
+const char *const *moca_objects_unseen(const struct moca_objects *o,
+				       size_t *count)
+{
+	*count = o->unseen_count;
+	return o->unseen;
+}
+
 struct moca_symbols *moca_objects_symbols(struct moca_objects *o)
 {
 	return o->symbols;

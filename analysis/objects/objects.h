@@ -144,6 +144,13 @@ const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,
 						 size_t *count);
 const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
 					     size_t *count);
+/*
+ * Functions that allocate and could not be watched, and why: "NAME: reason".
+ * The first MOCA_UNSEEN_MAX.
+ */
+#define MOCA_UNSEEN_MAX 16
+const char *const *moca_objects_unseen(const struct moca_objects *o,
+				       size_t *count);
 struct moca_symbols *moca_objects_symbols(struct moca_objects *o);
 
 /* Sums, of all but MOCA_OBJECT_MOCA. */
