@@ -45,13 +45,21 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
 	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
+	tests/alloc/detours \
 	tests/export/run tests/objects/run \
 	tests/stress/run)
+
+# Allocators that are found by their code.
+OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
+	own-malloc-static own-malloc-static-pie own-malloc-static-own
+DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
+	detour-targets-nopie detour-cost no-exec thread.so gs-static \
+	$(OWN_MALLOC))
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING)
+	$(ALLOCATING) $(DETOURED)
 
 check:
 	@tools/install-deps check
@@ -68,6 +76,18 @@ $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+# What runs inside programs is no part of the tool.
+RELOCATE_PARTS := $(addprefix lib/base/,zydis.c relocate.c symfile.c)
+$(TEST_DIR)/unit/test-relocate: tests/unit/test-relocate.c $(RELOCATE_PARTS) \
+		$(wildcard lib/base/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(RELOCATE_PARTS)
+
+$(TEST_DIR)/unit/test-symfile: tests/unit/test-symfile.c \
+		lib/base/symfile.c lib/base/symfile.h
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/base/symfile.c
 
 $(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
@@ -153,6 +173,37 @@ $(TEST_DIR)/trace/fields: tests/trace/fields.cc $(EMIT_DEPS)
 		$(BUILD)/libmocatrace.a -pthread
 $(TEST_DIR)/trace/%: tests/trace/%.c $(EMIT_DEPS)
 	$(emitting) $(WITH_SO)
+
+ALLOC_CXX = @mkdir -p $(@D) && $(CXX) -O2 -g -Wall -Wextra -o $@ $<
+$(TEST_DIR)/alloc/detour-targets: tests/alloc/detour-targets.cc
+	$(ALLOC_CXX)
+$(TEST_DIR)/alloc/detour-targets-nopie: tests/alloc/detour-targets.cc
+	$(ALLOC_CXX) -no-pie -fno-pie
+$(TEST_DIR)/alloc/own-malloc-own: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) -DOWN -fno-builtin -pthread
+$(TEST_DIR)/alloc/own-malloc-static: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) -static -pthread
+$(TEST_DIR)/alloc/own-malloc-static-pie: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) -static-pie -fPIE -pthread
+$(TEST_DIR)/alloc/own-malloc-static-own: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) -DOWN -fno-builtin -static -no-pie -fno-pie -pthread
+$(TEST_DIR)/alloc/own-malloc-jemalloc: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) $(shell $(CC) -print-file-name=libjemalloc.a) -lm -pthread
+$(TEST_DIR)/alloc/own-malloc-tcmalloc: tests/alloc/own-malloc.cc
+	$(ALLOC_CXX) $(shell $(CC) -print-file-name=libtcmalloc_minimal.a) \
+		-pthread
+$(TEST_DIR)/alloc/thread.so: tests/alloc/thread.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
+$(TEST_DIR)/alloc/gs-static: tests/alloc/gs.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -static -o $@ $<
+$(TEST_DIR)/alloc/no-exec: tests/alloc/no-exec.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
+$(TEST_DIR)/alloc/detour-cost: tests/alloc/detour-cost.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
 $(TEST_DIR)/alloc/news: tests/alloc/news.cc
 	@mkdir -p $(@D)
