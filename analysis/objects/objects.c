@@ -163,12 +163,19 @@ static int flush(struct batch *b)
 
 static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 {
-	struct space *s = moca_objects_space(b->o, item->task);
 	struct task *t = &b->o->tasks[item->task -
 				      moca_trace_task(b->o->trace, 0)];
+	struct space *s;
 	size_t i;
 	int err;
 
+	/* A process that begins now may end a space that the batch is in. */
+	if (!t->process) {
+		err = flush(b);
+		if (err)
+			return err;
+	}
+	s = moca_objects_space(b->o, item->task);
 	if (!s)
 		return -ENOMEM;
 	s->touched = 1;

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* moca objects: what races, odd programs and hostile traces make of it. */
+#include <time.h>
+
+#include "tests/unit/objects-trace.h"
+
+#define R MOCA_ACCESS_READ
+#define W MOCA_ACCESS_WRITE
+
+/*
+ * A process whose begin is told later than its accesses takes the pid of one
+ * that still lives, whose accesses are not counted yet.
+ */
+static int early_in_its_place(void)
+{
+	struct moca_event *e;
+	unsigned i;
+
+	for (i = 0; i < 100; i++) {
+		start_program();
+		put_access(0, HEAP, R);
+		told[1].pid = told[1].tid = 100;
+		put_access(1, HEAP, R);
+		start_task(1, 100, 100, 0, i & 1 ? MOCA_TASK_FORK : 0);
+		put_access(0, HEAP, W);
+		e = put_event(0, MOCA_EVENT_TASK_END);
+		CHECK(e);
+		trace_end();
+		CHECK(!objects_of(NULL));
+		CHECK(totals.accesses == 3);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	run("objects: a process before its begin, in a live one's place",
+	    early_in_its_place);
+	objects_done();
+	dir_remove();
+	return failures != 0;
+}
