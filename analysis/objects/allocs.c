@@ -187,7 +187,8 @@ static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
 	    moca_addrmap_find(&e->s->big, t->realloc_addr) != id)
 		return 0;
 	i = &e->o->table.inst[id];
-	if (i->addr != t->realloc_addr)
+	/* Another thread may have got the memory before this was told. */
+	if (i->addr != t->realloc_addr || i->begin_ns != t->realloc_begin)
 		return 0;
 	if (i->addr == addr && i->size == size) {
 		*same = 1;
@@ -266,6 +267,7 @@ static int on_free(struct told *e)
 	if (e->v[1] == MOCA_FREE_REALLOC) {
 		e->task->realloc_id = id;
 		e->task->realloc_addr = e->v[0];
+		e->task->realloc_begin = e->o->table.inst[id].begin_ns;
 		e->task->realloc_space = e->s;
 		return 0;
 	}

@@ -108,6 +108,7 @@ struct task {
 	struct space *realloc_space;
 	uint64_t realloc_addr;
 	uint32_t realloc_id;	/* instance; 0 = none */
+	uint64_t realloc_begin;	/* its begin: ids are used again */
 };
 
 /* A call stack of allocations, the same in all processes. */

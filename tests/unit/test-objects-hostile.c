@@ -32,10 +32,35 @@ static int early_in_its_place(void)
 	return 0;
 }
 
+/*
+ * realloc gave the memory back, and another thread has it, before it says what
+ * became of it: the other thread's object lives.
+ */
+static int realloc_overtaken(void)
+{
+	const struct moca_object *b;
+
+	start_program();
+	start_task(1, 100, 101, 0, MOCA_TASK_THREAD);
+	put_stack(0, 1, 1);
+	put_stack(1, 2, 2);
+	put_alloc(0, HEAP, 4096, 1, MOCA_ALLOC_MALLOC);
+	put_free(0, HEAP, MOCA_FREE_REALLOC);
+	put_alloc(1, HEAP, 4096, 2, MOCA_ALLOC_MALLOC);
+	put_alloc(0, HEAP + 131072, 8192, 1, MOCA_ALLOC_REALLOC);
+	put_access(1, HEAP + 8, R);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	b = row_by(MOCA_OBJECT_HEAP, 2);
+	CHECK(b && b->accesses == 1 && !b->end_ns);
+	return 0;
+}
+
 int main(void)
 {
 	run("objects: a process before its begin, in a live one's place",
 	    early_in_its_place);
+	run("objects: realloc's memory in other hands", realloc_overtaken);
 	objects_done();
 	dir_remove();
 	return failures != 0;
