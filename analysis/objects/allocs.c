@@ -90,7 +90,8 @@ static int end_object(struct moca_objects *o, struct space *s, uint32_t id,
 
 	err = moca_objects_set(o, &s->big, addr,
 			       last_byte(addr, size ? size : 1), 0);
-	moca_table_end(&o->table, id, time_ns, !s->copied);
+	if (moca_objects_may_end(o, s, id))
+		moca_table_end(&o->table, id, time_ns, !s->copied);
 	return err;
 }
 
@@ -122,7 +123,8 @@ static int end_own(struct moca_objects *o, struct space *s, uint64_t first,
 	while (moca_addrmap_next(&s->own, at, last, &begin, &end, &id)) {
 		i = &o->table.inst[id];
 		/* What is cut away in parts ends with its last byte. */
-		if (i->addr >= first && last_byte(i->addr, i->size) <= last)
+		if (i->addr >= first && last_byte(i->addr, i->size) <= last &&
+		    moca_objects_may_end(o, s, id))
 			moca_table_end(&o->table, id, time_ns, 0);
 		if (end >= last)
 			break;

@@ -215,6 +215,18 @@ int moca_space_role(struct moca_objects *o, struct space *s,
  */
 int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 		      uint64_t stack, uint64_t pointer);
+/*
+ * The mapping at addr, if it can be a thread's stack and nothing else is known
+ * to be in it; or NULL.
+ */
+const struct map *moca_space_stack_map(const struct moca_objects *o,
+				       const struct space *s, uint64_t addr);
+/*
+ * Does the object end with its memory in s? Not when s has it by a fork, and
+ * the process that made it goes on.
+ */
+int moca_objects_may_end(struct moca_objects *o, const struct space *s,
+			 uint32_t id);
 /* What the program is called; never NULL but for want of memory. */
 const char *moca_space_program(struct moca_objects *o, struct space *s);
 

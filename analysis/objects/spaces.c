@@ -50,6 +50,20 @@ void moca_space_put(struct moca_objects *o, struct space *s)
 	free(s);
 }
 
+int moca_objects_may_end(struct moca_objects *o, const struct space *s,
+			 uint32_t id)
+{
+	uint32_t pid = o->table.inst[id].pid;
+	const struct process *p;
+
+	if (pid == s->pid || !s->copied)
+		return 1;
+	for (p = o->processes[pid % PROCESS_BUCKETS]; p; p = p->next)
+		if (p->pid == pid)
+			return !p->space || !p->space->copied;
+	return 1;
+}
+
 /* What fork makes of a space. */
 static struct space *space_copy(struct moca_objects *o, struct space *from,
 				uint32_t pid, uint32_t task)
@@ -491,7 +505,8 @@ static int remove_map(struct moca_objects *o, struct space *s,
 	for (at = first; moca_addrmap_next(&s->maps, at, last, &begin, &end,
 					   &id);) {
 		m = &o->maps[id];
-		if (m->addr >= first && m->last <= last && m->inst)
+		if (m->addr >= first && m->last <= last && m->inst &&
+		    moca_objects_may_end(o, s, m->inst))
 			moca_table_end(&o->table, m->inst, e->time_ns, 0);
 		if (end >= last)
 			break;

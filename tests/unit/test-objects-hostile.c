@@ -56,11 +56,52 @@ static int realloc_overtaken(void)
 	return 0;
 }
 
+/* What a child frees is its copy; its parent's object lives on. */
+static int child_frees(void)
+{
+	const struct moca_object *a, *b;
+	uint64_t freed;
+
+	start_program();
+	put_stack(0, 1, 1);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP, 8192, 1, MOCA_ALLOC_MALLOC);
+	put_alloc(0, HEAP + 65536, 8192, 2, MOCA_ALLOC_MALLOC);
+	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
+	put_free(1, HEAP, MOCA_FREE_FREE);
+	put_free(1, HEAP + 65536, MOCA_FREE_FREE);
+	freed = clock_ns;
+	put_event(1, MOCA_EVENT_TASK_END);
+	put_access(0, HEAP, W);
+	put_access(0, HEAP + 65536, W);
+	put_free(0, HEAP + 65536, MOCA_FREE_FREE);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	b = row_by(MOCA_OBJECT_HEAP, 2);
+	CHECK(a && a->accesses == 1 && !a->end_ns);
+	CHECK(b && b->accesses == 1 && b->end_ns > freed);
+	/* When the parent is gone, it is the child's. */
+	start_program();
+	put_stack(0, 1, 1);
+	put_alloc(0, HEAP, 8192, 1, MOCA_ALLOC_MALLOC);
+	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
+	put_event(0, MOCA_EVENT_TASK_END);
+	put_access(1, HEAP, W);
+	put_free(1, HEAP, MOCA_FREE_FREE);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	CHECK(a && a->accesses == 1 && a->end_ns);
+	return 0;
+}
+
 int main(void)
 {
 	run("objects: a process before its begin, in a live one's place",
 	    early_in_its_place);
 	run("objects: realloc's memory in other hands", realloc_overtaken);
+	run("objects: a child frees its copy", child_frees);
 	objects_done();
 	dir_remove();
 	return failures != 0;
