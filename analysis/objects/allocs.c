@@ -355,7 +355,8 @@ static int on_thread(struct told *e)
 	int err = 0;
 
 	/* A main thread's stack is known by its mapping. */
-	if (e->of->tid == e->of->pid || low >= high)
+	if (e->of->tid == e->of->pid || low >= high ||
+	    !moca_space_stack_map(o, e->s, pointer - 1))
 		return 0;
 	/* What the recorder saw of its begin is more exact. */
 	if (!e->task->stack) {

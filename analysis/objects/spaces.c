@@ -236,6 +236,19 @@ static uint64_t stack_low(struct moca_objects *o, const struct space *s,
 	return low;
 }
 
+const struct map *moca_space_stack_map(const struct moca_objects *o,
+				       const struct space *s, uint64_t addr)
+{
+	const struct map *m = &o->maps[moca_addrmap_find(&s->maps, addr)];
+
+	/* In a variable, a heap or an arena: where it begins is not known. */
+	if (!m->last || *m->name || m->flags & MOCA_MAP_FILE ||
+	    m->has_objects || moca_addrmap_find(&s->big, addr) ||
+	    moca_addrmap_find(&s->own, addr) || moca_space_load(s, addr))
+		return NULL;
+	return m;
+}
+
 int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 		      uint64_t sp, uint64_t pointer)
 {
@@ -243,11 +256,9 @@ int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 	const struct map *m;
 	int err;
 
-	if (sp < PAGE)
-		return 0;
-	m = &o->maps[moca_addrmap_find(&s->maps, sp - 1)];
-	if (!m->last)
-		return 0;
+	m = sp < PAGE ? NULL : moca_space_stack_map(o, s, sp - 1);
+	if (!m)
+		return pointer ? executable_tls(o, s, task, pointer) : 0;
 	r.addr = stack_low(o, s, m->addr, sp);
 	r.last = sp - 1;
 	err = moca_space_role(o, s, &r);

@@ -96,12 +96,52 @@ static int child_frees(void)
 	return 0;
 }
 
+/* A thread's stack in memory that is for more than this. */
+static int stack_in_a_mapping(void)
+{
+	const uint64_t own = 0x7e0000000000, size = 64 << 20;
+	const struct moca_object *a;
+	struct moca_event *e;
+
+	start_program();
+	put_stack(0, 1, 1);
+	put_map(0, own, size, "");
+	put_alloc(0, own, size, 1, MOCA_ALLOC_MMAP);
+	start_task(1, 100, 101, 0, MOCA_TASK_THREAD);
+	e = &told[1].events[told[1].event_count - 1];
+	e->addr = own + size - PAGE;
+	e->offset = own + size - 512;
+	put_three(1, T_THREAD, own + size - 512, own, own + size);
+	put_access(0, own + PAGE, W);
+	put_access(0, own + size / 2, W);
+	/* In a heap, below objects. */
+	put_alloc(0, HEAP + PAGE, 65536, 1, MOCA_ALLOC_MALLOC);
+	start_task(2, 100, 102, 0, MOCA_TASK_THREAD);
+	e = &told[2].events[told[2].event_count - 1];
+	e->addr = HEAP + PAGE + 65536;
+	put_access(0, HEAP + 16, R);
+	put_access(0, HEAP + PAGE, R);
+	/* As the agent alone tells it. */
+	start_task(3, 100, 103, 0, MOCA_TASK_THREAD);
+	put_three(3, T_THREAD, HEAP + PAGE + 65000, HEAP, HEAP + 80000);
+	put_access(0, HEAP + 32, R);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	CHECK(!row_of(MOCA_OBJECT_STACK, ""));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	CHECK(a && a->accesses == 3);
+	a = row_of(MOCA_OBJECT_ALLOCATOR, "");
+	CHECK(a && a->accesses == 2);
+	return 0;
+}
+
 int main(void)
 {
 	run("objects: a process before its begin, in a live one's place",
 	    early_in_its_place);
 	run("objects: realloc's memory in other hands", realloc_overtaken);
 	run("objects: a child frees its copy", child_frees);
+	run("objects: a stack in memory that is for more", stack_in_a_mapping);
 	objects_done();
 	dir_remove();
 	return failures != 0;
