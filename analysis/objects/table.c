@@ -227,7 +227,8 @@ int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
 		r->o.begin_ns = time_ns;
 	}
 	r->live++;
-	r->o.bytes += size;
+	if (__builtin_add_overflow(r->o.bytes, size, &r->o.bytes))
+		r->o.bytes = UINT64_MAX;
 	if (size > r->o.size)
 		r->o.size = size;
 	return id;
@@ -631,7 +632,8 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 		o->size = f->size;
 	to->live += from->live;
 	o->instances += f->instances;
-	o->bytes += f->bytes;
+	if (__builtin_add_overflow(o->bytes, f->bytes, &o->bytes))
+		o->bytes = UINT64_MAX;
 	o->accesses += f->accesses;
 	o->reads += f->reads;
 	o->writes += f->writes;

@@ -135,6 +135,23 @@ static int stack_in_a_mapping(void)
 	return 0;
 }
 
+/* Sizes that together are more than there is. */
+static int huge_sizes(void)
+{
+	const struct moca_object *a;
+	unsigned i;
+
+	start_program();
+	put_stack(0, 1, 1);
+	for (i = 0; i < 5; i++)
+		put_alloc(0, HEAP + i * PAGE, INT64_MAX, 1, MOCA_ALLOC_MALLOC);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_HEAP, 1);
+	CHECK(a && a->instances == 5 && a->bytes == UINT64_MAX);
+	return 0;
+}
+
 int main(void)
 {
 	run("objects: a process before its begin, in a live one's place",
@@ -142,6 +159,7 @@ int main(void)
 	run("objects: realloc's memory in other hands", realloc_overtaken);
 	run("objects: a child frees its copy", child_frees);
 	run("objects: a stack in memory that is for more", stack_in_a_mapping);
+	run("objects: sizes that do not add up", huge_sizes);
 	objects_done();
 	dir_remove();
 	return failures != 0;
