@@ -47,6 +47,8 @@ static void *copy(const struct moca_symfile *f, uint64_t at, uint64_t len)
 		 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return NULL;
+	/* Not by the kernel first: whose memory it is, is told by who touches it. */
+	*(volatile char *)p = 0;
 	err = get(f, p, at, len);
 	if (err) {
 		munmap(p, len + 1);
