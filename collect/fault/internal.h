@@ -118,6 +118,7 @@ struct recorder {
 	int attach;
 	int fd_number;		/* of the memfd in traced programs */
 	int privileged;		/* may install filters without no_new_privs */
+	int filters;		/* of seccomp, that a task has by us; 0: unknown */
 	uint64_t start_ns;
 	uint64_t start_unix_ns;
 

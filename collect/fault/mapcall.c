@@ -587,7 +587,11 @@ static int do_mprotect(struct ctx *x)
 	return 0;
 }
 
-/* Calls that the program's memory on a memfd cannot go along with. */
+/*
+ * Calls that the program's memory on a memfd cannot go along with. The program
+ * makes them itself, once more: after one that limits its calls, the stub could
+ * not even say that it is done.
+ */
 static int do_leave(struct ctx *x, const char *why)
 {
 	int err;
@@ -595,7 +599,11 @@ static int do_leave(struct ctx *x, const char *why)
 	quiesce(x->mm, x->task);
 	err = mm_unmove(x->rec, x->mm, &x->c, why);
 	quiesce_end(x->rec, x->mm, x->task);
-	return err ? err : run_own(x);
+	if (err)
+		return err;
+	x->c.saved.rip -= 2;
+	x->ret = x->nr;
+	return 0;
 }
 
 /* Our descriptor is not the program's to close or to replace. */

@@ -196,6 +196,30 @@ static void inject_agent(struct recorder *rec, struct task *t,
 	gap(rec, t, text);
 }
 
+/*
+ * Has the program a seccomp filter other than those that it began with? It may
+ * end whoever makes the calls of our stub, or of the loader for our library.
+ */
+static int has_own_filter(struct recorder *rec, pid_t tid)
+{
+	char path[64], line[256];
+	int count = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Seccomp_filters: %d", &count) == 1)
+			break;
+	if (f)
+		fclose(f);
+	if (rec->attach || !count)	/* 0: kernels before 5.9 do not say */
+		return 0;
+	if (!rec->filters)
+		rec->filters = count;
+	return count > rec->filters;
+}
+
 /* At the end of execve: a new, bare address space. */
 static int after_exec(struct recorder *rec, struct task *t)
 {
@@ -216,6 +240,11 @@ static int after_exec(struct recorder *rec, struct task *t)
 		return err;
 	if (regs.cs == CS_32BIT) {
 		gap(rec, t, "a 32-bit program: real faults only");
+		return 0;
+	}
+	if (has_own_filter(rec, t->tid)) {
+		gap(rec, t, "its system calls are limited by seccomp: real "
+			    "faults only");
 		return 0;
 	}
 	insn = vdso_syscall(t->tid);

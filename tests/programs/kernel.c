@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 static void *echo(void *arg)
 {
@@ -271,10 +272,87 @@ static void splices(void)
 	puts("spliced");
 }
 
+/* As sandboxes do: whoever makes another call is killed. */
+static void limit_calls(void)
+{
+	static const int allowed[] = {
+		SYS_read, SYS_write, SYS_brk, SYS_mmap, SYS_munmap, SYS_mremap,
+		SYS_mprotect, SYS_madvise, SYS_exit, SYS_exit_group,
+	};
+	struct sock_filter code[32] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog prog = { 1, code };
+
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(*allowed); i++) {
+		code[prog.len++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		code[prog.len++] = (struct sock_filter)BPF_STMT(
+			BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	code[prog.len++] = (struct sock_filter)BPF_STMT(
+		BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0);
+}
+
+/* In a child, by exit code. */
+static int in_sandbox(void (*end)(int))
+{
+	void *volatile p[500] = { 0 };
+	int status;
+	pid_t pid;
+
+	p[0] = malloc(100);	/* asks for random numbers */
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		limit_calls();
+		for (int i = 0; i < 100000; i++) {
+			free(p[i % 500]);
+			p[i % 500] = malloc(i * 7919 % 20000 + 1);
+			if (!p[i % 500])
+				end(4);
+		}
+		end(3);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	return status;
+}
+
+static void sandbox(void)
+{
+	CHECK(in_sandbox(exit) == 3 << 8);
+	CHECK(in_sandbox(_exit) == 3 << 8);
+	puts("nothing else was called");
+}
+
+/* A filter that a program of another name begins with. */
+static void sandbox_exec(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, 500, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog prog = { 5, code };
+
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0);
+	execl("/bin/echo", "echo", "in a sandbox", (char *)NULL);
+	CHECK(0);
+}
+
 static const struct test_case cases[] = {
 	{ "epoll", use_epoll },
 	{ "io-uring", use_io_uring },
 	{ "own-seccomp", own_seccomp },
+	{ "sandbox", sandbox },
+	{ "sandbox-exec", sandbox_exec },
 	{ "own-userfaultfd", own_userfaultfd },
 	{ "vmsplice", splices },
 	{ 0 },
