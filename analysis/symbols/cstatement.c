@@ -12,6 +12,8 @@
 
 #define STATEMENT_MAX 1024	/* tokens */
 #define STEPS_MAX 64		/* back from a call */
+#define WINDOW_MAX 8192		/* tokens: nobody writes such a line */
+#define FUNCTION_MAX 131072	/* tokens behind a line, to its end */
 
 /* Part of a source: tokens [begin, end), whole statements. */
 struct window {
@@ -585,7 +587,7 @@ static int statements(const struct source *s, unsigned line, struct window *w)
 			  token_is(s, i - 1, "}")))
 			break;
 	w->end = i;
-	return 1;
+	return w->end - w->begin <= WINDOW_MAX;
 }
 
 static int matches(const struct window *w, size_t i, const char *callee)
@@ -674,32 +676,42 @@ size_t targets_c(const struct source *s, unsigned line, const char *callee,
 	return of_line(out, n, line);
 }
 
-/* Whether name stands between token i and the statement's end. */
-static int names(const struct source *s, size_t i, const char *name)
+/*
+ * Whether name stands between token i and the statement's end. *clear: where
+ * the last one looked through ends, which had no such name.
+ */
+static int names(const struct source *s, size_t i, const char *name,
+		 size_t *clear)
 {
+	if (i < *clear)
+		return 0;
 	for (; i < s->count && !token_is(s, i, ";") && !token_is(s, i, "}");
 	     i++)
 		if (token_is(s, i, name))
 			return 1;
+	*clear = i;
 	return 0;
 }
 
 int source_passes_on(const struct source *s, unsigned line, const char *name)
 {
-	size_t i = source_line(s, line);
+	size_t i = source_line(s, line), clear = 0, end = s->count;
 	int depth = 0;
 
-	for (; i < s->count && depth >= 0; i++) {
+	if (end - i > FUNCTION_MAX)
+		end = i + FUNCTION_MAX;
+	for (; i < end && depth >= 0; i++) {
 		if (token_is(s, i, "{"))
 			depth++;
 		else if (token_is(s, i, "}"))
 			depth--;
-		else if (token_is(s, i, "return") && names(s, i + 1, name))
+		else if (token_is(s, i, "return") && names(s, i + 1, name,
+							  &clear))
 			return 1;
 		else if (i && token_is(s, i, "*") && token_is(s, i + 2, "=") &&
 			 (token_is(s, i - 1, ";") || token_is(s, i - 1, "{") ||
 			  token_is(s, i - 1, "}") || token_is(s, i - 1, ")")) &&
-			 names(s, i + 3, name))
+			 names(s, i + 3, name, &clear))
 			return 1;
 	}
 	return 0;

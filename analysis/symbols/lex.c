@@ -11,6 +11,9 @@ struct lexer {
 	const char *p;		/* ends in a NUL, which is no text */
 	size_t line_begin;
 	uint32_t line;
+	/* Fortran in columns: up to there there are only comments, */
+	const char *comments;
+	int goes_on;		/* and what comes then goes on */
 };
 
 static size_t where(const struct lexer *l)
@@ -115,24 +118,24 @@ static void skip_quoted(struct lexer *l, char quote)
 		l->p++;
 }
 
-/* R"x(...)x"; at the quote. 0: it is none. */
+/* R"x(...)x"; at the quote. 0: it is none. One that is not closed is the rest. */
 static int skip_raw(struct lexer *l)
 {
-	const char *open = strchr(l->p, '('), *end;
+	const char *open, *end;
 	char close[20];
-	size_t n;
+	size_t n = 0;
 
-	n = open ? (size_t)(open - l->p) - 1 : sizeof(close);
-	if (n > 16)
+	while (n <= 16 && l->p[n + 1] && !strchr("()\\ \t\n", l->p[n + 1]))
+		n++;
+	open = l->p + n + 1;
+	if (n > 16 || *open != '(')
 		return 0;
 	close[0] = ')';
 	memcpy(close + 1, l->p + 1, n);
 	close[n + 1] = '"';
 	close[n + 2] = '\0';
 	end = strstr(open, close);
-	if (!end)
-		return 0;
-	while (l->p < end + n + 2)
+	while (end ? l->p < end + n + 2 : *l->p != '\0')
 		step(l);
 	return 1;
 }
@@ -168,7 +171,7 @@ int lex_c(struct source *s)
 		"->", "::", "==", "!=", "<=", ">=", "+=", "-=", "*=", "/=",
 		"%=", "&=", "|=", "^=", "&&", "||", "++", "--", NULL
 	};
-	struct lexer l = { s, s->text, 0, 1 };
+	struct lexer l = { .s = s, .p = s->text, .line = 1 };
 	int fresh = 1, rc;	/* fresh: nothing on this line yet */
 	uint32_t line = 1;
 	size_t n;
@@ -217,14 +220,19 @@ static char fixed_line(const char *p)
 }
 
 /* Whether the next line that is no comment goes on with this statement. */
-static int goes_on(const struct lexer *l)
+static int goes_on(struct lexer *l)
 {
 	const char *p = l->p;
 
+	/* Each of many comments asks the same. */
+	if (l->comments && p < l->comments)
+		return l->goes_on;
+	l->goes_on = 0;
 	while (p && *p == '\n') {
-		p++;
+		l->comments = ++p;
 		switch (fixed_line(p)) {
 		case '&':
+			l->goes_on = 1;
 			return 1;
 		case 'c':
 			p = strchr(p, '\n');
@@ -266,7 +274,7 @@ int lex_fortran(struct source *s)
 	static const char *const signs[] = {
 		"::", "=>", "==", "/=", "<=", ">=", "**", "//", NULL
 	};
-	struct lexer l = { s, s->text, 0, 1 };
+	struct lexer l = { .s = s, .p = s->text, .line = 1 };
 	int more = 0, rc = 0;
 	size_t n;
 

@@ -239,6 +239,61 @@ static int t_sources(void)
 	       sources("sites77.f", "gfortran -g");
 }
 
+/* n times that text, between others, in a file of a minute ago. */
+static void repeat(const char *name, const char *first, const char *text,
+		   size_t n, const char *last)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	if (!f)
+		abort();
+	fputs(first, f);
+	while (n--)
+		fputs(text, f);
+	fputs(last, f);
+	fclose(f);
+}
+
+#define MANY(text) (15000000 / (sizeof(text) - 1))
+
+/* Sources that are long to read for who looks twice. */
+static int t_long_sources(void)
+{
+	static const struct {
+		const char *name, *first, *text;
+		size_t n;
+		const char *last;
+	} list[] = {
+		{ "long.c", "", "R\"x ", MANY("R\"x "), "" },
+		{ "long.c", "", "R\"(\n", MANY("R\"(\n"), "" },
+		{ "long.c", "\n\n\n\n", "malloc((", MANY("malloc(("), "" },
+		{ "long.c", "\n\n\n\n", "x(malloc(2)),", MANY("x(malloc(2)),"),
+		  "" },
+		{ "long.c", "\n\n\n\n char *u = malloc(100);\n", "return ",
+		  MANY("return "), "" },
+		{ "long.f", "", "c\n", MANY("c\n"), "" },
+		{ "long.f", "", "      \n", MANY("      \n"), "" },
+	};
+	int rc = 0;
+
+	step = 7;
+	SHELL("printf '#include <stdlib.h>\\nvoid *f(void)\\n{\\n"
+	      "void *u;\\n u = malloc(100); return u;\\n}\\n"
+	      "int main(void)\\n{\\n void *v = f(); return !v;\\n}\\n' "
+	      ">long.c && gcc -g long.c -o p && touch -d -2hours long.c && "
+	      "printf '      program p\\n      real, allocatable :: u(:)\\n"
+	      "      allocate(u(10000))\\n      print *,u(1)\\n      end\\n' "
+	      ">long.f && gfortran -g long.f -o p2");
+	for (size_t i = 0; !rc && i < sizeof(list) / sizeof(list[0]); i++) {
+		repeat(list[i].name, list[i].first, list[i].text, list[i].n,
+		       list[i].last);
+		SHELL("touch -d -2hours %s", list[i].name);
+		rc = survive(in_dir(list[i].name[5] == 'f' ? "p2" : "p"),
+			     list[i].text, i);
+	}
+	return rc;
+}
+
 static const char *build;
 
 static int t_sound(void)
@@ -291,6 +346,7 @@ int main(void)
 		run(name, t_dwarf);
 	}
 	run("damage: sources with other text", t_sources);
+	run("damage: sources that are long to read", t_long_sources);
 	dir_remove();
 	return failures != 0;
 }
