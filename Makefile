@@ -27,8 +27,8 @@ ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
-# libstdc++: only for __cxa_demangle.
-MOCA_LIBS := -lZydis -lzstd -lm -ldw -lelf -lstdc++
+# libsupc++: only for its demangler.
+MOCA_LIBS := -lZydis -lzstd -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \

@@ -1,16 +1,58 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From linkers' names to those of C++ and Fortran. */
 #include <ctype.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/symbols/internal.h"
 
-/* Of the C++ ABI, in libstdc++. */
-char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
+/* In libsupc++, and allocates nothing. 0: it is no such name. */
+int __gcclibcxx_demangle_callback(const char *mangled,
+				  void (*each)(const char *text, size_t len,
+					       void *arg), void *arg);
 
 /* Longer names are those of a generator, or of a hostile file. */
 #define NAME_MAX_LEN 16384
+/* 300 bytes can stand for gigabytes: each part may be the last one twice. */
+#define PRETTY_MAX_LEN 65536
+
+struct pretty {
+	jmp_buf too_long;
+	size_t len;
+	char text[PRETTY_MAX_LEN];
+};
+
+static void say(const char *text, size_t len, void *arg)
+{
+	struct pretty *p = arg;
+
+	if (len > sizeof(p->text) - p->len)
+		longjmp(p->too_long, 1);
+	memcpy(p->text + p->len, text, len);
+	p->len += len;
+}
+
+/* NULL: it is no name of C++, or too long to be one of a program's. */
+static char *demangle_cxx(struct moca_symbols *s, const char *raw)
+{
+	struct pretty *p = malloc(sizeof(*p));
+	char *name = NULL;
+	int ret;
+
+	if (!p)
+		return NULL;
+	p->len = 0;
+	if (setjmp(p->too_long)) {
+		free(p);
+		return NULL;
+	}
+	ret = __gcclibcxx_demangle_callback(raw, say, p);
+	if (!ret)
+		name = arena_string(s, p->text, p->len);
+	free(p);
+	return name;
+}
 
 /* "__mod_MOD_u" -> "mod::u"; NULL if it is no such name. */
 static char *fortran_module(struct moca_symbols *s, const char *raw)
@@ -46,7 +88,6 @@ static const char *demangle(struct moca_module *m, const char *raw)
 	struct moca_symbols *s = m->symbols;
 	size_t len = strcspn(raw, "@");	/* a version: "stdout@GLIBC_2.2.5" */
 	char *plain, *name;
-	int status;
 
 	if (!raw[0] || len > NAME_MAX_LEN)
 		return NULL;
@@ -57,12 +98,8 @@ static const char *demangle(struct moca_module *m, const char *raw)
 	if (!plain)
 		return NULL;
 	if (!strncmp(plain, "_Z", 2)) {
-		name = __cxa_demangle(plain, NULL, NULL, &status);
-		if (name) {
-			plain = arena_string(s, name, strlen(name));
-			free(name);
-		}
-		return plain;
+		name = demangle_cxx(s, plain);
+		return name ? name : plain;
 	}
 	if (m->fortran && fortran_plain(plain, len))
 		plain[len - 1] = '\0';

@@ -294,6 +294,25 @@ static int t_long_sources(void)
 	return rc;
 }
 
+/* A name of some hundred bytes that stands for one of gigabytes. */
+static int t_long_names(void)
+{
+	char name[1000] = "_Z1f1PIiiE";
+	int i;
+
+	for (i = 0; i < 35; i++)
+		snprintf(name + strlen(name), sizeof(name) - strlen(name),
+			 "S_IS%c_S%c_E",
+			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
+			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
+	step = 1;
+	SHELL("printf 'void f(void) __asm__(\"%s\"); void f(void) { }\\n"
+	      "int u[100] __asm__(\"%s1u\");\\n"
+	      "int main(void) { f(); return u[7]; }\\n' >n.c && gcc n.c -o p",
+	      name, "_ZN1n");
+	return survive(in_dir("p"), "names", 0);
+}
+
 static const char *build;
 
 static int t_sound(void)
@@ -347,6 +366,7 @@ int main(void)
 	}
 	run("damage: sources with other text", t_sources);
 	run("damage: sources that are long to read", t_long_sources);
+	run("damage: names that are long to print", t_long_names);
 	dir_remove();
 	return failures != 0;
 }
