@@ -59,8 +59,8 @@ MOCA_EVENT(moca_alloc, unmap, (x64, addr), (u64, size));
 
 /*
  * In bulk: from now on small objects in [addr, addr + size) are of this site,
- * until another event says otherwise. Their frees are not told, nor that an
- * object of the same size and site took an address again.
+ * until another event says otherwise. Their frees are not told, nor objects on
+ * memory that is their site's already.
  */
 MOCA_EVENT(moca_alloc, small, (x64, addr), (u32, size), (u32, stack));
 /* Small objects of a site since its last tally, in this process. */

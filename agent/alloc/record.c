@@ -7,15 +7,16 @@
 #include "agent/alloc/thread.h"
 
 /*
- * What small object each address was last told to be. The words of an entry
- * belong together if their mix is a key: torn ones are not, and are told anew.
+ * Whose small object each granule was last told to be: what readers know. One
+ * word each: stack (24 bits), generation of the registry (8), era of the page
+ * (8), and the address above the index (24 of the 43 bits of a granule).
  */
-#define SHADOW (1u << 19)
+#define GRANULE_SHIFT 4
+#define SHADOW_SHIFT 20
+#define SHADOW (1u << SHADOW_SHIFT)
+#define SHADOWED 16384u		/* larger ones are told each time */
 
-static struct {
-	uint64_t key;		/* mixed with what */
-	uint64_t what;		/* size, stack << 32 */
-} shadow[SHADOW];
+static uint64_t shadow[SHADOW];
 
 /*
  * For readers a large object takes the place of the small ones that were told
@@ -44,39 +45,37 @@ static void begin_era(const void *p, size_t size)
 	}
 }
 
-static inline uint64_t mix(uint64_t what)
+static inline uint64_t word_of(uint64_t granule, uint64_t whose)
 {
-	return what * 0x9e3779b97f4a7c15ull;
-}
-
-/*
- * Addresses have 47 bits, of which the lowest 4 are the same as the index; 9
- * bits of the registry's generation tell new traces what the old ones know.
- */
-static inline uint64_t key_of(const void *p, uint32_t generation)
-{
-	uint8_t era = __atomic_load_n(&eras[page_of(p) & (ERAS - 1)],
+	uint64_t page = granule >> (12 - GRANULE_SHIFT);
+	uint8_t era = __atomic_load_n(&eras[page & (ERAS - 1)],
 				      __ATOMIC_RELAXED);
 
-	return (uint64_t)p ^ (uint64_t)era << 56 ^
-	       (uint64_t)(generation & 0x1ff) << 47;
+	return whose | (uint64_t)era << 24 |
+	       (granule >> SHADOW_SHIFT & 0xffffff);
 }
 
 static inline void note_small(struct alloc_thread *t, const void *p,
 			      size_t size, uint32_t stack)
 {
-	uint64_t what = size | (uint64_t)stack << 32;
-	uint64_t key = key_of(p, t->generation) ^ mix(what);
-	unsigned i = (uint64_t)p >> 4 & (SHADOW - 1);
+	uint64_t whose = (uint64_t)stack << 40 |
+			 (uint64_t)(t->generation & 0xff) << 32;
+	uint64_t first = (uint64_t)p >> GRANULE_SHIFT, g;
+	uint64_t last = ((uint64_t)p + (size ? size - 1 : 0)) >> GRANULE_SHIFT;
 
-	if (likely(__atomic_load_n(&shadow[i].what, __ATOMIC_RELAXED) ==
-			   what &&
-		   __atomic_load_n(&shadow[i].key, __ATOMIC_RELAXED) == key))
+	if (unlikely(size > SHADOWED)) {
+		alloc_emit_small(p, size, stack);
 		return;
-	if (!alloc_emit_small(p, size, stack))
+	}
+	for (g = first; g <= last; g++)
+		if (__atomic_load_n(&shadow[g & (SHADOW - 1)],
+				    __ATOMIC_RELAXED) != word_of(g, whose))
+			break;
+	if (likely(g > last) || !alloc_emit_small(p, size, stack))
 		return;
-	__atomic_store_n(&shadow[i].what, what, __ATOMIC_RELAXED);
-	__atomic_store_n(&shadow[i].key, key, __ATOMIC_RELAXED);
+	for (; g <= last; g++)
+		__atomic_store_n(&shadow[g & (SHADOW - 1)], word_of(g, whose),
+				 __ATOMIC_RELAXED);
 }
 
 static void made(const void *p, size_t size, unsigned kind,

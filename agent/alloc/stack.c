@@ -24,6 +24,7 @@ static struct {
 } table[TABLE];
 
 /* Ids from 1 on; whole pages, so that nothing else is wiped. */
+_Static_assert(STACKS < 1u << 24, "numbers have 24 bits in record.c");
 #define SUMS ((STACKS / ALLOC_PAGE + 1) * ALLOC_PAGE)
 
 static uint32_t last_id;
