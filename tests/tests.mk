@@ -53,7 +53,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
 	own-malloc-static own-malloc-static-pie own-malloc-static-own
 DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
-	detour-targets-nopie detour-cost no-exec thread.so gs-static \
+	detour-targets-nopie detour-cost overlap no-exec thread.so gs-static \
 	$(OWN_MALLOC))
 
 .PHONY: test-programs check stress

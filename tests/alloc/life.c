@@ -386,36 +386,6 @@ static int exits_at_once(int argc, char **argv)
 	_exit(0);
 }
 
-NOINLINE static char *other(size_t n)
-{
-	char *p = malloc(n);
-
-	__asm__ volatile("" : "+r"(p));
-	return p;
-}
-
-/* Small objects of one place, of two of another within, and the first again. */
-static int overlap(int argc, char **argv)
-{
-	int i, same = 0;
-
-	for (i = 0; i < 50; i++) {
-		char *a = make(4000), *b, *c, *again;
-
-		free(a);
-		b = other(1500);
-		c = other(1500);
-		free(b);
-		free(c);
-		again = make(4000);
-		same += a == b && again == a && c > a && c < a + 4000;
-		printf("mine %p %d\n", again, 4000);
-		free(again);
-	}
-	printf("same %d\n", same);
-	return 0;
-}
-
 /* What a child would get. */
 static int env(int argc, char **argv)
 {
@@ -435,7 +405,6 @@ static const struct {
 	{ "dlopens", dlopens }, { "longjmps", longjmps }, { "tsd", tsd },
 	{ "exits", exits }, { "handlers", handlers },
 	{ "errno", kept_errno }, { "edges", edges }, { "env", env },
-	{ "overlap", overlap },
 	{ "steps", steps }, { "exits-at-once", exits_at_once },
 };
 
