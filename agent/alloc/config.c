@@ -17,7 +17,10 @@
 
 struct alloc_config alloc_config = { .min = 4096 };
 
+const uint32_t alloc_never = MOCA_GENERATION_NONE;
+
 static int configured;
+static struct moca_agent_quiet *quiet;	/* NULL: nobody will silence us */
 static int hide;		/* our LD_PRELOAD is not the program's: */
 static int hide_trace;		/* nor is MOCA_TRACE */
 static const char *original;	/* this is; NULL: it has none */
@@ -38,6 +41,15 @@ static void set_original(const char *value)
 	hide = 1;
 	if (is_initial_string(s) && !strncmp(s, PRELOAD, strlen(PRELOAD)))
 		original = s;
+}
+
+/* Behind the variable, of which value is a field. */
+static void set_quiet(const char *value)
+{
+	uintptr_t end = (uintptr_t)value + strlen(value) + 1;
+
+	if (is_initial_string(value))
+		quiet = (void *)((end + 15) & ~(uintptr_t)15);
 }
 
 /* NAME:ARG, len bytes. */
@@ -62,6 +74,8 @@ static void set_field(const char *field, size_t len)
 		alloc_config.min = strtoull(field + 4, NULL, 10);
 	else if (!strncmp(field, "orig=", 5))
 		set_original(field + 5);
+	else if (!strncmp(field, "quiet=1", 7))
+		set_quiet(field);
 	else if (!strncmp(field, "trace=1", 7))
 		hide_trace = 1;
 	else if (!strncmp(field, "fn=", 3))
@@ -85,6 +99,16 @@ void alloc_configure(void)
 	/* A size of small objects is told in 32 bits. */
 	if (alloc_config.min > 1u << 30)
 		alloc_config.min = 1u << 30;
+}
+
+/* With both the same, nobody listens, whatever the registry says. */
+void alloc_offer_quiet(void)
+{
+	if (!quiet)
+		return;
+	quiet->store[0].what = quiet->store[1].what = (uintptr_t)&alloc_never;
+	quiet->store[0].where = (uintptr_t)&alloc_off;
+	quiet->store[1].where = (uintptr_t)&moca_trace_generation;
 }
 
 void alloc_hide(void)

@@ -10,7 +10,7 @@
  * Each thread looks this one up before any other, in each generation of the
  * registry: so a trace that does not want it gets none of ours.
  */
-const uint32_t *const alloc_off = &moca_trace_event_moca_alloc_thread.off;
+const uint32_t *alloc_off = &moca_trace_event_moca_alloc_thread.off;
 
 /* As MOCA_EVENT stores it, but says whether there was room. */
 int alloc_emit_stack(uint32_t id, const uint64_t *frames, uint32_t n)

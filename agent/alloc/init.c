@@ -33,6 +33,7 @@ __attribute__((constructor(101))) static void alloc_begin(void)
 	without_recording(alloc_count_init);
 	without_recording(alloc_thread_init);
 	without_recording(moca_detours_install);
+	alloc_offer_quiet();
 	alloc_hide();
 	errno = saved_errno;
 }
@@ -41,7 +42,7 @@ __attribute__((destructor)) static void alloc_end(void)
 {
 	int saved_errno = errno;
 
-	if (*alloc_off != *moca_trace_generation)
+	if (!alloc_is_off())
 		without_recording(alloc_thread_finish);
 	errno = saved_errno;
 }
@@ -50,7 +51,7 @@ __attribute__((destructor)) static void alloc_end(void)
 static void end_at_once(void)
 {
 	alloc_get_ready();
-	if (alloc_self && alloc_self->tid == syscall(SYS_gettid))
+	if (!alloc_is_off() && alloc_self && alloc_self->tid == syscall(SYS_gettid))
 		alloc_end();
 }
 

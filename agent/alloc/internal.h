@@ -66,7 +66,13 @@ int alloc_is_within(const struct alloc_inside *in, const struct alloc_frame *f);
 int alloc_is_nested(const struct alloc_frame *f);
 
 /* emit.c: the registry's generation at which no trace wanted events of ours. */
-extern const uint32_t *const alloc_off;
+extern const uint32_t *alloc_off;
+/* Nobody listens: no system call is needed for anything. */
+#define alloc_is_off() (*alloc_off == *moca_trace_generation)
+/* config.c: a generation that is never a trace's. */
+extern const uint32_t alloc_never;
+/* None may be made: the recorder has put alloc_never there (lib/base/agent.h). */
+#define alloc_is_silent() (moca_trace_generation == &alloc_never)
 
 /*
  * 1: this call is to be recorded; all that it calls meanwhile, and signal
@@ -180,6 +186,8 @@ struct alloc_config {
 extern struct alloc_config alloc_config;
 /* Read MOCA_ALLOC; may be called again when the environment was not there. */
 void alloc_configure(void);
+/* Say how we are silenced (lib/base/agent.h), if the recorder wants to know. */
+void alloc_offer_quiet(void);
 /* Hide MOCA_ALLOC and our LD_PRELOAD from the program, as it says. */
 void alloc_hide(void);
 

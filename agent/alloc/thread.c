@@ -220,12 +220,13 @@ static void thread_end(void *arg)
 
 	if (t != alloc_self)
 		return;
-	if (++t->rounds < ROUNDS) {
+	if (++t->rounds < ROUNDS && !alloc_is_silent()) {
 		alloc_count_flush_all(t);
 		pthread_setspecific(key, t);
 		return;
 	}
-	alloc_count_flush_all(t);
+	if (!alloc_is_silent())
+		alloc_count_flush_all(t);
 	ended = 1;
 	alloc_self = NULL;
 	/* Pairs with take_state. */
@@ -241,6 +242,8 @@ static void fork_child(void)
 		if (t != self)
 			t->tid = 0;
 	if (!self)
+		return;
+	if (alloc_is_silent())
 		return;
 	self->tid = own_tid();
 	self->generation--;	/* tell who it is; stacks are inherited */

@@ -89,6 +89,14 @@ uint32_t agent_slot_base(const struct moca_registry_slot *s);
 void *agent_map_wiped(size_t len);
 /* Set what a fork has wiped. */
 void agent_process_set(void);
+/*
+ * libmoca-alloc was told that a system call more might end the process
+ * (lib/base/agent.h).
+ */
+static inline int agent_is_silent(void)
+{
+	return *moca_trace_generation == MOCA_GENERATION_NONE;
+}
 
 /*
  * Around a join and a detach: a handler could want to do the same, or leave by

@@ -138,7 +138,7 @@ static void report_slot(uint64_t *lost, uint32_t base, unsigned i)
 	struct moca_registry_slot r;
 	uint64_t n = __atomic_load_n(lost, __ATOMIC_RELAXED);
 
-	if (!n || moca_registry_read_slot(agent_registry, i, &r) ||
+	if (!n || agent_is_silent() || moca_registry_read_slot(agent_registry, i, &r) ||
 	    r.state == MOCA_SLOT_FREE || (base && agent_slot_base(&r) != base) ||
 	    (!base && !agent_slot_ours(&r)))
 		return;
@@ -152,7 +152,7 @@ void agent_report_all(void)
 	struct agent_thread *t;
 	unsigned i;
 
-	if (!p || !agent_registry || p->pid != (int)syscall(SYS_getpid))
+	if (!p || !agent_registry || agent_is_silent() || p->pid != (int)syscall(SYS_getpid))
 		return;
 	for (t = __atomic_load_n(&p->threads, __ATOMIC_ACQUIRE); t; t = t->next)
 		for (i = 0; i < MOCA_TRACE_SLOTS; i++)

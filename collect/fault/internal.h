@@ -63,6 +63,7 @@ struct mm {
 	struct {
 		uint64_t start, end;
 	} ours[MM_OURS];	/* ours.h; empty: start is end */
+	uint64_t quiet;		/* where its agent can be silenced; 0: nowhere */
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
 	atomic_int want_zapper;	/* the collector asks for one */

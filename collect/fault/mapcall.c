@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
+#include "collect/fault/preload.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
@@ -713,6 +715,22 @@ int mapcall_wanted(long nr)
 }
 
 /* Whether the call in x can change anything that concerns us. */
+/* Without a filter it is the question whether the kernel knows of any. */
+static int limits_calls(const struct ctx *x)
+{
+	switch (x->nr) {
+	case SYS_seccomp:
+		return x->a[0] == SECCOMP_SET_MODE_STRICT ||
+		       (x->a[0] == SECCOMP_SET_MODE_FILTER && x->a[2]);
+	case SYS_prctl:
+		return (int)x->a[0] == PR_SET_SECCOMP &&
+		       (x->a[1] == SECCOMP_MODE_STRICT ||
+			(x->a[1] == SECCOMP_MODE_FILTER && x->a[2]));
+	default:
+		return 0;
+	}
+}
+
 static int concerns(const struct ctx *x)
 {
 	uint64_t pos = x->a[0];
@@ -739,8 +757,7 @@ static int concerns(const struct ctx *x)
 		return (int)x->a[1] == x->mm->remote_fd;
 	case SYS_seccomp:
 	case SYS_prctl:
-		return x->nr == SYS_seccomp ? x->a[0] <= 1 :
-					      x->a[0] == PR_SET_SECCOMP;
+		return limits_calls(x);
 	default:
 		return 1;
 	}
@@ -776,6 +793,10 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		subreaper_set(t->pid, x.a[1] != 0);
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_NAME)
 		note_name(rec, t, x.a[1]);
+	if (limits_calls(&x) && preload_silence(t))
+		mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+			 "allocations are not recorded from here on: the "
+			 "program limits its own system calls by seccomp");
 	if (!t->mm || t->mm->state != MM_MOVED || !concerns(&x))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);

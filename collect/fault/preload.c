@@ -338,6 +338,21 @@ static int write_back(pid_t tid, uint64_t addr, const void *buf, size_t len)
 	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
 }
 
+/* Room for struct moca_agent_quiet, behind all strings. */
+static int put_quiet(struct strings *s)
+{
+	size_t at = (s->len + 15) & ~(size_t)15;
+	size_t len = at + sizeof(struct moca_agent_quiet);
+	char *p = realloc(s->text, len);
+
+	if (!p)
+		return -ENOMEM;
+	memset(p + s->len, 0, len - s->len);
+	s->text = p;
+	s->len = len;
+	return 0;
+}
+
 /*
  * The vectors move down, and the strings come between them and where they
  * ended. entries: index of envp (env_count and above: a new entry) and offset
@@ -347,6 +362,7 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 		   const struct image *im, const struct strings *s,
 		   const size_t entries[][2], size_t n)
 {
+	const size_t quiet = s->len - sizeof(struct moca_agent_quiet);
 	uint64_t end = im->sp + im->count * 8, at, sp, *w;
 	size_t extra = 0, i, env_end = im->env + im->env_count;
 	int err;
@@ -372,6 +388,8 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 		return err;
 	}
 	regs->rsp = sp;
+	if (t->mm)
+		t->mm->quiet = at + quiet;
 	return 0;
 }
 
@@ -421,10 +439,12 @@ static int extend(const struct recorder *rec, struct task *t,
 	}
 	entries[n][0] = next++;
 	entries[n++][1] = s.len;
-	err = put_string(&s, "%s=%s%s%s", MOCA_ALLOC_ENV,
+	err = put_string(&s, "%s=%s%squiet=1;%s", MOCA_ALLOC_ENV,
 			 o->preload_config ? o->preload_config : "",
 			 session && traced == im->env_count ? "trace=1;" : "",
 			 hidden);
+	if (!err)
+		err = put_quiet(&s);
 	if (!err)
 		err = rewrite(t, regs, im, &s, entries, n);
 out:
@@ -443,6 +463,23 @@ int preload_configure(const struct recorder *rec, struct task *t,
 		err = extend(rec, t, regs, &im, NULL);
 	free(im.words);
 	return err;
+}
+
+int preload_silence(struct task *t)
+{
+	struct moca_agent_quiet q;
+	int done = 0;
+	size_t i;
+
+	if (!t->mm || !t->mm->quiet ||
+	    tracee_read(t->tid, t->mm->quiet, &q, sizeof(q)) != sizeof(q))
+		return 0;
+	for (i = 0; i < sizeof(q.store) / sizeof(*q.store); i++)
+		if (q.store[i].where)
+			done |= !write_back(t->tid, q.store[i].where,
+					    &q.store[i].what, 8);
+	t->mm->quiet = 0;
+	return done;
 }
 
 int preload_inject(const struct recorder *rec, struct task *t,

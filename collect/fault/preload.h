@@ -23,12 +23,17 @@
 int preload_inject(const struct recorder *rec, struct task *t,
 		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX]);
 
-
 /*
  * Only the library's settings, for a program that it was put into: rsp of its
  * registers is to become regs->rsp. 0 or -errno: as it was.
  */
 int preload_configure(const struct recorder *rec, struct task *t,
 		      struct user_regs_struct *regs);
+
+/*
+ * t is about to limit the system calls of its program: the library shall make
+ * none from now on. 1: there was one, which is silent now.
+ */
+int preload_silence(struct task *t);
 
 #endif

@@ -244,7 +244,7 @@ static int after_exec(struct recorder *rec, struct task *t)
 	}
 	if (has_own_filter(rec, t->tid)) {
 		gap(rec, t, "its system calls are limited by seccomp: real "
-			    "faults only");
+			    "faults only, and no allocations");
 		return 0;
 	}
 	insn = vdso_syscall(t->tid);
@@ -337,6 +337,8 @@ static void copy_memory(struct recorder *rec, struct task *t,
 	int err;
 
 	child->mm = mm_new(rec, child->pid);
+	if (child->mm)
+		child->mm->quiet = t->mm->quiet;
 	if (!child->mm || t->mm->state != MM_MOVED)
 		return;
 	pthread_mutex_lock(&t->mm->lock);

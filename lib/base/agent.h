@@ -10,12 +10,27 @@
  *			is the object's address. One that is in both lists ends
  *			one object and makes another (as realloc does)
  *   trace=1		MOCA_TRACE was put there as well, and is to be hidden
+ *   quiet=1		behind the variable there is room for struct
+ *			moca_agent_quiet, at a multiple of 16
  *   orig=HEX		address of the program's own "LD_PRELOAD=..." string, 0: it
  *			had none. Present only if our LD_PRELOAD is to be hidden.
  */
 #ifndef MOCA_BASE_AGENT_H
 #define MOCA_BASE_AGENT_H
 
+#include <stdint.h>
+
 #define MOCA_ALLOC_ENV "MOCA_ALLOC"
+
+/*
+ * How the recorder silences the library, when the program is about to limit its
+ * system calls: ours might end it. The library says what is to be stored where
+ * (where is 0: nothing); from then on it makes no more calls.
+ */
+struct moca_agent_quiet {
+	struct {
+		uint64_t where, what;
+	} store[2];
+};
 
 #endif
