@@ -32,7 +32,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 # it would use to leave calls out.
 ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news life unwind launch \
 	tracing plugin-0.so plugin-1.so \
-	plugin-cxx.so calls-jemalloc calls-nopie)
+	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -214,9 +214,14 @@ $(TEST_DIR)/alloc/plugin-0.so: tests/alloc/plugin.c
 $(TEST_DIR)/alloc/plugin-1.so: tests/alloc/plugin.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CFLAGS) -fno-builtin -shared -fPIC -DPAD=200 -o $@ $<
-$(TEST_DIR)/alloc/plugin-cxx.so: tests/alloc/plugin-cxx.cc
+$(TEST_DIR)/alloc/plugin-own.so: tests/alloc/plugin-own.cc
 	@mkdir -p $(@D)
-	$(CXX) -Wall -Wextra $(CFLAGS) -fno-builtin -shared -fPIC -o $@ $<
+	$(CXX) -Wall -Wextra $(CFLAGS) -shared -fPIC -static-libstdc++ \
+		-static-libgcc -o $@ $<
+$(TEST_DIR)/alloc/plugin-%.so: tests/alloc/plugin-%.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -fno-builtin -shared -fPIC \
+		-o $@ $< -pthread
 $(TEST_DIR)/alloc/calls-jemalloc: tests/alloc/calls.c agent/alloc/events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $< -ljemalloc

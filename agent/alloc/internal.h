@@ -166,6 +166,9 @@ enum alloc_state {
 /* 0: while they are being looked up, by this very thread. */
 int alloc_get_ready(void);
 
+/* new.c: for look-ups before there is a second thread. */
+void alloc_find_operators(void);
+
 /* Code of our own libraries and of the allocator: their mmap is not told. */
 int alloc_is_own_code(uint64_t ip);
 

@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <link.h>
+#include <string.h>
 
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
@@ -13,21 +14,87 @@
 #define NOTHROW const void *
 #define ALIGN size_t
 
-/* In a library that is loaded, or in what it needs; it stays from then on. */
-static void *find_in(const char *library, const char *name)
+/* Names as C++ compilers for x86-64 Linux encode them. */
+#define OPERATORS(_)                                                      \
+	_(_Znwm) _(_Znam) _(_ZnwmRKSt9nothrow_t) _(_ZnamRKSt9nothrow_t)   \
+	_(_ZnwmSt11align_val_t) _(_ZnamSt11align_val_t)                   \
+	_(_ZnwmSt11align_val_tRKSt9nothrow_t)                             \
+	_(_ZnamSt11align_val_tRKSt9nothrow_t) _(_ZdlPv) _(_ZdaPv)         \
+	_(_ZdlPvm) _(_ZdaPvm) _(_ZdlPvRKSt9nothrow_t)                     \
+	_(_ZdaPvRKSt9nothrow_t) _(_ZdlPvSt11align_val_t)                  \
+	_(_ZdaPvSt11align_val_t) _(_ZdlPvmSt11align_val_t)                \
+	_(_ZdaPvmSt11align_val_t) _(_ZdlPvSt11align_val_tRKSt9nothrow_t)  \
+	_(_ZdaPvSt11align_val_tRKSt9nothrow_t)
+
+#define INDEX(name) AT##name,
+enum { OPERATORS(INDEX) COUNT };
+#define NAME(name) #name,
+static const char *const names[] = { OPERATORS(NAME) };
+
+static void *known[COUNT];	/* behind ours, for all callers */
+
+/* Of the C++ library: the same for all who use it. */
+static int is_runtime(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return !strncmp(base, "libstdc++.so.", 13) ||
+	       !strncmp(base, "libc++abi.so.", 13) ||
+	       !strncmp(base, "libc++.so.", 10);
+}
+
+/* All at once: the loader's lock may be held for the thread that needs one. */
+static void know_all(void *module)
+{
+	unsigned i;
+	void *p;
+
+	for (i = 0; i < COUNT; i++) {
+		p = dlsym(module, names[i]);
+		if (p)
+			__atomic_store_n(&known[i], p, __ATOMIC_RELEASE);
+	}
+}
+
+void alloc_find_operators(void)
+{
+	/* Those of the program's start, which nobody unloads. */
+	if (dlsym(RTLD_NEXT, names[0]))
+		know_all(RTLD_NEXT);
+	dlerror();	/* the program's first question is not for our answer */
+}
+
+/*
+ * p is an operator that was found. A C++ library stays from now on, since others
+ * will be sent there after its user has left; what other libraries have of
+ * their own is for their own users, and goes with them.
+ */
+static void keep(void *p)
+{
+	struct dl_find_object o;
+	void *module;
+
+	if (_dl_find_object(p, &o) || !is_runtime(o.dlfo_link_map->l_name))
+		return;
+	module = dlopen(o.dlfo_link_map->l_name,
+			RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (module)
+		know_all(module);
+}
+
+/* In a library that is loaded, or in what it needs. */
+static void *find_in(const char *library, unsigned i)
 {
 	void *module = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *p;
-	struct dl_find_object o;
 
 	if (!module)
 		return NULL;
-	p = dlsym(module, name);
+	p = dlsym(module, names[i]);
 	if (alloc_is_own_code((uint64_t)p))	/* of the program: it has none */
 		p = NULL;
-	/* Others will be sent there after its user has left. */
-	if (p && !_dl_find_object(p, &o))
-		dlopen(o.dlfo_link_map->l_name,
-		       RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	if (p)
+		keep(p);
 	alloc_real.dlclose(module);
 	return p;
 }
@@ -35,37 +102,41 @@ static void *find_in(const char *library, const char *name)
 /*
  * The operator behind ours. The C++ library may have come by dlopen, and be
  * visible to its user alone: then it is what the caller's module would have
- * found without us. After a tail call that module is not to be seen.
+ * found without us. After a tail call that module is not to be seen. NULL: a
+ * program without any, which only asked whether there is one, and found ours.
  */
-static void *find(void **known, const char *name, uint64_t ret)
+static void *find(unsigned i, uint64_t ret)
 {
 	static const char *const libraries[] = {
 		"libstdc++.so.6", "libc++abi.so.1", "libc++.so.1",
 	};
-	void *p = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+	void *p = __atomic_load_n(&known[i], __ATOMIC_ACQUIRE);
 	struct dl_find_object o;
-	unsigned i;
+	unsigned k;
 
 	if (likely(p != NULL))
 		return p;
-	p = dlsym(RTLD_NEXT, name);
+	p = dlsym(RTLD_NEXT, names[i]);
+	if (p)
+		keep(p);
 	if (!p && !_dl_find_object((void *)ret, &o))
-		p = find_in(o.dlfo_link_map->l_name, name);
-	for (i = 0; !p && i < sizeof(libraries) / sizeof(libraries[0]); i++)
-		p = find_in(libraries[i], name);
-	if (!p)		/* nobody could have called it */
-		__builtin_trap();
-	__atomic_store_n(known, p, __ATOMIC_RELEASE);
+		p = find_in(o.dlfo_link_map->l_name, i);
+	for (k = 0; !p && k < sizeof(libraries) / sizeof(libraries[0]); k++)
+		p = find_in(libraries[k], i);
 	return p;
 }
 
-#define FIND(name, f)                                                     \
-	static void *known;                                               \
-                                                                          \
-	alloc_get_ready();                                                \
-	*(void **)&real = find(&known, #name, (f)->ret)
+static void *by_malloc(size_t size, size_t align)
+{
+	return align > 16 ? alloc_real.memalign(align, size) :
+			    alloc_real.malloc(size);
+}
 
-#define NEW(name, params, args, ...)                                      \
+#define FIND(name, f)                                                     \
+	alloc_get_ready();                                                \
+	*(void **)&real = find(AT##name, (f)->ret)
+
+#define NEW(name, align, params, args, ...)                               \
 	EXPORT void *name(size_t size __VA_ARGS__);                       \
 	EXPORT void *name(size_t size __VA_ARGS__)                        \
 	{                                                                 \
@@ -75,8 +146,8 @@ static void *find(void **known, const char *name, uint64_t ret)
 		FIND(name, f);                                            \
                                                                           \
 		if (!alloc_enter(f))                                      \
-			return real args;                                 \
-		p = real args;                                            \
+			return real ? real args : by_malloc(size, align); \
+		p = real ? real args : by_malloc(size, align);            \
 		if (likely(p != NULL))                                    \
 			alloc_made(p, size, MOCA_ALLOC_NEW, f);           \
 		alloc_leave();                                            \
@@ -92,6 +163,8 @@ static void *find(void **known, const char *name, uint64_t ret)
 		int told;                                                 \
 		FIND(name, f);                                            \
                                                                           \
+		if (!real)                                                \
+			*(void **)&real = (void *)alloc_real.free;         \
 		if (!p || !alloc_enter(f)) {                              \
 			real args;                                        \
 			return;                                           \
@@ -102,16 +175,15 @@ static void *find(void **known, const char *name, uint64_t ret)
 		alloc_leave();                                            \
 	}
 
-/* Names as C++ compilers for x86-64 Linux encode them. */
-NEW(_Znwm, (size_t), (size))
-NEW(_Znam, (size_t), (size))
-NEW(_ZnwmRKSt9nothrow_t, (size_t, NOTHROW), (size, n), , NOTHROW n)
-NEW(_ZnamRKSt9nothrow_t, (size_t, NOTHROW), (size, n), , NOTHROW n)
-NEW(_ZnwmSt11align_val_t, (size_t, ALIGN), (size, a), , ALIGN a)
-NEW(_ZnamSt11align_val_t, (size_t, ALIGN), (size, a), , ALIGN a)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t, ALIGN, NOTHROW),
+NEW(_Znwm, 0, (size_t), (size))
+NEW(_Znam, 0, (size_t), (size))
+NEW(_ZnwmRKSt9nothrow_t, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
+NEW(_ZnamRKSt9nothrow_t, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
+NEW(_ZnwmSt11align_val_t, a, (size_t, ALIGN), (size, a), , ALIGN a)
+NEW(_ZnamSt11align_val_t, a, (size_t, ALIGN), (size, a), , ALIGN a)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, a, (size_t, ALIGN, NOTHROW),
     (size, a, n), , ALIGN a, NOTHROW n)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t, ALIGN, NOTHROW),
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, a, (size_t, ALIGN, NOTHROW),
     (size, a, n), , ALIGN a, NOTHROW n)
 
 DELETE(_ZdlPv, (void *), (p))

@@ -156,6 +156,7 @@ static void look_up(void)
 	note_own(0, (void *)moca_trace_reserve);
 	note_own(1, &own);
 	find_usable();
+	alloc_find_operators();
 	alloc_configure();
 }
 

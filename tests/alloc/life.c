@@ -220,6 +220,38 @@ static int dlopens(int argc, char **argv)
 	return 0;
 }
 
+/* The same library again and again. */
+static int reopens(int argc, char **argv)
+{
+	void *lib;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		lib = dlopen(argv[0], RTLD_NOW);
+		puts(lib ? "loaded" : dlerror());
+		if (!lib || dlclose(lib))
+			return 1;
+	}
+	return 0;
+}
+
+extern void *_Znwm(size_t) __attribute__((weak));
+extern void _ZdlPv(void *) __attribute__((weak));
+
+/* No C++ library needs to be there. */
+static int asks_for_new(int argc, char **argv)
+{
+	void *p = &_Znwm ? _Znwm(100) : malloc(100);
+
+	memset(p, 1, 100);
+	if (&_ZdlPv)
+		_ZdlPv(p);
+	else
+		free(p);
+	puts("either way");
+	return 0;
+}
+
 static sigjmp_buf out;
 static volatile sig_atomic_t jumps;
 
@@ -403,6 +435,7 @@ static const struct {
 	{ "bulk", bulk }, { "pairs", pairs }, { "threads", threads },
 	{ "thousand", thousand }, { "forks", forks }, { "vforks", vforks },
 	{ "dlopens", dlopens }, { "longjmps", longjmps }, { "tsd", tsd },
+	{ "reopens", reopens }, { "asks-for-new", asks_for_new },
 	{ "exits", exits }, { "handlers", handlers },
 	{ "errno", kept_errno }, { "edges", edges }, { "env", env },
 	{ "steps", steps }, { "exits-at-once", exits_at_once },
