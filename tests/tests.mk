@@ -30,7 +30,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 
 # Programs that allocate; tests/alloc/run. What the compiler knows of malloc
 # it would use to leave calls out.
-ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news life unwind launch \
+ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life unwind launch \
 	tracing plugin-0.so plugin-1.so \
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
@@ -205,7 +205,7 @@ $(TEST_DIR)/alloc/detour-cost: tests/alloc/detour-cost.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
-$(TEST_DIR)/alloc/news: tests/alloc/news.cc
+$(TEST_DIR)/alloc/news $(TEST_DIR)/alloc/left: $(TEST_DIR)/alloc/%: tests/alloc/%.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -fno-builtin -o $@ $<
 $(TEST_DIR)/alloc/plugin-0.so: tests/alloc/plugin.c

@@ -3,8 +3,12 @@
  * Which call is the outermost one. It says so in thread-local memory, and that
  * stays behind when an exception or a longjmp leaves it. So what is there is
  * believed only as long as that frame can still be active: it is further up the
- * stack, and its return address is where it was.
+ * same stack, or a signal handler runs on a stack of its own; and its return
+ * address is where it was. A coroutine's stack that was left so, with the frame
+ * in it, may be gone by now.
  */
+#include <errno.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,40 +17,59 @@
 
 __thread struct alloc_inside alloc_inside;
 
+/* errno is the program's. */
+static long call(long number, long a, const void *b, void *c, long d)
+{
+	register long r10 __asm__("r10") = d;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
 static int on_own_stack(const struct alloc_thread *t, const void *p)
 {
 	return t && (uint64_t)p >= t->low && (uint64_t)p < t->high;
 }
 
-static int is_mapped(const struct alloc_frame *f)
+/* There is no way to change the signal mask that is called -1. */
+static int is_readable(const void *p)
 {
-	uint64_t page = (uint64_t)f & ~(uint64_t)(ALLOC_PAGE - 1);
-	unsigned char in[2];
-	long ret;
+	return call(SYS_rt_sigprocmask, -1, p, NULL, 8) == -EINVAL;
+}
 
-	/* mincore fails if any of it is not mapped. errno is the program's. */
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(SYS_mincore), "D"(page),
-			   "S"((uint64_t)(f + 1) - page), "d"(in)
-			 : "rcx", "r11", "memory");
-	return !ret;
+/* Does a handler run on the signal stack, which p is not on? */
+static int in_handler_beside(const void *p)
+{
+	stack_t s = { 0 };
+
+	return !call(SYS_sigaltstack, 0, &s, NULL, 0) &&
+	       s.ss_flags & SS_ONSTACK &&
+	       (uint64_t)p - (uint64_t)s.ss_sp >= s.ss_size;
+}
+
+static int is_same_page(const void *a, const void *b)
+{
+	return !(((uint64_t)a ^ (uint64_t)b) & ~(uint64_t)(ALLOC_PAGE - 1));
 }
 
 int alloc_is_within(const struct alloc_inside *in, const struct alloc_frame *f)
 {
 	const struct alloc_frame *outer = in->frame;
 	const struct alloc_thread *t = alloc_self;
-	int own = on_own_stack(t, outer);
+	int own = on_own_stack(t, outer), same = own == on_own_stack(t, f);
 
 	/* No call that is still active is below one that it has not made. */
-	if (own == on_own_stack(t, f)) {
-		if (f >= outer)
-			return 0;
-		return outer->ret == in->ret;
-	}
-	/* A handler on a stack of its own; or what a coroutine has left. */
-	return (own || is_mapped(outer)) && outer->ret == in->ret;
+	if (own && same && f >= outer)
+		return 0;
+	if ((!same || f >= outer) && !in_handler_beside(outer))
+		return 0;
+	return (own || is_same_page(f, &outer->ret) ||
+		is_readable(&outer->ret)) &&
+	       outer->ret == in->ret;
 }
 
 int alloc_is_nested(const struct alloc_frame *f)
