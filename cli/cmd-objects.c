@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/commands.h"
 #include "cli/objects.h"
@@ -171,24 +170,13 @@ static int choose(struct objects_view *v, const struct wanted *w)
 	return 0;
 }
 
-/* A cursor per living thread takes descriptors; their number is ours to set. */
-static void raise_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
-		return;
-	r.rlim_cur = r.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &r);
-}
-
 static int show(struct objects_view *v, struct moca_objects_options *opt,
 		const struct wanted *w, int json)
 {
 	struct moca_damage damage;
 	int err;
 
-	raise_limit();
+	trace_raise_limit();
 	err = moca_objects_compute(&v->objects, v->trace, opt);
 	if (err) {
 		moca_error("objects: cannot read the trace '%s': %s%s", v->path,

@@ -13,6 +13,7 @@
 #include <moca/reader.h>
 
 #include "analysis/objects/objects.h"
+#include "cli/trace.h"
 #include "lib/format/chunk.h"
 #include "lib/format/trace.h"
 #include "lib/format/writer.h"
@@ -222,8 +223,10 @@ static int matches(const struct string_list *patterns, const char *name)
 {
 	size_t i;
 
+	/* A name may have brackets, which mean something else in a glob. */
 	for (i = 0; i < patterns->count; i++)
-		if (!fnmatch(patterns->items[i], name, 0))
+		if (!strcmp(patterns->items[i], name) ||
+		    !fnmatch(patterns->items[i], name, 0))
 			return 1;
 	return 0;
 }
@@ -257,6 +260,7 @@ int object_filter(const char *dir, const struct string_list *patterns,
 	int ret;
 
 	memset(result, 0, sizeof(*result));
+	trace_raise_limit();
 	ret = moca_trace_open(&f.trace, dir);
 	if (ret)
 		return ret;

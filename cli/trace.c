@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "agent/alloc/events.h"
@@ -167,6 +168,16 @@ int trace_markers_only(const struct moca_trace *t)
 int trace_is_allocation(const struct moca_marker_type *type)
 {
 	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
+}
+
+void trace_raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
 }
 
 int trace_damaged(const struct moca_damage *d)

@@ -59,6 +59,12 @@ int trace_markers_only(const struct moca_trace *t);
 /* Is it what libmoca-alloc tells, and no event of the program's own? */
 int trace_is_allocation(const struct moca_marker_type *type);
 
+/*
+ * A cursor per living thread takes descriptors: allow as many as may be, of
+ * this process.
+ */
+void trace_raise_limit(void);
+
 /* Any damage at all? */
 int trace_damaged(const struct moca_damage *d);
 
