@@ -255,6 +255,13 @@ int moca_objects_find_threads(struct moca_objects *o);
 /* Does the process exec soon after time? */
 int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
 			   uint64_t time_ns);
+/*
+ * The top of another thread's stack that lives now, below sp in the same
+ * mapping, which begins at low; or low.
+ */
+uint64_t moca_objects_stack_low(const struct moca_objects *o,
+				const struct space *s, uint64_t low,
+				uint64_t sp);
 /* The first one to begin soon after time with its stack there, or NULL. */
 const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 					      uint32_t pid, uint64_t first,

@@ -220,22 +220,6 @@ static int executable_tls(struct moca_objects *o, struct space *s,
 		       moca_space_role(o, s, &r) : 0;
 }
 
-/* The top of another thread's stack below sp in the same mapping, or low. */
-static uint64_t stack_low(struct moca_objects *o, const struct space *s,
-			  uint64_t low, uint64_t sp)
-{
-	size_t i, n = moca_trace_task_count(o->trace);
-	const struct task *t;
-
-	for (i = 0; i < n; i++) {
-		t = &o->tasks[i];
-		if (t->stack > low && t->stack < sp && t->process &&
-		    t->process->space == s)
-			low = t->stack;
-	}
-	return low;
-}
-
 const struct map *moca_space_stack_map(const struct moca_objects *o,
 				       const struct space *s, uint64_t addr)
 {
@@ -259,7 +243,7 @@ int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 	m = sp < PAGE ? NULL : moca_space_stack_map(o, s, sp - 1);
 	if (!m)
 		return pointer ? executable_tls(o, s, task, pointer) : 0;
-	r.addr = stack_low(o, s, m->addr, sp);
+	r.addr = moca_objects_stack_low(o, s, m->addr, sp);
 	r.last = sp - 1;
 	err = moca_space_role(o, s, &r);
 	if (!err && m->last >= sp && pointer >= sp && pointer <= m->last) {

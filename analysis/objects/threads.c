@@ -98,27 +98,78 @@ int moca_objects_find_threads(struct moca_objects *o)
 	return ret;
 }
 
+/* The first one at or behind (pid, stack, time). */
+static size_t first_thread(const struct moca_objects *o, uint32_t pid,
+			   uint64_t stack, uint64_t time_ns)
+{
+	const struct thread key = { .pid = pid, .stack = stack,
+				    .start_ns = time_ns };
+	size_t lo = 0, hi = o->thread_count, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (by_place(&o->threads[mid], &key) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The task with that number, which there is. */
+static const struct task *task_of(const struct moca_objects *o, uint32_t id)
+{
+	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (moca_trace_task(o->trace, mid)->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return &o->tasks[lo];
+}
+
+uint64_t moca_objects_stack_low(const struct moca_objects *o,
+				const struct space *s, uint64_t low,
+				uint64_t sp)
+{
+	size_t i = first_thread(o, s->pid, sp, 0);
+	const struct thread *x;
+	const struct task *t;
+
+	while (i--) {
+		x = &o->threads[i];
+		if (x->pid != s->pid || x->stack <= low)
+			break;
+		t = task_of(o, x->task);
+		if (t->stack == x->stack && t->process &&
+		    t->process->space == s)
+			return x->stack;
+	}
+	return low;
+}
+
 const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 					      uint32_t pid, uint64_t first,
 					      uint64_t last, uint64_t time_ns)
 {
 	const struct thread *t, *next = NULL;
-	size_t lo = 0, hi = o->thread_count, mid;
+	uint64_t stack = first;
+	size_t i;
 
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		t = &o->threads[mid];
-		if (t->pid < pid || (t->pid == pid && t->stack <= first))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < o->thread_count; lo++) {
-		t = &o->threads[lo];
-		if (t->pid != pid || t->stack > last)
+	/* Place by place: of each, many may have begun before. */
+	while (stack != UINT64_MAX) {
+		i = first_thread(o, pid, stack + 1, 0);
+		t = &o->threads[i];
+		if (i == o->thread_count || t->pid != pid || t->stack > last)
 			break;
-		if (t->start_ns >= time_ns &&
-		    t->start_ns - time_ns < PREPARE_NS &&
+		stack = t->stack;
+		i = first_thread(o, pid, stack, time_ns);
+		t = &o->threads[i];
+		if (i < o->thread_count && t->pid == pid &&
+		    t->stack == stack && t->start_ns - time_ns < PREPARE_NS &&
 		    (!next || t->start_ns < next->start_ns))
 			next = t;
 	}

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* moca objects: what races, odd programs and hostile traces make of it. */
-#include <time.h>
-
 #include "tests/unit/objects-trace.h"
 
 #define R MOCA_ACCESS_READ
@@ -135,6 +133,60 @@ static int stack_in_a_mapping(void)
 	return 0;
 }
 
+static void put_thread(uint32_t task, uint64_t sp)
+{
+	struct moca_event *e;
+
+	start_task(task, 100, 100 + task, 0, MOCA_TASK_THREAD);
+	e = &told[task].events[told[task].event_count - 1];
+	e->addr = sp;
+	e->offset = sp + 1000;
+}
+
+/* Threads one after the other at one place, and two in one mapping. */
+static int stacks_in_turn(void)
+{
+	const uint64_t low = 0x7e0000000000, size = 1 << 20, sp = low + size -
+		2000, half = low + size / 2;
+	const struct moca_object *a;
+	uint32_t i;
+
+	start_program();
+	for (i = 1; i < 10; i++) {
+		put_map(0, low, size, "");
+		/* Who makes it writes to it before it begins. */
+		put_access(0, sp + 1000, W);
+		put_thread(i, sp);
+		put_access(i, sp - 1, W);
+		put_event(i, MOCA_EVENT_TASK_END);
+		put_event(0, MOCA_EVENT_MUNMAP)->addr = low;
+		told[0].events[told[0].event_count - 1].len = size;
+	}
+	put_map(0, low, size, "");
+	put_thread(10, half);
+	put_thread(11, sp);
+	put_access(10, half - 1, W);
+	put_access(11, half + 1, W);
+	put_access(11, sp - 1, W);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	for (i = 1; i < 10; i++) {
+		char name[40];
+
+		snprintf(name, sizeof(name), "stack #%u (prog)", i);
+		a = row_of(MOCA_OBJECT_STACK, name);
+		CHECK(a && a->accesses == 1 && a->addr == low);
+		snprintf(name, sizeof(name), "thread #%u (prog)", i);
+		a = row_of(MOCA_OBJECT_TLS, name);
+		CHECK(a && a->accesses == 1);
+	}
+	a = row_of(MOCA_OBJECT_STACK, "stack #10 (prog)");
+	CHECK(a && a->accesses == 1 && a->addr == low);
+	a = row_of(MOCA_OBJECT_STACK, "stack #11 (prog)");
+	CHECK(a && a->accesses == 2 && a->addr == half);
+	return 0;
+}
+
 /* Sizes that together are more than there is. */
 static int huge_sizes(void)
 {
@@ -159,6 +211,7 @@ int main(void)
 	run("objects: realloc's memory in other hands", realloc_overtaken);
 	run("objects: a child frees its copy", child_frees);
 	run("objects: a stack in memory that is for more", stack_in_a_mapping);
+	run("objects: stacks in turn", stacks_in_turn);
 	run("objects: sizes that do not add up", huge_sizes);
 	objects_done();
 	dir_remove();
