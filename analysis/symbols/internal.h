@@ -9,6 +9,7 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
+#include <sys/stat.h>
 
 #include "analysis/symbols/symbols.h"
 
@@ -108,6 +109,11 @@ struct moca_module {
 
 /* module.c: 0, or the module's error. */
 int module_open(struct moca_module *m);
+/*
+ * A descriptor to read a regular file by, and its status; others are not even
+ * opened: -ENOEXEC. Or another -errno.
+ */
+int open_regular(const char *path, struct stat *st);
 void module_free(struct moca_module *m);
 /* Whether a loaded segment with any of these PF_* flags holds vaddr. */
 int module_loads(struct moca_module *m, uint64_t vaddr, uint32_t flags);

@@ -21,6 +21,27 @@ static const Dwfl_Callbacks callbacks = {
 	.debuginfo_path = &debuginfo_path,
 };
 
+int open_regular(const char *path, struct stat *st)
+{
+	int fd, rc;
+
+	/* To open a device or a FIFO may do something: a watchdog begins. */
+	if (stat(path, st) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode))
+		return -ENOEXEC;
+	/* O_NONBLOCK: it may be another one by now. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, st) < 0 ? -errno : S_ISREG(st->st_mode) ? 0 :
+						       -ENOEXEC;
+	if (!rc)
+		return fd;
+	close(fd);
+	return rc;
+}
+
 /* A file descriptor of a regular file that begins as ELF does, or -errno. */
 static int open_file(struct moca_module *m)
 {
@@ -28,16 +49,9 @@ static int open_file(struct moca_module *m)
 	struct stat st;
 	int fd, rc = -ENOEXEC;
 
-	/* O_NONBLOCK: a FIFO has no writer. */
-	fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open_regular(m->path, &st);
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0) {
-		rc = -errno;
-		goto err_close;
-	}
-	if (!S_ISREG(st.st_mode))
-		goto err_close;
+		return fd;
 	m->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +
 		      (uint64_t)st.st_mtim.tv_nsec;
 	if (pread(fd, ident, sizeof(ident), 0) != sizeof(ident) ||

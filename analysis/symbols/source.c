@@ -95,25 +95,20 @@ static int language(const char *path)
 }
 
 /* All of fd's text, with a NUL behind. 0 or -errno; -EINVAL: no text. */
-static int read_text(struct source *s, int fd)
+static int read_text(struct source *s, int fd, const struct stat *st)
 {
-	struct stat st;
 	size_t got = 0;
 	ssize_t n;
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if (st.st_size < 0 || st.st_size > (off_t)SIZE_MAX_BYTES)
+	if (st->st_size < 0 || st->st_size > (off_t)SIZE_MAX_BYTES)
 		return -EFBIG;
-	s->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +
-		      (uint64_t)st.st_mtim.tv_nsec;
-	s->text = malloc((size_t)st.st_size + 1);
+	s->mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000u +
+		      (uint64_t)st->st_mtim.tv_nsec;
+	s->text = malloc((size_t)st->st_size + 1);
 	if (!s->text)
 		return -ENOMEM;
-	while (got < (size_t)st.st_size) {
-		n = read(fd, s->text + got, (size_t)st.st_size - got);
+	while (got < (size_t)st->st_size) {
+		n = read(fd, s->text + got, (size_t)st->st_size - got);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -130,16 +125,16 @@ static int read_text(struct source *s, int fd)
 static int load(struct source *s)
 {
 	int kind = language(s->path), fd, rc;
+	struct stat st;
 
 	if (!kind)
 		return -EINVAL;
 	s->fortran = kind > 1;
 	s->fixed = kind == 3;
-	/* O_NONBLOCK: a FIFO has no writer. */
-	fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open_regular(s->path, &st);
 	if (fd < 0)
-		return -errno;
-	rc = read_text(s, fd);
+		return fd;
+	rc = read_text(s, fd, &st);
 	close(fd);
 	if (rc < 0)
 		return rc;

@@ -3,7 +3,9 @@
  * Static and thread-local variables, by what the programs themselves say of
  * their addresses and sizes; in all forms in which a file may carry its names.
  */
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "tests/unit/symbol-util.h"
 
@@ -342,6 +344,31 @@ static int t_segments(void)
 	return 0;
 }
 
+/* Who waits for a reader of a FIFO must not take us for one. */
+static int t_fifo(void)
+{
+	struct moca_symbols *s;
+	pid_t pid;
+	int status;
+
+	SHELL("rm -rf none && mkfifo none");
+	pid = fork();
+	if (!pid) {
+		status = open(in_dir("none"), O_WRONLY);
+		_exit(1);
+	}
+	usleep(100000);
+	CHECK(moca_symbols_open(&s) == 0);
+	CHECK(moca_module_error(moca_symbols_module(s, in_dir("none"))) ==
+	      -ENOEXEC);
+	usleep(100000);
+	CHECK(waitpid(pid, &status, WNOHANG) == 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	moca_symbols_close(s);
+	return 0;
+}
+
 static const struct variant *current;
 
 static int t_variant(void)
@@ -362,6 +389,7 @@ int main(void)
 	}
 	run("variables: C, by build-id", t_build_id);
 	run("module: no ELF file", t_none);
+	run("module: a FIFO is left alone", t_fifo);
 	run("module: segments as they are mapped", t_segments);
 	dir_remove();
 	return failures != 0;
