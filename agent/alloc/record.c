@@ -55,6 +55,15 @@ static inline uint64_t word_of(uint64_t granule, uint64_t whose)
 	       (granule >> SHADOW_SHIFT & 0xffffff);
 }
 
+/* The arenas of threads are 64 MiB apart: they must not meet here. */
+static inline uint64_t *shadow_of(uint64_t granule)
+{
+	uint64_t turn = (granule >> SHADOW_SHIFT) * 0x9e3779b97f4a7c15ull;
+
+	return &shadow[(granule + (turn >> (64 - SHADOW_SHIFT))) &
+		       (SHADOW - 1)];
+}
+
 static inline void note_small(struct alloc_thread *t, const void *p,
 			      size_t size, uint32_t stack)
 {
@@ -68,13 +77,13 @@ static inline void note_small(struct alloc_thread *t, const void *p,
 		return;
 	}
 	for (g = first; g <= last; g++)
-		if (__atomic_load_n(&shadow[g & (SHADOW - 1)],
-				    __ATOMIC_RELAXED) != word_of(g, whose))
+		if (__atomic_load_n(shadow_of(g), __ATOMIC_RELAXED) !=
+		    word_of(g, whose))
 			break;
 	if (likely(g > last) || !alloc_emit_small(p, size, stack))
 		return;
 	for (; g <= last; g++)
-		__atomic_store_n(&shadow[g & (SHADOW - 1)], word_of(g, whose),
+		__atomic_store_n(shadow_of(g), word_of(g, whose),
 				 __ATOMIC_RELAXED);
 }
 
