@@ -306,6 +306,7 @@ int moca_timeline_next(struct moca_timeline *tl,
 	if (s->kind == MOCA_TIMELINE_ACCESSES) {
 		out->accesses = s->chunk->accesses + s->at;
 		out->count = run_length(tl);
+		out->interval = s->chunk->interval;
 		s->at += out->count;
 	}
 	tl->told = 1;

@@ -26,6 +26,7 @@ struct moca_timeline_item {
 	 */
 	const struct moca_access *accesses;
 	size_t count;
+	uint64_t interval;	/* that these were seen in */
 };
 
 struct moca_timeline;

@@ -190,6 +190,7 @@ static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 		b->h[b->count].task = item->task->id;
 		b->h[b->count].space = s->id;
 		b->of[b->count] = t;
+		b->h[b->count].interval = item->interval;
 		b->space[b->count++] = s;
 	}
 	return 0;

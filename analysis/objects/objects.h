@@ -106,6 +106,15 @@ struct moca_range {
 	uint64_t accesses;
 };
 
+/* An access and what it went to, for those who look at each. */
+struct moca_observed {
+	const struct moca_access *access;
+	uint64_t interval;	/* number of the trace's interval */
+	uint32_t task;
+	uint32_t space;		/* address space: a process between two execs */
+	uint32_t key;		/* for moca_objects_row_of */
+};
+
 struct moca_objects_options {
 	size_t size;		/* of this struct */
 	uint64_t begin_ns, end_ns;	/* accesses only of this time; 0 */
@@ -123,6 +132,9 @@ struct moca_objects_options {
 	int ranges;		/* keep struct moca_range */
 	/* Instances, touchers, ranges only of this name, or these: a glob */
 	const char *name;
+	/* If not NULL, called for each access, as each is. */
+	void (*observe)(void *arg, const struct moca_observed *x);
+	void *observe_arg;
 };
 
 struct moca_objects;

@@ -18,6 +18,19 @@ struct pending {
 	int loose;		/* to free memory; else it only keeps order */
 };
 
+static void observe(const struct moca_objects *o, const struct moca_hit *h)
+{
+	const struct moca_observed x = {
+		.access = h->a,
+		.interval = h->interval,
+		.task = h->task,
+		.space = h->space,
+		.key = o->table.inst_row[h->id],
+	};
+
+	o->opt.observe(o->opt.observe_arg, &x);
+}
+
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		       const struct space *s)
 {
@@ -35,6 +48,8 @@ int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 	if (o->opt.each)
 		o->opt.each(o->opt.each_arg, h->task, h->a,
 			    o->table.inst_row[h->id]);
+	if (o->opt.observe)
+		observe(o, h);
 	return 0;
 }
 
@@ -60,7 +75,7 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 	struct pending *p;
 
 	/* Who is called for each access gets them in order. */
-	if (!loose && !(t->pending_count && o->opt.each))
+	if (!loose && !(t->pending_count && (o->opt.each || o->opt.observe)))
 		return 0;
 	if (t->pending_count == PENDING_MAX) {
 		err = moca_objects_release(o, t, 0, 0, 0);

@@ -122,6 +122,7 @@ struct moca_hit {
 	uint32_t space;
 	uint32_t id;		/* instance */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
+	uint64_t interval;	/* of the task's chunk */
 	int mixed;		/* the page has other objects too */
 	int wide;
 	int below;		/* no object was told at the address */
