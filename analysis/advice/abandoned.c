@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Memory that is kept to the end, and not used in the second half. */
+#include <math.h>
+
+#include "analysis/advice/internal.h"
+
+#define SECONDS_MIN 1000000000ull
+
+int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
+{
+	const struct moca_profile *p = r->p;
+	struct moca_finding *f;
+	const char *name = name_text(r, o);
+
+	if (o->object->kind != MOCA_OBJECT_HEAP ||
+	    o->idle_pages < 4 * PAGES_MIN || 4 * o->idle_pages < p->pages ||
+	    10 * o->idle_pages < 9 * o->pages ||
+	    p->windows * p->window_ns < SECONDS_MIN)
+		return 0;
+	f = finding_add(r, MOCA_FINDING_ABANDONED, o,
+			GAIN_MIN * o->idle_pages / p->pages);
+	if (!f)
+		return 0;
+	f->confidence = MOCA_CONFIDENCE_HIGH;
+	f->after = NAN;
+	finding_set(r, &f->title, "%s is not used any more after the first half, and not freed",
+		    name);
+	evidence_use(r, f);
+	finding_line(r, f->evidence,
+		     "%.0f MiB of it, %.0f %% of all data pages, are last used in the first half of the time",
+		     o->idle_pages * 4096. / (1 << 20),
+		     100. * o->idle_pages / p->pages);
+	finding_set(r, &f->cause, "It lives to the end of the program.");
+	finding_set(r, &f->fix, "Free %s when it has done its work.", name);
+	finding_line(r, f->try_, "free(%s);", name);
+	return 1;
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The rules, what they share, and the order of what they find. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/advice/internal.h"
+
+/* Of those about placement the first that holds says it all. */
+static const rule_fn placement[] = { rule_serial_touch, rule_replicate,
+				     rule_moving_parts, rule_one_node };
+static const rule_fn others[] = { rule_unbalanced, rule_huge_pages,
+				  rule_abandoned };
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+const char *moca_finding_id(enum moca_finding_kind k)
+{
+	static const char *const ids[MOCA_FINDING_KINDS] = {
+		"serial-first-touch", "moving-parts", "one-node", "replicate",
+		"unbalanced-parts", "huge-pages", "abandoned",
+	};
+
+	return ids[k];
+}
+
+const char *moca_confidence_name(enum moca_confidence c)
+{
+	static const char *const names[] = { "low", "medium", "high" };
+
+	return names[c];
+}
+
+/* --- text --------------------------------------------------------------- */
+
+static char *text(const char *fmt, va_list ap)
+{
+	char *s;
+
+	return vasprintf(&s, fmt, ap) < 0 ? NULL : s;
+}
+
+void finding_set(struct rules *r, char **to, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	free(*to);
+	*to = text(fmt, ap);
+	va_end(ap);
+	if (!*to)
+		r->err = -ENOMEM;
+}
+
+void finding_line(struct rules *r, char **lines, const char *fmt, ...)
+{
+	unsigned i;
+	va_list ap;
+
+	for (i = 0; i < MOCA_FINDING_LINES - 1 && lines[i]; i++)
+		;
+	va_start(ap, fmt);
+	free(lines[i]);
+	lines[i] = text(fmt, ap);
+	va_end(ap);
+	if (!lines[i])
+		r->err = -ENOMEM;
+}
+
+void advice_note(struct rules *r, const char *fmt, ...)
+{
+	struct moca_advice *a = r->a;
+	size_t cap = a->note_cap ? 2 * a->note_cap : 8;
+	va_list ap;
+	char **p;
+
+	if (a->note_count == a->note_cap) {
+		p = realloc(a->notes, cap * sizeof(*p));
+		if (!p) {
+			r->err = -ENOMEM;
+			return;
+		}
+		a->notes = p;
+		a->note_cap = cap;
+	}
+	va_start(ap, fmt);
+	a->notes[a->note_count] = text(fmt, ap);
+	va_end(ap);
+	if (a->notes[a->note_count])
+		a->note_count++;
+	else
+		r->err = -ENOMEM;
+}
+
+const char *task_text(const struct rules *r, uint32_t task, char *buf,
+		      size_t len)
+{
+	size_t i, n = moca_trace_task_count(r->trace);
+	const struct moca_task *t;
+
+	snprintf(buf, len, "one thread");
+	for (i = 0; i < n; i++) {
+		t = moca_trace_task(r->trace, i);
+		if (t->id == task)
+			snprintf(buf, len, "thread #%" PRIu32 " (%s)", task,
+				 t->name);
+	}
+	return buf;
+}
+
+const char *name_text(struct rules *r, const struct moca_profile_object *o)
+{
+	const char *s = o->object->name;
+	size_t n = strlen(s);
+
+	if (n < sizeof(r->name)) {
+		strcpy(r->name, s);
+		return r->name;
+	}
+	/* Not within a character. */
+	n = sizeof(r->name) - 4;
+	while (n && ((unsigned char)s[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(r->name, s, n);
+	strcpy(r->name + n, "...");
+	return r->name;
+}
+
+/* --- findings ----------------------------------------------------------- */
+
+double share_remote(const struct moca_profile_object *o, enum moca_policy p)
+{
+	return o->accesses ? (double)o->remote[p] / o->accesses : 0;
+}
+
+struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,
+				 const struct moca_profile_object *o,
+				 double gain)
+{
+	struct moca_advice *a = r->a;
+	size_t cap = a->cap ? 2 * a->cap : 8;
+	struct moca_finding *f;
+	int i;
+
+	if (a->count == a->cap) {
+		f = realloc(a->findings, cap * sizeof(*f));
+		if (!f) {
+			r->err = -ENOMEM;
+			return NULL;
+		}
+		a->findings = f;
+		a->cap = cap;
+	}
+	f = &a->findings[a->count++];
+	*f = (struct moca_finding){ .kind = kind, .object = o, .gain = gain,
+				    .after = NAN };
+	for (i = 0; i < MOCA_POLICIES; i++)
+		f->remote[i] = share_remote(o, (enum moca_policy)i);
+	return f;
+}
+
+unsigned nodes_using(const struct moca_profile *p,
+		     const struct moca_profile_object *o, double least)
+{
+	uint64_t on[MOCA_TOPOLOGY_NODES] = { 0 };
+	unsigned i, n = 0;
+
+	for (i = 0; i < p->lanes; i++)
+		on[moca_profile_node(p, i)] += o->use[i];
+	for (i = 0; i < p->topology.nodes; i++)
+		n += on[i] && on[i] >= least * o->accesses;
+	return n;
+}
+
+unsigned home_node(const struct moca_profile *p,
+		   const struct moca_profile_object *o, double *share)
+{
+	unsigned i, best = 0;
+
+	for (i = 1; i < p->topology.nodes; i++)
+		if (o->homes[i] > o->homes[best])
+			best = i;
+	*share = o->pages ? (double)o->homes[best] / o->pages : 0;
+	return best;
+}
+
+const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
+		       size_t len)
+{
+	const struct moca_profile_object *o = f->object;
+	const struct moca_mapping *m = NULL;
+	struct moca_symbols *s = moca_objects_symbols(r->p->objects);
+	struct moca_location where[8];
+	struct moca_module *module;
+	size_t i, n = moca_trace_task_count(r->trace);
+	uint64_t vaddr;
+
+	*buf = 0;
+	for (i = 0; i < n && !m && o->touch_ip; i++)
+		if (moca_trace_task(r->trace, i)->id == o->touch_task)
+			m = moca_trace_find_mapping(
+				r->trace, moca_trace_task(r->trace, i)->pid,
+				o->touch_ip, o->touch_ns);
+	if (!m || m->name[0] != '/')
+		return buf;
+	module = moca_symbols_module(s, m->name);
+	if (!module || moca_module_vaddr(module, o->touch_ip - m->addr +
+						  m->offset, &vaddr))
+		return buf;
+	if (!moca_module_locate(module, vaddr, where, 8) || !where[0].function)
+		return buf;
+	f->function = where[0].function;
+	f->file = where[0].file;
+	f->line = where[0].line;
+	if (f->file && f->line)
+		snprintf(buf, len, "%s() at %s:%u", f->function,
+			 strrchr(f->file, '/') ? strrchr(f->file, '/') + 1 :
+						 f->file, f->line);
+	else
+		snprintf(buf, len, "%s()", f->function);
+	return buf;
+}
+
+void evidence_use(struct rules *r, struct moca_finding *f)
+{
+	const struct moca_profile_object *o = f->object;
+	unsigned i, threads = 0;
+
+	for (i = 0; i < r->p->lanes; i++)
+		threads += o->use[i] && 20 * o->use[i] >= o->accesses;
+	finding_line(r, f->evidence,
+		     "%" PRIu64 " pages, %" PRIu64 " accesses, %.0f %% of all to data, by %u threads",
+		     o->pages, o->accesses,
+		     100. * o->accesses / r->p->accesses, threads);
+	finding_line(r, f->evidence,
+		     "%.0f %% of its pages are used by one thread only, %.0f %% handed on once, %.0f %% used by threads in turn",
+		     100. * o->private_pages / o->pages,
+		     100. * o->handed_pages / o->pages,
+		     100. * o->shared_pages / o->pages);
+}
+
+/* --- notes -------------------------------------------------------------- */
+
+/* Small, shared, written again and again: what a page cannot tell. */
+static void note_hot_spots(struct rules *r)
+{
+	const struct moca_profile *p = r->p;
+	unsigned told = 0;
+	size_t i;
+
+	for (i = 0; i < p->count && told < 3; i++) {
+		const struct moca_profile_object *o = &p->rows[i];
+
+		/* What is the program's own, and written as much as read. */
+		if ((o->object->kind != MOCA_OBJECT_HEAP &&
+		     o->object->kind != MOCA_OBJECT_STATIC) ||
+		    !(o->patterns & MOCA_PATTERN_HOT_SPOT) ||
+		    4 * o->late_writes < o->accesses)
+			continue;
+		told++;
+		advice_note(r,
+			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time. Whether they meet in one cache line (false sharing) a trace of pages cannot tell: that needs a trace of exact addresses.",
+			    o->object->name, o->pages, o->pages == 1 ? "" : "s");
+	}
+}
+
+static void add_notes(struct rules *r)
+{
+	struct moca_objects_totals totals;
+	const struct moca_profile *p = r->p;
+	struct moca_certificate c;
+
+	moca_objects_totals(p->objects, &totals);
+	moca_trace_certificate(r->trace, &c);
+	if (p->accesses && p->intervals < INTERVALS_MIN)
+		advice_note(r,
+			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. Record again with --interval 20ms --budget none.",
+			    p->intervals, p->intervals == 1 ? "" : "s");
+	if (c.lost)
+		advice_note(r, "%" PRIu64 " samples were lost while recording.",
+			    c.lost);
+	if (p->left_out)
+		advice_note(r,
+			    "%" PRIu64 " accesses went to pages beyond what is looked at page by page, and are not in any finding.",
+			    p->left_out);
+	if (totals.without_agent && totals.accesses &&
+	    4 * totals.named < 3 * totals.accesses)
+		advice_note(r,
+			    "Allocations of %" PRIu64 " of %" PRIu64 " programs were not recorded: their heap objects have no names.",
+			    totals.without_agent, totals.processes);
+	note_hot_spots(r);
+}
+
+/* --- the interface ------------------------------------------------------ */
+
+static int by_gain(const void *a, const void *b)
+{
+	const struct moca_finding *x = a, *y = b;
+
+	if (x->gain != y->gain)
+		return x->gain > y->gain ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->object->object->id < y->object->object->id ? -1 : 1;
+}
+
+static void apply(struct rules *r, const struct moca_profile_object *o)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(placement) && !r->err; i++)
+		if (placement[i](r, o))
+			break;
+	for (i = 0; i < COUNT(others) && !r->err; i++)
+		others[i](r, o);
+}
+
+int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
+			const struct moca_profile *p)
+{
+	struct rules r = { .trace = t, .p = p };
+	size_t i;
+
+	r.a = calloc(1, sizeof(*r.a));
+	if (!r.a)
+		return -ENOMEM;
+	for (i = 0; i < p->count && p->intervals >= INTERVALS_MIN; i++)
+		if (p->rows[i].data && p->rows[i].pages)
+			apply(&r, &p->rows[i]);
+	add_notes(&r);
+	if (r.a->count)
+		qsort(r.a->findings, r.a->count, sizeof(*r.a->findings),
+		      by_gain);
+	if (r.err) {
+		moca_advice_free(r.a);
+		return r.err;
+	}
+	*out = r.a;
+	return 0;
+}
+
+void moca_advice_free(struct moca_advice *a)
+{
+	struct moca_finding *f;
+	size_t i, k;
+
+	if (!a)
+		return;
+	for (i = 0; i < a->count; i++) {
+		f = &a->findings[i];
+		free(f->title);
+		free(f->cause);
+		free(f->fix);
+		for (k = 0; k < MOCA_FINDING_LINES; k++) {
+			free(f->evidence[k]);
+			free(f->try_[k]);
+		}
+	}
+	for (i = 0; i < a->note_count; i++)
+		free(a->notes[i]);
+	free(a->findings);
+	free(a->notes);
+	free(a);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a user could change, by what a profile shows. Each finding has its
+ * evidence, what would become of the remote accesses, and what to try. The
+ * rules and the reasons for their thresholds are in doc/design/advice.md.
+ */
+#ifndef MOCA_ADVICE_H
+#define MOCA_ADVICE_H
+
+#include "analysis/profile/profile.h"
+
+enum moca_finding_kind {
+	MOCA_FINDING_SERIAL_TOUCH,	/* pages where one thread prepared them */
+	MOCA_FINDING_MOVING_PARTS,	/* pages without a thread of their own */
+	MOCA_FINDING_ONE_NODE,		/* one node serves what all use */
+	MOCA_FINDING_REPLICATE,		/* all read, nobody writes */
+	MOCA_FINDING_UNBALANCED,
+	MOCA_FINDING_HUGE_PAGES,
+	MOCA_FINDING_ABANDONED,
+	MOCA_FINDING_KINDS
+};
+/* "serial-first-touch": stable, for programs. */
+const char *moca_finding_id(enum moca_finding_kind k);
+
+enum moca_confidence {
+	MOCA_CONFIDENCE_LOW, MOCA_CONFIDENCE_MEDIUM, MOCA_CONFIDENCE_HIGH
+};
+const char *moca_confidence_name(enum moca_confidence c);
+
+#define MOCA_FINDING_LINES 6
+
+/* All text is for people; names in it are as in the trace, not made safe. */
+struct moca_finding {
+	enum moca_finding_kind kind;
+	enum moca_confidence confidence;
+	const struct moca_profile_object *object;
+	/* Share of all accesses to data that would no longer be remote, or that
+	   the finding is about; findings are sorted by it. */
+	double gain;
+	/* Of the object's accesses, the share that is remote; NAN: says
+	   nothing. after: with what is advised. */
+	double remote[MOCA_POLICIES];
+	double after;
+	char *title;
+	char *evidence[MOCA_FINDING_LINES];	/* until NULL */
+	char *cause;
+	char *fix;
+	char *try_[MOCA_FINDING_LINES];	/* code or commands, until NULL */
+	/* Where its pages were first touched, if known. */
+	const char *function, *file;
+	unsigned line;
+};
+
+struct moca_advice {
+	struct moca_finding *findings;	/* the most worthwhile first */
+	size_t count, cap;
+	char **notes;		/* what was not looked at, or cannot be told */
+	size_t note_count, note_cap;
+};
+
+/* 0 or -ENOMEM. p must outlive *out. */
+int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
+			const struct moca_profile *p);
+void moca_advice_free(struct moca_advice *a);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the rules share. */
+#ifndef MOCA_ADVICE_INTERNAL_H
+#define MOCA_ADVICE_INTERNAL_H
+
+#include "analysis/advice/advice.h"
+
+/*
+ * Smaller objects live in the caches of the cores that use them: 2 MiB of
+ * second-level cache each, and it takes two cores.
+ */
+#define PAGES_MIN 1024u			/* 4 MiB */
+/* What reads of an object cost beyond a node's last-level cache. */
+#define PAGES_BEYOND_CACHE 8192u	/* 32 MiB */
+/* Fewer observations say nothing of who uses a page in the long run. */
+#define INTERVALS_MIN 10
+/* Of all accesses to data: less is not worth a change. */
+#define GAIN_MIN 0.05
+/* Remote share of an object below which its placement is as good as any. */
+#define REMOTE_MIN 0.20
+
+struct rules {
+	struct moca_advice *a;
+	struct moca_trace *trace;
+	const struct moca_profile *p;
+	int err;
+	char name[80];
+};
+
+/*
+ * A rule: looks at one object and adds what it finds. One rule per file; the
+ * first one that finds something about an object's placement has it.
+ */
+typedef int (*rule_fn)(struct rules *r, const struct moca_profile_object *o);
+
+int rule_serial_touch(struct rules *r, const struct moca_profile_object *o);
+int rule_replicate(struct rules *r, const struct moca_profile_object *o);
+int rule_moving_parts(struct rules *r, const struct moca_profile_object *o);
+int rule_one_node(struct rules *r, const struct moca_profile_object *o);
+int rule_unbalanced(struct rules *r, const struct moca_profile_object *o);
+int rule_huge_pages(struct rules *r, const struct moca_profile_object *o);
+int rule_abandoned(struct rules *r, const struct moca_profile_object *o);
+
+/* A new finding with remote shares filled in; NULL: no memory (r->err). */
+struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,
+				 const struct moca_profile_object *o,
+				 double gain);
+/* Text; what fails is told by r->err. */
+__attribute__((format(printf, 3, 4)))
+void finding_set(struct rules *r, char **to, const char *fmt, ...);
+/* The same to the first free one of MOCA_FINDING_LINES. */
+__attribute__((format(printf, 3, 4)))
+void finding_line(struct rules *r, char **lines, const char *fmt, ...);
+__attribute__((format(printf, 2, 3)))
+void advice_note(struct rules *r, const char *fmt, ...);
+
+/* Share of the object's accesses that is remote under a policy. */
+double share_remote(const struct moca_profile_object *o, enum moca_policy p);
+/* Node that use most; *share of the object's accesses by others than it. */
+unsigned nodes_using(const struct moca_profile *p,
+		     const struct moca_profile_object *o, double least);
+/* The node that most of the object's pages are on, and which share. */
+unsigned home_node(const struct moca_profile *p,
+		   const struct moca_profile_object *o, double *share);
+/* "#3 (worker)" of a task; buf is returned. */
+const char *task_text(const struct rules *r, uint32_t task, char *buf,
+		      size_t len);
+/* Where the object's pages are first touched; "" if not known. */
+const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
+		       size_t len);
+/* Evidence that several rules give. */
+void evidence_use(struct rules *r, struct moca_finding *f);
+/* The object's name in text, cut if it is very long; valid until the next. */
+const char *name_text(struct rules *r, const struct moca_profile_object *o);
+
+#endif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Threads work on parts of an object, each in one piece, but on other parts each
+ * time: no page has a thread that it could be near.
+ */
+#include <inttypes.h>
+
+#include "analysis/advice/internal.h"
+
+static void say(struct rules *r, struct moca_finding *f)
+{
+	const struct moca_profile_object *o = f->object;
+	const char *name = name_text(r, o);
+
+	finding_set(r, &f->title,
+		    "the parts of %s go from thread to thread: no page has a thread of its own",
+		    name);
+	evidence_use(r, f);
+	finding_line(r, f->evidence,
+		     "yet each thread stays in small parts of it: %.0f %% of its steps from page to page go less than 1 MiB",
+		     100. * o->steps_near / o->steps);
+	finding_line(r, f->evidence,
+		     "%.0f %% of the accesses come from another node than the page's; with the best place for each page it would still be %.0f %%",
+		     100 * f->remote[MOCA_POLICY_FIRST_TOUCH],
+		     100 * f->remote[MOCA_POLICY_PARALLEL_INIT]);
+	finding_set(r, &f->cause,
+		    "The work on %s is dealt out anew each time, as schedule(dynamic), schedule(guided) or a queue do: a part is worked on by whichever thread is free.",
+		    name);
+	finding_set(r, &f->fix,
+		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",
+		    name);
+	finding_line(r, f->try_,
+		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */");
+	finding_line(r, f->try_,
+		     "first[t] = the first part that begins at or behind total_work * t / threads");
+	finding_line(r, f->try_,
+		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	finding_line(r, f->try_,
+		     "numactl --interleave=all ./program   # if it must stay dynamic: still %.0f %% remote, but on all nodes evenly",
+		     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
+}
+
+int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
+{
+	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
+	double gain = now * o->accesses / r->p->accesses;
+	struct moca_finding *f;
+
+	if (o->pages < PAGES_MIN || now < REMOTE_MIN || gain < GAIN_MIN ||
+	    share_remote(o, MOCA_POLICY_PARALLEL_INIT) < REMOTE_MIN / 2)
+		return 0;
+	/*
+	 * Used in turn, by more than at borders; written, as all threads may
+	 * well read all of a table; and not at random.
+	 */
+	if (2 * o->shared_accesses < o->accesses ||
+	    20 * o->late_writes < o->accesses || o->steps < o->pages ||
+	    10 * o->steps_near < 7 * o->steps || nodes_using(r->p, o, 0.1) < 2)
+		return 0;
+	f = finding_add(r, MOCA_FINDING_MOVING_PARTS, o, gain);
+	if (!f)
+		return 0;
+	/* With fixed parts all but their borders would be local. */
+	f->after = 0;
+	f->confidence = 10 * o->shared_pages >= 8 * o->pages ?
+			MOCA_CONFIDENCE_HIGH : MOCA_CONFIDENCE_MEDIUM;
+	say(r, f);
+	return 1;
+}

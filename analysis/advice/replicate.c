@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A table that all nodes read, that nobody writes, and that no cache holds. */
+#include "analysis/advice/internal.h"
+
+int rule_replicate(struct rules *r, const struct moca_profile_object *o)
+{
+	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
+	double gain = now * o->accesses / r->p->accesses;
+	const struct moca_profile *p = r->p;
+	struct moca_finding *f;
+	const char *name = name_text(r, o);
+
+	/* Smaller tables are in each node's last-level cache already. */
+	if (o->pages < PAGES_BEYOND_CACHE || now < REMOTE_MIN ||
+	    gain < 2 * GAIN_MIN || 2 * o->shared_accesses < o->accesses ||
+	    200 * o->late_writes >= o->accesses ||
+	    nodes_using(p, o, 0.5 / p->topology.nodes) < 2)
+		return 0;
+	f = finding_add(r, MOCA_FINDING_REPLICATE, o, gain);
+	if (!f)
+		return 0;
+	f->after = 0;
+	f->confidence = MOCA_CONFIDENCE_MEDIUM;
+	finding_set(r, &f->title, "%s is read from all nodes and never written",
+		    name);
+	evidence_use(r, f);
+	finding_line(r, f->evidence,
+		     "writes after a page's first interval: %.2f %% of the accesses",
+		     100. * o->late_writes / o->accesses);
+	finding_set(r, &f->cause,
+		    "With one copy, %.0f %% of the reads come from another node; no place of its pages avoids that.",
+		    100 * now);
+	finding_set(r, &f->fix,
+		    "Give each node a copy of %s (%.0f MiB each), made by a thread of that node; or at least spread it over all nodes.",
+		    name, o->pages * 4096. / (1 << 20));
+	finding_line(r, f->try_,
+		     "copy[n] = numa_alloc_onnode(size, n); memcpy(copy[n], %s, size);   /* read copy[numa_node_of_cpu(sched_getcpu())] */",
+		     name);
+	finding_line(r, f->try_,
+		     "numactl --interleave=all ./program   # without a change: %.0f %% remote, on all nodes evenly",
+		     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
+	return 1;
+}

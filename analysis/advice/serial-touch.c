@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pages lie where one thread touched them first, and others use them: each page
+ * has a user of its own, and would be near it had that one come first.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analysis/advice/internal.h"
+
+#define REUSE 4			/* accesses per page: less is no use of it */
+
+static void say(struct rules *r, struct moca_finding *f, double on_home)
+{
+	const struct moca_profile_object *o = f->object;
+	char task[96], where[256], at[280] = "";
+	const char *name = name_text(r, o);
+
+	task_text(r, o->touch_task, task, sizeof(task));
+	if (*touch_text(r, f, where, sizeof(where)))
+		snprintf(at, sizeof(at), ", in %s", where);
+	finding_set(r, &f->title, "%s is placed by the thread that prepares it, not by those that use it",
+		    name);
+	evidence_use(r, f);
+	finding_line(r, f->evidence,
+		     "%.0f %% of its pages are first touched on one node, mostly by %s%s",
+		     100 * on_home, task, at);
+	finding_set(r, &f->cause,
+		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the accesses, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would.",
+		    100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->after);
+	finding_set(r, &f->fix,
+		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, with the loop schedule of the work, threads bound to CPUs.",
+		    name);
+	finding_line(r, f->try_,
+		     "#pragma omp parallel for schedule(static)   /* on the loop that first fills %s%s */",
+		     name, at);
+	finding_line(r, f->try_,
+		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	if (f->remote[MOCA_POLICY_INTERLEAVE] <
+	    f->remote[MOCA_POLICY_FIRST_TOUCH] - 0.05)
+		finding_line(r, f->try_,
+			     "numactl --interleave=all ./program   # without a change: %.0f %% remote, on all nodes evenly",
+			     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
+}
+
+int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
+{
+	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
+	double then = share_remote(o, MOCA_POLICY_PARALLEL_INIT);
+	double gain = (now - then) * o->accesses / r->p->accesses, on_home;
+	struct moca_finding *f;
+
+	/* Halving it is the least that is worth a change of the program. */
+	if (o->pages < PAGES_MIN || now < REMOTE_MIN || then > now / 2 ||
+	    gain < GAIN_MIN || o->accesses < REUSE * o->pages ||
+	    2 * o->late_pages < o->pages)
+		return 0;
+	home_node(r->p, o, &on_home);
+	/* Several nodes prepared it, but not those that use it: not this. */
+	if (on_home < 0.8)
+		return 0;
+	f = finding_add(r, MOCA_FINDING_SERIAL_TOUCH, o, gain);
+	if (!f)
+		return 0;
+	f->after = then;
+	f->confidence = then < 0.1 ? MOCA_CONFIDENCE_HIGH :
+				     MOCA_CONFIDENCE_MEDIUM;
+	say(r, f, on_home);
+	return 1;
+}

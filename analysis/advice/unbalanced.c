@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* An object is divided among threads, in parts of unequal size. */
+#include <math.h>
+#include <inttypes.h>
+
+#include "analysis/advice/internal.h"
+
+#define LARGEST 1.5		/* the largest part, in mean ones */
+#define IDLE 0.3		/* of the time of the busiest, others are idle */
+
+/* Lanes with 5 % of the accesses or more; the busiest of them. */
+static unsigned users(const struct moca_profile *p,
+		      const struct moca_profile_object *o, unsigned *top)
+{
+	unsigned i, n = 0;
+
+	for (*top = 0, i = 0; i < p->lanes; i++) {
+		n += o->use[i] && 20 * o->use[i] >= o->accesses;
+		if (o->use[i] > o->use[*top])
+			*top = i;
+	}
+	return n;
+}
+
+/*
+ * Of the windows in which the busiest lane works, the share in which another
+ * user of the object touches nothing at all, on average.
+ */
+static double idle_share(const struct moca_profile *p,
+			 const struct moca_profile_object *o, unsigned top)
+{
+	unsigned w, i, busy = 0, idle = 0, others = 0;
+
+	for (i = 0; i < p->lanes; i++)
+		others += i != top && 20 * o->use[i] >= o->accesses &&
+			  o->use[i];
+	for (w = 0; w < p->windows; w++) {
+		if (!p->lane_activity[w][top])
+			continue;
+		busy++;
+		for (i = 0; i < p->lanes; i++)
+			idle += i != top && o->use[i] &&
+				20 * o->use[i] >= o->accesses &&
+				!p->lane_activity[w][i];
+	}
+	return busy >= 20 && others ? (double)idle / busy / others : 0;
+}
+
+int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
+{
+	const struct moca_profile *p = r->p;
+	struct moca_finding *f;
+	unsigned top, n = users(p, o, &top);
+	double share, idle;
+
+	/* As many threads as there are lanes: else a lane is several. */
+	if (n < 2 || p->threads > p->lanes || o->pages < PAGES_MIN / 4 ||
+	    10 * o->private_pages < 9 * o->pages ||
+	    5 * o->accesses < p->accesses)
+		return 0;
+	share = (double)o->use[top] / o->accesses;
+	idle = idle_share(p, o, top);
+	if (share * n < LARGEST || idle < IDLE)
+		return 0;
+	f = finding_add(r, MOCA_FINDING_UNBALANCED, o,
+			idle * o->accesses / p->accesses);
+	if (!f)
+		return 0;
+	f->confidence = MOCA_CONFIDENCE_MEDIUM;
+	f->after = NAN;
+	finding_set(r, &f->title, "%s is divided into parts of unequal work",
+		    name_text(r, o));
+	evidence_use(r, f);
+	finding_line(r, f->evidence,
+		     "of %u threads the busiest has %.0f %% of the accesses, %.1f times the mean",
+		     n, 100 * share, share * n);
+	finding_line(r, f->evidence,
+		     "while it works, the others touch nothing in %.0f %% of the time",
+		     100 * idle);
+	finding_set(r, &f->cause,
+		    "Each thread has pages of its own, but not equally many: the others wait for the busiest.");
+	finding_set(r, &f->fix,
+		    "Divide by work instead of by count, in neighbouring parts; or deal out small parts dynamically, if one node has the memory.");
+	finding_line(r, f->try_,
+		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */");
+	finding_line(r, f->try_,
+		     "first[t] = the first part that begins at or behind total_work * t / threads");
+	return 1;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the passes share. */
+#ifndef MOCA_PROFILE_INTERNAL_H
+#define MOCA_PROFILE_INTERNAL_H
+
+#include "analysis/profile/profile.h"
+
+#define PAGE_SHIFT 12
+#define NO_PAGE UINT32_MAX
+
+enum page_flags {
+	PAGE_WRITTEN_LATE = 1,	/* written after its first interval */
+	PAGE_USED_LATE = 2,
+};
+
+/* What is known of a page of a row. */
+struct page {
+	uint64_t number;	/* of the page */
+	uint32_t space;
+	uint32_t key;		/* of the row */
+	uint32_t first_interval;
+	uint32_t last_interval;
+	uint32_t accesses;
+	uint32_t late_writes;
+	uint16_t last_window;
+	uint8_t first_lane;
+	uint8_t last_lane;
+	uint8_t home;		/* node */
+	uint8_t returns;	/* of lanes, after another one; at most 255 */
+	uint8_t flags;
+	uint8_t spare;
+	uint16_t use[];		/* accesses, of each lane; in proportion */
+};
+
+struct pages {
+	size_t entry;		/* bytes of one */
+	size_t limit;
+	size_t count;
+	char **blocks;
+	uint32_t *index;	/* number + 1; 0 = empty */
+	size_t index_cap;
+};
+
+int pages_init(struct pages *p, unsigned lanes);
+void pages_free(struct pages *p);
+struct page *pages_at(const struct pages *p, size_t i);
+uint64_t pages_hash(uint32_t key, uint32_t space, uint64_t number);
+void pages_prefetch_index(const struct pages *p, uint64_t hash);
+/* Fetch what the index tells to be the page. */
+void pages_prefetch_entry(const struct pages *p, uint64_t hash);
+/* The page, a new one with nothing set when accesses is 0; NULL: no room. */
+struct page *pages_get(struct pages *p, uint64_t hash, uint32_t key,
+		       uint32_t space, uint64_t number);
+
+/* What is gathered of a row (by key) while accesses come. */
+struct row {
+	uint64_t reads, writes, accesses;
+	uint64_t steps, steps_next, steps_near;
+	uint64_t touch_ip, touch_ns;	/* a majority vote of first touches */
+	uint64_t touch_votes;
+	uint32_t touch_task;
+	uint64_t *last_page;		/* of each lane; 0 = none */
+	uint32_t *reads_in, *writes_in;
+};
+
+struct seen {
+	const struct moca_observed *x;
+	struct row *row;
+	struct page *page;
+	unsigned lane;
+	unsigned window;
+	int is_new;		/* the page's first access in this row */
+};
+
+#define WAITING 64
+
+struct gather {
+	struct moca_profile *p;
+	struct moca_trace *trace;
+	struct pages pages;
+	struct row **rows;	/* by key */
+	size_t row_cap;
+	size_t with_windows;
+	uint8_t *rank;		/* of each task among its node's threads */
+	int err;
+	uint64_t node_changes;
+	struct {
+		struct moca_observed x;
+		struct moca_access a;
+		uint64_t hash;
+	} waiting[WAITING];
+	size_t waiting_count;
+};
+
+/*
+ * A pass: access is called for each access in order of time; page for each
+ * page of a row, by space and number, i of n; object when that is done.
+ */
+struct pass {
+	const char *name;
+	void (*access)(struct gather *g, const struct seen *s);
+	void (*page)(const struct moca_profile *p,
+		     struct moca_profile_object *o, const struct page *page,
+		     size_t i, size_t n);
+	void (*object)(const struct moca_profile *p,
+		       struct moca_profile_object *o);
+};
+
+extern const struct pass moca_pass_working_set, moca_pass_sharing,
+	moca_pass_first_touch, moca_pass_distribution, moca_pass_remote,
+	moca_pass_steps, moca_pass_reuse, moca_pass_patterns;
+
+/* Deal the tasks out over lanes. Fills p->lane_of, lanes. 0 or -ENOMEM. */
+int moca_profile_place(struct moca_profile *p, const struct moca_trace *t);
+
+/* The lane that used a page most. */
+static inline unsigned page_main_lane(const struct moca_profile *p,
+				      const struct page *page)
+{
+	unsigned i, best = 0;
+
+	for (i = 1; i < p->lanes; i++)
+		if (page->use[i] > page->use[best])
+			best = i;
+	return best;
+}
+
+#endif

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The walk, and the passes over what it gathered. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/internal.h"
+
+#define WINDOWS_MIN 8
+/* Rows with windows: a KiB each. */
+#define ROWS_WITH_WINDOWS 20000
+
+static const struct pass *const passes[] = {
+	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
+	&moca_pass_distribution, &moca_pass_remote, &moca_pass_steps,
+	&moca_pass_reuse, &moca_pass_patterns, /* by what the others found */
+};
+#define PASSES (sizeof(passes) / sizeof(*passes))
+
+/* --- accesses ----------------------------------------------------------- */
+
+static struct row *row_new(struct gather *g)
+{
+	const struct moca_profile *p = g->p;
+	struct row *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->touch_task = MOCA_NO_TASK;
+	r->last_page = calloc(p->lanes, sizeof(*r->last_page));
+	if (g->with_windows < ROWS_WITH_WINDOWS) {
+		g->with_windows++;
+		r->reads_in = calloc(p->windows, sizeof(*r->reads_in));
+		r->writes_in = calloc(p->windows, sizeof(*r->writes_in));
+	}
+	if (r->last_page && (g->with_windows == ROWS_WITH_WINDOWS ||
+			     (r->reads_in && r->writes_in)))
+		return r;
+	free(r->last_page);
+	free(r->reads_in);
+	free(r->writes_in);
+	free(r);
+	return NULL;
+}
+
+static struct row *row_at(struct gather *g, uint32_t key)
+{
+	struct row **rows;
+	size_t cap;
+
+	if (key >= g->row_cap) {
+		cap = g->row_cap ? g->row_cap : 64;
+		while (cap <= key)
+			cap *= 2;
+		rows = realloc(g->rows, cap * sizeof(*rows));
+		if (!rows)
+			return NULL;
+		memset(rows + g->row_cap, 0,
+		       (cap - g->row_cap) * sizeof(*rows));
+		g->rows = rows;
+		g->row_cap = cap;
+	}
+	if (!g->rows[key])
+		g->rows[key] = row_new(g);
+	return g->rows[key];
+}
+
+static unsigned window_of(const struct moca_profile *p, uint64_t time_ns)
+{
+	uint64_t w = time_ns > p->begin_ns ?
+		     (time_ns - p->begin_ns) / p->window_ns : 0;
+
+	return w < p->windows ? (unsigned)w : p->windows - 1;
+}
+
+static unsigned lane_of(const struct moca_profile *p,
+			const struct moca_observed *x)
+{
+	unsigned each = p->lanes / p->topology.nodes;
+	unsigned lane = p->lane_of[x->task];
+
+	if (p->topology.what_if)
+		return lane;
+	return p->topology.node_of[x->access->cpu % MOCA_TOPOLOGY_CPUS] * each +
+	       lane % each;
+}
+
+/* Pages count by lane in 16 bits: what matters is their proportion. */
+static void count_use(const struct moca_profile *p, struct page *page,
+		      unsigned lane)
+{
+	unsigned i;
+
+	if (page->use[lane] == UINT16_MAX)
+		for (i = 0; i < p->lanes; i++)
+			page->use[i] /= 2;
+	page->use[lane]++;
+	if (page->accesses != UINT32_MAX)
+		page->accesses++;
+}
+
+static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
+{
+	uint64_t number = x->access->addr >> PAGE_SHIFT;
+	struct seen s = { .x = x };
+	size_t i;
+
+	s.row = row_at(g, x->key);
+	if (!s.row) {
+		g->err = -ENOMEM;
+		return;
+	}
+	s.page = pages_get(&g->pages, hash, x->key, x->space, number);
+	if (!s.page) {
+		g->p->left_out++;
+		return;
+	}
+	s.is_new = !s.page->accesses;
+	s.lane = lane_of(g->p, x);
+	s.window = window_of(g->p, x->access->time_ns);
+	for (i = 0; i < PASSES; i++)
+		if (passes[i]->access)
+			passes[i]->access(g, &s);
+	count_use(g->p, s.page, s.lane);
+	s.page->last_lane = (uint8_t)s.lane;
+	s.page->last_interval = (uint32_t)x->interval;
+	s.page->last_window = (uint16_t)s.window;
+	if (g->p->intervals <= x->interval)
+		g->p->intervals = x->interval + 1;
+}
+
+static void take_waiting(struct gather *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->waiting_count; i++)
+		pages_prefetch_entry(&g->pages, g->waiting[i].hash);
+	for (i = 0; i < g->waiting_count && !g->err; i++)
+		take(g, &g->waiting[i].x, g->waiting[i].hash);
+	g->waiting_count = 0;
+}
+
+/* Pages are far apart in memory: fetch those of many accesses at once. */
+static void observe(void *arg, const struct moca_observed *x)
+{
+	struct gather *g = arg;
+	size_t i = g->waiting_count;
+
+	if (g->err || x->interval > UINT32_MAX - 1)
+		return;
+	g->waiting[i].a = *x->access;
+	g->waiting[i].x = *x;
+	g->waiting[i].x.access = &g->waiting[i].a;
+	g->waiting[i].hash = pages_hash(x->key, x->space,
+					x->access->addr >> PAGE_SHIFT);
+	pages_prefetch_index(&g->pages, g->waiting[i].hash);
+	if (++g->waiting_count == WAITING)
+		take_waiting(g);
+}
+
+/* --- the passes over pages ---------------------------------------------- */
+
+/* By row, address space and address. */
+struct order {
+	uint32_t object;
+	uint32_t space;
+	uint32_t page;		/* index */
+	uint64_t number;
+};
+
+static int compare_order(const void *a, const void *b)
+{
+	const struct order *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->space != y->space)
+		return x->space < y->space ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void pass_object(struct gather *g, struct moca_profile_object *o,
+			const struct order *order, size_t n)
+{
+	size_t k, i;
+
+	o->pages = n;
+	for (k = 0; k < PASSES; k++)
+		for (i = 0; passes[k]->page && i < n; i++)
+			passes[k]->page(g->p, o,
+					pages_at(&g->pages, order[i].page),
+					i, n);
+}
+
+/*
+ * The rows' pages are passed one row at a time, so that only its own are
+ * sorted: pages of one row stand together after a counting sort.
+ */
+static int pass_pages(struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	size_t n = g->pages.count, i, k;
+	size_t *from = calloc(p->count + 2, sizeof(*from));
+	struct order *order = NULL;
+	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted)), object;
+	const struct page *page;
+	size_t most = 0;
+	int err = -ENOMEM;
+
+	if (!from || !sorted)
+		goto out;
+	for (i = 0; i < n; i++)
+		from[moca_objects_row_of(p->objects,
+					 pages_at(&g->pages, i)->key)->id + 2]++;
+	for (i = 2; i <= p->count + 1; i++) {
+		if (most < from[i])
+			most = from[i];
+		from[i] += from[i - 1];
+	}
+	for (i = 0; i < n; i++) {
+		object = moca_objects_row_of(p->objects,
+					     pages_at(&g->pages, i)->key)->id;
+		sorted[from[object + 1]++] = (uint32_t)i;
+	}
+	order = malloc((most + 1) * sizeof(*order));
+	if (!order)
+		goto out;
+	for (k = 0; k < p->count; k++) {
+		for (i = from[k]; i < from[k + 1]; i++) {
+			page = pages_at(&g->pages, sorted[i]);
+			order[i - from[k]] = (struct order){
+				.object = (uint32_t)k, .space = page->space,
+				.page = sorted[i], .number = page->number,
+			};
+		}
+		n = from[k + 1] - from[k];
+		qsort(order, n, sizeof(*order), compare_order);
+		if (n) {
+			p->rows[k].parts = calloc(
+				(size_t)MOCA_PROFILE_PARTS * p->lanes,
+				sizeof(uint32_t));
+			if (!p->rows[k].parts)
+				goto out;
+		}
+		pass_object(g, &p->rows[k], order, n);
+	}
+	err = 0;
+out:
+	free(order);
+	free(sorted);
+	free(from);
+	return err;
+}
+
+/* --- what was gathered by row ------------------------------------------- */
+
+static void add_windows(uint32_t **to, uint32_t **from, unsigned windows)
+{
+	unsigned w;
+
+	if (!*to) {
+		*to = *from;
+		*from = NULL;
+		return;
+	}
+	for (w = 0; *from && w < windows; w++)
+		(*to)[w] += (*from)[w];
+}
+
+static void add_row(struct moca_profile *p, struct moca_profile_object *o,
+		    struct row *r)
+{
+	o->reads += r->reads;
+	o->writes += r->writes;
+	o->accesses += r->accesses;
+	o->steps += r->steps;
+	o->steps_next += r->steps_next;
+	o->steps_near += r->steps_near;
+	if (o->touch_task == MOCA_NO_TASK) {
+		o->touch_ip = r->touch_ip;
+		o->touch_ns = r->touch_ns;
+		o->touch_task = r->touch_task;
+	}
+	add_windows(&o->reads_in, &r->reads_in, p->windows);
+	add_windows(&o->writes_in, &r->writes_in, p->windows);
+}
+
+/* Is it the program's own data? */
+static int is_data(const struct moca_object *o)
+{
+	switch (o->kind) {
+	case MOCA_OBJECT_CODE:
+	case MOCA_OBJECT_FILE:
+	case MOCA_OBJECT_KERNEL:
+	case MOCA_OBJECT_MOCA:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+static int make_rows(struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	const struct moca_object *objects;
+	size_t i;
+
+	objects = moca_objects_rows(p->objects, &p->count);
+	p->rows = calloc(p->count + 1, sizeof(*p->rows));
+	if (!p->rows)
+		return -ENOMEM;
+	for (i = 0; i < p->count; i++) {
+		p->rows[i].object = &objects[i];
+		p->rows[i].data = is_data(&objects[i]);
+		p->rows[i].touch_task = MOCA_NO_TASK;
+	}
+	for (i = 0; i < g->row_cap; i++)
+		if (g->rows[i])
+			add_row(p, &p->rows[moca_objects_row_of(
+					p->objects, (uint32_t)i)->id],
+				g->rows[i]);
+	return 0;
+}
+
+static void finish_object(struct moca_profile *p,
+			  struct moca_profile_object *o)
+{
+	unsigned i;
+
+	for (i = 0; i < PASSES; i++)
+		if (passes[i]->object)
+			passes[i]->object(p, o);
+	if (!o->data)
+		return;
+	p->accesses += o->accesses;
+	p->pages += o->pages;
+	for (i = 0; i < MOCA_POLICIES; i++)
+		p->remote[i] += o->remote[i];
+	for (i = 0; i < p->topology.nodes; i++)
+		p->served[i] += o->served[i];
+}
+
+static int by_accesses(const void *a, const void *b)
+{
+	const struct moca_profile_object *x = a, *y = b;
+
+	if (x->accesses != y->accesses)
+		return x->accesses > y->accesses ? -1 : 1;
+	return x->object->id < y->object->id ? -1 : 1;
+}
+
+static int finish(struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	size_t i;
+	int err = make_rows(g);
+
+	if (!err)
+		err = pass_pages(g);
+	if (err)
+		return err;
+	for (i = 0; i < p->count; i++)
+		finish_object(p, &p->rows[i]);
+	qsort(p->rows, p->count, sizeof(*p->rows), by_accesses);
+	return 0;
+}
+
+/* --- the interface ------------------------------------------------------ */
+
+static uint64_t meta_ns(const struct moca_trace *t, const char *key)
+{
+	const char *s = moca_trace_meta(t, key);
+
+	return s ? strtoull(s, NULL, 10) : 0;
+}
+
+/* Windows no shorter than an interval: within one, pages are seen once. */
+static void set_windows(struct moca_profile *p, const struct moca_trace *t)
+{
+	uint64_t end = meta_ns(t, "end_ns"), begin = meta_ns(t, "start_ns");
+	uint64_t last = 0, first = UINT64_MAX, chunks = 0;
+	const struct moca_task *x;
+	size_t i, n = moca_trace_task_count(t);
+
+	for (i = 0; i < n; i++) {
+		x = moca_trace_task(t, i);
+		if (x->start_ns && x->start_ns < first)
+			first = x->start_ns;
+		if (x->end_ns > last)
+			last = x->end_ns;
+		if (x->chunks > chunks)
+			chunks = x->chunks;
+	}
+	if (!begin)
+		begin = first == UINT64_MAX ? 0 : first;
+	if (!end)
+		end = last;
+	if (end <= begin)
+		end = begin + 1000000000;
+	p->windows = chunks < WINDOWS_MIN ? WINDOWS_MIN :
+		     chunks > MOCA_PROFILE_WINDOWS ? MOCA_PROFILE_WINDOWS :
+						     (unsigned)chunks;
+	p->begin_ns = begin;
+	p->window_ns = (end - begin) / p->windows + 1;
+}
+
+static void free_gather(struct gather *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->row_cap; i++) {
+		if (!g->rows[i])
+			continue;
+		free(g->rows[i]->last_page);
+		free(g->rows[i]->reads_in);
+		free(g->rows[i]->writes_in);
+		free(g->rows[i]);
+	}
+	free(g->rows);
+	pages_free(&g->pages);
+	free(g);
+}
+
+int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
+			 const struct moca_topology *topology)
+{
+	struct moca_objects_options opt = { .size = sizeof(opt) };
+	struct moca_profile *p = calloc(1, sizeof(*p));
+	struct gather *g = calloc(1, sizeof(*g));
+	int err = -ENOMEM;
+
+	if (!p || !g)
+		goto out;
+	if (topology)
+		p->topology = *topology;
+	else
+		moca_topology_of(&p->topology, t);
+	g->p = p;
+	g->trace = t;
+	set_windows(p, t);
+	err = moca_profile_place(p, t);
+	if (!err)
+		err = pages_init(&g->pages, p->lanes);
+	if (err)
+		goto out;
+	opt.observe = observe;
+	opt.observe_arg = g;
+	err = moca_objects_compute(&p->objects, t, &opt);
+	if (!err)
+		take_waiting(g);
+	if (!err)
+		err = g->err;
+	if (!err)
+		err = finish(g);
+out:
+	if (g)
+		free_gather(g);
+	if (err)
+		moca_profile_free(p);
+	else
+		*out = p;
+	return err;
+}
+
+void moca_profile_free(struct moca_profile *p)
+{
+	size_t i;
+
+	if (!p)
+		return;
+	for (i = 0; p->rows && i < p->count; i++) {
+		free(p->rows[i].parts);
+		free(p->rows[i].reads_in);
+		free(p->rows[i].writes_in);
+	}
+	free(p->rows);
+	free(p->lane_of);
+	moca_objects_free(p->objects);
+	free(p);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a trace says about how each data structure is used: by whom, when, in
+ * which order, and how far from where its pages would be. One walk of the
+ * trace; doc/design/advice.md has the definitions.
+ *
+ * Threads are told apart by lanes: each node has `lanes / nodes` of them, and a
+ * process' threads that live at one time are spread over all. What is said of
+ * lanes is of threads as long as there are no more of them than lanes.
+ */
+#ifndef MOCA_PROFILE_H
+#define MOCA_PROFILE_H
+
+#include "analysis/objects/objects.h"
+#include "analysis/topology.h"
+
+#define MOCA_PROFILE_WINDOWS 128	/* parts of the time, at most */
+#define MOCA_PROFILE_PARTS 64		/* of an object */
+#define MOCA_PROFILE_LANES 64
+
+/* Where pages could be. */
+enum moca_policy {
+	MOCA_POLICY_FIRST_TOUCH,	/* on the node of the first toucher */
+	MOCA_POLICY_INTERLEAVE,		/* page n on node n modulo nodes */
+	MOCA_POLICY_BIND,		/* an object on the node that uses it
+					   most */
+	MOCA_POLICY_PARALLEL_INIT,	/* each page on the node that uses it
+					   most: first touched by its user */
+	MOCA_POLICIES
+};
+
+/* How an object is used; any number of these. */
+enum moca_pattern {
+	MOCA_PATTERN_PRIVATE = 1,	/* pages of one thread each */
+	MOCA_PATTERN_HANDED = 2,	/* from a thread to the next, for good */
+	MOCA_PATTERN_SHARED = 4,	/* pages used by threads in turn */
+	MOCA_PATTERN_READ_MOSTLY = 8,
+	MOCA_PATTERN_WRITE_ONCE = 16,	/* not written after its first time */
+	MOCA_PATTERN_MASTER_WORKER = 32, /* touched first by one, used by all */
+	MOCA_PATTERN_STREAMING = 64,	/* page after page */
+	MOCA_PATTERN_LOCAL = 128,	/* here and there in a small part */
+	MOCA_PATTERN_RANDOM = 256,	/* anywhere */
+	MOCA_PATTERN_HALO = 512,	/* parts of threads that share borders */
+	MOCA_PATTERN_HOT_SPOT = 1024,	/* a few pages, shared and written */
+	MOCA_PATTERN_UNBALANCED = 2048,	/* threads' parts differ in size */
+	MOCA_PATTERN_ABANDONED = 4096,	/* most pages not used any more */
+	MOCA_PATTERN_HUGE = 8192,	/* large, dense and random: huge pages */
+	MOCA_PATTERNS = 14		/* how many there are */
+};
+/* "private", ... of one bit; NULL when there is none of that number. */
+const char *moca_pattern_name(unsigned bit);
+const char *moca_policy_name(enum moca_policy p);
+
+struct moca_profile_object {
+	const struct moca_object *object;
+	int data;		/* counted in the sums: the program's data */
+	uint64_t pages;		/* with which all below was found */
+	uint64_t accesses, reads, writes;
+	/* Of the pages: of one lane; handed on; used in turn. */
+	uint64_t private_pages, handed_pages, shared_pages;
+	uint64_t shared_accesses;	/* to those used in turn */
+	uint64_t late_writes;	/* after a page's first interval */
+	uint64_t late_pages;	/* pages used after their first interval */
+	uint64_t idle_pages;	/* last used in the first half of the trace,
+				   of objects that live to its end */
+	uint64_t remote[MOCA_POLICIES];	/* accesses from another node */
+	/* Where a thread went from one page of it to another. */
+	uint64_t steps, steps_next, steps_near;
+	unsigned patterns;	/* enum moca_pattern */
+	unsigned runs;		/* of neighbouring pages with one main user */
+	uint64_t border_pages;	/* shared pages next to where these meet */
+	/* The instruction that touched most of its pages first. */
+	uint64_t touch_ip, touch_ns;
+	uint32_t touch_task;	/* MOCA_NO_TASK: unknown */
+	uint64_t first[MOCA_PROFILE_LANES];	/* pages first touched */
+	uint64_t use[MOCA_PROFILE_LANES];	/* accesses */
+	uint64_t homes[MOCA_TOPOLOGY_NODES];	/* pages, by first touch */
+	uint64_t served[MOCA_TOPOLOGY_NODES];	/* accesses to these */
+	/* [part][lane], of all its objects by address; NULL: has no pages. */
+	uint32_t *parts;
+	uint8_t part_first[MOCA_PROFILE_PARTS];	/* lane, of most pages */
+	/* [window]; NULL: too many objects for this. */
+	uint32_t *reads_in, *writes_in;
+};
+
+struct moca_profile {
+	struct moca_topology topology;
+	struct moca_objects *objects;
+	unsigned lanes;
+	uint64_t begin_ns;		/* of the first window */
+	uint64_t window_ns;
+	unsigned windows;
+	uint64_t intervals;		/* of the trace */
+	uint64_t working_set[MOCA_PROFILE_WINDOWS];	/* pages */
+	uint64_t lane_activity[MOCA_PROFILE_WINDOWS][MOCA_PROFILE_LANES];
+	struct moca_profile_object *rows;	/* by accesses, most first */
+	size_t count;
+	uint64_t accesses;		/* to data, and of these remote */
+	uint64_t remote[MOCA_POLICIES];
+	uint64_t pages;			/* of data */
+	uint64_t served[MOCA_TOPOLOGY_NODES];
+	uint64_t left_out;		/* accesses to pages beyond the limit */
+	unsigned threads;		/* most that lived at a time */
+	uint8_t *lane_of;		/* task number: its lane, if what_if */
+	uint32_t tasks;
+};
+
+/*
+ * topology may be NULL: the machine's own. 0, -ENOMEM, or as the reader says.
+ * At most about 450 MB of memory beside the objects; what does not fit is
+ * counted in left_out.
+ */
+int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
+			 const struct moca_topology *topology);
+void moca_profile_free(struct moca_profile *p);
+
+static inline unsigned moca_profile_node(const struct moca_profile *p,
+					 unsigned lane)
+{
+	return lane / (p->lanes / p->topology.nodes);
+}
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How many accesses would come from another node than the page's, with the
+ * pages placed in different ways. The accesses are those that were seen: how
+ * often the page was used in how many intervals, not how many cache misses.
+ */
+#include "analysis/profile/internal.h"
+
+static void page_(const struct moca_profile *p, struct moca_profile_object *o,
+		  const struct page *page, size_t i, size_t n)
+{
+	uint64_t on[MOCA_TOPOLOGY_NODES] = { 0 }, sum = 0, best = 0;
+	unsigned lane, node;
+
+	for (lane = 0; lane < p->lanes; lane++) {
+		on[moca_profile_node(p, lane)] += page->use[lane];
+		sum += page->use[lane];
+	}
+	if (!sum)
+		return;
+	for (node = 0; node < p->topology.nodes; node++)
+		if (on[node] > best)
+			best = on[node];
+	o->remote[MOCA_POLICY_FIRST_TOUCH] +=
+		page->accesses * (sum - on[page->home]) / sum;
+	o->remote[MOCA_POLICY_INTERLEAVE] +=
+		page->accesses *
+		(sum - on[page->number % p->topology.nodes]) / sum;
+	o->remote[MOCA_POLICY_PARALLEL_INIT] +=
+		page->accesses * (sum - best) / sum;
+}
+
+static void object_(const struct moca_profile *p,
+		    struct moca_profile_object *o)
+{
+	uint64_t on[MOCA_TOPOLOGY_NODES] = { 0 }, sum = 0, best = 0;
+	unsigned lane, node;
+
+	for (lane = 0; lane < p->lanes; lane++) {
+		on[moca_profile_node(p, lane)] += o->use[lane];
+		sum += o->use[lane];
+	}
+	for (node = 0; node < p->topology.nodes; node++)
+		if (on[node] > best)
+			best = on[node];
+	o->remote[MOCA_POLICY_BIND] = sum - best;
+}
+
+const struct pass moca_pass_remote = {
+	.name = "remote", .page = page_, .object = object_,
+};

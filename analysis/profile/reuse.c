@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What becomes of pages after their first interval: written, read, nothing. */
+#include "analysis/profile/internal.h"
+
+static void access_(struct gather *g, const struct seen *s)
+{
+	if (s->is_new || s->page->first_interval == s->x->interval)
+		return;
+	s->page->flags |= PAGE_USED_LATE;
+	if (s->x->access->type != MOCA_ACCESS_WRITE)
+		return;
+	s->page->flags |= PAGE_WRITTEN_LATE;
+	if (s->page->late_writes != UINT32_MAX)
+		s->page->late_writes++;
+}
+
+static void page_(const struct moca_profile *p, struct moca_profile_object *o,
+		  const struct page *page, size_t i, size_t n)
+{
+	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
+	o->late_writes += page->late_writes;
+	if (!o->object->end_ns && page->last_window < p->windows / 2)
+		o->idle_pages++;
+}
+
+const struct pass moca_pass_reuse = {
+	.name = "reuse", .access = access_, .page = page_,
+};

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Whose pages are. A page that two threads use is shared when their times of
+ * use intersect: one came back to it after the other. Once is not enough: who
+ * prepares a page and later reads the result comes back once.
+ */
+#include "analysis/profile/internal.h"
+
+#define RETURNS_MIN 2
+
+static void access_(struct gather *g, const struct seen *s)
+{
+	struct page *page = s->page;
+
+	if (!s->is_new && page->last_lane != s->lane && page->use[s->lane] &&
+	    page->returns < UINT8_MAX)
+		page->returns++;
+}
+
+static void page_(const struct moca_profile *p, struct moca_profile_object *o,
+		  const struct page *page, size_t i, size_t n)
+{
+	unsigned lane, users = 0;
+
+	for (lane = 0; lane < p->lanes; lane++)
+		users += page->use[lane] != 0;
+	if (users < 2) {
+		o->private_pages++;
+	} else if (page->returns < RETURNS_MIN) {
+		o->handed_pages++;
+	} else {
+		o->shared_pages++;
+		o->shared_accesses += page->accesses;
+	}
+}
+
+const struct pass moca_pass_sharing = {
+	.name = "sharing", .access = access_, .page = page_,
+};

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* How many pages are used in each window, how often, and by which lanes. */
+#include "analysis/profile/internal.h"
+
+static void access_(struct gather *g, const struct seen *s)
+{
+	struct row *r = s->row;
+	int write = s->x->access->type == MOCA_ACCESS_WRITE;
+	int read = s->x->access->type == MOCA_ACCESS_READ ||
+		   s->x->access->type == MOCA_ACCESS_EXEC;
+
+	if (s->is_new || s->page->last_window != s->window)
+		g->p->working_set[s->window]++;
+	g->p->lane_activity[s->window][s->lane]++;
+	r->accesses++;
+	r->reads += read;
+	r->writes += write;
+	if (r->reads_in)
+		r->reads_in[s->window] += !write;
+	if (r->writes_in)
+		r->writes_in[s->window] += write;
+}
+
+const struct pass moca_pass_working_set = {
+	.name = "working set", .access = access_,
+};
