@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "trace", cmd_trace, "record the events that programs emit" },
 	{ "info", cmd_info, "summarise a trace" },
 	{ "objects", cmd_objects, "say which data structures were accessed" },
+	{ "summary", cmd_summary, "say what could be better, and what to try" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
 	{ "check", cmd_check, "verify that a trace is whole" },

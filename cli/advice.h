@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of `moca summary` share. */
+#ifndef MOCA_CLI_ADVICE_H
+#define MOCA_CLI_ADVICE_H
+
+#include "analysis/advice/advice.h"
+#include "analysis/phases.h"
+
+struct advice_view {
+	const char *path;		/* of the trace */
+	struct moca_trace *trace;
+	struct moca_profile *profile;
+	struct moca_advice *advice;
+	struct moca_phases phases;
+	int all;			/* all objects */
+};
+
+void advice_print(const struct advice_view *v);
+void advice_json(const struct advice_view *v);
+/* "private", "shared read" ...: how lanes use the pages of an object. */
+const char *advice_sharing(const struct moca_profile_object *o);
+/* "what-if: 2 nodes x 1 CPU" */
+void advice_topology(const struct moca_profile *p, char *buf, size_t len);
+/* Share of an object's, or all, accesses that is remote as things are. */
+double advice_remote(const struct moca_profile_object *o);
+/* --topology's value, or NULL; 0, or an exit code after a message. */
+int advice_profile(const char *command, const char *path,
+		   struct moca_trace *t, const char *topology,
+		   struct moca_profile **out);
+
+#endif

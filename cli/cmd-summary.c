@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/advice.h"
+#include "cli/commands.h"
+#include "cli/trace.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+/* A cursor per living thread takes descriptors; their number is ours to set. */
+static void raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+int advice_profile(const char *command, const char *path,
+		   struct moca_trace *t, const char *topology,
+		   struct moca_profile **out)
+{
+	struct moca_topology machine;
+	int err;
+
+	if (topology) {
+		err = moca_topology_parse(&machine, topology, t);
+		if (err == -EINVAL)
+			moca_error("%s: '--topology %s' is neither NODESxCPUS (as 4x16: at most %d nodes, %d CPUs in all) nor an XML file of hwloc ('lstopo FILE.xml' writes one)",
+				   command, topology, MOCA_TOPOLOGY_NODES,
+				   MOCA_TOPOLOGY_CPUS);
+		else if (err)
+			moca_error("%s: cannot read the topology '%s': %s (give NODESxCPUS, as 4x16, or an XML file of hwloc)",
+				   command, topology, strerror(-err));
+		if (err)
+			return EXIT_USAGE;
+	}
+	raise_limit();
+	err = moca_profile_compute(out, t, topology ? &machine : NULL);
+	if (!err)
+		return 0;
+	moca_error("%s: cannot read the trace '%s': %s%s", command, path,
+		   strerror(-err), err != -EMFILE ? "" :
+		   " (raise the limit with 'ulimit -n')");
+	return 1;
+}
+
+static int show(struct advice_view *v, const char *topology, double detail,
+		int json)
+{
+	struct moca_damage damage;
+	int err = advice_profile("summary", v->path, v->trace, topology,
+				 &v->profile);
+
+	if (err)
+		return err;
+	if (moca_phases_compute(&v->phases, v->profile, detail) ||
+	    moca_advice_compute(&v->advice, v->trace, v->profile)) {
+		moca_error("summary: out of memory");
+		return 1;
+	}
+	if (json)
+		advice_json(v);
+	else
+		advice_print(v);
+	moca_trace_damage(v->trace, &damage);
+	if (!trace_damaged(&damage))
+		return 0;
+	moca_warn("summary: parts of '%s' are damaged and were left out: 'moca check %s' says which",
+		  v->path, v->path);
+	return 1;
+}
+
+/* A number from 0 to 1; -1 when there is none. */
+static int parse_detail(const char *s, double *out)
+{
+	char *end;
+
+	*out = -1;
+	if (!s)
+		return 0;
+	*out = strtod(s, &end);
+	if (end != s && !*end && *out >= 0 && *out <= 1)
+		return 0;
+	moca_error("summary: '--detail' needs a number from 0 (all differences) to 1 (one phase), not '%s'",
+		   s);
+	return -EINVAL;
+}
+
+static const char about[] =
+	"Say what could be better in how a program uses memory, with the evidence and what to try; which data structures are used most, how and by whom; how much of it would be remote on a NUMA machine; and in which phases.\n"
+	"On a machine with one node, and with --topology, the machine is a supposed one.";
+
+int cmd_summary(int argc, char **argv)
+{
+	struct advice_view v = { 0 };
+	const char *topology = NULL, *detail = NULL;
+	int json = 0, first, ret;
+	double p;
+	const struct option_spec specs[] = {
+		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
+		OPT_STRING(0, "detail", &detail, "P", "phases: 0 shows each difference, 1 none (best trade)"),
+		OPT_FLAG(0, "all", &v.all, "list all objects, also those that are little used"),
+		OPT_FLAG(0, "json", &json, "print JSON for programs, with everything in it"),
+		OPT_END
+	};
+
+	first = moca_options_parse_mixed(specs, argc, argv,
+					 "moca summary [OPTIONS] DIR", about);
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	v.path = trace_operand(argc, argv, first);
+	if (!v.path || parse_detail(detail, &p))
+		return EXIT_USAGE;
+	v.trace = trace_open("summary", v.path);
+	if (!v.trace)
+		return EXIT_USAGE;
+	ret = show(&v, topology, p, json);
+	moca_phases_free(&v.phases);
+	moca_advice_free(v.advice);
+	moca_profile_free(v.profile);
+	moca_trace_close(v.trace);
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The terminal's width and colours, and text that is broken into lines. */
+#ifndef MOCA_CLI_TERMINAL_H
+#define MOCA_CLI_TERMINAL_H
+
+enum style { STYLE_NONE, STYLE_STRONG, STYLE_GOOD, STYLE_WARN, STYLE_DIM };
+
+/* Columns of stdout: the terminal's, else COLUMNS, else 100; 60 at least. */
+int terminal_width(void);
+/* Write in this style from now on, if stdout is a terminal without NO_COLOR. */
+void terminal_style(enum style s);
+/*
+ * Print text behind lead, broken at blanks to width columns; further lines are
+ * indented as far as lead reaches. What could act on the terminal is escaped.
+ */
+void terminal_wrap(const char *lead, const char *text, int width);
+
+#endif
