@@ -26,6 +26,7 @@ static const struct command commands[] = {
 	{ "info", cmd_info, "summarise a trace" },
 	{ "objects", cmd_objects, "say which data structures were accessed" },
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
+	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
 	{ "check", cmd_check, "verify that a trace is whole" },
