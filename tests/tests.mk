@@ -45,7 +45,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
 	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
-	tests/alloc/detours \
+	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run \
 	tests/stress/run)
 

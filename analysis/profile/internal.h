@@ -4,6 +4,7 @@
 #define MOCA_PROFILE_INTERNAL_H
 
 #include "analysis/profile/profile.h"
+#include "analysis/profile/queue.h"
 
 #define PAGE_SHIFT 12
 #define NO_PAGE UINT32_MAX
@@ -36,7 +37,7 @@ struct pages {
 	size_t entry;		/* bytes of one */
 	size_t limit;
 	size_t count;
-	char **blocks;
+	char *entries;
 	uint32_t *index;	/* number + 1; 0 = empty */
 	size_t index_cap;
 };
@@ -72,24 +73,14 @@ struct seen {
 	int is_new;		/* the page's first access in this row */
 };
 
-#define WAITING 64
-
 struct gather {
 	struct moca_profile *p;
-	struct moca_trace *trace;
 	struct pages pages;
 	struct row **rows;	/* by key */
 	size_t row_cap;
 	size_t with_windows;
-	uint8_t *rank;		/* of each task among its node's threads */
 	int err;
-	uint64_t node_changes;
-	struct {
-		struct moca_observed x;
-		struct moca_access a;
-		uint64_t hash;
-	} waiting[WAITING];
-	size_t waiting_count;
+	struct queue queue;
 };
 
 /*

@@ -1,40 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The pages of all rows: entries in blocks that never move, and an index. */
+/* The pages of all rows: entries that never move, and an index. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "analysis/profile/internal.h"
 
-#define BLOCK 16384u		/* entries */
+#define HUGE ((size_t)2 << 20)
 #define MEMORY ((size_t)400 << 20)
+
+/* Huge pages: entries are used at random, and TLB misses are dear. */
+static void *huge(size_t size)
+{
+	void *p = aligned_alloc(HUGE, (size + HUGE - 1) & ~(HUGE - 1));
+
+	if (p)
+		madvise(p, size, MADV_HUGEPAGE);
+	return p;
+}
 
 int pages_init(struct pages *p, unsigned lanes)
 {
 	p->entry = (sizeof(struct page) + 2 * lanes + 7) & ~(size_t)7;
 	/* And up to 8 bytes of the index for each, 12 while it grows. */
-	p->limit = MEMORY / (p->entry + 12) / BLOCK * BLOCK;
+	p->limit = MEMORY / (p->entry + 12);
 	p->index_cap = 4096;
 	p->index = calloc(p->index_cap, sizeof(*p->index));
-	p->blocks = calloc(p->limit / BLOCK, sizeof(*p->blocks));
-	return p->index && p->blocks ? 0 : -ENOMEM;
+	/* All there may ever be; what is not used takes no memory. */
+	p->entries = mmap(NULL, p->limit * p->entry, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (p->entries == MAP_FAILED)
+		p->entries = NULL;
+	else
+		madvise(p->entries, p->limit * p->entry, MADV_HUGEPAGE);
+	return p->index && p->entries ? 0 : -ENOMEM;
 }
 
 void pages_free(struct pages *p)
 {
-	size_t i;
-
-	for (i = 0; p->blocks && i < (p->count + BLOCK - 1) / BLOCK; i++)
-		free(p->blocks[i]);
-	free(p->blocks);
+	if (p->entries)
+		munmap(p->entries, p->limit * p->entry);
 	free(p->index);
 	memset(p, 0, sizeof(*p));
 }
 
 struct page *pages_at(const struct pages *p, size_t i)
 {
-	return (struct page *)(void *)(p->blocks[i / BLOCK] +
-				       i % BLOCK * p->entry);
+	return (struct page *)(void *)(p->entries + i * p->entry);
 }
 
 uint64_t pages_hash(uint32_t key, uint32_t space, uint64_t number)
@@ -65,11 +78,13 @@ void pages_prefetch_entry(const struct pages *p, uint64_t hash)
 static int grow(struct pages *p)
 {
 	size_t cap = 2 * p->index_cap, i, at;
-	uint32_t *index = calloc(cap, sizeof(*index));
+	size_t size = cap * sizeof(uint32_t);
+	uint32_t *index = size < HUGE ? malloc(size) : huge(size);
 	const struct page *e;
 
 	if (!index)
 		return -ENOMEM;
+	memset(index, 0, size);
 	for (i = 0; i < p->count; i++) {
 		e = pages_at(p, i);
 		at = pages_hash(e->key, e->space, e->number) & (cap - 1);
@@ -85,15 +100,8 @@ static int grow(struct pages *p)
 
 static struct page *add(struct pages *p, size_t at)
 {
-	char **block = &p->blocks[p->count / BLOCK];
-
 	if (p->count == p->limit)
 		return NULL;
-	if (!*block) {
-		*block = calloc(BLOCK, p->entry);
-		if (!*block)
-			return NULL;
-	}
 	p->index[at] = (uint32_t)++p->count;
 	return pages_at(p, p->count - 1);
 }

@@ -9,6 +9,7 @@
 #define WINDOWS_MIN 8
 /* Rows with windows: a KiB each. */
 #define ROWS_WITH_WINDOWS 20000
+#define AHEAD 16		/* accesses */
 
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
@@ -129,33 +130,36 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 		g->p->intervals = x->interval + 1;
 }
 
-static void take_waiting(struct gather *g)
+/* Pages are far apart in memory: what comes next is fetched ahead. */
+static void take_batch(void *arg, struct queue_batch *b)
 {
-	size_t i;
+	struct gather *g = arg;
+	size_t i, k;
 
-	for (i = 0; i < g->waiting_count; i++)
-		pages_prefetch_entry(&g->pages, g->waiting[i].hash);
-	for (i = 0; i < g->waiting_count && !g->err; i++)
-		take(g, &g->waiting[i].x, g->waiting[i].hash);
-	g->waiting_count = 0;
+	for (i = 0; i < b->count; i++) {
+		const struct moca_observed *x = &b->items[i].x;
+
+		b->items[i].hash = pages_hash(x->key, x->space,
+					      x->access->addr >> PAGE_SHIFT);
+	}
+	for (i = 0; i < b->count + 2 * AHEAD; i++) {
+		if (i < b->count)
+			pages_prefetch_index(&g->pages, b->items[i].hash);
+		k = i - AHEAD;
+		if (i >= AHEAD && k < b->count)
+			pages_prefetch_entry(&g->pages, b->items[k].hash);
+		k = i - 2 * AHEAD;
+		if (i >= 2 * AHEAD && k < b->count && !g->err)
+			take(g, &b->items[k].x, b->items[k].hash);
+	}
 }
 
-/* Pages are far apart in memory: fetch those of many accesses at once. */
 static void observe(void *arg, const struct moca_observed *x)
 {
 	struct gather *g = arg;
-	size_t i = g->waiting_count;
 
-	if (g->err || x->interval > UINT32_MAX - 1)
-		return;
-	g->waiting[i].a = *x->access;
-	g->waiting[i].x = *x;
-	g->waiting[i].x.access = &g->waiting[i].a;
-	g->waiting[i].hash = pages_hash(x->key, x->space,
-					x->access->addr >> PAGE_SHIFT);
-	pages_prefetch_index(&g->pages, g->waiting[i].hash);
-	if (++g->waiting_count == WAITING)
-		take_waiting(g);
+	if (x->interval < UINT32_MAX)
+		queue_put(&g->queue, x);
 }
 
 /* --- the passes over pages ---------------------------------------------- */
@@ -436,18 +440,19 @@ int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 	else
 		moca_topology_of(&p->topology, t);
 	g->p = p;
-	g->trace = t;
 	set_windows(p, t);
 	err = moca_profile_place(p, t);
 	if (!err)
 		err = pages_init(&g->pages, p->lanes);
 	if (err)
 		goto out;
+	err = queue_start(&g->queue, take_batch, g);
+	if (err)
+		goto out;
 	opt.observe = observe;
 	opt.observe_arg = g;
 	err = moca_objects_compute(&p->objects, t, &opt);
-	if (!err)
-		take_waiting(g);
+	queue_end(&g->queue);
 	if (!err)
 		err = g->err;
 	if (!err)

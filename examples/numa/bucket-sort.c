@@ -22,7 +22,7 @@
 #define KEYS (4l << 20)
 #define BUCKETS 256
 #define SPAN 8192		/* values of a bucket */
-#define ROUNDS 40
+#define ROUNDS 100
 
 static uint32_t *keys;
 static long from[BUCKETS + 1];	/* of each bucket, in keys */

@@ -16,7 +16,7 @@
 
 #define ROWS 1024
 #define COLUMNS 1024
-#define SWEEPS 150
+#define SWEEPS 1000
 
 static double *grid, *next;
 
