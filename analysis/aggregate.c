@@ -30,7 +30,13 @@ struct moca_aggregate {
 	uint32_t *size;		/* leaves below each node */
 	struct measure *measures;	/* [node][begin][last], a triangle */
 	struct best *best;		/* the same */
-	struct measure one;		/* of a single area */
+	struct measure most;		/* of the best partition for p = 1 */
+};
+
+struct list {
+	struct moca_area *areas;
+	size_t count;
+	struct measure sum;
 };
 
 /* Index of [i, j] among all intervals of T slices. */
@@ -177,6 +183,20 @@ static int copy_tree(struct moca_aggregate *a,
 	return 0;
 }
 
+static int best_areas(struct moca_aggregate *a, double p, struct list *l);
+
+static int measure_most(struct moca_aggregate *a)
+{
+	struct list l;
+	int err = best_areas(a, 1, &l);
+
+	if (err)
+		return err;
+	a->most = l.sum;
+	free(l.areas);
+	return 0;
+}
+
 int moca_aggregate_create(struct moca_aggregate **out,
 			  const struct moca_aggregate_input *in)
 {
@@ -207,7 +227,9 @@ int moca_aggregate_create(struct moca_aggregate **out,
 		err = measure(a, in, max);
 	if (err)
 		goto err_free;
-	a->one = a->measures[at(a, a->nodes - 1, 0, a->slices - 1)];
+	err = measure_most(a);
+	if (err)
+		goto err_free;
 	*out = a;
 	return 0;
 err_free:
@@ -311,12 +333,6 @@ static void solve_flat(struct moca_aggregate *a, double p)
 	}
 }
 
-struct list {
-	struct moca_area *areas;
-	size_t count;
-	struct measure sum;
-};
-
 static void put(const struct moca_aggregate *a, struct list *l, size_t node,
 		size_t i, size_t j)
 {
@@ -375,34 +391,44 @@ static int compare_areas(const void *a, const void *b)
 	return x->begin < y->begin ? -1 : x->begin > y->begin;
 }
 
-int moca_aggregate_best(struct moca_aggregate *a, double p,
-			struct moca_area **areas, size_t *count,
-			struct moca_quality *quality)
+/* The caller frees l->areas. */
+static int best_areas(struct moca_aggregate *a, double p, struct list *l)
 {
 	const struct best *b;
-	struct list l = { 0 };
 
 	if (a->flat)
 		solve_flat(a, p);
 	else
 		solve_tree(a, p);
 	b = &a->best[at(a, a->nodes - 1, 0, a->slices - 1)];
-	l.areas = malloc(b->areas * sizeof(*l.areas));
-	if (!l.areas)
+	*l = (struct list){ .areas = malloc(b->areas * sizeof(*l->areas)) };
+	if (!l->areas)
 		return -ENOMEM;
 	if (a->flat) {
-		collect_flat(a, &l);
+		collect_flat(a, l);
 	} else {
-		collect_tree(a, &l, a->nodes - 1, 0, a->slices - 1);
-		qsort(l.areas, l.count, sizeof(*l.areas), compare_areas);
+		collect_tree(a, l, a->nodes - 1, 0, a->slices - 1);
+		qsort(l->areas, l->count, sizeof(*l->areas), compare_areas);
 	}
+	return 0;
+}
+
+int moca_aggregate_best(struct moca_aggregate *a, double p,
+			struct moca_area **areas, size_t *count,
+			struct moca_quality *quality)
+{
+	struct list l;
+	int err = best_areas(a, p, &l);
+
+	if (err)
+		return err;
 	if (quality)
 		*quality = (struct moca_quality){
 			.p_begin = p,
-			.gain = a->one.gain > EPSILON ?
-				l.sum.gain / a->one.gain : 0,
-			.loss = a->one.loss > EPSILON ?
-				l.sum.loss / a->one.loss : 0,
+			.gain = a->most.gain > EPSILON ?
+				l.sum.gain / a->most.gain : 0,
+			.loss = a->most.loss > EPSILON ?
+				l.sum.loss / a->most.loss : 0,
 			.areas = l.count,
 		};
 	*areas = l.areas;
@@ -449,7 +475,7 @@ static int keep(struct found *f, const struct moca_quality *q, double p)
 static double value(const struct moca_aggregate *a,
 		    const struct moca_quality *q, double p)
 {
-	return p * q->gain * a->one.gain - (1 - p) * q->loss * a->one.loss;
+	return p * q->gain * a->most.gain - (1 - p) * q->loss * a->most.loss;
 }
 
 static int same(const struct moca_quality *x, const struct moca_quality *y)
@@ -462,8 +488,8 @@ static int same(const struct moca_quality *x, const struct moca_quality *y)
 static int divide(struct moca_aggregate *a, struct found *f,
 		  const struct moca_quality *lo, const struct moca_quality *hi)
 {
-	double gain = (hi->gain - lo->gain) * a->one.gain;
-	double loss = (hi->loss - lo->loss) * a->one.loss, p;
+	double gain = (hi->gain - lo->gain) * a->most.gain;
+	double loss = (hi->loss - lo->loss) * a->most.loss, p;
 	struct moca_quality mid;
 	int err;
 

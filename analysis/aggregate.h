@@ -14,8 +14,9 @@
  *
  * A partition of the table into areas is best for p in [0, 1] when the sum of
  * p gain - (1 - p) loss over its areas is highest: p = 0 keeps every difference,
- * p = 1 makes it as simple as can be. Values are divided by their maximum, so
- * that they are shares as in that paper; 0 log 0 is 0.
+ * p = 1 makes it as simple as can be. (Not always one area: entropy, so defined,
+ * may grow when opposites are put together.) Values are divided by their
+ * maximum, so that they are shares as in that paper; 0 log 0 is 0.
  */
 #ifndef MOCA_AGGREGATE_H
 #define MOCA_AGGREGATE_H
@@ -48,7 +49,7 @@ struct moca_area {
 /* The best partition for p from p_begin to the next quality's p_begin. */
 struct moca_quality {
 	double p_begin;
-	double gain, loss;	/* shares of those of one single area */
+	double gain, loss;	/* shares of those of the last, for p = 1 */
 	size_t areas;
 };
 

@@ -21,7 +21,7 @@ static const rule_fn others[] = { rule_unbalanced, rule_huge_pages,
 const char *moca_finding_id(enum moca_finding_kind k)
 {
 	static const char *const ids[MOCA_FINDING_KINDS] = {
-		"serial-first-touch", "moving-parts", "one-node", "replicate",
+		"serial-first-touch", "mismatched-first-touch", "moving-parts", "one-node", "replicate",
 		"unbalanced-parts", "huge-pages", "abandoned",
 	};
 

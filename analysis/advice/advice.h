@@ -11,6 +11,7 @@
 
 enum moca_finding_kind {
 	MOCA_FINDING_SERIAL_TOUCH,	/* pages where one thread prepared them */
+	MOCA_FINDING_OTHER_TOUCH,	/* by several, but not by their users */
 	MOCA_FINDING_MOVING_PARTS,	/* pages without a thread of their own */
 	MOCA_FINDING_ONE_NODE,		/* one node serves what all use */
 	MOCA_FINDING_REPLICATE,		/* all read, nobody writes */

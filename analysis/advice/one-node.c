@@ -16,6 +16,9 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 	    2 * o->shared_accesses < o->accesses || gain < 2 * GAIN_MIN ||
 	    nodes_using(p, o, 0.5 / p->topology.nodes) < p->topology.nodes)
 		return 0;
+	/* Where that makes clearly more remote, one has to try: no advice. */
+	if (share_remote(o, MOCA_POLICY_INTERLEAVE) > now + 0.05)
+		return 0;
 	/* What is read only is served by each node's cache. */
 	if (o->pages < PAGES_BEYOND_CACHE && 100 * o->late_writes < o->accesses)
 		return 0;
@@ -35,7 +38,7 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 		    "Pages that all threads use have no best node; but the memory of node %u alone serves all of them, and its bandwidth is their limit.",
 		    node);
 	finding_set(r, &f->fix,
-		    "Spread %s over all nodes: as many accesses stay remote (%.0f %%), but each node serves only its %.0f %%.",
+		    "Spread %s over all nodes: as many of its accesses stay remote (%.0f %%), but each node serves only its %.0f %%.",
 		    name, 100 * f->after, 100. / p->topology.nodes);
 	finding_line(r, f->try_, "numactl --interleave=all ./program");
 	finding_line(r, f->try_,

@@ -8,6 +8,7 @@
 
 #include "analysis/advice/internal.h"
 
+#define SERIAL 0.8		/* of the pages: one node prepared it */
 #define REUSE 4			/* accesses per page: less is no use of it */
 
 static void say(struct rules *r, struct moca_finding *f, double on_home)
@@ -19,11 +20,15 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 	task_text(r, o->touch_task, task, sizeof(task));
 	if (*touch_text(r, f, where, sizeof(where)))
 		snprintf(at, sizeof(at), ", in %s", where);
-	finding_set(r, &f->title, "%s is placed by the thread that prepares it, not by those that use it",
-		    name);
+	if (f->kind == MOCA_FINDING_SERIAL_TOUCH)
+		finding_set(r, &f->title, "%s is placed by the thread that prepares it, not by those that use it",
+			    name);
+	else
+		finding_set(r, &f->title, "%s is prepared in other parts than it is used in",
+			    name);
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
-		     "%.0f %% of its pages are first touched on one node, mostly by %s%s",
+		     "%.0f %% of its pages are first touched on one node, most often by %s%s",
 		     100 * on_home, task, at);
 	finding_set(r, &f->cause,
 		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the accesses, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would.",
@@ -56,10 +61,10 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 	    2 * o->late_pages < o->pages)
 		return 0;
 	home_node(r->p, o, &on_home);
-	/* Several nodes prepared it, but not those that use it: not this. */
-	if (on_home < 0.8)
-		return 0;
-	f = finding_add(r, MOCA_FINDING_SERIAL_TOUCH, o, gain);
+	/* Several nodes prepared it, but not those that use it. */
+	f = finding_add(r, on_home < SERIAL ? MOCA_FINDING_OTHER_TOUCH :
+					      MOCA_FINDING_SERIAL_TOUCH,
+			o, gain);
 	if (!f)
 		return 0;
 	f->after = then;
