@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hand-made traces of each pattern: what the profile calls it, what is found,
+ * and that nothing is found where one thing that matters is otherwise.
+ */
+#include <math.h>
+
+#include "analysis/advice/advice.h"
+#include "analysis/phases.h"
+#include "tests/unit/objects-trace.h"
+
+#define THREADS 2
+#define BIG 2048u		/* pages: 8 MiB */
+#define TOUCHES 2000000u
+#define INTERVAL_NS 20000000ull
+
+struct touch {
+	uint32_t task;
+	uint32_t interval;
+	uint64_t addr;
+	uint8_t type;
+};
+
+static struct touch *touches;
+static size_t touch_count;
+static uint32_t interval;
+static struct moca_profile *profile;
+static struct moca_advice *advice;
+static struct moca_phases phases;
+
+/* A program of as many threads, with an object of so many pages at HEAP. */
+static void begin(unsigned threads, uint64_t pages)
+{
+	unsigned i;
+
+	start_program();
+	put_map(0, HEAP + (64 << 20), 256 << 20, "");
+	for (i = 1; i < threads; i++)
+		start_task(i, 100, 100 + i, 0, MOCA_TASK_THREAD);
+	put_stack(0, 1, 1);
+	put_alloc(0, HEAP, pages * PAGE, 1, MOCA_ALLOC_MALLOC);
+	touch_count = 0;
+	interval = 0;
+	if (!touches)
+		touches = malloc(TOUCHES * sizeof(*touches));
+	if (!touches)
+		abort();
+}
+
+static void touch(uint32_t task, uint64_t page, int type)
+{
+	if (touch_count == TOUCHES)
+		abort();
+	touches[touch_count++] = (struct touch){ task, interval,
+						 HEAP + page * PAGE + 8,
+						 (uint8_t)type };
+}
+
+/* All of [from, to), page by page. */
+static void sweep(uint32_t task, uint64_t from, uint64_t to, int type)
+{
+	for (; from < to; from++)
+		touch(task, from, type);
+}
+
+static void next(void)
+{
+	interval++;
+}
+
+/* One chunk per task and interval, of at most 65,536. */
+static void write_touches(struct moca_writer *w)
+{
+	static struct moca_access a[65536];
+	uint64_t start = clock_ns + 1000;
+	struct moca_chunk_info info;
+	uint32_t task, k;
+	size_t i, n, from;
+
+	for (task = 0; task < told_count; task++)
+		for (from = 0, k = 0; k <= interval; k++) {
+			n = 0;
+			for (i = from; i < touch_count &&
+				       touches[i].interval <= k; i++) {
+				if (touches[i].task != task ||
+				    touches[i].interval != k)
+					continue;
+				if (n == 65536)
+					abort();
+				a[n++] = (struct moca_access){
+					.addr = touches[i].addr,
+					.ip = CODE + 16 * task,
+					.time_ns = start + k * INTERVAL_NS +
+						   50 * i % INTERVAL_NS,
+					.type = touches[i].type,
+					.node = MOCA_NODE_UNKNOWN,
+				};
+				/* In order, whatever the number of touches. */
+				a[n - 1].time_ns = start + k * INTERVAL_NS +
+						   20 * (i - from);
+			}
+			from = i;
+			if (!n)
+				continue;
+			info = (struct moca_chunk_info){
+				.task = task, .interval = k,
+				.begin_ns = a[0].time_ns,
+				.end_ns = a[n - 1].time_ns,
+			};
+			if (moca_writer_accesses(w, &info, a, n))
+				abort();
+		}
+}
+
+static void put_times(void)
+{
+	struct moca_meta *m = moca_meta_new();
+
+	if (!m || moca_meta_set(m, "state", "complete") ||
+	    moca_meta_set(m, "start_ns", "%llu",
+			  (unsigned long long)clock_ns) ||
+	    moca_meta_set(m, "end_ns", "%llu",
+			  (unsigned long long)(clock_ns + 2000 + INTERVAL_NS *
+					       (interval + 1))) ||
+	    moca_meta_write(m, dirfd_))
+		abort();
+	moca_meta_free(m);
+}
+
+static void done(void)
+{
+	moca_phases_free(&phases);
+	moca_advice_free(advice);
+	moca_profile_free(profile);
+	moca_trace_close(trace);
+	advice = NULL;
+	profile = NULL;
+	trace = NULL;
+}
+
+/* Write the trace, and look at it. 0, or 1 when that fails. */
+static int look(const char *machine)
+{
+	struct moca_marker_writer *mw;
+	struct moca_topology topology;
+	struct moca_writer *w;
+	uint32_t i;
+
+	done();
+	dir_new();
+	put_times();
+	if (moca_writer_create(&w, dirfd_) ||
+	    moca_marker_writer_create(&mw, dirfd_))
+		abort();
+	put_types(mw);
+	for (i = 0; i < told_count; i++)
+		write_told(w, mw, i);
+	write_touches(w);
+	moca_writer_destroy(w);
+	moca_marker_writer_destroy(mw);
+	return moca_trace_open(&trace, dir) ||
+	       moca_topology_parse(&topology, machine, trace) ||
+	       moca_profile_compute(&profile, trace, &topology) ||
+	       moca_phases_compute(&phases, profile, -1) ||
+	       moca_advice_compute(&advice, trace, profile);
+}
+
+/* The object at HEAP: it has most accesses. */
+static const struct moca_profile_object *object(void)
+{
+	return &profile->rows[0];
+}
+
+static double remote(enum moca_policy p)
+{
+	return (double)object()->remote[p] / object()->accesses;
+}
+
+static int near(double x, double y)
+{
+	return fabs(x - y) < 0.02;
+}
+
+static int only(enum moca_finding_kind kind)
+{
+	return advice->count == 1 && advice->findings[0].kind == kind &&
+	       advice->findings[0].object == object();
+}
+
+/* Threads sweep their own halves, for so many intervals. */
+static void halves(unsigned intervals, int type)
+{
+	unsigned i;
+
+	for (i = 0; i < intervals; i++) {
+		next();
+		sweep(0, 0, BIG / 2, type);
+		sweep(1, BIG / 2, BIG, type);
+	}
+}
+
+static int serial(void)
+{
+	const struct moca_finding *f;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	CHECK(!look("2x1"));
+	CHECK(object()->pages == BIG && object()->accesses == 21 * BIG);
+	CHECK(near(remote(MOCA_POLICY_FIRST_TOUCH), 20 * .5 / 21));
+	CHECK(near(remote(MOCA_POLICY_INTERLEAVE), .5));
+	CHECK(near(remote(MOCA_POLICY_BIND), 20 * .5 / 21));
+	CHECK(near(remote(MOCA_POLICY_PARALLEL_INIT), .5 / 21));
+	CHECK(object()->first[0] == BIG && !object()->first[1]);
+	CHECK(object()->patterns & MOCA_PATTERN_MASTER_WORKER);
+	CHECK(object()->patterns & MOCA_PATTERN_STREAMING);
+	CHECK(object()->private_pages == BIG / 2);
+	CHECK(object()->handed_pages == BIG / 2);
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	f = &advice->findings[0];
+	CHECK(f->confidence == MOCA_CONFIDENCE_HIGH && near(f->after, .5 / 21));
+	CHECK(near(f->gain, 19.5 / 42) || near(f->gain, 9.5 / 21));
+	/* On four nodes with as many threads as before: still half of it. */
+	CHECK(!look("4x16"));
+	CHECK(near(remote(MOCA_POLICY_FIRST_TOUCH), 20 * .5 / 21));
+	CHECK(near(remote(MOCA_POLICY_INTERLEAVE), .75));
+	/* With one node there is no remote memory. */
+	CHECK(!look("1x2"));
+	CHECK(!object()->remote[MOCA_POLICY_FIRST_TOUCH] && !advice->count);
+	return 0;
+}
+
+static int parallel(void)
+{
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	CHECK(!look("2x1"));
+	CHECK(!object()->remote[MOCA_POLICY_FIRST_TOUCH]);
+	CHECK(object()->patterns & MOCA_PATTERN_PRIVATE);
+	CHECK(!(object()->patterns & MOCA_PATTERN_MASTER_WORKER));
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* Interleaved in steps of 128 pages by one, used in halves. */
+static int mismatch(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < BIG; i += 128)
+		sweep(i / 128 & 1, i, i + 128, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	CHECK(!look("2x1"));
+	CHECK(only(MOCA_FINDING_OTHER_TOUCH));
+	return 0;
+}
+
+/* Parts of 64 pages, each time of another thread. */
+static int moving(void)
+{
+	unsigned i, part;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 30; i++) {
+		next();
+		for (part = 0; part < BIG / 64; part++)
+			sweep(rnd() & 1, 64 * part, 64 * part + 64,
+			      MOCA_ACCESS_WRITE);
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_SHARED);
+	CHECK(object()->shared_pages > BIG * 9 / 10);
+	CHECK(remote(MOCA_POLICY_PARALLEL_INIT) > 0.3);
+	CHECK(only(MOCA_FINDING_MOVING_PARTS));
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_HIGH);
+	return 0;
+}
+
+/* The same, but nobody writes: all threads may need all of it. */
+static int moving_reads(void)
+{
+	unsigned i, part;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 30; i++) {
+		next();
+		for (part = 0; part < BIG / 64; part++)
+			sweep(rnd() & 1, 64 * part, 64 * part + 64,
+			      MOCA_ACCESS_READ);
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_WRITE_ONCE);
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* Random accesses of both threads to pages that one has made. */
+static int at_random(uint64_t pages, int type, unsigned intervals)
+{
+	unsigned i, k;
+
+	begin(THREADS, pages);
+	sweep(0, 0, pages, MOCA_ACCESS_WRITE);
+	for (i = 0; i < intervals; i++) {
+		next();
+		for (k = 0; k < pages; k++)
+			touch(k & 1, rnd() % pages, type);
+	}
+	return look("2x1");
+}
+
+static int one_node(void)
+{
+	CHECK(!at_random(BIG, MOCA_ACCESS_WRITE, 20));
+	CHECK(object()->patterns & MOCA_PATTERN_RANDOM);
+	CHECK(only(MOCA_FINDING_ONE_NODE));
+	CHECK(near(advice->findings[0].after, .5));
+	return 0;
+}
+
+static int table(void)
+{
+	/* 40 MiB: more than caches hold. */
+	CHECK(!at_random(10240, MOCA_ACCESS_READ, 15));
+	CHECK(object()->patterns & MOCA_PATTERN_WRITE_ONCE);
+	CHECK(only(MOCA_FINDING_REPLICATE));
+	/* 8 MiB: each node has it in its cache. */
+	CHECK(!at_random(BIG, MOCA_ACCESS_READ, 15));
+	CHECK(!advice->count);
+	return 0;
+}
+
+static int small(void)
+{
+	unsigned i;
+
+	begin(THREADS, 512);
+	sweep(0, 0, 512, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		sweep(0, 0, 256, MOCA_ACCESS_WRITE);
+		sweep(1, 256, 512, MOCA_ACCESS_WRITE);
+	}
+	CHECK(!look("2x1"));
+	CHECK(near(remote(MOCA_POLICY_FIRST_TOUCH), 20 * .5 / 21));
+	/* It fits the caches of the cores that use it. */
+	CHECK(!advice->count);
+	return 0;
+}
+
+static int few_intervals(void)
+{
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(6, MOCA_ACCESS_WRITE);
+	CHECK(!look("2x1"));
+	CHECK(!advice->count && advice->note_count == 1);
+	CHECK(strstr(advice->notes[0], "7 intervals only"));
+	return 0;
+}
+
+/* Written by one thread, then read by the other: handed on, not shared. */
+static int handed(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 12; i++) {
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	for (i = 0; i < 2; i++) {
+		sweep(1, 0, BIG, MOCA_ACCESS_READ);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_HANDED);
+	CHECK(object()->handed_pages == BIG && !object()->shared_pages);
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* Parts with borders that both use. */
+static int halo(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 20; i++) {
+		sweep(0, 0, BIG / 2 + 4, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 2 - 4, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->shared_pages == 8);
+	CHECK(object()->patterns & MOCA_PATTERN_HALO);
+	CHECK(object()->patterns & MOCA_PATTERN_PRIVATE);
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* Three quarters are of one thread; the other one rests meanwhile. */
+static int unbalanced(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 20; i++) {
+		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
+		next();
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_UNBALANCED);
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	return 0;
+}
+
+static int huge_pages(void)
+{
+	unsigned i, k;
+
+	/* 80 MiB, one thread. */
+	begin(1, 20480);
+	sweep(0, 0, 20480, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 12; i++) {
+		next();
+		for (k = 0; k < 20480; k++)
+			touch(0, rnd() % 20480, MOCA_ACCESS_READ);
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_HUGE);
+	CHECK(only(MOCA_FINDING_HUGE_PAGES));
+	/* In order there are few TLB misses. */
+	begin(1, 20480);
+	for (i = 0; i < 13; i++) {
+		sweep(0, 0, 20480, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_STREAMING && !advice->count);
+	return 0;
+}
+
+static int abandoned(void)
+{
+	unsigned i;
+
+	begin(1, 5000);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + 5000 * PAGE, 100 * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 60; i++) {
+		if (i < 20)
+			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		sweep(0, 5000, 5100, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_ABANDONED);
+	CHECK(only(MOCA_FINDING_ABANDONED));
+	return 0;
+}
+
+/* A page that both write all the time: noted, and not called false sharing. */
+static int hot_spot(void)
+{
+	unsigned i;
+
+	begin(THREADS, 1);
+	for (i = 0; i < 60; i++) {
+		touch(i & 1, 0, MOCA_ACCESS_READ);
+		touch(i & 1, 0, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_HOT_SPOT);
+	CHECK(!advice->count && advice->note_count == 1);
+	CHECK(strstr(advice->notes[0], "exact addresses"));
+	return 0;
+}
+
+/* Two phases: one object, then the other. */
+static int two_phases(void)
+{
+	const struct moca_phase *last;
+	unsigned i;
+
+	begin(1, 100);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + 100 * PAGE, 100 * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 40; i++) {
+		if (i < 20)
+			sweep(0, 0, 100, MOCA_ACCESS_WRITE);
+		else
+			sweep(0, 100, 200, MOCA_ACCESS_READ);
+		if (i < 39)
+			next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(phases.count >= 2 && phases.count <= 4);
+	last = &phases.phases[phases.count - 1];
+	/* Behind the last access there may be some time. */
+	last -= !last->accesses;
+	CHECK(phases.phases[0].top[0].writes &&
+	      !phases.phases[0].top[0].reads);
+	CHECK(last->top[0].reads && !last->top[0].writes);
+	CHECK(phases.phases[0].top[0].object != last->top[0].object);
+	return 0;
+}
+
+/* Threads that come one after the other are one, as far as places go. */
+static int placement(void)
+{
+	struct moca_event *e;
+	unsigned i;
+
+	begin(THREADS, BIG);
+	e = put_event(1, MOCA_EVENT_TASK_END);
+	e->time_ns = clock_ns;
+	start_task(2, 100, 102, 0, MOCA_TASK_THREAD);
+	for (i = 0; i < 12; i++) {
+		touch(0, i, MOCA_ACCESS_WRITE);
+		touch(1, 100 + i, MOCA_ACCESS_WRITE);
+		touch(2, 200 + i, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x4"));
+	CHECK(profile->threads == 2 && profile->lanes == 2);
+	CHECK(profile->lane_of[0] == 0 && profile->lane_of[1] == 1 &&
+	      profile->lane_of[2] == 1);
+	return 0;
+}
+
+static int empty(void)
+{
+	start_program();
+	touch_count = 0;
+	interval = 0;
+	CHECK(!look("2x1"));
+	CHECK(!profile->accesses && !advice->count && !phases.count);
+	return 0;
+}
+
+static int topology(void)
+{
+	static const char *const bad[] = { "", "x", "4", "4x", "0x4", "65x1",
+					   "64x65", "4x16x2", "4x-1" };
+	static const char xml[] =
+		"<topology><object type=\"Machine\" cpuset=\"0x0000000f\">\n"
+		"<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x00000005\"/>\n"
+		"<object type=\"NUMANode\" os_index=\"1\" "
+		"cpuset=\"0x00000001,0x0000000a\" nodeset=\"0x2\"/>\n"
+		"</object></topology>\n";
+	struct moca_topology t;
+	char path[100];
+	size_t i;
+
+	begin(1, 1);
+	touch(0, 0, MOCA_ACCESS_READ);
+	CHECK(!look("2x1"));
+	CHECK(!moca_topology_parse(&t, "4x16", trace));
+	CHECK(t.nodes == 4 && t.cpus == 64 && t.what_if && t.node_of[63] == 3 &&
+	      t.node_of[15] == 0 && t.node_of[16] == 1);
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK(moca_topology_parse(&t, bad[i], trace) < 0);
+	spill("machine.xml", (const uint8_t *)xml, sizeof(xml) - 1);
+	snprintf(path, sizeof(path), "%s/machine.xml", dir);
+	CHECK(!moca_topology_parse(&t, path, trace));
+	CHECK(t.nodes == 2 && t.cpus == 33 && t.node_of[0] == 0 &&
+	      t.node_of[1] == 1 && t.node_of[2] == 0 && t.node_of[32] == 1);
+	spill("machine.xml", (const uint8_t *)"<object type=", 13);
+	CHECK(moca_topology_parse(&t, path, trace) == -EINVAL);
+	/* Nobody asked for one: two halves. */
+	moca_topology_of(&t, trace);
+	CHECK(t.nodes == 2 && t.what_if && t.assumed);
+	return 0;
+}
+
+int main(void)
+{
+	run("serial initialisation", serial);
+	run("parallel initialisation", parallel);
+	run("initialised in other parts", mismatch);
+	run("moving parts", moving);
+	run("moving parts, read", moving_reads);
+	run("random, on one node", one_node);
+	run("table", table);
+	run("small object", small);
+	run("few intervals", few_intervals);
+	run("handed on", handed);
+	run("halo", halo);
+	run("unbalanced", unbalanced);
+	run("huge pages", huge_pages);
+	run("abandoned", abandoned);
+	run("hot spot", hot_spot);
+	run("two phases", two_phases);
+	run("placement of threads", placement);
+	run("empty trace", empty);
+	run("topology", topology);
+	done();
+	free(touches);
+	dir_remove();
+	return failures != 0;
+}
