@@ -276,6 +276,8 @@ static void add_notes(struct rules *r)
 
 	moca_objects_totals(p->objects, &totals);
 	moca_trace_certificate(r->trace, &c);
+	if (!p->accesses)
+		advice_note(r, "The trace has no accesses to data.");
 	if (p->accesses && p->intervals < INTERVALS_MIN)
 		advice_note(r,
 			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. Record again with --interval 20ms --budget none.",

@@ -3,11 +3,11 @@
 # Help, version, unknown words, and a stdout that cannot be written.
 . "$(dirname "$0")/lib.sh.inc"
 
-run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record trace info dump export check doctor
+run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record trace info objects summary diff dump export check doctor
 run --help 0 "$MOCA" --help && has --help "$tmp/out" '^usage: moca'
 run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+'
 run "no command" 2 "$MOCA" && has "no command" "$tmp/err" '^usage: moca'
-for c in record trace info dump export check doctor; do
+for c in record trace info objects summary diff dump export check doctor; do
 	run "$c --help" 0 "$MOCA" $c --help && has "$c --help" "$tmp/out" "^usage: moca $c"
 	run "help $c" 0 "$MOCA" help $c && has "help $c" "$tmp/out" "^usage: moca $c"
 done
@@ -39,6 +39,8 @@ full() {
 full "$MOCA" help
 full "$MOCA" info "$tmp/trace"
 full "$MOCA" dump "$tmp/trace"
+full "$MOCA" summary "$tmp/trace"
+full "$MOCA" diff "$tmp/trace" "$tmp/trace"
 full "$MOCA" check "$tmp/trace"
 full "$MOCA" doctor
 finish

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# moca summary and moca diff: options, exit codes, widths, JSON.
+. "$(dirname "$0")/lib.sh.inc"
+
+"$MAKE_TRACE" "$tmp/trace" || not_ok "make-trace" "it failed"
+
+run "summary" 0 "$MOCA" summary "$tmp/trace" &&
+	has "summary" "$tmp/out" '^Trace ' 'what-if: 2 nodes' '^Findings' '^Data structures'
+run "summary: --topology" 0 "$MOCA" summary --topology 4x16 "$tmp/trace" &&
+	has "summary: --topology" "$tmp/out" 'what-if: 4 nodes, 64 CPUs'
+for bad in 4 0x1 4x 99x1 /nonexistent.xml; do
+	run "summary: --topology $bad" 2 "$MOCA" summary --topology "$bad" "$tmp/trace" &&
+		has "summary: --topology $bad" "$tmp/err" 'NODESxCPUS'
+done
+cat >"$tmp/m.xml" <<'XML'
+<?xml version="1.0"?><topology version="2.0"><object type="Machine" cpuset="0x7">
+<object type="NUMANode" os_index="0" cpuset="0x3"/><object type="NUMANode" cpuset="0x4"/>
+</object></topology>
+XML
+run "summary: hwloc" 0 "$MOCA" summary --topology "$tmp/m.xml" "$tmp/trace" &&
+	has "summary: hwloc" "$tmp/out" '2 nodes, 3 CPUs'
+for bad in x 2 -1 ''; do
+	run "summary: --detail '$bad'" 2 "$MOCA" summary --detail "$bad" "$tmp/trace" &&
+		has "summary: --detail '$bad'" "$tmp/err" 'from 0'
+done
+run "summary: --detail" 0 "$MOCA" summary --detail 1 "$tmp/trace" && ok "summary: --detail"
+run "summary: no trace" 2 "$MOCA" summary && has "summary: no trace" "$tmp/err" 'which trace'
+run "summary: no such trace" 2 "$MOCA" summary "$tmp/none" &&
+	has "summary: no such trace" "$tmp/err" 'is not a trace'
+
+# No line is wider than asked, but for a word that is.
+COLUMNS=72 run "summary: narrow" 0 "$MOCA" summary "$tmp/trace"
+if awk '/^(Data|Findings|Notes|Phases)/ { at = $1 } at == "Findings" && length > 72 { exit 1 }' "$tmp/out"; then
+	ok "summary: narrow"
+else
+	not_ok "summary: narrow" "$(awk 'length > 72' "$tmp/out" | head -1)"
+fi
+# Colours on a terminal, unless NO_COLOR; none in a pipe.
+tty() { script -qec "$1" /dev/null >"$tmp/out" 2>&1 </dev/null; }
+tty "env -u NO_COLOR TERM=xterm $MOCA summary $tmp/trace"
+has "summary: colour" "$tmp/out" $'\033\[1m'
+tty "env NO_COLOR=1 TERM=xterm $MOCA summary $tmp/trace"
+if grep -q $'\033' "$tmp/out"; then not_ok "summary: NO_COLOR" "it has colours"; else ok "summary: NO_COLOR"; fi
+"$MOCA" summary "$tmp/trace" >"$tmp/out"
+if grep -q $'\033' "$tmp/out"; then not_ok "summary: pipe" "it has colours"; else ok "summary: pipe"; fi
+
+run "summary: --json" 0 "$MOCA" summary --json --all "$tmp/trace"
+if python3 - "$tmp/out" <<'PY'
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["version"] == 1 and d["topology"]["nodes"] == 2
+assert d["totals"]["accesses"] == sum(o["accesses"] for o in d["objects"] if o["data"])
+for o in d["objects"]:
+    assert sum(o["pages_by_node"]) == o["pages"], o["name"]
+    assert o["private_pages"] + o["handed_pages"] + o["shared_pages"] == o["pages"]
+    assert sum(o["reads_in"]) + sum(o["writes_in"]) == o["accesses"]
+    assert len(o["accesses_by_lane"]) == d["topology"]["lanes"]
+    for part in o["parts"]:
+        assert len(part["accesses"]) == d["topology"]["lanes"]
+q = d["phases"]["qualities"]
+assert all(a["p_begin"] <= b["p_begin"] for a, b in zip(q, q[1:]))
+PY
+then ok "summary: --json"; else not_ok "summary: --json" "see above"; fi
+
+# --- diff ---
+run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>+0' \
+	--fail-if 'pages>+0%' --fail-if 'remote>+0%' --fail-if 'wss<-0' &&
+	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$'
+run "diff: holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>=1' &&
+	has "diff: holds" "$tmp/err" 'accesses>=1'
+run "diff: one of two holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses < 1' \
+	--fail-if ' pages <= +0 ' && has "diff: one of two holds" "$tmp/err" 'pages <= '
+for bad in '' x 'x>1' 'remote' 'remote>' 'remote>x' 'remote>5%%' 'pages>10%' 'pages(>1' \
+	'pages()>1' 'wss(u)>1' 'remote=1' 'accesses>1e999' 'pages>+'; do
+	run "diff: '$bad'" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if "$bad" &&
+		has "diff: '$bad'" "$tmp/err" 'is no condition'
+done
+run "diff: unknown object" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'pages(no (such) one)>1k' &&
+	has "diff: unknown object" "$tmp/err" "nothing in either run is called 'no \(such\) one'"
+run "diff: one trace" 2 "$MOCA" diff "$tmp/trace" && has "diff: one trace" "$tmp/err" 'two traces'
+run "diff: no such trace" 2 "$MOCA" diff "$tmp/trace" "$tmp/none" &&
+	has "diff: no such trace" "$tmp/err" 'is not a trace'
+run "diff: --json" 0 "$MOCA" diff --json "$tmp/trace" "$tmp/trace" --fail-if 'pages>1G'
+if python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["total"]["a"] == d["total"]["b"] and not d["conditions"][0]["holds"]
+assert all(o["a"] == o["b"] for o in d["objects"])' "$tmp/out"
+then ok "diff: --json"; else not_ok "diff: --json" "see above"; fi
+finish
