@@ -106,7 +106,7 @@ static void print_lines(const char *lead, char *const *lines, int width)
 	int i;
 
 	for (i = 0; i < MOCA_FINDING_LINES && lines[i]; i++)
-		terminal_wrap(i ? "              " : lead, lines[i], width);
+		terminal_wrap(i ? "                " : lead, lines[i], width);
 }
 
 static void print_finding(const struct moca_finding *f, unsigned n, int width)
@@ -118,10 +118,10 @@ static void print_finding(const struct moca_finding *f, unsigned n, int width)
 	terminal_style(STYLE_WARN);
 	terminal_wrap(lead, f->title, width);
 	terminal_style(STYLE_NONE);
-	print_lines("     Evidence ", f->evidence, width);
-	terminal_wrap("     Cause    ", f->cause, width);
-	terminal_wrap("     Fix      ", f->fix, width);
-	print_lines("     Try      ", f->try_, width);
+	print_lines("     Evidence   ", f->evidence, width);
+	terminal_wrap("     Cause      ", f->cause, width);
+	terminal_wrap("     Fix        ", f->fix, width);
+	print_lines("     Try        ", f->try_, width);
 	if (!isnan(f->after)) {
 		snprintf(numbers, sizeof(numbers),
 			 "%.0f %% of its accesses as it is, %.0f %% with the fix (interleaved %.0f %%, on one node %.0f %%, first touched in parallel %.0f %%)",
@@ -130,11 +130,11 @@ static void print_finding(const struct moca_finding *f, unsigned n, int width)
 			 100 * f->remote[MOCA_POLICY_INTERLEAVE],
 			 100 * f->remote[MOCA_POLICY_BIND],
 			 100 * f->remote[MOCA_POLICY_PARALLEL_INIT]);
-		terminal_wrap("     Remote   ", numbers, width);
+		terminal_wrap("     Remote     ", numbers, width);
 	}
 	snprintf(numbers, sizeof(numbers), "%s",
 		 moca_confidence_name(f->confidence));
-	terminal_wrap("     Certain  ", numbers, width);
+	terminal_wrap("     Confidence ", numbers, width);
 }
 
 static void print_findings(const struct advice_view *v)
@@ -180,27 +180,6 @@ static void pattern_text(unsigned patterns, char *buf, size_t len)
 					       moca_pattern_name(i));
 }
 
-static void print_name(const char *name, int width)
-{
-	char buf[256];
-	size_t n = strlen(name);
-	int w;
-
-	if (n <= (size_t)width) {
-		w = text_name(stdout, name, width);
-	} else {
-		/* The beginning tells more; but not within a character. */
-		n = (size_t)width - 3 < sizeof(buf) - 4 ? (size_t)width - 3 :
-							  sizeof(buf) - 4;
-		while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
-			n--;
-		memcpy(buf, name, n);
-		strcpy(buf + n, "...");
-		w = text_name(stdout, buf, width);
-	}
-	printf("%*s", w < width ? width - w : 0, "");
-}
-
 static void print_object(const struct moca_profile *p,
 			 const struct moca_profile_object *o, int width)
 {
@@ -208,7 +187,7 @@ static void print_object(const struct moca_profile *p,
 	int name = width >= 110 ? 30 : width >= 90 ? 22 : NAME_MIN;
 
 	printf("  ");
-	print_name(o->object->name, name);
+	terminal_name(o->object->name, name);
 	printf(" %6.1f %%", p->accesses ? 100. * o->accesses / p->accesses : 0);
 	printf(" %10s", text_count(a, o->pages));
 	if (width >= 90)

@@ -220,11 +220,10 @@ static void print_pair(const struct pair *x, int width)
 	static const enum diff_metric shown[] = { DIFF_ACCESSES, DIFF_PAGES,
 						  DIFF_SHARED, DIFF_REMOTE };
 	char a[TEXT_MAX], b[TEXT_MAX], cell[2 * TEXT_MAX + 8];
-	int n, name = width >= 130 ? 40 : width >= 110 ? 24 : 14;
+	int name = width >= 130 ? 40 : width >= 110 ? 24 : 14;
 	size_t i;
 
-	n = text_name(stdout, x->name, name);
-	printf("%*s", n < name ? name - n : 0, "");
+	terminal_name(x->name, name);
 	for (i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
 		snprintf(cell, sizeof(cell), "%s -> %s",
 			 x->in[0] ? value_text(a, shown[i],

@@ -94,3 +94,23 @@ void terminal_wrap(const char *lead, const char *text, int width)
 	}
 	printf("\n");
 }
+
+void terminal_name(const char *name, int width)
+{
+	char buf[256];
+	size_t n = strlen(name), most = (size_t)width - 3;
+	int w;
+
+	if (n <= (size_t)width) {
+		w = text_name(stdout, name, width);
+	} else {
+		n = most < sizeof(buf) - 4 ? most : sizeof(buf) - 4;
+		/* Not within a character. */
+		while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
+			n--;
+		memcpy(buf, name, n);
+		strcpy(buf + n, "...");
+		w = text_name(stdout, buf, width);
+	}
+	printf("%*s", w < width ? width - w : 0, "");
+}

@@ -15,4 +15,10 @@ void terminal_style(enum style s);
  */
 void terminal_wrap(const char *lead, const char *text, int width);
 
+/*
+ * Print a name in just width columns, 8 or more: filled up, or its end cut off,
+ * as its beginning tells more. Escaped likewise.
+ */
+void terminal_name(const char *name, int width);
+
 #endif

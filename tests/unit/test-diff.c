@@ -56,17 +56,17 @@ static int conditions(void)
 static int names(void)
 {
 	struct diff_condition c;
-	const char *why;
+	const char *reason;
 
-	CHECK(!diff_condition_parse(&c, "pages(u)>1", &why));
+	CHECK(!diff_condition_parse(&c, "pages(u)>1", &reason));
 	CHECK(c.metric == DIFF_PAGES && !strcmp(c.name, "u"));
 	diff_condition_free(&c);
 	/* Names have brackets, and signs. */
 	CHECK(!diff_condition_parse(&c, "remote(f() at a<b>.c:12 (x)) > 5%",
-				    &why));
+				    &reason));
 	CHECK(!strcmp(c.name, "f() at a<b>.c:12 (x)"));
 	diff_condition_free(&c);
-	CHECK(!diff_condition_parse(&c, "reads>1", &why) && !c.name);
+	CHECK(!diff_condition_parse(&c, "reads>1", &reason) && !c.name);
 	diff_condition_free(&c);
 	return 0;
 }
