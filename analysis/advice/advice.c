@@ -214,6 +214,12 @@ const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 	if (!moca_module_locate(module, vaddr, where, 8) || !where[0].function)
 		return buf;
 	f->function = where[0].function;
+	/* memset, say: where it was called from is not recorded. */
+	if (strcmp(m->name, o->object->program)) {
+		snprintf(buf, len, "%s() of %s", f->function,
+			 strrchr(m->name, '/') + 1);
+		return buf;
+	}
 	f->file = where[0].file;
 	f->line = where[0].line;
 	if (f->file && f->line)

@@ -38,7 +38,7 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 		    name);
 	finding_line(r, f->try_,
 		     "#pragma omp parallel for schedule(static)   /* on the loop that first fills %s%s */",
-		     name, at);
+		     name, f->file ? at : "");
 	finding_line(r, f->try_,
 		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
 	if (f->remote[MOCA_POLICY_INTERLEAVE] <

@@ -119,12 +119,13 @@ static void object_(const struct moca_profile *p,
 	    o->accesses / o->pages >= p->intervals / 2 &&
 	    m & MOCA_PATTERN_SHARED && p->intervals >= 10)
 		m |= MOCA_PATTERN_HOT_SPOT;
-	if (n > 1 && o->pages >= 64 && !(m & MOCA_PATTERN_SHARED) &&
+	if (n > 1 && o->pages >= 64 && m & MOCA_PATTERN_PRIVATE &&
 	    o->use[top] * n >= 3 * o->accesses / 2 &&
 	    p->intervals >= 10)
 		m |= MOCA_PATTERN_UNBALANCED;
 	if (p->intervals >= 10 && MOST(o->idle_pages, o->pages) &&
-	    o->pages >= 16)
+	    o->pages >= 16 && (o->object->kind == MOCA_OBJECT_HEAP ||
+			       o->object->kind == MOCA_OBJECT_ANONYMOUS))
 		m |= MOCA_PATTERN_ABANDONED;
 	if (o->pages >= HUGE_PAGES && m & MOCA_PATTERN_RANDOM &&
 	    ABOVE(o->pages * 4096, o->object->bytes, 90))

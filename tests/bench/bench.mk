@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
+# make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-alloc bench-objects bench-trace bench-programs
+.PHONY: bench bench-alloc bench-objects bench-summary bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -26,6 +27,10 @@ bench-trace:
 bench-objects:
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/objects/run
+
+bench-summary:
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/summary/run
 
 $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
