@@ -234,14 +234,12 @@ const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 void evidence_use(struct rules *r, struct moca_finding *f)
 {
 	const struct moca_profile_object *o = f->object;
-	unsigned i, threads = 0;
 
-	for (i = 0; i < r->p->lanes; i++)
-		threads += o->use[i] && 20 * o->use[i] >= o->accesses;
 	finding_line(r, f->evidence,
-		     "%" PRIu64 " pages, %" PRIu64 " accesses, %.0f %% of all to data, by %u threads",
+		     "%" PRIu64 " pages, %" PRIu64 " accesses, %.0f %% of all to data, by %u thread%s",
 		     o->pages, o->accesses,
-		     100. * o->accesses / r->p->accesses, threads);
+		     100. * o->accesses / r->p->accesses, o->object->threads,
+		     o->object->threads == 1 ? "" : "s");
 	finding_line(r, f->evidence,
 		     "%.0f %% of its pages are used by one thread only, %.0f %% handed on once, %.0f %% used by threads in turn",
 		     100. * o->private_pages / o->pages,

@@ -55,7 +55,7 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 	 */
 	if (2 * o->shared_accesses < o->accesses ||
 	    20 * o->late_writes < o->accesses || o->steps < o->pages ||
-	    10 * o->steps_near < 7 * o->steps || nodes_using(r->p, o, 0.1) < 2)
+	    10 * o->steps_near < 7 * o->steps || nodes_using(r->p, o, 0.5 / r->p->topology.nodes) < 2)
 		return 0;
 	f = finding_add(r, MOCA_FINDING_MOVING_PARTS, o, gain);
 	if (!f)

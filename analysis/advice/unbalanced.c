@@ -8,14 +8,14 @@
 #define LARGEST 1.5		/* the largest part, in mean ones */
 #define IDLE 0.3		/* of the time of the busiest, others are idle */
 
-/* Lanes with 5 % of the accesses or more; the busiest of them. */
+/* Lanes that have a part in its use; the busiest of them. */
 static unsigned users(const struct moca_profile *p,
 		      const struct moca_profile_object *o, unsigned *top)
 {
 	unsigned i, n = 0;
 
 	for (*top = 0, i = 0; i < p->lanes; i++) {
-		n += o->use[i] && 20 * o->use[i] >= o->accesses;
+		n += (unsigned)moca_profile_uses(p, o, i);
 		if (o->use[i] > o->use[*top])
 			*top = i;
 	}
@@ -32,15 +32,13 @@ static double idle_share(const struct moca_profile *p,
 	unsigned w, i, busy = 0, idle = 0, others = 0;
 
 	for (i = 0; i < p->lanes; i++)
-		others += i != top && 20 * o->use[i] >= o->accesses &&
-			  o->use[i];
+		others += i != top && moca_profile_uses(p, o, i);
 	for (w = 0; w < p->windows; w++) {
 		if (!p->lane_activity[w][top])
 			continue;
 		busy++;
 		for (i = 0; i < p->lanes; i++)
-			idle += i != top && o->use[i] &&
-				20 * o->use[i] >= o->accesses &&
+			idle += i != top && moca_profile_uses(p, o, i) &&
 				!p->lane_activity[w][i];
 	}
 	return busy >= 20 && others ? (double)idle / busy / others : 0;

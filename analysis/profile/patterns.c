@@ -53,7 +53,7 @@ static unsigned users(const struct moca_profile *p,
 
 	*top = 0;
 	for (lane = 0; lane < p->lanes; lane++) {
-		n += ABOVE(o->use[lane], o->accesses, 5) && o->use[lane];
+		n += (unsigned)moca_profile_uses(p, o, lane);
 		if (o->use[lane] > o->use[*top])
 			*top = lane;
 	}

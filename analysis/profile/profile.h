@@ -114,6 +114,15 @@ int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 			 const struct moca_topology *topology);
 void moca_profile_free(struct moca_profile *p);
 
+/* Has the lane a part in the object's use: 5 %, or half of the mean? */
+static inline int moca_profile_uses(const struct moca_profile *p,
+				    const struct moca_profile_object *o,
+				    unsigned lane)
+{
+	return o->use[lane] && (20 * o->use[lane] >= o->accesses ||
+				2 * p->lanes * o->use[lane] >= o->accesses);
+}
+
 static inline unsigned moca_profile_node(const struct moca_profile *p,
 					 unsigned lane)
 {
