@@ -202,10 +202,13 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_close(j, ']');
 	json_uints(j, "first_touch_by_lane", o->first, p->lanes);
 	json_uints(j, "accesses_by_lane", o->use, p->lanes);
+	json_uints(j, "writes_by_lane", o->written, p->lanes);
 	json_uints(j, "pages_by_node", o->homes, p->topology.nodes);
 	json_parts(j, p, o);
 	json_uint32s(j, "reads_in", o->reads_in, p->windows);
 	json_uint32s(j, "writes_in", o->writes_in, p->windows);
+	json_uint32s(j, "touches_in", o->touches_in, p->windows);
+	json_uint32s(j, "remote_in", o->remote_in, p->windows);
 	json_close(j, '}');
 }
 

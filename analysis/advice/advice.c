@@ -2,6 +2,7 @@
 /* The rules, what they share, and the order of what they find. */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -186,6 +187,23 @@ unsigned home_node(const struct moca_profile *p,
 			best = i;
 	*share = o->pages ? (double)o->homes[best] / o->pages : 0;
 	return best;
+}
+
+int all_users_write(const struct moca_profile *p,
+		    const struct moca_profile_object *o)
+{
+	unsigned lane, node, writers = 0, last = UINT_MAX;
+
+	for (lane = 0; lane < p->lanes; lane++) {
+		if (!moca_profile_uses(p, o, lane))
+			continue;
+		if (20 * o->written[lane] < o->use[lane])
+			return 0;
+		node = moca_profile_node(p, lane);
+		writers += node != last;
+		last = node;
+	}
+	return writers > 1;
 }
 
 const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,

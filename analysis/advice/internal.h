@@ -62,6 +62,12 @@ unsigned nodes_using(const struct moca_profile *p,
 /* The node that most of the object's pages are on, and which share. */
 unsigned home_node(const struct moca_profile *p,
 		   const struct moca_profile_object *o, double *share);
+/*
+ * Do users on two nodes write it? Where only some write and the others read,
+ * the parts are handed over, as in a queue: no schedule deals them out.
+ */
+int all_users_write(const struct moca_profile *p,
+		    const struct moca_profile_object *o);
 /* "#3 (worker)" of a task; buf is returned. */
 const char *task_text(const struct rules *r, uint32_t task, char *buf,
 		      size_t len);

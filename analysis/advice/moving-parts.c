@@ -40,6 +40,12 @@ static void say(struct rules *r, struct moca_finding *f)
 		     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
 }
 
+/* The share of the accesses that a node must have to count as a user. */
+static double least_share(const struct moca_profile *p)
+{
+	return p->topology.nodes > 5 ? 0.5 / p->topology.nodes : 0.1;
+}
+
 int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
@@ -55,7 +61,8 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 	 */
 	if (2 * o->shared_accesses < o->accesses ||
 	    20 * o->late_writes < o->accesses || o->steps < o->pages ||
-	    10 * o->steps_near < 7 * o->steps || nodes_using(r->p, o, 0.5 / r->p->topology.nodes) < 2)
+	    10 * o->steps_near < 7 * o->steps || !all_users_write(r->p, o) ||
+	    nodes_using(r->p, o, least_share(r->p)) < 2)
 		return 0;
 	f = finding_add(r, MOCA_FINDING_MOVING_PARTS, o, gain);
 	if (!f)

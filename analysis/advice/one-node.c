@@ -19,8 +19,8 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 	/* Where that makes clearly more remote, one has to try: no advice. */
 	if (share_remote(o, MOCA_POLICY_INTERLEAVE) > now + 0.05)
 		return 0;
-	/* What is read only is served by each node's cache. */
-	if (o->pages < PAGES_BEYOND_CACHE && 100 * o->late_writes < o->accesses)
+	/* What is only read is in each node's cache, or is to be replicated. */
+	if (!all_users_write(p, o))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_ONE_NODE, o, gain);
 	if (!f)

@@ -48,6 +48,28 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 			     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
 }
 
+/*
+ * Were nearly all pages prepared before others used any? Else they are passed
+ * on as they are filled, as buffers of a pipeline: who fills them must be first.
+ */
+static int prepared_before(const struct moca_profile *p,
+			   const struct moca_profile_object *o)
+{
+	uint64_t touched = 0, remote = 0;
+	unsigned w;
+
+	if (!o->touches_in || !o->remote_in)
+		return 0;
+	for (w = 0; w < p->windows; w++) {
+		touched += o->touches_in[w];
+		/* In that very window others may have begun. */
+		if (10 * touched >= 9 * o->pages)
+			break;
+		remote += o->remote_in[w];
+	}
+	return 10 * remote <= o->remote[MOCA_POLICY_FIRST_TOUCH];
+}
+
 int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
@@ -58,7 +80,7 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 	/* Halving it is the least that is worth a change of the program. */
 	if (o->pages < PAGES_MIN || now < REMOTE_MIN || then > now / 2 ||
 	    gain < GAIN_MIN || o->accesses < REUSE * o->pages ||
-	    2 * o->late_pages < o->pages)
+	    2 * o->late_pages < o->pages || !prepared_before(r->p, o))
 		return 0;
 	home_node(r->p, o, &on_home);
 	/* Several nodes prepared it, but not those that use it. */

@@ -30,6 +30,8 @@ static void access_(struct gather *g, const struct seen *s)
 	s->page->home = (uint8_t)node;
 	s->page->first_lane = (uint8_t)s->lane;
 	s->page->first_interval = (uint32_t)s->x->interval;
+	if (s->row->touches_in)
+		s->row->touches_in[s->window]++;
 	vote(s->row, s->x);
 }
 

@@ -61,7 +61,8 @@ struct row {
 	uint64_t touch_votes;
 	uint32_t touch_task;
 	uint64_t *last_page;		/* of each lane; 0 = none */
-	uint32_t *reads_in, *writes_in;
+	uint64_t *written;		/* writes of each lane */
+	uint32_t *reads_in, *writes_in, *touches_in, *remote_in;
 };
 
 struct seen {

@@ -20,6 +20,19 @@ static const struct pass *const passes[] = {
 
 /* --- accesses ----------------------------------------------------------- */
 
+static void row_free(struct row *r)
+{
+	if (!r)
+		return;
+	free(r->last_page);
+	free(r->written);
+	free(r->reads_in);
+	free(r->writes_in);
+	free(r->touches_in);
+	free(r->remote_in);
+	free(r);
+}
+
 static struct row *row_new(struct gather *g)
 {
 	const struct moca_profile *p = g->p;
@@ -29,18 +42,20 @@ static struct row *row_new(struct gather *g)
 		return NULL;
 	r->touch_task = MOCA_NO_TASK;
 	r->last_page = calloc(p->lanes, sizeof(*r->last_page));
-	if (g->with_windows < ROWS_WITH_WINDOWS) {
-		g->with_windows++;
-		r->reads_in = calloc(p->windows, sizeof(*r->reads_in));
-		r->writes_in = calloc(p->windows, sizeof(*r->writes_in));
-	}
-	if (r->last_page && (g->with_windows == ROWS_WITH_WINDOWS ||
-			     (r->reads_in && r->writes_in)))
+	r->written = calloc(p->lanes, sizeof(*r->written));
+	if (!r->last_page || !r->written)
+		goto err_free;
+	if (g->with_windows == ROWS_WITH_WINDOWS)
 		return r;
-	free(r->last_page);
-	free(r->reads_in);
-	free(r->writes_in);
-	free(r);
+	g->with_windows++;
+	r->reads_in = calloc(p->windows, sizeof(*r->reads_in));
+	r->writes_in = calloc(p->windows, sizeof(*r->writes_in));
+	r->touches_in = calloc(p->windows, sizeof(*r->touches_in));
+	r->remote_in = calloc(p->windows, sizeof(*r->remote_in));
+	if (r->reads_in && r->writes_in && r->touches_in && r->remote_in)
+		return r;
+err_free:
+	row_free(r);
 	return NULL;
 }
 
@@ -274,6 +289,10 @@ static void add_windows(uint32_t **to, uint32_t **from, unsigned windows)
 static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 		    struct row *r)
 {
+	unsigned lane;
+
+	for (lane = 0; lane < p->lanes; lane++)
+		o->written[lane] += r->written[lane];
 	o->reads += r->reads;
 	o->writes += r->writes;
 	o->accesses += r->accesses;
@@ -287,6 +306,8 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 	}
 	add_windows(&o->reads_in, &r->reads_in, p->windows);
 	add_windows(&o->writes_in, &r->writes_in, p->windows);
+	add_windows(&o->touches_in, &r->touches_in, p->windows);
+	add_windows(&o->remote_in, &r->remote_in, p->windows);
 }
 
 /* Is it the program's own data? */
@@ -412,14 +433,8 @@ static void free_gather(struct gather *g)
 {
 	size_t i;
 
-	for (i = 0; i < g->row_cap; i++) {
-		if (!g->rows[i])
-			continue;
-		free(g->rows[i]->last_page);
-		free(g->rows[i]->reads_in);
-		free(g->rows[i]->writes_in);
-		free(g->rows[i]);
-	}
+	for (i = 0; i < g->row_cap; i++)
+		row_free(g->rows[i]);
 	free(g->rows);
 	pages_free(&g->pages);
 	free(g);
@@ -477,6 +492,8 @@ void moca_profile_free(struct moca_profile *p)
 		free(p->rows[i].parts);
 		free(p->rows[i].reads_in);
 		free(p->rows[i].writes_in);
+		free(p->rows[i].touches_in);
+		free(p->rows[i].remote_in);
 	}
 	free(p->rows);
 	free(p->lane_of);

@@ -74,6 +74,7 @@ struct moca_profile_object {
 	uint32_t touch_task;	/* MOCA_NO_TASK: unknown */
 	uint64_t first[MOCA_PROFILE_LANES];	/* pages first touched */
 	uint64_t use[MOCA_PROFILE_LANES];	/* accesses */
+	uint64_t written[MOCA_PROFILE_LANES];	/* of these, writes */
 	uint64_t homes[MOCA_TOPOLOGY_NODES];	/* pages, by first touch */
 	uint64_t served[MOCA_TOPOLOGY_NODES];	/* accesses to these */
 	/* [part][lane], of all its objects by address; NULL: has no pages. */
@@ -81,6 +82,8 @@ struct moca_profile_object {
 	uint8_t part_first[MOCA_PROFILE_PARTS];	/* lane, of most pages */
 	/* [window]; NULL: too many objects for this. */
 	uint32_t *reads_in, *writes_in;
+	uint32_t *touches_in;	/* pages first touched */
+	uint32_t *remote_in;	/* accesses, by first touch */
 };
 
 struct moca_profile {

@@ -6,6 +6,13 @@
  */
 #include "analysis/profile/internal.h"
 
+static void access_(struct gather *g, const struct seen *s)
+{
+	if (s->row->remote_in &&
+	    moca_profile_node(g->p, s->lane) != s->page->home)
+		s->row->remote_in[s->window]++;
+}
+
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, size_t i, size_t n)
 {
@@ -47,5 +54,5 @@ static void object_(const struct moca_profile *p,
 }
 
 const struct pass moca_pass_remote = {
-	.name = "remote", .page = page_, .object = object_,
+	.name = "remote", .access = access_, .page = page_, .object = object_,
 };

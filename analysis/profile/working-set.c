@@ -15,6 +15,7 @@ static void access_(struct gather *g, const struct seen *s)
 	r->accesses++;
 	r->reads += read;
 	r->writes += write;
+	r->written[s->lane] += write;
 	if (r->reads_in)
 		r->reads_in[s->window] += !write;
 	if (r->writes_in)

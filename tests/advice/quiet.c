@@ -7,7 +7,7 @@
  *	private	 each thread with memory of its own, all over which it goes
  *	table	 a table of 2 MiB that is made once and read by all
  *	single	 one thread, a large array
- *	queue	 small buffers handed from one thread to another
+ *	queue	 buffers handed from one thread to another, and back
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -20,8 +20,8 @@
 #define COLUMNS 1024l
 #define OWN (8l << 20)
 #define TABLE (2l << 20)
-#define SLOTS 8
-#define SLOT (64l << 10)
+#define SLOTS 64
+#define SLOT (128l << 10)
 
 static pthread_barrier_t barrier;
 static double *grid[2];
@@ -111,7 +111,7 @@ static void queue(long thread)
 {
 	unsigned *mine = thread ? &emptied : &filled;
 
-	for (unsigned n = 0; n < 60000; n++) {
+	for (unsigned n = 0; n < 30000; n++) {
 		unsigned char *s = slots[n % SLOTS];
 
 		pthread_mutex_lock(&lock);
@@ -141,8 +141,9 @@ static void prepare(void)
 	grid[0] = memory(ROWS * COLUMNS * sizeof(double));
 	grid[1] = memory(ROWS * COLUMNS * sizeof(double));
 	table = memory(TABLE);
-	for (int i = 0; i < SLOTS; i++)
-		slots[i] = memory(SLOT);
+	slots[0] = memory(SLOTS * SLOT);
+	for (int i = 1; i < SLOTS; i++)
+		slots[i] = slots[0] + i * SLOT;
 	if (work == read_table)
 		for (long i = 0; i < TABLE; i++)
 			table[i] = (unsigned char)noise(i);

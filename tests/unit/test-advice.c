@@ -387,6 +387,45 @@ static int handed(void)
 	return 0;
 }
 
+/* The same buffers again and again: one fills them, another empties them. */
+static int ring(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 30; i++) {
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+		sweep(1, 0, BIG, MOCA_ACCESS_READ);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->patterns & MOCA_PATTERN_SHARED);
+	CHECK(object()->written[0] == 30 * BIG && !object()->written[1]);
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* Buffers that one fills and another empties, all the time. */
+static int pipeline(void)
+{
+	unsigned i, k, part = BIG / 16;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 16; i++) {
+		sweep(0, i * part, (i + 1) * part, MOCA_ACCESS_WRITE);
+		for (k = 0; k < 6; k++) {
+			next();
+			sweep(1, i * part, (i + 1) * part, MOCA_ACCESS_WRITE);
+		}
+	}
+	CHECK(!look("2x1"));
+	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) > .8);
+	CHECK(remote(MOCA_POLICY_PARALLEL_INIT) < .2);
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* Parts with borders that both use. */
 static int halo(void)
 {
@@ -597,6 +636,8 @@ int main(void)
 	run("small object", small);
 	run("few intervals", few_intervals);
 	run("handed on", handed);
+	run("ring of buffers", ring);
+	run("pipeline", pipeline);
 	run("halo", halo);
 	run("unbalanced", unbalanced);
 	run("huge pages", huge_pages);
