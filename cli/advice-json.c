@@ -10,6 +10,8 @@
 
 /* Raised when a member changes its meaning or goes; not when one is added. */
 #define VERSION 1
+/* With 64 parts and four numbers for each window, unless --all. */
+#define DETAILED 100
 
 static void json_share(struct json *j, const char *key, uint64_t part,
 		       uint64_t whole)
@@ -166,8 +168,24 @@ static void json_parts(struct json *j, const struct moca_profile *p,
 	json_close(j, ']');
 }
 
+/* Where in it, and when, it is used. */
+static void json_detail(struct json *j, const struct moca_profile *p,
+			const struct moca_profile_object *o, int detailed)
+{
+	const unsigned n = p->windows;
+
+	if (detailed)
+		json_parts(j, p, o);
+	else
+		json_null(j, "parts");
+	json_uint32s(j, "reads_in", detailed ? o->reads_in : NULL, n);
+	json_uint32s(j, "writes_in", detailed ? o->writes_in : NULL, n);
+	json_uint32s(j, "touches_in", detailed ? o->touches_in : NULL, n);
+	json_uint32s(j, "remote_in", detailed ? o->remote_in : NULL, n);
+}
+
 static void json_object(struct json *j, const struct moca_profile *p,
-			const struct moca_profile_object *o)
+			const struct moca_profile_object *o, int detailed)
 {
 	unsigned i;
 
@@ -204,11 +222,7 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uints(j, "accesses_by_lane", o->use, p->lanes);
 	json_uints(j, "writes_by_lane", o->written, p->lanes);
 	json_uints(j, "pages_by_node", o->homes, p->topology.nodes);
-	json_parts(j, p, o);
-	json_uint32s(j, "reads_in", o->reads_in, p->windows);
-	json_uint32s(j, "writes_in", o->writes_in, p->windows);
-	json_uint32s(j, "touches_in", o->touches_in, p->windows);
-	json_uint32s(j, "remote_in", o->remote_in, p->windows);
+	json_detail(j, p, o, detailed);
 	json_close(j, '}');
 }
 
@@ -221,7 +235,8 @@ static void json_objects(struct json *j, const struct advice_view *v)
 	for (i = 0; i < p->count; i++)
 		if (p->rows[i].accesses &&
 		    (v->all || p->rows[i].accesses * 10000 >= p->accesses))
-			json_object(j, p, &p->rows[i]);
+			json_object(j, p, &p->rows[i],
+				    v->all || i < DETAILED);
 	json_close(j, ']');
 }
 
