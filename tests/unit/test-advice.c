@@ -24,6 +24,8 @@ struct touch {
 static struct touch *touches;
 static size_t touch_count;
 static uint32_t interval;
+/* Tasks on CPUs of their number, and the node that all pages are on. */
+static int recorded_node = MOCA_NODE_UNKNOWN;
 static struct moca_profile *profile;
 static struct moca_advice *advice;
 static struct moca_phases phases;
@@ -93,7 +95,8 @@ static void write_touches(struct moca_writer *w)
 					.time_ns = start + k * INTERVAL_NS +
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
-					.node = MOCA_NODE_UNKNOWN,
+					.cpu = (uint16_t)task,
+					.node = (int16_t)recorded_node,
 				};
 				/* In order, whatever the number of touches. */
 				a[n - 1].time_ns = start + k * INTERVAL_NS +
@@ -117,6 +120,7 @@ static void put_times(void)
 	struct moca_meta *m = moca_meta_new();
 
 	if (!m || moca_meta_set(m, "state", "complete") ||
+	    moca_meta_set(m, "cpus", "2") ||
 	    moca_meta_set(m, "start_ns", "%llu",
 			  (unsigned long long)clock_ns) ||
 	    moca_meta_set(m, "end_ns", "%llu",
@@ -579,6 +583,34 @@ static int placement(void)
 	return 0;
 }
 
+/* The recorded machine, by an hwloc file: CPUs and pages as they were. */
+static int recorded(void)
+{
+	static const char xml[] =
+		"<topology><object type=\"NUMANode\" cpuset=\"0x1\"/>"
+		"<object type=\"NUMANode\" cpuset=\"0x2\"/></topology>";
+	char path[] = "/tmp/moca-test-machine-XXXXXX";
+	int fd = mkstemp(path), failed;
+
+	CHECK(fd >= 0 && write(fd, xml, sizeof(xml) - 1) > 0);
+	close(fd);
+	recorded_node = 1;
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_READ);
+	failed = look(path);
+	unlink(path);
+	recorded_node = MOCA_NODE_UNKNOWN;
+	CHECK(!failed && !profile->topology.what_if);
+	/* Thread 0 touches first, on node 0; but all pages are on node 1. */
+	CHECK(object()->homes[1] == BIG && !object()->homes[0]);
+	CHECK(object()->remote[MOCA_POLICY_FIRST_TOUCH] ==
+	      object()->use[0]);
+	CHECK(object()->use[1] == 10 * BIG);
+	return 0;
+}
+
 static int empty(void)
 {
 	start_program();
@@ -645,6 +677,7 @@ int main(void)
 	run("hot spot", hot_spot);
 	run("two phases", two_phases);
 	run("placement of threads", placement);
+	run("recorded machine", recorded);
 	run("empty trace", empty);
 	run("topology", topology);
 	done();
