@@ -278,6 +278,23 @@ static void json_phase(struct json *j, const struct moca_phase *x)
 	json_close(j, '}');
 }
 
+static void json_qualities(struct json *j, const struct moca_quality *q,
+			   size_t n)
+{
+	size_t i;
+
+	json_open(j, "qualities", '[');
+	for (i = 0; i < n; i++) {
+		json_open(j, NULL, '{');
+		json_double(j, "p_begin", q[i].p_begin);
+		json_double(j, "gain", q[i].gain);
+		json_double(j, "loss", q[i].loss);
+		json_uint(j, "areas", q[i].areas);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_phases(struct json *j, const struct moca_phases *x)
 {
 	size_t i;
@@ -288,16 +305,34 @@ static void json_phases(struct json *j, const struct moca_phases *x)
 	for (i = 0; i < x->count; i++)
 		json_phase(j, &x->phases[i]);
 	json_close(j, ']');
-	json_open(j, "qualities", '[');
-	for (i = 0; i < x->quality_count; i++) {
+	json_qualities(j, x->qualities, x->quality_count);
+	json_close(j, '}');
+}
+
+static void json_overview(struct json *j, const struct moca_overview *x)
+{
+	const struct moca_overview_area *a;
+
+	json_open(j, "overview", '{');
+	json_double(j, "p", x->p);
+	json_uint(j, "objects", x->objects);
+	json_open(j, "areas", '[');
+	for (a = x->areas; a < x->areas + x->count; a++) {
 		json_open(j, NULL, '{');
-		json_double(j, "p_begin", x->qualities[i].p_begin);
-		json_double(j, "gain", x->qualities[i].gain);
-		json_double(j, "loss", x->qualities[i].loss);
-		json_uint(j, "areas", x->qualities[i].areas);
+		if (a->object)
+			json_uint(j, "object", a->object->object->id);
+		else
+			json_null(j, "object");
+		json_string(j, "name", a->object ? a->object->object->name :
+						   NULL);
+		json_uint(j, "begin_ns", a->begin_ns);
+		json_uint(j, "end_ns", a->end_ns);
+		json_uint(j, "reads", a->reads);
+		json_uint(j, "writes", a->writes);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	json_qualities(j, x->qualities, x->quality_count);
 	json_close(j, '}');
 }
 
@@ -324,5 +359,6 @@ void advice_json(const struct advice_view *v)
 	json_tasks(&j, v);
 	json_time(&j, v->profile);
 	json_phases(&j, &v->phases);
+	json_overview(&j, &v->overview);
 	json_close(&j, '}');
 }

@@ -4,6 +4,7 @@
 #define MOCA_CLI_ADVICE_H
 
 #include "analysis/advice/advice.h"
+#include "analysis/overview.h"
 #include "analysis/phases.h"
 
 struct advice_view {
@@ -12,6 +13,7 @@ struct advice_view {
 	struct moca_profile *profile;
 	struct moca_advice *advice;
 	struct moca_phases phases;
+	struct moca_overview overview;	/* with --json */
 	int all;			/* all objects */
 };
 

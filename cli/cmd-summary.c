@@ -61,6 +61,8 @@ static int show(struct advice_view *v, const char *topology, double detail,
 	if (err)
 		return err;
 	if (moca_phases_compute(&v->phases, v->profile, detail) ||
+	    (json && moca_overview_compute(&v->overview, v->profile,
+					   detail)) ||
 	    moca_advice_compute(&v->advice, v->trace, v->profile)) {
 		moca_error("summary: out of memory");
 		return 1;
@@ -123,6 +125,7 @@ int cmd_summary(int argc, char **argv)
 		return EXIT_USAGE;
 	ret = show(&v, topology, p, json);
 	moca_phases_free(&v.phases);
+	moca_overview_free(&v.overview);
 	moca_advice_free(v.advice);
 	moca_profile_free(v.profile);
 	moca_trace_close(v.trace);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "analysis/advice/advice.h"
+#include "analysis/overview.h"
 #include "analysis/phases.h"
 #include "tests/unit/objects-trace.h"
 
@@ -560,6 +561,39 @@ static int two_phases(void)
 	return 0;
 }
 
+/* One object has two phases, the other none: only the first is divided. */
+static int overview(void)
+{
+	struct moca_overview x;
+	uint64_t accesses = 0;
+	unsigned i, own = 0;
+
+	begin(1, 100);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + 100 * PAGE, 100 * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 64; i++) {
+		sweep(0, 0, 100, i < 32 ? MOCA_ACCESS_WRITE :
+					  MOCA_ACCESS_READ);
+		sweep(0, 100, 150, MOCA_ACCESS_READ);
+		next();
+	}
+	CHECK(!look("2x1") && !moca_overview_compute(&x, profile, 0));
+	CHECK(x.objects == 2 && x.quality_count > 1);
+	for (i = 0; i < x.count; i++) {
+		accesses += x.areas[i].reads + x.areas[i].writes;
+		own += x.areas[i].object &&
+		       x.areas[i].object->object->addr != HEAP;
+	}
+	CHECK(accesses == profile->accesses);
+	/* Both ends may have a slice of their own. */
+	CHECK(own >= 1 && own <= 3);
+	moca_overview_free(&x);
+	CHECK(!moca_overview_compute(&x, profile, 1));
+	CHECK(x.count && x.count <= 8);
+	moca_overview_free(&x);
+	return 0;
+}
+
 /* Threads that come one after the other are one, as far as places go. */
 static int placement(void)
 {
@@ -676,6 +710,7 @@ int main(void)
 	run("abandoned", abandoned);
 	run("hot spot", hot_spot);
 	run("two phases", two_phases);
+	run("overview", overview);
 	run("placement of threads", placement);
 	run("recorded machine", recorded);
 	run("empty trace", empty);
