@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #define SPACES 1024u	/* buckets */
+#define MAPS_MAX 4096u	/* of a space: the earliest is forgotten */
 
 struct mapped {
 	struct mapped *next;	/* of the same space, the latest first */
@@ -66,43 +67,85 @@ void text_free(struct text *t)
 	free(t);
 }
 
-void text_map(struct text *t, int number, uint64_t addr, uint64_t len,
-	      uint64_t offset, const char *path)
+/* What m is mapped over is seen no more; nor is what is one too many. */
+static void forget_hidden(struct space *s, const struct mapped *m)
 {
-	struct space **p = find(t, number);
-	struct mapped *m;
+	struct mapped **p = &s->maps, *old;
+	unsigned int n = 0;
 
-	if (path[0] != '/')
-		return;
-	if (!*p)
-		*p = calloc(1, sizeof(**p));
-	m = *p ? malloc(sizeof(*m) + strlen(path) + 1) : NULL;
+	while ((old = *p)) {
+		if (++n < MAPS_MAX && (old->addr < m->addr ||
+				       old->addr - m->addr >= m->len ||
+				       old->len > m->len - (old->addr - m->addr))) {
+			p = &old->next;
+			continue;
+		}
+		*p = old->next;
+		free(old);
+	}
+}
+
+static struct mapped *new_mapped(uint64_t addr, uint64_t len, uint64_t offset,
+				 const char *path)
+{
+	struct mapped *m = malloc(sizeof(*m) + strlen(path) + 1);
+
 	if (!m)
-		return;		/* some accesses are of unknown type then */
-	(*p)->number = number;
+		return NULL;	/* some accesses are of unknown type then */
 	m->addr = addr;
 	m->len = len;
 	m->offset = offset;
 	strcpy(m->path, path);
-	m->next = (*p)->maps;
-	(*p)->maps = m;
+	return m;
 }
 
-/* The latest comes first, so it is copied last. */
-static void copy(struct text *t, int number, const struct mapped *m)
+static struct space *get(struct text *t, int number)
 {
+	struct space **p = find(t, number);
+
+	if (!*p && (*p = calloc(1, sizeof(**p))))
+		(*p)->number = number;
+	return *p;
+}
+
+void text_map(struct text *t, int number, uint64_t addr, uint64_t len,
+	      uint64_t offset, const char *path)
+{
+	struct space *s;
+	struct mapped *m;
+
+	if (path[0] != '/')
+		return;
+	s = get(t, number);
+	m = s ? new_mapped(addr, len, offset, path) : NULL;
 	if (!m)
 		return;
-	copy(t, number, m->next);
-	text_map(t, number, m->addr, m->len, m->offset, m->path);
+	forget_hidden(s, m);
+	m->next = s->maps;
+	s->maps = m;
 }
 
 void text_fork(struct text *t, int number, int parent)
 {
-	const struct space *s = *find(t, parent);
+	const struct space *from = *find(t, parent);
+	const struct mapped *m;
+	struct mapped **end;
+	struct space *s;
 
-	if (s && number != parent)
-		copy(t, number, s->maps);
+	if (!from || number == parent)
+		return;
+	text_forget(t, number);
+	s = get(t, number);
+	if (!s)
+		return;
+	end = &s->maps;
+	for (m = from->maps; m; m = m->next) {
+		*end = new_mapped(m->addr, m->len, m->offset, m->path);
+		if (!*end)
+			return;
+		end = &(*end)->next;
+		*end = NULL;
+	}
 }
 
 ssize_t text_read(const struct text *t, int number, uint64_t addr, void *buf,
