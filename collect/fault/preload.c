@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -21,6 +22,7 @@
 #define LOADER "ld-linux-x86-64.so.2"
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
 #define PHDRS_MAX 64u
+#define MEMORY_MIN (256u << 20)
 
 /* The vectors at the stack pointer of a new image. */
 struct image {
@@ -282,6 +284,19 @@ static int effective_uid(pid_t tid)
 	return uid;
 }
 
+/*
+ * The library has 20 MB of tables, and 0.5 MB for each thread. Where the loader
+ * has no room for them it says so on stderr; or the program has less later.
+ */
+static int is_limited(pid_t tid)
+{
+	struct rlimit as, data;
+
+	return !prlimit(tid, RLIMIT_AS, NULL, &as) &&
+	       !prlimit(tid, RLIMIT_DATA, NULL, &data) &&
+	       (as.rlim_cur < MEMORY_MIN || data.rlim_cur < MEMORY_MIN);
+}
+
 /* Would the program's loader find and map the library? NULL, or why not. */
 static const char *check_library(pid_t tid, const char *library)
 {
@@ -298,6 +313,8 @@ static const char *check_library(pid_t tid, const char *library)
 		return "libmoca-alloc.so is not in its root directory";
 	if (statvfs(path, &fs) || (fs.f_flag & ST_NOEXEC))
 		return "libmoca-alloc.so lies where nothing may be executed";
+	if (is_limited(tid))
+		return "it may have little memory only (ulimit -v or -d)";
 	if (uid != 0 && uid != (int)geteuid() && !is_public(library))
 		return "its user may not read libmoca-alloc.so";
 	return NULL;
