@@ -11,6 +11,8 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#define ADDRESSES (1ul << 56)	/* of programs, with five levels of tables */
+
 static int enter(const struct alloc_frame *f)
 {
 	return !alloc_is_own_code(f->ret) && alloc_enter(f);
@@ -19,7 +21,8 @@ static int enter(const struct alloc_frame *f)
 /* Else the kernel refuses. */
 static int is_range(const void *addr, size_t len)
 {
-	return len && !((uintptr_t)addr & (ALLOC_PAGE - 1));
+	return len && !((uintptr_t)addr & (ALLOC_PAGE - 1)) &&
+	       len <= ADDRESSES && (uintptr_t)addr <= ADDRESSES - len;
 }
 
 /* Whole pages go. */

@@ -4,6 +4,7 @@
  * Says on stdout what there is to find: "count NAME N" (objects of size NAME),
  * "live ADDRESS SIZE" (at the end), or what calls.c says.
  */
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
@@ -15,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noipa))
@@ -384,6 +387,62 @@ static int edges(int argc, char **argv)
 		return 1;
 	if (posix_memalign(&q, 3, 10) != EINVAL)
 		return 1;
+	if (!munmap(&p, too_much) || !munmap((void *)4096, too_much) ||
+	    !munmap((void *)4096, too_much / 4))
+		return 1;
+	return 0;
+}
+
+#define WITH_RBP __attribute__((noinline, noipa, \
+				optimize("no-omit-frame-pointer")))
+
+static ucontext_t start, coroutine;
+static char *co_stack;
+
+WITH_RBP static void *make_there(size_t n)
+{
+	void *p = malloc(n);
+
+	__asm__ volatile("" : "+r"(p));
+	return p;
+}
+
+WITH_RBP static void call_at(uintptr_t target)
+{
+	volatile char *s = alloca((uintptr_t)__builtin_frame_address(0) -
+				  target);
+
+	s = alloca((uintptr_t)s - target);
+	*s = 1;
+	free(make_there(100));
+}
+
+static void run_coroutine(void)
+{
+	call_at((uintptr_t)co_stack + 40000);
+}
+
+static void run_on(size_t size)
+{
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = co_stack;
+	coroutine.uc_stack.ss_size = size;
+	coroutine.uc_link = &start;
+	makecontext(&coroutine, run_coroutine, 0);
+	swapcontext(&start, &coroutine);
+}
+
+/* The same call at the same place of a stack that is shorter now. */
+static int shorter(int argc, char **argv)
+{
+	co_stack = mmap(NULL, 128 << 10, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	run_on(128 << 10);
+	run_on(128 << 10);
+	if (mprotect(co_stack + (64 << 10), 64 << 10, PROT_NONE))
+		return 1;
+	run_on(64 << 10);
+	puts("shorter");
 	return 0;
 }
 
@@ -437,7 +496,8 @@ static const struct {
 	{ "dlopens", dlopens }, { "longjmps", longjmps }, { "tsd", tsd },
 	{ "reopens", reopens }, { "asks-for-new", asks_for_new },
 	{ "exits", exits }, { "handlers", handlers },
-	{ "errno", kept_errno }, { "edges", edges }, { "env", env },
+	{ "errno", kept_errno }, { "edges", edges },
+	{ "shorter", shorter }, { "env", env },
 	{ "steps", steps }, { "exits-at-once", exits_at_once },
 };
 
