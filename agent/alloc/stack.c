@@ -194,13 +194,16 @@ static int is_same(const struct alloc_cached *e)
 	return 1;
 }
 
+/* A handler may leave it in the middle, by longjmp: nothing is there then. */
 static void remember(struct alloc_cached *e, const struct alloc_frame *f,
-		     const struct alloc_walk *w, int foreign)
+		     const struct alloc_walk *w, int foreign, uint32_t id)
 {
 	uint64_t cfa = (uint64_t)(f + 1);
 	unsigned i;
 
 	e->ip = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	e->id = id;
 	if (!w->cacheable)
 		return;
 	for (i = 0; i < w->slots; i++) {
@@ -215,6 +218,7 @@ static void remember(struct alloc_cached *e, const struct alloc_frame *f,
 	e->tries = 0;
 	e->cfa = cfa;
 	e->rbp = f->rbp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	e->ip = f->ret;
 }
 
@@ -233,8 +237,7 @@ walk(struct alloc_thread *t, const struct alloc_frame *f, unsigned index)
 	id = intern(&w, t->generation);
 	if (e->id != id)
 		alloc_count_flush(t, index);
-	remember(e, f, &w, foreign);
-	e->id = id;
+	remember(e, f, &w, foreign, id);
 	return id;
 }
 
