@@ -503,9 +503,9 @@ int cmd_dump(int argc, char **argv)
 		return EXIT_USAGE;
 	d.origin = trace_origin(d.t);
 	if (from)
-		d.query.begin_ns = d.origin + from;
+		d.query.begin_ns = trace_after(d.t, from);
 	if (to)
-		d.query.end_ns = d.origin + to;
+		d.query.end_ns = trace_after(d.t, to);
 	if (task != UINT64_MAX) {
 		d.query.task = task;
 		d.query.one_task = 1;

@@ -247,7 +247,7 @@ int cmd_objects(int argc, char **argv)
 	struct objects_view v = { .min_size = 4096 };
 	struct wanted w = { .kind = -1 };
 	const char *sort = NULL, *kind = NULL, *by = NULL;
-	uint64_t task = UINT64_MAX, from = 0, to = 0, min = UINT64_MAX, origin;
+	uint64_t task = UINT64_MAX, from = 0, to = 0, min = UINT64_MAX;
 	int json = 0, first, ret;
 	const struct option_spec specs[] = {
 		OPT_STRING(0, "by", &by, "WHAT", "who touches NAME: line, function or thread; or which part of it is touched: range"),
@@ -296,9 +296,8 @@ int cmd_objects(int argc, char **argv)
 	v.trace = trace_open("objects", v.path);
 	if (!v.trace)
 		return EXIT_USAGE;
-	origin = trace_origin(v.trace);
-	opt.begin_ns = from ? origin + from : 0;
-	opt.end_ns = to ? origin + to : 0;
+	opt.begin_ns = from ? trace_after(v.trace, from) : 0;
+	opt.end_ns = to ? trace_after(v.trace, to) : 0;
 	opt.name = v.name;
 	opt.instances = v.instances;
 	opt.touchers = v.by != BY_NONE && v.by != BY_RANGE;

@@ -98,6 +98,13 @@ uint64_t trace_origin(const struct moca_trace *t)
 	return origin;
 }
 
+uint64_t trace_after(const struct moca_trace *t, uint64_t ns)
+{
+	uint64_t origin = trace_origin(t);
+
+	return ns > UINT64_MAX - origin ? UINT64_MAX : origin + ns;
+}
+
 size_t trace_task_index(const struct moca_trace *t, uint32_t id)
 {
 	size_t low = 0, high = moca_trace_task_count(t);

@@ -40,6 +40,8 @@ uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
 unsigned trace_page_shift(const struct moca_trace *t);
 /* The time that everything is shown relative to. */
 uint64_t trace_origin(const struct moca_trace *t);
+/* So long after it, as --from and --to say. */
+uint64_t trace_after(const struct moca_trace *t, uint64_t ns);
 
 /* The index of a task by its id; SIZE_MAX when its file is missing. */
 size_t trace_task_index(const struct moca_trace *t, uint32_t id);

@@ -21,6 +21,7 @@ count "one task" 55 --task 0 --accesses --events
 count "one task's accesses" 8 --task 1 --accesses
 count "one interval" 17 --accesses --from 50ms --to 100ms
 count "from" 34 --accesses --from 100ms
+count "from later than any clock" 0 --accesses --from 18446744073s
 count "addresses" 8 --accesses --address 10001000-10003000
 count "addresses and task" 4 --accesses --address 0x10000000-0x10001000 --task 1
 count "events of addresses" 2 --events --address 7f0000000000-7f0000001000 --task 0
