@@ -319,7 +319,8 @@ static void tell_found(const struct check *k)
 
 static int verdict(struct check *k, const char *path)
 {
-	int truncated = moca_trace_truncated(k->t), bad;
+	int truncated = moca_trace_truncated(k->t);
+	int half = trace_half_filtered(k->t), bad;
 	struct moca_damage damage;
 
 	check_tasks(k);
@@ -327,15 +328,17 @@ static int verdict(struct check *k, const char *path)
 	tell_damage(&damage);
 	if (truncated)
 		printf("truncated: the recorder did not end properly; this is what it wrote until then\n");
+	else if (trace_half_filtered(k->t))
+		printf("half filtered: the recorder was killed while --object took accesses out\n");
 	else if (!trace_damaged(&damage))
 		check_counts(k);
 	if (k->contradictions > TOLD_MAX)
 		printf("contradiction: and %" PRIu64 " more\n",
 		       k->contradictions - TOLD_MAX);
 	tell_coverage(k);
-	bad = truncated || trace_damaged(&damage) || k->contradictions;
+	bad = truncated || half || trace_damaged(&damage) || k->contradictions;
 	text_name(stdout, path, 0);
-	printf(": %s; ", judge(k, truncated, &damage));
+	printf(": %s; ", judge(k, truncated || half, &damage));
 	tell_found(k);
 	puts(bad ? " are readable" : " were verified");
 	return bad ? 1 : 0;

@@ -160,6 +160,8 @@ static void print_state(const struct info *in)
 {
 	if (in->truncated)
 		printf("  The recording was cut off: it shows what was written until then.\n");
+	if (trace_half_filtered(in->t))
+		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
 	if (trace_damaged(&in->damage))
 		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
 }

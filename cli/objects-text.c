@@ -324,6 +324,8 @@ static void print_head(const struct objects_view *v)
 		       PLURAL(t->changed_files));
 	if (moca_trace_truncated(v->trace))
 		printf("  The recording was cut off: it shows what was written until then.\n");
+	if (trace_half_filtered(v->trace))
+		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
 }
 
 static int print_remainder(const struct objects_view *v)

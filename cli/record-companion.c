@@ -90,11 +90,17 @@ static void filter_objects(struct companion *c,
 			   const struct moca_record_notes *notes)
 {
 	const struct string_list *list = c->objects;
-	struct object_filter_result r;
+	struct object_filter_result r = { 0 };
 	char names[128] = "", note[512];
 	size_t n = 0, i;
-	int err = object_filter(c->dir, list, &r);
+	int err;
 
+	/* If we are killed meanwhile, the trace says that it is no whole. */
+	notes->set(notes->arg, "filter.begun", 1);
+	err = notes->write(notes->arg);
+	if (!err)
+		err = object_filter(c->dir, list, &r);
+	notes->set(notes->arg, "filter.begun", 0);
 	for (i = 0; i < list->count && n < sizeof(names); i++)
 		n += snprintf(names + n, sizeof(names) - n, "%s%s",
 			      i ? ", " : "", list->items[i]);

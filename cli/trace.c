@@ -177,6 +177,11 @@ int trace_is_allocation(const struct moca_marker_type *type)
 	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
 }
 
+int trace_half_filtered(const struct moca_trace *t)
+{
+	return trace_meta_u64(t, "filter.begun", 0) != 0;
+}
+
 void trace_raise_limit(void)
 {
 	struct rlimit r;

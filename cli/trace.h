@@ -67,6 +67,9 @@ int trace_is_allocation(const struct moca_marker_type *type);
  */
 void trace_raise_limit(void);
 
+/* Was the recorder killed while --object took accesses out? */
+int trace_half_filtered(const struct moca_trace *t);
+
 /* Any damage at all? */
 int trace_damaged(const struct moca_damage *d);
 

@@ -347,10 +347,16 @@ static void set_number(void *arg, const char *key, uint64_t value)
 	moca_meta_set(arg, key, "%lu", value);
 }
 
+static int write_notes(void *arg)
+{
+	return moca_meta_write(arg, rec.dirfd);
+}
+
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
-	const struct moca_record_notes notes = { add_note, set_number, meta };
+	const struct moca_record_notes notes = { add_note, set_number,
+						    write_notes, meta };
 
 	if (c && !rec.attach)
 		c->finish(c->arg, &notes);

@@ -14,6 +14,8 @@
 struct moca_record_notes {
 	void (*add)(void *arg, const char *text);	/* a note */
 	void (*set)(void *arg, const char *key, uint64_t value);
+	/* To the disk, as it is now: 0 or -errno. */
+	int (*write)(void *arg);
 	void *arg;
 };
 
