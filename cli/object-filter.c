@@ -14,6 +14,7 @@
 
 #include "analysis/objects/objects.h"
 #include "cli/trace.h"
+#include "cli/trace.h"
 #include "lib/format/chunk.h"
 #include "lib/format/trace.h"
 #include "lib/format/writer.h"
@@ -40,29 +41,15 @@ struct filter {
 	struct object_filter_result *result;
 };
 
-static size_t task_index(const struct filter *f, uint32_t id)
-{
-	size_t low = 0, high = f->task_count, mid;
-
-	while (low < high) {
-		mid = (low + high) / 2;
-		if (moca_trace_task(f->trace, mid)->id < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static void note(void *arg, uint32_t task, const struct moca_access *access,
 		 uint32_t key)
 {
 	struct filter *f = arg;
-	size_t i = task_index(f, task), room;
+	size_t i = trace_task_index(f->trace, task), room;
 	struct verdicts *v;
 	uint32_t *p;
 
-	if (f->error || i == f->task_count)
+	if (f->error || i == SIZE_MAX)
 		return;
 	v = &f->tasks[i];
 	if (v->count == v->room) {

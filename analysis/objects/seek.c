@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/format/trace.h"
+
 #define PAGE 4096ull
 /* The recorder's own code and data in the program: collect/fault/stub.h. */
 #define STUB_FIRST 0x6f6d0000ull
@@ -77,20 +79,9 @@ static const char *intern(struct seek *k, const char *text)
 
 static const char *task_name(struct moca_objects *o, uint32_t id)
 {
-	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
-	const struct moca_task *t;
+	const struct moca_task *t = moca_trace_find_task(o->trace, id);
 
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		t = moca_trace_task(o->trace, mid);
-		if (t->id == id)
-			return t->name;
-		if (t->id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return "";
+	return t ? t->name : "";
 }
 
 static int64_t stack(struct seek *k, uint32_t task, uint64_t first,

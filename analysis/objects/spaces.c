@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/format/trace.h"
+
 #define PAGE 4096ull
 
 /* The last byte of [addr, addr + len), len > 0, in the address space. */
@@ -137,22 +139,10 @@ static struct task *task_state(struct moca_objects *o,
 static struct space *parent_space(struct moca_objects *o, uint32_t parent,
 				  uint32_t pid)
 {
-	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
-	const struct moca_task *t;
+	const struct moca_task *t = moca_trace_find_task(o->trace, parent);
 
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		t = moca_trace_task(o->trace, mid);
-		if (t->id == parent)
-			return t->pid && t->pid != pid ?
-				       find_process(o, t->pid)->space :
-				       NULL;
-		if (t->id < parent)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return t && t->pid && t->pid != pid ? find_process(o, t->pid)->space :
+					      NULL;
 }
 
 /* A process begins. */
