@@ -99,7 +99,10 @@ static void pad(int written, int width)
 	printf("%*s", written < width ? width - written : 0, "");
 }
 
-/* Of a path the end tells most, of other names the begin: cut the rest off. */
+/*
+ * Of a path, and of "file+0x12", the end tells most, of other names the begin:
+ * the rest is cut off.
+ */
 static void print_name(const char *name, int width, int fill)
 {
 	char buf[RANGE_LEN];
@@ -107,7 +110,7 @@ static void print_name(const char *name, int width, int fill)
 	int w;
 
 	if (n <= (size_t)width || n >= sizeof(buf) || width < 8 ||
-	    *name == '/') {
+	    *name == '/' || strstr(name, "+0x")) {
 		w = text_name(stdout, name, width);
 	} else {
 		/* Not within a character. */

@@ -101,7 +101,7 @@ void terminal_name(const char *name, int width)
 	size_t n = strlen(name), most = (size_t)width - 3;
 	int w;
 
-	if (n <= (size_t)width) {
+	if (n <= (size_t)width || strstr(name, "+0x")) {
 		w = text_name(stdout, name, width);
 	} else {
 		n = most < sizeof(buf) - 4 ? most : sizeof(buf) - 4;
