@@ -47,9 +47,13 @@ static void set_original(const char *value)
 static void set_quiet(const char *value)
 {
 	uintptr_t end = (uintptr_t)value + strlen(value) + 1;
+	struct moca_agent_quiet *q = (void *)((end + 15) & ~(uintptr_t)15);
 
-	if (is_initial_string(value))
-		quiet = (void *)((end + 15) & ~(uintptr_t)15);
+	/* Or it was handed on, by a constructor that came before ours. */
+	if (is_initial_string(value) && is_initial_string((char *)(q + 1)) &&
+	    q->store[0].what == MOCA_AGENT_QUIET &&
+	    q->store[1].what == MOCA_AGENT_QUIET)
+		quiet = q;
 }
 
 /* NAME:ARG, len bytes. */

@@ -360,11 +360,14 @@ static int put_quiet(struct strings *s)
 {
 	size_t at = (s->len + 15) & ~(size_t)15;
 	size_t len = at + sizeof(struct moca_agent_quiet);
+	struct moca_agent_quiet q = { .store[0].what = MOCA_AGENT_QUIET,
+				      .store[1].what = MOCA_AGENT_QUIET };
 	char *p = realloc(s->text, len);
 
 	if (!p)
 		return -ENOMEM;
 	memset(p + s->len, 0, len - s->len);
+	memcpy(p + at, &q, sizeof(q));
 	s->text = p;
 	s->len = len;
 	return 0;

@@ -25,8 +25,10 @@
 /*
  * How the recorder silences the library, when the program is about to limit its
  * system calls: ours might end it. The library says what is to be stored where
- * (where is 0: nothing); from then on it makes no more calls.
+ * (where is 0: nothing); from then on it makes no more calls. Before that, what
+ * is MOCA_AGENT_QUIET: else the variable came from another program.
  */
+#define MOCA_AGENT_QUIET 0x7465697571f0c4d1ull
 struct moca_agent_quiet {
 	struct {
 		uint64_t where, what;
