@@ -95,6 +95,7 @@ struct moca_module {
 	size_t unit_count, unit_room;
 	struct unit_range *unit_ranges;
 	size_t unit_range_count, unit_range_room;
+	uint32_t ranges_read;	/* of units and of functions */
 
 	int elf_symbols_read;
 	struct elf_symbol *functions;	/* by begin */
@@ -106,6 +107,9 @@ struct moca_module {
 	struct moca_variable *variables;
 	size_t variable_count, variable_room;
 };
+
+/* Functions may share a list of ranges: a small file has any number of them. */
+#define RANGES_MAX (1u << 24)
 
 /* module.c: 0, or the module's error. */
 int module_open(struct moca_module *m);

@@ -22,7 +22,9 @@ static int add_scope(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 	ptrdiff_t at = 0;
 	int any = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+	while (m->ranges_read < RANGES_MAX &&
+	       (at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
+		m->ranges_read++;
 		if (lo >= hi)
 			continue;
 		if (grow(&u->ranges, u->range_count, &u->range_room,

@@ -51,7 +51,9 @@ static int add_ranges(struct moca_module *m, uint32_t index)
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(&u->lines, at, &base, &lo, &hi)) > 0) {
+	while (m->ranges_read < RANGES_MAX &&
+	       (at = dwarf_ranges(&u->lines, at, &base, &lo, &hi)) > 0) {
+		m->ranges_read++;
 		if (lo >= hi)
 			continue;
 		if (grow(&m->unit_ranges, m->unit_range_count,

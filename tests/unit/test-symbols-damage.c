@@ -313,6 +313,37 @@ static int t_long_names(void)
 	return survive(in_dir("p"), "names", 0);
 }
 
+/* Many functions, all with the same many ranges: the product of both. */
+static int t_ranges(void)
+{
+	static const char text[] =
+		"	.text\n	.globl main\n"
+		"main:	xorl %eax,%eax\n	ret\n	.fill 20000,1,0x90\n"
+		".Lend:\n	.section .debug_abbrev,\"\",@progbits\n"
+		"	.byte 1,0x11,1,0x11,1,0x12,7,0,0\n"
+		"	.byte 2,0x2e,0,0x55,0x17,3,8,0,0,0\n"
+		"	.section .debug_info,\"\",@progbits\n"
+		"	.long 9f-1f\n1:	.value 4\n	.long .debug_abbrev\n"
+		"	.byte 8,1\n	.quad main\n	.quad .Lend-main\n"
+		"	.rept 30000\n	.byte 2\n	.long .Lr\n"
+		"	.asciz \"f\"\n	.endr\n	.byte 0\n9:\n"
+		"	.section .debug_ranges,\"\",@progbits\n"
+		".Lr:	.rept 30000\n	.quad 0,1\n	.endr\n	.quad 0,0\n"
+		"	.section .note.GNU-stack,\"\",@progbits\n";
+	struct rusage usage;
+
+	repeat("r.s", text, "", 0, "");
+	SHELL("gcc -no-pie r.s -o p");
+	step = 1009;
+	if (survive(in_dir("p"), "ranges", 0))
+		return 1;
+	/* The first of our children that takes much. */
+	CHECK(!getrusage(RUSAGE_CHILDREN, &usage));
+	CHECK(usage.ru_maxrss < 1 << 20);
+	step = 37;
+	return 0;
+}
+
 static const char *build;
 
 static int t_sound(void)
@@ -350,6 +381,7 @@ int main(void)
 	char name[100];
 
 	dir_new();
+	run("damage: functions with ranges in common", t_ranges);
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		build = programs[i].build;
 		snprintf(name, sizeof(name), "damage: %s", programs[i].name);
