@@ -322,7 +322,8 @@ static void print_head(const struct objects_view *v)
 		       text_count(a, t->without_agent),
 		       text_count(b, t->processes));
 	if (t->changed_files)
-		printf("  Changed since the recording: %s file%s with variables or code; names may be wrong.\n",
+		printf("  Changed or gone since the recording: %s file%s with variables or code; names may be wrong,\n"
+		       "  or missing.\n",
 		       text_count(a, t->changed_files),
 		       PLURAL(t->changed_files));
 	if (moca_trace_truncated(v->trace))

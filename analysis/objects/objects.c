@@ -309,16 +309,17 @@ static void sum_totals(struct moca_objects *o)
 	}
 }
 
-/* Modules that were written after the recording began. */
+/* Modules that were written after the recording began, or are gone. */
 static void count_changed(struct moca_objects *o)
 {
 	const char *start = moca_trace_meta(o->trace, "start_time");
 	uint64_t began = start ? strtoull(start, NULL, 10) : 0;
 	size_t i;
 
-	for (i = 0; began && i < o->module_count; i++)
+	for (i = 0; i < o->module_count; i++)
 		o->totals.changed_files +=
-			moca_module_mtime(o->modules[i]) > began;
+			moca_module_error(o->modules[i]) ||
+			(began && moca_module_mtime(o->modules[i]) > began);
 }
 
 static void count_lost(struct moca_objects *o)

@@ -176,7 +176,8 @@ struct moca_objects_totals {
 	uint64_t lost;		/* events of libmoca-alloc that were dropped */
 	uint64_t processes;	/* program images, and of these: */
 	uint64_t without_agent;	/* whose allocations were not recorded */
-	uint64_t changed_files;	/* modules newer than the trace */
+	uint64_t changed_files;	/* modules newer than the trace,
+				   or gone */
 	uint64_t refused;	/* events of libmoca-alloc that make no sense */
 };
 void moca_objects_totals(const struct moca_objects *o,

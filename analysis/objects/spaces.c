@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/format/trace.h"
 
@@ -395,6 +396,24 @@ static int add_module(struct moca_objects *o, struct moca_module *m)
 	return err;
 }
 
+/*
+ * Is it a file of code that cannot be read any more? What never had a place on
+ * a disk, and what is no ELF file, is none.
+ */
+static int is_gone(struct moca_module *module, const struct map *m)
+{
+	static const char deleted[] = " (deleted)";
+	size_t n = strlen(m->name), d = sizeof(deleted) - 1;
+	int err;
+
+	if (!(m->prot & PROT_EXEC) || !strncmp(m->name, "/memfd:", 7) ||
+	    !strncmp(m->name, "/dev/", 5) || !strncmp(m->name, "/SYSV", 5) ||
+	    (n > d && !strcmp(m->name + n - d, deleted)))
+		return 0;
+	err = moca_module_error(module);
+	return err && err != -ENOEXEC && err != -ENOMEM;
+}
+
 /* A file was mapped: is it a module that is new here? */
 static int add_load(struct moca_objects *o, struct space *s,
 		    const struct map *m)
@@ -411,6 +430,8 @@ static int add_load(struct moca_objects *o, struct space *s,
 	module = moca_symbols_module(o->symbols, m->name);
 	if (!module)
 		return -ENOMEM;
+	if (is_gone(module, m))
+		return add_module(o, module);
 	if (moca_module_vaddr(module, m->offset, &vaddr) ||
 	    moca_module_span(module, &low, &high) || high <= low)
 		return 0;
