@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -518,31 +517,12 @@ static int do_madvise(struct ctx *x)
 	}
 }
 
-/*
- * mlockall was refused because of its limit. 1: only because of what we have
- * in the program; without us it would have been granted.
- */
-static int exceeds_by_ours(const struct ctx *x)
-{
-	uint64_t all, ours = ours_bytes(x->mm, x->task->pid, &all);
-	struct rlimit limit;
-
-	return !prlimit(x->task->pid, RLIMIT_MEMLOCK, NULL, &limit) &&
-	       all > limit.rlim_cur && all - ours <= limit.rlim_cur;
-}
-
 /* Locked memory is filled at once, without having been touched. */
 static int do_mlock(struct ctx *x)
 {
 	int err = run_own(x), all = x->nr == SYS_mlockall;
 	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK;
 
-	if (!err && all && x->ret == -ENOMEM && exceeds_by_ours(x)) {
-		x->ret = 0;
-		gap(x, 0, 0, "mlockall: granted, but not done, since with our "
-			     "memory it would be above the program's limit");
-		return 0;
-	}
 	if (err || failed(x->ret))
 		return err;
 	mm_prefill(x->rec, x->mm, start,

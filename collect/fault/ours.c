@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/fault/maps.h"
-
 int ours_name(const char *name)
 {
 	const char *base = strrchr(name, '/');
@@ -45,27 +43,6 @@ int ours_holds(const struct mm *mm, uint64_t start, uint64_t end)
 		    start < end)
 			return 1;
 	return 0;
-}
-
-uint64_t ours_bytes(const struct mm *mm, pid_t pid, uint64_t *all)
-{
-	struct vma_list l;
-	uint64_t sum = 0;
-
-	*all = 0;
-	if (maps_read(pid, &l))
-		return 0;
-	for (size_t i = 0; i < l.count; i++) {
-		const struct vma *v = &l.items[i];
-		uint64_t len = v->end - v->start;
-
-		*all += len;
-		if (ours_name(v->name) || ours_holds(mm, v->start, v->end) ||
-		    (v->start >= STUB_BASE && v->end <= STUB_BASE + STUB_SIZE))
-			sum += len;
-	}
-	maps_free(&l);
-	return sum;
 }
 
 void ours_remove(struct mm *mm, uint64_t start, uint64_t end)

@@ -18,8 +18,6 @@ int ours_name(const char *name);
 void ours_add(struct mm *mm, uint64_t start, uint64_t end);
 /* Does all of [start, end) lie in memory of ours? */
 int ours_holds(const struct mm *mm, uint64_t start, uint64_t end);
-/* Bytes of the address space of process pid that are ours; *all: of all. */
-uint64_t ours_bytes(const struct mm *mm, pid_t pid, uint64_t *all);
 /* [start, end) is unmapped, or is something else from now on. */
 void ours_remove(struct mm *mm, uint64_t start, uint64_t end);
 
