@@ -17,6 +17,8 @@ int __gcclibcxx_demangle_callback(const char *mangled,
 /* 300 bytes can stand for gigabytes: each part may be the last one twice. */
 #define PRETTY_MAX_LEN 65536
 
+#define PACK_REFS_MAX 40
+
 struct pretty {
 	jmp_buf too_long;
 	size_t len;
@@ -33,13 +35,33 @@ static void say(const char *text, size_t len, void *arg)
 	p->len += len;
 }
 
+/*
+ * What a pack expansion is of is searched for the pack, without printing: each
+ * two substitutions in it may double the time.
+ */
+static int searches_long(const char *raw)
+{
+	const char *p = strstr(raw, "Dp"), *q = strstr(raw, "sZ");
+	unsigned n = 0;
+
+	if (!p || (q && q < p))
+		p = q;
+	for (; p && (p = strchr(p, 'S')); p++)
+		n += p[1 + strspn(p + 1, "0123456789"
+				  "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '_';
+	return n > PACK_REFS_MAX;
+}
+
 /* NULL: it is no name of C++, or too long to be one of a program's. */
 static char *demangle_cxx(struct moca_symbols *s, const char *raw)
 {
-	struct pretty *p = malloc(sizeof(*p));
+	struct pretty *p;
 	char *name = NULL;
 	int ret;
 
+	if (searches_long(raw))
+		return NULL;
+	p = malloc(sizeof(*p));
 	if (!p)
 		return NULL;
 	p->len = 0;

@@ -297,7 +297,7 @@ static int t_long_sources(void)
 /* A name of some hundred bytes that stands for one of gigabytes. */
 static int t_long_names(void)
 {
-	char name[1000] = "_Z1f1PIiiE";
+	char name[1000] = "_Z1f1PIiiE", pack[1000] = "_Z1fIiEvDp1QI1PIiiE";
 	int i;
 
 	for (i = 0; i < 35; i++)
@@ -305,11 +305,17 @@ static int t_long_names(void)
 			 "S_IS%c_S%c_E",
 			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i],
 			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i]);
+	for (i = 1; i < 34; i++)
+		snprintf(pack + strlen(pack), sizeof(pack) - strlen(pack),
+			 "S1_IS%c_S%c_E",
+			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i + 1],
+			 "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i + 1]);
 	step = 1;
-	SHELL("printf 'void f(void) __asm__(\"%s\"); void f(void) { }\\n"
+	SHELL("printf 'void g(void) __asm__(\"%sE\"); void g(void) { }\\n"
+	      "void f(void) __asm__(\"%s\"); void f(void) { }\\n"
 	      "int u[100] __asm__(\"%s1u\");\\n"
 	      "int main(void) { f(); return u[7]; }\\n' >n.c && gcc n.c -o p",
-	      name, "_ZN1n");
+	      pack, name, "_ZN1n");
 	return survive(in_dir("p"), "names", 0);
 }
 
