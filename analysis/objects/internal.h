@@ -171,6 +171,7 @@ struct moca_objects {
 	int alloc_used;			/* there is a type of libmoca-alloc */
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
 	size_t unseen_count;
+	size_t pending_count;		/* of all tasks */
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;

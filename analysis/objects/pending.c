@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define PENDING_MAX 65536	/* of a task */
+#define PENDING_MAX 65536	/* of a task, */
+#define PENDING_ALL 1000000	/* of all of them: some 130 MB */
+#define PENDING_KEPT 256	/* room that a task keeps for its next ones */
 
 struct pending {
 	struct moca_access a;
@@ -77,7 +79,8 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 	/* Who is called for each access gets them in order. */
 	if (!loose && !(t->pending_count && (o->opt.each || o->opt.observe)))
 		return 0;
-	if (t->pending_count == PENDING_MAX) {
+	if (t->pending_count == PENDING_MAX ||
+	    (t->pending_count && o->pending_count >= PENDING_ALL)) {
 		err = moca_objects_release(o, t, 0, 0, 0);
 		if (err)
 			return err;
@@ -92,6 +95,7 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 	p->s = s;
 	p->loose = loose;
 	s->refs++;
+	o->pending_count++;
 	return 1;
 }
 
@@ -112,6 +116,12 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 		if (!err)
 			err = moca_objects_count(o, &p->h, p->s);
 		moca_space_put(o, p->s);
+	}
+	o->pending_count -= n;
+	if (t->pending_cap > PENDING_KEPT) {
+		free(t->pending);
+		t->pending = NULL;
+		t->pending_cap = 0;
 	}
 	return err;
 }
