@@ -24,15 +24,16 @@ FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
 COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
+REPORT_SRC := $(wildcard report/*.c) $(wildcard report/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
 # libsupc++: only for its demangler.
-MOCA_LIBS := -lZydis -lzstd -lm -ldw -lelf -lsupc++
+MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC))
+	$(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
@@ -126,6 +127,15 @@ $(BUILD)/static-agent: $(STATIC_OBJ)
 	$(CC) $(CFLAGS) -nostdlib -static-pie -Wl,--no-dynamic-linker \
 		-Wl,-e,moca_static_entry -Wl,-z,norelro -Wl,-z,noexecstack \
 		-Wl,-z,defs -Wl,--build-id=none -o $@ $(STATIC_OBJ)
+# The page of moca report, which needs npm; without it, moca says so.
+PAGE := $(BUILD)/report/template.html
+PAGE_SRC := $(wildcard report/web/*.mjs report/web/*.json report/web/src/*)
+$(PAGE): $(PAGE_SRC) tools/build-page $(shell test -s $(PAGE) || echo FORCE)
+	@tools/build-page $@
+$(BUILD)/obj/report/template.o: CPPFLAGS += -DMOCA_PAGE_TEMPLATE='"$(PAGE)"'
+$(BUILD)/obj/report/template.o: $(PAGE)
+.PHONY: FORCE
+FORCE:
 
 # For 32-bit programs; they write into the same traces. Needs gcc-multilib.
 .PHONY: lib32

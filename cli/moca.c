@@ -27,6 +27,8 @@ static const struct command commands[] = {
 	{ "objects", cmd_objects, "say which data structures were accessed" },
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
 	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
+	{ "report", cmd_report, "make a page that shows and explains a trace" },
+	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
 	{ "check", cmd_check, "verify that a trace is whole" },

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/grid.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_CAP 8
+
+void moca_grids_init(struct moca_grids *g, unsigned bins_log2, size_t limit)
+{
+	memset(g, 0, sizeof(*g));
+	g->bins_log2 = bins_log2;
+	g->max_shift = bins_log2;
+	g->min_bins_log2 = bins_log2 < 6 ? bins_log2 : 6;
+	g->limit = limit;
+}
+
+void moca_grids_free(struct moca_grids *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->grid_count; i++)
+		free(g->grids[i].cells);
+	free(g->grids);
+	memset(g, 0, sizeof(*g));
+}
+
+static int is_empty(const struct moca_grid_cell *c)
+{
+	return !(c->reads | c->writes | c->other);
+}
+
+static uint64_t who_of(const struct moca_grid_cell *c)
+{
+	return (uint64_t)c->thread << 16 | (uint64_t)c->node << 8 | c->flags;
+}
+
+static size_t slot_of(const struct moca_grid *g, const struct moca_grid_cell *c)
+{
+	uint64_t x = c->group * 0x9e3779b97f4a7c15ull;
+
+	x ^= ((uint64_t)c->bin << 32 | who_of(c)) * 0xd6e8feb86659fd93ull;
+	x ^= x >> 29;
+	x *= 0xbf58476d1ce4e5b9ull;
+	return (x ^ x >> 32) & (g->cap - 1);
+}
+
+static int same_cell(const struct moca_grid_cell *a,
+		     const struct moca_grid_cell *b)
+{
+	return a->group == b->group && a->bin == b->bin &&
+	       who_of(a) == who_of(b);
+}
+
+static void add_count(uint32_t *to, uint32_t n)
+{
+	*to = *to > UINT32_MAX - n ? UINT32_MAX : *to + n;
+}
+
+/* There is room. Returns 1 when the cell is new. */
+static int put(struct moca_grid *g, const struct moca_grid_cell *c)
+{
+	size_t i = slot_of(g, c);
+	struct moca_grid_cell *x;
+
+	for (;; i = (i + 1) & (g->cap - 1)) {
+		x = &g->cells[i];
+		if (is_empty(x)) {
+			*x = *c;
+			g->count++;
+			return 1;
+		}
+		if (!same_cell(x, c))
+			continue;
+		add_count(&x->reads, c->reads);
+		add_count(&x->writes, c->writes);
+		add_count(&x->other, c->other);
+		if (c->first < x->first)
+			x->first = c->first;
+		return 0;
+	}
+}
+
+/* The same at other shifts, which are not finer, with room for as many cells. */
+static int rebuild(struct moca_grid *g, unsigned page_shift,
+		   unsigned time_shift, size_t cap)
+{
+	unsigned by_page = page_shift - g->page_shift;
+	unsigned by_time = time_shift - g->time_shift;
+	struct moca_grid n = { .page_shift = page_shift,
+			       .time_shift = time_shift, .cap = cap };
+	struct moca_grid_cell c;
+	size_t i;
+
+	n.cells = calloc(cap, sizeof(*n.cells));
+	if (!n.cells)
+		return -ENOMEM;
+	for (i = 0; i < g->cap; i++) {
+		if (is_empty(&g->cells[i]))
+			continue;
+		c = g->cells[i];
+		c.group >>= by_page;
+		c.bin >>= by_time;
+		put(&n, &c);
+	}
+	free(g->cells);
+	*g = n;
+	return 0;
+}
+
+/* Not more room than the cells need. */
+static int shrink(struct moca_grid *g)
+{
+	size_t cap = MIN_CAP;
+
+	while (cap * 2 < g->count * 3)
+		cap *= 2;
+	return cap < g->cap ? rebuild(g, g->page_shift, g->time_shift, cap) : 0;
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Distinct groups of pages, sorted; NULL: no memory. */
+static uint64_t *groups_of(const struct moca_grid *g, size_t *count)
+{
+	uint64_t *groups = malloc((g->count + 1) * sizeof(*groups));
+	size_t i, n = 0, k = 0;
+
+	if (!groups)
+		return NULL;
+	for (i = 0; i < g->cap; i++)
+		if (!is_empty(&g->cells[i]))
+			groups[n++] = g->cells[i].group;
+	qsort(groups, n, sizeof(*groups), compare_groups);
+	for (i = 0; i < n; i++)
+		if (!k || groups[k - 1] != groups[i])
+			groups[k++] = groups[i];
+	*count = k;
+	return groups;
+}
+
+/*
+ * By how much to shift so that a quarter of the groups go, at least: objects
+ * of one site may be far apart, where one step would join none.
+ */
+static unsigned page_step(const uint64_t *groups, size_t count, unsigned room)
+{
+	unsigned by;
+	size_t i, n;
+
+	for (by = 1; by < room; by++) {
+		for (n = 1, i = 1; i < count; i++)
+			n += groups[i] >> by != groups[i - 1] >> by;
+		if (n <= count - (count + 3) / 4)
+			break;
+	}
+	return by;
+}
+
+int moca_grids_coarsen(struct moca_grids *s, uint32_t key)
+{
+	struct moca_grid *g = &s->grids[key];
+	unsigned log2 = s->max_shift - g->time_shift, by, can = log2 > 0;
+	size_t count, before = g->count;
+	uint64_t *groups;
+	int err;
+
+	groups = groups_of(g, &count);
+	if (!groups)
+		return -ENOMEM;
+	/* What is seen as a square stays one; but a few bins are always kept. */
+	if (can && (count < 2 || (log2 > s->min_bins_log2 &&
+				  (size_t)1 << log2 >= count / 2))) {
+		err = rebuild(g, g->page_shift, g->time_shift + 1, g->cap);
+	} else if (count > 1) {
+		by = page_step(groups, count,
+			       MOCA_GRID_PAGE_BITS - g->page_shift);
+		err = rebuild(g, g->page_shift + by, g->time_shift, g->cap);
+	} else {
+		free(groups);
+		return 0;
+	}
+	free(groups);
+	if (!err)
+		err = shrink(g);
+	s->cells -= before - g->count;
+	return err ? err : 1;
+}
+
+/* Fewer cells: those of the largest grids, until a quarter is free. */
+static int make_room(struct moca_grids *s)
+{
+	size_t largest = 0, i, before;
+	int ret, any;
+
+	while (s->cells > s->limit - s->limit / 4) {
+		for (largest = 0, i = 0; i < s->grid_count; i++)
+			if (s->grids[i].count > largest)
+				largest = s->grids[i].count;
+		before = s->cells;
+		for (any = 0, i = 0; i < s->grid_count; i++) {
+			if (s->grids[i].count <= largest / 2)
+				continue;
+			ret = moca_grids_coarsen(s, (uint32_t)i);
+			if (ret < 0)
+				return ret;
+			any |= ret;
+		}
+		/* As many objects, or threads, as cells. */
+		if (!any && s->cells == before) {
+			s->limit *= 2;
+			break;
+		}
+	}
+	return 0;
+}
+
+static int grow_keys(struct moca_grids *s, uint32_t key)
+{
+	size_t cap = s->grid_cap ? s->grid_cap : 64;
+	struct moca_grid *p;
+
+	while (cap <= key)
+		cap *= 2;
+	if (cap != s->grid_cap) {
+		p = realloc(s->grids, cap * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		s->grids = p;
+		s->grid_cap = cap;
+	}
+	memset(s->grids + s->grid_count, 0,
+	       (key + 1 - s->grid_count) * sizeof(*s->grids));
+	s->grid_count = (size_t)key + 1;
+	return 0;
+}
+
+int moca_grids_add(struct moca_grids *s, uint32_t key,
+		   const struct moca_grid_cell *c)
+{
+	struct moca_grid_cell x = *c;
+	struct moca_grid *g;
+	int err;
+
+	if (is_empty(c))
+		return 0;
+	if (key >= s->grid_count && grow_keys(s, key))
+		return -ENOMEM;
+	if (s->cells >= s->limit) {
+		err = make_room(s);
+		if (err)
+			return err;
+	}
+	g = &s->grids[key];
+	if ((g->count + 1) * 4 > g->cap * 3) {
+		err = rebuild(g, g->page_shift, g->time_shift,
+			      g->cap ? 2 * g->cap : MIN_CAP);
+		if (err)
+			return err;
+	}
+	x.group >>= g->page_shift;
+	x.bin >>= g->time_shift;
+	s->cells += put(g, &x);
+	return 0;
+}
+
+void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,
+			 const struct moca_grid_cell *c)
+{
+	struct moca_grid_cell x = *c;
+	const struct moca_grid *g;
+
+	if (key >= s->grid_count || !s->grids[key].cap)
+		return;
+	g = &s->grids[key];
+	x.group >>= g->page_shift;
+	x.bin >>= g->time_shift;
+	__builtin_prefetch(&g->cells[slot_of(g, &x)]);
+}
+
+int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
+{
+	struct moca_grid *a, *b;
+	unsigned page, time;
+	size_t i, before, cap;
+	int err;
+
+	if (from >= s->grid_count || !s->grids[from].count || into == from)
+		return 0;
+	if (into >= s->grid_count && grow_keys(s, into))
+		return -ENOMEM;
+	a = &s->grids[into];
+	b = &s->grids[from];
+	page = a->page_shift > b->page_shift ? a->page_shift : b->page_shift;
+	time = a->time_shift > b->time_shift ? a->time_shift : b->time_shift;
+	before = a->count + b->count;
+	cap = a->cap > MIN_CAP ? a->cap : MIN_CAP;
+	while (cap * 3 < before * 4 + 4)
+		cap *= 2;
+	err = rebuild(b, page, time, b->cap);
+	if (!err)
+		err = rebuild(a, page, time, cap);
+	for (i = 0; !err && i < b->cap; i++)
+		if (!is_empty(&b->cells[i]))
+			put(a, &b->cells[i]);
+	s->cells -= before - a->count;
+	if (!err) {
+		free(b->cells);
+		memset(b, 0, sizeof(*b));
+	}
+	return err;
+}
+
+const struct moca_grid *moca_grids_get(const struct moca_grids *s, uint32_t key)
+{
+	return key < s->grid_count && s->grids[key].count ? &s->grids[key] :
+							    NULL;
+}
+
+void moca_grids_drop(struct moca_grids *s, uint32_t key)
+{
+	struct moca_grid *g;
+
+	if (key >= s->grid_count)
+		return;
+	g = &s->grids[key];
+	s->cells -= g->count;
+	free(g->cells);
+	memset(g, 0, sizeof(*g));
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct moca_grid_cell *x = a, *y = b;
+
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	if (x->bin != y->bin)
+		return x->bin < y->bin ? -1 : 1;
+	return who_of(x) < who_of(y) ? -1 : who_of(x) > who_of(y);
+}
+
+struct moca_grid_cell *moca_grid_sorted(const struct moca_grid *g)
+{
+	struct moca_grid_cell *out = malloc((g->count + 1) * sizeof(*out));
+	size_t i, n = 0;
+
+	if (!out)
+		return NULL;
+	for (i = 0; i < g->cap; i++)
+		if (!is_empty(&g->cells[i]))
+			out[n++] = g->cells[i];
+	qsort(out, n, sizeof(*out), compare_cells);
+	return out;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* moca report and moca view: one HTML page that shows a trace. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/report.h"
+#include "cli/trace.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+#define MAX_FILE 10000000u
+#define SPARE 600000u		/* for what is not plots */
+
+struct wanted {
+	const char *command;	/* "report" or "view" */
+	const char *out;	/* NULL: in the trace */
+	const char *topology;
+	int quiet;
+};
+
+/* A cursor per living thread takes descriptors; their number is ours to set. */
+static void raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+static int compute(struct report *r)
+{
+	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
+	int err;
+
+	raise_limit();
+	err = report_walk(r);
+	if (!err)
+		err = report_plots(r, limit);
+	return err ? err : report_index(r);
+}
+
+static void report_free(struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->blob_count; i++)
+		moca_blob_free(&r->blobs[i]);
+	free(r->blobs);
+	free(r->rows);
+	free(r->plots);
+	free(r->topology.json);
+	free(r->topology.source);
+	free(r->topology.node_of_cpu);
+	report_walk_free(r);
+}
+
+/* The page under a temporary name first: readers see all of it or nothing. */
+static int write_page(const struct report *r, const char *command,
+		      const char *out)
+{
+	const char *title = moca_trace_meta(r->trace, META_COMMAND);
+	char *temporary;
+	FILE *f = NULL;
+	int fd, err;
+
+	if (asprintf(&temporary, "%s.XXXXXX", out) < 0)
+		return -ENOMEM;
+	fd = mkstemp(temporary);
+	if (fd >= 0)
+		f = fdopen(fd, "w");
+	if (!f) {
+		err = -errno;
+		moca_error("%s: cannot write '%s': %s", command, out,
+			   strerror(-err));
+		if (fd >= 0)
+			close(fd);
+		free(temporary);
+		return err;
+	}
+	errno = 0;
+	err = moca_page_write(f, title ? title : "a program", r->blobs,
+			      r->blob_count);
+	if (fclose(f) && !err)
+		err = -EIO;
+	if (!err && rename(temporary, out))
+		err = -errno;
+	if (err) {
+		moca_error("%s: cannot write '%s': %s", command, out,
+			   strerror(errno ? errno : -err));
+		unlink(temporary);
+	}
+	free(temporary);
+	return err;
+}
+
+static int warn_of_damage(const struct report *r, const char *command)
+{
+	struct moca_damage damage;
+
+	moca_trace_damage(r->trace, &damage);
+	if (!trace_damaged(&damage))
+		return 0;
+	moca_warn("%s: parts of '%s' are damaged and were left out: 'moca check %s' says which",
+		  command, r->path, r->path);
+	return 1;
+}
+
+/* 0; 1: the trace is damaged, there is a page; -errno after a message. */
+static int make_page(const struct wanted *w, struct report *r,
+		     const char *out)
+{
+	struct stat st;
+	char buf[TEXT_MAX];
+	int err = report_topology(r, w->topology);
+
+	if (err)
+		return err;
+	err = compute(r);
+	if (err) {
+		moca_error("%s: cannot read the trace '%s': %s%s", w->command,
+			   r->path, strerror(-err), err != -EMFILE ? "" :
+			   " (raise the limit with 'ulimit -n')");
+		return err;
+	}
+	err = write_page(r, w->command, out);
+	if (err)
+		return err;
+	if (!w->quiet && !stat(out, &st))
+		fprintf(stderr, "moca: %s: %s, %zu data structures, %zu of them plotted\n",
+			out, text_size(buf, (uint64_t)st.st_size),
+			r->row_count, r->plot_count);
+	return warn_of_damage(r, w->command);
+}
+
+/* Where the page goes: as said, or into the trace. NULL: no memory. */
+static char *choose_out(const struct wanted *w, const char *path)
+{
+	char *out = NULL;
+
+	if (w->out)
+		return strdup(w->out);
+	if (asprintf(&out, "%s/report.html", path) < 0)
+		return NULL;
+	return out;
+}
+
+/* A trace of somebody else's, which we may not write to. */
+static int is_read_only(const char *path)
+{
+	return access(path, W_OK) && (errno == EACCES || errno == EROFS);
+}
+
+static char *temporary_out(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *dir = NULL, *out = NULL;
+
+	if (asprintf(&dir, "%s/moca-report-XXXXXX", tmp && *tmp ? tmp :
+								  "/tmp") < 0)
+		return NULL;
+	if (!mkdtemp(dir) || asprintf(&out, "%s/report.html", dir) < 0)
+		out = NULL;
+	free(dir);
+	return out;
+}
+
+/* 0 when something opened it. */
+static int open_page(const char *out)
+{
+	int status = 0;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		execlp("xdg-open", "xdg-open", out, (char *)NULL);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return status ? -ENOENT : 0;
+}
+
+static int run(const struct wanted *w, int argc, char **argv, int first,
+	       int view)
+{
+	struct report r = { .path = trace_operand(argc, argv, first) };
+	char *out;
+	int ret;
+
+	if (!r.path)
+		return EXIT_USAGE;
+	if (!moca_page_available()) {
+		moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
+			   w->command);
+		return 1;
+	}
+	r.trace = trace_open(w->command, r.path);
+	if (!r.trace)
+		return EXIT_USAGE;
+	if (view && !w->out && is_read_only(r.path))
+		out = temporary_out();
+	else
+		out = choose_out(w, r.path);
+	ret = out ? make_page(w, &r, out) : -ENOMEM;
+	if (!out)
+		moca_error("%s: no place for the page: %s", w->command,
+			   strerror(errno));
+	if (view && ret >= 0 && open_page(out))
+		printf("%s\n", out);
+	free(out);
+	report_free(&r);
+	moca_trace_close(r.trace);
+	return ret == -EINVAL ? EXIT_USAGE : ret != 0;
+}
+
+static const char about_report[] =
+	"Make one HTML page that shows a trace: which data structures were accessed, when, where, by which threads, with explanations. It needs no network and no other file; a browser shows it.\n"
+	"The page is DIR/report.html unless -o says otherwise.\n"
+	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or the page cannot be written; 2 for a wrong command line or when DIR is no trace.";
+
+int cmd_report(int argc, char **argv)
+{
+	struct wanted w = { .command = "report" };
+	const struct option_spec specs[] = {
+		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
+		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if this is it"),
+		OPT_FLAG('q', "quiet", &w.quiet, "do not say what was written"),
+		OPT_END
+	};
+	int first = moca_options_parse_mixed(specs, argc, argv,
+				"moca report [OPTIONS] DIR", about_report);
+
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	return run(&w, argc, argv, first, 0);
+}
+
+static const char about_view[] =
+	"Make the page of 'moca report' and open it in the browser (xdg-open); where there is none, print its path.\n"
+	"The page is DIR/report.html, or in a temporary directory when DIR may not be written to.";
+
+int cmd_view(int argc, char **argv)
+{
+	struct wanted w = { .command = "view" };
+	const struct option_spec specs[] = {
+		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
+		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw, as of moca report"),
+		OPT_END
+	};
+	int first = moca_options_parse_mixed(specs, argc, argv,
+					     "moca view [OPTIONS] DIR",
+					     about_view);
+
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	w.quiet = 1;
+	return run(&w, argc, argv, first, 1);
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reading the trace for the report: intervals first, then each access. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "cli/trace.h"
+
+#define MAX_INTERVALS 4096u
+#define HEAT_CELLS 2000000u	/* 32 bytes each, in tables that are half full */
+#define DENSITY_CELLS 1000000u
+#define MAX_CPUS 1024u
+
+/* --- the intervals ------------------------------------------------------ */
+
+/* Make two neighbours one, all over. */
+static void join_intervals(struct report *r)
+{
+	struct report_interval *a, *b;
+	size_t i;
+
+	for (i = 0; 2 * i < r->interval_count; i++) {
+		a = &r->intervals[i];
+		*a = r->intervals[2 * i];
+		if (2 * i + 1 == r->interval_count)
+			continue;
+		b = &r->intervals[2 * i + 1];
+		if (!b->end_ns)
+			continue;
+		if (!a->end_ns) {
+			*a = *b;
+			continue;
+		}
+		if (b->begin_ns < a->begin_ns)
+			a->begin_ns = b->begin_ns;
+		if (b->end_ns > a->end_ns)
+			a->end_ns = b->end_ns;
+		a->reads += b->reads;
+		a->writes += b->writes;
+		a->other += b->other;
+		a->lost += b->lost;
+	}
+	memset(r->intervals + i, 0,
+	       (MAX_INTERVALS - i) * sizeof(*r->intervals));
+	r->interval_count = i;
+	r->intervals_joined *= 2;
+}
+
+static void add_chunk(struct report *r, const struct moca_chunk *c)
+{
+	struct report_interval *x;
+
+	if (!r->end_ns || c->begin_ns < r->begin_ns)
+		r->begin_ns = c->begin_ns;
+	if (c->end_ns >= r->end_ns)
+		r->end_ns = c->end_ns + 1;
+	while (c->interval / r->intervals_joined >= MAX_INTERVALS)
+		join_intervals(r);
+	x = &r->intervals[c->interval / r->intervals_joined];
+	if (c->interval / r->intervals_joined >= r->interval_count)
+		r->interval_count = c->interval / r->intervals_joined + 1;
+	if (!x->end_ns || c->begin_ns < x->begin_ns)
+		x->begin_ns = c->begin_ns;
+	if (c->end_ns > x->end_ns)
+		x->end_ns = c->end_ns;
+	x->reads += c->reads;
+	x->writes += c->writes;
+	x->other += c->count - c->reads - c->writes;
+	x->lost += c->lost;
+}
+
+static int read_intervals(struct report *r)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	int ret;
+
+	r->intervals_joined = 1;
+	r->intervals = calloc(MAX_INTERVALS, sizeof(*r->intervals));
+	if (!r->intervals)
+		return -ENOMEM;
+	ret = moca_cursor_open(&cursor, r->trace, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0)
+		add_chunk(r, c);
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+/* --- each access -------------------------------------------------------- */
+
+static void flush(struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->batched; i++) {
+		struct report_hit *h = &r->batch[i];
+
+		moca_grids_prefetch(&r->heat, h->key, &h->heat);
+		moca_grids_prefetch(&r->density, h->key, &h->density);
+	}
+	for (i = 0; i < r->batched && !r->error; i++) {
+		struct report_hit *h = &r->batch[i];
+
+		r->error = moca_grids_add(&r->heat, h->key, &h->heat);
+		if (!r->error)
+			r->error = moca_grids_add(&r->density, h->key,
+						  &h->density);
+	}
+	r->batched = 0;
+}
+
+static int start_thread(struct report_thread *t)
+{
+	t->reads = calloc(3 * REPORT_RATE_BINS, sizeof(*t->reads));
+	t->cpu = malloc(REPORT_RATE_BINS * sizeof(*t->cpu));
+	t->on_cpu = calloc(MAX_CPUS, sizeof(*t->on_cpu));
+	if (!t->reads || !t->cpu || !t->on_cpu)
+		return -ENOMEM;
+	t->writes = t->reads + REPORT_RATE_BINS;
+	t->other = t->writes + REPORT_RATE_BINS;
+	memset(t->cpu, 0xff, REPORT_RATE_BINS * sizeof(*t->cpu));
+	return 0;
+}
+
+static void count_rate(struct report *r, struct report_thread *t,
+		       const struct moca_access *a, uint64_t at)
+{
+	size_t bin = at * REPORT_RATE_BINS / (r->end_ns - r->begin_ns);
+
+	if (!t->reads && start_thread(t)) {
+		r->error = -ENOMEM;
+		return;
+	}
+	t->accesses++;
+	if (a->type == MOCA_ACCESS_WRITE)
+		t->writes[bin]++;
+	else if (a->type == MOCA_ACCESS_UNKNOWN)
+		t->other[bin]++;
+	else
+		t->reads[bin]++;
+	if (a->cpu < MAX_CPUS) {
+		t->cpu[bin] = a->cpu;
+		t->on_cpu[a->cpu]++;
+		if (a->cpu >= r->max_cpu)
+			r->max_cpu = a->cpu + 1u;
+	}
+}
+
+/* On which node the page is, and whether the CPU is on another. */
+static void set_node(const struct report *r, const struct moca_access *a,
+		     struct moca_grid_cell *c)
+{
+	const struct report_topology *t = &r->topology;
+
+	c->node = REPORT_NO_NODE;
+	if (a->node < 0)
+		return;
+	c->node = a->node < (int)REPORT_NO_NODE ? (uint8_t)a->node :
+						  REPORT_NO_NODE - 1;
+	if (!t->what_if && a->cpu < t->cpu_count && t->node_of_cpu[a->cpu] >= 0)
+		c->flags = t->node_of_cpu[a->cpu] != a->node ? REPORT_REMOTE :
+							       0;
+}
+
+static void each(void *arg, uint32_t task, const struct moca_access *a,
+		 uint32_t key)
+{
+	struct report *r = arg;
+	uint64_t length = r->end_ns - r->begin_ns, at;
+	struct report_hit *h = &r->batch[r->batched];
+	uint32_t index;
+
+	if (r->error || task >= r->task_ids)
+		return;
+	index = r->task_index[task];
+	at = a->time_ns < r->begin_ns ? 0 : a->time_ns - r->begin_ns;
+	if (at >= length)
+		at = length - 1;
+	count_rate(r, &r->threads[index], a, at);
+	h->key = key;
+	h->heat = (struct moca_grid_cell){
+		.group = a->addr >> 12,
+		.bin = (uint32_t)((at << REPORT_BINS_LOG2) / length),
+		.thread = (uint16_t)(index < REPORT_THREADS ? index :
+							      REPORT_THREADS),
+		.first = (uint32_t)((double)at / length * UINT32_MAX),
+		.writes = a->type == MOCA_ACCESS_WRITE,
+		.other = a->type == MOCA_ACCESS_UNKNOWN,
+	};
+	h->heat.reads = !h->heat.writes && !h->heat.other;
+	h->density = h->heat;
+	h->density.bin = 0;
+	set_node(r, a, &h->heat);
+	if (++r->batched == sizeof(r->batch) / sizeof(*r->batch))
+		flush(r);
+}
+
+static int index_tasks(struct report *r)
+{
+	size_t i, n = moca_trace_task_count(r->trace);
+
+	r->task_ids = n ? (size_t)moca_trace_task(r->trace, n - 1)->id + 1 : 0;
+	r->task_index = calloc(r->task_ids + 1, sizeof(*r->task_index));
+	r->threads = calloc(n + 1, sizeof(*r->threads));
+	if (!r->task_index || !r->threads)
+		return -ENOMEM;
+	r->thread_count = n;
+	for (i = 0; i < n; i++) {
+		r->threads[i].task = moca_trace_task(r->trace, i);
+		r->task_index[r->threads[i].task->id] = (uint32_t)i;
+	}
+	return 0;
+}
+
+int report_walk(struct report *r)
+{
+	struct moca_objects_options opt = {
+		.size = sizeof(opt),
+		.instances = 1,
+		.each = each,
+		.each_arg = r,
+	};
+	int err;
+
+	r->origin = trace_origin(r->trace);
+	err = index_tasks(r);
+	if (!err)
+		err = read_intervals(r);
+	if (err)
+		return err;
+	if (r->end_ns <= r->begin_ns)
+		r->end_ns = r->begin_ns + 1;
+	moca_grids_init(&r->heat, REPORT_BINS_LOG2, HEAT_CELLS);
+	moca_grids_init(&r->density, 0, DENSITY_CELLS);
+	err = moca_objects_compute(&r->objects, r->trace, &opt);
+	if (!err)
+		flush(r);
+	if (!err)
+		err = r->error;
+	if (!err)
+		moca_objects_totals(r->objects, &r->totals);
+	return err;
+}
+
+void report_walk_free(struct report *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->thread_count; i++) {
+		free(r->threads[i].reads);
+		free(r->threads[i].cpu);
+		free(r->threads[i].on_cpu);
+	}
+	free(r->threads);
+	free(r->task_index);
+	free(r->intervals);
+	moca_grids_free(&r->heat);
+	moca_grids_free(&r->density);
+	moca_objects_free(r->objects);
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Lines (uPlot), bars and strips.
+import uPlot from "uplot";
+import { h, tip, pairs } from "./dom.js";
+import * as f from "./format.js";
+import { css, variable } from "./palette.js";
+
+const live = new Set();
+
+/** Themes and widths change: draw all charts that are still there again. */
+export function redrawCharts() {
+	for (const c of live)
+		if (c.element.isConnected)
+			c.make();
+		else
+			live.delete(c);
+}
+
+/**
+ * x: numbers; series: [{ label, values, color, fill, width, dash, stepped }];
+ * xText, yText: how a value is shown. { element, picture(), rows() }
+ */
+export function lines({ x, series, xLabel, yLabel, xText = f.short,
+			yText = f.short, height = 240, label, onpick }) {
+	const element = h("div", { class: "chart", role: "img", "aria-label": label });
+	const c = { element };
+	const axis = (text, format) => ({
+		stroke: variable("--muted"), grid: { stroke: variable("--grid"), width: 1 },
+		ticks: { stroke: variable("--grid"), width: 1 }, label: text,
+		labelSize: 18, labelFont: `12px ${variable("--font")}`,
+		font: `11px ${variable("--font")}`, size: format === yText ? 64 : 34,
+		values: (_, v) => v.map(format),
+	});
+	c.make = () => {
+		const width = Math.max(260, element.clientWidth || 800);
+		c.plot?.destroy();
+		c.width = width;
+		c.plot = new uPlot({
+			width, height, padding: [10, 12, 0, 0],
+			legend: { live: true },
+			cursor: { y: false, drag: { x: true, y: false } },
+			scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.05 : 1] } },
+			axes: [axis(xLabel, xText), axis(yLabel, yText)],
+			series: [{ label: xLabel, value: (_, v) => v === null || v === undefined ? "–" : xText(v) },
+				...series.map((s) => ({
+					label: f.cut(s.label, 40),
+					stroke: s.color, width: s.width || 1.5, dash: s.dash,
+					fill: s.fill, points: { show: x.length < 2 },
+					paths: s.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined,
+					value: (_, v) => v === null || v === undefined ? "–" : yText(v),
+				}))],
+		}, [x, ...series.map((s) => s.values)], element);
+		if (onpick)
+			c.plot.over.addEventListener("click", () =>
+				c.plot.cursor.idx !== null && onpick(c.plot.cursor.idx));
+	};
+	c.picture = () => c.plot.ctx.canvas;
+	c.rows = () => [[xLabel, ...series.map((s) => s.label)],
+		...Array.from(x, (v, i) => [v, ...series.map((s) => s.values[i])])];
+	live.add(c);
+	new ResizeObserver(() => {
+		if (element.isConnected && element.clientWidth &&
+		    Math.abs(element.clientWidth - (c.width || 0)) > 1)
+			c.make();
+	}).observe(element);
+	return c;
+}
+
+/**
+ * Bars of parts: rows: [{ label, title, parts: [{ value, color, label }], href }].
+ * All are to one scale. { element, svg() }
+ */
+export function bars({ rows, text = f.count, label, width = 980, labelWidth = 260 }) {
+	const line = 24, max = Math.max(1e-9, ...rows.map((r) => r.parts.reduce((a, b) => a + b.value, 0)));
+	const height = rows.length * line + 26, w = width - labelWidth - 90;
+	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,
+		role: "img", "aria-label": label });
+	for (const t of f.ticks(0, max, 5)) {
+		const x = labelWidth + t / max * w;
+		svg.append(h("line", { class: "grid", x1: x, x2: x, y1: 0, y2: height - 20 }),
+			h("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, text(t)));
+	}
+	rows.forEach((r, i) => {
+		const y = i * line, total = r.parts.reduce((a, b) => a + b.value, 0);
+		const g = h("g", { class: r.href ? "bar link" : "bar",
+			tabindex: r.href ? 0 : undefined, role: r.href ? "link" : undefined,
+			"aria-label": `${f.cut(r.label, 80)}: ${text(total)}`,
+			onclick: () => r.href && (location.hash = r.href),
+			onkeydown: (e) => e.key === "Enter" && r.href && (location.hash = r.href) });
+		let x = labelWidth;
+		g.append(h("rect", { class: "hit", x: 0, y, width, height: line }),
+			h("text", { class: "label", x: labelWidth - 8, y: y + 16, "text-anchor": "end" },
+			  f.cut(r.label, 36)));
+		for (const part of r.parts) {
+			const pw = part.value / max * w;
+			if (pw > 0)
+				g.append(h("rect", { x, y: y + 4, width: Math.max(0.5, pw), height: line - 8, style: { fill: part.color } }));
+			x += pw;
+		}
+		g.append(h("text", { class: "value", x: x + 6, y: y + 16 }, text(total)));
+		g.addEventListener("pointermove", (e) => tip.show(e.clientX, e.clientY,
+			h("b", {}, f.cut(r.title || r.label, 200)),
+			pairs(r.parts.filter((part) => part.value).slice(0, 12).map((part) => [f.cut(part.label, 60), text(part.value)]))));
+		g.addEventListener("pointerleave", () => tip.hide());
+		svg.append(g);
+	});
+	return { element: h("div", { class: "scroll-x", tabindex: -1 }, svg), svg: () => svg };
+}
+
+/**
+ * A strip of cells on a canvas: color(i) of n columns for each of the tracks.
+ * tracks: [{ label, color(column of n) -> [r, g, b, a] or null, describe(column) }]
+ */
+export function strips({ tracks, columns, label, height = 22, xText, left = 110, maxWidth }) {
+	const canvas = h("canvas", { class: "strips", role: "img", "aria-label": label });
+	const element = h("div", { class: "chart" }, canvas);
+	const c = { element, picture: () => canvas };
+	let n = 1, width = 0;
+	c.make = () => {
+		const ratio = window.devicePixelRatio || 1, gap = 4, axis = 24;
+		width = Math.max(260, element.clientWidth || 800);
+		const w = width - left - 12, hgt = tracks.length * (height + gap) + axis;
+		n = Math.max(1, Math.min(columns, Math.round(w)));
+		canvas.width = Math.round(width * ratio);
+		canvas.height = Math.round(hgt * ratio);
+		canvas.style.height = `${hgt}px`;
+		const g = canvas.getContext("2d");
+		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+		g.font = `11px ${variable("--font")}`;
+		g.textBaseline = "middle";
+		tracks.forEach((t, k) => {
+			const y = k * (height + gap), image = new ImageData(n, 1);
+			for (let i = 0; i < n; i++) {
+				const rgb = t.color(i, n);
+				if (rgb)
+					image.data.set([rgb[0], rgb[1], rgb[2], Math.round(255 * (rgb[3] ?? 1))], 4 * i);
+			}
+			const small = h("canvas", { width: n, height: 1 });
+			small.getContext("2d").putImageData(image, 0, 0);
+			g.fillStyle = variable("--plot");
+			g.fillRect(left, y, w, height);
+			g.imageSmoothingEnabled = false;
+			g.drawImage(small, left, y, w, height);
+			g.fillStyle = variable("--muted");
+			g.textAlign = "right";
+			g.fillText(f.cut(t.label, 17), left - 6, y + height / 2);
+		});
+		g.fillStyle = variable("--muted");
+		g.textAlign = "center";
+		for (let i = 0; i <= 4; i++)
+			g.fillText(xText(i / 4), Math.min(width - 34, Math.max(left + 14, left + i / 4 * w)), hgt - 10);
+	};
+	canvas.addEventListener("pointermove", (e) => {
+		const r = canvas.getBoundingClientRect();
+		const k = Math.floor((e.clientY - r.top) / (height + 4));
+		const i = Math.floor((e.clientX - r.left - left) / (width - left - 12) * n);
+		if (k < 0 || k >= tracks.length || i < 0 || i >= n)
+			return tip.hide();
+		const what = tracks[k].describe(i, n);
+		return what ? tip.show(e.clientX, e.clientY, pairs(what)) : tip.hide();
+	});
+	canvas.addEventListener("pointerleave", () => tip.hide());
+	live.add(c);
+	new ResizeObserver(() => element.isConnected && element.clientWidth !== width && c.make()).observe(element);
+	return c;
+}
+
+export { css };

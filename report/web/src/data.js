@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The data behind the page: deflated, base64, in script elements that are
+// no scripts. doc/design/report.md describes them.
+
+function decode64(text) {
+	const s = atob(text);
+	const out = new Uint8Array(s.length);
+	for (let i = 0; i < s.length; i++)
+		out[i] = s.charCodeAt(i);
+	return out;
+}
+
+/** The bytes of a blob; null if the page has none of that name. */
+export async function blob(name) {
+	const el = document.getElementById(`moca-${name}`);
+	if (!el)
+		return null;
+	const stream = new Blob([decode64(el.textContent)]).stream()
+		.pipeThrough(new DecompressionStream("deflate-raw"));
+	return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+export async function json(name) {
+	const b = await blob(name);
+	return b && JSON.parse(new TextDecoder().decode(b));
+}
+
+/* count varints of a column; wide: beyond 32 bits. */
+function varints(bytes, count, wide) {
+	const out = wide ? new Float64Array(count) : new Uint32Array(count);
+	let at = 0;
+	for (let i = 0; i < count; i++) {
+		let b = bytes[at++], v = b & 127, factor = 128;
+		while (b & 128) {
+			b = bytes[at++];
+			v += (b & 127) * factor;
+			factor *= 128;
+		}
+		out[i] = v;
+	}
+	return out;
+}
+
+function columns(bytes) {
+	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+	const out = [];
+	for (let at = 0; at < bytes.length;) {
+		const len = view.getUint32(at, true);
+		out.push(bytes.subarray(at + 4, at + 4 + len));
+		at += 4 + len;
+	}
+	return out;
+}
+
+const ends = (col) => {
+	let n = 0;
+	for (const b of col)
+		n += b < 128;
+	return n;
+};
+
+/**
+ * An object's cells. Rows are groups of pages, by process and address; cell i
+ * of row r has start[r] <= i < start[r + 1].
+ */
+function unpack(bytes, isHeat) {
+	const c = columns(bytes);
+	const rows = ends(c[0]), cells = ends(c[4]);
+	const perRow = varints(c[2], rows), start = new Uint32Array(rows + 1);
+	const group = varints(c[1], rows, true), pid = varints(c[0], rows);
+	for (let r = 0; r < rows; r++) {
+		start[r + 1] = start[r] + perRow[r];
+		if (r && pid[r] === pid[r - 1])
+			group[r] += group[r - 1];
+	}
+	const out = {
+		rows, cells, pid, group, start,
+		thread: varints(c[4], cells),
+		reads: varints(c[6], cells),
+		writes: varints(c[7], cells),
+		other: varints(c[8], cells),
+	};
+	if (isHeat) {
+		out.bin = varints(c[3], cells);
+		out.node = varints(c[5], cells);
+		for (let r = 0; r < rows; r++)
+			for (let i = start[r] + 1; i < start[r + 1]; i++)
+				out.bin[i] += out.bin[i - 1];
+	} else {
+		out.firstThread = varints(c[9], rows);
+		out.firstTime = varints(c[10], rows);
+	}
+	return out;
+}
+
+const cache = new Map();
+
+/** { heat, density } of an object's id; unpacked once. */
+export function cells(id) {
+	if (!cache.has(id))
+		cache.set(id, Promise.all([blob(`heat-${id}`), blob(`density-${id}`)])
+			.then(([a, b]) => ({ heat: unpack(a, true),
+					     density: unpack(b, false) })));
+	return cache.get(id);
+}
+
+/** The index with what it refers to, connected. */
+export async function load() {
+	const [index, topology, summary, rates, allocs] = await Promise.all([
+		json("index"), json("topology"), json("summary"), blob("rates"),
+		blob("allocs")]);
+	const d = index;
+	d.machine = topology;
+	d.summary = summary;
+	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
+	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
+	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));
+	d.length = d.time.end_ns - d.time.begin_ns;
+	d.bins = 2 ** d.time.bins_log2;
+	const n = d.time.rate_bins;
+	let at = 0;
+	for (const t of d.threads) {
+		if (!t.rates)
+			continue;
+		t.reads = new Uint32Array(rates.buffer, at, n);
+		t.writes = new Uint32Array(rates.buffer, at + 4 * n, n);
+		t.other = new Uint32Array(rates.buffer, at + 8 * n, n);
+		t.cpu = new Uint16Array(rates.buffer, at + 12 * n, n);
+		at += 14 * n;
+	}
+	d.allocs.live = d.allocs.series.map((_, i) =>
+		new Float64Array(allocs.buffer, 8 * n * i, n));
+	return d;
+}
+
+export const threadName = (d, index) => {
+	const t = d.threadAt.get(index);
+	return t ? `#${t.id} ${t.name}` : "other threads";
+};
+
+/** Sums of a thread's own counts. */
+export const threadTotals = (t) => ["reads", "writes", "other"].map((k) =>
+	t[k] ? t[k].reduce((a, b) => a + b, 0) : 0);

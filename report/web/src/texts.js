@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What stands beside each plot: how to read it, what it can reveal, what to do.
+
+export const texts = {
+	overview: {
+		read: "Each line is a data structure, most accessed first; time runs to the right. A cell is coloured by reads (blue) and writes (orange), the stronger the more. Click a line to see the structure page by page.",
+		reveal: "Phases: times in which other structures are used. Structures that are only written at the start (candidates for replication), structures that are never touched again (memory that could be freed), and bursts.",
+		act: "Look for the few structures that are used all the time: only these are worth placing well. A structure used in one phase only can be placed for that phase.",
+	},
+	topology: {
+		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory.",
+		reveal: "Threads that share a cache or sit on different nodes; nodes whose memory serves everybody; CPUs that did nothing.",
+		act: "Pin threads (OMP_PROC_BIND=close or spread, OMP_PLACES=cores, taskset, numactl --cpunodebind) so that threads that share data are near each other, and place data where it is used (numactl --membind, --interleave, libnuma).",
+	},
+	byThread: {
+		read: "One bar per data structure, its length the number of accesses, its parts the threads. A page counts once per interval of the recording (and once more for a first write after a read), so this is how many pages were in use how often, and not how many instructions ran.",
+		reveal: "Structures that one thread alone uses beside ones that all use; a master thread that does most of the accesses; unequal shares of the work.",
+		act: "Equal parts are what a balanced program has. If one thread dominates, look at how the work is divided (OpenMP schedule). If a structure is mostly read, each node can have a copy of its own; if it is written by all, interleave its pages (numactl --interleave) or divide it.",
+	},
+	size: {
+		read: "Bytes of each structure: of all its objects together (for those allocated at one place in the code).",
+		reveal: "Which structures do not fit into a cache or into the memory of one node.",
+		act: "Large and much used: placement and huge pages (madvise MADV_HUGEPAGE) pay off. Small: leave them alone.",
+	},
+	heat: {
+		read: [
+			"Time runs to the right, addresses downwards; only pages that were used are drawn, and a dashed line marks where addresses are not neighbours. Choose what colours mean: reads and writes, number of accesses, the thread with most accesses, how pages are shared at that time, or the node of the page.",
+			"Drag a rectangle to zoom into it; the wheel zooms at the pointer (with Shift only addresses, with Alt only time); Shift and drag moves; a double click shows all. By keyboard: arrows, plus, minus, 0.",
+		],
+		reveal: "Diagonals are sweeps through memory, horizontal lines are hot pages, clouds are random accesses, blocks of one colour are parts that belong to one thread. By sharing: written by several threads at one time is what costs most.",
+		act: "Blocks by thread: let each thread initialise its own block, so first touch places it well. A cloud of all threads: interleave, or sort the work by address. Hot shared lines: give each thread its own copy and combine at the end. Long sweeps: prefetching works already; random access: smaller data or huge pages.",
+	},
+	density: {
+		read: "Accesses per page along the structure: a thin line for each thread, a thick one for the average over threads. Pages are in order of address; where there are more pages than fit, a point is the mean of its pages.",
+		reveal: "How the structure is divided among threads: separate plateaus (each thread has a part), equal curves (all use everything), peaks (hot spots), a slope (unbalanced).",
+		act: "Separate plateaus: parallel first touch or explicit binding puts each part on its thread's node. Equal curves: interleave pages. A peak: look at what lies there; pad it, split it or copy it per thread.",
+	},
+	first: {
+		read: "For each page the thread that touched it first. By default Linux puts a page on the node of the CPU that touches it first. Below: the thread that uses the page most, and how many threads use it.",
+		reveal: "A first-touch strip of one colour above a strip of many: one thread initialised what others use, so all of it is on one node.",
+		act: "Initialise in parallel with the same division of work as in the computation (#pragma omp parallel for schedule(static) on the initialising loop), or interleave (numactl --interleave=all), or move pages (numactl --localalloc, move_pages).",
+	},
+	rates: {
+		read: "Records per second: first accesses of each interval to each page, reads and writes apart. It is a measure of how much memory is in use, not of bandwidth.",
+		reveal: "Phases of the program; times in which memory is mostly written (initialisation, copying) or mostly read.",
+		act: "Compare with the structures' overview to see what causes a peak. A long initialisation by one thread is a candidate for parallel first touch.",
+	},
+	intervals: {
+		read: "Each step is one interval of the recording: how long it was, and how many records it has. Within an interval a page is seen once per thread that comes first.",
+		reveal: "Intervals that grew because of the budget: there the picture is coarser in time, and counts per second are lower without the program doing less.",
+		act: "For a finer picture record with a larger --budget or a shorter --interval.",
+	},
+	cpus: {
+		read: "One track per thread; the colour is the CPU that it was last seen on in that part of the time. Empty: no access recorded.",
+		reveal: "Threads that migrate (many colours in one track), threads that share a CPU, threads that sleep.",
+		act: "Migration between nodes leaves memory behind: pin threads (OMP_PROC_BIND=true, taskset, pthread_setaffinity_np).",
+	},
+	threads: {
+		read: "One bar per thread: its reads and writes, all recorded accesses.",
+		reveal: "Unequal work, a master that does more than the others, helpers that do next to nothing.",
+		act: "Divide the work differently (schedule(dynamic) or (guided) if its amount varies, smaller tasks), or use fewer threads.",
+	},
+	allocs: {
+		read: "Bytes that exist at a time, by where they were allocated; the structures with most bytes have their own line. Sizes are what the program asked for.",
+		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",
+		act: "A peak of temporary buffers: reuse one. Memory that is allocated and freed in turn: keep it, so its pages are not touched first again and again.",
+	},
+	bars: {
+		read: "One line per object (the ones with most bytes times life), from its allocation to its end. Colour: the structure it belongs to. Click it to see that structure.",
+		reveal: "Lives: what is allocated at the start and never freed, what is allocated anew in each step.",
+		act: "What lives equally long and is used together can be allocated together.",
+	},
+};

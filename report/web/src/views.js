@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The views of the whole run; view-object.js has that of one structure.
+import { h, tip, pairs } from "./dom.js";
+import { figure, legend } from "./figure.js";
+import { lines, bars, strips } from "./charts.js";
+import { raster } from "./raster.js";
+import { cells, threadName, threadTotals } from "./data.js";
+import { texts } from "./texts.js";
+import * as f from "./format.js";
+import * as p from "./palette.js";
+
+const MANY = 24;	/* structures in a chart */
+
+const threadColors = (d) => {
+	const c = p.categorical(d.threads.length);
+	return new Map(d.threads.map((t, i) => [t.index, c[i]]));
+};
+
+export const binTimes = (d) => Float64Array.from({ length: d.time.rate_bins },
+	(_, i) => d.time.begin_ns + (i + 0.5) / d.time.rate_bins * d.length);
+
+function card(title, value, note) {
+	return h("div", { class: "card" }, h("div", { class: "card-title" }, title),
+		h("div", { class: "card-value" }, value),
+		note && h("div", { class: "card-note" }, note));
+}
+
+function facts(list) {
+	return h("dl", { class: "facts" }, list.filter(([, v]) => v !== null && v !== undefined && v !== "")
+		.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
+}
+
+/* --- introduction -------------------------------------------------------- */
+
+function certificate(d) {
+	const c = d.certificate, out = [];
+	if (!c.pages_touched && !c.records)
+		return [h("p", {}, "The trace has no certificate: how complete it is is not known.")];
+	out.push(h("p", {}, h("b", {}, f.percent(c.pages_seen, c.pages_touched)),
+		` of the pages that the program touched have a record (${f.count(c.pages_seen)} of ${f.count(c.pages_touched)}); ` +
+		`${f.count(c.pages_other)} more pages were seen outside of what is certified. ` +
+		(c.lost ? `${f.count(c.lost)} records were lost, in ${f.count(c.lossy_chunks)} of ${f.count(c.chunks)} chunks.` :
+		 "No record was lost.")));
+	return out;
+}
+
+function warnings(d) {
+	const out = [], t = d.totals, g = d.damage;
+	if (g.files || g.chunks || g.tail_bytes)
+		out.push(`Parts of the trace are damaged and were left out: ${f.count(g.files)} files, ${f.count(g.chunks)} chunks, ${f.bytes(g.tail_bytes)} at the end of files.`);
+	if (d.run.truncated)
+		out.push("The recording was cut off before its end.");
+	if (t.without_agent)
+		out.push(`Of ${f.count(t.processes)} program images ${f.count(t.without_agent)} did not tell their allocations: their heaps are one structure each.`);
+	if (t.changed_files)
+		out.push(`${f.count(t.changed_files)} program files were changed since the recording: names may be wrong.`);
+	if (t.lost)
+		out.push(`${f.count(t.lost)} allocation events were lost.`);
+	for (const n of d.run.notes)
+		out.push(f.cut(n, 300));
+	return out.length ? h("div", { class: "notice", role: "note" },
+		h("h3", {}, "To know"), h("ul", {}, out.map((x) => h("li", {}, x)))) : null;
+}
+
+function notRecorded(d) {
+	const list = [
+		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
+		"Cache misses, bandwidth, latency, and page faults of the program's own (minor and major): this collector does not see them.",
+	];
+	if (!d.machine)
+		list.push("The machine's topology: this page was not made on the machine of the recording; moca report --topology FILE (of lstopo) adds it.");
+	if (d.plots.some((x) => x.heat.page_shift || x.heat.time_shift))
+		list.push("Single pages and intervals of the largest structures: to keep this page small, these are drawn in groups of pages or longer bins of time, with exact sums; each plot says how large.");
+	if (d.rows > d.objects.length)
+		list.push(`${f.count(d.rows - d.objects.length)} more structures, with ${f.percent(d.unlisted_accesses, d.totals.accesses)} of the accesses: moca objects --all lists them.`);
+	return h("ul", {}, list.map((x) => h("li", {}, x)));
+}
+
+/* Structures x time, in one picture. */
+async function overviewHeat(d) {
+	const plots = d.plots.slice(0, MANY);
+	const tracks = [];
+	for (const plot of plots) {
+		const { heat } = await cells(plot.object);
+		const o = d.objectAt.get(plot.object);
+		const bins = Math.ceil(d.bins / 2 ** plot.heat.time_shift);
+		const memo = new Map();
+		const at = (n) => {
+			if (!memo.has(n)) {
+				/* Coarser than the picture: spread evenly for the colour. */
+				memo.set(n, raster({ ...heat }, { r0: 0, r1: heat.rows, b0: 0, b1: bins },
+						   Math.min(n, bins), 1, "type"));
+			}
+			return memo.get(n);
+		};
+		tracks.push({
+			label: o.name,
+			color(i, n) {
+				const x = at(n), k = Math.floor(i * x.w / n);
+				const total = x.reads[k] + x.writes[k] + x.other[k];
+				if (!total)
+					return null;
+				const w = x.writes[k] / total, u = x.other[k] / total;
+				return [...p.READ.map((v, c) => v * (1 - w - u) + p.WRITE[c] * w + p.OTHER[c] * u),
+					0.25 + 0.75 * Math.log1p(total) / Math.log1p(x.max)];
+			},
+			describe(i, n) {
+				const x = at(n), k = Math.floor(i * x.w / n);
+				const t = (v) => f.time(d.time.begin_ns + v * d.length);
+				return [["Structure", f.cut(o.name, 60)],
+					["Time", `${t(k / x.w)} to ${t((k + 1) / x.w)}`],
+					["Reads", f.count(x.reads[k])], ["Writes", f.count(x.writes[k])],
+					x.other[k] ? ["Unknown type", f.count(x.other[k])] : null];
+			},
+			data: () => at(Math.min(512, bins)),
+			object: o,
+		});
+	}
+	const strip = strips({ tracks, columns: 1200, height: 16, left: 150,
+		label: "Accesses to each data structure over time",
+		xText: (x) => f.time(d.time.begin_ns + x * d.length) });
+	strip.element.addEventListener("click", (e) => {
+		const k = Math.floor((e.clientY - strip.picture().getBoundingClientRect().top) / 20);
+		if (tracks[k])
+			location.hash = `#/object/${tracks[k].object.id}`;
+	});
+	return figure({
+		id: "overview", title: "The run at a glance",
+		subtitle: `${tracks.length} of ${f.count(d.rows)} data structures, each to its own scale of colour`,
+		explain: texts.overview,
+		body: [legend([[p.css(p.READ), "reads"], [p.css(p.WRITE), "writes"], [p.css(p.OTHER), "unknown"]]),
+			strip.element],
+		picture: strip.picture,
+		rows: () => [["structure", "begin_ns", "end_ns", "reads", "writes", "unknown"],
+			...tracks.flatMap((t) => {
+				const x = t.data();
+				return Array.from({ length: x.w }, (_, i) => [t.object.name,
+					Math.round(d.time.begin_ns + i / x.w * d.length),
+					Math.round(d.time.begin_ns + (i + 1) / x.w * d.length),
+					x.reads[i], x.writes[i], x.other[i]]);
+			})],
+	});
+}
+
+export async function introduction(d) {
+	const r = d.run, t = d.totals;
+	const when = r.start_time ? new Date(Number(r.start_time) / 1e6) : null;
+	const body = [
+		h("div", { class: "cards" },
+			card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes`),
+			card("Duration", f.time(r.end_ns || d.length), `${f.count(d.intervals.length)} interval${d.intervals.length === 1 ? "" : "s"}`),
+			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
+			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
+			card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
+		warnings(d),
+	];
+	if (d.plots.length)
+		body.push(await overviewHeat(d));
+	else
+		body.push(h("p", { class: "empty" }, "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
+	body.push(h("div", { class: "columns" },
+		h("section", { class: "panel" }, h("h3", {}, "What was run"), facts([
+			["Command", r.command && h("code", {}, f.cut(r.command, 400))],
+			["Ended", r.ended], ["When", when && when.toISOString().replace("T", " ").slice(0, 19) + " UTC"],
+			["Host", r.host && f.cut(r.host, 80)], ["Kernel", r.kernel], ["CPUs", r.cpus], ["NUMA nodes", r.nodes],
+			["Trace", f.cut(r.path, 200)]])),
+		h("section", { class: "panel" }, h("h3", {}, "How it was recorded"), facts([
+			["Collector", r.collector && `${r.collector}, moca ${r.version || ""}`],
+			["Interval", r.interval_ns && f.time(Number(r.interval_ns))],
+			["Budget", r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
+			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
+			["Page size", r.page_size && f.bytes(Number(r.page_size))],
+			["Filtered out", r["filter.dropped"]]]),
+		  h("h3", {}, "How complete it is"), certificate(d))),
+		h("section", { class: "panel" }, h("h3", {}, "How to read this page"),
+			h("p", {}, "Start with ", h("a", { href: "#/objects" }, "the data structures"),
+				": the few at the top have most of the accesses. Open one to see when, where and by whom it is used. ",
+				"Each plot says under “How to read this” what it shows, what it can reveal and what to do; what you fold is remembered. ",
+				"Each view has its own address, to be kept or sent with the page. Press ? for the keys."),
+			h("h4", {}, "What was not recorded"), notRecorded(d)));
+	return body;
+}
+
+/* --- topology ------------------------------------------------------------ */
+
+function cpuUse(d) {
+	const use = new Map();
+	for (const t of d.threads)
+		for (const [cpu, n] of t.cpus) {
+			if (!use.has(cpu))
+				use.set(cpu, []);
+			use.get(cpu).push([t.index, n]);
+		}
+	for (const v of use.values())
+		v.sort((a, b) => b[1] - a[1]);
+	return use;
+}
+
+function nodeUse(d) {
+	const use = new Map();
+	for (const o of d.objects)
+		for (const [node, n] of o.nodes)
+			use.set(node, (use.get(node) || 0) + n);
+	return use;
+}
+
+/* Boxes in boxes. Gives an element's width and height, and draws into g. */
+function layoutBox(o, ctx) {
+	if (o.type === "PU")
+		return { o, w: 76, h: 62, children: [] };
+	const children = [...o.memory.map((m) => layoutMemory(m)),
+		...o.children.map((c) => layoutBox(c, ctx))];
+	/* Caches and cores of one child only add a line. */
+	const pad = 8, head = 20, limit = ctx.width;
+	let x = pad, y = head + pad / 2, row = 0, w = 0;
+	for (const c of children) {
+		if (x > pad && (x + c.w + pad > limit || c.wide)) {
+			x = pad;
+			y += row + pad;
+			row = 0;
+		}
+		c.x = x;
+		c.y = y;
+		x += c.w + pad;
+		w = Math.max(w, x);
+		row = Math.max(row, c.h);
+		if (c.wide) {
+			y += row + pad;
+			x = pad;
+			row = 0;
+		}
+	}
+	return { o, w: Math.max(w, 96), h: y + row + pad, children };
+}
+
+const layoutMemory = (m) => ({ o: m, w: 190, h: 40, children: [], wide: true });
+
+export function topology(d) {
+	if (!d.machine)
+		return [h("p", { class: "empty" }, "The topology of the machine is not known: this page was not made where the trace was recorded. moca report --topology FILE takes the XML that lstopo writes there; --topology 4x16 draws an imagined machine.")];
+	const use = cpuUse(d), nodes = nodeUse(d), colors = threadColors(d);
+	const total = Math.max(1, d.threads.reduce((a, t) => a + t.accesses, 0));
+	const all = Math.max(1, [...nodes.values()].reduce((a, b) => a + b, 0));
+	const root = layoutBox(d.machine, { width: 1080 });
+	const svg = h("svg", { class: "machine", viewBox: `0 0 ${root.w + 2} ${root.h + 2}`,
+		role: "img", "aria-label": "The machine's packages, nodes, caches and CPUs, with where threads ran" });
+	const draw = (b, x, y) => {
+		const { o } = b, g = h("g", { class: `hw hw-${o.type.toLowerCase()}` });
+		const name = o.type === "PU" ? `CPU ${o.index}` : o.type === "NUMANode" ? `Node ${o.index}` :
+			`${o.name}${o.index !== undefined && o.type !== "Machine" ? ` #${o.index}` : ""}`;
+		g.append(h("rect", { x: x + 1, y: y + 1, width: b.w, height: b.h, rx: 4 }),
+			h("text", { x: x + 8, y: y + 16 }, `${name}${o.bytes ? ` · ${f.bytes(o.bytes)}` : ""}`));
+		let what = [[o.type, name]];
+		if (o.type === "PU") {
+			const list = use.get(o.index) || [];
+			const sum = list.reduce((a, [, n]) => a + n, 0);
+			let at = 0;
+			for (const [t, n] of list) {
+				const w = (b.w - 16) * n / sum;
+				g.append(h("rect", { class: "ran", x: x + 8 + at, y: y + 24, width: Math.max(0.5, w), height: 12, style: { fill: p.css(colors.get(t)) } }));
+				at += w;
+			}
+			g.append(h("text", { class: "small", x: x + 8, y: y + 52 }, d.topology.what_if && !sum ? "–" : f.percent(sum, total)));
+			what = [["CPU", o.index], ["Accesses from it", `${f.count(sum)} (${f.percent(sum, total)})`],
+				...list.slice(0, 8).map(([t, n]) => [f.cut(threadName(d, t), 30), f.count(n)])];
+		} else if (o.type === "NUMANode") {
+			const n = nodes.get(o.index) || 0;
+			g.append(h("rect", { class: "share", x: x + 8, y: y + 24, width: (b.w - 16) * n / all, height: 8 }));
+			what = [["Node", o.index], ["Memory", f.bytes(o.bytes || 0)],
+				["Accesses to its pages", `${f.count(n)} (${f.percent(n, all)})`],
+				...d.objects.map((x2) => [x2, x2.nodes.find(([k]) => k === o.index)?.[1] || 0])
+					.filter(([, k]) => k).slice(0, 6).map(([x2, k]) => [f.cut(x2.name, 30), f.count(k)])];
+		}
+		g.addEventListener("pointermove", (e) => {
+			e.stopPropagation();
+			tip.show(e.clientX, e.clientY, pairs(what));
+		});
+		g.addEventListener("pointerleave", () => tip.hide());
+		svg.append(g);
+		b.children.forEach((c) => draw(c, x + c.x, y + c.y));
+	};
+	draw(root, 0, 0);
+	svg.style.maxWidth = `${root.w * 1.25}px`;
+	return [
+		d.topology.what_if && h("div", { class: "notice", role: "note" },
+			h("p", {}, "This is not the machine of the recording: threads and pages are shown on the CPUs and nodes of the same numbers.")),
+		figure({ id: "topology", title: "The machine", subtitle: `From ${d.topology.source}`,
+			explain: texts.topology,
+			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])),
+				h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the machine" }, svg)],
+			svg: () => svg,
+			rows: () => [["cpu", "thread", "accesses"], ...[...use].sort((a, b) => a[0] - b[0])
+				.flatMap(([cpu, list]) => list.map(([t, n]) => [cpu, threadName(d, t), n]))],
+		}),
+	];
+}
+
+/* --- the structures ------------------------------------------------------ */
+
+const columns = [
+	["name", "Structure", "left"], ["kind", "Kind", "left"], ["bytes", "Size"], ["pages", "Pages"],
+	["reads", "Reads"], ["writes", "Writes"], ["accesses", "Share"], ["threads", "Threads"],
+	["sharing", "Sharing", "left"], ["first_task", "First touch", "left"],
+];
+
+function table(d, state) {
+	const body = h("tbody"), head = h("tr");
+	let key = state.get("sort") || "accesses", down = state.get("down") !== "0", word = state.get("find") || "";
+	const shown = h("p", { class: "count", role: "status" });
+
+	const fill = () => {
+		const rows = d.objects.filter((o) => `${o.name} ${o.site} ${o.kind}`.toLowerCase().includes(word.toLowerCase()));
+		rows.sort((a, b) => {
+			const x = a[key] ?? "", y = b[key] ?? "";
+			const c = typeof x === "string" ? String(x).localeCompare(String(y)) : x - y;
+			return down ? -c : c;
+		});
+		const max = Math.max(1, ...d.objects.map((o) => o.accesses));
+		body.replaceChildren(...rows.slice(0, 500).map((o) => h("tr", { tabindex: -1, onclick: (e) => {
+			if (e.target.tagName !== "A" && d.plotAt.has(o.id))
+				location.hash = `#/object/${o.id}`;
+		}, class: d.plotAt.has(o.id) ? "link" : "" },
+			h("th", { scope: "row" }, d.plotAt.has(o.id) ? h("a", { href: `#/object/${o.id}`, title: f.cut(o.name, 400) }, f.cut(o.name, 48)) : h("span", { title: f.cut(o.name, 400) }, f.cut(o.name, 48)),
+				o.site && h("div", { class: "site", title: f.cut(o.site, 400) }, f.cut(o.site, 60))),
+			h("td", {}, o.kind), h("td", { class: "n" }, o.bytes ? f.bytes(o.bytes) : "–"),
+			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
+			h("td", { class: "n" }, f.count(o.writes)),
+			h("td", { class: "n" }, h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * o.accesses / max}%` } })), f.percent(o.accesses, d.totals.accesses)),
+			h("td", { class: "n" }, o.threads), h("td", {}, o.accesses ? o.sharing : "–"),
+			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
+		shown.textContent = rows.length > 500 ? `The first 500 of ${f.count(rows.length)}` : `${f.count(rows.length)} of ${f.count(d.rows)} structures`;
+		for (const th of head.children)
+			th.setAttribute("aria-sort", th.dataset.key !== key ? "none" : down ? "descending" : "ascending");
+	};
+	const remember = () => history.replaceState(null, "", `#/objects?${new URLSearchParams({ sort: key, down: down ? "1" : "0", ...(word && { find: word }) })}`);
+	for (const [k, text, side] of columns)
+		head.append(h("th", { scope: "col", class: side || "n", "data-key": k }, h("button", { type: "button", onclick: () => {
+			down = key === k ? !down : !side;
+			key = k;
+			fill();
+			remember();
+		} }, text)));
+	fill();
+	const find = h("input", { type: "search", id: "find", value: word, placeholder: "name, place or kind",
+		oninput: (e) => {
+			word = e.target.value;
+			fill();
+			remember();
+		} });
+	return h("section", { class: "panel" }, h("div", { class: "bar-row" }, h("label", { for: "find" }, "Find"), find, shown),
+		h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of data structures" },
+			h("table", { class: "objects" }, h("thead", {}, head), body)));
+}
+
+export function objects(d, state) {
+	if (!d.objects.length)
+		return [h("p", { class: "empty" }, "No data structure was accessed.")];
+	const colors = threadColors(d), top = d.plots.slice(0, 16);
+	const of = (plot) => d.objectAt.get(plot.object);
+	const parts = (plot, k) => plot.by_thread.map((b) => ({ value: b[k],
+		color: p.css(colors.get(b[0]) || p.OTHER), label: threadName(d, b[0]) }));
+	const chart = (id, title, label, k) => {
+		const b = bars({ label, rows: top.map((x) => ({ label: of(x).name, href: `#/object/${x.object}`, parts: parts(x, k) })), text: f.short });
+		return figure({ id, title, subtitle: `The ${top.length} most accessed, by thread`, explain: texts.byThread,
+			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])), b.element],
+			svg: b.svg, rows: () => [["structure", "thread", "count"], ...top.flatMap((x) => x.by_thread.map((y) => [of(x).name, threadName(d, y[0]), y[k]]))] });
+	};
+	const large = [...d.objects].filter((o) => o.bytes).sort((a, b) => b.bytes - a.bytes).slice(0, 16);
+	const size = bars({ label: "Size of the largest data structures", text: f.bytes,
+		rows: large.map((o) => ({ label: o.name, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
+	return [
+		table(d, state),
+		chart("reads", "Reads by structure and thread", "Reads of each data structure by thread", 1),
+		chart("writes", "Writes by structure and thread", "Writes of each data structure by thread", 2),
+		figure({ id: "size", title: "Size", subtitle: `The ${large.length} largest`, explain: texts.size, body: size.element, svg: size.svg,
+			rows: () => [["structure", "kind", "bytes", "objects"], ...large.map((o) => [o.name, o.kind, o.bytes, o.instances])] }),
+	];
+}
+
+/* --- rates --------------------------------------------------------------- */
+
+export function rates(d) {
+	if (!d.threads.length)
+		return [h("p", { class: "empty" }, "No access was recorded.")];
+	const n = d.time.rate_bins, perSecond = 1e9 * n / d.length;
+	const sum = (k) => {
+		const out = new Float64Array(n);
+		for (const t of d.threads)
+			if (t[k])
+				for (let i = 0; i < n; i++)
+					out[i] += t[k][i] * perSecond;
+		return out;
+	};
+	const x = binTimes(d), known = d.threads.some((t) => t.cpus.length);
+	const chart = lines({ x, xLabel: "time", yLabel: "records per second", xText: f.time, label: "Records per second over time",
+		series: [{ label: "reads", values: sum("reads"), color: p.css(p.READ), fill: "rgba(0, 114, 178, 0.12)" },
+			{ label: "writes", values: sum("writes"), color: p.css(p.WRITE), fill: "rgba(213, 94, 0, 0.12)" },
+			...(d.totals.accesses > d.totals.reads + d.totals.writes ? [{ label: "unknown", values: sum("other"), color: p.css(p.OTHER), dash: [4, 3] }] : [])] });
+	const iv = d.intervals, ix = Float64Array.from(iv, (v) => v[0]);
+	const each = lines({ x: ix, xLabel: "begin", yLabel: "records", xText: f.time, label: "Records of each interval of the recording", height: 200,
+		series: [{ label: "records", values: Float64Array.from(iv, (v) => v[2] + v[3] + v[4]), color: p.css(p.READ), stepped: true },
+			{ label: "lost", values: Float64Array.from(iv, (v) => v[5]), color: p.css(p.WRITE), stepped: true }] });
+	const colors = threadColors(d), totals = d.threads.map(threadTotals);
+	const work = bars({ label: "Accesses of each thread", text: f.short, rows: d.threads.slice(0, 64).map((t, i) => ({ label: threadName(d, t.index),
+		parts: [{ value: totals[i][0], color: p.css(p.READ), label: "reads" }, { value: totals[i][1], color: p.css(p.WRITE), label: "writes" }, { value: totals[i][2], color: p.css(p.OTHER), label: "unknown" }] })) });
+	const cpus = [...new Set(d.threads.flatMap((t) => t.cpus.map((c) => c[0])))].sort((a, b) => a - b);
+	const cpuColor = p.categorical(cpus.length);
+	const tracks = d.threads.filter((t) => t.cpu).slice(0, 64).map((t) => ({
+		label: threadName(d, t.index),
+		color(i, w) {
+			for (let b = Math.floor(i * n / w); b < Math.max(Math.floor((i + 1) * n / w), Math.floor(i * n / w) + 1); b++)
+				if (t.cpu[b] !== 65535)
+					return cpuColor[cpus.indexOf(t.cpu[b])] || p.OTHER;
+			return null;
+		},
+		describe(i, w) {
+			const b = Math.floor(i * n / w), on = new Set();
+			let records = 0;
+			for (let k = b; k < Math.max(Math.floor((i + 1) * n / w), b + 1); k++) {
+				if (t.cpu[k] !== 65535)
+					on.add(t.cpu[k]);
+				records += t.reads[k] + t.writes[k] + t.other[k];
+			}
+			return [["Thread", threadName(d, t.index)], ["Time", f.time(x[b])], ["CPU", [...on].join(", ") || "not seen"], ["Records", f.count(records)]];
+		},
+	}));
+	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", xText: (v) => f.time(d.time.begin_ns + v * d.length) });
+	void colors;
+	return [
+		figure({ id: "rates", title: "Records per second", subtitle: "All threads together; drag to zoom, double click to go back", explain: texts.rates, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		figure({ id: "intervals", title: "Intervals of the recording", subtitle: d.intervals_joined > 1 ? `${f.count(iv.length)} steps of ${d.intervals_joined} intervals each` : `${f.count(iv.length)} intervals`, explain: texts.intervals, body: each.element, picture: each.picture,
+			rows: () => [["begin_ns", "end_ns", "reads", "writes", "unknown", "lost"], ...iv] }),
+		figure({ id: "threads", title: "Accesses by thread", explain: texts.threads, body: work.element, svg: work.svg, subtitle: d.threads.length > 64 ? `The first 64 of ${f.count(d.threads.length)} threads` : null,
+			rows: () => [["thread", "process", "pid", "tid", "reads", "writes", "unknown"], ...d.threads.map((t, i) => [threadName(d, t.index), t.process, t.pid, t.tid, ...totals[i]])] }),
+		known && figure({ id: "cpus", title: "CPU of each thread", subtitle: tracks.length < d.threads.length ? `The first ${tracks.length} threads` : null, explain: texts.cpus,
+			body: [legend(cpus.slice(0, 32).map((c, i) => [p.css(cpuColor[i]), `CPU ${c}`])), strip.element], picture: strip.picture,
+			rows: () => [["thread", "time_ns", "cpu"], ...d.threads.filter((t) => t.cpu).flatMap((t) => [...t.cpu].map((c, i) => [threadName(d, t.index), Math.round(x[i]), c]).filter((r) => r[2] !== 65535))] }),
+	];
+}
+
+/* --- allocations --------------------------------------------------------- */
+
+function gantt(d, list, color) {
+	const line = Math.max(3, Math.min(14, Math.floor(420 / list.length))), width = 980, left = 8;
+	const height = list.length * line + 26, w = width - left - 8;
+	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
+	const x = (ns) => left + Math.min(1, Math.max(0, (ns - d.time.begin_ns) / d.length)) * w;
+	for (const t of f.ticks(d.time.begin_ns, d.time.end_ns, 8))
+		svg.append(h("line", { class: "grid", x1: x(t), x2: x(t), y1: 0, y2: height - 20 }),
+			h("text", { class: "tick", x: x(t), y: height - 6, "text-anchor": "middle" }, f.time(t)));
+	list.forEach((b, i) => {
+		const o = d.objectAt.get(b[0]), end = b[5] ?? d.time.end_ns;
+		const r = h("rect", { class: "link", x: x(b[4]), y: i * line, width: Math.max(1.5, x(end) - x(b[4])), height: Math.max(2, line - 1), style: { fill: color(b[0]) },
+			onclick: () => d.plotAt.has(b[0]) && (location.hash = `#/object/${b[0]}`) });
+		r.addEventListener("pointermove", (e) => tip.show(e.clientX, e.clientY, pairs([
+			["Structure", o ? f.cut(o.name, 60) : "not listed"], ["Size", f.bytes(b[3])], ["Address", b[2]],
+			["From", f.time(b[4])], ["To", b[5] === null ? "the end" : f.time(b[5])], ["Accesses", f.count(b[6])]])));
+		r.addEventListener("pointerleave", () => tip.hide());
+		svg.append(r);
+	});
+	return svg;
+}
+
+export function allocations(d) {
+	const a = d.allocs;
+	if (!a.series.length)
+		return [h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are told in bulk and have no lives of their own." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
+	const colors = p.categorical(a.series.length).map(p.css);
+	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.name || `structure ${id}`;
+	const chart = lines({ x: binTimes(d), xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, label: "Allocated bytes over time", height: 280,
+		series: [{ label: "all together", values: a.live.reduce((s, v) => s.map((n, i) => n + v[i]), new Float64Array(d.time.rate_bins)), color: p.variable("--text"), width: 2, stepped: true },
+			...a.series.map((id, i) => ({ label: name(id), values: a.live[i], color: colors[i], stepped: true }))] });
+	const of = new Map(a.series.map((id, i) => [id, colors[i]]));
+	const list = a.bars.slice(0, 300), svg = gantt(d, list, (id) => of.get(id) || "var(--muted)");
+	return [
+		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: svg, svg: () => svg,
+			rows: () => [["structure", "pid", "address", "bytes", "begin_ns", "end_ns", "accesses"], ...a.bars.map((b) => [name(b[0]), ...b.slice(1)])] }),
+	];
+}
