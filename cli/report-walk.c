@@ -8,7 +8,7 @@
 #include "cli/trace.h"
 
 #define MAX_INTERVALS 4096u
-#define HEAT_CELLS 2000000u	/* 32 bytes each, in tables that are half full */
+#define HEAT_CELLS 3000000u	/* 32 bytes each, in tables that are half full */
 #define DENSITY_CELLS 1000000u
 #define MAX_CPUS 1024u
 

@@ -21,14 +21,15 @@ export function redrawCharts() {
  * xText, yText: how a value is shown. { element, picture(), rows() }
  */
 export function lines({ x, series, xLabel, yLabel, xText = f.short,
-			yText = f.short, height = 240, label, onpick }) {
+			yText = f.short, ySteps, height = 240, label, onpick }) {
 	const element = h("div", { class: "chart", role: "img", "aria-label": label });
 	const c = { element };
 	const axis = (text, format) => ({
 		stroke: variable("--muted"), grid: { stroke: variable("--grid"), width: 1 },
 		ticks: { stroke: variable("--grid"), width: 1 }, label: text,
 		labelSize: 18, labelFont: `12px ${variable("--font")}`,
-		font: `11px ${variable("--font")}`, size: format === yText ? 64 : 34,
+		font: `11px ${variable("--font")}`, size: format !== yText ? 34 : ySteps ? 84 : 64,
+		incrs: format === yText ? ySteps : undefined,
 		values: (_, v) => v.map(format),
 	});
 	c.make = () => {

@@ -59,6 +59,13 @@ const ends = (col) => {
 	return n;
 };
 
+/* The distinct values, sorted, and for each value its number among them. */
+function numbered(values) {
+	const names = [...new Set(values)].sort((a, b) => a - b);
+	const at = new Map(names.map((v, i) => [v, i]));
+	return [names, Uint16Array.from(values, (v) => at.get(v))];
+}
+
 /**
  * An object's cells. Rows are groups of pages, by process and address; cell i
  * of row r has start[r] <= i < start[r + 1].
@@ -83,6 +90,8 @@ function unpack(bytes, isHeat) {
 	if (isHeat) {
 		out.bin = varints(c[3], cells);
 		out.node = varints(c[5], cells);
+		[out.threads, out.threadKind] = numbered(out.thread);
+		[out.nodes, out.nodeKind] = numbered(out.node);
 		for (let r = 0; r < rows; r++)
 			for (let i = start[r] + 1; i < start[r + 1]; i++)
 				out.bin[i] += out.bin[i - 1];

@@ -10,7 +10,7 @@ export function short(n) {
 	const a = Math.abs(n);
 	for (const [size, unit] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]])
 		if (a >= size)
-			return `${(n / size).toPrecision(3).replace(/\.?0+$/, "")} ${unit}`;
+			return `${+(n / size).toPrecision(3)} ${unit}`;
 	return a >= 1 || n === 0 ? String(+n.toPrecision(3)) : n.toPrecision(2);
 }
 
@@ -42,6 +42,9 @@ export function percent(part, whole) {
 }
 
 export const hex = (n) => `0x${n.toString(16)}`;
+
+/** Steps that make round numbers of bytes. */
+export const byteSteps = Array.from({ length: 52 }, (_, i) => 2 ** i);
 
 /** Long names with their ends: what is cut off is in the title. */
 export function cut(s, max = 60) {

@@ -6,7 +6,7 @@ import * as f from "./format.js";
 import * as p from "./palette.js";
 import { threadName } from "./data.js";
 
-const LEFT = 92, BOTTOM = 30, TOP = 6, RIGHT = 8, OVERVIEW = 46;
+const LEFT = 112, BOTTOM = 30, TOP = 6, RIGHT = 8, OVERVIEW = 46;
 const UNKNOWN_NODE = 255;
 
 export class Heatmap {
@@ -72,9 +72,7 @@ export class Heatmap {
 		if (this.mode === "count")
 			return [...p.scale(Math.log1p(n) / log), 1];
 		if (this.mode === "type") {
-			const w = x.writes[at] / n, o = x.other[at] / n;
-			base = p.READ.map((v, k) => v * (1 - w - o) +
-				p.WRITE[k] * w + p.OTHER[k] * o);
+			base = p.mix(x.reads[at], x.writes[at], x.other[at]);
 		} else if (this.mode === "thread") {
 			base = this.colors.get(x.kind[at]) || p.OTHER;
 		} else if (this.mode === "sharing") {
@@ -214,9 +212,18 @@ export class Heatmap {
 	drawOverview() {
 		const [c, width] = this.resize(this.overview, OVERVIEW);
 		const w = width - LEFT - RIGHT, v = this.view, a = this.home;
-		c.fillStyle = p.variable("--plot");
-		c.fillRect(LEFT, 0, w, OVERVIEW);
-		this.paint(c, a, LEFT, 0, w, OVERVIEW, this.mode);
+		const key = [w, this.mode, p.isDark()].join();
+		if (this.overviewKey !== key) {
+			/* The whole of it takes longest, and stays as it is. */
+			this.overviewKey = key;
+			this.whole = h("canvas", { width: this.overview.width, height: this.overview.height });
+			const g = this.whole.getContext("2d"), ratio = window.devicePixelRatio || 1;
+			g.setTransform(ratio, 0, 0, ratio, 0, 0);
+			g.fillStyle = p.variable("--plot");
+			g.fillRect(LEFT, 0, w, OVERVIEW);
+			this.paint(g, a, LEFT, 0, w, OVERVIEW, this.mode);
+		}
+		c.drawImage(this.whole, 0, 0, width, OVERVIEW);
 		const x = LEFT + (v.b0 - a.b0) / (a.b1 - a.b0) * w;
 		const y = (v.r0 - a.r0) / (a.r1 - a.r0) * OVERVIEW;
 		c.strokeStyle = p.variable("--text");

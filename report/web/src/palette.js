@@ -9,6 +9,7 @@ const viridis = ["#440154", "#46327e", "#365c8d", "#277f8e", "#1fa187",
 
 export const READ = [0, 114, 178];
 export const WRITE = [213, 94, 0];
+export const BOTH = [170, 90, 160];
 export const OTHER = [140, 140, 140];
 export const PRIVATE = [0, 158, 115];
 export const SHARED_READ = [86, 180, 233];
@@ -28,6 +29,13 @@ export function scale(x) {
 	const i = Math.min(viridis.length - 2, Math.floor(p)), f = p - i;
 	const a = rgb(viridis[i]), b = rgb(viridis[i + 1]);
 	return a.map((v, k) => Math.round(v + (b[k] - v) * f));
+}
+
+/** Of reads, writes and unknown ones: blue, purple, orange; towards grey. */
+export function mix(reads, writes, other) {
+	const n = reads + writes + other, w = reads + writes ? writes / (reads + writes) : 0;
+	const [a, b, x] = w < 0.5 ? [READ, BOTH, 2 * w] : [BOTH, WRITE, 2 * w - 1];
+	return a.map((v, k) => (v + (b[k] - v) * x) * (1 - other / n) + OTHER[k] * other / n);
 }
 
 /** n colours: different ones while there are, then along a scale. */

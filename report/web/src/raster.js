@@ -35,20 +35,26 @@ export function raster(heat, view, width, height, mode) {
 		kind: new Int32Array(w * h).fill(-1),
 		share: new Float32Array(w * h) };
 	const byKind = mode === "thread" || mode === "sharing" || mode === "node";
+	const kind = mode === "thread" ? heat.threadKind : heat.nodeKind;
+	const names = mode === "thread" ? heat.threads : mode === "sharing" ? [0, 1, 2] : heat.nodes;
+	const kinds = byKind ? names.length : 0;
 	const column = new Int32Array(b1 - b0);
 	for (let b = 0; b < b1 - b0; b++)
 		column[b] = Math.floor(b * w / (b1 - b0));
-	let y = -1, kinds = new Map();
+	/* Of the line at hand: counts by column and kind, and which are not 0. */
+	const counts = new Float64Array(w * kinds), used = new Int32Array(w * kinds);
+	let y = -1, n = 0;
 
 	const close = () => {
-		for (const [key, n] of kinds) {
-			const at = y * w + Math.floor(key / 65536);
-			if (n > out.share[at]) {
-				out.share[at] = n;
-				out.kind[at] = key % 65536;
+		for (let k = 0; k < n; k++) {
+			const key = used[k], at = y * w + Math.floor(key / kinds);
+			if (counts[key] > out.share[at]) {
+				out.share[at] = counts[key];
+				out.kind[at] = names[key % kinds];
 			}
+			counts[key] = 0;
 		}
-		kinds.clear();
+		n = 0;
 	};
 	for (let r = r0; r < r1; r++) {
 		const line = Math.floor((r - r0) * h / (r1 - r0));
@@ -70,27 +76,26 @@ export function raster(heat, view, width, height, mode) {
 			const x = column[bin - b0], at = y * w + x;
 			const shared = mode === "sharing" ? sharingOf(heat, i, j) : 0;
 			for (; i < j; i++) {
-				const n = heat.reads[i] + heat.writes[i] + heat.other[i];
 				out.reads[at] += heat.reads[i];
 				out.writes[at] += heat.writes[i];
 				out.other[at] += heat.other[i];
 				if (!byKind)
 					continue;
-				const kind = mode === "thread" ? heat.thread[i] :
-					mode === "sharing" ? shared : heat.node[i];
-				const key = x * 65536 + kind;
-				kinds.set(key, (kinds.get(key) || 0) + n);
+				const key = x * kinds + (mode === "sharing" ? shared : kind[i]);
+				if (!counts[key])
+					used[n++] = key;
+				counts[key] += heat.reads[i] + heat.writes[i] + heat.other[i];
 			}
 		}
 	}
 	if (byKind)
 		close();
 	for (let at = 0; at < w * h; at++) {
-		const n = out.reads[at] + out.writes[at] + out.other[at];
-		if (n > out.max)
-			out.max = n;
+		const sum = out.reads[at] + out.writes[at] + out.other[at];
+		if (sum > out.max)
+			out.max = sum;
 		if (out.kind[at] >= 0)
-			out.share[at] /= n;
+			out.share[at] /= sum;
 	}
 	return out;
 }

@@ -16,7 +16,7 @@ const modeNames = { type: "Reads and writes", count: "Number of accesses", threa
 
 function modeLegend(mode, threads, d, heatmap) {
 	if (mode === "type")
-		return legend([[p.css(p.READ), "read"], [p.css(p.WRITE), "written"], [p.css(p.OTHER), "unknown"]]);
+		return legend([[p.css(p.READ), "read"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "written"], [p.css(p.OTHER), "type not known"]]);
 	if (mode === "count")
 		return legend([[p.css(p.scale(0.05)), "few"], [p.css(p.scale(0.5)), ""], [p.css(p.scale(1)), "many (logarithmic)"]]);
 	if (mode === "thread") {

@@ -9,6 +9,7 @@ import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
+const FEW_ROWS = 20;
 const MANY = 24;	/* structures in a chart */
 
 const threadColors = (d) => {
@@ -100,8 +101,7 @@ async function overviewHeat(d) {
 				const total = x.reads[k] + x.writes[k] + x.other[k];
 				if (!total)
 					return null;
-				const w = x.writes[k] / total, u = x.other[k] / total;
-				return [...p.READ.map((v, c) => v * (1 - w - u) + p.WRITE[c] * w + p.OTHER[c] * u),
+				return [...p.mix(x.reads[k], x.writes[k], x.other[k]),
 					0.25 + 0.75 * Math.log1p(total) / Math.log1p(x.max)];
 			},
 			describe(i, n) {
@@ -128,7 +128,7 @@ async function overviewHeat(d) {
 		id: "overview", title: "The run at a glance",
 		subtitle: `${tracks.length} of ${f.count(d.rows)} data structures, each to its own scale of colour`,
 		explain: texts.overview,
-		body: [legend([[p.css(p.READ), "reads"], [p.css(p.WRITE), "writes"], [p.css(p.OTHER), "unknown"]]),
+		body: [legend([[p.css(p.READ), "reads"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "writes"], [p.css(p.OTHER), "type not known"]]),
 			strip.element],
 		picture: strip.picture,
 		rows: () => [["structure", "begin_ns", "end_ns", "reads", "writes", "unknown"],
@@ -307,6 +307,11 @@ function table(d, state) {
 	const body = h("tbody"), head = h("tr");
 	let key = state.get("sort") || "accesses", down = state.get("down") !== "0", word = state.get("find") || "";
 	const shown = h("p", { class: "count", role: "status" });
+	let all = false;
+	const more = h("button", { type: "button", class: "more", onclick: () => {
+		all = true;
+		fill();
+	} }, "Show all of them");
 
 	const fill = () => {
 		const rows = d.objects.filter((o) => `${o.name} ${o.site} ${o.kind}`.toLowerCase().includes(word.toLowerCase()));
@@ -316,7 +321,7 @@ function table(d, state) {
 			return down ? -c : c;
 		});
 		const max = Math.max(1, ...d.objects.map((o) => o.accesses));
-		body.replaceChildren(...rows.slice(0, 500).map((o) => h("tr", { tabindex: -1, onclick: (e) => {
+		body.replaceChildren(...rows.slice(0, all ? 500 : FEW_ROWS).map((o) => h("tr", { tabindex: -1, onclick: (e) => {
 			if (e.target.tagName !== "A" && d.plotAt.has(o.id))
 				location.hash = `#/object/${o.id}`;
 		}, class: d.plotAt.has(o.id) ? "link" : "" },
@@ -328,7 +333,9 @@ function table(d, state) {
 			h("td", { class: "n" }, h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * o.accesses / max}%` } })), f.percent(o.accesses, d.totals.accesses)),
 			h("td", { class: "n" }, o.threads), h("td", {}, o.accesses ? o.sharing : "–"),
 			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
-		shown.textContent = rows.length > 500 ? `The first 500 of ${f.count(rows.length)}` : `${f.count(rows.length)} of ${f.count(d.rows)} structures`;
+		more.hidden = all || rows.length <= FEW_ROWS;
+		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} structures` :
+			rows.length > 500 ? `The first 500 of ${f.count(rows.length)}` : `${f.count(rows.length)} of ${f.count(d.rows)} structures`;
 		for (const th of head.children)
 			th.setAttribute("aria-sort", th.dataset.key !== key ? "none" : down ? "descending" : "ascending");
 	};
@@ -349,7 +356,7 @@ function table(d, state) {
 		} });
 	return h("section", { class: "panel" }, h("div", { class: "bar-row" }, h("label", { for: "find" }, "Find"), find, shown),
 		h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of data structures" },
-			h("table", { class: "objects" }, h("thead", {}, head), body)));
+			h("table", { class: "objects" }, h("thead", {}, head), body)), more);
 }
 
 export function objects(d, state) {
@@ -467,7 +474,7 @@ export function allocations(d) {
 		return [h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are told in bulk and have no lives of their own." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
 	const colors = p.categorical(a.series.length).map(p.css);
 	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.name || `structure ${id}`;
-	const chart = lines({ x: binTimes(d), xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, label: "Allocated bytes over time", height: 280,
+	const chart = lines({ x: binTimes(d), xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, ySteps: f.byteSteps, label: "Allocated bytes over time", height: 280,
 		series: [{ label: "all together", values: a.live.reduce((s, v) => s.map((n, i) => n + v[i]), new Float64Array(d.time.rate_bins)), color: p.variable("--text"), width: 2, stepped: true },
 			...a.series.map((id, i) => ({ label: name(id), values: a.live[i], color: colors[i], stepped: true }))] });
 	const of = new Map(a.series.map((id, i) => [id, colors[i]]));
