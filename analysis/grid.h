@@ -65,7 +65,7 @@ int moca_grids_merge(struct moca_grids *g, uint32_t into, uint32_t from);
 /* The grid of a key, or NULL if nothing was added to it. */
 const struct moca_grid *moca_grids_get(const struct moca_grids *g,
 				       uint32_t key);
-/* One step coarser. 1; 0: it has one group and one bin already; -ENOMEM. */
+/* One step coarser. 1; 0: it cannot be any coarser; -ENOMEM. */
 int moca_grids_coarsen(struct moca_grids *g, uint32_t key);
 /* Forget a grid. */
 void moca_grids_drop(struct moca_grids *g, uint32_t key);
