@@ -36,13 +36,18 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &r);
 }
 
-static int compute(struct report *r)
+static int compute(struct report *r, const char *topology)
 {
 	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
-	int err;
+	struct report_summary summary;
+	int err, failed;
 
 	raise_limit();
+	report_summary_start(&summary, r, topology);
 	err = report_walk(r);
+	failed = report_summary_end(&summary, r);
+	if (!err)
+		err = failed;
 	if (!err)
 		err = report_plots(r, limit);
 	return err ? err : report_index(r);
@@ -69,12 +74,17 @@ static int write_page(const struct report *r, const char *command,
 {
 	const char *title = moca_trace_meta(r->trace, META_COMMAND);
 	char *temporary;
+	mode_t mask = umask(0);
 	FILE *f = NULL;
 	int fd, err;
 
+	umask(mask);
 	if (asprintf(&temporary, "%s.XXXXXX", out) < 0)
 		return -ENOMEM;
 	fd = mkstemp(temporary);
+	if (fd >= 0 && fchmod(fd, 0666 & ~mask))
+		moca_warn("%s: cannot set the mode of '%s': %s", command, out,
+			  strerror(errno));
 	if (fd >= 0)
 		f = fdopen(fd, "w");
 	if (!f) {
@@ -124,7 +134,7 @@ static int make_page(const struct wanted *w, struct report *r,
 
 	if (err)
 		return err;
-	err = compute(r);
+	err = compute(r, w->topology);
 	if (err) {
 		moca_error("%s: cannot read the trace '%s': %s%s", w->command,
 			   r->path, strerror(-err), err != -EMFILE ? "" :

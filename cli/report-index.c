@@ -68,6 +68,7 @@ static void put_run(struct json *j, const struct report *r)
 		trace_status(buf, sizeof(buf), atoi(status));
 	json_string(j, "ended", status ? buf : NULL);
 	json_bool(j, "truncated", moca_trace_truncated(r->trace));
+	json_uint(j, "origin_ns", r->origin);
 	put_time(j, r, "end_ns", trace_meta_u64(r->trace, META_END, 0));
 	json_open(j, "notes", '[');
 	for (i = 0; i < MAX_NOTES; i++) {

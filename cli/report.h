@@ -3,6 +3,8 @@
 #ifndef MOCA_CLI_REPORT_H
 #define MOCA_CLI_REPORT_H
 
+#include <sys/types.h>
+
 #include "analysis/grid.h"
 #include "analysis/objects/objects.h"
 #include "cli/text.h"
@@ -94,6 +96,18 @@ int report_plots(struct report *r, size_t limit);
 /* Add a blob; 0 or -ENOMEM. */
 int report_blob(struct report *r, const char *name, const void *data,
 		size_t len);
+
+/*
+ * report-summary.c: moca summary --json, beside our own walk. _start begins it;
+ * _end waits for it and adds a blob; where it fails, the page is without.
+ */
+struct report_summary {
+	pid_t pid;		/* 0 = not running */
+	FILE *out;
+};
+void report_summary_start(struct report_summary *s, const struct report *r,
+			  const char *topology);
+int report_summary_end(struct report_summary *s, struct report *r);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);

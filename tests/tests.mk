@@ -46,7 +46,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
-	tests/export/run tests/objects/run \
+	tests/export/run tests/objects/run tests/web/run \
 	tests/stress/run)
 
 # Allocators that are found by their code.
@@ -56,10 +56,13 @@ DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
 	detour-targets-nopie detour-cost overlap no-exec thread.so gs-static \
 	$(OWN_MALLOC))
 
+WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
+	$(BUILD)/tests/bench/make-trace
+
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS)
 
 check:
 	@tools/install-deps check
@@ -93,6 +96,14 @@ $(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+$(TEST_DIR)/web/make-traces: tests/web/make-traces.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/web/workload: tests/web/workload.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
 $(TEST_DIR)/export/%: tests/export/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)

@@ -2,6 +2,7 @@
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
+# make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
@@ -61,3 +62,10 @@ $(BUILD)/tests/bench/emit-lttng: tests/bench/trace/emit.c \
 $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fopenmp -o $@ $< -lm
+
+.PHONY: bench-report
+bench-report:
+	@tools/install-deps bench-report
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
+	@BUILD='$(abspath $(BUILD))' TOP='$(CURDIR)' QUICK='$(QUICK)' \
+		tests/bench/report/run

@@ -75,7 +75,7 @@ export function bars({ rows, text = f.count, label, width = 980, labelWidth = 26
 	const line = 24, max = Math.max(1e-9, ...rows.map((r) => r.parts.reduce((a, b) => a + b.value, 0)));
 	const height = rows.length * line + 26, w = width - labelWidth - 90;
 	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,
-		role: "img", "aria-label": label });
+		role: rows.some((r) => r.href) ? "group" : "img", "aria-label": label });
 	for (const t of f.ticks(0, max, 5)) {
 		const x = labelWidth + t / max * w;
 		svg.append(h("line", { class: "grid", x1: x, x2: x, y1: 0, y2: height - 20 }),
@@ -85,7 +85,6 @@ export function bars({ rows, text = f.count, label, width = 980, labelWidth = 26
 		const y = i * line, total = r.parts.reduce((a, b) => a + b.value, 0);
 		const g = h("g", { class: r.href ? "bar link" : "bar",
 			tabindex: r.href ? 0 : undefined, role: r.href ? "link" : undefined,
-			"aria-label": `${f.cut(r.label, 80)}: ${text(total)}`,
 			onclick: () => r.href && (location.hash = r.href),
 			onkeydown: (e) => e.key === "Enter" && r.href && (location.hash = r.href) });
 		let x = labelWidth;

@@ -71,7 +71,7 @@ export function figure({ id, title, subtitle, body, explain, rows, picture,
 			 svg, level = "h3" }) {
 	const actions = h("div", { class: "actions" });
 	const act = (text, label, f) => actions.append(h("button", {
-		type: "button", class: "quiet", "aria-label": `${label}: ${title}`,
+		type: "button", class: "quiet", "aria-label": `${text}: ${label}, ${title}`,
 		title: label, "data-action": text, onclick: f }, text));
 	const png = async () => {
 		const canvas = svg ? await svgCanvas(svg()) : opaque(picture());
@@ -79,12 +79,12 @@ export function figure({ id, title, subtitle, body, explain, rows, picture,
 	};
 
 	if (picture || svg)
-		act("PNG", "Download as a picture (PNG)", png);
+		act("PNG", "Download as a picture", png);
 	if (svg)
-		act("SVG", "Download as a drawing (SVG)", () =>
+		act("SVG", "Download as a drawing", () =>
 			download(`${id}.svg`, svgText(svg()), "image/svg+xml"));
 	if (rows)
-		act("CSV", "Download the data (CSV)", async () =>
+		act("CSV", "Download the data", async () =>
 			download(`${id}.csv`, csv(await rows()), "text/csv"));
 	return h("figure", { class: "figure", id: `fig-${id}`, "data-figure": id },
 		h("figcaption", {},

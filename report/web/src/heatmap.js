@@ -243,7 +243,10 @@ export class Heatmap {
 		const a = this.home;
 		const wanted = (lo, hi, min, max, least) => {
 			const span = Math.min(max - min, Math.max(least, hi - lo));
-			const at = Math.min(max - span, Math.max(min, lo));
+			let at = Math.min(max - span, Math.max(min, lo));
+			/* One row, or bin, and not parts of two. */
+			if (span <= least)
+				at = Math.min(max - span, Math.floor(at + least / 2));
 			return [at, at + span];
 		};
 		const [r0, r1] = wanted(view.r0, view.r1, a.r0, a.r1, 1);

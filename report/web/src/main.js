@@ -4,7 +4,7 @@ import { h, memory, tip } from "./dom.js";
 import { load } from "./data.js";
 import { redrawCharts } from "./charts.js";
 import * as views from "./views.js";
-import { findings } from "./view-findings.js";
+import { findings, phases } from "./view-findings.js";
 import { object } from "./view-object.js";
 import { cut } from "./format.js";
 
@@ -17,6 +17,7 @@ function pages() {
 		["introduction", "Introduction", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
+		d.summary && ["phases", "Phases", () => phases(d)],
 		["rates", "Rates and threads", () => views.rates(d)],
 		["allocations", "Allocations", () => views.allocations(d)],
 		["topology", "Machine", () => views.topology(d)],
@@ -71,7 +72,7 @@ function themeButton() {
 
 const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 	h("h2", { id: "keys-title" }, "Keys"),
-	h("dl", { class: "facts" }, [["1 to 6", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
+	h("dl", { class: "facts" }, [["1 to 8", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
 		["Enter", "read the cell in the middle"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
 	h("form", { method: "dialog" }, h("button", {}, "Close")));

@@ -60,6 +60,16 @@ export const texts = {
 		reveal: "Unequal work, a master that does more than the others, helpers that do next to nothing.",
 		act: "Divide the work differently (schedule(dynamic) or (guided) if its amount varies, smaller tasks), or use fewer threads.",
 	},
+	phases: {
+		read: "The run divided where what it accesses changes: in a phase the shares of the data structures stay alike. The table says which are used most in each.",
+		reveal: "Initialisation, computation, output; steps that repeat; a phase that takes longer than it should.",
+		act: "Optimise the longest phase first. A structure used in one phase only can be placed for that phase, or freed after it.",
+	},
+	qualities: {
+		read: "The parameter p trades information against simplicity: at 0 each difference is a phase of its own, at 1 all is one. The lines say how much simpler the picture gets, and how much information is lost.",
+		reveal: "A jump in the gain at little loss is a natural level of detail.",
+		act: "moca summary --detail P shows the phases of another p.",
+	},
 	allocs: {
 		read: "Bytes that exist at a time, by where they were allocated; the structures with most bytes have their own line. Sizes are what the program asked for.",
 		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",

@@ -68,6 +68,8 @@ function notRecorded(d) {
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
 		"Cache misses, bandwidth, latency, and page faults of the program's own (minor and major): this collector does not see them.",
 	];
+	if (!d.summary)
+		list.push("Findings and phases: moca summary was not run for this page.");
 	if (!d.machine)
 		list.push("The machine's topology: this page was not made on the machine of the recording; moca report --topology FILE (of lstopo) adds it.");
 	if (d.plots.some((x) => x.heat.page_shift || x.heat.time_shift))
@@ -388,7 +390,7 @@ export function objects(d, state) {
 
 export function rates(d) {
 	if (!d.threads.length)
-		return [h("p", { class: "empty" }, "No access was recorded.")];
+		return [h("p", { class: "empty" }, "No access was recorded, so there are no rates.")];
 	const n = d.time.rate_bins, perSecond = 1e9 * n / d.length;
 	const sum = (k) => {
 		const out = new Float64Array(n);
