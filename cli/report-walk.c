@@ -125,10 +125,25 @@ static int start_thread(struct report_thread *t)
 	return 0;
 }
 
+/*
+ * The bin of a time. Accesses come nearly in order of time, so it is nearly
+ * always that of the one before, which costs no division.
+ */
+static uint32_t bin_of(struct report_bins *b, uint64_t at, uint64_t length)
+{
+	if (at >= b->begin && at < b->end)
+		return b->bin;
+	b->bin = (uint32_t)(at * b->count / length);
+	/* The first and the last time with at * count / length == bin. */
+	b->begin = ((uint64_t)b->bin * length + b->count - 1) / b->count;
+	b->end = (((uint64_t)b->bin + 1) * length + b->count - 1) / b->count;
+	return b->bin;
+}
+
 static void count_rate(struct report *r, struct report_thread *t,
 		       const struct moca_access *a, uint64_t at)
 {
-	size_t bin = at * REPORT_RATE_BINS / (r->end_ns - r->begin_ns);
+	size_t bin = bin_of(&r->rate_bin, at, r->end_ns - r->begin_ns);
 
 	if (!t->reads && start_thread(t)) {
 		r->error = -ENOMEM;
@@ -183,10 +198,10 @@ static void each(void *arg, uint32_t task, const struct moca_access *a,
 	h->key = key;
 	h->heat = (struct moca_grid_cell){
 		.group = a->addr >> 12,
-		.bin = (uint32_t)((at << REPORT_BINS_LOG2) / length),
+		.bin = bin_of(&r->heat_bin, at, length),
 		.thread = (uint16_t)(index < REPORT_THREADS ? index :
 							      REPORT_THREADS),
-		.first = (uint32_t)((double)at / length * UINT32_MAX),
+		.first = (uint32_t)((double)at * r->first_scale),
 		.writes = a->type == MOCA_ACCESS_WRITE,
 		.other = a->type == MOCA_ACCESS_UNKNOWN,
 	};
@@ -233,6 +248,9 @@ int report_walk(struct report *r)
 		return err;
 	if (r->end_ns <= r->begin_ns)
 		r->end_ns = r->begin_ns + 1;
+	r->first_scale = (double)UINT32_MAX / (r->end_ns - r->begin_ns);
+	r->heat_bin.count = 1u << REPORT_BINS_LOG2;
+	r->rate_bin.count = REPORT_RATE_BINS;
 	moca_grids_init(&r->heat, REPORT_BINS_LOG2, HEAT_CELLS);
 	moca_grids_init(&r->density, 0, DENSITY_CELLS);
 	err = moca_objects_compute(&r->objects, r->trace, &opt);

@@ -58,7 +58,11 @@ struct report {
 	struct report_topology topology;
 	uint64_t origin;
 	uint64_t begin_ns, end_ns;	/* of the plots */
-	uint64_t slow_down;
+	double first_scale;		/* from ns to cells' first */
+	struct report_bins {
+		uint32_t count, bin;
+		uint64_t begin, end;	/* of the bin; ns after begin_ns */
+	} heat_bin, rate_bin;
 	struct report_interval *intervals;
 	size_t interval_count, interval_cap;
 	uint64_t intervals_joined;	/* so many are one above */
