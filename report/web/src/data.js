@@ -120,7 +120,8 @@ export async function load() {
 		blob("allocs")]);
 	const d = index;
 	d.machine = topology;
-	d.summary = summary;
+	/* Of a newer moca summary nothing is known. */
+	d.summary = summary?.version === 1 ? summary : null;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
 	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
 	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));

@@ -8,7 +8,7 @@ import * as f from "./format.js";
 import * as p from "./palette.js";
 
 const policies = [["first_touch", "as it is (first touch)"], ["interleave", "interleaved"],
-	["bind", "bound to its users"], ["parallel_init", "initialised in parallel"],
+	["bind", "all on one node"], ["parallel_init", "initialised in parallel"],
 	["after", "after the change"]];
 
 const share = (v) => f.percent(v, 1);
@@ -29,7 +29,7 @@ function remote(r) {
 function finding(d, x, i) {
 	const where = x.first_touch?.function && `${x.first_touch.function}${x.first_touch.file ? `, ${x.first_touch.file}${x.first_touch.line ? `:${x.first_touch.line}` : ""}` : ""}`;
 	return h("article", { class: "panel finding", "data-finding": x.id },
-		h("div", { class: "bar-row" }, h("h3", {}, `${i + 1}. ${f.cut(x.title, 300)}`), h("span", { class: `badge ${x.confidence}` }, `confidence: ${x.confidence}`)),
+		h("div", { class: "bar-row" }, h("h3", {}, `${i + 1}. ${f.cut(x.title[0].toUpperCase() + x.title.slice(1), 300)}`), h("span", { class: `badge ${x.confidence}` }, `confidence: ${x.confidence}`)),
 		h("p", {}, "Structure: ", linkTo(d, x.object, x.name)),
 		h("h4", {}, "Evidence"), h("ul", {}, x.evidence.map((e) => h("li", {}, f.cut(e, 600)))),
 		x.cause && [h("h4", {}, "Cause"), h("p", {}, f.cut(x.cause, 1000))],
@@ -55,7 +55,7 @@ export function phases(d) {
 		return [h("p", { class: "empty" }, "The run has no phases: nothing was accessed.")];
 	/* Times of the summary are the trace's; those of the page begin at 0. */
 	const at = (ns) => ns - d.run.origin_ns, colors = p.categorical(all.length);
-	const top = (x) => x.top.map((o) => o.name).join(", ");
+	const top = (x) => x.top.map((o) => o.name).join(", ") || "idle";
 	const of = (i, n) => {
 		const t = d.time.begin_ns + (i + 0.5) / n * d.length;
 		return all.findIndex((x) => t >= at(x.begin_ns) && t < at(x.end_ns));
@@ -76,7 +76,7 @@ export function phases(d) {
 			body: [legend(all.map((x, i) => [p.css(colors[i]), `${i + 1}: ${f.cut(top(x), 40)}`])), strip.element,
 				h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of phases" }, h("table", {}, h("thead", {}, h("tr", {}, ["Phase", "From", "To", "Accesses", "Pages", "Most used"].map((x) => h("th", { scope: "col", class: "plain" }, x)))),
 					h("tbody", {}, all.map((x, i) => h("tr", {}, h("th", { scope: "row" }, i + 1), h("td", {}, f.time(at(x.begin_ns))), h("td", {}, f.time(at(x.end_ns))), h("td", {}, f.count(x.accesses)), h("td", {}, f.count(x.pages)),
-						h("td", {}, x.top.map((o, k) => [k ? ", " : "", linkTo(d, o.object, o.name)])))))))],
+						h("td", {}, x.top.map((o, k) => [k ? ", " : "", linkTo(d, o.object, o.name)]), !x.top.length && "idle"))))))],
 			rows: () => [["phase", "begin_ns", "end_ns", "accesses", "pages", "most_used"], ...all.map((x, i) => [i + 1, at(x.begin_ns), at(x.end_ns), x.accesses, x.pages, top(x)])] }),
 		curve && figure({ id: "qualities", title: "How fine to divide", subtitle: `Shown: p = ${+d.summary.phases.p.toPrecision(3)}`, explain: texts.qualities, body: curve.element, picture: curve.picture, rows: curve.rows }),
 	];

@@ -154,6 +154,8 @@ export async function introduction(d) {
 			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
 			card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
+		d.summary?.findings.length > 0 && h("div", { class: "notice", role: "note" }, h("h3", {}, h("a", { href: "#/findings" }, `${f.count(d.summary.findings.length)} finding${d.summary.findings.length > 1 ? "s" : ""}`)),
+			h("ul", {}, d.summary.findings.slice(0, 5).map((x) => h("li", {}, f.cut(x.title, 200))))),
 		warnings(d),
 	];
 	if (d.plots.length)
