@@ -11,6 +11,8 @@
 #define HEAT_CELLS 3000000u	/* 32 bytes each, in tables that are half full */
 #define DENSITY_CELLS 1000000u
 #define MAX_CPUS 1024u
+#define BATCH 32768u	/* handed over at a time */
+#define FEW_HITS 64u
 
 /* --- the intervals ------------------------------------------------------ */
 
@@ -91,25 +93,109 @@ static int read_intervals(struct report *r)
 
 /* --- each access -------------------------------------------------------- */
 
+/* Some at a time, as what each needs is far apart in memory. */
+static int count_hits(struct report *r, const struct report_hit *hits,
+		      size_t n)
+{
+	size_t i, k, end;
+	int err = 0;
+
+	for (i = 0; !err && i < n; i = end) {
+		end = i + FEW_HITS < n ? i + FEW_HITS : n;
+		for (k = i; k < end; k++) {
+			moca_grids_prefetch(&r->heat, hits[k].key,
+					    &hits[k].heat);
+			moca_grids_prefetch(&r->density, hits[k].key,
+					    &hits[k].density);
+		}
+		for (k = i; !err && k < end; k++) {
+			err = moca_grids_add(&r->heat, hits[k].key,
+					     &hits[k].heat);
+			if (!err)
+				err = moca_grids_add(&r->density, hits[k].key,
+						     &hits[k].density);
+		}
+	}
+	return err;
+}
+
+/*
+ * The thread that counts: it takes the batch that is handed over, and says when
+ * it may be filled again. So the grids are its own until it has ended.
+ */
+static void *counter(void *arg)
+{
+	struct report *r = arg;
+	struct report_counter *c = &r->counter;
+	int err;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->handed || !c->ended) {
+		if (!c->handed) {
+			pthread_cond_wait(&c->changed, &c->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&c->lock);
+		err = count_hits(r, c->full, c->full_count);
+		pthread_mutex_lock(&c->lock);
+		if (!c->error)
+			c->error = err;
+		c->handed = 0;
+		pthread_cond_signal(&c->changed);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+/* Hand the batch over, once the one before it is counted. */
 static void flush(struct report *r)
 {
-	size_t i;
+	struct report_counter *c = &r->counter;
+	struct report_hit *empty;
 
-	for (i = 0; i < r->batched; i++) {
-		struct report_hit *h = &r->batch[i];
-
-		moca_grids_prefetch(&r->heat, h->key, &h->heat);
-		moca_grids_prefetch(&r->density, h->key, &h->density);
-	}
-	for (i = 0; i < r->batched && !r->error; i++) {
-		struct report_hit *h = &r->batch[i];
-
-		r->error = moca_grids_add(&r->heat, h->key, &h->heat);
-		if (!r->error)
-			r->error = moca_grids_add(&r->density, h->key,
-						  &h->density);
-	}
+	pthread_mutex_lock(&c->lock);
+	while (c->handed)
+		pthread_cond_wait(&c->changed, &c->lock);
+	if (!r->error)
+		r->error = c->error;
+	empty = c->full;
+	c->full = r->batch;
+	c->full_count = r->batched;
+	c->handed = 1;
+	pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	r->batch = empty;
 	r->batched = 0;
+}
+
+static int start_counter(struct report *r)
+{
+	struct report_counter *c = &r->counter;
+
+	r->batch = calloc(BATCH, sizeof(*r->batch));
+	c->full = calloc(BATCH, sizeof(*c->full));
+	if (!r->batch || !c->full)
+		return -ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->changed, NULL);
+	return -pthread_create(&c->thread, NULL, counter, r);
+}
+
+/* Count the rest, and end the thread. */
+static void end_counter(struct report *r)
+{
+	struct report_counter *c = &r->counter;
+
+	flush(r);
+	pthread_mutex_lock(&c->lock);
+	c->ended = 1;
+	pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	pthread_join(c->thread, NULL);
+	pthread_mutex_destroy(&c->lock);
+	pthread_cond_destroy(&c->changed);
+	if (!r->error)
+		r->error = c->error;
 }
 
 static int start_thread(struct report_thread *t)
@@ -209,7 +295,7 @@ static void each(void *arg, uint32_t task, const struct moca_access *a,
 	h->density = h->heat;
 	h->density.bin = 0;
 	set_node(r, a, &h->heat);
-	if (++r->batched == sizeof(r->batch) / sizeof(*r->batch))
+	if (++r->batched == BATCH)
 		flush(r);
 }
 
@@ -253,9 +339,11 @@ int report_walk(struct report *r)
 	r->rate_bin.count = REPORT_RATE_BINS;
 	moca_grids_init(&r->heat, REPORT_BINS_LOG2, HEAT_CELLS);
 	moca_grids_init(&r->density, 0, DENSITY_CELLS);
+	err = start_counter(r);
+	if (err)
+		return err;
 	err = moca_objects_compute(&r->objects, r->trace, &opt);
-	if (!err)
-		flush(r);
+	end_counter(r);
 	if (!err)
 		err = r->error;
 	if (!err)
@@ -275,6 +363,8 @@ void report_walk_free(struct report *r)
 	free(r->threads);
 	free(r->task_index);
 	free(r->intervals);
+	free(r->batch);
+	free(r->counter.full);
 	moca_grids_free(&r->heat);
 	moca_grids_free(&r->density);
 	moca_objects_free(r->objects);

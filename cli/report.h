@@ -3,6 +3,7 @@
 #ifndef MOCA_CLI_REPORT_H
 #define MOCA_CLI_REPORT_H
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include "analysis/grid.h"
@@ -76,8 +77,18 @@ struct report {
 	struct report_hit {
 		uint32_t key;
 		struct moca_grid_cell heat, density;
-	} batch[64];
+	} *batch;
 	size_t batched;
+	struct report_counter {
+		pthread_t thread;
+		pthread_mutex_t lock;	/* of all below */
+		pthread_cond_t changed;
+		struct report_hit *full;	/* the thread's while handed */
+		size_t full_count;
+		int handed;
+		int ended;		/* no more will come */
+		int error;
+	} counter;
 	int error;
 	/* Rows by accesses, most first. */
 	const struct moca_object **rows;

@@ -209,6 +209,8 @@ await test("explanations beside each plot, folded as left", () => withPage("reco
 	await go(page, "#/rates");
 	must(!await page.locator("#fig-rates details").evaluate((d) => d.open), "open at first");
 	await page.click("#fig-rates summary");
+	/* The toggle event comes after the click. */
+	await page.waitForFunction(() => localStorage.getItem("moca.explain.rates") === "1");
 	await page.reload();
 	await page.waitForFunction(() => document.body.dataset.ready);
 	must(await page.locator("#fig-rates details").evaluate((d) => d.open), "forgotten");
