@@ -18,10 +18,11 @@ export function redrawCharts() {
 
 /**
  * x: numbers; series: [{ label, values, color, fill, width, dash, stepped }];
- * xText, yText: how a value is shown. { element, picture(), rows() }
+ * xText, yText: how a value is shown; mark(): an x to be marked; onpick(x): there
+ * was a click at x. { element, picture(), rows(), mark(): draw it anew }
  */
 export function lines({ x, series, xLabel, yLabel, xText = f.short,
-			yText = f.short, ySteps, height = 240, label, onpick }) {
+			yText = f.short, ySteps, height = 240, label, onpick, mark }) {
 	const element = h("div", { class: "chart", role: "img", "aria-label": label });
 	const c = { element };
 	const axis = (text, format) => ({
@@ -32,6 +33,25 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		incrs: format === yText ? ySteps : undefined,
 		values: (_, v) => v.map(format),
 	});
+	const drawMark = (u) => {
+		const at = Math.round(u.valToPos(mark(), "x", true)), box = u.bbox;
+		if (!(at >= box.left && at <= box.left + box.width))
+			return;
+		u.ctx.fillStyle = variable("--text");
+		u.ctx.fillRect(at - devicePixelRatio, box.top, 2 * devicePixelRatio, box.height);
+	};
+	/* The end of a drag, which zooms, is a click too. */
+	const listen = (over) => {
+		let from = 0;
+		over.addEventListener("pointerdown", (e) => {
+			from = e.clientX;
+		});
+		over.addEventListener("click", (e) => {
+			if (Math.abs(e.clientX - from) < 4)
+				onpick(c.plot.posToVal(e.clientX - over.getBoundingClientRect().left, "x"));
+		});
+	};
+	c.mark = () => c.plot?.redraw(false, false);
 	c.make = () => {
 		const width = Math.max(260, element.clientWidth || 800);
 		c.plot?.destroy();
@@ -39,6 +59,7 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		c.plot = new uPlot({
 			width, height, padding: [10, 12, 0, 0],
 			legend: { live: true },
+			hooks: mark ? { draw: [drawMark] } : {},
 			cursor: { y: false, drag: { x: true, y: false } },
 			scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.05 : 1] } },
 			axes: [axis(xLabel, xText), axis(yLabel, yText)],
@@ -52,8 +73,7 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 				}))],
 		}, [x, ...series.map((s) => s.values)], element);
 		if (onpick)
-			c.plot.over.addEventListener("click", () =>
-				c.plot.cursor.idx !== null && onpick(c.plot.cursor.idx));
+			listen(c.plot.over);
 	};
 	c.picture = () => c.plot.ctx.canvas;
 	c.rows = () => [[xLabel, ...series.map((s) => s.label)],

@@ -5,6 +5,7 @@ import { load } from "./data.js";
 import { redrawCharts } from "./charts.js";
 import * as views from "./views.js";
 import { findings, phases } from "./view-findings.js";
+import { overview } from "./view-overview.js";
 import { object } from "./view-object.js";
 import { cut } from "./format.js";
 
@@ -16,6 +17,7 @@ function pages() {
 	return [
 		["introduction", "Introduction", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
+		d.summary && ["overview", "Overview", (state) => overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
 		d.summary && ["phases", "Phases", () => phases(d)],
 		["rates", "Rates and threads", () => views.rates(d)],
@@ -74,7 +76,8 @@ const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 	h("h2", { id: "keys-title" }, "Keys"),
 	h("dl", { class: "facts" }, [["1 to 8", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
-		["Enter", "read the cell in the middle"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
+		["Enter", "read the cell in the middle"],
+		["In the overview: arrows", "the next area; on its slider the next level of detail"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
 	h("form", { method: "dialog" }, h("button", {}, "Close")));
 
 function key(e) {

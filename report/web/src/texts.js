@@ -7,6 +7,24 @@ export const texts = {
 		reveal: "Phases: times in which other structures are used. Structures that are only written at the start (candidates for replication), structures that are never touched again (memory that could be freed), and bursts.",
 		act: "Look for the few structures that are used all the time: only these are worth placing well. A structure used in one phase only can be placed for that phase.",
 	},
+	areas: {
+		read: [
+			"Each rectangle is a data structure (or all of them) for some time in which what happens to it is alike: how often it is read and written, slice by slice. Colour: reads (blue), writes (orange), both (purple), the stronger the more accesses per slice; or their number alone. Numbers are sums of all accesses in it. Told apart are the 24 structures accessed most, if they have 0.1 % of the accesses.",
+			"The slider goes through all levels of detail that matter: each is the best division there is for its p. To the left each difference is kept, to the right the picture gets simpler. It begins where most simplicity is gained for the information lost.",
+		],
+		reveal: "Borders that many structures share are phases of the program. A structure that stays one rectangle is used alike all the time; one that falls apart into many has bursts. Differences that survive while you move the slider to the right are the large ones.",
+		act: "Begin with the simple picture and go left where you want to know more. Look at the structures that are strong in the longest phase; what is written in its first part only can be replicated or initialised in parallel, what is empty after some time can be freed. Click a rectangle to see the structure page by page.",
+	},
+	trade: {
+		read: "For each p: how much simpler the picture is (entropy that is gone), how much information is lost (divergence from the table that is divided), both as shares of those at p = 1, and how many parts it has.",
+		reveal: "Where the gain jumps and the loss hardly does, a natural level of detail begins: the structure of the run itself. A loss that grows steadily says that there is none.",
+		act: "Choose a p at the foot of a step of the loss. moca summary --json --detail P gives the same areas to other programs.",
+	},
+	workingSet: {
+		read: "How many different pages of data were accessed in each part of the time, by all threads together. This is what must be in memory (or cache) at once, not what is allocated.",
+		reveal: "Peaks, steps and growth: phases that need much memory at once, and phases that would fit into a cache or into the memory of one node.",
+		act: "Compare its top with the sizes of caches and nodes: work in blocks where it is little above one of them. Allocated memory far above the working set can be freed earlier, or be on slower memory.",
+	},
 	topology: {
 		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory.",
 		reveal: "Threads that share a cache or sit on different nodes; nodes whose memory serves everybody; CPUs that did nothing.",

@@ -13,10 +13,13 @@ const policies = [["first_touch", "as it is (first touch)"], ["interleave", "int
 
 const share = (v) => f.percent(v, 1);
 
-/* The structure in this page, if it is the one that is meant. */
-function linkTo(d, id, name) {
-	const o = d.objectAt.get(id);
-	return o && o.name === name && d.plotAt.has(id) ?
+/** Has this page a view of the summary's structure? */
+export const isHere = (d, id, name) =>
+	d.objectAt.get(id)?.name === name && d.plotAt.has(id);
+
+/** A link to it, if it has; else the name. */
+export function linkTo(d, id, name) {
+	return isHere(d, id, name) ?
 		h("a", { href: `#/object/${id}`, title: f.cut(name, 400) }, f.cut(name, 60)) : f.cut(name, 60);
 }
 
