@@ -390,6 +390,21 @@ export function objects(d, state) {
 
 /* --- rates --------------------------------------------------------------- */
 
+/* Pages in use by time, as moca summary counts them. */
+function workingSet(d) {
+	const t = d.summary?.time, set = t?.working_set || [];
+	if (!set.some((n) => n))
+		return null;
+	const page = Number(d.run.page_size) || 4096, begin = t.begin_ns - d.run.origin_ns;
+	const most = set.reduce((a, b) => Math.max(a, b), 0), mean = set.reduce((a, b) => a + b, 0) / set.length;
+	/* A step needs an end: the last one's value is drawn once more. */
+	const chart = lines({ x: Float64Array.from({ length: set.length + 1 }, (_, i) => begin + i * t.window_ns), xLabel: "time", yLabel: "pages", xText: f.time, height: 220, label: "Pages in use over time",
+		series: [{ label: "pages", values: Float64Array.from([...set, set.at(-1)]), color: p.css(p.PRIVATE), fill: "rgba(0, 158, 115, 0.14)", width: 2, stepped: true }] });
+	return figure({ id: "working-set", title: "Working set", explain: texts.workingSet, body: chart.element, picture: chart.picture,
+		subtitle: `Different pages in each ${f.time(t.window_ns)}: ${f.count(most)} at most (${f.bytes(most * page)}), ${f.count(mean)} on average (${f.bytes(Math.round(mean) * page)})`,
+		rows: () => [["begin_ns", "end_ns", "pages", "bytes"], ...set.map((n, i) => [begin + i * t.window_ns, begin + (i + 1) * t.window_ns, n, n * page])] });
+}
+
 export function rates(d) {
 	if (!d.threads.length)
 		return [h("p", { class: "empty" }, "No access was recorded, so there are no rates.")];
@@ -439,6 +454,7 @@ export function rates(d) {
 	void colors;
 	return [
 		figure({ id: "rates", title: "Records per second", subtitle: "All threads together; drag to zoom, double click to go back", explain: texts.rates, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		workingSet(d),
 		figure({ id: "intervals", title: "Intervals of the recording", subtitle: d.intervals_joined > 1 ? `${f.count(iv.length)} steps of ${d.intervals_joined} intervals each` : `${f.count(iv.length)} intervals`, explain: texts.intervals, body: each.element, picture: each.picture,
 			rows: () => [["begin_ns", "end_ns", "reads", "writes", "unknown", "lost"], ...iv] }),
 		figure({ id: "threads", title: "Accesses by thread", explain: texts.threads, body: work.element, svg: work.svg, subtitle: d.threads.length > 64 ? `The first 64 of ${f.count(d.threads.length)} threads` : null,
