@@ -242,6 +242,106 @@ await test("a click goes to the structure", () => withPage("recorded", {}, async
 	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
 }));
 
+const partsOf = async (page) => {
+	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='areas'] [data-action='CSV']")]);
+	return readFileSync(await d.path()).toString().trim().split("\r\n").slice(1).map((l) => {
+		const c = l.split(",");
+		return { name: c.slice(0, -4).join(","), begin: +c.at(-4), end: +c.at(-3), reads: +c.at(-2), writes: +c.at(-1) };
+	});
+};
+const accessesOf = (parts) => parts.reduce((a, x) => a + x.reads + x.writes, 0);
+const said = (page) => page.textContent(".detail-status");
+const pictureOf = (page) => page.evaluate(() => document.querySelector("canvas.areas").toDataURL());
+
+await test("overview: the slider changes the parts and the link", () => withPage("recorded", {}, async (page) => {
+	await go(page, "#/overview");
+	must(await colors(page, "canvas.areas") > 3, "the overview is blank");
+	const start = await said(page), first = await partsOf(page), picture = await pictureOf(page);
+	must(start.includes(` ${first.length} part`), `${first.length} parts, but it says ${start}`);
+	/* A download takes the focus. */
+	const press = async (key) => {
+		await page.focus("#detail");
+		await page.keyboard.press(key);
+	};
+	await press("Home");
+	const fine = await partsOf(page);
+	must(fine.length > first.length, `the finest has ${fine.length} parts, the first ${first.length}`);
+	must(accessesOf(fine) === accessesOf(first), `${accessesOf(fine)} accesses, then ${accessesOf(first)}`);
+	must(await pictureOf(page) !== picture, "the same picture");
+	await page.waitForFunction(() => /^#\/overview\?p=/.test(location.hash));
+	const finest = await said(page);
+	await press("ArrowRight");
+	await press("ArrowRight");
+	const third = await said(page), aria = await page.getAttribute("#detail", "aria-valuetext");
+	must(/^p [0-9.e-]+, \d+ parts$/.test(aria) && third.startsWith(aria.split(",")[0].replace("p ", "p = ")), `says ${aria}, shows ${third}`);
+	must(third !== finest, "the arrows do not move the slider");
+	/* The address follows after a while. */
+	await page.waitForTimeout(400);
+	const other = await open(browser, `${dir}/recorded.html`, { hash: await page.evaluate(() => location.hash) });
+	must(await said(other.page) === third, `the link shows ${await said(other.page)} and not ${third}`);
+	await other.context.close();
+	await press("End");
+	const simple = await partsOf(page);
+	must(simple.length < fine.length && accessesOf(simple) === accessesOf(first), `the simplest has ${simple.length} parts`);
+	must((await said(page)).includes("100 % of the possible loss"), await said(page));
+	await page.click("[data-action='best']");
+	must(await said(page) === start, "the best trade is not what it began with");
+	await page.click("[data-figure='trade'] .u-over", { position: { x: 3, y: 40 } });
+	must(await said(page) !== start, "a click on the curves chooses nothing");
+}));
+
+await test("overview: hover, colours, keys, a click goes to the structure", () => withPage("recorded", {}, async (page) => {
+	await go(page, "#/overview?p=0");
+	const box = await page.locator("canvas.areas").boundingBox(), parts = await partsOf(page);
+	const names = [...new Set(parts.map((x) => x.name).filter((n) => !/^all \d+ structures$/.test(n)))];
+	const most = parts.filter((x) => names.includes(x.name)).sort((a, b) => b.reads + b.writes - a.reads - a.writes)[0];
+	const end = Math.max(...parts.map((x) => x.end)), begin = Math.min(...parts.map((x) => x.begin));
+	/* Beside the names, in the middle of its time and of its line. */
+	const x = 150 + ((most.begin + most.end) / 2 - begin) / (end - begin) * (box.width - 162);
+	const y = (names.indexOf(most.name) + 0.5) / names.length * (box.height - 26);
+	await page.mouse.move(box.x + x, box.y + y);
+	const tip = (await page.textContent(".tip")).replaceAll(",", "");
+	must(tip.includes(`Reads${most.reads}Writes${most.writes}`) && tip.includes(most.name), `${tip} is not ${JSON.stringify(most)}`);
+	const byType = await pictureOf(page);
+	await page.click("[data-mode='count']");
+	must(await pictureOf(page) !== byType, "both colours look the same");
+	await page.waitForFunction(() => /mode=count/.test(location.hash));
+	await page.focus("canvas.areas");
+	await page.keyboard.press("ArrowRight");
+	const here = await status(page);
+	must(/Structure: .*Reads: /.test(here), here);
+	for (let i = 0; i < 2; i++)
+		await page.keyboard.press("ArrowRight");
+	must(await status(page) !== here, "the keys do not move");
+	await page.keyboard.press("Enter");
+	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
+	await go(page, "#/overview?p=0");
+	await page.click("canvas.areas", { position: { x, y } });
+	await page.waitForFunction((t) => document.querySelector("#title").textContent === t, most.name);
+}));
+
+await test("overview: dark", async () => {
+	const drawn = [];
+	for (const colorScheme of ["light", "dark"])
+		await withPage("recorded", { colorScheme, hash: "#/overview" }, async (page) => {
+			drawn.push(await pictureOf(page));
+			must(await colors(page, "canvas.areas") > 3, `${colorScheme} is blank`);
+			await page.screenshot({ path: `${shots}/${colorScheme}-overview.png`, fullPage: true });
+		});
+	must(drawn[0] !== drawn[1], "dark looks like light");
+});
+
+await test("the working set", () => withPage("recorded", { hash: "#/rates" }, async (page) => {
+	must(await colors(page, "[data-figure='working-set'] canvas") > 3, "nothing is drawn");
+	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='working-set'] [data-action='CSV']")]);
+	const rows = readFileSync(await d.path()).toString().trim().split("\r\n").slice(1).map((l) => l.split(",").map(Number));
+	const most = Math.max(...rows.map((r) => r[2]));
+	/* Three buffers of 256 pages, in use by turns or at once. */
+	must(most >= 256 && most < 4096, `${most} pages at most`);
+	must((await page.textContent("#fig-working-set .subtitle")).includes(`${most.toLocaleString("en-US")} at most`), "the text says something else");
+	must(rows.every((r, i) => r[3] === r[2] * 4096 && (!i || r[0] === rows[i - 1][1])), "the rows do not follow each other");
+}));
+
 await test("an unknown address", () => withPage("recorded", { hash: "#/object/999999" }, async (page) => {
 	must((await page.textContent("main")).includes("no such structure"), "not said");
 	await go(page, "#/nonsense");
