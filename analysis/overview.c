@@ -114,9 +114,10 @@ static int add_level(struct moca_overview *x, struct moca_aggregate *a,
 		     size_t i)
 {
 	struct moca_overview_level *l = &x->levels[x->level_count];
-	int err = moca_aggregate_best(a, middle(x, i), &l->areas, &l->count,
-				      &l->quality);
+	int err;
 
+	l->p = middle(x, i);
+	err = moca_aggregate_best(a, l->p, &l->areas, &l->count, &l->quality);
 	if (err)
 		return err;
 	l->quality.p_begin = x->qualities[i].p_begin;

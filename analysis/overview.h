@@ -20,8 +20,9 @@ struct moca_overview_area {
 	uint64_t reads, writes;
 };
 
-/* The best partition for p from p_begin to that of the next level. */
+/* The best partition for p, and from its quality's p_begin on. */
 struct moca_overview_level {
+	double p;
 	struct moca_quality quality;
 	/* By node and time; a node below `objects` is rows[node], else all. */
 	struct moca_area *areas;

@@ -325,6 +325,7 @@ static void json_level(struct json *j, const struct moca_overview_level *l)
 	size_t i;
 
 	json_open(j, NULL, '{');
+	json_double(j, "p", l->p);
 	json_double(j, "p_begin", l->quality.p_begin);
 	json_double(j, "gain", l->quality.gain);
 	json_double(j, "loss", l->quality.loss);

@@ -583,8 +583,9 @@ static int sound_levels(const struct moca_overview *x)
 		for (i = 0; i < x->objects * x->slices; i++)
 			CHECK(seen[i] == 1);
 		CHECK(l->count == l->quality.areas);
+		CHECK(l->p >= l->quality.p_begin && l->p <= 1);
 		CHECK(!before ||
-		      (l->quality.p_begin > before->quality.p_begin &&
+		      (l->quality.p_begin >= before->p &&
 		       l->quality.gain > before->quality.gain - 1e-9 &&
 		       l->quality.loss > before->quality.loss - 1e-9));
 	}

@@ -10,7 +10,7 @@ export const texts = {
 	areas: {
 		read: [
 			"Each rectangle is a data structure (or all of them) for some time in which what happens to it is alike: how often it is read and written, slice by slice. Colour: reads (blue), writes (orange), both (purple), the stronger the more accesses per slice; or their number alone. Numbers are sums of all accesses in it. Told apart are the 24 structures accessed most, if they have 0.1 % of the accesses.",
-			"The slider goes through all levels of detail that matter: each is the best division there is for its p. To the left each difference is kept, to the right the picture gets simpler. It begins where most simplicity is gained for the information lost.",
+			"The slider goes through the levels of detail that matter (60 of them if there are more): each is the best division there is for its p. To the left each difference is kept, to the right the picture gets simpler. It begins where most simplicity is gained for the information lost.",
 		],
 		reveal: "Borders that many structures share are phases of the program. A structure that stays one rectangle is used alike all the time; one that falls apart into many has bursts. Differences that survive while you move the slider to the right are the large ones.",
 		act: "Begin with the simple picture and go left where you want to know more. Look at the structures that are strong in the longest phase; what is written in its first part only can be replicated or initialised in parallel, what is empty after some time can be freed. Click a rectangle to see the structure page by page.",

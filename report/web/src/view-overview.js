@@ -36,8 +36,7 @@ function model(d) {
 		}
 		return [reads, writes];
 	};
-	m.levels = o.levels.map((l, i) => ({ ...l, count: l.areas.length / 3,
-		p: (l.p_begin + (o.levels[i + 1]?.p_begin ?? 1)) / 2 }));
+	m.levels = o.levels.map((l) => ({ ...l, count: l.areas.length / 3 }));
 	m.at = (value) => {
 		let i = 0;
 		while (i + 1 < m.levels.length && m.levels[i + 1].p_begin <= value)
@@ -253,15 +252,16 @@ function legendOf(mode) {
 
 /* Both curves, and how many parts there are; a click chooses p. */
 function curves(m, chosen, choose) {
-	const end = m.levels.at(-1), finest = Math.max(...m.levels.map((l) => l.count));
-	const of = (get) => Float64Array.from([...m.levels, end], get);
-	const x = Float64Array.from([...m.levels.map((l) => l.p_begin), 1]);
+	const q = m.o.qualities, finest = q.reduce((a, x) => Math.max(a, x.areas), 1);
+	/* The last one reaches to 1. */
+	const of = (get) => Float64Array.from([...q, q.at(-1)], get);
+	const x = Float64Array.from([...q.map((v) => v.p_begin), 1]);
 	return lines({ x, xLabel: "p", yLabel: "share", height: 240, yText: share,
 		label: "Simplicity gained and information lost by the parameter p; a line marks the chosen p",
 		mark: () => m.levels[chosen()].p, onpick: (value) => choose(m.at(value)),
-		series: [{ label: "gain (simpler)", values: of((l) => l.gain), color: p.css(p.READ), width: 2, stepped: true },
-			{ label: "loss (information)", values: of((l) => l.loss), color: p.css(p.WRITE), width: 2, stepped: true },
-			{ label: `parts (of ${f.count(finest)})`, values: of((l) => l.count / finest), color: p.css(p.OTHER), dash: [4, 3], stepped: true }] });
+		series: [{ label: "gain (simpler)", values: of((v) => v.gain), color: p.css(p.READ), width: 2, stepped: true },
+			{ label: "loss (information)", values: of((v) => v.loss), color: p.css(p.WRITE), width: 2, stepped: true },
+			{ label: `parts (of ${f.count(finest)})`, values: of((v) => v.areas / finest), color: p.css(p.OTHER), dash: [4, 3], stepped: true }] });
 }
 
 /* A slider over the partitions, with what is said of the chosen one. */
@@ -337,11 +337,11 @@ export function overview(d, state) {
 	shown = true;
 	return [
 		figure({ id: "areas", title: "Where what happens differs", explain: texts.areas,
-			subtitle: `${f.count(m.rows)} most accessed data structures over ${f.count(m.slices)} slices of ${f.time(m.o.slice_ns)}; ${f.count(m.levels.length)} levels of detail`,
+			subtitle: `${f.count(m.rows)} most accessed data structures over ${f.count(m.slices)} slices of ${f.time(m.o.slice_ns)}; ${f.count(m.levels.length)}${m.levels.length < m.o.qualities.length ? ` of ${f.count(m.o.qualities.length)}` : ""} levels of detail`,
 			body: [slider.element, keys, picture.element], picture: () => picture.canvas, rows: () => picture.rows() }),
 		figure({ id: "trade", title: "Simplicity gained, information lost", subtitle: "The line marks the chosen p; click to choose another", explain: texts.trade,
 			body: chart.element, picture: chart.picture,
-			rows: () => [["p_begin", "gain", "loss", "parts"], ...m.levels.map((l) => [l.p_begin, l.gain, l.loss, l.count])] }),
+			rows: () => [["p_begin", "gain", "loss", "parts"], ...m.o.qualities.map((q) => [q.p_begin, q.gain, q.loss, q.areas])] }),
 		h("section", { class: "panel" }, h("h3", {}, "The parts with most accesses"), list),
 	];
 }
