@@ -75,11 +75,6 @@ struct told {
 	uint64_t v[4];		/* its fields, where they are scalar */
 };
 
-static uint64_t last_byte(uint64_t addr, uint64_t size)
-{
-	return addr + (size - 1) < addr ? UINT64_MAX : addr + (size - 1);
-}
-
 /* An object told one by one ends, all of it. */
 static int end_object(struct moca_objects *o, struct space *s, uint32_t id,
 		      uint64_t time_ns)

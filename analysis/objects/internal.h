@@ -185,6 +185,12 @@ struct moca_objects {
 	size_t range_count;
 };
 
+/* The last byte of [addr, addr + len), len > 0, in the address space. */
+static inline uint64_t last_byte(uint64_t addr, uint64_t len)
+{
+	return addr + (len - 1) < addr ? UINT64_MAX : addr + (len - 1);
+}
+
 /* One more of an array that doubles; count is not changed. 0 or -ENOMEM. */
 int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size);
 /* Interned text in the form of printf; NULL: no memory. */

@@ -11,12 +11,6 @@
 
 #define PAGE 4096ull
 
-/* The last byte of [addr, addr + len), len > 0, in the address space. */
-static uint64_t last_byte(uint64_t addr, uint64_t len)
-{
-	return addr + (len - 1) < addr ? UINT64_MAX : addr + (len - 1);
-}
-
 static struct space *space_new(struct moca_objects *o, uint32_t pid,
 			       uint32_t task)
 {
