@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,24 +24,13 @@ struct wanted {
 	int quiet;
 };
 
-/* A cursor per living thread takes descriptors; their number is ours to set. */
-static void raise_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
-		return;
-	r.rlim_cur = r.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &r);
-}
-
 static int compute(struct report *r, const char *topology)
 {
 	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
 	struct report_summary summary;
 	int err, failed;
 
-	raise_limit();
+	trace_raise_limit();
 	report_summary_start(&summary, r, topology);
 	err = report_walk(r);
 	failed = report_summary_end(&summary, r);

@@ -3,24 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/advice.h"
 #include "cli/commands.h"
 #include "cli/trace.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
-
-/* A cursor per living thread takes descriptors; their number is ours to set. */
-static void raise_limit(void)
-{
-	struct rlimit r;
-
-	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
-		return;
-	r.rlim_cur = r.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &r);
-}
 
 int advice_profile(const char *command, const char *path,
 		   struct moca_trace *t, const char *topology,
@@ -41,7 +29,7 @@ int advice_profile(const char *command, const char *path,
 		if (err)
 			return EXIT_USAGE;
 	}
-	raise_limit();
+	trace_raise_limit();
 	err = moca_profile_compute(out, t, topology ? &machine : NULL);
 	if (!err)
 		return 0;
