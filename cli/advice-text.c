@@ -80,7 +80,7 @@ static void print_head(const struct advice_view *v)
 	const struct moca_profile *p = v->profile;
 	const char *command = moca_trace_meta(v->trace, META_COMMAND);
 	char buf[256], a[TEXT_MAX], b[TEXT_MAX];
-	int width = terminal_width();
+	int width = terminal_width(TERMINAL_PIPE);
 
 	terminal_wrap("Trace         ", v->path, width);
 	if (command)
@@ -140,7 +140,7 @@ static void print_finding(const struct moca_finding *f, unsigned n, int width)
 static void print_findings(const struct advice_view *v)
 {
 	const struct moca_advice *a = v->advice;
-	int width = terminal_width();
+	int width = terminal_width(TERMINAL_PIPE);
 	size_t i;
 
 	terminal_style(STYLE_STRONG);
@@ -203,7 +203,7 @@ static void print_object(const struct moca_profile *p,
 static void print_objects(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
-	int width = terminal_width();
+	int width = terminal_width(TERMINAL_PIPE);
 	size_t i, shown = 0, left = 0;
 
 	terminal_style(STYLE_STRONG);
@@ -256,7 +256,7 @@ static void print_phase(const struct advice_view *v, const struct moca_phase *x)
 		 x->begin_ns > origin ? (x->begin_ns - origin) / 1e9 : 0,
 		 x->end_ns > origin ? (x->end_ns - origin) / 1e9 : 0,
 		 text_count(a, x->pages));
-	terminal_wrap(lead, what, terminal_width());
+	terminal_wrap(lead, what, terminal_width(TERMINAL_PIPE));
 }
 
 static void print_phases(const struct advice_view *v)

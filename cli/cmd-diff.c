@@ -249,7 +249,7 @@ static void print_findings(const struct diff *d)
 		for (i = 0; i < a->count; i++) {
 			snprintf(lead, sizeof(lead), "%3zu. ", i + 1);
 			terminal_wrap(lead, a->findings[i].title,
-				      terminal_width());
+				      terminal_width(TERMINAL_PIPE));
 		}
 		if (!a->count)
 			printf("  None.\n");
@@ -258,7 +258,7 @@ static void print_findings(const struct diff *d)
 
 static void print_text(const struct diff *d)
 {
-	int width = terminal_width(), name = width >= 130 ? 40 :
+	int width = terminal_width(TERMINAL_PIPE), name = width >= 130 ? 40 :
 					     width >= 110 ? 24 : 14;
 	char buf[256];
 	size_t i, left = 0, shown = 0;

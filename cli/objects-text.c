@@ -6,15 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/trace.h"
 
 #define TOP 10
 #define RANGE_LEN 256
-#define WIDTH_MIN 60
 #define WIDTH_PIPE 160		/* when there is no terminal */
 #define NAME_MIN 20
 #define SITE_MIN 16
@@ -49,22 +47,6 @@ struct layout {
 	int name;		/* widths; site 0: not shown */
 	int site;
 };
-
-static int terminal_width(void)
-{
-	struct winsize w;
-	const char *s;
-	int n = 0;
-
-	if (isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w))
-		n = w.ws_col;
-	s = getenv("COLUMNS");
-	if (!n && s)
-		n = atoi(s);
-	if (!n)
-		n = WIDTH_PIPE;
-	return n < WIDTH_MIN ? WIDTH_MIN : n;
-}
 
 static int used_width(const struct layout *l)
 {
@@ -105,22 +87,14 @@ static void pad(int written, int width)
  */
 static void print_name(const char *name, int width, int fill)
 {
-	char buf[RANGE_LEN];
 	size_t n = strlen(name);
 	int w;
 
-	if (n <= (size_t)width || n >= sizeof(buf) || width < 8 ||
-	    *name == '/' || strstr(name, "+0x")) {
+	if (n <= (size_t)width || n >= RANGE_LEN || width < 8 ||
+	    *name == '/' || strstr(name, "+0x"))
 		w = text_name(stdout, name, width);
-	} else {
-		/* Not within a character. */
-		n = (size_t)width - 3;
-		while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
-			n--;
-		memcpy(buf, name, n);
-		strcpy(buf + n, "...");
-		w = text_name(stdout, buf, width);
-	}
+	else
+		w = terminal_cut(name, width);
 	if (fill)
 		pad(w, width);
 }
@@ -251,7 +225,7 @@ static void print_table(const struct objects_view *v)
 	size_t i, split = 0;
 	int c;
 
-	fit(&l, terminal_width());
+	fit(&l, terminal_width(WIDTH_PIPE));
 	printf("\n  %-*s", l.name, "object");
 	for (c = 0; c < COLUMNS; c++)
 		if (l.show[c])

@@ -10,10 +10,9 @@
 #include "cli/text.h"
 
 #define WIDTH_MIN 60
-#define WIDTH_PIPE 100
 #define WORD_LEN 512
 
-int terminal_width(void)
+int terminal_width(int pipe)
 {
 	const char *s = getenv("COLUMNS");
 	struct winsize w;
@@ -24,7 +23,7 @@ int terminal_width(void)
 	if (!n && s)
 		n = atoi(s);
 	if (!n)
-		n = WIDTH_PIPE;
+		n = pipe;
 	return n < WIDTH_MIN ? WIDTH_MIN : n;
 }
 
@@ -95,22 +94,28 @@ void terminal_wrap(const char *lead, const char *text, int width)
 	printf("\n");
 }
 
-void terminal_name(const char *name, int width)
+int terminal_cut(const char *name, int width)
 {
 	char buf[256];
-	size_t n = strlen(name), most = (size_t)width - 3;
+	size_t n = (size_t)width - 3;
+
+	if (n > sizeof(buf) - 4)
+		n = sizeof(buf) - 4;
+	/* Not within a character. */
+	while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(buf, name, n);
+	strcpy(buf + n, "...");
+	return text_name(stdout, buf, width);
+}
+
+void terminal_name(const char *name, int width)
+{
 	int w;
 
-	if (n <= (size_t)width || strstr(name, "+0x")) {
+	if (strlen(name) <= (size_t)width || strstr(name, "+0x"))
 		w = text_name(stdout, name, width);
-	} else {
-		n = most < sizeof(buf) - 4 ? most : sizeof(buf) - 4;
-		/* Not within a character. */
-		while (n && ((unsigned char)name[n] & 0xc0) == 0x80)
-			n--;
-		memcpy(buf, name, n);
-		strcpy(buf + n, "...");
-		w = text_name(stdout, buf, width);
-	}
+	else
+		w = terminal_cut(name, width);
 	printf("%*s", w < width ? width - w : 0, "");
 }

@@ -5,8 +5,10 @@
 
 enum style { STYLE_NONE, STYLE_STRONG, STYLE_GOOD, STYLE_WARN, STYLE_DIM };
 
-/* Columns of stdout: the terminal's, else COLUMNS, else 100; 60 at least. */
-int terminal_width(void);
+#define TERMINAL_PIPE 100	/* columns of text that goes nowhere special */
+
+/* Columns of stdout: the terminal's, else COLUMNS, else pipe; 60 at least. */
+int terminal_width(int pipe);
 /* Write in this style from now on, if stdout is a terminal without NO_COLOR. */
 void terminal_style(enum style s);
 /*
@@ -20,5 +22,10 @@ void terminal_wrap(const char *lead, const char *text, int width);
  * as its beginning tells more. Escaped likewise.
  */
 void terminal_name(const char *name, int width);
+/*
+ * Print the beginning of a name that is longer than width, 8 or more, and "...";
+ * escaped likewise. The columns written.
+ */
+int terminal_cut(const char *name, int width);
 
 #endif
