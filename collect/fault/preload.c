@@ -17,11 +17,11 @@
 
 #include "collect/fault/tracee.h"
 #include "lib/base/agent.h"
+#include "lib/base/symfile.h"
 #include "lib/ring/registry.h"
 
 #define LOADER "ld-linux-x86-64.so.2"
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
-#define PHDRS_MAX 64u
 #define MEMORY_MIN (256u << 20)
 
 /* The vectors at the stack pointer of a new image. */
@@ -202,21 +202,13 @@ static const char *find_sanitizer(int fd, const Elf64_Phdr *ph, size_t n,
 static const char is_static[] = "a static program";
 
 /* NULL, or why this file's program loads no library of ours. */
-static const char *check_headers(int fd)
+static const char *check_headers(const struct moca_symfile *f)
 {
-	const Elf64_Phdr *interp = NULL, *dynamic = NULL;
+	const Elf64_Phdr *interp = NULL, *dynamic = NULL, *ph = f->phdrs;
 	char loader[256] = "", *base;
-	Elf64_Phdr ph[PHDRS_MAX];
-	Elf64_Ehdr eh;
 	size_t i;
 
-	if (pread_all(fd, &eh, sizeof(eh), 0) ||
-	    memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
-	    eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_phentsize != sizeof(*ph) || eh.e_phnum > PHDRS_MAX ||
-	    pread_all(fd, ph, eh.e_phnum * sizeof(*ph), eh.e_phoff))
-		return "its file cannot be understood";
-	for (i = 0; i < eh.e_phnum; i++) {
+	for (i = 0; i < f->head.e_phnum; i++) {
 		if (ph[i].p_type == PT_INTERP)
 			interp = &ph[i];
 		if (ph[i].p_type == PT_DYNAMIC)
@@ -225,12 +217,12 @@ static const char *check_headers(int fd)
 	if (!interp || !dynamic)
 		return is_static;
 	if (interp->p_filesz >= sizeof(loader) ||
-	    pread_all(fd, loader, interp->p_filesz, interp->p_offset))
+	    pread_all(f->fd, loader, interp->p_filesz, interp->p_offset))
 		return "its file cannot be understood";
 	base = strrchr(loader, '/');
 	if (strcmp(base ? base + 1 : loader, LOADER))
 		return "its loader is not glibc's";
-	if (find_sanitizer(fd, ph, eh.e_phnum, dynamic))
+	if (find_sanitizer(f->fd, ph, f->head.e_phnum, dynamic))
 		return "it has a sanitizer's allocator, which must be the "
 		       "first library";
 	return NULL;
@@ -238,16 +230,18 @@ static const char *check_headers(int fd)
 
 static const char *check_file(pid_t tid)
 {
-	char path[64];
+	struct moca_symfile f;
 	const char *why;
-	int fd;
+	char path[64];
+	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return "its file cannot be read";
-	why = check_headers(fd);
-	close(fd);
+	err = moca_symfile_open(&f, path);
+	if (err)
+		return err == -ENOEXEC ? "its file cannot be understood" :
+					 "its file cannot be read";
+	why = check_headers(&f);
+	moca_symfile_close(&f);
 	return why;
 }
 
