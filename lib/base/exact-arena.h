@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * What exact mode's agent (agent/exact, inside the program) and its collector
+ * (collect/exact) share: one sparse memfd per program image, the *arena*,
+ * mapped by the image and by all that it forks, of MOCA_EXACT_SLOTS *slots*. A
+ * thread owns one slot while it lives. doc/design/exact-mode.md has the why.
+ *
+ * A slot, offsets from its begin:
+ *
+ *	0	struct moca_exact_slot
+ *	EVENTS	ring of bytes, struct moca_exact_event after struct
+ *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
+ *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
+ *	CONTEXT	the agent's own; nobody else looks at it
+ *	COUNTS	two 32-bit counters per granule: loads, then stores; %gs is here
+ *
+ * A *granule* is 1 << shift bytes of address space, 6 <= shift <= 12. Its
+ * *cell*, the index of its counters and bits, is the number of the granule modulo
+ * MOCA_EXACT_CELLS. Counters count down from 0, so the first access borrows, and so
+ * does the one after 2^32 more: on a borrow the agent sets the bit in TOUCHED and,
+ * if neither was set, logs FIRST, or, if that bit was set already, WRAP. So
+ * with w WRAPs of that granule and type, and counter c, the accesses were
+ * 0 if the bit is not set, else (w << 32) + (-c mod 2^32, and 2^32 if that is 0).
+ *
+ * All of it is written by the program's own process, so it is hostile: the
+ * collector checks every length, index and offset.
+ */
+#ifndef MOCA_BASE_EXACT_ARENA_H
+#define MOCA_BASE_EXACT_ARENA_H
+
+#include <stdint.h>
+
+#define MOCA_EXACT_VERSION 1u
+
+#define MOCA_EXACT_SLOTS 4096u
+#define MOCA_EXACT_SLOT_SIZE (8ull << 30)
+#define MOCA_EXACT_ARENA_SIZE (MOCA_EXACT_SLOTS * MOCA_EXACT_SLOT_SIZE)
+
+#define MOCA_EXACT_EVENTS (1ull << 20)
+#define MOCA_EXACT_EVENTS_SIZE (16ull << 20)	/* a power of two */
+#define MOCA_EXACT_TOUCHED (128ull << 20)
+#define MOCA_EXACT_LOG (256ull << 20)
+#define MOCA_EXACT_LOG_MAX (384ull << 20)	/* entries: 3 GiB */
+#define MOCA_EXACT_CONTEXT ((4ull << 30) - (16ull << 20))
+#define MOCA_EXACT_COUNTS (4ull << 30)
+
+#define MOCA_EXACT_CELLS (1ull << 29)
+
+/*
+ * Log entries. kind is in bits 0-1; bit 2: it was a store; bits 3-22: time since
+ * the last TIME entry, in units of 1024 clock ticks; bits 23-63: the number of the
+ * granule. TIME: bits 2-63 are the clock / 4; the log begins with one.
+ */
+#define MOCA_EXACT_LOG_FIRST 0u
+#define MOCA_EXACT_LOG_WRAP 1u
+#define MOCA_EXACT_LOG_TIME 2u
+#define MOCA_EXACT_LOG_STORE 4u
+#define MOCA_EXACT_LOG_TIME_SHIFT 3
+#define MOCA_EXACT_LOG_TIME_BITS 20
+#define MOCA_EXACT_LOG_UNIT 10		/* log2 of clock ticks */
+#define MOCA_EXACT_LOG_GRANULE_SHIFT 23
+
+/*
+ * States of a slot. The agent takes FREE -> LIVE (compare and exchange) and
+ * makes it ENDED as its thread's last act; the collector, which also ends the slots of
+ * processes that died, reads it and makes it FREE again, all zeros but for
+ * this word. used is the highest slot ever taken + 1.
+ */
+#define MOCA_EXACT_FREE 0u
+#define MOCA_EXACT_LIVE 1u
+#define MOCA_EXACT_ENDED 2u
+
+/* Why something was not counted. Names: moca_exact_gap_names. */
+enum moca_exact_gap {
+	MOCA_EXACT_GAP_NATIVE = 0,	/* ran untranslated from there on */
+	MOCA_EXACT_GAP_DECODE,		/* an instruction that is not known */
+	MOCA_EXACT_GAP_FOLDED,		/* two mappings share cells */
+	MOCA_EXACT_GAP_SLOTS,		/* no slot was left for a thread */
+	MOCA_EXACT_GAP_LOG,		/* the log is full */
+	MOCA_EXACT_GAP_FAULT,		/* a fault amid a block that could not
+					   be taken back to the access */
+	MOCA_EXACT_GAP_FAR,		/* a far branch: left 64-bit code */
+	MOCA_EXACT_GAP_ROOM,		/* no room for code within 2 GiB */
+	MOCA_EXACT_GAP_COUNT
+};
+#define MOCA_EXACT_GAP_NAMES \
+	"native", "unknown instruction", "folded mappings", "threads", \
+	"log full", "fault", "far branch", "no room for code"
+
+/* First page of a slot. Zero when free. */
+struct moca_exact_slot {
+	uint32_t state;
+	uint32_t kind;		/* MOCA_TASK_* flags of its start */
+	uint32_t pid, tid;
+	uint32_t parent;	/* tid of who made it, 0 = none */
+	int32_t status;		/* as of wait(2), when ENDED by itself */
+	uint64_t start_clock;
+	uint64_t end_clock;	/* 0 = lives, or was killed */
+	uint64_t stack, tls;	/* stack pointer, thread pointer at the start */
+	uint64_t log_count;	/* entries; written after they are */
+	uint64_t events_head;	/* bytes ever put in; written after they are */
+	uint64_t events_tail;	/* by the collector: bytes ever taken out */
+	uint64_t events_lost;
+	/* How much was done, for the certificate. Only ever grow. */
+	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
+};
+
+/* Begin of slot 0's page 1: what the arena's processes share. */
+#define MOCA_EXACT_SHARED 4096ull
+struct moca_exact_shared {
+	uint32_t used;		/* slots ever taken: the highest + 1 */
+	uint32_t reserved;
+	uint64_t regions;	/* translated */
+	uint64_t blocks;
+	uint64_t instructions;
+	uint64_t code_bytes;	/* of translations */
+	uint64_t invalidated;	/* regions, since their source changed */
+	uint64_t loops;		/* whose accesses are counted when they end */
+};
+
+/* Then a name, at most 4,095 bytes and a NUL, then up to 7 bytes to 8. */
+struct moca_exact_event {
+	uint32_t size;		/* of all, a multiple of 8 */
+	uint32_t type;		/* enum moca_event_type */
+	uint64_t clock;
+	uint64_t addr, len, offset;
+	uint32_t flags, prot;
+};
+
+/*
+ * What the collector tells the agent, which begins at its entry point with %rdi
+ * = this, and the program's stack pointer. All addresses are the program's.
+ */
+struct moca_exact_setup {
+	uint32_t version;
+	uint32_t shift;		/* log2 of a granule */
+	uint64_t entry;		/* the program's first instruction */
+	uint64_t arena;		/* where it is mapped, shared */
+	uint64_t agent, agent_end;	/* this image, its memory included */
+	/* libZydis, its segments laid out as they are to be; not relocated. */
+	uint64_t zydis, zydis_end;
+	uint32_t pid;
+	uint32_t debug;		/* bits: see agent/exact/internal.h */
+	uint64_t hwcap2;	/* AT_HWCAP2 */
+};
+
+#endif
