@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: known FILE [THREADS]
+ * usage: known FILE [THREADS [CASE]]
  *
  * Accesses memory by hand-written loops whose accesses are known, each case in an
  * area of its own, and writes how many each line of 64 bytes must have got to
@@ -463,6 +463,7 @@ static const struct {
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
 static FILE *out;
+static const char *only;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *worker(void *arg)
@@ -481,7 +482,9 @@ static void *worker(void *arg)
 			 MAP_FIXED_NOREPLACE, -1, 0) != (void *)mine)
 		exit(1);
 	for (unsigned int i = 0; i < N_CASES; i++)
-		cases[i].run(mine + i * AREA + cases[i].offset);
+		if (!only || !strcmp(only, cases[i].name))
+			cases[i].run(mine + i * AREA +
+				     cases[i].offset);
 	asm volatile("mov %[n], %%ecx; mov $1, %%eax\n"
 		     "1: mov $1, %%eax; lock xaddq %%rax, (%[p])\n"
 		     "dec %%ecx; jnz 1b"
@@ -513,6 +516,7 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	avx512 = (b & 1u << 16) && (b & 1u << 31);
+	only = argc > 3 ? argv[3] : NULL;
 	out = fopen(argv[1], "w");
 	if (!out || mmap((void *)SHARED, 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
