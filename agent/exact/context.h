@@ -28,7 +28,7 @@
 #define C_CHILD 424		/* of the clone under way: the child's %gs */
 #define C_VECTORS 512		/* xmm0-15 while we decode */
 #define C_WIDE 1024		/* operands of a gather: 3 of 64 bytes */
-#define C_CONTROL 1280		/* mxcsr */
+#define C_GS 1280			/* what the program has set: ARCH_SET_GS */
 
 /* As displacements from %gs. */
 #define GS(field) ((field) - CONTEXT_SIZE)
@@ -71,12 +71,10 @@ struct context {
 	uint8_t vectors[256];
 	uint8_t spare1[256];
 	uint8_t wide[256];
-	uint32_t control;
-	uint32_t spare2;
+	uint64_t gs;
 
 	/* From here on only C. */
 	struct moca_exact_slot *slot;
-	uint64_t gs;		/* what the program has set: ARCH_SET_GS */
 	uint64_t log_time;	/* of the last TIME entry */
 	struct signal_state {
 		struct sighand *hand;	/* shared as by CLONE_SIGHAND */
@@ -112,7 +110,7 @@ _Static_assert(offsetof(struct context, sysret) == C_SYSRET, "");
 _Static_assert(offsetof(struct context, child) == C_CHILD, "");
 _Static_assert(offsetof(struct context, vectors) == C_VECTORS, "");
 _Static_assert(offsetof(struct context, wide) == C_WIDE, "");
-_Static_assert(offsetof(struct context, control) == C_CONTROL, "");
+_Static_assert(offsetof(struct context, gs) == C_GS, "");
 _Static_assert(sizeof(struct context) <= CONTEXT_SIZE, "");
 #endif
 #endif

@@ -68,6 +68,8 @@ void *memmove(void *to, const void *from, size_t n);
 size_t strlen(const char *s);
 /* Zeroed, for ever. Under the lock, or before there are threads. */
 void *moca_exact_alloc(size_t size);
+/* Whole pages of our own. */
+void *moca_exact_map(size_t size);
 /* Ends the process: there is no way on. Says why on descriptor 2. */
 void moca_exact_die(const char *what, uint64_t value) __attribute__((noreturn));
 void moca_exact_say(const char *what, uint64_t value);
@@ -130,6 +132,9 @@ struct context *moca_exact_thread_next(struct context *c);
 /* --- count.c ------------------------------------------------------------------- */
 
 void moca_exact_count(struct context *c, uint64_t addr, int store, uint64_t n);
+/* n accesses, the first at addr, each step bytes on. */
+void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
+			    int store, uint64_t n);
 /* Take one access back that was counted and did not happen. */
 void moca_exact_uncount(struct context *c, uint64_t addr, int store);
 void moca_exact_gap(struct context *c, enum moca_exact_gap gap, uint64_t addr);
