@@ -383,6 +383,9 @@ static void branch(struct insn *x, const ZydisDecodedInstruction *d,
 	if (x->kind != K_PLAIN && d->operand_width == 16 &&
 	    x->kind != K_JCC && x->kind != K_LOOP)
 		x->kind = K_NATIVE;
+	if ((x->kind == K_CALL_IND || x->kind == K_JUMP_IND) &&
+	    x->mem.seg == SEG_GS)
+		x->kind = K_NATIVE;
 	if (x->kind == K_CALL || x->kind == K_CALL_IND || x->kind == K_RET ||
 	    x->kind == K_JUMP_IND) {
 		x->kills = 0;
@@ -565,7 +568,8 @@ int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
 	x->mem.base = x->mem.index = -1;
 	if (!ZYAN_SUCCESS(decode_full(&decoder, (const void *)pc,
 				      max < 15 ? max : 15, &d, op))) {
-		x->kind = K_STOP;	/* as the CPU: SIGILL, or a fault behind */
+		/* The CPU may know it, or not: it shall decide. */
+		x->kind = K_NATIVE;
 		x->len = 1;
 		return -1;
 	}

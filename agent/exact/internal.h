@@ -124,10 +124,13 @@ static inline uint64_t clock_now(void)
 struct context *moca_exact_thread_new(uint32_t kind);
 /* clone, clone3, fork, vfork; c->gpr as the program left them. */
 void moca_exact_thread_clone(struct context *c, long nr);
+/* The first one says who it is. */
+void moca_exact_thread_first(struct context *c);
+/* The program's memory, which may not be there: how many bytes, or -errno. */
+long moca_exact_read(uint64_t addr, void *buf, size_t size);
+long moca_exact_write(uint64_t addr, const void *buf, size_t size);
 /* exit, exit_group: does not return. */
 void moca_exact_thread_exit(struct context *c, long nr) __attribute__((noreturn));
-/* Threads of this address space, one after the other; NULL first, NULL last. */
-struct context *moca_exact_thread_next(struct context *c);
 
 /* --- count.c ------------------------------------------------------------------- */
 
@@ -155,12 +158,20 @@ void moca_exact_event(struct context *c, uint32_t type, uint64_t addr,
 struct place {
 	uint64_t pc;
 	int start, own, balanced;
+	int string;		/* own, and of a string instruction */
 };
 /* 1: found; 0: within translated code, but between the instructions; -1: not a cache. */
 int moca_exact_locate(uint64_t host, struct place *p);
 /* Take back what was counted for the instruction at pc, which has faulted; regs in the order
  * of struct context. */
 void moca_exact_uncount_insn(struct context *c, uint64_t pc, const uint64_t *regs);
+/* For the dispatcher: the same for where a link or a jump leads. */
+uint64_t moca_exact_follow_link(struct context *c, uint64_t number,
+				uint64_t *pc);
+uint64_t moca_exact_follow_jump(struct context *c, uint64_t pc);
+void moca_exact_stale(uint64_t pc);
+/* Executable memory? Takes the lock; translate.h has the rest. */
+int moca_exact_is_code(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
 /* The translation of pc, made if need be, or 0: it cannot be. Takes the lock. */
 uint64_t moca_exact_find(struct context *c, uint64_t pc);
 /* What was translated from [start, end) is no more valid. Takes the lock. */
@@ -184,6 +195,8 @@ int moca_exact_signal_syscall(struct context *c, long nr);
 
 /* The call at c->pc - 2, done as the program wants it. */
 void moca_exact_do_syscall(struct context *c);
+/* Have the program go on at pc. */
+void moca_exact_go(struct context *c, uint64_t pc);
 /* From entry.S: sets c->host. */
 void moca_exact_dispatch(struct context *c, uint64_t kind);
 

@@ -140,6 +140,16 @@ int moca_exact_code_at(uint64_t pc, uint64_t *start, uint64_t *end, int *flags)
 	return 1;
 }
 
+int moca_exact_is_code(uint64_t pc, uint64_t *start, uint64_t *end, int *flags)
+{
+	int ret;
+
+	moca_exact_lock();
+	ret = moca_exact_code_at(pc, start, end, flags);
+	moca_exact_unlock();
+	return ret;
+}
+
 void moca_exact_code_gone(uint64_t start, uint64_t end)
 {
 	/* Cheap, and rare enough: what is left is read again. */

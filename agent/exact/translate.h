@@ -123,22 +123,20 @@ struct region {
 	uint32_t count;
 	struct mark *marks;	/* one per instruction, by host */
 	struct link *in;	/* links that lead here */
-	struct landing *landings;
-	struct region *next;	/* of the same bucket of pages */
 	int dead;
 };
 
 /* Where the translation of an instruction is. */
 struct mark {
 	uint32_t host;		/* from region.code */
-	uint32_t own : 16, balanced : 1, blind : 1, string : 1;
+	uint32_t own : 16, balanced : 1, quiet : 1, string : 1;
 	uint64_t pc;
 };
 
 struct work {
 	struct insn insns[REGION_INSNS];
 	int count;
-	struct group groups[REGION_INSNS * 2];
+	struct group groups[REGION_INSNS * INSN_ACCESSES];
 	int group_count;
 	uint64_t entry;
 	uint64_t low, high;
@@ -161,9 +159,7 @@ void moca_exact_group(struct work *w);
 /* translate.c: the region's translation, or NULL: no room. */
 struct region *moca_exact_translate(struct work *w);
 
-/* cache.c */
-struct cache;
-struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room);
+/* A jump out of a region. */
 struct link {
 	struct link *next;	/* of those that lead to the same region */
 	uint64_t target;
