@@ -49,6 +49,12 @@
 
 struct sighand;
 
+/*
+ * How many signals can wait for a boundary: one of any kind, behind which all but
+ * the five that faults cause are blocked, those five, and a spare.
+ */
+#define MOCA_EXACT_SIGNALS 8
+
 struct context {
 	uint64_t gpr[16];	/* of the program, at an exit */
 	uint64_t flags;
@@ -58,7 +64,7 @@ struct context {
 	uint64_t stack;		/* top of our own stack */
 	uint64_t self;		/* address of this */
 	uint64_t fs;		/* the program's thread pointer */
-	uint64_t pending;	/* a signal waits for the next boundary */
+	uint64_t pending;	/* signals that wait for the next boundary */
 	uint64_t spill[8];
 	uint64_t cold[16];
 	uint64_t cold_key;
@@ -78,15 +84,20 @@ struct context {
 	uint64_t log_time;	/* of the last TIME entry */
 	struct signal_state {
 		struct sighand *hand;	/* shared as by CLONE_SIGHAND */
-		uint64_t mask;		/* the program's; SIGTRAP is never blocked */
-		uint64_t alt_sp, alt_size;	/* of its sigaltstack */
+		uint64_t mask;		/* the program's */
+		uint64_t alt_sp, alt_size;	/* its sigaltstack, and flags */
 		uint32_t alt_flags;
-		uint32_t stepping;
-		uint64_t kept_mask;	/* the kernel's mask, while one is pending */
-		uint8_t info[128];	/* of the pending signal: siginfo */
-		int32_t signo;
-		int32_t spare;
-		uint64_t frame;		/* scratch of rt_sigreturn */
+		uint32_t pushf;		/* a pushf was stepped over: with our TF */
+		uint32_t suspended;	/* amid sigsuspend, ppoll and the like, */
+		uint32_t held;		/* SIGTRAP came while blocked: trap */
+		uint64_t suspend_mask;	/* whose mask was this */
+		uint64_t trapno, err, cr2;	/* of its last fault */
+		uint64_t scratch;	/* address of a frame for rt_sigreturn */
+		uint64_t private;	/* the table is to be its process's */
+		struct {
+			uint64_t forced;	/* a fault: cannot be blocked */
+			uint64_t info[16];	/* siginfo */
+		} queue[MOCA_EXACT_SIGNALS], trap;
 	} signal;
 	uint64_t clear_tid;
 	uint64_t vfork;		/* shares its parent's memory */

@@ -47,8 +47,7 @@ void moca_exact_dispatch(struct context *c, uint64_t kind)
 		break;
 	case EXIT_SYSCALL:
 		moca_exact_do_syscall(c);
-		if (!c->host)
-			moca_exact_go(c, c->pc);
+		moca_exact_go(c, c->pc);
 		break;
 	case EXIT_STALE:
 		moca_exact_stale(c->pc);

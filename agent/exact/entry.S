@@ -162,6 +162,8 @@ function \name
 
 cold_end:
 	addq	$8, %rsp
+/* One that comes now has TF set by the handler. */
+label moca_exact_back_begin
 	cmpq	$0, AT(C_PENDING)
 	je	1f
 	orq	$0x100, (%rsp)		/* step on to where it can be delivered */
@@ -177,12 +179,7 @@ cold_end:
 	popfq
 	movq	COLD(4), %rsp
 	jmp	*AT(C_COLD_BACK)
-
-/* Amid a block: C has to look at all registers. C_HELPER says what for. */
-function moca_exact_helper
-	save_registers
-	movq	AT(C_SELF), %rdi
-	call	moca_exact_help
+help_end:
 	cmpq	$0, AT(C_PENDING)
 	je	1f
 	orq	$0x100, AT(C_FLAGS)
@@ -191,6 +188,15 @@ function moca_exact_helper
 	popfq
 	movq	REG(4), %rsp
 	jmp	*AT(C_COLD_BACK)
+label moca_exact_back_end
+	nop
+
+/* Amid a block: C has to look at all registers. C_HELPER says what for. */
+function moca_exact_helper
+	save_registers
+	movq	AT(C_SELF), %rdi
+	call	moca_exact_help
+	jmp	help_end
 
 /* --- system calls ---------------------------------------------------------------- */
 

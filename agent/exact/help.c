@@ -226,14 +226,14 @@ static int decode(uint64_t pc, struct insn *x)
 }
 
 void moca_exact_uncount_insn(struct context *c, uint64_t pc,
-			     const uint64_t *regs)
+			     const uint64_t *regs, uint64_t flags)
 {
 	struct insn x;
 
 	if (decode(pc, &x))
 		return;
 	if (x.kind == K_STRING) {
-		moca_exact_uncount_rest(c, pc, regs);
+		moca_exact_uncount_rest(c, pc, regs, flags);
 		return;
 	}
 	for (int i = 0; i < x.accesses; i++) {
@@ -249,15 +249,14 @@ void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 }
 
 void moca_exact_uncount_rest(struct context *c, uint64_t pc,
-			     const uint64_t *regs)
+			     const uint64_t *regs, uint64_t flags)
 {
 	struct insn x;
 	int64_t step;
-	uint64_t n, flags;
+	uint64_t n;
 
 	if (decode(pc, &x) || x.kind != K_STRING)
 		return;
-	flags = c->signal.flags;
 	if (by_result(x.helped)) {
 		if (x.helped->rep)
 			count_string(c, x.helped, regs, flags,

@@ -43,6 +43,8 @@ void moca_exact_exit_jump(void);	/* rax: to where; rax, rcx in spill 0, 1 */
 void moca_exact_exit_syscall(void);
 void moca_exact_exit_native(void);
 void moca_exact_exit_stale(void);
+/* All registers are the program's; goes on at C_PC. */
+void moca_exact_exit_pc(void);
 void moca_exact_cold_load(void);
 void moca_exact_cold_store(void);
 void moca_exact_helper(void);
@@ -51,11 +53,16 @@ void moca_exact_helper(void);
  * the program's system call is to be made, and has not; at its end is the `syscall`
  * instruction, which may begin again; behind that, it has been made. leave: from
  * where pending was looked at to the jump into translated code at c->host; the
- * program's registers are those of c until then. deliver: see signal.c.
+ * program's registers are those of c until then; it may begin again. deliver: see
+ * signal.c; the program's registers are all in place there, its rip is c->pc.
+ * back: from where a cold path or a helper looked at pending to its jump into
+ * the block that it came from; if there is one it sets TF just before that jump.
+ * A call that is to be made while one is pending is not made either.
  */
 extern const uint8_t moca_exact_before_syscall[], moca_exact_at_syscall[],
 	moca_exact_after_syscall[];
 extern const uint8_t moca_exact_leave_begin[], moca_exact_leave_end[];
+extern const uint8_t moca_exact_back_begin[], moca_exact_back_end[];
 extern const uint8_t moca_exact_deliver[];
 extern const uint8_t moca_exact_not_made[];
 
@@ -162,9 +169,10 @@ struct place {
 };
 /* 1: found; 0: within translated code, but between the instructions; -1: not a cache. */
 int moca_exact_locate(uint64_t host, struct place *p);
-/* Take back what was counted for the instruction at pc, which has faulted; regs in the order
- * of struct context. */
-void moca_exact_uncount_insn(struct context *c, uint64_t pc, const uint64_t *regs);
+/* Take back what was counted for the instruction at pc, which has faulted; regs
+ * in the order of struct context. */
+void moca_exact_uncount_insn(struct context *c, uint64_t pc,
+			     const uint64_t *regs, uint64_t flags);
 /* For the dispatcher: the same for where a link or a jump leads. */
 uint64_t moca_exact_follow_link(struct context *c, uint64_t number,
 				uint64_t *pc);
@@ -172,6 +180,12 @@ uint64_t moca_exact_follow_jump(struct context *c, uint64_t pc);
 void moca_exact_stale(uint64_t pc);
 /* Executable memory? Takes the lock; translate.h has the rest. */
 int moca_exact_is_code(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
+/*
+ * The same for a rep-prefixed string instruction that stopped between two elements, or
+ * before the first: what is left (regs[RCX]) will be counted when it goes on.
+ */
+void moca_exact_uncount_rest(struct context *c, uint64_t pc,
+			     const uint64_t *regs, uint64_t flags);
 /* The translation of pc, made if need be, or 0: it cannot be. Takes the lock. */
 uint64_t moca_exact_find(struct context *c, uint64_t pc);
 /* What was translated from [start, end) is no more valid. Takes the lock. */
@@ -183,13 +197,27 @@ void moca_exact_forget_all(void);
 
 /* The first thread, and any other: its own signal stack, and so on. */
 void moca_exact_signal_init(struct context *c);
-/* Of a task that c makes by clone with these flags, before it exists. */
+/*
+ * Of a task that c makes by clone with these flags, before it exists: from here on all
+ * signals are blocked, in the child too, until begin in that and cloned in c.
+ */
 void moca_exact_signal_clone(struct context *child, const struct context *c,
 			     uint64_t flags);
 /* In the child, first thing. */
 void moca_exact_signal_begin(struct context *c);
-/* 1: it was a call about signals, and is done: c->gpr[RAX], or all of c, is set. */
+/* In the parent, after it, whether it succeeded or not. */
+void moca_exact_signal_cloned(struct context *c);
+/*
+ * 1: it was a call about signals, and is done: c->gpr[RAX], or all of c, is set. If a
+ * signal waits, c->pc is back at the call, as if it had come before. Does not
+ * return from rt_sigreturn.
+ */
 int moca_exact_signal_syscall(struct context *c, long nr);
+/*
+ * The program's instruction at c->pc faults as the kernel would say by sig and
+ * si_code; addr: si_addr. Sets c->pending; return to entry.S without a c->host.
+ */
+void moca_exact_fault(struct context *c, int sig, int code, uint64_t addr);
 
 /* --- syscall.c, dispatch.c --------------------------------------------------- */
 

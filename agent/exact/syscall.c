@@ -237,6 +237,7 @@ void moca_exact_do_syscall(struct context *c)
 	long nr = (long)c->gpr[RAX];
 
 	c->host = 0;
+	c->nr = (uint64_t)nr;
 	c->gpr[RCX] = pc;
 	c->gpr[11] = c->flags;
 	switch (nr) {

@@ -4,9 +4,7 @@
 #include <linux/sched.h>
 #include <moca/types.h>
 
-#include "agent/exact/internal.h"
-
-#define SIGNALS_ALL (~0ul)
+#include "agent/exact/signal.h"
 
 static struct moca_exact_slot *slot_at(uint32_t i)
 {
@@ -108,12 +106,6 @@ long moca_exact_write(uint64_t addr, const void *buf, size_t size)
 			       (long)local, 1, (long)there, 1, 0);
 }
 
-static long set_mask(uint64_t mask, uint64_t *old)
-{
-	return moca_exact_call(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */,
-			       (long)&mask, (long)old, 8, 0, 0);
-}
-
 struct request {
 	uint64_t flags, stack, tls;
 };
@@ -171,7 +163,6 @@ static struct context *prepare(struct context *c, const struct request *q)
 	if (q->stack)
 		child->gpr[RSP] = q->stack;
 	child->slot->parent = c->slot->tid;
-	moca_exact_signal_clone(child, c, q->flags);
 	return child;
 }
 
@@ -179,27 +170,26 @@ void moca_exact_thread_clone(struct context *c, long nr)
 {
 	struct context *child;
 	struct request q;
-	uint64_t mask;
 
 	if (read_request(c, nr, &q)) {
 		if (moca_exact_syscall(c))
 			c->pc -= 2;
 		return;
 	}
-	set_mask(SIGNALS_ALL, &mask);
-	if (c->pending) {
-		set_mask(mask, NULL);
-		c->pc -= 2;
-		return;
-	}
 	child = prepare(c, &q);
 	if (!child) {
 		moca_exact_gap(c, MOCA_EXACT_GAP_SLOTS, 0);
 		c->gpr[RAX] = (uint64_t)-11;	/* EAGAIN */
-		set_mask(mask, NULL);
 		return;
 	}
-	child->sysret = mask;
+	/* Signals are blocked from here on, by that. */
+	moca_exact_signal_clone(child, c, q.flags);
+	if (c->pending) {
+		moca_exact_signal_cloned(c);
+		give_back(child);
+		c->pc -= 2;
+		return;
+	}
 	/* A fork must not find the lock taken for ever. */
 	if (!(q.flags & CLONE_VM))
 		moca_exact_lock();
@@ -208,7 +198,7 @@ void moca_exact_thread_clone(struct context *c, long nr)
 		moca_exact_unlock();
 	if ((int64_t)c->gpr[RAX] < 0)
 		give_back(child);
-	set_mask(mask, NULL);
+	moca_exact_signal_cloned(c);
 }
 
 /* On the child's own stack; the context says what it goes on with. */
@@ -221,7 +211,6 @@ void moca_exact_child(struct context *c)
 	if (c->slot->kind & MOCA_TASK_FORK)
 		moca_exact.pid = c->slot->pid;
 	moca_exact_signal_begin(c);
-	set_mask(c->sysret, NULL);
 	moca_exact_go(c, c->pc);
 }
 
@@ -232,7 +221,7 @@ void moca_exact_thread_exit(struct context *c, long nr)
 	struct moca_exact_slot *s = c->slot;
 	long status = (long)c->gpr[RDI];
 
-	set_mask(SIGNALS_ALL, NULL);
+	moca_exact_signals_block();
 	s->status = (int32_t)((status & 0xff) << 8);
 	s->end_clock = clock_now();
 	/* Others of the process end with it, and are found by the collector. */
