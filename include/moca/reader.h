@@ -45,6 +45,9 @@ struct moca_task {
 	uint64_t markers;	/* events that it emitted: struct moca_marker */
 	uint64_t markers_lost;	/* that it could not store */
 	uint64_t markers_torn;	/* that it was writing when it died */
+	uint64_t counts;	/* rows: struct moca_count */
+	uint64_t loads;		/* of all these rows */
+	uint64_t stores;
 };
 
 /* One access chunk: an interval of a task, or a part of one. */
@@ -64,10 +67,26 @@ struct moca_chunk {
 	const struct moca_access *accesses; /* count of them, by time */
 };
 
+/* What a task counted in one stretch of time, or a part of that. */
+struct moca_counts {
+	uint32_t task;
+	uint64_t number;	/* of the chunk, in the task, from 0 */
+	uint64_t slice;		/* number of the time slice, from 0 */
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint64_t granularity;	/* bytes that a row is for: 64 to 4096 */
+	uint64_t loads;		/* of the rows below */
+	uint64_t stores;
+	uint64_t bytes;		/* on disk */
+	int more;		/* the stretch goes on in the next chunk */
+	size_t count;
+	const struct moca_count *rows; /* count of them, by address */
+};
+
 /*
  * What a reader found wrong; all 0 for a sound trace. Headers, events, types
- * and tails are checked on opening, accesses and markers when a cursor unpacks
- * them; each damaged place counts once, however many cursors pass it.
+ * and tails are checked on opening, accesses, counts and markers when a cursor
+ * unpacks them; each damaged place counts once, however many cursors pass it.
  */
 struct moca_damage {
 	uint64_t files;		/* unreadable or foreign files */
@@ -128,11 +147,20 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out);
 
 /*
  * The next event, by task and within a task by time. A walk returns either
- * chunks or events or markers (-EINVAL): use a cursor for each. Events without a
+ * chunks or events or markers or counts (-EINVAL): use a cursor for each. Events without a
  * length match any range of addresses. 1, 0 or -errno as above.
  */
 int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
 		      uint32_t *task);
+
+/*
+ * The next counts, by task and within a task by time, with only the rows whose
+ * granules the query's addresses meet; loads and stores are theirs. A row has no
+ * time: a stretch that the query's time meets comes as a whole. One that the
+ * query's addresses leave empty is not returned. A cursor that walks counts walks nothing else
+ * (-EINVAL). 1 and *out (valid until the next call), 0 or -errno as above.
+ */
+int moca_cursor_counts(struct moca_cursor *c, const struct moca_counts **out);
 
 /* How a field of a marker is shown, and what it is made of. */
 enum moca_field_kind {

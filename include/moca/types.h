@@ -43,6 +43,20 @@ struct moca_access {
 	uint16_t reserved;	/* 0 */
 };
 
+/*
+ * How often one task loaded from and stored to one granule of memory, in one
+ * stretch of time. An access counts where its first byte is; an instruction that reads
+ * and writes counts as one of each.
+ */
+struct moca_count {
+	uint64_t addr;		/* where the granule begins */
+	uint64_t loads;
+	uint64_t stores;
+	uint64_t first_ns;	/* the task's first access to it ever;
+				   0 = not in this stretch */
+	uint8_t first_store;	/* 1 = that one was a store */
+};
+
 enum moca_event_type {
 	/*
 	 * pid, tid, parent, flags, name; of a thread: addr = its first stack
@@ -103,6 +117,10 @@ struct moca_certificate {
 	uint64_t lost;		/* samples the kernel could not store */
 	uint64_t chunks;
 	uint64_t lossy_chunks;
+	/* Of exact mode; else 0. */
+	uint64_t loads;
+	uint64_t stores;
+	uint64_t gaps;		/* times that something was not counted */
 };
 
 #ifdef __cplusplus

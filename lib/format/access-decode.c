@@ -5,17 +5,7 @@
 static int get_buckets(struct moca_access_scratch *x,
 		       const struct moca_stream_in *s, uint8_t id, size_t n)
 {
-	size_t rest;
-
-	if (moca_stream_get(s, id, x->low, n))
-		return -EBADMSG;
-	rest = moca_bucket_rest(x->low, n);
-	if (rest > 8 * MOCA_CHUNK_RECORDS_MAX ||
-	    moca_stream_get(s, id + 1, x->rest, rest))
-		return -EBADMSG;
-	memset(x->rest + rest, 0, MOCA_BUCKET_PAD);
-	moca_bucket_decode(x->values, n, x->low, x->rest);
-	return 0;
+	return moca_column_get(&x->column, s, id, x->values, n);
 }
 
 static int get_planes(struct moca_access_scratch *x,

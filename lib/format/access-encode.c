@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/format/access.h"
 
-static int put_buckets(struct moca_access_scratch *x,
-		       struct moca_stream_out *s, uint8_t id,
-		       const uint64_t *v, size_t n, int keep)
-{
-	size_t rest = moca_bucket_encode(v, n, x->low, x->rest);
-	int ret;
-
-	ret = moca_stream_put(s, id, x->low, n, keep);
-	return ret ? ret : moca_stream_put(s, id + 1, x->rest, rest, 0);
-}
-
 /* Two streams of bytes from x->low and x->high. */
 static int put_planes(struct moca_access_scratch *x, struct moca_stream_out *s,
 		      uint8_t id, size_t n)
@@ -34,7 +23,7 @@ static int put_page_list(struct moca_access_scratch *x,
 		x->values[i] = d->list[i] - prev;
 		prev = d->list[i] + 1;
 	}
-	return put_buckets(x, s, MOCA_S_PAGES, x->values, d->count, 1);
+	return moca_column_put(&x->column, s, MOCA_S_PAGES, x->values, d->count, 1);
 }
 
 static unsigned bit_length(uint32_t v)
@@ -62,10 +51,10 @@ static int put_ranks(struct moca_access_scratch *x, struct moca_stream_out *s,
 		r = next;
 	}
 	if (step_bits <= rank_bits)
-		return put_buckets(x, s, MOCA_S_STEP, x->values, n, 1);
+		return moca_column_put(&x->column, s, MOCA_S_STEP, x->values, n, 1);
 	for (i = 0; i < n; i++)
 		x->values[i] = d->index[i];
-	return put_buckets(x, s, MOCA_S_RANK, x->values, n, 0);
+	return moca_column_put(&x->column, s, MOCA_S_RANK, x->values, n, 0);
 }
 
 /*
@@ -90,7 +79,7 @@ static int put_phys(struct moca_access_scratch *x, struct moca_stream_out *s,
 		x->values[i] = 1 + moca_zigzag(x->pfns[i] - d->list[i] - bias);
 		bias = x->pfns[i] - d->list[i];
 	}
-	return put_buckets(x, s, MOCA_S_PHYS, x->values, d->count, 0);
+	return moca_column_put(&x->column, s, MOCA_S_PHYS, x->values, d->count, 0);
 }
 
 static int put_pages(struct moca_access_scratch *x, struct moca_stream_out *s,
@@ -132,7 +121,7 @@ static int put_ips(struct moca_access_scratch *x, struct moca_stream_out *s,
 		x->values[i] = moca_zigzag(d->list[i] - prev);
 		prev = d->list[i];
 	}
-	ret = put_buckets(x, s, MOCA_S_IPS, x->values, d->count, 1);
+	ret = moca_column_put(&x->column, s, MOCA_S_IPS, x->values, d->count, 1);
 	if (ret)
 		return ret;
 	for (i = 0; i < n; i++) {
@@ -159,7 +148,7 @@ static int put_times(struct moca_access_scratch *x, struct moca_stream_out *s,
 	}
 	for (i = 1; i < n; i++)
 		x->values[i] -= min;
-	ret = put_buckets(x, s, MOCA_S_TIME, x->values, n, 0);
+	ret = moca_column_put(&x->column, s, MOCA_S_TIME, x->values, n, 0);
 	if (ret || n < 2)
 		return ret;
 	return moca_stream_put(s, MOCA_S_TIME_MIN, varint,

@@ -8,8 +8,8 @@
 
 #include <moca/types.h>
 
-#include "lib/format/bucket.h"
 #include "lib/format/chunk.h"
+#include "lib/format/column.h"
 #include "lib/format/distinct.h"
 #include "lib/format/stream.h"
 
@@ -40,7 +40,7 @@ struct moca_access_scratch {
 	uint32_t follower[MOCA_CHUNK_RECORDS_MAX + 2];
 	uint8_t low[MOCA_CHUNK_RECORDS_MAX];
 	uint8_t high[MOCA_CHUNK_RECORDS_MAX];
-	uint8_t rest[8 * MOCA_CHUNK_RECORDS_MAX + MOCA_BUCKET_PAD];
+	struct moca_column column;
 	struct moca_distinct distinct;
 };
 

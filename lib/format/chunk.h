@@ -25,6 +25,7 @@ enum moca_chunk_kind {
 	MOCA_KIND_EVENTS = 2,
 	MOCA_KIND_MARKERS = 3,
 	MOCA_KIND_TYPES = 4,
+	MOCA_KIND_COUNTS = 5,
 	MOCA_KINDS,
 };
 
@@ -65,7 +66,7 @@ struct moca_header {
 	uint32_t writes;
 	uint64_t payload_sum;
 	uint32_t cpu_words;
-	uint64_t cpumask[MOCA_CPUMASK_WORDS];
+	uint64_t cpumask[MOCA_CPUMASK_WORDS];	/* of counts: their own */
 };
 
 /*

@@ -9,6 +9,7 @@ struct moca_cursor {
 	struct moca_file file;
 	struct moca_decoder decoder;
 	struct moca_chunk chunk;
+	struct moca_counts counts;
 	struct moca_merge merge;	/* of events or markers */
 	int in_task;			/* the merge has begun with task at */
 };
@@ -127,10 +128,14 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 			continue;
 		}
 		if (h->version != MOCA_FORMAT_VERSION ||
-		    h->kind != MOCA_KIND_ACCESSES || h->end_ns < q->begin_ns ||
+		    h->kind != c->kind || h->end_ns < q->begin_ns ||
 		    (q->end_ns && h->begin_ns >= q->end_ns))
 			continue;
-		ret = moca_decoder_accesses(&c->decoder, &c->file, h, *pos);
+		ret = c->kind == MOCA_KIND_COUNTS ?
+			      moca_decoder_counts(&c->decoder, &c->file, h,
+						  *pos) :
+			      moca_decoder_accesses(&c->decoder, &c->file, h,
+						    *pos);
 		if (!ret)
 			return 1;
 		if (ret != -EBADMSG)
@@ -193,6 +198,62 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 			filter(q, chunk, c->decoder.recs);
 	} while (by_addr(q) && !chunk->count);
 	*out = chunk;
+	return 1;
+}
+
+/* Keep of the rows those whose granules the query's addresses meet. */
+static void filter_rows(const struct moca_query *q, struct moca_counts *counts,
+			struct moca_count *rows)
+{
+	uint64_t begin = q->addr_begin & ~(counts->granularity - 1);
+	size_t i, n = 0;
+
+	counts->loads = counts->stores = 0;
+	for (i = 0; i < counts->count; i++) {
+		if (rows[i].addr < begin ||
+		    (q->addr_end && rows[i].addr >= q->addr_end))
+			continue;
+		counts->loads += rows[i].loads;
+		counts->stores += rows[i].stores;
+		if (n != i)
+			rows[n] = rows[i];
+		n++;
+	}
+	counts->count = n;
+}
+
+int moca_cursor_counts(struct moca_cursor *c, const struct moca_counts **out)
+{
+	struct moca_counts *counts = &c->counts;
+	struct moca_header h;
+	uint64_t pos;
+	int ret;
+
+	if (c->kind && c->kind != MOCA_KIND_COUNTS)
+		return -EINVAL;
+	c->kind = MOCA_KIND_COUNTS;
+	do {
+		ret = next_chunk(c, &h, &pos);
+		if (ret <= 0)
+			return ret;
+		*counts = (struct moca_counts){
+			.task = h.task,
+			.number = h.number,
+			.slice = h.interval,
+			.begin_ns = h.begin_ns,
+			.end_ns = h.end_ns,
+			.granularity = 1ull << h.cpumask[MOCA_COUNTS_SHIFT],
+			.loads = h.cpumask[MOCA_COUNTS_LOADS],
+			.stores = h.cpumask[MOCA_COUNTS_STORES],
+			.bytes = (uint64_t)h.header_len + h.payload_len,
+			.more = h.flags & MOCA_CHUNK_MORE ? 1 : 0,
+			.count = h.records,
+			.rows = c->decoder.rows,
+		};
+		if (by_addr(&c->query))
+			filter_rows(&c->query, counts, c->decoder.rows);
+	} while (by_addr(&c->query) && !counts->count);
+	*out = counts;
 	return 1;
 }
 

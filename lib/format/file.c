@@ -141,6 +141,8 @@ void moca_decoder_free(struct moca_decoder *d)
 	ZSTD_freeDCtx(d->in.dctx);
 	free(d->recs);
 	free(d->scratch);
+	free(d->rows);
+	free(d->counts);
 	*d = (struct moca_decoder){ 0 };
 }
 
@@ -195,6 +197,21 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 	    (i && d->recs[i - 1].time_ns > h->end_ns))
 		return -EBADMSG;
 	return 0;
+}
+
+int moca_decoder_counts(struct moca_decoder *d, const struct moca_file *f,
+			const struct moca_header *h, uint64_t pos)
+{
+	int ret;
+
+	if (!d->rows)
+		d->rows = malloc(MOCA_CHUNK_RECORDS_MAX * sizeof(*d->rows));
+	if (!d->counts)
+		d->counts = malloc(sizeof(*d->counts));
+	if (!d->rows || !d->counts)
+		return -ENOMEM;
+	ret = moca_decoder_load(d, f, h, pos);
+	return ret ? ret : moca_counts_decode(d->counts, &d->in, d->rows, h);
 }
 
 int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,

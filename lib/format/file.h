@@ -6,6 +6,7 @@
 #include "lib/format/access.h"
 #include "lib/format/bytes.h"
 #include "lib/format/chunk.h"
+#include "lib/format/counts.h"
 #include "lib/format/event.h"
 #include "lib/format/stream.h"
 
@@ -35,6 +36,8 @@ struct moca_decoder {
 	struct moca_stream_in in;
 	struct moca_access *recs;
 	struct moca_access_scratch *scratch;
+	struct moca_count *rows;
+	struct moca_counts_scratch *counts;
 	struct moca_buf events;
 	struct moca_buf records;	/* of markers */
 };
@@ -50,6 +53,9 @@ int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
 /* h->records accesses to d->recs. 0, -EBADMSG (damaged) or -ENOMEM. */
 int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 			  const struct moca_header *h, uint64_t pos);
+/* h->records rows of counts to d->rows. As above. */
+int moca_decoder_counts(struct moca_decoder *d, const struct moca_file *f,
+			const struct moca_header *h, uint64_t pos);
 /* h->records events, checked, as bytes to d->events. As above. */
 int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos);

@@ -114,6 +114,17 @@ static int fold_task_event(void *arg, const struct moca_event *e)
 	return moca_task_fold(arg, e);
 }
 
+static int fold_counts(struct moca_task *task, const struct moca_header *h)
+{
+	if (!moca_counts_header_valid(h))
+		return -EBADMSG;
+	task->counts = moca_add_sat(task->counts, h->records);
+	task->loads = moca_add_sat(task->loads, h->cpumask[MOCA_COUNTS_LOADS]);
+	task->stores = moca_add_sat(task->stores,
+				    h->cpumask[MOCA_COUNTS_STORES]);
+	return 0;
+}
+
 static int fold_task_chunk(void *arg, struct moca_decoder *d,
 			   const struct moca_file *f,
 			   const struct moca_header *h, uint64_t pos)
@@ -123,6 +134,8 @@ static int fold_task_chunk(void *arg, struct moca_decoder *d,
 	if (h->kind == MOCA_KIND_EVENTS)
 		return moca_decoder_each_event(d, f, h, pos, fold_task_event,
 					       task);
+	if (h->kind == MOCA_KIND_COUNTS)
+		return fold_counts(task, h);
 	if (h->kind != MOCA_KIND_ACCESSES)
 		return 0;
 	task->chunks++;
@@ -379,6 +392,9 @@ void moca_trace_certificate(const struct moca_trace *t,
 	out->lost = moca_meta_u64(m, "certificate.lost", 0);
 	out->chunks = moca_meta_u64(m, "certificate.chunks", 0);
 	out->lossy_chunks = moca_meta_u64(m, "certificate.lossy_chunks", 0);
+	out->loads = moca_meta_u64(m, "certificate.loads", 0);
+	out->stores = moca_meta_u64(m, "certificate.stores", 0);
+	out->gaps = moca_meta_u64(m, "certificate.gaps", 0);
 }
 
 size_t moca_trace_task_count(const struct moca_trace *t)

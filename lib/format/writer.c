@@ -5,6 +5,7 @@
 
 #include "lib/format/access.h"
 #include "lib/format/append.h"
+#include "lib/format/counts.h"
 #include "lib/format/event.h"
 #include "lib/format/stream.h"
 
@@ -21,6 +22,7 @@ struct moca_writer {
 	struct moca_stream_out stream;
 	struct moca_buf events;
 	struct moca_access_scratch *scratch;
+	struct moca_counts_scratch *counts;	/* NULL until it is needed */
 	uint64_t bytes;
 	uint64_t access_bytes;
 };
@@ -48,6 +50,7 @@ void moca_writer_destroy(struct moca_writer *w)
 	moca_stream_out_free(&w->stream);
 	moca_buf_free(&w->events);
 	free(w->scratch);
+	free(w->counts);
 	free(w->tasks);
 	free(w);
 }
@@ -159,6 +162,73 @@ int moca_writer_accesses(struct moca_writer *w,
 	moca_stream_reset(&w->stream);
 	if (n)
 		ret = moca_access_encode(w->scratch, &w->stream, recs, n,
+					 h.begin_ns);
+	return ret ? ret : write_chunk(w, &h);
+}
+
+/* Check the rows and take from them what the header says. */
+static int summarise_counts(struct moca_header *h,
+			    const struct moca_count *rows, size_t n)
+{
+	uint64_t *loads = &h->cpumask[MOCA_COUNTS_LOADS];
+	uint64_t *stores = &h->cpumask[MOCA_COUNTS_STORES];
+	uint64_t mask = (1ull << h->cpumask[MOCA_COUNTS_SHIFT]) - 1;
+	const struct moca_count *r;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		r = &rows[i];
+		if (r->addr & mask || (i && r->addr <= rows[i - 1].addr) ||
+		    !(r->loads | r->stores) || r->first_store > 1 ||
+		    __builtin_add_overflow(*loads, r->loads, loads) ||
+		    __builtin_add_overflow(*stores, r->stores, stores))
+			return -EINVAL;
+		if (!r->first_ns && r->first_store)
+			return -EINVAL;
+		if (!r->first_ns)
+			continue;
+		if (r->first_store ? !r->stores : !r->loads)
+			return -EINVAL;
+		if (r->first_ns < h->begin_ns)
+			h->begin_ns = r->first_ns;
+		if (r->first_ns > h->end_ns)
+			h->end_ns = r->first_ns;
+	}
+	return moca_counts_header_valid(h) ? 0 : -EINVAL;
+}
+
+int moca_writer_counts(struct moca_writer *w,
+		       const struct moca_chunk_info *info, unsigned shift,
+		       const struct moca_count *rows, size_t n)
+{
+	struct moca_header h = {
+		.kind = MOCA_KIND_COUNTS,
+		.flags = info->more ? MOCA_CHUNK_MORE : 0,
+		.task = info->task,
+		.interval = info->interval,
+		.begin_ns = info->begin_ns,
+		.end_ns = info->end_ns,
+		.cpu_words = MOCA_COUNTS_WORDS,
+		.cpumask[MOCA_COUNTS_SHIFT] = shift,
+	};
+	int ret;
+
+	if (n > MOCA_CHUNK_RECORDS_MAX)
+		return -E2BIG;
+	if (info->task >= MOCA_TASKS_MAX || info->lost ||
+	    shift < MOCA_GRANULE_SHIFT_MIN || shift > MOCA_GRANULE_SHIFT_MAX)
+		return -EINVAL;
+	h.records = (uint32_t)n;
+	ret = summarise_counts(&h, rows, n);
+	if (ret)
+		return ret;
+	if (!w->counts)
+		w->counts = malloc(sizeof(*w->counts));
+	if (!w->counts)
+		return -ENOMEM;
+	moca_stream_reset(&w->stream);
+	if (n)
+		ret = moca_counts_encode(w->counts, &w->stream, rows, n, shift,
 					 h.begin_ns);
 	return ret ? ret : write_chunk(w, &h);
 }

@@ -49,6 +49,19 @@ int moca_writer_accesses(struct moca_writer *w,
 			 const struct moca_access *recs, size_t n);
 
 /*
+ * Append one chunk of n rows of counts, sorted by address, none twice. interval
+ * is the number of the slice, from 0; lost must be 0. begin_ns and end_ns are
+ * widened to hold every first_ns. n may be 0. 0; -E2BIG (n above 65,536),
+ * -EINVAL (a shift that is not 6 to 12, an address that is not the begin of a
+ * granule or not above the one before, a row without accesses, or with a first
+ * touch of a type that it has none of; a sum above 2^64 - 1; a time of 2^62 ns),
+ * -EEXIST or -errno as above.
+ */
+int moca_writer_counts(struct moca_writer *w,
+		       const struct moca_chunk_info *info, unsigned shift,
+		       const struct moca_count *rows, size_t n);
+
+/*
  * Append n events of a task, in order of time; as several chunks if they are
  * many, of which those before one that fails stay. Names are cut at 4,095
  * bytes. 0 or -errno as above.
