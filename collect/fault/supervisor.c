@@ -45,8 +45,8 @@ static void read_comm(pid_t tid, char *buf, size_t size)
 	fclose(f);
 }
 
-/* From now on this thread id means that task, in that address space. */
-static void tell_task(struct recorder *rec, const struct task *t, pid_t former)
+void supervisor_tell_task(struct recorder *rec, const struct task *t,
+			  pid_t former)
 {
 	struct message *m = message_new(MSG_TASK, 0, NULL);
 
@@ -69,7 +69,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 
 	t->id = rec->task_count++;
 	t->announced = 1;
-	tell_task(rec, t, 0);
+	supervisor_tell_task(rec, t, 0);
 	read_comm(t->tid, comm, sizeof(comm));
 	m = message_new(MSG_EVENT, 0, comm);
 	if (!m)
@@ -304,7 +304,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 	t->mm = mm_new(rec, t->pid);
 	t->in_vfork = 0;
 	t->filtered = rec->way->filtered && !rec->attach;
-	tell_task(rec, t, renamed);
+	supervisor_tell_task(rec, t, renamed);
 	/* Still inside execve: its end would overwrite our registers. */
 	t->at_exec = 1;
 	tracee_resume(t, PTRACE_SYSCALL, 0);

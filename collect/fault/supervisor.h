@@ -15,6 +15,11 @@ int supervisor_adopt(struct recorder *rec, pid_t pid);
 void supervisor_announce(struct recorder *rec, struct task *t,
 			 const struct task *parent, uint32_t flags);
 
+/* From now on this thread id means that task, in that address space; former: its
+ * thread id until now, or 0. */
+void supervisor_tell_task(struct recorder *rec, const struct task *t,
+			  pid_t former);
+
 /* For record_way.after_exec, of the program at path. */
 int supervisor_wanted(const struct recorder *rec, const struct task *t,
 		      const char *path);
