@@ -8,6 +8,8 @@
 #include "collect/exact/harvest.h"
 #include "lib/base/err.h"
 
+#define ANCESTORS_MAX 64
+
 struct kept {
 	struct moca_event event;	/* event.name is ours */
 	size_t number;			/* to keep what is of the same time */
@@ -55,6 +57,8 @@ void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e)
 	p->event = *e;
 	p->event.name = strdup(e->name ? e->name : "");
 	p->number = t->event_count;
+	if (e->type == MOCA_EVENT_TASK_START)
+		t->parent = e->parent;
 	if (!p->event.name)
 		goto lost;
 	t->event_count++;
@@ -92,14 +96,12 @@ static int must_wait(const struct ctask *t)
 	       t->event_count < TASK_EVENTS;
 }
 
-void events_write(struct harvest *h, struct ctask *t)
+static void write_events(struct harvest *h, struct ctask *t)
 {
 	struct moca_event list[TASK_EVENTS];
 	size_t n;
 	int err;
 
-	if (!t->event_count || must_wait(t))
-		return;
 	if (h->totals.failed || h->full) {
 		clear(t);
 		return;
@@ -116,4 +118,25 @@ void events_write(struct harvest *h, struct ctask *t)
 	clear(t);
 	if (err)
 		harvest_fail(h, err);
+}
+
+void events_write(struct harvest *h, struct ctask *t)
+{
+	struct ctask *line[ANCESTORS_MAX];
+	size_t n = 0;
+
+	if (!t->event_count || must_wait(t))
+		return;
+	/*
+	 * Who made it first: wherever the disk is full, no file speaks of a task
+	 * that there is none of.
+	 */
+	for (; t && n < ANCESTORS_MAX; t = harvest_task(h, t->parent)) {
+		line[n++] = t;
+		if (t->last_ns || t->parent >= t->id)
+			break;
+	}
+	while (n--)
+		if (line[n]->event_count)
+			write_events(h, line[n]);
 }

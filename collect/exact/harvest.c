@@ -22,7 +22,7 @@
 #define TICK_NS 20000000ull
 #define SECOND_NS 1000000000ull
 
-static struct ctask *find_task(struct harvest *h, uint32_t id)
+struct ctask *harvest_task(struct harvest *h, uint32_t id)
 {
 	struct ctask *t = h->tasks[id % BUCKETS];
 
@@ -33,7 +33,7 @@ static struct ctask *find_task(struct harvest *h, uint32_t id)
 
 static struct ctask *get_task(struct harvest *h, uint32_t id)
 {
-	struct ctask *t = find_task(h, id);
+	struct ctask *t = harvest_task(h, id);
 
 	if (t)
 		return t;
@@ -41,6 +41,7 @@ static struct ctask *get_task(struct harvest *h, uint32_t id)
 	if (!t)
 		return NULL;
 	t->id = id;
+	t->parent = MOCA_NO_TASK;
 	t->slot = -1;
 	t->next = h->tasks[id % BUCKETS];
 	h->tasks[id % BUCKETS] = t;
@@ -219,7 +220,7 @@ static void on_message(struct harvest *h, const struct message *m)
 		on_task(h, m);
 		break;
 	case MSG_TASK_END:
-		t = find_task(h, m->task);
+		t = harvest_task(h, m->task);
 		if (t)
 			end_task(h, t, m->time_ns);
 		break;

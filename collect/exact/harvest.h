@@ -12,6 +12,7 @@
 struct ctask {
 	struct ctask *next;	/* of the same bucket */
 	uint32_t id;
+	uint32_t parent;	/* number, or MOCA_NO_TASK */
 	pid_t tid, pid;
 	const struct mm *mm;	/* told last; NULL: it left it */
 	struct exact_arena *arena;	/* NULL: it is not counted */
@@ -20,7 +21,7 @@ struct ctask {
 	struct ctask *sibling;	/* of arena->unbound */
 	struct kept *events;	/* to be written */
 	size_t event_count, event_room;
-	uint64_t last_ns;	/* of the events that were written */
+	uint64_t last_ns;	/* of the events that were written; 0: none was */
 };
 
 struct harvest {
@@ -45,6 +46,8 @@ void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e);
 /* The task's slot is known: where its stack and its thread-local storage are. */
 void events_place(struct ctask *t, const struct moca_exact_slot *s);
 void events_write(struct harvest *h, struct ctask *t);
+/* harvest.c: NULL: it ended, or never was. */
+struct ctask *harvest_task(struct harvest *h, uint32_t id);
 /* The trace cannot be written any more. */
 void harvest_fail(struct harvest *h, int err);
 

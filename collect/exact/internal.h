@@ -29,6 +29,7 @@ enum exact_reason {
 	EXACT_MACHINE,		/* no vDSO, no FSGSBASE */
 	EXACT_INJECTION,	/* something failed */
 	EXACT_HOSTILE,		/* nonsense in an arena */
+	EXACT_UNWRITTEN,	/* counted, and there was no room for it */
 	EXACT_REASONS
 };
 

@@ -24,6 +24,7 @@ const char *const exact_reason_names[EXACT_REASONS] = {
 	[EXACT_MACHINE] = "machine",
 	[EXACT_INJECTION] = "injection",
 	[EXACT_HOSTILE] = "damaged counters",
+	[EXACT_UNWRITTEN] = "not written",
 };
 static const char *const gap_names[] = { MOCA_EXACT_GAP_NAMES };
 _Static_assert(sizeof(gap_names) / sizeof(*gap_names) == MOCA_EXACT_GAP_COUNT,

@@ -150,13 +150,18 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 	struct pageset *pages = p->task->mm ? p->task->mm->pages : NULL;
 	int err;
 
-	if (!n || t->failed || h->full)
+	if (!n)
 		return 0;
+	if (t->failed || h->full) {
+		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
+		return 0;
+	}
 	p->info.more = more;
 	err = moca_writer_counts(h->writer, &p->info, moca_exact.shift, rows, n);
 	if (err == -EINVAL)
 		return err;	/* what the program left there is nonsense */
 	if (err) {
+		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
 		harvest_fail(h, err);
 		return 0;
 	}
