@@ -153,6 +153,7 @@ static void end_task(struct harvest *h, struct ctask *t, uint64_t now)
 	*p = t->next;
 	free(t->events);
 	free(t);
+	atomic_fetch_add(&moca_exact.ended, 1);
 }
 
 /* --- messages ------------------------------------------------------------- */

@@ -17,7 +17,9 @@
 #include "collect/fault/maps.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/preload.h"
+#include "collect/fault/queue.h"
 #include "collect/fault/supervisor.h"
+#include "collect/fault/tasks.h"
 #include "collect/fault/tracee.h"
 #include "collect/fault/vdso.h"
 #include "lib/base/err.h"
@@ -25,6 +27,7 @@
 #define CS_32BIT 0x23
 #define FSGSBASE 2		/* in AT_HWCAP2 */
 #define AUXV_MAX 64
+#define UNHARVESTED_MAX 1000	/* tasks: a quarter of the slots */
 #define PAGE 4096ull
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -380,6 +383,17 @@ out:
 		err = 0;
 	}
 	return err;
+}
+
+void exact_before_child(struct recorder *rec)
+{
+	moca_exact.begun++;
+	/* The first task was not begun here: it may be one less than none. */
+	while (moca_exact.begun - (long)atomic_load(&moca_exact.ended) >
+	       (long)tasks_count() + UNHARVESTED_MAX) {
+		queue_wake(rec->queue);
+		usleep(1000);
+	}
 }
 
 void exact_after_fork(struct recorder *rec, struct task *t, struct task *child)

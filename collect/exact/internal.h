@@ -37,8 +37,10 @@ enum exact_reason {
 struct exact {
 	struct moca_exact_options opt;
 	unsigned int shift;	/* log2 of a granule */
+	long begun;	/* supervisor: tasks that were made */
 	/* Both threads. */
 	atomic_ulong reasons[EXACT_REASONS];
+	atomic_ulong ended;	/* tasks that the harvester is done with */
 	struct harvest *harvest;
 };
 extern struct exact moca_exact;
@@ -48,6 +50,10 @@ extern const char *const exact_reason_names[EXACT_REASONS];
 
 int exact_after_exec(struct recorder *rec, struct task *t, const char *path);
 void exact_after_fork(struct recorder *rec, struct task *t, struct task *child);
+
+/* Keeps programs that make threads all the time from being ahead of the harvester,
+ * who frees their slots. */
+void exact_before_child(struct recorder *rec);
 
 /* An ELF file's PT_LOAD segments, as they are to lie in memory. */
 struct exact_image {

@@ -148,6 +148,7 @@ static const struct record_way exact_way = {
 	.prepare = prepare,
 	.collect = collect,
 	.summary = summary,
+	.before_child = exact_before_child,
 	.after_exec = exact_after_exec,
 	.after_fork = exact_after_fork,
 };

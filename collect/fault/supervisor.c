@@ -398,6 +398,8 @@ static void begin_child(struct recorder *rec, struct task *t,
 	else
 		copy_memory(rec, t, child);
 	supervisor_announce(rec, child, t, kind);
+	if (rec->way->before_child)
+		rec->way->before_child(rec);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else

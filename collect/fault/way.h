@@ -30,6 +30,8 @@ struct record_way {
 	 * a new, bare address space. 0 or -errno: it died. */
 	int (*after_exec)(struct recorder *rec, struct task *t,
 			  const char *path);
+	/* A new task is about to begin; it may wait. NULL: nothing to do. */
+	void (*before_child)(struct recorder *rec);
 	/* child->mm is new, child has a copy of t's memory. */
 	void (*after_fork)(struct recorder *rec, struct task *t,
 			   struct task *child);
