@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Signals of a translated program: what signal*.c and signal.S share, and the
+ * Signals of a translated program: what signal*.c and sigreturn.S share, and the
  * kernel's structures, whose layouts are its ABI.
  */
 #ifndef MOCA_EXACT_SIGNAL_H
@@ -76,7 +76,7 @@ struct sighand {
 };
 _Static_assert(sizeof(struct sighand) <= 4096, "");
 
-/* --- signal.S --- */
+/* --- sigreturn.S --- */
 void moca_exact_signal_restorer(void);
 /* rt_sigreturn from this: does not come back. */
 void moca_exact_sigreturn(struct kucontext *uc) __attribute__((noreturn));
