@@ -21,6 +21,7 @@ FORMAT_SRC := $(wildcard lib/format/*.c)
 BASE_SRC := $(wildcard lib/base/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
+EXACT_SRC := $(wildcard collect/exact/*.c) $(wildcard collect/exact/*.S)
 COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
@@ -33,7 +34,7 @@ MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC))
+	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
@@ -127,6 +128,31 @@ $(BUILD)/static-agent: $(STATIC_OBJ)
 	$(CC) $(CFLAGS) -nostdlib -static-pie -Wl,--no-dynamic-linker \
 		-Wl,-e,moca_static_entry -Wl,-z,norelro -Wl,-z,noexecstack \
 		-Wl,-z,defs -Wl,--build-id=none -o $@ $(STATIC_OBJ)
+
+# Exact mode's translator, which runs inside programs: no C library, and no
+# registers but the general ones, as the program's are live around it.
+EXACT_AGENT_SRC := $(wildcard agent/exact/*.c) $(wildcard agent/exact/*.S)
+EXACT_AGENT_OBJ := $(patsubst %,$(BUILD)/exact/%.o,$(basename $(EXACT_AGENT_SRC)))
+EXACT_AGENT_CFLAGS := -O2 -fPIE -ffreestanding -mgeneral-regs-only \
+	-fno-stack-protector -fvisibility=hidden \
+	-fno-tree-loop-distribute-patterns -fno-asynchronous-unwind-tables \
+	-mno-red-zone
+EXACT_AGENT_LDFLAGS := -nostdlib -static-pie -Wl,--no-dynamic-linker \
+	-Wl,-e,moca_exact_entry -Wl,-z,norelro -Wl,-z,noexecstack \
+	-Wl,-z,defs -Wl,--build-id=none
+$(BUILD)/exact/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(EXACT_AGENT_CFLAGS) -c -o $@ $<
+$(BUILD)/exact/%.o: %.S
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+$(call obj,collect/exact/agent-image.S): $(BUILD)/exact-agent
+$(call obj,collect/exact/agent-image.S): \
+	CPPFLAGS += '-DEXACT_AGENT="$(BUILD)/exact-agent"'
+$(BUILD)/exact-agent: $(EXACT_AGENT_OBJ)
+	@mkdir -p $(@D)
+	$(if $(EXACT_AGENT_OBJ),$(CC) $(CFLAGS) $(EXACT_AGENT_LDFLAGS) -o $@ $^,: >$@)
+
 # The page of moca report, which needs npm; without it, moca says so.
 PAGE := $(BUILD)/report/template.html
 PAGE_SRC := $(wildcard report/web/*.mjs report/web/*.json report/web/src/*)

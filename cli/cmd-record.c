@@ -9,6 +9,7 @@
 #include "cli/agent.h"
 #include "cli/commands.h"
 #include "cli/record-companion.h"
+#include "collect/exact/record.h"
 #include "collect/fault/record.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
@@ -20,6 +21,8 @@ static const char about[] =
 	"whether they read or write. No root, no kernel module. The trace is a\n"
 	"directory; `moca info DIR` summarises it.";
 
+#define NOT_GIVEN (-1.0)		/* a budget */
+
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
 	struct string_list include, exclude;
@@ -28,6 +31,8 @@ struct extra {
 	uint64_t pid;
 	int no_zap;
 	int no_allocs;
+	int exact, pages;
+	struct moca_exact_options counts;
 	struct agent_options agent;
 };
 
@@ -40,6 +45,56 @@ static int open_output(const char *path, int *fd)
 		moca_error("cannot open %s for the program's output: %s", path,
 			   strerror(errno));
 		return -errno;
+	}
+	return 0;
+}
+
+/* Options that only page accesses have, and what of them was given. */
+static const char *only_pages(const struct moca_record_options *o,
+			      const struct extra *x)
+{
+	return x->pages ? "--pages" : x->pid ? "-p" : o->stack ? "--stack" :
+	       o->tracepoints ? "--tracepoints" : x->no_zap ? "--no-zap" :
+	       o->budget != NOT_GIVEN ? "--budget" :
+	       o->interval_ns ? "--interval" : NULL;
+}
+
+static int check_exact(const struct moca_record_options *o,
+		       const struct extra *x, size_t objects)
+{
+	const struct moca_exact_options *c = &x->counts;
+	const char *other = only_pages(o, x);
+
+	if (!x->exact && (c->granularity || c->slice_ns)) {
+		moca_error("%s goes with --exact only",
+			   c->granularity ? "--granularity" : "--slice");
+		return -EINVAL;
+	}
+	if (!x->exact)
+		return 0;
+	if (other) {
+		moca_error("--exact does not go with %s: %s", other,
+			   x->pid ? "a program is counted from its first "
+				    "instruction on" :
+			   x->pages ? "the same run is recorded one way or the "
+				      "other; record it twice" :
+			   "that is of page accesses; all accesses are counted");
+		return -EINVAL;
+	}
+	if (objects) {
+		moca_error("--exact does not go with --object: counts are of "
+			   "all; moca objects shows those of one");
+		return -EINVAL;
+	}
+	if (c->granularity && (c->granularity < 64 || c->granularity > 4096 ||
+			       c->granularity & (c->granularity - 1))) {
+		moca_error("--granularity takes a power of two from 64 (a cache "
+			   "line) to 4k (a page)");
+		return -EINVAL;
+	}
+	if (c->slice_ns && c->slice_ns < 1000000) {
+		moca_error("--slice must be 1ms at least");
+		return -EINVAL;
 	}
 	return 0;
 }
@@ -63,7 +118,7 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("-p %lu: no process has such a number", x->pid);
 		return -EINVAL;
 	}
-	if (o->interval_ns < 1000000) {
+	if (o->interval_ns && o->interval_ns < 1000000) {
 		moca_error("--interval must be 1ms at least");
 		return -EINVAL;
 	}
@@ -78,18 +133,17 @@ static int check(struct moca_record_options *o, const struct extra *x,
 			   "is recorded without its allocations");
 		return -EINVAL;
 	}
-	if (!(o->budget > 0)) {
+	if (o->budget != NOT_GIVEN && !(o->budget > 0)) {
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
-	return 0;
+	return check_exact(o, x, objects);
 }
 
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
-		.interval_ns = 50000000, .budget = 0.10,
-		.program_stdout = -1, .program_stderr = -1, .zap = 1,
+		.budget = NOT_GIVEN, .program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
 	struct extra x = { .agent.min_size = 4096 };
 	struct string_list objects = { 0 };
@@ -143,6 +197,17 @@ int cmd_record(int argc, char **argv)
 		OPT_LIST(0, "object", &objects, "NAME",
 			 "keep only the accesses to objects of this name "
 			 "(repeatable, with * and ?)"),
+		OPT_FLAG(0, "exact", &x.exact,
+			 "count every load and store instead, in the whole "
+			 "program and what it starts"),
+		OPT_SIZE(0, "granularity", &x.counts.granularity,
+			 "--exact: count by so many bytes, a power of two from "
+			 "64 to 4k (default: 4k, a page)"),
+		OPT_DURATION(0, "slice", &x.counts.slice_ns,
+			     "--exact: count anew in each slice of time "
+			     "(default: one count for each thread's whole life)"),
+		OPT_FLAG(0, "pages", &x.pages,
+			 "record page accesses, which is the default"),
 		OPT_FLAG(0, "no-zap", &x.no_zap,
 			 "record the program's real faults only"),
 		OPT_END,
@@ -153,6 +218,12 @@ int cmd_record(int argc, char **argv)
 		return 0;
 	if (first < 0 || check(&o, &x, objects.count, argc - first))
 		return EXIT_USAGE;
+	if (!o.interval_ns)
+		o.interval_ns = 50000000;
+	if (o.budget == NOT_GIVEN)
+		o.budget = 0.10;
+	if (!x.counts.granularity)
+		x.counts.granularity = 4096;
 	o.argv = argv + first;
 	o.attach = x.pid;
 	o.zap = !x.no_zap;
@@ -169,5 +240,5 @@ int cmd_record(int argc, char **argv)
 	if (open_output(x.out, &o.program_stdout) ||
 	    open_output(x.err, &o.program_stderr))
 		return EXIT_RECORD;
-	return moca_record_run(&o);
+	return x.exact ? moca_exact_run(&o, &x.counts) : moca_record_run(&o);
 }

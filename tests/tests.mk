@@ -34,6 +34,13 @@ ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life unwind launch 
 	tracing plugin-0.so plugin-1.so \
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
+# An agent for the tests of exact mode's collector.
+STAND_IN := $(TEST_DIR)/exact/stand-in
+$(STAND_IN): tests/exact/stand-in.c lib/base/exact-arena.h
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
+		$(EXACT_AGENT_LDFLAGS) -o $@ $<
+
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
 	$(if $(M32),ring-storm-32))

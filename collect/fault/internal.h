@@ -31,6 +31,8 @@
 #define MEMFD_STUB (1ull << 62)
 
 struct recorder;
+struct record_way;
+struct exact_arena;
 
 enum mm_state {
 	MM_NATIVE,	/* not moved: real faults only */
@@ -63,6 +65,7 @@ struct mm {
 	struct {
 		uint64_t start, end;
 	} ours[MM_OURS];	/* ours.h; empty: start is end */
+	struct exact_arena *arena;	/* of exact mode; NULL: none */
 	uint64_t quiet;		/* where its agent can be silenced; 0: nowhere */
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
@@ -108,6 +111,7 @@ struct task {
 
 struct recorder {
 	const struct moca_record_options *opt;
+	const struct record_way *way;
 	int dirfd;
 	char *dir;
 	int front;		/* socket to the front process */
@@ -119,7 +123,8 @@ struct recorder {
 	int attach;
 	int fd_number;		/* of the memfd in traced programs */
 	int privileged;		/* may install filters without no_new_privs */
-	int filters;		/* of seccomp, that a task has by us; 0: unknown */
+	int filters;		/* of seccomp, that the program began with;
+				   -1: not known yet */
 	uint64_t start_ns;
 	uint64_t start_unix_ns;
 

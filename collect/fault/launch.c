@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/way.h"
 #include "lib/base/err.h"
 
 #define LOAD(field) \
@@ -131,7 +132,8 @@ static void child_main(struct recorder *rec, int gate, int report)
 	if (read(gate, &go, 1) != 1)
 		_exit(125);
 	why.stage = 1;
-	why.error = -install_filter(rec->fd_number, rec->privileged);
+	if (rec->way->filtered)
+		why.error = -install_filter(rec->fd_number, rec->privileged);
 	if (!why.error) {
 		why.stage = 2;
 		execvp(o->argv[0], o->argv);
@@ -367,10 +369,10 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 		;
 	if (WIFSIGNALED(status))
 		moca_error("the recording process was ended by signal %d (%s); "
-			   "the program was ended too, because its memory "
-			   "needs looking after while it is traced. What was "
+			   "the program was ended too, because %s. What was "
 			   "recorded can be read with: moca info",
-			   WTERMSIG(status), strsignal(WTERMSIG(status)));
+			   WTERMSIG(status), strsignal(WTERMSIG(status)),
+			   rec->way->killed);
 	end_like(125, 0);
 }
 

@@ -25,6 +25,7 @@
 #include "collect/fault/queue.h"
 #include "collect/fault/supervisor.h"
 #include "collect/fault/target.h"
+#include "collect/fault/way.h"
 #include "lib/base/err.h"
 
 #define EXIT_OURS 125
@@ -251,7 +252,7 @@ static void describe(struct moca_meta *m)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	moca_meta_set(m, "version", "%s", MOCA_VERSION);
 	moca_meta_set(m, "command", "%s", line);
-	moca_meta_set(m, "collector", "fault");
+	moca_meta_set(m, "collector", "%s", rec.way->collector);
 	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
 	moca_meta_set(m, "start_time", "%lu",
 		      ts.tv_sec * 1000000000ul + ts.tv_nsec);
@@ -259,12 +260,18 @@ static void describe(struct moca_meta *m)
 	moca_meta_set(m, "host", "%s", un.nodename);
 	moca_meta_set(m, "kernel", "%s", un.release);
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	moca_meta_set(m, "state", "recording");
+}
+
+static void describe_intervals(struct moca_meta *m)
+{
+	const struct moca_record_options *o = rec.opt;
+
 	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
 	if (isinf(o->budget))
 		moca_meta_set(m, "budget", "none");
 	else
 		moca_meta_set(m, "budget", "%.4f", o->budget);
-	moca_meta_set(m, "state", "recording");
 }
 
 static void describe_sampler(struct moca_meta *m, const struct sampler *s)
@@ -281,14 +288,12 @@ static void describe_sampler(struct moca_meta *m, const struct sampler *s)
 			      "kernel.perf_event_paranoid=1, would show them)");
 }
 
-static void print_summary(const struct collector *c)
+static void fault_summary(struct recorder *r)
 {
 	struct collector_totals t;
 	const struct moca_certificate *k = &t.certificate;
 
-	collector_totals(c, &t);
-	if (rec.opt->quiet)
-		return;
+	collector_totals(r->collector, &t);
 	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
 		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
 		 "%.1f MB; estimated slowdown %.2fx.", rec.dir, k->pages_seen,
@@ -387,13 +392,52 @@ static pid_t *list_threads(size_t *count)
 	return target_threads(rec.opt->attach, count);
 }
 
-/* In the engine: everything between the directory and the exit code. */
-static int engine(struct moca_meta *meta, struct moca_writer *writer)
+static int fault_prepare(struct recorder *r, struct moca_meta *meta,
+			 struct moca_writer *writer)
 {
 	struct sampler *sampler = NULL;
 	const char *what = "trace the program";
 	pid_t *tids;
 	size_t n = 0;
+	int err;
+
+	describe_intervals(meta);
+	tids = list_threads(&n);
+	err = n ? sampler_open(&sampler, tids, n, !r->attach,
+			       r->opt->tracepoints, &what) : -ESRCH;
+	free(tids);
+	if (err) {
+		explain_sampler(err, what);
+		return EXIT_OURS;
+	}
+	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
+	describe_sampler(meta, sampler);
+	err = collector_create(&r->collector, r, sampler, writer, meta);
+	if (err)
+		moca_error("cannot begin the trace in %s: %s", r->dir,
+			   strerror(-err));
+	return err ? EXIT_OURS : 0;
+}
+
+static void fault_collect(struct recorder *r, atomic_int *done)
+{
+	collector_run(r->collector, done);
+}
+
+static const struct record_way fault_way = {
+	.collector = "fault",
+	.filtered = 1,
+	.killed = "its memory needs looking after while it is traced",
+	.prepare = fault_prepare,
+	.collect = fault_collect,
+	.summary = fault_summary,
+	.after_exec = supervisor_after_exec,
+	.after_fork = supervisor_after_fork,
+};
+
+/* In the engine: everything between the directory and the exit code. */
+static int engine(struct moca_meta *meta, struct moca_writer *writer)
+{
 	int err, code, sig;
 
 	err = pthread_create(&rec.supervisor, NULL, supervisor_main, NULL);
@@ -410,25 +454,14 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		let_go(-1);
 		return EXIT_OURS;
 	}
-	tids = list_threads(&n);
-	err = n ? sampler_open(&sampler, tids, n, !rec.attach,
-			       rec.opt->tracepoints, &what) : -ESRCH;
-	free(tids);
-	if (err) {
-		explain_sampler(err, what);
-		let_go(-1);
-		pthread_join(rec.supervisor, NULL);
-		return EXIT_OURS;
-	}
-	moca_debug("%.1f ms: events open", (moca_now_ns() - rec.start_ns) / 1e6);
-	describe_sampler(meta, sampler);
-	err = collector_create(&rec.collector, &rec, sampler, writer, meta);
-	if (!err)
-		err = moca_meta_write(meta, rec.dirfd);
-	if (err) {
+	code = rec.way->prepare(&rec, meta, writer);
+	err = code ? 0 : moca_meta_write(meta, rec.dirfd);
+	if (err)
 		moca_error("cannot begin the trace in %s: %s", rec.dir,
 			   strerror(-err));
+	if (err || code) {
 		let_go(-1);
+		pthread_join(rec.supervisor, NULL);
 		return EXIT_OURS;
 	}
 	if (rec.opt->companion && !rec.attach)
@@ -436,7 +469,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	moca_debug("%.1f ms: the program begins",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	let_go(1);
-	collector_run(rec.collector, &finished);
+	rec.way->collect(&rec, &finished);
 	pthread_join(rec.supervisor, NULL);
 	moca_debug("%.1f ms: all is written",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
@@ -449,7 +482,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 				   "forbids it (run as root)" : "");
 		return EXIT_OURS;
 	}
-	print_summary(rec.collector);
+	if (!rec.opt->quiet)
+		rec.way->summary(&rec);
 	finish_companion(meta);
 	code = exit_code(&sig);
 	if (!rec.attach)	/* as wait(2) has it */
@@ -459,7 +493,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	return code;
 }
 
-int moca_record_run(const struct moca_record_options *opt)
+int record_run(const struct moca_record_options *opt,
+	       const struct record_way *way)
 {
 	struct moca_writer *writer = NULL;
 	struct moca_meta *meta;
@@ -467,6 +502,8 @@ int moca_record_run(const struct moca_record_options *opt)
 	int err;
 
 	rec.opt = opt;
+	rec.way = way;
+	rec.filters = -1;
 	rec.attach = opt->attach != 0;
 	rec.front = -1;
 	rec.start_ns = moca_now_ns();
@@ -503,4 +540,9 @@ int moca_record_run(const struct moca_record_options *opt)
 	launch_tell_end(&rec, err, 0);
 	fflush(NULL);
 	_exit(err);
+}
+
+int moca_record_run(const struct moca_record_options *opt)
+{
+	return record_run(opt, &fault_way);
 }

@@ -25,6 +25,7 @@
 #include "collect/fault/quiesce.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/vdso.h"
+#include "collect/fault/way.h"
 #include "lib/base/err.h"
 
 #define CS_32BIT 0x23
@@ -44,8 +45,8 @@ static void read_comm(pid_t tid, char *buf, size_t size)
 	fclose(f);
 }
 
-/* From now on this thread id means that task, in that address space. */
-static void tell_task(struct recorder *rec, const struct task *t, pid_t former)
+void supervisor_tell_task(struct recorder *rec, const struct task *t,
+			  pid_t former)
 {
 	struct message *m = message_new(MSG_TASK, 0, NULL);
 
@@ -68,7 +69,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 
 	t->id = rec->task_count++;
 	t->announced = 1;
-	tell_task(rec, t, 0);
+	supervisor_tell_task(rec, t, 0);
 	read_comm(t->tid, comm, sizeof(comm));
 	m = message_new(MSG_EVENT, 0, comm);
 	if (!m)
@@ -143,8 +144,8 @@ static int listed(const char *path, const char **names, size_t n)
 	return 0;
 }
 
-static int wanted(const struct recorder *rec, const struct task *t,
-		  const char *path)
+int supervisor_wanted(const struct recorder *rec, const struct task *t,
+		      const char *path)
 {
 	const struct moca_record_options *o = rec->opt;
 
@@ -156,14 +157,13 @@ static int wanted(const struct recorder *rec, const struct task *t,
 	       listed(path, o->include, o->include_count);
 }
 
-static void gap(struct recorder *rec, struct task *t, const char *why)
+void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
 {
 	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
 }
 
-/* Have the program tell of its allocations. 0 or -errno: it died. */
-static int preload(struct recorder *rec, struct task *t,
-		   struct user_regs_struct *regs)
+int supervisor_preload(struct recorder *rec, struct task *t,
+		       struct user_regs_struct *regs)
 {
 	char what[PRELOAD_WHY_MAX + 64], why[PRELOAD_WHY_MAX];
 	int ret;
@@ -176,9 +176,9 @@ static int preload(struct recorder *rec, struct task *t,
 	if (!ret) {
 		snprintf(what, sizeof(what), "allocations are not recorded: %s",
 			 why);
-		gap(rec, t, what);
+		supervisor_gap(rec, t, what);
 	}
-	return ret < 0 ? ret : 0;
+	return ret;
 }
 
 /* A static program has no loader that would do it. */
@@ -193,14 +193,10 @@ static void inject_agent(struct recorder *rec, struct task *t,
 		return;
 	snprintf(text, sizeof(text), "not all allocations of a static program "
 		 "are seen: %s", why);
-	gap(rec, t, text);
+	supervisor_gap(rec, t, text);
 }
 
-/*
- * Has the program a seccomp filter other than those that it began with? It may
- * end whoever makes the calls of our stub, or of the loader for our library.
- */
-static int has_own_filter(struct recorder *rec, pid_t tid)
+int supervisor_limited(struct recorder *rec, pid_t tid)
 {
 	char path[64], line[256];
 	int count = 0;
@@ -213,46 +209,45 @@ static int has_own_filter(struct recorder *rec, pid_t tid)
 			break;
 	if (f)
 		fclose(f);
-	if (rec->attach || !count)	/* 0: kernels before 5.9 do not say */
+	if (rec->attach)
 		return 0;
-	if (!rec->filters)
+	/* Kernels before 5.9 do not say: it is 0 for ever. */
+	if (rec->filters < 0)
 		rec->filters = count;
 	return count > rec->filters;
 }
 
-/* At the end of execve: a new, bare address space. */
-static int after_exec(struct recorder *rec, struct task *t)
+int supervisor_after_exec(struct recorder *rec, struct task *t,
+			  const char *path)
 {
 	struct user_regs_struct regs;
 	struct tracee_calls c;
-	char path[4096];
 	uint64_t insn;
-	int err, loads;
+	int err, loads, limited;
 
-	exe_name(t->tid, path, sizeof(path));
-	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
-	if (!wanted(rec, t, path)) {
-		gap(rec, t, "left out by the user's choice");
+	limited = supervisor_limited(rec, t->tid);
+	if (!supervisor_wanted(rec, t, path)) {
+		supervisor_gap(rec, t, "left out by the user's choice");
 		return 0;
 	}
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
 	if (regs.cs == CS_32BIT) {
-		gap(rec, t, "a 32-bit program: real faults only");
+		supervisor_gap(rec, t, "a 32-bit program: real faults only");
 		return 0;
 	}
-	if (has_own_filter(rec, t->tid)) {
-		gap(rec, t, "its system calls are limited by seccomp: real "
+	if (limited) {
+		supervisor_gap(rec, t, "its system calls are limited by seccomp: real "
 			    "faults only, and no allocations");
 		return 0;
 	}
 	insn = vdso_syscall(t->tid);
 	if (!insn) {
-		gap(rec, t, "no vDSO in the program: real faults only");
+		supervisor_gap(rec, t, "no vDSO in the program: real faults only");
 		return 0;
 	}
-	loads = preload(rec, t, &regs);
+	loads = supervisor_preload(rec, t, &regs);
 	if (loads < 0)
 		return loads;
 	err = tracee_begin(&c, t, &regs);
@@ -269,11 +264,20 @@ static int after_exec(struct recorder *rec, struct task *t)
 
 		snprintf(why, sizeof(why), "memory could not be moved (%s): "
 			 "real faults only", strerror(-err));
-		gap(rec, t, why);
+		supervisor_gap(rec, t, why);
 	}
 	if (!err && loads == PRELOAD_STATIC)
 		inject_agent(rec, t, &c);
 	return tracee_end(&c);
+}
+
+static int at_exec_end(struct recorder *rec, struct task *t)
+{
+	char path[4096];
+
+	exe_name(t->tid, path, sizeof(path));
+	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
+	return rec->way->after_exec(rec, t, path);
 }
 
 static void on_exec(struct recorder *rec, struct task *t)
@@ -299,8 +303,8 @@ static void on_exec(struct recorder *rec, struct task *t)
 	leave_mm(rec, t, 0);
 	t->mm = mm_new(rec, t->pid);
 	t->in_vfork = 0;
-	t->filtered = !rec->attach;
-	tell_task(rec, t, renamed);
+	t->filtered = rec->way->filtered && !rec->attach;
+	supervisor_tell_task(rec, t, renamed);
 	/* Still inside execve: its end would overwrite our registers. */
 	t->at_exec = 1;
 	tracee_resume(t, PTRACE_SYSCALL, 0);
@@ -331,15 +335,12 @@ static uint64_t clone_flags(struct task *t, int event)
 }
 
 /* The child of a fork: a copy of its parent's memory, or none of it is. */
-static void copy_memory(struct recorder *rec, struct task *t,
-			struct task *child)
+void supervisor_after_fork(struct recorder *rec, struct task *t,
+			   struct task *child)
 {
 	int err;
 
-	child->mm = mm_new(rec, child->pid);
-	if (child->mm)
-		child->mm->quiet = t->mm->quiet;
-	if (!child->mm || t->mm->state != MM_MOVED)
+	if (t->mm->state != MM_MOVED)
 		return;
 	pthread_mutex_lock(&t->mm->lock);
 	zap_settle(t->mm);
@@ -353,6 +354,16 @@ static void copy_memory(struct recorder *rec, struct task *t,
 		   "%s; the child is ended, since it would share memory with "
 		   "its parent", t->pid, child->pid, strerror(-err));
 	kill(child->pid, SIGKILL);
+}
+
+static void copy_memory(struct recorder *rec, struct task *t,
+			struct task *child)
+{
+	child->mm = mm_new(rec, child->pid);
+	if (!child->mm)
+		return;
+	child->mm->quiet = t->mm->quiet;
+	rec->way->after_fork(rec, t, child);
 }
 
 static void wait_first_stop(struct task *child)
@@ -387,6 +398,8 @@ static void begin_child(struct recorder *rec, struct task *t,
 	else
 		copy_memory(rec, t, child);
 	supervisor_announce(rec, child, t, kind);
+	if (rec->way->before_child)
+		rec->way->before_child(rec);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else
@@ -567,7 +580,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 		if (sig == (SIGTRAP | 0x80)) {
 			if (t->at_exec) {
 				t->at_exec = 0;
-				if (after_exec(rec, t) && t->status)
+				if (at_exec_end(rec, t) && t->status)
 					return;
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) &&

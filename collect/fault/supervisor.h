@@ -15,6 +15,29 @@ int supervisor_adopt(struct recorder *rec, pid_t pid);
 void supervisor_announce(struct recorder *rec, struct task *t,
 			 const struct task *parent, uint32_t flags);
 
+/* From now on this thread id means that task, in that address space; former: its
+ * thread id until now, or 0. */
+void supervisor_tell_task(struct recorder *rec, const struct task *t,
+			  pid_t former);
+
+/* For record_way.after_exec, of the program at path. */
+int supervisor_wanted(const struct recorder *rec, const struct task *t,
+		      const char *path);
+/* Has it a seccomp filter other than those that the program began with? It may
+ * end whoever makes the calls of our stub, or of the loader for our library. */
+int supervisor_limited(struct recorder *rec, pid_t tid);
+void supervisor_gap(struct recorder *rec, struct task *t, const char *why);
+/* Have the program tell of its allocations: PRELOAD_STATIC, 1: it will, 0: it
+ * cannot, or shall not; -errno: it died. */
+int supervisor_preload(struct recorder *rec, struct task *t,
+		       struct user_regs_struct *regs);
+
+/* record_way of page accesses. */
+int supervisor_after_exec(struct recorder *rec, struct task *t,
+			  const char *path);
+void supervisor_after_fork(struct recorder *rec, struct task *t,
+			   struct task *child);
+
 /* What a stop (a status of wait) asks for; t goes on afterwards. */
 void supervisor_stop(struct recorder *rec, struct task *t, int status);
 

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Events on their way to the trace: kept, put into order, written by many. */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/exact/harvest.h"
+#include "lib/base/err.h"
+
+#define ANCESTORS_MAX 64
+
+struct kept {
+	struct moca_event event;	/* event.name is ours */
+	size_t number;			/* to keep what is of the same time */
+};
+
+void harvest_fail(struct harvest *h, int err)
+{
+	struct recorder *rec = h->rec;
+
+	if (h->totals.failed)
+		return;
+	h->totals.failed = err;
+	atomic_store(&rec->failed, -err);
+	moca_error("cannot write the trace in %s: %s; recording ends here, %s. "
+		   "What was written can be read", rec->dir, strerror(-err),
+		   rec->opt->stop_on_error ? "and so does the program" :
+					     "the program goes on");
+	if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
+		kill(rec->root, SIGKILL);
+}
+
+static void clear(struct ctask *t)
+{
+	for (size_t i = 0; i < t->event_count; i++)
+		free((char *)t->events[i].event.name);
+	t->event_count = 0;
+}
+
+void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e)
+{
+	struct kept *p;
+	size_t room;
+
+	if (t->event_count >= TASK_EVENTS)
+		events_write(h, t);
+	if (t->event_count == t->event_room) {
+		room = t->event_room ? t->event_room * 2 : 16;
+		p = realloc(t->events, room * sizeof(*p));
+		if (!p)
+			goto lost;
+		t->events = p;
+		t->event_room = room;
+	}
+	p = &t->events[t->event_count];
+	p->event = *e;
+	p->event.name = strdup(e->name ? e->name : "");
+	p->number = t->event_count;
+	if (e->type == MOCA_EVENT_TASK_START)
+		t->parent = e->parent;
+	if (!p->event.name)
+		goto lost;
+	t->event_count++;
+	return;
+lost:
+	h->totals.events_lost++;
+}
+
+void events_place(struct ctask *t, const struct moca_exact_slot *s)
+{
+	for (size_t i = 0; i < t->event_count; i++) {
+		struct moca_event *e = &t->events[i].event;
+
+		if (e->type != MOCA_EVENT_TASK_START ||
+		    !(e->flags & MOCA_TASK_THREAD))
+			continue;
+		e->addr = s->stack;
+		e->offset = s->tls;
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	if (x->event.time_ns != y->event.time_ns)
+		return x->event.time_ns < y->event.time_ns ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* The stack of a thread is known when its slot is. */
+static int must_wait(const struct ctask *t)
+{
+	return t->arena && t->slot < 0 && t->fresh &&
+	       t->event_count < TASK_EVENTS;
+}
+
+static void write_events(struct harvest *h, struct ctask *t)
+{
+	struct moca_event list[TASK_EVENTS];
+	size_t n;
+	int err;
+
+	if (h->totals.failed || h->full) {
+		clear(t);
+		return;
+	}
+	/* The supervisor's and the agent's come by different ways. */
+	qsort(t->events, t->event_count, sizeof(*t->events), by_time);
+	for (n = 0; n < t->event_count; n++) {
+		list[n] = t->events[n].event;
+		if (list[n].time_ns < t->last_ns)
+			list[n].time_ns = t->last_ns;
+		t->last_ns = list[n].time_ns;
+	}
+	err = moca_writer_events(h->writer, t->id, list, n);
+	clear(t);
+	if (err)
+		harvest_fail(h, err);
+}
+
+void events_write(struct harvest *h, struct ctask *t)
+{
+	struct ctask *line[ANCESTORS_MAX];
+	size_t n = 0;
+
+	if (!t->event_count || must_wait(t))
+		return;
+	/*
+	 * Who made it first: wherever the disk is full, no file speaks of a task
+	 * that there is none of.
+	 */
+	for (; t && n < ANCESTORS_MAX; t = harvest_task(h, t->parent)) {
+		line[n++] = t;
+		if (t->last_ns || t->parent >= t->id)
+			break;
+	}
+	while (n--)
+		if (line[n]->event_count)
+			write_events(h, line[n]);
+}

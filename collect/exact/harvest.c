@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The harvester: follows what the supervisor tells, looks into the arenas, and
+ * writes the trace.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/exact/harvest.h"
+#include "collect/fault/launch.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/queue.h"
+#include "lib/base/err.h"
+#include "lib/ring/clock.h"
+
+#define TICK_NS 20000000ull
+#define SECOND_NS 1000000000ull
+
+struct ctask *harvest_task(struct harvest *h, uint32_t id)
+{
+	struct ctask *t = h->tasks[id % BUCKETS];
+
+	while (t && t->id != id)
+		t = t->next;
+	return t;
+}
+
+static struct ctask *get_task(struct harvest *h, uint32_t id)
+{
+	struct ctask *t = harvest_task(h, id);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->id = id;
+	t->parent = MOCA_NO_TASK;
+	t->slot = -1;
+	t->next = h->tasks[id % BUCKETS];
+	h->tasks[id % BUCKETS] = t;
+	return t;
+}
+
+/* --- which slot is whose -------------------------------------------------- */
+
+static void unlist(struct ctask *t)
+{
+	struct ctask **p = &t->arena->unbound;
+
+	while (*p && *p != t)
+		p = &(*p)->sibling;
+	if (*p)
+		*p = t->sibling;
+	t->sibling = NULL;
+}
+
+static void bind(struct harvest *h, struct ctask *t, unsigned int n)
+{
+	struct exact_view *v = &t->arena->views[n];
+
+	unlist(t);
+	v->task = t;
+	t->slot = (int)n;
+	events_place(t, v->head);
+}
+
+/* A slot without a task that is t's, or any task's if t is NULL. */
+static void find_owner(struct harvest *h, struct exact_arena *a, unsigned int n)
+{
+	const struct moca_exact_slot *s = a->views[n].head;
+	uint32_t tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
+	struct ctask *t;
+
+	for (t = tid ? a->unbound : NULL; t; t = t->sibling)
+		if ((uint32_t)t->tid == tid) {
+			bind(h, t, n);
+			return;
+		}
+}
+
+/* --- ends ------------------------------------------------------------------ */
+
+/* Its thread writes no more: take what is there, and give it back. */
+static void end_slot(struct harvest *h, struct exact_arena *a, unsigned int n,
+		     uint64_t end_ns)
+{
+	struct ctask *t = a->views[n].task;
+
+	if (t) {
+		slot_drain(h, a, n);
+		slot_count(h, a, n, end_ns, 1);
+		t->slot = -1;
+	}
+	harvest_memory(h);
+	exact_arena_release(a, n);
+}
+
+/* The task has no more to do with the arena. */
+static void leave(struct harvest *h, struct ctask *t, uint64_t now)
+{
+	struct exact_arena *a = t->arena;
+	unsigned int n, used;
+
+	if (!a) {
+		t->mm = NULL;
+		return;
+	}
+	/* One that came and went between two looks. */
+	used = t->slot < 0 && t->fresh ? exact_arena_used(a) : 0;
+	for (n = 0; n < used && t->slot < 0; n++)
+		if (slot_state(a, n) != MOCA_EXACT_FREE && !a->views[n].task)
+			find_owner(h, a, n);
+	if (t->slot >= 0)
+		end_slot(h, a, t->slot, now);
+	else
+		unlist(t);
+	t->arena = NULL;
+	t->mm = NULL;
+}
+
+static void end_arena(struct harvest *h, struct exact_arena *a)
+{
+	struct exact_arena **p = &h->arenas;
+	unsigned int used = exact_arena_used(a);
+
+	for (unsigned int n = 0; n < used; n++)
+		if (slot_state(a, n) != MOCA_EXACT_FREE)
+			slot_stray(h, a, n);
+	slot_shared(h, a, 1);
+	harvest_memory(h);
+	while (*p && *p != a)
+		p = &(*p)->next;
+	if (*p)
+		*p = a->next;
+	exact_arena_free(a);
+}
+
+static void end_task(struct harvest *h, struct ctask *t, uint64_t now)
+{
+	struct ctask **p = &h->tasks[t->id % BUCKETS];
+
+	leave(h, t, now);
+	events_write(h, t);
+	while (*p != t)
+		p = &(*p)->next;
+	*p = t->next;
+	free(t->events);
+	free(t);
+	atomic_fetch_add(&moca_exact.ended, 1);
+}
+
+/* --- messages ------------------------------------------------------------- */
+
+static void on_task(struct harvest *h, const struct message *m)
+{
+	struct ctask *t = get_task(h, m->task);
+	struct exact_arena *a;
+
+	if (!t)
+		return;
+	if (t->mm && t->mm != m->mm)
+		leave(h, t, m->time_ns);
+	t->mm = m->mm;
+	t->tid = m->tid;
+	t->pid = m->pid;
+	/* Set by the supervisor before it told, or while we look: once. */
+	a = m->mm ? __atomic_load_n(&m->mm->arena, __ATOMIC_ACQUIRE) : NULL;
+	if (!a || t->arena)
+		return;
+	if (!a->known) {
+		a->known = 1;
+		a->next = h->arenas;
+		h->arenas = a;
+	}
+	t->arena = a;
+	t->fresh = 1;
+	t->sibling = a->unbound;
+	a->unbound = t;
+}
+
+static void on_mm_end(struct harvest *h, struct mm *mm, uint64_t now)
+{
+	struct exact_arena *a = mm->arena;
+	struct mm **p;
+
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = h->tasks[i]; t; t = t->next)
+			if (t->mm == mm)
+				leave(h, t, now);
+	pages_end(h, mm);
+	pthread_mutex_lock(&h->rec->mm_lock);
+	for (p = &h->rec->mms; *p; p = &(*p)->next)
+		if (*p == mm) {
+			*p = mm->next;
+			break;
+		}
+	pthread_mutex_unlock(&h->rec->mm_lock);
+	mm_free(mm);
+	if (a && atomic_fetch_sub(&a->spaces, 1) == 1)
+		end_arena(h, a);
+}
+
+static void on_message(struct harvest *h, const struct message *m)
+{
+	struct ctask *t;
+
+	switch (m->kind) {
+	case MSG_EVENT:
+		t = get_task(h, m->task);
+		if (t)
+			events_add(h, t, &m->event);
+		break;
+	case MSG_TASK:
+		on_task(h, m);
+		break;
+	case MSG_TASK_END:
+		t = harvest_task(h, m->task);
+		if (t)
+			end_task(h, t, m->time_ns);
+		break;
+	case MSG_MM_END:
+		on_mm_end(h, m->mm, m->time_ns);
+		break;
+	default:
+		break;	/* of page accesses */
+	}
+}
+
+static void pump(struct harvest *h)
+{
+	struct message *m = queue_take(h->rec->queue), *next;
+
+	for (; m; m = next) {
+		next = m->next;
+		on_message(h, m);
+		message_free(m);
+	}
+}
+
+/* --- the loop ---------------------------------------------------------------- */
+
+typedef void (*visit_slot)(struct harvest *h, struct exact_arena *a,
+			   unsigned int n);
+
+static void each_slot(struct harvest *h, visit_slot visit)
+{
+	for (struct exact_arena *a = h->arenas; a; a = a->next) {
+		unsigned int used = exact_arena_used(a);
+
+		for (unsigned int n = 0; n < used; n++)
+			if (slot_state(a, n) != MOCA_EXACT_FREE)
+				visit(h, a, n);
+	}
+}
+
+static void look(struct harvest *h, struct exact_arena *a, unsigned int n)
+{
+	if (!a->views[n].task)
+		find_owner(h, a, n);
+	if (!a->views[n].task)
+		return;
+	/* Before the events: ENDED is the last that it wrote. */
+	if (slot_state(a, n) == MOCA_EXACT_ENDED)
+		end_slot(h, a, n, 0);
+	else
+		slot_drain(h, a, n);
+}
+
+static void cut_slot(struct harvest *h, struct exact_arena *a, unsigned int n)
+{
+	if (a->views[n].task)
+		slot_count(h, a, n, 0, 0);
+}
+
+static void cut_slice(struct harvest *h, uint64_t now)
+{
+	each_slot(h, cut_slot);
+	h->slice_begin_ns = now;
+	/* One that took longer than it should: its successors are left out. */
+	h->slice = (now - h->rec->start_ns) / moca_exact.opt.slice_ns;
+	h->next_slice_ns = h->rec->start_ns +
+			   (h->slice + 1) * moca_exact.opt.slice_ns;
+}
+
+void harvest_memory(struct harvest *h)
+{
+	uint64_t sum = 0;
+
+	for (struct exact_arena *a = h->arenas; a; a = a->next)
+		sum += exact_arena_memory(a);
+	if (sum > h->totals.memory)
+		h->totals.memory = sum;
+}
+
+static void write_meta(struct harvest *h, const char *state)
+{
+	struct exact_totals *t = &h->totals;
+
+	for (struct exact_arena *a = h->arenas; a; a = a->next)
+		slot_shared(h, a, 0);
+	t->slices = h->slice + 1;
+	t->bytes = moca_writer_bytes(h->writer);
+	moca_meta_set(h->meta, "state", "%s", state);
+	moca_meta_set(h->meta, "end_ns", "%lu", moca_now_ns());
+	exact_describe_totals(h->meta, t);
+	moca_meta_write(h->meta, h->rec->dirfd);
+}
+
+static void second(struct harvest *h, uint64_t now)
+{
+	h->next_second_ns = now + SECOND_NS;
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = h->tasks[i]; t; t = t->next)
+			events_write(h, t);
+	if (!h->totals.failed)
+		write_meta(h, "recording");
+}
+
+static void wait_for_work(struct harvest *h, uint64_t until)
+{
+	struct pollfd p[2] = { { queue_fd(h->rec->queue), POLLIN, 0 },
+			       { h->rec->front, 0, 0 } };
+	uint64_t now = moca_now_ns();
+
+	poll(p, h->rec->front < 0 ? 1 : 2,
+	     until > now ? (int)((until - now + 999999) / 1000000) : 0);
+	launch_wake_front();
+	queue_awake(h->rec->queue);
+	if (h->rec->front < 0 || !(p[1].revents & (POLLHUP | POLLERR)))
+		return;
+	close(h->rec->front);
+	h->rec->front = -1;
+	moca_meta_add(h->meta, "note",
+		      "the front process died during the recording");
+	if (h->rec->opt->stop_on_error && h->rec->root > 0 &&
+	    !h->rec->root_done)
+		kill(h->rec->root, SIGKILL);
+}
+
+void harvest_run(struct harvest *h, atomic_int *finished)
+{
+	uint64_t now, next;
+	int last;
+
+	do {
+		/* Before the pump, so that nothing is left behind. */
+		last = atomic_load(finished);
+		tracer_clock_tick(&h->clock);
+		pump(h);
+		each_slot(h, look);
+		harvest_memory(h);
+		now = moca_now_ns();
+		if (h->next_slice_ns && now >= h->next_slice_ns)
+			cut_slice(h, now);
+		if (now >= h->next_second_ns)
+			second(h, now);
+		next = now + TICK_NS;
+		if (h->next_slice_ns && h->next_slice_ns < next)
+			next = h->next_slice_ns;
+		if (!last)
+			wait_for_work(h, next);
+	} while (!last);
+	write_meta(h, h->totals.failed ? "failed" : "complete");
+}
+
+const struct exact_totals *harvest_totals(struct harvest *h)
+{
+	return &h->totals;
+}
+
+int harvest_new(struct harvest **out, struct recorder *rec,
+		struct moca_meta *meta, struct moca_writer *writer)
+{
+	struct harvest *h = calloc(1, sizeof(*h));
+	int err;
+
+	if (!h)
+		return -ENOMEM;
+	h->rec = rec;
+	h->meta = meta;
+	h->writer = writer;
+	/* The agent's clock, whatever this machine's is like. */
+	err = tracer_clock_init(&h->clock, MOCA_CLOCK_TSC);
+	if (err) {
+		free(h);
+		return err;
+	}
+	h->slice_begin_ns = rec->start_ns;
+	if (moca_exact.opt.slice_ns)
+		h->next_slice_ns = rec->start_ns + moca_exact.opt.slice_ns;
+	h->next_second_ns = moca_now_ns() + SECOND_NS;
+	*out = h;
+	return 0;
+}

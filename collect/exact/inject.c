@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Putting the agent into a new program image, at the end of its execve. */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "collect/exact/internal.h"
+#include "collect/fault/maps.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/preload.h"
+#include "collect/fault/queue.h"
+#include "collect/fault/supervisor.h"
+#include "collect/fault/tasks.h"
+#include "collect/fault/tracee.h"
+#include "collect/fault/vdso.h"
+#include "lib/base/err.h"
+
+#define CS_32BIT 0x23
+#define FSGSBASE 2		/* in AT_HWCAP2 */
+#define AUXV_MAX 64
+#define UNHARVESTED_MAX 1000	/* tasks: a quarter of the slots */
+#define PAGE 4096ull
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+/*
+ * Where the arena goes if nothing is there: below all that the kernel places,
+ * so that the program's own mappings come where they would without it, and
+ * above the shadow memory of AddressSanitizer.
+ */
+#define ARENA_PLACE 0x110000000000ull
+#define ARENA_NAME "moca-exact"
+/* How the trace names memory of ours. */
+#define OUR_NAME "/memfd:" ARENA_NAME
+
+struct injection {
+	struct recorder *rec;
+	struct task *task;
+	struct tracee_calls calls;
+	uint64_t insn;		/* a syscall instruction */
+	int err;		/* of the tracing itself */
+	struct exact_image agent, zydis;
+	uint64_t code, code_len;	/* agent, setup, Zydis */
+	uint64_t arena;
+	struct moca_exact_setup setup;
+};
+
+/* A system call of the program. Its result; 0 when in->err is set. */
+static long call(struct injection *in, long nr, uint64_t a, uint64_t b,
+		 uint64_t c, uint64_t d, uint64_t e, uint64_t f)
+{
+	const uint64_t args[6] = { a, b, c, d, e, f };
+	long ret = 0;
+
+	if (!in->err)
+		in->err = tracee_raw_call(&in->calls, in->insn, nr, args, &ret);
+	return in->err ? 0 : ret;
+}
+
+static int put(struct injection *in, uint64_t addr, const void *p, size_t len)
+{
+	struct iovec local = { (void *)p, len }, there = { (void *)addr, len };
+	ssize_t n;
+
+	n = process_vm_writev(in->task->tid, &local, 1, &there, 1, 0);
+	return n == (ssize_t)len ? 0 : n < 0 ? -errno : -EFAULT;
+}
+
+/* An address, or -errno as one. */
+static int failed(long ret)
+{
+	return ret < 0 && ret >= -4095;
+}
+
+/* Segments at base, as the kernel would map them; their data are writable. */
+static int put_image(struct injection *in, const struct exact_image *im,
+		     uint64_t base, int read_only)
+{
+	const Elf64_Ehdr *e = (const void *)im->file;
+	const Elf64_Phdr *p = (const void *)(im->file + e->e_phoff);
+	int err = 0;
+
+	for (int i = 0; i < e->e_phnum && !err; i++) {
+		uint64_t start = p[i].p_vaddr & -PAGE;
+		uint64_t end = PAGE_UP(p[i].p_vaddr + p[i].p_memsz);
+		int prot = p[i].p_flags & PF_X ? PROT_READ | PROT_EXEC :
+						 PROT_READ;
+
+		if (p[i].p_type != PT_LOAD)
+			continue;
+		err = put(in, base + p[i].p_vaddr, im->file + p[i].p_offset,
+			  p[i].p_filesz);
+		if (err || p[i].p_flags & PF_W ||
+		    !(read_only || p[i].p_flags & PF_X))
+			continue;
+		err = (int)call(in, SYS_mprotect, base + start, end - start,
+				prot, 0, 0, 0);
+	}
+	return in->err ? in->err : err;
+}
+
+static int map_code(struct injection *in)
+{
+	struct moca_exact_setup *s = &in->setup;
+	long at;
+	int err;
+
+	/* The page between them is for the setup. */
+	in->code_len = in->agent.span + PAGE + in->zydis.span;
+	at = call(in, SYS_mmap, 0, in->code_len, PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (in->err || failed(at))
+		return in->err ? in->err : (int)at;
+	in->code = at;
+	s->agent = in->code;
+	s->agent_end = s->agent + in->agent.span + PAGE;
+	s->zydis = s->agent_end;
+	s->zydis_end = s->zydis + in->zydis.span;
+	err = put_image(in, &in->agent, s->agent, 1);
+	return err ? err : put_image(in, &in->zydis, s->zydis, 0);
+}
+
+/* As large as it must be, whatever files the user may make, and for ever. */
+static int size_arena(int fd)
+{
+	struct rlimit own, all;
+	int limited, err;
+
+	limited = !getrlimit(RLIMIT_FSIZE, &own) &&
+		  own.rlim_cur < MOCA_EXACT_ARENA_SIZE;
+	all = (struct rlimit){ own.rlim_max, own.rlim_max };
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &all);
+	err = ftruncate(fd, MOCA_EXACT_ARENA_SIZE) ? -errno : 0;
+	if (limited)
+		setrlimit(RLIMIT_FSIZE, &own);
+	if (!err && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW |
+						   F_SEAL_SEAL))
+		err = -errno;
+	return err;
+}
+
+static int map_at(struct injection *in, int remote)
+{
+	const int prot = PROT_READ | PROT_WRITE;
+	const int flags = MAP_SHARED | MAP_NORESERVE;
+	long at;
+
+	at = call(in, SYS_mmap, ARENA_PLACE, MOCA_EXACT_ARENA_SIZE, prot,
+		  flags | MAP_FIXED_NOREPLACE, remote, 0);
+	if (failed(at))
+		at = call(in, SYS_mmap, 0, MOCA_EXACT_ARENA_SIZE, prot, flags,
+			  remote, 0);
+	if (in->err || failed(at))
+		return in->err ? in->err : (int)at;
+	in->arena = at;
+	at = call(in, SYS_madvise, in->arena, MOCA_EXACT_ARENA_SIZE,
+		  MADV_DONTDUMP, 0, 0, 0);
+	return in->err ? in->err : (int)at;
+}
+
+/* *fd is ours of it then. */
+static int map_arena(struct injection *in, int *fd)
+{
+	uint64_t name = (in->calls.saved.rsp - 256) & -16ull;
+	long remote;
+	int err = put(in, name, ARENA_NAME, sizeof(ARENA_NAME));
+
+	if (err)
+		return err;
+	remote = call(in, SYS_memfd_create, name,
+		      MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
+	if (in->err || failed(remote))
+		return in->err ? in->err : (int)remote;
+	*fd = tracee_fetch_fd(in->task->pid, remote);
+	err = *fd < 0 ? *fd : size_arena(*fd);
+	if (!err)
+		err = map_at(in, remote);
+	call(in, SYS_close, remote, 0, 0, 0, 0, 0);
+	return err;
+}
+
+static uint64_t auxv(const uint64_t *aux, uint64_t type)
+{
+	for (unsigned int i = 0; i < AUXV_MAX && aux[2 * i]; i++)
+		if (aux[2 * i] == type)
+			return aux[2 * i + 1];
+	return 0;
+}
+
+static int read_auxv(pid_t tid, uint64_t aux[2 * AUXV_MAX + 2])
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	memset(aux, 0, (2 * AUXV_MAX + 2) * sizeof(*aux));
+	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, aux, 2 * AUXV_MAX * sizeof(*aux));
+	close(fd);
+	return n < 0 ? -errno : 0;
+}
+
+/* The program's memory as it begins, for the trace. */
+static void tell_mappings(struct recorder *rec, struct task *t)
+{
+	struct vma_list l;
+
+	if (maps_read(t->tid, &l))
+		return;
+	for (size_t i = 0; i < l.count; i++) {
+		const struct vma *v = &l.items[i];
+		uint32_t flags = MOCA_MAP_CERTIFIED;
+
+		if (v->start >= USER_END)
+			continue;
+		if (v->name[0] == '/')
+			flags |= MOCA_MAP_FILE;
+		if (!strcmp(v->name, "[stack]"))
+			flags |= MOCA_MAP_STACK;
+		if (v->shared)
+			flags |= MOCA_MAP_SHARED;
+		mm_event(rec, t, MOCA_EVENT_MMAP, v->start, v->end - v->start,
+			 v->offset, v->prot, flags, v->name);
+	}
+	maps_free(&l);
+}
+
+static void undo(struct injection *in)
+{
+	if (in->arena)
+		call(in, SYS_munmap, in->arena, MOCA_EXACT_ARENA_SIZE, 0, 0, 0,
+		     0);
+	if (in->code)
+		call(in, SYS_munmap, in->code, in->code_len, 0, 0, 0, 0);
+}
+
+/* The program will begin with the agent. 0 or -errno: it is as it was. */
+static int inject(struct injection *in, uint64_t hwcap2)
+{
+	const char *debug = getenv("MOCA_EXACT_DEBUG");
+	struct moca_exact_setup *s = &in->setup;
+	struct exact_arena *a = NULL;
+	int fd = -1, err;
+
+	err = map_arena(in, &fd);
+	if (!err)
+		err = map_code(in);
+	if (err)
+		goto err_mapped;
+	s->version = MOCA_EXACT_VERSION;
+	s->shift = moca_exact.shift;
+	s->entry = in->calls.saved.rip;
+	s->arena = in->arena;
+	s->pid = in->task->pid;
+	s->debug = debug ? strtoul(debug, NULL, 0) : 0;
+	s->hwcap2 = hwcap2;
+	err = put(in, s->agent_end - PAGE, s, sizeof(*s));
+	if (!err)
+		a = exact_arena_new(fd);
+	if (!err && !a)
+		err = -ENOMEM;
+	if (err)
+		goto err_mapped;
+	in->calls.saved.rip = s->agent + in->agent.entry;
+	in->calls.saved.rdi = s->agent_end - PAGE;
+	in->task->mm->arena = a;
+	mm_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code, in->code_len, 0,
+		 PROT_READ | PROT_WRITE | PROT_EXEC, 0, OUR_NAME);
+	supervisor_tell_task(in->rec, in->task, 0);
+	return 0;
+
+err_mapped:
+	undo(in);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* It runs as it is, uncounted. */
+static void leave(struct recorder *rec, struct task *t,
+		  enum exact_reason reason, const char *why)
+{
+	char text[200];
+
+	atomic_fetch_add(&moca_exact.reasons[reason], 1);
+	snprintf(text, sizeof(text), "not counted: %s", why);
+	supervisor_gap(rec, t, text);
+}
+
+/* NULL, or why this image must be left alone. */
+static const char *check(struct recorder *rec, struct task *t,
+			 const struct user_regs_struct *regs,
+			 const uint64_t *aux, uint64_t insn,
+			 enum exact_reason *reason)
+{
+	struct rlimit as;
+
+	*reason = EXACT_32BIT;
+	if (regs->cs == CS_32BIT)
+		return "a 32-bit program";
+	*reason = EXACT_RIGHTS;
+	if (auxv(aux, AT_SECURE))
+		return "it runs with another user's rights";
+	*reason = EXACT_LIMIT;
+	if (!prlimit(t->tid, RLIMIT_AS, NULL, &as) &&
+	    as.rlim_cur < 2 * MOCA_EXACT_ARENA_SIZE)
+		return "its address space is limited (ulimit -v)";
+	*reason = EXACT_MACHINE;
+	if (!insn)
+		return "no vDSO in the program";
+	if (!(auxv(aux, AT_HWCAP2) & FSGSBASE))
+		return "this CPU or kernel has no FSGSBASE";
+	return NULL;
+}
+
+int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
+{
+	struct injection in = { .rec = rec, .task = t };
+	int limited = supervisor_limited(rec, t->tid), err, loads;
+	uint64_t aux[2 * AUXV_MAX + 2];
+	struct user_regs_struct regs;
+	enum exact_reason reason;
+	const char *why;
+	char text[100];
+
+	if (!supervisor_wanted(rec, t, path)) {
+		supervisor_gap(rec, t, "left out by the user's choice");
+		return 0;
+	}
+	err = tracee_get_regs(t, &regs);
+	if (!err)
+		err = read_auxv(t->tid, aux);
+	if (err)
+		return err;
+	in.insn = vdso_syscall(t->tid);
+	why = check(rec, t, &regs, aux, in.insn, &reason);
+	if (limited) {
+		reason = EXACT_SECCOMP;
+		why = "its system calls are limited by seccomp";
+	}
+	if (why) {
+		tell_mappings(rec, t);
+		leave(rec, t, reason, why);
+		return 0;
+	}
+	loads = supervisor_preload(rec, t, &regs);
+	if (loads < 0)
+		return loads;
+	if (loads == PRELOAD_STATIC)
+		supervisor_gap(rec, t, "allocations are not recorded: a "
+			       "static program, in exact mode");
+	tell_mappings(rec, t);
+	err = exact_image_agent(&in.agent);
+	if (!err)
+		err = exact_image_zydis(&in.zydis);
+	if (!err)
+		err = tracee_begin(&in.calls, t, &regs);
+	if (err)
+		goto out;
+	err = inject(&in, auxv(aux, AT_HWCAP2));
+	if (in.err)
+		err = in.err;
+	if (err != -ESRCH && tracee_end(&in.calls))
+		err = -ESRCH;
+out:
+	if (err && err != -ESRCH) {
+		snprintf(text, sizeof(text), "the translator could not be put "
+			 "into it: %s", strerror(-err));
+		leave(rec, t, EXACT_INJECTION, text);
+		err = 0;
+	}
+	return err;
+}
+
+void exact_before_child(struct recorder *rec)
+{
+	moca_exact.begun++;
+	/* The first task was not begun here: it may be one less than none. */
+	while (moca_exact.begun - (long)atomic_load(&moca_exact.ended) >
+	       (long)tasks_count() + UNHARVESTED_MAX) {
+		queue_wake(rec->queue);
+		usleep(1000);
+	}
+}
+
+void exact_after_fork(struct recorder *rec, struct task *t, struct task *child)
+{
+	child->mm->arena = t->mm->arena;
+	if (child->mm->arena)
+		atomic_fetch_add(&child->mm->arena->spaces, 1);
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the parts of exact mode's collector share.
+ *
+ * Two threads, as in collect/fault: the supervisor (ptrace; inject.c) makes
+ * arenas; the harvester (harvest.c, slot.c, rows.c) has them from the message
+ * that tells of them on. What both touch is said below.
+ */
+#ifndef MOCA_EXACT_COLLECTOR_H
+#define MOCA_EXACT_COLLECTOR_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <moca/types.h>
+#include "collect/exact/record.h"
+#include "collect/fault/internal.h"
+#include "collect/trace/clock.h"
+#include "lib/base/exact-arena.h"
+#include "lib/format/meta.h"
+#include "lib/format/writer.h"
+
+/* Why a program image runs uncounted. Names: exact_reason_names. */
+enum exact_reason {
+	EXACT_32BIT,
+	EXACT_SECCOMP,
+	EXACT_RIGHTS,
+	EXACT_LIMIT,		/* RLIMIT_AS */
+	EXACT_MACHINE,		/* no vDSO, no FSGSBASE */
+	EXACT_INJECTION,	/* something failed */
+	EXACT_HOSTILE,		/* nonsense in an arena */
+	EXACT_UNWRITTEN,	/* counted, and there was no room for it */
+	EXACT_REASONS
+};
+
+/* The recording; one per process. */
+struct exact {
+	struct moca_exact_options opt;
+	unsigned int shift;	/* log2 of a granule */
+	long begun;	/* supervisor: tasks that were made */
+	/* Both threads. */
+	atomic_ulong reasons[EXACT_REASONS];
+	atomic_ulong ended;	/* tasks that the harvester is done with */
+	struct harvest *harvest;
+};
+extern struct exact moca_exact;
+extern const char *const exact_reason_names[EXACT_REASONS];
+
+/* --- inject.c, image.c: supervisor ----------------------------------------- */
+
+int exact_after_exec(struct recorder *rec, struct task *t, const char *path);
+void exact_after_fork(struct recorder *rec, struct task *t, struct task *child);
+
+/* Keeps programs that make threads all the time from being ahead of the harvester,
+ * who frees their slots. */
+void exact_before_child(struct recorder *rec);
+
+/* An ELF file's PT_LOAD segments, as they are to lie in memory. */
+struct exact_image {
+	const uint8_t *file;
+	size_t len;
+	uint64_t span;		/* bytes of memory, whole pages */
+	uint64_t entry;		/* from the begin of the memory */
+};
+/* The agent, and libZydis' file. 0; -ENOEXEC, or -errno. Once per process. */
+int exact_image_agent(struct exact_image *im);
+int exact_image_zydis(struct exact_image *im);
+
+/* --- arena.c -------------------------------------------------------------- */
+
+struct ctask;
+struct tally;
+
+/* A slot as the harvester knows it. */
+struct exact_view {
+	struct moca_exact_slot *head;	/* and the ring of events; NULL: not
+					   mapped */
+	struct ctask *task;		/* whose counts these are; or NULL */
+	struct tally *tally;		/* what was read of it; NULL: nothing */
+	uint64_t gaps[MOCA_EXACT_GAP_COUNT];	/* accounted already */
+	uint64_t lost;
+};
+
+struct exact_arena {
+	struct exact_arena *next;	/* harvester */
+	int known;			/* harvester: it is in its list */
+	int fd;
+	unsigned int number;
+	atomic_uint spaces;	/* address spaces that have it: the supervisor
+				   adds one for a fork, the harvester takes one
+				   away when it is told of the end */
+	struct exact_view *views;	/* MOCA_EXACT_SLOTS */
+	struct moca_exact_shared before;	/* accounted already */
+	struct ctask *unbound;		/* tasks whose slot is not known yet */
+};
+
+/* Of a memfd (its owner from now on), as large as it must be. NULL: errno. */
+struct exact_arena *exact_arena_new(int fd);
+void exact_arena_free(struct exact_arena *a);
+/* Slots that were ever taken, at most MOCA_EXACT_SLOTS. */
+unsigned int exact_arena_used(struct exact_arena *a);
+/* A slot's first page and its events. NULL: errno. */
+struct moca_exact_slot *exact_arena_slot(struct exact_arena *a, unsigned int n);
+/* Give a slot's memory back, and the slot to whoever needs one. */
+void exact_arena_release(struct exact_arena *a, unsigned int n);
+/* Bytes of memory that it takes now. */
+uint64_t exact_arena_memory(const struct exact_arena *a);
+/* Read len bytes of slot n. 0 or -errno. */
+int exact_arena_read(const struct exact_arena *a, unsigned int n,
+		     uint64_t offset, void *buf, size_t len);
+
+/* --- rows.c -------------------------------------------------------------- */
+
+/* Where rows go, at most 65,536 at a time, sorted; more: others follow. */
+typedef int (*exact_rows_put)(void *arg, const struct moca_count *rows,
+			      size_t n, int more);
+
+struct tally *exact_tally_new(void);
+void exact_tally_free(struct tally *t);
+/*
+ * What was counted in slot n since the last call. 0, or -errno: of put, of
+ * memory, or of reading. clock tells the times of first touches.
+ */
+int exact_tally_rows(struct tally *t, const struct exact_arena *a,
+		     unsigned int n, uint64_t log_count,
+		     const struct tracer_clock *clock, exact_rows_put put,
+		     void *arg);
+
+/* --- harvest.c ----------------------------------------------------------- */
+
+struct exact_totals {
+	uint64_t loads, stores;
+	uint64_t rows, chunks, pages;
+	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
+	uint64_t events_lost;
+	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
+	uint64_t memory;	/* of arenas, at its peak, bytes */
+	uint64_t slices;
+	uint64_t bytes;		/* of the trace */
+	int failed;		/* -errno, when it could not be written */
+};
+
+int harvest_new(struct harvest **out, struct recorder *rec,
+		struct moca_meta *meta, struct moca_writer *writer);
+void harvest_run(struct harvest *h, atomic_int *finished);
+const struct exact_totals *harvest_totals(struct harvest *h);
+
+/* What was counted or not, into the trace's metadata. record.c */
+void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t);
+/* Everything that was not counted, of all kinds. */
+uint64_t exact_gaps(const struct exact_totals *t);
+
+#endif

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/exact/record.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include "collect/exact/internal.h"
+#include "collect/fault/way.h"
+#include "lib/base/err.h"
+#include "lib/ring/layout.h"
+
+#define EXIT_OURS 125
+#define FSGSBASE 2		/* in AT_HWCAP2 */
+
+struct exact moca_exact;
+const char *const exact_reason_names[EXACT_REASONS] = {
+	[EXACT_32BIT] = "32-bit program",
+	[EXACT_SECCOMP] = "seccomp",
+	[EXACT_RIGHTS] = "rights",
+	[EXACT_LIMIT] = "address space limited",
+	[EXACT_MACHINE] = "machine",
+	[EXACT_INJECTION] = "injection",
+	[EXACT_HOSTILE] = "damaged counters",
+	[EXACT_UNWRITTEN] = "not written",
+};
+static const char *const gap_names[] = { MOCA_EXACT_GAP_NAMES };
+_Static_assert(sizeof(gap_names) / sizeof(*gap_names) == MOCA_EXACT_GAP_COUNT,
+	       "each gap has a name");
+
+const char *moca_exact_missing(void)
+{
+	struct exact_image im;
+
+	if (!(getauxval(AT_HWCAP2) & FSGSBASE))
+		return "this CPU or kernel has no FSGSBASE (Linux 5.9 or newer "
+		       "on a CPU of 2013 or newer has it)";
+	if (exact_image_agent(&im))
+		return "moca was built without its translator (agent/exact)";
+	if (exact_image_zydis(&im))
+		return "libZydis cannot be read";
+	return NULL;
+}
+
+/* --- the certificate ---------------------------------------------------------- */
+
+static void add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+uint64_t exact_gaps(const struct exact_totals *t)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
+		add(&sum, t->gaps[i]);
+	for (int i = 0; i < EXACT_REASONS; i++)
+		add(&sum, atomic_load(&moca_exact.reasons[i]));
+	return sum;
+}
+
+/* As a key has it: lower-case letters, digits, '_'. */
+static void set_gap(struct moca_meta *m, const char *name, uint64_t n)
+{
+	char key[64] = "exact.gap.";
+	size_t at = strlen(key);
+
+	if (!n)
+		return;
+	for (; *name && at + 1 < sizeof(key); name++)
+		key[at++] = isalnum((unsigned char)*name) ? *name : '_';
+	key[at] = 0;
+	moca_meta_set(m, key, "%lu", n);
+}
+
+void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
+{
+	moca_meta_set(m, "intervals", "%lu", t->slices);
+	moca_meta_set(m, "certificate.loads", "%lu", t->loads);
+	moca_meta_set(m, "certificate.stores", "%lu", t->stores);
+	moca_meta_set(m, "certificate.gaps", "%lu", exact_gaps(t));
+	moca_meta_set(m, "certificate.pages_seen", "%lu", t->pages);
+	moca_meta_set(m, "certificate.pages_touched", "%lu", t->pages);
+	moca_meta_set(m, "exact.chunks", "%lu", t->chunks);
+	moca_meta_set(m, "exact.rows", "%lu", t->rows);
+	moca_meta_set(m, "exact.regions", "%lu", t->regions);
+	moca_meta_set(m, "exact.blocks", "%lu", t->blocks);
+	moca_meta_set(m, "exact.instructions", "%lu", t->instructions);
+	moca_meta_set(m, "exact.code_bytes", "%lu", t->code_bytes);
+	moca_meta_set(m, "exact.invalidated", "%lu", t->invalidated);
+	moca_meta_set(m, "exact.loops", "%lu", t->loops);
+	moca_meta_set(m, "exact.events_lost", "%lu", t->events_lost);
+	moca_meta_set(m, "exact.memory", "%lu", t->memory);
+	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
+		set_gap(m, gap_names[i], t->gaps[i]);
+	for (int i = 0; i < EXACT_REASONS; i++)
+		set_gap(m, exact_reason_names[i],
+			atomic_load(&moca_exact.reasons[i]));
+}
+
+/* --- the way of recording ------------------------------------------------------ */
+
+static int prepare(struct recorder *rec, struct moca_meta *meta,
+		   struct moca_writer *writer)
+{
+	int err;
+
+	moca_meta_set(meta, "exact.granularity", "%lu",
+		      moca_exact.opt.granularity);
+	moca_meta_set(meta, "exact.slice_ns", "%lu", moca_exact.opt.slice_ns);
+	moca_meta_set(meta, "interval_ns", "%lu", moca_exact.opt.slice_ns);
+	if (tracer_clock_choose() != MOCA_CLOCK_TSC)
+		moca_meta_add(meta, "note", "this machine's time stamp counter "
+			      "may stop, or differ between CPUs: times of first "
+			      "touches and of mappings may be wrong");
+	err = harvest_new(&moca_exact.harvest, rec, meta, writer);
+	if (err)
+		moca_error("cannot begin the trace in %s: %s", rec->dir,
+			   strerror(-err));
+	return err ? EXIT_OURS : 0;
+}
+
+static void collect(struct recorder *rec, atomic_int *finished)
+{
+	harvest_run(moca_exact.harvest, finished);
+}
+
+static void summary(struct recorder *rec)
+{
+	const struct exact_totals *t = harvest_totals(moca_exact.harvest);
+	uint64_t gaps = exact_gaps(t);
+
+	moca_say("%s: %lu loads and %lu stores counted, %lu gaps%s; %u tasks, "
+		 "%lu slices, %lu rows, %.1f MB; counting took %.1f MB of "
+		 "memory.", rec->dir, t->loads, t->stores, gaps,
+		 gaps ? " (moca info says which)" : "", rec->task_count,
+		 t->slices, t->rows, t->bytes / 1e6, t->memory / 1e6);
+	moca_say("next: moca info %s", rec->dir);
+}
+
+static const struct record_way exact_way = {
+	.collector = "exact",
+	.killed = "nobody would take over what is counted in it",
+	.prepare = prepare,
+	.collect = collect,
+	.summary = summary,
+	.before_child = exact_before_child,
+	.after_exec = exact_after_exec,
+	.after_fork = exact_after_fork,
+};
+
+int moca_exact_run(const struct moca_record_options *opt,
+		   const struct moca_exact_options *exact)
+{
+	const char *missing = moca_exact_missing();
+
+	if (missing) {
+		moca_error("--exact does not work here: %s; see moca doctor",
+			   missing);
+		return EXIT_OURS;
+	}
+	moca_exact.opt = *exact;
+	moca_exact.shift = (unsigned int)__builtin_ctzll(exact->granularity);
+	return record_run(opt, &exact_way);
+}

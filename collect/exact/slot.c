@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* One slot: its events, gaps and counts. Nothing in it is believed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/exact/harvest.h"
+#include "collect/fault/pageset.h"
+#include "lib/base/err.h"
+
+#define NAME_MAX_BYTES 4095u
+#define RING (MOCA_EXACT_EVENTS_SIZE - 1)
+
+uint32_t slot_state(struct exact_arena *a, unsigned int n)
+{
+	struct moca_exact_slot *s = exact_arena_slot(a, n);
+
+	/* Pairs with the agent's: what it wrote before is there. */
+	return s ? __atomic_load_n(&s->state, __ATOMIC_ACQUIRE) :
+		   MOCA_EXACT_FREE;
+}
+
+static void hostile(struct exact_view *v, const char *what)
+{
+	moca_debug("slot of task %u: %s", v->task ? v->task->id : 0, what);
+	atomic_fetch_add(&moca_exact.reasons[EXACT_HOSTILE], 1);
+}
+
+/* --- events ----------------------------------------------------------------- */
+
+static void copy_out(const uint8_t *ring, uint64_t at, void *buf, size_t len)
+{
+	size_t begin = at & RING, first = MOCA_EXACT_EVENTS_SIZE - begin;
+
+	if (first > len)
+		first = len;
+	memcpy(buf, ring + begin, first);
+	memcpy((uint8_t *)buf + first, ring, len - first);
+}
+
+static int of_the_agent(uint32_t type)
+{
+	return type == MOCA_EVENT_NAME || type == MOCA_EVENT_MMAP ||
+	       type == MOCA_EVENT_MUNMAP || type == MOCA_EVENT_DISCARD ||
+	       type == MOCA_EVENT_GAP;
+}
+
+static void take_event(struct harvest *h, const struct ctask *t,
+		       const struct moca_exact_event *x, const char *name)
+{
+	struct moca_event e = {
+		.type = x->type, .addr = x->addr, .len = x->len,
+		.offset = x->offset, .flags = x->flags, .prot = x->prot,
+		.pid = t->pid, .tid = t->tid, .parent = MOCA_NO_TASK,
+		.name = name,
+	};
+
+	tracer_clock_cover(&h->clock, x->clock);
+	e.time_ns = tracer_clock_ns(&h->clock, x->clock);
+	events_add(h, (struct ctask *)t, &e);
+}
+
+static void take_events(struct harvest *h, struct exact_view *v)
+{
+	const uint8_t *ring = (uint8_t *)v->head + MOCA_EXACT_EVENTS;
+	/* Pairs with the agent's after it has written an event. */
+	uint64_t head = __atomic_load_n(&v->head->events_head,
+					__ATOMIC_ACQUIRE);
+	uint64_t tail = v->head->events_tail;
+	struct moca_exact_event x;
+	char name[NAME_MAX_BYTES + 1];
+
+	if (head - tail > MOCA_EXACT_EVENTS_SIZE || (head | tail) & 7) {
+		hostile(v, "positions of its events");
+		tail = head;
+	}
+	while (tail != head) {
+		size_t len;
+
+		if (head - tail < sizeof(x))
+			break;
+		copy_out(ring, tail, &x, sizeof(x));
+		len = x.size - sizeof(x);
+		if (x.size < sizeof(x) || x.size & 7 || x.size > head - tail ||
+		    len > sizeof(name) + 7 || !of_the_agent(x.type))
+			break;
+		len = len > NAME_MAX_BYTES ? NAME_MAX_BYTES : len;
+		copy_out(ring, tail + sizeof(x), name, len);
+		name[len] = 0;
+		take_event(h, v->task, &x, name);
+		tail += x.size;
+	}
+	if (tail != head)
+		hostile(v, "an event");
+	/* Pairs with the agent's look for room: we have read what is below. */
+	__atomic_store_n(&v->head->events_tail, head, __ATOMIC_RELEASE);
+}
+
+/* They only grow; what is less than before is nonsense. */
+static void take_growth(uint64_t now, uint64_t *before, uint64_t *sum)
+{
+	if (now <= *before)
+		return;
+	if (__builtin_add_overflow(*sum, now - *before, sum))
+		*sum = UINT64_MAX;
+	*before = now;
+}
+
+void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
+{
+	struct exact_view *v = &a->views[n];
+
+	take_events(h, v);
+	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
+		take_growth(v->head->gaps[i], &v->gaps[i], &h->totals.gaps[i]);
+	take_growth(v->head->events_lost, &v->lost, &h->totals.events_lost);
+}
+
+/* --- counts ------------------------------------------------------------------- */
+
+struct put {
+	struct harvest *h;
+	struct ctask *task;
+	struct moca_chunk_info info;
+};
+
+static void add(uint64_t *sum, uint64_t n)
+{
+	if (__builtin_add_overflow(*sum, n, sum))
+		*sum = UINT64_MAX;
+}
+
+/* The user's --max-size: a proper end, which the trace tells. */
+static void reach_limit(struct harvest *h)
+{
+	h->full = 1;
+	moca_meta_add(h->meta, "note", "recording ended at --max-size: what was "
+		      "counted from there on is not in the trace");
+	if (!h->rec->opt->quiet)
+		moca_say("the trace has the size that --max-size allows: "
+			 "recording ends here, the program goes on");
+}
+
+static int put_rows(void *arg, const struct moca_count *rows, size_t n,
+		    int more)
+{
+	struct put *p = arg;
+	struct harvest *h = p->h;
+	struct exact_totals *t = &h->totals;
+	struct pageset *pages = p->task->mm ? p->task->mm->pages : NULL;
+	int err;
+
+	if (!n)
+		return 0;
+	if (t->failed || h->full) {
+		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
+		return 0;
+	}
+	p->info.more = more;
+	err = moca_writer_counts(h->writer, &p->info, moca_exact.shift, rows, n);
+	if (err == -EINVAL)
+		return err;	/* what the program left there is nonsense */
+	if (err) {
+		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
+		harvest_fail(h, err);
+		return 0;
+	}
+	t->chunks++;
+	t->rows += n;
+	for (size_t i = 0; i < n; i++) {
+		add(&t->loads, rows[i].loads);
+		add(&t->stores, rows[i].stores);
+		if (pages)
+			t->pages += pageset_see(pages, rows[i].addr);
+	}
+	if (h->rec->opt->max_size &&
+	    moca_writer_bytes(h->writer) > h->rec->opt->max_size)
+		reach_limit(h);
+	return 0;
+}
+
+static uint64_t clock_ns(struct harvest *h, uint64_t clock)
+{
+	tracer_clock_cover(&h->clock, clock);
+	return tracer_clock_ns(&h->clock, clock);
+}
+
+/* When it began, or this slice did, if that was later. */
+static void set_times(struct harvest *h, const struct moca_exact_slot *s,
+		      uint64_t end_ns, int last, struct moca_chunk_info *info)
+{
+	uint64_t now = moca_now_ns();
+
+	info->begin_ns = clock_ns(h, s->start_clock);
+	info->end_ns = end_ns ? end_ns : now;
+	if (last && s->end_clock)
+		info->end_ns = clock_ns(h, s->end_clock);
+	if (info->end_ns > now)
+		info->end_ns = now;
+	if (info->begin_ns < h->slice_begin_ns)
+		info->begin_ns = h->slice_begin_ns;
+	if (info->begin_ns > info->end_ns)
+		info->begin_ns = info->end_ns;
+}
+
+void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
+		uint64_t end_ns, int last)
+{
+	struct exact_view *v = &a->views[n];
+	struct put p = { .h = h, .task = v->task };
+	/* Before the counters: pairs with the agent's after an entry. */
+	uint64_t log = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
+	struct mm *mm = (struct mm *)v->task->mm;
+	int err;
+
+	if (!v->tally)
+		v->tally = exact_tally_new();
+	if (mm && !mm->pages)
+		mm->pages = pageset_new();
+	p.info.task = v->task->id;
+	p.info.interval = h->slice;
+	set_times(h, v->head, end_ns, last, &p.info);
+	err = v->tally ? exact_tally_rows(v->tally, a, n, log, &h->clock,
+					  put_rows, &p) : -ENOMEM;
+	if (err == -EINVAL)
+		hostile(v, "its counts");
+	else if (err)
+		harvest_fail(h, err);
+}
+
+void slot_stray(struct harvest *h, struct exact_arena *a, unsigned int n)
+{
+	struct exact_view *v = &a->views[n];
+
+	/* It was made, and its thread never began: nothing is lost. */
+	if (!v->head->log_count)
+		return;
+	hostile(v, "no task is known that it is of");
+}
+
+void pages_end(struct harvest *h, struct mm *mm)
+{
+	pageset_free(mm->pages);
+	mm->pages = NULL;
+}
+
+/* --- what is of all slots ------------------------------------------------------ */
+
+void slot_shared(struct harvest *h, struct exact_arena *a, int last)
+{
+	struct moca_exact_slot *s = exact_arena_slot(a, 0);
+	const struct moca_exact_shared *x;
+	struct moca_exact_shared *b = &a->before;
+	struct exact_totals *t = &h->totals;
+
+	if (!s)
+		return;
+	x = (const void *)((char *)s + MOCA_EXACT_SHARED);
+	take_growth(x->regions, &b->regions, &t->regions);
+	take_growth(x->blocks, &b->blocks, &t->blocks);
+	take_growth(x->instructions, &b->instructions, &t->instructions);
+	take_growth(x->code_bytes, &b->code_bytes, &t->code_bytes);
+	take_growth(x->invalidated, &b->invalidated, &t->invalidated);
+	take_growth(x->loops, &b->loops, &t->loops);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs between ways of recording that run the program under ptrace:
+ * page accesses (record.c) and exact counts (collect/exact). The processes, the
+ * wait loop, the directory and the end are the same (record.c, supervisor.c).
+ */
+#ifndef MOCA_FAULT_WAY_H
+#define MOCA_FAULT_WAY_H
+
+#include "collect/fault/internal.h"
+
+struct moca_meta;
+struct moca_writer;
+
+struct record_way {
+	const char *collector;	/* in the trace's metadata */
+	int filtered;		/* the program begins with our seccomp filter */
+	const char *killed;	/* why the program ends when the recorder does */
+
+	/* Collector thread. The program is there and has not begun. 0, or the
+	 * exit code, after a message. */
+	int (*prepare)(struct recorder *rec, struct moca_meta *meta,
+		       struct moca_writer *writer);
+	/* Work until *finished is set and everything is written. */
+	void (*collect)(struct recorder *rec, atomic_int *finished);
+	/* Tell the user how it went. */
+	void (*summary)(struct recorder *rec);
+
+	/* Supervisor thread. t is at the end of execve of the program at path:
+	 * a new, bare address space. 0 or -errno: it died. */
+	int (*after_exec)(struct recorder *rec, struct task *t,
+			  const char *path);
+	/* A new task is about to begin; it may wait. NULL: nothing to do. */
+	void (*before_child)(struct recorder *rec);
+	/* child->mm is new, child has a copy of t's memory. */
+	void (*after_fork)(struct recorder *rec, struct task *t,
+			   struct task *child);
+};
+
+/* As moca_record_run. */
+int record_run(const struct moca_record_options *opt,
+	       const struct record_way *way);
+
+#endif
