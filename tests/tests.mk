@@ -72,7 +72,7 @@ include tests/exact/exact.mk
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_WORKLOADS)
 
 check:
 	@tools/install-deps check

@@ -16,7 +16,7 @@ def record(argv, trace, *options):
 
 def rows(trace):
     """{(tid, address): (loads, stores)} and {(tid, address): ns first}."""
-    p = subprocess.run([t.built("exact/rows"), trace], stdout=subprocess.PIPE,
+    p = subprocess.run([t.built("exact/granules"), trace], stdout=subprocess.PIPE,
                        stderr=subprocess.PIPE, check=False)
     if p.returncode:
         raise RuntimeError(p.stderr.decode(errors="replace"))

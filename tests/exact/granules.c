@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: rows TRACE
+ * usage: granules TRACE
  *
  * Every count of a trace by libmoca alone: "tid address loads stores" per task
  * and granule, all slices together, sorted; "first" lines give who touched a
@@ -37,7 +37,7 @@ static uint32_t tid_of(const struct moca_trace *t, uint32_t task)
 
 static int fail(const char *what, int err)
 {
-	fprintf(stderr, "rows: %s: %s\n", what, strerror(-err));
+	fprintf(stderr, "granules: %s: %s\n", what, strerror(-err));
 	return 1;
 }
 
