@@ -146,6 +146,34 @@ static void walk(struct moca_trace *t, const struct moca_query *q)
 	__asm__ volatile("" : : "r"(sum));
 }
 
+static void walk_counts(struct moca_trace *t, const struct moca_query *q)
+{
+	const struct moca_counts *c;
+	uint64_t loads, stores;
+	struct moca_cursor *cur;
+	size_t i;
+
+	if (moca_cursor_open(&cur, t, q))
+		return;
+	while (moca_cursor_counts(cur, &c) == 1) {
+		if (c->count > MOCA_CHUNK_RECORDS_MAX)
+			abort();
+		for (i = loads = stores = 0; i < c->count; i++) {
+			loads += c->rows[i].loads;
+			stores += c->rows[i].stores;
+			if ((i && c->rows[i].addr <= c->rows[i - 1].addr) ||
+			    c->rows[i].addr % c->granularity ||
+			    (c->rows[i].first_ns &&
+			     (c->rows[i].first_ns < c->begin_ns ||
+			      c->rows[i].first_ns > c->end_ns)))
+				abort();
+		}
+		if (loads != c->loads || stores != c->stores)
+			abort();
+	}
+	moca_cursor_close(cur);
+}
+
 /*
  * Checksums would stop nearly every mutation: put right those of what looks
  * like chunks. Each input is read as it is and so mended.
@@ -238,6 +266,8 @@ static void read_once(const uint8_t *data, size_t size)
 		abort();
 	walk(t, NULL);
 	walk(t, &q);
+	walk_counts(t, NULL);
+	walk_counts(t, &q);
 	walk_markers(t, NULL);
 	walk_markers(t, &q);
 	if (!moca_trace_mappings(t, &m, &n)) {
@@ -371,6 +401,29 @@ static void put_accesses(struct moca_writer *w, size_t n, int kind)
 	free(recs);
 }
 
+static void put_counts(struct moca_writer *w)
+{
+	struct moca_chunk_info info = { .begin_ns = 100, .end_ns = 90000 };
+	struct moca_count rows[400];
+	uint64_t at = 0x7f00000;
+	size_t i, k;
+
+	for (k = 0; k < 2; k++) {
+		for (i = 0; i < 400; i++, at += 1 + rnd() % 7 / 6)
+			rows[i] = (struct moca_count){
+				.addr = at << 6, .loads = rnd() % 1000,
+				.stores = 1 + rnd() % 3,
+				.first_ns = k ? 0 : 200 + 7 * i,
+				.first_store = !k && i % 5 != 0,
+			};
+		for (i = 0; i < 400; i++)
+			rows[i].loads += !rows[i].first_store;
+		info.interval = k;
+		if (moca_writer_counts(w, &info, 6, rows, 400))
+			abort();
+	}
+}
+
 static void put_events(struct moca_writer *w)
 {
 	static const uint32_t types[] = { 1, 5, 5, 5, 6, 7, 4, 8, 3, 5, 1, 2 };
@@ -420,8 +473,8 @@ static void put_markers(int compress)
 
 	if (moca_marker_writer_create(&w, dirfd_) ||
 	    moca_marker_writer_type(w, 16, "fuzz", "all",
-				    "u64 a\nenum b s32 x=0,y = 1,z=-0x2\n"
-				    "string c\nf32 d\narray e s16 (1 + 2)\n"
+				    "u64 a\nenum b s32 x=0,y=1,z=-2\n"
+				    "string c\nf32 d\narray e s16 3\n"
 				    "sequence f x16\n") ||
 	    moca_marker_writer_type(w, 17, "fuzz", "none", "") ||
 	    moca_marker_writer_events(w, 0, &e, 1))
@@ -480,6 +533,8 @@ static int generate_one(int out, const char *name, int what)
 		put_accesses(w, 1000, 1);
 	if (what == 3 || what == 4)
 		put_events(w);
+	if (what == 7)
+		put_counts(w);
 	moca_writer_destroy(w);
 	if (what == 5 || what == 6)
 		put_markers(what == 6);
@@ -495,7 +550,7 @@ static int generate(const char *path)
 {
 	static const char *const names[] = { "empty-chunk", "sweep", "random",
 					     "events", "mixed", "markers",
-					     "markers-packed" };
+					     "markers-packed", "counts" };
 	int i, out;
 
 	mkdir(path, 0755);
@@ -504,7 +559,7 @@ static int generate(const char *path)
 		perror(path);
 		return 1;
 	}
-	for (i = 0; i < 7; i++)
+	for (i = 0; i < 8; i++)
 		if (generate_one(out, names[i], i))
 			return 1;
 	close(out);
