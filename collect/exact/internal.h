@@ -79,6 +79,7 @@ struct exact_view {
 	struct tally *tally;		/* what was read of it; NULL: nothing */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];	/* accounted already */
 	uint64_t lost;
+	uint64_t told_ns;	/* until when its counts were written */
 };
 
 struct exact_arena {

@@ -185,20 +185,23 @@ static uint64_t clock_ns(struct harvest *h, uint64_t clock)
 	return tracer_clock_ns(&h->clock, clock);
 }
 
-/* When it began, or this slice did, if that was later. */
-static void set_times(struct harvest *h, const struct moca_exact_slot *s,
+/* From its begin, or where the last stretch ended, to its end, or now. */
+static void set_times(struct harvest *h, const struct exact_view *v,
 		      uint64_t end_ns, int last, struct moca_chunk_info *info)
 {
+	const struct moca_exact_slot *s = v->head;
 	uint64_t now = moca_now_ns();
 
-	info->begin_ns = clock_ns(h, s->start_clock);
+	info->begin_ns = v->told_ns ? v->told_ns :
+				      clock_ns(h, s->start_clock);
 	info->end_ns = end_ns ? end_ns : now;
 	if (last && s->end_clock)
 		info->end_ns = clock_ns(h, s->end_clock);
+	/* The program's clocks may say anything. */
 	if (info->end_ns > now)
 		info->end_ns = now;
-	if (info->begin_ns < h->slice_begin_ns)
-		info->begin_ns = h->slice_begin_ns;
+	if (info->begin_ns < h->rec->start_ns)
+		info->begin_ns = h->rec->start_ns;
 	if (info->begin_ns > info->end_ns)
 		info->begin_ns = info->end_ns;
 }
@@ -219,7 +222,8 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		mm->pages = pageset_new();
 	p.info.task = v->task->id;
 	p.info.interval = h->slice;
-	set_times(h, v->head, end_ns, last, &p.info);
+	set_times(h, v, end_ns, last, &p.info);
+	v->told_ns = p.info.end_ns;
 	err = v->tally ? exact_tally_rows(v->tally, a, n, log, &h->clock,
 					  put_rows, &p) : -ENOMEM;
 	if (err == -EINVAL)
