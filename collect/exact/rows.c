@@ -39,6 +39,7 @@ struct tally {
 	size_t wrap_count, wrap_room;
 	uint64_t done;		/* entries of the log that were read */
 	uint64_t clock;		/* of the last TIME */
+	uint64_t begin_ns, end_ns;	/* of the stretch */
 	uint32_t pairs[2 * RUN];
 	uint8_t bits[RUN / 4 + 2];
 	struct moca_count rows[MOCA_CHUNK_RECORDS_MAX];
@@ -269,6 +270,11 @@ static void add_row(struct tally *t, unsigned int shift, struct cell *c,
 		return;
 	if (c->first && (c->first & 1 ? r->stores : r->loads)) {
 		r->first_ns = tracer_clock_ns(clock, c->first & ~1ull);
+		/* Nonsense, or just before the last stretch was read. */
+		if (r->first_ns < t->begin_ns)
+			r->first_ns = t->begin_ns;
+		if (r->first_ns > t->end_ns)
+			r->first_ns = t->end_ns;
 		r->first_store = c->first & 1;
 	}
 	if (!r->first_ns)
@@ -319,13 +325,15 @@ static int take_run(struct tally *t, const struct exact_arena *a, unsigned int n
 }
 
 int exact_tally_rows(struct tally *t, const struct exact_arena *a,
-		     unsigned int n, uint64_t log_count,
+		     unsigned int n, const struct exact_stretch *stretch,
 		     const struct tracer_clock *clock, exact_rows_put put,
 		     void *arg)
 {
 	const uint64_t mask = MOCA_EXACT_CELLS - 1;
-	int err = read_log(t, a, n, log_count);
+	int err = read_log(t, a, n, stretch->log_count);
 
+	t->begin_ns = stretch->begin_ns;
+	t->end_ns = stretch->end_ns;
 	if (!err)
 		err = merge_new(t);
 	if (err)

@@ -212,7 +212,10 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	struct exact_view *v = &a->views[n];
 	struct put p = { .h = h, .task = v->task };
 	/* Before the counters: pairs with the agent's after an entry. */
-	uint64_t log = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
+	struct exact_stretch s = {
+		.log_count = __atomic_load_n(&v->head->log_count,
+					     __ATOMIC_ACQUIRE),
+	};
 	struct mm *mm = (struct mm *)v->task->mm;
 	int err;
 
@@ -224,7 +227,9 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	p.info.interval = h->slice;
 	set_times(h, v, end_ns, last, &p.info);
 	v->told_ns = p.info.end_ns;
-	err = v->tally ? exact_tally_rows(v->tally, a, n, log, &h->clock,
+	s.begin_ns = p.info.begin_ns;
+	s.end_ns = p.info.end_ns;
+	err = v->tally ? exact_tally_rows(v->tally, a, n, &s, &h->clock,
 					  put_rows, &p) : -ENOMEM;
 	if (err == -EINVAL)
 		hostile(v, "its counts");
