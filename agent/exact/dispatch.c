@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Out of translated code, and into it again. */
+#include "agent/exact/internal.h"
+
+/* Where the program goes on natively, it stays so: nothing is counted. */
+static void go_native(struct context *c, uint64_t pc,
+		      enum moca_exact_gap why)
+{
+	moca_exact_gap(c, why, pc);
+	c->pc = c->host = pc;
+}
+
+static void settle(struct context *c, uint64_t pc, uint64_t host)
+{
+	uint64_t start, end;
+	int flags;
+
+	c->pc = pc;
+	c->host = host;
+	if (host)
+		return;
+	if (moca_exact_is_code(pc, &start, &end, &flags)) {
+		go_native(c, pc, MOCA_EXACT_GAP_ROOM);
+		return;
+	}
+	/* As the CPU: it has gone there, and cannot fetch. */
+	moca_exact_fault(c, 11 /* SIGSEGV */, 1 /* SEGV_MAPERR */, pc);
+}
+
+void moca_exact_go(struct context *c, uint64_t pc)
+{
+	settle(c, pc, moca_exact_find(c, pc));
+}
+
+void moca_exact_dispatch(struct context *c, uint64_t kind)
+{
+	uint64_t pc, host;
+
+	switch (kind) {
+	case EXIT_LINK:
+		host = moca_exact_follow_link(c, c->arg, &pc);
+		settle(c, pc, host);
+		break;
+	case EXIT_JUMP:
+		pc = c->pc;
+		settle(c, pc, moca_exact_follow_jump(c, pc));
+		break;
+	case EXIT_SYSCALL:
+		moca_exact_do_syscall(c);
+		moca_exact_go(c, c->pc);
+		break;
+	case EXIT_STALE:
+		moca_exact_stale(c->pc);
+		moca_exact_go(c, c->pc);
+		break;
+	default:
+		go_native(c, c->pc, MOCA_EXACT_GAP_NATIVE);
+	}
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* Writing x86-64 instructions. Each advances *p. Registers by number. */
+#ifndef MOCA_EXACT_EMIT_H
+#define MOCA_EXACT_EMIT_H
+
+#include "agent/exact/translate.h"
+
+void emit_bytes(uint8_t **p, const void *bytes, size_t n);
+void emit_32(uint8_t **p, uint32_t v);
+void emit_64(uint8_t **p, uint64_t v);
+/* mov %r, %gs:off and back; movq $imm, %gs:off */
+void emit_gs_store(uint8_t **p, int r, int32_t off);
+void emit_gs_load(uint8_t **p, int r, int32_t off);
+void emit_store_imm(uint8_t **p, int32_t off, int32_t imm);
+/* A 64-bit constant to %gs:off; always as many bytes. */
+void emit_store_64(uint8_t **p, int32_t off, uint64_t v);
+/* mov literal(%rip), %r; jmp *literal(%rip); pushq literal(%rip) */
+void emit_load_literal(uint8_t **p, int r, const uint64_t *lit);
+void emit_jump_literal(uint8_t **p, const uint64_t *lit);
+void emit_push_literal(uint8_t **p, const uint64_t *lit);
+/* lea (a, b), %r */
+void emit_lea_sum(uint8_t **p, int r, int a, int b);
+/* lea to(%rip), %r */
+void emit_lea_rip(uint8_t **p, int r, const uint8_t *to);
+/* The effective address of m, its displacement replaced; flags change if m has a segment. */
+void emit_address(uint8_t **p, int r, const struct operand *m, int64_t disp);
+/* mov of the 8 bytes at m to r */
+void emit_load(uint8_t **p, int r, const struct operand *m);
+void emit_move(uint8_t **p, int to, int from);
+void emit_move_64(uint8_t **p, int r, uint64_t v);
+/* jmp rel32, jcc rel32. Those with 0 as the target return where to patch. */
+void emit_jump(uint8_t **p, const uint8_t *to);
+uint8_t *emit_jcc(uint8_t **p, int cc, const uint8_t *to);
+uint8_t *emit_jump_open(uint8_t **p);
+void emit_patch(uint8_t *at, const uint8_t *to);
+/* subl $n, %gs:(r * 8 + 4 * store), in 32-bit addresses */
+void emit_count(uint8_t **p, int r, int store, uint32_t n);
+/* The same of a cell that is known. */
+void emit_count_cell(uint8_t **p, uint64_t cell, int store, uint32_t n);
+void emit_shift_right(uint8_t **p, int r, int n);
+/* and $mask, r32; cmp $v, r32 */
+void emit_and(uint8_t **p, int r, uint32_t mask);
+void emit_compare(uint8_t **p, int r, uint32_t v);
+
+#endif

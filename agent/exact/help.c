@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Accesses that are counted in C, with all registers at hand. */
+#include "agent/exact/help.h"
+
+#define HELPED_MAX (1u << 22)
+#define AFTER 1ul		/* in the low bit of a pointer */
+
+static uintptr_t *table;
+static uint32_t count;
+
+static uint32_t add(uintptr_t h)
+{
+	if (!table)
+		table = moca_exact_map(HELPED_MAX * sizeof(*table));
+	if (count == HELPED_MAX)
+		moca_exact_die("too many helpers", count);
+	table[count] = h;
+	return count++;
+}
+
+uint32_t moca_exact_help_add(struct helped *h)
+{
+	return add((uintptr_t)h);
+}
+
+uint32_t moca_exact_help_after(struct helped *h)
+{
+	return add((uintptr_t)h | AFTER);
+}
+
+uint32_t moca_exact_help_group(const struct group *g)
+{
+	size_t size = (size_t)g->count * sizeof(struct member);
+	struct helped *h = moca_exact_alloc(sizeof(*h));
+
+	h->kind = H_GROUP;
+	h->mem = g->mem;
+	h->count = (uint8_t)g->count;
+	h->members = moca_exact_alloc(size);
+	memcpy(h->members, g->members, size);
+	return add((uintptr_t)h);
+}
+
+static uint64_t segment(const struct context *c, const struct operand *m)
+{
+	return m->seg == SEG_FS ? c->fs : m->seg == SEG_GS ? c->gs : 0;
+}
+
+/* With disp in place of m's. */
+static uint64_t address(const struct context *c, const uint64_t *regs,
+			const struct operand *m, int64_t disp)
+{
+	uint64_t a = (uint64_t)disp;
+
+	if (m->base >= 0)
+		a += regs[m->base];
+	if (m->index >= 0)
+		a += regs[m->index] * m->scale;
+	if (m->narrow)
+		a = (uint32_t)a;
+	return a + segment(c, m);
+}
+
+/* n elements from where the registers are now; back: that is where they ended. */
+static void count_string(struct context *c, const struct helped *h,
+			 const uint64_t *regs, uint64_t flags, uint64_t n,
+			 int back)
+{
+	int64_t step = flags & 0x400 ? -(int64_t)h->size : h->size;
+	uint64_t from = regs[RSI], to = regs[RDI];
+
+	if (h->mem.narrow) {
+		from = (uint32_t)from;
+		to = (uint32_t)to;
+	}
+	if (back) {
+		from -= (uint64_t)step * n;
+		to -= (uint64_t)step * n;
+	}
+	from += segment(c, &h->mem);
+	if (h->op == 'l' || h->op == 'm' || h->op == 'c')
+		moca_exact_count_range(c, from, step, 0, n);
+	if (h->op == 's' || h->op == 'm')
+		moca_exact_count_range(c, to, step, 1, n);
+	if (h->op == 'c' || h->op == 'a')
+		moca_exact_count_range(c, to, step, 0, n);
+}
+
+static uint64_t times(const struct helped *h, const uint64_t *regs)
+{
+	if (!h->rep)
+		return 1;
+	return h->mem.narrow ? (uint32_t)regs[RCX] : regs[RCX];
+}
+
+static int by_result(const struct helped *h)
+{
+	return h->op == 'c' || h->op == 'a';
+}
+
+/* How far a cmps or scas goes is known when it is over. */
+#define STRING_TIMES 6		/* its spill slot */
+
+static void help_string(struct context *c, const struct helped *h)
+{
+	if (by_result(h))
+		c->spill[STRING_TIMES] = times(h, c->gpr);
+	else
+		count_string(c, h, c->gpr, c->flags, times(h, c->gpr), 0);
+}
+
+static void help_string_after(struct context *c, const struct helped *h)
+{
+	uint64_t n = 1;
+
+	if (h->rep)
+		n = c->spill[STRING_TIMES] - times(h, c->gpr);
+	count_string(c, h, c->gpr, c->flags, n, 1);
+}
+
+static void help_vsib(struct context *c, const struct helped *h)
+{
+	const uint8_t *mask = c->wide + 64;
+	uint64_t base = address(c, c->gpr, &h->mem, h->mem.disp);
+
+	for (int i = 0; i < h->elements; i++) {
+		int64_t index;
+
+		if (h->wide_mask ?
+			    !(mask[i * h->mask_size + h->mask_size - 1] & 0x80) :
+			    !(mask[i / 8] >> i % 8 & 1))
+			continue;
+		index = h->index_size == 4 ? ((const int32_t *)c->wide)[i] :
+					     ((const int64_t *)c->wide)[i];
+		moca_exact_count(c, base + (uint64_t)(index * h->mem.scale),
+				 h->store, 1);
+	}
+}
+
+static void help_bit(struct context *c, const struct helped *h)
+{
+	uint64_t bit = c->gpr[h->reg], a;
+	int64_t at = h->reg_size == 8 ? (int64_t)bit :
+		     h->reg_size == 4 ? (int32_t)bit : (int16_t)bit;
+
+	/* In units of the operand's size, towards minus infinity. */
+	at = at >> (h->reg_size == 8 ? 6 : h->reg_size == 4 ? 5 : 4);
+	a = address(c, c->gpr, &h->mem, h->mem.disp + at * h->reg_size);
+	moca_exact_count(c, a, 0, 1);
+	if (h->mem.store)
+		moca_exact_count(c, a, 1, 1);
+}
+
+/* enter n: pushes rbp, n - 1 pointers of frames around, and its own. */
+static void help_enter(struct context *c, const struct helped *h)
+{
+	uint64_t sp = c->gpr[RSP] - 8, bp = c->gpr[RBP];
+
+	moca_exact_count(c, sp, 1, 1);
+	for (int i = 1; i < h->count; i++) {
+		moca_exact_count(c, bp -= 8, 0, 1);
+		moca_exact_count(c, sp -= 8, 1, 1);
+	}
+	if (h->count)
+		moca_exact_count(c, sp - 8, 1, 1);
+}
+
+static void help_group(struct context *c, const struct helped *h)
+{
+	for (int i = 0; i < h->count; i++) {
+		const struct member *m = &h->members[i];
+		uint64_t a = address(c, c->gpr, &h->mem, m->disp);
+
+		moca_exact_count(c, a, 0, m->load);
+		moca_exact_count(c, a, 1, m->store);
+	}
+}
+
+void moca_exact_help(struct context *c);
+void moca_exact_help(struct context *c)
+{
+	uintptr_t p = table[(uint32_t)c->helper];
+	const struct helped *h = (const struct helped *)(p & ~AFTER);
+
+	if (p & AFTER) {
+		help_string_after(c, h);
+		return;
+	}
+	switch (h->kind) {
+	case H_STRING:
+		help_string(c, h);
+		break;
+	case H_VSIB:
+		help_vsib(c, h);
+		break;
+	case H_XLAT:
+		moca_exact_count(c, c->gpr[RBX] + (uint8_t)c->gpr[RAX] +
+					    segment(c, &h->mem), 0, 1);
+		break;
+	case H_BIT:
+		help_bit(c, h);
+		break;
+	case H_ENTER:
+		help_enter(c, h);
+		break;
+	case H_GROUP:
+		help_group(c, h);
+		break;
+	}
+}
+
+/* --- what did not happen ---------------------------------------------------------- */
+
+/* A cold use: the lock is free, as the thread is in translated code. */
+static int decode(uint64_t pc, struct insn *x)
+{
+	struct context *c = current();
+	int ret;
+
+	moca_exact_lock();
+	moca_exact_save_vectors(c);
+	ret = moca_exact_decode(pc, 15, x);
+	moca_exact_restore_vectors(c);
+	moca_exact_unlock();
+	return ret;
+}
+
+void moca_exact_uncount_insn(struct context *c, uint64_t pc,
+			     const uint64_t *regs, uint64_t flags)
+{
+	struct insn x;
+
+	if (decode(pc, &x))
+		return;
+	if (x.kind == K_STRING) {
+		moca_exact_uncount_rest(c, pc, regs, flags);
+		return;
+	}
+	for (int i = 0; i < x.accesses; i++) {
+		const struct operand *m = &x.access[i];
+		uint64_t a = m->rip ? (uint64_t)m->disp :
+				      address(c, regs, m, m->disp);
+
+		if (m->load)
+			moca_exact_uncount(c, a, 0);
+		if (m->store)
+			moca_exact_uncount(c, a, 1);
+	}
+}
+
+void moca_exact_uncount_rest(struct context *c, uint64_t pc,
+			     const uint64_t *regs, uint64_t flags)
+{
+	struct insn x;
+	int64_t step;
+	uint64_t n;
+
+	if (decode(pc, &x) || x.kind != K_STRING)
+		return;
+	if (by_result(x.helped)) {
+		if (x.helped->rep)
+			count_string(c, x.helped, regs, flags,
+				     c->spill[STRING_TIMES] -
+					     times(x.helped, regs), 1);
+		return;
+	}
+	step = flags & 0x400 ? -(int64_t)x.helped->size : x.helped->size;
+	n = times(x.helped, regs);
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t from = regs[RSI] + (uint64_t)step * i +
+				segment(c, &x.helped->mem);
+		uint64_t to = regs[RDI] + (uint64_t)step * i;
+
+		if (x.helped->op != 's')
+			moca_exact_uncount(c, from, 0);
+		if (x.helped->op != 'l')
+			moca_exact_uncount(c, to, 1);
+	}
+}

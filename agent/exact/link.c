@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <elf.h>
+
+#include "agent/exact/internal.h"
+#include "agent/exact/link.h"
+
+extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
+extern const Elf64_Dyn dynamic[] __asm__("_DYNAMIC")
+	__attribute__((visibility("hidden")));
+
+static struct {
+	uint64_t base;
+	const Elf64_Sym *symbols;
+	const char *strings;
+	uint32_t count;
+} library;
+
+void moca_exact_relocate(void)
+{
+	uint64_t base = (uint64_t)&__ehdr_start, len = 0;
+	const Elf64_Rela *r = NULL;
+
+	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_RELA)
+			r = (const Elf64_Rela *)(base + d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			len = d->d_un.d_val;
+	}
+	for (; len >= sizeof(*r); len -= sizeof(*r), r++)
+		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE)
+			*(uint64_t *)(base + r->r_offset) =
+				base + (uint64_t)r->r_addend;
+}
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static void failed(void)
+{
+	moca_exact_die("the decoder, libZydis, found an error in itself", 0);
+}
+
+/* What it wants of a C library; weak symbols may be missing. */
+static uint64_t provided(const char *name)
+{
+	if (same(name, "memcpy"))
+		return (uint64_t)memcpy;
+	if (same(name, "memset"))
+		return (uint64_t)memset;
+	if (same(name, "memmove"))
+		return (uint64_t)memmove;
+	if (same(name, "memcmp"))
+		return (uint64_t)memcmp;
+	if (same(name, "strlen"))
+		return (uint64_t)strlen;
+	return (uint64_t)failed;
+}
+
+static uint64_t symbol(uint32_t i)
+{
+	const Elf64_Sym *s = &library.symbols[i];
+
+	if (s->st_shndx != SHN_UNDEF)
+		return library.base + s->st_value;
+	if (ELF64_ST_BIND(s->st_info) == STB_WEAK)
+		return 0;
+	return provided(library.strings + s->st_name);
+}
+
+static int relocate(uint64_t table, uint64_t len)
+{
+	const Elf64_Rela *r = (const Elf64_Rela *)(library.base + table);
+
+	for (; len >= sizeof(*r); len -= sizeof(*r), r++) {
+		uint64_t *at = (uint64_t *)(library.base + r->r_offset);
+
+		switch (ELF64_R_TYPE(r->r_info)) {
+		case R_X86_64_RELATIVE:
+			*at = library.base + (uint64_t)r->r_addend;
+			break;
+		case R_X86_64_64:
+		case R_X86_64_GLOB_DAT:
+		case R_X86_64_JUMP_SLOT:
+			*at = symbol(ELF64_R_SYM(r->r_info)) +
+			      (uint64_t)r->r_addend;
+			break;
+		default:
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The table of symbols is as long as its hash table says. */
+static uint32_t gnu_hash_count(const uint32_t *h)
+{
+	uint32_t buckets = h[0], first = h[1], words = h[2], last = 0;
+	const uint32_t *bucket = h + 4 + 2 * words;
+	const uint32_t *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		if (bucket[i] > last)
+			last = bucket[i];
+	if (last < first)
+		return first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return last + 1;
+}
+
+int moca_exact_link(uint64_t base)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)base;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(base + e->e_phoff);
+	uint64_t rela = 0, rela_len = 0, plt = 0, plt_len = 0;
+	const Elf64_Dyn *d = NULL;
+
+	library.base = base;
+	for (int i = 0; i < e->e_phnum; i++)
+		if (p[i].p_type == PT_DYNAMIC)
+			d = (const Elf64_Dyn *)(base + p[i].p_vaddr);
+	for (; d && d->d_tag != DT_NULL; d++) {
+		uint64_t v = d->d_un.d_val;
+
+		switch (d->d_tag) {
+		case DT_SYMTAB:
+			library.symbols = (const Elf64_Sym *)(base + v);
+			break;
+		case DT_STRTAB:
+			library.strings = (const char *)(base + v);
+			break;
+		case DT_GNU_HASH:
+			library.count = gnu_hash_count(
+				(const uint32_t *)(base + v));
+			break;
+		case DT_RELA:
+			rela = v;
+			break;
+		case DT_RELASZ:
+			rela_len = v;
+			break;
+		case DT_JMPREL:
+			plt = v;
+			break;
+		case DT_PLTRELSZ:
+			plt_len = v;
+			break;
+		}
+	}
+	if (!library.symbols || !library.strings || !library.count)
+		return -1;
+	return relocate(rela, rela_len) || relocate(plt, plt_len) ? -1 : 0;
+}
+
+void *moca_exact_link_find(const char *name)
+{
+	for (uint32_t i = 1; i < library.count; i++) {
+		const Elf64_Sym *s = &library.symbols[i];
+
+		if (s->st_shndx != SHN_UNDEF &&
+		    same(library.strings + s->st_name, name))
+			return (void *)(library.base + s->st_value);
+	}
+	return NULL;
+}

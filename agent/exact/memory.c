@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What a C library would do for us. */
+#include <asm/unistd.h>
+#include <linux/mman.h>
+
+#include "agent/exact/internal.h"
+
+#define CHUNK (1ul << 20)
+
+void *memcpy(void *to, const void *from, size_t n)
+{
+	void *ret = to;
+
+	__asm__ volatile("rep movsb"
+			 : "+D"(to), "+S"(from), "+c"(n) : : "memory");
+	return ret;
+}
+
+void *memset(void *p, int value, size_t n)
+{
+	void *ret = p;
+
+	__asm__ volatile("rep stosb"
+			 : "+D"(p), "+c"(n) : "a"(value) : "memory");
+	return ret;
+}
+
+void *memmove(void *to, const void *from, size_t n)
+{
+	uint8_t *d = to;
+	const uint8_t *s = from;
+
+	if (d <= s || d >= s + n)
+		return memcpy(to, from, n);
+	while (n--)
+		d[n] = s[n];
+	return to;
+}
+
+int memcmp(const void *a, const void *b, size_t n)
+{
+	const uint8_t *x = a, *y = b;
+
+	for (; n; n--, x++, y++)
+		if (*x != *y)
+			return *x - *y;
+	return 0;
+}
+
+size_t strlen(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return n;
+}
+
+void *moca_exact_map(size_t size)
+{
+	long p = moca_exact_call(__NR_mmap, 0, (long)size,
+				 PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				 -1, 0);
+
+	if (p < 0 && p > -4096)
+		moca_exact_die("no memory for moca's own tables", size);
+	return (void *)p;
+}
+
+void *moca_exact_alloc(size_t size)
+{
+	static uint8_t *chunk;
+	static size_t left;
+	void *p;
+
+	size = (size + 15) & -16ul;
+	if (size > CHUNK / 4)
+		return moca_exact_map(size);
+	if (size > left) {
+		chunk = moca_exact_map(CHUNK);
+		left = CHUNK;
+	}
+	p = chunk;
+	chunk += size;
+	left -= size;
+	return p;
+}
+
+void moca_exact_say(const char *what, uint64_t value)
+{
+	char line[200];
+	size_t n = 0, len = strlen(what);
+
+	memcpy(line, "moca: exact mode: ", 18);
+	n = 18;
+	if (len > 150)
+		len = 150;
+	memcpy(line + n, what, len);
+	n += len;
+	if (value) {
+		memcpy(line + n, " (0x", 4);
+		n += 4;
+		for (int shift = 60; shift >= 0; shift -= 4)
+			if (value >> shift)
+				line[n++] = "0123456789abcdef"[value >> shift & 15];
+		line[n++] = ')';
+	}
+	line[n++] = '\n';
+	moca_exact_call(__NR_write, 2, (long)line, (long)n, 0, 0, 0);
+}
+
+void moca_exact_die(const char *what, uint64_t value)
+{
+	moca_exact_say(what, value);
+	moca_exact_call(__NR_kill, moca_exact_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
+			9, 0, 0, 0, 0);
+	for (;;)
+		;
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* The begin in a new program image. */
+#include <asm/prctl.h>
+#include <asm/unistd.h>
+#include <linux/mman.h>
+
+#include "agent/exact/link.h"
+#include "agent/exact/translate.h"
+
+struct process moca_exact;
+
+void moca_exact_lock(void)
+{
+	while (__atomic_exchange_n(&moca_exact.lock, 1, __ATOMIC_ACQUIRE))
+		while (__atomic_load_n(&moca_exact.lock, __ATOMIC_RELAXED))
+			__builtin_ia32_pause();
+}
+
+void moca_exact_unlock(void)
+{
+	__atomic_store_n(&moca_exact.lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Jumps by register look here: in the low 2 GiB, so that no register is needed. */
+static void make_jumps(void)
+{
+	size_t n = 1ul << JUMP_BITS;
+	uint64_t *p;
+	long ret = moca_exact_call(__NR_mmap, 0, (long)(n * 8),
+				   PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1,
+				   0);
+
+	if (ret < 0 && ret > -4096)
+		moca_exact_die("no memory below 2 GiB for a table",
+			       (uint64_t)-ret);
+	p = moca_exact.jumps = (uint64_t *)ret;
+	__asm__ volatile("rep stosq"
+			 : "+D"(p), "+c"(n)
+			 : "a"((uint64_t)moca_exact_exit_jump)
+			 : "memory");
+}
+
+struct context *moca_exact_begin(const struct moca_exact_setup *setup,
+				 uint64_t stack);
+struct context *moca_exact_begin(const struct moca_exact_setup *setup,
+				 uint64_t stack)
+{
+	struct context *c;
+
+	moca_exact.setup = *setup;
+	if (setup->version != MOCA_EXACT_VERSION)
+		moca_exact_die("collector and agent do not fit", setup->version);
+	moca_exact.arena = setup->arena;
+	moca_exact.shift = setup->shift;
+	moca_exact.pid = setup->pid;
+	moca_exact.shared = (struct moca_exact_shared *)(setup->arena +
+							 MOCA_EXACT_SHARED);
+	c = moca_exact_thread_new(0);
+	if (!c)
+		moca_exact_die("no slot for the first thread", 0);
+	__asm__ volatile("wrgsbase %0"
+			 : : "r"((uint64_t)c + CONTEXT_SIZE) : "memory");
+	if (moca_exact_link(setup->zydis) || moca_exact_decode_init())
+		moca_exact_die("the decoder, libZydis, cannot be used", 0);
+	make_jumps();
+	c->flags = 0x202;
+	c->gpr[RSP] = stack;
+	__asm__("rdfsbase %0" : "=r"(c->fs));
+	moca_exact_thread_first(c);
+	moca_exact_signal_init(c);
+	moca_exact_go(c, setup->entry);
+	return c;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* What is translated at once, and which registers and flags it needs where. */
+#include "agent/exact/translate.h"
+
+#define FAR_JUMP 65536		/* another function, most likely */
+#define SLOTS 8192		/* of the table below; a power of two */
+
+static int32_t table[SLOTS];	/* of instructions by address; index + 1 */
+static uint64_t todo[REGION_INSNS];
+static int todo_count;
+
+static uint32_t slot_of(uint64_t pc)
+{
+	return (uint32_t)(pc * 0x9e3779b97f4a7c15ull >> 40) & (SLOTS - 1);
+}
+
+static int index_of(const struct work *w, uint64_t pc)
+{
+	for (uint32_t i = slot_of(pc); table[i]; i = (i + 1) & (SLOTS - 1))
+		if (w->insns[table[i] - 1].pc == pc)
+			return table[i] - 1;
+	return -1;
+}
+
+static void index_add(const struct work *w, int n)
+{
+	uint32_t i = slot_of(w->insns[n].pc);
+
+	while (table[i])
+		i = (i + 1) & (SLOTS - 1);
+	table[i] = n + 1;
+}
+
+static int ends_run(const struct insn *x)
+{
+	switch (x->kind) {
+	case K_STOP:
+	case K_NATIVE:
+	case K_RET:
+	case K_JUMP:
+	case K_JUMP_IND:
+	case K_XBEGIN:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static void visit_later(const struct work *w, uint64_t target)
+{
+	int64_t d = (int64_t)(target - w->entry);
+
+	if (d < FAR_JUMP && d > -FAR_JUMP && todo_count < REGION_INSNS)
+		todo[todo_count++] = target;
+}
+
+/* Where may the region be entered, or left, after x? */
+static void follow(struct work *w, const struct insn *x)
+{
+	if (x->kind == K_JCC || x->kind == K_LOOP || x->kind == K_JUMP)
+		visit_later(w, x->target);
+}
+
+/* From pc on, one instruction after the other. 0, or -1: no code at pc. */
+static int run(struct work *w, uint64_t pc)
+{
+	uint64_t start, end;
+	int flags, n = 0;
+
+	if (!moca_exact_code_at(pc, &start, &end, &flags))
+		return -1;
+	if (!w->count) {
+		w->writable = flags & CODE_WRITABLE;
+		w->uncounted = flags & CODE_OURS;
+	} else if (w->writable || flags & CODE_WRITABLE) {
+		return 0;	/* one block at a time */
+	}
+	for (;; n++) {
+		struct insn *x = &w->insns[w->count];
+
+		if (w->count == REGION_INSNS || index_of(w, pc) >= 0)
+			return 0;
+		if (pc >= end)
+			return 0;	/* code behind that is another region's */
+		moca_exact_decode(pc, end - pc, x);
+		index_add(w, w->count++);
+		if (x->kind == K_NATIVE && n)
+			x->leader = 1;
+		if (pc < w->low || !w->low)
+			w->low = pc;
+		if (pc + x->len > w->high)
+			w->high = pc + x->len;
+		follow(w, x);
+		if (ends_run(x))
+			return 0;
+		pc += x->len;
+		if (!w->writable)
+			continue;
+		/* It may change what is behind it. */
+		if (n == BLOCK_INSNS || x->kind != K_PLAIN)
+			return 0;
+		for (int i = 0; i < x->accesses; i++)
+			if (x->access[i].store)
+				return 0;
+	}
+}
+
+static void mark(struct work *w, uint64_t pc)
+{
+	int i = index_of(w, pc);
+
+	if (i >= 0)
+		w->insns[i].leader = 1;
+}
+
+/* Where blocks begin; and who comes after whom. */
+static void connect(struct work *w)
+{
+	int since = 0;
+
+	mark(w, w->entry);
+	for (int i = 0; i < w->count; i++) {
+		struct insn *x = &w->insns[i];
+		uint64_t after = x->pc + x->len;
+
+		x->next = ends_run(x) ? -1 : index_of(w, after);
+		x->jump = x->target && x->kind != K_CALL ?
+				  index_of(w, x->target) : -1;
+		if (x->jump >= 0)
+			w->insns[x->jump].leader = 1;
+		if (x->kind != K_PLAIN && x->kind != K_HELPED &&
+		    x->kind != K_GS && x->next >= 0)
+			w->insns[x->next].leader = 1;
+		if (x->kind == K_STRING)
+			x->leader = 1;
+		/* Runs that meet another are not contiguous. */
+		if (x->next >= 0 && x->next != i + 1)
+			w->insns[x->next].leader = 1;
+	}
+	for (int i = 0; i < w->count; i++) {
+		since = w->insns[i].leader ? 0 : since + 1;
+		if (since == BLOCK_INSNS) {
+			w->insns[i].leader = 1;
+			since = 0;
+		}
+	}
+}
+
+struct flags_cache {
+	uint64_t pc;
+	int dead;
+};
+
+/* Looked at again and again: the functions that are called. */
+static struct flags_cache known[1024];
+
+int moca_exact_flags_dead_at(uint64_t pc)
+{
+	struct flags_cache *k = &known[pc % 1021];
+	uint64_t start, end, at = pc;
+	int flags, killed = 0;
+
+	if (k->pc == pc)
+		return k->dead;
+	k->pc = pc;
+	k->dead = 0;
+	if (!moca_exact_code_at(pc, &start, &end, &flags) ||
+	    flags & CODE_WRITABLE)
+		return 0;
+	for (int i = 0; i < 6 && at < end; i++) {
+		struct insn x;
+
+		if (moca_exact_decode(at, end - at, &x) ||
+		    x.flags_read & ~killed || x.kind != K_PLAIN)
+			return 0;
+		killed |= x.flags_kill;
+		if (killed == ALL_FLAGS) {
+			k->dead = 1;
+			return 1;
+		}
+		at += x.len;
+	}
+	return 0;
+}
+
+/* Of what the code at target needs, x leaving to there. */
+static void add_needs(const struct work *w, int to, uint64_t target,
+		      uint32_t *regs, uint32_t *flags)
+{
+	if (to >= 0) {
+		*regs |= w->insns[to].live;
+		*flags |= w->insns[to].flags_live;
+		return;
+	}
+	*regs = ALL_REGS;
+	if (!target || !moca_exact_flags_dead_at(target))
+		*flags = ALL_FLAGS;
+}
+
+static void needs_after(const struct work *w, const struct insn *x,
+			uint32_t *regs, uint32_t *flags)
+{
+	uint64_t after = x->pc + x->len;
+
+	*regs = *flags = 0;
+	switch (x->kind) {
+	case K_JUMP:
+		add_needs(w, x->jump, x->target, regs, flags);
+		break;
+	case K_JCC:
+	case K_LOOP:
+		add_needs(w, x->jump, x->target, regs, flags);
+		add_needs(w, x->next, after, regs, flags);
+		break;
+	case K_CALL:
+		add_needs(w, -1, x->target, regs, flags);
+		break;
+	case K_RET:
+	case K_JUMP_IND:
+	case K_CALL_IND:
+	case K_STOP:
+	case K_NATIVE:
+	case K_SYSCALL:
+	case K_XBEGIN:
+		add_needs(w, -1, 0, regs, flags);
+		break;
+	default:
+		add_needs(w, x->next, after, regs, flags);
+	}
+}
+
+static void find_live(struct work *w)
+{
+	int changed = 1;
+
+	while (changed) {
+		changed = 0;
+		for (int i = w->count - 1; i >= 0; i--) {
+			struct insn *x = &w->insns[i];
+			uint32_t regs, flags;
+
+			needs_after(w, x, &regs, &flags);
+			regs = (regs & ~(uint32_t)x->kills) | x->reads |
+			       REG_BIT(RSP);
+			flags = (flags & ~(uint32_t)x->flags_kill) |
+				x->flags_read;
+			if (regs == x->live && flags == x->flags_live)
+				continue;
+			x->live = (uint16_t)regs;
+			x->flags_live = (uint16_t)flags;
+			changed = 1;
+		}
+	}
+}
+
+int moca_exact_region_find(struct work *w, uint64_t entry)
+{
+	memset(table, 0, sizeof(table));
+	todo_count = 0;
+	w->count = 0;
+	w->entry = entry;
+	w->low = w->high = 0;
+	w->writable = w->uncounted = 0;
+	if (run(w, entry))
+		return -1;
+	for (int i = 0; i < todo_count; i++)
+		run(w, todo[i]);
+	connect(w);
+	find_live(w);
+	return 0;
+}

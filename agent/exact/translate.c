@@ -1,0 +1,668 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/* Writing a region's translation: its instructions, and their counting. */
+#include "agent/exact/cache.h"
+#include "agent/exact/emit.h"
+#include "agent/exact/help.h"
+
+#define SPILL(n) GS(C_SPILL + 8 * (n))
+/* Spill slots: 0 and 1 are those of jumps by register. */
+#define SPILL_RAX 2
+#define SPILL_FLAGS 3
+#define SPILL_SCRATCH 4
+#define SPILL_SECOND 5
+
+#define CC_CARRY 2
+#define CC_NOT_EQUAL 5
+#define CC_ABOVE 7
+
+#define FIXES (REGION_INSNS * 2)
+#define COLDS (REGION_INSNS * 4)
+
+/* What is written behind the code proper. */
+struct cold {
+	uint8_t *from, *back;
+	int8_t scratch;		/* holds the granule; -1: it is known */
+	uint8_t store;
+	uint64_t granule;
+};
+struct slow {
+	uint8_t *from, *back;
+	uint32_t helped;
+};
+struct fix {
+	uint8_t *at;		/* of a 32-bit displacement */
+	int to;			/* instruction, or -1: target */
+	int indirect;		/* of a jmp through a literal */
+	uint64_t target;
+};
+
+static struct out {
+	uint8_t *p;
+	struct cache *k;
+	struct cold colds[COLDS];
+	struct slow slows[REGION_INSNS];
+	struct fix fixes[FIXES];
+	int cold_count, slow_count, fix_count;
+	int failed;
+} o;
+
+static const uint64_t *exit_to(enum exit_literal which)
+{
+	return (const uint64_t *)o.k->base + which;
+}
+
+/* --- counting ------------------------------------------------------------------- */
+
+static void save_flags(int rax_dead)
+{
+	static const uint8_t take[] = { 0x9f, 0x0f, 0x90, 0xc0 };
+
+	if (!rax_dead)
+		emit_gs_store(&o.p, RAX, SPILL(SPILL_RAX));
+	emit_bytes(&o.p, take, sizeof(take));	/* lahf; seto %al */
+	emit_gs_store(&o.p, RAX, SPILL(SPILL_FLAGS));
+	if (!rax_dead)
+		emit_gs_load(&o.p, RAX, SPILL(SPILL_RAX));
+}
+
+static void restore_flags(int rax_dead)
+{
+	static const uint8_t give[] = { 0x04, 0x7f, 0x9e };
+
+	if (!rax_dead)
+		emit_gs_store(&o.p, RAX, SPILL(SPILL_RAX));
+	emit_gs_load(&o.p, RAX, SPILL(SPILL_FLAGS));
+	emit_bytes(&o.p, give, sizeof(give));	/* add $127, %al; sahf */
+	if (!rax_dead)
+		emit_gs_load(&o.p, RAX, SPILL(SPILL_RAX));
+}
+
+static void call_helper(uint32_t number)
+{
+	uint8_t *at;
+
+	emit_store_imm(&o.p, GS(C_HELPER), (int32_t)number);
+	at = o.p;
+	emit_store_64(&o.p, GS(C_COLD_BACK), 0);
+	emit_jump_literal(&o.p, exit_to(LIT_HELPER));
+	emit_store_64(&at, GS(C_COLD_BACK), (uint64_t)o.p);
+}
+
+static void cold_here(int scratch, int store, uint64_t granule)
+{
+	if (o.cold_count == COLDS) {
+		o.failed = 1;
+		return;
+	}
+	o.colds[o.cold_count] = (struct cold){
+		.from = emit_jcc(&o.p, CC_CARRY, NULL),
+		.scratch = (int8_t)scratch, .store = (uint8_t)store,
+		.granule = granule,
+	};
+	o.colds[o.cold_count++].back = o.p;
+}
+
+static void sums(const struct group *g, uint32_t *load, uint32_t *store)
+{
+	*load = *store = 0;
+	for (int i = 0; i < g->count; i++) {
+		*load += g->members[i].load;
+		*store += g->members[i].store;
+	}
+}
+
+static void count_known(const struct group *g)
+{
+	uint64_t granule = (uint64_t)g->low >> moca_exact.shift;
+	uint32_t n[2];
+
+	sums(g, &n[0], &n[1]);
+	for (int store = 0; store < 2; store++)
+		if (n[store]) {
+			emit_count_cell(&o.p, granule & (MOCA_EXACT_CELLS - 1),
+					store, n[store]);
+			cold_here(-1, store, granule);
+		}
+}
+
+/* Are they all in one granule? If not, C counts them one by one. */
+static struct slow *check_span(const struct group *g, int scratch)
+{
+	uint32_t size = 1u << moca_exact.shift;
+	struct slow *s;
+
+	emit_address(&o.p, scratch, &g->mem, g->low);
+	emit_and(&o.p, scratch, size - 1);
+	emit_compare(&o.p, scratch, size - 1 - (uint32_t)(g->high - g->low));
+	s = &o.slows[o.slow_count++];
+	s->from = emit_jcc(&o.p, CC_ABOVE, NULL);
+	s->helped = moca_exact_help_group(g);
+	return s;
+}
+
+static void count_group(const struct group *g, int scratch)
+{
+	struct slow *s = NULL;
+	uint32_t n[2];
+
+	if (g->mem.rip) {
+		count_known(g);
+		return;
+	}
+	if (g->high > g->low) {
+		if (o.slow_count == REGION_INSNS) {
+			o.failed = 1;
+			return;
+		}
+		s = check_span(g, scratch);
+	}
+	emit_address(&o.p, scratch, &g->mem, g->low);
+	emit_shift_right(&o.p, scratch, (int)moca_exact.shift);
+	sums(g, &n[0], &n[1]);
+	for (int store = 0; store < 2; store++)
+		if (n[store]) {
+			emit_count(&o.p, scratch, store, n[store]);
+			cold_here(scratch, store, 0);
+		}
+	if (s)
+		s->back = o.p;
+}
+
+static int borrow_for(const struct insn *x, const struct work *w)
+{
+	uint32_t used = REG_BIT(RSP);
+
+	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		if (w->groups[i].mem.base >= 0)
+			used |= REG_BIT(w->groups[i].mem.base);
+		if (w->groups[i].mem.index >= 0)
+			used |= REG_BIT(w->groups[i].mem.index);
+	}
+	for (int r = 0; r < 16; r++)
+		if (!(used & REG_BIT(r)))
+			return r;
+	return -1;
+}
+
+/* Those with many registers at one place take turns to borrow one. */
+static int borrow_alone(const struct operand *m)
+{
+	int r = RCX;
+
+	while (r == m->base || r == m->index || r == RSP)
+		r++;
+	return r;
+}
+
+static void count_groups(const struct work *w, const struct insn *x)
+{
+	int rax_dead = !(x->live & REG_BIT(RAX)) && !moca_exact.precise;
+	int keep = 0, borrows = 0, shared = -1;
+
+	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		keep |= !w->groups[i].flags_dead;
+		borrows += w->groups[i].scratch < 0 && !w->groups[i].mem.rip;
+	}
+	if (keep)
+		save_flags(rax_dead);
+	if (borrows)
+		shared = borrow_for(x, w);
+	if (shared >= 0)
+		emit_gs_store(&o.p, shared, SPILL(SPILL_SCRATCH));
+	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		const struct group *g = &w->groups[i];
+		int r = g->scratch, own = 0;
+
+		if (r < 0 && !g->mem.rip) {
+			own = shared < 0;
+			r = own ? borrow_alone(&g->mem) : shared;
+		}
+		if (own)
+			emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
+		count_group(g, r);
+		if (own)
+			emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
+	}
+	if (shared >= 0)
+		emit_gs_load(&o.p, shared, SPILL(SPILL_SCRATCH));
+	if (keep)
+		restore_flags(rax_dead);
+}
+
+/* --- where it goes ---------------------------------------------------------------- */
+
+static void fix_later(uint8_t *at, int to, int indirect, uint64_t target)
+{
+	if (o.fix_count == FIXES) {
+		o.failed = 1;
+		return;
+	}
+	o.fixes[o.fix_count++] = (struct fix){ at, to, indirect, target };
+}
+
+static void jump_to(int to, uint64_t target)
+{
+	if (to >= 0) {
+		fix_later(emit_jump_open(&o.p), to, 0, 0);
+		return;
+	}
+	*o.p++ = 0xff;		/* jmp *literal(%rip) */
+	*o.p++ = 0x25;
+	o.p += 4;
+	fix_later(o.p - 4, -1, 1, target);
+}
+
+/* rax: where to; both rax and rcx are in the spill slots. */
+static void jump_by_table(void)
+{
+	static const uint8_t low_bits[] = { 0x0f, 0xb7, 0xc8 };
+	static const uint8_t jump[] = { 0xff, 0x24, 0xcd };
+
+	emit_bytes(&o.p, low_bits, sizeof(low_bits)); /* movzwl %ax, %ecx */
+	emit_bytes(&o.p, jump, sizeof(jump));	/* jmp *jumps(, %rcx, 8) */
+	emit_32(&o.p, (uint32_t)(uint64_t)moca_exact.jumps);
+}
+
+static void push_return(const struct insn *x)
+{
+	uint64_t *lit = moca_exact_literal(o.k, x->pc + x->len);
+
+	if (!lit)
+		o.failed = 1;
+	else
+		emit_push_literal(&o.p, lit);
+}
+
+static void write_return(const struct insn *x)
+{
+	emit_gs_store(&o.p, RAX, SPILL(0));
+	emit_gs_store(&o.p, RCX, SPILL(1));
+	*o.p++ = 0x58;		/* pop %rax */
+	if (x->pop) {
+		static const uint8_t lea[] = { 0x48, 0x8d, 0xa4, 0x24 };
+
+		emit_bytes(&o.p, lea, sizeof(lea));
+		emit_32(&o.p, x->pop);
+	}
+	jump_by_table();
+}
+
+static void write_indirect(const struct insn *x)
+{
+	emit_gs_store(&o.p, RAX, SPILL(0));
+	if (x->reg == 0xff)
+		emit_load(&o.p, RAX, &x->mem);
+	else if (x->reg != RAX)
+		emit_move(&o.p, RAX, x->reg);
+	emit_gs_store(&o.p, RCX, SPILL(1));
+	if (x->kind == K_CALL_IND)
+		push_return(x);
+	jump_by_table();
+}
+
+static void leave(enum exit_literal how, uint64_t pc)
+{
+	emit_store_64(&o.p, GS(C_PC), pc);
+	emit_jump_literal(&o.p, exit_to(how));
+}
+
+/* loop and jrcxz reach 127 bytes only. */
+static void write_loop(const struct insn *x)
+{
+	emit_bytes(&o.p, (const void *)x->pc, x->len - 1u);
+	*o.p++ = 2;
+	*o.p++ = 0xeb;
+	*o.p++ = x->jump >= 0 ? 5 : 6;
+	jump_to(x->jump, x->target);
+}
+
+/* --- instructions ------------------------------------------------------------------ */
+
+static void copy(const struct insn *x)
+{
+	uint8_t *at = o.p;
+
+	emit_bytes(&o.p, (const void *)x->pc, x->len);
+	if (x->rip_at) {
+		int64_t d = x->mem.disp - (int64_t)o.p;
+		int32_t v = (int32_t)d;
+
+		if (d != v)
+			o.failed = 1;
+		memcpy(at + x->rip_at, &v, 4);
+	}
+}
+
+/* Its address by our own means, then the instruction with that alone. */
+static void write_gs(const struct insn *x)
+{
+	static const int8_t simple[] = { RAX, RCX, RDX, RBX, RSI, RDI };
+	const uint8_t *from = (const uint8_t *)x->pc;
+	struct operand m = x->mem;
+	uint32_t used = x->reads | x->writes;
+	int r = -1, second = -1;
+
+	for (unsigned int i = 0; i < sizeof(simple); i++) {
+		if (used & REG_BIT(simple[i]))
+			continue;
+		if (r < 0)
+			r = simple[i];
+		else if (second < 0)
+			second = simple[i];
+	}
+	if (second < 0) {
+		leave(LIT_NATIVE, x->pc);
+		return;
+	}
+	m.seg = 0;
+	emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
+	emit_gs_store(&o.p, second, SPILL(SPILL_SECOND));
+	emit_address(&o.p, r, &m, m.disp);
+	emit_gs_load(&o.p, second, GS(C_GS));
+	emit_lea_sum(&o.p, r, r, second);
+	for (int i = 0; i < x->modrm_at; i++) {
+		uint8_t b = from[i];
+
+		if (i == x->gs_at)
+			continue;
+		if (i == x->rex_at && (b & 0xf0) == 0x40)
+			b &= (uint8_t)~3;
+		*o.p++ = b;
+	}
+	*o.p++ = (uint8_t)((from[x->modrm_at] & 0x38) | r);
+	emit_bytes(&o.p, from + x->len - x->imm_len, x->imm_len);
+	emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
+	emit_gs_load(&o.p, second, SPILL(SPILL_SECOND));
+}
+
+/* Of a gather: its indices and mask, for C to see. */
+static void show_vectors(const struct helped *h)
+{
+	uint8_t m = h->mask, v = h->vector;
+
+	if (h->wide_mask) {	/* vmovdqu %ymm, %gs: */
+		uint8_t a[] = { 0x65, 0xc5, v < 8 ? 0xfe : 0x7e, 0x7f,
+				(uint8_t)((v & 7) << 3 | 4), 0x25 };
+		uint8_t b[] = { 0x65, 0xc5, m < 8 ? 0xfe : 0x7e, 0x7f,
+				(uint8_t)((m & 7) << 3 | 4), 0x25 };
+
+		emit_bytes(&o.p, a, sizeof(a));
+		emit_32(&o.p, (uint32_t)GS(C_WIDE));
+		emit_bytes(&o.p, b, sizeof(b));
+		emit_32(&o.p, (uint32_t)GS(C_WIDE + 64));
+	} else {		/* vmovdqu64 %zmm, %gs:; kmovw %k, %gs: */
+		uint8_t a[] = { 0x65, 0x62,
+				(uint8_t)(0x61 | (v & 8 ? 0 : 0x80) |
+					  (v & 16 ? 0 : 0x10)),
+				0xfe, 0x48, 0x7f,
+				(uint8_t)((v & 7) << 3 | 4), 0x25 };
+		uint8_t b[] = { 0x65, 0xc5, 0xf8, 0x91,
+				(uint8_t)((m & 7) << 3 | 4), 0x25 };
+
+		emit_bytes(&o.p, a, sizeof(a));
+		emit_32(&o.p, (uint32_t)GS(C_WIDE));
+		emit_bytes(&o.p, b, sizeof(b));
+		emit_32(&o.p, (uint32_t)GS(C_WIDE + 64));
+	}
+}
+
+static void help_before(const struct work *w, const struct insn *x)
+{
+	if (!x->helped || w->uncounted)
+		return;
+	if (x->helped->kind == H_VSIB)
+		show_vectors(x->helped);
+	call_helper(moca_exact_help_add(x->helped));
+}
+
+static void write_string(const struct work *w, const struct insn *x)
+{
+	copy(x);
+	if (!w->uncounted && (x->helped->op == 'c' || x->helped->op == 'a'))
+		call_helper(moca_exact_help_after(x->helped));
+}
+
+static void write_insn(const struct work *w, const struct insn *x)
+{
+	static const uint8_t clear_eax[] = { 0xb8, 0, 0, 0, 0 };
+
+	switch (x->kind) {
+	case K_JCC:
+		if (x->jump >= 0)
+			fix_later(emit_jcc(&o.p, x->cc, NULL), x->jump, 0, 0);
+		else
+			fix_later(emit_jcc(&o.p, x->cc, NULL), -1, 0, x->target);
+		break;
+	case K_LOOP:
+		write_loop(x);
+		break;
+	case K_JUMP:
+		jump_to(x->jump, x->target);
+		break;
+	case K_CALL:
+		push_return(x);
+		jump_to(-1, x->target);
+		break;
+	case K_RET:
+		write_return(x);
+		break;
+	case K_JUMP_IND:
+	case K_CALL_IND:
+		write_indirect(x);
+		break;
+	case K_SYSCALL:
+		leave(LIT_SYSCALL, x->pc + x->len);
+		break;
+	case K_NATIVE:
+		leave(LIT_NATIVE, x->pc);
+		break;
+	case K_STRING:
+		write_string(w, x);
+		break;
+	case K_GS:
+		write_gs(x);
+		break;
+	case K_RDGS:
+		emit_gs_load(&o.p, x->reg, GS(C_GS));
+		break;
+	case K_WRGS:
+		emit_gs_store(&o.p, x->reg, GS(C_GS));
+		break;
+	case K_WRFS:
+		copy(x);
+		emit_gs_store(&o.p, x->reg, GS(C_FS));
+		break;
+	case K_XBEGIN:
+		emit_bytes(&o.p, clear_eax, sizeof(clear_eax));
+		jump_to(x->jump, x->target);
+		break;
+	default:
+		copy(x);
+	}
+}
+
+static int falls_through(const struct insn *x)
+{
+	switch (x->kind) {
+	case K_JUMP:
+	case K_CALL:
+	case K_RET:
+	case K_JUMP_IND:
+	case K_CALL_IND:
+	case K_SYSCALL:
+	case K_NATIVE:
+	case K_XBEGIN:
+	case K_STOP:
+		return 0;
+	default:
+		return 1;
+	}
+}
+
+/* --- source that may change unseen -------------------------------------------------- */
+
+static void compare_source(const struct work *w, uint8_t **differs, int *n)
+{
+	uint64_t at = w->low;
+
+	while (at < w->high) {
+		uint64_t left = w->high - at, v = 0;
+		int size = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+		int64_t d;
+
+		memcpy(&v, (const void *)at, (size_t)size);
+		if (size == 8) {
+			emit_move_64(&o.p, RAX, v);
+			*o.p++ = 0x48;
+			*o.p++ = 0x3b;	/* cmp at(%rip), %rax */
+			*o.p++ = 0x05;
+			d = (int64_t)at - (int64_t)(o.p + 4);
+			emit_32(&o.p, (uint32_t)d);
+		} else {
+			if (size == 2)
+				*o.p++ = 0x66;
+			*o.p++ = size == 1 ? 0x80 : 0x81; /* cmp $v, at(%rip) */
+			*o.p++ = 0x3d;
+			d = (int64_t)at - (int64_t)(o.p + 4 + size);
+			emit_32(&o.p, (uint32_t)d);
+			emit_bytes(&o.p, &v, (size_t)size);
+		}
+		differs[(*n)++] = emit_jcc(&o.p, CC_NOT_EQUAL, NULL);
+		at += (uint64_t)size;
+	}
+}
+
+static void verify(const struct work *w)
+{
+	static uint8_t *differs[BLOCK_INSNS * 4];
+	uint8_t *over;
+	int n = 0;
+
+	save_flags(0);
+	emit_gs_store(&o.p, RAX, SPILL(SPILL_SCRATCH));
+	compare_source(w, differs, &n);
+	emit_gs_load(&o.p, RAX, SPILL(SPILL_SCRATCH));
+	restore_flags(0);
+	over = emit_jump_open(&o.p);
+	for (int i = 0; i < n; i++)
+		emit_patch(differs[i], o.p);
+	emit_gs_load(&o.p, RAX, SPILL(SPILL_SCRATCH));
+	restore_flags(0);
+	leave(LIT_STALE, w->entry);
+	emit_patch(over, o.p);
+}
+
+/* --- the rest, and all of it ---------------------------------------------------------- */
+
+static void write_colds(void)
+{
+	for (int i = 0; i < o.cold_count; i++) {
+		const struct cold *c = &o.colds[i];
+		const uint64_t *to = exit_to(c->store ? LIT_COLD_STORE :
+							LIT_COLD_LOAD);
+
+		emit_patch(c->from, o.p);
+		if (c->scratch < 0) {
+			emit_store_64(&o.p, GS(C_COLD_KEY), c->granule);
+			emit_store_64(&o.p, GS(C_COLD_BACK), (uint64_t)c->back);
+			emit_jump_literal(&o.p, to);
+			continue;
+		}
+		emit_gs_store(&o.p, c->scratch, GS(C_COLD_KEY));
+		emit_store_64(&o.p, GS(C_COLD_BACK), (uint64_t)c->back);
+		emit_jump_literal(&o.p, to);
+	}
+	for (int i = 0; i < o.slow_count; i++) {
+		emit_patch(o.slows[i].from, o.p);
+		call_helper(o.slows[i].helped);
+		emit_jump(&o.p, o.slows[i].back);
+	}
+}
+
+static void write_fixes(const struct work *w, const uint8_t *code)
+{
+	for (int i = 0; i < o.fix_count; i++) {
+		const struct fix *f = &o.fixes[i];
+		uint64_t *slot;
+		uint8_t *stub;
+
+		if (f->to >= 0) {
+			emit_patch(f->at, code + w->insns[f->to].host);
+			continue;
+		}
+		if (f->indirect) {
+			slot = moca_exact_link_to(o.k, &o.p, f->target);
+			if (slot)
+				emit_patch(f->at, (uint8_t *)slot);
+		} else {
+			stub = o.p;
+			emit_patch(f->at, stub);
+			o.p += 6;
+			slot = moca_exact_link_to(o.k, &o.p, f->target);
+			if (slot)
+				emit_jump_literal(&stub, slot);
+		}
+		o.failed |= !slot;
+	}
+}
+
+static struct region *finish(struct work *w, uint8_t *code)
+{
+	struct region *r = moca_exact_alloc(sizeof(*r));
+
+	r->entry = w->entry;
+	r->low = w->low;
+	r->high = w->high;
+	r->code = code;
+	r->size = (uint32_t)(o.p - code);
+	r->count = (uint32_t)w->count;
+	r->marks = moca_exact_alloc((size_t)w->count * sizeof(*r->marks));
+	for (int i = 0; i < w->count; i++) {
+		const struct insn *x = &w->insns[i];
+
+		r->marks[i] = (struct mark){
+			.host = x->host, .own = (x->own - x->host) & 0xffff,
+			.balanced = x->balanced,
+			.quiet = x->balanced && x->groups < 0 && !x->helped,
+			.string = x->kind == K_STRING, .pc = x->pc,
+		};
+	}
+	o.k->at = o.p;
+	moca_exact_cache_add(o.k, r, w);
+	return r;
+}
+
+struct region *moca_exact_translate(struct work *w)
+{
+	size_t room = 131072 + (size_t)w->count * 1024;
+	uint8_t *code;
+
+	moca_exact_group(w);
+	o.k = moca_exact_cache_near(w->low, w->high, room);
+	if (!o.k) {
+		moca_exact_gap(current(), MOCA_EXACT_GAP_ROOM, w->entry);
+		return NULL;
+	}
+	o.p = code = o.k->at;
+	o.cold_count = o.slow_count = o.fix_count = o.failed = 0;
+	for (int i = 0; i < w->count; i++) {
+		struct insn *x = &w->insns[i];
+
+		x->host = (uint32_t)(o.p - code);
+		if (!i && w->writable)
+			verify(w);
+		count_groups(w, x);
+		help_before(w, x);
+		x->own = (uint32_t)(o.p - code);
+		write_insn(w, x);
+		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
+			jump_to(x->next, x->pc + x->len);
+	}
+	write_colds();
+	write_fixes(w, code);
+	if (o.failed) {
+		moca_exact_gap(current(), MOCA_EXACT_GAP_ROOM, w->entry);
+		return NULL;
+	}
+	return finish(w, code);
+}

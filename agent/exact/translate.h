@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * The translator: a region - the code that is reached from an address by jumps
+ * within a function - is decoded (decode.c, region.c), its accesses are put
+ * into groups (group.c), and it is written out with their counting
+ * (translate.c, emit.h) into a cache (cache.c). All under the lock.
+ */
+#ifndef MOCA_EXACT_TRANSLATE_H
+#define MOCA_EXACT_TRANSLATE_H
+
+#include "agent/exact/internal.h"
+
+#define ALL_REGS 0xffffu
+#define REG_BIT(r) (1u << (r))
+#define ALL_FLAGS 0x8d5u	/* CF PF AF ZF SF OF */
+
+#define REGION_INSNS 2048
+#define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
+#define INSN_ACCESSES 3
+#define GROUP_MEMBERS 16
+
+enum insn_kind {
+	K_PLAIN,
+	K_JCC,
+	K_LOOP,			/* loop, loope, loopne, jrcxz */
+	K_JUMP,
+	K_CALL,
+	K_RET,
+	K_JUMP_IND,
+	K_CALL_IND,
+	K_SYSCALL,
+	K_STRING,		/* counted by a helper, with or without rep */
+	K_HELPED,		/* counted by a helper before it */
+	K_GS,			/* %gs-relative: ours is there */
+	K_RDGS, K_WRGS, K_WRFS,
+	K_XBEGIN,		/* aborts at once */
+	K_STOP,			/* ud2, hlt, int3: never goes on */
+	K_NATIVE,		/* leaves translated code */
+};
+
+#define SEG_FS 1
+#define SEG_GS 2
+
+/* A memory operand. Registers by number, -1: none. */
+struct operand {
+	int8_t base, index;
+	uint8_t scale, seg;
+	uint8_t rip;		/* disp is the address */
+	uint8_t narrow;		/* 32-bit addresses */
+	uint8_t load, store;
+	int64_t disp;
+};
+
+/* What a helper counts. */
+enum helped_kind { H_STRING, H_VSIB, H_XLAT, H_BIT, H_ENTER, H_GROUP };
+
+struct member {
+	int64_t disp;
+	uint16_t load, store;
+};
+
+struct helped {
+	enum helped_kind kind;
+	uint64_t pc;
+	struct operand mem;
+	/* H_STRING */
+	uint8_t op;		/* 'l' lods, 's' stos, 'm' movs, 'c' cmps, 'a' scas */
+	uint8_t size;		/* bytes of an element */
+	uint8_t rep;		/* 0, 1: rep, repe, 2: repne */
+	/* H_VSIB */
+	uint8_t vector, mask, wide_mask;	/* registers; mask in a vector */
+	uint8_t elements, index_size, mask_size, store;
+	/* H_BIT */
+	int8_t reg;
+	uint8_t reg_size;
+	/* H_ENTER: nesting; H_GROUP: */
+	uint8_t count;
+	struct member *members;
+};
+
+struct insn {
+	uint64_t pc, target;
+	uint8_t len, kind, cc, leader;
+	uint8_t rip_at;		/* offset of a rip-relative displacement; 0: none */
+	uint8_t accesses;
+	uint8_t reg;		/* of K_JUMP_IND, K_RDGS...: 0xff: mem */
+	uint8_t modrm_at, rex_at, modrm_len, gs_at, imm_len; /* K_GS */
+	uint16_t pop;		/* K_RET */
+	uint16_t reads, writes, kills;
+	uint16_t flags_read, flags_kill;
+	uint16_t live, flags_live;	/* ahead of it */
+	/* It makes move_to = move_from + move_add; -1: nothing of the kind. */
+	int8_t move_to, move_from;
+	int64_t move_add;
+	struct operand mem;	/* the explicit one */
+	struct operand access[INSN_ACCESSES];
+	struct helped *helped;
+	int32_t next, jump;	/* of the region's, -1: elsewhere */
+	uint32_t host, own;	/* offsets in the translation */
+	uint8_t balanced;
+	int32_t groups;		/* first of those to be counted ahead of it, -1 */
+};
+
+/* Accesses of one block by the same registers, counted at once. */
+struct group {
+	int32_t next;		/* at the same place */
+	int32_t place;		/* the instruction ahead of which it is counted */
+	int32_t first, block;	/* that of its first access; of its block */
+	struct operand mem;	/* with registers and disp as at place */
+	uint32_t base_version, index_version;
+	int64_t low, high;	/* of the displacements */
+	int count;
+	struct member members[GROUP_MEMBERS];
+	int8_t scratch;		/* register, or -1: borrow one */
+	uint8_t flags_dead;
+};
+
+struct region {
+	uint64_t entry;
+	uint64_t low, high;	/* source: [low, high) */
+	uint8_t *code;
+	uint32_t size;
+	uint32_t count;
+	struct mark *marks;	/* one per instruction, by host */
+	struct link *in;	/* links that lead here */
+	int dead;
+};
+
+/* Where the translation of an instruction is. */
+struct mark {
+	uint32_t host;		/* from region.code */
+	uint32_t own : 16, balanced : 1, quiet : 1, string : 1;
+	uint64_t pc;
+};
+
+struct work {
+	struct insn insns[REGION_INSNS];
+	int count;
+	struct group groups[REGION_INSNS * INSN_ACCESSES];
+	int group_count;
+	uint64_t entry;
+	uint64_t low, high;
+	int writable;		/* the source may change unseen */
+	int uncounted;		/* Moca's own code */
+};
+
+/* decode.c. 0, or -1: cannot be decoded from at most max bytes. */
+int moca_exact_decode_init(void);
+int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x);
+
+/* region.c */
+int moca_exact_region_find(struct work *w, uint64_t entry);
+/* Are no flags needed at pc? */
+int moca_exact_flags_dead_at(uint64_t pc);
+
+/* group.c */
+void moca_exact_group(struct work *w);
+
+/* translate.c: the region's translation, or NULL: no room. */
+struct region *moca_exact_translate(struct work *w);
+
+/* A jump out of a region. */
+struct link {
+	struct link *next;	/* of those that lead to the same region */
+	uint64_t target;
+	uint64_t *slot;		/* translated code jumps to what is in there */
+	uint8_t *unlinked;	/* what is in there at first */
+};
+
+/* maps.c: executable ranges. 1: pc is in one, [*start, *end). */
+#define CODE_WRITABLE 1
+#define CODE_OURS 2
+int moca_exact_code_at(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
+
+#endif
