@@ -120,6 +120,7 @@ typedef int (*exact_rows_put)(void *arg, const struct moca_count *rows,
 struct exact_stretch {
 	uint64_t log_count;
 	uint64_t begin_ns, end_ns;	/* first touches are told as in between */
+	int last;		/* nothing needs to be kept for another */
 };
 
 struct tally *exact_tally_new(void);

@@ -229,6 +229,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	v->told_ns = p.info.end_ns;
 	s.begin_ns = p.info.begin_ns;
 	s.end_ns = p.info.end_ns;
+	s.last = last;
 	err = v->tally ? exact_tally_rows(v->tally, a, n, &s, &h->clock,
 					  put_rows, &p) : -ENOMEM;
 	if (err == -EINVAL)
