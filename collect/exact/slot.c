@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collect/exact/harvest.h"
 #include "collect/fault/pageset.h"
@@ -206,6 +207,14 @@ static void set_times(struct harvest *h, const struct exact_view *v,
 		info->begin_ns = info->end_ns;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
 void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		uint64_t end_ns, int last)
 {
@@ -217,6 +226,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 					     __ATOMIC_ACQUIRE),
 	};
 	struct mm *mm = (struct mm *)v->task->mm;
+	uint64_t begin = cpu_ns();
 	int err;
 
 	if (!v->tally)
@@ -232,6 +242,10 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	s.last = last;
 	err = v->tally ? exact_tally_rows(v->tally, a, n, &s, &h->clock,
 					  put_rows, &p) : -ENOMEM;
+	if (last)
+		moca_debug("task %u: %lu entries of the log to rows in %.1f ms "
+			   "of CPU time", v->task->id, s.log_count,
+			   (cpu_ns() - begin) / 1e6);
 	if (err == -EINVAL)
 		hostile(v, "its counts");
 	else if (err)
