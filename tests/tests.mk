@@ -35,11 +35,17 @@ ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life unwind launch 
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
 # An agent for the tests of exact mode's collector.
-STAND_IN := $(TEST_DIR)/exact/stand-in
-$(STAND_IN): tests/exact/stand-in.c lib/base/exact-arena.h
+EXACT_PROGRAMS := $(addprefix $(TEST_DIR)/exact/,stand-in rows limited)
+$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c lib/base/exact-arena.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
 		$(EXACT_AGENT_LDFLAGS) -o $@ $<
+$(TEST_DIR)/exact/rows: tests/exact/rows.c $(BUILD)/libmoca.a
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(BUILD)/libmoca.a -lzstd
+$(TEST_DIR)/exact/limited: tests/exact/limited.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -50,7 +56,8 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
-	tests/programs/terminal tests/coverage/run \
+	tests/programs/terminal tests/exact/collector \
+	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/web/run \
@@ -69,7 +76,7 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS)
 
 check:
 	@tools/install-deps check
