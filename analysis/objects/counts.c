@@ -4,7 +4,7 @@
  * objects may come and go there; and a granule may hold several. So each gets a
  * share by bytes x time. While a stretch lasts, what is at its granules is
  * credited whenever it is about to change, and at the end: rows are shared out
- * then, by largest remainder, so that shares add up to the row.
+ * then, rounding their sums, so that shares add up to the row.
  */
 #include "analysis/objects/internal.h"
 
@@ -69,6 +69,9 @@ static enum rank rank_of(const struct moca_objects *o, const struct space *s,
 	case MOCA_OBJECT_ALLOCATOR:
 	case MOCA_OBJECT_ANONYMOUS:
 		return moca_addrmap_find(&s->maps, addr) ? RANK_FREE :
+							   RANK_NOTHING;
+	case MOCA_OBJECT_KERNEL:
+		return moca_addrmap_find(&s->maps, addr) ? RANK_OBJECT :
 							   RANK_NOTHING;
 	default:
 		return RANK_OBJECT;
@@ -288,10 +291,11 @@ static int count_part(struct moca_objects *o, const struct stretch *st,
 	return ret < 0 ? ret : 0;
 }
 
-/* n * part / whole, for part <= whole. */
+/* n * part / whole, rounded, for part <= whole. */
 static uint64_t scale(uint64_t n, uint64_t part, uint64_t whole)
 {
-	return (uint64_t)((unsigned __int128)n * part / whole);
+	return (uint64_t)(((unsigned __int128)n * part + whole / 2) /
+			  whole);
 }
 
 /* Share the row out to the parts of the highest rank that there are. */

@@ -184,8 +184,8 @@ static int t_processes(void)
 	put_stretch(0, 0, 12, 1100000, 2000000);
 	put_count(0, HEAP, 10, 0, 0);
 	put_stretch(1, 0, 12, 1100000, 2000000);
-	put_count(1, HEAP, 100, 0, 0);
 	put_count(1, 0x9000000, 1, 0, 0);
+	put_count(1, HEAP, 100, 0, 0);
 	clock_ns = 1500000;
 	put_event(0, MOCA_EVENT_TASK_END);
 	trace_end();
@@ -194,7 +194,7 @@ static int t_processes(void)
 	none = row_of(MOCA_OBJECT_ANONYMOUS, "[unknown]");
 	CHECK(a && a->loads == 110 && a->threads == 2);
 	CHECK(none && none->loads == 1 && !none->named);
-	CHECK(totals.named == 110 && totals.accesses == 111);
+	CHECK(totals.accesses == 111 && totals.loads == 111);
 	return 0;
 }
 
