@@ -24,8 +24,8 @@ struct told {
 	struct {
 		struct moca_chunk_info info;
 		unsigned shift;
-		struct moca_count rows[64];
-		size_t count;
+		struct moca_count *rows;
+		size_t count, cap;
 	} counts[64];
 	size_t count_count;
 	struct records r;
@@ -144,12 +144,17 @@ static inline void put_count(uint32_t task, uint64_t addr, uint64_t loads,
 			     uint64_t stores, int64_t first_ns)
 {
 	size_t i = told[task].count_count - 1;
-	struct moca_count *c =
-		&told[task].counts[i].rows[told[task].counts[i].count++];
+	size_t n = told[task].counts[i].count++;
+	struct moca_count *c = told[task].counts[i].rows;
 
-	if (told[task].counts[i].count > 64)
-		abort();
-	*c = (struct moca_count){
+	if (n == told[task].counts[i].cap) {
+		told[task].counts[i].cap = n ? 2 * n : 64;
+		c = realloc(c, told[task].counts[i].cap * sizeof(*c));
+		if (!c)
+			abort();
+		told[task].counts[i].rows = c;
+	}
+	c[n] = (struct moca_count){
 		.addr = addr, .loads = loads, .stores = stores,
 		.first_ns = (uint64_t)(first_ns < 0 ? -first_ns : first_ns),
 		.first_store = first_ns < 0,
