@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -16,26 +17,24 @@ static const char *const status_names[] = {
 	[PROBE_OK] = "ok", [PROBE_LIMITED] = "limited", [PROBE_NO] = "no"
 };
 
-/* Without any one of these there is no recording. */
-static const char *const needed[] = { "page_faults", "ring", "ptrace",
-				      "seccomp", "pidfd_getfd", "memfd" };
+/* What a recording can show, and the probe that it takes. */
+struct sight {
+	const char *probe;
+	const char *sees;
+	const char *misses;
+};
 
 /* One way of recording, and what decides about each thing it may see. */
 struct way {
 	const char *name;
 	const char *summary;
+	const char *const *needed;	/* without any one of these there is
+					   none; NULL-terminated */
+	const struct sight *sights;	/* the last has no probe */
+	const char *const *never;	/* not seen on any machine; the same */
 };
 
-static const struct way fault = {
-	"moca record", "page faults, from user space"
-};
-
-/* What a recording can show, and the probe that it takes. */
-static const struct {
-	const char *probe;
-	const char *sees;
-	const char *misses;
-} sights[] = {
+static const struct sight fault_sights[] = {
 	{ "page_faults", "each page's first use in each interval, by each program and thread",
 	  "any access: faults cannot be recorded here" },
 	{ "kernel_faults", "accesses inside system calls, such as read() into a buffer",
@@ -51,26 +50,55 @@ static const struct {
 	  "the NUMA node of pages" },
 	{ "attach", "programs that are already running ('-p PID')",
 	  "programs that are already running ('-p PID')" },
+	{ 0 }
 };
 
-#define SIGHTS (sizeof(sights) / sizeof(sights[0]))
+static const char *const fault_needed[] = {
+	"page_faults", "ring", "ptrace", "seccomp", "pidfd_getfd", "memfd", NULL
+};
 
-/* No way of recording by page faults sees these, on any machine. */
-static const char *const never[] = {
+static const char *const fault_never[] = {
 	"how often a page is used within one interval: it is reported once, and once more when a write follows a read",
 	"which other threads use the page in the same interval: the first is reported; over several intervals all show up",
 	"single accesses to the main thread's stack after its first touch (--stack adds its writes)",
+	NULL
 };
 
-#define NEVER (sizeof(never) / sizeof(never[0]))
+static const struct sight exact_sights[] = {
+	{ "translator", "each load and store of each thread, by page or cache line ('--granularity'), and which was the first",
+	  "any access: it does not work here" },
+	{ 0 }
+};
 
-static const char *can_record(const struct probe *probes, int n)
+static const char *const exact_needed[] = {
+	"ptrace", "pidfd_getfd", "memfd", "translator", "address_space", NULL
+};
+
+static const char *const exact_never[] = {
+	"accesses inside system calls",
+	"when each access was: counts are of a thread's life, or of slices of time ('--slice')",
+	"programs that run already, 32-bit programs, programs below a limit of address space or a seccomp filter",
+	NULL
+};
+
+static const struct way ways[] = {
+	{ "moca record", "page faults, from user space", fault_needed,
+	  fault_sights, fault_never },
+	{ "moca record --exact", "every access, counted inside the program",
+	  exact_needed, exact_sights, exact_never },
+};
+
+#define WAYS (sizeof(ways) / sizeof(ways[0]))
+
+/* NULL, or the probe that it fails for. */
+static const char *is_missing(const struct way *w, const struct probe *probes,
+			      int n)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		if (probe_find(probes, n, needed[i])->status == PROBE_NO)
-			return needed[i];
+	for (i = 0; w->needed[i]; i++)
+		if (probe_find(probes, n, w->needed[i])->status == PROBE_NO)
+			return w->needed[i];
 	return NULL;
 }
 
@@ -92,12 +120,13 @@ static void print_probe(const struct probe *p)
 		printf("         to allow it: %s\n", p->fix);
 }
 
-static void print_ways(const struct probe *probes, int n)
+static void print_way(const struct way *w, const struct probe *probes, int n)
 {
-	const char *missing = can_record(probes, n);
+	const char *missing = is_missing(w, probes, n);
+	const struct sight *s;
 	size_t i;
 
-	printf("\nWays of recording\n%s (%s): %s\n", fault.name, fault.summary,
+	printf("%s (%s): %s\n", w->name, w->summary,
 	       missing ? "does not work here" : "works here");
 	if (missing) {
 		const struct probe *p = probe_find(probes, n, missing);
@@ -108,48 +137,49 @@ static void print_ways(const struct probe *probes, int n)
 		return;
 	}
 	printf("  sees here:\n");
-	for (i = 0; i < SIGHTS; i++)
-		if (probe_find(probes, n, sights[i].probe)->status != PROBE_NO)
-			printf("    + %s\n", sights[i].sees);
+	for (s = w->sights; s->probe; s++)
+		if (probe_find(probes, n, s->probe)->status != PROBE_NO)
+			printf("    + %s\n", s->sees);
 	printf("  cannot see here:\n");
-	for (i = 0; i < SIGHTS; i++)
-		if (probe_find(probes, n, sights[i].probe)->status == PROBE_NO)
-			printf("    - %s\n", sights[i].misses);
-	for (i = 0; i < NEVER; i++)
-		printf("    - %s\n", never[i]);
+	for (s = w->sights; s->probe; s++)
+		if (probe_find(probes, n, s->probe)->status == PROBE_NO)
+			printf("    - %s\n", s->misses);
+	for (i = 0; w->never[i]; i++)
+		printf("    - %s\n", w->never[i]);
 }
 
-static void json_ways(struct json *j, const struct probe *probes, int n)
+static void json_way(struct json *j, const struct way *w,
+		     const struct probe *probes, int n)
 {
-	const char *missing = can_record(probes, n);
+	const char *missing = is_missing(w, probes, n);
+	const struct sight *s;
 	size_t i;
 
-	json_open(j, "ways", '[');
 	json_open(j, NULL, '{');
-	json_string(j, "command", fault.name);
-	json_string(j, "method", fault.summary);
+	json_string(j, "command", w->name);
+	json_string(j, "method", w->summary);
 	json_bool(j, "works", !missing);
 	json_string(j, "missing", missing);
 	json_open(j, "sees", '[');
-	for (i = 0; i < SIGHTS && !missing; i++)
-		if (probe_find(probes, n, sights[i].probe)->status != PROBE_NO)
-			json_string(j, NULL, sights[i].sees);
+	for (s = w->sights; s->probe && !missing; s++)
+		if (probe_find(probes, n, s->probe)->status != PROBE_NO)
+			json_string(j, NULL, s->sees);
 	json_close(j, ']');
 	json_open(j, "cannot_see", '[');
-	for (i = 0; i < SIGHTS; i++)
-		if (probe_find(probes, n, sights[i].probe)->status == PROBE_NO)
-			json_string(j, NULL, sights[i].misses);
-	for (i = 0; i < NEVER; i++)
-		json_string(j, NULL, never[i]);
+	for (s = w->sights; s->probe; s++)
+		if (probe_find(probes, n, s->probe)->status == PROBE_NO)
+			json_string(j, NULL, s->misses);
+	for (i = 0; w->never[i]; i++)
+		json_string(j, NULL, w->never[i]);
 	json_close(j, ']');
 	json_close(j, '}');
-	json_close(j, ']');
 }
 
 static void print_json(const struct probe *probes, int n)
 {
 	struct json j = { .f = stdout };
 	struct utsname u = { 0 };
+	size_t w;
 	int i;
 
 	uname(&u);
@@ -169,7 +199,10 @@ static void print_json(const struct probe *probes, int n)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
-	json_ways(&j, probes, n);
+	json_open(&j, "ways", '[');
+	for (w = 0; w < WAYS; w++)
+		json_way(&j, &ways[w], probes, n);
+	json_close(&j, ']');
 	json_close(&j, '}');
 }
 
@@ -177,6 +210,7 @@ int cmd_doctor(int argc, char **argv)
 {
 	struct probe probes[PROBES_MAX];
 	int json = 0, first, n, i;
+	size_t w;
 	const struct option_spec specs[] = {
 		OPT_FLAG(0, "json", &json, "print JSON for programs"),
 		OPT_END
@@ -193,6 +227,8 @@ int cmd_doctor(int argc, char **argv)
 			   argv[first]);
 		return EXIT_USAGE;
 	}
+	/* What does not fit below ulimit -f is to be told, not to die of. */
+	signal(SIGXFSZ, SIG_IGN);
 	n = probe_all(probes);
 	if (json) {
 		print_json(probes, n);
@@ -200,7 +236,9 @@ int cmd_doctor(int argc, char **argv)
 		print_system();
 		for (i = 0; i < n; i++)
 			print_probe(&probes[i]);
-		print_ways(probes, n);
+		printf("\nWays of recording\n");
+		for (w = 0; w < WAYS; w++)
+			print_way(&ways[w], probes, n);
 	}
-	return can_record(probes, n) ? 1 : 0;
+	return is_missing(&ways[0], probes, n) ? 1 : 0;
 }

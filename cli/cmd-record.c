@@ -18,8 +18,9 @@ static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
 			    "       moca record [options] -p PID";
 static const char about[] =
 	"Run CMD and record which of its threads touch which pages, when, and\n"
-	"whether they read or write. No root, no kernel module. The trace is a\n"
-	"directory; `moca info DIR` summarises it.";
+	"whether they read or write; or, with --exact, count every load and store.\n"
+	"No root, no kernel module. The trace is a directory; `moca info DIR`\n"
+	"summarises it.";
 
 #define NOT_GIVEN (-1.0)		/* a budget */
 

@@ -39,6 +39,8 @@ static const struct {
 	{ "thp", "transparent huge pages", probe_thp },
 	{ "overcommit", "memory overcommit", probe_overcommit },
 	{ "max_map_count", "number of mappings", probe_map_count },
+	{ "translator", "count every access (translator)", probe_translator },
+	{ "address_space", "room for counters", probe_address_space },
 };
 
 int probe_all(struct probe probes[PROBES_MAX])

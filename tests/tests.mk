@@ -16,7 +16,7 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
-MAKE_OBJECTS := $(TEST_DIR)/make-objects
+MAKE_OBJECTS := $(TEST_DIR)/make-objects $(TEST_DIR)/make-exact
 EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/export/*.c))
 FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
@@ -35,11 +35,17 @@ ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life unwind launch 
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
 # An agent for the tests of exact mode's collector.
-STAND_IN := $(TEST_DIR)/exact/stand-in
-$(STAND_IN): tests/exact/stand-in.c lib/base/exact-arena.h
+EXACT_PROGRAMS := $(addprefix $(TEST_DIR)/exact/,stand-in rows limited)
+$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c lib/base/exact-arena.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
 		$(EXACT_AGENT_LDFLAGS) -o $@ $<
+$(TEST_DIR)/exact/rows: tests/exact/rows.c $(BUILD)/libmoca.a
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(BUILD)/libmoca.a -lzstd
+$(TEST_DIR)/exact/limited: tests/exact/limited.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
@@ -50,7 +56,8 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
-	tests/programs/terminal tests/coverage/run \
+	tests/programs/terminal tests/exact/collector \
+	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/web/run \
@@ -72,7 +79,8 @@ include tests/exact/exact.mk
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_WORKLOADS)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
+	$(EXACT_WORKLOADS)
 
 check:
 	@tools/install-deps check

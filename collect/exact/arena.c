@@ -89,6 +89,7 @@ void exact_arena_release(struct exact_arena *a, unsigned int n)
 	v->tally = NULL;
 	memset(v->gaps, 0, sizeof(v->gaps));
 	v->lost = 0;
+	v->told_ns = 0;
 	/* Pairs with the agent's exchange that takes it: it finds all zero. */
 	__atomic_store_n(&v->head->state, MOCA_EXACT_FREE, __ATOMIC_RELEASE);
 }

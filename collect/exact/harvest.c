@@ -282,7 +282,6 @@ static void cut_slot(struct harvest *h, struct exact_arena *a, unsigned int n)
 static void cut_slice(struct harvest *h, uint64_t now)
 {
 	each_slot(h, cut_slot);
-	h->slice_begin_ns = now;
 	/* One that took longer than it should: its successors are left out. */
 	h->slice = (now - h->rec->start_ns) / moca_exact.opt.slice_ns;
 	h->next_slice_ns = h->rec->start_ns +
@@ -392,7 +391,6 @@ int harvest_new(struct harvest **out, struct recorder *rec,
 		free(h);
 		return err;
 	}
-	h->slice_begin_ns = rec->start_ns;
 	if (moca_exact.opt.slice_ns)
 		h->next_slice_ns = rec->start_ns + moca_exact.opt.slice_ns;
 	h->next_second_ns = moca_now_ns() + SECOND_NS;

@@ -32,7 +32,6 @@ struct harvest {
 	struct exact_arena *arenas;
 	struct ctask *tasks[BUCKETS];
 	uint64_t slice;		/* number of the slice */
-	uint64_t slice_begin_ns;
 	uint64_t next_slice_ns;	/* 0: there are none */
 	uint64_t next_second_ns;
 	struct exact_totals totals;

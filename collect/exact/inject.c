@@ -138,6 +138,8 @@ static int size_arena(int fd)
 	limited = !getrlimit(RLIMIT_FSIZE, &own) &&
 		  own.rlim_cur < MOCA_EXACT_ARENA_SIZE;
 	all = (struct rlimit){ own.rlim_max, own.rlim_max };
+	if (limited && own.rlim_max < MOCA_EXACT_ARENA_SIZE)
+		return -EFBIG;	/* which would be a signal as well */
 	if (limited)
 		setrlimit(RLIMIT_FSIZE, &all);
 	err = ftruncate(fd, MOCA_EXACT_ARENA_SIZE) ? -errno : 0;

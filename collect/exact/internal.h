@@ -79,6 +79,7 @@ struct exact_view {
 	struct tally *tally;		/* what was read of it; NULL: nothing */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];	/* accounted already */
 	uint64_t lost;
+	uint64_t told_ns;	/* until when its counts were written */
 };
 
 struct exact_arena {
@@ -115,6 +116,13 @@ int exact_arena_read(const struct exact_arena *a, unsigned int n,
 typedef int (*exact_rows_put)(void *arg, const struct moca_count *rows,
 			      size_t n, int more);
 
+/* What is to be counted now: the log as it was, before the end. */
+struct exact_stretch {
+	uint64_t log_count;
+	uint64_t begin_ns, end_ns;	/* first touches are told as in between */
+	int last;		/* nothing needs to be kept for another */
+};
+
 struct tally *exact_tally_new(void);
 void exact_tally_free(struct tally *t);
 /*
@@ -122,7 +130,7 @@ void exact_tally_free(struct tally *t);
  * memory, or of reading. clock tells the times of first touches.
  */
 int exact_tally_rows(struct tally *t, const struct exact_arena *a,
-		     unsigned int n, uint64_t log_count,
+		     unsigned int n, const struct exact_stretch *stretch,
 		     const struct tracer_clock *clock, exact_rows_put put,
 		     void *arg);
 

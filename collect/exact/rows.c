@@ -14,36 +14,63 @@
 #define LOG_PART 8192u		/* entries read at once */
 #define RUN 8192u		/* counters read at once, in pairs */
 #define GAP 512u		/* cells between two runs, at least: a page */
-#define WRAP (1ull << 32)
-#define GRANULE_BITS 41
+#define WRAP (1ll << 32)
+#define WRAPS_MAX (1u << 24)	/* in one stretch: 2^56 accesses */
+#define CELL_MASK (MOCA_EXACT_CELLS - 1)
 
-/* A granule that was touched. */
+#define GRANULE_BITS 41
+#define GRANULE_MASK ((1ull << GRANULE_BITS) - 1)
+/*
+ * Of a kept cell: its counter was in use already (then 0 means that it came
+ * round); and it has come round, which the log, read before, did not say yet.
+ * << 1 for stores.
+ */
+#define USED (1ull << 60)
+#define OWED (1ull << 62)
+
+/*
+ * A granule that was touched, with flags. value: of a fresh one, when first
+ * (clock & ~1, bit 0: a store); of a kept one, its counters as they were when
+ * they were told last, loads in the lower half.
+ */
 struct cell {
-	uint64_t granule;
-	uint64_t first;		/* clock & ~1, bit 0: a store; 0 = was told */
-	uint64_t loads, stores;	/* told so far */
-	uint32_t load_wraps, store_wraps;
+	uint64_t id;
+	uint64_t value;
 };
 
 /* A 2^32nd access to a granule. */
 struct wrap {
-	uint64_t granule;
-	int store;
+	uint32_t cell;
+	uint32_t store;
 };
 
 struct tally {
-	struct cell *cells;	/* by granule, but for the new ones */
-	size_t count, room;
-	size_t sorted;		/* of them, from the begin */
-	struct wrap *wraps;	/* of this call */
-	size_t wrap_count, wrap_room;
+	struct cell *kept;	/* by granule: between two slices */
+	size_t kept_count;
 	uint64_t done;		/* entries of the log that were read */
 	uint64_t clock;		/* of the last TIME */
+};
+
+/* What one stretch takes to be told; of the harvester alone. */
+static struct scratch {
+	struct tally *tally;
+	const struct exact_arena *arena;
+	unsigned int slot;
+	const struct exact_stretch *stretch;
+	const struct tracer_clock *clock;
+	exact_rows_put put;
+	void *arg;
+	struct cell *fresh;	/* of this stretch; then by granule */
+	size_t fresh_count, fresh_room;
+	size_t next;		/* of fresh, the first not told of */
+	struct wrap *wraps;	/* of this stretch; then by cell */
+	size_t wrap_count, wrap_room;
+	uint64_t log[LOG_PART];
 	uint32_t pairs[2 * RUN];
 	uint8_t bits[RUN / 4 + 2];
 	struct moca_count rows[MOCA_CHUNK_RECORDS_MAX];
 	size_t row_count;
-};
+} x;
 
 struct tally *exact_tally_new(void)
 {
@@ -54,293 +81,355 @@ void exact_tally_free(struct tally *t)
 {
 	if (!t)
 		return;
-	free(t->cells);
-	free(t->wraps);
+	free(t->kept);
 	free(t);
 }
 
-static int add_cell(struct tally *t, uint64_t granule, uint64_t first)
-{
-	struct cell *p;
-	size_t room;
+/* --- the log ----------------------------------------------------------------- */
 
-	if (t->count == t->room) {
-		room = t->room ? t->room * 2 : 256;
-		p = realloc(t->cells, room * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		t->cells = p;
-		t->room = room;
-	}
-	t->cells[t->count++] = (struct cell){ .granule = granule,
-					      .first = first };
+/* Room for one more of n items. 0 or -ENOMEM. */
+static int grow(void **items, size_t n, size_t *room, size_t size)
+{
+	size_t want = *room ? *room + *room / 2 : 256;
+	void *p;
+
+	if (n < *room)
+		return 0;
+	p = realloc(*items, want * size);
+	if (!p)
+		return -ENOMEM;
+	*items = p;
+	*room = want;
 	return 0;
 }
 
-static int add_wrap(struct tally *t, uint64_t granule, int store)
+static int add_fresh(uint64_t granule, uint64_t first)
 {
-	struct wrap *p;
-	size_t room;
-
-	if (t->wrap_count == t->wrap_room) {
-		room = t->wrap_room ? t->wrap_room * 2 : 64;
-		p = realloc(t->wraps, room * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		t->wraps = p;
-		t->wrap_room = room;
-	}
-	t->wraps[t->wrap_count++] = (struct wrap){ granule, store };
+	if (grow((void **)&x.fresh, x.fresh_count, &x.fresh_room,
+		 sizeof(*x.fresh)))
+		return -ENOMEM;
+	x.fresh[x.fresh_count++] = (struct cell){ granule, first };
 	return 0;
 }
 
-static int take_entry(struct tally *t, uint64_t e)
+static int add_wrap(uint64_t granule, int store)
+{
+	if (x.wrap_count == WRAPS_MAX)
+		return -EINVAL;
+	if (grow((void **)&x.wraps, x.wrap_count, &x.wrap_room,
+		 sizeof(*x.wraps)))
+		return -ENOMEM;
+	x.wraps[x.wrap_count++] =
+		(struct wrap){ granule & CELL_MASK, (uint32_t)store };
+	return 0;
+}
+
+static int take_entry(uint64_t e)
 {
 	uint64_t ticks = e >> MOCA_EXACT_LOG_TIME_SHIFT &
 			 ((1ull << MOCA_EXACT_LOG_TIME_BITS) - 1);
 	uint64_t granule = e >> MOCA_EXACT_LOG_GRANULE_SHIFT;
 	int store = !!(e & MOCA_EXACT_LOG_STORE);
-	uint64_t first;
 
 	switch (e & 3) {
 	case MOCA_EXACT_LOG_TIME:
-		t->clock = e & ~3ull;
+		x.tally->clock = e & ~3ull;
 		return 0;
 	case MOCA_EXACT_LOG_FIRST:
-		first = (t->clock + (ticks << MOCA_EXACT_LOG_UNIT)) & ~1ull;
-		return add_cell(t, granule, (first ? first : 2) | store);
+		return add_fresh(granule, ((x.tally->clock +
+					    (ticks << MOCA_EXACT_LOG_UNIT)) &
+					   ~1ull) | store);
 	case MOCA_EXACT_LOG_WRAP:
-		return add_wrap(t, granule, store);
+		return add_wrap(granule, store);
 	}
 	return 0;	/* of no kind: nonsense, or of a later version */
 }
 
-static int read_log(struct tally *t, const struct exact_arena *a,
-		    unsigned int n, uint64_t count)
+static int read_log(void)
 {
-	uint64_t part[LOG_PART];
+	uint64_t count = x.stretch->log_count;
 	int err = 0;
 
 	if (count > MOCA_EXACT_LOG_MAX)
 		count = MOCA_EXACT_LOG_MAX;
-	while (t->done < count && !err) {
-		size_t k = count - t->done < LOG_PART ? count - t->done :
-							LOG_PART;
+	while (x.tally->done < count && !err) {
+		size_t k = count - x.tally->done;
 
-		err = exact_arena_read(a, n, MOCA_EXACT_LOG + t->done * 8, part,
-				       k * 8);
+		k = k < LOG_PART ? k : LOG_PART;
+		err = exact_arena_read(x.arena, x.slot,
+				       MOCA_EXACT_LOG + x.tally->done * 8,
+				       x.log, k * 8);
 		for (size_t i = 0; i < k && !err; i++)
-			err = take_entry(t, part[i]);
-		t->done += k;
+			err = take_entry(x.log[i]);
+		x.tally->done += k;
 	}
 	return err;
 }
 
-/* By granule, stable; x is of n cells too. 11 bits at a time. */
-static void sort_cells(struct cell *c, struct cell *x, size_t n)
+/* --- cells, by granule ------------------------------------------------------- */
+
+/* In place, one bit after the other: there may be 10^8. */
+static void sort_cells(struct cell *c, size_t n, int bit)
 {
-	static const int digit = 11;
+	while (n > 1 && bit >= 0) {
+		size_t low = 0, high = n;
 
-	for (int shift = 0; shift < GRANULE_BITS; shift += digit) {
-		size_t at[1 << 11] = { 0 }, sum = 0, k;
-		struct cell *swap;
+		while (low < high) {
+			struct cell swap = c[low];
 
-		for (size_t i = 0; i < n; i++)
-			at[c[i].granule >> shift & 2047]++;
-		for (size_t i = 0; i < 1 << 11; i++) {
-			k = at[i];
-			at[i] = sum;
-			sum += k;
+			if (!(c[low].id >> bit & 1)) {
+				low++;
+				continue;
+			}
+			c[low] = c[--high];
+			c[high] = swap;
 		}
-		for (size_t i = 0; i < n; i++)
-			x[at[c[i].granule >> shift & 2047]++] = c[i];
-		swap = c;
-		c = x;
-		x = swap;
+		bit--;
+		sort_cells(c, low, bit);
+		c += low;
+		n -= low;
 	}
-	/* Four passes: it is where it was. */
-	_Static_assert((GRANULE_BITS + 10) / 11 == 4, "passes");
 }
 
-static int by_granule(const void *a, const void *b)
+static int by_cell(const void *a, const void *b)
 {
-	const struct cell *x = a, *y = b;
+	const struct wrap *v = a, *w = b;
 
-	return x->granule < y->granule ? -1 : x->granule > y->granule;
+	if (v->cell != w->cell)
+		return v->cell < w->cell ? -1 : 1;
+	return (int)v->store - (int)w->store;
 }
 
-/* Bring the new cells in among the others. One that is there already stays. */
-static int merge_new(struct tally *t)
+/* Leave only the first of each granule, and none that is kept already: more of
+ * them are nonsense. */
+static void unite(void)
 {
-	size_t n = t->count - t->sorted, i = 0, j = 0, k = 0;
-	struct cell *fresh = t->cells + t->sorted, *x, *all;
+	const struct tally *t = x.tally;
+	size_t n = 0, k = 0;
 
-	if (!n)
+	for (size_t i = 0; i < x.fresh_count; i++) {
+		uint64_t id = x.fresh[i].id;
+
+		while (k < t->kept_count && (t->kept[k].id & GRANULE_MASK) < id)
+			k++;
+		if ((n && x.fresh[n - 1].id == id) ||
+		    (k < t->kept_count && (t->kept[k].id & GRANULE_MASK) == id))
+			continue;
+		x.fresh[n++] = x.fresh[i];
+	}
+	x.fresh_count = n;
+}
+
+/* The fresh ones are kept as well, as not told yet. 0 or -ENOMEM. */
+static int keep_fresh(void)
+{
+	struct tally *t = x.tally;
+	size_t i = t->kept_count, j = x.fresh_count, k = i + j;
+	struct cell *p;
+
+	if (!j)
 		return 0;
-	if (n < 512) {
-		qsort(fresh, n, sizeof(*fresh), by_granule);
-	} else {
-		x = malloc(n * sizeof(*x));
-		if (!x)
-			return -ENOMEM;
-		sort_cells(fresh, x, n);
-		free(x);
-	}
-	all = malloc(t->count * sizeof(*all));
-	if (!all)
+	p = realloc(t->kept, k * sizeof(*p));
+	if (!p)
 		return -ENOMEM;
-	while (i < t->sorted || j < n) {
-		struct cell *c = j == n || (i < t->sorted &&
-					    t->cells[i].granule <=
-						    fresh[j].granule) ?
-					 &t->cells[i++] : &fresh[j++];
-
-		if (!k || all[k - 1].granule != c->granule)
-			all[k++] = *c;
+	t->kept = p;
+	t->kept_count = k;
+	/* From the end, where there is room. */
+	while (j) {
+		if (i && (p[i - 1].id & GRANULE_MASK) > x.fresh[j - 1].id)
+			p[--k] = p[--i];
+		else
+			p[--k] = (struct cell){ x.fresh[--j].id, 0 };
 	}
-	free(t->cells);
-	t->cells = all;
-	t->room = t->count;
-	t->count = t->sorted = k;
 	return 0;
 }
 
-/* The cell whose counters an address uses, if its granule is not the one that
- * was there first: they share them. */
-static struct cell *find_folded(struct tally *t, uint64_t granule)
-{
-	for (size_t i = 0; i < t->count; i++)
-		if (!((t->cells[i].granule ^ granule) & (MOCA_EXACT_CELLS - 1)))
-			return &t->cells[i];
-	return NULL;
-}
+/* --- rows ---------------------------------------------------------------------- */
 
-static void apply_wraps(struct tally *t)
+static int64_t wraps_of(uint32_t cell, uint32_t store)
 {
-	for (size_t i = 0; i < t->wrap_count; i++) {
-		struct cell key = { .granule = t->wraps[i].granule };
-		struct cell *c = bsearch(&key, t->cells, t->count, sizeof(key),
-					 by_granule);
+	size_t low = 0, high = x.wrap_count, mid;
+	struct wrap key = { cell, store };
+	int64_t n = 0;
 
-		if (!c)
-			c = find_folded(t, key.granule);
-		if (c && t->wraps[i].store)
-			c->store_wraps++;
-		else if (c)
-			c->load_wraps++;
+	while (low < high) {
+		mid = (low + high) / 2;
+		if (by_cell(&x.wraps[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
 	}
-	t->wrap_count = 0;
+	for (; low < x.wrap_count && !by_cell(&x.wraps[low], &key); low++)
+		n++;
+	return n;
 }
 
 /*
- * How often, by now; exact-arena.h has the formula. A counter that wrapped just
- * now may not be in the part of the log that was read before.
+ * Accesses since the counter was told last; exact-arena.h has the formula. One
+ * that came round just now may not be in the part of the log that was read
+ * before it: then the sum is less than nothing.
  */
-static uint64_t total(uint32_t counter, uint32_t wraps, int touched,
-		      uint64_t told)
+static uint64_t growth(uint64_t *id, uint32_t before, uint32_t now, int touched,
+		       int store)
 {
-	uint64_t sum = wraps * WRAP;
+	const uint64_t used = USED << store, owed = OWED << store;
+	int64_t told = 0, sum = 0;
 
-	if (counter)
-		sum += WRAP - counter;
+	if (*id & used)
+		told = before ? WRAP - before : WRAP;
+	if (now)
+		sum = WRAP - now;
 	else if (touched)
+		sum = WRAP;
+	else
+		return 0;
+	if (x.wrap_count)
+		sum += wraps_of(*id & CELL_MASK, store) * WRAP;
+	if (*id & owed)
+		sum -= WRAP;
+	*id = (*id & ~owed) | used;
+	if (sum < told) {
 		sum += WRAP;
-	return sum < told ? sum + WRAP : sum;
-}
-
-static int flush(struct tally *t, exact_rows_put put, void *arg, int more)
-{
-	int err = put(arg, t->rows, t->row_count, more);
-
-	t->row_count = 0;
-	return err;
-}
-
-static void add_row(struct tally *t, unsigned int shift, struct cell *c,
-		    uint64_t loads, uint64_t stores,
-		    const struct tracer_clock *clock)
-{
-	struct moca_count *r = &t->rows[t->row_count];
-
-	*r = (struct moca_count){ .addr = c->granule << shift,
-				  .loads = loads - c->loads,
-				  .stores = stores - c->stores };
-	if (!(r->loads | r->stores))
-		return;
-	if (c->first && (c->first & 1 ? r->stores : r->loads)) {
-		r->first_ns = tracer_clock_ns(clock, c->first & ~1ull);
-		r->first_store = c->first & 1;
+		*id |= owed;
 	}
+	/* Still less: it was not the agent who wrote that. */
+	return sum > told ? sum - told : 0;
+}
+
+/* The time of the first touch, if it is of this stretch. */
+static void set_first(struct moca_count *r, uint64_t first)
+{
+	int store = first & 1;
+
+	if (store ? !r->stores : !r->loads)
+		return;
+	r->first_ns = tracer_clock_ns(x.clock, first & ~1ull);
+	r->first_store = store;
+	/* Nonsense, or just before the last stretch was read. */
+	if (r->first_ns < x.stretch->begin_ns)
+		r->first_ns = x.stretch->begin_ns;
+	if (r->first_ns > x.stretch->end_ns)
+		r->first_ns = x.stretch->end_ns;
 	if (!r->first_ns)
 		r->first_store = 0;
-	c->first = 0;
-	c->loads = loads;
-	c->stores = stores;
-	t->row_count++;
 }
 
-static int touched(const struct tally *t, uint64_t base, uint64_t cell,
-		   int store)
+static int touched(uint64_t base, uint64_t cell, int store)
 {
 	uint64_t bit = cell * 2 + store - base / 4 * 8;
 
-	return t->bits[bit / 8] >> bit % 8 & 1;
+	return x.bits[bit / 8] >> bit % 8 & 1;
 }
 
-/* The cells [i, j) of the table, whose counters are close together. */
-static int take_run(struct tally *t, const struct exact_arena *a, unsigned int n,
-		    size_t i, size_t j, const struct tracer_clock *clock,
-		    exact_rows_put put, void *arg)
+static int flush(int more)
 {
-	const uint64_t mask = MOCA_EXACT_CELLS - 1;
-	uint64_t base = t->cells[i].granule & mask;
-	size_t len = (t->cells[j - 1].granule & mask) - base + 1;
-	int err;
+	int err = x.put(x.arg, x.rows, x.row_count, more);
 
-	err = exact_arena_read(a, n, MOCA_EXACT_COUNTS + base * 8, t->pairs,
-			       len * 8);
-	if (!err)
-		err = exact_arena_read(a, n, MOCA_EXACT_TOUCHED + base / 4,
-				       t->bits, (base + len - 1) / 4 - base / 4 + 1);
-	for (; i < j && !err; i++) {
-		struct cell *c = &t->cells[i];
-		uint64_t at = (c->granule & mask) - base;
-
-		add_row(t, moca_exact.shift, c,
-			total(t->pairs[2 * at], c->load_wraps,
-			      touched(t, base, base + at, 0), c->loads),
-			total(t->pairs[2 * at + 1], c->store_wraps,
-			      touched(t, base, base + at, 1), c->stores),
-			clock);
-		if (t->row_count == MOCA_CHUNK_RECORDS_MAX)
-			err = flush(t, put, arg, 1);
-	}
+	x.row_count = 0;
 	return err;
 }
 
+/* c: fresh, if it is of that list; else kept. at: of its counters in pairs. */
+static int add_row(struct cell *c, int fresh, uint64_t base, uint64_t at)
+{
+	struct moca_count *r = &x.rows[x.row_count];
+	uint64_t id = c->id, granule = id & GRANULE_MASK, first = 0;
+	uint64_t before = fresh ? 0 : c->value;
+	const uint32_t *now = &x.pairs[2 * at];
+
+	*r = (struct moca_count){ .addr = granule << moca_exact.shift };
+	r->loads = growth(&id, (uint32_t)before, now[0],
+			  touched(base, base + at, 0), 0);
+	r->stores = growth(&id, before >> 32, now[1],
+			   touched(base, base + at, 1), 1);
+	if (fresh) {
+		first = c->value;
+	} else {
+		c->id = id;
+		c->value = (uint64_t)now[1] << 32 | now[0];
+		if (x.next < x.fresh_count && x.fresh[x.next].id == granule)
+			first = x.fresh[x.next++].value;
+	}
+	if (!(r->loads | r->stores))
+		return 0;
+	if (first)
+		set_first(r, first);
+	return ++x.row_count == MOCA_CHUNK_RECORDS_MAX ? flush(1) : 0;
+}
+
+/* [i, j) of the list, whose counters are close together. */
+static int take_run(struct cell *list, int fresh, size_t i, size_t j)
+{
+	uint64_t base = list[i].id & CELL_MASK;
+	size_t len = (list[j - 1].id & CELL_MASK) - base + 1;
+	int err;
+
+	err = exact_arena_read(x.arena, x.slot, MOCA_EXACT_COUNTS + base * 8,
+			       x.pairs, len * 8);
+	if (!err)
+		err = exact_arena_read(x.arena, x.slot,
+				       MOCA_EXACT_TOUCHED + base / 4, x.bits,
+				       (base + len - 1) / 4 - base / 4 + 1);
+	for (; i < j && !err; i++)
+		err = add_row(&list[i], fresh, base,
+			      (list[i].id & CELL_MASK) - base);
+	return err;
+}
+
+static int take_list(struct cell *list, size_t count, int fresh)
+{
+	int err = 0;
+
+	for (size_t i = 0, j; i < count && !err; i = j) {
+		uint64_t begin = list[i].id & GRANULE_MASK, last = begin;
+
+		for (j = i + 1; j < count; j++) {
+			uint64_t g = list[j].id & GRANULE_MASK;
+
+			/* Not over the end of the table of counters either. */
+			if (g - last > GAP || g - begin >= RUN ||
+			    (g & CELL_MASK) < (begin & CELL_MASK))
+				break;
+			last = g;
+		}
+		err = take_run(list, fresh, i, j);
+	}
+	return err ? err : flush(0);
+}
+
 int exact_tally_rows(struct tally *t, const struct exact_arena *a,
-		     unsigned int n, uint64_t log_count,
+		     unsigned int n, const struct exact_stretch *stretch,
 		     const struct tracer_clock *clock, exact_rows_put put,
 		     void *arg)
 {
-	const uint64_t mask = MOCA_EXACT_CELLS - 1;
-	int err = read_log(t, a, n, log_count);
+	int once = stretch->last && !t->kept_count, err;
 
-	if (!err)
-		err = merge_new(t);
+	x.tally = t;
+	x.arena = a;
+	x.slot = n;
+	x.stretch = stretch;
+	x.clock = clock;
+	x.put = put;
+	x.arg = arg;
+	x.fresh_count = x.wrap_count = x.row_count = x.next = 0;
+	err = read_log();
 	if (err)
-		return err;
-	apply_wraps(t);
-	for (size_t i = 0, j; i < t->count && !err; i = j) {
-		for (j = i + 1; j < t->count; j++) {
-			uint64_t g = t->cells[j].granule;
-
-			if (g - t->cells[j - 1].granule > GAP ||
-			    (g & mask) < (t->cells[i].granule & mask) ||
-			    (g & mask) - (t->cells[i].granule & mask) >= RUN)
-				break;
-		}
-		err = take_run(t, a, n, i, j, clock, put, arg);
+		goto out;
+	sort_cells(x.fresh, x.fresh_count, GRANULE_BITS - 1);
+	unite();
+	if (x.wrap_count)
+		qsort(x.wraps, x.wrap_count, sizeof(*x.wraps), by_cell);
+	if (!once)
+		err = keep_fresh();
+	if (!err)
+		err = once ? take_list(x.fresh, x.fresh_count, 1) :
+			     take_list(t->kept, t->kept_count, 0);
+out:
+	/* A large one is not likely to be followed by another. */
+	if (x.fresh_room > 65536) {
+		free(x.fresh);
+		x.fresh = NULL;
+		x.fresh_room = 0;
 	}
-	return err ? err : flush(t, put, arg, 0);
+	return err;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "collect/exact/harvest.h"
 #include "collect/fault/pageset.h"
@@ -185,22 +186,33 @@ static uint64_t clock_ns(struct harvest *h, uint64_t clock)
 	return tracer_clock_ns(&h->clock, clock);
 }
 
-/* When it began, or this slice did, if that was later. */
-static void set_times(struct harvest *h, const struct moca_exact_slot *s,
+/* From its begin, or where the last stretch ended, to its end, or now. */
+static void set_times(struct harvest *h, const struct exact_view *v,
 		      uint64_t end_ns, int last, struct moca_chunk_info *info)
 {
+	const struct moca_exact_slot *s = v->head;
 	uint64_t now = moca_now_ns();
 
-	info->begin_ns = clock_ns(h, s->start_clock);
+	info->begin_ns = v->told_ns ? v->told_ns :
+				      clock_ns(h, s->start_clock);
 	info->end_ns = end_ns ? end_ns : now;
 	if (last && s->end_clock)
 		info->end_ns = clock_ns(h, s->end_clock);
+	/* The program's clocks may say anything. */
 	if (info->end_ns > now)
 		info->end_ns = now;
-	if (info->begin_ns < h->slice_begin_ns)
-		info->begin_ns = h->slice_begin_ns;
+	if (info->begin_ns < h->rec->start_ns)
+		info->begin_ns = h->rec->start_ns;
 	if (info->begin_ns > info->end_ns)
 		info->begin_ns = info->end_ns;
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
@@ -209,8 +221,12 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	struct exact_view *v = &a->views[n];
 	struct put p = { .h = h, .task = v->task };
 	/* Before the counters: pairs with the agent's after an entry. */
-	uint64_t log = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
+	struct exact_stretch s = {
+		.log_count = __atomic_load_n(&v->head->log_count,
+					     __ATOMIC_ACQUIRE),
+	};
 	struct mm *mm = (struct mm *)v->task->mm;
+	uint64_t begin = cpu_ns();
 	int err;
 
 	if (!v->tally)
@@ -219,9 +235,17 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		mm->pages = pageset_new();
 	p.info.task = v->task->id;
 	p.info.interval = h->slice;
-	set_times(h, v->head, end_ns, last, &p.info);
-	err = v->tally ? exact_tally_rows(v->tally, a, n, log, &h->clock,
+	set_times(h, v, end_ns, last, &p.info);
+	v->told_ns = p.info.end_ns;
+	s.begin_ns = p.info.begin_ns;
+	s.end_ns = p.info.end_ns;
+	s.last = last;
+	err = v->tally ? exact_tally_rows(v->tally, a, n, &s, &h->clock,
 					  put_rows, &p) : -ENOMEM;
+	if (last)
+		moca_debug("task %u: %lu entries of the log to rows in %.1f ms "
+			   "of CPU time", v->task->id, s.log_count,
+			   (cpu_ns() - begin) / 1e6);
 	if (err == -EINVAL)
 		hostile(v, "its counts");
 	else if (err)

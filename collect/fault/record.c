@@ -97,7 +97,7 @@ static void forward(int sig)
 static void set_signals(void)
 {
 	const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU,
-				SIGPIPE };
+				SIGPIPE, SIGXFSZ };
 	const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct sigaction sa = { .sa_handler = wake };
 	sigset_t all;

@@ -15,6 +15,9 @@ for p in d["probes"]:
     assert p["status"] == "ok" or p["without"], p
 assert d["ways"][0]["command"] == "moca record" and d["ways"][0]["cannot_see"]
 assert d["ways"][0]["works"] == (int(sys.argv[3]) == 0)
+exact = d["ways"][1]
+assert exact["command"] == "moca record --exact" and exact["cannot_see"]
+assert exact["works"] == (exact["missing"] is None)
 assert d["uid"] == int(sys.argv[2])
 if d["uid"]:
     assert ids["pagemap"]["status"] == "no" and "root" in ids["pagemap"]["fix"]
@@ -44,6 +47,13 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 else
 	skip "doctor as nobody" "needs root and setpriv"
 fi
+(ulimit -v 8000000; exec "$MOCA" doctor >"$tmp/out" 2>&1)
+has "doctor: little address space" "$tmp/out" '^no .*room for counters' \
+	'it needs: (room for counters|count every access)' 'ulimit -v unlimited'
+(ulimit -f 1000000; exec "$MOCA" doctor >"$tmp/out" 2>&1)
+has "doctor: small files" "$tmp/out" '^no .*room for counters' 'ulimit -f unlimited'
+(ulimit -S -f 1000000; exec "$MOCA" doctor >"$tmp/out" 2>&1)
+has "doctor: small files by the soft limit" "$tmp/out" '^ok .*room for counters'
 if [ "$(cat /proc/self/mounts)" = "$mounts" ]; then
 	ok "doctor leaves no mount behind"
 else

@@ -98,9 +98,10 @@ static void log_entry(struct moca_exact_slot *s, uint64_t granule,
 {
 	uint64_t *log = part(s, MOCA_EXACT_LOG);
 
+	log[s->log_count] = (now() & ~3ull) | MOCA_EXACT_LOG_TIME;
+	__atomic_store_n(&s->log_count, s->log_count + 1, __ATOMIC_RELEASE);
 	log[s->log_count] = granule << MOCA_EXACT_LOG_GRANULE_SHIFT | kind |
-			    (store ? MOCA_EXACT_LOG_STORE : 0) |
-			    1 << MOCA_EXACT_LOG_TIME_SHIFT;
+			    (store ? MOCA_EXACT_LOG_STORE : 0);
 	__atomic_store_n(&s->log_count, s->log_count + 1, __ATOMIC_RELEASE);
 }
 
