@@ -380,8 +380,9 @@ static void branch(struct insn *x, const ZydisDecodedInstruction *d,
 		}
 	}
 	/* 16-bit operands cut the instruction pointer. */
-	if (x->kind != K_PLAIN && d->operand_width == 16 &&
-	    x->kind != K_JCC && x->kind != K_LOOP)
+	if (d->operand_width == 16 &&
+	    (x->kind == K_JUMP || x->kind == K_CALL || x->kind == K_RET ||
+	     x->kind == K_JUMP_IND || x->kind == K_CALL_IND))
 		x->kind = K_NATIVE;
 	if ((x->kind == K_CALL_IND || x->kind == K_JUMP_IND) &&
 	    x->mem.seg == SEG_GS)
