@@ -96,12 +96,12 @@ OURS void moca_exact_dispatch(struct context *c, uint64_t kind)
 }
 
 OURS void moca_exact_uncount_insn(struct context *c, uint64_t pc,
-				  const uint64_t *regs)
+				  const uint64_t *regs, uint64_t spilled)
 {
 }
 
 OURS void moca_exact_uncount_rest(struct context *c, uint64_t pc,
-				  const uint64_t *regs)
+				  const uint64_t *regs, uint64_t spilled)
 {
 }
 

@@ -29,9 +29,11 @@ static struct text {
 	size_t used;
 	char text[TEXT];
 } *text;
+static int alone;	/* one of them, for all to see */
 
 __attribute__((format(printf, 1, 2))) static void out(const char *format, ...)
 {
+	size_t from = text->used;
 	va_list list;
 
 	va_start(list, format);
@@ -40,6 +42,8 @@ __attribute__((format(printf, 1, 2))) static void out(const char *format, ...)
 	va_end(list);
 	if (text->used >= TEXT)
 		_exit(97);
+	if (alone && write(1, text->text + from, text->used - from) < 0)
+		_exit(96);
 }
 
 /* The kernel's structure. */
@@ -115,7 +119,7 @@ static void show(int sig, siginfo_t *info, void *context)
 /* That these tests do test what they say. */
 static const char *steps(void)
 {
-	return mode != STEPPED || harness_steps > 2ul * (unsigned)seen ?
+	return mode != STEPPED || harness_steps > 20 ?
 		       "" : "but it did not step";
 }
 
@@ -463,7 +467,7 @@ static void fixes(int sig, siginfo_t *info, void *context)
 
 	show(sig, info, context);
 	out("  address %ld at rip %d err %llx trapno %llx cr2 %lld rax %llx\n",
-	    sig == SIGSEGV || sig == SIGBUS ? (char *)info->si_addr - hole : 0,
+	    sig == SIGSEGV && info->si_code > 0 ? (char *)info->si_addr - hole : 0,
 	    (uint64_t)info->si_addr == (uint64_t)g[REG_RIP], g[REG_ERR],
 	    g[REG_TRAPNO], sig == SIGSEGV ? g[REG_CR2] - (greg_t)hole : 0,
 	    g[REG_RAX]);
@@ -702,7 +706,7 @@ static void writes(int sig, siginfo_t *info, void *uc)
 static void do_restart(void)
 {
 	struct itimerval t = { { 0, 20000 }, { 0, 20000 } };
-	struct timespec nap = { 0, 30000000 }, left = { 9, 9 };
+	struct timespec nap = { 0, 300000000 }, left = { 9, 9 };
 	char c = 0;
 	long r;
 
@@ -716,10 +720,11 @@ static void do_restart(void)
 	r = sys(SYS_read, tube[0], &c, 1, 0, 0, 0);
 	out("read %ld\n", r);
 	r = sys(SYS_nanosleep, &nap, &left, 0, 0, 0, 0);
-	out("nanosleep %ld %d\n", r, left.tv_nsec < 30000000);
+	out("nanosleep %ld %d\n", r, left.tv_nsec < 300000000);
 	r = sys(SYS_pause, 0, 0, 0, 0, 0, 0);
 	out("pause %ld\n", r);
 	act(SIGALRM, SIG_IGN, 0, 0);
+	nap.tv_nsec /= 10;
 	r = sys(SYS_nanosleep, &nap, &left, 0, 0, 0, 0);
 	out("nanosleep %ld\n", r);
 }
@@ -980,10 +985,10 @@ int main(int argc, char **argv)
 			continue;
 		if (argc > 2) {	/* a mode: in this process, for a debugger */
 			mode = (enum mode)atoi(argv[2]);
+			alone = 1;
 			harness_begin();
 			table[i].run();
-			fputs(text->text, stdout);
-			return 0;
+			return 7;
 		}
 		for (enum mode m = NATIVE; m < MODES; m++)
 			status[m] = run(table[i].run, m, &by[m]);
