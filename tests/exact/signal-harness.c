@@ -163,6 +163,8 @@ void harness_begin(void)
 	}
 	c = context_of((struct moca_exact_slot *)slot);
 	c->self = (uint64_t)c;
+	moca_exact.setup.agent = (uint64_t)__start_agent_text;
+	moca_exact.setup.agent_end = (uint64_t)__stop_agent_text;
 	c->slot = (struct moca_exact_slot *)slot;
 	c->stack = (uint64_t)stack + (1 << 20);
 	syscall(SYS_arch_prctl, ARCH_SET_GS, slot + MOCA_EXACT_COUNTS);

@@ -337,7 +337,7 @@ static void do_actions(void)
 	    sys(SYS_rt_sigaction, 10, 0, &a, 4, 0, 0),
 	    sys(SYS_rt_sigaction, 10, &b, &a, 8, 0, 0),
 	    sys(SYS_rt_sigaction, 10, 0, &b, 8, 0, 0));
-	out("%d %p\n", a.handler == (void *)show, b.handler);
+	out("%d %d\n", a.handler == (void *)show, b.handler == (void *)show);
 	out("%ld %ld %ld %ld\n", sys(SYS_rt_sigprocmask, 7, &a, 0, 8, 0, 0),
 	    sys(SYS_rt_sigprocmask, 7, 0, &a, 8, 0, 0),
 	    sys(SYS_rt_sigprocmask, 0, 8, &a, 8, 0, 0),
@@ -467,7 +467,9 @@ static void fixes(int sig, siginfo_t *info, void *context)
 
 	show(sig, info, context);
 	out("  address %ld at rip %d err %llx trapno %llx cr2 %lld rax %llx\n",
-	    sig == SIGSEGV && info->si_code > 0 ? (char *)info->si_addr - hole : 0,
+	    sig == SIGSEGV && info->si_code > 0 &&
+			    info->si_code != SI_KERNEL ?
+		    (char *)info->si_addr - hole : 0,
 	    (uint64_t)info->si_addr == (uint64_t)g[REG_RIP], g[REG_ERR],
 	    g[REG_TRAPNO], sig == SIGSEGV ? g[REG_CR2] - (greg_t)hole : 0,
 	    g[REG_RAX]);
