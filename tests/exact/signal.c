@@ -3,6 +3,9 @@
  * What programs do with signals, three times: by the kernel, by the agent where
  * every instruction is a boundary, and where one in seven is. What they see must be
  * the same, and so must their end. One function and one line in the table each.
+ *
+ * usage: signal [--list | NAME [MODE]]; with a mode (0: the kernel's) that one alone, and
+ * what it sees is printed, as tests/exact/signals wants it.
  */
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +15,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/ucontext.h>
@@ -980,9 +984,14 @@ int main(int argc, char **argv)
 	static struct text by[MODES];
 	int status[MODES], failed = 0;
 
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	text = mmap(NULL, sizeof(*text), PROT_READ | PROT_WRITE,
 		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
+		if (argc > 1 && !strcmp(argv[1], "--list")) {
+			puts(table[i].name);
+			continue;
+		}
 		if (argc > 1 && strcmp(argv[1], table[i].name))
 			continue;
 		if (argc > 2) {	/* a mode: in this process, for a debugger */
