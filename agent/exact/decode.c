@@ -481,8 +481,12 @@ static void special(struct insn *x, const ZydisDecodedInstruction *d,
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
-	case ZYDIS_MNEMONIC_INT:
 		x->kind = K_NATIVE;
+		break;
+	case ZYDIS_MNEMONIC_INT:
+		/* All but a 32-bit program's system call raise a signal. */
+		x->kind = d->raw.imm[0].value.u == 0x80 ? K_NATIVE : K_STOP;
+		x->accesses = 0;
 		break;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_POP:
