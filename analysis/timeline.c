@@ -16,6 +16,7 @@ struct source {
 	const struct moca_event *event;
 	const struct moca_marker *marker;
 	const struct moca_chunk *chunk;
+	const struct moca_counts *counts;
 	size_t at;		/* in the chunk */
 };
 
@@ -109,6 +110,11 @@ static int source_step(struct source *s)
 		if (ret > 0)
 			s->time_ns = s->marker->time_ns;
 		return ret;
+	case MOCA_TIMELINE_COUNTS:
+		ret = moca_cursor_counts(s->cursor, &s->counts);
+		if (ret > 0)
+			s->time_ns = s->counts->begin_ns;
+		return ret;
 	default:
 		while (!s->chunk || s->at == s->chunk->count) {
 			s->at = 0;
@@ -130,7 +136,7 @@ static int open_source(struct moca_timeline *tl, size_t task,
 
 	if (!s)
 		return -ENOMEM;
-	if (kind == MOCA_TIMELINE_ACCESSES)
+	if (kind == MOCA_TIMELINE_ACCESSES || kind == MOCA_TIMELINE_COUNTS)
 		q = tl->query;
 	q.task = moca_trace_task(tl->trace, task)->id;
 	q.one_task = 1;
@@ -156,6 +162,8 @@ static int open_task(struct moca_timeline *tl, size_t task)
 		ret = open_source(tl, task, MOCA_TIMELINE_MARKER);
 	if (!ret && t->accesses && (!q->one_task || q->task == t->id))
 		ret = open_source(tl, task, MOCA_TIMELINE_ACCESSES);
+	if (!ret && t->counts && (!q->one_task || q->task == t->id))
+		ret = open_source(tl, task, MOCA_TIMELINE_COUNTS);
 	return ret;
 }
 
@@ -302,6 +310,7 @@ int moca_timeline_next(struct moca_timeline *tl,
 		.task = moca_trace_task(tl->trace, s->task),
 		.event = s->event,
 		.marker = s->marker,
+		.counts = s->counts,
 	};
 	if (s->kind == MOCA_TIMELINE_ACCESSES) {
 		out->accesses = s->chunk->accesses + s->at;

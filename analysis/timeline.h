@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in order of time: events, markers and accesses of all tasks, merged.
+ * A trace in order of time: events, markers, accesses and counts of all tasks, merged.
  * Memory: one decoded chunk of each kind per task that lives at that moment.
  */
 #ifndef MOCA_TIMELINE_H
@@ -12,6 +12,7 @@ enum moca_timeline_kind {
 	MOCA_TIMELINE_EVENT = 1,
 	MOCA_TIMELINE_MARKER = 2,
 	MOCA_TIMELINE_ACCESSES = 3,
+	MOCA_TIMELINE_COUNTS = 4,	/* at their begin */
 };
 
 struct moca_timeline_item {
@@ -27,12 +28,13 @@ struct moca_timeline_item {
 	const struct moca_access *accesses;
 	size_t count;
 	uint64_t interval;	/* that these were seen in */
+	const struct moca_counts *counts;
 };
 
 struct moca_timeline;
 
 /*
- * query: as of moca_cursor_open, or NULL; it bounds accesses only, since
+ * query: as of moca_cursor_open, or NULL; it bounds accesses and counts only, since
  * earlier events and markers tell what there is. 0 or -errno.
  */
 int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
@@ -40,7 +42,7 @@ int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
 void moca_timeline_close(struct moca_timeline *tl);
 /*
  * The next item, valid until the next call. 1, 0 at the end, -errno. At one
- * time events come before markers, and both before accesses.
+ * time events come before markers, and both before accesses, and all before counts.
  */
 int moca_timeline_next(struct moca_timeline *tl,
 		       struct moca_timeline_item *out);

@@ -85,7 +85,7 @@ static void json_tasks(struct json *j, const struct advice_view *v)
 	json_open(j, "tasks", '[');
 	for (i = 0; i < n; i++) {
 		t = moca_trace_task(v->trace, i);
-		if (!t->accesses)
+		if (!t->accesses && !t->loads && !t->stores)
 			continue;
 		json_open(j, NULL, '{');
 		json_uint(j, "id", t->id);
@@ -93,7 +93,8 @@ static void json_tasks(struct json *j, const struct advice_view *v)
 		json_uint(j, "tid", t->tid);
 		json_string(j, "name", t->name);
 		json_uint(j, "lane", v->profile->lane_of[t->id]);
-		json_uint(j, "accesses", t->accesses);
+		json_uint(j, "accesses", t->accesses ? t->accesses :
+						       t->loads + t->stores);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -412,6 +413,7 @@ void advice_json(const struct advice_view *v)
 		json_string(&j, NULL, v->advice->notes[i]);
 	json_close(&j, ']');
 	json_objects(&j, v);
+	advice_counts_json(&j, v);
 	json_tasks(&j, v);
 	json_time(&j, v->profile);
 	json_phases(&j, &v->phases);

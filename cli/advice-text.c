@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/counts/counts.h"
 #include "cli/advice.h"
 #include "cli/objects.h"
 #include "cli/terminal.h"
@@ -87,18 +88,24 @@ static void print_head(const struct advice_view *v)
 		terminal_wrap("Command       ", command, width);
 	advice_topology(p, buf, sizeof(buf));
 	terminal_wrap("Machine       ", buf, width);
-	printf("Data          %s accesses to %s pages, %" PRIu64
-	       " interval%s, %u thread%s at a time\n",
+	printf("Data          %s accesses to %s %s, %" PRIu64
+	       " %s%s, %u thread%s at a time\n",
 	       text_count(a, p->accesses), text_count(b, p->pages),
-	       p->intervals, PLURAL(p->intervals), p->threads,
+	       p->counts && p->counts->page_shift ? "groups of pages" : "pages",
+	       p->intervals, p->counts ? "slice" : "interval",
+	       PLURAL(p->intervals), p->threads,
 	       PLURAL(p->threads));
+	if (p->counts)
+		printf("Exact         loads and stores, all that were counted; granules of %s\n",
+		       text_size(a, p->counts->granularity));
 	print_share("Remote       ", p->remote[MOCA_POLICY_FIRST_TOUCH],
 		    p->accesses);
 	print_share(" by first touch; interleaved", p->remote[1], p->accesses);
 	print_share("; bound", p->remote[2], p->accesses);
 	print_share("; each page at its user", p->remote[3], p->accesses);
 	printf("\n");
-	print_working_set(p);
+	if (!p->counts)
+		print_working_set(p);
 }
 
 static void print_lines(const char *lead, char *const *lines, int width)
@@ -150,7 +157,8 @@ static void print_findings(const struct advice_view *v)
 		print_finding(&a->findings[i], (unsigned)i + 1, width);
 	if (!a->count) {
 		terminal_style(STYLE_GOOD);
-		terminal_wrap("  ", v->profile->intervals < 10 ?
+		terminal_wrap("  ", v->profile->intervals < 10 &&
+				    !v->profile->counts ?
 			      "Nothing can be said: see below." :
 			      "None: nothing in this trace is worth a change.",
 			      width);
@@ -283,5 +291,6 @@ void advice_print(const struct advice_view *v)
 	print_head(v);
 	print_findings(v);
 	print_objects(v);
+	advice_counts_print(v);
 	print_phases(v);
 }

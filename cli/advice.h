@@ -19,6 +19,10 @@ struct advice_view {
 
 void advice_print(const struct advice_view *v);
 void advice_json(const struct advice_view *v);
+/* What there is of exact mode only: nothing, or "exact": null, without. */
+struct json;
+void advice_counts_print(const struct advice_view *v);
+void advice_counts_json(struct json *j, const struct advice_view *v);
 /* "private", "shared read" ...: how lanes use the pages of an object. */
 const char *advice_sharing(const struct moca_profile_object *o);
 /* "what-if: 2 nodes x 1 CPU" */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/exact.h"
 #include "cli/text.h"
 #include "cli/trace.h"
 #include "lib/base/err.h"
@@ -24,6 +25,9 @@ struct check {
 	uint64_t markers;
 	uint64_t markers_lost;
 	uint64_t markers_torn;
+	uint64_t rows;		/* of counts */
+	uint64_t loads;
+	uint64_t stores;
 	uint64_t contradictions;
 	/* Of the present task. */
 	uint32_t task;
@@ -111,6 +115,48 @@ static int check_chunks(struct check *k)
 	k->task = MOCA_NO_TASK;
 	while ((ret = moca_cursor_chunk(cursor, &c)) > 0)
 		check_chunk(k, c);
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+/* Rows of all chunks of a stretch are one list. */
+static int check_counts(struct check *k)
+{
+	uint64_t granularity = exact_granularity(k->t), begin = 0, end = 0;
+	const struct moca_counts *c;
+	struct moca_cursor *cursor;
+	int ret, more = 0;
+
+	ret = moca_cursor_open(&cursor, k->t, NULL);
+	if (ret)
+		return ret;
+	k->task = MOCA_NO_TASK;
+	while ((ret = moca_cursor_counts(cursor, &c)) > 0) {
+		if (c->task != k->task)
+			k->next_number = more = 0;
+		if (c->number != k->next_number)
+			contradiction(k, "task %" PRIu32 ": counts %" PRIu64 " follow where %" PRIu64 " should be",
+				      c->task, c->number, k->next_number);
+		if (c->task == k->task && c->begin_ns < begin)
+			contradiction(k, "task %" PRIu32 ", counts %" PRIu64 ": they begin before those ahead of them",
+				      c->task, c->number);
+		if (c->task == k->task && c->number == k->next_number && more &&
+		    (c->begin_ns > end))
+			contradiction(k, "task %" PRIu32 ", counts %" PRIu64 ": they do not go on with those ahead of them",
+				      c->task, c->number);
+		if (granularity && c->granularity != granularity)
+			contradiction(k, "task %" PRIu32 ", counts %" PRIu64 ": granules have %" PRIu64 " bytes, not %" PRIu64,
+				      c->task, c->number, c->granularity,
+				      granularity);
+		k->task = c->task;
+		k->next_number = c->number + 1;
+		more = c->more;
+		begin = c->begin_ns;
+		end = c->end_ns;
+		k->rows += c->count;
+		k->loads += c->loads;
+		k->stores += c->stores;
+	}
 	moca_cursor_close(cursor);
 	return ret;
 }
@@ -222,7 +268,7 @@ static void compare(struct check *k, const char *what, uint64_t said,
 }
 
 /* Only a recording that ended properly has final counts. */
-static void check_counts(struct check *k)
+static void check_certificate(struct check *k)
 {
 	struct moca_certificate c;
 	uint64_t markers;
@@ -232,6 +278,8 @@ static void check_counts(struct check *k)
 	compare(k, "records", c.records, k->records +
 		trace_meta_u64(k->t, "filter.dropped", 0));
 	compare(k, "chunks", c.chunks, k->chunks);
+	compare(k, "loads", c.loads, k->loads);
+	compare(k, "stores", c.stores, k->stores);
 	compare(k, "lost samples", c.lost, k->lost);
 	compare(k, "chunks with losses", c.lossy_chunks, k->lossy_chunks);
 	/* Of a batch that the disk had no room for, a part may be there. */
@@ -277,6 +325,11 @@ static void tell_coverage(const struct check *k)
 		printf("lossy: %s marker%s begun but never finished\n",
 		       text_count(a, k->markers_torn),
 		       k->markers_torn == 1 ? " was" : "s were");
+	if (c.gaps) {
+		printf("incomplete: %s time%s something was not counted\n",
+		       text_count(a, c.gaps), PLURAL(c.gaps));
+		exact_print_gaps(k->t, "  ");
+	}
 	if (c.pages_seen < c.pages_touched)
 		printf("incomplete: %s of %s touched pages have a record (%s)\n",
 		       text_count(a, c.pages_seen),
@@ -294,7 +347,7 @@ static const char *judge(const struct check *k, int truncated,
 		return "DAMAGED";
 	if (truncated)
 		return "TRUNCATED";
-	if (k->lost || k->markers_lost || k->markers_torn ||
+	if (k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
 	    cert.pages_seen < cert.pages_touched)
 		return "sound, but it does not show everything";
 	return "sound and complete";
@@ -307,7 +360,12 @@ static void tell_found(const struct check *k)
 
 	moca_trace_marker_types(k->t, &types);
 	printf("%s task%s", text_count(a, tasks), PLURAL(tasks));
-	if (!trace_markers_only(k->t))
+	if (k->rows)
+		printf(", %s row%s of counts (%s loads, %s stores)",
+		       text_count(a, k->rows), PLURAL(k->rows),
+		       text_count(b, k->loads),
+		       text_count((char[TEXT_MAX]){ 0 }, k->stores));
+	if (!trace_markers_only(k->t) && (k->chunks || !k->rows))
 		printf(", %s record%s in %s chunk%s", text_count(a, k->records),
 		       PLURAL(k->records), text_count(b, k->chunks),
 		       PLURAL(k->chunks));
@@ -331,7 +389,7 @@ static int verdict(struct check *k, const char *path)
 	else if (trace_half_filtered(k->t))
 		printf("half filtered: the recorder was killed while --object took accesses out\n");
 	else if (!trace_damaged(&damage))
-		check_counts(k);
+		check_certificate(k);
 	if (k->contradictions > TOLD_MAX)
 		printf("contradiction: and %" PRIu64 " more\n",
 		       k->contradictions - TOLD_MAX);
@@ -364,6 +422,8 @@ int cmd_check(int argc, char **argv)
 	if (!k.t)
 		return EXIT_USAGE;
 	err = check_chunks(&k);
+	if (!err)
+		err = check_counts(&k);
 	if (!err)
 		err = check_events(&k);
 	if (!err)

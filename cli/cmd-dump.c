@@ -18,6 +18,7 @@ struct dump {
 	struct moca_query query;
 	uint64_t origin;
 	int csv;
+	int csv_counts;			/* counts alone, with their own columns */
 	const struct moca_task *task;	/* of the present record */
 	const struct moca_mapping *mapping;	/* of the last access */
 	struct moca_cursor *accesses;	/* NULL = not asked for */
@@ -26,6 +27,9 @@ struct dump {
 	size_t next;			/* access of the chunk */
 	const struct moca_event *event;	/* NULL at the end */
 	uint32_t event_task;
+	struct moca_cursor *counts;
+	const struct moca_counts *stretch;	/* NULL at the end */
+	size_t row;			/* of it, the next one */
 	struct moca_cursor *markers;
 	int want_markers;		/* of those, the program's own */
 	int want_allocations;		/* and libmoca-alloc's */
@@ -265,8 +269,63 @@ static void print_marker(struct dump *d, const struct moca_marker *m)
 	putchar('\n');
 }
 
+/* Where a row of counts is; of its time the first moment at which that is known. */
+static const char *counts_mapping(struct dump *d, const struct moca_count *r)
+{
+	struct moca_access a = { .addr = r->addr, .time_ns = r->first_ns ?
+				 r->first_ns : d->stretch->begin_ns };
+	const char *name = mapping_name(d, &a);
+
+	if (d->mapping)
+		return name;
+	a.time_ns = d->stretch->end_ns;
+	return mapping_name(d, &a);
+}
+
+static void print_row(struct dump *d, const struct moca_count *r)
+{
+	const struct moca_counts *c = d->stretch;
+	const struct moca_task *t = d->task;
+	uint64_t first = r->first_ns ? since(d, r->first_ns) : 0;
+
+	if (d->csv) {
+		printf("counts,%" PRIu64 ",%" PRIu64 ",%" PRIu32 ",%" PRIu32
+		       ",%" PRIu32 ",%" PRIu64 ",0x%" PRIx64 ",%" PRIu64
+		       ",%" PRIu64 ",%" PRIu64 ",",
+		       since(d, c->begin_ns), since(d, c->end_ns), t->id,
+		       t->pid, t->tid, c->slice, r->addr, c->granularity,
+		       r->loads, r->stores);
+		if (r->first_ns)
+			printf("%" PRIu64 ",%c,", first,
+			       r->first_store ? 'W' : 'R');
+		else
+			fputs(",,", stdout);
+		print_csv_name(counts_mapping(d, r));
+		putchar('\n');
+		return;
+	}
+	print_time(d, c->begin_ns);
+	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " counts 0x%012" PRIx64
+	       " loads=%" PRIu64 " stores=%" PRIu64 " slice=%" PRIu64
+	       " until=%" PRIu64 ".%09" PRIu64,
+	       t->id, t->pid, t->tid, r->addr, r->loads, r->stores, c->slice,
+	       since(d, c->end_ns) / 1000000000,
+	       since(d, c->end_ns) % 1000000000);
+	if (r->first_ns)
+		printf(" first=%" PRIu64 ".%09" PRIu64 ",%c",
+		       first / 1000000000, first % 1000000000,
+		       r->first_store ? 'W' : 'R');
+	putchar(' ');
+	print_text_name(counts_mapping(d, r));
+	putchar('\n');
+}
+
 static void print_heading(const struct dump *d)
 {
+	if (d->csv_counts) {
+		printf("kind,time_ns,end_ns,task,pid,tid,slice,address,length,loads,stores,first_ns,first_type,name\n");
+		return;
+	}
 	if (d->csv) {
 		printf("kind,time_ns,task,pid,tid,cpu,type,mode,address,ip,physical,node,length,offset,prot,flags,parent,status,name\n");
 		return;
@@ -292,6 +351,43 @@ static int fill_access(struct dump *d)
 		}
 	}
 	return 1;
+}
+
+/* The next stretch that has rows. 1, 0 at the end, -errno. */
+static int fill_counts(struct dump *d)
+{
+	int ret;
+
+	d->row = 0;
+	do {
+		d->stretch = NULL;
+		if (!d->counts)
+			return 0;
+		ret = moca_cursor_counts(d->counts, &d->stretch);
+		if (ret <= 0) {
+			d->stretch = NULL;
+			return ret;
+		}
+	} while (!d->stretch->count);
+	return 1;
+}
+
+/* Do the counts at hand come before a record of a task at a time? */
+static int counts_before(const struct dump *d, uint32_t task, uint64_t time_ns)
+{
+	return d->stretch->task < task || (d->stretch->task == task &&
+					   d->stretch->begin_ns < time_ns);
+}
+
+static int counts_next(const struct dump *d)
+{
+	return d->stretch &&
+	       (!d->event || counts_before(d, d->event_task,
+					   d->event->time_ns)) &&
+	       (!d->marker || counts_before(d, d->marker_task,
+					    d->marker->time_ns)) &&
+	       (!d->chunk || counts_before(d, d->chunk->task,
+			d->chunk->accesses[d->next].time_ns));
 }
 
 static int wanted(const struct dump *d, const struct moca_event *e)
@@ -377,6 +473,12 @@ static int dump_next(struct dump *d)
 
 	if (ret < 0)
 		return ret;
+	if (counts_next(d)) {
+		set_task(d, d->stretch->task);
+		print_row(d, &d->stretch->rows[d->row++]);
+		ret = d->row == d->stretch->count ? fill_counts(d) : 1;
+		return ret < 0 ? ret : 1;
+	}
 	if (d->event && (!d->marker || event_first(d)) &&
 	    before_access(d, d->event_task, d->event->time_ns)) {
 		set_task(d, d->event_task);
@@ -403,6 +505,8 @@ static int dump_all(struct dump *d)
 	int ret = fill_event(d);
 
 	if (ret >= 0)
+		ret = fill_counts(d);
+	if (ret >= 0)
 		ret = fill_marker(d);
 	if (ret >= 0)
 		do
@@ -426,7 +530,8 @@ static int parse_addresses(const char *s, struct moca_query *q)
 	return 0;
 }
 
-static int dump(struct dump *d, const char *path, int accesses, int events)
+static int dump(struct dump *d, const char *path, int accesses, int events,
+		int counts)
 {
 	struct moca_damage damage;
 	int err = 0;
@@ -435,6 +540,8 @@ static int dump(struct dump *d, const char *path, int accesses, int events)
 		err = moca_cursor_open(&d->accesses, d->t, &d->query);
 	if (!err && events)
 		err = moca_cursor_open(&d->events, d->t, &d->query);
+	if (!err && counts)
+		err = moca_cursor_open(&d->counts, d->t, &d->query);
 	if (!err && (d->want_markers || d->want_allocations))
 		err = moca_cursor_open(&d->markers, d->t, &d->query);
 	if (!err) {
@@ -443,6 +550,7 @@ static int dump(struct dump *d, const char *path, int accesses, int events)
 	}
 	moca_cursor_close(d->accesses);
 	moca_cursor_close(d->events);
+	moca_cursor_close(d->counts);
 	moca_cursor_close(d->markers);
 	if (err) {
 		moca_error("dump: cannot read the trace '%s': %s", path,
@@ -461,14 +569,14 @@ static int dump(struct dump *d, const char *path, int accesses, int events)
 static const char about[] =
 	"Print every record of a trace, task after task and by time within a task.\n"
 	"An access has the columns: time since the start of the recording in seconds, task, process (pid), thread (tid), CPU, type (R read, W write, X instruction fetch, ? unknown), mode (U user, K inside a system call), address, instruction pointer, physical address, NUMA node and the mapping's name; - is unknown.\n"
-	"An event has time, task, pid, tid, its kind and what belongs to it; a marker, which the program itself emitted, its facility, name and fields.";
+	"An event has time, task, pid, tid, its kind and what belongs to it; a marker, which the program itself emitted, its facility, name and fields; counts, of exact mode, a granule's address, its loads and stores from that time until the one told, and when the thread touched it first, if in that time, by a read or a write. With --csv counts are shown by --counts alone.";
 
 int cmd_dump(int argc, char **argv)
 {
 	struct dump d = { .query = { .size = sizeof(d.query) } };
 	uint64_t task = UINT64_MAX, from = 0, to = 0;
 	const char *range = NULL, *path;
-	int accesses = 0, events = 0, all, first, ret;
+	int accesses = 0, events = 0, counts = 0, all, first, ret;
 	const struct option_spec specs[] = {
 		OPT_UINT(0, "task", &task, "N", "only this task, by its number in the trace"),
 		OPT_DURATION(0, "from", &from, "only from this time after the start on"),
@@ -476,6 +584,7 @@ int cmd_dump(int argc, char **argv)
 		OPT_STRING(0, "address", &range, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_FLAG(0, "accesses", &accesses, "only the accesses"),
 		OPT_FLAG(0, "events", &events, "only the events"),
+		OPT_FLAG(0, "counts", &counts, "only the counts, of exact mode"),
 		OPT_FLAG(0, "markers", &d.want_markers, "only the markers, which the program emitted"),
 		OPT_FLAG(0, "allocations", &d.want_allocations, "only the events of allocations, which are not shown else"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
@@ -492,6 +601,11 @@ int cmd_dump(int argc, char **argv)
 	if (range && parse_addresses(range, &d.query)) {
 		moca_error("dump: option '--address' needs a range such as 7f0000000000-7f0000400000, not '%s'",
 			   range);
+		return EXIT_USAGE;
+	}
+	if (d.csv && counts && (accesses || events || d.want_markers ||
+				d.want_allocations)) {
+		moca_error("dump: '--counts --csv' has other columns than the rest: ask for it alone");
 		return EXIT_USAGE;
 	}
 	if (to && to <= from) {
@@ -516,11 +630,14 @@ int cmd_dump(int argc, char **argv)
 			   path, task, path);
 		ret = EXIT_USAGE;
 	} else {
-		all = !accesses && !events && !d.want_markers &&
+		all = !accesses && !events && !counts && !d.want_markers &&
 		      !d.want_allocations;
+		d.csv_counts = d.csv && counts;
 		/* Markers have no address: only if they are asked for. */
 		d.want_markers |= all && !range;
-		ret = dump(&d, path, accesses || all, events || all);
+		/* As CSV, counts have columns of their own. */
+		ret = dump(&d, path, accesses || all, events || all,
+			   counts || (all && !d.csv));
 	}
 	moca_trace_close(d.t);
 	return ret;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/exact.h"
 #include "cli/text.h"
 #include "cli/trace.h"
 #include "export/ctf.h"
@@ -226,6 +227,28 @@ static int export(struct export *x, const struct format *format)
 	return err ? 1 : warn_of_damage(x);
 }
 
+/* Counts are sums, of no moment: no event is right for them. 0 or an exit code. */
+static int refuse_counts(const struct export *x)
+{
+	size_t i, n = moca_trace_task_count(x->t);
+	uint64_t counts = 0, accesses = 0;
+
+	for (i = 0; i < n; i++) {
+		counts += moca_trace_task(x->t, i)->counts;
+		accesses += moca_trace_task(x->t, i)->accesses;
+	}
+	if (!counts || x->markers_only)
+		return 0;
+	if (accesses) {
+		moca_warn("export: '%s' has counts of exact mode, too: they are sums over a time, which no event of this format can be, and are left out ('moca dump --counts --csv %s' prints them)",
+			  x->trace, x->trace);
+		return 0;
+	}
+	moca_error("export: '%s' has counts of exact mode and no accesses: they are sums over a time, which no event of this format can be. 'moca dump --counts --csv %s' prints them; --markers-only exports what the program emitted",
+		   x->trace, x->trace);
+	return EXIT_USAGE;
+}
+
 static const char about[] =
 	"Write a trace in the format of other tools.\n"
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
@@ -261,7 +284,9 @@ int cmd_export(int argc, char **argv)
 	x.t = trace_open("export", x.trace);
 	if (!x.t)
 		return EXIT_USAGE;
-	ret = export(&x, format);
+	ret = refuse_counts(&x);
+	if (!ret)
+		ret = export(&x, format);
 	moca_trace_close(x.t);
 	return ret;
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "cli/commands.h"
+#include "cli/exact.h"
 #include "cli/summary.h"
 #include "cli/text.h"
 #include "cli/trace.h"
@@ -23,6 +24,7 @@ struct info {
 	struct moca_damage damage;
 	int truncated;
 	int markers_only;	/* no accesses were to be recorded */
+	int exact;		/* there are counts, or were to be */
 	int all;
 };
 
@@ -106,6 +108,8 @@ static void print_head(const struct info *in, const char *path)
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
 	if (interval)
 		printf(", interval %s", text_duration(a, interval));
+	if (in->exact)
+		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));
 	if (budget) {
 		fputs(", slowdown budget ", stdout);
 		text_name(stdout, budget, 0);
@@ -113,7 +117,11 @@ static void print_head(const struct info *in, const char *path)
 	putchar('\n');
 	print_line("Read or write", meta(in, META_READ_WRITE), "", NULL);
 	print_line("Physical", meta(in, META_PHYS), "", NULL);
-	if (in->s.total.accesses)
+	if (in->s.rows)
+		printf("%-14s%s, %.2f bytes per row of counts\n", "Size",
+		       text_size(a, in->s.bytes),
+		       (double)in->s.bytes / in->s.rows);
+	else if (in->s.total.accesses)
 		printf("%-14s%s, %.2f bytes per record\n", "Size",
 		       text_size(a, in->s.bytes),
 		       (double)in->s.bytes / in->s.total.accesses);
@@ -164,6 +172,23 @@ static void print_state(const struct info *in)
 		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
 	if (trace_damaged(&in->damage))
 		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
+}
+
+static void print_exact(const struct info *in)
+{
+	const struct moca_certificate *c = &in->cert;
+	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+
+	if (c->gaps)
+		printf("\nCounted, but not all: %s loads and %s stores; %s time%s something was not counted:\n",
+		       text_count(a, c->loads), text_count(b, c->stores),
+		       text_count(p, c->gaps), PLURAL(c->gaps));
+	else
+		printf("\nExact: %s loads and %s stores, all that were executed.\n",
+		       text_count(a, c->loads), text_count(b, c->stores));
+	exact_print_gaps(in->t, "  - ");
+	printf("  They went to %s page%s.\n",
+	       text_count(a, c->pages_touched), PLURAL(c->pages_touched));
 }
 
 static void print_certificate(const struct info *in)
@@ -278,21 +303,31 @@ static void print_working_set(const struct info *in)
 	       in->s.interval_count, PLURAL(in->s.interval_count));
 }
 
-static void print_counts(const struct summary_counts *n)
+static void print_counts(const struct info *in, const struct summary_counts *n)
 {
 	char a[TEXT_MAX], p[TEXT_MAX];
 
 	printf("%12s", text_count(a, n->pages));
+	if (in->s.rows) {
+		printf(" %20s", text_count(a, n->reads));
+		printf(" %20s", text_count(a, n->writes));
+		return;
+	}
 	printf(" %12s", text_count(a, n->reads));
 	printf(" %12s", text_count(a, n->writes));
 	printf(" %10s", text_count(a, n->unknown));
 	printf(" %9s", text_percent(p, n->kernel, n->accesses));
 }
 
-static void print_heading(const char *title, const char *left)
+static void print_heading(const struct info *in, const char *title,
+			  const char *left)
 {
-	printf("\n%s\n  %-26s%12s %12s %12s %10s %9s\n", title, left, "pages",
-	       "reads", "writes", "unknown", "in kernel");
+	printf("\n%s\n  %-26s%12s ", title, left, "pages");
+	if (in->s.rows)
+		printf("%20s %20s\n", "loads", "stores");
+	else
+		printf("%12s %12s %10s %9s\n", "reads", "writes", "unknown",
+		       "in kernel");
 }
 
 static void pad(int written, int width)
@@ -418,7 +453,7 @@ static int print_tasks(const struct info *in)
 	qsort_r(order, n, sizeof(*order), by_pages, in->s.tasks);
 	for (i = 0; i < n && (in->all || i < TOP); i++)
 		top[order[i]] = 1;
-	print_heading("By task (thread)", "task  tid      name");
+	print_heading(in, "By task (thread)", "task  tid      name");
 	for (i = 0; i < n; i++) {
 		const struct moca_task *t = moca_trace_task(in->t, i);
 		int w;
@@ -428,7 +463,7 @@ static int print_tasks(const struct info *in)
 		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
 		w += text_name(stdout, t->name, 28 - w);
 		pad(w, 28);
-		print_counts(&in->s.tasks[i]);
+		print_counts(in, &in->s.tasks[i]);
 		putchar('\n');
 		shown++;
 	}
@@ -442,7 +477,7 @@ static void print_mappings(const struct info *in)
 {
 	size_t i, n = in->s.mapping_count, shown = 0;
 
-	print_heading("By mapping, largest first", "mapping");
+	print_heading(in, "By mapping, largest first", "mapping");
 	for (i = 0; i < n; i++) {
 		const struct summary_mapping *m = &in->s.mappings[i];
 		int w;
@@ -452,7 +487,7 @@ static void print_mappings(const struct info *in)
 		fputs("  ", stdout);
 		w = text_name(stdout, *m->name ? m->name : "[anonymous]", 25);
 		pad(w, 26);
-		print_counts(&m->n);
+		print_counts(in, &m->n);
 		printf("  %" PRIu32 " ", m->pid);
 		text_name(stdout, trace_process_name(in->t, m->pid), 0);
 		putchar('\n');
@@ -467,9 +502,11 @@ static int print_text(const struct info *in, const char *path)
 	int err = 0;
 
 	print_head(in, path);
+	if (in->exact)
+		print_exact(in);
 	if (in->markers_only)
 		print_marker_counts(in);
-	else
+	else if (!in->exact || in->cert.records)
 		print_certificate(in);
 	print_state(in);
 	print_unseen(in);
@@ -509,6 +546,9 @@ static void json_certificate(struct json *j, const struct info *in)
 	json_uint(j, "lost", c->lost);
 	json_uint(j, "chunks", c->chunks);
 	json_uint(j, "lossy_chunks", c->lossy_chunks);
+	json_uint(j, "loads", c->loads);
+	json_uint(j, "stores", c->stores);
+	json_uint(j, "gaps", c->gaps);
 	json_close(j, '}');
 	json_open(j, "damage", '{');
 	json_uint(j, "files", in->damage.files);
@@ -581,6 +621,8 @@ static void json_tasks(struct json *j, const struct info *in)
 		json_uint(j, "markers_lost",
 			  summary_markers_lost(&in->s, in->t, i));
 		json_uint(j, "markers_torn", t->markers_torn);
+		json_uint(j, "loads", t->loads);
+		json_uint(j, "stores", t->stores);
 		json_counts(j, &in->s.tasks[i]);
 		json_close(j, '}');
 	}
@@ -663,6 +705,7 @@ static void print_json(const struct info *in, const char *path)
 	json_uint(&j, "duration_ns", duration(in));
 	json_uint(&j, "bytes", in->s.bytes);
 	json_certificate(&j, in);
+	exact_json(&j, in->t);
 	if (slow > 0)
 		json_double(&j, "slowdown_estimate", slow);
 	else
@@ -693,7 +736,8 @@ static int show(struct info *in, const char *path, int as_json)
 	moca_trace_certificate(in->t, &in->cert);
 	moca_trace_damage(in->t, &in->damage);
 	in->truncated = moca_trace_truncated(in->t);
-	in->markers_only = trace_markers_only(in->t);
+	in->exact = exact_has_counts(in->t);
+	in->markers_only = !in->exact && trace_markers_only(in->t);
 	if (as_json)
 		print_json(in, path);
 	else

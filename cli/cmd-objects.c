@@ -27,6 +27,7 @@ enum sort_key {
 static const struct words sort_words[] = {
 	{ "accesses", SORT_ACCESSES }, { "reads", SORT_READS },
 	{ "writes", SORT_WRITES },     { "size", SORT_SIZE },
+	{ "loads", SORT_READS },       { "stores", SORT_WRITES },
 	{ "pages", SORT_PAGES },       { "threads", SORT_THREADS },
 	{ "begin", SORT_BEGIN },       { "name", SORT_NAME },
 	{ NULL, 0 }
@@ -296,6 +297,13 @@ int cmd_objects(int argc, char **argv)
 	v.trace = trace_open("objects", v.path);
 	if (!v.trace)
 		return EXIT_USAGE;
+	if (moca_objects_exact_only(v.trace) &&
+	    (v.by == BY_LINE || v.by == BY_FUNCTION)) {
+		moca_error("objects: '--by %s' of '%s': it has counts of exact mode, which are of memory and threads, not of instructions (--by thread and --by range work)",
+			   by, v.path);
+		moca_trace_close(v.trace);
+		return EXIT_USAGE;
+	}
 	opt.begin_ns = from ? trace_after(v.trace, from) : 0;
 	opt.end_ns = to ? trace_after(v.trace, to) : 0;
 	opt.name = v.name;

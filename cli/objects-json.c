@@ -54,6 +54,11 @@ static void json_totals(struct json *j, const struct objects_view *v)
 	json_double(j, "named_percent",
 		    t->accesses ? 100. * t->named / t->accesses : 0);
 	json_uint(j, "own", t->own);
+	json_bool(j, "exact", t->exact_only);
+	json_uint(j, "loads", t->loads);
+	json_uint(j, "stores", t->stores);
+	json_uint(j, "own_loads", t->own_loads);
+	json_uint(j, "own_stores", t->own_stores);
 	json_uint(j, "allocations", t->allocations);
 	json_uint(j, "small", t->small);
 	json_uint(j, "small_bytes", t->small_bytes);
@@ -120,6 +125,8 @@ static void json_object(struct json *j, const struct objects_view *v,
 	json_uint(j, "reads", o->reads);
 	json_uint(j, "writes", o->writes);
 	json_uint(j, "wide", o->wide);
+	json_uint(j, "loads", o->loads);
+	json_uint(j, "stores", o->stores);
 	json_uint(j, "threads", o->threads);
 	json_string(j, "sharing", objects_sharing(o));
 	json_task(j, "first_task", o->accesses ?

@@ -16,6 +16,7 @@
 #define WIDTH_PIPE 160		/* when there is no terminal */
 #define NAME_MIN 20
 #define SITE_MIN 16
+#define EXACT_WIDTH 15		/* of counts: 99,999,999,999 */
 
 /* The columns between name and site; those that matter least go first. */
 enum column {
@@ -48,26 +49,32 @@ struct layout {
 	int site;
 };
 
-static int used_width(const struct layout *l)
+static int width_of(const struct objects_view *v, int c)
+{
+	return v->totals.exact_only && (c == COL_READS || c == COL_WRITES) ?
+		       EXACT_WIDTH : columns[c].width;
+}
+
+static int used_width(const struct objects_view *v, const struct layout *l)
 {
 	int i, n = 2 + NAME_MIN + 1 + SITE_MIN;
 
 	for (i = 0; i < COLUMNS; i++)
-		n += l->show[i] ? 1 + columns[i].width : 0;
+		n += l->show[i] ? 1 + width_of(v, i) : 0;
 	return n;
 }
 
-static void fit(struct layout *l, int width)
+static void fit(const struct objects_view *v, struct layout *l, int width)
 {
 	int i, rank, spare;
 
 	for (i = 0; i < COLUMNS; i++)
 		l->show[i] = 1;
-	for (rank = 9; rank > 1 && used_width(l) > width; rank--)
+	for (rank = 9; rank > 1 && used_width(v, l) > width; rank--)
 		for (i = 0; i < COLUMNS; i++)
 			if (columns[i].rank == rank)
 				l->show[i] = 0;
-	spare = width - used_width(l);
+	spare = width - used_width(v, l);
 	if (spare < 0)
 		spare = 0;
 	l->name = NAME_MIN + spare / 2;
@@ -209,8 +216,7 @@ static void print_row(const struct objects_view *v, const struct layout *l,
 			continue;
 		}
 		cell(v, o, i, buf, sizeof(buf));
-		printf(columns[i].left ? "%-*s" : "%*s", columns[i].width,
-		       buf);
+		printf(columns[i].left ? "%-*s" : "%*s", width_of(v, i), buf);
 	}
 	if (*o->site) {
 		putchar(' ');
@@ -219,24 +225,35 @@ static void print_row(const struct objects_view *v, const struct layout *l,
 	putchar('\n');
 }
 
+/* What was counted is called by its name, and is long. */
+static const char *title_of(const struct objects_view *v, int c)
+{
+	if (v->totals.exact_only && (c == COL_READS || c == COL_WRITES))
+		return c == COL_READS ? "loads" : "stores";
+	return columns[c].title;
+}
+
 static void print_table(const struct objects_view *v)
 {
 	struct layout l;
 	size_t i, split = 0;
 	int c;
 
-	fit(&l, terminal_width(WIDTH_PIPE));
+	fit(v, &l, terminal_width(WIDTH_PIPE));
 	printf("\n  %-*s", l.name, "object");
 	for (c = 0; c < COLUMNS; c++)
 		if (l.show[c])
 			printf(columns[c].left ? " %-*s" : " %*s",
-			       columns[c].width, columns[c].title);
+			       width_of(v, c), title_of(v, c));
 	printf(" site\n");
 	for (i = 0; i < v->count; i++) {
 		print_row(v, &l, v->rows[i]);
 		split += v->rows[i]->pages_split != 0;
 	}
-	if (split)
+	if (split && v->totals.exact_only)
+		printf("  * some granules hold other objects as well, or held them at another time: what\n"
+		       "    was counted there is shared out by size and time (--json: wide).\n");
+	else if (split)
 		printf("  * some pages hold other objects as well: only the first access to a page\n"
 		       "    in an interval has a record, so these counts are lower bounds.\n");
 }
@@ -267,9 +284,10 @@ static void print_head(const struct objects_view *v)
 
 	printf("%-14s", "Trace");
 	text_name(stdout, v->path, 0);
-	printf("\n%-14s%s of %s accesses went to data structures that are known\n",
+	printf("\n%-14s%s of %s %s went to data structures that are known\n",
 	       "Named", text_percent(a, t->named, t->accesses),
-	       text_count(b, t->accesses));
+	       text_count(b, t->accesses),
+	       t->exact_only ? "loads and stores" : "accesses");
 	printf("%-14s%s told one by one", "Allocations",
 	       text_count(a, t->allocations));
 	printf(", %s in bulk (%s)", text_count(a, t->small),
@@ -367,7 +385,9 @@ static int print_touchers(const struct objects_view *v)
 	for (i = 0; i < n; i++)
 		sum += t[i].accesses;
 	printf("\n  %-46s%12s %12s %12s %9s%s\n",
-	       v->by == BY_THREAD ? "thread" : "function", "reads", "writes",
+	       v->by == BY_THREAD ? "thread" : "function",
+	       v->totals.exact_only ? "loads" : "reads",
+	       v->totals.exact_only ? "stores" : "writes",
 	       "accesses", "", v->by == BY_LINE ? "  line" : "");
 	for (i = 0; i < n; i++) {
 		print_toucher(&t[i]);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/page-set.h"
+#include "cli/summary-internal.h"
 #include "cli/trace.h"
 
 /* What the numbers of intervals in a (perhaps corrupt) file may reach. */
@@ -14,20 +14,6 @@
 /* Records whose pages are held at once when intervals are counted. */
 #define BATCH_RECORDS 500000
 #define BATCH_INTERVALS 16384
-
-struct walk {
-	struct summary *s;
-	struct moca_trace *t;
-	unsigned page_shift;
-	const struct moca_mapping *maps;
-	size_t map_count;
-	size_t *group_of;	/* by mapping: index in s->mappings */
-	const struct moca_mapping *last;	/* where the last access was */
-	size_t unmapped;	/* the last group found by unmapped_group */
-	struct page_set group_pages;
-	struct page_set task_pages;
-	struct page_set process_pages;
-};
 
 static int by_group(const void *a, const void *b, void *maps)
 {
@@ -112,8 +98,8 @@ static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
 	return 0;
 }
 
-static int find_group(struct walk *w, uint32_t pid,
-		      const struct moca_access *a, size_t *group)
+int summary_find_group(struct walk *w, uint32_t pid,
+		       const struct moca_access *a, size_t *group)
 {
 	const struct moca_mapping *m = w->last;
 
@@ -156,7 +142,7 @@ static int add_access(struct walk *w, const struct moca_task *task,
 	size_t group;
 	int err;
 
-	err = find_group(w, task->pid, a, &group);
+	err = summary_find_group(w, task->pid, a, &group);
 	if (err)
 		return err;
 	count(n, a);
@@ -538,6 +524,8 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 		err = make_groups(&w);
 	if (!err)
 		err = walk_chunks(&w);
+	if (!err && !s->total.accesses)
+		err = summary_walk_counts(&w);
 	if (!err)
 		err = walk_events(&w);
 	if (!err)

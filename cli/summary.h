@@ -51,7 +51,13 @@ struct summary {
 	size_t gap_count;
 	struct summary_gap *gaps;
 	struct summary_counts total;
-	uint64_t bytes;			/* of access chunks */
+	uint64_t bytes;			/* of access chunks; or of counts */
+	/*
+	 * Of a trace without accesses: rows of counts, of so many slices. What is
+	 * counted of reads and writes are loads and stores then.
+	 */
+	uint64_t rows;
+	uint64_t slices;
 	uint64_t begin_ns;		/* of the first chunk */
 	uint64_t end_ns;		/* of the last chunk */
 	/* Distinct pages of all processes in each interval. */

@@ -115,6 +115,28 @@ static int add_accesses(struct classic *c, const struct moca_chunk *chunk)
 	return 0;
 }
 
+/* What exact mode counted: sums of the page, of no CPU. */
+static int add_counts(struct classic *c, const struct moca_counts *counts)
+{
+	size_t i;
+
+	if (!c->count || counts->begin_ns < c->begin_ns)
+		c->begin_ns = counts->begin_ns;
+	if (!c->count || counts->end_ns > c->end_ns)
+		c->end_ns = counts->end_ns;
+	for (i = 0; i < counts->count; i++) {
+		const struct moca_count *r = &counts->rows[i];
+		struct page *p = find_page(c, r->addr & ~(uint64_t)(
+						      c->o->page_size - 1));
+
+		if (!p)
+			return -ENOMEM;
+		p->reads += r->loads;
+		p->writes += r->stores;
+	}
+	return 0;
+}
+
 static void print_mask(FILE *f, const uint64_t *mask, unsigned cpus)
 {
 	unsigned i = CPUS_MAX;
@@ -197,6 +219,29 @@ static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
 	return ret;
 }
 
+/* The same of counts. */
+static int write_stretches(struct classic *c, struct moca_trace *t, uint32_t id)
+{
+	struct moca_query q = { .size = sizeof(q), .task = id, .one_task = 1 };
+	const struct moca_counts *counts;
+	struct moca_cursor *cursor;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, t, &q);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_counts(cursor, &counts)) > 0) {
+		ret = add_counts(c, counts);
+		if (ret)
+			break;
+		if (!counts->more)
+			write_chunk(c);
+	}
+	moca_cursor_close(cursor);
+	write_chunk(c);
+	return ret;
+}
+
 static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
 		      const struct moca_task *task)
 {
@@ -210,7 +255,10 @@ static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
 	if (!task->id)
 		fprintf(c->f, " %u", c->o->page_size);
 	putc('\n', c->f);
-	err = write_chunks(c, t, task->id);
+	if (task->counts && !task->accesses)
+		err = write_stretches(c, t, task->id);
+	else
+		err = write_chunks(c, t, task->id);
 	if (!err && ferror(c->f))
 		err = -EIO;
 	errno = 0;

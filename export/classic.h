@@ -10,7 +10,8 @@
  * the recording. Addresses are hexadecimal with 0x and of the page's first
  * byte; @phys is 0x0 when unknown. A cpumask has one binary digit per CPU,
  * CPU 0 last. pid is that of the thread. An access of unknown type counts as
- * a read, as does an instruction fetch.
+ * a read, as does an instruction fetch. A task with counts of exact mode and no
+ * accesses has these: loads as reads, stores as writes, a chunk per slice.
  */
 #ifndef MOCA_EXPORT_CLASSIC_H
 #define MOCA_EXPORT_CLASSIC_H

@@ -16,7 +16,7 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
-MAKE_OBJECTS := $(TEST_DIR)/make-objects
+MAKE_OBJECTS := $(TEST_DIR)/make-objects $(TEST_DIR)/make-exact
 EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/export/*.c))
 FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \
@@ -61,6 +61,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/web/run \
+	tests/exact/sequences tests/exact/counts \
 	tests/stress/run)
 
 # Allocators that are found by their code.
@@ -73,10 +74,13 @@ DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
 WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 	$(BUILD)/tests/bench/make-trace
 
+include tests/exact/exact.mk
+
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
+	$(EXACT_WORKLOADS)
 
 check:
 	@tools/install-deps check

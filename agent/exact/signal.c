@@ -230,14 +230,11 @@ static void stepped(struct context *c, struct kucontext *uc)
 		look(c, uc);
 }
 
-/* Calls during which another mask holds: the program's handler begins with that. */
-static void suspended(struct context *c, const struct kucontext *uc)
+/* Calls during which another mask holds: 1, and it is read. */
+static int temporary_mask(const struct context *c, uint64_t *mask)
 {
 	uint64_t at, pair[2];
 
-	if (c->pending || uc->mc.ip != (uint64_t)moca_exact_after_syscall ||
-	    uc->mc.ax != (uint64_t)-EINTR)
-		return;
 	switch (c->nr) {
 	case __NR_rt_sigsuspend:
 		at = c->gpr[RDI];
@@ -253,14 +250,22 @@ static void suspended(struct context *c, const struct kucontext *uc)
 	case __NR_io_pgetevents:
 		at = c->gpr[9];
 		if (!at || moca_exact_peek(pair, at, sizeof(pair)))
-			return;
+			return 0;
 		at = pair[0];
 		break;
 	default:
-		return;
+		return 0;
 	}
-	if (at && !moca_exact_peek(&c->signal.suspend_mask, at, 8))
-		c->signal.suspended = 1;
+	return at && !moca_exact_peek(mask, at, 8);
+}
+
+/* The program's handler begins with that mask; see sigsuspend(2). */
+static void suspended(struct context *c, const struct kucontext *uc)
+{
+	if (!c->pending && uc->mc.ip == (uint64_t)moca_exact_after_syscall &&
+	    uc->mc.ax == (uint64_t)-EINTR)
+		c->signal.suspended =
+			(uint32_t)temporary_mask(c, &c->signal.suspend_mask);
 }
 
 static void asynchronous(struct context *c, struct ksiginfo *info,
@@ -380,6 +385,30 @@ static int wait_for_held(struct context *c)
 	return 1;
 }
 
+/*
+ * A call whose mask lets SIGTRAP in, and we hold one: the kernel gets it back for as
+ * long as that takes. 0: not so, or it is not such a call.
+ */
+static int suspend_with_held(struct context *c, long nr)
+{
+	uint64_t mask;
+
+	c->nr = (uint64_t)nr;
+	if (!c->signal.held || !temporary_mask(c, &mask) ||
+	    (mask & SIGBIT(SIGTRAP)))
+		return 0;
+	moca_exact_signals_block();
+	c->signal.held = 0;
+	send_again((struct ksiginfo *)c->signal.trap.info);
+	mask = moca_exact_kernel_mask(c) | SIGBIT(SIGTRAP);
+	moca_exact_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0,
+			0);
+	if (moca_exact_syscall(c))
+		c->pc -= 2;
+	moca_exact_signals_unblock(c);
+	return 1;
+}
+
 static int sets_fault_handler(const struct context *c)
 {
 	uint64_t sig = (uint32_t)c->gpr[RDI];
@@ -410,7 +439,7 @@ int moca_exact_signal_syscall(struct context *c, long nr)
 	case __NR_sigaltstack:
 		break;
 	default:
-		return 0;
+		return suspend_with_held(c, nr);
 	}
 	moca_exact_signals_block();
 	if (c->pending)

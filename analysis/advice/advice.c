@@ -10,10 +10,14 @@
 #include <string.h>
 
 #include "analysis/advice/internal.h"
+#include "analysis/counts/counts.h"
 
 /* Of those about placement the first that holds says it all. */
 static const rule_fn placement[] = { rule_serial_touch, rule_replicate,
 				     rule_moving_parts, rule_one_node };
+/* Of counts: what needs neither an order nor an instruction. */
+static const rule_fn counted[] = { rule_counted_touch, rule_shared_lines,
+				   rule_unbalanced };
 static const rule_fn others[] = { rule_unbalanced, rule_huge_pages,
 				  rule_abandoned };
 
@@ -24,6 +28,7 @@ const char *moca_finding_id(enum moca_finding_kind k)
 	static const char *const ids[MOCA_FINDING_KINDS] = {
 		"serial-first-touch", "mismatched-first-touch", "moving-parts", "one-node", "replicate",
 		"unbalanced-parts", "huge-pages", "abandoned",
+		"shared-lines",
 	};
 
 	return ids[k];
@@ -290,6 +295,47 @@ static void note_hot_spots(struct rules *r)
 	}
 }
 
+/* What counts do not show, and how they would. */
+static void add_counts_notes(struct rules *r)
+{
+	const struct moca_counts_table *t = r->p->counts;
+	uint64_t shared = 0, accesses = 0;
+	struct moca_certificate c;
+	size_t i;
+
+	moca_trace_certificate(r->trace, &c);
+	if (!r->p->accesses)
+		advice_note(r, "Nothing was counted.");
+	if (c.gaps)
+		advice_note(r,
+			    "%" PRIu64 " times something was not counted: moca info says what.",
+			    c.gaps);
+	if (t->granularity > MOCA_COUNTS_LINE)
+		advice_note(r,
+			    "Counted were granules of %" PRIu64 " bytes: whether threads meet in a cache line cannot be told. Record with --granularity 64 --slice 100ms.",
+			    t->granularity);
+	for (i = 0; i < t->line_count && !moca_counts_sliced(t); i++)
+		if (t->lines[i].contended) {
+			shared++;
+			accesses += t->lines[i].contended;
+		}
+	if (shared && t->granularity == MOCA_COUNTS_LINE)
+		advice_note(r,
+			    "%" PRIu64 " cache line%s used by several threads and written, with up to %" PRIu64 " accesses by others than the main user; whether at the same time was not recorded. Record with --slice 100ms.",
+			    shared, shared == 1 ? " is" : "s are", accesses);
+	if (!moca_counts_sliced(t) && r->p->accesses)
+		advice_note(r,
+			    "There are no time slices: what happened when is known from first touches only, phases and idle threads are not. Record with --slice 100ms.");
+	if (t->page_shift)
+		advice_note(r,
+			    "Pages are looked at in groups of %u: there are too many for each.",
+			    1u << t->page_shift);
+	if (t->lines_left_out)
+		advice_note(r,
+			    "%" PRIu64 " rows are of granules beyond those that are looked at one by one.",
+			    t->lines_left_out);
+}
+
 static void add_notes(struct rules *r)
 {
 	struct moca_objects_totals totals;
@@ -298,9 +344,11 @@ static void add_notes(struct rules *r)
 
 	moca_objects_totals(p->objects, &totals);
 	moca_trace_certificate(r->trace, &c);
-	if (!p->accesses)
+	if (p->counts)
+		add_counts_notes(r);
+	else if (!p->accesses)
 		advice_note(r, "The trace has no accesses to data.");
-	if (p->accesses && p->intervals < INTERVALS_MIN)
+	if (!p->counts && p->accesses && p->intervals < INTERVALS_MIN)
 		advice_note(r,
 			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. Record again with --interval 20ms --budget none.",
 			    p->intervals, p->intervals == 1 ? "" : "s");
@@ -336,6 +384,10 @@ static void apply(struct rules *r, const struct moca_profile_object *o)
 {
 	size_t i;
 
+	for (i = 0; i < COUNT(counted) && r->p->counts && !r->err; i++)
+		counted[i](r, o);
+	if (r->p->counts)
+		return;
 	for (i = 0; i < COUNT(placement) && !r->err; i++)
 		if (placement[i](r, o))
 			break;
@@ -352,7 +404,8 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 	r.a = calloc(1, sizeof(*r.a));
 	if (!r.a)
 		return -ENOMEM;
-	for (i = 0; i < p->count && p->intervals >= INTERVALS_MIN; i++)
+	for (i = 0; i < p->count &&
+		    (p->counts || p->intervals >= INTERVALS_MIN); i++)
 		if (p->rows[i].data && p->rows[i].pages)
 			apply(&r, &p->rows[i]);
 	add_notes(&r);

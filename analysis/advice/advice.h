@@ -18,6 +18,7 @@ enum moca_finding_kind {
 	MOCA_FINDING_UNBALANCED,
 	MOCA_FINDING_HUGE_PAGES,
 	MOCA_FINDING_ABANDONED,
+	MOCA_FINDING_SHARED_LINES,	/* one writes, others use */
 	MOCA_FINDING_KINDS
 };
 /* "serial-first-touch": stable, for programs. */

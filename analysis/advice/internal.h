@@ -40,6 +40,9 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o);
 int rule_unbalanced(struct rules *r, const struct moca_profile_object *o);
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o);
 int rule_abandoned(struct rules *r, const struct moca_profile_object *o);
+/* Of what exact mode counted: */
+int rule_counted_touch(struct rules *r, const struct moca_profile_object *o);
+int rule_shared_lines(struct rules *r, const struct moca_profile_object *o);
 
 /* A new finding with remote shares filled in; NULL: no memory (r->err). */
 struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,

@@ -172,9 +172,16 @@ struct moca_objects {
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
 	size_t unseen_count;
 	size_t pending_count;		/* of all tasks */
+	uint64_t now;			/* what the pass has come to */
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;
+	struct stretch **stretches;	/* counts whose time has begun */
+	size_t stretch_count, stretch_cap;
+	uint64_t next_end;		/* of these, the first to end */
+	struct part *parts;		/* of a granule: scratch */
+	size_t part_count, part_cap;
+	int crediting;
 	struct moca_object *rows;	/* the result */
 	size_t row_count;
 	struct moca_instance *instances;
@@ -290,6 +297,24 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 			 uint64_t first, uint64_t last, uint32_t id);
 int moca_objects_release_all(struct moca_objects *o);
 void moca_objects_free_pending(struct moca_objects *o);
+
+/* --- counts.c: what exact mode counted ---------------------------------- */
+
+/* The stretch of time of these rows of a task begins. 0 or -errno. */
+int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
+			const struct moca_counts *c);
+/* The pass has come to time_ns: count what has ended. 0 or -errno. */
+int moca_objects_settle(struct moca_objects *o, uint64_t time_ns);
+/*
+ * What is at [first, last] of the space that m is a layer of will change: credit
+ * what is there now. 0 or -errno.
+ */
+int moca_objects_changing(struct moca_objects *o, const struct moca_addrmap *m,
+			  uint64_t first, uint64_t last);
+/* The task executes another program. */
+void moca_objects_new_space(struct moca_objects *o, const struct moca_task *t,
+			    struct space *s, uint64_t time_ns);
+void moca_objects_free_counts(struct moca_objects *o);
 
 /* --- seek.c: what no layer has ------------------------------------------ */
 

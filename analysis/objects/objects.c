@@ -48,8 +48,11 @@ const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
 int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
 		     uint64_t first, uint64_t last, uint32_t id)
 {
-	int err = moca_addrmap_set(m, first, last, id);
+	int err = o->stretch_count && !o->crediting ?
+			  moca_objects_changing(o, m, first, last) : 0;
 
+	if (!err)
+		err = moca_addrmap_set(m, first, last, id);
 	if (err != -E2BIG)
 		return err;
 	o->totals.refused++;
@@ -208,9 +211,14 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 			continue;
 		}
 		err = flush(b);
+		o->now = item.time_ns;
+		if (!err && o->stretch_count && o->now > o->next_end)
+			err = moca_objects_settle(o, o->now);
 		if (err)
 			break;
-		if (item.kind == MOCA_TIMELINE_EVENT)
+		if (item.kind == MOCA_TIMELINE_COUNTS)
+			err = moca_objects_counts(o, item.task, item.counts);
+		else if (item.kind == MOCA_TIMELINE_EVENT)
 			err = moca_objects_event(o, item.task, item.event);
 		else
 			err = moca_objects_alloc(o, item.task, item.marker);
@@ -219,6 +227,8 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 		err = ret;
 	if (!err)
 		err = flush(b);
+	if (!err)
+		err = moca_objects_settle(o, UINT64_MAX);
 	return err ? err : moca_objects_release_all(o);
 }
 
@@ -299,9 +309,13 @@ static void sum_totals(struct moca_objects *o)
 		r = &o->rows[i];
 		if (r->kind == MOCA_OBJECT_MOCA) {
 			s->own += r->accesses;
+			s->own_loads += r->loads;
+			s->own_stores += r->stores;
 			continue;
 		}
 		s->accesses += r->accesses;
+		s->loads += r->loads;
+		s->stores += r->stores;
 		s->reads += r->reads;
 		s->writes += r->writes;
 		if (r->named)
@@ -333,7 +347,8 @@ static void count_lost(struct moca_objects *o)
 /* A row that is shown: aliases and what was never there are not. */
 static int is_shown(const struct moca_row *r)
 {
-	return !r->alias && (r->o.accesses || r->o.instances);
+	return !r->alias &&
+	       (r->o.accesses || r->o.instances || r->o.loads || r->o.stores);
 }
 
 static int make_rows(struct moca_objects *o)
@@ -450,6 +465,7 @@ static int set_up(struct moca_objects *o)
 	int err;
 
 	o->table.opt = &o->opt;
+	o->totals.exact_only = moca_objects_exact_only(o->trace);
 	o->pool.limit = POOL_MIN + n * POOL_PER_TASK;
 	for (i = 0; i < n; i++) {
 		t = moca_trace_task(o->trace, i);
@@ -491,7 +507,7 @@ static int run(struct moca_objects *o)
 	struct batch *b;
 	int err;
 
-	b = malloc(sizeof(*b));
+	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
 	b->o = o;
@@ -538,6 +554,7 @@ void moca_objects_free(struct moca_objects *o)
 	if (!o)
 		return;
 	moca_objects_free_pending(o);
+	moca_objects_free_counts(o);
 	moca_objects_free_spaces(o);
 	moca_addrpool_free(&o->pool);
 	moca_table_free(&o->table);

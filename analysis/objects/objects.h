@@ -67,6 +67,7 @@ struct moca_object {
 	uint64_t first_ns;
 	uint64_t nodes[MOCA_OBJECT_NODES]; /* accesses by node of the page */
 	uint64_t node_unknown;
+	uint64_t loads, stores;	/* counted by exact mode */
 };
 
 /* One object of a row; HEAP, STATIC, STACK and mappings have these. */
@@ -115,6 +116,23 @@ struct moca_observed {
 	uint32_t key;		/* for moca_objects_row_of */
 };
 
+/*
+ * A row of counts, or its share for one object: see doc/design/exact-views.md.
+ * Shares of a row add up to it.
+ */
+struct moca_counted {
+	uint32_t task;
+	uint32_t space;		/* as of struct moca_observed */
+	uint32_t key;		/* for moca_objects_row_of */
+	int shared;		/* the granule has other objects, too */
+	uint64_t addr;		/* of the granule */
+	uint64_t granularity;	/* bytes */
+	uint64_t slice;
+	uint64_t begin_ns, end_ns;	/* of the stretch of time */
+	uint64_t loads, stores;
+	uint64_t first_ns;	/* 0: not first touched here */
+};
+
 struct moca_objects_options {
 	size_t size;		/* of this struct */
 	uint64_t begin_ns, end_ns;	/* accesses only of this time; 0 */
@@ -135,6 +153,9 @@ struct moca_objects_options {
 	/* If not NULL, called for each access, as each is. */
 	void (*observe)(void *arg, const struct moca_observed *x);
 	void *observe_arg;
+	/* If not NULL, called for each row of counts: of a task by slices. */
+	void (*counted)(void *arg, const struct moca_counted *x);
+	void *counted_arg;
 };
 
 struct moca_objects;
@@ -143,6 +164,8 @@ struct moca_objects;
 int moca_objects_compute(struct moca_objects **out, struct moca_trace *t,
 			 const struct moca_objects_options *options);
 void moca_objects_free(struct moca_objects *o);
+/* Has the trace counts, and no records of accesses? */
+int moca_objects_exact_only(const struct moca_trace *t);
 
 /* Rows in no order; the array belongs to o. */
 const struct moca_object *moca_objects_rows(const struct moca_objects *o,
@@ -170,6 +193,14 @@ struct moca_objects_totals {
 	uint64_t accesses, reads, writes;
 	uint64_t named;		/* accesses of named rows */
 	uint64_t own;		/* accesses of MOCA_OBJECT_MOCA */
+	/*
+	 * Exact mode counted: of these are all but the last. Accesses, reads and
+	 * writes above and of rows are then what was counted, if exact_only:
+	 * the trace has no records of accesses.
+	 */
+	uint64_t loads, stores;
+	uint64_t own_loads, own_stores;
+	int exact_only;
 	uint64_t allocations;	/* events of objects, and in bulk: */
 	uint64_t small, small_bytes;
 	uint64_t skipped;	/* small ones of which nothing is known */

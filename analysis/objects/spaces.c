@@ -358,6 +358,7 @@ static int exec(struct moca_objects *o, const struct moca_task *t,
 	p->space = space_new(o, p->pid, t->id);
 	if (!p->space)
 		return -ENOMEM;
+	moca_objects_new_space(o, t, p->space, e->time_ns);
 	state->stack = 0;
 	p->space->program = moca_strings_intern(&o->table.strings, e->name);
 	return p->space->program ? 0 : -ENOMEM;

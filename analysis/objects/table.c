@@ -416,6 +416,22 @@ static int add_thread(struct moca_table *t, uint32_t row, uint32_t task)
 	return 0;
 }
 
+/* Add what a hit stands for. */
+static void weigh(const struct moca_hit *h, uint64_t *accesses,
+		  uint64_t *reads, uint64_t *writes)
+{
+	if (h->loads | h->stores) {
+		*accesses += h->loads + h->stores;
+		*reads += h->loads;
+		*writes += h->stores;
+		return;
+	}
+	++*accesses;
+	*reads += h->a->type == MOCA_ACCESS_READ ||
+		  h->a->type == MOCA_ACCESS_EXEC;
+	*writes += h->a->type == MOCA_ACCESS_WRITE;
+}
+
 static uint64_t hash_touch(const struct moca_touch *x)
 {
 	return moca_mix(moca_mix(x->ip) ^ ((uint64_t)x->row << 32 | x->task) ^
@@ -470,10 +486,7 @@ static int count_touch(struct moca_table *t, const struct moca_hit *h,
 		t->new_touch = x;
 		is_new = 1;
 	}
-	x->accesses++;
-	x->reads += h->a->type == MOCA_ACCESS_READ ||
-		    h->a->type == MOCA_ACCESS_EXEC;
-	x->writes += h->a->type == MOCA_ACCESS_WRITE;
+	weigh(h, &x->accesses, &x->reads, &x->writes);
 	return is_new;
 }
 
@@ -535,10 +548,7 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 		*r = key;
 		t->range_count++;
 	}
-	r->accesses++;
-	r->reads += h->a->type == MOCA_ACCESS_READ ||
-		    h->a->type == MOCA_ACCESS_EXEC;
-	r->writes += h->a->type == MOCA_ACCESS_WRITE;
+	weigh(h, &r->accesses, &r->reads, &r->writes);
 	return 0;
 }
 
@@ -546,15 +556,19 @@ static void count_row(struct moca_row *r, const struct moca_hit *h)
 {
 	const struct moca_access *a = h->a;
 	struct moca_object *o = &r->o;
+	uint64_t before;
 
-	if (!o->accesses++) {
+	/* Counts come at the end of their time. */
+	if (!o->accesses || a->time_ns < o->first_ns) {
 		o->first_task = h->task;
 		o->first_ns = a->time_ns;
 	}
-	o->reads += a->type == MOCA_ACCESS_READ || a->type == MOCA_ACCESS_EXEC;
-	o->writes += a->type == MOCA_ACCESS_WRITE;
-	o->wide += h->wide != 0;
-	if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
+	before = o->accesses;
+	weigh(h, &o->accesses, &o->reads, &o->writes);
+	o->wide += h->wide ? o->accesses - before : 0;
+	if (h->loads | h->stores)
+		o->node_unknown += o->accesses - before;
+	else if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
 		o->nodes[a->node]++;
 	else
 		o->node_unknown++;
@@ -566,12 +580,8 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 {
 	struct moca_instance *i = &t->inst[h->id];
 
-	if (t->opt->instances) {
-		i->accesses++;
-		i->reads += h->a->type == MOCA_ACCESS_READ ||
-			    h->a->type == MOCA_ACCESS_EXEC;
-		i->writes += h->a->type == MOCA_ACCESS_WRITE;
-	}
+	if (t->opt->instances)
+		weigh(h, &i->accesses, &i->reads, &i->writes);
 	if (t->opt->ranges && count_range(t, h, row))
 		return -ENOMEM;
 	return t->opt->touchers ? count_touch(t, h, row) : 0;
@@ -638,6 +648,8 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	o->reads += f->reads;
 	o->writes += f->writes;
 	o->wide += f->wide;
+	o->loads += f->loads;
+	o->stores += f->stores;
 	for (i = 0; i < MOCA_OBJECT_NODES; i++)
 		o->nodes[i] += f->nodes[i];
 	o->node_unknown += f->node_unknown;

@@ -126,6 +126,7 @@ struct moca_hit {
 	int mixed;		/* the page has other objects too */
 	int wide;
 	int below;		/* no object was told at the address */
+	uint64_t loads, stores;	/* if not 0: so many accesses; a is the first */
 };
 
 /* Get what counting it will need nearer. */

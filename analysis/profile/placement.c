@@ -31,6 +31,12 @@ static int by_process(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
+/* How much a task does: records, or counts of exact mode. */
+static uint64_t work_of(const struct moca_task *t)
+{
+	return t->accesses ? t->accesses : t->loads + t->stores;
+}
+
 /* Of one process: give each thread a slot. How many there are; 0: no memory. */
 static uint32_t find_slots(struct life *l, size_t n)
 {
@@ -41,11 +47,11 @@ static uint32_t find_slots(struct life *l, size_t n)
 	if (!free_at)
 		return 0;
 	for (i = 0; i < n; i++)
-		if (l[i].task->accesses > most)
-			most = l[i].task->accesses;
+		if (work_of(l[i].task) > most)
+			most = work_of(l[i].task);
 	for (i = 0; i < n; i++) {
 		/* Helpers that do next to nothing take no one's place. */
-		if (l[i].task->accesses < most / HELPER)
+		if (work_of(l[i].task) < most / HELPER)
 			continue;
 		for (s = 0; s < n - 1; s++)
 			if (free_at[s] <= l[i].task->start_ns)

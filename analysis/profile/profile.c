@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/counts/profile.h"
 #include "analysis/profile/internal.h"
 
 #define WINDOWS_MIN 8
@@ -311,7 +312,7 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 }
 
 /* Is it the program's own data? */
-static int is_data(const struct moca_object *o)
+int moca_profile_is_data(const struct moca_object *o)
 {
 	switch (o->kind) {
 	case MOCA_OBJECT_CODE:
@@ -336,7 +337,7 @@ static int make_rows(struct gather *g)
 		return -ENOMEM;
 	for (i = 0; i < p->count; i++) {
 		p->rows[i].object = &objects[i];
-		p->rows[i].data = is_data(&objects[i]);
+		p->rows[i].data = moca_profile_is_data(&objects[i]);
 		p->rows[i].touch_task = MOCA_NO_TASK;
 	}
 	for (i = 0; i < g->row_cap; i++)
@@ -444,10 +445,14 @@ int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 			 const struct moca_topology *topology)
 {
 	struct moca_objects_options opt = { .size = sizeof(opt) };
-	struct moca_profile *p = calloc(1, sizeof(*p));
-	struct gather *g = calloc(1, sizeof(*g));
+	struct moca_profile *p;
+	struct gather *g;
 	int err = -ENOMEM;
 
+	if (moca_objects_exact_only(t))
+		return moca_counts_profile(out, t, topology);
+	p = calloc(1, sizeof(*p));
+	g = calloc(1, sizeof(*g));
 	if (!p || !g)
 		goto out;
 	if (topology)
@@ -497,6 +502,9 @@ void moca_profile_free(struct moca_profile *p)
 	}
 	free(p->rows);
 	free(p->lane_of);
+	if (p->counts)
+		moca_counts_free(p->counts);
+	free(p->counts);
 	moca_objects_free(p->objects);
 	free(p);
 }

@@ -86,6 +86,8 @@ struct moca_profile_object {
 	uint32_t *remote_in;	/* accesses, by first touch */
 };
 
+struct moca_counts_table;
+
 struct moca_profile {
 	struct moca_topology topology;
 	struct moca_objects *objects;
@@ -105,6 +107,8 @@ struct moca_profile {
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	unsigned threads;		/* most that lived at a time */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
+	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
+	struct moca_counts_table *counts;
 	uint32_t tasks;
 };
 

@@ -21,6 +21,13 @@ struct told {
 	size_t event_count;
 	struct moca_access accesses[4096];
 	size_t access_count;
+	struct {
+		struct moca_chunk_info info;
+		unsigned shift;
+		struct moca_count *rows;
+		size_t count, cap;
+	} counts[64];
+	size_t count_count;
 	struct records r;
 	uint32_t pid;
 	uint32_t tid;
@@ -36,6 +43,7 @@ static inline void trace_begin(void)
 
 	for (i = 0; i < TASKS_MAX; i++) {
 		told[i].event_count = told[i].access_count = 0;
+		told[i].count_count = 0;
 		records_reset(&told[i].r);
 	}
 	told_count = 0;
@@ -113,6 +121,44 @@ static inline void put_access(uint32_t task, uint64_t addr, int type)
 		abort();
 	*a = (struct moca_access){ .addr = addr, .ip = CODE + 16 * task,
 				   .time_ns = tick(), .type = (uint8_t)type };
+}
+
+/* What follows from put_count() is of this time; slices by begin. */
+static inline void put_stretch(uint32_t task, uint64_t slice, unsigned shift,
+			       uint64_t begin_ns, uint64_t end_ns)
+{
+	size_t i = told[task].count_count++;
+
+	if (i >= sizeof(told[task].counts) / sizeof(*told[task].counts))
+		abort();
+	told[task].counts[i].info = (struct moca_chunk_info){
+		.task = task, .interval = slice, .begin_ns = begin_ns,
+		.end_ns = end_ns,
+	};
+	told[task].counts[i].shift = shift;
+	told[task].counts[i].count = 0;
+}
+
+/* By address. first_ns > 0: first touched then; < 0: by a store. */
+static inline void put_count(uint32_t task, uint64_t addr, uint64_t loads,
+			     uint64_t stores, int64_t first_ns)
+{
+	size_t i = told[task].count_count - 1;
+	size_t n = told[task].counts[i].count++;
+	struct moca_count *c = told[task].counts[i].rows;
+
+	if (n == told[task].counts[i].cap) {
+		told[task].counts[i].cap = n ? 2 * n : 64;
+		c = realloc(c, told[task].counts[i].cap * sizeof(*c));
+		if (!c)
+			abort();
+		told[task].counts[i].rows = c;
+	}
+	c[n] = (struct moca_count){
+		.addr = addr, .loads = loads, .stores = stores,
+		.first_ns = (uint64_t)(first_ns < 0 ? -first_ns : first_ns),
+		.first_store = first_ns < 0,
+	};
 }
 
 static inline void put_marker(uint32_t task, unsigned type)
@@ -216,6 +262,7 @@ static inline void write_told(struct moca_writer *w,
 	struct moca_event e = start_of(t->pid, t->tid,
 				       t->events[0].time_ns + 1);
 	struct moca_marker_chunk c = records_chunk(&t->r, task);
+	size_t i;
 
 	if (moca_writer_events(w, task, t->events, t->event_count))
 		abort();
@@ -226,6 +273,11 @@ static inline void write_told(struct moca_writer *w,
 					 t->access_count))
 			abort();
 	}
+	for (i = 0; i < t->count_count; i++)
+		if (moca_writer_counts(w, &t->counts[i].info,
+				       t->counts[i].shift, t->counts[i].rows,
+				       t->counts[i].count))
+			abort();
 	if (!t->r.events)
 		return;
 	c.clock_before = t->r.first;

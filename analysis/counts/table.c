@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/counts/counts.h"
+#include "analysis/objects/table.h"
+
+#define PAGE_SHIFT 12
+#define CELLS_MAX 2500000u	/* 48 bytes each, 200 MB with the hash's gaps */
+#define LINES_MAX 1400000u	/* 128 bytes each, likewise */
+#define OBJECTS_WITH_SERIES 4000u	/* 8 KiB each */
+
+void moca_counts_init(struct moca_counts_table *t,
+		      const struct moca_trace *trace)
+{
+	memset(t, 0, sizeof(*t));
+	t->trace = trace;
+	t->joined = 1;
+}
+
+static void free_series(struct moca_counts_series **s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		free(s[i]);
+	free(s);
+}
+
+void moca_counts_free(struct moca_counts_table *t)
+{
+	free(t->cells);
+	free(t->lines);
+	free(t->contended);
+	free_series(t->tasks, t->task_cap);
+	free_series(t->objects, t->object_cap);
+	memset(t, 0, sizeof(*t));
+}
+
+/* --- pages -------------------------------------------------------------- */
+
+static uint64_t hash_cell(uint32_t object, uint32_t space, uint32_t task,
+			  uint64_t group)
+{
+	return moca_mix(group ^ moca_mix((uint64_t)object << 32 | task) ^
+			(uint64_t)space << 40);
+}
+
+/* The entry of that key, which is there or empty. */
+static struct moca_counts_cell *cell_at(struct moca_counts_cell *cells,
+					size_t cap,
+					const struct moca_counts_cell *key)
+{
+	size_t at = hash_cell(key->object, key->space, key->task, key->group) &
+		    (cap - 1);
+	struct moca_counts_cell *c;
+
+	for (;; at = (at + 1) & (cap - 1)) {
+		c = &cells[at];
+		if (!c->used || (c->group == key->group &&
+				 c->task == key->task &&
+				 c->object == key->object &&
+				 c->space == key->space))
+			return c;
+	}
+}
+
+/* Add from to its entry; 1 if that is new. */
+static int add_cell(struct moca_counts_cell *cells, size_t cap,
+		    const struct moca_counts_cell *from)
+{
+	struct moca_counts_cell *c = cell_at(cells, cap, from);
+
+	if (!c->used) {
+		*c = *from;
+		c->used = 1;
+		return 1;
+	}
+	c->loads += from->loads;
+	c->stores += from->stores;
+	if (from->first_ns && (!c->first_ns || from->first_ns < c->first_ns))
+		c->first_ns = from->first_ns;
+	return 0;
+}
+
+/* Into a hash of cap entries, with groups by so much coarser. */
+static int rehash(struct moca_counts_table *t, size_t cap, unsigned coarser)
+{
+	struct moca_counts_cell *p = calloc(cap, sizeof(*p));
+	size_t i, n = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->cell_cap; i++) {
+		if (!t->cells[i].used)
+			continue;
+		t->cells[i].group >>= coarser;
+		n += (size_t)add_cell(p, cap, &t->cells[i]);
+	}
+	free(t->cells);
+	t->cells = p;
+	t->cell_cap = cap;
+	t->cell_count = n;
+	t->page_shift += coarser;
+	return 0;
+}
+
+static int grow_cells(struct moca_counts_table *t)
+{
+	size_t cap = t->cell_cap ? 2 * t->cell_cap : 4096;
+
+	if (t->cell_count < CELLS_MAX)
+		return 10 * t->cell_count >= 7 * t->cell_cap ?
+			       rehash(t, cap, 0) : 0;
+	/* Groups of twice as many pages, until a quarter of them is gone. */
+	while (t->cell_count > CELLS_MAX / 4 * 3 &&
+	       t->page_shift < 64 - PAGE_SHIFT - 1)
+		if (rehash(t, t->cell_cap, 1))
+			return -ENOMEM;
+	return 0;
+}
+
+static int count_cell(struct moca_counts_table *t, const struct moca_counted *x)
+{
+	const struct moca_counts_cell c = {
+		.group = x->addr >> PAGE_SHIFT >> t->page_shift,
+		.loads = x->loads, .stores = x->stores,
+		.first_ns = x->first_ns, .object = x->key, .space = x->space,
+		.task = x->task,
+	};
+
+	t->cell_count += (size_t)add_cell(t->cells, t->cell_cap, &c);
+	return 0;
+}
+
+/* --- granules ----------------------------------------------------------- */
+
+static uint64_t hash_line(uint32_t space, uint64_t granule)
+{
+	return moca_mix(granule ^ (uint64_t)space << 44);
+}
+
+static struct moca_counts_line *line_at(struct moca_counts_line *lines,
+					size_t cap, uint32_t space,
+					uint64_t granule)
+{
+	size_t at = hash_line(space, granule) & (cap - 1);
+
+	while (lines[at].slice && (lines[at].granule != granule ||
+				   lines[at].space != space))
+		at = (at + 1) & (cap - 1);
+	return &lines[at];
+}
+
+static int grow_lines(struct moca_counts_table *t)
+{
+	size_t i, cap = t->line_cap ? 2 * t->line_cap : 4096;
+	struct moca_counts_line *p, *l;
+
+	if (10 * t->line_count < 7 * t->line_cap || t->line_count >= LINES_MAX)
+		return 0;
+	p = calloc(cap, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->line_cap; i++) {
+		l = &t->lines[i];
+		if (l->slice)
+			*line_at(p, cap, l->space, l->granule) = *l;
+	}
+	free(t->lines);
+	t->lines = p;
+	t->line_cap = cap;
+	return 0;
+}
+
+/* All of the task's accesses in the slice are known. */
+static void close_task(struct moca_counts_line *l)
+{
+	if (!l->own)
+		return;
+	l->sum += l->own;
+	if (l->sum_stores && l->own_stores)
+		l->writers = 2;
+	l->sum_stores += l->own_stores;
+	if (l->own > l->top) {
+		l->top = l->own;
+		l->other_task = l->top_task;
+		l->top_task = l->task;
+	} else {
+		l->other_task = l->task;
+	}
+	l->own = l->own_stores = 0;
+}
+
+/* And all tasks' of the slice. */
+static void close_slice(struct moca_counts_line *l)
+{
+	uint64_t others, n;
+
+	close_task(l);
+	others = l->sum - l->top;
+	n = others < l->sum_stores ? others : l->sum_stores;
+	if (n) {
+		l->contended += n;
+		l->slices++;
+		l->tasks[0] = l->top_task;
+		l->tasks[1] = l->other_task;
+	}
+	l->top = l->sum = l->sum_stores = 0;
+	l->top_task = l->other_task = MOCA_NO_TASK;
+}
+
+static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
+{
+	uint64_t granule = x->addr / x->granularity;
+	uint32_t slice = x->slice < UINT32_MAX - 1 ? (uint32_t)x->slice + 1 :
+						     UINT32_MAX;
+	struct moca_counts_line *l;
+
+	if (grow_lines(t))
+		return -ENOMEM;
+	l = line_at(t->lines, t->line_cap, x->space, granule);
+	if (!l->slice) {
+		if (t->line_count >= LINES_MAX) {
+			t->lines_left_out++;
+			return 0;
+		}
+		t->line_count++;
+		*l = (struct moca_counts_line){
+			.granule = granule, .space = x->space,
+			.object = x->key, .only = x->task, .slice = slice,
+			.task = x->task, .writers = 1,
+			.tasks = { MOCA_NO_TASK, MOCA_NO_TASK },
+			.top_task = MOCA_NO_TASK, .other_task = MOCA_NO_TASK,
+		};
+	}
+	if (l->slice != slice)
+		close_slice(l);
+	else if (l->task != x->task)
+		close_task(l);
+	l->slice = slice;
+	l->task = x->task;
+	if (l->only != x->task)
+		l->only = MOCA_COUNTS_MANY;
+	l->several |= x->shared != 0;
+	l->own += x->loads + x->stores;
+	l->own_stores += x->stores;
+	l->loads += x->loads;
+	l->stores += x->stores;
+	return 0;
+}
+
+/* --- time --------------------------------------------------------------- */
+
+static void fold(struct moca_counts_series *s)
+{
+	unsigned i;
+
+	for (i = 0; i < MOCA_COUNTS_BINS / 2; i++) {
+		s->loads[i] = s->loads[2 * i] + s->loads[2 * i + 1];
+		s->stores[i] = s->stores[2 * i] + s->stores[2 * i + 1];
+	}
+	memset(s->loads + i, 0, sizeof(s->loads) / 2);
+	memset(s->stores + i, 0, sizeof(s->stores) / 2);
+}
+
+/* Twice as many slices to a bin. */
+static void join_bins(struct moca_counts_table *t)
+{
+	unsigned i, k;
+	size_t n;
+
+	for (n = 0; n < t->task_cap; n++)
+		if (t->tasks[n])
+			fold(t->tasks[n]);
+	for (n = 0; n < t->object_cap; n++)
+		if (t->objects[n])
+			fold(t->objects[n]);
+	for (i = 0; i < MOCA_COUNTS_BINS / 2; i++) {
+		k = 2 * i + 1;
+		t->bin_begin[i] = t->bin_begin[2 * i] ? t->bin_begin[2 * i] :
+							t->bin_begin[k];
+		t->bin_end[i] = t->bin_end[k] ? t->bin_end[k] :
+						t->bin_end[2 * i];
+	}
+	memset(t->bin_begin + i, 0, sizeof(t->bin_begin) / 2);
+	memset(t->bin_end + i, 0, sizeof(t->bin_end) / 2);
+	t->joined *= 2;
+}
+
+/* The series of a number; *out NULL if there are max already. 0 or -ENOMEM. */
+static int series(struct moca_counts_series ***all, size_t *cap, uint32_t i,
+		  size_t *count, size_t max, struct moca_counts_series **out)
+{
+	size_t n = *cap ? *cap : 64;
+	struct moca_counts_series **p;
+
+	*out = NULL;
+	if (i >= *cap) {
+		while (n <= i)
+			n *= 2;
+		p = realloc(*all, n * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		memset(p + *cap, 0, (n - *cap) * sizeof(*p));
+		*all = p;
+		*cap = n;
+	}
+	if (!(*all)[i] && *count < max) {
+		(*all)[i] = calloc(1, sizeof(***all));
+		if (!(*all)[i])
+			return -ENOMEM;
+		++*count;
+	}
+	*out = (*all)[i];
+	return 0;
+}
+
+static int count_time(struct moca_counts_table *t, const struct moca_counted *x)
+{
+	struct moca_counts_series *s;
+	size_t none = 0, bin;
+
+	while (x->slice / t->joined >= MOCA_COUNTS_BINS)
+		join_bins(t);
+	bin = x->slice / t->joined;
+	if (!t->bin_begin[bin] || x->begin_ns < t->bin_begin[bin])
+		t->bin_begin[bin] = x->begin_ns;
+	if (x->end_ns > t->bin_end[bin])
+		t->bin_end[bin] = x->end_ns;
+	if (x->slice >= t->slices)
+		t->slices = x->slice + 1;
+	if (!t->begin_ns || x->begin_ns < t->begin_ns)
+		t->begin_ns = x->begin_ns;
+	if (x->end_ns > t->end_ns)
+		t->end_ns = x->end_ns;
+	if (series(&t->tasks, &t->task_cap, x->task, &none, SIZE_MAX, &s))
+		return -ENOMEM;
+	s->loads[bin] += x->loads;
+	s->stores[bin] += x->stores;
+	if (series(&t->objects, &t->object_cap, x->key, &t->object_count,
+		   OBJECTS_WITH_SERIES, &s))
+		return -ENOMEM;
+	if (!s)
+		return 0;
+	s->loads[bin] += x->loads;
+	s->stores[bin] += x->stores;
+	return 0;
+}
+
+void moca_counts_add(void *table, const struct moca_counted *x)
+{
+	struct moca_counts_table *t = table;
+
+	if (t->err)
+		return;
+	t->granularity = x->granularity;
+	t->err = grow_cells(t);
+	if (!t->err)
+		t->err = count_cell(t, x);
+	if (!t->err && x->granularity < 1u << PAGE_SHIFT)
+		t->err = count_line(t, x);
+	if (!t->err)
+		t->err = count_time(t, x);
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct moca_counts_cell *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	if (x->space != y->space)
+		return x->space < y->space ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+/* Rows that were found to be one object may have the same cell twice. */
+static void sort_cells(struct moca_counts_table *t, const struct moca_objects *o)
+{
+	struct moca_counts_cell *c = t->cells;
+	size_t i, n = 0, k = 0;
+
+	for (i = 0; i < t->cell_cap; i++) {
+		if (!c[i].used)
+			continue;
+		c[n] = c[i];
+		c[n].object = moca_objects_row_of(o, c[n].object)->id;
+		n++;
+	}
+	if (n)
+		qsort(c, n, sizeof(*c), compare_cells);
+	for (i = 0; i < n; i++) {
+		if (!k || compare_cells(&c[k - 1], &c[i])) {
+			c[k++] = c[i];
+			continue;
+		}
+		c[k - 1].loads += c[i].loads;
+		c[k - 1].stores += c[i].stores;
+		if (c[i].first_ns && (!c[k - 1].first_ns ||
+				      c[i].first_ns < c[k - 1].first_ns))
+			c[k - 1].first_ns = c[i].first_ns;
+	}
+	t->cell_count = k;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct moca_counts_line *x = a, *y = b;
+
+	if (x->space != y->space)
+		return x->space < y->space ? -1 : 1;
+	return x->granule < y->granule ? -1 : x->granule > y->granule;
+}
+
+static int sort_lines(struct moca_counts_table *t, const struct moca_objects *o)
+{
+	struct moca_counts_line *l = t->lines;
+	size_t i, n, rows;
+
+	moca_objects_rows(o, &rows);
+	t->contended = calloc(rows + 1, sizeof(*t->contended));
+	if (!t->contended)
+		return -ENOMEM;
+	for (i = n = 0; i < t->line_cap; i++) {
+		if (!l[i].slice)
+			continue;
+		close_slice(&l[i]);
+		l[n] = l[i];
+		l[n].object = moca_objects_row_of(o, l[n].object)->id;
+		t->contended[l[n].object] += l[n].contended;
+		n++;
+	}
+	if (n)
+		qsort(l, n, sizeof(*l), compare_lines);
+	t->line_count = n;
+	return 0;
+}
+
+static int name_series(struct moca_counts_table *t, const struct moca_objects *o)
+{
+	struct moca_counts_series **p, *to;
+	size_t i, k, n;
+	uint32_t id;
+
+	moca_objects_rows(o, &n);
+	p = calloc(n + 1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (i = 0; i < t->object_cap; i++) {
+		if (!t->objects[i])
+			continue;
+		id = moca_objects_row_of(o, (uint32_t)i)->id;
+		if (!p[id]) {
+			p[id] = t->objects[i];
+			continue;
+		}
+		to = p[id];
+		for (k = 0; k < MOCA_COUNTS_BINS; k++) {
+			to->loads[k] += t->objects[i]->loads[k];
+			to->stores[k] += t->objects[i]->stores[k];
+		}
+		free(t->objects[i]);
+	}
+	free(t->objects);
+	t->objects = p;
+	t->object_cap = n;
+	return 0;
+}
+
+int moca_counts_finish(struct moca_counts_table *t,
+		       const struct moca_objects *o)
+{
+	if (t->err || t->finished)
+		return t->err;
+	sort_cells(t, o);
+	t->err = sort_lines(t, o);
+	if (!t->err)
+		t->err = name_series(t, o);
+	t->finished = 1;
+	return t->err;
+}
+
+const struct moca_counts_cell *
+moca_counts_of(const struct moca_counts_table *t, uint32_t object,
+	       size_t *count)
+{
+	size_t lo = 0, hi = t->cell_count, mid, end;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (t->cells[mid].object < object)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo; end < t->cell_count && t->cells[end].object == object;)
+		end++;
+	*count = end - lo;
+	return t->cells + lo;
+}
+
+const struct moca_counts_line *
+moca_counts_line(const struct moca_counts_table *t, uint32_t space,
+		 uint64_t granule)
+{
+	const struct moca_counts_line key = { .space = space,
+					      .granule = granule };
+
+	return t->line_count ? bsearch(&key, t->lines, t->line_count,
+				       sizeof(key), compare_lines) : NULL;
+}

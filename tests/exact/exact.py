@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the tests of exact mode share: recording with --exact, its counts."""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                ".."))
+import mocatest as t  # noqa: E402
+
+
+def record(argv, trace, *options):
+    """The command line that records argv with --exact."""
+    return t.record(argv, trace, ["--exact", *options])
+
+
+def rows(trace):
+    """{(tid, address): (loads, stores)} and {(tid, address): ns first}."""
+    p = subprocess.run([t.built("exact/granules"), trace], stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE, check=False)
+    if p.returncode:
+        raise RuntimeError(p.stderr.decode(errors="replace"))
+    counts, first = {}, {}
+    for line in p.stdout.decode().splitlines():
+        f = line.split()
+        if f[0] == "first":
+            first[int(f[1]), int(f[2], 16)] = int(f[3])
+        else:
+            counts[int(f[0]), int(f[1], 16)] = (int(f[2]), int(f[3]))
+    return counts, first
+
+
+def gaps(trace):
+    """None when every executed instruction was counted, else why not."""
+    info = t.info(trace) or {}
+    cert = info.get("certificate") or {}
+    if "gaps" not in cert:
+        return "moca info --json says nothing of gaps"
+    if cert["gaps"]:
+        meta = info.get("metadata", {})
+        return "%s gaps: %s" % (cert["gaps"], ", ".join(
+            "%s=%s" % (k, v) for k, v in sorted(meta.items())
+            if k.startswith("exact.gap.") and v != "0"))
+    return None
+
+
+def sound(trace):
+    """(why, detail) of a trace that must be whole; why None when it is."""
+    rc, out = t.check(trace)
+    if rc:
+        return "moca check: exit code %d" % rc, out
+    info = t.info(trace) or {}
+    cert = info.get("certificate") or {}
+    if cert.get("lost"):
+        return "%d lost" % cert["lost"], str(cert)
+    counts, _ = rows(trace)
+    for i, what in enumerate(("loads", "stores")):
+        total = sum(v[i] for v in counts.values())
+        if total != cert.get(what):
+            return "rows have %d %s, the certificate %s" % (
+                total, what, cert.get(what)), ""
+    return gaps(trace), ""
+
+
+def summed(lines, granularity):
+    """Counts of 64-byte lines {(tid, address): [l, s]} by granule."""
+    out = {}
+    for (tid, address), (loads, stores) in lines.items():
+        v = out.setdefault((tid, address // granularity * granularity), [0, 0])
+        v[0] += loads
+        v[1] += stores
+    return {k: tuple(v) for k, v in out.items()}
+
+
+def differences(expected, got, inside):
+    """What differs, of addresses that inside() accepts: lines of text."""
+    out = []
+    for key in sorted(set(expected) | set(k for k in got if inside(k[1]))):
+        e, g = expected.get(key, (0, 0)), got.get(key, (0, 0))
+        if e != g:
+            out.append("thread %d, %x: %d loads and %d stores instead of %d "
+                       "and %d" % (*key, *g, *e))
+    return out

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * usage: granules TRACE
+ *
+ * Every count of a trace by libmoca alone: "tid address loads stores" per task
+ * and granule, all slices together, sorted; "first" lines give who touched a
+ * granule when: "first tid address ns".
+ */
+#include <moca/reader.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+	uint32_t task;
+	struct moca_count c;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
+	return (x->c.addr > y->c.addr) - (x->c.addr < y->c.addr);
+}
+
+/* Tasks are sorted by id, and one may be missing. */
+static uint32_t tid_of(const struct moca_trace *t, uint32_t task)
+{
+	for (size_t i = 0; i < moca_trace_task_count(t); i++)
+		if (moca_trace_task(t, i)->id == task)
+			return moca_trace_task(t, i)->tid;
+	return 0;
+}
+
+static int fail(const char *what, int err)
+{
+	fprintf(stderr, "granules: %s: %s\n", what, strerror(-err));
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	struct moca_trace *t;
+	struct moca_cursor *c;
+	struct moca_query q = { .size = sizeof(q) };
+	const struct moca_counts *counts;
+	struct row *rows = NULL, *r;
+	size_t n = 0, room = 0, k = 0;
+	int err;
+
+	if (argc != 2)
+		return 2;
+	err = moca_trace_open(&t, argv[1]);
+	if (err)
+		return fail(argv[1], err);
+	err = moca_cursor_open(&c, t, &q);
+	if (err)
+		return fail("cursor", err);
+	while ((err = moca_cursor_counts(c, &counts)) > 0) {
+		if (n + counts->count > room) {
+			room = 2 * (n + counts->count);
+			rows = realloc(rows, room * sizeof(*rows));
+			if (!rows)
+				return 1;
+		}
+		for (size_t i = 0; i < counts->count; i++)
+			rows[n++] = (struct row){ counts->task,
+						  counts->rows[i] };
+	}
+	if (err)
+		return fail("counts", err);
+	qsort(rows, n, sizeof(*rows), by_place);
+	for (size_t i = 0; i < n; i++) {
+		if (k && !by_place(&rows[k - 1], &rows[i])) {
+			rows[k - 1].c.loads += rows[i].c.loads;
+			rows[k - 1].c.stores += rows[i].c.stores;
+			if (rows[i].c.first_ns)
+				rows[k - 1].c.first_ns = rows[i].c.first_ns;
+			continue;
+		}
+		rows[k++] = rows[i];
+	}
+	for (r = rows; r < rows + k; r++) {
+		uint32_t tid = tid_of(t, r->task);
+
+		printf("%u %lx %lu %lu\n", tid, r->c.addr, r->c.loads,
+		       r->c.stores);
+		if (r->c.first_ns)
+			printf("first %u %lx %lu\n", tid, r->c.addr,
+			       r->c.first_ns);
+	}
+	moca_cursor_close(c);
+	moca_trace_close(t);
+	free(rows);
+	return 0;
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is found in counts; and that nothing is where one thing is otherwise. */
+#include "analysis/advice/advice.h"
+#include "analysis/counts/counts.h"
+#include "analysis/counts/profile.h"
+#include "tests/unit/objects-trace.h"
+
+#define MS 1000000ull
+#define PAGES 2048u
+
+static struct moca_profile *profile;
+static struct moca_advice *advice;
+static uint64_t start;
+
+static void begin(unsigned threads)
+{
+	unsigned i;
+
+	start_program();
+	for (i = 1; i < threads; i++)
+		start_task(i, 100, 100 + i, 0, MOCA_TASK_THREAD);
+	put_stack(0, 1, 1);
+	put_alloc(0, HEAP, PAGES * PAGE, 1, MOCA_ALLOC_MALLOC);
+	start = clock_ns + 1000;
+}
+
+static void slice(uint32_t task, unsigned k, unsigned shift)
+{
+	put_stretch(task, k, shift, start + k * 100 * MS,
+		    start + (k + 1) * 100 * MS - 1);
+}
+
+static int found(void)
+{
+	struct moca_topology two;
+
+	clock_ns = start + 5000 * MS;
+	put_event(0, MOCA_EVENT_TASK_END);
+	trace_end();
+	moca_advice_free(advice);
+	moca_profile_free(profile);
+	moca_trace_close(trace);
+	advice = NULL;
+	profile = NULL;
+	trace = NULL;
+	if (moca_trace_open(&trace, dir) ||
+	    moca_topology_parse(&two, "2x1", trace) ||
+	    moca_profile_compute(&profile, trace, &two) ||
+	    moca_advice_compute(&advice, trace, profile))
+		return -1;
+	return (int)advice->count;
+}
+
+static int noted(const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < advice->note_count; i++)
+		if (strstr(advice->notes[i], text))
+			return 1;
+	return 0;
+}
+
+/* Line 1 in `slices` slices: by task 0, by task 1: loads, stores. */
+static void line(unsigned slices, uint64_t l0, uint64_t s0, uint64_t l1,
+		 uint64_t s1, int neighbours)
+{
+	unsigned k;
+
+	begin(2);
+	for (k = 0; k < slices; k++) {
+		slice(0, k, 6);
+		if (neighbours)
+			put_count(0, HEAP, 1000, 0, 0);
+		if (l0 | s0)
+			put_count(0, HEAP + 64, l0, s0, 0);
+		slice(1, k, 6);
+		if (l1 | s1)
+			put_count(1, HEAP + 64, l1, s1, 0);
+		if (neighbours)
+			put_count(1, HEAP + 128, 1000, 0, 0);
+	}
+}
+
+static int t_lines(void)
+{
+	line(20, 0, 200000, 0, 200000, 0);
+	CHECK(found() == 1);
+	CHECK(advice->findings[0].kind == MOCA_FINDING_SHARED_LINES);
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(strstr(advice->findings[0].title, "true or false sharing"));
+	CHECK(profile->counts->line_count == 1);
+	CHECK(profile->counts->lines[0].contended == 20 * 200000);
+	CHECK(profile->counts->lines[0].slices == 20);
+	/* one writes, one reads: as much as is written */
+	line(20, 0, 90000, 500000, 0, 0);
+	CHECK(found() == 1);
+	CHECK(profile->counts->lines[0].contended == 20 * 90000);
+	CHECK(profile->counts->lines[0].writers == 1);
+	/* where two parts meet */
+	line(20, 0, 200000, 0, 200000, 1);
+	CHECK(found() == 1);
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_HIGH);
+	CHECK(strstr(advice->findings[0].title, "(false sharing)"));
+	return 0;
+}
+
+static int t_quiet_lines(void)
+{
+	unsigned k, i;
+
+	/* nobody writes */
+	line(20, 500000, 0, 500000, 0, 1);
+	CHECK(found() == 0 && !profile->counts->lines[1].contended);
+	/* hardly anybody */
+	line(20, 500000, 10, 500000, 10, 1);
+	CHECK(found() == 0);
+	/* alone */
+	line(20, 500000, 500000, 0, 0, 1);
+	CHECK(found() == 0);
+	/* all of the run is one slice: not known when */
+	line(1, 0, 4000000, 0, 4000000, 0);
+	CHECK(found() == 0 && noted("whether at the same time was not"));
+	/* one after the other, in slices of their own */
+	begin(2);
+	for (k = 0; k < 20; k++) {
+		slice(k & 1, k, 6);
+		put_count(k & 1, HEAP, 500000, 500000, 0);
+	}
+	CHECK(found() == 0 && !profile->counts->lines[0].contended);
+	/* data that is handed over, line by line */
+	begin(2);
+	for (k = 0; k < 20; k++) {
+		slice(0, k, 6);
+		for (i = 0; i < 5000; i++)
+			put_count(0, HEAP + 64 * i, 0, 64, 0);
+		slice(1, k, 6);
+		for (i = 0; i < 5000; i++)
+			put_count(1, HEAP + 64 * i, 64, 0, 0);
+	}
+	CHECK(found() == 0);
+	/* granules that are no lines */
+	begin(2);
+	for (k = 0; k < 20; k++)
+		for (i = 0; i < 2; i++) {
+			slice(i, k, 7);
+			put_count(i, HEAP, 500000, 500000, 0);
+		}
+	CHECK(found() == 0 && noted("granules of 128 bytes"));
+	return 0;
+}
+
+/* Three threads, of which 1 and 2 use a half each, from `when` ms on. */
+static void halves(uint64_t when, uint32_t init, uint64_t uses)
+{
+	uint32_t task;
+	unsigned i;
+
+	begin(3);
+	for (task = 0; task < 3; task++) {
+		put_stretch(task, 0, 12, start, start + 2000 * MS);
+		for (i = 0; i < PAGES; i++) {
+			uint32_t user = 1 + i / (PAGES / 2);
+			uint32_t first = init == 3 ? user : init;
+			int64_t at = (int64_t)(start + MS / 4 * i);
+
+			if (task == first)
+				put_count(task, HEAP + PAGE * i,
+					  task == user ? uses : 0, 512, -at);
+			else if (task == user)
+				put_count(task, HEAP + PAGE * i, uses, 0,
+					  at + (int64_t)(when * MS));
+		}
+	}
+}
+
+static int t_first_touch(void)
+{
+	halves(1000, 1, 50000);
+	CHECK(found() == 1);
+	CHECK(advice->findings[0].kind == MOCA_FINDING_SERIAL_TOUCH);
+	CHECK(advice->findings[0].after < 0.01);
+	CHECK(advice->findings[0].remote[MOCA_POLICY_FIRST_TOUCH] > 0.49);
+	CHECK(profile->rows[0].pages == PAGES);
+	CHECK(profile->rows[0].private_pages == PAGES / 2);
+	/* each its own */
+	halves(1000, 3, 50000);
+	CHECK(found() == 0);
+	CHECK(!profile->rows[0].remote[MOCA_POLICY_FIRST_TOUCH]);
+	CHECK(profile->rows[0].private_pages == PAGES);
+	/* passed on page by page */
+	halves(1, 1, 50000);
+	CHECK(found() == 0);
+	/* hardly used */
+	halves(1000, 1, 20);
+	CHECK(found() == 0);
+	return 0;
+}
+
+/* In slices: one thread works on, the other waits. */
+static void parts(unsigned work1, unsigned work2)
+{
+	unsigned k, i, each;
+	uint32_t task;
+
+	begin(2);
+	for (k = 0; k < 40; k++)
+		for (task = 0; task < 2; task++) {
+			each = k % 10 < (task ? work2 : work1) ? 1000 : 0;
+			slice(task, k, 12);
+			for (i = 0; each && i < PAGES / 2; i++)
+				put_count(task, HEAP + PAGE *
+					  (i + task * (PAGES / 2)), each, each,
+					  0);
+		}
+}
+
+static int t_unbalanced(void)
+{
+	parts(10, 3);
+	CHECK(found() == 1);
+	CHECK(advice->findings[0].kind == MOCA_FINDING_UNBALANCED);
+	parts(10, 10);
+	CHECK(found() == 0);
+	return 0;
+}
+
+/* The table: exact at any resolution, all slices joined. */
+static int t_table(void)
+{
+	const struct moca_counts_cell *c;
+	uint64_t loads = 0;
+	unsigned k, bin;
+	size_t n, i;
+
+	begin(2);
+	for (k = 0; k < 60; k++) {
+		/* numbers that make bins of 64 slices */
+		put_stretch(k & 1, 512ull * k, 12, start + k * MS,
+			    start + (k + 1) * MS - 1);
+		put_count(k & 1, HEAP + PAGE * (k % 7), k + 1, 1,
+			  k < 7 ? (int64_t)(start + k * MS) : 0);
+	}
+	CHECK(found() == 0);
+	CHECK(profile->counts->slices == 59 * 512 + 1);
+	CHECK(profile->counts->joined == 64);
+	for (bin = 0; bin < MOCA_COUNTS_BINS; bin++)
+		for (k = 0; k < 2; k++)
+			loads += profile->counts->tasks[k]->loads[bin];
+	CHECK(loads == 60 * 61 / 2);
+	c = moca_counts_of(profile->counts, profile->rows[0].object->id, &n);
+	CHECK(n == 14);
+	for (i = loads = 0; i < n; i++) {
+		loads += c[i].loads;
+		CHECK(!i || c[i].group > c[i - 1].group ||
+		      c[i].task > c[i - 1].task);
+		CHECK((c[i].first_ns != 0) == (c[i].task == c[i].group % 2));
+	}
+	CHECK(loads == 60 * 61 / 2);
+	return 0;
+}
+
+int main(void)
+{
+	run("counts/advice: shared lines", t_lines);
+	run("counts/advice: lines that are not", t_quiet_lines);
+	run("counts/advice: first touch", t_first_touch);
+	run("counts/advice: unbalanced", t_unbalanced);
+	run("counts/advice: table", t_table);
+	moca_advice_free(advice);
+	moca_profile_free(profile);
+	moca_trace_close(trace);
+	dir_remove();
+	return failures != 0;
+}
