@@ -368,7 +368,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	if (!err)
 		err = read_auxv(t->tid, aux);
 	if (err)
-		return err;
+		goto out;
 	in.insn = vdso_syscall(t->tid);
 	why = check(rec, t, &regs, aux, in.insn, &reason);
 	if (limited) {
@@ -381,8 +381,10 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		return 0;
 	}
 	loads = supervisor_preload(rec, t, &regs);
-	if (loads < 0)
-		return loads;
+	if (loads < 0) {
+		err = loads;
+		goto out;
+	}
 	if (loads == PRELOAD_STATIC)
 		supervisor_gap(rec, t, "allocations are not recorded: a "
 			       "static program, in exact mode");
@@ -402,7 +404,9 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 out:
 	if (err && err != -ESRCH) {
 		snprintf(text, sizeof(text), "the translator could not be put "
-			 "into it: %s", strerror(-err));
+			 "into it: %s%s", strerror(-err), err == -EACCES ||
+			 err == -EPERM ? " (its file cannot be read, perhaps)" :
+					 "");
 		leave(rec, t, EXACT_INJECTION, text);
 		err = 0;
 	}
