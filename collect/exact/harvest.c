@@ -79,7 +79,7 @@ static void find_owner(struct harvest *h, struct exact_arena *a, unsigned int n)
 	struct ctask *t;
 
 	for (t = tid ? a->unbound : NULL; t; t = t->sibling)
-		if ((uint32_t)t->tid == tid) {
+		if ((uint32_t)t->inner_tid == tid) {
 			bind(h, t, n);
 			return;
 		}
@@ -169,6 +169,7 @@ static void on_task(struct harvest *h, const struct message *m)
 		leave(h, t, m->time_ns);
 	t->mm = m->mm;
 	t->tid = m->tid;
+	t->inner_tid = m->inner_tid ? m->inner_tid : m->tid;
 	t->pid = m->pid;
 	/* Set by the supervisor before it told, or while we look: once. */
 	a = m->mm ? __atomic_load_n(&m->mm->arena, __ATOMIC_ACQUIRE) : NULL;

@@ -14,6 +14,7 @@ struct ctask {
 	uint32_t id;
 	uint32_t parent;	/* number, or MOCA_NO_TASK */
 	pid_t tid, pid;
+	pid_t inner_tid;	/* what its slot says */
 	const struct mm *mm;	/* told last; NULL: it left it */
 	struct exact_arena *arena;	/* NULL: it is not counted */
 	int slot;		/* of the arena; -1: not known, or given back */

@@ -240,6 +240,26 @@ static void tell_mappings(struct recorder *rec, struct task *t)
 	maps_free(&l);
 }
 
+/* Its number in the innermost namespace; 0 if it is the one that we know. */
+static pid_t inner_tid(pid_t tid)
+{
+	char path[64], line[256], *last;
+	pid_t inner = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6)) {
+			last = strrchr(line, '\t');
+			inner = last ? atoi(last) : 0;
+			break;
+		}
+	if (f)
+		fclose(f);
+	return inner == tid ? 0 : inner;
+}
+
 static void undo(struct injection *in)
 {
 	if (in->arena)
@@ -266,7 +286,9 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	s->shift = moca_exact.shift;
 	s->entry = in->calls.saved.rip;
 	s->arena = in->arena;
-	s->pid = in->task->pid;
+	if (in->task->inner_tid)	/* the leader's since the exec */
+		in->task->inner_tid = inner_tid(in->task->tid);
+	s->pid = in->task->inner_tid ? in->task->inner_tid : in->task->pid;
 	s->debug = debug ? strtoul(debug, NULL, 0) : 0;
 	s->hwcap2 = hwcap2;
 	err = put(in, s->agent_end - PAGE, s, sizeof(*s));
@@ -346,7 +368,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	if (!err)
 		err = read_auxv(t->tid, aux);
 	if (err)
-		return err;
+		goto out;
 	in.insn = vdso_syscall(t->tid);
 	why = check(rec, t, &regs, aux, in.insn, &reason);
 	if (limited) {
@@ -359,8 +381,10 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		return 0;
 	}
 	loads = supervisor_preload(rec, t, &regs);
-	if (loads < 0)
-		return loads;
+	if (loads < 0) {
+		err = loads;
+		goto out;
+	}
 	if (loads == PRELOAD_STATIC)
 		supervisor_gap(rec, t, "allocations are not recorded: a "
 			       "static program, in exact mode");
@@ -380,15 +404,21 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 out:
 	if (err && err != -ESRCH) {
 		snprintf(text, sizeof(text), "the translator could not be put "
-			 "into it: %s", strerror(-err));
+			 "into it: %s%s", strerror(-err), err == -EACCES ||
+			 err == -EPERM ? " (its file cannot be read, perhaps)" :
+					 "");
 		leave(rec, t, EXACT_INJECTION, text);
 		err = 0;
 	}
 	return err;
 }
 
-void exact_before_child(struct recorder *rec)
+void exact_before_child(struct recorder *rec, const struct task *t,
+			struct task *child)
 {
+	/* Only a process can be the first in a namespace. */
+	if (t->inner_tid || child->tid == child->pid)
+		child->inner_tid = inner_tid(child->tid);
 	moca_exact.begun++;
 	/* The first task was not begun here: it may be one less than none. */
 	while (moca_exact.begun - (long)atomic_load(&moca_exact.ended) >

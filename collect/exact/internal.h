@@ -51,9 +51,10 @@ extern const char *const exact_reason_names[EXACT_REASONS];
 int exact_after_exec(struct recorder *rec, struct task *t, const char *path);
 void exact_after_fork(struct recorder *rec, struct task *t, struct task *child);
 
-/* Keeps programs that make threads all the time from being ahead of the harvester,
- * who frees their slots. */
-void exact_before_child(struct recorder *rec);
+/* Also keeps programs that make threads all the time from being ahead of the
+ * harvester, who frees their slots. */
+void exact_before_child(struct recorder *rec, const struct task *t,
+			struct task *child);
 
 /* An ELF file's PT_LOAD segments, as they are to lie in memory. */
 struct exact_image {

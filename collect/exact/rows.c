@@ -174,21 +174,64 @@ static void sort_cells(struct cell *c, size_t n, int bit)
 	while (n > 1 && bit >= 0) {
 		size_t low = 0, high = n;
 
-		while (low < high) {
-			struct cell swap = c[low];
+		/* Only what is on the wrong side moves. */
+		for (;;) {
+			struct cell swap;
 
-			if (!(c[low].id >> bit & 1)) {
+			while (low < high && !(c[low].id >> bit & 1))
 				low++;
-				continue;
-			}
-			c[low] = c[--high];
-			c[high] = swap;
+			while (low < high && c[high - 1].id >> bit & 1)
+				high--;
+			if (low == high)
+				break;
+			swap = c[low];
+			c[low] = c[high - 1];
+			c[high - 1] = swap;
 		}
 		bit--;
 		sort_cells(c, low, bit);
 		c += low;
 		n -= low;
 	}
+}
+
+/* Two sorted lists, the one at the begin of c; c has room for both. */
+static void merge_cells(struct cell *c, size_t n, const struct cell *more,
+			size_t count)
+{
+	for (size_t k = n + count; count; k--)
+		c[k - 1] = n && c[n - 1].id > more[count - 1].id ?
+				   c[--n] : more[--count];
+}
+
+/*
+ * Most memory is touched in order, but for some: both of a pair that is out of
+ * order are taken out, sorted and merged.
+ */
+static void sort_fresh(void)
+{
+	struct cell *out = NULL, *c = x.fresh;
+	size_t count = 0, room = 0, n = 0, i;
+
+	for (i = 0; i < x.fresh_count && count <= i / 8 + 256; i++) {
+		if (!n || c[n - 1].id <= c[i].id) {
+			c[n++] = c[i];
+			continue;
+		}
+		if (grow((void **)&out, count + 1, &room, sizeof(*out)))
+			break;
+		out[count++] = c[--n];
+		out[count++] = c[i];
+	}
+	if (i == x.fresh_count) {
+		sort_cells(out, count, GRANULE_BITS - 1);
+		merge_cells(c, n, out, count);
+	} else {
+		/* The rest is where it was; these fit before it. */
+		memcpy(c + n, out, count * sizeof(*c));
+		sort_cells(c, x.fresh_count, GRANULE_BITS - 1);
+	}
+	free(out);
 }
 
 static int by_cell(const void *a, const void *b)
@@ -415,7 +458,7 @@ int exact_tally_rows(struct tally *t, const struct exact_arena *a,
 	err = read_log();
 	if (err)
 		goto out;
-	sort_cells(x.fresh, x.fresh_count, GRANULE_BITS - 1);
+	sort_fresh();
 	unite();
 	if (x.wrap_count)
 		qsort(x.wraps, x.wrap_count, sizeof(*x.wraps), by_cell);

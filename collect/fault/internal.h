@@ -92,6 +92,8 @@ struct task {
 	pid_t tid, pid;
 	uint32_t id;		/* in the trace; MOCA_NO_TASK until announced */
 	struct mm *mm;		/* NULL until announced */
+	pid_t inner_tid;	/* what it takes for its number itself, in a
+				   pid namespace of its own; else 0 */
 	enum task_stop stop;
 	int status;		/* of wait, to be handled yet: task_status; 0: none */
 	int announced;		/* the parent's event was seen */

@@ -34,6 +34,7 @@ struct message {
 	enum message_kind kind;
 	pid_t tid, pid;
 	pid_t former;		/* MSG_TASK: its thread id until now, or 0 */
+	pid_t inner_tid;	/* MSG_TASK: as in struct task */
 	uint32_t task;
 	struct mm *mm;
 	uint64_t start, end;

@@ -57,6 +57,7 @@ void supervisor_tell_task(struct recorder *rec, const struct task *t,
 	m->task = t->id;
 	m->mm = t->mm;
 	m->former = former;
+	m->inner_tid = t->inner_tid;
 	queue_push(rec->queue, m);
 }
 
@@ -397,9 +398,9 @@ static void begin_child(struct recorder *rec, struct task *t,
 		child->mm = mm_get(t->mm);
 	else
 		copy_memory(rec, t, child);
-	supervisor_announce(rec, child, t, kind);
 	if (rec->way->before_child)
-		rec->way->before_child(rec);
+		rec->way->before_child(rec, t, child);
+	supervisor_announce(rec, child, t, kind);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else

@@ -30,8 +30,10 @@ struct record_way {
 	 * a new, bare address space. 0 or -errno: it died. */
 	int (*after_exec)(struct recorder *rec, struct task *t,
 			  const char *path);
-	/* A new task is about to begin; it may wait. NULL: nothing to do. */
-	void (*before_child)(struct recorder *rec);
+	/* child, of t, is about to be announced and to begin; it may wait.
+	 * NULL: nothing to do. */
+	void (*before_child)(struct recorder *rec, const struct task *t,
+			     struct task *child);
 	/* child->mm is new, child has a copy of t's memory. */
 	void (*after_fork)(struct recorder *rec, struct task *t,
 			   struct task *child);
