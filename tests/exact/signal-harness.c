@@ -125,7 +125,7 @@ OURS void moca_exact_die(const char *what, uint64_t value)
 }
 
 /* Where entry.S leads to beyond: nobody comes there. */
-__asm__(".section agent_text\n"
+__asm__(".section agent_text,\"ax\",@progbits\n"
 	".irp name, relocate, begin, cold, help, child\n"
 	".globl moca_exact_\\name\n"
 	"moca_exact_\\name:\n"
