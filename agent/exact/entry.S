@@ -20,6 +20,12 @@
 \name:
 	.endm
 
+	/* The program may have set DF, or AC, which faults where we are not aligned. */
+	.macro	plain_flags
+	pushq	$0x202
+	popfq
+	.endm
+
 	.macro	save_registers
 	movq	%rax, REG(0)
 	movq	%rcx, REG(1)
@@ -40,7 +46,7 @@
 	movq	AT(C_STACK), %rsp
 	pushfq
 	popq	AT(C_FLAGS)
-	cld
+	plain_flags
 	.endm
 
 	/* All but %rsp. */
@@ -149,7 +155,7 @@ function \name
 	movq	AT(C_STACK), %rsp
 	pushfq
 	subq	$8, %rsp
-	cld
+	plain_flags
 	movq	AT(C_SELF), %rdi
 	movq	AT(C_COLD_KEY), %rsi
 	movl	$\store, %edx

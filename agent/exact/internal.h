@@ -175,6 +175,8 @@ struct place {
 	uint64_t pc;
 	int start, own, balanced;
 	int string;		/* own, and of a string instruction */
+	/* Behind own of a jump by register: rax and rcx are in spill 0 and 1. */
+	int spilled;
 };
 /* 1: found; 0: within translated code, but between the instructions; -1: not a cache. */
 int moca_exact_locate(uint64_t host, struct place *p);

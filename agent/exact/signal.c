@@ -320,7 +320,10 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 		moca_exact_die("the agent itself faults, at", rip);
 	if (where < 0)
 		p = (struct place){ .pc = rip, .own = 1, .balanced = 1 };
-	if (!where || !(p.start || p.own))
+	if (!where && p.spilled) {	/* a call whose push faults */
+		uc->mc.ax = c->spill[0];
+		uc->mc.cx = c->spill[1];
+	} else if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
 	registers(regs, &uc->mc);
