@@ -316,8 +316,11 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 		length = breakpoint(rip, &p);
 	if (!length)
 		where = moca_exact_locate(rip, &p);
-	if (where < 0 && is_ours(rip))
-		moca_exact_die("the agent itself faults, at", rip);
+	if (where < 0 && is_ours(rip)) {
+		moca_exact_say("accessed", info->addr);
+		moca_exact_die("the agent itself faults, at",
+			       rip - moca_exact.setup.agent);
+	}
 	if (where < 0)
 		p = (struct place){ .pc = rip, .own = 1, .balanced = 1 };
 	if (!where || !(p.start || p.own))
