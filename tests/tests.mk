@@ -62,7 +62,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
-	tests/exact/life \
+	tests/exact/life tests/exact/lackey tests/exact/programs \
 	tests/stress/run)
 
 # Allocators that are found by their code.

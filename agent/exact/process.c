@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 
 #include "agent/exact/link.h"
+#include "agent/exact/maps.h"
 #include "agent/exact/translate.h"
 
 struct process moca_exact;
@@ -69,6 +70,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	__asm__("rdfsbase %0" : "=r"(c->fs));
 	moca_exact_thread_first(c);
 	moca_exact_signal_init(c);
+	moca_exact_fold_init(c);
 	moca_exact_go(c, setup->entry);
 	return c;
 }
