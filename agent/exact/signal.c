@@ -358,6 +358,9 @@ void moca_exact_signal_entry(int sig, struct ksiginfo *info,
 {
 	struct context *c = current();
 
+	/* The kernel leaves AC set. */
+	__asm__ volatile("pushfq\n\tandl %0, (%%rsp)\n\tpopfq"
+			 : : "i"(~(int)FLAG_AC) : "memory", "cc");
 	if (sig == SIGTRAP && info->code == SI_KERNEL &&
 	    uc->mc.ip == (uint64_t)moca_exact_deliver + 1)
 		at_boundary(c, uc, c->pc);
