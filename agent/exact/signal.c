@@ -10,6 +10,8 @@
  */
 #include "agent/exact/signal.h"
 
+#define TRAP_ALIGNMENT 17
+
 /*
  * All but faults' signals are blocked as soon as one waits, so there is room; of
  * those a second one of the same number is lost, as in the kernel.
@@ -237,6 +239,10 @@ static void stepped(struct context *c, struct kucontext *uc)
 		*(uint16_t *)uc->mc.sp &= (uint16_t)~FLAG_TF;
 		c->signal.pushf = 0;
 	}
+	if (c->signal.unaligned) {
+		uc->mc.flags |= FLAG_AC;
+		c->signal.unaligned = 0;
+	}
 	uc->mc.flags &= ~FLAG_TF;
 	if (c->pending)
 		look(c, uc);
@@ -323,6 +329,12 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 	}
 	if (where < 0)
 		p = (struct place){ .pc = rip, .own = 1, .balanced = 1 };
+	if (!where && info->signo == SIGBUS && uc->mc.trapno == TRAP_ALIGNMENT) {
+		/* Not of the program: as it has AC set, and we do not align. */
+		uc->mc.flags = (uc->mc.flags & ~FLAG_AC) | FLAG_TF;
+		c->signal.unaligned = 1;
+		return;
+	}
 	if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
