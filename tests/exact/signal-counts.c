@@ -255,9 +255,10 @@ static void jumps(int sig, siginfo_t *info, void *uc)
 static void do_jump(void)
 {
 	map(REGION, 3, PROT_READ | PROT_WRITE);
-	begin_storm(0);
+	map(HANDLER, 1, PROT_READ | PROT_WRITE);
 	on(SIGALRM, jumps, 0);
-	sigsetjmp(jump, 1);
+	if (!sigsetjmp(jump, 1))
+		timer(700);
 	while (seen < SIGNALED)
 		__asm__ volatile("mov $100000, %%ecx\n"
 				 "1: incq (%0)\n incq 4096(%0)\n incq 8192(%0)\n"
