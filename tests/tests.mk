@@ -88,6 +88,14 @@ check:
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
 
+# A million random sequences of each of three pools, in exact mode.
+.PHONY: check-exact-long
+check-exact-long:
+	@tools/install-deps check
+	@$(MAKE) --no-print-directory all test-programs
+	@BUILD='$(abspath $(BUILD))' COUNT=1000000 SEEDS='1 2 3' tests/run --timeout 7200 \
+		tests/exact/sequences
+
 # The same kills as in check, at ten times as many moments.
 stress:
 	@tools/install-deps check

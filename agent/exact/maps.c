@@ -185,11 +185,3 @@ void moca_exact_code_gone(uint64_t start, uint64_t end)
 			return;
 		}
 }
-
-int moca_exact_has_code(uint64_t start, uint64_t end)
-{
-	for (int i = 0; i < count; i++)
-		if (ranges[i].start < end && ranges[i].end > start)
-			return 1;
-	return 0;
-}

@@ -29,8 +29,6 @@ void moca_exact_fold_used(struct context *c, uint64_t addr, uint64_t len);
 
 /* A call has changed what is mapped, or how, in [start, end). */
 void moca_exact_code_gone(uint64_t start, uint64_t end);
-/* Was code found there? */
-int moca_exact_has_code(uint64_t start, uint64_t end);
 /* cache.c: is this address one of a cache? */
 int moca_exact_cache_has(uint64_t addr);
 

@@ -18,7 +18,7 @@
 #include <cpuid.h>
 
 #define AREA (16ul << 20)	/* of a case */
-#define CASES 40ul
+#define CASES 16ul
 #define REGION 0x100000000000ul
 #define SPAN (CASES * AREA)	/* of a thread */
 #define SHARED (REGION - 4096)
