@@ -20,10 +20,14 @@
 \name:
 	.endm
 
-	/* The program may have set DF, or AC, which faults where we are not aligned. */
-	.macro	plain_flags
-	pushq	$0x202
+	/* AC too: neither our C nor the decoder aligns all that it reads. */
+	.macro	our_flags third:vararg
+	cld
+	testb	$4, \third
+	je	9f
+	pushq	$2
 	popfq
+9:
 	.endm
 
 	.macro	save_registers
@@ -46,7 +50,7 @@
 	movq	AT(C_STACK), %rsp
 	pushfq
 	popq	AT(C_FLAGS)
-	plain_flags
+	our_flags AT(C_FLAGS + 2)
 	.endm
 
 	/* All but %rsp. */
@@ -154,8 +158,8 @@ function \name
 	movq	%r11, COLD(11)
 	movq	AT(C_STACK), %rsp
 	pushfq
+	our_flags 2(%rsp)
 	subq	$8, %rsp
-	plain_flags
 	movq	AT(C_SELF), %rdi
 	movq	AT(C_COLD_KEY), %rsi
 	movl	$\store, %edx
