@@ -231,6 +231,11 @@ static int put_plots(struct json *j, const struct report *r)
 		p = &r->plots[i];
 		json_open(j, NULL, '{');
 		json_uint(j, "object", p->object->id);
+		if (r->totals.exact_only) {
+			err = report_counts_put_plot(j, r, p);
+			json_close(j, '}');
+			continue;
+		}
 		put_grid(j, "heat", moca_grids_get(&r->heat, p->key));
 		put_grid(j, "density", moca_grids_get(&r->density, p->key));
 		err = put_threads_of(j, moca_grids_get(&r->density, p->key));
@@ -255,7 +260,10 @@ static void put_thread(struct json *j, const struct report *r, size_t i,
 	put_name(j, "process", trace_process_name(r->trace, t->task->pid));
 	put_time(j, r, "start_ns", t->task->start_ns);
 	put_time(j, r, "end_ns", t->task->end_ns);
-	json_uint(j, "accesses", t->accesses);
+	json_uint(j, "accesses", t->accesses ? t->accesses :
+			     t->task->loads + t->task->stores);
+	json_uint(j, "loads", t->task->loads);
+	json_uint(j, "stores", t->task->stores);
 	json_uint(j, "lost", t->task->lost);
 	json_bool(j, "rates", has_rates);
 	json_open(j, "cpus", '[');
@@ -285,8 +293,11 @@ static int put_threads(struct json *j, struct report *r)
 	for (i = 0; i < r->thread_count; i++) {
 		const struct report_thread *t = &r->threads[i];
 
-		if (!t->reads)
+		if (!t->reads) {
+			if (t->task->loads | t->task->stores)
+				put_thread(j, r, i, 0);
 			continue;
+		}
 		put_thread(j, r, i, n < MAX_THREADS);
 		if (n++ >= MAX_THREADS)
 			continue;
@@ -352,6 +363,9 @@ static int put_all(struct json *j, struct report *r)
 		put_object(j, r, r->rows[i]);
 	json_close(j, ']');
 	put_intervals(j, r);
+	err = report_counts_index(r, j);
+	if (err)
+		return err;
 	err = put_plots(j, r);
 	if (!err)
 		err = put_threads(j, r);

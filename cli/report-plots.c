@@ -292,6 +292,8 @@ int report_plots(struct report *r, size_t limit)
 {
 	int err = choose(r), more = 1;
 
+	if (!err && r->totals.exact_only)
+		return report_counts_plots(r, limit);
 	if (!err)
 		err = gather(r);
 	if (!err)

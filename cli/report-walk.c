@@ -323,6 +323,8 @@ int report_walk(struct report *r)
 		.instances = 1,
 		.each = each,
 		.each_arg = r,
+		.counted = moca_counts_add,
+		.counted_arg = &r->counts,
 	};
 	int err;
 
@@ -339,6 +341,7 @@ int report_walk(struct report *r)
 	r->rate_bin.count = REPORT_RATE_BINS;
 	moca_grids_init(&r->heat, REPORT_BINS_LOG2, HEAT_CELLS);
 	moca_grids_init(&r->density, 0, DENSITY_CELLS);
+	moca_counts_init(&r->counts, r->trace);
 	err = start_counter(r);
 	if (err)
 		return err;
@@ -347,8 +350,16 @@ int report_walk(struct report *r)
 	if (!err)
 		err = r->error;
 	if (!err)
-		moca_objects_totals(r->objects, &r->totals);
-	return err;
+		err = moca_counts_finish(&r->counts, r->objects);
+	if (err)
+		return err;
+	moca_objects_totals(r->objects, &r->totals);
+	/* The time that there is, where chunks have none. */
+	if (r->totals.exact_only) {
+		r->begin_ns = r->counts.begin_ns;
+		r->end_ns = r->counts.end_ns + 1;
+	}
+	return 0;
 }
 
 void report_walk_free(struct report *r)
@@ -367,5 +378,6 @@ void report_walk_free(struct report *r)
 	free(r->counter.full);
 	moca_grids_free(&r->heat);
 	moca_grids_free(&r->density);
+	moca_counts_free(&r->counts);
 	moca_objects_free(r->objects);
 }

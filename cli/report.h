@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "analysis/counts/counts.h"
 #include "analysis/grid.h"
 #include "analysis/objects/objects.h"
 #include "cli/text.h"
@@ -49,6 +50,7 @@ struct report_plot {
 	const struct moca_object *object;
 	uint32_t key;		/* of its grids */
 	size_t heat_blob, density_blob;	/* indices */
+	unsigned coarser;	/* of counts: pages of a group, log2 */
 };
 
 struct report {
@@ -73,6 +75,7 @@ struct report {
 	size_t thread_count;
 	uint32_t max_cpu;		/* + 1 */
 	struct moca_grids heat, density;
+	struct moca_counts_table counts;	/* of exact mode */
 	/* Accesses that wait to be counted. */
 	struct report_hit {
 		uint32_t key;
@@ -126,6 +129,15 @@ int report_summary_end(struct report_summary *s, struct report *r);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);
+
+/*
+ * report-counts.c: of a trace with counts of exact mode, and no accesses: what is
+ * plotted, within limit bytes; the members of a plot; and "exact" of the index.
+ */
+int report_counts_plots(struct report *r, size_t limit);
+int report_counts_put_plot(struct json *j, const struct report *r,
+			   const struct report_plot *p);
+int report_counts_index(struct report *r, struct json *j);
 
 /* report-allocs.c: the allocation timeline, into the index and a blob. */
 int report_allocs(struct report *r, struct json *j);

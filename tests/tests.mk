@@ -61,7 +61,8 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/web/run \
-	tests/exact/sequences tests/exact/counts \
+	tests/exact/sequences tests/exact/counts tests/exact/signals \
+	tests/exact/life \
 	tests/stress/run)
 
 # Allocators that are found by their code.

@@ -380,8 +380,9 @@ static void branch(struct insn *x, const ZydisDecodedInstruction *d,
 		}
 	}
 	/* 16-bit operands cut the instruction pointer. */
-	if (x->kind != K_PLAIN && d->operand_width == 16 &&
-	    x->kind != K_JCC && x->kind != K_LOOP)
+	if (d->operand_width == 16 &&
+	    (x->kind == K_JUMP || x->kind == K_CALL || x->kind == K_RET ||
+	     x->kind == K_JUMP_IND || x->kind == K_CALL_IND))
 		x->kind = K_NATIVE;
 	if ((x->kind == K_CALL_IND || x->kind == K_JUMP_IND) &&
 	    x->mem.seg == SEG_GS)
@@ -480,8 +481,12 @@ static void special(struct insn *x, const ZydisDecodedInstruction *d,
 	case ZYDIS_MNEMONIC_IRET:
 	case ZYDIS_MNEMONIC_IRETD:
 	case ZYDIS_MNEMONIC_IRETQ:
-	case ZYDIS_MNEMONIC_INT:
 		x->kind = K_NATIVE;
+		break;
+	case ZYDIS_MNEMONIC_INT:
+		/* All but a 32-bit program's system call raise a signal. */
+		x->kind = d->raw.imm[0].value.u == 0x80 ? K_NATIVE : K_STOP;
+		x->accesses = 0;
 		break;
 	case ZYDIS_MNEMONIC_MOV:
 	case ZYDIS_MNEMONIC_POP:

@@ -69,15 +69,19 @@ static int fits(const struct group *g, const struct operand *a, int at,
 		return 0;
 	if (moca_exact.precise && at != g->first)
 		return 0;
-	if (a->rip)
-		return (uint64_t)low >> moca_exact.shift ==
-		       (uint64_t)high >> moca_exact.shift;
-	if (g->base_version != (a->base >= 0 ? versions[at][a->base] : 0) ||
-	    g->index_version != (a->index >= 0 ? versions[at][a->index] : 0) ||
-	    (a->index >= 0 && a->scale != g->mem.scale))
+	if (a->rip) {
+		if ((uint64_t)low >> moca_exact.shift !=
+		    (uint64_t)high >> moca_exact.shift)
+			return 0;
+	} else if (g->base_version !=
+			   (a->base >= 0 ? versions[at][a->base] : 0) ||
+		   g->index_version !=
+			   (a->index >= 0 ? versions[at][a->index] : 0) ||
+		   (a->index >= 0 && a->scale != g->mem.scale) ||
+		   high - low > SPAN_MAX ||
+		   high - low >= 1l << moca_exact.shift) {
 		return 0;
-	if (high - low > SPAN_MAX || high - low >= 1l << moca_exact.shift)
-		return 0;
+	}
 	if (g->count < GROUP_MEMBERS)
 		return 1;
 	for (int i = 0; i < g->count; i++)

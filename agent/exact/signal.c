@@ -159,6 +159,15 @@ static int pushes_flags(const uint8_t *p)
 	return *p == 0x9c || (*p == 0x66 && p[1] == 0x9c);
 }
 
+/* Else, and outside of the caches, the program runs natively: a gap, but it runs. */
+static int is_ours(uint64_t rip)
+{
+	const struct moca_exact_setup *s = &moca_exact.setup;
+
+	return (rip >= s->agent && rip < s->agent_end) ||
+	       (rip >= s->zydis && rip < s->zydis_end);
+}
+
 /* As struct context has them. */
 static void registers(uint64_t *r, const struct sigcontext_64 *mc)
 {
@@ -201,7 +210,10 @@ static void look(struct context *c, struct kucontext *uc)
 	}
 	where = moca_exact_locate(uc->mc.ip, &p);
 	if (where < 0) {
-		in_ours(c, uc);
+		if (is_ours(uc->mc.ip))
+			in_ours(c, uc);
+		else
+			at_boundary(c, uc, uc->mc.ip);
 		return;
 	}
 	if (where > 0 && p.own && repeats(at)) {
@@ -304,13 +316,15 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 		length = breakpoint(rip, &p);
 	if (!length)
 		where = moca_exact_locate(rip, &p);
-	if (where < 0)
+	if (where < 0 && is_ours(rip))
 		moca_exact_die("the agent itself faults, at", rip);
+	if (where < 0)
+		p = (struct place){ .pc = rip, .own = 1, .balanced = 1 };
 	if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
 	registers(regs, &uc->mc);
-	if (p.own && repeats((const uint8_t *)rip))
+	if (where > 0 && p.own && repeats((const uint8_t *)rip))
 		moca_exact_uncount_rest(c, p.pc, regs, uc->mc.flags);
 	else if (!p.balanced && moca_exact.precise)
 		moca_exact_uncount_insn(c, p.pc, regs, uc->mc.flags);

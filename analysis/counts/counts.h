@@ -43,7 +43,7 @@ struct moca_counts_line {
 	uint32_t slices;	/* that were contended */
 	uint32_t writers;	/* 1; 2: two tasks or more wrote in one slice */
 	/* Of the slice at hand. */
-	uint32_t slice;		/* + 1; 0: an empty entry */
+	uint32_t slice;		/* + 1 */
 	uint32_t task, top_task, other_task;
 	uint64_t own, own_stores;	/* of task */
 	uint64_t top, sum, sum_stores;
@@ -66,6 +66,11 @@ struct moca_counts_table {
 	size_t cell_count, cell_cap;
 	struct moca_counts_line *lines;	/* by space, granule */
 	size_t line_count, line_cap;
+	uint32_t *line_index;	/* number + 1 and a tag; 0: empty */
+	size_t index_cap;
+	/* Rows that wait: what they need is far apart in memory. */
+	struct moca_counted *batch;
+	size_t batched;
 	uint64_t *contended;		/* of all lines, by object */
 	uint64_t lines_left_out;	/* rows of granules beyond the limit */
 	struct moca_counts_series **tasks;	/* by id; NULL: none */

@@ -8,7 +8,9 @@
 
 #define PAGE_SHIFT 12
 #define CELLS_MAX 2500000u	/* 48 bytes each, 200 MB with the hash's gaps */
-#define LINES_MAX 1400000u	/* 128 bytes each, likewise */
+#define LINES_MAX 1400000u	/* 120 bytes each */
+#define LINE_MASK ((1u << 21) - 1)	/* their numbers in the index */
+#define BATCH 64u
 #define OBJECTS_WITH_SERIES 4000u	/* 8 KiB each */
 
 void moca_counts_init(struct moca_counts_table *t,
@@ -32,6 +34,8 @@ void moca_counts_free(struct moca_counts_table *t)
 {
 	free(t->cells);
 	free(t->lines);
+	free(t->line_index);
+	free(t->batch);
 	free(t->contended);
 	free_series(t->tasks, t->task_cap);
 	free_series(t->objects, t->object_cap);
@@ -141,36 +145,65 @@ static uint64_t hash_line(uint32_t space, uint64_t granule)
 	return moca_mix(granule ^ (uint64_t)space << 44);
 }
 
-static struct moca_counts_line *line_at(struct moca_counts_line *lines,
-					size_t cap, uint32_t space,
-					uint64_t granule)
+/* An entry of the index: the line's number + 1, and a part of its hash. */
+static uint32_t tag_of(uint64_t hash)
 {
-	size_t at = hash_line(space, granule) & (cap - 1);
-
-	while (lines[at].slice && (lines[at].granule != granule ||
-				   lines[at].space != space))
-		at = (at + 1) & (cap - 1);
-	return &lines[at];
+	return (uint32_t)(hash >> 32) & ~LINE_MASK;
 }
 
+/* The place of a line in the index, where it is or would be. */
+static uint32_t *line_at(const struct moca_counts_table *t, uint32_t space,
+			 uint64_t granule, uint64_t hash)
+{
+	size_t at = hash & (t->index_cap - 1);
+	const struct moca_counts_line *l;
+	uint32_t i;
+
+	for (;; at = (at + 1) & (t->index_cap - 1)) {
+		i = t->line_index[at];
+		if (!i)
+			return &t->line_index[at];
+		if ((i & ~LINE_MASK) != tag_of(hash))
+			continue;
+		l = &t->lines[(i & LINE_MASK) - 1];
+		if (l->granule == granule && l->space == space)
+			return &t->line_index[at];
+	}
+}
+
+/* Room for one more line, and for its place. */
 static int grow_lines(struct moca_counts_table *t)
 {
-	size_t i, cap = t->line_cap ? 2 * t->line_cap : 4096;
-	struct moca_counts_line *p, *l;
+	size_t i, at, cap = t->index_cap ? 2 * t->index_cap : 8192;
+	uint64_t hash;
+	uint32_t *p;
+	void *lines;
 
-	if (10 * t->line_count < 7 * t->line_cap || t->line_count >= LINES_MAX)
+	if (t->line_count >= LINES_MAX)
+		return 0;
+	if (t->line_count == t->line_cap) {
+		at = t->line_cap ? t->line_cap + t->line_cap / 2 : 2048;
+		lines = realloc(t->lines, at * sizeof(*t->lines));
+		if (!lines)
+			return -ENOMEM;
+		t->lines = lines;
+		t->line_cap = at;
+	}
+	if (2 * t->line_count < t->index_cap)
 		return 0;
 	p = calloc(cap, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
-	for (i = 0; i < t->line_cap; i++) {
-		l = &t->lines[i];
-		if (l->slice)
-			*line_at(p, cap, l->space, l->granule) = *l;
+	for (i = 0; i < t->line_count; i++) {
+		hash = hash_line(t->lines[i].space, t->lines[i].granule);
+		at = hash & (cap - 1);
+		while (p[at])
+			at = (at + 1) & (cap - 1);
+		p[at] = (uint32_t)(i + 1) | tag_of(hash);
 	}
-	free(t->lines);
-	t->lines = p;
-	t->line_cap = cap;
+	free(t->line_index);
+	t->line_index = p;
+	t->index_cap = cap;
 	return 0;
 }
 
@@ -216,17 +249,22 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 	uint64_t granule = x->addr / x->granularity;
 	uint32_t slice = x->slice < UINT32_MAX - 1 ? (uint32_t)x->slice + 1 :
 						     UINT32_MAX;
+	uint64_t hash = hash_line(x->space, granule);
 	struct moca_counts_line *l;
+	uint32_t *at;
 
 	if (grow_lines(t))
 		return -ENOMEM;
-	l = line_at(t->lines, t->line_cap, x->space, granule);
-	if (!l->slice) {
+	at = line_at(t, x->space, granule, hash);
+	if (*at) {
+		l = &t->lines[(*at & LINE_MASK) - 1];
+	} else {
 		if (t->line_count >= LINES_MAX) {
 			t->lines_left_out++;
 			return 0;
 		}
-		t->line_count++;
+		l = &t->lines[t->line_count];
+		*at = (uint32_t)++t->line_count | tag_of(hash);
 		*l = (struct moca_counts_line){
 			.granule = granule, .space = x->space,
 			.object = x->key, .only = x->task, .slice = slice,
@@ -349,20 +387,63 @@ static int count_time(struct moca_counts_table *t, const struct moca_counted *x)
 	return 0;
 }
 
+static void prefetch(const struct moca_counts_table *t,
+		     const struct moca_counted *x)
+{
+	uint64_t group = x->addr >> PAGE_SHIFT >> t->page_shift, hash;
+	const char *c;
+
+	if (t->cell_cap) {
+		c = (const char *)&t->cells[hash_cell(x->key, x->space, x->task,
+						      group) &
+					    (t->cell_cap - 1)];
+		__builtin_prefetch(c, 1);
+		__builtin_prefetch(c + 64, 1);
+	}
+	if (t->index_cap && x->granularity < 1u << PAGE_SHIFT) {
+		hash = hash_line(x->space, x->addr / x->granularity);
+		__builtin_prefetch(&t->line_index[hash & (t->index_cap - 1)]);
+	}
+}
+
+static int flush(struct moca_counts_table *t)
+{
+	const struct moca_counted *x;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < t->batched; i++)
+		prefetch(t, &t->batch[i]);
+	for (i = 0; !err && i < t->batched; i++) {
+		x = &t->batch[i];
+		err = grow_cells(t);
+		if (!err)
+			err = count_cell(t, x);
+		if (!err && x->granularity < 1u << PAGE_SHIFT)
+			err = count_line(t, x);
+		if (!err)
+			err = count_time(t, x);
+	}
+	t->batched = 0;
+	return err;
+}
+
 void moca_counts_add(void *table, const struct moca_counted *x)
 {
 	struct moca_counts_table *t = table;
 
 	if (t->err)
 		return;
+	if (!t->batch)
+		t->batch = malloc(BATCH * sizeof(*t->batch));
+	if (!t->batch) {
+		t->err = -ENOMEM;
+		return;
+	}
 	t->granularity = x->granularity;
-	t->err = grow_cells(t);
-	if (!t->err)
-		t->err = count_cell(t, x);
-	if (!t->err && x->granularity < 1u << PAGE_SHIFT)
-		t->err = count_line(t, x);
-	if (!t->err)
-		t->err = count_time(t, x);
+	t->batch[t->batched++] = *x;
+	if (t->batched == BATCH)
+		t->err = flush(t);
 }
 
 /* --- the end ------------------------------------------------------------ */
@@ -421,24 +502,22 @@ static int compare_lines(const void *a, const void *b)
 static int sort_lines(struct moca_counts_table *t, const struct moca_objects *o)
 {
 	struct moca_counts_line *l = t->lines;
-	size_t i, n, rows;
+	size_t i, rows;
 
 	moca_objects_rows(o, &rows);
 	t->contended = calloc(rows + 1, sizeof(*t->contended));
 	if (!t->contended)
 		return -ENOMEM;
-	for (i = n = 0; i < t->line_cap; i++) {
-		if (!l[i].slice)
-			continue;
+	/* Numbers change: no line is looked up by its hash any more. */
+	free(t->line_index);
+	t->line_index = NULL;
+	for (i = 0; i < t->line_count; i++) {
 		close_slice(&l[i]);
-		l[n] = l[i];
-		l[n].object = moca_objects_row_of(o, l[n].object)->id;
-		t->contended[l[n].object] += l[n].contended;
-		n++;
+		l[i].object = moca_objects_row_of(o, l[i].object)->id;
+		t->contended[l[i].object] += l[i].contended;
 	}
-	if (n)
-		qsort(l, n, sizeof(*l), compare_lines);
-	t->line_count = n;
+	if (t->line_count)
+		qsort(l, t->line_count, sizeof(*l), compare_lines);
 	return 0;
 }
 
@@ -477,6 +556,9 @@ int moca_counts_finish(struct moca_counts_table *t,
 		       const struct moca_objects *o)
 {
 	if (t->err || t->finished)
+		return t->err;
+	t->err = flush(t);
+	if (t->err)
 		return t->err;
 	sort_cells(t, o);
 	t->err = sort_lines(t, o);

@@ -38,6 +38,11 @@ $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
+$(BUILD)/tests/bench/make-counts: tests/bench/objects/make-counts.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
 bench-alloc:
 	@tools/install-deps bench
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/pair
@@ -66,6 +71,7 @@ $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 .PHONY: bench-report
 bench-report:
 	@tools/install-deps bench-report
-	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace \
+		$(BUILD)/tests/bench/make-counts
 	@BUILD='$(abspath $(BUILD))' TOP='$(CURDIR)' QUICK='$(QUICK)' \
 		tests/bench/report/run

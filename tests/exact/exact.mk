@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Programs of tests/exact. Those with fixed addresses of their own must not move.
 EXACT_DIR := $(TEST_DIR)/exact
-EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules)
+EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules signal \
+	life-signals life-code life-exceptions)
 EXACT_DEPS := $(wildcard tests/exact/*.h)
 exact_workload = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS)
 
@@ -12,7 +13,22 @@ $(EXACT_DIR)/random: tests/exact/random.c tests/exact/random-affine.c \
 		tests/exact/random-rewrite.c tests/exact/machine.c \
 		tests/exact/trampoline.S $(EXACT_DEPS)
 	$(exact_workload) -no-pie -fno-pie -o $@ $(filter %.c %.S,$^)
+# The agent's parts for signals, in a section that tells them from the program.
+SIGNAL_PARTS := $(addprefix $(BUILD)/exact/agent/exact/,entry.o sigreturn.o \
+	signal.o signal-action.o signal-frame.o signal-mask.o)
+$(EXACT_DIR)/agent.o: $(SIGNAL_PARTS)
+	@mkdir -p $(@D)
+	$(LD) -r -o $@ $^
+	objcopy --rename-section .text=agent_text $@
+$(EXACT_DIR)/signal: tests/exact/signal.c tests/exact/signal-harness.c \
+		$(EXACT_DIR)/agent.o $(EXACT_DEPS) $(wildcard agent/exact/*.h)
+	$(exact_workload) -o $@ $(filter %.c %.o,$^)
 $(EXACT_DIR)/granules: tests/exact/granules.c $(BUILD)/libmoca.a
 	$(exact_workload) -o $@ $^ -lzstd
+$(EXACT_DIR)/life-exceptions: tests/exact/life-exceptions.cc
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -pthread -o $@ $<
+$(EXACT_DIR)/life-%: tests/exact/life-%.c tests/programs/case.c tests/programs/case.h
+	$(exact_workload) -Wno-clobbered -o $@ $< tests/programs/case.c
 $(EXACT_DIR)/%: tests/exact/%.c
 	$(exact_workload) -o $@ $<

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: random POOL [--seed N] [--count N] [--only FAMILY] [--batch N]
- *		      [--expect FILE]
+ *		      [--expect FILE] [--each FAMILY]
  *
  * Runs random sequences of 1 to 32 templates of POOL (see pool.c), each from a
  * random state of the whole machine, and prints a hash of all that they left
  * per batch: whoever runs it must see the same lines. --batch prints the hash of
  * each sequence of one batch, and its bytes, to find the one that differs.
+ *
+ * --each: every template of a family (or "all") alone, a line for each.
  *
  * --expect: no hashes, only sequences whose accesses are known; how many loads
  * and stores each line of 64 bytes of the arena gets is written to FILE, and
@@ -323,6 +325,53 @@ static uint64_t batch(int family, uint64_t seed, int counting, int details)
 	return h;
 }
 
+/* Each template alone; with what follows from one to the next. */
+static void each(int family, int counting)
+{
+	struct sequence s;
+	struct rng r;
+
+	rng_seed(&r, (uint64_t)family);
+	if (!counting)
+		reset(&r);
+	for (uint32_t i = first[family]; i < first[family + 1];) {
+		uint32_t begin = i, used = 0;
+
+		if (mprotect((void *)CODE, CODE_SIZE, PROT_READ | PROT_WRITE))
+			die("mprotect");
+		for (; i < first[family + 1] && i < begin + 1024; i++) {
+			const struct template *t = &pool[order[i]];
+
+			s = (struct sequence){ .code = (void *)(CODE + used),
+					       .addr = CODE + used, .times = 1,
+					       .counting = counting };
+			if (!counting || !t->uncounted)
+				put_template(&s, t);
+			put8(&s, 0xc3);
+			used += 256;
+		}
+		if (mprotect((void *)CODE, CODE_SIZE, PROT_READ | PROT_EXEC))
+			die("mprotect");
+		for (uint32_t k = begin; k < i; k++) {
+			const struct template *t = &pool[order[k]];
+
+			machine_random(&r);
+			machine_run((void *)(CODE + 256ul * (k - begin)));
+			sequences++;
+			if (counting) {
+				expect(RSP0, 1, 1);
+				continue;
+			}
+			printf("%s %u %016lx %016lx ", names[family], order[k],
+			       machine_hash(STATUS_FLAGS),
+			       hash_bytes(1, (void *)DATA, DATA_SIZE));
+			for (unsigned int b = 0; b < t->len; b++)
+				printf("%02x", t->bytes[b]);
+			printf("\n");
+		}
+	}
+}
+
 static void load(const char *path)
 {
 	const struct pool_head *head;
@@ -372,12 +421,13 @@ static void write_expected(const char *path)
 
 int main(int argc, char **argv)
 {
-	const char *only = NULL, *expected = NULL, *why;
+	const char *only = NULL, *expected = NULL, *alone = NULL, *why;
 	unsigned long seed = 1, count = 10000, one = ~0ul;
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: random POOL [--seed N] [--count N] "
-				"[--only FAMILY] [--batch N] [--expect FILE]\n");
+				"[--only FAMILY] [--batch N] [--expect FILE] "
+				"[--each FAMILY]\n");
 		return 2;
 	}
 	for (int i = 2; i + 1 < argc; i += 2) {
@@ -387,6 +437,8 @@ int main(int argc, char **argv)
 			count = strtoul(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--batch"))
 			one = strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--each"))
+			alone = argv[i + 1];
 		else if (!strcmp(argv[i], "--only"))
 			only = argv[i + 1];
 		else if (!strcmp(argv[i], "--expect"))
@@ -404,7 +456,11 @@ int main(int argc, char **argv)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
 		 0) == MAP_FAILED)
 		die("memory");
-	for (unsigned long b = one == ~0ul ? 0 : one; sequences < count; b++) {
+	for (int f = 0; alone && f < FAMILIES; f++)
+		if (!strcmp(alone, "all") || !strcmp(alone, names[f]))
+			each(f, expected != NULL);
+	for (unsigned long b = one == ~0ul ? 0 : one; !alone && sequences < count;
+	     b++) {
 		for (int f = 0; f < ALL; f++) {
 			uint64_t h;
 

@@ -87,6 +87,82 @@ for (const kind of ["recorded", "hostile", "one", "empty", "million"])
 		await page.screenshot({ path: `${shots}/${kind}-object.png`, fullPage: true });
 	}));
 
+/* Of exact mode: no view is blank, and each says what was not recorded. */
+const figures = (page) => page.$$eval("[data-figure]", (all) => all.map((f) => f.dataset.figure));
+const told = (page) => page.textContent("main");
+const linesDrawn = (page) => page.evaluate(() => [...document.querySelectorAll(".figure canvas")].every((c) => {
+	const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+	return d.some((v, i) => i % 4 === 3 && v);
+}));
+
+for (const kind of ["sliced", "counted", "uncounted"])
+	await test(`${kind}: each view shows, without errors or requests`, () => withPage(kind, {}, async (page) => {
+		for (const v of await viewsOf(page)) {
+			await go(page, `#/${v}`);
+			must(await page.getAttribute("main", "data-view") === v, `${v} does not show`);
+			const text = await told(page);
+			must(text.length > 40, `${v} is empty`);
+			must(!/NaN|undefined|Infinity|\[object/.test(text), `${v}: ${text.match(/.{30}(NaN|undefined|Infinity|\[object).{10}/s)?.[0]}`);
+			must(await linesDrawn(page), `${v} has a blank picture`);
+			await page.screenshot({ path: `${shots}/${kind}-${v}.png`, fullPage: true });
+		}
+		for (const v of ["overview", "phases"]) {
+			await go(page, `#/${v}`);
+			must((await told(page)).includes("exact mode does not record"), `${v} does not say why`);
+		}
+	}));
+
+await test("counts: of the run", () => withPage("sliced", {}, async (page) => {
+	await go(page, "#/introduction");
+	const text = await told(page);
+	for (const s of ["26,000,040 loads and 10,000,062 stores", "all that the program executed", "20 slices", "granules of 64 B"])
+		must(text.includes(s), `no '${s}'`);
+	must(!/Accesses recorded|Pages seen/.test(text), "it speaks of records");
+	await go(page, "#/rates");
+	must((await figures(page)).join() === "slices,threads,hot,contended", (await figures(page)).join());
+	const row = (await page.locator("#fig-contended tbody tr").first().innerText()).replace(/\s+/g, " ");
+	must(/^0x7f0002000000 heap object 4,000,000 4,000,000 4,000,000 #[12], #[12]/.test(row), row);
+	await go(page, "#/objects");
+	must(/Loads.*Stores/s.test(await page.textContent("table.objects thead")), "columns are not loads and stores");
+	must((await page.textContent("table.objects tbody tr")).includes("22,000,000"), "no counts in the table");
+}));
+
+await test("counts: of a structure, with slices and lines", () => withPage("sliced", {}, async (page) => {
+	await toObject(page);
+	const names = (await figures(page)).map((x) => x.replace(/-\d+$/, ""));
+	must(names.join() === "loads,stores,first,slices,lines", names.join());
+	must(await linesDrawn(page), "a picture is blank");
+	const text = await told(page);
+	must(text.includes("22,000,000 loads") && text.includes("6,000,000 stores"), "not its counts");
+	must(/201 granules were used, 1 of them by several threads; 1 by several in one slice/.test(text), "not its lines");
+	const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure^='loads-'] [data-action='CSV']")]);
+	const csv = readFileSync(await download.path(), "utf8").trim().split("\r\n").slice(1).map((l) => l.split(","));
+	must(csv.reduce((a, l) => a + Number(l[4]), 0) === 22000000, "the CSV's loads are not the structure's");
+	must(csv.reduce((a, l) => a + Number(l[5]), 0) === 6000000, "nor its stores");
+}));
+
+await test("counts: of a structure, without slices", () => withPage("counted", {}, async (page) => {
+	await toObject(page);
+	const text = await told(page);
+	for (const s of ["410,100,000 loads", "4,096 pages in order of address", "--slice 100ms", "--granularity 64"])
+		must(text.includes(s), `no '${s}'`);
+	must(/0 % of the pages are mostly used by the thread/.test(text), "first touch: " + text.match(/[^%]{0,12}% of the pages are mostly[^.]{0,60}/)?.[0]);
+	await go(page, "#/rates");
+	must((await told(page)).includes("There is no time axis"), "rates do not say that there is no time axis");
+	await go(page, "#/findings");
+	must((await told(page)).includes("placed by the thread that prepares it"), "no finding");
+	await accessible(page, "findings of counts");
+}));
+
+await test("counts: accessible", () => withPage("sliced", {}, async (page) => {
+	for (const v of ["introduction", "objects", "rates"]) {
+		await go(page, `#/${v}`);
+		await accessible(page, v);
+	}
+	await toObject(page);
+	await accessible(page, "structure");
+}));
+
 await test("hostile names are text", () => withPage("hostile", {}, async (page) => {
 	await go(page, "#/objects");
 	must(!await page.evaluate(() => window.hacked), "a name was run");

@@ -70,7 +70,7 @@ function numbered(values) {
  * An object's cells. Rows are groups of pages, by process and address; cell i
  * of row r has start[r] <= i < start[r + 1].
  */
-function unpack(bytes, isHeat) {
+function unpack(bytes, isHeat, wide) {
 	const c = columns(bytes);
 	const rows = ends(c[0]), cells = ends(c[4]);
 	const perRow = varints(c[2], rows), start = new Uint32Array(rows + 1);
@@ -83,8 +83,8 @@ function unpack(bytes, isHeat) {
 	const out = {
 		rows, cells, pid, group, start,
 		thread: varints(c[4], cells),
-		reads: varints(c[6], cells),
-		writes: varints(c[7], cells),
+		reads: varints(c[6], cells, wide),
+		writes: varints(c[7], cells, wide),
 		other: varints(c[8], cells),
 	};
 	if (isHeat) {
@@ -113,15 +113,26 @@ export function cells(id) {
 	return cache.get(id);
 }
 
+const counted = new Map();
+
+/** The cells of an object that has counts; unpacked once. */
+export function counts(id) {
+	if (!counted.has(id))
+		counted.set(id, blob(`counts-${id}`).then((b) => unpack(b, false, true)));
+	return counted.get(id);
+}
+
 /** The index with what it refers to, connected. */
 export async function load() {
-	const [index, topology, summary, rates, allocs] = await Promise.all([
-		json("index"), json("topology"), json("summary"), blob("rates"),
+	const [index, topology, summary, slices, rates, allocs] = await Promise.all([
+		json("index"), json("topology"), json("summary"), json("slices"), blob("rates"),
 		blob("allocs")]);
 	const d = index;
 	d.machine = topology;
 	/* Of a newer moca summary nothing is known. */
 	d.summary = summary?.version === 1 ? summary : null;
+	/* Of exact mode: loads and stores of each slice. */
+	d.slices = slices;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
 	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
 	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));
@@ -149,5 +160,5 @@ export const threadName = (d, index) => {
 };
 
 /** Sums of a thread's own counts. */
-export const threadTotals = (t) => ["reads", "writes", "other"].map((k) =>
+export const threadTotals = (t) => !t.rates && t.loads + t.stores ? [t.loads, t.stores, 0] : ["reads", "writes", "other"].map((k) =>
 	t[k] ? t[k].reduce((a, b) => a + b, 0) : 0);

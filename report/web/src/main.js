@@ -7,6 +7,7 @@ import * as views from "./views.js";
 import { findings, phases } from "./view-findings.js";
 import { overview } from "./view-overview.js";
 import { object } from "./view-object.js";
+import { countedRates, notCounted } from "./view-counts.js";
 import { cut } from "./format.js";
 
 const main = h("main", { id: "main", tabindex: -1 });
@@ -17,10 +18,10 @@ function pages() {
 	return [
 		["introduction", "Introduction", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
-		d.summary && ["overview", "Overview", (state) => overview(d, state)],
+		d.summary && ["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
-		d.summary && ["phases", "Phases", () => phases(d)],
-		["rates", "Rates and threads", () => views.rates(d)],
+		d.summary && ["phases", "Phases", () => d.exact?.only ? notCounted("The division into phases") : phases(d)],
+		["rates", "Rates and threads", () => d.exact?.only ? countedRates(d) : views.rates(d)],
 		["allocations", "Allocations", () => views.allocations(d)],
 		["topology", "Machine", () => views.topology(d)],
 	].filter(Boolean);

@@ -7,6 +7,7 @@ import { Heatmap } from "./heatmap.js";
 import { MODES } from "./raster.js";
 import { cells, threadName } from "./data.js";
 import { texts } from "./texts.js";
+import { countedObject } from "./view-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
@@ -125,7 +126,7 @@ function densityFigure(d, object, plot, x, threads) {
 		} });
 }
 
-function firstFigure(d, object, plot, x, threads) {
+export function firstFigure(d, object, plot, x, threads) {
 	const c = p.categorical(threads.length), color = new Map(threads.map((t, i) => [t, c[i]]));
 	const range = (i, n) => [Math.floor(i * x.rows / n), Math.max(Math.floor(i * x.rows / n) + 1, Math.floor((i + 1) * x.rows / n))];
 	/* The most frequent of what rows say, by weight. */
@@ -190,18 +191,20 @@ function head(d, o) {
 			fact("Where", o.site && f.cut(o.site, 200)), fact("Program", o.program && f.cut(o.program, 120)),
 			fact("Size", o.bytes ? `${f.bytes(o.bytes)}${o.instances > 1 ? ` in ${f.count(o.instances)} objects, the largest ${f.bytes(o.size)}` : ""}` : null),
 			fact("Lifetime", o.begin_ns !== null ? `${f.time(o.begin_ns)} to ${o.end_ns === null ? "the end" : f.time(o.end_ns)}` : null),
-			fact("Accesses", `${f.count(o.accesses)} (${f.percent(o.accesses, d.totals.accesses)}): ${f.count(o.reads)} reads, ${f.count(o.writes)} writes`),
+			fact("Accesses", `${f.count(o.accesses)} (${f.percent(o.accesses, d.totals.accesses)}): ${f.count(o.reads)} ${d.exact?.only ? "loads" : "reads"}, ${f.count(o.writes)} ${d.exact?.only ? "stores" : "writes"}`),
 			fact("Pages", `${f.count(o.pages)}, of which ${f.count(o.pages_shared)} are used by several threads (${f.count(o.shared_written)} of these written)`),
 			fact("Threads", f.count(o.threads)),
 			fact("First touch", first ? `by ${f.cut(threadName(d, first.index), 40)}, at ${f.time(o.first_ns)}` : null),
 			fact("Nodes", o.nodes.map(([k, n]) => `node ${k}: ${f.percent(n, o.accesses)}`).join(", ")),
-			fact("Note", o.pages_split ? `${f.count(o.pages_split)} pages hold other structures as well; only the first access to a page in an interval has a record, so counts of these pages are lower bounds.` : null)));
+			fact("Note", o.wide && d.exact?.only ? `${f.count(o.wide)} of these are shared out by size and time: the granules hold other structures as well, or held them at another time.` : o.pages_split ? `${f.count(o.pages_split)} pages hold other structures as well; only the first access to a page in an interval has a record, so counts of these pages are lower bounds.` : null)));
 }
 
 export async function object(d, state, id) {
 	const o = d.objectAt.get(id), plot = d.plotAt.get(id);
 	if (!o || !plot)
 		return [h("p", { class: "empty" }, "There is no such structure in this page. ", h("a", { href: "#/objects" }, "All structures"))];
+	if (plot.exact)
+		return [head(d, o), ...(await countedObject(d, o, plot))];
 	const { heat, density: x } = await cells(id);
 	const threads = plot.by_thread.map((b) => b[0]);
 	const busiest = [...plot.by_thread].sort((a, b) => b[1] + b[2] + b[3] - a[1] - a[2] - a[3]).map((b) => b[0]);

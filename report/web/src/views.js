@@ -6,6 +6,8 @@ import { lines, bars, strips } from "./charts.js";
 import { raster } from "./raster.js";
 import { cells, threadName, threadTotals } from "./data.js";
 import { texts } from "./texts.js";
+import { texts as exactTexts } from "./texts-counts.js";
+import { countedGlance, countedCertificate, countedNotRecorded } from "./view-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
@@ -34,6 +36,8 @@ function facts(list) {
 /* --- introduction -------------------------------------------------------- */
 
 function certificate(d) {
+	if (d.exact?.only)
+		return countedCertificate(d);
 	const c = d.certificate, out = [];
 	if (!c.pages_touched && !c.records)
 		return [h("p", {}, "The trace has no certificate: how complete it is is not known.")];
@@ -64,7 +68,7 @@ function warnings(d) {
 }
 
 function notRecorded(d) {
-	const list = [
+	const list = d.exact?.only ? countedNotRecorded(d) : [
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
 		"Cache misses, bandwidth, latency, and page faults of the program's own (minor and major): this collector does not see them.",
 	];
@@ -72,7 +76,9 @@ function notRecorded(d) {
 		list.push("Findings and phases: moca summary was not run for this page.");
 	if (!d.machine)
 		list.push("The machine's topology: this page was not made on the machine of the recording; moca report --topology FILE (of lstopo) adds it.");
-	if (d.plots.some((x) => x.heat.page_shift || x.heat.time_shift))
+	if (d.plots.some((x) => x.exact && x.density.page_shift))
+		list.push("Single pages of the largest structures: these are drawn in groups of pages, with exact sums; each plot says how large.");
+	if (d.plots.some((x) => x.heat?.page_shift || x.heat?.time_shift))
 		list.push("Single pages and intervals of the largest structures: to keep this page small, these are drawn in groups of pages or longer bins of time, with exact sums; each plot says how large.");
 	if (d.rows > d.objects.length)
 		list.push(`${f.count(d.rows - d.objects.length)} more structures, with ${f.percent(d.unlisted_accesses, d.totals.accesses)} of the accesses: moca objects --all lists them.`);
@@ -149,19 +155,21 @@ export async function introduction(d) {
 	const when = r.start_time ? new Date(Number(r.start_time) / 1e6) : null;
 	const body = [
 		h("div", { class: "cards" },
-			card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes`),
-			card("Duration", f.time(r.end_ns || d.length), `${f.count(d.intervals.length)} interval${d.intervals.length === 1 ? "" : "s"}`),
+			d.exact?.only ? card("Loads and stores", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} loads, ${f.percent(t.writes, t.accesses)} stores`) :
+				card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes`),
+			card("Duration", f.time(r.end_ns || d.length), d.exact?.only ? d.exact.slices > 1 ? `${f.count(d.exact.slices)} slices` : "no slices" : `${f.count(d.intervals.length)} interval${d.intervals.length === 1 ? "" : "s"}`),
 			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
-			card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
+			d.exact?.only ? card("Counted", d.exact.gaps ? "not all" : "all", d.exact.gaps ? `${f.count(d.exact.gaps)} gaps` : `granules of ${f.bytes(d.exact.granularity)}`) :
+				card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
 		d.summary?.findings.length > 0 && h("div", { class: "notice", role: "note" }, h("h3", {}, h("a", { href: "#/findings" }, `${f.count(d.summary.findings.length)} finding${d.summary.findings.length > 1 ? "s" : ""}`)),
 			h("ul", {}, d.summary.findings.slice(0, 5).map((x) => h("li", {}, f.cut(x.title, 200))))),
 		warnings(d),
 	];
 	if (d.plots.length)
-		body.push(await overviewHeat(d));
+		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));
 	else
-		body.push(h("p", { class: "empty" }, "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
+		body.push(h("p", { class: "empty" }, d.exact?.only ? "Nothing was counted, so there is nothing to draw: moca info says what was not counted." : "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
 	body.push(h("div", { class: "columns" },
 		h("section", { class: "panel" }, h("h3", {}, "What was run"), facts([
 			["Command", r.command && h("code", {}, f.cut(r.command, 400))],
@@ -170,6 +178,7 @@ export async function introduction(d) {
 			["Trace", f.cut(r.path, 200)]])),
 		h("section", { class: "panel" }, h("h3", {}, "How it was recorded"), facts([
 			["Collector", r.collector && `${r.collector}, moca ${r.version || ""}`],
+			["Granularity", d.exact && d.exact.granularity && f.bytes(d.exact.granularity)], ["Slices", d.exact && (d.exact.slice_ns ? f.time(d.exact.slice_ns) : "none")],
 			["Interval", r.interval_ns && f.time(Number(r.interval_ns))],
 			["Budget", r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
 			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
@@ -308,6 +317,8 @@ const columns = [
 	["sharing", "Sharing", "left"], ["first_task", "First touch", "left"],
 ];
 
+const exactNames = { reads: "Loads", writes: "Stores" };
+
 function table(d, state) {
 	const body = h("tbody"), head = h("tr");
 	let key = state.get("sort") || "accesses", down = state.get("down") !== "0", word = state.get("find") || "";
@@ -351,7 +362,7 @@ function table(d, state) {
 			key = k;
 			fill();
 			remember();
-		} }, text)));
+		} }, d.exact?.only && exactNames[k] || text)));
 	fill();
 	const find = h("input", { type: "search", id: "find", value: word, placeholder: "name, place or kind",
 		oninput: (e) => {
@@ -367,13 +378,13 @@ function table(d, state) {
 export function objects(d, state) {
 	if (!d.objects.length)
 		return [h("p", { class: "empty" }, "No data structure was accessed.")];
-	const colors = threadColors(d), top = d.plots.slice(0, 16);
+	const colors = threadColors(d), top = d.plots.slice(0, 16), kinds = d.exact?.only ? ["Loads", "Stores"] : ["Reads", "Writes"];
 	const of = (plot) => d.objectAt.get(plot.object);
 	const parts = (plot, k) => plot.by_thread.map((b) => ({ value: b[k],
 		color: p.css(colors.get(b[0]) || p.OTHER), label: threadName(d, b[0]) }));
 	const chart = (id, title, label, k) => {
 		const b = bars({ label, rows: top.map((x) => ({ label: of(x).name, href: `#/object/${x.object}`, parts: parts(x, k) })), text: f.short });
-		return figure({ id, title, subtitle: `The ${top.length} most accessed, by thread`, explain: texts.byThread,
+		return figure({ id, title, subtitle: `The ${top.length} most accessed, by thread`, explain: d.exact?.only ? exactTexts.byThread : texts.byThread,
 			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])), b.element],
 			svg: b.svg, rows: () => [["structure", "thread", "count"], ...top.flatMap((x) => x.by_thread.map((y) => [of(x).name, threadName(d, y[0]), y[k]]))] });
 	};
@@ -382,8 +393,8 @@ export function objects(d, state) {
 		rows: large.map((o) => ({ label: o.name, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
 	return [
 		table(d, state),
-		chart("reads", "Reads by structure and thread", "Reads of each data structure by thread", 1),
-		chart("writes", "Writes by structure and thread", "Writes of each data structure by thread", 2),
+		chart("reads", `${kinds[0]} by structure and thread`, `${kinds[0]} of each data structure by thread`, 1),
+		chart("writes", `${kinds[1]} by structure and thread`, `${kinds[1]} of each data structure by thread`, 2),
 		figure({ id: "size", title: "Size", subtitle: `The ${large.length} largest`, explain: texts.size, body: size.element, svg: size.svg,
 			rows: () => [["structure", "kind", "bytes", "objects"], ...large.map((o) => [o.name, o.kind, o.bytes, o.instances])] }),
 	];
