@@ -4,6 +4,7 @@
 # make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
+# make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
@@ -75,3 +76,10 @@ bench-report:
 		$(BUILD)/tests/bench/make-counts
 	@BUILD='$(abspath $(BUILD))' TOP='$(CURDIR)' QUICK='$(QUICK)' \
 		tests/bench/report/run
+
+.PHONY: bench-exact
+bench-exact:
+	@tools/install-deps bench-exact
+	@$(MAKE) --no-print-directory all bench-programs $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/exact/run
