@@ -23,11 +23,16 @@ struct pending {
 static void observe(const struct moca_objects *o, const struct moca_hit *h)
 {
 	const struct moca_observed x = {
-		.access = h->a,
+		.addr = h->a->addr,
+		.ip = h->a->ip,
+		.time_ns = h->a->time_ns,
 		.interval = h->interval,
 		.task = h->task,
 		.space = h->space,
 		.key = o->table.inst_row[h->id],
+		.cpu = h->a->cpu,
+		.node = h->a->node,
+		.type = h->a->type,
 	};
 
 	o->opt.observe(o->opt.observe_arg, &x);

@@ -4,7 +4,6 @@
 #define MOCA_PROFILE_INTERNAL_H
 
 #include "analysis/profile/profile.h"
-#include "analysis/profile/queue.h"
 
 #define PAGE_SHIFT 12
 #define NO_PAGE UINT32_MAX
@@ -80,8 +79,8 @@ struct gather {
 	struct row **rows;	/* by key */
 	size_t row_cap;
 	size_t with_windows;
+	uint64_t *hashes;	/* of the accesses at hand */
 	int err;
-	struct queue queue;
 };
 
 /*

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/observers.h"
 #include "analysis/profile/internal.h"
 
 #define WINDOWS_MIN 8
@@ -17,6 +18,10 @@ static const struct pass *const passes[] = {
 	&moca_pass_reuse, &moca_pass_patterns, /* by what the others found */
 };
 #define PASSES (sizeof(passes) / sizeof(*passes))
+
+struct moca_profile_walk {
+	struct gather g;
+};
 
 /* --- accesses ----------------------------------------------------------- */
 
@@ -97,7 +102,7 @@ static unsigned lane_of(const struct moca_profile *p,
 
 	if (p->topology.what_if)
 		return lane;
-	return p->topology.node_of[x->access->cpu % MOCA_TOPOLOGY_CPUS] * each +
+	return p->topology.node_of[x->cpu % MOCA_TOPOLOGY_CPUS] * each +
 	       lane % each;
 }
 
@@ -117,10 +122,12 @@ static void count_use(const struct moca_profile *p, struct page *page,
 
 static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 {
-	uint64_t number = x->access->addr >> PAGE_SHIFT;
+	uint64_t number = x->addr >> PAGE_SHIFT;
 	struct seen s = { .x = x };
 	size_t i;
 
+	if (x->interval >= UINT32_MAX)
+		return;
 	s.row = row_at(g, x->key);
 	if (!s.row) {
 		g->err = -ENOMEM;
@@ -133,7 +140,7 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 	}
 	s.is_new = !s.page->accesses;
 	s.lane = lane_of(g->p, x);
-	s.window = window_of(g->p, x->access->time_ns);
+	s.window = window_of(g->p, x->time_ns);
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
@@ -146,35 +153,25 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 }
 
 /* Pages are far apart in memory: what comes next is fetched ahead. */
-static void take_batch(void *arg, struct queue_batch *b)
+void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
-	struct gather *g = arg;
+	struct moca_profile_walk *w = arg;
+	struct gather *g = &w->g;
 	size_t i, k;
 
-	for (i = 0; i < b->count; i++) {
-		const struct moca_observed *x = &b->items[i].x;
-
-		b->items[i].hash = pages_hash(x->key, x->space,
-					      x->access->addr >> PAGE_SHIFT);
-	}
-	for (i = 0; i < b->count + 2 * AHEAD; i++) {
-		if (i < b->count)
-			pages_prefetch_index(&g->pages, b->items[i].hash);
+	for (i = 0; i < count; i++)
+		g->hashes[i] = pages_hash(x[i].key, x[i].space,
+					  x[i].addr >> PAGE_SHIFT);
+	for (i = 0; i < count + 2 * AHEAD; i++) {
+		if (i < count)
+			pages_prefetch_index(&g->pages, g->hashes[i]);
 		k = i - AHEAD;
-		if (i >= AHEAD && k < b->count)
-			pages_prefetch_entry(&g->pages, b->items[k].hash);
+		if (i >= AHEAD && k < count)
+			pages_prefetch_entry(&g->pages, g->hashes[k]);
 		k = i - 2 * AHEAD;
-		if (i >= 2 * AHEAD && k < b->count && !g->err)
-			take(g, &b->items[k].x, b->items[k].hash);
+		if (i >= 2 * AHEAD && k < count && !g->err)
+			take(g, &x[k], g->hashes[k]);
 	}
-}
-
-static void observe(void *arg, const struct moca_observed *x)
-{
-	struct gather *g = arg;
-
-	if (x->interval < UINT32_MAX)
-		queue_put(&g->queue, x);
 }
 
 /* --- the passes over pages ---------------------------------------------- */
@@ -429,57 +426,100 @@ static void set_windows(struct moca_profile *p, const struct moca_trace *t)
 	p->window_ns = (end - begin) / p->windows + 1;
 }
 
-static void free_gather(struct gather *g)
+static void walk_free(struct moca_profile_walk *w)
 {
+	struct gather *g = &w->g;
 	size_t i;
 
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
+	free(g->hashes);
 	pages_free(&g->pages);
-	free(g);
+	free(w);
+}
+
+int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
+		       const struct moca_topology *topology)
+{
+	struct moca_profile_walk *w = calloc(1, sizeof(*w));
+	struct moca_profile *p = calloc(1, sizeof(*p));
+	int err = -ENOMEM;
+
+	if (!w || !p)
+		goto err_free;
+	if (topology)
+		p->topology = *topology;
+	else
+		moca_topology_of(&p->topology, t);
+	w->g.p = p;
+	set_windows(p, t);
+	err = moca_profile_place(p, t);
+	if (!err)
+		err = pages_init(&w->g.pages, p->lanes);
+	if (!err) {
+		w->g.hashes = calloc(MOCA_OBSERVERS_BATCH, sizeof(uint64_t));
+		if (!w->g.hashes)
+			err = -ENOMEM;
+	}
+	if (err)
+		goto err_free;
+	*out = w;
+	return 0;
+err_free:
+	if (w)
+		walk_free(w);
+	moca_profile_free(p);
+	return err;
+}
+
+int moca_profile_end(struct moca_profile **out, struct moca_profile_walk *w,
+		     struct moca_objects *o)
+{
+	struct moca_profile *p = w->g.p;
+	int err = o ? w->g.err : -ECANCELED;
+
+	p->objects = o;
+	if (!err)
+		err = finish(&w->g);
+	walk_free(w);
+	if (err) {
+		/* Not ours unless it is a profile. */
+		p->objects = NULL;
+		moca_profile_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
 }
 
 int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 			 const struct moca_topology *topology)
 {
 	struct moca_objects_options opt = { .size = sizeof(opt) };
-	struct moca_profile *p = calloc(1, sizeof(*p));
-	struct gather *g = calloc(1, sizeof(*g));
-	int err = -ENOMEM;
+	struct moca_observers *observers = moca_observers_new();
+	struct moca_objects *o = NULL;
+	struct moca_profile_walk *w;
+	int err, failed;
 
-	if (!p || !g)
-		goto out;
-	if (topology)
-		p->topology = *topology;
-	else
-		moca_topology_of(&p->topology, t);
-	g->p = p;
-	set_windows(p, t);
-	err = moca_profile_place(p, t);
-	if (!err)
-		err = pages_init(&g->pages, p->lanes);
-	if (err)
-		goto out;
-	err = queue_start(&g->queue, take_batch, g);
-	if (err)
-		goto out;
-	opt.observe = observe;
-	opt.observe_arg = g;
-	err = moca_objects_compute(&p->objects, t, &opt);
-	queue_end(&g->queue);
-	if (!err)
-		err = g->err;
-	if (!err)
-		err = finish(g);
-out:
-	if (g)
-		free_gather(g);
-	if (err)
-		moca_profile_free(p);
-	else
-		*out = p;
-	return err;
+	if (!observers)
+		return -ENOMEM;
+	err = moca_profile_begin(&w, t, topology);
+	if (err) {
+		moca_observers_end(observers);
+		return err;
+	}
+	err = moca_observers_add(observers, moca_profile_take, w);
+	if (!err) {
+		opt.observe = moca_observers_put;
+		opt.observe_arg = observers;
+		err = moca_objects_compute(&o, t, &opt);
+	}
+	moca_observers_end(observers);
+	failed = moca_profile_end(out, w, o);
+	if (failed)
+		moca_objects_free(o);
+	return err ? err : failed;
 }
 
 void moca_profile_free(struct moca_profile *p)

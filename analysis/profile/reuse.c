@@ -7,7 +7,7 @@ static void access_(struct gather *g, const struct seen *s)
 	if (s->is_new || s->page->first_interval == s->x->interval)
 		return;
 	s->page->flags |= PAGE_USED_LATE;
-	if (s->x->access->type != MOCA_ACCESS_WRITE)
+	if (s->x->type != MOCA_ACCESS_WRITE)
 		return;
 	s->page->flags |= PAGE_WRITTEN_LATE;
 	if (s->page->late_writes != UINT32_MAX)
