@@ -302,7 +302,8 @@ void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 	if (i->end_ns > r->o.end_ns)
 		r->o.end_ns = i->end_ns;
 	/* Who is called for each access may be told of it later. */
-	if (drop && !t->opt->instances && !t->opt->each) {
+	if (drop && !t->opt->instances && !t->opt->each &&
+	    !t->opt->observe) {
 		i->object = t->inst_free;
 		t->inst_free = id;
 	}
