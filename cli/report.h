@@ -4,10 +4,9 @@
 #define MOCA_CLI_REPORT_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include "analysis/grid.h"
-#include "analysis/objects/objects.h"
+#include "analysis/profile/profile.h"
 #include "cli/text.h"
 #include "report/page.h"
 
@@ -54,8 +53,11 @@ struct report_plot {
 struct report {
 	const char *path;
 	struct moca_trace *trace;
-	struct moca_objects *objects;
+	struct moca_objects *objects;	/* the profile's, if there is one */
 	struct moca_objects_totals totals;
+	struct moca_profile_walk *profile_walk;	/* until there is a profile;
+						   NULL: there will be none */
+	struct moca_profile *profile;
 	struct report_topology topology;
 	uint64_t origin;
 	uint64_t begin_ns, end_ns;	/* of the plots */
@@ -73,22 +75,6 @@ struct report {
 	size_t thread_count;
 	uint32_t max_cpu;		/* + 1 */
 	struct moca_grids heat, density;
-	/* Accesses that wait to be counted. */
-	struct report_hit {
-		uint32_t key;
-		struct moca_grid_cell heat, density;
-	} *batch;
-	size_t batched;
-	struct report_counter {
-		pthread_t thread;
-		pthread_mutex_t lock;	/* of all below */
-		pthread_cond_t changed;
-		struct report_hit *full;	/* the thread's while handed */
-		size_t full_count;
-		int handed;
-		int ended;		/* no more will come */
-		int error;
-	} counter;
 	int error;
 	/* Rows by accesses, most first. */
 	const struct moca_object **rows;
@@ -102,27 +88,35 @@ struct report {
 	size_t blob_count, blob_cap;
 };
 
-/* report-walk.c: read the trace. 0 or -errno. */
+/* report-walk.c: read the trace, also for profile_walk. 0 or -errno. */
 int report_walk(struct report *r);
 void report_walk_free(struct report *r);
 
-/* report-plots.c: choose what is plotted, and pack it; within limit bytes. */
-int report_plots(struct report *r, size_t limit);
+/* report-plots.c: choose what is plotted, and pack it. 0 or -ENOMEM. */
+int report_plots(struct report *r);
+/* Make them coarser until all blobs take no more than limit bytes; as above. */
+int report_fit(struct report *r, size_t limit);
 /* Add a blob; 0 or -ENOMEM. */
 int report_blob(struct report *r, const char *name, const void *data,
 		size_t len);
 
 /*
- * report-summary.c: moca summary --json, beside our own walk. _start begins it;
- * _end waits for it and adds a blob; where it fails, the page is without.
+ * report-summary.c: moca summary --json. _begin, before the walk, sets
+ * profile_walk; after it, _start makes the summary in a thread, which owns the
+ * profile and uses no more of r than the trace and the objects, and _end waits
+ * for it and adds a blob. spec is as for report_topology. 0 or -errno.
  */
 struct report_summary {
-	pid_t pid;		/* 0 = not running */
-	FILE *out;
+	struct report *report;
+	pthread_t thread;
+	int running;
+	int err;		/* the thread's, as what follows */
+	char *text;
+	size_t len;
 };
-void report_summary_start(struct report_summary *s, const struct report *r,
-			  const char *topology);
-int report_summary_end(struct report_summary *s, struct report *r);
+int report_summary_begin(struct report *r, const char *spec);
+int report_summary_start(struct report_summary *s, struct report *r);
+int report_summary_end(struct report_summary *s);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);
