@@ -80,6 +80,7 @@ void moca_table_free(struct moca_table *t)
 {
 	moca_strings_free(&t->strings);
 	free(t->rows);
+	free(t->counts);
 	free(t->row_hash);
 	free(t->inst_row);
 	free(t->inst);
@@ -131,6 +132,26 @@ int moca_table_wants(const struct moca_table *t, const char *name)
 	return !want || !strcmp(want, name) || !fnmatch(want, name, 0);
 }
 
+static int grow_rows(struct moca_table *t)
+{
+	size_t cap = t->row_cap ? 2 * t->row_cap : 64;
+	struct moca_row_count *c = aligned_alloc(64, cap * sizeof(*c));
+	struct moca_row *r = realloc(t->rows, cap * sizeof(*r));
+
+	if (r)
+		t->rows = r;
+	if (!r || !c) {
+		free(c);
+		return -ENOMEM;
+	}
+	if (t->row_count)
+		memcpy(c, t->counts, t->row_count * sizeof(*c));
+	free(t->counts);
+	t->counts = c;
+	t->row_cap = cap;
+	return 0;
+}
+
 int64_t moca_table_row(struct moca_table *t, const char *program,
 		       enum moca_object_kind kind, const char *name,
 		       const char *site)
@@ -139,9 +160,9 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 		.kind = kind, .name = name, .site = site, .program = program,
 		.first_task = MOCA_NO_TASK,
 	};
+	struct moca_row_count *c;
 	struct moca_row *r;
 	size_t at;
-	void *p;
 
 	if (2 * t->row_count >= t->row_hash_cap && grow_row_hash(t))
 		return -ENOMEM;
@@ -151,21 +172,17 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 			return t->row_hash[at] - 1;
 	if (t->row_count >= ROWS_MAX)
 		return -ENOMEM;
-	if (t->row_count == t->row_cap) {
-		t->row_cap = t->row_cap ? 2 * t->row_cap : 64;
-		p = realloc(t->rows, t->row_cap * sizeof(*t->rows));
-		if (!p)
-			return -ENOMEM;
-		t->rows = p;
-	}
+	if (t->row_count == t->row_cap && grow_rows(t))
+		return -ENOMEM;
 	r = &t->rows[t->row_count];
 	*r = (struct moca_row){ .o = o };
-	memset(r->last_task, 0xff, sizeof(r->last_task));
 	r->o.id = (uint32_t)t->row_count;
-	r->wanted = moca_table_wants(t, name);
+	c = &t->counts[t->row_count];
+	*c = (struct moca_row_count){ .wanted = moca_table_wants(t, name) };
+	memset(c->last_task, 0xff, sizeof(c->last_task));
 	/* Those may get another name in the end. */
 	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
-		r->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
+		c->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
 			     moca_table_wants(t, MOCA_NAME_ALLOCATOR);
 	t->row_hash[at] = (uint32_t)++t->row_count;
 	return t->row_hash[at] - 1;
@@ -329,7 +346,7 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 		/* A search goes on there, if it must. */
 		__builtin_prefetch(s + 2, 1);
 	}
-	__builtin_prefetch(&t->rows[row], 1);
+	__builtin_prefetch(&t->counts[row], 1);
 }
 
 static int grow_pages(struct moca_table *t)
@@ -543,22 +560,23 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 	return 0;
 }
 
-static void count_row(struct moca_row *r, const struct moca_hit *h)
+static void count_row(struct moca_table *t, uint32_t row,
+		      const struct moca_hit *h)
 {
 	const struct moca_access *a = h->a;
-	struct moca_object *o = &r->o;
+	struct moca_row_count *c = &t->counts[row];
 
-	if (!o->accesses++) {
-		o->first_task = h->task;
-		o->first_ns = a->time_ns;
+	if (!c->accesses++) {
+		t->rows[row].o.first_task = h->task;
+		t->rows[row].o.first_ns = a->time_ns;
 	}
-	o->reads += a->type == MOCA_ACCESS_READ || a->type == MOCA_ACCESS_EXEC;
-	o->writes += a->type == MOCA_ACCESS_WRITE;
-	o->wide += h->wide != 0;
+	c->reads += a->type == MOCA_ACCESS_READ || a->type == MOCA_ACCESS_EXEC;
+	c->writes += a->type == MOCA_ACCESS_WRITE;
+	c->wide += h->wide != 0;
 	if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
-		o->nodes[a->node]++;
+		t->rows[row].o.nodes[a->node]++;
 	else
-		o->node_unknown++;
+		c->node_unknown++;
 }
 
 /* What only some want. */
@@ -581,7 +599,7 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 {
 	uint32_t row = t->inst_row[h->id];
-	struct moca_row *r = &t->rows[row];
+	struct moca_row_count *c = &t->counts[row];
 	struct moca_page_stat *s;
 
 	s = page_stat(t, row, h);
@@ -595,13 +613,13 @@ int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 		s->flags |= PAGE_WRITTEN;
 	if (h->mixed)
 		s->flags |= PAGE_MIXED;
-	count_row(r, h);
-	if (r->last_task[h->task & 3] != h->task) {
+	count_row(t, row, h);
+	if (c->last_task[h->task & 3] != h->task) {
 		if (add_thread(t, row, h->task))
 			return -ENOMEM;
-		r->last_task[h->task & 3] = h->task;
+		c->last_task[h->task & 3] = h->task;
 	}
-	return r->wanted ? count_details(t, h, row) : 0;
+	return c->wanted ? count_details(t, h, row) : 0;
 }
 
 /* --- the end ------------------------------------------------------------ */
@@ -746,11 +764,32 @@ static int compare_touches(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+/* Into the rows; for good, since nothing is counted any more. */
+static void finish_counts(struct moca_table *t)
+{
+	const struct moca_row_count *c;
+	struct moca_object *o;
+	size_t i;
+
+	for (i = 0; i < t->row_count; i++) {
+		c = &t->counts[i];
+		o = &t->rows[i].o;
+		o->accesses = c->accesses;
+		o->reads = c->reads;
+		o->writes = c->writes;
+		o->wide = c->wide;
+		o->node_unknown = c->node_unknown;
+	}
+	free(t->counts);
+	t->counts = NULL;
+}
+
 int moca_table_finish(struct moca_table *t)
 {
 	size_t i, n = 0;
 	uint32_t to;
 
+	finish_counts(t);
 	for (i = 0; i < t->row_count; i++) {
 		to = target(t, (uint32_t)i);
 		if (to != i)

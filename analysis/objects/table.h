@@ -25,9 +25,15 @@ struct moca_row {
 	uint64_t live;		/* objects that have not ended */
 	uint32_t alias;		/* of another row, index + 1; 0 = none */
 	uint32_t site;		/* of allocations, index + 1; 0 = none */
+};
+
+/* What each access to a row changes: one cache line, until it goes into o. */
+struct moca_row_count {
+	_Alignas(64) uint64_t accesses;
+	uint64_t reads, writes, wide;
+	uint64_t node_unknown;
 	uint32_t last_task[4];	/* that are known to have touched it */
 	int wanted;		/* keep details (options.name) */
-	int touched;
 };
 
 /* What was seen of a page in a row. */
@@ -61,6 +67,7 @@ struct moca_table {
 	const struct moca_objects_options *opt;
 	struct moca_strings strings;
 	struct moca_row *rows;
+	struct moca_row_count *counts;	/* of each row */
 	size_t row_count, row_cap;
 	uint32_t *row_hash;		/* index + 1 */
 	size_t row_hash_cap;
