@@ -30,6 +30,7 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h)
 		.task = h->task,
 		.space = h->space,
 		.key = o->table.inst_row[h->id],
+		.page = h->page,
 		.cpu = h->a->cpu,
 		.node = h->a->node,
 		.type = h->a->type,

@@ -397,7 +397,10 @@ static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 	}
 	*s = (struct moca_page_stat){ .page = page, .space = space,
 				      .row = row + 1,
-				      .first_task = MOCA_NO_TASK };
+				      .first_task = MOCA_NO_TASK,
+				      .number = t->page_count < MOCA_NO_PAGE ?
+						(uint32_t)t->page_count :
+						MOCA_NO_PAGE };
 	t->page_count++;
 	return s;
 }
@@ -596,7 +599,7 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 	return t->opt->touchers ? count_touch(t, h, row) : 0;
 }
 
-int moca_table_count(struct moca_table *t, const struct moca_hit *h)
+int moca_table_count(struct moca_table *t, struct moca_hit *h)
 {
 	uint32_t row = t->inst_row[h->id];
 	struct moca_row_count *c = &t->counts[row];
@@ -605,6 +608,7 @@ int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 	s = page_stat(t, row, h);
 	if (!s)
 		return -ENOMEM;
+	h->page = s->number;
 	if (s->first_task == MOCA_NO_TASK)
 		s->first_task = h->task;
 	else if (s->first_task != h->task)

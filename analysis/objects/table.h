@@ -42,7 +42,8 @@ struct moca_page_stat {
 	uint32_t space;
 	uint32_t row;		/* index + 1; 0 = empty */
 	uint32_t first_task;
-	uint32_t flags;
+	uint32_t flags : 3;
+	uint32_t number : 29;	/* as in struct moca_observed */
 };
 
 /* Which instance stands for a row at a place. */
@@ -128,6 +129,7 @@ struct moca_hit {
 	uint32_t task;		/* number */
 	uint32_t space;
 	uint32_t id;		/* instance */
+	uint32_t page;		/* as in struct moca_observed; by _count */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
 	uint64_t interval;	/* of the task's chunk */
 	int mixed;		/* the page has other objects too */
@@ -138,7 +140,7 @@ struct moca_hit {
 /* Get what counting it will need nearer. */
 void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h);
 /* Behind _prefetch. 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
-int moca_table_count(struct moca_table *t, const struct moca_hit *h);
+int moca_table_count(struct moca_table *t, struct moca_hit *h);
 
 /* Fold rows into those they are aliases of, and fill in what is counted last. */
 int moca_table_finish(struct moca_table *t);

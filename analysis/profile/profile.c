@@ -10,7 +10,7 @@
 #define WINDOWS_MIN 8
 /* Rows with windows: a KiB each. */
 #define ROWS_WITH_WINDOWS 20000
-#define AHEAD 16		/* accesses */
+#define AHEAD 24		/* accesses */
 
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
@@ -120,9 +120,8 @@ static void count_use(const struct moca_profile *p, struct page *page,
 		page->accesses++;
 }
 
-static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
+static void take(struct gather *g, const struct moca_observed *x)
 {
-	uint64_t number = x->addr >> PAGE_SHIFT;
 	struct seen s = { .x = x };
 	size_t i;
 
@@ -133,7 +132,7 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 		g->err = -ENOMEM;
 		return;
 	}
-	s.page = pages_get(&g->pages, hash, x->key, x->space, number);
+	s.page = pages_get(&g->pages, x);
 	if (!s.page) {
 		g->p->left_out++;
 		return;
@@ -153,24 +152,29 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 }
 
 /* Pages are far apart in memory: what comes next is fetched ahead. */
+static void prefetch(const struct gather *g, const struct moca_observed *x)
+{
+	const char *e;
+
+	if (x->page >= g->pages.limit)
+		return;
+	e = (const char *)pages_at(&g->pages, x->page);
+	__builtin_prefetch(e, 1);
+	__builtin_prefetch(e + g->pages.entry - 1, 1);
+}
+
 void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
 	struct moca_profile_walk *w = arg;
 	struct gather *g = &w->g;
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < count; i++)
-		g->hashes[i] = pages_hash(x[i].key, x[i].space,
-					  x[i].addr >> PAGE_SHIFT);
-	for (i = 0; i < count + 2 * AHEAD; i++) {
-		if (i < count)
-			pages_prefetch_index(&g->pages, g->hashes[i]);
-		k = i - AHEAD;
-		if (i >= AHEAD && k < count)
-			pages_prefetch_entry(&g->pages, g->hashes[k]);
-		k = i - 2 * AHEAD;
-		if (i >= 2 * AHEAD && k < count && !g->err)
-			take(g, &x[k], g->hashes[k]);
+	for (i = 0; i < count && i < AHEAD; i++)
+		prefetch(g, &x[i]);
+	for (i = 0; i < count && !g->err; i++) {
+		if (i + AHEAD < count)
+			prefetch(g, &x[i + AHEAD]);
+		take(g, &x[i]);
 	}
 }
 
@@ -205,7 +209,14 @@ static void pass_object(struct gather *g, struct moca_profile_object *o,
 		for (i = 0; passes[k]->page && i < n; i++)
 			passes[k]->page(g->p, o,
 					pages_at(&g->pages, order[i].page),
-					i, n);
+					order[i].number, i, n);
+}
+
+/* The row that page i went to, or NULL: it has none (see take). */
+static const struct moca_object *object_of(const struct gather *g, size_t i)
+{
+	return pages_at(&g->pages, i)->accesses ?
+	       moca_objects_row_of(g->p->objects, g->pages.ids[i].key) : NULL;
 }
 
 /*
@@ -218,35 +229,38 @@ static int pass_pages(struct gather *g)
 	size_t n = g->pages.count, i, k;
 	size_t *from = calloc(p->count + 2, sizeof(*from));
 	struct order *order = NULL;
-	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted)), object;
-	const struct page *page;
+	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
+	const struct moca_object *o;
+	const struct page_id *id;
 	size_t most = 0;
 	int err = -ENOMEM;
 
 	if (!from || !sorted)
 		goto out;
-	for (i = 0; i < n; i++)
-		from[moca_objects_row_of(p->objects,
-					 pages_at(&g->pages, i)->key)->id + 2]++;
+	for (i = 0; i < n; i++) {
+		o = object_of(g, i);
+		if (o)
+			from[o->id + 2]++;
+	}
 	for (i = 2; i <= p->count + 1; i++) {
 		if (most < from[i])
 			most = from[i];
 		from[i] += from[i - 1];
 	}
 	for (i = 0; i < n; i++) {
-		object = moca_objects_row_of(p->objects,
-					     pages_at(&g->pages, i)->key)->id;
-		sorted[from[object + 1]++] = (uint32_t)i;
+		o = object_of(g, i);
+		if (o)
+			sorted[from[o->id + 1]++] = (uint32_t)i;
 	}
 	order = malloc((most + 1) * sizeof(*order));
 	if (!order)
 		goto out;
 	for (k = 0; k < p->count; k++) {
 		for (i = from[k]; i < from[k + 1]; i++) {
-			page = pages_at(&g->pages, sorted[i]);
+			id = &g->pages.ids[sorted[i]];
 			order[i - from[k]] = (struct order){
-				.object = (uint32_t)k, .space = page->space,
-				.page = sorted[i], .number = page->number,
+				.object = (uint32_t)k, .space = id->space,
+				.page = sorted[i], .number = id->number,
 			};
 		}
 		n = from[k + 1] - from[k];
@@ -434,7 +448,6 @@ static void walk_free(struct moca_profile_walk *w)
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
-	free(g->hashes);
 	pages_free(&g->pages);
 	free(w);
 }
@@ -457,11 +470,6 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	err = moca_profile_place(p, t);
 	if (!err)
 		err = pages_init(&w->g.pages, p->lanes);
-	if (!err) {
-		w->g.hashes = calloc(MOCA_OBSERVERS_BATCH, sizeof(uint64_t));
-		if (!w->g.hashes)
-			err = -ENOMEM;
-	}
 	if (err)
 		goto err_free;
 	*out = w;
