@@ -172,6 +172,8 @@ struct moca_objects {
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
 	size_t unseen_count;
 	size_t pending_count;		/* of all tasks */
+	struct pending *spare;		/* room for them, of no task */
+	size_t spare_cap;
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;

@@ -12,6 +12,7 @@
 #define PENDING_MAX 65536	/* of a task, */
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
+#define AHEAD 32		/* accesses */
 
 struct pending {
 	struct moca_access a;
@@ -76,6 +77,37 @@ static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
 	return kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS;
 }
 
+/* Room for more; at best that which another task has just left. */
+static int grow(struct moca_objects *o, struct task *t)
+{
+	if (!t->pending_count && o->spare_cap > t->pending_cap) {
+		free(t->pending);
+		t->pending = o->spare;
+		t->pending_cap = o->spare_cap;
+		o->spare = NULL;
+		o->spare_cap = 0;
+		return 0;
+	}
+	return moca_objects_grow(&t->pending, t->pending_count,
+				 &t->pending_cap, sizeof(*t->pending));
+}
+
+/* Much room is not kept by each task, but the most by one for all. */
+static void leave(struct moca_objects *o, struct task *t)
+{
+	if (t->pending_cap <= PENDING_KEPT)
+		return;
+	if (t->pending_cap > o->spare_cap) {
+		free(o->spare);
+		o->spare = t->pending;
+		o->spare_cap = t->pending_cap;
+	} else {
+		free(t->pending);
+	}
+	t->pending = NULL;
+	t->pending_cap = 0;
+}
+
 int moca_objects_hold(struct moca_objects *o, struct task *t,
 		      const struct moca_hit *h, struct space *s)
 {
@@ -91,10 +123,11 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 		if (err)
 			return err;
 	}
-	err = moca_objects_grow(&t->pending, t->pending_count,
-				&t->pending_cap, sizeof(*t->pending));
-	if (err)
-		return err;
+	if (t->pending_count == t->pending_cap) {
+		err = grow(o, t);
+		if (err)
+			return err;
+	}
 	p = &t->pending[t->pending_count++];
 	p->a = *h->a;
 	p->h = *h;
@@ -118,17 +151,24 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 		p->h.a = &p->a;
 		if (id && p->loose && p->a.addr >= first && p->a.addr <= last)
 			p->h.id = id;
-		moca_table_prefetch(&o->table, &p->h);
+	}
+	/* What each needs is far apart in memory, and is fetched ahead. */
+	for (i = 0; i < n + 2 * AHEAD; i++) {
+		if (i < n)
+			__builtin_prefetch(&o->table.inst_row[
+				t->pending[i].h.id]);
+		if (i >= AHEAD && i - AHEAD < n)
+			moca_table_prefetch(&o->table,
+					    &t->pending[i - AHEAD].h);
+		if (i < 2 * AHEAD)
+			continue;
+		p = &t->pending[i - 2 * AHEAD];
 		if (!err)
 			err = moca_objects_count(o, &p->h, p->s);
 		moca_space_put(o, p->s);
 	}
 	o->pending_count -= n;
-	if (t->pending_cap > PENDING_KEPT) {
-		free(t->pending);
-		t->pending = NULL;
-		t->pending_cap = 0;
-	}
+	leave(o, t);
 	return err;
 }
 
@@ -151,4 +191,5 @@ void moca_objects_free_pending(struct moca_objects *o)
 			moca_space_put(o, o->tasks[i].pending[j].s);
 		free(o->tasks[i].pending);
 	}
+	free(o->spare);
 }
