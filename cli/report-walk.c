@@ -7,6 +7,7 @@
 #include "analysis/observers.h"
 #include "cli/report.h"
 #include "cli/trace.h"
+#include "lib/format/trace.h"
 
 #define MAX_INTERVALS 4096u
 #define HEAT_CELLS 3000000u	/* 32 bytes each, in tables that are half full */
@@ -85,6 +86,7 @@ static int read_intervals(struct report *r)
 	ret = moca_cursor_open(&cursor, r->trace, NULL);
 	if (ret)
 		return ret;
+	moca_chunks_only(cursor);
 	while ((ret = moca_cursor_chunk(cursor, &c)) > 0)
 		add_chunk(r, c);
 	moca_cursor_close(cursor);

@@ -146,17 +146,16 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 	int err = 0;
 
 	t->pending_count = 0;
-	for (i = 0; i < n; i++) {
-		p = &t->pending[i];
-		p->h.a = &p->a;
-		if (id && p->loose && p->a.addr >= first && p->a.addr <= last)
-			p->h.id = id;
-	}
 	/* What each needs is far apart in memory, and is fetched ahead. */
 	for (i = 0; i < n + 2 * AHEAD; i++) {
-		if (i < n)
-			__builtin_prefetch(&o->table.inst_row[
-				t->pending[i].h.id]);
+		if (i < n) {
+			p = &t->pending[i];
+			p->h.a = &p->a;
+			if (id && p->loose && p->a.addr >= first &&
+			    p->a.addr <= last)
+				p->h.id = id;
+			__builtin_prefetch(&o->table.inst_row[p->h.id]);
+		}
 		if (i >= AHEAD && i - AHEAD < n)
 			moca_table_prefetch(&o->table,
 					    &t->pending[i - AHEAD].h);
