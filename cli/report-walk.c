@@ -98,25 +98,36 @@ static int read_intervals(struct report *r)
 /* What one access adds. */
 struct hit {
 	uint32_t key;
-	struct moca_grid_cell heat, density;
+	struct moca_grid_cell cell;	/* of heat */
 };
+
+/* The same for density, which tells neither times nor nodes. */
+static struct moca_grid_cell density_of(const struct hit *h)
+{
+	struct moca_grid_cell c = h->cell;
+
+	c.bin = 0;
+	c.node = c.flags = 0;
+	return c;
+}
 
 /* Some at a time, as what each needs is far apart in memory. */
 static int count_hits(struct report *r, const struct hit *hits, size_t n)
 {
+	struct moca_grid_cell c;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; i < n; i++) {
-		moca_grids_prefetch(&r->heat, hits[i].key, &hits[i].heat);
-		moca_grids_prefetch(&r->density, hits[i].key,
-				    &hits[i].density);
+		moca_grids_prefetch(&r->heat, hits[i].key, &hits[i].cell);
+		c = density_of(&hits[i]);
+		moca_grids_prefetch(&r->density, hits[i].key, &c);
 	}
 	for (i = 0; !err && i < n; i++) {
-		err = moca_grids_add(&r->heat, hits[i].key, &hits[i].heat);
+		err = moca_grids_add(&r->heat, hits[i].key, &hits[i].cell);
+		c = density_of(&hits[i]);
 		if (!err)
-			err = moca_grids_add(&r->density, hits[i].key,
-					     &hits[i].density);
+			err = moca_grids_add(&r->density, hits[i].key, &c);
 	}
 	return err;
 }
@@ -203,7 +214,7 @@ static int look(struct report *r, const struct moca_observed *a, struct hit *h)
 		at = length - 1;
 	count_rate(r, &r->threads[index], a, at);
 	h->key = a->key;
-	h->heat = (struct moca_grid_cell){
+	h->cell = (struct moca_grid_cell){
 		.group = a->addr >> 12,
 		.bin = bin_of(&r->heat_bin, at, length),
 		.thread = (uint16_t)(index < REPORT_THREADS ? index :
@@ -212,10 +223,8 @@ static int look(struct report *r, const struct moca_observed *a, struct hit *h)
 		.writes = a->type == MOCA_ACCESS_WRITE,
 		.other = a->type == MOCA_ACCESS_UNKNOWN,
 	};
-	h->heat.reads = !h->heat.writes && !h->heat.other;
-	h->density = h->heat;
-	h->density.bin = 0;
-	set_node(r, a, &h->heat);
+	h->cell.reads = !h->cell.writes && !h->cell.other;
+	set_node(r, a, &h->cell);
 	return 1;
 }
 

@@ -423,6 +423,8 @@ static int finish(struct moca_objects *o)
 
 	/* This counts the processes, too. */
 	moca_objects_free_spaces(o);
+	/* All its maps are gone; what follows takes memory for a short time. */
+	moca_addrpool_free(&o->pool);
 	err = alias_maps(o);
 	if (!err)
 		err = name_allocators(o);

@@ -682,17 +682,6 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	o->node_unknown += f->node_unknown;
 }
 
-static int compare_stats(const void *a, const void *b)
-{
-	const struct moca_page_stat *x = a, *y = b;
-
-	if (x->space != y->space)
-		return x->space < y->space ? -1 : 1;
-	if (x->page != y->page)
-		return x->page < y->page ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
 /* One page's entries, n of them, by row. */
 static void count_page(struct moca_table *t, const struct moca_page_stat *s,
 		       size_t n)
@@ -735,8 +724,7 @@ static void finish_pages(struct moca_table *t)
 		s[n].row = target(t, s[n].row - 1) + 1;
 		n++;
 	}
-	if (n)
-		qsort(s, n, sizeof(*s), compare_stats);
+	moca_page_stats_sort(s, n);
 	for (i = 0; i < n; i = j) {
 		for (j = i + 1; j < n && s[j].space == s[i].space &&
 				s[j].page == s[i].page; j++)

@@ -46,6 +46,12 @@ struct moca_page_stat {
 	uint32_t number : 29;	/* as in struct moca_observed */
 };
 
+/*
+ * By space, page and row; in place, as there are tens of MB of them when memory
+ * is at its peak, of which qsort wants as much again. table-sort.c.
+ */
+void moca_page_stats_sort(struct moca_page_stat *s, size_t n);
+
 /* Which instance stands for a row at a place. */
 struct moca_place {
 	uint64_t addr;
