@@ -114,8 +114,7 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 	int loose = is_loose(o, h, s), err;
 	struct pending *p;
 
-	/* Who is called for each access gets them in order. */
-	if (!loose && !(t->pending_count && (o->opt.each || o->opt.observe)))
+	if (!loose && !moca_objects_waits(o, t))
 		return 0;
 	if (t->pending_count == PENDING_MAX ||
 	    (t->pending_count && o->pending_count >= PENDING_ALL)) {
