@@ -393,9 +393,9 @@ static void json_overview(struct json *j, const struct moca_overview *x)
 	json_close(j, '}');
 }
 
-void advice_json(const struct advice_view *v)
+void advice_json(FILE *f, const struct advice_view *v)
 {
-	struct json j = { .f = stdout };
+	struct json j = { .f = f };
 	size_t i;
 
 	json_open(&j, NULL, '{');
