@@ -121,7 +121,7 @@ export async function load() {
 	const d = index;
 	d.machine = topology;
 	/* Of a newer moca summary nothing is known. */
-	d.summary = summary?.version === 1 ? summary : null;
+	d.summary = summary?.version === 2 ? summary : null;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
 	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
 	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));
