@@ -290,12 +290,18 @@ static int pack_all(struct report *r)
 
 int report_plots(struct report *r, size_t limit)
 {
-	int err = choose(r), more = 1;
+	struct report_overview overview = { .running = 0 };
+	int err = choose(r), more = 1, failed;
 
 	if (!err)
 		err = gather(r);
 	if (!err)
+		err = report_overview_start(&overview, r);
+	if (!err)
 		err = pack_all(r);
+	failed = report_overview_end(&overview, r);
+	if (!err)
+		err = failed;
 	while (!err && more && total_size(r) > limit) {
 		more = coarsen(r);
 		err = more < 0 ? more : 0;

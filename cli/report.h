@@ -8,6 +8,7 @@
 
 #include "analysis/grid.h"
 #include "analysis/objects/objects.h"
+#include "analysis/space.h"
 #include "cli/text.h"
 #include "report/page.h"
 
@@ -123,6 +124,24 @@ struct report_summary {
 void report_summary_start(struct report_summary *s, const struct report *r,
 			  const char *topology);
 int report_summary_end(struct report_summary *s, struct report *r);
+
+/*
+ * report-overview.c: areas of data and time in which what happens is alike.
+ * _start begins to find them, beside what the caller does with the grids, which
+ * must not change meanwhile; _end waits and adds a blob. 0 or -errno.
+ */
+struct report_overview {
+	const struct moca_object *objects[MOCA_SPACE_OBJECTS];
+	const struct moca_grid *grids[MOCA_SPACE_OBJECTS];
+	size_t count;
+	struct moca_space_input in;
+	struct moca_space space;
+	pthread_t thread;
+	int running;
+	int error;
+};
+int report_overview_start(struct report_overview *o, const struct report *r);
+int report_overview_end(struct report_overview *o, struct report *r);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);

@@ -4,6 +4,8 @@ import uPlot from "uplot";
 import { h, tip, pairs } from "./dom.js";
 import * as f from "./format.js";
 import { css, variable } from "./palette.js";
+import { canvasContext } from "./vector.js";
+import { linesPicture } from "./lines-picture.js";
 
 const live = new Set();
 
@@ -75,7 +77,8 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		if (onpick)
 			listen(c.plot.over);
 	};
-	c.picture = () => c.plot.ctx.canvas;
+	c.picture = () => linesPicture({ x, series, xLabel, yLabel, xText, yText, ySteps, mark,
+		width: c.width, height, scales: c.plot.scales });
 	c.rows = () => [[xLabel, ...series.map((s) => s.label)],
 		...Array.from(x, (v, i) => [v, ...series.map((s) => s.values[i])])];
 	live.add(c);
@@ -134,28 +137,21 @@ export function bars({ rows, text = f.count, label, width = 980, labelWidth = 26
 export function strips({ tracks, columns, label, height = 22, xText, left = 110, maxWidth }) {
 	const canvas = h("canvas", { class: "strips", role: "img", "aria-label": label });
 	const element = h("div", { class: "chart" }, canvas);
-	const c = { element, picture: () => canvas };
+	const gap = 4, total = tracks.length * (height + gap) + 24;
 	let n = 1, width = 0;
-	c.make = () => {
-		const ratio = window.devicePixelRatio || 1, gap = 4, axis = 24;
-		width = Math.max(260, element.clientWidth || 800);
-		const w = width - left - 12, hgt = tracks.length * (height + gap) + axis;
-		n = Math.max(1, Math.min(columns, Math.round(w)));
-		canvas.width = Math.round(width * ratio);
-		canvas.height = Math.round(hgt * ratio);
-		canvas.style.height = `${hgt}px`;
-		const g = canvas.getContext("2d");
-		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+	const inner = (all) => all - left - 12;
+	const paint = (g, all) => {
+		const w = inner(all), columnsHere = Math.max(1, Math.min(columns, Math.round(w)));
 		g.font = `11px ${variable("--font")}`;
 		g.textBaseline = "middle";
 		tracks.forEach((t, k) => {
-			const y = k * (height + gap), image = new ImageData(n, 1);
-			for (let i = 0; i < n; i++) {
-				const rgb = t.color(i, n);
+			const y = k * (height + gap), image = new ImageData(columnsHere, 1);
+			for (let i = 0; i < columnsHere; i++) {
+				const rgb = t.color(i, columnsHere);
 				if (rgb)
 					image.data.set([rgb[0], rgb[1], rgb[2], Math.round(255 * (rgb[3] ?? 1))], 4 * i);
 			}
-			const small = h("canvas", { width: n, height: 1 });
+			const small = h("canvas", { width: columnsHere, height: 1 });
 			small.getContext("2d").putImageData(image, 0, 0);
 			g.fillStyle = variable("--plot");
 			g.fillRect(left, y, w, height);
@@ -163,12 +159,18 @@ export function strips({ tracks, columns, label, height = 22, xText, left = 110,
 			g.drawImage(small, left, y, w, height);
 			g.fillStyle = variable("--muted");
 			g.textAlign = "right";
-			g.fillText(f.cut(t.label, 17), left - 6, y + height / 2);
+			g.fillText(f.cut(t.label, Math.floor(left / 6.4)), left - 6, y + height / 2);
 		});
 		g.fillStyle = variable("--muted");
 		g.textAlign = "center";
 		for (let i = 0; i <= 4; i++)
-			g.fillText(xText(i / 4), Math.min(width - 34, Math.max(left + 14, left + i / 4 * w)), hgt - 10);
+			g.fillText(xText(i / 4), Math.min(all - 34, Math.max(left + 14, left + i / 4 * w)), total - 10);
+		return columnsHere;
+	};
+	const c = { element, canvas, picture: () => ({ size: [width, total], paint }) };
+	c.make = () => {
+		width = Math.max(260, element.clientWidth || 800);
+		n = paint(canvasContext(canvas, width, total), width);
 	};
 	canvas.addEventListener("pointermove", (e) => {
 		const r = canvas.getBoundingClientRect();

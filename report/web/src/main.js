@@ -17,7 +17,7 @@ function pages() {
 	return [
 		["introduction", "Introduction", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
-		d.summary && ["overview", "Overview", (state) => overview(d, state)],
+		["overview", "Overview", (state) => overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
 		d.summary && ["phases", "Phases", () => phases(d)],
 		["rates", "Rates and threads", () => views.rates(d)],
@@ -77,7 +77,8 @@ const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 	h("dl", { class: "facts" }, [["1 to 8", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
 		["Enter", "read the cell in the middle"],
-		["In the overview: arrows", "the next area; on its slider the next level of detail"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
+		["In the overview: arrows", "the next area; on its slider the next level of detail"],
+		["Enter, Escape", "open the area's structure there; choose nothing"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
 	h("form", { method: "dialog" }, h("button", {}, "Close")));
 
 function key(e) {
