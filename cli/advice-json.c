@@ -93,6 +93,10 @@ static void json_tasks(struct json *j, const struct advice_view *v)
 		json_uint(j, "tid", t->tid);
 		json_string(j, "name", t->name);
 		json_uint(j, "lane", v->profile->lane_of[t->id]);
+		if (v->profile->topology.what_if)
+			json_uint(j, "cpu", v->profile->cpu_of[t->id]);
+		else
+			json_null(j, "cpu");
 		json_uint(j, "accesses", t->accesses);
 		json_close(j, '}');
 	}

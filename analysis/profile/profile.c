@@ -497,6 +497,7 @@ void moca_profile_free(struct moca_profile *p)
 	}
 	free(p->rows);
 	free(p->lane_of);
+	free(p->cpu_of);
 	moca_objects_free(p->objects);
 	free(p);
 }

@@ -614,6 +614,9 @@ static int placement(void)
 	CHECK(profile->threads == 2 && profile->lanes == 2);
 	CHECK(profile->lane_of[0] == 0 && profile->lane_of[1] == 1 &&
 	      profile->lane_of[2] == 1);
+	/* Spread over the 8 CPUs; who comes later is where there is room. */
+	CHECK(profile->cpu_of[0] == 0 && profile->cpu_of[1] == 4 &&
+	      profile->cpu_of[2] == 4);
 	return 0;
 }
 

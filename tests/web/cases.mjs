@@ -189,6 +189,8 @@ for (const kind of ["recorded", "hostile"])
 			await go(page, view);
 			for (const id of await page.$$eval("figure[data-figure]", (all) => all.map((x) => x.dataset.figure))) {
 				const take = async (action) => {
+					/* Chromium drops downloads above ten a second. */
+					await page.waitForTimeout(110);
 					const [d] = await Promise.all([page.waitForEvent("download"), page.click(`[data-figure='${id}'] [data-action='${action}']`)]);
 					return readFileSync(await d.path());
 				};

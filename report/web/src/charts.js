@@ -94,12 +94,12 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
  * Bars of parts: rows: [{ label, title, parts: [{ value, color, label }], href }].
  * All are to one scale. { element, svg() }
  */
-export function bars({ rows, text = f.count, label, width = 980, labelWidth = 260 }) {
+export function bars({ rows, text = f.count, steps, label, width = 980, labelWidth = 260 }) {
 	const line = 24, max = Math.max(1e-9, ...rows.map((r) => r.parts.reduce((a, b) => a + b.value, 0)));
 	const height = rows.length * line + 26, w = width - labelWidth - 90;
 	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,
 		role: rows.some((r) => r.href) ? "group" : "img", "aria-label": label });
-	for (const t of f.ticks(0, max, 5)) {
+	for (const t of f.ticks(0, max, 5, steps)) {
 		const x = labelWidth + t / max * w;
 		svg.append(h("line", { class: "grid", x1: x, x2: x, y1: 0, y2: height - 20 }),
 			h("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, text(t)));

@@ -3,13 +3,7 @@
 import * as f from "./format.js";
 import { variable } from "./palette.js";
 
-const RIGHT = 14, TOP = 10, BOTTOM = 44, SERIES = 16;
-
-const stepsOf = (steps, lo, hi, n) => {
-	const step = steps?.find((s) => s * n >= hi - lo);
-	return step ? Array.from({ length: Math.floor(hi / step) - Math.ceil(lo / step) + 1 },
-		(_, i) => (Math.ceil(lo / step) + i) * step) : f.ticks(lo, hi, n);
-};
+const RIGHT = 14, TOP = 26, BOTTOM = 44, SERIES = 16;
 
 function drawAxes(c, { left, w, hgt, at, up, s }) {
 	const [x, y] = [s.scales.x, s.scales.y];
@@ -28,12 +22,12 @@ function drawAxes(c, { left, w, hgt, at, up, s }) {
 	}
 	c.fillText(s.xLabel, left + w / 2, TOP + hgt + 32);
 	c.textAlign = "right";
-	for (const v of stepsOf(s.ySteps, y.min, y.max, 6)) {
+	for (const v of f.ticks(y.min, y.max, 6, s.ySteps)) {
 		line(left, up(v), left + w, up(v));
 		c.fillText(s.yText(v), left - 6, up(v));
 	}
 	c.textAlign = "left";
-	c.fillText(s.yLabel, left + 6, TOP + 8);
+	c.fillText(s.yLabel, left, 10);
 }
 
 function drawSeries(c, one, { at, up, s }) {

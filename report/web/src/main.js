@@ -6,6 +6,7 @@ import { redrawCharts } from "./charts.js";
 import * as views from "./views.js";
 import { findings, phases } from "./view-findings.js";
 import { overview } from "./view-overview.js";
+import { topology } from "./view-topology.js";
 import { object } from "./view-object.js";
 import { cut } from "./format.js";
 
@@ -22,7 +23,7 @@ function pages() {
 		d.summary && ["phases", "Phases", () => phases(d)],
 		["rates", "Rates and threads", () => views.rates(d)],
 		["allocations", "Allocations", () => views.allocations(d)],
-		["topology", "Machine", () => views.topology(d)],
+		["topology", "Machine", () => topology(d)],
 	].filter(Boolean);
 }
 

@@ -26,7 +26,7 @@ export const texts = {
 		act: "Compare its top with the sizes of caches and nodes: work in blocks where it is little above one of them. Allocated memory far above the working set can be freed earlier, or be on slower memory.",
 	},
 	topology: {
-		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory.",
+		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory. On an imagined machine (--topology) both are where they are assumed to be; the page says how.",
 		reveal: "Threads that share a cache or sit on different nodes; nodes whose memory serves everybody; CPUs that did nothing.",
 		act: "Pin threads (OMP_PROC_BIND=close or spread, OMP_PLACES=cores, taskset, numactl --cpunodebind) so that threads that share data are near each other, and place data where it is used (numactl --membind, --interleave, libnuma).",
 	},

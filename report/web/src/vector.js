@@ -134,7 +134,7 @@ function drawing(svg, y) {
 function drawLegend(c, entries, width, y) {
 	let x = PAD;
 	for (const [color, label] of entries) {
-		const w = 30 + 6.2 * [...label].length;
+		const w = 32 + 6.7 * [...label].length;
 		if (x > PAD && x + w > width + PAD) {
 			x = PAD;
 			y += LINE;
