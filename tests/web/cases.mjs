@@ -426,6 +426,25 @@ await test("overview: dark", async () => {
 	must(drawn[0] !== drawn[1], "dark looks like light");
 });
 
+await test("an imagined machine: threads where the analysis puts them", async () => {
+	const rowsOf = async (page) => {
+		const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='topology'] [data-action='CSV']")]);
+		return readFileSync(await d.path()).toString().trim().split("\r\n").slice(1).map((l) => l.split(","));
+	};
+	await withPage("what-if", { hash: "#/topology" }, async (page) => {
+		const note = await page.textContent("#assumed"), rows = await rowsOf(page);
+		must(note.includes("OMP_PROC_BIND=spread") && note.includes("8 CPUs") && note.includes("touches it first"), note);
+		/* Two threads at a time, spread over 8 CPUs. */
+		must(rows.length >= 2 && new Set(rows.map((r) => r[1])).size === rows.length, `a thread is at two places: ${rows.join("; ")}`);
+		must([...new Set(rows.map((r) => r[0]))].sort().join() === "0,4", `on the CPUs ${rows.map((r) => r[0])}`);
+		await page.hover("svg.machine .hw-numanode");
+		must((await page.textContent(".tip")).includes("touched first"), await page.textContent(".tip"));
+		await accessible(page, "what-if");
+	});
+	await withPage("recorded", { hash: "#/topology" }, async (page) =>
+		must(!await page.locator("#assumed").count(), "the recorded machine is said to be another"));
+});
+
 await test("the working set", () => withPage("recorded", { hash: "#/rates" }, async (page) => {
 	must(await colors(page, "[data-figure='working-set'] canvas") > 3, "nothing is drawn");
 	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='working-set'] [data-action='CSV']")]);
@@ -448,6 +467,7 @@ await test("narrow screens and paper", () => withPage("recorded", { viewport: { 
 		await go(page, `#/${v}`);
 		const w = await page.evaluate(() => document.documentElement.scrollWidth);
 		must(w <= 420, `${v} is ${w} wide`);
+		must(await page.evaluate(() => [...document.querySelectorAll("svg.bars:not(.lives)")].every((x) => x.viewBox.baseVal.width <= x.clientWidth + 1)), `${v}: text of bars shrinks`);
 	}
 	await toObject(page);
 	await page.screenshot({ path: `${shots}/narrow-object.png`, fullPage: true });

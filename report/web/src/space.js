@@ -106,13 +106,20 @@ export function kindOf(m, a) {
 export const addresses = (a) => a.all || a.node.process !== a.node.lastProcess ? null :
 	[a.node.first * PAGE, a.node.last * PAGE];
 
+/** Which pages of its structure an area is, counting used ones by address. */
+export function pagesOf(m, a) {
+	if (a.all)
+		return `all ${f.count(a.node.pages)}`;
+	const o = m.objects[a.node.object], first = m.nodes[a.node.begin].before + 1;
+	return a.node.pages === o.pages ? `all ${f.count(o.pages)}` :
+		`${f.count(first)}${a.node.pages > 1 ? `–${f.count(first + a.node.pages - 1)}` : ""} of ${f.count(o.pages)}`;
+}
+
 function place(m, a) {
 	const kind = kindOf(m, a), n = a.node;
 	if (kind === "all")
 		return "all of them";
-	const o = m.objects[n.object], first = m.nodes[n.begin].before + 1, range = addresses(a);
-	const what = kind === "structure" ? "all of it" : n.pages === 1 ? `page ${f.count(first)} of ${f.count(o.pages)}` :
-		`pages ${f.count(first)} to ${f.count(first + n.pages - 1)} of ${f.count(o.pages)}`;
+	const range = addresses(a), what = kind === "structure" ? "all of it" : `page${n.pages > 1 ? "s" : ""} ${pagesOf(m, a)}`;
 	return range ? `${what}, ${f.hex(range[0])} to ${f.hex(range[1])}` : what;
 }
 

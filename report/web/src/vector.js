@@ -141,6 +141,8 @@ function drawLegend(c, entries, width, y) {
 		}
 		c.fillStyle = color;
 		c.fillRect(x, y - 10, 11, 11);
+		c.strokeStyle = variable("--line");
+		c.strokeRect(x + 0.5, y - 9.5, 10, 10);
 		c.fillStyle = variable("--muted");
 		c.fillText(label, x + 17, y);
 		x += w;

@@ -169,7 +169,7 @@ function firstFigure(d, object, plot, x, threads) {
 	const total = (m) => m.reduce((s, v) => s + v[1], 0);
 	const shade = (m) => p.scale((m[0][0] - 1) / Math.max(1, threads.length - 1));
 	const strip = strips({ columns: Math.min(x.rows, 1500), label: `First touch and use of the pages of ${f.cut(object.name, 80)}`,
-		xText: (v) => f.count(v * x.rows),
+		range: [0, x.rows], xText: f.count,
 		tracks: [
 			{ label: "first touch", color: (i, n) => color.get(first(i, n)[0][0]) || p.OTHER,
 				describe: (i, n) => [where(i, n), ["First touched by", list(first(i, n), total(first(i, n)))],

@@ -6,7 +6,7 @@ import { figure, legend } from "./figure.js";
 import { lines } from "./charts.js";
 import { texts } from "./texts.js";
 import { Areas } from "./areas.js";
-import { space, describe, nameOf, kindOf, topOf, linkOf, rows } from "./space.js";
+import { space, describe, nameOf, kindOf, topOf, pagesOf, linkOf, rows } from "./space.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
@@ -22,7 +22,7 @@ function parts(m, level) {
 	return h("table", {}, h("thead", {}, h("tr", {}, head.map((x, i) => h("th", { scope: "col", class: i ? "plain n" : "plain" }, x)))),
 		h("tbody", {}, most.map((a) => h("tr", {},
 			h("th", { scope: "row" }, a.all ? nameOf(m, a) : h("a", { href: linkOf(m, a), title: f.cut(nameOf(m, a), 400) }, f.cut(nameOf(m, a), 60))),
-			[f.count(a.node.pages), f.time(m.time(a.begin)), f.time(m.time(a.end)), f.count(a.reads), f.count(a.writes),
+			[pagesOf(m, a), f.time(m.time(a.begin)), f.time(m.time(a.end)), f.count(a.reads), f.count(a.writes),
 			 f.percent(a.accesses, m.total)].map((x) => h("td", { class: "n" }, x))))));
 }
 

@@ -56,6 +56,13 @@ function scene(d) {
 		 "Accesses are those of the recording: how many there would be on such a machine is not known."]] };
 }
 
+/* The width at which the last line has as many boxes as the others, or nearly. */
+function balanced(children, limit, pad) {
+	const boxes = children.filter((c) => !c.wide), w = boxes.reduce((a, c) => Math.max(a, c.w), 1) + pad;
+	const fit = Math.max(1, Math.floor((limit - pad) / w)), lines = Math.ceil(boxes.length / fit);
+	return lines > 1 ? pad + Math.ceil(boxes.length / lines) * w : limit;
+}
+
 /* Boxes in boxes. Gives an element's width and height, and draws into g. */
 function layoutBox(o, ctx) {
 	if (o.type === "PU")
@@ -63,7 +70,7 @@ function layoutBox(o, ctx) {
 	const children = [...o.memory.map((m) => layoutMemory(m)),
 		...o.children.map((c) => layoutBox(c, ctx))];
 	/* Caches and cores of one child only add a line. */
-	const pad = 8, head = 20, limit = ctx.width;
+	const pad = 8, head = 20, limit = balanced(children, ctx.width, pad);
 	let x = pad, y = head + pad / 2, row = 0, w = 0;
 	for (const c of children) {
 		if (x > pad && (x + c.w + pad > limit || c.wide)) {
@@ -137,7 +144,7 @@ export function topology(d) {
 	return [
 		now.said.length > 0 && h("div", { class: "notice", role: "note", id: "assumed" }, now.said.map((x) =>
 			Array.isArray(x) ? h("ul", {}, x.map((y) => h("li", {}, y))) : h("p", {}, x))),
-		figure({ id: "topology", title: "The machine", subtitle: `From ${d.topology.source}`,
+		figure({ id: "topology", title: "The machine", subtitle: `Source: ${d.topology.source}`,
 			explain: texts.topology,
 			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])),
 				h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the machine" }, svg)],

@@ -120,7 +120,7 @@ async function overviewHeat(d) {
 	}
 	const strip = strips({ tracks, columns: 1200, height: 16, left: 150,
 		label: "Accesses to each data structure over time",
-		xText: (x) => f.time(d.time.begin_ns + x * d.length) });
+		range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	strip.element.addEventListener("click", (e) => {
 		const k = Math.floor((e.clientY - strip.canvas.getBoundingClientRect().top) / 20);
 		if (tracks[k])
@@ -222,7 +222,7 @@ function table(d, state) {
 			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
 			h("td", { class: "n" }, f.count(o.writes)),
 			h("td", { class: "n" }, h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * o.accesses / max}%` } })), f.percent(o.accesses, d.totals.accesses)),
-			h("td", { class: "n" }, o.threads), h("td", {}, o.accesses ? o.sharing : "–"),
+			h("td", { class: "n" }, o.threads), h("td", { class: "short" }, o.accesses ? o.sharing : "–"),
 			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
 		more.hidden = all || rows.length <= FEW_ROWS;
 		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} structures` :
@@ -337,7 +337,7 @@ export function rates(d) {
 			return [["Thread", threadName(d, t.index)], ["Time", f.time(x[b])], ["CPU", [...on].join(", ") || "not seen"], ["Records", f.count(records)]];
 		},
 	}));
-	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", xText: (v) => f.time(d.time.begin_ns + v * d.length) });
+	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	void colors;
 	return [
 		figure({ id: "rates", title: "Records per second", subtitle: "All threads together; drag to zoom, double click to go back", explain: texts.rates, body: chart.element, picture: chart.picture, rows: chart.rows }),
@@ -357,7 +357,7 @@ export function rates(d) {
 function gantt(d, list, color) {
 	const line = Math.max(3, Math.min(14, Math.floor(420 / list.length))), width = 980, left = 8;
 	const height = list.length * line + 26, w = width - left - 8;
-	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
+	const svg = h("svg", { class: "bars lives", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
 	const x = (ns) => left + Math.min(1, Math.max(0, (ns - d.time.begin_ns) / d.length)) * w;
 	for (const t of f.ticks(d.time.begin_ns, d.time.end_ns, 8))
 		svg.append(h("line", { class: "grid", x1: x(t), x2: x(t), y1: 0, y2: height - 20 }),
@@ -388,7 +388,7 @@ export function allocations(d) {
 	const list = a.bars.slice(0, 300), svg = gantt(d, list, (id) => of.get(id) || "var(--muted)");
 	return [
 		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
-		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: svg, svg: () => svg,
+		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the lives" }, svg), svg: () => svg,
 			rows: () => [["structure", "pid", "address", "bytes", "begin_ns", "end_ns", "accesses"], ...a.bars.map((b) => [name(b[0]), ...b.slice(1)])] }),
 	];
 }
