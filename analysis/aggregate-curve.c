@@ -23,6 +23,11 @@ struct line {
 	double begin;
 	double gain, loss;
 	uint32_t areas;
+	/*
+	 * 0: the node's children are divided for all of the interval, each by
+	 * itself. Two such beside each other are never better than one.
+	 */
+	uint32_t own;
 };
 
 /* By begin, and by slope: steeper ones are better for larger p. */
@@ -35,7 +40,7 @@ struct solver {
 	const struct moca_aggregate *a;
 	struct curve **sums;	/* [node][interval]: its children's; or NULL */
 	struct curve *own;	/* [interval], of the node at hand */
-	struct curve sum, one, two;	/* scratch */
+	struct curve sum, one, two, cuts;	/* scratch */
 	size_t bytes;		/* of kept curves */
 	int err;
 };
@@ -91,9 +96,9 @@ static void push(struct curve *c, struct line x)
 	c->l[c->count++] = x;
 }
 
-/* One beside the other. */
+/* One beside the other: those with a line that is own, or all. */
 static void add(struct solver *s, struct curve *out, const struct curve *a,
-		const struct curve *b)
+		const struct curve *b, int all)
 {
 	size_t i = 0, j = 0;
 	double begin = 0, p, q;
@@ -103,10 +108,11 @@ static void add(struct solver *s, struct curve *out, const struct curve *a,
 	while (!s->err && begin < 1) {
 		const struct line *x = &a->l[i], *y = &b->l[j];
 
-		out->l[out->count++] = (struct line){
-			begin, x->gain + y->gain, x->loss + y->loss,
-			x->areas + y->areas
-		};
+		if (all || x->own || y->own)
+			out->l[out->count++] = (struct line){
+				begin, x->gain + y->gain, x->loss + y->loss,
+				x->areas + y->areas, !all
+			};
 		p = i + 1 < a->count ? x[1].begin : 1;
 		q = j + 1 < b->count ? y[1].begin : 1;
 		begin = p < q ? p : q;
@@ -131,13 +137,13 @@ static void envelope(struct solver *s, struct curve *out, const struct curve *a,
 			push(out, b->l[j++]);
 }
 
-/* Take the better of what is in one and x; it stays in one. */
-static void improve(struct solver *s, const struct curve *x)
+/* Take the better of what is in c and x; it stays in c. */
+static void improve(struct solver *s, struct curve *c, const struct curve *x)
 {
-	struct curve swap = s->one;
+	struct curve swap = *c;
 
-	envelope(s, &s->two, &s->one, x);
-	s->one = s->two;
+	envelope(s, &s->two, c, x);
+	*c = s->two;
 	s->two = swap;
 }
 
@@ -173,7 +179,7 @@ static struct line as_one(const struct moca_aggregate *a, size_t node, size_t i,
 {
 	const struct measure *m = &a->measures[aggregate_at(a, node, i, j)];
 
-	return (struct line){ 0, m->gain, m->loss, 1 };
+	return (struct line){ 0, m->gain, m->loss, 1, 1 };
 }
 
 /* Into one: [i, j] of a node, as one area or by its children. */
@@ -187,7 +193,7 @@ static void uncut(struct solver *s, size_t node, size_t i, size_t j)
 	s->one.l[0] = as_one(s->a, node, i, j);
 	s->one.count = 1;
 	if (sums)
-		improve(s, &sums[aggregate_at(s->a, 0, i, j)]);
+		improve(s, &s->one, &sums[aggregate_at(s->a, 0, i, j)]);
 }
 
 /* [i, j] of a node that is not the root, as good as it can be. */
@@ -198,7 +204,8 @@ static void solve_interval(struct solver *s, size_t node, size_t i, size_t j)
 	const struct curve *left;
 	size_t k;
 
-	uncut(s, node, i, j);
+	/* By itself first: what the children have is long. */
+	s->cuts.count = 0;
 	for (k = i; !s->err && k < j; k++) {
 		left = &s->own[aggregate_at(s->a, 0, i, k)];
 		/* A leaf's cuts begin with an area: its first one. */
@@ -206,9 +213,13 @@ static void solve_interval(struct solver *s, size_t node, size_t i, size_t j)
 			first = as_one(s->a, node, i, k);
 			left = &single;
 		}
-		add(s, &s->sum, left, &s->own[aggregate_at(s->a, 0, k + 1, j)]);
-		improve(s, &s->sum);
+		add(s, &s->sum, left, &s->own[aggregate_at(s->a, 0, k + 1, j)],
+		    0);
+		if (s->sum.count)
+			improve(s, &s->cuts, &s->sum);
 	}
+	uncut(s, node, i, j);
+	improve(s, &s->one, &s->cuts);
 	keep(s, &s->own[aggregate_at(s->a, 0, i, j)], &s->one);
 }
 
@@ -227,6 +238,8 @@ static void solve_node(struct solver *s, size_t node)
 	const struct moca_aggregate *a = s->a;
 	size_t cells = a->slices * (a->slices + 1) / 2, len, i;
 	struct curve **up = &s->sums[a->parent[node]];
+	struct line nothing = { .begin = 0 };
+	const struct curve none = { &nothing, 1, 1 };
 
 	s->own = calloc(cells, sizeof(*s->own));
 	if (!*up)
@@ -239,9 +252,9 @@ static void solve_node(struct solver *s, size_t node)
 	free_curves(s, s->sums[node], cells);
 	s->sums[node] = NULL;
 	for (i = 0; !s->err && i < cells; i++) {
-		if ((*up)[i].count)
-			add(s, &s->sum, &(*up)[i], &s->own[i]);
-		keep(s, &(*up)[i], (*up)[i].count ? &s->sum : &s->own[i]);
+		add(s, &s->sum, (*up)[i].count ? &(*up)[i] : &none, &s->own[i],
+		    1);
+		keep(s, &(*up)[i], &s->sum);
 	}
 	free_curves(s, s->own, cells);
 	s->own = NULL;
@@ -261,15 +274,12 @@ static void solve_root(struct solver *s, struct curve *out)
 		for (best.count = i = 0; !s->err && i <= j; i++) {
 			uncut(s, a->nodes - 1, i, j);
 			if (i) {
-				add(s, &s->sum, &upto[i - 1], &s->one);
+				add(s, &s->sum, &upto[i - 1], &s->one, 0);
 				swap = s->one;
 				s->one = s->sum;
 				s->sum = swap;
 			}
-			envelope(s, &s->two, &best, &s->one);
-			swap = best;
-			best = s->two;
-			s->two = swap;
+			improve(s, &best, &s->one);
 		}
 		keep(s, &upto[j], &best);
 	}
@@ -328,5 +338,6 @@ int moca_aggregate_qualities(struct moca_aggregate *a,
 	free(s.sum.l);
 	free(s.one.l);
 	free(s.two.l);
+	free(s.cuts.l);
 	return s.err;
 }

@@ -254,6 +254,9 @@ static void cut_in_time(const struct moca_aggregate *a, size_t node, size_t i,
 	for (k = i; k < j; k++) {
 		left = &a->best[at(a, node, i, k)];
 		right = &a->best[at(a, node, k + 1, j)];
+		/* Children that are divided together are no worse. */
+		if (left->cut == BY_CHILDREN && right->cut == BY_CHILDREN)
+			continue;
 		take_better(b, left->quality + right->quality,
 			    left->areas + right->areas, (int32_t)k + 1);
 	}

@@ -17,6 +17,8 @@ struct place {
 struct object {
 	struct place *places;	/* by process and group, distinct */
 	size_t count;
+	uint32_t *index;	/* hash table: number of a place + 1; or 0 */
+	size_t index_mask;
 	size_t each;		/* of these in a leaf */
 	uint32_t first_leaf, leaves;
 };
@@ -49,24 +51,76 @@ static struct place place_of(const struct moca_space_input *in,
 	return (struct place){ c->group, in->process(in->arg, c) };
 }
 
+/* Where the place is in the index, or would be. */
+static uint32_t *find(const struct object *o, const struct place *p)
+{
+	uint64_t hash = (p->group * 0x9e3779b97f4a7c15ull ^ p->process) *
+			0x9e3779b97f4a7c15ull;
+	size_t at = (size_t)(hash >> 32) & o->index_mask;
+
+	while (o->index[at] && compare_places(&o->places[o->index[at] - 1], p))
+		at = (at + 1) & o->index_mask;
+	return &o->index[at];
+}
+
+/* An index for twice as many places as there are, of these. */
+static int make_index(struct object *o)
+{
+	size_t cap = 64, i;
+
+	while (cap < 4 * o->count)
+		cap *= 2;
+	free(o->index);
+	o->index = calloc(cap, sizeof(*o->index));
+	if (!o->index)
+		return -ENOMEM;
+	o->index_mask = cap - 1;
+	for (i = 0; i < o->count; i++)
+		*find(o, &o->places[i]) = (uint32_t)i + 1;
+	return 0;
+}
+
+static int add_place(struct object *o, const struct place *p)
+{
+	struct place *more;
+	uint32_t *at;
+	int err = 0;
+
+	if (!o->index || 2 * o->count > o->index_mask)
+		err = make_index(o);
+	if (err)
+		return err;
+	at = find(o, p);
+	if (*at)
+		return 0;
+	if (!(o->count & (o->count - 1))) {
+		more = realloc(o->places, (o->count ? 2 * o->count : 1) *
+						  sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		o->places = more;
+	}
+	o->places[o->count++] = *p;
+	*at = (uint32_t)o->count;
+	return 0;
+}
+
 static int find_places(const struct moca_space_input *in,
 		       const struct moca_grid *g, struct object *o)
 {
-	struct place *p = malloc((g->count + 1) * sizeof(*p)), *less;
-	size_t i, n = 0;
+	struct place p;
+	size_t i;
+	int err = 0;
 
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < g->cap && n < g->count; i++)
-		if (!is_empty(&g->cells[i]))
-			p[n++] = place_of(in, &g->cells[i]);
-	qsort(p, n, sizeof(*p), compare_places);
-	for (i = 0; i < n; i++)
-		if (!i || compare_places(&p[i], &p[i - 1]))
-			p[o->count++] = p[i];
-	less = realloc(p, (o->count + 1) * sizeof(*p));
-	o->places = less ? less : p;
-	return 0;
+	for (i = 0; !err && i < g->cap; i++)
+		if (!is_empty(&g->cells[i])) {
+			p = place_of(in, &g->cells[i]);
+			err = add_place(o, &p);
+		}
+	if (err)
+		return err;
+	qsort(o->places, o->count, sizeof(*o->places), compare_places);
+	return make_index(o);
 }
 
 /* --- leaves, parts, objects ---------------------------------------------- */
@@ -203,7 +257,6 @@ static void count_cells(struct builder *b, size_t object)
 	struct moca_space *x = b->out;
 	unsigned bins_log2 = b->in->bins_log2 - g->time_shift;
 	const struct moca_grid_cell *c;
-	const struct place *found;
 	struct place p;
 	size_t at;
 
@@ -211,9 +264,7 @@ static void count_cells(struct builder *b, size_t object)
 		if (is_empty(c))
 			continue;
 		p = place_of(b->in, c);
-		found = bsearch(&p, o->places, o->count, sizeof(p),
-				compare_places);
-		at = o->first_leaf + (size_t)(found - o->places) / o->each;
+		at = o->first_leaf + (*find(o, &p) - 1) / o->each;
 		/* Both are powers of 2, and there are no fewer bins. */
 		at = at * x->slices +
 		     ((uint64_t)c->bin * x->slices >> bins_log2);
@@ -262,8 +313,10 @@ int moca_space_count(struct moca_space *out, const struct moca_space_input *in,
 	}
 	if (!err)
 		err = count_all(&b);
-	for (i = 0; i < in->objects; i++)
+	for (i = 0; i < in->objects; i++) {
 		free(b.objects[i].places);
+		free(b.objects[i].index);
+	}
 	if (err)
 		moca_space_free(out);
 	return err;

@@ -50,8 +50,8 @@ struct moca_space {
 };
 
 /*
- * Count the cells. What the grids have at most, beside them: 24 bytes a cell of
- * the largest. 0 or -ENOMEM, with nothing to free.
+ * Count the cells. Beside what it gives, about 70 bytes for each group of pages
+ * of the grids while it runs. 0 or -ENOMEM, with nothing to free.
  */
 int moca_space_count(struct moca_space *out, const struct moca_space_input *in,
 		     size_t leaves);
