@@ -244,22 +244,24 @@ static void take_better(struct best *b, double quality, uint32_t areas,
 	b->cut = cut;
 }
 
-/* Whether and where [i, j] of a node is best cut in time. */
+/* Whether and where [i, j] of a node is best cut in time. Rows are T - i long. */
 static void cut_in_time(const struct moca_aggregate *a, size_t node, size_t i,
 			size_t j, struct best *b)
 {
-	const struct best *left, *right;
+	const struct best *left = &a->best[at(a, node, i, i)];
+	const struct best *right = left + (j - i);	/* [i, j] */
+	struct best best = *b;
 	size_t k;
 
-	for (k = i; k < j; k++) {
-		left = &a->best[at(a, node, i, k)];
-		right = &a->best[at(a, node, k + 1, j)];
+	for (k = i; k < j; k++, left++) {
+		right += a->slices - k - 1;	/* [k + 1, j] */
 		/* Children that are divided together are no worse. */
 		if (left->cut == BY_CHILDREN && right->cut == BY_CHILDREN)
 			continue;
-		take_better(b, left->quality + right->quality,
+		take_better(&best, left->quality + right->quality,
 			    left->areas + right->areas, (int32_t)k + 1);
 	}
+	*b = best;
 }
 
 static double quality_of(const struct moca_aggregate *a, size_t node, size_t i,
