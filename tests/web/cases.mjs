@@ -441,6 +441,10 @@ await test("an imagined machine: threads where the analysis puts them", async ()
 		must((await page.textContent(".tip")).includes("touched first"), await page.textContent(".tip"));
 		await accessible(page, "what-if");
 	});
+	await withPage("too-large", { hash: "#/topology" }, async (page) => {
+		must((await page.textContent("#assumed")).includes("no thread and no page has a place"), "a place is not missing");
+		must(!(await rowsOf(page)).length, "a thread has a place");
+	});
 	await withPage("recorded", { hash: "#/topology" }, async (page) =>
 		must(!await page.locator("#assumed").count(), "the recorded machine is said to be another"));
 });

@@ -124,7 +124,7 @@ export function bars({ rows, text = f.count, steps, label }) {
 	const c = { element, svg: () => element.firstChild };
 	let drawn = 0;
 	c.make = () => {
-		const width = Math.max(260, Math.min(1160, element.clientWidth || 980));
+		const width = Math.max(260, Math.min(1500, element.clientWidth || 980));
 		const labelWidth = Math.min(260, Math.round(width * 0.36));
 		const height = rows.length * line + 26, w = width - labelWidth - 80;
 		const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,

@@ -145,7 +145,7 @@ function subtitle(m) {
 	const most = m.objects.reduce((a, o) => Math.max(a, o.each), 1);
 	const pages = m.objects.reduce((a, o) => a + o.pages, 0);
 	return `${plural(m.objects.length, "structure")} with ${f.percent(m.total, m.d.totals.accesses)} of all accesses; ${f.count(pages)} pages${most > 1 ? ` in ${f.count(m.leaves)} groups of up to ${f.count(most)}` : ", each by itself"}; ` +
-		`${f.count(m.slices)} slices of ${f.time(m.d.length / m.slices)}. ${m.levels.length < m.qualities.length ? `${f.count(m.levels.length)} of ` : ""}${plural(m.qualities.length, "level")} of detail`;
+		`${f.count(m.slices)} slices of ${f.time(m.d.length / m.slices)}. ${m.levels.length < m.qualities.length ? `${f.count(m.levels.length)} of ` : ""}${plural(m.qualities.length, "level")} of detail${m.levels.length > 1 ? "" : ": what happens is always nothing or the most there is, and by this measure no other division is simpler"}`;
 }
 
 export async function overview(d, state) {
@@ -158,6 +158,8 @@ export async function overview(d, state) {
 		now.only = o;
 		pick.select.value = o ? m.objects.indexOf(o) : "";
 		picture.set({ only: o });
+		/* It is as high as what it shows: the page may have moved below it. */
+		picture.canvas.scrollIntoView({ block: "nearest" });
 		chosen.show(picture.chosen(), true);
 		remember();
 	};
@@ -169,8 +171,11 @@ export async function overview(d, state) {
 		},
 		open: (a) => {
 			const link = linkOf(m, a);
+			/* All of them have no view of their own: say again what it is. */
 			if (link)
 				location.hash = link;
+			else
+				chosen.show(a);
 		} });
 	let chart = null;
 	const detail = slider(m, now.level, (level) => {
