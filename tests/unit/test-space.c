@@ -160,14 +160,17 @@ static int sound_levels(const struct moca_space *x)
 static int places(void)
 {
 	static const uint32_t pages[OBJECTS] = { 1, 5, 40, 900, 3000 };
+	uint64_t of[OBJECTS] = { 0 };
 	struct moca_space x;
 	uint32_t k, i;
 
 	begin();
 	for (k = 0; k < OBJECTS; k++)
-		for (i = 0; i < pages[k]; i++)
+		for (i = 0; i < pages[k]; i++) {
 			put(k, i % 7 + i / 7 * 100, (uint32_t)(next() % 256),
 			    i % 4, 1 + k, i % 3);
+			of[k] += 1 + k + i % 3;
+		}
 	CHECK(!count(&x, OBJECTS, 5, 64));
 	if (sound_tree(&x))
 		return 1;
@@ -175,6 +178,10 @@ static int places(void)
 	CHECK(x.node[x.nodes - 1].pages == 1 + 5 + 40 + 900 + 3000);
 	CHECK(sum(&x, 0, x.leaves, 0, x.slices) == total);
 	/* Objects and leaves come in the order given. */
+	for (i = 0; i < x.leaves; i++)
+		of[x.node[i].object] -= sum(&x, i, i + 1, 0, x.slices);
+	for (k = 0; k < OBJECTS; k++)
+		CHECK(!of[k]);
 	CHECK(x.node[0].object == 0 && x.node[0].pages == 1 &&
 	      x.node[0].parent == x.nodes - 1);
 	for (i = 1; i < 6; i++)
