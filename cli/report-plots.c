@@ -290,13 +290,19 @@ static int pack_all(struct report *r)
 
 int report_plots(struct report *r)
 {
-	int err = choose(r);
+	struct report_overview overview = { .running = 0 };
+	int err = choose(r), failed;
 
 	if (!err && r->totals.exact_only)
 		return report_counts_plots(r);
 	if (!err)
 		err = gather(r);
-	return err ? err : pack_all(r);
+	if (!err)
+		err = report_overview_start(&overview, r);
+	if (!err)
+		err = pack_all(r);
+	failed = report_overview_end(&overview, r);
+	return err ? err : failed;
 }
 
 int report_fit(struct report *r, size_t limit)

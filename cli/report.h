@@ -8,6 +8,7 @@
 #include "analysis/counts/counts.h"
 #include "analysis/grid.h"
 #include "analysis/profile/profile.h"
+#include "analysis/space.h"
 #include "cli/text.h"
 #include "report/page.h"
 
@@ -125,6 +126,24 @@ struct report_summary {
 int report_summary_begin(struct report *r, const char *spec);
 int report_summary_start(struct report_summary *s, struct report *r);
 int report_summary_end(struct report_summary *s);
+
+/*
+ * report-overview.c: areas of data and time in which what happens is alike.
+ * _start begins to find them, beside what the caller does with the grids, which
+ * must not change meanwhile; _end waits and adds a blob. 0 or -errno.
+ */
+struct report_overview {
+	const struct moca_object *objects[MOCA_SPACE_OBJECTS];
+	const struct moca_grid *grids[MOCA_SPACE_OBJECTS];
+	size_t count;
+	struct moca_space_input in;
+	struct moca_space space;
+	pthread_t thread;
+	int running;
+	int error;
+};
+int report_overview_start(struct report_overview *o, const struct report *r);
+int report_overview_end(struct report_overview *o, struct report *r);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);

@@ -549,6 +549,7 @@ void moca_profile_free(struct moca_profile *p)
 	}
 	free(p->rows);
 	free(p->lane_of);
+	free(p->cpu_of);
 	if (p->counts)
 		moca_counts_free(p->counts);
 	free(p->counts);

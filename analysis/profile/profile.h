@@ -107,6 +107,7 @@ struct moca_profile {
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	unsigned threads;		/* most that lived at a time */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
+	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
 	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
 	struct moca_counts_table *counts;
 	uint32_t tasks;
