@@ -3,6 +3,7 @@
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
+# make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
@@ -10,7 +11,7 @@
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-alloc bench-objects bench-summary bench-trace bench-programs
+.PHONY: bench bench-alloc bench-objects bench-overview bench-summary bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -40,6 +41,15 @@ $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 $(BUILD)/tests/bench/make-counts: tests/bench/objects/make-counts.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+bench-overview: $(BUILD)/tests/bench/overview
+	@for noise in 0 1; do for objects in 2 24; do \
+		$< $$objects $$noise || exit 1; done; done
+
+$(BUILD)/tests/bench/overview: tests/bench/overview.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
