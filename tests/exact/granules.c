@@ -4,8 +4,8 @@
  *
  * Every count of a trace by libmoca alone: "tid address loads stores" per task
  * and granule, all slices together, sorted. -s: only the sums of all. Fails if a
- * granule has not exactly one first touch by each task that accessed it, or has it
- * outside of the task's life.
+ * granule has not exactly one first touch by each task that accessed it, per
+ * program that the task executed at most, or has it outside of the task's life.
  */
 #include <moca/reader.h>
 
@@ -37,6 +37,23 @@ static const struct moca_task *find_task(const struct moca_trace *t,
 		if (moca_trace_task(t, i)->id == task)
 			return moca_trace_task(t, i);
 	return NULL;
+}
+
+/* How many programs a task executed while it was recorded, at the most. */
+static uint32_t programs(struct moca_trace *t, uint32_t task)
+{
+	struct moca_query q = { .size = sizeof(q), .task = task,
+				.one_task = 1 };
+	const struct moca_event *e;
+	struct moca_cursor *c;
+	uint32_t of, n = 1;
+
+	if (moca_cursor_open(&c, t, &q))
+		return n;
+	while (moca_cursor_event(c, &e, &of) > 0)
+		n += e->type == MOCA_EVENT_EXEC;
+	moca_cursor_close(c);
+	return n;
 }
 
 static int fail(const char *what, int err)
@@ -96,7 +113,9 @@ int main(int argc, char **argv)
 			task = find_task(t, r->task);
 		if (!task)
 			return fail("a task", -ENOENT);
-		if (r->firsts != 1 || r->c.first_ns < task->start_ns ||
+		if (r->firsts < 1 ||
+		    (r->firsts > 1 && r->firsts > programs(t, r->task)) ||
+		    r->c.first_ns < task->start_ns ||
 		    (task->end_ns && r->c.first_ns > task->end_ns)) {
 			fprintf(stderr, "granules: thread %u, %lx: %u first "
 				"touches, at %lu ns, life %lu to %lu\n",
