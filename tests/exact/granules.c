@@ -3,16 +3,20 @@
  * usage: granules TRACE [-s]
  *
  * Every count of a trace by libmoca alone: "tid address loads stores" per task
- * and granule, all slices together, sorted. -s: only the sums of all.
+ * and granule, all slices together, sorted. -s: only the sums of all. Fails if a
+ * granule has not exactly one first touch by each task that accessed it, per
+ * program that the task executed at most, or has it outside of the task's life.
  */
 #include <moca/reader.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct row {
 	uint32_t task;
+	uint32_t firsts;
 	struct moca_count c;
 };
 
@@ -26,12 +30,30 @@ static int by_place(const void *a, const void *b)
 }
 
 /* Tasks are sorted by id, and one may be missing. */
-static uint32_t tid_of(const struct moca_trace *t, uint32_t task)
+static const struct moca_task *find_task(const struct moca_trace *t,
+					 uint32_t task)
 {
 	for (size_t i = 0; i < moca_trace_task_count(t); i++)
 		if (moca_trace_task(t, i)->id == task)
-			return moca_trace_task(t, i)->tid;
-	return 0;
+			return moca_trace_task(t, i);
+	return NULL;
+}
+
+/* How many programs a task executed while it was recorded, at the most. */
+static uint32_t programs(struct moca_trace *t, uint32_t task)
+{
+	struct moca_query q = { .size = sizeof(q), .task = task,
+				.one_task = 1 };
+	const struct moca_event *e;
+	struct moca_cursor *c;
+	uint32_t of, n = 1;
+
+	if (moca_cursor_open(&c, t, &q))
+		return n;
+	while (moca_cursor_event(c, &e, &of) > 0)
+		n += e->type == MOCA_EVENT_EXEC;
+	moca_cursor_close(c);
+	return n;
 }
 
 static int fail(const char *what, int err)
@@ -48,7 +70,8 @@ int main(int argc, char **argv)
 	const struct moca_counts *counts;
 	struct row *rows = NULL, *r;
 	size_t n = 0, room = 0, k = 0;
-	uint64_t loads = 0, stores = 0;
+	uint64_t loads = 0, stores = 0, bad = 0;
+	const struct moca_task *task = NULL;
 	int err;
 
 	if (argc < 2)
@@ -67,8 +90,9 @@ int main(int argc, char **argv)
 				return 1;
 		}
 		for (size_t i = 0; i < counts->count; i++)
-			rows[n++] = (struct row){ counts->task,
-						  counts->rows[i] };
+			rows[n++] = (struct row){
+				counts->task, counts->rows[i].first_ns != 0,
+				counts->rows[i] };
 	}
 	if (err)
 		return fail("counts", err);
@@ -77,13 +101,30 @@ int main(int argc, char **argv)
 		if (k && !by_place(&rows[k - 1], &rows[i])) {
 			rows[k - 1].c.loads += rows[i].c.loads;
 			rows[k - 1].c.stores += rows[i].c.stores;
+			rows[k - 1].firsts += rows[i].firsts;
+			if (rows[i].firsts)
+				rows[k - 1].c.first_ns = rows[i].c.first_ns;
 			continue;
 		}
 		rows[k++] = rows[i];
 	}
 	for (r = rows; r < rows + k; r++) {
+		if (!task || task->id != r->task)
+			task = find_task(t, r->task);
+		if (!task)
+			return fail("a task", -ENOENT);
+		if (r->firsts < 1 ||
+		    (r->firsts > 1 && r->firsts > programs(t, r->task)) ||
+		    r->c.first_ns < task->start_ns ||
+		    (task->end_ns && r->c.first_ns > task->end_ns)) {
+			fprintf(stderr, "granules: thread %u, %lx: %u first "
+				"touches, at %lu ns, life %lu to %lu\n",
+				task->tid, r->c.addr, r->firsts, r->c.first_ns,
+				task->start_ns, task->end_ns);
+			bad++;
+		}
 		if (argc < 3)
-			printf("%u %lx %lu %lu\n", tid_of(t, r->task),
+			printf("%u %lx %lu %lu\n", task->tid,
 			       r->c.addr, r->c.loads, r->c.stores);
 		loads += r->c.loads;
 		stores += r->c.stores;
@@ -93,5 +134,5 @@ int main(int argc, char **argv)
 	moca_cursor_close(c);
 	moca_trace_close(t);
 	free(rows);
-	return 0;
+	return bad ? 3 : 0;
 }

@@ -228,14 +228,19 @@ static uint64_t work(void)
 		default: h += (uint64_t)i;
 		}
 	}
-	for (uint64_t i = 0; i < 3000; i++)
-		asm volatile("push %1; push $5; pop %0; add (%%rsp), %0; pop %0\n"
-			     "push %0; popw %%ax; add $6, %%rsp\n"
-			     "btsq %3, %4; adcq $1, %1; xlat"
-			     : "=&r"(r), "+m"(h)
-			     : "r"(i), "r"(i % 2000), "m"(bits[i % 500]),
-			       "a"(i & 7), "b"(small)
+	for (uint64_t i = 0; i < 3000; i++) {
+		uint64_t x = i & 7;
+
+		asm volatile("push %[i]; push $5; pop %[r]; add (%%rsp), %[r]\n"
+			     "add %[r], %[x]; pop %[r]; push %[r]; push %[x]\n"
+			     "popw %w[x]; add $6, %%rsp; pop %[x]\n"
+			     "btsq %[bit], %[m]; adcq $1, %[h]"
+			     : [r] "=&r"(r), [h] "+m"(h), [x] "+r"(x)
+			     : [i] "r"(i), [bit] "r"(i % 2000),
+			       [m] "m"(bits[i % 400])
 			     : "cc", "memory");
+		h += r + x;
+	}
 	return h + functions[2](18);
 }
 #endif

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: random POOL [--seed N] [--count N] [--only FAMILY] [--batch N]
+ * usage: random POOL [--seed N] [--count N] [--only FAMILY] [--batch N] [--show N]
  *		      [--expect FILE] [--each FAMILY] [--signals KIND]
  *
  * Runs random sequences of 1 to 32 templates of POOL (see pool.c), each from a
  * random state of the whole machine, and prints a hash of all that they left
- * per batch: whoever runs it must see the same lines. --batch prints the hash of
- * each sequence of one batch, and its bytes, to find the one that differs.
+ * per batch: whoever runs it must see the same lines. --batch runs one batch alone
+ * and prints the hash of each sequence and its bytes, to find the one that
+ * differs; --show does so for one batch of many.
  *
  * --each: every template of a family (or "all") alone, a line for each.
  *
@@ -264,7 +265,10 @@ static void reset(struct rng *r)
 
 static void show(const struct sequence *s, unsigned int n, uint64_t h)
 {
-	printf("  %u %016lx", n, h);
+	printf("  %u at %lx: %016lx, flags %lx,", n, s->addr, h,
+	       machine.flags & ~(uint64_t)s->undefined);
+	for (int i = 0; i < 16; i++)
+		printf(" %lx", machine.gpr[i]);
 	for (unsigned int i = 0; i < s->len; i++)
 		printf("%s%02x", i ? "" : " ", s->code[i]);
 	printf("\n");
@@ -454,11 +458,12 @@ int main(int argc, char **argv)
 {
 	const char *only = NULL, *expected = NULL, *alone = NULL, *why;
 	const char *signals = NULL;
-	unsigned long seed = 1, count = 10000, one = ~0ul;
+	unsigned long seed = 1, count = 10000, one = ~0ul, shown = ~0ul;
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: random POOL [--seed N] [--count N] "
-				"[--only FAMILY] [--batch N] [--expect FILE] "
+				"[--only FAMILY] [--batch N] [--show N] "
+				"[--expect FILE] "
 				"[--each FAMILY] [--signals handled|storm]\n");
 		return 2;
 	}
@@ -473,6 +478,8 @@ int main(int argc, char **argv)
 			signals = argv[i + 1];
 		else if (!strcmp(argv[i], "--each"))
 			alone = argv[i + 1];
+		else if (!strcmp(argv[i], "--show"))
+			shown = strtoul(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--only"))
 			only = argv[i + 1];
 		else if (!strcmp(argv[i], "--expect"))
@@ -509,7 +516,7 @@ int main(int argc, char **argv)
 				      (f == LOOPS && b % 2)))
 				continue;
 			h = batch(f, seed * 1000003 + b * 131 + f,
-				  expected != NULL, one != ~0ul);
+				  expected != NULL, b == one || b == shown);
 			if (!expected)
 				printf("%s %lu %016lx\n", names[f], b, h);
 		}
