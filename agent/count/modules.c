@@ -14,7 +14,6 @@
 #include "agent/count/internal.h"
 
 #define TOLD_MAX 1024
-#define OWN_FILE "libmoca-count.so"
 
 static const char *const gap_names[ASM_GAP_COUNT] = { ASM_GAP_NAMES };
 
@@ -52,6 +51,19 @@ static const struct count_module *module_of(const struct dl_phdr_info *info)
 	return NULL;
 }
 
+/* Not the program's code, or the kernel's, as in the translator's counts. */
+static int is_ours(const char *name)
+{
+	static const char *const files[] = { "libmoca-count.so",
+		"libmoca-alloc.so", "libmocatrace.so", "linux-vdso.so" };
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (strstr(name, files[i]))
+			return 1;
+	return 0;
+}
+
 static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	static uint64_t told[TOLD_MAX];
@@ -67,8 +79,7 @@ static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
 			return 0;
 	if (count < TOLD_MAX)
 		told[count++] = (uint64_t)info->dlpi_phdr;
-	/* Our own is no code of the program. */
-	if (strstr(name, OWN_FILE))
+	if (is_ours(name))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
