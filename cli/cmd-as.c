@@ -73,8 +73,6 @@ static int parse(struct as_run *r, int argc, char **argv)
 			return -E2BIG;
 		}
 	}
-	/* Their relaxation would take loads away that were counted. */
-	r->options[no++] = r->rest[nr++] = (char *)"-mrelax-relocations=no";
 	if (!r->ninputs)
 		r->inputs[r->ninputs++] = "-";
 	r->name = r->inputs[0];

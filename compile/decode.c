@@ -511,8 +511,13 @@ static void glue(struct asm_file *f)
 			continue;
 		if (strcasestr(s->text, "@tlsgd") || strcasestr(s->text, "@tlsld"))
 			on = true;
-		else if (s->flow == FLOW_CALL)
+		else if (on && s->flow == FLOW_CALL) {
+			/* In a program the linker makes it something else. */
 			on = false;
+			while (s->naccess)
+				free(s->access[--s->naccess].mem.sym);
+			s->gap = ASM_GAP_TLS;
+		}
 	}
 }
 

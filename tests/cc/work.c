@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 static uint32_t state = 1;
 static int table[4096];
@@ -88,8 +88,10 @@ static uint64_t switches(void)
 	return sum;
 }
 
-static NOINLINE long many(long a, long b, long c, long d, long e, long f,
-			  long g, long h)
+static NOINLINE unsigned long many(unsigned long a, unsigned long b,
+				   unsigned long c, unsigned long d,
+				   unsigned long e, unsigned long f,
+				   unsigned long g, unsigned long h)
 {
 	return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + 8 * h;
 }
@@ -111,14 +113,14 @@ static NOINLINE long variadic(int n, ...)
 
 static uint64_t calls(void)
 {
-	long sum = 0;
-	int i;
+	unsigned long sum = 0, i;
 
 	for (i = 0; i < 50; i++) {
 		sum += many(i, i + 1, i + 2, i * 3, i - 4, sum, 7, i);
-		sum ^= variadic(3, i, 1.5, 2, 2.25, 3, (double)i);
+		sum ^= (unsigned long)variadic(3, (int)i, 1.5, 2, 2.25, 3,
+					       (double)i);
 	}
-	return (uint64_t)sum;
+	return sum;
 }
 
 static NOINLINE int ackermann(int m, int n)
