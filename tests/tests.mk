@@ -48,10 +48,10 @@ $(TEST_DIR)/exact/limited: tests/exact/limited.c
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
 # What counts moca cc's programs step by step.
-CC_PROGRAMS := $(TEST_DIR)/cc/oracle
-$(TEST_DIR)/cc/oracle: tests/cc/oracle.c
+CC_PROGRAMS := $(TEST_DIR)/cc/oracle.so
+$(TEST_DIR)/cc/oracle.so: tests/cc/oracle.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< -lZydis
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $< -lZydis
 
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \

@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * oracle PROGRAM ARGUMENTS...: runs it step by step and prints, on stderr, how
- * many loads and stores the functions of its own file made, by moca cc's
- * conventions ("loads stores"): what `moca cc` must count to the last access.
+ * LD_PRELOAD=oracle.so PROGRAM: runs step by step, by the trap flag, and prints
+ * on stderr how many loads and stores the functions of its own file made, by moca
+ * cc's conventions ("loads stores"): what `moca cc` must count to the last access.
+ * A tracer would do the same, but for two switches of context a step.
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/user.h>
-#include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <Zydis/Zydis.h>
+
+#define TRAP_FLAG 0x100ull
 
 struct program {
 	const uint8_t *file;
@@ -87,26 +90,6 @@ static void load(struct program *p, const char *path)
 	}
 }
 
-static void find_bias(struct program *p, pid_t pid, const char *path)
-{
-	const Elf64_Ehdr *e = (const void *)p->file;
-	char maps[64], line[4096], real[4096];
-	FILE *f;
-
-	if (e->e_type == ET_EXEC)
-		return;
-	if (!realpath(path, real))
-		fail(path);
-	snprintf(maps, sizeof(maps), "/proc/%d/maps", pid);
-	f = fopen(maps, "r");
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, real)) {
-			p->bias = strtoull(line, NULL, 16);
-			break;
-		}
-	fclose(f);
-}
-
 static int touches(const ZydisDecodedInstruction *i)
 {
 	return i->mnemonic != ZYDIS_MNEMONIC_NOP &&
@@ -117,11 +100,10 @@ static int touches(const ZydisDecodedInstruction *i)
 }
 
 static void count(const struct program *p, const ZydisDecoder *d,
-		  const struct user_regs_struct *r, uint64_t *loads,
-		  uint64_t *stores)
+		  uint64_t rip, uint64_t rcx, uint64_t *l, uint64_t *s)
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
-	uint64_t at = r->rip - p->bias;
+	uint64_t at = rip - p->bias;
 	ZydisDecodedInstruction i;
 	int k;
 
@@ -133,48 +115,79 @@ static void count(const struct program *p, const ZydisDecoder *d,
 	if (!touches(&i))
 		return;
 	if (i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
-			    ZYDIS_ATTRIB_HAS_REPNE) && !r->rcx &&
+			    ZYDIS_ATTRIB_HAS_REPNE) && !rcx &&
 	    i.meta.category == ZYDIS_CATEGORY_STRINGOP)
 		return;
 	for (k = 0; k < i.operand_count; k++) {
 		if (op[k].type != ZYDIS_OPERAND_TYPE_MEMORY ||
 		    op[k].mem.type != ZYDIS_MEMOP_TYPE_MEM)
 			continue;
-		*loads += !!(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ);
-		*stores += !!(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
+		*l += !!(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_READ);
+		*s += !!(op[k].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE);
 	}
 }
 
-int main(int argc, char **argv)
-{
-	uint64_t loads = 0, stores = 0;
-	struct user_regs_struct r;
-	struct program p = { 0 };
-	int status, sig = 0;
-	ZydisDecoder d;
-	pid_t pid;
+static struct program program;
+static ZydisDecoder decoder;
+static uint64_t loads, stores;
+static void (*handlers[NSIG])(int);
 
-	load(&p, argv[1]);
-	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	pid = fork();
-	if (!pid) {
-		ptrace(PTRACE_TRACEME, 0, 0, 0);
-		execv(argv[1], argv + 1);
-		_exit(127);
-	}
-	waitpid(pid, &status, 0);
-	find_bias(&p, pid, argv[1]);
-	while (!WIFEXITED(status) && !WIFSIGNALED(status)) {
-		if (ptrace(PTRACE_GETREGS, pid, 0, &r))
-			fail("PTRACE_GETREGS");
-		count(&p, &d, &r, &loads, &stores);
-		if (ptrace(PTRACE_SINGLESTEP, pid, 0, sig))
-			fail("PTRACE_SINGLESTEP");
-		waitpid(pid, &status, 0);
-		sig = WIFSTOPPED(status) && WSTOPSIG(status) != SIGTRAP ?
-			      WSTOPSIG(status) : 0;
-	}
+static inline void step(int on)
+{
+	uint64_t flags;
+
+	__asm__ volatile("pushfq\n\tpopq %0" : "=r"(flags));
+	flags = on ? flags | TRAP_FLAG : flags & ~TRAP_FLAG;
+	__asm__ volatile("pushq %0\n\tpopfq" : : "r"(flags) : "cc", "memory");
+}
+
+/* Before each instruction but the first. */
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *u = context;
+
+	count(&program, &decoder, (uint64_t)u->uc_mcontext.gregs[REG_RIP],
+	      (uint64_t)u->uc_mcontext.gregs[REG_RCX], &loads, &stores);
+}
+
+/* The kernel begins handlers without the flag. */
+static void on_signal(int sig)
+{
+	step(1);
+	handlers[sig](sig);
+	step(0);
+}
+
+void (*signal(int sig, void (*handler)(int)))(int)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+
+	handlers[sig] = handler;
+	return sigaction(sig, &sa, NULL) ? SIG_ERR : SIG_DFL;
+}
+
+static int first_module(struct dl_phdr_info *info, size_t size, void *bias)
+{
+	*(uint64_t *)bias = info->dlpi_addr;
+	return 1;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_trap,
+				.sa_flags = SA_SIGINFO };
+
+	load(&program, "/proc/self/exe");
+	dl_iterate_phdr(first_module, &program.bias);
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
+			 ZYDIS_STACK_WIDTH_64);
+	sigaction(SIGTRAP, &sa, NULL);
+	step(1);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	step(0);
 	fprintf(stderr, "%llu %llu\n", (unsigned long long)loads,
 		(unsigned long long)stores);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
