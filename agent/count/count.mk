@@ -9,8 +9,11 @@ COUNT_OBJ := $(call obj,$(COUNT_SRC))
 COUNT_STATIC_OBJ := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj-count/%,$(COUNT_OBJ))
 
 # Called amid any instruction, where nobody has kept the vectors.
-$(call obj,agent/count/log.c) $(BUILD)/obj-count/agent/count/log.o: \
-	ALL_CFLAGS += -mgeneral-regs-only -fno-stack-protector
+COUNT_AMID := agent/count/event agent/count/log agent/count/maps
+$(patsubst %,$(BUILD)/obj/%.o,$(COUNT_AMID)) \
+$(patsubst %,$(BUILD)/obj-count/%.o,$(COUNT_AMID)): \
+	ALL_CFLAGS += -mgeneral-regs-only -fno-stack-protector \
+		-fno-tree-loop-distribute-patterns
 $(BUILD)/obj-count/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fPIE -DMOCA_COUNT_STATIC -c -o $@ $<

@@ -35,6 +35,7 @@ struct count_context {
 	struct moca_exact_slot *slot;	/* NULL: nobody records */
 	uint64_t time;			/* of the log's last TIME */
 	bool busy;			/* in the log's code, below a signal */
+	bool telling;			/* in the events' */
 	struct count_context *next;	/* free ones */
 };
 #define COUNT_CONTEXT 4096	/* bytes below %gs */
@@ -82,6 +83,11 @@ void count_event(uint32_t type, uint64_t addr, uint64_t len, uint64_t offset,
 		 uint32_t flags, uint32_t prot, const char *name);
 /* Something that is not counted, n times (enum moca_exact_gap). */
 void count_gap(unsigned int gap, uint64_t n, const char *name);
+
+/* --- maps.c: as log.c ------------------------------------------------------- */
+
+/* addr is touched first: tell what lies there, unless that is known. */
+void count_mapping(uint64_t addr);
 
 /* --- modules.c -------------------------------------------------------------- */
 

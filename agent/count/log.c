@@ -83,6 +83,8 @@ void moca_count_first(uint64_t addr, int store)
 		return;
 	else
 		entry = MOCA_EXACT_LOG_FIRST;
+	if (entry == MOCA_EXACT_LOG_FIRST)
+		count_mapping(addr);
 	entry |= granule << MOCA_EXACT_LOG_GRANULE_SHIFT;
 	append(c, store ? entry | MOCA_EXACT_LOG_STORE : entry);
 }

@@ -17,7 +17,7 @@
 static uint32_t state = 1;
 static int table[4096];
 static __thread int mine[16];
-static double matrix[24][24], product[24][24];
+static double matrix[10][10], product[10][10];
 volatile int sink;
 
 static uint32_t next(void)
@@ -31,16 +31,16 @@ static uint64_t sorting(void)
 	uint64_t sum = 0;
 	int i, j;
 
-	for (i = 0; i < 200; i++)
+	for (i = 0; i < 70; i++)
 		table[i] = (int)next() % 1000;
-	for (i = 1; i < 200; i++) {
+	for (i = 1; i < 70; i++) {
 		int v = table[i];
 
 		for (j = i; j > 0 && table[j - 1] > v; j--)
 			table[j] = table[j - 1];
 		table[j] = v;
 	}
-	for (i = 0; i < 200; i++)
+	for (i = 0; i < 70; i++)
 		sum = sum * 31 + (uint32_t)table[i];
 	return sum;
 }
@@ -50,17 +50,17 @@ static uint64_t floats(void)
 	double sum = 0;
 	int i, j, k;
 
-	for (i = 0; i < 24; i++)
-		for (j = 0; j < 24; j++)
+	for (i = 0; i < 10; i++)
+		for (j = 0; j < 10; j++)
 			matrix[i][j] = (i * 7 + j * 3) % 11 / 4.0;
-	for (i = 0; i < 24; i++)
-		for (j = 0; j < 24; j++) {
+	for (i = 0; i < 10; i++)
+		for (j = 0; j < 10; j++) {
 			product[i][j] = 0;
-			for (k = 0; k < 24; k++)
+			for (k = 0; k < 10; k++)
 				product[i][j] += matrix[i][k] * matrix[k][j];
 		}
-	for (i = 0; i < 24; i++)
-		sum += product[i][23 - i];
+	for (i = 0; i < 10; i++)
+		sum += product[i][9 - i];
 	return (uint64_t)(sum * 16);
 }
 
@@ -83,7 +83,7 @@ static uint64_t switches(void)
 	uint64_t sum = 0;
 	int i;
 
-	for (i = 0; i < 500; i++)
+	for (i = 0; i < 120; i++)
 		sum = sum * 3 + (uint64_t)dense((int)(next() % 9));
 	return sum;
 }
@@ -131,7 +131,7 @@ static NOINLINE int ackermann(int m, int n)
 
 static uint64_t recursion(void)
 {
-	return (uint64_t)ackermann(2, 6);
+	return (uint64_t)ackermann(2, 3);
 }
 
 /* Carries live across memory accesses. */
@@ -334,7 +334,7 @@ static uint64_t straddles(void)
 	uint64_t sum = 0;
 	int i;
 
-	for (i = 0; i < 3 * 4096; i += 13) {
+	for (i = 0; i < 3 * 4096; i += 61) {
 		uint64_t *p = (void *)(space + i);
 
 		p[0] += 1;
