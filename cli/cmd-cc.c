@@ -53,7 +53,7 @@ int compile_shift(const char *s)
 char *compile_dir(void)
 {
 	static const char *const places[] = { "cc", "../lib/moca/cc" };
-	char self[PATH_MAX], *slash, *path;
+	char self[PATH_MAX], *slash, *path, *real;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	size_t i;
 
@@ -69,7 +69,9 @@ char *compile_dir(void)
 			return NULL;
 		if (!access(path, X_OK)) {
 			path[strlen(path) - 3] = 0;
-			return path;
+			real = realpath(path, NULL);
+			free(path);
+			return real;
 		}
 		free(path);
 	}
