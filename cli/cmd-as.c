@@ -105,6 +105,19 @@ static int slurp(const struct as_run *r, char **text, size_t *len)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
+/* The compiler's source, by its .file, rather than a temporary file's name. */
+static char *source_name(const char *text)
+{
+	const char *p = strstr(text, "\t.file\t\"");
+	size_t n;
+
+	if (!p || p - text > 4096)
+		return NULL;
+	p += strlen("\t.file\t\"");
+	n = strcspn(p, "\"\n");
+	return p[n] == '"' && n ? strndup(p, n) : NULL;
+}
+
 static int run(char **argv)
 {
 	int status, err;
@@ -253,7 +266,7 @@ static const char *real_as(void)
 int cmd_as(int argc, char **argv)
 {
 	struct as_run r = { .as = real_as() };
-	char *text = NULL;
+	char *text = NULL, *name = NULL;
 	size_t len;
 	int err, ret;
 
@@ -270,11 +283,15 @@ int cmd_as(int argc, char **argv)
 			   r.name ? r.name : "", strerror(-err));
 		return 1;
 	}
+	name = source_name(text);
+	if (name)
+		r.name = name;
 	if (r.foreign)
 		ret = assemble_plain(&r, text, len, "it is not for x86-64");
 	else
 		ret = rewrite(&r, text, len);
 	free(text);
+	free(name);
 	free(r.options);
 	free(r.rest);
 	return ret;

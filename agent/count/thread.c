@@ -19,7 +19,6 @@
 
 #define CONTEXT_ROOM (16ull << 20)	/* what is mapped below the counters */
 #define COUNTS_SIZE (MOCA_EXACT_CELLS * 8)
-#define ARENA_ENV "MOCA_COUNT_ARENA"
 
 struct moca_exact_setup moca_count_recording;
 /* Of the program, if it was built by moca cc; the collector fills it in. */
@@ -182,14 +181,28 @@ struct start {
 	int (*run_c11)(void *);
 	void *arg;
 	uint32_t parent;
+	atomic_bool taken;
 };
+
+/* Not by malloc: the trace would have it as the program's allocation. */
+static struct start starts[256];
+
+/* Pairs with started(): what was in it has been read. */
+static void forget(struct start *s)
+{
+	if (s >= starts && s < starts + sizeof(starts) / sizeof(*starts))
+		atomic_store_explicit(&s->taken, false, memory_order_release);
+	else
+		free(s);
+}
 
 static struct start begin(void *p)
 {
-	struct start s = *(struct start *)p;
+	struct start *from = p, s = { .run = from->run, .arg = from->arg,
+				      .run_c11 = from->run_c11 };
 
-	count_attach(MOCA_TASK_THREAD, s.parent);
-	free(p);
+	count_attach(MOCA_TASK_THREAD, from->parent);
+	forget(from);
 	pthread_setspecific(key, (void *)1);
 	return s;
 }
@@ -210,11 +223,24 @@ static int begin_c11(void *p)
 
 static struct start *started(void *arg)
 {
-	struct start *s = malloc(sizeof(*s));
+	struct start *s = NULL;
+	size_t i;
 
-	if (s)
-		*s = (struct start){ .arg = arg,
-				     .parent = (uint32_t)syscall(SYS_gettid) };
+	for (i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		/* Pairs with forget(). */
+		if (!atomic_exchange_explicit(&starts[i].taken, true,
+					      memory_order_acquire)) {
+			s = &starts[i];
+			break;
+		}
+	if (!s)
+		s = malloc(sizeof(*s));
+	if (!s)
+		return NULL;
+	s->run = NULL;
+	s->run_c11 = NULL;
+	s->arg = arg;
+	s->parent = (uint32_t)syscall(SYS_gettid);
 	return s;
 }
 
@@ -244,7 +270,7 @@ int OURS(pthread_create)(pthread_t *t, const pthread_attr_t *attr,
 	s->run = run;
 	err = REAL(pthread_create)(t, attr, begin_posix, s);
 	if (err)
-		free(s);
+		forget(s);
 	return err;
 }
 
@@ -258,7 +284,7 @@ int OURS(thrd_create)(thrd_t *t, thrd_start_t run, void *arg)
 	s->run_c11 = run;
 	err = REAL(thrd_create)(t, begin_c11, s);
 	if (err != thrd_success)
-		free(s);
+		forget(s);
 	return err;
 }
 
@@ -276,32 +302,10 @@ static void in_child(void)
 		count_attach(MOCA_TASK_FORK, forker);
 }
 
-/* "FD,SHIFT": for tests, which have no collector. */
-static void take_env(void)
-{
-	const char *v = getenv(ARENA_ENV);
-	unsigned int shift;
-	void *p;
-	int fd;
-
-	if (!v || sscanf(v, "%d,%u", &fd, &shift) != 2)
-		return;
-	unsetenv(ARENA_ENV);
-	p = mmap(NULL, MOCA_EXACT_ARENA_SIZE, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_NORESERVE, fd, 0);
-	if (p == MAP_FAILED)
-		die("mapping the arena that " ARENA_ENV " names");
-	moca_count_recording = (struct moca_exact_setup){
-		.version = MOCA_EXACT_VERSION, .shift = shift,
-		.arena = (uint64_t)p };
-}
-
 static void begin_process(void)
 {
 	if (&moca_count_setup && moca_count_setup.version)
 		moca_count_recording = moca_count_setup;
-	else
-		take_env();
 	if (moca_count_recording.version > MOCA_EXACT_VERSION) {
 		errno = EPROTO;
 		die("moca record is newer than this program's libmoca-count");
