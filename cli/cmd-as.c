@@ -32,6 +32,24 @@ struct as_run {
 	int foreign;		/* not for x86-64 */
 };
 
+/*
+ * The linker may not take loads from the GOT away that are counted; but it knows
+ * this call, of -fno-plt, by a relocation that allows it to.
+ */
+static void keep_loads(struct as_run *r, const char *text)
+{
+	int n;
+
+	if (strstr(text, "__tls_get_addr@GOTPCREL"))
+		return;
+	for (n = 0; r->options[n]; n++)
+		;
+	r->options[n] = (char *)"-mrelax-relocations=no";
+	for (n = 0; r->rest[n]; n++)
+		;
+	r->rest[n] = (char *)"-mrelax-relocations=no";
+}
+
 static int has_value(const char *a)
 {
 	return !strcmp(a, "-I") || !strcmp(a, "--defsym") ||
@@ -43,8 +61,8 @@ static int parse(struct as_run *r, int argc, char **argv)
 {
 	int i, no = 0, nr = 0;
 
-	r->options = calloc(argc + 2, sizeof(char *));
-	r->rest = calloc(argc + 4, sizeof(char *));
+	r->options = calloc(argc + 3, sizeof(char *));
+	r->rest = calloc(argc + 5, sizeof(char *));
 	if (!r->options || !r->rest)
 		return -ENOMEM;
 	r->options[no++] = r->rest[nr++] = (char *)r->as;
@@ -283,6 +301,7 @@ int cmd_as(int argc, char **argv)
 			   r.name ? r.name : "", strerror(-err));
 		return 1;
 	}
+	keep_loads(&r, text);
 	name = source_name(text);
 	if (name)
 		r.name = name;

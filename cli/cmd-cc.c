@@ -154,8 +154,6 @@ static void add_link(char **out, int *n, const struct kind *k, const char *dir,
 		     int shift)
 {
 	out[(*n)++] = text("%s/count-%d.o", dir, shift);
-	/* It would take away loads from the GOT that are counted. */
-	out[(*n)++] = (char *)"-Wl,--no-relax";
 	if (k->is_static) {
 		out[(*n)++] = (char *)"-Wl,--wrap=pthread_create";
 		out[(*n)++] = (char *)"-Wl,--wrap=thrd_create";
