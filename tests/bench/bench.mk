@@ -6,12 +6,14 @@
 # make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
+# make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-alloc bench-objects bench-overview bench-summary bench-trace bench-programs
+.PHONY: bench bench-cc bench-alloc bench-objects bench-overview bench-summary \
+	bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -20,6 +22,11 @@ bench:
 	@$(MAKE) --no-print-directory all bench-programs
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/run
+
+bench-cc:
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/cc/run
 
 bench-trace:
 	@tools/install-deps bench-trace
