@@ -91,7 +91,7 @@ void count_mapping(uint64_t addr);
 
 /* --- modules.c -------------------------------------------------------------- */
 
-/* Tell of code that does not count itself, once each. */
+/* Tell of code that does not count itself, and of shared counters, once. */
 void count_tell_code(void);
 
 #endif

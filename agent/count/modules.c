@@ -14,6 +14,7 @@
 #include "agent/count/internal.h"
 
 #define TOLD_MAX 1024
+#define RANGES_MAX 4096
 
 static const char *const gap_names[ASM_GAP_COUNT] = { ASM_GAP_NAMES };
 
@@ -99,11 +100,65 @@ static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+struct range {
+	uint64_t start, end;
+};
+
+/* The program's mappings, without the arena and what is ours beside it. */
+static size_t read_ranges(struct range *r, size_t max)
+{
+	uint64_t arena = moca_count_recording.arena;
+	FILE *f = fopen("/proc/self/maps", "re");
+	char *line = NULL;
+	size_t n = 0, room = 0;
+
+	while (f && n < max && getline(&line, &room, f) > 0) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &r[n].start,
+			   &r[n].end) != 2 || r[n].start >> 47)
+			continue;
+		if ((r[n].start < arena + MOCA_EXACT_ARENA_SIZE &&
+		     r[n].end > arena) ||
+		    r[n].end - r[n].start > MOCA_EXACT_CELLS * 8)
+			continue;
+		n++;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Addresses that far apart have the same counters. */
+static void tell_folded(void)
+{
+	static struct range r[RANGES_MAX];
+	static bool told;
+	uint64_t window = MOCA_EXACT_CELLS << moca_count_recording.shift, gap;
+	size_t n = read_ranges(r, RANGES_MAX), i, k;
+	char text[128];
+
+	for (i = 0; i < n && !told; i++)
+		for (k = i + 1; k < n && !told; k++) {
+			/* Of their begins; each way round. */
+			gap = (r[k].start - r[i].start) & (window - 1);
+			if (gap >= r[i].end - r[i].start &&
+			    window - gap >= r[k].end - r[k].start)
+				continue;
+			snprintf(text, sizeof(text), "mappings share counters: "
+				 "%" PRIx64 "-%" PRIx64 " and %" PRIx64
+				 "-%" PRIx64, r[i].start, r[i].end, r[k].start,
+				 r[k].end);
+			told = true;
+			count_gap(MOCA_EXACT_GAP_FOLDED, 1, text);
+		}
+}
+
 void count_tell_code(void)
 {
 	if (!moca_count_recording.version)
 		return;
 	pthread_mutex_lock(&lock);
+	tell_folded();
 	dl_iterate_phdr(tell_module, NULL);
 	pthread_mutex_unlock(&lock);
 }
