@@ -25,6 +25,7 @@ EXACT_SRC := $(wildcard collect/exact/*.c) $(wildcard collect/exact/*.S)
 COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
+COMPILE_SRC := $(wildcard compile/*.c)
 REPORT_SRC := $(wildcard report/*.c) $(wildcard report/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
@@ -34,7 +35,8 @@ MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) \
-	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC))
+	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
+	$(COMPILE_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
@@ -46,10 +48,13 @@ TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
+.DEFAULT_GOAL := all
+include agent/count/count.mk
+
 .PHONY: all demo check bench install clean deps
 all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
 	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so \
-	$(BUILD)/libmoca-alloc.so
+	$(BUILD)/libmoca-alloc.so $(CC_FILES)
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(MOCA_LIBS)
@@ -225,6 +230,11 @@ install: all
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca-trace.pc
 	install -d $(DESTDIR)$(PREFIX)/lib/moca
 	install -m 755 $(BUILD)/libmoca-alloc.so $(DESTDIR)$(PREFIX)/lib/moca/
+	install -d $(DESTDIR)$(PREFIX)/lib/moca/cc
+	install -m 755 $(CC_DIR)/libmoca-count.so $(DESTDIR)$(PREFIX)/lib/moca/cc/
+	install -m 644 $(CC_DIR)/libmoca-count.a $(CC_DIR)/count-*.o \
+		$(DESTDIR)$(PREFIX)/lib/moca/cc/
+	ln -sf ../../../bin/moca $(DESTDIR)$(PREFIX)/lib/moca/cc/as
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/

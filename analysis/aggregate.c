@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "analysis/aggregate.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MEMORY_MAX ((size_t)1 << 30)
-/* Sums of logarithms differ by so much when they are the same. */
-#define EPSILON 1e-9
+#include "analysis/aggregate-internal.h"
 
-struct measure {
-	double gain, loss;
-};
+#define MEMORY_MAX ((size_t)1 << 30)
+#define EPSILON AGGREGATE_EPSILON
 
 /* How an area is best divided. */
 enum { AS_ONE = -1, BY_CHILDREN = -2 };	/* else: before that slice */
@@ -23,29 +18,16 @@ struct best {
 	int32_t cut;
 };
 
-struct moca_aggregate {
-	size_t slices, leaves, states, nodes;
-	int flat;		/* no hierarchy */
-	uint32_t *parent;
-	uint32_t *size;		/* leaves below each node */
-	struct measure *measures;	/* [node][begin][last], a triangle */
-	struct best *best;		/* the same */
-	struct measure most;		/* of the best partition for p = 1 */
-};
-
 struct list {
 	struct moca_area *areas;
 	size_t count;
 	struct measure sum;
 };
 
-/* Index of [i, j] among all intervals of T slices. */
 static size_t at(const struct moca_aggregate *a, size_t node, size_t i,
 		 size_t j)
 {
-	size_t t = a->slices;
-
-	return node * (t * (t + 1) / 2) + i * t - i * (i - 1) / 2 + (j - i);
+	return aggregate_at(a, node, i, j);
 }
 
 static double x_log_x(double x)
@@ -262,19 +244,24 @@ static void take_better(struct best *b, double quality, uint32_t areas,
 	b->cut = cut;
 }
 
-/* Whether and where [i, j] of a node is best cut in time. */
+/* Whether and where [i, j] of a node is best cut in time. Rows are T - i long. */
 static void cut_in_time(const struct moca_aggregate *a, size_t node, size_t i,
 			size_t j, struct best *b)
 {
-	const struct best *left, *right;
+	const struct best *left = &a->best[at(a, node, i, i)];
+	const struct best *right = left + (j - i);	/* [i, j] */
+	struct best best = *b;
 	size_t k;
 
-	for (k = i; k < j; k++) {
-		left = &a->best[at(a, node, i, k)];
-		right = &a->best[at(a, node, k + 1, j)];
-		take_better(b, left->quality + right->quality,
+	for (k = i; k < j; k++, left++) {
+		right += a->slices - k - 1;	/* [k + 1, j] */
+		/* Children that are divided together are no worse. */
+		if (left->cut == BY_CHILDREN && right->cut == BY_CHILDREN)
+			continue;
+		take_better(&best, left->quality + right->quality,
 			    left->areas + right->areas, (int32_t)k + 1);
 	}
+	*b = best;
 }
 
 static double quality_of(const struct moca_aggregate *a, size_t node, size_t i,
@@ -433,102 +420,6 @@ int moca_aggregate_best(struct moca_aggregate *a, double p,
 		};
 	*areas = l.areas;
 	*count = l.count;
-	return 0;
-}
-
-/* --- all that matter ---------------------------------------------------- */
-
-struct found {
-	struct moca_quality *q;
-	size_t count, cap;
-};
-
-static int quality_at(struct moca_aggregate *a, double p,
-		      struct moca_quality *q)
-{
-	struct moca_area *areas;
-	size_t n;
-	int err = moca_aggregate_best(a, p, &areas, &n, q);
-
-	if (!err)
-		free(areas);
-	return err;
-}
-
-static int keep(struct found *f, const struct moca_quality *q, double p)
-{
-	size_t cap = f->cap ? 2 * f->cap : 32;
-	void *m;
-
-	if (f->count == f->cap) {
-		m = realloc(f->q, cap * sizeof(*f->q));
-		if (!m)
-			return -ENOMEM;
-		f->q = m;
-		f->cap = cap;
-	}
-	f->q[f->count] = *q;
-	f->q[f->count++].p_begin = p;
-	return 0;
-}
-
-static double value(const struct moca_aggregate *a,
-		    const struct moca_quality *q, double p)
-{
-	return p * q->gain * a->most.gain - (1 - p) * q->loss * a->most.loss;
-}
-
-static int same(const struct moca_quality *x, const struct moca_quality *y)
-{
-	return fabs(x->gain - y->gain) < EPSILON &&
-	       fabs(x->loss - y->loss) < EPSILON;
-}
-
-/* What is between lo and hi, and hi itself; lo is there already. */
-static int divide(struct moca_aggregate *a, struct found *f,
-		  const struct moca_quality *lo, const struct moca_quality *hi)
-{
-	double gain = (hi->gain - lo->gain) * a->most.gain;
-	double loss = (hi->loss - lo->loss) * a->most.loss, p;
-	struct moca_quality mid;
-	int err;
-
-	if (same(lo, hi))
-		return 0;
-	p = gain + loss > EPSILON ? loss / (gain + loss) : 0.5;
-	if (p < 0 || p > 1)
-		p = p < 0 ? 0 : 1;
-	err = quality_at(a, p, &mid);
-	if (err)
-		return err;
-	/* Nothing is better where the two meet: there is nothing between. */
-	if (value(a, &mid, p) <= value(a, lo, p) + 1e-7 * (1 + fabs(
-				 value(a, lo, p))) ||
-	    same(&mid, lo) || same(&mid, hi))
-		return keep(f, hi, p);
-	err = divide(a, f, lo, &mid);
-	return err ? err : divide(a, f, &mid, hi);
-}
-
-int moca_aggregate_qualities(struct moca_aggregate *a,
-			     struct moca_quality **out, size_t *count)
-{
-	struct moca_quality lo, hi;
-	struct found f = { 0 };
-	int err = quality_at(a, 0, &lo);
-
-	if (!err)
-		err = quality_at(a, 1, &hi);
-	if (!err)
-		err = keep(&f, &lo, 0);
-	if (!err)
-		err = divide(a, &f, &lo, &hi);
-	if (err) {
-		free(f.q);
-		return err;
-	}
-	*out = f.q;
-	*count = f.count;
 	return 0;
 }
 

@@ -74,9 +74,9 @@ int moca_aggregate_best(struct moca_aggregate *a, double p,
 
 /*
  * All partitions that are best for some p, by p: the first has p_begin 0. Found
- * by dividing [0, 1] where the lines of two of them meet (quality is linear in
- * p), so none is missed; twice as many calls of moca_aggregate_best as there
- * are. The caller frees *out. 0 or -ENOMEM.
+ * for all p at once, none missed; with Q of them, O(N T^3) steps of at most Q
+ * each, in fact about O(Q T^3). The caller frees *out. 0; -ENOMEM; -E2BIG (more
+ * than 256 MiB).
  */
 int moca_aggregate_qualities(struct moca_aggregate *a,
 			     struct moca_quality **out, size_t *count);

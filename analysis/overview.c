@@ -92,82 +92,6 @@ static int describe(struct moca_overview *out, const struct input *in,
 	return 0;
 }
 
-/* The number of the quality that p has. */
-static size_t quality_of(const struct moca_overview *x, double p)
-{
-	size_t i = 0;
-
-	while (i + 1 < x->quality_count && x->qualities[i + 1].p_begin <= p)
-		i++;
-	return i;
-}
-
-/* In the middle of what is best for it, where no other is as good. */
-static double middle(const struct moca_overview *x, size_t i)
-{
-	double end = i + 1 < x->quality_count ? x->qualities[i + 1].p_begin : 1;
-
-	return (x->qualities[i].p_begin + end) / 2;
-}
-
-static int add_level(struct moca_overview *x, struct moca_aggregate *a,
-		     size_t i)
-{
-	struct moca_overview_level *l = &x->levels[x->level_count];
-	int err;
-
-	l->p = middle(x, i);
-	err = moca_aggregate_best(a, l->p, &l->areas, &l->count, &l->quality);
-	if (err)
-		return err;
-	l->quality.p_begin = x->qualities[i].p_begin;
-	x->level_count++;
-	return 0;
-}
-
-static int add_levels(struct moca_overview *x, struct moca_aggregate *a)
-{
-	size_t n = x->quality_count, chosen = quality_of(x, x->p), i, q, next;
-	int err = 0;
-
-	if (n > MOCA_OVERVIEW_LEVELS)
-		n = MOCA_OVERVIEW_LEVELS;
-	x->levels = calloc(n, sizeof(*x->levels));
-	if (!x->levels)
-		return -ENOMEM;
-	for (i = 0; !err && i < n; i++) {
-		q = n > 1 ? i * (x->quality_count - 1) / (n - 1) : 0;
-		next = n > 1 ? (i + 1) * (x->quality_count - 1) / (n - 1) : 1;
-		/* The ends stay; one between gives way to the chosen one. */
-		if (i && i + 1 < n && q < chosen && chosen < next)
-			q = chosen;
-		err = add_level(x, a, q);
-	}
-	return err;
-}
-
-static int keep_counts(struct moca_overview *out, const struct input *in,
-		       const struct moca_profile *p)
-{
-	size_t cells = in->n * in->slices, i;
-	unsigned s;
-
-	memcpy(out->rows, in->o, sizeof(out->rows));
-	out->begin_ns = p->begin_ns;
-	out->slice_ns = in->step * p->window_ns;
-	out->slices = in->slices;
-	out->reads = calloc(cells, sizeof(*out->reads));
-	out->writes = calloc(cells, sizeof(*out->writes));
-	if (!out->reads || !out->writes)
-		return -ENOMEM;
-	for (i = 0; i < in->n; i++)
-		for (s = 0; s < in->slices; s++)
-			count(in, p, i, s, s + 1,
-			      &out->reads[i * in->slices + s],
-			      &out->writes[i * in->slices + s]);
-	return 0;
-}
-
 static int aggregate(struct moca_overview *out, const struct input *in,
 		     const struct moca_profile *p, double detail)
 {
@@ -193,10 +117,6 @@ static int aggregate(struct moca_overview *out, const struct input *in,
 	}
 	if (!err)
 		err = describe(out, in, p, areas, n);
-	if (!err)
-		err = add_levels(out, a);
-	if (!err)
-		err = keep_counts(out, in, p);
 	free(areas);
 	moca_aggregate_free(a);
 	return err;
@@ -224,13 +144,6 @@ int moca_overview_compute(struct moca_overview *out,
 
 void moca_overview_free(struct moca_overview *x)
 {
-	size_t i;
-
-	for (i = 0; i < x->level_count; i++)
-		free(x->levels[i].areas);
-	free(x->levels);
-	free(x->reads);
-	free(x->writes);
 	free(x->areas);
 	free(x->qualities);
 	memset(x, 0, sizeof(*x));

@@ -9,7 +9,7 @@
 #include "cli/trace.h"
 
 /* Raised when a member changes its meaning or goes; not when one is added. */
-#define VERSION 1
+#define VERSION 2
 /* With 64 parts and four numbers for each window, unless --all. */
 #define DETAILED 100
 
@@ -93,6 +93,10 @@ static void json_tasks(struct json *j, const struct advice_view *v)
 		json_uint(j, "tid", t->tid);
 		json_string(j, "name", t->name);
 		json_uint(j, "lane", v->profile->lane_of[t->id]);
+		if (v->profile->topology.what_if)
+			json_uint(j, "cpu", v->profile->cpu_of[t->id]);
+		else
+			json_null(j, "cpu");
 		json_uint(j, "accesses", t->accesses ? t->accesses :
 						       t->loads + t->stores);
 		json_close(j, '}');
@@ -310,61 +314,6 @@ static void json_phases(struct json *j, const struct moca_phases *x)
 	json_close(j, '}');
 }
 
-static void json_table(struct json *j, const char *key, const uint64_t *v,
-		       size_t rows, size_t columns)
-{
-	size_t i;
-
-	json_open(j, key, '[');
-	for (i = 0; i < rows; i++)
-		json_uints(j, NULL, v + i * columns, (unsigned)columns);
-	json_close(j, ']');
-}
-
-static void json_level(struct json *j, const struct moca_overview_level *l)
-{
-	size_t i;
-
-	json_open(j, NULL, '{');
-	json_double(j, "p", l->p);
-	json_double(j, "p_begin", l->quality.p_begin);
-	json_double(j, "gain", l->quality.gain);
-	json_double(j, "loss", l->quality.loss);
-	/* Flat: there may be 60 x 1152 of them. */
-	json_open(j, "areas", '[');
-	for (i = 0; i < l->count; i++) {
-		json_uint(j, NULL, l->areas[i].node);
-		json_uint(j, NULL, l->areas[i].begin);
-		json_uint(j, NULL, l->areas[i].end);
-	}
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-/* What a reader needs to draw the overview at any p. */
-static void json_levels(struct json *j, const struct moca_overview *x)
-{
-	size_t i;
-
-	json_uint(j, "begin_ns", x->begin_ns);
-	json_uint(j, "slice_ns", x->slice_ns);
-	json_uint(j, "slices", x->slices);
-	json_open(j, "rows", '[');
-	for (i = 0; i < x->objects; i++) {
-		json_open(j, NULL, '{');
-		json_uint(j, "object", x->rows[i]->object->id);
-		json_string(j, "name", x->rows[i]->object->name);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-	json_table(j, "reads", x->reads, x->objects, x->slices);
-	json_table(j, "writes", x->writes, x->objects, x->slices);
-	json_open(j, "levels", '[');
-	for (i = 0; i < x->level_count; i++)
-		json_level(j, &x->levels[i]);
-	json_close(j, ']');
-}
-
 static void json_overview(struct json *j, const struct moca_overview *x)
 {
 	const struct moca_overview_area *a;
@@ -389,13 +338,12 @@ static void json_overview(struct json *j, const struct moca_overview *x)
 	}
 	json_close(j, ']');
 	json_qualities(j, x->qualities, x->quality_count);
-	json_levels(j, x);
 	json_close(j, '}');
 }
 
-void advice_json(const struct advice_view *v)
+void advice_json(FILE *f, const struct advice_view *v)
 {
-	struct json j = { .f = stdout };
+	struct json j = { .f = f };
 	size_t i;
 
 	json_open(&j, NULL, '{');

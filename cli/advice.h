@@ -3,6 +3,8 @@
 #ifndef MOCA_CLI_ADVICE_H
 #define MOCA_CLI_ADVICE_H
 
+#include <stdio.h>
+
 #include "analysis/advice/advice.h"
 #include "analysis/overview.h"
 #include "analysis/phases.h"
@@ -17,8 +19,16 @@ struct advice_view {
 	int all;			/* all objects */
 };
 
+/*
+ * What the profile of v tells: phases of that detail (-1: as moca finds best),
+ * advice and, if json, the overview. 0 or -ENOMEM; free all but the profile
+ * with advice_free, also then.
+ */
+int advice_compute(struct advice_view *v, double detail, int json);
+void advice_free(struct advice_view *v);
+
 void advice_print(const struct advice_view *v);
-void advice_json(const struct advice_view *v);
+void advice_json(FILE *f, const struct advice_view *v);
 /* What there is of exact mode only: nothing, or "exact": null, without. */
 struct json;
 void advice_counts_print(const struct advice_view *v);

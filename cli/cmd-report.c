@@ -24,20 +24,32 @@ struct wanted {
 	int quiet;
 };
 
+/* The plots, and the summary meanwhile. */
+static int pack(struct report *r)
+{
+	struct report_summary summary;
+	int err = report_summary_start(&summary, r), failed;
+
+	if (err)
+		return err;
+	err = report_plots(r);
+	failed = report_summary_end(&summary);
+	return err ? err : failed;
+}
+
 static int compute(struct report *r, const char *topology)
 {
 	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
-	struct report_summary summary;
-	int err, failed;
+	int err;
 
 	trace_raise_limit();
-	report_summary_start(&summary, r, topology);
-	err = report_walk(r);
-	failed = report_summary_end(&summary, r);
+	err = report_summary_begin(r, topology);
 	if (!err)
-		err = failed;
+		err = report_walk(r);
 	if (!err)
-		err = report_plots(r, limit);
+		err = pack(r);
+	if (!err)
+		err = report_fit(r, limit);
 	return err ? err : report_index(r);
 }
 

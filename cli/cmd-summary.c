@@ -39,6 +39,23 @@ int advice_profile(const char *command, const char *path,
 	return 1;
 }
 
+int advice_compute(struct advice_view *v, double detail, int json)
+{
+	int err = moca_phases_compute(&v->phases, v->profile, detail);
+
+	if (!err && json)
+		err = moca_overview_compute(&v->overview, v->profile, detail);
+	return err ? err : moca_advice_compute(&v->advice, v->trace,
+					       v->profile);
+}
+
+void advice_free(struct advice_view *v)
+{
+	moca_phases_free(&v->phases);
+	moca_overview_free(&v->overview);
+	moca_advice_free(v->advice);
+}
+
 static int show(struct advice_view *v, const char *topology, double detail,
 		int json)
 {
@@ -48,15 +65,12 @@ static int show(struct advice_view *v, const char *topology, double detail,
 
 	if (err)
 		return err;
-	if (moca_phases_compute(&v->phases, v->profile, detail) ||
-	    (json && moca_overview_compute(&v->overview, v->profile,
-					   detail)) ||
-	    moca_advice_compute(&v->advice, v->trace, v->profile)) {
+	if (advice_compute(v, detail, json)) {
 		moca_error("summary: out of memory");
 		return 1;
 	}
 	if (json)
-		advice_json(v);
+		advice_json(stdout, v);
 	else
 		advice_print(v);
 	moca_trace_damage(v->trace, &damage);
@@ -112,9 +126,7 @@ int cmd_summary(int argc, char **argv)
 	if (!v.trace)
 		return EXIT_USAGE;
 	ret = show(&v, topology, p, json);
-	moca_phases_free(&v.phases);
-	moca_overview_free(&v.overview);
-	moca_advice_free(v.advice);
+	advice_free(&v);
 	moca_profile_free(v.profile);
 	moca_trace_close(v.trace);
 	return ret;

@@ -16,6 +16,10 @@ int cmd_dump(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+/* Each of cc, c++, fc. */
+int cmd_cc(int argc, char **argv);
+/* What compilers run as their assembler below these. */
+int cmd_as(int argc, char **argv);
 /* The command line of the original: moca -c CMD -a ARGS; argv[0] is "moca". */
 int cmd_classic(int argc, char **argv);
 

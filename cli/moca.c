@@ -23,6 +23,9 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
 	{ "trace", cmd_trace, "record the events that programs emit" },
+	{ "cc", cmd_cc, "compile a C program that counts its own accesses" },
+	{ "c++", cmd_cc, "the same for C++" },
+	{ "fc", cmd_cc, "the same for Fortran" },
 	{ "info", cmd_info, "summarise a trace" },
 	{ "objects", cmd_objects, "say which data structures were accessed" },
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
@@ -188,5 +191,10 @@ static int flush_stdout(int ret)
 
 int main(int argc, char **argv)
 {
+	const char *name = argc ? strrchr(argv[0], '/') : NULL;
+
+	/* Compilers run the assembler by its name. */
+	if (name && !strcmp(name, "/as"))
+		return flush_stdout(cmd_as(argc, argv));
 	return flush_stdout(dispatch(argc, argv));
 }

@@ -14,6 +14,7 @@
 #define FIRST_STEPS 4096u	/* of the run, for the time of a first touch */
 #define MAX_THREADS 256u	/* whose slices are in the page */
 #define MAX_OBJECTS 200u
+#define COARSENED_MAX 48u	/* all pages are one group then */
 
 enum column {
 	COL_PROCESS, COL_GROUP, COL_CELLS, COL_BIN, COL_THREAD, COL_NODE,
@@ -54,7 +55,7 @@ static struct cell *cells_of(const struct report *r, uint32_t object,
 	struct cell *out;
 	size_t i, n, k = 0;
 
-	c = moca_counts_of(&r->counts, object, &n);
+	c = moca_counts_of(r->counts, object, &n);
 	out = malloc((n + 1) * sizeof(*out));
 	if (!out)
 		return NULL;
@@ -154,20 +155,13 @@ static int pack(const struct report *r, struct moca_blob *blob,
 	return err;
 }
 
-static size_t total_size(const struct report *r)
-{
-	size_t sum = 0, i;
-
-	for (i = 0; i < r->blob_count; i++)
-		sum += moca_blob_size(&r->blobs[i]);
-	return sum;
-}
-
-/* Those that take most of the file get coarser. */
-static int coarsen(struct report *r)
+int report_counts_coarsen(struct report *r)
 {
 	size_t largest = 0, i;
 	int err = 0;
+
+	if (r->coarsened >= COARSENED_MAX)
+		return 0;
 
 	for (i = 0; i < r->plot_count; i++)
 		if (r->blobs[r->plots[i].density_blob].len > largest)
@@ -181,10 +175,10 @@ static int coarsen(struct report *r)
 		err = pack(r, &r->blobs[p->density_blob], p);
 	}
 	r->coarsened++;
-	return err;
+	return err ? err : 1;
 }
 
-int report_counts_plots(struct report *r, size_t limit)
+int report_counts_plots(struct report *r)
 {
 	char name[24];
 	size_t i;
@@ -199,8 +193,6 @@ int report_counts_plots(struct report *r, size_t limit)
 			err = pack(r, &r->blobs[r->blob_count - 1],
 				   &r->plots[i]);
 	}
-	while (!err && total_size(r) > limit && r->coarsened < 48)
-		err = coarsen(r);
 	return err;
 }
 
@@ -225,7 +217,7 @@ int report_counts_put_plot(struct json *j, const struct report *r,
 	}
 	json_bool(j, "exact", 1);
 	json_open(j, "density", '{');
-	json_uint(j, "page_shift", r->counts.page_shift + p->coarser);
+	json_uint(j, "page_shift", r->counts->page_shift + p->coarser);
 	json_uint(j, "time_shift", 0);
 	json_close(j, '}');
 	json_open(j, "by_thread", '[');
@@ -264,7 +256,7 @@ static void put_series(struct json *j, const char *key, uint32_t id,
 
 static void put_slices(struct json *j, const struct report *r, unsigned bins)
 {
-	const struct moca_counts_table *t = &r->counts;
+	const struct moca_counts_table *t = r->counts;
 	uint64_t begin;
 	unsigned i, n = 0;
 	size_t k;
@@ -315,7 +307,7 @@ static int slices_blob(struct report *r, unsigned bins)
 
 int report_counts_index(struct report *r, struct json *j)
 {
-	const struct moca_counts_table *t = &r->counts;
+	const struct moca_counts_table *t = r->counts;
 	uint64_t bins = (t->slices + t->joined - 1) / t->joined;
 	struct moca_certificate c;
 

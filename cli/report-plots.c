@@ -288,19 +288,29 @@ static int pack_all(struct report *r)
 	return err;
 }
 
-int report_plots(struct report *r, size_t limit)
+int report_plots(struct report *r)
 {
-	int err = choose(r), more = 1;
+	struct report_overview overview = { .running = 0 };
+	int err = choose(r), failed;
 
 	if (!err && r->totals.exact_only)
-		return report_counts_plots(r, limit);
+		return report_counts_plots(r);
 	if (!err)
 		err = gather(r);
 	if (!err)
+		err = report_overview_start(&overview, r);
+	if (!err)
 		err = pack_all(r);
-	while (!err && more && total_size(r) > limit) {
-		more = coarsen(r);
-		err = more < 0 ? more : 0;
-	}
-	return err;
+	failed = report_overview_end(&overview, r);
+	return err ? err : failed;
+}
+
+int report_fit(struct report *r, size_t limit)
+{
+	int more = 1;
+
+	while (more > 0 && total_size(r) > limit)
+		more = r->totals.exact_only ? report_counts_coarsen(r) :
+					      coarsen(r);
+	return more < 0 ? more : 0;
 }

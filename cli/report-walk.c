@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/observers.h"
 #include "cli/report.h"
 #include "cli/trace.h"
+#include "lib/format/trace.h"
 
 #define MAX_INTERVALS 4096u
 #define HEAT_CELLS 3000000u	/* 32 bytes each, in tables that are half full */
 #define DENSITY_CELLS 1000000u
 #define MAX_CPUS 1024u
-#define BATCH 32768u	/* handed over at a time */
 #define FEW_HITS 64u
 
 /* --- the intervals ------------------------------------------------------ */
@@ -85,6 +86,7 @@ static int read_intervals(struct report *r)
 	ret = moca_cursor_open(&cursor, r->trace, NULL);
 	if (ret)
 		return ret;
+	moca_chunks_only(cursor);
 	while ((ret = moca_cursor_chunk(cursor, &c)) > 0)
 		add_chunk(r, c);
 	moca_cursor_close(cursor);
@@ -93,109 +95,41 @@ static int read_intervals(struct report *r)
 
 /* --- each access -------------------------------------------------------- */
 
-/* Some at a time, as what each needs is far apart in memory. */
-static int count_hits(struct report *r, const struct report_hit *hits,
-		      size_t n)
+/* What one access adds. */
+struct hit {
+	uint32_t key;
+	struct moca_grid_cell cell;	/* of heat */
+};
+
+/* The same for density, which tells neither times nor nodes. */
+static struct moca_grid_cell density_of(const struct hit *h)
 {
-	size_t i, k, end;
+	struct moca_grid_cell c = h->cell;
+
+	c.bin = 0;
+	c.node = c.flags = 0;
+	return c;
+}
+
+/* Some at a time, as what each needs is far apart in memory. */
+static int count_hits(struct report *r, const struct hit *hits, size_t n)
+{
+	struct moca_grid_cell c;
+	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < n; i = end) {
-		end = i + FEW_HITS < n ? i + FEW_HITS : n;
-		for (k = i; k < end; k++) {
-			moca_grids_prefetch(&r->heat, hits[k].key,
-					    &hits[k].heat);
-			moca_grids_prefetch(&r->density, hits[k].key,
-					    &hits[k].density);
-		}
-		for (k = i; !err && k < end; k++) {
-			err = moca_grids_add(&r->heat, hits[k].key,
-					     &hits[k].heat);
-			if (!err)
-				err = moca_grids_add(&r->density, hits[k].key,
-						     &hits[k].density);
-		}
+	for (i = 0; i < n; i++) {
+		moca_grids_prefetch(&r->heat, hits[i].key, &hits[i].cell);
+		c = density_of(&hits[i]);
+		moca_grids_prefetch(&r->density, hits[i].key, &c);
+	}
+	for (i = 0; !err && i < n; i++) {
+		err = moca_grids_add(&r->heat, hits[i].key, &hits[i].cell);
+		c = density_of(&hits[i]);
+		if (!err)
+			err = moca_grids_add(&r->density, hits[i].key, &c);
 	}
 	return err;
-}
-
-/*
- * The thread that counts: it takes the batch that is handed over, and says when
- * it may be filled again. So the grids are its own until it has ended.
- */
-static void *counter(void *arg)
-{
-	struct report *r = arg;
-	struct report_counter *c = &r->counter;
-	int err;
-
-	pthread_mutex_lock(&c->lock);
-	while (c->handed || !c->ended) {
-		if (!c->handed) {
-			pthread_cond_wait(&c->changed, &c->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&c->lock);
-		err = count_hits(r, c->full, c->full_count);
-		pthread_mutex_lock(&c->lock);
-		if (!c->error)
-			c->error = err;
-		c->handed = 0;
-		pthread_cond_signal(&c->changed);
-	}
-	pthread_mutex_unlock(&c->lock);
-	return NULL;
-}
-
-/* Hand the batch over, once the one before it is counted. */
-static void flush(struct report *r)
-{
-	struct report_counter *c = &r->counter;
-	struct report_hit *empty;
-
-	pthread_mutex_lock(&c->lock);
-	while (c->handed)
-		pthread_cond_wait(&c->changed, &c->lock);
-	if (!r->error)
-		r->error = c->error;
-	empty = c->full;
-	c->full = r->batch;
-	c->full_count = r->batched;
-	c->handed = 1;
-	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	r->batch = empty;
-	r->batched = 0;
-}
-
-static int start_counter(struct report *r)
-{
-	struct report_counter *c = &r->counter;
-
-	r->batch = calloc(BATCH, sizeof(*r->batch));
-	c->full = calloc(BATCH, sizeof(*c->full));
-	if (!r->batch || !c->full)
-		return -ENOMEM;
-	pthread_mutex_init(&c->lock, NULL);
-	pthread_cond_init(&c->changed, NULL);
-	return -pthread_create(&c->thread, NULL, counter, r);
-}
-
-/* Count the rest, and end the thread. */
-static void end_counter(struct report *r)
-{
-	struct report_counter *c = &r->counter;
-
-	flush(r);
-	pthread_mutex_lock(&c->lock);
-	c->ended = 1;
-	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	pthread_join(c->thread, NULL);
-	pthread_mutex_destroy(&c->lock);
-	pthread_cond_destroy(&c->changed);
-	if (!r->error)
-		r->error = c->error;
 }
 
 static int start_thread(struct report_thread *t)
@@ -227,7 +161,7 @@ static uint32_t bin_of(struct report_bins *b, uint64_t at, uint64_t length)
 }
 
 static void count_rate(struct report *r, struct report_thread *t,
-		       const struct moca_access *a, uint64_t at)
+		       const struct moca_observed *a, uint64_t at)
 {
 	size_t bin = bin_of(&r->rate_bin, at, r->end_ns - r->begin_ns);
 
@@ -251,7 +185,7 @@ static void count_rate(struct report *r, struct report_thread *t,
 }
 
 /* On which node the page is, and whether the CPU is on another. */
-static void set_node(const struct report *r, const struct moca_access *a,
+static void set_node(const struct report *r, const struct moca_observed *a,
 		     struct moca_grid_cell *c)
 {
 	const struct report_topology *t = &r->topology;
@@ -266,23 +200,21 @@ static void set_node(const struct report *r, const struct moca_access *a,
 							       0;
 }
 
-static void each(void *arg, uint32_t task, const struct moca_access *a,
-		 uint32_t key)
+/* Count its rate, and say what it adds to the grids. 1; 0: it is not ours. */
+static int look(struct report *r, const struct moca_observed *a, struct hit *h)
 {
-	struct report *r = arg;
 	uint64_t length = r->end_ns - r->begin_ns, at;
-	struct report_hit *h = &r->batch[r->batched];
 	uint32_t index;
 
-	if (r->error || task >= r->task_ids)
-		return;
-	index = r->task_index[task];
+	if (a->task >= r->task_ids)
+		return 0;
+	index = r->task_index[a->task];
 	at = a->time_ns < r->begin_ns ? 0 : a->time_ns - r->begin_ns;
 	if (at >= length)
 		at = length - 1;
 	count_rate(r, &r->threads[index], a, at);
-	h->key = key;
-	h->heat = (struct moca_grid_cell){
+	h->key = a->key;
+	h->cell = (struct moca_grid_cell){
 		.group = a->addr >> 12,
 		.bin = bin_of(&r->heat_bin, at, length),
 		.thread = (uint16_t)(index < REPORT_THREADS ? index :
@@ -291,12 +223,26 @@ static void each(void *arg, uint32_t task, const struct moca_access *a,
 		.writes = a->type == MOCA_ACCESS_WRITE,
 		.other = a->type == MOCA_ACCESS_UNKNOWN,
 	};
-	h->heat.reads = !h->heat.writes && !h->heat.other;
-	h->density = h->heat;
-	h->density.bin = 0;
-	set_node(r, a, &h->heat);
-	if (++r->batched == BATCH)
-		flush(r);
+	h->cell.reads = !h->cell.writes && !h->cell.other;
+	set_node(r, a, &h->cell);
+	return 1;
+}
+
+/* In a thread of its own: the grids and rates are that one's until it ends. */
+static void take(void *arg, const struct moca_observed *x, size_t count)
+{
+	struct report *r = arg;
+	struct hit hits[FEW_HITS];
+	size_t i, n = 0;
+
+	for (i = 0; i < count && !r->error; i++) {
+		n += (size_t)look(r, &x[i], &hits[n]);
+		if (n < FEW_HITS && i + 1 < count)
+			continue;
+		if (!r->error)
+			r->error = count_hits(r, hits, n);
+		n = 0;
+	}
 }
 
 static int index_tasks(struct report *r)
@@ -316,16 +262,34 @@ static int index_tasks(struct report *r)
 	return 0;
 }
 
-int report_walk(struct report *r)
+/* The walk, with two that look on: the report's own counts and the summary. */
+static int walk(struct report *r)
 {
+	struct moca_observers *observers = moca_observers_new();
 	struct moca_objects_options opt = {
 		.size = sizeof(opt),
 		.instances = 1,
-		.each = each,
-		.each_arg = r,
+		.observe = moca_observers_put,
+		.observe_arg = observers,
 		.counted = moca_counts_add,
-		.counted_arg = &r->counts,
+		.counted_arg = r->counts,
 	};
+	int err;
+
+	if (!observers)
+		return -ENOMEM;
+	err = moca_observers_add(observers, take, r);
+	if (!err && r->profile_walk)
+		err = moca_observers_add(observers, moca_profile_take,
+					 r->profile_walk);
+	if (!err)
+		err = moca_objects_compute(&r->objects, r->trace, &opt);
+	moca_observers_end(observers);
+	return err ? err : r->error;
+}
+
+static int prepare(struct report *r)
+{
 	int err;
 
 	r->origin = trace_origin(r->trace);
@@ -341,23 +305,28 @@ int report_walk(struct report *r)
 	r->rate_bin.count = REPORT_RATE_BINS;
 	moca_grids_init(&r->heat, REPORT_BINS_LOG2, HEAT_CELLS);
 	moca_grids_init(&r->density, 0, DENSITY_CELLS);
-	moca_counts_init(&r->counts, r->trace);
-	err = start_counter(r);
-	if (err)
-		return err;
-	err = moca_objects_compute(&r->objects, r->trace, &opt);
-	end_counter(r);
+	r->counts = malloc(sizeof(*r->counts));
+	if (!r->counts)
+		return -ENOMEM;
+	moca_counts_init(r->counts, r->trace);
+	return 0;
+}
+
+int report_walk(struct report *r)
+{
+	int err = prepare(r);
+
 	if (!err)
-		err = r->error;
+		err = walk(r);
 	if (!err)
-		err = moca_counts_finish(&r->counts, r->objects);
+		err = moca_counts_finish(r->counts, r->objects);
 	if (err)
 		return err;
 	moca_objects_totals(r->objects, &r->totals);
 	/* The time that there is, where chunks have none. */
 	if (r->totals.exact_only) {
-		r->begin_ns = r->counts.begin_ns;
-		r->end_ns = r->counts.end_ns + 1;
+		r->begin_ns = r->counts->begin_ns;
+		r->end_ns = r->counts->end_ns + 1;
 	}
 	return 0;
 }
@@ -374,10 +343,19 @@ void report_walk_free(struct report *r)
 	free(r->threads);
 	free(r->task_index);
 	free(r->intervals);
-	free(r->batch);
-	free(r->counter.full);
 	moca_grids_free(&r->heat);
 	moca_grids_free(&r->density);
-	moca_counts_free(&r->counts);
-	moca_objects_free(r->objects);
+	if (r->profile_walk)
+		moca_profile_end(&r->profile, r->profile_walk, NULL);
+	/* Which owns them. */
+	if (r->profile) {
+		if (r->profile->counts == r->counts)
+			r->counts = NULL;
+		moca_profile_free(r->profile);
+	} else {
+		moca_objects_free(r->objects);
+	}
+	if (r->counts)
+		moca_counts_free(r->counts);
+	free(r->counts);
 }

@@ -4,11 +4,11 @@
 #define MOCA_CLI_REPORT_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
 #include "analysis/counts/counts.h"
 #include "analysis/grid.h"
-#include "analysis/objects/objects.h"
+#include "analysis/profile/profile.h"
+#include "analysis/space.h"
 #include "cli/text.h"
 #include "report/page.h"
 
@@ -56,8 +56,14 @@ struct report_plot {
 struct report {
 	const char *path;
 	struct moca_trace *trace;
-	struct moca_objects *objects;
+	struct moca_objects *objects;	/* the profile's, if there is one */
 	struct moca_objects_totals totals;
+	struct moca_profile_walk *profile_walk;	/* until there is a profile;
+						   NULL: there will be none,
+						   or one of counts */
+	int counts_profile;		/* there will be, for this machine: */
+	struct moca_topology machine;
+	struct moca_profile *profile;
 	struct report_topology topology;
 	uint64_t origin;
 	uint64_t begin_ns, end_ns;	/* of the plots */
@@ -75,23 +81,8 @@ struct report {
 	size_t thread_count;
 	uint32_t max_cpu;		/* + 1 */
 	struct moca_grids heat, density;
-	struct moca_counts_table counts;	/* of exact mode */
-	/* Accesses that wait to be counted. */
-	struct report_hit {
-		uint32_t key;
-		struct moca_grid_cell heat, density;
-	} *batch;
-	size_t batched;
-	struct report_counter {
-		pthread_t thread;
-		pthread_mutex_t lock;	/* of all below */
-		pthread_cond_t changed;
-		struct report_hit *full;	/* the thread's while handed */
-		size_t full_count;
-		int handed;
-		int ended;		/* no more will come */
-		int error;
-	} counter;
+	struct moca_counts_table *counts;	/* of exact mode; the profile's,
+						   where it is of these */
 	int error;
 	/* Rows by accesses, most first. */
 	const struct moca_object **rows;
@@ -105,36 +96,65 @@ struct report {
 	size_t blob_count, blob_cap;
 };
 
-/* report-walk.c: read the trace. 0 or -errno. */
+/* report-walk.c: read the trace, also for profile_walk. 0 or -errno. */
 int report_walk(struct report *r);
 void report_walk_free(struct report *r);
 
-/* report-plots.c: choose what is plotted, and pack it; within limit bytes. */
-int report_plots(struct report *r, size_t limit);
+/* report-plots.c: choose what is plotted, and pack it. 0 or -ENOMEM. */
+int report_plots(struct report *r);
+/* Make them coarser until all blobs take no more than limit bytes; as above. */
+int report_fit(struct report *r, size_t limit);
 /* Add a blob; 0 or -ENOMEM. */
 int report_blob(struct report *r, const char *name, const void *data,
 		size_t len);
 
 /*
- * report-summary.c: moca summary --json, beside our own walk. _start begins it;
- * _end waits for it and adds a blob; where it fails, the page is without.
+ * report-summary.c: moca summary --json. _begin, before the walk, sets
+ * profile_walk, or counts_profile; after it, _start makes the summary in a
+ * thread, which owns the profile and uses no more of r than the trace, the
+ * objects and the counts, and _end waits for it and adds a blob. spec is as for
+ * report_topology. 0 or -errno.
  */
 struct report_summary {
-	pid_t pid;		/* 0 = not running */
-	FILE *out;
+	struct report *report;
+	pthread_t thread;
+	int running;
+	int err;		/* the thread's, as what follows */
+	char *text;
+	size_t len;
 };
-void report_summary_start(struct report_summary *s, const struct report *r,
-			  const char *topology);
-int report_summary_end(struct report_summary *s, struct report *r);
+int report_summary_begin(struct report *r, const char *spec);
+int report_summary_start(struct report_summary *s, struct report *r);
+int report_summary_end(struct report_summary *s);
+
+/*
+ * report-overview.c: areas of data and time in which what happens is alike.
+ * _start begins to find them, beside what the caller does with the grids, which
+ * must not change meanwhile; _end waits and adds a blob. 0 or -errno.
+ */
+struct report_overview {
+	const struct moca_object *objects[MOCA_SPACE_OBJECTS];
+	const struct moca_grid *grids[MOCA_SPACE_OBJECTS];
+	size_t count;
+	struct moca_space_input in;
+	struct moca_space space;
+	pthread_t thread;
+	int running;
+	int error;
+};
+int report_overview_start(struct report_overview *o, const struct report *r);
+int report_overview_end(struct report_overview *o, struct report *r);
 
 /* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);
 
 /*
  * report-counts.c: of a trace with counts of exact mode, and no accesses: what is
- * plotted, within limit bytes; the members of a plot; and "exact" of the index.
+ * plotted; those that take most of the file made coarser (1; 0: no more); the
+ * members of a plot; and "exact" of the index. -ENOMEM.
  */
-int report_counts_plots(struct report *r, size_t limit);
+int report_counts_plots(struct report *r);
+int report_counts_coarsen(struct report *r);
 int report_counts_put_plot(struct json *j, const struct report *r,
 			   const struct report_plot *p);
 int report_counts_index(struct report *r, struct json *j);

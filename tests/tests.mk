@@ -47,6 +47,12 @@ $(TEST_DIR)/exact/limited: tests/exact/limited.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
+# What counts moca cc's programs step by step.
+CC_PROGRAMS := $(TEST_DIR)/cc/oracle.so
+$(TEST_DIR)/cc/oracle.so: tests/cc/oracle.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $< -lZydis
+
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
 	$(if $(M32),ring-storm-32))
@@ -56,7 +62,7 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
-	tests/programs/terminal tests/exact/collector \
+	tests/programs/terminal tests/exact/collector tests/cc/run \
 	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
@@ -81,7 +87,7 @@ include tests/exact/exact.mk
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS)
+	$(EXACT_WORKLOADS) $(CC_PROGRAMS)
 
 check:
 	@tools/install-deps check

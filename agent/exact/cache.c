@@ -116,6 +116,7 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 	if (!p)
 		return NULL;
 	k = &caches[cache_count++];
+	moca_exact_own_add((uint64_t)p, (uint64_t)p + CACHE_SIZE);
 	k->base = p;
 	k->end = p + CACHE_SIZE;
 	for (int i = 0; i < LIT_COUNT; i++)
@@ -175,8 +176,7 @@ static struct entry *entry_put(uint64_t pc)
 			if (old[i].host)
 				*entry_put(old[i].pc) = old[i];
 		if (n)
-			moca_exact_call(__NR_munmap, (long)old,
-					(long)(n * sizeof(*old)), 0, 0, 0, 0);
+			moca_exact_unmap(old, n * sizeof(*old));
 	}
 	for (i = hash(pc); entries[i & (entry_room - 1)].pc; i++)
 		;
@@ -443,6 +443,7 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->own = m->host + m->own == at;
 		p->balanced = p->own && !p->start ? m->quiet : m->balanced;
 		p->string = m->string && p->own;
+		p->spilled = m->transfer && at > m->host + m->own;
 		return p->start || p->own;
 	}
 	return -1;

@@ -92,6 +92,7 @@ struct context {
 		uint32_t held;		/* SIGTRAP came while blocked: trap */
 		uint64_t suspend_mask;	/* whose mask was this */
 		uint64_t trapno, err, cr2;	/* of its last fault */
+		uint64_t unaligned;	/* AC is off for one instruction of ours */
 		uint64_t scratch;	/* address of a frame for rt_sigreturn */
 		uint64_t private;	/* the table is to be its process's */
 		struct {

@@ -20,6 +20,16 @@
 \name:
 	.endm
 
+	/* AC too: neither our C nor the decoder aligns all that it reads. */
+	.macro	our_flags third:vararg
+	cld
+	testb	$4, \third
+	je	9f
+	pushq	$2
+	popfq
+9:
+	.endm
+
 	.macro	save_registers
 	movq	%rax, REG(0)
 	movq	%rcx, REG(1)
@@ -40,7 +50,7 @@
 	movq	AT(C_STACK), %rsp
 	pushfq
 	popq	AT(C_FLAGS)
-	cld
+	our_flags AT(C_FLAGS + 2)
 	.endm
 
 	/* All but %rsp. */
@@ -148,8 +158,8 @@ function \name
 	movq	%r11, COLD(11)
 	movq	AT(C_STACK), %rsp
 	pushfq
+	our_flags 2(%rsp)
 	subq	$8, %rsp
-	cld
 	movq	AT(C_SELF), %rdi
 	movq	AT(C_COLD_KEY), %rsi
 	movl	$\store, %edx

@@ -52,17 +52,39 @@ static uint64_t claim(uint64_t start, uint64_t end, int force)
 	return taken;
 }
 
+/* Of [start, end), what is not ours: that is not counted. */
+static uint64_t claim_others(uint64_t start, uint64_t end)
+{
+	uint64_t taken = 0;
+
+	while (start < end) {
+		uint64_t until = end, next = end;
+
+		for (int i = 0; i < moca_exact_own_count; i++) {
+			const struct own *o = &moca_exact_own[i];
+
+			if (o->start <= start && o->end > start) {
+				until = start;
+				next = o->end;
+				break;
+			}
+			if (o->start > start && o->start < until) {
+				until = o->start;
+				next = o->start;
+			}
+		}
+		if (until > start)
+			taken += claim(start, until, 1);
+		start = next;
+	}
+	return taken;
+}
+
 static void claim_mapping(void *arg, const struct maps_line *l)
 {
-	uint64_t start = l->start;
-
-	/* Ours are not counted. */
-	if (!l->readable || (l->start >= moca_exact.arena &&
-			     l->start < moca_exact.arena + MOCA_EXACT_ARENA_SIZE))
-		return;
-	if (l->stack)
-		start -= STACK_ROOM;
-	*(uint64_t *)arg += claim(start, l->end, 1);
+	if (l->readable)
+		*(uint64_t *)arg += claim_others(
+			l->start - (l->stack ? STACK_ROOM : 0), l->end);
 }
 
 /* As the mappings are now, those that are gone forgotten. */

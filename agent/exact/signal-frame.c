@@ -189,7 +189,6 @@ static int frame_read(const struct context *c, struct kucontext *uc)
 void moca_exact_frame_return(struct context *c)
 {
 	struct kucontext *uc = (struct kucontext *)c->signal.scratch;
-	struct kstack ours;
 
 	if (!frame_read(c, uc)) {
 		c->gpr[RAX] = 0;
@@ -201,8 +200,7 @@ void moca_exact_frame_return(struct context *c)
 	moca_exact_altstack_back(c, &uc->stack, uc->mc.sp);
 	c->pc = uc->mc.ip;
 
-	moca_exact_call(__NR_sigaltstack, 0, (long)&ours, 0, 0, 0, 0);
-	uc->stack = ours;
+	uc->stack = moca_exact_own_stack(c);
 	uc->link = 0;
 	uc->mc.ip = (uint64_t)moca_exact_exit_pc;
 	uc->mc.ss = DATA_64;

@@ -156,12 +156,17 @@ static uint64_t slot_of(const struct context *c)
 	return (uint64_t)c + CONTEXT_SIZE - MOCA_EXACT_COUNTS;
 }
 
-static void own_stack(struct context *c)
+struct kstack moca_exact_own_stack(const struct context *c)
 {
-	struct kstack s = {
+	return (struct kstack){
 		.sp = slot_of(c) + SIGNAL_STACK,
 		.size = SIGNAL_STACK_SIZE,
 	};
+}
+
+static void own_stack(struct context *c)
+{
+	struct kstack s = moca_exact_own_stack(c);
 	long error = moca_exact_call(__NR_sigaltstack, (long)&s, 0, 0, 0, 0, 0);
 
 	if (error)

@@ -10,6 +10,8 @@
  */
 #include "agent/exact/signal.h"
 
+#define TRAP_ALIGNMENT 17
+
 /*
  * All but faults' signals are blocked as soon as one waits, so there is room; of
  * those a second one of the same number is lost, as in the kernel.
@@ -237,6 +239,10 @@ static void stepped(struct context *c, struct kucontext *uc)
 		*(uint16_t *)uc->mc.sp &= (uint16_t)~FLAG_TF;
 		c->signal.pushf = 0;
 	}
+	if (c->signal.unaligned) {
+		uc->mc.flags |= FLAG_AC;
+		c->signal.unaligned = 0;
+	}
 	uc->mc.flags &= ~FLAG_TF;
 	if (c->pending)
 		look(c, uc);
@@ -316,11 +322,23 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 		length = breakpoint(rip, &p);
 	if (!length)
 		where = moca_exact_locate(rip, &p);
-	if (where < 0 && is_ours(rip))
-		moca_exact_die("the agent itself faults, at", rip);
+	if (where < 0 && is_ours(rip)) {
+		moca_exact_say("accessed", info->addr);
+		moca_exact_die("the agent itself faults, at",
+			       rip - moca_exact.setup.agent);
+	}
 	if (where < 0)
 		p = (struct place){ .pc = rip, .own = 1, .balanced = 1 };
-	if (!where || !(p.start || p.own))
+	if (!where && info->signo == SIGBUS && uc->mc.trapno == TRAP_ALIGNMENT) {
+		/* Not of the program: as it has AC set, and we do not align. */
+		uc->mc.flags = (uc->mc.flags & ~FLAG_AC) | FLAG_TF;
+		c->signal.unaligned = 1;
+		return;
+	}
+	if (!where && p.spilled) {	/* a call whose push faults */
+		uc->mc.ax = c->spill[0];
+		uc->mc.cx = c->spill[1];
+	} else if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
 	registers(regs, &uc->mc);
@@ -355,6 +373,9 @@ void moca_exact_signal_entry(int sig, struct ksiginfo *info,
 {
 	struct context *c = current();
 
+	/* The kernel leaves AC set. */
+	__asm__ volatile("pushfq\n\tandl %0, (%%rsp)\n\tpopfq"
+			 : : "i"(~(int)FLAG_AC) : "memory", "cc");
 	if (sig == SIGTRAP && info->code == SI_KERNEL &&
 	    uc->mc.ip == (uint64_t)moca_exact_deliver + 1)
 		at_boundary(c, uc, c->pc);

@@ -110,6 +110,8 @@ void moca_exact_signals_block(void);
 void moca_exact_signals_unblock(const struct context *c);
 long moca_exact_sigprocmask(struct context *c);
 long moca_exact_sigpending(struct context *c);
+/* The kernel's alternate stack: ours. */
+struct kstack moca_exact_own_stack(const struct context *c);
 int moca_exact_on_altstack(const struct context *c, uint64_t sp);
 long moca_exact_sigaltstack(struct context *c);
 /* As rt_sigreturn sets it, with the stack pointer that it sets. */

@@ -244,6 +244,10 @@ void moca_exact_do_syscall(struct context *c)
 	long nr = (long)c->gpr[RAX];
 
 	c->host = 0;
+	if (c->pending) {	/* it came before, and goes first */
+		c->pc -= 2;
+		return;
+	}
 	c->nr = (uint64_t)nr;
 	c->gpr[RCX] = pc;
 	c->gpr[11] = c->flags;

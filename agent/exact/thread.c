@@ -221,10 +221,15 @@ void moca_exact_thread_exit(struct context *c, long nr)
 	struct moca_exact_slot *s = c->slot;
 	long status = (long)c->gpr[RDI];
 
-	moca_exact_signals_block();
 	s->status = (int32_t)((status & 0xff) << 8);
 	s->end_clock = clock_now();
-	/* Others of the process end with it, and are found by the collector. */
+	/*
+	 * Slots of a process that ends are found by the collector. A sandbox may
+	 * let it make no other call, so the signals stay as they are.
+	 */
+	if (nr == __NR_exit_group)
+		moca_exact_last_call(nr, status);
+	moca_exact_signals_block();
 	__atomic_store_n(&s->state, MOCA_EXACT_ENDED, __ATOMIC_RELEASE);
 	moca_exact_last_call(nr, status);
 }

@@ -44,6 +44,7 @@ static struct out {
 	struct fix fixes[FIXES];
 	int cold_count, slow_count, fix_count;
 	int failed;
+	uint8_t *own;		/* what can fault as the instruction would */
 } o;
 
 static const uint64_t *exit_to(enum exit_literal which)
@@ -277,6 +278,7 @@ static void write_return(const struct insn *x)
 {
 	emit_gs_store(&o.p, RAX, SPILL(0));
 	emit_gs_store(&o.p, RCX, SPILL(1));
+	o.own = o.p;
 	*o.p++ = 0x58;		/* pop %rax */
 	if (x->pop) {
 		static const uint8_t lea[] = { 0x48, 0x8d, 0xa4, 0x24 };
@@ -290,6 +292,7 @@ static void write_return(const struct insn *x)
 static void write_indirect(const struct insn *x)
 {
 	emit_gs_store(&o.p, RAX, SPILL(0));
+	o.own = o.p;
 	if (x->reg == 0xff)
 		emit_load(&o.p, RAX, &x->mem);
 	else if (x->reg != RAX)
@@ -507,8 +510,12 @@ static void compare_source(const struct work *w, uint8_t **differs, int *n)
 
 	while (at < w->high) {
 		uint64_t left = w->high - at, v = 0;
-		int size = left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1;
+		int size = 8;
 		int64_t d;
+
+		/* Aligned, as the program may have set AC. */
+		while ((uint64_t)size > left || at % (uint64_t)size)
+			size /= 2;
 
 		memcpy(&v, (const void *)at, (size_t)size);
 		if (size == 8) {
@@ -624,7 +631,11 @@ static struct region *finish(struct work *w, uint8_t *code)
 			.host = x->host, .own = (x->own - x->host) & 0xffff,
 			.balanced = x->balanced,
 			.quiet = x->balanced && x->groups < 0 && !x->helped,
-			.string = x->kind == K_STRING, .pc = x->pc,
+			.string = x->kind == K_STRING,
+			.transfer = x->kind == K_RET ||
+				    x->kind == K_JUMP_IND ||
+				    x->kind == K_CALL_IND,
+			.pc = x->pc,
 		};
 	}
 	o.k->at = o.p;
@@ -653,8 +664,9 @@ struct region *moca_exact_translate(struct work *w)
 			verify(w);
 		count_groups(w, x);
 		help_before(w, x);
-		x->own = (uint32_t)(o.p - code);
+		o.own = o.p;
 		write_insn(w, x);
+		x->own = (uint32_t)(o.own - code);
 		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
 			jump_to(x->next, x->pc + x->len);
 	}

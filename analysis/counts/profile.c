@@ -235,19 +235,19 @@ static int fill(struct moca_profile *p)
 	return 0;
 }
 
-int moca_counts_profile(struct moca_profile **out, struct moca_trace *t,
-			const struct moca_topology *topology)
+int moca_counts_profile_of(struct moca_profile **out,
+			   const struct moca_trace *t,
+			   const struct moca_topology *topology,
+			   struct moca_objects *o,
+			   struct moca_counts_table *counts)
 {
-	struct moca_objects_options opt = { .size = sizeof(opt) };
 	struct moca_profile *p = calloc(1, sizeof(*p));
-	int err = -ENOMEM;
+	int err;
 
 	if (!p)
 		return -ENOMEM;
-	p->counts = malloc(sizeof(*p->counts));
-	if (!p->counts)
-		goto err_free;
-	moca_counts_init(p->counts, t);
+	p->objects = o;
+	p->counts = counts;
 	if (topology)
 		p->topology = *topology;
 	else
@@ -255,20 +255,41 @@ int moca_counts_profile(struct moca_profile **out, struct moca_trace *t,
 	/* On which CPU something was counted is not known. */
 	p->topology.what_if = 1;
 	err = moca_profile_place(p, t);
-	if (err)
-		goto err_free;
-	opt.counted = moca_counts_add;
-	opt.counted_arg = p->counts;
-	err = moca_objects_compute(&p->objects, t, &opt);
-	if (!err)
-		err = moca_counts_finish(p->counts, p->objects);
 	if (!err)
 		err = fill(p);
-	if (err)
-		goto err_free;
+	if (err) {
+		/* Not ours unless it is a profile. */
+		p->objects = NULL;
+		p->counts = NULL;
+		moca_profile_free(p);
+		return err;
+	}
 	*out = p;
 	return 0;
-err_free:
-	moca_profile_free(p);
+}
+
+int moca_counts_profile(struct moca_profile **out, struct moca_trace *t,
+			const struct moca_topology *topology)
+{
+	struct moca_objects_options opt = { .size = sizeof(opt) };
+	struct moca_counts_table *counts = malloc(sizeof(*counts));
+	struct moca_objects *o = NULL;
+	int err;
+
+	if (!counts)
+		return -ENOMEM;
+	moca_counts_init(counts, t);
+	opt.counted = moca_counts_add;
+	opt.counted_arg = counts;
+	err = moca_objects_compute(&o, t, &opt);
+	if (!err)
+		err = moca_counts_finish(counts, o);
+	if (!err)
+		err = moca_counts_profile_of(out, t, topology, o, counts);
+	if (!err)
+		return 0;
+	moca_objects_free(o);
+	moca_counts_free(counts);
+	free(counts);
 	return err;
 }

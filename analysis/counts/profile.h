@@ -17,6 +17,17 @@
 int moca_counts_profile(struct moca_profile **out, struct moca_trace *t,
 			const struct moca_topology *topology);
 
+/*
+ * The same, of what such a walk told: o, and the finished table of all that it
+ * counted. Both are only read until, with success, they belong to the profile;
+ * the table is from malloc.
+ */
+int moca_counts_profile_of(struct moca_profile **out,
+			   const struct moca_trace *t,
+			   const struct moca_topology *topology,
+			   struct moca_objects *o,
+			   struct moca_counts_table *counts);
+
 /* The remote accesses that came before nine tenths of the pages were touched. */
 uint64_t moca_counts_early_remote(const struct moca_profile *p,
 				  const struct moca_profile_object *o);

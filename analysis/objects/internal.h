@@ -173,6 +173,8 @@ struct moca_objects {
 	size_t unseen_count;
 	size_t pending_count;		/* of all tasks */
 	uint64_t now;			/* what the pass has come to */
+	struct pending *spare;		/* room for them, of no task */
+	size_t spare_cap;
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;
@@ -286,6 +288,13 @@ const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 /* Count an access, whose hit was prefetched. 0 or -ENOMEM. */
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		       const struct space *s);
+/* Does any access of the task wait now, for the order of others? */
+static inline int moca_objects_waits(const struct moca_objects *o,
+				     const struct task *t)
+{
+	/* Who is called for each access gets them in order. */
+	return t->pending_count && (o->opt.each || o->opt.observe);
+}
 /* 1: it waits for what its thread tells next; 0: count it now; -ENOMEM. */
 int moca_objects_hold(struct moca_objects *o, struct task *t,
 		      const struct moca_hit *h, struct space *s);

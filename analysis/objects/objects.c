@@ -117,6 +117,32 @@ static uint64_t place_of(const struct moca_access *a, int *wide)
 	return a->addr + (moca_mix(a->time_ns ^ a->addr) & (PAGE - 1));
 }
 
+/* The last steps. What is going to wait is fetched when it has waited. */
+static int count_batch(struct batch *b)
+{
+	struct moca_objects *o = b->o;
+	int waits[BATCH], err;
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		waits[i] = moca_objects_waits(o, b->of[i]);
+		if (!waits[i])
+			moca_table_prefetch(&o->table, &b->h[i]);
+	}
+	for (i = 0; i < b->count; i++) {
+		err = moca_objects_hold(o, b->of[i], &b->h[i], b->space[i]);
+		/* Just now its task was released. */
+		if (!err && waits[i])
+			moca_table_prefetch(&o->table, &b->h[i]);
+		if (!err)
+			err = moca_objects_count(o, &b->h[i], b->space[i]);
+		if (err < 0)
+			return err;
+	}
+	b->count = 0;
+	return 0;
+}
+
 static int flush(struct batch *b)
 {
 	struct moca_objects *o = b->o;
@@ -151,17 +177,7 @@ static int flush(struct batch *b)
 		h->wide &= h->mixed;
 		__builtin_prefetch(&o->table.inst_row[h->id]);
 	}
-	for (i = 0; i < b->count; i++)
-		moca_table_prefetch(&o->table, &b->h[i]);
-	for (i = 0; i < b->count; i++) {
-		err = moca_objects_hold(o, b->of[i], &b->h[i], b->space[i]);
-		if (!err)
-			err = moca_objects_count(o, &b->h[i], b->space[i]);
-		if (err < 0)
-			return err;
-	}
-	b->count = 0;
-	return 0;
+	return count_batch(b);
 }
 
 static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
@@ -438,6 +454,8 @@ static int finish(struct moca_objects *o)
 
 	/* This counts the processes, too. */
 	moca_objects_free_spaces(o);
+	/* All its maps are gone; what follows takes memory for a short time. */
+	moca_addrpool_free(&o->pool);
 	err = alias_maps(o);
 	if (!err)
 		err = name_allocators(o);

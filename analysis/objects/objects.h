@@ -107,13 +107,22 @@ struct moca_range {
 	uint64_t accesses;
 };
 
+#define MOCA_NO_PAGE ((1u << 29) - 1)	/* there are more pages than this */
+
 /* An access and what it went to, for those who look at each. */
 struct moca_observed {
-	const struct moca_access *access;
+	uint64_t addr;		/* as these of struct moca_access */
+	uint64_t ip;
+	uint64_t time_ns;
 	uint64_t interval;	/* number of the trace's interval */
 	uint32_t task;
 	uint32_t space;		/* address space: a process between two execs */
 	uint32_t key;		/* for moca_objects_row_of */
+	uint32_t page;		/* a number of this key, space and page: from 0
+				   by their first access; or MOCA_NO_PAGE */
+	uint16_t cpu;		/* as these of struct moca_access */
+	int16_t node;
+	uint8_t type;
 };
 
 /*

@@ -12,6 +12,7 @@
 #define PENDING_MAX 65536	/* of a task, */
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
+#define AHEAD 32		/* accesses */
 
 struct pending {
 	struct moca_access a;
@@ -23,11 +24,17 @@ struct pending {
 static void observe(const struct moca_objects *o, const struct moca_hit *h)
 {
 	const struct moca_observed x = {
-		.access = h->a,
+		.addr = h->a->addr,
+		.ip = h->a->ip,
+		.time_ns = h->a->time_ns,
 		.interval = h->interval,
 		.task = h->task,
 		.space = h->space,
 		.key = o->table.inst_row[h->id],
+		.page = h->page,
+		.cpu = h->a->cpu,
+		.node = h->a->node,
+		.type = h->a->type,
 	};
 
 	o->opt.observe(o->opt.observe_arg, &x);
@@ -70,14 +77,44 @@ static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
 	return kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS;
 }
 
+/* Room for more; at best that which another task has just left. */
+static int grow(struct moca_objects *o, struct task *t)
+{
+	if (!t->pending_count && o->spare_cap > t->pending_cap) {
+		free(t->pending);
+		t->pending = o->spare;
+		t->pending_cap = o->spare_cap;
+		o->spare = NULL;
+		o->spare_cap = 0;
+		return 0;
+	}
+	return moca_objects_grow(&t->pending, t->pending_count,
+				 &t->pending_cap, sizeof(*t->pending));
+}
+
+/* Much room is not kept by each task, but the most by one for all. */
+static void leave(struct moca_objects *o, struct task *t)
+{
+	if (t->pending_cap <= PENDING_KEPT)
+		return;
+	if (t->pending_cap > o->spare_cap) {
+		free(o->spare);
+		o->spare = t->pending;
+		o->spare_cap = t->pending_cap;
+	} else {
+		free(t->pending);
+	}
+	t->pending = NULL;
+	t->pending_cap = 0;
+}
+
 int moca_objects_hold(struct moca_objects *o, struct task *t,
 		      const struct moca_hit *h, struct space *s)
 {
 	int loose = is_loose(o, h, s), err;
 	struct pending *p;
 
-	/* Who is called for each access gets them in order. */
-	if (!loose && !(t->pending_count && (o->opt.each || o->opt.observe)))
+	if (!loose && !moca_objects_waits(o, t))
 		return 0;
 	if (t->pending_count == PENDING_MAX ||
 	    (t->pending_count && o->pending_count >= PENDING_ALL)) {
@@ -85,10 +122,11 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 		if (err)
 			return err;
 	}
-	err = moca_objects_grow(&t->pending, t->pending_count,
-				&t->pending_cap, sizeof(*t->pending));
-	if (err)
-		return err;
+	if (t->pending_count == t->pending_cap) {
+		err = grow(o, t);
+		if (err)
+			return err;
+	}
 	p = &t->pending[t->pending_count++];
 	p->a = *h->a;
 	p->h = *h;
@@ -107,22 +145,28 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 	int err = 0;
 
 	t->pending_count = 0;
-	for (i = 0; i < n; i++) {
-		p = &t->pending[i];
-		p->h.a = &p->a;
-		if (id && p->loose && p->a.addr >= first && p->a.addr <= last)
-			p->h.id = id;
-		moca_table_prefetch(&o->table, &p->h);
+	/* What each needs is far apart in memory, and is fetched ahead. */
+	for (i = 0; i < n + 2 * AHEAD; i++) {
+		if (i < n) {
+			p = &t->pending[i];
+			p->h.a = &p->a;
+			if (id && p->loose && p->a.addr >= first &&
+			    p->a.addr <= last)
+				p->h.id = id;
+			__builtin_prefetch(&o->table.inst_row[p->h.id]);
+		}
+		if (i >= AHEAD && i - AHEAD < n)
+			moca_table_prefetch(&o->table,
+					    &t->pending[i - AHEAD].h);
+		if (i < 2 * AHEAD)
+			continue;
+		p = &t->pending[i - 2 * AHEAD];
 		if (!err)
 			err = moca_objects_count(o, &p->h, p->s);
 		moca_space_put(o, p->s);
 	}
 	o->pending_count -= n;
-	if (t->pending_cap > PENDING_KEPT) {
-		free(t->pending);
-		t->pending = NULL;
-		t->pending_cap = 0;
-	}
+	leave(o, t);
 	return err;
 }
 
@@ -145,4 +189,5 @@ void moca_objects_free_pending(struct moca_objects *o)
 			moca_space_put(o, o->tasks[i].pending[j].s);
 		free(o->tasks[i].pending);
 	}
+	free(o->spare);
 }

@@ -80,6 +80,7 @@ void moca_table_free(struct moca_table *t)
 {
 	moca_strings_free(&t->strings);
 	free(t->rows);
+	free(t->counts);
 	free(t->row_hash);
 	free(t->inst_row);
 	free(t->inst);
@@ -131,6 +132,26 @@ int moca_table_wants(const struct moca_table *t, const char *name)
 	return !want || !strcmp(want, name) || !fnmatch(want, name, 0);
 }
 
+static int grow_rows(struct moca_table *t)
+{
+	size_t cap = t->row_cap ? 2 * t->row_cap : 64;
+	struct moca_row_count *c = aligned_alloc(64, cap * sizeof(*c));
+	struct moca_row *r = realloc(t->rows, cap * sizeof(*r));
+
+	if (r)
+		t->rows = r;
+	if (!r || !c) {
+		free(c);
+		return -ENOMEM;
+	}
+	if (t->row_count)
+		memcpy(c, t->counts, t->row_count * sizeof(*c));
+	free(t->counts);
+	t->counts = c;
+	t->row_cap = cap;
+	return 0;
+}
+
 int64_t moca_table_row(struct moca_table *t, const char *program,
 		       enum moca_object_kind kind, const char *name,
 		       const char *site)
@@ -139,9 +160,9 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 		.kind = kind, .name = name, .site = site, .program = program,
 		.first_task = MOCA_NO_TASK,
 	};
+	struct moca_row_count *c;
 	struct moca_row *r;
 	size_t at;
-	void *p;
 
 	if (2 * t->row_count >= t->row_hash_cap && grow_row_hash(t))
 		return -ENOMEM;
@@ -151,27 +172,36 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 			return t->row_hash[at] - 1;
 	if (t->row_count >= ROWS_MAX)
 		return -ENOMEM;
-	if (t->row_count == t->row_cap) {
-		t->row_cap = t->row_cap ? 2 * t->row_cap : 64;
-		p = realloc(t->rows, t->row_cap * sizeof(*t->rows));
-		if (!p)
-			return -ENOMEM;
-		t->rows = p;
-	}
+	if (t->row_count == t->row_cap && grow_rows(t))
+		return -ENOMEM;
 	r = &t->rows[t->row_count];
 	*r = (struct moca_row){ .o = o };
-	memset(r->last_task, 0xff, sizeof(r->last_task));
 	r->o.id = (uint32_t)t->row_count;
-	r->wanted = moca_table_wants(t, name);
+	c = &t->counts[t->row_count];
+	*c = (struct moca_row_count){ .wanted = moca_table_wants(t, name) };
+	memset(c->last_task, 0xff, sizeof(c->last_task));
 	/* Those may get another name in the end. */
 	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
-		r->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
+		c->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
 			     moca_table_wants(t, MOCA_NAME_ALLOCATOR);
 	t->row_hash[at] = (uint32_t)++t->row_count;
 	return t->row_hash[at] - 1;
 }
 
 /* --- instances ---------------------------------------------------------- */
+
+/*
+ * For what is accessed at random: huge pages spare most of the TLB misses. size
+ * is a multiple of 64 and, above HUGE, of that. Not zeroed.
+ */
+static void *huge_alloc(size_t size)
+{
+	void *p = aligned_alloc(size < HUGE ? 64 : HUGE, size);
+
+	if (p && size >= HUGE)
+		madvise(p, size, MADV_HUGEPAGE);
+	return p;
+}
 
 static int grow_instances(struct moca_table *t)
 {
@@ -180,9 +210,13 @@ static int grow_instances(struct moca_table *t)
 
 	if (cap > UINT32_MAX)
 		return -ENOMEM;
-	p = realloc(t->inst, cap * sizeof(*t->inst));
+	/* With counts, it is accessed at random; no object in two lines. */
+	p = huge_alloc(cap * sizeof(*t->inst));
 	if (!p)
 		return -ENOMEM;
+	if (t->inst_count)
+		memcpy(p, t->inst, t->inst_count * sizeof(*t->inst));
+	free(t->inst);
 	t->inst = p;
 	p = realloc(t->inst_row, cap * sizeof(*t->inst_row));
 	if (!p)
@@ -302,7 +336,8 @@ void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 	if (i->end_ns > r->o.end_ns)
 		r->o.end_ns = i->end_ns;
 	/* Who is called for each access may be told of it later. */
-	if (drop && !t->opt->instances && !t->opt->each) {
+	if (drop && !t->opt->instances && !t->opt->each &&
+	    !t->opt->observe) {
 		i->object = t->inst_free;
 		t->inst_free = id;
 	}
@@ -328,7 +363,9 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 		/* A search goes on there, if it must. */
 		__builtin_prefetch(s + 2, 1);
 	}
-	__builtin_prefetch(&t->rows[row], 1);
+	__builtin_prefetch(&t->counts[row], 1);
+	if (t->opt->instances)
+		__builtin_prefetch(&t->inst[h->id], 1);
 }
 
 static int grow_pages(struct moca_table *t)
@@ -337,12 +374,9 @@ static int grow_pages(struct moca_table *t)
 	struct moca_page_stat *p, *s;
 	size_t size = cap * sizeof(*p);
 
-	/* It is accessed at random: huge pages spare most of the TLB misses. */
-	p = size < HUGE ? malloc(size) : aligned_alloc(HUGE, size);
+	p = huge_alloc(size);
 	if (!p)
 		return -ENOMEM;
-	if (size >= HUGE)
-		madvise(p, size, MADV_HUGEPAGE);
 	memset(p, 0, size);
 	for (i = 0; i < t->page_cap; i++) {
 		s = &t->pages[i];
@@ -379,7 +413,10 @@ static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 	}
 	*s = (struct moca_page_stat){ .page = page, .space = space,
 				      .row = row + 1,
-				      .first_task = MOCA_NO_TASK };
+				      .first_task = MOCA_NO_TASK,
+				      .number = t->page_count < MOCA_NO_PAGE ?
+						(uint32_t)t->page_count :
+						MOCA_NO_PAGE };
 	t->page_count++;
 	return s;
 }
@@ -552,26 +589,28 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 	return 0;
 }
 
-static void count_row(struct moca_row *r, const struct moca_hit *h)
+static void count_row(struct moca_table *t, uint32_t row,
+		      const struct moca_hit *h)
 {
 	const struct moca_access *a = h->a;
-	struct moca_object *o = &r->o;
-	uint64_t before;
+	struct moca_row_count *c = &t->counts[row];
+	struct moca_object *o = &t->rows[row].o;
+	int weighed = (h->loads | h->stores) != 0;
+	uint64_t before = c->accesses;
 
-	/* Counts come at the end of their time. */
-	if (!o->accesses || a->time_ns < o->first_ns) {
+	/* Counts come at the end of their time; accesses in order. */
+	if (!before || (weighed && a->time_ns < o->first_ns)) {
 		o->first_task = h->task;
 		o->first_ns = a->time_ns;
 	}
-	before = o->accesses;
-	weigh(h, &o->accesses, &o->reads, &o->writes);
-	o->wide += h->wide ? o->accesses - before : 0;
-	if (h->loads | h->stores)
-		o->node_unknown += o->accesses - before;
+	weigh(h, &c->accesses, &c->reads, &c->writes);
+	c->wide += h->wide ? c->accesses - before : 0;
+	if (weighed)
+		c->node_unknown += c->accesses - before;
 	else if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
 		o->nodes[a->node]++;
 	else
-		o->node_unknown++;
+		c->node_unknown++;
 }
 
 /* What only some want. */
@@ -587,15 +626,16 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 	return t->opt->touchers ? count_touch(t, h, row) : 0;
 }
 
-int moca_table_count(struct moca_table *t, const struct moca_hit *h)
+int moca_table_count(struct moca_table *t, struct moca_hit *h)
 {
 	uint32_t row = t->inst_row[h->id];
-	struct moca_row *r = &t->rows[row];
+	struct moca_row_count *c = &t->counts[row];
 	struct moca_page_stat *s;
 
 	s = page_stat(t, row, h);
 	if (!s)
 		return -ENOMEM;
+	h->page = s->number;
 	if (s->first_task == MOCA_NO_TASK)
 		s->first_task = h->task;
 	else if (s->first_task != h->task)
@@ -604,13 +644,13 @@ int moca_table_count(struct moca_table *t, const struct moca_hit *h)
 		s->flags |= PAGE_WRITTEN;
 	if (h->mixed)
 		s->flags |= PAGE_MIXED;
-	count_row(r, h);
-	if (r->last_task[h->task & 3] != h->task) {
+	count_row(t, row, h);
+	if (c->last_task[h->task & 3] != h->task) {
 		if (add_thread(t, row, h->task))
 			return -ENOMEM;
-		r->last_task[h->task & 3] = h->task;
+		c->last_task[h->task & 3] = h->task;
 	}
-	return r->wanted ? count_details(t, h, row) : 0;
+	return c->wanted ? count_details(t, h, row) : 0;
 }
 
 /* --- the end ------------------------------------------------------------ */
@@ -655,17 +695,6 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	o->node_unknown += f->node_unknown;
 }
 
-static int compare_stats(const void *a, const void *b)
-{
-	const struct moca_page_stat *x = a, *y = b;
-
-	if (x->space != y->space)
-		return x->space < y->space ? -1 : 1;
-	if (x->page != y->page)
-		return x->page < y->page ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
-}
-
 /* One page's entries, n of them, by row. */
 static void count_page(struct moca_table *t, const struct moca_page_stat *s,
 		       size_t n)
@@ -708,8 +737,7 @@ static void finish_pages(struct moca_table *t)
 		s[n].row = target(t, s[n].row - 1) + 1;
 		n++;
 	}
-	if (n)
-		qsort(s, n, sizeof(*s), compare_stats);
+	moca_page_stats_sort(s, n);
 	for (i = 0; i < n; i = j) {
 		for (j = i + 1; j < n && s[j].space == s[i].space &&
 				s[j].page == s[i].page; j++)
@@ -757,11 +785,32 @@ static int compare_touches(const void *a, const void *b)
 	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
 }
 
+/* Into the rows; for good, since nothing is counted any more. */
+static void finish_counts(struct moca_table *t)
+{
+	const struct moca_row_count *c;
+	struct moca_object *o;
+	size_t i;
+
+	for (i = 0; i < t->row_count; i++) {
+		c = &t->counts[i];
+		o = &t->rows[i].o;
+		o->accesses = c->accesses;
+		o->reads = c->reads;
+		o->writes = c->writes;
+		o->wide = c->wide;
+		o->node_unknown = c->node_unknown;
+	}
+	free(t->counts);
+	t->counts = NULL;
+}
+
 int moca_table_finish(struct moca_table *t)
 {
 	size_t i, n = 0;
 	uint32_t to;
 
+	finish_counts(t);
 	for (i = 0; i < t->row_count; i++) {
 		to = target(t, (uint32_t)i);
 		if (to != i)

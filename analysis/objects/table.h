@@ -25,9 +25,15 @@ struct moca_row {
 	uint64_t live;		/* objects that have not ended */
 	uint32_t alias;		/* of another row, index + 1; 0 = none */
 	uint32_t site;		/* of allocations, index + 1; 0 = none */
+};
+
+/* What each access to a row changes: one cache line, until it goes into o. */
+struct moca_row_count {
+	_Alignas(64) uint64_t accesses;
+	uint64_t reads, writes, wide;
+	uint64_t node_unknown;
 	uint32_t last_task[4];	/* that are known to have touched it */
 	int wanted;		/* keep details (options.name) */
-	int touched;
 };
 
 /* What was seen of a page in a row. */
@@ -36,8 +42,15 @@ struct moca_page_stat {
 	uint32_t space;
 	uint32_t row;		/* index + 1; 0 = empty */
 	uint32_t first_task;
-	uint32_t flags;
+	uint32_t flags : 3;
+	uint32_t number : 29;	/* as in struct moca_observed */
 };
+
+/*
+ * By space, page and row; in place, as there are tens of MB of them when memory
+ * is at its peak, of which qsort wants as much again. table-sort.c.
+ */
+void moca_page_stats_sort(struct moca_page_stat *s, size_t n);
 
 /* Which instance stands for a row at a place. */
 struct moca_place {
@@ -61,6 +74,7 @@ struct moca_table {
 	const struct moca_objects_options *opt;
 	struct moca_strings strings;
 	struct moca_row *rows;
+	struct moca_row_count *counts;	/* of each row */
 	size_t row_count, row_cap;
 	uint32_t *row_hash;		/* index + 1 */
 	size_t row_hash_cap;
@@ -121,6 +135,7 @@ struct moca_hit {
 	uint32_t task;		/* number */
 	uint32_t space;
 	uint32_t id;		/* instance */
+	uint32_t page;		/* as in struct moca_observed; by _count */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
 	uint64_t interval;	/* of the task's chunk */
 	int mixed;		/* the page has other objects too */
@@ -132,7 +147,7 @@ struct moca_hit {
 /* Get what counting it will need nearer. */
 void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h);
 /* Behind _prefetch. 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
-int moca_table_count(struct moca_table *t, const struct moca_hit *h);
+int moca_table_count(struct moca_table *t, struct moca_hit *h);
 
 /* Fold rows into those they are aliases of, and fill in what is counted last. */
 int moca_table_finish(struct moca_table *t);

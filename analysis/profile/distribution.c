@@ -25,7 +25,7 @@ static void count_runs(const struct moca_profile *p,
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	unsigned part = (unsigned)(i * MOCA_PROFILE_PARTS / n), lane;
 	uint64_t sum = 0, use;

@@ -6,11 +6,11 @@
 static void vote(struct row *r, const struct moca_observed *x)
 {
 	if (!r->touch_votes) {
-		r->touch_ip = x->access->ip;
-		r->touch_ns = x->access->time_ns;
+		r->touch_ip = x->ip;
+		r->touch_ns = x->time_ns;
 		r->touch_task = x->task;
 	}
-	if (r->touch_ip == x->access->ip && r->touch_task == x->task)
+	if (r->touch_ip == x->ip && r->touch_task == x->task)
 		r->touch_votes++;
 	else
 		r->touch_votes--;
@@ -24,9 +24,9 @@ static void access_(struct gather *g, const struct seen *s)
 		return;
 	node = moca_profile_node(g->p, s->lane);
 	/* What the kernel says of the page is better than what it would do. */
-	if (!g->p->topology.what_if && s->x->access->node >= 0 &&
-	    s->x->access->node < (int)g->p->topology.nodes)
-		node = (unsigned)s->x->access->node;
+	if (!g->p->topology.what_if && s->x->node >= 0 &&
+	    s->x->node < (int)g->p->topology.nodes)
+		node = (unsigned)s->x->node;
 	s->page->home = (uint8_t)node;
 	s->page->first_lane = (uint8_t)s->lane;
 	s->page->first_interval = (uint32_t)s->x->interval;
@@ -36,7 +36,7 @@ static void access_(struct gather *g, const struct seen *s)
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	o->first[page->first_lane]++;
 	o->homes[page->home]++;

@@ -4,7 +4,6 @@
 #define MOCA_PROFILE_INTERNAL_H
 
 #include "analysis/profile/profile.h"
-#include "analysis/profile/queue.h"
 
 #define PAGE_SHIFT 12
 #define NO_PAGE UINT32_MAX
@@ -16,12 +15,9 @@ enum page_flags {
 
 /* What is known of a page of a row. */
 struct page {
-	uint64_t number;	/* of the page */
-	uint32_t space;
-	uint32_t key;		/* of the row */
 	uint32_t first_interval;
 	uint32_t last_interval;
-	uint32_t accesses;
+	uint32_t accesses;	/* 0: none yet */
 	uint32_t late_writes;
 	uint16_t last_window;
 	uint8_t first_lane;
@@ -33,25 +29,27 @@ struct page {
 	uint16_t use[];		/* accesses, of each lane; in proportion */
 };
 
+/* Which page it is, apart: an access does not need it. */
+struct page_id {
+	uint64_t number;	/* of the page */
+	uint32_t space;
+	uint32_t key;		/* of the row */
+};
+
+/* By struct moca_observed's page. */
 struct pages {
 	size_t entry;		/* bytes of one */
 	size_t limit;
-	size_t count;
+	size_t count;		/* up to the last that was accessed */
 	char *entries;
-	uint32_t *index;	/* number + 1; 0 = empty */
-	size_t index_cap;
+	struct page_id *ids;
 };
 
 int pages_init(struct pages *p, unsigned lanes);
 void pages_free(struct pages *p);
 struct page *pages_at(const struct pages *p, size_t i);
-uint64_t pages_hash(uint32_t key, uint32_t space, uint64_t number);
-void pages_prefetch_index(const struct pages *p, uint64_t hash);
-/* Fetch what the index tells to be the page. */
-void pages_prefetch_entry(const struct pages *p, uint64_t hash);
-/* The page, a new one with nothing set when accesses is 0; NULL: no room. */
-struct page *pages_get(struct pages *p, uint64_t hash, uint32_t key,
-		       uint32_t space, uint64_t number);
+/* The page of an access; NULL: no room. */
+struct page *pages_get(struct pages *p, const struct moca_observed *x);
 
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
@@ -81,19 +79,18 @@ struct gather {
 	size_t row_cap;
 	size_t with_windows;
 	int err;
-	struct queue queue;
 };
 
 /*
  * A pass: access is called for each access in order of time; page for each
- * page of a row, by space and number, i of n; object when that is done.
+ * page of a row, by space and number (of the page), i of n; object when that is done.
  */
 struct pass {
 	const char *name;
 	void (*access)(struct gather *g, const struct seen *s);
 	void (*page)(const struct moca_profile *p,
 		     struct moca_profile_object *o, const struct page *page,
-		     size_t i, size_t n);
+		     uint64_t number, size_t i, size_t n);
 	void (*object)(const struct moca_profile *p,
 		       struct moca_profile_object *o);
 };

@@ -34,7 +34,7 @@ const char *moca_policy_name(enum moca_policy p)
 
 /* Shared pages where the part of one main user ends and another's begins. */
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	unsigned part = (unsigned)(i * MOCA_PROFILE_PARTS / n), lane, users = 0;
 	const uint32_t *use = o->parts + (size_t)part * p->lanes;

@@ -66,11 +66,17 @@ static uint32_t find_slots(struct life *l, size_t n)
 	return slots;
 }
 
+static unsigned cpu_of_slot(const struct moca_topology *t, uint32_t s,
+			    uint32_t n)
+{
+	return (unsigned)((uint64_t)s * t->cpus / n);
+}
+
 /* Slot s of n: its node, and which of that node's slots it is. */
 static unsigned node_of_slot(const struct moca_topology *t, uint32_t s,
 			     uint32_t n)
 {
-	return t->node_of[(uint64_t)s * t->cpus / n];
+	return t->node_of[cpu_of_slot(t, s, n)];
 }
 
 static unsigned lane_of_slot(const struct moca_profile *p, uint32_t s,
@@ -103,9 +109,12 @@ static void deal(struct moca_profile *p, const struct life *l, size_t n,
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		p->lane_of[l[i].task->id] = (uint8_t)lane_of_slot(p, l[i].slot,
 								  slots[i]);
+		p->cpu_of[l[i].task->id] = (uint16_t)cpu_of_slot(
+				&p->topology, l[i].slot, slots[i]);
+	}
 }
 
 int moca_profile_place(struct moca_profile *p, const struct moca_trace *t)
@@ -121,7 +130,8 @@ int moca_profile_place(struct moca_profile *p, const struct moca_trace *t)
 			p->tasks = l[i].task->id + 1;
 	}
 	p->lane_of = calloc(p->tasks + 1, 1);
-	if (!l || !slots || !p->lane_of)
+	p->cpu_of = calloc(p->tasks + 1, sizeof(*p->cpu_of));
+	if (!l || !slots || !p->lane_of || !p->cpu_of)
 		goto out;
 	qsort(l, n, sizeof(*l), by_process);
 	for (first = 0; first < n; first = i) {

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "analysis/counts/profile.h"
+#include "analysis/observers.h"
 #include "analysis/profile/internal.h"
 
 #define WINDOWS_MIN 8
 /* Rows with windows: a KiB each. */
 #define ROWS_WITH_WINDOWS 20000
-#define AHEAD 16		/* accesses */
+#define AHEAD 24		/* accesses */
 
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
@@ -18,6 +19,10 @@ static const struct pass *const passes[] = {
 	&moca_pass_reuse, &moca_pass_patterns, /* by what the others found */
 };
 #define PASSES (sizeof(passes) / sizeof(*passes))
+
+struct moca_profile_walk {
+	struct gather g;
+};
 
 /* --- accesses ----------------------------------------------------------- */
 
@@ -98,7 +103,7 @@ static unsigned lane_of(const struct moca_profile *p,
 
 	if (p->topology.what_if)
 		return lane;
-	return p->topology.node_of[x->access->cpu % MOCA_TOPOLOGY_CPUS] * each +
+	return p->topology.node_of[x->cpu % MOCA_TOPOLOGY_CPUS] * each +
 	       lane % each;
 }
 
@@ -116,25 +121,26 @@ static void count_use(const struct moca_profile *p, struct page *page,
 		page->accesses++;
 }
 
-static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
+static void take(struct gather *g, const struct moca_observed *x)
 {
-	uint64_t number = x->access->addr >> PAGE_SHIFT;
 	struct seen s = { .x = x };
 	size_t i;
 
+	if (x->interval >= UINT32_MAX)
+		return;
 	s.row = row_at(g, x->key);
 	if (!s.row) {
 		g->err = -ENOMEM;
 		return;
 	}
-	s.page = pages_get(&g->pages, hash, x->key, x->space, number);
+	s.page = pages_get(&g->pages, x);
 	if (!s.page) {
 		g->p->left_out++;
 		return;
 	}
 	s.is_new = !s.page->accesses;
 	s.lane = lane_of(g->p, x);
-	s.window = window_of(g->p, x->access->time_ns);
+	s.window = window_of(g->p, x->time_ns);
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
@@ -147,35 +153,30 @@ static void take(struct gather *g, const struct moca_observed *x, uint64_t hash)
 }
 
 /* Pages are far apart in memory: what comes next is fetched ahead. */
-static void take_batch(void *arg, struct queue_batch *b)
+static void prefetch(const struct gather *g, const struct moca_observed *x)
 {
-	struct gather *g = arg;
-	size_t i, k;
+	const char *e;
 
-	for (i = 0; i < b->count; i++) {
-		const struct moca_observed *x = &b->items[i].x;
-
-		b->items[i].hash = pages_hash(x->key, x->space,
-					      x->access->addr >> PAGE_SHIFT);
-	}
-	for (i = 0; i < b->count + 2 * AHEAD; i++) {
-		if (i < b->count)
-			pages_prefetch_index(&g->pages, b->items[i].hash);
-		k = i - AHEAD;
-		if (i >= AHEAD && k < b->count)
-			pages_prefetch_entry(&g->pages, b->items[k].hash);
-		k = i - 2 * AHEAD;
-		if (i >= 2 * AHEAD && k < b->count && !g->err)
-			take(g, &b->items[k].x, b->items[k].hash);
-	}
+	if (x->page >= g->pages.limit)
+		return;
+	e = (const char *)pages_at(&g->pages, x->page);
+	__builtin_prefetch(e, 1);
+	__builtin_prefetch(e + g->pages.entry - 1, 1);
 }
 
-static void observe(void *arg, const struct moca_observed *x)
+void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
-	struct gather *g = arg;
+	struct moca_profile_walk *w = arg;
+	struct gather *g = &w->g;
+	size_t i;
 
-	if (x->interval < UINT32_MAX)
-		queue_put(&g->queue, x);
+	for (i = 0; i < count && i < AHEAD; i++)
+		prefetch(g, &x[i]);
+	for (i = 0; i < count && !g->err; i++) {
+		if (i + AHEAD < count)
+			prefetch(g, &x[i + AHEAD]);
+		take(g, &x[i]);
+	}
 }
 
 /* --- the passes over pages ---------------------------------------------- */
@@ -209,7 +210,14 @@ static void pass_object(struct gather *g, struct moca_profile_object *o,
 		for (i = 0; passes[k]->page && i < n; i++)
 			passes[k]->page(g->p, o,
 					pages_at(&g->pages, order[i].page),
-					i, n);
+					order[i].number, i, n);
+}
+
+/* The row that page i went to, or NULL: it has none (see take). */
+static const struct moca_object *object_of(const struct gather *g, size_t i)
+{
+	return pages_at(&g->pages, i)->accesses ?
+	       moca_objects_row_of(g->p->objects, g->pages.ids[i].key) : NULL;
 }
 
 /*
@@ -222,35 +230,38 @@ static int pass_pages(struct gather *g)
 	size_t n = g->pages.count, i, k;
 	size_t *from = calloc(p->count + 2, sizeof(*from));
 	struct order *order = NULL;
-	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted)), object;
-	const struct page *page;
+	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
+	const struct moca_object *o;
+	const struct page_id *id;
 	size_t most = 0;
 	int err = -ENOMEM;
 
 	if (!from || !sorted)
 		goto out;
-	for (i = 0; i < n; i++)
-		from[moca_objects_row_of(p->objects,
-					 pages_at(&g->pages, i)->key)->id + 2]++;
+	for (i = 0; i < n; i++) {
+		o = object_of(g, i);
+		if (o)
+			from[o->id + 2]++;
+	}
 	for (i = 2; i <= p->count + 1; i++) {
 		if (most < from[i])
 			most = from[i];
 		from[i] += from[i - 1];
 	}
 	for (i = 0; i < n; i++) {
-		object = moca_objects_row_of(p->objects,
-					     pages_at(&g->pages, i)->key)->id;
-		sorted[from[object + 1]++] = (uint32_t)i;
+		o = object_of(g, i);
+		if (o)
+			sorted[from[o->id + 1]++] = (uint32_t)i;
 	}
 	order = malloc((most + 1) * sizeof(*order));
 	if (!order)
 		goto out;
 	for (k = 0; k < p->count; k++) {
 		for (i = from[k]; i < from[k + 1]; i++) {
-			page = pages_at(&g->pages, sorted[i]);
+			id = &g->pages.ids[sorted[i]];
 			order[i - from[k]] = (struct order){
-				.object = (uint32_t)k, .space = page->space,
-				.page = sorted[i], .number = page->number,
+				.object = (uint32_t)k, .space = id->space,
+				.page = sorted[i], .number = id->number,
 			};
 		}
 		n = from[k + 1] - from[k];
@@ -430,61 +441,97 @@ static void set_windows(struct moca_profile *p, const struct moca_trace *t)
 	p->window_ns = (end - begin) / p->windows + 1;
 }
 
-static void free_gather(struct gather *g)
+static void walk_free(struct moca_profile_walk *w)
 {
+	struct gather *g = &w->g;
 	size_t i;
 
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
 	pages_free(&g->pages);
-	free(g);
+	free(w);
+}
+
+int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
+		       const struct moca_topology *topology)
+{
+	struct moca_profile_walk *w = calloc(1, sizeof(*w));
+	struct moca_profile *p = calloc(1, sizeof(*p));
+	int err = -ENOMEM;
+
+	if (!w || !p)
+		goto err_free;
+	if (topology)
+		p->topology = *topology;
+	else
+		moca_topology_of(&p->topology, t);
+	w->g.p = p;
+	set_windows(p, t);
+	err = moca_profile_place(p, t);
+	if (!err)
+		err = pages_init(&w->g.pages, p->lanes);
+	if (err)
+		goto err_free;
+	*out = w;
+	return 0;
+err_free:
+	if (w)
+		walk_free(w);
+	moca_profile_free(p);
+	return err;
+}
+
+int moca_profile_end(struct moca_profile **out, struct moca_profile_walk *w,
+		     struct moca_objects *o)
+{
+	struct moca_profile *p = w->g.p;
+	int err = o ? w->g.err : -ECANCELED;
+
+	p->objects = o;
+	if (!err)
+		err = finish(&w->g);
+	walk_free(w);
+	if (err) {
+		/* Not ours unless it is a profile. */
+		p->objects = NULL;
+		moca_profile_free(p);
+		return err;
+	}
+	*out = p;
+	return 0;
 }
 
 int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 			 const struct moca_topology *topology)
 {
 	struct moca_objects_options opt = { .size = sizeof(opt) };
-	struct moca_profile *p;
-	struct gather *g;
-	int err = -ENOMEM;
+	struct moca_observers *observers;
+	struct moca_objects *o = NULL;
+	struct moca_profile_walk *w;
+	int err, failed;
 
 	if (moca_objects_exact_only(t))
 		return moca_counts_profile(out, t, topology);
-	p = calloc(1, sizeof(*p));
-	g = calloc(1, sizeof(*g));
-	if (!p || !g)
-		goto out;
-	if (topology)
-		p->topology = *topology;
-	else
-		moca_topology_of(&p->topology, t);
-	g->p = p;
-	set_windows(p, t);
-	err = moca_profile_place(p, t);
-	if (!err)
-		err = pages_init(&g->pages, p->lanes);
-	if (err)
-		goto out;
-	err = queue_start(&g->queue, take_batch, g);
-	if (err)
-		goto out;
-	opt.observe = observe;
-	opt.observe_arg = g;
-	err = moca_objects_compute(&p->objects, t, &opt);
-	queue_end(&g->queue);
-	if (!err)
-		err = g->err;
-	if (!err)
-		err = finish(g);
-out:
-	if (g)
-		free_gather(g);
-	if (err)
-		moca_profile_free(p);
-	else
-		*out = p;
-	return err;
+	observers = moca_observers_new();
+	if (!observers)
+		return -ENOMEM;
+	err = moca_profile_begin(&w, t, topology);
+	if (err) {
+		moca_observers_end(observers);
+		return err;
+	}
+	err = moca_observers_add(observers, moca_profile_take, w);
+	if (!err) {
+		opt.observe = moca_observers_put;
+		opt.observe_arg = observers;
+		err = moca_objects_compute(&o, t, &opt);
+	}
+	moca_observers_end(observers);
+	failed = moca_profile_end(out, w, o);
+	if (failed)
+		moca_objects_free(o);
+	return err ? err : failed;
 }
 
 void moca_profile_free(struct moca_profile *p)
@@ -502,6 +549,7 @@ void moca_profile_free(struct moca_profile *p)
 	}
 	free(p->rows);
 	free(p->lane_of);
+	free(p->cpu_of);
 	if (p->counts)
 		moca_counts_free(p->counts);
 	free(p->counts);

@@ -107,6 +107,7 @@ struct moca_profile {
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	unsigned threads;		/* most that lived at a time */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
+	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
 	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
 	struct moca_counts_table *counts;
 	uint32_t tasks;
@@ -119,6 +120,19 @@ struct moca_profile {
  */
 int moca_profile_compute(struct moca_profile **out, struct moca_trace *t,
 			 const struct moca_topology *topology);
+
+/*
+ * The same, of a walk that others look at as well: moca_profile_take is to be
+ * told all accesses, by struct moca_observers; then _end makes the profile, for
+ * which o, the walk's result, belongs to it. Where o is NULL, it gives up.
+ * _end frees w in any case. 0; -ENOMEM; -ECANCELED without o.
+ */
+struct moca_profile_walk;
+int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
+		       const struct moca_topology *topology);
+void moca_profile_take(void *w, const struct moca_observed *x, size_t count);
+int moca_profile_end(struct moca_profile **out, struct moca_profile_walk *w,
+		     struct moca_objects *o);
 void moca_profile_free(struct moca_profile *p);
 
 /* Has the lane a part in the object's use: 5 %, or half of the mean? */

@@ -14,7 +14,7 @@ static void access_(struct gather *g, const struct seen *s)
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	uint64_t on[MOCA_TOPOLOGY_NODES] = { 0 }, sum = 0, best = 0;
 	unsigned lane, node;
@@ -32,7 +32,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		page->accesses * (sum - on[page->home]) / sum;
 	o->remote[MOCA_POLICY_INTERLEAVE] +=
 		page->accesses *
-		(sum - on[page->number % p->topology.nodes]) / sum;
+		(sum - on[number % p->topology.nodes]) / sum;
 	o->remote[MOCA_POLICY_PARALLEL_INIT] +=
 		page->accesses * (sum - best) / sum;
 }

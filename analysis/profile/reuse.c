@@ -7,7 +7,7 @@ static void access_(struct gather *g, const struct seen *s)
 	if (s->is_new || s->page->first_interval == s->x->interval)
 		return;
 	s->page->flags |= PAGE_USED_LATE;
-	if (s->x->access->type != MOCA_ACCESS_WRITE)
+	if (s->x->type != MOCA_ACCESS_WRITE)
 		return;
 	s->page->flags |= PAGE_WRITTEN_LATE;
 	if (s->page->late_writes != UINT32_MAX)
@@ -15,7 +15,7 @@ static void access_(struct gather *g, const struct seen *s)
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;

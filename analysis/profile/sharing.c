@@ -18,7 +18,7 @@ static void access_(struct gather *g, const struct seen *s)
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
-		  const struct page *page, size_t i, size_t n)
+		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	unsigned lane, users = 0;
 

@@ -8,7 +8,7 @@
 static void access_(struct gather *g, const struct seen *s)
 {
 	uint64_t *last = &s->row->last_page[s->lane], d;
-	uint64_t number = s->x->access->addr >> PAGE_SHIFT;
+	uint64_t number = s->x->addr >> PAGE_SHIFT;
 
 	d = number > *last ? number - *last : *last - number;
 	/* The same page again: a write after a read, or another interval. */

@@ -5,9 +5,9 @@
 static void access_(struct gather *g, const struct seen *s)
 {
 	struct row *r = s->row;
-	int write = s->x->access->type == MOCA_ACCESS_WRITE;
-	int read = s->x->access->type == MOCA_ACCESS_READ ||
-		   s->x->access->type == MOCA_ACCESS_EXEC;
+	int write = s->x->type == MOCA_ACCESS_WRITE;
+	int read = s->x->type == MOCA_ACCESS_READ ||
+		   s->x->type == MOCA_ACCESS_EXEC;
 
 	if (s->is_new || s->page->last_window != s->window)
 		g->p->working_set[s->window]++;

@@ -102,7 +102,7 @@ static void write_events(struct harvest *h, struct ctask *t)
 	size_t n;
 	int err;
 
-	if (h->totals.failed || h->full) {
+	if (h->totals.failed) {
 		clear(t);
 		return;
 	}

@@ -49,6 +49,7 @@ struct injection {
 	uint64_t insn;		/* a syscall instruction */
 	int err;		/* of the tracing itself */
 	struct exact_image agent, zydis;
+	struct exact_counting own;	/* setup 0: it does not count itself */
 	uint64_t code, code_len;	/* agent, setup, Zydis */
 	uint64_t arena;
 	struct moca_exact_setup setup;
@@ -278,7 +279,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	int fd = -1, err;
 
 	err = map_arena(in, &fd);
-	if (!err)
+	if (!err && !in->own.setup)
 		err = map_code(in);
 	if (err)
 		goto err_mapped;
@@ -291,18 +292,22 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	s->pid = in->task->inner_tid ? in->task->inner_tid : in->task->pid;
 	s->debug = debug ? strtoul(debug, NULL, 0) : 0;
 	s->hwcap2 = hwcap2;
-	err = put(in, s->agent_end - PAGE, s, sizeof(*s));
+	err = put(in, in->own.setup ? in->own.setup : s->agent_end - PAGE, s,
+		  sizeof(*s));
 	if (!err)
 		a = exact_arena_new(fd);
 	if (!err && !a)
 		err = -ENOMEM;
 	if (err)
 		goto err_mapped;
-	in->calls.saved.rip = s->agent + in->agent.entry;
-	in->calls.saved.rdi = s->agent_end - PAGE;
 	in->task->mm->arena = a;
-	mm_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code, in->code_len, 0,
-		 PROT_READ | PROT_WRITE | PROT_EXEC, 0, OUR_NAME);
+	if (!in->own.setup) {
+		in->calls.saved.rip = s->agent + in->agent.entry;
+		in->calls.saved.rdi = s->agent_end - PAGE;
+		mm_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code,
+			 in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC, 0,
+			 OUR_NAME);
+	}
 	supervisor_tell_task(in->rec, in->task, 0);
 	return 0;
 
@@ -375,6 +380,14 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		reason = EXACT_SECCOMP;
 		why = "its system calls are limited by seccomp";
 	}
+	if (!why && exact_counts_itself(t->pid, auxv(aux, AT_PHDR),
+					auxv(aux, AT_PHNUM), &in.own) &&
+	    in.own.shift != moca_exact.shift) {
+		reason = EXACT_GRANULARITY;
+		snprintf(text, sizeof(text), "it counts itself, built for "
+			 "--granularity %u", 1u << (in.own.shift & 31));
+		why = text;
+	}
 	if (why) {
 		tell_mappings(rec, t);
 		leave(rec, t, reason, why);
@@ -389,8 +402,8 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		supervisor_gap(rec, t, "allocations are not recorded: a "
 			       "static program, in exact mode");
 	tell_mappings(rec, t);
-	err = exact_image_agent(&in.agent);
-	if (!err)
+	err = in.own.setup ? 0 : exact_image_agent(&in.agent);
+	if (!err && !in.own.setup)
 		err = exact_image_zydis(&in.zydis);
 	if (!err)
 		err = tracee_begin(&in.calls, t, &regs);

@@ -28,6 +28,7 @@ enum exact_reason {
 	EXACT_LIMIT,		/* RLIMIT_AS */
 	EXACT_MACHINE,		/* no vDSO, no FSGSBASE */
 	EXACT_INJECTION,	/* something failed */
+	EXACT_GRANULARITY,	/* it counts itself, by another granule */
 	EXACT_HOSTILE,		/* nonsense in an arena */
 	EXACT_UNWRITTEN,	/* counted, and there was no room for it */
 	EXACT_REASONS
@@ -66,6 +67,19 @@ struct exact_image {
 /* The agent, and libZydis' file. 0; -ENOEXEC, or -errno. Once per process. */
 int exact_image_agent(struct exact_image *im);
 int exact_image_zydis(struct exact_image *im);
+
+/* --- counting.c: supervisor ------------------------------------------------ */
+
+struct exact_counting {
+	unsigned int shift;	/* log2 of the granule that it was built for */
+	uint64_t setup;		/* where it wants struct moca_exact_setup */
+};
+/*
+ * Does the program that has just been started count itself? Its program headers
+ * are phnum at phdr. 1 and *c, or 0.
+ */
+int exact_counts_itself(pid_t pid, uint64_t phdr, uint64_t phnum,
+			struct exact_counting *c);
 
 /* --- arena.c -------------------------------------------------------------- */
 

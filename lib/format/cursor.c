@@ -12,6 +12,7 @@ struct moca_cursor {
 	struct moca_counts counts;
 	struct moca_merge merge;	/* of events or markers */
 	int in_task;			/* the merge has begun with task at */
+	int chunks_only;
 };
 
 /* A newer program's larger query is right if what we do not know is zero. */
@@ -69,6 +70,11 @@ void moca_cursor_close(struct moca_cursor *c)
 void moca_task_events_only(struct moca_cursor *c)
 {
 	c->merge.task_files_only = 1;
+}
+
+void moca_chunks_only(struct moca_cursor *c)
+{
+	c->chunks_only = 1;
 }
 
 static int in_time(const struct moca_query *q, uint64_t t)
@@ -131,10 +137,13 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 		    h->kind != c->kind || h->end_ns < q->begin_ns ||
 		    (q->end_ns && h->begin_ns >= q->end_ns))
 			continue;
-		ret = c->kind == MOCA_KIND_COUNTS ?
-			      moca_decoder_counts(&c->decoder, &c->file, h,
-						  *pos) :
-			      moca_decoder_accesses(&c->decoder, &c->file, h,
+		if (c->chunks_only)
+			ret = moca_decoder_load(&c->decoder, &c->file, h, *pos);
+		else if (c->kind == MOCA_KIND_COUNTS)
+			ret = moca_decoder_counts(&c->decoder, &c->file, h,
+						  *pos);
+		else
+			ret = moca_decoder_accesses(&c->decoder, &c->file, h,
 						    *pos);
 		if (!ret)
 			return 1;
@@ -194,6 +203,8 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 		memcpy(chunk->cpumask, h.cpumask, sizeof(chunk->cpumask));
 		chunk->count = h.records;
 		chunk->accesses = c->decoder.recs;
+		if (c->chunks_only)
+			break;
 		if (q->begin_ns || q->end_ns || by_addr(q))
 			filter(q, chunk, c->decoder.recs);
 	} while (by_addr(q) && !chunk->count);

@@ -74,6 +74,11 @@ int moca_trace_scan_markers(struct moca_trace *t, const uint32_t *numbers,
 			    struct moca_decoder *d);
 /* Let a new cursor tell no events of marker files. */
 void moca_task_events_only(struct moca_cursor *c);
+/*
+ * Let a new cursor, whose query is of tasks at most, tell chunks without their
+ * accesses, which are NULL: by headers and checksums, without unpacking.
+ */
+void moca_chunks_only(struct moca_cursor *c);
 /* The task with that number, or NULL. */
 const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 					     uint32_t id);

@@ -3,14 +3,17 @@
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
+# make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
+# make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-alloc bench-objects bench-summary bench-trace bench-programs
+.PHONY: bench bench-cc bench-alloc bench-objects bench-overview bench-summary \
+	bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -19,6 +22,11 @@ bench:
 	@$(MAKE) --no-print-directory all bench-programs
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/run
+
+bench-cc:
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/cc/run
 
 bench-trace:
 	@tools/install-deps bench-trace
@@ -40,6 +48,15 @@ $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 $(BUILD)/tests/bench/make-counts: tests/bench/objects/make-counts.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+
+bench-overview: $(BUILD)/tests/bench/overview
+	@for noise in 0 1; do for objects in 2 24; do \
+		$< $$objects $$noise || exit 1; done; done
+
+$(BUILD)/tests/bench/overview: tests/bench/overview.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)

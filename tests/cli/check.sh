@@ -17,6 +17,9 @@ check() {
 check sound 0 "$tmp/complete" 'sound and complete; 3 tasks, 68 records in 13 chunks and 13 events'
 check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 15' 'sound, but'
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
+cp -r "$tmp/cut" "$tmp/full"
+rm "$tmp/full/task-1"
+check "truncated, and a file of which was no room" 1 "$tmp/full" '^truncated:' 'TRUNCATED; 2 tasks'
 
 cp -r "$tmp/complete" "$tmp/tail"
 truncate -s -5 "$tmp/tail/task-0"

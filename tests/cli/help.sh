@@ -7,7 +7,7 @@ run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record trace info 
 run --help 0 "$MOCA" --help && has --help "$tmp/out" '^usage: moca'
 run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+'
 run "no command" 2 "$MOCA" && has "no command" "$tmp/err" '^usage: moca'
-for c in record trace info objects summary diff dump export check doctor; do
+for c in record trace cc info objects summary diff dump export check doctor; do
 	run "$c --help" 0 "$MOCA" $c --help && has "$c --help" "$tmp/out" "^usage: moca $c"
 	run "help $c" 0 "$MOCA" help $c && has "help $c" "$tmp/out" "^usage: moca $c"
 done

@@ -49,7 +49,7 @@ run "summary: --json" 0 "$MOCA" summary --json --all "$tmp/trace"
 if python3 - "$tmp/out" <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["version"] == 1 and d["topology"]["nodes"] == 2
+assert d["version"] == 2 and d["topology"]["nodes"] == 2
 assert d["totals"]["accesses"] == sum(o["accesses"] for o in d["objects"] if o["data"])
 for o in d["objects"]:
     assert sum(o["pages_by_node"]) == o["pages"], o["name"]
@@ -58,6 +58,9 @@ for o in d["objects"]:
     assert len(o["accesses_by_lane"]) == d["topology"]["lanes"]
     for part in o["parts"]:
         assert len(part["accesses"]) == d["topology"]["lanes"]
+areas = d["overview"]["areas"]
+assert sum(a["reads"] + a["writes"] for a in areas) <= d["totals"]["accesses"]
+assert len(areas) >= 1 and all(a["begin_ns"] < a["end_ns"] for a in areas)
 q = d["phases"]["qualities"]
 assert all(a["p_begin"] <= b["p_begin"] for a, b in zip(q, q[1:]))
 PY

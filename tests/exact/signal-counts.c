@@ -255,9 +255,10 @@ static void jumps(int sig, siginfo_t *info, void *uc)
 static void do_jump(void)
 {
 	map(REGION, 3, PROT_READ | PROT_WRITE);
-	begin_storm(0);
+	map(HANDLER, 1, PROT_READ | PROT_WRITE);
 	on(SIGALRM, jumps, 0);
-	sigsetjmp(jump, 1);
+	if (!sigsetjmp(jump, 1))
+		timer(700);
 	while (seen < SIGNALED)
 		__asm__ volatile("mov $100000, %%ecx\n"
 				 "1: incq (%0)\n incq 4096(%0)\n incq 8192(%0)\n"
@@ -361,6 +362,41 @@ static void do_skipped(void)
 		printf("%d faults\n", seen);
 }
 
+/*
+ * With AC set, as programs do that find out whether it can be: what is of ours must not
+ * be the one that faults, and the program's own faults are as they would be.
+ */
+static void aligns(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	seen++;
+	uc->uc_mcontext.gregs[REG_EFL] &= ~0x40000ll;
+}
+
+static void do_aligned(void)
+{
+	map(REGION, 4, PROT_READ | PROT_WRITE);
+	begin_storm(0);
+	while (seen < SIGNALED)
+		__asm__ volatile("pushfq\n orl $0x40000, (%%rsp)\n popfq\n"
+				 "mov $2000, %%ecx\n"
+				 "1: incq (%0)\n dec %%ecx\n jnz 1b\n"
+				 "pushfq\n andl $~0x40000, (%%rsp)\n popfq\n"
+				 : : "r"(REGION) : "rcx", "memory", "cc");
+	end_storm();
+	say_cell(REGION);
+	on(SIGBUS, aligns, 0);
+	seen = 0;
+	for (int i = 0; i < 100; i++)
+		__asm__ volatile("pushfq\n orl $0x40000, (%%rsp)\n popfq\n"
+				 "incl 1(%0)\n"
+				 : : "r"(REGION + PAGE) : "memory", "cc");
+	say(REGION + PAGE, 100, 100);
+	if (seen != 100)
+		printf("%d faults\n", seen);
+}
+
 /* --- threads ---------------------------------------------------------------------- */
 
 #define THREADS 3
@@ -451,6 +487,7 @@ static const struct {
 	{ "opened-pages", do_opened },
 	{ "opened-strings", do_opened_strings },
 	{ "skipped", do_skipped },
+	{ "alignment-check", do_aligned },
 	{ "threads", do_threads },
 	{ "setting-handlers", do_setting },
 };

@@ -114,6 +114,10 @@ OURS void moca_exact_forget_all(void)
 {
 }
 
+OURS void moca_exact_say(const char *what, uint64_t value)
+{
+}
+
 OURS void moca_exact_die(const char *what, uint64_t value)
 {
 	char line[256];

@@ -6,26 +6,39 @@
 #include "tests/unit/trace-util.h"
 
 #define SLICES 7
-#define LEAVES 4
+#define LEAVES 6
 #define STATES 2
-#define NODES 7
+#define NODES 11
 
 static double values[LEAVES * SLICES * STATES];
 static struct moca_aggregate_input in;
 static double max;
 
-/* Two pairs of leaves, below one root. */
-static const uint32_t tree[NODES] = { 4, 4, 5, 5, 6, 6, MOCA_AGGREGATE_ROOT };
+static const struct tree {
+	size_t leaves, nodes;
+	uint32_t parent[NODES];
+} trees[] = {
+	/* Two pairs of leaves, below one root. */
+	{ 4, 7, { 4, 4, 5, 5, 6, 6, MOCA_AGGREGATE_ROOT } },
+	/* Pages in two parts of an object; an object without; a single page. */
+	{ 6, 10, { 6, 6, 7, 7, 8, 9, 8, 8, 9, MOCA_AGGREGATE_ROOT } },
+	/* A part has one page, an object one part. */
+	{ 5, 11, { 5, 6, 6, 7, 9, 8, 8, 9, 10, 10, MOCA_AGGREGATE_ROOT } },
+};
+#define TREES (sizeof(trees) / sizeof(*trees))
+static const struct tree *tree;		/* NULL: none */
 
-static void make(size_t leaves, size_t slices, int hierarchy, int kind)
+static void make(size_t leaves, size_t slices, const struct tree *hierarchy,
+		 int kind)
 {
 	size_t i, n = leaves * slices * STATES;
 
 	in = (struct moca_aggregate_input){
 		.slices = slices, .leaves = leaves, .states = STATES,
-		.values = values, .parent = hierarchy ? tree : NULL,
-		.nodes = hierarchy ? NODES : 0,
+		.values = values, .parent = hierarchy ? hierarchy->parent : NULL,
+		.nodes = hierarchy ? hierarchy->nodes : 0,
 	};
+	tree = hierarchy;
 	max = 0;
 	for (i = 0; i < n; i++) {
 		/* Any numbers; few different ones; blocks in time. */
@@ -121,7 +134,7 @@ static unsigned leaves_of(uint32_t node)
 	if (node < in.leaves)
 		return 1u << node;
 	for (i = 0; i < node; i++)
-		if (tree[i] == node)
+		if (tree->parent[i] == node)
 			m |= leaves_of(i);
 	return m;
 }
@@ -141,7 +154,7 @@ static double brute_tree(uint32_t node, size_t i, size_t j, double p)
 	if (node < in.leaves)
 		return best;
 	for (sum = 0, c = 0; c < node; c++)
-		if (tree[c] == node)
+		if (tree->parent[c] == node)
 			sum += brute_tree(c, i, j, p);
 	return sum > best ? sum : best;
 }
@@ -176,7 +189,7 @@ static double value_of(const struct moca_area *areas, size_t n, double p)
 
 static double brute(double p)
 {
-	return in.parent ? brute_tree(NODES - 1, 0, in.slices - 1, p) :
+	return in.parent ? brute_tree((uint32_t)in.nodes - 1, 0, in.slices - 1, p) :
 			   brute_flat(p);
 }
 
@@ -213,7 +226,8 @@ static int compare_all(void)
 					   &n, &at));
 		free(areas);
 		CHECK(fabs(at.gain - q[i].gain) < 1e-6 &&
-		      fabs(at.loss - q[i].loss) < 1e-6);
+		      fabs(at.loss - q[i].loss) < 1e-6 &&
+		      at.areas == q[i].areas);
 	}
 	free(q);
 	moca_aggregate_free(a);
@@ -225,7 +239,7 @@ static int time_only(void)
 	int i;
 
 	for (i = 0; i < 60; i++) {
-		make(1 + (size_t)i % LEAVES, 1 + rnd() % SLICES, 0, i % 3);
+		make(1 + (size_t)i % LEAVES, 1 + rnd() % SLICES, NULL, i % 3);
 		if (compare_all())
 			return 1;
 	}
@@ -236,8 +250,9 @@ static int time_and_space(void)
 {
 	int i;
 
-	for (i = 0; i < 30; i++) {
-		make(LEAVES, 1 + rnd() % 4, 1, i % 3);
+	for (i = 0; i < 60; i++) {
+		make(trees[i % TREES].leaves, 1 + rnd() % 4, &trees[i % TREES],
+		     i / (int)TREES % 3);
 		if (compare_all())
 			return 1;
 	}
@@ -252,7 +267,7 @@ static int phases(void)
 	struct moca_quality *q;
 	size_t n, t, count;
 
-	make(1, 6, 0, 0);
+	make(1, 6, NULL, 0);
 	for (t = 0; t < 6; t++) {
 		values[2 * t] = t < 2 ? 1 : t < 5 ? 0.25 : 0.5;
 		values[2 * t + 1] = 1 - values[2 * t];
@@ -278,7 +293,7 @@ static int uniform(void)
 	struct moca_quality *q;
 	size_t i, count;
 
-	make(2, 5, 0, 0);
+	make(2, 5, NULL, 0);
 	for (i = 0; i < 2 * 5 * STATES; i++)
 		values[i] = 0.5;
 	CHECK(!moca_aggregate_create(&a, &in));
@@ -298,10 +313,10 @@ static int uniform(void)
 
 static int refused(void)
 {
-	uint32_t bad[NODES] = { 4, 4, 5, 5, 6, 6, 6 };
+	uint32_t bad[7] = { 4, 4, 5, 5, 6, 6, 6 };
 	struct moca_aggregate *a;
 
-	make(LEAVES, 3, 1, 0);
+	make(4, 3, &trees[0], 0);
 	in.parent = bad;
 	CHECK(moca_aggregate_create(&a, &in) == -EINVAL);
 	bad[6] = MOCA_AGGREGATE_ROOT;
@@ -311,7 +326,7 @@ static int refused(void)
 	bad[0] = 5;
 	bad[1] = 5;
 	CHECK(moca_aggregate_create(&a, &in) == -EINVAL);
-	make(LEAVES, 3, 0, 0);
+	make(LEAVES, 3, NULL, 0);
 	values[3] = -1;
 	CHECK(moca_aggregate_create(&a, &in) == -EINVAL);
 	values[3] = NAN;

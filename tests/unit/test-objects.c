@@ -487,6 +487,38 @@ static int inside_of_calls(void)
 	return 0;
 }
 
+static void note_key(void *arg, const struct moca_observed *x)
+{
+	if (x->addr == HEAP + 8)
+		*(uint32_t *)arg = x->key;
+}
+
+/* An access that waits, to an object that ends and whose place another gets. */
+static int ended_while_waiting(void)
+{
+	uint32_t key = UINT32_MAX;
+	const struct moca_objects_options opt = { .size = sizeof(opt),
+						  .observe = note_key,
+						  .observe_arg = &key };
+
+	start_program();
+	start_task(1, 100, 101, 0, MOCA_TASK_THREAD);
+	put_stack(0, 1, 1);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP, PAGE, 1, MOCA_ALLOC_MALLOC);
+	put_access(1, HEAP + PAGE, W);		/* may come to be told */
+	put_access(1, HEAP + 8, R);		/* behind it */
+	put_free(0, HEAP, MOCA_FREE_FREE);
+	put_alloc(0, HEAP + 65536, PAGE, 2, MOCA_ALLOC_MALLOC);
+	trace_end();
+	CHECK(!objects_of(&opt));
+	CHECK(row_by(MOCA_OBJECT_HEAP, 1)->accesses == 1);
+	CHECK(!row_by(MOCA_OBJECT_HEAP, 2)->accesses);
+	CHECK(moca_objects_row_of(objects, key) ==
+	      row_by(MOCA_OBJECT_HEAP, 1));
+	return 0;
+}
+
 /* Of some accesses only the page is known: they are shared out by size. */
 static int wide_accesses(void)
 {
@@ -792,6 +824,7 @@ int main(void)
 	run("objects: variables and TLS", statics_and_tls);
 	run("objects: mappings by name", mappings_by_name);
 	run("objects: inside of calloc and realloc", inside_of_calls);
+	run("objects: ended while accesses wait", ended_while_waiting);
 	run("objects: only the page is known", wide_accesses);
 	run("objects: early and late accesses", early_and_late);
 	run("objects: instances, touchers, ranges",

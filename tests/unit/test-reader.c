@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "lib/format/trace.h"
 #include "tests/unit/trace-util.h"
 
 #define CHUNKS 4
@@ -73,6 +74,13 @@ static int look(struct seen *s)
 			s->chunks++;
 		}
 		CHECK(!ret);
+		moca_cursor_close(cur);
+		/* Without their accesses there are as many. */
+		CHECK(!moca_cursor_open(&cur, t, NULL));
+		moca_chunks_only(cur);
+		for (n = 0; (ret = moca_cursor_chunk(cur, &c)) == 1; n++)
+			CHECK(c->count == RECORDS && !c->accesses);
+		CHECK(!ret && n == s->chunks);
 		moca_cursor_close(cur);
 		CHECK(!moca_cursor_open(&cur, t, NULL));
 		while ((ret = moca_cursor_event(cur, &e, &task)) == 1)

@@ -72,7 +72,7 @@ async function accessible(page, what) {
 for (const kind of ["recorded", "hostile", "one", "empty", "million"])
 	await test(`${kind}: each view shows, without errors or requests`, () => withPage(kind, {}, async (page) => {
 		const views = await viewsOf(page);
-		for (const v of ["introduction", "objects", "rates", "allocations", "topology"])
+		for (const v of ["introduction", "overview", "objects", "rates", "allocations", "topology"])
 			must(views.includes(v), `the menu lacks ${v}`);
 		for (const v of views) {
 			await go(page, `#/${v}`);
@@ -242,7 +242,48 @@ await test("all meanings of colours draw", () => withPage("recorded", {}, async 
 	must(shown.size === 5, "two of them look the same");
 }));
 
-await test("downloads: PNG, SVG, CSV", () => withPage("recorded", {}, async (page) => {
+/* What the browser makes of a drawing: its size; and its text. */
+const readSvg = (page, text) => page.evaluate(async (t) => {
+	const doc = new DOMParser().parseFromString(t, "image/svg+xml");
+	if (doc.querySelector("parsererror"))
+		return { error: doc.querySelector("parsererror").textContent };
+	const image = new Image();
+	await new Promise((resolve, reject) => {
+		image.onload = resolve;
+		image.onerror = () => reject(new Error("the SVG does not load"));
+		image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(t)}`;
+	});
+	return { width: image.naturalWidth, height: image.naturalHeight, scripts: doc.querySelectorAll("script, foreignObject").length,
+		 texts: [...doc.querySelectorAll("text")].map((x) => x.textContent), shapes: doc.querySelectorAll("rect, path, image, line").length };
+}, text);
+
+for (const kind of ["recorded", "hostile"])
+	await test(`${kind}: each plot is saved as PNG, SVG and CSV`, () => withPage(kind, {}, async (page) => {
+		const objects = await toObject(page), views = (await viewsOf(page)).map((v) => `#/${v}`);
+		let n = 0;
+		for (const view of [...views, objects]) {
+			await go(page, view);
+			for (const id of await page.$$eval("figure[data-figure]", (all) => all.map((x) => x.dataset.figure))) {
+				const take = async (action) => {
+					/* Chromium drops downloads above ten a second. */
+					await page.waitForTimeout(110);
+					const [d] = await Promise.all([page.waitForEvent("download"), page.click(`[data-figure='${id}'] [data-action='${action}']`)]);
+					return readFileSync(await d.path());
+				};
+				const svg = await readSvg(page, (await take("SVG")).toString()), png = await take("PNG");
+				must(!svg.error, `${id}: ${svg.error}`);
+				must(svg.texts[0] === await page.textContent(`[data-figure='${id}'] figcaption h3`), `${id}: the drawing begins with ${svg.texts[0]}`);
+				must(svg.texts.length >= 4 && svg.shapes >= 3 && !svg.scripts, `${id}: ${svg.texts.length} texts, ${svg.shapes} shapes`);
+				must(png.subarray(1, 4).toString() === "PNG" && png.readUInt32BE(16) === 2 * svg.width && png.readUInt32BE(20) === 2 * svg.height,
+				     `${id}: the picture is ${png.readUInt32BE(16)} wide, the drawing ${svg.width}`);
+				must((await take("CSV")).toString().split("\r\n").length > 2, `${id}: no data`);
+				n++;
+			}
+		}
+		must(n >= 10, `only ${n} plots`);
+	}));
+
+await test("downloads: what is in them", () => withPage("recorded", {}, async (page) => {
 	const take = async (figure, action) => {
 		const [d] = await Promise.all([page.waitForEvent("download"),
 			page.click(`[data-figure^='${figure}'] [data-action='${action}']`)]);
@@ -318,30 +359,33 @@ await test("a click goes to the structure", () => withPage("recorded", {}, async
 	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
 }));
 
-const partsOf = async (page) => {
+const areasOf = async (page) => {
 	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='areas'] [data-action='CSV']")]);
-	return readFileSync(await d.path()).toString().trim().split("\r\n").slice(1).map((l) => {
+	const lines = readFileSync(await d.path()).toString().trim().split("\r\n");
+	must(lines[0] === "structure,what,first_address,end_address,pages,begin_ns,end_ns,reads,writes,unknown", lines[0]);
+	return lines.slice(1).map((l) => {
 		const c = l.split(",");
-		return { name: c.slice(0, -4).join(","), begin: +c.at(-4), end: +c.at(-3), reads: +c.at(-2), writes: +c.at(-1) };
+		return { name: c.slice(0, -9).join(","), what: c.at(-9), first: +c.at(-8), last: +c.at(-7), pages: +c.at(-6), begin: +c.at(-5), end: +c.at(-4),
+			 reads: +c.at(-3), writes: +c.at(-2), unknown: +c.at(-1) };
 	});
 };
-const accessesOf = (parts) => parts.reduce((a, x) => a + x.reads + x.writes, 0);
+const accessesOf = (areas) => areas.reduce((a, x) => a + x.reads + x.writes + x.unknown, 0);
 const said = (page) => page.textContent(".detail-status");
 const pictureOf = (page) => page.evaluate(() => document.querySelector("canvas.areas").toDataURL());
 
-await test("overview: the slider changes the parts and the link", () => withPage("recorded", {}, async (page) => {
+await test("overview: the slider changes the areas and the link", () => withPage("recorded", {}, async (page) => {
 	await go(page, "#/overview");
 	must(await colors(page, "canvas.areas") > 3, "the overview is blank");
-	const start = await said(page), first = await partsOf(page), picture = await pictureOf(page);
-	must(start.includes(` ${first.length} part`), `${first.length} parts, but it says ${start}`);
+	const start = await said(page), first = await areasOf(page), picture = await pictureOf(page);
+	must(start.includes(` ${first.length} area`), `${first.length} areas, but it says ${start}`);
 	/* A download takes the focus. */
 	const press = async (key) => {
 		await page.focus("#detail");
 		await page.keyboard.press(key);
 	};
 	await press("Home");
-	const fine = await partsOf(page);
-	must(fine.length > first.length, `the finest has ${fine.length} parts, the first ${first.length}`);
+	const fine = await areasOf(page);
+	must(fine.length > first.length, `the finest has ${fine.length} areas, the first ${first.length}`);
 	must(accessesOf(fine) === accessesOf(first), `${accessesOf(fine)} accesses, then ${accessesOf(first)}`);
 	must(await pictureOf(page) !== picture, "the same picture");
 	await page.waitForFunction(() => /^#\/overview\?p=/.test(location.hash));
@@ -349,16 +393,20 @@ await test("overview: the slider changes the parts and the link", () => withPage
 	await press("ArrowRight");
 	await press("ArrowRight");
 	const third = await said(page), aria = await page.getAttribute("#detail", "aria-valuetext");
-	must(/^p [0-9.e-]+, \d+ parts$/.test(aria) && third.startsWith(aria.split(",")[0].replace("p ", "p = ")), `says ${aria}, shows ${third}`);
+	must(/^p [0-9.e-]+, [\d,]+ areas$/.test(aria) && third.startsWith(aria.split(",")[0].replace("p ", "p = ")), `says ${aria}, shows ${third}`);
 	must(third !== finest, "the arrows do not move the slider");
+	await page.click("[aria-label='One level finer']");
+	must(await said(page) !== third, "the button does not move the slider");
+	await page.click("[aria-label='One level simpler']");
+	must(await said(page) === third, "nor back");
 	/* The address follows after a while. */
 	await page.waitForTimeout(400);
 	const other = await open(browser, `${dir}/recorded.html`, { hash: await page.evaluate(() => location.hash) });
 	must(await said(other.page) === third, `the link shows ${await said(other.page)} and not ${third}`);
 	await other.context.close();
 	await press("End");
-	const simple = await partsOf(page);
-	must(simple.length < fine.length && accessesOf(simple) === accessesOf(first), `the simplest has ${simple.length} parts`);
+	const simple = await areasOf(page);
+	must(simple.length < fine.length && accessesOf(simple) === accessesOf(first), `the simplest has ${simple.length} areas`);
 	must((await said(page)).includes("100 % of the possible loss"), await said(page));
 	await page.click("[data-action='best']");
 	must(await said(page) === start, "the best trade is not what it began with");
@@ -366,34 +414,81 @@ await test("overview: the slider changes the parts and the link", () => withPage
 	must(await said(page) !== start, "a click on the curves chooses nothing");
 }));
 
-await test("overview: hover, colours, keys, a click goes to the structure", () => withPage("recorded", {}, async (page) => {
+await test("overview: down to pages", () => withPage("recorded", {}, async (page) => {
 	await go(page, "#/overview?p=0");
-	const box = await page.locator("canvas.areas").boundingBox(), parts = await partsOf(page);
-	const names = [...new Set(parts.map((x) => x.name).filter((n) => !/^all \d+ structures$/.test(n)))];
-	const most = parts.filter((x) => names.includes(x.name)).sort((a, b) => b.reads + b.writes - a.reads - a.writes)[0];
-	const end = Math.max(...parts.map((x) => x.end)), begin = Math.min(...parts.map((x) => x.begin));
-	/* Beside the names, in the middle of its time and of its line. */
-	const x = 150 + ((most.begin + most.end) / 2 - begin) / (end - begin) * (box.width - 162);
-	const y = (names.indexOf(most.name) + 0.5) / names.length * (box.height - 26);
+	const areas = await areasOf(page), kinds = new Set(areas.map((a) => a.what));
+	/* The workload's buffers have more pages than parts. */
+	must(kinds.has("pages"), `only ${[...kinds].join()}`);
+	for (const a of areas.filter((x) => x.what === "pages"))
+		must(a.first % 4096 === 0 && (a.last - a.first) / 4096 >= a.pages, JSON.stringify(a));
+	/* In each moment the areas of a structure cover its pages once. */
+	const name = areas.find((a) => a.what === "pages").name, own = areas.filter((a) => a.name === name || a.what === "all");
+	const times = [...new Set(own.flatMap((a) => [a.begin, a.end]))].sort((x, y) => x - y);
+	const sums = times.slice(0, -1).map((t) => own.filter((a) => a.what !== "all" && a.begin <= t && a.end > t).reduce((n, a) => n + a.pages, 0));
+	must(new Set(sums.filter((n) => n)).size === 1, `${name} has ${[...new Set(sums)].join()} pages`);
+	/* The slider reaches parts or whole structures, too. */
+	await page.click("[data-action='best']");
+	const simple = new Set((await areasOf(page)).map((a) => a.what));
+	must(simple.has("structure") || simple.has("part") || simple.has("all"), [...simple].join());
+}));
+
+/* Where an area of the picture is, as the page says it itself. */
+const chosen = (page) => page.textContent(".chosen");
+
+await test("overview: hover, click, keys, colours, links", () => withPage("recorded", {}, async (page) => {
+	await go(page, "#/overview?p=0");
+	const box = await page.locator("canvas.areas").boundingBox();
+	must((await chosen(page)).includes("Nothing is chosen"), await chosen(page));
+	const x = box.width * 0.6, y = 40;
 	await page.mouse.move(box.x + x, box.y + y);
-	const tip = (await page.textContent(".tip")).replaceAll(",", "");
-	must(tip.includes(`Reads${most.reads}Writes${most.writes}`) && tip.includes(most.name), `${tip} is not ${JSON.stringify(most)}`);
+	const tip = (await page.textContent(".tip")).replaceAll(",", ""), areas = await areasOf(page);
+	const numbers = tip.match(/Pages(\d+)Reads(\d+)Writes(\d+)/).slice(1).map(Number);
+	must(areas.some((a) => a.pages === numbers[0] && a.reads === numbers[1] && a.writes === numbers[2] && tip.includes(a.name)), `no area is ${tip}`);
+	await page.click("canvas.areas", { position: { x, y } });
+	const there = (await chosen(page)).replaceAll(",", "");
+	must(there.includes(tip.match(/Pages.*Writes\d+/)[0]), `${there} is not ${tip}`);
+	must((await page.textContent(".chosen [role=status]")).includes("Reads: "), "a screen reader hears nothing");
+	await page.waitForFunction(() => /at=\d+,\d+|at=\d+%2C\d+/.test(location.hash));
+	const kept = await chosen(page);
+	const other = await open(browser, `${dir}/recorded.html`, { hash: await page.evaluate(() => location.hash) });
+	must((await chosen(other.page)).replace(/Structure:.*/, "") === kept.replace(/Structure:.*/, ""), `the link chooses ${await chosen(other.page)}`);
+	await other.context.close();
 	const byType = await pictureOf(page);
 	await page.click("[data-mode='count']");
 	must(await pictureOf(page) !== byType, "both colours look the same");
 	await page.waitForFunction(() => /mode=count/.test(location.hash));
 	await page.focus("canvas.areas");
-	await page.keyboard.press("ArrowRight");
-	const here = await status(page);
-	must(/Structure: .*Reads: /.test(here), here);
-	for (let i = 0; i < 2; i++)
-		await page.keyboard.press("ArrowRight");
-	must(await status(page) !== here, "the keys do not move");
-	await page.keyboard.press("Enter");
-	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
+	const seen = new Set([await chosen(page)]);
+	for (const key of ["ArrowRight", "ArrowDown", "ArrowLeft", "ArrowDown"]) {
+		await page.keyboard.press(key);
+		seen.add(await chosen(page));
+	}
+	must(seen.size >= 4, `the keys reach ${seen.size} areas`);
+	await page.keyboard.press("Escape");
+	must((await chosen(page)).includes("Nothing is chosen"), "Escape keeps it");
+}));
+
+await test("overview: one structure alone; open it there", () => withPage("recorded", {}, async (page) => {
 	await go(page, "#/overview?p=0");
-	await page.click("canvas.areas", { position: { x, y } });
-	await page.waitForFunction((t) => document.querySelector("#title").textContent === t, most.name);
+	const all = await pictureOf(page), title = () => page.textContent("#title");
+	await page.click("canvas.areas", { position: { x: 600, y: 40 } });
+	const name = await page.evaluate(() => document.querySelector("#area-title").textContent.split(", ")[0]);
+	await page.click("[data-action='alone']");
+	must(await pictureOf(page) !== all, "the same picture");
+	await page.waitForFunction(() => /only=\d+/.test(location.hash));
+	must(await page.evaluate(() => document.querySelector("#only").selectedOptions[0].textContent) === name, "the list says another");
+	await page.selectOption("#only", "");
+	const range = await page.evaluate(() => document.querySelector(".chosen .pairs").textContent);
+	const href = await page.getAttribute("[data-action='open-area']", "href");
+	must(/^#\/object\/\d+\?t=/.test(href), href);
+	await page.focus("canvas.areas");
+	await page.keyboard.press("Enter");
+	await page.waitForFunction((n) => document.querySelector("#title").textContent === n, name);
+	/* Its map shows no more than that time and these pages. */
+	const zoomed = await status(page), pages = Number(range.match(/Pages([\d,]+)/)[1].replaceAll(",", ""));
+	must(!zoomed.includes("(all)"), zoomed);
+	must(Number(zoomed.match(/, ([\d,]+) page/)[1].replaceAll(",", "")) === pages, `${zoomed}, but the area has ${pages} pages`);
+	must(await title() === name, await title());
 }));
 
 await test("overview: dark", async () => {
@@ -405,6 +500,29 @@ await test("overview: dark", async () => {
 			await page.screenshot({ path: `${shots}/${colorScheme}-overview.png`, fullPage: true });
 		});
 	must(drawn[0] !== drawn[1], "dark looks like light");
+});
+
+await test("an imagined machine: threads where the analysis puts them", async () => {
+	const rowsOf = async (page) => {
+		const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='topology'] [data-action='CSV']")]);
+		return readFileSync(await d.path()).toString().trim().split("\r\n").slice(1).map((l) => l.split(","));
+	};
+	await withPage("what-if", { hash: "#/topology" }, async (page) => {
+		const note = await page.textContent("#assumed"), rows = await rowsOf(page);
+		must(note.includes("OMP_PROC_BIND=spread") && note.includes("8 CPUs") && note.includes("touches it first"), note);
+		/* Two threads at a time, spread over 8 CPUs. */
+		must(rows.length >= 2 && new Set(rows.map((r) => r[1])).size === rows.length, `a thread is at two places: ${rows.join("; ")}`);
+		must([...new Set(rows.map((r) => r[0]))].sort().join() === "0,4", `on the CPUs ${rows.map((r) => r[0])}`);
+		await page.hover("svg.machine .hw-numanode");
+		must((await page.textContent(".tip")).includes("touched first"), await page.textContent(".tip"));
+		await accessible(page, "what-if");
+	});
+	await withPage("too-large", { hash: "#/topology" }, async (page) => {
+		must((await page.textContent("#assumed")).includes("no thread and no page has a place"), "a place is not missing");
+		must(!(await rowsOf(page)).length, "a thread has a place");
+	});
+	await withPage("recorded", { hash: "#/topology" }, async (page) =>
+		must(!await page.locator("#assumed").count(), "the recorded machine is said to be another"));
 });
 
 await test("the working set", () => withPage("recorded", { hash: "#/rates" }, async (page) => {
@@ -429,6 +547,7 @@ await test("narrow screens and paper", () => withPage("recorded", { viewport: { 
 		await go(page, `#/${v}`);
 		const w = await page.evaluate(() => document.documentElement.scrollWidth);
 		must(w <= 420, `${v} is ${w} wide`);
+		must(await page.evaluate(() => [...document.querySelectorAll("svg.bars:not(.lives)")].every((x) => x.viewBox.baseVal.width <= x.clientWidth + 1)), `${v}: text of bars shrinks`);
 	}
 	await toObject(page);
 	await page.screenshot({ path: `${shots}/narrow-object.png`, fullPage: true });
@@ -443,6 +562,9 @@ for (const scheme of ["light", "dark"])
 			await go(page, `#/${v}`);
 			await accessible(page, v);
 		}
+		await go(page, "#/overview?p=0.1");
+		await page.click("canvas.areas", { position: { x: 500, y: 40 } });
+		await accessible(page, "a chosen area");
 		await toObject(page);
 		for (const s of await page.locator("details.explain summary").all())
 			await s.click();

@@ -4,6 +4,8 @@ import uPlot from "uplot";
 import { h, tip, pairs } from "./dom.js";
 import * as f from "./format.js";
 import { css, variable } from "./palette.js";
+import { canvasContext } from "./vector.js";
+import { linesPicture } from "./lines-picture.js";
 
 const live = new Set();
 
@@ -57,7 +59,7 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		c.plot?.destroy();
 		c.width = width;
 		c.plot = new uPlot({
-			width, height, padding: [10, 12, 0, 0],
+			width, height, padding: [10, 30, 0, 0],
 			legend: { live: true },
 			hooks: mark ? { draw: [drawMark] } : {},
 			cursor: { y: false, drag: { x: true, y: false } },
@@ -75,7 +77,8 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		if (onpick)
 			listen(c.plot.over);
 	};
-	c.picture = () => c.plot.ctx.canvas;
+	c.picture = () => linesPicture({ x, series, xLabel, yLabel, xText, yText, ySteps, mark,
+		width: c.width, height, scales: c.plot.scales });
 	c.rows = () => [[xLabel, ...series.map((s) => s.label)],
 		...Array.from(x, (v, i) => [v, ...series.map((s) => s.values[i])])];
 	live.add(c);
@@ -87,75 +90,82 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 	return c;
 }
 
+/* One bar with its name and number, at y, below which there is room for it. */
+function bar(r, y, { width, labelWidth, line, scale, text }) {
+	const g = h("g", { class: r.href ? "bar link" : "bar",
+		tabindex: r.href ? 0 : undefined, role: r.href ? "link" : undefined,
+		onclick: () => r.href && (location.hash = r.href),
+		onkeydown: (e) => e.key === "Enter" && r.href && (location.hash = r.href) });
+	let x = labelWidth;
+	g.append(h("rect", { class: "hit", x: 0, y, width, height: line }),
+		h("text", { class: "label", x: labelWidth - 8, y: y + 16, "text-anchor": "end" },
+		  f.cut(r.label, Math.floor(labelWidth / 7.8))));
+	for (const part of r.parts) {
+		const w = part.value * scale;
+		if (w > 0)
+			g.append(h("rect", { x, y: y + 4, width: Math.max(0.5, w), height: line - 8, style: { fill: part.color } }));
+		x += w;
+	}
+	g.append(h("text", { class: "value", x: x + 6, y: y + 16 }, text(r.parts.reduce((a, b) => a + b.value, 0))));
+	g.addEventListener("pointermove", (e) => tip.show(e.clientX, e.clientY,
+		h("b", {}, f.cut(r.title || r.label, 200)),
+		pairs(r.parts.filter((part) => part.value).slice(0, 12).map((part) => [f.cut(part.label, 60), text(part.value)]))));
+	g.addEventListener("pointerleave", () => tip.hide());
+	return g;
+}
+
 /**
  * Bars of parts: rows: [{ label, title, parts: [{ value, color, label }], href }].
  * All are to one scale. { element, svg() }
  */
-export function bars({ rows, text = f.count, label, width = 980, labelWidth = 260 }) {
+export function bars({ rows, text = f.count, steps, label }) {
 	const line = 24, max = Math.max(1e-9, ...rows.map((r) => r.parts.reduce((a, b) => a + b.value, 0)));
-	const height = rows.length * line + 26, w = width - labelWidth - 90;
-	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,
-		role: rows.some((r) => r.href) ? "group" : "img", "aria-label": label });
-	for (const t of f.ticks(0, max, 5)) {
-		const x = labelWidth + t / max * w;
-		svg.append(h("line", { class: "grid", x1: x, x2: x, y1: 0, y2: height - 20 }),
-			h("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, text(t)));
-	}
-	rows.forEach((r, i) => {
-		const y = i * line, total = r.parts.reduce((a, b) => a + b.value, 0);
-		const g = h("g", { class: r.href ? "bar link" : "bar",
-			tabindex: r.href ? 0 : undefined, role: r.href ? "link" : undefined,
-			onclick: () => r.href && (location.hash = r.href),
-			onkeydown: (e) => e.key === "Enter" && r.href && (location.hash = r.href) });
-		let x = labelWidth;
-		g.append(h("rect", { class: "hit", x: 0, y, width, height: line }),
-			h("text", { class: "label", x: labelWidth - 8, y: y + 16, "text-anchor": "end" },
-			  f.cut(r.label, 36)));
-		for (const part of r.parts) {
-			const pw = part.value / max * w;
-			if (pw > 0)
-				g.append(h("rect", { x, y: y + 4, width: Math.max(0.5, pw), height: line - 8, style: { fill: part.color } }));
-			x += pw;
+	const element = h("div", { class: "chart" });
+	const c = { element, svg: () => element.firstChild };
+	let drawn = 0;
+	c.make = () => {
+		const width = Math.max(260, Math.min(1500, element.clientWidth || 980));
+		const labelWidth = Math.min(260, Math.round(width * 0.36));
+		const height = rows.length * line + 26, w = width - labelWidth - 80;
+		const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`,
+			role: rows.some((r) => r.href) ? "group" : "img", "aria-label": label });
+		for (const t of f.ticks(0, max, Math.min(6, w / 90), steps)) {
+			const x = labelWidth + t / max * w;
+			svg.append(h("line", { class: "grid", x1: x, x2: x, y1: 0, y2: height - 20 }),
+				h("text", { class: "tick", x, y: height - 6, "text-anchor": "middle" }, text(t)));
 		}
-		g.append(h("text", { class: "value", x: x + 6, y: y + 16 }, text(total)));
-		g.addEventListener("pointermove", (e) => tip.show(e.clientX, e.clientY,
-			h("b", {}, f.cut(r.title || r.label, 200)),
-			pairs(r.parts.filter((part) => part.value).slice(0, 12).map((part) => [f.cut(part.label, 60), text(part.value)]))));
-		g.addEventListener("pointerleave", () => tip.hide());
-		svg.append(g);
-	});
-	return { element: h("div", { class: "scroll-x", tabindex: -1 }, svg), svg: () => svg };
+		rows.forEach((r, i) => svg.append(bar(r, i * line, { width, labelWidth, line, scale: w / max, text })));
+		drawn = element.clientWidth;
+		element.replaceChildren(svg);
+	};
+	c.make();
+	new ResizeObserver(() => element.isConnected && Math.abs(element.clientWidth - drawn) > 1 && c.make()).observe(element);
+	return c;
 }
 
 /**
  * A strip of cells on a canvas: color(i) of n columns for each of the tracks.
- * tracks: [{ label, color(column of n) -> [r, g, b, a] or null, describe(column) }]
+ * tracks: [{ label, color(column of n) -> [r, g, b, a] or null, describe(column) }];
+ * range: what the columns go from and to, of which xText(value) says one
  */
-export function strips({ tracks, columns, label, height = 22, xText, left = 110, maxWidth }) {
+export function strips({ tracks, columns, label, height = 22, range, xText, left = 110 }) {
 	const canvas = h("canvas", { class: "strips", role: "img", "aria-label": label });
 	const element = h("div", { class: "chart" }, canvas);
-	const c = { element, picture: () => canvas };
+	const gap = 4, total = tracks.length * (height + gap) + 24;
 	let n = 1, width = 0;
-	c.make = () => {
-		const ratio = window.devicePixelRatio || 1, gap = 4, axis = 24;
-		width = Math.max(260, element.clientWidth || 800);
-		const w = width - left - 12, hgt = tracks.length * (height + gap) + axis;
-		n = Math.max(1, Math.min(columns, Math.round(w)));
-		canvas.width = Math.round(width * ratio);
-		canvas.height = Math.round(hgt * ratio);
-		canvas.style.height = `${hgt}px`;
-		const g = canvas.getContext("2d");
-		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+	const inner = (all) => all - left - 12;
+	const paint = (g, all) => {
+		const w = inner(all), columnsHere = Math.max(1, Math.min(columns, Math.round(w)));
 		g.font = `11px ${variable("--font")}`;
 		g.textBaseline = "middle";
 		tracks.forEach((t, k) => {
-			const y = k * (height + gap), image = new ImageData(n, 1);
-			for (let i = 0; i < n; i++) {
-				const rgb = t.color(i, n);
+			const y = k * (height + gap), image = new ImageData(columnsHere, 1);
+			for (let i = 0; i < columnsHere; i++) {
+				const rgb = t.color(i, columnsHere);
 				if (rgb)
 					image.data.set([rgb[0], rgb[1], rgb[2], Math.round(255 * (rgb[3] ?? 1))], 4 * i);
 			}
-			const small = h("canvas", { width: n, height: 1 });
+			const small = h("canvas", { width: columnsHere, height: 1 });
 			small.getContext("2d").putImageData(image, 0, 0);
 			g.fillStyle = variable("--plot");
 			g.fillRect(left, y, w, height);
@@ -163,12 +173,21 @@ export function strips({ tracks, columns, label, height = 22, xText, left = 110,
 			g.drawImage(small, left, y, w, height);
 			g.fillStyle = variable("--muted");
 			g.textAlign = "right";
-			g.fillText(f.cut(t.label, 17), left - 6, y + height / 2);
+			g.fillText(f.cut(t.label, Math.floor(left / 6.4)), left - 6, y + height / 2);
 		});
 		g.fillStyle = variable("--muted");
 		g.textAlign = "center";
-		for (let i = 0; i <= 4; i++)
-			g.fillText(xText(i / 4), Math.min(width - 34, Math.max(left + 14, left + i / 4 * w)), hgt - 10);
+		for (const v of f.ticks(range[0], range[1], Math.max(1, w / 110))) {
+			const x = left + (v - range[0]) / (range[1] - range[0]) * w;
+			g.fillRect(Math.round(x), total - 24, 1, 4);
+			g.fillText(xText(v), Math.min(all - 24, x), total - 10);
+		}
+		return columnsHere;
+	};
+	const c = { element, canvas, picture: () => ({ size: [width, total], paint }) };
+	c.make = () => {
+		width = Math.max(260, element.clientWidth || 800);
+		n = paint(canvasContext(canvas, width, total), width);
 	};
 	canvas.addEventListener("pointermove", (e) => {
 		const r = canvas.getBoundingClientRect();

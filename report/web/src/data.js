@@ -130,7 +130,7 @@ export async function load() {
 	const d = index;
 	d.machine = topology;
 	/* Of a newer moca summary nothing is known. */
-	d.summary = summary?.version === 1 ? summary : null;
+	d.summary = summary?.version === 2 ? summary : null;
 	/* Of exact mode: loads and stores of each slice. */
 	d.slices = slices;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));

@@ -54,13 +54,13 @@ export function cut(s, max = 60) {
 	return `${c.slice(0, Math.ceil(max * 0.6)).join("")}…${[...String(s).slice(-max)].slice(-Math.floor(max * 0.35)).join("")}`;
 }
 
-/** Ticks between a and b: 1, 2, 5 times a power of ten; about n of them. */
-export function ticks(a, b, n) {
+/** Ticks between a and b: 1, 2, 5 times a power of ten, or of steps; about n of them. */
+export function ticks(a, b, n, steps) {
 	const raw = (b - a) / Math.max(1, n);
 	if (!(raw > 0))
 		return [];
 	const power = 10 ** Math.floor(Math.log10(raw));
-	const step = [1, 2, 5, 10].find((m) => m * power >= raw) * power;
+	const step = steps?.find((s) => s >= raw) || [1, 2, 5, 10].find((m) => m * power >= raw) * power;
 	const out = [];
 	for (let v = Math.ceil(a / step) * step; v <= b + step * 1e-9; v += step)
 		out.push(v);

@@ -5,6 +5,7 @@ import { raster, inspect } from "./raster.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 import { threadName } from "./data.js";
+import { canvasContext } from "./vector.js";
 
 const LEFT = 112, BOTTOM = 30, TOP = 6, RIGHT = 8, OVERVIEW = 46;
 const UNKNOWN_NODE = 255;
@@ -52,14 +53,8 @@ export class Heatmap {
 	}
 
 	resize(canvas, height) {
-		const ratio = window.devicePixelRatio || 1;
 		const width = Math.max(240, this.element.clientWidth);
-		canvas.style.height = `${height}px`;
-		canvas.width = Math.round(width * ratio);
-		canvas.height = Math.round(height * ratio);
-		const c = canvas.getContext("2d");
-		c.setTransform(ratio, 0, 0, ratio, 0, 0);
-		return [c, width];
+		return [canvasContext(canvas, width, height), width];
 	}
 
 	color(x, at, log) {
@@ -133,20 +128,33 @@ export class Heatmap {
 		if (!this.element.isConnected || !this.heat.rows)
 			return;
 		const began = performance.now();
-		const height = Math.round(Math.min(520, Math.max(220,
-			this.heat.rows * 14 + TOP + BOTTOM)));
+		const height = this.height();
 		const [c, width] = this.resize(this.canvas, height);
-		const w = width - LEFT - RIGHT, hgt = height - TOP - BOTTOM;
 
-		this.area = { x: LEFT, y: TOP, w, h: hgt };
-		c.fillStyle = p.variable("--plot");
-		c.fillRect(LEFT, TOP, w, hgt);
-		this.shown = this.paint(c, this.view, LEFT, TOP, w, hgt, this.mode);
-		this.drawGaps(c);
-		this.drawAxes(c, height);
+		this.area = { x: LEFT, y: TOP, w: width - LEFT - RIGHT, h: height - TOP - BOTTOM };
+		this.drawPlot(c);
 		this.drawBox(c);
 		this.drawOverview();
 		this.canvas.dataset.drawMs = (performance.now() - began).toFixed(1);
+	}
+
+	height() {
+		return Math.round(Math.min(520, Math.max(220,
+			this.heat.rows * 14 + TOP + BOTTOM)));
+	}
+
+	/* Into a context of a canvas or of an SVG. */
+	drawPlot(c) {
+		const a = this.area;
+		c.fillStyle = p.variable("--plot");
+		c.fillRect(a.x, a.y, a.w, a.h);
+		this.shown = this.paint(c, this.view, a.x, a.y, a.w, a.h, this.mode);
+		this.drawGaps(c);
+		this.drawAxes(c);
+	}
+
+	picture() {
+		return { size: [this.area.w + LEFT + RIGHT, this.height()], paint: (c) => this.drawPlot(c) };
 	}
 
 	/* Where addresses are not neighbours, and cells are large enough to tell. */
@@ -169,7 +177,7 @@ export class Heatmap {
 		c.setLineDash([]);
 	}
 
-	drawAxes(c, height) {
+	drawAxes(c) {
 		const { r0, r1, b0, b1 } = this.view, a = this.area;
 		c.font = `11px ${p.variable("--font")}`;
 		c.fillStyle = p.variable("--muted");

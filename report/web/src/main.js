@@ -6,6 +6,7 @@ import { redrawCharts } from "./charts.js";
 import * as views from "./views.js";
 import { findings, phases } from "./view-findings.js";
 import { overview } from "./view-overview.js";
+import { topology } from "./view-topology.js";
 import { object } from "./view-object.js";
 import { countedRates, notCounted } from "./view-counts.js";
 import { cut } from "./format.js";
@@ -18,12 +19,12 @@ function pages() {
 	return [
 		["introduction", "Introduction", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
-		d.summary && ["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],
+		["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
 		d.summary && ["phases", "Phases", () => d.exact?.only ? notCounted("The division into phases") : phases(d)],
 		["rates", "Rates and threads", () => d.exact?.only ? countedRates(d) : views.rates(d)],
 		["allocations", "Allocations", () => views.allocations(d)],
-		["topology", "Machine", () => views.topology(d)],
+		["topology", "Machine", () => topology(d)],
 	].filter(Boolean);
 }
 
@@ -78,7 +79,8 @@ const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 	h("dl", { class: "facts" }, [["1 to 8", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
 		["Enter", "read the cell in the middle"],
-		["In the overview: arrows", "the next area; on its slider the next level of detail"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
+		["In the overview: arrows", "the next area; on its slider the next level of detail"],
+		["Enter, Escape", "open the area's structure there; choose nothing"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
 	h("form", { method: "dialog" }, h("button", {}, "Close")));
 
 function key(e) {

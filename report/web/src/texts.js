@@ -9,16 +9,16 @@ export const texts = {
 	},
 	areas: {
 		read: [
-			"Each rectangle is a data structure (or all of them) for some time in which what happens to it is alike: how often it is read and written, slice by slice. Colour: reads (blue), writes (orange), both (purple), the stronger the more accesses per slice; or their number alone. Numbers are sums of all accesses in it. Told apart are the 24 structures accessed most, if they have 0.1 % of the accesses.",
-			"The slider goes through the levels of detail that matter (60 of them if there are more): each is the best division there is for its p. To the left each difference is kept, to the right the picture gets simpler. It begins where most simplicity is gained for the information lost.",
+			"Places go down, time runs to the right. Each rectangle is a place for some time in which what happens to it is alike: all structures, one of them, a part of it (a sixteenth of its pages) or a group of neighbouring pages. Only pages that were used are places; above the plot it says how many are in a group at most (where a structure's map has cells of several pages, pages are counted in these). Colour: reads (blue), writes (orange), both (purple), the stronger the more accesses per page and slice of time (over three decades); or their number alone. Numbers are sums of all accesses in it. Told apart are at most 24 structures, those accessed most, with 0.1 % of all accesses each; code is left out.",
+			"The slider goes through levels of detail: each is the best division there is for its p. To the left each difference is kept, to the right the picture gets simpler. It begins where most simplicity is gained for the information lost.",
 		],
-		reveal: "Borders that many structures share are phases of the program. A structure that stays one rectangle is used alike all the time; one that falls apart into many has bursts. Differences that survive while you move the slider to the right are the large ones.",
-		act: "Begin with the simple picture and go left where you want to know more. Look at the structures that are strong in the longest phase; what is written in its first part only can be replicated or initialised in parallel, what is empty after some time can be freed. Click a rectangle to see the structure page by page.",
+		reveal: "Borders in time that many places share are phases of the program. Horizontal borders say that parts of a structure are used differently: each thread its own, a hot part and a cold one. A structure that stays one rectangle is used alike everywhere all the time; steps from corner to corner are sweeps. Differences that survive while you move the slider to the right are the large ones.",
+		act: "Begin with the simple picture and go left where you want to know more; show one structure alone for its details. What is written in its first part only can be replicated or initialised in parallel, what is empty after some time can be freed, a hot part can be placed by itself. Click a rectangle for its values, and open its structure at that place and time.",
 	},
 	trade: {
-		read: "For each p: how much simpler the picture is (entropy that is gone), how much information is lost (divergence from the table that is divided), both as shares of those at p = 1, and how many parts it has.",
+		read: "For each p: how much simpler the picture is (entropy that is gone), how much information is lost (divergence from the table that is divided), both as shares of those at p = 1, and how many areas it has. The curves have all partitions that are best for some p; the slider stops at 60 of them at most, each with fewer areas than the one before by about the same factor.",
 		reveal: "Where the gain jumps and the loss hardly does, a natural level of detail begins: the structure of the run itself. A loss that grows steadily says that there is none.",
-		act: "Choose a p at the foot of a step of the loss. moca summary --json --detail P gives the same areas to other programs.",
+		act: "Choose a p at the foot of a step of the loss. CSV has the areas for other programs; moca summary --json --detail P has those of whole structures.",
 	},
 	workingSet: {
 		read: "How many different pages of data were accessed in each part of the time, by all threads together. This is what must be in memory (or cache) at once, not what is allocated.",
@@ -26,7 +26,7 @@ export const texts = {
 		act: "Compare its top with the sizes of caches and nodes: work in blocks where it is little above one of them. Allocated memory far above the working set can be freed earlier, or be on slower memory.",
 	},
 	topology: {
-		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory.",
+		read: "The machine: packages, NUMA nodes, caches and CPUs as hwloc sees them. Each CPU shows which threads ran there, by colour, and how many of the recorded accesses came from it; each node shows the share of accesses that went to its memory. On an imagined machine (--topology) both are where they are assumed to be; the page says how.",
 		reveal: "Threads that share a cache or sit on different nodes; nodes whose memory serves everybody; CPUs that did nothing.",
 		act: "Pin threads (OMP_PROC_BIND=close or spread, OMP_PLACES=cores, taskset, numactl --cpunodebind) so that threads that share data are near each other, and place data where it is used (numactl --membind, --interleave, libnuma).",
 	},

@@ -31,10 +31,30 @@ function modeLegend(mode, threads, d, heatmap) {
 	return legend([...nodes.map((n, i) => [p.css(c[i]), `node ${n}`]), [p.css(p.REMOTE), "mostly from another node"], [p.css(p.OTHER), "not known"]]);
 }
 
+const numbersOf = (state, key) => (state.get(key) || "").split(",").map(Number);
+
+/* Where the address says to look: z, or t (time) and a (addresses); or null. */
+function askedView(d, plot, heat, state) {
+	const z = numbersOf(state, "z"), t = numbersOf(state, "t"), a = numbersOf(state, "a");
+	if (z.length === 4 && z.every(Number.isFinite) && z[1] > z[0] && z[3] > z[2])
+		return { b0: z[0], b1: z[1], r0: z[2], r1: z[3] };
+	if (t.length !== 2 || !t.every(Number.isFinite) || !(t[1] > t[0]))
+		return null;
+	const bins = Math.ceil(d.bins / 2 ** plot.heat.time_shift), size = 2 ** plot.heat.page_shift * 4096;
+	const bin = (ns) => Math.min(bins, Math.max(0, (ns - d.time.begin_ns) / d.length * bins));
+	const inside = (r) => heat.group[r] * size < a[1] && (heat.group[r] + 1) * size > a[0];
+	let first = 0, last = heat.rows - 1;
+	if (a.length === 2 && a[1] > a[0]) {
+		while (first < last && !inside(first))
+			first++;
+		while (last > first && !inside(last))
+			last--;
+	}
+	return { b0: bin(t[0]), b1: Math.max(bin(t[0]) + 1, bin(t[1])), r0: first, r1: last + 1 };
+}
+
 function heatFigure(d, object, plot, heat, threads, state) {
-	const z = (state.get("z") || "").split(",").map(Number);
-	const view = z.length === 4 && z.every(Number.isFinite) && z[1] > z[0] && z[3] > z[2] ?
-		{ b0: z[0], b1: z[1], r0: z[2], r1: z[3] } : null;
+	const view = askedView(d, plot, heat, state);
 	let mode = MODES.includes(state.get("mode")) ? state.get("mode") : "type";
 	let shown = view, timer = 0;
 
@@ -76,7 +96,7 @@ function heatFigure(d, object, plot, heat, threads, state) {
 	map.say();
 	return figure({ id: `heat-${object.id}`, title: "Time and address", subtitle: coarse, explain: texts.heat,
 		body: [h("div", { class: "bar-row" }, choose, zoom), keys, map.element],
-		picture: () => map.canvas, rows: () => map.rows() });
+		picture: () => map.picture(), rows: () => map.rows() });
 }
 
 /* Columns of neighbouring rows of the density's table. */
@@ -150,7 +170,7 @@ export function firstFigure(d, object, plot, x, threads) {
 	const total = (m) => m.reduce((s, v) => s + v[1], 0);
 	const shade = (m) => p.scale((m[0][0] - 1) / Math.max(1, threads.length - 1));
 	const strip = strips({ columns: Math.min(x.rows, 1500), label: `First touch and use of the pages of ${f.cut(object.name, 80)}`,
-		xText: (v) => f.count(v * x.rows),
+		range: [0, x.rows], xText: f.count,
 		tracks: [
 			{ label: "first touch", color: (i, n) => color.get(first(i, n)[0][0]) || p.OTHER,
 				describe: (i, n) => [where(i, n), ["First touched by", list(first(i, n), total(first(i, n)))],

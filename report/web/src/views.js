@@ -14,7 +14,7 @@ import * as p from "./palette.js";
 const FEW_ROWS = 20;
 const MANY = 24;	/* structures in a chart */
 
-const threadColors = (d) => {
+export const threadColors = (d) => {
 	const c = p.categorical(d.threads.length);
 	return new Map(d.threads.map((t, i) => [t.index, c[i]]));
 };
@@ -126,9 +126,9 @@ async function overviewHeat(d) {
 	}
 	const strip = strips({ tracks, columns: 1200, height: 16, left: 150,
 		label: "Accesses to each data structure over time",
-		xText: (x) => f.time(d.time.begin_ns + x * d.length) });
+		range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	strip.element.addEventListener("click", (e) => {
-		const k = Math.floor((e.clientY - strip.picture().getBoundingClientRect().top) / 20);
+		const k = Math.floor((e.clientY - strip.canvas.getBoundingClientRect().top) / 20);
 		if (tracks[k])
 			location.hash = `#/object/${tracks[k].object.id}`;
 	});
@@ -188,125 +188,11 @@ export async function introduction(d) {
 		h("section", { class: "panel" }, h("h3", {}, "How to read this page"),
 			h("p", {}, "Start with ", h("a", { href: "#/objects" }, "the data structures"),
 				": the few at the top have most of the accesses. Open one to see when, where and by whom it is used. ",
-				d.summary && [h("a", { href: "#/overview" }, "The overview"), " says when what they are used for changes, as finely as you like. "],
+				h("a", { href: "#/overview" }, "The overview"), " says where and when what they are used for changes, as finely as you like. ",
 				"Each plot says under “How to read this” what it shows, what it can reveal and what to do; what you fold is remembered. ",
 				"Each view has its own address, to be kept or sent with the page. Press ? for the keys."),
 			h("h4", {}, "What was not recorded"), notRecorded(d)));
 	return body;
-}
-
-/* --- topology ------------------------------------------------------------ */
-
-function cpuUse(d) {
-	const use = new Map();
-	for (const t of d.threads)
-		for (const [cpu, n] of t.cpus) {
-			if (!use.has(cpu))
-				use.set(cpu, []);
-			use.get(cpu).push([t.index, n]);
-		}
-	for (const v of use.values())
-		v.sort((a, b) => b[1] - a[1]);
-	return use;
-}
-
-function nodeUse(d) {
-	const use = new Map();
-	for (const o of d.objects)
-		for (const [node, n] of o.nodes)
-			use.set(node, (use.get(node) || 0) + n);
-	return use;
-}
-
-/* Boxes in boxes. Gives an element's width and height, and draws into g. */
-function layoutBox(o, ctx) {
-	if (o.type === "PU")
-		return { o, w: 76, h: 62, children: [] };
-	const children = [...o.memory.map((m) => layoutMemory(m)),
-		...o.children.map((c) => layoutBox(c, ctx))];
-	/* Caches and cores of one child only add a line. */
-	const pad = 8, head = 20, limit = ctx.width;
-	let x = pad, y = head + pad / 2, row = 0, w = 0;
-	for (const c of children) {
-		if (x > pad && (x + c.w + pad > limit || c.wide)) {
-			x = pad;
-			y += row + pad;
-			row = 0;
-		}
-		c.x = x;
-		c.y = y;
-		x += c.w + pad;
-		w = Math.max(w, x);
-		row = Math.max(row, c.h);
-		if (c.wide) {
-			y += row + pad;
-			x = pad;
-			row = 0;
-		}
-	}
-	return { o, w: Math.max(w, 96), h: y + row + pad, children };
-}
-
-const layoutMemory = (m) => ({ o: m, w: 190, h: 40, children: [], wide: true });
-
-export function topology(d) {
-	if (!d.machine)
-		return [h("p", { class: "empty" }, "The topology of the machine is not known: this page was not made where the trace was recorded. moca report --topology FILE takes the XML that lstopo writes there; --topology 4x16 draws an imagined machine.")];
-	const use = cpuUse(d), nodes = nodeUse(d), colors = threadColors(d);
-	const total = Math.max(1, d.threads.reduce((a, t) => a + t.accesses, 0));
-	const all = Math.max(1, [...nodes.values()].reduce((a, b) => a + b, 0));
-	const root = layoutBox(d.machine, { width: 1080 });
-	const svg = h("svg", { class: "machine", viewBox: `0 0 ${root.w + 2} ${root.h + 2}`,
-		role: "img", "aria-label": "The machine's packages, nodes, caches and CPUs, with where threads ran" });
-	const draw = (b, x, y) => {
-		const { o } = b, g = h("g", { class: `hw hw-${o.type.toLowerCase()}` });
-		const name = o.type === "PU" ? `CPU ${o.index}` : o.type === "NUMANode" ? `Node ${o.index}` :
-			`${o.name}${o.index !== undefined && o.type !== "Machine" ? ` #${o.index}` : ""}`;
-		g.append(h("rect", { x: x + 1, y: y + 1, width: b.w, height: b.h, rx: 4 }),
-			h("text", { x: x + 8, y: y + 16 }, `${name}${o.bytes ? ` · ${f.bytes(o.bytes)}` : ""}`));
-		let what = [[o.type, name]];
-		if (o.type === "PU") {
-			const list = use.get(o.index) || [];
-			const sum = list.reduce((a, [, n]) => a + n, 0);
-			let at = 0;
-			for (const [t, n] of list) {
-				const w = (b.w - 16) * n / sum;
-				g.append(h("rect", { class: "ran", x: x + 8 + at, y: y + 24, width: Math.max(0.5, w), height: 12, style: { fill: p.css(colors.get(t)) } }));
-				at += w;
-			}
-			g.append(h("text", { class: "small", x: x + 8, y: y + 52 }, d.topology.what_if && !sum ? "–" : f.percent(sum, total)));
-			what = [["CPU", o.index], ["Accesses from it", `${f.count(sum)} (${f.percent(sum, total)})`],
-				...list.slice(0, 8).map(([t, n]) => [f.cut(threadName(d, t), 30), f.count(n)])];
-		} else if (o.type === "NUMANode") {
-			const n = nodes.get(o.index) || 0;
-			g.append(h("rect", { class: "share", x: x + 8, y: y + 24, width: (b.w - 16) * n / all, height: 8 }));
-			what = [["Node", o.index], ["Memory", f.bytes(o.bytes || 0)],
-				["Accesses to its pages", `${f.count(n)} (${f.percent(n, all)})`],
-				...d.objects.map((x2) => [x2, x2.nodes.find(([k]) => k === o.index)?.[1] || 0])
-					.filter(([, k]) => k).slice(0, 6).map(([x2, k]) => [f.cut(x2.name, 30), f.count(k)])];
-		}
-		g.addEventListener("pointermove", (e) => {
-			e.stopPropagation();
-			tip.show(e.clientX, e.clientY, pairs(what));
-		});
-		g.addEventListener("pointerleave", () => tip.hide());
-		svg.append(g);
-		b.children.forEach((c) => draw(c, x + c.x, y + c.y));
-	};
-	draw(root, 0, 0);
-	svg.style.maxWidth = `${root.w * 1.25}px`;
-	return [
-		d.topology.what_if && h("div", { class: "notice", role: "note" },
-			h("p", {}, "This is not the machine of the recording: threads and pages are shown on the CPUs and nodes of the same numbers.")),
-		figure({ id: "topology", title: "The machine", subtitle: `From ${d.topology.source}`,
-			explain: texts.topology,
-			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])),
-				h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the machine" }, svg)],
-			svg: () => svg,
-			rows: () => [["cpu", "thread", "accesses"], ...[...use].sort((a, b) => a[0] - b[0])
-				.flatMap(([cpu, list]) => list.map(([t, n]) => [cpu, threadName(d, t), n]))],
-		}),
-	];
 }
 
 /* --- the structures ------------------------------------------------------ */
@@ -347,7 +233,7 @@ function table(d, state) {
 			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
 			h("td", { class: "n" }, f.count(o.writes)),
 			h("td", { class: "n" }, h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * o.accesses / max}%` } })), f.percent(o.accesses, d.totals.accesses)),
-			h("td", { class: "n" }, o.threads), h("td", {}, o.accesses ? o.sharing : "–"),
+			h("td", { class: "n" }, o.threads), h("td", { class: "short" }, o.accesses ? o.sharing : "–"),
 			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
 		more.hidden = all || rows.length <= FEW_ROWS;
 		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} structures` :
@@ -389,7 +275,7 @@ export function objects(d, state) {
 			svg: b.svg, rows: () => [["structure", "thread", "count"], ...top.flatMap((x) => x.by_thread.map((y) => [of(x).name, threadName(d, y[0]), y[k]]))] });
 	};
 	const large = [...d.objects].filter((o) => o.bytes).sort((a, b) => b.bytes - a.bytes).slice(0, 16);
-	const size = bars({ label: "Size of the largest data structures", text: f.bytes,
+	const size = bars({ label: "Size of the largest data structures", text: f.bytes, steps: f.byteSteps,
 		rows: large.map((o) => ({ label: o.name, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
 	return [
 		table(d, state),
@@ -462,7 +348,7 @@ export function rates(d) {
 			return [["Thread", threadName(d, t.index)], ["Time", f.time(x[b])], ["CPU", [...on].join(", ") || "not seen"], ["Records", f.count(records)]];
 		},
 	}));
-	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", xText: (v) => f.time(d.time.begin_ns + v * d.length) });
+	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	void colors;
 	return [
 		figure({ id: "rates", title: "Records per second", subtitle: "All threads together; drag to zoom, double click to go back", explain: texts.rates, body: chart.element, picture: chart.picture, rows: chart.rows }),
@@ -482,7 +368,7 @@ export function rates(d) {
 function gantt(d, list, color) {
 	const line = Math.max(3, Math.min(14, Math.floor(420 / list.length))), width = 980, left = 8;
 	const height = list.length * line + 26, w = width - left - 8;
-	const svg = h("svg", { class: "bars", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
+	const svg = h("svg", { class: "bars lives", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
 	const x = (ns) => left + Math.min(1, Math.max(0, (ns - d.time.begin_ns) / d.length)) * w;
 	for (const t of f.ticks(d.time.begin_ns, d.time.end_ns, 8))
 		svg.append(h("line", { class: "grid", x1: x(t), x2: x(t), y1: 0, y2: height - 20 }),
@@ -513,7 +399,7 @@ export function allocations(d) {
 	const list = a.bars.slice(0, 300), svg = gantt(d, list, (id) => of.get(id) || "var(--muted)");
 	return [
 		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
-		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: svg, svg: () => svg,
+		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the lives" }, svg), svg: () => svg,
 			rows: () => [["structure", "pid", "address", "bytes", "begin_ns", "end_ns", "accesses"], ...a.bars.map((b) => [name(b[0]), ...b.slice(1)])] }),
 	];
 }

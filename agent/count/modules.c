@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/*
+ * Which code of the program does not count itself: libraries that were not
+ * rewritten, parts of those that were, and instructions that could not be.
+ */
+#include <inttypes.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/count/abi.h"
+#include "agent/count/internal.h"
+
+#define TOLD_MAX 1024
+
+static const char *const gap_names[ASM_GAP_COUNT] = { ASM_GAP_NAMES };
+
+struct count_module *moca_count_modules;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void moca_count_module(struct count_module *m);
+
+/* Bytes of m's code that count. */
+static uint64_t counted(const struct count_module *m)
+{
+	uint64_t sum = 0;
+	const int32_t *p;
+
+	for (p = m->code; p + 1 < m->code_end; p += 2)
+		sum += (uint64_t)(((const char *)(p + 1) + p[1]) -
+				  ((const char *)p + p[0]));
+	return sum;
+}
+
+static const struct count_module *module_of(const struct dl_phdr_info *info)
+{
+	const struct count_module *m;
+	int i;
+
+	for (m = moca_count_modules; m; m = m->next)
+		for (i = 0; i < info->dlpi_phnum; i++) {
+			const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+			uint64_t at = (uint64_t)m - info->dlpi_addr;
+
+			if (p->p_type == PT_LOAD && at >= p->p_vaddr &&
+			    at < p->p_vaddr + p->p_memsz)
+				return m;
+		}
+	return NULL;
+}
+
+/* Not the program's code, or the kernel's, as in the translator's counts. */
+static int is_ours(const char *name)
+{
+	static const char *const files[] = { "libmoca-count.so",
+		"libmoca-alloc.so", "libmocatrace.so", "linux-vdso.so" };
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (strstr(name, files[i]))
+			return 1;
+	return 0;
+}
+
+static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	static uint64_t told[TOLD_MAX];
+	static unsigned int count;
+	const struct count_module *m = module_of(info);
+	const char *name = info->dlpi_name;
+	uint64_t code = 0, rest;
+	char text[300];
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (told[i] == (uint64_t)info->dlpi_phdr)
+			return 0;
+	if (count < TOLD_MAX)
+		told[count++] = (uint64_t)info->dlpi_phdr;
+	if (is_ours(name))
+		return 0;
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+		    info->dlpi_phdr[i].p_flags & PF_X)
+			code += info->dlpi_phdr[i].p_memsz;
+	rest = m ? code - counted(m) : code;
+	if (!*name)
+		name = "the program";
+	if (!m)
+		snprintf(text, sizeof(text), "uncounted code: %.200s", name);
+	else
+		snprintf(text, sizeof(text), "uncounted code: %" PRIu64 " of %"
+			 PRIu64 " bytes in %.200s, of other objects", rest, code,
+			 name);
+	if (rest)
+		count_gap(MOCA_EXACT_GAP_NATIVE, 1, text);
+	return 0;
+}
+
+void count_tell_code(void)
+{
+	if (!moca_count_recording.version)
+		return;
+	pthread_mutex_lock(&lock);
+	dl_iterate_phdr(tell_module, NULL);
+	pthread_mutex_unlock(&lock);
+}
+
+/* The program itself is the first that is told of. */
+static int is_program(struct dl_phdr_info *info, size_t size, void *m)
+{
+	return module_of(info) == m ? 1 : -1;
+}
+
+/* From each module's constructor; note.S. */
+void moca_count_module(struct count_module *m)
+{
+	const struct count_gap *g;
+	char text[256];
+
+	pthread_mutex_lock(&lock);
+	m->next = moca_count_modules;
+	moca_count_modules = m;
+	pthread_mutex_unlock(&lock);
+	if (moca_count_recording.version &&
+	    m->shift != moca_count_recording.shift) {
+		snprintf(text, sizeof(text), "built with --moca-granularity=%u, "
+			 "but recorded with %u", 1u << m->shift,
+			 1u << moca_count_recording.shift);
+		count_gap(MOCA_EXACT_GAP_NATIVE, 1, text);
+	}
+	for (g = m->gaps; g < m->gaps_end; g++) {
+		if (!g->kind || g->kind >= ASM_GAP_COUNT)
+			continue;
+		snprintf(text, sizeof(text), "uncounted when built: %s, %u of "
+			 "%.55s, the first: %.63s", gap_names[g->kind],
+			 g->count, g->source, g->sample);
+		count_gap(MOCA_EXACT_GAP_DECODE, g->count, text);
+	}
+	/* The program's own comes last: all that it was linked with is known. */
+	if (dl_iterate_phdr(is_program, m) > 0)
+		count_tell_code();
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "compile/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A register's value: what it was at some point, plus a number. */
+struct value {
+	uint32_t version;
+	int64_t plus;
+};
+
+struct walk {
+	const struct asm_file *f;
+	struct asm_groups *g;
+	int64_t span;
+	struct value reg[16];
+	uint32_t versions;
+	uint32_t begin;		/* of the straight piece */
+	uint32_t open;		/* its first group */
+};
+
+#define BIT(r) ((r) >= 0 && (r) < 16 ? 1u << (r) : 0)
+
+static void begin_piece(struct walk *w, uint32_t at)
+{
+	int r;
+
+	for (r = 0; r < 16; r++)
+		w->reg[r] = (struct value){ ++w->versions, 0 };
+	w->begin = at;
+	w->open = w->g->count;
+}
+
+static struct value value_of(struct walk *w, int reg, bool narrow)
+{
+	/* 32-bit arithmetic wraps elsewhere: equal to nothing. */
+	if (narrow)
+		return (struct value){ ++w->versions, 0 };
+	return reg >= 0 && reg < 16 ? w->reg[reg] : (struct value){ 0, 0 };
+}
+
+static int put(struct asm_group *g, int64_t delta, const struct asm_access *a)
+{
+	struct asm_item *n;
+	uint32_t i;
+
+	for (i = 0; i < g->nitems && g->items[i].delta != delta; i++)
+		;
+	if (i == g->nitems) {
+		n = realloc(g->items, (i + 1) * sizeof(*n));
+		if (!n)
+			return -ENOMEM;
+		g->items = n;
+		n[i] = (struct asm_item){ .delta = delta };
+		g->nitems++;
+	}
+	g->items[i].loads += a->loads;
+	g->items[i].stores += a->stores;
+	if (delta < g->lo)
+		g->lo = delta;
+	if (delta > g->hi)
+		g->hi = delta;
+	return 0;
+}
+
+static int add_access(struct walk *w, uint32_t at, const struct asm_access *a)
+{
+	const struct asm_mem *m = &a->mem;
+	struct value base = value_of(w, m->base, m->narrow);
+	struct value index = value_of(w, m->index, m->narrow);
+	int64_t origin = m->num + base.plus + index.plus * m->scale;
+	struct asm_groups *gs = w->g;
+	struct asm_group *g;
+	uint32_t i;
+
+	for (i = gs->count; i-- > w->open && !m->alone;) {
+		int64_t delta;
+
+		g = &gs->all[i];
+		delta = origin - g->origin;
+		if (g->base_version != base.version ||
+		    g->index_version != index.version ||
+		    (g->mem->base == RIP) != (m->base == RIP) ||
+		    (m->index >= 0 && g->mem->scale != m->scale) ||
+		    g->mem->seg != m->seg || g->mem->alone ||
+		    strcmp(g->mem->sym, m->sym))
+			continue;
+		if ((delta > g->hi ? delta : g->hi) -
+		    (delta < g->lo ? delta : g->lo) > w->span)
+			continue;
+		return put(g, delta, a);
+	}
+	if (gs->count == gs->room) {
+		uint32_t room = gs->room ? gs->room * 2 : 256;
+
+		g = realloc(gs->all, room * sizeof(*g));
+		if (!g)
+			return -ENOMEM;
+		gs->all = g;
+		gs->room = room;
+	}
+	g = &gs->all[gs->count++];
+	*g = (struct asm_group){ .at = at, .begin = w->begin, .place = at,
+				 .mem = m, .base_version = base.version,
+				 .index_version = index.version,
+				 .origin = origin };
+	return put(g, 0, a);
+}
+
+/* What a statement does to what is known of the registers. */
+static void step(struct walk *w, const struct asm_stmt *s)
+{
+	uint32_t written = s->write & ASM_GPRS;
+	struct value v;
+	int r;
+
+	if (s->effect == EFFECT_ADD) {
+		v = w->reg[s->src];
+		v.plus += s->amount;
+		w->reg[s->dst] = v;
+		written &= ~BIT(s->dst);
+	}
+	if (s->push) {
+		w->reg[RSP].plus += s->push;
+		/* "pop %rsp" reads it from memory. */
+		if (strstr(s->text, "%rsp"))
+			w->reg[RSP].version = ++w->versions;
+		written &= ~BIT(RSP);
+	}
+	for (r = 0; r < 16; r++)
+		if (written & BIT(r))
+			w->reg[r] = (struct value){ ++w->versions, 0 };
+}
+
+/* Registers to take, best first; the last ones are a function's own. */
+static const int8_t choices[] = { R11, R10, RAX, RCX, RDX, R9, R8, RSI, RDI,
+				  RBX, R12, R13, R14, R15 };
+#define CALLER_CHOICES 9
+
+static int free_reg(const struct asm_file *f, const struct asm_stmt *s,
+		    uint32_t need, uint32_t live)
+{
+	unsigned int n = f->functions[s->function].lsda ? CALLER_CHOICES :
+							  sizeof(choices), i;
+
+	for (i = 0; i < n; i++)
+		if (!((need | live) & BIT(choices[i])))
+			return choices[i];
+	return ASM_NO_REG;
+}
+
+/* Whether what stands before may be stepped over upwards. */
+static bool may_pass(const struct asm_stmt *s, const struct asm_group *g,
+		     uint32_t need, uint32_t section)
+{
+	if (s->section != section)
+		return false;
+	if (s->kind == ASM_DIRECTIVE)
+		return s->text[0] == '.' &&
+		       (!strncmp(s->text, ".loc", 4) ||
+			!strncmp(s->text, ".cfi_", 5) ||
+			!strncmp(s->text, ".p2align", 8));
+	return s->kind == ASM_INSN && s->size && s->known && !s->string &&
+	       s->flow == FLOW_NEXT && !(s->write & need);
+}
+
+/*
+ * The nearest place at or above the first access where a register and the
+ * flags are free; else where the most is.
+ */
+static void choose(const struct asm_file *f, struct asm_group *g)
+{
+	uint32_t need = BIT(g->mem->base) | BIT(g->mem->index), q = g->at;
+	uint32_t section = f->stmts[g->at].section;
+	int best = -1;
+
+	g->lost = true;
+	for (;; q--) {
+		const struct asm_stmt *s = &f->stmts[q];
+
+		if (s->kind == ASM_INSN && !s->glued) {
+			int r = free_reg(f, s, need, s->live);
+			bool flags = s->live & ASM_FLAGS;
+			int score = (r >= 0) + 2 * !flags;
+
+			if (score > best) {
+				best = score;
+				g->lost = false;
+				g->place = q;
+				g->spill = r < 0;
+				g->flags = flags;
+				g->scratch = (int8_t)r;
+			}
+			if (score == 3)
+				break;
+		}
+		if (q <= g->begin || !may_pass(&f->stmts[q - 1], g, need, section))
+			break;
+	}
+	/* %rax holds the flags. */
+	if (g->flags)
+		need |= BIT(RAX);
+	if (g->flags && !g->spill && g->scratch == RAX) {
+		int r = free_reg(f, &f->stmts[g->place], need,
+				 f->stmts[g->place].live);
+
+		g->scratch = (int8_t)r;
+		g->spill = r < 0;
+	}
+	if (g->spill)
+		g->scratch = (int8_t)free_reg(f, &f->stmts[g->place], need, 0);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct asm_group *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+int moca_asm_group(const struct asm_file *f, int64_t span,
+		   struct asm_groups *g)
+{
+	struct walk w = { .f = f, .g = g, .span = span };
+	uint32_t i, section = UINT32_MAX;
+	int k, err;
+
+	memset(g, 0, sizeof(*g));
+	begin_piece(&w, 0);
+	for (i = 0; i < f->count; i++) {
+		const struct asm_stmt *s = &f->stmts[i];
+
+		if (s->section != section || s->kind == ASM_LABEL ||
+		    s->kind == ASM_RAW)
+			begin_piece(&w, s->kind == ASM_INSN ? i : i + 1);
+		section = s->section;
+		if (s->kind != ASM_INSN || !s->size)
+			continue;
+		for (k = 0; k < s->naccess &&
+			    !f->functions[s->function].resolver; k++) {
+			err = add_access(&w, i, &s->access[k]);
+			if (err)
+				return err;
+		}
+		if (s->flow != FLOW_NEXT || !s->known || s->string)
+			begin_piece(&w, i + 1);
+		else
+			step(&w, s);
+	}
+	for (i = 0; i < g->count; i++)
+		choose(f, &g->all[i]);
+	qsort(g->all, g->count, sizeof(*g->all), by_place);
+	return 0;
+}
+
+void moca_asm_groups_free(struct asm_groups *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->count; i++)
+		free(g->all[i].items);
+	free(g->all);
+	memset(g, 0, sizeof(*g));
+}

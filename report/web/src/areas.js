@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The overview's picture: time x place, a rectangle for each area.
+import { h, tip, pairs } from "./dom.js";
+import { canvasContext } from "./vector.js";
+import { unpack, describe } from "./space.js";
+import * as f from "./format.js";
+import * as p from "./palette.js";
+
+const RIGHT = 12, AXIS = 28, GAP = 4;
+const WANTED = 560;	/* height of the places, when these are neither few nor many */
+const DECADES = 3;	/* of accesses per page, from weak to strong */
+
+export class Areas {
+	/** only: an object of the model, or null; changed(area): one was chosen */
+	constructor(m, level, { mode, only, cursor, changed, open }) {
+		Object.assign(this, { m, mode, only, cursor, changed, open, level: unpack(m, level) });
+		this.canvas = h("canvas", { class: "areas", tabindex: 0, role: "img", "aria-describedby": "area-title",
+			"aria-label": "Areas of data and time in which what happens is alike. Arrow keys go from area to area, Enter opens the structure there." });
+		this.element = h("div", { class: "heatmap" }, this.canvas);
+		this.layout();
+		this.listen();
+		new ResizeObserver(() => this.element.isConnected && this.draw()).observe(this.element);
+	}
+
+	/* How high each structure's pages are. */
+	layout() {
+		const shown = this.m.objects.filter((o) => !this.only || o === this.only);
+		const leaves = shown.reduce((n, o) => n + o.end - o.begin, 0);
+		const each = Math.min(22, Math.max(2, WANTED / leaves));
+		let y = 0;
+		this.places = shown.map((o) => {
+			const height = Math.max(20, Math.round((o.end - o.begin) * each));
+			const place = { o, y, height, each: height / (o.end - o.begin) };
+			y += height + GAP;
+			return place;
+		});
+		this.bottom = y - GAP;
+		this.height = this.bottom + AXIS;
+	}
+
+	set(changes) {
+		Object.assign(this, changes);
+		unpack(this.m, this.level);
+		if (this.only && this.cursor && !this.isShown(this.cursor.leaf))
+			this.cursor = null;
+		this.layout();
+		tip.hide();
+		this.draw();
+	}
+
+	isShown(leaf) {
+		return !this.only || (leaf >= this.only.begin && leaf < this.only.end);
+	}
+
+	fill(a) {
+		const x = this.m.most ? Math.log1p((10 ** DECADES - 1) * a.mean / this.m.most) / Math.log(10 ** DECADES) : 0;
+		if (this.mode === "count")
+			return p.css(p.scale(x));
+		const [r, g, b] = p.mix(a.reads, a.writes, a.other).map(Math.round);
+		return `rgba(${r}, ${g}, ${b}, ${(0.22 + 0.78 * x).toFixed(3)})`;
+	}
+
+	left(width) {
+		return Math.min(150, Math.round(width * 0.27));
+	}
+
+	x(slice, width) {
+		const left = this.left(width);
+		return left + slice / this.m.slices * (width - left - RIGHT);
+	}
+
+	/* The rectangle of an area; null when it is not shown. */
+	box(a, width) {
+		const first = this.places.find(({ o }) => o.end > a.node.begin), last = this.places.findLast(({ o }) => o.begin < a.node.end);
+		if (!first || !last || first.o.begin >= a.node.end || last.o.end <= a.node.begin)
+			return null;
+		const y = first.y + Math.max(0, a.node.begin - first.o.begin) * first.each;
+		const end = last.y + Math.min(last.o.end - last.o.begin, a.node.end - last.o.begin) * last.each;
+		const x = this.x(a.begin, width);
+		return { x, y, w: this.x(a.end, width) - x, h: end - y };
+	}
+
+	drawAxes(c, width) {
+		const m = this.m, left = this.left(width), names = Math.floor(left / 6.6);
+		const n = Math.max(2, Math.floor((width - left) / 130)), end = m.time(m.slices), begin = m.time(0);
+		c.fillStyle = p.variable("--muted");
+		c.textAlign = "right";
+		for (const { o, y, height } of this.places) {
+			const two = height >= 34;
+			c.fillText(f.cut(o.name, names), left - 8, y + height / 2 - (two ? 7 : 0));
+			if (two)
+				c.fillText(`${f.count(o.pages)} pages`, left - 8, y + height / 2 + 8);
+		}
+		c.textAlign = "center";
+		for (const t of f.ticks(begin, end, n)) {
+			const x = left + (t - begin) / (end - begin) * (width - left - RIGHT);
+			c.fillRect(Math.round(x), this.bottom, 1, 4);
+			c.fillText(f.time(t), Math.min(x, width - 26), this.bottom + 16);
+		}
+	}
+
+	drawArea(c, a, width) {
+		const b = this.box(a, width);
+		if (!b)
+			return;
+		/* Neighbours stay apart as long as there is room for a line. */
+		const gx = Math.min(1, b.w / 6), gy = Math.min(1, b.h / 6);
+		/* Without accesses only its border, so that one sees what is one. */
+		c.fillStyle = a.accesses ? this.fill(a) : p.variable("--line");
+		c.fillRect(b.x + gx / 2, b.y + gy / 2, b.w - gx, b.h - gy);
+		if (!a.accesses && b.w > 4 && b.h > 4) {
+			c.fillStyle = p.variable("--plot");
+			c.fillRect(b.x + gx / 2 + 1, b.y + gy / 2 + 1, b.w - gx - 2, b.h - gy - 2);
+		}
+		if (!a.all || this.places.length < 2 || b.w < 130 || b.h < 24)
+			return;
+		c.fillStyle = p.variable("--surface");
+		c.fillRect(b.x + b.w / 2 - 58, b.y + b.h / 2 - 10, 116, 20);
+		c.fillStyle = p.variable("--text");
+		c.textAlign = "center";
+		c.fillText(`all ${this.m.objects.length} together`, b.x + b.w / 2, b.y + b.h / 2);
+	}
+
+	/** Draw all into a context, of a canvas or of an SVG. */
+	paint(c, width) {
+		c.font = `11px ${p.variable("--font")}`;
+		c.textBaseline = "middle";
+		c.fillStyle = p.variable("--plot");
+		for (const { y, height } of this.places)
+			c.fillRect(this.left(width), y, width - this.left(width) - RIGHT, height);
+		this.drawAxes(c, width);
+		for (const a of this.level.list)
+			this.drawArea(c, a, width);
+		const a = this.chosen(), b = a && this.box(a, width);
+		if (!b)
+			return;
+		c.strokeStyle = p.variable("--text");
+		c.lineWidth = 2;
+		c.strokeRect(b.x + 1, b.y + 1, Math.max(1, b.w - 2), Math.max(1, b.h - 2));
+	}
+
+	draw() {
+		this.width = Math.max(260, this.element.clientWidth || 800);
+		this.paint(canvasContext(this.canvas, this.width, this.height), this.width);
+	}
+
+	area({ leaf, slice }) {
+		return this.level.list[this.level.cell[leaf * this.m.slices + slice]];
+	}
+
+	chosen() {
+		return this.cursor && this.area(this.cursor);
+	}
+
+	/* The cell below the pointer, or null. */
+	cellAt(e) {
+		const r = this.canvas.getBoundingClientRect(), m = this.m, left = this.left(this.width);
+		const y = e.clientY - r.top, slice = Math.floor((e.clientX - r.left - left) / (this.width - left - RIGHT) * m.slices);
+		const at = this.places.find((x) => y >= x.y && y < x.y + x.height);
+		return at && slice >= 0 && slice < m.slices ?
+			{ leaf: at.o.begin + Math.min(at.o.end - at.o.begin - 1, Math.floor((y - at.y) / at.each)), slice } : null;
+	}
+
+	choose(cursor) {
+		this.cursor = cursor;
+		this.draw();
+		this.changed(this.chosen());
+	}
+
+	move(dx, dy) {
+		const m = this.m, at = this.cursor;
+		if (!at)
+			return this.choose({ leaf: this.places[0].o.begin, slice: 0 });
+		const a = this.area(at);
+		const slice = dx ? dx > 0 ? a.end : a.begin - 1 : at.slice;
+		const leaf = dy ? dy > 0 ? a.node.end : a.node.begin - 1 : at.leaf;
+		if (slice >= 0 && slice < m.slices && leaf >= 0 && leaf < m.leaves && this.isShown(leaf))
+			this.choose({ leaf, slice });
+	}
+
+	listen() {
+		const c = this.canvas;
+		c.addEventListener("pointermove", (e) => {
+			const at = this.cellAt(e);
+			c.style.cursor = at ? "pointer" : "default";
+			return at ? tip.show(e.clientX, e.clientY, pairs(describe(this.m, this.area(at)))) : tip.hide();
+		});
+		c.addEventListener("pointerleave", () => tip.hide());
+		c.addEventListener("click", (e) => {
+			const at = this.cellAt(e);
+			if (at)
+				this.choose(at);
+		});
+		c.addEventListener("keydown", (e) => {
+			const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[e.key];
+			if (e.ctrlKey || e.metaKey || e.altKey)
+				return;
+			if (by) {
+				e.preventDefault();
+				this.move(...by);
+			} else if (e.key === "Escape" && this.cursor) {
+				this.choose(null);
+			} else if (e.key === "Enter" && this.cursor) {
+				this.open(this.chosen());
+			}
+		});
+	}
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The overview's data: accesses by group of pages and slice of time, and how
+// they are divided into areas (doc/design/report.md, cli/report-overview.c).
+import { json } from "./data.js";
+import * as f from "./format.js";
+
+const NODE = 8;		/* numbers of a node */
+const PAGE = 4096;	/* what addresses are counted in */
+let loaded;
+
+/** Is there an overview in this page? */
+export const hasSpace = () => !!document.getElementById("moca-overview");
+
+function nodesOf(o) {
+	const out = [];
+	for (let i = 0; i < o.nodes.length; i += NODE) {
+		const [object, begin, end, pages, first, last, process, lastProcess] = o.nodes.slice(i, i + NODE);
+		out.push({ object, begin, end, pages, first, last, process, lastProcess, leaf: i / NODE < o.leaves });
+	}
+	return out;
+}
+
+/* Where each object's leaves and pages begin. */
+function objectsOf(d, o, nodes) {
+	const out = o.objects.map((id) => ({ id, name: d.objectAt.get(id).name, begin: Infinity, end: 0, pages: 0, each: 0 }));
+	for (const n of nodes.slice(0, o.leaves)) {
+		const x = out[n.object];
+		x.begin = Math.min(x.begin, n.begin);
+		x.end = Math.max(x.end, n.end);
+		n.before = x.pages;
+		x.pages += n.pages;
+		x.each = Math.max(x.each, n.pages);
+	}
+	return out;
+}
+
+function build(d, o) {
+	const nodes = nodesOf(o), objects = objectsOf(d, o, nodes), q = [];
+	for (let i = 0; i < o.qualities.length; i += 4)
+		q.push({ p_begin: o.qualities[i], gain: o.qualities[i + 1], loss: o.qualities[i + 2], areas: o.qualities[i + 3] });
+	const m = { d, nodes, objects, leaves: o.leaves, slices: o.slices, p: o.p, qualities: q, most: 0, total: 0, unknown: 0,
+		levels: o.levels.map((l) => ({ ...l, count: l.areas.length / 3 })) };
+
+	m.time = (slice) => d.time.begin_ns + slice / m.slices * d.length;
+	m.counts = (leaf, slice) => [o.reads[leaf][slice], o.writes[leaf][slice], o.unknown[leaf][slice]];
+	for (let r = 0; r < m.leaves; r++)
+		for (let s = 0; s < m.slices; s++) {
+			const n = m.counts(r, s).reduce((a, b) => a + b);
+			m.most = Math.max(m.most, n / nodes[r].pages);
+			m.total += n;
+			m.unknown += m.counts(r, s)[2];
+		}
+	m.at = (value) => {
+		let i = 0;
+		while (i + 1 < m.levels.length && m.levels[i + 1].p_begin <= value)
+			i++;
+		return i;
+	};
+	return m;
+}
+
+/** The model; once. null: this page has none. */
+export async function space(d) {
+	loaded = loaded || json("overview").then((o) => o && build(d, o));
+	return loaded;
+}
+
+/** A level with its areas as objects, and for each cell the number of its area. */
+export function unpack(m, level) {
+	if (level.list)
+		return level;
+	level.list = [];
+	level.cell = new Uint32Array(m.leaves * m.slices);
+	for (let i = 0; i < level.areas.length; i += 3) {
+		const [number, begin, end] = level.areas.slice(i, i + 3), node = m.nodes[number];
+		const a = { node, begin, end, reads: 0, writes: 0, other: 0, all: node.object < 0 };
+		for (let r = node.begin; r < node.end; r++) {
+			level.cell.fill(level.list.length, r * m.slices + begin, r * m.slices + end);
+			for (let s = begin; s < end; s++) {
+				const [x, y, z] = m.counts(r, s);
+				a.reads += x;
+				a.writes += y;
+				a.other += z;
+			}
+		}
+		a.accesses = a.reads + a.writes + a.other;
+		a.mean = a.accesses / ((end - begin) * node.pages);
+		level.list.push(a);
+	}
+	return level;
+}
+
+export const nameOf = (m, a) => a.all ? `all ${m.objects.length} structures` : m.objects[a.node.object].name;
+
+/** What an area is: "all", "structure", "part" or "pages". */
+export function kindOf(m, a) {
+	if (a.all)
+		return "all";
+	const o = m.objects[a.node.object];
+	if (a.node.begin === o.begin && a.node.end === o.end)
+		return "structure";
+	return a.node.leaf ? "pages" : "part";
+}
+
+/** First and end address of an area in one process; null otherwise. */
+export const addresses = (a) => a.all || a.node.process !== a.node.lastProcess ? null :
+	[a.node.first * PAGE, a.node.last * PAGE];
+
+/** Which pages of its structure an area is, counting used ones by address. */
+export function pagesOf(m, a) {
+	if (a.all)
+		return `all ${f.count(a.node.pages)}`;
+	const o = m.objects[a.node.object], first = m.nodes[a.node.begin].before + 1;
+	return a.node.pages === o.pages ? `all ${f.count(o.pages)}` :
+		`${f.count(first)}${a.node.pages > 1 ? `–${f.count(first + a.node.pages - 1)}` : ""} of ${f.count(o.pages)}`;
+}
+
+function place(m, a) {
+	const kind = kindOf(m, a), n = a.node;
+	if (kind === "all")
+		return "all of them";
+	const range = addresses(a), what = kind === "structure" ? "all of it" : `page${n.pages > 1 ? "s" : ""} ${pagesOf(m, a)}`;
+	return range ? `${what}, ${f.hex(range[0])} to ${f.hex(range[1])}` : what;
+}
+
+/** What is to say of an area, as pairs of texts. */
+export function describe(m, a) {
+	const several = a.all || a.node.process !== a.node.lastProcess;
+	const out = [["Structure", f.cut(nameOf(m, a), 60)], ["Where", place(m, a)],
+		["Time", `${f.time(m.time(a.begin))} to ${f.time(m.time(a.end))}`],
+		["Pages", f.count(a.node.pages)],
+		["Reads", f.count(a.reads)], ["Writes", f.count(a.writes)]];
+	if (a.other)
+		out.push(["Unknown type", f.count(a.other)]);
+	out.push(["Share", `${f.percent(a.accesses, m.total)} of these accesses`],
+		["Per page and slice", f.short(a.mean)]);
+	if (!a.all && several)
+		out.push(["Processes", `${a.node.process} to ${a.node.lastProcess}`]);
+	return out;
+}
+
+/** The most accessed structures in an area of all: [name, accesses]. */
+export function topOf(m, a, n) {
+	return m.objects.map((o) => {
+		let sum = 0;
+		for (let r = o.begin; r < o.end; r++)
+			for (let s = a.begin; s < a.end; s++)
+				sum += m.counts(r, s).reduce((x, y) => x + y);
+		return [o, sum];
+	}).filter(([, k]) => k).sort((x, y) => y[1] - x[1]).slice(0, n);
+}
+
+/** The address of a view of the area's structure, there and then. */
+export function linkOf(m, a) {
+	if (a.all)
+		return null;
+	const q = new URLSearchParams({ t: [a.begin, a.end].map((s) => Math.round(m.time(s))).join(",") }), range = addresses(a);
+	if (range)
+		q.set("a", range.map(f.hex).join(","));
+	return `#/object/${m.objects[a.node.object].id}?${q}`;
+}
+
+export function rows(m, level) {
+	return [["structure", "what", "first_address", "end_address", "pages", "begin_ns", "end_ns", "reads", "writes", "unknown"],
+		...level.list.map((a) => [nameOf(m, a), kindOf(m, a), ...(addresses(a) || [null, null]).map((x) => x === null ? "" : f.hex(x)),
+			a.node.pages, Math.round(m.time(a.begin)), Math.round(m.time(a.end)), a.reads, a.writes, a.other])];
+}
