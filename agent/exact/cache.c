@@ -495,6 +495,7 @@ void moca_exact_invalidate(uint64_t start, uint64_t end)
 	if (is_source(start, end))
 		forget_range(start, end);
 	moca_exact_code_gone(start, end);
+	moca_exact_flags_forget();
 	moca_exact_unlock();
 }
 

@@ -33,6 +33,15 @@ static int is_ours(const char *line, const char *end)
 	return 0;
 }
 
+/* A memfd, which is one of files to the kernel, may be code that changes. */
+static int is_file(const char *line, const char *end)
+{
+	for (; line < end; line++)
+		if (*line == '/')
+			return end - line < 7 || memcmp(line, "/memfd:", 7);
+	return 0;
+}
+
 static uint64_t hex(const char **p)
 {
 	uint64_t v = 0;
@@ -59,6 +68,8 @@ static void add_range(void *arg, const struct maps_line *l)
 		r.flags |= CODE_WRITABLE;
 	if (is_ours(l->text, l->text_end))
 		r.flags |= CODE_OURS;
+	if (!is_file(l->text, l->text_end))
+		r.flags |= CODE_ANONYMOUS;
 	/* Ours: the program has no business there. */
 	if (r.start < moca_exact.setup.agent_end &&
 	    r.end > moca_exact.setup.agent)

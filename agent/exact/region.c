@@ -154,6 +154,11 @@ struct flags_cache {
 /* Looked at again and again: the functions that are called. */
 static struct flags_cache known[1024];
 
+void moca_exact_flags_forget(void)
+{
+	memset(known, 0, sizeof(known));
+}
+
 int moca_exact_flags_dead_at(uint64_t pc)
 {
 	struct flags_cache *k = &known[pc % 1021];
@@ -165,7 +170,7 @@ int moca_exact_flags_dead_at(uint64_t pc)
 	k->pc = pc;
 	k->dead = 0;
 	if (!moca_exact_code_at(pc, &start, &end, &flags) ||
-	    flags & CODE_WRITABLE)
+	    flags & (CODE_WRITABLE | CODE_ANONYMOUS))
 		return 0;
 	for (int i = 0; i < 6 && at < end; i++) {
 		struct insn x;

@@ -150,8 +150,10 @@ int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x);
 
 /* region.c */
 int moca_exact_region_find(struct work *w, uint64_t entry);
-/* Are no flags needed at pc? */
+/* Are no flags needed at pc? Only of code of files: other code may change. */
 int moca_exact_flags_dead_at(uint64_t pc);
+/* Mappings have changed: what was known of flags may not be so. */
+void moca_exact_flags_forget(void);
 
 /* group.c */
 void moca_exact_group(struct work *w);
@@ -170,6 +172,7 @@ struct link {
 /* maps.c: executable ranges. 1: pc is in one, [*start, *end). */
 #define CODE_WRITABLE 1
 #define CODE_OURS 2
+#define CODE_ANONYMOUS 4
 int moca_exact_code_at(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
 
 #endif
