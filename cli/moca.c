@@ -22,6 +22,7 @@ static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
+	{ "rate", cmd_rate, "sample page faults and CPU use over time" },
 	{ "trace", cmd_trace, "record the events that programs emit" },
 	{ "info", cmd_info, "summarise a trace" },
 	{ "objects", cmd_objects, "say which data structures were accessed" },
