@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/record-companion.h"
 #include "collect/fault/record.h"
+#include "collect/rate/rate.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 
@@ -28,6 +29,8 @@ struct extra {
 	uint64_t pid;
 	int no_zap;
 	int no_allocs;
+	uint64_t hz;		/* of samples of faults and CPU time */
+	int no_rates;
 	struct agent_options agent;
 };
 
@@ -63,6 +66,11 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("-p %lu: no process has such a number", x->pid);
 		return -EINVAL;
 	}
+	if (!x->hz || x->hz > RATE_HZ_MAX) {
+		moca_error("--rate must be from 1 to %u (--no-rates: none)",
+			   RATE_HZ_MAX);
+		return -EINVAL;
+	}
 	if (o->interval_ns < 1000000) {
 		moca_error("--interval must be 1ms at least");
 		return -EINVAL;
@@ -91,10 +99,10 @@ int cmd_record(int argc, char **argv)
 		.interval_ns = 50000000, .budget = 0.10,
 		.program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
-	struct extra x = { .agent.min_size = 4096 };
+	struct extra x = { .agent.min_size = 4096, .hz = RATE_HZ_DEFAULT };
 	struct string_list objects = { 0 };
 	const struct moca_record_companion companion =
-		record_companion(&objects, &o.quiet);
+		record_companion(&objects, &o.quiet, &x.pid, &x.hz);
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
@@ -143,6 +151,10 @@ int cmd_record(int argc, char **argv)
 		OPT_LIST(0, "object", &objects, "NAME",
 			 "keep only the accesses to objects of this name "
 			 "(repeatable, with * and ?)"),
+		OPT_UINT(0, "rate", &x.hz, "HZ",
+			 "sample page faults and CPU time so often, 1 to 1000 "
+			 "times a second (default: 20)"),
+		OPT_FLAG(0, "no-rates", &x.no_rates, "do not sample these"),
 		OPT_FLAG(0, "no-zap", &x.no_zap,
 			 "record the program's real faults only"),
 		OPT_END,
@@ -153,6 +165,9 @@ int cmd_record(int argc, char **argv)
 		return 0;
 	if (first < 0 || check(&o, &x, objects.count, argc - first))
 		return EXIT_USAGE;
+	if (x.no_rates)
+		x.hz = 0;
+	o.rate_period_ns = x.hz ? 1000000000ull / x.hz : 0;
 	o.argv = argv + first;
 	o.attach = x.pid;
 	o.zap = !x.no_zap;

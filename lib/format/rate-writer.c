@@ -50,7 +50,7 @@ int moca_rate_describe(int dirfd)
 		  "u64 wall_ns\nu32 processes\nu32 tasks\n" },
 		{ ID_END, "end",
 		  "u32 task\nenum last s32 lost=0,seen=1\n" },
-		{ ID_OWN, "own", "u32 pid\nu32 tid\nu64 minor\n" },
+		{ ID_OWN, "own", "u32 pid\nu32 tid\nu64 begin_ns\nu64 minor\n" },
 	};
 	struct moca_marker_writer *w;
 	size_t i;
@@ -264,12 +264,13 @@ void moca_rate_end(struct moca_rate_writer *w, uint64_t ns, uint32_t task,
 }
 
 void moca_rate_own(struct moca_rate_writer *w, uint64_t ns, uint32_t pid,
-		   uint32_t tid, uint64_t minor)
+		   uint32_t tid, uint64_t begin_ns, uint64_t minor)
 {
 	struct record r = { .len = 0 };
 
 	put_u32(&r, pid);
 	put_u32(&r, tid);
+	put_u64(&r, begin_ns);
 	put_u64(&r, minor);
 	add(w, ns, ID_OWN, &r);
 }

@@ -68,9 +68,9 @@ void moca_rate_tick(struct moca_rate_writer *w, uint64_t ns, uint64_t wall_ns,
 /* exact: its last counts were seen. */
 void moca_rate_end(struct moca_rate_writer *w, uint64_t ns, uint32_t task,
 		   int exact);
-/* Faults that page tracing itself caused, up to now. */
+/* Faults that page tracing itself caused in the period from begin_ns on. */
 void moca_rate_own(struct moca_rate_writer *w, uint64_t ns, uint32_t pid,
-		   uint32_t tid, uint64_t minor);
+		   uint32_t tid, uint64_t begin_ns, uint64_t minor);
 
 /* To the file. 0 or the first error of all so far. */
 int moca_rate_writer_flush(struct moca_rate_writer *w);
