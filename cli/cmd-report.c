@@ -38,6 +38,8 @@ static int compute(struct report *r, const char *topology)
 		err = failed;
 	if (!err)
 		err = report_plots(r, limit);
+	if (!err)
+		err = report_faults(r);
 	return err ? err : report_index(r);
 }
 

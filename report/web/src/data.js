@@ -115,11 +115,12 @@ export function cells(id) {
 
 /** The index with what it refers to, connected. */
 export async function load() {
-	const [index, topology, summary, rates, allocs] = await Promise.all([
+	const [index, topology, summary, rates, allocs, faults] = await Promise.all([
 		json("index"), json("topology"), json("summary"), blob("rates"),
-		blob("allocs")]);
+		blob("allocs"), json("faults")]);
 	const d = index;
 	d.machine = topology;
+	d.faults = faults;
 	/* Of a newer moca summary nothing is known. */
 	d.summary = summary?.version === 1 ? summary : null;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));

@@ -66,8 +66,10 @@ function warnings(d) {
 function notRecorded(d) {
 	const list = [
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
-		"Cache misses, bandwidth, latency, and page faults of the program's own (minor and major): this collector does not see them.",
+		"Cache misses, bandwidth and latency: this collector does not see them.",
 	];
+	if (!d.faults)
+		list.push("Page faults and CPU time over time (moca record --no-rates, or an older Moca).");
 	if (!d.summary)
 		list.push("Findings and phases: moca summary was not run for this page.");
 	if (!d.machine)
