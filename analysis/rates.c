@@ -325,20 +325,31 @@ static int walk(struct walk *w, struct moca_trace *t)
 	return err ? err : ret;
 }
 
+/* Take in what fits of rest, too, and return what does not. */
+static uint64_t fit_one(struct moca_rate_sums *bin, uint64_t rest)
+{
+	uint64_t own = bin->own + rest;
+
+	bin->own = own < bin->minor ? own : bin->minor;
+	return own - bin->own;
+}
+
 /*
  * Page tracing knows when a fault was, samples what was counted until then: what
- * is too much for one bin was counted in the next.
+ * is too much for one bin was counted in the next, or before: a task's end may
+ * have been told by its parent. In no bin are there more than faults.
  */
 static uint64_t fit_own(struct moca_rate_sums *bins, size_t n)
 {
-	uint64_t rest = 0, sum = 0, own;
+	uint64_t rest = 0, sum = 0;
+	size_t i;
 
-	for (size_t i = 0; i < n; i++) {
-		own = bins[i].own + rest;
-		bins[i].own = own < bins[i].minor ? own : bins[i].minor;
-		rest = own - bins[i].own;
+	for (i = 0; i < n; i++)
+		rest = fit_one(&bins[i], rest);
+	for (i = n; i-- > 0 && rest;)
+		rest = fit_one(&bins[i], rest);
+	for (i = 0; i < n; i++)
 		sum += bins[i].own;
-	}
 	return sum;
 }
 

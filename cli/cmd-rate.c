@@ -461,14 +461,19 @@ int cmd_rate(int argc, char **argv)
 		OPT_FLAG('q', "quiet", &w.quiet, "show nothing"),
 		OPT_END
 	};
-	const struct rate_cases cases = { .dir = w.dir };
 	int first = moca_options_parse(specs, argc, argv, usage, about), ret;
 
-	(void)cases;
 	if (first == -ECANCELED)
 		return 0;
 	if (first < 0 || check(&w, argc - first))
 		return EXIT_USAGE;
+	if (w.cases) {
+		const struct rate_cases cases = {
+			.dir = w.dir ? w.dir : "moca-cases", .hz = w.hz,
+		};
+
+		return rate_cases_run(&cases);
+	}
 	w.argv = argv + first;
 	r.sampler = (struct rate_sampler){ .source = &rate_source_proc,
 					   .period_ns = 1000000000ull / w.hz,

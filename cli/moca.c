@@ -32,6 +32,7 @@ static const struct command commands[] = {
 	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
+	{ "work", cmd_work, "use memory in a known way, to try profilers with" },
 	{ "check", cmd_check, "verify that a trace is whole" },
 	{ "doctor", cmd_doctor, "say what this machine and user can record" },
 	{ "help", cmd_help, "show this text, or the help of a command" },
