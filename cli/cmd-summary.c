@@ -48,6 +48,12 @@ static int show(struct advice_view *v, const char *topology, double detail,
 
 	if (err)
 		return err;
+	err = moca_rates_compute(&v->rates, v->trace, 1);
+	if (err) {
+		moca_error("summary: cannot read the trace '%s': %s", v->path,
+			   strerror(-err));
+		return 1;
+	}
 	if (moca_phases_compute(&v->phases, v->profile, detail) ||
 	    (json && moca_overview_compute(&v->overview, v->profile,
 					   detail)) ||
@@ -113,6 +119,7 @@ int cmd_summary(int argc, char **argv)
 		return EXIT_USAGE;
 	ret = show(&v, topology, p, json);
 	moca_phases_free(&v.phases);
+	moca_rates_free(v.rates);
 	moca_overview_free(&v.overview);
 	moca_advice_free(v.advice);
 	moca_profile_free(v.profile);

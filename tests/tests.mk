@@ -46,7 +46,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/terminal tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
-	tests/export/run tests/objects/run tests/web/run \
+	tests/export/run tests/objects/run tests/rate/run tests/web/run \
 	tests/stress/run)
 
 # Allocators that are found by their code.
@@ -62,7 +62,7 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
-	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS)
+	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(TEST_DIR)/rate/load
 
 check:
 	@tools/install-deps check
@@ -247,6 +247,9 @@ $(TEST_DIR)/alloc/%: tests/alloc/%.c agent/alloc/events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
+$(TEST_DIR)/rate/%: tests/rate/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 $(TEST_DIR)/coverage/%: tests/coverage/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
