@@ -50,7 +50,7 @@ static void ready(void *arg, pid_t pid)
 	struct companion *c = arg;
 
 	if (c->rates)
-		rate_beside_begin(c->rates, pid);
+		rate_beside_begin(c->rates, pid, !*c->pid);
 	if (*c->pid || (c->events && !moca_trace_session_ready(c->events)))
 		return;
 	c->events = NULL;

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,7 +25,14 @@
 
 struct rate_beside {
 	pid_t pid;
+	int fd;			/* pidfd of it, so that no other is killed */
 	int control;
+};
+
+/* To the sampler: what to begin with. */
+struct begin {
+	pid_t pid;
+	int is_child;
 };
 
 static void ignore_signals(void)
@@ -51,39 +59,61 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &lim);
 }
 
-static void name_of(pid_t pid, char *name)
+static void name_and_parent(pid_t pid, char *name, pid_t *parent)
 {
 	struct rate_stat st;
 	int fd = rate_open(pid, 0, "stat");
 
 	strcpy(name, "?");
+	*parent = 0;
 	if (fd < 0)
 		return;
-	if (!rate_stat_read(&st, fd))
+	if (!rate_stat_read(&st, fd)) {
 		strcpy(name, st.name);
+		*parent = st.ppid;
+	}
 	close(fd);
 }
 
+/* Rounds until the program has ended, or the recording has. */
+static int rounds(struct rate_sampler *s)
+{
+	struct pollfd p = { s->control, POLLIN, 0 };
+	int n, err = rate_sampler_run(s);
+
+	/* When the recorder has waited for the program, it knows all of it. */
+	while (!err && poll(&p, 1, -1) < 0 && errno == EINTR)
+		;
+	if (err)
+		return err;
+	n = s->source->round(s->state, moca_clock_ns());
+	return n < 0 ? n : 0;
+}
+
 static int sample(struct rate_sampler *s, struct moca_rate_writer *w,
-		  pid_t pid)
+		  const struct begin *b)
 {
 	const struct rate_options opt = { .children = 1, .threads = 1 };
 	const struct rate_sink sink = rate_sink_writer(w);
 	char name[STAT_NAME];
+	pid_t parent;
 	uint64_t now = moca_clock_ns();
 	int err = s->source->open(&s->state, &opt, &sink);
 
 	if (err)
 		return err;
 	/* The stream is told of the program's first thread. */
-	name_of(pid, name);
-	err = moca_rate_writer_start(w, (uint32_t)pid, name, now);
+	name_and_parent(b->pid, name, &parent);
+	err = moca_rate_writer_start(w, (uint32_t)b->pid, name, now);
 	moca_rate_settings(w, now, s->period_ns, s->source->name);
+	if (!err && b->is_child && parent)
+		/* Without, what it does last is lost. */
+		s->source->watch(s->state, parent, b->pid);
 	if (!err)
-		err = s->source->add(s->state, pid);
+		err = s->source->add(s->state, b->pid);
 	/* Gone already: nothing is to be sampled, and nothing is wrong. */
 	if (!err)
-		err = rate_sampler_run(s);
+		err = rounds(s);
 	else if (err == -ESRCH)
 		err = 0;
 	s->source->close(s->state);
@@ -97,18 +127,18 @@ static int beside_main(int dirfd, uint64_t period_ns, int control)
 				  .period_ns = period_ns, .control = control };
 	struct moca_rate_writer *w;
 	struct timespec ts;
-	pid_t pid;
+	struct begin begin;
 	char byte;
 	int err;
 
 	ignore_signals();
 	raise_limit();
 	prctl(PR_SET_NAME, "moca-rate", 0, 0, 0);
-	if (recv(control, &pid, sizeof(pid), 0) != sizeof(pid))
+	if (recv(control, &begin, sizeof(begin), 0) != sizeof(begin))
 		return 0;
 	r.error = moca_rate_writer_create(&w, dirfd, MOCA_RATE_STREAM);
 	if (!r.error) {
-		r.error = sample(&s, w, pid);
+		r.error = sample(&s, w, &begin);
 		err = moca_rate_writer_close(w);
 		if (!r.error)
 			r.error = err;
@@ -153,6 +183,7 @@ int rate_beside_start(struct rate_beside **out, const char *dir,
 	close(pair[1]);
 	close(dirfd);
 	b->control = pair[0];
+	b->fd = (int)syscall(SYS_pidfd_open, b->pid, 0);
 	*out = b;
 	return 0;
 err_free:
@@ -162,9 +193,11 @@ err_free:
 	return err;
 }
 
-void rate_beside_begin(struct rate_beside *b, pid_t pid)
+void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child)
 {
-	send(b->control, &pid, sizeof(pid), MSG_NOSIGNAL | MSG_DONTWAIT);
+	const struct begin begin = { pid, is_child };
+
+	send(b->control, &begin, sizeof(begin), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
@@ -184,8 +217,10 @@ int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
 	if (got > 0)
 		n = recv(b->control, r, sizeof(*r), MSG_DONTWAIT);
 	close(b->control);
-	if (n != sizeof(*r))
-		kill(b->pid, SIGKILL);
+	if (n != sizeof(*r) && b->fd >= 0)
+		syscall(SYS_pidfd_send_signal, b->fd, SIGKILL, NULL, 0);
+	if (b->fd >= 0)
+		close(b->fd);
 	/* The one who started it may be another process of the recorder. */
 	waitpid(b->pid, NULL, 0);
 	free(b);

@@ -46,6 +46,7 @@ struct process {
 	int born_with_threads;	/* the threads there now are not new */
 	int ran;		/* since children were looked for */
 	int zombie, gone;
+	pid_t watched_for;	/* it only waits for this one; 0: no */
 	uint64_t children_ns;	/* when these were looked for */
 	/* What it waited for: as it was, what we know of it, what we told. */
 	struct moca_rate_counts reaped, known, told;
@@ -143,6 +144,17 @@ static int proc_add(void *state, pid_t pid)
 	if (!kill(pid, 0) || errno == EPERM)
 		return -EACCES;
 	return -ESRCH;
+}
+
+static int proc_watch(void *state, pid_t parent, pid_t child)
+{
+	struct state *s = state;
+	struct process *p = take(s, parent, 0);
+
+	if (!p)
+		return -errno;
+	p->watched_for = child;
+	return 0;
 }
 
 static int proc_ended(void *state, pid_t pid)
@@ -424,6 +436,8 @@ static void end_process(struct state *s, struct process *p, uint64_t ns)
 	if (!parent || parent->gone)
 		return;
 	/* The parent's count of what it waited for will have had this. */
+	if (parent->watched_for)
+		strcpy(parent->name, p->name);
 	parent->known.minor += p->at.minor + p->known.minor + p->told.minor;
 	parent->known.major += p->at.major + p->known.major + p->told.major;
 	parent->known.cpu_ns += p->at.cpu_ns + p->known.cpu_ns +
@@ -449,12 +463,27 @@ static void begin_process(struct state *s, struct process *p, uint64_t ns,
 	p->known = p->reaped;
 }
 
+/* Of one that only waits for another: what it was told then. */
+static int sample_watched(struct state *s, struct process *p)
+{
+	if (rate_stat_read(&p->last, p->stat))
+		return 1;
+	set_reaped(s, p);
+	if (p->fresh)
+		p->known = p->reaped;
+	p->fresh = 0;
+	return 1;
+}
+
 /* 0; 1: it did nothing; -errno. A process that is gone is marked so. */
 static int sample_process(struct state *s, struct process *p, uint64_t ns)
 {
 	struct moca_rate_counts now = { 0 };
-	int err = read_clock(p->clock, &now.cpu_ns);
+	int err;
 
+	if (p->watched_for)
+		return sample_watched(s, p);
+	err = read_clock(p->clock, &now.cpu_ns);
 	if (!err && !p->fresh && now.cpu_ns == p->at.cpu_ns)
 		return 1;
 	/* Back: another process has its number. */
@@ -504,8 +533,10 @@ static void tell_reaped(struct state *s, struct process *p, uint64_t ns)
 		return;
 	if (p->reaped_task == NO_TASK) {
 		p->reaped_task = s->next_task++;
-		s->sink.task(s->sink.arg, ns, p->reaped_task, p->pid,
-			     MOCA_RATE_REAPED, p->last.name);
+		s->sink.task(s->sink.arg, ns, p->reaped_task,
+			     p->watched_for ? p->watched_for : p->pid,
+			     MOCA_RATE_REAPED,
+			     p->watched_for ? p->name : p->last.name);
 	}
 	tell(s, ns, p->reaped_task, &p->told, &now);
 }
@@ -545,6 +576,10 @@ static int proc_round(void *state, uint64_t ns)
 		if (!p->gone && !p->fresh)
 			tell_reaped(s, p, ns);
 	for (at = &s->first; (p = *at);) {
+		if (p->watched_for) {
+			at = &p->next;
+			continue;
+		}
 		if (!p->gone) {
 			tick.processes += !p->zombie;
 			tick.tasks += p->zombie ? 0 : p->last.threads;
@@ -580,6 +615,7 @@ const struct rate_source rate_source_proc = {
 	.open = proc_open,
 	.add = proc_add,
 	.round = proc_round,
+	.watch = proc_watch,
 	.ended = proc_ended,
 	.close = proc_close,
 };

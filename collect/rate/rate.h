@@ -63,6 +63,11 @@ struct rate_source {
 	 * may not see it), -ENOMEM, another -errno.
 	 */
 	int (*add)(void *state, pid_t pid);
+	/*
+	 * This one is not sampled, but waits for the process `child`, which
+	 * was added: so what that did last is seen. 0 or -errno.
+	 */
+	int (*watch)(void *state, pid_t parent, pid_t child);
 	/* How many processes are left, or -errno. */
 	int (*round)(void *state, uint64_t ns);
 	/* Has this one (that was added) ended? */
@@ -107,8 +112,11 @@ struct rate_beside;
  */
 int rate_beside_start(struct rate_beside **out, const char *dir,
 		      uint64_t period_ns);
-/* Sample pid and its children from now on. */
-void rate_beside_begin(struct rate_beside *b, pid_t pid);
+/*
+ * Sample pid and its children from now on. is_child: who waits for it waits for
+ * nobody else, and what it was told by that is counted, too.
+ */
+void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child);
 
 struct rate_beside_result {
 	uint64_t rounds, missed;
