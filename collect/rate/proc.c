@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,8 @@ struct process {
 	int ran;		/* since children were looked for */
 	int zombie, gone;
 	pid_t watched_for;	/* it only waits for this one; 0: no */
-	uint64_t children_ns;	/* when these were looked for */
+	uint64_t children_ns;	/* when these were looked for, */
+	pid_t children_pid;	/* and the youngest pid of all then */
 	/* What it waited for: as it was, what we know of it, what we told. */
 	struct moca_rate_counts reaped, known, told;
 };
@@ -60,7 +62,8 @@ struct state {
 	uint32_t next_task;
 	uint64_t tick_ns;	/* of a clock tick */
 	uint64_t last_ns;
-	uint32_t processes, tasks;
+	int loadavg;		/* /proc/loadavg; -1 */
+	pid_t youngest;		/* the pid that was given last; 0: not known */
 };
 
 static struct process *find(struct state *s, pid_t pid)
@@ -83,6 +86,7 @@ static int proc_open(void **out, const struct rate_options *opt,
 	s->sink = *sink;
 	s->last = &s->first;
 	s->tick_ns = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
+	s->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	*out = s;
 	return 0;
 }
@@ -241,11 +245,12 @@ static struct moca_rate_counts least(const struct moca_rate_counts *a,
 	};
 }
 
-/* 0; -errno: it is gone. */
+/* faulted: its process has. 0; -errno: it is gone. */
 static int sample_thread(struct state *s, struct process *p, struct thread *t,
-			 uint64_t ns, int first)
+			 uint64_t ns, int faulted)
 {
-	struct moca_rate_counts now = { 0 };
+	int first = t->task == NO_TASK;
+	struct moca_rate_counts now = t->at;
 	struct rate_stat st;
 	int err = read_run_of(p, t, &now.cpu_ns);
 
@@ -253,6 +258,11 @@ static int sample_thread(struct state *s, struct process *p, struct thread *t,
 		return err;
 	if (!first && now.cpu_ns == t->at.cpu_ns)
 		return 0;
+	if (!first && !faulted) {
+		t->ran = 1;
+		tell(s, ns, t->task, &t->at, &now);
+		return 0;
+	}
 	err = read_stat_of(p, t, &st);
 	if (err)
 		return err;
@@ -337,7 +347,8 @@ static int list_threads(struct state *s, struct process *p, uint64_t ns)
 	return err;
 }
 
-static int sample_threads(struct state *s, struct process *p, uint64_t ns)
+static int sample_threads(struct state *s, struct process *p, uint64_t ns,
+			  int faulted)
 {
 	int err = 0, changed = p->last.threads != p->count;
 	size_t i;
@@ -352,7 +363,7 @@ static int sample_threads(struct state *s, struct process *p, uint64_t ns)
 	for (i = p->count; i-- > 0;) {
 		struct thread *t = &p->threads[i];
 
-		if (!sample_thread(s, p, t, ns, t->task == NO_TASK))
+		if (!sample_thread(s, p, t, ns, faulted))
 			continue;
 		if (t->task != NO_TASK) {
 			end_thread(s, p, i, ns);
@@ -407,6 +418,12 @@ static int look_for_children(struct state *s, struct process *p, uint64_t ns)
 	if (!s->opt.children || !p->ran || p->zombie ||
 	    (p->children_ns && ns - p->children_ns < CHILDREN_NS))
 		return 0;
+	/* Nobody has made any since then. */
+	if (p->children_ns && s->youngest &&
+	    p->children_pid == s->youngest) {
+		p->ran = 0;
+		return 0;
+	}
 	if (!p->count)
 		err = add_children_of(s, p, p->pid, from_birth);
 	for (i = 0; !err && i < p->count; i++) {
@@ -416,6 +433,7 @@ static int look_for_children(struct state *s, struct process *p, uint64_t ns)
 		err = add_children_of(s, p, p->threads[i].tid, from_birth);
 	}
 	p->children_ns = ns;
+	p->children_pid = s->youngest;
 	p->ran = 0;
 	return err;
 }
@@ -509,7 +527,8 @@ static int sample_process(struct state *s, struct process *p, uint64_t ns)
 	}
 	/* Threads first: they compare with what the process was before. */
 	if (s->opt.threads && !p->zombie)
-		err = sample_threads(s, p, ns);
+		err = sample_threads(s, p, ns, now.minor != p->at.minor ||
+						       now.major != p->at.major);
 	tell(s, ns, p->task, &p->at, &now);
 	set_reaped(s, p);
 	return err;
@@ -555,6 +574,19 @@ static void forget(struct state *s, struct process *p)
 	free(p);
 }
 
+/* The last number of "0.00 0.01 0.05 1/234 5678". */
+static pid_t read_youngest(const struct state *s)
+{
+	char buf[128], *p;
+	ssize_t n = pread(s->loadavg, buf, sizeof(buf) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	buf[n] = 0;
+	p = strrchr(buf, ' ');
+	return p ? atoi(p) : 0;
+}
+
 static int proc_round(void *state, uint64_t ns)
 {
 	struct state *s = state;
@@ -562,6 +594,7 @@ static int proc_round(void *state, uint64_t ns)
 	struct rate_tick tick = { .ns = ns };
 	int err = 0;
 
+	s->youngest = s->opt.children ? read_youngest(s) : 0;
 	/*
 	 * Parents come before their children: a child that is in its parent's
 	 * count is found to be gone, so that it is known before we tell more.
@@ -607,6 +640,8 @@ static void proc_close(void *state)
 		s->first = p->next;
 		forget(s, p);
 	}
+	if (s->loadavg >= 0)
+		close(s->loadavg);
 	free(s);
 }
 
