@@ -395,6 +395,9 @@ int moca_rates_compute(struct moca_rates **out, struct moca_trace *t,
 	memset(w.heads, 0xff, sizeof(w.heads));
 	w.r = calloc(1, sizeof(*w.r));
 	err = w.r ? walk(&w, t) : -ENOMEM;
+	/* Beside page tracing, which told none if there were none. */
+	if (!err && moca_trace_meta(t, "rate.period_ns"))
+		w.r->has_own = 1;
 	if (!err && w.r->rounds) {
 		err = make_bins(w.r, max_bins);
 		w.binning = 1;

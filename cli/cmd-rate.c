@@ -399,6 +399,11 @@ static int open_source(struct run *r)
 	int err = r->sampler.source->open(&r->sampler.state, &opt, &sink);
 	size_t i;
 
+	if (err == -EOPNOTSUPP)
+		moca_error("rate: this kernel does not tell threads apart "
+			   "(CONFIG_SCHED_INFO): neither --per-task nor -o");
+	else if (err)
+		moca_error("rate: cannot sample: %s", strerror(-err));
 	if (err)
 		return err;
 	if (r->child)

@@ -52,6 +52,7 @@ struct trial {
 	uint64_t begin_ns, end_ns;
 	uint64_t done_ns[WORKERS_MAX];	/* after begin */
 	struct moca_rate_counts sums[WORKERS_MAX], total;
+	double idle;		/* CPUs, on average; less than 0: not known */
 	int error;
 };
 
@@ -185,6 +186,19 @@ static int wait_all(struct trial *t)
 	return err;
 }
 
+/* Seconds that all CPUs together were idle so far; less than 0: not known. */
+static double idle_seconds(void)
+{
+	FILE *f = fopen("/proc/uptime", "re");
+	double up, idle = -1;
+
+	if (f && fscanf(f, "%lf %lf", &up, &idle) != 2)
+		idle = -1;
+	if (f)
+		fclose(f);
+	return idle;
+}
+
 static int run_trial(struct trial *t, uint64_t hz)
 {
 	const struct rate_options opt = { .children = 0, .threads = 0 };
@@ -195,6 +209,7 @@ static int run_trial(struct trial *t, uint64_t hz)
 				  .period_ns = 1000000000ull / hz,
 				  .control = -1, .begun = let_go };
 	int gate[2], err, ret;
+	double idle, ns;
 	unsigned int i;
 
 	memset(t->task, 0xff, sizeof(t->task));
@@ -208,8 +223,11 @@ static int run_trial(struct trial *t, uint64_t hz)
 				       s.source->add(s.state, t->pids[i]);
 	}
 	/* Zombies are not counted as processes: all samples are whole then. */
+	idle = idle_seconds();
 	if (!err)
 		err = rate_sampler_run(&s);
+	ns = (double)(t->end_ns - t->begin_ns);
+	t->idle = idle >= 0 && ns > 0 ? (idle_seconds() - idle) / ns * 1e9 : -1;
 	if (gate[1] >= 0)
 		close(gate[1]);
 	close(gate[0]);
@@ -448,7 +466,7 @@ static int locality(const struct story *s, unsigned int mb)
 }
 
 struct many {
-	double n[3], cpus[3], seconds[3], faults[3];
+	double n[3], cpus[3], seconds[3], idle[3];
 	uint64_t major, minor;
 };
 
@@ -492,8 +510,15 @@ static void tell_many(const struct story *s, const struct many *m,
 		    m->seconds[2] / m->seconds[1], m->n[1], m->n[2],
 		    m->n[2] / m->n[1]);
 	else
-		say(s, "The machine is not full (%.0f %% of its CPUs): the workers wait, or other programs (or a limit) take the rest of the CPUs.\n",
+		say(s, "The workers never had all CPUs (at most %.0f %% of them)",
 		    100 * most / cpus);
+	if (most <= 0.85 * cpus && m->idle[2] >= 0)
+		say(s, ", and %.2f CPUs were idle: %s.\n", m->idle[2],
+		    m->idle[2] < 0.1 * cpus ?
+			    "other programs took the rest" :
+			    "the workers wait, or may not use them all");
+	else if (most <= 0.85 * cpus)
+		say(s, ".\n");
 	if (m->cpus[2] < 0.9 * m->cpus[1])
 		say(s, "CPU use falls with more workers%s.\n", m->major ?
 		    ": they wait for pages" : ", though no worker waits for a page: other programs disturb");
@@ -524,6 +549,7 @@ static int multiprogramming(const struct story *s, unsigned int mb)
 		m.seconds[i] = (double)(t.end_ns - t.begin_ns) / 1e9;
 		m.cpus[i] = m.seconds[i] > 0 ?
 				    (double)t.total.cpu_ns / 1e9 / m.seconds[i] : 0;
+		m.idle[i] = t.idle;
 		m.major += t.total.major;
 		m.minor += t.total.minor;
 		free(t.points);

@@ -10,6 +10,8 @@
 struct own_faults {
 	struct moca_rate_writer *writer;
 	uint64_t period_ns;
+	pid_t root;
+	int started;		/* there is something in the stream */
 };
 
 int own_faults_create(struct own_faults **out, int dirfd, uint64_t period_ns,
@@ -21,14 +23,9 @@ int own_faults_create(struct own_faults **out, int dirfd, uint64_t period_ns,
 	if (!o)
 		return -ENOMEM;
 	o->period_ns = period_ns;
+	o->root = root;
 	err = moca_rate_writer_create(&o->writer, dirfd,
 				      MOCA_RATE_STREAM_OWN);
-	if (!err) {
-		err = moca_rate_writer_start(o->writer, (uint32_t)root, "",
-					     moca_now_ns());
-		if (err)
-			moca_rate_writer_close(o->writer);
-	}
 	if (err)
 		free(o);
 	else
@@ -41,6 +38,11 @@ void own_faults_tell(struct own_faults *o, struct own_count *c, pid_t pid,
 {
 	if (!o || !c->minor)
 		return;
+	/* An error is told at the end. */
+	if (!o->started)
+		moca_rate_writer_start(o->writer, (uint32_t)o->root, "",
+				       moca_now_ns());
+	o->started = 1;
 	moca_rate_own(o->writer, moca_now_ns(), (uint32_t)pid, (uint32_t)tid,
 		      c->period * o->period_ns, c->minor);
 	c->minor = 0;
@@ -69,11 +71,12 @@ void own_faults_flush(struct own_faults *o)
 
 int own_faults_close(struct own_faults *o)
 {
-	int err, ret;
+	int err = 0, ret;
 
 	if (!o)
 		return 0;
-	err = moca_rate_writer_end(o->writer, moca_now_ns());
+	if (o->started)
+		err = moca_rate_writer_end(o->writer, moca_now_ns());
 	ret = moca_rate_writer_close(o->writer);
 	free(o);
 	return err ? err : ret;

@@ -93,13 +93,17 @@ static int rounds(struct rate_sampler *s)
 static int sample(struct rate_sampler *s, struct moca_rate_writer *w,
 		  const struct begin *b)
 {
-	const struct rate_options opt = { .children = 1, .threads = 1 };
+	struct rate_options opt = { .children = 1, .threads = 1 };
 	const struct rate_sink sink = rate_sink_writer(w);
 	char name[STAT_NAME];
 	pid_t parent;
 	uint64_t now = moca_clock_ns();
 	int err = s->source->open(&s->state, &opt, &sink);
 
+	if (err == -EOPNOTSUPP) {
+		opt.threads = 0;
+		err = s->source->open(&s->state, &opt, &sink);
+	}
 	if (err)
 		return err;
 	/* The stream is told of the program's first thread. */

@@ -75,11 +75,28 @@ static struct process *find(struct state *s, pid_t pid)
 	return p;
 }
 
+/* A kernel without CONFIG_SCHED_INFO has no such file, or says 0. */
+static int has_schedstat(void)
+{
+	int fd = rate_open(getpid(), 0, "schedstat");
+	uint64_t ns = 0;
+
+	if (fd < 0)
+		return 0;
+	if (rate_run_read(&ns, fd))
+		ns = 0;
+	close(fd);
+	return ns != 0;
+}
+
 static int proc_open(void **out, const struct rate_options *opt,
 		     const struct rate_sink *sink)
 {
-	struct state *s = calloc(1, sizeof(*s));
+	struct state *s;
 
+	if (opt->threads && !has_schedstat())
+		return -EOPNOTSUPP;
+	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->opt = *opt;

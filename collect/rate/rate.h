@@ -55,7 +55,10 @@ struct rate_options {
  */
 struct rate_source {
 	const char *name;	/* as it is written into the trace */
-	/* 0 or -errno. sink is borrowed. */
+	/*
+	 * 0; -EOPNOTSUPP (it cannot tell threads apart here), another -errno.
+	 * sink is borrowed.
+	 */
 	int (*open)(void **state, const struct rate_options *opt,
 		    const struct rate_sink *sink);
 	/*
