@@ -95,6 +95,10 @@ static int add_pid(struct run *r, pid_t pid)
 		moca_error("rate: process %d is another user's, and /proc is "
 			   "mounted so that you do not see it (hidepid): be "
 			   "that user, or root", pid);
+	else if (err == -EINVAL)
+		moca_error("rate: %d is a thread, not a process: give the "
+			   "number of its process (--per-task tells threads "
+			   "apart)", pid);
 	else if (err)
 		moca_error("rate: cannot sample process %d: %s", pid,
 			   strerror(-err));

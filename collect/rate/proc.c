@@ -16,7 +16,7 @@
 #include "collect/rate/rate.h"
 #include "collect/rate/stat.h"
 
-/* How often a process that runs is looked at for children: 1.2 us a thread. */
+/* How often a process that runs is looked at for children: a file a thread. */
 #define CHILDREN_NS 100000000ull
 #define BUCKETS 1024u
 #define NO_TASK UINT32_MAX
@@ -135,9 +135,11 @@ static struct process *take(struct state *s, pid_t pid, int from_birth)
 		errno = -p->stat;
 		goto err_free;
 	}
-	errno = clock_getcpuclockid(pid, &p->clock);
-	if (errno)
+	/* Threads have no such clock, but /proc shows them by their number. */
+	if (clock_getcpuclockid(pid, &p->clock)) {
+		errno = rate_stat_read(&p->last, p->stat) ? ESRCH : EINVAL;
 		goto err_close;
+	}
 	p->hash_next = s->table[(uint32_t)pid % BUCKETS];
 	s->table[(uint32_t)pid % BUCKETS] = p;
 	*s->last = p;
@@ -341,7 +343,8 @@ static int list_threads(struct state *s, struct process *p, uint64_t ns)
 			close(fd);
 		return fd < 0 ? fd : -ENOMEM;
 	}
-	qsort(p->threads, old, sizeof(*p->threads), compare_threads);
+	if (old)
+		qsort(p->threads, old, sizeof(*p->threads), compare_threads);
 	for (i = 0; i < old; i++)
 		p->threads[i].present = 0;
 	while (!err && (e = readdir(d))) {

@@ -63,7 +63,7 @@ struct rate_source {
 		    const struct rate_sink *sink);
 	/*
 	 * 0; -ESRCH (no such process), -EACCES (there is one, but this user
-	 * may not see it), -ENOMEM, another -errno.
+	 * may not see it), -EINVAL (it is a thread), -ENOMEM, another -errno.
 	 */
 	int (*add)(void *state, pid_t pid);
 	/*

@@ -163,7 +163,8 @@ export async function introduction(d) {
 	if (d.plots.length)
 		body.push(await overviewHeat(d));
 	else
-		body.push(h("p", { class: "empty" }, "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
+		body.push(r.collector === "rate" ? h("p", { class: "empty" }, "Pages were not traced, but ", h("a", { href: "#/faults" }, "page faults and CPU use"), " were sampled over time.") :
+			h("p", { class: "empty" }, "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
 	body.push(h("div", { class: "columns" },
 		h("section", { class: "panel" }, h("h3", {}, "What was run"), facts([
 			["Command", r.command && h("code", {}, f.cut(r.command, 400))],
