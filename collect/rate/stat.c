@@ -8,9 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIELD_PPID 1		/* behind the state, from 0 */
-#define FIELD_THREADS 17
-#define FIELDS (FIELD_THREADS + 1)
+/* By their place behind the name, from the state, 0. */
+enum {
+	PPID = 1, MINOR = 7, REAPED_MINOR, MAJOR, REAPED_MAJOR,
+	REAPED_USER = 13, REAPED_SYSTEM, THREADS = 17, FIELDS
+};
+#define WANTED (1u << PPID | 1u << MINOR | 1u << REAPED_MINOR | 1u << MAJOR | \
+		1u << REAPED_MAJOR | 1u << REAPED_USER |                     \
+		1u << REAPED_SYSTEM | 1u << THREADS)
 
 int rate_stat_parse(struct rate_stat *s, const char *text)
 {
@@ -29,20 +34,25 @@ int rate_stat_parse(struct rate_stat *s, const char *text)
 	memcpy(s->name, open + 1, n);
 	s->name[n] = 0;
 	s->state = close[2];
-	/* From the state on: 0 is the state itself. */
-	for (p = close + 3, i = 1; i < FIELDS; i++, p = end) {
-		/* Some are negative, none of ours. */
-		v[i] = (uint64_t)strtoll(p, &end, 10);
+	for (p = close + 3, i = 1; i < FIELDS; i++) {
+		if (*p++ != ' ')
+			return -EBADMSG;
+		if (!(WANTED & 1u << i)) {
+			p += strcspn(p, " ");
+			continue;
+		}
+		v[i] = strtoull(p, &end, 10);
 		if (end == p)
 			return -EBADMSG;
+		p = end;
 	}
-	s->ppid = (pid_t)v[FIELD_PPID];
-	s->minor = v[7];
-	s->reaped_minor = v[8];
-	s->major = v[9];
-	s->reaped_major = v[10];
-	s->reaped_ticks = v[13] + v[14];
-	s->threads = (unsigned int)v[FIELD_THREADS];
+	s->ppid = (pid_t)v[PPID];
+	s->minor = v[MINOR];
+	s->reaped_minor = v[REAPED_MINOR];
+	s->major = v[MAJOR];
+	s->reaped_major = v[REAPED_MAJOR];
+	s->reaped_ticks = v[REAPED_USER] + v[REAPED_SYSTEM];
+	s->threads = (unsigned int)v[THREADS];
 	return 0;
 }
 
