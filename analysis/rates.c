@@ -13,22 +13,13 @@
 
 enum kind { NONE, SETTINGS, TASK, SAMPLE, TICK, END, OWN };
 
-/* Of a task in the stream. */
-struct entry {
-	size_t index;		/* in tasks, or SIZE_MAX */
-	struct moca_rate_sums since;	/* the last tick */
-};
-
 struct walk {
 	struct moca_rates *r;
 	int binning;		/* the second walk */
-	struct entry *entries;	/* by the stream's number */
+	size_t *index;		/* in tasks, by the stream's number; or NONE */
 	size_t entry_count;
 	size_t *next;		/* chain of those with the same hash; tasks */
 	size_t heads[BUCKETS];
-	struct moca_rate_sums since;
-	size_t *touched;	/* numbers with a sample since the last tick */
-	size_t touched_count, touched_room;
 };
 
 static enum kind kind_of(const struct moca_marker_type *t)
@@ -39,7 +30,7 @@ static enum kind kind_of(const struct moca_marker_type *t)
 		size_t fields;
 	} kinds[] = {
 		{ "settings", SETTINGS, 2 }, { "task", TASK, 4 },
-		{ "sample", SAMPLE, 4 },     { "tick", TICK, 3 },
+		{ "sample", SAMPLE, 5 },     { "tick", TICK, 3 },
 		{ "end", END, 2 },	     { "own", OWN, 4 },
 	};
 
@@ -110,7 +101,7 @@ static void enter(struct walk *w, size_t i)
 static int room_for(struct walk *w, size_t task)
 {
 	size_t n = w->entry_count ? 2 * w->entry_count : 64;
-	struct entry *e;
+	size_t *e;
 
 	if (task >= TASKS_MAX)
 		return -EBADMSG;
@@ -118,12 +109,12 @@ static int room_for(struct walk *w, size_t task)
 		return 0;
 	while (n <= task)
 		n *= 2;
-	e = realloc(w->entries, n * sizeof(*e));
+	e = realloc(w->index, n * sizeof(*e));
 	if (!e)
 		return -ENOMEM;
-	w->entries = e;
+	w->index = e;
 	for (; w->entry_count < n; w->entry_count++)
-		e[w->entry_count] = (struct entry){ .index = SIZE_MAX };
+		e[w->entry_count] = SIZE_MAX;
 	return 0;
 }
 
@@ -137,7 +128,7 @@ static int on_task(struct walk *w, const struct moca_marker *m)
 
 	if (err || w->binning)
 		return err == -EBADMSG ? 0 : err;
-	if (w->entries[task].index == SIZE_MAX) {
+	if (w->index[task] == SIZE_MAX) {
 		/* Grown by halves: the count is the size at powers of two. */
 		if (!(n & (n - 1))) {
 			p = realloc(r->tasks, (n ? 2 * n : 1) * sizeof(*p));
@@ -154,10 +145,10 @@ static int on_task(struct walk *w, const struct moca_marker *m)
 			.tid = (uint32_t)number(m, 2),
 			.begin_ns = m->time_ns,
 		};
-		w->entries[task].index = r->task_count++;
+		w->index[task] = r->task_count++;
 		enter(w, n);
 	}
-	text(m, 3, r->tasks[w->entries[task].index].name, sizeof(r->tasks->name));
+	text(m, 3, r->tasks[w->index[task]].name, sizeof(r->tasks->name));
 	return 0;
 }
 
@@ -165,38 +156,6 @@ static int on_task(struct walk *w, const struct moca_marker *m)
 static int in_sum(const struct moca_rates_task *t)
 {
 	return t->tid == MOCA_RATE_PROCESS || t->tid == MOCA_RATE_REAPED;
-}
-
-static int on_sample(struct walk *w, const struct moca_marker *m)
-{
-	const struct moca_rate_sums x = { .minor = number(m, 1),
-					  .major = number(m, 2),
-					  .cpu_ns = number(m, 3) };
-	size_t task = number(m, 0), room = w->touched_room;
-	struct moca_rates_task *t;
-	size_t *p;
-
-	if (task >= w->entry_count || w->entries[task].index == SIZE_MAX)
-		return 0;
-	t = &w->r->tasks[w->entries[task].index];
-	if (!w->binning) {
-		add(&t->total, &x);
-		if (in_sum(t))
-			add(&w->r->total, &x);
-		return 0;
-	}
-	if (w->touched_count == room) {
-		p = realloc(w->touched, (room ? 2 * room : 64) * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		w->touched = p;
-		w->touched_room = room ? 2 * room : 64;
-	}
-	w->touched[w->touched_count++] = task;
-	add(&w->entries[task].since, &x);
-	if (in_sum(t))
-		add(&w->since, &x);
-	return 0;
 }
 
 static size_t bin_at(const struct moca_rates *r, uint64_t ns)
@@ -211,13 +170,66 @@ static size_t bin_at(const struct moca_rates *r, uint64_t ns)
 			(double)r->bin_count);
 }
 
+static uint64_t part(uint64_t n, size_t k, size_t of)
+{
+	/* The first ones get what is left over. */
+	return n / of + (k < n % of);
+}
+
+/*
+ * A sample is of the time before it. Of a short time its middle says which bin;
+ * a long one, of a task that was not looked at in each round, goes to all.
+ */
+static void add_over(const struct moca_rates *r, struct moca_rate_sums *bins,
+		     uint64_t ns, uint64_t wall,
+		     const struct moca_rate_sums *x)
+{
+	uint64_t width = (r->end_ns - r->begin_ns) / r->bin_count;
+	size_t first = bin_at(r, ns - wall / 2), n = 1, k;
+
+	if (wall > 2 * width && wall < ns) {
+		first = bin_at(r, ns - wall + width / 2);
+		n = bin_at(r, ns - width / 2) - first + 1;
+	}
+	for (k = 0; k < n; k++) {
+		const struct moca_rate_sums y = {
+			.minor = part(x->minor, k, n),
+			.major = part(x->major, k, n),
+			.cpu_ns = part(x->cpu_ns, k, n),
+		};
+
+		add(&bins[first + k], &y);
+	}
+}
+
+static void on_sample(struct walk *w, const struct moca_marker *m)
+{
+	const struct moca_rate_sums x = { .minor = number(m, 1),
+					  .major = number(m, 2),
+					  .cpu_ns = number(m, 3) };
+	uint64_t wall = number(m, 4);
+	size_t task = number(m, 0);
+	struct moca_rates_task *t;
+
+	if (task >= w->entry_count || w->index[task] == SIZE_MAX)
+		return;
+	t = &w->r->tasks[w->index[task]];
+	if (!w->binning) {
+		add(&t->total, &x);
+		if (in_sum(t))
+			add(&w->r->total, &x);
+		return;
+	}
+	if (t->bins)
+		add_over(w->r, t->bins, m->time_ns, wall, &x);
+	if (in_sum(t))
+		add_over(w->r, w->r->bins, m->time_ns, wall, &x);
+}
+
 static void on_tick(struct walk *w, const struct moca_marker *m)
 {
 	struct moca_rates *r = w->r;
 	uint64_t wall = number(m, 0);
-	struct moca_rates_task *t;
-	struct entry *e;
-	size_t bin, i;
 
 	if (!w->binning) {
 		if (!r->rounds++)
@@ -231,29 +243,17 @@ static void on_tick(struct walk *w, const struct moca_marker *m)
 			r->threads = (uint32_t)number(m, 2);
 		return;
 	}
-	/* A sample is of the time before it: its middle says which bin. */
-	bin = bin_at(r, m->time_ns - wall / 2);
-	r->covered_ns[bin] += wall;
-	add(&r->bins[bin], &w->since);
-	memset(&w->since, 0, sizeof(w->since));
-	for (i = 0; i < w->touched_count; i++) {
-		e = &w->entries[w->touched[i]];
-		t = &r->tasks[e->index];
-		if (t->bins)
-			add(&t->bins[bin], &e->since);
-		memset(&e->since, 0, sizeof(e->since));
-	}
-	w->touched_count = 0;
+	r->covered_ns[bin_at(r, m->time_ns - wall / 2)] += wall;
 }
 
 static void on_end(struct walk *w, const struct moca_marker *m)
 {
 	size_t task = number(m, 0);
 
-	if (task >= w->entry_count || w->entries[task].index == SIZE_MAX)
+	if (task >= w->entry_count || w->index[task] == SIZE_MAX)
 		return;
-	w->r->tasks[w->entries[task].index].end_ns = m->time_ns;
-	w->r->tasks[w->entries[task].index].seen = number(m, 1) != 0;
+	w->r->tasks[w->index[task]].end_ns = m->time_ns;
+	w->r->tasks[w->index[task]].seen = number(m, 1) != 0;
 }
 
 /* By then all tasks are known. */
@@ -291,7 +291,8 @@ static int on_marker(struct walk *w, const struct moca_marker *m)
 	case TASK:
 		return on_task(w, m);
 	case SAMPLE:
-		return on_sample(w, m);
+		on_sample(w, m);
+		break;
 	case TICK:
 		on_tick(w, m);
 		break;
@@ -408,9 +409,8 @@ int moca_rates_compute(struct moca_rates **out, struct moca_trace *t,
 			*out = w.r;
 		}
 	}
-	free(w.entries);
+	free(w.index);
 	free(w.next);
-	free(w.touched);
 	if (!*out)
 		moca_rates_free(w.r);
 	return err;

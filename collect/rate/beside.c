@@ -23,6 +23,9 @@
 #include "collect/rate/stat.h"
 #include "lib/ring/clock.h"
 
+/* At threads, in a second: what keeps it below half a percent of a CPU. */
+#define LOOKS 300u
+
 struct rate_beside {
 	pid_t pid;
 	int fd;			/* pidfd of it, so that no other is killed */
@@ -93,7 +96,11 @@ static int rounds(struct rate_sampler *s)
 static int sample(struct rate_sampler *s, struct moca_rate_writer *w,
 		  const struct begin *b)
 {
-	struct rate_options opt = { .children = 1, .threads = 1 };
+	struct rate_options opt = {
+		.children = 1, .threads = 1,
+		.thread_limit = (unsigned int)(LOOKS * s->period_ns /
+					       1000000000u) + 1,
+	};
 	const struct rate_sink sink = rate_sink_writer(w);
 	char name[STAT_NAME];
 	pid_t parent;

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ struct thread {
 	uint32_t task;
 	int stat, run;		/* descriptors; -1: opened when needed */
 	struct moca_rate_counts at;
+	uint64_t looked_ns;	/* when it was looked at; 0: never */
+	uint64_t faults;	/* that its process had when its own were read */
 	int ran;		/* since children were looked for */
 	int present;
 };
@@ -41,6 +44,8 @@ struct process {
 	char name[STAT_NAME];	/* as told */
 	struct thread *threads;
 	size_t count, room;
+	size_t turn;		/* whose of the threads it is */
+	size_t unlooked;	/* so many may have done something since */
 	int told_threads;	/* it once had two */
 	int fresh;		/* not yet sampled */
 	int from_birth;		/* all it did is new */
@@ -62,6 +67,7 @@ struct state {
 	uint32_t next_task;
 	uint64_t tick_ns;	/* of a clock tick */
 	uint64_t last_ns;
+	unsigned int looks;	/* at threads, left in this round */
 	int loadavg;		/* /proc/loadavg; -1 */
 	pid_t youngest;		/* the pid that was given last; 0: not known */
 };
@@ -190,11 +196,12 @@ static int proc_ended(void *state, pid_t pid)
 	return !p || p->zombie || p->gone;
 }
 
-/* Tell what is new, if anything is, and take note of it. */
-static void tell(struct state *s, uint64_t ns, uint32_t task,
+/* Tell what is new since then, if anything is, and take note of it. */
+static void tell(struct state *s, uint64_t ns, uint64_t then, uint32_t task,
 		 struct moca_rate_counts *at, const struct moca_rate_counts *now)
 {
 	struct moca_rate_counts d = {
+		.wall_ns = then && ns > then ? ns - then : 0,
 		.minor = now->minor > at->minor ? now->minor - at->minor : 0,
 		.major = now->major > at->major ? now->major - at->major : 0,
 		.cpu_ns = now->cpu_ns > at->cpu_ns ?
@@ -267,28 +274,31 @@ static struct moca_rate_counts least(const struct moca_rate_counts *a,
 	};
 }
 
-/* faulted: its process has. 0; -errno: it is gone. */
+/* 0; -errno: it is gone. */
 static int sample_thread(struct state *s, struct process *p, struct thread *t,
-			 uint64_t ns, int faulted)
+			 uint64_t ns)
 {
 	int first = t->task == NO_TASK;
+	uint64_t then = t->looked_ns ? t->looked_ns : s->last_ns;
 	struct moca_rate_counts now = t->at;
 	struct rate_stat st;
 	int err = read_run_of(p, t, &now.cpu_ns);
 
 	if (err)
 		return err;
+	t->looked_ns = ns;
 	if (!first && now.cpu_ns == t->at.cpu_ns)
 		return 0;
-	if (!first && !faulted) {
+	if (!first && t->faults == p->last.minor + p->last.major) {
 		t->ran = 1;
-		tell(s, ns, t->task, &t->at, &now);
+		tell(s, ns, then, t->task, &t->at, &now);
 		return 0;
 	}
 	err = read_stat_of(p, t, &st);
 	if (err)
 		return err;
 	t->ran = 1;
+	t->faults = p->last.minor + p->last.major;
 	now.minor = st.minor;
 	now.major = st.major;
 	if (t->task == NO_TASK) {
@@ -301,7 +311,7 @@ static int sample_thread(struct state *s, struct process *p, struct thread *t,
 			/* It was all there was, but for threads in between. */
 			t->at = least(&p->at, &now);
 	}
-	tell(s, ns, t->task, &t->at, &now);
+	tell(s, ns, then, t->task, &t->at, &now);
 	return 0;
 }
 
@@ -370,8 +380,22 @@ static int list_threads(struct state *s, struct process *p, uint64_t ns)
 	return err;
 }
 
-static int sample_threads(struct state *s, struct process *p, uint64_t ns,
-			  int faulted)
+static void look_at_thread(struct state *s, struct process *p, size_t i,
+			   uint64_t ns)
+{
+	struct thread *t = &p->threads[i];
+
+	if (!sample_thread(s, p, t, ns))
+		return;
+	if (t->task != NO_TASK) {
+		end_thread(s, p, i, ns);
+		return;
+	}
+	close_thread(t);
+	*t = p->threads[--p->count];
+}
+
+static int sample_threads(struct state *s, struct process *p, uint64_t ns)
 {
 	int err = 0, changed = p->last.threads != p->count;
 	size_t i;
@@ -383,19 +407,16 @@ static int sample_threads(struct state *s, struct process *p, uint64_t ns,
 		err = list_threads(s, p, ns);
 	if (err == -ENOMEM)
 		return err;
-	for (i = p->count; i-- > 0;) {
-		struct thread *t = &p->threads[i];
-
-		if (!sample_thread(s, p, t, ns, faulted))
-			continue;
-		if (t->task != NO_TASK) {
-			end_thread(s, p, i, ns);
-		} else {
-			close_thread(t);
-			*t = p->threads[--p->count];
-		}
-	}
+	/* New ones at once: they compare with what their process was. */
+	for (i = p->count; changed && i-- > 0;)
+		if (p->threads[i].task == NO_TASK)
+			look_at_thread(s, p, i, ns);
 	p->born_with_threads = 0;
+	for (; p->unlooked && p->count && s->looks; p->unlooked--, s->looks--) {
+		if (!p->turn || p->turn > p->count)
+			p->turn = p->count;
+		look_at_thread(s, p, --p->turn, ns);
+	}
 	return 0;
 }
 
@@ -525,8 +546,12 @@ static int sample_process(struct state *s, struct process *p, uint64_t ns)
 	if (p->watched_for)
 		return sample_watched(s, p);
 	err = read_clock(p->clock, &now.cpu_ns);
-	if (!err && !p->fresh && now.cpu_ns == p->at.cpu_ns)
+	if (!err && !p->fresh && now.cpu_ns == p->at.cpu_ns) {
+		/* Those that had no turn yet. */
+		if (p->unlooked && p->told_threads && !p->zombie)
+			sample_threads(s, p, ns);
 		return 1;
+	}
 	/* Back: another process has its number. */
 	if (!err && now.cpu_ns < p->at.cpu_ns)
 		err = -ESRCH;
@@ -548,11 +573,11 @@ static int sample_process(struct state *s, struct process *p, uint64_t ns)
 		s->sink.task(s->sink.arg, ns, p->task, p->pid,
 			     MOCA_RATE_PROCESS, p->name);
 	}
+	p->unlooked = p->last.threads;
 	/* Threads first: they compare with what the process was before. */
 	if (s->opt.threads && !p->zombie)
-		err = sample_threads(s, p, ns, now.minor != p->at.minor ||
-						       now.major != p->at.major);
-	tell(s, ns, p->task, &p->at, &now);
+		err = sample_threads(s, p, ns);
+	tell(s, ns, s->last_ns, p->task, &p->at, &now);
 	set_reaped(s, p);
 	return err;
 }
@@ -580,7 +605,7 @@ static void tell_reaped(struct state *s, struct process *p, uint64_t ns)
 			     MOCA_RATE_REAPED,
 			     p->watched_for ? p->name : p->last.name);
 	}
-	tell(s, ns, p->reaped_task, &p->told, &now);
+	tell(s, ns, s->last_ns, p->reaped_task, &p->told, &now);
 }
 
 static void forget(struct state *s, struct process *p)
@@ -617,6 +642,7 @@ static int proc_round(void *state, uint64_t ns)
 	struct rate_tick tick = { .ns = ns };
 	int err = 0;
 
+	s->looks = s->opt.thread_limit ? s->opt.thread_limit : UINT_MAX;
 	s->youngest = s->opt.children ? read_youngest(s) : 0;
 	/*
 	 * Parents come before their children: a child that is in its parent's

@@ -44,6 +44,11 @@ struct rate_sink {
 struct rate_options {
 	int children;		/* follow them */
 	int threads;		/* tell them apart */
+	/*
+	 * How many threads are looked at in a round, at most: the others have
+	 * their turn in the next ones. 0: all.
+	 */
+	unsigned int thread_limit;
 	/* What the processes did before the first round counts, too. */
 	int from_birth;
 };

@@ -45,7 +45,7 @@ int moca_rate_describe(int dirfd)
 		{ ID_TASK, "task",
 		  "u32 task\nu32 pid\nu32 tid\nstring name\n" },
 		{ ID_SAMPLE, "sample",
-		  "u32 task\nu64 minor\nu64 major\nu64 cpu_ns\n" },
+		  "u32 task\nu64 minor\nu64 major\nu64 cpu_ns\nu64 wall_ns\n" },
 		{ ID_TICK, "tick",
 		  "u64 wall_ns\nu32 processes\nu32 tasks\n" },
 		{ ID_END, "end",
@@ -236,6 +236,7 @@ void moca_rate_sample(struct moca_rate_writer *w, uint64_t ns, uint32_t task,
 	put_u64(&r, c->minor);
 	put_u64(&r, c->major);
 	put_u64(&r, c->cpu_ns);
+	put_u64(&r, c->wall_ns);
 	add(w, ns, ID_SAMPLE, &r);
 }
 

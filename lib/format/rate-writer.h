@@ -28,10 +28,11 @@
 /* tid of what its children did that ended before they were (last) sampled. */
 #define MOCA_RATE_REAPED UINT32_MAX
 
-/* Since the sample before. */
+/* Since the task was looked at before. */
 struct moca_rate_counts {
 	uint64_t minor, major;	/* page faults */
 	uint64_t cpu_ns;	/* user and system time */
+	uint64_t wall_ns;	/* how long ago that was */
 };
 
 struct moca_rate_writer;

@@ -31,7 +31,7 @@ static void begin_trace(void)
 static void sample(uint64_t ns, uint32_t task, uint64_t minor, uint64_t major,
 		   uint64_t cpu_ns)
 {
-	const struct moca_rate_counts c = { minor, major, cpu_ns };
+	const struct moca_rate_counts c = { minor, major, cpu_ns, PERIOD };
 
 	moca_rate_sample(w, ns, task, &c);
 }
