@@ -162,6 +162,40 @@ static int test_own(void)
 	return 0;
 }
 
+/* One that is not looked at in each round: its counts are of all the time. */
+static int test_long(void)
+{
+	const struct moca_rate_counts c = { 1003, 7, 40 * PERIOD,
+					    20 * PERIOD };
+	struct moca_rates *r;
+	uint64_t k;
+
+	begin_trace();
+	moca_rate_tick(w, T0, 0, 1, 1);
+	moca_rate_task(w, T0 + 1, 1, 100, 101, "thread");
+	for (k = 1; k <= 40; k++) {
+		if (k == 30)
+			moca_rate_sample(w, T0 + k * PERIOD, 1, &c);
+		moca_rate_tick(w, T0 + k * PERIOD, PERIOD, 1, 2);
+	}
+	CHECK(!moca_rate_writer_close(w));
+	CHECK(!compute(&r, 20));
+	CHECK(r->bin_count == 20 && !r->total.minor);
+	CHECK(r->tasks[1].total.minor == 1003);
+	/* From round 10 to 30: bins 5 to 14. */
+	for (k = 0; k < 20; k++) {
+		const struct moca_rate_sums *b = &r->tasks[1].bins[k];
+		int in = k >= 5 && k < 15;
+
+		CHECK(b->cpu_ns == (in ? 4 * PERIOD : 0));
+		CHECK(in ? b->minor == 100 || b->minor == 101 : !b->minor);
+	}
+	CHECK(sum(r->tasks[1].bins, 20).minor == 1003 &&
+	      sum(r->tasks[1].bins, 20).major == 7);
+	moca_rates_free(r);
+	return 0;
+}
+
 /* Only the low bits of a time are stored: silence must not lose the rest. */
 static int test_silence(void)
 {
@@ -235,6 +269,7 @@ int main(void)
 	run("rates: a trace without samples", test_none);
 	run("rates: sums of tasks and bins", test_sums);
 	run("rates: faults of page tracing", test_own);
+	run("rates: samples of a long time", test_long);
 	run("rates: silence", test_silence);
 	run("rates: many tasks", test_many);
 	run("rates: what no sampler writes", test_odd);
