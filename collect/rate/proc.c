@@ -495,7 +495,10 @@ static void end_process(struct state *s, struct process *p, uint64_t ns)
 	if (p->reaped_task != NO_TASK)
 		s->sink.end(s->sink.arg, ns, p->reaped_task, 0);
 	p->gone = 1;
-	if (!parent || parent->gone)
+	/* One that ended in the same round had it in what it waited for. */
+	while (parent && parent->gone)
+		parent = find(s, parent->parent);
+	if (!parent)
 		return;
 	/* The parent's count of what it waited for will have had this. */
 	if (parent->watched_for)
