@@ -62,7 +62,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
-	tests/exact/life \
+	tests/exact/life tests/exact/lackey tests/exact/programs \
 	tests/stress/run)
 
 # Allocators that are found by their code.
@@ -87,6 +87,14 @@ check:
 	@tools/install-deps check
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
+
+# A million random sequences of each of three pools, in exact mode.
+.PHONY: check-exact-long
+check-exact-long:
+	@tools/install-deps check
+	@$(MAKE) --no-print-directory all test-programs
+	@BUILD='$(abspath $(BUILD))' COUNT=1000000 SEEDS='1 2 3' tests/run --timeout 7200 \
+		tests/exact/sequences
 
 # The same kills as in check, at ten times as many moments.
 stress:

@@ -116,6 +116,7 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 	if (!p)
 		return NULL;
 	k = &caches[cache_count++];
+	moca_exact_own_add((uint64_t)p, (uint64_t)p + CACHE_SIZE);
 	k->base = p;
 	k->end = p + CACHE_SIZE;
 	for (int i = 0; i < LIT_COUNT; i++)
@@ -175,8 +176,7 @@ static struct entry *entry_put(uint64_t pc)
 			if (old[i].host)
 				*entry_put(old[i].pc) = old[i];
 		if (n)
-			moca_exact_call(__NR_munmap, (long)old,
-					(long)(n * sizeof(*old)), 0, 0, 0, 0);
+			moca_exact_unmap(old, n * sizeof(*old));
 	}
 	for (i = hash(pc); entries[i & (entry_room - 1)].pc; i++)
 		;
@@ -197,6 +197,31 @@ uint64_t moca_exact_cache_find(uint64_t pc, struct region **r)
 	return e->host;
 }
 
+/* Stretches of addresses that something was translated from, once. */
+#define SOURCE_SHIFT 14
+#define SOURCE_BITS (1u << 16)
+static uint64_t sources[SOURCE_BITS / 64];
+
+static void add_source(uint64_t low, uint64_t high)
+{
+	for (uint64_t at = low >> SOURCE_SHIFT; at <= (high - 1) >> SOURCE_SHIFT;
+	     at++)
+		sources[at % SOURCE_BITS / 64] |= 1ull << at % 64;
+}
+
+/* May something there have been? */
+static int is_source(uint64_t start, uint64_t end)
+{
+	uint64_t at = start >> SOURCE_SHIFT, last = (end - 1) >> SOURCE_SHIFT;
+
+	if (start >= end || last - at >= SOURCE_BITS)
+		return start < end;
+	for (; at <= last; at++)
+		if (sources[at % SOURCE_BITS / 64] >> at % 64 & 1)
+			return 1;
+	return 0;
+}
+
 int moca_exact_cache_add(struct cache *k, struct region *r,
 			 const struct work *w)
 {
@@ -209,6 +234,7 @@ int moca_exact_cache_add(struct cache *k, struct region *r,
 		k->room *= 2;
 	}
 	k->regions[k->count++] = r;
+	add_source(r->low, r->high);
 	for (int i = 0; i < w->count; i++) {
 		const struct insn *x = &w->insns[i];
 		struct entry *e;
@@ -465,7 +491,7 @@ static void forget_range(uint64_t start, uint64_t end)
 void moca_exact_invalidate(uint64_t start, uint64_t end)
 {
 	moca_exact_lock();
-	if (moca_exact_has_code(start, end))
+	if (is_source(start, end))
 		forget_range(start, end);
 	moca_exact_code_gone(start, end);
 	moca_exact_unlock();

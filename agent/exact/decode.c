@@ -74,6 +74,7 @@ static int no_access(const ZydisDecodedInstruction *d,
 	case ZYDIS_CATEGORY_NOP:
 	case ZYDIS_CATEGORY_WIDENOP:
 	case ZYDIS_CATEGORY_PREFETCH:
+	case ZYDIS_CATEGORY_PREFETCHWT1:
 	case ZYDIS_CATEGORY_CLDEMOTE:
 		return 1;
 	default:

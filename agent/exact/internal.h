@@ -77,6 +77,15 @@ size_t strlen(const char *s);
 void *moca_exact_alloc(size_t size);
 /* Whole pages of our own. */
 void *moca_exact_map(size_t size);
+void moca_exact_unmap(void *p, size_t size);
+/* What is ours of the address space: nothing of the program's is there. */
+#define OWN_MAX 1024
+struct own {
+	uint64_t start, end;
+};
+extern struct own moca_exact_own[OWN_MAX];
+extern int moca_exact_own_count;
+void moca_exact_own_add(uint64_t start, uint64_t end);
 /* Ends the process: there is no way on. Says why on descriptor 2. */
 void moca_exact_die(const char *what, uint64_t value) __attribute__((noreturn));
 void moca_exact_say(const char *what, uint64_t value);

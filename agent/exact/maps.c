@@ -49,19 +49,15 @@ static uint64_t hex(const char **p)
 	}
 }
 
-static void add_line(const char *p, const char *end)
+static void add_range(void *arg, const struct maps_line *l)
 {
-	struct range r = { 0 };
+	struct range r = { l->start, l->end, 0 };
 
-	r.start = hex(&p);
-	p++;
-	r.end = hex(&p);
-	p++;
-	if (end - p < 4 || p[2] != 'x' || count == RANGES)
+	if (!l->executable || count == RANGES)
 		return;
-	if (p[1] == 'w' || p[3] == 's')
+	if (l->writable || l->shared)
 		r.flags |= CODE_WRITABLE;
-	if (is_ours(p, end))
+	if (is_ours(l->text, l->text_end))
 		r.flags |= CODE_OURS;
 	/* Ours: the program has no business there. */
 	if (r.start < moca_exact.setup.agent_end &&
@@ -75,17 +71,37 @@ static void add_line(const char *p, const char *end)
 	ranges[count++] = r;
 }
 
-/* A page of text; one line never leaves it unfinished. */
-static void read_maps(void)
+static int parse(const char *p, const char *end, struct maps_line *l)
+{
+	static const char stack[] = "[stack]";
+
+	l->start = hex(&p);
+	p++;
+	l->end = hex(&p);
+	p++;
+	if (end - p < 4)
+		return -1;
+	l->readable = p[0] == 'r';
+	l->writable = p[1] == 'w';
+	l->executable = p[2] == 'x';
+	l->shared = p[3] == 's';
+	l->text = p;
+	l->text_end = end;
+	l->stack = (size_t)(end - p) >= sizeof(stack) - 1 &&
+		   !memcmp(end - (sizeof(stack) - 1), stack, sizeof(stack) - 1);
+	return 0;
+}
+
+/* Into a large buffer; one line never leaves it unfinished. */
+void moca_exact_maps(void (*each)(void *arg, const struct maps_line *l),
+		     void *arg)
 {
 	static char text[65536];
 	long fd = moca_exact_call(__NR_open, (long)"/proc/self/maps",
 				  O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	struct maps_line l;
 	size_t have = 0;
 
-	if (!ranges)
-		ranges = moca_exact_map(RANGES * sizeof(*ranges));
-	count = 0;
 	if (fd < 0) {
 		moca_exact_say("/proc/self/maps cannot be read", (uint64_t)-fd);
 		return;
@@ -98,15 +114,25 @@ static void read_maps(void)
 		if (n <= 0)
 			break;
 		have += (size_t)n;
-		for (size_t i = 0; i < have; i++)
-			if (text[i] == '\n') {
-				add_line(text + from, text + i);
-				from = i + 1;
-			}
+		for (size_t i = 0; i < have; i++) {
+			if (text[i] != '\n')
+				continue;
+			if (!parse(text + from, text + i, &l))
+				each(arg, &l);
+			from = i + 1;
+		}
 		memmove(text, text + from, have - from);
 		have -= from;
 	}
 	moca_exact_call(__NR_close, fd, 0, 0, 0, 0, 0);
+}
+
+static void read_maps(void)
+{
+	if (!ranges)
+		ranges = moca_exact_map(RANGES * sizeof(*ranges));
+	count = 0;
+	moca_exact_maps(add_range, NULL);
 }
 
 static struct range *find(uint64_t pc)
@@ -158,12 +184,4 @@ void moca_exact_code_gone(uint64_t start, uint64_t end)
 			count = 0;
 			return;
 		}
-}
-
-int moca_exact_has_code(uint64_t start, uint64_t end)
-{
-	for (int i = 0; i < count; i++)
-		if (ranges[i].start < end && ranges[i].end > start)
-			return 1;
-	return 0;
 }

@@ -5,10 +5,30 @@
 
 #include <stdint.h>
 
+struct context;
+
+/* A line of /proc/self/maps. */
+struct maps_line {
+	uint64_t start, end;
+	uint8_t readable, writable, executable, shared, stack;
+	const char *text, *text_end;
+};
+/* Calls each for all of them. */
+void moca_exact_maps(void (*each)(void *arg, const struct maps_line *l),
+		     void *arg);
+
+/*
+ * fold.c: mappings and the counters that they share; these take the lock. mapped:
+ * by mmap with arguments a; the address, which may be another now. used: by other
+ * means.
+ */
+void moca_exact_fold_init(struct context *c);
+uint64_t moca_exact_fold_mapped(struct context *c, uint64_t addr, uint64_t len,
+				const uint64_t *a);
+void moca_exact_fold_used(struct context *c, uint64_t addr, uint64_t len);
+
 /* A call has changed what is mapped, or how, in [start, end). */
 void moca_exact_code_gone(uint64_t start, uint64_t end);
-/* Was code found there? */
-int moca_exact_has_code(uint64_t start, uint64_t end);
 /* cache.c: is this address one of a cache? */
 int moca_exact_cache_has(uint64_t addr);
 

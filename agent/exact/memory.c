@@ -56,6 +56,25 @@ size_t strlen(const char *s)
 	return n;
 }
 
+struct own moca_exact_own[OWN_MAX];
+int moca_exact_own_count;
+
+void moca_exact_own_add(uint64_t start, uint64_t end)
+{
+	if (moca_exact_own_count == OWN_MAX)
+		moca_exact_die("too many tables", start);
+	moca_exact_own[moca_exact_own_count++] = (struct own){ start, end };
+}
+
+void moca_exact_unmap(void *p, size_t size)
+{
+	for (int i = 0; i < moca_exact_own_count; i++)
+		if (moca_exact_own[i].start == (uint64_t)p)
+			moca_exact_own[i] =
+				moca_exact_own[--moca_exact_own_count];
+	moca_exact_call(__NR_munmap, (long)p, (long)size, 0, 0, 0, 0);
+}
+
 void *moca_exact_map(size_t size)
 {
 	long p = moca_exact_call(__NR_mmap, 0, (long)size,
@@ -65,6 +84,7 @@ void *moca_exact_map(size_t size)
 
 	if (p < 0 && p > -4096)
 		moca_exact_die("no memory for moca's own tables", size);
+	moca_exact_own_add((uint64_t)p, (uint64_t)p + ((size + 4095) & -4096ul));
 	return (void *)p;
 }
 

@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 
 #include "agent/exact/link.h"
+#include "agent/exact/maps.h"
 #include "agent/exact/translate.h"
 
 struct process moca_exact;
@@ -35,6 +36,7 @@ static void make_jumps(void)
 		moca_exact_die("no memory below 2 GiB for a table",
 			       (uint64_t)-ret);
 	p = moca_exact.jumps = (uint64_t *)ret;
+	moca_exact_own_add((uint64_t)ret, (uint64_t)ret + n * 8);
 	__asm__ volatile("rep stosq"
 			 : "+D"(p), "+c"(n)
 			 : "a"((uint64_t)moca_exact_exit_jump)
@@ -56,6 +58,9 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	moca_exact.pid = setup->pid;
 	moca_exact.shared = (struct moca_exact_shared *)(setup->arena +
 							 MOCA_EXACT_SHARED);
+	moca_exact_own_add(setup->arena, setup->arena + MOCA_EXACT_ARENA_SIZE);
+	moca_exact_own_add(setup->agent, setup->agent_end);
+	moca_exact_own_add(setup->zydis, setup->zydis_end);
 	c = moca_exact_thread_new(0);
 	if (!c)
 		moca_exact_die("no slot for the first thread", 0);
@@ -69,6 +74,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	__asm__("rdfsbase %0" : "=r"(c->fs));
 	moca_exact_thread_first(c);
 	moca_exact_signal_init(c);
+	moca_exact_fold_init(c);
 	moca_exact_go(c, setup->entry);
 	return c;
 }

@@ -7,6 +7,7 @@
 #include <linux/prctl.h>
 #include <moca/types.h>
 
+#include "agent/exact/maps.h"
 #include "agent/exact/internal.h"
 
 #define PAGE_UP(x) (((x) + 4095) & -4096ul)
@@ -88,6 +89,7 @@ static void do_mmap(struct context *c)
 		a[i] = arg(c, i);
 	if (make(c) || failed(c))
 		return;
+	c->gpr[RAX] = moca_exact_fold_mapped(c, c->gpr[RAX], PAGE_UP(a[1]), a);
 	mapped(c, c->gpr[RAX], PAGE_UP(a[1]), a[2], a[3], (int)a[4],
 	       a[3] & MAP_ANONYMOUS ? 0 : a[5]);
 }
@@ -120,6 +122,7 @@ static void do_mremap(struct context *c)
 	if (c->gpr[RAX] == old && len <= old_len)
 		return;
 	moca_exact_invalidate(c->gpr[RAX], c->gpr[RAX] + len);
+	moca_exact_fold_used(c, c->gpr[RAX], len);
 	if (c->gpr[RAX] == old)
 		moca_exact_event(c, MOCA_EVENT_MMAP, old + old_len,
 				 len - old_len, 0, 0, PROT_READ | PROT_WRITE, "");
@@ -131,11 +134,13 @@ static void do_mremap(struct context *c)
 /* Code that could be changed meanwhile is translated anew. */
 static void do_mprotect(struct context *c)
 {
-	uint64_t addr = arg(c, 0), len = PAGE_UP(arg(c, 1));
+	uint64_t addr = arg(c, 0), len = PAGE_UP(arg(c, 1)), prot = arg(c, 2);
 
 	if (make(c) || failed(c))
 		return;
 	moca_exact_invalidate(addr, addr + len);
+	if (prot & (PROT_READ | PROT_WRITE))
+		moca_exact_fold_used(c, addr, len);
 }
 
 static void do_brk(struct context *c)
@@ -146,12 +151,14 @@ static void do_brk(struct context *c)
 	if (make(c))
 		return;
 	now = PAGE_UP(c->gpr[RAX]);
-	if (end && now > end)
+	if (end && now > end) {
+		moca_exact_fold_used(c, end, now - end);
 		moca_exact_event(c, MOCA_EVENT_MMAP, end, now - end, 0, 0,
 				 PROT_READ | PROT_WRITE, "[heap]");
-	else if (end && now < end)
+	} else if (end && now < end) {
 		moca_exact_event(c, MOCA_EVENT_MUNMAP, now, end - now, 0, 0, 0,
 				 "");
+	}
 	end = now;
 }
 

@@ -6,6 +6,7 @@
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
+# make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
@@ -97,3 +98,10 @@ bench-rate:
 $(BUILD)/tests/bench/rate-sources: tests/bench/rate/sources.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -o $@ $< -pthread
+
+.PHONY: bench-exact
+bench-exact:
+	@tools/install-deps bench-exact
+	@$(MAKE) --no-print-directory all bench-programs $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/exact/run

@@ -2,7 +2,8 @@
 # Programs of tests/exact. Those with fixed addresses of their own must not move.
 EXACT_DIR := $(TEST_DIR)/exact
 EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules signal \
-	life-signals life-code life-exceptions)
+	life-signals life-code life-exceptions signal-counts \
+	oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
 EXACT_DEPS := $(wildcard tests/exact/*.h)
 exact_workload = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS)
 
@@ -30,5 +31,11 @@ $(EXACT_DIR)/life-exceptions: tests/exact/life-exceptions.cc
 	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -pthread -o $@ $<
 $(EXACT_DIR)/life-%: tests/exact/life-%.c tests/programs/case.c tests/programs/case.h
 	$(exact_workload) -Wno-clobbered -o $@ $< tests/programs/case.c
+# 1 as compilers make it without optimisation, 2 with vectors.
+$(EXACT_DIR)/oracle-%: tests/exact/oracle.c
+	$(exact_workload) $(if $(filter 1,$*),-O0,$(if $(filter 2,$*),-O3 \
+		-mavx2)) -ffreestanding -fno-stack-protector -mno-red-zone \
+		-fno-tree-loop-distribute-patterns -fno-pie -no-pie -static \
+		-nostdlib -DPROGRAM=$* -o $@ $<
 $(EXACT_DIR)/%: tests/exact/%.c
 	$(exact_workload) -o $@ $<

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: granules TRACE
+ * usage: granules TRACE [-s]
  *
  * Every count of a trace by libmoca alone: "tid address loads stores" per task
- * and granule, all slices together, sorted; "first" lines give who touched a
- * granule when: "first tid address ns".
+ * and granule, all slices together, sorted. -s: only the sums of all.
  */
 #include <moca/reader.h>
 
@@ -49,9 +48,10 @@ int main(int argc, char **argv)
 	const struct moca_counts *counts;
 	struct row *rows = NULL, *r;
 	size_t n = 0, room = 0, k = 0;
+	uint64_t loads = 0, stores = 0;
 	int err;
 
-	if (argc != 2)
+	if (argc < 2)
 		return 2;
 	err = moca_trace_open(&t, argv[1]);
 	if (err)
@@ -77,21 +77,19 @@ int main(int argc, char **argv)
 		if (k && !by_place(&rows[k - 1], &rows[i])) {
 			rows[k - 1].c.loads += rows[i].c.loads;
 			rows[k - 1].c.stores += rows[i].c.stores;
-			if (rows[i].c.first_ns)
-				rows[k - 1].c.first_ns = rows[i].c.first_ns;
 			continue;
 		}
 		rows[k++] = rows[i];
 	}
 	for (r = rows; r < rows + k; r++) {
-		uint32_t tid = tid_of(t, r->task);
-
-		printf("%u %lx %lu %lu\n", tid, r->c.addr, r->c.loads,
-		       r->c.stores);
-		if (r->c.first_ns)
-			printf("first %u %lx %lu\n", tid, r->c.addr,
-			       r->c.first_ns);
+		if (argc < 3)
+			printf("%u %lx %lu %lu\n", tid_of(t, r->task),
+			       r->c.addr, r->c.loads, r->c.stores);
+		loads += r->c.loads;
+		stores += r->c.stores;
 	}
+	if (argc > 2)
+		printf("%lu %lu\n", loads, stores);
 	moca_cursor_close(c);
 	moca_trace_close(t);
 	free(rows);

@@ -18,7 +18,7 @@
 #include <cpuid.h>
 
 #define AREA (16ul << 20)	/* of a case */
-#define CASES 40ul
+#define CASES 16ul
 #define REGION 0x100000000000ul
 #define SPAN (CASES * AREA)	/* of a thread */
 #define SHARED (REGION - 4096)
@@ -271,6 +271,8 @@ static void one_stream(uint64_t p)
 static void two_streams(uint64_t p)
 {
 	EACH_TRIP(n) {
+		if (n == 1000000)
+			n = 100001;
 		asm volatile("xor %%ecx, %%ecx; jmp 2f\n"
 			     "1: mov (%[a],%%rcx,4), %%eax\n"
 			     "mov %%eax, (%[b],%%rcx,4); inc %%rcx\n"
@@ -288,7 +290,7 @@ static void three_streams(uint64_t p)
 
 	EACH_TRIP(n) {
 		if (n == 1000000)
-			n = 100000;
+			n = 20001; /* lines are what costs the test time */
 		asm volatile("xor %%ecx, %%ecx; mov %[n], %%rdx\n"
 			     "test %%rdx, %%rdx; jz 2f\n"
 			     "1: vmovdqu (%[a],%%rcx), %%ymm0\n"

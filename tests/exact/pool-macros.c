@@ -528,9 +528,9 @@ static void state(unsigned int kind)
 			emit_hex(&d, "48 c7 04 25"), emit32(&d, x + i);
 			emit32(&d, 0), count(&d, x + i, 0, 1);
 		}
-		m = below(2);
+		m = below(2); /* xsave, which reads its header, or xsavec */
 		emit_hex(&d, m ? "48 0f ae 24 25" : "48 0f c7 24 25");
-		emit32(&d, x), count(&d, x, 0, 1);
+		emit32(&d, x), count(&d, x, m, 1);
 		emit_hex(&d, "48 c7 04 25"), emit32(&d, x + 8), emit32(&d, 0);
 		count(&d, x + 8, 0, 1);
 		emit_hex(&d, "48 0f ae 2c 25"), emit32(&d, x);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: random POOL [--seed N] [--count N] [--only FAMILY] [--batch N]
- *		      [--expect FILE] [--each FAMILY]
+ *		      [--expect FILE] [--each FAMILY] [--signals KIND]
  *
  * Runs random sequences of 1 to 32 templates of POOL (see pool.c), each from a
  * random state of the whole machine, and prints a hash of all that they left
@@ -9,6 +9,10 @@
  * each sequence of one batch, and its bytes, to find the one that differs.
  *
  * --each: every template of a family (or "all") alone, a line for each.
+ *
+ * --signals: "handled": a handler of faults is there, which never runs (such
+ * programs are translated otherwise); "storm": a timer also interrupts 2,000 times
+ * a second, anywhere.
  *
  * --expect: no hashes, only sequences whose accesses are known; how many loads
  * and stores each line of 64 bytes of the arena gets is written to FILE, and
@@ -18,11 +22,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define HIGH_CODE 0x600000000000ul
@@ -372,6 +378,31 @@ static void each(int family, int counting)
 	}
 }
 
+static volatile unsigned long ticks;
+
+/* It may come in a sequence, with another thread pointer. */
+__attribute__((optimize("no-stack-protector"))) static void on_tick(int sig)
+{
+	ticks++;
+}
+
+static void take_signals(int storm)
+{
+	static char stack[1 << 16];
+	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction act = { .sa_handler = on_tick,
+				 .sa_flags = SA_ONSTACK | SA_RESTART };
+	struct itimerval every = { { 0, 500 }, { 0, 500 } };
+
+	if (sigaltstack(&alt, NULL) || sigaction(SIGALRM, &act, NULL))
+		die("signals");
+	act.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND);
+	if (sigaction(SIGSEGV, &act, NULL))
+		die("signals");
+	if (storm && setitimer(ITIMER_REAL, &every, NULL))
+		die("timer");
+}
+
 static void load(const char *path)
 {
 	const struct pool_head *head;
@@ -422,12 +453,13 @@ static void write_expected(const char *path)
 int main(int argc, char **argv)
 {
 	const char *only = NULL, *expected = NULL, *alone = NULL, *why;
+	const char *signals = NULL;
 	unsigned long seed = 1, count = 10000, one = ~0ul;
 
 	if (argc < 2) {
 		fprintf(stderr, "usage: random POOL [--seed N] [--count N] "
 				"[--only FAMILY] [--batch N] [--expect FILE] "
-				"[--each FAMILY]\n");
+				"[--each FAMILY] [--signals handled|storm]\n");
 		return 2;
 	}
 	for (int i = 2; i + 1 < argc; i += 2) {
@@ -437,6 +469,8 @@ int main(int argc, char **argv)
 			count = strtoul(argv[i + 1], NULL, 0);
 		else if (!strcmp(argv[i], "--batch"))
 			one = strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--signals"))
+			signals = argv[i + 1];
 		else if (!strcmp(argv[i], "--each"))
 			alone = argv[i + 1];
 		else if (!strcmp(argv[i], "--only"))
@@ -456,6 +490,8 @@ int main(int argc, char **argv)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
 		 0) == MAP_FAILED)
 		die("memory");
+	if (signals)
+		take_signals(!strcmp(signals, "storm"));
 	for (int f = 0; alone && f < FAMILIES; f++)
 		if (!strcmp(alone, "all") || !strcmp(alone, names[f]))
 			each(f, expected != NULL);

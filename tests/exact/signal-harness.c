@@ -125,13 +125,13 @@ OURS void moca_exact_die(const char *what, uint64_t value)
 }
 
 /* Where entry.S leads to beyond: nobody comes there. */
-__asm__(".section agent_text,\"ax\",@progbits\n"
+__asm__(".pushsection agent_text, \"ax\"\n"
 	".irp name, relocate, begin, cold, help, child\n"
 	".globl moca_exact_\\name\n"
 	"moca_exact_\\name:\n"
 	".endr\n"
 	"	ud2\n"
-	".text\n");
+	".popsection\n");
 
 void harness_begin(void)
 {
