@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "analysis/counts/counts.h"
 #include "analysis/objects/table.h"
@@ -11,6 +12,7 @@
 #define LINES_MAX 1400000u	/* 176 bytes each */
 #define LINE_MASK ((1u << 21) - 1)	/* their numbers in the index */
 #define BATCH 64u
+#define HUGE ((size_t)2 << 20)
 #define OBJECTS_WITH_SERIES 4000u	/* 8 KiB each */
 
 void moca_counts_init(struct moca_counts_table *t,
@@ -44,11 +46,27 @@ void moca_counts_free(struct moca_counts_table *t)
 
 /* --- pages -------------------------------------------------------------- */
 
+/* Neighbours stand together: rows come by address. */
 static uint64_t hash_cell(uint32_t object, uint32_t space, uint32_t task,
 			  uint64_t group)
 {
-	return moca_mix(group ^ moca_mix((uint64_t)object << 32 | task) ^
-			(uint64_t)space << 40);
+	return moca_mix(group >> 3 ^ moca_mix((uint64_t)object << 32 | task) ^
+			(uint64_t)space << 40) << 3 | (group & 7);
+}
+
+/* A table of zeros; in huge pages, as TLB misses are dear. NULL: no memory. */
+static void *table_new(size_t count, size_t size)
+{
+	size_t bytes = (count * size + HUGE - 1) & ~(HUGE - 1);
+	void *p;
+
+	if (count * size < HUGE)
+		return calloc(count, size);
+	p = aligned_alloc(HUGE, bytes);
+	if (!p)
+		return NULL;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return memset(p, 0, bytes);
 }
 
 /* The entry of that key, which is there or empty. */
@@ -91,7 +109,7 @@ static int add_cell(struct moca_counts_cell *cells, size_t cap,
 /* Into a hash of cap entries, with groups by so much coarser. */
 static int rehash(struct moca_counts_table *t, size_t cap, unsigned coarser)
 {
-	struct moca_counts_cell *p = calloc(cap, sizeof(*p));
+	struct moca_counts_cell *p = table_new(cap, sizeof(*p));
 	size_t i, n = 0;
 
 	if (!p)
@@ -142,7 +160,8 @@ static int count_cell(struct moca_counts_table *t, const struct moca_counted *x)
 
 static uint64_t hash_line(uint32_t space, uint64_t granule)
 {
-	return moca_mix(granule ^ (uint64_t)space << 44);
+	return moca_mix(granule >> 4 ^ (uint64_t)space << 44) << 4 |
+	       (granule & 15);
 }
 
 /* An entry of the index: the line's number + 1, and a part of its hash. */
@@ -191,7 +210,7 @@ static int grow_lines(struct moca_counts_table *t)
 	}
 	if (2 * t->line_count < t->index_cap)
 		return 0;
-	p = calloc(cap, sizeof(*p));
+	p = table_new(cap, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	for (i = 0; i < t->line_count; i++) {
