@@ -108,7 +108,7 @@ static void print_head(const struct info *in, const char *path)
 	       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
-	if (interval)
+	if (interval && (!in->exact || in->cert.records))
 		printf(", interval %s", text_duration(a, interval));
 	if (in->exact)
 		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));

@@ -191,7 +191,7 @@ export async function introduction(d) {
 		h("section", { class: "panel" }, h("h3", {}, "How to read this page"),
 			h("p", {}, "Start with ", h("a", { href: "#/objects" }, "the data structures"),
 				": the few at the top have most of the accesses. Open one to see when, where and by whom it is used. ",
-				h("a", { href: "#/overview" }, "The overview"), " says where and when what they are used for changes, as finely as you like. ",
+				!d.exact?.only && [h("a", { href: "#/overview" }, "The overview"), " says where and when what they are used for changes, as finely as you like. "],
 				"Each plot says under “How to read this” what it shows, what it can reveal and what to do; what you fold is remembered. ",
 				"Each view has its own address, to be kept or sent with the page. Press ? for the keys."),
 			h("h4", {}, "What was not recorded"), notRecorded(d)));
