@@ -76,6 +76,24 @@ static void print_working_set(const struct moca_profile *p)
 	       text_duration((char[TEXT_MAX]){ 0 }, p->window_ns));
 }
 
+static void print_rates(const struct moca_rates *r)
+{
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], own[TEXT_MAX + 16] = "";
+	double ns;
+
+	if (!r)
+		return;
+	ns = (double)(r->end_ns - r->begin_ns);
+	if (r->has_own)
+		snprintf(own, sizeof(own), " (%s by tracing)",
+			 text_count(a, r->total.own));
+	printf("Faults, CPU   %s minor%s, %s major; %s of CPU time, %.2f CPUs\n",
+	       text_count(a, r->total.minor), own,
+	       text_count(b, r->total.major),
+	       text_duration(c, r->total.cpu_ns),
+	       ns > 0 ? (double)r->total.cpu_ns / ns : 0);
+}
+
 static void print_head(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
@@ -106,6 +124,7 @@ static void print_head(const struct advice_view *v)
 	printf("\n");
 	if (!p->counts)
 		print_working_set(p);
+	print_rates(v->rates);
 }
 
 static void print_lines(const char *lead, char *const *lines, int width)

@@ -8,6 +8,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/overview.h"
 #include "analysis/phases.h"
+#include "analysis/rates.h"
 
 struct advice_view {
 	const char *path;		/* of the trace */
@@ -15,6 +16,7 @@ struct advice_view {
 	struct moca_profile *profile;
 	struct moca_advice *advice;
 	struct moca_phases phases;
+	struct moca_rates *rates;	/* NULL: none were sampled */
 	struct moca_overview overview;	/* with --json */
 	int all;			/* all objects */
 };

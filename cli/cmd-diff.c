@@ -374,6 +374,19 @@ static int load(struct diff *d, int side, const char *topology)
 	return 0;
 }
 
+/* Loads and stores are no page accesses: 1 after a message. */
+static int refuse_mixture(const struct diff *d)
+{
+	const struct side *a = &d->side[0], *b = &d->side[1];
+
+	if (!a->profile->counts == !b->profile->counts)
+		return 0;
+	moca_error("diff: '%s' has counts of exact mode, '%s' has records of pages: one cannot be compared with the other (record both in the same way)",
+		   a->profile->counts ? a->path : b->path,
+		   a->profile->counts ? b->path : a->path);
+	return 1;
+}
+
 /* Which conditions hold; 0 or an exit code after a message. */
 static int judge(struct diff *d, int *holds)
 {
@@ -420,6 +433,8 @@ static int run(struct diff *d, const char *topology, int json)
 	ret = load(d, 0, topology);
 	if (!ret)
 		ret = load(d, 1, topology);
+	if (!ret && refuse_mixture(d))
+		ret = EXIT_USAGE;
 	if (ret)
 		return ret;
 	holds = calloc(d->condition_count + 1, sizeof(*holds));

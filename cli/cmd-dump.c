@@ -33,6 +33,7 @@ struct dump {
 	struct moca_cursor *markers;
 	int want_markers;		/* of those, the program's own */
 	int want_allocations;		/* and libmoca-alloc's */
+	int want_rates;			/* and samplers' */
 	const struct moca_marker *marker;	/* NULL at the end */
 	uint32_t marker_task;
 };
@@ -435,7 +436,8 @@ static int fill_marker(struct dump *d)
 			return ret;
 		}
 	} while (trace_is_allocation(d->marker->type) ? !d->want_allocations :
-							!d->want_markers);
+		 trace_is_rate(d->marker->type) ? !d->want_rates :
+						  !d->want_markers);
 	return 1;
 }
 
@@ -542,7 +544,7 @@ static int dump(struct dump *d, const char *path, int accesses, int events,
 		err = moca_cursor_open(&d->events, d->t, &d->query);
 	if (!err && counts)
 		err = moca_cursor_open(&d->counts, d->t, &d->query);
-	if (!err && (d->want_markers || d->want_allocations))
+	if (!err && (d->want_markers || d->want_allocations || d->want_rates))
 		err = moca_cursor_open(&d->markers, d->t, &d->query);
 	if (!err) {
 		print_heading(d);
@@ -587,6 +589,7 @@ int cmd_dump(int argc, char **argv)
 		OPT_FLAG(0, "counts", &counts, "only the counts, of exact mode"),
 		OPT_FLAG(0, "markers", &d.want_markers, "only the markers, which the program emitted"),
 		OPT_FLAG(0, "allocations", &d.want_allocations, "only the events of allocations, which are not shown else"),
+		OPT_FLAG(0, "rates", &d.want_rates, "only the samples of page faults and CPU time, which are not shown else"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
 		OPT_END
 	};
@@ -631,7 +634,7 @@ int cmd_dump(int argc, char **argv)
 		ret = EXIT_USAGE;
 	} else {
 		all = !accesses && !events && !counts && !d.want_markers &&
-		      !d.want_allocations;
+		      !d.want_allocations && !d.want_rates;
 		d.csv_counts = d.csv && counts;
 		/* Markers have no address: only if they are asked for. */
 		d.want_markers |= all && !range;

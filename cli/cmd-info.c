@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/rates.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
 #include "cli/summary.h"
@@ -20,6 +21,7 @@
 struct info {
 	struct moca_trace *t;
 	struct summary s;
+	struct moca_rates *rates;	/* NULL: none were sampled */
 	struct moca_certificate cert;
 	struct moca_damage damage;
 	int truncated;
@@ -106,7 +108,7 @@ static void print_head(const struct info *in, const char *path)
 	       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
-	if (interval)
+	if (interval && (!in->exact || in->cert.records))
 		printf(", interval %s", text_duration(a, interval));
 	if (in->exact)
 		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));
@@ -136,6 +138,8 @@ static void print_marker_counts(const struct info *in)
 	if (!s->kind_count && !s->markers_lost && !s->markers_torn &&
 	    !in->markers_only)
 		return;
+	if (in->rates && !in->s.kind_count && !in->s.markers_lost)
+		return;
 	printf("\nMarkers: %s, which programs emitted, of %s kind%s.\n",
 	       text_count(a, s->markers), text_count(b, s->kind_count),
 	       PLURAL(s->kind_count));
@@ -162,6 +166,25 @@ static void print_allocations(const struct info *in)
 		printf("  Lost: %s event%s, which found no room.\n",
 		       text_count(a, s->allocations_lost),
 		       PLURAL(s->allocations_lost));
+}
+
+static void print_samples(const struct info *in)
+{
+	const struct moca_rates *r = in->rates;
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
+
+	if (!r)
+		return;
+	printf("\nFaults and CPU: %s minor and %s major page faults, %s of CPU time in %s (%.2f CPUs), %" PRIu64 " samples.\n",
+	       text_count(a, r->total.minor), text_count(b, r->total.major),
+	       text_duration(c, r->total.cpu_ns),
+	       text_duration(d, r->end_ns - r->begin_ns),
+	       r->end_ns > r->begin_ns ?
+		       (double)r->total.cpu_ns / (double)(r->end_ns - r->begin_ns) : 0,
+	       r->rounds);
+	if (r->has_own)
+		printf("  %s of the minor faults were caused by page tracing.\n",
+		       text_count(a, r->total.own));
 }
 
 static void print_state(const struct info *in)
@@ -520,6 +543,7 @@ static int print_text(const struct info *in, const char *path)
 		print_allocations(in);
 		print_marker_counts(in);
 	}
+	print_samples(in);
 	print_kinds(in);
 	return err ? err : print_marker_tasks(in);
 }
@@ -694,6 +718,26 @@ static void json_working_set(struct json *j, const struct info *in)
 	json_close(j, '}');
 }
 
+static void json_rates(struct json *j, const struct moca_rates *r)
+{
+	if (!r) {
+		json_null(j, "rates");
+		return;
+	}
+	json_open(j, "rates", '{');
+	json_uint(j, "minor", r->total.minor);
+	if (r->has_own)
+		json_uint(j, "minor_by_tracing", r->total.own);
+	else
+		json_null(j, "minor_by_tracing");
+	json_uint(j, "major", r->total.major);
+	json_uint(j, "cpu_ns", r->total.cpu_ns);
+	json_uint(j, "sampled_ns", r->end_ns - r->begin_ns);
+	json_uint(j, "samples", r->rounds);
+	json_uint(j, "period_ns", r->period_ns);
+	json_close(j, '}');
+}
+
 static void print_json(const struct info *in, const char *path)
 {
 	struct json j = { .f = stdout };
@@ -719,6 +763,7 @@ static void print_json(const struct info *in, const char *path)
 	json_uint(&j, "count", in->s.allocations);
 	json_uint(&j, "lost", in->s.allocations_lost);
 	json_close(&j, '}');
+	json_rates(&j, in->rates);
 	json_mappings(&j, in);
 	json_working_set(&j, in);
 	json_close(&j, '}');
@@ -728,6 +773,8 @@ static int show(struct info *in, const char *path, int as_json)
 {
 	int err = summary_compute(&in->s, in->t);
 
+	if (!err)
+		err = moca_rates_compute(&in->rates, in->t, 1);
 	if (err) {
 		moca_error("info: cannot read the trace '%s': %s", path,
 			   strerror(-err));
@@ -743,6 +790,7 @@ static int show(struct info *in, const char *path, int as_json)
 	else
 		err = print_text(in, path);
 	summary_free(&in->s);
+	moca_rates_free(in->rates);
 	if (err)
 		moca_error("info: out of memory");
 	return err ? 1 : 0;

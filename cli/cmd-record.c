@@ -11,6 +11,7 @@
 #include "cli/record-companion.h"
 #include "collect/exact/record.h"
 #include "collect/fault/record.h"
+#include "collect/rate/rate.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 
@@ -23,6 +24,7 @@ static const char about[] =
 	"summarises it.";
 
 #define NOT_GIVEN (-1.0)		/* a budget */
+#define NOT_GIVEN_HZ UINT64_MAX
 
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
@@ -34,6 +36,8 @@ struct extra {
 	int no_allocs;
 	int exact, pages;
 	struct moca_exact_options counts;
+	uint64_t hz;		/* of samples of faults and CPU time */
+	int no_rates;
 	struct agent_options agent;
 };
 
@@ -57,6 +61,7 @@ static const char *only_pages(const struct moca_record_options *o,
 	return x->pages ? "--pages" : x->pid ? "-p" : o->stack ? "--stack" :
 	       o->tracepoints ? "--tracepoints" : x->no_zap ? "--no-zap" :
 	       o->budget != NOT_GIVEN ? "--budget" :
+	       x->hz != NOT_GIVEN_HZ ? "--rate" :
 	       o->interval_ns ? "--interval" : NULL;
 }
 
@@ -79,6 +84,9 @@ static int check_exact(const struct moca_record_options *o,
 				    "instruction on" :
 			   x->pages ? "the same run is recorded one way or the "
 				      "other; record it twice" :
+			   x->hz != NOT_GIVEN_HZ ?
+				      "page faults and CPU time would be "
+				      "the translator's, too" :
 			   "that is of page accesses; all accesses are counted");
 		return -EINVAL;
 	}
@@ -119,6 +127,11 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("-p %lu: no process has such a number", x->pid);
 		return -EINVAL;
 	}
+	if (x->hz != NOT_GIVEN_HZ && (!x->hz || x->hz > RATE_HZ_MAX)) {
+		moca_error("--rate must be from 1 to %u (--no-rates: none)",
+			   RATE_HZ_MAX);
+		return -EINVAL;
+	}
 	if (o->interval_ns && o->interval_ns < 1000000) {
 		moca_error("--interval must be 1ms at least");
 		return -EINVAL;
@@ -146,10 +159,10 @@ int cmd_record(int argc, char **argv)
 	struct moca_record_options o = {
 		.budget = NOT_GIVEN, .program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
-	struct extra x = { .agent.min_size = 4096 };
+	struct extra x = { .agent.min_size = 4096, .hz = NOT_GIVEN_HZ };
 	struct string_list objects = { 0 };
 	const struct moca_record_companion companion =
-		record_companion(&objects, &o.quiet);
+		record_companion(&objects, &o.quiet, &x.pid, &x.hz);
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
@@ -209,6 +222,10 @@ int cmd_record(int argc, char **argv)
 			     "(default: one count for each thread's whole life)"),
 		OPT_FLAG(0, "pages", &x.pages,
 			 "record page accesses, which is the default"),
+		OPT_UINT(0, "rate", &x.hz, "HZ",
+			 "sample page faults and CPU time so often, 1 to 1000 "
+			 "times a second (default: 20)"),
+		OPT_FLAG(0, "no-rates", &x.no_rates, "do not sample these"),
 		OPT_FLAG(0, "no-zap", &x.no_zap,
 			 "record the program's real faults only"),
 		OPT_END,
@@ -225,6 +242,12 @@ int cmd_record(int argc, char **argv)
 		o.budget = 0.10;
 	if (!x.counts.granularity)
 		x.counts.granularity = 4096;
+	/* Of a translated program, these would tell of the translator. */
+	if (x.no_rates || x.exact)
+		x.hz = 0;
+	else if (x.hz == NOT_GIVEN_HZ)
+		x.hz = RATE_HZ_DEFAULT;
+	o.rate_period_ns = x.hz ? 1000000000ull / x.hz : 0;
 	o.argv = argv + first;
 	o.attach = x.pid;
 	o.zap = !x.no_zap;

@@ -49,6 +49,8 @@ static int compute(struct report *r, const char *topology)
 	if (!err)
 		err = pack(r);
 	if (!err)
+		err = report_faults(r);
+	if (!err)
 		err = report_fit(r, limit);
 	return err ? err : report_index(r);
 }

@@ -65,6 +65,13 @@ static int show(struct advice_view *v, const char *topology, double detail,
 
 	if (err)
 		return err;
+	/* The JSON has none of them: moca info --json does. */
+	err = json ? 0 : moca_rates_compute(&v->rates, v->trace, 1);
+	if (err) {
+		moca_error("summary: cannot read the trace '%s': %s", v->path,
+			   strerror(-err));
+		return 1;
+	}
 	if (advice_compute(v, detail, json)) {
 		moca_error("summary: out of memory");
 		return 1;
@@ -127,6 +134,7 @@ int cmd_summary(int argc, char **argv)
 		return EXIT_USAGE;
 	ret = show(&v, topology, p, json);
 	advice_free(&v);
+	moca_rates_free(v.rates);
 	moca_profile_free(v.profile);
 	moca_trace_close(v.trace);
 	return ret;

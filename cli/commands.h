@@ -5,6 +5,8 @@
 
 /* argv[0] is the command's name. The return value is the exit code. */
 int cmd_record(int argc, char **argv);
+int cmd_rate(int argc, char **argv);
+int cmd_work(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_objects(int argc, char **argv);

@@ -22,6 +22,7 @@ static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
+	{ "rate", cmd_rate, "sample page faults and CPU use over time" },
 	{ "trace", cmd_trace, "record the events that programs emit" },
 	{ "cc", cmd_cc, "compile a C program that counts its own accesses" },
 	{ "c++", cmd_cc, "the same for C++" },
@@ -34,6 +35,7 @@ static const struct command commands[] = {
 	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
+	{ "work", cmd_work, "use memory in a known way, to try profilers with" },
 	{ "check", cmd_check, "verify that a trace is whole" },
 	{ "doctor", cmd_doctor, "say what this machine and user can record" },
 	{ "help", cmd_help, "show this text, or the help of a command" },

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/object-filter.h"
+#include "collect/rate/rate.h"
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"
 #include "lib/ring/registry.h"
@@ -16,15 +17,27 @@ static struct companion {
 	const struct string_list *objects;
 	const int *quiet;
 	const char *dir;
+	const uint64_t *pid;	/* 0: a command is recorded */
+	const uint64_t *hz;	/* of samples; 0: none */
 	struct moca_trace_session *events;
+	struct rate_beside *rates;
 } companion;
 
 static void start(void *arg, const char *dir)
 {
 	struct companion *c = arg;
-	int err = moca_trace_session_start(&c->events, dir);
+	int err = 0;
 
 	c->dir = dir;
+	/* First: it describes its events while nobody else writes such. */
+	if (*c->hz)
+		err = rate_beside_start(&c->rates, dir, 1000000000ull / *c->hz);
+	if (err)
+		moca_warn("cannot start the sampler of page faults and CPU "
+			  "time: %s", strerror(-err));
+	if (*c->pid)
+		return;
+	err = moca_trace_session_start(&c->events, dir);
 	if (!err)
 		setenv(MOCA_TRACE_ENV, moca_trace_session_id(c->events), 1);
 	else
@@ -32,11 +45,13 @@ static void start(void *arg, const char *dir)
 			  strerror(-err));
 }
 
-static void ready(void *arg)
+static void ready(void *arg, pid_t pid)
 {
 	struct companion *c = arg;
 
-	if (c->events && !moca_trace_session_ready(c->events))
+	if (c->rates)
+		rate_beside_begin(c->rates, pid, !*c->pid);
+	if (*c->pid || (c->events && !moca_trace_session_ready(c->events)))
 		return;
 	c->events = NULL;
 	moca_warn("the recording goes on without the program's allocations "
@@ -126,19 +141,53 @@ static void filter_objects(struct companion *c,
 	notes->add(notes->arg, note);
 }
 
+static void finish_rates(struct companion *c,
+			 const struct moca_record_notes *notes)
+{
+	struct rate_beside_result r;
+	char note[256];
+	int err;
+
+	if (!*c->hz)
+		return;
+	if (!c->rates) {
+		notes->add(notes->arg, "page faults and CPU time were not "
+			   "sampled: the sampler could not be started");
+		return;
+	}
+	err = rate_beside_finish(c->rates, &r);
+	notes->set(notes->arg, "rate.period_ns", 1000000000ull / *c->hz);
+	notes->set(notes->arg, "rate.rounds", r.rounds);
+	notes->set(notes->arg, "rate.missed", r.missed);
+	notes->set(notes->arg, "rate.sampler_cpu_ns", r.cpu_ns);
+	if (!err)
+		return;
+	snprintf(note, sizeof(note), "not all samples of page faults and CPU "
+		 "time are here: %s", err == -EPIPE ? "the sampler was killed" :
+		 err == -ETIMEDOUT ? "the sampler did not end in time" :
+		 strerror(-err));
+	moca_warn("%s", note);
+	notes->add(notes->arg, note);
+}
+
 static void finish(void *arg, const struct moca_record_notes *notes)
 {
 	struct companion *c = arg;
 
+	finish_rates(c, notes);
+	if (*c->pid)
+		return;
 	finish_events(c, notes);
 	if (c->objects->count)
 		filter_objects(c, notes);
 }
 
 struct moca_record_companion
-record_companion(const struct string_list *objects, const int *quiet)
+record_companion(const struct string_list *objects, const int *quiet,
+		 const uint64_t *pid, const uint64_t *hz)
 {
-	companion = (struct companion){ .objects = objects, .quiet = quiet };
+	companion = (struct companion){ .objects = objects, .quiet = quiet,
+					.pid = pid, .hz = hz };
 	return (struct moca_record_companion){
 		.start = start, .ready = ready, .finish = finish,
 		.arg = &companion,

@@ -317,8 +317,7 @@ int report_counts_index(struct report *r, struct json *j)
 	}
 	moca_trace_certificate(r->trace, &c);
 	json_open(j, "exact", '{');
-	json_bool(j, "only", r->totals.exact_only ||
-		     !moca_trace_meta(r->trace, "interval_ns"));
+	json_bool(j, "only", r->totals.exact_only || !c.records);
 	json_uint(j, "granularity", t->granularity ? t->granularity :
 				    exact_granularity(r->trace));
 	json_uint(j, "slice_ns", exact_slice(r->trace));

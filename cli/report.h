@@ -162,6 +162,9 @@ int report_counts_index(struct report *r, struct json *j);
 /* report-allocs.c: the allocation timeline, into the index and a blob. */
 int report_allocs(struct report *r, struct json *j);
 
+/* report-faults.c: page faults and CPU time over time. 0 or -errno. */
+int report_faults(struct report *r);
+
 /* report-index.c: all that is not a blob of its own. 0 or -ENOMEM. */
 int report_index(struct report *r);
 

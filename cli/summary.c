@@ -339,7 +339,7 @@ static void add_losses(struct walk *w)
 	}
 }
 
-/* Take the kinds that are libmoca-alloc's out. */
+/* Take the kinds that are libmoca-alloc's and samplers' out. */
 static void split_allocations(struct summary *s)
 {
 	size_t i, n = 0;
@@ -348,6 +348,9 @@ static void split_allocations(struct summary *s)
 		if (s->kinds[i].is_allocation) {
 			s->has_allocations = 1;
 			s->allocations += s->kinds[i].count;
+			s->markers -= s->kinds[i].count;
+		} else if (s->kinds[i].is_rate) {
+			s->samples += s->kinds[i].count;
 			s->markers -= s->kinds[i].count;
 		} else {
 			s->kinds[n++] = s->kinds[i];
@@ -376,6 +379,7 @@ static int walk_markers(struct walk *w)
 	for (i = 0; i < s->kind_count; i++) {
 		s->kinds[i].type = types[i];
 		s->kinds[i].is_allocation = trace_is_allocation(types[i]);
+		s->kinds[i].is_rate = trace_is_rate(types[i]);
 	}
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)
@@ -385,7 +389,7 @@ static int walk_markers(struct walk *w)
 			k = bsearch(&m->type->id, s->kinds, s->kind_count,
 				    sizeof(*k), by_id);
 		add_marker(s, k, m);
-		if (k->is_allocation)
+		if (k->is_allocation || k->is_rate)
 			s->task_allocations[trace_task_index(w->t, id)]++;
 	}
 	moca_cursor_close(cursor);

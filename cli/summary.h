@@ -38,6 +38,7 @@ struct summary_gap {
 struct summary_kind {
 	const struct moca_marker_type *type;
 	int is_allocation;	/* libmoca-alloc told it, no program */
+	int is_rate;		/* a sampler did */
 	uint64_t count;
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -80,7 +81,8 @@ struct summary {
 	int has_allocations;		/* libmoca-alloc was there */
 	uint64_t allocations;		/* events */
 	uint64_t allocations_lost;
-	uint64_t *task_allocations;	/* by the trace's task index */
+	uint64_t samples;		/* of page faults and CPU time: events */
+	uint64_t *task_allocations;	/* by the trace's task index; samples too */
 };
 
 /* Of a task, by its index: markers of the program's own; and those lost. */

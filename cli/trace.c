@@ -10,6 +10,7 @@
 
 #include "agent/alloc/events.h"
 #include "lib/base/err.h"
+#include "lib/format/rate-writer.h"
 
 struct moca_trace *trace_open(const char *command, const char *path)
 {
@@ -175,6 +176,11 @@ int trace_markers_only(const struct moca_trace *t)
 int trace_is_allocation(const struct moca_marker_type *type)
 {
 	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
+}
+
+int trace_is_rate(const struct moca_marker_type *type)
+{
+	return !strcmp(type->facility, MOCA_RATE_FACILITY);
 }
 
 int trace_half_filtered(const struct moca_trace *t)

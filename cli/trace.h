@@ -58,6 +58,9 @@ void trace_status(char *buf, size_t size, int status);
 /* Was it made by `moca trace`: are there markers only? */
 int trace_markers_only(const struct moca_trace *t);
 
+/* Is it a sample of page faults and CPU time? */
+int trace_is_rate(const struct moca_marker_type *type);
+
 /* Is it what libmoca-alloc tells, and no event of the program's own? */
 int trace_is_allocation(const struct moca_marker_type *type);
 

@@ -231,6 +231,9 @@ static int write_stretches(struct classic *c, struct moca_trace *t, uint32_t id)
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_counts(cursor, &counts)) > 0) {
+		/* A stretch that had no more after all. */
+		if (c->count && counts->begin_ns >= c->end_ns)
+			write_chunk(c);
 		ret = add_counts(c, counts);
 		if (ret)
 			break;

@@ -66,7 +66,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
-	tests/export/run tests/objects/run tests/web/run \
+	tests/export/run tests/objects/run tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
 	tests/exact/life tests/exact/lackey tests/exact/programs \
 	tests/stress/run)
@@ -87,7 +87,7 @@ include tests/exact/exact.mk
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(CC_PROGRAMS)
+	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(TEST_DIR)/rate/load
 
 check:
 	@tools/install-deps check
@@ -280,6 +280,9 @@ $(TEST_DIR)/alloc/%: tests/alloc/%.c agent/alloc/events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
+$(TEST_DIR)/rate/%: tests/rate/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 $(TEST_DIR)/coverage/%: tests/coverage/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<

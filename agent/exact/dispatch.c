@@ -47,7 +47,8 @@ void moca_exact_dispatch(struct context *c, uint64_t kind)
 		break;
 	case EXIT_SYSCALL:
 		moca_exact_do_syscall(c);
-		moca_exact_go(c, c->pc);
+		if (!c->host)
+			moca_exact_go(c, c->pc);
 		break;
 	case EXIT_STALE:
 		moca_exact_stale(c->pc);

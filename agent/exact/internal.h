@@ -230,9 +230,20 @@ int moca_exact_signal_syscall(struct context *c, long nr);
  */
 void moca_exact_fault(struct context *c, int sig, int code, uint64_t addr);
 
+/*
+ * The kernel gets the program's own handlers and signal stack: it goes on
+ * natively.
+ */
+void moca_exact_signal_native(struct context *c);
+
+/* --- ours.c ------------------------------------------------------------------ */
+
+/* 1: it was a call that would meet what is ours, and is done. */
+int moca_exact_ours_syscall(struct context *c, long nr);
+
 /* --- syscall.c, dispatch.c --------------------------------------------------- */
 
-/* The call at c->pc - 2, done as the program wants it. */
+/* The call at c->pc - 2, done as the program wants it. c->host: it goes on there. */
 void moca_exact_do_syscall(struct context *c);
 /* Have the program go on at pc. */
 void moca_exact_go(struct context *c, uint64_t pc);

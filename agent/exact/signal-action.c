@@ -151,3 +151,17 @@ void moca_exact_die_by(int sig)
 			0);
 	moca_exact_die("survived signal", (uint64_t)sig);
 }
+
+void moca_exact_signal_native(struct context *c)
+{
+	struct kstack stack = { c->signal.alt_sp, (int32_t)c->signal.alt_flags,
+				0, c->signal.alt_size };
+
+	if (!stack.size)
+		stack.flags = 2;	/* SS_DISABLE */
+	for (int sig = 1; sig <= SIGNALS; sig++)
+		if (!(SIGBIT(sig) & SIGS_NEVER))
+			kernel_action(sig, &c->signal.hand->action[sig - 1],
+				      NULL);
+	moca_exact_call(__NR_sigaltstack, (long)&stack, 0, 0, 0, 0, 0);
+}

@@ -251,6 +251,8 @@ void moca_exact_do_syscall(struct context *c)
 	c->nr = (uint64_t)nr;
 	c->gpr[RCX] = pc;
 	c->gpr[11] = c->flags;
+	if (moca_exact_ours_syscall(c, nr))
+		return;
 	switch (nr) {
 	case __NR_mmap:
 		do_mmap(c);

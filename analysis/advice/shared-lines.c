@@ -15,6 +15,8 @@
 #define TRANSFER_NS 100
 /* Of the time: less of a line is data that is handed over, not fought about. */
 #define LINE_MIN 0.001
+/* In one alone, one thread may have come after the other. */
+#define SLICES_MIN 2
 /* Of the time, all such lines of an object together. */
 #define OBJECT_MIN 0.05
 
@@ -50,7 +52,8 @@ static void look(const struct moca_counts_table *t, uint32_t object,
 	const struct moca_counts_line *l;
 
 	for (l = t->lines; l < t->lines + t->line_count; l++) {
-		if (l->object != object || (double)l->contended < least)
+		if (l->object != object || l->slices < SLICES_MIN ||
+		    (double)l->contended < least)
 			continue;
 		f->lines++;
 		f->contended += l->contended;

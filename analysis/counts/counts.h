@@ -24,6 +24,15 @@ struct moca_counts_cell {
 	uint32_t used;		/* of an entry of the hash */
 };
 
+/* What is known of a line in a slice that may still go on. */
+struct moca_counts_open {
+	uint32_t slice;		/* + 1; 0: none */
+	uint32_t task;		/* the last one; and what it did: */
+	uint64_t own, own_stores;
+	uint32_t top_task, other_task;
+	uint64_t top, sum, sum_stores;
+};
+
 /* One granule, all tasks and slices together. */
 struct moca_counts_line {
 	uint64_t granule;	/* number: address / granularity */
@@ -38,15 +47,12 @@ struct moca_counts_line {
 	uint32_t space;
 	uint32_t object;	/* id of one of its objects; likewise */
 	uint32_t only;		/* task; MANY */
-	uint32_t several;	/* it has two objects or more */
 	uint32_t tasks[2];	/* of the slice last contended */
 	uint32_t slices;	/* that were contended */
-	uint32_t writers;	/* 1; 2: two tasks or more wrote in one slice */
-	/* Of the slice at hand. */
-	uint32_t slice;		/* + 1 */
-	uint32_t task, top_task, other_task;
-	uint64_t own, own_stores;	/* of task */
-	uint64_t top, sum, sum_stores;
+	uint8_t several;	/* it has two objects or more */
+	uint8_t writers;	/* 1; 2: two tasks or more wrote in one slice */
+	/* Two, as threads do not begin a slice at the same moment. */
+	struct moca_counts_open open[2];
 };
 
 /* Over time: loads and stores of each bin of slices. */

@@ -2,15 +2,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "analysis/counts/counts.h"
 #include "analysis/objects/table.h"
 
 #define PAGE_SHIFT 12
 #define CELLS_MAX 2500000u	/* 48 bytes each, 200 MB with the hash's gaps */
-#define LINES_MAX 1400000u	/* 120 bytes each */
+#define LINES_MAX 1400000u	/* 176 bytes each */
 #define LINE_MASK ((1u << 21) - 1)	/* their numbers in the index */
 #define BATCH 64u
+#define HUGE ((size_t)2 << 20)
 #define OBJECTS_WITH_SERIES 4000u	/* 8 KiB each */
 
 void moca_counts_init(struct moca_counts_table *t,
@@ -44,11 +46,27 @@ void moca_counts_free(struct moca_counts_table *t)
 
 /* --- pages -------------------------------------------------------------- */
 
+/* Neighbours stand together: rows come by address. */
 static uint64_t hash_cell(uint32_t object, uint32_t space, uint32_t task,
 			  uint64_t group)
 {
-	return moca_mix(group ^ moca_mix((uint64_t)object << 32 | task) ^
-			(uint64_t)space << 40);
+	return moca_mix(group >> 3 ^ moca_mix((uint64_t)object << 32 | task) ^
+			(uint64_t)space << 40) << 3 | (group & 7);
+}
+
+/* A table of zeros; in huge pages, as TLB misses are dear. NULL: no memory. */
+static void *table_new(size_t count, size_t size)
+{
+	size_t bytes = (count * size + HUGE - 1) & ~(HUGE - 1);
+	void *p;
+
+	if (count * size < HUGE)
+		return calloc(count, size);
+	p = aligned_alloc(HUGE, bytes);
+	if (!p)
+		return NULL;
+	madvise(p, bytes, MADV_HUGEPAGE);
+	return memset(p, 0, bytes);
 }
 
 /* The entry of that key, which is there or empty. */
@@ -91,7 +109,7 @@ static int add_cell(struct moca_counts_cell *cells, size_t cap,
 /* Into a hash of cap entries, with groups by so much coarser. */
 static int rehash(struct moca_counts_table *t, size_t cap, unsigned coarser)
 {
-	struct moca_counts_cell *p = calloc(cap, sizeof(*p));
+	struct moca_counts_cell *p = table_new(cap, sizeof(*p));
 	size_t i, n = 0;
 
 	if (!p)
@@ -142,7 +160,8 @@ static int count_cell(struct moca_counts_table *t, const struct moca_counted *x)
 
 static uint64_t hash_line(uint32_t space, uint64_t granule)
 {
-	return moca_mix(granule ^ (uint64_t)space << 44);
+	return moca_mix(granule >> 4 ^ (uint64_t)space << 44) << 4 |
+	       (granule & 15);
 }
 
 /* An entry of the index: the line's number + 1, and a part of its hash. */
@@ -191,7 +210,7 @@ static int grow_lines(struct moca_counts_table *t)
 	}
 	if (2 * t->line_count < t->index_cap)
 		return 0;
-	p = calloc(cap, sizeof(*p));
+	p = table_new(cap, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	for (i = 0; i < t->line_count; i++) {
@@ -208,40 +227,40 @@ static int grow_lines(struct moca_counts_table *t)
 }
 
 /* All of the task's accesses in the slice are known. */
-static void close_task(struct moca_counts_line *l)
+static void close_task(struct moca_counts_line *l, struct moca_counts_open *o)
 {
-	if (!l->own)
+	if (!o->own)
 		return;
-	l->sum += l->own;
-	if (l->sum_stores && l->own_stores)
+	o->sum += o->own;
+	if (o->sum_stores && o->own_stores)
 		l->writers = 2;
-	l->sum_stores += l->own_stores;
-	if (l->own > l->top) {
-		l->top = l->own;
-		l->other_task = l->top_task;
-		l->top_task = l->task;
+	o->sum_stores += o->own_stores;
+	if (o->own > o->top) {
+		o->top = o->own;
+		o->other_task = o->top_task;
+		o->top_task = o->task;
 	} else {
-		l->other_task = l->task;
+		o->other_task = o->task;
 	}
-	l->own = l->own_stores = 0;
+	o->own = o->own_stores = 0;
 }
 
 /* And all tasks' of the slice. */
-static void close_slice(struct moca_counts_line *l)
+static void close_slice(struct moca_counts_line *l, struct moca_counts_open *o)
 {
 	uint64_t others, n;
 
-	close_task(l);
-	others = l->sum - l->top;
-	n = others < l->sum_stores ? others : l->sum_stores;
+	close_task(l, o);
+	others = o->sum - o->top;
+	n = others < o->sum_stores ? others : o->sum_stores;
 	if (n) {
 		l->contended += n;
 		l->slices++;
-		l->tasks[0] = l->top_task;
-		l->tasks[1] = l->other_task;
+		l->tasks[0] = o->top_task;
+		l->tasks[1] = o->other_task;
 	}
-	l->top = l->sum = l->sum_stores = 0;
-	l->top_task = l->other_task = MOCA_NO_TASK;
+	*o = (struct moca_counts_open){ .top_task = MOCA_NO_TASK,
+					.other_task = MOCA_NO_TASK };
 }
 
 static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
@@ -251,6 +270,7 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 						     UINT32_MAX;
 	uint64_t hash = hash_line(x->space, granule);
 	struct moca_counts_line *l;
+	struct moca_counts_open *o;
 	uint32_t *at;
 
 	if (grow_lines(t))
@@ -267,23 +287,24 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 		*at = (uint32_t)++t->line_count | tag_of(hash);
 		*l = (struct moca_counts_line){
 			.granule = granule, .space = x->space,
-			.object = x->key, .only = x->task, .slice = slice,
-			.task = x->task, .writers = 1,
+			.object = x->key, .only = x->task, .writers = 1,
 			.tasks = { MOCA_NO_TASK, MOCA_NO_TASK },
-			.top_task = MOCA_NO_TASK, .other_task = MOCA_NO_TASK,
 		};
+		close_slice(l, &l->open[0]);
+		close_slice(l, &l->open[1]);
 	}
-	if (l->slice != slice)
-		close_slice(l);
-	else if (l->task != x->task)
-		close_task(l);
-	l->slice = slice;
-	l->task = x->task;
+	o = &l->open[slice & 1];
+	if (o->slice != slice)
+		close_slice(l, o);
+	else if (o->task != x->task)
+		close_task(l, o);
+	o->slice = slice;
+	o->task = x->task;
 	if (l->only != x->task)
 		l->only = MOCA_COUNTS_MANY;
 	l->several |= x->shared != 0;
-	l->own += x->loads + x->stores;
-	l->own_stores += x->stores;
+	o->own += x->loads + x->stores;
+	o->own_stores += x->stores;
 	l->loads += x->loads;
 	l->stores += x->stores;
 	return 0;
@@ -512,7 +533,8 @@ static int sort_lines(struct moca_counts_table *t, const struct moca_objects *o)
 	free(t->line_index);
 	t->line_index = NULL;
 	for (i = 0; i < t->line_count; i++) {
-		close_slice(&l[i]);
+		close_slice(&l[i], &l[i].open[0]);
+		close_slice(&l[i], &l[i].open[1]);
 		l[i].object = moca_objects_row_of(o, l[i].object)->id;
 		t->contended[l[i].object] += l[i].contended;
 	}

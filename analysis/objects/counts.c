@@ -17,7 +17,8 @@
 /* Of what is at a place, only the highest that was there gets a share. */
 enum rank {
 	RANK_NOTHING,		/* no mapping is known */
-	RANK_FREE,		/* a heap's free memory, unknown memory */
+	RANK_FREE,		/* a heap's free memory, unknown memory, what
+				   is between variables */
 	RANK_OBJECT,
 };
 
@@ -62,6 +63,21 @@ int moca_objects_exact_only(const struct moca_trace *t)
 	return counts && !accesses;
 }
 
+/*
+ * Of a module, what no variable has: padding where all variables are known, and
+ * behind the last section in any case. Else there are variables without a name.
+ */
+static enum rank rank_of_rest(const struct space *s, uint64_t addr)
+{
+	const struct load *l = moca_space_load(s, addr);
+
+	if (!l)
+		return RANK_OBJECT;
+	return moca_module_has_debug(l->module) ||
+			       !*moca_module_section(l->module, addr - l->bias) ?
+		       RANK_FREE : RANK_OBJECT;
+}
+
 static enum rank rank_of(const struct moca_objects *o, const struct space *s,
 			 uint32_t inst, uint64_t addr)
 {
@@ -70,6 +86,9 @@ static enum rank rank_of(const struct moca_objects *o, const struct space *s,
 	case MOCA_OBJECT_ANONYMOUS:
 		return moca_addrmap_find(&s->maps, addr) ? RANK_FREE :
 							   RANK_NOTHING;
+	case MOCA_OBJECT_STATIC:
+		return o->table.inst[inst].size ? RANK_OBJECT :
+						  rank_of_rest(s, addr);
 	case MOCA_OBJECT_KERNEL:
 		return moca_addrmap_find(&s->maps, addr) ? RANK_OBJECT :
 							   RANK_NOTHING;

@@ -16,6 +16,7 @@
 #include "collect/fault/decode.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/own-faults.h"
 #include "collect/fault/pageset.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/queue.h"
@@ -52,6 +53,7 @@ struct ctask {
 	size_t count, room;
 	uint64_t lost;
 	uint64_t repeated, natural;	/* faults since the last account */
+	struct own_count own;
 	struct message *events, **events_tail;	/* to be written */
 	size_t event_count;
 };
@@ -234,6 +236,7 @@ static void each_task(struct collector *c, visit_task visit, void *arg)
 
 static void visit_write(struct collector *c, struct ctask *t, void *arg)
 {
+	own_faults_tell(c->rec->own_faults, &t->own, t->pid, t->tid);
 	write_events(c, t);
 	write_task(c, t, *(uint64_t *)arg, 0);
 }
@@ -316,6 +319,8 @@ static void on_sample(struct collector *c, struct sample *s)
 	} else {
 		t->repeated++;
 		t->mm->repeated++;
+		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
+			       s->time_ns);
 	}
 	append(c, t, s);
 }
@@ -363,6 +368,7 @@ static void end_task(struct collector *c, pid_t tid, uint64_t now)
 	t = *p;
 	if (!t)
 		return;
+	own_faults_tell(c->rec->own_faults, &t->own, t->pid, t->tid);
 	write_events(c, t);
 	write_task(c, t, now, 0);
 	*p = t->next;
@@ -674,6 +680,7 @@ static void second(struct collector *c, uint64_t now)
 	c->last_samples = c->samples;
 	c->next_status_ns = now + STATUS_NS;
 	account(c);
+	own_faults_flush(c->rec->own_faults);
 	status_show(c->status, &s);
 	if (!c->failed)
 		write_meta(c, "recording");

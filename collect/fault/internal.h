@@ -135,6 +135,7 @@ struct recorder {
 	int mm_count;
 	uint32_t task_count;
 
+	struct own_faults *own_faults;	/* the collector's; NULL: not told */
 	struct queue *queue;
 	struct collector *collector;
 	pthread_t supervisor;

@@ -22,6 +22,7 @@
 #include "collect/fault/attach.h"
 #include "collect/fault/collector.h"
 #include "collect/fault/launch.h"
+#include "collect/fault/own-faults.h"
 #include "collect/fault/queue.h"
 #include "collect/fault/supervisor.h"
 #include "collect/fault/target.h"
@@ -338,7 +339,7 @@ static void start_companion(void)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
 
-	if (c && !rec.attach)
+	if (c)
 		c->start(c->arg, rec.dir);
 }
 
@@ -362,8 +363,13 @@ static void finish_companion(struct moca_meta *meta)
 	const struct moca_record_companion *c = rec.opt->companion;
 	const struct moca_record_notes notes = { add_note, set_number,
 						    write_notes, meta };
+	int err = own_faults_close(rec.own_faults);
 
-	if (c && !rec.attach)
+	if (err)
+		moca_meta_add(meta, "note", "the page faults that Moca caused "
+			      "could not be written: rates show all faults as "
+			      "the program's");
+	if (c)
 		c->finish(c->arg, &notes);
 }
 
@@ -464,8 +470,13 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		pthread_join(rec.supervisor, NULL);
 		return EXIT_OURS;
 	}
-	if (rec.opt->companion && !rec.attach)
-		rec.opt->companion->ready(rec.opt->companion->arg);
+	if (rec.opt->companion)
+		rec.opt->companion->ready(rec.opt->companion->arg, rec.root);
+	if (rec.opt->rate_period_ns &&
+	    own_faults_create(&rec.own_faults, rec.dirfd,
+			      rec.opt->rate_period_ns, rec.root))
+		moca_meta_add(meta, "note", "the page faults that Moca causes "
+			      "are not told apart: no memory, or no file");
 	moca_debug("%.1f ms: the program begins",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	let_go(1);

@@ -20,14 +20,14 @@ struct moca_record_notes {
 };
 
 /*
- * What goes along with the recording of a command and writes into the same
- * directory. start is called before the program exists, what it puts into the
- * environment is the program's; ready, which may wait, before the program
- * begins; when finish is called, the accesses are written.
+ * What goes along with the recording and writes into the same directory. start
+ * is called before the program exists (unless it is attached to), what it puts
+ * into the environment is the program's; ready, which may wait, before the
+ * program begins, with its pid; when finish is called, the accesses are written.
  */
 struct moca_record_companion {
 	void (*start)(void *arg, const char *dir);
-	void (*ready)(void *arg);
+	void (*ready)(void *arg, pid_t pid);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
 	void *arg;
 };
@@ -43,6 +43,7 @@ struct moca_record_options {
 	const char **exclude;
 	size_t exclude_count;
 	int stack;		/* observe again the main threads' stacks */
+	uint64_t rate_period_ns;	/* tell the faults of sweeps by this; 0 = no */
 	int zap;		/* 0 = real faults only */
 	int stop_on_error;	/* end the program when recording fails */
 	int tracepoints;	/* take read or write from the error code */

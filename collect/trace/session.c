@@ -18,6 +18,7 @@
 #include "collect/trace/guard.h"
 #include "collect/trace/internal.h"
 #include "lib/base/err.h"
+#include "lib/format/rate-writer.h"
 #include "lib/ring/clock.h"
 
 #define TWICE_NS 1000000000ull	/* two ^C within this are meant for us */
@@ -64,6 +65,8 @@ static int open_directory(struct tracer_session *s)
 	int err;
 
 	if (s->opt.beside) {
+		/* Those below are the samplers'. */
+		s->next_stream = MOCA_RATE_STREAMS;
 		s->dir = strdup(s->opt.dir);
 		return s->dir ? 0 : -ENOMEM;
 	}

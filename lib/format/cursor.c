@@ -67,6 +67,11 @@ void moca_cursor_close(struct moca_cursor *c)
 	free(c);
 }
 
+void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n)
+{
+	c->merge.streams_below = n;
+}
+
 void moca_task_events_only(struct moca_cursor *c)
 {
 	c->merge.task_files_only = 1;

@@ -223,6 +223,8 @@ int moca_merge_next(struct moca_merge *m, struct moca_source **out)
 		if (!file_is_due(m, s))
 			break;
 		f = &m->trace->markers[m->next++];
+		if (m->streams_below && f->number >= m->streams_below)
+			continue;
 		if (f->end_ns < q->begin_ns ||
 		    (q->end_ns && f->begin_ns >= q->end_ns))
 			continue;

@@ -31,6 +31,7 @@ struct moca_merge {
 	const struct moca_query *query;
 	uint8_t kind;			/* of chunk */
 	int task_files_only;
+	uint32_t streams_below;		/* only marker-N with N less; 0: all */
 	size_t task;			/* index */
 	struct moca_source *open[MOCA_MERGE_MAX];
 	size_t open_count;

@@ -72,6 +72,8 @@ int moca_task_fold(struct moca_task *task, const struct moca_event *e);
 int moca_trace_scan_markers(struct moca_trace *t, const uint32_t *numbers,
 			    size_t count, int has_types,
 			    struct moca_decoder *d);
+/* Let a new cursor of markers look into marker-N with N below n only. */
+void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n);
 /* Let a new cursor tell no events of marker files. */
 void moca_task_events_only(struct moca_cursor *c);
 /*

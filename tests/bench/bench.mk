@@ -2,6 +2,7 @@
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
+# make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
@@ -93,6 +94,17 @@ bench-report:
 		$(BUILD)/tests/bench/make-counts
 	@BUILD='$(abspath $(BUILD))' TOP='$(CURDIR)' QUICK='$(QUICK)' \
 		tests/bench/report/run
+
+.PHONY: bench-rate
+bench-rate:
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/rate-sources \
+		$(BUILD)/tests/rate/load
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' REPEAT='$(REPEAT)' \
+		tests/bench/rate/run
+
+$(BUILD)/tests/bench/rate-sources: tests/bench/rate/sources.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -o $@ $< -pthread
 
 .PHONY: bench-exact
 bench-exact:

@@ -112,6 +112,9 @@ say "exact: summary: first touch" 0 'placed by the thread that prepares it' '409
 say "exact: summary: well placed" 0 'None: nothing' 'Remote +0.1 %' -- "$MOCA" summary --topology 2x1 "$tmp/balanced"
 say "exact: summary: gaps" 0 '3 times something was not counted' -- env COLUMNS=300 "$MOCA" summary "$tmp/gaps"
 say "exact: summary: nothing counted" 0 'no accesses to data|Nothing was counted' -- "$MOCA" summary "$tmp/empty"
+say "exact: diff" 0 'accesses +412,197,328 -> +412,199,888' 'remote +49.7 % -> +0.1 %' -- "$MOCA" diff --topology 2x1 "$tmp/pages" "$tmp/balanced"
+"$MAKE_TRACE" "$tmp/records" complete
+say "exact: diff with records" 2 "one cannot be compared with the other" -- "$MOCA" diff "$tmp/records" "$tmp/pages"
 run "exact: summary --json" 0 "$MOCA" summary --json --topology 2x1 "$tmp/sliced"
 if python3 - "$tmp/out" 2>"$tmp/err" <<'END'
 import json, sys

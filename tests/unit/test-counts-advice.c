@@ -105,6 +105,27 @@ static int t_lines(void)
 	return 0;
 }
 
+/* A slice of one thread ends after the next one of another has begun. */
+static int t_skewed(void)
+{
+	unsigned k;
+
+	begin(3);
+	for (k = 0; k < 20; k++) {
+		slice(0, k, 6);
+		put_count(0, HEAP + 64, 0, 200000, 0);
+		put_stretch(1, k, 6, start + (k * 100 + 70) * MS,
+			    start + (k * 100 + 170) * MS - 1);
+		put_count(1, HEAP + 64, 0, 200000, 0);
+		slice(2, k, 6);
+		put_count(2, HEAP + 64, 2, 0, 0);
+	}
+	CHECK(found() == 1);
+	CHECK(profile->counts->lines[0].slices == 20);
+	CHECK(profile->counts->lines[0].contended == 20 * 200002);
+	return 0;
+}
+
 static int t_quiet_lines(void)
 {
 	unsigned k, i;
@@ -121,6 +142,11 @@ static int t_quiet_lines(void)
 	/* all of the run is one slice: not known when */
 	line(1, 0, 4000000, 0, 4000000, 0);
 	CHECK(found() == 0 && noted("whether at the same time was not"));
+	/* in one slice: perhaps one after the other */
+	line(1, 0, 4000000, 0, 4000000, 0);
+	slice(0, 1, 6);
+	put_count(0, HEAP + 64, 1, 1, 0);
+	CHECK(found() == 0 && profile->counts->slices == 2);
 	/* one after the other, in slices of their own */
 	begin(2);
 	for (k = 0; k < 20; k++) {
@@ -263,6 +289,7 @@ static int t_table(void)
 int main(void)
 {
 	run("counts/advice: shared lines", t_lines);
+	run("counts/advice: slices out of step", t_skewed);
 	run("counts/advice: lines that are not", t_quiet_lines);
 	run("counts/advice: first touch", t_first_touch);
 	run("counts/advice: unbalanced", t_unbalanced);

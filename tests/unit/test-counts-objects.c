@@ -241,6 +241,49 @@ static int t_both(void)
 	return 0;
 }
 
+/* Each the only one in its line, whatever the linker puts behind them. */
+long counts_before __attribute__((section("lonely"), aligned(64))) = 1;
+long counts_behind __attribute__((section("lonely"), aligned(64))) = 1;
+
+/* What lies beside a variable in its line is padding, and gets nothing. */
+static int t_padding(void)
+{
+	static char exe[512];
+	const struct moca_variable *v;
+	const struct moca_object *o;
+	uint64_t vaddr = 0, low, high, first;
+	struct moca_symbols *s;
+	struct moca_module *m;
+	ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t i, n;
+
+	CHECK(len > 0 && !moca_symbols_open(&s));
+	m = moca_symbols_module(s, exe);
+	CHECK(m && !moca_module_span(m, &low, &high) &&
+	      !moca_module_vaddr(m, 0, &first));
+	n = moca_module_variables(m, &v);
+	for (i = 0; i < n; i++)
+		if ((!strcmp(v[i].name, "counts_before") ||
+		     !strcmp(v[i].name, "counts_behind")) &&
+		    (!vaddr || v[i].vaddr < vaddr))
+			vaddr = v[i].vaddr;
+	moca_symbols_close(s);
+	CHECK(vaddr);
+	trace_begin();
+	start_task(0, 100, 100, MOCA_NO_TASK, 0);
+	put_exec(0, exe);
+	put_map(0, 0x560000000000, PAGE, exe);
+	put_map(0, 0x560000000000 + PAGE, high - first - PAGE, "");
+	put_stretch(0, 0, 6, 2000000, 3000000);
+	put_count(0, 0x560000000000 - first + vaddr, 1000, 100, 0);
+	trace_end();
+	CHECK(!counts_of(0, 0));
+	/* the first of the two */
+	o = row_of(MOCA_OBJECT_STATIC, "counts_be");
+	CHECK(o && o->loads == 1000 && o->stores == 100 && !o->wide);
+	return 0;
+}
+
 /* What nobody would write: rows without a process, before all events. */
 static int t_hostile(void)
 {
@@ -272,6 +315,7 @@ int main(void)
 	run("counts/objects: processes", t_processes);
 	run("counts/objects: exec", t_exec);
 	run("counts/objects: with records", t_both);
+	run("counts/objects: padding", t_padding);
 	run("counts/objects: hostile", t_hostile);
 	objects_done();
 	dir_remove();

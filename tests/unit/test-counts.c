@@ -2,6 +2,7 @@
 /* Chunks of counts: written, read back, queried, refused, damaged. */
 #include <sys/stat.h>
 
+#include "export/classic.h"
 #include "tests/unit/trace-util.h"
 
 #define MAX 65536
@@ -284,6 +285,56 @@ static int t_damage(void)
 	return 0;
 }
 
+/* The classic format has a chunk per slice, and sums of pages. */
+static int t_classic(void)
+{
+	static const char want[] =
+		"Task 0 7 4096\n"
+		"Chunk 0 2 0 999 00\n"
+		"Access 0x1000 0x0 9 1 00\n"
+		"Access 0x3000 0x0 4 1 00\n"
+		"Chunk 1 1 1000 1999 00\n"
+		"Access 0x1000 0x0 9 1 00\n";
+	const struct classic_options o = { .page_size = 4096, .cpus = 2 };
+	struct moca_event start = { .type = MOCA_EVENT_TASK_START, .pid = 7,
+				    .tid = 7, .parent = MOCA_NO_TASK,
+				    .name = "" };
+	struct moca_chunk_info info = { .end_ns = 999 };
+	struct moca_writer *w;
+	struct moca_trace *t;
+	uint8_t *got;
+	size_t len;
+
+	memset(rows, 0, 3 * sizeof(*rows));
+	rows[0] = (struct moca_count){ .addr = 0x1000, .loads = 5 };
+	rows[1] = (struct moca_count){ .addr = 0x1fc0, .loads = 4,
+				       .stores = 1 };
+	rows[2] = (struct moca_count){ .addr = 0x3000, .loads = 4,
+				       .stores = 1 };
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(!moca_writer_events(w, 0, &start, 1));
+	info.more = 1;
+	CHECK(!moca_writer_counts(w, &info, 6, rows, 2));
+	/* MORE, and it was the last: the next slice is a chunk all the same */
+	CHECK(!moca_writer_counts(w, &info, 6, rows + 2, 1));
+	info.interval = 1;
+	info.begin_ns = 1000;
+	info.end_ns = 1999;
+	info.more = 0;
+	CHECK(!moca_writer_counts(w, &info, 6, rows, 2));
+	moca_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_classic_export(t, dirfd_, &o));
+	moca_trace_close(t);
+	got = slurp("Moca-task0", &len);
+	got[len] = 0;
+	CHECK(!strcmp((char *)got, want));
+	free(got);
+	return 0;
+}
+
 /* A sweep: what a page costs on disk. */
 static int t_size(void)
 {
@@ -323,6 +374,7 @@ int main(void)
 	run("counts/widened", t_widened);
 	run("counts/queries", t_queries);
 	run("counts/damage", t_damage);
+	run("counts/classic", t_classic);
 	run("counts/size", t_size);
 	dir_remove();
 	free(rows);

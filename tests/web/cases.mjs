@@ -72,7 +72,7 @@ async function accessible(page, what) {
 for (const kind of ["recorded", "hostile", "one", "empty", "million"])
 	await test(`${kind}: each view shows, without errors or requests`, () => withPage(kind, {}, async (page) => {
 		const views = await viewsOf(page);
-		for (const v of ["introduction", "overview", "objects", "rates", "allocations", "topology"])
+		for (const v of ["introduction", "overview", "objects", "rates", "faults", "allocations", "topology"])
 			must(views.includes(v), `the menu lacks ${v}`);
 		for (const v of views) {
 			await go(page, `#/${v}`);
@@ -240,6 +240,30 @@ await test("all meanings of colours draw", () => withPage("recorded", {}, async 
 		shown.add(await page.evaluate(() => document.querySelector("canvas.heat").toDataURL().length + document.querySelector(".legend-slot").textContent));
 	}
 	must(shown.size === 5, "two of them look the same");
+}));
+
+await test("page faults and CPU use over time", () => withPage("recorded", { hash: "#/faults" }, async (page) => {
+	must(await page.getAttribute("main", "data-view") === "faults", "its link does not lead there");
+	for (const id of ["minor", "major", "cpu", "minor-tasks"])
+		must(await colors(page, `[data-figure='${id}'] canvas`) > 3, `the plot ${id} is blank`);
+	const csv = async (id) => {
+		const [d] = await Promise.all([page.waitForEvent("download"), page.click(`[data-figure='${id}'] [data-action='CSV']`)]);
+		return readFileSync(await d.path(), "utf8").trim().split("\n").map((l) => l.split(","));
+	};
+	const sum = (rows, col) => rows.slice(1).reduce((a, r) => a + Number(r[rows[0].indexOf(col)] || 0), 0);
+	const tasks = (await csv("fault-tasks"));
+	const whole = [tasks[0], ...tasks.slice(1).filter((r) => r[2] === "" || r[2] === '""')];
+	const said = (await page.textContent("main .count")).match(/([\d,]+) minor faults, ([\d,]+) of them/).slice(1).map((s) => Number(s.replaceAll(",", "")));
+	must(sum(whole, "minor") === said[0], `tasks have ${sum(whole, "minor")} minor faults, the text says ${said[0]}`);
+	must(said[0] >= said[1] && said[0] > 100, `${said}`);
+	const rates = await csv("minor"), all = rates[0].findIndex((s) => s.includes("all")), own = rates[0].findIndex((s) => s.includes("own"));
+	must(rates.slice(1).every((r) => Number(r[own]) >= 0 && Number(r[own]) <= Number(r[all]) + 1e-6), "own faults are not between 0 and all");
+	await page.click("[data-figure='cpu'] summary");
+	must((await page.textContent("[data-figure='cpu']")).includes("1 is one CPU"), "it is not explained");
+}));
+
+await test("a trace without samples says so", () => withPage("one", { hash: "#/faults" }, async (page) => {
+	must((await page.textContent("main")).includes("were not sampled"), "it does not");
 }));
 
 /* What the browser makes of a drawing: its size; and its text. */

@@ -124,11 +124,12 @@ export function counts(id) {
 
 /** The index with what it refers to, connected. */
 export async function load() {
-	const [index, topology, summary, slices, rates, allocs] = await Promise.all([
+	const [index, topology, summary, slices, rates, allocs, faults] = await Promise.all([
 		json("index"), json("topology"), json("summary"), json("slices"), blob("rates"),
-		blob("allocs")]);
+		blob("allocs"), json("faults")]);
 	const d = index;
 	d.machine = topology;
+	d.faults = faults;
 	/* Of a newer moca summary nothing is known. */
 	d.summary = summary?.version === 2 ? summary : null;
 	/* Of exact mode: loads and stores of each slice. */

@@ -9,6 +9,7 @@ import { overview } from "./view-overview.js";
 import { topology } from "./view-topology.js";
 import { object } from "./view-object.js";
 import { countedRates, notCounted } from "./view-counts.js";
+import { faults } from "./view-faults.js";
 import { cut } from "./format.js";
 
 const main = h("main", { id: "main", tabindex: -1 });
@@ -23,6 +24,7 @@ function pages() {
 		["objects", "Data structures", (state) => views.objects(d, state)],
 		d.summary && ["phases", "Phases", () => d.exact?.only ? notCounted("The division into phases") : phases(d)],
 		["rates", "Rates and threads", () => d.exact?.only ? countedRates(d) : views.rates(d)],
+		["faults", "Faults and CPU", () => faults(d)],
 		["allocations", "Allocations", () => views.allocations(d)],
 		["topology", "Machine", () => topology(d)],
 	].filter(Boolean);
@@ -76,7 +78,7 @@ function themeButton() {
 
 const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 	h("h2", { id: "keys-title" }, "Keys"),
-	h("dl", { class: "facts" }, [["1 to 8", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
+	h("dl", { class: "facts" }, [["1 to 9", "the views of the menu"], ["n, p", "next and previous structure"], ["/", "find a structure"],
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
 		["Enter", "read the cell in the middle"],
 		["In the overview: arrows", "the next area; on its slider the next level of detail"],

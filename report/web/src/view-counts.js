@@ -67,7 +67,7 @@ function overSlices(d, id, title, all, what) {
 	const s = d.slices, n = s.begin_ns.length, c = p.categorical(Math.max(1, all.length));
 	const total = (k) => Float64Array.from({ length: n }, (_, i) => all.reduce((a, x) => a + x[k][i], 0));
 	const x = Float64Array.from(s.begin_ns), loads = total("loads"), stores = total("stores");
-	const each = all.length > 1 ? all.slice(0, LINES).map((y, i) => ({ label: what(y), color: p.css(c[i]), width: 1.2, stepped: true,
+	const each = all.length > 1 ? all.slice(0, LINES).map((y, i) => ({ label: what(y), color: p.css(c[i]), width: 1.2, dash: [4, 3], stepped: true,
 		values: Float64Array.from(y.loads, (v, k) => v + y.stores[k]) })) : [];
 	const chart = lines({ x, xLabel: "begin of the slice", yLabel: "per slice", xText: f.time, label: `${title} over time`, height: 240,
 		series: [{ label: "loads", values: loads, color: p.css(p.READ), width: 2, stepped: true },

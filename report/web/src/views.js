@@ -70,8 +70,10 @@ function warnings(d) {
 function notRecorded(d) {
 	const list = d.exact?.only ? countedNotRecorded(d) : [
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
-		"Cache misses, bandwidth, latency, and page faults of the program's own (minor and major): this collector does not see them.",
+		"Cache misses, bandwidth and latency: this collector does not see them.",
 	];
+	if (!d.faults)
+		list.push("Page faults and CPU time over time (moca record --no-rates or --exact, or an older Moca).");
 	if (!d.summary)
 		list.push("Findings and phases: moca summary was not run for this page.");
 	if (!d.machine)
@@ -169,7 +171,8 @@ export async function introduction(d) {
 	if (d.plots.length)
 		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));
 	else
-		body.push(h("p", { class: "empty" }, d.exact?.only ? "Nothing was counted, so there is nothing to draw: moca info says what was not counted." : "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
+		body.push(r.collector === "rate" ? h("p", { class: "empty" }, "Pages were not traced, but ", h("a", { href: "#/faults" }, "page faults and CPU use"), " were sampled over time.") :
+			h("p", { class: "empty" }, d.exact?.only ? "Nothing was counted, so there is nothing to draw: moca info says what was not counted." : "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
 	body.push(h("div", { class: "columns" },
 		h("section", { class: "panel" }, h("h3", {}, "What was run"), facts([
 			["Command", r.command && h("code", {}, f.cut(r.command, 400))],
@@ -188,7 +191,7 @@ export async function introduction(d) {
 		h("section", { class: "panel" }, h("h3", {}, "How to read this page"),
 			h("p", {}, "Start with ", h("a", { href: "#/objects" }, "the data structures"),
 				": the few at the top have most of the accesses. Open one to see when, where and by whom it is used. ",
-				h("a", { href: "#/overview" }, "The overview"), " says where and when what they are used for changes, as finely as you like. ",
+				!d.exact?.only && [h("a", { href: "#/overview" }, "The overview"), " says where and when what they are used for changes, as finely as you like. "],
 				"Each plot says under “How to read this” what it shows, what it can reveal and what to do; what you fold is remembered. ",
 				"Each view has its own address, to be kept or sent with the page. Press ? for the keys."),
 			h("h4", {}, "What was not recorded"), notRecorded(d)));

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Loads whose page faults and CPU time are known. Prints "minor major cpu_us" of
+ * itself and of the children it waited for, as getrusage has them.
+ *
+ * usage: load touch PAGES | spin MS | threads N PAGES | short N PAGES |
+ *             children N PAGES | idle N MS | busy N MS
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+static size_t pages;
+static pthread_barrier_t barrier;
+
+static void touch(size_t n)
+{
+	char *p = mmap(NULL, n * PAGE + PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t i;
+
+	if (p == MAP_FAILED)
+		exit(1);
+	madvise(p, n * PAGE + PAGE, MADV_NOHUGEPAGE);
+	for (i = 0; i < n; i++)
+		p[i * PAGE] = 1;
+	munmap(p, n * PAGE + PAGE);
+}
+
+static unsigned long now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (unsigned long)ts.tv_sec * 1000 + (unsigned long)ts.tv_nsec / 1000000;
+}
+
+static void spin(unsigned long ms)
+{
+	unsigned long end = now_ms() + ms;
+
+	while (now_ms() < end)
+		;
+}
+
+/* Each lives over several samples, and touches k times as many as the first. */
+static void *long_thread(void *arg)
+{
+	usleep(150000);
+	touch(pages * (size_t)arg);
+	usleep(150000);
+	return NULL;
+}
+
+static void *short_thread(void *arg)
+{
+	touch(pages);
+	return NULL;
+}
+
+static void *idle_thread(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	pause();
+	return NULL;
+}
+
+/* Some work of its own in each sample. */
+static void *busy_thread(void *arg)
+{
+	pthread_barrier_wait(&barrier);
+	for (;;) {
+		touch(1);
+		usleep(20000);
+	}
+	return NULL;
+}
+
+static void start(pthread_t *t, void *(*f)(void *), void *arg)
+{
+	pthread_attr_t a;
+
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 64 * 1024);
+	if (pthread_create(t, &a, f, arg)) {
+		perror("pthread_create");
+		exit(1);
+	}
+}
+
+static void many(void *(*f)(void *), size_t n, unsigned long ms)
+{
+	pthread_t t;
+	size_t i;
+
+	pthread_barrier_init(&barrier, NULL, (unsigned)n + 1);
+	for (i = 0; i < n; i++)
+		start(&t, f, NULL);
+	pthread_barrier_wait(&barrier);
+	printf("ready\n");
+	fflush(stdout);
+	usleep((useconds_t)ms * 1000);
+}
+
+static void report(void)
+{
+	struct rusage a, b;
+
+	getrusage(RUSAGE_SELF, &a);
+	getrusage(RUSAGE_CHILDREN, &b);
+	printf("%ld %ld %ld\n", a.ru_minflt + b.ru_minflt,
+	       a.ru_majflt + b.ru_majflt,
+	       1000000 * (a.ru_utime.tv_sec + a.ru_stime.tv_sec +
+			  b.ru_utime.tv_sec + b.ru_stime.tv_sec) +
+	       a.ru_utime.tv_usec + a.ru_stime.tv_usec +
+	       b.ru_utime.tv_usec + b.ru_stime.tv_usec);
+}
+
+int main(int argc, char **argv)
+{
+	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, i;
+	const char *what = argc > 2 ? argv[1] : "";
+	pthread_t t[64];
+
+	pages = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	usleep(120000);
+	if (!strcmp(what, "touch")) {
+		touch(n);
+	} else if (!strcmp(what, "spin")) {
+		spin(n);
+	} else if (!strcmp(what, "threads")) {
+		for (i = 0; i < n && i < 64; i++)
+			start(&t[i], long_thread, (void *)(i + 1));
+		for (i = 0; i < n && i < 64; i++)
+			pthread_join(t[i], NULL);
+	} else if (!strcmp(what, "short")) {
+		for (i = 0; i < n; i++) {
+			start(t, short_thread, NULL);
+			pthread_join(t[0], NULL);
+		}
+	} else if (!strcmp(what, "children")) {
+		for (i = 0; i < n; i++) {
+			if (!fork()) {
+				touch(pages);
+				_exit(0);
+			}
+			wait(NULL);
+		}
+	} else if (!strcmp(what, "idle")) {
+		many(idle_thread, n, pages);
+	} else if (!strcmp(what, "busy")) {
+		many(busy_thread, n, pages);
+	} else {
+		return 2;
+	}
+	report();
+	return 0;
+}
