@@ -9,6 +9,7 @@
 #include <linux/resource.h>
 
 #include "agent/exact/signal.h"
+#include "lib/base/agent.h"
 
 #define MCL_ONFAULT_FLAG 4
 
@@ -94,12 +95,26 @@ static int limit(struct context *c, long nr)
 	}
 }
 
+/* libmoca-alloc, which is in the program too, shall make no more calls. */
+static void silence(void)
+{
+	struct moca_agent_quiet q;
+
+	if (!moca_exact.setup.quiet ||
+	    moca_exact_peek(&q, moca_exact.setup.quiet, sizeof(q)))
+		return;
+	for (size_t i = 0; i < sizeof(q.store) / sizeof(*q.store); i++)
+		if (q.store[i].where)
+			moca_exact_poke(q.store[i].where, &q.store[i].what, 8);
+}
+
 /*
  * From here on this thread runs natively: ours are not the calls that its filter
  * lets through.
  */
 static void filtered(struct context *c)
 {
+	silence();
 	moca_exact_signal_native(c);
 	if (moca_exact_syscall(c)) {
 		c->pc -= 2;

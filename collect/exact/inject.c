@@ -292,6 +292,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	s->pid = in->task->inner_tid ? in->task->inner_tid : in->task->pid;
 	s->debug = debug ? strtoul(debug, NULL, 0) : 0;
 	s->hwcap2 = hwcap2;
+	s->quiet = in->task->mm->quiet;
 	err = put(in, in->own.setup ? in->own.setup : s->agent_end - PAGE, s,
 		  sizeof(*s));
 	if (!err)

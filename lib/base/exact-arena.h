@@ -70,7 +70,7 @@
 #define MOCA_EXACT_LIVE 1u
 #define MOCA_EXACT_ENDED 2u
 
-/* Why something was not counted. Names: moca_exact_gap_names. */
+/* Why something was not counted: MOCA_EXACT_GAP_NAMES. */
 enum moca_exact_gap {
 	MOCA_EXACT_GAP_NATIVE = 0,	/* ran untranslated from there on */
 	MOCA_EXACT_GAP_DECODE,		/* an instruction that is not known */
@@ -142,6 +142,7 @@ struct moca_exact_setup {
 	uint32_t pid;
 	uint32_t debug;		/* bits: see agent/exact/internal.h */
 	uint64_t hwcap2;	/* AT_HWCAP2 */
+	uint64_t quiet;		/* struct moca_agent_quiet; 0: none */
 };
 
 #endif
