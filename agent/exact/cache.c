@@ -30,6 +30,7 @@ static struct entry *entries;
 static size_t entry_count, entry_room;
 static struct link *links;
 static uint32_t link_count;
+static struct region *newest;	/* of those that are valid */
 
 /* --- caches ------------------------------------------------------------------- */
 
@@ -235,11 +236,16 @@ int moca_exact_cache_add(struct cache *k, struct region *r,
 	}
 	k->regions[k->count++] = r;
 	add_source(r->low, r->high);
+	r->older = newest;
+	if (newest)
+		newest->newer = r;
+	newest = r;
 	for (int i = 0; i < w->count; i++) {
 		const struct insn *x = &w->insns[i];
 		struct entry *e;
 
-		if (!x->leader)
+		/* What may change is compared where it is entered, at its begin. */
+		if (!x->leader || (w->writable && i))
 			continue;
 		e = entry_put(x->pc);
 		/* The one that was first stays, but for where it was asked. */
@@ -456,6 +462,12 @@ static void forget(struct region *r)
 	struct link *l, *next;
 
 	r->dead = 1;
+	if (r->newer)
+		r->newer->older = r->older;
+	else
+		newest = r->older;
+	if (r->older)
+		r->older->newer = r->newer;
 	for (l = r->in; l; l = next) {
 		next = l->next;
 		__atomic_store_n(l->slot, (uint64_t)l->unlinked,
@@ -480,13 +492,13 @@ static void forget(struct region *r)
 
 static void forget_range(uint64_t start, uint64_t end)
 {
-	for (int i = 0; i < cache_count; i++)
-		for (int j = 0; j < caches[i].count; j++) {
-			struct region *r = caches[i].regions[j];
+	struct region *r, *older;
 
-			if (!r->dead && r->low < end && r->high > start)
-				forget(r);
-		}
+	for (r = newest; r; r = older) {
+		older = r->older;
+		if (r->low < end && r->high > start)
+			forget(r);
+	}
 }
 
 void moca_exact_invalidate(uint64_t start, uint64_t end)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Calls that would meet what is ours in the process: limits of its memory, that
- * ours must not count against; locking all of it; and filters of system calls, that
- * ours would not pass.
+ * ours must not count against; locking all of it; filters of system calls, that ours
+ * would not pass; forbidding the clock that we read.
  */
 #include <asm/unistd.h>
 #include <linux/errno.h>
+#include <linux/prctl.h>
 #include <linux/resource.h>
 
 #include "agent/exact/signal.h"
@@ -141,7 +142,12 @@ int moca_exact_ours_syscall(struct context *c, long nr)
 		filtered(c);
 		return 1;
 	case __NR_prctl:
-		if (c->gpr[RDI] != 22 /* PR_SET_SECCOMP */)
+		if (c->gpr[RDI] == PR_SET_TSC) {
+			moca_exact.clock = clock_now();
+			moca_exact.no_clock = c->gpr[RSI] == PR_TSC_SIGSEGV;
+			return 0;
+		}
+		if (c->gpr[RDI] != PR_SET_SECCOMP)
 			return 0;
 		filtered(c);
 		return 1;

@@ -126,6 +126,8 @@ static void connect(struct work *w)
 		x->next = ends_run(x) ? -1 : index_of(w, after);
 		x->jump = x->target && x->kind != K_CALL ?
 				  index_of(w, x->target) : -1;
+		if (w->writable && x->jump > 0)
+			x->jump = -1;	/* by way of the comparison */
 		if (x->jump >= 0)
 			w->insns[x->jump].leader = 1;
 		if (x->kind != K_PLAIN && x->kind != K_HELPED &&

@@ -16,7 +16,8 @@
 #define CC_ABOVE 7
 
 #define FIXES (REGION_INSNS * 2)
-#define COLDS (REGION_INSNS * 4)
+#define COLDS (REGION_INSNS * INSN_ACCESSES * 2)
+#define SLOWS (REGION_INSNS * INSN_ACCESSES)
 
 /* What is written behind the code proper. */
 struct cold {
@@ -40,7 +41,7 @@ static struct out {
 	uint8_t *p;
 	struct cache *k;
 	struct cold colds[COLDS];
-	struct slow slows[REGION_INSNS];
+	struct slow slows[SLOWS];
 	struct fix fixes[FIXES];
 	int cold_count, slow_count, fix_count;
 	int failed;
@@ -151,7 +152,7 @@ static void count_group(const struct group *g, int scratch)
 		return;
 	}
 	if (g->high > g->low) {
-		if (o.slow_count == REGION_INSNS) {
+		if (o.slow_count == SLOWS) {
 			o.failed = 1;
 			return;
 		}

@@ -14,7 +14,7 @@
 #define REG_BIT(r) (1u << (r))
 #define ALL_FLAGS 0x8d5u	/* CF PF AF ZF SF OF */
 
-#define REGION_INSNS 2048
+#define REGION_INSNS 256	/* more, and much that never runs is decoded */
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
 #define INSN_ACCESSES 3
 #define GROUP_MEMBERS 16
@@ -123,6 +123,7 @@ struct region {
 	uint32_t count;
 	struct mark *marks;	/* one per instruction, by host */
 	struct link *in;	/* links that lead here */
+	struct region *newer, *older;	/* of those that are valid */
 	int dead;
 };
 
