@@ -7,6 +7,10 @@
 
 #define CHUNK (1ul << 20)
 
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+
 void *memcpy(void *to, const void *from, size_t n)
 {
 	void *ret = to;
@@ -75,16 +79,36 @@ void moca_exact_unmap(void *p, size_t size)
 	moca_exact_call(__NR_munmap, (long)p, (long)size, 0, 0, 0, 0);
 }
 
+static long map_at(uint64_t at, size_t size)
+{
+	return moca_exact_call(__NR_mmap, (long)at, (long)size,
+			       PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+				       (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+}
+
+/*
+ * Behind the arena: a hole among the program's mappings may be one that it has
+ * just made, for what it will map there, or for a stack to grow into.
+ */
 void *moca_exact_map(size_t size)
 {
-	long p = moca_exact_call(__NR_mmap, 0, (long)size,
-				 PROT_READ | PROT_WRITE,
-				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				 -1, 0);
+	static uint64_t used;
+	uint64_t at = moca_exact.arena + MOCA_EXACT_ARENA_SIZE + (1ul << 30) +
+		      used;
+	long p;
 
+	size = (size + 4095) & -4096ul;
+	used += size + 4096;
+	p = map_at(at, size);
+	if ((uint64_t)p != at) {
+		if (p >= 0 || p < -4095)
+			moca_exact_call(__NR_munmap, p, (long)size, 0, 0, 0, 0);
+		p = map_at(0, size);
+	}
 	if (p < 0 && p > -4096)
 		moca_exact_die("no memory for moca's own tables", size);
-	moca_exact_own_add((uint64_t)p, (uint64_t)p + ((size + 4095) & -4096ul));
+	moca_exact_own_add((uint64_t)p, (uint64_t)p + size);
 	return (void *)p;
 }
 
