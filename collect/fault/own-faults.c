@@ -10,6 +10,7 @@
 struct own_faults {
 	struct moca_rate_writer *writer;
 	uint64_t period_ns;
+	uint64_t start_ns;
 	pid_t root;
 	int started;		/* there is something in the stream */
 };
@@ -24,6 +25,7 @@ int own_faults_create(struct own_faults **out, int dirfd, uint64_t period_ns,
 		return -ENOMEM;
 	o->period_ns = period_ns;
 	o->root = root;
+	o->start_ns = moca_now_ns();
 	err = moca_rate_writer_create(&o->writer, dirfd,
 				      MOCA_RATE_STREAM_OWN);
 	if (err)
@@ -40,8 +42,9 @@ void own_faults_tell(struct own_faults *o, struct own_count *c, pid_t pid,
 		return;
 	/* An error is told at the end. */
 	if (!o->started)
+		/* The root may be gone by now; its stream is as old as it. */
 		moca_rate_writer_start(o->writer, (uint32_t)o->root, "",
-				       moca_now_ns());
+				       o->start_ns);
 	o->started = 1;
 	moca_rate_own(o->writer, moca_now_ns(), (uint32_t)pid, (uint32_t)tid,
 		      c->period * o->period_ns, c->minor);
