@@ -448,7 +448,6 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->start = m->host == at;
 		p->own = m->host + m->own == at;
 		p->balanced = p->own && !p->start ? m->quiet : m->balanced;
-		p->string = m->string && p->own;
 		p->spilled = m->transfer && at > m->host + m->own;
 		return p->start || p->own;
 	}

@@ -24,8 +24,6 @@
 #define C_COLD_BACK 392
 #define C_HELPER 400		/* what a helper is called for */
 #define C_NR 408		/* of the system call under way */
-#define C_SYSRET 416
-#define C_CHILD 424		/* of the clone under way: the child's %gs */
 #define C_VECTORS 512		/* xmm0-15 while we decode */
 #define C_WIDE 1024		/* operands of a gather: 3 of 64 bytes */
 #define C_GS 1280			/* what the program has set: ARCH_SET_GS */
@@ -71,9 +69,7 @@ struct context {
 	uint64_t cold_back;
 	uint64_t helper;
 	uint64_t nr;
-	uint64_t sysret;
-	uint64_t child;
-	uint64_t unused[10];
+	uint64_t unused[12];
 	uint8_t vectors[256];
 	uint8_t spare1[256];
 	uint8_t wide[256];
@@ -100,8 +96,6 @@ struct context {
 			uint64_t info[16];	/* siginfo */
 		} queue[MOCA_EXACT_SIGNALS], trap;
 	} signal;
-	uint64_t clear_tid;
-	uint64_t vfork;		/* shares its parent's memory */
 };
 
 _Static_assert(offsetof(struct context, flags) == C_FLAGS, "");
@@ -118,8 +112,6 @@ _Static_assert(offsetof(struct context, cold_key) == C_COLD_KEY, "");
 _Static_assert(offsetof(struct context, cold_back) == C_COLD_BACK, "");
 _Static_assert(offsetof(struct context, helper) == C_HELPER, "");
 _Static_assert(offsetof(struct context, nr) == C_NR, "");
-_Static_assert(offsetof(struct context, sysret) == C_SYSRET, "");
-_Static_assert(offsetof(struct context, child) == C_CHILD, "");
 _Static_assert(offsetof(struct context, vectors) == C_VECTORS, "");
 _Static_assert(offsetof(struct context, wide) == C_WIDE, "");
 _Static_assert(offsetof(struct context, gs) == C_GS, "");

@@ -147,9 +147,6 @@ struct context *moca_exact_thread_new(uint32_t kind);
 void moca_exact_thread_clone(struct context *c, long nr);
 /* The first one says who it is. */
 void moca_exact_thread_first(struct context *c);
-/* The program's memory, which may not be there: how many bytes, or -errno. */
-long moca_exact_read(uint64_t addr, void *buf, size_t size);
-long moca_exact_write(uint64_t addr, const void *buf, size_t size);
 /* exit, exit_group: does not return. */
 void moca_exact_thread_exit(struct context *c, long nr) __attribute__((noreturn));
 
@@ -179,7 +176,6 @@ void moca_exact_event(struct context *c, uint32_t type, uint64_t addr,
 struct place {
 	uint64_t pc;
 	int start, own, balanced;
-	int string;		/* own, and of a string instruction */
 	/* Behind own of a jump by register: rax and rcx are in spill 0 and 1. */
 	int spilled;
 };

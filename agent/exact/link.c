@@ -3,10 +3,8 @@
 
 #include "agent/exact/internal.h"
 #include "agent/exact/link.h"
+#include "lib/base/self-relocate.h"
 
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
-extern const Elf64_Dyn dynamic[] __asm__("_DYNAMIC")
-	__attribute__((visibility("hidden")));
 
 static struct {
 	uint64_t base;
@@ -17,19 +15,7 @@ static struct {
 
 void moca_exact_relocate(void)
 {
-	uint64_t base = (uint64_t)&__ehdr_start, len = 0;
-	const Elf64_Rela *r = NULL;
-
-	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_RELA)
-			r = (const Elf64_Rela *)(base + d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELASZ)
-			len = d->d_un.d_val;
-	}
-	for (; len >= sizeof(*r); len -= sizeof(*r), r++)
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE)
-			*(uint64_t *)(base + r->r_offset) =
-				base + (uint64_t)r->r_addend;
+	moca_self_relocate();
 }
 
 static int same(const char *a, const char *b)

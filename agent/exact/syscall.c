@@ -8,7 +8,7 @@
 #include <moca/types.h>
 
 #include "agent/exact/maps.h"
-#include "agent/exact/internal.h"
+#include "agent/exact/signal.h"
 
 #define PAGE_UP(x) (((x) + 4095) & -4096ul)
 
@@ -202,8 +202,7 @@ static void do_arch_prctl(struct context *c)
 		return;
 	case ARCH_GET_GS:
 		value = c->gs;
-		c->gpr[RAX] = moca_exact_write(addr, &value, 8) == 8 ?
-				      0 : (uint64_t)-EFAULT;
+		c->gpr[RAX] = (uint64_t)moca_exact_poke(addr, &value, 8);
 		return;
 	case ARCH_SET_FS:
 		if (!make(c) && !failed(c))
@@ -231,7 +230,7 @@ static void do_prctl(struct context *c)
 	if (make(c) || failed(c) || what != PR_SET_NAME)
 		return;
 	for (int i = 0; i < 15; i++)
-		if (moca_exact_read(name + (uint64_t)i, text + i, 1) != 1 ||
+		if (moca_exact_peek(text + i, name + (uint64_t)i, 1) ||
 		    !text[i])
 			break;
 	text[15] = 0;

@@ -87,25 +87,6 @@ void moca_exact_thread_first(struct context *c)
 	introduce(c);
 }
 
-/* The number read, from the program's memory, which may not be there. */
-long moca_exact_read(uint64_t addr, void *buf, size_t size)
-{
-	uint64_t local[2] = { (uint64_t)buf, size }, there[2] = { addr, size };
-
-	return moca_exact_call(__NR_process_vm_readv,
-			       moca_exact_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
-			       (long)local, 1, (long)there, 1, 0);
-}
-
-long moca_exact_write(uint64_t addr, const void *buf, size_t size)
-{
-	uint64_t local[2] = { (uint64_t)buf, size }, there[2] = { addr, size };
-
-	return moca_exact_call(__NR_process_vm_writev,
-			       moca_exact_call(__NR_getpid, 0, 0, 0, 0, 0, 0),
-			       (long)local, 1, (long)there, 1, 0);
-}
-
 struct request {
 	uint64_t flags, stack, tls;
 };
@@ -129,9 +110,8 @@ static int read_request(struct context *c, long nr, struct request *q)
 	}
 	if (c->gpr[RSI] < CLONE_ARGS_SIZE_VER0)
 		return -1;	/* the kernel will say what is wrong */
-	if (moca_exact_read(c->gpr[RDI], &a, c->gpr[RSI] < sizeof(a) ?
-						     c->gpr[RSI] : sizeof(a)) <
-	    (long)CLONE_ARGS_SIZE_VER0)
+	if (moca_exact_peek(&a, c->gpr[RDI], c->gpr[RSI] < sizeof(a) ?
+						     c->gpr[RSI] : sizeof(a)))
 		return -1;
 	q->flags = a.flags;
 	q->stack = a.stack ? a.stack + a.stack_size : 0;

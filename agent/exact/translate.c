@@ -618,7 +618,6 @@ static struct region *finish(struct work *w, uint8_t *code)
 {
 	struct region *r = moca_exact_alloc(sizeof(*r));
 
-	r->entry = w->entry;
 	r->low = w->low;
 	r->high = w->high;
 	r->code = code;
@@ -632,7 +631,6 @@ static struct region *finish(struct work *w, uint8_t *code)
 			.host = x->host, .own = (x->own - x->host) & 0xffff,
 			.balanced = x->balanced,
 			.quiet = x->balanced && x->groups < 0 && !x->helped,
-			.string = x->kind == K_STRING,
 			.transfer = x->kind == K_RET ||
 				    x->kind == K_JUMP_IND ||
 				    x->kind == K_CALL_IND,

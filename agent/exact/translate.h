@@ -116,7 +116,6 @@ struct group {
 };
 
 struct region {
-	uint64_t entry;
 	uint64_t low, high;	/* source: [low, high) */
 	uint8_t *code;
 	uint32_t size;
@@ -130,7 +129,7 @@ struct region {
 /* Where the translation of an instruction is. */
 struct mark {
 	uint32_t host;		/* from region.code */
-	uint32_t own : 16, balanced : 1, quiet : 1, string : 1, transfer : 1;
+	uint32_t own : 16, balanced : 1, quiet : 1, transfer : 1;
 	uint64_t pc;
 };
 

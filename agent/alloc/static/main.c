@@ -15,15 +15,13 @@
 #include "agent/alloc/stack.h"
 #include "agent/alloc/static/static.h"
 #include "agent/alloc/thread.h"
+#include "lib/base/self-relocate.h"
 
 struct moca_static_setup moca_static_setup;
 struct alloc_real alloc_real;
 
 static struct moca_hook hooks[MOCA_STATIC_HOOKS];
 
-extern const Elf64_Ehdr __ehdr_start __attribute__((visibility("hidden")));
-extern const Elf64_Dyn dynamic[] __asm__("_DYNAMIC")
-	__attribute__((visibility("hidden")));
 extern void (*const __init_array_start[])(void)
 	__attribute__((visibility("hidden")));
 extern void (*const __init_array_end[])(void)
@@ -41,22 +39,9 @@ void moca_static_relocate(void);
 void moca_static_main(const struct moca_static_setup *setup, uint64_t *stack);
 #pragma GCC visibility pop
 
-/* The image's own addresses; there are no others in it. */
 void moca_static_relocate(void)
 {
-	uint64_t base = (uint64_t)&__ehdr_start, len = 0;
-	const Elf64_Rela *r = NULL;
-
-	for (const Elf64_Dyn *d = dynamic; d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_RELA)
-			r = (const Elf64_Rela *)(base + d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELASZ)
-			len = d->d_un.d_val;
-	}
-	for (; len >= sizeof(*r); len -= sizeof(*r), r++)
-		if (ELF64_R_TYPE(r->r_info) == R_X86_64_RELATIVE)
-			*(uint64_t *)(base + r->r_offset) =
-				base + (uint64_t)r->r_addend;
+	moca_self_relocate();
 }
 
 static void find_strings(uint64_t *stack)
