@@ -225,22 +225,30 @@ class Boot:
             elif BAD.search(line) and not HARMLESS.search(line):
                 current.bad.append(line)
 
-    def last_words(self, lines=25):
+    def last_words(self, lines=28):
+        """Of the console: from where it went wrong, or the last ones."""
         text = self.text("console").replace("\r", "").strip()
-        return "\n".join((text or self.text("qemu").strip()).splitlines()
-                         [-lines:])
+        said = (text or self.text("qemu").strip()).splitlines()
+        for i, line in enumerate(said):
+            if BAD.search(line) and not HARMLESS.search(line):
+                return "\n".join(said[i:i + lines])
+        return "\n".join(said[-lines:])
 
     def fetch(self):
-        """What the cases left in /out, into build/vm/out/KERNEL/CASE."""
+        """What the cases left in /out, into build/vm/out/KERNEL/CASE; why
+        that did not work, or None."""
         for name, _ in self.cases:
             shutil.rmtree(os.path.join(self.out, name), ignore_errors=True)
         os.makedirs(self.out, exist_ok=True)
         try:
+            with open(self.path("disk"), "rb") as f:
+                if not any(f.read(512)):  # no case left any
+                    return None
             with tarfile.open(self.path("disk")) as t:
                 t.extractall(self.out, members=[
                     m for m in t if m.isreg() or m.isdir()])
-        except tarfile.TarError:
-            return "the files of the cases did not come back"
+        except (OSError, tarfile.TarError) as e:
+            return "the files of the cases did not come back: %s" % e
         finally:
             os.unlink(self.path("disk"))
         return None
