@@ -3,34 +3,17 @@
 
 #include "arch.h"
 #include "device.h"
-#include "fault.h"
 #include "flush.h"
 #include "space.h"
 
 static int __init moca_init(void)
 {
-	u32 features = 0;
-	int err;
-
 	if (moca_arch_refuses()) {
 		pr_err("moca: this kernel runs with encrypted memory: its page tables are not like others\n");
 		return -EOPNOTSUPP;
 	}
 	moca_flush_init();
-	err = moca_fault_init(&features);
-	if (err)
-		return err;
-	err = moca_space_init();
-	if (err)
-		return err;
-	err = moca_device_init(features | moca_flush_features());
-	if (err)
-		goto err_space;
-	return 0;
-
-err_space:
-	moca_space_exit();
-	return err;
+	return moca_device_init();
 }
 
 static void __exit moca_exit(void)
