@@ -138,6 +138,23 @@ static void sweep_first(struct moca_space *sp)
 }
 
 /*
+ * Under the lock: who stops or lets go of the space waits for its first sweep,
+ * and the space is there until then, even if its tasks end meanwhile.
+ */
+static void begin_first(struct moca_space *sp)
+{
+	refcount_inc(&sp->refs);
+	atomic_inc(&sp->session->busy);
+}
+
+static void end_first(struct moca_space *sp, struct moca_session *s)
+{
+	moca_space_put(sp);
+	if (atomic_dec_and_test(&s->busy))
+		wake_up_var(&s->busy);
+}
+
+/*
  * In a task that was forked or that has executed another program, before the
  * first instruction of its own: so nothing of it goes unseen. The session may be
  * gone: then the space is in no table. While it is busy it waits for us.
@@ -151,13 +168,12 @@ static void first_work(struct callback_head *head)
 	spin_lock_irqsave(&table_lock, flags);
 	if (moca_space_find(sp->mm) == sp) {
 		s = sp->session;
-		atomic_inc(&s->busy);
+		begin_first(sp);
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (s) {
 		sweep_first(sp);
-		if (atomic_dec_and_test(&s->busy))
-			wake_up_var(&s->busy);
+		end_first(sp, s);
 	}
 	moca_space_put(sp);
 	/* moca_space_exit() waits until we are really out of this code. */
@@ -370,6 +386,8 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 		if (err) {
 			drop_all_members(sp);
 			remove_space(sp);
+		} else {
+			begin_first(sp);
 		}
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
@@ -378,6 +396,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 	} else {
 		forbid_thp(sp);
 		sweep_first(sp);
+		end_first(sp, s);
 	}
 	mmput(mm);
 	return err;
