@@ -206,7 +206,9 @@ static void on_fork(void *unused, struct task_struct *parent,
 
 	spin_lock_irqsave(&table_lock, flags);
 	old = find_member(parent);
-	if (!old || !child->mm ||
+	/* A new thread is in its process' list before we are called: REGISTER
+	 * may have found it there. */
+	if (!old || !child->mm || find_member(child) ||
 	    (!shares && old->space->session->flags & MOCA_SETUP_NO_FOLLOW)) {
 		spin_unlock_irqrestore(&table_lock, flags);
 		return;
