@@ -54,6 +54,9 @@ void moca_space_put(struct moca_space *sp)
 /* Under the lock; takes a reference for the table. */
 static void add_space(struct moca_space *sp, struct moca_session *s)
 {
+	static u64 last_order;
+
+	sp->order = ++last_order;
 	list_add_tail(&sp->list, &s->spaces);
 	hlist_add_head_rcu(&sp->node,
 			   &moca_spaces[hash_ptr(sp->mm, MOCA_SPACE_BITS)]);
@@ -473,24 +476,28 @@ void moca_space_restore_all(struct moca_session *s)
 struct moca_space *moca_space_next(struct moca_session *s,
 				   struct moca_space *prev)
 {
-	struct moca_space *sp = NULL;
-	struct list_head *next;
+	struct moca_space *sp, *next = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&table_lock, flags);
-	/* One that was taken out meanwhile leads nowhere: this is the end. */
-	if (prev && list_empty(&prev->list))
-		next = &s->spaces;
-	else
-		next = prev ? prev->list.next : s->spaces.next;
-	if (next != &s->spaces) {
-		sp = list_entry(next, struct moca_space, list);
-		refcount_inc(&sp->refs);
+	/* One that was taken out meanwhile leads nowhere: look for its place. */
+	if (prev && !list_empty(&prev->list)) {
+		if (!list_is_last(&prev->list, &s->spaces))
+			next = list_next_entry(prev, list);
+	} else {
+		list_for_each_entry(sp, &s->spaces, list) {
+			if (prev && sp->order <= prev->order)
+				continue;
+			next = sp;
+			break;
+		}
 	}
+	if (next)
+		refcount_inc(&next->refs);
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (prev)
 		moca_space_put(prev);
-	return sp;
+	return next;
 }
 
 u64 moca_space_cpu_ns(struct moca_session *s)
