@@ -373,7 +373,9 @@ static int monitor(void *arg)
 		}
 		__set_current_state(TASK_RUNNING);
 		mutex_lock(&s->lock);
-		moca_monitor_tick(s);
+		/* It may have been stopped while we waited for the lock. */
+		if (s->monitor == current)
+			moca_monitor_tick(s);
 		mutex_unlock(&s->lock);
 		cond_resched();
 	}
@@ -391,14 +393,7 @@ int moca_monitor_start(struct moca_session *s)
 	return 0;
 }
 
-void moca_monitor_stop(struct moca_session *s)
+void moca_monitor_stop(struct task_struct *monitor)
 {
-	struct task_struct *t;
-
-	mutex_lock(&s->lock);
-	t = s->monitor;
-	s->monitor = NULL;
-	mutex_unlock(&s->lock);
-	if (t)
-		kthread_stop(t);
+	kthread_stop(monitor);
 }

@@ -201,9 +201,10 @@ out:
 
 int moca_session_stop(struct moca_session *s)
 {
+	struct task_struct *monitor;
+
 	if (!READ_ONCE(s->ready))
 		return -EINVAL;
-	moca_monitor_stop(s);
 	mutex_lock(&s->lock);
 	if (!s->running) {
 		mutex_unlock(&s->lock);
@@ -212,7 +213,11 @@ int moca_session_stop(struct moca_session *s)
 	/* What was touched is told; nothing is injected any more. */
 	moca_monitor_end(s);
 	WRITE_ONCE(s->running, false);
+	monitor = s->monitor;
+	s->monitor = NULL;
 	mutex_unlock(&s->lock);
+	if (monitor)
+		moca_monitor_stop(monitor);
 	moca_space_restore_all(s);
 	moca_fault_put();
 	return 0;
