@@ -230,6 +230,9 @@ int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
 	mutex_lock(&s->lock);
 	s->base_ns = s->length_ns = p->interval_ns;
 	s->budget_permille = p->budget_permille;
+	/* It may sleep until an end that was far away. */
+	if (s->monitor)
+		wake_up_process(s->monitor);
 	mutex_unlock(&s->lock);
 	return 0;
 }
