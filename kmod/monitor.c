@@ -73,7 +73,7 @@ static void each_access(struct moca_session *s, access_fn *fn)
 {
 	for (u32 i = 0; i < s->list_rings; i++) {
 		struct moca_ring *r = s->list[i];
-		u64 cut = smp_load_acquire(&r->cut);	/* end_chunk */
+		u64 cut = smp_load_acquire(&r->cut);	/* moca_ring_cut */
 
 		for (u64 n = r->published; n != cut; n++) {
 			each_in_chunk(s, moca_ring_chunk(r, n), fn);
@@ -89,7 +89,7 @@ static u64 count_records(struct moca_session *s)
 
 	for (u32 i = 0; i < s->list_rings; i++) {
 		struct moca_ring *r = s->list[i];
-		u64 cut = smp_load_acquire(&r->cut);	/* end_chunk */
+		u64 cut = smp_load_acquire(&r->cut);	/* moca_ring_cut */
 
 		for (u64 c = r->published; c != cut; c++)
 			n += moca_ring_chunk(r, c)->bytes /
