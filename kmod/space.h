@@ -21,6 +21,7 @@ struct moca_session;
 struct moca_space {
 	struct hlist_node node;		/* by mm; RCU */
 	struct list_head list;		/* of the session */
+	u64 order;			/* in that list: it rises */
 	struct mm_struct *mm;		/* its struct is held, not its users */
 	struct moca_session *session;	/* borrowed: outlives it in the table */
 	refcount_t refs;
@@ -71,7 +72,7 @@ void moca_space_restore_all(struct moca_session *s);
 
 /*
  * The session's spaces one by one, each held: start with NULL; NULL at the end.
- * What comes and goes meanwhile may be left out.
+ * All that are there from begin to end; what comes meanwhile may be left out.
  */
 struct moca_space *moca_space_next(struct moca_session *s,
 				   struct moca_space *prev);
