@@ -175,6 +175,7 @@ enum {
 	MOCA_REC_GAP = 6,
 	MOCA_REC_INTERVAL = 7,
 	MOCA_REC_EVENTS = 8,
+	MOCA_REC_NAME = 9,
 };
 
 #define MOCA_ACC_WRITE 1u
@@ -193,9 +194,10 @@ struct moca_rec_access {
 	__u64 addr;		/* exact; of a swept page its begin */
 	__u64 ip;		/* 0: not known */
 	__u64 pfn;		/* page frame; 0: not known, or not shown */
-	__u32 flags;		/* MOCA_ACC_* */
+	__u16 flags;		/* MOCA_ACC_* */
 	__s16 node;		/* -1: not known */
-	__u16 pad;
+	__u32 pid;		/* of the process: threads that the kernel made
+				   (io_uring) have no MOCA_REC_TASK */
 };
 
 #define MOCA_TASKF_THREAD 1u	/* shares parent's address space */
@@ -224,6 +226,12 @@ struct moca_rec_exit {
 	struct moca_rec rec;
 	__u32 pid;
 	__s32 status;		/* as of wait */
+};
+
+/* The task's new name. */
+struct moca_rec_name {
+	struct moca_rec rec;
+	char comm[16];
 };
 
 #define MOCA_MAPF_SHARED 1u
@@ -302,6 +310,7 @@ MOCA_ASSERT_SIZE(moca_rec_access, 48);
 MOCA_ASSERT_SIZE(moca_rec_task, 64);
 MOCA_ASSERT_SIZE(moca_rec_exec, 24);
 MOCA_ASSERT_SIZE(moca_rec_exit, 24);
+MOCA_ASSERT_SIZE(moca_rec_name, 32);
 MOCA_ASSERT_SIZE(moca_rec_mapping, 64);
 MOCA_ASSERT_SIZE(moca_rec_gap, 40);
 MOCA_ASSERT_SIZE(moca_rec_interval, 72);
