@@ -64,7 +64,7 @@ bool moca_may_trace(struct task_struct *t)
 	return may && may_see_memory(t);
 }
 
-bool moca_file_may_trace(const struct file *f, struct task_struct *t)
+bool moca_file_may_trace(struct file *f, struct task_struct *t)
 {
 	const struct cred *mine;
 	bool may;

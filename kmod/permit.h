@@ -23,6 +23,6 @@ bool moca_may_trace(struct task_struct *t);
  * The same, and who opened f may do so, too: so that nobody has a privileged
  * program write into a file that he opened.
  */
-bool moca_file_may_trace(const struct file *f, struct task_struct *t);
+bool moca_file_may_trace(struct file *f, struct task_struct *t);
 
 #endif

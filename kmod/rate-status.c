@@ -59,13 +59,13 @@ static ssize_t status_write(struct file *f, const char __user *from, size_t n,
 
 static int status_show(struct seq_file *m, void *unused)
 {
-	moca_rate_list(m);
+	moca_rate_list(m->private, m);
 	return 0;
 }
 
 static int status_open(struct inode *inode, struct file *f)
 {
-	return single_open(f, status_show, NULL);
+	return single_open(f, status_show, f);
 }
 
 static const struct proc_ops status_ops = {

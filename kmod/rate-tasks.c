@@ -329,7 +329,7 @@ static int add(struct task_struct *leader)
 	return 0;
 }
 
-int moca_rate_register(const struct file *f, pid_t nr)
+int moca_rate_register(struct file *f, pid_t nr)
 {
 	struct task_struct *leader = find_leader(nr);
 	int err;
@@ -361,7 +361,7 @@ static int unregister_ended(pid_t nr)
 	return -ENOENT;
 }
 
-static int unregister_live(const struct file *f, struct task_struct *leader)
+static int unregister_live(struct file *f, struct task_struct *leader)
 {
 	struct pid *pid = get_task_pid(leader, PIDTYPE_TGID);
 	struct entry *e = find(pid);
@@ -377,7 +377,7 @@ static int unregister_live(const struct file *f, struct task_struct *leader)
 }
 
 /* One that was reaped since the last round is still in the table. */
-static int unregister_reaped(const struct file *f, pid_t nr)
+static int unregister_reaped(struct file *f, pid_t nr)
 {
 	struct pid_namespace *ns = task_active_pid_ns(current);
 	unsigned int i;
@@ -394,7 +394,7 @@ static int unregister_reaped(const struct file *f, pid_t nr)
 	return -ENOENT;
 }
 
-int moca_rate_unregister(const struct file *f, pid_t nr)
+int moca_rate_unregister(struct file *f, pid_t nr)
 {
 	struct task_struct *leader = find_leader(nr);
 	int err = -ENOENT;
@@ -413,7 +413,7 @@ int moca_rate_unregister(const struct file *f, pid_t nr)
 	return err;
 }
 
-void moca_rate_list(struct seq_file *m)
+void moca_rate_list(struct file *f, struct seq_file *m)
 {
 	struct pid_namespace *ns = task_active_pid_ns(current);
 	struct task_struct *t;
@@ -426,7 +426,7 @@ void moca_rate_list(struct seq_file *m)
 		t = nr ? leader_of(entries[i].pid) : NULL;
 		if (!t)
 			continue;
-		if (moca_file_may_trace(m->file, t))
+		if (moca_file_may_trace(f, t))
 			seq_printf(m, "%d\n", nr);
 		put_task_struct(t);
 	}

@@ -39,10 +39,10 @@ void moca_rate_status_exit(void);
  */
 int moca_rate_tasks_init(void);
 void moca_rate_tasks_exit(void);
-int moca_rate_register(const struct file *f, pid_t nr);
-int moca_rate_unregister(const struct file *f, pid_t nr);
-/* A line for each that the caller may see. */
-void moca_rate_list(struct seq_file *m);
+int moca_rate_register(struct file *f, pid_t nr);
+int moca_rate_unregister(struct file *f, pid_t nr);
+/* A line for each that the caller, who reads f, may see. */
+void moca_rate_list(struct file *f, struct seq_file *m);
 
 /* rate-buffer.c: the samples. One caller of put at a time. */
 int moca_rate_buffer_init(void);
