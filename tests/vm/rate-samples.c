@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "tests/vm/rate.h"
@@ -50,7 +51,6 @@ static void touch(size_t pages)
 
 	if (p == MAP_FAILED)
 		give_up("mmap");
-	madvise((void *)p, pages * 4096, MADV_NOHUGEPAGE);
 	for (size_t i = 0; i < pages; i++)
 		p[i * 4096] = 1;
 	munmap((void *)p, pages * 4096);
@@ -254,6 +254,11 @@ static void two(void)
 
 int main(void)
 {
+	/*
+	 * madvise would come too late: new memory next to a stack is one
+	 * mapping with it, and a fault there gives a huge page to both.
+	 */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	slots = map_slots();
 	info = map_info();
 	check("free slots are -1", slots[0].jiffies == -1ul &&
