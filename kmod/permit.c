@@ -45,13 +45,11 @@ static bool may_see_memory(struct task_struct *t)
 	return may;
 }
 
-bool moca_may_trace(struct task_struct *t)
+static bool may_trace(struct task_struct *t)
 {
 	const struct cred *cred;
 	bool may;
 
-	if (same_thread_group(t, current))
-		return true;
 	rcu_read_lock();
 	cred = __task_cred(t);
 	may = same_owner(current_cred(), cred) || may_profile(cred->user_ns);
@@ -62,6 +60,20 @@ bool moca_may_trace(struct task_struct *t)
 	 */
 	smp_rmb();
 	return may && may_see_memory(t);
+}
+
+bool moca_may_trace(struct task_struct *t)
+{
+	return same_thread_group(t, current) || may_trace(t);
+}
+
+bool moca_cred_may_trace(const struct cred *cred, struct task_struct *t)
+{
+	const struct cred *mine = override_creds(cred);
+	bool may = may_trace(t);
+
+	revert_creds(mine);
+	return may;
 }
 
 bool moca_file_may_trace(struct file *f, struct task_struct *t)

@@ -10,6 +10,7 @@
 
 #include <linux/types.h>
 
+struct cred;
 struct file;
 struct task_struct;
 
@@ -24,5 +25,8 @@ bool moca_may_trace(struct task_struct *t);
  * program write into a file that he opened.
  */
 bool moca_file_may_trace(struct file *f, struct task_struct *t);
+
+/* The same for somebody with these credentials, whoever t is. */
+bool moca_cred_may_trace(const struct cred *cred, struct task_struct *t);
 
 #endif

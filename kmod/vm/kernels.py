@@ -92,6 +92,7 @@ def unpack(deb, into):
     """dpkg-deb -x, all or nothing."""
     part = into + ".part"
     shutil.rmtree(part, ignore_errors=True)
+    os.makedirs(os.path.dirname(part), exist_ok=True)
     rc, _, why = output("dpkg-deb", "-x", deb, part)
     if rc:
         raise Error("cannot unpack %s: %s" % (deb, why))
