@@ -5,7 +5,9 @@
 #include "device.h"
 #include "fault.h"
 #include "flush.h"
+#include "rate.h"
 #include "space.h"
+#include "user-buffer.h"
 
 static int __init moca_init(void)
 {
@@ -26,8 +28,13 @@ static int __init moca_init(void)
 	err = moca_device_init(features | moca_flush_features());
 	if (err)
 		goto err_space;
+	err = moca_rate_init();
+	if (err)
+		goto err_device;
 	return 0;
 
+err_device:
+	moca_device_exit();
 err_space:
 	moca_space_exit();
 	return err;
@@ -35,8 +42,10 @@ err_space:
 
 static void __exit moca_exit(void)
 {
+	moca_rate_exit();
 	moca_device_exit();
 	moca_space_exit();
+	moca_buffers_exit();
 }
 
 module_init(moca_init);
