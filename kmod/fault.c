@@ -270,7 +270,7 @@ static bool can_hook(struct ftrace_ops *ops, char *name)
 {
 	bool can = !no_ftrace && !ftrace_set_filter(ops, name, strlen(name), 1);
 
-	ftrace_free_filter(ops);
+	free_filter(ops);
 	return can;
 }
 
