@@ -224,11 +224,14 @@ static enum hrtimer_restart tick(struct hrtimer *t)
 
 static void start(void)
 {
+	u64 every = ktime_to_ns(period());
+
 	if (sampling)
 		return;
 	sampling = true;
-	hrtimer_start(&timer, ktime_add(ktime_get(), period()),
-		      HRTIMER_MODE_ABS);
+	/* At multiples of the period: who reads knows when. */
+	hrtimer_start(&timer, ns_to_ktime((div64_u64(ktime_get_ns(), every) +
+					   1) * every), HRTIMER_MODE_ABS);
 }
 
 /* The leader may be another thread by now (exec). False: it was reaped. */
