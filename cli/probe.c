@@ -41,7 +41,6 @@ static const struct {
 	{ "max_map_count", "number of mappings", probe_map_count },
 	{ "translator", "count every access (translator)", probe_translator },
 	{ "address_space", "room for counters", probe_address_space },
-	{ "module", "kernel module (moca.ko)", probe_module },
 };
 
 int probe_all(struct probe probes[PROBES_MAX])

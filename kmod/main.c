@@ -17,21 +17,12 @@ static int __init moca_init(void)
 		return -EOPNOTSUPP;
 	}
 	moca_flush_init();
-	err = moca_space_init();
+	err = moca_rate_init();
 	if (err)
 		return err;
 	err = moca_device_init();
 	if (err)
-		goto err_space;
-	err = moca_rate_init();
-	if (err)
-		goto err_device;
-	return 0;
-
-err_device:
-	moca_device_exit();
-err_space:
-	moca_space_exit();
+		moca_rate_exit();
 	return err;
 }
 
