@@ -24,19 +24,6 @@
 #define HZ_MAX 1000u
 #define TASKS_MAX 65536u
 
-static unsigned int rate_hz = 20;
-
-static int set_hz(const char *text, const struct kernel_param *p)
-{
-	return param_set_uint_minmax(text, p, 1, HZ_MAX);
-}
-
-static const struct kernel_param_ops hz_ops = {
-	.set = set_hz, .get = param_get_uint,
-};
-module_param_cb(rate_hz, &hz_ops, &rate_hz, 0644);
-MODULE_PARM_DESC(rate_hz, "samples per second, 1 to 1000 (default 20)");
-
 static unsigned int rate_tasks = 4096;
 
 static int set_tasks(const char *text, const struct kernel_param *p)
@@ -83,6 +70,28 @@ static bool sampling;
 static struct hrtimer timer;
 static struct workqueue_struct *queue;
 static struct work_struct work;
+
+/* --- how often -------------------------------------------------------------- */
+
+static unsigned int rate_hz = 20;
+
+static int set_hz(const char *text, const struct kernel_param *p)
+{
+	int err = param_set_uint_minmax(text, p, 1, HZ_MAX);
+
+	/* At load there is nobody to be told yet. */
+	mutex_lock(&lock);
+	if (!err && entries)
+		moca_rate_buffer_note(rate_hz, count);
+	mutex_unlock(&lock);
+	return err;
+}
+
+static const struct kernel_param_ops hz_ops = {
+	.set = set_hz, .get = param_get_uint,
+};
+module_param_cb(rate_hz, &hz_ops, &rate_hz, 0644);
+MODULE_PARM_DESC(rate_hz, "samples per second, 1 to 1000 (default 20)");
 
 /* --- what a process did ---------------------------------------------------- */
 
@@ -453,6 +462,7 @@ int moca_rate_tasks_init(void)
 	hrtimer_init(&timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
 	timer.function = tick;
 #endif
+	moca_rate_buffer_note(rate_hz, 0);
 	return 0;
 err_free:
 	if (queue)
