@@ -61,6 +61,8 @@ static void free_rings(struct moca_session *s)
 
 void moca_session_destroy(struct moca_session *s)
 {
+	if (s->ready)
+		moca_buffers_release(&s->buffers);
 	moca_session_stop(s);
 	moca_space_unregister_all(s);
 	/* Nobody knows the session now. */
@@ -171,6 +173,7 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	a->ring_stride = s->ring_stride;
 	/* Pairs with the loads of ready: what is above is there. */
 	smp_store_release(&s->ready, true);
+	moca_buffers_init(&s->buffers, s);
 out:
 	mutex_unlock(&s->lock);
 	return err;
@@ -275,9 +278,9 @@ void moca_session_totals(struct moca_session *s, struct moca_totals *t)
 void moca_session_put_events(struct moca_session *s, u32 tid, u32 pid,
 			     const void *data, size_t len, u32 flags)
 {
-	const size_t most = (s->own->chunk_bytes - sizeof(struct moca_chunk_head)
-			     - sizeof(struct moca_rec_events)) / 2 & ~7ul;
 	struct moca_rec_events *rec;
+	/* Half of the smallest chunk; and a record says its size in 16 bits. */
+	const size_t most = 8192 - sizeof(*rec);
 	unsigned long irq;
 
 	do {

@@ -17,6 +17,7 @@
 #include "permit.h"
 #include "record.h"
 #include "session.h"
+#include "user-buffer.h"
 
 struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
 
@@ -256,6 +257,7 @@ static void on_exec(void *unused, struct task_struct *t, pid_t old_tid,
 	struct member *m;
 	bool may;
 
+	moca_buffers_task_gone(t);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (!m) {
@@ -300,6 +302,7 @@ static void on_exit(void *unused, struct task_struct *t)
 	unsigned long flags;
 	struct member *m;
 
+	moca_buffers_task_gone(t);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (m) {
@@ -515,7 +518,21 @@ u64 moca_space_cpu_ns(struct moca_session *s)
 	return sum;
 }
 
-void moca_space_signal(struct moca_session *s, int sig)
+bool moca_session_has_current(struct moca_session *s)
+{
+	unsigned long flags;
+	struct member *m;
+	bool has;
+
+	spin_lock_irqsave(&table_lock, flags);
+	m = find_member(current);
+	has = m && m->space->session == s;
+	spin_unlock_irqrestore(&table_lock, flags);
+	return has;
+}
+
+void moca_session_each_task(struct moca_session *s,
+			    void (*fn)(struct task_struct *t))
 {
 	unsigned long flags;
 	struct member *m;
@@ -524,7 +541,7 @@ void moca_space_signal(struct moca_session *s, int sig)
 	for (int i = 0; i < ARRAY_SIZE(members); i++)
 		hlist_for_each_entry(m, &members[i], node)
 			if (m->space->session == s)
-				send_sig(sig, m->task, 1);
+				fn(m->task);
 	spin_unlock_irqrestore(&table_lock, flags);
 }
 

@@ -79,9 +79,6 @@ struct moca_space *moca_space_next(struct moca_session *s,
 
 /* CPU time of the session's tasks so far that live, in ns; 0 if it went back. */
 u64 moca_space_cpu_ns(struct moca_session *s);
-/* Send a signal to all tasks of the session. */
-void moca_space_signal(struct moca_session *s, int sig);
-
 /* Follow tasks from now on, and no longer: each session once. 0 or -errno. */
 int moca_space_follow(void);
 void moca_space_unfollow(void);
