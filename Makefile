@@ -197,7 +197,8 @@ $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# build/vm has a kernel's sources, whose files of this name are none of ours.
+-include $(shell find $(BUILD) -path $(BUILD)/vm -prune -o -name '*.d' -print 2>/dev/null)
 
 include tests/tests.mk
 include tests/bench/bench.mk

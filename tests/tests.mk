@@ -69,7 +69,7 @@ SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
 	tests/export/run tests/objects/run tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
 	tests/exact/life tests/exact/lackey tests/exact/programs \
-	tests/stress/run)
+	tests/vm/run tests/stress/run)
 
 # Allocators that are found by their code.
 OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
@@ -82,12 +82,14 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 	$(BUILD)/tests/bench/make-trace
 
 include tests/exact/exact.mk
+include tests/vm/vm.mk
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(TEST_DIR)/rate/load
+	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(TEST_DIR)/rate/load \
+	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:
 	@tools/install-deps check

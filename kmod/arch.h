@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The one header that knows the architecture. */
+#ifndef MOCA_KMOD_ARCH_H
+#define MOCA_KMOD_ARCH_H
+
+#include <linux/mm.h>
+#include <linux/ptrace.h>
+#include <asm/tlbflush.h>
+
+#ifdef CONFIG_X86_64
+
+#include <linux/cc_platform.h>
+
+/*
+ * pte_modify() is an inline function that reads cc_mask, which is not exported:
+ * Kbuild gives it moca_cc_mask instead. It is 0 but in confidential guests,
+ * and there we refuse to load.
+ */
+extern u64 moca_cc_mask;
+static inline bool moca_arch_refuses(void)
+{
+	return cc_platform_has(CC_ATTR_MEM_ENCRYPT);
+}
+
+/* Not exported: resolved at load (flush.c). */
+#define MOCA_FLUSH_SYMBOL "flush_tlb_mm_range"
+typedef void moca_flush_fn(struct mm_struct *mm, unsigned long start,
+			   unsigned long end, unsigned int shift, bool tables);
+#define moca_arch_flush_cpu() __flush_tlb_all()
+#define MOCA_FLUSH_SHIFT PAGE_SHIFT
+#define MOCA_FLUSH_ALL_END TLB_FLUSH_ALL
+
+static inline bool moca_pmd_is_huge(pmd_t pmd)
+{
+	return pmd_present(pmd) && (pmd_flags(pmd) & _PAGE_PSE);
+}
+
+static inline unsigned long moca_arch_tls(struct task_struct *t)
+{
+	return t->thread.fsbase;
+}
+
+#else	/* arm64: flushing is inline there */
+
+static inline bool moca_arch_refuses(void)
+{
+	return false;
+}
+
+static inline bool moca_pmd_is_huge(pmd_t pmd)
+{
+	return pmd_present(pmd) && pmd_leaf(pmd);
+}
+
+static inline unsigned long moca_arch_tls(struct task_struct *t)
+{
+	return 0;
+}
+
+#endif
+#endif

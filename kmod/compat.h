@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What differs between the kernels that moca.ko is built for: 6.1 and later. */
+#ifndef MOCA_KMOD_COMPAT_H
+#define MOCA_KMOD_COMPAT_H
+
+#include <linux/ftrace.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/sched/coredump.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define moca_pte_mkwrite(pte) pte_mkwrite(pte)
+#define moca_pmd_mkwrite(pmd) pmd_mkwrite(pmd)
+#else
+#define moca_pte_mkwrite(pte) pte_mkwrite_novma(pte)
+#define moca_pmd_mkwrite(pmd) pmd_mkwrite_novma(pmd)
+#endif
+
+/* The n-th argument of a function that ftrace stopped at. */
+#ifdef CONFIG_DYNAMIC_FTRACE_WITH_ARGS
+#define MOCA_FTRACE_FLAGS 0
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define moca_ftrace_arg(fregs, n) ftrace_regs_get_argument(fregs, n)
+#else
+#define moca_ftrace_arg(fregs, n) regs_get_kernel_argument(&(fregs)->regs, n)
+#endif
+#else
+#define MOCA_FTRACE_FLAGS FTRACE_OPS_FL_SAVE_REGS
+#define moca_ftrace_arg(fregs, n) \
+	regs_get_kernel_argument(ftrace_get_regs(fregs), n)
+#endif
+
+/* Whether a function can be left out by ftrace (fault-around). */
+#if defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) && \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define MOCA_CAN_REDIRECT 1
+#define moca_ftrace_go(fregs, to) \
+	ftrace_regs_set_instruction_pointer(fregs, (unsigned long)(to))
+#elif defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
+#define MOCA_CAN_REDIRECT 1
+#define moca_ftrace_go(fregs, to) \
+	instruction_pointer_set(&(fregs)->regs, (unsigned long)(to))
+#else
+#define MOCA_CAN_REDIRECT 0
+#define moca_ftrace_go(fregs, to) do { } while (0)
+#endif
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define moca_mm_flag(mm, bit) mm_flags_test(bit, mm)
+#define moca_mm_set_flag(mm, bit) mm_flags_set(bit, mm)
+#define moca_mm_clear_flag(mm, bit) mm_flags_clear(bit, mm)
+#else
+#define moca_mm_flag(mm, bit) test_bit(bit, &(mm)->flags)
+#define moca_mm_set_flag(mm, bit) set_bit(bit, &(mm)->flags)
+#define moca_mm_clear_flag(mm, bit) clear_bit(bit, &(mm)->flags)
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define MOCA_MMF_NO_THP MMF_DISABLE_THP_COMPLETELY
+#else
+#define MOCA_MMF_NO_THP MMF_DISABLE_THP
+#endif
+
+#endif

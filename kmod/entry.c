@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "entry.h"
+
+#include <linux/hugetlb.h>
+#include <linux/mm.h>
+#include <linux/mm_inline.h>
+#include <linux/mmap_lock.h>
+#include <linux/mmu_notifier.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+
+#include "flush.h"
+#include "pagetable.h"
+
+/* Tables that are swept before others may have the mmap lock. */
+#define TABLES_AT_ONCE 128
+
+bool moca_vma_is_safe(struct vm_area_struct *vma)
+{
+	return vma_is_accessible(vma) && !is_vm_hugetlb_page(vma) &&
+	       !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP));
+}
+
+static void repair_pte(struct vm_area_struct *vma, unsigned long addr,
+		       pte_t *ptep, bool young)
+{
+	pte_t old = ptep_modify_prot_start(vma, addr, ptep);
+	pte_t new = pte_modify(old, vma->vm_page_prot);
+
+	if (young)
+		new = pte_mkyoung(new);
+	if (pte_write(old) && (vma->vm_flags & VM_WRITE))
+		new = moca_pte_mkwrite(new);
+	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+}
+
+/*
+ * The access bit is cleared: the hardware sets it when the page is touched without
+ * our seeing, after mprotect, say. That it was set is not lost: a repair sets it.
+ */
+static void inject_pte(struct vm_area_struct *vma, unsigned long addr,
+		       pte_t *ptep)
+{
+	pte_t old = ptep_modify_prot_start(vma, addr, ptep);
+	pte_t new = pte_mkold(pte_modify(old, PAGE_NONE));
+
+	if (pte_write(old))
+		new = moca_pte_mkwrite(new);
+	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+}
+
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
+		       pmd_t *pmd, bool young)
+{
+	pmd_t old = *pmd;
+	pmd_t new = pmd_modify(old, vma->vm_page_prot);
+
+	if (young)
+		new = pmd_mkyoung(new);
+	if (pmd_write(old) && (vma->vm_flags & VM_WRITE))
+		new = moca_pmd_mkwrite(new);
+	set_pmd_at(vma->vm_mm, addr & PMD_MASK, pmd, new);
+}
+
+/* As the kernel's own: the entry must never be seen as none. */
+static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
+		       pmd_t *pmd)
+{
+	pmd_t old, new;
+
+	addr &= PMD_MASK;
+	old = pmdp_establish(vma, addr, pmd, pmd_mkinvalid(*pmd));
+	new = pmd_mkold(pmd_modify(old, PAGE_NONE));
+	if (pmd_write(old))
+		new = moca_pmd_mkwrite(new);
+	set_pmd_at(vma->vm_mm, addr, pmd, new);
+}
+
+static void look_at_huge(struct vm_area_struct *vma, unsigned long addr,
+			 pmd_t *pmd, bool young, struct moca_entry *e)
+{
+	spinlock_t *lock = pmd_lock(vma->vm_mm, pmd);
+
+	if (moca_pmd_is_huge(*pmd) || pmd_trans_huge(*pmd)) {
+		e->huge = true;
+		e->pfn = pmd_pfn(*pmd) + ((addr & ~PMD_MASK) >> PAGE_SHIFT);
+		if (pmd_protnone(*pmd) && vma_is_accessible(vma)) {
+			repair_pmd(vma, addr, pmd, young);
+			e->was_false = true;
+		}
+	}
+	spin_unlock(lock);
+}
+#else
+static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
+		       pmd_t *pmd, bool young)
+{
+}
+
+static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
+		       pmd_t *pmd)
+{
+}
+
+static void look_at_huge(struct vm_area_struct *vma, unsigned long addr,
+			 pmd_t *pmd, bool young, struct moca_entry *e)
+{
+}
+#endif
+
+/* Present, or PROT_NONE: without the second, present may mean either. */
+static bool pmd_is_thp(pmd_t pmd)
+{
+	return !pmd_none(pmd) && pmd_present(pmd) &&
+	       (moca_pmd_is_huge(pmd) || pmd_trans_huge(pmd));
+}
+
+void moca_entry_repair(struct vm_area_struct *vma, unsigned long addr,
+		       bool young, struct moca_entry *e)
+{
+	struct mm_struct *mm = vma->vm_mm;
+	unsigned long next;
+	spinlock_t *lock;
+	pmd_t *pmd;
+	pte_t *ptep, pte;
+
+	*e = (struct moca_entry){ 0 };
+	if (is_vm_hugetlb_page(vma))
+		return;
+	pmd = moca_pmd(mm, addr, &next);
+	if (!pmd)
+		return;
+	if (pmd_is_thp(READ_ONCE(*pmd))) {
+		look_at_huge(vma, addr, pmd, young, e);
+		return;
+	}
+	ptep = moca_pte_lock(mm, pmd, addr, &lock);
+	if (!ptep)
+		return;
+	pte = *ptep;
+	if (!pte_none(pte) && pte_present(pte)) {
+		e->pfn = pte_pfn(pte);
+		if (pte_protnone(pte) && vma_is_accessible(vma)) {
+			repair_pte(vma, addr & PAGE_MASK, ptep, young);
+			e->was_false = true;
+		}
+	}
+	spin_unlock(lock);
+}
+
+/* What a walk has still to flush. */
+struct pending {
+	unsigned long start, end;
+	int tables;
+};
+
+static void note_change(struct moca_walk *w, struct pending *p,
+			unsigned long start, unsigned long end)
+{
+	p->start = min(p->start, start);
+	p->end = max(p->end, end);
+	w->changed++;
+}
+
+static void flush_pending(struct moca_walk *w, struct pending *p)
+{
+	/* Entries that were repaired are in no TLB. */
+	if (w->inject && p->end > p->start)
+		moca_flush(w->mm, p->start, p->end);
+	p->start = ULONG_MAX;
+	p->end = 0;
+}
+
+static void walk_huge(struct moca_walk *w, struct vm_area_struct *vma,
+		      pmd_t *pmd, unsigned long addr, struct pending *p)
+{
+	spinlock_t *lock = pmd_lock(w->mm, pmd);
+	pmd_t v = *pmd;
+
+	addr &= PMD_MASK;
+	if (pmd_is_thp(v) && w->inject && !pmd_protnone(v)) {
+		struct moca_found f = {
+			.addr = addr, .pfn = pmd_pfn(v),
+			.young = pmd_young(v), .dirty = pmd_dirty(v),
+			.huge = true,
+		};
+
+		inject_pmd(vma, addr, pmd);
+		if (w->found)
+			w->found(w, &f);
+		note_change(w, p, addr, addr + PMD_SIZE);
+	} else if (pmd_is_thp(v) && !w->inject && pmd_protnone(v)) {
+		repair_pmd(vma, addr, pmd, false);
+		w->changed++;
+	}
+	spin_unlock(lock);
+}
+
+static void walk_table(struct moca_walk *w, struct vm_area_struct *vma,
+		       pmd_t *pmd, unsigned long addr, unsigned long end,
+		       struct pending *p)
+{
+	spinlock_t *lock;
+	pte_t *ptep = moca_pte_lock(w->mm, pmd, addr, &lock);
+
+	if (!ptep)
+		return;
+	for (; addr < end; addr += PAGE_SIZE, ptep++) {
+		pte_t pte = *ptep;
+
+		if (pte_none(pte) || !pte_present(pte) ||
+		    !pte_protnone(pte) != w->inject)
+			continue;
+		if (!w->inject) {
+			repair_pte(vma, addr, ptep, false);
+			w->changed++;
+			continue;
+		}
+		inject_pte(vma, addr, ptep);
+		note_change(w, p, addr, addr + PAGE_SIZE);
+		if (w->found) {
+			const struct moca_found f = {
+				.addr = addr, .pfn = pte_pfn(pte),
+				.young = pte_young(pte),
+				.dirty = pte_dirty(pte),
+			};
+
+			w->found(w, &f);
+		}
+	}
+	spin_unlock(lock);
+}
+
+/* One pmd's worth at most; returns where to go on. */
+static unsigned long walk_step(struct moca_walk *w, struct vm_area_struct *vma,
+			       unsigned long addr, struct pending *p)
+{
+	unsigned long next, end;
+	pmd_t *pmd = moca_pmd(w->mm, addr, &next);
+
+	if (!pmd)
+		return next;
+	end = min((addr & PMD_MASK) + PMD_SIZE, vma->vm_end);
+	if (pmd_is_thp(READ_ONCE(*pmd))) {
+		if (!w->inject || !w->split ||
+		    !moca_split_huge(vma, pmd, addr & PMD_MASK)) {
+			walk_huge(w, vma, pmd, addr, p);
+			p->tables++;
+			return (addr & PMD_MASK) + PMD_SIZE;
+		}
+		p->tables += 8;		/* it is dear */
+	}
+	if (moca_pmd_is_table(READ_ONCE(*pmd))) {
+		walk_table(w, vma, pmd, addr, end, p);
+		p->tables++;
+	}
+	return end;
+}
+
+/*
+ * From *addr on until all is done (false) or others want the lock (true). The
+ * pending flush is announced: reclaim waits for it, as it does for NUMA hints.
+ */
+static bool walk_some(struct moca_walk *w, unsigned long *addr)
+{
+	struct pending p = { .start = ULONG_MAX };
+	struct vm_area_struct *vma = NULL;
+	bool more = false;
+
+	mmap_read_lock(w->mm);
+	inc_tlb_flush_pending(w->mm);
+	while (!more && (vma = find_vma(w->mm, *addr))) {
+		bool leave = !vma_is_accessible(vma);
+
+		*addr = max(*addr, vma->vm_start);
+		if (w->mapping)
+			leave = !w->mapping(w, vma) || leave;
+		if (leave || !moca_vma_is_safe(vma)) {
+			*addr = vma->vm_end;
+			continue;
+		}
+		while (*addr < vma->vm_end && !more) {
+			*addr = walk_step(w, vma, *addr, &p);
+			more = p.tables >= TABLES_AT_ONCE;
+		}
+	}
+	flush_pending(w, &p);
+	dec_tlb_flush_pending(w->mm);
+	mmap_read_unlock(w->mm);
+	return more;
+}
+
+void moca_walk(struct moca_walk *w)
+{
+	unsigned long addr = 0;
+
+	w->changed = 0;
+	if (mm_has_notifiers(w->mm))
+		return;
+	while (walk_some(w, &addr))
+		cond_resched();
+}

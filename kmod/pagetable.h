@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Our own walk of the page tables, by inline functions only: what mm/ has for it
+ * is not exported. Tables stay where they are while the mmap lock or the VMA's
+ * lock is held; an entry may change until its lock is taken.
+ */
+#ifndef MOCA_KMOD_PAGETABLE_H
+#define MOCA_KMOD_PAGETABLE_H
+
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+
+#include "arch.h"
+#include "compat.h"
+
+/*
+ * The pmd entry of addr, or NULL; then *next is where the next one may be. A
+ * 1 GB page counts as none.
+ */
+static inline pmd_t *moca_pmd(struct mm_struct *mm, unsigned long addr,
+			      unsigned long *next)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+
+	*next = (addr & PGDIR_MASK) + PGDIR_SIZE;
+	if (pgd_none(*pgd) || pgd_bad(*pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	*next = (addr & P4D_MASK) + P4D_SIZE;
+	if (p4d_none(*p4d) || p4d_bad(*p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	*next = (addr & PUD_MASK) + PUD_SIZE;
+	if (pud_none(*pud) || pud_bad(*pud))
+		return NULL;
+	return pmd_offset(pud, addr);
+}
+
+/* Whether pmd leads to a table of entries. */
+static inline bool moca_pmd_is_table(pmd_t pmd)
+{
+	return !pmd_none(pmd) && pmd_present(pmd) && !moca_pmd_is_huge(pmd) &&
+	       !pmd_bad(pmd);
+}
+
+/* The entry of addr with its lock held, or NULL if there is no table now. */
+static inline pte_t *moca_pte_lock(struct mm_struct *mm, pmd_t *pmd,
+				   unsigned long addr, spinlock_t **lock)
+{
+	pmd_t v = READ_ONCE(*pmd);
+
+	if (!moca_pmd_is_table(v))
+		return NULL;
+	*lock = pte_lockptr(mm, &v);
+	spin_lock(*lock);
+	/* khugepaged may have taken the table away meanwhile. */
+	if (unlikely(pmd_val(v) != pmd_val(READ_ONCE(*pmd)))) {
+		spin_unlock(*lock);
+		return NULL;
+	}
+	return (pte_t *)pmd_page_vaddr(v) + pte_index(addr);
+}
+
+#endif

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "session.h"
+
+#include <linux/capability.h>
+#include <linux/cpu.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/topology.h>
+
+#include "fault.h"
+#include "monitor.h"
+#include "page-set.h"
+#include "space.h"
+
+#define NS_PER_MS 1000000ull
+
+static unsigned int max_mb = 512;
+module_param(max_mb, uint, 0644);
+MODULE_PARM_DESC(max_mb, "memory of one session's rings, MiB");
+
+static unsigned int max_sessions = 16;
+module_param(max_sessions, uint, 0644);
+MODULE_PARM_DESC(max_sessions, "sessions at a time");
+
+static atomic_t sessions = ATOMIC_INIT(0);
+static atomic64_t last_id = ATOMIC64_INIT(0);
+
+struct moca_session *moca_session_create(void)
+{
+	struct moca_session *s;
+
+	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	if (!s)
+		return NULL;
+	mutex_init(&s->lock);
+	init_waitqueue_head(&s->readers);
+	INIT_LIST_HEAD(&s->spaces);
+	s->cred = get_current_cred();
+	s->pid_ns = get_pid_ns(task_active_pid_ns(current));
+	s->sees_frames = capable(CAP_SYS_ADMIN);
+	s->id = atomic64_inc_return(&last_id);
+	return s;
+}
+
+static void free_rings(struct moca_session *s)
+{
+	for (u32 i = 0; i < s->list_rings; i++)
+		moca_ring_destroy(s->list[i]);
+	kvfree(s->list);
+	kvfree(s->rings);
+	moca_page_set_destroy(s->seen);
+	s->list = NULL;
+	s->rings = NULL;
+	s->own = NULL;
+	s->seen = NULL;
+	s->list_rings = 0;
+}
+
+void moca_session_destroy(struct moca_session *s)
+{
+	moca_session_stop(s);
+	moca_space_unregister_all(s);
+	/* Nobody knows the session now. */
+	if (s->ready)
+		atomic_dec(&sessions);
+	free_rings(s);
+	put_pid_ns(s->pid_ns);
+	put_cred(s->cred);
+	kfree(s);
+}
+
+static int check_setup(struct moca_setup *a)
+{
+	const u32 known = MOCA_SETUP_KEEP_THP | MOCA_SETUP_NO_INJECT |
+			  MOCA_SETUP_MANUAL | MOCA_SETUP_NO_FOLLOW;
+
+	if (!a->chunk_bytes)
+		a->chunk_bytes = 64 << 10;
+	if (!a->ring_chunks)
+		a->ring_chunks = 64;
+	if (!a->fault_ns)
+		a->fault_ns = 1000;
+	if (a->flags & ~known || a->pad || !is_power_of_2(a->chunk_bytes) ||
+	    a->chunk_bytes < 16 << 10 || a->chunk_bytes > 1 << 20 ||
+	    !is_power_of_2(a->ring_chunks) || a->ring_chunks < 4 ||
+	    a->ring_chunks > 4096 || a->fault_ns > 1000000)
+		return -EINVAL;
+	if (!(a->flags & MOCA_SETUP_MANUAL) &&
+	    (a->interval_ns < NS_PER_MS ||
+	     a->interval_ns > 1000000 * NS_PER_MS))
+		return -EINVAL;
+	return 0;
+}
+
+static int make_rings(struct moca_session *s, struct moca_setup *a)
+{
+	u64 bytes = moca_ring_bytes(a->chunk_bytes, a->ring_chunks);
+	u32 n = num_online_cpus() + 1;
+	u32 cpu;
+
+	if (bytes * n > (u64)READ_ONCE(max_mb) << 20)
+		return -ENOSPC;
+	s->cpus = nr_cpu_ids;
+	s->rings = kvcalloc(s->cpus, sizeof(*s->rings), GFP_KERNEL_ACCOUNT);
+	s->list = kvcalloc(n, sizeof(*s->list), GFP_KERNEL_ACCOUNT);
+	if (!s->rings || !s->list)
+		return -ENOMEM;
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		struct moca_ring *r;
+
+		/* One that came this moment: what it sees is counted as lost. */
+		if (s->list_rings == n - 1)
+			break;
+		r = moca_ring_create(cpu, a->chunk_bytes, a->ring_chunks,
+				     cpu_to_node(cpu));
+		if (!r)
+			break;
+		s->rings[cpu] = r;
+		s->list[s->list_rings++] = r;
+	}
+	cpus_read_unlock();
+	s->own = moca_ring_create(MOCA_CPU_NONE, a->chunk_bytes,
+				  a->ring_chunks, NUMA_NO_NODE);
+	if (!s->own || s->list_rings < n - 1) {
+		moca_ring_destroy(s->own);
+		return -ENOMEM;
+	}
+	s->list[s->list_rings++] = s->own;
+	s->ring_stride = roundup_pow_of_two(bytes);
+	s->seen = moca_page_set_create((u64)a->chunk_bytes * a->ring_chunks *
+				       (n - 1) / sizeof(struct moca_rec_access));
+	return s->seen ? 0 : -ENOMEM;
+}
+
+int moca_session_setup(struct moca_session *s, struct moca_setup *a)
+{
+	int err = check_setup(a);
+
+	if (err)
+		return err;
+	mutex_lock(&s->lock);
+	if (s->ready) {
+		err = -EEXIST;
+		goto out;
+	}
+	if (atomic_inc_return(&sessions) > READ_ONCE(max_sessions)) {
+		atomic_dec(&sessions);
+		err = -EUSERS;
+		goto out;
+	}
+	err = make_rings(s, a);
+	if (err) {
+		free_rings(s);
+		atomic_dec(&sessions);
+		goto out;
+	}
+	s->flags = a->flags;
+	s->base_ns = s->length_ns = a->interval_ns;
+	s->budget_permille = a->budget_permille;
+	s->fault_ns = a->fault_ns;
+	a->rings = s->list_rings;
+	a->ring_bytes = moca_ring_bytes(a->chunk_bytes, a->ring_chunks);
+	a->ring_stride = s->ring_stride;
+	/* Pairs with the loads of ready: what is above is there. */
+	smp_store_release(&s->ready, true);
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int moca_session_start(struct moca_session *s)
+{
+	int err;
+
+	mutex_lock(&s->lock);
+	err = !s->ready ? -EINVAL : s->running ? -EALREADY : moca_fault_get();
+	if (err)
+		goto out;
+	moca_monitor_begin(s);
+	WRITE_ONCE(s->running, true);
+	moca_monitor_sweep_first(s);
+	if (!(s->flags & MOCA_SETUP_MANUAL)) {
+		err = moca_monitor_start(s);
+		if (err) {
+			WRITE_ONCE(s->running, false);
+			moca_fault_put();
+		}
+	}
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+int moca_session_stop(struct moca_session *s)
+{
+	if (!READ_ONCE(s->ready))
+		return -EINVAL;
+	moca_monitor_stop(s);
+	mutex_lock(&s->lock);
+	if (!s->running) {
+		mutex_unlock(&s->lock);
+		return -EALREADY;
+	}
+	/* What was touched is told; nothing is injected any more. */
+	moca_monitor_end(s);
+	WRITE_ONCE(s->running, false);
+	mutex_unlock(&s->lock);
+	moca_space_restore_all(s);
+	moca_fault_put();
+	return 0;
+}
+
+int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
+{
+	if (p->interval_ns < NS_PER_MS || p->interval_ns > 1000000 * NS_PER_MS)
+		return -EINVAL;
+	mutex_lock(&s->lock);
+	s->base_ns = s->length_ns = p->interval_ns;
+	s->budget_permille = p->budget_permille;
+	mutex_unlock(&s->lock);
+	return 0;
+}
+
+int moca_session_tick(struct moca_session *s)
+{
+	int err = 0;
+
+	mutex_lock(&s->lock);
+	if (s->running)
+		moca_monitor_tick(s);
+	else
+		err = -EINVAL;
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+void moca_session_totals(struct moca_session *s, struct moca_totals *t)
+{
+	struct moca_space *sp = NULL;
+	u32 size = t->size;
+
+	mutex_lock(&s->lock);
+	*t = s->sums;
+	t->size = size;
+	t->interval = s->interval;
+	t->interval_ns = s->length_ns;
+	t->lost += atomic64_read(&s->homeless);
+	for (u32 i = 0; i < s->list_rings; i++) {
+		t->faults += READ_ONCE(s->list[i]->faults);
+		t->false_faults += READ_ONCE(s->list[i]->false_faults);
+		t->lost += READ_ONCE(s->list[i]->all_lost);
+	}
+	t->repaired = t->false_faults;
+	while ((sp = moca_space_next(s, sp)))
+		t->processes++;
+	mutex_unlock(&s->lock);
+}
+
+void moca_session_put_events(struct moca_session *s, u32 tid, u32 pid,
+			     const void *data, size_t len, u32 flags)
+{
+	const size_t most = (s->own->chunk_bytes - sizeof(struct moca_chunk_head)
+			     - sizeof(struct moca_rec_events)) / 2 & ~7ul;
+	struct moca_rec_events *rec;
+	unsigned long irq;
+
+	do {
+		size_t n = min(len, most);
+
+		rec = moca_put_begin(s, MOCA_REC_EVENTS, sizeof(*rec) + n, tid,
+				     &irq);
+		if (rec) {
+			rec->pid = pid;
+			rec->used = n;
+			rec->more = n < len;
+			rec->flags = flags;
+			memcpy(rec->data, data, n);
+		}
+		moca_put_end(irq);
+		data += n;
+		len -= n;
+	} while (len);
+}

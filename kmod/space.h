@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The address spaces that are traced, and the tasks that use them. An address
+ * space belongs to one session at most. The fault path looks one up by RCU and
+ * takes no lock; all else is rare and under one spinlock.
+ */
+#ifndef MOCA_KMOD_SPACE_H
+#define MOCA_KMOD_SPACE_H
+
+#include <linux/list.h>
+#include <linux/rculist.h>
+#include <linux/hash.h>
+#include <linux/refcount.h>
+#include <linux/sched.h>
+#include <linux/task_work.h>
+
+struct moca_session;
+
+#define MOCA_KNOWN 256		/* mappings that were told of lately */
+
+struct moca_space {
+	struct hlist_node node;		/* by mm; RCU */
+	struct list_head list;		/* of the session */
+	struct mm_struct *mm;		/* its struct is held, not its users */
+	struct moca_session *session;	/* borrowed: outlives it in the table */
+	refcount_t refs;
+	u32 pid;			/* as the session's opener sees it */
+	int tasks;			/* under the lock */
+	bool thp_off;			/* we forbade huge pages */
+	bool told_unsafe;
+	u32 known[MOCA_KNOWN];		/* hashes of mappings; racy, harmless */
+	struct callback_head first;	/* work of its first task */
+	struct rcu_head rcu;
+};
+
+#define MOCA_SPACE_BITS 10
+extern struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
+
+/* Under RCU, or with preemption off. */
+static __always_inline struct moca_space *
+moca_space_find(const struct mm_struct *mm)
+{
+	struct hlist_head *h = &moca_spaces[hash_ptr(mm, MOCA_SPACE_BITS)];
+	struct moca_space *sp;
+
+	hlist_for_each_entry_rcu(sp, h, node, 1)
+		if (sp->mm == mm)
+			return sp;
+	return NULL;
+}
+
+void moca_space_put(struct moca_space *sp);
+
+/*
+ * Put the address space of process t under s, with all tasks that use it now.
+ * 0; -ESRCH it has none (any more); -EBUSY it is another session's; -ENOMEM.
+ */
+int moca_space_register(struct moca_session *s, struct task_struct *t);
+/* Take it away again, with its false faults. -ENOENT: it is not there. */
+int moca_space_unregister(struct moca_session *s, struct task_struct *t);
+/* All of a session's. May sleep. */
+void moca_space_unregister_all(struct moca_session *s);
+/* Take all false faults of the session away, after it was stopped. */
+void moca_space_restore_all(struct moca_session *s);
+
+/*
+ * The session's spaces one by one, each held: start with NULL; NULL at the end.
+ * What comes and goes meanwhile may be left out.
+ */
+struct moca_space *moca_space_next(struct moca_session *s,
+				   struct moca_space *prev);
+
+/* CPU time of the session's tasks so far that live, in ns; 0 if it went back. */
+u64 moca_space_cpu_ns(struct moca_session *s);
+/* Send a signal to all tasks of the session. */
+void moca_space_signal(struct moca_session *s, int sig);
+
+/* Follow tasks: at load and unload. 0 or -errno. */
+int moca_space_init(void);
+void moca_space_exit(void);
+
+#endif

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots a kernel with cases to run, and says what became of each."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tarfile
+import time
+
+from image import Image
+from kernels import BUILD, WORK, Error
+
+EXIT = 2 * 42 + 1  # what only init.c makes of QEMU's exit code
+DISK = 512 << 20   # bytes that the files of a boot's cases may have
+
+# Lines of the kernel's that no case may cause.
+BAD = re.compile(
+    r"WARNING: |BUG: |\bBUG:|kernel BUG|Oops|Kernel panic|general protection|"
+    r"Bad page|Bad swap|Bad rss|[Ss]uspicious|possible recursive locking|"
+    r"possible circular locking|inconsistent lock state|Call Trace|"
+    r"invalid opcode|unable to handle|blocked for more than|"
+    r"self-detected stall|detected stalls|soft lockup|refcount_t|"
+    r"KASAN|UBSAN|ODEBUG|held lock|sleeping function called|leaked|"
+    r"unreferenced object|new suspected memory leaks|"
+    r"page allocation failure|moca-vm: messages were lost|"
+    r"Objects remaining in|still has objects|scheduling while atomic|"
+    r"Internal error")
+# What looks like it and is none of it.
+HARMLESS = re.compile(
+    r"kasan: KernelAddressSanitizer initialized|"
+    r"workqueue: .* hogged CPU|sysrq: ")
+
+
+class Options:
+    """What a boot may be asked for; cases with equal ones share a boot."""
+
+    NAMES = {"nodes": 1, "memory": 1024, "cpus": 2, "icount": False,
+             "append": "", "modules": (), "disk": DISK}
+
+    def __init__(self, **given):
+        for name, default in self.NAMES.items():
+            setattr(self, name, given.pop(name, default))
+        if given:
+            raise TypeError("a boot has no option %s" % ", ".join(given))
+        if self.icount:
+            self.cpus = 1
+
+    def key(self):
+        return tuple(sorted((n, str(getattr(self, n))) for n in self.NAMES))
+
+
+class Outcome:
+    """One case: lines it printed, why it failed outside of them (or None)."""
+
+    def __init__(self):
+        self.began = self.ended = False
+        self.out, self.err, self.why, self.bad = [], [], [], []
+        self.status, self.ms = None, 0
+
+
+def machine(options):
+    """QEMU's arguments. TCG: KVM is missing, or does not run these kernels,
+    on many machines; without -cx16 QEMU 7.2 crashes 6.12 in some boots."""
+    argv = ["qemu-system-x86_64", "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot", "-m", str(options.memory),
+            # Two nodes within one socket are what no machine has.
+            "-smp", "%d,sockets=%d" % (options.cpus, options.nodes),
+            "-cpu", "max,-cx16",
+            "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+    if options.icount:
+        argv += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
+    else:
+        argv += ["-accel", "tcg,thread=multi"]
+    if options.nodes > 1:
+        each = options.memory // options.nodes
+        for n in range(options.nodes):
+            cpus = [c for c in range(options.cpus) if c % options.nodes == n]
+            argv += ["-object", "memory-backend-ram,id=m%d,size=%dM" %
+                     (n, each), "-numa", ",".join(
+                         ["node,nodeid=%d" % n, "memdev=m%d" % n] +
+                         ["cpus=%d" % c for c in cpus])]
+    return argv
+
+
+def kernel_arguments(kernel, options):
+    """The log buffer holds what a case says at once; user space's own lines
+    in it (the marks of init.c) are not to be rationed. What the kernel does
+    not know becomes a variable of init.c's environment."""
+    return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
+            "log_buf_len=4M printk.devkmsg=on nokaslr "
+            "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s" %
+            (kernel.label, options.append)).strip()
+
+
+class Boot:
+    """A guest from its start to its end, in a folder of its own."""
+
+    def __init__(self, kernel, options, name):
+        self.kernel, self.options = kernel, options
+        self.folder = os.path.join(WORK, "run", kernel.label, name)
+        self.out = os.path.join(WORK, "out", kernel.label)
+        self.image = Image()
+        self.cases, self.console, self.process = [], "", None
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def base(self, extra=()):
+        """What every guest has."""
+        self.image.copy(os.path.join(WORK, "init"), "init")
+        self.image.copy("/bin/busybox", "bin/busybox")
+        for name in ("sh", "tar"):
+            self.image.entry("bin/" + name, 0o120777, b"busybox")
+        order = self.image.modules(self.kernel, (
+            "virtio_pci", "virtio_blk", *extra, *self.options.modules))
+        self.image.file("etc/modules", "".join(
+            "/%s\n" % p for p in order).encode(), 0o644)
+
+    def add(self, name, seconds, module, argv):
+        """module: "" or the path in the guest, with parameters."""
+        self.cases.append((name, seconds))
+        self.lines = getattr(self, "lines", []) + ["\t".join(
+            [name, str(seconds), module or "-", *argv])]
+
+    def finish(self):
+        if self.cases:
+            self.image.file("etc/cases", "".join(
+                l + "\n" for l in self.lines).encode(), 0o644)
+        self.image.write(self.path("initrd.img"))
+
+    def arguments(self, serial):
+        with open(self.path("disk"), "wb") as f:
+            f.truncate(self.options.disk)
+        argv = machine(self.options) + [
+            "-kernel", self.kernel.image, "-initrd", self.path("initrd.img"),
+            "-append", kernel_arguments(self.kernel, self.options),
+            "-drive", "file=%s,format=raw,if=none,id=d,cache=unsafe" %
+            self.path("disk"), "-device", "virtio-blk-pci,drive=d"]
+        for s in serial:
+            argv += ["-serial", s]
+        return argv
+
+    def text(self, name):
+        try:
+            with open(self.path(name), errors="replace", newline="\n") as f:
+                return f.read()
+        except OSError:
+            return ""
+
+    def run(self, slower=1):
+        """Until the guest's end; its exit code, or why there is none."""
+        files = ["console", "results", "dmesg"]
+        for name in files:
+            open(self.path(name), "w").close()
+        try:
+            with open(self.path("qemu"), "w") as log:
+                self.process = subprocess.Popen(
+                    self.arguments("file:" + self.path(n) for n in files),
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        except OSError as e:
+            raise Error("cannot start qemu-system-x86_64: %s (tools/"
+                        "install-deps check installs it)" % e.strerror)
+        try:
+            return self._wait(slower)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+
+    def _wait(self, slower):
+        """init.c ends a case that takes too long; this ends a guest that
+        cannot do so, and one that does not start."""
+        limits, current = dict(self.cases), None
+        until = time.monotonic() + 90 * slower
+        while True:
+            try:
+                return self.process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
+            now = re.findall(r"^(?:hello|begin|end|bye)\b.*$",
+                             self.text("results"), re.M)
+            if now and now[-1] != current:
+                current = now[-1]
+                word, _, name = current.partition(" ")
+                extra = limits.get(name, 0) if word == "begin" else 0
+                until = time.monotonic() + (extra + 60) * slower
+            if time.monotonic() > until:
+                return "hung %s" % (
+                    "before the first process started" if not current else
+                    "after \"%s\"" % current)
+
+    def started(self):
+        return self.text("results").startswith("hello ")
+
+    def outcomes(self):
+        """A dict by case, in order."""
+        found, current = {n: Outcome() for n, _ in self.cases}, None
+        for line in self.text("results").splitlines():
+            word, _, rest = line.partition(" ")
+            if word == "begin":
+                current = found.setdefault(rest, Outcome())
+                current.began = True
+            elif word == "end" and current:
+                current.ended = True
+            elif word == "status" and current:
+                current.status, _, ms = rest.rpartition(" ")
+                current.ms = int(ms)
+            elif word in ("out", "err", "why"):
+                # What comes before the first case belongs to it.
+                getattr(current or next(iter(found.values())),
+                        word).append(rest)
+        self._messages(found)
+        return found
+
+    def _messages(self, found):
+        """Whatever the kernel said in between belongs to the case before."""
+        current = next(iter(found.values()))
+        for line in self.text("dmesg").splitlines():
+            m = re.search(r"moca-vm: begin (.+)$", line)
+            if m and m.group(1) in found:
+                current = found[m.group(1)]
+            elif BAD.search(line) and not HARMLESS.search(line):
+                current.bad.append(line)
+
+    def last_words(self, lines=25):
+        text = self.text("console").replace("\r", "").strip()
+        return "\n".join((text or self.text("qemu").strip()).splitlines()
+                         [-lines:])
+
+    def fetch(self):
+        """What the cases left in /out, into build/vm/out/KERNEL/CASE."""
+        for name, _ in self.cases:
+            shutil.rmtree(os.path.join(self.out, name), ignore_errors=True)
+        os.makedirs(self.out, exist_ok=True)
+        try:
+            with tarfile.open(self.path("disk")) as t:
+                t.extractall(self.out, members=[
+                    m for m in t if m.isreg() or m.isdir()])
+        except tarfile.TarError:
+            return "the files of the cases did not come back"
+        finally:
+            os.unlink(self.path("disk"))
+        return None
+
+
+def boot(make, slower=1):
+    """Run make()'s guest; (guest, how it ended). Once more, and only once,
+    if it ended before its first process started: QEMU's or the host's fault,
+    as no code of ours has run by then."""
+    for _ in range(2):
+        guest = make()
+        how = guest.run(slower)
+        if guest.started():
+            break
+    return guest, how
