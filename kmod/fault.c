@@ -194,8 +194,15 @@ static int hook_ftrace(struct ftrace_ops *ops, char *name)
 
 static void unhook_ftrace(struct ftrace_ops *ops)
 {
+	const struct ftrace_ops again = {
+		.func = ops->func, .flags = MOCA_FTRACE_FLAGS |
+			(ops->flags & FTRACE_OPS_FL_IPMODIFY),
+	};
+
 	unregister_ftrace_function(ops);
 	ftrace_free_filter(ops);
+	/* It still points to what was freed, and would be freed once more. */
+	*ops = again;
 }
 
 static int hook(void)
