@@ -115,13 +115,15 @@ static void take_interval(struct kernel_collector *c, uint64_t interval)
 {
 	uint64_t begin, end;
 
+	kernel_merge_ahead(c->merge, interval, kernel_trace_ahead, c->trace);
 	take_until(c, interval);
 	kernel_merge_close(c->merge, interval, &begin, &end);
 	kernel_trace_cut(c->trace, interval, end);
 }
 
-/* Write what has ended. */
-static void pump(struct kernel_collector *c)
+/* Write what has ended; but of the last, unless it is the very last, wait for
+ * what came right after it. */
+static void pump(struct kernel_collector *c, int all)
 {
 	uint64_t interval;
 	int err = 0;
@@ -130,7 +132,8 @@ static void pump(struct kernel_collector *c)
 		err = kernel_merge_fill(c->merge, c->dev.rings);
 	if (err == -EBADMSG)
 		fail(c, err, "understand the module's rings while recording");
-	while (kernel_merge_ready(c->merge, &interval))
+	while (kernel_merge_ready(c->merge, &interval) &&
+	       (all || kernel_merge_is_behind(c->merge, interval)))
 		take_interval(c, interval);
 	/* Order between the rings is then known a little less well. */
 	if (err == -ENOMEM || kernel_merge_bytes(c->merge) > WAITING_BYTES) {
@@ -284,7 +287,7 @@ static void finish(struct kernel_collector *c)
 	uint64_t interval, damaged;
 
 	halt(c);
-	pump(c);
+	pump(c, 1);
 	/* The last interval ends here, whatever the module says of it. */
 	kernel_merge_ready(c->merge, &interval);
 	take_until(c, UINT64_MAX);
@@ -317,7 +320,7 @@ void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
 
 		last = is_over(c, finished);
 		halted = !c->running;
-		pump(c);
+		pump(c, 0);
 		/* We ended before the program: it shall run as if alone. */
 		if (halted)
 			kernel_device_close(&c->dev);

@@ -165,6 +165,54 @@ int kernel_merge_ready(const struct kernel_merge *m, uint64_t *interval)
 	return *interval < m->ended;
 }
 
+int kernel_merge_is_behind(const struct kernel_merge *m, uint64_t interval)
+{
+	return m->ended > interval && m->ended - interval > 1;
+}
+
+/* When the monitor had done all that ends an interval. 0: it did not say. */
+static uint64_t sweep_end(const struct kernel_merge *m, uint64_t interval)
+{
+	const struct moca_rec *r;
+
+	for (const struct held *h = m->lanes[m->count - 1].first; h;
+	     h = h->next) {
+		struct kernel_chunk c = h->chunk;
+
+		while (kernel_chunk_next(&c, &r) > 0)
+			if (r->type == MOCA_REC_INTERVAL &&
+			    ((const struct moca_rec_interval *)
+				     (const void *)r)->interval == interval)
+				return r->time_ns;
+	}
+	return 0;
+}
+
+void kernel_merge_ahead(const struct kernel_merge *m, uint64_t interval,
+			kernel_merge_visit visit, void *arg)
+{
+	uint64_t end = sweep_end(m, interval);
+	const struct moca_rec *r;
+
+	for (unsigned int i = 0; i + 1 < m->count; i++) {
+		const struct held *h = m->lanes[i].first;
+
+		while (h && h->chunk.head->interval <= interval)
+			h = h->next;
+		for (int more = 1; h && more &&
+		     h->chunk.head->interval == interval + 1; h = h->next) {
+			struct kernel_chunk c = h->chunk;
+
+			while ((more = kernel_chunk_next(&c, &r) > 0 &&
+				       r->time_ns <= end))
+				if (r->type == MOCA_REC_ACCESS)
+					visit(arg, (const void *)r);
+			/* At the chunk's end, the next one goes on. */
+			more = c.pos == c.bytes;
+		}
+	}
+}
+
 static void drop_used(struct kernel_merge *m)
 {
 	free(m->used);

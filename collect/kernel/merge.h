@@ -30,6 +30,18 @@ size_t kernel_merge_bytes(const struct kernel_merge *m);
  */
 int kernel_merge_ready(const struct kernel_merge *m, uint64_t *interval);
 
+/* Has the one after that ended as well? */
+int kernel_merge_is_behind(const struct kernel_merge *m, uint64_t interval);
+
+/*
+ * The sweep that ends an interval takes its time, while programs go on in the
+ * next one. visit() of each access (but swept ones) of the next interval that
+ * came before the sweep's end: what the sweep found may be just that.
+ */
+typedef void (*kernel_merge_visit)(void *arg, const struct moca_rec_access *a);
+void kernel_merge_ahead(const struct kernel_merge *m, uint64_t interval,
+			kernel_merge_visit visit, void *arg);
+
 /* What comes out, one at a time. */
 struct kernel_item {
 	const struct moca_rec *rec;	/* until the next call; NULL: no record,

@@ -54,6 +54,11 @@ struct kernel_trace {
 	unsigned int last_count;
 	uint32_t last_id;	/* of all rings */
 	int has_phys;
+	struct early {
+		uint64_t page;	/* its number, plus 1; 0: free */
+		uint32_t pid;
+	} *early;		/* a hash table, at most half full */
+	size_t early_count, early_size;
 };
 
 struct kproc *kernel_proc(struct kernel_trace *t, uint32_t pid, int create);

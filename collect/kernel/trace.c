@@ -43,6 +43,7 @@ void kernel_trace_free(struct kernel_trace *t)
 		return;
 	kernel_task_free_all(t);
 	free(t->last);
+	free(t->early);
 	free(t);
 }
 
@@ -336,6 +337,61 @@ static void on_gap(struct kernel_trace *t, const struct moca_rec_gap *r)
 		kernel_task_event(t, k, &e);
 }
 
+/* The entry of a page, or the free one where it would be. */
+static struct early *early_at(const struct kernel_trace *t, uint64_t page,
+			      uint32_t pid)
+{
+	size_t i = (page * 31 + pid) * 0x9e3779b97f4a7c15ull >> 20;
+
+	for (;; i++) {
+		struct early *e = &t->early[i & (t->early_size - 1)];
+
+		if (!e->page || (e->page == page && e->pid == pid))
+			return e;
+	}
+}
+
+static int grow_early(struct kernel_trace *t)
+{
+	struct kernel_trace from = { .early = t->early,
+				     .early_size = t->early_size };
+	size_t size = t->early_size ? 2 * t->early_size : 1024;
+	struct early *p = calloc(size, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	t->early = p;
+	t->early_size = size;
+	for (size_t i = 0; i < from.early_size; i++)
+		if (from.early[i].page)
+			*early_at(t, from.early[i].page, from.early[i].pid) =
+				from.early[i];
+	free(from.early);
+	return 0;
+}
+
+void kernel_trace_ahead(void *trace, const struct moca_rec_access *a)
+{
+	struct kernel_trace *t = trace;
+	uint64_t page = (a->addr >> 12) + 1;
+	struct early *e;
+
+	if (2 * t->early_count >= t->early_size && grow_early(t)) {
+		kernel_fail(t, -ENOMEM);
+		return;
+	}
+	e = early_at(t, page, a->pid);
+	t->early_count += !e->page;
+	*e = (struct early){ page, a->pid };
+}
+
+static int is_early(const struct kernel_trace *t,
+		    const struct moca_rec_access *a)
+{
+	return t->early_count &&
+	       early_at(t, (a->addr >> 12) + 1, a->pid)->page;
+}
+
 /* Who touched the page, as far as can be known. */
 static struct ktask *swept_by(struct kernel_trace *t, struct kproc *p,
 			      uint64_t time)
@@ -373,6 +429,8 @@ static void on_access(struct kernel_trace *t, const struct moca_rec_access *r,
 	struct ktask *k = swept ? NULL : kernel_task(t, r->rec.tid);
 	struct kproc *p = swept ? kernel_proc(t, r->pid, 0) : NULL;
 
+	if (swept && is_early(t, r))
+		return;
 	if (swept && p)
 		k = p->begun && p->wanted ?
 			    swept_by(t, p, r->rec.time_ns) : NULL;
@@ -515,6 +573,9 @@ void kernel_trace_cut(struct kernel_trace *t, uint64_t interval,
 	kernel_task_each(t, visit_write, &end);
 	t->begin_ns = end;
 	t->interval = interval + 1;
+	if (t->early_count)
+		memset(t->early, 0, t->early_size * sizeof(*t->early));
+	t->early_count = 0;
 }
 
 /* --- what is asked -------------------------------------------------------------- */

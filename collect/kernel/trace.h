@@ -3,8 +3,9 @@
  * From the module's records, in order of time, to a trace: tasks, processes,
  * mappings, and one chunk of accesses per task and interval.
  *
- * An access whose thread is not known (MOCA_ACC_SWEPT) is of the process' only
- * thread, or else of a task that is made up for it: kernel_trace_unknown.
+ * An access whose thread is not known (MOCA_ACC_SWEPT) is left out if it is one
+ * that kernel_trace_ahead told of. It is of the process' only thread, or else of
+ * a task that is made up for it: kernel_trace_unknown.
  */
 #ifndef MOCA_KERNEL_TRACE_H
 #define MOCA_KERNEL_TRACE_H
@@ -49,6 +50,11 @@ void kernel_trace_free(struct kernel_trace *t);
  * remembered: kernel_trace_error.
  */
 void kernel_trace_take(struct kernel_trace *t, const struct kernel_item *item);
+/*
+ * An access of the next interval, before the sweep of this one had ended: what
+ * the sweep found there is that. A kernel_merge_visit; forgotten by the cut.
+ */
+void kernel_trace_ahead(void *trace, const struct moca_rec_access *a);
 /* The interval ends, end_ns: when (0: now unknown). Its chunks are written. */
 void kernel_trace_cut(struct kernel_trace *t, uint64_t interval,
 		      uint64_t end_ns);
