@@ -72,9 +72,9 @@ static void refuse(struct moca_kernel_check *c, int err, const char *what)
 	snprintf(c->why, sizeof(c->why), "cannot %s: %s", what,
 		 strerror(-err));
 	if (err == -EPERM || err == -EACCES)
-		c->fix = "run as root or with CAP_PERFMON, or let the admin "
-			 "allow users to record their own processes: modprobe "
-			 "moca with the parameter for it (modinfo -p moca)";
+		c->fix = "run as root or with CAP_PERFMON, or, for processes "
+			 "of your own: echo 1 | sudo tee "
+			 "/sys/module/moca/parameters/allow_own";
 	else if (err == -EBUSY)
 		c->fix = "end the other recording first";
 }
