@@ -9,6 +9,8 @@
 #include <linux/poll.h>
 #include <linux/uaccess.h>
 
+#include "fault.h"
+#include "flush.h"
 #include "permit.h"
 #include "session.h"
 #include "space.h"
@@ -17,8 +19,6 @@ static bool allow_own;
 module_param(allow_own, bool, 0644);
 MODULE_PARM_DESC(allow_own, "users may trace their own processes; else it "
 			    "takes CAP_PERFMON or CAP_SYS_ADMIN");
-
-static u32 features;
 
 static bool is_privileged(void)
 {
@@ -108,7 +108,7 @@ static long about(void __user *arg)
 	if (err)
 		return err;
 	a.abi = MOCA_ABI;
-	a.features = features;
+	a.features = moca_fault_features() | moca_flush_features();
 	a.page_shift = PAGE_SHIFT;
 	return put_arg(&a, arg);
 }
@@ -218,9 +218,8 @@ static struct miscdevice device = {
 	.mode = 0666,	/* each call asks who it is */
 };
 
-int moca_device_init(u32 has)
+int moca_device_init(void)
 {
-	features = has;
 	return misc_register(&device);
 }
 

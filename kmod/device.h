@@ -3,10 +3,8 @@
 #ifndef MOCA_KMOD_DEVICE_H
 #define MOCA_KMOD_DEVICE_H
 
-#include <linux/types.h>
-
-/* At load and unload; features: MOCA_HAS_* to tell. 0 or -errno. */
-int moca_device_init(u32 features);
+/* At load and unload. 0 or -errno. */
+int moca_device_init(void);
 void moca_device_exit(void);
 
 #endif

@@ -264,13 +264,27 @@ void moca_fault_put(void)
 	mutex_unlock(&users_lock);
 }
 
-int moca_fault_init(u32 *features)
+/* Whether ftrace knows a function of this name. */
+static bool can_hook(struct ftrace_ops *ops, char *name)
 {
-	int err = moca_fault_get();
+	bool can = !no_ftrace && !ftrace_set_filter(ops, name, strlen(name), 1);
 
-	if (err)
-		return err;
-	*features = have;
-	moca_fault_put();
-	return 0;
+	ftrace_free_filter(ops);
+	return can;
+}
+
+u32 moca_fault_features(void)
+{
+	u32 features;
+
+	mutex_lock(&users_lock);
+	features = have;
+	if (!users)
+		features = (can_hook(&fault_ops, "handle_mm_fault") ?
+				    MOCA_HAS_FTRACE : 0) |
+			   (MOCA_CAN_REDIRECT &&
+			    can_hook(&around_ops, "filemap_map_pages") ?
+				    MOCA_HAS_NO_AROUND : 0);
+	mutex_unlock(&users_lock);
+	return features;
 }

@@ -9,7 +9,7 @@
 int moca_fault_get(void);
 /* Take them out after the last: when it returns, no hook runs. */
 void moca_fault_put(void);
-/* MOCA_HAS_* of how this kernel can be hooked; tried at load. 0 or -errno. */
-int moca_fault_init(u32 *features);
+/* MOCA_HAS_* of how faults are seen, or, without a user, would be. */
+u32 moca_fault_features(void);
 
 #endif

@@ -3,13 +3,11 @@
 
 #include "arch.h"
 #include "device.h"
-#include "fault.h"
 #include "flush.h"
 #include "space.h"
 
 static int __init moca_init(void)
 {
-	u32 features = 0;
 	int err;
 
 	if (moca_arch_refuses()) {
@@ -17,13 +15,10 @@ static int __init moca_init(void)
 		return -EOPNOTSUPP;
 	}
 	moca_flush_init();
-	err = moca_fault_init(&features);
-	if (err)
-		return err;
 	err = moca_space_init();
 	if (err)
 		return err;
-	err = moca_device_init(features | moca_flush_features());
+	err = moca_device_init();
 	if (err)
 		goto err_space;
 	return 0;

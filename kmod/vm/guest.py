@@ -87,7 +87,7 @@ def kernel_arguments(kernel, options):
     """The log buffer holds what a case says at once; user space's own lines
     in it (the marks of init.c) are not to be rationed. What the kernel does
     not know becomes a variable of init.c's environment."""
-    return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
+    return ("console=ttyS0 loglevel=7 watchdog_thresh=3 panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr "
             "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s" %
             (kernel.label, options.append)).strip()
