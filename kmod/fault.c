@@ -192,17 +192,22 @@ static int hook_ftrace(struct ftrace_ops *ops, char *name)
 	return err ?: register_ftrace_function(ops);
 }
 
-static void unhook_ftrace(struct ftrace_ops *ops)
+/* It still points to what it frees, which would be freed once more. */
+static void free_filter(struct ftrace_ops *ops)
 {
 	const struct ftrace_ops again = {
 		.func = ops->func, .flags = MOCA_FTRACE_FLAGS |
 			(ops->flags & FTRACE_OPS_FL_IPMODIFY),
 	};
 
-	unregister_ftrace_function(ops);
 	ftrace_free_filter(ops);
-	/* It still points to what was freed, and would be freed once more. */
 	*ops = again;
+}
+
+static void unhook_ftrace(struct ftrace_ops *ops)
+{
+	unregister_ftrace_function(ops);
+	free_filter(ops);
 }
 
 static int hook(void)
@@ -269,7 +274,7 @@ static bool can_hook(struct ftrace_ops *ops, char *name)
 {
 	bool can = !no_ftrace && !ftrace_set_filter(ops, name, strlen(name), 1);
 
-	ftrace_free_filter(ops);
+	free_filter(ops);
 	return can;
 }
 
