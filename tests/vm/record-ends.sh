@@ -27,9 +27,8 @@ number() {
 }
 # The process that has the device: the recorder itself.
 engine() {
-	for p in /proc/[0-9]*; do
-		ls -l "$p/fd" 2>/dev/null | grep -q ' /dev/moca$' && basename "$p"
-	done
+	ls -l /proc/[0-9]*/fd 2>/dev/null |
+		sed -n 's|^/proc/\([0-9]*\)/fd:|\1|; /^[0-9]*$/h; / \/dev\/moca$/{g;p}'
 }
 alive() { pidof busy >/dev/null; }
 # Until busy is gone.
@@ -59,7 +58,7 @@ long=$($BUSY 60)
 why=
 for delay in 0 100000 300000; do
 	rm -rf /tmp/k
-	(record -o /tmp/k -- $BUSY 20) >/tmp/out 2>/tmp/err &
+	(record -o /tmp/k -- $BUSY 60) >/tmp/out 2>/tmp/err &
 	front=$!
 	begun
 	usleep $delay
@@ -71,7 +70,7 @@ for delay in 0 100000 300000; do
 	code=$?
 	[ $code = 125 ] || why="moca ended with $code"
 	settle || why="the program does not end"
-	[ "$(cat /tmp/out)" = "$plain" ] || why="wrong output: $(cat /tmp/out /tmp/err)"
+	[ "$(cat /tmp/out)" = "$long" ] || why="wrong output: $(cat /tmp/out /tmp/err)"
 	grep -q 'goes on, unrecorded' /tmp/err || why="it said: $(cat /tmp/err)"
 	$MOCA check /tmp/k >/tmp/said 2>&1
 	grep -q TRUNCATED /tmp/said || why="check said: $(cat /tmp/said)"
