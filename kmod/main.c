@@ -8,24 +8,12 @@
 
 static int __init moca_init(void)
 {
-	int err;
-
 	if (moca_arch_refuses()) {
 		pr_err("moca: this kernel runs with encrypted memory: its page tables are not like others\n");
 		return -EOPNOTSUPP;
 	}
 	moca_flush_init();
-	err = moca_space_init();
-	if (err)
-		return err;
-	err = moca_device_init();
-	if (err)
-		goto err_space;
-	return 0;
-
-err_space:
-	moca_space_exit();
-	return err;
+	return moca_device_init();
 }
 
 static void __exit moca_exit(void)

@@ -64,8 +64,10 @@ void moca_session_destroy(struct moca_session *s)
 	moca_session_stop(s);
 	moca_space_unregister_all(s);
 	/* Nobody knows the session now. */
-	if (s->ready)
+	if (s->ready) {
+		moca_space_unfollow();
 		atomic_dec(&sessions);
+	}
 	free_rings(s);
 	put_pid_ns(s->pid_ns);
 	put_cred(s->cred);
@@ -153,6 +155,8 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 		goto out;
 	}
 	err = make_rings(s, a);
+	if (!err)
+		err = moca_space_follow();
 	if (err) {
 		free_rings(s);
 		atomic_dec(&sessions);

@@ -3,7 +3,7 @@
 
 #include <linux/binfmts.h>
 #include <linux/module.h>
-#include <linux/mmu_notifier.h>
+#include <linux/mutex.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -523,14 +523,16 @@ static void match(struct tracepoint *tp, void *unused)
 
 static void probes_off(void)
 {
-	for (int i = 0; i < ARRAY_SIZE(probes); i++)
+	for (int i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (probes[i].on)
 			tracepoint_probe_unregister(probes[i].tp, probes[i].fn,
 						    NULL);
+		probes[i].on = false;
+	}
 	tracepoint_synchronize_unregister();
 }
 
-int moca_space_init(void)
+static int probes_on(void)
 {
 	int err;
 
@@ -550,9 +552,30 @@ int moca_space_init(void)
 	return 0;
 }
 
+static DEFINE_MUTEX(users_lock);
+static int users;
+
+int moca_space_follow(void)
+{
+	int err;
+
+	mutex_lock(&users_lock);
+	err = users ? 0 : probes_on();
+	users += !err;
+	mutex_unlock(&users_lock);
+	return err;
+}
+
+void moca_space_unfollow(void)
+{
+	mutex_lock(&users_lock);
+	if (!--users)
+		probes_off();
+	mutex_unlock(&users_lock);
+}
+
 void moca_space_exit(void)
 {
-	probes_off();
 	/* The last first_work may still be on its way out of our code. */
 	synchronize_rcu_tasks();
 	rcu_barrier();

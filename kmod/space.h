@@ -75,8 +75,10 @@ u64 moca_space_cpu_ns(struct moca_session *s);
 /* Send a signal to all tasks of the session. */
 void moca_space_signal(struct moca_session *s, int sig);
 
-/* Follow tasks: at load and unload. 0 or -errno. */
-int moca_space_init(void);
+/* Follow tasks from now on, and no longer: each session once. 0 or -errno. */
+int moca_space_follow(void);
+void moca_space_unfollow(void);
+/* At unload. */
 void moca_space_exit(void);
 
 #endif
