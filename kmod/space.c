@@ -156,6 +156,7 @@ static void first_work(struct callback_head *head)
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (s) {
 		sweep_first(sp);
+		WRITE_ONCE(sp->fresh, false);
 		if (atomic_dec_and_test(&s->busy))
 			wake_up_var(&s->busy);
 	}
@@ -168,6 +169,7 @@ static void add_first_work(struct moca_space *sp, struct task_struct *t)
 {
 	refcount_inc(&sp->refs);
 	__module_get(THIS_MODULE);
+	WRITE_ONCE(sp->fresh, true);
 	init_task_work(&sp->first, first_work);
 	if (!task_work_add(t, &sp->first, TWA_RESUME))
 		return;

@@ -3,18 +3,19 @@
 # moca record --via kernel: the same trace by way of the module. What the
 # program of coverage touched is compared with its trace on the host.
 MOCA=/tests/moca
-export HOME=/tmp
+export HOME=/tmp/record
+mkdir -p $HOME && cd $HOME || exit 1
 
 ok() { echo "ok $1"; }
 not_ok() { echo "not ok $1: $2"; }
-# expect NAME CODE COMMAND...: output in /tmp/said.
+# expect NAME CODE COMMAND...: output in said.
 expect() {
 	name=$1 want=$2
 	shift 2
-	"$@" >/tmp/said 2>&1
+	"$@" >said 2>&1
 	code=$?
 	[ $code = "$want" ] && return 0
-	not_ok "$name" "exit code $code, not $want: $(tail -n 3 /tmp/said | tr '\n' ' ')"
+	not_ok "$name" "exit code $code, not $want: $(tail -n 3 said | tr '\n' ' ')"
 	return 1
 }
 # A number of the certificate.
@@ -42,14 +43,14 @@ if expect "coverage: recording" 0 record --interval 50ms --budget none \
 	-o "$OUT/trace" -- /tests/workload "$OUT/truth" 500 200; then
 	whole coverage "$OUT/trace"
 fi
-expect "exit code" 3 record -o /tmp/t3 -- sh -c 'exit 3' && whole "exit code" /tmp/t3
-expect signal 143 record -o /tmp/t4 -- sh -c 'kill -TERM $$' && whole signal /tmp/t4
-expect "cannot be executed" 127 record -o /tmp/t5 -- /none && ok "cannot be executed"
-expect forks 0 record --interval 20ms --budget none -o /tmp/t6 -- \
+expect "exit code" 3 record -o t3 -- sh -c 'exit 3' && whole "exit code" t3
+expect signal 143 record -o t4 -- sh -c 'kill -TERM $$' && whole signal t4
+expect "cannot be executed" 127 record -o t5 -- /none && ok "cannot be executed"
+expect forks 0 record --interval 20ms --budget none -o t6 -- \
 	sh -c 'i=0; while [ $i -lt 40 ]; do i=$((i + 1)); (ls / | md5sum) >/dev/null & done; wait' &&
-	whole forks /tmp/t6
-n=$(ls /tmp/t6 | grep -c ^task-)
+	whole forks t6
+n=$(ls t6 | grep -c ^task-)
 [ "$n" -ge 121 ] && ok "forks: all are there" || not_ok "forks: all are there" "$n tasks"
-expect "by default" 0 $MOCA record -o /tmp/t7 -- true &&
-	grep -q 'by the kernel module' /tmp/said && ok "by default" ||
+expect "by default" 0 $MOCA record -o t7 -- true &&
+	grep -q 'by the kernel module' said && ok "by default" ||
 	not_ok "by default" "not by the module"
