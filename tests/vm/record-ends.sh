@@ -50,15 +50,16 @@ begun() {
 	done
 }
 
-plain=$($BUSY 20)
-long=$($BUSY 60)
+plain=$($BUSY 10)
+long=$($BUSY 30)
+longest=$($BUSY 80)
 [ -n "$plain" ] || not_ok busy "it fails by itself"
 
 # SIGKILL to the collector: the program goes on, and nobody looks after it.
 why=
 for delay in 0 100000 300000; do
 	rm -rf k
-	(record -o k -- $BUSY 60) >out 2>err &
+	(record -o k -- $BUSY 30) >out 2>err &
 	front=$!
 	begun
 	usleep $delay
@@ -81,7 +82,7 @@ done
 
 # SIGKILL to what the user started: the recording goes on to its end.
 rm -rf k
-(record -o k -- $BUSY 20) >out 2>err &
+(record -o k -- $BUSY 10) >out 2>err &
 front=$!
 begun
 kill -9 $front
@@ -101,9 +102,9 @@ fi
 
 # A disk that is full.
 mkdir -p small
-mount -t tmpfs -o size=160k tmpfs small
+mount -t tmpfs -o size=64k tmpfs small
 if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs -o small/t -- $BUSY 20; then
+	--no-rates --no-allocs -o small/t -- $BUSY 10; then
 	[ "$(cat said)" = "$plain" ] || not_ok "no space" "wrong output"
 	grep -q 'No space left.*the program goes on' err && ok "no space" ||
 		not_ok "no space" "it said: $(cat err)"
@@ -113,20 +114,20 @@ if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none
 fi
 rm -rf small/t
 if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 20; then
+	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 10; then
 	[ -s said ] && not_ok "no space, stop" "the program ended by itself" ||
 		ok "no space, stop"
 fi
 umount small
 
 if expect "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 20; then
+	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 10; then
 	[ "$(cat said)" = "$plain" ] || not_ok max-size "wrong output"
 	expect max-size 0 $MOCA check m && ok max-size
 fi
 
 # Attached to, twice: the second one may not.
-$BUSY 60 >out &
+$BUSY 80 >out &
 busy=$!
 (record -o a -p $busy) >said 2>err &
 front=$!
@@ -144,7 +145,7 @@ alive && still=1 || still=0
 wait $busy
 if [ $code != 0 ]; then
 	not_ok attach "exit code $code: $(cat err)"
-elif [ "$(cat out)" != "$long" ]; then
+elif [ "$(cat out)" != "$longest" ]; then
 	not_ok attach "wrong output"
 elif expect attach 0 $MOCA check a; then
 	seen=$(number a certificate.pages_seen)
