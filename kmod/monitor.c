@@ -180,7 +180,8 @@ static void sweep_space(struct moca_session *s, struct moca_space *sp,
 			.mm = sp->mm, .inject = true,
 			.split = !(s->flags & MOCA_SETUP_KEEP_THP),
 			.mapping = on_mapping,
-			.found = first ? NULL : on_found,
+			.found = first || READ_ONCE(sp->fresh) ? NULL :
+								 on_found,
 		},
 		.sp = sp,
 	};

@@ -177,6 +177,7 @@ static void first_work(struct callback_head *head)
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (s) {
 		sweep_first(sp);
+		WRITE_ONCE(sp->fresh, false);
 		end_first(sp, s);
 	}
 	moca_space_put(sp);
@@ -188,6 +189,7 @@ static void add_first_work(struct moca_space *sp, struct task_struct *t)
 {
 	refcount_inc(&sp->refs);
 	__module_get(THIS_MODULE);
+	WRITE_ONCE(sp->fresh, true);
 	init_task_work(&sp->first, first_work);
 	if (!task_work_add(t, &sp->first, TWA_RESUME))
 		return;

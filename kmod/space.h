@@ -29,6 +29,8 @@ struct moca_space {
 	int tasks;			/* under the lock */
 	bool thp_off;			/* we forbade huge pages */
 	bool told_unsafe;
+	bool fresh;			/* its program has not begun: pages were
+					   touched by the kernel's exec only */
 	u32 known[MOCA_KNOWN];		/* hashes of mappings; racy, harmless */
 	struct callback_head first;	/* work of its first task */
 	struct rcu_head rcu;
