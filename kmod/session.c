@@ -204,9 +204,10 @@ out:
 
 int moca_session_stop(struct moca_session *s)
 {
+	struct task_struct *monitor;
+
 	if (!READ_ONCE(s->ready))
 		return -EINVAL;
-	moca_monitor_stop(s);
 	mutex_lock(&s->lock);
 	if (!s->running) {
 		mutex_unlock(&s->lock);
@@ -215,7 +216,11 @@ int moca_session_stop(struct moca_session *s)
 	/* What was touched is told; nothing is injected any more. */
 	moca_monitor_end(s);
 	WRITE_ONCE(s->running, false);
+	monitor = s->monitor;
+	s->monitor = NULL;
 	mutex_unlock(&s->lock);
+	if (monitor)
+		moca_monitor_stop(monitor);
 	moca_space_restore_all(s);
 	moca_fault_put();
 	return 0;
@@ -228,6 +233,9 @@ int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
 	mutex_lock(&s->lock);
 	s->base_ns = s->length_ns = p->interval_ns;
 	s->budget_permille = p->budget_permille;
+	/* It may sleep until an end that was far away. */
+	if (s->monitor)
+		wake_up_process(s->monitor);
 	mutex_unlock(&s->lock);
 	return 0;
 }
