@@ -59,6 +59,16 @@ class Outcome:
         self.status, self.ms = None, 0
 
 
+def parallel():
+    """Whether QEMU may run the guest's CPUs in parallel. Before 8.1 a CPU can
+    go on with old code while another changes it, and never end: loading the
+    module under load hung in its 5th round (its probes change code)."""
+    p = subprocess.run(["qemu-system-x86_64", "--version"], text=True,
+                       stdout=subprocess.PIPE)
+    m = re.search(r"version (\d+)\.(\d+)", p.stdout)
+    return bool(m) and (int(m.group(1)), int(m.group(2))) >= (8, 1)
+
+
 def machine(options):
     """QEMU's arguments. TCG: KVM is missing, or does not run these kernels,
     on many machines; without -cx16 QEMU 7.2 crashes 6.12 in some boots."""
@@ -71,7 +81,8 @@ def machine(options):
     if options.icount:
         argv += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
     else:
-        argv += ["-accel", "tcg,thread=multi"]
+        argv += ["-accel", "tcg,thread=%s" %
+                 ("multi" if parallel() else "single")]
     if options.nodes > 1:
         each = options.memory // options.nodes
         for n in range(options.nodes):
@@ -87,7 +98,7 @@ def kernel_arguments(kernel, options):
     """The log buffer holds what a case says at once; user space's own lines
     in it (the marks of init.c) are not to be rationed. What the kernel does
     not know becomes a variable of init.c's environment."""
-    return ("console=ttyS0 loglevel=7 watchdog_thresh=3 panic=-1 panic_on_warn=0 oops=panic "
+    return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr "
             "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s" %
             (kernel.label, options.append)).strip()
@@ -225,22 +236,30 @@ class Boot:
             elif BAD.search(line) and not HARMLESS.search(line):
                 current.bad.append(line)
 
-    def last_words(self, lines=25):
+    def last_words(self, lines=28):
+        """Of the console: from where it went wrong, or the last ones."""
         text = self.text("console").replace("\r", "").strip()
-        return "\n".join((text or self.text("qemu").strip()).splitlines()
-                         [-lines:])
+        said = (text or self.text("qemu").strip()).splitlines()
+        for i, line in enumerate(said):
+            if BAD.search(line) and not HARMLESS.search(line):
+                return "\n".join(said[i:i + lines])
+        return "\n".join(said[-lines:])
 
     def fetch(self):
-        """What the cases left in /out, into build/vm/out/KERNEL/CASE."""
+        """What the cases left in /out, into build/vm/out/KERNEL/CASE; why
+        that did not work, or None."""
         for name, _ in self.cases:
             shutil.rmtree(os.path.join(self.out, name), ignore_errors=True)
         os.makedirs(self.out, exist_ok=True)
         try:
+            with open(self.path("disk"), "rb") as f:
+                if not any(f.read(512)):  # no case left any
+                    return None
             with tarfile.open(self.path("disk")) as t:
                 t.extractall(self.out, members=[
                     m for m in t if m.isreg() or m.isdir()])
-        except tarfile.TarError:
-            return "the files of the cases did not come back"
+        except (OSError, tarfile.TarError) as e:
+            return "the files of the cases did not come back: %s" % e
         finally:
             os.unlink(self.path("disk"))
         return None

@@ -160,13 +160,14 @@ static void pass_messages(void)
 __attribute__((format(printf, 1, 2)))
 static void mark(const char *format, ...)
 {
+	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 	char line[300];
 	va_list ap;
-	int fd = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
 
 	va_start(ap, format);
-	vsnprintf(line, sizeof(line), format, ap);
+	vsnprintf(line, sizeof(line) - 1, format, ap);
 	va_end(ap);
+	strcat(line, "\n"); /* else the kernel waits for the rest of the line */
 	if (fd >= 0) {
 		write_all(fd, line, strlen(line));
 		close(fd);
@@ -234,31 +235,34 @@ static void load_all(void)
 		fclose(f);
 }
 
-/* Processes of user space other than this one; the first one's name. */
-static int count_others(char name[128])
+/*
+ * Processes of user space other than this one; the first one's name. Their
+ * command line says nothing of them: it is empty in the midst of execve.
+ */
+static int count_others(char name[32])
 {
-	char path[300], line[128];
+	const unsigned int kernel_thread = 0x00200000;
+	char path[300], comm[32], state;
 	DIR *d = opendir("/proc");
 	struct dirent *e;
-	int found = 0;
+	unsigned int flags;
+	int found = 0, got;
 
 	while (d && (e = readdir(d))) {
 		FILE *f;
-		size_t n;
 
 		if (atoi(e->d_name) <= 1)
 			continue;
-		snprintf(path, sizeof(path), "/proc/%s/cmdline", e->d_name);
+		snprintf(path, sizeof(path), "/proc/%s/stat", e->d_name);
 		f = fopen(path, "r");
 		if (!f)
 			continue;
-		n = fread(line, 1, sizeof(line) - 1, f);
+		got = fscanf(f, "%*d (%31[^)]) %c %*d %*d %*d %*d %*d %u", comm,
+			     &state, &flags);
 		fclose(f);
-		if (!n) /* the kernel's threads, and zombies */
-			continue;
-		line[n] = 0;
-		if (!found++)
-			snprintf(name, 128, "%.127s", line);
+		if (got == 3 && state != 'Z' && !(flags & kernel_thread) &&
+		    !found++)
+			strcpy(name, comm);
 	}
 	if (d)
 		closedir(d);
@@ -269,7 +273,7 @@ static int count_others(char name[128])
 static void end_others(void)
 {
 	long until = milliseconds() + 2000;
-	char name[128];
+	char name[32];
 	int left = 0;
 
 	while (milliseconds() < until && (left = count_others(name))) {
@@ -440,6 +444,49 @@ static void run(char **args, const char *name, long limit)
 	tell("status %s %ld", how, milliseconds() - began);
 }
 
+static int run_plain(char *const *args)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		setsid();
+		execv(args[0], args);
+		_exit(127);
+	}
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/*
+ * A tar file of all cases' files so far, as a later case may end the guest.
+ * The disk is only for it.
+ */
+static void keep_files(void)
+{
+	char *const tar[] = { "/bin/busybox", "tar", "cf", "/dev/vda", "-C",
+			      "/out", ".", NULL };
+
+	if (access("/dev/vda", W_OK) < 0)
+		tell("why there is no disk for the files of the cases");
+	else if (run_plain(tar) != 0)
+		tell("why cannot write the files of the cases to the disk");
+	sync();
+}
+
+/* rmdir() leaves what is not empty. */
+static bool has_files(const char *name)
+{
+	char dir[128];
+
+	snprintf(dir, sizeof(dir), "/out/%s", name);
+	return rmdir(dir) < 0 && errno == ENOTEMPTY;
+}
+
 static void run_case(char *line)
 {
 	char *field[3 + MAX_ARGS + 1] = { NULL }, *parameters;
@@ -467,27 +514,10 @@ static void run_case(char *line)
 			tell("why cannot remove %s: %s", field[2],
 			     strerror(-err));
 	}
-	pass_messages();
+	if (has_files(field[0]))
+		keep_files();
 	mark("moca-vm: end %s", field[0]);
 	tell("end %s", field[0]);
-}
-
-static int run_plain(char *const *args)
-{
-	int status = -1;
-	pid_t pid = fork();
-
-	if (!pid) {
-		sigset_t none;
-
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		setsid();
-		execv(args[0], args);
-		_exit(127);
-	}
-	waitpid(pid, &status, 0);
-	return status;
 }
 
 /* One object that nothing points to any more is a line of dmesg. */
@@ -519,17 +549,6 @@ static void scan_for_leaks(void)
 	tell("end kmemleak");
 }
 
-static void keep_files(void)
-{
-	char *const tar[] = { "/bin/busybox", "tar", "cf", "/dev/vda", "-C",
-			      "/out", ".", NULL };
-
-	if (access("/dev/vda", W_OK) < 0)
-		tell("why there is no disk for the files of the cases");
-	else if (run_plain(tar) != 0)
-		tell("why cannot write the files of the cases to the disk");
-}
-
 static void hello(void)
 {
 	struct utsname u;
@@ -553,6 +572,7 @@ static void give_shell(void)
 	       "The end: exit, or ctrl-A x.\n");
 	fflush(stdout);
 	run_plain(shell);
+	keep_files();
 	leave(EXIT_VALUE);
 }
 
@@ -592,7 +612,6 @@ int main(void)
 		run_case(line);
 	}
 	scan_for_leaks();
-	keep_files();
 	tell("bye");
 	pass_messages();
 	leave(EXIT_VALUE);

@@ -21,7 +21,8 @@ WORK = os.path.join(BUILD, "vm")
 # has them, too.
 PACKAGES = {"6.1": "linux-headers-cloud-amd64",
             "6.12": "linux-headers-6.12-cloud-amd64"}
-DEBUG = "debug"  # of make check-kasan: kmod/vm/debug-kernel
+DEBUG = "debug"  # that of make check-kasan
+DEBUG_SERIES = "6.1"
 
 
 class Error(Exception):
@@ -67,12 +68,14 @@ def private_apt():
             "-o", "Dir::Cache=%s/cache" % base]
 
 
-def download(package, version, into, arch=""):
-    """The path of PACKAGE=VERSION's .deb, which apt puts into a folder."""
+def download(package, version, into):
+    """The path of PACKAGE's .deb (version "": the newest), which apt puts
+    into a folder."""
     os.makedirs(into, exist_ok=True)
-    name = "%s%s=%s" % (package, arch and ":" + arch, version)
+    for old in glob.glob("%s/%s_*.deb" % (into, glob.escape(package))):
+        os.unlink(old)
+    name = package + (version and "=" + version)
     get = ["apt-get", "-q", "-o", "APT::Sandbox::User=root"]
-    said = ""
     # The machine's lists may be old, or none.
     for options, update in (([], False), (private_apt(), True)):
         if update:
@@ -101,11 +104,14 @@ def unpack(deb, into):
 
 
 class Lock:
-    """One at a time fills the cache."""
+    """One at a time fills a folder; whoever waits finds it filled."""
+
+    def __init__(self, folder):
+        self.path = folder + ".lock"
 
     def __enter__(self):
-        os.makedirs(WORK, exist_ok=True)
-        self.file = open(os.path.join(WORK, "lock"), "w")
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.file = open(self.path, "w")
         fcntl.flock(self.file, fcntl.LOCK_EX)
 
     def __exit__(self, *_):
@@ -120,10 +126,9 @@ def debian_kernel(label):
     release, version = installed_headers(PACKAGES[label])
     image = "linux-image-" + release
     folder = os.path.join(WORK, "img", "%s_%s" % (image, version))
-    with Lock():
+    with Lock(folder):
         if not os.path.isdir(folder):
-            debs = os.path.join(WORK, "debs")
-            deb = download(image, version, debs)
+            deb = download(image, version, os.path.join(WORK, "debs"))
             unpack(deb, folder)
             os.unlink(deb)
     return Kernel(label, release, "%s/boot/vmlinuz-%s" % (folder, release),
@@ -132,7 +137,7 @@ def debian_kernel(label):
 
 
 def debug_kernel():
-    base = os.path.join(WORK, "debug")
+    base = debug_folder()
     try:
         with open(base + "/obj/include/config/kernel.release") as f:
             release = f.read().strip()
@@ -140,6 +145,55 @@ def debug_kernel():
         raise Error("there is no debug kernel: make check-kasan builds it")
     return Kernel(DEBUG, release, base + "/obj/arch/x86/boot/bzImage", None,
                   base + "/obj")
+
+
+def debug_folder():
+    return os.path.join(WORK, "debug-" + DEBUG_SERIES)
+
+
+def build_debug_kernel(jobs):
+    """From Debian's sources, of which one version is kept; the compiler's
+    output goes to a log. Nothing is done if nothing has changed."""
+    base, package = debug_folder(), "linux-source-" + DEBUG_SERIES
+    src, obj, log = base + "/src", base + "/obj", base + "/build.log"
+    with Lock(base):
+        if not os.path.isdir(src):
+            deb = download(package, "", os.path.join(WORK, "debs"))
+            unpack(deb, base + "/deb")
+            os.unlink(deb)
+            os.makedirs(src + ".part", exist_ok=True)
+            rc, _, why = output(
+                "tar", "xf", "%s/deb/usr/src/%s.tar.xz" % (base, package),
+                "--strip-components=1", "-C", src + ".part")
+            if rc:
+                raise Error("cannot unpack %s: %s" % (package, why))
+            shutil.rmtree(base + "/deb")
+            os.rename(src + ".part", src)
+        make = ["make", "-s", "-C", src, "O=" + obj, "-j%d" % jobs]
+        env = {k: v for k, v in os.environ.items() if k not in (
+            "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+        fragment = os.path.join(TOP, "kmod/vm/debug.config")
+        with open(log, "w") as f:
+            def step(*argv):
+                if subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=f,
+                                  stderr=f, env=env).returncode:
+                    raise Error("cannot build the debug kernel: %s failed, "
+                                "see %s" % (" ".join(argv), log))
+            # A configuration that is made again compiles nothing again.
+            step(*make, "tinyconfig")
+            with open(fragment) as given, open(obj + "/.config", "a") as c:
+                lines = given.read()
+                c.write(lines)
+            step(*make, "olddefconfig")
+            with open(obj + "/.config") as c:
+                have = set(c.read().splitlines())
+            lost = [l for l in lines.splitlines()
+                    if l.startswith("CONFIG_") and l not in have]
+            if lost:
+                raise Error("the debug kernel's configuration does not take "
+                            "%s" % ", ".join(lost))
+            step("nice", "-n", "19", *make, "bzImage", "modules")
+    return debug_kernel()
 
 
 def find(label):

@@ -13,7 +13,7 @@ check nodes "$(ls -d /sys/devices/system/node/node[0-9]* | wc -l)" 2
 kb=$(awk '/^MemTotal/ { print $2 }' /proc/meminfo)
 check memory "$((kb > 800000 && kb < 1048577))" 1
 case $(uname -r) in
-"${KERNEL:?}".*) echo "ok kernel" ;;
+"${KERNEL:?}".* | *-"$KERNEL") echo "ok kernel" ;;
 *) echo "not ok kernel: $(uname -r) instead of $KERNEL" ;;
 esac
 for fs in proc sysfs devtmpfs tmpfs tracefs debugfs; do
