@@ -114,8 +114,8 @@ if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none
 fi
 rm -rf small/t
 if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 10; then
-	[ -s said ] && not_ok "no space, stop" "the program ended by itself" ||
+	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 30; then
+	[ -s said ] && not_ok "no space, stop" "the program ended by itself: $(cat err)" ||
 		ok "no space, stop"
 fi
 umount small
