@@ -57,8 +57,8 @@ try "another user, allowed" 0 'by the kernel module' nobody $MOCA record -o n3 -
 grep -q '^phys_source none' n3/metadata && ok "another user: no physical addresses" ||
 	not_ok "another user: no physical addresses" "$(grep ^phys n3/metadata)"
 # A program that gains rights runs with them, and out of sight.
-cp /bin/busybox suid && chmod 4755 suid
-try "other rights" 0 'by the kernel module' nobody $MOCA record --via kernel -o n5 -- ./suid true
+mkdir suid && cp /bin/busybox suid/true && chmod 4755 suid/true
+try "other rights" 0 'by the kernel module' nobody $MOCA record --via kernel -o n5 -- suid/true
 $MOCA dump --events n5 >said
 grep -q 'gap .*other rights' said && ok "other rights: a gap" ||
 	not_ok "other rights: a gap" "$(grep gap said)"
