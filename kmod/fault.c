@@ -115,20 +115,32 @@ static void notrace see_fault(struct moca_space *sp,
 	record_access(sp, addr, flags, regs, tid, &e);
 }
 
-/* handle_mm_fault(vma, address, flags, regs) */
-static void notrace on_fault(unsigned long ip, unsigned long parent,
-			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+static noinline void notrace maybe_traced(struct vm_area_struct *vma, u64 addr,
+					 unsigned int flags,
+					 struct pt_regs *regs)
 {
-	struct vm_area_struct *vma = (void *)moca_ftrace_arg(fregs, 0);
 	struct moca_space *sp;
 
 	preempt_disable_notrace();
 	sp = moca_space_find(vma->vm_mm);
-	if (unlikely(sp))
-		see_fault(sp, vma, moca_ftrace_arg(fregs, 1),
-			  moca_ftrace_arg(fregs, 2),
-			  (void *)moca_ftrace_arg(fregs, 3));
+	if (sp)
+		see_fault(sp, vma, addr, flags, regs);
 	preempt_enable_notrace();
+}
+
+/*
+ * handle_mm_fault(vma, address, flags, regs), of any program: what is not traced
+ * pays for one look at a table, and leaves no stack frame behind.
+ */
+static void notrace on_fault(unsigned long ip, unsigned long parent,
+			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct vm_area_struct *vma = (void *)moca_ftrace_arg(fregs, 0);
+
+	if (unlikely(moca_space_maybe(vma->vm_mm)))
+		maybe_traced(vma, moca_ftrace_arg(fregs, 1),
+			     moca_ftrace_arg(fregs, 2),
+			     (void *)moca_ftrace_arg(fregs, 3));
 }
 
 static struct ftrace_ops fault_ops = {
@@ -136,16 +148,15 @@ static struct ftrace_ops fault_ops = {
 	.flags = MOCA_FTRACE_FLAGS,
 };
 
-/* Where ftrace is off, or not built in. Preemption is off in it. */
+/* Where ftrace is off, or not built in. */
 static int on_fault_kprobe(struct kprobe *p, struct pt_regs *regs)
 {
 	struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
-	struct moca_space *sp = moca_space_find(vma->vm_mm);
 
-	if (unlikely(sp))
-		see_fault(sp, vma, regs_get_kernel_argument(regs, 1),
-			  regs_get_kernel_argument(regs, 2),
-			  (void *)regs_get_kernel_argument(regs, 3));
+	if (unlikely(moca_space_maybe(vma->vm_mm)))
+		maybe_traced(vma, regs_get_kernel_argument(regs, 1),
+			     regs_get_kernel_argument(regs, 2),
+			     (void *)regs_get_kernel_argument(regs, 3));
 	return 0;
 }
 

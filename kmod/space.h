@@ -36,6 +36,12 @@ struct moca_space {
 #define MOCA_SPACE_BITS 10
 extern struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
 
+/* Whether it is worth to look mm up. Any context. */
+static __always_inline bool moca_space_maybe(const struct mm_struct *mm)
+{
+	return READ_ONCE(moca_spaces[hash_ptr(mm, MOCA_SPACE_BITS)].first);
+}
+
 /* Under RCU, or with preemption off. */
 static __always_inline struct moca_space *
 moca_space_find(const struct mm_struct *mm)
