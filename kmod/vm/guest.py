@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tarfile
 import time
 
 from image import Image
-from kernels import BUILD, WORK, Error
+from kernels import WORK, Error
 
 EXIT = 2 * 42 + 1  # what only init.c makes of QEMU's exit code
 DISK = 512 << 20   # bytes that the files of a boot's cases may have
