@@ -81,11 +81,29 @@ static const char *const exact_never[] = {
 	NULL
 };
 
+static const struct sight kernel_sights[] = {
+	{ "kernel_module", "each page's first use in each interval, by each program and thread: also main stacks, files that were written, and what system calls do",
+	  "any access: there is no module, or not for this user" },
+	{ "pagemap", "physical addresses", "physical addresses" },
+	{ 0 }
+};
+
+static const char *const kernel_needed[] = { "kernel_module", NULL };
+
+static const char *const kernel_never[] = {
+	"how often a page is used within one interval: it is reported once, as what it was used for first",
+	"which other threads use the page in the same interval: the first is reported; over several intervals all show up",
+	"allocations of the programs that the first one starts",
+	NULL
+};
+
 static const struct way ways[] = {
 	{ "moca record", "page faults, from user space", fault_needed,
 	  fault_sights, fault_never },
 	{ "moca record --exact", "every access, counted inside the program",
 	  exact_needed, exact_sights, exact_never },
+	{ "moca record --via kernel", "page faults, by the kernel module",
+	  kernel_needed, kernel_sights, kernel_never },
 };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -240,5 +258,7 @@ int cmd_doctor(int argc, char **argv)
 		for (w = 0; w < WAYS; w++)
 			print_way(&ways[w], probes, n);
 	}
-	return is_missing(&ways[0], probes, n) ? 1 : 0;
+	/* By either way: the module is taken where it can be. */
+	return is_missing(&ways[0], probes, n) &&
+	       is_missing(&ways[WAYS - 1], probes, n);
 }

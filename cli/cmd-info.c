@@ -108,6 +108,11 @@ static void print_head(const struct info *in, const char *path)
 	       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
+	if (meta(in, "kernel.features")) {
+		fputs(" (module moca: ", stdout);
+		text_name(stdout, meta(in, "kernel.features"), 0);
+		putchar(')');
+	}
 	if (interval && (!in->exact || in->cert.records))
 		printf(", interval %s", text_duration(a, interval));
 	if (in->exact)

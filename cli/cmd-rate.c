@@ -31,7 +31,7 @@ static const char about[] =
 	"Sample page faults, minor and major, and the CPU time of a program, of its threads and of the processes it starts. No root, no kernel module, no change to the program. 'man moca-rate' says what is counted and what is lost.";
 
 struct wanted {
-	const char *pids, *csv, *dir;
+	const char *pids, *csv, *dir, *via;
 	uint64_t hz, duration_ns;
 	int per_task, no_children, quiet, cases;
 	char **argv;
@@ -95,6 +95,14 @@ static int add_pid(struct run *r, pid_t pid)
 		moca_error("rate: process %d is another user's, and /proc is "
 			   "mounted so that you do not see it (hidepid): be "
 			   "that user, or root", pid);
+	else if (err == -EBUSY)
+		moca_error("rate: process %d is registered in /proc/mp3/status "
+			   "by somebody: wait until it is taken back, or use "
+			   "--via proc", pid);
+	else if (err == -EPERM)
+		moca_error("rate: the module does not let you register process "
+			   "%d: it is another user's, or has more rights than "
+			   "you; be that user, or root", pid);
 	else if (err == -EINVAL)
 		moca_error("rate: %d is a thread, not a process: give the "
 			   "number of its process (--per-task tells threads "
@@ -105,6 +113,59 @@ static int add_pid(struct run *r, pid_t pid)
 	return err;
 }
 
+/* Can the module do what is asked for? 0, or a reason has been said. */
+static int check_kernel(const struct wanted *w)
+{
+	uint32_t hz, registered;
+	int err;
+
+	if (!w->no_children || w->per_task) {
+		moca_error("rate: --via kernel: the module counts the "
+			   "processes that it is given, in sum: give "
+			   "--no-children, and not --per-task");
+		return -EINVAL;
+	}
+	err = rate_kernel_state(&hz, &registered);
+	if (err == -ENOENT)
+		moca_error("rate: --via kernel: moca.ko is not loaded: load "
+			   "it (modprobe moca), or use --via proc");
+	else if (err)
+		moca_error("rate: --via kernel: cannot read /dev/mp3: %s%s",
+			   strerror(-err), err == -EPROTO ?
+			   ": moca.ko is of another version" : "");
+	else if (hz != w->hz)
+		moca_error("rate: --via kernel: the module samples at %u Hz, "
+			   "not at %lu: give -F %u, or have root write %lu into "
+			   "/sys/module/moca/parameters/rate_hz", hz, w->hz, hz,
+			   w->hz);
+	else if (registered)
+		moca_error("rate: --via kernel: %u processes are registered "
+			   "in /proc/mp3/status already, and would be in the "
+			   "sums: wait until they are taken back, or use --via "
+			   "proc", registered);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* NULL: it was said why. */
+static const struct rate_source *choose_source(const struct wanted *w)
+{
+	uint32_t hz, registered;
+
+	if (!w->via || !strcmp(w->via, "auto"))
+		return w->no_children && !w->per_task &&
+		       !rate_kernel_state(&hz, &registered) && hz == w->hz &&
+		       !registered ? &rate_source_kernel : &rate_source_proc;
+	if (!strcmp(w->via, "proc"))
+		return &rate_source_proc;
+	if (strcmp(w->via, "kernel")) {
+		moca_error("rate: --via %s: give proc, kernel or auto", w->via);
+		return NULL;
+	}
+	return check_kernel(w) ? NULL : &rate_source_kernel;
+}
+
 static int check(struct wanted *w, int operands)
 {
 	if (!w->hz || w->hz > RATE_HZ_MAX) {
@@ -112,7 +173,8 @@ static int check(struct wanted *w, int operands)
 			   w->hz, RATE_HZ_MAX);
 		return -EINVAL;
 	}
-	if (w->cases && (w->pids || operands || w->csv || w->duration_ns)) {
+	if (w->cases && (w->pids || operands || w->csv || w->duration_ns ||
+			 w->via)) {
 		moca_error("rate: --cases runs programs of its own: it goes "
 			   "with -o DIR and -F HZ alone");
 		return -EINVAL;
@@ -382,7 +444,11 @@ static int sample(struct run *r)
 	err = rate_sampler_run(s);
 	if (!err)
 		err = r->view.error;
-	if (err)
+	if (err == -EBUSY)
+		moca_error("rate: somebody has registered more processes in "
+			   "/proc/mp3/status, which are in the sums from now "
+			   "on: sampling ends; use --via proc");
+	else if (err)
 		moca_error("rate: cannot sample: %s", strerror(-err));
 	rate_view_finish(&r->view);
 	if (s->missed && !r->w->quiet)
@@ -463,6 +529,7 @@ int cmd_rate(int argc, char **argv)
 		OPT_UINT('F', "frequency", &w.hz, "HZ", "samples per second, 1 to 1000 (default: 20)"),
 		OPT_DURATION(0, "duration", &w.duration_ns, "end after this time, as 10s"),
 		OPT_FLAG(0, "per-task", &w.per_task, "tell processes and threads apart"),
+		OPT_STRING(0, "via", &w.via, "proc|kernel|auto", "who counts: /proc, or moca.ko, which counts in sum and goes with --no-children (default: auto)"),
 		OPT_FLAG(0, "no-children", &w.no_children, "leave out the processes that these have started, or start"),
 		OPT_STRING(0, "csv", &w.csv, "FILE", "write every sample to FILE (-: standard output)"),
 		OPT_STRING('o', "output", &w.dir, "DIR", "write a trace, for moca report and all others; of --cases: plots and data"),
@@ -484,9 +551,11 @@ int cmd_rate(int argc, char **argv)
 		return rate_cases_run(&cases);
 	}
 	w.argv = argv + first;
-	r.sampler = (struct rate_sampler){ .source = &rate_source_proc,
+	r.sampler = (struct rate_sampler){ .source = choose_source(&w),
 					   .period_ns = 1000000000ull / w.hz,
 					   .control = -1 };
+	if (!r.sampler.source)
+		return EXIT_USAGE;
 	if (w.pids && parse_pids(&r)) {
 		free(r.pids);
 		return EXIT_USAGE;

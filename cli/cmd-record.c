@@ -11,6 +11,7 @@
 #include "cli/record-companion.h"
 #include "collect/exact/record.h"
 #include "collect/fault/record.h"
+#include "collect/kernel/record.h"
 #include "collect/rate/rate.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
@@ -20,8 +21,8 @@ static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
 static const char about[] =
 	"Run CMD and record which of its threads touch which pages, when, and\n"
 	"whether they read or write; or, with --exact, count every load and store.\n"
-	"No root, no kernel module. The trace is a directory; `moca info DIR`\n"
-	"summarises it.";
+	"No root, no kernel module, though one is used where it is loaded. The trace\n"
+	"is a directory; `moca info DIR` summarises it.";
 
 #define NOT_GIVEN (-1.0)		/* a budget */
 #define NOT_GIVEN_HZ UINT64_MAX
@@ -35,6 +36,7 @@ struct extra {
 	int no_zap;
 	int no_allocs;
 	int exact, pages;
+	const char *via;
 	struct moca_exact_options counts;
 	uint64_t hz;		/* of samples of faults and CPU time */
 	int no_rates;
@@ -69,7 +71,9 @@ static int check_exact(const struct moca_record_options *o,
 		       const struct extra *x, size_t objects)
 {
 	const struct moca_exact_options *c = &x->counts;
-	const char *other = only_pages(o, x);
+	const char *other = x->via && strcmp(x->via, "user") &&
+			    strcmp(x->via, "auto") ? "--via kernel" :
+						     only_pages(o, x);
 
 	if (!x->exact && (c->granularity || c->slice_ns)) {
 		moca_error("%s goes with --exact only",
@@ -82,6 +86,9 @@ static int check_exact(const struct moca_record_options *o,
 		moca_error("--exact does not go with %s: %s", other,
 			   x->pid ? "a program is counted from its first "
 				    "instruction on" :
+			   x->via && !strcmp(other, "--via kernel") ?
+				      "the module sees pages, not each load "
+				      "and store" :
 			   x->pages ? "the same run is recorded one way or the "
 				      "other; record it twice" :
 			   x->hz != NOT_GIVEN_HZ ?
@@ -111,6 +118,11 @@ static int check_exact(const struct moca_record_options *o,
 static int check(struct moca_record_options *o, const struct extra *x,
 		 size_t objects, int operands)
 {
+	if (x->via && strcmp(x->via, "auto") && strcmp(x->via, "user") &&
+	    strcmp(x->via, "kernel")) {
+		moca_error("--via takes auto, user or kernel, not %s", x->via);
+		return -EINVAL;
+	}
 	if (x->on_error && strcmp(x->on_error, "stop") &&
 	    strcmp(x->on_error, "continue")) {
 		moca_error("--on-error takes continue or stop, not %s",
@@ -154,6 +166,36 @@ static int check(struct moca_record_options *o, const struct extra *x,
 	return check_exact(o, x, objects);
 }
 
+/*
+ * By the module (1), or from user space (0), which what the user asked for and
+ * what is there decide; -EPERM: not as asked, after a message.
+ */
+static int choose_way(const struct extra *x)
+{
+	struct moca_kernel_check c;
+	int must = x->via && !strcmp(x->via, "kernel");
+
+	if (x->exact || (x->via && !strcmp(x->via, "user")))
+		return 0;
+	moca_kernel_try(&c, (pid_t)x->pid);
+	if (c.state == MOCA_KERNEL_READY)
+		return 1;
+	/* Neither way can: the other one's words are the plainer ones. */
+	if (c.error == ESRCH && x->pid)
+		return 0;
+	if (must) {
+		moca_error("--via kernel: %s%s%s", c.why,
+			   c.fix ? "; to allow it: " : "", c.fix ? c.fix : "");
+		return -EPERM;
+	}
+	if (c.state == MOCA_KERNEL_REFUSED)
+		moca_warn("the kernel module is loaded, but not used: %s%s%s. "
+			  "Recording from user space (--via user says nothing "
+			  "of it)", c.why, c.fix ? "; to allow it: " : "",
+			  c.fix ? c.fix : "");
+	return 0;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
@@ -185,6 +227,10 @@ int cmd_record(int argc, char **argv)
 		OPT_UINT('p', "pid", &x.pid, "PID",
 			 "attach to a running process; ^C ends the recording "
 			 "and leaves it running"),
+		OPT_STRING(0, "via", &x.via, "WAY",
+			   "kernel: by the module moca; user: from user space; "
+			   "auto: by the module where this user may use it "
+			   "(default: auto)"),
 		OPT_STRING(0, "on-error", &x.on_error, "WHAT",
 			   "when recording fails, the program shall continue "
 			   "or stop (default: continue)"),
@@ -230,7 +276,7 @@ int cmd_record(int argc, char **argv)
 			 "record the program's real faults only"),
 		OPT_END,
 	};
-	int first = moca_options_parse(specs, argc, argv, usage, about);
+	int first = moca_options_parse(specs, argc, argv, usage, about), way;
 
 	if (first == -ECANCELED)
 		return 0;
@@ -248,6 +294,9 @@ int cmd_record(int argc, char **argv)
 	else if (x.hz == NOT_GIVEN_HZ)
 		x.hz = RATE_HZ_DEFAULT;
 	o.rate_period_ns = x.hz ? 1000000000ull / x.hz : 0;
+	way = choose_way(&x);
+	if (way < 0)
+		return EXIT_RECORD;
 	o.argv = argv + first;
 	o.attach = x.pid;
 	o.zap = !x.no_zap;
@@ -264,5 +313,7 @@ int cmd_record(int argc, char **argv)
 	if (open_output(x.out, &o.program_stdout) ||
 	    open_output(x.err, &o.program_stderr))
 		return EXIT_RECORD;
-	return x.exact ? moca_exact_run(&o, &x.counts) : moca_record_run(&o);
+	if (x.exact)
+		return moca_exact_run(&o, &x.counts);
+	return way ? moca_kernel_run(&o) : moca_record_run(&o);
 }

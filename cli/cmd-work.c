@@ -109,7 +109,10 @@ static void iterate(struct work *w)
 	}
 }
 
-/* "R PID" or "U PID". 0; -ENOENT: there is no profiler; -errno. */
+/*
+ * "R PID" or "U PID". 0; -ENOENT: there is no profiler; -EEXIST: somebody else
+ * has registered us, who takes it back, too; -errno.
+ */
 static int tell_profiler(char what)
 {
 	int fd = open(STATUS, O_WRONLY | O_CLOEXEC), err = 0;
@@ -152,7 +155,7 @@ static int run(struct work *w)
 	if (registered == -ENOENT && !w->quiet)
 		moca_say("work: there is no " STATUS " (no profiling module is "
 			 "loaded): not registered");
-	else if (registered && registered != -ENOENT)
+	else if (registered && registered != -ENOENT && registered != -EEXIST)
 		moca_warn("work: cannot register with " STATUS ": %s",
 			  strerror(-registered));
 	err = take_memory(w);

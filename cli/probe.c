@@ -41,6 +41,7 @@ static const struct {
 	{ "max_map_count", "number of mappings", probe_map_count },
 	{ "translator", "count every access (translator)", probe_translator },
 	{ "address_space", "room for counters", probe_address_space },
+	{ "kernel_module", "the kernel module moca", probe_kernel_module },
 };
 
 int probe_all(struct probe probes[PROBES_MAX])

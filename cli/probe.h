@@ -48,6 +48,7 @@ void probe_overcommit(struct probe *p);
 void probe_map_count(struct probe *p);
 void probe_translator(struct probe *p);
 void probe_address_space(struct probe *p);
+void probe_kernel_module(struct probe *p);
 
 /* The first line of a small file, without newline. 0 or -errno. */
 int probe_read(const char *path, char *buf, unsigned long size);

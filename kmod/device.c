@@ -14,6 +14,7 @@
 #include "permit.h"
 #include "session.h"
 #include "space.h"
+#include "user-buffer.h"
 
 static bool allow_own;
 module_param(allow_own, bool, 0644);
@@ -65,6 +66,8 @@ static int map(struct file *f, struct vm_area_struct *vma)
 	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 ring;
 
+	if (moca_buffers_has_offset(vma))
+		return moca_buffers_mmap(vma);
 	/* Pairs with the release in moca_session_setup. */
 	if (!smp_load_acquire(&s->ready))
 		return -EINVAL;
@@ -196,6 +199,14 @@ static long ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 		return moca_session_tick(s);
 	case MOCA_IOC_TOTALS:
 		return totals(s, p);
+	case MOCA_IOC_BUFFERS:
+		/* Pairs with the release in moca_session_setup. */
+		return smp_load_acquire(&s->ready) ?
+			       moca_buffers_control(&s->buffers, p) : -EINVAL;
+	case MOCA_IOC_UPDATE:
+		return moca_buffers_update(p);
+	case MOCA_IOC_SWITCH:
+		return moca_buffers_switch(p);
 	}
 	return -ENOTTY;
 }

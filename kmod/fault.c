@@ -203,10 +203,18 @@ static int hook_ftrace(struct ftrace_ops *ops, char *name)
 	return err ?: register_ftrace_function(ops);
 }
 
+/* The kernel frees the filter, and leaves it there to be freed once more. */
+static void free_filter(struct ftrace_ops *ops)
+{
+	ftrace_free_filter(ops);
+	RCU_INIT_POINTER(ops->local_hash.filter_hash, NULL);
+	RCU_INIT_POINTER(ops->local_hash.notrace_hash, NULL);
+}
+
 static void unhook_ftrace(struct ftrace_ops *ops)
 {
 	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
+	free_filter(ops);
 }
 
 static int hook(void)
@@ -273,7 +281,7 @@ static bool can_hook(struct ftrace_ops *ops, char *name)
 {
 	bool can = !no_ftrace && !ftrace_set_filter(ops, name, strlen(name), 1);
 
-	ftrace_free_filter(ops);
+	free_filter(ops);
 	return can;
 }
 

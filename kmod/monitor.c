@@ -73,7 +73,7 @@ static void each_access(struct moca_session *s, access_fn *fn)
 {
 	for (u32 i = 0; i < s->list_rings; i++) {
 		struct moca_ring *r = s->list[i];
-		u64 cut = smp_load_acquire(&r->cut);	/* end_chunk */
+		u64 cut = smp_load_acquire(&r->cut);	/* moca_ring_cut */
 
 		for (u64 n = r->published; n != cut; n++) {
 			each_in_chunk(s, moca_ring_chunk(r, n), fn);
@@ -89,7 +89,7 @@ static u64 count_records(struct moca_session *s)
 
 	for (u32 i = 0; i < s->list_rings; i++) {
 		struct moca_ring *r = s->list[i];
-		u64 cut = smp_load_acquire(&r->cut);	/* end_chunk */
+		u64 cut = smp_load_acquire(&r->cut);	/* moca_ring_cut */
 
 		for (u64 c = r->published; c != cut; c++)
 			n += moca_ring_chunk(r, c)->bytes /
@@ -180,7 +180,8 @@ static void sweep_space(struct moca_session *s, struct moca_space *sp,
 			.mm = sp->mm, .inject = true,
 			.split = !(s->flags & MOCA_SETUP_KEEP_THP),
 			.mapping = on_mapping,
-			.found = first ? NULL : on_found,
+			.found = first || READ_ONCE(sp->fresh) ? NULL :
+								 on_found,
 		},
 		.sp = sp,
 	};
@@ -373,7 +374,9 @@ static int monitor(void *arg)
 		}
 		__set_current_state(TASK_RUNNING);
 		mutex_lock(&s->lock);
-		moca_monitor_tick(s);
+		/* It may have been stopped while we waited for the lock. */
+		if (s->monitor == current)
+			moca_monitor_tick(s);
 		mutex_unlock(&s->lock);
 		cond_resched();
 	}
@@ -391,14 +394,7 @@ int moca_monitor_start(struct moca_session *s)
 	return 0;
 }
 
-void moca_monitor_stop(struct moca_session *s)
+void moca_monitor_stop(struct task_struct *monitor)
 {
-	struct task_struct *t;
-
-	mutex_lock(&s->lock);
-	t = s->monitor;
-	s->monitor = NULL;
-	mutex_unlock(&s->lock);
-	if (t)
-		kthread_stop(t);
+	kthread_stop(monitor);
 }

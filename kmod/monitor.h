@@ -7,6 +7,7 @@
 #define MOCA_KMOD_MONITOR_H
 
 struct moca_session;
+struct task_struct;
 
 /* The first interval begins now. */
 void moca_monitor_begin(struct moca_session *s);
@@ -19,7 +20,7 @@ void moca_monitor_end(struct moca_session *s);
 
 /* The thread that ticks. 0 or -errno. */
 int moca_monitor_start(struct moca_session *s);
-/* Not under the lock. */
-void moca_monitor_stop(struct moca_session *s);
+/* Not under the lock. No longer the session's: it does not tick any more. */
+void moca_monitor_stop(struct task_struct *monitor);
 
 #endif

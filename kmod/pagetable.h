@@ -49,18 +49,24 @@ static inline bool moca_pmd_is_table(pmd_t pmd)
 static inline pte_t *moca_pte_lock(struct mm_struct *mm, pmd_t *pmd,
 				   unsigned long addr, spinlock_t **lock)
 {
-	pmd_t v = READ_ONCE(*pmd);
+	pte_t *pte = NULL;
+	pmd_t v;
 
+	/* khugepaged may take a table away from under the mmap lock; its page,
+	 * with the lock in it, is freed after a grace period (6.6 on). */
+	rcu_read_lock();
+	v = READ_ONCE(*pmd);
 	if (!moca_pmd_is_table(v))
-		return NULL;
+		goto out;
 	*lock = pte_lockptr(mm, &v);
 	spin_lock(*lock);
-	/* khugepaged may have taken the table away meanwhile. */
-	if (unlikely(pmd_val(v) != pmd_val(READ_ONCE(*pmd)))) {
+	if (unlikely(pmd_val(v) != pmd_val(READ_ONCE(*pmd))))
 		spin_unlock(*lock);
-		return NULL;
-	}
-	return (pte_t *)pmd_page_vaddr(v) + pte_index(addr);
+	else
+		pte = (pte_t *)pmd_page_vaddr(v) + pte_index(addr);
+out:
+	rcu_read_unlock();
+	return pte;
 }
 
 #endif

@@ -71,8 +71,6 @@ static void end_chunk(struct moca_ring *r)
 		return;
 	r->open->bytes = r->used;
 	r->open = NULL;
-	/* Pairs with the acquire in moca_ring_publish and the monitor's. */
-	smp_store_release(&r->cut, r->head);
 }
 
 void *moca_ring_reserve(struct moca_ring *r, u16 type, size_t bytes, u32 tid,
@@ -100,13 +98,15 @@ void *moca_ring_reserve(struct moca_ring *r, u16 type, size_t bytes, u32 tid,
 void moca_ring_cut(struct moca_ring *r, u64 next_interval, u64 next_begin_ns)
 {
 	end_chunk(r);
+	/* Pairs with the acquire in moca_ring_publish and the monitor's. */
+	smp_store_release(&r->cut, r->head);
 	r->interval = next_interval;
 	r->begin_ns = next_begin_ns;
 }
 
 void moca_ring_publish(struct moca_ring *r, u64 end_ns)
 {
-	/* Pairs with the release in end_chunk. */
+	/* Pairs with the release in moca_ring_cut. */
 	u64 cut = smp_load_acquire(&r->cut);
 
 	for (u64 n = r->published; n != cut; n++)

@@ -24,7 +24,7 @@ struct moca_ring {
 	struct moca_chunk_head *open;	/* NULL: none */
 	u32 used;			/* bytes of it */
 	u64 head;			/* chunks begun */
-	u64 cut;			/* chunks that are complete */
+	u64 cut;			/* chunks of intervals that ended */
 	u64 published;			/* chunks that user space was given */
 	u64 lost;			/* records, since the last chunk was begun */
 	u64 interval, begin_ns;		/* that new chunks are of */

@@ -61,6 +61,8 @@ static void free_rings(struct moca_session *s)
 
 void moca_session_destroy(struct moca_session *s)
 {
+	if (s->ready)
+		moca_buffers_release(&s->buffers);
 	moca_session_stop(s);
 	moca_space_unregister_all(s);
 	/* Nobody knows the session now. */
@@ -171,6 +173,7 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	a->ring_stride = s->ring_stride;
 	/* Pairs with the loads of ready: what is above is there. */
 	smp_store_release(&s->ready, true);
+	moca_buffers_init(&s->buffers, s);
 out:
 	mutex_unlock(&s->lock);
 	return err;
@@ -201,9 +204,10 @@ out:
 
 int moca_session_stop(struct moca_session *s)
 {
+	struct task_struct *monitor;
+
 	if (!READ_ONCE(s->ready))
 		return -EINVAL;
-	moca_monitor_stop(s);
 	mutex_lock(&s->lock);
 	if (!s->running) {
 		mutex_unlock(&s->lock);
@@ -212,7 +216,11 @@ int moca_session_stop(struct moca_session *s)
 	/* What was touched is told; nothing is injected any more. */
 	moca_monitor_end(s);
 	WRITE_ONCE(s->running, false);
+	monitor = s->monitor;
+	s->monitor = NULL;
 	mutex_unlock(&s->lock);
+	if (monitor)
+		moca_monitor_stop(monitor);
 	moca_space_restore_all(s);
 	moca_fault_put();
 	return 0;
@@ -225,6 +233,9 @@ int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
 	mutex_lock(&s->lock);
 	s->base_ns = s->length_ns = p->interval_ns;
 	s->budget_permille = p->budget_permille;
+	/* It may sleep until an end that was far away. */
+	if (s->monitor)
+		wake_up_process(s->monitor);
 	mutex_unlock(&s->lock);
 	return 0;
 }
@@ -267,9 +278,9 @@ void moca_session_totals(struct moca_session *s, struct moca_totals *t)
 void moca_session_put_events(struct moca_session *s, u32 tid, u32 pid,
 			     const void *data, size_t len, u32 flags)
 {
-	const size_t most = (s->own->chunk_bytes - sizeof(struct moca_chunk_head)
-			     - sizeof(struct moca_rec_events)) / 2 & ~7ul;
 	struct moca_rec_events *rec;
+	/* Half of the smallest chunk; and a record says its size in 16 bits. */
+	const size_t most = 8192 - sizeof(*rec);
 	unsigned long irq;
 
 	do {

@@ -12,6 +12,7 @@
 #include <uapi/moca.h>
 
 #include "ring.h"
+#include "user-buffer.h"
 
 struct moca_page_set;
 
@@ -45,6 +46,7 @@ struct moca_session {
 
 	struct list_head spaces;	/* under the lock of space.c */
 	atomic_t busy;			/* first sweeps under way */
+	struct moca_buffers buffers;	/* of its programs; when it is ready */
 };
 
 struct moca_session *moca_session_create(void);

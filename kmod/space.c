@@ -17,6 +17,7 @@
 #include "permit.h"
 #include "record.h"
 #include "session.h"
+#include "user-buffer.h"
 
 struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
 
@@ -54,6 +55,9 @@ void moca_space_put(struct moca_space *sp)
 /* Under the lock; takes a reference for the table. */
 static void add_space(struct moca_space *sp, struct moca_session *s)
 {
+	static u64 last_order;
+
+	sp->order = ++last_order;
 	list_add_tail(&sp->list, &s->spaces);
 	hlist_add_head_rcu(&sp->node,
 			   &moca_spaces[hash_ptr(sp->mm, MOCA_SPACE_BITS)]);
@@ -138,6 +142,23 @@ static void sweep_first(struct moca_space *sp)
 }
 
 /*
+ * Under the lock: who stops or lets go of the space waits for its first sweep,
+ * and the space is there until then, even if its tasks end meanwhile.
+ */
+static void begin_first(struct moca_space *sp)
+{
+	refcount_inc(&sp->refs);
+	atomic_inc(&sp->session->busy);
+}
+
+static void end_first(struct moca_space *sp, struct moca_session *s)
+{
+	moca_space_put(sp);
+	if (atomic_dec_and_test(&s->busy))
+		wake_up_var(&s->busy);
+}
+
+/*
  * In a task that was forked or that has executed another program, before the
  * first instruction of its own: so nothing of it goes unseen. The session may be
  * gone: then the space is in no table. While it is busy it waits for us.
@@ -151,13 +172,13 @@ static void first_work(struct callback_head *head)
 	spin_lock_irqsave(&table_lock, flags);
 	if (moca_space_find(sp->mm) == sp) {
 		s = sp->session;
-		atomic_inc(&s->busy);
+		begin_first(sp);
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (s) {
 		sweep_first(sp);
-		if (atomic_dec_and_test(&s->busy))
-			wake_up_var(&s->busy);
+		WRITE_ONCE(sp->fresh, false);
+		end_first(sp, s);
 	}
 	moca_space_put(sp);
 	/* moca_space_exit() waits until we are really out of this code. */
@@ -168,6 +189,7 @@ static void add_first_work(struct moca_space *sp, struct task_struct *t)
 {
 	refcount_inc(&sp->refs);
 	__module_get(THIS_MODULE);
+	WRITE_ONCE(sp->fresh, true);
 	init_task_work(&sp->first, first_work);
 	if (!task_work_add(t, &sp->first, TWA_RESUME))
 		return;
@@ -190,7 +212,9 @@ static void on_fork(void *unused, struct task_struct *parent,
 
 	spin_lock_irqsave(&table_lock, flags);
 	old = find_member(parent);
-	if (!old || !child->mm ||
+	/* A new thread is in its process' list before we are called: REGISTER
+	 * may have found it there. */
+	if (!old || !child->mm || find_member(child) ||
 	    (!shares && old->space->session->flags & MOCA_SETUP_NO_FOLLOW)) {
 		spin_unlock_irqrestore(&table_lock, flags);
 		return;
@@ -235,6 +259,7 @@ static void on_exec(void *unused, struct task_struct *t, pid_t old_tid,
 	struct member *m;
 	bool may;
 
+	moca_buffers_task_gone(t);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (!m) {
@@ -279,6 +304,7 @@ static void on_exit(void *unused, struct task_struct *t)
 	unsigned long flags;
 	struct member *m;
 
+	moca_buffers_task_gone(t);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (m) {
@@ -370,6 +396,8 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 		if (err) {
 			drop_all_members(sp);
 			remove_space(sp);
+		} else {
+			begin_first(sp);
 		}
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
@@ -378,6 +406,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 	} else {
 		forbid_thp(sp);
 		sweep_first(sp);
+		end_first(sp, s);
 	}
 	mmput(mm);
 	return err;
@@ -452,24 +481,28 @@ void moca_space_restore_all(struct moca_session *s)
 struct moca_space *moca_space_next(struct moca_session *s,
 				   struct moca_space *prev)
 {
-	struct moca_space *sp = NULL;
-	struct list_head *next;
+	struct moca_space *sp, *next = NULL;
 	unsigned long flags;
 
 	spin_lock_irqsave(&table_lock, flags);
-	/* One that was taken out meanwhile leads nowhere: this is the end. */
-	if (prev && list_empty(&prev->list))
-		next = &s->spaces;
-	else
-		next = prev ? prev->list.next : s->spaces.next;
-	if (next != &s->spaces) {
-		sp = list_entry(next, struct moca_space, list);
-		refcount_inc(&sp->refs);
+	/* One that was taken out meanwhile leads nowhere: look for its place. */
+	if (prev && !list_empty(&prev->list)) {
+		if (!list_is_last(&prev->list, &s->spaces))
+			next = list_next_entry(prev, list);
+	} else {
+		list_for_each_entry(sp, &s->spaces, list) {
+			if (prev && sp->order <= prev->order)
+				continue;
+			next = sp;
+			break;
+		}
 	}
+	if (next)
+		refcount_inc(&next->refs);
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (prev)
 		moca_space_put(prev);
-	return sp;
+	return next;
 }
 
 u64 moca_space_cpu_ns(struct moca_session *s)
@@ -487,7 +520,21 @@ u64 moca_space_cpu_ns(struct moca_session *s)
 	return sum;
 }
 
-void moca_space_signal(struct moca_session *s, int sig)
+bool moca_session_has_current(struct moca_session *s)
+{
+	unsigned long flags;
+	struct member *m;
+	bool has;
+
+	spin_lock_irqsave(&table_lock, flags);
+	m = find_member(current);
+	has = m && m->space->session == s;
+	spin_unlock_irqrestore(&table_lock, flags);
+	return has;
+}
+
+void moca_session_each_task(struct moca_session *s,
+			    void (*fn)(struct task_struct *t))
 {
 	unsigned long flags;
 	struct member *m;
@@ -496,7 +543,7 @@ void moca_space_signal(struct moca_session *s, int sig)
 	for (int i = 0; i < ARRAY_SIZE(members); i++)
 		hlist_for_each_entry(m, &members[i], node)
 			if (m->space->session == s)
-				send_sig(sig, m->task, 1);
+				fn(m->task);
 	spin_unlock_irqrestore(&table_lock, flags);
 }
 

@@ -21,6 +21,7 @@ struct moca_session;
 struct moca_space {
 	struct hlist_node node;		/* by mm; RCU */
 	struct list_head list;		/* of the session */
+	u64 order;			/* in that list: it rises */
 	struct mm_struct *mm;		/* its struct is held, not its users */
 	struct moca_session *session;	/* borrowed: outlives it in the table */
 	refcount_t refs;
@@ -28,6 +29,8 @@ struct moca_space {
 	int tasks;			/* under the lock */
 	bool thp_off;			/* we forbade huge pages */
 	bool told_unsafe;
+	bool fresh;			/* its program has not begun: pages were
+					   touched by the kernel's exec only */
 	u32 known[MOCA_KNOWN];		/* hashes of mappings; racy, harmless */
 	struct callback_head first;	/* work of its first task */
 	struct rcu_head rcu;
@@ -71,16 +74,13 @@ void moca_space_restore_all(struct moca_session *s);
 
 /*
  * The session's spaces one by one, each held: start with NULL; NULL at the end.
- * What comes and goes meanwhile may be left out.
+ * All that are there from begin to end; what comes meanwhile may be left out.
  */
 struct moca_space *moca_space_next(struct moca_session *s,
 				   struct moca_space *prev);
 
 /* CPU time of the session's tasks so far that live, in ns; 0 if it went back. */
 u64 moca_space_cpu_ns(struct moca_session *s);
-/* Send a signal to all tasks of the session. */
-void moca_space_signal(struct moca_session *s, int sig);
-
 /* Follow tasks from now on, and no longer: each session once. 0 or -errno. */
 int moca_space_follow(void);
 void moca_space_unfollow(void);

@@ -366,7 +366,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	const char *why;
 	char text[100];
 
-	if (!supervisor_wanted(rec, t, path)) {
+	if (!supervisor_wanted(rec, t->pid, path)) {
 		supervisor_gap(rec, t, "left out by the user's choice");
 		return 0;
 	}

@@ -18,21 +18,21 @@
  */
 #define REAL_FAULT_NS 1000.0
 
-double calibrate_fault_ns(void)
+double calibrate_minor_ns(void)
 {
 	int fd = memfd_create("moca-calibrate", MFD_CLOEXEC);
 	double best = 0;
 	volatile char *p;
 
 	if (fd < 0)
-		return DEFAULT_NS;
+		return 0;
 	p = MAP_FAILED;
 	if (!ftruncate(fd, PAGES * PAGE_SIZE))
 		p = mmap(NULL, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_SHARED, fd, 0);
 	close(fd);
 	if (p == MAP_FAILED)
-		return DEFAULT_NS;
+		return 0;
 	for (int round = 0; round <= ROUNDS; round++) {
 		uint64_t t;
 		double ns;
@@ -48,5 +48,12 @@ double calibrate_fault_ns(void)
 			best = ns;
 	}
 	munmap((void *)p, PAGES * PAGE_SIZE);
-	return best + REAL_FAULT_NS;
+	return best;
+}
+
+double calibrate_fault_ns(void)
+{
+	double minor = calibrate_minor_ns();
+
+	return minor ? minor + REAL_FAULT_NS : DEFAULT_NS;
 }

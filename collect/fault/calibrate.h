@@ -5,5 +5,7 @@
 
 /* ns of one first access after a zap, with its sample; takes about 1 ms. */
 double calibrate_fault_ns(void);
+/* The same without a sample: a minor fault. 0: it cannot be measured. */
+double calibrate_minor_ns(void);
 
 #endif

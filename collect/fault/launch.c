@@ -135,6 +135,8 @@ static void child_main(struct recorder *rec, int gate, int report)
 	if (rec->way->filtered)
 		why.error = -install_filter(rec->fd_number, rec->privileged);
 	if (!why.error) {
+		if (rec->way->before_exec)
+			rec->way->before_exec(rec);
 		why.stage = 2;
 		execvp(o->argv[0], o->argv);
 		why.error = errno;
@@ -172,7 +174,8 @@ pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
 	}
 	close(go[0]);
 	close(report[1]);
-	if (ptrace(PTRACE_SEIZE, pid, NULL, LAUNCH_TRACE_OPTIONS)) {
+	if (!rec->way->supervise &&
+	    ptrace(PTRACE_SEIZE, pid, NULL, LAUNCH_TRACE_OPTIONS)) {
 		err = -errno;
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
@@ -367,12 +370,17 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 	}
 	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status) && rec->way->killed)
 		moca_error("the recording process was ended by signal %d (%s); "
 			   "the program was ended too, because %s. What was "
 			   "recorded can be read with: moca info",
 			   WTERMSIG(status), strsignal(WTERMSIG(status)),
 			   rec->way->killed);
+	else if (WIFSIGNALED(status))
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program goes on, unrecorded. What was recorded "
+			   "can be read with: moca info",
+			   WTERMSIG(status), strsignal(WTERMSIG(status)));
 	end_like(125, 0);
 }
 

@@ -16,7 +16,8 @@
 	 PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
 
 /*
- * Fork the child that will become argv and seize it; it waits for launch_go.
+ * Fork the child that will become argv (and seize it, where the way is one of
+ * ptrace); it waits for launch_go.
  * gate gets the descriptor for that. The pid, or -errno.
  */
 pid_t launch_child(struct recorder *rec, int *gate, int *exec_error);

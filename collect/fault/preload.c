@@ -228,14 +228,12 @@ static const char *check_headers(const struct moca_symfile *f)
 	return NULL;
 }
 
-static const char *check_file(pid_t tid)
+static const char *check_path(const char *path)
 {
 	struct moca_symfile f;
 	const char *why;
-	char path[64];
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
 	err = moca_symfile_open(&f, path);
 	if (err)
 		return err == -ENOEXEC ? "its file cannot be understood" :
@@ -243,6 +241,14 @@ static const char *check_file(pid_t tid)
 	why = check_headers(&f);
 	moca_symfile_close(&f);
 	return why;
+}
+
+static const char *check_file(pid_t tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	return check_path(path);
 }
 
 /* May any user read this file, and does it lie below folders so? */
@@ -289,6 +295,30 @@ static int is_limited(pid_t tid)
 	return !prlimit(tid, RLIMIT_AS, NULL, &as) &&
 	       !prlimit(tid, RLIMIT_DATA, NULL, &data) &&
 	       (as.rlim_cur < MEMORY_MIN || data.rlim_cur < MEMORY_MIN);
+}
+
+/* The interpreter that the first line of a script names; else path itself. */
+static const char *interpreter(const char *path, char *buf, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	char *name = NULL;
+
+	if (f && fgets(buf, (int)size, f) && !strncmp(buf, "#!", 2)) {
+		name = buf + 2 + strspn(buf + 2, " \t");
+		name[strcspn(name, " \t\n")] = 0;
+	}
+	if (f)
+		fclose(f);
+	return name && *name ? name : path;
+}
+
+const char *preload_refusal(const char *path)
+{
+	char line[256];
+
+	if (is_limited(getpid()))
+		return "it may have little memory only (ulimit -v or -d)";
+	return check_path(interpreter(path, line, sizeof(line)));
 }
 
 /* Would the program's loader find and map the library? NULL, or why not. */

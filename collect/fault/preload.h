@@ -31,6 +31,12 @@ int preload_configure(const struct recorder *rec, struct task *t,
 		      struct user_regs_struct *regs);
 
 /*
+ * Without ptrace: would the program in that file, or the interpreter of that
+ * script, load the library? NULL, or why not.
+ */
+const char *preload_refusal(const char *path);
+
+/*
  * t is about to limit the system calls of its program: the library shall make
  * none from now on. 1: there was one, which is silent now.
  */

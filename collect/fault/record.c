@@ -124,6 +124,19 @@ static void announce_launch(int error)
 	pthread_mutex_unlock(&start.lock);
 }
 
+static void trace(pid_t pid)
+{
+	if (rec.attach) {
+		start.error = attach_begin(&rec, pid);
+		if (start.error)
+			attach_end(&rec);
+	} else {
+		start.error = supervisor_adopt(&rec, pid);
+		launch_go(start.gate);
+	}
+	supervisor_run(&rec);
+}
+
 /* ptrace belongs to a thread: this one starts the program and traces it. */
 static void *supervisor_main(void *arg)
 {
@@ -142,15 +155,13 @@ static void *supervisor_main(void *arg)
 		}
 		return NULL;
 	}
-	if (rec.attach) {
-		start.error = attach_begin(&rec, pid);
-		if (start.error)
-			attach_end(&rec);
+	if (rec.way->supervise) {
+		if (!rec.attach)
+			launch_go(start.gate);
+		rec.way->supervise(&rec);
 	} else {
-		start.error = supervisor_adopt(&rec, pid);
-		launch_go(start.gate);
+		trace(pid);
 	}
-	supervisor_run(&rec);
 	atomic_store(&finished, 1);
 	queue_wake(rec.queue);
 	return NULL;
@@ -454,7 +465,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	}
 	err = wait_launched();
 	if (err) {
-		moca_error("cannot start %s under trace: %s; see moca doctor",
+		moca_error("cannot start %s to be recorded: %s; see moca doctor",
 			   rec.opt->argv ? rec.opt->argv[0] : "",
 			   strerror(-err));
 		let_go(-1);
@@ -520,7 +531,7 @@ int record_run(const struct moca_record_options *opt,
 	rec.start_ns = moca_now_ns();
 	rec.privileged = has_sys_admin();
 	pthread_mutex_init(&rec.mm_lock, NULL);
-	if (!rec.attach && target_check(opt->argv[0], &err))
+	if (!rec.attach && target_check(opt->argv[0], !way->supervise, &err))
 		return err;
 	if (make_dir(opt->dir))
 		return EXIT_OURS;

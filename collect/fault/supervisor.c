@@ -145,12 +145,12 @@ static int listed(const char *path, const char **names, size_t n)
 	return 0;
 }
 
-int supervisor_wanted(const struct recorder *rec, const struct task *t,
+int supervisor_wanted(const struct recorder *rec, pid_t pid,
 		      const char *path)
 {
 	const struct moca_record_options *o = rec->opt;
 
-	if (o->only_children && t->pid == rec->root)
+	if (o->only_children && pid == rec->root)
 		return 0;
 	if (listed(path, o->exclude, o->exclude_count))
 		return 0;
@@ -227,7 +227,7 @@ int supervisor_after_exec(struct recorder *rec, struct task *t,
 	int err, loads, limited;
 
 	limited = supervisor_limited(rec, t->tid);
-	if (!supervisor_wanted(rec, t, path)) {
+	if (!supervisor_wanted(rec, t->pid, path)) {
 		supervisor_gap(rec, t, "left out by the user's choice");
 		return 0;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between ways of recording that run the program under ptrace:
- * page accesses (record.c) and exact counts (collect/exact). The processes, the
- * wait loop, the directory and the end are the same (record.c, supervisor.c).
+ * What differs between ways of recording: page accesses by faults (record.c),
+ * exact counts (collect/exact), and the kernel module (collect/kernel). How the
+ * program is started, stops and ends, the directory and the messages are the same
+ * (record.c, launch.c); so is, for those that use ptrace, supervisor.c.
  */
 #ifndef MOCA_FAULT_WAY_H
 #define MOCA_FAULT_WAY_H
@@ -15,7 +16,16 @@ struct moca_writer;
 struct record_way {
 	const char *collector;	/* in the trace's metadata */
 	int filtered;		/* the program begins with our seccomp filter */
-	const char *killed;	/* why the program ends when the recorder does */
+	const char *killed;	/* why the program ends when the recorder does;
+				   NULL: it goes on */
+	/*
+	 * Tracing thread, instead of ptrace and all that comes with it: let the
+	 * program live, until it has ended, or at once when it is attached to.
+	 * NULL: the program is run under ptrace.
+	 */
+	void (*supervise)(struct recorder *rec);
+	/* In the child, just before exec. NULL: nothing to do. */
+	void (*before_exec)(const struct recorder *rec);
 
 	/* Collector thread. The program is there and has not begun. 0, or the
 	 * exit code, after a message. */

@@ -86,6 +86,19 @@ struct rate_source {
 /* /proc and the CPU clocks of processes: any Linux, no rights. */
 extern const struct rate_source rate_source_proc;
 
+/*
+ * moca.ko: what processes did in sum, told as the first one's; -EINVAL with
+ * children or from_birth. Threads are not told apart. add: -EBUSY (it is
+ * registered), -EPERM; round: -EBUSY, others have registered processes, which
+ * are in the sums.
+ */
+extern const struct rate_source rate_source_kernel;
+/*
+ * How often it samples, and how many processes are registered. 0; -ENOENT (it
+ * is not loaded), -EACCES, -EPROTO (another version), another -errno.
+ */
+int rate_kernel_state(uint32_t *hz, uint32_t *registered);
+
 /* A sink that writes a trace's stream. */
 struct rate_sink rate_sink_writer(struct moca_rate_writer *w);
 

@@ -8,12 +8,13 @@
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
+# make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
-.PHONY: bench bench-cc bench-alloc bench-objects bench-overview bench-summary \
+.PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
 	bench-trace bench-programs
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
@@ -23,6 +24,10 @@ bench:
 	@$(MAKE) --no-print-directory all bench-programs
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/run
+
+bench-kmod:
+	@tools/install-deps check
+	@BUILD='$(abspath $(BUILD))' tests/bench/kmod/run
 
 bench-cc:
 	@$(MAKE) --no-print-directory all

@@ -15,6 +15,7 @@ for p in d["probes"]:
     assert p["status"] == "ok" or p["without"], p
 assert d["ways"][0]["command"] == "moca record" and d["ways"][0]["cannot_see"]
 assert d["ways"][0]["works"] == (int(sys.argv[3]) == 0)
+assert d["ways"][2]["command"] == "moca record --via kernel"
 exact = d["ways"][1]
 assert exact["command"] == "moca record --exact" and exact["cannot_see"]
 assert exact["works"] == (exact["missing"] is None)

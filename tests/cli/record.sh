@@ -48,6 +48,26 @@ cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
 [ "$(stat -c %a "$tmp"/moca-true-20*)" = 700 ] && [ "$(stat -c %a "$tmp"/moca-true-20*/metadata)" = 600 ] &&
 	ok "private" || not_ok "private" "$(stat -c '%a %n' "$tmp"/moca-true-20*/*)"
 
+# Which way; with the module: tests/vm/record-choice.sh.
+run "bad via" 2 "$MOCA" record --via magic -- true && has "bad via" "$tmp/err" 'auto, user or kernel'
+run "via, exact" 2 "$MOCA" record --via kernel --exact -- true &&
+	has "via, exact" "$tmp/err" 'does not go with --via kernel'
+run "via user" 0 "$MOCA" record -q --via user -o "$tmp/vu" -- true && run "via user" 0 "$MOCA" info "$tmp/vu" &&
+	has "via user" "$tmp/out" '^Collector  *fault'
+if [ -e /dev/moca ]; then
+	skip "no module" "there is one"
+else
+	run "no module" 125 "$MOCA" record --via kernel -o "$tmp/vk" -- true &&
+		has "no module" "$tmp/err" 'there is no /dev/moca' 'modprobe moca'
+	[ -e "$tmp/vk" ] && not_ok "no module: nothing begun" "$tmp/vk is there" || ok "no module: nothing begun"
+	run "no module, -p" 125 "$MOCA" record --via kernel -o "$tmp/vk" -p $$ &&
+		has "no module, -p" "$tmp/err" 'there is no /dev/moca'
+	run "no module, auto" 0 "$MOCA" record -o "$tmp/va" --via auto -- true && {
+		grep -qi module "$tmp/err" && not_ok "no module, auto" "$(cat "$tmp/err")" || ok "no module, auto"; }
+	"$MOCA" doctor >"$tmp/out"
+	has "no module, doctor" "$tmp/out" '^no .*kernel module moca .*not loaded' 'moca record --via kernel .*does not work here'
+fi
+
 run "no command" 2 "$MOCA" record && has "no command" "$tmp/err" 'what shall be recorded'
 run "both" 2 "$MOCA" record -p 1 -- true && has "both" "$tmp/err" 'not both'
 run "bad budget" 2 "$MOCA" record --budget 0 -- true && has "bad budget" "$tmp/err" 'budget'

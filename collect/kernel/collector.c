@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/kernel/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/fault/control.h"
+#include "collect/fault/launch.h"
+#include "collect/fault/own-faults.h"
+#include "collect/fault/queue.h"
+#include "collect/fault/status.h"
+#include "collect/fault/supervisor.h"
+#include "collect/kernel/merge.h"
+#include "collect/kernel/trace.h"
+#include "lib/base/err.h"
+#include "lib/format/meta.h"
+#include "lib/format/writer.h"
+
+#define STATUS_NS 1000000000ull
+#define WAIT_MS 100
+/* What waits for its interval to end. More is written in pieces. */
+#define WAITING_BYTES (512ul << 20)
+/* A record adds that much of a false fault to one that comes anyway. */
+#define NATURAL_SHARE 0.22
+
+struct kernel_collector {
+	struct recorder *rec;
+	struct kernel_device dev;
+	struct moca_writer *writer;
+	struct moca_meta *meta;
+	struct kernel_merge *merge;
+	struct kernel_trace *trace;
+	struct control control;
+	struct status *status;
+	struct moca_totals totals;
+	uint64_t monitor_ns, cpu_ns;	/* accounted already */
+	uint64_t account_ns;
+	uint64_t records;		/* at the last status */
+	uint64_t next_status_ns;
+	int running;		/* the module records */
+	int failed;
+	int full;		/* --max-size is reached */
+	int early;		/* an interval was written in pieces */
+};
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The module shall look no more; what it saw until now is in the rings. */
+static void halt(struct kernel_collector *c)
+{
+	if (!c->running)
+		return;
+	c->running = 0;
+	if (kernel_device_stop(&c->dev))
+		moca_warn("cannot stop the module's recording: %s",
+			  strerror(errno));
+	kernel_device_totals(&c->dev, &c->totals);
+}
+
+static void fail(struct kernel_collector *c, int err, const char *what)
+{
+	struct recorder *rec = c->rec;
+
+	if (c->failed)
+		return;
+	c->failed = -err;
+	atomic_store(&rec->failed, -err);
+	moca_error("cannot %s in %s: %s; recording ends here, %s. What was "
+		   "written can be read", what, rec->dir, strerror(-err),
+		   rec->opt->stop_on_error ? "and so does the program" :
+					     "the program goes on");
+	halt(c);
+	if (rec->opt->stop_on_error && rec->root > 0 && !rec->attach &&
+	    !rec->root_done)
+		kill(rec->root, SIGKILL);
+}
+
+/* The user's --max-size: a proper end, which the trace tells. */
+static void look_at_size(struct kernel_collector *c)
+{
+	uint64_t limit = c->rec->opt->max_size;
+
+	if (!limit || c->full || moca_writer_bytes(c->writer) <= limit)
+		return;
+	c->full = 1;
+	halt(c);
+	moca_meta_add(c->meta, "note",
+		      "recording ended at --max-size, before the program did");
+	if (!c->rec->opt->quiet)
+		moca_say("the trace has the size that --max-size allows: "
+			 "recording ends here, the program goes on");
+}
+
+static void take_until(struct kernel_collector *c, uint64_t interval)
+{
+	struct kernel_item item;
+
+	while (kernel_merge_next(c->merge, interval, &item))
+		kernel_trace_take(c->trace, &item);
+}
+
+static void take_interval(struct kernel_collector *c, uint64_t interval)
+{
+	uint64_t begin, end;
+
+	kernel_merge_ahead(c->merge, interval, kernel_trace_ahead, c->trace);
+	take_until(c, interval);
+	kernel_merge_close(c->merge, interval, &begin, &end);
+	kernel_trace_cut(c->trace, interval, end);
+}
+
+/* Write what has ended; but of the last, unless it is the very last, wait for
+ * what came right after it. */
+static void pump(struct kernel_collector *c, int all)
+{
+	uint64_t interval;
+	int err = 0;
+
+	if (c->dev.ring_count)
+		err = kernel_merge_fill(c->merge, c->dev.rings);
+	if (err == -EBADMSG)
+		fail(c, err, "understand the module's rings while recording");
+	while (kernel_merge_ready(c->merge, &interval) &&
+	       (all || kernel_merge_is_behind(c->merge, interval)))
+		take_interval(c, interval);
+	/* Order between the rings is then known a little less well. */
+	if (err == -ENOMEM || kernel_merge_bytes(c->merge) > WAITING_BYTES) {
+		c->early = 1;
+		take_until(c, interval);
+	}
+	err = kernel_trace_error(c->trace);
+	if (err)
+		fail(c, err, "write the trace");
+	if (!c->failed)
+		look_at_size(c);
+}
+
+/* Bring what was spent up to date. */
+static void account(struct kernel_collector *c)
+{
+	struct kernel_trace_faults f;
+	uint64_t cpu = own_cpu_ns(), now = moca_now_ns();
+
+	if (c->running)
+		kernel_device_totals(&c->dev, &c->totals);
+	kernel_trace_busiest(c->trace, &f);
+	control_faults(&c->control, f.repeated, f.natural);
+	control_cpu(&c->control, cpu - c->cpu_ns + c->totals.monitor_ns -
+				 c->monitor_ns);
+	c->cpu_ns = cpu;
+	c->monitor_ns = c->totals.monitor_ns;
+	control_settle(&c->control, now - c->account_ns);
+	c->account_ns = now;
+}
+
+static void write_meta(struct kernel_collector *c, const char *state)
+{
+	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
+	const struct moca_totals *n = &c->totals;
+	struct moca_meta *m = c->meta;
+	uint64_t now = moca_now_ns();
+	struct rusage ru;
+
+	moca_meta_set(m, "state", "%s", state);
+	moca_meta_set(m, "end_ns", "%lu", now);
+	moca_meta_set(m, "slowdown_estimate", "%.4f",
+		      control_slowdown(&c->control, now));
+	moca_meta_set(m, "fault_ns", "%.0f", c->control.fault_ns);
+	moca_meta_set(m, "intervals", "%lu", (uint64_t)n->interval + 1);
+	moca_meta_set(m, "phys_source", "%s",
+		      kernel_trace_has_phys(c->trace) ? "kernel" : "none");
+	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
+	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
+	moca_meta_set(m, "certificate.pages_other", "%lu", k->pages_other);
+	moca_meta_set(m, "certificate.records", "%lu", k->records);
+	moca_meta_set(m, "certificate.lost", "%lu", k->lost);
+	moca_meta_set(m, "certificate.chunks", "%lu", k->chunks);
+	moca_meta_set(m, "certificate.lossy_chunks", "%lu", k->lossy_chunks);
+	moca_meta_set(m, "kernel.faults", "%lu", (uint64_t)n->faults);
+	moca_meta_set(m, "kernel.false_faults", "%lu",
+		      (uint64_t)n->false_faults);
+	moca_meta_set(m, "kernel.injected", "%lu", (uint64_t)n->injected);
+	moca_meta_set(m, "kernel.swept", "%lu", kernel_trace_swept(c->trace));
+	moca_meta_set(m, "kernel.held", "%lu", (uint64_t)n->held);
+	moca_meta_set(m, "kernel.skipped", "%lu", (uint64_t)n->skipped);
+	moca_meta_set(m, "kernel.monitor_ns", "%lu", (uint64_t)n->monitor_ns);
+	moca_meta_set(m, "access_bytes", "%lu",
+		      moca_writer_access_bytes(c->writer));
+	if (!getrusage(RUSAGE_SELF, &ru))
+		moca_meta_set(m, "collector_rss_peak", "%lu",
+			      ru.ru_maxrss * 1024ul);
+	moca_meta_write(m, c->rec->dirfd);
+}
+
+static void second(struct kernel_collector *c, uint64_t now)
+{
+	uint64_t records = kernel_trace_records(c->trace);
+	struct status_now s = {
+		.elapsed_ns = now - c->rec->start_ns,
+		.records = records,
+		.rate = records - c->records,
+		.intervals = c->totals.interval + 1,
+		.lost = kernel_trace_certificate(c->trace)->lost,
+	};
+
+	c->records = records;
+	c->next_status_ns = now + STATUS_NS;
+	account(c);
+	s.slowdown = control_slowdown(&c->control, now);
+	own_faults_flush(c->rec->own_faults);
+	status_show(c->status, &s);
+	if (!c->failed)
+		write_meta(c, "recording");
+}
+
+static void look_at_front(struct kernel_collector *c)
+{
+	struct recorder *rec = c->rec;
+
+	launch_wake_front();
+	if (rec->front < 0 || !launch_front_gone(rec))
+		return;
+	close(rec->front);
+	rec->front = -1;
+	moca_meta_add(c->meta, "note",
+		      "the front process died during the recording");
+	if (rec->opt->stop_on_error && rec->root > 0 && !rec->attach &&
+	    !rec->root_done)
+		kill(rec->root, SIGKILL);
+	if (rec->attach)
+		atomic_store(&rec->stop_recording, 1);
+}
+
+static void wait_for_work(struct kernel_collector *c)
+{
+	struct pollfd p[3] = {
+		{ c->running ? c->dev.fd : -1, POLLIN, 0 },
+		{ queue_fd(c->rec->queue), POLLIN, 0 },
+		{ c->rec->front, 0, 0 },
+	};
+
+	poll(p, 3, WAIT_MS);
+	queue_awake(c->rec->queue);
+	/* A device that cannot say when would be readable for ever. */
+	if (p[0].revents & (POLLERR | POLLHUP | POLLNVAL))
+		usleep(1000);
+}
+
+/* Is there nothing that could still do something? */
+static int is_over(struct kernel_collector *c, atomic_int *finished)
+{
+	struct recorder *rec = c->rec;
+
+	if (rec->attach && atomic_load(&rec->stop_recording))
+		return 1;
+	if (!atomic_load(finished))
+		return 0;
+	if (!c->running)	/* we ended early: of its children we know no more */
+		return 1;
+	return kernel_device_totals(&c->dev, &c->totals) ||
+	       !c->totals.processes;
+}
+
+/* What was lost behind the last chunk is told in the sums only. */
+static void settle_lost(struct kernel_collector *c)
+{
+	uint64_t told = kernel_trace_certificate(c->trace)->lost;
+
+	if (c->totals.lost > told)
+		kernel_trace_lost(c->trace, c->totals.lost - told);
+}
+
+static void finish(struct kernel_collector *c)
+{
+	uint64_t interval, damaged;
+
+	halt(c);
+	pump(c, 1);
+	/* The last interval ends here, whatever the module says of it. */
+	kernel_merge_ready(c->merge, &interval);
+	take_until(c, UINT64_MAX);
+	kernel_trace_cut(c->trace, interval, moca_now_ns());
+	settle_lost(c);
+	kernel_trace_cut(c->trace, interval + 1, moca_now_ns());
+	if (kernel_trace_error(c->trace))
+		fail(c, kernel_trace_error(c->trace), "write the trace");
+	damaged = kernel_merge_damaged(c->merge);
+	if (damaged)
+		moca_meta_add(c->meta, "note", "the module handed over chunks "
+			      "that made no sense: what was in them is lost");
+	if (c->early)
+		moca_meta_add(c->meta, "note", "an interval had too much for "
+			      "the recorder's memory: it was written in pieces, "
+			      "and times may be late by as much");
+	if (kernel_trace_held(c->trace) || c->totals.held)
+		moca_meta_add(c->meta, "note", "the rings were full: in some "
+			      "intervals pages were not looked at again");
+}
+
+void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
+{
+	int last, halted;
+
+	c->cpu_ns = own_cpu_ns();
+	c->control.start_ns = c->account_ns = moca_now_ns();
+	do {
+		uint64_t now;
+
+		last = is_over(c, finished);
+		halted = !c->running;
+		pump(c, 0);
+		/* We ended before the program: it shall run as if alone. */
+		if (halted)
+			kernel_device_close(&c->dev);
+		look_at_front(c);
+		now = moca_now_ns();
+		if (now >= c->next_status_ns)
+			second(c, now);
+		if (!last)
+			wait_for_work(c);
+	} while (!last);
+	finish(c);
+	account(c);
+	kernel_device_close(&c->dev);
+	status_end(c->status);
+	write_meta(c, c->failed ? "failed" : "complete");
+}
+
+void kernel_collector_summary(const struct kernel_collector *c)
+{
+	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
+
+	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
+		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
+		 "%.1f MB; estimated slowdown %.2fx; by the kernel module.",
+		 c->rec->dir, k->pages_seen, k->pages_touched,
+		 k->pages_touched ?
+			 100.0 * k->pages_seen / k->pages_touched : 100.0,
+		 k->records, k->lost, k->lossy_chunks, k->chunks,
+		 kernel_trace_tasks(c->trace), (uint64_t)c->totals.interval,
+		 moca_writer_bytes(c->writer) / 1e6,
+		 control_slowdown(&c->control, moca_now_ns()));
+	moca_say("next: moca info %s", c->rec->dir);
+}
+
+static int is_wanted(void *arg, pid_t pid, const char *path)
+{
+	return supervisor_wanted(arg, pid, path);
+}
+
+int kernel_collector_create(struct kernel_collector **out,
+			    struct recorder *rec, struct kernel_device *dev,
+			    struct moca_writer *writer, struct moca_meta *meta,
+			    double fault_ns)
+{
+	struct kernel_collector *c = calloc(1, sizeof(*c));
+	uint64_t now = moca_now_ns();
+	const struct kernel_trace_options o = {
+		.writer = writer, .own_faults = &rec->own_faults,
+		.start_ns = rec->start_ns, .root = rec->root,
+		.attach = rec->attach, .injects = rec->opt->zap,
+		.wanted = is_wanted, .arg = rec,
+	};
+
+	if (!c)
+		return -ENOMEM;
+	c->rec = rec;
+	c->writer = writer;
+	c->meta = meta;
+	c->running = 1;
+	c->next_status_ns = now + STATUS_NS;
+	c->merge = kernel_merge_new(dev->ring_count);
+	c->trace = kernel_trace_new(&o);
+	c->status = status_new(rec->opt->quiet);
+	c->dev.fd = -1;
+	if (!c->merge || !c->trace || !c->status) {
+		kernel_collector_destroy(c);
+		return -ENOMEM;
+	}
+	control_init(&c->control, rec->opt->budget, rec->opt->interval_ns,
+		     fault_ns, (unsigned int)sysconf(_SC_NPROCESSORS_ONLN), now);
+	c->control.natural_ns = fault_ns * NATURAL_SHARE;
+	c->dev = *dev;
+	*out = c;
+	return 0;
+}
+
+void kernel_collector_destroy(struct kernel_collector *c)
+{
+	if (!c)
+		return;
+	kernel_device_close(&c->dev);
+	kernel_merge_free(c->merge);
+	kernel_trace_free(c->trace);
+	status_free(c->status);
+	free(c);
+}

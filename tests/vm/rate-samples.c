@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Samples: when they are taken, and that they have what was done. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "tests/vm/rate.h"
+
+#define PAGES 5000u
+#define THREADS 8
+
+static struct moca_rate_slot *slots;
+static const struct moca_rate_info *info;
+
+struct sums {
+	uint64_t told, minor, major, cpu_ns, cpu_jiffies;
+};
+
+static struct sums now(void)
+{
+	struct sums s = { .told = info->told, .minor = info->minor,
+			  .major = info->major, .cpu_ns = info->cpu_ns };
+
+	return s;
+}
+
+/* What the slots have since then. */
+static struct sums since(const struct sums *then)
+{
+	struct sums s = { 0 };
+	uint64_t i;
+
+	for (i = then->told; i < info->told; i++) {
+		const struct moca_rate_slot *at = &slots[i % info->samples];
+
+		s.told++;
+		s.minor += at->minor;
+		s.major += at->major;
+		s.cpu_jiffies += at->cpu;
+	}
+	s.cpu_ns = info->cpu_ns - then->cpu_ns;
+	return s;
+}
+
+static void touch(size_t pages)
+{
+	volatile char *p = mmap(NULL, pages * 4096, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		give_up("mmap");
+	for (size_t i = 0; i < pages; i++)
+		p[i * 4096] = 1;
+	munmap((void *)p, pages * 4096);
+}
+
+static uint64_t faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (uint64_t)(u.ru_minflt + u.ru_majflt);
+}
+
+/* Twice beforehand: what the functions themselves fault on is past then. */
+static void known_faults(void)
+{
+	struct sums then = now(), got;
+	uint64_t own;
+
+	tell('R', getpid());
+	faults();
+	since(&then);
+	tell('U', getpid());
+	then = now();
+	tell('R', getpid());
+	own = faults();
+	touch(PAGES);
+	own = faults() - own;
+	tell('U', getpid());
+	got = since(&then);
+	check("faults of 5,000 pages", got.minor == PAGES && own == PAGES,
+	      "%lu in %lu samples, getrusage says %lu", got.minor, got.told,
+	      own);
+	check("sums and slots agree", info->minor - then.minor == got.minor,
+	      "%lu and %lu", info->minor - then.minor, got.minor);
+}
+
+static void *thread_main(void *arg)
+{
+	touch(PAGES / THREADS);
+	sleep_ms(20);
+	touch(PAGES / THREADS);
+	return arg;
+}
+
+/* Threads that end between samples, and all of the process once. */
+static void known_threads(void)
+{
+	struct sums then, got;
+	uint64_t own;
+	pthread_t t[THREADS];
+
+	for (int round = 0; round < 2; round++) {
+		then = now();
+		tell('R', getpid());
+		own = faults();
+		for (int i = 0; i < THREADS; i++)
+			pthread_create(&t[i], NULL, thread_main, NULL);
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(t[i], NULL);
+		own = faults() - own;
+		tell('U', getpid());
+		got = since(&then);
+	}
+	check("faults of threads", got.minor >= own && got.minor <= own + 3 &&
+	      own >= 2 * (PAGES / THREADS) * THREADS,
+	      "%lu, getrusage says %lu", got.minor, own);
+}
+
+/* A process that dies by itself: what it did last counts. */
+static void known_death(void)
+{
+	struct sums then = now(), got;
+	uint64_t own = 0;
+	int p[2];
+	pid_t pid;
+
+	if (pipe(p))
+		give_up("pipe");
+	pid = fork();
+	if (!pid) {
+		tell('R', getpid());
+		touch(PAGES);
+		own = faults();
+		if (write(p[1], &own, sizeof(own)) != sizeof(own))
+			_exit(1);
+		_exit(0);
+	}
+	if (read(p[0], &own, sizeof(own)) != sizeof(own))
+		give_up("read");
+	waitpid(pid, NULL, 0);
+	sleep_ms(300);
+	got = since(&then);
+	check("faults of one that died", got.minor >= PAGES &&
+	      got.minor <= own + 100, "%lu of %lu", got.minor, own);
+	tell('U', pid);
+}
+
+static void known_cpu(void)
+{
+	const long hz = (long)info->hz_ticks;
+	struct sums then, got;
+	uint64_t begin, used, told;
+
+	then = now();
+	tell('R', getpid());
+	begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	do
+		used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+	while (used < 1500000000u);
+	tell('U', getpid());
+	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+	got = since(&then);
+	told = got.cpu_jiffies * 1000000000u / (uint64_t)hz;
+	/* What it runs for is charged by clock ticks: one may be missing. */
+	check("CPU use", told + 3 * 1000000000u / (uint64_t)hz > used &&
+	      told < used + 1000000000u / (uint64_t)hz * 2,
+	      "%lu ms told, %lu ms used", told / 1000000, used / 1000000);
+	check("CPU use to the ns", got.cpu_ns + 10000000 > used &&
+	      got.cpu_ns < used + 10000000, "%lu and %lu", got.cpu_ns, used);
+}
+
+/* Below a jiffy in each sample: it must not get lost. */
+static void small_cpu(void)
+{
+	struct sums then, got;
+	uint64_t begin, part, used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	then = now();
+	tell('R', getpid());
+	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	for (int i = 0; i < 60; i++) {
+		begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		do
+			part = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+		while (part < 1000000);
+		sleep_ms(25);
+	}
+	tell('U', getpid());
+	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - used;
+	got = since(&then);
+	part = got.cpu_jiffies * 1000000000u / info->hz_ticks;
+	check("CPU use below a jiffy", part + 16000000 > used &&
+	      part < used + 16000000 && part > 40000000,
+	      "%lu us told, %lu us used", part / 1000, used / 1000);
+}
+
+/* 20 Hz, and no drift: the median distance, and the number in two seconds. */
+static void rate(void)
+{
+	struct sums then = now();
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), took, n, i, most = 0;
+	unsigned long first, last;
+
+	tell('R', getpid());
+	sleep_ms(3000);
+	took = clock_ns(CLOCK_MONOTONIC) - begin;
+	n = info->told - then.told;
+	first = slots[then.told % info->samples].jiffies;
+	last = slots[(info->told - 1) % info->samples].jiffies;
+	tell('U', getpid());
+	check("so many samples", n <= took * info->hz / 1000000000u + 1 &&
+	      n + 6 >= took * info->hz / 1000000000u,
+	      "%lu in %lu ms", n, took / 1000000);
+	check("their jiffies", (last - first) * info->hz >=
+	      (n - 2) * info->hz_ticks - info->hz_ticks / 2,
+	      "%lu jiffies for %lu samples", last - first, n);
+	for (i = then.told + 1; i < then.told + n; i++)
+		most += slots[i % info->samples].jiffies <
+			slots[(i - 1) % info->samples].jiffies;
+	check("time goes on", !most, "%lu times it did not", most);
+	n = info->told;
+	sleep_ms(300);
+	check("no samples of nobody", info->told == n, "%lu came",
+	      info->told - n);
+}
+
+/* Two that are registered are summed. */
+static void two(void)
+{
+	struct sums then = now(), got;
+	pid_t pid[2];
+
+	for (int i = 0; i < 2; i++) {
+		pid[i] = fork();
+		if (!pid[i]) {
+			tell('R', getpid());
+			touch(PAGES);
+			sleep_ms(100);
+			touch(PAGES);
+			tell('U', getpid());
+			_exit(0);
+		}
+	}
+	waitpid(pid[0], NULL, 0);
+	waitpid(pid[1], NULL, 0);
+	got = since(&then);
+	check("two at once", got.minor >= 4 * PAGES &&
+	      got.minor < 4 * PAGES + 200, "%lu", got.minor);
+}
+
+int main(void)
+{
+	/*
+	 * madvise would come too late: new memory next to a stack is one
+	 * mapping with it, and a fault there gives a huge page to both.
+	 */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	slots = map_slots();
+	info = map_info();
+	check("free slots are -1", slots[0].jiffies == -1ul &&
+	      slots[11999].cpu == -1ul &&
+	      ((unsigned long *)slots)[MOCA_RATE_PAGES * 512 - 1] == -1ul,
+	      "%lx", slots[0].jiffies);
+	check("notes", info->version == MOCA_RATE_VERSION &&
+	      info->samples == 12000, "version %u, %u samples", info->version,
+	      info->samples);
+	rate();
+	known_faults();
+	known_threads();
+	known_death();
+	two();
+	known_cpu();
+	small_cpu();
+	return failures != 0;
+}

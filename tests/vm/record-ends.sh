@@ -1,0 +1,178 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# moca record --via kernel: whoever is killed, full, stopped or attached to, the
+# program does what it always does, and what was written can be read.
+MOCA=/tests/moca
+BUSY=/tests/busy
+export HOME=/tmp/record-ends
+mkdir -p $HOME && cd $HOME || exit 1
+
+ok() { echo "ok $1"; }
+not_ok() { echo "not ok $1: $2"; }
+# expect NAME CODE COMMAND...: output in said, errors in err.
+expect() {
+	name=$1 want=$2
+	shift 2
+	"$@" >said 2>err
+	code=$?
+	[ $code = "$want" ] && return 0
+	not_ok "$name" "exit code $code, not $want: $(tail -n 3 said err | tr '\n' ' ')"
+	return 1
+}
+record() {
+	exec $MOCA record -q --via kernel --interval 20ms --budget none "$@"
+}
+number() {
+	sed -n "s/^$2 //p" "$1/metadata"
+}
+# The process that has the device: the recorder itself.
+engine() {
+	ls -l /proc/[0-9]*/fd 2>/dev/null |
+		sed -n 's|^/proc/\([0-9]*\)/fd:|\1|; /^[0-9]*$/h; / \/dev\/moca$/{g;p}'
+}
+alive() { pidof busy >/dev/null; }
+# Until busy is gone.
+settle() {
+	n=0
+	while alive && [ $n -lt 300 ]; do
+		n=$((n + 1))
+		usleep 100000
+	done
+	! alive
+}
+
+# Until somebody has it: the recording has begun, or is about to.
+begun() {
+	n=0
+	until [ -n "$(engine)" ] && alive || [ $n -gt 100 ]; do
+		n=$((n + 1))
+		usleep 50000
+	done
+}
+
+plain=$($BUSY 10)
+long=$($BUSY 30)
+longest=$($BUSY 80)
+[ -n "$plain" ] || not_ok busy "it fails by itself"
+
+# SIGKILL to the collector: the program goes on, and nobody looks after it.
+why=
+for delay in 0 100000 300000; do
+	rm -rf k
+	(record -o k -- $BUSY 30) >out 2>err &
+	front=$!
+	begun
+	usleep $delay
+	victim=$(engine)
+	[ -n "$victim" ] || why="no collector after $delay us"
+	alive || why="no program after $delay us"
+	kill -9 $victim
+	wait $front
+	code=$?
+	[ $code = 125 ] || why="moca ended with $code"
+	settle || why="the program does not end"
+	[ "$(cat out)" = "$long" ] || why="wrong output: $(cat out err)"
+	grep -q 'goes on, unrecorded' err || why="it said: $(cat err)"
+	$MOCA check k >said 2>&1
+	# Or, if the kill met it while it wrote, a half chunk behind the whole.
+	grep -qE 'TRUNCATED|bytes after the last whole chunk' said || why="check said: $(cat said)"
+	[ -z "$why" ] || break
+done
+[ -z "$why" ] && ok "collector killed" || not_ok "collector killed" "$why"
+
+# SIGKILL to what the user started: the recording goes on to its end.
+rm -rf k
+(record -o k -- $BUSY 10) >out 2>err &
+front=$!
+begun
+kill -9 $front
+wait $front
+settle
+n=0
+while [ -n "$(engine)" ] && [ $n -lt 100 ]; do
+	n=$((n + 1))
+	usleep 100000
+done
+usleep 500000
+if [ "$(cat out)" != "$plain" ]; then
+	not_ok "front killed" "wrong output: $(cat out err)"
+elif expect "front killed" 0 $MOCA check k; then
+	ok "front killed"
+fi
+
+# A disk that is full.
+mkdir -p small
+mount -t tmpfs -o size=64k tmpfs small
+if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none \
+	--no-rates --no-allocs -o small/t -- $BUSY 10; then
+	[ "$(cat said)" = "$plain" ] || not_ok "no space" "wrong output"
+	grep -q 'No space left.*the program goes on' err && ok "no space" ||
+		not_ok "no space" "it said: $(cat err)"
+	$MOCA check small/t >said 2>&1
+	grep -q 'TRUNCATED' said && ok "no space: readable" ||
+		not_ok "no space: readable" "$(cat said)"
+fi
+rm -rf small/t
+if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
+	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 10; then
+	[ -s said ] && not_ok "no space, stop" "the program ended by itself" ||
+		ok "no space, stop"
+fi
+umount small
+
+if expect "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
+	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 10; then
+	[ "$(cat said)" = "$plain" ] || not_ok max-size "wrong output"
+	expect max-size 0 $MOCA check m && ok max-size
+fi
+
+# Attached to, twice: the second one may not.
+$BUSY 80 >out &
+busy=$!
+(record -o a -p $busy) >said 2>err &
+front=$!
+begun
+usleep 500000
+if alive; then
+	expect "two recordings" 125 $MOCA record -q --via kernel -o a2 -p $busy &&
+		{ grep -q 'other recording' err && ok "two recordings" ||
+			not_ok "two recordings" "$(cat err)"; }
+fi
+kill -INT $front
+wait $front
+code=$?
+alive && still=1 || still=0
+wait $busy
+if [ $code != 0 ]; then
+	not_ok attach "exit code $code: $(cat err)"
+elif [ "$(cat out)" != "$longest" ]; then
+	not_ok attach "wrong output"
+elif expect attach 0 $MOCA check a; then
+	seen=$(number a certificate.pages_seen)
+	lost=$(number a certificate.lost)
+	[ "$seen" -gt 1000 ] && [ "$lost" = 0 ] && ok attach ||
+		not_ok attach "$seen pages seen, $lost lost"
+	[ $still = 1 ] && ok "attach: it goes on" || echo "skip attach: it goes on: it had ended"
+fi
+expect "no such process" 125 $MOCA record -q --via kernel -o n -p 4194000 &&
+	{ grep -q 'no such process' err && ok "no such process" ||
+		not_ok "no such process" "$(cat err)"; }
+
+# Stopped as by ^Z, with moca, and continued.
+rm -rf k
+(record -o k -- sh -c 'kill -STOP $$; exit 5') >out 2>err &
+front=$!
+n=0
+until grep -q '^State:.T' /proc/$front/status || [ $n -gt 100 ]; do
+	n=$((n + 1))
+	usleep 50000
+done
+grep -q '^State:.T' /proc/$front/status && ok "stopped" || not_ok "stopped" "moca goes on"
+for p in /proc/[0-9]*; do
+	grep -q '^State:.T' "$p/status" 2>/dev/null && kill -CONT "$(basename "$p")"
+done
+wait $front
+code=$?
+[ $code = 5 ] && ok continued || not_ok continued "exit code $code: $(cat err)"
+
+[ -z "$(engine)" ] && ok "nobody is left" || not_ok "nobody is left" "$(engine)"
