@@ -199,6 +199,34 @@ def build_arm64(label):
                         "CROSS_COMPILE=aarch64-linux-gnu-")
 
 
+def build_dkms(label):
+    """As dkms does it: from what install-dkms installs, by the commands of
+    dkms.conf."""
+    kernel = find(label)
+    root = os.path.join(WORK, "dkms", label)
+    shutil.rmtree(root, ignore_errors=True)
+    env = {k: v for k, v in os.environ.items() if k not in (
+        "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MOCA", "TOP")}
+    p = subprocess.run(["make", "-s", "-C", TOP, "install-dkms",
+                        "DESTDIR=" + root], env=env, text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if p.returncode:
+        raise Error("cannot install the module's sources\n" + p.stdout)
+    # dkms builds in a copy: TREE/NAME/VERSION/build.
+    source, = glob.glob(root + "/usr/src/moca-*")
+    version = source.rpartition("-")[2]
+    shutil.copytree(source, "%s/tree/moca/%s/build" % (root, version))
+    p = subprocess.run(["bash", "-euc", '. "$0"; eval "${MAKE[0]}"',
+                        source + "/dkms.conf"], text=True,
+                       env={**env, "dkms_tree": root + "/tree",
+                            "kernel_source_dir": kernel.headers},
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    made = "%s/tree/moca/%s/build/moca.ko" % (root, version)
+    if p.returncode or not os.path.exists(made):
+        raise Error("cannot build the module as dkms does\n" + p.stdout)
+    return [made]
+
+
 def build_debug_kernel(jobs):
     """From Debian's sources, of which one version is kept; the compiler's
     output goes to a log. Nothing is done if nothing has changed."""

@@ -13,7 +13,7 @@ $(TEST_DIR)/vm/%: tests/vm/%.c
 # KDIR: the headers of another kernel than the running one's; without headers
 # of either, for the kernels of the tests.
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
-.PHONY: kmod kmod-arm64 vm-debug check-kasan
+.PHONY: kmod install-dkms kmod-arm64 vm-debug check-kasan
 kmod:
 ifneq ($(KDIR),)
 	@kmod/vm/build-module '$(KDIR)' \
@@ -22,6 +22,14 @@ else
 	@tools/install-deps kmod
 	@BUILD='$(abspath $(BUILD))' kmod/vm/kernels.py build
 endif
+
+# The sources for `dkms install moca/VERSION`.
+DKMS := $(DESTDIR)/usr/src/moca-$(VERSION)
+install-dkms:
+	install -d $(DKMS)/include/uapi
+	install -m 644 kmod/*.[ch] kmod/Kbuild $(DKMS)/
+	install -m 644 include/uapi/*.h $(DKMS)/include/uapi/
+	sed 's|@VERSION@|$(VERSION)|' kmod/dkms.conf > $(DKMS)/dkms.conf
 
 kmod-arm64:
 	@tools/install-deps kmod
