@@ -4,6 +4,7 @@
 # make demo     install what is missing, build, record a real program, show it
 # make check    install what is missing, build, run every test
 # make bench    the figures of README and NEWS
+# make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR=
 VERSION := 0.1.0
 PREFIX ?= /usr/local

@@ -17,6 +17,6 @@ void probe_kernel_module(struct probe *p)
 	}
 	probe_set(p, PROBE_NO, "%s", c.state == MOCA_KERNEL_ABSENT ?
 			  "not loaded (no /dev/moca)" : c.why);
-	p->without = "recording is from user space: faults inside system calls, main stacks and physical addresses as said above and below";
+	p->without = "recording is from user space, which sees less: see below";
 	p->fix = c.fix;
 }

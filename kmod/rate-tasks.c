@@ -468,7 +468,10 @@ err_free:
 	if (queue)
 		destroy_workqueue(queue);
 	vfree(ended);
+	mutex_lock(&lock);
 	vfree(entries);
+	entries = NULL;
+	mutex_unlock(&lock);
 	return -ENOMEM;
 }
 
@@ -482,5 +485,9 @@ void moca_rate_tasks_exit(void)
 	while (ended_count)
 		forget_ended(ended_count - 1);
 	vfree(ended);
+	/* Parameters can still be written. */
+	mutex_lock(&lock);
 	vfree(entries);
+	entries = NULL;
+	mutex_unlock(&lock);
 }

@@ -136,10 +136,14 @@ static DEFINE_PER_CPU(char[PATH_MAX_TOLD], path_buffer);
 static const char *path_of(struct vm_area_struct *vma)
 {
 	char *buf = this_cpu_ptr(path_buffer);
+	const char *name = NULL;
 	char *path;
 
+	/* [vdso] and the like. */
+	if (!vma->vm_file && vma->vm_ops && vma->vm_ops->name)
+		name = vma->vm_ops->name(vma);
 	if (!vma->vm_file)
-		return "";
+		return name ?: "";
 	path = d_path(&vma->vm_file->f_path, buf, PATH_MAX_TOLD);
 	return IS_ERR(path) ? "(path too long)" : path;
 }

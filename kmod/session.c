@@ -171,9 +171,9 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	a->rings = s->list_rings;
 	a->ring_bytes = moca_ring_bytes(a->chunk_bytes, a->ring_chunks);
 	a->ring_stride = s->ring_stride;
+	moca_buffers_init(&s->buffers, s);
 	/* Pairs with the loads of ready: what is above is there. */
 	smp_store_release(&s->ready, true);
-	moca_buffers_init(&s->buffers, s);
 out:
 	mutex_unlock(&s->lock);
 	return err;

@@ -138,7 +138,7 @@ static struct buffer *find_buffer(const struct moca_buffers *b)
 static void forget_thread(struct thread *th)
 {
 	hash_del(&th->node);
-	thread_count--;
+	WRITE_ONCE(thread_count, thread_count - 1);
 	kfree(th);
 }
 
@@ -201,23 +201,37 @@ void moca_buffers_release(struct moca_buffers *b)
 		free_buffer(buf);
 }
 
+/*
+ * A structure that begins with its size, of which there must be `least` bytes;
+ * longer ones only if the rest is zero. 0 or -errno.
+ */
+static int get_sized(void *to, size_t size, size_t least,
+		     const void __user *from)
+{
+	u32 n;
+
+	if (get_user(n, (const u32 __user *)from))
+		return -EFAULT;
+	if (n < least)
+		return -EINVAL;
+	if (n > PAGE_SIZE)
+		return -E2BIG;
+	return copy_struct_from_user(to, size, from, n);
+}
+
 /* --- what the owner wants ---------------------------------------------------- */
 
 long moca_buffers_control(struct moca_buffers *b, void __user *arg)
 {
 	struct moca_buffer_control c;
-	u32 size;
-	int err;
+	int err = get_sized(&c, sizeof(c), offsetofend(typeof(c), filter), arg);
 
-	if (get_user(size, (u32 __user *)arg))
-		return -EFAULT;
-	err = copy_struct_from_user(&c, sizeof(c), arg, size);
 	if (err)
 		return err;
 	if (!c.buffer_bytes)
 		c.buffer_bytes = BYTES_DEFAULT;
 	if (!is_power_of_2(c.buffer_bytes) || c.buffer_bytes < BYTES_MIN ||
-	    c.buffer_bytes > BYTES_MAX || size < sizeof(size))
+	    c.buffer_bytes > BYTES_MAX)
 		return -EINVAL;
 	spin_lock(&lock);
 	b->active = !!c.active;
@@ -248,7 +262,7 @@ static struct buffer *new_buffer(struct moca_buffers *b)
 		th->task = current;
 		INIT_LIST_HEAD(&th->buffers);
 		hash_add(threads, &th->node, (unsigned long)current);
-		thread_count++;
+		WRITE_ONCE(thread_count, thread_count + 1);
 	}
 	buf->thread = old ?: th;
 	buf->owner = b;
@@ -376,16 +390,12 @@ static int update_one(struct moca_buffer_update *u)
 long moca_buffers_update(void __user *arg)
 {
 	struct moca_buffer_update u;
+	int err = get_sized(&u, sizeof(u), sizeof(u), arg);
 	u32 size;
-	int err;
 
-	if (get_user(size, (u32 __user *)arg))
-		return -EFAULT;
-	if (size < sizeof(u))
-		return -EINVAL;
-	err = copy_struct_from_user(&u, sizeof(u), arg, size);
 	if (err)
 		return err;
+	size = u.size;
 	err = u.session ? update_one(&u) : update_next(&u);
 	if (err)
 		return err;
@@ -431,14 +441,8 @@ long moca_buffers_switch(void __user *arg)
 {
 	struct moca_buffer_switch w;
 	struct moca_buffers *b;
-	u32 size;
-	int err;
+	int err = get_sized(&w, sizeof(w), sizeof(w), arg);
 
-	if (get_user(size, (u32 __user *)arg))
-		return -EFAULT;
-	if (size < sizeof(w))
-		return -EINVAL;
-	err = copy_struct_from_user(&w, sizeof(w), arg, size);
 	if (err)
 		return err;
 	b = get_session(w.session, false);

@@ -235,6 +235,10 @@ int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 		r.kind = ROLE_THREAD;
 		r.addr = sp;
 		r.last = m->last;
+		/* What else the kernel has merged with it is not the thread's:
+		 * a control block takes less than a page. */
+		if (r.last - pointer > 2 * PAGE)
+			r.last = (pointer | (PAGE - 1)) + PAGE;
 		err = moca_space_role(o, s, &r);
 	}
 	if (!err && pointer)

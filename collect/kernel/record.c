@@ -133,6 +133,18 @@ static void describe(struct recorder *rec, struct moca_meta *m,
 			      "first is not known");
 }
 
+/* The module allows a session so much memory; machines may have many CPUs. */
+static int setup(struct kernel_device *dev, struct moca_setup want)
+{
+	int err;
+
+	for (want.ring_chunks = 64; ; want.ring_chunks /= 2) {
+		err = kernel_device_setup(dev, &want);
+		if (err != -ENOSPC || want.ring_chunks == 4)
+			return err;
+	}
+}
+
 /* Why the first program will not tell of its allocations; NULL: it will. */
 static const char *no_allocations(const struct recorder *rec)
 {
@@ -224,7 +236,7 @@ static int prepare(struct recorder *rec, struct moca_meta *meta,
 
 	if (!err) {
 		what = "make a session of " KERNEL_DEVICE;
-		err = kernel_device_setup(&dev, &want);
+		err = setup(&dev, want);
 	}
 	if (!err) {
 		describe(rec, meta, &dev);

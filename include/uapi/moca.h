@@ -185,9 +185,12 @@ enum {
 #define MOCA_ACC_DIRECT 16u	/* by the kernel, without an address of user
 				   space (get_user_pages): O_DIRECT, populate */
 #define MOCA_ACC_HUGE 32u	/* stands for the whole huge page */
-#define MOCA_ACC_SWEPT 64u	/* found by the accessed bit: touched in this
-				   interval, by a thread that is not known;
-				   tid is the process' */
+#define MOCA_ACC_SWEPT 64u	/* found by the accessed bit: touched before
+				   this time, and since the sweep before; by a
+				   thread that is not known, or whose record is
+				   in the next interval with an earlier time:
+				   programs go on while they are swept. tid is
+				   the process' */
 
 struct moca_rec_access {
 	struct moca_rec rec;

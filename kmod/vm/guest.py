@@ -3,13 +3,12 @@
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tarfile
 import time
 
 from image import Image
-from kernels import BUILD, WORK, Error
+from kernels import WORK, Error
 
 EXIT = 2 * 42 + 1  # what only init.c makes of QEMU's exit code
 DISK = 512 << 20   # bytes that the files of a boot's cases may have
@@ -112,29 +111,31 @@ class Boot:
         self.folder = os.path.join(WORK, "run", kernel.label, name)
         self.out = os.path.join(WORK, "out", kernel.label)
         self.image = Image()
-        self.cases, self.console, self.process = [], "", None
+        self.cases, self.lines, self.process = [], [], None
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
 
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def base(self, extra=()):
-        """What every guest has."""
+    def base(self, modules):
+        """What every guest has; modules: the files of ours."""
         self.image.copy(os.path.join(WORK, "init"), "init")
         self.image.copy("/bin/busybox", "bin/busybox")
         for name in ("sh", "tar"):
             self.image.entry("bin/" + name, 0o120777, b"busybox")
+        for m in modules:
+            self.image.copy(m, "lib/moca/" + os.path.basename(m))
         order = self.image.modules(self.kernel, (
-            "virtio_pci", "virtio_blk", *extra, *self.options.modules))
+            "virtio_pci", "virtio_blk", *self.options.modules))
         self.image.file("etc/modules", "".join(
             "/%s\n" % p for p in order).encode(), 0o644)
 
     def add(self, name, seconds, module, argv):
         """module: "" or the path in the guest, with parameters."""
         self.cases.append((name, seconds))
-        self.lines = getattr(self, "lines", []) + ["\t".join(
-            [name, str(seconds), module or "-", *argv])]
+        self.lines.append("\t".join([name, str(seconds), module or "-",
+                                     *argv]))
 
     def finish(self):
         if self.cases:

@@ -13,6 +13,7 @@ from kernels import Error
 class Image:
     def __init__(self):
         self.parts, self.paths, self.inode = [], set(), 0
+        self.data = {}
         for d in ("bin", "dev", "etc", "lib", "out", "proc", "sys", "tests",
                   "tmp", "usr", "usr/bin"):
             self.folder(d)
@@ -36,6 +37,8 @@ class Image:
 
     def file(self, path, data, mode=0o755):
         """path without the first slash; data is bytes."""
+        if self.data.setdefault(path, data) != data:
+            raise Error("two different files are to be the guest's /%s" % path)
         if path not in self.paths:
             self.folder(os.path.dirname(path))
             self.entry(path, stat.S_IFREG | mode, data)

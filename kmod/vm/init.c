@@ -454,7 +454,6 @@ static int run_plain(char *const *args)
 
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		setsid();
 		execv(args[0], args);
 		_exit(127);
 	}

@@ -1,3 +1,4 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The kernels that the module is tested on: where their headers, images and
 modules are.
@@ -11,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -59,16 +61,24 @@ def installed_headers(package):
     return m.group(1), m.group(2)
 
 
-def private_apt():
-    """Options for lists of packages of our own, which need no rights."""
-    base = os.path.join(WORK, "apt")
+def private_apt(arch=""):
+    """Options for lists of packages of our own, which need no rights, and may
+    be those of another architecture."""
+    base = os.path.join(WORK, "apt" + (arch and "-" + arch))
     for d in ("lists/partial", "cache/archives/partial"):
         os.makedirs(os.path.join(base, d), exist_ok=True)
-    return ["-o", "Dir::State::Lists=%s/lists" % base,
-            "-o", "Dir::Cache=%s/cache" % base]
+    options = ["-o", "Dir::State::Lists=%s/lists" % base,
+               "-o", "Dir::Cache=%s/cache" % base,
+               "-o", "Acquire::Languages=none"]
+    if arch:  # of which nothing is installed
+        open(base + "/status", "a").close()
+        options += ["-o", "APT::Architecture=" + arch,
+                    "-o", "APT::Architectures::=" + arch,
+                    "-o", "Dir::State::status=%s/status" % base]
+    return options
 
 
-def download(package, version, into):
+def download(package, version, into, arch=""):
     """The path of PACKAGE's .deb (version "": the newest), which apt puts
     into a folder."""
     os.makedirs(into, exist_ok=True)
@@ -76,8 +86,10 @@ def download(package, version, into):
         os.unlink(old)
     name = package + (version and "=" + version)
     get = ["apt-get", "-q", "-o", "APT::Sandbox::User=root"]
-    # The machine's lists may be old, or none.
-    for options, update in (([], False), (private_apt(), True)):
+    tries = [(private_apt(arch), False), (private_apt(arch), True)]
+    if not arch:  # the machine's own lists may be there, and new enough
+        tries[0] = ([], False)
+    for options, update in tries:
         if update:
             output(*get, *options, "update")
         p = subprocess.run([*get, *options, "download", name], cwd=into,
@@ -86,9 +98,9 @@ def download(package, version, into):
         found = glob.glob("%s/%s_*.deb" % (into, glob.escape(package)))
         if p.returncode == 0 and found:
             return found[0]
-        said = p.stdout.strip().splitlines()[-1:] or ["nothing"]
+    said = (p.stdout.strip().splitlines() or ["nothing"])[-1]
     raise Error("cannot download %s (apt-get says: %s); if the archive has a "
-                "newer one, install the newer headers" % (name, said[0]))
+                "newer one, install the newer headers" % (name, said))
 
 
 def unpack(deb, into):
@@ -118,11 +130,15 @@ class Lock:
         self.file.close()
 
 
-def debian_kernel(label):
+def check_machine():
     if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
         raise Unavailable("no Debian system, whose kernels these are")
     if os.uname().machine != "x86_64":
         raise Unavailable("the guests are x86-64, this machine is not")
+
+
+def debian_kernel(label):
+    check_machine()
     release, version = installed_headers(PACKAGES[label])
     image = "linux-image-" + release
     folder = os.path.join(WORK, "img", "%s_%s" % (image, version))
@@ -134,6 +150,33 @@ def debian_kernel(label):
     return Kernel(label, release, "%s/boot/vmlinuz-%s" % (folder, release),
                   "%s/lib/modules/%s" % (folder, release),
                   "/lib/modules/%s/build" % release)
+
+
+def arm64_kernel(label):
+    """What the module is compiled with for arm64; there is no guest of it.
+    The headers that are the same for all, and the programs that run while it
+    is built, are those of the installed headers, of the same version."""
+    check_machine()
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        raise Error("there is no aarch64-linux-gnu-gcc: tools/install-deps "
+                    "check installs it")
+    ours, version = installed_headers(PACKAGES[label])
+    release = re.sub("-cloud-amd64$", "-arm64", ours)
+    package = "linux-headers-" + release
+    folder = os.path.join(WORK, "arm64", "%s_%s" % (package, version))
+    with Lock(folder):
+        if not os.path.isdir(folder):
+            deb = download(package, version, os.path.join(WORK, "debs"),
+                           "arm64")
+            part = folder + ".new"
+            unpack(deb, part)
+            os.unlink(deb)
+            os.makedirs(part + "/usr/lib", exist_ok=True)
+            for tools in glob.glob("/usr/lib/linux-kbuild-*"):
+                os.symlink(tools, part + tools)
+            os.rename(part, folder)
+    return Kernel(label + " arm64", release, None, None,
+                  "%s/usr/src/%s" % (folder, package))
 
 
 def debug_kernel():
@@ -149,6 +192,39 @@ def debug_kernel():
 
 def debug_folder():
     return os.path.join(WORK, "debug-" + DEBUG_SERIES)
+
+
+def build_arm64(label):
+    return build_module(arm64_kernel(label), None, "ARCH=arm64",
+                        "CROSS_COMPILE=aarch64-linux-gnu-")
+
+
+def build_dkms(label):
+    """As dkms does it: from what install-dkms installs, by the commands of
+    dkms.conf."""
+    kernel = find(label)
+    root = os.path.join(WORK, "dkms", label)
+    shutil.rmtree(root, ignore_errors=True)
+    env = {k: v for k, v in os.environ.items() if k not in (
+        "BUILD", "MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MOCA", "TOP")}
+    p = subprocess.run(["make", "-s", "-C", TOP, "install-dkms",
+                        "DESTDIR=" + root], env=env, text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if p.returncode:
+        raise Error("cannot install the module's sources\n" + p.stdout)
+    # dkms builds in a copy: TREE/NAME/VERSION/build.
+    source, = glob.glob(root + "/usr/src/moca-*")
+    version = source.rpartition("-")[2]
+    shutil.copytree(source, "%s/tree/moca/%s/build" % (root, version))
+    p = subprocess.run(["bash", "-euc", '. "$0"; eval "${MAKE[0]}"',
+                        source + "/dkms.conf"], text=True,
+                       env={**env, "dkms_tree": root + "/tree",
+                            "kernel_source_dir": kernel.headers},
+                       stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    made = "%s/tree/moca/%s/build/moca.ko" % (root, version)
+    if p.returncode or not os.path.exists(made):
+        raise Error("cannot build the module as dkms does\n" + p.stdout)
+    return [made]
 
 
 def build_debug_kernel(jobs):
@@ -200,13 +276,15 @@ def find(label):
     return debug_kernel() if label == DEBUG else debian_kernel(label)
 
 
-def build_module(kernel, source=None):
-    """The paths of the modules that a folder (default: kmod/) makes."""
+def build_module(kernel, source=None, *arguments):
+    """The paths of the modules that a folder (default: kmod/) makes; arguments
+    are make's."""
     source = source or os.environ.get("MOCA_KMOD") or os.path.join(TOP, "kmod")
     out = os.path.join(BUILD, os.path.basename(source.rstrip("/")),
                        kernel.release)
     p = subprocess.run([os.path.join(TOP, "kmod/vm/build-module"),
-                        kernel.headers, out, source, "--", "KCFLAGS=-Werror"],
+                        kernel.headers, out, source, "--", "KCFLAGS=-Werror",
+                        *arguments],
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        text=True)
     made = sorted(glob.glob(out + "/*.ko"))
@@ -214,3 +292,27 @@ def build_module(kernel, source=None):
         raise Error("cannot build the module of %s for %s\n%s" %
                     (source, kernel.release, p.stdout.strip()))
     return made
+
+
+def main(argv):
+    """usage: kernels.py build|arm64|debug [KERNEL]...: what make calls."""
+    labels = argv[1:] or list(PACKAGES)
+    try:
+        if argv[:1] == ["build"]:
+            made = [m for l in labels for m in build_module(find(l))]
+        elif argv[:1] == ["arm64"]:
+            made = [m for l in labels for m in build_arm64(l)]
+        elif argv[:1] == ["debug"]:
+            made = [build_debug_kernel(os.cpu_count()).image]
+        else:
+            print(main.__doc__, file=sys.stderr)
+            return 2
+    except Error as e:
+        print("moca: %s" % e, file=sys.stderr)
+        return 1
+    print("\n".join(os.path.relpath(m) for m in made))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

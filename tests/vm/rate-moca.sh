@@ -72,6 +72,8 @@ say "ours was taken back" "$([ "$(cat /proc/mp3/status)" = $other ] && echo 1)" 
 	"$(cat /proc/mp3/status)"
 kill $pid $other
 wait
+# It is dropped by itself, but not at once.
+echo "U $other" > /proc/mp3/status
 # A worker registers by itself, and finds it done.
 $moca rate --via kernel --no-children -- $moca work 20 R 20000 >out 2>&1
 say "moca work under it" "$([ $? = 0 ] && ! grep -q warning out && echo 1)" \

@@ -1,9 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A buffer that is full, and a rate of 1,000 Hz: by a module that was loaded with
- * rate_hz=1000 and few samples (MOCA's rate_samples).
+ * A buffer that is full, a rate of 1,000 Hz, and more processes than there may
+ * be: by a module that was loaded so.
  */
+#include <signal.h>
+
 #include "tests/vm/rate.h"
+
+/* Loaded with rate_tasks=3: no more at a time, and the dead make room. */
+static void bounded(void)
+{
+	pid_t pid[8];
+	int err[8], i;
+
+	for (i = 0; i < 4; i++) {
+		pid[i] = fork();
+		while (!pid[i])
+			pause();
+		err[i] = tell('R', pid[i]);
+	}
+	check("three at a time", !err[0] && !err[1] && !err[2] &&
+	      err[3] == ENOSPC && listed(0) == 3, "the fourth: error %d",
+	      err[3]);
+	for (i = 0; i < 4; i++) {
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+	}
+	sleep_ms(50);
+	for (i = 3; i < 8; i++) {
+		pid[i] = fork();
+		while (!pid[i])
+			pause();
+		err[i] = tell('R', pid[i]);
+		kill(pid[i], SIGKILL);
+		waitpid(pid[i], NULL, 0);
+		sleep_ms(50);
+	}
+	/* The numbers of the last three are still known. */
+	for (i = 0; i < 8; i++) {
+		err[0] = tell('U', pid[i]);
+		if (err[0] != (i < 5 ? ENOENT : 0))
+			break;
+	}
+	check("the oldest numbers are forgotten", i == 8, "the %dth: error %d",
+	      i, err[0]);
+}
 
 int main(void)
 {
@@ -51,5 +92,6 @@ int main(void)
 	tell('U', getpid());
 	check("goes on where it was", slots[told % n].jiffies != -1ul &&
 	      info->told > told, "%lu then %lu", told, info->told);
+	bounded();
 	return failures != 0;
 }

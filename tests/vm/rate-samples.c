@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Samples: when they are taken, and that they have what was done. */
+/* Samples have what was done, all of it and once. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -198,36 +198,6 @@ static void small_cpu(void)
 	      "%lu us told, %lu us used", part / 1000, used / 1000);
 }
 
-/* 20 Hz, and no drift: the median distance, and the number in two seconds. */
-static void rate(void)
-{
-	struct sums then = now();
-	uint64_t begin = clock_ns(CLOCK_MONOTONIC), took, n, i, most = 0;
-	unsigned long first, last;
-
-	tell('R', getpid());
-	sleep_ms(3000);
-	took = clock_ns(CLOCK_MONOTONIC) - begin;
-	n = info->told - then.told;
-	first = slots[then.told % info->samples].jiffies;
-	last = slots[(info->told - 1) % info->samples].jiffies;
-	tell('U', getpid());
-	check("so many samples", n <= took * info->hz / 1000000000u + 1 &&
-	      n + 6 >= took * info->hz / 1000000000u,
-	      "%lu in %lu ms", n, took / 1000000);
-	check("their jiffies", (last - first) * info->hz >=
-	      (n - 2) * info->hz_ticks - info->hz_ticks / 2,
-	      "%lu jiffies for %lu samples", last - first, n);
-	for (i = then.told + 1; i < then.told + n; i++)
-		most += slots[i % info->samples].jiffies <
-			slots[(i - 1) % info->samples].jiffies;
-	check("time goes on", !most, "%lu times it did not", most);
-	n = info->told;
-	sleep_ms(300);
-	check("no samples of nobody", info->told == n, "%lu came",
-	      info->told - n);
-}
-
 /* Two that are registered are summed. */
 static void two(void)
 {
@@ -268,7 +238,6 @@ int main(void)
 	check("notes", info->version == MOCA_RATE_VERSION &&
 	      info->samples == 12000, "version %u, %u samples", info->version,
 	      info->samples);
-	rate();
 	known_faults();
 	known_threads();
 	known_death();

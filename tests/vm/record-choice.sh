@@ -56,6 +56,12 @@ echo 1 >/sys/module/moca/parameters/allow_own
 try "another user, allowed" 0 'by the kernel module' nobody $MOCA record -o n3 -- true
 grep -q '^phys_source none' n3/metadata && ok "another user: no physical addresses" ||
 	not_ok "another user: no physical addresses" "$(grep ^phys n3/metadata)"
+# A program that gains rights runs with them, and out of sight.
+mkdir suid && cp /bin/busybox suid/true && chmod 4755 suid/true
+try "other rights" 0 'by the kernel module' nobody $MOCA record --via kernel -o n5 -- suid/true
+$MOCA dump --events n5 >said
+grep -q 'gap .*other rights' said && ok "other rights: a gap" ||
+	not_ok "other rights: a gap" "$(grep gap said)"
 sleep 100 &
 try "another user's process" 125 'not permitted' nobody $MOCA record --via kernel -o n4 -p $!
 kill $!

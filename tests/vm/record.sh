@@ -42,6 +42,12 @@ record() {
 if expect "coverage: recording" 0 record --interval 50ms --budget none \
 	-o "$OUT/trace" -- /tests/workload "$OUT/truth" 500 200; then
 	whole coverage "$OUT/trace"
+	$MOCA objects --all "$OUT/trace" >said
+	grep -q '^  bss  *static ' said && grep -q '^  anonymous() .* heap ' said && ok objects ||
+		not_ok objects "$(head -n 12 said | tr '\n' '|')"
+	grep -q 'Not understood' said && not_ok "objects: understood" "$(grep Not said)"
+	$MOCA dump --events "$OUT/trace" | grep -q 'mmap .* \[vdso\]' && ok "kernel's mappings" ||
+		not_ok "kernel's mappings" "no [vdso]"
 fi
 expect "exit code" 3 record -o t3 -- sh -c 'exit 3' && whole "exit code" t3
 expect signal 143 record -o t4 -- sh -c 'kill -TERM $$' && whole signal t4

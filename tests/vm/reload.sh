@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# usage: load TIMES
+# usage: reload TIMES
 # Loads and removes the module, again and again, while programs fault, fork
 # and exit on every CPU.
 times=$1

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The bench programs, plain and recorded by the module every 50 ms, without a
+# budget. Lines "NAME PLAIN RECORDED" of seconds for tests/bench/kmod/run; "true"
+# does nothing: it tells what the beginning and the end of a recording take.
+seconds() {
+	local from=$(cut -d' ' -f1 /proc/uptime)
+	"$@" >/dev/null 2>/tmp/why || { echo "not ok $1: $(tail -n1 /tmp/why)"; exit 1; }
+	awk -v a="$from" '{ print $1 - a }' /proc/uptime
+}
+
+while read -r name args; do
+	program=/tests/$name
+	[ $name = true ] && program="busybox true"
+	plain=$(seconds $program $args)
+	traced=$(seconds /tests/moca record -q --via kernel --interval 50ms \
+		--budget none --no-allocs --no-rates -o /tmp/trace \
+		-- $program $args)
+	case $plain$traced in *not*) echo "$plain $traced"; exit 1 ;; esac
+	echo "$name $plain $traced" >>"$OUT/slowdown"
+	rm -rf /tmp/trace
+done <<-END
+	true
+	csr 100000 60
+	stencil 96 4
+	is 1048576 6
+	ft 512 9
+	lu 64 12
+	chase 64 4000000
+END
+echo ok slowdown
