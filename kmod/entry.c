@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "entry.h"
 
+#include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
 #include <linux/mm_inline.h>
@@ -18,6 +19,7 @@
 bool moca_vma_is_safe(struct vm_area_struct *vma)
 {
 	return vma_is_accessible(vma) && !is_vm_hugetlb_page(vma) &&
+	       !vma_is_dax(vma) &&
 	       !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP));
 }
 
