@@ -30,6 +30,7 @@ same() {
 		{ echo "not ok $name: $1 of $2 touched pages seen"; return; }
 	echo "ok $name"
 	echo "$name: $1 of $2 pages seen, $3 records"
+	[ $1 = $2 ] || /tests/moca dump --accesses t-$name | grep -F "?" | head -n 12
 	rm -r t-$name
 }
 
