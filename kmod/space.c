@@ -151,11 +151,16 @@ static void begin_first(struct moca_space *sp)
 	atomic_inc(&sp->session->busy);
 }
 
+static void unpin_session(struct moca_session *s)
+{
+	if (atomic_dec_and_test(&s->busy))
+		wake_up_var(&s->busy);
+}
+
 static void end_first(struct moca_space *sp, struct moca_session *s)
 {
 	moca_space_put(sp);
-	if (atomic_dec_and_test(&s->busy))
-		wake_up_var(&s->busy);
+	unpin_session(s);
 }
 
 /*
@@ -247,51 +252,87 @@ static void on_fork(void *unused, struct task_struct *parent,
 }
 
 /*
+ * The session of t, which waits for us until unpin; NULL: none. Not to be asked
+ * under the lock is who may trace whom: that takes task_lock(), and a task is
+ * renamed (on_rename) with its own held.
+ */
+static struct moca_session *pin_session(struct task_struct *t)
+{
+	struct moca_session *s = NULL;
+	unsigned long flags;
+	struct member *m;
+
+	spin_lock_irqsave(&table_lock, flags);
+	m = find_member(t);
+	if (m) {
+		s = m->space->session;
+		atomic_inc(&s->busy);
+	}
+	spin_unlock_irqrestore(&table_lock, flags);
+	return s;
+}
+
+/* Under the lock: m's task has the new space sp, or none (NULL). */
+static struct moca_space *change_space(struct member *m, struct moca_space *sp)
+{
+	struct moca_space *old = m->space, *gone;
+	struct task_struct *t = m->task;
+
+	/* In the new one, the flag was inherited from the old. */
+	if (sp)
+		sp->thp_off = old->thp_off;
+	else if (old->thp_off)
+		moca_mm_clear_flag(t->mm, MOCA_MMF_NO_THP);
+	gone = drop_member(m);
+	if (sp) {
+		add_space(sp, old->session);
+		add_member(m, t, sp);
+		add_first_work(sp, t);
+	}
+	return gone;
+}
+
+/*
  * t is alone in its process now and has a new address space. Who may not see
  * the new program (it has other rights) does not.
  */
 static void on_exec(void *unused, struct task_struct *t, pid_t old_tid,
 		    struct linux_binprm *bprm)
 {
+	struct moca_session *s = pin_session(t);
 	struct moca_space *sp = NULL, *gone = NULL;
-	struct moca_session *s;
 	unsigned long flags;
 	struct member *m;
 	bool may;
 
 	moca_buffers_task_gone(t);
-	spin_lock_irqsave(&table_lock, flags);
-	m = find_member(t);
-	if (!m) {
-		spin_unlock_irqrestore(&table_lock, flags);
+	if (!s)
 		return;
-	}
-	s = m->space->session;
 	may = moca_cred_may_trace(s->cred, t);
 	if (may)
 		sp = new_space(s, t->mm, moca_session_pid(s, t),
 			       GFP_ATOMIC | __GFP_NOWARN);
-	moca_record_exec(s, t, old_tid, bprm->filename);
-	if (!sp)
-		moca_record_gap(s, moca_session_tid(s, t),
-				moca_session_pid(s, t),
-				may ? MOCA_GAP_MEMORY : MOCA_GAP_RIGHTS, 0, 0);
-	/* In the new one, the flag was inherited from the old. */
-	if (sp)
-		sp->thp_off = m->space->thp_off;
-	else if (m->space->thp_off)
-		moca_mm_clear_flag(t->mm, MOCA_MMF_NO_THP);
-	gone = drop_member(m);
-	if (sp) {
-		add_space(sp, s);
-		add_member(m, t, sp);
-		add_first_work(sp, t);
+	spin_lock_irqsave(&table_lock, flags);
+	m = find_member(t);
+	if (m && m->space->session != s)
+		m = NULL;	/* it changed hands meanwhile */
+	if (m) {
+		moca_record_exec(s, t, old_tid, bprm->filename);
+		if (!sp)
+			moca_record_gap(s, moca_session_tid(s, t),
+					moca_session_pid(s, t),
+					may ? MOCA_GAP_MEMORY :
+					      MOCA_GAP_RIGHTS, 0, 0);
+		gone = change_space(m, sp);
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
-	if (!sp)
+	if (m && !sp)
 		kfree(m);
+	else if (!m && sp)
+		moca_space_put(sp);
 	if (gone)
 		moca_space_put(gone);
+	unpin_session(s);
 }
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
