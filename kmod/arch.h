@@ -40,7 +40,34 @@ static inline unsigned long moca_arch_tls(struct task_struct *t)
 	return t->thread.fsbase;
 }
 
-#else	/* arm64: flushing is inline there */
+/* Take an entry out, under its lock, to put a changed one back. */
+#define moca_arch_take(vma, addr, ptep) ptep_modify_prot_start(vma, addr, ptep)
+#define moca_arch_put(vma, addr, ptep, old, new) \
+	ptep_modify_prot_commit(vma, addr, ptep, old, new)
+
+#else	/* arm64: it compiles; nobody has run it */
+
+#include <linux/version.h>
+
+/* By inline functions: what the others call is not exported. */
+static inline void moca_arch_flush_mm(struct mm_struct *mm)
+{
+	unsigned long asid = __TLBI_VADDR(0, ASID(mm));
+
+	dsb(ishst);
+	__tlbi(aside1is, asid);
+	__tlbi_user(aside1is, asid);
+	dsb(ish);
+}
+
+#define moca_arch_take(vma, addr, ptep) \
+	ptep_get_and_clear((vma)->vm_mm, addr, ptep)
+/* The page was there before: its caches and memory tags are in order. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 8, 0)
+#define moca_arch_put(vma, addr, ptep, old, new) __set_pte(ptep, new)
+#else
+#define moca_arch_put(vma, addr, ptep, old, new) set_pte(ptep, new)
+#endif
 
 static inline bool moca_arch_refuses(void)
 {

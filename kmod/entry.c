@@ -26,14 +26,14 @@ bool moca_vma_is_safe(struct vm_area_struct *vma)
 static void repair_pte(struct vm_area_struct *vma, unsigned long addr,
 		       pte_t *ptep, bool young)
 {
-	pte_t old = ptep_modify_prot_start(vma, addr, ptep);
+	pte_t old = moca_arch_take(vma, addr, ptep);
 	pte_t new = pte_modify(old, vma->vm_page_prot);
 
 	if (young)
 		new = pte_mkyoung(new);
 	if (pte_write(old) && (vma->vm_flags & VM_WRITE))
 		new = moca_pte_mkwrite(new);
-	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+	moca_arch_put(vma, addr, ptep, old, new);
 }
 
 /*
@@ -43,15 +43,17 @@ static void repair_pte(struct vm_area_struct *vma, unsigned long addr,
 static void inject_pte(struct vm_area_struct *vma, unsigned long addr,
 		       pte_t *ptep)
 {
-	pte_t old = ptep_modify_prot_start(vma, addr, ptep);
+	pte_t old = moca_arch_take(vma, addr, ptep);
 	pte_t new = pte_mkold(pte_modify(old, PAGE_NONE));
 
 	if (pte_write(old))
 		new = moca_pte_mkwrite(new);
-	ptep_modify_prot_commit(vma, addr, ptep, old, new);
+	moca_arch_put(vma, addr, ptep, old, new);
 }
 
-#ifdef CONFIG_TRANSPARENT_HUGEPAGE
+/* arm64 exports too little for it: huge pages are left alone there. */
+#if defined(CONFIG_TRANSPARENT_HUGEPAGE) && defined(CONFIG_X86_64)
+#define CAN_INJECT_HUGE 1
 static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 		       pmd_t *pmd, bool young)
 {
@@ -95,6 +97,7 @@ static void look_at_huge(struct vm_area_struct *vma, unsigned long addr,
 	spin_unlock(lock);
 }
 #else
+#define CAN_INJECT_HUGE 0
 static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 		       pmd_t *pmd, bool young)
 {
@@ -177,9 +180,13 @@ static void flush_pending(struct moca_walk *w, struct pending *p)
 static void walk_huge(struct moca_walk *w, struct vm_area_struct *vma,
 		      pmd_t *pmd, unsigned long addr, struct pending *p)
 {
-	spinlock_t *lock = pmd_lock(w->mm, pmd);
-	pmd_t v = *pmd;
+	spinlock_t *lock;
+	pmd_t v;
 
+	if (!CAN_INJECT_HUGE)
+		return;
+	lock = pmd_lock(w->mm, pmd);
+	v = *pmd;
 	addr &= PMD_MASK;
 	if (pmd_is_thp(v) && w->inject && !pmd_protnone(v)) {
 		struct moca_found f = {

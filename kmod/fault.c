@@ -168,8 +168,8 @@ static struct kprobe fault_kprobe;
  * it maps none; the kernel then maps the one page, as it does for files that
  * cannot do more.
  */
-static vm_fault_t notrace map_no_pages(struct vm_fault *vmf, pgoff_t start,
-				       pgoff_t end)
+static vm_fault_t notrace __maybe_unused
+map_no_pages(struct vm_fault *vmf, pgoff_t start, pgoff_t end)
 {
 	return 0;
 }

@@ -77,7 +77,7 @@ static void find_flush(void)
 
 void moca_flush(struct mm_struct *mm, unsigned long start, unsigned long end)
 {
-	flush_tlb_mm(mm);
+	moca_arch_flush_mm(mm);
 }
 #endif
 

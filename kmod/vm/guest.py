@@ -8,7 +8,7 @@ import tarfile
 import time
 
 from image import Image
-from kernels import WORK, Error
+from kernels import DEBUG, WORK, Error
 
 EXIT = 2 * 42 + 1  # what only init.c makes of QEMU's exit code
 DISK = 512 << 20   # bytes that the files of a boot's cases may have
@@ -99,8 +99,9 @@ def kernel_arguments(kernel, options):
     not know becomes a variable of init.c's environment."""
     return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr "
-            "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s" %
-            (kernel.label, options.append)).strip()
+            "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s %s" %
+            (kernel.label, "acpi=off" if kernel.label == DEBUG else "",
+             options.append)).strip()
 
 
 class Boot:

@@ -91,7 +91,9 @@ def download(package, version, into, arch=""):
         tries[0] = ([], False)
     for options, update in tries:
         if update:
-            output(*get, *options, "update")
+            # Lists are shared: apt does not wait for another that gets them.
+            with Lock(os.path.join(WORK, "apt-update")):
+                output(*get, *options, "update")
         p = subprocess.run([*get, *options, "download", name], cwd=into,
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                            text=True)
