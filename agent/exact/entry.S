@@ -144,7 +144,7 @@ function moca_exact_resume
  * Amid a block: the granule in C_COLD_KEY was borrowed from. Of the flags only
  * those that are no results matter (DF); the program's stack is left alone.
  */
-	.macro	cold name, store
+	.macro	cold name, what, third
 function \name
 	movq	%rax, COLD(0)
 	movq	%rcx, COLD(1)
@@ -162,13 +162,15 @@ function \name
 	subq	$8, %rsp
 	movq	AT(C_SELF), %rdi
 	movq	AT(C_COLD_KEY), %rsi
-	movl	$\store, %edx
-	call	moca_exact_cold
+	movl	$\third, %edx
+	call	\what
 	jmp	cold_end
 	.endm
 
-	cold	moca_exact_cold_load, 0
-	cold	moca_exact_cold_store, 1
+	cold	moca_exact_cold_load, moca_exact_cold, 0
+	cold	moca_exact_cold_store, moca_exact_cold, 1
+	cold	moca_exact_enter_loop, moca_exact_loop_begin, 0
+	cold	moca_exact_leave_loop, moca_exact_loop_end, 0
 
 cold_end:
 	addq	$8, %rsp

@@ -11,7 +11,8 @@
  *	EVENTS	ring of bytes, struct moca_exact_event after struct
  *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
  *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
- *	CONTEXT	the agent's own; nobody else looks at it
+ *	CONTEXT	the agent's own; nobody else looks at it, but for
+ *	LOOP	struct moca_exact_loop, the last page of it
  *	COUNTS	two 32-bit counters per granule: loads, then stores; %gs is here
  *
  * A *granule* is 1 << shift bytes of address space, 6 <= shift <= 12. Its
@@ -43,6 +44,7 @@
 #define MOCA_EXACT_LOG_MAX (384ull << 20)	/* entries: 3 GiB */
 #define MOCA_EXACT_CONTEXT ((4ull << 30) - (16ull << 20))
 #define MOCA_EXACT_COUNTS (4ull << 30)
+#define MOCA_EXACT_LOOP (MOCA_EXACT_COUNTS - 4096)
 
 #define MOCA_EXACT_CELLS (1ull << 29)
 
@@ -103,6 +105,34 @@ struct moca_exact_slot {
 	uint64_t events_lost;
 	/* How much was done, for the certificate. Only ever grow. */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
+};
+
+/*
+ * The loop that a thread is in, if its accesses are not counted as they are made.
+ * While it runs, none of them leaves its granule, and `now` is what the register
+ * that counts the iterations held when the last one began: so
+ *
+ *	(now - start) / step
+ *
+ * is how often each entry is to be counted yet: the first iteration was when the
+ * stretch began; before it began, now is start - step, and none is.
+ * Entries below done are counted. next > done: the entry there may be, or not;
+ * then its granule's two counters, as one number, are to be word. So a thread can
+ * be killed anywhere, and what it has done can be told.
+ */
+#define MOCA_EXACT_LOOP_ENTRIES 32u
+#define MOCA_EXACT_LOOP_ITERATIONS 4096u	/* of one stretch, at most */
+struct moca_exact_loop {
+	uint64_t now, limit, start;
+	int64_t step;
+	uint32_t entries;	/* 0: there is none; written last, and first */
+	uint32_t done, next;
+	uint32_t reserved;
+	uint64_t word;
+	struct {
+		uint64_t granule;
+		uint32_t load, store;	/* of one iteration */
+	} entry[MOCA_EXACT_LOOP_ENTRIES];
 };
 
 /* Begin of slot 0's page 1: what the arena's processes share. */

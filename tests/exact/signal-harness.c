@@ -110,6 +110,15 @@ OURS void moca_exact_gap(struct context *c, enum moca_exact_gap gap,
 {
 }
 
+OURS void moca_exact_loop_end(struct context *c)
+{
+}
+
+OURS int moca_exact_loop_begun(const struct context *c)
+{
+	return 0;
+}
+
 OURS void moca_exact_forget_all(void)
 {
 }
@@ -130,7 +139,7 @@ OURS void moca_exact_die(const char *what, uint64_t value)
 
 /* Where entry.S leads to beyond: nobody comes there. */
 __asm__(".pushsection agent_text, \"ax\"\n"
-	".irp name, relocate, begin, cold, help, child\n"
+	".irp name, relocate, begin, cold, help, child, loop_begin\n"
 	".globl moca_exact_\\name\n"
 	"moca_exact_\\name:\n"
 	".endr\n"
