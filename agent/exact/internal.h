@@ -185,8 +185,6 @@ void moca_exact_cold(struct context *c, uint64_t granule, int store);
 
 /* Count what the loop that c is in has done: it is in none then. */
 void moca_exact_loop_end(struct context *c);
-/* Has an iteration begun since it was counted last? */
-int moca_exact_loop_begun(const struct context *c);
 
 /* --- cache.c: translated code -------------------------------------------------- */
 
@@ -204,9 +202,8 @@ struct place {
 	/* Behind own of a jump by register: rax and rcx are in spill 0 and 1. */
 	int spilled;
 	/*
-	 * In a loop whose accesses are counted when it is left. balanced: it is
-	 * where an iteration begins, and what the ones before have done is
-	 * counted by moca_exact_loop_end, if moca_exact_loop_begun.
+	 * In a loop whose accesses are counted when it is left. balanced: an
+	 * iteration is over, and moca_exact_loop_end counts them.
 	 */
 	int loop;
 };

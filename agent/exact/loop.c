@@ -477,13 +477,6 @@ void moca_exact_loop_begin(struct context *c, uint64_t number)
 	l->entries = n;
 }
 
-int moca_exact_loop_begun(const struct context *c)
-{
-	const struct moca_exact_loop *l = loop_of(c);
-
-	return l->entries && l->now != l->start - (uint64_t)l->step;
-}
-
 /* Without a division of 64 bits: it takes long on older CPUs. */
 static uint32_t iterations(const struct moca_exact_loop *l)
 {
@@ -504,7 +497,8 @@ void moca_exact_loop_end(struct context *c)
 
 	if (!l->entries)
 		return;
-	n = moca_exact_loop_begun(c) ? iterations(l) : 0;
+	/* One has begun: nobody comes here before that. */
+	n = iterations(l);
 	for (uint32_t i = 0; n && i < l->entries; i++) {
 		uint64_t granule = l->entry[i].granule;
 		uint64_t *cell = moca_exact_cell(c, granule);

@@ -225,8 +225,7 @@ static void look(struct context *c, struct kucontext *uc)
 		at_boundary(c, uc, p.pc);
 		return;
 	}
-	if (where > 0 && (p.start || p.own) && p.balanced &&
-	    (!p.loop || moca_exact_loop_begun(c))) {
+	if (where > 0 && (p.start || p.own) && p.balanced) {
 		at_boundary(c, uc, p.pc);
 		return;
 	}

@@ -114,11 +114,6 @@ OURS void moca_exact_loop_end(struct context *c)
 {
 }
 
-OURS int moca_exact_loop_begun(const struct context *c)
-{
-	return 0;
-}
-
 OURS void moca_exact_forget_all(void)
 {
 }
