@@ -102,6 +102,7 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 		moca_exact_exit_stale, moca_exact_cold_load,
 		moca_exact_cold_store, moca_exact_helper,
 		moca_exact_enter_loop, moca_exact_leave_loop,
+		moca_exact_leave_loop_flags,
 	};
 	struct cache *k;
 	uint8_t *p;

@@ -51,6 +51,7 @@ void moca_exact_helper(void);
 /* C_COLD_KEY: which loop; the registers it needs are in C_GPR. Then C_COLD_BACK. */
 void moca_exact_enter_loop(void);
 void moca_exact_leave_loop(void);
+void moca_exact_leave_loop_flags(void);
 /*
  * Stretches of entry.S, [begin, end), that a signal handler must know. before:
  * the program's system call is to be made, and has not; at its end is the `syscall`

@@ -4,10 +4,10 @@
  *
  * Such a loop has a second translation, which runs where it will be long. In that
  * an iteration's begin is marked by one store of a register that moves on. While
- * all *deferred* groups stay in their granules - a *stretch* - nothing else is
- * done; behind it each granule is counted once, by how far that register has
- * come. The first iteration of a stretch is counted ahead, so first touches are
- * told in order and in time. Groups that are not affine count as elsewhere.
+ * no *deferred* access comes to a third granule, or to one where it is the first -
+ * a *stretch* - nothing else is done; behind it each granule is counted once, by
+ * how far that register has come. First touches are counted when a stretch begins:
+ * they are told in order and in time. Groups that are not affine count as elsewhere.
  */
 #include "agent/exact/translate.h"
 
@@ -27,6 +27,7 @@ struct affine {
 	struct operand mem;	/* registers as at an iteration's begin, disp 0 */
 	int64_t low, high, step;
 	uint64_t reciprocal;	/* of the step, times 2^24; 0: it is too large */
+	uint64_t enough;	/* iterations that members are worth to be one for */
 	uint32_t load, store;
 	int count;
 	struct member *members;
@@ -163,25 +164,12 @@ static int describe(const struct loop *l, const struct group *g,
 		a->store += g->members[i].store;
 	}
 	size = a->step < 0 ? -a->step : a->step;
-	if (size && size <= 4096)
+	if (size)
+		a->enough = (1ull << moca_exact.shift) / 2 / (uint64_t)size;
+	if (size && size <= 1l << moca_exact.shift)
 		a->reciprocal = ((1ull << RECIPROCAL_BITS) + (uint64_t)size -
 				 1) / (uint64_t)size;
 	return 0;
-}
-
-/* How far of a granule it moves per iteration, as often as that ends a stretch. */
-static uint64_t cost(const struct affine *a)
-{
-	uint64_t size = (uint64_t)(a->step < 0 ? -a->step : a->step), times;
-
-	if (!size)
-		return 0;
-	times = (uint64_t)(a->high - a->low) / size + 2;
-	if (a->count == 1)
-		times = 1;
-	else if (times > (uint64_t)a->count)
-		times = (uint64_t)a->count;
-	return size * times;
 }
 
 static void drop(struct work *w, struct description *d, int *which, int i)
@@ -192,32 +180,22 @@ static void drop(struct work *w, struct description *d, int *which, int i)
 	which[i] = which[d->count];
 }
 
-/* Those that leave their granules too often count as elsewhere. */
+/* Those that leave their granules often count as elsewhere, and what is too much. */
 static void select(struct work *w, struct description *d, int *which)
 {
-	uint64_t sum, worst;
-	int members, at;
+	uint64_t size = 1ull << moca_exact.shift;
+	int members = 0;
 
-	for (;;) {
-		sum = worst = 0;
-		members = at = 0;
-		for (int i = 0; i < d->count; i++) {
-			uint64_t n = cost(&d->groups[i]);
+	for (int i = d->count - 1; i >= 0; i--) {
+		int64_t by = d->groups[i].step;
 
-			sum += n;
-			members += d->groups[i].count;
-			if (n >= worst) {
-				worst = n;
-				at = i;
-			}
+		members += d->groups[i].count;
+		if (members > (int)ENTRIES ||
+		    ((uint64_t)(by < 0 ? -by : by) * LONG_STRETCH > size &&
+		     !(moca_exact.setup.debug & DEBUG_ALL_LOOPS))) {
+			members -= d->groups[i].count;
+			drop(w, d, which, i);
 		}
-		if (!d->count)
-			return;
-		if (members <= (int)ENTRIES &&
-		    (sum * LONG_STRETCH <= 1ull << moca_exact.shift ||
-		     moca_exact.setup.debug & DEBUG_ALL_LOOPS))
-			return;
-		drop(w, d, which, at);
 	}
 }
 
@@ -397,7 +375,7 @@ void moca_exact_loops(struct work *w)
 
 #define barrier() __asm__ volatile("" : : : "memory")
 
-/* How many iterations begin at addr or behind, within its granule. */
+/* How many iterations stay in its granule, the first of them at addr. */
 static uint64_t room(const struct affine *a, uint64_t addr)
 {
 	uint64_t size = 1ull << moca_exact.shift, in = addr & (size - 1);
@@ -414,16 +392,34 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Of the first iteration, and as it will be n times more. */
-static void put(struct context *c, struct moca_exact_loop *l, uint32_t *n,
-		uint64_t addr, uint32_t load, uint32_t store)
+/* Had the granule such accesses? If not, the next one is a first touch. */
+static int touched(struct context *c, uint64_t granule,
+		   const struct moca_exact_loop_entry *e)
 {
-	l->entry[*n].granule = addr >> moca_exact.shift;
-	l->entry[*n].load = load;
-	l->entry[*n].store = store;
-	++*n;
-	moca_exact_count(c, addr, 0, load);
-	moca_exact_count(c, addr, 1, store);
+	uint64_t word = *moca_exact_cell(c, granule);
+
+	return (!e->load || (uint32_t)word) && (!e->store || word >> 32);
+}
+
+/* For how many iterations it can tell what is accessed. */
+static uint64_t put(struct context *c, struct moca_exact_loop_entry *e,
+		    const struct affine *a, uint64_t addr, uint32_t load,
+		    uint32_t store)
+{
+	uint64_t split = room(a, addr);
+
+	e->granule = addr >> moca_exact.shift;
+	e->load = load;
+	e->store = store;
+	e->split = (uint32_t)split;
+	e->ahead = 0;
+	e->way = a->step < 0 ? -1 : 1;
+	if (!touched(c, e->granule, e)) {
+		moca_exact_count(c, addr, 0, load);
+		moca_exact_count(c, addr, 1, store);
+		e->ahead = 1;
+	}
+	return split;
 }
 
 static uint64_t base_of(const struct context *c, const struct operand *m)
@@ -437,24 +433,39 @@ static uint64_t base_of(const struct context *c, const struct operand *m)
 	return a;
 }
 
+/* As put, and on into the next granule. */
+static uint64_t put_two(struct context *c, struct moca_exact_loop_entry *e,
+			const struct affine *a, uint64_t addr, uint32_t load,
+			uint32_t store)
+{
+	uint64_t split = put(c, e, a, addr, load, store);
+
+	if (!a->reciprocal || !touched(c, e->granule + (uint64_t)e->way, e))
+		return split;
+	return split + room(a, addr + (uint64_t)a->step * split);
+}
+
 static uint64_t add_entries(struct context *c, struct moca_exact_loop *l,
 			    uint32_t *n, const struct affine *a)
 {
-	uint64_t base = base_of(c, &a->mem), least_room = ~0ull;
+	uint64_t base = base_of(c, &a->mem), length = ~0ull;
 	uint64_t low = base + (uint64_t)a->low, high = base + (uint64_t)a->high;
+	uint64_t last = a->step > 0 ? high : low;
 
-	if (low >> moca_exact.shift == high >> moca_exact.shift) {
-		put(c, l, n, low, a->load, a->store);
-		return room(a, a->step > 0 ? high : low);
-	}
+	if (a->count == 1)
+		return put_two(c, &l->entry[(*n)++], a, low, a->load, a->store);
+	/* All together, if they stay so for a while. */
+	if (low >> moca_exact.shift == high >> moca_exact.shift &&
+	    room(a, last) >= a->enough)
+		return put(c, &l->entry[(*n)++], a, last, a->load, a->store);
 	for (int i = 0; i < a->count; i++) {
 		const struct member *m = &a->members[i];
-		uint64_t addr = base + (uint64_t)m->disp;
 
-		put(c, l, n, addr, m->load, m->store);
-		least_room = least(least_room, room(a, addr));
+		length = least(length, put_two(c, &l->entry[(*n)++], a,
+					       base + (uint64_t)m->disp, m->load,
+					       m->store));
 	}
-	return least_room;
+	return length;
 }
 
 void moca_exact_loop_begin(struct context *c, uint64_t number);
@@ -490,34 +501,47 @@ static uint32_t iterations(const struct moca_exact_loop *l)
  * The order of stores is what the collector goes by when we are killed amid them:
  * exact-arena.h.
  */
+static void count_part(struct context *c, struct moca_exact_loop *l,
+		       uint32_t part, uint64_t granule, uint32_t times)
+{
+	const struct moca_exact_loop_entry *e = &l->entry[part / 2];
+	uint64_t *cell = moca_exact_cell(c, granule);
+	uint32_t load = (uint32_t)*cell, store = *cell >> 32;
+	uint32_t loads = e->load * times, stores = e->store * times;
+
+	l->word = (uint64_t)(store - stores) << 32 | (load - loads);
+	barrier();
+	l->next = part + 1;
+	barrier();
+	*cell = l->word;
+	barrier();
+	l->done = part + 1;
+	barrier();
+	if (load < loads)
+		moca_exact_cold(c, granule, 0);
+	if (store < stores)
+		moca_exact_cold(c, granule, 1);
+}
+
 void moca_exact_loop_end(struct context *c)
 {
 	struct moca_exact_loop *l = loop_of(c);
-	uint32_t n;
+	uint32_t begun;
 
 	if (!l->entries)
 		return;
-	/* One has begun: nobody comes here before that. */
-	n = iterations(l);
-	for (uint32_t i = 0; n && i < l->entries; i++) {
-		uint64_t granule = l->entry[i].granule;
-		uint64_t *cell = moca_exact_cell(c, granule);
-		uint32_t load = (uint32_t)*cell, store = *cell >> 32;
-		uint32_t loads = l->entry[i].load * n;
-		uint32_t stores = l->entry[i].store * n;
+	/* One at least: nobody comes here before that. */
+	begun = iterations(l) + 1;
+	for (uint32_t i = 0; i < l->entries; i++) {
+		const struct moca_exact_loop_entry *e = &l->entry[i];
+		uint32_t first = begun < e->split ? begun : e->split;
 
-		l->word = (uint64_t)(store - stores) << 32 | (load - loads);
-		barrier();
-		l->next = i + 1;
-		barrier();
-		*cell = l->word;
-		barrier();
-		l->done = i + 1;
-		barrier();
-		if (load < loads)
-			moca_exact_cold(c, granule, 0);
-		if (store < stores)
-			moca_exact_cold(c, granule, 1);
+		if (first > e->ahead)
+			count_part(c, l, 2 * i, e->granule, first - e->ahead);
+		if (begun > first)
+			count_part(c, l, 2 * i + 1,
+				   e->granule + (uint64_t)e->way,
+				   begun - first);
 	}
 	l->entries = 0;
 }

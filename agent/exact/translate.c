@@ -706,7 +706,10 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 	write_loop_body(w, l, code);
 	back = o.p;
 	emit_store_64(&o.p, GS(C_COLD_BACK), 0);
-	emit_jump_literal(&o.p, exit_to(LIT_LEAVE_LOOP));
+	emit_jump_literal(&o.p, exit_to(last->next >= 0 &&
+						!w->insns[last->next].flags_live ?
+						LIT_LEAVE_LOOP :
+						LIT_LEAVE_LOOP_FLAGS));
 	emit_store_64(&back, GS(C_COLD_BACK), (uint64_t)o.p);
 	o.loop = NULL;
 	jump_to(last->next, last->pc + last->len);

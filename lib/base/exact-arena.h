@@ -109,19 +109,24 @@ struct moca_exact_slot {
 
 /*
  * The loop that a thread is in, if its accesses are not counted as they are made.
- * While it runs, none of them leaves its granule, and `now` is what the register
- * that counts the iterations held when the last one began: so
+ * `now` is what the register that counts the iterations held when the last one
+ * began. So
  *
- *	(now - start) / step
+ *	(now - start) / step + 1
  *
- * is how often each entry is to be counted yet: the first iteration was when the
- * stretch began; before it began, now is start - step, and none is.
- * Entries below done are counted. next > done: the entry there may be, or not;
- * then its granule's two counters, as one number, are to be word. So a thread can
- * be killed anywhere, and what it has done can be told.
+ * have begun, none if that is 0: now was start - step at first. In the first `split`
+ * of them the accesses of an entry are in its granule, in those behind in the next
+ * one, upwards or downwards: its second part. `ahead` of the first part are counted
+ * already. There is no step to a third granule, and none to a second that had no
+ * such access before: so all first touches are those of first parts, counted ahead.
+ *
+ * When the thread counts, part after part (entry 0's first and second one, entry 1's...),
+ * those below done are counted. next > done: part next - 1 is counted, or just about
+ * to be: then its granule's two counters, as one number, are to be word. So a
+ * thread can be killed anywhere, and what it has done can be told.
  */
 #define MOCA_EXACT_LOOP_ENTRIES 32u
-#define MOCA_EXACT_LOOP_ITERATIONS 4096u	/* of one stretch, at most */
+#define MOCA_EXACT_LOOP_ITERATIONS 4096u	/* at once, at most */
 struct moca_exact_loop {
 	uint64_t now, limit, start;
 	int64_t step;
@@ -129,9 +134,11 @@ struct moca_exact_loop {
 	uint32_t done, next;
 	uint32_t reserved;
 	uint64_t word;
-	struct {
+	struct moca_exact_loop_entry {
 		uint64_t granule;
 		uint32_t load, store;	/* of one iteration */
+		uint32_t split, ahead;
+		int64_t way;		/* 1 or -1: to the second granule */
 	} entry[MOCA_EXACT_LOOP_ENTRIES];
 };
 

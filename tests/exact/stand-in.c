@@ -272,16 +272,19 @@ static void loop(struct moca_exact_slot *s, unsigned int state)
 	count(s, 0x61000000, 1, 1);
 	l->start = 5000;
 	l->step = step;
-	l->now = 5000 + (uint64_t)step * 10;
+	l->now = 5000 + (uint64_t)step * 10;	/* 11 have begun */
 	l->entry[0].granule = granule;
 	l->entry[0].load = 1;
 	l->entry[1].granule = 0x61000000 >> setup.shift;
 	l->entry[1].load = l->entry[1].store = 1;
+	l->entry[0].split = l->entry[1].split = 50;
+	l->entry[0].ahead = l->entry[1].ahead = 1;
+	l->entry[0].way = l->entry[1].way = -1;
 	l->entries = 2;
 	if (state == 0)		/* none has begun */
 		l->now = 5000 - (uint64_t)step;
 	if (state == 2) {	/* the first one is counted */
-		l->done = l->next = 1;
+		l->done = l->next = 2;
 		count(s, 0x60000000, 0, 10);
 	}
 	if (state == 3 || state == 4) {	/* it is about to be, or was */
@@ -302,6 +305,10 @@ static void loop(struct moca_exact_slot *s, unsigned int state)
 		l->now = 5000 + (1ull << 40);
 	if (state == 11)
 		l->entry[0].granule = UINT64_MAX;
+	if (state == 12) {	/* 4 of 11 were in the next granule */
+		count(s, 0x60000000 - (1ul << setup.shift), 0, 1);
+		l->entry[0].split = 7;
+	}
 }
 
 static void many(struct moca_exact_slot *s)
