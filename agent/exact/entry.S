@@ -171,8 +171,8 @@ function \name
 	cold	moca_exact_cold_store, moca_exact_cold, 1
 	/* Where no result flags are needed behind it, that is faster. */
 	cold	moca_exact_enter_loop, moca_exact_loop_begin, 0, loop_end
-	cold	moca_exact_leave_loop, moca_exact_loop_end, 0, loop_end
-	cold	moca_exact_leave_loop_flags, moca_exact_loop_end, 0
+	cold	moca_exact_leave_loop, moca_exact_loop_leave, 0, loop_end
+	cold	moca_exact_leave_loop_flags, moca_exact_loop_leave, 0
 
 	.macro	load_cold
 	movq	COLD(0), %rax

@@ -48,7 +48,7 @@ void moca_exact_exit_pc(void);
 void moca_exact_cold_load(void);
 void moca_exact_cold_store(void);
 void moca_exact_helper(void);
-/* C_COLD_KEY: which loop; the registers it needs are in C_GPR. Then C_COLD_BACK. */
+/* C_COLD_KEY: which loop; the registers it needs are in C_GPR. */
 void moca_exact_enter_loop(void);
 void moca_exact_leave_loop(void);
 void moca_exact_leave_loop_flags(void);

@@ -16,8 +16,7 @@
 #define ENTRIES MOCA_EXACT_LOOP_ENTRIES
 #define DESCRIPTIONS_MAX 65536
 #define PROGRESS_MAX 65536	/* its step: 4,096 of them fit 32 bits */
-#define LONG_TRIPS 48		/* fewer iterations do not pay */
-#define LONG_STRETCH 24
+#define LONG_STRETCH 24		/* of one granule */
 #define RECIPROCAL_BITS 24
 
 #define CC_EQUAL 4
@@ -34,6 +33,7 @@ struct affine {
 };
 
 struct description {
+	uint64_t enter, leave;	/* where to go on: translated code */
 	int8_t progress;
 	int64_t step;
 	int count;
@@ -199,6 +199,14 @@ static void select(struct work *w, struct description *d, int *which)
 	}
 }
 
+static void leave_groups(struct work *w, const struct loop *l)
+{
+	for (int i = 0; i < w->group_count; i++)
+		if (w->groups[i].place >= l->head &&
+		    w->groups[i].place <= l->last)
+			w->groups[i].deferred = 0;
+}
+
 static void find_groups(struct work *w, const struct loop *l,
 			struct description *d)
 {
@@ -247,8 +255,18 @@ static int8_t of_begin(const struct state *s, int8_t r)
 	return r >= 0 && s->version[r] <= 16 ? (int8_t)(s->version[r] - 1) : r;
 }
 
+/*
+ * How many iterations pay, of so many groups. Measured: what counting costs in an
+ * iteration is hidden by what else there is to wait for the less, the more it is;
+ * to begin and to end costs 40 to 80 ns.
+ */
+static int64_t long_trips(int groups)
+{
+	return 32 + 192 / groups;
+}
+
 /* From the comparison that its last jump depends on. 0, or -1: it does not tell. */
-static int find_length(const struct work *w, struct loop *l)
+static int find_length(const struct work *w, struct loop *l, int groups)
 {
 	int known_a, known_b = 1, at = l->last - 1;
 	int64_t a, b = 0, enough;
@@ -273,7 +291,7 @@ static int find_length(const struct work *w, struct loop *l)
 	/* The one that moves comes to the other. */
 	l->from = a > 0 || b < 0 ? first : second;
 	l->to = a > 0 || b < 0 ? second : first;
-	enough = LONG_TRIPS * (a + b < 0 ? -(a + b) : a + b);
+	enough = long_trips(groups) * (a + b < 0 ? -(a + b) : a + b);
 	if (enough > INT32_MAX || l->imm != (int32_t)l->imm)
 		return -1;
 	l->enough = (int32_t)enough;
@@ -285,7 +303,7 @@ static int find_length(const struct work *w, struct loop *l)
 
 /* --- all of it ------------------------------------------------------------------------- */
 
-static const struct description **table;
+static struct description **table;
 static uint32_t table_count;
 
 static int is_loop(const struct work *w, int head, int last)
@@ -326,11 +344,15 @@ static void add(struct work *w, int head, int last)
 
 	*l = (struct loop){ .head = head, .last = last, .from = -1, .to = -1 };
 	walk(w, head, last);
-	if (find_progress(&d) || (find_length(w, l) && !all))
+	if (find_progress(&d))
 		return;
 	find_groups(w, l, &d);
 	if (!d.count)
 		return;
+	if (find_length(w, l, d.count) && !all) {
+		leave_groups(w, l);
+		return;
+	}
 	if (all)
 		l->size = 0;
 	kept = moca_exact_alloc(sizeof(*kept));
@@ -351,6 +373,13 @@ static void add(struct work *w, int head, int last)
 	table[table_count++] = kept;
 	w->loop_count++;
 	moca_exact.shared->loops++;
+}
+
+void moca_exact_loop_places(const struct loop *l, const uint8_t *enter,
+			    const uint8_t *leave)
+{
+	table[l->number]->enter = (uint64_t)enter;
+	table[l->number]->leave = (uint64_t)leave;
 }
 
 void moca_exact_loops(struct work *w)
@@ -484,8 +513,17 @@ void moca_exact_loop_begin(struct context *c, uint64_t number)
 	l->now = l->start - (uint64_t)d->step;
 	l->limit = l->start + (uint64_t)d->step * length;
 	l->done = l->next = 0;
+	l->number = (uint32_t)number;
+	c->cold_back = d->enter;
 	barrier();
 	l->entries = n;
+}
+
+void moca_exact_loop_leave(struct context *c);
+void moca_exact_loop_leave(struct context *c)
+{
+	c->cold_back = table[loop_of(c)->number]->leave;
+	moca_exact_loop_end(c);
 }
 
 /* Without a division of 64 bits: it takes long on older CPUs. */

@@ -685,32 +685,28 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 	const struct loop *l = &w->loops[number];
 	struct insn *x = &w->insns[l->head];
 	const struct insn *last = &w->insns[l->last];
-	uint8_t *back, *over;
+	uint8_t *enter, *over;
 
 	o.loop = l;
 	o.enter[number] = o.p;
 	for (int r = 0; r < 16; r++)
 		if (l->needed & REG_BIT(r))
 			emit_gs_store(&o.p, r, GS(C_GPR + 8 * r));
-	emit_store_64(&o.p, GS(C_COLD_KEY), l->number);
-	back = o.p;
-	emit_store_64(&o.p, GS(C_COLD_BACK), 0);
+	emit_store_imm(&o.p, GS(C_COLD_KEY), (int32_t)l->number);
 	emit_jump_literal(&o.p, exit_to(LIT_ENTER_LOOP));
 	x->fast = (uint32_t)(o.p - code);
 	mark_fast(x, 1);
 	emit_gs_compare(&o.p, l->progress, GS(C_LOOP_LIMIT));
 	over = emit_jcc(&o.p, CC_EQUAL, NULL);
 	emit_patch(over, o.enter[number]);
-	emit_store_64(&back, GS(C_COLD_BACK), (uint64_t)o.p);
+	enter = o.p;
 	emit_gs_store(&o.p, l->progress, GS(C_LOOP_NOW));
 	write_loop_body(w, l, code);
-	back = o.p;
-	emit_store_64(&o.p, GS(C_COLD_BACK), 0);
 	emit_jump_literal(&o.p, exit_to(last->next >= 0 &&
 						!w->insns[last->next].flags_live ?
 						LIT_LEAVE_LOOP :
 						LIT_LEAVE_LOOP_FLAGS));
-	emit_store_64(&back, GS(C_COLD_BACK), (uint64_t)o.p);
+	moca_exact_loop_places(l, enter, o.p);
 	o.loop = NULL;
 	jump_to(last->next, last->pc + last->len);
 }

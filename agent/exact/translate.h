@@ -189,6 +189,9 @@ void moca_exact_group(struct work *w);
 
 /* loop.c: those whose accesses can be counted when they are left. */
 void moca_exact_loops(struct work *w);
+/* Where its second translation goes on when a stretch begins, and behind it. */
+void moca_exact_loop_places(const struct loop *l, const uint8_t *enter,
+			    const uint8_t *leave);
 
 /* translate.c: the region's translation, or NULL: no room. */
 struct region *moca_exact_translate(struct work *w);

@@ -132,7 +132,7 @@ struct moca_exact_loop {
 	int64_t step;
 	uint32_t entries;	/* 0: there is none; written last, and first */
 	uint32_t done, next;
-	uint32_t reserved;
+	uint32_t number;	/* the agent's own */
 	uint64_t word;
 	struct moca_exact_loop_entry {
 		uint64_t granule;
