@@ -308,22 +308,10 @@ void emit_subtract(uint8_t **p, int to, int from, int size)
 	put(p, 0xc0u | ((unsigned int)from & 7) << 3 | ((unsigned int)to & 7));
 }
 
-/* Of opcode 0x81: which is the digit. */
-static void with_imm(uint8_t **p, unsigned int which, int r, int32_t v,
-		     int size)
+void emit_compare_imm(uint8_t **p, int r, int32_t v, int size)
 {
 	rex(p, size == 8, 0, r, -1);
 	put(p, 0x81);
-	put(p, 0xc0u | which << 3 | ((unsigned int)r & 7));
+	put(p, 0xf8u | ((unsigned int)r & 7));
 	emit_32(p, (uint32_t)v);
-}
-
-void emit_subtract_imm(uint8_t **p, int r, int32_t v, int size)
-{
-	with_imm(p, 5, r, v, size);
-}
-
-void emit_compare_imm(uint8_t **p, int r, int32_t v, int size)
-{
-	with_imm(p, 7, r, v, size);
 }

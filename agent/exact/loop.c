@@ -292,7 +292,11 @@ static int find_length(const struct work *w, struct loop *l, int groups)
 	l->from = a > 0 || b < 0 ? first : second;
 	l->to = a > 0 || b < 0 ? second : first;
 	enough = long_trips(groups) * (a + b < 0 ? -(a + b) : a + b);
-	if (enough > INT32_MAX || l->imm != (int32_t)l->imm)
+	if (enough > INT32_MAX)
+		return -1;
+	/* Both ways of comparing with a constant must have room for it. */
+	if (x->compare.b < 0 &&
+	    (l->imm + enough > INT32_MAX || l->imm - enough < INT32_MIN))
 		return -1;
 	l->enough = (int32_t)enough;
 	/* From 0, most likely; or down to it. */

@@ -16,6 +16,7 @@
 #define CC_EQUAL 4
 #define CC_ABOVE 7
 #define CC_NOT_LESS 13
+#define CC_NOT_GREATER 14
 
 /* Twice: loops may have a second translation. */
 #define FIXES (REGION_INSNS * 2 * 2)
@@ -603,47 +604,56 @@ static void verify(const struct work *w)
 static struct mark fast_marks[REGION_INSNS];
 static uint32_t fast_count;
 
-static int spare_register(const struct insn *x, const struct loop *l, int *dead)
+/* One to compare with: a dead one, or one that the loop does not use, if there is. */
+static int spare_register(const struct work *w, const struct loop *l, int *dead)
 {
-	uint32_t used = REG_BIT(RSP);
+	uint32_t taken = REG_BIT(RSP) | REG_BIT(l->from) | REG_BIT(l->to);
+	uint32_t used = taken, live = w->insns[l->head].live;
+	int r = 15;
 
-	if (l->from >= 0)
-		used |= REG_BIT(l->from);
-	if (l->to >= 0)
-		used |= REG_BIT(l->to);
-	for (*dead = 1; *dead >= 0; --*dead)
-		for (int r = 0; r < 16; r++)
-			if (!((used | (*dead ? x->live : 0u)) & REG_BIT(r)))
-				return r;
-	return -1;
+	for (int i = l->head; i <= l->last; i++)
+		used |= w->insns[i].reads | w->insns[i].writes;
+	if ((ALL_REGS & ~(taken | live)))
+		taken |= live;
+	else if ((ALL_REGS & ~used))
+		taken = used;
+	while (taken & REG_BIT(r))
+		r--;
+	*dead = !(live & REG_BIT(r));
+	return r;
 }
 
-/* At its begin: will it be long? Flags are dead there. */
-static void choose(const struct work *w, int number)
+/* Will it be long? Flags are dead; they become those of a jcc to be taken if so. */
+static int compare_length(const struct work *w, const struct loop *l)
 {
-	const struct loop *l = &w->loops[number];
+	int32_t imm = (int32_t)l->imm;
 	int dead, r;
 
-	if (!l->size) {
-		fix_later(emit_jump_open(&o.p), FIX_CHOICE, number, 0);
-		return;
+	if (l->from < 0) {
+		emit_compare_imm(&o.p, l->to, imm + l->enough, l->size);
+		return CC_NOT_LESS;
 	}
-	r = spare_register(&w->insns[l->head], l, &dead);
+	if (l->to < 0) {
+		emit_compare_imm(&o.p, l->from, imm - l->enough, l->size);
+		return CC_NOT_GREATER;
+	}
+	r = spare_register(w, l, &dead);
 	if (!dead)
 		emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
-	if (l->to >= 0)
-		emit_move(&o.p, r, l->to);
-	else
-		emit_move_64(&o.p, r, l->size == 8 ? (uint64_t)l->imm :
-						      (uint32_t)l->imm);
-	if (l->from >= 0)
-		emit_subtract(&o.p, r, l->from, l->size);
-	else if (l->imm)
-		emit_subtract_imm(&o.p, r, (int32_t)l->imm, l->size);
+	emit_move(&o.p, r, l->to);
+	emit_subtract(&o.p, r, l->from, l->size);
 	emit_compare_imm(&o.p, r, l->enough, l->size);
 	if (!dead)
 		emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
-	fix_later(emit_jcc(&o.p, CC_NOT_LESS, NULL), FIX_CHOICE, number, 0);
+	return CC_NOT_LESS;
+}
+
+static void choose(const struct work *w, int number)
+{
+	const struct loop *l = &w->loops[number];
+
+	fix_later(l->size ? emit_jcc(&o.p, compare_length(w, l), NULL) :
+			    emit_jump_open(&o.p), FIX_CHOICE, number, 0);
 }
 
 static int loop_at(const struct work *w, int head)
