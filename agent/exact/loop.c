@@ -16,7 +16,6 @@
 #define ENTRIES MOCA_EXACT_LOOP_ENTRIES
 #define DESCRIPTIONS_MAX 65536
 #define PROGRESS_MAX 65536	/* its step: 4,096 of them fit 32 bits */
-#define LONG_STRETCH 24		/* of one granule */
 #define RECIPROCAL_BITS 24
 
 #define CC_EQUAL 4
@@ -180,22 +179,53 @@ static void drop(struct work *w, struct description *d, int *which, int i)
 	which[i] = which[d->count];
 }
 
-/* Those that leave their granules often count as elsewhere, and what is too much. */
+/*
+ * How many iterations pay, of so many groups. Measured: what counting costs in an
+ * iteration is hidden by what else there is to wait for the less, the more it is;
+ * to begin and to end costs 40 to 80 ns.
+ */
+static int64_t long_trips(int groups)
+{
+	return 32 + 192 / groups;
+}
+
+static uint64_t moves(const struct affine *a)
+{
+	return (uint64_t)(a->step < 0 ? -a->step : a->step);
+}
+
+/* The one that leaves its granules most often. */
+static int fastest(const struct description *d)
+{
+	int at = 0;
+
+	for (int i = 1; i < d->count; i++)
+		if (moves(&d->groups[i]) > moves(&d->groups[at]))
+			at = i;
+	return at;
+}
+
+/*
+ * Stretches must be twice as long as a loop must be, so that it does not matter
+ * what each takes; they are of one to two granules. Those that leave their granules
+ * too often for that count as elsewhere, and so does what is too much.
+ */
 static void select(struct work *w, struct description *d, int *which)
 {
 	uint64_t size = 1ull << moca_exact.shift;
-	int members = 0;
+	int members = 0, at;
 
-	for (int i = d->count - 1; i >= 0; i--) {
-		int64_t by = d->groups[i].step;
-
+	for (int i = 0; i < d->count; i++)
 		members += d->groups[i].count;
-		if (members > (int)ENTRIES ||
-		    ((uint64_t)(by < 0 ? -by : by) * LONG_STRETCH > size &&
-		     !(moca_exact.setup.debug & DEBUG_ALL_LOOPS))) {
-			members -= d->groups[i].count;
-			drop(w, d, which, i);
-		}
+	while (d->count) {
+		at = fastest(d);
+		if (members <= (int)ENTRIES &&
+		    (moca_exact.setup.debug & DEBUG_ALL_LOOPS ||
+		     moves(&d->groups[at]) * 4 *
+				     (uint64_t)long_trips(d->count) <= 3 * size))
+			return;
+		members -= d->groups[at].count;
+		drop(w, d, which, at);
 	}
 }
 
@@ -253,16 +283,6 @@ static int64_t moves_by(const struct work *w, const struct loop *l, int r,
 static int8_t of_begin(const struct state *s, int8_t r)
 {
 	return r >= 0 && s->version[r] <= 16 ? (int8_t)(s->version[r] - 1) : r;
-}
-
-/*
- * How many iterations pay, of so many groups. Measured: what counting costs in an
- * iteration is hidden by what else there is to wait for the less, the more it is;
- * to begin and to end costs 40 to 80 ns.
- */
-static int64_t long_trips(int groups)
-{
-	return 32 + 192 / groups;
 }
 
 /* From the comparison that its last jump depends on. 0, or -1: it does not tell. */
