@@ -453,7 +453,7 @@ static void lengths(uint64_t p)
 		asm volatile("xor %%eax, %%eax; mov %[p], %%rdx\n"
 			     "1: mov (%%rdx,%%rax,8), %%rcx; inc %%rax\n"
 			     "cmp %[n], %%rax; jne 1b\n"
-			     "mov %[n], %%ecx\n"	/* 32 bits, downwards */
+			     "mov %k[n], %%ecx\n"	/* 32 bits, downwards */
 			     "2: sub $8, %%rdx; addl $1, 4(%%rdx); sub $1, %%ecx\n"
 			     "jnz 2b; mov %[p], %%rdx; sub %%rdx, %%rdx\n"
 			     "neg %[n]\n"		/* up to 0, nothing else */
@@ -553,6 +553,18 @@ static void mixed(uint64_t p)
 	}
 }
 
+/* Two arrays that nobody has touched, once from end to end: in order. */
+static void sweep(uint64_t p)
+{
+	asm volatile("xor %%ecx, %%ecx\n"
+		     "1: mov (%[p],%%rcx,8), %%rax; add $1, %%rax\n"
+		     "mov %%rax, 0x600800(%[p],%%rcx,8)\n"
+		     "add $1, %%rcx; cmp $153600, %%rcx; jne 1b"
+		     : : [p] "r"(p) : "rax", "rcx", "memory", "cc");
+	series(p, 8, 153600, 1, 0);
+	series(p + 0x600800, 8, 153600, 0, 1);
+}
+
 /* More than 2^32 stores to one page. */
 static void wrap(uint64_t p)
 {
@@ -576,7 +588,7 @@ static const struct {
 	{ "shapes", shapes, 0 },	   { "gathers", gathers, 4096 },
 	{ "wrap", wrap, 0 },		   { "lengths", lengths, 0 },
 	{ "neighbours", neighbours, 0 },   { "sometimes", sometimes, 0 },
-	{ "mixed", mixed, 4096 },
+	{ "mixed", mixed, 4096 },	   { "sweep", sweep, 0 },
 };
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
