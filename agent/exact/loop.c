@@ -36,7 +36,7 @@ struct description {
 	int8_t progress;
 	int64_t step;
 	int count;
-	struct affine groups[LOOP_GROUPS];
+	struct affine groups[LOOP_GROUPS];	/* no more are there than count */
 };
 
 /* --- what is known of a loop's registers ------------------------------------------ */
@@ -365,6 +365,7 @@ static void add(struct work *w, int head, int last)
 	struct loop *l = &w->loops[w->loop_count];
 	static struct description d;
 	struct description *kept;
+	size_t size;
 
 	*l = (struct loop){ .head = head, .last = last, .from = -1, .to = -1 };
 	walk(w, head, last);
@@ -379,8 +380,10 @@ static void add(struct work *w, int head, int last)
 	}
 	if (all)
 		l->size = 0;
-	kept = moca_exact_alloc(sizeof(*kept));
-	*kept = d;
+	size = offsetof(struct description, groups) +
+	       (size_t)d.count * sizeof(d.groups[0]);
+	kept = moca_exact_alloc(size);
+	memcpy(kept, &d, size);
 	l->progress = d.progress;
 	l->needed = (uint16_t)REG_BIT(d.progress);
 	for (int i = 0; i < d.count; i++) {
