@@ -18,6 +18,8 @@
 #define CC_NOT_LESS 13
 #define CC_NOT_GREATER 14
 
+#define LOOP_ALIGNED 32		/* its time is not to depend on what is ahead */
+
 /* Twice: loops may have a second translation. */
 #define FIXES (REGION_INSNS * 2 * 2)
 #define COLDS (REGION_INSNS * INSN_ACCESSES * 2 * 2)
@@ -704,6 +706,8 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 			emit_gs_store(&o.p, r, GS(C_GPR + 8 * r));
 	emit_store_imm(&o.p, GS(C_COLD_KEY), (int32_t)l->number);
 	emit_jump_literal(&o.p, exit_to(LIT_ENTER_LOOP));
+	while ((uint64_t)o.p % LOOP_ALIGNED)
+		*o.p++ = 0xcc;
 	x->fast = (uint32_t)(o.p - code);
 	mark_fast(x, 1);
 	emit_gs_compare(&o.p, l->progress, GS(C_LOOP_LIMIT));
