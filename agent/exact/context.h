@@ -28,9 +28,9 @@
 #define C_WIDE 1024		/* operands of a gather: 3 of 64 bytes */
 #define C_GS 1280			/* what the program has set: ARCH_SET_GS */
 
-/* struct moca_exact_loop, the last page. */
-#define C_LOOP_NOW 0x3000
-#define C_LOOP_LIMIT 0x3008
+/* struct moca_exact_loop: MOCA_EXACT_LOOP. In programs of moca cc the last page is theirs. */
+#define C_LOOP_NOW 0x2000
+#define C_LOOP_LIMIT 0x2008
 
 /* As displacements from %gs. */
 #define GS(field) ((field) - CONTEXT_SIZE)

@@ -12,7 +12,8 @@
  *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
  *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
  *	CONTEXT	the agent's own; nobody else looks at it, but for
- *	LOOP	struct moca_exact_loop, the last page of it
+ *	LOOP	struct moca_exact_loop, the last page of it but one (that is
+ *		agent/count's)
  *	COUNTS	two 32-bit counters per granule: loads, then stores; %gs is here
  *
  * A *granule* is 1 << shift bytes of address space, 6 <= shift <= 12. Its
@@ -44,7 +45,7 @@
 #define MOCA_EXACT_LOG_MAX (384ull << 20)	/* entries: 3 GiB */
 #define MOCA_EXACT_CONTEXT ((4ull << 30) - (16ull << 20))
 #define MOCA_EXACT_COUNTS (4ull << 30)
-#define MOCA_EXACT_LOOP (MOCA_EXACT_COUNTS - 4096)
+#define MOCA_EXACT_LOOP (MOCA_EXACT_COUNTS - 8192)
 
 #define MOCA_EXACT_CELLS (1ull << 29)
 
