@@ -12,8 +12,8 @@
  *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
  *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
  *	CONTEXT	the agent's own; nobody else looks at it, but for
- *	LOOP	struct moca_exact_loop, the last page of it but one (that is
- *		agent/count's)
+ *	LOOP	struct moca_exact_loop, its last page but one (agent/count has
+ *		its own things in the last)
  *	COUNTS	two 32-bit counters per granule: loads, then stores; %gs is here
  *
  * A *granule* is 1 << shift bytes of address space, 6 <= shift <= 12. Its
