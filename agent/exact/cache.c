@@ -101,6 +101,8 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 		moca_exact_exit_syscall, moca_exact_exit_native,
 		moca_exact_exit_stale, moca_exact_cold_load,
 		moca_exact_cold_store, moca_exact_helper,
+		moca_exact_enter_loop, moca_exact_leave_loop,
+		moca_exact_leave_loop_flags,
 	};
 	struct cache *k;
 	uint8_t *p;
@@ -449,6 +451,7 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->own = m->host + m->own == at;
 		p->balanced = p->own && !p->start ? m->quiet : m->balanced;
 		p->spilled = m->transfer && at > m->host + m->own;
+		p->loop = m->loop;
 		return p->start || p->own;
 	}
 	return -1;

@@ -13,7 +13,9 @@
 /* Literals at a cache's begin: where its code leads to. */
 enum exit_literal {
 	LIT_LINK, LIT_JUMP, LIT_SYSCALL, LIT_NATIVE, LIT_STALE,
-	LIT_COLD_LOAD, LIT_COLD_STORE, LIT_HELPER, LIT_COUNT
+	LIT_COLD_LOAD, LIT_COLD_STORE, LIT_HELPER, LIT_ENTER_LOOP, LIT_LEAVE_LOOP,
+	LIT_LEAVE_LOOP_FLAGS,
+	LIT_COUNT
 };
 
 struct cache {

@@ -28,6 +28,10 @@
 #define C_WIDE 1024		/* operands of a gather: 3 of 64 bytes */
 #define C_GS 1280			/* what the program has set: ARCH_SET_GS */
 
+/* struct moca_exact_loop: MOCA_EXACT_LOOP. In programs of moca cc the last page is theirs. */
+#define C_LOOP_NOW 0x2000
+#define C_LOOP_LIMIT 0x2008
+
 /* As displacements from %gs. */
 #define GS(field) ((field) - CONTEXT_SIZE)
 
@@ -115,6 +119,6 @@ _Static_assert(offsetof(struct context, nr) == C_NR, "");
 _Static_assert(offsetof(struct context, vectors) == C_VECTORS, "");
 _Static_assert(offsetof(struct context, wide) == C_WIDE, "");
 _Static_assert(offsetof(struct context, gs) == C_GS, "");
-_Static_assert(sizeof(struct context) <= CONTEXT_SIZE, "");
+_Static_assert(sizeof(struct context) <= C_LOOP_NOW, "");
 #endif
 #endif

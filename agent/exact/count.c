@@ -11,6 +11,11 @@ static uint32_t *counter(struct context *c, uint64_t granule, int store)
 	return counts + 2 * (granule & CELL_MASK) + store;
 }
 
+uint64_t *moca_exact_cell(struct context *c, uint64_t granule)
+{
+	return (uint64_t *)counter(c, granule, 0);
+}
+
 static void log_add(struct context *c, uint64_t entry)
 {
 	struct moca_exact_slot *s = c->slot;
@@ -39,8 +44,6 @@ static uint64_t log_clock(struct context *c)
 	return since;
 }
 
-/* The granule's counter was 0 and has been counted down: entry.S and below. */
-void moca_exact_cold(struct context *c, uint64_t granule, int store);
 void moca_exact_cold(struct context *c, uint64_t granule, int store)
 {
 	uint8_t *bits = (uint8_t *)c->slot + MOCA_EXACT_TOUCHED;
@@ -109,6 +112,6 @@ void moca_exact_uncount(struct context *c, uint64_t addr, int store)
 void moca_exact_gap(struct context *c, enum moca_exact_gap gap, uint64_t addr)
 {
 	c->slot->gaps[gap]++;
-	if (moca_exact.setup.debug)
+	if (moca_exact.setup.debug & DEBUG_GAPS)
 		moca_exact_say("gap", addr);
 }

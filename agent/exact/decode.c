@@ -395,6 +395,50 @@ static void branch(struct insn *x, const ZydisDecodedInstruction *d,
 	}
 }
 
+/* What a loop's end may compare: two registers, or one with a constant. */
+static void compares(struct insn *x, const ZydisDecodedInstruction *d,
+		     const ZydisDecodedOperand *op)
+{
+	int a = op[0].type == ZYDIS_OPERAND_TYPE_REGISTER ?
+			gpr(op[0].reg.value) : -1;
+
+	x->compare.a = x->compare.b = -1;
+	if (a < 0 || op[0].size < 32)
+		return;
+	switch (d->mnemonic) {
+	case ZYDIS_MNEMONIC_CMP:
+		if (op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			x->compare.imm = op[1].imm.value.s;
+		else if (op[1].type == ZYDIS_OPERAND_TYPE_REGISTER)
+			x->compare.b = (int8_t)gpr(op[1].reg.value);
+		else
+			return;
+		break;
+	case ZYDIS_MNEMONIC_TEST:
+		if (op[1].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    op[1].reg.value != op[0].reg.value)
+			return;
+		break;
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_SUB:
+		if (op[1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE)
+			return;
+		x->compare.add = d->mnemonic == ZYDIS_MNEMONIC_ADD ?
+					 op[1].imm.value.s : -op[1].imm.value.s;
+		break;
+	case ZYDIS_MNEMONIC_INC:
+		x->compare.add = 1;
+		break;
+	case ZYDIS_MNEMONIC_DEC:
+		x->compare.add = -1;
+		break;
+	default:
+		return;
+	}
+	x->compare.a = (int8_t)a;
+	x->compare.size = (uint8_t)(op[0].size / 8);
+}
+
 /* rsp + 8, rbp = rsp, and so on: what is known of a register by another. */
 static void moves(struct insn *x, const ZydisDecodedInstruction *d,
 		  const ZydisDecodedOperand *op)
@@ -572,6 +616,7 @@ int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
 	x->move_to = -1;
 	x->groups = -1;
 	x->mem.base = x->mem.index = -1;
+	x->compare.a = -1;
 	if (!ZYAN_SUCCESS(decode_full(&decoder, (const void *)pc,
 				      max < 15 ? max : 15, &d, op))) {
 		/* The CPU may know it, or not: it shall decide. */
@@ -596,6 +641,7 @@ int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
 		vsib(x, &d, op);
 	branch(x, &d, op);
 	moves(x, &d, op);
+	compares(x, &d, op);
 	special(x, &d, op);
 	encoding(x, &d);
 	if ((d.mnemonic == ZYDIS_MNEMONIC_XOR ||

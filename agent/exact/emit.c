@@ -78,6 +78,11 @@ void emit_gs_load(uint8_t **p, int r, int32_t off)
 	gs_move(p, 0x8b, r, off);
 }
 
+void emit_gs_compare(uint8_t **p, int r, int32_t off)
+{
+	gs_move(p, 0x39, r, off);
+}
+
 void emit_store_imm(uint8_t **p, int32_t off, int32_t imm)
 {
 	put(p, 0x65);
@@ -294,4 +299,19 @@ void emit_compare(uint8_t **p, int r, uint32_t v)
 	put(p, 0x81);
 	put(p, 0xf8u | ((unsigned int)r & 7));
 	emit_32(p, v);
+}
+
+void emit_subtract(uint8_t **p, int to, int from, int size)
+{
+	rex(p, size == 8, from, to, -1);
+	put(p, 0x29);
+	put(p, 0xc0u | ((unsigned int)from & 7) << 3 | ((unsigned int)to & 7));
+}
+
+void emit_compare_imm(uint8_t **p, int r, int32_t v, int size)
+{
+	rex(p, size == 8, 0, r, -1);
+	put(p, 0x81);
+	put(p, 0xf8u | ((unsigned int)r & 7));
+	emit_32(p, (uint32_t)v);
 }

@@ -22,6 +22,11 @@ void emit_push_literal(uint8_t **p, const uint64_t *lit);
 void emit_lea_sum(uint8_t **p, int r, int a, int b);
 /* lea to(%rip), %r */
 void emit_lea_rip(uint8_t **p, int r, const uint8_t *to);
+/* cmp %r, %gs:off */
+void emit_gs_compare(uint8_t **p, int r, int32_t off);
+/* sub of registers and cmp with a constant; size: 4 or 8 bytes */
+void emit_subtract(uint8_t **p, int to, int from, int size);
+void emit_compare_imm(uint8_t **p, int r, int32_t v, int size);
 /* The effective address of m, its displacement replaced; flags change if m has a segment. */
 void emit_address(uint8_t **p, int r, const struct operand *m, int64_t disp);
 /* mov of the 8 bytes at m to r */

@@ -144,7 +144,7 @@ function moca_exact_resume
  * Amid a block: the granule in C_COLD_KEY was borrowed from. Of the flags only
  * those that are no results matter (DF); the program's stack is left alone.
  */
-	.macro	cold name, store
+	.macro	cold name, what, third, end=cold_end
 function \name
 	movq	%rax, COLD(0)
 	movq	%rcx, COLD(1)
@@ -162,22 +162,20 @@ function \name
 	subq	$8, %rsp
 	movq	AT(C_SELF), %rdi
 	movq	AT(C_COLD_KEY), %rsi
-	movl	$\store, %edx
-	call	moca_exact_cold
-	jmp	cold_end
+	movl	$\third, %edx
+	call	\what
+	jmp	\end
 	.endm
 
-	cold	moca_exact_cold_load, 0
-	cold	moca_exact_cold_store, 1
+	cold	moca_exact_cold_load, moca_exact_cold, 0
+	cold	moca_exact_cold_store, moca_exact_cold, 1
+	/* Where no result flags are needed behind it, that is faster. */
+	cold	moca_exact_enter_loop, moca_exact_loop_begin, 0, loop_end
+	cold	moca_exact_leave_loop, moca_exact_loop_leave, 0, loop_end
+	cold	moca_exact_leave_loop_flags, moca_exact_loop_leave, 0
 
-cold_end:
-	addq	$8, %rsp
-/* One that comes now has TF set by the handler. */
-label moca_exact_back_begin
-	cmpq	$0, AT(C_PENDING)
-	je	1f
-	orq	$0x100, (%rsp)		/* step on to where it can be delivered */
-1:	movq	COLD(0), %rax
+	.macro	load_cold
+	movq	COLD(0), %rax
 	movq	COLD(1), %rcx
 	movq	COLD(2), %rdx
 	movq	COLD(6), %rsi
@@ -186,7 +184,27 @@ label moca_exact_back_begin
 	movq	COLD(9), %r9
 	movq	COLD(10), %r10
 	movq	COLD(11), %r11
+	.endm
+
+cold_end:
+	addq	$8, %rsp
+/* One that comes now has TF set by the handler. */
+label moca_exact_back_begin
+cold_back:
+	cmpq	$0, AT(C_PENDING)
+	je	1f
+	orq	$0x100, (%rsp)		/* step on to where it can be delivered */
+1:	load_cold
 	popfq
+	movq	COLD(4), %rsp
+	jmp	*AT(C_COLD_BACK)
+loop_end:
+	addq	$8, %rsp
+	cmpq	$0, AT(C_PENDING)
+	jne	cold_back
+	testl	$0x40400, (%rsp)	/* AC, DF: they were changed */
+	jne	cold_back
+	load_cold
 	movq	COLD(4), %rsp
 	jmp	*AT(C_COLD_BACK)
 help_end:

@@ -48,6 +48,10 @@ void moca_exact_exit_pc(void);
 void moca_exact_cold_load(void);
 void moca_exact_cold_store(void);
 void moca_exact_helper(void);
+/* C_COLD_KEY: which loop; the registers it needs are in C_GPR. */
+void moca_exact_enter_loop(void);
+void moca_exact_leave_loop(void);
+void moca_exact_leave_loop_flags(void);
 /*
  * Stretches of entry.S, [begin, end), that a signal handler must know. before:
  * the program's system call is to be made, and has not; at its end is the `syscall`
@@ -92,6 +96,11 @@ void moca_exact_say(const char *what, uint64_t value);
 
 /* --- the process ------------------------------------------------------------ */
 
+/* Bits of setup.debug, MOCA_EXACT_DEBUG. */
+#define DEBUG_GAPS 1u		/* tell the address of each */
+#define DEBUG_NO_LOOPS 2u	/* count each access of loops as it is made */
+#define DEBUG_ALL_LOOPS 4u	/* even where that does not pay */
+
 struct process {
 	struct moca_exact_setup setup;
 	uint64_t arena;
@@ -118,6 +127,11 @@ void moca_exact_unlock(void);
 static inline struct context *context_of(const struct moca_exact_slot *s)
 {
 	return (struct context *)((uint64_t)s + MOCA_EXACT_COUNTS - CONTEXT_SIZE);
+}
+
+static inline struct moca_exact_loop *loop_of(const struct context *c)
+{
+	return (struct moca_exact_loop *)((uint64_t)c + C_LOOP_NOW);
 }
 
 static inline struct context *current(void)
@@ -163,6 +177,16 @@ void moca_exact_event(struct context *c, uint32_t type, uint64_t addr,
 		      uint64_t len, uint64_t offset, uint32_t flags,
 		      uint32_t prot, const char *name);
 
+/* The two counters of a granule as one number; loads are its lower half. */
+uint64_t *moca_exact_cell(struct context *c, uint64_t granule);
+/* The granule's counter was 0 and has been counted down. */
+void moca_exact_cold(struct context *c, uint64_t granule, int store);
+
+/* --- loop.c ------------------------------------------------------------------ */
+
+/* Count what the loop that c is in has done: it is in none then. */
+void moca_exact_loop_end(struct context *c);
+
 /* --- cache.c: translated code -------------------------------------------------- */
 
 /*
@@ -178,6 +202,11 @@ struct place {
 	int start, own, balanced;
 	/* Behind own of a jump by register: rax and rcx are in spill 0 and 1. */
 	int spilled;
+	/*
+	 * In a loop whose accesses are counted when it is left. balanced: an
+	 * iteration is over, and moca_exact_loop_end counts them.
+	 */
+	int loop;
 };
 /* 1: found; 0: within translated code, but between the instructions; -1: not a cache. */
 int moca_exact_locate(uint64_t host, struct place *p);

@@ -128,6 +128,7 @@ static void at_boundary(struct context *c, struct kucontext *uc, uint64_t pc)
 	int forced;
 
 	uc->mc.flags &= ~FLAG_TF;
+	moca_exact_loop_end(c);
 	while (pop(c, &info, &forced))
 		if (deliver(c, &info, forced, uc, pc))
 			return;
@@ -342,7 +343,11 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 		moca_exact_die("a fault between two instructions, at", rip);
 
 	registers(regs, &uc->mc);
-	if (where > 0 && p.own && repeats((const uint8_t *)rip))
+	/* All of this iteration: so there is a gap, if it was not its begin. */
+	moca_exact_loop_end(c);
+	if (p.loop && !p.balanced)
+		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p.pc);
+	else if (where > 0 && p.own && repeats((const uint8_t *)rip))
 		moca_exact_uncount_rest(c, p.pc, regs, uc->mc.flags);
 	else if (!p.balanced && moca_exact.precise)
 		moca_exact_uncount_insn(c, p.pc, regs, uc->mc.flags);

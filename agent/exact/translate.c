@@ -13,11 +13,17 @@
 
 #define CC_CARRY 2
 #define CC_NOT_EQUAL 5
+#define CC_EQUAL 4
 #define CC_ABOVE 7
+#define CC_NOT_LESS 13
+#define CC_NOT_GREATER 14
 
-#define FIXES (REGION_INSNS * 2)
-#define COLDS (REGION_INSNS * INSN_ACCESSES * 2)
-#define SLOWS (REGION_INSNS * INSN_ACCESSES)
+#define LOOP_ALIGNED 32		/* its time is not to depend on what is ahead */
+
+/* Twice: loops may have a second translation. */
+#define FIXES (REGION_INSNS * 2 * 2)
+#define COLDS (REGION_INSNS * INSN_ACCESSES * 2 * 2)
+#define SLOWS (REGION_INSNS * INSN_ACCESSES * 2)
 
 /* What is written behind the code proper. */
 struct cold {
@@ -30,10 +36,16 @@ struct slow {
 	uint8_t *from, *back;
 	uint32_t helped;
 };
+enum fix_kind {
+	FIX_HOST, FIX_BODY, FIX_FAST,	/* where of an instruction: struct insn */
+	FIX_CHOICE,		/* to is a loop: where it is entered */
+	FIX_LITERAL,		/* of a jmp through one, to target */
+	FIX_STUB,		/* of a jcc, the same */
+};
 struct fix {
 	uint8_t *at;		/* of a 32-bit displacement */
-	int to;			/* instruction, or -1: target */
-	int indirect;		/* of a jmp through a literal */
+	enum fix_kind kind;
+	int to;
 	uint64_t target;
 };
 
@@ -45,6 +57,8 @@ static struct out {
 	struct fix fixes[FIXES];
 	int cold_count, slow_count, fix_count;
 	int failed;
+	const struct loop *loop;	/* whose second translation it is */
+	uint8_t *enter[REGION_LOOPS];	/* where a loop's stretches begin */
 	uint8_t *own;		/* what can fault as the instruction would */
 } o;
 
@@ -196,12 +210,20 @@ static int borrow_alone(const struct operand *m)
 	return r;
 }
 
+/* Is it counted here? */
+static int counts(const struct group *g)
+{
+	return !o.loop || !g->deferred;
+}
+
 static void count_groups(const struct work *w, const struct insn *x)
 {
 	int rax_dead = !(x->live & REG_BIT(RAX)) && !moca_exact.precise;
 	int keep = 0, borrows = 0, shared = -1;
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		if (!counts(&w->groups[i]))
+			continue;
 		keep |= !w->groups[i].flags_dead;
 		borrows += w->groups[i].scratch < 0 && !w->groups[i].mem.rip;
 	}
@@ -215,6 +237,8 @@ static void count_groups(const struct work *w, const struct insn *x)
 		const struct group *g = &w->groups[i];
 		int r = g->scratch, own = 0;
 
+		if (!counts(g))
+			continue;
 		if (r < 0 && !g->mem.rip) {
 			own = shared < 0;
 			r = own ? borrow_alone(&g->mem) : shared;
@@ -233,25 +257,40 @@ static void count_groups(const struct work *w, const struct insn *x)
 
 /* --- where it goes ---------------------------------------------------------------- */
 
-static void fix_later(uint8_t *at, int to, int indirect, uint64_t target)
+static void fix_later(uint8_t *at, enum fix_kind kind, int to, uint64_t target)
 {
 	if (o.fix_count == FIXES) {
 		o.failed = 1;
 		return;
 	}
-	o.fixes[o.fix_count++] = (struct fix){ at, to, indirect, target };
+	o.fixes[o.fix_count++] = (struct fix){ at, kind, to, target };
+}
+
+/* Of a jump at instruction `from`: where of instruction `to` it leads. */
+static enum fix_kind way_to(const struct work *w, const struct insn *from,
+			    int to)
+{
+	int at = (int)(from - w->insns);
+
+	if (o.loop)
+		return to >= o.loop->head && to <= o.loop->last ? FIX_FAST :
+								  FIX_HOST;
+	for (int i = 0; i < w->loop_count; i++)
+		if (w->loops[i].head == to && w->loops[i].last == at)
+			return FIX_BODY;
+	return FIX_HOST;
 }
 
 static void jump_to(int to, uint64_t target)
 {
 	if (to >= 0) {
-		fix_later(emit_jump_open(&o.p), to, 0, 0);
+		fix_later(emit_jump_open(&o.p), FIX_HOST, to, 0);
 		return;
 	}
 	*o.p++ = 0xff;		/* jmp *literal(%rip) */
 	*o.p++ = 0x25;
 	o.p += 4;
-	fix_later(o.p - 4, -1, 1, target);
+	fix_later(o.p - 4, FIX_LITERAL, -1, target);
 }
 
 /* rax: where to; both rax and rcx are in the spill slots. */
@@ -433,9 +472,11 @@ static void write_insn(const struct work *w, const struct insn *x)
 	switch (x->kind) {
 	case K_JCC:
 		if (x->jump >= 0)
-			fix_later(emit_jcc(&o.p, x->cc, NULL), x->jump, 0, 0);
+			fix_later(emit_jcc(&o.p, x->cc, NULL),
+				  way_to(w, x, x->jump), x->jump, 0);
 		else
-			fix_later(emit_jcc(&o.p, x->cc, NULL), -1, 0, x->target);
+			fix_later(emit_jcc(&o.p, x->cc, NULL), FIX_STUB, -1,
+				  x->target);
 		break;
 	case K_LOOP:
 		write_loop(x);
@@ -560,6 +601,130 @@ static void verify(const struct work *w)
 	emit_patch(over, o.p);
 }
 
+/* --- loops that are counted when they are left ---------------------------------------- */
+
+static struct mark fast_marks[REGION_INSNS];
+static uint32_t fast_count;
+
+/* One to compare with: a dead one, or one that the loop does not use, if there is. */
+static int spare_register(const struct work *w, const struct loop *l, int *dead)
+{
+	uint32_t taken = REG_BIT(RSP) | REG_BIT(l->from) | REG_BIT(l->to);
+	uint32_t used = taken, live = w->insns[l->head].live;
+	int r = 15;
+
+	for (int i = l->head; i <= l->last; i++)
+		used |= w->insns[i].reads | w->insns[i].writes;
+	if ((ALL_REGS & ~(taken | live)))
+		taken |= live;
+	else if ((ALL_REGS & ~used))
+		taken = used;
+	while (taken & REG_BIT(r))
+		r--;
+	*dead = !(live & REG_BIT(r));
+	return r;
+}
+
+/* Will it be long? Flags are dead; they become those of a jcc to be taken if so. */
+static int compare_length(const struct work *w, const struct loop *l)
+{
+	int32_t imm = (int32_t)l->imm;
+	int dead, r;
+
+	if (l->from < 0) {
+		emit_compare_imm(&o.p, l->to, imm + l->enough, l->size);
+		return CC_NOT_LESS;
+	}
+	if (l->to < 0) {
+		emit_compare_imm(&o.p, l->from, imm - l->enough, l->size);
+		return CC_NOT_GREATER;
+	}
+	r = spare_register(w, l, &dead);
+	if (!dead)
+		emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
+	emit_move(&o.p, r, l->to);
+	emit_subtract(&o.p, r, l->from, l->size);
+	emit_compare_imm(&o.p, r, l->enough, l->size);
+	if (!dead)
+		emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
+	return CC_NOT_LESS;
+}
+
+static void choose(const struct work *w, int number)
+{
+	const struct loop *l = &w->loops[number];
+
+	fix_later(l->size ? emit_jcc(&o.p, compare_length(w, l), NULL) :
+			    emit_jump_open(&o.p), FIX_CHOICE, number, 0);
+}
+
+static int loop_at(const struct work *w, int head)
+{
+	for (int i = 0; i < w->loop_count; i++)
+		if (w->loops[i].head == head)
+			return i;
+	return -1;
+}
+
+static void mark_fast(const struct insn *x, int head)
+{
+	fast_marks[fast_count++] = (struct mark){
+		.host = x->fast, .balanced = head, .loop = 1, .pc = x->pc,
+	};
+}
+
+static void write_loop_body(struct work *w, const struct loop *l,
+			    const uint8_t *code)
+{
+	for (int i = l->head; i <= l->last; i++) {
+		struct insn *x = &w->insns[i];
+
+		if (i > l->head) {
+			x->fast = (uint32_t)(o.p - code);
+			mark_fast(x, 0);
+		}
+		count_groups(w, x);
+		o.own = o.p;
+		write_insn(w, x);
+		fast_marks[fast_count - 1].own =
+			((uint32_t)(o.own - code) - x->fast) & 0xffff;
+	}
+}
+
+/* A stretch begins; and behind that, its iterations, and its end. */
+static void write_fast_loop(struct work *w, int number, const uint8_t *code)
+{
+	const struct loop *l = &w->loops[number];
+	struct insn *x = &w->insns[l->head];
+	const struct insn *last = &w->insns[l->last];
+	uint8_t *enter, *over;
+
+	o.loop = l;
+	o.enter[number] = o.p;
+	for (int r = 0; r < 16; r++)
+		if (l->needed & REG_BIT(r))
+			emit_gs_store(&o.p, r, GS(C_GPR + 8 * r));
+	emit_store_imm(&o.p, GS(C_COLD_KEY), (int32_t)l->number);
+	emit_jump_literal(&o.p, exit_to(LIT_ENTER_LOOP));
+	while ((uint64_t)o.p % LOOP_ALIGNED)
+		*o.p++ = 0xcc;
+	x->fast = (uint32_t)(o.p - code);
+	mark_fast(x, 1);
+	emit_gs_compare(&o.p, l->progress, GS(C_LOOP_LIMIT));
+	over = emit_jcc(&o.p, CC_EQUAL, NULL);
+	emit_patch(over, o.enter[number]);
+	enter = o.p;
+	emit_gs_store(&o.p, l->progress, GS(C_LOOP_NOW));
+	write_loop_body(w, l, code);
+	emit_jump_literal(&o.p, exit_to(last->next >= 0 &&
+						!w->insns[last->next].flags_live ?
+						LIT_LEAVE_LOOP :
+						LIT_LEAVE_LOOP_FLAGS));
+	moca_exact_loop_places(l, enter, o.p);
+	o.loop = NULL;
+	jump_to(last->next, last->pc + last->len);
+}
+
 /* --- the rest, and all of it ---------------------------------------------------------- */
 
 static void write_colds(void)
@@ -587,18 +752,37 @@ static void write_colds(void)
 	}
 }
 
+/* NULL: it is not in this region. */
+static const uint8_t *place_of(const struct work *w, const struct fix *f,
+			       const uint8_t *code)
+{
+	switch (f->kind) {
+	case FIX_HOST:
+		return code + w->insns[f->to].host;
+	case FIX_BODY:
+		return code + w->insns[f->to].body;
+	case FIX_FAST:
+		return code + w->insns[f->to].fast;
+	case FIX_CHOICE:
+		return o.enter[f->to];
+	default:
+		return NULL;
+	}
+}
+
 static void write_fixes(const struct work *w, const uint8_t *code)
 {
 	for (int i = 0; i < o.fix_count; i++) {
 		const struct fix *f = &o.fixes[i];
+		const uint8_t *to = place_of(w, f, code);
 		uint64_t *slot;
 		uint8_t *stub;
 
-		if (f->to >= 0) {
-			emit_patch(f->at, code + w->insns[f->to].host);
+		if (to) {
+			emit_patch(f->at, to);
 			continue;
 		}
-		if (f->indirect) {
+		if (f->kind == FIX_LITERAL) {
 			slot = moca_exact_link_to(o.k, &o.p, f->target);
 			if (slot)
 				emit_patch(f->at, (uint8_t *)slot);
@@ -622,8 +806,8 @@ static struct region *finish(struct work *w, uint8_t *code)
 	r->high = w->high;
 	r->code = code;
 	r->size = (uint32_t)(o.p - code);
-	r->count = (uint32_t)w->count;
-	r->marks = moca_exact_alloc((size_t)w->count * sizeof(*r->marks));
+	r->count = (uint32_t)w->count + fast_count;
+	r->marks = moca_exact_alloc((size_t)r->count * sizeof(*r->marks));
 	for (int i = 0; i < w->count; i++) {
 		const struct insn *x = &w->insns[i];
 
@@ -637,6 +821,8 @@ static struct region *finish(struct work *w, uint8_t *code)
 			.pc = x->pc,
 		};
 	}
+	memcpy(r->marks + w->count, fast_marks,
+	       fast_count * sizeof(*fast_marks));
 	o.k->at = o.p;
 	moca_exact_cache_add(o.k, r, w);
 	return r;
@@ -644,10 +830,11 @@ static struct region *finish(struct work *w, uint8_t *code)
 
 struct region *moca_exact_translate(struct work *w)
 {
-	size_t room = 131072 + (size_t)w->count * 1024;
+	size_t room = 131072 + (size_t)w->count * 2048;
 	uint8_t *code;
 
 	moca_exact_group(w);
+	moca_exact_loops(w);
 	o.k = moca_exact_cache_near(w->low, w->high, room);
 	if (!o.k) {
 		moca_exact_gap(current(), MOCA_EXACT_GAP_ROOM, w->entry);
@@ -655,12 +842,18 @@ struct region *moca_exact_translate(struct work *w)
 	}
 	o.p = code = o.k->at;
 	o.cold_count = o.slow_count = o.fix_count = o.failed = 0;
+	o.loop = NULL;
+	fast_count = 0;
 	for (int i = 0; i < w->count; i++) {
 		struct insn *x = &w->insns[i];
+		int loop = loop_at(w, i);
 
 		x->host = (uint32_t)(o.p - code);
 		if (!i && w->writable)
 			verify(w);
+		if (loop >= 0)
+			choose(w, loop);
+		x->body = (uint32_t)(o.p - code);
 		count_groups(w, x);
 		help_before(w, x);
 		o.own = o.p;
@@ -669,6 +862,8 @@ struct region *moca_exact_translate(struct work *w)
 		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
 			jump_to(x->next, x->pc + x->len);
 	}
+	for (int i = 0; i < w->loop_count; i++)
+		write_fast_loop(w, i, code);
 	write_colds();
 	write_fixes(w, code);
 	if (o.failed) {

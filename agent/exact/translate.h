@@ -16,6 +16,7 @@
 
 #define REGION_INSNS 256	/* more, and much that never runs is decoded */
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
+#define REGION_LOOPS 32
 #define INSN_ACCESSES 3
 #define GROUP_MEMBERS 16
 
@@ -92,11 +93,20 @@ struct insn {
 	/* It makes move_to = move_from + move_add; -1: nothing of the kind. */
 	int8_t move_to, move_from;
 	int64_t move_add;
+	/* It compares registers for what comes after it; -1: nothing of the kind. */
+	struct {
+		int8_t a, b;	/* b -1: with imm */
+		uint8_t size;	/* bytes */
+		int64_t imm;
+		int64_t add;	/* not 0: it adds that to a, and compares it */
+	} compare;
 	struct operand mem;	/* the explicit one */
 	struct operand access[INSN_ACCESSES];
 	struct helped *helped;
 	int32_t next, jump;	/* of the region's, -1: elsewhere */
 	uint32_t host, own;	/* offsets in the translation */
+	uint32_t body;		/* behind the choice at a loop's begin */
+	uint32_t fast;		/* in the copy that counts when it is left */
 	uint8_t balanced;
 	int32_t groups;		/* first of those to be counted ahead of it, -1 */
 };
@@ -109,10 +119,27 @@ struct group {
 	struct operand mem;	/* with registers and disp as at place */
 	uint32_t base_version, index_version;
 	int64_t low, high;	/* of the displacements */
+	uint8_t deferred;	/* counted when its loop is left: loop.c */
 	int count;
 	struct member members[GROUP_MEMBERS];
 	int8_t scratch;		/* register, or -1: borrow one */
 	uint8_t flags_dead;
+};
+
+/*
+ * A loop within a region, [head, last] of its instructions, that has a second
+ * translation: loop.c.
+ */
+struct loop {
+	int head, last;
+	uint32_t number;	/* of what is counted: for C_COLD_KEY */
+	int8_t progress;	/* the register that tells how far it is */
+	uint16_t needed;	/* registers that addresses are made of */
+	/* It pays if (to - from) >= enough, signed; from or to -1: imm. */
+	int8_t from, to;
+	uint8_t size;		/* 4 or 8 bytes */
+	int64_t imm;
+	int32_t enough;
 };
 
 struct region {
@@ -129,7 +156,7 @@ struct region {
 /* Where the translation of an instruction is. */
 struct mark {
 	uint32_t host;		/* from region.code */
-	uint32_t own : 16, balanced : 1, quiet : 1, transfer : 1;
+	uint32_t own : 16, balanced : 1, quiet : 1, transfer : 1, loop : 1;
 	uint64_t pc;
 };
 
@@ -138,6 +165,8 @@ struct work {
 	int count;
 	struct group groups[REGION_INSNS * INSN_ACCESSES];
 	int group_count;
+	struct loop loops[REGION_LOOPS];
+	int loop_count;
 	uint64_t entry;
 	uint64_t low, high;
 	int writable;		/* the source may change unseen */
@@ -157,6 +186,12 @@ void moca_exact_flags_forget(void);
 
 /* group.c */
 void moca_exact_group(struct work *w);
+
+/* loop.c: those whose accesses can be counted when they are left. */
+void moca_exact_loops(struct work *w);
+/* Where its second translation goes on when a stretch begins, and behind it. */
+void moca_exact_loop_places(const struct loop *l, const uint8_t *enter,
+			    const uint8_t *leave);
 
 /* translate.c: the region's translation, or NULL: no room. */
 struct region *moca_exact_translate(struct work *w);

@@ -61,6 +61,12 @@ void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n);
  * say that itself. */
 void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		uint64_t end_ns, int last);
+/*
+ * loop.c: its thread is gone: count what the loop that it was in has done. 0,
+ * -EINVAL: what is there is nonsense, or another -errno.
+ */
+int slot_finish_loop(const struct exact_arena *a, unsigned int n,
+		     struct moca_exact_slot *s);
 /* A slot that is nobody's, at the end. */
 void slot_stray(struct harvest *h, struct exact_arena *a, unsigned int n);
 /* What an arena's processes did together. last: it ends. */

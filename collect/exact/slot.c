@@ -220,15 +220,17 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 {
 	struct exact_view *v = &a->views[n];
 	struct put p = { .h = h, .task = v->task };
-	/* Before the counters: pairs with the agent's after an entry. */
-	struct exact_stretch s = {
-		.log_count = __atomic_load_n(&v->head->log_count,
-					     __ATOMIC_ACQUIRE),
-	};
+	struct exact_stretch s = { .last = last };
 	struct mm *mm = (struct mm *)v->task->mm;
 	uint64_t begin = cpu_ns();
-	int err;
+	int err = last ? slot_finish_loop(a, n, v->head) : 0;
 
+	if (err == -EINVAL)
+		hostile(v, "its loop");
+	else if (err)
+		harvest_fail(h, err);
+	/* Before the counters: pairs with the agent's after an entry. */
+	s.log_count = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
 	if (!v->tally)
 		v->tally = exact_tally_new();
 	if (mm && !mm->pages)
@@ -239,7 +241,6 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	v->told_ns = p.info.end_ns;
 	s.begin_ns = p.info.begin_ns;
 	s.end_ns = p.info.end_ns;
-	s.last = last;
 	err = v->tally ? exact_tally_rows(v->tally, a, n, &s, &h->clock,
 					  put_rows, &p) : -ENOMEM;
 	if (last)

@@ -11,7 +11,9 @@
  *	EVENTS	ring of bytes, struct moca_exact_event after struct
  *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
  *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
- *	CONTEXT	the agent's own; nobody else looks at it
+ *	CONTEXT	the agent's own; nobody else looks at it, but for
+ *	LOOP	struct moca_exact_loop, its last page but one (agent/count has
+ *		its own things in the last)
  *	COUNTS	two 32-bit counters per granule: loads, then stores; %gs is here
  *
  * A *granule* is 1 << shift bytes of address space, 6 <= shift <= 12. Its
@@ -43,6 +45,7 @@
 #define MOCA_EXACT_LOG_MAX (384ull << 20)	/* entries: 3 GiB */
 #define MOCA_EXACT_CONTEXT ((4ull << 30) - (16ull << 20))
 #define MOCA_EXACT_COUNTS (4ull << 30)
+#define MOCA_EXACT_LOOP (MOCA_EXACT_COUNTS - 8192)
 
 #define MOCA_EXACT_CELLS (1ull << 29)
 
@@ -103,6 +106,41 @@ struct moca_exact_slot {
 	uint64_t events_lost;
 	/* How much was done, for the certificate. Only ever grow. */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
+};
+
+/*
+ * The loop that a thread is in, if its accesses are not counted as they are made.
+ * `now` is what the register that counts the iterations held when the last one
+ * began. So
+ *
+ *	(now - start) / step + 1
+ *
+ * have begun, none if that is 0: now was start - step at first. In the first `split`
+ * of them the accesses of an entry are in its granule, in those behind in the next
+ * one, upwards or downwards: its second part. `ahead` of the first part are counted
+ * already. There is no step to a third granule, and none to a second that had no
+ * such access before: so all first touches are those of first parts, counted ahead.
+ *
+ * When the thread counts, part after part (entry 0's first and second one, entry 1's...),
+ * those below done are counted. next > done: part next - 1 is counted, or just about
+ * to be: then its granule's two counters, as one number, are to be word. So a
+ * thread can be killed anywhere, and what it has done can be told.
+ */
+#define MOCA_EXACT_LOOP_ENTRIES 32u
+#define MOCA_EXACT_LOOP_ITERATIONS 4096u	/* at once, at most */
+struct moca_exact_loop {
+	uint64_t now, limit, start;
+	int64_t step;
+	uint32_t entries;	/* 0: there is none; written last, and first */
+	uint32_t done, next;
+	uint32_t number;	/* the agent's own */
+	uint64_t word;
+	struct moca_exact_loop_entry {
+		uint64_t granule;
+		uint32_t load, store;	/* of one iteration */
+		uint32_t split, ahead;
+		int64_t way;		/* 1 or -1: to the second granule */
+	} entry[MOCA_EXACT_LOOP_ENTRIES];
 };
 
 /* Begin of slot 0's page 1: what the arena's processes share. */

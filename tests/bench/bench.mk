@@ -7,6 +7,7 @@
 # make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
+# make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
@@ -117,3 +118,15 @@ bench-exact:
 	@$(MAKE) --no-print-directory all bench-programs $(BUILD)/tests/exact/granules
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/exact/run
+
+.PHONY: bench-exact-loops
+bench-exact-loops: $(BUILD)/tests/bench/loops-scalar $(BUILD)/tests/bench/loops-vector
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/exact/loops
+
+$(BUILD)/tests/bench/loops-scalar: LOOP_FLAGS = -O2 -fno-tree-vectorize
+$(BUILD)/tests/bench/loops-vector: LOOP_FLAGS = -O3 -mavx2
+$(BUILD)/tests/bench/loops-%: tests/bench/exact/loops.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(LOOP_FLAGS) -o $@ $<

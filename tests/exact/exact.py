@@ -9,6 +9,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import mocatest as t  # noqa: E402
 
 
+# Every loop that can be is counted when it is left, however short: agent/exact.
+ALL_LOOPS = {"MOCA_EXACT_DEBUG": "4"}
+
+
 def record(argv, trace, *options):
     """The command line that records argv with --exact."""
     return t.record(argv, trace, ["--exact", *options])

@@ -18,7 +18,7 @@
 #include <cpuid.h>
 
 #define AREA (16ul << 20)	/* of a case */
-#define CASES 16ul
+#define CASES 32ul
 #define REGION 0x100000000000ul
 #define SPAN (CASES * AREA)	/* of a thread */
 #define SHARED (REGION - 4096)
@@ -439,6 +439,132 @@ static void gathers(uint64_t p)
 	expect(p + 8192, 1, 2);
 }
 
+/* Iterations around where a loop is long enough to be counted as one. */
+static void lengths(uint64_t p)
+{
+	static const uint64_t of[] = { 1, 2, 4, 16, 31, 32, 33, 47, 48, 49, 50,
+					  64, 511, 512, 513, 4095, 4096, 4097,
+					  9000 };
+	uint64_t out;
+
+	for (unsigned int i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		uint64_t n = of[i], q = p + 0x40000 - 8 * i;
+
+		asm volatile("xor %%eax, %%eax; mov %[p], %%rdx\n"
+			     "1: mov (%%rdx,%%rax,8), %%rcx; inc %%rax\n"
+			     "cmp %[n], %%rax; jne 1b\n"
+			     "mov %k[n], %%ecx\n"	/* 32 bits, downwards */
+			     "2: sub $8, %%rdx; addl $1, 4(%%rdx); sub $1, %%ecx\n"
+			     "jnz 2b; mov %[p], %%rdx; sub %%rdx, %%rdx\n"
+			     "neg %[n]\n"		/* up to 0, nothing else */
+			     "3: inc %%rdx; movl $1, (%[p],%[n],4); inc %[n]\n"
+			     "js 3b; mov %%rdx, %[out]"
+			     : [out] "=&r"(out), [n] "+r"(n)
+			     : [p] "r"(q)
+			     : "rax", "rcx", "rdx", "memory", "cc");
+		check(out == of[i] && !n, "lengths");
+		series(q, 8, of[i], 1, 0);
+		series(q - 4, -8, of[i], 1, 1);
+		series(q - 4, -4, of[i], 0, 1);
+	}
+}
+
+/*
+ * Several accesses by one register, so that they leave a granule one after the
+ * other; as stencils and unrolled loops have them, aligned and not.
+ */
+static void neighbours(uint64_t p)
+{
+	for (unsigned int i = 0; i < 9; i++) {
+		uint64_t q = p + 0x10000 + 7 * i, r = p + 0x80000 + 456 * i;
+
+		asm volatile("mov $8, %%ecx\n"
+			     "1: movsd -8(%[q],%%rcx), %%xmm0\n"
+			     "addsd 8(%[q],%%rcx), %%xmm0; addsd (%[q],%%rcx), %%xmm0\n"
+			     "movsd %%xmm0, (%[r],%%rcx); add $8, %%rcx\n"
+			     "cmp $16384, %%rcx; jl 1b\n"
+			     "lea 200000(%[r]), %%rcx; mov %[r], %%rdx\n"
+			     "2: movups (%%rdx), %%xmm0; movups 16(%%rdx), %%xmm1\n"
+			     "movups %%xmm0, 40(%%rdx); movups %%xmm1, 24(%%rdx)\n"
+			     "lea 64(%%rdx), %%rdx; incl -4(%%rdx)\n"
+			     "cmp %%rcx, %%rdx; jb 2b"
+			     : : [q] "r"(q), [r] "r"(r)
+			     : "rcx", "rdx", "xmm0", "xmm1", "memory", "cc");
+		series(q, 8, 2047, 1, 0), series(q + 16, 8, 2047, 1, 0);
+		series(q + 8, 8, 2047, 1, 0), series(r + 8, 8, 2047, 0, 1);
+		series(r, 64, 3125, 1, 0), series(r + 16, 64, 3125, 1, 0);
+		series(r + 40, 64, 3125, 0, 1), series(r + 24, 64, 3125, 0, 1);
+		series(r + 60, 64, 3125, 1, 1);
+	}
+}
+
+/* Parts that are left out in some iterations: what they move, and what they access. */
+static void sometimes(uint64_t p)
+{
+	uint64_t q = p + 0x100000, r = p + 0x200000, n = 6000, at = r;
+
+	asm volatile("xor %%ecx, %%ecx; mov %[q], %%rdx; mov %[r], %%rsi\n"
+		     "1: incl (%[p],%%rcx,8); test $3, %%cl; jnz 2f\n"
+		     "mov (%%rdx), %%rax; add $16, %%rsi\n"
+		     "2: add $8, %%rdx; movb $1, (%%rsi)\n"
+		     "test $1, %%cl; jz 3f; incq 8(%%rsi)\n"
+		     "3: add $1, %%rcx; cmp %[n], %%rcx; jb 1b"
+		     : : [p] "r"(p), [q] "r"(q), [r] "r"(r), [n] "r"(n)
+		     : "rax", "rcx", "rdx", "rsi", "memory", "cc");
+	series(p, 8, n, 1, 1);
+	for (uint64_t i = 0; i < n; i++) {
+		if (i % 4 == 0) {
+			expect(q + 8 * i, 1, 0);
+			at += 16;
+		}
+		expect(at, 0, 1);
+		if (i % 2)
+			expect(at + 8, 1, 1);
+	}
+}
+
+/*
+ * What is affine only at a second look, or not: copies of registers, a stack, two
+ * registers that move apart, steps that are 0, a table by what was loaded.
+ */
+static void mixed(uint64_t p)
+{
+	uint64_t q = p + 0x100000, r = p + 0x200000, n = 5000;
+
+	for (unsigned int i = 0; i < 5000; i++)
+		((volatile uint8_t *)r)[i] = i * 7 % 64;
+	series(r, 1, 5000, 0, 1);
+	asm volatile("mov %%rsp, %%r12; mov %[q], %%rsp; mov %[n], %%rcx\n"
+		     "xor %%esi, %%esi; mov %[p], %%rdi\n"
+		     "1: movzbl (%[r],%%rsi), %%eax; incq (%[q],%%rax,8)\n"
+		     "mov %%rdi, %%rdx; add $8, %%rdi; mov -8(%%rdi), %%rax\n"
+		     "mov %%rax, 4(%%rdx); lea 1(%%rsi), %%rsi; push %%rcx\n"
+		     "mov (%[r]), %%rax; mov 16(%%rdx,%%rsi,4), %%al\n"
+		     "sub %%rsi, %%rdx; cmpb $0, (%%rdx)\n"
+		     "dec %%rcx; jnz 1b; mov %%r12, %%rsp"
+		     : : [p] "r"(p), [q] "r"(q), [r] "r"(r), [n] "r"(n)
+		     : "rax", "rcx", "rdx", "rsi", "rdi", "r12", "memory", "cc");
+	for (uint64_t i = 0; i < n; i++) {
+		expect(r + i, 1, 0), expect(q + i * 7 % 64 * 8, 1, 1);
+		expect(p + 8 * i, 1, 0), expect(p + 8 * i + 4, 0, 1);
+		expect(q - 8 * (i + 1), 0, 1), expect(r, 1, 0);
+		expect(p + 8 * i + 16 + 4 * (i + 1), 1, 0);
+		expect(p + 8 * i - (i + 1), 1, 0);
+	}
+}
+
+/* Two arrays that nobody has touched, once from end to end: in order. */
+static void sweep(uint64_t p)
+{
+	asm volatile("xor %%ecx, %%ecx\n"
+		     "1: mov (%[p],%%rcx,8), %%rax; add $1, %%rax\n"
+		     "mov %%rax, 0x600800(%[p],%%rcx,8)\n"
+		     "add $1, %%rcx; cmp $153600, %%rcx; jne 1b"
+		     : : [p] "r"(p) : "rax", "rcx", "memory", "cc");
+	series(p, 8, 153600, 1, 0);
+	series(p + 0x600800, 8, 153600, 0, 1);
+}
+
 /* More than 2^32 stores to one page. */
 static void wrap(uint64_t p)
 {
@@ -460,7 +586,9 @@ static const struct {
 	{ "three_streams", three_streams, 0 }, { "strides", strides, 0 },
 	{ "early_exit", early_exit, 0 },   { "nested", nested, 0 },
 	{ "shapes", shapes, 0 },	   { "gathers", gathers, 4096 },
-	{ "wrap", wrap, 0 },
+	{ "wrap", wrap, 0 },		   { "lengths", lengths, 0 },
+	{ "neighbours", neighbours, 0 },   { "sometimes", sometimes, 0 },
+	{ "mixed", mixed, 4096 },	   { "sweep", sweep, 0 },
 };
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 

@@ -2,8 +2,9 @@
 /*
  * Loops over arrays, as compilers make them and as they never would: 1 to 3
  * streams with their own strides, pointers moved before, amid or after the
- * accesses, counted by any of several idioms, nested, left early; and loops that
- * look affine but are not (strides that change, indices that alternate).
+ * accesses, counted by any of several idioms, nested, left early, with parts that
+ * are left out in some iterations; and loops that look affine but are not (strides
+ * that change, indices that alternate).
  *
  * A loop is a list of steps, emitted as instructions and run here by an
  * interpreter, which knows each address.
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum step_kind { ACCESS, ADD_IMM, ADD_REG, XOR_IMM };
+enum step_kind { ACCESS, ADD_IMM, ADD_REG, XOR_IMM, SKIP };
 enum { LOAD = 1, STORE = 2 };
 
 struct step {
@@ -22,7 +23,8 @@ struct step {
 	int8_t base, index;
 	uint8_t scale;	/* log2 */
 	int32_t value;	/* displacement or immediate */
-	uint8_t other;	/* ADD_REG */
+	uint8_t other;	/* ADD_REG; of SKIP: so many steps, if no bit of */
+			/* value is set in the counter */
 };
 
 /* Opcodes with a memory operand: prefix, REX.W, opcode bytes, what they do. */
@@ -117,6 +119,11 @@ static void put_step(struct sequence *s, const struct step *t)
 	unsigned int rex = 0x48 + (t->reg > 7);
 
 	switch (t->kind) {
+	case SKIP: /* test value, counter; jz over what put_steps() says */
+		put8(s, rex), put8(s, 0xf7), put8(s, 0xc0 + (t->reg & 7));
+		put32(s, t->value);
+		put8(s, 0x0f), put8(s, 0x84), put32(s, 0);
+		break;
 	case ACCESS:
 		put_access(s, t);
 		break;
@@ -133,6 +140,30 @@ static void put_step(struct sequence *s, const struct step *t)
 	}
 }
 
+static void put_steps(struct sequence *s, const struct loop *l)
+{
+	uint32_t behind[24] = { 0 };
+
+	for (unsigned int i = 0; i < l->count; i++) {
+		put_step(s, &l->steps[i]);
+		behind[i] = s->len;
+		for (unsigned int k = 0; k < i; k++) {
+			int32_t rel = (int32_t)(s->len - behind[k]);
+
+			if (l->steps[k].kind == SKIP &&
+			    k + l->steps[k].other == i)
+				memcpy(s->code + behind[k] - 4, &rel, 4);
+		}
+	}
+}
+
+/* What its counter holds in iteration n, from 1. */
+static uint64_t counter_at(const struct loop *l, unsigned int n)
+{
+	return l->way < 2 ? l->trips - n + 1 :
+	       l->way < 5 ? n - 1 : (uint64_t)n - 1 - l->trips;
+}
+
 /* Runs it; -1 when an access would leave the array. With counting, expects. */
 static int interpret(const struct loop *l, int counting)
 {
@@ -146,6 +177,11 @@ static int interpret(const struct loop *l, int counting)
 				uint64_t a;
 
 				switch (t->kind) {
+				case SKIP:
+					if (!(counter_at(l, n) &
+					      (uint64_t)(int64_t)t->value))
+						i += t->other;
+					continue;
 				case ADD_IMM:
 					reg[t->reg] += (int64_t)t->value;
 					continue;
@@ -264,6 +300,20 @@ static void add_indexed(struct loop *l, struct rng *r, uint16_t *free)
 		add_access(l, r, p, q);
 }
 
+/* Anywhere; what it leaves out may be accesses, moves, or both. */
+static void add_skip(struct loop *l, struct rng *r)
+{
+	unsigned int at = rng_below(r, l->count), n = l->count - at;
+
+	if (l->count == sizeof(l->steps) / sizeof(l->steps[0]))
+		return;
+	memmove(&l->steps[at + 1], &l->steps[at], n * sizeof(l->steps[0]));
+	l->count++;
+	l->steps[at] = (struct step){ .kind = SKIP, .reg = l->counter,
+				      .value = (int)rng_below(r, 4) + 1,
+				      .other = (uint8_t)(1 + rng_below(r, n)) };
+}
+
 static void make(struct loop *l, struct rng *r)
 {
 	static const uint16_t trips[] = { 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 63,
@@ -287,6 +337,8 @@ static void make(struct loop *l, struct rng *r)
 			add_stream(l, r, &free);
 		else
 			add_indexed(l, r, &free);
+	if (!rng_below(r, 4))
+		add_skip(l, r);
 }
 
 /* The last instructions of the body: count and branch back to head. */
@@ -327,7 +379,6 @@ void build_affine(struct sequence *s, struct rng *r)
 	struct loop l;
 	uint32_t outer, head, exit_at = 0;
 	int32_t rel;
-	unsigned int split;
 
 	do
 		make(&l, r);
@@ -342,10 +393,8 @@ void build_affine(struct sequence *s, struct rng *r)
 	put_mov(s, l.counter,
 		l.way < 2 ? l.trips : l.way < 5 ? 0 : -(uint64_t)l.trips);
 	head = s->len;
+	put_steps(s, &l);
 	/* Where it may be left: before the count, behind all accesses. */
-	split = l.count;
-	for (unsigned int i = 0; i < split; i++)
-		put_step(s, &l.steps[i]);
 	if (l.leave) { /* cmp counter, what it is then; je out */
 		uint32_t then = l.way < 2 ? l.trips - l.leave + 1
 			      : l.way < 5 ? l.leave - 1

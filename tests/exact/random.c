@@ -13,7 +13,7 @@
  *
  * --signals: "handled": a handler of faults is there, which never runs (such
  * programs are translated otherwise); "storm": a timer also interrupts 2,000 times
- * a second, anywhere.
+ * a second, anywhere; "ticks": only that timer.
  *
  * --expect: no hashes, only sequences whose accesses are known; how many loads
  * and stores each line of 64 bytes of the arena gets is written to FILE, and
@@ -390,7 +390,7 @@ __attribute__((optimize("no-stack-protector"))) static void on_tick(int sig)
 	ticks++;
 }
 
-static void take_signals(int storm)
+static void take_signals(const char *which)
 {
 	static char stack[1 << 16];
 	stack_t alt = { .ss_sp = stack, .ss_size = sizeof(stack) };
@@ -401,9 +401,9 @@ static void take_signals(int storm)
 	if (sigaltstack(&alt, NULL) || sigaction(SIGALRM, &act, NULL))
 		die("signals");
 	act.sa_flags = (int)(SA_ONSTACK | SA_RESETHAND);
-	if (sigaction(SIGSEGV, &act, NULL))
+	if (strcmp(which, "ticks") && sigaction(SIGSEGV, &act, NULL))
 		die("signals");
-	if (storm && setitimer(ITIMER_REAL, &every, NULL))
+	if (strcmp(which, "handled") && setitimer(ITIMER_REAL, &every, NULL))
 		die("timer");
 }
 
@@ -464,7 +464,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: random POOL [--seed N] [--count N] "
 				"[--only FAMILY] [--batch N] [--show N] "
 				"[--expect FILE] "
-				"[--each FAMILY] [--signals handled|storm]\n");
+				"[--each FAMILY] [--signals handled|storm|ticks]\n");
 		return 2;
 	}
 	for (int i = 2; i + 1 < argc; i += 2) {
@@ -498,7 +498,7 @@ int main(int argc, char **argv)
 		 0) == MAP_FAILED)
 		die("memory");
 	if (signals)
-		take_signals(!strcmp(signals, "storm"));
+		take_signals(signals);
 	for (int f = 0; alone && f < FAMILIES; f++)
 		if (!strcmp(alone, "all") || !strcmp(alone, names[f]))
 			each(f, expected != NULL);

@@ -4,7 +4,8 @@
  * cell that is incremented says by its value how often that was done.
  *
  * usage: signal-counts NAME|--list; prints "ADDRESS LOADS STORES" of pages, hexadecimal and
- * decimal, that tests/exact/signals compares with the counts.
+ * decimal, that tests/exact/signals compares with the counts. "STORES+": one more
+ * may be, what was about to be done when all ended.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/ucontext.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define PAGE 4096ul
@@ -473,6 +475,117 @@ static void do_setting(void)
 	say_cell(HANDLER);
 }
 
+#define WRITTEN (REGION + (3ul << 30))	/* by who is ended amid a loop */
+#define SEEN (REGION + (4ul << 30))	/* the same pages, for who looks */
+#define WRITTEN_PAGES 16ul
+
+/* Numbers all words of WRITTEN, again and again: what is there tells how often. */
+static void *write_on(void *arg)
+{
+	uint64_t n = 0;
+
+	for (;;)
+		__asm__ volatile("xor %%ecx, %%ecx\n"
+				 "1: inc %0\n mov %0, (%1,%%rcx,8)\n"
+				 "inc %%rcx\n cmp %2, %%rcx\n jne 1b"
+				 : "+r"(n)
+				 : "r"(WRITTEN), "r"(WRITTEN_PAGES * 512)
+				 : "rcx", "memory", "cc");
+	return NULL;
+}
+
+/* A child writes on, until end() does away with it; says what it has done. */
+static void ended_by(void (*end)(void))
+{
+	size_t size = WRITTEN_PAGES * PAGE;
+	int fd = memfd_create("written", 0);
+	uint64_t n = 0, each;
+	pid_t pid;
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) ||
+	    mmap((void *)SEEN, size, PROT_READ, MAP_SHARED | MAP_FIXED, fd,
+		 0) == MAP_FAILED ||
+	    mmap((void *)WRITTEN, size, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		exit(1);
+	pid = fork();
+	if (!pid) {
+		pthread_t t;
+
+		if (!end)
+			write_on(NULL);
+		pthread_create(&t, NULL, write_on, NULL);
+		usleep(30000);
+		end();
+		exit(1);
+	}
+	usleep(50000);
+	if (!end)
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (size_t i = 0; i < WRITTEN_PAGES * 512; i++)
+		if (((volatile uint64_t *)SEEN)[i] > n)
+			n = ((volatile uint64_t *)SEEN)[i];
+	each = n / (WRITTEN_PAGES * 512) * 512;
+	n %= WRITTEN_PAGES * 512;
+	for (uint64_t i = 0; i < WRITTEN_PAGES; i++)
+		printf("%lx 0 %lu%s\n", WRITTEN + i * PAGE,
+		       each + (n > 512 * i + 512 ? 512 :
+			       n > 512 * i ? n - 512 * i : 0),
+		       n / 512 == i ? "+" : "");
+}
+
+static void do_killed(void)
+{
+	ended_by(NULL);
+}
+
+static void exits(void)
+{
+	_exit(0);
+}
+
+static void do_exit_group(void)
+{
+	ended_by(exits);
+}
+
+static void executes(void)
+{
+	execl("/bin/true", "true", NULL);
+}
+
+static void do_exec(void)
+{
+	ended_by(executes);
+}
+
+static void kills_itself(void)
+{
+	kill(getpid(), SIGTERM);
+}
+
+static void do_terminated(void)
+{
+	ended_by(kills_itself);
+}
+
+/* A fault ends it where its pages end: by the kernel, as there is no handler. */
+static void do_fault(void)
+{
+	map(REGION, 4, PROT_READ | PROT_WRITE);
+	map(REGION + 4 * PAGE, 1, PROT_NONE);
+	for (uint64_t i = 0; i < 4; i++)
+		say(REGION + i * PAGE, 0, 512);
+	printf("%lx 0 0+\n", REGION + 4 * PAGE);
+	fflush(stdout);
+	__asm__ volatile("mov %0, %%rdx\n"
+			 "1: movq $1, (%%rdx)\n add $8, %%rdx\n"
+			 "cmp %1, %%rdx\n jne 1b"
+			 : : "r"(REGION), "r"(REGION + 8 * PAGE)
+			 : "rdx", "memory", "cc");
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -490,6 +603,11 @@ static const struct {
 	{ "alignment-check", do_aligned },
 	{ "threads", do_threads },
 	{ "setting-handlers", do_setting },
+	{ "killed", do_killed },
+	{ "exit-group", do_exit_group },
+	{ "exec-by-another", do_exec },
+	{ "terminated", do_terminated },
+	{ "fault", do_fault },
 };
 
 int main(int argc, char **argv)

@@ -110,6 +110,10 @@ OURS void moca_exact_gap(struct context *c, enum moca_exact_gap gap,
 {
 }
 
+OURS void moca_exact_loop_end(struct context *c)
+{
+}
+
 OURS void moca_exact_forget_all(void)
 {
 }
@@ -130,7 +134,7 @@ OURS void moca_exact_die(const char *what, uint64_t value)
 
 /* Where entry.S leads to beyond: nobody comes there. */
 __asm__(".pushsection agent_text, \"ax\"\n"
-	".irp name, relocate, begin, cold, help, child\n"
+	".irp name, relocate, begin, cold, help, child, loop_begin, loop_leave\n"
 	".globl moca_exact_\\name\n"
 	"moca_exact_\\name:\n"
 	".endr\n"

@@ -22,6 +22,7 @@
 #define ENDED 64	/* says itself that the thread ended */
 #define MANY 128	/* 200,000 granules, from the highest down */
 #define ALL_LIVE 256	/* threads that stay, until exit_group */
+#define LOOP 512	/* amid a loop, in one of many states */
 
 #define STACK (64 << 10)
 
@@ -255,6 +256,61 @@ static void be_hostile(struct moca_exact_slot *s)
 	slot(4095)->log_count = UINT64_MAX;
 }
 
+/*
+ * Two granules of a loop, of which 10 more iterations are to be counted: from the
+ * state that a thread is killed in, by its number.
+ */
+static void loop(struct moca_exact_slot *s, unsigned int state)
+{
+	const uint64_t granule = 0x60000000 >> setup.shift;
+	struct moca_exact_loop *l = part(s, MOCA_EXACT_LOOP);
+	uint64_t *cell = part(s, MOCA_EXACT_COUNTS + granule * 8);
+	int64_t step = state == 2 ? -24 : 8;
+
+	count(s, 0x60000000, 0, state == 5 ? (1ull << 32) - 5 : 1);
+	count(s, 0x61000000, 0, 1);
+	count(s, 0x61000000, 1, 1);
+	l->start = 5000;
+	l->step = step;
+	l->now = 5000 + (uint64_t)step * 10;	/* 11 have begun */
+	l->entry[0].granule = granule;
+	l->entry[0].load = 1;
+	l->entry[1].granule = 0x61000000 >> setup.shift;
+	l->entry[1].load = l->entry[1].store = 1;
+	l->entry[0].split = l->entry[1].split = 50;
+	l->entry[0].ahead = l->entry[1].ahead = 1;
+	l->entry[0].way = l->entry[1].way = -1;
+	l->entries = 2;
+	if (state == 0)		/* none has begun */
+		l->now = 5000 - (uint64_t)step;
+	if (state == 2) {	/* the first one is counted */
+		l->done = l->next = 2;
+		count(s, 0x60000000, 0, 10);
+	}
+	if (state == 3 || state == 4) {	/* it is about to be, or was */
+		l->next = 1;
+		l->word = *cell - 10;
+	}
+	if (state == 4)
+		count(s, 0x60000000, 0, 10);
+	if (state == 6)
+		l->now++;
+	if (state == 7)
+		l->step = 0;
+	if (state == 8)
+		l->entries = UINT32_MAX;
+	if (state == 9)
+		l->next = 7;
+	if (state == 10)
+		l->now = 5000 + (1ull << 40);
+	if (state == 11)
+		l->entry[0].granule = UINT64_MAX;
+	if (state == 12) {	/* 4 of 11 were in the next granule */
+		count(s, 0x60000000 - (1ul << setup.shift), 0, 1);
+		l->entry[0].split = 7;
+	}
+}
+
 static void many(struct moca_exact_slot *s)
 {
 	for (int i = 200000 - 1; i >= 0; i--)
@@ -292,6 +348,8 @@ uint64_t stand_in(const struct moca_exact_setup *from, uint64_t stack)
 		many(s);
 	if (setup.debug & BUSY)
 		busy(s);
+	if (setup.debug & LOOP)
+		loop(s, setup.debug >> 16);
 	if (setup.debug & HOSTILE)
 		be_hostile(s);
 	if (setup.debug & KILLED)

@@ -132,7 +132,13 @@ busy=$!
 (record -o a -p $busy) >said 2>err &
 front=$!
 begun
-usleep 500000
+# On a busy host a guest may take long to come to it.
+n=0
+while [ $(cat a/task-* 2>/dev/null | wc -c) -lt 20000 ] && alive &&
+		[ $n -lt 300 ]; do
+	n=$((n + 1))
+	usleep 100000
+done
 if alive; then
 	expect "two recordings" 125 $MOCA record -q --via kernel -o a2 -p $busy &&
 		{ grep -q 'other recording' err && ok "two recordings" ||

@@ -14,11 +14,11 @@ while read -r name args; do
 	[ $name = true ] && program="busybox true"
 	plain=$(seconds $program $args)
 	traced=$(seconds /tests/moca record -q --via kernel --interval 50ms \
-		--budget none --no-allocs --no-rates -o /tmp/trace \
+		--budget none --no-allocs --no-rates -o /tmp/slowdown \
 		-- $program $args)
 	case $plain$traced in *not*) echo "$plain $traced"; exit 1 ;; esac
 	echo "$name $plain $traced" >>"$OUT/slowdown"
-	rm -rf /tmp/trace
+	rm -rf /tmp/slowdown
 done <<-END
 	true
 	csr 100000 60
