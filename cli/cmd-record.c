@@ -196,6 +196,48 @@ static int choose_way(const struct extra *x)
 	return 0;
 }
 
+/* What was not said, and what follows from what was. */
+static void settle(struct moca_record_options *o, struct extra *x)
+{
+	if (!o->interval_ns)
+		o->interval_ns = 50000000;
+	if (o->budget == NOT_GIVEN)
+		o->budget = 0.10;
+	if (!x->counts.granularity)
+		x->counts.granularity = 4096;
+	/* Of a translated program, these would tell of the translator. */
+	if (x->no_rates || x->exact)
+		x->hz = 0;
+	else if (x->hz == NOT_GIVEN_HZ)
+		x->hz = RATE_HZ_DEFAULT;
+	o->rate_period_ns = x->hz ? 1000000000ull / x->hz : 0;
+	o->attach = x->pid;
+	o->zap = !x->no_zap;
+	o->include = x->include.items;
+	o->include_count = x->include.count;
+	o->exclude = x->exclude.items;
+	o->exclude_count = x->exclude.count;
+	o->stop_on_error = x->on_error && !strcmp(x->on_error, "stop");
+}
+
+static int run(struct moca_record_options *o, struct extra *x)
+{
+	int way = choose_way(x);
+
+	if (way < 0)
+		return EXIT_RECORD;
+	if (!x->no_allocs && !x->pid) {
+		o->preload = agent_find();
+		o->preload_config = agent_config(&x->agent);
+	}
+	if (open_output(x->out, &o->program_stdout) ||
+	    open_output(x->err, &o->program_stderr))
+		return EXIT_RECORD;
+	if (x->exact)
+		return moca_exact_run(o, &x->counts);
+	return way ? moca_kernel_run(o) : moca_record_run(o);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
@@ -276,44 +318,14 @@ int cmd_record(int argc, char **argv)
 			 "record the program's real faults only"),
 		OPT_END,
 	};
-	int first = moca_options_parse(specs, argc, argv, usage, about), way;
+	int first = moca_options_parse(specs, argc, argv, usage, about);
 
 	if (first == -ECANCELED)
 		return 0;
 	if (first < 0 || check(&o, &x, objects.count, argc - first))
 		return EXIT_USAGE;
-	if (!o.interval_ns)
-		o.interval_ns = 50000000;
-	if (o.budget == NOT_GIVEN)
-		o.budget = 0.10;
-	if (!x.counts.granularity)
-		x.counts.granularity = 4096;
-	/* Of a translated program, these would tell of the translator. */
-	if (x.no_rates || x.exact)
-		x.hz = 0;
-	else if (x.hz == NOT_GIVEN_HZ)
-		x.hz = RATE_HZ_DEFAULT;
-	o.rate_period_ns = x.hz ? 1000000000ull / x.hz : 0;
-	way = choose_way(&x);
-	if (way < 0)
-		return EXIT_RECORD;
+	settle(&o, &x);
 	o.argv = argv + first;
-	o.attach = x.pid;
-	o.zap = !x.no_zap;
-	o.include = x.include.items;
-	o.include_count = x.include.count;
-	o.exclude = x.exclude.items;
-	o.exclude_count = x.exclude.count;
 	o.companion = &companion;
-	if (!x.no_allocs && !x.pid) {
-		o.preload = agent_find();
-		o.preload_config = agent_config(&x.agent);
-	}
-	o.stop_on_error = x.on_error && !strcmp(x.on_error, "stop");
-	if (open_output(x.out, &o.program_stdout) ||
-	    open_output(x.err, &o.program_stderr))
-		return EXIT_RECORD;
-	if (x.exact)
-		return moca_exact_run(&o, &x.counts);
-	return way ? moca_kernel_run(&o) : moca_record_run(&o);
+	return run(&o, &x);
 }
