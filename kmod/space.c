@@ -205,37 +205,33 @@ static void add_first_work(struct moca_space *sp, struct task_struct *t)
 
 /* ---- what tasks do: tracepoints, preemption is off ---- */
 
-static void on_fork(void *unused, struct task_struct *parent,
-		    struct task_struct *child)
+/*
+ * Under the lock: child is a new member, of its parent's space or of one of its
+ * own. Of what is not followed, huge pages are as they were; false faults that
+ * it has a copy of the kernel repairs.
+ */
+static void follow(struct moca_space *from, struct task_struct *parent,
+		   struct task_struct *child)
 {
 	bool shares = child->mm == parent->mm;
-	struct moca_space *sp = NULL, *from = NULL;
-	struct moca_session *s = NULL;
-	struct member *m, *old;
-	unsigned long flags;
+	struct moca_session *s = from->session;
+	struct moca_space *sp = NULL;
+	struct member *m = NULL;
 	u32 what = 0;
 
-	spin_lock_irqsave(&table_lock, flags);
-	old = find_member(parent);
-	/* A new thread is in its process' list before we are called: REGISTER
-	 * may have found it there. */
-	if (!old || !child->mm || find_member(child) ||
-	    (!shares && old->space->session->flags & MOCA_SETUP_NO_FOLLOW)) {
-		spin_unlock_irqrestore(&table_lock, flags);
-		return;
-	}
-	from = old->space;
-	s = from->session;
-	m = kmalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
+	if (shares || !(s->flags & MOCA_SETUP_NO_FOLLOW))
+		m = kmalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
 	if (m && !shares)
 		sp = new_space(s, child->mm, moca_session_pid(s, child),
 			       GFP_ATOMIC | __GFP_NOWARN);
 	if (!m || (!shares && !sp)) {
 		kfree(m);
-		moca_record_gap(s, moca_session_tid(s, child),
-				moca_session_pid(s, child), MOCA_GAP_MEMORY,
-				0, 0);
-		spin_unlock_irqrestore(&table_lock, flags);
+		if (!shares && from->thp_off)
+			moca_mm_clear_flag(child->mm, MOCA_MMF_NO_THP);
+		if (!(s->flags & MOCA_SETUP_NO_FOLLOW))
+			moca_record_gap(s, moca_session_tid(s, child),
+					moca_session_pid(s, child),
+					MOCA_GAP_MEMORY, 0, 0);
 		return;
 	}
 	if (sp) {
@@ -248,6 +244,20 @@ static void on_fork(void *unused, struct task_struct *parent,
 		what = same_thread_group(child, parent) ? MOCA_TASKF_THREAD :
 							  MOCA_TASKF_VFORK;
 	moca_record_task(s, child, parent, what);
+}
+
+static void on_fork(void *unused, struct task_struct *parent,
+		    struct task_struct *child)
+{
+	unsigned long flags;
+	struct member *m;
+
+	spin_lock_irqsave(&table_lock, flags);
+	m = find_member(parent);
+	/* A new thread is in its process' list before we are called: REGISTER
+	 * may have found it there. */
+	if (m && child->mm && !find_member(child))
+		follow(m->space, parent, child);
 	spin_unlock_irqrestore(&table_lock, flags);
 }
 
