@@ -6,6 +6,7 @@
 #include "agent/exact/internal.h"
 
 #define CHUNK (1ul << 20)
+#define CHUNK_MAX (64ul << 20)
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -114,16 +115,18 @@ void *moca_exact_map(size_t size)
 
 void *moca_exact_alloc(size_t size)
 {
+	static size_t next = CHUNK, left;
 	static uint8_t *chunk;
-	static size_t left;
 	void *p;
 
 	size = (size + 15) & -16ul;
 	if (size > CHUNK / 4)
 		return moca_exact_map(size);
 	if (size > left) {
-		chunk = moca_exact_map(CHUNK);
-		left = CHUNK;
+		/* Few ranges are ours: they grow, as what is untouched is free. */
+		chunk = moca_exact_map(next);
+		left = next;
+		next = next < CHUNK_MAX ? 2 * next : next;
 	}
 	p = chunk;
 	chunk += size;

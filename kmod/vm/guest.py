@@ -100,7 +100,8 @@ def kernel_arguments(kernel, options):
     return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr "
             "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s %s" %
-            (kernel.label, "acpi=off" if kernel.label == DEBUG else "",
+            (kernel.label,
+             "acpi=off tsc=reliable" if kernel.label == DEBUG else "",
              options.append)).strip()
 
 
