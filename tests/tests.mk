@@ -82,7 +82,7 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 	$(BUILD)/tests/bench/make-trace
 
 include tests/exact/exact.mk
-include tests/vm/vm.mk
+include kmod/kmod.mk
 
 .PHONY: test-programs check stress
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
