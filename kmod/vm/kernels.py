@@ -159,9 +159,6 @@ def arm64_kernel(label):
     The headers that are the same for all, and the programs that run while it
     is built, are those of the installed headers, of the same version."""
     check_machine()
-    if not shutil.which("aarch64-linux-gnu-gcc"):
-        raise Error("there is no aarch64-linux-gnu-gcc: tools/install-deps "
-                    "check installs it")
     ours, version = installed_headers(PACKAGES[label])
     release = re.sub("-cloud-amd64$", "-arm64", ours)
     package = "linux-headers-" + release
@@ -196,9 +193,48 @@ def debug_folder():
     return os.path.join(WORK, "debug-" + DEBUG_SERIES)
 
 
+def arm64_tools():
+    """What CROSS_COMPILE is. The driver's package conflicts with
+    gcc-multilib, which other tests need: it is unpacked, not installed."""
+    passes = sorted(glob.glob("/usr/lib/gcc-cross/aarch64-linux-gnu/*/cc1"))
+    if not passes or not shutil.which("aarch64-linux-gnu-ld"):
+        raise Error("there is no compiler for arm64: tools/install-deps check "
+                    "installs cpp-aarch64-linux-gnu and "
+                    "binutils-aarch64-linux-gnu")
+    version = passes[-1].split("/")[-2]
+    package = "gcc-%s-aarch64-linux-gnu" % version
+    folder = os.path.join(WORK, "arm64", package)
+    prefix = folder + "/bin/aarch64-linux-gnu-"
+    with Lock(folder):
+        if not os.path.isdir(folder):
+            deb = download(package, "", os.path.join(WORK, "debs"))
+            part = folder + ".new"
+            unpack(deb, part)
+            os.unlink(deb)
+            os.mkdir(part + "/bin")
+            for tool in glob.glob("/usr/bin/aarch64-linux-gnu-*"):
+                os.symlink(tool, "%s/bin/%s" % (part, os.path.basename(tool)))
+            # Debian's headers call it with its version, and by PATH.
+            for end in ("gcc", "gcc-" + version):
+                driver = part + "/bin/aarch64-linux-gnu-" + end
+                if os.path.lexists(driver):
+                    os.unlink(driver)
+                with open(driver, "w") as f:
+                    f.write("#!/bin/sh\nexec %s/usr/bin/aarch64-linux-gnu-gcc"
+                            "-%s -B%s/ -B/usr/bin/aarch64-linux-gnu- "
+                            "\"$@\"\n" % (folder, version,
+                                          os.path.dirname(passes[-1])))
+                os.chmod(driver, 0o755)
+            os.rename(part, folder)
+    return prefix
+
+
 def build_arm64(label):
+    prefix = arm64_tools()
+    os.environ["PATH"] = "%s:%s" % (os.path.dirname(prefix),
+                                    os.environ["PATH"])
     return build_module(arm64_kernel(label), None, "ARCH=arm64",
-                        "CROSS_COMPILE=aarch64-linux-gnu-")
+                        "CROSS_COMPILE=" + prefix)
 
 
 def build_dkms(label):
