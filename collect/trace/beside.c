@@ -7,9 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "collect/trace/shm.h"
@@ -17,12 +19,16 @@
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 #include "lib/ring/layout.h"
+#include "lib/ring/meter.h"
+
+#define DOORBELL_SIZE 4096u
 
 struct moca_trace_session {
 	pid_t pid;
 	int control;
 	char id[17];
 	char *dir;
+	char *doorbell;		/* mapped, or NULL */
 };
 
 static void ignore_signals(void)
@@ -38,6 +44,76 @@ static void ignore_signals(void)
 		signal(all[i], SIG_IGN);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* The session's number, and with it the descriptor of the doorbell page. */
+static void send_ready(int control, const char *id, int fd)
+{
+	char space[CMSG_SPACE(sizeof(fd))] = "";
+	struct iovec part = { (void *)id, strlen(id) + 1 };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = space,
+			    .msg_controllen = sizeof(space) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	sendmsg(control, &m, MSG_NOSIGNAL);
+}
+
+/* The same on the other side: the length of the number, or what recvmsg says. */
+static ssize_t receive_ready(struct moca_trace_session *s, char *id,
+			     size_t size)
+{
+	char space[CMSG_SPACE(sizeof(int))];
+	struct iovec part = { id, size };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
+			    .msg_control = space,
+			    .msg_controllen = sizeof(space) };
+	ssize_t n = recvmsg(s->control, &m, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
+	void *page;
+	int fd;
+
+	if (!c || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
+		return n;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	page = mmap(NULL, DOORBELL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
+	close(fd);
+	if (page != MAP_FAILED)
+		s->doorbell = page;
+	return n;
+}
+
+struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s)
+{
+	void *at = s->doorbell ? s->doorbell + MOCA_METER_OFFSET : NULL;
+
+	return at;
+}
+
+uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(s->pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The collector has ended; its exit was taken. */
+static void free_session(struct moca_trace_session *s)
+{
+	close(s->control);
+	if (s->doorbell)
+		munmap(s->doorbell, DOORBELL_SIZE);
+	free(s->dir);
+	free(s);
 }
 
 static int beside_main(const char *dir, uint64_t session, int control)
@@ -60,7 +136,7 @@ static int beside_main(const char *dir, uint64_t session, int control)
 		return 1;
 	tracer_session_set_control(s, control);
 	id = tracer_session_id(s);
-	send(control, id, strlen(id) + 1, MSG_NOSIGNAL);
+	send_ready(control, id, tracer_session_doorbell(s));
 	tracer_session_run(s, &status);
 	tracer_session_close(s, &result);
 	send(control, &result, sizeof(result), MSG_NOSIGNAL);
@@ -113,15 +189,13 @@ int moca_trace_session_ready(struct moca_trace_session *s)
 	ssize_t n;
 
 	do
-		n = recv(s->control, id, sizeof(id), 0);
+		n = receive_ready(s, id, sizeof(id));
 	while (n < 0 && errno == EINTR);
 	if (n == sizeof(id))
 		return 0;
 	/* It has said why. */
-	close(s->control);
 	waitpid(s->pid, NULL, 0);
-	free(s->dir);
-	free(s);
+	free_session(s);
 	return -ECANCELED;
 }
 
@@ -162,11 +236,9 @@ int moca_trace_session_finish(struct moca_trace_session *s,
 	do
 		n = recv(s->control, result, sizeof(*result), 0);
 	while (n < 0 && errno == EINTR);
-	close(s->control);
 	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	err = n == sizeof(*result) ? result->error : clean_up(s);
-	free(s->dir);
-	free(s);
+	free_session(s);
 	return err;
 }

@@ -9,6 +9,7 @@
 
 #include "collect/trace/session.h"
 
+struct moca_meter;
 struct moca_trace_session;
 
 /*
@@ -23,6 +24,13 @@ int moca_trace_session_start(struct moca_trace_session **out,
  * without; s is freed.
  */
 int moca_trace_session_ready(struct moca_trace_session *s);
+/*
+ * What the programs tell of their own cost (lib/ring/meter.h), once the session
+ * is ready, or NULL. Shared with all of them; s unmaps it.
+ */
+struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s);
+/* CPU time that the collector has taken so far, ns; 0: not known. */
+uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s);
 /* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
 const char *moca_trace_session_id(const struct moca_trace_session *s);
 /*

@@ -218,6 +218,11 @@ int tracer_session_begin(struct tracer_session *s)
 	return err;
 }
 
+int tracer_session_doorbell(const struct tracer_session *s)
+{
+	return s->shm.doorbell_fd;
+}
+
 const char *tracer_session_id(const struct tracer_session *s)
 {
 	return s->shm.session;

@@ -54,6 +54,8 @@ int tracer_session_open(struct tracer_session **out,
 int tracer_session_begin(struct tracer_session *s);
 /* As programs find it in their environment, MOCA_TRACE_ENV. */
 const char *tracer_session_id(const struct tracer_session *s);
+/* The descriptor of the doorbell page (lib/ring/layout.h); s keeps it. */
+int tracer_session_doorbell(const struct tracer_session *s);
 const char *tracer_session_dir(const struct tracer_session *s);
 const char *tracer_session_name(const struct tracer_session *s);
 
