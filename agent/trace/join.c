@@ -13,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/trace/doorbell.h"
 #include "agent/trace/internal.h"
 #include "lib/ring/describe.h"
 
@@ -158,6 +159,17 @@ static struct moca_doorbell *map_doorbell(unsigned slot, uint64_t session,
 	doorbells[slot].page = page;
 	doorbells[slot].session = session;
 	return page;
+}
+
+struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e)
+{
+	uint64_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_RELAXED);
+	unsigned i;
+
+	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
+		if (wanted >> i & 1 && doorbells[i].page)
+			return doorbells[i].page;
+	return NULL;
 }
 
 static int map_ring(struct agent_member *m, unsigned slot, uint64_t session,

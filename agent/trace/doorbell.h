@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* What libmocatrace shows libmoca-alloc of a trace beside its events. */
+#ifndef MOCA_AGENT_TRACE_DOORBELL_H
+#define MOCA_AGENT_TRACE_DOORBELL_H
+
+#include "lib/ring/layout.h"
+
+struct moca_trace_event;
+
+/*
+ * The page that the process shares with the first collector that wants e; it
+ * stays mapped, maybe as another trace's later. NULL: none is mapped yet.
+ */
+struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e);
+
+#endif
