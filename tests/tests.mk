@@ -60,7 +60,7 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-SCRIPT_TESTS := $(wildcard tests/model/run tests/fuzz/run tests/programs/run \
+SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/preload \
 	tests/programs/terminal tests/exact/collector tests/cc/run \
 	tests/coverage/run \
