@@ -32,6 +32,7 @@ struct classic {
 	uint64_t end_ns;
 	uint64_t cpus[MASK_WORDS];
 	uint64_t number;	/* chunks written in this task */
+	uint64_t last_end;	/* of the last of these, as written */
 	FILE *f;
 };
 
@@ -160,9 +161,12 @@ static void write_chunk(struct classic *c)
 
 	if (!c->count)
 		return;
-	/* As the original: a chunk always lasts. */
+	/* As the original: chunks do not overlap, and each lasts. */
+	if (begin < c->last_end)
+		begin = c->last_end;
 	if (end <= begin)
 		end = begin + 1;
+	c->last_end = end;
 	fprintf(c->f, "Chunk %" PRIu64 " %zu %" PRIu64 " %" PRIu64 " ",
 		c->number++, c->count, begin, end);
 	print_mask(c->f, c->cpus, c->o->cpus);
@@ -170,7 +174,8 @@ static void write_chunk(struct classic *c)
 		const struct page *p = &c->pages[i];
 
 		fprintf(c->f,
-			"Access 0x%" PRIx64 " 0x%" PRIx64 " %" PRIu64
+			/* Importers refuse 0x: digits alone. */
+			"Access %" PRIx64 " %" PRIx64 " %" PRIu64
 			" %" PRIu64 " ",
 			p->addr, p->phys, p->reads, p->writes);
 		print_mask(c->f, p->cpus, c->o->cpus);
@@ -253,7 +258,7 @@ static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
 	c->f = create(dirfd, task->id);
 	if (!c->f)
 		return -errno;
-	c->number = 0;
+	c->number = c->last_end = 0;
 	fprintf(c->f, "Task %" PRIu32 " %" PRIu32, task->id, task->tid);
 	if (!task->id)
 		fprintf(c->f, " %u", c->o->page_size);

@@ -4,7 +4,11 @@
 . "$(dirname "$0")/lib.sh.inc"
 
 cat >"$tmp/see.py" <<'END'
+# As strict as an importer of the original: it takes each word as it is.
 import os, re, sys
+def hexadecimal(word):
+    assert re.fullmatch(r"[0-9a-f]+", word) and int(word, 16) < 1 << 63, word
+    return int(word, 16)
 d = sys.argv[1]
 cpus = os.sysconf("SC_NPROCESSORS_CONF")
 names = sorted(n for n in os.listdir(d) if n.startswith("Moca-task"))
@@ -21,15 +25,15 @@ for n in names:
             m = re.fullmatch(r"Chunk (\d+) (\d+) (\d+) (\d+) ([01]+)", l)
             assert m, l
             assert int(m[1]) == number and len(m[5]) >= min(cpus, 2)
-            assert last <= int(m[3]) < int(m[4])
-            last = int(m[3])
+            assert last <= int(m[3]) < int(m[4]) < 1 << 63, l
+            last = int(m[4])
             left, number, seen, mask, union = int(m[2]), number + 1, set(), int(m[5], 2), 0
             assert left > 0
             continue
-        m = re.fullmatch(r"Access (0x[0-9a-f]+) (0x[0-9a-f]+) (\d+) (\d+) ([01]+)", l)
+        m = re.fullmatch(r"Access (\S+) (\S+) (\d+) (\d+) ([01]+)", l)
         assert m, l
-        page = int(m[1], 16)
-        assert page % 4096 == 0 and page not in seen and int(m[2], 16) % 4096 == 0
+        page = hexadecimal(m[1])
+        assert page % 4096 == 0 and page not in seen and hexadecimal(m[2]) % 4096 == 0
         assert int(m[3]) + int(m[4]) > 0
         seen.add(page)
         union |= int(m[5], 2)

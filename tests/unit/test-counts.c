@@ -291,10 +291,10 @@ static int t_classic(void)
 	static const char want[] =
 		"Task 0 7 4096\n"
 		"Chunk 0 2 0 999 00\n"
-		"Access 0x1000 0x0 9 1 00\n"
-		"Access 0x3000 0x0 4 1 00\n"
+		"Access 1000 0 9 1 00\n"
+		"Access 3000 0 4 1 00\n"
 		"Chunk 1 1 1000 1999 00\n"
-		"Access 0x1000 0x0 9 1 00\n";
+		"Access 1000 0 9 1 00\n";
 	const struct classic_options o = { .page_size = 4096, .cpus = 2 };
 	struct moca_event start = { .type = MOCA_EVENT_TASK_START, .pid = 7,
 				    .tid = 7, .parent = MOCA_NO_TASK,
