@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/check-seal.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
 #include "cli/text.h"
@@ -29,6 +30,7 @@ struct check {
 	uint64_t loads;
 	uint64_t stores;
 	uint64_t contradictions;
+	enum check_seal seal;
 	/* Of the present task. */
 	uint32_t task;
 	uint64_t next_number;
@@ -286,13 +288,16 @@ static void check_certificate(struct check *k)
 			      c.pages_seen, c.pages_touched);
 }
 
-static void tell_damage(const struct moca_damage *d)
+static void tell_damage(const struct check *k, const struct moca_damage *d)
 {
 	char a[TEXT_MAX];
+	/* Metadata is told of already. */
+	uint64_t files = d->files - (moca_trace_metadata(k->t) ==
+				     MOCA_METADATA_DAMAGED);
 
-	if (d->files)
+	if (files)
 		printf("damaged: %s file%s cannot be read or not of a trace\n",
-		       text_count(a, d->files), PLURAL(d->files));
+		       text_count(a, files), PLURAL(files));
 	if (d->chunks)
 		printf("damaged: %s chunk%s with a wrong checksum or contents, left out\n",
 		       text_count(a, d->chunks), PLURAL(d->chunks));
@@ -336,16 +341,20 @@ static const char *judge(const struct check *k, int truncated,
 			 const struct moca_damage *damage)
 {
 	struct moca_certificate cert;
+	int sealed = k->seal != CHECK_SEAL_NONE;
 
 	moca_trace_certificate(k->t, &cert);
-	if (trace_damaged(damage) || k->contradictions)
+	if (trace_damaged(damage) || k->contradictions ||
+	    k->seal == CHECK_SEAL_WRONG)
 		return "DAMAGED";
 	if (truncated)
 		return "TRUNCATED";
 	if (k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
 	    cert.pages_seen < cert.pages_touched)
-		return "sound, but it does not show everything";
-	return "sound and complete";
+		return sealed ? "sound, but it does not show everything" :
+				"sound as far as can be known, but it does not show everything";
+	return sealed ? "sound and complete" :
+			"sound and complete as far as can be known";
 }
 
 static void tell_found(const struct check *k)
@@ -373,23 +382,26 @@ static void tell_found(const struct check *k)
 static int verdict(struct check *k, const char *path)
 {
 	int truncated = moca_trace_truncated(k->t);
-	int half = trace_half_filtered(k->t), bad;
+	int damaged, half = trace_half_filtered(k->t), bad;
 	struct moca_damage damage;
 
+	k->seal = check_seal(k->t);
 	check_tasks(k);
 	moca_trace_damage(k->t, &damage);
-	tell_damage(&damage);
+	tell_damage(k, &damage);
+	damaged = trace_damaged(&damage) || k->seal == CHECK_SEAL_WRONG;
 	if (truncated)
 		printf("truncated: the recorder did not end properly; this is what it wrote until then\n");
 	else if (trace_half_filtered(k->t))
 		printf("half filtered: the recorder was killed while --object took accesses out\n");
-	else if (!trace_damaged(&damage))
+	else if (!damaged)
 		check_certificate(k);
+	truncated |= k->seal == CHECK_SEAL_MISSING;
 	if (k->contradictions > TOLD_MAX)
 		printf("contradiction: and %" PRIu64 " more\n",
 		       k->contradictions - TOLD_MAX);
 	tell_coverage(k);
-	bad = truncated || half || trace_damaged(&damage) || k->contradictions;
+	bad = truncated || half || damaged || k->contradictions;
 	text_name(stdout, path, 0);
 	printf(": %s; ", judge(k, truncated || half, &damage));
 	tell_found(k);

@@ -22,6 +22,7 @@
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/ring/clock.h"
 
 #define PIDS_MAX 4096u
@@ -387,7 +388,7 @@ static int close_trace(struct run *r, int failed, int code)
 		moca_meta_set(r->meta, META_EXIT_STATUS, "%d", code << 8);
 	err = err ?: ret;
 	moca_meta_set(r->meta, "state", err || failed ? "failed" : "complete");
-	ret = moca_meta_write(r->meta, r->dirfd);
+	ret = moca_seal_write(r->meta, r->dirfd);
 	err = err ?: ret;
 	if (err)
 		moca_error("rate: cannot write the trace in %s: %s", r->w->dir,

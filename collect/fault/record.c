@@ -28,6 +28,7 @@
 #include "collect/fault/target.h"
 #include "collect/fault/way.h"
 #include "lib/base/err.h"
+#include "lib/format/seal.h"
 
 #define EXIT_OURS 125
 
@@ -510,7 +511,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	code = exit_code(&sig);
 	if (!rec.attach)	/* as wait(2) has it */
 		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
-	moca_meta_write(meta, rec.dirfd);
+	moca_seal_write(meta, rec.dirfd);
 	launch_tell_end(&rec, code, sig);
 	return code;
 }

@@ -9,6 +9,7 @@
 
 #include "collect/trace/internal.h"
 #include "lib/base/err.h"
+#include "lib/format/seal.h"
 #include "lib/ring/clock.h"
 
 #define DESCRIBE_NS 5000000000ull	/* between two writings */
@@ -224,7 +225,7 @@ int tracer_describe_end(struct tracer_session *s)
 	add_notes(s);
 	set_totals(s);
 	moca_meta_set(s->meta, "state", "complete");
-	return moca_meta_write(s->meta, s->dirfd);
+	return moca_seal_write(s->meta, s->dirfd);
 }
 
 int tracer_describe_snapshot(struct tracer_session *s,
@@ -244,7 +245,7 @@ int tracer_describe_snapshot(struct tracer_session *s,
 	moca_meta_add(m, "note", "a snapshot of a flight recorder: the latest "
 				 "events of each thread");
 	moca_meta_set(m, "state", "complete");
-	err = moca_meta_write(m, job->dirfd);
+	err = moca_seal_write(m, job->dirfd);
 	moca_meta_free(m);
 	return err;
 }

@@ -28,6 +28,7 @@
 #include "lib/format/marker-decode.h"
 #include "lib/format/marker-writer.h"
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/ring/clock.h"
 #include "lib/ring/consumer.h"
 
@@ -370,7 +371,7 @@ static int add_note(struct moca_meta *m, int dirfd, const char *note)
 {
 	int err = moca_meta_add(m, "note", note);
 
-	return err ? err : moca_meta_write(m, dirfd);
+	return err ? err : moca_seal_write(m, dirfd);
 }
 
 /* The metadata is the page trace's, and its recorder may still write it. */
@@ -413,7 +414,7 @@ static int complete(struct recovery *r, const char *note)
 	moca_meta_add(r->meta, "note", note);
 	moca_meta_set(r->meta, "state", "complete");
 	err = r->beside ? complete_beside(r, note) :
-			  moca_meta_write(r->meta, r->dirfd);
+			  moca_seal_write(r->meta, r->dirfd);
 	if (err)
 		moca_error("cannot write the metadata of %s: %s", r->dir,
 			   strerror(-err));

@@ -119,6 +119,14 @@ const char *moca_trace_meta(const struct moca_trace *t, const char *key);
 const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
 				unsigned n);
 
+/* Whether the metadata is what the recorder wrote. */
+enum moca_metadata {
+	MOCA_METADATA_VERIFIED = 0,
+	MOCA_METADATA_UNVERIFIED = 1,	/* of an older Moca: no checksum */
+	MOCA_METADATA_DAMAGED = 2,	/* its checksum is wrong, or gone */
+};
+enum moca_metadata moca_trace_metadata(const struct moca_trace *t);
+
 /* 0 when the recorder ended properly, 1 when it was cut off. */
 int moca_trace_truncated(const struct moca_trace *t);
 /* The certificate as last written by the recorder. */

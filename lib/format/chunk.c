@@ -128,8 +128,8 @@ int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len)
 		return -EBADMSG;
 	if (len < h->header_len)
 		return -EAGAIN;
-	if (moca_get64(buf + h->header_len - 8) !=
-	    XXH64(buf, h->header_len - 8, 0))
+	h->header_sum = moca_get64(buf + h->header_len - 8);
+	if (h->header_sum != XXH64(buf, h->header_len - 8, 0))
 		return -EBADMSG;
 	h->cpu_words = moca_get32(buf + 76);
 	if (h->cpu_words > MOCA_CPUMASK_WORDS ||

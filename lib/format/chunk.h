@@ -67,6 +67,7 @@ struct moca_header {
 	uint64_t payload_sum;
 	uint32_t cpu_words;
 	uint64_t cpumask[MOCA_CPUMASK_WORDS];	/* of counts: their own */
+	uint64_t header_sum;	/* its own checksum, once parsed */
 };
 
 /*

@@ -2,10 +2,14 @@
 #include "lib/format/meta.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "lib/base/write.h"
 #include "lib/format/bytes.h"
@@ -15,6 +19,13 @@
 #define META_FIRST "moca-trace "
 #define META_MAX (1u << 20)
 #define KEY_MAX 64
+/*
+ * The second line says that the last one is a checksum: so the loss of either
+ * is no way to look like an old trace, which has neither.
+ */
+#define META_SUMMED "sums xxh64\n"
+#define META_SUM "checksum "
+#define META_SUM_LEN (sizeof(META_SUM) - 1 + 16 + 1)
 
 struct entry {
 	char *key;
@@ -25,6 +36,7 @@ struct moca_meta {
 	struct entry *entries;
 	size_t count;
 	size_t cap;
+	enum moca_metadata checked;	/* how the file was that it is from */
 };
 
 struct moca_meta *moca_meta_new(void)
@@ -115,6 +127,24 @@ int moca_meta_set(struct moca_meta *m, const char *key, const char *fmt, ...)
 	return ret;
 }
 
+void moca_meta_unset(struct moca_meta *m, const char *key)
+{
+	struct entry *e;
+
+	while ((e = find(m, key, 0))) {
+		free(e->key);
+		free(e->value);
+		m->count--;
+		memmove(e, e + 1,
+			(size_t)(m->entries + m->count - e) * sizeof(*e));
+	}
+}
+
+enum moca_metadata moca_meta_checked(const struct moca_meta *m)
+{
+	return m->checked;
+}
+
 const char *moca_meta_nth(const struct moca_meta *m, const char *key,
 			  unsigned n)
 {
@@ -164,6 +194,17 @@ static int put_line(struct moca_buf *b, const struct entry *e)
 	return 0;
 }
 
+static int put_sum(struct moca_buf *b)
+{
+	uint64_t sum = XXH64(b->data, b->len, 0);
+
+	if (moca_buf_reserve(b, META_SUM_LEN + 1))
+		return -ENOMEM;
+	b->len += (size_t)sprintf((char *)b->data + b->len,
+				  META_SUM "%016" PRIx64 "\n", sum);
+	return 0;
+}
+
 int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name)
 {
 	struct moca_buf b = { 0 };
@@ -173,10 +214,13 @@ int moca_meta_write_as(const struct moca_meta *m, int dirfd, const char *name)
 
 	if (moca_buf_reserve(&b, 64))
 		return -ENOMEM;
-	b.len = (size_t)sprintf((char *)b.data, META_FIRST "%d\n",
+	b.len = (size_t)sprintf((char *)b.data,
+				META_FIRST "%d\n" META_SUMMED,
 				MOCA_FORMAT_VERSION);
 	for (i = 0, ret = 0; i < m->count && !ret; i++)
 		ret = put_line(&b, &m->entries[i]);
+	if (!ret)
+		ret = put_sum(&b);
 	if (!ret && b.len > META_MAX)
 		ret = -E2BIG;
 	if (ret)
@@ -226,6 +270,40 @@ static int unescape(char *s)
 	return 0;
 }
 
+/* The line of the checksum at the end, or NULL. */
+static char *sum_line(char *text, size_t len)
+{
+	char *line = text + len - META_SUM_LEN;
+
+	if (len < META_SUM_LEN + 1 || line[-1] != '\n' ||
+	    strncmp(line, META_SUM, strlen(META_SUM)) ||
+	    strspn(line + strlen(META_SUM), "0123456789abcdef") != 16)
+		return NULL;
+	return line;
+}
+
+/* Whether the text, which is whole lines, has and obeys its checksum. */
+static enum moca_metadata check_sum(char *text, size_t len)
+{
+	const char *second = strchr(text, '\n') + 1;
+	int said = !strncmp(second, META_SUMMED, strlen(META_SUMMED));
+	char *line = sum_line(text, len);
+
+	if (!line)
+		return said ? MOCA_METADATA_DAMAGED :
+			      MOCA_METADATA_UNVERIFIED;
+	if (!said || strtoull(line + strlen(META_SUM), NULL, 16) !=
+			     XXH64(text, (size_t)(line - text), 0))
+		return MOCA_METADATA_DAMAGED;
+	return MOCA_METADATA_VERIFIED;
+}
+
+/* Lines that are the file's own, and no keys. */
+static int is_frame(const char *key)
+{
+	return !strcmp(key, "sums") || !strcmp(key, "checksum");
+}
+
 /* text is len bytes and a NUL after them. */
 static int parse(struct moca_meta *m, char *text, size_t len)
 {
@@ -242,6 +320,7 @@ static int parse(struct moca_meta *m, char *text, size_t len)
 		return -EBADMSG;
 	if (version > MOCA_FORMAT_VERSION)
 		return -EPROTO;
+	m->checked = check_sum(text, len);
 	for (line = next + 1; *line; line = next) {
 		next = strchr(line, '\n');
 		*next++ = 0;
@@ -251,7 +330,7 @@ static int parse(struct moca_meta *m, char *text, size_t len)
 		*value++ = 0;
 		if (!key_is_valid(line) || unescape(value))
 			return -EBADMSG;
-		ret = moca_meta_add(m, line, value);
+		ret = is_frame(line) ? 0 : moca_meta_add(m, line, value);
 		if (ret)
 			return ret;
 	}

@@ -2,13 +2,15 @@
 /*
  * The trace's metadata file: an ordered list of "key value" lines, written
  * anew (temporary file + rename) whenever it changes, so that a reader finds
- * a whole one at any moment. Keys are [a-z0-9_.]+; a value is UTF-8 without
+ * a whole one at any moment; its last line is a checksum of all before. Keys are [a-z0-9_.]+; a value is UTF-8 without
  * newline (escaped as \n, \\ in the file). doc/format.md lists the keys.
  */
 #ifndef MOCA_FORMAT_META_H
 #define MOCA_FORMAT_META_H
 
 #include <stdint.h>
+
+#include <moca/reader.h>
 
 struct moca_meta;
 
@@ -21,6 +23,12 @@ int moca_meta_set(struct moca_meta *m, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Add a line for a key that may occur several times ("note"). */
 int moca_meta_add(struct moca_meta *m, const char *key, const char *value);
+
+/* Take a key out, all of its lines. */
+void moca_meta_unset(struct moca_meta *m, const char *key);
+
+/* What the checksum of the file says that it was read from. */
+enum moca_metadata moca_meta_checked(const struct moca_meta *m);
 
 /* The first value of the key, or NULL. Lives as long as m is unchanged. */
 const char *moca_meta_get(const struct moca_meta *m, const char *key);

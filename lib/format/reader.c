@@ -328,6 +328,7 @@ int moca_trace_open(struct moca_trace **out, const char *path)
 	ret = moca_meta_read(&t->meta, t->dirfd);
 	if (ret)
 		goto err_close;
+	t->damage.files += moca_meta_checked(t->meta) == MOCA_METADATA_DAMAGED;
 	ret = scan(t);
 	if (ret)
 		goto err_close;
@@ -371,6 +372,11 @@ const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
 				unsigned n)
 {
 	return moca_meta_nth(t->meta, key, n);
+}
+
+enum moca_metadata moca_trace_metadata(const struct moca_trace *t)
+{
+	return moca_meta_checked(t->meta);
 }
 
 int moca_trace_truncated(const struct moca_trace *t)

@@ -30,7 +30,47 @@ check "a file missing" 1 "$tmp/gone" 'DAMAGED|contradiction'
 cp -r "$tmp/complete" "$tmp/foreign"
 head -c 300 /dev/zero >"$tmp/foreign/task-1"
 check "a foreign file" 1 "$tmp/foreign" '^damaged:'
+cp -r "$tmp/complete" "$tmp/edited"
+sed -i 's/^certificate.lost 0/certificate.lost 1/' "$tmp/edited/metadata"
+check "an edited number" 1 "$tmp/edited" '^damaged: .*metadata has a wrong checksum' 'DAMAGED'
+# old DIR: as an older moca left it, without checksum and seal.
+old() {
+	sed -i -e '/^sums /d' -e '/^checksum /d' -e '/^files\./d' "$1/metadata"
+}
+cp -r "$tmp/complete" "$tmp/old"
+old "$tmp/old"
+check "an old trace" 0 "$tmp/old" '^unverified: metadata without checksum' \
+	'sound and complete as far as can be known; 3 tasks'
+cp -r "$tmp/complete" "$tmp/half"
+sed -i '/^checksum /d' "$tmp/half/metadata"
+check "checksum cut off" 1 "$tmp/half" 'metadata has a wrong checksum' 'DAMAGED'
+cp -r "$tmp/complete" "$tmp/last"
+rm "$tmp/last/task-2"
+check "the last file missing" 1 "$tmp/last" 'left 3 files, the directory holds 2' 'DAMAGED'
+cp -r "$tmp/complete" "$tmp/cutchunk"
+python3 - "$tmp/cutchunk/task-2" <<'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+pos = 0
+while pos < len(data):
+    last = pos
+    pos += struct.unpack_from("<H", data, pos + 8)[0] + struct.unpack_from("<I", data, pos + 20)[0]
+open(sys.argv[1], "wb").write(data[:last])
+END
+check "a file cut between chunks" 1 "$tmp/cutchunk" 'left 16 chunks in them, the directory holds 15' 'DAMAGED'
+cp -r "$tmp/complete" "$tmp/mixed"
+cp "$tmp/lossy/task-1" "$tmp/mixed/task-1"
+check "a file of another trace" 1 "$tmp/mixed" '^contradiction: .*(bytes in them|of another trace)' 'DAMAGED'
+cp -r "$tmp/complete" "$tmp/swapped"
+mv "$tmp/swapped/task-1" "$tmp/swapped/x"
+mv "$tmp/swapped/task-2" "$tmp/swapped/task-1"
+mv "$tmp/swapped/x" "$tmp/swapped/task-2"
+check "two files swapped" 1 "$tmp/swapped" '^damaged: 2 files' 'DAMAGED'
+cp -r "$tmp/complete" "$tmp/more"
+cp "$tmp/complete/task-2" "$tmp/more/task-3"
+check "a file too many" 1 "$tmp/more" 'left 3 files, the directory holds 4' 'DAMAGED'
 cp -r "$tmp/complete" "$tmp/count"
+old "$tmp/count"
 sed -i 's/^certificate.records .*/certificate.records 70/' "$tmp/count/metadata"
 check "wrong count" 1 "$tmp/count" 'counted 70 records, the files hold 68'
 
@@ -40,6 +80,7 @@ check markers 0 "$tmp/markers" '^lossy: .*5 markers were lost' '^lossy: 1 marker
 	'sound, but .*; 4 tasks, 68 records in 13 chunks, 6 markers and 16 events were verified'
 check "only markers" 0 "$tmp/only" 'sound, but .*; 2 tasks, 6 markers and 5 events were verified'
 cp -r "$tmp/only" "$tmp/fewer"
+old "$tmp/fewer"
 echo 'trace.events 7' >>"$tmp/fewer/metadata"
 check "fewer markers than counted" 1 "$tmp/fewer" 'counted 7 markers, the files hold 6'
 cp -r "$tmp/only" "$tmp/untyped"

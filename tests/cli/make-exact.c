@@ -15,6 +15,7 @@
  * balanced: the same, but each fills its own half. gaps: pages, with gaps.
  * wrong: pages, of which the certificate tells one load more.
  */
+#include "lib/format/seal.h"
 #include "tests/unit/objects-trace.h"
 
 #define MS 1000000ull
@@ -134,7 +135,7 @@ static void metadata(int gaps, int wrong, int is_sliced)
 	moca_meta_set(m, "certificate.pages_touched", is_sliced ? "6" : "4097");
 	if (gaps)
 		moca_meta_set(m, "exact.gap.unknown_instruction", "3");
-	if (moca_meta_write(m, dirfd_))
+	if (moca_seal_write(m, dirfd_))
 		abort();
 	moca_meta_free(m);
 }

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/format/writer.h"
 #include "tests/unit/marker-util.h"
 
@@ -272,7 +273,7 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "start_ns", "%llu", START);
 	moca_meta_set(m, "end_ns", "%llu", START + 200 * MS);
 	if (only_markers)
-		return moca_meta_write(m, fd);
+		return moca_seal_write(m, fd);
 	if (!moca_meta_get(m, "note"))
 		moca_meta_add(m, "note", "system calls were not seen");
 	moca_meta_set(m, "certificate.pages_seen", "%d", lossy ? 14 : 15);
@@ -285,7 +286,7 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 		      (unsigned long long)chunks);
 	moca_meta_set(m, "certificate.lossy_chunks", "%llu",
 		      (unsigned long long)lossy);
-	return moca_meta_write(m, fd);
+	return moca_seal_write(m, fd);
 }
 
 int main(int argc, char **argv)

@@ -16,6 +16,7 @@
 
 #include "lib/format/marker-writer.h"
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/ring/layout.h"
 
 #define START 1000000000ull
@@ -245,7 +246,7 @@ static int write_meta(int fd)
 	moca_meta_set(m, "host", "h\"o\\s\nt");
 	moca_meta_set(m, "start_ns", "%llu", START);
 	moca_meta_set(m, "start_time", "1735787045000000000");
-	err = moca_meta_write(m, fd);
+	err = moca_seal_write(m, fd);
 	moca_meta_free(m);
 	return err;
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/format/writer.h"
 
 #define START 1000000000ull
@@ -129,6 +130,6 @@ int main(int argc, char **argv)
 		must(moca_meta_set(m, "collector", "%s", names[2]), "metadata");
 		must(moca_meta_set(m, "note", "%s", huge), "metadata");
 	}
-	must(moca_meta_write(m, fd), "metadata");
+	must(moca_seal_write(m, fd), "metadata");
 	return 0;
 }

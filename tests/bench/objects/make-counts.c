@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/format/writer.h"
 #include "tests/unit/marker-util.h"
 
@@ -202,7 +203,7 @@ int main(int argc, char **argv)
 		      (unsigned long long)loads);
 	moca_meta_set(m, "certificate.stores", "%llu",
 		      (unsigned long long)stores);
-	must(moca_meta_write(m, fd), "metadata");
+	must(moca_seal_write(m, fd), "metadata");
 	moca_meta_free(m);
 	moca_writer_destroy(writer);
 	moca_marker_writer_destroy(markers);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/format/writer.h"
 #include "tests/unit/marker-util.h"
 
@@ -206,6 +207,6 @@ int main(int argc, char **argv)
 	flush_markers();
 	put_accesses(accesses - accesses / 2, starts[objects] - HEAP);
 	must(moca_meta_set(m, "state", "complete"), "metadata");
-	must(moca_meta_write(m, fd), "metadata");
+	must(moca_seal_write(m, fd), "metadata");
 	return 0;
 }
