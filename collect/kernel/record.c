@@ -53,6 +53,13 @@ static void refuse(struct moca_kernel_check *c, int err, const char *what)
 {
 	c->error = -err;
 	c->state = MOCA_KERNEL_REFUSED;
+	if (err == -ENOENT && !access("/sys/module/moca", F_OK)) {
+		snprintf(c->why, sizeof(c->why), "the module moca is loaded "
+			 "without page tracing, which this kernel does not "
+			 "allow (real-time, or no NUMA balancing: dmesg says)");
+		c->fix = "record from user space: --via user";
+		return;
+	}
 	if (err == -ENOENT || err == -ENODEV || err == -ENXIO) {
 		c->state = MOCA_KERNEL_ABSENT;
 		snprintf(c->why, sizeof(c->why), "there is no " KERNEL_DEVICE

@@ -22,7 +22,11 @@ WORK = os.path.join(BUILD, "vm")
 # The packages that depend on the newest headers of each; tools/install-deps
 # has them, too.
 PACKAGES = {"6.1": "linux-headers-cloud-amd64",
-            "6.12": "linux-headers-6.12-cloud-amd64"}
+            "6.12": "linux-headers-6.12-cloud-amd64",
+            "6.1-rt": "linux-headers-rt-amd64",
+            "6.12-rt": "linux-headers-6.12-rt-amd64"}
+STOCK = ("6.1", "6.12")
+RT = ("6.1-rt", "6.12-rt")  # without page tracing: kmod/Kbuild says why
 DEBUG = "debug"  # that of make check-kasan
 DEBUG_SERIES = "6.1"
 
@@ -334,7 +338,7 @@ def build_module(kernel, source=None, *arguments):
 
 def main(argv):
     """usage: kernels.py build|arm64|debug [KERNEL]...: what make calls."""
-    labels = argv[1:] or list(PACKAGES)
+    labels = argv[1:] or STOCK
     try:
         if argv[:1] == ["build"]:
             made = [m for l in labels for m in build_module(find(l))]
