@@ -51,6 +51,7 @@ struct mm {
 	int memfd;		/* -1 unless MM_MOVED */
 	int remote_fd;		/* its number in the program */
 	int uffd;		/* -1: none */
+	int wp_async;		/* it lets writes go on by themselves */
 	uint64_t memfd_dev, memfd_ino;
 	struct stub_data *stub;
 	uint64_t brk;		/* page aligned end of the heap, 0 = unknown */

@@ -21,6 +21,7 @@
 #include "collect/fault/ours.h"
 #include "collect/fault/preload.h"
 #include "collect/fault/quiesce.h"
+#include "collect/fault/segment.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
@@ -95,22 +96,38 @@ static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
 	mm_event(x->rec, x->task, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
 }
 
-/* A private, writable mapping of a file was made: move what the file has. */
-static void move_file(struct ctx *x, uint64_t addr, uint64_t len, int prot,
-		      uint64_t rest, uint64_t offset, const char *name, int fd)
+/* Is the call in x a loader's, for a writable segment of an ELF object? */
+static int maps_segment(const struct ctx *x, uint64_t len)
 {
-	if (rest < len)
+	int fd, yes;
+
+	if (!(x->a[3] & MAP_FIXED) || len > COPY_MAX)
+		return 0;
+	fd = tracee_fetch_fd(x->task->pid, x->a[4]);
+	if (fd < 0)
+		return 0;
+	yes = segment_is(fd, x->a[5], len);
+	close(fd);
+	return yes;
+}
+
+/* A private, writable mapping of a file was made at addr by the call in x. */
+static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
+			uint64_t rest, const char *name)
+{
+	int segment = maps_segment(x, len);
+
+	if (segment && rest < len)
 		len = rest;	/* behind it, an access is a SIGBUS */
-	if (!len)
+	if (segment && !len)
 		return;
-	if (len > COPY_MAX ||
-	    mm_move(x->rec, x->mm, &x->c, addr, addr + len, prot,
-		    MM_COPY_FILE, name))
-		gap(x, addr, len, "private file mapping not moved: "
-				  "real faults only");
+	if (segment && !mm_move(x->rec, x->mm, &x->c, addr, addr + len, x->a[2],
+				MM_COPY_FILE, name))
+		filecopy_add(x->mm, addr, addr + len, x->a[5], name,
+			     x->task->pid, x->a[4]);
 	else
-		filecopy_add(x->mm, addr, addr + len, offset, name,
-			     x->task->pid, fd);
+		mm_add_private(x->rec, x->mm, x->task, addr, addr + len,
+			       x->a[2], x->a[5], name);
 }
 
 /*
@@ -215,8 +232,7 @@ static int do_mmap(struct ctx *x)
 			gap(x, x->ret, len, "anonymous mapping not moved: "
 					    "real faults only");
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
-		move_file(x, x->ret, len, prot, rest, x->a[5], name,
-			  fd);
+		add_private(x, x->ret, len, rest, name);
 	} else if ((anon && !private) || regular) {
 		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
 			      private ? REGION_FILE : REGION_SHARED, prot,
@@ -375,8 +391,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		mm_prefill(x->rec, x->mm, new,
 			   new + (old_len < new_len ? old_len : new_len));
 	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
-		 PROT_READ | PROT_WRITE,
-		 MOCA_MAP_MOVED | MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED, "");
+		 PROT_READ | PROT_WRITE, MOCA_MAP_MOVED | mm_map_flags(r), "");
 }
 
 static int do_mremap(struct ctx *x)
@@ -575,39 +590,27 @@ static int do_mlock(struct ctx *x)
 	return 0;
 }
 
-/* Move the private file mappings that are in [start, end). */
-static void move_vmas(struct ctx *x, uint64_t start, uint64_t end)
-{
-	struct vma_list l;
-
-	if (maps_read(x->task->tid, &l))
-		return;
-	for (size_t i = 0; i < l.count; i++) {
-		const struct vma *v = &l.items[i];
-		uint64_t from = v->start > start ? v->start : start;
-		uint64_t to = v->end < end ? v->end : end;
-
-		if (from < to && !v->shared && v->name[0] == '/')
-			move_file(x, from, to - from, v->prot, to - from,
-				  v->offset + (from - v->start), v->name, -1);
-	}
-	maps_free(&l);
-}
-
-/* Private file pages become writable: what was theirs must be kept. */
+/* Private pages of a file become writable: they may not be zapped any more. */
 static int do_mprotect(struct ctx *x)
 {
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
 	int err = run_own(x);
 	struct region r;
 
-	if (err || failed(x->ret))
+	/* Also after ENOMEM: what lies below a hole was changed. */
+	if (err || (failed(x->ret) && x->ret != -ENOMEM))
 		return err;
 	while (moca_regions_next(&x->mm->regions, &start, end, &r)) {
 		if (r.kind != REGION_FILE)
 			continue;
-		moca_regions_remove(&x->mm->regions, r.start, r.end);
-		move_vmas(x, r.start, r.end);
+		r.kind = REGION_PRIVATE;
+		if (moca_regions_add(&x->mm->regions, &r))
+			moca_warn("out of memory for the table of mappings");
+		gap(x, r.start, r.end - r.start, x->mm->wp_async ?
+		    "private pages of a file became writable: repeated reads "
+		    "are not seen" :
+		    "private pages of a file became writable: repeated "
+		    "accesses are not seen");
 	}
 	return 0;
 }

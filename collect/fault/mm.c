@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collect/fault/filecopy.h"
+#include "collect/fault/segment.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
@@ -39,7 +40,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
-/* A private writable mapping of a larger file is not copied. */
+/* A larger segment of an ELF object is not copied. */
 #define COPY_MAX (64ul << 20)
 
 struct mm *mm_new(struct recorder *rec, pid_t pid)
@@ -243,7 +244,7 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 		moca_warn("out of memory for the table of mappings");
 }
 
-static uint32_t map_flags(const struct mm *mm, const struct region *r)
+uint32_t mm_map_flags(const struct region *r)
 {
 	switch (r->kind) {
 	case REGION_MEMFD:
@@ -252,6 +253,8 @@ static uint32_t map_flags(const struct mm *mm, const struct region *r)
 		return MOCA_MAP_SHARED | MOCA_MAP_ZAPPED;
 	case REGION_FILE:
 		return MOCA_MAP_FILE | MOCA_MAP_ZAPPED;
+	case REGION_PRIVATE:
+		return 0;
 	default:
 		return MOCA_MAP_STACK;
 	}
@@ -261,7 +264,7 @@ static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
 		       const struct region *r, int prot, uint64_t offset,
 		       const char *name)
 {
-	uint32_t flags = map_flags(mm, r);
+	uint32_t flags = mm_map_flags(r);
 
 	if (name && name[0] == '/')
 		flags |= MOCA_MAP_FILE;
@@ -286,7 +289,21 @@ void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 	else
 		mm_event(rec, t, MOCA_EVENT_MMAP, start, end - start, offset,
 			 prot,
-			 map_flags(mm, &r) & ~(uint32_t)MOCA_MAP_ZAPPED, name);
+			 mm_map_flags(&r) & ~(uint32_t)MOCA_MAP_ZAPPED, name);
+}
+
+void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
+		    uint64_t start, uint64_t end, int prot, uint64_t offset,
+		    const char *name)
+{
+	mm_add_native(rec, mm, t, start, end, REGION_PRIVATE, prot, offset,
+		      name);
+	mm_event(rec, t, MOCA_EVENT_GAP, start, end - start, 0, 0, 0,
+		 mm->wp_async ? "a file mapped privately to be written: first "
+				"touches and writes are seen, repeated reads "
+				"are not" :
+				"a file mapped privately to be written: first "
+				"touches are seen, repeated accesses are not");
 }
 
 static int copy_run(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
@@ -489,6 +506,7 @@ static void open_uffd(struct mm *mm, pid_t pid, long remote)
 			return;
 		}
 	}
+	mm->wp_async = (api.features & UFFD_FEATURE_WP_ASYNC) != 0;
 	mm->uffd = fd;
 }
 
@@ -643,12 +661,46 @@ static int has_own_pages(pid_t tid, const struct vma *v)
 	return own;
 }
 
-static void move_vma(struct recorder *rec, struct mm *mm,
-		     struct tracee_calls *c, const struct vma *v)
+/*
+ * Whether a private mapping may go to the memfd: anonymous memory, and what a
+ * loader mapped of ELF objects (segment.h). Of a program that begins, the
+ * kernel is the only loader so far.
+ */
+static int may_move(struct recorder *rec, const struct vma_list *l, size_t i)
 {
-	uint64_t len = v->end - v->start;
-	enum region_kind kind;
-	int err;
+	const struct vma *v = &l->items[i];
+
+	if (!v->name[0] || v->name[0] == '[')
+		return 1;
+	return v->name[0] == '/' && v->end - v->start <= COPY_MAX &&
+	       (!rec->attach || segment_is_loaded(l, i));
+}
+
+static void move_private(struct recorder *rec, struct mm *mm,
+			 struct tracee_calls *c, const struct vma_list *l,
+			 size_t i)
+{
+	const struct vma *v = &l->items[i];
+	int file = v->name[0] == '/';
+
+	if (!may_move(rec, l, i)) {
+		mm_add_private(rec, mm, c->task, v->start, v->end, v->prot,
+			       v->offset, v->name);
+	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
+			   file ? MM_COPY_FILE : MM_COPY_ANONYMOUS, v->name)) {
+		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start,
+			 v->end - v->start, 0, 0, 0,
+			 "mapping could not be moved: real faults only");
+	} else if (file) {
+		filecopy_add(mm, v->start, v->end, v->offset, v->name, 0, -1);
+	}
+}
+
+static void move_vma(struct recorder *rec, struct mm *mm,
+		     struct tracee_calls *c, const struct vma_list *l,
+		     size_t i)
+{
+	const struct vma *v = &l->items[i];
 
 	if (v->start >= USER_END ||
 	    (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE))
@@ -663,30 +715,14 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (v->name[0] == '[' && strcmp(v->name, "[heap]") &&
 	    strncmp(v->name, "[anon:", 6))
 		return;
-	if (!v->shared && ((v->prot & PROT_WRITE) || !v->name[0] ||
-			   (rec->attach && has_own_pages(c->task->tid, v))) &&
-	    (!v->name[0] || v->name[0] == '[' || len <= COPY_MAX)) {
-		err = mm_move(rec, mm, c, v->start, v->end, v->prot,
-			      v->name[0] == '/' ? MM_COPY_FILE :
-						  MM_COPY_ANONYMOUS, v->name);
-		if (!err && v->name[0] == '/')
-			filecopy_add(mm, v->start, v->end, v->offset, v->name,
-				     0, -1);
-		if (!err)
-			return;
-		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start, len, 0, 0, 0,
-			 "mapping could not be moved: real faults only");
-		return;
-	}
-	if (!may_zap_file(v))
-		return;
-	kind = v->shared ? REGION_SHARED : REGION_FILE;
-	if (kind == REGION_FILE &&
-	    ((v->prot & PROT_WRITE) ||
+	if (!v->shared &&
+	    ((v->prot & PROT_WRITE) || !v->name[0] || v->name[0] == '[' ||
 	     (rec->attach && has_own_pages(c->task->tid, v))))
-		return;
-	mm_add_native(rec, mm, c->task, v->start, v->end, kind, v->prot,
-		      v->offset, v->name);
+		move_private(rec, mm, c, l, i);
+	else if (may_zap_file(v))
+		mm_add_native(rec, mm, c->task, v->start, v->end,
+			      v->shared ? REGION_SHARED : REGION_FILE, v->prot,
+			      v->offset, v->name);
 }
 
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
@@ -697,7 +733,7 @@ int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < l.count; i++)
-		move_vma(rec, mm, c, &l.items[i]);
+		move_vma(rec, mm, c, &l, i);
 	maps_free(&l);
 	return 0;
 }

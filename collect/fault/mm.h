@@ -56,10 +56,18 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	      const char *why);
 
-/* Note a mapping that is not moved. kind REGION_SHARED, _FILE or _STACK. */
+/* MOCA_MAP_* of an MMAP event, as they follow from what is done with it. */
+uint32_t mm_map_flags(const struct region *r);
+
+/* Note a mapping that is not moved: of any kind but REGION_MEMFD. */
 void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 		   uint64_t start, uint64_t end, enum region_kind kind, int prot,
 		   uint64_t offset, const char *name);
+
+/* The same of a private mapping of a file that may be written. */
+void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
+		    uint64_t start, uint64_t end, int prot, uint64_t offset,
+		    const char *name);
 
 /*
  * [start, end) is no longer mapped (or, keep, mapped but emptied): settle its

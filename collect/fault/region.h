@@ -14,6 +14,11 @@ enum region_kind {
 	REGION_SHARED,	/* shared by the program itself: may be zapped */
 	REGION_FILE,	/* private, of a file, never writable: may be zapped */
 	REGION_STACK,	/* a main thread's stack: never zapped */
+	/*
+	 * Private memory that stays the kernel's, such as a file's that may
+	 * be written: never zapped, each sweep makes its writes fault again.
+	 */
+	REGION_PRIVATE,
 };
 
 #define REGION_WIPEONFORK 1u

@@ -88,6 +88,34 @@ static void put_range(struct mm *mm, struct slice *s, uint64_t start,
 	mm->stub->zap[s->ranges++] = (struct stub_zap){ start, end - start, 0 };
 }
 
+/* Writes to [start, end) shall fault once more. */
+static void protect(struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct uffdio_writeprotect wp = {
+		.range = { start, end - start },
+		.mode = UFFDIO_WRITEPROTECT_MODE_WP,
+	};
+
+	/* Where it was not registered there is nothing to be seen. */
+	ioctl(mm->uffd, UFFDIO_WRITEPROTECT, &wp);
+}
+
+/* Memory that is not zapped: the writes to its pages of this block. */
+static void protect_block(struct mm *mm, const struct region *r, uint64_t base)
+{
+	uint64_t end = base + (1ull << BLOCK_SHIFT);
+
+	protect(mm, base > r->start ? base : r->start,
+		end < r->end ? end : r->end);
+}
+
+/* Of what is left out, first touches alone are seen. */
+static int is_watched(const struct mm *mm, const struct region *r)
+{
+	return r->kind != REGION_STACK &&
+	       (r->kind != REGION_PRIVATE || mm->wp_async);
+}
+
 /*
  * Gather ranges from *pos on until the slice is full. Moves *pos. Returns 0
  * when the end of the address space is reached.
@@ -102,7 +130,7 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 
 		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
 			return 0;
-		if (r.kind == REGION_STACK)
+		if (!is_watched(mm, &r))
 			continue;
 		if (at < r.start)
 			at = r.start;
@@ -117,16 +145,20 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 				break;
 			if (s->pages && s->pages + b->present > s->limit) {
 				/* Full: go on from here next time. */
-				put_range(mm, s, at, base > at ? base : at);
 				*pos = base > at ? base : at;
+				if (r.kind != REGION_PRIVATE)
+					put_range(mm, s, at, *pos);
 				return 1;
 			}
+			if (r.kind == REGION_PRIVATE)
+				protect_block(mm, &r, base);
 			s->pages += b->present;
 			b->present = 0;
 			if (base + (1ull << BLOCK_SHIFT) > r.end)
 				break;	/* shared with the next region */
 		}
-		put_range(mm, s, at, r.end);
+		if (r.kind != REGION_PRIVATE)
+			put_range(mm, s, at, r.end);
 	}
 	return 1;
 }
@@ -137,17 +169,11 @@ static void protect_stack(struct recorder *rec, struct mm *mm)
 	struct region r;
 	uint64_t pos = mm->stack_start;
 
-	if (!rec->opt->stack || mm->uffd < 0 || !mm->stack_end)
+	if (!rec->opt->stack || !mm->wp_async || !mm->stack_end)
 		return;
-	while (moca_regions_next(&mm->regions, &pos, mm->stack_end, &r)) {
-		struct uffdio_writeprotect wp = {
-			.range = { r.start, r.end - r.start },
-			.mode = UFFDIO_WRITEPROTECT_MODE_WP,
-		};
-
+	while (moca_regions_next(&mm->regions, &pos, mm->stack_end, &r))
 		if (r.kind == REGION_STACK)
-			ioctl(mm->uffd, UFFDIO_WRITEPROTECT, &wp);
-	}
+			protect(mm, r.start, r.end);
 }
 
 static uint64_t sweep_mm(struct recorder *rec, struct collector *c,

@@ -637,6 +637,123 @@ static void private_file_changes(void)
 	printf("%.4s\n", p + 2 * PAGE);
 }
 
+/*
+ * As numpy.memmap(mode='c') beside a mapping that is written: what was not
+ * written privately shows the file as it is now.
+ */
+static void private_view(int fd)
+{
+	char *view, *shared, *late;
+	unsigned int seen = 0;
+	int pid;
+
+	CHECK(fd >= 0 && ftruncate(fd, 64 * PAGE) == 0);
+	view = mmap(NULL, 64 * PAGE, RW, MAP_PRIVATE, fd, 0);
+	late = mmap(NULL, 64 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	shared = mmap(NULL, 64 * PAGE, RW, MAP_SHARED, fd, 0);
+	CHECK(view != MAP_FAILED && late != MAP_FAILED && shared != MAP_FAILED);
+	for (int i = 0; i < 64; i += 4)
+		seen += view[i * PAGE + 1]; /* some are there already */
+	pause_ms(60);
+	fill(shared, 64, 30);
+	CHECK(filled(view, 64, 30) && filled(late, 64, 30));
+	fill(view + 16 * PAGE, 16, 31);
+	CHECK(mprotect(late, 64 * PAGE, RW) == 0);
+	late[8] = 1;
+	pause_ms(60);
+	fill(shared, 64, 32);
+	CHECK(filled(view, 16, 32) && filled(view + 16 * PAGE, 16, 31));
+	CHECK(late[8] == 1);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		fill(view, 16, 33);
+		CHECK(filled(view + 16 * PAGE, 16, 31));
+		CHECK(*(uint64_t *)(late + 40 * PAGE + 320) == 32 * 1000003 + 40);
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(filled(view, 16, 32) && filled(view + 16 * PAGE, 16, 31));
+	/* Moved and grown, it is still the same. */
+	view = mremap(view, 32 * PAGE, 48 * PAGE, MREMAP_MAYMOVE);
+	CHECK(view != MAP_FAILED);
+	fill(shared, 64, 34);
+	CHECK(filled(view, 16, 34) && filled(view + 16 * PAGE, 16, 31));
+	CHECK(*(uint64_t *)(view + 40 * PAGE + 320) == 34 * 1000003 + 40);
+	CHECK(madvise(view, 48 * PAGE, MADV_DONTNEED) == 0);
+	CHECK(filled(view, 48, 34));
+	for (int i = 0; i < 48; i++)
+		seen += view[i * PAGE + 8 * i];
+	catch_faults();
+	CHECK(ftruncate(fd, 4 * PAGE) == 0);
+	printf("beyond the new end: %d\n", touch_faults(view + 8 * PAGE, 1));
+	printf("%u %016lx\n", seen, sum(view, 4 * PAGE));
+}
+
+static void private_view_file(void)
+{
+	private_view(temp_file(64));
+}
+
+static void private_view_memfd(void)
+{
+	private_view(memfd_create("view", 0));
+}
+
+static void private_view_shm(void)
+{
+	char name[64];
+	int fd;
+
+	snprintf(name, sizeof(name), "/dev/shm/moca-view-%d", getpid());
+	fd = open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		UNSUPPORTED("/dev/shm");
+	unlink(name);
+	private_view(fd);
+}
+
+/* A large file, of which little is used: nothing of it is copied. */
+static void private_large(void)
+{
+	int fd = temp_file(1);
+	size_t pages = 100 * MIB / PAGE;
+	uint64_t total = 0;
+	char *p;
+
+	CHECK(ftruncate(fd, pages * PAGE) == 0);
+	p = mmap(NULL, pages * PAGE, RW, MAP_PRIVATE, fd, 0);
+	CHECK(p != MAP_FAILED);
+	for (int round = 0; round < 4; round++) {
+		for (size_t i = 0; i < pages; i += 100)
+			total += p[i * PAGE];
+		for (size_t i = 50; i < pages; i += 1000)
+			*(uint64_t *)(p + i * PAGE) += round + i;
+		CHECK(pwrite(fd, "\x07", 1, 200 * PAGE) == 1);
+		pause_ms(25);
+	}
+	for (size_t i = 50; i < pages; i += 1000)
+		CHECK(*(uint64_t *)(p + i * PAGE) == 6 + 4 * i);
+	printf("%lu\n", total);
+}
+
+/* What is mapped, touched and unmapped thousands of times. */
+static void private_often(void)
+{
+	int fd = temp_file(16);
+	uint64_t total = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		char *p = mmap(NULL, 16 * PAGE, RW, MAP_PRIVATE, fd, 0);
+
+		CHECK(p != MAP_FAILED);
+		p[PAGE] += i;
+		total += p[PAGE] + p[3 * PAGE];
+		CHECK(munmap(p, 16 * PAGE) == 0);
+	}
+	printf("%lu\n", total);
+}
+
 static void shared_file(void)
 {
 	int fd = temp_file(40);
@@ -830,6 +947,11 @@ static const struct test_case cases[] = {
 	{ "mlockall", locked },
 	{ "private-file", private_file },
 	{ "private-file-changes", private_file_changes },
+	{ "private-view", private_view_file },
+	{ "private-view-memfd", private_view_memfd },
+	{ "private-view-shm", private_view_shm },
+	{ "private-large", private_large },
+	{ "private-often", private_often },
 	{ "shared-file", shared_file },
 	{ "system-calls", system_calls },
 	{ "views", views },
