@@ -208,7 +208,7 @@ deps:
 	@tools/install-deps build
 
 demo:
-	@tools/install-deps build
+	@tools/install-deps demo
 	@$(MAKE) --no-print-directory -s all
 	@tools/demo
 
