@@ -20,7 +20,13 @@ BUILD = os.environ.get("BUILD", os.path.join(TOP, "build"))
 MOCA = os.environ.get("MOCA", os.path.join(BUILD, "moca"))
 PLAIN = os.environ.get("MOCA_PLAIN") == "1"
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+# The folders that tests/run has made for this test.
+FOLDERS = {v: os.environ[v] for v in ("XDG_RUNTIME_DIR", "MOCA_SHM_DIR")
+           if v in os.environ and "MOCA_TEST_NOBODY_DIR" in os.environ}
+if FOLDERS:
+    NOBODY += ["env", "XDG_RUNTIME_DIR=" + os.environ["MOCA_TEST_NOBODY_DIR"]]
 IS_ROOT = os.getuid() == 0
+OWN_MOUNTS = os.path.join(BUILD, "tests", "own-mounts")
 
 _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER = 36
@@ -207,9 +213,11 @@ def check(trace):
 def workdir(name, user_nobody=False):
     """A fresh directory that the tested user may write.
 
-    It lies in /tmp, because nobody may not reach a tree below /root.
+    It lies in /tmp or in tests/run's own folder there, because nobody may not
+    reach a tree below /root.
     """
-    d = tempfile.mkdtemp(prefix="moca-test-%s-" % name, dir="/tmp")
+    d = tempfile.mkdtemp(prefix="moca-test-%s-" % name,
+                         dir=tempfile.gettempdir() if FOLDERS else "/tmp")
     if user_nobody:
         os.chown(d, 65534, 65534)
     os.chmod(d, 0o755)
@@ -233,9 +241,17 @@ def environment(**more):
     """The same for every run: nothing of the caller's shell gets in."""
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
            "LC_ALL": "C", "TZ": "UTC", "TOP": TOP, "BUILD": BUILD,
-           "MOCA": MOCA, "PYTHONDONTWRITEBYTECODE": "1"}
+           "MOCA": MOCA, "PYTHONDONTWRITEBYTECODE": "1", **FOLDERS}
     env.update(more)
     return env
+
+
+def forget_killed():
+    """Remove what recorders killed with SIGKILL cannot: buffers and sockets."""
+    if FOLDERS:
+        for d in (*FOLDERS.values(), os.environ["MOCA_TEST_NOBODY_DIR"]):
+            for entry in os.listdir(d):
+                remove(os.path.join(d, entry))
 
 
 def built(name):

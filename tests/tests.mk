@@ -53,6 +53,12 @@ $(TEST_DIR)/cc/oracle.so: tests/cc/oracle.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $< -lZydis
 
+# What tests mount, they mount for themselves.
+OWN_MOUNTS := $(TEST_DIR)/own-mounts
+$(OWN_MOUNTS): tests/own-mounts.c tests/own-mounts.h
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
+
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
 	$(if $(M32),ring-storm-32))
@@ -88,7 +94,7 @@ include kmod/kmod.mk
 test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(TEST_DIR)/rate/load \
+	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(OWN_MOUNTS) $(TEST_DIR)/rate/load \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:

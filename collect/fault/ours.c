@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/ours.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 int ours_name(const char *name)
 {
 	const char *base = strrchr(name, '/');
-	char shm[64];
+	const char *dir = getenv("MOCA_SHM_DIR");
+	char shm[PATH_MAX];
 
-	snprintf(shm, sizeof(shm), "/dev/shm/moca-%u/", geteuid());
+	snprintf(shm, sizeof(shm), "%s/moca-%u/", dir && *dir ? dir :
+		 "/dev/shm", geteuid());
 	base = base ? base + 1 : name;
 	return !strncmp(base, "libmoca-alloc.so", 16) ||
 	       !strncmp(base, "libmocatrace.so", 15) ||

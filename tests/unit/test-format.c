@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Writing chunks and reading them back: exactness, size, speed, full disks. */
-#include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "tests/own-mounts.h"
 #include "tests/unit/trace-util.h"
 
 #define MAX 65536
@@ -403,8 +403,7 @@ static int t_no_space(void)
 	dir_new();
 	pid = fork();
 	if (!pid) {
-		if (unshare(CLONE_NEWNS) ||
-		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		if (own_mounts() ||
 		    mount("moca", dir, "tmpfs", 0, "size=512k"))
 			_exit(2);
 		dirfd_ = open(dir, O_RDONLY | O_DIRECTORY);

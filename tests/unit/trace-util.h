@@ -53,7 +53,7 @@ static int dirfd_ = -1;
 /* A new empty directory, in place of the last. */
 static inline void dir_new(void)
 {
-	char cmd[128];
+	char cmd[sizeof(dir) + 8];
 
 	if (dir[0]) {
 		close(dirfd_);
@@ -61,7 +61,9 @@ static inline void dir_new(void)
 		if (system(cmd))
 			abort();
 	}
-	strcpy(dir, "/tmp/moca-test-XXXXXX");
+	if (snprintf(dir, sizeof(dir), "%s/moca-test-XXXXXX",
+		     getenv("TMPDIR") ?: "/tmp") >= (int)sizeof(dir))
+		strcpy(dir, "/tmp/moca-test-XXXXXX");
 	if (!mkdtemp(dir))
 		abort();
 	dirfd_ = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -69,7 +71,7 @@ static inline void dir_new(void)
 
 static inline void dir_remove(void)
 {
-	char cmd[128];
+	char cmd[sizeof(dir) + 8];
 
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	if (dir[0] && system(cmd))
