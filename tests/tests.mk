@@ -67,7 +67,8 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
-	tests/programs/refusals tests/programs/preload tests/programs/corners \
+	tests/programs/refusals tests/programs/full-disk \
+	tests/programs/preload tests/programs/corners \
 	tests/programs/terminal tests/exact/collector tests/cc/run \
 	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Events on their way to the trace: kept, put into order, written by many. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,18 +16,8 @@ struct kept {
 
 void harvest_fail(struct harvest *h, int err)
 {
-	struct recorder *rec = h->rec;
-
-	if (h->totals.failed)
-		return;
-	h->totals.failed = err;
-	atomic_store(&rec->failed, -err);
-	moca_error("cannot write the trace in %s: %s; recording ends here, %s. "
-		   "What was written can be read", rec->dir, strerror(-err),
-		   rec->opt->stop_on_error ? "and so does the program" :
-					     "the program goes on");
-	if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
-		kill(rec->root, SIGKILL);
+	if (failure_of_recording(h->rec, err, "write the trace"))
+		h->totals.failed = err;
 }
 
 static void clear(struct ctask *t)

@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -333,15 +332,8 @@ static void wait_for_work(struct harvest *h, uint64_t until)
 	     until > now ? (int)((until - now + 999999) / 1000000) : 0);
 	launch_wake_front();
 	queue_awake(h->rec->queue);
-	if (h->rec->front < 0 || !(p[1].revents & (POLLHUP | POLLERR)))
-		return;
-	close(h->rec->front);
-	h->rec->front = -1;
-	moca_meta_add(h->meta, "note",
-		      "the front process died during the recording");
-	if (h->rec->opt->stop_on_error && h->rec->root > 0 &&
-	    !h->rec->root_done)
-		kill(h->rec->root, SIGKILL);
+	if (h->rec->front >= 0 && (p[1].revents & (POLLHUP | POLLERR)))
+		failure_of_front(h->rec, h->meta);
 }
 
 void harvest_run(struct harvest *h, atomic_int *finished)

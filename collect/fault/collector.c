@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,21 +104,12 @@ static struct ctask *find_task(struct collector *c, pid_t tid)
 	return t;
 }
 
-static void fail(struct collector *c, int err, const char *what)
+static void fail(struct collector *c, int err)
 {
-	struct recorder *rec = c->rec;
-
-	if (c->failed)
+	if (!failure_of_recording(c->rec, err, "write the trace"))
 		return;
 	c->failed = -err;
-	atomic_store(&rec->failed, -err);
-	moca_error("cannot write %s in %s: %s; recording ends here, %s. What "
-		   "was written can be read", what, rec->dir, strerror(-err),
-		   rec->opt->stop_on_error ? "and so does the program" :
-					     "the program goes on");
 	sampler_stop(c->sampler);
-	if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
-		kill(rec->root, SIGKILL);
 }
 
 /* The user's --max-size: a proper end, which the trace tells. */
@@ -186,7 +176,7 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		info.lost = 0;
 	}
 	if (ret)
-		fail(c, ret, "the trace");
+		fail(c, ret);
 	c->buffered -= t->count;
 	t->count = 0;
 	t->lost = 0;
@@ -220,7 +210,7 @@ static void write_events(struct collector *c, struct ctask *t)
 	t->events = NULL;
 	t->event_count = 0;
 	if (ret)
-		fail(c, ret, "the trace");
+		fail(c, ret);
 }
 
 typedef void (*visit_task)(struct collector *c, struct ctask *t, void *arg);
@@ -712,17 +702,8 @@ static void wait_for_work(struct collector *c, uint64_t until)
 	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)
 		if (p[i].revents & POLLHUP)
 			usleep(1000);
-	if (c->rec->front >= 0 && (p[n - 1].revents & (POLLHUP | POLLERR))) {
-		close(c->rec->front);
-		c->rec->front = -1;
-		moca_meta_add(c->meta, "note",
-			      "the front process died during the recording");
-		if (c->rec->opt->stop_on_error && c->rec->root > 0 &&
-		    !c->rec->root_done)
-			kill(c->rec->root, SIGKILL);
-		if (c->rec->attach)
-			record_stop(c->rec);
-	}
+	if (c->rec->front >= 0 && (p[n - 1].revents & (POLLHUP | POLLERR)))
+		failure_of_front(c->rec, c->meta);
 }
 
 static uint64_t next_sweep(const struct collector *c)

@@ -18,6 +18,7 @@
 #include <sys/user.h>
 
 #include <moca/types.h>
+#include "collect/fault/failure.h"
 #include "collect/fault/record.h"
 #include "collect/fault/region.h"
 #include "collect/fault/stub.h"

@@ -318,33 +318,21 @@ static void fault_summary(struct recorder *r)
 	moca_say("next: moca info %s", rec.dir);
 }
 
-/* The exit code for the shell; *sig a signal to die by. */
-static int exit_code(int *sig)
+/* The program was not even begun: why. */
+static void explain_exec(void)
 {
 	struct { int stage, error; } why;
-	int failed = atomic_load(&rec.failed);
 
-	*sig = 0;
-	if (rec.attach)
-		return failed ? EXIT_OURS : 0;
-	if (read(start.exec_report, &why, sizeof(why)) == sizeof(why)) {
-		if (why.stage == 1)
-			moca_error("cannot install the filter that watches the "
-				   "program's memory calls (seccomp): %s; see "
-				   "moca doctor", strerror(why.error));
-		else
-			moca_error("cannot execute %s: %s", rec.opt->argv[0],
-				   strerror(why.error));
-	}
-	if (failed && rec.opt->stop_on_error)
-		return EXIT_OURS;	/* it ended because we said so */
-	if (WIFSIGNALED(rec.root_status)) {
-		*sig = WTERMSIG(rec.root_status);
-		return 128 + *sig;
-	}
-	if (failed && !WEXITSTATUS(rec.root_status))
-		return EXIT_OURS;
-	return WEXITSTATUS(rec.root_status);
+	if (rec.attach ||
+	    read(start.exec_report, &why, sizeof(why)) != sizeof(why))
+		return;
+	if (why.stage == 1)
+		moca_error("cannot install the filter that watches the "
+			   "program's memory calls (seccomp): %s; see "
+			   "moca doctor", strerror(why.error));
+	else
+		moca_error("cannot execute %s: %s", rec.opt->argv[0],
+			   strerror(why.error));
 }
 
 static void start_companion(void)
@@ -508,7 +496,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (!rec.opt->quiet)
 		rec.way->summary(&rec);
 	finish_companion(meta);
-	code = exit_code(&sig);
+	explain_exec();
+	code = failure_exit_code(&rec, &sig);
 	if (!rec.attach)	/* as wait(2) has it */
 		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
 	moca_seal_write(meta, rec.dirfd);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -71,20 +70,10 @@ static void halt(struct kernel_collector *c)
 
 static void fail(struct kernel_collector *c, int err, const char *what)
 {
-	struct recorder *rec = c->rec;
-
-	if (c->failed)
+	if (!failure_of_recording(c->rec, err, what))
 		return;
 	c->failed = -err;
-	atomic_store(&rec->failed, -err);
-	moca_error("cannot %s in %s: %s; recording ends here, %s. What was "
-		   "written can be read", what, rec->dir, strerror(-err),
-		   rec->opt->stop_on_error ? "and so does the program" :
-					     "the program goes on");
 	halt(c);
-	if (rec->opt->stop_on_error && rec->root > 0 && !rec->attach &&
-	    !rec->root_done)
-		kill(rec->root, SIGKILL);
 }
 
 /* The user's --max-size: a proper end, which the trace tells. */
@@ -230,17 +219,8 @@ static void look_at_front(struct kernel_collector *c)
 	struct recorder *rec = c->rec;
 
 	launch_wake_front();
-	if (rec->front < 0 || !launch_front_gone(rec))
-		return;
-	close(rec->front);
-	rec->front = -1;
-	moca_meta_add(c->meta, "note",
-		      "the front process died during the recording");
-	if (rec->opt->stop_on_error && rec->root > 0 && !rec->attach &&
-	    !rec->root_done)
-		kill(rec->root, SIGKILL);
-	if (rec->attach)
-		atomic_store(&rec->stop_recording, 1);
+	if (rec->front >= 0 && launch_front_gone(rec))
+		failure_of_front(rec, c->meta);
 }
 
 static void wait_for_work(struct kernel_collector *c)

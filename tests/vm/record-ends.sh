@@ -118,6 +118,25 @@ if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budge
 	[ -s said ] && not_ok "no space, stop" "the program ended by itself: $(cat err)" ||
 		ok "no space, stop"
 fi
+for what in stop continue; do
+	rm -rf small/t
+	$BUSY 30 >out &
+	busy=$!
+	if expect "no space, -p, $what" 125 $MOCA record --via kernel --interval 20ms \
+		--budget none --no-rates --on-error $what -o small/t -p $busy; then
+		alive && ended= || ended=", but it had ended"
+		wait $busy
+		code=$?
+		if [ $code != 0 ] || [ "$(cat out)" != "$long" ]; then
+			not_ok "no space, -p, $what" "the program: $code, $(cat out)"
+		elif ! grep -q 'No space left.*only attached to, goes on' err; then
+			not_ok "no space, -p, $what" "it said: $(cat err)"
+		else
+			ok "no space, -p, $what$ended"
+		fi
+	fi
+	kill $busy 2>/dev/null
+done
 umount small
 
 if expect "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
