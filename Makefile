@@ -23,6 +23,7 @@ BASE_SRC := $(wildcard lib/base/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
 KERNEL_SRC := $(wildcard collect/kernel/*.c)
+MACHINE_SRC := $(wildcard collect/machine/*.c)
 EXACT_SRC := $(wildcard collect/exact/*.c) $(wildcard collect/exact/*.S)
 COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c) $(wildcard collect/rate/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
@@ -36,7 +37,7 @@ LIB_OBJ := $(call obj,$(FORMAT_SRC))
 MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
-MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) $(KERNEL_SRC) \
+MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
 	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
 	$(COMPILE_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #define XML_MAX (16l << 20)
 
@@ -30,6 +29,8 @@ static int make_uniform(struct moca_topology *out, unsigned long nodes,
 				       .what_if = 1 };
 	for (c = 0; c < out->cpus; c++)
 		out->node_of[c] = (uint8_t)(c / each);
+	for (c = 0; c < out->nodes; c++)
+		out->ids[c] = (uint16_t)c;
 	return 0;
 }
 
@@ -97,6 +98,7 @@ static int parse_xml(struct moca_topology *out, const char *text)
 			continue;
 		if (out->nodes == MOCA_TOPOLOGY_NODES)
 			return -EINVAL;
+		out->ids[out->nodes] = (uint16_t)out->nodes;
 		err = add_cpus(out, set, out->nodes++);
 	}
 	return err || !out->nodes || !out->cpus ? -EINVAL : 0;
@@ -126,6 +128,72 @@ static int read_xml(struct moca_topology *out, const char *path)
 	return err;
 }
 
+/* --- the recorded machine ------------------------------------------------- */
+
+int moca_topology_node(const struct moca_topology *t, int id)
+{
+	unsigned n;
+
+	/* Nearly always its own number. */
+	if (id >= 0 && id < (int)t->nodes && t->ids[id] == id)
+		return id;
+	for (n = 0; n < t->nodes; n++)
+		if (t->ids[n] == id)
+			return (int)n;
+	return -1;
+}
+
+/* 0, or -EINVAL: there is none, or a larger one than this is made for. */
+static int take_machine(struct moca_topology *out, const struct moca_machine *m)
+{
+	size_t i;
+
+	if (!m || !m->node_count || !m->cpu_count ||
+	    m->node_count > MOCA_TOPOLOGY_NODES ||
+	    m->cpu_count > MOCA_TOPOLOGY_CPUS)
+		return -EINVAL;
+	*out = (struct moca_topology){ .nodes = (unsigned)m->node_count,
+				       .cpus = (unsigned)m->cpu_count };
+	for (i = 0; i < m->node_count; i++)
+		out->ids[i] = (uint16_t)m->nodes[i].id;
+	for (i = 0; i < m->cpu_count; i++)
+		out->node_of[i] = m->node_of_cpu[i] < 0 ?
+			MOCA_TOPOLOGY_NO_NODE :
+			(uint8_t)moca_machine_node(m, m->node_of_cpu[i]);
+	return 0;
+}
+
+void moca_topology_of(struct moca_topology *out, const struct moca_trace *t)
+{
+	enum moca_assumed why = MOCA_ASSUMED_UNKNOWN;
+	unsigned cpus = meta_number(t, "cpus");
+
+	if (!take_machine(out, moca_trace_machine(t))) {
+		if (out->nodes > 1)
+			return;
+		why = MOCA_ASSUMED_ONE_NODE;
+		cpus = out->cpus;
+	}
+	make_uniform(out, 2, cpus >= 2 && cpus <= MOCA_TOPOLOGY_CPUS ?
+				     cpus / 2 : 1);
+	out->assumed = why;
+}
+
+/* Is it the machine that was recorded? Then accesses are where they were. */
+static int is_recorded(struct moca_topology *out, const struct moca_trace *t)
+{
+	struct moca_topology own;
+
+	if (!moca_trace_machine(t))
+		return out->cpus == meta_number(t, "cpus");
+	if (take_machine(&own, moca_trace_machine(t)) ||
+	    own.nodes != out->nodes || own.cpus != out->cpus ||
+	    memcmp(own.node_of, out->node_of, own.cpus))
+		return 0;
+	memcpy(out->ids, own.ids, sizeof(own.ids));
+	return 1;
+}
+
 int moca_topology_parse(struct moca_topology *out, const char *text,
 			const struct moca_trace *t)
 {
@@ -142,66 +210,6 @@ int moca_topology_parse(struct moca_topology *out, const char *text,
 	}
 	err = read_xml(out, text);
 	if (!err)
-		out->what_if = out->cpus != meta_number(t, "cpus");
+		out->what_if = !is_recorded(out, t);
 	return err;
-}
-
-/* --- the machine's own -------------------------------------------------- */
-
-/* "0-3,8-11" of a node of this machine. */
-static int read_node(struct moca_topology *out, unsigned node)
-{
-	unsigned first, last;
-	char path[64];
-	FILE *f;
-	int c;
-
-	snprintf(path, sizeof(path), "/sys/devices/system/node/node%u/cpulist",
-		 node);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (fscanf(f, "%u", &first) == 1) {
-		last = first;
-		c = getc(f);
-		if (c == '-' && fscanf(f, "%u", &last) == 1)
-			c = getc(f);
-		for (; first <= last && first < MOCA_TOPOLOGY_CPUS; first++) {
-			out->node_of[first] = (uint8_t)node;
-			if (out->cpus <= first)
-				out->cpus = first + 1;
-		}
-		if (c != ',')
-			break;
-	}
-	fclose(f);
-	return 0;
-}
-
-/* Is the trace of this machine, as far as one can tell? */
-static int is_here(const struct moca_trace *t)
-{
-	const char *host = moca_trace_meta(t, "host");
-	struct utsname u;
-
-	return host && !uname(&u) && !strcmp(host, u.nodename);
-}
-
-void moca_topology_of(struct moca_topology *out, const struct moca_trace *t)
-{
-	unsigned nodes = meta_number(t, "nodes"), cpus, i;
-
-	memset(out, 0, sizeof(*out));
-	if (nodes >= 2 && nodes <= MOCA_TOPOLOGY_NODES && is_here(t)) {
-		for (i = 0; i < nodes; i++)
-			if (read_node(out, i))
-				break;
-		out->nodes = nodes;
-		if (i == nodes && out->cpus)
-			return;
-	}
-	cpus = meta_number(t, "cpus");
-	make_uniform(out, 2, cpus >= 2 && cpus <= MOCA_TOPOLOGY_CPUS ?
-				     cpus / 2 : 1);
-	out->assumed = 1;
 }

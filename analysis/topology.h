@@ -12,7 +12,16 @@
 
 #define MOCA_TOPOLOGY_NODES 64
 #define MOCA_TOPOLOGY_CPUS 4096
+#define MOCA_TOPOLOGY_NO_NODE 0xff
 
+/* Why a machine is a supposed one that nobody asked for. */
+enum moca_assumed {
+	MOCA_ASSUMED_NOT = 0,
+	MOCA_ASSUMED_ONE_NODE,	/* the recorded one has one node */
+	MOCA_ASSUMED_UNKNOWN,	/* the machine was not recorded */
+};
+
+/* Nodes are counted from 0; ids has the kernel's numbers of them. */
 struct moca_topology {
 	unsigned nodes;
 	unsigned cpus;
@@ -21,10 +30,21 @@ struct moca_topology {
 	 * it; else each access counts where its CPU was.
 	 */
 	int what_if;
-	/* 1: nobody asked for it; the machine has one node. */
-	int assumed;
+	enum moca_assumed assumed;
+	uint16_t ids[MOCA_TOPOLOGY_NODES];
+	/* MOCA_TOPOLOGY_NO_NODE: not known; only where what_if is 0. */
 	uint8_t node_of[MOCA_TOPOLOGY_CPUS];
 };
+
+/* The node that the kernel calls id, or -1. */
+int moca_topology_node(const struct moca_topology *t, int id);
+/* The node of a CPU, or -1. */
+static inline int moca_topology_cpu_node(const struct moca_topology *t,
+					 unsigned cpu)
+{
+	return cpu < t->cpus && t->node_of[cpu] != MOCA_TOPOLOGY_NO_NODE ?
+		       t->node_of[cpu] : -1;
+}
 
 /*
  * text: "NODESxCPUS" (CPUS per node) or the path of an XML file as lstopo
@@ -33,8 +53,9 @@ struct moca_topology {
 int moca_topology_parse(struct moca_topology *out, const char *text,
 			const struct moca_trace *t);
 /*
- * The recorded machine's own if it has two nodes or more and is this one;
- * else one is assumed: its CPUs in two halves.
+ * The recorded machine's own, if the trace tells one with two nodes or more;
+ * else one is assumed: its CPUs in two halves. The machine that reads is not
+ * looked at.
  */
 void moca_topology_of(struct moca_topology *out, const struct moca_trace *t);
 

@@ -66,10 +66,15 @@ static void json_machine(struct json *j, const struct moca_profile *p)
 	json_uint(j, "nodes", t->nodes);
 	json_uint(j, "cpus", t->cpus);
 	json_bool(j, "what_if", t->what_if);
-	json_bool(j, "assumed", t->assumed);
+	json_bool(j, "assumed", t->assumed != MOCA_ASSUMED_NOT);
+	json_bool(j, "recorded", t->assumed != MOCA_ASSUMED_UNKNOWN);
 	json_open(j, "node_of_cpu", '[');
 	for (i = 0; i < t->cpus; i++)
-		json_uint(j, NULL, t->node_of[i]);
+		json_int(j, NULL, moca_topology_cpu_node(t, i));
+	json_close(j, ']');
+	json_open(j, "node_ids", '[');
+	for (i = 0; i < t->nodes; i++)
+		json_uint(j, NULL, t->ids[i]);
 	json_close(j, ']');
 	json_uint(j, "lanes", p->lanes);
 	json_uint(j, "threads", p->threads);
@@ -111,6 +116,7 @@ static void json_totals(struct json *j, const struct moca_profile *p)
 	json_uint(j, "pages", p->pages);
 	json_uint(j, "intervals", p->intervals);
 	json_uint(j, "left_out", p->left_out);
+	json_uint(j, "node_unknown", p->unknown);
 	json_policies(j, p->remote, p->accesses);
 	json_uints(j, "served_by_node", p->served, p->topology.nodes);
 	json_close(j, '}');
@@ -213,6 +219,7 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "shared_accesses", o->shared_accesses);
 	json_uint(j, "late_writes", o->late_writes);
 	json_uint(j, "idle_pages", o->idle_pages);
+	json_uint(j, "node_unknown", o->unknown);
 	json_string(j, "sharing", advice_sharing(o));
 	json_policies(j, o->remote, o->accesses);
 	json_uint(j, "steps", o->steps);

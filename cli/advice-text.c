@@ -44,8 +44,11 @@ void advice_topology(const struct moca_profile *p, char *buf, size_t len)
 		 t->what_if ? "what-if: " : "", t->nodes, PLURAL(t->nodes),
 		 t->cpus, PLURAL(t->cpus),
 		 t->what_if ? ", threads dealt out evenly" : "",
-		 t->assumed ? " (the machine has one node: --topology says which to suppose)" :
-			      "");
+		 t->assumed == MOCA_ASSUMED_ONE_NODE ?
+			 " (the machine has one node: --topology says which to suppose)" :
+		 t->assumed == MOCA_ASSUMED_UNKNOWN ?
+			 " (the machine was not recorded: --topology says which to suppose)" :
+			 "");
 }
 
 static void print_share(const char *before, uint64_t part, uint64_t whole)
@@ -118,10 +121,16 @@ static void print_head(const struct advice_view *v)
 		       text_size(a, p->counts->granularity));
 	print_share("Remote       ", p->remote[MOCA_POLICY_FIRST_TOUCH],
 		    p->accesses);
-	print_share(" by first touch; interleaved", p->remote[1], p->accesses);
+	print_share(p->topology.what_if ? " by first touch; interleaved" :
+					  " as recorded; interleaved",
+		    p->remote[1], p->accesses);
 	print_share("; bound", p->remote[2], p->accesses);
 	print_share("; each page at its user", p->remote[3], p->accesses);
 	printf("\n");
+	if (p->unknown) {
+		print_share("Node unknown ", p->unknown, p->accesses);
+		printf(" of the accesses, which are taken to be as the others\n");
+	}
 	if (!p->counts)
 		print_working_set(p);
 	print_rates(v->rates);

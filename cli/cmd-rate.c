@@ -19,6 +19,7 @@
 #include "cli/commands.h"
 #include "cli/rate.h"
 #include "cli/trace.h"
+#include "collect/machine/machine.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/format/meta.h"
@@ -46,6 +47,7 @@ struct run {
 	struct moca_rate_writer *writer;
 	struct moca_meta *meta;
 	int dirfd;
+	struct machine_job machine;
 	int signals;		/* signalfd */
 	sigset_t mask;		/* as we were started */
 	pid_t child;		/* 0: none */
@@ -329,6 +331,7 @@ static void describe(struct run *r, uint64_t now)
 	moca_meta_set(r->meta, META_HOST, "%s", un.nodename);
 	moca_meta_set(r->meta, META_KERNEL, "%s", un.release);
 	moca_meta_set(r->meta, META_CPUS, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	moca_meta_set(r->meta, "nodes", "%u", machine_nodes());
 	moca_meta_set(r->meta, "state", "recording");
 }
 
@@ -350,6 +353,7 @@ static int open_trace(struct run *r, pid_t pid)
 	r->meta = moca_meta_new();
 	err = r->dirfd < 0 ? -errno : r->meta ? 0 : -ENOMEM;
 	if (!err) {
+		machine_begin(&r->machine, r->dirfd, pid, now);
 		describe(r, now);
 		err = moca_meta_write(r->meta, r->dirfd);
 	}
@@ -381,6 +385,8 @@ static int close_trace(struct run *r, int failed, int code)
 
 	if (!r->writer)
 		return failed;
+	if (machine_wait(&r->machine))
+		moca_meta_add(r->meta, META_NOTE, "the machine was not recorded");
 	err = moca_rate_writer_end(r->writer, now);
 	ret = moca_rate_writer_close(r->writer);
 	moca_meta_set(r->meta, META_END, "%lu", now);

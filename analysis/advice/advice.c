@@ -367,6 +367,74 @@ static void add_notes(struct rules *r)
 	note_hot_spots(r);
 }
 
+/* --- what nodes are not known ---------------------------------------------- */
+
+#define UNKNOWN_SOME 0.05	/* of an object's accesses: less sure */
+#define UNKNOWN_MANY 0.2
+#define UNKNOWN_MOST 0.5	/* nothing is said of where it lies */
+
+/* A finding about nodes is no surer than the nodes are. */
+static void doubt(struct rules *r, struct moca_finding *f)
+{
+	const struct moca_profile_object *o = f->object;
+	double share = o->accesses ? (double)o->unknown / o->accesses : 0;
+	enum moca_confidence most = MOCA_CONFIDENCE_HIGH;
+
+	if (share >= UNKNOWN_MANY ||
+	    r->p->topology.assumed == MOCA_ASSUMED_UNKNOWN)
+		most = MOCA_CONFIDENCE_LOW;
+	else if (share >= UNKNOWN_SOME)
+		most = MOCA_CONFIDENCE_MEDIUM;
+	if (f->confidence > most)
+		f->confidence = most;
+	if (share >= UNKNOWN_SOME)
+		finding_line(r, f->evidence,
+			     "the node of %.0f %% of its accesses is not known",
+			     100 * share);
+}
+
+static void finding_free(struct moca_finding *f)
+{
+	size_t k;
+
+	free(f->title);
+	free(f->cause);
+	free(f->fix);
+	for (k = 0; k < MOCA_FINDING_LINES; k++) {
+		free(f->evidence[k]);
+		free(f->try_[k]);
+	}
+}
+
+static void doubt_all(struct rules *r)
+{
+	const struct moca_profile *p = r->p;
+	struct moca_advice *a = r->a;
+	size_t i, kept = 0;
+
+	for (i = 0; i < a->count; i++) {
+		struct moca_finding *f = &a->findings[i];
+
+		if (!isnan(f->after) && f->object->accesses &&
+		    (double)f->object->unknown >=
+			    UNKNOWN_MOST * (double)f->object->accesses) {
+			finding_free(f);
+			continue;
+		}
+		if (!isnan(f->after))
+			doubt(r, f);
+		a->findings[kept++] = *f;
+	}
+	a->count = kept;
+	if (p->topology.assumed == MOCA_ASSUMED_UNKNOWN && !p->counts)
+		advice_note(r,
+			    "The machine was not recorded: which node a CPU or a page was on is not known, and what is said of nodes is of a supposed machine (--topology chooses it).");
+	if (p->accesses && (double)p->unknown >= UNKNOWN_SOME * p->accesses)
+		advice_note(r,
+			    "The node is unknown for %.0f %% of the accesses to data: less is said of where pages lie, and with less confidence.",
+			    100. * p->unknown / p->accesses);
+}
+
 /* --- the interface ------------------------------------------------------ */
 
 static int by_gain(const void *a, const void *b)
@@ -408,6 +476,7 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 		    (p->counts || p->intervals >= INTERVALS_MIN); i++)
 		if (p->rows[i].data && p->rows[i].pages)
 			apply(&r, &p->rows[i]);
+	doubt_all(&r);
 	add_notes(&r);
 	if (r.a->count)
 		qsort(r.a->findings, r.a->count, sizeof(*r.a->findings),
@@ -422,21 +491,12 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 
 void moca_advice_free(struct moca_advice *a)
 {
-	struct moca_finding *f;
-	size_t i, k;
+	size_t i;
 
 	if (!a)
 		return;
-	for (i = 0; i < a->count; i++) {
-		f = &a->findings[i];
-		free(f->title);
-		free(f->cause);
-		free(f->fix);
-		for (k = 0; k < MOCA_FINDING_LINES; k++) {
-			free(f->evidence[k]);
-			free(f->try_[k]);
-		}
-	}
+	for (i = 0; i < a->count; i++)
+		finding_free(&a->findings[i]);
 	for (i = 0; i < a->note_count; i++)
 		free(a->notes[i]);
 	free(a->findings);

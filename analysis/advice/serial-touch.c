@@ -28,8 +28,11 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 			    name);
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
-		     "%.0f %% of its pages are first touched on one node, most often by %s%s",
-		     100 * on_home, task, at);
+		     "%.0f %% of its pages %s one node, first touched most often by %s%s",
+		     100 * on_home,
+		     r->p->topology.what_if ? "would lie on" :
+					      "lie on",
+		     task, at);
 	finding_set(r, &f->cause,
 		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the accesses, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would.",
 		    100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->after);

@@ -18,16 +18,20 @@ static void vote(struct row *r, const struct moca_observed *x)
 
 static void access_(struct gather *g, const struct seen *s)
 {
-	unsigned node;
+	int node = moca_topology_node(&g->p->topology, s->x->node);
 
+	if (g->p->topology.what_if)
+		node = (int)moca_profile_node(g->p, s->lane);
+	/*
+	 * As recorded a page is where the kernel said, and only that: who touches
+	 * first does not decide under each policy. It may move.
+	 */
+	if (node >= 0 && (s->is_new || !g->p->topology.what_if))
+		s->page->home = (uint8_t)node;
+	else if (s->is_new)
+		s->page->home = MOCA_TOPOLOGY_NO_NODE;
 	if (!s->is_new)
 		return;
-	node = moca_profile_node(g->p, s->lane);
-	/* What the kernel says of the page is better than what it would do. */
-	if (!g->p->topology.what_if && s->x->node >= 0 &&
-	    s->x->node < (int)g->p->topology.nodes)
-		node = (unsigned)s->x->node;
-	s->page->home = (uint8_t)node;
 	s->page->first_lane = (uint8_t)s->lane;
 	s->page->first_interval = (uint32_t)s->x->interval;
 	if (s->row->touches_in)
@@ -39,6 +43,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	o->first[page->first_lane]++;
+	if (page->home == MOCA_TOPOLOGY_NO_NODE)
+		return;
 	o->homes[page->home]++;
 	o->served[page->home] += page->accesses;
 }

@@ -22,7 +22,7 @@ struct page {
 	uint16_t last_window;
 	uint8_t first_lane;
 	uint8_t last_lane;
-	uint8_t home;		/* node */
+	uint8_t home;		/* node; MOCA_TOPOLOGY_NO_NODE: not known */
 	uint8_t returns;	/* of lanes, after another one; at most 255 */
 	uint8_t flags;
 	uint8_t spare;
@@ -54,6 +54,7 @@ struct page *pages_get(struct pages *p, const struct moca_observed *x);
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
 	uint64_t reads, writes, accesses;
+	uint64_t remote, unknown;	/* as recorded; 0 on a what-if machine */
 	uint64_t steps, steps_next, steps_near;
 	uint64_t touch_ip, touch_ns;	/* a majority vote of first touches */
 	uint64_t touch_votes;

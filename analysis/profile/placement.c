@@ -76,7 +76,9 @@ static unsigned cpu_of_slot(const struct moca_topology *t, uint32_t s,
 static unsigned node_of_slot(const struct moca_topology *t, uint32_t s,
 			     uint32_t n)
 {
-	return t->node_of[cpu_of_slot(t, s, n)];
+	int node = moca_topology_cpu_node(t, cpu_of_slot(t, s, n));
+
+	return node < 0 ? 0 : (unsigned)node;
 }
 
 static unsigned lane_of_slot(const struct moca_profile *p, uint32_t s,

@@ -100,11 +100,12 @@ static unsigned lane_of(const struct moca_profile *p,
 {
 	unsigned each = p->lanes / p->topology.nodes;
 	unsigned lane = p->lane_of[x->task];
+	int node;
 
 	if (p->topology.what_if)
 		return lane;
-	return p->topology.node_of[x->cpu % MOCA_TOPOLOGY_CPUS] * each +
-	       lane % each;
+	node = moca_topology_cpu_node(&p->topology, x->cpu);
+	return (node < 0 ? 0 : (unsigned)node) * each + lane % each;
 }
 
 /* Pages count by lane in 16 bits: what matters is their proportion. */
@@ -308,6 +309,8 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 	o->reads += r->reads;
 	o->writes += r->writes;
 	o->accesses += r->accesses;
+	o->remote[MOCA_POLICY_FIRST_TOUCH] += r->remote;
+	o->unknown += r->unknown;
 	o->steps += r->steps;
 	o->steps_next += r->steps_next;
 	o->steps_near += r->steps_near;
@@ -370,6 +373,7 @@ static void finish_object(struct moca_profile *p,
 	if (!o->data)
 		return;
 	p->accesses += o->accesses;
+	p->unknown += o->unknown;
 	p->pages += o->pages;
 	for (i = 0; i < MOCA_POLICIES; i++)
 		p->remote[i] += o->remote[i];

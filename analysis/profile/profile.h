@@ -63,7 +63,14 @@ struct moca_profile_object {
 	uint64_t late_pages;	/* pages used after their first interval */
 	uint64_t idle_pages;	/* last used in the first half of the trace,
 				   of objects that live to its end */
-	uint64_t remote[MOCA_POLICIES];	/* accesses from another node */
+	/*
+	 * Accesses from another node. On the recorded machine FIRST_TOUCH is how
+	 * it was: where each page lay when it was accessed; what is not known is
+	 * taken to be as what is.
+	 */
+	uint64_t remote[MOCA_POLICIES];
+	uint64_t unknown;	/* accesses whose page's or CPU's node is not
+				   known; 0 on a what-if machine */
 	/* Where a thread went from one page of it to another. */
 	uint64_t steps, steps_next, steps_near;
 	unsigned patterns;	/* enum moca_pattern */
@@ -75,7 +82,8 @@ struct moca_profile_object {
 	uint64_t first[MOCA_PROFILE_LANES];	/* pages first touched */
 	uint64_t use[MOCA_PROFILE_LANES];	/* accesses */
 	uint64_t written[MOCA_PROFILE_LANES];	/* of these, writes */
-	uint64_t homes[MOCA_TOPOLOGY_NODES];	/* pages, by first touch */
+	uint64_t homes[MOCA_TOPOLOGY_NODES];	/* pages, by first touch; as
+					   recorded: where last seen */
 	uint64_t served[MOCA_TOPOLOGY_NODES];	/* accesses to these */
 	/* [part][lane], of all its objects by address; NULL: has no pages. */
 	uint32_t *parts;
@@ -102,6 +110,7 @@ struct moca_profile {
 	size_t count;
 	uint64_t accesses;		/* to data, and of these remote */
 	uint64_t remote[MOCA_POLICIES];
+	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
 	uint64_t left_out;		/* accesses to pages beyond the limit */

@@ -8,8 +8,19 @@
 
 static void access_(struct gather *g, const struct seen *s)
 {
-	if (s->row->remote_in &&
-	    moca_profile_node(g->p, s->lane) != s->page->home)
+	const struct moca_topology *t = &g->p->topology;
+	int page = s->page->home, cpu = (int)moca_profile_node(g->p, s->lane);
+
+	if (!t->what_if) {
+		page = moca_topology_node(t, s->x->node);
+		cpu = moca_topology_cpu_node(t, s->x->cpu);
+		if (page < 0 || cpu < 0) {
+			s->row->unknown++;
+			return;
+		}
+		s->row->remote += page != cpu;
+	}
+	if (s->row->remote_in && page != cpu)
 		s->row->remote_in[s->window]++;
 }
 
@@ -28,8 +39,9 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	for (node = 0; node < p->topology.nodes; node++)
 		if (on[node] > best)
 			best = on[node];
-	o->remote[MOCA_POLICY_FIRST_TOUCH] +=
-		page->accesses * (sum - on[page->home]) / sum;
+	if (p->topology.what_if)
+		o->remote[MOCA_POLICY_FIRST_TOUCH] +=
+			page->accesses * (sum - on[page->home]) / sum;
 	o->remote[MOCA_POLICY_INTERLEAVE] +=
 		page->accesses *
 		(sum - on[number % p->topology.nodes]) / sum;
@@ -51,6 +63,12 @@ static void object_(const struct moca_profile *p,
 		if (on[node] > best)
 			best = on[node];
 	o->remote[MOCA_POLICY_BIND] = sum - best;
+	/* What is not known is as the rest; of nothing nothing is said. */
+	if (o->unknown && o->unknown < o->accesses)
+		o->remote[MOCA_POLICY_FIRST_TOUCH] =
+			(uint64_t)((double)o->remote[MOCA_POLICY_FIRST_TOUCH] *
+				   (double)o->accesses /
+				   (double)(o->accesses - o->unknown));
 }
 
 const struct pass moca_pass_remote = {

@@ -22,6 +22,7 @@
 #include "collect/fault/record.h"
 #include "collect/fault/region.h"
 #include "collect/fault/stub.h"
+#include "collect/machine/machine.h"
 
 #define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
 
@@ -131,6 +132,7 @@ struct recorder {
 				   -1: not known yet */
 	uint64_t start_ns;
 	uint64_t start_unix_ns;
+	struct machine_job machine;	/* describes it, in the trace */
 
 	pthread_mutex_t mm_lock;
 	struct mm *mms;

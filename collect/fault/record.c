@@ -273,6 +273,7 @@ static void describe(struct moca_meta *m)
 	moca_meta_set(m, "host", "%s", un.nodename);
 	moca_meta_set(m, "kernel", "%s", un.release);
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	moca_meta_set(m, "nodes", "%u", machine_nodes());
 	moca_meta_set(m, "state", "recording");
 }
 
@@ -356,6 +357,18 @@ static void set_number(void *arg, const char *key, uint64_t value)
 static int write_notes(void *arg)
 {
 	return moca_meta_write(arg, rec.dirfd);
+}
+
+static void finish_machine(struct moca_meta *meta)
+{
+	int err = machine_wait(&rec.machine);
+	char text[160];
+
+	if (!err)
+		return;
+	snprintf(text, sizeof(text), "the machine was not recorded: %s; which "
+		 "node a CPU is on is not known", strerror(-err));
+	moca_meta_add(meta, "note", text);
 }
 
 static void finish_companion(struct moca_meta *meta)
@@ -496,6 +509,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (!rec.opt->quiet)
 		rec.way->summary(&rec);
 	finish_companion(meta);
+	finish_machine(meta);
 	explain_exec();
 	code = failure_exit_code(&rec, &sig);
 	if (!rec.attach)	/* as wait(2) has it */
@@ -525,6 +539,7 @@ int record_run(const struct moca_record_options *opt,
 		return err;
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
+	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);
 	start_companion();
 	/* The memfd's number in the program: high, but cheap to have. */
 	rec.fd_number = 1000;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <moca/machine.h>
 #include <moca/types.h>
 
 #ifdef __cplusplus

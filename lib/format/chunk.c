@@ -15,12 +15,15 @@ static const char *const prefixes[] = {
 };
 
 static const char types_name[] = "marker-types";
+static const char machine_name[] = "machine";
 
 void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
 		    uint32_t number)
 {
 	if (type == MOCA_FILE_TYPES)
 		strcpy(buf, types_name);
+	else if (type == MOCA_FILE_MACHINE)
+		strcpy(buf, machine_name);
 	else
 		snprintf(buf, MOCA_FILE_NAME_MAX, "%s%u", prefixes[type],
 			 number);
@@ -50,6 +53,10 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 	*number = 0;
 	if (!strcmp(name, types_name)) {
 		*type = MOCA_FILE_TYPES;
+		return 1;
+	}
+	if (!strcmp(name, machine_name)) {
+		*type = MOCA_FILE_MACHINE;
 		return 1;
 	}
 	/* Also while it is being written. */

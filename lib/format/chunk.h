@@ -26,6 +26,7 @@ enum moca_chunk_kind {
 	MOCA_KIND_MARKERS = 3,
 	MOCA_KIND_TYPES = 4,
 	MOCA_KIND_COUNTS = 5,
+	MOCA_KIND_MACHINE = 6,
 	MOCA_KINDS,
 };
 
@@ -34,6 +35,8 @@ enum moca_file_type {
 	MOCA_FILE_TASK,		/* task-N */
 	MOCA_FILE_MARKER,	/* marker-N */
 	MOCA_FILE_TYPES,	/* marker-types */
+	MOCA_FILE_MACHINE,	/* machine */
+	MOCA_FILES,
 };
 
 #define MOCA_FILE_NAME_MAX 32

@@ -193,7 +193,7 @@ static int compare_u32(const void *a, const void *b)
 
 /* The files of a directory, by type: their numbers. */
 struct listing {
-	struct moca_buf numbers[MOCA_FILE_TYPES + 1];
+	struct moca_buf numbers[MOCA_FILES];
 };
 
 static uint32_t *listed(const struct listing *l, enum moca_file_type type,
@@ -286,6 +286,33 @@ static int scan_tasks(struct moca_trace *t, const uint32_t *ids, size_t count,
 	return 0;
 }
 
+static int fold_machine(void *arg, struct moca_decoder *d,
+			const struct moca_file *f,
+			const struct moca_header *h, uint64_t pos)
+{
+	struct moca_trace *t = arg;
+	int ret;
+
+	if (h->kind != MOCA_KIND_MACHINE)
+		return 0;
+	/* There is one: a second contradicts it. */
+	ret = t->machine ? -EBADMSG : moca_decoder_load(d, f, h, pos);
+	return ret ? ret : moca_machine_decode(&t->machine, &d->in);
+}
+
+static int scan_machine(struct moca_trace *t, struct moca_decoder *d)
+{
+	uint64_t end;
+	int ret = moca_trace_scan(t, MOCA_FILE_MACHINE, 0, &end, d,
+				  fold_machine, t);
+
+	if (ret == -EINVAL) {
+		t->damage.files++;
+		ret = 0;
+	}
+	return ret;
+}
+
 static int scan(struct moca_trace *t)
 {
 	struct moca_decoder d = { 0 };
@@ -305,7 +332,9 @@ static int scan(struct moca_trace *t)
 		ret = moca_trace_scan_markers(t, numbers, count, types != 0,
 					      &d);
 	}
-	for (type = 0; type <= MOCA_FILE_TYPES; type++)
+	if (!ret && listed(&l, MOCA_FILE_MACHINE, &count))
+		ret = scan_machine(t, &d);
+	for (type = 0; type < MOCA_FILES; type++)
 		moca_buf_free(&l.numbers[type]);
 	moca_decoder_free(&d);
 	return ret;
@@ -356,6 +385,7 @@ void moca_trace_close(struct moca_trace *t)
 	free(t->markers);
 	free(t->first_marker);
 	moca_types_free(&t->types);
+	free(t->machine);
 	free(t->places);
 	moca_mappings_free(&t->mappings);
 	pthread_mutex_destroy(&t->damage_lock);
@@ -411,6 +441,11 @@ size_t moca_trace_task_count(const struct moca_trace *t)
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i)
 {
 	return i < t->task_count ? &t->tasks[i] : NULL;
+}
+
+const struct moca_machine *moca_trace_machine(const struct moca_trace *t)
+{
+	return t->machine;
 }
 
 const struct moca_marker_type *const *

@@ -8,6 +8,7 @@
 #include <moca/reader.h>
 
 #include "lib/format/file.h"
+#include "lib/format/machine.h"
 #include "lib/format/mapping.h"
 #include "lib/format/marker-type.h"
 #include "lib/format/meta.h"
@@ -35,6 +36,7 @@ struct moca_trace {
 	size_t marker_count;
 	size_t *first_marker;		/* of each task, and one more */
 	struct moca_types types;
+	struct moca_machine *machine;	/* NULL: none, or damaged */
 	pthread_mutex_t damage_lock;	/* of the next four */
 	struct moca_damage damage;
 	uint64_t *places;		/* set of damaged chunks; 0 = empty */

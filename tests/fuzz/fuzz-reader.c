@@ -25,6 +25,7 @@
 
 #include "lib/format/bytes.h"
 #include "lib/format/chunk.h"
+#include "lib/format/machine.h"
 #include "lib/format/writer.h"
 #include "tests/unit/marker-util.h"
 
@@ -33,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static char dir[PATH_MAX];
 static int dirfd_ = -1;
 
-static const char *const files[] = { "task-0", "marker-0", "marker-types" };
+static const char *const files[] = { "task-0", "marker-0", "marker-types",
+				     "machine" };
 
 static void dir_remove(void)
 {
@@ -112,6 +114,27 @@ static void walk_markers(struct moca_trace *t, const struct moca_query *q)
 		sum += touch(m);
 	}
 	moca_cursor_close(cur);
+	__asm__ volatile("" : : "r"(sum));
+}
+
+static void walk_machine(const struct moca_trace *t)
+{
+	const struct moca_machine *m = moca_trace_machine(t);
+	uint64_t sum = 0;
+	size_t i, k;
+
+	for (i = 0; m && i < m->node_count; i++)
+		for (k = 0; k < m->node_count; k++)
+			sum += m->nodes[i].distances[k];
+	for (i = 0; m && i < m->cpu_count; i++)
+		if (m->node_of_cpu[i] != -1 &&
+		    moca_machine_node(m, m->node_of_cpu[i]) < 0)
+			abort();
+	for (i = 0; m && i < m->setting_count; i++)
+		sum += strlen(m->settings[i].name) +
+		       strlen(m->settings[i].value);
+	if (m && m->xml)
+		sum += strlen(m->xml);
 	__asm__ volatile("" : : "r"(sum));
 }
 
@@ -270,6 +293,7 @@ static void read_once(const uint8_t *data, size_t size)
 	walk_counts(t, &q);
 	walk_markers(t, NULL);
 	walk_markers(t, &q);
+	walk_machine(t);
 	if (!moca_trace_mappings(t, &m, &n)) {
 		for (i = 0; i < n; i++)
 			if (moca_trace_find_mapping(t, m[i].pid, m[i].addr,
@@ -516,6 +540,28 @@ static int copy_files(int out, const char *name)
 	return 0;
 }
 
+static void put_machine(void)
+{
+	static const uint32_t d[2][2] = { { 10, 20 }, { 20, 10 } };
+	static const uint32_t near = 3;
+	static const struct moca_machine_node nodes[] = {
+		{ .bytes = 1 << 30, .distances = d[0], .initiator_count = 1,
+		  .initiators = &near },
+		{ .id = 3, .tier = 4, .distances = d[1] },
+	};
+	static const int32_t cpus[] = { 0, 3, -1 };
+	static const struct moca_machine_setting setting = { "a", "b" };
+	static const char xml[] = "<topology/>";
+	struct moca_machine m = {
+		.page_size = 4096, .node_count = 2, .nodes = nodes,
+		.cpu_count = 3, .node_of_cpu = cpus, .setting_count = 1,
+		.settings = &setting, .xml = xml, .xml_len = sizeof(xml) - 1,
+	};
+
+	if (moca_machine_write(dirfd_, &m, 5))
+		abort();
+}
+
 static int generate_one(int out, const char *name, int what)
 {
 	struct moca_writer *w;
@@ -538,6 +584,8 @@ static int generate_one(int out, const char *name, int what)
 	moca_writer_destroy(w);
 	if (what == 5 || what == 6)
 		put_markers(what == 6);
+	if (what == 8)
+		put_machine();
 	if (copy_files(out, name))
 		return 1;
 	dir_remove();
@@ -550,7 +598,7 @@ static int generate(const char *path)
 {
 	static const char *const names[] = { "empty-chunk", "sweep", "random",
 					     "events", "mixed", "markers",
-					     "markers-packed", "counts" };
+					     "markers-packed", "counts", "machine" };
 	int i, out;
 
 	mkdir(path, 0755);
@@ -559,7 +607,7 @@ static int generate(const char *path)
 		perror(path);
 		return 1;
 	}
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 9; i++)
 		if (generate_one(out, names[i], i))
 			return 1;
 	close(out);

@@ -8,6 +8,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/overview.h"
 #include "analysis/phases.h"
+#include "lib/format/machine.h"
 #include "tests/unit/objects-trace.h"
 
 #define THREADS 2
@@ -27,6 +28,7 @@ static size_t touch_count;
 static uint32_t interval;
 /* Tasks on CPUs of their number, and the node that all pages are on. */
 static int recorded_node = MOCA_NODE_UNKNOWN;
+static unsigned unknown_of_10;	/* touches whose node is not told */
 static struct moca_profile *profile;
 static struct moca_advice *advice;
 static struct moca_phases phases;
@@ -97,7 +99,8 @@ static void write_touches(struct moca_writer *w)
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
 					.cpu = (uint16_t)task,
-					.node = (int16_t)recorded_node,
+					.node = (int16_t)(i % 10 < unknown_of_10 ?
+						MOCA_NODE_UNKNOWN : recorded_node),
 				};
 				/* In order, whatever the number of touches. */
 				a[n - 1].time_ns = start + k * INTERVAL_NS +
@@ -143,7 +146,22 @@ static void done(void)
 	trace = NULL;
 }
 
-/* Write the trace, and look at it. 0, or 1 when that fails. */
+/* CPU 0 on node 0, CPU 1 on node 4. */
+static const uint32_t distances[2][2] = { { 10, 20 }, { 20, 10 } };
+static const int32_t node_of_cpu[] = { 0, 4 };
+static const struct moca_machine_node nodes[] = {
+	{ .id = 0, .distances = distances[0] },
+	{ .id = 4, .distances = distances[1] },
+};
+static const struct moca_machine two_nodes = {
+	.node_count = 2, .nodes = nodes, .cpu_count = 2,
+	.node_of_cpu = node_of_cpu,
+};
+
+/*
+ * Write the trace, and look at it; machine: NULL = the trace has two_nodes. 0,
+ * or 1 when that fails.
+ */
 static int look(const char *machine)
 {
 	struct moca_marker_writer *mw;
@@ -163,9 +181,12 @@ static int look(const char *machine)
 	write_touches(w);
 	moca_writer_destroy(w);
 	moca_marker_writer_destroy(mw);
+	if (!machine && moca_machine_write(dirfd_, &two_nodes, 0))
+		abort();
 	return moca_trace_open(&trace, dir) ||
-	       moca_topology_parse(&topology, machine, trace) ||
-	       moca_profile_compute(&profile, trace, &topology) ||
+	       (machine && moca_topology_parse(&topology, machine, trace)) ||
+	       moca_profile_compute(&profile, trace,
+				    machine ? &topology : NULL) ||
 	       moca_phases_compute(&phases, profile, -1) ||
 	       moca_advice_compute(&advice, trace, profile);
 }
@@ -648,6 +669,57 @@ static int recorded(void)
 	return 0;
 }
 
+/* All pages on node 4, as the trace tells; who touched them first is no matter. */
+static int recorded_nodes(void)
+{
+	recorded_node = 4;
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	CHECK(!look(NULL));
+	CHECK(!profile->topology.what_if && profile->topology.nodes == 2);
+	CHECK(!profile->unknown && object()->homes[1] == BIG);
+	CHECK(object()->remote[MOCA_POLICY_FIRST_TOUCH] == object()->use[0]);
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH) &&
+	      advice->findings[0].confidence == MOCA_CONFIDENCE_HIGH);
+	return 0;
+}
+
+/* What is not known is as the rest; the less is, the less is said. */
+static int unknown_nodes(void)
+{
+	static const struct {
+		unsigned unknown;
+		int found;
+		enum moca_confidence confidence;
+	} steps[] = {
+		{ 1, 1, MOCA_CONFIDENCE_MEDIUM }, { 3, 1, MOCA_CONFIDENCE_LOW },
+		{ 6, 0, 0 }, { 10, 0, 0 },
+	};
+	size_t i;
+
+	recorded_node = 4;
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		begin(THREADS, BIG);
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		halves(20, MOCA_ACCESS_WRITE);
+		unknown_of_10 = steps[i].unknown;
+		CHECK(!look(NULL));
+		CHECK(near((double)profile->unknown / profile->accesses,
+			   steps[i].unknown / 10.));
+		CHECK(steps[i].unknown == 10 ||
+		      near(remote(MOCA_POLICY_FIRST_TOUCH), 11. / 21));
+		CHECK((int)advice->count == steps[i].found);
+		CHECK(!advice->count ||
+		      advice->findings[0].confidence == steps[i].confidence);
+		CHECK(advice->note_count);
+	}
+	CHECK(!object()->remote[MOCA_POLICY_FIRST_TOUCH]);
+	unknown_of_10 = 0;
+	recorded_node = MOCA_NODE_UNKNOWN;
+	return 0;
+}
+
 static int empty(void)
 {
 	start_program();
@@ -716,6 +788,8 @@ int main(void)
 	run("overview", overview);
 	run("placement of threads", placement);
 	run("recorded machine", recorded);
+	run("recorded nodes", recorded_nodes);
+	run("unknown nodes", unknown_nodes);
 	run("empty trace", empty);
 	run("topology", topology);
 	done();
