@@ -64,6 +64,7 @@ static const struct flag map_flags[] = {
 	{ MOCA_MAP_CERTIFIED, "certified" }, { MOCA_MAP_ZAPPED, "zapped" },
 	{ MOCA_MAP_STACK, "stack" },	     { MOCA_MAP_SHARED, "shared" },
 	{ MOCA_MAP_FILE, "file" },	     { MOCA_MAP_MOVED, "moved" },
+	{ MOCA_MAP_MOCA, "moca" },
 	{ 0, NULL }
 };
 
@@ -187,6 +188,26 @@ static void csv_access(struct dump *d, const struct moca_access *a)
 	putchar('\n');
 }
 
+/* What a mapping is of: "memfd 0:1 1034", device and inode. */
+static void print_identity(const struct moca_event *e)
+{
+	static const char *const names[] = {
+		[MOCA_MEMORY_PRIVATE] = "private",
+		[MOCA_MEMORY_FILE] = "file",
+		[MOCA_MEMORY_MEMFD] = "memfd",
+		[MOCA_MEMORY_SYSV] = "sysv",
+		[MOCA_MEMORY_ANONYMOUS] = "shared-anonymous",
+		[MOCA_MEMORY_HUGETLB] = "hugetlb",
+	};
+
+	if (!e->ino)
+		return;
+	printf(" of=%s:%" PRIu64 ":%" PRIu64 ":%" PRIu64,
+	       e->memory < sizeof(names) / sizeof(*names) && names[e->memory] ?
+		       names[e->memory] : "unknown",
+	       e->dev >> 32, e->dev & UINT32_MAX, e->ino);
+}
+
 static void print_event(struct dump *d, const struct moca_event *e)
 {
 	char status[80];
@@ -213,6 +234,7 @@ static void print_event(struct dump *d, const struct moca_event *e)
 		print_prot(e->prot);
 		printf(" offset=0x%" PRIx64 " flags=", e->offset);
 		print_flags(e->flags, map_flags);
+		print_identity(e);
 	}
 	if (*e->name) {
 		putchar(' ');

@@ -266,6 +266,9 @@ struct moca_mapping {
 	uint32_t flags;		/* MOCA_MAP_* */
 	uint64_t offset;
 	const char *name;
+	uint32_t memory;	/* as these of struct moca_event */
+	uint64_t dev;
+	uint64_t ino;
 };
 
 /*

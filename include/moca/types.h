@@ -86,6 +86,22 @@ enum moca_event_type {
 #define MOCA_MAP_SHARED 8u	/* the program itself mapped it MAP_SHARED */
 #define MOCA_MAP_FILE 16u	/* backed by the file in name */
 #define MOCA_MAP_MOVED 32u	/* by mremap: contents came from elsewhere */
+#define MOCA_MAP_MOCA 64u	/* Moca's own in the program: in no sum */
+
+/*
+ * What a mapping is of. Mappings of one kind, device and inode (not 0) are of the
+ * same memory, in all processes: byte `offset` of it is at addr. In a private
+ * mapping that holds for pages that its process has not written.
+ */
+enum moca_memory {
+	MOCA_MEMORY_UNKNOWN = 0,	/* not recorded */
+	MOCA_MEMORY_PRIVATE = 1,	/* anonymous, or moved there by Moca */
+	MOCA_MEMORY_FILE = 2,		/* of any file system, /dev/shm included */
+	MOCA_MEMORY_MEMFD = 3,
+	MOCA_MEMORY_SYSV = 4,		/* shmget(2) */
+	MOCA_MEMORY_ANONYMOUS = 5,	/* MAP_SHARED | MAP_ANONYMOUS */
+	MOCA_MEMORY_HUGETLB = 6,	/* the same of huge pages */
+};
 
 #define MOCA_NO_TASK UINT32_MAX
 
@@ -103,6 +119,10 @@ struct moca_event {
 	uint32_t parent;	/* task number, or MOCA_NO_TASK */
 	int32_t status;
 	const char *name;	/* NUL-terminated, never NULL */
+	/* Of MOCA_EVENT_MMAP; 0 in older traces. */
+	uint32_t memory;	/* enum moca_memory */
+	uint64_t dev;		/* device number: major << 32 | minor */
+	uint64_t ino;		/* 0 = has none */
 };
 
 /*

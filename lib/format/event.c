@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/format/event.h"
 
+/* What stands behind the name: nothing, of an event that has none of it. */
+static size_t put_identity(uint8_t *p, const struct moca_event *e)
+{
+	uint8_t *begin = p;
+
+	if (!(e->memory | e->dev | e->ino))
+		return 0;
+	p += moca_put_varint(p, e->memory);
+	p += moca_put_varint(p, e->dev);
+	p += moca_put_varint(p, e->ino);
+	return (size_t)(p - begin);
+}
+
 int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
 		      uint64_t *prev_ns)
 {
 	const char *name = e->name ? e->name : "";
 	size_t name_len = strnlen(name, MOCA_NAME_MAX), len;
-	uint8_t fixed[12 * MOCA_VARINT_MAX];
+	uint8_t fixed[12 * MOCA_VARINT_MAX], identity[3 * MOCA_VARINT_MAX];
+	size_t more = put_identity(identity, e);
 	uint8_t *p = fixed;
 
 	p += moca_put_varint(p, e->type);
@@ -23,14 +37,15 @@ int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
 	p += moca_put_varint(p, moca_zigzag((uint64_t)(int64_t)e->status));
 	p += moca_put_varint(p, name_len);
 	len = (size_t)(p - fixed);
-	if (moca_buf_reserve(b, MOCA_VARINT_MAX + len + name_len + 1))
+	if (moca_buf_reserve(b, MOCA_VARINT_MAX + len + name_len + 1 + more))
 		return -ENOMEM;
 	/* The length lets old readers step over fields added later. */
-	b->len += moca_put_varint(b->data + b->len, len + name_len + 1);
+	b->len += moca_put_varint(b->data + b->len, len + name_len + 1 + more);
 	memcpy(b->data + b->len, fixed, len);
 	memcpy(b->data + b->len + len, name, name_len);
 	b->data[b->len + len + name_len] = 0;
-	b->len += len + name_len + 1;
+	memcpy(b->data + b->len + len + name_len + 1, identity, more);
+	b->len += len + name_len + 1 + more;
 	*prev_ns = e->time_ns;
 	return 0;
 }
@@ -75,6 +90,16 @@ static int get32(const uint8_t **p, const uint8_t *end, uint32_t *out)
 	return 0;
 }
 
+/* Older versions wrote none; newer ones may write more behind it. */
+static int get_identity(struct moca_event *e, const uint8_t *p,
+			const uint8_t *end)
+{
+	if (p == end)
+		return 0;
+	return get32(&p, end, &e->memory) || moca_get_varint(&p, end, &e->dev) ||
+	       moca_get_varint(&p, end, &e->ino) ? -EBADMSG : 0;
+}
+
 int moca_event_decode(struct moca_event *e, const uint8_t **p,
 		      const uint8_t *end, uint64_t *prev_ns)
 {
@@ -104,5 +129,5 @@ int moca_event_decode(struct moca_event *e, const uint8_t **p,
 	e->time_ns = *prev_ns + moca_unzigzag(delta);
 	e->name = (const char *)q;
 	*prev_ns = e->time_ns;
-	return 0;
+	return get_identity(e, q + name_len + 1, end);
 }

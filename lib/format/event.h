@@ -11,7 +11,7 @@
 #define MOCA_S_EVENTS 1
 #define MOCA_NAME_MAX 4095		/* longer names are cut by the writer */
 #define MOCA_EVENTS_RAW_MAX (1u << 20)	/* bytes of one chunk, unpacked */
-#define MOCA_EVENT_BYTES_MAX (12 * MOCA_VARINT_MAX + MOCA_NAME_MAX + 1)
+#define MOCA_EVENT_BYTES_MAX (15 * MOCA_VARINT_MAX + MOCA_NAME_MAX + 1)
 
 /* Append one event; *prev_ns is the time of the one before. 0 or -ENOMEM. */
 int moca_event_encode(struct moca_buf *b, const struct moca_event *e,

@@ -188,7 +188,7 @@ static void part(struct moca_mapping *out, const struct moca_mapping *map,
 		 uint64_t addr, uint64_t end, uint64_t now)
 {
 	*out = *map;
-	if (map->flags & MOCA_MAP_FILE)
+	if (map->flags & MOCA_MAP_FILE || map->ino)
 		out->offset += addr - map->addr;
 	out->addr = addr;
 	out->len = end - addr;
@@ -236,6 +236,9 @@ static int change(struct builder *b, struct process *p,
 		.flags = e->flags,
 		.offset = e->offset,
 		.name = e->name,
+		.memory = e->memory,
+		.dev = e->dev,
+		.ino = e->ino,
 	};
 	struct process *q = p;
 	uint64_t end = moca_add_sat(e->addr, e->len);

@@ -226,6 +226,9 @@ static int t_events(void)
 			.parent = i % 2 ? MOCA_NO_TASK : (uint32_t)rnd(),
 			.status = (int32_t)rnd(),
 			.name = i % 5 ? names[i] : i % 2 ? huge : "",
+			.memory = i % 3 ? (uint32_t)rnd() : 0,
+			.dev = i % 3 == 1 ? rnd() : 0,
+			.ino = i % 3 ? rnd() : 0,
 		};
 	}
 	dir_new();
@@ -246,6 +249,8 @@ static int t_events(void)
 		CHECK(g->pid == e[i].pid && g->tid == e[i].tid);
 		CHECK(g->parent == e[i].parent && g->status == e[i].status);
 		CHECK(!strncmp(g->name, e[i].name, 4095));
+		CHECK(g->memory == e[i].memory && g->dev == e[i].dev &&
+		      g->ino == e[i].ino);
 		CHECK(strlen(g->name) <= 4095);
 	}
 	CHECK(moca_cursor_event(cur, &g, &task) == 0);
