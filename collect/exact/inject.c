@@ -219,6 +219,7 @@ static int read_auxv(pid_t tid, uint64_t aux[2 * AUXV_MAX + 2])
 /* The program's memory as it begins, for the trace. */
 static void tell_mappings(struct recorder *rec, struct task *t)
 {
+	struct moca_identity of;
 	struct vma_list l;
 
 	if (maps_read(t->tid, &l))
@@ -235,8 +236,9 @@ static void tell_mappings(struct recorder *rec, struct task *t)
 			flags |= MOCA_MAP_STACK;
 		if (v->shared)
 			flags |= MOCA_MAP_SHARED;
-		mm_event(rec, t, MOCA_EVENT_MMAP, v->start, v->end - v->start,
-			 v->offset, v->prot, flags, v->name);
+		of = maps_identity(v);
+		mm_event_map(rec, t, v->start, v->end - v->start, v->offset,
+			     v->prot, flags, v->name, &of);
 	}
 	maps_free(&l);
 }

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "collect/exact/harvest.h"
+#include "collect/fault/maps.h"
 #include "collect/fault/pageset.h"
 #include "lib/base/err.h"
 
@@ -46,6 +49,35 @@ static int of_the_agent(uint32_t type)
 	       type == MOCA_EVENT_GAP;
 }
 
+/* The agent tells what it is called; what it is of, only the kernel knows. */
+static void identify(struct moca_event *e)
+{
+	struct moca_identity of = { .memory = MOCA_MEMORY_PRIVATE };
+	struct stat st;
+	struct vma v;
+
+	if (moca_identity_own(e->name))
+		e->flags |= MOCA_MAP_MOCA;
+	if (e->flags & MOCA_MAP_SHARED) {
+		of.memory = MOCA_MEMORY_UNKNOWN;
+		if (!maps_find((pid_t)e->pid, e->addr, &v)) {
+			of = maps_identity(&v);
+			free(v.name);
+		}
+	} else if (e->flags & MOCA_MAP_FILE) {
+		of.memory = MOCA_MEMORY_UNKNOWN;
+		if (!stat(e->name, &st))
+			of = moca_identity_of(e->name,
+					      moca_identity_dev(
+						      major(st.st_dev),
+						      minor(st.st_dev)),
+					      st.st_ino, 0);
+	}
+	e->memory = of.memory;
+	e->dev = of.dev;
+	e->ino = of.ino;
+}
+
 static void take_event(struct harvest *h, const struct ctask *t,
 		       const struct moca_exact_event *x, const char *name)
 {
@@ -56,6 +88,8 @@ static void take_event(struct harvest *h, const struct ctask *t,
 		.name = name,
 	};
 
+	if (e.type == MOCA_EVENT_MMAP)
+		identify(&e);
 	tracer_clock_cover(&h->clock, x->clock);
 	e.time_ns = tracer_clock_ns(&h->clock, x->clock);
 	events_add(h, (struct ctask *)t, &e);

@@ -292,7 +292,8 @@ static int map(struct injection *in, uint64_t at, uint64_t len, uint64_t *got)
 		return (int)ret;
 	/* Not moved to the memfd, nor looked at: it is ours. */
 	mm_event(in->rec, in->calls->task, MOCA_EVENT_MMAP, *got, len, 0,
-		 PROT_READ | PROT_WRITE, 0, "libmoca-alloc.so (static)");
+		 PROT_READ | PROT_WRITE, MOCA_MAP_MOCA,
+		 "libmoca-alloc.so (static)");
 	return at && at != *got ? -EEXIST : 0;
 }
 

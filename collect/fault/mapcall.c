@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@
 #include "collect/fault/preload.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/segment.h"
+#include "collect/fault/shared.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
@@ -65,7 +67,8 @@ static int failed(long ret)
 }
 
 /* What stands behind descriptor fd of the program: its name and kind. */
-static int describe_fd(const struct ctx *x, int fd, char *name, size_t size)
+static int describe_fd(const struct ctx *x, int fd, char *name, size_t size,
+		       struct moca_identity *of)
 {
 	char path[64];
 	struct statfs fs;
@@ -75,7 +78,12 @@ static int describe_fd(const struct ctx *x, int fd, char *name, size_t size)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", x->task->tid, fd);
 	n = readlink(path, name, size - 1);
 	name[n > 0 ? n : 0] = 0;
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !statfs(path, &fs) &&
+	if (stat(path, &st))
+		return 0;
+	*of = moca_identity_of(name, moca_identity_dev(major(st.st_dev),
+						       minor(st.st_dev)),
+			       st.st_ino, 0);
+	return S_ISREG(st.st_mode) && !statfs(path, &fs) &&
 	       fs.f_type != HUGETLBFS_MAGIC;
 }
 
@@ -113,7 +121,8 @@ static int maps_segment(const struct ctx *x, uint64_t len)
 
 /* A private, writable mapping of a file was made at addr by the call in x. */
 static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
-			uint64_t rest, const char *name)
+			uint64_t rest, const char *name,
+			const struct moca_identity *of)
 {
 	int segment = maps_segment(x, len);
 
@@ -127,7 +136,7 @@ static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
 			     x->task->pid, x->a[4]);
 	else
 		mm_add_private(x->rec, x->mm, x->task, addr, addr + len,
-			       x->a[2], x->a[5], name);
+			       x->a[2], x->a[5], name, of);
 }
 
 /*
@@ -185,8 +194,22 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
 	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
 		ours_add(x->mm, x->ret, x->ret + len);
 	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, x->ret, len,
-		 anon ? 0 : x->a[5], x->a[2], anon ? 0 : MOCA_MAP_FILE, name);
+		 anon ? 0 : x->a[5], x->a[2],
+		 MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
 	return 1;
+}
+
+/* What the kernel made there: only it knows. */
+static struct moca_identity identity_at(const struct ctx *x, uint64_t addr)
+{
+	struct moca_identity of = { 0 };
+	struct vma v;
+
+	if (maps_find(x->task->tid, addr, &v))
+		return of;
+	of = maps_identity(&v);
+	free(v.name);
+	return of;
 }
 
 static int do_mmap(struct ctx *x)
@@ -196,11 +219,12 @@ static int do_mmap(struct ctx *x)
 	int anon = (flags & MAP_ANONYMOUS) != 0;
 	int private = (flags & MAP_TYPE) == MAP_PRIVATE;
 	uint64_t rest = 0;
+	struct moca_identity of = { 0 };
 	char name[4096] = "";
 	int err;
 
 	if (!anon) {
-		regular = describe_fd(x, fd, name, sizeof(name));
+		regular = describe_fd(x, fd, name, sizeof(name), &of);
 		rest = file_rest(x, fd, x->a[5]);
 	}
 	err = map_ours(x, len, anon, name);
@@ -222,6 +246,9 @@ static int do_mmap(struct ctx *x)
 		x->ret + len, 0);
 	if (flags & (MAP_GROWSDOWN | MAP_HUGETLB) ||
 	    (uint64_t)x->ret + len > USER_END) {
+		of = identity_at(x, x->ret);
+		mm_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
+			     prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
 		gap(x, x->ret, len, "MAP_GROWSDOWN, MAP_HUGETLB or above 128 "
 				    "TiB: real faults only");
 		return 0;
@@ -232,13 +259,66 @@ static int do_mmap(struct ctx *x)
 			gap(x, x->ret, len, "anonymous mapping not moved: "
 					    "real faults only");
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
-		add_private(x, x->ret, len, rest, name);
+		add_private(x, x->ret, len, rest, name, &of);
 	} else if ((anon && !private) || regular) {
+		if (anon)
+			of = identity_at(x, x->ret);
 		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
 			      private ? REGION_FILE : REGION_SHARED, prot,
-			      anon ? 0 : x->a[5], name);
+			      anon ? 0 : x->a[5], name, &of);
+	} else {
+		mm_event_map(x->rec, x->task, x->ret, len, x->a[5], prot,
+			     MOCA_MAP_FILE | (private ? 0 : MOCA_MAP_SHARED),
+			     name, &of);
+		gap(x, x->ret, len, "mapping of a device or of huge pages: "
+				    "real faults only");
 	}
 	return 0;
+}
+
+static int do_shmat(struct ctx *x)
+{
+	struct moca_identity of;
+	struct vma v;
+	int err = run_own(x);
+
+	if (err || failed(x->ret) ||
+	    maps_find(x->task->tid, (uint64_t)x->ret, &v))
+		return err;
+	of = maps_identity(&v);
+	/* SHM_REMAP may have replaced what was there. */
+	mm_drop(x->rec, x->mm, x->task, v.start, v.end, 0);
+	if (shared_may_zap(x->mm, x->task->tid, &v))
+		mm_add_native(x->rec, x->mm, x->task, v.start, v.end,
+			      REGION_SHARED, v.prot, v.offset, v.name, &of);
+	else
+		gap(x, v.start, v.end - v.start,
+		    "shared memory of huge pages: real faults only");
+	free(v.name);
+	return 0;
+}
+
+static int do_shmdt(struct ctx *x)
+{
+	uint64_t end = x->a[0], ino = 0;
+	struct vma_list l;
+	int err = maps_read(x->task->tid, &l);
+
+	/* All that one shmat made, in however many parts by now. */
+	for (size_t i = 0; !err && i < l.count; i++) {
+		const struct vma *v = &l.items[i];
+
+		if (v->start != end || !v->shared || (ino && v->ino != ino))
+			continue;
+		ino = v->ino;
+		end = v->end;
+	}
+	if (!err)
+		maps_free(&l);
+	err = run_own(x);
+	if (!err && !failed(x->ret) && end > x->a[0])
+		mm_drop(x->rec, x->mm, x->task, x->a[0], end, 0);
+	return err;
 }
 
 static int do_munmap(struct ctx *x)
@@ -681,6 +761,10 @@ static int dispatch(struct ctx *x)
 		return do_mmap(x);
 	case SYS_munmap:
 		return do_munmap(x);
+	case SYS_shmat:
+		return do_shmat(x);
+	case SYS_shmdt:
+		return do_shmdt(x);
 	case SYS_brk:
 		return do_brk(x);
 	case SYS_mremap:
@@ -718,6 +802,8 @@ int mapcall_wanted(long nr)
 	switch (nr) {
 	case SYS_mmap:
 	case SYS_munmap:
+	case SYS_shmat:
+	case SYS_shmdt:
 	case SYS_brk:
 	case SYS_mremap:
 	case SYS_madvise:

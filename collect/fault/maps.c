@@ -68,3 +68,32 @@ int maps_read(pid_t pid, struct vma_list *out)
 		maps_free(out);
 	return ret;
 }
+
+int maps_find(pid_t pid, uint64_t addr, struct vma *out)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	int ret = -ENOENT;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (ret == -ENOENT && getline(&line, &room, f) > 0) {
+		ret = parse_line(line, out);
+		if (ret || (out->start <= addr && addr < out->end))
+			break;
+		free(out->name);
+		ret = out->start > addr ? -ESRCH : -ENOENT;
+	}
+	free(line);
+	fclose(f);
+	return ret == -ESRCH ? -ENOENT : ret;
+}
+
+struct moca_identity maps_identity(const struct vma *v)
+{
+	return moca_identity_of(v->name, moca_identity_dev(v->major, v->minor),
+				v->ino, 0);
+}

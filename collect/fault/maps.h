@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/identity.h"
+
 struct vma {
 	uint64_t start, end;	/* bytes, end exclusive */
 	uint64_t offset;
@@ -25,5 +27,9 @@ struct vma_list {
 /* 0 or -errno. */
 int maps_read(pid_t pid, struct vma_list *out);
 void maps_free(struct vma_list *l);
+/* The mapping that holds addr; the caller frees out->name. 0, -ENOENT, -errno. */
+int maps_find(pid_t pid, uint64_t addr, struct vma *out);
+/* What it is of. */
+struct moca_identity maps_identity(const struct vma *v);
 
 #endif

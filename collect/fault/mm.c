@@ -21,10 +21,12 @@
 
 #include "collect/fault/filecopy.h"
 #include "collect/fault/segment.h"
+#include "collect/fault/shared.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
+#include "lib/base/identity.h"
 
 #ifndef UFFD_FEATURE_WP_UNPOPULATED
 #define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
@@ -105,9 +107,10 @@ void mm_free(struct mm *mm)
 	free(mm);
 }
 
-void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
-	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
-	      uint32_t flags, const char *name)
+static void push_event(struct recorder *rec, struct task *t,
+		       enum moca_event_type type, uint64_t addr, uint64_t len,
+		       uint64_t offset, uint32_t prot, uint32_t flags,
+		       const char *name, const struct moca_identity *of)
 {
 	struct message *m = message_new(MSG_EVENT, 0, name);
 
@@ -123,7 +126,38 @@ void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
 	m->event.pid = t->pid;
 	m->event.tid = t->tid;
 	m->event.parent = MOCA_NO_TASK;
+	if (of) {
+		m->event.memory = of->memory;
+		m->event.dev = of->dev;
+		m->event.ino = of->ino;
+	}
 	queue_push(rec->queue, m);
+}
+
+void mm_event_map(struct recorder *rec, struct task *t, uint64_t addr,
+		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
+		  const char *name, const struct moca_identity *of)
+{
+	static const struct moca_identity private = {
+		.memory = MOCA_MEMORY_PRIVATE,
+	};
+
+	if (name && moca_identity_own(name))
+		flags |= MOCA_MAP_MOCA;
+	push_event(rec, t, MOCA_EVENT_MMAP, addr, len, offset, prot, flags,
+		   name, of ? of : &private);
+}
+
+void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
+	      uint32_t flags, const char *name)
+{
+	if (type == MOCA_EVENT_MMAP)
+		mm_event_map(rec, t, addr, len, offset, prot, flags, name,
+			     NULL);
+	else
+		push_event(rec, t, type, addr, len, offset, prot, flags, name,
+			   NULL);
 }
 
 void mm_register(struct mm *mm, uint64_t start, uint64_t end)
@@ -262,7 +296,7 @@ uint32_t mm_map_flags(const struct region *r)
 
 static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
 		       const struct region *r, int prot, uint64_t offset,
-		       const char *name)
+		       const char *name, const struct moca_identity *of)
 {
 	uint32_t flags = mm_map_flags(r);
 
@@ -274,30 +308,31 @@ static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
 	}
 	if (r->kind != REGION_STACK || rec->opt->stack)
 		mm_register(mm, r->start, r->end);
-	mm_event(rec, t, MOCA_EVENT_MMAP, r->start, r->end - r->start, offset,
-		 prot, flags, name);
+	mm_event_map(rec, t, r->start, r->end - r->start, offset, prot, flags,
+		     name, of);
 }
 
 void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 		   uint64_t start, uint64_t end, enum region_kind kind, int prot,
-		   uint64_t offset, const char *name)
+		   uint64_t offset, const char *name,
+		   const struct moca_identity *of)
 {
 	struct region r = { start, end, 0, kind, 0 };
 
 	if (mm->state == MM_MOVED)
-		add_region(rec, mm, t, &r, prot, offset, name);
+		add_region(rec, mm, t, &r, prot, offset, name, of);
 	else
-		mm_event(rec, t, MOCA_EVENT_MMAP, start, end - start, offset,
-			 prot,
-			 mm_map_flags(&r) & ~(uint32_t)MOCA_MAP_ZAPPED, name);
+		mm_event_map(rec, t, start, end - start, offset, prot,
+			     mm_map_flags(&r) & ~(uint32_t)MOCA_MAP_ZAPPED,
+			     name, of);
 }
 
 void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 		    uint64_t start, uint64_t end, int prot, uint64_t offset,
-		    const char *name)
+		    const char *name, const struct moca_identity *of)
 {
 	mm_add_native(rec, mm, t, start, end, REGION_PRIVATE, prot, offset,
-		      name);
+		      name, of);
 	mm_event(rec, t, MOCA_EVENT_GAP, start, end - start, 0, 0, 0,
 		 mm->wp_async ? "a file mapped privately to be written: first "
 				"touches and writes are seen, repeated reads "
@@ -410,7 +445,7 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 {
 	if (r->off != r->start)
 		mm->moved++;
-	add_region(rec, mm, t, r, prot, 0, name);
+	add_region(rec, mm, t, r, prot, 0, name, NULL);
 	if (mm->populates)
 		mm_prefill(rec, mm, r->start, r->end);
 }
@@ -661,6 +696,21 @@ static int has_own_pages(pid_t tid, const struct vma *v)
 	return own;
 }
 
+/* It is in the trace, and that it cannot be watched. */
+static void leave_vma(struct recorder *rec, struct task *t, const struct vma *v,
+		      const struct moca_identity *of)
+{
+	mm_event_map(rec, t, v->start, v->end - v->start, v->offset, v->prot,
+		     (v->shared ? MOCA_MAP_SHARED : 0) |
+			     (v->name[0] == '/' ? MOCA_MAP_FILE : 0),
+		     v->name, of);
+	mm_event(rec, t, MOCA_EVENT_GAP, v->start, v->end - v->start, 0, 0, 0,
+		 v->shared ? "shared mapping of a device or of huge pages: "
+			     "real faults only" :
+			     "private mapping of a file that has no path any "
+			     "more: real faults only");
+}
+
 /*
  * Whether a private mapping may go to the memfd: anonymous memory, and what a
  * loader mapped of ELF objects (segment.h). Of a program that begins, the
@@ -681,11 +731,12 @@ static void move_private(struct recorder *rec, struct mm *mm,
 			 size_t i)
 {
 	const struct vma *v = &l->items[i];
+	struct moca_identity of = maps_identity(v);
 	int file = v->name[0] == '/';
 
 	if (!may_move(rec, l, i)) {
 		mm_add_private(rec, mm, c->task, v->start, v->end, v->prot,
-			       v->offset, v->name);
+			       v->offset, v->name, &of);
 	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
 			   file ? MM_COPY_FILE : MM_COPY_ANONYMOUS, v->name)) {
 		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start,
@@ -701,15 +752,20 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 		     size_t i)
 {
 	const struct vma *v = &l->items[i];
+	struct moca_identity of = maps_identity(v);
 
-	if (v->start >= USER_END ||
-	    (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE))
+	if (v->start >= USER_END)
 		return;
+	if (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE) {
+		mm_event(rec, c->task, MOCA_EVENT_MMAP, v->start,
+			 v->end - v->start, 0, v->prot, 0, MOCA_IDENTITY_STUB);
+		return;
+	}
 	if (!strcmp(v->name, "[stack]")) {
 		mm->stack_start = v->start;
 		mm->stack_end = v->end;
 		mm_add_native(rec, mm, c->task, v->start, v->end, REGION_STACK,
-			      v->prot, 0, v->name);
+			      v->prot, 0, v->name, NULL);
 		return;
 	}
 	if (v->name[0] == '[' && strcmp(v->name, "[heap]") &&
@@ -719,10 +775,12 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	    ((v->prot & PROT_WRITE) || !v->name[0] || v->name[0] == '[' ||
 	     (rec->attach && has_own_pages(c->task->tid, v))))
 		move_private(rec, mm, c, l, i);
-	else if (may_zap_file(v))
+	else if (may_zap_file(v) || shared_may_zap(mm, c->task->tid, v))
 		mm_add_native(rec, mm, c->task, v->start, v->end,
 			      v->shared ? REGION_SHARED : REGION_FILE, v->prot,
-			      v->offset, v->name);
+			      v->offset, v->name, &of);
+	else
+		leave_vma(rec, c->task, v, &of);
 }
 
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)

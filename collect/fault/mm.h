@@ -59,15 +59,19 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 /* MOCA_MAP_* of an MMAP event, as they follow from what is done with it. */
 uint32_t mm_map_flags(const struct region *r);
 
-/* Note a mapping that is not moved: of any kind but REGION_MEMFD. */
+/*
+ * Note a mapping that is not moved: of any kind but REGION_MEMFD. of: what it is
+ * of; NULL: private memory.
+ */
 void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 		   uint64_t start, uint64_t end, enum region_kind kind, int prot,
-		   uint64_t offset, const char *name);
+		   uint64_t offset, const char *name,
+		   const struct moca_identity *of);
 
 /* The same of a private mapping of a file that may be written. */
 void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 		    uint64_t start, uint64_t end, int prot, uint64_t offset,
-		    const char *name);
+		    const char *name, const struct moca_identity *of);
 
 /*
  * [start, end) is no longer mapped (or, keep, mapped but emptied): settle its
@@ -91,10 +95,14 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 		    struct tracee_calls *c);
 void mm_stop_zapper(struct mm *mm);
 
-/* Record an event of a task. */
+/* Record an event of a task. A mapping is of private memory. */
 void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
 	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
 	      uint32_t flags, const char *name);
+/* The same of a mapping; of NULL: private memory. */
+void mm_event_map(struct recorder *rec, struct task *t, uint64_t addr,
+		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
+		  const char *name, const struct moca_identity *of);
 
 /* fork.c: the child of a fork gets its own copy of the moved memory. */
 int mm_fork(struct recorder *rec, struct task *parent, struct task *child);

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/ours.h"
 
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "lib/base/identity.h"
 
 int ours_name(const char *name)
 {
-	const char *base = strrchr(name, '/');
-	const char *dir = getenv("MOCA_SHM_DIR");
-	char shm[PATH_MAX];
-
-	snprintf(shm, sizeof(shm), "%s/moca-%u/", dir && *dir ? dir :
-		 "/dev/shm", geteuid());
-	base = base ? base + 1 : name;
-	return !strncmp(base, "libmoca-alloc.so", 16) ||
-	       !strncmp(base, "libmocatrace.so", 15) ||
-	       !strncmp(name, shm, strlen(shm)) ||
-	       !strncmp(name, "/memfd:moca-doorbell", 20);
+	return moca_identity_own(name);
 }
 
 void ours_add(struct mm *mm, uint64_t start, uint64_t end)

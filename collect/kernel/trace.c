@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/kernel/task.h"
+#include "lib/base/identity.h"
 #include "lib/format/writer.h"
 
 /* Records kept for all tasks before those with many are written early. */
@@ -273,7 +274,15 @@ static void tell_piece(void *arg, const struct moca_rec_mapping *m,
 		.addr = start, .len = end - start, .prot = m->prot,
 		.parent = MOCA_NO_TASK, .name = m->path,
 	};
+	const struct moca_identity of = moca_identity_of(
+		m->path, moca_identity_dev(m->dev >> 20, m->dev & 0xfffff),
+		m->inode, 0);
 
+	e.memory = of.memory;
+	e.dev = of.dev;
+	e.ino = of.ino;
+	if (moca_identity_own(m->path))
+		e.flags |= MOCA_MAP_MOCA;
 	if (!(m->flags & MOCA_MAPF_UNSAFE))
 		e.flags |= MOCA_MAP_CERTIFIED |
 			   (a->t->o.injects ? MOCA_MAP_ZAPPED : 0);

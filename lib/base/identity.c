@@ -28,9 +28,37 @@ static uint32_t memory_of(const char *name)
 struct moca_identity moca_identity_of(const char *name, uint64_t dev,
 				      uint64_t ino, int ours)
 {
+	uint32_t memory = memory_of(name);
+
+	/* The kernel shows the segment's id there, which may be 0. */
+	if (memory == MOCA_MEMORY_SYSV)
+		ino++;
 	if (!ino || ours)
 		return (struct moca_identity){ .memory = MOCA_MEMORY_PRIVATE };
-	return (struct moca_identity){ memory_of(name), dev, ino };
+	return (struct moca_identity){ memory, dev, ino };
+}
+
+/*
+ * Buffers are in DIR/moca-UID/SESSION/, where SESSION is 16 hexadecimal digits,
+ * and what tells programs of sessions is DIR/moca-UID/registry.
+ */
+static int in_own_folder(const char *name)
+{
+	static const char folder[] = "/moca-";
+	const char *p = name;
+	size_t n;
+
+	while ((p = strstr(p, folder))) {
+		p += sizeof(folder) - 1;
+		n = strspn(p, "0123456789");
+		if (!n || p[n] != '/')
+			continue;
+		p += n + 1;
+		if (begins(p, "registry") ||
+		    (strspn(p, "0123456789abcdef") == 16 && p[16] == '/'))
+			return 1;
+	}
+	return 0;
 }
 
 int moca_identity_own(const char *name)
@@ -38,8 +66,9 @@ int moca_identity_own(const char *name)
 	const char *base = strrchr(name, '/');
 
 	base = base ? base + 1 : name;
-	return begins(name, "/dev/shm/moca-") || begins(name, "/memfd:moca-") ||
+	return begins(name, "/memfd:moca-") || in_own_folder(name) ||
 	       begins(base, "libmoca-alloc.so") ||
-	       begins(base, "libmocatrace.so") || !strcmp(name, "[moca]") ||
-	       (begins(base, "registry") && strstr(name, "/moca-"));
+	       begins(base, "libmocatrace.so") ||
+	       begins(base, "libmoca-exact") ||
+	       !strcmp(name, MOCA_IDENTITY_STUB);
 }

@@ -14,6 +14,9 @@ struct moca_identity {
 	uint64_t ino;
 };
 
+/* The name of the recorder's own code and data in programs. */
+#define MOCA_IDENTITY_STUB "[moca]"
+
 static inline uint64_t moca_identity_dev(uint32_t major, uint32_t minor)
 {
 	return (uint64_t)major << 32 | minor;

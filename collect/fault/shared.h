@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory that the program shares itself, and that has no path any more or never
+ * had one: whether its entries may be thrown away.
+ */
+#ifndef MOCA_FAULT_SHARED_H
+#define MOCA_FAULT_SHARED_H
+
+#include <sys/types.h>
+
+#include "collect/fault/internal.h"
+#include "collect/fault/maps.h"
+
+/*
+ * Do the pages of v, a shared mapping of process pid, stay where they are when
+ * their entries go? So it is of the kernel's own shared memory (memfd, SysV,
+ * MAP_SHARED | MAP_ANONYMOUS) and of files that were deleted; not of huge
+ * pages, and not of devices.
+ */
+int shared_may_zap(const struct mm *mm, pid_t pid, const struct vma *v);
+
+#endif
