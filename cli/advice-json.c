@@ -220,7 +220,10 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "late_writes", o->late_writes);
 	json_uint(j, "idle_pages", o->idle_pages);
 	json_uint(j, "node_unknown", o->unknown);
-	json_string(j, "sharing", advice_sharing(o));
+	json_uint(j, "processes", o->object->processes);
+	json_string(j, "sharing", moca_sharing_name(o->object->sharing));
+	json_string(j, "sharing_processes",
+		    moca_sharing_name(o->object->sharing_processes));
 	json_policies(j, o->remote, o->accesses);
 	json_uint(j, "steps", o->steps);
 	json_uint(j, "steps_next", o->steps_next);

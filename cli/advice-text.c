@@ -17,19 +17,6 @@
 #define PHASES_SHOWN 24
 #define NAME_MIN 16
 
-const char *advice_sharing(const struct moca_profile_object *o)
-{
-	if (!o->pages)
-		return "-";
-	if (o->patterns & MOCA_PATTERN_PRIVATE)
-		return "private";
-	if (o->patterns & MOCA_PATTERN_HANDED)
-		return "handed on";
-	if (!(o->patterns & MOCA_PATTERN_SHARED))
-		return "mixed";
-	return o->late_writes ? "shared write" : "shared read";
-}
-
 double advice_remote(const struct moca_profile_object *o)
 {
 	return o->accesses ? (double)o->remote[MOCA_POLICY_FIRST_TOUCH] /
@@ -217,9 +204,10 @@ static void pattern_text(unsigned patterns, char *buf, size_t len)
 }
 
 static void print_object(const struct moca_profile *p,
-			 const struct moca_profile_object *o, int width)
+			 const struct moca_profile_object *o, int width,
+			 int sharing_width)
 {
-	char a[TEXT_MAX], patterns[160];
+	char a[TEXT_MAX], sharing[OBJECTS_SHARING_LEN], patterns[160];
 	int name = width >= 110 ? 30 : width >= 90 ? 22 : NAME_MIN;
 
 	printf("  ");
@@ -231,15 +219,33 @@ static void print_object(const struct moca_profile *p,
 						 o->accesses : 0);
 	printf(" %4u", o->object->threads);
 	printf(" %6.1f %%", 100 * advice_remote(o));
-	printf(" %-12s", advice_sharing(o));
+	printf(" %-*s", sharing_width,
+	       objects_sharing(o->object, sharing, sizeof(sharing)));
 	pattern_text(o->patterns, patterns, sizeof(patterns));
 	printf("%s%s\n", *patterns ? " " : "", patterns);
+}
+
+/* What processes share is told with their number. */
+static int sharing_width(const struct moca_profile *p)
+{
+	char buf[OBJECTS_SHARING_LEN];
+	int width = 12, n;
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		if (!p->rows[i].data || !p->rows[i].accesses)
+			continue;
+		n = (int)strlen(objects_sharing(p->rows[i].object, buf,
+						sizeof(buf)));
+		width = n > width ? n : width;
+	}
+	return width;
 }
 
 static void print_objects(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
-	int width = terminal_width(TERMINAL_PIPE);
+	int width = terminal_width(TERMINAL_PIPE), sharing = sharing_width(p);
 	size_t i, shown = 0, left = 0;
 
 	terminal_style(STYLE_STRONG);
@@ -249,7 +255,7 @@ static void print_objects(const struct advice_view *v)
 				 NAME_MIN, "name", "accesses", "pages");
 	if (width >= 90)
 		printf(" %8s", "writes");
-	printf(" %4s %8s %-12s pattern\n", "thr.", "remote", "sharing");
+	printf(" %4s %8s %-*s pattern\n", "thr.", "remote", sharing, "sharing");
 	terminal_style(STYLE_NONE);
 	for (i = 0; i < p->count; i++) {
 		if (!p->rows[i].data || !p->rows[i].accesses)
@@ -259,7 +265,7 @@ static void print_objects(const struct advice_view *v)
 			left++;
 			continue;
 		}
-		print_object(p, &p->rows[i], width);
+		print_object(p, &p->rows[i], width, sharing);
 		shown++;
 	}
 	if (left)

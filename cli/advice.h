@@ -35,8 +35,6 @@ void advice_json(FILE *f, const struct advice_view *v);
 struct json;
 void advice_counts_print(const struct advice_view *v);
 void advice_counts_json(struct json *j, const struct advice_view *v);
-/* "private", "shared read" ...: how lanes use the pages of an object. */
-const char *advice_sharing(const struct moca_profile_object *o);
 /* "what-if: 2 nodes x 1 CPU" */
 void advice_topology(const struct moca_profile *p, char *buf, size_t len);
 /* Share of an object's, or all, accesses that is remote as things are. */

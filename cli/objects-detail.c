@@ -3,6 +3,8 @@
 #include "cli/objects.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +31,16 @@ const char *objects_kind(enum moca_object_kind kind)
 								 "";
 }
 
-const char *objects_sharing(const struct moca_object *o)
+const char *objects_sharing(const struct moca_object *o, char *buf, size_t len)
 {
-	if (!o->pages_shared)
-		return "private";
-	return o->shared_written ? "shared write" : "shared read";
+	if (!o->pages)
+		snprintf(buf, len, "-");
+	else if (o->sharing_processes == MOCA_SHARING_PRIVATE)
+		snprintf(buf, len, "%s", moca_sharing_name(o->sharing));
+	else
+		snprintf(buf, len, "%s, %" PRIu32 " processes",
+			 moca_sharing_name(o->sharing), o->processes);
+	return buf;
 }
 
 const struct moca_task *objects_task(const struct objects_view *v, uint32_t id)

@@ -128,7 +128,10 @@ static void json_object(struct json *j, const struct objects_view *v,
 	json_uint(j, "loads", o->loads);
 	json_uint(j, "stores", o->stores);
 	json_uint(j, "threads", o->threads);
-	json_string(j, "sharing", objects_sharing(o));
+	json_uint(j, "processes", o->processes);
+	json_string(j, "sharing", moca_sharing_name(o->sharing));
+	json_string(j, "sharing_processes",
+		    moca_sharing_name(o->sharing_processes));
 	json_task(j, "first_task", o->accesses ?
 				   objects_task(v, o->first_task) : NULL);
 	json_nodes(j, o);

@@ -49,8 +49,23 @@ struct layout {
 	int site;
 };
 
+/* Of what processes share it is told how many these are. */
+static int sharing_width(const struct objects_view *v)
+{
+	char buf[OBJECTS_SHARING_LEN];
+	int width = columns[COL_SHARING].width, n;
+
+	for (size_t i = 0; i < v->count; i++) {
+		n = (int)strlen(objects_sharing(v->rows[i], buf, sizeof(buf)));
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
 static int width_of(const struct objects_view *v, int c)
 {
+	if (c == COL_SHARING)
+		return sharing_width(v);
 	return v->totals.exact_only && (c == COL_READS || c == COL_WRITES) ?
 		       EXACT_WIDTH : columns[c].width;
 }
@@ -173,8 +188,7 @@ static void cell(const struct objects_view *v, const struct moca_object *o,
 		snprintf(buf, len, "%u", o->threads);
 		break;
 	case COL_SHARING:
-		snprintf(buf, len, "%s", o->accesses ? objects_sharing(o) :
-						       "-");
+		objects_sharing(o, buf, len);
 		break;
 	case COL_NODES:
 		print_nodes(o, buf, len);

@@ -61,8 +61,9 @@ int objects_remainders(const struct objects_view *v,
 		       struct objects_remainder **out, size_t *count);
 
 const char *objects_kind(enum moca_object_kind kind);
-/* "private", "shared read", "shared write". */
-const char *objects_sharing(const struct moca_object *o);
+#define OBJECTS_SHARING_LEN 40
+/* "private", "shared write", "shared write, 8 processes"; "-": no page. buf. */
+const char *objects_sharing(const struct moca_object *o, char *buf, size_t len);
 /* The task with that number, or NULL. */
 const struct moca_task *objects_task(const struct objects_view *v, uint32_t id);
 /* 0 or -ENOMEM */

@@ -161,7 +161,10 @@ static void put_object(struct json *j, const struct report *r,
 	json_uint(j, "writes", o->writes);
 	json_uint(j, "wide", o->wide);
 	json_uint(j, "threads", o->threads);
-	json_string(j, "sharing", objects_sharing(o));
+	json_uint(j, "processes", o->processes);
+	json_string(j, "sharing", moca_sharing_name(o->sharing));
+	json_string(j, "sharing_processes",
+		    moca_sharing_name(o->sharing_processes));
 	if (o->accesses) {
 		json_uint(j, "first_task", o->first_task);
 		put_time(j, r, "first_ns", o->first_ns);

@@ -10,6 +10,9 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
 
+	/* Who has not seen all writes does not know that nobody writes it. */
+	if (!p->writes_known)
+		return 0;
 	/* Smaller tables are in each node's last-level cache already. */
 	if (o->pages < PAGES_BEYOND_CACHE || now < REMOTE_MIN ||
 	    gain < 2 * GAIN_MIN || 2 * o->shared_accesses < o->accesses ||

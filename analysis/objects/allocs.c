@@ -214,7 +214,9 @@ static int on_alloc(struct told *e)
 {
 	uint64_t addr = e->v[0], size = e->v[1], last;
 	struct moca_objects *o = e->o;
+	const struct moca_memory_of *of;
 	const struct map *m;
+	struct shared *x;
 	int64_t b, row, id;
 	int err, same;
 
@@ -228,7 +230,9 @@ static int on_alloc(struct told *e)
 		return err;
 	/* A file's mapping is known by its name. */
 	m = &o->maps[moca_addrmap_find(&e->s->maps, addr)];
-	if (e->v[3] == MOCA_ALLOC_MMAP && m->flags & MOCA_MAP_FILE)
+	of = moca_space_memory(o, m, &x);
+	if (e->v[3] == MOCA_ALLOC_MMAP && m->flags & MOCA_MAP_FILE &&
+	    !(of && of->memory == MOCA_MEMORY_ANONYMOUS))
 		return 0;
 	last = last_byte(addr, size ? size : 1);
 	err = end_objects(o, e->s, addr, last, e->m->time_ns);
@@ -240,6 +244,8 @@ static int on_alloc(struct told *e)
 						 e->m->time_ns, 1);
 	if (id < 0)
 		return (int)id;
+	if (e->v[3] == MOCA_ALLOC_MMAP && of)
+		x->inst = (uint32_t)id;
 	if (e->v[3] == MOCA_ALLOC_MMAP)
 		return own_mapping(e, (uint32_t)id, addr, last);
 	mark_map(e, addr);

@@ -280,12 +280,12 @@ static int count_part(struct moca_objects *o, const struct stretch *st,
 	};
 	struct moca_hit h = {
 		.a = &a, .task = st->task->id, .space = st->s->id,
+		.where = st->s->id, .at = c->addr,
 		.id = p->inst, .interval = st->slice, .mixed = shared,
 		.wide = shared, .loads = loads, .stores = stores,
 	};
-	const struct moca_counted x = {
-		.task = st->task->id, .space = st->s->id, .key = p->row,
-		.shared = shared, .addr = c->addr,
+	struct moca_counted x = {
+		.task = st->task->id, .key = p->row, .shared = shared,
 		.granularity = st->granularity, .slice = st->slice,
 		.begin_ns = st->begin_ns, .end_ns = st->end_ns,
 		.loads = loads, .stores = stores,
@@ -294,6 +294,11 @@ static int count_part(struct moca_objects *o, const struct stretch *st,
 	uint32_t row = o->table.inst_row[p->inst];
 	int ret = 0;
 
+	ret = moca_space_locate(o, st->s, &h);
+	if (ret)
+		return ret;
+	x.space = h.where;
+	x.addr = h.at;
 	o->table.rows[p->row].o.loads += loads;
 	o->table.rows[p->row].o.stores += stores;
 	if (o->opt.counted)

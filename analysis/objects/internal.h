@@ -8,6 +8,7 @@
 
 #include <moca/reader.h>
 
+#include "analysis/identity.h"
 #include "analysis/objects/addrmap.h"
 #include "analysis/objects/objects.h"
 #include "analysis/objects/table.h"
@@ -23,6 +24,16 @@ struct map {
 	uint32_t prot;
 	uint32_t inst;		/* of what has no finer name; 0 = not yet */
 	int has_objects;	/* an allocator works in it */
+	uint32_t of;		/* number of o->identities; 0 = nobody else's */
+	uint64_t delta;		/* from an address to that in moca_memory_of */
+};
+
+/* What has become of one of o->identities. */
+struct shared {
+	uint32_t inst;		/* 0 = no object yet */
+	uint32_t pid;		/* of the first process that used it */
+	const char *program;	/* likewise, interned */
+	int processes;		/* there were others */
 };
 
 /* An ELF file at its place. */
@@ -69,6 +80,11 @@ struct space {
 	struct moca_addrmap maps;	/* index of struct map */
 	struct moca_addrmap roles;	/* index of struct role */
 	struct moca_addrmap stacks;	/* by id << 12: index of struct binding */
+	struct moca_addrmap copies;	/* pages of private mappings of files
+					   that it has written: 1 */
+	uint64_t near_first, near_last;	/* where near_map is what is mapped */
+	uint32_t near_map;
+	int shares;		/* has memory that others may map, too */
 	int copied;		/* layers are or were shared with another */
 	int agent;		/* libmoca-alloc told something */
 	int touched;
@@ -175,6 +191,9 @@ struct moca_objects {
 	uint64_t now;			/* what the pass has come to */
 	struct pending *spare;		/* room for them, of no task */
 	size_t spare_cap;
+	struct moca_identities identities;
+	struct shared *shared;		/* by number of these */
+	uint32_t *pids;			/* of tasks, by number */
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;
@@ -306,6 +325,33 @@ int moca_objects_release(struct moca_objects *o, struct task *t,
 			 uint64_t first, uint64_t last, uint32_t id);
 int moca_objects_release_all(struct moca_objects *o);
 void moca_objects_free_pending(struct moca_objects *o);
+
+/* --- shared.c: memory that several mappings are of ------------------------ */
+
+int moca_objects_shared_init(struct moca_objects *o);
+void moca_objects_shared_free(struct moca_objects *o);
+/* What m is of, as e told. */
+void moca_map_identify(const struct moca_objects *o, struct map *m,
+		       const struct moca_event *e);
+/* m was mapped; [first, last] is no more. */
+void moca_space_mapped(struct space *s, const struct map *m);
+void moca_space_unmapped(struct space *s, uint64_t first, uint64_t last);
+/*
+ * Set h->where and h->at if the page is not the process's own. 0 or -ENOMEM. For
+ * accesses to memory that is mapped from elsewhere: what is in s->big is, at
+ * most, where s->shares.
+ */
+int moca_space_locate(struct moca_objects *o, struct space *s,
+		      struct moca_hit *h);
+/* What a shared mapping is of, with what became of it; NULL: m is not shared. */
+const struct moca_memory_of *moca_space_memory(const struct moca_objects *o,
+					       const struct map *m,
+					       struct shared **out);
+/* The number that h->where has in it. */
+uint32_t moca_space_number(const struct map *m);
+/* A process of that program uses it. */
+void moca_space_use(struct moca_objects *o, const struct space *s,
+		    struct shared *x, const char *program);
 
 /* --- counts.c: what exact mode counted ---------------------------------- */
 

@@ -163,17 +163,24 @@ static int flush(struct batch *b)
 	for (i = 0; i < b->count; i++) {
 		h = &b->h[i];
 		addr = place_of(h->a, &h->wide);
+		h->where = h->space;
+		h->at = h->a->addr;
 		h->mixed = h->below = 0;
 		h->id = 0;
 		if (b->slot[i]) {
 			h->mixed = moca_addrmap_mixed(*b->slot[i]);
 			h->id = moca_addrmap_at(*b->slot[i], addr);
 		}
-		if (!h->id) {
+		err = 0;
+		if (!h->id)
 			err = look_further(o, b->space[i], addr, h);
-			if (err)
-				return err;
-		}
+		else if (!b->space[i]->shares)
+			goto found;
+		if (!err)
+			err = moca_space_locate(o, b->space[i], h);
+		if (err)
+			return err;
+found:
 		h->wide &= h->mixed;
 		__builtin_prefetch(&o->table.inst_row[h->id]);
 	}
@@ -504,6 +511,18 @@ static int set_up(struct moca_objects *o)
 					sizeof(*o->roles));
 	if (err)
 		return err;
+	o->pids = calloc(n ? (size_t)moca_trace_task(o->trace, n - 1)->id + 1 : 1,
+			 sizeof(*o->pids));
+	if (!o->pids)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		t = moca_trace_task(o->trace, i);
+		o->pids[t->id] = t->pid;
+	}
+	o->table.pids = o->pids;
+	err = moca_objects_shared_init(o);
+	if (err)
+		return err;
 	o->maps[0] = (struct map){ 0 };
 	o->roles[0] = (struct role){ 0 };
 	o->map_count = o->role_count = 1;
@@ -588,6 +607,8 @@ void moca_objects_free(struct moca_objects *o)
 	free(o->execs);
 	free(o->tasks);
 	free(o->modules);
+	moca_objects_shared_free(o);
+	free(o->pids);
 	free(o->rows);
 	free(o->instances);
 	free(o->touchers);

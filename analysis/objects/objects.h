@@ -11,6 +11,7 @@
 
 #include <moca/reader.h>
 
+#include "analysis/sharing.h"
 #include "analysis/symbols/symbols.h"
 
 enum moca_object_kind {
@@ -63,6 +64,9 @@ struct moca_object {
 	uint64_t wide;		/* of accesses: shared out by size, since only
 				   their page is known */
 	uint32_t threads;	/* that touched it */
+	uint32_t processes;	/* that these are of */
+	enum moca_sharing sharing;		/* by threads */
+	enum moca_sharing sharing_processes;	/* by processes */
 	uint32_t first_task;	/* of the first touch; MOCA_NO_TASK */
 	uint64_t first_ns;
 	uint64_t nodes[MOCA_OBJECT_NODES]; /* accesses by node of the page */
@@ -111,12 +115,13 @@ struct moca_range {
 
 /* An access and what it went to, for those who look at each. */
 struct moca_observed {
-	uint64_t addr;		/* as these of struct moca_access */
+	uint64_t addr;		/* of shared memory: where it was mapped first */
 	uint64_t ip;
 	uint64_t time_ns;
 	uint64_t interval;	/* number of the trace's interval */
 	uint32_t task;
-	uint32_t space;		/* address space: a process between two execs */
+	uint32_t space;		/* address space: a process between two execs;
+				   or a memory that several may map */
 	uint32_t key;		/* for moca_objects_row_of */
 	uint32_t page;		/* a number of this key, space and page: from 0
 				   by their first access; or MOCA_NO_PAGE */

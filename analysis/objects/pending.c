@@ -24,12 +24,12 @@ struct pending {
 static void observe(const struct moca_objects *o, const struct moca_hit *h)
 {
 	const struct moca_observed x = {
-		.addr = h->a->addr,
+		.addr = h->at,
 		.ip = h->a->ip,
 		.time_ns = h->a->time_ns,
 		.interval = h->interval,
 		.task = h->task,
-		.space = h->space,
+		.space = h->where,
 		.key = o->table.inst_row[h->id],
 		.page = h->page,
 		.cpu = h->a->cpu,

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/identity.h"
 #include "lib/format/trace.h"
 
 #define PAGE 4096ull
@@ -168,17 +169,6 @@ static int64_t section(struct seek *k, const struct load *l)
 		     intern(k, l->path), 1, l->first, 0, k->time_ns);
 }
 
-static int is_own_file(const char *name)
-{
-	const char *base = base_name(name);
-
-	return !strncmp(name, "/dev/shm/moca-", 14) ||
-	       !strncmp(name, "/memfd:moca-", 12) ||
-	       (!strcmp(base, "registry") && strstr(name, "/moca-")) ||
-	       !strncmp(base, "libmoca-alloc.so", 16) ||
-	       !strncmp(base, "libmocatrace.so", 15);
-}
-
 static int64_t own(struct seek *k, const char *name)
 {
 	return place(k, MOCA_OBJECT_MOCA, intern(k, name), intern(k, ""), 1,
@@ -189,7 +179,7 @@ static int64_t module(struct seek *k, const struct load *l)
 {
 	const struct moca_variable *v;
 
-	if (is_own_file(l->path))
+	if (moca_identity_own(l->path))
 		return own(k, base_name(l->path));
 	clip(k, l->first, l->last);
 	if (k->map && k->map->prot & PROT_EXEC)
@@ -206,7 +196,7 @@ static int64_t by_role(struct seek *k)
 	if (r->kind == ROLE_STACK)
 		return stack(k, r->task, r->addr, r->last);
 	if (r->kind == ROLE_TLS) {
-		if (is_own_file(moca_module_path(r->module)))
+		if (moca_identity_own(moca_module_path(r->module)))
 			return own(k, base_name(moca_module_path(r->module)));
 		v = find_variable(k, r->module, r->addr, 1);
 		if (v)
@@ -224,15 +214,59 @@ static int64_t by_role(struct seek *k)
 		     r->addr, r->last - r->addr + 1, k->time_ns);
 }
 
+/*
+ * The object of a shared mapping, which is one in all processes: of the whole
+ * memory, as it is mapped first. named: it has a name of its own.
+ */
+static int64_t shared_map(struct seek *k, enum moca_object_kind kind,
+			  const char *name, const char *site, int named)
+{
+	struct map *m = (struct map *)k->map;
+	const char *program = moca_space_program(k->o, k->s);
+	const struct moca_memory_of *of;
+	struct shared *x;
+	int64_t row, id;
+
+	if (!name || !site || !program)
+		return -ENOMEM;
+	of = moca_space_memory(k->o, m, &x);
+	row = moca_table_row(&k->o->table, program, kind, name, site);
+	if (row < 0)
+		return row;
+	k->o->table.rows[row].o.named = named;
+	id = moca_table_place(&k->o->table, (uint32_t)row,
+			      moca_space_number(m), k->s->pid, of->addr,
+			      of->len, m->begin_ns);
+	if (id > 0)
+		x->inst = m->inst = (uint32_t)id;
+	return id;
+}
+
+/* The object that a shared mapping's memory has by now; 0: none. */
+static uint32_t known_shared(struct seek *k)
+{
+	struct map *m = (struct map *)k->map;
+	struct shared *x;
+
+	if (!moca_space_memory(k->o, m, &x))
+		return 0;
+	moca_space_use(k->o, k->s, x, moca_space_program(k->o, k->s));
+	m->inst = x->inst;
+	return x->inst;
+}
+
 /* A mapping that is one object, told apart from others only by its place. */
 static int64_t whole_map(struct seek *k, enum moca_object_kind kind,
 			 const char *name, int named)
 {
 	struct map *m = (struct map *)k->map;
+	struct shared *x;
 	int64_t id;
 
 	if (m->inst)
 		return m->inst;
+	if (moca_space_memory(k->o, m, &x))
+		return shared_map(k, kind, name, intern(k, ""), named);
 	id = place(k, kind, name, intern(k, ""), named, m->addr,
 		   m->last - m->addr + 1, m->begin_ns);
 	if (id > 0)
@@ -253,7 +287,7 @@ static int64_t by_first_touch(struct seek *k)
 
 	if (m->inst)
 		return m->inst;
-	if (l && is_own_file(l->path))
+	if (l && moca_identity_own(l->path))
 		id = own(k, base);
 	else if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld.so", 5))
 		id = place(k, MOCA_OBJECT_ALLOCATOR,
@@ -268,15 +302,21 @@ static int64_t anonymous(struct seek *k)
 {
 	struct moca_objects *o = k->o;
 	struct map *m = (struct map *)k->map;
+	const struct moca_memory_of *of;
 	const char *site, *name;
+	struct shared *x;
 	int64_t id;
 
 	if (m->inst)
 		return m->inst;
 	name = moca_objects_text(o, "AnonymousStruct#%" PRIu32,
 				 ++o->anonymous);
+	of = moca_space_memory(o, m, &x);
 	site = moca_objects_text(o, "0x%" PRIx64 ", %" PRIu64 " bytes",
-				 m->addr, m->last - m->addr + 1);
+				 of ? of->addr : m->addr,
+				 of ? of->len : m->last - m->addr + 1);
+	if (of)
+		return shared_map(k, MOCA_OBJECT_SHARED, name, site, 0);
 	id = place(k, m->flags & MOCA_MAP_SHARED ? MOCA_OBJECT_SHARED :
 						   MOCA_OBJECT_ANONYMOUS,
 		   name, site, 0, m->addr, m->last - m->addr + 1, m->begin_ns);
@@ -299,6 +339,15 @@ static int is_shared_memory(const char *name)
 	       !strncmp(name, "/dev/zero", 9);
 }
 
+/* What the kernel calls /dev/zero is of no file that anybody knows. */
+static int is_anonymous_shared(const struct seek *k)
+{
+	struct shared *x;
+	const struct moca_memory_of *of = moca_space_memory(k->o, k->map, &x);
+
+	return of && of->memory == MOCA_MEMORY_ANONYMOUS;
+}
+
 static int64_t by_map(struct seek *k)
 {
 	const struct map *m = k->map;
@@ -307,8 +356,11 @@ static int64_t by_map(struct seek *k)
 
 	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
 		return stack(k, k->s->main_task, m->addr, m->last);
-	if (is_own_file(m->name))
+	if (m->flags & MOCA_MAP_MOCA || moca_identity_own(m->name))
 		return own(k, base_name(m->name));
+	id = known_shared(k);
+	if (id)
+		return id;
 	/* A module's mapping, or the anonymous rest of its .bss. */
 	l = moca_space_load(k->s, k->addr);
 	if (l && (m->name == l->path || !*m->name))
@@ -318,6 +370,8 @@ static int64_t by_map(struct seek *k)
 	if (!strcmp(m->name, "[heap]"))
 		return place(k, MOCA_OBJECT_ALLOCATOR, intern(k, "[heap]"),
 			     intern(k, ""), 0, 0, 0, m->begin_ns);
+	if (is_anonymous_shared(k))
+		return anonymous(k);
 	if (*m->name == '/' || m->flags & MOCA_MAP_FILE)
 		return whole_map(k, is_shared_memory(m->name) ?
 					    MOCA_OBJECT_SHARED :

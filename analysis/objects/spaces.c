@@ -24,6 +24,8 @@ static struct space *space_new(struct moca_objects *o, uint32_t pid,
 	s->main_task = task;
 	s->big.pool = s->small.pool = s->own.pool = s->seen.pool = &o->pool;
 	s->maps.pool = s->roles.pool = s->stacks.pool = &o->pool;
+	s->copies.pool = &o->pool;
+	s->near_first = 1;
 	return s;
 }
 
@@ -43,6 +45,7 @@ void moca_space_put(struct moca_objects *o, struct space *s)
 	moca_addrmap_clear(&s->maps);
 	moca_addrmap_clear(&s->roles);
 	moca_addrmap_clear(&s->stacks);
+	moca_addrmap_clear(&s->copies);
 	free(s->loads);
 	free(s);
 }
@@ -85,6 +88,8 @@ static struct space *space_copy(struct moca_objects *o, struct space *from,
 	moca_addrmap_copy(&s->maps, &from->maps);
 	moca_addrmap_copy(&s->roles, &from->roles);
 	moca_addrmap_copy(&s->stacks, &from->stacks);
+	moca_addrmap_copy(&s->copies, &from->copies);
+	s->shares = from->shares;
 	s->program = from->program;
 	s->agent = from->agent;
 	s->copied = from->copied = 1;
@@ -471,10 +476,11 @@ static int add_map(struct moca_objects *o, struct space *s,
 	m.name = moca_strings_intern(&o->table.strings, e->name);
 	if (!m.name)
 		return -ENOMEM;
+	moca_map_identify(o, &m, e);
 	/* The same once more, as when its protection changes. */
 	old = &o->maps[moca_addrmap_find(&s->maps, m.addr)];
 	if (old->last == m.last && old->addr == m.addr &&
-	    old->name == m.name && old->offset == m.offset &&
+	    old->name == m.name && old->offset == m.offset && old->of == m.of &&
 	    (old->flags & MOCA_MAP_FILE) == (m.flags & MOCA_MAP_FILE) &&
 	    old == &o->maps[moca_addrmap_find(&s->maps, m.last)])
 		return 0;
@@ -482,6 +488,7 @@ static int add_map(struct moca_objects *o, struct space *s,
 				sizeof(*o->maps));
 	if (err)
 		return err;
+	moca_space_mapped(s, &m);
 	o->maps[o->map_count] = m;
 	err = moca_objects_set(o, &s->maps, m.addr, m.last,
 			       (uint32_t)o->map_count++);
@@ -499,6 +506,7 @@ static int remove_map(struct moca_objects *o, struct space *s,
 		      const struct moca_event *e)
 {
 	uint64_t first = e->addr, last, at, begin, end;
+	struct shared *x;
 	struct map *m;
 	uint32_t id;
 	size_t i;
@@ -511,6 +519,7 @@ static int remove_map(struct moca_objects *o, struct space *s,
 					   &id);) {
 		m = &o->maps[id];
 		if (m->addr >= first && m->last <= last && m->inst &&
+		    !(moca_space_memory(o, m, &x) && x->processes) &&
 		    moca_objects_may_end(o, s, m->inst))
 			moca_table_end(&o->table, m->inst, e->time_ns, 0);
 		if (end >= last)
@@ -523,6 +532,7 @@ static int remove_map(struct moca_objects *o, struct space *s,
 		else
 			i++;
 	}
+	moca_space_unmapped(s, first, last);
 	err = moca_objects_end_range(o, s, first, last, e->time_ns);
 	if (!err)
 		err = moca_objects_set(o, &s->maps, first, last, 0);

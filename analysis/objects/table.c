@@ -15,6 +15,9 @@ enum page_flags {
 	PAGE_SHARED = 1,	/* two threads or more */
 	PAGE_WRITTEN = 2,
 	PAGE_MIXED = 4,		/* had other objects when it was seen */
+	PAGE_WRITERS = 8,	/* written by two threads or more */
+	PAGE_PROCESSES = 16,	/* the same of processes */
+	PAGE_WRITER_PROCESSES = 32,
 };
 
 /* --- strings ------------------------------------------------------------ */
@@ -356,7 +359,7 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 	uint32_t row = t->inst_row[h->id];
 	const struct moca_page_stat *s;
 
-	h->hash = hash_page(row, h->space, h->a->addr >> PAGE_SHIFT);
+	h->hash = hash_page(row, h->where, h->at >> PAGE_SHIFT);
 	if (t->page_cap) {
 		s = &t->pages[h->hash & (t->page_cap - 1)];
 		__builtin_prefetch(s, 1);
@@ -396,8 +399,8 @@ static int grow_pages(struct moca_table *t)
 static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 					const struct moca_hit *h)
 {
-	uint64_t page = h->a->addr >> PAGE_SHIFT;
-	uint32_t space = h->space;
+	uint64_t page = h->at >> PAGE_SHIFT;
+	uint32_t space = h->where;
 	struct moca_page_stat *s;
 	size_t at;
 
@@ -414,6 +417,7 @@ static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 	*s = (struct moca_page_stat){ .page = page, .space = space,
 				      .row = row + 1,
 				      .first_task = MOCA_NO_TASK,
+				      .writer = MOCA_NO_TASK,
 				      .number = t->page_count < MOCA_NO_PAGE ?
 						(uint32_t)t->page_count :
 						MOCA_NO_PAGE };
@@ -559,7 +563,7 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 		       uint32_t row)
 {
 	const struct moca_instance *i = &t->inst[h->id];
-	uint64_t page = h->a->addr >> PAGE_SHIFT << PAGE_SHIFT;
+	uint64_t page = h->at >> PAGE_SHIFT << PAGE_SHIFT;
 	struct moca_range key = { .object = row + 1 }, *r;
 	size_t at;
 
@@ -626,6 +630,39 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 	return t->opt->touchers ? count_touch(t, h, row) : 0;
 }
 
+static int same_process(const struct moca_table *t, uint32_t a, uint32_t b)
+{
+	return t->pids[a] == t->pids[b];
+}
+
+/* Who uses the page, by thread and by process. */
+static void count_users(const struct moca_table *t, const struct moca_hit *h,
+			struct moca_page_stat *s)
+{
+	uint64_t n = h->loads | h->stores ? h->loads + h->stores : 1;
+	int many = moca_space_is_shared(h->where);
+
+	s->accesses = n > UINT32_MAX - s->accesses ? UINT32_MAX :
+						     s->accesses + (uint32_t)n;
+	if (s->first_task == MOCA_NO_TASK) {
+		s->first_task = h->task;
+	} else if (s->first_task != h->task) {
+		s->flags |= PAGE_SHARED;
+		if (many && !same_process(t, s->first_task, h->task))
+			s->flags |= PAGE_PROCESSES;
+	}
+	if (h->a->type != MOCA_ACCESS_WRITE)
+		return;
+	s->flags |= PAGE_WRITTEN;
+	if (s->writer == MOCA_NO_TASK) {
+		s->writer = h->task;
+	} else if (s->writer != h->task) {
+		s->flags |= PAGE_WRITERS;
+		if (many && !same_process(t, s->writer, h->task))
+			s->flags |= PAGE_WRITER_PROCESSES;
+	}
+}
+
 int moca_table_count(struct moca_table *t, struct moca_hit *h)
 {
 	uint32_t row = t->inst_row[h->id];
@@ -636,12 +673,7 @@ int moca_table_count(struct moca_table *t, struct moca_hit *h)
 	if (!s)
 		return -ENOMEM;
 	h->page = s->number;
-	if (s->first_task == MOCA_NO_TASK)
-		s->first_task = h->task;
-	else if (s->first_task != h->task)
-		s->flags |= PAGE_SHARED;
-	if (h->a->type == MOCA_ACCESS_WRITE)
-		s->flags |= PAGE_WRITTEN;
+	count_users(t, h, s);
 	if (h->mixed)
 		s->flags |= PAGE_MIXED;
 	count_row(t, row, h);
@@ -695,24 +727,63 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	o->node_unknown += f->node_unknown;
 }
 
+/* A page of a row, by all that used it. */
+static void count_sharing(struct moca_row *r, uint32_t flags, uint64_t accesses)
+{
+	enum moca_sharing s;
+
+	s = moca_sharing_of(flags & PAGE_SHARED ? 2 : 1,
+			    flags & PAGE_WRITERS ? 2 :
+						   (flags & PAGE_WRITTEN) != 0);
+	r->by_thread.pages[s]++;
+	r->by_thread.accesses[s] += accesses;
+	s = moca_sharing_of(flags & PAGE_PROCESSES ? 2 : 1,
+			    flags & PAGE_WRITER_PROCESSES ? 2 :
+						   (flags & PAGE_WRITTEN) != 0);
+	r->by_process.pages[s]++;
+	r->by_process.accesses[s] += accesses;
+}
+
+/* The entry of a row that was folded into the same as s: one page. */
+static uint32_t merge_page(const struct moca_table *t,
+			   const struct moca_page_stat *s,
+			   const struct moca_page_stat *x)
+{
+	uint32_t flags = x->flags;
+	int many = moca_space_is_shared(s->space);
+
+	if (x->first_task != s->first_task)
+		flags |= PAGE_SHARED |
+			 (many && !same_process(t, x->first_task,
+						s->first_task) ?
+				  PAGE_PROCESSES : 0);
+	if (x->writer != s->writer && x->writer != MOCA_NO_TASK &&
+	    s->writer != MOCA_NO_TASK)
+		flags |= PAGE_WRITERS |
+			 (many && !same_process(t, x->writer, s->writer) ?
+				  PAGE_WRITER_PROCESSES : 0);
+	return flags;
+}
+
 /* One page's entries, n of them, by row. */
 static void count_page(struct moca_table *t, const struct moca_page_stat *s,
 		       size_t n)
 {
 	struct moca_object *o;
-	uint32_t flags, first, mixed = 0;
+	uint64_t accesses;
+	uint32_t flags, mixed = 0;
 	size_t i, j;
 
 	for (i = 0; i < n; i++)
 		mixed += (s[i].flags & PAGE_MIXED) != 0;
 	for (i = 0; i < n; i = j) {
 		flags = s[i].flags;
-		first = s[i].first_task;
+		accesses = s[i].accesses;
 		for (j = i + 1; j < n && s[j].row == s[i].row; j++) {
-			flags |= s[j].flags;
-			if (s[j].first_task != first)
-				flags |= PAGE_SHARED;
+			flags |= merge_page(t, &s[i], &s[j]);
+			accesses += s[j].accesses;
 		}
+		count_sharing(&t->rows[s[i].row - 1], flags, accesses);
 		o = &t->rows[s[i].row - 1].o;
 		o->pages++;
 		if (flags & PAGE_SHARED) {
@@ -749,6 +820,13 @@ static void finish_pages(struct moca_table *t)
 	t->page_cap = t->page_count = 0;
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static int finish_threads(struct moca_table *t)
 {
 	uint64_t *old = t->threads;
@@ -770,6 +848,42 @@ static int finish_threads(struct moca_table *t)
 		if (t->threads[i])
 			t->rows[(t->threads[i] >> 32) - 1].o.threads++;
 	return err;
+}
+
+/* Those of a row's threads: the keys of the hash, sorted by row and process. */
+static int finish_processes(struct moca_table *t)
+{
+	uint64_t *keys = t->threads, x;
+	size_t i, n = 0;
+
+	for (i = 0; i < t->thread_cap; i++) {
+		x = keys[i];
+		if (x)
+			keys[n++] = x >> 32 << 32 | t->pids[(uint32_t)x];
+	}
+	if (n)
+		qsort(keys, n, sizeof(*keys), compare_keys);
+	for (i = 0; i < n; i++)
+		if (!i || keys[i] != keys[i - 1])
+			t->rows[(keys[i] >> 32) - 1].o.processes++;
+	free(keys);
+	t->threads = NULL;
+	t->thread_cap = t->thread_count = 0;
+	return 0;
+}
+
+static void finish_sharing(struct moca_table *t)
+{
+	struct moca_row *r;
+	size_t i;
+
+	for (i = 0; i < t->row_count; i++) {
+		r = &t->rows[i];
+		r->o.sharing = moca_sharing_sum(&r->by_thread);
+		r->o.sharing_processes = moca_sharing_sum(&r->by_process);
+		if (r->programs)
+			r->o.program = "";
+	}
 }
 
 static int compare_touches(const void *a, const void *b)
@@ -840,5 +954,6 @@ int moca_table_finish(struct moca_table *t)
 	t->touch_count = n;
 	if (n)
 		qsort(t->touches, n, sizeof(*t->touches), compare_touches);
-	return finish_threads(t);
+	finish_sharing(t);
+	return finish_threads(t) ? -ENOMEM : finish_processes(t);
 }

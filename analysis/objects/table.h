@@ -24,6 +24,8 @@ struct moca_row {
 	struct moca_object o;	/* pages, threads: filled at the end */
 	uint64_t live;		/* objects that have not ended */
 	uint32_t alias;		/* of another row, index + 1; 0 = none */
+	int programs;		/* several use it: it is of none */
+	struct moca_sharing_sums by_thread, by_process;
 	uint32_t site;		/* of allocations, index + 1; 0 = none */
 };
 
@@ -38,12 +40,14 @@ struct moca_row_count {
 
 /* What was seen of a page in a row. */
 struct moca_page_stat {
-	uint64_t page;		/* number */
+	uint64_t page : 52;	/* number */
+	uint64_t flags : 12;
 	uint32_t space;
 	uint32_t row;		/* index + 1; 0 = empty */
 	uint32_t first_task;
-	uint32_t flags : 3;
-	uint32_t number : 29;	/* as in struct moca_observed */
+	uint32_t writer;	/* the first one */
+	uint32_t number;	/* as in struct moca_observed */
+	uint32_t accesses;	/* at most UINT32_MAX */
 };
 
 /*
@@ -72,6 +76,7 @@ struct moca_touch {
 
 struct moca_table {
 	const struct moca_objects_options *opt;
+	const uint32_t *pids;		/* of tasks, by number */
 	struct moca_strings strings;
 	struct moca_row *rows;
 	struct moca_row_count *counts;	/* of each row */
@@ -133,7 +138,9 @@ void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 struct moca_hit {
 	const struct moca_access *a;
 	uint32_t task;		/* number */
-	uint32_t space;
+	uint32_t space;		/* of the process */
+	uint32_t where;		/* the same, or of what is mapped there; */
+	uint64_t at;		/* address in that */
 	uint32_t id;		/* instance */
 	uint32_t page;		/* as in struct moca_observed; by _count */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
@@ -143,6 +150,9 @@ struct moca_hit {
 	int below;		/* no object was told at the address */
 	uint64_t loads, stores;	/* if not 0: so many accesses; a is the first */
 };
+
+/* Is h->where of memory that several processes may map? (shared.c) */
+int moca_space_is_shared(uint32_t space);
 
 /* Get what counting it will need nearer. */
 void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h);

@@ -62,7 +62,8 @@ static unsigned users(const struct moca_profile *p,
 
 static unsigned sharing(const struct moca_profile_object *o)
 {
-	if (MOST(o->private_pages, o->pages))
+	/* By threads, as everywhere; lanes tell how it is shared. */
+	if (o->object->sharing == MOCA_SHARING_PRIVATE)
 		return MOCA_PATTERN_PRIVATE;
 	if (2 * o->shared_pages >= o->pages)
 		return MOCA_PATTERN_SHARED;
@@ -104,9 +105,9 @@ static void object_(const struct moca_profile *p,
 	if (!o->pages || !o->data)
 		return;
 	m = sharing(o) | order(o);
-	if (!o->late_writes && o->late_pages && o->writes)
+	if (p->writes_known && !o->late_writes && o->late_pages && o->writes)
 		m |= MOCA_PATTERN_WRITE_ONCE;
-	else if (o->accesses > 2 * o->pages &&
+	else if (p->writes_known && o->accesses > 2 * o->pages &&
 		 ABOVE(o->accesses - o->late_writes, o->accesses, 95))
 		m |= MOCA_PATTERN_READ_MOSTLY;
 	if (n > 1 && o->pages >= 16 && first_by_one(p, o))

@@ -471,6 +471,7 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	else
 		moca_topology_of(&p->topology, t);
 	w->g.p = p;
+	p->writes_known = moca_sharing_writes_known(t);
 	set_windows(p, t);
 	err = moca_profile_place(p, t);
 	if (!err)

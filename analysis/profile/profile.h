@@ -115,6 +115,7 @@ struct moca_profile {
 	uint64_t served[MOCA_TOPOLOGY_NODES];
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	unsigned threads;		/* most that lived at a time */
+	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
 	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
 	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
