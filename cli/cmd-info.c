@@ -501,6 +501,13 @@ static int print_tasks(const struct info *in)
 	return 0;
 }
 
+static const char *mapping_name(const struct summary_mapping *m)
+{
+	if (m->of && m->memory == MOCA_MEMORY_ANONYMOUS)
+		return "[anonymous, shared]";
+	return *m->name ? m->name : "[anonymous]";
+}
+
 static void print_mappings(const struct info *in)
 {
 	size_t i, n = in->s.mapping_count, shown = 0;
@@ -513,15 +520,23 @@ static void print_mappings(const struct info *in)
 		if (!in->all && (i >= TOP || !m->n.accesses))
 			break;
 		fputs("  ", stdout);
-		w = text_name(stdout, *m->name ? m->name : "[anonymous]", 25);
+		w = text_name(stdout, mapping_name(m), 25);
 		pad(w, 26);
 		print_counts(in, &m->n);
-		printf("  %" PRIu32 " ", m->pid);
-		text_name(stdout, trace_process_name(in->t, m->pid), 0);
-		putchar('\n');
+		if (m->processes > 1) {
+			printf("  %" PRIu32 " processes\n", m->processes);
+		} else {
+			printf("  %" PRIu32 " ", m->pid);
+			text_name(stdout, trace_process_name(in->t, m->pid), 0);
+			putchar('\n');
+		}
 		shown++;
 	}
 	print_more(n - shown, "mapping");
+	if (in->s.own.pages)
+		printf("  Not counted: %" PRIu64 " page%s of Moca's own in the program%s.\n",
+		       in->s.own.pages, in->s.own.pages == 1 ? "" : "s",
+		       in->s.task_count > 1 ? " and its children" : "");
 }
 
 static int print_text(const struct info *in, const char *path)
@@ -700,6 +715,7 @@ static void json_mappings(struct json *j, const struct info *in)
 		json_open(j, NULL, '{');
 		json_uint(j, "pid", m->pid);
 		json_string(j, "name", m->name);
+		json_uint(j, "processes", m->processes);
 		json_uint(j, "bytes", m->bytes);
 		json_counts(j, &m->n);
 		json_close(j, '}');
@@ -759,6 +775,9 @@ static void print_json(const struct info *in, const char *path)
 		json_double(&j, "slowdown_estimate", slow);
 	else
 		json_null(&j, "slowdown_estimate");
+	json_open(&j, "own", '{');
+	json_counts(&j, &in->s.own);
+	json_close(&j, '}');
 	json_open(&j, "total", '{');
 	json_counts(&j, &in->s.total);
 	json_close(&j, '}');

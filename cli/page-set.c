@@ -66,6 +66,17 @@ int page_set_add(struct page_set *s, uint32_t owner, uint64_t page)
 	return 1;
 }
 
+int page_set_has(const struct page_set *s, uint32_t owner, uint64_t page)
+{
+	unsigned index = page & ((1u << BLOCK_BITS) - 1);
+	const struct page_block *b;
+
+	if (!s->used)
+		return 0;
+	b = find(s->blocks, s->slots, owner, page >> BLOCK_BITS);
+	return b->used && b->bits[index / 64] >> (index % 64) & 1;
+}
+
 void page_set_clear(struct page_set *s)
 {
 	if (s->used)

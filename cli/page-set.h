@@ -21,6 +21,8 @@ struct page_set {
 
 /* Add a page by its number. 1 when it is new, 0, or -ENOMEM. */
 int page_set_add(struct page_set *s, uint32_t owner, uint64_t page);
+/* Is the page in it? */
+int page_set_has(const struct page_set *s, uint32_t owner, uint64_t page);
 /* Empty the set; memory is kept for the next use. */
 void page_set_clear(struct page_set *s);
 void page_set_free(struct page_set *s);

@@ -8,22 +8,25 @@
 #include "cli/trace.h"
 
 /* Where the row's memory was, when it was touched; or at any time it could be. */
-static int group_of(struct walk *w, uint32_t pid, const struct moca_counts *c,
-		    const struct moca_count *r, size_t *group)
+static int place_of(struct walk *w, uint32_t pid, const struct moca_counts *c,
+		    const struct moca_count *r, struct place *out)
 {
 	const uint64_t times[] = { r->first_ns, c->begin_ns,
 				   c->begin_ns / 2 + c->end_ns / 2, c->end_ns };
 	const struct moca_mapping *m = NULL;
-	struct moca_access a = { .addr = r->addr };
+	struct moca_access a = {
+		.addr = r->addr,
+		.type = r->stores ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ,
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(times) / sizeof(*times) && !m; i++) {
 		if (!times[i])
 			continue;
 		a.time_ns = times[i];
-		m = moca_trace_find_mapping(w->t, pid, r->addr, times[i]);
+		m = summary_find_mapping(w, pid, &a);
 	}
-	return summary_find_group(w, pid, &a, group);
+	return summary_place(w, pid, m, &a, out);
 }
 
 static void count(struct summary_counts *n, const struct moca_count *r)
@@ -37,30 +40,36 @@ static int add_row(struct walk *w, const struct moca_task *task,
 		   struct summary_counts *n, const struct moca_counts *c,
 		   const struct moca_count *r)
 {
-	uint64_t page = r->addr >> w->page_shift;
 	struct summary_counts *m;
-	size_t group;
+	struct place at;
 	int ret;
 
-	ret = group_of(w, task->pid, c, r, &group);
+	ret = place_of(w, task->pid, c, r, &at);
 	if (ret)
 		return ret;
-	m = &w->s->mappings[group].n;
+	if (at.own) {
+		count(&w->s->own, r);
+		ret = page_set_add(&w->process_pages, at.owner, at.page);
+		w->s->own.pages += ret > 0;
+		return ret < 0 ? ret : 0;
+	}
+	m = &w->s->mappings[at.group].n;
 	count(n, r);
 	count(m, r);
 	count(&w->s->total, r);
-	ret = page_set_add(&w->task_pages, 0, page);
+	ret = page_set_add(&w->task_pages, at.owner, at.page);
 	if (ret >= 0) {
 		n->pages += (uint64_t)ret;
-		ret = page_set_add(&w->process_pages, task->pid, page);
+		ret = page_set_add(&w->process_pages, at.owner, at.page);
 	}
 	if (ret >= 0) {
 		w->s->total.pages += (uint64_t)ret;
-		ret = page_set_add(&w->group_pages, (uint32_t)group, page);
+		ret = page_set_add(&w->group_pages, (uint32_t)at.group,
+				   summary_group_page(&at));
 	}
 	if (ret >= 0)
 		m->pages += (uint64_t)ret;
-	return ret < 0 ? ret : 0;
+	return ret < 0 ? ret : summary_count_process(w, task->pid, at.group);
 }
 
 int summary_walk_counts(struct walk *w)

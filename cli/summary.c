@@ -7,6 +7,7 @@
 
 #include "cli/summary-internal.h"
 #include "cli/trace.h"
+#include "lib/base/identity.h"
 
 /* What the numbers of intervals in a (perhaps corrupt) file may reach. */
 #define INTERVALS_MAX (1u << 22)
@@ -14,17 +15,26 @@
 /* Records whose pages are held at once when intervals are counted. */
 #define BATCH_RECORDS 500000
 #define BATCH_INTERVALS 16384
+/* Processes have lower numbers. */
+#define SHARED_OWNER (1u << 31)
 
-static int by_group(const void *a, const void *b, void *maps)
+/* What is shared is of its memory, all else of its process and by name. */
+struct member {
+	const struct moca_mapping *m;
+	uint32_t of;
+};
+
+static int by_group(const void *a, const void *b)
 {
-	const struct moca_mapping *x = maps, *y = maps;
+	const struct member *x = a, *y = b;
 
-	x += *(const size_t *)a;
-	y += *(const size_t *)b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return strcmp(x->name, y->name);
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	if (x->of)
+		return 0;
+	if (x->m->pid != y->m->pid)
+		return x->m->pid < y->m->pid ? -1 : 1;
+	return strcmp(x->m->name, y->m->name);
 }
 
 static int add_group(struct summary *s, uint32_t pid, const char *name)
@@ -47,33 +57,54 @@ static int add_group(struct summary *s, uint32_t pid, const char *name)
 	return 0;
 }
 
-/* One group for each name in each process. */
+static int add_member(struct walk *w, const struct member *x, int is_new)
+{
+	struct summary *s = w->s;
+	struct summary_mapping *g;
+	int err = is_new ? add_group(s, x->m->pid, x->m->name) : 0;
+
+	if (err)
+		return err;
+	g = &s->mappings[s->mapping_count - 1];
+	g->of = x->of;
+	g->memory = x->m->memory;
+	if (x->m->pid < g->pid)
+		g->pid = x->m->pid;
+	if (x->m->len > g->bytes)
+		g->bytes = x->m->len;
+	w->group_of[x->m - w->maps] = s->mapping_count - 1;
+	return 0;
+}
+
+/* The memory of each mapping, and the groups. */
 static int make_groups(struct walk *w)
 {
-	size_t *order, i;
+	struct member *x;
+	size_t i;
 	int err = 0;
 
 	w->group_of = calloc(w->map_count + 1, sizeof(*w->group_of));
-	order = calloc(w->map_count + 1, sizeof(*order));
-	if (!w->group_of || !order) {
-		free(order);
+	w->of = calloc(w->map_count + 1, sizeof(*w->of));
+	x = calloc(w->map_count + 1, sizeof(*x));
+	if (!w->group_of || !w->of || !x) {
+		free(x);
 		return -ENOMEM;
 	}
-	for (i = 0; i < w->map_count; i++)
-		order[i] = i;
-	qsort_r(order, w->map_count, sizeof(*order), by_group, (void *)w->maps);
-	for (i = 0; i < w->map_count && !err; i++) {
-		const struct moca_mapping *m = &w->maps[order[i]];
+	for (i = 0; i < w->map_count; i++) {
+		const struct moca_mapping *m = &w->maps[i];
 
-		if (!i || by_group(&order[i - 1], &order[i], (void *)w->maps))
-			err = add_group(w->s, m->pid, m->name);
-		if (err)
-			break;
-		w->group_of[order[i]] = w->s->mapping_count - 1;
-		if (m->len > w->s->mappings[w->s->mapping_count - 1].bytes)
-			w->s->mappings[w->s->mapping_count - 1].bytes = m->len;
+		if (!(m->flags & MOCA_MAP_MOCA) &&
+		    !moca_identity_own(m->name))
+			w->of[i] = moca_identities_find(&w->identities,
+							m->memory, m->dev,
+							m->ino, m->name);
+		x[i].m = m;
+		x[i].of = m->flags & MOCA_MAP_SHARED ? w->of[i] : 0;
 	}
-	free(order);
+	qsort(x, w->map_count, sizeof(*x), by_group);
+	for (i = 0; i < w->map_count && !err; i++)
+		err = add_member(w, &x[i], !i || by_group(&x[i - 1], &x[i]));
+	free(x);
 	return err;
 }
 
@@ -98,8 +129,8 @@ static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
 	return 0;
 }
 
-int summary_find_group(struct walk *w, uint32_t pid,
-		       const struct moca_access *a, size_t *group)
+const struct moca_mapping *summary_find_mapping(struct walk *w, uint32_t pid,
+						const struct moca_access *a)
 {
 	const struct moca_mapping *m = w->last;
 
@@ -107,10 +138,63 @@ int summary_find_group(struct walk *w, uint32_t pid,
 	    a->time_ns < m->begin_ns || (m->end_ns && a->time_ns >= m->end_ns))
 		m = moca_trace_find_mapping(w->t, pid, a->addr, a->time_ns);
 	if (!m || m < w->maps || m >= w->maps + w->map_count)
-		return unmapped_group(w, pid, group);
+		return NULL;
 	w->last = m;
-	*group = w->group_of[m - w->maps];
+	return m;
+}
+
+/*
+ * Of a private mapping of a file: has its process a copy of the page? By what
+ * was told so far, which is all that its first thread did at least.
+ */
+static int is_copied(struct walk *w, uint32_t pid, const struct moca_access *a,
+		     int *copied)
+{
+	uint64_t page = a->addr >> w->page_shift;
+	int ret;
+
+	*copied = 1;
+	if (a->type == MOCA_ACCESS_WRITE) {
+		ret = page_set_add(&w->written, pid, page);
+		return ret < 0 ? ret : 0;
+	}
+	*copied = page_set_has(&w->written, pid, page);
 	return 0;
+}
+
+int summary_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
+		  const struct moca_access *a, struct place *out)
+{
+	uint32_t of = m ? w->of[m - w->maps] : 0;
+	int err = 0, copied = 0;
+
+	*out = (struct place){ .owner = pid,
+			       .page = a->addr >> w->page_shift };
+	if (!m)
+		return unmapped_group(w, pid, &out->group);
+	out->group = w->group_of[m - w->maps];
+	out->own = m->flags & MOCA_MAP_MOCA || moca_identity_own(m->name);
+	if (of && !(m->flags & MOCA_MAP_SHARED))
+		err = is_copied(w, pid, a, &copied);
+	if (!of || copied || err)
+		return err;
+	out->owner = SHARED_OWNER | of;
+	out->page = (a->addr - m->addr + m->offset) >> w->page_shift;
+	return 0;
+}
+
+int summary_count_process(struct walk *w, uint32_t pid, size_t group)
+{
+	struct summary_mapping *g = &w->s->mappings[group];
+	int ret;
+
+	if (!g->of) {
+		g->processes = 1;
+		return 0;
+	}
+	ret = page_set_add(&w->users, g->of, pid);
+	g->processes += ret > 0;
+	return ret < 0 ? ret : 0;
 }
 
 static void count(struct summary_counts *n, const struct moca_access *a)
@@ -135,27 +219,37 @@ static int count_page(struct page_set *set, struct summary_counts *n,
 	return ret < 0 ? ret : 0;
 }
 
+uint64_t summary_group_page(const struct place *at)
+{
+	return at->owner & SHARED_OWNER ? at->page | 1ull << 63 : at->page;
+}
+
 static int add_access(struct walk *w, const struct moca_task *task,
 		      struct summary_counts *n, const struct moca_access *a)
 {
-	uint64_t page = a->addr >> w->page_shift;
-	size_t group;
+	struct place at;
 	int err;
 
-	err = summary_find_group(w, task->pid, a, &group);
+	err = summary_place(w, task->pid,
+			    summary_find_mapping(w, task->pid, a), a, &at);
 	if (err)
 		return err;
+	if (at.own) {
+		count(&w->s->own, a);
+		return count_page(&w->process_pages, &w->s->own, at.owner,
+				  at.page);
+	}
 	count(n, a);
 	count(&w->s->total, a);
-	count(&w->s->mappings[group].n, a);
-	err = count_page(&w->task_pages, n, 0, page);
+	count(&w->s->mappings[at.group].n, a);
+	err = count_page(&w->task_pages, n, at.owner, at.page);
 	if (!err)
-		err = count_page(&w->process_pages, &w->s->total, task->pid,
-				 page);
+		err = count_page(&w->process_pages, &w->s->total, at.owner,
+				 at.page);
 	if (!err)
-		err = count_page(&w->group_pages, &w->s->mappings[group].n,
-				 group, page);
-	return err;
+		err = count_page(&w->group_pages, &w->s->mappings[at.group].n,
+				 (uint32_t)at.group, summary_group_page(&at));
+	return err ? err : summary_count_process(w, task->pid, at.group);
 }
 
 static int add_interval(struct summary *s, const struct moca_chunk *c)
@@ -407,6 +501,7 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 	struct moca_query q = { .size = sizeof(q), .begin_ns = UINT64_MAX };
 	const struct moca_chunk *c;
 	struct moca_cursor *cursor;
+	struct place at;
 	size_t i;
 	int ret;
 
@@ -431,10 +526,16 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 		    c->interval >= end)
 			continue;
 		pid = moca_trace_task(w->t, index)->pid;
-		for (i = 0; i < c->count && ret >= 0; i++)
-			ret = page_set_add(&sets[c->interval - first], pid,
-					   c->accesses[i].addr >>
-						   w->page_shift);
+		for (i = 0; i < c->count && ret >= 0; i++) {
+			const struct moca_access *a = &c->accesses[i];
+
+			ret = summary_place(w, pid,
+					    summary_find_mapping(w, pid, a), a,
+					    &at);
+			if (ret >= 0 && !at.own)
+				ret = page_set_add(&sets[c->interval - first],
+						   at.owner, at.page);
+		}
 		if (ret < 0)
 			break;
 	}
@@ -512,6 +613,17 @@ static int by_size(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+/* Mappings of Moca's, whose accesses are not counted as the program's. */
+static void leave_out_own(struct summary *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->mapping_count; i++)
+		if (!moca_identity_own(s->mappings[i].name))
+			s->mappings[n++] = s->mappings[i];
+	s->mapping_count = n;
+}
+
 int summary_compute(struct summary *s, struct moca_trace *t)
 {
 	struct walk w = { .s = s, .t = t,
@@ -524,6 +636,8 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	err = s->tasks ? 0 : -ENOMEM;
 	if (!err)
 		err = moca_trace_mappings(t, &w.maps, &w.map_count);
+	if (!err)
+		err = moca_identities_build(&w.identities, t);
 	if (!err)
 		err = make_groups(&w);
 	if (!err)
@@ -539,7 +653,12 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	page_set_free(&w.process_pages);
 	if (!err)
 		err = count_intervals(&w);
+	page_set_free(&w.written);
+	page_set_free(&w.users);
 	free(w.group_of);
+	free(w.of);
+	moca_identities_free(&w.identities);
+	leave_out_own(s);
 	qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), by_size);
 	if (err)
 		summary_free(s);

@@ -20,9 +20,15 @@ struct summary_counts {
 	uint64_t kernel;	/* of accesses */
 };
 
-/* All mappings of one name in one process. */
+/*
+ * All mappings of one name in one process; or all shared mappings of one memory (a
+ * file, a memfd, a segment), in all processes.
+ */
 struct summary_mapping {
-	uint32_t pid;
+	uint32_t pid;		/* of the first process */
+	uint32_t of;		/* number of the memory; 0: it is the process's */
+	uint32_t memory;	/* enum moca_memory of that */
+	uint32_t processes;	/* that touched it; not more than one if !of */
 	const char *name;
 	uint64_t bytes;		/* of the largest mapping of that name */
 	struct summary_counts n;
@@ -51,7 +57,9 @@ struct summary {
 	struct summary_mapping *mappings;	/* most pages first */
 	size_t gap_count;
 	struct summary_gap *gaps;
+	/* Without what the next one has. */
 	struct summary_counts total;
+	struct summary_counts own;	/* in memory of Moca's in the program */
 	uint64_t bytes;			/* of access chunks; or of counts */
 	/*
 	 * Of a trace without accesses: rows of counts, of so many slices. What is

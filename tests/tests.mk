@@ -73,7 +73,7 @@ SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/
 	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
-	tests/export/run tests/objects/run tests/rate/run tests/web/run \
+	tests/export/run tests/objects/run tests/objects/identity tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
 	tests/exact/life tests/exact/lackey tests/exact/programs \
 	tests/vm/run tests/stress/run)

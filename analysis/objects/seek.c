@@ -339,19 +339,12 @@ static int is_shared_memory(const char *name)
 	       !strncmp(name, "/dev/zero", 9);
 }
 
-/* What the kernel calls /dev/zero is of no file that anybody knows. */
-static int is_anonymous_shared(const struct seek *k)
-{
-	struct shared *x;
-	const struct moca_memory_of *of = moca_space_memory(k->o, k->map, &x);
-
-	return of && of->memory == MOCA_MEMORY_ANONYMOUS;
-}
-
 static int64_t by_map(struct seek *k)
 {
 	const struct map *m = k->map;
+	const struct moca_memory_of *of;
 	const struct load *l;
+	struct shared *x;
 	int64_t id;
 
 	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
@@ -370,8 +363,15 @@ static int64_t by_map(struct seek *k)
 	if (!strcmp(m->name, "[heap]"))
 		return place(k, MOCA_OBJECT_ALLOCATOR, intern(k, "[heap]"),
 			     intern(k, ""), 0, 0, 0, m->begin_ns);
-	if (is_anonymous_shared(k))
+	of = moca_space_memory(k->o, m, &x);
+	/* What the kernel calls /dev/zero is of no file that anybody knows. */
+	if (of && of->memory == MOCA_MEMORY_ANONYMOUS)
 		return anonymous(k);
+	/* They have names by their keys, which most have in common: 0. */
+	if (of && of->memory == MOCA_MEMORY_SYSV)
+		return whole_map(k, MOCA_OBJECT_SHARED,
+				 moca_objects_text(k->o, "SysV segment %" PRIu64,
+						   of->ino - 1), 1);
 	if (*m->name == '/' || m->flags & MOCA_MAP_FILE)
 		return whole_map(k, is_shared_memory(m->name) ?
 					    MOCA_OBJECT_SHARED :

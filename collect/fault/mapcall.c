@@ -199,19 +199,6 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
 	return 1;
 }
 
-/* What the kernel made there: only it knows. */
-static struct moca_identity identity_at(const struct ctx *x, uint64_t addr)
-{
-	struct moca_identity of = { 0 };
-	struct vma v;
-
-	if (maps_find(x->task->tid, addr, &v))
-		return of;
-	of = maps_identity(&v);
-	free(v.name);
-	return of;
-}
-
 static int do_mmap(struct ctx *x)
 {
 	uint64_t flags = x->a[3], len = PAGE_UP(x->a[1]);
@@ -246,7 +233,7 @@ static int do_mmap(struct ctx *x)
 		x->ret + len, 0);
 	if (flags & (MAP_GROWSDOWN | MAP_HUGETLB) ||
 	    (uint64_t)x->ret + len > USER_END) {
-		of = identity_at(x, x->ret);
+		of = maps_identity_at(x->task->tid, x->ret);
 		mm_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
 			     prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
 		gap(x, x->ret, len, "MAP_GROWSDOWN, MAP_HUGETLB or above 128 "
@@ -262,7 +249,7 @@ static int do_mmap(struct ctx *x)
 		add_private(x, x->ret, len, rest, name, &of);
 	} else if ((anon && !private) || regular) {
 		if (anon)
-			of = identity_at(x, x->ret);
+			of = maps_identity_at(x->task->tid, x->ret);
 		mm_add_native(x->rec, x->mm, x->task, x->ret, x->ret + len,
 			      private ? REGION_FILE : REGION_SHARED, prot,
 			      anon ? 0 : x->a[5], name, &of);
@@ -274,51 +261,6 @@ static int do_mmap(struct ctx *x)
 				    "real faults only");
 	}
 	return 0;
-}
-
-static int do_shmat(struct ctx *x)
-{
-	struct moca_identity of;
-	struct vma v;
-	int err = run_own(x);
-
-	if (err || failed(x->ret) ||
-	    maps_find(x->task->tid, (uint64_t)x->ret, &v))
-		return err;
-	of = maps_identity(&v);
-	/* SHM_REMAP may have replaced what was there. */
-	mm_drop(x->rec, x->mm, x->task, v.start, v.end, 0);
-	if (shared_may_zap(x->mm, x->task->tid, &v))
-		mm_add_native(x->rec, x->mm, x->task, v.start, v.end,
-			      REGION_SHARED, v.prot, v.offset, v.name, &of);
-	else
-		gap(x, v.start, v.end - v.start,
-		    "shared memory of huge pages: real faults only");
-	free(v.name);
-	return 0;
-}
-
-static int do_shmdt(struct ctx *x)
-{
-	uint64_t end = x->a[0], ino = 0;
-	struct vma_list l;
-	int err = maps_read(x->task->tid, &l);
-
-	/* All that one shmat made, in however many parts by now. */
-	for (size_t i = 0; !err && i < l.count; i++) {
-		const struct vma *v = &l.items[i];
-
-		if (v->start != end || !v->shared || (ino && v->ino != ino))
-			continue;
-		ino = v->ino;
-		end = v->end;
-	}
-	if (!err)
-		maps_free(&l);
-	err = run_own(x);
-	if (!err && !failed(x->ret) && end > x->a[0])
-		mm_drop(x->rec, x->mm, x->task, x->a[0], end, 0);
-	return err;
 }
 
 static int do_munmap(struct ctx *x)
@@ -762,9 +704,9 @@ static int dispatch(struct ctx *x)
 	case SYS_munmap:
 		return do_munmap(x);
 	case SYS_shmat:
-		return do_shmat(x);
+		return shared_attach(x->rec, x->mm, &x->c, x->a, &x->ret);
 	case SYS_shmdt:
-		return do_shmdt(x);
+		return shared_detach(x->rec, x->mm, &x->c, x->a[0], &x->ret);
 	case SYS_brk:
 		return do_brk(x);
 	case SYS_mremap:

@@ -97,3 +97,15 @@ struct moca_identity maps_identity(const struct vma *v)
 	return moca_identity_of(v->name, moca_identity_dev(v->major, v->minor),
 				v->ino, 0);
 }
+
+struct moca_identity maps_identity_at(pid_t pid, uint64_t addr)
+{
+	struct moca_identity of = { 0 };
+	struct vma v;
+
+	if (maps_find(pid, addr, &v))
+		return of;
+	of = maps_identity(&v);
+	free(v.name);
+	return of;
+}

@@ -31,5 +31,7 @@ void maps_free(struct vma_list *l);
 int maps_find(pid_t pid, uint64_t addr, struct vma *out);
 /* What it is of. */
 struct moca_identity maps_identity(const struct vma *v);
+/* What is mapped at addr now; MOCA_MEMORY_UNKNOWN: that could not be read. */
+struct moca_identity maps_identity_at(pid_t pid, uint64_t addr);
 
 #endif

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/shared.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+
+#include "collect/fault/mm.h"
 
 /* Their files are of page cache, whose pages stay when entries go. */
 static int keeps_pages(const char *type)
@@ -57,4 +61,69 @@ int shared_may_zap(const struct mm *mm, pid_t pid, const struct vma *v)
 		return 1;
 	return v->name[0] == '/' && n > d && !strcmp(v->name + n - d, deleted) &&
 	       on_known_mount(pid, v);
+}
+
+static int failed(long ret)
+{
+	return ret < 0 && ret >= -4095;
+}
+
+int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		  const uint64_t a[6], long *ret)
+{
+	struct moca_identity of;
+	struct vma v;
+	int err;
+
+	*ret = tracee_call(c, &err, SYS_shmat, a[0], a[1], a[2], 0, 0, 0);
+	/* Its length is the kernel's to tell. */
+	if (err || failed(*ret) || maps_find(c->task->tid, (uint64_t)*ret, &v))
+		return err;
+	of = maps_identity(&v);
+	/* SHM_REMAP may have replaced what was there. */
+	mm_drop(rec, mm, c->task, v.start, v.end, 0);
+	if (shared_may_zap(mm, c->task->tid, &v)) {
+		mm_add_native(rec, mm, c->task, v.start, v.end, REGION_SHARED,
+			      v.prot, v.offset, v.name, &of);
+	} else {
+		mm_event_map(rec, c->task, v.start, v.end - v.start, v.offset,
+			     v.prot, MOCA_MAP_SHARED, v.name, &of);
+		mm_event(rec, c->task, MOCA_EVENT_GAP, v.start, v.end - v.start,
+			 0, 0, 0,
+			 "shared memory of huge pages: real faults only");
+	}
+	free(v.name);
+	return 0;
+}
+
+/* Where what one shmat made at addr ends, in however many parts by now. */
+static uint64_t segment_end(pid_t pid, uint64_t addr)
+{
+	struct vma_list l;
+	uint64_t ino = 0;
+
+	if (maps_read(pid, &l))
+		return addr;
+	for (size_t i = 0; i < l.count; i++) {
+		const struct vma *v = &l.items[i];
+
+		if (v->start != addr || !v->shared || (ino && v->ino != ino))
+			continue;
+		ino = v->ino;
+		addr = v->end;
+	}
+	maps_free(&l);
+	return addr;
+}
+
+int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		  uint64_t addr, long *ret)
+{
+	uint64_t end = segment_end(c->task->tid, addr);
+	int err;
+
+	*ret = tracee_call(c, &err, SYS_shmdt, addr, 0, 0, 0, 0, 0);
+	if (!err && !failed(*ret) && end > addr)
+		mm_drop(rec, mm, c->task, addr, end, 0);
+	return err;
 }

@@ -10,6 +10,7 @@
 
 #include "collect/fault/internal.h"
 #include "collect/fault/maps.h"
+#include "collect/fault/tracee.h"
 
 /*
  * Do the pages of v, a shared mapping of process pid, stay where they are when
@@ -18,5 +19,14 @@
  * pages, and not of devices.
  */
 int shared_may_zap(const struct mm *mm, pid_t pid, const struct vma *v);
+
+/*
+ * The program's own shmat with arguments a, and shmdt of addr. 0 and *ret, what
+ * the program gets; or -errno.
+ */
+int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		  const uint64_t a[6], long *ret);
+int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		  uint64_t addr, long *ret);
 
 #endif
