@@ -9,6 +9,7 @@
 #include "analysis/rates.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
+#include "cli/info-cost.h"
 #include "cli/summary.h"
 #include "cli/text.h"
 #include "cli/trace.h"
@@ -273,18 +274,6 @@ static void print_unseen(const struct info *in)
 	}
 }
 
-static double slowdown(const struct info *in)
-{
-	const char *s = meta(in, META_SLOWDOWN);
-	char *end;
-	double v;
-
-	if (!s)
-		return -1;
-	v = strtod(s, &end);
-	return end == s || *end || !(v > 0) ? -1 : v;
-}
-
 /* The highest count of pages among the intervals that begin in each column. */
 static size_t spark_columns(const struct info *in,
 			    uint64_t columns[SPARK_COLUMNS])
@@ -541,7 +530,6 @@ static void print_mappings(const struct info *in)
 
 static int print_text(const struct info *in, const char *path)
 {
-	double slow = slowdown(in);
 	int err = 0;
 
 	print_head(in, path);
@@ -553,9 +541,7 @@ static int print_text(const struct info *in, const char *path)
 		print_certificate(in);
 	print_state(in);
 	print_unseen(in);
-	if (slow > 0)
-		printf("\nSlowdown: the recording made the program take about %.2f times as long.\n",
-		       slow);
+	info_cost_print(in->t);
 	if (!in->markers_only) {
 		print_working_set(in);
 		print_mappings(in);
@@ -762,7 +748,6 @@ static void json_rates(struct json *j, const struct moca_rates *r)
 static void print_json(const struct info *in, const char *path)
 {
 	struct json j = { .f = stdout };
-	double slow = slowdown(in);
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "trace", path);
@@ -771,10 +756,7 @@ static void print_json(const struct info *in, const char *path)
 	json_uint(&j, "bytes", in->s.bytes);
 	json_certificate(&j, in);
 	exact_json(&j, in->t);
-	if (slow > 0)
-		json_double(&j, "slowdown_estimate", slow);
-	else
-		json_null(&j, "slowdown_estimate");
+	info_cost_json(&j, in->t);
 	json_open(&j, "own", '{');
 	json_counts(&j, &in->s.own);
 	json_close(&j, '}');

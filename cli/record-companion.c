@@ -21,6 +21,7 @@ static struct companion {
 	const uint64_t *hz;	/* of samples; 0: none */
 	struct moca_trace_session *events;
 	struct rate_beside *rates;
+	uint64_t cpu_ns[2];	/* of both, once they have ended */
 } companion;
 
 static void start(void *arg, const char *dir)
@@ -71,7 +72,9 @@ static void finish_events(struct companion *c,
 			   "started");
 		return;
 	}
+	c->cpu_ns[1] = moca_trace_session_cpu_ns(c->events);
 	err = moca_trace_session_finish(c->events, &r);
+	c->events = NULL;
 	if (!*c->quiet && r.streams)
 		moca_say("%lu events (allocations and the program's own) of "
 			 "%u threads, %lu lost, %lu torn.", r.events,
@@ -156,6 +159,8 @@ static void finish_rates(struct companion *c,
 		return;
 	}
 	err = rate_beside_finish(c->rates, &r);
+	c->rates = NULL;
+	c->cpu_ns[0] = r.cpu_ns;
 	notes->set(notes->arg, "rate.period_ns", 1000000000ull / *c->hz);
 	notes->set(notes->arg, "rate.rounds", r.rounds);
 	notes->set(notes->arg, "rate.missed", r.missed);
@@ -182,6 +187,22 @@ static void finish(void *arg, const struct moca_record_notes *notes)
 		filter_objects(c, notes);
 }
 
+static struct moca_meter *meter(void *arg)
+{
+	struct companion *c = arg;
+
+	return c->events ? moca_trace_session_meter(c->events) : NULL;
+}
+
+static uint64_t cpu_ns(void *arg, int which)
+{
+	struct companion *c = arg;
+
+	if (!which)
+		return c->rates ? rate_beside_cpu_ns(c->rates) : c->cpu_ns[0];
+	return c->events ? moca_trace_session_cpu_ns(c->events) : c->cpu_ns[1];
+}
+
 struct moca_record_companion
 record_companion(const struct string_list *objects, const int *quiet,
 		 const uint64_t *pid, const uint64_t *hz)
@@ -190,6 +211,6 @@ record_companion(const struct string_list *objects, const int *quiet,
 					.pid = pid, .hz = hz };
 	return (struct moca_record_companion){
 		.start = start, .ready = ready, .finish = finish,
-		.arg = &companion,
+		.meter = meter, .cpu_ns = cpu_ns, .arg = &companion,
 	};
 }

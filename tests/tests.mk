@@ -92,7 +92,7 @@ include tests/exact/exact.mk
 include kmod/kmod.mk
 
 .PHONY: test-programs check stress
-test-programs: $(UNIT_TESTS) $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
+test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
 	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(OWN_MOUNTS) $(TEST_DIR)/rate/load \

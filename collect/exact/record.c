@@ -135,6 +135,8 @@ static void summary(struct recorder *rec)
 	const struct exact_totals *t = harvest_totals(moca_exact.harvest);
 	uint64_t gaps = exact_gaps(t);
 
+	if (rec->opt->quiet)
+		return;
 	moca_say("%s: %lu loads and %lu stores counted, %lu gaps%s; %u tasks, "
 		 "%lu slices, %lu rows, %.1f MB; counting took %.1f MB of "
 		 "memory.", rec->dir, t->loads, t->stores, gaps,

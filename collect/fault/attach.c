@@ -155,6 +155,8 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	if (err)
 		return err;
 	err = mm_setup(rec, mm, &c, insn);
+	if (!err)
+		err = supervisor_calibrate(rec, &c);
 	if (!err) {
 		pthread_mutex_lock(&mm->lock);
 		err = mm_move_all(rec, mm, &c);

@@ -1,32 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/calibrate.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collect/fault/internal.h"
 #include "collect/fault/zap.h"
 
-#define PAGES 256
-#define ROUNDS 5
-/* Where nothing can be measured: the figure of a VM of 2026. */
+#define PAGES 128
+#define ROUNDS 4
+#define HUGE (2ul << 20)
+/* Where nothing can be measured: the figures of a VM of 2026. */
 #define DEFAULT_NS 1700.0
+#define DEFAULT_TOUCH_NS 1500.0
 /*
  * What a real fault costs more than one of this loop: perf's sample, cold
  * page tables and caches, and other threads. From make bench: the slowdown at
  * a fixed interval, divided by its repeated faults, less what is measured here.
  */
 #define REAL_FAULT_NS 1000.0
+/* Of that, perf's sample. */
+#define SAMPLE_NS 650.0
 
-double calibrate_minor_ns(void)
+/* Writes: fault-around maps no neighbours for them. */
+static double touch(volatile char *p, size_t pages)
+{
+	uint64_t t = moca_now_ns();
+
+	for (size_t i = 0; i < pages; i++)
+		p[i * PAGE_SIZE] = 1;
+	return (double)(moca_now_ns() - t) / pages;
+}
+
+/* ns of a first touch on a memfd, if asked for, and of repeated ones. */
+static double measure_memfd(double *first)
 {
 	int fd = memfd_create("moca-calibrate", MFD_CLOEXEC);
-	double best = 0;
-	volatile char *p;
+	double best = 0, ns;
+	char *p = MAP_FAILED;
 
 	if (fd < 0)
 		return 0;
-	p = MAP_FAILED;
 	if (!ftruncate(fd, PAGES * PAGE_SIZE))
 		p = mmap(NULL, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			 MAP_SHARED, fd, 0);
@@ -34,26 +50,93 @@ double calibrate_minor_ns(void)
 	if (p == MAP_FAILED)
 		return 0;
 	for (int round = 0; round <= ROUNDS; round++) {
-		uint64_t t;
-		double ns;
-
-		madvise((void *)p, PAGES * PAGE_SIZE, zap_advice());
-		t = moca_now_ns();
-		/* Writes: fault-around maps no neighbours for them. */
-		for (int i = 0; i < PAGES; i++)
-			p[i * PAGE_SIZE] = 1;
-		ns = (double)(moca_now_ns() - t) / PAGES;
+		madvise(p, PAGES * PAGE_SIZE, zap_advice());
+		ns = touch(p, PAGES);
 		/* Round 0 allocates; of the others the least disturbed. */
-		if (round && (!best || ns < best))
+		if (!round && first)
+			*first = ns;
+		else if (round && (!best || ns < best))
 			best = ns;
 	}
-	munmap((void *)p, PAGES * PAGE_SIZE);
+	munmap(p, PAGES * PAGE_SIZE);
 	return best;
 }
 
-double calibrate_fault_ns(void)
+double calibrate_minor_ns(void)
 {
-	double minor = calibrate_minor_ns();
+	return measure_memfd(NULL);
+}
 
-	return minor ? minor + REAL_FAULT_NS : DEFAULT_NS;
+static int huge_pages_for_all(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+	char line[64] = "";
+
+	if (f) {
+		if (!fgets(line, sizeof(line), f))
+			line[0] = 0;
+		fclose(f);
+	}
+	return strstr(line, "[always]") != NULL;
+}
+
+/* A first touch of native memory, as the program alone would have it. */
+static double measure_native(double *free_ns)
+{
+	size_t pages = huge_pages_for_all() ? HUGE / PAGE_SIZE : PAGES;
+	size_t len = pages * PAGE_SIZE + (pages == PAGES ? 0 : HUGE);
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t at = (uintptr_t)p;
+	double ns;
+	uint64_t t;
+
+	if (p == MAP_FAILED)
+		return 0;
+	if (pages != PAGES)
+		at = (at + HUGE - 1) & ~(HUGE - 1);
+	ns = touch((char *)at, pages);
+	t = moca_now_ns();
+	munmap(p, len);
+	*free_ns = (double)(moca_now_ns() - t) / pages;
+	return ns;
+}
+
+static double measure_call(void)
+{
+	double best = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t t = moca_now_ns();
+		void *p = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		double ns;
+
+		if (p == MAP_FAILED)
+			return best;
+		munmap(p, PAGE_SIZE);
+		ns = (moca_now_ns() - t) / 2.0;
+		if (!best || ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+struct fault_prices calibrate_prices(void)
+{
+	struct fault_prices p = {
+		.repeated_ns = DEFAULT_NS,
+		.touch_ns = DEFAULT_TOUCH_NS,
+		.again_ns = SAMPLE_NS,
+	};
+	double first = 0, minor = measure_memfd(&first);
+	double native = measure_native(&p.native_free_ns);
+
+	p.native_touch_ns = native;
+	p.native_call_ns = measure_call();
+	if (minor)
+		p.repeated_ns = minor + REAL_FAULT_NS;
+	if (minor && native)
+		p.touch_ns = (first > native ? first - native : 0) + SAMPLE_NS;
+	return p;
 }

@@ -3,9 +3,18 @@
 #ifndef MOCA_FAULT_CALIBRATE_H
 #define MOCA_FAULT_CALIBRATE_H
 
-/* ns of one first access after a zap, with its sample; takes about 1 ms. */
-double calibrate_fault_ns(void);
-/* The same without a sample: a minor fault. 0: it cannot be measured. */
+/* ns */
+struct fault_prices {
+	double repeated_ns;	/* a first access after a zap, with its sample */
+	double touch_ns;	/* what a first touch takes more than natively */
+	double again_ns;	/* the sample of a fault that comes anyway */
+	double native_touch_ns, native_free_ns;	/* of a page */
+	double native_call_ns;	/* of a call that changes memory */
+};
+
+/* Takes about 1.5 ms. */
+struct fault_prices calibrate_prices(void);
+/* A minor fault without a sample. 0: it cannot be measured. */
 double calibrate_minor_ns(void);
 
 #endif

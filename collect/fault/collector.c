@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/fault/calibrate.h"
+#include "collect/fault/account.h"
 #include "collect/fault/decode.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mm.h"
@@ -35,8 +35,6 @@
 /* Events kept for one task. */
 #define TASK_EVENTS 512u
 #define STATUS_NS 1000000000ull
-/* What a ptrace stop takes besides our own work: two switches. */
-#define STOP_NS 4000.0
 /* How long before a sweep zappers are asked for. */
 #define PREPARE_NS 5000000ull
 
@@ -51,7 +49,7 @@ struct ctask {
 	struct moca_access *recs;
 	size_t count, room;
 	uint64_t lost;
-	uint64_t repeated, natural;	/* faults since the last account */
+	uint64_t faults[PAGE_FAULTS];	/* since the last account */
 	struct own_count own;
 	struct message *events, **events_tail;	/* to be written */
 	size_t event_count;
@@ -65,18 +63,16 @@ struct collector {
 	struct text *text;
 	struct decoder *decoder;
 	struct phys *phys;
-	struct control control;
+	struct account account;
 	struct ctask *tasks[BUCKETS];
 	size_t task_count;
 	size_t buffered;
 	struct moca_certificate cert;
 	uint64_t interval;
 	uint64_t begin_ns;	/* of the interval */
+	struct account_faults ended;	/* of tasks that ended, in this window */
 	uint64_t repeated;
 	double share;		/* of the busiest task in the last interval */
-	uint64_t cpu_ns;	/* of this thread, already accounted */
-	unsigned long stops;
-	uint64_t account_ns;	/* when costs were settled last */
 	uint64_t samples, last_samples;
 	uint64_t next_status_ns;
 	struct status *status;
@@ -149,6 +145,7 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		.begin_ns = c->begin_ns, .end_ns = end_ns, .lost = t->lost,
 		.more = more,
 	};
+	uint64_t before;
 	size_t done = 0;
 	int ret = 0;
 
@@ -166,7 +163,9 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		if (n > TASK_RECORDS)
 			n = TASK_RECORDS;
 		info.more = more || done + n < t->count;
+		before = moca_now_ns();
 		ret = moca_writer_accesses(c->writer, &info, t->recs + done, n);
+		account_write(&c->account, moca_now_ns() - before);
 		if (ret)
 			break;
 		done += n;
@@ -237,15 +236,15 @@ static void visit_relieve(struct collector *c, struct ctask *t, void *arg)
 		write_task(c, t, *(uint64_t *)arg, 1);
 }
 
-static int see(struct collector *c, struct ctask *t, uint64_t addr)
+static enum page_fault see(struct collector *c, struct ctask *t, uint64_t addr)
 {
 	struct mm *mm = t->mm;
 
 	if (!mm)
-		return 1;
+		return PAGE_TOUCHED;
 	if (!mm->pages)
 		mm->pages = pageset_new();
-	return !mm->pages || pageset_see(mm->pages, addr);
+	return mm->pages ? pageset_fault(mm->pages, addr) : PAGE_TOUCHED;
 }
 
 static void append(struct collector *c, struct ctask *t,
@@ -296,6 +295,7 @@ static uint8_t type_of(struct collector *c, const struct ctask *t,
 static void on_sample(struct collector *c, struct sample *s)
 {
 	struct ctask *t = find_task(c, s->tid);
+	enum page_fault fault;
 
 	if (!t || t->ignore || s->addr >= USER_END ||
 	    (s->addr >= STUB_BASE && s->addr < STUB_BASE + STUB_SIZE))
@@ -304,10 +304,9 @@ static void on_sample(struct collector *c, struct sample *s)
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
 		s->type = type_of(c, t, s);
-	if (see(c, t, s->addr)) {
-		t->natural++;
-	} else {
-		t->repeated++;
+	fault = see(c, t, s->addr);
+	t->faults[fault]++;
+	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN) {
 		t->mm->repeated++;
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
@@ -348,6 +347,20 @@ static void take_samples(struct collector *c, uint64_t until)
 	}
 }
 
+static void visit_faults(struct collector *c, struct ctask *t, void *arg)
+{
+	struct account_faults *f = arg;
+	double ns = account_price(&c->account, t->faults);
+
+	if (ns > f->busiest_ns)
+		f->busiest_ns = ns;
+	if (t->faults[PAGE_REPEATED] > f->busiest_repeated)
+		f->busiest_repeated = t->faults[PAGE_REPEATED];
+	for (int i = 0; i < PAGE_FAULTS; i++)
+		f->count[i] += t->faults[i];
+	memset(t->faults, 0, sizeof(t->faults));
+}
+
 /* Write what is left of a task, and forget it. */
 static void end_task(struct collector *c, pid_t tid, uint64_t now)
 {
@@ -361,6 +374,7 @@ static void end_task(struct collector *c, pid_t tid, uint64_t now)
 	own_faults_tell(c->rec->own_faults, &t->own, t->pid, t->tid);
 	write_events(c, t);
 	write_task(c, t, now, 0);
+	visit_faults(c, t, &c->ended);
 	*p = t->next;
 	c->task_count--;
 	free(t->recs);
@@ -540,49 +554,17 @@ uint64_t collector_room(const struct collector *c)
 	return sampler_room(c->sampler);
 }
 
-struct busiest {
-	uint64_t repeated, natural, all;
-};
-
-static void visit_faults(struct collector *c, struct ctask *t, void *arg)
-{
-	struct busiest *b = arg;
-
-	if (t->repeated > b->repeated)
-		b->repeated = t->repeated;
-	if (t->natural > b->natural)
-		b->natural = t->natural;
-	b->all += t->repeated;
-	t->repeated = t->natural = 0;
-}
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 /* Bring what was spent up to date. */
 static void account(struct collector *c)
 {
-	struct busiest b = { 0 };
-	unsigned long stops = atomic_load(&c->rec->stops);
-	uint64_t cpu = own_cpu_ns(), now;
+	struct account_faults f = c->ended;
 
-	each_task(c, visit_faults, &b);
-	control_faults(&c->control, b.repeated, b.natural);
-	c->repeated += b.all;
-	if (b.all > 1000)
-		c->share = (double)b.repeated / b.all;
-	control_cpu(&c->control, cpu - c->cpu_ns);
-	c->cpu_ns = cpu;
-	control_stall(&c->control, (stops - c->stops) * STOP_NS);
-	c->stops = stops;
-	now = moca_now_ns();
-	control_settle(&c->control, now - c->account_ns);
-	c->account_ns = now;
+	c->ended = (struct account_faults){ 0 };
+	each_task(c, visit_faults, &f);
+	c->repeated += f.count[PAGE_REPEATED];
+	if (f.count[PAGE_REPEATED] > 1000)
+		c->share = (double)f.busiest_repeated / f.count[PAGE_REPEATED];
+	account_window(&c->account, &f);
 }
 
 /* How many of the pages that were let go came back. */
@@ -621,8 +603,7 @@ static void sweep(struct collector *c)
 	before = moca_now_ns();
 	pages = sweep_all(c->rec, c);
 	after = moca_now_ns();
-	control_cpu(&c->control, after - before);
-	control_swept(&c->control, before);
+	account_sweep(&c->account, before, after - before);
 	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
 		   pages, (after - before) / 1e6);
 }
@@ -637,9 +618,7 @@ static void write_meta(struct collector *c, const char *state)
 
 	moca_meta_set(m, "state", "%s", state);
 	moca_meta_set(m, "end_ns", "%lu", now);
-	moca_meta_set(m, "slowdown_estimate", "%.4f",
-		      control_slowdown(&c->control, now));
-	moca_meta_set(m, "fault_ns", "%.0f", c->control.fault_ns);
+	account_describe(&c->account, m);
 	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
 	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
 	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
@@ -662,7 +641,7 @@ static void second(struct collector *c, uint64_t now)
 		.elapsed_ns = now - c->rec->start_ns,
 		.records = c->samples,
 		.rate = c->samples - c->last_samples,
-		.slowdown = control_slowdown(&c->control, now),
+		.slowdown = account_slowdown(&c->account),
 		.intervals = c->interval + 1,
 		.lost = c->cert.lost,
 	};
@@ -708,7 +687,9 @@ static void wait_for_work(struct collector *c, uint64_t until)
 
 static uint64_t next_sweep(const struct collector *c)
 {
-	return c->control.last_sweep_ns + c->control.interval_ns;
+	const struct control *k = &c->account.control;
+
+	return k->last_sweep_ns + k->interval_ns;
 }
 
 void collector_run(struct collector *c, atomic_int *finished)
@@ -716,9 +697,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 	struct recorder *rec = c->rec;
 	int last;
 
-	/* What came before was not at the program's expense. */
-	c->cpu_ns = own_cpu_ns();
-	c->control.start_ns = c->account_ns = moca_now_ns();
+	account_begin(&c->account);
 	do {
 		uint64_t now, next;
 		double pages = 0;
@@ -734,15 +713,16 @@ void collector_run(struct collector *c, atomic_int *finished)
 		    now >= next_sweep(c)) {
 			account(c);
 			pages = sweep_expected(rec);
-			if (control_due(&c->control, now, pages, c->share))
+			if (control_due(&c->account.control, now, pages,
+					c->share))
 				sweep(c);
 		}
 		now = moca_now_ns();
 		if (now >= c->next_status_ns)
 			second(c, now);
 		if (rec->opt->zap && !c->failed && !c->full) {
-			uint64_t at = control_next(&c->control, now, pages,
-						   c->share);
+			uint64_t at = control_next(&c->account.control, now,
+						   pages, c->share);
 
 			if (at > now + PREPARE_NS)
 				at -= PREPARE_NS;
@@ -759,7 +739,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 
 int collector_create(struct collector **out, struct recorder *rec,
 		     struct sampler *sampler, struct moca_writer *writer,
-		     struct moca_meta *meta)
+		     struct moca_meta *meta, struct task_clock *clock)
 {
 	struct collector *c = calloc(1, sizeof(*c));
 	uint64_t now = moca_now_ns();
@@ -782,8 +762,7 @@ int collector_create(struct collector **out, struct recorder *rec,
 		collector_destroy(c);
 		return -ENOMEM;
 	}
-	control_init(&c->control, rec->opt->budget, rec->opt->interval_ns,
-		     calibrate_fault_ns(), sysconf(_SC_NPROCESSORS_ONLN), now);
+	account_init(&c->account, rec, clock);
 	moca_meta_set(meta, "phys_source", "%s",
 		      phys_addresses(c->phys) ? "pagemap" : "none");
 	moca_meta_set(meta, "node_source", "%s",
@@ -811,6 +790,7 @@ void collector_destroy(struct collector *c)
 	phys_free(c->phys);
 	status_free(c->status);
 	free(c->polls);
+	account_free(&c->account);
 	sampler_close(c->sampler);
 	free(c);
 }
@@ -822,7 +802,12 @@ void collector_totals(const struct collector *c, struct collector_totals *t)
 	t->tasks = c->rec->task_count;
 	t->intervals = c->interval;
 	t->bytes = moca_writer_bytes(c->writer);
-	t->slowdown = control_slowdown(&c->control, moca_now_ns());
-	t->fault_ns = c->control.fault_ns;
 	t->repeated = c->repeated;
+}
+
+void collector_cost(struct collector *c, char *buf, size_t size)
+{
+	account_end(&c->account);
+	account_describe(&c->account, c->meta);
+	account_sentence(&c->account, buf, size);
 }

@@ -6,18 +6,18 @@
 #ifndef MOCA_FAULT_COLLECTOR_H
 #define MOCA_FAULT_COLLECTOR_H
 
-#include "collect/fault/control.h"
 #include "collect/fault/internal.h"
 #include "collect/fault/sampler.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 
 struct collector;
+struct task_clock;
 
-/* 0 or -errno. Takes over sampler; meta and writer are borrowed. */
+/* 0 or -errno. Takes over sampler and clock; meta and writer are borrowed. */
 int collector_create(struct collector **out, struct recorder *rec,
 		     struct sampler *sampler, struct moca_writer *writer,
-		     struct moca_meta *meta);
+		     struct moca_meta *meta, struct task_clock *clock);
 void collector_destroy(struct collector *c);
 
 /* Work until *finished is set and everything is written. */
@@ -29,11 +29,15 @@ struct collector_totals {
 	uint32_t tasks;
 	uint64_t intervals;
 	uint64_t bytes;
-	double slowdown;
-	double fault_ns;
 	uint64_t repeated;	/* faults that sweeps caused */
 };
 void collector_totals(const struct collector *c, struct collector_totals *t);
+
+/*
+ * After collector_run, when all but the last line is done: account for the end,
+ * and say what recording cost, in the metadata and as part of a sentence.
+ */
+void collector_cost(struct collector *c, char *buf, size_t size);
 
 /* What sweep.c uses of the collector. */
 void collector_pump(struct collector *c);

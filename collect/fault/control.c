@@ -6,10 +6,17 @@
 
 /* Left unspent, for what cannot be foreseen within a sweep. */
 #define HEADROOM 0.85
-/* What recording can take of a window's time. */
-#define MOST_OF_WINDOW 0.85
+/* What recording can take of any time at most. */
+#define MOST 0.985
+/* An estimate is not better than this: a budget that it exceeds by less is
+ * held, as far as one can know. */
+#define TOLERANCE 0.02
+/* What is known of our own share: prices are averages. */
+#define ERROR 0.07
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
+/* Idle time comes in ticks of 10 ms: shorter windows do not tell. */
+#define IDLE_WINDOW_NS 100e6
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns)
@@ -21,6 +28,7 @@ void control_init(struct control *c, double budget, uint64_t interval_ns,
 	/* The fault itself would have come; memfd and sample are ours. */
 	c->natural_ns = fault_ns * 0.7;
 	c->cpus = cpus ? cpus : 1;
+	c->crowd = c->cpus == 1;
 	c->start_ns = now_ns;
 	c->last_sweep_ns = now_ns;
 }
@@ -65,37 +73,85 @@ void control_swept(struct control *c, uint64_t now_ns)
 	c->last_sweep_ns = now_ns;
 }
 
-void control_faults(struct control *c, uint64_t repeated, uint64_t natural)
+static double clamp(double x, double low, double high)
 {
-	c->pending_ns += repeated * c->fault_ns + natural * c->natural_ns;
+	return x < low ? low : x > high ? high : x;
 }
 
-void control_cpu(struct control *c, double ns)
+/* CPUs that would have nothing to do if we were not there. */
+static void learn_crowd(struct control *c, const struct control_window *w)
 {
-	/* All CPUs are taken to be busy with the program. */
-	c->pending_ns += ns / c->cpus;
+	if (w->idle_ns < 0 || w->wall_ns < IDLE_WINDOW_NS)
+		return;
+	c->crowd = 1 - clamp((w->idle_ns + w->beside_ns) / w->wall_ns, 0, 1);
+}
+
+void control_settle(struct control *c, const struct control_window *w)
+{
+	double at_once = 1, loss;
+
+	if (w->wall_ns <= 0)
+		return;
+	learn_crowd(c, w);
+	at_once = clamp(w->program_ns / w->wall_ns, 1, c->cpus);
+	loss = w->total_ns / at_once;
+	if (loss < w->busiest_ns)
+		loss = w->busiest_ns;
+	loss += c->crowd * w->beside_ns / at_once;
+	c->spent_ns += clamp(loss, 0, MOST * w->wall_ns);
 }
 
 void control_stall(struct control *c, double ns)
 {
-	c->pending_ns += ns;
+	c->spent_ns += ns;
 }
 
-void control_settle(struct control *c, uint64_t window_ns)
+void control_cpu(struct control *c, double all_ns, double ours_ns)
 {
-	double most = MOST_OF_WINDOW * window_ns;
+	c->cpu_ns = all_ns;
+	c->cpu_ours_ns = ours_ns;
+}
 
-	c->spent_ns += c->pending_ns < most ? c->pending_ns : most;
-	c->pending_ns = 0;
+static double ratio(double all, double ours)
+{
+	if (all <= 0)
+		return 1;
+	return all / (all - clamp(ours, 0, MOST * all));
 }
 
 double control_slowdown(const struct control *c, uint64_t now_ns)
 {
-	double all = elapsed(c, now_ns), spent = c->spent_ns;
+	return ratio(elapsed(c, now_ns), c->spent_ns);
+}
 
-	if (all <= 0)
-		return 1;
-	if (spent > MOST_OF_WINDOW * all)
-		spent = MOST_OF_WINDOW * all;
-	return all / (all - spent);
+double control_cpu_ratio(const struct control *c)
+{
+	return c->cpu_ns > 0 ? ratio(c->cpu_ns, c->cpu_ours_ns) : 0;
+}
+
+static struct control_range range(double all, double ours)
+{
+	return (struct control_range){
+		.middle = ratio(all, ours),
+		.low = ratio(all, ours * (1 - ERROR)),
+		.high = ratio(all, ours * (1 + ERROR)),
+	};
+}
+
+struct control_range control_slowdown_range(const struct control *c,
+					    uint64_t now_ns)
+{
+	return range(elapsed(c, now_ns), c->spent_ns);
+}
+
+struct control_range control_cpu_range(const struct control *c)
+{
+	if (c->cpu_ns <= 0)
+		return (struct control_range){ 0 };
+	return range(c->cpu_ns, c->cpu_ours_ns);
+}
+
+double control_limit(const struct control *c)
+{
+	return 1 + c->budget + TOLERANCE;
 }

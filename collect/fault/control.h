@@ -20,7 +20,18 @@ struct control {
 	uint64_t start_ns;
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far */
-	double pending_ns;	/* the same, since control_settle */
+	double crowd;		/* share of the time without an idle CPU */
+	double cpu_ns, cpu_ours_ns;	/* control_cpu */
+};
+
+/* What happened since the last window: times in ns. */
+struct control_window {
+	double wall_ns;
+	double busiest_ns;	/* that one task waited or worked for us */
+	double total_ns;	/* the same, added up over all tasks */
+	double program_ns;	/* CPU time of the program's tasks */
+	double beside_ns;	/* CPU time of ours, beside the program */
+	double idle_ns;		/* of all CPUs; below 0: not known */
 };
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
@@ -37,19 +48,35 @@ uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
 		      double share);
 
 void control_swept(struct control *c, uint64_t now_ns);
-/* Faults of the busiest task since the last call: repeated, and natural. */
-void control_faults(struct control *c, uint64_t repeated, uint64_t natural);
-/* CPU time that was taken from all CPUs, and time tasks stood still. */
-void control_cpu(struct control *c, double ns);
-void control_stall(struct control *c, double ns);
 
 /*
- * Settle what came since the last call, in a window of that length: prices are
- * averages, and whatever they say, the program did some work in between.
+ * Account for a window. Of what all tasks waited and worked for, what counts is
+ * the share of one among those that ran at once, but never less than what the
+ * busiest waited for. Our own threads take time from the program only while no
+ * CPU is idle. Prices are averages: whatever they say, the program did some
+ * work in the window.
  */
-void control_settle(struct control *c, uint64_t window_ns);
+void control_settle(struct control *c, const struct control_window *w);
+/* Time in which the program could do nothing: its start, its end. */
+void control_stall(struct control *c, double ns);
+/*
+ * So far: CPU time of the program's tasks and of ours together, and what of it
+ * recording added.
+ */
+void control_cpu(struct control *c, double all_ns, double ours_ns);
 
 /* Estimated wall time with / without recording, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
+/* The same of CPU time; 0: not known. */
+double control_cpu_ratio(const struct control *c);
+/* The same with what they may be wrong by: what is ours is known to 7 %. */
+struct control_range {
+	double middle, low, high;
+};
+struct control_range control_slowdown_range(const struct control *c,
+					    uint64_t now_ns);
+struct control_range control_cpu_range(const struct control *c);
+/* The smallest slowdown of which the budget can be said not to be held. */
+double control_limit(const struct control *c);
 
 #endif

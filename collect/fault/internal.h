@@ -18,6 +18,7 @@
 #include <sys/user.h>
 
 #include <moca/types.h>
+#include "collect/fault/cost.h"
 #include "collect/fault/failure.h"
 #include "collect/fault/record.h"
 #include "collect/fault/region.h"
@@ -110,6 +111,8 @@ struct task {
 	 * as by ^Z: it ran calls for us meanwhile, or much time passed.
 	 */
 	int retrap;
+	unsigned int cost_window;	/* cost.h: what of cost_ns is */
+	uint64_t cost_ns;
 	long attach_nr;		/* attach mode: system call under way, or -1 */
 	struct user_regs_struct attach_regs;
 };
@@ -146,8 +149,10 @@ struct recorder {
 
 	atomic_int failed;	/* recording ended early: errno */
 	atomic_int stop_recording;	/* the supervisor shall let go */
-	atomic_ulong stops;	/* ptrace stops handled */
-	atomic_ulong stop_ns;	/* time tasks stood still for them */
+	uint64_t launch_ns;	/* our own exec, as good as */
+	struct costs costs;
+	atomic_ulong began_ns;	/* the program's first instruction; 0: to come */
+	uint64_t ended_ns;	/* its last task's end, once all ended */
 };
 
 /* A status of wait for struct task: an exit with code 0 is none of nothing. */

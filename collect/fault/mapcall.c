@@ -147,12 +147,15 @@ static int map_at_once(struct ctx *x, uint64_t len)
 {
 	struct stub_call *calls = x->mm->stub->calls;
 	struct region r = { .kind = REGION_MEMFD };
-	int n;
+	int n, err = 0;
 
 	calls[0] = (struct stub_call){
 		.nr = SYS_mmap, .flags = STUB_CALL_MUST,
 		.args = { x->a[0], x->a[1], x->a[2], x->a[3], x->a[4], x->a[5] },
 	};
+	/* After mlockall it would be filled, and at once thrown away. */
+	if (x->mm->populates)
+		calls[0].args[2] = PROT_NONE;
 	calls[1] = (struct stub_call){
 		.nr = SYS_mmap, .flags = STUB_CALL_ADDR | STUB_CALL_OFFSET,
 		.args = { 0, len, x->a[2], MAP_SHARED | MAP_FIXED,
@@ -166,10 +169,13 @@ static int map_at_once(struct ctx *x, uint64_t len)
 		return 0;
 	r.start = r.off = x->ret;
 	r.end = r.start + len;
-	if (n < 2 || calls[1].ret != x->ret)
+	if (n < 2 || calls[1].ret != x->ret) {
+		if (x->mm->populates)
+			tracee_call(&x->c, &err, SYS_mprotect, x->ret, len,
+				    x->a[2], 0, 0, 0);
 		gap(x, x->ret, len, "anonymous mapping not moved: "
 				    "real faults only");
-	else
+	} else
 		mm_moved(x->rec, x->mm, x->task, &r, x->a[2], "");
 	return 0;
 }

@@ -219,9 +219,11 @@ static size_t find_extents(struct mm *mm, const struct region *r,
 	return count;
 }
 
-static void push_extents(struct recorder *rec, struct mm *mm,
+/* Tells of the pages that exist, and returns how many. */
+static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 			 enum message_kind kind, const struct region *r)
 {
+	uint64_t pages = 0;
 	struct extent *ext = NULL;
 	struct message *m;
 	size_t n = 0, room = 0;
@@ -239,7 +241,10 @@ static void push_extents(struct recorder *rec, struct mm *mm,
 		m->certified = r->kind == REGION_MEMFD;
 		queue_push(rec->queue, m);
 	}
+	for (size_t i = 0; i < n; i++)
+		pages += (ext[i].end - ext[i].start) / PAGE_SIZE;
 	free(ext);
+	return pages;
 }
 
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
@@ -255,13 +260,14 @@ void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	     uint64_t start, uint64_t end, int keep)
 {
-	uint64_t pos = start;
+	uint64_t pos = start, began = moca_now_ns(), given = 0, pages = 0;
 	struct region r;
 
 	while (moca_regions_next(&mm->regions, &pos, end, &r)) {
 		if (keep && r.kind != REGION_MEMFD)
 			continue;
-		push_extents(rec, mm, MSG_DROP, &r);
+		pages += push_extents(rec, mm, MSG_DROP, &r);
+		given += r.kind == REGION_MEMFD;
 		if (r.kind != REGION_MEMFD)
 			continue;
 		if (!mm->dead)
@@ -276,6 +282,9 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 			 start, end - start, 0, 0, 0, NULL);
 	if (!keep && moca_regions_remove(&mm->regions, start, end))
 		moca_warn("out of memory for the table of mappings");
+	cost_natural(&rec->costs, 0, pages);
+	if (given)
+		cost_inner(&rec->costs, COST_FREE, 1, moca_now_ns() - began);
 }
 
 uint32_t mm_map_flags(const struct region *r)
@@ -446,8 +455,10 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 	if (r->off != r->start)
 		mm->moved++;
 	add_region(rec, mm, t, r, prot, 0, name, NULL);
-	if (mm->populates)
+	if (mm->populates) {
 		mm_prefill(rec, mm, r->start, r->end);
+		cost_natural(&rec->costs, (r->end - r->start) / PAGE_SIZE, 0);
+	}
 }
 
 /* Take over the memfd that the program just made; put the stub into it. */

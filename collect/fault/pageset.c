@@ -116,6 +116,28 @@ int pageset_see(struct pageset *s, uint64_t addr)
 	return 1;
 }
 
+enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 1);
+	unsigned int p = page_of(addr);
+	uint64_t bit = 1ull << (p % 64);
+	int again;
+
+	if (!b)
+		return PAGE_REPEATED;
+	again = (b->faulted[p / 64] & bit) != 0;
+	b->faulted[p / 64] |= bit;
+	if (!pageset_see(s, addr))
+		return again ? PAGE_AGAIN : PAGE_REPEATED;
+	return b->prefilled[p / 64] & bit ? PAGE_COPIED : PAGE_TOUCHED;
+}
+
+void pageset_zapped(struct page_block *b)
+{
+	b->present = 0;
+	memset(b->faulted, 0, sizeof(b->faulted));
+}
+
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
 {
 	for (; start < end; start += 4096) {
@@ -164,7 +186,7 @@ static void clear_block(struct page_block *b, void *arg)
 			c->seen += __builtin_popcountll(b->seen[i]);
 		memset(b->seen, 0, sizeof(b->seen));
 		memset(b->prefilled, 0, sizeof(b->prefilled));
-		b->present = 0;
+		pageset_zapped(b);
 		return;
 	}
 	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
@@ -175,6 +197,7 @@ static void clear_block(struct page_block *b, void *arg)
 		c->seen += (b->seen[p / 64] & bit) != 0;
 		b->seen[p / 64] &= ~bit;
 		b->prefilled[p / 64] &= ~bit;
+		b->faulted[p / 64] &= ~bit;
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 3 bits each.
+ * the pages that were touched, at 4 bits each.
  */
 #ifndef MOCA_FAULT_PAGESET_H
 #define MOCA_FAULT_PAGESET_H
@@ -19,6 +19,7 @@ struct page_block {
 	uint32_t present;	/* faults since the block was last zapped */
 	uint64_t seen[BLOCK_WORDS];	/* has a record */
 	uint64_t prefilled[BLOCK_WORDS];	/* exists without a touch */
+	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
 };
 
 struct pageset;
@@ -31,6 +32,19 @@ struct page_block *pageset_block(struct pageset *s, uint64_t addr, int create);
 
 /* Mark a page as seen. 1 when it was not before. */
 int pageset_see(struct pageset *s, uint64_t addr);
+
+enum page_fault {
+	PAGE_TOUCHED,	/* the first of a page that was empty */
+	PAGE_COPIED,	/* the first of a page that existed already */
+	PAGE_REPEATED,	/* the first since the page was zapped */
+	PAGE_AGAIN,	/* a later one: a write after a read */
+	PAGE_FAULTS
+};
+
+/* pageset_see, and what fault it was: by what it costs. */
+enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
+/* A block is zapped: its present and faulted begin anew. */
+void pageset_zapped(struct page_block *b);
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
 
 /*

@@ -26,6 +26,7 @@
 #include "collect/fault/queue.h"
 #include "collect/fault/supervisor.h"
 #include "collect/fault/target.h"
+#include "collect/fault/task-clock.h"
 #include "collect/fault/way.h"
 #include "lib/base/err.h"
 #include "lib/format/seal.h"
@@ -128,7 +129,11 @@ static void announce_launch(int error)
 static void trace(pid_t pid)
 {
 	if (rec.attach) {
+		uint64_t before = moca_now_ns();
+
 		start.error = attach_begin(&rec, pid);
+		cost_begin(&rec.costs, moca_now_ns() - before);
+		atomic_store(&rec.began_ns, moca_now_ns());
 		if (start.error)
 			attach_end(&rec);
 	} else {
@@ -248,6 +253,14 @@ static int has_sys_admin(void)
 	       (d[0].effective & (1u << CAP_SYS_ADMIN));
 }
 
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
 static void describe(struct moca_meta *m)
 {
 	const struct moca_record_options *o = rec.opt;
@@ -306,16 +319,20 @@ static void fault_summary(struct recorder *r)
 {
 	struct collector_totals t;
 	const struct moca_certificate *k = &t.certificate;
+	char cost[256];
 
+	collector_cost(r->collector, cost, sizeof(cost));
+	if (r->opt->quiet)
+		return;
 	collector_totals(r->collector, &t);
 	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
 		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
-		 "%.1f MB; estimated slowdown %.2fx.", rec.dir, k->pages_seen,
+		 "%.1f MB; %s.", rec.dir, k->pages_seen,
 		 k->pages_touched,
 		 k->pages_touched ?
 			 100.0 * k->pages_seen / k->pages_touched : 100.0,
 		 k->records, k->lost, k->lossy_chunks, k->chunks, t.tasks,
-		 t.intervals, t.bytes / 1e6, t.slowdown);
+		 t.intervals, t.bytes / 1e6, cost);
 	moca_say("next: moca info %s", rec.dir);
 }
 
@@ -414,6 +431,7 @@ static pid_t *list_threads(size_t *count)
 static int fault_prepare(struct recorder *r, struct moca_meta *meta,
 			 struct moca_writer *writer)
 {
+	struct task_clock *clock = NULL;
 	struct sampler *sampler = NULL;
 	const char *what = "trace the program";
 	pid_t *tids;
@@ -424,6 +442,8 @@ static int fault_prepare(struct recorder *r, struct moca_meta *meta,
 	tids = list_threads(&n);
 	err = n ? sampler_open(&sampler, tids, n, !r->attach,
 			       r->opt->tracepoints, &what) : -ESRCH;
+	if (!err)
+		clock = task_clock_open(tids, n, !r->attach);
 	free(tids);
 	if (err) {
 		explain_sampler(err, what);
@@ -431,7 +451,8 @@ static int fault_prepare(struct recorder *r, struct moca_meta *meta,
 	}
 	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
 	describe_sampler(meta, sampler);
-	err = collector_create(&r->collector, r, sampler, writer, meta);
+	err = collector_create(&r->collector, r, sampler, writer, meta,
+			       clock);
 	if (err)
 		moca_error("cannot begin the trace in %s: %s", r->dir,
 			   strerror(-err));
@@ -506,10 +527,9 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 				   "forbids it (run as root)" : "");
 		return EXIT_OURS;
 	}
-	if (!rec.opt->quiet)
-		rec.way->summary(&rec);
 	finish_companion(meta);
 	finish_machine(meta);
+	rec.way->summary(&rec);
 	explain_exec();
 	code = failure_exit_code(&rec, &sig);
 	if (!rec.attach)	/* as wait(2) has it */
@@ -533,6 +553,7 @@ int record_run(const struct moca_record_options *opt,
 	rec.attach = opt->attach != 0;
 	rec.front = -1;
 	rec.start_ns = moca_now_ns();
+	rec.launch_ns = rec.start_ns - process_cpu_ns();
 	rec.privileged = has_sys_admin();
 	pthread_mutex_init(&rec.mm_lock, NULL);
 	if (!rec.attach && target_check(opt->argv[0], !way->supervise, &err))

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct moca_meter;
+
 /* Where what the reader of the trace should know goes: its metadata. */
 struct moca_record_notes {
 	void (*add)(void *arg, const char *text);	/* a note */
@@ -29,6 +31,11 @@ struct moca_record_companion {
 	void (*start)(void *arg, const char *dir);
 	void (*ready)(void *arg, pid_t pid);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
+	/* What the program tells of its allocations; NULL: nothing. */
+	struct moca_meter *(*meter)(void *arg);
+	/* CPU time so far, ns, of the sampler (0) and of the collector of
+	 * events (1); 0: there is none. */
+	uint64_t (*cpu_ns)(void *arg, int which);
 	void *arg;
 };
 

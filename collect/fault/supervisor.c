@@ -178,6 +178,9 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 		snprintf(what, sizeof(what), "allocations are not recorded: %s",
 			 why);
 		supervisor_gap(rec, t, what);
+	} else if (ret > 0) {
+		atomic_fetch_add(&rec->costs.preloads, 1);
+		cost_add(&rec->costs, COST_EXEC, 0, COST_PRELOAD_NS);
 	}
 	return ret;
 }
@@ -218,6 +221,19 @@ int supervisor_limited(struct recorder *rec, pid_t tid)
 	return count > rec->filters;
 }
 
+int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
+{
+	uint64_t ns, cpu;
+	int err;
+
+	if (atomic_load(&rec->costs.stop_ns))
+		return 0;
+	err = tracee_measure(c, &ns, &cpu);
+	if (!err)
+		cost_calibrated(&rec->costs, ns, cpu);
+	return err;
+}
+
 int supervisor_after_exec(struct recorder *rec, struct task *t,
 			  const char *path)
 {
@@ -255,6 +271,8 @@ int supervisor_after_exec(struct recorder *rec, struct task *t,
 	if (err)
 		return err;
 	err = mm_setup(rec, t->mm, &c, insn);
+	if (!err)
+		err = supervisor_calibrate(rec, &c);
 	if (!err) {
 		pthread_mutex_lock(&t->mm->lock);
 		err = mm_move_all(rec, t->mm, &c);
@@ -392,6 +410,8 @@ static void begin_child(struct recorder *rec, struct task *t,
 					       MOCA_TASK_FORK;
 
 	child->filtered = t->filtered;
+	cost_stop_is(&rec->costs,
+		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);
 	if (flags & CLONE_THREAD)
 		child->pid = t->pid;
 	if (flags & CLONE_VM)
@@ -623,6 +643,50 @@ static void end_zappers(void)
 		waitpid(t->tid, NULL, __WALL);
 }
 
+/* What this stop is, as far as it shows from outside: see cost_stop_is. */
+static void count_stop(struct recorder *rec, const struct task *t, int status)
+{
+	struct costs *c = &rec->costs;
+
+	if (!WIFSTOPPED(status)) {
+		cost_stop_is(c, COST_EXIT, 1);
+		return;
+	}
+	switch (status >> 16) {
+	case PTRACE_EVENT_SECCOMP:
+		cost_stop_is(c, COST_MEMORY, 1);
+		break;
+	case PTRACE_EVENT_EXEC:
+		/* The end of execve counts. */
+		cost_stop_is(c, COST_EXEC, 0);
+		break;
+	case 0:
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
+			cost_stop_is(c, COST_SIGNAL, 1);
+		else if (t->at_exec)
+			cost_stop_is(c, COST_EXEC, 1);
+		else
+			cost_stop_is(c, COST_CALL, 1);
+		break;
+	}
+}
+
+/*
+ * The first program's exec is over: all that came before, whatever it was, was
+ * start-up.
+ */
+static void begin_program(struct recorder *rec)
+{
+	uint64_t now;
+
+	if (atomic_load(&rec->began_ns) || rec->costs.stop.kind != COST_EXEC ||
+	    !rec->costs.stop.counts)
+		return;
+	now = moca_now_ns();
+	cost_begin(&rec->costs, now - rec->launch_ns);
+	atomic_store(&rec->began_ns, now);
+}
+
 void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
@@ -641,7 +705,6 @@ void supervisor_run(struct recorder *rec)
 		}
 		if (tid < 0)
 			break;
-		atomic_fetch_add(&rec->stops, 1);
 		t = tasks_find(tid);
 		if (!t) {
 			/* A child that is here before its parent's event. */
@@ -656,7 +719,17 @@ void supervisor_run(struct recorder *rec)
 			t->stop = TASK_STOPPED;
 			continue;
 		}
+		if (t->own) {
+			supervisor_stop(rec, t, status);
+			continue;
+		}
+		cost_stop_begin(&rec->costs);
+		count_stop(rec, t, status);
 		supervisor_stop(rec, t, status);
+		/* It may be gone by now. */
+		cost_stop_end(&rec->costs, tasks_find(tid));
+		begin_program(rec);
 	}
+	rec->ended_ns = moca_now_ns();
 	end_zappers();
 }

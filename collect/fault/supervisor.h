@@ -4,6 +4,7 @@
 #define MOCA_FAULT_SUPERVISOR_H
 
 #include "collect/fault/internal.h"
+#include "collect/fault/tracee.h"
 
 /* Handle stops until no traced task is left. Runs in the tracing thread. */
 void supervisor_run(struct recorder *rec);
@@ -31,6 +32,9 @@ void supervisor_gap(struct recorder *rec, struct task *t, const char *why);
  * cannot, or shall not; -errno: it died. */
 int supervisor_preload(struct recorder *rec, struct task *t,
 		       struct user_regs_struct *regs);
+
+/* Once in a recording, 0.1 ms: what a stop takes (cost.h). 0 or -errno. */
+int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c);
 
 /* record_way of page accesses. */
 int supervisor_after_exec(struct recorder *rec, struct task *t,

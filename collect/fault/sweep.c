@@ -153,7 +153,7 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 			if (r.kind == REGION_PRIVATE)
 				protect_block(mm, &r, base);
 			s->pages += b->present;
-			b->present = 0;
+			pageset_zapped(b);
 			if (base + (1ull << BLOCK_SHIFT) > r.end)
 				break;	/* shared with the next region */
 		}

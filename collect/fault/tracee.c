@@ -20,6 +20,11 @@
 #define PTRACE_SETSIGMASK 0x420b
 #endif
 
+/* Of the empty rounds of tracee_measure the shortest counts. */
+#define MEASURE 16
+
+static unsigned long rounds;
+
 /* Of the kernel, seen by tracers only. */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
@@ -109,6 +114,7 @@ static int next_stop(struct task *t, int request)
 	int status, err, sig = 0;
 
 	for (;;) {
+		rounds++;
 		if (ptrace(request, t->tid, NULL, (void *)(long)sig))
 			return -errno;
 		err = wait_resumed(t->tid, &status);
@@ -209,17 +215,26 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	return 0;
 }
 
+/* Stops in a row on another CPU. */
+#define MOVE_AFTER 4
+
 /*
  * Run where the program runs: each of the many short stops is then a switch
  * on one CPU, and none waits for another CPU to wake up (half the time).
  */
 static void follow_cpu(unsigned int cpu)
 {
-	static unsigned int current = CPU_SETSIZE;
+	static unsigned int current = CPU_SETSIZE, last, times;
 	static cpu_set_t allowed;
 	cpu_set_t one;
 
+	times = cpu == last ? times + 1 : 1;
+	last = cpu;
 	if (cpu == current || cpu >= CPU_SETSIZE)
+		return;
+	/* A move takes as long as ten stops: threads that stop by turns on
+	 * two CPUs are not followed. */
+	if (current != CPU_SETSIZE && times < MOVE_AFTER)
 		return;
 	if (current == CPU_SETSIZE &&
 	    sched_getaffinity(0, sizeof(allowed), &allowed))
@@ -313,6 +328,47 @@ long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
 	r.rsi = r.rdx = r.r10 = r.r8 = 0;
 	*err = run_stub(c, &r, moca_stub_clone, zapper);
 	return r.rbx;
+}
+
+unsigned long tracee_rounds(void)
+{
+	return rounds;
+}
+
+/* Of tracee_measure, what is done beside the round. */
+static uint64_t measure_registers(struct task *t)
+{
+	uint64_t before = moca_now_ns();
+	struct user_regs_struct r;
+
+	if (!tracee_get_regs(t, &r))
+		tracee_set_regs(t, &r);
+	cost_thread_cpu_ns();
+	cost_thread_cpu_ns();
+	return moca_now_ns() - before;
+}
+
+int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns)
+{
+	*ns = UINT64_MAX;
+	for (int i = 0; i < MEASURE; i++) {
+		uint64_t before = moca_now_ns(), cpu = cost_thread_cpu_ns();
+		uint64_t empty;
+		int err;
+
+		tracee_call(c, &err, SYS_getpid, 0, 0, 0, 0, 0, 0);
+		if (err)
+			return err;
+		cpu = cost_thread_cpu_ns() - cpu;
+		before = moca_now_ns() - before;
+		if (before >= *ns)
+			continue;
+		/* Less what is counted in each stop as well. */
+		empty = measure_registers(c->task);
+		*ns = before > empty ? before - empty : 0;
+		*cpu_ns = cpu > empty ? cpu - empty : 0;
+	}
+	return 0;
 }
 
 int tracee_list(struct tracee_calls *c, unsigned int n)

@@ -58,6 +58,15 @@ long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
  */
 int tracee_list(struct tracee_calls *c, unsigned int n);
 
+/*
+ * How often tasks were let go to their next stop so far, to run calls for us:
+ * each is two switches (cost.h).
+ */
+unsigned long tracee_rounds(void);
+/* One empty round, as short as it gets: its time, and of that our CPU time. 0 or
+ * -errno. */
+int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns);
+
 /* Let it go on, to where it stops again when it shall retrap; sig is a signal
  * to deliver. */
 int tracee_resume(struct task *t, int request, int sig);

@@ -33,7 +33,8 @@ struct record_way {
 		       struct moca_writer *writer);
 	/* Work until *finished is set and everything is written. */
 	void (*collect)(struct recorder *rec, atomic_int *finished);
-	/* Tell the user how it went. */
+	/* All is written: tell the user how it went, unless quiet; what goes
+	 * into the metadata does so in any case. */
 	void (*summary)(struct recorder *rec);
 
 	/* Supervisor thread. t is at the end of execve of the program at path:

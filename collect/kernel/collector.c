@@ -141,16 +141,20 @@ static void account(struct kernel_collector *c)
 {
 	struct kernel_trace_faults f;
 	uint64_t cpu = own_cpu_ns(), now = moca_now_ns();
+	struct control_window w = { .idle_ns = -1 };
 
 	if (c->running)
 		kernel_device_totals(&c->dev, &c->totals);
 	kernel_trace_busiest(c->trace, &f);
-	control_faults(&c->control, f.repeated, f.natural);
-	control_cpu(&c->control, cpu - c->cpu_ns + c->totals.monitor_ns -
-				 c->monitor_ns);
+	w.busiest_ns = f.repeated * c->control.fault_ns +
+		       f.natural * c->control.natural_ns;
+	/* All CPUs are taken to be busy with the program. */
+	w.busiest_ns += (double)(cpu - c->cpu_ns + c->totals.monitor_ns -
+				 c->monitor_ns) / c->control.cpus;
+	w.wall_ns = now - c->account_ns;
+	control_settle(&c->control, &w);
 	c->cpu_ns = cpu;
 	c->monitor_ns = c->totals.monitor_ns;
-	control_settle(&c->control, now - c->account_ns);
 	c->account_ns = now;
 }
 

@@ -275,7 +275,8 @@ static void collect(struct recorder *rec, atomic_int *finished)
 
 static void summary(struct recorder *rec)
 {
-	kernel_collector_summary(collector);
+	if (!rec->opt->quiet)
+		kernel_collector_summary(collector);
 }
 
 /* Its end, and its stops: without ptrace, wait tells of both. */

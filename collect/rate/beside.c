@@ -211,6 +211,16 @@ void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child)
 	send(b->control, &begin, sizeof(begin), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+uint64_t rate_beside_cpu_ns(const struct rate_beside *b)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(b->pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
 int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
 {
 	struct pollfd p = { b->control, POLLIN, 0 };

@@ -139,6 +139,9 @@ int rate_beside_start(struct rate_beside **out, const char *dir,
  */
 void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child);
 
+/* CPU time that the sampler has taken so far, ns; 0: not known. */
+uint64_t rate_beside_cpu_ns(const struct rate_beside *b);
+
 struct rate_beside_result {
 	uint64_t rounds, missed;
 	uint64_t cpu_ns;	/* that the sampler itself took */

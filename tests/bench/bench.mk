@@ -9,6 +9,7 @@
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
+# make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
@@ -88,6 +89,20 @@ $(BUILD)/tests/bench/emit-moca: tests/bench/trace/emit.c include/moca/trace.h \
 $(BUILD)/tests/bench/emit-lttng: tests/bench/trace/emit.c \
 		tests/bench/trace/lttng-events.h
 	$(EMIT) -w -DUSE_LTTNG -llttng-ust -llttng-ust-common -ldl -pthread
+
+# Programs whose cost is not in faults; tests/cli/test-cost knows what they do.
+$(BUILD)/tests/bench/cost-load: tests/bench/cost/load.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fno-builtin -o $@ $< \
+		-pthread
+
+.PHONY: bench-cost
+bench-cost:
+	@tools/install-deps bench
+	@$(MAKE) --no-print-directory all bench-programs \
+		$(BUILD)/tests/bench/cost-load
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/cost/run
 
 $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	@mkdir -p $(@D)

@@ -22,8 +22,7 @@ static double simulate(double budget, double pages, double real_fault_ns,
 	while (work < plain) {
 		if (control_due(&c, now, pages, 1)) {
 			control_swept(&c, now);
-			control_faults(&c, pages, 0);
-			control_settle(&c, UINT64_MAX);
+			control_stall(&c, pages * 1600);
 			now += pages * real_fault_ns;
 			(*sweeps)++;
 		}
@@ -70,26 +69,124 @@ static int t_short(void)
 	return 0;
 }
 
+/* One window of `wall` ms in which nothing is idle unless said. */
+static struct control_window window(double wall)
+{
+	return (struct control_window){ .wall_ns = wall * MS };
+}
+
 static int t_estimate(void)
+{
+	struct control c;
+	struct control_window w = window(1000);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	CHECK(control_slowdown(&c, 0) == 1);
+	w.busiest_ns = w.total_ns = 100 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.9) < 1e-9);
+	control_stall(&c, 100 * MS);
+	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.8) < 1e-9);
+	/* Never nonsense, whatever was measured. */
+	w = window(10);
+	w.total_ns = 1e15;
+	control_settle(&c, &w);
+	CHECK(control_slowdown(&c, 1010 * MS) < 1.3);
+	w = window(-1);
+	w.total_ns = 1e15;
+	control_settle(&c, &w);
+	CHECK(control_slowdown(&c, 1010 * MS) < 1.3);
+	control_stall(&c, 1e15);
+	CHECK(control_slowdown(&c, 1000 * MS) < 70);
+	return 0;
+}
+
+/* Two threads at once: what both wait for at the same time counts once. */
+static int t_threads(void)
+{
+	struct control c;
+	struct control_window w = window(1000);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	w.program_ns = 2000 * MS;
+	w.total_ns = 200 * MS;
+	w.busiest_ns = 100 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 100 * MS) < 1);
+	/* All of it is one thread's, while the other does without. */
+	w.busiest_ns = 200 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 300 * MS) < 1);
+	/* Processes that take turns: no task waits for all of it. */
+	w.program_ns = 900 * MS;
+	w.busiest_ns = 1 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 500 * MS) < 1);
+	return 0;
+}
+
+/* What runs beside the program costs it time only while no CPU is idle. */
+static int t_beside(void)
+{
+	struct control c;
+	struct control_window w = window(1000);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	w.program_ns = 1000 * MS;
+	w.beside_ns = 100 * MS;
+	w.idle_ns = 900 * MS;
+	control_settle(&c, &w);
+	CHECK(c.spent_ns < 1);
+	w.program_ns = 1900 * MS;
+	w.idle_ns = 0;
+	control_settle(&c, &w);
+	CHECK(c.spent_ns > 40 * MS && c.spent_ns < 60 * MS);
+	/* Too short a window, or an unknown one, does not change what is known. */
+	w = window(10);
+	w.beside_ns = 1 * MS;
+	w.idle_ns = 20 * MS;
+	control_settle(&c, &w);
+	CHECK(c.crowd > 0.8);
+	w = window(1000);
+	w.idle_ns = -1;
+	control_settle(&c, &w);
+	CHECK(c.crowd > 0.8);
+	return 0;
+}
+
+static int t_cpu(void)
+{
+	struct control c;
+	struct control_range r;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	CHECK(control_cpu_ratio(&c) == 0);
+	CHECK(control_cpu_range(&c).middle == 0);
+	control_cpu(&c, 1200 * MS, 200 * MS);
+	CHECK(fabs(control_cpu_ratio(&c) - 1.2) < 1e-9);
+	r = control_cpu_range(&c);
+	CHECK(r.low > 1 && r.low < r.middle && r.middle < r.high);
+	CHECK(r.high - r.low < 0.05);
+	/* The more is ours, the less is known. */
+	control_cpu(&c, 1200 * MS, 1100 * MS);
+	r = control_cpu_range(&c);
+	CHECK(r.high > 3 * r.low);
+	return 0;
+}
+
+/* Costs that are not the sweeps' leave less for them. */
+static int t_others(void)
 {
 	struct control c;
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
-	CHECK(control_slowdown(&c, 0) == 1);
-	control_faults(&c, 100000, 0);		/* 0.1 s */
-	control_settle(&c, 1000 * MS);
-	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.9) < 1e-9);
-	control_cpu(&c, 100e6);			/* on 2 CPUs: 0.05 s */
-	control_stall(&c, 50e6);
-	control_settle(&c, 1000 * MS);
-	CHECK(fabs(control_slowdown(&c, 1000 * MS) - 1 / 0.8) < 1e-9);
-	/* Never nonsense, whatever was measured. */
-	control_stall(&c, 1e12);
-	control_settle(&c, 10 * MS);
-	CHECK(control_slowdown(&c, 1010 * MS) < 1.3);
-	control_stall(&c, 1e12);
-	control_settle(&c, 1000000 * MS);
-	CHECK(control_slowdown(&c, 1000 * MS) < 7);
+	CHECK(control_due(&c, 1000 * MS, 50000, 1));
+	control_stall(&c, 50 * MS);
+	CHECK(!control_due(&c, 1000 * MS, 50000, 1));
+	CHECK(control_due(&c, 3000 * MS, 50000, 1));
+	CHECK(control_slowdown(&c, 1000 * MS) < control_limit(&c));
+	control_stall(&c, 100 * MS);
+	CHECK(control_slowdown(&c, 1000 * MS) > control_limit(&c));
 	return 0;
 }
 
@@ -114,6 +211,10 @@ int main(void)
 	run("control: no budget", t_none);
 	run("control: short programs", t_short);
 	run("control: estimate", t_estimate);
+	run("control: threads", t_threads);
+	run("control: beside the program", t_beside);
+	run("control: CPU time", t_cpu);
+	run("control: other costs", t_others);
 	run("control: when to sweep", t_next);
 	return failures != 0;
 }

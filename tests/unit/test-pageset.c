@@ -29,6 +29,36 @@ static int t_settle(void)
 	return 0;
 }
 
+static void zap(struct page_block *b, void *arg)
+{
+	(void)arg;
+	pageset_zapped(b);
+}
+
+/* What a fault costs depends on what it is. */
+static int t_faults(void)
+{
+	struct pageset *s = pageset_new();
+
+	CHECK(s);
+	pageset_prefill(s, AT(20), AT(21));
+	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
+	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_AGAIN);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_COPIED);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
+	pageset_walk(s, 0, 1ull << 47, zap, NULL);
+	CHECK(pageset_fault(s, AT(10)) == PAGE_REPEATED);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_REPEATED);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
+	/* Given back, it is empty again. */
+	pageset_clear(s, AT(10), AT(11));
+	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
+	pageset_clear(s, 0, 1ull << 47);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_TOUCHED);
+	pageset_free(s);
+	return 0;
+}
+
 static void count(struct page_block *b, void *arg)
 {
 	*(unsigned int *)arg += b->present;
@@ -56,6 +86,7 @@ static int t_many(void)
 int main(void)
 {
 	run("pageset: touched and seen", t_settle);
+	run("pageset: kinds of faults", t_faults);
 	run("pageset: two million pages", t_many);
 	return failures != 0;
 }

@@ -114,7 +114,7 @@ static void arrays(long n)
 
 static __attribute__((noinline)) long deep(long depth)
 {
-	char *p = malloc(100);
+	char *volatile p = malloc(100);
 	long r;
 
 	p[0] = depth;

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/info-cost.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collect/fault/cost.h"
+
+struct line {
+	enum cost_kind kind;
+	uint64_t count, ns;
+};
+
+/* All that the trace tells of it; values of a file, so they may be anything. */
+struct costs_told {
+	struct line lines[COST_KINDS];
+	unsigned int count;
+	uint64_t total_ns;
+};
+
+static double number(const struct moca_trace *t, const char *key)
+{
+	const char *s = moca_trace_meta(t, key);
+	char *end;
+	double v;
+
+	if (!s)
+		return 0;
+	v = strtod(s, &end);
+	return end == s || *end || !(v > 0) || v > 1e6 ? 0 : v;
+}
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct line *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns > y->ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind;
+}
+
+static void take(const struct moca_trace *t, struct costs_told *c)
+{
+	char key[64];
+
+	memset(c, 0, sizeof(*c));
+	for (int k = 0; k < COST_KINDS; k++) {
+		struct line *l = &c->lines[c->count];
+
+		l->kind = k;
+		snprintf(key, sizeof(key), "cost.%s.count", cost_key(k));
+		l->count = trace_meta_u64(t, key, 0);
+		snprintf(key, sizeof(key), "cost.%s.ns", cost_key(k));
+		l->ns = trace_meta_u64(t, key, 0);
+		if (!l->count && !l->ns)
+			continue;
+		/* Not beyond what can be added up. */
+		if (l->ns > INT64_MAX / COST_KINDS)
+			l->ns = INT64_MAX / COST_KINDS;
+		c->total_ns += l->ns;
+		c->count++;
+	}
+	qsort(c->lines, c->count, sizeof(*c->lines), by_ns);
+}
+
+/* "1.12 times", or a range where that says more. */
+static void put_times(const struct moca_trace *t, const char *what)
+{
+	char key[3][64];
+	double v[3];
+	const char *part[3] = { "estimate", "low", "high" };
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(key[i], sizeof(key[i]), "cost.%s_%s", what, part[i]);
+		v[i] = number(t, key[i]);
+	}
+	if (v[1] > 0 && v[2] > v[1] && v[2] - v[1] > 0.2 * v[0] &&
+	    v[2] - v[1] > 0.1)
+		printf("%.1f to %.1f times", v[1], v[2]);
+	else
+		printf("%.2f times", v[0]);
+}
+
+static void print_estimates(const struct moca_trace *t)
+{
+	double budget = number(t, META_BUDGET);
+	double low = number(t, "cost.wall_low");
+
+	printf("\nCost of recording: the program took about ");
+	put_times(t, "wall");
+	printf(" as long");
+	if (number(t, "cost.cpu_estimate") > 0) {
+		printf("; with the recorder, about ");
+		put_times(t, "cpu");
+		printf(" the CPU time");
+	}
+	puts(".");
+	if (budget > 0 && low > 1 + budget + 0.02)
+		printf("  The budget of %g %% was not held.\n", budget * 100);
+}
+
+void info_cost_print(const struct moca_trace *t)
+{
+	double old = number(t, META_SLOWDOWN);
+	char a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
+	struct costs_told c;
+
+	take(t, &c);
+	if (number(t, "cost.wall_estimate") > 0)
+		print_estimates(t);
+	else if (old > 0)
+		printf("\nSlowdown: about %.2f times, of what page faults cost alone; what else recording cost is not recorded.\n",
+		       old);
+	if (!c.count)
+		return;
+	printf("  %-36s %13s %10s %10s %8s\n", "kind, added up over all tasks",
+	       "count", "each", "sum", "share");
+	for (unsigned int i = 0; i < c.count; i++) {
+		const struct line *l = &c.lines[i];
+
+		printf("  %-36s %13s %10s %10s %8s\n", cost_label(l->kind),
+		       text_count(a, l->count),
+		       l->count > 1 ? text_duration(b, l->ns / l->count) : "",
+		       text_duration(d, l->ns),
+		       text_percent(e, l->ns, c.total_ns));
+	}
+}
+
+static void json_range(struct json *j, const struct moca_trace *t,
+		       const char *what)
+{
+	const char *part[3] = { "estimate", "low", "high" };
+	char key[64];
+
+	json_open(j, what, '{');
+	for (int i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "cost.%s_%s", what, part[i]);
+		if (number(t, key) > 0)
+			json_double(j, part[i], number(t, key));
+		else
+			json_null(j, part[i]);
+	}
+	json_close(j, '}');
+}
+
+void info_cost_json(struct json *j, const struct moca_trace *t)
+{
+	double old = number(t, META_SLOWDOWN);
+	struct costs_told c;
+
+	if (old > 0)
+		json_double(j, "slowdown_estimate", old);
+	else
+		json_null(j, "slowdown_estimate");
+	take(t, &c);
+	if (!c.count) {
+		json_null(j, "cost");
+		return;
+	}
+	json_open(j, "cost", '{');
+	json_range(j, t, "wall");
+	json_range(j, t, "cpu");
+	json_uint(j, "program_cpu_ns",
+		  trace_meta_u64(t, "cost.program_cpu_ns", 0));
+	json_uint(j, "total_ns", c.total_ns);
+	json_open(j, "kinds", '[');
+	for (unsigned int i = 0; i < c.count; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "kind", cost_key(c.lines[i].kind));
+		json_string(j, "label", cost_label(c.lines[i].kind));
+		json_uint(j, "count", c.lines[i].count);
+		json_uint(j, "ns", c.lines[i].ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/account.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/fault/task-clock.h"
+#include "lib/base/err.h"
+#include "lib/format/meta.h"
+#include "lib/ring/meter.h"
+
+/* Ratios above this are told without decimals. */
+#define COARSE 10.0
+/* Errors below this are not told. */
+#define CLOSE 0.05
+/* Of an estimate above this, nobody knows how far. */
+#define FAR 20.0
+
+uint64_t machine_idle_ns(void)
+{
+	unsigned long v[5];
+	FILE *f = fopen("/proc/stat", "re");
+	int n = 0;
+
+	if (f) {
+		n = fscanf(f, "cpu %lu %lu %lu %lu %lu", &v[0], &v[1], &v[2],
+			   &v[3], &v[4]);
+		fclose(f);
+	}
+	return n == 5 ? (v[3] + v[4]) * (1000000000ull / sysconf(_SC_CLK_TCK)) :
+			UINT64_MAX;
+}
+
+static uint64_t clock_of(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* Companions: the sampler of rates, the collector of events. */
+static uint64_t companion_cpu_ns(const struct account *a, int which)
+{
+	const struct moca_record_companion *c = a->rec->opt->companion;
+
+	return c && c->cpu_ns ? c->cpu_ns(c->arg, which) : 0;
+}
+
+static struct moca_meter *meter(const struct account *a)
+{
+	const struct moca_record_companion *c = a->rec->opt->companion;
+
+	return c && c->meter ? c->meter(c->arg) : NULL;
+}
+
+void account_init(struct account *a, struct recorder *rec,
+		  struct task_clock *clock)
+{
+	struct fault_prices *p = &a->prices;
+
+	*p = calibrate_prices();
+	control_init(&a->control, rec->opt->budget, rec->opt->interval_ns,
+		     p->repeated_ns, sysconf(_SC_NPROCESSORS_ONLN),
+		     rec->launch_ns);
+	a->rec = rec;
+	atomic_store(&rec->costs.native_touch_ns, p->native_touch_ns);
+	atomic_store(&rec->costs.native_free_ns, p->native_free_ns);
+	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
+	a->clock = clock;
+	a->idle_ns = machine_idle_ns();
+}
+
+void account_free(struct account *a)
+{
+	task_clock_close(a->clock);
+	a->clock = NULL;
+}
+
+void account_begin(struct account *a)
+{
+	a->cpu_before = cost_thread_cpu_ns();
+	a->at_ns = moca_now_ns();
+	a->control.last_sweep_ns = a->at_ns;
+}
+
+static void set(struct account *a, enum cost_kind kind, uint64_t count,
+		uint64_t ns)
+{
+	atomic_store(&a->rec->costs.kind[kind].count, count);
+	atomic_store(&a->rec->costs.kind[kind].ns, ns);
+}
+
+static uint64_t ns_of(const struct account *a, enum cost_kind kind)
+{
+	return atomic_load(&a->rec->costs.kind[kind].ns);
+}
+
+/* What the program tells of its allocations. It may tell anything. */
+static void take_meter(struct account *a, double program_ns)
+{
+	const struct moca_meter *m = meter(a);
+	uint64_t calls, ns;
+
+	if (!m)
+		return;
+	calls = __atomic_load_n(&m->calls, __ATOMIC_RELAXED);
+	ns = __atomic_load_n(&m->ns, __ATOMIC_RELAXED);
+	if (ns > program_ns)
+		ns = program_ns;
+	set(a, COST_ALLOC, calls,
+	    ns + __atomic_load_n(&m->waited_ns, __ATOMIC_RELAXED));
+}
+
+/* Of kinds that are not the collector's: the sum so far. */
+static uint64_t waited(const struct account *a)
+{
+	uint64_t sum = 0;
+
+	for (int k = COST_EXEC; k <= COST_STOP; k++)
+		sum += ns_of(a, k);
+	return sum + ns_of(a, COST_FREE) + ns_of(a, COST_ALLOC);
+}
+
+static uint64_t beside(struct account *a)
+{
+	set(a, COST_RATE, companion_cpu_ns(a, 0) != 0, companion_cpu_ns(a, 0));
+	set(a, COST_EVENTS, companion_cpu_ns(a, 1) != 0,
+	    companion_cpu_ns(a, 1));
+	return cost_thread_cpu_ns() - a->cpu_before + ns_of(a, COST_RATE) +
+	       ns_of(a, COST_EVENTS) + ns_of(a, COST_SWEEP);
+}
+
+/* What recording added to the CPU time of all. */
+static void take_cpu(struct account *a, double program_ns)
+{
+	double ours = clock_of(getpid()) + clock_of(getppid()) +
+		      companion_cpu_ns(a, 0) + companion_cpu_ns(a, 1);
+	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
+			    ns_of(a, COST_REPEATED) + ns_of(a, COST_TOUCH) +
+			    ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN) +
+			    ns_of(a, COST_ALLOC) + ns_of(a, COST_SWEEP);
+	unsigned long loads = atomic_load(&a->rec->costs.preloads);
+
+	moca_debug("CPU time, ms: program %.1f, of it stops %.1f, faults %.1f, "
+		   "allocations %.1f; ours %.1f", program_ns / 1e6,
+		   atomic_load(&a->rec->costs.task_cpu_ns) / 1e6,
+		   account_price(a, a->faults) / 1e6,
+		   ns_of(a, COST_ALLOC) / 1e6, ours / 1e6);
+	in_program += loads * (double)COST_PRELOAD_NS;
+	control_cpu(&a->control, program_ns ? program_ns + ours : 0,
+		    in_program + ours);
+}
+
+/* The program's start is over: what it took was waited for by nobody else. */
+static void take_start(struct account *a)
+{
+	uint64_t began = atomic_load(&a->rec->began_ns);
+
+	if (a->began || !began)
+		return;
+	a->began = 1;
+	a->control.start_ns = began - ns_of(a, COST_START);
+	control_stall(&a->control, ns_of(a, COST_START));
+	/* Windows begin with the program. */
+	a->at_ns = began;
+	a->waited_ns = 0;
+}
+
+double account_price(const struct account *a,
+		     const uint64_t count[PAGE_FAULTS])
+{
+	return (count[PAGE_REPEATED] + count[PAGE_COPIED]) *
+		       a->prices.repeated_ns +
+	       count[PAGE_TOUCHED] * a->prices.touch_ns +
+	       count[PAGE_AGAIN] * a->prices.again_ns;
+}
+
+void account_window(struct account *a, const struct account_faults *f)
+{
+	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
+	uint64_t idle = machine_idle_ns(), sum, side, busiest;
+	struct control *c = &a->control;
+	struct control_window w;
+
+	take_start(a);
+	for (int i = 0; i < PAGE_FAULTS; i++)
+		a->faults[i] += f->count[i];
+	set(a, COST_REPEATED, a->faults[PAGE_REPEATED],
+	    a->faults[PAGE_REPEATED] * a->prices.repeated_ns);
+	set(a, COST_COPIED, a->faults[PAGE_COPIED],
+	    a->faults[PAGE_COPIED] * a->prices.repeated_ns);
+	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED],
+	    a->faults[PAGE_TOUCHED] * a->prices.touch_ns);
+	set(a, COST_AGAIN, a->faults[PAGE_AGAIN],
+	    a->faults[PAGE_AGAIN] * a->prices.again_ns);
+	take_meter(a, cpu);
+	side = beside(a);
+	sum = waited(a);
+	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
+	atomic_fetch_add(&a->rec->costs.window, 1);
+	w = (struct control_window){
+		.wall_ns = now - a->at_ns,
+		.busiest_ns = f->busiest_ns + busiest,
+		.total_ns = account_price(a, f->count) + (sum - a->waited_ns),
+		.program_ns = cpu - a->program_cpu_ns,
+		.beside_ns = side - a->beside_ns,
+		.idle_ns = idle == UINT64_MAX || a->idle_ns == UINT64_MAX ?
+				   -1 : (double)(idle - a->idle_ns),
+	};
+	if (a->began)
+		control_settle(c, &w);
+	set(a, COST_RECORDER, 1, side - ns_of(a, COST_RATE) -
+				 ns_of(a, COST_EVENTS) - ns_of(a, COST_SWEEP) -
+				 a->write_ns);
+	take_cpu(a, cpu);
+	a->program_cpu_ns = cpu;
+	a->beside_ns = side;
+	a->waited_ns = sum;
+	a->idle_ns = idle;
+	a->at_ns = now;
+}
+
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns)
+{
+	cost_add(&a->rec->costs, COST_SWEEP, 1, ns);
+	control_swept(&a->control, begin_ns);
+}
+
+void account_write(struct account *a, uint64_t ns)
+{
+	a->write_ns += ns;
+	cost_add(&a->rec->costs, COST_WRITE, 1, ns);
+}
+
+void account_end(struct account *a)
+{
+	uint64_t ended = a->rec->ended_ns, now = moca_now_ns();
+	struct account_faults none = { 0 };
+
+	if (ended && now > ended && !a->rec->attach) {
+		/* The last window held some of it. */
+		set(a, COST_END, 1, now - ended);
+		control_stall(&a->control, now - ended);
+		a->at_ns = now;
+	}
+	account_window(a, &none);
+}
+
+double account_slowdown(const struct account *a)
+{
+	return control_slowdown(&a->control, a->at_ns);
+}
+
+static void describe_range(struct moca_meta *m, const char *what,
+			   struct control_range r)
+{
+	char key[64];
+
+	if (r.middle <= 0)
+		return;
+	snprintf(key, sizeof(key), "cost.%s_estimate", what);
+	moca_meta_set(m, key, "%.4f", r.middle);
+	snprintf(key, sizeof(key), "cost.%s_low", what);
+	moca_meta_set(m, key, "%.4f", r.low);
+	snprintf(key, sizeof(key), "cost.%s_high", what);
+	moca_meta_set(m, key, "%.4f", r.high);
+}
+
+void account_describe(struct account *a, struct moca_meta *m)
+{
+	cost_describe(&a->rec->costs, m);
+	moca_meta_set(m, "slowdown_estimate", "%.4f", account_slowdown(a));
+	describe_range(m, "wall",
+		       control_slowdown_range(&a->control, a->at_ns));
+	describe_range(m, "cpu", control_cpu_range(&a->control));
+	if (a->program_cpu_ns)
+		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
+			      a->program_cpu_ns);
+	moca_meta_set(m, "cost.price.stop_ns", "%lu",
+		      atomic_load(&a->rec->costs.stop_ns));
+	moca_meta_set(m, "cost.price.touch_ns", "%.0f", a->prices.touch_ns);
+	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);
+}
+
+/* "1.12x", or the range that it is in when that is wide. */
+static void put_ratio(char *buf, size_t size, struct control_range r)
+{
+	if (r.high >= FAR)
+		snprintf(buf, size, "at least %.0fx", r.low < FAR ? r.low : FAR);
+	else if (r.high - r.low <= 2 * CLOSE ||
+		 r.high - r.low <= 0.2 * r.middle)
+		snprintf(buf, size, r.middle < COARSE ? "%.2fx" : "%.0fx",
+			 r.middle);
+	else
+		snprintf(buf, size, "%.1fx to %.1fx", r.low, r.high);
+}
+
+static void put_percent(char *buf, size_t size, struct control_range r)
+{
+	if (r.high < FAR && r.high - r.low <= 0.2 * r.middle)
+		snprintf(buf, size, "about %.0f %%", (r.middle - 1) * 100);
+	else
+		snprintf(buf, size, "at least %.0f %%",
+			 ((r.low < FAR ? r.low : FAR) - 1) * 100);
+}
+
+void account_sentence(const struct account *a, char *buf, size_t size)
+{
+	struct control_range wall = control_slowdown_range(&a->control,
+							   a->at_ns);
+	struct control_range cpu = control_cpu_range(&a->control);
+	char one[32], two[32], what[96], over[48];
+	int n;
+
+	put_ratio(one, sizeof(one), wall);
+	put_ratio(two, sizeof(two), cpu);
+	n = snprintf(buf, size, "estimated slowdown %s", one);
+	if (cpu.middle > 0 && n > 0 && (size_t)n < size)
+		n += snprintf(buf + n, size - n, ", CPU time %s", two);
+	if (wall.low <= control_limit(&a->control) || n < 0 || (size_t)n >= size)
+		return;
+	cost_phrase(&a->rec->costs, cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
+		    sizeof(what));
+	put_percent(over, sizeof(over), wall);
+	snprintf(buf + n, size - n, "; the budget of %g %% was not held: %s, "
+		 "most of it %s", a->control.budget * 100, over, what);
+}

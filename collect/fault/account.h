@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the collector spends of the budget: it takes the clocks and counters and
+ * gives them to the arithmetic (control.h), and tells the result. Collector
+ * thread only.
+ */
+#ifndef MOCA_FAULT_ACCOUNT_H
+#define MOCA_FAULT_ACCOUNT_H
+
+#include "collect/fault/calibrate.h"
+#include "collect/fault/control.h"
+#include "collect/fault/internal.h"
+#include "collect/fault/pageset.h"
+
+struct task_clock;
+
+/* Faults since the last window. */
+struct account_faults {
+	uint64_t count[PAGE_FAULTS];	/* of all tasks */
+	uint64_t busiest_repeated;	/* of one task */
+	double busiest_ns;		/* of one task, by account_price */
+};
+
+struct account {
+	struct recorder *rec;
+	struct control control;
+	struct task_clock *clock;
+	uint64_t program_cpu_ns;	/* as of the last window */
+	uint64_t beside_ns;
+	uint64_t idle_ns;
+	uint64_t waited_ns;	/* of all kinds that are waited for */
+	uint64_t at_ns;		/* of the last window */
+	uint64_t cpu_before;	/* of the collector, before the program began */
+	uint64_t write_ns;
+	struct fault_prices prices;
+	uint64_t faults[PAGE_FAULTS];
+	uint32_t thin;
+	int began;
+};
+
+/* Calibrates: about 2 ms. clock is taken over and may be NULL. */
+void account_init(struct account *a, struct recorder *rec,
+		  struct task_clock *clock);
+void account_free(struct account *a);
+/* The collector begins. */
+void account_begin(struct account *a);
+/* What so many faults cost, ns. */
+double account_price(const struct account *a,
+		     const uint64_t count[PAGE_FAULTS]);
+void account_window(struct account *a, const struct account_faults *f);
+/* A sweep of `ns`; a chunk that was written in ns. */
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns);
+void account_write(struct account *a, uint64_t ns);
+/* The program has ended, and all is written. */
+void account_end(struct account *a);
+/* Keys cost.*, slowdown_estimate, fault_ns. */
+void account_describe(struct account *a, struct moca_meta *m);
+double account_slowdown(const struct account *a);
+/*
+ * For the last line: "about 1.12 times the time, 1.30 times the CPU time", and
+ * whether the budget was held.
+ */
+void account_sentence(const struct account *a, char *buf, size_t size);
+
+/* Time that all CPUs together were idle since boot, ns; UINT64_MAX: unknown. */
+uint64_t machine_idle_ns(void);
+
+#endif
