@@ -267,7 +267,8 @@ static void json_line(struct json *j, const struct advice_view *v,
 	const struct moca_counts_table *t = v->profile->counts;
 	const struct moca_object *o = object_of(v, l->object);
 	char buf[TEXT_MAX];
-	int i;
+	const struct moca_counts_user *u;
+	size_t i, n;
 
 	json_open(j, NULL, '{');
 	snprintf(buf, sizeof(buf), "0x%" PRIx64, l->granule * t->granularity);
@@ -282,9 +283,18 @@ static void json_line(struct json *j, const struct advice_view *v,
 	json_open(j, "threads", '[');
 	if (l->only != MOCA_COUNTS_MANY)
 		json_uint(j, NULL, l->only);
-	for (i = 0; l->only == MOCA_COUNTS_MANY && i < 2; i++)
-		if (l->tasks[i] != MOCA_NO_TASK)
-			json_uint(j, NULL, l->tasks[i]);
+	u = moca_counts_users(t, l, &n);
+	for (i = 0; i < n; i++)
+		json_uint(j, NULL, u[i].task);
+	json_close(j, ']');
+	json_open(j, "users", '[');
+	for (i = 0; i < n; i++) {
+		json_open(j, NULL, '{');
+		json_uint(j, "task", u[i].task);
+		json_uint(j, "loads", u[i].loads);
+		json_uint(j, "stores", u[i].stores);
+		json_close(j, '}');
+	}
 	json_close(j, ']');
 	json_bool(j, "shared", l->only == MOCA_COUNTS_MANY);
 	json_close(j, '}');

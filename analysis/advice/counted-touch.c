@@ -52,12 +52,8 @@ int rule_counted_touch(struct rules *r, const struct moca_profile_object *o)
 		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the loads and stores, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would. How many of them a cache answers is not known.",
 		    100 * now, 100 * then);
 	finding_set(r, &f->fix,
-		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, with the loop schedule of the work, threads bound to CPUs.",
+		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, divided as the work is, threads bound to CPUs.",
 		    name_text(r, o));
-	finding_line(r, f->try_,
-		     "#pragma omp parallel for schedule(static)   /* on the loop that first fills %s */",
-		     name_text(r, o));
-	finding_line(r, f->try_,
-		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	try_parallel_init(r, f, name_text(r, o), "");
 	return 1;
 }

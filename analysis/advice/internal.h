@@ -24,6 +24,7 @@ struct rules {
 	struct moca_trace *trace;
 	const struct moca_profile *p;
 	int err;
+	int openmp;		/* 1: yes, -1: no, 0: not looked yet */
 	char name[80];
 };
 
@@ -77,6 +78,14 @@ const char *task_text(const struct rules *r, uint32_t task, char *buf,
 /* Where the object's pages are first touched; "" if not known. */
 const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 		       size_t len);
+/* Does a program of the trace use OpenMP: is a library of it mapped? */
+int advice_openmp(struct rules *r);
+/*
+ * How to have each thread touch its own part first, in the language of the
+ * program as far as it is known; where: " at FILE:LINE" of the loop, or "".
+ */
+void try_parallel_init(struct rules *r, struct moca_finding *f,
+		       const char *name, const char *where);
 /* Evidence that several rules give. */
 void evidence_use(struct rules *r, struct moca_finding *f);
 /* The object's name in text, cut if it is very long; valid until the next. */

@@ -24,13 +24,14 @@ static void say(struct rules *r, struct moca_finding *f)
 		     100 * f->remote[MOCA_POLICY_FIRST_TOUCH],
 		     100 * f->remote[MOCA_POLICY_PARALLEL_INIT]);
 	finding_set(r, &f->cause,
-		    "The work on %s is dealt out anew each time, as schedule(dynamic), schedule(guided) or a queue do: a part is worked on by whichever thread is free.",
+		    "The work on %s is dealt out anew each time, as dynamic schedules and queues do: a part is worked on by whichever thread is free.",
 		    name);
 	finding_set(r, &f->fix,
 		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",
 		    name);
-	finding_line(r, f->try_,
-		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */");
+	finding_line(r, f->try_, advice_openmp(r) ?
+		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */" :
+		     "/* the same bounds for each thread in each round, of equal work: */");
 	finding_line(r, f->try_,
 		     "first[t] = the first part that begins at or behind total_work * t / threads");
 	finding_line(r, f->try_,

@@ -37,13 +37,9 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the accesses, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would.",
 		    100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->after);
 	finding_set(r, &f->fix,
-		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, with the loop schedule of the work, threads bound to CPUs.",
+		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, divided as the work is, threads bound to CPUs.",
 		    name);
-	finding_line(r, f->try_,
-		     "#pragma omp parallel for schedule(static)   /* on the loop that first fills %s%s */",
-		     name, f->file ? at : "");
-	finding_line(r, f->try_,
-		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	try_parallel_init(r, f, name, f->file ? at : "");
 	if (f->remote[MOCA_POLICY_INTERLEAVE] <
 	    f->remote[MOCA_POLICY_FIRST_TOUCH] - 0.05)
 		finding_line(r, f->try_,

@@ -5,8 +5,10 @@
  * bytes of it; that it is false sharing is said only where what lies on both sides
  * of the line belongs to two threads alone.
  */
+#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "analysis/advice/internal.h"
 #include "analysis/counts/counts.h"
@@ -20,38 +22,89 @@
 /* Of the time, all such lines of an object together. */
 #define OBJECT_MIN 0.05
 
+#define USERS_SHOWN 4
+
+/* A thread's accesses to all these lines. */
+struct user {
+	uint32_t task;
+	uint64_t accesses, stores;
+};
+
 struct found {
 	uint64_t lines, contended, false_lines;
 	const struct moca_counts_line *top;
+	struct user *users;	/* most accesses first */
+	size_t user_count, user_cap;
+	uint64_t accesses;	/* of all these */
 };
 
-/* Whose line it is alone; MOCA_COUNTS_MANY: several use it; NO_TASK: nobody. */
-static uint32_t only(const struct moca_counts_table *t,
-		     const struct moca_counts_line *l, int by)
+/* Whose line it is, but for a few accesses; MANY: several use it; NO_TASK: nobody. */
+static uint32_t owner(const struct moca_counts_table *t,
+		      const struct moca_counts_line *l, int by)
 {
 	const struct moca_counts_line *n =
 		moca_counts_line(t, l->space, l->granule + (uint64_t)(int64_t)by);
 
-	return n ? n->only : MOCA_NO_TASK;
+	return n ? moca_counts_owner(t, n) : MOCA_NO_TASK;
 }
 
 /* Do the parts of two threads meet here? */
 static int is_border(const struct moca_counts_table *t,
 		     const struct moca_counts_line *l)
 {
-	uint32_t a = only(t, l, -1), b = only(t, l, 1);
+	uint32_t a = owner(t, l, -1), b = owner(t, l, 1);
+	const struct moca_counts_user *u;
+	size_t n;
 
-	return a < MOCA_COUNTS_MANY && b < MOCA_COUNTS_MANY && a != b &&
-	       ((a == l->tasks[0] && b == l->tasks[1]) ||
-		(a == l->tasks[1] && b == l->tasks[0]));
+	if (a >= MOCA_COUNTS_MANY || b >= MOCA_COUNTS_MANY || a == b)
+		return 0;
+	u = moca_counts_users(t, l, &n);
+	return n > 1 && ((a == u[0].task && b == u[1].task) ||
+			 (a == u[1].task && b == u[0].task));
 }
 
-static void look(const struct moca_counts_table *t, uint32_t object,
-		 double least, struct found *f)
+static int add_user(struct found *f, const struct moca_counts_user *u)
 {
-	const struct moca_counts_line *l;
+	struct user *p;
+	size_t i, cap;
 
-	for (l = t->lines; l < t->lines + t->line_count; l++) {
+	for (i = 0; i < f->user_count && f->users[i].task != u->task; i++)
+		;
+	if (i == f->user_count) {
+		if (f->user_count == f->user_cap) {
+			cap = f->user_cap ? 2 * f->user_cap : 16;
+			p = realloc(f->users, cap * sizeof(*p));
+			if (!p)
+				return -ENOMEM;
+			f->users = p;
+			f->user_cap = cap;
+		}
+		f->users[f->user_count++] = (struct user){ .task = u->task };
+	}
+	f->users[i].accesses += u->loads + u->stores;
+	f->users[i].stores += u->stores;
+	f->accesses += u->loads + u->stores;
+	return 0;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct user *x = a, *y = b;
+
+	if (x->accesses != y->accesses)
+		return x->accesses > y->accesses ? -1 : 1;
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static int look(const struct moca_counts_table *t, uint32_t object,
+		double least, struct found *f)
+{
+	const struct moca_counts_user *u;
+	const struct moca_counts_line *l;
+	size_t i, n;
+	int err = 0;
+
+	for (l = t->lines; !err && l < t->lines + t->line_count; l++) {
 		if (l->object != object || l->slices < SLICES_MIN ||
 		    (double)l->contended < least)
 			continue;
@@ -60,30 +113,74 @@ static void look(const struct moca_counts_table *t, uint32_t object,
 		f->false_lines += is_border(t, l) ? l->contended : 0;
 		if (!f->top || l->contended > f->top->contended)
 			f->top = l;
+		u = moca_counts_users(t, l, &n);
+		for (i = 0; !err && i < n; i++)
+			err = add_user(f, &u[i]);
 	}
+	if (f->user_count)
+		qsort(f->users, f->user_count, sizeof(*f->users), by_use);
+	return err;
+}
+
+/* Who: all threads by their share of the accesses to these lines. */
+static void say_who(struct rules *r, struct moca_finding *f,
+		    const struct found *x)
+{
+	char text[USERS_SHOWN * 128], name[96];
+	size_t i, at = 0, shown = 0;
+
+	for (i = 0; i < x->user_count && shown < USERS_SHOWN; i++, shown++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "%s%s %.1f %% (%" PRIu64 " stores)",
+				       i ? ", " : "",
+				       task_text(r, x->users[i].task, name,
+						 sizeof(name)),
+				       100. * x->users[i].accesses /
+					       x->accesses,
+				       x->users[i].stores);
+	if (x->user_count > shown)
+		snprintf(text + at, sizeof(text) - at, " and %zu more",
+			 x->user_count - shown);
+	finding_line(r, f->evidence,
+		     "accesses to these lines in all of the time, by thread: %s",
+		     text);
 }
 
 static void say_where(struct rules *r, struct moca_finding *f,
 		      const struct moca_profile_object *o,
 		      const struct found *x)
 {
-	char a[96], b[96];
+	char at[64];
 	uint64_t addr = x->top->granule * MOCA_COUNTS_LINE;
 
-	task_text(r, x->top->tasks[0], a, sizeof(a));
-	task_text(r, x->top->tasks[1], b, sizeof(b));
 	if (o->object->addr && addr - o->object->addr < o->object->size &&
 	    o->object->instances == 1)
-		finding_line(r, f->evidence,
-			     "most in the line at its byte %" PRIu64 " (0x%" PRIx64 "): %s and %s, in %" PRIu32 " of %" PRIu64 " slices%s",
-			     addr - o->object->addr, addr, a, b,
-			     x->top->slices, r->p->counts->slices,
-			     x->top->writers > 1 ? "; both write it" : "");
+		snprintf(at, sizeof(at), "its byte %" PRIu64 " (0x%" PRIx64 ")",
+			 addr - o->object->addr, addr);
 	else
-		finding_line(r, f->evidence,
-			     "most in the line at 0x%" PRIx64 ": %s and %s, in %" PRIu32 " of %" PRIu64 " slices%s",
-			     addr, a, b, x->top->slices, r->p->counts->slices,
-			     x->top->writers > 1 ? "; both write it" : "");
+		snprintf(at, sizeof(at), "0x%" PRIx64, addr);
+	finding_line(r, f->evidence,
+		     "most in the line at %s: in %" PRIu32 " of %" PRIu64 " slices%s",
+		     at, x->top->slices, r->p->counts->slices,
+		     x->top->writers > 1 ? "; several threads write it" : "");
+}
+
+/*
+ * What it may take, at most: all of it only if each such access waits. Threads
+ * cannot wait for longer than they are there.
+ */
+static void say_cost(struct rules *r, struct moca_finding *f,
+		     const struct found *x, uint64_t run_ns)
+{
+	double share = 100. * x->contended * TRANSFER_NS /
+		       ((double)run_ns * (x->user_count ? x->user_count : 1));
+
+	if (share > 100)
+		share = 100;
+	finding_line(r, f->evidence,
+		     "%" PRIu64 " cache line%s of %d bytes: up to %" PRIu64 " accesses may have found the line in another CPU's cache, at %d ns each at most %.0f %% of the time of the %zu threads that use them",
+		     x->lines, x->lines == 1 ? "" : "s", MOCA_COUNTS_LINE,
+		     x->contended, TRANSFER_NS, share, x->user_count);
 }
 
 static void say(struct rules *r, struct moca_finding *f,
@@ -100,12 +197,9 @@ static void say(struct rules *r, struct moca_finding *f,
 		    "parts of different threads meet in cache lines of %s (false sharing)" :
 		    "threads write to cache lines of %s that others use at the same time (true or false sharing)",
 		    name);
-	finding_line(r, f->evidence,
-		     "%" PRIu64 " cache line%s of %d bytes: some %" PRIu64 " accesses may have found the line in another CPU's cache, which is %.0f %% of the time of one thread",
-		     x->lines, x->lines == 1 ? "" : "s", MOCA_COUNTS_LINE,
-		     x->contended,
-		     100. * x->contended * TRANSFER_NS / run_ns);
+	say_cost(r, f, x, run_ns);
 	say_where(r, f, o, x);
+	say_who(r, f, x);
 	if (is_false)
 		finding_line(r, f->evidence,
 			     "the lines before and behind are each used by one of the two threads alone");
@@ -123,16 +217,22 @@ static void say(struct rules *r, struct moca_finding *f,
 		    "If each thread has bytes of its own there, pad them to 64 bytes; if they are the same, write less often: count in a local variable and add it once, or divide the data among the threads.");
 	finding_line(r, f->try_,
 		     "struct part { ... } __attribute__((aligned(64)));   /* or alignas(64) */");
-	finding_line(r, f->try_, is_false || several ?
-		     "aligned_alloc(64, size)   /* for each thread's part */" :
-		     "#pragma omp parallel for reduction(+:sum)");
+	if (is_false || several)
+		finding_line(r, f->try_,
+			     "aligned_alloc(64, size)   /* for each thread's part */");
+	else if (advice_openmp(r))
+		finding_line(r, f->try_,
+			     "#pragma omp parallel for reduction(+:sum)");
+	else
+		finding_line(r, f->try_,
+			     "sum += part;   /* a local variable, in the loop; then once, below the lock: */");
 }
 
 int rule_shared_lines(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_counts_table *t = r->p->counts;
 	struct found x = { 0 };
-	struct moca_finding *f;
+	struct moca_finding *f = NULL;
 	uint64_t run_ns;
 
 	/* Threads that meet in all of the run may have come one by one. */
@@ -141,12 +241,14 @@ int rule_shared_lines(struct rules *r, const struct moca_profile_object *o)
 	run_ns = t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 1;
 	if (t->contended[o->object->id] * TRANSFER_NS < OBJECT_MIN * run_ns)
 		return 0;
-	look(t, o->object->id, LINE_MIN * run_ns / TRANSFER_NS, &x);
-	if (!x.top || x.contended * TRANSFER_NS < OBJECT_MIN * run_ns)
-		return 0;
-	f = finding_add(r, MOCA_FINDING_SHARED_LINES, o,
-			(double)x.contended / r->p->accesses);
+	if (look(t, o->object->id, LINE_MIN * run_ns / TRANSFER_NS, &x))
+		r->err = -ENOMEM;
+	if (!r->err && x.top &&
+	    x.contended * TRANSFER_NS >= OBJECT_MIN * run_ns)
+		f = finding_add(r, MOCA_FINDING_SHARED_LINES, o,
+				(double)x.contended / r->p->accesses);
 	if (f)
 		say(r, f, o, &x, run_ns);
+	free(x.users);
 	return f != NULL;
 }

@@ -29,7 +29,6 @@ struct moca_counts_open {
 	uint32_t slice;		/* + 1; 0: none */
 	uint32_t task;		/* the last one; and what it did: */
 	uint64_t own, own_stores;
-	uint32_t top_task, other_task;
 	uint64_t top, sum, sum_stores;
 };
 
@@ -47,12 +46,19 @@ struct moca_counts_line {
 	uint32_t space;
 	uint32_t object;	/* id of one of its objects; likewise */
 	uint32_t only;		/* task; MANY */
-	uint32_t tasks[2];	/* of the slice last contended */
+	uint32_t number;	/* in order of first rows */
 	uint32_t slices;	/* that were contended */
 	uint8_t several;	/* it has two objects or more */
 	uint8_t writers;	/* 1; 2: two tasks or more wrote in one slice */
 	/* Two, as threads do not begin a slice at the same moment. */
 	struct moca_counts_open open[2];
+};
+
+/* What one task did to a line that others used, too. */
+struct moca_counts_user {
+	uint32_t line;		/* its number + 1; 0: empty */
+	uint32_t task;
+	uint64_t loads, stores;
 };
 
 /* Over time: loads and stores of each bin of slices. */
@@ -74,6 +80,9 @@ struct moca_counts_table {
 	size_t line_count, line_cap;
 	uint32_t *line_index;	/* number + 1 and a tag; 0: empty */
 	size_t index_cap;
+	struct moca_counts_user *users;	/* by line, accesses */
+	size_t user_count, user_cap;
+	uint64_t users_left_out;	/* rows of users beyond the limit */
 	/* Rows that wait: what they need is far apart in memory. */
 	struct moca_counted *batch;
 	size_t batched;
@@ -104,6 +113,16 @@ moca_counts_of(const struct moca_counts_table *t, uint32_t object,
 const struct moca_counts_line *
 moca_counts_line(const struct moca_counts_table *t, uint32_t space,
 		 uint64_t granule);
+/*
+ * Who used a line that several did, with all that they did to it, the most first;
+ * none of a line that only one used.
+ */
+const struct moca_counts_user *
+moca_counts_users(const struct moca_counts_table *t,
+		  const struct moca_counts_line *l, size_t *count);
+/* The task that nearly all accesses to a line are of, or MOCA_COUNTS_MANY. */
+uint32_t moca_counts_owner(const struct moca_counts_table *t,
+			   const struct moca_counts_line *l);
 /* Were there slices, in which two tasks can be said to meet? */
 static inline int moca_counts_sliced(const struct moca_counts_table *t)
 {

@@ -248,6 +248,7 @@ int moca_counts_profile_of(struct moca_profile **out,
 		return -ENOMEM;
 	p->objects = o;
 	p->counts = counts;
+	p->writes_known = 1;
 	if (topology)
 		p->topology = *topology;
 	else

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "analysis/counts/counts.h"
+#include "analysis/counts/internal.h"
 #include "analysis/objects/table.h"
 
 #define PAGE_SHIFT 12
@@ -37,6 +37,7 @@ void moca_counts_free(struct moca_counts_table *t)
 	free(t->cells);
 	free(t->lines);
 	free(t->line_index);
+	free(t->users);
 	free(t->batch);
 	free(t->contended);
 	free_series(t->tasks, t->task_cap);
@@ -235,13 +236,8 @@ static void close_task(struct moca_counts_line *l, struct moca_counts_open *o)
 	if (o->sum_stores && o->own_stores)
 		l->writers = 2;
 	o->sum_stores += o->own_stores;
-	if (o->own > o->top) {
+	if (o->own > o->top)
 		o->top = o->own;
-		o->other_task = o->top_task;
-		o->top_task = o->task;
-	} else {
-		o->other_task = o->task;
-	}
 	o->own = o->own_stores = 0;
 }
 
@@ -256,11 +252,8 @@ static void close_slice(struct moca_counts_line *l, struct moca_counts_open *o)
 	if (n) {
 		l->contended += n;
 		l->slices++;
-		l->tasks[0] = o->top_task;
-		l->tasks[1] = o->other_task;
 	}
-	*o = (struct moca_counts_open){ .top_task = MOCA_NO_TASK,
-					.other_task = MOCA_NO_TASK };
+	*o = (struct moca_counts_open){ 0 };
 }
 
 static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
@@ -284,14 +277,12 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 			return 0;
 		}
 		l = &t->lines[t->line_count];
-		*at = (uint32_t)++t->line_count | tag_of(hash);
 		*l = (struct moca_counts_line){
 			.granule = granule, .space = x->space,
 			.object = x->key, .only = x->task, .writers = 1,
-			.tasks = { MOCA_NO_TASK, MOCA_NO_TASK },
+			.number = (uint32_t)t->line_count,
 		};
-		close_slice(l, &l->open[0]);
-		close_slice(l, &l->open[1]);
+		*at = (uint32_t)++t->line_count | tag_of(hash);
 	}
 	o = &l->open[slice & 1];
 	if (o->slice != slice)
@@ -300,8 +291,8 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 		close_task(l, o);
 	o->slice = slice;
 	o->task = x->task;
-	if (l->only != x->task)
-		l->only = MOCA_COUNTS_MANY;
+	if (counts_use(t, l, x))
+		return -ENOMEM;
 	l->several |= x->shared != 0;
 	o->own += x->loads + x->stores;
 	o->own_stores += x->stores;
@@ -540,6 +531,7 @@ static int sort_lines(struct moca_counts_table *t, const struct moca_objects *o)
 	}
 	if (t->line_count)
 		qsort(l, t->line_count, sizeof(*l), compare_lines);
+	counts_sort_users(t);
 	return 0;
 }
 

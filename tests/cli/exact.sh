@@ -103,7 +103,7 @@ done
 
 # Two findings: parts of two threads meet in a line; a line is shared.
 say "exact: summary" 0 'Exact +loads and stores' 'parts of different threads meet in cache lines of heap object \(false sharing\)' \
-	'byte 6400 \(0x7f0000001900\): thread #[12] \(prog\) and thread #[12] \(prog\), in 20 of 20 slices; both write it' 'used by one of the two' \
+	'byte 6400 \(0x7f0000001900\): in 20 of 20 slices; several threads write it' 'by thread: thread #[12] \(prog\) [0-9.]+ % \([0-9]+ stores\), thread #[12] \(prog\)' 'used by one of the two' \
 	'Confidence high' 'true or false' 'whether they use the same bytes was not recorded' 'Confidence low' -- \
 	env COLUMNS=300 "$MOCA" summary --topology 2x1 "$tmp/sliced"
 hasnt "exact: summary: nothing of intervals" 'interval|Working set'

@@ -105,6 +105,49 @@ static int t_lines(void)
 	return 0;
 }
 
+/*
+ * Two threads count in neighbouring bytes; the main thread clears these at first
+ * and adds them up at the end, in the only slices where it comes near. It has
+ * least of the blame, and is not named among the two.
+ */
+static int t_blame(void)
+{
+	const struct moca_counts_user *u;
+	char *const *e;
+	const char *a, *b;
+	unsigned k, named = 0;
+	size_t n;
+
+	begin(3);
+	for (k = 0; k < 20; k++) {
+		slice(0, k, 6);
+		if (!k || k > 17)
+			put_count(0, HEAP + 64, 10, 10, 0);
+		slice(1, k, 6);
+		put_count(1, HEAP + 64, 0, 200000, 0);
+		slice(2, k, 6);
+		put_count(2, HEAP + 64, 0, 100000, 0);
+	}
+	CHECK(found() == 1);
+	u = moca_counts_users(profile->counts, &profile->counts->lines[0], &n);
+	CHECK(n == 3 && u[0].task == 1 && u[0].stores == 20 * 200000);
+	CHECK(u[1].task == 2 && u[1].stores == 20 * 100000);
+	CHECK(u[2].task == 0 && u[2].loads == 30 && u[2].stores == 30);
+	for (e = advice->findings[0].evidence; *e; e++) {
+		if (strncmp(*e, "accesses to these lines", 23))
+			continue;
+		a = strstr(*e, "thread #1 (");
+		b = strstr(*e, "thread #2 (");
+		named = a && b && a < b && strstr(*e, " 66.7 % (4000000 stores)") &&
+			strstr(*e, "thread #0 (") > b;
+	}
+	CHECK(named == 1);
+	/* Not more than all of the time of those who are there. */
+	CHECK(strstr(advice->findings[0].evidence[0], "at most"));
+	CHECK(!strstr(advice->findings[0].try_[1], "pragma"));
+	return 0;
+}
+
 /* A slice of one thread ends after the next one of another has begun. */
 static int t_skewed(void)
 {
@@ -289,6 +332,7 @@ static int t_table(void)
 int main(void)
 {
 	run("counts/advice: shared lines", t_lines);
+	run("counts/advice: who shares a line", t_blame);
 	run("counts/advice: slices out of step", t_skewed);
 	run("counts/advice: lines that are not", t_quiet_lines);
 	run("counts/advice: first touch", t_first_touch);
