@@ -171,7 +171,9 @@ static int64_t section(struct seek *k, const struct load *l)
 
 static int64_t own(struct seek *k, const char *name)
 {
-	return place(k, MOCA_OBJECT_MOCA, intern(k, name), intern(k, ""), 1,
+	return place(k, MOCA_OBJECT_MOCA,
+		     intern(k, *name ? name : "memory of libmoca"),
+		     intern(k, ""), 1,
 		     k->map ? k->map->addr : k->first, 0, k->time_ns);
 }
 

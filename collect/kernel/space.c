@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "collect/fault/pageset.h"
+#include "lib/base/identity.h"
+
+/* Of struct map's flags: it is Moca's own. Beside MOCA_MAPF_*. */
+#define MAP_OWN (1u << 31)
 
 struct map {
 	uint64_t start, end;
@@ -147,6 +151,29 @@ static int splice(struct kernel_space *s, size_t from, size_t to,
 	return 0;
 }
 
+static const struct map *find(const struct kernel_space *s, uint64_t addr)
+{
+	size_t i = first_above(s, addr);
+
+	return i < s->count && s->maps[i].start <= addr ? &s->maps[i] : NULL;
+}
+
+int kernel_space_own(const struct kernel_space *s,
+		     const struct moca_rec_mapping *rec)
+{
+	const struct map *before;
+
+	if (rec->path[0])
+		return moca_identity_own(rec->path);
+	if (rec->inode || rec->flags & (MOCA_MAPF_STACK | MOCA_MAPF_HEAP) ||
+	    !rec->start)
+		return 0;
+	/* The variables of a library that are not in its file. */
+	before = find(s, rec->start - 1);
+	return before && before->flags & MAP_OWN &&
+	       before->flags & MOCA_MAPF_FILE;
+}
+
 int kernel_space_map(struct kernel_space *s, const struct moca_rec_mapping *rec,
 		     kernel_space_piece piece, void *arg)
 {
@@ -158,6 +185,7 @@ int kernel_space_map(struct kernel_space *s, const struct moca_rec_mapping *rec,
 	size_t from = first_above(s, m.start), to = from, n = 0;
 	struct map with[3];
 
+	m.flags |= kernel_space_own(s, rec) ? MAP_OWN : 0;
 	tell_pieces(s, &m, from, rec, piece, arg);
 	while (to < s->count && s->maps[to].start < m.end)
 		to++;
@@ -176,13 +204,6 @@ int kernel_space_map(struct kernel_space *s, const struct moca_rec_mapping *rec,
 	return splice(s, from, to, with, n);
 }
 
-static const struct map *find(const struct kernel_space *s, uint64_t addr)
-{
-	size_t i = first_above(s, addr);
-
-	return i < s->count && s->maps[i].start <= addr ? &s->maps[i] : NULL;
-}
-
 static int has(struct pageset *set, uint64_t addr)
 {
 	const struct page_block *b = pageset_block(set, addr, 0);
@@ -199,6 +220,8 @@ void kernel_space_touch(struct kernel_space *s, uint64_t addr, int known,
 	if (!pageset_see(known ? s->seen : s->swept, addr))
 		return;
 	m = find(s, addr);
+	if (m && m->flags & MAP_OWN)
+		return;
 	if (m && m->flags & MOCA_MAPF_UNSAFE) {
 		if (known)
 			cert->pages_other++;

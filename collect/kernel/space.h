@@ -27,6 +27,13 @@ typedef void (*kernel_space_piece)(void *arg, const struct moca_rec_mapping *m,
 				   uint64_t start, uint64_t end);
 
 /*
+ * Is the mapping Moca's own: a library that it has programs load, a buffer, or the
+ * variables of such a library that follow its file?
+ */
+int kernel_space_own(const struct kernel_space *s,
+		     const struct moca_rec_mapping *m);
+
+/*
  * m is what is mapped there now. What is known of it already, and the rest of
  * one that has grown, is the same life; where another one was, pages begin
  * anew. 0 or -ENOMEM.
@@ -36,7 +43,7 @@ int kernel_space_map(struct kernel_space *s, const struct moca_rec_mapping *m,
 
 /*
  * A page was touched: by a thread that is known (1), or by one that is not (0).
- * Counts it once in the life of its mapping.
+ * Counts it once in the life of its mapping; of Moca's own, never.
  */
 void kernel_space_touch(struct kernel_space *s, uint64_t addr, int known,
 			struct moca_certificate *cert);

@@ -281,7 +281,7 @@ static void tell_piece(void *arg, const struct moca_rec_mapping *m,
 	e.memory = of.memory;
 	e.dev = of.dev;
 	e.ino = of.ino;
-	if (moca_identity_own(m->path))
+	if (kernel_space_own(a->k->proc->space, m))
 		e.flags |= MOCA_MAP_MOCA;
 	if (!(m->flags & MOCA_MAPF_UNSAFE))
 		e.flags |= MOCA_MAP_CERTIFIED |

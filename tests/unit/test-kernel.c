@@ -290,16 +290,54 @@ static void note_piece(void *arg, const struct moca_rec_mapping *m,
 		 end >> 12);
 }
 
+static const char *map_file_at(struct kernel_space *s, uint64_t start,
+			       uint64_t end, uint32_t prot, const char *path)
+{
+	static union {
+		struct moca_rec_mapping m;
+		char room[sizeof(struct moca_rec_mapping) + 64];
+	} u;
+
+	memset(&u, 0, sizeof(u));
+	u.m.start = AT(start);
+	u.m.end = AT(end);
+	u.m.prot = prot;
+	u.m.flags = *path ? MOCA_MAPF_FILE : 0;
+	u.m.inode = *path ? 42 : 0;
+	strcpy(u.m.path, path);
+	pieces[0] = 0;
+	if (kernel_space_map(s, &u.m, note_piece, NULL))
+		return "no memory";
+	return pieces;
+}
+
 static const char *map_at(struct kernel_space *s, uint64_t start, uint64_t end,
 			  uint32_t prot)
 {
-	const struct moca_rec_mapping m = { .start = AT(start), .end = AT(end),
-					    .prot = prot };
+	return map_file_at(s, start, end, prot, "");
+}
 
-	pieces[0] = 0;
-	if (kernel_space_map(s, &m, note_piece, NULL))
-		return "no memory";
-	return pieces;
+/* Moca's library, and its variables behind it, are in no sum. */
+static int t_own(void)
+{
+	struct kernel_space *s = kernel_space_new();
+	struct moca_certificate c = { 0 };
+
+	CHECK(s);
+	map_file_at(s, 10, 20, 3, "/usr/lib/libmoca-alloc.so");
+	map_at(s, 20, 24, 3);
+	map_at(s, 30, 34, 3);
+	map_file_at(s, 40, 44, 3, "/usr/lib/libother.so");
+	map_at(s, 44, 46, 3);
+	kernel_space_touch(s, AT(12), 1, &c);
+	kernel_space_touch(s, AT(21), 0, &c);
+	CHECK(!c.pages_seen && !c.pages_touched && !c.pages_other);
+	kernel_space_touch(s, AT(30), 1, &c);
+	kernel_space_touch(s, AT(40), 1, &c);
+	kernel_space_touch(s, AT(45), 1, &c);
+	CHECK(c.pages_seen == 3 && c.pages_touched == 3);
+	kernel_space_drop(s);
+	return 0;
 }
 
 static int t_space(void)
@@ -462,6 +500,7 @@ static int t_trace(void)
 {
 	struct moca_certificate c;
 	const struct moca_task *task;
+	const struct moca_mapping *map;
 	struct kernel_trace *t;
 	struct moca_trace *r;
 
@@ -505,6 +544,11 @@ static int t_trace(void)
 	      !strcmp(moca_trace_find_mapping(r, 7, AT(20), 1450)->name,
 		      "[heap]"));
 	CHECK(moca_trace_find_mapping(r, 9, AT(17), 1601));
+	/* What it is of. */
+	map = moca_trace_find_mapping(r, 7, AT(64), 1300);
+	CHECK(map && map->memory == MOCA_MEMORY_FILE && map->ino == 42);
+	map = moca_trace_find_mapping(r, 7, AT(20), 1450);
+	CHECK(map && map->memory == MOCA_MEMORY_PRIVATE && !map->ino);
 	CHECK(!moca_trace_find_mapping(r, 7, AT(1), 1450));
 	moca_trace_close(r);
 	kernel_trace_free(t);
@@ -621,6 +665,7 @@ int main(void)
 	run("kernel: a ring's positions", t_ring);
 	run("kernel: rings in one order of time", t_merge);
 	run("kernel: lives of mappings", t_space);
+	run("kernel: mappings of Moca's own", t_own);
 	run("kernel: threads, children, swept pages, losses", t_trace);
 	run("kernel: left out by choice", t_unwanted);
 	run("kernel: exec of a thread, threads of the kernel", t_thread_exec);
