@@ -40,13 +40,19 @@ struct moca_identity moca_identity_of(const char *name, uint64_t dev,
 
 /*
  * Buffers are in DIR/moca-UID/SESSION/, where SESSION is 16 hexadecimal digits,
- * and what tells programs of sessions is DIR/moca-UID/registry.
+ * and what tells programs of sessions is DIR/moca-UID/registry or, where there is
+ * $XDG_RUNTIME_DIR, its moca/registry.
  */
 static int in_own_folder(const char *name)
 {
 	static const char folder[] = "/moca-";
-	const char *p = name;
+	static const char registry[] = "/moca/registry";
+	const char *p = strstr(name, registry);
 	size_t n;
+
+	if (p && (!p[sizeof(registry) - 1] || p[sizeof(registry) - 1] == ' '))
+		return 1;
+	p = name;
 
 	while ((p = strstr(p, folder))) {
 		p += sizeof(folder) - 1;
