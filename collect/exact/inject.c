@@ -365,8 +365,8 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	uint64_t aux[2 * AUXV_MAX + 2];
 	struct user_regs_struct regs;
 	enum exact_reason reason;
-	const char *why;
-	char text[100];
+	const char *why, *sanitizer;
+	char text[120];
 
 	if (!supervisor_wanted(rec, t->pid, path)) {
 		supervisor_gap(rec, t, "left out by the user's choice");
@@ -382,6 +382,14 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	if (limited) {
 		reason = EXACT_SECCOMP;
 		why = "its system calls are limited by seccomp";
+	}
+	sanitizer = why ? NULL : preload_sanitizer(t->tid, regs.rsp);
+	if (sanitizer) {
+		reason = EXACT_SANITIZER;
+		snprintf(text, sizeof(text), "it and what it starts run plain: "
+			 "its sanitizer (%s) must be alone", sanitizer);
+		why = text;
+		t->let_go = 1;
 	}
 	if (!why && exact_counts_itself(t->pid, auxv(aux, AT_PHDR),
 					auxv(aux, AT_PHNUM), &in.own) &&

@@ -29,6 +29,7 @@ enum exact_reason {
 	EXACT_MACHINE,		/* no vDSO, no FSGSBASE */
 	EXACT_INJECTION,	/* something failed */
 	EXACT_GRANULARITY,	/* it counts itself, by another granule */
+	EXACT_SANITIZER,	/* it must be alone */
 	EXACT_HOSTILE,		/* nonsense in an arena */
 	EXACT_UNWRITTEN,	/* counted, and there was no room for it */
 	EXACT_REASONS

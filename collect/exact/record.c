@@ -24,6 +24,7 @@ const char *const exact_reason_names[EXACT_REASONS] = {
 	[EXACT_MACHINE] = "machine",
 	[EXACT_INJECTION] = "injection",
 	[EXACT_GRANULARITY] = "other granularity",
+	[EXACT_SANITIZER] = "sanitizer",
 	[EXACT_HOSTILE] = "damaged counters",
 	[EXACT_UNWRITTEN] = "not written",
 };

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "collect/fault/debugger.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
@@ -208,9 +209,14 @@ int attach_syscall(struct recorder *rec, struct task *t)
 			quiesce_hide_interrupt(t);
 		return 1;
 	}
-	if (info.op == PTRACE_SYSCALL_INFO_ENTRY &&
-	    mapcall_wanted(info.entry.nr) && !tracee_get_regs(t, &regs))
+	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
+		return 0;
+	if (debugger_wanted(info.entry.nr)) {
+		if (!tracee_get_regs(t, &regs))
+			debugger_call(rec, t, &regs);
+	} else if (mapcall_wanted(info.entry.nr) && !tracee_get_regs(t, &regs)) {
 		mapcall_handle(rec, t, &regs);
+	}
 	return 0;
 }
 

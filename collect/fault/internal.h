@@ -104,7 +104,11 @@ struct task {
 	int gone;		/* ended before it was announced */
 	int own;		/* a zapper: ours, not the program's */
 	int filtered;		/* our seccomp filter stops its calls */
+	pid_t held_by;		/* stands still for that task: debugger.h */
+	uint64_t clone_flags;	/* of its clone, with CLONE_UNTRACED; else 0 */
 	int in_vfork;		/* waits in the kernel for its vfork child */
+	int let_go;		/* it shall run without us from here on */
+	int plain;		/* it does: our child, no tracee */
 	int at_exec;		/* next stop is the end of execve */
 	/*
 	 * It shall report (PTRACE_EVENT_STOP) whether its process is stopped

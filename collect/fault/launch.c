@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
@@ -37,6 +38,12 @@
 	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
 	RETURN(SECCOMP_RET_TRACE), RETURN(SECCOMP_RET_ALLOW)
 
+/* The same when its argument n has any of these bits. */
+#define TRACE_IF_ANY(number, n, bits) \
+	IF_EQ(number, 0, 4), LOAD_ARG(n), \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), \
+	RETURN(SECCOMP_RET_TRACE), RETURN(SECCOMP_RET_ALLOW)
+
 /*
  * The filter that asks us before memory changes. Numbers first: the kernel
  * remembers those that need no look at the arguments and skips the filter.
@@ -53,6 +60,11 @@ static int install_filter(int fd_number, int privileged)
 		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
+		/* A program that debugs itself (debugger.h). */
+		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED),
+		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
+		IF_EQ(SYS_ptrace, 0, 1),
+		RETURN(SECCOMP_RET_TRACE),
 		IF_EQ(SYS_prctl, 0, 6),
 		LOAD_ARG(0),
 		IF_EQ(PR_SET_SECCOMP, 2, 0),

@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/fault/sanitizer.h"
 #include "collect/fault/tracee.h"
 #include "lib/base/agent.h"
 #include "lib/base/symfile.h"
@@ -156,50 +157,9 @@ static int pread_all(int fd, void *buf, size_t len, uint64_t offset)
 	       pread(fd, buf, len, offset) != (ssize_t)len;
 }
 
-/* The file offset of a link-time address; UINT64_MAX: in none. */
-static uint64_t file_offset(const Elf64_Phdr *ph, size_t n, uint64_t vaddr)
-{
-	for (size_t i = 0; i < n; i++)
-		if (ph[i].p_type == PT_LOAD && vaddr >= ph[i].p_vaddr &&
-		    vaddr - ph[i].p_vaddr < ph[i].p_filesz)
-			return ph[i].p_offset + (vaddr - ph[i].p_vaddr);
-	return UINT64_MAX;
-}
-
-/* Is a sanitizer's runtime among the libraries? They must come first. */
-static const char *find_sanitizer(int fd, const Elf64_Phdr *ph, size_t n,
-				  const Elf64_Phdr *dynamic)
-{
-	static const char *const names[] = { "libasan.so", "libtsan.so",
-					     "libmsan.so", "liblsan.so",
-					     "libhwasan.so", "libclang_rt." };
-	uint64_t strings = UINT64_MAX, at;
-	size_t count = dynamic->p_filesz / sizeof(Elf64_Dyn), i, k;
-	Elf64_Dyn d[256];
-	char name[32];
-
-	if (count > 256)
-		count = 256;
-	if (pread_all(fd, d, count * sizeof(*d), dynamic->p_offset))
-		return NULL;
-	for (i = 0; i < count && d[i].d_tag != DT_NULL; i++)
-		if (d[i].d_tag == DT_STRTAB)
-			strings = file_offset(ph, n, d[i].d_un.d_ptr);
-	if (strings == UINT64_MAX)
-		return NULL;
-	for (i = 0; i < count && d[i].d_tag != DT_NULL; i++) {
-		at = strings + d[i].d_un.d_val;
-		if (d[i].d_tag != DT_NEEDED ||
-		    pread(fd, name, sizeof(name), at) < 4)
-			continue;
-		for (k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (!strncmp(name, names[k], strlen(names[k])))
-				return names[k];
-	}
-	return NULL;
-}
-
 static const char is_static[] = "a static program";
+static const char is_sanitized[] = "it has a sanitizer's allocator, which "
+				   "must be the first library";
 
 /* NULL, or why this file's program loads no library of ours. */
 static const char *check_headers(const struct moca_symfile *f)
@@ -222,9 +182,8 @@ static const char *check_headers(const struct moca_symfile *f)
 	base = strrchr(loader, '/');
 	if (strcmp(base ? base + 1 : loader, LOADER))
 		return "its loader is not glibc's";
-	if (find_sanitizer(f->fd, ph, f->head.e_phnum, dynamic))
-		return "it has a sanitizer's allocator, which must be the "
-		       "first library";
+	if (sanitizer_in(f))
+		return is_sanitized;
 	return NULL;
 }
 
@@ -526,6 +485,56 @@ int preload_silence(struct task *t)
 	return done;
 }
 
+/* The value of a variable, to be freed; NULL: none. */
+static char *variable(pid_t tid, const struct image *im, const char *name)
+{
+	size_t i = find_variable(tid, im, name);
+	char *s;
+
+	if (i == im->env_count)
+		return NULL;
+	s = read_string(tid, im->words[im->env + i]);
+	if (s)
+		memmove(s, s + strlen(name) + 1, strlen(s) - strlen(name));
+	return s;
+}
+
+static int loads_sanitizer(pid_t tid, const struct image *im)
+{
+	char *list = variable(tid, im, "LD_PRELOAD");
+	int yes = sanitizer_among(list) != NULL;
+
+	free(list);
+	return yes;
+}
+
+const char *preload_sanitizer(pid_t tid, uint64_t sp)
+{
+	struct moca_symfile f;
+	const char *what = NULL;
+	char path[64], *options;
+	struct image im;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	if (!moca_symfile_open(&f, path)) {
+		what = sanitizer_in(&f);
+		moca_symfile_close(&f);
+	}
+	if (read_image(tid, sp, &im))
+		goto out;
+	if (!what && loads_sanitizer(tid, &im))
+		what = "LD_PRELOAD";
+	/* An allocator and shadow memory alone are no trouble. */
+	options = variable(tid, &im, "ASAN_OPTIONS");
+	if (what && strstr(what, "asan") && !strstr(what, "hwasan") && options &&
+	    strstr(options, "detect_leaks=0"))
+		what = NULL;
+	free(options);
+out:
+	free(im.words);
+	return what;
+}
+
 int preload_inject(const struct recorder *rec, struct task *t,
 		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX])
 {
@@ -542,6 +551,8 @@ int preload_inject(const struct recorder *rec, struct task *t,
 	err = read_image(t->tid, regs->rsp, &im);
 	if (!err && auxv(&im, AT_SECURE)) {
 		reason = "it runs with another user's rights";
+	} else if (!err && loads_sanitizer(t->tid, &im)) {
+		reason = is_sanitized;
 	} else if (!err) {
 		err = extend(rec, t, regs, &im, rec->opt->preload);
 		if (!err)

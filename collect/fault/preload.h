@@ -37,6 +37,12 @@ int preload_configure(const struct recorder *rec, struct task *t,
 const char *preload_refusal(const char *path);
 
 /*
+ * What tells that the program at the end of execve, with this stack pointer,
+ * has a sanitizer that does not go with a translator or a tracer; NULL: none.
+ */
+const char *preload_sanitizer(pid_t tid, uint64_t sp);
+
+/*
  * t is about to limit the system calls of its program: the library shall make
  * none from now on. 1: there was one, which is silent now.
  */

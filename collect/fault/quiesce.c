@@ -166,7 +166,8 @@ void quiesce_end(struct recorder *rec, struct mm *mm,
 		unsigned int before = tasks_departures();
 		int status = t->status;
 
-		if ((!mm || t->mm == mm) && t != except && !t->own && status) {
+		if ((!mm || t->mm == mm) && t != except && !t->own &&
+		    !t->held_by && status) {
 			t->status = 0;
 			supervisor_stop(rec, t, status);
 		}

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/fault/attach.h"
+#include "collect/fault/debugger.h"
 #include "collect/fault/inject.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
@@ -97,6 +98,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 
 	status &= ~TASK_STATUS_SET;
 
+	debugger_gone(rec, t);
 	if (t->tid == rec->root) {
 		rec->root_status = status;
 		rec->root_done = 1;
@@ -464,9 +466,37 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 		return;
 	}
 	wait_first_stop(child);
+	debugger_called(t, child);
 	if (event == PTRACE_EVENT_VFORK)
 		t->in_vfork = 1;
 	begin_child(rec, t, child, flags);
+}
+
+/*
+ * t, alone in its process, goes on without a tracer. The first program is our
+ * child all the same: its end is heard of.
+ */
+static void let_go(struct recorder *rec, struct task *t)
+{
+	if (ptrace(PTRACE_DETACH, t->tid, NULL, NULL))
+		return;		/* it was killed: its end comes */
+	t->stop = TASK_RUNNING;
+	t->plain = t->tid == rec->root && !rec->attach;
+	if (t->plain)
+		wait_plain();
+	else
+		task_ended(rec, t, 0);
+}
+
+/* A state of the first program, which no longer is a tracee. */
+static void on_plain(struct recorder *rec, struct task *t, int status)
+{
+	if (WIFSTOPPED(status))
+		launch_tell_stopped(rec, WSTOPSIG(status));
+	else if (WIFCONTINUED(status))
+		launch_tell_continued(rec);
+	else
+		task_ended(rec, t, status);
 }
 
 /* t stands still: let it start the zapper that the collector waits for. */
@@ -554,13 +584,15 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 static void on_seccomp(struct recorder *rec, struct task *t)
 {
 	struct user_regs_struct regs;
-	int ret = tracee_get_regs(t, &regs);
+	int ret = tracee_get_regs(t, &regs), seen = 0;
 
-	if (!ret)
+	if (!ret && debugger_wanted(regs.orig_rax))
+		seen = debugger_call(rec, t, &regs);
+	else if (!ret)
 		ret = mapcall_handle(rec, t, &regs);
 	if (ret == -ESRCH && t->status)
 		return;
-	tracee_resume(t, PTRACE_CONT, 0);
+	tracee_resume(t, seen == 2 ? PTRACE_SYSCALL : PTRACE_CONT, 0);
 }
 
 void supervisor_stop(struct recorder *rec, struct task *t, int status)
@@ -572,6 +604,10 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 			tasks_remove(t);
 		else
 			zap_let_go(t->tid);
+		return;
+	}
+	if (t->plain) {
+		on_plain(rec, t, status);
 		return;
 	}
 	if (!WIFSTOPPED(status)) {
@@ -603,6 +639,13 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				t->at_exec = 0;
 				if (at_exec_end(rec, t) && t->status)
 					return;
+				if (t->let_go) {
+					let_go(rec, t);
+					return;
+				}
+			} else if (t->clone_flags) {
+				/* Its clone failed: there was no event. */
+				debugger_called(t, NULL);
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) &&
 				    zapper_wanted(t)) {

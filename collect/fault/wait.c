@@ -11,6 +11,12 @@
 /* Tasks whose status is kept in struct task, oldest first. */
 static pid_t *kept;
 static size_t kept_count, kept_room;
+static int options = __WALL;	/* of wait_any */
+
+void wait_plain(void)
+{
+	options |= WUNTRACED | WCONTINUED;
+}
 
 void wait_keep(pid_t tid, int status)
 {
@@ -101,8 +107,11 @@ pid_t wait_any(int *status)
 		pid_t tid = kept[i++];
 		struct task *t = tasks_find(tid);
 
-		/* It may have been dealt with, by quiesce_end say. */
-		if (!t || !t->status)
+		/*
+		 * It may have been dealt with, by quiesce_end say, or will be
+		 * when it may go on.
+		 */
+		if (!t || !t->status || t->held_by)
 			continue;
 		*status = t->status & ~TASK_STATUS_SET;
 		t->status = 0;
@@ -112,5 +121,5 @@ pid_t wait_any(int *status)
 		return tid;
 	}
 	kept_count = 0;
-	return waitpid(-1, status, __WALL);
+	return waitpid(-1, status, options);
 }

@@ -21,6 +21,9 @@ int wait_poll(pid_t tid, int *status);
 /* Keep an event for wait_any. */
 void wait_keep(pid_t tid, int status);
 
+/* A child of ours is no tracee any more: wait_any tells when it is stopped by
+ * ^Z, and goes on, as well. */
+void wait_plain(void);
 /* The next event of any task, kept ones first. As waitpid(-1). */
 pid_t wait_any(int *status);
 

@@ -306,6 +306,48 @@ static void exec_self(const char *name, const char *arg)
 }
 
 /* Twenty programs, one after the other, in one process. */
+#ifndef CLONE_UNTRACED
+#define CLONE_UNTRACED 0x00800000
+#endif
+
+/* clone(2) of a fork; *after is the flags' register behind it. */
+static long raw_clone(unsigned long flags, unsigned long *after)
+{
+	register long r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret), "+D"(flags)
+			 : "a"(SYS_clone), "S"(0), "d"(0), "r"(r10), "r"(r8)
+			 : "rcx", "r11", "memory");
+	*after = flags;
+	return ret;
+}
+
+/* A child that wants no tracer has memory calls, and the flags, all the same. */
+static void clone_untraced(void)
+{
+	unsigned long flags = CLONE_UNTRACED | SIGCHLD, after;
+	char *p = map_pages(8);
+	long pid;
+
+	fill(p, 8, 40);
+	pid = raw_clone(flags, &after);
+	CHECK(pid >= 0 && after == flags);
+	if (!pid) {
+		char *q = mmap(NULL, 8 * PAGE, RW, ANON, -1, 0);
+
+		if (q == MAP_FAILED || !filled(p, 8, 40))
+			_exit(1);
+		fill(q, 8, 41);
+		_exit(!filled(q, 8, 41) || munmap(q, 8 * PAGE) != 0);
+	}
+	wait_ok(pid);
+	/* One that is refused. */
+	flags |= CLONE_SIGHAND;
+	CHECK(raw_clone(flags, &after) == -EINVAL && after == flags);
+}
+
 static void exec_chain(void)
 {
 	int n = getenv("CHAIN") ? atoi(getenv("CHAIN")) : 0;
@@ -541,6 +583,7 @@ static const struct test_case cases[] = {
 	{ "vfork", use_vfork },
 	{ "posix-spawn", spawned },
 	{ "clone-vm", clone_vm },
+	{ "clone-untraced", clone_untraced },
 	{ "exec-chain", exec_chain },
 	{ "exec-thread", exec_thread },
 	{ "exec-fails", exec_fails },
