@@ -156,7 +156,8 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		/* Stamped just before the cut, committed just behind it. */
 		t->recs[i].time_ns = c->begin_ns;
 	if (!c->failed)
-		phys_fill(c->phys, t->pid, t->recs, t->count);
+		phys_fill(c->phys, c->text, t->mm, t->tid, t->recs,
+			  t->count);
 	while (!c->failed && !ret && (done < t->count || info.lost)) {
 		size_t n = t->count - done;
 
@@ -390,6 +391,9 @@ static void on_task(struct collector *c, const struct message *m)
 	t = find_task(c, m->tid);
 	if (!t)
 		return;
+	/* What it did before an exec was in other memory. */
+	if (t->mm && t->mm != m->mm)
+		write_task(c, t, m->time_ns, 1);
 	t->id = m->task;
 	t->pid = m->pid;
 	if (!t->mm && m->mm) {
@@ -402,10 +406,26 @@ static void on_task(struct collector *c, const struct message *m)
 	t->known = 1;
 }
 
-static void on_drop(struct collector *c, const struct message *m)
+/* What is kept of an address space is written, while its pages are known. */
+static void write_mm(struct collector *c, struct mm *mm, uint64_t now)
+{
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = c->tasks[i]; t; t = t->next)
+			if (t->mm == mm)
+				write_task(c, t, now, 1);
+	phys_forget(mm);
+}
+
+static void on_drop(struct collector *c, struct message *m)
 {
 	struct mm *mm = m->mm;
 	uint64_t seen = 0;
+
+	if (m->placed_count) {
+		if (phys_went(mm, m->time_ns, m->placed, m->placed_count))
+			write_mm(c, mm, m->time_ns);
+		m->placed = NULL;
+	}
 
 	if (!mm->pages)
 		mm->pages = pageset_new();
@@ -427,6 +447,7 @@ static void forget_mm(struct collector *c, struct mm *mm)
 {
 	struct mm **p;
 
+	write_mm(c, mm, moca_now_ns());
 	if (mm->pages)
 		c->cert.pages_other += pageset_clear(mm->pages, 0, USER_END);
 	pageset_free(mm->pages);
@@ -467,9 +488,8 @@ static void note_text(struct collector *c, const struct ctask *t,
 
 	if (!t->mm)
 		return;
-	if (e->type == MOCA_EVENT_MMAP && e->prot & PROT_EXEC)
-		text_map(c->text, t->mm->id, e->addr, e->len, e->offset,
-			 e->name);
+	if (e->type == MOCA_EVENT_MMAP && !(e->prot & PROT_WRITE))
+		text_map(c->text, t->mm->id, e);
 	if (e->type == MOCA_EVENT_TASK_START && e->flags & MOCA_TASK_FORK) {
 		each_task(c, visit_by_id, &parent);
 		if (parent.mm)
@@ -590,6 +610,10 @@ static void cut(struct collector *c)
 
 	collector_pump(c);
 	each_task(c, visit_write, &now);
+	pthread_mutex_lock(&c->rec->mm_lock);
+	for (struct mm *mm = c->rec->mms; mm; mm = mm->next)
+		phys_forget(mm);
+	pthread_mutex_unlock(&c->rec->mm_lock);
 	c->interval++;
 	c->begin_ns = now;
 }
@@ -766,7 +790,7 @@ int collector_create(struct collector **out, struct recorder *rec,
 	moca_meta_set(meta, "phys_source", "%s",
 		      phys_addresses(c->phys) ? "pagemap" : "none");
 	moca_meta_set(meta, "node_source", "%s",
-		      phys_nodes(c->phys) ? "kernel" : "none");
+		      "kernel");
 	if (!phys_addresses(c->phys))
 		moca_meta_add(meta, "note",
 			      "physical addresses are unknown: they need "

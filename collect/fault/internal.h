@@ -81,6 +81,7 @@ struct mm {
 
 	/* The collector's alone. */
 	struct pageset *pages;
+	struct places *places;	/* of pages that went; phys.h */
 	double refault;		/* share of zapped pages that fault again */
 	uint64_t zapped;	/* pages let go by the last sweep */
 	uint64_t repeated;	/* samples of known pages since then */

@@ -402,6 +402,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 			m->start = old;
 			m->end = old + old_len;
 			m->certified = 1;
+			mm_placed(x->mm, r, old_len, m);
 			queue_push(x->rec->queue, m);
 		}
 	}

@@ -25,6 +25,7 @@
 #include "collect/fault/tasks.h"
 #include "collect/fault/subreaper.h"
 #include "collect/fault/zap.h"
+#include "collect/fault/nodes.h"
 #include "lib/base/err.h"
 #include "lib/base/identity.h"
 
@@ -239,12 +240,31 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		m->start = r->start;
 		m->end = r->end;
 		m->certified = r->kind == REGION_MEMFD;
+		/* Of an address space that ended the collector can still ask. */
+		if (n && kind == MSG_DROP && !mm->dead && nodes_several())
+			m->placed_count = nodes_of_region(mm->memfd, r, ext, n,
+							  &m->placed);
 		queue_push(rec->queue, m);
 	}
 	for (size_t i = 0; i < n; i++)
 		pages += (ext[i].end - ext[i].start) / PAGE_SIZE;
 	free(ext);
 	return pages;
+}
+
+void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
+	       struct message *m)
+{
+	struct region part = *r;
+	struct extent *ext = NULL;
+	size_t n, room = 0;
+
+	if (!nodes_several())
+		return;
+	part.end = part.start + len;
+	n = find_extents(mm, &part, &ext, &room, 0);
+	m->placed_count = nodes_of_region(mm->memfd, &part, ext, n, &m->placed);
+	free(ext);
 }
 
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
@@ -280,7 +300,8 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	if (t)
 		mm_event(rec, t, keep ? MOCA_EVENT_DISCARD : MOCA_EVENT_MUNMAP,
 			 start, end - start, 0, 0, 0, NULL);
-	if (!keep && moca_regions_remove(&mm->regions, start, end))
+	/* Of a dead one they tell the collector where in the memfd pages are. */
+	if (!keep && !mm->dead && moca_regions_remove(&mm->regions, start, end))
 		moca_warn("out of memory for the table of mappings");
 	cost_natural(&rec->costs, 0, pages);
 	if (given)

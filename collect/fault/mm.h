@@ -80,6 +80,13 @@ void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	     uint64_t start, uint64_t end, int keep);
 
+/*
+ * Tell, in a MSG_DROP of region r, on which nodes the pages of its first len
+ * bytes are, which still exist. mm->lock held.
+ */
+void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
+	       struct message *m);
+
 /* The pages in [start, end) exist without having been touched there. */
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 		uint64_t end);

@@ -37,6 +37,7 @@ void pageset_free(struct pageset *s)
 			struct page_block *b = s->buckets[i];
 
 			s->buckets[i] = b->next;
+			free(b->nodes);
 			free(b);
 		}
 	free(s->buckets);
@@ -149,6 +150,25 @@ void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
 	}
 }
 
+int pageset_node(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+
+	return b && b->nodes ? b->nodes[page_of(addr)] - 1 : -1;
+}
+
+void pageset_set_node(struct pageset *s, uint64_t addr, int node)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+
+	if (!b || node < 0 || node >= UINT8_MAX)
+		return;
+	if (!b->nodes)
+		b->nodes = calloc(BLOCK_PAGES, 1);
+	if (b->nodes)
+		b->nodes[page_of(addr)] = (uint8_t)(node + 1);
+}
+
 void pageset_settle(struct pageset *s, uint64_t start, uint64_t end,
 		    uint64_t *touched, uint64_t *seen)
 {
@@ -187,6 +207,8 @@ static void clear_block(struct page_block *b, void *arg)
 		memset(b->seen, 0, sizeof(b->seen));
 		memset(b->prefilled, 0, sizeof(b->prefilled));
 		pageset_zapped(b);
+		free(b->nodes);
+		b->nodes = NULL;
 		return;
 	}
 	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
@@ -198,6 +220,8 @@ static void clear_block(struct page_block *b, void *arg)
 		b->seen[p / 64] &= ~bit;
 		b->prefilled[p / 64] &= ~bit;
 		b->faulted[p / 64] &= ~bit;
+		if (b->nodes)
+			b->nodes[p] = 0;
 	}
 }
 

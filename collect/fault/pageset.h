@@ -20,6 +20,8 @@ struct page_block {
 	uint64_t seen[BLOCK_WORDS];	/* has a record */
 	uint64_t prefilled[BLOCK_WORDS];	/* exists without a touch */
 	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
+	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
+				   NULL: of no page */
 };
 
 struct pageset;
@@ -55,6 +57,10 @@ void pageset_settle(struct pageset *s, uint64_t start, uint64_t end,
 		    uint64_t *touched, uint64_t *seen);
 /* Forget [start, end); returns how many of its pages were marked seen. */
 uint64_t pageset_clear(struct pageset *s, uint64_t start, uint64_t end);
+
+/* The node that a page was on when it was asked last; -1 = none was told. */
+int pageset_node(struct pageset *s, uint64_t addr);
+void pageset_set_node(struct pageset *s, uint64_t addr, int node);
 
 /* Walk the blocks that exist in [start, end), in any order. */
 typedef void (*pageset_visit)(struct page_block *b, void *arg);

@@ -6,36 +6,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "collect/fault/nodes.h"
+#include "collect/fault/pageset.h"
 
 #define RUN 512		/* pages asked for at once */
 #define GAP 16		/* unasked pages that are cheaper read than skipped */
+/* Runs of pages that went, of one address space, that are kept. */
+#define WENT_MAX 65536u
 #define PFN_MASK ((1ull << 55) - 1)
 #define PRESENT (1ull << 63)
 
 struct phys {
 	int addresses;
-	int one_node;
-	int node_queries;
 	uint64_t *pages;	/* scratch: sorted page numbers */
 	uint64_t *pfns;
 	int *nodes;
 	size_t room;
 };
 
-static int count_nodes(void)
-{
-	char path[64];
-	int n = 0;
+/* Pages that went at one time. */
+struct went {
+	uint64_t time_ns;
+	struct placed *list;
+	size_t count;
+};
 
-	for (int i = 0; i < 1024; i++) {
-		snprintf(path, sizeof(path), "/sys/devices/system/node/node%d",
-			 i);
-		n += !access(path, F_OK);
-	}
-	return n ? n : 1;
-}
+struct places {
+	struct went *items;	/* by time */
+	size_t count, room;
+	size_t runs;		/* of all items */
+};
 
 struct phys *phys_new(void)
 {
@@ -53,8 +55,6 @@ struct phys *phys_new(void)
 			p->addresses = (entry & PFN_MASK) != 0;
 		close(fd);
 	}
-	p->one_node = count_nodes() == 1;
-	p->node_queries = 1;
 	return p;
 }
 
@@ -71,11 +71,6 @@ void phys_free(struct phys *p)
 int phys_addresses(const struct phys *p)
 {
 	return p->addresses;
-}
-
-int phys_nodes(const struct phys *p)
-{
-	return p->one_node || p->node_queries;
 }
 
 static int compare(const void *a, const void *b)
@@ -131,30 +126,141 @@ static void read_pfns(struct phys *p, pid_t pid, size_t n)
 	close(fd);
 }
 
-static void read_nodes(struct phys *p, pid_t pid, size_t n)
+/* --- nodes ---------------------------------------------------------------- */
+
+/* Some of the pages whose nodes are still not known, and where they are. */
+struct batch {
+	size_t index[RUN];	/* in p->pages */
+	uint64_t offsets[RUN];	/* in the memfd, in pages */
+	int nodes[RUN];
+	size_t count;
+};
+
+/* Gather pages of the memfd from *at on; the others are left as they are. */
+static void gather(struct phys *p, const struct mm *mm, size_t distinct,
+		   size_t *at, struct batch *b)
 {
-	void *addrs[RUN];
+	const struct region *r = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		p->nodes[i] = p->one_node ? 0 : MOCA_NODE_UNKNOWN;
-	if (p->one_node || !p->node_queries)
-		return;
-	for (size_t i = 0; i < n; i += RUN) {
-		size_t k = n - i < RUN ? n - i : RUN;
+	for (b->count = 0; *at < distinct && b->count < RUN; ++*at) {
+		uint64_t addr = p->pages[*at] * 4096;
 
-		for (size_t j = 0; j < k; j++)
-			addrs[j] = (void *)(p->pages[i + j] * 4096);
-		if (syscall(SYS_move_pages, pid, k, addrs, NULL, &p->nodes[i],
-			    0))
-			return;
+		if (p->nodes[*at] >= 0)
+			continue;
+		if (!r || addr < r->start || addr >= r->end)
+			r = moca_regions_find(&mm->regions, addr);
+		if (!r || r->kind != REGION_MEMFD)
+			continue;
+		b->index[b->count] = *at;
+		b->offsets[b->count++] = (r->off + (addr - r->start)) / 4096;
 	}
 }
 
-void phys_fill(struct phys *p, pid_t pid, struct moca_access *recs, size_t n)
+/* Pages that nobody has mapped now, or of a program that ended. */
+static void ask_memfd(struct phys *p, struct mm *mm, size_t distinct)
 {
-	size_t distinct = 0;
+	struct batch b;
 
-	if (p->one_node && !p->addresses) {
+	for (size_t at = 0; at < distinct;) {
+		/* The supervisor shall not wait for all of them. */
+		pthread_mutex_lock(&mm->lock);
+		gather(p, mm, distinct, &at, &b);
+		if (b.count && mm->memfd >= 0)
+			nodes_of_memfd(mm->memfd, b.offsets, b.count, b.nodes);
+		pthread_mutex_unlock(&mm->lock);
+		for (size_t i = 0; i < b.count; i++)
+			p->nodes[b.index[i]] = b.nodes[i];
+	}
+}
+
+/* Pages of files and stacks stay; where one is gone, it is as it was last. */
+static void remember(struct phys *p, struct mm *mm, size_t distinct)
+{
+	if (!mm->pages)
+		return;
+	for (size_t i = 0; i < distinct; i++) {
+		uint64_t addr = p->pages[i] * 4096;
+
+		if (p->nodes[i] < 0)
+			p->nodes[i] = pageset_node(mm->pages, addr);
+		else
+			pageset_set_node(mm->pages, addr, p->nodes[i]);
+	}
+}
+
+/* Pages of the mapping at *at that are not known: asked of its file's. */
+static void ask_file(struct phys *p, const struct text *text, struct mm *mm,
+		     size_t distinct, size_t *at)
+{
+	uint64_t addr = p->pages[*at] * 4096;
+	struct text_range range;
+	struct batch b;
+
+	if (text_open(text, mm->id, addr, &range)) {
+		++*at;
+		return;
+	}
+	for (b.count = 0; *at < distinct && b.count < RUN; ++*at) {
+		addr = p->pages[*at] * 4096;
+		if (addr >= range.end)
+			break;
+		if (p->nodes[*at] >= 0)
+			continue;
+		b.index[b.count] = *at;
+		b.offsets[b.count++] = (range.offset + (addr - range.start)) /
+				       4096;
+	}
+	nodes_of_file(range.fd, b.offsets, b.count, b.nodes);
+	close(range.fd);
+	for (size_t i = 0; i < b.count; i++)
+		p->nodes[b.index[i]] = b.nodes[i];
+}
+
+static void read_nodes(struct phys *p, const struct text *text, struct mm *mm,
+		       pid_t tid, size_t distinct)
+{
+	if (!nodes_several()) {
+		memset(p->nodes, 0, distinct * sizeof(*p->nodes));
+		return;
+	}
+	nodes_of_task(tid, p->pages, distinct, p->nodes);
+	if (!mm)
+		return;
+	ask_memfd(p, mm, distinct);
+	remember(p, mm, distinct);
+	for (size_t at = 0; at < distinct;)
+		if (p->nodes[at] < 0)
+			ask_file(p, text, mm, distinct, &at);
+		else
+			at++;
+}
+
+/* Before they went, pages were where the list says. */
+static void put_back(struct phys *p, const struct went *w, size_t distinct)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		const struct placed *run = &w->list[i];
+		size_t lo = 0, hi = distinct;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (p->pages[mid] * 4096 < run->start)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		for (; lo < distinct && p->pages[lo] * 4096 < run->end; lo++)
+			p->nodes[lo] = run->node;
+	}
+}
+
+void phys_fill(struct phys *p, const struct text *text, struct mm *mm,
+	       pid_t tid, struct moca_access *recs, size_t n)
+{
+	size_t distinct = 0, later = mm && mm->places ? mm->places->count : 0;
+
+	if (!nodes_several() && !p->addresses) {
 		for (size_t i = 0; i < n; i++)
 			recs[i].node = 0;
 		return;
@@ -168,17 +274,59 @@ void phys_fill(struct phys *p, pid_t pid, struct moca_access *recs, size_t n)
 		if (!i || p->pages[i] != p->pages[distinct - 1])
 			p->pages[distinct++] = p->pages[i];
 	if (p->addresses)
-		read_pfns(p, pid, distinct);
+		read_pfns(p, tid, distinct);
 	else
 		memset(p->pfns, 0, distinct * 8);
-	read_nodes(p, pid, distinct);
-	for (size_t i = 0; i < n; i++) {
+	read_nodes(p, text, mm, tid, distinct);
+	/* From the last to the first: what went after an access is put back. */
+	for (size_t i = n; i--;) {
 		uint64_t key = recs[i].addr >> 12;
 		uint64_t *at = bsearch(&key, p->pages, distinct, 8, compare);
 
+		while (later && mm->places->items[later - 1].time_ns >
+					recs[i].time_ns)
+			put_back(p, &mm->places->items[--later], distinct);
 		recs[i].phys = p->pfns[at - p->pages] << 12;
 		recs[i].node = p->nodes[at - p->pages] < 0 ?
 				       MOCA_NODE_UNKNOWN :
 				       p->nodes[at - p->pages];
 	}
+}
+
+int phys_went(struct mm *mm, uint64_t time_ns, struct placed *list,
+	      size_t count)
+{
+	struct places *s = mm->places;
+
+	if (!s)
+		s = mm->places = calloc(1, sizeof(*s));
+	if (s && s->count == s->room) {
+		size_t want = s->room ? 2 * s->room : 16;
+		struct went *w = realloc(s->items, want * sizeof(*w));
+
+		if (w) {
+			s->items = w;
+			s->room = want;
+		}
+	}
+	if (!s || s->count == s->room) {
+		free(list);
+		return 0;
+	}
+	s->items[s->count++] = (struct went){ time_ns, list, count };
+	s->runs += count;
+	return s->runs + s->count >= WENT_MAX;
+}
+
+void phys_forget(struct mm *mm)
+{
+	struct places *s = mm->places;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		free(s->items[i].list);
+	free(s->items);
+	free(s);
+	mm->places = NULL;
 }

@@ -64,6 +64,8 @@ struct message *message_new(enum message_kind kind, size_t n, const char *name)
 
 void message_free(struct message *m)
 {
+	if (m)
+		free(m->placed);
 	free(m);
 }
 

@@ -18,6 +18,12 @@ struct extent {
 	uint64_t start, end;
 };
 
+/* Pages [start, end), bytes, that were on one NUMA node. */
+struct placed {
+	uint64_t start, end;
+	int node;
+};
+
 enum message_kind {
 	MSG_EVENT,	/* event of task id; name is the message's own */
 	MSG_TASK,	/* tid is task id, of address space mm, from now on */
@@ -41,6 +47,9 @@ struct message {
 	int certified;		/* MSG_DROP: the extents are the whole truth */
 	struct extent *extents;
 	size_t extent_count;
+	struct placed *placed;	/* MSG_DROP: where its pages were until now;
+				   freed with the message */
+	size_t placed_count;
 	struct moca_event event;
 };
 

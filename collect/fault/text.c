@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define SPACES 1024u	/* buckets */
@@ -14,6 +15,7 @@
 struct mapped {
 	struct mapped *next;	/* of the same space, the latest first */
 	uint64_t addr, len, offset;
+	uint64_t dev, ino;	/* as of struct moca_event; 0 = not known */
 	char path[];
 };
 
@@ -85,16 +87,14 @@ static void forget_hidden(struct space *s, const struct mapped *m)
 	}
 }
 
-static struct mapped *new_mapped(uint64_t addr, uint64_t len, uint64_t offset,
-				 const char *path)
+static struct mapped *new_mapped(const struct mapped *like, const char *path)
 {
 	struct mapped *m = malloc(sizeof(*m) + strlen(path) + 1);
 
 	if (!m)
 		return NULL;	/* some accesses are of unknown type then */
-	m->addr = addr;
-	m->len = len;
-	m->offset = offset;
+	*m = *like;
+	m->next = NULL;
 	strcpy(m->path, path);
 	return m;
 }
@@ -108,16 +108,18 @@ static struct space *get(struct text *t, int number)
 	return *p;
 }
 
-void text_map(struct text *t, int number, uint64_t addr, uint64_t len,
-	      uint64_t offset, const char *path)
+void text_map(struct text *t, int number, const struct moca_event *e)
 {
+	const struct mapped like = { .addr = e->addr, .len = e->len,
+				     .offset = e->offset, .dev = e->dev,
+				     .ino = e->ino };
 	struct space *s;
 	struct mapped *m;
 
-	if (path[0] != '/')
+	if (e->name[0] != '/')
 		return;
 	s = get(t, number);
-	m = s ? new_mapped(addr, len, offset, path) : NULL;
+	m = s ? new_mapped(&like, e->name) : NULL;
 	if (!m)
 		return;
 	forget_hidden(s, m);
@@ -140,26 +142,53 @@ void text_fork(struct text *t, int number, int parent)
 		return;
 	end = &s->maps;
 	for (m = from->maps; m; m = m->next) {
-		*end = new_mapped(m->addr, m->len, m->offset, m->path);
+		*end = new_mapped(m, m->path);
 		if (!*end)
 			return;
 		end = &(*end)->next;
-		*end = NULL;
 	}
+}
+
+static const struct mapped *mapped_at(const struct text *t, int number,
+				      uint64_t addr)
+{
+	const struct space *s = *find(t, number);
+	const struct mapped *m;
+
+	for (m = s ? s->maps : NULL; m; m = m->next)
+		if (addr - m->addr < m->len)
+			break;
+	return m;
+}
+
+int text_open(const struct text *t, int number, uint64_t addr,
+	      struct text_range *out)
+{
+	const struct mapped *m = mapped_at(t, number, addr);
+	struct stat st;
+
+	if (!m || !m->ino)
+		return -ENOENT;
+	*out = (struct text_range){ m->addr, m->addr + m->len, m->offset, -1 };
+	out->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (out->fd < 0)
+		return -ENOENT;
+	if (!fstat(out->fd, &st) && S_ISREG(st.st_mode) &&
+	    st.st_ino == m->ino &&
+	    ((uint64_t)major(st.st_dev) << 32 | minor(st.st_dev)) == m->dev)
+		return 0;
+	close(out->fd);
+	return -ENOENT;
 }
 
 ssize_t text_read(const struct text *t, int number, uint64_t addr, void *buf,
 		  size_t len)
 {
-	const struct space *s = *find(t, number);
-	const struct mapped *m;
+	const struct mapped *m = mapped_at(t, number, addr);
 	struct stat st;
 	ssize_t n = -ENOENT;
 	int fd;
 
-	for (m = s ? s->maps : NULL; m; m = m->next)
-		if (addr - m->addr < m->len)
-			break;
 	if (!m)
 		return -ENOENT;
 	if (len > m->len - (addr - m->addr))
