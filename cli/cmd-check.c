@@ -8,6 +8,7 @@
 #include "cli/check-seal.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
+#include "cli/machine-xml.h"
 #include "cli/text.h"
 #include "cli/trace.h"
 #include "lib/base/err.h"
@@ -55,6 +56,7 @@ static void contradiction(struct check *k, const char *fmt, ...)
 
 static void check_accesses(struct check *k, const struct moca_chunk *c)
 {
+	const struct moca_machine *m = moca_trace_machine(k->t);
 	uint64_t last = c->begin_ns;
 	size_t i;
 
@@ -75,6 +77,12 @@ static void check_accesses(struct check *k, const struct moca_chunk *c)
 		    !(c->cpumask[a->cpu / 64] >> (a->cpu % 64) & 1)) {
 			contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": CPU %u is not in the chunk's mask",
 				      c->task, c->number, a->cpu);
+			return;
+		}
+		if (m && m->node_count && a->node >= 0 &&
+		    moca_machine_node(m, a->node) < 0) {
+			contradiction(k, "task %" PRIu32 ", chunk %" PRIu64 ": the machine has no node %d",
+				      c->task, c->number, a->node);
 			return;
 		}
 	}
@@ -379,6 +387,26 @@ static void tell_found(const struct check *k)
 	printf(" and %s event%s", text_count(a, k->events), PLURAL(k->events));
 }
 
+/* The machine against the metadata and hwloc's drawing of it. */
+static void check_machine(struct check *k)
+{
+	const struct moca_machine *m = moca_trace_machine(k->t);
+	uint64_t nodes = trace_meta_u64(k->t, META_NODES, UINT64_MAX);
+	int err;
+
+	if (!m)
+		return;
+	if (nodes != UINT64_MAX && nodes != m->node_count)
+		contradiction(k, "the machine: %zu nodes, but the metadata says %" PRIu64,
+			      m->node_count, nodes);
+	err = machine_xml_check(m);
+	if (err == -EBADMSG)
+		contradiction(k, "the machine: hwloc cannot read its XML, or it has other nodes");
+	else if (err && err != -ENOENT)
+		moca_warn("check: cannot start a process that reads the machine's XML: %s",
+			  strerror(-err));
+}
+
 static int verdict(struct check *k, const char *path)
 {
 	int truncated = moca_trace_truncated(k->t);
@@ -387,6 +415,7 @@ static int verdict(struct check *k, const char *path)
 
 	k->seal = check_seal(k->t);
 	check_tasks(k);
+	check_machine(k);
 	moca_trace_damage(k->t, &damage);
 	tell_damage(k, &damage);
 	damaged = trace_damaged(&damage) || k->seal == CHECK_SEAL_WRONG;

@@ -104,6 +104,8 @@ static void print_head(const struct info *in, const char *path)
 	print_line("Recorded", start_date(in, date, sizeof(date)), " on ",
 		   meta(in, META_HOST));
 	print_line("System", meta(in, META_KERNEL), "", NULL);
+	if (in->s.nodes.machine || !in->markers_only)
+		nodes_print_machine(&in->s.nodes);
 	end_status(in, status, sizeof(status));
 	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, duration(in)),
 	       *status ? ", " : "", status);
@@ -546,6 +548,7 @@ static int print_text(const struct info *in, const char *path)
 		print_working_set(in);
 		print_mappings(in);
 		err = print_tasks(in);
+		nodes_print(&in->s.nodes, in->t, in->all);
 		print_allocations(in);
 		print_marker_counts(in);
 	}
@@ -654,6 +657,7 @@ static void json_tasks(struct json *j, const struct info *in)
 		json_uint(j, "loads", t->loads);
 		json_uint(j, "stores", t->stores);
 		json_counts(j, &in->s.tasks[i]);
+		nodes_json_task(j, &in->s.nodes, i);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -763,6 +767,7 @@ static void print_json(const struct info *in, const char *path)
 	json_open(&j, "total", '{');
 	json_counts(&j, &in->s.total);
 	json_close(&j, '}');
+	nodes_json(&j, &in->s.nodes);
 	json_tasks(&j, in);
 	json_markers(&j, in);
 	json_open(&j, "allocations", '{');

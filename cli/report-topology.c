@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The machine: from hwloc, live, from a file, or as the user imagines it. */
+/* The machine: as the trace has it, from a file, or as the user imagines it. */
 #include <ctype.h>
 #include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "cli/machine-xml.h"
 #include "cli/report.h"
 #include "cli/trace.h"
 #include "lib/base/err.h"
@@ -44,18 +44,26 @@ static void put_object(struct json *j, hwloc_obj_t o)
 	json_close(j, '}');
 }
 
+static int put_topology(hwloc_topology_t h, FILE *out,
+			const struct moca_machine *m)
+{
+	struct json j = { .f = out };
+
+	put_object(&j, hwloc_get_root_obj(h));
+	return ferror(out);
+}
+
 static int describe(struct report_topology *t, hwloc_topology_t h)
 {
-	struct json j = { 0 };
 	hwloc_obj_t node = NULL;
 	size_t len;
 	unsigned cpu;
+	FILE *f = open_memstream(&t->json, &len);
 
-	j.f = open_memstream(&t->json, &len);
-	if (!j.f)
+	if (!f)
 		return -ENOMEM;
-	put_object(&j, hwloc_get_root_obj(h));
-	if (fclose(j.f))
+	put_topology(h, f, NULL);
+	if (fclose(f))
 		return -ENOMEM;
 	t->cpu_count = (size_t)hwloc_bitmap_last(
 			hwloc_topology_get_complete_cpuset(h)) + 1;
@@ -69,6 +77,28 @@ static int describe(struct report_topology *t, hwloc_topology_t h)
 			if (cpu < t->cpu_count)
 				t->node_of_cpu[cpu] = (int16_t)node->os_index;
 		hwloc_bitmap_foreach_end();
+	return 0;
+}
+
+/* The recorded one. A trace without it has no drawing of a machine. */
+static int describe_recorded(struct report_topology *t,
+			     const struct moca_machine *m)
+{
+	size_t i;
+	int err;
+
+	if (!m || !m->node_count)
+		return 0;
+	t->source = strdup("the recorded machine, as the trace tells it");
+	t->cpu_count = m->cpu_count;
+	t->node_of_cpu = malloc((m->cpu_count + 1) * sizeof(*t->node_of_cpu));
+	if (!t->source || !t->node_of_cpu)
+		return -ENOMEM;
+	for (i = 0; i < m->cpu_count; i++)
+		t->node_of_cpu[i] = (int16_t)m->node_of_cpu[i];
+	err = machine_xml_read(m, put_topology, &t->json);
+	if (err && err != -ENOENT)
+		moca_warn("report: the machine is not drawn: the trace's topology is none that hwloc can read");
 	return 0;
 }
 
@@ -123,38 +153,17 @@ static int load_named(struct report_topology *t, hwloc_topology_t h,
 			cpus) < 0 ? -ENOMEM : 0;
 }
 
-/* Was it recorded here? Else this machine's topology says nothing. */
-static int is_here(const struct moca_trace *t)
-{
-	const char *host = moca_trace_meta(t, META_HOST);
-	char here[256] = "";
-
-	gethostname(here, sizeof(here) - 1);
-	return host && !strcmp(host, here) &&
-	       trace_meta_u64(t, META_CPUS, 0) ==
-	       (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
-}
-
 int report_topology(struct report *r, const char *spec)
 {
 	struct report_topology *t = &r->topology;
 	hwloc_topology_t h;
 	int err = 0;
 
-	if (!spec && !is_here(r->trace))
-		return 0;
+	if (!spec)
+		return describe_recorded(t, moca_trace_machine(r->trace));
 	if (hwloc_topology_init(&h) < 0)
 		return -ENOMEM;
-	if (spec) {
-		err = load_named(t, h, spec);
-	} else if (hwloc_topology_load(h) < 0) {
-		/* Unusual, and no reason to have no report. */
-		hwloc_topology_destroy(h);
-		return 0;
-	} else {
-		t->source = strdup("this machine, where it was recorded");
-		err = t->source ? 0 : -ENOMEM;
-	}
+	err = load_named(t, h, spec);
 	if (!err)
 		err = describe(t, h);
 	hwloc_topology_destroy(h);

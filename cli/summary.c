@@ -249,6 +249,9 @@ static int add_access(struct walk *w, const struct moca_task *task,
 	if (!err)
 		err = count_page(&w->group_pages, &w->s->mappings[at.group].n,
 				 (uint32_t)at.group, summary_group_page(&at));
+	if (!err)
+		err = nodes_add(&w->s->nodes, (size_t)(n - w->s->tasks),
+				at.owner, at.page, a);
 	return err ? err : summary_count_process(w, task->pid, at.group);
 }
 
@@ -633,7 +636,7 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	memset(s, 0, sizeof(*s));
 	s->task_count = moca_trace_task_count(t);
 	s->tasks = calloc(s->task_count + 1, sizeof(*s->tasks));
-	err = s->tasks ? 0 : -ENOMEM;
+	err = s->tasks ? nodes_init(&s->nodes, t) : -ENOMEM;
 	if (!err)
 		err = moca_trace_mappings(t, &w.maps, &w.map_count);
 	if (!err)
@@ -671,6 +674,7 @@ void summary_free(struct summary *s)
 
 	for (i = 0; i < s->gap_count; i++)
 		free(s->gaps[i].name);
+	nodes_free(&s->nodes);
 	free(s->gaps);
 	free(s->kinds);
 	free(s->task_allocations);

@@ -11,6 +11,8 @@
 
 #include <moca/reader.h>
 
+#include "cli/nodes.h"
+
 struct summary_counts {
 	uint64_t pages;		/* distinct */
 	uint64_t accesses;
@@ -60,6 +62,7 @@ struct summary {
 	/* Without what the next one has. */
 	struct summary_counts total;
 	struct summary_counts own;	/* in memory of Moca's in the program */
+	struct nodes_table nodes;	/* where these went */
 	uint64_t bytes;			/* of access chunks; or of counts */
 	/*
 	 * Of a trace without accesses: rows of counts, of so many slices. What is

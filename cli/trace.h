@@ -10,6 +10,7 @@
 #define META_HOST "host"
 #define META_KERNEL "kernel"
 #define META_CPUS "cpus"
+#define META_NODES "nodes"
 #define META_START_TIME "start_time"	/* Unix time, ns */
 #define META_EXIT_STATUS "exit_status"	/* as of wait(2) */
 #define META_READ_WRITE "read_write_source"

