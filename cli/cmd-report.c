@@ -248,7 +248,7 @@ int cmd_report(int argc, char **argv)
 	struct wanted w = { .command = "report" };
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
-		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if this is it"),
+		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if the trace tells it"),
 		OPT_FLAG('q', "quiet", &w.quiet, "do not say what was written"),
 		OPT_END
 	};

@@ -17,6 +17,13 @@ check() {
 check sound 0 "$tmp/complete" 'sound and complete; 3 tasks, 68 records in 13 chunks and 13 events'
 check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 15' 'sound, but'
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
+"$MAKE_TRACE" "$tmp/nodes" nodes
+check "the machine" 0 "$tmp/nodes" 'sound and complete'
+"$MAKE_TRACE" "$tmp/wrong-nodes" wrong-nodes
+check "other nodes in the metadata" 1 "$tmp/wrong-nodes" '^contradiction: the machine: 2 nodes, but the metadata says 3'
+cp -r "$tmp/nodes" "$tmp/no-machine"
+rm "$tmp/no-machine/machine"
+check "the machine is gone" 1 "$tmp/no-machine" 'DAMAGED|contradiction'
 cp -r "$tmp/cut" "$tmp/full"
 rm "$tmp/full/task-1"
 check "truncated, and a file of which was no room" 1 "$tmp/full" '^truncated:' 'TRUNCATED; 2 tasks'

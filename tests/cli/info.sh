@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh.inc"
 
 "$MAKE_TRACE" "$tmp/lossy" && "$MAKE_TRACE" "$tmp/complete" complete &&
-	"$MAKE_TRACE" "$tmp/truncated" truncated &&
+	"$MAKE_TRACE" "$tmp/truncated" truncated && "$MAKE_TRACE" "$tmp/nodes" nodes &&
 	"$MAKE_TRACE" "$tmp/odd" odd-names || { not_ok make-trace failed; finish; }
 
 run info 0 env TZ=UTC "$MOCA" info "$tmp/lossy"
@@ -15,6 +15,14 @@ has "info: mapping" "$tmp/out" '^  \[heap\] +9 +8 +32 +0 +20.00 % +100 demo' '^ 
 has "info: task" "$tmp/out" '^  0 +100 +demo +12 +16 +32' '^  1 +101 +worker +2 +8 +0 +0 +100 %' '^  2 +200 +renamed +2 +4 +4 +4'
 has "info: working set" "$tmp/out" '████' 'max 15 .*median 15 .*4 intervals'
 has "info: slowdown" "$tmp/out" '1\.25 times'
+has "info: machine not recorded" "$tmp/out" '^Machine +not recorded'
+run "info: nodes" 0 "$MOCA" info "$tmp/nodes"
+has "info: nodes" "$tmp/out" '^Machine +2 nodes, 2 CPUs \(a.*CPU\), 3.0 GiB; huge pages madvise; memory policy bind' \
+	'^By NUMA node: 84.62 % of the accesses were remote.* known for 76.47 %' \
+	'^  0 +1 +1.0 GiB +11 +52 +44 +8  10 21$' '^  2 +1 +2.0 GiB +0 +0 +0 +60  21 10$' \
+	'^  0 +100 +demo +0 +32 +16 +100 %$' '^  1 +101 +worker +8 +0 +0 +0.00 %$'
+run "info: nodes, JSON" 0 "$MOCA" info --json "$tmp/nodes"
+has "info: nodes, JSON" "$tmp/out" '"node_unknown": 16' '"remote": 44' '"by_its_cpus": 60' '"node_of_cpu":' '"thp.enabled": "madvise"'
 run "info: complete" 0 "$MOCA" info "$tmp/complete"
 has "info: complete" "$tmp/out" '^Complete: all 15 pages' 'No sample was lost'
 run "info: truncated" 0 "$MOCA" info "$tmp/truncated"

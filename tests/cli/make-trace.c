@@ -2,7 +2,7 @@
 /*
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
- * [truncated|complete|odd-names|markers|only-markers]
+ * [truncated|complete|odd-names|markers|only-markers|nodes|wrong-nodes]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
  * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
@@ -12,7 +12,9 @@
  * 1 unless "complete". Task 0's interval 2 is split over two chunks.
  *
  * "markers" is complete and has those of write_markers() as well;
- * "only-markers" has nothing else.
+ * "only-markers" has nothing else. "nodes" is complete and of a machine with
+ * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
+ * "wrong-nodes" says in its metadata that there are three.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "lib/format/machine.h"
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
@@ -36,6 +39,7 @@
 static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
 static int only_markers;
+static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
 		       int more, const struct moca_access *a, size_t n)
@@ -253,6 +257,27 @@ static int write_markers(int fd)
 	return err;
 }
 
+static int write_machine(int fd)
+{
+	static const uint32_t distances[2][2] = { { 10, 21 }, { 21, 10 } };
+	static const int32_t node_of_cpu[] = { 0, 2 };
+	static const struct moca_machine_setting settings[] = {
+		{ "cpu.model", "a\033[31mCPU" }, { "thp.enabled", "madvise" },
+		{ "program.mempolicy", "bind" },
+	};
+	static const struct moca_machine_node nodes[] = {
+		{ .id = 0, .bytes = 1ull << 30, .distances = distances[0] },
+		{ .id = 2, .bytes = 2ull << 30, .distances = distances[1] },
+	};
+	static const struct moca_machine machine = {
+		.page_size = PAGE, .node_count = 2, .nodes = nodes,
+		.cpu_count = 2, .node_of_cpu = node_of_cpu,
+		.setting_count = 3, .settings = settings,
+	};
+
+	return moca_machine_write(fd, &machine, START);
+}
+
 static int write_meta(struct moca_meta *m, const char *name, int fd,
 		      const char *state)
 {
@@ -264,6 +289,8 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "exit_status", "%d", 3 << 8);
 	moca_meta_set(m, "cpus", "2");
 	moca_meta_set(m, "page_size", "4096");
+	if (node_count)
+		moca_meta_set(m, "nodes", "%d", node_count);
 	if (!only_markers) {
 		moca_meta_set(m, "collector", "fault");
 		moca_meta_set(m, "interval_ns", "50000000");
@@ -300,6 +327,8 @@ int main(int argc, char **argv)
 	unsigned i;
 
 	only_markers = !strcmp(kind, "only-markers");
+	node_count = !strcmp(kind, "nodes") ? 2 :
+		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
 		return 2;
 	mkdir(argv[1], 0700);
@@ -310,7 +339,10 @@ int main(int argc, char **argv)
 	if (!err && !only_markers)
 		err = write_events(name, file);
 	for (i = 0; i < INTERVALS && !err && !only_markers; i++)
-		err = write_interval(i, strcmp(kind, "complete") && !markers);
+		err = write_interval(i, strcmp(kind, "complete") && !markers &&
+					!node_count);
+	if (!err && node_count)
+		err = write_machine(fd);
 	if (!err && (markers || only_markers))
 		err = write_markers(fd);
 	if (!err)

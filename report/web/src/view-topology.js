@@ -96,7 +96,7 @@ const layoutMemory = (m) => ({ o: m, w: 190, h: 40, children: [], wide: true });
 
 export function topology(d) {
 	if (!d.machine)
-		return [h("p", { class: "empty" }, "The topology of the machine is not known: this page was not made where the trace was recorded. moca report --topology FILE takes the XML that lstopo writes there; --topology 4x16 draws an imagined machine.")];
+		return [h("p", { class: "empty" }, "The topology of the machine is not known: the trace does not tell it. moca report --topology FILE takes the XML that lstopo writes there; --topology 4x16 draws an imagined machine.")];
 	const now = scene(d), { use, nodes } = now, colors = threadColors(d);
 	const sumOf = (list) => (list || []).reduce((a, x) => a + x[1], 0);
 	const total = Math.max(1, d.threads.reduce((a, t) => a + t.accesses, 0));

@@ -77,7 +77,7 @@ function notRecorded(d) {
 	if (!d.summary)
 		list.push("Findings and phases: moca summary was not run for this page.");
 	if (!d.machine)
-		list.push("The machine's topology: this page was not made on the machine of the recording; moca report --topology FILE (of lstopo) adds it.");
+		list.push("The machine's topology: the trace does not tell it; moca report --topology FILE (of lstopo) adds it.");
 	if (d.plots.some((x) => x.exact && x.density.page_shift))
 		list.push("Single pages of the largest structures: these are drawn in groups of pages, with exact sums; each plot says how large.");
 	if (d.plots.some((x) => x.heat?.page_shift || x.heat?.time_shift))
