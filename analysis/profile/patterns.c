@@ -86,6 +86,15 @@ static unsigned order(const struct moca_profile_object *o)
 	       MOCA_PATTERN_RANDOM : 0;
 }
 
+/*
+ * Without those that fill it: of pages that are used later on, too. Where most
+ * are not, all writes are of what there is to tell.
+ */
+static uint64_t later_writes(const struct moca_profile_object *o)
+{
+	return 2 * o->late_pages >= o->pages ? o->late_writes : o->writes;
+}
+
 static int first_by_one(const struct moca_profile *p,
 			const struct moca_profile_object *o)
 {
@@ -108,7 +117,7 @@ static void object_(const struct moca_profile *p,
 	if (p->writes_known && !o->late_writes && o->late_pages && o->writes)
 		m |= MOCA_PATTERN_WRITE_ONCE;
 	else if (p->writes_known && o->accesses > 2 * o->pages &&
-		 ABOVE(o->accesses - o->late_writes, o->accesses, 95))
+		 ABOVE(o->accesses - later_writes(o), o->accesses, 95))
 		m |= MOCA_PATTERN_READ_MOSTLY;
 	if (n > 1 && o->pages >= 16 && first_by_one(p, o))
 		m |= MOCA_PATTERN_MASTER_WORKER;

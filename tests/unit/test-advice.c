@@ -412,6 +412,21 @@ static int few_intervals(void)
 	return 0;
 }
 
+/* All in one interval: no write is late, and yet it is not read mostly. */
+static int one_interval(void)
+{
+	unsigned i;
+
+	begin(THREADS, 512);
+	for (i = 0; i < 3; i++)
+		sweep(0, 0, 512, MOCA_ACCESS_WRITE);
+	sweep(1, 0, 512, MOCA_ACCESS_READ);
+	CHECK(!look("2x1"));
+	CHECK(!(object()->patterns & MOCA_PATTERN_READ_MOSTLY));
+	CHECK(object()->object->sharing == MOCA_SHARING_ONE_WRITER);
+	return 0;
+}
+
 /* Written by one thread, then read by the other: handed on, not shared. */
 static int handed(void)
 {
@@ -796,6 +811,7 @@ int main(void)
 	run("table", table);
 	run("small object", small);
 	run("few intervals", few_intervals);
+	run("advice: one interval", one_interval);
 	run("handed on", handed);
 	run("ring of buffers", ring);
 	run("pipeline", pipeline);
