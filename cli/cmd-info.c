@@ -272,6 +272,8 @@ static void print_unseen(const struct info *in)
 			printf(" (%" PRIu64 " times)", in->s.gaps[i].events);
 		if (in->s.gaps[i].bytes)
 			printf(": %s", text_size(a, in->s.gaps[i].bytes));
+		if (in->s.gaps[i].ns)
+			printf(", for %.2f s", in->s.gaps[i].ns / 1e9);
 		putchar('\n');
 	}
 }
@@ -620,6 +622,7 @@ static void json_metadata(struct json *j, const struct info *in)
 		json_string(j, "what", in->s.gaps[i].name);
 		json_uint(j, "events", in->s.gaps[i].events);
 		json_uint(j, "bytes", in->s.gaps[i].bytes);
+		json_uint(j, "ns", in->s.gaps[i].ns);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

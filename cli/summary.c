@@ -346,11 +346,13 @@ static int add_gap(struct summary *s, const struct moca_event *e)
 		g[i].name = strdup(e->name);
 		if (!g[i].name)
 			return -ENOMEM;
-		g[i].events = g[i].bytes = 0;
+		g[i].events = g[i].bytes = g[i].ns = 0;
 		s->gap_count++;
 	}
-	s->gaps[i].events++;
+	/* One that tells its length only ends what was told before. */
+	s->gaps[i].events += !e->offset;
 	s->gaps[i].bytes += e->len;
+	s->gaps[i].ns += e->offset;
 	return 0;
 }
 

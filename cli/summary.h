@@ -40,6 +40,7 @@ struct summary_gap {
 	char *name;
 	uint64_t events;
 	uint64_t bytes;
+	uint64_t ns;		/* how long, of those whose end is told */
 };
 
 /* All markers of one kind. */

@@ -8,7 +8,7 @@ PARTS_LIBS := $(MOCA_LIBS) -pthread
 UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
-CASE_PROGRAMS := memory signals processes threads kernel
+CASE_PROGRAMS := memory signals processes forks threads kernel
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \

@@ -626,6 +626,8 @@ static void sweep(struct collector *c)
 	learn_refaults(c);
 	before = moca_now_ns();
 	pages = sweep_all(c->rec, c);
+	/* What it brings back is due now as well. */
+	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();
 	account_sweep(&c->account, before, after - before);
 	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
@@ -675,6 +677,8 @@ static void second(struct collector *c, uint64_t now)
 	account(c);
 	own_faults_flush(c->rec->own_faults);
 	status_show(c->status, &s);
+	if (!c->rec->opt->zap)
+		sweep_ask_thaw(c->rec, now);
 	if (!c->failed)
 		write_meta(c, "recording");
 }

@@ -44,6 +44,8 @@ void collector_pump(struct collector *c);
 uint64_t collector_room(const struct collector *c);
 /* sweep.c: have zappers started where they will be needed. */
 void sweep_prepare(struct recorder *rec, uint64_t now_ns);
+/* sweep.c: have what forks froze thawed, where that is possible by now. */
+void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
 /* sweep.c: zap everything once. Returns the number of pages let go. */
 uint64_t sweep_all(struct recorder *rec, struct collector *c);
 /* sweep.c: pages that a sweep would let go, times the chance to come back. */

@@ -36,10 +36,25 @@
 struct recorder;
 struct record_way;
 struct exact_arena;
+struct base;
+struct extent;
 
 enum mm_state {
 	MM_NATIVE,	/* not moved: real faults only */
 	MM_MOVED,	/* private memory is on the memfd */
+};
+
+/* See freeze.h. */
+struct freeze_state {
+	uint64_t bytes;		/* that were frozen; 0: nothing is told */
+	uint64_t since_ns;
+	uint64_t wait_ns;	/* without a fork, before a thaw */
+	uint64_t thawed_ns;	/* when it was complete last */
+	atomic_ullong next_ns;	/* when a thaw may be asked for; 0: never */
+	atomic_int wanted;	/* as want_zapper */
+	struct extent *looked;	/* frozen pages that were touched in ... */
+	uint64_t looked_start, looked_end;
+	size_t looked_count, looked_room;
 };
 
 #define MM_OURS 4	/* two libraries, and some to spare */
@@ -59,8 +74,14 @@ struct mm {
 	struct stub_data *stub;
 	uint64_t brk;		/* page aligned end of the heap, 0 = unknown */
 	struct filecopy *copies;	/* what REGION_FILE_COPY is of */
+	int keyed;		/* it has protection keys */
 	int populates;		/* mlockall(MCL_FUTURE) */
-	size_t moved;		/* regions whose offset is not their address */
+	unsigned int plane;	/* of the memfd, for new mappings: freeze.h */
+	size_t moved;		/* regions for which mm_is_moved holds */
+	struct base *base;	/* its own memfd, once it was frozen; or NULL */
+	struct base **bases;	/* in use by its regions */
+	size_t base_count;
+	struct freeze_state freeze;
 
 	/* Taken by the supervisor to change regions, by the collector to zap. */
 	pthread_mutex_t lock;

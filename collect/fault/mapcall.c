@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collect/fault/filecopy.h"
+#include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
 #include "collect/fault/preload.h"
@@ -31,40 +32,11 @@
 #ifndef MAP_GROWSDOWN
 #define MAP_GROWSDOWN 0x100
 #endif
-#ifndef MREMAP_DONTUNMAP
-#define MREMAP_DONTUNMAP 4
-#endif
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
 #define MADV_GUARD_INSTALL_NR 102
 #define COPY_MAX (64ul << 20)
-
-/* One call being carried out. */
-struct ctx {
-	struct recorder *rec;
-	struct mm *mm;
-	struct task *task;
-	struct tracee_calls c;
-	uint64_t a[6];		/* the program's arguments */
-	long nr;
-	long ret;		/* what the program gets */
-};
-
-/* Run the program's own call, with the arguments in x->a. 0 or -errno. */
-static int run_own(struct ctx *x)
-{
-	int err;
-
-	x->ret = tracee_call(&x->c, &err, x->nr, x->a[0], x->a[1], x->a[2],
-			     x->a[3], x->a[4], x->a[5]);
-	return err;
-}
-
-static int failed(long ret)
-{
-	return ret < 0 && ret >= -4095;
-}
 
 /* What stands behind descriptor fd of the program: its name and kind. */
 static int describe_fd(const struct ctx *x, int fd, char *name, size_t size,
@@ -146,6 +118,7 @@ static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
 static int map_at_once(struct ctx *x, uint64_t len)
 {
 	struct stub_call *calls = x->mm->stub->calls;
+	uint64_t plane = plane_offset(x->mm->plane, 0);
 	struct region r = { .kind = REGION_MEMFD };
 	int n, err = 0;
 
@@ -159,7 +132,7 @@ static int map_at_once(struct ctx *x, uint64_t len)
 	calls[1] = (struct stub_call){
 		.nr = SYS_mmap, .flags = STUB_CALL_ADDR | STUB_CALL_OFFSET,
 		.args = { 0, len, x->a[2], MAP_SHARED | MAP_FIXED,
-			  x->mm->remote_fd, 0 },
+			  x->mm->remote_fd, plane },
 	};
 	n = tracee_list(&x->c, 2);
 	if (n < 0)
@@ -167,7 +140,8 @@ static int map_at_once(struct ctx *x, uint64_t len)
 	x->ret = calls[0].ret;
 	if (failed(x->ret))
 		return 0;
-	r.start = r.off = x->ret;
+	r.start = x->ret;
+	r.off = plane + r.start;
 	r.end = r.start + len;
 	if (n < 2 || calls[1].ret != x->ret) {
 		if (x->mm->populates)
@@ -223,8 +197,10 @@ static int do_mmap(struct ctx *x)
 	err = map_ours(x, len, anon, name);
 	if (err)
 		return err < 0 ? err : 0;
-	if (flags & MAP_FIXED)
+	if (flags & MAP_FIXED) {
 		ours_remove(x->mm, x->a[0], x->a[0] + len);
+		look(x, x->a[0], x->a[0] + len);
+	}
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
@@ -271,8 +247,10 @@ static int do_mmap(struct ctx *x)
 
 static int do_munmap(struct ctx *x)
 {
-	int err = run_own(x);
+	int err;
 
+	look(x, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
+	err = run_own(x);
 	if (err || failed(x->ret))
 		return err;
 	ours_remove(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
@@ -292,6 +270,8 @@ static int do_brk(struct ctx *x)
 			return err;
 		old = PAGE_UP(old);
 	}
+	if (PAGE_UP(x->a[0]) < old)
+		look(x, PAGE_UP(x->a[0]), old);
 	err = run_own(x);
 	if (err)
 		return err;
@@ -306,190 +286,13 @@ static int do_brk(struct ctx *x)
 	return 0;
 }
 
-/* Protection of the mapping at addr. */
-static int prot_at(struct ctx *x, uint64_t addr)
-{
-	struct vma_list l;
-	int prot = PROT_READ | PROT_WRITE;
-
-	if (maps_read(x->task->tid, &l))
-		return prot;
-	for (size_t i = 0; i < l.count; i++)
-		if (l.items[i].start <= addr && addr < l.items[i].end)
-			prot = l.items[i].prot;
-	maps_free(&l);
-	return prot;
-}
-
-/*
- * Give [start, end) one stretch of offsets of its own, with `room` bytes free
- * from its start, so that the kernel sees one mapping that can grow. For
- * mremap over what were several mappings.
- */
-static int relocate(struct ctx *x, uint64_t start, uint64_t end,
-		    uint64_t room)
-{
-	int prot = prot_at(x, start);
-	unsigned int plane = 1;
-	uint64_t pos = start, off, len = end - start;
-	struct region r, whole;
-	char *buf;
-	long ret;
-	int err = 0;
-
-	while (plane < MEMFD_PLANES &&
-	       moca_regions_uses(&x->mm->regions, plane_offset(plane, start),
-				 room > len ? room : len))
-		plane++;
-	off = plane_offset(plane, start);
-	buf = malloc(1 << 20);
-	if (!buf)
-		return -ENOMEM;
-	while (!err && moca_regions_next(&x->mm->regions, &pos, end, &r)) {
-		uint64_t from = r.off, to = off + (r.start - start);
-		uint64_t left = r.end - r.start;
-
-		while (left && !err) {
-			off_t data = lseek(x->mm->memfd, from, SEEK_DATA);
-			ssize_t n = left > 1 << 20 ? 1 << 20 : left;
-
-			if (data < 0 || (uint64_t)data >= from + left)
-				break;
-			to += data - from;
-			left -= data - from;
-			from = data;
-			if ((uint64_t)n > left)
-				n = left;
-			if (pread(x->mm->memfd, buf, n, from) != n ||
-			    pwrite(x->mm->memfd, buf, n, to) != n)
-				err = -EIO;
-			from += n;
-			to += n;
-			left -= n;
-		}
-	}
-	free(buf);
-	if (err)
-		return err;
-	ret = tracee_call(&x->c, &err, SYS_mmap, start, len, prot,
-			  MAP_SHARED | MAP_FIXED, x->mm->remote_fd, off);
-	if (err || failed(ret))
-		return err ? err : (int)ret;
-	mm_drop(x->rec, x->mm, NULL, start, end, 0);
-	whole = (struct region){ start, end, off, REGION_MEMFD, 0 };
-	err = moca_regions_add(&x->mm->regions, &whole);
-	x->mm->moved++;
-	mm_register(x->mm, start, end);
-	mm_prefill(x->rec, x->mm, start, end);
-	return err;
-}
-
-/* After mremap moved or grew [old, old + old_len), which was region r. */
-static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
-		     uint64_t new_len)
-{
-	uint64_t old = x->a[0], new = x->ret;
-	struct region moved = *r;
-
-	if (new != old)
-		mm_drop(x->rec, x->mm, x->task, new, new + new_len, 0);
-	if (r->kind == REGION_MEMFD && new != old) {
-		/* The pages go along: nothing may be punched. */
-		struct message *m = message_new(MSG_DROP, 0, NULL);
-
-		if (m) {
-			m->mm = x->mm;
-			m->start = old;
-			m->end = old + old_len;
-			m->certified = 1;
-			mm_placed(x->mm, r, old_len, m);
-			queue_push(x->rec->queue, m);
-		}
-	}
-	moca_regions_remove(&x->mm->regions, old, old + old_len);
-	moved.start = new;
-	moved.end = new + new_len;
-	if (moca_regions_add(&x->mm->regions, &moved))
-		moca_warn("out of memory for the table of mappings");
-	if (r->kind == REGION_MEMFD && r->off != r->start && x->mm->moved)
-		x->mm->moved--;
-	if (r->kind == REGION_MEMFD && moved.off != moved.start)
-		x->mm->moved++;
-	mm_register(x->mm, new, new + new_len);
-	if (r->kind == REGION_MEMFD)
-		mm_prefill(x->rec, x->mm, new,
-			   new + (old_len < new_len ? old_len : new_len));
-	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
-		 PROT_READ | PROT_WRITE, MOCA_MAP_MOVED | mm_map_flags(r), "");
-}
-
-static int do_mremap(struct ctx *x)
-{
-	uint64_t old = x->a[0], old_len = PAGE_UP(x->a[1]);
-	uint64_t new_len = PAGE_UP(x->a[2]), flags = x->a[3];
-	const struct region *found = moca_regions_find(&x->mm->regions, old);
-	struct region r;
-	int err;
-
-	if (!found)
-		return run_own(x);
-	r = *found;
-	if (r.kind == REGION_MEMFD && !old_len) {
-		x->ret = -EINVAL;	/* as for private memory */
-		return 0;
-	}
-	/* Several of our mappings, or offsets behind that are another's. */
-	if (r.kind == REGION_MEMFD &&
-	    (r.end < old + old_len ||
-	     (new_len > old_len &&
-	      (r.end > old + old_len || x->mm->moved ||
-	       r.off + (r.end - r.start) + new_len - old_len >
-		       plane_offset((r.off >> 47) + 1, 0))))) {
-		err = relocate(x, old, old + old_len, new_len);
-		if (err == -ESRCH)
-			return err;
-		found = moca_regions_find(&x->mm->regions, old);
-		r = *found;
-	} else if (r.kind == REGION_MEMFD && new_len > old_len) {
-		uint64_t at = r.off + (old - r.start) + old_len;
-
-		/* In place of the grown part another mapping may live. */
-		if (moca_regions_uses(&x->mm->regions, at, new_len - old_len)) {
-			err = relocate(x, old, old + old_len, new_len);
-			if (err == -ESRCH)
-				return err;
-			r = *moca_regions_find(&x->mm->regions, old);
-		}
-	}
-	if (r.start < old) {
-		if (r.kind == REGION_MEMFD)
-			r.off += old - r.start;
-		r.start = old;
-	}
-	err = run_own(x);
-	if (err || failed(x->ret))
-		return err;
-	if (new_len < old_len && (uint64_t)x->ret == old) {
-		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
-		return 0;
-	}
-	if (new_len < old_len)
-		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
-	remapped(x, &r, new_len < old_len ? new_len : old_len, new_len);
-	if ((flags & MREMAP_DONTUNMAP) && r.kind == REGION_MEMFD)
-		/* The old range stays mapped, and reads as zeroes. */
-		return mm_move(x->rec, x->mm, &x->c, old, old + old_len,
-			       prot_at(x, x->ret), 0, "");
-	return 0;
-}
-
 /* 1 when any of the range is on the memfd. */
 static int touches_memfd(const struct mm *mm, uint64_t start, uint64_t end)
 {
 	struct region r;
 
 	while (moca_regions_next(&mm->regions, &start, end, &r))
-		if (r.kind == REGION_MEMFD)
+		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
 			return 1;
 	return 0;
 }
@@ -503,6 +306,15 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 		x->ret = -ENOMEM;
 		return 0;
 	}
+	if (start & ~PAGE_MASK)
+		return run_own(x);	/* an error */
+	err = freeze_empty(x->rec, x->mm, &x->c, start, end);
+	if (err == -ESRCH)
+		return err;
+	if (err) {
+		x->ret = -ENOMEM;
+		return 0;
+	}
 	err = run_own(x);
 	/* ENOMEM: some of it was unmapped, the rest was done. */
 	if (err || (failed(x->ret) && x->ret != -ENOMEM))
@@ -511,6 +323,18 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 	err = filecopy_refill(x->mm, start, end);
 	if (!err)
 		mm_prefill(x->rec, x->mm, start, end);
+	return err;
+}
+
+/* Advice that lasts, and has to be given again where memory is mapped anew. */
+static int do_lasting_advice(struct ctx *x, uint64_t start, uint64_t end,
+			     uint32_t set, uint32_t clear)
+{
+	int err = run_own(x);
+
+	if (!err && !failed(x->ret))
+		err = moca_regions_flag(&x->mm->regions, start, end, set,
+					clear);
 	return err;
 }
 
@@ -532,15 +356,18 @@ static int do_madvise(struct ctx *x)
 	case MADV_WIPEONFORK:
 	case MADV_KEEPONFORK:
 		x->a[2] = MADV_NORMAL;
-		err = run_own(x);
-		if (!err && !failed(x->ret))
-			err = moca_regions_flag(
-				&x->mm->regions, start, end,
-				advice == MADV_WIPEONFORK ? REGION_WIPEONFORK :
-							    0,
-				advice == MADV_KEEPONFORK ? REGION_WIPEONFORK :
-							    0);
-		return err;
+		return do_lasting_advice(
+			x, start, end,
+			advice == MADV_WIPEONFORK ? REGION_WIPEONFORK : 0,
+			advice == MADV_KEEPONFORK ? REGION_WIPEONFORK : 0);
+	case MADV_DONTFORK:
+		return do_lasting_advice(x, start, end, REGION_DONTFORK, 0);
+	case MADV_DOFORK:
+		return do_lasting_advice(x, start, end, 0, REGION_DONTFORK);
+	case MADV_DONTDUMP:
+		return do_lasting_advice(x, start, end, REGION_DONTDUMP, 0);
+	case MADV_DODUMP:
+		return do_lasting_advice(x, start, end, 0, REGION_DONTDUMP);
 	case 100: /* MADV_HWPOISON */
 	case 101: /* MADV_SOFT_OFFLINE */
 		err = run_own(x);
@@ -717,7 +544,7 @@ static int dispatch(struct ctx *x)
 	case SYS_brk:
 		return do_brk(x);
 	case SYS_mremap:
-		return do_mremap(x);
+		return mapcall_mremap(x);
 	case SYS_madvise:
 		return do_madvise(x);
 	case SYS_mprotect:
@@ -731,6 +558,10 @@ static int dispatch(struct ctx *x)
 		/* What kernels before 6.13 say; callers fall back. */
 		x->ret = -EINVAL;
 		return 0;
+	case SYS_pkey_alloc:
+		/* Mapping memory anew would lose its key. */
+		x->mm->keyed = 1;
+		return run_own(x);
 	case SYS_userfaultfd:
 		return do_leave(x, "the program uses userfaultfd itself: real "
 				   "faults only");
@@ -762,6 +593,7 @@ int mapcall_wanted(long nr)
 	case SYS_mlock:
 	case SYS_mlock2:
 	case SYS_mlockall:
+	case SYS_pkey_alloc:
 	case SYS_userfaultfd:
 	case SYS_unshare:
 	case SYS_setns:
@@ -878,5 +710,7 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		}
 		err = tracee_end(&x.c);
 	}
+	if (x.quiesced)
+		quiesce_end(rec, t->mm, t);
 	return err ? err : 1;
 }

@@ -109,3 +109,19 @@ struct moca_identity maps_identity_at(pid_t pid, uint64_t addr)
 	free(v.name);
 	return of;
 }
+
+const struct vma *maps_at(const struct vma_list *l, uint64_t addr)
+{
+	size_t lo = 0, hi = l->count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (l->items[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo < l->count && l->items[lo].start <= addr ? &l->items[lo] :
+							     NULL;
+}

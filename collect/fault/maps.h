@@ -26,6 +26,8 @@ struct vma_list {
 
 /* 0 or -errno. */
 int maps_read(pid_t pid, struct vma_list *out);
+/* The mapping at addr, or NULL. */
+const struct vma *maps_at(const struct vma_list *l, uint64_t addr);
 void maps_free(struct vma_list *l);
 /* The mapping that holds addr; the caller frees out->name. 0, -ENOENT, -errno. */
 int maps_find(pid_t pid, uint64_t addr, struct vma *out);

@@ -19,7 +19,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/fault/base.h"
 #include "collect/fault/filecopy.h"
+#include "collect/fault/freeze.h"
+#include "collect/fault/pages.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/tasks.h"
@@ -35,10 +38,6 @@
 #ifndef UFFD_FEATURE_WP_ASYNC
 #define UFFD_FEATURE_WP_ASYNC (1 << 15)
 #endif
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
-#define UFFD_FLAGS (O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -84,6 +83,7 @@ void mm_put(struct recorder *rec, struct mm *mm)
 	if (mm->state == MM_MOVED)
 		mm_stop_zapper(mm);
 	mm_drop(rec, mm, NULL, 0, USER_END, 0);
+	base_leave_all(mm);
 	pthread_mutex_unlock(&mm->lock);
 	m = message_new(MSG_MM_END, 0, NULL);
 	if (!m)
@@ -102,6 +102,7 @@ void mm_free(struct mm *mm)
 		close(mm->uffd);
 	if (mm->zapper_fd >= 0)
 		close(mm->zapper_fd);
+	free(mm->freeze.looked);
 	filecopy_free(mm);
 	moca_regions_free(&mm->regions);
 	pthread_mutex_destroy(&mm->lock);
@@ -176,7 +177,7 @@ void mm_register(struct mm *mm, uint64_t start, uint64_t end)
 
 uint64_t mm_offset(struct mm *mm, uint64_t addr, uint64_t len)
 {
-	unsigned int plane = 0;
+	unsigned int plane = mm->plane;
 
 	/*
 	 * The offset is the address, so that the kernel merges neighbours as
@@ -220,10 +221,35 @@ static size_t find_extents(struct mm *mm, const struct region *r,
 	return count;
 }
 
+/* The same of frozen memory; *certified: they are the whole truth. */
+static size_t frozen_extents(struct mm *mm, const struct region *r,
+			     enum message_kind kind, struct extent **out,
+			     size_t *room, int *certified)
+{
+	const struct freeze_state *f = &mm->freeze;
+	size_t n = 0;
+
+	if (kind == MSG_PREFILL)
+		freeze_look(mm, mm->pid, r->start, r->end);
+	*certified = f->looked_start <= r->start && r->end <= f->looked_end;
+	for (size_t i = 0; *certified && i < f->looked_count; i++) {
+		uint64_t start = f->looked[i].start, end = f->looked[i].end;
+
+		if (start < r->start)
+			start = r->start;
+		if (end > r->end)
+			end = r->end;
+		if (start < end && extents_add(out, &n, room, start, end))
+			break;
+	}
+	return n;
+}
+
 /* Tells of the pages that exist, and returns how many. */
 static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 			 enum message_kind kind, const struct region *r)
 {
+	int certified = r->kind == REGION_MEMFD;
 	uint64_t pages = 0;
 	struct extent *ext = NULL;
 	struct message *m;
@@ -231,6 +257,8 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 
 	if (r->kind == REGION_MEMFD)
 		n = find_extents(mm, r, &ext, &room, 0);
+	else if (r->kind == REGION_FROZEN)
+		n = frozen_extents(mm, r, kind, &ext, &room, &certified);
 	m = message_new(kind, n, NULL);
 	if (m) {
 		if (n)
@@ -239,9 +267,10 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		m->mm = mm;
 		m->start = r->start;
 		m->end = r->end;
-		m->certified = r->kind == REGION_MEMFD;
+		m->certified = certified;
 		/* Of an address space that ended the collector can still ask. */
-		if (n && kind == MSG_DROP && !mm->dead && nodes_several())
+		if (n && kind == MSG_DROP && r->kind == REGION_MEMFD &&
+		    !mm->dead && nodes_several())
 			m->placed_count = nodes_of_region(mm->memfd, r, ext, n,
 							  &m->placed);
 		queue_push(rec->queue, m);
@@ -273,8 +302,20 @@ void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 	struct region r;
 
 	while (moca_regions_next(&mm->regions, &start, end, &r))
-		if (r.kind == REGION_MEMFD)
+		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
 			push_extents(rec, mm, MSG_PREFILL, &r);
+}
+
+void mm_settle(struct recorder *rec, struct mm *mm, const struct region *r)
+{
+	push_extents(rec, mm, MSG_DROP, r);
+}
+
+int mm_is_moved(const struct mm *mm, const struct region *r)
+{
+	return r->kind == REGION_MEMFD &&
+	       r->off >= plane_offset(mm->plane, 0) &&
+	       r->off != plane_offset(mm->plane, r->start);
 }
 
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
@@ -282,19 +323,21 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 {
 	uint64_t pos = start, began = moca_now_ns(), given = 0, pages = 0;
 	struct region r;
+	int frozen = 0;
 
 	while (moca_regions_next(&mm->regions, &pos, end, &r)) {
 		if (keep && r.kind != REGION_MEMFD)
 			continue;
 		pages += push_extents(rec, mm, MSG_DROP, &r);
 		given += r.kind == REGION_MEMFD;
+		frozen |= r.kind == REGION_FROZEN;
 		if (r.kind != REGION_MEMFD)
 			continue;
 		if (!mm->dead)
 			fallocate(mm->memfd,
 				  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
 				  r.off, r.end - r.start);
-		if (!keep && r.off != r.start && mm->moved)
+		if (!keep && mm_is_moved(mm, &r) && mm->moved)
 			mm->moved--;
 	}
 	if (t)
@@ -306,6 +349,10 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	cost_natural(&rec->costs, 0, pages);
 	if (given)
 		cost_inner(&rec->costs, COST_FREE, 1, moca_now_ns() - began);
+	if (frozen && !mm->dead)
+		base_tidy(mm);
+	/* What was looked at may be touched again, elsewhere mapped. */
+	mm->freeze.looked_start = mm->freeze.looked_end = 0;
 }
 
 uint32_t mm_map_flags(const struct region *r)
@@ -315,6 +362,8 @@ uint32_t mm_map_flags(const struct region *r)
 		return MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED;
 	case REGION_SHARED:
 		return MOCA_MAP_SHARED | MOCA_MAP_ZAPPED;
+	case REGION_FROZEN:
+		return MOCA_MAP_CERTIFIED;
 	case REGION_FILE:
 		return MOCA_MAP_FILE | MOCA_MAP_ZAPPED;
 	case REGION_PRIVATE:
@@ -347,7 +396,7 @@ void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 		   uint64_t offset, const char *name,
 		   const struct moca_identity *of)
 {
-	struct region r = { start, end, 0, kind, 0 };
+	struct region r = { .start = start, .end = end, .kind = kind };
 
 	if (mm->state == MM_MOVED)
 		add_region(rec, mm, t, &r, prot, offset, name, of);
@@ -439,7 +488,7 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 {
 	uint64_t off = mm_offset(mm, start, end - start);
 	struct region r = { start, end, off, REGION_MEMFD,
-			    copy == MM_COPY_FILE ? REGION_FILE_COPY : 0 };
+			    copy == MM_COPY_FILE ? REGION_FILE_COPY : 0, NULL };
 	int err;
 	long ret;
 
@@ -473,7 +522,7 @@ err_punch:
 void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 	      const struct region *r, int prot, const char *name)
 {
-	if (r->off != r->start)
+	if (mm_is_moved(mm, r))
 		mm->moved++;
 	add_region(rec, mm, t, r, prot, 0, name, NULL);
 	if (mm->populates) {
@@ -483,7 +532,7 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 }
 
 /* Take over the memfd that the program just made; put the stub into it. */
-static int adopt_memfd(struct mm *mm, pid_t pid, int remote)
+int mm_adopt_memfd(struct mm *mm, pid_t pid, int remote)
 {
 	size_t code = moca_stub_code_end - moca_stub_code;
 	struct stat st;
@@ -531,7 +580,7 @@ static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
 	err = tracee_raw_call(c, insn, SYS_memfd_create, make, remote);
 	if (err || *remote < 0)
 		return err ? err : (int)*remote;
-	err = adopt_memfd(mm, c->task->pid, *remote);
+	err = mm_adopt_memfd(mm, c->task->pid, *remote);
 	if (err)
 		return err;
 	code[4] = *remote;
@@ -549,7 +598,7 @@ static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
 	return ret == STUB_DATA ? 0 : ret < 0 ? (int)ret : -EEXIST;
 }
 
-static void open_uffd(struct mm *mm, pid_t pid, long remote)
+void mm_adopt_uffd(struct mm *mm, pid_t pid, long remote)
 {
 	struct uffdio_api api = {
 		.api = UFFD_API,
@@ -573,8 +622,8 @@ static void open_uffd(struct mm *mm, pid_t pid, long remote)
 			return;
 		}
 	}
-	mm->wp_async = (api.features & UFFD_FEATURE_WP_ASYNC) != 0;
 	mm->uffd = fd;
+	mm->wp_async = (api.features & UFFD_FEATURE_WP_ASYNC) != 0;
 }
 
 static struct stub_call call(long nr, uint64_t a, uint64_t b, uint64_t d,
@@ -595,7 +644,7 @@ static unsigned int settle_fds(struct recorder *rec, struct stub_call *calls,
 	return n;
 }
 
-static void set_moved(struct mm *mm)
+void mm_set_moved(struct mm *mm)
 {
 	pthread_mutex_lock(&mm->lock);
 	mm->state = MM_MOVED;
@@ -631,56 +680,13 @@ int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	n = tracee_list(c, 1);
 	if (n < 0)
 		return n;
-	open_uffd(mm, c->task->pid, calls[0].ret);
+	mm_adopt_uffd(mm, c->task->pid, calls[0].ret);
 	n = tracee_list(c, settle_fds(rec, calls, remote, calls[0].ret));
 	if (n < 0)
 		return n;
 	err = close_spare(rec, mm, c, remote, calls[0].ret);
 	if (!err)
-		set_moved(mm);
-	return err;
-}
-
-int mm_setup_child(struct recorder *rec, const struct mm *parent,
-		   struct mm *mm, struct tracee_calls *c)
-{
-	struct stub_call *calls = parent->stub->calls;
-	long memfd, uffd;
-	unsigned int n;
-	int err;
-
-	/* Through the parent's stub, which the child has inherited. */
-	calls[0] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_name),
-			MFD_CLOEXEC, 0, 0, 0, 0);
-	calls[1] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
-	err = tracee_list(c, 2);
-	if (err < 0)
-		return err;
-	memfd = calls[0].ret;
-	uffd = calls[1].ret;
-	if (memfd < 0)
-		return memfd;
-	err = adopt_memfd(mm, c->task->pid, memfd);
-	if (err)
-		return err;
-	open_uffd(mm, c->task->pid, uffd);
-	n = settle_fds(rec, calls, memfd, uffd);
-	calls[n++] = call(SYS_mmap, STUB_BASE, STUB_CODE_SIZE,
-			  PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, memfd,
-			  MEMFD_STUB);
-	calls[n++] = call(SYS_mmap, STUB_DATA, STUB_DATA_SIZE,
-			  PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-			  memfd, MEMFD_STUB + STUB_CODE_SIZE);
-	/* The last call replaces the list that it stands in: by the same. */
-	memcpy(mm->stub->calls, calls, n * sizeof(*calls));
-	err = tracee_list(c, n);
-	if (err < 0)
-		return err;
-	if (mm->stub->calls[n - 1].ret != STUB_DATA)
-		return -ENOMEM;
-	err = close_spare(rec, mm, c, memfd, calls[0].ret);
-	if (!err)
-		set_moved(mm);
+		mm_set_moved(mm);
 	return err;
 }
 

@@ -27,9 +27,18 @@ void mm_free(struct mm *mm);
 int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	     uint64_t insn);
 
-/* The same in the child of a fork, through what it has of its parent. */
-int mm_setup_child(struct recorder *rec, const struct mm *parent,
-		   struct mm *mm, struct tracee_calls *c);
+/*
+ * Steps of it: take over the memfd that process pid made as its descriptor
+ * `remote`, and put the stub into it (0 or -errno); its userfaultfd (none when
+ * remote is negative); moved from now on.
+ */
+int mm_adopt_memfd(struct mm *mm, pid_t pid, int remote);
+void mm_adopt_uffd(struct mm *mm, pid_t pid, long remote);
+void mm_set_moved(struct mm *mm);
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#define UFFD_FLAGS (O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)
 
 /* Describe all mappings in the trace, and move what is private. */
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c);
@@ -91,6 +100,15 @@ void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 		uint64_t end);
 
+/* Settle the pages of r as mm_drop does, and leave them where they are. */
+void mm_settle(struct recorder *rec, struct mm *mm, const struct region *r);
+
+/*
+ * 1 when r has an offset that a new mapping elsewhere would get: all in planes
+ * from mm->plane on whose offset is not their address.
+ */
+int mm_is_moved(const struct mm *mm, const struct region *r);
+
 /* The offset for a new mapping at addr that meets no other's. */
 uint64_t mm_offset(struct mm *mm, uint64_t addr, uint64_t len);
 
@@ -111,7 +129,13 @@ void mm_event_map(struct recorder *rec, struct task *t, uint64_t addr,
 		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
 		  const char *name, const struct moca_identity *of);
 
-/* fork.c: the child of a fork gets its own copy of the moved memory. */
+/* Copy the existing pages of [from, from + len) of one memfd to another. */
+int mm_copy_pages(int src, int dst, uint64_t from, uint64_t to, uint64_t len);
+
+/*
+ * fork.c: the child of a fork gets memory of its own, by a copy or by freezing
+ * its parent's. The other tasks of the parent stand still.
+ */
 int mm_fork(struct recorder *rec, struct task *parent, struct task *child);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "collect/fault/supervisor.h"
@@ -155,6 +156,37 @@ void quiesce(struct mm *mm, const struct task *except)
 		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
 			quiesce_wait(t);
+}
+
+int quiesced(const struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork && state_of(t->tid) != 'Z')
+			return 0;
+	return 1;
+}
+
+int quiesced_settled(const struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		int event = t->status >> 16;
+
+		/* A child that was here before its parent's event. */
+		if (!t->own && !t->announced)
+			return 0;
+		if (!concerned(t, mm, except) || !t->status)
+			continue;
+		if (!WIFSTOPPED(t->status & ~TASK_STATUS_SET) ||
+		    event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+		    event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_EXEC)
+			return 0;
+	}
+	return quiesced(mm, except);
 }
 
 void quiesce_end(struct recorder *rec, struct mm *mm,

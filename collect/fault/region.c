@@ -51,12 +51,17 @@ static int reserve(struct region_map *m, size_t more)
 	return 0;
 }
 
+static int on_memfd(const struct region *r)
+{
+	return r->kind == REGION_MEMFD || r->kind == REGION_FROZEN;
+}
+
 /* The part of r that begins at addr. */
 static struct region tail_of(const struct region *r, uint64_t addr)
 {
 	struct region t = *r;
 
-	if (t.kind == REGION_MEMFD)
+	if (on_memfd(&t))
 		t.off += addr - t.start;
 	t.start = addr;
 	return t;
@@ -104,9 +109,10 @@ int moca_regions_remove(struct region_map *m, uint64_t start, uint64_t end)
 
 static int joins(const struct region *a, const struct region *b)
 {
-	if (a->end != b->start || a->kind != b->kind || a->flags != b->flags)
+	if (a->end != b->start || a->kind != b->kind ||
+	    a->flags != b->flags || a->base != b->base)
 		return 0;
-	return a->kind != REGION_MEMFD || a->off + (a->end - a->start) == b->off;
+	return !on_memfd(a) || a->off + (a->end - a->start) == b->off;
 }
 
 /* Join region i with the one before it where they continue each other. */
@@ -155,7 +161,7 @@ int moca_regions_flag(struct region_map *m, uint64_t start, uint64_t end,
 		return ret;
 	for (i = moca_regions_after(m, start);
 	     i < m->count && m->items[i].start < end; i++)
-		if (m->items[i].kind == REGION_MEMFD)
+		if (on_memfd(&m->items[i]))
 			m->items[i].flags = (m->items[i].flags | set) & ~clear;
 	return 0;
 }

@@ -19,10 +19,15 @@ enum region_kind {
 	 * be written: never zapped, each sweep makes its writes fault again.
 	 */
 	REGION_PRIVATE,
+	REGION_FROZEN,	/* private, of a memfd shared since a fork: freeze.h */
 };
 
 #define REGION_WIPEONFORK 1u
 #define REGION_FILE_COPY 2u	/* of a private file mapping: filecopy.h */
+#define REGION_DONTFORK 4u
+#define REGION_DONTDUMP 8u
+
+struct base;
 
 struct region {
 	uint64_t start;
@@ -30,6 +35,7 @@ struct region {
 	uint64_t off;		/* of start in the memfd; 0 for other kinds */
 	uint32_t kind;
 	uint32_t flags;
+	struct base *base;	/* of REGION_FROZEN; else NULL */
 };
 
 struct region_map {
@@ -44,7 +50,10 @@ void moca_regions_free(struct region_map *m);
 int moca_regions_add(struct region_map *m, const struct region *r);
 /* Forget [start, end). 0 or -ENOMEM (a range may be split in two). */
 int moca_regions_remove(struct region_map *m, uint64_t start, uint64_t end);
-/* Set and clear flags of [start, end), memfd regions only. 0 or -ENOMEM. */
+/*
+ * Set and clear flags of [start, end), of regions on a memfd only. 0 or
+ * -ENOMEM.
+ */
 int moca_regions_flag(struct region_map *m, uint64_t start, uint64_t end,
 		      uint32_t set, uint32_t clear);
 
@@ -59,7 +68,8 @@ size_t moca_regions_after(const struct region_map *m, uint64_t addr);
  */
 int moca_regions_next(const struct region_map *m, uint64_t *pos, uint64_t end,
 		      struct region *out);
-/* 1 when a memfd region uses any of the offsets [off, off + len). */
+/* 1 when a region that is not frozen uses any of the memfd's offsets [off,
+ * off + len). */
 int moca_regions_uses(const struct region_map *m, uint64_t off, uint64_t len);
 
 #endif

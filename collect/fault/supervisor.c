@@ -15,6 +15,7 @@
 
 #include "collect/fault/attach.h"
 #include "collect/fault/debugger.h"
+#include "collect/fault/freeze.h"
 #include "collect/fault/inject.h"
 #include "collect/fault/launch.h"
 #include "collect/fault/mapcall.h"
@@ -423,6 +424,8 @@ static void begin_child(struct recorder *rec, struct task *t,
 	if (rec->way->before_child)
 		rec->way->before_child(rec, t, child);
 	supervisor_announce(rec, child, t, kind);
+	if (!(flags & CLONE_VM) && child->mm && child->mm->freeze.bytes)
+		freeze_tell(rec, child);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else
@@ -445,6 +448,8 @@ static void leave_mm(struct recorder *rec, struct task *t, int killed)
 			begin_child(rec, t, child, 0);
 		}
 	}
+	if (t->mm && t->mm->refs == 1)
+		freeze_told(rec, t->mm, t);
 	mm_put(rec, t->mm);
 	t->mm = NULL;
 }
@@ -519,23 +524,76 @@ static void give_zapper(struct recorder *rec, struct task *t)
 	tracee_end(&c);
 }
 
+/* The same: what nobody else uses any more is traced in full again. */
+static void give_thaw(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	struct mm *mm = t->mm;
+
+	atomic_store(&mm->freeze.wanted, 0);
+	if (mm->state != MM_MOVED || !freeze_can_thaw(mm) ||
+	    tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
+		return;
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
+	quiesce(mm, t);
+	if (quiesced_settled(mm, t)) {
+		int err = freeze_thaw(rec, mm, &c);
+
+		moca_debug("process %d: thawed: %s", t->pid,
+			   err ? strerror(-err) : mm->base_count ? "in part" :
+								    "all");
+	}
+	pthread_mutex_unlock(&mm->lock);
+	tracee_end(&c);
+	quiesce_end(rec, mm, t);
+}
+
 static int zapper_wanted(const struct task *t)
 {
 	/* Asked for by the interrupt, which any stop answers. */
 	return t->mm && atomic_load(&t->mm->want_zapper) == 2;
 }
 
-/* Stop one task of each address space that shall have a zapper. */
-static void interrupt_for_zappers(void)
+static int thaw_wanted(const struct task *t)
+{
+	return t->mm && atomic_load(&t->mm->freeze.wanted) == 2;
+}
+
+/* t stands still: do what the collector waits for. */
+static void give_wanted(struct recorder *rec, struct task *t)
+{
+	if (zapper_wanted(t))
+		give_zapper(rec, t);
+	if (thaw_wanted(t))
+		give_thaw(rec, t);
+}
+
+/* 1 when something of it is asked for, by us for the first time. */
+static int wanted_of(struct mm *mm)
+{
+	int zapper = 1, thaw = 1;
+
+	zapper = atomic_compare_exchange_strong(&mm->want_zapper, &zapper, 2);
+	thaw = atomic_compare_exchange_strong(&mm->freeze.wanted, &thaw, 2);
+	if (thaw && !freeze_can_thaw(mm)) {
+		atomic_store(&mm->freeze.wanted, 0);
+		thaw = 0;
+	}
+	return zapper || thaw;
+}
+
+/* Stop one task of each address space that the collector wants something of. */
+static void interrupt_for_wanted(void)
 {
 	struct task *t;
 
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (t->announced && t->mm && !t->in_vfork &&
-		    t->stop == TASK_RUNNING &&
-		    atomic_exchange(&t->mm->want_zapper, 2) == 1) {
+		    t->stop == TASK_RUNNING && wanted_of(t->mm)) {
 			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
-			moca_debug("task %d: interrupted for a zapper", t->tid);
+			moca_debug("task %d: interrupted", t->tid);
 		}
 }
 
@@ -576,8 +634,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 	if (t->tid == rec->root)
 		launch_tell_continued(rec);
 	quiesce_hide_interrupt(t);
-	if (zapper_wanted(t))
-		give_zapper(rec, t);
+	give_wanted(rec, t);
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
 
@@ -648,9 +705,9 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				debugger_called(t, NULL);
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) &&
-				    zapper_wanted(t)) {
+				    (zapper_wanted(t) || thaw_wanted(t))) {
 					quiesce_hide_interrupt(t);
-					give_zapper(rec, t);
+					give_wanted(rec, t);
 				}
 			}
 			break;
@@ -743,7 +800,7 @@ void supervisor_run(struct recorder *rec)
 		}
 		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
-			interrupt_for_zappers();
+			interrupt_for_wanted();
 			continue;
 		}
 		if (tid < 0)

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 
 #include "collect/fault/collector.h"
+#include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pageset.h"
 #include "collect/fault/zap.h"
@@ -116,6 +117,20 @@ static int is_watched(const struct mm *mm, const struct region *r)
 	       (r->kind != REGION_PRIVATE || mm->wp_async);
 }
 
+/* Nothing of r is let go: nothing of it will come back. */
+static void forget_present(const struct block_list *l, struct slice *s,
+			   const struct region *r)
+{
+	for (; s->block < l->count; s->block++) {
+		struct page_block *b = l->items[s->block];
+
+		if ((b->number + 1) << BLOCK_SHIFT > r->end)
+			break;
+		if (b->number << BLOCK_SHIFT >= r->start)
+			b->present = 0;
+	}
+}
+
 /*
  * Gather ranges from *pos on until the slice is full. Moves *pos. Returns 0
  * when the end of the address space is reached.
@@ -132,6 +147,10 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 			return 0;
 		if (!is_watched(mm, &r))
 			continue;
+		if (r.kind == REGION_FROZEN) {
+			forget_present(l, s, &r);
+			continue;
+		}
 		if (at < r.start)
 			at = r.start;
 		while (s->block < l->count &&
@@ -195,8 +214,10 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 			pthread_mutex_unlock(&mm->lock);
 			break;
 		}
-		if (!pos)
+		if (!pos) {
 			protect_stack(rec, mm);
+			freeze_protect(mm);
+		}
 		more = gather(mm, &l, &s, &pos);
 		if (s.ranges && zap_run(mm, s.ranges))
 			more = 0;
@@ -230,6 +251,27 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 			asked = 1;
 			mm->asked_ns = now_ns;
 		}
+	}
+	pthread_mutex_unlock(&rec->mm_lock);
+	if (asked)
+		pthread_kill(rec->supervisor, SIGURG);
+}
+
+void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns)
+{
+	int asked = 0;
+
+	pthread_mutex_lock(&rec->mm_lock);
+	for (struct mm *mm = rec->mms; mm; mm = mm->next) {
+		struct freeze_state *f = &mm->freeze;
+		uint64_t next = atomic_load(&f->next_ns);
+
+		if (!next || now_ns < next || mm->dead)
+			continue;
+		/* Again when it was not heard. */
+		atomic_store(&f->next_ns, now_ns + ASK_AGAIN_NS);
+		atomic_store(&f->wanted, 1);
+		asked = 1;
 	}
 	pthread_mutex_unlock(&rec->mm_lock);
 	if (asked)

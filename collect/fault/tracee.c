@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -383,6 +384,36 @@ int tracee_list(struct tracee_calls *c, unsigned int n)
 		return err;
 	/* Written by the program's own memory: believe no more than n. */
 	return r.rbx > n ? (int)n : (int)r.rbx;
+}
+
+int tracee_run(struct tracee_calls *c, struct stub_data *stub,
+	       struct stub_call *calls, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		size_t k = n - done < STUB_CALLS_MAX ? n - done :
+						       STUB_CALLS_MAX;
+		int got;
+
+		memcpy(stub->calls, calls + done, k * sizeof(*calls));
+		got = tracee_list(c, k);
+		if (got < 0)
+			return got;
+		memcpy(calls + done, stub->calls, k * sizeof(*calls));
+		done += k;
+	}
+	return 0;
+}
+
+int tracee_finish_call(struct task *t)
+{
+	for (;;) {
+		int status = next_stop(t, PTRACE_SYSCALL);
+
+		if (status < 0)
+			return status;
+		if (!(status >> 16))
+			return 0;
+	}
 }
 
 int tracee_resume(struct task *t, int request, int sig)

@@ -67,6 +67,17 @@ unsigned long tracee_rounds(void);
  * -errno. */
 int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns);
 
+/*
+ * Run any number of calls from a list of our own, whatever each returns, and
+ * put the results there. stub is the one that the task has mapped. 0 or -errno.
+ */
+int tracee_run(struct tracee_calls *c, struct stub_data *stub,
+	       struct stub_call *calls, size_t n);
+
+/* From within a call that is about to succeed, at an event's stop, to its
+ * exit. 0 or -errno. */
+int tracee_finish_call(struct task *t);
+
 /* Let it go on, to where it stops again when it shall retrap; sig is a signal
  * to deliver. */
 int tracee_resume(struct task *t, int request, int sig);

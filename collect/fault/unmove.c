@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "lib/base/err.h"
 
@@ -81,7 +82,9 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	mm_stop_zapper(mm);
 	atomic_store(&mm->want_zapper, 0);
 	buf = malloc(PIECE);
-	ret = buf ? maps_read(c->task->tid, &l) : -ENOMEM;
+	ret = buf ? freeze_thaw_range(rec, mm, c, 0, USER_END) : -ENOMEM;
+	if (!ret)
+		ret = maps_read(c->task->tid, &l);
 	if (ret) {
 		free(buf);
 		return ret;

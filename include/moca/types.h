@@ -69,7 +69,11 @@ enum moca_event_type {
 	MOCA_EVENT_MMAP = 5,		/* addr, len, prot, flags, offset, name */
 	MOCA_EVENT_MUNMAP = 6,		/* addr, len */
 	MOCA_EVENT_DISCARD = 7,		/* addr, len: contents given back */
-	MOCA_EVENT_GAP = 8,		/* addr, len (or 0), name = what, why */
+	/*
+	 * addr, len (or 0), name = what, why. One of the same name whose offset
+	 * is not 0 tells that it ended, after so many ns.
+	 */
+	MOCA_EVENT_GAP = 8,
 };
 
 /* Flags of MOCA_EVENT_TASK_START. */

@@ -87,9 +87,9 @@ static int t_next(void)
 	struct region r;
 
 	CHECK(!moca_regions_add(&m, &(struct region){ AT(1), AT(5), AT(100),
-						      REGION_MEMFD, 0 }));
+						      REGION_MEMFD, 0, NULL }));
 	CHECK(!moca_regions_add(&m, &(struct region){ AT(8), AT(9), 0,
-						      REGION_FILE, 0 }));
+						      REGION_FILE, 0, NULL }));
 	CHECK(moca_regions_next(&m, &pos, AT(20), &r));
 	CHECK(r.start == AT(2) && r.end == AT(5) && r.off == AT(101));
 	CHECK(moca_regions_next(&m, &pos, AT(20), &r));
@@ -111,10 +111,10 @@ static int t_joins(void)
 	/* 10,000 neighbours whose offsets follow are one region. */
 	for (int i = 0; i < 10000; i++)
 		CHECK(!moca_regions_add(&m, &(struct region){
-			AT(i), AT(i + 1), AT(i), REGION_MEMFD, 0 }));
+			AT(i), AT(i + 1), AT(i), REGION_MEMFD, 0, NULL }));
 	CHECK(m.count == 1);
 	CHECK(!moca_regions_add(&m, &(struct region){
-		AT(10000), AT(10001), AT(77777), REGION_MEMFD, 0 }));
+		AT(10000), AT(10001), AT(77777), REGION_MEMFD, 0, NULL }));
 	CHECK(m.count == 2);
 	moca_regions_free(&m);
 	return 0;
