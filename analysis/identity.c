@@ -132,8 +132,10 @@ int moca_identities_build(struct moca_identities *x, struct moca_trace *t)
 		return ret;
 	moca_task_events_only(c);
 	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
-		if (e->type != MOCA_EVENT_MMAP || !e->ino || !e->len ||
-		    e->flags & MOCA_MAP_MOCA)
+		if (e->type != MOCA_EVENT_MMAP)
+			continue;
+		x->known |= e->memory != MOCA_MEMORY_UNKNOWN;
+		if (!e->ino || !e->len || e->flags & MOCA_MAP_MOCA)
 			continue;
 		i = moca_identities_find(x, e->memory, e->dev, e->ino, e->name);
 		if (i) {

@@ -31,6 +31,7 @@ struct moca_identities {
 	size_t count, cap;		/* with [0] */
 	uint32_t *hash;
 	size_t hash_cap;
+	int known;			/* some mapping told what it is of */
 };
 
 /* From the events of t. 0 or -errno; free is right after both. */

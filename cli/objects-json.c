@@ -72,6 +72,7 @@ static void json_totals(struct json *j, const struct objects_view *v)
 	json_close(j, ']');
 	json_uint(j, "processes", t->processes);
 	json_uint(j, "without_agent", t->without_agent);
+	json_bool(j, "no_identities", t->no_identities);
 	json_uint(j, "changed_files", t->changed_files);
 	json_close(j, '}');
 }

@@ -327,6 +327,9 @@ static void print_head(const struct objects_view *v)
 		       "  recorded with allocations off): what is in their heaps is not told apart.\n",
 		       text_count(a, t->without_agent),
 		       text_count(b, t->processes));
+	if (t->no_identities && t->processes > 1)
+		printf("  Not recorded, as by older versions: what mappings are of. Memory that processes share\n"
+		       "  counts once for each of them.\n");
 	if (t->changed_files)
 		printf("  Changed or gone since the recording: %s file%s with variables or code; names may be wrong,\n"
 		       "  or missing.\n",

@@ -401,6 +401,9 @@ static void add_notes(struct rules *r)
 		advice_note(r,
 			    "Allocations of %" PRIu64 " of %" PRIu64 " programs were not recorded: their heap objects have no names.",
 			    totals.without_agent, totals.processes);
+	if (totals.no_identities && totals.processes > 1)
+		advice_note(r,
+			    "What mappings are of was not recorded, as by older versions: memory that several processes share counts once for each of them, and as private.");
 	if (!p->writes_known && p->accesses)
 		advice_note(r,
 			    "Writes are at least so many: a write after a read in the same interval is not told by the kernel module. What is only read, or read mostly, cannot be told.");

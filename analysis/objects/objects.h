@@ -224,6 +224,8 @@ struct moca_objects_totals {
 	uint64_t changed_files;	/* modules newer than the trace,
 				   or gone */
 	uint64_t refused;	/* events of libmoca-alloc that make no sense */
+	int no_identities;	/* what mappings are of was not recorded: memory
+				   that processes share counts for each */
 };
 void moca_objects_totals(const struct moca_objects *o,
 			 struct moca_objects_totals *out);

@@ -19,6 +19,7 @@ int moca_objects_shared_init(struct moca_objects *o)
 
 	if (err)
 		return err;
+	o->totals.no_identities = !o->identities.known;
 	o->shared = calloc(o->identities.count + 1, sizeof(*o->shared));
 	return o->shared ? 0 : -ENOMEM;
 }

@@ -32,6 +32,11 @@ export function time(ns) {
 	return `${Math.round(ns)} ns`;
 }
 
+/* By thread, and by how many processes if these share its pages. */
+export function sharing(o) {
+	return o.sharing_processes === "private" ? o.sharing : `${o.sharing}, ${o.processes} processes`;
+}
+
 export function percent(part, whole) {
 	if (!whole)
 		return "–";

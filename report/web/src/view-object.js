@@ -214,6 +214,7 @@ function head(d, o) {
 			fact("Accesses", `${f.count(o.accesses)} (${f.percent(o.accesses, d.totals.accesses)}): ${f.count(o.reads)} ${d.exact?.only ? "loads" : "reads"}, ${f.count(o.writes)} ${d.exact?.only ? "stores" : "writes"}`),
 			fact("Pages", `${f.count(o.pages)}, of which ${f.count(o.pages_shared)} are used by several threads (${f.count(o.shared_written)} of these written)`),
 			fact("Threads", f.count(o.threads)),
+			fact("Sharing", o.accesses ? f.sharing(o) : null),
 			fact("First touch", first ? `by ${f.cut(threadName(d, first.index), 40)}, at ${f.time(o.first_ns)}` : null),
 			fact("Nodes", o.nodes.map(([k, n]) => `node ${k}: ${f.percent(n, o.accesses)}`).join(", ")),
 			fact("Note", o.wide && d.exact?.only ? `${f.count(o.wide)} of these are shared out by size and time: the granules hold other structures as well, or held them at another time.` : o.pages_split ? `${f.count(o.pages_split)} pages hold other structures as well; only the first access to a page in an interval has a record, so counts of these pages are lower bounds.` : null)));

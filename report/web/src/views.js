@@ -236,7 +236,7 @@ function table(d, state) {
 			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
 			h("td", { class: "n" }, f.count(o.writes)),
 			h("td", { class: "n" }, h("span", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: `${100 * o.accesses / max}%` } })), f.percent(o.accesses, d.totals.accesses)),
-			h("td", { class: "n" }, o.threads), h("td", { class: "short" }, o.accesses ? o.sharing : "–"),
+			h("td", { class: "n" }, o.threads), h("td", { class: "short" }, o.accesses ? f.sharing(o) : "–"),
 			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
 		more.hidden = all || rows.length <= FEW_ROWS;
 		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} structures` :
