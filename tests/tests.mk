@@ -12,7 +12,7 @@ CASE_PROGRAMS := memory signals processes forks threads kernel
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
-	$(CASE_PROGRAMS) $(VARIANTS) omp) \
+	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
@@ -69,7 +69,7 @@ CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/full-disk \
 	tests/programs/preload tests/programs/corners \
-	tests/programs/terminal tests/exact/collector tests/cc/run \
+	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
 	tests/coverage/run \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \

@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/oom.h"
 #include "collect/fault/way.h"
 #include "lib/base/err.h"
 
@@ -351,16 +352,42 @@ static void stop_like_program(void)
 	atomic_store(&stop_state->asleep, 0);
 }
 
+/* A SIGKILL may be the kernel's, for want of memory. */
+static void tell_oom(const struct oom *before, const char *whom)
+{
+	char why[640];
+
+	if (oom_since(before, why, sizeof(why)))
+		moca_error("the kernel ended %s with SIGKILL, because %s. "
+			   "Give it more: recording takes some 10 MB besides "
+			   "what the program uses", whom, why);
+}
+
+static void tell_engine_killed(const struct record_way *way, int sig)
+{
+	if (way->killed)
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program was ended too, because %s. What was "
+			   "recorded can be read with: moca info", sig,
+			   strsignal(sig), way->killed);
+	else
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program goes on, unrecorded. What was recorded "
+			   "can be read with: moca info", sig, strsignal(sig));
+}
+
 static void front_main(struct recorder *rec, int sock, pid_t engine)
 {
 	int attach = rec->opt->attach != 0;
 	const int pass[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 	struct front_message m;
+	struct oom oom;
 	int status = 0;
 	sigset_t ours;
 	ssize_t n;
 
 	engine_pid = engine;
+	oom_begin(&oom);
 	sigfillset(&ours);
 	/* ^C and ^Z are the program's to obey. */
 	signal(SIGINT, attach ? forward : SIG_IGN);
@@ -381,21 +408,16 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 		}
 		while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
 			;
+		if (m.signal == SIGKILL)
+			tell_oom(&oom, "the program");
 		end_like(m.exit_code, m.signal);
 	}
 	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status) && rec->way->killed)
-		moca_error("the recording process was ended by signal %d (%s); "
-			   "the program was ended too, because %s. What was "
-			   "recorded can be read with: moca info",
-			   WTERMSIG(status), strsignal(WTERMSIG(status)),
-			   rec->way->killed);
-	else if (WIFSIGNALED(status))
-		moca_error("the recording process was ended by signal %d (%s); "
-			   "the program goes on, unrecorded. What was recorded "
-			   "can be read with: moca info",
-			   WTERMSIG(status), strsignal(WTERMSIG(status)));
+	if (WIFSIGNALED(status))
+		tell_engine_killed(rec->way, WTERMSIG(status));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		tell_oom(&oom, "the recording process or the program");
 	end_like(125, 0);
 }
 
