@@ -283,6 +283,13 @@ void emit_shift_right(uint8_t **p, int r, int n)
 	put(p, (unsigned int)n);
 }
 
+void emit_increment(uint8_t **p, int r)
+{
+	put(p, 0x48u | (r >= 8));
+	put(p, 0xff);
+	put(p, 0xc0u | ((unsigned int)r & 7));
+}
+
 void emit_and(uint8_t **p, int r, uint32_t mask)
 {
 	if (r >= 8)

@@ -43,6 +43,7 @@ void emit_count(uint8_t **p, int r, int store, uint32_t n);
 /* The same of a cell that is known. */
 void emit_count_cell(uint8_t **p, uint64_t cell, int store, uint32_t n);
 void emit_shift_right(uint8_t **p, int r, int n);
+void emit_increment(uint8_t **p, int r);
 /* and $mask, r32; cmp $v, r32 */
 void emit_and(uint8_t **p, int r, uint32_t mask);
 void emit_compare(uint8_t **p, int r, uint32_t v);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Accesses that are counted in C, with all registers at hand. */
 #include "agent/exact/help.h"
+#include "agent/exact/straddle.h"
 
 #define HELPED_MAX (1u << 22)
 #define AFTER 1ul		/* in the low bit of a pointer */
@@ -28,16 +29,14 @@ uint32_t moca_exact_help_after(struct helped *h)
 	return add((uintptr_t)h | AFTER);
 }
 
-uint32_t moca_exact_help_group(const struct group *g)
+uint32_t moca_exact_help_group(const struct group *g, int scratch,
+			       struct straddle **out)
 {
-	size_t size = (size_t)g->count * sizeof(struct member);
 	struct helped *h = moca_exact_alloc(sizeof(*h));
 
 	h->kind = H_GROUP;
 	h->mem = g->mem;
-	h->count = (uint8_t)g->count;
-	h->members = moca_exact_alloc(size);
-	memcpy(h->members, g->members, size);
+	h->straddle = *out = moca_exact_straddle(g, scratch);
 	return add((uintptr_t)h);
 }
 
@@ -167,13 +166,16 @@ static void help_enter(struct context *c, const struct helped *h)
 
 static void help_group(struct context *c, const struct helped *h)
 {
-	for (int i = 0; i < h->count; i++) {
-		const struct member *m = &h->members[i];
+	struct straddle *s = h->straddle;
+
+	for (int i = 0; i < s->count; i++) {
+		const struct member *m = &s->members[i];
 		uint64_t a = address(c, c->gpr, &h->mem, m->disp);
 
 		moca_exact_count(c, a, 0, m->load);
 		moca_exact_count(c, a, 1, m->store);
 	}
+	moca_exact_straddled(s);
 }
 
 void moca_exact_help(struct context *c);

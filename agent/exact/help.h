@@ -8,7 +8,8 @@
 uint32_t moca_exact_help_add(struct helped *h);
 /* Behind a cmps or scas, whose length is known then. */
 uint32_t moca_exact_help_after(struct helped *h);
-/* A group that lies in two granules. */
-uint32_t moca_exact_help_group(const struct group *g);
+/* A group that lies in two granules, one look at which took scratch. */
+uint32_t moca_exact_help_group(const struct group *g, int scratch,
+			       struct straddle **out);
 
 #endif

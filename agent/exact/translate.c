@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Writing a region's translation: its instructions, and their counting. */
-#include "agent/exact/cache.h"
+#include "agent/exact/cold.h"
 #include "agent/exact/emit.h"
 #include "agent/exact/help.h"
+#include "agent/exact/straddle.h"
 
 #define SPILL(n) GS(C_SPILL + 8 * (n))
 /* Spill slots: 0 and 1 are those of jumps by register. */
@@ -11,7 +12,6 @@
 #define SPILL_SCRATCH 4
 #define SPILL_SECOND 5
 
-#define CC_CARRY 2
 #define CC_NOT_EQUAL 5
 #define CC_EQUAL 4
 #define CC_ABOVE 7
@@ -25,16 +25,11 @@
 #define COLDS (REGION_INSNS * INSN_ACCESSES * 2 * 2)
 #define SLOWS (REGION_INSNS * INSN_ACCESSES * 2)
 
-/* What is written behind the code proper. */
-struct cold {
-	uint8_t *from, *back;
-	int8_t scratch;		/* holds the granule; -1: it is known */
-	uint8_t store;
-	uint64_t granule;
-};
+/* What is written behind the code proper: of a group that straddles. */
 struct slow {
-	uint8_t *from, *back;
+	uint8_t *from;
 	uint32_t helped;
+	struct straddle *straddle;
 };
 enum fix_kind {
 	FIX_HOST, FIX_BODY, FIX_FAST,	/* where of an instruction: struct insn */
@@ -110,12 +105,8 @@ static void cold_here(int scratch, int store, uint64_t granule)
 		o.failed = 1;
 		return;
 	}
-	o.colds[o.cold_count] = (struct cold){
-		.from = emit_jcc(&o.p, CC_CARRY, NULL),
-		.scratch = (int8_t)scratch, .store = (uint8_t)store,
-		.granule = granule,
-	};
-	o.colds[o.cold_count++].back = o.p;
+	moca_exact_cold_begin(&o.colds[o.cold_count++], &o.p, scratch, store,
+			      granule);
 }
 
 static void sums(const struct group *g, uint32_t *load, uint32_t *store)
@@ -141,7 +132,7 @@ static void count_known(const struct group *g)
 		}
 }
 
-/* Are they all in one granule? If not, C counts them one by one. */
+/* Are they all in one granule? If not, scratch has the offset of the first. */
 static struct slow *check_span(const struct group *g, int scratch)
 {
 	uint32_t size = 1u << moca_exact.shift;
@@ -152,7 +143,7 @@ static struct slow *check_span(const struct group *g, int scratch)
 	emit_compare(&o.p, scratch, size - 1 - (uint32_t)(g->high - g->low));
 	s = &o.slows[o.slow_count++];
 	s->from = emit_jcc(&o.p, CC_ABOVE, NULL);
-	s->helped = moca_exact_help_group(g);
+	s->helped = moca_exact_help_group(g, scratch, &s->straddle);
 	return s;
 }
 
@@ -181,7 +172,7 @@ static void count_group(const struct group *g, int scratch)
 			cold_here(scratch, store, 0);
 		}
 	if (s)
-		s->back = o.p;
+		s->straddle->back = o.p;
 }
 
 static int borrow_for(const struct insn *x, const struct work *w)
@@ -727,29 +718,29 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 
 /* --- the rest, and all of it ---------------------------------------------------------- */
 
+/* Through a literal: to C at first, and where it comes often to code: straddle.h */
+static void write_slow(const struct slow *w)
+{
+	struct straddle *s = w->straddle;
+
+	s->slot = moca_exact_literal(o.k, 0);
+	if (!s->slot) {
+		o.failed = 1;
+		return;
+	}
+	emit_patch(w->from, o.p);
+	emit_jump_literal(&o.p, s->slot);
+	*s->slot = (uint64_t)o.p;
+	call_helper(w->helped);
+	emit_jump(&o.p, s->back);
+}
+
 static void write_colds(void)
 {
-	for (int i = 0; i < o.cold_count; i++) {
-		const struct cold *c = &o.colds[i];
-		const uint64_t *to = exit_to(c->store ? LIT_COLD_STORE :
-							LIT_COLD_LOAD);
-
-		emit_patch(c->from, o.p);
-		if (c->scratch < 0) {
-			emit_store_64(&o.p, GS(C_COLD_KEY), c->granule);
-			emit_store_64(&o.p, GS(C_COLD_BACK), (uint64_t)c->back);
-			emit_jump_literal(&o.p, to);
-			continue;
-		}
-		emit_gs_store(&o.p, c->scratch, GS(C_COLD_KEY));
-		emit_store_64(&o.p, GS(C_COLD_BACK), (uint64_t)c->back);
-		emit_jump_literal(&o.p, to);
-	}
-	for (int i = 0; i < o.slow_count; i++) {
-		emit_patch(o.slows[i].from, o.p);
-		call_helper(o.slows[i].helped);
-		emit_jump(&o.p, o.slows[i].back);
-	}
+	for (int i = 0; i < o.cold_count; i++)
+		moca_exact_cold_write(&o.colds[i], &o.p, o.k);
+	for (int i = 0; i < o.slow_count; i++)
+		write_slow(&o.slows[i]);
 }
 
 /* NULL: it is not in this region. */

@@ -60,6 +60,8 @@ struct member {
 	uint16_t load, store;
 };
 
+struct straddle;
+
 struct helped {
 	enum helped_kind kind;
 	uint64_t pc;
@@ -74,9 +76,10 @@ struct helped {
 	/* H_BIT */
 	int8_t reg;
 	uint8_t reg_size;
-	/* H_ENTER: nesting; H_GROUP: */
+	/* H_ENTER: nesting */
 	uint8_t count;
-	struct member *members;
+	/* H_GROUP */
+	struct straddle *straddle;
 };
 
 struct insn {

@@ -574,6 +574,40 @@ static void wrap(uint64_t p)
 		expect(p + 64 * i, 0, 64 * 1100000ul);
 }
 
+/* Of one block, so counted at once: on both sides of a boundary, or on one. */
+static __attribute__((noinline)) void block(uint64_t p, uint64_t i)
+{
+	asm volatile("mov (%[p], %[i], 8), %%rax; mov 8(%[p], %[i], 8), %%rdx\n"
+		     "addq $1, 24(%[p], %[i], 8); movb 31(%[p], %[i], 8), %%al\n"
+		     "movl $5, 44(%[p], %[i], 8); mov 56(%[p], %[i], 8), %%rdx\n"
+		     "incl 100(%[p], %[i], 8); mov %%rdx, 236(%[p], %[i], 8)\n"
+		     "cmpw $3, 500(%[p], %[i], 8); addl $1, 44(%[p], %[i], 8)"
+		     :
+		     : [p] "r"(p), [i] "r"(i)
+		     : "rax", "rdx", "memory", "cc");
+}
+
+static void straddles(uint64_t p)
+{
+	static const struct {
+		uint16_t at;
+		uint8_t loads, stores;
+	} all[] = { { 0, 1, 0 },  { 8, 1, 0 },	  { 24, 1, 1 },
+		    { 31, 1, 0 }, { 44, 1, 2 },	  { 56, 1, 0 },
+		    { 100, 1, 1 }, { 236, 0, 1 }, { 500, 1, 0 } };
+	const uint64_t times = 50;
+
+	for (uint64_t before = 0; before < 520; before++) {
+		uint64_t at = p + 4096 * (before % 64 + 1) - before;
+
+		for (uint64_t i = 0; i < times; i++)
+			block(at - 24, 3);
+		for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+			expect(at + all[i].at, times * all[i].loads,
+			       times * all[i].stores);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint64_t p);
@@ -589,6 +623,7 @@ static const struct {
 	{ "wrap", wrap, 0 },		   { "lengths", lengths, 0 },
 	{ "neighbours", neighbours, 0 },   { "sometimes", sometimes, 0 },
 	{ "mixed", mixed, 4096 },	   { "sweep", sweep, 0 },
+	{ "straddles", straddles, 0 },
 };
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
