@@ -558,6 +558,13 @@ static void special(struct insn *x, const ZydisDecodedInstruction *d,
 		x->reads |= x->writes;
 		x->kills = 0;
 		break;
+	case ZYDIS_MNEMONIC_PAUSE:
+		/* With REX.B, CPUs (AMD's) exchange rax and r8. */
+		if (!d->raw.rex.B)
+			break;
+		x->reads |= REG_BIT(RAX) | REG_BIT(8);
+		x->writes |= REG_BIT(RAX) | REG_BIT(8);
+		break;
 	case ZYDIS_MNEMONIC_XLAT:
 		help(x, K_HELPED, H_XLAT)->mem.seg = op[0].mem.segment ==
 			ZYDIS_REGISTER_FS ? SEG_FS : 0;

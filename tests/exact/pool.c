@@ -649,6 +649,24 @@ static int prepare_memory(struct draft *d, struct site *s,
 	return 0;
 }
 
+/*
+ * An integer source by EVEX with the bit X that extends vector registers alone:
+ * no assembler writes it, and there is a CPU (AMD EPYC, AVX-512) on which %rsp
+ * then has the value that it had before the last push, pop, call or ret.
+ */
+static int reads_old_rsp(const ZydisDecodedInstruction *i,
+			 const ZydisDecodedOperand *ops, const uint8_t *raw)
+{
+	if (i->encoding != ZYDIS_INSTRUCTION_ENCODING_EVEX ||
+	    i->raw.modrm.mod != 3 || raw[i->raw.evex.offset + 1] & 0x40)
+		return 0;
+	for (int n = 0; n < i->operand_count; n++)
+		if (ops[n].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		    gpr_of(ops[n].reg.value) == RSP)
+			return 1;
+	return 0;
+}
+
 /* One instruction of these bytes; 0 when it was kept. */
 static int make(uint8_t raw[16], const ZydisDecodedInstruction *i,
 		const ZydisDecodedOperand *ops, int aligned)
@@ -693,7 +711,7 @@ static void make_random(void)
 
 	random_bytes(raw);
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, raw, 15, &i, ops)) ||
-	    forbidden(&i))
+	    forbidden(&i) || reads_old_rsp(&i, ops, raw))
 		return;
 	mem = 0;
 	for (unsigned int n = 0; n < i.operand_count; n++)
