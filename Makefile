@@ -109,7 +109,7 @@ $(call obj,agent/alloc/custom.c agent/alloc/enter.c): \
 # thread-local storage at %gs, as %fs is the program's.
 STATIC_SRC := $(wildcard agent/alloc/static/*.c) $(addprefix agent/alloc/, \
 	bounds.c cfi.c config.c custom.c emit.c enter.c hook.c record.c stack.c \
-	thread.c unwind.c) $(filter-out %/ltt.c,$(wildcard agent/trace/*.c)) \
+	thin.c thread.c unwind.c) $(filter-out %/ltt.c,$(wildcard agent/trace/*.c)) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 STATIC_OBJ := $(patsubst %.c,$(BUILD)/static/%.o,$(STATIC_SRC)) \
 	$(BUILD)/static/agent/alloc/static/entry.o \

@@ -12,6 +12,8 @@ struct agent_options {
 	uint64_t min_size;	/* objects below are told in bulk, bytes */
 	struct string_list alloc_fns;	/* NAME:ARG */
 	struct string_list free_fns;
+	const char *allocs;	/* NULL, or how: auto, full, 1/N */
+	double budget;		/* slowdown that is accepted; HUGE_VAL: any */
 };
 
 /* Are they well-formed? 0, or -EINVAL after a message. */

@@ -13,6 +13,7 @@
 #include "cli/summary.h"
 #include "cli/text.h"
 #include "cli/trace.h"
+#include "cli/thinned.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 
@@ -170,6 +171,9 @@ static void print_allocations(const struct info *in)
 		return;
 	printf("\nAllocations: %s event%s: 'moca objects' says which data structures were used.\n",
 	       text_count(a, s->allocations), PLURAL(s->allocations));
+	if (s->thin_level)
+		thinned_print(s->thin_level, s->thin_min,
+			      s->thin_ns - trace_origin(in->t));
 	if (s->allocations_lost)
 		printf("  Lost: %s event%s, which found no room.\n",
 		       text_count(a, s->allocations_lost),
@@ -776,6 +780,8 @@ static void print_json(const struct info *in, const char *path)
 	json_open(&j, "allocations", '{');
 	json_uint(&j, "count", in->s.allocations);
 	json_uint(&j, "lost", in->s.allocations_lost);
+	json_uint(&j, "sampled_one_in", 1ull << in->s.thin_level);
+	json_uint(&j, "sampled_below_bytes", in->s.thin_min);
 	json_close(&j, '}');
 	json_rates(&j, in->rates);
 	json_mappings(&j, in);

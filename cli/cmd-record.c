@@ -228,6 +228,8 @@ static int run(struct moca_record_options *o, struct extra *x)
 		return EXIT_RECORD;
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
+		/* Beside counting each access, allocations cost nothing. */
+		x->agent.budget = x->exact ? HUGE_VAL : o->budget;
 		o->preload_config = agent_config(&x->agent);
 	}
 	if (open_output(x->out, &o->program_stdout) ||
@@ -287,6 +289,11 @@ int cmd_record(int argc, char **argv)
 			   "write the program's standard error to FILE"),
 		OPT_FLAG(0, "no-allocs", &x.no_allocs,
 			 "do not record the program's allocations"),
+		OPT_STRING(0, "allocs", &x.agent.allocs, "HOW",
+			   "auto: where allocations cost more than their half "
+			   "of the budget, stacks and places of some are "
+			   "taken, the others counted; full: all, whatever it "
+			   "costs; 1/N: of one in N (default: auto)"),
 		OPT_SIZE(0, "min-size", &x.agent.min_size,
 			 "objects on the heap below SIZE are recorded in bulk, "
 			 "by site (default: 4k)"),

@@ -63,6 +63,14 @@ static void json_totals(struct json *j, const struct objects_view *v)
 	json_uint(j, "small", t->small);
 	json_uint(j, "small_bytes", t->small_bytes);
 	json_uint(j, "skipped", t->skipped);
+	json_uint(j, "freed", t->freed);
+	json_uint(j, "freed_bytes", t->freed_bytes);
+	json_open(j, "thinned", '{');
+	json_uint(j, "one_in", t->thin_level ? 1ull << t->thin_level : 1);
+	json_uint(j, "below_bytes", t->thin_min);
+	json_uint(j, "from_ns", t->thin_ns);
+	json_uint(j, "samples", t->samples);
+	json_close(j, '}');
 	json_uint(j, "lost", t->lost);
 	json_uint(j, "refused", t->refused);
 	json_open(j, "not_watched", '[');
@@ -114,6 +122,7 @@ static void json_object(struct json *j, const struct objects_view *v,
 	else
 		json_null(j, "line");
 	json_uint(j, "instances", o->instances);
+	json_uint(j, "sampled", o->sampled);
 	json_uint(j, "size", o->size);
 	json_uint(j, "bytes", o->bytes);
 	json_address(j, "addr", o->addr);

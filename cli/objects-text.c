@@ -10,6 +10,7 @@
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/trace.h"
+#include "cli/thinned.h"
 
 #define TOP 10
 #define RANGE_LEN 256
@@ -169,7 +170,10 @@ static void cell(const struct objects_view *v, const struct moca_object *o,
 		snprintf(buf, len, "%s", o->size ? text_size(b, o->size) : "-");
 		break;
 	case COL_INSTANCES:
-		snprintf(buf, len, "x%s", text_count(b, o->instances));
+		/* Estimated, where one object stood for others. */
+		snprintf(buf, len, "%s%s", o->sampled && o->kind == MOCA_OBJECT_SMALL ? "~" :
+							   "x",
+			 text_count(b, o->instances));
 		break;
 	case COL_LIFE:
 		print_life(v, o, buf, len);
@@ -310,6 +314,9 @@ static void print_head(const struct objects_view *v)
 		printf(", %s small ones without a site",
 		       text_count(c, t->skipped));
 	putchar('\n');
+	if (t->thin_level)
+		thinned_print(t->thin_level, t->thin_min,
+			      t->thin_ns - trace_origin(v->trace));
 	if (t->lost)
 		printf("  Lost: %s event%s of allocations found no room: some objects are missing, or live too long here.\n",
 		       text_count(a, t->lost), PLURAL(t->lost));

@@ -10,6 +10,7 @@
 #include "cli/objects.h"
 #include "cli/report.h"
 #include "cli/trace.h"
+#include "cli/thinned.h"
 
 #define MAX_NAME 8192
 #define MAX_THREADS 4096u	/* of which each one's rates are in the page */
@@ -103,6 +104,7 @@ static void put_run(struct json *j, const struct report *r)
 static void put_totals(struct json *j, const struct report *r)
 {
 	const struct moca_objects_totals *t = &r->totals;
+	char text[THINNED_MAX];
 
 	json_open(j, "totals", '{');
 	json_uint(j, "accesses", t->accesses);
@@ -113,6 +115,9 @@ static void put_totals(struct json *j, const struct report *r)
 	json_uint(j, "allocations", t->allocations);
 	json_uint(j, "small", t->small);
 	json_uint(j, "small_bytes", t->small_bytes);
+	json_string(j, "thinned", t->thin_level ?
+		    thinned_text(text, t->thin_level, t->thin_min,
+				 t->thin_ns - trace_origin(r->trace)) : NULL);
 	json_uint(j, "lost", t->lost);
 	json_uint(j, "processes", t->processes);
 	json_uint(j, "without_agent", t->without_agent);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary.h"
 
+#define THIN_MAX 10	/* agent/alloc/events.h */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -458,6 +460,31 @@ static void split_allocations(struct summary *s)
 	s->kind_count = n;
 }
 
+static uint64_t integer(const struct moca_marker *m, size_t field)
+{
+	struct moca_value v;
+
+	return !moca_marker_value(m, field, &v) && v.count ?
+		       moca_value_integer(&v, 0) : 0;
+}
+
+/* Less was recorded of allocations from there on. */
+static void add_thinned(struct summary *s, const struct moca_marker *m)
+{
+	uint64_t level = integer(m, 0), min = integer(m, 1);
+
+	if (!level || level > THIN_MAX)
+		return;
+	if (!s->thin_level)
+		s->thin_ns = m->time_ns;
+	if (m->time_ns < s->thin_ns)
+		s->thin_ns = m->time_ns;
+	if (s->thin_level < level)
+		s->thin_level = level;
+	if (s->thin_min < min)
+		s->thin_min = min;
+}
+
 static int walk_markers(struct walk *w)
 {
 	const struct moca_marker_type *const *types;
@@ -488,6 +515,8 @@ static int walk_markers(struct walk *w)
 			k = bsearch(&m->type->id, s->kinds, s->kind_count,
 				    sizeof(*k), by_id);
 		add_marker(s, k, m);
+		if (k->is_allocation && !strcmp(m->type->name, "thinned"))
+			add_thinned(s, m);
 		if (k->is_allocation || k->is_rate)
 			s->task_allocations[trace_task_index(w->t, id)]++;
 	}

@@ -93,6 +93,8 @@ struct summary {
 	int has_allocations;		/* libmoca-alloc was there */
 	uint64_t allocations;		/* events */
 	uint64_t allocations_lost;
+	uint64_t thin_level, thin_min;	/* libmoca-alloc's `thinned`: the most; */
+	uint64_t thin_ns;		/* when first */
 	uint64_t samples;		/* of page faults and CPU time: events */
 	uint64_t *task_allocations;	/* by the trace's task index; samples too */
 };

@@ -30,7 +30,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 
 # Programs that allocate; tests/alloc/run. What the compiler knows of malloc
 # it would use to leave calls out.
-ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life unwind launch \
+ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life thin unwind launch \
 	tracing plugin-0.so plugin-1.so \
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 

@@ -7,7 +7,9 @@
 
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "agent/alloc/thin.h"
 #include "lib/base/agent.h"
+#include "lib/ring/meter.h"
 #include "lib/ring/registry.h"
 
 #define PRELOAD "LD_PRELOAD="
@@ -72,10 +74,22 @@ static void add_fn(struct alloc_fn *list, unsigned *count, const char *value,
 	++*count;
 }
 
+static void fix_level(unsigned long level)
+{
+	alloc_thin.fixed = 1;
+	alloc_thin.level = level > MOCA_THIN_MAX ? MOCA_THIN_MAX : level;
+}
+
 static void set_field(const char *field, size_t len)
 {
 	if (!strncmp(field, "min=", 4))
 		alloc_config.min = strtoull(field + 4, NULL, 10);
+	else if (!strncmp(field, "budget=", 7))
+		alloc_thin.budget = strtoul(field + 7, NULL, 10);
+	else if (!strncmp(field, "seed=", 5))
+		alloc_thin.seed = strtoull(field + 5, NULL, 10);
+	else if (!strncmp(field, "level=", 6))
+		fix_level(strtoul(field + 6, NULL, 10));
 	else if (!strncmp(field, "orig=", 5))
 		set_original(field + 5);
 	else if (!strncmp(field, "quiet=1", 7))
@@ -103,6 +117,7 @@ void alloc_configure(void)
 	/* A size of small objects is told in 32 bits. */
 	if (alloc_config.min > 1u << 30)
 		alloc_config.min = 1u << 30;
+	alloc_thin_init();
 }
 
 /* With both the same, nobody listens, whatever the registry says. */

@@ -5,12 +5,22 @@
 #include "agent/alloc/emit.h"
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "agent/trace/doorbell.h"
+#include "lib/ring/meter.h"
 
 /*
  * Each thread looks this one up before any other, in each generation of the
  * registry: so a trace that does not want it gets none of ours.
  */
 const uint32_t *alloc_off = &moca_trace_event_moca_alloc_thread.off;
+
+struct moca_meter *alloc_meter_page(void)
+{
+	struct moca_doorbell *d =
+		moca_trace_doorbell(&moca_trace_event_moca_alloc_thread);
+
+	return d ? (struct moca_meter *)((char *)d + MOCA_METER_OFFSET) : NULL;
+}
 
 /* As MOCA_EVENT stores it, but says whether there was room. */
 int alloc_emit_stack(uint32_t id, const uint64_t *frames, uint32_t n)
@@ -74,6 +84,61 @@ int alloc_emit_skipped(uint64_t count, uint64_t bytes)
 		p = moca_trace_commit(&r);
 	}
 	return told;
+}
+
+int alloc_emit_sample(const void *addr, uint64_t size, uint32_t stack,
+		      uint8_t level, uint8_t kind)
+{
+	struct moca_trace_record r;
+	char *p = moca_trace_reserve(&moca_trace_event_moca_alloc_sample, 22,
+				     &r);
+	int told = p != NULL;
+
+	while (p) {
+		p = moca_trace_put(p, &addr, 8);
+		p = moca_trace_put(p, &size, 8);
+		p = moca_trace_put(p, &stack, 4);
+		p = moca_trace_put(p, &level, 1);
+		moca_trace_put(p, &kind, 1);
+		p = moca_trace_commit(&r);
+	}
+	return told;
+}
+
+int alloc_emit_sized(uint8_t class, uint64_t count, uint64_t bytes)
+{
+	struct moca_trace_record r;
+	char *p = moca_trace_reserve(&moca_trace_event_moca_alloc_sized, 17,
+				     &r);
+	int told = p != NULL;
+
+	while (p) {
+		p = moca_trace_put(p, &class, 1);
+		p = moca_trace_put(p, &count, 8);
+		moca_trace_put(p, &bytes, 8);
+		p = moca_trace_commit(&r);
+	}
+	return told;
+}
+
+int alloc_emit_freed(uint64_t count, uint64_t bytes)
+{
+	struct moca_trace_record r;
+	char *p = moca_trace_reserve(&moca_trace_event_moca_alloc_freed, 16,
+				     &r);
+	int told = p != NULL;
+
+	while (p) {
+		p = moca_trace_put(p, &count, 8);
+		moca_trace_put(p, &bytes, 8);
+		p = moca_trace_commit(&r);
+	}
+	return told;
+}
+
+void alloc_emit_thinned(uint8_t level, uint64_t min)
+{
+	moca_trace_moca_alloc_thinned(level, min);
 }
 
 void alloc_emit_alloc(const void *p, uint64_t size, uint32_t stack,

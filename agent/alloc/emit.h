@@ -8,11 +8,21 @@
 
 #pragma GCC visibility push(hidden)
 
+struct moca_meter;
+
+/* Where the first trace that wants these is told of costs; NULL: nowhere. */
+struct moca_meter *alloc_meter_page(void);
+
 /* 1: the first trace that wants it has it. 0: none has. */
 int alloc_emit_stack(uint32_t id, const uint64_t *frames, uint32_t n);
 int alloc_emit_small(const void *p, uint32_t size, uint32_t stack);
 int alloc_emit_tally(uint32_t stack, uint64_t count, uint64_t bytes);
 int alloc_emit_skipped(uint64_t count, uint64_t bytes);
+int alloc_emit_sample(const void *p, uint64_t size, uint32_t stack,
+		      uint8_t level, uint8_t kind);
+int alloc_emit_sized(uint8_t class, uint64_t count, uint64_t bytes);
+int alloc_emit_freed(uint64_t count, uint64_t bytes);
+void alloc_emit_thinned(uint8_t level, uint64_t min);
 void alloc_emit_alloc(const void *p, uint64_t size, uint32_t stack,
 		      uint8_t kind);
 void alloc_emit_free(const void *p, uint8_t kind);

@@ -69,6 +69,29 @@ MOCA_EVENT(moca_alloc, tally, (u32, stack), (u64, count), (u64, bytes));
 MOCA_EVENT(moca_alloc, skipped, (u64, count), (u64, bytes));
 
 /*
+ * Of the objects below min, one in 2^level is sampled from now on in this
+ * process, and the others are only counted, as `sized`; 0: none, all is as it
+ * was at first. What is known of the places of objects in bulk, and of objects
+ * below min that `alloc` told, is void. Said again to later traces, and by
+ * children.
+ */
+MOCA_EVENT(moca_alloc, thinned, (u8, level), (u64, min));
+/*
+ * One object that was sampled, for 2^level of them: its site is of `stack`.
+ * addr 0: it is not known where; else `free` tells its end.
+ */
+MOCA_EVENT(moca_alloc, sample, (x64, addr), (u64, size), (u32, stack),
+	   (u8, level), (u8, kind));
+/*
+ * Objects of less than 2^class bytes, and not less than half of that, that were
+ * made while thinned and not told by `alloc`, sampled ones as well, since the
+ * last one. class 31: all larger ones.
+ */
+MOCA_EVENT(moca_alloc, sized, (u8, class), (u64, count), (u64, bytes));
+/* Objects that were freed since the last one, however told. */
+MOCA_EVENT(moca_alloc, freed, (u64, count), (u64, bytes));
+
+/*
  * Once per thread, with its first event, and once more in each trace that
  * begins later: thread pointer (fs base), stack. low is how far a main thread's
  * stack may grow.

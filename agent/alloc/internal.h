@@ -120,6 +120,8 @@ static inline void alloc_freed(int told)
 	if (unlikely(told > 1))	/* there may have been a stack in it */
 		alloc_freed_slow();
 }
+/* What our free does with a p that is not NULL, f being its frame. */
+void alloc_free(void *p, const struct alloc_frame *f);
 /* Mappings, of any size. alloc_unmapped before the range is given up. */
 void alloc_mapped(const void *p, size_t size, const struct alloc_frame *f);
 void alloc_unmapped(const void *p, size_t size);
@@ -165,6 +167,9 @@ enum alloc_state {
 /* Look up the real functions, once: alloc_real is complete from then on. */
 /* 0: while they are being looked up, by this very thread. */
 int alloc_get_ready(void);
+
+/* Is what programs call by this name ours? */
+int alloc_is_first(const char *name);
 
 /* new.c: for look-ups before there is a second thread. */
 void alloc_find_operators(void);

@@ -8,6 +8,7 @@
 #include "agent/alloc/early.h"
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "agent/alloc/thin.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -21,7 +22,7 @@ EXPORT void *malloc(size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.malloc(size);
 	p = alloc_real.malloc(size);
-	if (likely(p != NULL))
+	if (likely(p != NULL) && !alloc_made_quick(size))
 		alloc_made(p, size, MOCA_ALLOC_MALLOC, f);
 	alloc_leave();
 	return p;
@@ -37,29 +38,38 @@ EXPORT void *calloc(size_t n, size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.calloc(n, size);
 	p = alloc_real.calloc(n, size);
-	if (likely(p != NULL))
+	if (likely(p != NULL) && !alloc_made_quick(n * size))
 		alloc_made(p, n * size, MOCA_ALLOC_CALLOC, f);
 	alloc_leave();
 	return p;
 }
 
-EXPORT void free(void *p)
+void alloc_free(void *p, const struct alloc_frame *f)
 {
-	const struct alloc_frame *f = ALLOC_FRAME();
 	int told;
 
 	if (unlikely(alloc_is_early(p)))
 		return;
-	if (unlikely(alloc_state != ALLOC_READY) && !alloc_get_ready())
-		return;
 	if (!p || !alloc_enter(f)) {
 		alloc_real.free(p);
+		return;
+	}
+	if (likely(alloc_gone_quick(p))) {
+		alloc_real.free(p);
+		alloc_leave();
 		return;
 	}
 	told = alloc_gone(p, MOCA_FREE_FREE);
 	alloc_real.free(p);
 	alloc_freed(told);
 	alloc_leave();
+}
+
+EXPORT void free(void *p)
+{
+	if (unlikely(alloc_state != ALLOC_READY) && !alloc_get_ready())
+		return;
+	alloc_free(p, ALLOC_FRAME());
 }
 
 /* What was there before the allocator could be reached moves away. */
@@ -147,7 +157,7 @@ EXPORT int posix_memalign(void **out, size_t align, size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.posix_memalign(out, align, size);
 	ret = alloc_real.posix_memalign(out, align, size);
-	if (!ret && *out)
+	if (!ret && *out && !alloc_made_quick(size))
 		alloc_made(*out, size, MOCA_ALLOC_ALIGNED, f);
 	alloc_leave();
 	return ret;
@@ -163,7 +173,7 @@ EXPORT void *aligned_alloc(size_t align, size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.aligned_alloc(align, size);
 	p = alloc_real.aligned_alloc(align, size);
-	if (p)
+	if (likely(p != NULL) && !alloc_made_quick(size))
 		alloc_made(p, size, MOCA_ALLOC_ALIGNED, f);
 	alloc_leave();
 	return p;
@@ -179,7 +189,7 @@ EXPORT void *memalign(size_t align, size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.memalign(align, size);
 	p = alloc_real.memalign(align, size);
-	if (p)
+	if (likely(p != NULL) && !alloc_made_quick(size))
 		alloc_made(p, size, MOCA_ALLOC_ALIGNED, f);
 	alloc_leave();
 	return p;
@@ -195,7 +205,7 @@ EXPORT void *valloc(size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.valloc(size);
 	p = alloc_real.valloc(size);
-	if (p)
+	if (likely(p != NULL) && !alloc_made_quick(size))
 		alloc_made(p, size, MOCA_ALLOC_ALIGNED, f);
 	alloc_leave();
 	return p;
@@ -211,7 +221,7 @@ EXPORT void *pvalloc(size_t size)
 	if (!alloc_enter(f))
 		return alloc_real.pvalloc(size);
 	p = alloc_real.pvalloc(size);
-	if (p)
+	if (likely(p != NULL) && !alloc_made_quick(size))
 		alloc_made(p, size, MOCA_ALLOC_ALIGNED, f);
 	alloc_leave();
 	return p;

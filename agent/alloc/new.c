@@ -9,6 +9,7 @@
 
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "agent/alloc/thin.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define NOTHROW const void *
@@ -32,6 +33,11 @@ enum { OPERATORS(INDEX) COUNT };
 static const char *const names[] = { OPERATORS(NAME) };
 
 static void *known[COUNT];	/* behind ours, for all callers */
+/*
+ * The C++ library's operators are known, and what they would call are our own
+ * malloc and free: so what these call may be called at once.
+ */
+static int is_direct;
 
 /* Of the C++ library: the same for all who use it. */
 static int is_runtime(const char *path)
@@ -42,6 +48,14 @@ static int is_runtime(const char *path)
 	return !strncmp(base, "libstdc++.so.", 13) ||
 	       !strncmp(base, "libc++abi.so.", 13) ||
 	       !strncmp(base, "libc++.so.", 10);
+}
+
+static int is_runtime_code(void *p)
+{
+	struct dl_find_object o;
+
+	return p && !_dl_find_object(p, &o) &&
+	       is_runtime(o.dlfo_link_map->l_name);
 }
 
 /* All at once: the loader's lock may be held for the thread that needs one. */
@@ -55,6 +69,11 @@ static void know_all(void *module)
 		if (p)
 			__atomic_store_n(&known[i], p, __ATOMIC_RELEASE);
 	}
+	is_direct = alloc_is_first("malloc") && alloc_is_first("free") &&
+		    alloc_is_first("_Znwm") && alloc_is_first("_ZdlPv") &&
+		    alloc_is_first("_ZnwmRKSt9nothrow_t") &&
+		    is_runtime_code(known[AT_Znwm]) &&
+		    is_runtime_code(known[AT_ZdlPv]);
 }
 
 void alloc_find_operators(void)
@@ -75,7 +94,7 @@ static void keep(void *p)
 	struct dl_find_object o;
 	void *module;
 
-	if (_dl_find_object(p, &o) || !is_runtime(o.dlfo_link_map->l_name))
+	if (!is_runtime_code(p) || _dl_find_object(p, &o))
 		return;
 	module = dlopen(o.dlfo_link_map->l_name,
 			RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
@@ -133,34 +152,54 @@ static void *by_malloc(size_t size, size_t align)
 }
 
 #define FIND(name, f)                                                     \
-	alloc_get_ready();                                                \
+	if (unlikely(alloc_state != ALLOC_READY))                         \
+		alloc_get_ready();                                        \
 	*(void **)&real = find(AT##name, (f)->ret)
 
-#define NEW(name, align, params, args, ...)                               \
+/*
+ * direct: what the C++ library's does is malloc, and to call the new-handler if
+ * that fails: then the library shall do all of it.
+ */
+#define NEW(name, direct, align, params, args, ...)                       \
 	EXPORT void *name(size_t size __VA_ARGS__);                       \
 	EXPORT void *name(size_t size __VA_ARGS__)                        \
 	{                                                                 \
 		const struct alloc_frame *f = ALLOC_FRAME();              \
 		void *(*real) params;                                     \
 		void *p;                                                  \
+		if (direct && likely(is_direct) && alloc_enter(f)) {      \
+			p = alloc_real.malloc(size ? size : 1);           \
+			if (unlikely(p == NULL)) {                        \
+				*(void **)&real = known[AT##name];        \
+				p = real args;                            \
+			}                                                 \
+			if (likely(p != NULL) && !alloc_made_quick(size)) \
+				alloc_made(p, size, MOCA_ALLOC_NEW, f);   \
+			alloc_leave();                                    \
+			return p;                                         \
+		}                                                         \
 		FIND(name, f);                                            \
                                                                           \
 		if (!alloc_enter(f))                                      \
 			return real ? real args : by_malloc(size, align); \
 		p = real ? real args : by_malloc(size, align);            \
-		if (likely(p != NULL))                                    \
+		if (likely(p != NULL) && !alloc_made_quick(size))         \
 			alloc_made(p, size, MOCA_ALLOC_NEW, f);           \
 		alloc_leave();                                            \
 		return p;                                                 \
 	}
 
-#define DELETE(name, params, args, ...)                                   \
+#define DELETE(name, direct, params, args, ...)                           \
 	EXPORT void name(void *p __VA_ARGS__);                            \
 	EXPORT void name(void *p __VA_ARGS__)                             \
 	{                                                                 \
 		const struct alloc_frame *f = ALLOC_FRAME();              \
 		void (*real) params;                                      \
 		int told;                                                 \
+		if (direct && likely(is_direct)) {                        \
+			alloc_free(p, f);                                 \
+			return;                                           \
+		}                                                         \
 		FIND(name, f);                                            \
                                                                           \
 		if (!real)                                                \
@@ -175,30 +214,30 @@ static void *by_malloc(size_t size, size_t align)
 		alloc_leave();                                            \
 	}
 
-NEW(_Znwm, 0, (size_t), (size))
-NEW(_Znam, 0, (size_t), (size))
-NEW(_ZnwmRKSt9nothrow_t, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
-NEW(_ZnamRKSt9nothrow_t, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
-NEW(_ZnwmSt11align_val_t, a, (size_t, ALIGN), (size, a), , ALIGN a)
-NEW(_ZnamSt11align_val_t, a, (size_t, ALIGN), (size, a), , ALIGN a)
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, a, (size_t, ALIGN, NOTHROW),
+NEW(_Znwm, 1, 0, (size_t), (size))
+NEW(_Znam, 1, 0, (size_t), (size))
+NEW(_ZnwmRKSt9nothrow_t, 1, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
+NEW(_ZnamRKSt9nothrow_t, 1, 0, (size_t, NOTHROW), (size, n), , NOTHROW n)
+NEW(_ZnwmSt11align_val_t, 0, a, (size_t, ALIGN), (size, a), , ALIGN a)
+NEW(_ZnamSt11align_val_t, 0, a, (size_t, ALIGN), (size, a), , ALIGN a)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, 0, a, (size_t, ALIGN, NOTHROW),
     (size, a, n), , ALIGN a, NOTHROW n)
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, a, (size_t, ALIGN, NOTHROW),
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, 0, a, (size_t, ALIGN, NOTHROW),
     (size, a, n), , ALIGN a, NOTHROW n)
 
-DELETE(_ZdlPv, (void *), (p))
-DELETE(_ZdaPv, (void *), (p))
-DELETE(_ZdlPvm, (void *, size_t), (p, s), , size_t s)
-DELETE(_ZdaPvm, (void *, size_t), (p, s), , size_t s)
-DELETE(_ZdlPvRKSt9nothrow_t, (void *, NOTHROW), (p, n), , NOTHROW n)
-DELETE(_ZdaPvRKSt9nothrow_t, (void *, NOTHROW), (p, n), , NOTHROW n)
-DELETE(_ZdlPvSt11align_val_t, (void *, ALIGN), (p, a), , ALIGN a)
-DELETE(_ZdaPvSt11align_val_t, (void *, ALIGN), (p, a), , ALIGN a)
-DELETE(_ZdlPvmSt11align_val_t, (void *, size_t, ALIGN), (p, s, a), ,
+DELETE(_ZdlPv, 1, (void *), (p))
+DELETE(_ZdaPv, 1, (void *), (p))
+DELETE(_ZdlPvm, 1, (void *, size_t), (p, s), , size_t s)
+DELETE(_ZdaPvm, 1, (void *, size_t), (p, s), , size_t s)
+DELETE(_ZdlPvRKSt9nothrow_t, 1, (void *, NOTHROW), (p, n), , NOTHROW n)
+DELETE(_ZdaPvRKSt9nothrow_t, 1, (void *, NOTHROW), (p, n), , NOTHROW n)
+DELETE(_ZdlPvSt11align_val_t, 0, (void *, ALIGN), (p, a), , ALIGN a)
+DELETE(_ZdaPvSt11align_val_t, 0, (void *, ALIGN), (p, a), , ALIGN a)
+DELETE(_ZdlPvmSt11align_val_t, 0, (void *, size_t, ALIGN), (p, s, a), ,
        size_t s, ALIGN a)
-DELETE(_ZdaPvmSt11align_val_t, (void *, size_t, ALIGN), (p, s, a), ,
+DELETE(_ZdaPvmSt11align_val_t, 0, (void *, size_t, ALIGN), (p, s, a), ,
        size_t s, ALIGN a)
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *, ALIGN, NOTHROW),
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, 0, (void *, ALIGN, NOTHROW),
        (p, a, n), , ALIGN a, NOTHROW n)
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *, ALIGN, NOTHROW),
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, 0, (void *, ALIGN, NOTHROW),
        (p, a, n), , ALIGN a, NOTHROW n)

@@ -107,6 +107,11 @@ static void *find_first(const char *name)
 	return p;
 }
 
+int alloc_is_first(const char *name)
+{
+	return same_module(find_first(name), &own);
+}
+
 /*
  * The size of objects as the allocator knows it. If the program brings its own
  * free, ours is not called, and what comes behind us is not its allocator.

@@ -4,12 +4,13 @@
 #include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/stack.h"
+#include "agent/alloc/thin.h"
 #include "agent/alloc/thread.h"
 
 /*
  * Whose small object each granule was last told to be: what readers know. One
- * word each: stack (24 bits), generation of the registry (8), era of the page
- * (8), and the address above the index (24 of the 43 bits of a granule).
+ * word each: stack (24 bits), generation of the registry and turn of the level
+ * (8), era of the page (8), and the address above the index (24 of the 43 bits of a granule).
  */
 #define GRANULE_SHIFT 4
 #define SHADOW_SHIFT 20
@@ -68,7 +69,8 @@ static inline void note_small(struct alloc_thread *t, const void *p,
 			      size_t size, uint32_t stack)
 {
 	uint64_t whose = (uint64_t)stack << 40 |
-			 (uint64_t)(t->generation & 0xff) << 32;
+			 (uint64_t)((t->generation + alloc_thin.turn) & 0xff)
+				 << 32;
 	uint64_t first = (uint64_t)p >> GRANULE_SHIFT, g;
 	uint64_t last = ((uint64_t)p + (size ? size - 1 : 0)) >> GRANULE_SHIFT;
 
@@ -87,25 +89,96 @@ static inline void note_small(struct alloc_thread *t, const void *p,
 				 __ATOMIC_RELAXED);
 }
 
-static void made(const void *p, size_t size, unsigned kind,
-		 const struct alloc_frame *f, int told)
+/* The level has changed since `turn`: what was told meanwhile is void. */
+static inline int is_turned(uint32_t turn)
 {
-	struct alloc_thread *t = alloc_thread_get((uint64_t)(f + 1));
-	struct alloc_count *c;
-	unsigned index;
-	uint32_t stack;
+	return unlikely(__atomic_load_n(&alloc_thin.turn, __ATOMIC_RELAXED) !=
+			turn);
+}
 
-	stack = t ? alloc_stack_id(t, f, &index) : 0;
-	if (told || size >= alloc_config.min || unlikely(!t)) {
-		begin_era(p, size);
-		alloc_emit_alloc(p, size, stack, kind);
+/* One by one. */
+static void tell(struct alloc_thread *t, const void *p, size_t size,
+		 unsigned kind, const struct alloc_frame *f, uint32_t turn)
+{
+	unsigned index;
+	uint32_t stack = t ? alloc_stack_id(t, f, &index) : 0;
+
+	begin_era(p, size);
+	alloc_emit_alloc(p, size, stack, kind);
+	if (t)
+		t->w.meter.events++;
+	if (kind == MOCA_ALLOC_MMAP)
 		return;
-	}
-	c = stack ? &t->counts[index] : &t->skipped;
+	/* Nobody would tell the end of what realloc has made so small. */
+	if (is_turned(turn) || (size < alloc_thin.min && !alloc_track(p)))
+		alloc_emit_free(p, MOCA_FREE_FREE);
+}
+
+static void in_bulk(struct alloc_thread *t, const void *p, size_t size,
+		    const struct alloc_frame *f, uint32_t turn)
+{
+	unsigned index;
+	uint32_t stack = alloc_stack_id(t, f, &index);
+	struct alloc_count *c = stack ? &t->counts[index] : &t->w.skipped;
+
 	c->bytes += size;
 	if (unlikely(!(++c->count & 0xfff)) && stack)
 		alloc_count_flush(t, index);
 	note_small(t, p, size, stack);
+	if (is_turned(turn))
+		alloc_emit_small(p, size, 0);
+}
+
+static inline __attribute__((always_inline)) void
+made_by(struct alloc_thread *t, const void *p, size_t size, unsigned kind,
+	const struct alloc_frame *f, int told)
+{
+	/* Pairs with set_level: what is told below is of that level. */
+	uint32_t turn = __atomic_load_n(&alloc_thin.turn, __ATOMIC_ACQUIRE);
+	struct alloc_count *c;
+
+	if (unlikely(told || size >= alloc_thin.min || !t)) {
+		tell(t, p, size, kind, f, turn);
+		return;
+	}
+	if (!alloc_thin.level) {
+		in_bulk(t, p, size, f, turn);
+		return;
+	}
+	c = &t->w.sized[alloc_class(size)];
+	c->count++;
+	c->bytes += size;
+	if (likely(t->until_sample > 1))
+		t->until_sample--;
+	else
+		alloc_sample(t, p, size, kind, f);
+	alloc_quick_begin(t, turn);
+}
+
+static __attribute__((noinline)) void
+made_timed(struct alloc_thread *t, const void *p, size_t size, unsigned kind,
+	   const struct alloc_frame *f, int told)
+{
+	struct alloc_timing begin;
+
+	alloc_time(&begin);
+	made_by(t, p, size, kind, f, told);
+	t->quick = t->quick_given = 0;
+	alloc_timed(t, &t->timer_made, &begin);
+}
+
+static inline __attribute__((always_inline)) void
+made(const void *p, size_t size, unsigned kind, const struct alloc_frame *f,
+     int told)
+{
+	struct alloc_thread *t = alloc_thread_get((uint64_t)(f + 1));
+
+	if (t)
+		alloc_quick_end(t);
+	if (t && alloc_is_timed(&t->timer_made))
+		made_timed(t, p, size, kind, f, told);
+	else
+		made_by(t, p, size, kind, f, told);
 }
 
 void alloc_made(const void *p, size_t size, unsigned kind,
@@ -120,25 +193,60 @@ void alloc_made_told(const void *p, size_t size, unsigned kind,
 	made(p, size, kind, f, 1);
 }
 
+/* What is smaller has no mapping of its own. */
+#define MAPPED 65536u
+
+static inline __attribute__((always_inline)) int
+gone_by(struct alloc_thread *t, const void *p, unsigned kind)
+{
+	size_t usable = 0;
+	int told = 1;
+
+	if (likely(alloc_real.usable != NULL)) {
+		usable = alloc_real.usable((void *)p);
+		if (t)
+			t->w.freed.bytes += usable;
+		if (likely(usable < alloc_thin.min)) {
+			if (!alloc_thin.tracks || !alloc_untrack(p))
+				return 0;
+			/* What realloc makes of it is sampled anew. */
+			kind = MOCA_FREE_FREE;
+			told = 0;
+		} else if (usable >= MAPPED) {
+			told += alloc_stack_unmapped((uint64_t)p, usable);
+		}
+	}
+	alloc_emit_free(p, kind);
+	if (t)
+		t->w.meter.events++;
+	return told;
+}
+
+static __attribute__((noinline)) int gone_timed(struct alloc_thread *t,
+						const void *p, unsigned kind)
+{
+	struct alloc_timing begin;
+	int told;
+
+	alloc_time(&begin);
+	told = gone_by(t, p, kind);
+	alloc_timed(t, &t->timer_gone, &begin);
+	return told;
+}
+
 int alloc_gone(const void *p, unsigned kind)
 {
-	size_t usable;
-	int told = 1;
+	struct alloc_thread *t = alloc_self;
 
 	if (!p)
 		return 0;
-	if (likely(alloc_real.usable != NULL)) {
-		usable = alloc_real.usable((void *)p);
-		if (usable < alloc_config.min)
-			return 0;
-		/* What is smaller has no mapping of its own. */
-		if (usable >= 65536)
-			told += alloc_stack_unmapped((uint64_t)p, usable);
-	}
-	if (unlikely(!alloc_self))
-		alloc_thread_get((uint64_t)__builtin_frame_address(0));
-	alloc_emit_free(p, kind);
-	return told;
+	if (unlikely(!t))
+		t = alloc_thread_get((uint64_t)__builtin_frame_address(0));
+	if (unlikely(!t))
+		return gone_by(t, p, kind);
+	t->w.freed.count++;
+	return alloc_is_timed(&t->timer_gone) ? gone_timed(t, p, kind) :
+				   gone_by(t, p, kind);
 }
 
 void alloc_freed_slow(void)

@@ -146,8 +146,8 @@ void alloc_count_flush(struct alloc_thread *t, unsigned index)
 		return;
 	c->count = c->bytes = 0;
 	if (!id) {
-		t->skipped.count += count;
-		t->skipped.bytes += bytes;
+		t->w.skipped.count += count;
+		t->w.skipped.bytes += bytes;
 		return;
 	}
 	__atomic_fetch_add(&sums[id].untold.bytes, bytes, __ATOMIC_RELAXED);
@@ -231,6 +231,7 @@ walk(struct alloc_thread *t, const struct alloc_frame *f, unsigned index)
 	int foreign = 0;
 	uint32_t id;
 
+	t->w.meter.walks++;
 	if (!alloc_stack_bounds(t, (uint64_t)(f + 1), &high, &foreign))
 		high = 0;
 	alloc_walk(&w, f, high, t->low, t->high);

@@ -13,6 +13,7 @@
 
 #include "agent/alloc/emit.h"
 #include "agent/alloc/stack.h"
+#include "agent/alloc/thin.h"
 #include "agent/alloc/thread.h"
 
 #define POOL 32		/* states in .bss; what is beyond is mapped */
@@ -150,7 +151,8 @@ static struct alloc_thread *make(void)
 		return NULL;
 	find_own_stack(t, tid);
 	t->rounds = 0;
-	t->told = 0;
+	t->w.told = 0;
+	alloc_meter_begin(t);
 	alloc_self = t;
 	if (have_key)
 		pthread_setspecific(key, t);
@@ -195,15 +197,16 @@ struct alloc_thread *alloc_thread_slow(uint64_t sp)
 	if (t->cached != generation || t->unloads != unloads) {
 		forget_cache(t);
 		if (t->cached != generation)
-			t->told = 0;
+			t->w.told = 0;
 		t->unloads = unloads;
 		t->cached = generation;
 	}
 	t->generation = generation;
-	if (t->told != t->tid) {
-		t->told = t->tid;
+	if (t->w.told != t->tid) {
+		t->w.told = t->tid;
 		tell_thread(t);
 		tell_tls();
+		alloc_thin_tell();
 	}
 out:
 	errno = saved_errno;
@@ -225,8 +228,10 @@ static void thread_end(void *arg)
 		pthread_setspecific(key, t);
 		return;
 	}
-	if (!alloc_is_silent())
+	if (!alloc_is_silent()) {
 		alloc_count_flush_all(t);
+		alloc_meter_flush(t);
+	}
 	ended = 1;
 	alloc_self = NULL;
 	/* Pairs with take_state. */
@@ -280,7 +285,7 @@ void alloc_thread_init(void)
 	have_key = !pthread_key_create(&key, thread_end);
 	pthread_atfork(NULL, NULL, fork_child);
 	dl_iterate_phdr(note_module, NULL);
-	if (alloc_self && alloc_self->told) {	/* by an earlier constructor */
+	if (alloc_self && alloc_self->w.told) {	/* by an earlier constructor */
 		pthread_setspecific(key, alloc_self);
 		tell_tls();
 	}
@@ -293,11 +298,13 @@ void alloc_thread_finish(void)
 
 	for (t = __atomic_load_n(&threads, __ATOMIC_ACQUIRE); t; t = t->next) {
 		alloc_count_flush_all(t);
-		count += t->skipped.count;
-		bytes += t->skipped.bytes;
-		t->skipped.count = t->skipped.bytes = 0;
+		alloc_meter_flush(t);
+		count += t->w.skipped.count;
+		bytes += t->w.skipped.bytes;
+		t->w.skipped.count = t->w.skipped.bytes = 0;
 	}
 	alloc_count_tell_all();
+	alloc_sized_tell_all();
 	if (count)
 		alloc_emit_skipped(count, bytes);
 }

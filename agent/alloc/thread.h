@@ -36,13 +36,31 @@ struct alloc_count {
 };
 
 #define ALLOC_PAGE 4096
+#define ALLOC_CLASSES 32	/* of sizes: thin.h */
+
+/* What watching has cost since it was last added to the process' sums. */
+struct alloc_meter {
+	uint64_t calls, events, walks;
+	uint64_t ticks;		/* scaled up from the calls that were timed */
+	uint64_t cpu_ns;	/* of the thread, as far as it was added */
+};
+
+/* All that a fork wipes: the child has counted nothing. */
+struct alloc_wiped {
+	struct alloc_count skipped;
+	struct alloc_count freed;	/* all frees */
+	struct alloc_count sized[ALLOC_CLASSES];	/* by class, if thinned */
+	struct alloc_meter meter;
+	int32_t told;		/* tid that thread and tls were told of */
+};
 
 struct alloc_thread {
-	/* Pages that a fork wipes: the child has counted nothing. */
+	/* Pages that a fork wipes. */
 	struct alloc_count counts[ALLOC_CACHE];
-	struct alloc_count skipped;
-	int32_t told;		/* tid that thread and tls were told of */
-	char pad[ALLOC_PAGE - sizeof(struct alloc_count) - sizeof(int32_t)];
+	union {
+		struct alloc_wiped w;
+		char page[ALLOC_PAGE];
+	};
 	/* And what it keeps. */
 	int32_t tid;		/* 0: free */
 	uint32_t generation;	/* of the registry, when it was told */
@@ -53,6 +71,17 @@ struct alloc_thread {
 	uint64_t low, high;	/* its stack; high is 0 if not known */
 	uint64_t foreign_low, foreign_high;	/* another one, lately used */
 	uint32_t foreign_unmaps;	/* valid as long as nothing was unmapped */
+	/* thin.h */
+	struct alloc_timer {
+		uint32_t left;	/* calls until one is timed, */
+		uint32_t gap;	/* for which it stands */
+	} timer_made, timer_gone;
+	uint64_t until_sample;	/* small objects until one is sampled, */
+	uint32_t sample_level;	/* of so much weight; 0: none was drawn yet */
+	/* Objects that need only be counted, at this turn of the level. */
+	uint32_t quick, quick_given, quick_turn;
+	uint64_t random;
+	uint64_t last_tick;	/* TSC when its meter was flushed */
 	struct alloc_cached cache[ALLOC_CACHE];
 };
 

@@ -3,6 +3,8 @@
 #ifndef MOCA_AGENT_TRACE_DOORBELL_H
 #define MOCA_AGENT_TRACE_DOORBELL_H
 
+#include <stdint.h>
+
 #include "lib/ring/layout.h"
 
 struct moca_trace_event;
@@ -12,5 +14,7 @@ struct moca_trace_event;
  * stays mapped, maybe as another trace's later. NULL: none is mapped yet.
  */
 struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e);
+/* How long the calling thread has waited for room in buffers so far, ns. */
+uint64_t *moca_trace_waited(void);
 
 #endif

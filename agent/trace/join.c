@@ -172,6 +172,11 @@ struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e)
 	return NULL;
 }
 
+uint64_t *moca_trace_waited(void)
+{
+	return &moca_ring_waited_ns;
+}
+
 static int map_ring(struct agent_member *m, unsigned slot, uint64_t session,
 		    const int *fds)
 {

@@ -8,13 +8,15 @@
 #include "agent/alloc/events.h"
 
 #define GRANULE 16		/* that malloc hands out */
+#define ALLOC_FIELDS 5		/* of an event, at most */
+#define THIN_MAX 10u		/* of levels */
 #define STACK_SHIFT 12		/* an id of a stack as an address: a page */
 
 static const struct alloc_type {
 	const char *name;
 	enum alloc_event event;
 	size_t fields;
-	const char *field[4];
+	const char *field[ALLOC_FIELDS];
 	const char *strings;	/* by field: 's' = a string; NULL = none */
 } alloc_types[] = {
 	{ "stack", ALLOC_STACK, 2, { "id", "frames" }, NULL },
@@ -26,6 +28,10 @@ static const struct alloc_type {
 	{ "skipped", ALLOC_SKIPPED, 2, { "count", "bytes" }, NULL },
 	{ "thread", ALLOC_THREAD, 3, { "pointer", "stack_low", "stack_high" }, NULL },
 	{ "tls", ALLOC_TLS, 3, { "addr", "size", "base" }, NULL },
+	{ "thinned", ALLOC_THINNED, 2, { "level", "min" }, NULL },
+	{ "sample", ALLOC_SAMPLE, 5, { "addr", "size", "stack", "level", "kind" }, NULL },
+	{ "sized", ALLOC_SIZED, 3, { "class", "count", "bytes" }, NULL },
+	{ "freed", ALLOC_FREED, 2, { "count", "bytes" }, NULL },
 	{ "detour", ALLOC_DETOUR, 3, { "name", "addr", "error" }, "s-s" },
 };
 
@@ -72,7 +78,7 @@ struct told {
 	struct task *task;
 	const struct moca_task *of;
 	const struct moca_marker *m;
-	uint64_t v[4];		/* its fields, where they are scalar */
+	uint64_t v[ALLOC_FIELDS];	/* its fields, where they are scalar */
 };
 
 /* An object told one by one ends, all of it. */
@@ -348,6 +354,134 @@ static int on_tally(struct told *e)
 	return 0;
 }
 
+/*
+ * Objects below the limit live without a name from now on, but for samples: the
+ * end of these is told.
+ */
+static int forget_below(struct told *e, uint64_t min)
+{
+	struct moca_objects *o = e->o;
+	uint64_t begin, end, at = 0;
+	uint32_t id, row;
+	int err = 0;
+
+	while (!err && moca_addrmap_next(&e->s->big, at, UINT64_MAX, &begin,
+					 &end, &id)) {
+		row = o->table.inst_row[id];
+		if (o->table.inst[id].size < min &&
+		    o->table.rows[row].o.kind != MOCA_OBJECT_SMALL)
+			err = end_object(o, e->s, id, e->m->time_ns);
+		if (end == UINT64_MAX)
+			break;
+		at = end + 1;
+	}
+	return err;
+}
+
+static int on_thinned(struct told *e)
+{
+	uint64_t level = e->v[0], min = e->v[1];
+	struct moca_objects_totals *t = &e->o->totals;
+	const char *program;
+	int64_t row;
+
+	if (level > THIN_MAX) {
+		t->refused++;
+		return 0;
+	}
+	/* Each thread says it. */
+	if (e->s->thin_level == level && e->s->thin_min == min)
+		return 0;
+	e->s->thin_level = level;
+	e->s->thin_min = min;
+	if (!level)
+		return 0;
+	if (!t->thin_level)
+		t->thin_ns = e->m->time_ns;
+	if (t->thin_level < level)
+		t->thin_level = level;
+	if (t->thin_min < min)
+		t->thin_min = min;
+	program = moca_space_program(e->o, e->s);
+	row = program ? moca_objects_allocator_row(e->o, program) : -ENOMEM;
+	if (row < 0)
+		return (int)row;
+	e->o->table.rows[row].o.sampled = 1;
+	moca_addrmap_clear(&e->s->small);
+	return forget_below(e, min);
+}
+
+/* A sampled object, which has a place. */
+static int place_sample(struct told *e, uint32_t row, uint64_t addr,
+			uint64_t size)
+{
+	uint64_t last = last_byte(addr, size ? size : 1);
+	struct moca_objects *o = e->o;
+	int64_t id;
+	int err;
+
+	err = end_objects(o, e->s, addr, last, e->m->time_ns);
+	if (!err)
+		err = moca_objects_set(o, &e->s->small, addr, last, 0);
+	if (err)
+		return err;
+	id = moca_table_instance(&o->table, row, e->s->pid, addr, size,
+				 e->m->time_ns, 0);
+	if (id < 0)
+		return (int)id;
+	mark_map(e, addr);
+	err = moca_objects_set(o, &e->s->big, addr, last, (uint32_t)id);
+	return err ? err : moca_objects_release(o, e->task, addr, last,
+						(uint32_t)id);
+}
+
+static int on_sample(struct told *e)
+{
+	uint64_t addr = e->v[0], size = e->v[1], level = e->v[3];
+	struct moca_objects *o = e->o;
+	struct moca_object *r;
+	int64_t b, row;
+	int err, same;
+
+	if (level > THIN_MAX || size > UINT32_MAX || addr + size < addr) {
+		o->totals.refused++;
+		return 0;
+	}
+	err = end_realloc(e, 0, 0, &same);
+	b = err ? err : binding(e, e->v[2]);
+	row = b < 0 ? b : moca_objects_binding_row(o, (uint32_t)b,
+						   MOCA_OBJECT_SMALL);
+	if (row < 0)
+		return (int)row;
+	r = &o->table.rows[row].o;
+	if (!r->begin_ns)
+		r->begin_ns = e->m->time_ns;
+	r->sampled++;
+	r->instances = add(r->instances, 1ull << level);
+	r->bytes = add(r->bytes, size << level);
+	r->size = r->bytes;
+	o->totals.samples++;
+	return addr ? place_sample(e, (uint32_t)row, addr, size) : 0;
+}
+
+static int on_sized(struct told *e)
+{
+	struct moca_objects_totals *t = &e->o->totals;
+
+	t->small = add(t->small, e->v[1]);
+	t->small_bytes = add(t->small_bytes, e->v[2]);
+	return 0;
+}
+
+static int on_freed(struct told *e)
+{
+	struct moca_objects_totals *t = &e->o->totals;
+
+	t->freed = add(t->freed, e->v[0]);
+	t->freed_bytes = add(t->freed_bytes, e->v[1]);
+	return 0;
+}
+
 static int on_thread(struct told *e)
 {
 	struct role r = { .kind = ROLE_STACK, .task = e->of->id };
@@ -397,7 +531,7 @@ static void get_fields(struct told *e)
 	struct moca_value v;
 	size_t i;
 
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < ALLOC_FIELDS; i++)
 		e->v[i] = !moca_marker_value(e->m, i, &v) && v.count ?
 				  moca_value_integer(&v, 0) : 0;
 }
@@ -468,6 +602,14 @@ int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 		return on_tls(&e);
 	case ALLOC_DETOUR:
 		return on_detour(&e);
+	case ALLOC_THINNED:
+		return on_thinned(&e);
+	case ALLOC_SAMPLE:
+		return on_sample(&e);
+	case ALLOC_SIZED:
+		return on_sized(&e);
+	case ALLOC_FREED:
+		return on_freed(&e);
 	case ALLOC_NONE:
 		break;
 	}

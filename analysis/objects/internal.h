@@ -87,6 +87,8 @@ struct space {
 	int shares;		/* has memory that others may map, too */
 	int copied;		/* layers are or were shared with another */
 	int agent;		/* libmoca-alloc told something */
+	uint64_t thin_level;	/* as of MOCA_ALLOC's `thinned`; 0: it tells all */
+	uint64_t thin_min;
 	int touched;
 };
 
@@ -152,7 +154,7 @@ struct binding {
 enum alloc_event {
 	ALLOC_NONE, ALLOC_STACK, ALLOC_ALLOC, ALLOC_FREE, ALLOC_UNMAP,
 	ALLOC_SMALL, ALLOC_TALLY, ALLOC_SKIPPED, ALLOC_THREAD, ALLOC_TLS,
-	ALLOC_DETOUR,
+	ALLOC_DETOUR, ALLOC_THINNED, ALLOC_SAMPLE, ALLOC_SIZED, ALLOC_FREED,
 };
 
 struct moca_objects {
@@ -264,6 +266,10 @@ int moca_objects_may_end(struct moca_objects *o, const struct space *s,
 			 uint32_t id);
 /* What the program is called; never NULL but for want of memory. */
 const char *moca_space_program(struct moca_objects *o, struct space *s);
+
+/* The row of a program's allocator, for all its heaps; or -ENOMEM. */
+int64_t moca_objects_allocator_row(struct moca_objects *o,
+				   const char *program);
 
 /* --- allocs.c: what libmoca-alloc told ---------------------------------- */
 

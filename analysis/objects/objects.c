@@ -257,8 +257,7 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 
 /* --- the result --------------------------------------------------------- */
 
-/* The row of a program's allocator, for all its heaps. */
-static int64_t allocator_row(struct moca_objects *o, const char *program)
+int64_t moca_objects_allocator_row(struct moca_objects *o, const char *program)
 {
 	const char *name = moca_strings_intern(&o->table.strings,
 					       MOCA_NAME_HEAP);
@@ -285,7 +284,7 @@ static int alias_maps(struct moca_objects *o)
 		from = t->inst_row[m->inst];
 		if (t->rows[from].o.kind != MOCA_OBJECT_ANONYMOUS)
 			continue;
-		row = allocator_row(o, t->rows[from].o.program);
+		row = moca_objects_allocator_row(o, t->rows[from].o.program);
 		if (row < 0)
 			return (int)row;
 		t->rows[from].alias = (uint32_t)row + 1;
@@ -300,14 +299,16 @@ static int name_allocators(struct moca_objects *o)
 					       MOCA_NAME_ALLOCATOR);
 	const char *heap = moca_strings_intern(&o->table.strings,
 					       MOCA_NAME_HEAP);
+	const char *thinned = moca_strings_intern(&o->table.strings,
+						  MOCA_NAME_THINNED);
 	struct moca_object *r;
 	int64_t row;
 	size_t i;
 
-	if (!name || !heap)
+	if (!name || !heap || !thinned)
 		return -ENOMEM;
 	for (i = 0; i < o->binding_count; i++) {
-		row = allocator_row(o, o->bindings[i].program);
+		row = moca_objects_allocator_row(o, o->bindings[i].program);
 		if (row < 0)
 			return (int)row;
 		r = &o->table.rows[row].o;
@@ -315,9 +316,14 @@ static int name_allocators(struct moca_objects *o)
 	}
 	for (i = 0; i < o->table.row_count; i++) {
 		r = &o->table.rows[i].o;
-		if (r->name == heap && r->kind == MOCA_OBJECT_ALLOCATOR &&
-		    r->named)
+		if (r->name != heap || r->kind != MOCA_OBJECT_ALLOCATOR)
+			continue;
+		if (r->sampled) {	/* they may be objects as well */
+			r->named = 0;
+			r->name = thinned;
+		} else if (r->named) {
 			r->name = name;
+		}
 	}
 	return 0;
 }

@@ -45,7 +45,11 @@ struct moca_object {
 	const struct moca_shape *shape;	/* NULL = unknown */
 	const struct moca_site *alloc;	/* HEAP, SMALL; else NULL */
 	int named;		/* 1: counts as named in the share */
-	uint64_t instances;	/* objects; SMALL: allocations as tallied */
+	uint64_t instances;	/* objects; SMALL: allocations as tallied, */
+	uint64_t sampled;	/* of these, estimated by so many samples; then
+				   accesses are those to the samples alone.
+				   ALLOCATOR: not 0 if there are objects in it
+				   that were not told */
 	uint64_t size;		/* of the largest, bytes; SMALL: of all */
 	uint64_t bytes;		/* of all together */
 	uint64_t addr;		/* of the first; 0 for SMALL */
@@ -218,6 +222,15 @@ struct moca_objects_totals {
 	uint64_t allocations;	/* events of objects, and in bulk: */
 	uint64_t small, small_bytes;
 	uint64_t skipped;	/* small ones of which nothing is known */
+	/*
+	 * Small ones as above, and frees, are counted exactly even where stacks
+	 * were sampled:
+	 */
+	uint64_t freed, freed_bytes;	/* 0: an old trace does not know */
+	uint64_t samples;	/* that stand for all others */
+	uint64_t thin_level;	/* one in 2^thin_level, at most; 0: all told */
+	uint64_t thin_min;	/* of objects below this, at most, bytes */
+	uint64_t thin_ns;	/* from this time on, at first */
 	uint64_t lost;		/* events of libmoca-alloc that were dropped */
 	uint64_t processes;	/* program images, and of these: */
 	uint64_t without_agent;	/* whose allocations were not recorded */

@@ -92,6 +92,8 @@ static struct space *space_copy(struct moca_objects *o, struct space *from,
 	s->shares = from->shares;
 	s->program = from->program;
 	s->agent = from->agent;
+	s->thin_level = from->thin_level;
+	s->thin_min = from->thin_min;
 	s->copied = from->copied = 1;
 	return s;
 }

@@ -129,6 +129,7 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 	/* Those may get another name in the end. */
 	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
 		c->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
+			     moca_table_wants(t, MOCA_NAME_THINNED) ||
 			     moca_table_wants(t, MOCA_NAME_ALLOCATOR);
 	t->row_hash[at] = (uint32_t)++t->row_count;
 	return t->row_hash[at] - 1;

@@ -102,6 +102,8 @@ struct moca_table {
 };
 
 #define MOCA_NAME_HEAP "[heap]"
+/* Of one whose small objects were not all told. */
+#define MOCA_NAME_THINNED "small objects, not told apart"
 #define MOCA_NAME_ALLOCATOR "malloc's own memory"	/* of a known heap */
 
 /* Are details of objects of that name to be kept? */

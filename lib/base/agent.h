@@ -4,6 +4,11 @@
  * from the program by `moca record`: fields KEY=VALUE with ';' behind each.
  *
  *   min=N		objects below N bytes are told in bulk (default 4096)
+ *   budget=N	permille of the CPU time of the threads that allocate, without
+ *			ours, that may be spent on it: beyond, less is recorded
+ *			(agent/alloc/thin.h). Default: all is recorded
+ *   level=N	0 to 10: how much less, from the begin to the end
+ *   seed=N		which objects are sampled, for tests
  *   fn=NAME:ARG	repeated: a custom allocator; the number (from 0) of the
  *			argument that is the size
  *   free=NAME:ARG	repeated: its counterpart; the number of the argument that

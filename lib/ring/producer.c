@@ -19,6 +19,8 @@
 #define FUTEX_CALL SYS_futex_time64
 #endif
 
+__thread uint64_t moca_ring_waited_ns;
+
 static int power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));
@@ -76,23 +78,28 @@ static void ring_doorbell(struct moca_ring *r)
 static int wait_for_room(struct moca_ring *r, uint64_t limit)
 {
 	struct timespec slice = { 0, WAIT_SLICE_MS * 1000000 };
-	uint64_t end = moca_clock_ns() + r->timeout_ms * 1000000ull;
+	uint64_t begin, end;
+	int moved = 1;
 
 	/* An outer writer may hold the consumer up; a dead one never moves. */
 	if (r->nest > r->left + 1 || limit == r->stuck_limit)
 		return 0;
+	begin = moca_clock_ns();
+	end = begin + r->timeout_ms * 1000000ull;
 	ring_doorbell(r);
 	__atomic_store_n(&r->shm->waiting, 1, __ATOMIC_SEQ_CST);
 	/* Little endian: the futex is the low half, which always changes. */
 	while (__atomic_load_n(&r->shm->limit, __ATOMIC_ACQUIRE) == limit) {
 		if ((int64_t)(moca_clock_ns() - end) >= 0) {
 			r->stuck_limit = limit;
-			return 0;
+			moved = 0;
+			break;
 		}
 		syscall(FUTEX_CALL, &r->shm->limit, FUTEX_WAIT,
 			(uint32_t)limit, &slice, NULL, 0);
 	}
-	return 1;
+	moca_ring_waited_ns += moca_clock_ns() - begin;
+	return moved;
 }
 
 /* Has what is in the way been there for so long that it was left? */

@@ -46,6 +46,10 @@ uint64_t *moca_ring_reserve_slow(struct moca_ring *r, unsigned id,
 				 uint32_t bytes, uint64_t *position,
 				 uint64_t *header);
 
+/* Time for which the calling thread has waited for room, in all its buffers. */
+extern __thread uint64_t moca_ring_waited_ns
+	__attribute__((visibility("hidden")));
+
 /* Close the current subbuffer, so that the collector gets it. */
 void moca_ring_switch(struct moca_ring *r);
 

@@ -401,7 +401,7 @@ export function allocations(d) {
 	const of = new Map(a.series.map((id, i) => [id, colors[i]]));
 	const list = a.bars.slice(0, 300), svg = gantt(d, list, (id) => of.get(id) || "var(--muted)");
 	return [
-		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)${d.totals.thinned ? `; ${d.totals.thinned}, the others counted` : ""}`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
 		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the lives" }, svg), svg: () => svg,
 			rows: () => [["structure", "pid", "address", "bytes", "begin_ns", "end_ns", "accesses"], ...a.bars.map((b) => [name(b[0]), ...b.slice(1)])] }),
 	];
