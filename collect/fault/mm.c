@@ -23,6 +23,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/pages.h"
+#include "collect/fault/pidns.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/tasks.h"
@@ -843,12 +844,14 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	int err;
 
 	atomic_store(&mm->want_zapper, 0);
-	if (subreaper_above(c->task->pid)) {
+	if (pidns_children_leave(c->task->pid) ||
+	    subreaper_above(c->task->pid)) {
 		if (!atomic_exchange(&mm->no_zapper, 1))
 			mm_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
 				 "pages are seen once only: a program that "
-				 "adopts orphans (PR_SET_CHILD_SUBREAPER) "
-				 "would see our helper among its children");
+				 "adopts orphans (pid 1 of a PID namespace, or "
+				 "PR_SET_CHILD_SUBREAPER) would see our helper "
+				 "among its children");
 		return -EPERM;
 	}
 	memset(mm->stub, 0, STUB_ZAP_LIST);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * The numbers of a task, from our namespace (or the one of /proc) to its own:
@@ -45,6 +46,17 @@ int pidns_is_nested(pid_t tid)
 		ours = read_numbers("self", &last);
 	snprintf(who, sizeof(who), "%d", tid);
 	return read_numbers(who, &last) != ours;
+}
+
+int pidns_children_leave(pid_t tid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	/* After unshare(CLONE_NEWPID) this is not where it is itself. */
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children", tid);
+	return stat("/proc/self/ns/pid", &ours) || stat(path, &theirs) ||
+	       ours.st_ino != theirs.st_ino || ours.st_dev != theirs.st_dev;
 }
 
 pid_t pidns_number(pid_t tid)

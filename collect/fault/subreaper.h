@@ -11,7 +11,8 @@
 
 /* Process pid becomes one, or is one no longer (also when it ends). */
 void subreaper_set(pid_t pid, int on);
-/* Is pid one, or an ancestor of it? */
+/* Is pid one, or an ancestor of it? (In a PID namespace below ours pid 1 is one
+ * in any case: pidns.h.) */
 int subreaper_above(pid_t pid);
 
 #endif

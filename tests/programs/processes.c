@@ -306,6 +306,78 @@ static void exec_self(const char *name, const char *arg)
 }
 
 /* Twenty programs, one after the other, in one process. */
+/* Works for a while in memory of its own, so that it is swept. */
+static void work_a_while(int seed)
+{
+	char *p = map_pages(64);
+
+	for (int i = 0; i < 8; i++) {
+		fill(p, 64, seed + i);
+		pause_ms(20);
+		CHECK(filled(p, 64, seed + i));
+	}
+}
+
+static void nested_namespace(void);
+
+/* pid 1 of a namespace: reaps until nobody is left, orphans too. */
+static void init_main(int inner)
+{
+	int reaped = 0, pid;
+
+	CHECK(getpid() == 1);
+	for (int i = 0; i < 2; i++) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (pid)
+			continue;
+		if (!fork())	/* an orphan soon */
+			work_a_while(i);
+		work_a_while(i + 10);
+		_exit(0);
+	}
+	if (inner && !fork()) {
+		nested_namespace();
+		_exit(0);
+	}
+	work_a_while(20);
+	while (waitpid(-1, NULL, inner ? 0 : __WALL) > 0)
+		reaped++;
+	CHECK(errno == ECHILD);
+	CHECK(waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD);
+	/* Each of two, its orphan, and the one with the inner namespace. */
+	printf("pid 1 reaped %d\n", reaped);
+	fflush(stdout);
+	_exit(reaped != 4 + inner);
+}
+
+/* One more namespace in this one. */
+static void nested_namespace(void)
+{
+	int pid;
+
+	CHECK(unshare(CLONE_NEWPID) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		init_main(0);
+	wait_ok(pid);
+}
+
+static void pid_namespace(void)
+{
+	int pid, flags = CLONE_NEWPID | (geteuid() ? CLONE_NEWUSER : 0);
+
+	if (unshare(flags))
+		UNSUPPORTED("a PID namespace");
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid)
+		init_main(1);
+	work_a_while(30);	/* its own children would be in there, too */
+	wait_ok(pid);
+}
+
 #ifndef CLONE_UNTRACED
 #define CLONE_UNTRACED 0x00800000
 #endif
@@ -584,6 +656,7 @@ static const struct test_case cases[] = {
 	{ "posix-spawn", spawned },
 	{ "clone-vm", clone_vm },
 	{ "clone-untraced", clone_untraced },
+	{ "pid-namespace", pid_namespace },
 	{ "exec-chain", exec_chain },
 	{ "exec-thread", exec_thread },
 	{ "exec-fails", exec_fails },
