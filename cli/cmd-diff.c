@@ -260,14 +260,18 @@ static void print_text(const struct diff *d)
 {
 	int width = terminal_width(TERMINAL_PIPE), name = width >= 130 ? 40 :
 					     width >= 110 ? 24 : 14;
-	char buf[256];
+	char buf[256], other[256];
 	size_t i, left = 0, shown = 0;
 	int m;
 
 	terminal_wrap("A             ", d->side[0].path, width);
 	terminal_wrap("B             ", d->side[1].path, width);
+	advice_topology(d->side[0].profile, other, sizeof(other));
 	advice_topology(d->side[1].profile, buf, sizeof(buf));
-	terminal_wrap("Machine       ", buf, width);
+	if (strcmp(other, buf))
+		terminal_wrap("Machine of A  ", other, width);
+	terminal_wrap(strcmp(other, buf) ? "Machine of B  " : "Machine       ",
+		      buf, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
 		print_metric(&d->all, (enum diff_metric)m);

@@ -70,7 +70,7 @@ SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/
 	tests/programs/refusals tests/programs/full-disk \
 	tests/programs/preload tests/programs/corners \
 	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
-	tests/coverage/run \
+	tests/coverage/run tests/coverage/nodes \
 	tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/alloc/detours tests/advice/run \
 	tests/export/run tests/objects/run tests/objects/identity tests/rate/run tests/web/run \

@@ -156,8 +156,7 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		/* Stamped just before the cut, committed just behind it. */
 		t->recs[i].time_ns = c->begin_ns;
 	if (!c->failed)
-		phys_fill(c->phys, c->text, t->mm, t->tid, t->recs,
-			  t->count);
+		phys_fill(c->phys, t->mm, t->tid, t->recs, t->count);
 	while (!c->failed && !ret && (done < t->count || info.lost)) {
 		size_t n = t->count - done;
 
@@ -563,7 +562,10 @@ void collector_pump(struct collector *c)
 	sampler_snapshot(c->sampler);
 	for (; m; m = next) {
 		next = m->next;
+		/* Samples may have to be written before m is dealt with. */
+		phys_taken(c->phys, m);
 		take_samples(c, m->time_ns);
+		phys_taken(c->phys, next);
 		on_message(c, m);
 	}
 	take_samples(c, UINT64_MAX);
@@ -783,7 +785,7 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->next_status_ns = now + STATUS_NS;
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
-	c->phys = phys_new();
+	c->phys = phys_new(c->text, rec->queue);
 	c->status = status_new(rec->opt->quiet);
 	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
 	if (!c->decoder || !c->phys || !c->status || !c->polls) {

@@ -18,19 +18,25 @@
 #define PFN_MASK ((1ull << 55) - 1)
 #define PRESENT (1ull << 63)
 
+/* Pages that went at one time. */
+struct went {
+	uint64_t time_ns;
+	const struct placed *list;
+	size_t count;
+};
+
 struct phys {
+	const struct text *text;
+	struct queue *queue;
+	const struct message *taken;
 	int addresses;
 	uint64_t *pages;	/* scratch: sorted page numbers */
 	uint64_t *pfns;
 	int *nodes;
 	size_t room;
-};
-
-/* Pages that went at one time. */
-struct went {
-	uint64_t time_ns;
-	struct placed *list;
-	size_t count;
+	/* Of one address space: what went and is still to be told, by time. */
+	struct went *pending;
+	size_t pending_count, pending_room;
 };
 
 struct places {
@@ -39,7 +45,7 @@ struct places {
 	size_t runs;		/* of all items */
 };
 
-struct phys *phys_new(void)
+struct phys *phys_new(const struct text *text, struct queue *queue)
 {
 	struct phys *p = calloc(1, sizeof(*p));
 	volatile char page = 1;
@@ -48,6 +54,8 @@ struct phys *phys_new(void)
 
 	if (!p)
 		return NULL;
+	p->text = text;
+	p->queue = queue;
 	fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		/* Without the right, the numbers read as 0. */
@@ -65,6 +73,7 @@ void phys_free(struct phys *p)
 	free(p->pages);
 	free(p->pfns);
 	free(p->nodes);
+	free(p->pending);
 	free(p);
 }
 
@@ -189,14 +198,14 @@ static void remember(struct phys *p, struct mm *mm, size_t distinct)
 }
 
 /* Pages of the mapping at *at that are not known: asked of its file's. */
-static void ask_file(struct phys *p, const struct text *text, struct mm *mm,
-		     size_t distinct, size_t *at)
+static void ask_file(struct phys *p, struct mm *mm, size_t distinct,
+		     size_t *at)
 {
 	uint64_t addr = p->pages[*at] * 4096;
 	struct text_range range;
 	struct batch b;
 
-	if (text_open(text, mm->id, addr, &range)) {
+	if (text_open(p->text, mm->id, addr, &range)) {
 		++*at;
 		return;
 	}
@@ -216,8 +225,34 @@ static void ask_file(struct phys *p, const struct text *text, struct mm *mm,
 		p->nodes[b.index[i]] = b.nodes[i];
 }
 
-static void read_nodes(struct phys *p, const struct text *text, struct mm *mm,
-		       pid_t tid, size_t distinct)
+/* What a visit of the queue looks for. */
+struct wanted {
+	struct phys *p;
+	const struct mm *mm;
+};
+
+static void add_pending(const struct message *m, void *arg)
+{
+	const struct wanted *w = arg;
+	struct phys *p = w->p;
+
+	if (m->kind != MSG_DROP || m->mm != w->mm || !m->placed_count)
+		return;
+	if (p->pending_count == p->pending_room) {
+		size_t want = p->pending_room ? 2 * p->pending_room : 16;
+		struct went *list = realloc(p->pending, want * sizeof(*list));
+
+		if (!list)
+			return;
+		p->pending = list;
+		p->pending_room = want;
+	}
+	p->pending[p->pending_count++] =
+		(struct went){ m->time_ns, m->placed, m->placed_count };
+}
+
+static void read_nodes(struct phys *p, struct mm *mm, pid_t tid,
+		       size_t distinct)
 {
 	if (!nodes_several()) {
 		memset(p->nodes, 0, distinct * sizeof(*p->nodes));
@@ -227,10 +262,17 @@ static void read_nodes(struct phys *p, const struct text *text, struct mm *mm,
 	if (!mm)
 		return;
 	ask_memfd(p, mm, distinct);
+	/*
+	 * What went before it could be asked has been told by now, as that is
+	 * done under mm->lock; but it waits for its turn.
+	 */
+	for (const struct message *m = p->taken; m; m = m->next)
+		add_pending(m, &(struct wanted){ p, mm });
+	queue_visit(p->queue, add_pending, &(struct wanted){ p, mm });
 	remember(p, mm, distinct);
 	for (size_t at = 0; at < distinct;)
 		if (p->nodes[at] < 0)
-			ask_file(p, text, mm, distinct, &at);
+			ask_file(p, mm, distinct, &at);
 		else
 			at++;
 }
@@ -255,10 +297,19 @@ static void put_back(struct phys *p, const struct went *w, size_t distinct)
 	}
 }
 
-void phys_fill(struct phys *p, const struct text *text, struct mm *mm,
-	       pid_t tid, struct moca_access *recs, size_t n)
+/* The n-th time that pages of mm went, of those that are known. */
+static const struct went *nth_went(const struct phys *p, const struct mm *mm,
+				   size_t n)
 {
-	size_t distinct = 0, later = mm && mm->places ? mm->places->count : 0;
+	size_t kept = mm->places ? mm->places->count : 0;
+
+	return n < kept ? &mm->places->items[n] : &p->pending[n - kept];
+}
+
+void phys_fill(struct phys *p, struct mm *mm, pid_t tid,
+	       struct moca_access *recs, size_t n)
+{
+	size_t distinct = 0, later;
 
 	if (!nodes_several() && !p->addresses) {
 		for (size_t i = 0; i < n; i++)
@@ -277,15 +328,17 @@ void phys_fill(struct phys *p, const struct text *text, struct mm *mm,
 		read_pfns(p, tid, distinct);
 	else
 		memset(p->pfns, 0, distinct * 8);
-	read_nodes(p, text, mm, tid, distinct);
+	p->pending_count = 0;
+	read_nodes(p, mm, tid, distinct);
+	later = p->pending_count + (mm && mm->places ? mm->places->count : 0);
 	/* From the last to the first: what went after an access is put back. */
 	for (size_t i = n; i--;) {
 		uint64_t key = recs[i].addr >> 12;
 		uint64_t *at = bsearch(&key, p->pages, distinct, 8, compare);
 
-		while (later && mm->places->items[later - 1].time_ns >
+		while (later && nth_went(p, mm, later - 1)->time_ns >
 					recs[i].time_ns)
-			put_back(p, &mm->places->items[--later], distinct);
+			put_back(p, nth_went(p, mm, --later), distinct);
 		recs[i].phys = p->pfns[at - p->pages] << 12;
 		recs[i].node = p->nodes[at - p->pages] < 0 ?
 				       MOCA_NODE_UNKNOWN :
@@ -318,6 +371,11 @@ int phys_went(struct mm *mm, uint64_t time_ns, struct placed *list,
 	return s->runs + s->count >= WENT_MAX;
 }
 
+void phys_taken(struct phys *p, const struct message *list)
+{
+	p->taken = list;
+}
+
 void phys_forget(struct mm *mm)
 {
 	struct places *s = mm->places;
@@ -325,7 +383,7 @@ void phys_forget(struct mm *mm)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->count; i++)
-		free(s->items[i].list);
+		free((void *)s->items[i].list);
 	free(s->items);
 	free(s);
 	mm->places = NULL;

@@ -15,7 +15,8 @@
 
 struct phys;
 
-struct phys *phys_new(void);
+/* text knows the files, queue what goes meanwhile; both outlive it. */
+struct phys *phys_new(const struct text *text, struct queue *queue);
 void phys_free(struct phys *p);
 
 /* 1 when this user may see physical addresses (CAP_SYS_ADMIN). */
@@ -24,10 +25,10 @@ int phys_addresses(const struct phys *p);
 /*
  * Fill in phys and node of n accesses of a task, in order of time, as far as
  * possible: the node where each page was then, or was known to be last. mm may
- * be NULL: not known. Takes mm->lock for a moment. text knows the files.
+ * be NULL: not known. Takes mm->lock for a moment.
  */
-void phys_fill(struct phys *p, const struct text *text, struct mm *mm,
-	       pid_t tid, struct moca_access *recs, size_t n);
+void phys_fill(struct phys *p, struct mm *mm, pid_t tid,
+	       struct moca_access *recs, size_t n);
 
 /*
  * Some pages of mm went at that time, from where the list tells: for accesses
@@ -36,6 +37,8 @@ void phys_fill(struct phys *p, const struct text *text, struct mm *mm,
  */
 int phys_went(struct mm *mm, uint64_t time_ns, struct placed *list,
 	      size_t count);
+/* Messages that were taken from the queue and are still to be told, or NULL. */
+void phys_taken(struct phys *p, const struct message *list);
 /* All accesses of mm until now are filled in. */
 void phys_forget(struct mm *mm);
 

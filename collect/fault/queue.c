@@ -89,6 +89,15 @@ void queue_wake(struct queue *q)
 		return;		/* full: it is awake */
 }
 
+void queue_visit(struct queue *q,
+		 void (*visit)(const struct message *m, void *arg), void *arg)
+{
+	pthread_mutex_lock(&q->lock);
+	for (const struct message *m = q->head; m; m = m->next)
+		visit(m, arg);
+	pthread_mutex_unlock(&q->lock);
+}
+
 struct message *queue_take(struct queue *q)
 {
 	struct message *m;

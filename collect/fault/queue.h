@@ -65,6 +65,12 @@ void queue_free(struct queue *q);
 struct message *message_new(enum message_kind kind, size_t n, const char *name);
 void message_free(struct message *m);
 void queue_push(struct queue *q, struct message *m);
+/*
+ * Look at all messages that nobody took yet, oldest first. They stay what they
+ * are until the caller takes them.
+ */
+void queue_visit(struct queue *q,
+		 void (*visit)(const struct message *m, void *arg), void *arg);
 /* All messages, oldest first, or NULL. */
 struct message *queue_take(struct queue *q);
 /* Wake the collector before its next tick. */
