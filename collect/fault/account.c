@@ -103,7 +103,7 @@ static uint64_t ns_of(const struct account *a, enum cost_kind kind)
 /* What the program tells of its allocations. It may tell anything. */
 static void take_meter(struct account *a, double program_ns)
 {
-	const struct moca_meter *m = meter(a);
+	struct moca_meter *m = meter(a);
 	uint64_t calls, ns;
 
 	if (!m)
@@ -114,6 +114,10 @@ static void take_meter(struct account *a, double program_ns)
 		ns = program_ns;
 	set(a, COST_ALLOC, calls,
 	    ns + __atomic_load_n(&m->waited_ns, __ATOMIC_RELAXED));
+	a->thin = control_thin(&a->control, a->thin, (double)ns - a->alloc_ns,
+			       program_ns - a->program_cpu_ns);
+	a->alloc_ns = ns;
+	__atomic_store_n(&m->thin, a->thin, __ATOMIC_RELAXED);
 }
 
 /* Of kinds that are not the collector's: the sum so far. */

@@ -34,7 +34,8 @@ struct account {
 	uint64_t write_ns;
 	struct fault_prices prices;
 	uint64_t faults[PAGE_FAULTS];
-	uint32_t thin;
+	uint64_t alloc_ns;	/* as of the last window */
+	unsigned int thin;	/* of allocations */
 	int began;
 };
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/ring/meter.h"
+
 /* Left unspent, for what cannot be foreseen within a sweep. */
 #define HEADROOM 0.85
 /* What recording can take of any time at most. */
@@ -13,6 +15,8 @@
 #define TOLERANCE 0.02
 /* What is known of our own share: prices are averages. */
 #define ERROR 0.07
+/* Of the budget, for allocations. */
+#define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
 /* Idle time comes in ticks of 10 ms: shorter windows do not tell. */
@@ -110,6 +114,18 @@ void control_cpu(struct control *c, double all_ns, double ours_ns)
 {
 	c->cpu_ns = all_ns;
 	c->cpu_ours_ns = ours_ns;
+}
+
+unsigned int control_thin(const struct control *c, unsigned int thin,
+			  double alloc_ns, double program_ns)
+{
+	double most = c->budget * ALLOC_SHARE * program_ns;
+
+	if (program_ns <= 0 || isinf(c->budget))
+		return isinf(c->budget) ? 0 : thin;
+	if (alloc_ns > most)
+		return thin < MOCA_THIN_MAX ? thin + 1 : thin;
+	return thin && alloc_ns < most / 4 ? thin - 1 : thin;
 }
 
 static double ratio(double all, double ours)

@@ -65,6 +65,14 @@ void control_stall(struct control *c, double ns);
  */
 void control_cpu(struct control *c, double all_ns, double ours_ns);
 
+/*
+ * How sparsely allocations shall be told (lib/ring/meter.h): thin so far, what
+ * they took and what the program took in all since it was set. No more than
+ * half of the budget is theirs.
+ */
+unsigned int control_thin(const struct control *c, unsigned int thin,
+			  double alloc_ns, double program_ns);
+
 /* Estimated wall time with / without recording, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
 /* The same of CPU time; 0: not known. */

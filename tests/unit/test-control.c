@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "collect/fault/control.h"
+#include "lib/ring/meter.h"
 #include "tests/unit/trace-util.h"
 
 #define MS 1000000ull
@@ -190,6 +191,27 @@ static int t_others(void)
 	return 0;
 }
 
+static int t_thin(void)
+{
+	struct control c;
+	unsigned int thin = 0;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	/* 5 % of the time is theirs. */
+	CHECK(control_thin(&c, 0, 40 * MS, 1000 * MS) == 0);
+	CHECK(control_thin(&c, 3, 40 * MS, 1000 * MS) == 3);
+	CHECK(control_thin(&c, 3, 60 * MS, 1000 * MS) == 4);
+	CHECK(control_thin(&c, 3, 5 * MS, 1000 * MS) == 2);
+	CHECK(control_thin(&c, 0, 0, 1000 * MS) == 0);
+	CHECK(control_thin(&c, 3, 0, 0) == 3);
+	for (int i = 0; i < 100; i++)
+		thin = control_thin(&c, thin, 900 * MS, 1000 * MS);
+	CHECK(thin == MOCA_THIN_MAX);
+	control_init(&c, HUGE_VAL, 50 * MS, 1000, 2, 0);
+	CHECK(control_thin(&c, 3, 900 * MS, 1000 * MS) == 0);
+	return 0;
+}
+
 static int t_next(void)
 {
 	struct control c;
@@ -215,6 +237,7 @@ int main(void)
 	run("control: beside the program", t_beside);
 	run("control: CPU time", t_cpu);
 	run("control: other costs", t_others);
+	run("control: sparse allocations", t_thin);
 	run("control: when to sweep", t_next);
 	return failures != 0;
 }
