@@ -216,35 +216,38 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	return 0;
 }
 
-/* Stops in a row on another CPU. */
-#define MOVE_AFTER 4
+/* So many stops in a row on one CPU. */
+#define PIN_AFTER 16
 
 /*
  * Run where the program runs: each of the many short stops is then a switch
- * on one CPU, and none waits for another CPU to wake up (half the time).
+ * on one CPU, and none waits for an idle CPU to wake up (half the time). Only
+ * while it stays there: a move takes as long as ten stops, and for tasks that
+ * stop by turns on two CPUs the scheduler knows better.
  */
 static void follow_cpu(unsigned int cpu)
 {
-	static unsigned int current = CPU_SETSIZE, last, times;
+	static unsigned int last = CPU_SETSIZE, times;
 	static cpu_set_t allowed;
 	cpu_set_t one;
 
-	times = cpu == last ? times + 1 : 1;
-	last = cpu;
-	if (cpu == current || cpu >= CPU_SETSIZE)
+	if (cpu >= CPU_SETSIZE)
 		return;
-	/* A move takes as long as ten stops: threads that stop by turns on
-	 * two CPUs are not followed. */
-	if (current != CPU_SETSIZE && times < MOVE_AFTER)
+	if (cpu == last) {
+		if (++times != PIN_AFTER || !CPU_ISSET(cpu, &allowed))
+			return;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
 		return;
-	if (current == CPU_SETSIZE &&
+	}
+	if (last == CPU_SETSIZE &&
 	    sched_getaffinity(0, sizeof(allowed), &allowed))
 		return;
-	current = cpu;
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	if (CPU_ISSET(cpu, &allowed))
-		sched_setaffinity(0, sizeof(one), &one);
+	if (times >= PIN_AFTER)
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+	last = cpu;
+	times = 1;
 }
 
 /*
