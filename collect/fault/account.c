@@ -13,12 +13,17 @@
 
 /* Ratios above this are told without decimals. */
 #define COARSE 10.0
+/* The shortest window; what is waited for in one is counted when it ends. */
+#define WINDOW_NS 50000000ull
+/* Idle time comes in ticks of 10 ms. */
+#define IDLE_NS 100000000ull
 /* Errors below this are not told. */
 #define CLOSE 0.05
 /* Of an estimate above this, nobody knows how far. */
 #define FAR 20.0
 
-uint64_t machine_idle_ns(void)
+/* Time that all CPUs together were idle since boot; UINT64_MAX: unknown. */
+static uint64_t machine_idle_ns(void)
 {
 	unsigned long v[5];
 	FILE *f = fopen("/proc/stat", "re");
@@ -73,6 +78,7 @@ void account_init(struct account *a, struct recorder *rec,
 	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
 	a->clock = clock;
 	a->idle_ns = machine_idle_ns();
+	a->idle_at_ns = moca_now_ns();
 }
 
 void account_free(struct account *a)
@@ -184,10 +190,31 @@ double account_price(const struct account *a,
 	       count[PAGE_AGAIN] * a->prices.again_ns;
 }
 
+int account_due(const struct account *a)
+{
+	return moca_now_ns() >= a->at_ns + WINDOW_NS;
+}
+
+static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
+{
+	uint64_t idle;
+
+	if (now < a->idle_at_ns + IDLE_NS)
+		return;
+	idle = machine_idle_ns();
+	if (idle != UINT64_MAX && a->idle_ns != UINT64_MAX)
+		control_idle(&a->control, now - a->idle_at_ns,
+			     beside_ns - a->idle_beside_ns,
+			     idle - a->idle_ns);
+	a->idle_ns = idle;
+	a->idle_at_ns = now;
+	a->idle_beside_ns = beside_ns;
+}
+
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
-	uint64_t idle = machine_idle_ns(), sum, side, busiest;
+	uint64_t sum, side, busiest;
 	struct control *c = &a->control;
 	struct control_window w;
 
@@ -213,9 +240,8 @@ void account_window(struct account *a, const struct account_faults *f)
 		.total_ns = account_price(a, f->count) + (sum - a->waited_ns),
 		.program_ns = cpu - a->program_cpu_ns,
 		.beside_ns = side - a->beside_ns,
-		.idle_ns = idle == UINT64_MAX || a->idle_ns == UINT64_MAX ?
-				   -1 : (double)(idle - a->idle_ns),
 	};
+	take_idle(a, now, side);
 	if (a->began)
 		control_settle(c, &w);
 	set(a, COST_RECORDER, 1, side - ns_of(a, COST_RATE) -
@@ -225,7 +251,6 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->program_cpu_ns = cpu;
 	a->beside_ns = side;
 	a->waited_ns = sum;
-	a->idle_ns = idle;
 	a->at_ns = now;
 }
 

@@ -27,7 +27,8 @@ struct account {
 	struct task_clock *clock;
 	uint64_t program_cpu_ns;	/* as of the last window */
 	uint64_t beside_ns;
-	uint64_t idle_ns;
+	uint64_t idle_ns, idle_at_ns;	/* when it was looked at last */
+	uint64_t idle_beside_ns;
 	uint64_t waited_ns;	/* of all kinds that are waited for */
 	uint64_t at_ns;		/* of the last window */
 	uint64_t cpu_before;	/* of the collector, before the program began */
@@ -48,6 +49,8 @@ void account_begin(struct account *a);
 /* What so many faults cost, ns. */
 double account_price(const struct account *a,
 		     const uint64_t count[PAGE_FAULTS]);
+/* Whether a window is long enough to be told from its prices. */
+int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);
 /* A sweep of `ns`; a chunk that was written in ns. */
 void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns);
@@ -62,8 +65,5 @@ double account_slowdown(const struct account *a);
  * whether the budget was held.
  */
 void account_sentence(const struct account *a, char *buf, size_t size);
-
-/* Time that all CPUs together were idle since boot, ns; UINT64_MAX: unknown. */
-uint64_t machine_idle_ns(void);
 
 #endif

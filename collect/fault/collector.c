@@ -741,7 +741,8 @@ void collector_run(struct collector *c, atomic_int *finished)
 			sweep_prepare(rec, now);
 		if (rec->opt->zap && !c->failed && !c->full &&
 		    now >= next_sweep(c)) {
-			account(c);
+			if (account_due(&c->account))
+				account(c);
 			pages = sweep_expected(rec);
 			if (control_due(&c->account.control, now, pages,
 					c->share))

@@ -19,8 +19,6 @@
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
-/* Idle time comes in ticks of 10 ms: shorter windows do not tell. */
-#define IDLE_WINDOW_NS 100e6
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns)
@@ -83,26 +81,29 @@ static double clamp(double x, double low, double high)
 }
 
 /* CPUs that would have nothing to do if we were not there. */
-static void learn_crowd(struct control *c, const struct control_window *w)
+void control_idle(struct control *c, double wall_ns, double beside_ns,
+		  double idle_ns)
 {
-	if (w->idle_ns < 0 || w->wall_ns < IDLE_WINDOW_NS)
-		return;
-	c->crowd = 1 - clamp((w->idle_ns + w->beside_ns) / w->wall_ns, 0, 1);
+	if (wall_ns > 0)
+		c->crowd = 1 - clamp((idle_ns + beside_ns) / wall_ns, 0, 1);
 }
 
 void control_settle(struct control *c, const struct control_window *w)
 {
-	double at_once = 1, loss;
+	double at_once, loss, spent;
 
 	if (w->wall_ns <= 0)
 		return;
-	learn_crowd(c, w);
 	at_once = clamp(w->program_ns / w->wall_ns, 1, c->cpus);
 	loss = w->total_ns / at_once;
 	if (loss < w->busiest_ns)
 		loss = w->busiest_ns;
 	loss += c->crowd * w->beside_ns / at_once;
-	c->spent_ns += clamp(loss, 0, MOST * w->wall_ns);
+	/* A stop is counted when it ends: it may have begun in the last window. */
+	loss += c->carry_ns;
+	spent = clamp(loss, 0, MOST * w->wall_ns);
+	c->carry_ns = clamp(loss - spent, 0, MOST * w->wall_ns);
+	c->spent_ns += spent;
 }
 
 void control_stall(struct control *c, double ns)

@@ -20,6 +20,7 @@ struct control {
 	uint64_t start_ns;
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far */
+	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
 	double cpu_ns, cpu_ours_ns;	/* control_cpu */
 };
@@ -31,8 +32,11 @@ struct control_window {
 	double total_ns;	/* the same, added up over all tasks */
 	double program_ns;	/* CPU time of the program's tasks */
 	double beside_ns;	/* CPU time of ours, beside the program */
-	double idle_ns;		/* of all CPUs; below 0: not known */
 };
+
+/* CPUs that had nothing to do, over a stretch long enough to tell (100 ms). */
+void control_idle(struct control *c, double wall_ns, double beside_ns,
+		  double idle_ns);
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns);

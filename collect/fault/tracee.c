@@ -220,10 +220,10 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 #define PIN_AFTER 16
 
 /*
- * Run where the program runs: each of the many short stops is then a switch
- * on one CPU, and none waits for an idle CPU to wake up (half the time). Only
- * while it stays there: a move takes as long as ten stops, and for tasks that
- * stop by turns on two CPUs the scheduler knows better.
+ * Run where the program runs, as long as it has one task only: each of the many
+ * short stops is then a switch on one CPU, and none waits for an idle CPU to
+ * wake up (half the time). A move takes as long as ten stops, and with several
+ * tasks, on several CPUs, the scheduler knows better.
  */
 static void follow_cpu(unsigned int cpu)
 {
@@ -233,7 +233,7 @@ static void follow_cpu(unsigned int cpu)
 
 	if (cpu >= CPU_SETSIZE)
 		return;
-	if (cpu == last) {
+	if (cpu == last && tasks_count() == 1) {
 		if (++times != PIN_AFTER || !CPU_ISSET(cpu, &allowed))
 			return;
 		CPU_ZERO(&one);
@@ -300,7 +300,8 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		if (err)
 			return err;
 		if (r->orig_rax == STUB_NR_DONE) {
-			follow_cpu(r->r9 & 0xfff);
+			if (t->filtered)
+				follow_cpu(r->r9 & 0xfff);
 			return t->filtered ? 0 : leave_call(t, r);
 		}
 	}

@@ -141,7 +141,7 @@ static void account(struct kernel_collector *c)
 {
 	struct kernel_trace_faults f;
 	uint64_t cpu = own_cpu_ns(), now = moca_now_ns();
-	struct control_window w = { .idle_ns = -1 };
+	struct control_window w = { 0 };
 
 	if (c->running)
 		kernel_device_totals(&c->dev, &c->totals);
