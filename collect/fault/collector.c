@@ -679,8 +679,7 @@ static void second(struct collector *c, uint64_t now)
 	account(c);
 	own_faults_flush(c->rec->own_faults);
 	status_show(c->status, &s);
-	if (!c->rec->opt->zap)
-		sweep_ask_thaw(c->rec, now);
+	sweep_ask_thaw(c->rec, now);
 	if (!c->failed)
 		write_meta(c, "recording");
 }

@@ -20,6 +20,8 @@
 /* The first wait for a time without forks, and the longest. */
 #define WAIT_NS 100000000ull
 #define WAIT_MAX_NS 10000000000ull
+/* What a page's fault takes, about. */
+#define FAULT_NS 1000ull
 
 /* A number of a file like /proc/PID/status; 0 when it is not there. */
 static uint64_t number_of(const char *path, const char *field)
@@ -82,7 +84,7 @@ int freeze_possible(const struct mm *mm, const struct task *forked,
 void freeze_forked(struct mm *mm, int frozen_now)
 {
 	struct freeze_state *f = &mm->freeze;
-	uint64_t now = moca_now_ns();
+	uint64_t now = moca_now_ns(), wait;
 
 	if (!f->wait_ns)
 		f->wait_ns = WAIT_NS;
@@ -91,9 +93,13 @@ void freeze_forked(struct mm *mm, int frozen_now)
 							    WAIT_MAX_NS;
 	else if (frozen_now && f->wait_ns > WAIT_NS)
 		f->wait_ns /= 2;
+	/* All of it faults once more behind a thaw: a tenth of the time. */
+	wait = f->bytes / PAGE_SIZE * FAULT_NS * 10;
+	if (wait < f->wait_ns)
+		wait = f->wait_ns;
 	if (frozen_now && !f->since_ns)
 		f->since_ns = now;
-	atomic_store(&f->next_ns, mm->base_count ? now + f->wait_ns : 0);
+	atomic_store(&f->next_ns, mm->base_count ? now + wait : 0);
 }
 
 static const char *why_less(const struct mm *mm)
