@@ -58,10 +58,15 @@ static void identify(struct moca_event *e)
 
 	if (moca_identity_own(e->name))
 		e->flags |= MOCA_MAP_MOCA;
-	if (e->flags & MOCA_MAP_SHARED) {
+	/* What mremap moved is told without what it was. */
+	if (e->flags & (MOCA_MAP_SHARED | MOCA_MAP_MOVED)) {
 		of.memory = MOCA_MEMORY_UNKNOWN;
 		if (!maps_find((pid_t)e->pid, e->addr, &v)) {
 			of = maps_identity(&v);
+			if (v.shared)
+				e->flags |= MOCA_MAP_SHARED;
+			if (e->flags & MOCA_MAP_MOVED)
+				e->offset = v.offset + (e->addr - v.start);
 			free(v.name);
 		}
 	} else if (e->flags & MOCA_MAP_FILE) {

@@ -10,6 +10,7 @@
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/quiesce.h"
+#include "collect/fault/shared.h"
 #include "lib/base/err.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -132,8 +133,12 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 	if (r->kind == REGION_MEMFD)
 		mm_prefill(x->rec, x->mm, new,
 			   new + (old_len < new_len ? old_len : new_len));
-	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
-		 PROT_READ | PROT_WRITE, MOCA_MAP_MOVED | mm_map_flags(r), "");
+	if (r->kind == REGION_MEMFD)
+		mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
+			 PROT_READ | PROT_WRITE,
+			 MOCA_MAP_MOVED | mm_map_flags(r), "");
+	else
+		shared_moved(x->rec, x->task, r, new, new_len);
 }
 
 /*

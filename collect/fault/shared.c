@@ -127,3 +127,20 @@ int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		mm_drop(rec, mm, c->task, addr, end, 0);
 	return err;
 }
+
+void shared_moved(struct recorder *rec, struct task *t, const struct region *r,
+		  uint64_t addr, uint64_t len)
+{
+	uint32_t flags = MOCA_MAP_MOVED | mm_map_flags(r);
+	struct moca_identity of;
+	struct vma v;
+
+	if (maps_find(t->tid, addr, &v))
+		return;
+	of = maps_identity(&v);
+	if (v.name[0] == '/')
+		flags |= MOCA_MAP_FILE;
+	mm_event_map(rec, t, addr, len, v.offset + (addr - v.start), v.prot,
+		     flags, v.name, &of);
+	free(v.name);
+}

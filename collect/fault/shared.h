@@ -29,4 +29,11 @@ int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		  uint64_t addr, long *ret);
 
+/*
+ * mremap has put what was region r, not on the memfd, to [addr, addr + len): tell
+ * what it is of, as before.
+ */
+void shared_moved(struct recorder *rec, struct task *t, const struct region *r,
+		  uint64_t addr, uint64_t len);
+
 #endif

@@ -6,6 +6,7 @@
  *	anon	MAP_SHARED | MAP_ANONYMOUS, both write all of it
  *	sysv	a segment, attached by each
  *	memfd	mapped by each, at different addresses and offsets
+ *	moved	the same, then moved and grown by mremap
  *	file	a file in the current folder, likewise
  *	deleted	the same, without its path
  *	reader	anon: one writes, the other reads
@@ -56,7 +57,7 @@ static void use(volatile char *p, size_t pages, int write)
 
 static int a_file(const char *kind)
 {
-	int fd = !strcmp(kind, "memfd") ? memfd_create("shared", 0) :
+	int fd = !strcmp(kind, "memfd") || !strcmp(kind, "moved") ? memfd_create("shared", 0) :
 		 open("shared-file", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	static const char zeroes[PAGE];
 
@@ -74,6 +75,7 @@ static int a_file(const char *kind)
 static volatile char *get(const char *kind, int fd, int id, int second)
 {
 	int how = !strcmp(kind, "cow") ? MAP_PRIVATE : MAP_SHARED;
+	int moved = !strcmp(kind, "moved");
 	char *p;
 
 	if (id >= 0) {
@@ -83,15 +85,21 @@ static volatile char *get(const char *kind, int fd, int id, int second)
 	if (fd < 0)
 		return early;
 	/* Room that only it has, so that addresses differ. */
-	if (second && how == MAP_SHARED) {
+	if (second && how == MAP_SHARED && !moved) {
 		mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 		     0);
 		p = mmap(NULL, (PAGES + AHEAD) * PAGE, PROT_READ | PROT_WRITE,
 			 how, fd, 0);
 		return p == MAP_FAILED ? NULL : p + AHEAD * PAGE;
 	}
-	p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, how, fd,
-		 AHEAD * PAGE);
+	p = mmap(NULL, (moved ? PAGES / 2 : PAGES) * PAGE,
+		 PROT_READ | PROT_WRITE, how, fd, AHEAD * PAGE);
+	/* In its way, so that it has to move. */
+	if (moved && p != MAP_FAILED) {
+		mmap(p + PAGES / 2 * PAGE, PAGE, PROT_NONE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		p = mremap(p, PAGES / 2 * PAGE, PAGES * PAGE, MREMAP_MAYMOVE);
+	}
 	return p == MAP_FAILED ? NULL : p;
 }
 
