@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/blind.h"
 #include "cli/check-seal.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
@@ -318,8 +319,17 @@ static void tell_coverage(const struct check *k)
 {
 	struct moca_certificate c;
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+	const char *why;
 
 	moca_trace_certificate(k->t, &c);
+	if (blind_altogether(k->t, &why))
+		printf("uncertified: nothing can be certified: %s\n", why ?
+		       why : "no page of the program's own memory was touched while it was recorded");
+	if (c.pages_blind) {
+		printf("blind: %s page%s existed that no record tells of:\n",
+		       text_count(a, c.pages_blind), PLURAL(c.pages_blind));
+		blind_print(k->t, "  ");
+	}
 	if (k->lost)
 		printf("lossy: while recording, %s sample%s lost, in %s chunk%s\n",
 		       text_count(a, k->lost),
@@ -349,6 +359,7 @@ static const char *judge(const struct check *k, int truncated,
 			 const struct moca_damage *damage)
 {
 	struct moca_certificate cert;
+	const char *why;
 	int sealed = k->seal != CHECK_SEAL_NONE;
 
 	moca_trace_certificate(k->t, &cert);
@@ -357,7 +368,9 @@ static const char *judge(const struct check *k, int truncated,
 		return "DAMAGED";
 	if (truncated)
 		return "TRUNCATED";
-	if (k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
+	if (blind_altogether(k->t, &why))
+		return "sound, but nothing can be certified";
+	if (cert.pages_blind || k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
 	    cert.pages_seen < cert.pages_touched)
 		return sealed ? "sound, but it does not show everything" :
 				"sound as far as can be known, but it does not show everything";

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "analysis/rates.h"
+#include "cli/blind.h"
 #include "cli/commands.h"
 #include "cli/exact.h"
 #include "cli/info-cost.h"
@@ -230,21 +231,36 @@ static void print_certificate(const struct info *in)
 {
 	const struct moca_certificate *c = &in->cert;
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+	const char *why;
 
-	if (!c->pages_touched)
+	if (blind_altogether(in->t, &why))
+		printf("\nNothing can be certified: %s.\n", why ? why :
+		       "no page of the program's own memory was touched while it was recorded");
+	else if (!c->pages_touched)
 		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
 	else if (c->pages_seen >= c->pages_touched)
-		printf("\nComplete: all %s pages that were touched have a record.\n",
+		printf("\nComplete%s: all %s pages that were touched have a record.\n",
+		       c->pages_blind ? " for the program's own memory" : "",
 		       text_count(a, c->pages_touched));
 	else
 		printf("\nIncomplete: of %s pages that were touched, %s have a record (%s).\n",
 		       text_count(a, c->pages_touched),
 		       text_count(b, c->pages_seen),
 		       text_percent(p, c->pages_seen, c->pages_touched));
-	if (c->pages_other)
+	if (c->pages_other && blind_is_known(in->t))
+		printf("  %s more page%s seen outside of it: of files, shared memory, stacks.\n",
+		       text_count(a, c->pages_other),
+		       c->pages_other == 1 ? " was" : "s were");
+	else if (c->pages_other)
 		printf("  %s more page%s seen where touched pages cannot be counted.\n",
 		       text_count(a, c->pages_other),
 		       c->pages_other == 1 ? " was" : "s were");
+	if (c->pages_blind)
+		printf("  Of %s page%s nothing is known: page tables have %s, no record tells of %s:\n",
+		       text_count(a, c->pages_blind), PLURAL(c->pages_blind),
+		       c->pages_blind == 1 ? "it" : "them",
+		       c->pages_blind == 1 ? "it" : "them");
+	blind_print(in->t, "  - ");
 	if (c->lost || c->lossy_chunks)
 		printf("  Lost: %s sample%s, in %s of %s chunks, which show too little.\n",
 		       text_count(a, c->lost), PLURAL(c->lost),
@@ -581,6 +597,8 @@ static void json_certificate(struct json *j, const struct info *in)
 	json_uint(j, "pages_seen", c->pages_seen);
 	json_uint(j, "pages_touched", c->pages_touched);
 	json_uint(j, "pages_other", c->pages_other);
+	json_uint(j, "pages_blind", c->pages_blind);
+	blind_json(j, in->t);
 	json_uint(j, "records", c->records);
 	json_uint(j, "lost", c->lost);
 	json_uint(j, "chunks", c->chunks);

@@ -12,7 +12,7 @@ CASE_PROGRAMS := memory signals processes forks threads kernel
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
-	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held) \
+	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held blind) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
@@ -67,7 +67,7 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
-	tests/programs/refusals tests/programs/full-disk \
+	tests/programs/refusals tests/programs/full-disk tests/programs/certificate \
 	tests/programs/preload tests/programs/corners \
 	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
 	tests/coverage/run tests/coverage/nodes \
@@ -183,6 +183,9 @@ $(TEST_DIR)/programs/%-static-pie: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,-static-pie -fPIE)
 $(TEST_DIR)/programs/%-nopie: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,-no-pie -fno-pie)
+$(TEST_DIR)/programs/blind: tests/programs/blind.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 $(TEST_DIR)/programs/omp: tests/programs/omp.c $(PROGRAM_DEPS)
 	$(call program,-fopenmp)
 $(TEST_DIR)/programs/%: tests/programs/%.c $(PROGRAM_DEPS)

@@ -138,6 +138,9 @@ static void summary(struct recorder *rec)
 
 	if (rec->opt->quiet)
 		return;
+	if (!t->loads && !t->stores)
+		moca_say("%s: nothing can be certified: no instruction was "
+			 "counted.", rec->dir);
 	moca_say("%s: %lu loads and %lu stores counted, %lu gaps%s; %u tasks, "
 		 "%lu slices, %lu rows, %.1f MB; counting took %.1f MB of "
 		 "memory.", rec->dir, t->loads, t->stores, gaps,

@@ -20,6 +20,7 @@
 #include "collect/fault/supervisor.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/vdso.h"
+#include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -189,6 +190,8 @@ int attach_begin(struct recorder *rec, pid_t pid)
 	settle(rec);
 	first = pick_task(mm, pid);
 	ret = first ? move_running(rec, mm, first) : -EBUSY;
+	if (first && ret != -ESRCH)
+		witness_attach(rec, first);
 	if (ret)
 		mm_event(rec, first ? first : tasks_next(NULL), MOCA_EVENT_GAP,
 			 0, 0, 0, 0, 0,
@@ -282,6 +285,11 @@ void attach_end(struct recorder *rec)
 	struct task *t, *next;
 
 	settle(rec);
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		witness_end(rec, t);
+		if (t->mm)
+			t->mm->witnessed = 0;	/* it was looked at */
+	}
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (t->mm && t->mm->state == MM_MOVED && !t->mm->dead &&
 		    release_mm(rec, t->mm) == -EBUSY) {

@@ -68,6 +68,7 @@ struct collector {
 	size_t task_count;
 	size_t buffered;
 	struct moca_certificate cert;
+	struct blind_spots *blind;
 	uint64_t interval;
 	uint64_t begin_ns;	/* of the interval */
 	struct account_faults ended;	/* of tasks that ended, in this window */
@@ -418,28 +419,13 @@ static void write_mm(struct collector *c, struct mm *mm, uint64_t now)
 static void on_drop(struct collector *c, struct message *m)
 {
 	struct mm *mm = m->mm;
-	uint64_t seen = 0;
 
 	if (m->placed_count) {
 		if (phys_went(mm, m->time_ns, m->placed, m->placed_count))
 			write_mm(c, mm, m->time_ns);
 		m->placed = NULL;
 	}
-
-	if (!mm->pages)
-		mm->pages = pageset_new();
-	if (!mm->pages)
-		return;
-	for (size_t i = 0; i < m->extent_count; i++) {
-		pageset_settle(mm->pages, m->extents[i].start,
-			       m->extents[i].end, &c->cert.pages_touched,
-			       &c->cert.pages_seen);
-		pageset_clear(mm->pages, m->extents[i].start,
-			      m->extents[i].end);
-	}
-	seen = pageset_clear(mm->pages, m->start, m->end);
-	if (!m->certified)
-		c->cert.pages_other += seen;
+	certify_drop(c->blind, &c->cert, m);
 }
 
 static void forget_mm(struct collector *c, struct mm *mm)
@@ -447,10 +433,7 @@ static void forget_mm(struct collector *c, struct mm *mm)
 	struct mm **p;
 
 	write_mm(c, mm, moca_now_ns());
-	if (mm->pages)
-		c->cert.pages_other += pageset_clear(mm->pages, 0, USER_END);
-	pageset_free(mm->pages);
-	mm->pages = NULL;
+	certify_end(c->blind, &c->cert, mm);
 	for (unsigned int i = 0; i < BUCKETS; i++)
 		for (struct ctask *t = c->tasks[i]; t; t = t->next)
 			if (t->mm == mm)
@@ -506,6 +489,10 @@ static void on_event(struct collector *c, struct message *m)
 		return;
 	}
 	note_text(c, t, &m->event);
+	/* Of a process as a whole. */
+	if (m->event.type == MOCA_EVENT_GAP && !m->event.len &&
+	    !strstr(m->event.name, "allocations"))
+		certify_reason(c->blind, m->event.name);
 	/* A thread that executed a program took over another's number. */
 	if (t->events && t->events->task != m->task)
 		write_events(c, t);
@@ -546,6 +533,10 @@ static void on_message(struct collector *c, struct message *m)
 		break;
 	case MSG_DROP:
 		on_drop(c, m);
+		break;
+	case MSG_WITNESS:
+		m->mm->looked_at = 1;
+		certify_witness(c->blind, m);
 		break;
 	case MSG_MM_END:
 		forget_mm(c, m->mm);
@@ -640,7 +631,6 @@ static void sweep(struct collector *c)
 static void write_meta(struct collector *c, const char *state)
 {
 	struct moca_meta *m = c->meta;
-	const struct moca_certificate *k = &c->cert;
 	uint64_t now = moca_now_ns();
 	struct rusage ru;
 
@@ -648,13 +638,7 @@ static void write_meta(struct collector *c, const char *state)
 	moca_meta_set(m, "end_ns", "%lu", now);
 	account_describe(&c->account, m);
 	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
-	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
-	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
-	moca_meta_set(m, "certificate.pages_other", "%lu", k->pages_other);
-	moca_meta_set(m, "certificate.records", "%lu", k->records);
-	moca_meta_set(m, "certificate.lost", "%lu", k->lost);
-	moca_meta_set(m, "certificate.chunks", "%lu", k->chunks);
-	moca_meta_set(m, "certificate.lossy_chunks", "%lu", k->lossy_chunks);
+	certify_describe(c->blind, &c->cert, m);
 	moca_meta_set(m, "access_bytes", "%lu",
 		      moca_writer_access_bytes(c->writer));
 	if (!getrusage(RUSAGE_SELF, &ru))
@@ -786,9 +770,10 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new(c->text, rec->queue);
+	c->blind = certify_new();
 	c->status = status_new(rec->opt->quiet);
 	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
-	if (!c->decoder || !c->phys || !c->status || !c->polls) {
+	if (!c->decoder || !c->phys || !c->blind || !c->status || !c->polls) {
 		collector_destroy(c);
 		return -ENOMEM;
 	}
@@ -818,6 +803,7 @@ void collector_destroy(struct collector *c)
 	decoder_free(c->decoder);
 	text_free(c->text);
 	phys_free(c->phys);
+	certify_free(c->blind);
 	status_free(c->status);
 	free(c->polls);
 	account_free(&c->account);
@@ -829,6 +815,7 @@ void collector_totals(const struct collector *c, struct collector_totals *t)
 {
 	memset(t, 0, sizeof(*t));
 	t->certificate = c->cert;
+	t->blind = c->blind;
 	t->tasks = c->rec->task_count;
 	t->intervals = c->interval;
 	t->bytes = moca_writer_bytes(c->writer);

@@ -26,6 +26,7 @@ void collector_run(struct collector *c, atomic_int *finished);
 /* What the summary tells. Valid after collector_run. */
 struct collector_totals {
 	struct moca_certificate certificate;
+	const struct blind_spots *blind;	/* the collector's */
 	uint32_t tasks;
 	uint64_t intervals;
 	uint64_t bytes;

@@ -477,7 +477,8 @@ static int adopt_pieces(struct fork *f)
 			continue;
 		if (moca_regions_add(&f->mm->regions, &r))
 			moca_warn("out of memory for the table of mappings");
-		if (r.kind != REGION_STACK || f->rec->opt->stack)
+		if (r.kind != REGION_UNSEEN &&
+		    (r.kind != REGION_STACK || f->rec->opt->stack))
 			mm_register(f->mm, r.start, r.end);
 	}
 	return err;

@@ -18,6 +18,7 @@
 #include <sys/user.h>
 
 #include <moca/types.h>
+#include "collect/fault/certify.h"
 #include "collect/fault/cost.h"
 #include "collect/fault/failure.h"
 #include "collect/fault/record.h"
@@ -100,9 +101,13 @@ struct mm {
 	uint64_t start_ns;
 	int dead;		/* no task is left */
 
+	int witnessed;		/* by witness.h, from its begin on */
+
 	/* The collector's alone. */
 	struct pageset *pages;
 	struct places *places;	/* of pages that went; phys.h */
+	struct certify_range *ranges;	/* that the witness told of */
+	int looked_at;		/* it did, at least once */
 	double refault;		/* share of zapped pages that fault again */
 	uint64_t zapped;	/* pages let go by the last sweep */
 	uint64_t repeated;	/* samples of known pages since then */

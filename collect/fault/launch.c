@@ -24,6 +24,7 @@
 
 #include "collect/fault/oom.h"
 #include "collect/fault/way.h"
+#include "collect/fault/witness.h"
 #include "lib/base/err.h"
 
 #define LOAD(field) \
@@ -53,9 +54,18 @@ static int install_filter(int fd_number, int privileged)
 {
 	const struct sock_filter ours[] = {
 		LOAD(arch),
-		IF_EQ(AUDIT_ARCH_X86_64, 1, 0),
+		IF_EQ(AUDIT_ARCH_X86_64, 5, 0),
+		/* Of 32-bit programs, only where their memory ends. */
+		LOAD(nr),
+		IF_EQ(EXIT_GROUP_32, 1, 0),
+		IF_EQ(EXECVE_32, 0, 1),
+		RETURN(SECCOMP_RET_TRACE),
 		RETURN(SECCOMP_RET_ALLOW),
 		LOAD(nr),
+		IF_EQ(SYS_exit_group, 2, 0),
+		IF_EQ(SYS_execve, 1, 0),
+		IF_EQ(SYS_execveat, 0, 1),
+		RETURN(SECCOMP_RET_TRACE),
 		IF_EQ(STUB_NR_DONE, 0, 1),
 		RETURN(SECCOMP_RET_TRACE),
 		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),

@@ -26,6 +26,7 @@
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/subreaper.h"
+#include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -147,8 +148,8 @@ static int map_at_once(struct ctx *x, uint64_t len)
 		if (x->mm->populates)
 			tracee_call(&x->c, &err, SYS_mprotect, x->ret, len,
 				    x->a[2], 0, 0, 0);
-		gap(x, x->ret, len, "anonymous mapping not moved: "
-				    "real faults only");
+		witness_unseen(x->rec, x->task, x->ret, len,
+			       "anonymous mapping not moved: real faults only");
 	} else
 		mm_moved(x->rec, x->mm, x->task, &r, x->a[2], "");
 	return 0;
@@ -218,15 +219,17 @@ static int do_mmap(struct ctx *x)
 		of = maps_identity_at(x->task->tid, x->ret);
 		mm_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
 			     prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
-		gap(x, x->ret, len, "MAP_GROWSDOWN, MAP_HUGETLB or above 128 "
-				    "TiB: real faults only");
+		witness_unseen(x->rec, x->task, x->ret, len,
+			       "MAP_GROWSDOWN, MAP_HUGETLB or above 128 TiB: "
+			       "real faults only");
 		return 0;
 	}
 	if (anon && private) {
 		if (mm_move(x->rec, x->mm, &x->c, x->ret, x->ret + len, prot,
 			    0, ""))
-			gap(x, x->ret, len, "anonymous mapping not moved: "
-					    "real faults only");
+			witness_unseen(x->rec, x->task, x->ret, len,
+				       "anonymous mapping not moved: real "
+				       "faults only");
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
 		add_private(x, x->ret, len, rest, name, &of);
 	} else if ((anon && !private) || regular) {
@@ -239,9 +242,12 @@ static int do_mmap(struct ctx *x)
 		mm_event_map(x->rec, x->task, x->ret, len, x->a[5], prot,
 			     MOCA_MAP_FILE | (private ? 0 : MOCA_MAP_SHARED),
 			     name, &of);
-		gap(x, x->ret, len, "mapping of a device or of huge pages: "
-				    "real faults only");
+		witness_unseen(x->rec, x->task, x->ret, len,
+			       "mapping of a device or of huge pages: real "
+			       "faults only");
 	}
+	if (flags & MAP_POPULATE)
+		witness_filled(x->rec, x->mm, x->task, x->ret, x->ret + len);
 	return 0;
 }
 
@@ -250,6 +256,8 @@ static int do_munmap(struct ctx *x)
 	int err;
 
 	look(x, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
+	witness_range(x->rec, x->mm, x->task, x->a[0],
+		      x->a[0] + PAGE_UP(x->a[1]));
 	err = run_own(x);
 	if (err || failed(x->ret))
 		return err;
@@ -433,14 +441,15 @@ static int lock_others(struct ctx *x)
 static int do_mlock(struct ctx *x)
 {
 	int err = run_own(x), all = x->nr == SYS_mlockall;
-	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK;
+	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK, end;
 
 	if (!err && all && x->ret == -ENOMEM && x->a[0] & MCL_CURRENT)
 		err = lock_others(x);
 	if (err || failed(x->ret))
 		return err;
-	mm_prefill(x->rec, x->mm, start,
-		   all ? USER_END : PAGE_UP(x->a[0] + x->a[1]));
+	end = all ? USER_END : PAGE_UP(x->a[0] + x->a[1]);
+	mm_prefill(x->rec, x->mm, start, end);
+	witness_filled(x->rec, x->mm, x->task, start, end);
 	if (all)
 		x->mm->populates = (x->a[0] & MCL_FUTURE) != 0;
 	return 0;
@@ -481,10 +490,13 @@ static int do_leave(struct ctx *x, const char *why)
 	int err;
 
 	quiesce(x->mm, x->task);
+	witness_end(x->rec, x->task);
 	err = mm_unmove(x->rec, x->mm, &x->c, why);
 	quiesce_end(x->rec, x->mm, x->task);
 	if (err)
 		return err;
+	if (x->mm->witnessed)
+		witness_begin(x->rec, x->task);
 	x->c.saved.rip -= 2;
 	x->ret = x->nr;
 	return 0;
@@ -580,6 +592,9 @@ static int dispatch(struct ctx *x)
 int mapcall_wanted(long nr)
 {
 	switch (nr) {
+	case SYS_exit_group:
+	case SYS_execve:
+	case SYS_execveat:
 	case SYS_mmap:
 	case SYS_munmap:
 	case SYS_shmat:
@@ -682,6 +697,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	};
 	int err;
 
+	if (witness_at_call(rec, t, regs))
+		return 0;
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_CHILD_SUBREAPER)
 		subreaper_set(t->pid, x.a[1] != 0);
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_NAME)

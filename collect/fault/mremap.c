@@ -11,6 +11,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/shared.h"
+#include "collect/fault/witness.h"
 #include "lib/base/err.h"
 
 #ifndef MREMAP_DONTUNMAP
@@ -129,7 +130,8 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		x->mm->moved--;
 	if (mm_is_moved(x->mm, &moved))
 		x->mm->moved++;
-	mm_register(x->mm, new, new + new_len);
+	if (r->kind != REGION_UNSEEN)
+		mm_register(x->mm, new, new + new_len);
 	if (r->kind == REGION_MEMFD)
 		mm_prefill(x->rec, x->mm, new,
 			   new + (old_len < new_len ? old_len : new_len));
@@ -179,6 +181,7 @@ int mapcall_mremap(struct ctx *x)
 	if (!found)
 		return run_own(x);
 	r = *found;
+	witness_range(x->rec, x->mm, x->task, old, old + old_len);
 	if (r.kind == REGION_MEMFD && !old_len) {
 		x->ret = -EINVAL;	/* as for private memory */
 		return 0;

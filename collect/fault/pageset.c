@@ -169,6 +169,48 @@ void pageset_set_node(struct pageset *s, uint64_t addr, int node)
 		b->nodes[page_of(addr)] = (uint8_t)(node + 1);
 }
 
+void pageset_exists(struct pageset *s, uint64_t start, uint64_t end)
+{
+	for (; start < end; start += 4096) {
+		struct page_block *b = pageset_block(s, start, 1);
+		unsigned int p = page_of(start);
+
+		if (b)
+			b->exists[p / 64] |= 1ull << (p % 64);
+	}
+}
+
+struct blind_args {
+	uint64_t start, end, blind, known;
+};
+
+static void blind_block(struct page_block *b, void *arg)
+{
+	uint64_t base = b->number << BLOCK_SHIFT;
+	struct blind_args *a = arg;
+
+	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
+		uint64_t addr = base + p * 4096ull, bit = 1ull << (p % 64);
+
+		if (addr < a->start || addr >= a->end)
+			continue;
+		if (b->seen[p / 64] & bit)
+			a->known++;
+		else if (b->exists[p / 64] & ~b->prefilled[p / 64] & bit)
+			a->blind++;
+	}
+}
+
+void pageset_blind(struct pageset *s, uint64_t start, uint64_t end,
+		   uint64_t *blind, uint64_t *known)
+{
+	struct blind_args a = { start, end, 0, 0 };
+
+	pageset_walk(s, start, end, blind_block, &a);
+	*blind = a.blind;
+	*known = a.known;
+}
+
 void pageset_settle(struct pageset *s, uint64_t start, uint64_t end,
 		    uint64_t *touched, uint64_t *seen)
 {
@@ -209,6 +251,7 @@ static void clear_block(struct page_block *b, void *arg)
 		pageset_zapped(b);
 		free(b->nodes);
 		b->nodes = NULL;
+		memset(b->exists, 0, sizeof(b->exists));
 		return;
 	}
 	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
@@ -222,6 +265,7 @@ static void clear_block(struct page_block *b, void *arg)
 		b->faulted[p / 64] &= ~bit;
 		if (b->nodes)
 			b->nodes[p] = 0;
+		b->exists[p / 64] &= ~bit;
 	}
 }
 

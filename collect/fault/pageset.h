@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 4 bits each.
+ * the pages that were touched, at 5 bits each.
  */
 #ifndef MOCA_FAULT_PAGESET_H
 #define MOCA_FAULT_PAGESET_H
@@ -22,6 +22,7 @@ struct page_block {
 	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
 	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
 				   NULL: of no page */
+	uint64_t exists[BLOCK_WORDS];	/* the page tables have it */
 };
 
 struct pageset;
@@ -48,6 +49,14 @@ enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
 /* A block is zapped: its present and faulted begin anew. */
 void pageset_zapped(struct page_block *b);
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
+void pageset_exists(struct pageset *s, uint64_t start, uint64_t end);
+
+/*
+ * Of [start, end): pages that exist, were not prefilled and are not seen
+ * (blind), and those that are seen (known).
+ */
+void pageset_blind(struct pageset *s, uint64_t start, uint64_t end,
+		   uint64_t *blind, uint64_t *known);
 
 /*
  * Existing pages [start, end): how many of them were touched (seen, or not

@@ -31,6 +31,8 @@ enum message_kind {
 	MSG_IGNORE,	/* tid is one of our own: no samples of it */
 	MSG_PREFILL,	/* extents hold data that nobody touched yet */
 	MSG_DROP,	/* [start, end) goes; extents are its existing pages */
+	MSG_WITNESS,	/* the mapping [start, end), event.name, has pages at
+			   extents, as its page tables say */
 	MSG_MM_END,	/* mm has no tasks any more */
 };
 

@@ -318,6 +318,7 @@ static void describe_sampler(struct moca_meta *m, const struct sampler *s)
 static void fault_summary(struct recorder *r)
 {
 	struct collector_totals t;
+	char seen[512];
 	const struct moca_certificate *k = &t.certificate;
 	char cost[256];
 
@@ -325,12 +326,9 @@ static void fault_summary(struct recorder *r)
 	if (r->opt->quiet)
 		return;
 	collector_totals(r->collector, &t);
-	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
-		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
-		 "%.1f MB; %s.", rec.dir, k->pages_seen,
-		 k->pages_touched,
-		 k->pages_touched ?
-			 100.0 * k->pages_seen / k->pages_touched : 100.0,
+	moca_say("%s: %s, %lu records, %lu lost, %lu of %lu chunks lossy; "
+		 "%u tasks, %lu intervals, %.1f MB; %s.",
+		 rec.dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
 		 k->records, k->lost, k->lossy_chunks, k->chunks, t.tasks,
 		 t.intervals, t.bytes / 1e6, cost);
 	moca_say("next: moca info %s", rec.dir);

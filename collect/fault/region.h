@@ -20,6 +20,8 @@ enum region_kind {
 	 */
 	REGION_PRIVATE,
 	REGION_FROZEN,	/* private, of a memfd shared since a fork: freeze.h */
+	/* What no fault can show again, such as huge pages and devices. */
+	REGION_UNSEEN,
 };
 
 #define REGION_WIPEONFORK 1u

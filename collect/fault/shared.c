@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 
 #include "collect/fault/mm.h"
+#include "collect/fault/witness.h"
 
 /* Their files are of page cache, whose pages stay when entries go. */
 static int keeps_pages(const char *type)
@@ -122,6 +123,7 @@ int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	uint64_t end = segment_end(c->task->tid, addr);
 	int err;
 
+	witness_range(rec, mm, c->task, addr, end);
 	*ret = tracee_call(c, &err, SYS_shmdt, addr, 0, 0, 0, 0, 0);
 	if (!err && !failed(*ret) && end > addr)
 		mm_drop(rec, mm, c->task, addr, end, 0);

@@ -28,6 +28,7 @@
 #include "collect/fault/tasks.h"
 #include "collect/fault/vdso.h"
 #include "collect/fault/way.h"
+#include "collect/fault/witness.h"
 #include "lib/base/err.h"
 
 #define CS_32BIT 0x23
@@ -237,19 +238,14 @@ int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
 	return err;
 }
 
-int supervisor_after_exec(struct recorder *rec, struct task *t,
-			  const char *path)
+/* Move its memory, if it can be. 0 or -errno: it died. */
+static int take_memory(struct recorder *rec, struct task *t, int limited)
 {
 	struct user_regs_struct regs;
 	struct tracee_calls c;
 	uint64_t insn;
-	int err, loads, limited;
+	int err, loads;
 
-	limited = supervisor_limited(rec, t->tid);
-	if (!supervisor_wanted(rec, t->pid, path)) {
-		supervisor_gap(rec, t, "left out by the user's choice");
-		return 0;
-	}
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
@@ -291,6 +287,22 @@ int supervisor_after_exec(struct recorder *rec, struct task *t,
 	if (!err && loads == PRELOAD_STATIC)
 		inject_agent(rec, t, &c);
 	return tracee_end(&c);
+}
+
+int supervisor_after_exec(struct recorder *rec, struct task *t,
+			  const char *path)
+{
+	int limited = supervisor_limited(rec, t->tid), err;
+
+	if (!supervisor_wanted(rec, t->pid, path)) {
+		supervisor_gap(rec, t, "left out by the user's choice");
+		return 0;
+	}
+	err = take_memory(rec, t, limited);
+	/* Behind all that we touch ourselves. */
+	if (!err)
+		witness_begin(rec, t);
+	return err;
 }
 
 static int at_exec_end(struct recorder *rec, struct task *t)
@@ -362,14 +374,19 @@ void supervisor_after_fork(struct recorder *rec, struct task *t,
 {
 	int err;
 
-	if (t->mm->state != MM_MOVED)
+	if (t->mm->state != MM_MOVED) {
+		if (t->mm->witnessed)
+			witness_begin(rec, child);
 		return;
+	}
 	pthread_mutex_lock(&t->mm->lock);
 	zap_settle(t->mm);
 	quiesce(t->mm, t);
 	err = mm_fork(rec, t, child);
 	pthread_mutex_unlock(&t->mm->lock);
 	quiesce_end(rec, t->mm, t);
+	if (!err && t->mm->witnessed)
+		witness_begin(rec, child);
 	if (!err || err == -ESRCH)
 		return;
 	moca_error("cannot copy the memory of process %d for its child %d: "

@@ -113,7 +113,7 @@ static void protect_block(struct mm *mm, const struct region *r, uint64_t base)
 /* Of what is left out, first touches alone are seen. */
 static int is_watched(const struct mm *mm, const struct region *r)
 {
-	return r->kind != REGION_STACK &&
+	return r->kind != REGION_STACK && r->kind != REGION_UNSEEN &&
 	       (r->kind != REGION_PRIVATE || mm->wp_async);
 }
 

@@ -174,13 +174,7 @@ static void write_meta(struct kernel_collector *c, const char *state)
 	moca_meta_set(m, "intervals", "%lu", (uint64_t)n->interval + 1);
 	moca_meta_set(m, "phys_source", "%s",
 		      kernel_trace_has_phys(c->trace) ? "kernel" : "none");
-	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
-	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
-	moca_meta_set(m, "certificate.pages_other", "%lu", k->pages_other);
-	moca_meta_set(m, "certificate.records", "%lu", k->records);
-	moca_meta_set(m, "certificate.lost", "%lu", k->lost);
-	moca_meta_set(m, "certificate.chunks", "%lu", k->chunks);
-	moca_meta_set(m, "certificate.lossy_chunks", "%lu", k->lossy_chunks);
+	certify_describe(NULL, k, m);
 	moca_meta_set(m, "kernel.faults", "%lu", (uint64_t)n->faults);
 	moca_meta_set(m, "kernel.false_faults", "%lu",
 		      (uint64_t)n->false_faults);
@@ -324,15 +318,13 @@ void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
 
 void kernel_collector_summary(const struct kernel_collector *c)
 {
+	char seen[512];
 	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
 
-	moca_say("%s: %lu of %lu touched pages seen (%.2f %%), %lu records, "
-		 "%lu lost, %lu of %lu chunks lossy; %u tasks, %lu intervals, "
-		 "%.1f MB; estimated slowdown %.2fx, of faults and sweeps alone; "
-		 "by the kernel module.",
-		 c->rec->dir, k->pages_seen, k->pages_touched,
-		 k->pages_touched ?
-			 100.0 * k->pages_seen / k->pages_touched : 100.0,
+	moca_say("%s: %s, %lu records, %lu lost, %lu of %lu chunks lossy; "
+		 "%u tasks, %lu intervals, %.1f MB; estimated slowdown %.2fx, "
+		 "of faults and sweeps alone; by the kernel module.", c->rec->dir,
+		 certify_sentence(NULL, k, seen, sizeof(seen)),
 		 k->records, k->lost, k->lossy_chunks, k->chunks,
 		 kernel_trace_tasks(c->trace), (uint64_t)c->totals.interval,
 		 moca_writer_bytes(c->writer) / 1e6,

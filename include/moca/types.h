@@ -145,6 +145,8 @@ struct moca_certificate {
 	uint64_t loads;
 	uint64_t stores;
 	uint64_t gaps;		/* times that something was not counted */
+	/* Pages that exist outside of certified mappings, without a record. */
+	uint64_t pages_blind;
 };
 
 #ifdef __cplusplus

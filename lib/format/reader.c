@@ -430,6 +430,7 @@ void moca_trace_certificate(const struct moca_trace *t,
 	out->lossy_chunks = moca_meta_u64(m, "certificate.lossy_chunks", 0);
 	out->loads = moca_meta_u64(m, "certificate.loads", 0);
 	out->stores = moca_meta_u64(m, "certificate.stores", 0);
+	out->pages_blind = moca_meta_u64(m, "certificate.pages_blind", 0);
 	out->gaps = moca_meta_u64(m, "certificate.gaps", 0);
 }
 

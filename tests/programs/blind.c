@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Memory whose accesses a recording may not see, for tests/programs/certificate:
+ * blind WHAT touches PAGES pages of WHAT and prints how many. "idle" waits to be
+ * attached to (it prints its pid first), "shared" writes shared memory until
+ * then, both until stdin ends.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGES 40
+#define HUGE (2u << 20)
+
+static void touch(volatile char *p, size_t pages)
+{
+	for (size_t i = 0; i < pages; i++)
+		p[i * 4096] = 1;
+}
+
+__attribute__((noinline)) static void stack(void)
+{
+	volatile char deep[PAGES * 4096];
+
+	touch(deep, PAGES);
+}
+
+static int has_ended(int ms)
+{
+	struct pollfd p = { 0, POLLIN, 0 };
+
+	return poll(&p, 1, ms) != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int flags = MAP_ANONYMOUS, unmap = argc > 2;
+	char *p = NULL;
+	size_t len = PAGES * 4096;
+
+	if (!strcmp(what, "stack")) {
+		stack();
+	} else if (!strcmp(what, "idle")) {
+		printf("%d\n", getpid());
+		fflush(stdout);
+		while (!has_ended(-1))
+			;
+		return 0;
+	} else {
+		flags |= strcmp(what, "shared") ? MAP_PRIVATE : MAP_SHARED;
+		if (!strcmp(what, "huge")) {
+			flags |= MAP_HUGETLB;
+			len = HUGE;
+		}
+		p = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+		if (p == MAP_FAILED)
+			return 77;
+		touch(p, PAGES);
+	}
+	printf("%d\n", PAGES);
+	if (!strcmp(what, "shared") && !isatty(0)) {
+		printf("%d\n", getpid());
+		fflush(stdout);
+		while (!has_ended(1))
+			touch(p, PAGES);
+	}
+	if (p && unmap)
+		munmap(p, len);
+	return 0;
+}

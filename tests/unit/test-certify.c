@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The certificate's sentence, and what it counts of mappings. */
+#include "collect/fault/internal.h"
+#include "collect/fault/pageset.h"
+#include "collect/fault/queue.h"
+#include "tests/unit/trace-util.h"
+
+static int says(const struct moca_certificate *k, const char *part)
+{
+	char buf[512];
+
+	snprintf(why, sizeof(why), "%s", certify_sentence(NULL, k, buf,
+							   sizeof(buf)));
+	return strstr(buf, part) != NULL;
+}
+
+static int t_rounding(void)
+{
+	struct moca_certificate k = { .pages_seen = 99996,
+				      .pages_touched = 100000 };
+
+	if (!says(&k, "99996 of 100000 touched pages seen (99.99 %)"))
+		return 1;
+	k.pages_seen = k.pages_touched = UINT64_MAX / 2;
+	if (!says(&k, "(100.00 %)"))
+		return 1;
+	k.pages_seen--;
+	return !says(&k, "(99.99 %)");
+}
+
+static int t_vacuous(void)
+{
+	struct moca_certificate k = { 0 };
+
+	if (!says(&k, "nothing can be certified") || strchr(why, '%'))
+		return 1;
+	k.pages_blind = 7;
+	k.pages_other = 2;
+	if (!says(&k, "nothing can be certified of its own memory") ||
+	    strchr(why, '%'))
+		return 1;
+	k.pages_seen = k.pages_touched = 1000000;
+	return !says(&k, "of 7 more nothing is known (99.99 %)");
+}
+
+static void witness(struct blind_spots *b, struct mm *mm, uint64_t page,
+		    uint64_t pages, const char *name)
+{
+	struct message *m = message_new(MSG_WITNESS, 1, name);
+
+	m->mm = mm;
+	m->start = page << 12;
+	m->end = (page + pages) << 12;
+	m->extents[0] = (struct extent){ m->start, m->end };
+	m->extent_count = 1;
+	certify_witness(b, m);
+	message_free(m);
+}
+
+static void drop(struct blind_spots *b, struct moca_certificate *k,
+		 struct mm *mm, uint64_t page, uint64_t pages)
+{
+	struct message *m = message_new(MSG_DROP, 0, NULL);
+
+	m->mm = mm;
+	m->start = page << 12;
+	m->end = (page + pages) << 12;
+	certify_drop(b, k, m);
+	message_free(m);
+}
+
+/* Looked at twice, partly seen, partly there before, unmapped in pieces. */
+static int t_spots(void)
+{
+	struct blind_spots *b = certify_new();
+	struct moca_certificate k = { 0 };
+	struct moca_meta *meta = moca_meta_new();
+	struct mm mm = { .witnessed = 1, .looked_at = 1 };
+
+	mm.pages = pageset_new();
+	CHECK(b && meta && mm.pages);
+	pageset_prefill(mm.pages, 100 << 12, 102 << 12);
+	pageset_see(mm.pages, 105 << 12);
+	witness(b, &mm, 100, 10, "a");
+	witness(b, &mm, 100, 10, "a");
+	witness(b, &mm, 5000, 3, "b");
+	drop(b, &k, &mm, 104, 2);	/* in the middle: one seen, one not */
+	CHECK(k.pages_blind == 1 && k.pages_other == 1);
+	drop(b, &k, &mm, 104, 2);
+	CHECK(k.pages_blind == 1 && k.pages_other == 1);
+	certify_end(b, &k, &mm);
+	CHECK(k.pages_blind == 1 + 6 + 3 && k.pages_other == 1);
+	CHECK(!k.pages_touched && !mm.ranges && !mm.pages);
+	certify_describe(b, &k, meta);
+	certify_describe(b, &k, meta);
+	CHECK(!strcmp(moca_meta_nth(meta, "blind", 0), "7 1 a"));
+	CHECK(!strcmp(moca_meta_nth(meta, "blind", 1), "3 0 b"));
+	CHECK(!moca_meta_nth(meta, "blind", 2));
+	moca_meta_free(meta);
+	certify_free(b);
+	return 0;
+}
+
+int main(void)
+{
+	run("certify/rounding", t_rounding);
+	run("certify/vacuous", t_vacuous);
+	run("certify/spots", t_spots);
+	return failures != 0;
+}
