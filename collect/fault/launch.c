@@ -38,13 +38,13 @@
 /* Trace system call nr when its argument n has all of `value`. */
 #define TRACE_IF(number, n, value) \
 	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE), RETURN(SECCOMP_RET_ALLOW)
+	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
 
 /* The same when its argument n has any of these bits. */
 #define TRACE_IF_ANY(number, n, bits) \
 	IF_EQ(number, 0, 4), LOAD_ARG(n), \
 	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE), RETURN(SECCOMP_RET_ALLOW)
+	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
 
 /*
  * The filter that asks us before memory changes. Numbers first: the kernel
@@ -67,7 +67,7 @@ static int install_filter(int fd_number, int privileged)
 		IF_EQ(SYS_execveat, 0, 1),
 		RETURN(SECCOMP_RET_TRACE),
 		IF_EQ(STUB_NR_DONE, 0, 1),
-		RETURN(SECCOMP_RET_TRACE),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
 		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
@@ -75,13 +75,13 @@ static int install_filter(int fd_number, int privileged)
 		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED),
 		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
 		IF_EQ(SYS_ptrace, 0, 1),
-		RETURN(SECCOMP_RET_TRACE),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
 		IF_EQ(SYS_prctl, 0, 6),
 		LOAD_ARG(0),
 		IF_EQ(PR_SET_SECCOMP, 2, 0),
 		IF_EQ(PR_SET_NAME, 1, 0),
 		IF_EQ(PR_SET_CHILD_SUBREAPER, 0, 1),
-		RETURN(SECCOMP_RET_TRACE),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
 		RETURN(SECCOMP_RET_ALLOW),
 		/* mprotect and pkey_mprotect to writable. */
 		IF_EQ(SYS_mprotect, 1, 0),
@@ -116,7 +116,7 @@ static int install_filter(int fd_number, int privileged)
 			 offsetof(struct seccomp_data, instruction_pointer) + 4),
 		IF_EQ(0, 0, 1),
 		RETURN(SECCOMP_RET_ALLOW),
-		RETURN(SECCOMP_RET_TRACE),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
 	};
 	struct sock_fprog prog = {
 		.len = sizeof(ours) / sizeof(ours[0]),

@@ -15,6 +15,9 @@
 	 PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | \
 	 PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
 
+/* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
+#define SECCOMP_OURS 0x6d6fu
+
 /*
  * Fork the child that will become argv (and seize it, where the way is one of
  * ptrace); it waits for launch_go.

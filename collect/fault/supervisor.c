@@ -659,7 +659,20 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 {
 	struct user_regs_struct regs;
 	int ret = tracee_get_regs(t, &regs), seen = 0;
+	unsigned long data = 0;
 
+	/*
+	 * A filter of the program's own asks for a tracer that it does not
+	 * have: without one, such a call does not exist.
+	 */
+	if (!ret && !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &data) &&
+	    data != SECCOMP_OURS) {
+		regs.orig_rax = -1;
+		regs.rax = -ENOSYS;
+		tracee_set_regs(t, &regs);
+		tracee_resume(t, PTRACE_CONT, 0);
+		return;
+	}
 	if (!ret && debugger_wanted(regs.orig_rax))
 		seen = debugger_call(rec, t, &regs);
 	else if (!ret)
