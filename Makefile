@@ -3,6 +3,7 @@
 # make          build/moca, libmoca, the test programs' prerequisites
 # make demo     install what is missing, build, record a real program, show it
 # make check    install what is missing, build, run every test
+# make check-long  the same with what needs large packages
 # make bench    the figures of README and NEWS
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR=

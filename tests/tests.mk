@@ -8,11 +8,13 @@ PARTS_LIBS := $(MOCA_LIBS) -pthread
 UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
-CASE_PROGRAMS := memory signals processes forks threads kernel
+CASE_PROGRAMS := memory signals processes forks threads kernel \
+	corpus-memory corpus-process corpus-kernel
+SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
-	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held blind) \
+	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held blind $(SANITIZERS)) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
@@ -66,7 +68,7 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-SCRIPT_TESTS := $(wildcard tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
+SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/full-disk tests/programs/certificate \
 	tests/programs/preload tests/programs/corners \
 	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
@@ -102,6 +104,14 @@ check:
 	@tools/install-deps check
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
+
+# The same, and what needs large packages or much time: all of the corpus.
+.PHONY: check-long
+check-long:
+	@tools/install-deps check-long
+	@$(MAKE) --no-print-directory all test-programs
+	@BUILD='$(abspath $(BUILD))' CORPUS=long tests/run --timeout 7200 \
+		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
 
 # A million random sequences of each of three pools, in exact mode.
 .PHONY: check-exact-long
@@ -186,6 +196,15 @@ $(TEST_DIR)/programs/%-nopie: tests/programs/%.c $(PROGRAM_DEPS)
 $(TEST_DIR)/programs/blind: tests/programs/blind.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
+sanitized = @mkdir -p $(@D) && $(CC) -O1 -g -w -pthread -fsanitize=$(1) -o $@ $<
+$(TEST_DIR)/programs/asan: tests/programs/sanitized.c
+	$(call sanitized,address)
+$(TEST_DIR)/programs/lsan: tests/programs/sanitized.c
+	$(call sanitized,leak)
+$(TEST_DIR)/programs/tsan: tests/programs/sanitized.c
+	$(call sanitized,thread)
+$(TEST_DIR)/programs/ubsan: tests/programs/sanitized.c
+	$(call sanitized,undefined)
 $(TEST_DIR)/programs/omp: tests/programs/omp.c $(PROGRAM_DEPS)
 	$(call program,-fopenmp)
 $(TEST_DIR)/programs/%: tests/programs/%.c $(PROGRAM_DEPS)
