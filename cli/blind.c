@@ -34,7 +34,9 @@ int blind_altogether(const struct moca_trace *t, const char **why)
 
 	moca_trace_certificate(t, &c);
 	*why = moca_trace_meta(t, "certificate.reason");
-	return !c.pages_touched && !c.loads && !c.stores && !c.gaps &&
+	if (c.pages_touched && !c.records && !*why)
+		*why = "none of the touched pages was reported: the kernel tells nothing of a program that has gained rights, or whose file may not be read";
+	return !(c.records ? c.pages_touched : 0) && !c.loads && !c.stores && !c.gaps &&
 	       moca_trace_meta(t, "certificate.pages_touched");
 }
 

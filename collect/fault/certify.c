@@ -288,6 +288,11 @@ const char *certify_sentence(const struct blind_spots *b,
 			 "memory (%s); outside, %lu pages seen, of %lu more "
 			 "nothing is known", b && b->why ? why :
 			 "none was touched", k->pages_other, k->pages_blind);
+	} else if (!k->pages_seen && !k->records) {
+		snprintf(buf, size, "nothing can be certified (of %lu touched "
+			 "pages none was reported: the kernel tells nothing "
+			 "of a program that has gained rights, or whose file "
+			 "may not be read)", k->pages_touched);
 	} else if (k->pages_blind) {
 		p = hundredths(k->pages_seen + k->pages_other, all);
 		snprintf(buf, size, "%lu of %lu touched pages seen, and %lu "

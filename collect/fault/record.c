@@ -401,11 +401,49 @@ static void finish_companion(struct moca_meta *meta)
 		c->finish(c->arg, &notes);
 }
 
+/* kernel.perf_event_paranoid; 99 where it cannot be read. */
+static int paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 99;
+
+	if (f && fscanf(f, "%d", &level) != 1)
+		level = 99;
+	if (f)
+		fclose(f);
+	return level;
+}
+
+/* The kernel lets us not look into the process. */
+static void explain_rights(int err)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", rec.opt->attach);
+	if (!stat(path, &st) && st.st_uid != geteuid())
+		moca_error("cannot attach to process %d: %s; it is not yours "
+			   "(uid %u owns it), or has gained or dropped rights: "
+			   "run as root", rec.opt->attach, strerror(-err),
+			   st.st_uid);
+	else
+		moca_error("cannot attach to process %d: %s; a security module "
+			   "or its rights forbid it: run as root",
+			   rec.opt->attach, strerror(-err));
+}
+
 static void explain_sampler(int err, const char *what)
 {
+	int rights = err == -EACCES || err == -EPERM;
+
 	if (rec.attach && err == -ESRCH)
 		moca_error("cannot attach to process %d: there is no such "
 			   "process", rec.opt->attach);
+	else if (rec.attach && rights && paranoid() <= 2)
+		explain_rights(err);
+	else if (!rights || paranoid() <= 2)
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do", what, strerror(-err));
 	else
 		moca_error("cannot %s: %s; `moca doctor` says what this user "
 			   "may do, and `sysctl kernel.perf_event_paranoid=2` "

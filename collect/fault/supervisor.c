@@ -238,6 +238,19 @@ int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
 	return err;
 }
 
+/* Not into a program that is not dumpable. */
+static int may_look(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* Move its memory, if it can be. 0 or -errno: it died. */
 static int take_memory(struct recorder *rec, struct task *t, int limited)
 {
@@ -260,7 +273,11 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 	}
 	insn = vdso_syscall(t->tid);
 	if (!insn) {
-		supervisor_gap(rec, t, "no vDSO in the program: real faults only");
+		supervisor_gap(rec, t, may_look(t->tid) ?
+			       "no vDSO in the program: real faults only" :
+			       "a program that has gained rights, or whose "
+			       "file may not be read: the kernel tells nothing "
+			       "of it");
 		return 0;
 	}
 	loads = supervisor_preload(rec, t, &regs);
