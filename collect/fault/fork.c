@@ -233,9 +233,12 @@ static int freeze_parent(struct fork *f)
 	char *done = calloc(n + 1, 1);
 	struct user_regs_struct regs;
 	struct tracee_calls c;
-	uint64_t bytes = 0;
+	uint64_t before = f->from->freeze.bytes;
 	int ret = ranges && done ? 0 : -ENOMEM;
 
+	/* Told anew, of all that is frozen from now on. */
+	freeze_told(f->rec, f->from, f->parent);
+	f->from->freeze.bytes = before;
 	for (size_t i = 0; i < f->count && !ret; i++)
 		if (f->pieces[i].kind == PIECE_FREEZE)
 			ranges[at++] = (struct freeze_range){
@@ -253,23 +256,10 @@ static int freeze_parent(struct fork *f)
 	}
 	at = 0;
 	for (size_t i = 0; i < f->count; i++)
-		if (f->pieces[i].kind == PIECE_FREEZE) {
-			if (!done || !done[at])
-				f->pieces[i].kind = PIECE_COPY;
-			else
-				bytes += data_bytes(f->from->base->fd,
-						    ranges[at].region.off,
-						    ranges[at].region.end -
-						    ranges[at].region.start,
-						    UINT64_MAX);
-			at++;
-		}
-	if (bytes) {
-		/* Told once of all that is frozen. */
-		freeze_told(f->rec, f->from, f->parent);
-		f->from->freeze.bytes = bytes;
+		if (f->pieces[i].kind == PIECE_FREEZE && (!done || !done[at++]))
+			f->pieces[i].kind = PIECE_COPY;
+	if (f->from->freeze.bytes)
 		freeze_tell(f->rec, f->parent);
-	}
 	free(ranges);
 	free(done);
 	/* The parent is dead: its child goes on. */

@@ -237,7 +237,7 @@ static void froze(struct recorder *rec, struct mm *mm,
 {
 	struct region r = f->region;
 
-	mm_settle(rec, mm, &r);
+	mm->freeze.bytes += mm_settle(rec, mm, &r) * PAGE_SIZE;
 	r.kind = REGION_FROZEN;
 	r.base = mm->base;
 	if (moca_regions_add(&mm->regions, &r))

@@ -40,7 +40,8 @@ struct freeze_range {
 
 /*
  * Freeze n ranges of mm; c is begun by one of its tasks. done[i] says which
- * were; others are as before. 0 or -errno: the process is dead or dying.
+ * were, of freeze.bytes in all; others are as before. 0 or -errno: the process
+ * is dead or dying.
  */
 int freeze_ranges(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		  const struct freeze_range *ranges, size_t n, char *done);

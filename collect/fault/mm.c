@@ -307,9 +307,9 @@ void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 			push_extents(rec, mm, MSG_PREFILL, &r);
 }
 
-void mm_settle(struct recorder *rec, struct mm *mm, const struct region *r)
+uint64_t mm_settle(struct recorder *rec, struct mm *mm, const struct region *r)
 {
-	push_extents(rec, mm, MSG_DROP, r);
+	return push_extents(rec, mm, MSG_DROP, r);
 }
 
 int mm_is_moved(const struct mm *mm, const struct region *r)

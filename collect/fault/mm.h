@@ -100,8 +100,9 @@ void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 		uint64_t end);
 
-/* Settle the pages of r as mm_drop does, and leave them where they are. */
-void mm_settle(struct recorder *rec, struct mm *mm, const struct region *r);
+/* Settle the pages of r as mm_drop does, and leave them where they are. Returns
+ * how many there are. */
+uint64_t mm_settle(struct recorder *rec, struct mm *mm, const struct region *r);
 
 /*
  * 1 when r has an offset that a new mapping elsewhere would get: all in planes
