@@ -7,6 +7,9 @@
 
 #include "collect/fault/cost.h"
 
+/* Of an estimate above this, nobody knows how far. */
+#define FAR 20.0
+
 struct line {
 	enum cost_kind kind;
 	uint64_t count, ns;
@@ -75,11 +78,13 @@ static void put_times(const struct moca_trace *t, const char *what)
 		snprintf(key[i], sizeof(key[i]), "cost.%s_%s", what, part[i]);
 		v[i] = number(t, key[i]);
 	}
-	if (v[1] > 0 && v[2] > v[1] && v[2] - v[1] > 0.2 * v[0] &&
+	if (v[1] > 0 && v[2] > FAR)
+		printf("at least %.1f times", v[1] < FAR ? v[1] : FAR);
+	else if (v[1] > 0 && v[2] > v[1] && v[2] - v[1] > 0.2 * v[0] &&
 	    v[2] - v[1] > 0.1)
-		printf("%.1f to %.1f times", v[1], v[2]);
+		printf("about %.1f to %.1f times", v[1], v[2]);
 	else
-		printf("%.2f times", v[0]);
+		printf("about %.2f times", v[0]);
 }
 
 static void print_estimates(const struct moca_trace *t)
@@ -87,11 +92,11 @@ static void print_estimates(const struct moca_trace *t)
 	double budget = number(t, META_BUDGET);
 	double low = number(t, "cost.wall_low");
 
-	printf("\nCost of recording: the program took about ");
+	printf("\nCost of recording: the program took ");
 	put_times(t, "wall");
 	printf(" as long");
 	if (number(t, "cost.cpu_estimate") > 0) {
-		printf("; with the recorder, about ");
+		printf("; with the recorder, ");
 		put_times(t, "cpu");
 		printf(" the CPU time");
 	}

@@ -14,7 +14,7 @@
  * held, as far as one can know. */
 #define TOLERANCE 0.02
 /* What is known of our own share: prices are averages. */
-#define ERROR 0.07
+#define ERROR 0.10
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */

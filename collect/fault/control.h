@@ -81,7 +81,7 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 double control_slowdown(const struct control *c, uint64_t now_ns);
 /* The same of CPU time; 0: not known. */
 double control_cpu_ratio(const struct control *c);
-/* The same with what they may be wrong by: what is ours is known to 7 %. */
+/* The same with what they may be wrong by: what is ours is known to 10 %. */
 struct control_range {
 	double middle, low, high;
 };

@@ -2,6 +2,7 @@
 #include "collect/fault/cost.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -12,6 +13,8 @@
 #define AT_ONCE_NS 3000
 /* Until it is calibrated: the figure of a VM of 2026. */
 #define STOP_NS 6000
+/* No stop takes so long by itself. */
+#define STOP_MOST_NS 200000
 /* A call that a task runs for us, in a round: 1 to 5 us. */
 #define CALL_NS 2000
 
@@ -59,9 +62,33 @@ uint64_t cost_thread_cpu_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-void cost_stop_begin(struct costs *c)
+static int by_size(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void learn_stop(struct costs *c, uint64_t gap_ns)
+{
+	uint64_t price = atomic_load(&c->stop_ns);
+
+	c->gaps[c->gap_count++] = gap_ns;
+	if (c->gap_count < COST_GAPS)
+		return;
+	c->gap_count = 0;
+	qsort(c->gaps, COST_GAPS, sizeof(*c->gaps), by_size);
+	price = (3 * price + c->gaps[COST_GAPS / 5]) / 4;
+	if (price < STOP_MOST_NS)
+		atomic_store(&c->stop_ns, price);
+}
+
+void cost_stop_begin(struct costs *c, const struct task *t)
 {
 	uint64_t now = moca_now_ns();
+
+	if (t->cost_resumed_ns)
+		learn_stop(c, now - t->cost_resumed_ns);
 
 	c->stop.kind = COST_STOP;
 	c->stop.counts = 1;
@@ -103,6 +130,7 @@ static void add_to_task(struct costs *c, struct task *t, uint64_t ns)
 
 	if (!t)
 		return;
+	t->cost_resumed_ns = c->stop.kind == COST_CALL ? c->stop.end_ns : 0;
 	if (t->cost_window != window)
 		t->cost_ns = 0;
 	t->cost_window = window;

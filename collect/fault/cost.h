@@ -48,6 +48,8 @@ enum cost_kind {
  */
 #define COST_PRELOAD_NS 300000
 
+#define COST_GAPS 64
+
 struct cost_sum {
 	atomic_ulong count;
 	atomic_ulong ns;	/* added up over all tasks */
@@ -67,6 +69,13 @@ struct costs {
 	atomic_ulong native_touch_ns, native_free_ns, native_call_ns;
 	atomic_ulong stop_ns;
 	double stop_cpu_ns;	/* of that, the task's own CPU time */
+	/*
+	 * Attached: from a system call's stop to the task's next one. The
+	 * shortest of these are calls that take no time: such a stop is what one
+	 * costs there and then. Supervisor thread only.
+	 */
+	uint64_t gaps[COST_GAPS];
+	unsigned int gap_count;
 
 	/* The stop under way; supervisor thread only. */
 	struct {
@@ -96,7 +105,7 @@ static inline void cost_add(struct costs *c, enum cost_kind kind,
  * count are what it turns out to be, by default one of COST_STOP. The end is
  * when the task goes on; tid: whose it was.
  */
-void cost_stop_begin(struct costs *c);
+void cost_stop_begin(struct costs *c, const struct task *t);
 void cost_stop_is(struct costs *c, enum cost_kind kind, int count);
 void cost_stop_end(struct costs *c, struct task *t);
 /* Within a stop: `ns` that are counted as kind, not as the stop. */

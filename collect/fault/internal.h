@@ -144,6 +144,7 @@ struct task {
 	int retrap;
 	unsigned int cost_window;	/* cost.h: what of cost_ns is */
 	uint64_t cost_ns;
+	uint64_t cost_resumed_ns;	/* it went on after a system call's stop */
 	long attach_nr;		/* attach mode: system call under way, or -1 */
 	struct user_regs_struct attach_regs;
 };

@@ -870,7 +870,7 @@ void supervisor_run(struct recorder *rec)
 			supervisor_stop(rec, t, status);
 			continue;
 		}
-		cost_stop_begin(&rec->costs);
+		cost_stop_begin(&rec->costs, t);
 		count_stop(rec, t, status);
 		supervisor_stop(rec, t, status);
 		/* It may be gone by now. */
