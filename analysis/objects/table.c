@@ -126,11 +126,8 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 	c = &t->counts[t->row_count];
 	*c = (struct moca_row_count){ .wanted = moca_table_wants(t, name) };
 	memset(c->last_task, 0xff, sizeof(c->last_task));
-	/* Those may get another name in the end. */
 	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
-		c->wanted |= moca_table_wants(t, MOCA_NAME_HEAP) ||
-			     moca_table_wants(t, MOCA_NAME_THINNED) ||
-			     moca_table_wants(t, MOCA_NAME_ALLOCATOR);
+		c->wanted |= moca_table_wants_heap(t);
 	t->row_hash[at] = (uint32_t)++t->row_count;
 	return t->row_hash[at] - 1;
 }

@@ -108,6 +108,13 @@ struct moca_table {
 
 /* Are details of objects of that name to be kept? */
 int moca_table_wants(const struct moca_table *t, const char *name);
+/* Any name that the memory of an allocator may get in the end. */
+static inline int moca_table_wants_heap(const struct moca_table *t)
+{
+	return moca_table_wants(t, MOCA_NAME_HEAP) ||
+	       moca_table_wants(t, MOCA_NAME_THINNED) ||
+	       moca_table_wants(t, MOCA_NAME_ALLOCATOR);
+}
 
 void moca_table_free(struct moca_table *t);
 

@@ -71,6 +71,29 @@ NOINLINE static void deep(struct job *j)
 	recurse(j, pick(j, 40));
 }
 
+/* Each call of malloc has another stack. */
+NOINLINE static void inside(struct job *j, int depth)
+{
+	char *p = malloc(100);
+
+	*p = (char)depth;
+	if (depth > 1)
+		inside(j, depth - 1);
+	free(p);
+}
+
+/* Of 50 pairs on the average: a step is one of them. */
+NOINLINE static void recursion(struct job *j)
+{
+	static int done, depth;
+
+	if (done++ < depth)
+		return;
+	done = 1;
+	depth = 1 + (int)pick(j, 100);
+	inside(j, depth);
+}
+
 /* 64 places in 4 functions. */
 #define PLACE(n)                                        \
 	case n: p = malloc(16 + n % 64 * 15); break;
@@ -168,7 +191,7 @@ int main(int argc, char **argv)
 		void (*step)(struct job *);
 	} cases[] = {
 		{ "small", small }, { "deep", deep }, { "sites", sites },
-		{ "large", large },
+		{ "large", large }, { "recursion", recursion },
 	};
 	struct job j = { .seed = 1 };
 	unsigned i;
