@@ -416,15 +416,19 @@ static void write_mm(struct collector *c, struct mm *mm, uint64_t now)
 	phys_forget(mm);
 }
 
+/* Where pages were that go now. */
+static void on_placed(struct collector *c, struct message *m)
+{
+	if (!m->placed_count)
+		return;
+	if (phys_went(m->mm, m->time_ns, m->placed, m->placed_count))
+		write_mm(c, m->mm, m->time_ns);
+	m->placed = NULL;
+}
+
 static void on_drop(struct collector *c, struct message *m)
 {
-	struct mm *mm = m->mm;
-
-	if (m->placed_count) {
-		if (phys_went(mm, m->time_ns, m->placed, m->placed_count))
-			write_mm(c, mm, m->time_ns);
-		m->placed = NULL;
-	}
+	on_placed(c, m);
 	certify_drop(c->blind, &c->cert, m);
 }
 
@@ -535,6 +539,7 @@ static void on_message(struct collector *c, struct message *m)
 		on_drop(c, m);
 		break;
 	case MSG_WITNESS:
+		on_placed(c, m);
 		m->mm->looked_at = 1;
 		certify_witness(c->blind, m);
 		break;

@@ -156,6 +156,28 @@ static void add_page(struct runs *r, uint64_t addr, int node)
 	r->list[r->count++] = (struct placed){ addr, addr + PAGE, node };
 }
 
+size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
+			struct placed **out)
+{
+	struct runs runs = { 0 };
+	uint64_t pages[RUN], addr;
+	int nodes[RUN];
+	size_t i, k;
+
+	for (i = 0; i < n; i++)
+		for (addr = extents[i].start; addr < extents[i].end;
+		     addr += k * PAGE) {
+			for (k = 0; k < RUN && addr + k * PAGE < extents[i].end;
+			     k++)
+				pages[k] = addr / PAGE + k;
+			nodes_of_task(tid, pages, k, nodes);
+			for (size_t j = 0; j < k; j++)
+				add_page(&runs, addr + j * PAGE, nodes[j]);
+		}
+	*out = runs.list;
+	return runs.count;
+}
+
 size_t nodes_of_region(int memfd, const struct region *r,
 		       const struct extent *extents, size_t n,
 		       struct placed **out)

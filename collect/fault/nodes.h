@@ -35,6 +35,10 @@ void nodes_of_memfd(int memfd, const uint64_t *pages, size_t n, int *nodes);
  */
 void nodes_of_file(int fd, const uint64_t *pages, size_t n, int *nodes);
 
+/* Where the pages of a task are that exist, as below. */
+size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
+			struct placed **out);
+
 /*
  * Where the pages of a region of the memfd are that exist, [extents]: runs of
  * pages on one node in *out, to be freed. How many; 0: none, or no memory.

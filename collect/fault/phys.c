@@ -236,7 +236,7 @@ static void add_pending(const struct message *m, void *arg)
 	const struct wanted *w = arg;
 	struct phys *p = w->p;
 
-	if (m->kind != MSG_DROP || m->mm != w->mm || !m->placed_count)
+	if (m->mm != w->mm || !m->placed_count)
 		return;
 	if (p->pending_count == p->pending_room) {
 		size_t want = p->pending_room ? 2 * p->pending_room : 16;

@@ -49,7 +49,7 @@ struct message {
 	int certified;		/* MSG_DROP: the extents are the whole truth */
 	struct extent *extents;
 	size_t extent_count;
-	struct placed *placed;	/* MSG_DROP: where its pages were until now;
+	struct placed *placed;	/* MSG_DROP, _WITNESS: where pages are until now;
 				   freed with the message */
 	size_t placed_count;
 	struct moca_event event;

@@ -13,9 +13,13 @@
 
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/nodes.h"
 #include "collect/fault/ours.h"
 #include "collect/fault/queue.h"
 #include "lib/base/err.h"
+
+/* Of larger mappings the nodes are not asked once more at their end. */
+#define NODES_BYTES (256ul << 20)
 
 /* Linux 6.7; here as headers may be older. */
 struct scan_region {
@@ -143,8 +147,9 @@ static int open_pagemap(pid_t tid)
 }
 
 /* The pages of one mapping, to the collector. */
-static void tell(struct recorder *rec, struct mm *mm, int fd, uint64_t start,
-		 uint64_t end, const char *name, enum message_kind kind)
+static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
+		 uint64_t start, uint64_t end, const char *name,
+		 enum message_kind kind)
 {
 	struct found f = { 0 };
 	struct message *m;
@@ -157,6 +162,12 @@ static void tell(struct recorder *rec, struct mm *mm, int fd, uint64_t start,
 		m->mm = mm;
 		m->start = start;
 		m->end = end;
+		/* The program waits: 0.2 us a page. */
+		if (kind == MSG_WITNESS && nodes_several() &&
+		    end - start <= NODES_BYTES)
+			m->placed_count = nodes_of_extents(tid, m->extents,
+							   m->extent_count,
+							   &m->placed);
 		queue_push(rec->queue, m);
 	}
 	free(f.list);
@@ -222,8 +233,8 @@ static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 	for (size_t i = 0; i < l.count; i++)
 		if (is_looked_at(t->mm, &l.items[i]) &&
 		    (!swept_only || is_swept(t->mm, &l.items[i])))
-			tell(rec, t->mm, fd, l.items[i].start, l.items[i].end,
-			     label(&l.items[i]), kind);
+			tell(rec, t->mm, t->tid, fd, l.items[i].start,
+			     l.items[i].end, label(&l.items[i]), kind);
 	maps_free(&l);
 	close(fd);
 }
@@ -318,7 +329,7 @@ static void look_at_regions(struct recorder *rec, struct mm *mm,
 		if (kind == MSG_WITNESS)
 			region_name(moca_regions_find(&mm->regions, r.start),
 				    t->tid, name, sizeof(name));
-		tell(rec, mm, fd, r.start, r.end, name, kind);
+		tell(rec, mm, t->tid, fd, r.start, r.end, name, kind);
 	}
 	if (fd >= 0)
 		close(fd);
