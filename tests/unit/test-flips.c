@@ -172,7 +172,7 @@ static int t_markers(void)
 
 static int t_counts(void)
 {
-	return make("tests/make-exact", "") || flip_all(5000);
+	return make("tests/make-exact", "") || flip_all(2000);
 }
 
 /* Whatever a recording leaves: the recorder's files, and those beside it. */
@@ -188,7 +188,7 @@ static int t_recording(void)
 		snprintf(why, sizeof(why), "moca record does not work here");
 		return 2;
 	}
-	return flip_all(n ? strtoull(n, NULL, 10) : 3000);
+	return flip_all(n ? strtoull(n, NULL, 10) : 2000);
 }
 
 int main(void)
