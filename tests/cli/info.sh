@@ -108,7 +108,7 @@ run "info --json: allocations" 0 "$MOCA" info --json "$tmp/alloc"
 cat >"$tmp/see.py" <<'END'
 import json, sys
 t = json.load(open(sys.argv[1]))
-assert t["allocations"] == {"count": 16, "lost": 0}, t["allocations"]
+assert t["allocations"] == {"count": 16, "lost": 0, "sampled_one_in": 1, "sampled_below_bytes": 0}, t["allocations"]
 assert t["markers"]["count"] == 0 and t["markers"]["kinds"] == [], t["markers"]
 assert [x["markers"] for x in t["tasks"]] == [0, 0]
 END
