@@ -76,6 +76,7 @@ struct mm {
 	uint64_t brk;		/* page aligned end of the heap, 0 = unknown */
 	struct filecopy *copies;	/* what REGION_FILE_COPY is of */
 	int keyed;		/* it has protection keys */
+	int policies;		/* the program made some (mbind) */
 	int populates;		/* mlockall(MCL_FUTURE) */
 	unsigned int plane;	/* of the memfd, for new mappings: freeze.h */
 	size_t moved;		/* regions for which mm_is_moved holds */

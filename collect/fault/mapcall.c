@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/mempolicy.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
+#include "collect/fault/pidns.h"
+#include "collect/fault/placement.h"
 #include "collect/fault/preload.h"
 #include "collect/fault/quiesce.h"
 #include "collect/fault/segment.h"
@@ -201,6 +204,10 @@ static int do_mmap(struct ctx *x)
 	if (flags & MAP_FIXED) {
 		ours_remove(x->mm, x->a[0], x->a[0] + len);
 		look(x, x->a[0], x->a[0] + len);
+		err = anon ? placement_forget(x->mm, &x->c, x->a[0],
+					      x->a[0] + len) : 0;
+		if (err)
+			return err;
 	}
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
@@ -258,7 +265,10 @@ static int do_munmap(struct ctx *x)
 	look(x, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
 	witness_range(x->rec, x->mm, x->task, x->a[0],
 		      x->a[0] + PAGE_UP(x->a[1]));
-	err = run_own(x);
+	err = placement_forget(x->mm, &x->c, x->a[0],
+			       x->a[0] + PAGE_UP(x->a[1]));
+	if (!err)
+		err = run_own(x);
 	if (err || failed(x->ret))
 		return err;
 	ours_remove(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
@@ -502,6 +512,34 @@ static int do_leave(struct ctx *x, const char *why)
 	return 0;
 }
 
+/* Does the call in x mean the program itself? */
+static int means_itself(const struct ctx *x)
+{
+	pid_t pid = (pid_t)x->a[0];
+
+	return !pid || pid == (pidns_is_nested(x->task->pid) ?
+				       pidns_number(x->task->pid) :
+				       x->task->pid);
+}
+
+/* Where its pages are: of those that we took the entries of, too. */
+static int do_placement(struct ctx *x)
+{
+	int err = 0;
+
+	if (x->nr == SYS_mbind && x->a[5] & (MPOL_MF_MOVE | MPOL_MF_STRICT))
+		err = placement_show(x->mm, &x->c, x->a[0],
+				     x->a[0] + PAGE_UP(x->a[1]));
+	else if (x->nr == SYS_move_pages && means_itself(x))
+		err = placement_show_pages(x->mm, &x->c, x->a[2], x->a[1]);
+	else if (x->nr == SYS_migrate_pages && means_itself(x))
+		err = placement_show(x->mm, &x->c, 0, USER_END);
+	if (err)
+		return err;
+	x->mm->policies |= x->nr == SYS_mbind;
+	return run_own(x);
+}
+
 /* Our descriptor is not the program's to close or to replace. */
 static int do_descriptor(struct ctx *x)
 {
@@ -581,6 +619,10 @@ static int dispatch(struct ctx *x)
 	case SYS_prctl:
 		return do_leave(x, "the program limits its own system calls by "
 				   "seccomp: real faults only");
+	case SYS_mbind:
+	case SYS_move_pages:
+	case SYS_migrate_pages:
+		return do_placement(x);
 	case SYS_unshare:
 	case SYS_setns:
 		return do_alone(x);
@@ -608,6 +650,9 @@ int mapcall_wanted(long nr)
 	case SYS_mlock:
 	case SYS_mlock2:
 	case SYS_mlockall:
+	case SYS_mbind:
+	case SYS_move_pages:
+	case SYS_migrate_pages:
 	case SYS_pkey_alloc:
 	case SYS_userfaultfd:
 	case SYS_unshare:

@@ -17,6 +17,11 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define MPOL_DEFAULT 0
+#define MPOL_BIND 2
+#define MPOL_F_ADDR 2
+#define MPOL_MF_MOVE 2
+
 static uint64_t sum(const void *p, size_t bytes)
 {
 	const volatile unsigned char *c = p;
@@ -690,6 +695,51 @@ static void private_view(int fd)
 	printf("%u %016lx\n", seen, sum(view, 4 * PAGE));
 }
 
+/* Where its pages are, the program asks, and has them moved. */
+static void placement(void)
+{
+	static unsigned char in[512];
+	static void *pages[512];
+	static int status[512];
+	char *p = map_pages(512);
+	int nodes[512] = { 0 }, there = 0, missing = 0, mode = -1, moved = 0;
+	unsigned long node0 = 1;
+
+	for (int i = 0; i < 512; i++) {
+		pages[i] = p + i * PAGE;
+		if (i % 2)
+			p[i * PAGE] = 1;
+	}
+	if (syscall(SYS_move_pages, 0, 1, pages + 1, NULL, status, 0))
+		UNSUPPORTED("move_pages");
+	pause_ms(60);
+	CHECK(syscall(SYS_move_pages, 0, 512, pages, NULL, status, 0) == 0);
+	for (int i = 0; i < 512; i++) {
+		there += i % 2 && status[i] >= 0;
+		missing += i % 2 == 0 && status[i] == -ENOENT;
+	}
+	printf("%d pages have a node, %d do not exist\n", there, missing);
+	pause_ms(60);
+	CHECK(syscall(SYS_move_pages, getpid(), 512, pages, nodes, status,
+		      MPOL_MF_MOVE) >= 0);
+	for (int i = 1; i < 512; i += 2)
+		moved += status[i] == 0;
+	CHECK(mincore(p, 512 * PAGE, in) == 0);
+	for (int i = there = 0; i < 512; i++)
+		there += in[i] & 1;
+	printf("%d are on node 0, %d in core\n", moved, there);
+	CHECK(syscall(SYS_migrate_pages, 0, 8, &node0, &node0) == 0);
+	CHECK(syscall(SYS_mbind, p, 512 * PAGE, MPOL_BIND, &node0, 8,
+		      MPOL_MF_MOVE) == 0);
+	CHECK(syscall(SYS_get_mempolicy, &mode, NULL, 0, p, MPOL_F_ADDR) == 0);
+	CHECK(mode == MPOL_BIND && p[PAGE] == 1 && p[2 * PAGE] == 0);
+	/* A policy goes with its mapping. */
+	CHECK(munmap(p, 512 * PAGE) == 0);
+	CHECK(mmap(p, 512 * PAGE, RW, ANON | MAP_FIXED, -1, 0) == p);
+	CHECK(syscall(SYS_get_mempolicy, &mode, NULL, 0, p, MPOL_F_ADDR) == 0);
+	CHECK(mode == MPOL_DEFAULT && zeroed(p, 512 * PAGE));
+}
+
 static void private_view_file(void)
 {
 	private_view(temp_file(64));
@@ -951,6 +1001,7 @@ static const struct test_case cases[] = {
 	{ "private-view-memfd", private_view_memfd },
 	{ "private-view-shm", private_view_shm },
 	{ "private-large", private_large },
+	{ "placement", placement },
 	{ "private-often", private_often },
 	{ "shared-file", shared_file },
 	{ "system-calls", system_calls },
