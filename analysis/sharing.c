@@ -13,6 +13,25 @@ enum moca_sharing moca_sharing_of(unsigned users, unsigned writers)
 	       writers == 1 ? MOCA_SHARING_ONE_WRITER : MOCA_SHARING_WRITE;
 }
 
+void moca_sharing_add(struct moca_sharing_sums *s, unsigned users,
+		      unsigned writers, uint64_t accesses)
+{
+	enum moca_sharing of = moca_sharing_of(users, writers);
+
+	s->pages[of]++;
+	s->accesses[of] += accesses;
+}
+
+void moca_sharing_rest(struct moca_sharing_sums *s, uint64_t accesses)
+{
+	unsigned i;
+
+	for (i = MOCA_SHARING_PRIVATE + 1; i < MOCA_SHARINGS; i++)
+		accesses -= s->accesses[i] < accesses ? s->accesses[i] :
+							accesses;
+	s->accesses[MOCA_SHARING_PRIVATE] = accesses;
+}
+
 static int has_part(const uint64_t of[MOCA_SHARINGS], unsigned i)
 {
 	uint64_t sum = 0;

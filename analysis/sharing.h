@@ -39,6 +39,12 @@ struct moca_sharing_sums {
 	uint64_t accesses[MOCA_SHARINGS];
 };
 
+/* One page more, with what went to it since it is shared. */
+void moca_sharing_add(struct moca_sharing_sums *s, unsigned users,
+		      unsigned writers, uint64_t accesses);
+/* All other accesses of the object went to pages of one alone. */
+void moca_sharing_rest(struct moca_sharing_sums *s, uint64_t accesses);
+/* What the object is. */
 enum moca_sharing moca_sharing_sum(const struct moca_sharing_sums *s);
 
 /* "shared write". */

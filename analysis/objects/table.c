@@ -571,11 +571,6 @@ static int count_details(struct moca_table *t, const struct moca_hit *h,
 	return t->opt->touchers ? count_touch(t, h, row) : 0;
 }
 
-static int same_process(const struct moca_table *t, uint32_t a, uint32_t b)
-{
-	return t->pids[a] == t->pids[b];
-}
-
 /* Who uses the page, by thread and by process. */
 static void count_users(const struct moca_table *t, const struct moca_hit *h,
 			struct moca_page_stat *s)
@@ -583,8 +578,10 @@ static void count_users(const struct moca_table *t, const struct moca_hit *h,
 	uint64_t n = h->loads | h->stores ? h->loads + h->stores : 1;
 	int many = moca_space_is_shared(h->where);
 
-	s->accesses = n > UINT32_MAX - s->accesses ? UINT32_MAX :
-						     s->accesses + (uint32_t)n;
+	/* Of pages of one thread nothing is written: most are, and far apart. */
+	if (s->flags & PAGE_SHARED)
+		s->accesses = n > UINT32_MAX - s->accesses ?
+				      UINT32_MAX : s->accesses + (uint32_t)n;
 	if (s->first_task == MOCA_NO_TASK) {
 		s->first_task = h->task;
 	} else if (s->first_task != h->task) {
@@ -594,8 +591,8 @@ static void count_users(const struct moca_table *t, const struct moca_hit *h,
 	}
 	if (h->a->type != MOCA_ACCESS_WRITE)
 		return;
-	s->flags |= PAGE_WRITTEN;
 	if (s->writer == MOCA_NO_TASK) {
+		s->flags |= PAGE_WRITTEN;
 		s->writer = h->task;
 	} else if (s->writer != h->task) {
 		s->flags |= PAGE_WRITERS;
@@ -671,18 +668,12 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 /* A page of a row, by all that used it. */
 static void count_sharing(struct moca_row *r, uint32_t flags, uint64_t accesses)
 {
-	enum moca_sharing s;
+	unsigned one = (flags & PAGE_WRITTEN) != 0;
 
-	s = moca_sharing_of(flags & PAGE_SHARED ? 2 : 1,
-			    flags & PAGE_WRITERS ? 2 :
-						   (flags & PAGE_WRITTEN) != 0);
-	r->by_thread.pages[s]++;
-	r->by_thread.accesses[s] += accesses;
-	s = moca_sharing_of(flags & PAGE_PROCESSES ? 2 : 1,
-			    flags & PAGE_WRITER_PROCESSES ? 2 :
-						   (flags & PAGE_WRITTEN) != 0);
-	r->by_process.pages[s]++;
-	r->by_process.accesses[s] += accesses;
+	moca_sharing_add(&r->by_thread, flags & PAGE_SHARED ? 2 : 1,
+			 flags & PAGE_WRITERS ? 2 : one, accesses);
+	moca_sharing_add(&r->by_process, flags & PAGE_PROCESSES ? 2 : 1,
+			 flags & PAGE_WRITER_PROCESSES ? 2 : one, accesses);
 }
 
 /* The entry of a row that was folded into the same as s: one page. */
@@ -792,7 +783,7 @@ static int finish_threads(struct moca_table *t)
 }
 
 /* Those of a row's threads: the keys of the hash, sorted by row and process. */
-static int finish_processes(struct moca_table *t)
+static void finish_processes(struct moca_table *t)
 {
 	uint64_t *keys = t->threads, x;
 	size_t i, n = 0;
@@ -810,7 +801,6 @@ static int finish_processes(struct moca_table *t)
 	free(keys);
 	t->threads = NULL;
 	t->thread_cap = t->thread_count = 0;
-	return 0;
 }
 
 static void finish_sharing(struct moca_table *t)
@@ -820,6 +810,8 @@ static void finish_sharing(struct moca_table *t)
 
 	for (i = 0; i < t->row_count; i++) {
 		r = &t->rows[i];
+		moca_sharing_rest(&r->by_thread, r->o.accesses);
+		moca_sharing_rest(&r->by_process, r->o.accesses);
 		r->o.sharing = moca_sharing_sum(&r->by_thread);
 		r->o.sharing_processes = moca_sharing_sum(&r->by_process);
 		if (r->programs)
@@ -896,5 +888,8 @@ int moca_table_finish(struct moca_table *t)
 	if (n)
 		qsort(t->touches, n, sizeof(*t->touches), compare_touches);
 	finish_sharing(t);
-	return finish_threads(t) ? -ENOMEM : finish_processes(t);
+	if (finish_threads(t))
+		return -ENOMEM;
+	finish_processes(t);
+	return 0;
 }

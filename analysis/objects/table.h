@@ -47,7 +47,7 @@ struct moca_page_stat {
 	uint32_t first_task;
 	uint32_t writer;	/* the first one */
 	uint32_t number;	/* as in struct moca_observed */
-	uint32_t accesses;	/* at most UINT32_MAX */
+	uint32_t accesses;	/* since it is shared; at most UINT32_MAX */
 };
 
 /*
@@ -100,6 +100,13 @@ struct moca_table {
 	struct moca_range *ranges;	/* object + 1; 0 = empty */
 	size_t range_count, range_cap;
 };
+
+/* Are two tasks threads of one process? */
+static inline int same_process(const struct moca_table *t, uint32_t a,
+			       uint32_t b)
+{
+	return t->pids[a] == t->pids[b];
+}
 
 #define MOCA_NAME_HEAP "[heap]"
 /* Of one whose small objects were not all told. */
