@@ -29,7 +29,7 @@ hasnt() {
 say "exact: info" 0 '^Exact: 26,000,040 loads and 10,000,062 stores, all' 'exact, granularity 64 bytes, slices of 100 ms' \
 	'bytes per row of counts' 'mapping +pages +loads +stores$' '^  1 +101 +prog +3 +13,000,020 +5,000,020' \
 	'^  \[anonymous\] +5 +26,000,040 +10,000,040 ' -- "$MOCA" info "$tmp/sliced"
-hasnt "exact: info: nothing of records" 'record|sample|Working set|in kernel'
+hasnt "exact: info: nothing of records" 'records|sample|Working set|in kernel'
 say "exact: info: no slices" 0 'granularity 4.0 KiB, no slices' '^Exact: 410,100,160 loads and 2,097,168' -- "$MOCA" info "$tmp/pages"
 say "exact: info: gaps" 0 '^Counted, but not all: .*; 3 times something' '^  - unknown instruction: 3 times' -- "$MOCA" info "$tmp/gaps"
 say "exact: info: nothing counted" 0 '^Exact: 0 loads|^Exact: ' -- "$MOCA" info "$tmp/empty"
