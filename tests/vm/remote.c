@@ -74,23 +74,30 @@ static void map(void)
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		die("mmap");
+	/* Where the node has no huge page free, another node gives one. */
+	madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
 }
 
-/* Thread t's pages; node of a page that it first touched, or NODES: of all. */
-static void touch(size_t from, size_t step, int node)
+static void touch(size_t from, size_t step)
 {
 	size_t i;
 
-	for (i = from; i < PAGES; i += step) {
-		void *page = memory + i * PAGE;
-		int status = -1;
-
+	for (i = from; i < PAGES; i += step)
 		memory[i * PAGE]++;
-		if (!check || node < 0)
-			continue;
+}
+
+/* Whether all pages are where they should be; node < 0: page i on i % nodes. */
+static void look(int node)
+{
+	void *page;
+	size_t i;
+	int status;
+
+	for (i = 0; check && i < PAGES; i++) {
+		page = memory + i * PAGE;
 		if (syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0))
 			die("move_pages");
-		__atomic_fetch_add(&wrong, status != node, __ATOMIC_RELAXED);
+		wrong += status != (node < 0 ? (int)(i % (size_t)nodes) : node);
 	}
 }
 
@@ -107,10 +114,10 @@ static void wait_round(void)
 static void serial(int t)
 {
 	if (!t)
-		touch(0, 1, 0);
+		touch(0, 1);
 	wait_round();
 	for (int r = 0; r < ROUNDS; r++) {
-		touch((size_t)t, (size_t)nodes, 0);
+		touch((size_t)t, (size_t)nodes);
 		wait_round();
 	}
 }
@@ -134,11 +141,13 @@ static void churn(int t)
 	for (int r = 0; r < ROUNDS; r++) {
 		if (!t) {
 			map();
-			touch(0, 1, 0);
+			touch(0, 1);
 		}
 		wait_round();
-		touch((size_t)t, (size_t)nodes, 0);
+		touch((size_t)t, (size_t)nodes);
 		pthread_barrier_wait(&barrier);
+		if (!t && r == ROUNDS - 1)
+			look(0);
 		if (!t && munmap(memory, PAGES * PAGE))
 			die("munmap");
 		pthread_barrier_wait(&barrier);
@@ -151,7 +160,7 @@ static void wander(int t)
 	for (int r = 0; r < ROUNDS; r++) {
 		if (r == ROUNDS / 2)
 			go_to((t + 1) % nodes);
-		touch((size_t)t, (size_t)nodes, t);
+		touch((size_t)t, (size_t)nodes);
 		wait_round();
 	}
 }
@@ -216,6 +225,10 @@ int main(int argc, char **argv)
 			die("pthread_create");
 	for (i = 0; i < (size_t)nodes; i++)
 		pthread_join(threads[i], NULL);
+	if (program == serial)
+		look(0);
+	if (program == wander)
+		look(-1);
 	printf("%s %d %.2f\n", name, nodes, share());
 	if (wrong)
 		fprintf(stderr, "remote %s: %ld pages are elsewhere\n", name,
