@@ -55,7 +55,8 @@ static int t_random(void)
 		case 0:
 		case 1:
 			CHECK(!moca_regions_add(&m, &(struct region){
-				AT(a), AT(a + n), kind ? 0 : AT(off), kind, 0 }));
+				AT(a), AT(a + n), kind ? 0 : AT(off), kind, 0,
+				NULL }));
 			for (unsigned int i = 0; i < n; i++) {
 				e.off[a + i] = off + i + 1;
 				e.kind[a + i] = kind;
@@ -104,6 +105,30 @@ static int t_next(void)
 	return 0;
 }
 
+/* Parts of frozen memory keep their place in the memfd that they are of. */
+static int t_frozen(void)
+{
+	struct region_map m = { 0 };
+	struct base *one = (struct base *)&m, *two = (struct base *)&one;
+	uint64_t pos = AT(8);
+	struct region r;
+
+	CHECK(!moca_regions_add(&m, &(struct region){
+		AT(1), AT(9), AT(101), REGION_FROZEN, 0, one }));
+	CHECK(!moca_regions_add(&m, &(struct region){
+		AT(9), AT(12), AT(109), REGION_FROZEN, 0, two }));
+	CHECK(m.count == 2);	/* of two memfds: not joined */
+	CHECK(!moca_regions_remove(&m, AT(3), AT(5)));
+	CHECK(!moca_regions_flag(&m, AT(6), AT(7), REGION_DONTFORK, 0));
+	CHECK(moca_regions_find(&m, AT(6))->flags == REGION_DONTFORK);
+	CHECK(moca_regions_next(&m, &pos, AT(20), &r));
+	CHECK(r.start == AT(8) && r.off == AT(108) && r.base == one);
+	/* Nor does a new mapping meet them: it is in another plane. */
+	CHECK(!moca_regions_uses(&m, AT(101), AT(20)));
+	moca_regions_free(&m);
+	return 0;
+}
+
 static int t_joins(void)
 {
 	struct region_map m = { 0 };
@@ -125,5 +150,6 @@ int main(void)
 	run("region: random changes", t_random);
 	run("region: walk", t_next);
 	run("region: neighbours join", t_joins);
+	run("region: frozen memory", t_frozen);
 	return failures != 0;
 }
