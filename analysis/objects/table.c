@@ -398,142 +398,6 @@ static int add_thread(struct moca_table *t, uint32_t row, uint32_t task)
 	return 0;
 }
 
-/* Add what a hit stands for. */
-static void weigh(const struct moca_hit *h, uint64_t *accesses,
-		  uint64_t *reads, uint64_t *writes)
-{
-	if (h->loads | h->stores) {
-		*accesses += h->loads + h->stores;
-		*reads += h->loads;
-		*writes += h->stores;
-		return;
-	}
-	++*accesses;
-	*reads += h->a->type == MOCA_ACCESS_READ ||
-		  h->a->type == MOCA_ACCESS_EXEC;
-	*writes += h->a->type == MOCA_ACCESS_WRITE;
-}
-
-static uint64_t hash_touch(const struct moca_touch *x)
-{
-	return moca_mix(moca_mix(x->ip) ^ ((uint64_t)x->row << 32 | x->task) ^
-			(uint64_t)x->space << 20);
-}
-
-static int same_touch(const struct moca_touch *a, const struct moca_touch *b)
-{
-	return a->ip == b->ip && a->row == b->row && a->task == b->task &&
-	       a->space == b->space;
-}
-
-static int grow_touches(struct moca_table *t)
-{
-	size_t i, at, cap = t->touch_cap ? 2 * t->touch_cap : 256;
-	struct moca_touch *p = calloc(cap, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->touch_cap; i++) {
-		if (!t->touches[i].row)
-			continue;
-		at = hash_touch(&t->touches[i]) & (cap - 1);
-		while (p[at].row)
-			at = (at + 1) & (cap - 1);
-		p[at] = t->touches[i];
-	}
-	free(t->touches);
-	t->touches = p;
-	t->touch_cap = cap;
-	return 0;
-}
-
-static int count_touch(struct moca_table *t, const struct moca_hit *h,
-		       uint32_t row)
-{
-	struct moca_touch key = { .ip = h->a->ip, .row = row + 1,
-				  .task = h->task, .space = h->space };
-	struct moca_touch *x;
-	int is_new = 0;
-	size_t at;
-
-	if (2 * t->touch_count >= t->touch_cap && grow_touches(t))
-		return -ENOMEM;
-	at = hash_touch(&key) & (t->touch_cap - 1);
-	while (t->touches[at].row && !same_touch(&t->touches[at], &key))
-		at = (at + 1) & (t->touch_cap - 1);
-	x = &t->touches[at];
-	if (!x->row) {
-		*x = key;
-		t->touch_count++;
-		t->new_touch = x;
-		is_new = 1;
-	}
-	weigh(h, &x->accesses, &x->reads, &x->writes);
-	return is_new;
-}
-
-static uint64_t hash_range(const struct moca_range *r)
-{
-	return moca_mix(moca_mix(r->begin ^ (uint64_t)r->object << 40) ^
-			r->end);
-}
-
-static int grow_ranges(struct moca_table *t)
-{
-	size_t i, at, cap = t->range_cap ? 2 * t->range_cap : 256;
-	struct moca_range *p = calloc(cap, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->range_cap; i++) {
-		if (!t->ranges[i].object)
-			continue;
-		at = hash_range(&t->ranges[i]) & (cap - 1);
-		while (p[at].object)
-			at = (at + 1) & (cap - 1);
-		p[at] = t->ranges[i];
-	}
-	free(t->ranges);
-	t->ranges = p;
-	t->range_cap = cap;
-	return 0;
-}
-
-/* The part of the object that is in the access' page. */
-static int count_range(struct moca_table *t, const struct moca_hit *h,
-		       uint32_t row)
-{
-	const struct moca_instance *i = &t->inst[h->id];
-	uint64_t page = h->at >> PAGE_SHIFT << PAGE_SHIFT;
-	struct moca_range key = { .object = row + 1 }, *r;
-	size_t at;
-
-	/* Objects told in bulk have no place of their own. */
-	if (!i->size)
-		return 0;
-	key.begin = page > i->addr ? page - i->addr : 0;
-	key.end = page + (1u << PAGE_SHIFT) - i->addr;
-	if (key.end > i->size)
-		key.end = i->size;
-	if (key.begin >= key.end)
-		return 0;
-	if (2 * t->range_count >= t->range_cap && grow_ranges(t))
-		return -ENOMEM;
-	at = hash_range(&key) & (t->range_cap - 1);
-	for (;; at = (at + 1) & (t->range_cap - 1)) {
-		r = &t->ranges[at];
-		if (!r->object || (r->object == key.object &&
-				   r->begin == key.begin && r->end == key.end))
-			break;
-	}
-	if (!r->object) {
-		*r = key;
-		t->range_count++;
-	}
-	weigh(h, &r->accesses, &r->reads, &r->writes);
-	return 0;
-}
-
 static void count_row(struct moca_table *t, uint32_t row,
 		      const struct moca_hit *h)
 {
@@ -548,7 +412,7 @@ static void count_row(struct moca_table *t, uint32_t row,
 		o->first_task = h->task;
 		o->first_ns = a->time_ns;
 	}
-	weigh(h, &c->accesses, &c->reads, &c->writes);
+	moca_weigh(h, &c->accesses, &c->reads, &c->writes);
 	c->wide += h->wide ? c->accesses - before : 0;
 	if (weighed)
 		c->node_unknown += c->accesses - before;
@@ -556,19 +420,6 @@ static void count_row(struct moca_table *t, uint32_t row,
 		o->nodes[a->node]++;
 	else
 		c->node_unknown++;
-}
-
-/* What only some want. */
-static int count_details(struct moca_table *t, const struct moca_hit *h,
-			 uint32_t row)
-{
-	struct moca_instance *i = &t->inst[h->id];
-
-	if (t->opt->instances)
-		weigh(h, &i->accesses, &i->reads, &i->writes);
-	if (t->opt->ranges && count_range(t, h, row))
-		return -ENOMEM;
-	return t->opt->touchers ? count_touch(t, h, row) : 0;
 }
 
 /* Who uses the page, by thread and by process. */
@@ -620,17 +471,10 @@ int moca_table_count(struct moca_table *t, struct moca_hit *h)
 			return -ENOMEM;
 		c->last_task[h->task & 3] = h->task;
 	}
-	return c->wanted ? count_details(t, h, row) : 0;
+	return c->wanted ? moca_table_count_details(t, h, row) : 0;
 }
 
 /* --- the end ------------------------------------------------------------ */
-
-/* The row that a row counts for, as index. */
-static uint32_t target(const struct moca_table *t, uint32_t row)
-{
-	/* Aliases are of rows that have none. */
-	return t->rows[row].alias ? t->rows[row].alias - 1 : row;
-}
 
 static void fold_row(struct moca_row *to, const struct moca_row *from)
 {
@@ -737,7 +581,7 @@ static void finish_pages(struct moca_table *t)
 		if (!s[i].row)
 			continue;
 		s[n] = s[i];
-		s[n].row = target(t, s[n].row - 1) + 1;
+		s[n].row = moca_table_target(t, s[n].row - 1) + 1;
 		n++;
 	}
 	moca_page_stats_sort(s, n);
@@ -773,7 +617,7 @@ static int finish_threads(struct moca_table *t)
 		if (!old[i])
 			continue;
 		row = (uint32_t)(old[i] >> 32) - 1;
-		err = add_thread(t, target(t, row), (uint32_t)old[i]);
+		err = add_thread(t, moca_table_target(t, row), (uint32_t)old[i]);
 	}
 	free(old);
 	for (i = 0; i < t->thread_cap; i++)
@@ -819,19 +663,6 @@ static void finish_sharing(struct moca_table *t)
 	}
 }
 
-static int compare_touches(const void *a, const void *b)
-{
-	const struct moca_touch *x = a, *y = b;
-
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->task != y->task)
-		return x->task < y->task ? -1 : 1;
-	if (x->module != y->module)
-		return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
-
 /* Into the rows; for good, since nothing is counted any more. */
 static void finish_counts(struct moca_table *t)
 {
@@ -854,12 +685,12 @@ static void finish_counts(struct moca_table *t)
 
 int moca_table_finish(struct moca_table *t)
 {
-	size_t i, n = 0;
 	uint32_t to;
+	size_t i;
 
 	finish_counts(t);
 	for (i = 0; i < t->row_count; i++) {
-		to = target(t, (uint32_t)i);
+		to = moca_table_target(t, (uint32_t)i);
 		if (to != i)
 			fold_row(&t->rows[to], &t->rows[i]);
 	}
@@ -868,25 +699,8 @@ int moca_table_finish(struct moca_table *t)
 			t->rows[i].o.end_ns = 0;
 	finish_pages(t);
 	for (i = 0; i < t->inst_count; i++)
-		t->inst[i].object = target(t, t->inst_row[i]);
-	for (i = 0; i < t->range_cap; i++) {
-		if (!t->ranges[i].object)
-			continue;
-		t->ranges[n] = t->ranges[i];
-		t->ranges[n].object = target(t, t->ranges[n].object - 1);
-		n++;
-	}
-	t->range_count = n;
-	for (i = n = 0; i < t->touch_cap; i++) {
-		if (!t->touches[i].row)
-			continue;
-		t->touches[n] = t->touches[i];
-		t->touches[n].row = target(t, t->touches[n].row - 1) + 1;
-		n++;
-	}
-	t->touch_count = n;
-	if (n)
-		qsort(t->touches, n, sizeof(*t->touches), compare_touches);
+		t->inst[i].object = moca_table_target(t, t->inst_row[i]);
+	moca_table_finish_details(t);
 	finish_sharing(t);
 	if (finish_threads(t))
 		return -ENOMEM;

@@ -167,6 +167,22 @@ struct moca_hit {
 	uint64_t loads, stores;	/* if not 0: so many accesses; a is the first */
 };
 
+/* Add what a hit stands for. */
+static inline void moca_weigh(const struct moca_hit *h, uint64_t *accesses,
+			      uint64_t *reads, uint64_t *writes)
+{
+	if (h->loads | h->stores) {
+		*accesses += h->loads + h->stores;
+		*reads += h->loads;
+		*writes += h->stores;
+		return;
+	}
+	++*accesses;
+	*reads += h->a->type == MOCA_ACCESS_READ ||
+		  h->a->type == MOCA_ACCESS_EXEC;
+	*writes += h->a->type == MOCA_ACCESS_WRITE;
+}
+
 /* Is h->where of memory that several processes may map? (shared.c) */
 int moca_space_is_shared(uint32_t space);
 
@@ -175,8 +191,24 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h);
 /* Behind _prefetch. 0; 1: the first by this instruction, complete t->new_touch; -ENOMEM. */
 int moca_table_count(struct moca_table *t, struct moca_hit *h);
 
+/*
+ * table-details.c: the rest of it, of a row that is wanted; as moca_table_count.
+ */
+int moca_table_count_details(struct moca_table *t, const struct moca_hit *h,
+			     uint32_t row);
+
 /* Fold rows into those they are aliases of, and fill in what is counted last. */
 int moca_table_finish(struct moca_table *t);
+/* The same of details: they are arrays then, and no hashes any more. */
+void moca_table_finish_details(struct moca_table *t);
+
+/* The row that a row counts for, as index. */
+static inline uint32_t moca_table_target(const struct moca_table *t,
+					 uint32_t row)
+{
+	/* Aliases are of rows that have none. */
+	return t->rows[row].alias ? t->rows[row].alias - 1 : row;
+}
 
 static inline uint64_t moca_mix(uint64_t x)
 {
