@@ -52,6 +52,9 @@ TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
+# As many jobs as CPUs, unless make was told how many: for make demo and check.
+PARALLEL := $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
 .DEFAULT_GOAL := all
 include agent/count/count.mk
 
@@ -211,7 +214,7 @@ deps:
 
 demo:
 	@tools/install-deps demo
-	@$(MAKE) --no-print-directory -s all
+	@$(MAKE) --no-print-directory -s $(PARALLEL) all
 	@tools/demo
 
 install: all

@@ -102,7 +102,7 @@ test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_P
 
 check:
 	@tools/install-deps check
-	@$(MAKE) --no-print-directory all test-programs
+	@$(MAKE) --no-print-directory -s $(PARALLEL) all test-programs
 	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
 
 # The same, and what needs large packages or much time: all of the corpus.
