@@ -188,16 +188,18 @@ static void print_samples(const struct info *in)
 
 	if (!r)
 		return;
-	printf("\nFaults and CPU: %s minor and %s major page faults, %s of CPU time in %s (%.2f CPUs), %" PRIu64 " samples.\n",
+	printf("\nFaults and CPU: %s minor and %s major page fault%s, %s of CPU time in %s (%.2f CPUs), %" PRIu64 " sample%s.\n",
 	       text_count(a, r->total.minor), text_count(b, r->total.major),
+	       PLURAL(r->total.major),
 	       text_duration(c, r->total.cpu_ns),
 	       text_duration(d, r->end_ns - r->begin_ns),
 	       r->end_ns > r->begin_ns ?
 		       (double)r->total.cpu_ns / (double)(r->end_ns - r->begin_ns) : 0,
-	       r->rounds);
+	       r->rounds, PLURAL(r->rounds));
 	if (r->has_own)
-		printf("  %s of the minor faults were caused by page tracing.\n",
-		       text_count(a, r->total.own));
+		printf("  %s of the minor faults %s caused by page tracing.\n",
+		       text_count(a, r->total.own),
+		       r->total.own == 1 ? "was" : "were");
 }
 
 static void print_state(const struct info *in)
@@ -216,12 +218,14 @@ static void print_exact(const struct info *in)
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
 
 	if (c->gaps)
-		printf("\nCounted, but not all: %s loads and %s stores; %s time%s something was not counted:\n",
-		       text_count(a, c->loads), text_count(b, c->stores),
+		printf("\nCounted, but not all: %s load%s and %s store%s; %s time%s something was not counted:\n",
+		       text_count(a, c->loads), PLURAL(c->loads),
+		       text_count(b, c->stores), PLURAL(c->stores),
 		       text_count(p, c->gaps), PLURAL(c->gaps));
 	else
-		printf("\nExact: %s loads and %s stores, all that were executed.\n",
-		       text_count(a, c->loads), text_count(b, c->stores));
+		printf("\nExact: %s load%s and %s store%s, all that were executed.\n",
+		       text_count(a, c->loads), PLURAL(c->loads),
+		       text_count(b, c->stores), PLURAL(c->stores));
 	exact_print_gaps(in->t, "  - ");
 	printf("  They went to %s page%s.\n",
 	       text_count(a, c->pages_touched), PLURAL(c->pages_touched));
@@ -239,9 +243,11 @@ static void print_certificate(const struct info *in)
 	else if (!c->pages_touched)
 		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
 	else if (c->pages_seen >= c->pages_touched)
-		printf("\nComplete%s: all %s pages that were touched have a record.\n",
+		printf("\nComplete%s: all %s page%s that %s touched %s a record.\n",
 		       c->pages_blind ? " for the program's own memory" : "",
-		       text_count(a, c->pages_touched));
+		       text_count(a, c->pages_touched), PLURAL(c->pages_touched),
+		       c->pages_touched == 1 ? "was" : "were",
+		       c->pages_touched == 1 ? "has" : "have");
 	else
 		printf("\nIncomplete: of %s pages that were touched, %s have a record (%s).\n",
 		       text_count(a, c->pages_touched),
@@ -262,10 +268,10 @@ static void print_certificate(const struct info *in)
 		       c->pages_blind == 1 ? "it" : "them");
 	blind_print(in->t, "  - ");
 	if (c->lost || c->lossy_chunks)
-		printf("  Lost: %s sample%s, in %s of %s chunks, which show too little.\n",
+		printf("  Lost: %s sample%s, in %s of %s chunk%s, which show too little.\n",
 		       text_count(a, c->lost), PLURAL(c->lost),
 		       text_count(b, c->lossy_chunks),
-		       text_count(p, c->chunks));
+		       text_count(p, c->chunks), PLURAL(c->chunks));
 	else
 		printf("  No sample was lost.\n");
 }

@@ -11,6 +11,7 @@
 #include "collect/rate/rate.h"
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"
+#include "lib/base/plural.h"
 #include "lib/ring/registry.h"
 
 static struct companion {
@@ -76,13 +77,14 @@ static void finish_events(struct companion *c,
 	err = moca_trace_session_finish(c->events, &r);
 	c->events = NULL;
 	if (!*c->quiet && r.streams)
-		moca_say("%lu events (allocations and the program's own) of "
-			 "%u threads, %lu lost, %lu torn.", r.events,
-			 r.streams, r.lost, r.torn);
+		moca_say("%lu event%s (allocations and the program's own) "
+			 "of %u thread%s, %lu lost, %lu torn.", r.events,
+			 PLURAL(r.events), r.streams, PLURAL(r.streams), r.lost, r.torn);
 	if (r.refused) {
-		snprintf(note, sizeof(note), "%u threads had no buffer for "
+		snprintf(note, sizeof(note), "%u thread%s had no buffer for "
 			 "events; %lu of these are counted as lost, those of "
 			 "programs that were killed are not", r.refused,
+			 PLURAL(r.refused),
 			 r.outside);
 		if (!*c->quiet)
 			moca_say("%s", note);

@@ -6,8 +6,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lib/base/plural.h"
+
 #define TEXT_MAX 32
-#define PLURAL(n) ((n) == 1 ? "" : "s")
 
 /* Each fills buf and returns it. */
 const char *text_count(char buf[TEXT_MAX], uint64_t n);	/* 1,234,567 */

@@ -10,6 +10,7 @@
 #include "collect/exact/internal.h"
 #include "collect/fault/way.h"
 #include "lib/base/err.h"
+#include "lib/base/plural.h"
 #include "lib/ring/layout.h"
 
 #define EXIT_OURS 125
@@ -141,11 +142,13 @@ static void summary(struct recorder *rec)
 	if (!t->loads && !t->stores)
 		moca_say("%s: nothing can be certified: no instruction was "
 			 "counted.", rec->dir);
-	moca_say("%s: %lu loads and %lu stores counted, %lu gaps%s; %u tasks, "
-		 "%lu slices, %lu rows, %.1f MB; counting took %.1f MB of "
-		 "memory.", rec->dir, t->loads, t->stores, gaps,
+	moca_say("%s: %lu load%s and %lu store%s counted, %lu gap%s%s; "
+		 "%u task%s, %lu slice%s, %lu row%s, %.1f MB; counting took %.1f MB of "
+		 "memory.", rec->dir, t->loads, PLURAL(t->loads), t->stores,
+		 PLURAL(t->stores), gaps, PLURAL(gaps),
 		 gaps ? " (moca info says which)" : "", rec->task_count,
-		 t->slices, t->rows, t->bytes / 1e6, t->memory / 1e6);
+		 PLURAL(rec->task_count), t->slices, PLURAL(t->slices), t->rows,
+		 PLURAL(t->rows), t->bytes / 1e6, t->memory / 1e6);
 	moca_say("next: moca info %s", rec->dir);
 }
 

@@ -29,6 +29,7 @@
 #include "collect/fault/task-clock.h"
 #include "collect/fault/way.h"
 #include "lib/base/err.h"
+#include "lib/base/plural.h"
 #include "lib/format/seal.h"
 
 #define EXIT_OURS 125
@@ -326,11 +327,12 @@ static void fault_summary(struct recorder *r)
 	if (r->opt->quiet)
 		return;
 	collector_totals(r->collector, &t);
-	moca_say("%s: %s, %lu records, %lu lost, %lu of %lu chunks lossy; "
-		 "%u tasks, %lu intervals, %.1f MB; %s.",
+	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
+		 "%u task%s, %lu interval%s, %.1f MB; %s.",
 		 rec.dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
-		 k->records, k->lost, k->lossy_chunks, k->chunks, t.tasks,
-		 t.intervals, t.bytes / 1e6, cost);
+		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
+		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
+		 t.intervals, PLURAL(t.intervals), t.bytes / 1e6, cost);
 	moca_say("next: moca info %s", rec.dir);
 }
 

@@ -18,6 +18,7 @@
 #include "collect/kernel/merge.h"
 #include "collect/kernel/trace.h"
 #include "lib/base/err.h"
+#include "lib/base/plural.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 
@@ -320,13 +321,16 @@ void kernel_collector_summary(const struct kernel_collector *c)
 {
 	char seen[512];
 	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
+	uint64_t intervals = c->totals.interval;
+	uint32_t tasks = kernel_trace_tasks(c->trace);
 
-	moca_say("%s: %s, %lu records, %lu lost, %lu of %lu chunks lossy; "
-		 "%u tasks, %lu intervals, %.1f MB; estimated slowdown %.2fx, "
+	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
+		 "%u task%s, %lu interval%s, %.1f MB; estimated slowdown %.2fx, "
 		 "of faults and sweeps alone; by the kernel module.", c->rec->dir,
 		 certify_sentence(NULL, k, seen, sizeof(seen)),
-		 k->records, k->lost, k->lossy_chunks, k->chunks,
-		 kernel_trace_tasks(c->trace), (uint64_t)c->totals.interval,
+		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
+		 k->chunks, PLURAL(k->chunks), tasks, PLURAL(tasks), intervals,
+		 PLURAL(intervals),
 		 moca_writer_bytes(c->writer) / 1e6,
 		 control_slowdown(&c->control, moca_now_ns()));
 	moca_say("next: moca info %s", c->rec->dir);
