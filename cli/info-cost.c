@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "collect/fault/cost.h"
-
-/* Of an estimate above this, nobody knows how far. */
-#define FAR 20.0
+#include "collect/fault/estimate.h"
 
 struct line {
 	enum cost_kind kind;
@@ -67,41 +65,65 @@ static void take(const struct moca_trace *t, struct costs_told *c)
 	qsort(c->lines, c->count, sizeof(*c->lines), by_ns);
 }
 
+static uint64_t part_ns(const struct moca_trace *t, const char *what,
+			const char *part)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "cost.%s_%s", what, part);
+	return trace_meta_u64(t, key, 0);
+}
+
+static double ratio_of(const struct moca_trace *t, const char *what,
+		       const char *part)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "cost.%s_%s", what, part);
+	return number(t, key);
+}
+
 /* "1.12 times", or a range where that says more. */
 static void put_times(const struct moca_trace *t, const char *what)
 {
-	char key[3][64];
-	double v[3];
-	const char *part[3] = { "estimate", "low", "high" };
+	double middle = ratio_of(t, what, "estimate");
+	double low = ratio_of(t, what, "low"), high = ratio_of(t, what, "high");
 
-	for (int i = 0; i < 3; i++) {
-		snprintf(key[i], sizeof(key[i]), "cost.%s_%s", what, part[i]);
-		v[i] = number(t, key[i]);
-	}
-	if (v[1] > 0 && v[2] > FAR)
-		printf("at least %.1f times", v[1] < FAR ? v[1] : FAR);
-	else if (v[1] > 0 && v[2] > v[1] && v[2] - v[1] > 0.2 * v[0] &&
-	    v[2] - v[1] > 0.1)
-		printf("about %.1f to %.1f times", v[1], v[2]);
+	if (high > ESTIMATE_FAR)
+		printf("at least %.1f times",
+		       low < ESTIMATE_FAR ? low : ESTIMATE_FAR);
+	else if (low > 0 && high - low > 0.2 * middle && high - low > 0.1)
+		printf("about %.1f to %.1f times", low, high);
 	else
-		printf("about %.2f times", v[0]);
+		printf("about %.2f times", middle);
 }
 
 static void print_estimates(const struct moca_trace *t)
 {
-	double budget = number(t, META_BUDGET);
-	double low = number(t, "cost.wall_low");
+	double budget = number(t, META_BUDGET), low = ratio_of(t, "wall", "low");
+	int wall = ratio_of(t, "wall", "estimate") > 0;
+	char a[TEXT_MAX], b[TEXT_MAX];
 
-	printf("\nCost of recording: the program took ");
-	put_times(t, "wall");
-	printf(" as long");
-	if (number(t, "cost.cpu_estimate") > 0) {
+	if (wall) {
+		printf("\nCost of recording: the program took ");
+		put_times(t, "wall");
+		printf(" as long");
+	} else {
+		printf("\nCost of recording: %s of a run of %s, too short for a ratio",
+		       text_duration(a, part_ns(t, "wall", "added_ns")),
+		       text_duration(b, part_ns(t, "wall", "ns")));
+	}
+	if (ratio_of(t, "cpu", "estimate") > 0) {
 		printf("; with the recorder, ");
 		put_times(t, "cpu");
 		printf(" the CPU time");
+	} else if (part_ns(t, "cpu", "ns")) {
+		printf("; %s of CPU time with the recorder, of %s",
+		       text_duration(a, part_ns(t, "cpu", "added_ns")),
+		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
-	if (budget > 0 && low > 1 + budget + 0.02)
+	if (wall && budget > 0 && low > 1 + budget + 0.02)
 		printf("  The budget of %g %% was not held.\n", budget * 100);
 }
 
@@ -112,7 +134,7 @@ void info_cost_print(const struct moca_trace *t)
 	struct costs_told c;
 
 	take(t, &c);
-	if (number(t, "cost.wall_estimate") > 0)
+	if (ratio_of(t, "wall", "estimate") > 0 || part_ns(t, "wall", "ns"))
 		print_estimates(t);
 	else if (old > 0)
 		printf("\nSlowdown: about %.2f times, of what page faults cost alone; what else recording cost is not recorded.\n",
@@ -132,20 +154,23 @@ void info_cost_print(const struct moca_trace *t)
 	}
 }
 
-static void json_range(struct json *j, const struct moca_trace *t,
-		       const char *what)
+static void json_estimate(struct json *j, const struct moca_trace *t,
+			  const char *what)
 {
-	const char *part[3] = { "estimate", "low", "high" };
-	char key[64];
+	const char *const ratio[3] = { "estimate", "low", "high" };
+	const char *const time[2] = { "ns", "added_ns" };
 
 	json_open(j, what, '{');
 	for (int i = 0; i < 3; i++) {
-		snprintf(key, sizeof(key), "cost.%s_%s", what, part[i]);
-		if (number(t, key) > 0)
-			json_double(j, part[i], number(t, key));
+		double v = ratio_of(t, what, ratio[i]);
+
+		if (v > 0)
+			json_double(j, ratio[i], v);
 		else
-			json_null(j, part[i]);
+			json_null(j, ratio[i]);
 	}
+	for (int i = 0; i < 2; i++)
+		json_uint(j, time[i], part_ns(t, what, time[i]));
 	json_close(j, '}');
 }
 
@@ -164,8 +189,8 @@ void info_cost_json(struct json *j, const struct moca_trace *t)
 		return;
 	}
 	json_open(j, "cost", '{');
-	json_range(j, t, "wall");
-	json_range(j, t, "cpu");
+	json_estimate(j, t, "wall");
+	json_estimate(j, t, "cpu");
 	json_uint(j, "program_cpu_ns",
 		  trace_meta_u64(t, "cost.program_cpu_ns", 0));
 	json_uint(j, "total_ns", c.total_ns);

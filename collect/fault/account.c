@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -11,19 +12,12 @@
 #include "lib/format/meta.h"
 #include "lib/ring/meter.h"
 
-/* Ratios above this are told without decimals. */
-#define COARSE 10.0
 /* The shortest window; what is waited for in one is counted when it ends. */
 #define WINDOW_NS 50000000ull
 /* Idle time comes in ticks of 10 ms. */
 #define IDLE_NS 100000000ull
 /* Of a call of an allocator, besides what libmoca-alloc tells. */
 #define ALLOC_CALL_NS 2
-/* Errors below this are not told. */
-#define CLOSE 0.05
-/* Of an estimate above this, nobody knows how far. */
-#define FAR 20.0
-#define UNKNOWN 100.0
 
 /* Time that all CPUs together were idle since boot; UINT64_MAX: unknown. */
 static uint64_t machine_idle_ns(void)
@@ -113,20 +107,23 @@ static uint64_t ns_of(const struct account *a, enum cost_kind kind)
 static void take_meter(struct account *a, double program_ns)
 {
 	struct moca_meter *m = meter(a);
-	uint64_t calls, ns;
+	uint64_t calls, ns, waited;
 
 	if (!m)
 		return;
 	calls = __atomic_load_n(&m->calls, __ATOMIC_RELAXED);
-	ns = __atomic_load_n(&m->ns, __ATOMIC_RELAXED);
 	/* Into the library and back its own clock does not see. */
-	ns += calls * ALLOC_CALL_NS;
-	if (ns > program_ns)
-		ns = program_ns;
-	set(a, COST_ALLOC, calls,
-	    ns + __atomic_load_n(&m->waited_ns, __ATOMIC_RELAXED));
-	a->thin = control_thin(&a->control, a->thin, (double)ns - a->alloc_ns,
-			       program_ns - a->program_cpu_ns);
+	ns = fmin((double)__atomic_load_n(&m->ns, __ATOMIC_RELAXED) +
+		  (double)calls * ALLOC_CALL_NS, program_ns);
+	/* No more than all its tasks can have waited. */
+	waited = fmin(__atomic_load_n(&m->waited_ns, __ATOMIC_RELAXED),
+		      (double)estimate_since(moca_now_ns(),
+					     a->control.start_ns) *
+			      (a->rec->task_count + 1));
+	set(a, COST_ALLOC, calls, ns + waited);
+	a->thin = control_thin(&a->control, a->thin,
+			       estimate_since(ns, a->alloc_ns),
+			       estimate_since(program_ns, a->program_cpu_ns));
 	a->alloc_ns = ns;
 	__atomic_store_n(&m->thin, a->thin, __ATOMIC_RELAXED);
 }
@@ -146,7 +143,8 @@ static uint64_t beside(struct account *a)
 	set(a, COST_RATE, companion_cpu_ns(a, 0) != 0, companion_cpu_ns(a, 0));
 	set(a, COST_EVENTS, companion_cpu_ns(a, 1) != 0,
 	    companion_cpu_ns(a, 1));
-	return cost_thread_cpu_ns() - a->cpu_before + ns_of(a, COST_RATE) +
+	return estimate_since(cost_thread_cpu_ns(), a->cpu_before) +
+	       ns_of(a, COST_RATE) +
 	       ns_of(a, COST_EVENTS) + ns_of(a, COST_SWEEP);
 }
 
@@ -167,8 +165,7 @@ static void take_cpu(struct account *a, double program_ns)
 		   account_price(a, a->faults) / 1e6,
 		   a->alloc_ns / 1e6, ours / 1e6);
 	in_program += loads * (double)COST_PRELOAD_NS;
-	control_cpu(&a->control, program_ns ? program_ns + ours : 0,
-		    in_program + ours);
+	control_cpu(&a->control, program_ns, in_program, ours);
 }
 
 /* The program's start is over: what it took was waited for by nobody else. */
@@ -179,7 +176,7 @@ static void take_start(struct account *a)
 	if (a->began || !began)
 		return;
 	a->began = 1;
-	a->control.start_ns = began - ns_of(a, COST_START);
+	a->control.start_ns = estimate_since(began, ns_of(a, COST_START));
 	control_stall(&a->control, ns_of(a, COST_START));
 	/* Windows begin with the program. */
 	a->at_ns = began;
@@ -209,8 +206,8 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 	idle = machine_idle_ns();
 	if (idle != UINT64_MAX && a->idle_ns != UINT64_MAX)
 		control_idle(&a->control, now - a->idle_at_ns,
-			     beside_ns - a->idle_beside_ns,
-			     idle - a->idle_ns);
+			     estimate_since(beside_ns, a->idle_beside_ns),
+			     estimate_since(idle, a->idle_ns));
 	a->idle_ns = idle;
 	a->idle_at_ns = now;
 	a->idle_beside_ns = beside_ns;
@@ -240,19 +237,19 @@ void account_window(struct account *a, const struct account_faults *f)
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
 	w = (struct control_window){
-		.wall_ns = now - a->at_ns,
+		.wall_ns = estimate_since(now, a->at_ns),
 		.busiest_ns = f->busiest_ns + busiest,
-		.total_ns = account_price(a, f->count) + (sum - a->waited_ns),
-		.program_ns = cpu - a->program_cpu_ns,
-		.beside_ns = side - a->beside_ns,
+		.total_ns = account_price(a, f->count) +
+			    estimate_since(sum, a->waited_ns),
+		.program_ns = estimate_since(cpu, a->program_cpu_ns),
+		.beside_ns = estimate_since(side, a->beside_ns),
 	};
 	take_idle(a, now, side);
 	if (a->began)
 		control_settle(c, &w);
-	own = cost_thread_cpu_ns() - a->cpu_before;
+	own = estimate_since(cost_thread_cpu_ns(), a->cpu_before);
 	/* Writing may have waited for the disk: not for the CPU. */
-	set(a, COST_RECORDER, 1,
-	    own > a->write_ns ? own - a->write_ns : 0);
+	set(a, COST_RECORDER, 1, estimate_since(own, a->write_ns));
 	take_cpu(a, cpu);
 	a->program_cpu_ns = cpu;
 	a->beside_ns = side;
@@ -295,37 +292,49 @@ double account_slowdown(const struct account *a)
  * Attached, each system call stops: what its task waits until another CPU sees
  * to it is not known, only that it is no less than what was counted.
  */
-static struct control_range wall_range(const struct account *a)
+static struct estimate wall(const struct account *a)
 {
-	struct control_range r = control_slowdown_range(&a->control, a->at_ns);
+	struct estimate e = control_wall(&a->control, a->at_ns);
 
-	if (a->rec->attach && ns_of(a, COST_CALL) > 0.1 * a->control.spent_ns &&
-	    r.high < UNKNOWN)
-		r.high = UNKNOWN;
-	return r;
+	if (a->rec->attach && ns_of(a, COST_CALL) > 0.1 * a->control.spent_ns) {
+		e.high = ESTIMATE_UNKNOWN;
+		e.middle = e.low;
+	}
+	return e;
 }
 
-static void describe_range(struct moca_meta *m, const char *what,
-			   struct control_range r)
+static void describe(struct moca_meta *m, const char *what,
+		     const struct estimate *e)
 {
+	const char *const part[] = { "estimate", "low", "high" };
+	const double value[] = { e->middle, e->low, e->high };
 	char key[64];
 
-	if (r.middle <= 0)
-		return;
-	snprintf(key, sizeof(key), "cost.%s_estimate", what);
-	moca_meta_set(m, key, "%.4f", r.middle);
-	snprintf(key, sizeof(key), "cost.%s_low", what);
-	moca_meta_set(m, key, "%.4f", r.low);
-	snprintf(key, sizeof(key), "cost.%s_high", what);
-	moca_meta_set(m, key, "%.4f", r.high);
+	for (int i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "cost.%s_%s", what, part[i]);
+		if (e->told)
+			moca_meta_set(m, key, "%.4f", value[i]);
+		else
+			moca_meta_unset(m, key);
+	}
+	snprintf(key, sizeof(key), "cost.%s_ns", what);
+	moca_meta_set(m, key, "%.0f", e->all_ns);
+	snprintf(key, sizeof(key), "cost.%s_added_ns", what);
+	moca_meta_set(m, key, "%.0f", e->added_ns);
 }
 
 void account_describe(struct account *a, struct moca_meta *m)
 {
+	struct estimate e = wall(a);
+
 	cost_describe(&a->rec->costs, m);
-	moca_meta_set(m, "slowdown_estimate", "%.4f", account_slowdown(a));
-	describe_range(m, "wall", wall_range(a));
-	describe_range(m, "cpu", control_cpu_range(&a->control));
+	if (e.told)
+		moca_meta_set(m, "slowdown_estimate", "%.4f", e.middle);
+	else
+		moca_meta_unset(m, "slowdown_estimate");
+	describe(m, "wall", &e);
+	if (a->control.cpu.all_ns > 0)
+		describe(m, "cpu", &a->control.cpu);
 	if (a->program_cpu_ns)
 		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
 			      a->program_cpu_ns);
@@ -335,45 +344,25 @@ void account_describe(struct account *a, struct moca_meta *m)
 	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);
 }
 
-/* "1.12x", or the range that it is in when that is wide. */
-static void put_ratio(char *buf, size_t size, struct control_range r)
-{
-	if (r.high >= FAR)
-		snprintf(buf, size, "at least %.0fx", r.low < FAR ? r.low : FAR);
-	else if (r.high - r.low <= 2 * CLOSE ||
-		 r.high - r.low <= 0.2 * r.middle)
-		snprintf(buf, size, r.middle < COARSE ? "%.2fx" : "%.0fx",
-			 r.middle);
-	else
-		snprintf(buf, size, "%.1fx to %.1fx", r.low, r.high);
-}
-
-static void put_percent(char *buf, size_t size, struct control_range r)
-{
-	if (r.high < FAR && r.high - r.low <= 0.2 * r.middle)
-		snprintf(buf, size, "about %.0f %%", (r.middle - 1) * 100);
-	else
-		snprintf(buf, size, "at least %.0f %%",
-			 ((r.low < FAR ? r.low : FAR) - 1) * 100);
-}
-
 void account_sentence(const struct account *a, char *buf, size_t size)
 {
-	struct control_range wall = wall_range(a);
-	struct control_range cpu = control_cpu_range(&a->control);
-	char one[32], two[32], what[96], over[48];
+	struct estimate e = wall(a);
+	char one[96], two[64] = "", what[96], over[64] = "";
 	int n;
 
-	put_ratio(one, sizeof(one), wall);
-	put_ratio(two, sizeof(two), cpu);
-	n = snprintf(buf, size, "estimated slowdown %s", one);
-	if (cpu.middle > 0 && n > 0 && (size_t)n < size)
-		n += snprintf(buf + n, size - n, ", CPU time %s", two);
-	if (wall.low <= control_limit(&a->control) || n < 0 || (size_t)n >= size)
+	estimate_wall(&e, one, sizeof(one));
+	if (a->control.cpu.all_ns > 0)
+		estimate_cpu(&a->control.cpu, two, sizeof(two));
+	n = snprintf(buf, size, "%s%s%s", one, *two ? ", " : "", two);
+	if (!control_exceeded(&a->control, &e) || n < 0 || (size_t)n >= size)
 		return;
-	cost_phrase(&a->rec->costs, cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
+	cost_phrase(&a->rec->costs,
+		    cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
 		    sizeof(what));
-	put_percent(over, sizeof(over), wall);
-	snprintf(buf + n, size - n, "; the budget of %g %% was not held: %s, "
+	if (e.told) {
+		estimate_percent(&e, over, sizeof(over) - 2);
+		strcat(over, ", ");
+	}
+	snprintf(buf + n, size - n, "; the budget of %g %% was not held: %s"
 		 "most of it %s", a->control.budget * 100, over, what);
 }

@@ -10,11 +10,11 @@
 #define HEADROOM 0.85
 /* What recording can take of any time at most. */
 #define MOST 0.985
+/* No time is longer, ns. */
+#define MOST_NS 1e18
 /* An estimate is not better than this: a budget that it exceeds by less is
  * held, as far as one can know. */
 #define TOLERANCE 0.02
-/* What is known of our own share: prices are averages. */
-#define ERROR 0.10
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
@@ -75,9 +75,10 @@ void control_swept(struct control *c, uint64_t now_ns)
 	c->last_sweep_ns = now_ns;
 }
 
+/* What is no number is low. */
 static double clamp(double x, double low, double high)
 {
-	return x < low ? low : x > high ? high : x;
+	return !(x > low) ? low : x > high ? high : x;
 }
 
 /* CPUs that would have nothing to do if we were not there. */
@@ -92,13 +93,13 @@ void control_settle(struct control *c, const struct control_window *w)
 {
 	double at_once, loss, spent;
 
-	if (w->wall_ns <= 0)
+	if (!(w->wall_ns > 0))
 		return;
 	at_once = clamp(w->program_ns / w->wall_ns, 1, c->cpus);
-	loss = w->total_ns / at_once;
+	loss = clamp(w->total_ns, 0, HUGE_VAL) / at_once;
 	if (loss < w->busiest_ns)
 		loss = w->busiest_ns;
-	loss += c->crowd * w->beside_ns / at_once;
+	loss += c->crowd * clamp(w->beside_ns, 0, HUGE_VAL) / at_once;
 	/* A stop is counted when it ends: it may have begun in the last window. */
 	loss += c->carry_ns;
 	spent = clamp(loss, 0, MOST * w->wall_ns);
@@ -108,13 +109,17 @@ void control_settle(struct control *c, const struct control_window *w)
 
 void control_stall(struct control *c, double ns)
 {
-	c->spent_ns += ns;
+	c->spent_ns += clamp(ns, 0, MOST_NS);
 }
 
-void control_cpu(struct control *c, double all_ns, double ours_ns)
+void control_cpu(struct control *c, double program_ns, double priced_ns,
+		 double beside_ns)
 {
-	c->cpu_ns = all_ns;
-	c->cpu_ours_ns = ours_ns;
+	if (!(program_ns > 0))
+		return;
+	if (!(priced_ns < program_ns))
+		priced_ns = program_ns;
+	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns);
 }
 
 unsigned int control_thin(const struct control *c, unsigned int thin,
@@ -129,46 +134,17 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 	return thin && alloc_ns < most / 4 ? thin - 1 : thin;
 }
 
-static double ratio(double all, double ours)
+struct estimate control_wall(const struct control *c, uint64_t now_ns)
 {
-	if (all <= 0)
-		return 1;
-	return all / (all - clamp(ours, 0, MOST * all));
+	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns);
 }
 
 double control_slowdown(const struct control *c, uint64_t now_ns)
 {
-	return ratio(elapsed(c, now_ns), c->spent_ns);
+	return control_wall(c, now_ns).middle;
 }
 
-double control_cpu_ratio(const struct control *c)
+int control_exceeded(const struct control *c, const struct estimate *wall)
 {
-	return c->cpu_ns > 0 ? ratio(c->cpu_ns, c->cpu_ours_ns) : 0;
-}
-
-static struct control_range range(double all, double ours)
-{
-	return (struct control_range){
-		.middle = ratio(all, ours),
-		.low = ratio(all, ours * (1 - ERROR)),
-		.high = ratio(all, ours * (1 + ERROR)),
-	};
-}
-
-struct control_range control_slowdown_range(const struct control *c,
-					    uint64_t now_ns)
-{
-	return range(elapsed(c, now_ns), c->spent_ns);
-}
-
-struct control_range control_cpu_range(const struct control *c)
-{
-	if (c->cpu_ns <= 0)
-		return (struct control_range){ 0 };
-	return range(c->cpu_ns, c->cpu_ours_ns);
-}
-
-double control_limit(const struct control *c)
-{
-	return 1 + c->budget + TOLERANCE;
+	return estimate_exceeds(wall, c->budget + TOLERANCE);
 }

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "collect/fault/estimate.h"
+
 struct control {
 	double budget;		/* fraction; HUGE_VAL = no limit */
 	uint64_t interval_ns;	/* never sweep more often */
@@ -22,7 +24,7 @@ struct control {
 	double spent_ns;	/* of the program's wall time, so far */
 	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
-	double cpu_ns, cpu_ours_ns;	/* control_cpu */
+	struct estimate cpu;	/* control_cpu */
 };
 
 /* What happened since the last window: times in ns. */
@@ -64,10 +66,11 @@ void control_settle(struct control *c, const struct control_window *w);
 /* Time in which the program could do nothing: its start, its end. */
 void control_stall(struct control *c, double ns);
 /*
- * So far: CPU time of the program's tasks and of ours together, and what of it
- * recording added.
+ * So far: CPU time of the program's tasks (0: not known), what of it is ours by
+ * prices, and the CPU time of our own processes.
  */
-void control_cpu(struct control *c, double all_ns, double ours_ns);
+void control_cpu(struct control *c, double program_ns, double priced_ns,
+		 double beside_ns);
 
 /*
  * How sparsely allocations shall be told (lib/ring/meter.h): thin so far, what
@@ -77,18 +80,10 @@ void control_cpu(struct control *c, double all_ns, double ours_ns);
 unsigned int control_thin(const struct control *c, unsigned int thin,
 			  double alloc_ns, double program_ns);
 
-/* Estimated wall time with / without recording, ≥ 1. */
+/* Estimated wall time with / without recording, at least, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
-/* The same of CPU time; 0: not known. */
-double control_cpu_ratio(const struct control *c);
-/* The same with what they may be wrong by: what is ours is known to 10 %. */
-struct control_range {
-	double middle, low, high;
-};
-struct control_range control_slowdown_range(const struct control *c,
-					    uint64_t now_ns);
-struct control_range control_cpu_range(const struct control *c);
-/* The smallest slowdown of which the budget can be said not to be held. */
-double control_limit(const struct control *c);
+struct estimate control_wall(const struct control *c, uint64_t now_ns);
+/* Whether the budget can be said not to have been held. */
+int control_exceeded(const struct control *c, const struct estimate *wall);
 
 #endif

@@ -17,6 +17,8 @@
 #define STOP_MOST_NS 200000
 /* A call that a task runs for us, in a round: 1 to 5 us. */
 #define CALL_NS 2000
+/* What pages of the memfd take at most, in a call, of what native ones take. */
+#define PAGES_FACTOR 4
 
 static const struct {
 	const char *key, *label;
@@ -160,8 +162,10 @@ void cost_stop_end(struct costs *c, struct task *t)
 	rounds = tracee_rounds() - c->stop.rounds;
 	own = ns > cpu ? ns - cpu : 0;
 	most = rounds * (c->stop_cpu_ns + CALL_NS);
-	/* But for memory calls nobody is waited for. */
-	if (own > most && c->stop.kind != COST_MEMORY)
+	/* Pages that a memory call fills or frees are the task's work. */
+	if (c->stop.kind == COST_MEMORY)
+		most += PAGES_FACTOR * c->stop.natural_ns;
+	if (own > most)
 		own = most;
 	own -= c->stop.natural_ns < own ? c->stop.natural_ns : own;
 	/* Who ended is not there to be switched to. */

@@ -150,9 +150,11 @@ static void account(struct kernel_collector *c)
 	w.busiest_ns = f.repeated * c->control.fault_ns +
 		       f.natural * c->control.natural_ns;
 	/* All CPUs are taken to be busy with the program. */
-	w.busiest_ns += (double)(cpu - c->cpu_ns + c->totals.monitor_ns -
-				 c->monitor_ns) / c->control.cpus;
-	w.wall_ns = now - c->account_ns;
+	w.busiest_ns += (double)(estimate_since(cpu, c->cpu_ns) +
+				 estimate_since(c->totals.monitor_ns,
+						c->monitor_ns)) /
+			c->control.cpus;
+	w.wall_ns = estimate_since(now, c->account_ns);
 	control_settle(&c->control, &w);
 	c->cpu_ns = cpu;
 	c->monitor_ns = c->totals.monitor_ns;
@@ -169,8 +171,9 @@ static void write_meta(struct kernel_collector *c, const char *state)
 
 	moca_meta_set(m, "state", "%s", state);
 	moca_meta_set(m, "end_ns", "%lu", now);
-	moca_meta_set(m, "slowdown_estimate", "%.4f",
-		      control_slowdown(&c->control, now));
+	if (control_wall(&c->control, now).told)
+		moca_meta_set(m, "slowdown_estimate", "%.4f",
+			      control_slowdown(&c->control, now));
 	moca_meta_set(m, "fault_ns", "%.0f", c->control.fault_ns);
 	moca_meta_set(m, "intervals", "%lu", (uint64_t)n->interval + 1);
 	moca_meta_set(m, "phys_source", "%s",
@@ -319,20 +322,20 @@ void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
 
 void kernel_collector_summary(const struct kernel_collector *c)
 {
-	char seen[512];
+	struct estimate e = control_wall(&c->control, moca_now_ns());
+	char seen[512], cost[96];
 	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
 	uint64_t intervals = c->totals.interval;
 	uint32_t tasks = kernel_trace_tasks(c->trace);
 
+	estimate_wall(&e, cost, sizeof(cost));
 	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
-		 "%u task%s, %lu interval%s, %.1f MB; estimated slowdown %.2fx, "
-		 "of faults and sweeps alone; by the kernel module.", c->rec->dir,
+		 "%u task%s, %lu interval%s, %.1f MB; %s, of faults and sweeps "
+		 "alone; by the kernel module.", c->rec->dir,
 		 certify_sentence(NULL, k, seen, sizeof(seen)),
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), tasks, PLURAL(tasks), intervals,
-		 PLURAL(intervals),
-		 moca_writer_bytes(c->writer) / 1e6,
-		 control_slowdown(&c->control, moca_now_ns()));
+		 PLURAL(intervals), moca_writer_bytes(c->writer) / 1e6, cost);
 	moca_say("next: moca info %s", c->rec->dir);
 }
 

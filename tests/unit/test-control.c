@@ -153,20 +153,103 @@ static int t_beside(void)
 static int t_cpu(void)
 {
 	struct control c;
-	struct control_range r;
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
-	CHECK(control_cpu_ratio(&c) == 0);
-	CHECK(control_cpu_range(&c).middle == 0);
-	control_cpu(&c, 1200 * MS, 200 * MS);
-	CHECK(fabs(control_cpu_ratio(&c) - 1.2) < 1e-9);
-	r = control_cpu_range(&c);
-	CHECK(r.low > 1 && r.low < r.middle && r.middle < r.high);
-	CHECK(r.high - r.low < 0.05);
+	CHECK(c.cpu.all_ns == 0);
+	/* The program 1,000 ms, Moca's processes 100, as much in the program. */
+	control_cpu(&c, 1100 * MS, 100 * MS, 100 * MS);
+	CHECK(fabs(c.cpu.middle - 1.2) < 1e-9);
+	CHECK(c.cpu.low > 1 && c.cpu.low < 1.2 && c.cpu.high > 1.2);
+	/* Only prices may be wrong. */
+	CHECK(c.cpu.high - c.cpu.low < 0.03);
+	control_cpu(&c, 1000 * MS, 0, 200 * MS);
+	CHECK(c.cpu.high - c.cpu.low < 1e-9);
 	/* The more is ours, the less is known. */
-	control_cpu(&c, 1200 * MS, 1100 * MS);
-	r = control_cpu_range(&c);
-	CHECK(r.high > 3 * r.low);
+	control_cpu(&c, 1200 * MS, 1100 * MS, 0);
+	CHECK(c.cpu.high > 3 * c.cpu.low);
+	/* Children ended unseen: prices say more than the program ran. */
+	control_cpu(&c, 900 * MS, 5000 * MS, 100 * MS);
+	CHECK(c.cpu.told && c.cpu.middle == c.cpu.low);
+	CHECK(c.cpu.low > 10 && c.cpu.low < 12);
+	CHECK(c.cpu.high > ESTIMATE_FAR);
+	/* No clock of it. */
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_cpu(&c, 0, 10 * MS, 10 * MS);
+	CHECK(c.cpu.all_ns == 0 && !c.cpu.told);
+	return 0;
+}
+
+/* Differences of counters that went back, and what is no number. */
+static int t_hostile(void)
+{
+	const double odd[] = { 0, -1, -1e15, 1e15, 1.8446744e19, 1e300,
+			       HUGE_VAL, -HUGE_VAL, NAN };
+	const size_t n = sizeof(odd) / sizeof(*odd);
+	struct control c;
+
+	CHECK(estimate_since(3, 5) == 0 && estimate_since(5, 3) == 2);
+	CHECK(estimate_since(0, UINT64_MAX) == 0);
+	for (size_t i = 0; i < n * n * n; i++) {
+		double x = odd[i % n], y = odd[i / n % n], z = odd[i / n / n];
+		struct control_window w = {
+			.wall_ns = 50 * MS, .busiest_ns = x, .total_ns = y,
+			.program_ns = z, .beside_ns = x,
+		};
+		struct estimate e = estimate_of(x, y, z);
+
+		CHECK(e.low >= 1 && e.low <= e.middle && e.middle <= e.high);
+		CHECK(e.high <= ESTIMATE_UNKNOWN && e.all_ns >= 0);
+		CHECK(e.added_ns >= 0 && e.added_ns <= e.all_ns);
+		CHECK(e.own_ns >= 0 && e.sure_ns <= e.added_ns);
+		control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+		control_idle(&c, x, y, z);
+		CHECK(c.crowd >= 0 && c.crowd <= 1);
+		control_settle(&c, &w);
+		CHECK(c.spent_ns >= 0 && c.spent_ns <= w.wall_ns);
+		control_stall(&c, x);
+		CHECK(c.spent_ns >= 0);
+		CHECK(control_slowdown(&c, 50 * MS) >= 1);
+		control_cpu(&c, x, y, z);
+		CHECK(c.cpu.middle == 0 || c.cpu.middle >= 1);
+	}
+	return 0;
+}
+
+static int says(double all, double measured, double priced, const char *wall,
+		const char *cpu)
+{
+	struct estimate e = estimate_of(all * MS, measured * MS, priced * MS);
+	char buf[96];
+
+	estimate_wall(&e, buf, sizeof(buf));
+	if (strcmp(buf, wall)) {
+		printf("'%s' is not '%s'\n", buf, wall);
+		return 0;
+	}
+	estimate_cpu(&e, buf, sizeof(buf));
+	if (strcmp(buf, cpu))
+		printf("'%s' is not '%s'\n", buf, cpu);
+	return !strcmp(buf, cpu);
+}
+
+/* Never a cap as a fact; of short runs no ratio, but what recording took. */
+static int t_told(void)
+{
+	CHECK(says(1000, 0, 0, "estimated slowdown 1.00x", "CPU time 1.00x"));
+	CHECK(says(1100, 0, 100, "estimated slowdown 1.10x", "CPU time 1.10x"));
+	CHECK(says(1000, 0, 700, "estimated slowdown 2.7x to 4.3x",
+		   "CPU time 2.7x to 4.3x"));
+	CHECK(says(1000, 0, 985, "estimated slowdown at least 8.8x",
+		   "CPU time at least 8.8x"));
+	CHECK(says(14, 2, 9,
+		   "recording took 11.0 ms of a run of 14.0 ms (too short for a ratio)",
+		   "11.0 ms of CPU time for recording"));
+	CHECK(says(10, 0, 4000,
+		   "recording took 10.0 ms of a run of 10.0 ms (too short for a ratio)",
+		   "10.0 ms of CPU time for recording"));
+	CHECK(says(0, 0, 0,
+		   "recording took 0.0 ms of a run of 0.0 ms (too short for a ratio)",
+		   "0.0 ms of CPU time for recording"));
 	return 0;
 }
 
@@ -174,15 +257,21 @@ static int t_cpu(void)
 static int t_others(void)
 {
 	struct control c;
+	struct estimate e;
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(control_due(&c, 1000 * MS, 50000, 1));
 	control_stall(&c, 50 * MS);
 	CHECK(!control_due(&c, 1000 * MS, 50000, 1));
 	CHECK(control_due(&c, 3000 * MS, 50000, 1));
-	CHECK(control_slowdown(&c, 1000 * MS) < control_limit(&c));
+	e = control_wall(&c, 1000 * MS);
+	CHECK(!control_exceeded(&c, &e));
 	control_stall(&c, 100 * MS);
-	CHECK(control_slowdown(&c, 1000 * MS) > control_limit(&c));
+	e = control_wall(&c, 1000 * MS);
+	CHECK(control_exceeded(&c, &e));
+	/* Of a short run as well. */
+	e = control_wall(&c, 200 * MS);
+	CHECK(control_exceeded(&c, &e));
 	return 0;
 }
 
@@ -231,6 +320,8 @@ int main(void)
 	run("control: threads", t_threads);
 	run("control: beside the program", t_beside);
 	run("control: CPU time", t_cpu);
+	run("control: hostile inputs", t_hostile);
+	run("control: what is told", t_told);
 	run("control: other costs", t_others);
 	run("control: sparse allocations", t_thin);
 	run("control: when to sweep", t_next);
