@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "entry.h"
+#include "frame.h"
 #include "record.h"
 #include "session.h"
 #include "space.h"
@@ -18,11 +19,6 @@
 static bool no_ftrace;
 module_param(no_ftrace, bool, 0444);
 MODULE_PARM_DESC(no_ftrace, "see faults by a kprobe, even where ftrace could");
-
-static int node_of(u64 pfn)
-{
-	return pfn && pfn_valid(pfn) ? pfn_to_nid(pfn) : NUMA_NO_NODE;
-}
 
 /* The same page by the same task once more: the kernel tries a fault again. */
 static bool is_retry(struct moca_ring *r, u64 page, u32 tid)
@@ -73,6 +69,7 @@ static void record_access(struct moca_space *sp, u64 addr, unsigned int fault,
 		atomic64_inc(&s->homeless);
 		goto out;
 	}
+	moca_frame_fill(s, r, sp->mm);
 	r->faults++;
 	r->false_faults += e->was_false;
 	if (is_retry(r, addr >> PAGE_SHIFT, tid) && !e->was_false)
@@ -87,8 +84,10 @@ static void record_access(struct moca_space *sp, u64 addr, unsigned int fault,
 		  instruction_pointer(task_pt_regs(current));
 	rec->pfn = s->sees_frames ? e->pfn : 0;
 	rec->flags = access_flags(fault, regs, e);
-	rec->node = node_of(e->pfn);
+	rec->node = moca_frame_node(e->pfn);
 	rec->pid = sp->pid;
+	if (!e->pfn)
+		moca_frame_await(r, rec, sp->mm);
 out:
 	local_irq_restore(irq);
 }
@@ -192,9 +191,52 @@ static struct ftrace_ops around_ops = {
 	.flags = MOCA_FTRACE_FLAGS | FTRACE_OPS_FL_IPMODIFY,
 };
 
+/*
+ * tlb_gather_mmu(tlb, mm), and _fullmm when mm ends: memory is about to go, or
+ * its protection to change. What was touched last has its page now.
+ */
+static void notrace fill_before(struct mm_struct *mm)
+{
+	struct moca_session *s;
+	struct moca_space *sp;
+	struct moca_ring *r;
+	unsigned long irq;
+	u32 cpu;
+
+	if (current->mm != mm && atomic_read(&mm->mm_users))
+		return;
+	preempt_disable_notrace();
+	sp = moca_space_find(mm);
+	if (sp) {
+		s = sp->session;
+		local_irq_save(irq);
+		cpu = smp_processor_id();
+		r = cpu < s->cpus ? s->rings[cpu] : NULL;
+		if (r)
+			moca_frame_fill(s, r, mm);
+		local_irq_restore(irq);
+	}
+	preempt_enable_notrace();
+}
+
+static void notrace on_gather(unsigned long ip, unsigned long parent,
+			      struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct mm_struct *mm = (void *)moca_ftrace_arg(fregs, 1);
+
+	if (unlikely(moca_space_maybe(mm)))
+		fill_before(mm);
+}
+
+static struct ftrace_ops gather_ops = {
+	.func = on_gather,
+	.flags = MOCA_FTRACE_FLAGS,
+};
+
 static DEFINE_MUTEX(users_lock);
 static int users;
 static u32 have;
+static bool sees_gather;
 
 static int hook_ftrace(struct ftrace_ops *ops, char *name)
 {
@@ -215,6 +257,19 @@ static void unhook_ftrace(struct ftrace_ops *ops)
 {
 	unregister_ftrace_function(ops);
 	free_filter(ops);
+}
+
+/* Without it the last touch before an unmapping is of an unknown node. */
+static bool hook_gather(void)
+{
+	char name[] = "tlb_gather_mmu", all[] = "tlb_gather_mmu_fullmm";
+
+	if (!ftrace_set_filter(&gather_ops, all, strlen(all), 1) &&
+	    !ftrace_set_filter(&gather_ops, name, strlen(name), 0) &&
+	    !register_ftrace_function(&gather_ops))
+		return true;
+	free_filter(&gather_ops);
+	return false;
 }
 
 static int hook(void)
@@ -242,11 +297,14 @@ static int hook(void)
 	if (MOCA_CAN_REDIRECT && !no_ftrace &&
 	    !hook_ftrace(&around_ops, "filemap_map_pages"))
 		have |= MOCA_HAS_NO_AROUND;
+	sees_gather = !no_ftrace && hook_gather();
 	return 0;
 }
 
 static void unhook(void)
 {
+	if (sees_gather)
+		unhook_ftrace(&gather_ops);
 	if (have & MOCA_HAS_NO_AROUND)
 		unhook_ftrace(&around_ops);
 	if (have & MOCA_HAS_FTRACE)

@@ -12,6 +12,7 @@
 #include <uapi/linux/sched/types.h>
 
 #include "entry.h"
+#include "frame.h"
 #include "page-set.h"
 #include "record.h"
 #include "session.h"
@@ -109,7 +110,7 @@ static void add_page(struct moca_session *s, struct moca_rec_access *a)
 			  a->flags & MOCA_ACC_HUGE ? 0 : a->pfn);
 }
 
-/* A first touch: the page was made after its fault was recorded. */
+/* A first touch whose page was not there yet when its CPU last looked. */
 static void fill_frame(struct moca_session *s, struct moca_rec_access *a)
 {
 	const u64 *pfn;
@@ -121,7 +122,7 @@ static void fill_frame(struct moca_session *s, struct moca_rec_access *a)
 		return;
 	if (s->sees_frames)
 		a->pfn = *pfn;
-	a->node = pfn_valid(*pfn) ? pfn_to_nid(*pfn) : -1;
+	a->node = moca_frame_node(*pfn);
 }
 
 /* ---- the sweep ---- */
@@ -167,7 +168,7 @@ static void on_found(struct moca_walk *w, const struct moca_found *f)
 	rec->pfn = s->sees_frames ? f->pfn : 0;
 	rec->flags = MOCA_ACC_SWEPT | (f->dirty ? MOCA_ACC_WRITE : 0) |
 		     (f->huge ? MOCA_ACC_HUGE : 0);
-	rec->node = pfn_valid(f->pfn) ? pfn_to_nid(f->pfn) : -1;
+	rec->node = moca_frame_node(f->pfn);
 	rec->pid = sw->sp->pid;
 }
 

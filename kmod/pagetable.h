@@ -45,6 +45,39 @@ static inline bool moca_pmd_is_table(pmd_t pmd)
 	       !pmd_bad(pmd);
 }
 
+/*
+ * The frame that addr is mapped to now; 0: none. No lock is taken: interrupts
+ * are off, so that tables of an address space that this CPU uses are not freed
+ * (as in get_user_pages_fast()).
+ */
+static inline u64 moca_frame_lockless(const struct mm_struct *mm,
+				      unsigned long addr)
+{
+	pgd_t *pgdp = pgd_offset(mm, addr), pgd = READ_ONCE(*pgdp);
+	p4d_t *p4dp, p4d;
+	pud_t *pudp, pud;
+	pmd_t pmd;
+	pte_t pte;
+
+	if (pgd_none(pgd) || pgd_bad(pgd))
+		return 0;
+	p4dp = p4d_offset_lockless(pgdp, pgd, addr);
+	p4d = READ_ONCE(*p4dp);
+	if (p4d_none(p4d) || p4d_bad(p4d))
+		return 0;
+	pudp = pud_offset_lockless(p4dp, p4d, addr);
+	pud = READ_ONCE(*pudp);
+	if (pud_none(pud) || pud_bad(pud))
+		return 0;
+	pmd = READ_ONCE(*pmd_offset_lockless(pudp, pud, addr));
+	if (moca_pmd_is_huge(pmd))
+		return pmd_pfn(pmd) + ((addr & ~PMD_MASK) >> PAGE_SHIFT);
+	if (!moca_pmd_is_table(pmd))
+		return 0;
+	pte = READ_ONCE(*((pte_t *)pmd_page_vaddr(pmd) + pte_index(addr)));
+	return !pte_none(pte) && pte_present(pte) ? pte_pfn(pte) : 0;
+}
+
 /* The entry of addr with its lock held, or NULL if there is no table now. */
 static inline pte_t *moca_pte_lock(struct mm_struct *mm, pmd_t *pmd,
 				   unsigned long addr, spinlock_t **lock)

@@ -100,6 +100,7 @@ void moca_ring_cut(struct moca_ring *r, u64 next_interval, u64 next_begin_ns)
 	end_chunk(r);
 	/* Pairs with the acquire in moca_ring_publish and the monitor's. */
 	smp_store_release(&r->cut, r->head);
+	r->awaits = NULL;	/* the monitor's now */
 	r->interval = next_interval;
 	r->begin_ns = next_begin_ns;
 }

@@ -34,6 +34,9 @@ struct moca_ring {
 	/* The last access: a fault that is tried again is no second one. */
 	u64 last_page;
 	u32 last_tid, last_interval;
+	/* The last access, if its page was still to be made: frame.h. */
+	struct moca_rec_access *awaits;
+	struct mm_struct *awaits_mm;	/* compared only */
 };
 
 /* Bytes of a ring's mapping. */

@@ -50,6 +50,27 @@ static long moved(void)
 	return n;
 }
 
+/* Pages that are gone before anybody sweeps; half are read at first. */
+static void gone(struct session *s)
+{
+	if (madvise(memory, PAGES * PAGE, MADV_DONTNEED))
+		die("madvise");
+	session_do(s, MOCA_IOC_TICK, "TICK");
+	session_drain(s, look, NULL);
+	seen = wrong = 0;
+	for (size_t i = 0; i < PAGES; i++) {
+		if (i % 2)
+			(void)*(volatile char *)(memory + i * PAGE);
+		memory[i * PAGE] = 1;
+		if (madvise(memory + i * PAGE, PAGE, MADV_DONTNEED))
+			die("madvise");
+	}
+	session_do(s, MOCA_IOC_TICK, "TICK");
+	session_drain(s, look, NULL);
+	check(seen == PAGES && !wrong, "node of what is gone",
+	      "%ld of %ld wrong", wrong, seen);
+}
+
 static long hints(void)
 {
 	char line[128];
@@ -104,5 +125,11 @@ int main(void)
 	session_close(&s);
 	/* Now: before 6.5, move_pages does not see pages of NUMA hints. */
 	check(!moved(), "where they were", "%ld pages moved", moved());
+	session_open(&s, &setup);
+	if (session_register(&s, getpid()))
+		die("REGISTER");
+	session_do(&s, MOCA_IOC_START, "START");
+	gone(&s);
+	session_close(&s);
 	return failures != 0;
 }
