@@ -22,6 +22,8 @@
 #define WAIT_MAX_NS 10000000000ull
 /* What a page's fault takes, about. */
 #define FAULT_NS 1000ull
+/* ... and what its copy takes. */
+#define COPY_NS 4000ull
 
 /* A number of a file like /proc/PID/status; 0 when it is not there. */
 static uint64_t number_of(const char *path, const char *field)
@@ -93,8 +95,12 @@ void freeze_forked(struct mm *mm, int frozen_now)
 							    WAIT_MAX_NS;
 	else if (frozen_now && f->wait_ns > WAIT_NS)
 		f->wait_ns /= 2;
-	/* All of it faults once more behind a thaw: a tenth of the time. */
-	wait = f->bytes / PAGE_SIZE * FAULT_NS * 10;
+	/*
+	 * All of it faults once more behind a thaw, and little is copied: a
+	 * tenth of the time.
+	 */
+	wait = f->bytes / PAGE_SIZE * 10 *
+	       (f->bytes <= THAW_COPY_MAX ? FAULT_NS + COPY_NS : FAULT_NS);
 	if (wait < f->wait_ns)
 		wait = f->wait_ns;
 	if (frozen_now && !f->since_ns)
@@ -285,9 +291,6 @@ int freeze_ranges(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	free(calls);
 	return ret;
 }
-
-
-
 
 void freeze_protect(struct mm *mm)
 {

@@ -8,7 +8,8 @@
  * mappings cannot be thrown away, so later reads do not show.
  *
  * When nobody else uses the memfd any more, what the program wrote since then
- * goes into it, and it is mapped shared again ("thawed").
+ * goes into it, and it is mapped shared again ("thawed"). A process with little
+ * frozen memory that lives on does not wait for that: it gets a copy.
  *
  * What is mapped after a freeze takes another plane of the memfd, so that it
  * never has an offset that a child still maps.
@@ -24,6 +25,12 @@
 
 /* Memory that a fork freezes: less is copied quicker. */
 #define FREEZE_MIN (2ull << 20)
+/*
+ * What a process that lives on may copy of frozen memory that others use as
+ * well, and all of them together: it takes as much memory again.
+ */
+#define THAW_COPY_MAX (16ull << 20)
+#define THAW_COPY_ALL (64ull << 20)
 
 /*
  * Whether mm, of which a task has just forked, can be frozen; l are the
@@ -73,7 +80,7 @@ int freeze_thaw_range(struct recorder *rec, struct mm *mm,
 size_t freeze_advice(const struct region *r, struct stub_call *out);
 
 /* 1 when freeze_thaw would have something to do. */
-int freeze_can_thaw(const struct mm *mm);
+int freeze_can_thaw(struct recorder *rec, const struct mm *mm);
 
 /* Show writes to frozen memory again in the next interval. Any thread. */
 void freeze_protect(struct mm *mm);

@@ -51,6 +51,7 @@ struct freeze_state {
 	uint64_t since_ns;
 	uint64_t wait_ns;	/* without a fork, before a thaw */
 	uint64_t thawed_ns;	/* when it was complete last */
+	uint64_t copied;	/* bytes that others may still use as well */
 	atomic_ullong next_ns;	/* when a thaw may be asked for; 0: never */
 	atomic_int wanted;	/* as want_zapper */
 	struct extent *looked;	/* frozen pages that were touched in ... */

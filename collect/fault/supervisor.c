@@ -566,7 +566,7 @@ static void give_thaw(struct recorder *rec, struct task *t)
 	struct mm *mm = t->mm;
 
 	atomic_store(&mm->freeze.wanted, 0);
-	if (mm->state != MM_MOVED || !freeze_can_thaw(mm) ||
+	if (mm->state != MM_MOVED || !freeze_can_thaw(rec, mm) ||
 	    tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
 		return;
 	pthread_mutex_lock(&mm->lock);
@@ -605,13 +605,13 @@ static void give_wanted(struct recorder *rec, struct task *t)
 }
 
 /* 1 when something of it is asked for, by us for the first time. */
-static int wanted_of(struct mm *mm)
+static int wanted_of(struct recorder *rec, struct mm *mm)
 {
 	int zapper = 1, thaw = 1;
 
 	zapper = atomic_compare_exchange_strong(&mm->want_zapper, &zapper, 2);
 	thaw = atomic_compare_exchange_strong(&mm->freeze.wanted, &thaw, 2);
-	if (thaw && !freeze_can_thaw(mm)) {
+	if (thaw && !freeze_can_thaw(rec, mm)) {
 		atomic_store(&mm->freeze.wanted, 0);
 		thaw = 0;
 	}
@@ -619,13 +619,13 @@ static int wanted_of(struct mm *mm)
 }
 
 /* Stop one task of each address space that the collector wants something of. */
-static void interrupt_for_wanted(void)
+static void interrupt_for_wanted(struct recorder *rec)
 {
 	struct task *t;
 
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (t->announced && t->mm && !t->in_vfork &&
-		    t->stop == TASK_RUNNING && wanted_of(t->mm)) {
+		    t->stop == TASK_RUNNING && wanted_of(rec, t->mm)) {
 			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 			moca_debug("task %d: interrupted", t->tid);
 		}
@@ -847,7 +847,7 @@ void supervisor_run(struct recorder *rec)
 		}
 		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
-			interrupt_for_wanted();
+			interrupt_for_wanted(rec);
 			continue;
 		}
 		if (tid < 0)

@@ -242,12 +242,27 @@ static int next_part(const struct mm *mm, const struct vma_list *l,
 	return 0;
 }
 
-int freeze_can_thaw(const struct mm *mm)
+/* Whether mm may have for itself what others use as well. */
+static int may_copy(struct recorder *rec, const struct mm *mm)
+{
+	uint64_t sum = mm->freeze.bytes;
+
+	if (sum > THAW_COPY_MAX)
+		return 0;
+	pthread_mutex_lock(&rec->mm_lock);
+	for (const struct mm *m = rec->mms; m; m = m->next)
+		if (m != mm && !m->dead)
+			sum += m->freeze.copied;
+	pthread_mutex_unlock(&rec->mm_lock);
+	return sum <= THAW_COPY_ALL;
+}
+
+int freeze_can_thaw(struct recorder *rec, const struct mm *mm)
 {
 	for (size_t i = 0; i < mm->base_count; i++)
 		if (mm->bases[i]->users == 1)
 			return 1;
-	return 0;
+	return mm->base_count && may_copy(rec, mm);
 }
 
 struct span {
@@ -316,12 +331,16 @@ int freeze_thaw(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 {
 	struct freeze_state *f = &mm->freeze;
 	uint64_t before = moca_now_ns(), now;
-	int err = thaw_between(rec, mm, c, 0, USER_END, STEP, 0);
+	int copy = may_copy(rec, mm), err;
+
+	if (copy)
+		f->copied = f->bytes;
+	err = thaw_between(rec, mm, c, 0, USER_END, STEP, copy);
 
 	now = moca_now_ns();
 	/* Others still use the rest, or it is more than one stop's work. */
 	atomic_store(&f->next_ns, !mm->base_count ? 0 :
-		     err || !freeze_can_thaw(mm) ? now + f->wait_ns :
+		     err || !freeze_can_thaw(rec, mm) ? now + f->wait_ns :
 						   now + 10 * (now - before));
 	if (!mm->base_count) {
 		freeze_told(rec, mm, c->task);

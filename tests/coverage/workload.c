@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A program that knows what it touched. THREADS threads and, at the end, a
- * forked child go through phases; in a phase each task sweeps, again and
+ * A program that knows what it touched. THREADS threads and, at the end, two
+ * forked children go through phases; in a phase each task sweeps, again and
  * again, over pages that only it touches then, and all rest between phases.
+ * The first child (phase PHASES) begins at once, the second rests until its
+ * memory has been copied for it.
  * The file given gets the truth, in lines of
  *
  *	phase N TID BEGIN_NS END_NS		(CLOCK_MONOTONIC)
@@ -31,6 +33,7 @@
 #define THREADS 3
 #define PHASES 5
 #define PAGES 200		/* of an area */
+#define COPIED_MS 1000		/* a child lives so long: it has a copy */
 
 struct area {
 	const char *kind;
@@ -186,7 +189,7 @@ static void *run(void *arg)
 }
 
 /* The child inherits all areas as copies; the parent rests. */
-static void child(void)
+static void child(int n, long wait_ms)
 {
 	struct task *t = &tasks[0];
 	int status, pid;
@@ -197,10 +200,10 @@ static void child(void)
 		die("fork");
 	if (!pid) {
 		t->tid = getpid();
-		rest(rest_ms);
-		areas(t, PHASES);
-		phase(t, PHASES);
-		tell(t, PHASES);
+		rest(wait_ms);
+		areas(t, n);
+		phase(t, n);
+		tell(t, n);
 		fflush(truth);
 		_exit(0);
 	}
@@ -228,6 +231,7 @@ int main(int argc, char **argv)
 			die("pthread_create");
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(tasks[i].thread, NULL);
-	child();
+	child(PHASES, 0);
+	child(PHASES + 1, COPIED_MS);
 	return ferror(truth) || fclose(truth) ? 2 : 0;
 }
