@@ -10,7 +10,7 @@ mkdir -p $HOME && cd $HOME || exit 1
 # The kernel would move pages to who uses them.
 echo 0 >/proc/sys/kernel/numa_balancing
 
-for p in serial interleaved churn wander; do
+for p in serial interleaved churn wander moved; do
 	if /tests/remote $p check >plain 2>&1; then
 		echo "ok $p: placed as it should be"
 	else

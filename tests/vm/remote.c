@@ -12,21 +12,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096ul
 #define PAGES 2048ul		/* of all threads together */
-#define ROUNDS 12
-#define ROUND_NS 200000000	/* several intervals of 50 ms, also in a guest */
+#define ROUNDS 8
+#define STEP_NS 10000000
+#define STEPS 300		/* a round lasts no longer than so many */
+#define SWEEPS 3		/* the last but one began after the round's writes */
 #define NODES 8
 #define MPOL_INTERLEAVE 3
+#define MPOL_MF_MOVE 2
+#define BATCH 64ul		/* pages that one call moves */
+#define MOVE_TRIES 10
 
 static const char *name;
 static int nodes, check;
 static int cpu_of[NODES];
-static char *memory;
+static char *memory, *canary;
 static pthread_barrier_t barrier;
 static long wrong;
 
@@ -68,12 +74,19 @@ static void find_nodes(void)
 	}
 }
 
+static char *map_pages(size_t pages)
+{
+	void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
 static void map(void)
 {
-	memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
-		die("mmap");
+	memory = map_pages(PAGES);
 	/* Where the node has no huge page free, another node gives one. */
 	madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
 }
@@ -86,27 +99,55 @@ static void touch(size_t from, size_t step)
 		memory[i * PAGE]++;
 }
 
+static void look_at(size_t i, int node)
+{
+	void *page = memory + i * PAGE;
+	int status;
+
+	if (syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0))
+		die("move_pages");
+	wrong += status != node;
+}
+
 /* Whether all pages are where they should be; node < 0: page i on i % nodes. */
 static void look(int node)
 {
-	void *page;
-	size_t i;
-	int status;
+	for (size_t i = 0; check && i < PAGES; i++)
+		look_at(i, node < 0 ? (int)(i % (size_t)nodes) : node);
+}
 
-	for (i = 0; check && i < PAGES; i++) {
-		page = memory + i * PAGE;
-		if (syscall(SYS_move_pages, 0, 1ul, &page, NULL, &status, 0))
-			die("move_pages");
-		wrong += status != (node < 0 ? (int)(i % (size_t)nodes) : node);
+static long faults(void)
+{
+	struct rusage u;
+
+	/* The second call: what it takes itself is there by then. */
+	for (int i = 0; i < 2; i++)
+		if (getrusage(RUSAGE_THREAD, &u))
+			die("getrusage");
+	return u.ru_minflt;
+}
+
+/* A page that faults again was swept: intervals end, on a slow host, too. */
+static void wait_sweeps(void)
+{
+	const struct timespec step = { 0, STEP_NS };
+	int sweeps = 0;
+
+	for (int i = 0; i < STEPS && sweeps < SWEEPS; i++) {
+		long before;
+
+		nanosleep(&step, NULL);
+		before = faults();
+		++*(volatile char *)canary;
+		sweeps += faults() > before;
 	}
 }
 
-static void wait_round(void)
+static void wait_round(int t)
 {
-	struct timespec ts = { 0, ROUND_NS };
-
 	pthread_barrier_wait(&barrier);
-	nanosleep(&ts, NULL);
+	if (!t && !check)
+		wait_sweeps();
 	pthread_barrier_wait(&barrier);
 }
 
@@ -115,10 +156,10 @@ static void serial(int t)
 {
 	if (!t)
 		touch(0, 1);
-	wait_round();
+	wait_round(t);
 	for (int r = 0; r < ROUNDS; r++) {
 		touch((size_t)t, (size_t)nodes);
-		wait_round();
+		wait_round(t);
 	}
 }
 
@@ -127,11 +168,11 @@ static void interleaved(int t)
 {
 	size_t part = PAGES / (size_t)nodes;
 
-	wait_round();
+	wait_round(t);
 	for (int r = 0; r < ROUNDS; r++) {
 		for (size_t i = 0; i < part; i++)
 			memory[((size_t)t * part + i) * PAGE]++;
-		wait_round();
+		wait_round(t);
 	}
 }
 
@@ -143,7 +184,7 @@ static void churn(int t)
 			map();
 			touch(0, 1);
 		}
-		wait_round();
+		wait_round(t);
 		touch((size_t)t, (size_t)nodes);
 		pthread_barrier_wait(&barrier);
 		if (!t && r == ROUNDS - 1)
@@ -161,8 +202,61 @@ static void wander(int t)
 		if (r == ROUNDS / 2)
 			go_to((t + 1) % nodes);
 		touch((size_t)t, (size_t)nodes);
-		wait_round();
+		wait_round(t);
 	}
+}
+
+/* Where page i is in the end, by moved(). */
+static int moved_to(size_t i)
+{
+	return i < PAGES / 2 ? 0 : (int)(i % (size_t)nodes);
+}
+
+/* Writes to pages and moves them to their users; how many did not go. */
+static int move_batch(size_t first)
+{
+	int node[BATCH], status[BATCH], left = 0;
+	void *page[BATCH];
+
+	for (size_t i = 0; i < BATCH; i++) {
+		page[i] = memory + (first + i) * PAGE;
+		*(char *)page[i] += 1;
+		node[i] = moved_to(first + i);
+	}
+	if (syscall(SYS_move_pages, 0, BATCH, page, node, status,
+		    MPOL_MF_MOVE) < 0)
+		die("move_pages");
+	for (size_t i = 0; i < BATCH; i++)
+		left += status[i] != node[i];
+	return left;
+}
+
+/* Before 6.5 a page that is injected meanwhile cannot be moved: once more. */
+static void move_half(void)
+{
+	for (size_t i = PAGES / 2; i < PAGES; i += BATCH)
+		for (int n = 0; n < MOVE_TRIES && move_batch(i); n++)
+			;
+}
+
+/* As serial(), but the second half of the pages goes to its users midway. */
+static void moved(int t)
+{
+	if (!t)
+		touch(0, 1);
+	wait_round(t);
+	for (int r = 0; r < ROUNDS; r++) {
+		if (r == ROUNDS / 2) {
+			if (!t)
+				move_half();
+			wait_round(t);
+		}
+		touch((size_t)t, (size_t)nodes);
+		wait_round(t);
+	}
+	pthread_barrier_wait(&barrier);
+	for (size_t i = 0; check && !t && i < PAGES; i++)
+		look_at(i, moved_to(i));
 }
 
 static const struct {
@@ -170,7 +264,7 @@ static const struct {
 	void (*run)(int t);
 } programs[] = {
 	{ "serial", serial }, { "interleaved", interleaved },
-	{ "churn", churn }, { "wander", wander },
+	{ "churn", churn }, { "wander", wander }, { "moved", moved },
 };
 
 static void (*program)(int t);
@@ -195,6 +289,9 @@ static double share(void)
 		return 100 * others;
 	if (program == churn)
 		return 100 * others / 2;
+	/* All of one half of the rounds, half of the other; the mover's writes. */
+	if (program == moved)
+		return 100 * others * 3 / 4 * ROUNDS / (ROUNDS + 1.5);
 	return 50;
 }
 
@@ -217,6 +314,7 @@ int main(int argc, char **argv)
 	    syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &mask,
 		    8 * sizeof(mask)))
 		die("set_mempolicy");
+	canary = map_pages(1);
 	if (program != churn)
 		map();
 	pthread_barrier_init(&barrier, NULL, (unsigned)nodes);
