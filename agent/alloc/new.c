@@ -81,7 +81,13 @@ void alloc_find_operators(void)
 	/* Those of the program's start, which nobody unloads. */
 	if (dlsym(RTLD_NEXT, names[0]))
 		know_all(RTLD_NEXT);
-	dlerror();	/* the program's first question is not for our answer */
+	/*
+	 * The program's first question is not for our answer. A look-up that
+	 * succeeds takes the error back. dlerror() would translate it: gettext's
+	 * lock is held by a bindtextdomain() that allocates (as libgpg-error's
+	 * constructor does, in ps), and would be broken for ever.
+	 */
+	dlsym(RTLD_DEFAULT, "malloc");
 }
 
 /*
