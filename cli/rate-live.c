@@ -12,6 +12,7 @@
 #define PICTURE_NS 250000000ull
 #define LABEL 34		/* columns beside a sparkline */
 #define TASKS_MAX 1000u
+#define UNPLACED_NS 100000000ull
 
 static void size_of(FILE *f, int *columns, int *rows)
 {
@@ -222,5 +223,9 @@ void rate_view_finish(struct rate_view *v)
 		text_count(a, v->total.minor), text_count(b, v->total.major),
 		text_duration(c, v->total.cpu_ns), text_duration(d, ns),
 		ns ? (double)v->total.cpu_ns / (double)ns : 0);
+	/* Ticks round: what is below is no news. */
+	if (v->tick.unplaced_ns >= UNPLACED_NS)
+		fprintf(v->live, "moca: %s of CPU time more, of children that ended and were not seen while they ran, is in no sample: it may be from before\n",
+			text_duration(c, v->tick.unplaced_ns));
 	fflush(v->live);
 }

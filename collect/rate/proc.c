@@ -67,6 +67,10 @@ struct state {
 	uint32_t next_task;
 	uint64_t tick_ns;	/* of a clock tick */
 	uint64_t last_ns;
+	uint64_t cpus;		/* that are on line */
+	uint64_t room_ns;	/* CPU time that this round can still have */
+	uint64_t late_ns;	/* what did not fit, and may in the next one */
+	uint64_t unplaced_ns;	/* what is older than that */
 	unsigned int looks;	/* at threads, left in this round */
 	int loadavg;		/* /proc/loadavg; -1 */
 	pid_t youngest;		/* the pid that was given last; 0: not known */
@@ -111,6 +115,7 @@ static int proc_open(void **out, const struct rate_options *opt,
 	s->opt = *opt;
 	s->sink = *sink;
 	s->last = &s->first;
+	s->cpus = (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 	s->tick_ns = 1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK);
 	s->loadavg = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
 	*out = s;
@@ -544,6 +549,7 @@ static int sample_watched(struct state *s, struct process *p)
 static int sample_process(struct state *s, struct process *p, uint64_t ns)
 {
 	struct moca_rate_counts now = { 0 };
+	uint64_t used;
 	int err;
 
 	if (p->watched_for)
@@ -580,9 +586,37 @@ static int sample_process(struct state *s, struct process *p, uint64_t ns)
 	/* Threads first: they compare with what the process was before. */
 	if (s->opt.threads && !p->zombie)
 		err = sample_threads(s, p, ns);
+	used = now.cpu_ns > p->at.cpu_ns ? now.cpu_ns - p->at.cpu_ns : 0;
+	s->room_ns -= used < s->room_ns ? used : s->room_ns;
 	tell(s, ns, s->last_ns, p->task, &p->at, &now);
 	set_reaped(s, p);
 	return err;
+}
+
+/*
+ * A parent is told of a child's whole life at once: an adopted orphan's may be
+ * hours, and ticks may be counted late. So a round has no more of it than the
+ * CPUs that there are had left. What a child may have done since children were
+ * last looked for comes in the next rounds; what is older is in none.
+ */
+static uint64_t place(struct state *s, struct process *p, uint64_t cpu_ns)
+{
+	uint64_t due = cpu_ns - p->told.cpu_ns, late;
+
+	if (!s->last_ns || due <= s->room_ns) {
+		s->room_ns -= s->last_ns ? due : 0;
+		return cpu_ns;
+	}
+	late = due - s->room_ns;
+	cpu_ns -= late;
+	if (late > s->cpus * CHILDREN_NS) {
+		s->unplaced_ns += late - s->cpus * CHILDREN_NS;
+		p->known.cpu_ns += late - s->cpus * CHILDREN_NS;
+		late = s->cpus * CHILDREN_NS;
+	}
+	s->late_ns += late;
+	s->room_ns = 0;
+	return cpu_ns;
 }
 
 /* What it waited for, and we have not told in another way. */
@@ -598,6 +632,8 @@ static void tell_reaped(struct state *s, struct process *p, uint64_t ns)
 				  p->reaped.cpu_ns - p->known.cpu_ns : 0,
 	};
 
+	if (now.cpu_ns > p->told.cpu_ns)
+		now.cpu_ns = place(s, p, now.cpu_ns);
 	if (now.minor <= p->told.minor && now.major <= p->told.major &&
 	    now.cpu_ns <= p->told.cpu_ns)
 		return;
@@ -646,6 +682,8 @@ static int proc_round(void *state, uint64_t ns)
 	int err = 0;
 
 	s->looks = s->opt.thread_limit ? s->opt.thread_limit : UINT_MAX;
+	s->room_ns = s->last_ns ? s->cpus * (ns - s->last_ns) : 0;
+	s->late_ns = 0;
 	s->youngest = s->opt.children ? read_youngest(s) : 0;
 	/*
 	 * Parents come before their children: a child that is in its parent's
@@ -676,6 +714,7 @@ static int proc_round(void *state, uint64_t ns)
 	}
 	s->last = at;
 	tick.wall_ns = s->last_ns ? ns - s->last_ns : 0;
+	tick.unplaced_ns = s->unplaced_ns + s->late_ns;
 	s->last_ns = ns;
 	if (err < 0)
 		return err;

@@ -21,6 +21,11 @@ struct rate_tick {
 	uint64_t wall_ns;	/* since the round before; 0: the first */
 	uint32_t processes;	/* alive */
 	uint32_t tasks;		/* threads alive, of these */
+	/*
+	 * CPU time of ended children so far that is in no sample: the CPUs that
+	 * there are cannot have had it since the round before, ns.
+	 */
+	uint64_t unplaced_ns;
 };
 
 /*

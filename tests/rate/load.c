@@ -4,13 +4,14 @@
  * itself and of the children it waited for, as getrusage has them.
  *
  * usage: load touch PAGES | spin MS | threads N PAGES | short N PAGES |
- *             children N PAGES | idle N MS | busy N MS
+ *             children N PAGES | orphan MS | idle N MS | busy N MS
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -110,6 +111,39 @@ static void many(void *(*f)(void *), size_t n, unsigned long ms)
 	usleep((useconds_t)ms * 1000);
 }
 
+/*
+ * A grandchild burns ms and is left to this process, which waits for it once its
+ * standard input ends, and lives for 300 ms more.
+ */
+static void orphan(unsigned long ms)
+{
+	int done[2];
+	char c;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe(done))
+		exit(1);
+	if (!fork()) {
+		if (!fork()) {
+			/* By its own CPU time, however busy the machine is. */
+			while (clock() < (clock_t)(ms * (CLOCKS_PER_SEC / 1000)))
+				;
+			_exit(write(done[1], "", 1) != 1);
+		}
+		_exit(0);
+	}
+	if (read(done[0], &c, 1) != 1)
+		exit(1);
+	printf("ready\n");
+	fflush(stdout);
+	while (read(0, &c, 1) > 0)
+		;
+	while (wait(NULL) > 0)
+		;
+	spin(20);
+	usleep(300000);
+}
+
 static void report(void)
 {
 	struct rusage a, b;
@@ -154,6 +188,8 @@ int main(int argc, char **argv)
 			}
 			wait(NULL);
 		}
+	} else if (!strcmp(what, "orphan")) {
+		orphan(n);
 	} else if (!strcmp(what, "idle")) {
 		many(idle_thread, n, pages);
 	} else if (!strcmp(what, "busy")) {
