@@ -12,7 +12,6 @@
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
-#include "lib/ring/registry.h"
 
 static struct companion {
 	const struct string_list *objects;
@@ -40,11 +39,16 @@ static void start(void *arg, const char *dir)
 	if (*c->pid)
 		return;
 	err = moca_trace_session_start(&c->events, dir);
-	if (!err)
-		setenv(MOCA_TRACE_ENV, moca_trace_session_id(c->events), 1);
-	else
+	if (err)
 		moca_warn("cannot start the collector of events: %s",
 			  strerror(-err));
+}
+
+static const char *session(void *arg)
+{
+	const struct companion *c = arg;
+
+	return c->events ? moca_trace_session_id(c->events) : NULL;
 }
 
 static void ready(void *arg, pid_t pid)
@@ -212,7 +216,7 @@ record_companion(const struct string_list *objects, const int *quiet,
 	companion = (struct companion){ .objects = objects, .quiet = quiet,
 					.pid = pid, .hz = hz };
 	return (struct moca_record_companion){
-		.start = start, .ready = ready, .finish = finish,
-		.meter = meter, .cpu_ns = cpu_ns, .arg = &companion,
+		.start = start, .session = session, .ready = ready,
+		.finish = finish, .meter = meter, .cpu_ns = cpu_ns, .arg = &companion,
 	};
 }

@@ -14,7 +14,6 @@
 
 #define PRELOAD "LD_PRELOAD="
 #define OURS MOCA_ALLOC_ENV "="
-#define TRACE MOCA_TRACE_ENV "="
 #define SELF "libmoca-alloc"
 
 struct alloc_config alloc_config = { .min = 4096 };
@@ -24,7 +23,6 @@ const uint32_t alloc_never = MOCA_GENERATION_NONE;
 static int configured;
 static struct moca_agent_quiet *quiet;	/* NULL: nobody will silence us */
 static int hide;		/* our LD_PRELOAD is not the program's: */
-static int hide_trace;		/* nor is MOCA_TRACE */
 static const char *original;	/* this is; NULL: it has none */
 
 /* Where the kernel put the strings that the program began with. */
@@ -94,8 +92,6 @@ static void set_field(const char *field, size_t len)
 		set_original(field + 5);
 	else if (!strncmp(field, "quiet=1", 7))
 		set_quiet(field);
-	else if (!strncmp(field, "trace=1", 7))
-		hide_trace = 1;
 	else if (!strncmp(field, "fn=", 3))
 		add_fn(alloc_config.fn, &alloc_config.fn_count, field + 3,
 		       len - 3);
@@ -137,8 +133,7 @@ void alloc_hide(void)
 	if (!environ)
 		return;
 	for (from = to = environ; *from; from++) {
-		if (!strncmp(*from, OURS, strlen(OURS)) ||
-		    (hide_trace && !strncmp(*from, TRACE, strlen(TRACE))))
+		if (!strncmp(*from, OURS, strlen(OURS)))
 			continue;
 		*to = *from;
 		if (hide && !strncmp(*from, PRELOAD, strlen(PRELOAD)) &&

@@ -18,7 +18,9 @@ char agent_dir[PATH_MAX];
 
 struct agent_process *agent_process;
 
-static uint64_t own_session;	/* of the private trace we are part of */
+/* Of the private traces we are part of; 0: none. */
+static uint64_t own_session;	/* our environment says so */
+static uint64_t given_session;	/* `moca record` says so */
 
 /* Where the kernel cannot wipe it (before 4.14), fork_child does. */
 void *agent_map_wiped(size_t len)
@@ -59,6 +61,8 @@ __attribute__((constructor(101))) static void agent_init(void)
 	token = getenv(MOCA_TRACE_ENV);
 	if (token)
 		own_session = strtoull(token, NULL, 16);
+	given_session = (uint64_t)getauxval(MOCA_AT_SESSION_HIGH) << 32 |
+			(uint32_t)getauxval(MOCA_AT_SESSION);
 	agent_process = agent_map_wiped(sizeof(*agent_process));
 	if (!agent_process)
 		return;
@@ -79,9 +83,10 @@ __attribute__((constructor(101))) static void agent_init(void)
 
 int agent_slot_ours(const struct moca_registry_slot *s)
 {
-	return s->state == MOCA_SLOT_ACTIVE &&
-	       (!(s->flags & MOCA_SLOT_PRIVATE) ||
-		(own_session && s->session == own_session));
+	if (s->state != MOCA_SLOT_ACTIVE || !s->session)
+		return 0;
+	return !(s->flags & MOCA_SLOT_PRIVATE) ||
+	       s->session == own_session || s->session == given_session;
 }
 
 /* Never 0, and another for each of the last 2^18 traces of a slot. */

@@ -164,6 +164,7 @@ struct recorder {
 	int root_done;
 	int attach;
 	int fd_number;		/* of the memfd in traced programs */
+	uint64_t session;	/* for programs' events; 0: none */
 	int privileged;		/* may install filters without no_new_privs */
 	int filters;		/* of seccomp, that the program began with;
 				   -1: not known yet */

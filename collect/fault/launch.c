@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/sched.h>
@@ -26,6 +27,7 @@
 #include "collect/fault/way.h"
 #include "collect/fault/witness.h"
 #include "lib/base/err.h"
+#include "lib/ring/registry.h"
 
 #define LOAD(field) \
 	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
@@ -140,6 +142,15 @@ struct exec_failure {
 	int error;
 };
 
+/* Without ptrace nobody could tell each image (session.h). */
+static void set_session(uint64_t session)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, session);
+	setenv(MOCA_TRACE_ENV, text, 1);
+}
+
 static void child_main(struct recorder *rec, int gate, int report)
 {
 	const struct moca_record_options *o = rec->opt;
@@ -164,6 +175,8 @@ static void child_main(struct recorder *rec, int gate, int report)
 	if (rec->way->filtered)
 		why.error = -install_filter(rec->fd_number, rec->privileged);
 	if (!why.error) {
+		if (rec->session && rec->way->supervise)
+			set_session(rec->session);
 		if (rec->way->before_exec)
 			rec->way->before_exec(rec);
 		why.stage = 2;

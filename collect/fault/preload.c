@@ -19,7 +19,6 @@
 #include "collect/fault/tracee.h"
 #include "lib/base/agent.h"
 #include "lib/base/symfile.h"
-#include "lib/ring/registry.h"
 
 #define LOADER "ld-linux-x86-64.so.2"
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
@@ -402,10 +401,8 @@ static int extend(const struct recorder *rec, struct task *t,
 		  const char *library)
 {
 	const struct moca_record_options *o = rec->opt;
-	const char *session = getenv(MOCA_TRACE_ENV);
 	size_t own = find_variable(t->tid, im, "LD_PRELOAD");
-	size_t traced = find_variable(t->tid, im, MOCA_TRACE_ENV);
-	size_t next = im->env_count, n = 0, entries[3][2];
+	size_t next = im->env_count, n = 0, entries[2][2];
 	struct strings s = { 0 };
 	uint64_t orig = 0;
 	char *list = NULL, hidden[32] = "";
@@ -432,20 +429,10 @@ static int extend(const struct recorder *rec, struct task *t,
 		if (err)
 			goto out;
 	}
-	/* A program that cleared its environment is still part of the trace. */
-	if (session && traced == im->env_count) {
-		entries[n][0] = next++;
-		entries[n++][1] = s.len;
-		err = put_string(&s, "%s=%s", MOCA_TRACE_ENV, session);
-		if (err)
-			goto out;
-	}
 	entries[n][0] = next++;
 	entries[n++][1] = s.len;
-	err = put_string(&s, "%s=%s%squiet=1;%s", MOCA_ALLOC_ENV,
-			 o->preload_config ? o->preload_config : "",
-			 session && traced == im->env_count ? "trace=1;" : "",
-			 hidden);
+	err = put_string(&s, "%s=%squiet=1;%s", MOCA_ALLOC_ENV,
+			 o->preload_config ? o->preload_config : "", hidden);
 	if (!err)
 		err = put_quiet(&s);
 	if (!err)

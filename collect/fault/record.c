@@ -357,8 +357,14 @@ static void start_companion(void)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
 
-	if (c)
-		c->start(c->arg, rec.dir);
+	const char *session;
+
+	if (!c)
+		return;
+	c->start(c->arg, rec.dir);
+	session = c->session ? c->session(c->arg) : NULL;
+	if (session)
+		rec.session = strtoull(session, NULL, 16);
 }
 
 static void add_note(void *arg, const char *text)

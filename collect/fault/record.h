@@ -23,12 +23,15 @@ struct moca_record_notes {
 
 /*
  * What goes along with the recording and writes into the same directory. start
- * is called before the program exists (unless it is attached to), what it puts
- * into the environment is the program's; ready, which may wait, before the
- * program begins, with its pid; when finish is called, the accesses are written.
+ * is called before the program exists (unless it is attached to); ready, which
+ * may wait, before the program begins, with its pid; when finish is called, the
+ * accesses are written.
  */
 struct moca_record_companion {
 	void (*start)(void *arg, const char *dir);
+	/* Once started: the session that takes the events which programs emit
+	 * through libmocatrace, hexadecimal; NULL: none. */
+	const char *(*session)(void *arg);
 	void (*ready)(void *arg, pid_t pid);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
 	/* What the program tells of its allocations; NULL: nothing. */

@@ -25,6 +25,7 @@
 #include "collect/fault/wait.h"
 #include "collect/fault/zap.h"
 #include "collect/fault/quiesce.h"
+#include "collect/fault/session.h"
 #include "collect/fault/tasks.h"
 #include "collect/fault/vdso.h"
 #include "collect/fault/way.h"
@@ -325,10 +326,12 @@ int supervisor_after_exec(struct recorder *rec, struct task *t,
 static int at_exec_end(struct recorder *rec, struct task *t)
 {
 	char path[4096];
+	int err;
 
 	exe_name(t->tid, path, sizeof(path));
 	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
-	return rec->way->after_exec(rec, t, path);
+	err = session_give(rec, t);
+	return err ? err : rec->way->after_exec(rec, t, path);
 }
 
 static void on_exec(struct recorder *rec, struct task *t)

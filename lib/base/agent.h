@@ -14,7 +14,6 @@
  *   free=NAME:ARG	repeated: its counterpart; the number of the argument that
  *			is the object's address. One that is in both lists ends
  *			one object and makes another (as realloc does)
- *   trace=1		MOCA_TRACE was put there as well, and is to be hidden
  *   quiet=1		behind the variable there is room for struct
  *			moca_agent_quiet, at a multiple of 16
  *   orig=HEX		address of the program's own "LD_PRELOAD=..." string, 0: it

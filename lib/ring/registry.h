@@ -29,7 +29,10 @@ enum moca_slot_state {
 	MOCA_SLOT_STOPPED = 2,
 };
 
-/* Only programs whose environment has MOCA_TRACE=<session, hex> take part. */
+/*
+ * Only programs take part whose environment has MOCA_TRACE=<session, hex>, or
+ * whose auxiliary vector has the session: MOCA_AT_SESSION below.
+ */
 #define MOCA_SLOT_PRIVATE 1u
 
 /* seq is odd while the slot is being written: read, check, else read again. */
@@ -63,6 +66,13 @@ _Static_assert(sizeof(struct moca_registry_slot) == 1056, "layout");
 #define MOCA_GENERATION_NONE 0xffffffffu
 
 #define MOCA_TRACE_ENV "MOCA_TRACE"
+
+/*
+ * Entries of the auxiliary vector, put there by `moca record` at each execve:
+ * the session's lower and upper 32 bits. The kernel's types are below 100.
+ */
+#define MOCA_AT_SESSION 0x4d4f4341u
+#define MOCA_AT_SESSION_HIGH 0x4d4f4342u
 
 /*
  * The folder's path, without making it, as above; environment variables are
