@@ -71,6 +71,7 @@ static int install_filter(int fd_number, int privileged)
 		IF_EQ(STUB_NR_DONE, 0, 1),
 		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
 		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
+		TRACE_IF(SYS_fcntl, 0, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
 		/* A program that debugs itself (debugger.h). */

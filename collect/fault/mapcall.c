@@ -540,7 +540,7 @@ static int do_placement(struct ctx *x)
 	return run_own(x);
 }
 
-/* Our descriptor is not the program's to close or to replace. */
+/* Our descriptor is not the program's to close, to replace or to ask about. */
 static int do_descriptor(struct ctx *x)
 {
 	unsigned int fd = x->mm->remote_fd, first = x->a[0], last = x->a[1];
@@ -548,6 +548,7 @@ static int do_descriptor(struct ctx *x)
 
 	switch (x->nr) {
 	case SYS_close:
+	case SYS_fcntl:
 		x->ret = -EBADF;
 		return 0;
 	case SYS_dup2:
@@ -658,6 +659,7 @@ int mapcall_wanted(long nr)
 	case SYS_unshare:
 	case SYS_setns:
 	case SYS_close:
+	case SYS_fcntl:
 	case SYS_close_range:
 	case SYS_dup2:
 	case SYS_dup3:
@@ -704,6 +706,7 @@ static int concerns(const struct ctx *x)
 	case SYS_process_madvise:
 		return x->a[3] == MADV_DONTNEED || x->a[3] == MADV_FREE;
 	case SYS_close:
+	case SYS_fcntl:
 		return (int)x->a[0] == x->mm->remote_fd;
 	case SYS_dup2:
 	case SYS_dup3:
