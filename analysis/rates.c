@@ -354,6 +354,37 @@ static uint64_t fit_own(struct moca_rate_sums *bins, size_t n)
 	return sum;
 }
 
+/* The same of CPU time: a bin has no more than the CPUs had while sampled. */
+static uint64_t fit_cpu_one(struct moca_rate_sums *bin, uint64_t most,
+			    uint64_t rest)
+{
+	uint64_t all;
+
+	if (__builtin_add_overflow(bin->cpu_ns, rest, &all))
+		all = UINT64_MAX;
+	bin->cpu_ns = all < most ? all : most;
+	return all - bin->cpu_ns;
+}
+
+/*
+ * A clock is read a little after the round's time, and ticks are counted late:
+ * in the short last round this would be CPUs that are not there. It was in the
+ * bins before. What has room nowhere is in the total alone.
+ */
+static void fit_cpu(const struct moca_rates *r, struct moca_rate_sums *bins,
+		    uint64_t cpus)
+{
+	uint64_t rest = 0, most;
+	size_t i, k;
+
+	for (k = 0; k < 2 * r->bin_count; k++) {
+		i = k < r->bin_count ? r->bin_count - 1 - k : k - r->bin_count;
+		if (__builtin_mul_overflow(cpus, r->covered_ns[i], &most))
+			most = UINT64_MAX;
+		rest = fit_cpu_one(&bins[i], most, rest);
+	}
+}
+
 static int make_bins(struct moca_rates *r, size_t max)
 {
 	size_t n = r->rounds / 2, i;
@@ -371,19 +402,31 @@ static int make_bins(struct moca_rates *r, size_t max)
 	return 0;
 }
 
-static void settle(struct moca_rates *r)
+/* cpus: 0 when the trace does not tell. */
+static void settle(struct moca_rates *r, uint64_t cpus)
 {
 	struct moca_rates_task *t;
 	size_t i;
 
 	r->total.own = fit_own(r->bins, r->bin_count);
+	if (cpus)
+		fit_cpu(r, r->bins, cpus);
 	for (i = 0; i < r->task_count; i++) {
 		t = &r->tasks[i];
 		if (t->bins)
 			fit_own(t->bins, r->bin_count);
+		if (t->bins && cpus)
+			fit_cpu(r, t->bins, cpus);
 		if (t->total.own > t->total.minor)
 			t->total.own = t->total.minor;
 	}
+}
+
+static uint64_t cpus_of(struct moca_trace *t)
+{
+	const char *s = moca_trace_meta(t, "cpus");
+
+	return s ? strtoull(s, NULL, 10) : 0;
 }
 
 int moca_rates_compute(struct moca_rates **out, struct moca_trace *t,
@@ -405,7 +448,7 @@ int moca_rates_compute(struct moca_rates **out, struct moca_trace *t,
 		if (!err)
 			err = walk(&w, t);
 		if (!err) {
-			settle(w.r);
+			settle(w.r, cpus_of(t));
 			*out = w.r;
 		}
 	}

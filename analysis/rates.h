@@ -40,7 +40,8 @@ struct moca_rates {
 	uint32_t processes, threads;	/* most at a time */
 	size_t bin_count;	/* of equal width, begin_ns to end_ns */
 	uint64_t *covered_ns;	/* of each: time of the samples in it */
-	struct moca_rate_sums *bins;	/* all processes together */
+	/* All processes together; cpu_ns: at most all CPUs, if they are told. */
+	struct moca_rate_sums *bins;
 	struct moca_rate_sums total;
 	int has_own;		/* page tracing told its faults */
 	struct moca_rates_task *tasks;	/* in the order they were seen */

@@ -162,6 +162,36 @@ static int test_own(void)
 	return 0;
 }
 
+/* A short last round: its ticks were of the time before. */
+static int test_cpus(void)
+{
+	struct moca_meta *m = moca_meta_new();
+	struct moca_rates *r;
+	uint64_t k, end = T0 + 20 * PERIOD + PERIOD / 10, sum_ns = 0;
+
+	begin_trace();
+	CHECK(m && !moca_meta_set(m, "state", "complete") &&
+	      !moca_meta_set(m, "cpus", "2") && !moca_meta_write(m, dirfd_));
+	moca_meta_free(m);
+	moca_rate_tick(w, T0, 0, 1, 1);
+	for (k = 1; k <= 20; k++) {
+		sample(T0 + k * PERIOD, 0, 1, 0, PERIOD);
+		moca_rate_tick(w, T0 + k * PERIOD, PERIOD, 1, 1);
+	}
+	sample(end, 0, 1, 0, 9 * PERIOD);
+	moca_rate_tick(w, end, PERIOD / 10, 1, 1);
+	CHECK(!moca_rate_writer_close(w));
+	CHECK(!compute(&r, 10));
+	CHECK(r && r->total.cpu_ns == 29 * PERIOD);
+	for (k = 0; k < r->bin_count; k++) {
+		CHECK(r->bins[k].cpu_ns <= 2 * r->covered_ns[k]);
+		sum_ns += r->bins[k].cpu_ns;
+	}
+	CHECK(sum_ns == 29 * PERIOD);
+	moca_rates_free(r);
+	return 0;
+}
+
 /* One that is not looked at in each round: its counts are of all the time. */
 static int test_long(void)
 {
@@ -269,6 +299,7 @@ int main(void)
 	run("rates: a trace without samples", test_none);
 	run("rates: sums of tasks and bins", test_sums);
 	run("rates: faults of page tracing", test_own);
+	run("rates: no more CPUs than there are", test_cpus);
 	run("rates: samples of a long time", test_long);
 	run("rates: silence", test_silence);
 	run("rates: many tasks", test_many);
