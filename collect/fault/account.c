@@ -35,7 +35,7 @@ static uint64_t machine_idle_ns(void)
 			UINT64_MAX;
 }
 
-static uint64_t clock_of(pid_t pid)
+uint64_t account_clock(pid_t pid)
 {
 	struct timespec ts;
 	clockid_t clock;
@@ -145,18 +145,18 @@ static uint64_t beside(struct account *a)
 	    companion_cpu_ns(a, 1));
 	return estimate_since(cost_thread_cpu_ns(), a->cpu_before) +
 	       ns_of(a, COST_RATE) +
-	       ns_of(a, COST_EVENTS) + ns_of(a, COST_SWEEP);
+	       ns_of(a, COST_EVENTS) + a->sweep_cpu_ns;
 }
 
 /* What recording added to the CPU time of all. */
 static void take_cpu(struct account *a, double program_ns)
 {
-	double ours = clock_of(getpid()) + clock_of(getppid()) +
+	double ours = account_clock(getpid()) + account_clock(getppid()) +
 		      companion_cpu_ns(a, 0) + companion_cpu_ns(a, 1);
 	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
 			    ns_of(a, COST_REPEATED) + ns_of(a, COST_TOUCH) +
 			    ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN) +
-			    a->alloc_ns + ns_of(a, COST_SWEEP);
+			    a->alloc_ns + a->sweep_cpu_ns;
 	unsigned long loads = atomic_load(&a->rec->costs.preloads);
 
 	moca_debug("CPU time, ms: program %.1f, of it stops %.1f, faults %.1f, "
@@ -257,8 +257,10 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->at_ns = now;
 }
 
-void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns)
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
+		   uint64_t cpu_ns)
 {
+	a->sweep_cpu_ns += cpu_ns < ns ? cpu_ns : ns;
 	cost_add(&a->rec->costs, COST_SWEEP, 1, ns);
 	control_swept(&a->control, begin_ns);
 }

@@ -33,6 +33,7 @@ struct account {
 	uint64_t at_ns;		/* of the last window */
 	uint64_t cpu_before;	/* of the collector, before the program began */
 	uint64_t write_ns;
+	uint64_t sweep_cpu_ns;
 	struct fault_prices prices;
 	uint64_t faults[PAGE_FAULTS];
 	uint64_t alloc_ns;	/* as of the last window */
@@ -52,8 +53,12 @@ double account_price(const struct account *a,
 /* Whether a window is long enough to be told from its prices. */
 int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);
-/* A sweep of `ns`; a chunk that was written in ns. */
-void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns);
+/* CPU time of a process; 0: there is none. */
+uint64_t account_clock(pid_t pid);
+/* A sweep of `ns`, and what CPU time it took in the program. */
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
+		   uint64_t cpu_ns);
+/* A chunk that was written in ns. */
 void account_write(struct account *a, uint64_t ns);
 /* The program has ended, and all is written. */
 void account_end(struct account *a);

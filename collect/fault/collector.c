@@ -616,18 +616,33 @@ static void cut(struct collector *c)
 	c->begin_ns = now;
 }
 
+/* CPU time of all zappers: they work for the sweeps alone. */
+static uint64_t zappers_cpu_ns(const struct collector *c)
+{
+	uint64_t sum = 0;
+
+	pthread_mutex_lock(&c->rec->mm_lock);
+	for (struct mm *mm = c->rec->mms; mm; mm = mm->next)
+		if (mm->zapper)
+			sum += account_clock(mm->zapper);
+	pthread_mutex_unlock(&c->rec->mm_lock);
+	return sum;
+}
+
 static void sweep(struct collector *c)
 {
-	uint64_t before, after, pages;
+	uint64_t before, after, pages, cpu;
 
 	cut(c);
 	learn_refaults(c);
+	cpu = zappers_cpu_ns(c);
 	before = moca_now_ns();
 	pages = sweep_all(c->rec, c);
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();
-	account_sweep(&c->account, before, after - before);
+	account_sweep(&c->account, before, after - before,
+		      estimate_since(zappers_cpu_ns(c), cpu));
 	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
 		   pages, (after - before) / 1e6);
 }
