@@ -154,7 +154,7 @@ static void print_marker_counts(const struct info *in)
 	       text_count(a, s->markers), text_count(b, s->kind_count),
 	       PLURAL(s->kind_count));
 	if (s->markers_lost)
-		printf("  Lost: %s marker%s, which found no room.\n",
+		printf("  Lost: %s marker%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
 		       text_count(a, s->markers_lost), PLURAL(s->markers_lost));
 	else
 		printf("  No marker was lost.\n");
@@ -176,7 +176,7 @@ static void print_allocations(const struct info *in)
 		thinned_print(s->thin_level, s->thin_min,
 			      s->thin_ns - trace_origin(in->t));
 	if (s->allocations_lost)
-		printf("  Lost: %s event%s, which found no room.\n",
+		printf("  Lost: %s event%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
 		       text_count(a, s->allocations_lost),
 		       PLURAL(s->allocations_lost));
 }
