@@ -164,8 +164,9 @@ static int map_at_once(struct ctx *x, uint64_t len)
  */
 static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
 {
-	int known = x->a[3] & MAP_FIXED &&
-		    ours_holds(x->mm, x->a[0], x->a[0] + len);
+	int known = (x->a[3] & MAP_FIXED &&
+		     ours_holds(x->mm, x->a[0], x->a[0] + len)) ||
+		    ours_holds(x->mm, x->c.saved.rip - 2, x->c.saved.rip);
 	int err;
 
 	if (anon ? !known : !ours_name(name))
