@@ -34,7 +34,11 @@ int blind_altogether(const struct moca_trace *t, const char **why)
 
 	moca_trace_certificate(t, &c);
 	*why = moca_trace_meta(t, "certificate.reason");
-	if (c.pages_touched && !c.records && !*why)
+	if (!*why && moca_trace_truncated(t))
+		*why = "the recorder was cut off, or is still at work: it has not written what it has seen";
+	else if (!*why && !c.pages_touched)
+		*why = "no page of the program's own memory was touched while it was recorded";
+	else if (!*why && !c.records)
 		*why = "none of the touched pages was reported: the kernel tells nothing of a program that has gained rights, or whose file may not be read";
 	return !(c.records ? c.pages_touched : 0) && !c.loads && !c.stores && !c.gaps &&
 	       moca_trace_meta(t, "certificate.pages_touched");

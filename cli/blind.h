@@ -10,7 +10,7 @@ struct moca_trace;
 
 /*
  * 1 when accesses were to be recorded and no page is certified: then nothing
- * is, and *why has a reason, or NULL.
+ * is, and *why has the reason.
  */
 int blind_altogether(const struct moca_trace *t, const char **why);
 /* Did the recorder compare with page tables? Older ones did not. */

@@ -323,8 +323,7 @@ static void tell_coverage(const struct check *k)
 
 	moca_trace_certificate(k->t, &c);
 	if (blind_altogether(k->t, &why))
-		printf("uncertified: nothing can be certified: %s\n", why ?
-		       why : "no page of the program's own memory was touched while it was recorded");
+		printf("uncertified: nothing can be certified: %s\n", why);
 	if (c.pages_blind) {
 		printf("blind: %s page%s existed that no record tells of:\n",
 		       text_count(a, c.pages_blind), PLURAL(c.pages_blind));

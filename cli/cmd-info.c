@@ -238,8 +238,7 @@ static void print_certificate(const struct info *in)
 	const char *why;
 
 	if (blind_altogether(in->t, &why))
-		printf("\nNothing can be certified: %s.\n", why ? why :
-		       "no page of the program's own memory was touched while it was recorded");
+		printf("\nNothing can be certified: %s.\n", why);
 	else if (!c->pages_touched)
 		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
 	else if (c->pages_seen >= c->pages_touched)
