@@ -180,6 +180,8 @@ static void stopped(void)
 
 		for (int i = 0; i < 3; i++) {
 			fill(p, 64, i);
+			/* A stop forgets that it went on: who waits hears first. */
+			pause_ms(80);
 			raise(SIGSTOP);
 			CHECK(filled(p, 64, i));
 		}
