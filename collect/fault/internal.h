@@ -157,7 +157,7 @@ struct recorder {
 	int dirfd;
 	char *dir;
 	int front;		/* socket to the front process */
-	unsigned int ignored;	/* signals that the user ignores, by bit */
+	uint64_t ignored;	/* signals that the user ignores, by bit */
 	sigset_t sigmask;	/* and those that were blocked */
 	pid_t root;		/* the first process */
 	int root_status;	/* as of wait(2), once root_done */

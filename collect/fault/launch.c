@@ -152,17 +152,42 @@ static void set_session(uint64_t session)
 	setenv(MOCA_TRACE_ENV, text, 1);
 }
 
+/*
+ * Up to glibc's own two, 32 and 33, which its sigaction() refuses. posix_spawn
+ * has them ignored in programs that it starts (make does so), and with threads
+ * glibc handles 33, which exec sets to the default.
+ */
+#define SIGNALS_SET 33
+
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+static int is_ignored(int sig)
+{
+	struct kernel_action a = { 0 };
+
+	return !syscall(SYS_rt_sigaction, sig, NULL, &a, sizeof(a.mask)) &&
+	       a.handler == (uint64_t)SIG_IGN;
+}
+
+static void set_ignored(int sig, int ignored)
+{
+	struct kernel_action a = {
+		.handler = (uint64_t)(ignored ? SIG_IGN : SIG_DFL),
+	};
+
+	syscall(SYS_rt_sigaction, sig, &a, NULL, sizeof(a.mask));
+}
+
 static void child_main(struct recorder *rec, int gate, int report)
 {
 	const struct moca_record_options *o = rec->opt;
 	struct exec_failure why = { 0 };
 	char go;
 
-	for (int sig = 1; sig < 32; sig++)
-		if (rec->ignored & (1u << sig))
-			signal(sig, SIG_IGN);
-		else
-			signal(sig, SIG_DFL);
+	for (int sig = 1; sig <= SIGNALS_SET; sig++)
+		set_ignored(sig, rec->ignored >> sig & 1);
 	sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
 	if (o->program_stdout >= 0)
 		dup2(o->program_stdout, 1);
@@ -457,12 +482,8 @@ int launch_engine(struct recorder *rec)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	rec->ignored = 0;
-	for (int sig = 1; sig < 32; sig++) {
-		struct sigaction sa;
-
-		if (!sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN)
-			rec->ignored |= 1u << sig;
-	}
+	for (int sig = 1; sig <= SIGNALS_SET; sig++)
+		rec->ignored |= (uint64_t)is_ignored(sig) << sig;
 	stop_state = mmap(NULL, sizeof(*stop_state), PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (stop_state == MAP_FAILED)
