@@ -229,7 +229,9 @@ static void steer_level(struct moca_meter *m)
 	if (alloc_thin.budget)
 		decide(m);
 	level = steer.own;
-	wanted = m ? __atomic_load_n(&m->thin, __ATOMIC_RELAXED) : 0;
+	/* All is told when there is no budget, as --allocs full wants it. */
+	wanted = m && alloc_thin.budget ?
+			 __atomic_load_n(&m->thin, __ATOMIC_RELAXED) : 0;
 	if (wanted > MOCA_THIN_MAX)
 		wanted = MOCA_THIN_MAX;
 	if (level < wanted)
