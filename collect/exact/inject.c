@@ -361,7 +361,7 @@ static const char *check(struct recorder *rec, struct task *t,
 int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 {
 	struct injection in = { .rec = rec, .task = t };
-	int limited = supervisor_limited(rec, t->tid), err, loads;
+	int limited = supervisor_limited(rec, t->tid), err, loads, counts;
 	uint64_t aux[2 * AUXV_MAX + 2];
 	struct user_regs_struct regs;
 	enum exact_reason reason;
@@ -383,7 +383,11 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		reason = EXACT_SECCOMP;
 		why = "its system calls are limited by seccomp";
 	}
-	sanitizer = why ? NULL : preload_sanitizer(t->tid, regs.rsp);
+	counts = !why && exact_counts_itself(t->pid, auxv(aux, AT_PHDR),
+					     auxv(aux, AT_PHNUM), &in.own);
+	/* moca cc's static programs begin as those with a sanitizer do. */
+	sanitizer = why || counts ? NULL :
+				    preload_sanitizer(t->tid, regs.rsp);
 	if (sanitizer) {
 		reason = EXACT_SANITIZER;
 		snprintf(text, sizeof(text), "it and what it starts run plain: "
@@ -391,9 +395,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		why = text;
 		t->let_go = 1;
 	}
-	if (!why && exact_counts_itself(t->pid, auxv(aux, AT_PHDR),
-					auxv(aux, AT_PHNUM), &in.own) &&
-	    in.own.shift != moca_exact.shift) {
+	if (counts && in.own.shift != moca_exact.shift) {
 		reason = EXACT_GRANULARITY;
 		snprintf(text, sizeof(text), "it counts itself, built for "
 			 "--granularity %u", 1u << (in.own.shift & 31));
