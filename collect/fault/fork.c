@@ -225,7 +225,7 @@ static size_t count_kind(const struct fork *f, enum piece_kind kind)
 	return n;
 }
 
-/* The ranges of the parent that can be frozen are so, the others are copied. */
+/* Freeze the parent's ranges that can be frozen; copy the others. */
 static int freeze_parent(struct fork *f)
 {
 	size_t n = count_kind(f, PIECE_FREEZE), at = 0;

@@ -99,7 +99,7 @@ static int t_task(void)
 	return 0;
 }
 
-/* What was known last, until the pages go. */
+/* The node that was asked last; kept until the pages are freed. */
 static int t_remembered(void)
 {
 	struct pageset *s = pageset_new();
