@@ -68,7 +68,8 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run tests/model/run tests/fuzz/run tests/programs/run \
+SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run \
+	tests/house/runner tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/full-disk tests/programs/certificate \
 	tests/programs/preload tests/programs/corners \
 	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
@@ -111,6 +112,7 @@ check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' CORPUS=long tests/run --timeout 7200 \
+		--total 36000 \
 		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
 
 # A million random sequences of each of three pools, in exact mode.
@@ -119,13 +121,14 @@ check-exact-long:
 	@tools/install-deps check
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' COUNT=1000000 SEEDS='1 2 3' tests/run --timeout 7200 \
-		tests/exact/sequences
+		--total 7200 tests/exact/sequences
 
 # The same kills as in check, at ten times as many moments.
 stress:
 	@tools/install-deps check
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' KILLS=200 tests/run --timeout 7200 tests/stress/run
+	@BUILD='$(abspath $(BUILD))' KILLS=200 tests/run --timeout 7200 \
+		--total 7200 tests/stress/run
 
 $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
