@@ -22,7 +22,9 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 FORMAT_SRC := $(wildcard lib/format/*.c)
 BASE_SRC := $(wildcard lib/base/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
-FAULT_SRC := $(wildcard collect/fault/*.c) $(wildcard collect/fault/*.S)
+RUN_SRC := $(wildcard collect/run/*.c)
+PTRACE_SRC := $(wildcard collect/ptrace/*.c) $(wildcard collect/ptrace/*.S)
+FAULT_SRC := $(wildcard collect/fault/*.c)
 KERNEL_SRC := $(wildcard collect/kernel/*.c)
 MACHINE_SRC := $(wildcard collect/machine/*.c)
 EXACT_SRC := $(wildcard collect/exact/*.c) $(wildcard collect/exact/*.S)
@@ -38,7 +40,7 @@ LIB_OBJ := $(call obj,$(FORMAT_SRC))
 MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
-MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
+MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(RUN_SRC) $(PTRACE_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
 	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
 	$(COMPILE_SRC))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
@@ -133,8 +135,8 @@ $(BUILD)/static/%.o: %.c
 $(BUILD)/static/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DMOCA_STATIC=1024*4096 -MMD -MP -c -o $@ $<
-$(call obj,collect/fault/static-agent.S): $(BUILD)/static-agent
-$(call obj,collect/fault/static-agent.S): \
+$(call obj,collect/ptrace/static-agent.S): $(BUILD)/static-agent
+$(call obj,collect/ptrace/static-agent.S): \
 	CPPFLAGS += '-DSTATIC_AGENT="$(BUILD)/static-agent"'
 $(BUILD)/static-agent: $(STATIC_OBJ)
 	$(CC) $(CFLAGS) -nostdlib -static-pie -Wl,--no-dynamic-linker \

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/record-companion.h"
 #include "collect/exact/record.h"
-#include "collect/fault/record.h"
+#include "collect/run/record.h"
 #include "collect/kernel/record.h"
 #include "collect/rate/rate.h"
 #include "lib/base/err.h"

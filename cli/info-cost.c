@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/fault/cost.h"
-#include "collect/fault/estimate.h"
+#include "collect/run/cost.h"
+#include "collect/run/estimate.h"
 
 struct line {
 	enum cost_kind kind;

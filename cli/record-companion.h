@@ -7,7 +7,7 @@
 #ifndef MOCA_CLI_RECORD_COMPANION_H
 #define MOCA_CLI_RECORD_COMPANION_H
 
-#include "collect/fault/record.h"
+#include "collect/run/record.h"
 #include "lib/cmdline/options.h"
 
 /*

@@ -15,7 +15,7 @@
 #include "lib/format/trace.h"
 
 #define PAGE 4096ull
-/* The recorder's own code and data in the program: collect/fault/stub.h. */
+/* The recorder's own code and data in the program: collect/ptrace/stub.h. */
 #define STUB_FIRST 0x6f6d0000ull
 #define STUB_LAST 0x6f6e0fffull
 #define VDSO_SIZE 0x10000ull		/* and its data, at most */

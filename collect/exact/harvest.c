@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "collect/exact/harvest.h"
-#include "collect/fault/launch.h"
+#include "collect/run/launch.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/queue.h"
+#include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
 

@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "collect/exact/internal.h"
-#include "collect/fault/maps.h"
+#include "collect/ptrace/maps.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/preload.h"
-#include "collect/fault/queue.h"
-#include "collect/fault/supervisor.h"
-#include "collect/fault/tasks.h"
-#include "collect/fault/tracee.h"
-#include "collect/fault/vdso.h"
+#include "collect/ptrace/preload.h"
+#include "collect/run/queue.h"
+#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracee.h"
+#include "collect/ptrace/vdso.h"
 #include "lib/base/err.h"
 
 #define CS_32BIT 0x23

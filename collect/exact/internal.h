@@ -14,7 +14,7 @@
 
 #include <moca/types.h>
 #include "collect/exact/record.h"
-#include "collect/fault/internal.h"
+#include "collect/run/internal.h"
 #include "collect/trace/clock.h"
 #include "lib/base/exact-arena.h"
 #include "lib/format/meta.h"

@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 
 #include "collect/exact/internal.h"
-#include "collect/fault/way.h"
+#include "collect/run/way.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/ring/layout.h"

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "collect/fault/record.h"
+#include "collect/run/record.h"
 
 struct moca_exact_options {
 	uint64_t granularity;	/* bytes: a power of two, 64 to 4096 */

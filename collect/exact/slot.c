@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "collect/exact/harvest.h"
-#include "collect/fault/maps.h"
-#include "collect/fault/pageset.h"
+#include "collect/ptrace/maps.h"
+#include "collect/run/pageset.h"
 #include "lib/base/err.h"
 
 #define NAME_MAX_BYTES 4095u

@@ -7,10 +7,10 @@
 #ifndef MOCA_FAULT_ACCOUNT_H
 #define MOCA_FAULT_ACCOUNT_H
 
-#include "collect/fault/calibrate.h"
-#include "collect/fault/control.h"
-#include "collect/fault/internal.h"
-#include "collect/fault/pageset.h"
+#include "collect/run/calibrate.h"
+#include "collect/run/control.h"
+#include "collect/run/internal.h"
+#include "collect/run/pageset.h"
 
 struct task_clock;
 

@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_BASE_H
 #define MOCA_FAULT_BASE_H
 
-#include "collect/fault/internal.h"
+#include "collect/run/internal.h"
 
 struct base {
 	int refs;

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/fault/internal.h"
-#include "collect/fault/pageset.h"
-#include "collect/fault/queue.h"
+#include "collect/run/internal.h"
+#include "collect/run/pageset.h"
+#include "collect/run/queue.h"
 #include "lib/format/meta.h"
 
 /* Told by name, the largest first; the others in sum. */

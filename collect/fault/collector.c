@@ -13,13 +13,13 @@
 
 #include "collect/fault/account.h"
 #include "collect/fault/decode.h"
-#include "collect/fault/launch.h"
+#include "collect/run/launch.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/own-faults.h"
-#include "collect/fault/pageset.h"
+#include "collect/run/own-faults.h"
+#include "collect/run/pageset.h"
 #include "collect/fault/phys.h"
-#include "collect/fault/queue.h"
-#include "collect/fault/status.h"
+#include "collect/run/queue.h"
+#include "collect/run/status.h"
 #include "collect/fault/text.h"
 #include "lib/base/err.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/fault/tracee.h"
+#include "collect/ptrace/tracee.h"
 
 struct filecopy {
 	struct filecopy *next;

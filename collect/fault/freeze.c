@@ -14,7 +14,7 @@
 #include "collect/fault/base.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pages.h"
-#include "collect/fault/quiesce.h"
+#include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
 /* The first wait for a time without forks, and the longest. */

@@ -19,9 +19,9 @@
 #ifndef MOCA_FAULT_FREEZE_H
 #define MOCA_FAULT_FREEZE_H
 
-#include "collect/fault/internal.h"
-#include "collect/fault/maps.h"
-#include "collect/fault/tracee.h"
+#include "collect/run/internal.h"
+#include "collect/ptrace/maps.h"
+#include "collect/ptrace/tracee.h"
 
 /* Memory that a fork freezes: less is copied quicker. */
 #define FREEZE_MIN (2ull << 20)

@@ -4,7 +4,7 @@
 #define MOCA_FAULT_MAPCALL_CTX_H
 
 #include "collect/fault/freeze.h"
-#include "collect/fault/tracee.h"
+#include "collect/ptrace/tracee.h"
 
 /* One call being carried out. */
 struct ctx {

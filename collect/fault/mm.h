@@ -6,10 +6,10 @@
 #ifndef MOCA_FAULT_MM_H
 #define MOCA_FAULT_MM_H
 
-#include "collect/fault/internal.h"
-#include "collect/fault/maps.h"
-#include "collect/fault/queue.h"
-#include "collect/fault/tracee.h"
+#include "collect/run/internal.h"
+#include "collect/ptrace/maps.h"
+#include "collect/run/queue.h"
+#include "collect/ptrace/tracee.h"
 
 /* A new, native address space of process pid, known to the recorder. */
 struct mm *mm_new(struct recorder *rec, pid_t pid);

@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/fault/maps.h"
+#include "collect/ptrace/maps.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/quiesce.h"
+#include "collect/ptrace/quiesce.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/witness.h"
 #include "lib/base/err.h"

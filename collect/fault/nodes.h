@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/fault/queue.h"
+#include "collect/run/queue.h"
 #include "collect/fault/region.h"
 
 /* 1 when the machine has several nodes, or it is not known how many. */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/fault/queue.h"
+#include "collect/run/queue.h"
 
 /* Without PAGEMAP_SCAN a look takes 8 bytes per page, whether it is there. */
 #define PAGES_SLOW_MAX (16ull << 30)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "collect/fault/nodes.h"
-#include "collect/fault/pageset.h"
+#include "collect/run/pageset.h"
 
 #define RUN 512		/* pages asked for at once */
 #define GAP 16		/* unasked pages that are cheaper read than skipped */

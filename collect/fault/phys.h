@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "collect/fault/internal.h"
-#include "collect/fault/queue.h"
+#include "collect/run/internal.h"
+#include "collect/run/queue.h"
 #include "collect/fault/text.h"
 
 struct phys;

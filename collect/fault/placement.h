@@ -7,8 +7,8 @@
 #ifndef MOCA_FAULT_PLACEMENT_H
 #define MOCA_FAULT_PLACEMENT_H
 
-#include "collect/fault/internal.h"
-#include "collect/fault/tracee.h"
+#include "collect/run/internal.h"
+#include "collect/ptrace/tracee.h"
 
 /* Make the pages that exist in [start, end) present. 0, or -errno of tracing. */
 int placement_show(struct mm *mm, struct tracee_calls *c, uint64_t start,

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "collect/fault/internal.h"
+#include "collect/run/internal.h"
 
 #define SEGMENTS_MAX 64
 

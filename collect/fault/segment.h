@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "collect/fault/maps.h"
+#include "collect/ptrace/maps.h"
 
 /*
  * Is [offset, offset + len) of file fd, which becomes mapped, a whole writable

@@ -8,9 +8,9 @@
 
 #include <sys/types.h>
 
-#include "collect/fault/internal.h"
-#include "collect/fault/maps.h"
-#include "collect/fault/tracee.h"
+#include "collect/run/internal.h"
+#include "collect/ptrace/maps.h"
+#include "collect/ptrace/tracee.h"
 
 /*
  * Do the pages of v, a shared mapping of process pid, stay where they are when

@@ -13,7 +13,7 @@
 #include "collect/fault/collector.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/pageset.h"
+#include "collect/run/pageset.h"
 #include "collect/fault/zap.h"
 
 /* Pages let go under one hold of mm->lock. */

@@ -15,7 +15,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pages.h"
-#include "collect/fault/quiesce.h"
+#include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
 /* Bytes that are copied in one stop: some 5 ms. */

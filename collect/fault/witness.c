@@ -15,7 +15,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/ours.h"
-#include "collect/fault/queue.h"
+#include "collect/run/queue.h"
 #include "lib/base/err.h"
 
 /* Of larger mappings the nodes are not asked once more at their end. */

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/fault/tasks.h"
-#include "collect/fault/wait.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/wait.h"
 
 #ifndef MADV_DONTNEED_LOCKED
 #define MADV_DONTNEED_LOCKED 24

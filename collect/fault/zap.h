@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_ZAP_H
 #define MOCA_FAULT_ZAP_H
 
-#include "collect/fault/internal.h"
+#include "collect/run/internal.h"
 
 /*
  * Zap the first n ranges of mm->stub->zap and wait for it. 0; -ETIMEDOUT when

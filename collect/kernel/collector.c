@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/fault/control.h"
-#include "collect/fault/launch.h"
-#include "collect/fault/own-faults.h"
-#include "collect/fault/queue.h"
-#include "collect/fault/status.h"
-#include "collect/fault/supervisor.h"
+#include "collect/run/control.h"
+#include "collect/run/launch.h"
+#include "collect/run/own-faults.h"
+#include "collect/run/queue.h"
+#include "collect/run/status.h"
+#include "collect/ptrace/supervisor.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/trace.h"
 #include "lib/base/err.h"

@@ -9,11 +9,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/fault/calibrate.h"
-#include "collect/fault/launch.h"
-#include "collect/fault/preload.h"
-#include "collect/fault/target.h"
-#include "collect/fault/way.h"
+#include "collect/run/calibrate.h"
+#include "collect/run/launch.h"
+#include "collect/ptrace/preload.h"
+#include "collect/run/target.h"
+#include "collect/run/way.h"
 #include "collect/kernel/collector.h"
 #include "lib/base/agent.h"
 #include "lib/base/err.h"

@@ -6,7 +6,7 @@
 #ifndef MOCA_KERNEL_RECORD_H
 #define MOCA_KERNEL_RECORD_H
 
-#include "collect/fault/record.h"
+#include "collect/run/record.h"
 
 enum moca_kernel_state {
 	MOCA_KERNEL_READY,	/* this user may use it */

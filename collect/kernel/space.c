@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/fault/pageset.h"
+#include "collect/run/pageset.h"
 #include "lib/base/identity.h"
 
 /* Of struct map's flags: it is Moca's own. Beside MOCA_MAPF_*. */

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "collect/fault/own-faults.h"
+#include "collect/run/own-faults.h"
 #include "collect/kernel/space.h"
 #include "collect/kernel/trace.h"
 

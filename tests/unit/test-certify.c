@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The certificate's sentence, and what it counts of mappings. */
-#include "collect/fault/internal.h"
-#include "collect/fault/pageset.h"
-#include "collect/fault/queue.h"
+#include "collect/run/internal.h"
+#include "collect/run/pageset.h"
+#include "collect/run/queue.h"
 #include "tests/unit/trace-util.h"
 
 static int says(const struct moca_certificate *k, const char *part)

@@ -2,7 +2,7 @@
 /* The budget: simulated programs, no clock. */
 #include <math.h>
 
-#include "collect/fault/control.h"
+#include "collect/run/control.h"
 #include "lib/ring/meter.h"
 #include "tests/unit/trace-util.h"
 

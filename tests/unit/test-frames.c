@@ -3,7 +3,7 @@
  * Tables of functions that are made are those that the linker made, of libraries
  * that have both; and broken descriptions are refused.
  */
-#include "collect/fault/frames.h"
+#include "collect/ptrace/frames.h"
 #include "lib/base/symfile.h"
 #include "tests/unit/trace-util.h"
 

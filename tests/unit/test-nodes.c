@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "collect/fault/nodes.h"
-#include "collect/fault/pageset.h"
+#include "collect/run/pageset.h"
 #include "tests/unit/trace-util.h"
 
 #define PAGE 4096ull

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sets of pages, and the certificate's arithmetic on them. */
-#include "collect/fault/pageset.h"
+#include "collect/run/pageset.h"
 #include "tests/unit/trace-util.h"
 
 #define AT(p) ((uint64_t)(p) << 12)

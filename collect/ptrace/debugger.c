@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/debugger.h"
+
+#include <errno.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "collect/ptrace/pidns.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracee.h"
+
+#define REGSET_MAX 65536
+
+int debugger_wanted(long nr)
+{
+	return nr == SYS_clone || nr == SYS_ptrace || nr == SYS_wait4;
+}
+
+static int put(const struct task *t, uint64_t addr, const void *p, size_t len)
+{
+	struct iovec local = { (void *)p, len }, there = { (void *)addr, len };
+
+	return process_vm_writev(t->tid, &local, 1, &there, 1, 0) ==
+			       (ssize_t)len ? 0 : -EFAULT;
+}
+
+/* Another task of t's memory, by the number that t knows it by. */
+static struct task *find_target(const struct task *t, pid_t number)
+{
+	int nested = pidns_is_nested(t->tid);
+	struct task *v;
+
+	for (v = tasks_next(NULL); v; v = tasks_next(v))
+		if (v != t && v->announced && v->mm && v->mm == t->mm &&
+		    (nested ? pidns_number(v->tid) : v->tid) == number)
+			return v;
+	return NULL;
+}
+
+static long attach(struct task *t, struct task *v)
+{
+	if (v->held_by)
+		return -EPERM;
+	if (v->stop == TASK_RUNNING) {
+		if (v->in_vfork)
+			return -EPERM;
+		ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL);
+		if (quiesce_wait(v))
+			return -EPERM;
+	}
+	if (!v->status || !WIFSTOPPED(v->status))
+		return -ESRCH;
+	v->held_by = t->tid;
+	return 0;
+}
+
+static long let_go(struct recorder *rec, struct task *v)
+{
+	int status = v->status;
+
+	v->held_by = 0;
+	v->status = 0;
+	if (status)
+		supervisor_stop(rec, v, status);
+	return 0;
+}
+
+static long get_regset(const struct task *t, const struct task *v,
+		       uint64_t type, uint64_t addr)
+{
+	static char buf[REGSET_MAX];
+	struct iovec theirs, ours;
+
+	if (tracee_read(t->tid, addr, &theirs, sizeof(theirs)) !=
+	    sizeof(theirs))
+		return -EFAULT;
+	ours = (struct iovec){ buf, theirs.iov_len < sizeof(buf) ?
+					    theirs.iov_len : sizeof(buf) };
+	if (ptrace(PTRACE_GETREGSET, v->tid, (void *)type, &ours))
+		return -errno;
+	theirs.iov_len = ours.iov_len;
+	if (put(t, (uint64_t)theirs.iov_base, buf, ours.iov_len) ||
+	    put(t, addr, &theirs, sizeof(theirs)))
+		return -EFAULT;
+	return 0;
+}
+
+/* 1: carried out, with *ret as its result. */
+static int do_ptrace(struct recorder *rec, struct task *t,
+		     const struct user_regs_struct *regs, long *ret)
+{
+	struct task *v = find_target(t, (pid_t)regs->rsi);
+	struct user_regs_struct theirs;
+
+	if (!v || (regs->rdi != PTRACE_ATTACH && v->held_by != t->tid))
+		return 0;
+	switch (regs->rdi) {
+	case PTRACE_ATTACH:
+		*ret = attach(t, v);
+		return 1;
+	case PTRACE_DETACH:
+	case PTRACE_CONT:
+		*ret = let_go(rec, v);
+		return 1;
+	case PTRACE_KILL:
+		kill(v->tid, SIGKILL);
+		*ret = let_go(rec, v);
+		return 1;
+	case PTRACE_GETREGS:
+		*ret = tracee_get_regs(v, &theirs);
+		if (!*ret)
+			*ret = put(t, regs->r10, &theirs, sizeof(theirs));
+		return 1;
+	case PTRACE_GETREGSET:
+		*ret = get_regset(t, v, regs->rdx, regs->r10);
+		return 1;
+	default:
+		*ret = -EIO;
+		return 1;
+	}
+}
+
+/* The stop that an attach waits for. */
+static int do_wait(struct task *t, const struct user_regs_struct *regs,
+		   long *ret)
+{
+	const int stopped = SIGSTOP << 8 | 0x7f;
+	struct task *v;
+
+	if ((int)regs->rdi <= 0)
+		return 0;
+	v = find_target(t, (pid_t)regs->rdi);
+	if (!v || v->held_by != t->tid)
+		return 0;
+	*ret = regs->rsi && put(t, regs->rsi, &stopped, sizeof(stopped)) ?
+		       -EFAULT : (pid_t)regs->rdi;
+	return 1;
+}
+
+int debugger_call(struct recorder *rec, struct task *t,
+		  struct user_regs_struct *regs)
+{
+	long ret = 0;
+	int done = 0, err;
+
+	switch (regs->orig_rax) {
+	case SYS_clone:
+		if (!(regs->rdi & CLONE_UNTRACED))
+			return 0;
+		t->clone_flags = regs->rdi;
+		regs->rdi &= ~(uint64_t)CLONE_UNTRACED;
+		err = tracee_set_regs(t, regs);
+		return err ? err : 2;
+	case SYS_ptrace:
+		done = t->mm && do_ptrace(rec, t, regs, &ret);
+		break;
+	case SYS_wait4:
+		done = t->mm && do_wait(t, regs, &ret);
+		break;
+	}
+	if (!done)
+		return 0;
+	regs->orig_rax = -1;
+	regs->rax = ret;
+	err = tracee_set_regs(t, regs);
+	return err ? err : 1;
+}
+
+static void give_back(struct task *t, uint64_t flags)
+{
+	struct user_regs_struct regs;
+
+	if (tracee_get_regs(t, &regs))
+		return;
+	regs.rdi = flags;
+	tracee_set_regs(t, &regs);
+}
+
+void debugger_called(struct task *t, struct task *child)
+{
+	if (!t->clone_flags)
+		return;
+	if (child && !child->gone)
+		give_back(child, t->clone_flags);
+	give_back(t, t->clone_flags);
+	t->clone_flags = 0;
+}
+
+void debugger_gone(struct recorder *rec, struct task *t)
+{
+	struct task *v = tasks_next(NULL);
+
+	while (v) {
+		unsigned int before = tasks_departures();
+
+		if (v->held_by == t->tid)
+			let_go(rec, v);
+		v = tasks_next(tasks_departures() == before ? v : NULL);
+	}
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/quiesce.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracee.h"
+#include "collect/ptrace/wait.h"
+
+/*
+ * Calls that return EINTR after any stop, even without a signal, and that
+ * have done nothing yet when they do (signal(7)).
+ */
+static int restartable(long nr)
+{
+	switch (nr) {
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_io_getevents:
+	case SYS_io_pgetevents:
+	case SYS_io_uring_enter:
+	case SYS_rt_sigtimedwait:
+	case SYS_read:		/* inotify */
+	case SYS_poll:
+	case SYS_ppoll:
+	case SYS_select:
+	case SYS_pselect6:
+	case SYS_futex:
+	case SYS_recvfrom:	/* with a timeout set on the socket */
+	case SYS_recvmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_sendto:
+	case SYS_sendmsg:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Whether a signal of the program's own is about to be delivered. */
+static int signal_waits(const struct task *t)
+{
+	struct __ptrace_peeksiginfo_args where = { .nr = 32 };
+	siginfo_t info[32];
+	uint64_t blocked;
+
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
+		return 1;
+	for (where.flags = 0; where.flags <= PTRACE_PEEKSIGINFO_SHARED;
+	     where.flags++) {
+		long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &where, info);
+
+		for (long i = 0; i < n; i++)
+			if (!(blocked >> (info[i].si_signo - 1) & 1))
+				return 1;
+	}
+	return 0;
+}
+
+void quiesce_hide_interrupt(struct task *t)
+{
+	struct user_regs_struct r;
+
+	if (tracee_get_regs(t, &r) || (long)r.orig_rax < 0 ||
+	    (long)r.rax != -EINTR || !restartable(r.orig_rax) ||
+	    signal_waits(t))
+		return;
+	r.rax = r.orig_rax;
+	r.rip -= 2;
+	r.orig_rax = -1;
+	tracee_set_regs(t, &r);
+}
+
+/* R, S, D, Z ... as in ps(1); 0 when it is gone. */
+static char state_of(pid_t tid)
+{
+	char path[64], line[256], *end = NULL;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
+	f = fopen(path, "re");
+	if (f && fgets(line, sizeof(line), f))
+		end = strrchr(line, ')');
+	if (f)
+		fclose(f);
+	return end && end[1] ? end[2] : 0;
+}
+
+/*
+ * 1 when the task cannot be waited for: it sleeps uninterruptibly, for 200 ms
+ * now, or is a leader that ended before its threads. One that merely finds no
+ * CPU will stop.
+ */
+static int out_of_reach(pid_t tid, int waited_ms)
+{
+	char state = state_of(tid);
+
+	return !state || state == 'Z' || state == 'X' ||
+	       (state == 'D' && waited_ms >= 200) || waited_ms >= 10000;
+}
+
+int quiesce_wait(struct task *t)
+{
+	const struct timespec ms = { 0, 1000000 };
+	int status;
+
+	for (int i = -200; t->stop == TASK_RUNNING; i++) {
+		int got = wait_poll(t->tid, &status);
+
+		if (got < 0)
+			return got;
+		if (got) {
+			t->stop = TASK_STOPPED;
+			t->status = task_status(status);
+		} else if (i < 0) {
+			sched_yield();
+		} else if (out_of_reach(t->tid, i)) {
+			return -ETIMEDOUT;
+		} else {
+			nanosleep(&ms, NULL);
+		}
+	}
+	return 0;
+}
+
+static int concerned(const struct task *t, const struct mm *mm,
+		     const struct task *except)
+{
+	return t->mm == mm && t != except && t->announced;
+}
+
+void quiesce(struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork)
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork)
+			quiesce_wait(t);
+}
+
+int quiesced(const struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		    !t->in_vfork && state_of(t->tid) != 'Z')
+			return 0;
+	return 1;
+}
+
+int quiesced_settled(const struct mm *mm, const struct task *except)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		int event = t->status >> 16;
+
+		/* A child that was here before its parent's event. */
+		if (!t->own && !t->announced)
+			return 0;
+		if (!concerned(t, mm, except) || !t->status)
+			continue;
+		if (!WIFSTOPPED(t->status & ~TASK_STATUS_SET) ||
+		    event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+		    event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_EXEC)
+			return 0;
+	}
+	return quiesced(mm, except);
+}
+
+void quiesce_end(struct recorder *rec, struct mm *mm,
+		 const struct task *except)
+{
+	struct task *t = tasks_next(NULL);
+
+	while (t) {
+		unsigned int before = tasks_departures();
+		int status = t->status;
+
+		if ((!mm || t->mm == mm) && t != except && !t->own &&
+		    !t->held_by && status) {
+			t->status = 0;
+			supervisor_stop(rec, t, status);
+		}
+		/* Tasks may end or be renamed by that. */
+		t = tasks_next(tasks_departures() == before ? t : NULL);
+	}
+}

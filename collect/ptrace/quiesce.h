@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Making the tasks of one address space stand still for a moment. */
+#ifndef MOCA_PTRACE_QUIESCE_H
+#define MOCA_PTRACE_QUIESCE_H
+
+#include "collect/run/internal.h"
+
+/*
+ * Stop all tasks of mm but `except`. A task that sleeps uninterruptibly in
+ * the kernel is waited for 200 ms at most; it touches nothing meanwhile.
+ */
+void quiesce(struct mm *mm, const struct task *except);
+/* After that: whether every other task of mm stands still, or has ended. */
+int quiesced(const struct mm *mm, const struct task *except);
+/*
+ * ... and none of them has just forked or ends: no child can be there that is
+ * not known yet, and none comes.
+ */
+int quiesced_settled(const struct mm *mm, const struct task *except);
+/* Wait for one that was interrupted. 0; -ETIMEDOUT as said above; -errno. */
+int quiesce_wait(struct task *t);
+/* Let them go on, handling what they stopped for. mm NULL: all tasks. */
+void quiesce_end(struct recorder *rec, struct mm *mm,
+		 const struct task *except);
+
+/* An interrupted call that would return EINTR is begun again. */
+void quiesce_hide_interrupt(struct task *t);
+
+#endif

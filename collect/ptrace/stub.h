@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The stub: two areas mapped at a fixed address into every traced address
+ * space. The code runs lists of system calls on behalf of the tracer, and is
+ * the body of the zapper task. The data is shared with the recorder.
+ *
+ * This header is read by the assembler too.
+ */
+#ifndef MOCA_PTRACE_STUB_H
+#define MOCA_PTRACE_STUB_H
+
+/* Below 2 GiB and far from what linkers and kernels choose by themselves. */
+#define STUB_BASE 0x6f6d0000
+#define STUB_CODE_SIZE 0x1000
+#define STUB_DATA (STUB_BASE + STUB_CODE_SIZE)
+#define STUB_DATA_SIZE 0x10000
+#define STUB_SIZE (STUB_CODE_SIZE + STUB_DATA_SIZE)
+
+/* No system call has this number: reaching it stops the task for us. */
+#define STUB_NR_DONE 0x6d6f
+
+/* Flags of a call: take values from the result of the call before. */
+#define STUB_CALL_ADDR 1	/* add it to the first argument */
+#define STUB_CALL_OFFSET 2	/* add it to the sixth argument */
+#define STUB_CALL_MUST 4	/* end the list when this call fails */
+
+#define STUB_CALL_BYTES 72
+#define STUB_CALL_RET 56
+#define STUB_CALL_FLAGS 64
+
+/* Offsets in the data area; the zapper's part comes first. */
+#define STUB_ZAP_SEQ 0
+#define STUB_ZAP_DONE 4
+#define STUB_ZAP_COUNT 8
+#define STUB_ZAP_EXIT 12
+#define STUB_ZAP_ADVICE 16
+#define STUB_ZAP_LIST 64
+#define STUB_ZAP_MAX 1000
+#define STUB_CALLS 0x6000
+#define STUB_CALLS_MAX ((STUB_DATA_SIZE - STUB_CALLS) / STUB_CALL_BYTES)
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
+
+struct stub_call {
+	int64_t nr;
+	uint64_t args[6];
+	int64_t ret;
+	uint64_t flags;
+};
+
+struct stub_zap {
+	uint64_t addr;
+	uint64_t len;
+	int64_t ret;
+};
+
+struct stub_data {
+	uint32_t zap_seq;	/* raised by the recorder, futex */
+	uint32_t zap_done;	/* the last seq carried out, futex */
+	uint32_t zap_count;
+	uint32_t zap_exit;
+	uint32_t zap_advice;
+	uint32_t pad[11];
+	struct stub_zap zap[STUB_ZAP_MAX];
+	uint8_t gap[STUB_CALLS - STUB_ZAP_LIST -
+		    STUB_ZAP_MAX * sizeof(struct stub_zap)];
+	struct stub_call calls[STUB_CALLS_MAX];
+};
+
+_Static_assert(sizeof(struct stub_call) == STUB_CALL_BYTES, "stub call");
+_Static_assert(__builtin_offsetof(struct stub_data, zap) == STUB_ZAP_LIST,
+	       "zap list");
+_Static_assert(__builtin_offsetof(struct stub_data, calls) == STUB_CALLS,
+	       "calls");
+_Static_assert(sizeof(struct stub_data) <= STUB_DATA_SIZE, "stub data");
+
+/* The code, to be copied into the traced program; entries are offsets. */
+extern const uint8_t moca_stub_code[], moca_stub_code_end[];
+extern const uint8_t moca_stub_one[], moca_stub_list[], moca_stub_clone[];
+extern const uint8_t moca_stub_name[];
+#define STUB_ENTRY(label) (STUB_BASE + (uint64_t)((label) - moca_stub_code))
+#endif
+#endif

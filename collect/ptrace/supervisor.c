@@ -1,0 +1,885 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/ptrace/attach.h"
+#include "collect/ptrace/debugger.h"
+#include "collect/fault/freeze.h"
+#include "collect/ptrace/inject.h"
+#include "collect/run/launch.h"
+#include "collect/fault/mapcall.h"
+#include "collect/fault/mm.h"
+#include "collect/ptrace/orphan.h"
+#include "collect/ptrace/preload.h"
+#include "collect/ptrace/wait.h"
+#include "collect/fault/zap.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/session.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/vdso.h"
+#include "collect/run/way.h"
+#include "collect/fault/witness.h"
+#include "lib/base/err.h"
+
+#define CS_32BIT 0x23
+
+static void read_comm(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	FILE *f;
+
+	buf[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(buf, size, f))
+		buf[strcspn(buf, "\n")] = 0;
+	fclose(f);
+}
+
+void supervisor_tell_task(struct recorder *rec, const struct task *t,
+			  pid_t former)
+{
+	struct message *m = message_new(MSG_TASK, 0, NULL);
+
+	if (!m)
+		return;
+	m->tid = t->tid;
+	m->pid = t->pid;
+	m->task = t->id;
+	m->mm = t->mm;
+	m->former = former;
+	m->inner_tid = t->inner_tid;
+	queue_push(rec->queue, m);
+}
+
+void supervisor_announce(struct recorder *rec, struct task *t,
+			 const struct task *parent, uint32_t flags)
+{
+	struct user_regs_struct regs;
+	struct message *m;
+	char comm[64];
+
+	t->id = rec->task_count++;
+	t->announced = 1;
+	supervisor_tell_task(rec, t, 0);
+	read_comm(t->tid, comm, sizeof(comm));
+	m = message_new(MSG_EVENT, 0, comm);
+	if (!m)
+		return;
+	m->task = t->id;
+	/* Its stack ends here, and its thread-local storage near here. */
+	if (flags & MOCA_TASK_THREAD && !t->gone && !tracee_get_regs(t, &regs)) {
+		m->event.addr = regs.rsp;
+		m->event.offset = regs.fs_base;
+	}
+	m->event.type = MOCA_EVENT_TASK_START;
+	m->event.pid = t->pid;
+	m->event.tid = t->tid;
+	m->event.parent = parent ? parent->id : MOCA_NO_TASK;
+	m->event.flags = flags;
+	queue_push(rec->queue, m);
+}
+
+static void leave_mm(struct recorder *rec, struct task *t, int killed);
+
+static void task_ended(struct recorder *rec, struct task *t, int status)
+{
+	struct message *m;
+
+	status &= ~TASK_STATUS_SET;
+
+	debugger_gone(rec, t);
+	if (t->tid == rec->root) {
+		rec->root_status = status;
+		rec->root_done = 1;
+		launch_tell_continued(rec);
+	}
+	if (t->announced) {
+		m = message_new(MSG_EVENT, 0, NULL);
+		if (m) {
+			m->task = t->id;
+			m->event.type = MOCA_EVENT_TASK_END;
+			m->event.pid = t->pid;
+			m->event.tid = t->tid;
+			m->event.status = status;
+			queue_push(rec->queue, m);
+		}
+		m = message_new(MSG_TASK_END, 0, NULL);
+		if (m) {
+			m->tid = t->tid;
+			m->task = t->id;
+			queue_push(rec->queue, m);
+		}
+	}
+	leave_mm(rec, t, WIFSIGNALED(status));
+	tasks_remove(t);
+}
+
+/* The program's name as the user knows it: the last part of its path. */
+static void exe_name(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	n = readlink(path, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+}
+
+static int listed(const char *path, const char **names, size_t n)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i], base) || !strcmp(names[i], path))
+			return 1;
+	return 0;
+}
+
+int supervisor_wanted(const struct recorder *rec, pid_t pid,
+		      const char *path)
+{
+	const struct moca_record_options *o = rec->opt;
+
+	if (o->only_children && pid == rec->root)
+		return 0;
+	if (listed(path, o->exclude, o->exclude_count))
+		return 0;
+	return !o->include_count ||
+	       listed(path, o->include, o->include_count);
+}
+
+void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
+{
+	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+}
+
+int supervisor_preload(struct recorder *rec, struct task *t,
+		       struct user_regs_struct *regs)
+{
+	char what[PRELOAD_WHY_MAX + 64], why[PRELOAD_WHY_MAX];
+	int ret;
+
+	if (!rec->opt->preload)
+		return 0;
+	ret = preload_inject(rec, t, regs, why);
+	if (ret == PRELOAD_STATIC)
+		return ret;
+	if (!ret) {
+		snprintf(what, sizeof(what), "allocations are not recorded: %s",
+			 why);
+		supervisor_gap(rec, t, what);
+	} else if (ret > 0) {
+		atomic_fetch_add(&rec->costs.preloads, 1);
+		cost_add(&rec->costs, COST_EXEC, 0, COST_PRELOAD_NS);
+	}
+	return ret;
+}
+
+/* A static program has no loader that would do it. */
+static void inject_agent(struct recorder *rec, struct task *t,
+			 struct tracee_calls *c)
+{
+	char why[100], text[200];
+
+	if (moca_inject_static(rec, c, why, sizeof(why)) > 0)
+		preload_configure(rec, t, &c->saved);
+	if (!why[0])
+		return;
+	snprintf(text, sizeof(text), "not all allocations of a static program "
+		 "are seen: %s", why);
+	supervisor_gap(rec, t, text);
+}
+
+int supervisor_limited(struct recorder *rec, pid_t tid)
+{
+	char path[64], line[256];
+	int count = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Seccomp_filters: %d", &count) == 1)
+			break;
+	if (f)
+		fclose(f);
+	if (rec->attach)
+		return 0;
+	/* Kernels before 5.9 do not say: it is 0 for ever. */
+	if (rec->filters < 0)
+		rec->filters = count;
+	return count > rec->filters;
+}
+
+int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
+{
+	uint64_t ns, cpu;
+	int err;
+
+	if (atomic_load(&rec->costs.stop_ns))
+		return 0;
+	err = tracee_measure(c, &ns, &cpu);
+	if (!err)
+		cost_calibrated(&rec->costs, ns, cpu);
+	return err;
+}
+
+/* Not into a program that is not dumpable. */
+static int may_look(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Move its memory, if it can be. 0 or -errno: it died. */
+static int take_memory(struct recorder *rec, struct task *t, int limited)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	uint64_t insn;
+	int err, loads;
+
+	err = tracee_get_regs(t, &regs);
+	if (err)
+		return err;
+	if (regs.cs == CS_32BIT) {
+		supervisor_gap(rec, t, "a 32-bit program: real faults only");
+		return 0;
+	}
+	if (limited) {
+		supervisor_gap(rec, t, "its system calls are limited by seccomp: real "
+			    "faults only, and no allocations");
+		return 0;
+	}
+	insn = vdso_syscall(t->tid);
+	if (!insn) {
+		supervisor_gap(rec, t, may_look(t->tid) ?
+			       "no vDSO in the program: real faults only" :
+			       "a program that has gained rights, or whose "
+			       "file may not be read: the kernel tells nothing "
+			       "of it");
+		return 0;
+	}
+	loads = supervisor_preload(rec, t, &regs);
+	if (loads < 0)
+		return loads;
+	err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	err = mm_setup(rec, t->mm, &c, insn);
+	if (!err)
+		err = supervisor_calibrate(rec, &c);
+	if (!err) {
+		pthread_mutex_lock(&t->mm->lock);
+		err = mm_move_all(rec, t->mm, &c);
+		pthread_mutex_unlock(&t->mm->lock);
+	}
+	if (err && err != -ESRCH) {
+		char why[200];
+
+		snprintf(why, sizeof(why), "memory could not be moved (%s): "
+			 "real faults only", strerror(-err));
+		supervisor_gap(rec, t, why);
+	}
+	if (!err && loads == PRELOAD_STATIC)
+		inject_agent(rec, t, &c);
+	return tracee_end(&c);
+}
+
+int supervisor_after_exec(struct recorder *rec, struct task *t,
+			  const char *path)
+{
+	int limited = supervisor_limited(rec, t->tid), err;
+
+	if (!supervisor_wanted(rec, t->pid, path)) {
+		supervisor_gap(rec, t, "left out by the user's choice");
+		return 0;
+	}
+	err = take_memory(rec, t, limited);
+	/* Behind all that we touch ourselves. */
+	if (!err)
+		witness_begin(rec, t);
+	return err;
+}
+
+static int at_exec_end(struct recorder *rec, struct task *t)
+{
+	char path[4096];
+	int err;
+
+	exe_name(t->tid, path, sizeof(path));
+	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
+	err = session_give(rec, t);
+	return err ? err : rec->way->after_exec(rec, t, path);
+}
+
+static void on_exec(struct recorder *rec, struct task *t)
+{
+	unsigned long former = 0;
+	struct task *old;
+	pid_t renamed = 0;
+
+	/* A thread that is not the leader takes the leader's number. */
+	if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former) &&
+	    former != (unsigned long)t->tid) {
+		old = tasks_find(former);
+		if (old) {
+			pid_t tid = t->tid;
+
+			renamed = former;
+			task_ended(rec, t, 0);
+			tasks_rename(old, tid);
+			t = old;
+			t->stop = TASK_STOPPED;
+		}
+	}
+	leave_mm(rec, t, 0);
+	t->mm = mm_new(rec, t->pid);
+	t->in_vfork = 0;
+	t->filtered = rec->way->filtered && !rec->attach;
+	supervisor_tell_task(rec, t, renamed);
+	/* Still inside execve: its end would overwrite our registers. */
+	t->at_exec = 1;
+	tracee_resume(t, PTRACE_SYSCALL, 0);
+}
+
+/* The flags with which t made a child, as of clone(2). */
+static uint64_t clone_flags(struct task *t, int event)
+{
+	struct user_regs_struct r;
+	uint64_t flags = 0;
+
+	if (tracee_get_regs(t, &r))
+		return 0;
+	if (r.cs == CS_32BIT)
+		return event == PTRACE_EVENT_VFORK ? CLONE_VM | CLONE_VFORK :
+						     r.rbx;
+	switch (r.orig_rax) {
+	case SYS_clone:
+		return r.rdi;
+	case SYS_clone3:
+		tracee_read(t->tid, r.rdi, &flags, sizeof(flags));
+		return flags;
+	case SYS_vfork:
+		return CLONE_VM | CLONE_VFORK;
+	default:
+		return 0;
+	}
+}
+
+/* The child of a fork: a copy of its parent's memory, or none of it is. */
+void supervisor_after_fork(struct recorder *rec, struct task *t,
+			   struct task *child)
+{
+	int err;
+
+	if (t->mm->state != MM_MOVED) {
+		if (t->mm->witnessed)
+			witness_begin(rec, child);
+		return;
+	}
+	pthread_mutex_lock(&t->mm->lock);
+	zap_settle(t->mm);
+	quiesce(t->mm, t);
+	err = mm_fork(rec, t, child);
+	pthread_mutex_unlock(&t->mm->lock);
+	quiesce_end(rec, t->mm, t);
+	if (!err && t->mm->witnessed)
+		witness_begin(rec, child);
+	if (!err || err == -ESRCH)
+		return;
+	moca_error("cannot copy the memory of process %d for its child %d: "
+		   "%s; the child is ended, since it would share memory with "
+		   "its parent", t->pid, child->pid, strerror(-err));
+	kill(child->pid, SIGKILL);
+}
+
+static void copy_memory(struct recorder *rec, struct task *t,
+			struct task *child)
+{
+	child->mm = mm_new(rec, child->pid);
+	if (!child->mm)
+		return;
+	child->mm->quiet = t->mm->quiet;
+	rec->way->after_fork(rec, t, child);
+}
+
+static void wait_first_stop(struct task *child)
+{
+	int status;
+
+	if (child->stop == TASK_STOPPED) {
+		if (WIFSTOPPED(child->status))
+			child->status = 0;	/* this is that stop */
+		return;
+	}
+	child->stop = TASK_STOPPED;
+	if (wait_task(child->tid, &status))
+		child->gone = 1;	/* its end was reported first */
+	else if (!WIFSTOPPED(status))
+		child->status = task_status(status);
+}
+
+/* The child is known and in its first stop: it begins. */
+static void begin_child(struct recorder *rec, struct task *t,
+			struct task *child, uint64_t flags)
+{
+	uint32_t kind = flags & CLONE_THREAD ? MOCA_TASK_THREAD :
+			flags & CLONE_VM     ? MOCA_TASK_VFORK :
+					       MOCA_TASK_FORK;
+
+	child->filtered = t->filtered;
+	cost_stop_is(&rec->costs,
+		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);
+	if (flags & CLONE_THREAD)
+		child->pid = t->pid;
+	if (flags & CLONE_VM)
+		child->mm = mm_get(t->mm);
+	else
+		copy_memory(rec, t, child);
+	if (rec->way->before_child)
+		rec->way->before_child(rec, t, child);
+	supervisor_announce(rec, child, t, kind);
+	if (!(flags & CLONE_VM) && child->mm && child->mm->freeze.bytes)
+		freeze_tell(rec, child);
+	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
+		task_ended(rec, child, child->status);
+	else
+		tracee_resume(child, moca_attach_request(rec), 0);
+}
+
+/*
+ * Task t has no more to do with its memory. When it was killed (as threads are
+ * by an exec or an exit elsewhere), it may have forked unheard.
+ */
+static void leave_mm(struct recorder *rec, struct task *t, int killed)
+{
+	struct task *child;
+
+	if (t->mm && t->mm->refs == 1 && (killed || t->mm->shared)) {
+		orphans_of(t);
+		while ((child = orphan_next(t))) {
+			child->status = 0;
+			/* A vfork child has the memory for itself now. */
+			begin_child(rec, t, child, 0);
+		}
+	}
+	if (t->mm && t->mm->refs == 1)
+		freeze_told(rec, t->mm, t);
+	mm_put(rec, t->mm);
+	t->mm = NULL;
+}
+
+static void on_clone(struct recorder *rec, struct task *t, int event)
+{
+	struct task *child;
+	unsigned long msg;
+	uint64_t flags;
+
+	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+		return;
+	flags = clone_flags(t, event);
+	child = tasks_find(msg);
+	if (!child)
+		child = tasks_add(msg);
+	if (!child) {
+		moca_warn("out of memory: task %lu is not traced", msg);
+		return;
+	}
+	wait_first_stop(child);
+	debugger_called(t, child);
+	if (event == PTRACE_EVENT_VFORK)
+		t->in_vfork = 1;
+	begin_child(rec, t, child, flags);
+}
+
+/*
+ * t, alone in its process, goes on without a tracer. The first program is our
+ * child all the same: its end is heard of.
+ */
+static void let_go(struct recorder *rec, struct task *t)
+{
+	if (ptrace(PTRACE_DETACH, t->tid, NULL, NULL))
+		return;		/* it was killed: its end comes */
+	t->stop = TASK_RUNNING;
+	t->plain = t->tid == rec->root && !rec->attach;
+	if (t->plain)
+		wait_plain();
+	else
+		task_ended(rec, t, 0);
+}
+
+/* A state of the first program, which no longer is a tracee. */
+static void on_plain(struct recorder *rec, struct task *t, int status)
+{
+	if (WIFSTOPPED(status))
+		launch_tell_stopped(rec, WSTOPSIG(status));
+	else if (WIFCONTINUED(status))
+		launch_tell_continued(rec);
+	else
+		task_ended(rec, t, status);
+}
+
+/* t stands still: let it start the zapper that the collector waits for. */
+static void give_zapper(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+
+	if (tracee_get_regs(t, &regs) || regs.cs == CS_32BIT ||
+	    tracee_begin(&c, t, &regs))
+		return;
+	pthread_mutex_lock(&t->mm->lock);
+	if (t->mm->state == MM_MOVED && !t->mm->zapper) {
+		int err = mm_start_zapper(rec, t->mm, &c);
+
+		moca_debug("process %d: zapper: %s", t->pid,
+			   err ? strerror(-err) : "started");
+	}
+	pthread_mutex_unlock(&t->mm->lock);
+	tracee_end(&c);
+}
+
+/* The same: what nobody else uses any more is traced in full again. */
+static void give_thaw(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	struct mm *mm = t->mm;
+
+	atomic_store(&mm->freeze.wanted, 0);
+	if (mm->state != MM_MOVED || !freeze_can_thaw(rec, mm) ||
+	    tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
+		return;
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
+	quiesce(mm, t);
+	if (quiesced_settled(mm, t)) {
+		int err = freeze_thaw(rec, mm, &c);
+
+		moca_debug("process %d: thawed: %s", t->pid,
+			   err ? strerror(-err) : mm->base_count ? "in part" :
+								    "all");
+	}
+	pthread_mutex_unlock(&mm->lock);
+	tracee_end(&c);
+	quiesce_end(rec, mm, t);
+}
+
+static int zapper_wanted(const struct task *t)
+{
+	/* Asked for by the interrupt, which any stop answers. */
+	return t->mm && atomic_load(&t->mm->want_zapper) == 2;
+}
+
+static int thaw_wanted(const struct task *t)
+{
+	return t->mm && atomic_load(&t->mm->freeze.wanted) == 2;
+}
+
+/* t stands still: do what the collector waits for. */
+static void give_wanted(struct recorder *rec, struct task *t)
+{
+	if (zapper_wanted(t))
+		give_zapper(rec, t);
+	if (thaw_wanted(t))
+		give_thaw(rec, t);
+}
+
+/* 1 when something of it is asked for, by us for the first time. */
+static int wanted_of(struct recorder *rec, struct mm *mm)
+{
+	int zapper = 1, thaw = 1;
+
+	zapper = atomic_compare_exchange_strong(&mm->want_zapper, &zapper, 2);
+	thaw = atomic_compare_exchange_strong(&mm->freeze.wanted, &thaw, 2);
+	if (thaw && !freeze_can_thaw(rec, mm)) {
+		atomic_store(&mm->freeze.wanted, 0);
+		thaw = 0;
+	}
+	return zapper || thaw;
+}
+
+/* Stop one task of each address space that the collector wants something of. */
+static void interrupt_for_wanted(struct recorder *rec)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (t->announced && t->mm && !t->in_vfork &&
+		    t->stop == TASK_RUNNING && wanted_of(rec, t->mm)) {
+			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			moca_debug("task %d: interrupted", t->tid);
+		}
+}
+
+/* The task's process is stopped, as by ^Z. */
+static void on_group_stop(struct recorder *rec, struct task *t, int sig)
+{
+	int known = t->retrap;
+
+	t->retrap = 0;
+	/*
+	 * SIGSTOP may have stopped us as well, and SIGCONT woken both: what is
+	 * reported is the past then. It says once more, before the front stops
+	 * for good what goes on.
+	 */
+	if (t->tid == rec->root && !known && !launch_told_stopped(rec)) {
+		t->retrap = 1;
+		tracee_resume(t, moca_attach_request(rec), 0);
+		return;
+	}
+	if (t->tid == rec->root)
+		launch_tell_stopped(rec, sig);
+	t->stop = TASK_RUNNING;
+	if (!ptrace(PTRACE_LISTEN, t->tid, NULL, NULL))
+		return;
+	/* It ran calls for us since: only in that stop may it listen. */
+	t->retrap = 1;
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
+static void on_event_stop(struct recorder *rec, struct task *t, int sig)
+{
+	if (sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN ||
+	    sig == SIGTTOU) {
+		on_group_stop(rec, t, sig);
+		return;
+	}
+	t->retrap = 0;
+	if (t->tid == rec->root)
+		launch_tell_continued(rec);
+	quiesce_hide_interrupt(t);
+	give_wanted(rec, t);
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
+static void on_seccomp(struct recorder *rec, struct task *t)
+{
+	struct user_regs_struct regs;
+	int ret = tracee_get_regs(t, &regs), seen = 0;
+	unsigned long data = 0;
+
+	/*
+	 * A filter of the program's own asks for a tracer that it does not
+	 * have: without one, such a call does not exist.
+	 */
+	if (!ret && !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &data) &&
+	    data != SECCOMP_OURS) {
+		regs.orig_rax = -1;
+		regs.rax = -ENOSYS;
+		tracee_set_regs(t, &regs);
+		tracee_resume(t, PTRACE_CONT, 0);
+		return;
+	}
+	if (!ret && debugger_wanted(regs.orig_rax))
+		seen = debugger_call(rec, t, &regs);
+	else if (!ret)
+		ret = mapcall_handle(rec, t, &regs);
+	if (ret == -ESRCH && t->status)
+		return;
+	tracee_resume(t, seen == 2 ? PTRACE_SYSCALL : PTRACE_CONT, 0);
+}
+
+void supervisor_stop(struct recorder *rec, struct task *t, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	if (t->own) {
+		if (!WIFSTOPPED(status))
+			tasks_remove(t);
+		else
+			zap_let_go(t->tid);
+		return;
+	}
+	if (t->plain) {
+		on_plain(rec, t, status);
+		return;
+	}
+	if (!WIFSTOPPED(status)) {
+		task_ended(rec, t, status);
+		return;
+	}
+	t->stop = TASK_STOPPED;
+	switch (event) {
+	case PTRACE_EVENT_EXEC:
+		on_exec(rec, t);
+		return;
+	case PTRACE_EVENT_FORK:
+	case PTRACE_EVENT_VFORK:
+	case PTRACE_EVENT_CLONE:
+		on_clone(rec, t, event);
+		break;
+	case PTRACE_EVENT_VFORK_DONE:
+		t->in_vfork = 0;
+		break;
+	case PTRACE_EVENT_SECCOMP:
+		on_seccomp(rec, t);
+		return;
+	case PTRACE_EVENT_STOP:
+		on_event_stop(rec, t, sig);
+		return;
+	case 0:
+		if (sig == (SIGTRAP | 0x80)) {
+			if (t->at_exec) {
+				t->at_exec = 0;
+				if (at_exec_end(rec, t) && t->status)
+					return;
+				if (t->let_go) {
+					let_go(rec, t);
+					return;
+				}
+			} else if (t->clone_flags) {
+				/* Its clone failed: there was no event. */
+				debugger_called(t, NULL);
+			} else if (rec->attach) {
+				if (attach_syscall(rec, t) &&
+				    (zapper_wanted(t) || thaw_wanted(t))) {
+					quiesce_hide_interrupt(t);
+					give_wanted(rec, t);
+				}
+			}
+			break;
+		}
+		/* A signal of the program's own. */
+		tracee_resume(t, moca_attach_request(rec), sig);
+		return;
+	}
+	tracee_resume(t, moca_attach_request(rec), 0);
+}
+
+int supervisor_adopt(struct recorder *rec, pid_t pid)
+{
+	struct task *t = tasks_add(pid);
+
+	if (!t)
+		return -ENOMEM;
+	t->mm = mm_new(rec, pid);
+	if (!t->mm)
+		return -ENOMEM;
+	supervisor_announce(rec, t, NULL, 0);
+	return 0;
+}
+
+/* The program is gone: its zappers have no more to do. */
+static void end_zappers(void)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		kill(t->tid, SIGKILL);
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		waitpid(t->tid, NULL, __WALL);
+}
+
+/* What this stop is, as far as it shows from outside: see cost_stop_is. */
+static void count_stop(struct recorder *rec, const struct task *t, int status)
+{
+	struct costs *c = &rec->costs;
+
+	if (!WIFSTOPPED(status)) {
+		cost_stop_is(c, COST_EXIT, 1);
+		return;
+	}
+	switch (status >> 16) {
+	case PTRACE_EVENT_SECCOMP:
+		cost_stop_is(c, COST_MEMORY, 1);
+		break;
+	case PTRACE_EVENT_EXEC:
+		/* The end of execve counts. */
+		cost_stop_is(c, COST_EXEC, 0);
+		break;
+	case 0:
+		if (WSTOPSIG(status) != (SIGTRAP | 0x80))
+			cost_stop_is(c, COST_SIGNAL, 1);
+		else if (t->at_exec)
+			cost_stop_is(c, COST_EXEC, 1);
+		else
+			cost_stop_is(c, COST_CALL, 1);
+		break;
+	}
+}
+
+/*
+ * The first program's exec is over: all that came before, whatever it was, was
+ * start-up.
+ */
+static void begin_program(struct recorder *rec)
+{
+	uint64_t now;
+
+	if (atomic_load(&rec->began_ns) || rec->costs.stop.kind != COST_EXEC ||
+	    !rec->costs.stop.counts)
+		return;
+	now = moca_now_ns();
+	cost_begin(&rec->costs, now - rec->launch_ns);
+	atomic_store(&rec->began_ns, now);
+}
+
+void supervisor_run(struct recorder *rec)
+{
+	while (tasks_count()) {
+		struct task *t;
+		int status;
+		pid_t tid;
+
+		if (rec->attach && atomic_load(&rec->stop_recording)) {
+			attach_end(rec);
+			continue;
+		}
+		tid = wait_any(&status);
+		if (tid < 0 && errno == EINTR) {
+			interrupt_for_wanted(rec);
+			continue;
+		}
+		if (tid < 0)
+			break;
+		t = tasks_find(tid);
+		if (!t) {
+			/* A child that is here before its parent's event. */
+			if (!WIFSTOPPED(status))
+				continue;
+			t = tasks_add(tid);
+			if (t)
+				t->stop = TASK_STOPPED;
+			continue;
+		}
+		if (!t->own && !t->announced && WIFSTOPPED(status)) {
+			t->stop = TASK_STOPPED;
+			continue;
+		}
+		if (t->own) {
+			supervisor_stop(rec, t, status);
+			continue;
+		}
+		cost_stop_begin(&rec->costs, t);
+		count_stop(rec, t, status);
+		supervisor_stop(rec, t, status);
+		/* It may be gone by now. */
+		cost_stop_end(&rec->costs, tasks_find(tid));
+		begin_program(rec);
+	}
+	rec->ended_ns = moca_now_ns();
+	end_zappers();
+}

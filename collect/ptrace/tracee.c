@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/tracee.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/wait.h"
+#include "lib/base/err.h"
+
+#ifndef PTRACE_SETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+/* Of the empty rounds of tracee_measure the shortest counts. */
+#define MEASURE 16
+
+static unsigned long rounds;
+
+/* Of the kernel, seen by tracers only. */
+#define ERESTARTSYS 512
+#define ERESTART_RESTARTBLOCK 516
+
+int tracee_get_regs(struct task *t, struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
+}
+
+int tracee_set_regs(struct task *t, const struct user_regs_struct *regs)
+{
+	return ptrace(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
+}
+
+ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec local = { buf, len };
+	struct iovec remote = { (void *)addr, len };
+	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+/*
+ * A system call that our stop interrupted is begun again by hand: the kernel
+ * would look for its number in orig_rax, which our own calls overwrite.
+ */
+static void restart_call(struct user_regs_struct *r)
+{
+	long ret = r->rax;
+
+	if ((long)r->orig_rax >= 0 && ret <= -ERESTARTSYS &&
+	    ret >= -ERESTART_RESTARTBLOCK && ret != -515) {
+		r->rax = ret == -ERESTART_RESTARTBLOCK ? SYS_restart_syscall :
+							 r->orig_rax;
+		r->rip -= 2;
+	}
+	r->orig_rax = -1;
+}
+
+int tracee_fetch_fd(pid_t pid, int remote)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, err;
+
+	if (pidfd < 0)
+		return -errno;
+	fd = syscall(SYS_pidfd_getfd, pidfd, remote, 0);
+	err = errno;
+	close(pidfd);
+	return fd < 0 ? -err : fd;
+}
+
+int tracee_begin(struct tracee_calls *c, struct task *t,
+		 const struct user_regs_struct *saved)
+{
+	uint64_t all = ~0ull;
+
+	c->task = t;
+	c->saved = *saved;
+	c->begun = 0;
+	restart_call(&c->saved);
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
+	    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
+		return -errno;
+	c->begun = 1;
+	return 0;
+}
+
+int tracee_end(struct tracee_calls *c)
+{
+	int ret = tracee_set_regs(c->task, &c->saved);
+
+	if (c->begun && ptrace(PTRACE_SETSIGMASK, c->task->tid,
+			       sizeof(c->sigmask), &c->sigmask))
+		ret = -errno;
+	c->begun = 0;
+	return ret;
+}
+
+/*
+ * Let a task that runs calls for us go on to its next stop that says how far
+ * it came: a call's entry or exit, the filter's stop, or a clone. Returns the
+ * wait status, or -ESRCH when it ended (which is kept for the wait loop).
+ */
+static int next_stop(struct task *t, int request)
+{
+	int status, err, sig = 0;
+
+	for (;;) {
+		rounds++;
+		if (ptrace(request, t->tid, NULL, (void *)(long)sig))
+			return -errno;
+		err = wait_resumed(t->tid, &status);
+		if (err)
+			return -ESRCH;
+		if (!WIFSTOPPED(status)) {
+			wait_keep(t->tid, status);
+			return -ESRCH;
+		}
+		sig = WSTOPSIG(status);
+		switch (status >> 16) {
+		case 0:
+			if (sig == (SIGTRAP | 0x80))
+				return status;
+			/*
+			 * SIGSTOP, which cannot be blocked. The kernel shall
+			 * have it now: it alone knows whether a SIGCONT came
+			 * since. See retrap for what the task does then.
+			 */
+			if (sig == SIGTRAP)
+				sig = 0;
+			continue;
+		case PTRACE_EVENT_STOP:
+			if (sig != SIGTRAP)
+				t->retrap = 1;
+			sig = 0;
+			continue;
+		case PTRACE_EVENT_SECCOMP:
+		case PTRACE_EVENT_CLONE:
+			return status;
+		}
+		sig = 0;
+	}
+}
+
+int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
+		    const uint64_t args[6], long *ret)
+{
+	struct user_regs_struct r = c->saved;
+	struct task *t = c->task;
+	int status, syscalls = 0, err;
+
+	r.rip = insn;
+	r.rax = nr;
+	r.orig_rax = -1;
+	r.rdi = args[0];
+	r.rsi = args[1];
+	r.rdx = args[2];
+	r.r10 = args[3];
+	r.r8 = args[4];
+	r.r9 = args[5];
+	err = tracee_set_regs(t, &r);
+	if (err)
+		return err;
+	/* Entry and exit are one stop each; the filter may add a third. */
+	while (syscalls < 2) {
+		status = next_stop(t, PTRACE_SYSCALL);
+		if (status < 0)
+			return status;
+		syscalls += !(status >> 16);
+	}
+	err = tracee_get_regs(t, &r);
+	*ret = r.rax;
+	return err;
+}
+
+/* The child between the program and the zapper: see it through its life. */
+static int adopt_zapper(pid_t between, pid_t *zapper)
+{
+	unsigned long msg;
+	struct task *kept;
+	int status, err;
+
+	/* Its orphan, the zapper, shall be ours to reap. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	for (;;) {
+		err = wait_task(between, &status);
+		if (err || !WIFSTOPPED(status))
+			break;
+		if (status >> 16 == PTRACE_EVENT_CLONE &&
+		    !ptrace(PTRACE_GETEVENTMSG, between, NULL, &msg))
+			*zapper = msg;
+		ptrace(PTRACE_CONT, between, NULL, NULL);
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+	/* Its first stop may have been kept (wait.h), as of a task to come. */
+	kept = tasks_find(between);
+	if (kept)
+		tasks_remove(kept);
+	if (err || !*zapper)
+		return err ? err : -ECHILD;
+	err = wait_task(*zapper, &status);
+	if (err || !WIFSTOPPED(status))
+		return err ? err : -ECHILD;
+	if (ptrace(PTRACE_SETOPTIONS, *zapper, NULL, PTRACE_O_EXITKILL) ||
+	    ptrace(PTRACE_CONT, *zapper, NULL, NULL))
+		return -errno;
+	return 0;
+}
+
+/* So many stops in a row on one CPU. */
+#define PIN_AFTER 16
+
+/*
+ * Run where the program runs, as long as it has one task only: each of the many
+ * short stops is then a switch on one CPU, and none waits for an idle CPU to
+ * wake up (half the time). A move takes as long as ten stops, and with several
+ * tasks, on several CPUs, the scheduler knows better.
+ */
+static void follow_cpu(unsigned int cpu)
+{
+	static unsigned int last = CPU_SETSIZE, times;
+	static cpu_set_t allowed;
+	cpu_set_t one;
+
+	if (cpu >= CPU_SETSIZE)
+		return;
+	if (cpu == last && tasks_count() == 1) {
+		if (++times != PIN_AFTER || !CPU_ISSET(cpu, &allowed))
+			return;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+		return;
+	}
+	if (last == CPU_SETSIZE &&
+	    sched_getaffinity(0, sizeof(allowed), &allowed))
+		return;
+	if (times >= PIN_AFTER)
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+	last = cpu;
+	times = 1;
+}
+
+/*
+ * Without the filter we stand at the entry of a call that does not exist:
+ * go on to its exit, which would else look like the end of the next one.
+ */
+static int leave_call(struct task *t, const struct user_regs_struct *at)
+{
+	struct user_regs_struct r = *at;
+	int status, err;
+
+	r.orig_rax = -1;
+	err = tracee_set_regs(t, &r);
+	while (!err) {
+		status = next_stop(t, PTRACE_SYSCALL);
+		if (status < 0)
+			return status;
+		if (!(status >> 16))
+			break;
+	}
+	return err;
+}
+
+/* Run from entry until the stub says that it is done. */
+static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
+		    const uint8_t *entry, pid_t *child)
+{
+	struct task *t = c->task;
+	unsigned long msg;
+	int status, err;
+
+	r->rip = STUB_ENTRY(entry);
+	r->orig_rax = -1;
+	err = tracee_set_regs(t, r);
+	if (err)
+		return err;
+	for (;;) {
+		/* The filter stops at the end; without one, every call does. */
+		status = next_stop(t, t->filtered ? PTRACE_CONT :
+						    PTRACE_SYSCALL);
+		if (status < 0)
+			return status;
+		if (status >> 16 == PTRACE_EVENT_CLONE) {
+			if (child &&
+			    !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+				adopt_zapper(msg, child);
+			continue;
+		}
+		err = tracee_get_regs(t, r);
+		if (err)
+			return err;
+		if (r->orig_rax == STUB_NR_DONE) {
+			if (t->filtered)
+				follow_cpu(r->r9 & 0xfff);
+			return t->filtered ? 0 : leave_call(t, r);
+		}
+	}
+}
+
+long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
+		 uint64_t b, uint64_t d, uint64_t e, uint64_t f, uint64_t g)
+{
+	struct user_regs_struct r = c->saved;
+
+	r.rax = nr;
+	r.rdi = a;
+	r.rsi = b;
+	r.rdx = d;
+	r.r10 = e;
+	r.r8 = f;
+	r.r9 = g;
+	*err = run_stub(c, &r, moca_stub_one, NULL);
+	return r.rbx;
+}
+
+long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
+		  pid_t *zapper)
+{
+	struct user_regs_struct r = c->saved;
+
+	*zapper = 0;
+	r.rdi = flags;
+	r.rsi = r.rdx = r.r10 = r.r8 = 0;
+	*err = run_stub(c, &r, moca_stub_clone, zapper);
+	return r.rbx;
+}
+
+unsigned long tracee_rounds(void)
+{
+	return rounds;
+}
+
+/* Of tracee_measure, what is done beside the round. */
+static uint64_t measure_registers(struct task *t)
+{
+	uint64_t before = moca_now_ns();
+	struct user_regs_struct r;
+
+	if (!tracee_get_regs(t, &r))
+		tracee_set_regs(t, &r);
+	cost_thread_cpu_ns();
+	cost_thread_cpu_ns();
+	return moca_now_ns() - before;
+}
+
+int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns)
+{
+	*ns = UINT64_MAX;
+	for (int i = 0; i < MEASURE; i++) {
+		uint64_t before = moca_now_ns(), cpu = cost_thread_cpu_ns();
+		uint64_t empty;
+		int err;
+
+		tracee_call(c, &err, SYS_getpid, 0, 0, 0, 0, 0, 0);
+		if (err)
+			return err;
+		cpu = cost_thread_cpu_ns() - cpu;
+		before = moca_now_ns() - before;
+		if (before >= *ns)
+			continue;
+		/* Less what is counted in each stop as well. */
+		empty = measure_registers(c->task);
+		*ns = before > empty ? before - empty : 0;
+		*cpu_ns = cpu > empty ? cpu - empty : 0;
+	}
+	return 0;
+}
+
+int tracee_list(struct tracee_calls *c, unsigned int n)
+{
+	struct user_regs_struct r = c->saved;
+	int err;
+
+	r.r12 = STUB_DATA + STUB_CALLS;
+	r.r13 = n;
+	err = run_stub(c, &r, moca_stub_list, NULL);
+	if (err)
+		return err;
+	/* Written by the program's own memory: believe no more than n. */
+	return r.rbx > n ? (int)n : (int)r.rbx;
+}
+
+int tracee_run(struct tracee_calls *c, struct stub_data *stub,
+	       struct stub_call *calls, size_t n)
+{
+	for (size_t done = 0; done < n;) {
+		size_t k = n - done < STUB_CALLS_MAX ? n - done :
+						       STUB_CALLS_MAX;
+		int got;
+
+		memcpy(stub->calls, calls + done, k * sizeof(*calls));
+		got = tracee_list(c, k);
+		if (got < 0)
+			return got;
+		memcpy(calls + done, stub->calls, k * sizeof(*calls));
+		done += k;
+	}
+	return 0;
+}
+
+int tracee_finish_call(struct task *t)
+{
+	for (;;) {
+		int status = next_stop(t, PTRACE_SYSCALL);
+
+		if (status < 0)
+			return status;
+		if (!(status >> 16))
+			return 0;
+	}
+}
+
+int tracee_resume(struct task *t, int request, int sig)
+{
+	/* Before it runs any code of the program's. */
+	if (t->retrap)
+		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+	t->stop = TASK_RUNNING;
+	if (ptrace(request, t->tid, NULL, (void *)(long)sig))
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/calibrate.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collect/run/internal.h"
+#include "collect/fault/zap.h"
+
+#define PAGES 128
+#define ROUNDS 4
+#define PARTS 8
+#define HUGE (2ul << 20)
+/* Where nothing can be measured: the figures of a VM of 2026. */
+#define DEFAULT_NS 1700.0
+#define DEFAULT_TOUCH_NS 1500.0
+/*
+ * What a real fault costs more than one of this loop: perf's sample, cold
+ * page tables and caches, and other threads. From make bench: the slowdown at
+ * a fixed interval, divided by its repeated faults, less what is measured here.
+ */
+#define REAL_FAULT_NS 1000.0
+/* Of that, perf's sample. */
+#define SAMPLE_NS 650.0
+
+/*
+ * Writes: fault-around maps no neighbours for them. CPU time: on a busy machine
+ * another program has the CPU for milliseconds in between.
+ */
+static double touch(volatile char *p, size_t pages)
+{
+	uint64_t t = cost_thread_cpu_ns();
+
+	for (size_t i = 0; i < pages; i++)
+		p[i * PAGE_SIZE] = 1;
+	return (double)(cost_thread_cpu_ns() - t) / pages;
+}
+
+/* The median of parts: the host may have taken the CPU in one of them. */
+static double touch_first(char *p, size_t pages)
+{
+	double part[PARTS];
+
+	for (size_t i = 0; i < PARTS; i++) {
+		double ns = touch(p + i * (pages / PARTS) * PAGE_SIZE,
+				  pages / PARTS);
+		size_t at = i;
+
+		for (; at && part[at - 1] > ns; at--)
+			part[at] = part[at - 1];
+		part[at] = ns;
+	}
+	return part[PARTS / 2];
+}
+
+/* ns of a first touch on a memfd, if asked for, and of repeated ones. */
+static double measure_memfd(double *first)
+{
+	int fd = memfd_create("moca-calibrate", MFD_CLOEXEC);
+	double best = 0, ns;
+	char *p = MAP_FAILED;
+
+	if (fd < 0)
+		return 0;
+	if (!ftruncate(fd, PAGES * PAGE_SIZE))
+		p = mmap(NULL, PAGES * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			 MAP_SHARED, fd, 0);
+	close(fd);
+	if (p == MAP_FAILED)
+		return 0;
+	for (int round = 0; round <= ROUNDS; round++) {
+		madvise(p, PAGES * PAGE_SIZE, zap_advice());
+		ns = round ? touch(p, PAGES) : touch_first(p, PAGES);
+		/* Round 0 allocates; of the others the least disturbed. */
+		if (!round && first)
+			*first = ns;
+		else if (round && (!best || ns < best))
+			best = ns;
+	}
+	munmap(p, PAGES * PAGE_SIZE);
+	return best;
+}
+
+double calibrate_minor_ns(void)
+{
+	return measure_memfd(NULL);
+}
+
+static int huge_pages_for_all(void)
+{
+	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
+	char line[64] = "";
+
+	if (f) {
+		if (!fgets(line, sizeof(line), f))
+			line[0] = 0;
+		fclose(f);
+	}
+	return strstr(line, "[always]") != NULL;
+}
+
+/* A first touch of native memory, as the program alone would have it. */
+static double measure_native(double *free_ns)
+{
+	size_t pages = huge_pages_for_all() ? HUGE / PAGE_SIZE : PAGES;
+	size_t len = pages * PAGE_SIZE + (pages == PAGES ? 0 : HUGE);
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t at = (uintptr_t)p;
+	double ns;
+	uint64_t t;
+
+	if (p == MAP_FAILED)
+		return 0;
+	if (pages != PAGES)
+		at = (at + HUGE - 1) & ~(HUGE - 1);
+	/* A huge page comes with its first touch. */
+	ns = pages == PAGES ? touch_first((char *)at, pages) :
+			      touch((char *)at, pages);
+	t = cost_thread_cpu_ns();
+	munmap(p, len);
+	*free_ns = (double)(cost_thread_cpu_ns() - t) / pages;
+	return ns;
+}
+
+static double measure_call(void)
+{
+	double best = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t t = moca_now_ns();
+		void *p = mmap(NULL, PAGE_SIZE, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		double ns;
+
+		if (p == MAP_FAILED)
+			return best;
+		munmap(p, PAGE_SIZE);
+		ns = (moca_now_ns() - t) / 2.0;
+		if (!best || ns < best)
+			best = ns;
+	}
+	return best;
+}
+
+struct fault_prices calibrate_prices(void)
+{
+	struct fault_prices p = {
+		.repeated_ns = DEFAULT_NS,
+		.touch_ns = DEFAULT_TOUCH_NS,
+		.again_ns = SAMPLE_NS,
+	};
+	double first = 0, minor = measure_memfd(&first);
+	double native = measure_native(&p.native_free_ns);
+
+	p.native_touch_ns = native;
+	p.native_call_ns = measure_call();
+	if (minor)
+		p.repeated_ns = minor + REAL_FAULT_NS;
+	if (minor && native)
+		p.touch_ns = (first > native ? first - native : 0) + SAMPLE_NS;
+	return p;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/control.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/ring/meter.h"
+
+/* Left unspent, for what cannot be foreseen within a sweep. */
+#define HEADROOM 0.85
+/* What recording can take of any time at most. */
+#define MOST 0.985
+/* No time is longer, ns. */
+#define MOST_NS 1e18
+/* An estimate is not better than this: a budget that it exceeds by less is
+ * held, as far as one can know. */
+#define TOLERANCE 0.02
+/* Of the budget, for allocations. */
+#define ALLOC_SHARE 0.5
+/* How often to ask again while waiting for the budget. */
+#define RETRY_NS 10000000ull
+
+void control_init(struct control *c, double budget, uint64_t interval_ns,
+		  double fault_ns, unsigned int cpus, uint64_t now_ns)
+{
+	memset(c, 0, sizeof(*c));
+	c->budget = budget;
+	c->interval_ns = interval_ns;
+	c->fault_ns = fault_ns;
+	/* The fault itself would have come; memfd and sample are ours. */
+	c->natural_ns = fault_ns * 0.7;
+	c->cpus = cpus ? cpus : 1;
+	c->crowd = c->cpus == 1;
+	c->start_ns = now_ns;
+	c->last_sweep_ns = now_ns;
+}
+
+static double elapsed(const struct control *c, uint64_t now_ns)
+{
+	return now_ns > c->start_ns ? (double)(now_ns - c->start_ns) : 0;
+}
+
+/* Wall time of the program alone that passed: the budget is a share of it. */
+static double allowance(const struct control *c, uint64_t now_ns)
+{
+	double plain = elapsed(c, now_ns) - c->spent_ns;
+
+	return plain > 0 ? c->budget * HEADROOM * plain : 0;
+}
+
+int control_due(const struct control *c, uint64_t now_ns, double pages,
+		double share)
+{
+	if (now_ns < c->last_sweep_ns + c->interval_ns)
+		return 0;
+	if (isinf(c->budget))
+		return 1;
+	return c->spent_ns + pages * c->fault_ns * share <=
+	       allowance(c, now_ns);
+}
+
+uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
+		      double share)
+{
+	uint64_t at = c->last_sweep_ns + c->interval_ns;
+
+	if (at > now_ns)
+		return at;
+	return control_due(c, now_ns, pages, share) ? now_ns :
+						      now_ns + RETRY_NS;
+}
+
+void control_swept(struct control *c, uint64_t now_ns)
+{
+	c->last_sweep_ns = now_ns;
+}
+
+/* What is no number is low. */
+static double clamp(double x, double low, double high)
+{
+	return !(x > low) ? low : x > high ? high : x;
+}
+
+/* CPUs that would have nothing to do if we were not there. */
+void control_idle(struct control *c, double wall_ns, double beside_ns,
+		  double idle_ns)
+{
+	if (wall_ns > 0)
+		c->crowd = 1 - clamp((idle_ns + beside_ns) / wall_ns, 0, 1);
+}
+
+void control_settle(struct control *c, const struct control_window *w)
+{
+	double at_once, loss, spent;
+
+	if (!(w->wall_ns > 0))
+		return;
+	at_once = clamp(w->program_ns / w->wall_ns, 1, c->cpus);
+	loss = clamp(w->total_ns, 0, HUGE_VAL) / at_once;
+	if (loss < w->busiest_ns)
+		loss = w->busiest_ns;
+	loss += c->crowd * clamp(w->beside_ns, 0, HUGE_VAL) / at_once;
+	/* A stop is counted when it ends: it may have begun in the last window. */
+	loss += c->carry_ns;
+	spent = clamp(loss, 0, MOST * w->wall_ns);
+	c->carry_ns = clamp(loss - spent, 0, MOST * w->wall_ns);
+	c->spent_ns += spent;
+}
+
+void control_stall(struct control *c, double ns)
+{
+	c->spent_ns += clamp(ns, 0, MOST_NS);
+}
+
+void control_cpu(struct control *c, double program_ns, double priced_ns,
+		 double beside_ns)
+{
+	if (!(program_ns > 0))
+		return;
+	if (!(priced_ns < program_ns))
+		priced_ns = program_ns;
+	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns);
+}
+
+unsigned int control_thin(const struct control *c, unsigned int thin,
+			  double alloc_ns, double program_ns)
+{
+	double most = c->budget * ALLOC_SHARE * program_ns;
+
+	if (program_ns <= 0 || isinf(c->budget))
+		return isinf(c->budget) ? 0 : thin;
+	if (alloc_ns > most)
+		return thin < MOCA_THIN_MAX ? thin + 1 : thin;
+	return thin && alloc_ns < most / 4 ? thin - 1 : thin;
+}
+
+struct estimate control_wall(const struct control *c, uint64_t now_ns)
+{
+	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns);
+}
+
+double control_slowdown(const struct control *c, uint64_t now_ns)
+{
+	return control_wall(c, now_ns).middle;
+}
+
+int control_exceeded(const struct control *c, const struct estimate *wall)
+{
+	return estimate_exceeds(wall, c->budget + TOLERANCE);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The overhead budget. Pure arithmetic: no clock, no I/O.
+ *
+ * What recording has cost so far is kept in ns of the program's wall time. A
+ * sweep (zapping everything once) is allowed when it fits under budget x the
+ * time that has passed: intervals grow longer, never incomplete.
+ */
+#ifndef MOCA_RUN_CONTROL_H
+#define MOCA_RUN_CONTROL_H
+
+#include <stdint.h>
+
+#include "collect/run/estimate.h"
+
+struct control {
+	double budget;		/* fraction; HUGE_VAL = no limit */
+	uint64_t interval_ns;	/* never sweep more often */
+	double fault_ns;	/* cost of one repeated fault */
+	double natural_ns;	/* added to a fault that comes anyway */
+	unsigned int cpus;
+	uint64_t start_ns;
+	uint64_t last_sweep_ns;
+	double spent_ns;	/* of the program's wall time, so far */
+	double carry_ns;	/* of the last window, not spent in it */
+	double crowd;		/* share of the time without an idle CPU */
+	struct estimate cpu;	/* control_cpu */
+};
+
+/* What happened since the last window: times in ns. */
+struct control_window {
+	double wall_ns;
+	double busiest_ns;	/* that one task waited or worked for us */
+	double total_ns;	/* the same, added up over all tasks */
+	double program_ns;	/* CPU time of the program's tasks */
+	double beside_ns;	/* CPU time of ours, beside the program */
+};
+
+/* CPUs that had nothing to do, over a stretch long enough to tell (100 ms). */
+void control_idle(struct control *c, double wall_ns, double beside_ns,
+		  double idle_ns);
+
+void control_init(struct control *c, double budget, uint64_t interval_ns,
+		  double fault_ns, unsigned int cpus, uint64_t now_ns);
+
+/*
+ * Whether to sweep now. pages: faults that the sweep is expected to cause;
+ * share: of those, the part that hits the busiest task (0 to 1).
+ */
+int control_due(const struct control *c, uint64_t now_ns, double pages,
+		double share);
+/* When to ask again, ns. */
+uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
+		      double share);
+
+void control_swept(struct control *c, uint64_t now_ns);
+
+/*
+ * Account for a window. Of what all tasks waited and worked for, what counts is
+ * the share of one among those that ran at once, but never less than what the
+ * busiest waited for. Our own threads take time from the program only while no
+ * CPU is idle. Prices are averages: whatever they say, the program did some
+ * work in the window.
+ */
+void control_settle(struct control *c, const struct control_window *w);
+/* Time in which the program could do nothing: its start, its end. */
+void control_stall(struct control *c, double ns);
+/*
+ * So far: CPU time of the program's tasks (0: not known), what of it is ours by
+ * prices, and the CPU time of our own processes.
+ */
+void control_cpu(struct control *c, double program_ns, double priced_ns,
+		 double beside_ns);
+
+/*
+ * How sparsely allocations shall be told (lib/ring/meter.h): thin so far, what
+ * they took and what the program took in all since it was set. No more than
+ * half of the budget is theirs.
+ */
+unsigned int control_thin(const struct control *c, unsigned int thin,
+			  double alloc_ns, double program_ns);
+
+/* Estimated wall time with / without recording, at least, ≥ 1. */
+double control_slowdown(const struct control *c, uint64_t now_ns);
+struct estimate control_wall(const struct control *c, uint64_t now_ns);
+/* Whether the budget can be said not to have been held. */
+int control_exceeded(const struct control *c, const struct estimate *wall);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What recording makes the program wait and work for, measured while it runs,
+ * by kind. Both threads of the engine add; the collector reads. Kinds do not
+ * overlap: a piece of work that is counted by itself (memory given back, within
+ * munmap) is taken off the stop around it.
+ */
+#ifndef MOCA_RUN_COST_H
+#define MOCA_RUN_COST_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct moca_meta;
+struct task;
+
+enum cost_kind {
+	COST_START,	/* from the start of `moca` to the program's first
+			   instruction; attached: while it stood still */
+	COST_EXEC,	/* each later exec */
+	COST_MEMORY,	/* stops: mmap, munmap, brk, madvise ... */
+	COST_THREAD,	/* stops: a new thread */
+	COST_FORK,	/* stops: a new process */
+	COST_EXIT,	/* a task's end */
+	COST_SIGNAL,	/* stops: a signal arrives */
+	COST_CALL,	/* stops: a system call of an attached program */
+	COST_STOP,	/* other stops */
+	COST_REPEATED,	/* faults that sweeps cause */
+	COST_TOUCH,	/* first touches: what they take more than natively */
+	COST_COPIED,	/* first touches of pages that a fork or an exec filled */
+	COST_AGAIN,	/* writes after reads: their samples */
+	COST_FREE,	/* memory given back: holes in the memfd */
+	COST_ALLOC,	/* calls of allocators, in libmoca-alloc */
+	COST_SWEEP,	/* sweeps */
+	COST_RATE,	/* the sampler of faults and CPU time */
+	COST_EVENTS,	/* the collector of events */
+	COST_RECORDER,	/* CPU time of the collector of accesses */
+	COST_WRITE,	/* chunks written to the disk */
+	COST_END,	/* from the program's end to that of `moca` */
+	COST_KINDS
+};
+
+/*
+ * Loading libmoca-alloc and libmocatrace, besides the stops and faults of it:
+ * relocation, constructors. The figure of a VM of 2026.
+ */
+#define COST_PRELOAD_NS 300000
+
+#define COST_GAPS 64
+
+struct cost_sum {
+	atomic_ulong count;
+	atomic_ulong ns;	/* added up over all tasks */
+};
+
+struct costs {
+	struct cost_sum kind[COST_KINDS];
+	atomic_ulong preloads;	/* programs that got our libraries */
+	/* Of the stops: CPU time of the program's tasks, ns. */
+	atomic_ulong task_cpu_ns;
+	/* Of the stops since the window began: of the busiest task, ns. */
+	atomic_ulong busiest_ns;
+	atomic_uint window;	/* raised by the collector */
+
+	/* What a stop takes besides our work, ns: calibrated (cost_calibrated). */
+	/* What the program would spend by itself on a page, ns. */
+	atomic_ulong native_touch_ns, native_free_ns, native_call_ns;
+	atomic_ulong stop_ns;
+	double stop_cpu_ns;	/* of that, the task's own CPU time */
+	/*
+	 * Attached: from a system call's stop to the task's next one. The
+	 * shortest of these are calls that take no time: such a stop is what one
+	 * costs there and then. Supervisor thread only.
+	 */
+	uint64_t gaps[COST_GAPS];
+	unsigned int gap_count;
+
+	/* The stop under way; supervisor thread only. */
+	struct {
+		enum cost_kind kind;
+		int counts;		/* how many of its kind it stands for */
+		uint64_t begin_ns, begin_cpu_ns;
+		uint64_t natural_ns;	/* the program would wait for it alone */
+		uint64_t inner_ns;	/* counted as another kind */
+		unsigned long rounds;	/* tracee_rounds before */
+		uint64_t before_ns;	/* it may have waited for the last one */
+		uint64_t end_ns;	/* of the last one */
+		uint64_t length_ns;
+	} stop;
+};
+
+/* Any thread. */
+static inline void cost_add(struct costs *c, enum cost_kind kind,
+			    uint64_t count, uint64_t ns)
+{
+	atomic_fetch_add_explicit(&c->kind[kind].count, count,
+				  memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->kind[kind].ns, ns, memory_order_relaxed);
+}
+
+/*
+ * Supervisor thread. A stop is begun when wait(2) has reported it; kind and
+ * count are what it turns out to be, by default one of COST_STOP. The end is
+ * when the task goes on; tid: whose it was.
+ */
+void cost_stop_begin(struct costs *c, const struct task *t);
+void cost_stop_is(struct costs *c, enum cost_kind kind, int count);
+void cost_stop_end(struct costs *c, struct task *t);
+/* Within a stop: `ns` that are counted as kind, not as the stop. */
+void cost_inner(struct costs *c, enum cost_kind kind, uint64_t count,
+		uint64_t ns);
+/* Within a stop: pages that the call fills or frees, natively too. */
+void cost_natural(struct costs *c, uint64_t filled, uint64_t freed);
+/* What an empty stop took: in all, and of that the tracing thread's CPU. */
+void cost_calibrated(struct costs *c, uint64_t ns, uint64_t tracer_cpu_ns);
+
+/*
+ * The program begins, `ns` after we did: what the tracing thread counted so far
+ * is part of its start.
+ */
+void cost_begin(struct costs *c, uint64_t ns);
+
+/* "memory", as in the metadata's keys; "stops for memory calls". */
+const char *cost_key(enum cost_kind kind);
+const char *cost_label(enum cost_kind kind);
+/* Keys cost.KIND.count, cost.KIND.ns of all kinds that occurred. */
+void cost_describe(const struct costs *c, struct moca_meta *m);
+/*
+ * The kind that took most; COST_KINDS: nothing did. crowded: what runs beside
+ * the program takes time from it, as no CPU is idle.
+ */
+enum cost_kind cost_culprit(const struct costs *c, int crowded);
+/* "12,480 stops for new threads" */
+void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
+		 size_t size);
+
+uint64_t cost_thread_cpu_ns(void);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* What is known of our own share: prices are averages. */
+#define ERROR 0.10
+/* Ratios above this are told without decimals. */
+#define COARSE 10.0
+/* Errors below this are not told. */
+#define CLOSE 0.05
+
+/* 0 to most; what is no number is 0. */
+static double within(double x, double most)
+{
+	if (!(x > 0))
+		return 0;
+	return x < most ? x : most;
+}
+
+struct estimate estimate_of(double all_ns, double measured_ns,
+			    double priced_ns)
+{
+	struct estimate e = { .middle = 1, .low = 1, .high = 1 };
+	double own, least;
+
+	e.all_ns = within(all_ns, 1e18);
+	measured_ns = within(measured_ns, e.all_ns);
+	priced_ns = within(priced_ns, e.all_ns - measured_ns);
+	e.added_ns = measured_ns + priced_ns;
+	e.sure_ns = measured_ns + (1 - ERROR) * priced_ns;
+	e.own_ns = e.all_ns - e.sure_ns;
+	e.told = e.own_ns >= ESTIMATE_SHORT_NS;
+	if (e.own_ns > 0)
+		e.low = e.all_ns / e.own_ns;
+	own = e.all_ns - e.added_ns;
+	least = own - ERROR * priced_ns;
+	e.high = least > e.all_ns / ESTIMATE_UNKNOWN ? e.all_ns / least :
+							ESTIMATE_UNKNOWN;
+	if (!e.all_ns)
+		e.high = 1;
+	e.middle = e.high > ESTIMATE_FAR ? e.low : e.all_ns / own;
+	if (!e.all_ns)
+		e.middle = 1;
+	return e;
+}
+
+int estimate_exceeds(const struct estimate *e, double share)
+{
+	return e->sure_ns > share * e->own_ns;
+}
+
+/* Known well enough to be told as one number. */
+static int is_close(const struct estimate *e)
+{
+	return e->high <= ESTIMATE_FAR &&
+	       e->high - e->low <= fmax(2 * CLOSE, 0.2 * e->middle);
+}
+
+void estimate_ratio(const struct estimate *e, char *buf, size_t size)
+{
+	if (e->high > ESTIMATE_FAR)
+		snprintf(buf, size, e->low < COARSE ? "at least %.1fx" :
+						      "at least %.0fx", e->low);
+	else if (is_close(e))
+		snprintf(buf, size, e->middle < COARSE ? "%.2fx" : "%.0fx",
+			 e->middle);
+	else
+		snprintf(buf, size, "%.1fx to %.1fx", e->low, e->high);
+}
+
+void estimate_percent(const struct estimate *e, char *buf, size_t size)
+{
+	if (is_close(e))
+		snprintf(buf, size, "about %.0f %%", (e->middle - 1) * 100);
+	else
+		snprintf(buf, size, "at least %.0f %%", (e->low - 1) * 100);
+}
+
+void estimate_wall(const struct estimate *e, char *buf, size_t size)
+{
+	char ratio[48];
+
+	estimate_ratio(e, ratio, sizeof(ratio));
+	if (e->told)
+		snprintf(buf, size, "estimated slowdown %s", ratio);
+	else
+		snprintf(buf, size, "recording took %.1f ms of a run of %.1f ms "
+			 "(too short for a ratio)", e->added_ns / 1e6,
+			 e->all_ns / 1e6);
+}
+
+void estimate_cpu(const struct estimate *e, char *buf, size_t size)
+{
+	char ratio[48];
+
+	estimate_ratio(e, ratio, sizeof(ratio));
+	if (e->told)
+		snprintf(buf, size, "CPU time %s", ratio);
+	else
+		snprintf(buf, size, "%.1f ms of CPU time for recording",
+			 e->added_ns / 1e6);
+}

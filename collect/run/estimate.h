@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What recording took of a time (wall or CPU), told as a ratio where the program
+ * ran long enough for one, else in milliseconds. Pure arithmetic: no clock, no
+ * I/O. Every input may be nonsense: clocks of several CPUs, counters that a
+ * program writes, prices that are averages.
+ */
+#ifndef MOCA_RUN_ESTIMATE_H
+#define MOCA_RUN_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of a ratio above this, nobody knows how far. */
+#define ESTIMATE_FAR 20.0
+#define ESTIMATE_UNKNOWN 100.0
+/* A program that ran no longer by itself has no ratio. */
+#define ESTIMATE_SHORT_NS 5e7
+
+struct estimate {
+	double all_ns;		/* with recording */
+	double added_ns;	/* of that, what recording took */
+	double sure_ns;		/* the same, at least */
+	double own_ns;		/* the program alone, at most */
+	int told;		/* it ran long enough for a ratio */
+	/* With / without. low always holds; high above ESTIMATE_FAR: not known,
+	 * and middle is low then. */
+	double middle, low, high;
+};
+
+/*
+ * all: with recording; measured: of that, ours by a clock; priced: of that, ours
+ * by counts and prices, which are known to 10 %.
+ */
+struct estimate estimate_of(double all_ns, double measured_ns,
+			    double priced_ns);
+/* Whether recording took more than that share of the program's own time. */
+int estimate_exceeds(const struct estimate *e, double share);
+
+/* "1.12x", "2.1x to 2.9x", "at least 20x"; only where told. */
+void estimate_ratio(const struct estimate *e, char *buf, size_t size);
+/* "about 12 %", "at least 300 %": more than without; only where told. */
+void estimate_percent(const struct estimate *e, char *buf, size_t size);
+/* "estimated slowdown 1.12x", or what it took of a run too short for that. */
+void estimate_wall(const struct estimate *e, char *buf, size_t size);
+/* "CPU time 1.12x", or what it took. */
+void estimate_cpu(const struct estimate *e, char *buf, size_t size);
+
+/* Of counters that may go back: 0 then. */
+static inline uint64_t estimate_since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+#endif

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collect/run/oom.h"
+#include "collect/run/way.h"
+#include "collect/fault/witness.h"
+#include "lib/base/err.h"
+#include "lib/ring/registry.h"
+
+#define LOAD(field) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_ARG(n) \
+	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
+		 offsetof(struct seccomp_data, args) + 8 * (n))
+#define RETURN(v) BPF_STMT(BPF_RET | BPF_K, v)
+#define IF_EQ(v, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, yes, no)
+
+/* Trace system call nr when its argument n has all of `value`. */
+#define TRACE_IF(number, n, value) \
+	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
+	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
+
+/* The same when its argument n has any of these bits. */
+#define TRACE_IF_ANY(number, n, bits) \
+	IF_EQ(number, 0, 4), LOAD_ARG(n), \
+	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), \
+	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
+
+/*
+ * The filter that asks us before memory changes. Numbers first: the kernel
+ * remembers those that need no look at the arguments and skips the filter.
+ */
+static int install_filter(int fd_number, int privileged)
+{
+	const struct sock_filter ours[] = {
+		LOAD(arch),
+		IF_EQ(AUDIT_ARCH_X86_64, 5, 0),
+		/* Of 32-bit programs, only where their memory ends. */
+		LOAD(nr),
+		IF_EQ(EXIT_GROUP_32, 1, 0),
+		IF_EQ(EXECVE_32, 0, 1),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+		RETURN(SECCOMP_RET_ALLOW),
+		LOAD(nr),
+		IF_EQ(SYS_exit_group, 2, 0),
+		IF_EQ(SYS_execve, 1, 0),
+		IF_EQ(SYS_execveat, 0, 1),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+		IF_EQ(STUB_NR_DONE, 0, 1),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
+		TRACE_IF(SYS_fcntl, 0, (uint32_t)fd_number),
+		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
+		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
+		/* A program that debugs itself (debugger.h). */
+		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED),
+		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
+		IF_EQ(SYS_ptrace, 0, 1),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+		IF_EQ(SYS_prctl, 0, 6),
+		LOAD_ARG(0),
+		IF_EQ(PR_SET_SECCOMP, 2, 0),
+		IF_EQ(PR_SET_NAME, 1, 0),
+		IF_EQ(PR_SET_CHILD_SUBREAPER, 0, 1),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+		RETURN(SECCOMP_RET_ALLOW),
+		/* mprotect and pkey_mprotect to writable. */
+		IF_EQ(SYS_mprotect, 1, 0),
+		IF_EQ(SYS_pkey_mprotect, 0, 4),
+		LOAD_ARG(2),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JA, 22, 0, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		IF_EQ(SYS_mbind, 20, 0),
+		IF_EQ(SYS_move_pages, 19, 0),
+		IF_EQ(SYS_migrate_pages, 18, 0),
+		IF_EQ(SYS_shmat, 17, 0),
+		IF_EQ(SYS_shmdt, 16, 0),
+		IF_EQ(SYS_pkey_alloc, 15, 0),
+		IF_EQ(SYS_mlock, 14, 0),
+		IF_EQ(SYS_mlock2, 13, 0),
+		IF_EQ(SYS_mlockall, 12, 0),
+		IF_EQ(SYS_mmap, 11, 0),
+		IF_EQ(SYS_munmap, 10, 0),
+		IF_EQ(SYS_brk, 9, 0),
+		IF_EQ(SYS_mremap, 8, 0),
+		IF_EQ(SYS_madvise, 7, 0),
+		IF_EQ(440 /* process_madvise */, 6, 0),
+		IF_EQ(SYS_userfaultfd, 5, 0),
+		IF_EQ(SYS_seccomp, 4, 0),
+		IF_EQ(SYS_unshare, 3, 0),
+		IF_EQ(SYS_setns, 2, 0),
+		IF_EQ(SYS_close_range, 1, 0),
+		RETURN(SECCOMP_RET_ALLOW),
+		/* Our own calls, from the stub, pass. */
+		LOAD(instruction_pointer),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u)),
+		IF_EQ(STUB_BASE, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, instruction_pointer) + 4),
+		IF_EQ(0, 0, 1),
+		RETURN(SECCOMP_RET_ALLOW),
+		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
+	};
+	struct sock_fprog prog = {
+		.len = sizeof(ours) / sizeof(ours[0]),
+		.filter = (struct sock_filter *)ours,
+	};
+
+	if (!privileged && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
+		return -errno;
+	return 0;
+}
+
+/* What the child says when it could not execute the program. */
+struct exec_failure {
+	int stage;	/* 1 filter, 2 exec */
+	int error;
+};
+
+/* Without ptrace nobody could tell each image (session.h). */
+static void set_session(uint64_t session)
+{
+	char text[17];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, session);
+	setenv(MOCA_TRACE_ENV, text, 1);
+}
+
+/*
+ * Up to glibc's own two, 32 and 33, which its sigaction() refuses. posix_spawn
+ * has them ignored in programs that it starts (make does so), and with threads
+ * glibc handles 33, which exec sets to the default.
+ */
+#define SIGNALS_SET 33
+
+struct kernel_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
+static int is_ignored(int sig)
+{
+	struct kernel_action a = { 0 };
+
+	return !syscall(SYS_rt_sigaction, sig, NULL, &a, sizeof(a.mask)) &&
+	       a.handler == (uint64_t)SIG_IGN;
+}
+
+static void set_ignored(int sig, int ignored)
+{
+	struct kernel_action a = {
+		.handler = (uint64_t)(ignored ? SIG_IGN : SIG_DFL),
+	};
+
+	syscall(SYS_rt_sigaction, sig, &a, NULL, sizeof(a.mask));
+}
+
+static void child_main(struct recorder *rec, int gate, int report)
+{
+	const struct moca_record_options *o = rec->opt;
+	struct exec_failure why = { 0 };
+	char go;
+
+	for (int sig = 1; sig <= SIGNALS_SET; sig++)
+		set_ignored(sig, rec->ignored >> sig & 1);
+	sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
+	if (o->program_stdout >= 0)
+		dup2(o->program_stdout, 1);
+	if (o->program_stderr >= 0)
+		dup2(o->program_stderr, 2);
+	/* Huge pages would blur which page was touched. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	if (read(gate, &go, 1) != 1)
+		_exit(125);
+	why.stage = 1;
+	if (rec->way->filtered)
+		why.error = -install_filter(rec->fd_number, rec->privileged);
+	if (!why.error) {
+		if (rec->session && rec->way->supervise)
+			set_session(rec->session);
+		if (rec->way->before_exec)
+			rec->way->before_exec(rec);
+		why.stage = 2;
+		execvp(o->argv[0], o->argv);
+		why.error = errno;
+	}
+	if (write(report, &why, sizeof(why)) < 0)
+		_exit(125);
+	_exit(why.stage == 1 ? 125 : why.error == ENOENT ? 127 : 126);
+}
+
+pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
+{
+	int go[2], report[2], err;
+	sigset_t all, mask;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC))
+		return -errno;
+	if (pipe2(report, O_CLOEXEC)) {
+		err = -errno;
+		goto err_go;
+	}
+	/* The child shall run no handler of ours: a signal would be lost. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &mask);
+	pid = fork();
+	err = -errno;
+	if (pid)
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	if (pid < 0)
+		goto err_report;
+	if (!pid) {
+		close(go[1]);
+		close(report[0]);
+		child_main(rec, go[0], report[1]);
+	}
+	close(go[0]);
+	close(report[1]);
+	if (!rec->way->supervise &&
+	    ptrace(PTRACE_SEIZE, pid, NULL, LAUNCH_TRACE_OPTIONS)) {
+		err = -errno;
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		close(go[1]);
+		close(report[0]);
+		return err;
+	}
+	*gate = go[1];
+	*exec_error = report[0];
+	return pid;
+
+err_report:
+	close(report[0]);
+	close(report[1]);
+err_go:
+	close(go[0]);
+	close(go[1]);
+	return err;
+}
+
+void launch_go(int gate)
+{
+	while (write(gate, "g", 1) < 0 && errno == EINTR)
+		;
+	close(gate);
+}
+
+/* What the engine tells the front. */
+struct front_message {
+	int kind;	/* 's': see stop_state, 'e': the end */
+	int exit_code;
+	int signal;
+};
+
+/*
+ * Memory that engine and front share. A SIGCONT that comes between the front's
+ * look at `stopped` and its kill of itself has no effect, so the engine says it
+ * until the front is up (launch_wake_front).
+ */
+struct stop_state {
+	atomic_int stopped;	/* the program is, by this signal; else 0 */
+	atomic_int asleep;	/* the front stops, or is about to */
+};
+
+static struct stop_state *stop_state;
+static pid_t front_pid;
+/* In the engine: `stopped`, and the signals that follow from it, as one. */
+static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER;
+
+int launch_told_stopped(struct recorder *rec)
+{
+	/*
+	 * What the attached program does is no concern of our shell's. A front
+	 * that is up, though it was told, was continued meanwhile.
+	 */
+	return rec->attach || (atomic_load(&stop_state->stopped) &&
+			       atomic_load(&stop_state->asleep));
+}
+
+void launch_tell_stopped(struct recorder *rec, int sig)
+{
+	struct front_message m = { .kind = 's' };
+
+	if (launch_told_stopped(rec) || rec->front < 0)
+		return;
+	pthread_mutex_lock(&stop_lock);
+	/* The front loads it when it has the message. */
+	atomic_store(&stop_state->stopped, sig);
+	send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+void launch_wake_front(void)
+{
+	pthread_mutex_lock(&stop_lock);
+	/* Sequentially consistent, as in stop_like: one sees the other's. */
+	if (atomic_load(&stop_state->asleep) &&
+	    !atomic_load(&stop_state->stopped) && getppid() == front_pid)
+		kill(front_pid, SIGCONT);
+	pthread_mutex_unlock(&stop_lock);
+}
+
+void launch_tell_continued(struct recorder *rec)
+{
+	if (atomic_exchange(&stop_state->stopped, 0))
+		launch_wake_front();
+}
+
+void launch_tell_end(struct recorder *rec, int exit_code, int signal)
+{
+	struct front_message m = { 'e', exit_code, signal };
+
+	if (rec->front < 0)
+		return;
+	atomic_store(&stop_state->stopped, 0);
+	while (atomic_load(&stop_state->asleep) && !launch_front_gone(rec)) {
+		launch_wake_front();
+		usleep(1000);
+	}
+	send(rec->front, &m, sizeof(m), MSG_NOSIGNAL);
+}
+
+int launch_front_gone(struct recorder *rec)
+{
+	struct pollfd p = { rec->front, 0, 0 };
+
+	return rec->front >= 0 && poll(&p, 1, 0) > 0 &&
+	       (p.revents & (POLLHUP | POLLERR));
+}
+
+static pid_t engine_pid;
+
+/* A request to end goes to the program (or, attached, ends the recording). */
+static void forward(int sig)
+{
+	int saved = errno;
+
+	kill(engine_pid, sig == SIGINT ? SIGUSR1 : sig);
+	errno = saved;
+}
+
+/* End as the program did, so that the shell sees no difference. */
+static void end_like(int exit_code, int sig)
+{
+	struct rlimit none = { 0, 0 };
+
+	fflush(NULL);
+	if (sig) {
+		sigset_t all;
+
+		/* No second core file. */
+		setrlimit(RLIMIT_CORE, &none);
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+		signal(sig, SIG_DFL);
+		sigfillset(&all);
+		sigprocmask(SIG_UNBLOCK, &all, NULL);
+		kill(getpid(), sig);
+		exit_code = 128 + sig;
+	}
+	_exit(exit_code);
+}
+
+/* Stop as the program did, for the shell that waits for us. */
+static void stop_like_program(void)
+{
+	void (*former)(int) = NULL;
+	int sig;
+
+	/* Before the look at `stopped`: see launch_wake_front. */
+	atomic_store(&stop_state->asleep, 1);
+	sig = atomic_load(&stop_state->stopped);
+	if (sig && sig != SIGSTOP)
+		former = signal(sig, SIG_DFL);
+	if (sig)
+		kill(getpid(), sig);
+	if (sig && sig != SIGSTOP)
+		signal(sig, former);
+	atomic_store(&stop_state->asleep, 0);
+}
+
+/* A SIGKILL may be the kernel's, for want of memory. */
+static void tell_oom(const struct oom *before, const char *whom)
+{
+	char why[640];
+
+	if (oom_since(before, why, sizeof(why)))
+		moca_error("the kernel ended %s with SIGKILL, because %s. "
+			   "Give it more: recording takes some 10 MB besides "
+			   "what the program uses", whom, why);
+}
+
+static void tell_engine_killed(const struct record_way *way, int sig)
+{
+	if (way->killed)
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program was ended too, because %s. What was "
+			   "recorded can be read with: moca info", sig,
+			   strsignal(sig), way->killed);
+	else
+		moca_error("the recording process was ended by signal %d (%s); "
+			   "the program goes on, unrecorded. What was recorded "
+			   "can be read with: moca info", sig, strsignal(sig));
+}
+
+static void front_main(struct recorder *rec, int sock, pid_t engine)
+{
+	int attach = rec->opt->attach != 0;
+	const int pass[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct front_message m;
+	struct oom oom;
+	int status = 0;
+	sigset_t ours;
+	ssize_t n;
+
+	engine_pid = engine;
+	oom_begin(&oom);
+	sigfillset(&ours);
+	/* ^C and ^Z are the program's to obey. */
+	signal(SIGINT, attach ? forward : SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGTSTP, attach ? SIG_DFL : SIG_IGN);
+	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]); i++)
+		signal(pass[i], forward);
+	sigprocmask(SIG_UNBLOCK, &ours, NULL);
+	for (;;) {
+		n = recv(sock, &m, sizeof(m), 0);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n != sizeof(m))
+			break;
+		if (m.kind == 's') {
+			stop_like_program();
+			continue;
+		}
+		while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
+			;
+		if (m.signal == SIGKILL)
+			tell_oom(&oom, "the program");
+		end_like(m.exit_code, m.signal);
+	}
+	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status))
+		tell_engine_killed(rec->way, WTERMSIG(status));
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		tell_oom(&oom, "the recording process or the program");
+	end_like(125, 0);
+}
+
+int launch_engine(struct recorder *rec)
+{
+	sigset_t all;
+	int pair[2];
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	rec->ignored = 0;
+	for (int sig = 1; sig <= SIGNALS_SET; sig++)
+		rec->ignored |= (uint64_t)is_ignored(sig) << sig;
+	stop_state = mmap(NULL, sizeof(*stop_state), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (stop_state == MAP_FAILED)
+		return -errno;
+	front_pid = getpid();
+	fflush(NULL);
+	/* None may come before its handler is there. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &rec->sigmask);
+	pid = fork();
+	if (pid < 0) {
+		int err = -errno;
+
+		sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
+		return err;
+	}
+	if (pid) {
+		close(pair[1]);
+		front_main(rec, pair[0], pid);
+	}
+	close(pair[0]);
+	rec->front = pair[1];
+	prctl(PR_SET_NAME, "moca-engine", 0, 0, 0);
+	return 0;
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/pageset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES (1ull << BLOCK_SHIFT)
+
+struct pageset {
+	struct page_block **buckets;
+	size_t size;		/* a power of two */
+	size_t count;
+	struct page_block *last;	/* the one asked for last */
+};
+
+struct pageset *pageset_new(void)
+{
+	struct pageset *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->size = 64;
+	s->buckets = calloc(s->size, sizeof(*s->buckets));
+	if (!s->buckets) {
+		free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void pageset_free(struct pageset *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->size; i++)
+		while (s->buckets[i]) {
+			struct page_block *b = s->buckets[i];
+
+			s->buckets[i] = b->next;
+			free(b->nodes);
+			free(b);
+		}
+	free(s->buckets);
+	free(s);
+}
+
+static size_t bucket_of(const struct pageset *s, uint64_t number)
+{
+	return (number * 0x9e3779b97f4a7c15ull >> 32) & (s->size - 1);
+}
+
+static void grow(struct pageset *s)
+{
+	struct page_block **old = s->buckets, *b, *next;
+	size_t n = s->size;
+
+	s->buckets = calloc(n * 2, sizeof(*s->buckets));
+	if (!s->buckets) {
+		s->buckets = old;	/* only slower */
+		return;
+	}
+	s->size = n * 2;
+	for (size_t i = 0; i < n; i++)
+		for (b = old[i]; b; b = next) {
+			size_t at = bucket_of(s, b->number);
+
+			next = b->next;
+			b->next = s->buckets[at];
+			s->buckets[at] = b;
+		}
+	free(old);
+}
+
+struct page_block *pageset_block(struct pageset *s, uint64_t addr, int create)
+{
+	uint64_t number = addr >> BLOCK_SHIFT;
+	struct page_block *b;
+	size_t at;
+
+	if (s->last && s->last->number == number)
+		return s->last;
+	for (b = s->buckets[bucket_of(s, number)]; b; b = b->next)
+		if (b->number == number)
+			return s->last = b;
+	if (!create)
+		return NULL;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	if (++s->count > s->size)
+		grow(s);
+	at = bucket_of(s, number);
+	b->number = number;
+	b->next = s->buckets[at];
+	s->buckets[at] = b;
+	return s->last = b;
+}
+
+static unsigned int page_of(uint64_t addr)
+{
+	return (addr >> 12) % BLOCK_PAGES;
+}
+
+int pageset_see(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 1);
+	unsigned int p = page_of(addr);
+	uint64_t bit = 1ull << (p % 64);
+
+	if (!b)
+		return 0;
+	if (b->present < BLOCK_PAGES)
+		b->present++;
+	if (b->seen[p / 64] & bit)
+		return 0;
+	b->seen[p / 64] |= bit;
+	return 1;
+}
+
+enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 1);
+	unsigned int p = page_of(addr);
+	uint64_t bit = 1ull << (p % 64);
+	int again;
+
+	if (!b)
+		return PAGE_REPEATED;
+	again = (b->faulted[p / 64] & bit) != 0;
+	b->faulted[p / 64] |= bit;
+	if (!pageset_see(s, addr))
+		return again ? PAGE_AGAIN : PAGE_REPEATED;
+	return b->prefilled[p / 64] & bit ? PAGE_COPIED : PAGE_TOUCHED;
+}
+
+void pageset_zapped(struct page_block *b)
+{
+	b->present = 0;
+	memset(b->faulted, 0, sizeof(b->faulted));
+}
+
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
+{
+	for (; start < end; start += 4096) {
+		struct page_block *b = pageset_block(s, start, 1);
+		unsigned int p = page_of(start);
+
+		if (b)
+			b->prefilled[p / 64] |= 1ull << (p % 64);
+	}
+}
+
+int pageset_node(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+
+	return b && b->nodes ? b->nodes[page_of(addr)] - 1 : -1;
+}
+
+void pageset_set_node(struct pageset *s, uint64_t addr, int node)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+
+	if (!b || node < 0 || node >= UINT8_MAX)
+		return;
+	if (!b->nodes)
+		b->nodes = calloc(BLOCK_PAGES, 1);
+	if (b->nodes)
+		b->nodes[page_of(addr)] = (uint8_t)(node + 1);
+}
+
+void pageset_exists(struct pageset *s, uint64_t start, uint64_t end)
+{
+	for (; start < end; start += 4096) {
+		struct page_block *b = pageset_block(s, start, 1);
+		unsigned int p = page_of(start);
+
+		if (b)
+			b->exists[p / 64] |= 1ull << (p % 64);
+	}
+}
+
+struct blind_args {
+	uint64_t start, end, blind, known;
+};
+
+static void blind_block(struct page_block *b, void *arg)
+{
+	uint64_t base = b->number << BLOCK_SHIFT;
+	struct blind_args *a = arg;
+
+	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
+		uint64_t addr = base + p * 4096ull, bit = 1ull << (p % 64);
+
+		if (addr < a->start || addr >= a->end)
+			continue;
+		if (b->seen[p / 64] & bit)
+			a->known++;
+		else if (b->exists[p / 64] & ~b->prefilled[p / 64] & bit)
+			a->blind++;
+	}
+}
+
+void pageset_blind(struct pageset *s, uint64_t start, uint64_t end,
+		   uint64_t *blind, uint64_t *known)
+{
+	struct blind_args a = { start, end, 0, 0 };
+
+	pageset_walk(s, start, end, blind_block, &a);
+	*blind = a.blind;
+	*known = a.known;
+}
+
+void pageset_settle(struct pageset *s, uint64_t start, uint64_t end,
+		    uint64_t *touched, uint64_t *seen)
+{
+	while (start < end) {
+		struct page_block *b = pageset_block(s, start, 0);
+		uint64_t next = (start | (BLOCK_BYTES - 1)) + 1;
+
+		if (next > end)
+			next = end;
+		if (!b)
+			*touched += (next - start) >> 12;
+		for (; b && start < next; start += 4096) {
+			unsigned int p = page_of(start);
+			uint64_t bit = 1ull << (p % 64);
+			int saw = (b->seen[p / 64] & bit) != 0;
+
+			*seen += saw;
+			*touched += saw || !(b->prefilled[p / 64] & bit);
+		}
+		start = next;
+	}
+}
+
+struct clear_args {
+	uint64_t start, end, seen;
+};
+
+static void clear_block(struct page_block *b, void *arg)
+{
+	uint64_t base = b->number << BLOCK_SHIFT;
+	struct clear_args *c = arg;
+
+	if (c->start <= base && base + BLOCK_BYTES <= c->end) {
+		for (int i = 0; i < BLOCK_WORDS; i++)
+			c->seen += __builtin_popcountll(b->seen[i]);
+		memset(b->seen, 0, sizeof(b->seen));
+		memset(b->prefilled, 0, sizeof(b->prefilled));
+		pageset_zapped(b);
+		free(b->nodes);
+		b->nodes = NULL;
+		memset(b->exists, 0, sizeof(b->exists));
+		return;
+	}
+	for (unsigned int p = 0; p < BLOCK_PAGES; p++) {
+		uint64_t addr = base + p * 4096ull, bit = 1ull << (p % 64);
+
+		if (addr < c->start || addr >= c->end)
+			continue;
+		c->seen += (b->seen[p / 64] & bit) != 0;
+		b->seen[p / 64] &= ~bit;
+		b->prefilled[p / 64] &= ~bit;
+		b->faulted[p / 64] &= ~bit;
+		if (b->nodes)
+			b->nodes[p] = 0;
+		b->exists[p / 64] &= ~bit;
+	}
+}
+
+uint64_t pageset_clear(struct pageset *s, uint64_t start, uint64_t end)
+{
+	struct clear_args c = { start, end, 0 };
+
+	pageset_walk(s, start, end, clear_block, &c);
+	return c.seen;
+}
+
+void pageset_walk(struct pageset *s, uint64_t start, uint64_t end,
+		  pageset_visit visit, void *arg)
+{
+	uint64_t first = start >> BLOCK_SHIFT;
+	uint64_t last = (end + BLOCK_BYTES - 1) >> BLOCK_SHIFT;
+
+	if (last - first <= s->count) {
+		for (uint64_t n = first; n < last; n++) {
+			struct page_block *b = pageset_block(
+				s, n << BLOCK_SHIFT, 0);
+
+			if (b)
+				visit(b, arg);
+		}
+		return;
+	}
+	for (size_t i = 0; i < s->size; i++)
+		for (struct page_block *b = s->buckets[i]; b; b = b->next)
+			if (b->number >= first && b->number < last)
+				visit(b, arg);
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/queue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "collect/run/internal.h"
+
+struct queue {
+	pthread_mutex_t lock;
+	struct message *head, **tail;
+	int fd;
+};
+
+struct queue *queue_new(void)
+{
+	struct queue *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	pthread_mutex_init(&q->lock, NULL);
+	q->tail = &q->head;
+	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (q->fd < 0) {
+		free(q);
+		return NULL;
+	}
+	return q;
+}
+
+void queue_free(struct queue *q)
+{
+	struct message *m, *next;
+
+	if (!q)
+		return;
+	for (m = queue_take(q); m; m = next) {
+		next = m->next;
+		message_free(m);
+	}
+	close(q->fd);
+	free(q);
+}
+
+struct message *message_new(enum message_kind kind, size_t n, const char *name)
+{
+	size_t len = name ? strlen(name) + 1 : 0;
+	struct message *m;
+
+	m = calloc(1, sizeof(*m) + n * sizeof(struct extent) + len);
+	if (!m)
+		return NULL;
+	m->kind = kind;
+	m->task = MOCA_NO_TASK;
+	m->extents = (struct extent *)(m + 1);
+	m->event.name = "";
+	if (name)
+		m->event.name = memcpy(&m->extents[n], name, len);
+	return m;
+}
+
+void message_free(struct message *m)
+{
+	if (m)
+		free(m->placed);
+	free(m);
+}
+
+void queue_push(struct queue *q, struct message *m)
+{
+	pthread_mutex_lock(&q->lock);
+	/* Stamped under the lock, so that order is order of time. */
+	m->time_ns = moca_now_ns();
+	m->event.time_ns = m->time_ns;
+	m->next = NULL;
+	*q->tail = m;
+	q->tail = &m->next;
+	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_wake(struct queue *q)
+{
+	uint64_t one = 1;
+
+	if (write(q->fd, &one, sizeof(one)) < 0)
+		return;		/* full: it is awake */
+}
+
+void queue_visit(struct queue *q,
+		 void (*visit)(const struct message *m, void *arg), void *arg)
+{
+	pthread_mutex_lock(&q->lock);
+	for (const struct message *m = q->head; m; m = m->next)
+		visit(m, arg);
+	pthread_mutex_unlock(&q->lock);
+}
+
+struct message *queue_take(struct queue *q)
+{
+	struct message *m;
+
+	pthread_mutex_lock(&q->lock);
+	m = q->head;
+	q->head = NULL;
+	q->tail = &q->head;
+	pthread_mutex_unlock(&q->lock);
+	return m;
+}
+
+void queue_awake(struct queue *q)
+{
+	uint64_t n;
+
+	if (read(q->fd, &n, sizeof(n)) < 0)
+		return;		/* nobody called */
+}
+
+int queue_fd(const struct queue *q)
+{
+	return q->fd;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the supervisor to the collector: what happened to tasks and address
+ * spaces, in order of time. Any thread may push; the collector takes all.
+ */
+#ifndef MOCA_RUN_QUEUE_H
+#define MOCA_RUN_QUEUE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <moca/types.h>
+
+struct mm;
+
+/* Pages [start, end) of an address space, bytes. */
+struct extent {
+	uint64_t start, end;
+};
+
+/* Pages [start, end), bytes, that were on one NUMA node. */
+struct placed {
+	uint64_t start, end;
+	int node;
+};
+
+enum message_kind {
+	MSG_EVENT,	/* event of task id; name is the message's own */
+	MSG_TASK,	/* tid is task id, of address space mm, from now on */
+	MSG_TASK_END,
+	MSG_IGNORE,	/* tid is one of our own: no samples of it */
+	MSG_PREFILL,	/* extents hold data that nobody touched yet */
+	MSG_DROP,	/* [start, end) goes; extents are its existing pages */
+	MSG_WITNESS,	/* the mapping [start, end), event.name, has pages at
+			   extents, as its page tables say */
+	MSG_MM_END,	/* mm has no tasks any more */
+};
+
+struct message {
+	struct message *next;
+	uint64_t time_ns;
+	enum message_kind kind;
+	pid_t tid, pid;
+	pid_t former;		/* MSG_TASK: its thread id until now, or 0 */
+	pid_t inner_tid;	/* MSG_TASK: as in struct task */
+	uint32_t task;
+	struct mm *mm;
+	uint64_t start, end;
+	int certified;		/* MSG_DROP: the extents are the whole truth */
+	struct extent *extents;
+	size_t extent_count;
+	struct placed *placed;	/* MSG_DROP, _WITNESS: where pages are until now;
+				   freed with the message */
+	size_t placed_count;
+	struct moca_event event;
+};
+
+struct queue;
+
+struct queue *queue_new(void);
+void queue_free(struct queue *q);
+
+/*
+ * A message with room for n extents, and a copy of name. NULL: no memory.
+ * Stamped with the time of the push.
+ */
+struct message *message_new(enum message_kind kind, size_t n, const char *name);
+void message_free(struct message *m);
+void queue_push(struct queue *q, struct message *m);
+/*
+ * Look at all messages that nobody took yet, oldest first. They stay what they
+ * are until the caller takes them.
+ */
+void queue_visit(struct queue *q,
+		 void (*visit)(const struct message *m, void *arg), void *arg);
+/* All messages, oldest first, or NULL. */
+struct message *queue_take(struct queue *q);
+/* Wake the collector before its next tick. */
+void queue_wake(struct queue *q);
+/* Readable after queue_wake, until queue_awake. */
+void queue_awake(struct queue *q);
+int queue_fd(const struct queue *q);
+
+#endif

@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "collect/ptrace/attach.h"
+#include "collect/fault/collector.h"
+#include "collect/run/launch.h"
+#include "collect/run/own-faults.h"
+#include "collect/run/queue.h"
+#include "collect/ptrace/supervisor.h"
+#include "collect/run/target.h"
+#include "collect/fault/task-clock.h"
+#include "collect/run/way.h"
+#include "lib/base/err.h"
+#include "lib/base/plural.h"
+#include "lib/format/seal.h"
+
+#define EXIT_OURS 125
+
+uint64_t moca_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* What the tracing thread and the collector agree on at the start. */
+struct start {
+	pthread_mutex_t lock;
+	pthread_cond_t cond;
+	int launched;		/* the child is there (or error is set) */
+	int go;			/* 1 let it run, -1 give up */
+	int error;
+	int gate;
+	int exec_report;
+};
+
+static struct recorder rec;
+static struct start start = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+static atomic_int finished;
+static atomic_int early_signal;
+
+void record_stop(struct recorder *r)
+{
+	atomic_store(&r->stop_recording, 1);
+	pthread_kill(r->supervisor, SIGURG);
+}
+
+static void wake(int sig)
+{
+	/* Only to make waitpid return. */
+}
+
+/* One may come before there is a program: then it waits here. */
+static void pass_signal(void)
+{
+	int sig;
+
+	if (rec.root <= 0)
+		return;
+	/* Once, by the handler or by supervisor_main. */
+	sig = atomic_exchange(&early_signal, 0);
+	if (sig && !rec.root_done)
+		kill(rec.root, sig);
+}
+
+static void forward(int sig)
+{
+	int saved = errno;
+
+	if (rec.attach) {
+		record_stop(&rec);
+	} else {
+		atomic_store(&early_signal, sig);
+		pass_signal();
+	}
+	errno = saved;
+}
+
+static void set_signals(void)
+{
+	const int ignored[] = { SIGINT, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU,
+				SIGPIPE, SIGXFSZ };
+	const int passed[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
+	struct sigaction sa = { .sa_handler = wake };
+	sigset_t all;
+
+	sigaction(SIGURG, &sa, NULL);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sa.sa_handler = forward;
+	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
+		sigaction(passed[i], &sa, NULL);
+	sigfillset(&all);
+	sigprocmask(SIG_UNBLOCK, &all, NULL);
+}
+
+static void announce_launch(int error)
+{
+	pthread_mutex_lock(&start.lock);
+	start.launched = 1;
+	start.error = error;
+	pthread_cond_broadcast(&start.cond);
+	while (!start.go)
+		pthread_cond_wait(&start.cond, &start.lock);
+	pthread_mutex_unlock(&start.lock);
+}
+
+static void trace(pid_t pid)
+{
+	if (rec.attach) {
+		uint64_t before = moca_now_ns();
+
+		start.error = attach_begin(&rec, pid);
+		cost_begin(&rec.costs, moca_now_ns() - before);
+		atomic_store(&rec.began_ns, moca_now_ns());
+		if (start.error)
+			attach_end(&rec);
+	} else {
+		start.error = supervisor_adopt(&rec, pid);
+		launch_go(start.gate);
+	}
+	supervisor_run(&rec);
+}
+
+/* ptrace belongs to a thread: this one starts the program and traces it. */
+static void *supervisor_main(void *arg)
+{
+	pid_t pid = rec.attach ? rec.opt->attach :
+				 launch_child(&rec, &start.gate,
+					      &start.exec_report);
+
+	rec.root = pid;
+	if (!rec.attach)
+		pass_signal();
+	announce_launch(pid < 0 ? pid : 0);
+	if (start.go < 0) {
+		if (pid > 0 && !rec.attach) {
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, __WALL);
+		}
+		return NULL;
+	}
+	if (rec.way->supervise) {
+		if (!rec.attach)
+			launch_go(start.gate);
+		rec.way->supervise(&rec);
+	} else {
+		trace(pid);
+	}
+	atomic_store(&finished, 1);
+	queue_wake(rec.queue);
+	return NULL;
+}
+
+static int wait_launched(void)
+{
+	pthread_mutex_lock(&start.lock);
+	while (!start.launched)
+		pthread_cond_wait(&start.cond, &start.lock);
+	pthread_mutex_unlock(&start.lock);
+	return start.error;
+}
+
+static void let_go(int go)
+{
+	pthread_mutex_lock(&start.lock);
+	start.go = go;
+	pthread_cond_broadcast(&start.cond);
+	pthread_mutex_unlock(&start.lock);
+}
+
+static int is_empty(const char *name)
+{
+	DIR *d = opendir(name);
+	struct dirent *e;
+	int n = 0;
+
+	while (d && (e = readdir(d)))
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	if (d)
+		closedir(d);
+	return !n;
+}
+
+static int make_dir(const char *name)
+{
+	char buf[4096], when[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	const char *base;
+
+	if (!name) {
+		base = rec.attach ? "pid" : strrchr(rec.opt->argv[0], '/');
+		base = rec.attach ? base :
+		       base	  ? base + 1 : rec.opt->argv[0];
+		localtime_r(&now, &tm);
+		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+		snprintf(buf, sizeof(buf), "moca-%s-%s", base, when);
+		for (int i = 1; mkdir(buf, 0700); i++) {
+			if (errno != EEXIST || i > 100)
+				break;
+			snprintf(buf, sizeof(buf), "moca-%s-%s.%d", base, when,
+				 i);
+		}
+		name = buf;
+	} else if (mkdir(name, 0700) && errno != EEXIST) {
+		moca_error("cannot create the directory %s for the trace: %s; "
+			   "choose another with -o", name, strerror(errno));
+		return -errno;
+	}
+	rec.dir = strdup(name);
+	rec.dirfd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (rec.dirfd < 0 || faccessat(rec.dirfd, ".", W_OK, 0)) {
+		moca_error("cannot write into the directory %s for the trace: "
+			   "%s; choose another with -o", name, strerror(errno));
+		return -errno;
+	}
+	if (!is_empty(name)) {
+		moca_error("the directory %s for the trace is not empty; "
+			   "choose another with -o, or remove it first", name);
+		return -ENOTEMPTY;
+	}
+	return 0;
+}
+
+static int has_sys_admin(void)
+{
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+
+	return !syscall(SYS_capget, &h, d) &&
+	       (d[0].effective & (1u << CAP_SYS_ADMIN));
+}
+
+static uint64_t process_cpu_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static void describe(struct moca_meta *m)
+{
+	const struct moca_record_options *o = rec.opt;
+	struct utsname un;
+	struct timespec ts;
+	char line[8192] = "";
+	size_t n = 0;
+
+	for (char **a = o->argv; !rec.attach && *a && n < sizeof(line); a++)
+		n += snprintf(line + n, sizeof(line) - n, "%s%s",
+			      a == o->argv ? "" : " ", *a);
+	if (rec.attach)
+		snprintf(line, sizeof(line), "-p %d", o->attach);
+	uname(&un);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	moca_meta_set(m, "version", "%s", MOCA_VERSION);
+	moca_meta_set(m, "command", "%s", line);
+	moca_meta_set(m, "collector", "%s", rec.way->collector);
+	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
+	moca_meta_set(m, "start_time", "%lu",
+		      ts.tv_sec * 1000000000ul + ts.tv_nsec);
+	moca_meta_set(m, "start_ns", "%lu", rec.start_ns);
+	moca_meta_set(m, "host", "%s", un.nodename);
+	moca_meta_set(m, "kernel", "%s", un.release);
+	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	moca_meta_set(m, "nodes", "%u", machine_nodes());
+	moca_meta_set(m, "state", "recording");
+}
+
+static void describe_intervals(struct moca_meta *m)
+{
+	const struct moca_record_options *o = rec.opt;
+
+	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
+	if (isinf(o->budget))
+		moca_meta_set(m, "budget", "none");
+	else
+		moca_meta_set(m, "budget", "%.4f", o->budget);
+}
+
+static void describe_sampler(struct moca_meta *m, const struct sampler *s)
+{
+	const char *names[] = { "tracepoint", "instruction", "instruction" };
+
+	moca_meta_set(m, "read_write_source", "%s", names[sampler_source(s)]);
+	moca_meta_set(m, "ring_bytes", "%zu", sampler_ring_bytes(s));
+	if (sampler_source(s) == SAMPLER_USER_ONLY)
+		moca_meta_add(m, "note",
+			      "accesses inside system calls cannot be seen by "
+			      "this user: pages that only the kernel touches "
+			      "count as touched and not seen (root, or sysctl "
+			      "kernel.perf_event_paranoid=1, would show them)");
+}
+
+static void fault_summary(struct recorder *r)
+{
+	struct collector_totals t;
+	char seen[512];
+	const struct moca_certificate *k = &t.certificate;
+	char cost[256];
+
+	collector_cost(r->collector, cost, sizeof(cost));
+	if (r->opt->quiet)
+		return;
+	collector_totals(r->collector, &t);
+	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
+		 "%u task%s, %lu interval%s, %.1f MB; %s.",
+		 rec.dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
+		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
+		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
+		 t.intervals, PLURAL(t.intervals), t.bytes / 1e6, cost);
+	moca_say("next: moca info %s", rec.dir);
+}
+
+/* The program was not even begun: why. */
+static void explain_exec(void)
+{
+	struct { int stage, error; } why;
+
+	if (rec.attach ||
+	    read(start.exec_report, &why, sizeof(why)) != sizeof(why))
+		return;
+	if (why.stage == 1)
+		moca_error("cannot install the filter that watches the "
+			   "program's memory calls (seccomp): %s; see "
+			   "moca doctor", strerror(why.error));
+	else
+		moca_error("cannot execute %s: %s", rec.opt->argv[0],
+			   strerror(why.error));
+}
+
+static void start_companion(void)
+{
+	const struct moca_record_companion *c = rec.opt->companion;
+
+	const char *session;
+
+	if (!c)
+		return;
+	c->start(c->arg, rec.dir);
+	session = c->session ? c->session(c->arg) : NULL;
+	if (session)
+		rec.session = strtoull(session, NULL, 16);
+}
+
+static void add_note(void *arg, const char *text)
+{
+	moca_meta_add(arg, "note", text);
+}
+
+static void set_number(void *arg, const char *key, uint64_t value)
+{
+	moca_meta_set(arg, key, "%lu", value);
+}
+
+static int write_notes(void *arg)
+{
+	return moca_meta_write(arg, rec.dirfd);
+}
+
+static void finish_machine(struct moca_meta *meta)
+{
+	int err = machine_wait(&rec.machine);
+	char text[160];
+
+	if (!err)
+		return;
+	snprintf(text, sizeof(text), "the machine was not recorded: %s; which "
+		 "node a CPU is on is not known", strerror(-err));
+	moca_meta_add(meta, "note", text);
+}
+
+static void finish_companion(struct moca_meta *meta)
+{
+	const struct moca_record_companion *c = rec.opt->companion;
+	const struct moca_record_notes notes = { add_note, set_number,
+						    write_notes, meta };
+	int err = own_faults_close(rec.own_faults);
+
+	if (err)
+		moca_meta_add(meta, "note", "the page faults that Moca caused "
+			      "could not be written: rates show all faults as "
+			      "the program's");
+	if (c)
+		c->finish(c->arg, &notes);
+}
+
+/* kernel.perf_event_paranoid; 99 where it cannot be read. */
+static int paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 99;
+
+	if (f && fscanf(f, "%d", &level) != 1)
+		level = 99;
+	if (f)
+		fclose(f);
+	return level;
+}
+
+/* The kernel lets us not look into the process. */
+static void explain_rights(int err)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", rec.opt->attach);
+	if (!stat(path, &st) && st.st_uid != geteuid())
+		moca_error("cannot attach to process %d: %s; it is not yours "
+			   "(uid %u owns it), or has gained or dropped rights: "
+			   "run as root", rec.opt->attach, strerror(-err),
+			   st.st_uid);
+	else
+		moca_error("cannot attach to process %d: %s; a security module "
+			   "or its rights forbid it: run as root",
+			   rec.opt->attach, strerror(-err));
+}
+
+static void explain_sampler(int err, const char *what)
+{
+	int rights = err == -EACCES || err == -EPERM;
+
+	if (rec.attach && err == -ESRCH)
+		moca_error("cannot attach to process %d: there is no such "
+			   "process", rec.opt->attach);
+	else if (rec.attach && rights && paranoid() <= 2)
+		explain_rights(err);
+	else if (!rights || paranoid() <= 2)
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do", what, strerror(-err));
+	else
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do, and `sysctl kernel.perf_event_paranoid=2` "
+			   "(as root) allows it", what, strerror(-err));
+}
+
+static pid_t *list_threads(size_t *count)
+{
+	pid_t *tids = NULL;
+
+	if (!rec.attach) {
+		tids = malloc(sizeof(*tids));
+		if (tids)
+			tids[0] = rec.root;
+		*count = tids != NULL;
+		return tids;
+	}
+	return target_threads(rec.opt->attach, count);
+}
+
+static int fault_prepare(struct recorder *r, struct moca_meta *meta,
+			 struct moca_writer *writer)
+{
+	struct task_clock *clock = NULL;
+	struct sampler *sampler = NULL;
+	const char *what = "trace the program";
+	pid_t *tids;
+	size_t n = 0;
+	int err;
+
+	describe_intervals(meta);
+	tids = list_threads(&n);
+	err = n ? sampler_open(&sampler, tids, n, !r->attach,
+			       r->opt->tracepoints, &what) : -ESRCH;
+	if (!err)
+		clock = task_clock_open(tids, n, !r->attach);
+	free(tids);
+	if (err) {
+		explain_sampler(err, what);
+		return EXIT_OURS;
+	}
+	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
+	describe_sampler(meta, sampler);
+	err = collector_create(&r->collector, r, sampler, writer, meta,
+			       clock);
+	if (err)
+		moca_error("cannot begin the trace in %s: %s", r->dir,
+			   strerror(-err));
+	return err ? EXIT_OURS : 0;
+}
+
+static void fault_collect(struct recorder *r, atomic_int *done)
+{
+	collector_run(r->collector, done);
+}
+
+static const struct record_way fault_way = {
+	.collector = "fault",
+	.filtered = 1,
+	.killed = "its memory needs looking after while it is traced",
+	.prepare = fault_prepare,
+	.collect = fault_collect,
+	.summary = fault_summary,
+	.after_exec = supervisor_after_exec,
+	.after_fork = supervisor_after_fork,
+};
+
+/* In the engine: everything between the directory and the exit code. */
+static int engine(struct moca_meta *meta, struct moca_writer *writer)
+{
+	int err, code, sig;
+
+	err = pthread_create(&rec.supervisor, NULL, supervisor_main, NULL);
+	if (err) {
+		moca_error("cannot start the tracing thread: %s",
+			   strerror(err));
+		return EXIT_OURS;
+	}
+	err = wait_launched();
+	if (err) {
+		moca_error("cannot start %s to be recorded: %s; see moca doctor",
+			   rec.opt->argv ? rec.opt->argv[0] : "",
+			   strerror(-err));
+		let_go(-1);
+		return EXIT_OURS;
+	}
+	code = rec.way->prepare(&rec, meta, writer);
+	err = code ? 0 : moca_meta_write(meta, rec.dirfd);
+	if (err)
+		moca_error("cannot begin the trace in %s: %s", rec.dir,
+			   strerror(-err));
+	if (err || code) {
+		let_go(-1);
+		pthread_join(rec.supervisor, NULL);
+		return EXIT_OURS;
+	}
+	if (rec.opt->companion)
+		rec.opt->companion->ready(rec.opt->companion->arg, rec.root);
+	if (rec.opt->rate_period_ns &&
+	    own_faults_create(&rec.own_faults, rec.dirfd,
+			      rec.opt->rate_period_ns, rec.root))
+		moca_meta_add(meta, "note", "the page faults that Moca causes "
+			      "are not told apart: no memory, or no file");
+	moca_debug("%.1f ms: the program begins",
+		   (moca_now_ns() - rec.start_ns) / 1e6);
+	let_go(1);
+	rec.way->collect(&rec, &finished);
+	pthread_join(rec.supervisor, NULL);
+	moca_debug("%.1f ms: all is written",
+		   (moca_now_ns() - rec.start_ns) / 1e6);
+	if (rec.attach && start.error) {
+		moca_error("cannot attach to process %d: %s%s",
+			   rec.opt->attach, strerror(-start.error),
+			   start.error == -EPERM ?
+				   "; it is another user's, it is traced "
+				   "already, or kernel.yama.ptrace_scope "
+				   "forbids it (run as root)" : "");
+		return EXIT_OURS;
+	}
+	finish_companion(meta);
+	finish_machine(meta);
+	rec.way->summary(&rec);
+	explain_exec();
+	code = failure_exit_code(&rec, &sig);
+	if (!rec.attach)	/* as wait(2) has it */
+		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
+	moca_seal_write(meta, rec.dirfd);
+	launch_tell_end(&rec, code, sig);
+	return code;
+}
+
+int record_run(const struct moca_record_options *opt,
+	       const struct record_way *way)
+{
+	struct moca_writer *writer = NULL;
+	struct moca_meta *meta;
+	struct rlimit lim;
+	int err;
+
+	rec.opt = opt;
+	rec.way = way;
+	rec.filters = -1;
+	rec.attach = opt->attach != 0;
+	rec.front = -1;
+	rec.start_ns = moca_now_ns();
+	rec.launch_ns = rec.start_ns - process_cpu_ns();
+	rec.privileged = has_sys_admin();
+	pthread_mutex_init(&rec.mm_lock, NULL);
+	if (!rec.attach && target_check(opt->argv[0], !way->supervise, &err))
+		return err;
+	if (make_dir(opt->dir))
+		return EXIT_OURS;
+	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);
+	start_companion();
+	/* The memfd's number in the program: high, but cheap to have. */
+	rec.fd_number = 1000;
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur <= 1000)
+		rec.fd_number = lim.rlim_cur - 1;
+	err = launch_engine(&rec);
+	if (err) {
+		moca_error("cannot start the recording process: %s",
+			   strerror(-err));
+		return EXIT_OURS;
+	}
+	set_signals();
+	rec.queue = queue_new();
+	meta = moca_meta_new();
+	err = rec.queue && meta ? moca_writer_create(&writer, rec.dirfd) :
+				  -ENOMEM;
+	if (err) {
+		moca_error("cannot begin the trace in %s: %s", rec.dir,
+			   strerror(-err));
+		launch_tell_end(&rec, EXIT_OURS, 0);
+		_exit(EXIT_OURS);
+	}
+	describe(meta);
+	err = engine(meta, writer);
+	launch_tell_end(&rec, err, 0);
+	fflush(NULL);
+	_exit(err);
+}
+
+int moca_record_run(const struct moca_record_options *opt)
+{
+	return record_run(opt, &fault_way);
+}

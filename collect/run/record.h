@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Recording page accesses from user space: the fault collector.
+ * doc/design/fault-collector.md describes the mechanism.
+ */
+#ifndef MOCA_RUN_RECORD_H
+#define MOCA_RUN_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct moca_meter;
+
+/* Where what the reader of the trace should know goes: its metadata. */
+struct moca_record_notes {
+	void (*add)(void *arg, const char *text);	/* a note */
+	void (*set)(void *arg, const char *key, uint64_t value);
+	/* To the disk, as it is now: 0 or -errno. */
+	int (*write)(void *arg);
+	void *arg;
+};
+
+/*
+ * What goes along with the recording and writes into the same directory. start
+ * is called before the program exists (unless it is attached to); ready, which
+ * may wait, before the program begins, with its pid; when finish is called, the
+ * accesses are written.
+ */
+struct moca_record_companion {
+	void (*start)(void *arg, const char *dir);
+	/* Once started: the session that takes the events which programs emit
+	 * through libmocatrace, hexadecimal; NULL: none. */
+	const char *(*session)(void *arg);
+	void (*ready)(void *arg, pid_t pid);
+	void (*finish)(void *arg, const struct moca_record_notes *notes);
+	/* What the program tells of its allocations; NULL: nothing. */
+	struct moca_meter *(*meter)(void *arg);
+	/* CPU time so far, ns, of the sampler (0) and of the collector of
+	 * events (1); 0: there is none. */
+	uint64_t (*cpu_ns)(void *arg, int which);
+	void *arg;
+};
+
+struct moca_record_options {
+	const char *dir;	/* of the trace; NULL = moca-CMD-DATE */
+	uint64_t interval_ns;
+	double budget;		/* accepted slowdown, fraction; HUGE_VAL = any */
+	uint64_t max_size;	/* bytes of trace, 0 = no limit */
+	int only_children;	/* leave the first program itself alone */
+	const char **include;	/* names of programs to trace, if any */
+	size_t include_count;
+	const char **exclude;
+	size_t exclude_count;
+	int stack;		/* observe again the main threads' stacks */
+	uint64_t rate_period_ns;	/* tell the faults of sweeps by this; 0 = no */
+	int zap;		/* 0 = real faults only */
+	int stop_on_error;	/* end the program when recording fails */
+	int tracepoints;	/* take read or write from the error code */
+	int quiet;
+	const char *preload;	/* path of libmoca-alloc.so; NULL = no
+				   allocations */
+	const char *preload_config; /* fields of MOCA_ALLOC_ENV; NULL = none */
+	pid_t attach;		/* 0 = start argv */
+	int program_stdout;	/* descriptors for the program, -1 = inherit */
+	int program_stderr;
+	char **argv;
+	const struct moca_record_companion *companion;	/* or NULL */
+};
+
+/*
+ * Record argv (or the process attach) and return the exit code for the shell:
+ * the program's own, or 125 to 127. A program that was killed by a signal
+ * ends the caller by the same signal.
+ */
+int moca_record_run(const struct moca_record_options *opt);
+
+#endif
