@@ -20,7 +20,7 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 	-MMD -MP
 
 FORMAT_SRC := $(wildcard lib/format/*.c)
-BASE_SRC := $(wildcard lib/base/*.c)
+BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c)
 CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
 RUN_SRC := $(wildcard collect/run/*.c)
 PTRACE_SRC := $(wildcard collect/ptrace/*.c) $(wildcard collect/ptrace/*.S)
@@ -48,7 +48,7 @@ TRACE_SRC := $(wildcard agent/trace/*.c) \
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
 # What `moca record` preloads: allocations.
 ALLOC_SRC := $(wildcard agent/alloc/*.c) $(wildcard agent/alloc/*.S) \
-	$(addprefix lib/base/,allocators.c relocate.c symfile.c zydis.c)
+	$(wildcard lib/code/*.c)
 ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # All but main(), for the tests that link against the tool's own parts.

@@ -23,7 +23,7 @@ int agent_check(const struct agent_options *o);
  * puts it. NULL after a warning. To be freed.
  */
 char *agent_find(void);
-/* Fields of MOCA_ALLOC_ENV (lib/base/agent.h), to be freed; NULL: no memory. */
+/* Fields of MOCA_ALLOC_ENV (include/abi/agent.h), to be freed; NULL: no memory. */
 char *agent_config(const struct agent_options *o);
 
 #endif

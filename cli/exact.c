@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/trace.h"
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 
 #define GRANULARITY "exact.granularity"
 #define SLICE "exact.slice_ns"

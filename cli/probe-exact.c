@@ -10,7 +10,7 @@
 
 #include "cli/probe.h"
 #include "collect/exact/record.h"
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 
 void probe_translator(struct probe *p)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/summary.h"
 
-#define THIN_MAX 10	/* agent/alloc/events.h */
+#define THIN_MAX 10	/* include/abi/alloc-events.h */
 
 #include <errno.h>
 #include <stdlib.h>

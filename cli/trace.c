@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 #include "lib/base/err.h"
 #include "lib/format/rate-writer.h"
 

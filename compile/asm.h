@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/count/abi.h"
+#include "include/abi/count.h"
 
 /* Sets of registers: bits 0-15 by their number, 16-21 the status flags. */
 #define ASM_FLAGS 0x3f0000u

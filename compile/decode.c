@@ -6,8 +6,8 @@
 
 #include <Zydis/Zydis.h>
 
-#include "agent/count/abi.h"
 #include "compile/asm.h"
+#include "include/abi/count.h"
 
 static int reg_number(ZydisRegister reg)
 {

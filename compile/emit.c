@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/count/abi.h"
 #include "compile/group.h"
+#include "include/abi/count.h"
 
 /* In the 128 bytes below %rsp, which no signal handler touches. */
 #define SPILL_SCRATCH (-8)

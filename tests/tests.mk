@@ -38,7 +38,7 @@ ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life thin unwind la
 
 # An agent for the tests of exact mode's collector.
 EXACT_PROGRAMS := $(addprefix $(TEST_DIR)/exact/,stand-in rows limited)
-$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c lib/base/exact-arena.h
+$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c include/abi/exact-arena.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
 		$(EXACT_AGENT_LDFLAGS) -o $@ $<
@@ -136,16 +136,16 @@ $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 # What runs inside programs is no part of the tool.
-RELOCATE_PARTS := $(addprefix lib/base/,zydis.c relocate.c symfile.c)
+RELOCATE_PARTS := $(addprefix lib/code/,zydis.c relocate.c symfile.c)
 $(TEST_DIR)/unit/test-relocate: tests/unit/test-relocate.c $(RELOCATE_PARTS) \
-		$(wildcard lib/base/*.h)
+		$(wildcard lib/code/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(RELOCATE_PARTS)
 
 $(TEST_DIR)/unit/test-symfile: tests/unit/test-symfile.c \
-		lib/base/symfile.c lib/base/symfile.h
+		lib/code/symfile.c lib/code/symfile.h
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/base/symfile.c
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/code/symfile.c
 
 $(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
@@ -300,17 +300,17 @@ $(TEST_DIR)/alloc/plugin-%.so: tests/alloc/plugin-%.cc
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -Wall -Wextra $(CFLAGS) -fno-builtin -shared -fPIC \
 		-o $@ $< -pthread
-$(TEST_DIR)/alloc/calls-jemalloc: tests/alloc/calls.c agent/alloc/events.h
+$(TEST_DIR)/alloc/calls-jemalloc: tests/alloc/calls.c include/abi/alloc-events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $< -ljemalloc
-$(TEST_DIR)/alloc/%-nopie: tests/alloc/%.c agent/alloc/events.h
+$(TEST_DIR)/alloc/%-nopie: tests/alloc/%.c include/abi/alloc-events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -no-pie -fno-pie \
 		-o $@ $<
 $(TEST_DIR)/alloc/tracing: tests/alloc/tracing.c $(BUILD)/libmocatrace.a
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $^ -pthread
-$(TEST_DIR)/alloc/%: tests/alloc/%.c agent/alloc/events.h
+$(TEST_DIR)/alloc/%: tests/alloc/%.c include/abi/alloc-events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 

@@ -5,10 +5,10 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/thin.h"
-#include "lib/base/agent.h"
+#include "include/abi/agent.h"
+#include "include/abi/alloc-events.h"
 #include "lib/ring/meter.h"
 #include "lib/ring/registry.h"
 

@@ -5,7 +5,7 @@
  * which is as well.
  */
 #include "agent/alloc/detour.h"
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 
 /*
  * The outermost custom allocator of a thread. What it gets from malloc is an

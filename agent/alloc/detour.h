@@ -17,7 +17,7 @@
 #define MOCA_ALLOC_DETOUR_H
 
 #include "agent/alloc/internal.h"
-#include "lib/base/allocators.h"
+#include "lib/code/allocators.h"
 
 #define MOCA_DETOUR_STACK 128
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "agent/alloc/emit.h"
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/trace/doorbell.h"
+#include "include/abi/alloc-events.h"
 #include "lib/ring/meter.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "agent/alloc/emit.h"
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 
 _Static_assert(offsetof(struct moca_hook, original) == 0, "thunk.S");
 _Static_assert(offsetof(struct moca_detour_call, ends) == 0, "thunk.S");

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 
 #include "agent/alloc/emit.h"
-#include "agent/alloc/events.h"
 #include "agent/alloc/patch.h"
-#include "lib/base/symfile.h"
+#include "include/abi/alloc-events.h"
+#include "lib/code/symfile.h"
 
 #define HOOKS 128
 

@@ -71,7 +71,7 @@ extern const uint32_t *alloc_off;
 #define alloc_is_off() (*alloc_off == *moca_trace_generation)
 /* config.c: a generation that is never a trace's. */
 extern const uint32_t alloc_never;
-/* None may be made: the recorder has put alloc_never there (lib/base/agent.h). */
+/* None may be made: the recorder has put alloc_never there (include/abi/agent.h). */
 #define alloc_is_silent() (moca_trace_generation == &alloc_never)
 
 /*
@@ -194,7 +194,7 @@ struct alloc_config {
 extern struct alloc_config alloc_config;
 /* Read MOCA_ALLOC; may be called again when the environment was not there. */
 void alloc_configure(void);
-/* Say how we are silenced (lib/base/agent.h), if the recorder wants to know. */
+/* Say how we are silenced (include/abi/agent.h), if the recorder wants to know. */
 void alloc_offer_quiet(void);
 /* Hide MOCA_ALLOC and our LD_PRELOAD from the program, as it says. */
 void alloc_hide(void);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "agent/alloc/early.h"
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/thin.h"
+#include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

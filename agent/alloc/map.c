@@ -5,9 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/thread.h"
+#include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -7,9 +7,9 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/thin.h"
+#include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))
 #define NOTHROW const void *

@@ -7,7 +7,7 @@
 #ifndef MOCA_ALLOC_PATCH_H
 #define MOCA_ALLOC_PATCH_H
 
-#include "lib/base/relocate.h"
+#include "lib/code/relocate.h"
 
 /* Executable memory that jumps can reach from one place. */
 struct moca_near {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What is told of an object: each large one, of small ones what is new. */
 #include "agent/alloc/emit.h"
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 #include "agent/alloc/internal.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thin.h"

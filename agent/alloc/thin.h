@@ -9,7 +9,7 @@
  *
  * Who sets the level: level= of MOCA_ALLOC, for good; else the higher one of
  * what the recorder wants (lib/ring/meter.h) and what the process finds
- * necessary to hold budget= (lib/base/agent.h). It measures one call in 64.
+ * necessary to hold budget= (include/abi/agent.h). It measures one call in 64.
  */
 #ifndef MOCA_ALLOC_THIN_H
 #define MOCA_ALLOC_THIN_H

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "agent/alloc/events.h"
 #include "agent/alloc/internal.h"
+#include "include/abi/alloc-events.h"
 
 #define ALLOC_CACHE 512		/* recent call stacks of a thread */
 #define ALLOC_SLOTS 32		/* of one, words of the stack it depends on */

@@ -34,7 +34,7 @@ $(CC_DIR)/libmoca-count.a: $(COUNT_STATIC_OBJ)
 	@mkdir -p $(@D)
 	rm -f $@
 	$(AR) rcs $@ $^
-$(CC_DIR)/count-%.o: agent/count/note.S agent/count/abi.h
+$(CC_DIR)/count-%.o: agent/count/note.S include/abi/count.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -DSHIFT=$* -DGRANULE=moca_count_granule_$$((1<<$*)) \
 		-c -o $@ $<

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 
 /* One per program and library; note.S makes it. */
 struct count_module {

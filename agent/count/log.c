@@ -5,8 +5,8 @@
  */
 #include <stddef.h>
 
-#include "agent/count/abi.h"
 #include "agent/count/internal.h"
+#include "include/abi/count.h"
 
 /* What an interrupting handler must see written stays in this order. */
 #define ORDERED() atomic_signal_fence(memory_order_seq_cst)

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/count/abi.h"
 #include "agent/count/internal.h"
+#include "include/abi/count.h"
 
 #define TOLD_MAX 1024
 #define RANGES_MAX 4096

@@ -4,7 +4,7 @@
  * that the program counts itself and where it wants to be told the arena,
  * and to libmoca-count which of its code counts. SHIFT: log2 of a granule.
  */
-#include "agent/count/abi.h"
+#include "include/abi/count.h"
 
 #ifndef SHIFT
 #error "SHIFT, log2 of the bytes that share counters, must be given"

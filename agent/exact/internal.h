@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "agent/exact/context.h"
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
 

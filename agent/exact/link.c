@@ -3,7 +3,7 @@
 
 #include "agent/exact/internal.h"
 #include "agent/exact/link.h"
-#include "lib/base/self-relocate.h"
+#include "lib/code/self-relocate.h"
 
 
 static struct {

@@ -10,7 +10,7 @@
 #include <linux/resource.h>
 
 #include "agent/exact/signal.h"
-#include "lib/base/agent.h"
+#include "include/abi/agent.h"
 
 #define MCL_ONFAULT_FLAG 4
 

@@ -91,7 +91,7 @@ void *agent_map_wiped(size_t len);
 void agent_process_set(void);
 /*
  * libmoca-alloc was told that a system call more might end the process
- * (lib/base/agent.h).
+ * (include/abi/agent.h).
  */
 static inline int agent_is_silent(void)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What libmoca-alloc told: agent/alloc/events.h has the events. */
+/* What libmoca-alloc told: include/abi/alloc-events.h has the events. */
 #include "analysis/objects/internal.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 
 #define GRANULE 16		/* that malloc hands out */
 #define ALLOC_FIELDS 5		/* of an event, at most */

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "agent/count/abi.h"
 #include "collect/exact/internal.h"
+#include "include/abi/count.h"
 
 #define PHDRS_MAX 64
 #define NOTES_MAX 4096

@@ -16,7 +16,7 @@
 #include "collect/exact/record.h"
 #include "collect/run/internal.h"
 #include "collect/trace/clock.h"
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 

@@ -9,13 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/kernel/collector.h"
+#include "collect/ptrace/preload.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/launch.h"
-#include "collect/ptrace/preload.h"
 #include "collect/run/target.h"
 #include "collect/run/way.h"
-#include "collect/kernel/collector.h"
-#include "lib/base/agent.h"
+#include "include/abi/agent.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 

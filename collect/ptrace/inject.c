@@ -14,12 +14,13 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/fault/mm.h"
 #include "collect/ptrace/frames.h"
 #include "collect/ptrace/maps.h"
-#include "collect/fault/mm.h"
-#include "lib/base/relocate.h"
-#include "lib/base/static-agent.h"
-#include "lib/base/symfile.h"
+#include "include/abi/static-agent.h"
+#include "lib/code/allocators.h"
+#include "lib/code/relocate.h"
+#include "lib/code/symfile.h"
 
 #define PAGE 4096ull
 

@@ -17,8 +17,8 @@
 
 #include "collect/ptrace/sanitizer.h"
 #include "collect/ptrace/tracee.h"
-#include "lib/base/agent.h"
-#include "lib/base/symfile.h"
+#include "include/abi/agent.h"
+#include "lib/code/symfile.h"
 
 #define LOADER "ld-linux-x86-64.so.2"
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */

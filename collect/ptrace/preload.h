@@ -2,7 +2,7 @@
 /*
  * Have a new program image load libmoca-alloc: its environment gets what the
  * loader and the library look for, between execve and the first instruction.
- * The library takes it out again before main (agent/alloc/events.h has the
+ * The library takes it out again before main (include/abi/alloc-events.h has the
  * fields). So it reaches programs whatever environment they were started with,
  * and only those that can load it.
  */

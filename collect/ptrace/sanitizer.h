@@ -7,7 +7,7 @@
 #ifndef MOCA_PTRACE_SANITIZER_H
 #define MOCA_PTRACE_SANITIZER_H
 
-#include "lib/base/symfile.h"
+#include "lib/code/symfile.h"
 
 /* What tells that the file has one; NULL: it has none. */
 const char *sanitizer_in(const struct moca_symfile *f);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "agent/alloc/events.h"
+#include "include/abi/alloc-events.h"
 
 #define NOINLINE __attribute__((noinline, noipa))
 

@@ -11,7 +11,7 @@
 #include <linux/sched.h>
 
 #include <moca/types.h>
-#include "lib/base/exact-arena.h"
+#include "include/abi/exact-arena.h"
 
 #define WRAPS 1		/* 3 * 2^32 loads and 7 of a granule, 2^32 stores */
 #define THREADS 2	/* one after the other, each with a slot */

@@ -3,8 +3,8 @@
 #ifndef TESTS_UNIT_OBJECTS_TRACE_H
 #define TESTS_UNIT_OBJECTS_TRACE_H
 
-#include "agent/alloc/events.h"
 #include "analysis/objects/objects.h"
+#include "include/abi/alloc-events.h"
 #include "tests/unit/marker-trace.h"
 
 #define TASKS_MAX 64

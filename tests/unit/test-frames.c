@@ -4,7 +4,7 @@
  * that have both; and broken descriptions are refused.
  */
 #include "collect/ptrace/frames.h"
-#include "lib/base/symfile.h"
+#include "lib/code/symfile.h"
 #include "tests/unit/trace-util.h"
 
 static uint8_t *section(struct moca_symfile *f, const char *name, Elf64_Shdr *s)

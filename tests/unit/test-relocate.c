@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/relocate.h"
-#include "lib/base/symfile.h"
+#include "lib/code/relocate.h"
+#include "lib/code/symfile.h"
 
 #define MAX_LEN (1u << 26)
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/base/symfile.h"
+#include "lib/code/symfile.h"
 
 #define TURNS 3000
 

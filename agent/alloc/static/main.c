@@ -15,7 +15,7 @@
 #include "agent/alloc/stack.h"
 #include "agent/alloc/static/static.h"
 #include "agent/alloc/thread.h"
-#include "lib/base/self-relocate.h"
+#include "lib/code/self-relocate.h"
 
 struct moca_static_setup moca_static_setup;
 struct alloc_real alloc_real;

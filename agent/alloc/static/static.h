@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "agent/alloc/detour.h"
-#include "lib/base/static-agent.h"
+#include "include/abi/static-agent.h"
 
 #define MOCA_STATIC_KEYS 4
 #define MOCA_STATIC_THREADS 1024	/* at a time; more are not recorded */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/base/zydis.h"
+#include "lib/code/zydis.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -19,8 +19,8 @@
  *   orig=HEX		address of the program's own "LD_PRELOAD=..." string, 0: it
  *			had none. Present only if our LD_PRELOAD is to be hidden.
  */
-#ifndef MOCA_BASE_AGENT_H
-#define MOCA_BASE_AGENT_H
+#ifndef MOCA_ABI_AGENT_H
+#define MOCA_ABI_AGENT_H
 
 #include <stdint.h>
 

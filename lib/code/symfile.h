@@ -3,8 +3,8 @@
  * The functions in the symbol tables of an ELF file: .symtab, which has the
  * static ones, and .dynsym. Nothing in the file is believed.
  */
-#ifndef MOCA_BASE_SYMFILE_H
-#define MOCA_BASE_SYMFILE_H
+#ifndef MOCA_CODE_SYMFILE_H
+#define MOCA_CODE_SYMFILE_H
 
 #include <elf.h>
 #include <stddef.h>

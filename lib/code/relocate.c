@@ -4,7 +4,7 @@
  * least), of which the longest copy is a loop's nine bytes and its prefixes,
  * and any other's its own fifteen; and a jump.
  */
-#include "lib/base/relocate.h"
+#include "lib/code/relocate.h"
 
 #include <errno.h>
 #include <string.h>

@@ -4,14 +4,14 @@
  * with (agent/count) know of each other; also included by assembly.
  *
  * %gs is the base of the thread's counters, MOCA_EXACT_COUNTS of its slot
- * (lib/base/exact-arena.h). A counter that borrows calls moca_count_load or
+ * (include/abi/exact-arena.h). A counter that borrows calls moca_count_load or
  * moca_count_store with the address pushed; a repeated string instruction calls
  * moca_count_string with MOCA_COUNT_STRING_* pushed. All keep every register
  * and flag, and leave what was pushed. Below the pushed word nothing is the
  * caller's: it stepped over its red zone.
  */
-#ifndef MOCA_AGENT_COUNT_ABI_H
-#define MOCA_AGENT_COUNT_ABI_H
+#ifndef MOCA_ABI_COUNT_H
+#define MOCA_ABI_COUNT_H
 
 #define MOCA_COUNT_STRING_RSI 1		/* reads at %rsi */
 #define MOCA_COUNT_STRING_RDI 2		/* reads at %rdi */

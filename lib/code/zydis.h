@@ -3,8 +3,8 @@
  * The instruction decoder, Zydis, as a program's agent uses it: loaded when the
  * first detour is wanted, so that no program needs it otherwise.
  */
-#ifndef MOCA_BASE_ZYDIS_H
-#define MOCA_BASE_ZYDIS_H
+#ifndef MOCA_CODE_ZYDIS_H
+#define MOCA_CODE_ZYDIS_H
 
 #include <Zydis/Zydis.h>
 

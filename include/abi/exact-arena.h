@@ -27,8 +27,8 @@
  * All of it is written by the program's own process, so it is hostile: the
  * collector checks every length, index and offset.
  */
-#ifndef MOCA_BASE_EXACT_ARENA_H
-#define MOCA_BASE_EXACT_ARENA_H
+#ifndef MOCA_ABI_EXACT_ARENA_H
+#define MOCA_ABI_EXACT_ARENA_H
 
 #include <stdint.h>
 

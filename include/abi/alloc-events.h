@@ -7,24 +7,15 @@
  * an alloc is stamped after the allocator has returned, a free before it is
  * called. Addresses and sizes are as the program sees them, in bytes.
  */
-#ifndef MOCA_ALLOC_EVENTS_H
-#define MOCA_ALLOC_EVENTS_H
+#ifndef MOCA_ABI_ALLOC_EVENTS_H
+#define MOCA_ABI_ALLOC_EVENTS_H
 
 #include <moca/trace.h>
 
+#include "include/abi/alloc-role.h"
+
 #define MOCA_ALLOC_FACILITY "moca_alloc"
 #define MOCA_ALLOC_FRAMES 16	/* of a stack, at most */
-
-/* How an object was made; for readers, which function. */
-enum moca_alloc_kind {
-	MOCA_ALLOC_MALLOC = 0,
-	MOCA_ALLOC_CALLOC = 1,
-	MOCA_ALLOC_REALLOC = 2,	/* and reallocarray */
-	MOCA_ALLOC_ALIGNED = 3,	/* posix_memalign, memalign, valloc, ... */
-	MOCA_ALLOC_NEW = 4,	/* operator new, new[] */
-	MOCA_ALLOC_MMAP = 5,	/* mmap, mremap by the program itself */
-	MOCA_ALLOC_CUSTOM = 6,	/* --alloc-fn */
-};
 
 enum moca_free_kind {
 	MOCA_FREE_FREE = 0,

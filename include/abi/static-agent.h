@@ -6,12 +6,12 @@
  * point with %rdi = this and the program's own stack pointer, and ends by a jump
  * to the program's entry point.
  */
-#ifndef MOCA_BASE_STATIC_AGENT_H
-#define MOCA_BASE_STATIC_AGENT_H
+#ifndef MOCA_ABI_STATIC_AGENT_H
+#define MOCA_ABI_STATIC_AGENT_H
 
 #include <stdint.h>
 
-#include "lib/base/allocators.h"
+#include "include/abi/alloc-role.h"
 
 #define MOCA_STATIC_HOOKS 64
 #define MOCA_STATIC_TRAMPOLINE 128

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* For images that are put into a program, and that nobody else relocates. */
-#ifndef MOCA_BASE_SELF_RELOCATE_H
-#define MOCA_BASE_SELF_RELOCATE_H
+#ifndef MOCA_CODE_SELF_RELOCATE_H
+#define MOCA_CODE_SELF_RELOCATE_H
 
 #include <elf.h>
 #include <stdint.h>

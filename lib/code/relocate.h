@@ -3,10 +3,10 @@
  * Instructions in another place: the first ones of a function are copied to
  * where there is room, so that a jump can stand where they stood.
  */
-#ifndef MOCA_BASE_RELOCATE_H
-#define MOCA_BASE_RELOCATE_H
+#ifndef MOCA_CODE_RELOCATE_H
+#define MOCA_CODE_RELOCATE_H
 
-#include "lib/base/zydis.h"
+#include "lib/code/zydis.h"
 
 #define MOCA_JUMP 5		/* bytes of a jump by 32 bits */
 /* Room that the copy of what a jump displaces takes at most: see .c */

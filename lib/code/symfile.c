@@ -4,7 +4,7 @@
  * somebody cut the file short meanwhile. Memory is mmap's, as malloc is what is
  * being watched.
  */
-#include "lib/base/symfile.h"
+#include "lib/code/symfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
