@@ -368,7 +368,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	const char *why, *sanitizer;
 	char text[120];
 
-	if (!supervisor_wanted(rec, t->pid, path)) {
+	if (!record_wanted(rec, t->pid, path)) {
 		supervisor_gap(rec, t, "left out by the user's choice");
 		return 0;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/run/certificate.h"
 #include "collect/run/internal.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
@@ -253,57 +254,14 @@ static void describe_spots(const struct blind_spots *b, struct moca_meta *m)
 void certify_describe(const struct blind_spots *b,
 		      const struct moca_certificate *k, struct moca_meta *m)
 {
-	moca_meta_set(m, "certificate.pages_seen", "%lu", k->pages_seen);
-	moca_meta_set(m, "certificate.pages_touched", "%lu", k->pages_touched);
-	moca_meta_set(m, "certificate.pages_other", "%lu", k->pages_other);
-	moca_meta_set(m, "certificate.records", "%lu", k->records);
-	moca_meta_set(m, "certificate.lost", "%lu", k->lost);
-	moca_meta_set(m, "certificate.chunks", "%lu", k->chunks);
-	moca_meta_set(m, "certificate.lossy_chunks", "%lu", k->lossy_chunks);
-	if (!b)
-		return;
+	certificate_describe(k, m);
 	moca_meta_set(m, "certificate.pages_blind", "%lu", k->pages_blind);
 	describe_spots(b, m);
-}
-
-/* In hundredths of a percent, rounded down: 99.996 % is not 100. */
-static unsigned long hundredths(uint64_t part, uint64_t whole)
-{
-	return (unsigned long)((unsigned __int128)part * 10000 / whole);
 }
 
 const char *certify_sentence(const struct blind_spots *b,
 			     const struct moca_certificate *k, char *buf,
 			     size_t size)
 {
-	uint64_t all = k->pages_touched + k->pages_other + k->pages_blind;
-	const char *why = b && b->why ? b->why :
-			  "no page was touched while it was recorded";
-	unsigned long p;
-
-	if (!k->pages_touched && !k->pages_other && !k->pages_blind) {
-		snprintf(buf, size, "nothing can be certified (%s)", why);
-	} else if (!k->pages_touched) {
-		snprintf(buf, size, "nothing can be certified of its own "
-			 "memory (%s); outside, %lu pages seen, of %lu more "
-			 "nothing is known", b && b->why ? why :
-			 "none was touched", k->pages_other, k->pages_blind);
-	} else if (!k->pages_seen && !k->records) {
-		snprintf(buf, size, "nothing can be certified (of %lu touched "
-			 "pages none was reported: the kernel tells nothing "
-			 "of a program that has gained rights, or whose file "
-			 "may not be read)", k->pages_touched);
-	} else if (k->pages_blind) {
-		p = hundredths(k->pages_seen + k->pages_other, all);
-		snprintf(buf, size, "%lu of %lu touched pages seen, and %lu "
-			 "others; of %lu more nothing is known (%lu.%02lu %%)",
-			 k->pages_seen, k->pages_touched, k->pages_other,
-			 k->pages_blind, p / 100, p % 100);
-	} else {
-		p = hundredths(k->pages_seen, k->pages_touched);
-		snprintf(buf, size, "%lu of %lu touched pages seen "
-			 "(%lu.%02lu %%)", k->pages_seen, k->pages_touched,
-			 p / 100, p % 100);
-	}
-	return buf;
+	return certificate_sentence(k, b->why, buf, size);
 }

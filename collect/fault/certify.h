@@ -31,13 +31,10 @@ void certify_end(struct blind_spots *b, struct moca_certificate *k,
 /* Why nothing can be certified, if so: the first reason that is told counts. */
 void certify_reason(struct blind_spots *b, const char *why);
 
-/* The keys certificate.* and blind; b may be NULL. */
+/* The keys certificate.* and blind. */
 void certify_describe(const struct blind_spots *b,
 		      const struct moca_certificate *k, struct moca_meta *m);
-/*
- * The first words of a recording's last line: "12 of 12 touched pages seen
- * (100.00 %)". Never 100 % when a page is not known of, or there was none.
- */
+/* As certificate_sentence, with the reason that was told. */
 const char *certify_sentence(const struct blind_spots *b,
 			     const struct moca_certificate *k, char *buf,
 			     size_t size);

@@ -7,6 +7,7 @@
 #define MOCA_FAULT_COLLECTOR_H
 
 #include "collect/run/internal.h"
+#include "collect/fault/certify.h"
 #include "collect/fault/sampler.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"

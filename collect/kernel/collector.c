@@ -9,12 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/run/certificate.h"
 #include "collect/run/control.h"
 #include "collect/run/launch.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/queue.h"
 #include "collect/run/status.h"
-#include "collect/ptrace/supervisor.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/trace.h"
 #include "lib/base/err.h"
@@ -178,7 +178,7 @@ static void write_meta(struct kernel_collector *c, const char *state)
 	moca_meta_set(m, "intervals", "%lu", (uint64_t)n->interval + 1);
 	moca_meta_set(m, "phys_source", "%s",
 		      kernel_trace_has_phys(c->trace) ? "kernel" : "none");
-	certify_describe(NULL, k, m);
+	certificate_describe(k, m);
 	moca_meta_set(m, "kernel.faults", "%lu", (uint64_t)n->faults);
 	moca_meta_set(m, "kernel.false_faults", "%lu",
 		      (uint64_t)n->false_faults);
@@ -332,7 +332,7 @@ void kernel_collector_summary(const struct kernel_collector *c)
 	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
 		 "%u task%s, %lu interval%s, %.1f MB; %s, of faults and sweeps "
 		 "alone; by the kernel module.", c->rec->dir,
-		 certify_sentence(NULL, k, seen, sizeof(seen)),
+		 certificate_sentence(k, NULL, seen, sizeof(seen)),
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), tasks, PLURAL(tasks), intervals,
 		 PLURAL(intervals), moca_writer_bytes(c->writer) / 1e6, cost);
@@ -341,7 +341,7 @@ void kernel_collector_summary(const struct kernel_collector *c)
 
 static int is_wanted(void *arg, pid_t pid, const char *path)
 {
-	return supervisor_wanted(arg, pid, path);
+	return record_wanted(arg, pid, path);
 }
 
 int kernel_collector_create(struct kernel_collector **out,

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "collect/kernel/collector.h"
-#include "collect/ptrace/preload.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/launch.h"
+#include "collect/run/loads.h"
 #include "collect/run/target.h"
 #include "collect/run/way.h"
 #include "include/abi/agent.h"
@@ -159,7 +159,7 @@ static const char *no_allocations(const struct recorder *rec)
 
 	if (target_find(rec->opt->argv[0], path, sizeof(path)))
 		return "it cannot be found";
-	return preload_refusal(path);
+	return loads_refusal(path);
 }
 
 /*

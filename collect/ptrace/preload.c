@@ -9,20 +9,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collect/ptrace/sanitizer.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/run/loads.h"
+#include "collect/run/sanitizer.h"
 #include "include/abi/agent.h"
 #include "lib/code/symfile.h"
 
-#define LOADER "ld-linux-x86-64.so.2"
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
-#define MEMORY_MIN (256u << 20)
 
 /* The vectors at the stack pointer of a new image. */
 struct image {
@@ -150,63 +148,12 @@ static char *read_string(pid_t tid, uint64_t addr)
 	return NULL;
 }
 
-static int pread_all(int fd, void *buf, size_t len, uint64_t offset)
-{
-	return offset > INT64_MAX ||
-	       pread(fd, buf, len, offset) != (ssize_t)len;
-}
-
-static const char is_static[] = "a static program";
-static const char is_sanitized[] = "it has a sanitizer's allocator, which "
-				   "must be the first library";
-
-/* NULL, or why this file's program loads no library of ours. */
-static const char *check_headers(const struct moca_symfile *f)
-{
-	const Elf64_Phdr *interp = NULL, *dynamic = NULL, *ph = f->phdrs;
-	char loader[256] = "", *base;
-	size_t i;
-
-	for (i = 0; i < f->head.e_phnum; i++) {
-		if (ph[i].p_type == PT_INTERP)
-			interp = &ph[i];
-		if (ph[i].p_type == PT_DYNAMIC)
-			dynamic = &ph[i];
-	}
-	if (!interp || !dynamic)
-		return is_static;
-	if (interp->p_filesz >= sizeof(loader) ||
-	    pread_all(f->fd, loader, interp->p_filesz, interp->p_offset))
-		return "its file cannot be understood";
-	base = strrchr(loader, '/');
-	if (strcmp(base ? base + 1 : loader, LOADER))
-		return "its loader is not glibc's";
-	if (sanitizer_in(f))
-		return is_sanitized;
-	return NULL;
-}
-
-static const char *check_path(const char *path)
-{
-	struct moca_symfile f;
-	const char *why;
-	int err;
-
-	err = moca_symfile_open(&f, path);
-	if (err)
-		return err == -ENOEXEC ? "its file cannot be understood" :
-					 "its file cannot be read";
-	why = check_headers(&f);
-	moca_symfile_close(&f);
-	return why;
-}
-
 static const char *check_file(pid_t tid)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	return check_path(path);
+	return loads_refusal_of(path);
 }
 
 /* May any user read this file, and does it lie below folders so? */
@@ -242,43 +189,6 @@ static int effective_uid(pid_t tid)
 	return uid;
 }
 
-/*
- * The library has 20 MB of tables, and 0.5 MB for each thread. Where the loader
- * has no room for them it says so on stderr; or the program has less later.
- */
-static int is_limited(pid_t tid)
-{
-	struct rlimit as, data;
-
-	return !prlimit(tid, RLIMIT_AS, NULL, &as) &&
-	       !prlimit(tid, RLIMIT_DATA, NULL, &data) &&
-	       (as.rlim_cur < MEMORY_MIN || data.rlim_cur < MEMORY_MIN);
-}
-
-/* The interpreter that the first line of a script names; else path itself. */
-static const char *interpreter(const char *path, char *buf, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	char *name = NULL;
-
-	if (f && fgets(buf, (int)size, f) && !strncmp(buf, "#!", 2)) {
-		name = buf + 2 + strspn(buf + 2, " \t");
-		name[strcspn(name, " \t\n")] = 0;
-	}
-	if (f)
-		fclose(f);
-	return name && *name ? name : path;
-}
-
-const char *preload_refusal(const char *path)
-{
-	char line[256];
-
-	if (is_limited(getpid()))
-		return "it may have little memory only (ulimit -v or -d)";
-	return check_path(interpreter(path, line, sizeof(line)));
-}
-
 /* Would the program's loader find and map the library? NULL, or why not. */
 static const char *check_library(pid_t tid, const char *library)
 {
@@ -295,7 +205,7 @@ static const char *check_library(pid_t tid, const char *library)
 		return "libmoca-alloc.so is not in its root directory";
 	if (statvfs(path, &fs) || (fs.f_flag & ST_NOEXEC))
 		return "libmoca-alloc.so lies where nothing may be executed";
-	if (is_limited(tid))
+	if (loads_is_limited(tid))
 		return "it may have little memory only (ulimit -v or -d)";
 	if (uid != 0 && uid != (int)geteuid() && !is_public(library))
 		return "its user may not read libmoca-alloc.so";
@@ -531,7 +441,7 @@ int preload_inject(const struct recorder *rec, struct task *t,
 
 	if (!reason)
 		reason = check_library(t->tid, rec->opt->preload);
-	if (reason == is_static)
+	if (reason == loads_static)
 		return PRELOAD_STATIC;
 	if (reason)
 		goto no;
@@ -539,7 +449,7 @@ int preload_inject(const struct recorder *rec, struct task *t,
 	if (!err && auxv(&im, AT_SECURE)) {
 		reason = "it runs with another user's rights";
 	} else if (!err && loads_sanitizer(t->tid, &im)) {
-		reason = is_sanitized;
+		reason = loads_sanitized;
 	} else if (!err) {
 		err = extend(rec, t, regs, &im, rec->opt->preload);
 		if (!err)

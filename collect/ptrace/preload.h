@@ -31,12 +31,6 @@ int preload_configure(const struct recorder *rec, struct task *t,
 		      struct user_regs_struct *regs);
 
 /*
- * Without ptrace: would the program in that file, or the interpreter of that
- * script, load the library? NULL, or why not.
- */
-const char *preload_refusal(const char *path);
-
-/*
  * What tells that the program at the end of execve, with this stack pointer,
  * has a sanitizer that does not go with a translator or a tracer; NULL: none.
  */

@@ -139,30 +139,6 @@ static void exe_name(pid_t tid, char *buf, size_t size)
 	buf[n > 0 ? n : 0] = 0;
 }
 
-static int listed(const char *path, const char **names, size_t n)
-{
-	const char *base = strrchr(path, '/');
-
-	base = base ? base + 1 : path;
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(names[i], base) || !strcmp(names[i], path))
-			return 1;
-	return 0;
-}
-
-int supervisor_wanted(const struct recorder *rec, pid_t pid,
-		      const char *path)
-{
-	const struct moca_record_options *o = rec->opt;
-
-	if (o->only_children && pid == rec->root)
-		return 0;
-	if (listed(path, o->exclude, o->exclude_count))
-		return 0;
-	return !o->include_count ||
-	       listed(path, o->include, o->include_count);
-}
-
 void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
 {
 	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
@@ -312,7 +288,7 @@ int supervisor_after_exec(struct recorder *rec, struct task *t,
 {
 	int limited = supervisor_limited(rec, t->tid), err;
 
-	if (!supervisor_wanted(rec, t->pid, path)) {
+	if (!record_wanted(rec, t->pid, path)) {
 		supervisor_gap(rec, t, "left out by the user's choice");
 		return 0;
 	}

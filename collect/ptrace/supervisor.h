@@ -21,9 +21,6 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 void supervisor_tell_task(struct recorder *rec, const struct task *t,
 			  pid_t former);
 
-/* For record_way.after_exec, of the program at path. */
-int supervisor_wanted(const struct recorder *rec, pid_t pid,
-		      const char *path);
 /* Has it a seccomp filter other than those that the program began with? It may
  * end whoever makes the calls of our stub, or of the loader for our library. */
 int supervisor_limited(struct recorder *rec, pid_t tid);

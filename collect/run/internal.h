@@ -18,7 +18,6 @@
 #include <sys/user.h>
 
 #include <moca/types.h>
-#include "collect/fault/certify.h"
 #include "collect/run/cost.h"
 #include "collect/run/failure.h"
 #include "collect/run/record.h"
@@ -204,6 +203,8 @@ static inline uint64_t plane_offset(unsigned int plane, uint64_t addr)
 
 uint64_t moca_now_ns(void);	/* CLOCK_MONOTONIC */
 
+/* Does the user want the process, which runs the program at path, recorded? */
+int record_wanted(const struct recorder *rec, pid_t pid, const char *path);
 /* record.c: ask the supervisor to let the attached program go. */
 void record_stop(struct recorder *rec);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The certificate's sentence, and what it counts of mappings. */
+#include "collect/fault/certify.h"
+#include "collect/run/certificate.h"
 #include "collect/run/internal.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
@@ -9,7 +11,7 @@ static int says(const struct moca_certificate *k, const char *part)
 {
 	char buf[512];
 
-	snprintf(why, sizeof(why), "%s", certify_sentence(NULL, k, buf,
+	snprintf(why, sizeof(why), "%s", certificate_sentence(k, NULL, buf,
 							   sizeof(buf)));
 	return strstr(buf, part) != NULL;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/ptrace/sanitizer.h"
+#include "collect/run/sanitizer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

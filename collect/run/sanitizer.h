@@ -4,8 +4,8 @@
  * or clang, in a library or linked into them: their allocator must come first,
  * their shadow memory has fixed places, and LeakSanitizer is a debugger.
  */
-#ifndef MOCA_PTRACE_SANITIZER_H
-#define MOCA_PTRACE_SANITIZER_H
+#ifndef MOCA_RUN_SANITIZER_H
+#define MOCA_RUN_SANITIZER_H
 
 #include "lib/code/symfile.h"
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The certificate of page accesses, as every way that records them tells it. */
+#ifndef MOCA_RUN_CERTIFICATE_H
+#define MOCA_RUN_CERTIFICATE_H
+
+#include <stddef.h>
+
+struct moca_certificate;
+struct moca_meta;
+
+/* The keys certificate.*, but pages_blind, for which one needs a witness. */
+void certificate_describe(const struct moca_certificate *k,
+			  struct moca_meta *m);
+/*
+ * The first words of a recording's last line: "12 of 12 touched pages seen
+ * (100.00 %)". Never 100 % when a page is not known of, or there was none; why
+ * nothing can be certified, then, or NULL. Returns buf.
+ */
+const char *certificate_sentence(const struct moca_certificate *k,
+				 const char *why, char *buf, size_t size);
+
+#endif
