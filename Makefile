@@ -21,7 +21,7 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 
 FORMAT_SRC := $(wildcard lib/format/*.c)
 BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c)
-CLI_SRC := $(wildcard cli/*.c) $(wildcard lib/cmdline/*.c)
+CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
 RUN_SRC := $(wildcard collect/run/*.c)
 PTRACE_SRC := $(wildcard collect/ptrace/*.c) $(wildcard collect/ptrace/*.S)
 FAULT_SRC := $(wildcard collect/fault/*.c)
@@ -32,7 +32,7 @@ COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c) $(wildcard collect/rate/*.c)
 EXPORT_SRC := $(wildcard export/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
-REPORT_SRC := $(wildcard report/*.c) $(wildcard report/*.S)
+REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
@@ -172,8 +172,8 @@ PAGE := $(BUILD)/report/template.html
 PAGE_SRC := $(wildcard report/web/*.mjs report/web/*.json report/web/src/*)
 $(PAGE): $(PAGE_SRC) tools/build-page $(shell test -s $(PAGE) || echo FORCE)
 	@tools/build-page $@
-$(BUILD)/obj/report/template.o: CPPFLAGS += -DMOCA_PAGE_TEMPLATE='"$(PAGE)"'
-$(BUILD)/obj/report/template.o: $(PAGE)
+$(BUILD)/obj/report/html/template.o: CPPFLAGS += -DMOCA_PAGE_TEMPLATE='"$(PAGE)"'
+$(BUILD)/obj/report/html/template.o: $(PAGE)
 .PHONY: FORCE
 FORCE:
 

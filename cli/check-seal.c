@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/text.h"
 #include "lib/format/seal.h"
 #include "lib/format/trace.h"
+#include "lib/text/text.h"
 
 static int differs(const char *what, uint64_t said, uint64_t found)
 {

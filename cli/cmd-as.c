@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/cc.h"
 #include "cli/commands.h"
-#include "cli/compile.h"
 #include "compile/asm.h"
 #include "lib/base/err.h"
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/cc.h"
 #include "cli/commands.h"
-#include "cli/compile.h"
 #include "lib/base/err.h"
 
 #define GRANULARITY "--moca-granularity="

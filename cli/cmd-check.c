@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/blind.h"
+#include "analysis/machine-xml.h"
+#include "analysis/trace.h"
 #include "cli/check-seal.h"
 #include "cli/commands.h"
-#include "cli/exact.h"
-#include "cli/machine-xml.h"
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/text.h"
+#include "report/blind.h"
+#include "report/exact.h"
 
 /* Contradictions told one by one; the rest is only counted. */
 #define TOLD_MAX 10

@@ -19,8 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "export/classic.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"

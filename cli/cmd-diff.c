@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/advice.h"
+#include "analysis/condition.h"
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/diff.h"
-#include "cli/terminal.h"
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/json.h"
+#include "lib/text/terminal.h"
+#include "lib/text/text.h"
+#include "report/advice.h"
 
 #define TOP 20
 #define FEW 1000		/* one of so many accesses: 0.1 % */

@@ -7,11 +7,10 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/probe.h"
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "doctor/probe.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/json.h"
 
 static const char *const status_names[] = {
 	[PROBE_OK] = "ok", [PROBE_LIMITED] = "limited", [PROBE_NO] = "no"

@@ -6,12 +6,13 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/marker-text.h"
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/text.h"
+#include "report/event.h"
 
 struct dump {
 	struct moca_trace *t;

@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/exact.h"
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "export/ctf.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/text.h"
+#include "report/exact.h"
 
 struct export {
 	const char *trace;

@@ -6,17 +6,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/info/info.h"
 #include "analysis/rates.h"
-#include "cli/blind.h"
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/exact.h"
 #include "cli/info-cost.h"
-#include "cli/summary.h"
-#include "cli/text.h"
-#include "cli/trace.h"
-#include "cli/thinned.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/json.h"
+#include "lib/text/text.h"
+#include "report/blind.h"
+#include "report/exact.h"
+#include "report/nodes.h"
+#include "report/thinned.h"
 
 #define SPARK_COLUMNS 60
 #define TOP 10

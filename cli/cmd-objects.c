@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/objects.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "report/objects.h"
 
 #define FEW 10000	/* one of so many accesses: 0.01 % */
 

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/rate.h"
-#include "cli/trace.h"
 #include "collect/machine/machine.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/agent.h"
 #include "cli/commands.h"
+#include "cli/record-agent.h"
 #include "cli/record-companion.h"
 #include "collect/exact/record.h"
 #include "collect/run/record.h"

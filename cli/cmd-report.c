@@ -8,11 +8,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/report.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/text.h"
+#include "report/html/report.h"
 
 #define MAX_FILE 10000000u
 #define SPARE 600000u		/* for what is not plots */

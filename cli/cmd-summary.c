@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/advice.h"
+#include "analysis/trace.h"
 #include "cli/commands.h"
-#include "cli/trace.h"
+#include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "report/advice.h"
 
 int advice_profile(const char *command, const char *path,
 		   struct moca_trace *t, const char *topology,

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/text.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/text/text.h"
 
 #define STATUS "/proc/mp3/status"
 #define ITERATIONS 20u

@@ -7,6 +7,7 @@
 
 #include "collect/run/cost.h"
 #include "collect/run/estimate.h"
+#include "lib/text/text.h"
 
 struct line {
 	enum cost_kind kind;

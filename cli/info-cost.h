@@ -3,8 +3,8 @@
 #ifndef MOCA_CLI_INFO_COST_H
 #define MOCA_CLI_INFO_COST_H
 
-#include "cli/text.h"
-#include "cli/trace.h"
+#include "analysis/trace.h"
+#include "lib/text/json.h"
 
 /* Nothing where the trace does not tell. */
 void info_cost_print(const struct moca_trace *t);

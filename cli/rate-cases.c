@@ -17,9 +17,9 @@
 
 #include "cli/commands.h"
 #include "cli/rate.h"
-#include "cli/svg.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
+#include "lib/text/svg.h"
 
 #define WORKERS_MAX 11
 #define ITERATIONS 20u

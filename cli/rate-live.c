@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "cli/rate.h"
-#include "cli/text.h"
+#include "lib/text/text.h"
 
 #define LINE_NS 1000000000ull	/* between plain lines */
 #define PICTURE_NS 250000000ull

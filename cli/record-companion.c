@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/object-filter.h"
+#include "analysis/objects/filter.h"
 #include "collect/rate/rate.h"
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The conditions of `moca diff --fail-if`. */
-#include "cli/diff.h"
+#include "analysis/condition.h"
 #include "tests/unit/trace-util.h"
 
 /* One line per rule: the condition, before, after, whether it holds. */

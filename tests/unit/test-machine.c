@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The file `machine`: as written, damaged, hostile; and what analyses make of it. */
 #include "analysis/topology.h"
-#include "cli/machine-xml.h"
+#include "analysis/machine-xml.h"
 #include "lib/format/machine.h"
 #include "tests/unit/trace-util.h"
 

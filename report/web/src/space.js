@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The overview's data: accesses by group of pages and slice of time, and how
-// they are divided into areas (doc/design/report.md, cli/report-overview.c).
+// they are divided into areas (doc/design/report.md, report/html/overview.c).
 import { json } from "./data.js";
 import * as f from "./format.js";
 

@@ -1,0 +1,716 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/info/info.h"
+
+#define THIN_MAX 10	/* include/abi/alloc-events.h */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/info/walk.h"
+#include "analysis/trace.h"
+#include "lib/base/identity.h"
+
+/* What the numbers of intervals in a (perhaps corrupt) file may reach. */
+#define INTERVALS_MAX (1u << 22)
+#define GAPS_MAX 256
+/* Records whose pages are held at once when intervals are counted. */
+#define BATCH_RECORDS 500000
+#define BATCH_INTERVALS 16384
+/* Processes have lower numbers. */
+#define SHARED_OWNER (1u << 31)
+
+/* What is shared is of its memory, all else of its process and by name. */
+struct member {
+	const struct moca_mapping *m;
+	uint32_t of;
+};
+
+static int by_group(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->of != y->of)
+		return x->of < y->of ? -1 : 1;
+	if (x->of)
+		return 0;
+	if (x->m->pid != y->m->pid)
+		return x->m->pid < y->m->pid ? -1 : 1;
+	return strcmp(x->m->name, y->m->name);
+}
+
+static int add_group(struct summary *s, uint32_t pid, const char *name)
+{
+	struct summary_mapping *m;
+
+	/* Grown by halves: the count is the size whenever it is a power. */
+	if (!(s->mapping_count & (s->mapping_count - 1))) {
+		size_t n = s->mapping_count ? 2 * s->mapping_count : 1;
+
+		m = realloc(s->mappings, n * sizeof(*m));
+		if (!m)
+			return -ENOMEM;
+		s->mappings = m;
+	}
+	m = &s->mappings[s->mapping_count++];
+	memset(m, 0, sizeof(*m));
+	m->pid = pid;
+	m->name = name;
+	return 0;
+}
+
+static int add_member(struct walk *w, const struct member *x, int is_new)
+{
+	struct summary *s = w->s;
+	struct summary_mapping *g;
+	int err = is_new ? add_group(s, x->m->pid, x->m->name) : 0;
+
+	if (err)
+		return err;
+	g = &s->mappings[s->mapping_count - 1];
+	g->of = x->of;
+	g->memory = x->m->memory;
+	if (x->m->pid < g->pid)
+		g->pid = x->m->pid;
+	if (x->m->len > g->bytes)
+		g->bytes = x->m->len;
+	w->group_of[x->m - w->maps] = s->mapping_count - 1;
+	return 0;
+}
+
+/* The memory of each mapping, and the groups. */
+static int make_groups(struct walk *w)
+{
+	struct member *x;
+	size_t i;
+	int err = 0;
+
+	w->group_of = calloc(w->map_count + 1, sizeof(*w->group_of));
+	w->of = calloc(w->map_count + 1, sizeof(*w->of));
+	x = calloc(w->map_count + 1, sizeof(*x));
+	if (!w->group_of || !w->of || !x) {
+		free(x);
+		return -ENOMEM;
+	}
+	for (i = 0; i < w->map_count; i++) {
+		const struct moca_mapping *m = &w->maps[i];
+
+		if (!(m->flags & MOCA_MAP_MOCA) &&
+		    !moca_identity_own(m->name))
+			w->of[i] = moca_identities_find(&w->identities,
+							m->memory, m->dev,
+							m->ino, m->name);
+		x[i].m = m;
+		x[i].of = m->flags & MOCA_MAP_SHARED ? w->of[i] : 0;
+	}
+	qsort(x, w->map_count, sizeof(*x), by_group);
+	for (i = 0; i < w->map_count && !err; i++)
+		err = add_member(w, &x[i], !i || by_group(&x[i - 1], &x[i]));
+	free(x);
+	return err;
+}
+
+/* The group of pages that no known mapping holds. */
+static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
+{
+	static const char name[] = "[unknown]";
+	struct summary_mapping *m = w->s->mappings;
+	size_t i = w->unmapped;
+	int err;
+
+	if (i >= w->s->mapping_count || m[i].pid != pid || m[i].name != name)
+		for (i = 0; i < w->s->mapping_count; i++)
+			if (m[i].pid == pid && m[i].name == name)
+				break;
+	if (i == w->s->mapping_count) {
+		err = add_group(w->s, pid, name);
+		if (err)
+			return err;
+	}
+	*group = w->unmapped = i;
+	return 0;
+}
+
+const struct moca_mapping *summary_find_mapping(struct walk *w, uint32_t pid,
+						const struct moca_access *a)
+{
+	const struct moca_mapping *m = w->last;
+
+	if (!m || m->pid != pid || a->addr - m->addr >= m->len ||
+	    a->time_ns < m->begin_ns || (m->end_ns && a->time_ns >= m->end_ns))
+		m = moca_trace_find_mapping(w->t, pid, a->addr, a->time_ns);
+	if (!m || m < w->maps || m >= w->maps + w->map_count)
+		return NULL;
+	w->last = m;
+	return m;
+}
+
+/*
+ * Of a private mapping of a file: has its process a copy of the page? By what
+ * was told so far, which is all that its first thread did at least.
+ */
+static int is_copied(struct walk *w, uint32_t pid, const struct moca_access *a,
+		     int *copied)
+{
+	uint64_t page = a->addr >> w->page_shift;
+	int ret;
+
+	*copied = 1;
+	if (a->type == MOCA_ACCESS_WRITE) {
+		ret = page_set_add(&w->written, pid, page);
+		return ret < 0 ? ret : 0;
+	}
+	*copied = page_set_has(&w->written, pid, page);
+	return 0;
+}
+
+int summary_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
+		  const struct moca_access *a, struct place *out)
+{
+	uint32_t of = m ? w->of[m - w->maps] : 0;
+	int err = 0, copied = 0;
+
+	*out = (struct place){ .owner = pid,
+			       .page = a->addr >> w->page_shift };
+	if (!m)
+		return unmapped_group(w, pid, &out->group);
+	out->group = w->group_of[m - w->maps];
+	out->own = m->flags & MOCA_MAP_MOCA || moca_identity_own(m->name);
+	if (of && !(m->flags & MOCA_MAP_SHARED))
+		err = is_copied(w, pid, a, &copied);
+	if (!of || copied || err)
+		return err;
+	out->owner = SHARED_OWNER | of;
+	out->page = (a->addr - m->addr + m->offset) >> w->page_shift;
+	return 0;
+}
+
+int summary_count_process(struct walk *w, uint32_t pid, size_t group)
+{
+	struct summary_mapping *g = &w->s->mappings[group];
+	int ret;
+
+	if (!g->of) {
+		g->processes = 1;
+		return 0;
+	}
+	ret = page_set_add(&w->users, g->of, pid);
+	g->processes += ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+static void count(struct summary_counts *n, const struct moca_access *a)
+{
+	n->accesses++;
+	if (a->type == MOCA_ACCESS_WRITE)
+		n->writes++;
+	else if (a->type == MOCA_ACCESS_UNKNOWN)
+		n->unknown++;
+	else
+		n->reads++;
+	n->kernel += a->mode == MOCA_MODE_KERNEL;
+}
+
+static int count_page(struct page_set *set, struct summary_counts *n,
+		      uint32_t owner, uint64_t page)
+{
+	int ret = page_set_add(set, owner, page);
+
+	if (ret > 0)
+		n->pages++;
+	return ret < 0 ? ret : 0;
+}
+
+uint64_t summary_group_page(const struct place *at)
+{
+	return at->owner & SHARED_OWNER ? at->page | 1ull << 63 : at->page;
+}
+
+static int add_access(struct walk *w, const struct moca_task *task,
+		      struct summary_counts *n, const struct moca_access *a)
+{
+	struct place at;
+	int err;
+
+	err = summary_place(w, task->pid,
+			    summary_find_mapping(w, task->pid, a), a, &at);
+	if (err)
+		return err;
+	if (at.own) {
+		count(&w->s->own, a);
+		return count_page(&w->process_pages, &w->s->own, at.owner,
+				  at.page);
+	}
+	count(n, a);
+	count(&w->s->total, a);
+	count(&w->s->mappings[at.group].n, a);
+	err = count_page(&w->task_pages, n, at.owner, at.page);
+	if (!err)
+		err = count_page(&w->process_pages, &w->s->total, at.owner,
+				 at.page);
+	if (!err)
+		err = count_page(&w->group_pages, &w->s->mappings[at.group].n,
+				 (uint32_t)at.group, summary_group_page(&at));
+	if (!err)
+		err = nodes_add(&w->s->nodes, (size_t)(n - w->s->tasks),
+				at.owner, at.page, a);
+	return err ? err : summary_count_process(w, task->pid, at.group);
+}
+
+static int add_interval(struct summary *s, const struct moca_chunk *c)
+{
+	struct summary_interval *v;
+
+	if (c->interval >= INTERVALS_MAX)
+		return 0;
+	if (c->interval >= s->interval_count) {
+		size_t n = 64;
+
+		while (n <= c->interval)
+			n *= 2;
+		v = realloc(s->intervals, n * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->intervals = v;
+		memset(s->intervals + s->interval_count, 0,
+		       (n - s->interval_count) * sizeof(*v));
+		s->interval_count = n;
+	}
+	v = &s->intervals[c->interval];
+	if (!v->begin_ns || c->begin_ns < v->begin_ns)
+		v->begin_ns = c->begin_ns;
+	if (c->end_ns > v->end_ns)
+		v->end_ns = c->end_ns;
+	v->records += c->count;
+	return 0;
+}
+
+static int add_chunk(struct walk *w, const struct moca_chunk *c,
+		     uint32_t *task_id)
+{
+	struct summary *s = w->s;
+	size_t i, index = trace_task_index(w->t, c->task);
+	const struct moca_task *task;
+	int err;
+
+	if (index == SIZE_MAX)
+		return 0;
+	task = moca_trace_task(w->t, index);
+	if (c->task != *task_id) {
+		page_set_clear(&w->task_pages);
+		*task_id = c->task;
+	}
+	s->bytes += c->bytes;
+	if (!s->begin_ns || c->begin_ns < s->begin_ns)
+		s->begin_ns = c->begin_ns;
+	if (c->end_ns > s->end_ns)
+		s->end_ns = c->end_ns;
+	err = add_interval(s, c);
+	for (i = 0; i < c->count && !err; i++)
+		err = add_access(w, task, &s->tasks[index], &c->accesses[i]);
+	return err;
+}
+
+static int walk_chunks(struct walk *w)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	uint32_t task_id = MOCA_NO_TASK;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0) {
+		ret = add_chunk(w, c, &task_id);
+		if (ret)
+			break;
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+static int add_gap(struct summary *s, const struct moca_event *e)
+{
+	struct summary_gap *g;
+	size_t i;
+
+	for (i = 0; i < s->gap_count; i++)
+		if (!strcmp(s->gaps[i].name, e->name))
+			break;
+	if (i == s->gap_count) {
+		if (i == GAPS_MAX)
+			return 0;
+		g = realloc(s->gaps, (i + 1) * sizeof(*g));
+		if (!g)
+			return -ENOMEM;
+		s->gaps = g;
+		g[i].name = strdup(e->name);
+		if (!g[i].name)
+			return -ENOMEM;
+		g[i].events = g[i].bytes = g[i].ns = 0;
+		s->gap_count++;
+	}
+	/* One that tells its length only ends what was told before. */
+	s->gaps[i].events += !e->offset;
+	s->gaps[i].bytes += e->len;
+	s->gaps[i].ns += e->offset;
+	return 0;
+}
+
+static int walk_events(struct walk *w)
+{
+	const struct moca_event *e;
+	struct moca_cursor *cursor;
+	uint32_t task;
+	int ret;
+
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0) {
+		ret = e->type == MOCA_EVENT_GAP ? add_gap(w->s, e) : 0;
+		if (ret)
+			break;
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+static int by_id(const void *key, const void *kind)
+{
+	uint32_t id = *(const uint32_t *)key;
+	uint32_t other = ((const struct summary_kind *)kind)->type->id;
+
+	return id < other ? -1 : id > other;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	const struct summary_kind *x = a, *y = b;
+
+	if (x->count != y->count)
+		return x->count > y->count ? -1 : 1;
+	return x->type->id < y->type->id ? -1 : 1;
+}
+
+static void add_marker(struct summary *s, struct summary_kind *k,
+		       const struct moca_marker *m)
+{
+	if (!k->count++ || m->time_ns < k->first_ns)
+		k->first_ns = m->time_ns;
+	if (m->time_ns > k->last_ns)
+		k->last_ns = m->time_ns;
+	if (m->time_ns > s->markers_end_ns)
+		s->markers_end_ns = m->time_ns;
+	s->markers++;
+}
+
+uint64_t summary_markers(const struct summary *s, const struct moca_trace *t,
+			 size_t task)
+{
+	uint64_t n = moca_trace_task(t, task)->markers;
+
+	/* Damaged markers are told by headers and never seen. */
+	return n > s->task_allocations[task] ? n - s->task_allocations[task] :
+					       0;
+}
+
+/* What a task lost is the program's, if it has events of its own. */
+uint64_t summary_markers_lost(const struct summary *s,
+			      const struct moca_trace *t, size_t task)
+{
+	return s->has_allocations && !summary_markers(s, t, task) ?
+		       0 : moca_trace_task(t, task)->markers_lost;
+}
+
+static void add_losses(struct walk *w)
+{
+	struct summary *s = w->s;
+	const struct moca_task *task;
+	uint64_t own;
+	size_t i;
+
+	for (i = 0; i < s->task_count; i++) {
+		task = moca_trace_task(w->t, i);
+		own = summary_markers_lost(s, w->t, i);
+		s->markers_torn += task->markers_torn;
+		s->markers_lost += own;
+		s->allocations_lost += task->markers_lost - own;
+	}
+}
+
+/* Take the kinds that are libmoca-alloc's and samplers' out. */
+static void split_allocations(struct summary *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->kind_count; i++) {
+		if (s->kinds[i].is_allocation) {
+			s->has_allocations = 1;
+			s->allocations += s->kinds[i].count;
+			s->markers -= s->kinds[i].count;
+		} else if (s->kinds[i].is_rate) {
+			s->samples += s->kinds[i].count;
+			s->markers -= s->kinds[i].count;
+		} else {
+			s->kinds[n++] = s->kinds[i];
+		}
+	}
+	s->kind_count = n;
+}
+
+static uint64_t integer(const struct moca_marker *m, size_t field)
+{
+	struct moca_value v;
+
+	return !moca_marker_value(m, field, &v) && v.count ?
+		       moca_value_integer(&v, 0) : 0;
+}
+
+/* Less was recorded of allocations from there on. */
+static void add_thinned(struct summary *s, const struct moca_marker *m)
+{
+	uint64_t level = integer(m, 0), min = integer(m, 1);
+
+	if (!level || level > THIN_MAX)
+		return;
+	if (!s->thin_level)
+		s->thin_ns = m->time_ns;
+	if (m->time_ns < s->thin_ns)
+		s->thin_ns = m->time_ns;
+	if (s->thin_level < level)
+		s->thin_level = level;
+	if (s->thin_min < min)
+		s->thin_min = min;
+}
+
+static int walk_markers(struct walk *w)
+{
+	const struct moca_marker_type *const *types;
+	struct summary *s = w->s;
+	struct summary_kind *k = NULL;
+	const struct moca_marker *m;
+	struct moca_cursor *cursor;
+	uint32_t id;
+	size_t i;
+	int ret;
+
+	types = moca_trace_marker_types(w->t, &s->kind_count);
+	s->kinds = calloc(s->kind_count + 1, sizeof(*s->kinds));
+	s->task_allocations = calloc(s->task_count + 1,
+				     sizeof(*s->task_allocations));
+	if (!s->kinds || !s->task_allocations)
+		return -ENOMEM;
+	for (i = 0; i < s->kind_count; i++) {
+		s->kinds[i].type = types[i];
+		s->kinds[i].is_allocation = trace_is_allocation(types[i]);
+		s->kinds[i].is_rate = trace_is_rate(types[i]);
+	}
+	ret = moca_cursor_open(&cursor, w->t, NULL);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_marker(cursor, &m, &id)) > 0) {
+		if (!k || k->type != m->type)
+			k = bsearch(&m->type->id, s->kinds, s->kind_count,
+				    sizeof(*k), by_id);
+		add_marker(s, k, m);
+		if (k->is_allocation && !strcmp(m->type->name, "thinned"))
+			add_thinned(s, m);
+		if (k->is_allocation || k->is_rate)
+			s->task_allocations[trace_task_index(w->t, id)]++;
+	}
+	moca_cursor_close(cursor);
+	split_allocations(s);
+	add_losses(w);
+	qsort(s->kinds, s->kind_count, sizeof(*s->kinds), by_count);
+	return ret;
+}
+
+/* Distinct pages of the intervals first..end - 1, in one walk. */
+static int count_batch(struct walk *w, size_t first, size_t end,
+		       struct page_set *sets)
+{
+	struct summary_interval *v = w->s->intervals;
+	struct moca_query q = { .size = sizeof(q), .begin_ns = UINT64_MAX };
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	struct place at;
+	size_t i;
+	int ret;
+
+	for (i = first; i < end; i++) {
+		if (!v[i].records)
+			continue;
+		if (v[i].begin_ns < q.begin_ns)
+			q.begin_ns = v[i].begin_ns;
+		if (v[i].end_ns >= q.end_ns)
+			q.end_ns = v[i].end_ns + 1;
+	}
+	if (!q.end_ns)
+		return 0;
+	ret = moca_cursor_open(&cursor, w->t, &q);
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0) {
+		size_t index = trace_task_index(w->t, c->task);
+		uint32_t pid;
+
+		if (index == SIZE_MAX || c->interval < first ||
+		    c->interval >= end)
+			continue;
+		pid = moca_trace_task(w->t, index)->pid;
+		for (i = 0; i < c->count && ret >= 0; i++) {
+			const struct moca_access *a = &c->accesses[i];
+
+			ret = summary_place(w, pid,
+					    summary_find_mapping(w, pid, a), a,
+					    &at);
+			if (ret >= 0 && !at.own)
+				ret = page_set_add(&sets[c->interval - first],
+						   at.owner, at.page);
+		}
+		if (ret < 0)
+			break;
+	}
+	moca_cursor_close(cursor);
+	for (i = first; i < end; i++) {
+		v[i].pages = sets[i - first].pages;
+		page_set_free(&sets[i - first]);
+	}
+	return ret;
+}
+
+static int by_pages(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int median(struct summary *s)
+{
+	uint64_t *pages = malloc((s->interval_count + 1) * sizeof(*pages));
+	size_t i;
+
+	if (!pages)
+		return -ENOMEM;
+	for (i = 0; i < s->interval_count; i++) {
+		pages[i] = s->intervals[i].pages;
+		if (pages[i] > s->pages_max)
+			s->pages_max = pages[i];
+	}
+	qsort(pages, s->interval_count, sizeof(*pages), by_pages);
+	if (s->interval_count)
+		s->pages_median = pages[s->interval_count / 2];
+	free(pages);
+	return 0;
+}
+
+static int count_intervals(struct walk *w)
+{
+	struct summary *s = w->s;
+	struct page_set *sets;
+	size_t first, end;
+	uint64_t records;
+	int ret = 0;
+
+	while (s->interval_count && !s->intervals[s->interval_count - 1].end_ns)
+		s->interval_count--;
+	sets = calloc(BATCH_INTERVALS, sizeof(*sets));
+	if (!sets)
+		return -ENOMEM;
+	for (first = 0; first < s->interval_count && !ret; first = end) {
+		records = 0;
+		end = first;
+		do
+			records += s->intervals[end++].records;
+		while (end < s->interval_count &&
+		       end - first < BATCH_INTERVALS &&
+		       records + s->intervals[end].records < BATCH_RECORDS);
+		ret = count_batch(w, first, end, sets);
+	}
+	free(sets);
+	return ret ? ret : median(s);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct summary_mapping *x = a, *y = b;
+
+	if (x->n.pages != y->n.pages)
+		return x->n.pages > y->n.pages ? -1 : 1;
+	if (x->n.accesses != y->n.accesses)
+		return x->n.accesses > y->n.accesses ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* Mappings of Moca's, whose accesses are not counted as the program's. */
+static void leave_out_own(struct summary *s)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < s->mapping_count; i++)
+		if (!moca_identity_own(s->mappings[i].name))
+			s->mappings[n++] = s->mappings[i];
+	s->mapping_count = n;
+}
+
+int summary_compute(struct summary *s, struct moca_trace *t)
+{
+	struct walk w = { .s = s, .t = t,
+			  .page_shift = trace_page_shift(t) };
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->task_count = moca_trace_task_count(t);
+	s->tasks = calloc(s->task_count + 1, sizeof(*s->tasks));
+	err = s->tasks ? nodes_init(&s->nodes, t) : -ENOMEM;
+	if (!err)
+		err = moca_trace_mappings(t, &w.maps, &w.map_count);
+	if (!err)
+		err = moca_identities_build(&w.identities, t);
+	if (!err)
+		err = make_groups(&w);
+	if (!err)
+		err = walk_chunks(&w);
+	if (!err && !s->total.accesses)
+		err = summary_walk_counts(&w);
+	if (!err)
+		err = walk_events(&w);
+	if (!err)
+		err = walk_markers(&w);
+	page_set_free(&w.group_pages);
+	page_set_free(&w.task_pages);
+	page_set_free(&w.process_pages);
+	if (!err)
+		err = count_intervals(&w);
+	page_set_free(&w.written);
+	page_set_free(&w.users);
+	free(w.group_of);
+	free(w.of);
+	moca_identities_free(&w.identities);
+	leave_out_own(s);
+	qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), by_size);
+	if (err)
+		summary_free(s);
+	return err;
+}
+
+void summary_free(struct summary *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->gap_count; i++)
+		free(s->gaps[i].name);
+	nodes_free(&s->nodes);
+	free(s->gaps);
+	free(s->kinds);
+	free(s->task_allocations);
+	free(s->tasks);
+	free(s->mappings);
+	free(s->intervals);
+	memset(s, 0, sizeof(*s));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/trace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "include/abi/alloc-events.h"
+#include "lib/format/rate-writer.h"
+
+uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
+			uint64_t dflt)
+{
+	const char *s = moca_trace_meta(t, key);
+	uint64_t v;
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return dflt;
+	errno = 0;
+	v = strtoull(s, &end, 10);
+	return errno || *end ? dflt : v;
+}
+
+unsigned trace_page_shift(const struct moca_trace *t)
+{
+	uint64_t size = trace_meta_u64(t, META_PAGE_SIZE, 4096);
+
+	if (size < 512 || size > 1u << 30 || size & (size - 1))
+		size = 4096;
+	return __builtin_ctzll(size);
+}
+
+uint64_t trace_origin(const struct moca_trace *t)
+{
+	uint64_t origin = trace_meta_u64(t, META_START, 0);
+	const struct moca_task *task;
+	size_t i;
+
+	if (origin)
+		return origin;
+	for (i = 0; i < moca_trace_task_count(t); i++) {
+		task = moca_trace_task(t, i);
+		if (task->start_ns && (!origin || task->start_ns < origin))
+			origin = task->start_ns;
+	}
+	return origin;
+}
+
+uint64_t trace_after(const struct moca_trace *t, uint64_t ns)
+{
+	uint64_t origin = trace_origin(t);
+
+	return ns > UINT64_MAX - origin ? UINT64_MAX : origin + ns;
+}
+
+size_t trace_task_index(const struct moca_trace *t, uint32_t id)
+{
+	size_t low = 0, high = moca_trace_task_count(t);
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const struct moca_task *task = moca_trace_task(t, mid);
+
+		if (task->id == id)
+			return mid;
+		if (task->id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return SIZE_MAX;
+}
+
+const char *trace_process_name(const struct moca_trace *t, uint32_t pid)
+{
+	const struct moca_task *task;
+	const char *name = "";
+	size_t i;
+
+	for (i = 0; i < moca_trace_task_count(t); i++) {
+		task = moca_trace_task(t, i);
+		if (task->pid != pid)
+			continue;
+		if (task->tid == pid)
+			return task->name;
+		if (!*name)
+			name = task->name;
+	}
+	return name;
+}
+
+char trace_type_letter(unsigned type)
+{
+	return type <= MOCA_ACCESS_EXEC ? "?RWX"[type] : '?';
+}
+
+char trace_mode_letter(unsigned mode)
+{
+	return mode <= MOCA_MODE_KERNEL ? "UK"[mode] : '?';
+}
+
+void trace_status(char *buf, size_t size, int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buf, size, "killed by signal %d (%s)",
+			 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
+}
+
+int trace_markers_only(const struct moca_trace *t)
+{
+	const char *collector = moca_trace_meta(t, META_COLLECTOR);
+	size_t i, n;
+
+	for (i = 0; i < moca_trace_task_count(t); i++)
+		if (!(moca_trace_task(t, i)->flags & MOCA_TASK_MARKERS))
+			return 0;
+	moca_trace_marker_types(t, &n);
+	return n || i || (collector && !strcmp(collector, "trace"));
+}
+
+int trace_is_allocation(const struct moca_marker_type *type)
+{
+	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
+}
+
+int trace_is_rate(const struct moca_marker_type *type)
+{
+	return !strcmp(type->facility, MOCA_RATE_FACILITY);
+}
+
+int trace_half_filtered(const struct moca_trace *t)
+{
+	return trace_meta_u64(t, "filter.begun", 0) != 0;
+}
+
+void trace_raise_limit(void)
+{
+	struct rlimit r;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) || r.rlim_cur == r.rlim_max)
+		return;
+	r.rlim_cur = r.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &r);
+}
+
+int trace_damaged(const struct moca_damage *d)
+{
+	return d->files || d->chunks || d->tail_bytes;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a trace tells of itself: its metadata, tasks and kinds of events. */
+#ifndef MOCA_ANALYSIS_TRACE_H
+#define MOCA_ANALYSIS_TRACE_H
+
+#include <moca/reader.h>
+
+/* Keys of the metadata; doc/format.md explains them. */
+#define META_COMMAND "command"
+#define META_HOST "host"
+#define META_KERNEL "kernel"
+#define META_CPUS "cpus"
+#define META_NODES "nodes"
+#define META_START_TIME "start_time"	/* Unix time, ns */
+#define META_EXIT_STATUS "exit_status"	/* as of wait(2) */
+#define META_READ_WRITE "read_write_source"
+#define META_PHYS "phys_source"
+#define META_START "start_ns"		/* CLOCK_MONOTONIC */
+#define META_END "end_ns"
+#define META_PAGE_SIZE "page_size"
+#define META_COLLECTOR "collector"
+#define META_INTERVAL "interval_ns"
+#define META_BUDGET "budget"
+#define META_SLOWDOWN "slowdown_estimate"
+#define META_NOTE "note"
+#define META_TRACE_EVENTS "trace.events"	/* markers written */
+
+/* A number of the metadata, or dflt. */
+uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
+			uint64_t dflt);
+/* log2 of the page size. */
+unsigned trace_page_shift(const struct moca_trace *t);
+/* The time that everything is shown relative to. */
+uint64_t trace_origin(const struct moca_trace *t);
+/* So long after it, as --from and --to say. */
+uint64_t trace_after(const struct moca_trace *t, uint64_t ns);
+
+/* The index of a task by its id; SIZE_MAX when its file is missing. */
+size_t trace_task_index(const struct moca_trace *t, uint32_t id);
+/* The name of a process: of its first thread. */
+const char *trace_process_name(const struct moca_trace *t, uint32_t pid);
+
+/* "user", "kernel", "R" ...; of values from a file, so never out of range. */
+char trace_type_letter(unsigned type);
+char trace_mode_letter(unsigned mode);
+
+/* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
+void trace_status(char *buf, size_t size, int status);
+
+/* Was it made by `moca trace`: are there markers only? */
+int trace_markers_only(const struct moca_trace *t);
+
+/* Is it a sample of page faults and CPU time? */
+int trace_is_rate(const struct moca_marker_type *type);
+
+/* Is it what libmoca-alloc tells, and no event of the program's own? */
+int trace_is_allocation(const struct moca_marker_type *type);
+
+/*
+ * A cursor per living thread takes descriptors: allow as many as may be, of
+ * this process.
+ */
+void trace_raise_limit(void);
+
+/* Was the recorder killed while --object took accesses out? */
+int trace_half_filtered(const struct moca_trace *t);
+
+/* Any damage at all? */
+int trace_damaged(const struct moca_damage *d);
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/open.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/err.h"
+
+struct moca_trace *trace_open(const char *command, const char *path)
+{
+	struct moca_trace *t = NULL;
+	int err = moca_trace_open(&t, path);
+
+	switch (err) {
+	case 0:
+		return t;
+	case -ENOENT:
+	case -ENOTDIR:
+		moca_error("%s: '%s' is not a trace: no such directory, or no file 'metadata' in it (give the directory that 'moca record -o' wrote)",
+			   command, path);
+		break;
+	case -EPROTO:
+		moca_error("%s: '%s' was written by a newer moca than this one (%s): update moca to read it",
+			   command, path, MOCA_VERSION);
+		break;
+	case -EBADMSG:
+		moca_error("%s: '%s' is not a readable trace: its file 'metadata' is damaged or of another program",
+			   command, path);
+		break;
+	case -EACCES:
+	case -EPERM:
+		moca_error("%s: cannot read '%s': %s (traces are private to who recorded them: read it as that user or as root)",
+			   command, path, strerror(-err));
+		break;
+	default:
+		moca_error("%s: cannot open the trace '%s': %s", command, path,
+			   strerror(-err));
+	}
+	return NULL;
+}
+
+const char *trace_operand(int argc, char **argv, int first)
+{
+	if (first == argc) {
+		moca_error("%s: which trace? Give the directory that 'moca record' wrote: moca %s DIR",
+			   argv[0], argv[0]);
+		return NULL;
+	}
+	if (first + 1 < argc) {
+		moca_error("%s: one trace at a time: '%s' is too much",
+			   argv[0], argv[first + 1]);
+		return NULL;
+	}
+	return argv[first];
+}

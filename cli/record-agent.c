@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/record-agent.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/err.h"
+#include "lib/ring/meter.h"
+
+#define LIBRARY "libmoca-alloc.so"
+#define ARG_MAX_NUMBER 5	/* the sixth integer argument is the last in a
+				   register */
+
+static int check_function(const char *option, const char *value)
+{
+	const char *colon = strrchr(value, ':');
+
+	if (!colon || colon == value || strlen(value) > 200 ||
+	    strchr(value, ';') || !isdigit((unsigned char)colon[1]) ||
+	    colon[2] || colon[1] - '0' > ARG_MAX_NUMBER) {
+		moca_error("%s %s: give NAME:ARG, the function's name as the "
+			   "linker knows it and the number of the argument, "
+			   "0 to %d", option, value, ARG_MAX_NUMBER);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Of "1/N": log2 of N; -1: it is none. */
+static int sampled_level(const char *how)
+{
+	unsigned long n;
+	char *end;
+	int level;
+
+	if (strncmp(how, "1/", 2) || !isdigit((unsigned char)how[2]))
+		return -1;
+	n = strtoul(how + 2, &end, 10);
+	for (level = 1; level <= (int)MOCA_THIN_MAX; level++)
+		if (!*end && n == 1ul << level)
+			return level;
+	return -1;
+}
+
+static int check_how(const char *how)
+{
+	if (!how || !strcmp(how, "auto") || !strcmp(how, "full") ||
+	    sampled_level(how) > 0)
+		return 0;
+	moca_error("--allocs %s: give auto (fewer are told one by one when that "
+		   "costs more than the budget), full, or 1/N, of which N is a "
+		   "power of two from 2 to %u", how, 1u << MOCA_THIN_MAX);
+	return -EINVAL;
+}
+
+int agent_check(const struct agent_options *o)
+{
+	size_t i;
+
+	if (check_how(o->allocs))
+		return -EINVAL;
+	for (i = 0; i < o->alloc_fns.count; i++)
+		if (check_function("--alloc-fn", o->alloc_fns.items[i]))
+			return -EINVAL;
+	for (i = 0; i < o->free_fns.count; i++)
+		if (check_function("--free-fn", o->free_fns.items[i]))
+			return -EINVAL;
+	return 0;
+}
+
+char *agent_find(void)
+{
+	static const char *const places[] = { "", "../lib/moca/" };
+	char exe[PATH_MAX], *path, *real, *slash;
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	size_t i;
+
+	exe[n > 0 ? n : 0] = 0;
+	slash = strrchr(exe, '/');
+	if (slash)
+		slash[1] = 0;
+	for (i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
+		if (asprintf(&path, "%s%s" LIBRARY, exe, places[i]) < 0)
+			break;
+		real = realpath(path, NULL);
+		free(path);
+		/* Blanks and colons part the entries of LD_PRELOAD. */
+		if (real && !access(real, R_OK) && !strpbrk(real, " :;"))
+			return real;
+		free(real);
+	}
+	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
+		  "are not recorded, and objects on the heap have no names. "
+		  "Build or install Moca as a whole (in a folder without "
+		  "blanks and colons in its name), or say --no-allocs", exe,
+		  exe);
+	return NULL;
+}
+
+/* How much the library may leave out. */
+static void put_how(FILE *f, const struct agent_options *o)
+{
+	const char *how = o->allocs ? o->allocs : "auto";
+
+	if (sampled_level(how) > 0)
+		fprintf(f, "level=%d;", sampled_level(how));
+	else if (!strcmp(how, "auto") && !isinf(o->budget))
+		/* The other half is for faults and all else. */
+		fprintf(f, "budget=%.0f;", ceil(o->budget * 1000 / 2));
+}
+
+char *agent_config(const struct agent_options *o)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fprintf(f, "min=%" PRIu64 ";", o->min_size);
+	put_how(f, o);
+	for (i = 0; i < o->alloc_fns.count; i++)
+		fprintf(f, "fn=%s;", o->alloc_fns.items[i]);
+	for (i = 0; i < o->free_fns.count; i++)
+		fprintf(f, "free=%s;", o->free_fns.items[i]);
+	if (fclose(f)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lib/text/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
+
+const char *text_count(char buf[TEXT_MAX], uint64_t n)
+{
+	char digits[TEXT_MAX];
+	int len, i, o = 0;
+
+	len = snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	for (i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[o++] = ',';
+		buf[o++] = digits[i];
+	}
+	buf[o] = 0;
+	return buf;
+}
+
+const char *text_size(char buf[TEXT_MAX], uint64_t bytes)
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB",
+					     "PiB", "EiB" };
+	double v = bytes / 1024.;
+	size_t u = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " bytes", bytes);
+		return buf;
+	}
+	for (; v >= 1023.95 && u < 5; u++)
+		v /= 1024;
+	snprintf(buf, TEXT_MAX, "%.1f %s", v, units[u]);
+	return buf;
+}
+
+const char *text_duration(char buf[TEXT_MAX], uint64_t ns)
+{
+	if (ns < 1000)
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " ns", ns);
+	else if (ns < 1000000)
+		snprintf(buf, TEXT_MAX, "%.3g us", ns / 1e3);
+	else if (ns < 1000000000)
+		snprintf(buf, TEXT_MAX, "%.3g ms", ns / 1e6);
+	else if (ns < 120000000000)
+		snprintf(buf, TEXT_MAX, "%.2f s", ns / 1e9);
+	else
+		snprintf(buf, TEXT_MAX, "%" PRIu64 " min %02" PRIu64 " s",
+			 ns / 60000000000, ns / 1000000000 % 60);
+	return buf;
+}
+
+const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
+{
+	double v = whole ? 100. * part / whole : 0;
+
+	if (part < whole && v > 99.99)
+		v = 99.99;
+	if (part && v < 0.01)
+		v = 0.01;
+	if (!whole)
+		snprintf(buf, TEXT_MAX, "-");
+	else if (part == whole)
+		snprintf(buf, TEXT_MAX, "100 %%");
+	else
+		snprintf(buf, TEXT_MAX, "%.2f %%", v);
+	return buf;
+}
+
+/* One character of a name. */
+static int print_char(FILE *f, const unsigned char *s, int *len)
+{
+	*len = moca_utf8_length(s);
+	if (!*len || moca_utf8_is_control(s)) {
+		if (!*len)
+			*len = 1;
+		if (f)
+			fprintf(f, "\\x%02x", *len == 2 ? s[1] : *s);
+		return 4;
+	}
+	if (f)
+		fwrite(s, 1, *len, f);
+	return 1;
+}
+
+static int name_columns(const unsigned char *s)
+{
+	int n = 0, len;
+
+	for (; *s; s += len)
+		n += print_char(NULL, s, &len);
+	return n;
+}
+
+int text_name(FILE *f, const char *name, int width)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	int len, n = 0;
+
+	if (width > 3 && name_columns(s) > width) {
+		while (*s && name_columns(s) > width - 3) {
+			print_char(NULL, s, &len);
+			s += len;
+		}
+		fputs("...", f);
+		n = 3;
+	}
+	for (; *s; s += len)
+		n += print_char(f, s, &len);
+	return n;
+}
+
+void text_string(FILE *f, const char *value, int csv)
+{
+	const unsigned char *s = (const unsigned char *)value;
+	const char *mark = csv ? "\"\"" : "\"";
+	int len;
+
+	fputs(mark, f);
+	for (; *s; s += len) {
+		len = 1;
+		if (*s == '"')
+			fprintf(f, "\\%s", mark);
+		else if (*s == '\\')
+			fputs("\\\\", f);
+		else if (*s == '\n')
+			fputs("\\n", f);
+		else if (*s == '\t')
+			fputs("\\t", f);
+		else
+			print_char(f, s, &len);
+	}
+	fputs(mark, f);
+}

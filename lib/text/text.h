@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How numbers and names are shown, the same in all commands. */
+#ifndef MOCA_TEXT_TEXT_H
+#define MOCA_TEXT_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lib/base/plural.h"
+
+#define TEXT_MAX 32
+
+/* Each fills buf and returns it. */
+const char *text_count(char buf[TEXT_MAX], uint64_t n);	/* 1,234,567 */
+const char *text_size(char buf[TEXT_MAX], uint64_t bytes);	/* 1.5 MiB */
+const char *text_duration(char buf[TEXT_MAX], uint64_t ns);	/* 2.50 s */
+/* part of whole; never rounded up to 100 % nor down to 0. */
+const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
+
+/*
+ * A name of the traced program, with what could act on the terminal shown as
+ * \xHH. At most width columns when width > 0 (the beginning is cut off, since
+ * the end of a path tells more). Returns the columns written.
+ */
+int text_name(FILE *f, const char *name, int width);
+
+/*
+ * A string between quotes, as in C, with what could act on the terminal or is
+ * not UTF-8 shown as \xHH. csv: each quote doubled, for use between quotes.
+ */
+void text_string(FILE *f, const char *value, int csv);
+
+#endif

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What `moca summary` prints for people. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/counts/counts.h"
+#include "analysis/trace.h"
+#include "lib/text/terminal.h"
+#include "lib/text/text.h"
+#include "report/advice.h"
+#include "report/objects.h"
+
+#define TOP 12
+#define FEW 1000		/* one of so many accesses: 0.1 % */
+#define PHASES_SHOWN 24
+#define NAME_MIN 16
+
+double advice_remote(const struct moca_profile_object *o)
+{
+	return o->accesses ? (double)o->remote[MOCA_POLICY_FIRST_TOUCH] /
+				     o->accesses : 0;
+}
+
+void advice_topology(const struct moca_profile *p, char *buf, size_t len)
+{
+	const struct moca_topology *t = &p->topology;
+
+	snprintf(buf, len, "%s%u node%s, %u CPU%s%s%s",
+		 t->what_if ? "what-if: " : "", t->nodes, PLURAL(t->nodes),
+		 t->cpus, PLURAL(t->cpus),
+		 t->what_if ? ", threads dealt out evenly" : "",
+		 t->assumed == MOCA_ASSUMED_ONE_NODE ?
+			 " (the machine has one node: --topology says which to suppose)" :
+		 t->assumed == MOCA_ASSUMED_UNKNOWN ?
+			 " (the machine was not recorded: --topology says which to suppose)" :
+			 "");
+}
+
+static void print_share(const char *before, uint64_t part, uint64_t whole)
+{
+	printf("%s %.1f %%", before, whole ? 100. * part / whole : 0);
+}
+
+static void print_working_set(const struct moca_profile *p)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄",
+					    "▅", "▆", "▇", "█" };
+	unsigned w, step = (p->windows + 63) / 64, i;
+	char a[TEXT_MAX], b[TEXT_MAX];
+	uint64_t max = 0, most;
+
+	for (w = 0; w < p->windows; w++)
+		if (p->working_set[w] > max)
+			max = p->working_set[w];
+	printf("Working set   ");
+	for (w = 0; max && w < p->windows; w += step) {
+		for (most = 0, i = w; i < w + step && i < p->windows; i++)
+			if (p->working_set[i] > most)
+				most = p->working_set[i];
+		fputs(most ? bars[(most * 8 - 1) / max] : " ", stdout);
+	}
+	printf("\n              most %s pages (%s) in %s\n", text_count(a, max),
+	       text_size(b, max * 4096),
+	       text_duration((char[TEXT_MAX]){ 0 }, p->window_ns));
+}
+
+static void print_rates(const struct moca_rates *r)
+{
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], own[TEXT_MAX + 16] = "";
+	double ns;
+
+	if (!r)
+		return;
+	ns = (double)(r->end_ns - r->begin_ns);
+	if (r->has_own)
+		snprintf(own, sizeof(own), " (%s by tracing)",
+			 text_count(a, r->total.own));
+	printf("Faults, CPU   %s minor%s, %s major; %s of CPU time, %.2f CPUs\n",
+	       text_count(a, r->total.minor), own,
+	       text_count(b, r->total.major),
+	       text_duration(c, r->total.cpu_ns),
+	       ns > 0 ? (double)r->total.cpu_ns / ns : 0);
+}
+
+static void print_head(const struct advice_view *v)
+{
+	const struct moca_profile *p = v->profile;
+	const char *command = moca_trace_meta(v->trace, META_COMMAND);
+	char buf[256], a[TEXT_MAX], b[TEXT_MAX];
+	int width = terminal_width(TERMINAL_PIPE);
+
+	terminal_wrap("Trace         ", v->path, width);
+	if (command)
+		terminal_wrap("Command       ", command, width);
+	advice_topology(p, buf, sizeof(buf));
+	terminal_wrap("Machine       ", buf, width);
+	printf("Data          %s accesses to %s %s, %" PRIu64
+	       " %s%s, %u thread%s at a time\n",
+	       text_count(a, p->accesses), text_count(b, p->pages),
+	       p->counts && p->counts->page_shift ? "groups of pages" : "pages",
+	       p->intervals, p->counts ? "slice" : "interval",
+	       PLURAL(p->intervals), p->threads,
+	       PLURAL(p->threads));
+	if (p->counts)
+		printf("Exact         loads and stores, all that were counted; granules of %s\n",
+		       text_size(a, p->counts->granularity));
+	print_share("Remote       ", p->remote[MOCA_POLICY_FIRST_TOUCH],
+		    p->accesses);
+	print_share(p->topology.what_if ? " by first touch; interleaved" :
+					  " as recorded; interleaved",
+		    p->remote[1], p->accesses);
+	print_share("; bound", p->remote[2], p->accesses);
+	print_share("; each page at its user", p->remote[3], p->accesses);
+	printf("\n");
+	if (p->unknown) {
+		print_share("Node unknown ", p->unknown, p->accesses);
+		printf(" of the accesses, which are taken to be as the others\n");
+	}
+	if (!p->counts)
+		print_working_set(p);
+	print_rates(v->rates);
+}
+
+static void print_lines(const char *lead, char *const *lines, int width)
+{
+	int i;
+
+	for (i = 0; i < MOCA_FINDING_LINES && lines[i]; i++)
+		terminal_wrap(i ? "                " : lead, lines[i], width);
+}
+
+static void print_finding(const struct moca_finding *f, unsigned n, int width)
+{
+	char lead[32], numbers[256];
+
+	snprintf(lead, sizeof(lead), "%3u. ", n);
+	printf("\n");
+	terminal_style(STYLE_WARN);
+	terminal_wrap(lead, f->title, width);
+	terminal_style(STYLE_NONE);
+	print_lines("     Evidence   ", f->evidence, width);
+	terminal_wrap("     Cause      ", f->cause, width);
+	terminal_wrap("     Fix        ", f->fix, width);
+	print_lines("     Try        ", f->try_, width);
+	if (!isnan(f->after)) {
+		snprintf(numbers, sizeof(numbers),
+			 "%.0f %% of its accesses as it is, %.0f %% with the fix (interleaved %.0f %%, on one node %.0f %%, first touched in parallel %.0f %%)",
+			 100 * f->remote[MOCA_POLICY_FIRST_TOUCH],
+			 100 * f->after,
+			 100 * f->remote[MOCA_POLICY_INTERLEAVE],
+			 100 * f->remote[MOCA_POLICY_BIND],
+			 100 * f->remote[MOCA_POLICY_PARALLEL_INIT]);
+		terminal_wrap("     Remote     ", numbers, width);
+	}
+	snprintf(numbers, sizeof(numbers), "%s",
+		 moca_confidence_name(f->confidence));
+	terminal_wrap("     Confidence ", numbers, width);
+}
+
+static void print_findings(const struct advice_view *v)
+{
+	const struct moca_advice *a = v->advice;
+	int width = terminal_width(TERMINAL_PIPE);
+	size_t i;
+
+	terminal_style(STYLE_STRONG);
+	printf("\nFindings\n");
+	terminal_style(STYLE_NONE);
+	for (i = 0; i < a->count; i++)
+		print_finding(&a->findings[i], (unsigned)i + 1, width);
+	if (!a->count) {
+		terminal_style(STYLE_GOOD);
+		terminal_wrap("  ", v->profile->intervals < 10 &&
+				    !v->profile->counts ?
+			      "Nothing can be said: see below." :
+			      "None: nothing in this trace is worth a change.",
+			      width);
+		terminal_style(STYLE_NONE);
+	}
+	if (!a->note_count)
+		return;
+	terminal_style(STYLE_STRONG);
+	printf("\nNotes\n");
+	terminal_style(STYLE_NONE);
+	for (i = 0; i < a->note_count; i++)
+		terminal_wrap("  - ", a->notes[i], width);
+}
+
+static void pattern_text(unsigned patterns, char *buf, size_t len)
+{
+	/* What the column before says already. */
+	unsigned said = MOCA_PATTERN_PRIVATE | MOCA_PATTERN_HANDED |
+			MOCA_PATTERN_SHARED, i;
+	size_t at = 0;
+
+	*buf = 0;
+	for (i = 0; i < MOCA_PATTERNS && at < len; i++)
+		if (patterns & ~said & 1u << i)
+			at += (size_t)snprintf(buf + at, len - at, "%s%s",
+					       at ? ", " : "",
+					       moca_pattern_name(i));
+}
+
+static void print_object(const struct moca_profile *p,
+			 const struct moca_profile_object *o, int width,
+			 int sharing_width)
+{
+	char a[TEXT_MAX], sharing[OBJECTS_SHARING_LEN], patterns[160];
+	int name = width >= 110 ? 30 : width >= 90 ? 22 : NAME_MIN;
+
+	printf("  ");
+	terminal_name(o->object->name, name);
+	printf(" %6.1f %%", p->accesses ? 100. * o->accesses / p->accesses : 0);
+	printf(" %10s", text_count(a, o->pages));
+	if (width >= 90)
+		printf(" %6.0f %%", o->accesses ? 100. * o->writes /
+						 o->accesses : 0);
+	printf(" %4u", o->object->threads);
+	printf(" %6.1f %%", 100 * advice_remote(o));
+	printf(" %-*s", sharing_width,
+	       objects_sharing(o->object, sharing, sizeof(sharing)));
+	pattern_text(o->patterns, patterns, sizeof(patterns));
+	printf("%s%s\n", *patterns ? " " : "", patterns);
+}
+
+/* What processes share is told with their number. */
+static int sharing_width(const struct moca_profile *p)
+{
+	char buf[OBJECTS_SHARING_LEN];
+	int width = 12, n;
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		if (!p->rows[i].data || !p->rows[i].accesses)
+			continue;
+		n = (int)strlen(objects_sharing(p->rows[i].object, buf,
+						sizeof(buf)));
+		width = n > width ? n : width;
+	}
+	return width;
+}
+
+static void print_objects(const struct advice_view *v)
+{
+	const struct moca_profile *p = v->profile;
+	int width = terminal_width(TERMINAL_PIPE), sharing = sharing_width(p);
+	size_t i, shown = 0, left = 0;
+
+	terminal_style(STYLE_STRONG);
+	printf("\nData structures, by accesses\n");
+	terminal_style(STYLE_DIM);
+	printf("  %-*s %8s %10s", width >= 110 ? 30 : width >= 90 ? 22 :
+				 NAME_MIN, "name", "accesses", "pages");
+	if (width >= 90)
+		printf(" %8s", "writes");
+	printf(" %4s %8s %-*s pattern\n", "thr.", "remote", sharing, "sharing");
+	terminal_style(STYLE_NONE);
+	for (i = 0; i < p->count; i++) {
+		if (!p->rows[i].data || !p->rows[i].accesses)
+			continue;
+		if (!v->all && (shown == TOP || p->rows[i].accesses * FEW <
+						p->accesses)) {
+			left++;
+			continue;
+		}
+		print_object(p, &p->rows[i], width, sharing);
+		shown++;
+	}
+	if (left)
+		printf("  ... and %zu more: --all lists them\n", left);
+}
+
+static void print_phase(const struct advice_view *v, const struct moca_phase *x)
+{
+	uint64_t origin = trace_origin(v->trace);
+	char what[512] = "", a[TEXT_MAX], lead[64];
+	size_t at = 0;
+	int i;
+
+	for (i = 0; i < MOCA_PHASE_TOP && x->top[i].object; i++) {
+		uint64_t n = x->top[i].reads + x->top[i].writes;
+
+		/* What has little of it is not what the phase is about. */
+		if (10 * n < x->accesses || at >= sizeof(what) - 120)
+			continue;
+		at += (size_t)snprintf(what + at, sizeof(what) - at,
+				       "%s%.60s %.0f %% (%.0f %% writes)",
+				       at ? ", " : "",
+				       x->top[i].object->object->name,
+				       100. * n / x->accesses,
+				       100. * x->top[i].writes / n);
+	}
+	if (!at)
+		snprintf(what, sizeof(what), x->accesses ? "many" : "nothing");
+	snprintf(lead, sizeof(lead), "  %8.3f - %8.3f s %10s pages  ",
+		 x->begin_ns > origin ? (x->begin_ns - origin) / 1e9 : 0,
+		 x->end_ns > origin ? (x->end_ns - origin) / 1e9 : 0,
+		 text_count(a, x->pages));
+	terminal_wrap(lead, what, terminal_width(TERMINAL_PIPE));
+}
+
+static void print_phases(const struct advice_view *v)
+{
+	const struct moca_phases *x = &v->phases;
+	size_t i;
+
+	if (!x->count)
+		return;
+	terminal_style(STYLE_STRONG);
+	printf("\nPhases");
+	terminal_style(STYLE_DIM);
+	printf(" (detail %.3f)\n", x->p);
+	terminal_style(STYLE_NONE);
+	for (i = 0; i < x->count && i < PHASES_SHOWN; i++)
+		print_phase(v, &x->phases[i]);
+	if (i < x->count)
+		printf("  ... and %zu more: a higher --detail shows fewer, --json all\n",
+		       x->count - i);
+}
+
+void advice_print(const struct advice_view *v)
+{
+	print_head(v);
+	print_findings(v);
+	print_objects(v);
+	advice_counts_print(v);
+	print_phases(v);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of `moca summary` share. */
+#ifndef MOCA_REPORT_ADVICE_H
+#define MOCA_REPORT_ADVICE_H
+
+#include <stdio.h>
+
+#include "analysis/advice/advice.h"
+#include "analysis/overview.h"
+#include "analysis/phases.h"
+#include "analysis/rates.h"
+
+struct advice_view {
+	const char *path;		/* of the trace */
+	struct moca_trace *trace;
+	struct moca_profile *profile;
+	struct moca_advice *advice;
+	struct moca_phases phases;
+	struct moca_rates *rates;	/* NULL: none were sampled */
+	struct moca_overview overview;	/* with --json */
+	int all;			/* all objects */
+};
+
+/*
+ * What the profile of v tells: phases of that detail (-1: as moca finds best),
+ * advice and, if json, the overview. 0 or -ENOMEM; free all but the profile
+ * with advice_free, also then.
+ */
+int advice_compute(struct advice_view *v, double detail, int json);
+void advice_free(struct advice_view *v);
+
+void advice_print(const struct advice_view *v);
+void advice_json(FILE *f, const struct advice_view *v);
+/* What there is of exact mode only: nothing, or "exact": null, without. */
+struct json;
+void advice_counts_print(const struct advice_view *v);
+void advice_counts_json(struct json *j, const struct advice_view *v);
+/* "what-if: 2 nodes x 1 CPU" */
+void advice_topology(const struct moca_profile *p, char *buf, size_t len);
+/* Share of an object's, or all, accesses that is remote as things are. */
+double advice_remote(const struct moca_profile_object *o);
+/* --topology's value, or NULL; 0, or an exit code after a message. */
+int advice_profile(const char *command, const char *path,
+		   struct moca_trace *t, const char *topology,
+		   struct moca_profile **out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a marker is shown: db:commit transaction=7 table="x" state=busy(1) */
+#ifndef MOCA_REPORT_EVENT_H
+#define MOCA_REPORT_EVENT_H
+
+#include <stdio.h>
+
+#include <moca/reader.h>
+
+/* csv: it stands between quotes, which are doubled in it. */
+void marker_print(FILE *f, const struct moca_marker *m, int csv);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The HTML page: the template that report/web is built into, with data in it.
+ * doc/design/report.md says what is in the data.
+ */
+#ifndef MOCA_REPORT_HTML_PAGE_H
+#define MOCA_REPORT_HTML_PAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Is the page there at all? Not when moca was built without npm. */
+int moca_page_available(void);
+/* Bytes of the page without data. */
+size_t moca_page_template_size(void);
+
+/* Growing bytes. After -ENOMEM (error is set) all that is added is dropped. */
+struct moca_bytes {
+	uint8_t *data;
+	size_t len, cap;
+	int error;
+};
+
+void moca_bytes_add(struct moca_bytes *b, const void *data, size_t len);
+/* LEB128: 7 bits a byte, least first. */
+void moca_bytes_varint(struct moca_bytes *b, uint64_t v);
+void moca_bytes_free(struct moca_bytes *b);
+
+/* A piece of the page's data, packed (deflate, raw). */
+struct moca_blob {
+	char name[24];		/* the page asks for it by this name */
+	uint8_t *packed;
+	size_t len;		/* of packed */
+	size_t plain;		/* bytes before */
+};
+
+/* Pack data under a name. 0 or -ENOMEM; free with moca_blob_free. */
+int moca_blob_pack(struct moca_blob *out, const char *name, const void *data,
+		   size_t len);
+void moca_blob_free(struct moca_blob *b);
+/* Bytes that it takes in the page. */
+size_t moca_blob_size(const struct moca_blob *b);
+
+/*
+ * Write the page with these blobs; title is text. 0, -ENOENT (no page was
+ * built in), -EIO (f has an error).
+ */
+int moca_page_write(FILE *f, const char *title, const struct moca_blob *blobs,
+		    size_t count);
+
+#endif

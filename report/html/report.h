@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of `moca report` share. */
+#ifndef MOCA_REPORT_HTML_REPORT_H
+#define MOCA_REPORT_HTML_REPORT_H
+
+#include <pthread.h>
+
+#include "analysis/counts/counts.h"
+#include "analysis/grid.h"
+#include "analysis/profile/profile.h"
+#include "analysis/space.h"
+#include "lib/text/json.h"
+#include "report/html/page.h"
+
+#define REPORT_BINS_LOG2 11	/* of heat: times, at most */
+#define REPORT_RATE_BINS 1024u
+#define REPORT_NO_CPU UINT16_MAX
+#define REPORT_NO_NODE 255u
+#define REPORT_REMOTE 1u	/* flags of a cell: page and CPU on two nodes */
+#define REPORT_THREADS 65535u	/* threads from here on are one */
+
+/* One interval of the recording, all tasks together. */
+struct report_interval {
+	uint64_t number;
+	uint64_t begin_ns, end_ns;
+	uint64_t reads, writes, other, lost;
+};
+
+/* What one thread did when. */
+struct report_thread {
+	const struct moca_task *task;
+	uint64_t accesses;	/* seen in the walk */
+	/* Of each of REPORT_RATE_BINS: NULL until there is one. */
+	uint32_t *reads, *writes, *other;
+	uint16_t *cpu;		/* the last one; REPORT_NO_CPU */
+	uint32_t *on_cpu;	/* accesses by CPU */
+};
+
+/* A machine, as hwloc knows it. */
+struct report_topology {
+	char *json;		/* a JSON object; NULL = not known */
+	char *source;		/* where it is from, in words */
+	int what_if;		/* not the machine of the recording */
+	size_t cpu_count;
+	int16_t *node_of_cpu;	/* -1 = not known */
+};
+
+/* An object that is plotted. */
+struct report_plot {
+	const struct moca_object *object;
+	uint32_t key;		/* of its grids */
+	size_t heat_blob, density_blob;	/* indices */
+	unsigned coarser;	/* of counts: pages of a group, log2 */
+};
+
+struct report {
+	const char *path;
+	struct moca_trace *trace;
+	struct moca_objects *objects;	/* the profile's, if there is one */
+	struct moca_objects_totals totals;
+	struct moca_profile_walk *profile_walk;	/* until there is a profile;
+						   NULL: there will be none,
+						   or one of counts */
+	int counts_profile;		/* there will be, for this machine: */
+	struct moca_topology machine;
+	struct moca_profile *profile;
+	struct report_topology topology;
+	uint64_t origin;
+	uint64_t begin_ns, end_ns;	/* of the plots */
+	double first_scale;		/* from ns to cells' first */
+	struct report_bins {
+		uint32_t count, bin;
+		uint64_t begin, end;	/* of the bin; ns after begin_ns */
+	} heat_bin, rate_bin;
+	struct report_interval *intervals;
+	size_t interval_count, interval_cap;
+	uint64_t intervals_joined;	/* so many are one above */
+	uint32_t *task_index;		/* by id */
+	size_t task_ids;
+	struct report_thread *threads;	/* by the trace's index */
+	size_t thread_count;
+	uint32_t max_cpu;		/* + 1 */
+	struct moca_grids heat, density;
+	struct moca_counts_table *counts;	/* of exact mode; the profile's,
+						   where it is of these */
+	int error;
+	/* Rows by accesses, most first. */
+	const struct moca_object **rows;
+	size_t row_count;
+	size_t listed;			/* of these, so many are in the page */
+	struct report_plot *plots;
+	size_t plot_count;
+	size_t coarsened;		/* times that a grid had to shrink for
+					   the size of the file */
+	struct moca_blob *blobs;
+	size_t blob_count, blob_cap;
+};
+
+/* report-walk.c: read the trace, also for profile_walk. 0 or -errno. */
+int report_walk(struct report *r);
+void report_walk_free(struct report *r);
+
+/* report-plots.c: choose what is plotted, and pack it. 0 or -ENOMEM. */
+int report_plots(struct report *r);
+/* Make them coarser until all blobs take no more than limit bytes; as above. */
+int report_fit(struct report *r, size_t limit);
+/* Add a blob; 0 or -ENOMEM. */
+int report_blob(struct report *r, const char *name, const void *data,
+		size_t len);
+
+/*
+ * report-summary.c: moca summary --json. _begin, before the walk, sets
+ * profile_walk, or counts_profile; after it, _start makes the summary in a
+ * thread, which owns the profile and uses no more of r than the trace, the
+ * objects and the counts, and _end waits for it and adds a blob. spec is as for
+ * report_topology. 0 or -errno.
+ */
+struct report_summary {
+	struct report *report;
+	pthread_t thread;
+	int running;
+	int err;		/* the thread's, as what follows */
+	char *text;
+	size_t len;
+};
+int report_summary_begin(struct report *r, const char *spec);
+int report_summary_start(struct report_summary *s, struct report *r);
+int report_summary_end(struct report_summary *s);
+
+/*
+ * report-overview.c: areas of data and time in which what happens is alike.
+ * _start begins to find them, beside what the caller does with the grids, which
+ * must not change meanwhile; _end waits and adds a blob. 0 or -errno.
+ */
+struct report_overview {
+	const struct moca_object *objects[MOCA_SPACE_OBJECTS];
+	const struct moca_grid *grids[MOCA_SPACE_OBJECTS];
+	size_t count;
+	struct moca_space_input in;
+	struct moca_space space;
+	pthread_t thread;
+	int running;
+	int error;
+};
+int report_overview_start(struct report_overview *o, const struct report *r);
+int report_overview_end(struct report_overview *o, struct report *r);
+
+/* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
+int report_topology(struct report *r, const char *spec);
+
+/*
+ * report-counts.c: of a trace with counts of exact mode, and no accesses: what is
+ * plotted; those that take most of the file made coarser (1; 0: no more); the
+ * members of a plot; and "exact" of the index. -ENOMEM.
+ */
+int report_counts_plots(struct report *r);
+int report_counts_coarsen(struct report *r);
+int report_counts_put_plot(struct json *j, const struct report *r,
+			   const struct report_plot *p);
+int report_counts_index(struct report *r, struct json *j);
+
+/* report-allocs.c: the allocation timeline, into the index and a blob. */
+int report_allocs(struct report *r, struct json *j);
+
+/* report-faults.c: page faults and CPU time over time. 0 or -errno. */
+int report_faults(struct report *r);
+
+/* report-index.c: all that is not a blob of its own. 0 or -ENOMEM. */
+int report_index(struct report *r);
+
+#endif
