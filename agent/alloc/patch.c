@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/base/blockable.h"
+
 #define PAGE 4096ull
 #define REACH (1ull << 31)
 #define MARGIN (1ull << 20)	/* so that all of both ends is within reach */
@@ -213,7 +215,7 @@ static int make_executable(uint64_t start, uint64_t len,
 static int write_jump(uint64_t at, const uint8_t *jump,
 		      const struct moca_patched_file *f)
 {
-	uint64_t start = at & -PAGE, all = ~0ull, old;
+	uint64_t start = at & -PAGE, all = moca_blockable(), old;
 	uint64_t len = ((at + MOCA_JUMP + PAGE - 1) & -PAGE) - start;
 	int err;
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/trace/internal.h"
+#include "lib/base/blockable.h"
 
 /* glibc keeps the values of keys below without malloc: signal-safe. */
 #define SAFE_KEYS 32
@@ -19,7 +20,7 @@ static int have_key, made_key;
 
 void agent_block_signals(uint64_t *before)
 {
-	const uint64_t all = ~0ull;
+	const uint64_t all = moca_blockable();
 
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, before, sizeof(all));
 }

@@ -26,6 +26,9 @@
 
 static unsigned long rounds;
 
+/* The trap flag: a program that steps through itself has it set. */
+#define EFLAGS_TF 0x100
+
 /* Of the kernel, seen by tracers only. */
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
@@ -158,6 +161,7 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 	struct task *t = c->task;
 	int status, syscalls = 0, err;
 
+	r.eflags &= ~(uint64_t)EFLAGS_TF;	/* as in run_stub */
 	r.rip = insn;
 	r.rax = nr;
 	r.orig_rax = -1;
@@ -281,6 +285,8 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 
 	r->rip = STUB_ENTRY(entry);
 	r->orig_rax = -1;
+	/* A trap of a blocked signal would take the program's handler away. */
+	r->eflags &= ~(uint64_t)EFLAGS_TF;
 	err = tracee_set_regs(t, r);
 	if (err)
 		return err;

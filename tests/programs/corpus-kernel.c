@@ -569,6 +569,28 @@ static void single_steps(void)
 	printf("%d steps\n", steps);
 }
 
+static void step_on(int sig, siginfo_t *info, void *context)
+{
+	steps++;
+}
+
+/* The same, through calls that are carried out for it. */
+static void steps_and_maps(void)
+{
+	struct sigaction sa = { .sa_sigaction = step_on, .sa_flags = SA_SIGINFO };
+	void *p[20];
+
+	CHECK(!sigaction(SIGTRAP, &sa, NULL));
+	asm volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+	for (int i = 0; i < 20; i++)
+		p[i] = mmap(NULL, PAGE, RW, ANON, -1, 0);
+	asm volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+	for (int i = 0; i < 20; i++)
+		CHECK(p[i] != MAP_FAILED && !munmap(p[i], PAGE));
+	CHECK(steps >= 100);
+	puts("stepped through 20 calls");
+}
+
 static const struct test_case cases[] = {
 	{ "seccomp-strict", seccomp_strict },
 	{ "seccomp-trap", seccomp_trap },
@@ -595,6 +617,7 @@ static const struct test_case cases[] = {
 	{ "no-time-stamps", no_time_stamps },
 	{ "traps", traps },
 	{ "single-steps", single_steps },
+	{ "steps-and-maps", steps_and_maps },
 	{ 0 },
 };
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/alloc/static/static.h"
+#include "lib/base/blockable.h"
 
 /* At %gs, behind the storage; thunk.S knows owner. */
 struct control {
@@ -101,7 +102,7 @@ static struct control *take(uint64_t tp, int32_t tid)
 int moca_static_thread(void)
 {
 	uint64_t tp = moca_static_thread_pointer(), gs = moca_static_gs();
-	uint64_t all = ~0ull, signals;
+	uint64_t all = moca_blockable(), signals;
 	struct control *c = (struct control *)gs;
 	int32_t tid;
 
