@@ -146,7 +146,16 @@ static int copy_events(struct filter *f, size_t i)
 	return ret ? ret : err;
 }
 
-/* Put the new files into the old ones' places. */
+/* Put the new file, if there is one, into the old one's place. */
+static int replace_file(struct filter *f, const char *name)
+{
+	if (!renameat(f->sparefd, name, f->dirfd, name))
+		return 0;
+	/* What is left of the task may all be in task-shared now. */
+	return errno != ENOENT ||
+	       (unlinkat(f->dirfd, name, 0) && errno != ENOENT) ? -EIO : 0;
+}
+
 static int replace(struct filter *f)
 {
 	char name[MOCA_FILE_NAME_MAX];
@@ -158,11 +167,11 @@ static int replace(struct filter *f)
 		if (t->flags & MOCA_TASK_MARKERS)
 			continue;
 		moca_file_name(name, MOCA_FILE_TASK, t->id);
-		if (renameat(f->sparefd, name, f->dirfd, name) &&
-		    errno != ENOENT)
+		if (replace_file(f, name))
 			return -EIO;
 	}
-	return 0;
+	moca_file_name(name, MOCA_FILE_SHARED, 0);
+	return replace_file(f, name);
 }
 
 static void remove_spare(struct filter *f)
@@ -175,6 +184,8 @@ static void remove_spare(struct filter *f)
 			       moca_trace_task(f->trace, i)->id);
 		unlinkat(f->sparefd, name, 0);
 	}
+	moca_file_name(name, MOCA_FILE_SHARED, 0);
+	unlinkat(f->sparefd, name, 0);
 	close(f->sparefd);
 	unlinkat(f->dirfd, SPARE, AT_REMOVEDIR);
 }

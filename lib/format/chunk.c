@@ -16,6 +16,11 @@ static const char *const prefixes[] = {
 
 static const char types_name[] = "marker-types";
 static const char machine_name[] = "machine";
+/*
+ * A name that readers which do not know it count as damage: without it, tasks
+ * are missing.
+ */
+static const char shared_name[] = "task-shared";
 
 void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
 		    uint32_t number)
@@ -24,6 +29,8 @@ void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
 		strcpy(buf, types_name);
 	else if (type == MOCA_FILE_MACHINE)
 		strcpy(buf, machine_name);
+	else if (type == MOCA_FILE_SHARED)
+		strcpy(buf, shared_name);
 	else
 		snprintf(buf, MOCA_FILE_NAME_MAX, "%s%u", prefixes[type],
 			 number);
@@ -57,6 +64,10 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 	}
 	if (!strcmp(name, machine_name)) {
 		*type = MOCA_FILE_MACHINE;
+		return 1;
+	}
+	if (!strcmp(name, shared_name)) {
+		*type = MOCA_FILE_SHARED;
 		return 1;
 	}
 	/* Also while it is being written. */

@@ -36,6 +36,7 @@ enum moca_file_type {
 	MOCA_FILE_MARKER,	/* marker-N */
 	MOCA_FILE_TYPES,	/* marker-types */
 	MOCA_FILE_MACHINE,	/* machine */
+	MOCA_FILE_SHARED,	/* task-shared: chunks of many tasks */
 	MOCA_FILES,
 };
 

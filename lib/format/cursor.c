@@ -124,13 +124,11 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 		if (c->file.fd < 0) {
 			if (!next_task(c, t->file_count))
 				return 0;
-			ret = moca_file_open(&c->file, t->dirfd, MOCA_FILE_TASK,
-					     t->tasks[c->at].id,
-					     t->file_ends[c->at]);
+			ret = moca_task_file_open(&c->file, t, c->at);
 			if (ret)
 				return ret;
 		}
-		ret = moca_file_next(&c->file, h, pos);
+		ret = moca_task_file_next(&c->file, t, c->at, h, pos);
 		if (ret < 0)
 			return ret;
 		if (!ret) {

@@ -105,6 +105,29 @@ static int resync(struct moca_file *f, struct moca_header *h, uint64_t pos)
 	return ret;
 }
 
+/* Only where chunks were when the trace was opened. */
+static int next_place(struct moca_file *f, struct moca_header *h, uint64_t *pos)
+{
+	uint8_t buf[MOCA_HEADER_MAX];
+	ssize_t len;
+
+	while (f->place_count) {
+		f->place_count--;
+		*pos = *f->places++;
+		if (*pos >= f->end) {
+			f->gaps++;
+			continue;
+		}
+		len = read_at(f, buf, sizeof(buf), *pos);
+		if (len < 0)
+			return (int)len;
+		if (is_chunk(f, h, buf, (size_t)len, *pos))
+			return 1;
+		f->gaps++;
+	}
+	return 0;
+}
+
 int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos)
 {
 	uint8_t buf[MOCA_HEADER_MAX];
@@ -112,6 +135,8 @@ int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos)
 	ssize_t len;
 	int ret;
 
+	if (f->places)
+		return next_place(f, h, pos);
 	if (f->pos >= f->end)
 		return 0;
 	len = read_at(f, buf, sizeof(buf), f->pos);

@@ -14,13 +14,18 @@ struct moca_file {
 	int fd;			/* -1 = not open */
 	enum moca_file_type type;
 	uint32_t task;		/* that its chunks' headers must tell */
+	const uint64_t *places;	/* not NULL: of the chunks, instead of all */
+	size_t place_count;
 	uint64_t pos;		/* where the next chunk should begin */
 	uint64_t end;		/* what lies beyond is not read */
 	uint64_t gaps;		/* damaged places stepped over so far */
 	uint64_t tail;		/* bytes after the last chunk, at the end */
 };
 
-/* Open a file, of which at most limit bytes are read. 0 or -errno. */
+/*
+ * Open a file, of which at most limit bytes are read. task is number then; of
+ * MOCA_FILE_SHARED it is for the caller to set. 0 or -errno.
+ */
 int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
 		   uint32_t number, uint64_t limit);
 void moca_file_close(struct moca_file *f);

@@ -91,7 +91,10 @@ static int next_chunk(const struct moca_merge *m, struct moca_source *s)
 	int ret;
 
 	for (;;) {
-		ret = moca_file_next(&s->file, &h, &pos);
+		ret = s->file.type == MOCA_FILE_MARKER ?
+			      moca_file_next(&s->file, &h, &pos) :
+			      moca_task_file_next(&s->file, m->trace, m->task,
+						  &h, &pos);
 		if (ret <= 0)
 			return ret;
 		floor_ns = s->floor_ns;
@@ -149,9 +152,11 @@ static void retire(struct moca_merge *m, struct moca_source *s)
 		m->spare = s;
 }
 
-/* Open a file and go to its first wanted record, if there is one. */
-static int open_source(struct moca_merge *m, enum moca_file_type type,
-		       uint32_t number, uint64_t limit)
+/*
+ * Open a marker file, or (NULL) what the task wrote itself, and go to its first
+ * wanted record, if there is one.
+ */
+static int open_source(struct moca_merge *m, const struct moca_marker_file *f)
 {
 	struct moca_source *s = m->spare;
 	struct moca_decoder d;
@@ -165,7 +170,9 @@ static int open_source(struct moca_merge *m, enum moca_file_type type,
 	d = s->decoder;
 	memset(s, 0, sizeof(*s));
 	s->decoder = d;
-	ret = moca_file_open(&s->file, m->trace->dirfd, type, number, limit);
+	ret = f ? moca_file_open(&s->file, m->trace->dirfd, MOCA_FILE_MARKER,
+				 f->number, f->end) :
+		  moca_task_file_open(&s->file, m->trace, m->task);
 	if (!ret)
 		ret = source_next(m, s);
 	if (ret > 0) {
@@ -184,8 +191,7 @@ int moca_merge_start(struct moca_merge *m, size_t task)
 	m->next = t->first_marker[task];
 	m->end = m->task_files_only ? m->next : t->first_marker[task + 1];
 	if (m->kind == MOCA_KIND_EVENTS && task < t->file_count)
-		return open_source(m, MOCA_FILE_TASK, t->tasks[task].id,
-				   t->file_ends[task]);
+		return open_source(m, NULL);
 	return 0;
 }
 
@@ -228,7 +234,7 @@ int moca_merge_next(struct moca_merge *m, struct moca_source **out)
 		if (f->end_ns < q->begin_ns ||
 		    (q->end_ns && f->begin_ns >= q->end_ns))
 			continue;
-		ret = open_source(m, MOCA_FILE_MARKER, f->number, f->end);
+		ret = open_source(m, f);
 		if (ret)
 			return ret;
 	}

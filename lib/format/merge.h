@@ -9,7 +9,7 @@
 #include "lib/format/marker-decode.h"
 #include "lib/format/trace.h"
 
-#define MOCA_MERGE_MAX (MOCA_MARKER_STREAMS_MAX + 1)	/* and task-N */
+#define MOCA_MERGE_MAX (MOCA_MARKER_STREAMS_MAX + 1)	/* and the task's */
 
 /* One file, and the record of it that is next to be told. */
 struct moca_source {

@@ -53,7 +53,8 @@ static int grow_places(struct moca_trace *t)
 void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 			      uint64_t pos)
 {
-	uint64_t file = (uint64_t)f->type << 32 | f->task;
+	uint64_t file = (uint64_t)f->type << 32 |
+			(f->type == MOCA_FILE_SHARED ? 0 : f->task);
 	uint64_t key = (pos + 1) * 0x9e3779b97f4a7c15ull ^
 		       (file + 1) * 0xc2b2ae3d27d4eb4full;
 
@@ -109,43 +110,6 @@ int moca_task_fold(struct moca_task *task, const struct moca_event *e)
 	return 0;
 }
 
-static int fold_task_event(void *arg, const struct moca_event *e)
-{
-	return moca_task_fold(arg, e);
-}
-
-static int fold_counts(struct moca_task *task, const struct moca_header *h)
-{
-	if (!moca_counts_header_valid(h))
-		return -EBADMSG;
-	task->counts = moca_add_sat(task->counts, h->records);
-	task->loads = moca_add_sat(task->loads, h->cpumask[MOCA_COUNTS_LOADS]);
-	task->stores = moca_add_sat(task->stores,
-				    h->cpumask[MOCA_COUNTS_STORES]);
-	return 0;
-}
-
-static int fold_task_chunk(void *arg, struct moca_decoder *d,
-			   const struct moca_file *f,
-			   const struct moca_header *h, uint64_t pos)
-{
-	struct moca_task *task = arg;
-
-	if (h->kind == MOCA_KIND_EVENTS)
-		return moca_decoder_each_event(d, f, h, pos, fold_task_event,
-					       task);
-	if (h->kind == MOCA_KIND_COUNTS)
-		return fold_counts(task, h);
-	if (h->kind != MOCA_KIND_ACCESSES)
-		return 0;
-	task->chunks++;
-	task->accesses = moca_add_sat(task->accesses, h->records);
-	task->reads = moca_add_sat(task->reads, h->reads);
-	task->writes = moca_add_sat(task->writes, h->writes);
-	task->lost = moca_add_sat(task->lost, h->lost);
-	return 0;
-}
-
 int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 		    uint32_t number, uint64_t *end, struct moca_decoder *d,
 		    int (*fold)(void *arg, struct moca_decoder *d,
@@ -162,14 +126,16 @@ int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 		return -EINVAL;
 	*end = f.end;
 	while ((ret = moca_file_next(&f, &h, &pos)) > 0) {
+		if (type == MOCA_FILE_SHARED)
+			f.task = h.task < MOCA_TASKS_MAX ? h.task : 0;
 		/* Another task's file under this name. */
-		if (!n++ && h.task != number) {
+		if (!n++ && h.task != f.task) {
 			ret = -EINVAL;
 			goto out;
 		}
 		if (h.version != MOCA_FORMAT_VERSION)
 			continue;
-		ret = h.task == number ? fold(arg, d, &f, &h, pos) : -EBADMSG;
+		ret = h.task == f.task ? fold(arg, d, &f, &h, pos) : -EBADMSG;
 		if (ret == -EBADMSG)
 			moca_trace_damaged_chunk(t, &f, pos);
 		else if (ret)
@@ -253,39 +219,6 @@ static int list_files(struct moca_trace *t, struct listing *l)
 	return ret;
 }
 
-static int scan_tasks(struct moca_trace *t, const uint32_t *ids, size_t count,
-		      struct moca_decoder *d)
-{
-	struct moca_task *task;
-	size_t i;
-	int ret = 0;
-
-	t->tasks = calloc(count + 1, sizeof(*t->tasks));
-	t->file_ends = calloc(count + 1, sizeof(*t->file_ends));
-	if (!t->tasks || !t->file_ends)
-		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		task = &t->tasks[t->task_count];
-		ret = moca_task_init(task, ids[i]);
-		if (ret)
-			return ret;
-		ret = moca_trace_scan(t, MOCA_FILE_TASK, ids[i],
-				      &t->file_ends[t->task_count], d,
-				      fold_task_chunk, task);
-		if (ret == -EINVAL) {
-			t->damage.files++;
-			free((char *)task->name);
-			task->name = NULL;
-			continue;
-		}
-		if (ret)
-			return ret;
-		t->task_count++;
-	}
-	t->file_count = t->task_count;
-	return 0;
-}
-
 static int fold_machine(void *arg, struct moca_decoder *d,
 			const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos)
@@ -318,18 +251,19 @@ static int scan(struct moca_trace *t)
 	struct moca_decoder d = { 0 };
 	struct listing l = { 0 };
 	uint32_t *numbers;
-	size_t count, types;
+	size_t count, other;
 	int ret, type;
 
 	ret = list_files(t, &l);
 	if (!ret) {
+		listed(&l, MOCA_FILE_SHARED, &other);
 		numbers = listed(&l, MOCA_FILE_TASK, &count);
-		ret = scan_tasks(t, numbers, count, &d);
+		ret = moca_trace_scan_tasks(t, numbers, count, other != 0, &d);
 	}
 	if (!ret) {
-		listed(&l, MOCA_FILE_TYPES, &types);
+		listed(&l, MOCA_FILE_TYPES, &other);
 		numbers = listed(&l, MOCA_FILE_MARKER, &count);
-		ret = moca_trace_scan_markers(t, numbers, count, types != 0,
+		ret = moca_trace_scan_markers(t, numbers, count, other != 0,
 					      &d);
 	}
 	if (!ret && listed(&l, MOCA_FILE_MACHINE, &count))
@@ -381,7 +315,8 @@ void moca_trace_close(struct moca_trace *t)
 	for (i = 0; t->tasks && i <= t->task_count; i++)
 		free((char *)t->tasks[i].name);
 	free(t->tasks);
-	free(t->file_ends);
+	free(t->task_files);
+	free(t->shared_places);
 	free(t->markers);
 	free(t->first_marker);
 	moca_types_free(&t->types);

@@ -22,6 +22,13 @@ struct moca_marker_file {
 	uint64_t end_ns;	/* ... or later */
 };
 
+/* Where the chunks of a task are: first those in task-shared, then task-N. */
+struct moca_task_file {
+	uint64_t end;		/* bytes of its task-N, at open */
+	size_t place;		/* in shared_places, its first */
+	size_t place_count;
+};
+
 /* Streams of one task that are in use at the same time, at most. */
 #define MOCA_MARKER_STREAMS_MAX 16
 
@@ -29,8 +36,10 @@ struct moca_trace {
 	int dirfd;
 	struct moca_meta *meta;
 	struct moca_task *tasks;	/* task.name is allocated */
-	uint64_t *file_ends;		/* bytes of each task's file, at open */
-	size_t file_count;		/* of tasks; the others have no task-N */
+	struct moca_task_file *task_files;	/* of the first file_count */
+	size_t file_count;		/* of tasks; the others are of markers
+					   alone */
+	uint64_t *shared_places;	/* of chunks in task-shared, by task */
 	size_t task_count;
 	struct moca_marker_file *markers; /* by task, begin_ns, number */
 	size_t marker_count;
@@ -53,7 +62,8 @@ void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 
 /*
  * While opening: step through a file, whose end goes to *end, and call fold
- * for each chunk of this version and of the file's own number; damage is
+ * for each chunk of this version and of the file's own number (of
+ * MOCA_FILE_SHARED: of any task, which f->task is then); damage is
  * counted, also when fold says -EBADMSG. 0; -EINVAL if it is not to be used;
  * or another error of fold.
  */
@@ -63,6 +73,18 @@ int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 				const struct moca_file *f,
 				const struct moca_header *h, uint64_t pos),
 		    void *arg);
+/*
+ * Scan task-shared, if there is one, and the files of these tasks; t->tasks is
+ * sorted by number. 0 or -errno.
+ */
+int moca_trace_scan_tasks(struct moca_trace *t, const uint32_t *numbers,
+			  size_t count, int has_shared, struct moca_decoder *d);
+/* Step through the chunks of the task with that index. As moca_file_open ... */
+int moca_task_file_open(struct moca_file *f, const struct moca_trace *t,
+			size_t task);
+/* ... and moca_file_next. */
+int moca_task_file_next(struct moca_file *f, const struct moca_trace *t,
+			size_t task, struct moca_header *h, uint64_t *pos);
 /* A task that nothing is known of. 0 or -ENOMEM. */
 int moca_task_init(struct moca_task *task, uint32_t id);
 /* What an event tells about its task as a whole. 0 or -ENOMEM. */

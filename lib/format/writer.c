@@ -9,16 +9,26 @@
 #include "lib/format/event.h"
 #include "lib/format/stream.h"
 
+/*
+ * To make a file can take milliseconds (ext4, where many were removed). Of
+ * thousands of threads most do little: beyond the first tasks, each writes this
+ * much to a file for all before it gets one of its own.
+ */
+#define OWN_FILES 16
+#define SHARED_BYTES (64u << 10)
+
 struct task_state {
 	uint64_t next_number[MOCA_KINDS];
 	struct moca_append file;
 	int created;
+	uint64_t shared_bytes;
 };
 
 struct moca_writer {
 	int dirfd;
 	struct task_state *tasks;
 	size_t task_cap;
+	struct moca_append shared;
 	struct moca_stream_out stream;
 	struct moca_buf events;
 	struct moca_access_scratch *scratch;
@@ -34,6 +44,10 @@ int moca_writer_create(struct moca_writer **out, int dirfd)
 	if (!w)
 		return -ENOMEM;
 	w->dirfd = dirfd;
+	w->shared = (struct moca_append){
+		.type = MOCA_FILE_SHARED,
+		.flags = O_CREAT | O_EXCL,
+	};
 	w->scratch = malloc(sizeof(*w->scratch));
 	if (moca_stream_out_init(&w->stream, MOCA_STREAM_LEVEL) || !w->scratch) {
 		moca_writer_destroy(w);
@@ -78,11 +92,14 @@ static struct task_state *task_state(struct moca_writer *w, uint32_t task)
 static int write_chunk(struct moca_writer *w, struct moca_header *h)
 {
 	struct task_state *t = task_state(w, h->task);
+	struct moca_append *to;
 	uint64_t total;
 	int ret;
 
 	if (!t)
 		return -ENOMEM;
+	to = h->task >= OWN_FILES && t->shared_bytes < SHARED_BYTES ?
+		     &w->shared : &t->file;
 	/* A file that is there before its first chunk is not ours. */
 	if (!t->created)
 		t->file = (struct moca_append){
@@ -90,11 +107,13 @@ static int write_chunk(struct moca_writer *w, struct moca_header *h)
 			.number = h->task,
 			.flags = O_CREAT | O_EXCL,
 		};
-	ret = moca_append_chunk(w->dirfd, &t->file, h, &w->stream,
-				t->next_number, &total);
-	t->created = !t->file.flags;
+	ret = moca_append_chunk(w->dirfd, to, h, &w->stream, t->next_number,
+				&total);
+	t->created = to == &t->file && !t->file.flags;
 	if (ret)
 		return ret;
+	if (to == &w->shared)
+		t->shared_bytes += total;
 	w->bytes += total;
 	if (h->kind == MOCA_KIND_ACCESSES)
 		w->access_bytes += total;

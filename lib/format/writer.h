@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Writing a trace directory: one file per task, made of chunks that are
- * appended whole. See doc/format.md.
+ * Writing a trace directory: one file per task, and one for all that do little,
+ * made of chunks that are appended whole. See doc/format.md.
  *
  * A writer is used by one thread at a time. It keeps no file open between
  * calls, so thousands of tasks need no descriptors. A chunk that could not be

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The reader against hostile files: each input is a task's, a stream's and the
- * types' file at the same time, as all have the number 0 in their headers and
- * step over each other's kinds of chunks. Then a writer of markers goes on with
+ * The reader against hostile files: each input is a task's, many tasks', a
+ * stream's and the types' file at the same time, as all have the number 0 in
+ * their headers and step over each other's kinds of chunks. Then a writer of markers goes on with
  * it. With libFuzzer:
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -DMOCA_LIBFUZZER ...
  * Without it the program has a main of its own:
@@ -34,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static char dir[PATH_MAX];
 static int dirfd_ = -1;
 
-static const char *const files[] = { "task-0", "marker-0", "marker-types",
-				     "machine" };
+static const char *const files[] = { "task-0", "task-shared", "marker-0",
+				     "marker-types", "machine" };
 
 static void dir_remove(void)
 {
