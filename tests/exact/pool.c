@@ -396,6 +396,9 @@ static int registers(struct draft *d, const ZydisDecodedInstruction *i,
 			return -1;
 		d->t.writes |= 1u << g;
 	}
+	/* With REX.B, CPUs (AMD's) exchange rax and r8: a loop's counter, say. */
+	if (i->mnemonic == ZYDIS_MNEMONIC_PAUSE && i->raw.rex.B)
+		d->t.writes |= 1u << 0 | 1u << 8;
 	return 0;
 }
 
