@@ -17,6 +17,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
+#include "collect/ptrace/child-tid.h"
 #include "lib/base/err.h"
 
 #define KCMP_FILES 2
@@ -313,7 +314,7 @@ static int map_frozen(struct fork *f, int *memfd, int *uffd)
 	return ret;
 }
 
-/* The child's own mappings, by the descriptor fd, and its stub as the last. */
+/* The child's own mappings, by the descriptor fd. */
 static size_t list_maps(const struct fork *f, int fd, struct stub_call *calls)
 {
 	size_t n = 0;
@@ -329,6 +330,14 @@ static size_t list_maps(const struct fork *f, int fd, struct stub_call *calls)
 				  plane_offset(0, r->start));
 		n += freeze_advice(r, calls + n);
 	}
+	return n;
+}
+
+/* Its stub, at last: what the calls stand in is replaced by the same. */
+static size_t list_stub(int fd, struct stub_call *calls)
+{
+	size_t n = 0;
+
 	calls[n++] = call(SYS_mmap, STUB_BASE, STUB_CODE_SIZE,
 			  PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd,
 			  MEMFD_STUB);
@@ -386,7 +395,7 @@ static int run_maps(struct fork *f, struct stub_call *calls, size_t n,
 static int map_own(struct fork *f, int memfd, int uffd)
 {
 	size_t n = count_kind(f, PIECE_COPY) + count_kind(f, PIECE_HOLE);
-	struct stub_call *calls = calloc(3 * n + 8, sizeof(*calls));
+	struct stub_call *calls = calloc(3 * n + 9, sizeof(*calls));
 	int number = f->rec->fd_number, inherited = f->from->remote_fd, ret;
 	int settles = f->own_files && memfd != number;
 
@@ -406,6 +415,9 @@ static int map_own(struct fork *f, int memfd, int uffd)
 		if (f->own_files && inherited != f->mm->remote_fd)
 			calls[n++] = call(SYS_close, inherited, 0, 0, 0, 0, 0);
 		n += list_maps(f, f->mm->remote_fd, calls + n);
+		n += child_tid_call(f->child, f->mm->stub, f->mm->remote_fd,
+				    calls + n);
+		n += list_stub(f->mm->remote_fd, calls + n);
 		ret = run_maps(f, calls, n, settles);
 		/* Above its limit: it stays where it is. */
 	} while (ret == 1 && settles--);

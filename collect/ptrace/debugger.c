@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/supervisor.h"
@@ -146,15 +147,19 @@ static int do_wait(struct task *t, const struct user_regs_struct *regs,
 int debugger_call(struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs)
 {
+	uint64_t away;
 	long ret = 0;
 	int done = 0, err;
 
 	switch (regs->orig_rax) {
 	case SYS_clone:
-		if (!(regs->rdi & CLONE_UNTRACED))
+		away = (regs->rdi & CLONE_UNTRACED) |
+		       child_tid_takes(t, regs->rdi);
+		if (!away)
 			return 0;
-		t->clone_flags = regs->rdi;
-		regs->rdi &= ~(uint64_t)CLONE_UNTRACED;
+		t->clone_changed = 1;
+		regs->rdi = clone_flags_put_away(regs->rdi, away);
+		cost_stop_is(&rec->costs, COST_FORK, 0);
 		err = tracee_set_regs(t, regs);
 		return err ? err : 2;
 	case SYS_ptrace:
@@ -172,24 +177,17 @@ int debugger_call(struct recorder *rec, struct task *t,
 	return err ? err : 1;
 }
 
-static void give_back(struct task *t, uint64_t flags)
+void debugger_called(struct task *t)
 {
 	struct user_regs_struct regs;
 
+	if (!t->clone_changed)
+		return;
+	t->clone_changed = 0;
 	if (tracee_get_regs(t, &regs))
 		return;
-	regs.rdi = flags;
+	regs.rdi = clone_flags_restore(regs.rdi);
 	tracee_set_regs(t, &regs);
-}
-
-void debugger_called(struct task *t, struct task *child)
-{
-	if (!t->clone_flags)
-		return;
-	if (child && !child->gone)
-		give_back(child, t->clone_flags);
-	give_back(t, t->clone_flags);
-	t->clone_flags = 0;
 }
 
 void debugger_gone(struct recorder *rec, struct task *t)

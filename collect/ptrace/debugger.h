@@ -22,8 +22,8 @@ int debugger_wanted(long nr);
  */
 int debugger_call(struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs);
-/* t, or for a new child its parent's, call with changed flags was made. */
-void debugger_called(struct task *t, struct task *child);
+/* t's clone, whose flags may have been changed, was made or failed. */
+void debugger_called(struct task *t);
 /* Task t ends: the threads that it holds go on. */
 void debugger_gone(struct recorder *rec, struct task *t);
 

@@ -61,7 +61,8 @@ struct stub_data {
 	uint32_t zap_count;
 	uint32_t zap_exit;
 	uint32_t zap_advice;
-	uint32_t pad[11];
+	int32_t child_tid;	/* child-tid.h */
+	uint32_t pad[10];
 	struct stub_zap zap[STUB_ZAP_MAX];
 	uint8_t gap[STUB_CALLS - STUB_ZAP_LIST -
 		    STUB_ZAP_MAX * sizeof(struct stub_zap)];

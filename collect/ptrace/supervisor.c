@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/ptrace/attach.h"
+#include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/debugger.h"
 #include "collect/fault/freeze.h"
 #include "collect/ptrace/inject.h"
@@ -371,6 +372,7 @@ void supervisor_after_fork(struct recorder *rec, struct task *t,
 	int err;
 
 	if (t->mm->state != MM_MOVED) {
+		child_tid_write(child);
 		if (t->mm->witnessed)
 			witness_begin(rec, child);
 		return;
@@ -426,6 +428,7 @@ static void begin_child(struct recorder *rec, struct task *t,
 					       MOCA_TASK_FORK;
 
 	child->filtered = t->filtered;
+	child_tid_begin(child);
 	cost_stop_is(&rec->costs,
 		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);
 	if (flags & CLONE_THREAD)
@@ -484,7 +487,7 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 		return;
 	}
 	wait_first_stop(child);
-	debugger_called(t, child);
+	debugger_called(t);
 	if (event == PTRACE_EVENT_VFORK)
 		t->in_vfork = 1;
 	begin_child(rec, t, child, flags);
@@ -726,9 +729,9 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 					let_go(rec, t);
 					return;
 				}
-			} else if (t->clone_flags) {
+			} else if (t->clone_changed) {
 				/* Its clone failed: there was no event. */
-				debugger_called(t, NULL);
+				debugger_called(t);
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) &&
 				    (zapper_wanted(t) || thaw_wanted(t))) {

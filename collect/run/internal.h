@@ -133,7 +133,8 @@ struct task {
 	int own;		/* a zapper: ours, not the program's */
 	int filtered;		/* our seccomp filter stops its calls */
 	pid_t held_by;		/* stands still for that task: debugger.h */
-	uint64_t clone_flags;	/* of its clone, with CLONE_UNTRACED; else 0 */
+	int clone_changed;	/* in a clone whose flags we changed: child-tid.h */
+	uint64_t child_tid;	/* where its number goes; 0: nowhere */
 	int in_vfork;		/* waits in the kernel for its vfork child */
 	int let_go;		/* it shall run without us from here on */
 	int plain;		/* it does: our child, no tracee */

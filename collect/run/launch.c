@@ -74,8 +74,8 @@ static int install_filter(int fd_number, int privileged)
 		TRACE_IF(SYS_fcntl, 0, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
 		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
-		/* A program that debugs itself (debugger.h). */
-		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED),
+		/* debugger.h, child-tid.h */
+		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
 		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
 		IF_EQ(SYS_ptrace, 0, 1),
 		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),

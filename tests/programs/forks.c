@@ -679,6 +679,42 @@ static void many(void)
 		CHECK(*at(p, 20 + i) == 99);
 }
 
+/* The kernel writes the child's number into the child's memory alone. */
+static void own_numbers(int *word)
+{
+	pthread_mutexattr_t a;
+	pthread_mutex_t m;
+	int pid;
+
+	pthread_mutexattr_init(&a);
+	pthread_mutexattr_settype(&a, PTHREAD_MUTEX_ERRORCHECK);
+	CHECK(!pthread_mutex_init(&m, &a) && !pthread_mutex_lock(&m));
+	pid = fork_or_die();
+	/* Who holds it is told by the thread's number in memory. */
+	if (!pid)
+		_exit(pthread_mutex_unlock(&m) == EPERM ? 0 : 1);
+	CHECK(!pthread_mutex_unlock(&m));
+	wait_ok(pid);
+	*word = 4711;
+	pid = syscall(SYS_clone, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID |
+				 SIGCHLD, 0, NULL, word, 0);
+	if (!pid)
+		_exit(*word == (int)syscall(SYS_gettid) ? 0 : 1);
+	CHECK(pid > 0 && *word == 4711);
+	wait_ok(pid);
+	CHECK(*word == 4711);
+}
+
+static void numbers(void)
+{
+	char *p = map_pages(PAGES);
+
+	own_numbers((int *)p);	/* copied */
+	fill(p, PAGES, 1);
+	own_numbers((int *)p);	/* frozen */
+	own_numbers((int *)p);
+}
+
 static const struct test_case cases[] = {
 	{ "both-ways", both_ways },
 	{ "generations", generations },
@@ -698,6 +734,7 @@ static const struct test_case cases[] = {
 	{ "same-files", same_files },
 	{ "exec-child", exec_child },
 	{ "many", many },
+	{ "numbers", numbers },
 	{ 0 },
 };
 

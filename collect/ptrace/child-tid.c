@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/child-tid.h"
+
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "collect/ptrace/pidns.h"
+#include "collect/ptrace/tracee.h"
+
+uint64_t child_tid_takes(const struct task *t, uint64_t flags)
+{
+	if (!t->mm || t->mm->state != MM_MOVED || flags & CLONE_VM)
+		return 0;
+	return flags & CLONE_CHILD_SETTID;
+}
+
+void child_tid_begin(struct task *child)
+{
+	struct user_regs_struct regs;
+
+	uint64_t flags;
+
+	if (child->gone || tracee_get_regs(child, &regs) ||
+	    regs.orig_rax != SYS_clone)
+		return;
+	flags = clone_flags_restore(regs.rdi);
+	if (flags == regs.rdi)
+		return;
+	if (regs.rdi >> 32 & CLONE_CHILD_SETTID)
+		child->child_tid = regs.r10;
+	regs.rdi = flags;
+	tracee_set_regs(child, &regs);
+}
+
+size_t child_tid_call(const struct task *child, struct stub_data *stub, int fd,
+		      struct stub_call *call)
+{
+	if (!child->child_tid)
+		return 0;
+	stub->child_tid = pidns_number(child->tid);
+	*call = (struct stub_call){
+		.nr = SYS_pread64,
+		.args = { fd, child->child_tid, sizeof(stub->child_tid),
+			  MEMFD_STUB + STUB_CODE_SIZE +
+				  offsetof(struct stub_data, child_tid) },
+	};
+	return 1;
+}
+
+void child_tid_write(const struct task *child)
+{
+	struct iovec there = { (void *)child->child_tid, sizeof(pid_t) };
+	pid_t number;
+	struct iovec local = { &number, sizeof(number) };
+
+	if (!child->child_tid)
+		return;
+	number = pidns_number(child->tid);
+	process_vm_writev(child->tid, &local, 1, &there, 1, 0);
+}

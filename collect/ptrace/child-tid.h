@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * CLONE_CHILD_SETTID: the kernel writes a new process's number into the child's
+ * memory when the child first runs. That is before the child gets memory of its
+ * own (mm_fork), so that the parent would find its child's number where its own
+ * was: glibc's fork asks for it at the thread's tid, by which mutexes know their
+ * owner. So the flag is taken from the call, and the number is written when the
+ * child's memory is its own. clone3 is not looked at: its flags are in memory,
+ * which no filter sees, and nobody is known to fork that way with this flag.
+ *
+ * The flags taken away wait in the upper half of the register, which clone(2)
+ * ignores: the child has a copy, also when its parent dies unheard.
+ * Supervisor thread only.
+ */
+#ifndef MOCA_PTRACE_CHILD_TID_H
+#define MOCA_PTRACE_CHILD_TID_H
+
+#include <linux/sched.h>
+
+#include "collect/run/internal.h"
+#include "collect/ptrace/stub.h"
+
+/* The flags of t's clone that child_tid_write() is to stand for, or 0. */
+uint64_t child_tid_takes(const struct task *t, uint64_t flags);
+
+/* Where flags that are not to reach the kernel wait, and back. Of a call that
+ * nobody changed, the upper half may hold anything. */
+#define CLONE_FLAGS_AWAY ((uint64_t)CLONE_UNTRACED | CLONE_CHILD_SETTID)
+static inline uint64_t clone_flags_put_away(uint64_t flags, uint64_t away)
+{
+	return ((uint32_t)flags & ~away) | away << 32;
+}
+
+static inline uint64_t clone_flags_restore(uint64_t flags)
+{
+	return flags >> 32 & ~CLONE_FLAGS_AWAY ? flags :
+						 (uint32_t)flags | flags >> 32;
+}
+
+/* At the child's first stop, its registers as clone left them: note the place
+ * of its number if we are to write it, and put its flags back. */
+void child_tid_begin(struct task *child);
+
+/*
+ * The number, for the stub to write it: a call in *call, the number in `stub`,
+ * which is in the memfd that is the child's descriptor fd by then. How many
+ * calls that is: 0 or 1.
+ */
+size_t child_tid_call(const struct task *child, struct stub_data *stub, int fd,
+		      struct stub_call *call);
+/* The same without the stub. Errors are ignored, as by the kernel. */
+void child_tid_write(const struct task *child);
+
+#endif
