@@ -35,14 +35,15 @@ COMPILE_SRC := $(wildcard compile/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-LIB_OBJ := $(call obj,$(FORMAT_SRC))
+# libmoca has what lib/format uses of lib/base.
+LIB_OBJ := $(call obj,$(FORMAT_SRC) lib/base/strings.c lib/base/table.c)
 # libsupc++: only for its demangler.
 MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
-MOCA_OBJ := $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(RUN_SRC) $(PTRACE_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
+MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(RUN_SRC) $(PTRACE_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
 	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
-	$(COMPILE_SRC))
+	$(COMPILE_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analysis/aggregate-internal.h"
+#include "lib/base/vec.h"
 
 #define MEMORY_MAX ((size_t)256 << 20)
 /* Two p that are the same. */
@@ -52,20 +53,8 @@ static double slope(const struct line *l)
 
 static void reserve(struct solver *s, struct curve *c, size_t n)
 {
-	struct line *l;
-	size_t cap = c->cap ? c->cap : 16;
-
-	if (n <= c->cap || s->err)
-		return;
-	while (cap < n)
-		cap *= 2;
-	l = realloc(c->l, cap * sizeof(*l));
-	if (!l) {
-		s->err = -ENOMEM;
-		return;
-	}
-	c->l = l;
-	c->cap = cap;
+	if (!s->err)
+		s->err = moca_vec_fit(c->l, c->cap, n);
 }
 
 /* Add a line that is no less steep than those that are there. */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
 #define MIN_CAP 8
 
 void moca_grids_init(struct moca_grids *g, unsigned bins_log2, size_t limit)
@@ -37,12 +40,12 @@ static uint64_t who_of(const struct moca_grid_cell *c)
 	return (uint64_t)c->thread << 16 | (uint64_t)c->node << 8 | c->flags;
 }
 
-static size_t slot_of(const struct moca_grid *g, const struct moca_grid_cell *c)
+static uint64_t hash_cell(const struct moca_grid_cell *c)
 {
 	uint64_t x = c->group << 12 ^ c->bin;
 
 	x = (x ^ who_of(c) << 40) * 0x9e3779b97f4a7c15ull;
-	return (x ^ x >> 32) & (g->cap - 1);
+	return x ^ x >> 32;
 }
 
 static int same_cell(const struct moca_grid_cell *a,
@@ -52,6 +55,13 @@ static int same_cell(const struct moca_grid_cell *a,
 	       who_of(a) == who_of(b);
 }
 
+static int used_cell(const struct moca_grid_cell *c)
+{
+	return !is_empty(c);
+}
+
+MOCA_TABLE(cells, struct moca_grid_cell, hash_cell, same_cell, used_cell);
+
 static void add_count(uint32_t *to, uint32_t n)
 {
 	*to = *to > UINT32_MAX - n ? UINT32_MAX : *to + n;
@@ -60,25 +70,19 @@ static void add_count(uint32_t *to, uint32_t n)
 /* There is room. Returns 1 when the cell is new. */
 static int put(struct moca_grid *g, const struct moca_grid_cell *c)
 {
-	size_t i = slot_of(g, c);
-	struct moca_grid_cell *x;
+	struct moca_grid_cell *x = cells_at(g->cells, g->cap, c);
 
-	for (;; i = (i + 1) & (g->cap - 1)) {
-		x = &g->cells[i];
-		if (is_empty(x)) {
-			*x = *c;
-			g->count++;
-			return 1;
-		}
-		if (!same_cell(x, c))
-			continue;
-		add_count(&x->reads, c->reads);
-		add_count(&x->writes, c->writes);
-		add_count(&x->other, c->other);
-		if (c->first < x->first)
-			x->first = c->first;
-		return 0;
+	if (is_empty(x)) {
+		*x = *c;
+		g->count++;
+		return 1;
 	}
+	add_count(&x->reads, c->reads);
+	add_count(&x->writes, c->writes);
+	add_count(&x->other, c->other);
+	if (c->first < x->first)
+		x->first = c->first;
+	return 0;
 }
 
 /* The same at other shifts, which are not finer, with room for as many cells. */
@@ -92,11 +96,9 @@ static int rebuild(struct moca_grid *g, unsigned page_shift,
 	struct moca_grid_cell c;
 	size_t i;
 
-	/* No cell in two cache lines. */
-	n.cells = aligned_alloc(64, cap * sizeof(*n.cells));
+	n.cells = moca_table_memory(cap, sizeof(*n.cells));
 	if (!n.cells)
 		return -ENOMEM;
-	memset(n.cells, 0, cap * sizeof(*n.cells));
 	for (i = 0; i < g->cap; i++) {
 		if (is_empty(&g->cells[i]))
 			continue;
@@ -222,18 +224,8 @@ static int make_room(struct moca_grids *s)
 
 static int grow_keys(struct moca_grids *s, uint32_t key)
 {
-	size_t cap = s->grid_cap ? s->grid_cap : 64;
-	struct moca_grid *p;
-
-	while (cap <= key)
-		cap *= 2;
-	if (cap != s->grid_cap) {
-		p = realloc(s->grids, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		s->grids = p;
-		s->grid_cap = cap;
-	}
+	if (moca_vec_fit(s->grids, s->grid_cap, (size_t)key + 1))
+		return -ENOMEM;
 	memset(s->grids + s->grid_count, 0,
 	       (key + 1 - s->grid_count) * sizeof(*s->grids));
 	s->grid_count = (size_t)key + 1;
@@ -280,7 +272,7 @@ void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,
 	g = &s->grids[key];
 	x.group >>= g->page_shift;
 	x.bin >>= g->time_shift;
-	__builtin_prefetch(&g->cells[slot_of(g, &x)]);
+	__builtin_prefetch(&g->cells[hash_cell(&x) & (g->cap - 1)]);
 }
 
 int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)

@@ -14,6 +14,8 @@
 
 #include <moca/reader.h>
 
+#include "lib/base/table.h"
+
 /* One memory. */
 struct moca_memory_of {
 	uint32_t memory;	/* enum moca_memory */
@@ -23,14 +25,12 @@ struct moca_memory_of {
 	uint64_t addr;		/* of the first byte that is ever mapped, */
 	uint64_t len;		/* and from there to the last one */
 	uint64_t base;		/* addr - its offset */
-	uint32_t next;		/* of the same hash */
 };
 
 struct moca_identities {
 	struct moca_memory_of *of;	/* [0] is none */
 	size_t count, cap;		/* with [0] */
-	uint32_t *hash;
-	size_t hash_cap;
+	struct moca_index index;
 	int known;			/* some mapping told what it is of */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/rate-writer.h"
 #include "lib/format/trace.h"
 
@@ -18,6 +19,7 @@ struct walk {
 	int binning;		/* the second walk */
 	size_t *index;		/* in tasks, by the stream's number; or NONE */
 	size_t entry_count;
+	size_t task_room, next_room;
 	size_t *next;		/* chain of those with the same hash; tasks */
 	size_t heads[BUCKETS];
 };
@@ -100,21 +102,14 @@ static void enter(struct walk *w, size_t i)
 
 static int room_for(struct walk *w, size_t task)
 {
-	size_t n = w->entry_count ? 2 * w->entry_count : 64;
-	size_t *e;
+	size_t n = w->entry_count;
 
 	if (task >= TASKS_MAX)
 		return -EBADMSG;
-	if (task < w->entry_count)
-		return 0;
-	while (n <= task)
-		n *= 2;
-	e = realloc(w->index, n * sizeof(*e));
-	if (!e)
+	if (moca_vec_fit(w->index, w->entry_count, task + 1))
 		return -ENOMEM;
-	w->index = e;
-	for (; w->entry_count < n; w->entry_count++)
-		e[w->entry_count] = SIZE_MAX;
+	for (; n < w->entry_count; n++)
+		w->index[n] = SIZE_MAX;
 	return 0;
 }
 
@@ -122,24 +117,14 @@ static int on_task(struct walk *w, const struct moca_marker *m)
 {
 	struct moca_rates *r = w->r;
 	size_t task = number(m, 0), n = r->task_count;
-	struct moca_rates_task *p;
-	size_t *next;
 	int err = room_for(w, task);
 
 	if (err || w->binning)
 		return err == -EBADMSG ? 0 : err;
 	if (w->index[task] == SIZE_MAX) {
-		/* Grown by halves: the count is the size at powers of two. */
-		if (!(n & (n - 1))) {
-			p = realloc(r->tasks, (n ? 2 * n : 1) * sizeof(*p));
-			if (p)
-				r->tasks = p;
-			next = realloc(w->next, (n ? 2 * n : 1) * sizeof(*next));
-			if (next)
-				w->next = next;
-			if (!p || !next)
-				return -ENOMEM;
-		}
+		if (moca_vec_fit(r->tasks, w->task_room, n + 1) ||
+		    moca_vec_fit(w->next, w->next_room, n + 1))
+			return -ENOMEM;
 		r->tasks[n] = (struct moca_rates_task){
 			.pid = (uint32_t)number(m, 1),
 			.tid = (uint32_t)number(m, 2),

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
 #define LEAVES_OF_ONE 256u	/* of an object, at most */
 
 /* A group of pages that was used. */
@@ -16,9 +19,8 @@ struct place {
 /* One object while it is divided. */
 struct object {
 	struct place *places;	/* by process and group, distinct */
-	size_t count;
-	uint32_t *index;	/* hash table: number of a place + 1; or 0 */
-	size_t index_mask;
+	size_t count, room;
+	struct moca_index index;	/* of the places */
 	size_t each;		/* of these in a leaf */
 	uint32_t first_leaf, leaves;
 };
@@ -45,64 +47,36 @@ static int compare_places(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
+static uint64_t hash_place(const struct place *p)
+{
+	return moca_mix(p->group ^ moca_mix(p->process));
+}
+
 static struct place place_of(const struct moca_space_input *in,
 			     const struct moca_grid_cell *c)
 {
 	return (struct place){ c->group, in->process(in->arg, c) };
 }
 
-/* Where the place is in the index, or would be. */
-static uint32_t *find(const struct object *o, const struct place *p)
+/* The number of a place, or MOCA_INDEX_NONE. */
+static uint32_t find(const struct object *o, const struct place *p)
 {
-	uint64_t hash = (p->group * 0x9e3779b97f4a7c15ull ^ p->process) *
-			0x9e3779b97f4a7c15ull;
-	size_t at = (size_t)(hash >> 32) & o->index_mask;
+	uint32_t i;
 
-	while (o->index[at] && compare_places(&o->places[o->index[at] - 1], p))
-		at = (at + 1) & o->index_mask;
-	return &o->index[at];
-}
-
-/* An index for twice as many places as there are, of these. */
-static int make_index(struct object *o)
-{
-	size_t cap = 64, i;
-
-	while (cap < 4 * o->count)
-		cap *= 2;
-	free(o->index);
-	o->index = calloc(cap, sizeof(*o->index));
-	if (!o->index)
-		return -ENOMEM;
-	o->index_mask = cap - 1;
-	for (i = 0; i < o->count; i++)
-		*find(o, &o->places[i]) = (uint32_t)i + 1;
-	return 0;
+	moca_index_each(i, &o->index, hash_place(p))
+		if (!compare_places(&o->places[i], p))
+			break;
+	return i;
 }
 
 static int add_place(struct object *o, const struct place *p)
 {
-	struct place *more;
-	uint32_t *at;
-	int err = 0;
-
-	if (!o->index || 2 * o->count > o->index_mask)
-		err = make_index(o);
-	if (err)
-		return err;
-	at = find(o, p);
-	if (*at)
+	if (find(o, p) != MOCA_INDEX_NONE)
 		return 0;
-	if (!(o->count & (o->count - 1))) {
-		more = realloc(o->places, (o->count ? 2 * o->count : 1) *
-						  sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		o->places = more;
-	}
-	o->places[o->count++] = *p;
-	*at = (uint32_t)o->count;
-	return 0;
+	if (moca_vec_fit(o->places, o->room, o->count + 1))
+		return -ENOMEM;
+	o->places[o->count] = *p;
+	return moca_index_add(&o->index, hash_place(p), (uint32_t)o->count++);
 }
 
 static int find_places(const struct moca_space_input *in,
@@ -120,7 +94,11 @@ static int find_places(const struct moca_space_input *in,
 	if (err)
 		return err;
 	qsort(o->places, o->count, sizeof(*o->places), compare_places);
-	return make_index(o);
+	moca_index_clear(&o->index);
+	for (i = 0; i < o->count && !err; i++)
+		err = moca_index_add(&o->index, hash_place(&o->places[i]),
+				     (uint32_t)i);
+	return err;
 }
 
 /* --- leaves, parts, objects ---------------------------------------------- */
@@ -264,7 +242,7 @@ static void count_cells(struct builder *b, size_t object)
 		if (is_empty(c))
 			continue;
 		p = place_of(b->in, c);
-		at = o->first_leaf + (*find(o, &p) - 1) / o->each;
+		at = o->first_leaf + find(o, &p) / o->each;
 		/* Both are powers of 2, and there are no fewer bins. */
 		at = at * x->slices +
 		     ((uint64_t)c->bin * x->slices >> bins_log2);
@@ -315,7 +293,7 @@ int moca_space_count(struct moca_space *out, const struct moca_space_input *in,
 		err = count_all(&b);
 	for (i = 0; i < in->objects; i++) {
 		free(b.objects[i].places);
-		free(b.objects[i].index);
+		moca_index_free(&b.objects[i].index);
 	}
 	if (err)
 		moca_space_free(out);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/trace.h"
 
 /* One kind of record of one task. */
@@ -68,15 +69,10 @@ static void sift_down(struct moca_timeline *tl, size_t i)
 static int push(struct moca_timeline *tl, struct source *s)
 {
 	size_t i, parent;
-	void *p;
+	int err = moca_vec_fit(tl->heap, tl->cap, tl->count + 1);
 
-	if (tl->count == tl->cap) {
-		tl->cap = tl->cap ? 2 * tl->cap : 64;
-		p = realloc(tl->heap, tl->cap * sizeof(*tl->heap));
-		if (!p)
-			return -ENOMEM;
-		tl->heap = p;
-	}
+	if (err)
+		return err;
 	for (i = tl->count++; i; i = parent) {
 		parent = (i - 1) / 2;
 		if (!before(s, tl->heap[parent]))

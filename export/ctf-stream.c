@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 #define CTF_MAGIC 0xc1fc1fc1u
 #define EVENT_HEADER 10u

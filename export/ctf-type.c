@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 _Static_assert(2 * MOCA_CTF_VARIANTS == 1u << (32 - 19), "slots");
 

@@ -11,7 +11,7 @@
 #include "export/ctf-metadata.h"
 #include "export/ctf-stream.h"
 #include "export/ctf-type.h"
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 #define NS 1000000000ull
 

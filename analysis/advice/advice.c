@@ -11,6 +11,7 @@
 
 #include "analysis/advice/internal.h"
 #include "analysis/counts/counts.h"
+#include "lib/base/vec.h"
 
 /* Of those about placement the first that holds says it all. */
 static const rule_fn placement[] = { rule_serial_touch, rule_replicate,
@@ -80,18 +81,11 @@ void finding_line(struct rules *r, char **lines, const char *fmt, ...)
 void advice_note(struct rules *r, const char *fmt, ...)
 {
 	struct moca_advice *a = r->a;
-	size_t cap = a->note_cap ? 2 * a->note_cap : 8;
 	va_list ap;
-	char **p;
 
-	if (a->note_count == a->note_cap) {
-		p = realloc(a->notes, cap * sizeof(*p));
-		if (!p) {
-			r->err = -ENOMEM;
-			return;
-		}
-		a->notes = p;
-		a->note_cap = cap;
+	if (moca_vec_fit(a->notes, a->note_cap, a->note_count + 1)) {
+		r->err = -ENOMEM;
+		return;
 	}
 	va_start(ap, fmt);
 	a->notes[a->note_count] = text(fmt, ap);
@@ -148,20 +142,14 @@ struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,
 				 double gain)
 {
 	struct moca_advice *a = r->a;
-	size_t cap = a->cap ? 2 * a->cap : 8;
 	struct moca_finding *f;
 	int i;
 
-	if (a->count == a->cap) {
-		f = realloc(a->findings, cap * sizeof(*f));
-		if (!f) {
-			r->err = -ENOMEM;
-			return NULL;
-		}
-		a->findings = f;
-		a->cap = cap;
+	f = moca_vec_add(a->findings, a->count, a->cap);
+	if (!f) {
+		r->err = -ENOMEM;
+		return NULL;
 	}
-	f = &a->findings[a->count++];
 	*f = (struct moca_finding){ .kind = kind, .object = o, .gain = gain,
 				    .after = NAN };
 	for (i = 0; i < MOCA_POLICIES; i++)

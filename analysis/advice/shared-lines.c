@@ -12,6 +12,7 @@
 
 #include "analysis/advice/internal.h"
 #include "analysis/counts/counts.h"
+#include "lib/base/vec.h"
 
 /* Moving a line from one core's cache to another's, at least. */
 #define TRANSFER_NS 100
@@ -65,20 +66,13 @@ static int is_border(const struct moca_counts_table *t,
 
 static int add_user(struct found *f, const struct moca_counts_user *u)
 {
-	struct user *p;
-	size_t i, cap;
+	size_t i;
 
 	for (i = 0; i < f->user_count && f->users[i].task != u->task; i++)
 		;
 	if (i == f->user_count) {
-		if (f->user_count == f->user_cap) {
-			cap = f->user_cap ? 2 * f->user_cap : 16;
-			p = realloc(f->users, cap * sizeof(*p));
-			if (!p)
-				return -ENOMEM;
-			f->users = p;
-			f->user_cap = cap;
-		}
+		if (moca_vec_fit(f->users, f->user_cap, i + 1))
+			return -ENOMEM;
 		f->users[f->user_count++] = (struct user){ .task = u->task };
 	}
 	f->users[i].accesses += u->loads + u->stores;

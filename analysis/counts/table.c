@@ -2,17 +2,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "analysis/counts/internal.h"
-#include "analysis/objects/table.h"
+#include "lib/base/table.h"
 
 #define PAGE_SHIFT 12
 #define CELLS_MAX 2500000u	/* 48 bytes each, 200 MB with the hash's gaps */
 #define LINES_MAX 1400000u	/* 176 bytes each */
 #define LINE_MASK ((1u << 21) - 1)	/* their numbers in the index */
 #define BATCH 64u
-#define HUGE ((size_t)2 << 20)
 #define OBJECTS_WITH_SERIES 4000u	/* 8 KiB each */
 
 void moca_counts_init(struct moca_counts_table *t,
@@ -55,45 +53,30 @@ static uint64_t hash_cell(uint32_t object, uint32_t space, uint32_t task,
 			(uint64_t)space << 40) << 3 | (group & 7);
 }
 
-/* A table of zeros; in huge pages, as TLB misses are dear. NULL: no memory. */
-static void *table_new(size_t count, size_t size)
+static uint64_t hash_of(const struct moca_counts_cell *c)
 {
-	size_t bytes = (count * size + HUGE - 1) & ~(HUGE - 1);
-	void *p;
-
-	if (count * size < HUGE)
-		return calloc(count, size);
-	p = aligned_alloc(HUGE, bytes);
-	if (!p)
-		return NULL;
-	madvise(p, bytes, MADV_HUGEPAGE);
-	return memset(p, 0, bytes);
+	return hash_cell(c->object, c->space, c->task, c->group);
 }
 
-/* The entry of that key, which is there or empty. */
-static struct moca_counts_cell *cell_at(struct moca_counts_cell *cells,
-					size_t cap,
-					const struct moca_counts_cell *key)
+static int same_cell(const struct moca_counts_cell *a,
+		     const struct moca_counts_cell *b)
 {
-	size_t at = hash_cell(key->object, key->space, key->task, key->group) &
-		    (cap - 1);
-	struct moca_counts_cell *c;
-
-	for (;; at = (at + 1) & (cap - 1)) {
-		c = &cells[at];
-		if (!c->used || (c->group == key->group &&
-				 c->task == key->task &&
-				 c->object == key->object &&
-				 c->space == key->space))
-			return c;
-	}
+	return a->group == b->group && a->task == b->task &&
+	       a->object == b->object && a->space == b->space;
 }
+
+static int used_cell(const struct moca_counts_cell *c)
+{
+	return c->used;
+}
+
+MOCA_TABLE(cells, struct moca_counts_cell, hash_of, same_cell, used_cell);
 
 /* Add from to its entry; 1 if that is new. */
 static int add_cell(struct moca_counts_cell *cells, size_t cap,
 		    const struct moca_counts_cell *from)
 {
-	struct moca_counts_cell *c = cell_at(cells, cap, from);
+	struct moca_counts_cell *c = cells_at(cells, cap, from);
 
 	if (!c->used) {
 		*c = *from;
@@ -110,7 +93,7 @@ static int add_cell(struct moca_counts_cell *cells, size_t cap,
 /* Into a hash of cap entries, with groups by so much coarser. */
 static int rehash(struct moca_counts_table *t, size_t cap, unsigned coarser)
 {
-	struct moca_counts_cell *p = table_new(cap, sizeof(*p));
+	struct moca_counts_cell *p = moca_table_memory(cap, sizeof(*p));
 	size_t i, n = 0;
 
 	if (!p)
@@ -211,7 +194,7 @@ static int grow_lines(struct moca_counts_table *t)
 	}
 	if (2 * t->line_count < t->index_cap)
 		return 0;
-	p = table_new(cap, sizeof(*p));
+	p = moca_table_memory(cap, sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	for (i = 0; i < t->line_count; i++) {

@@ -4,56 +4,43 @@
 #include <stdlib.h>
 
 #include "analysis/counts/internal.h"
-#include "analysis/objects/table.h"
+#include "lib/base/table.h"
 
 #define USERS_MAX (1u << 21)	/* some 100 MB with the hash's free places */
 
-static size_t place_of(const struct moca_counts_table *t, uint32_t line,
-		       uint32_t task)
+static uint64_t hash_user(const struct moca_counts_user *u)
 {
-	size_t at = moca_mix((uint64_t)line << 32 | task) & (t->user_cap - 1);
-
-	while (t->users[at].line &&
-	       (t->users[at].line != line + 1 || t->users[at].task != task))
-		at = (at + 1) & (t->user_cap - 1);
-	return at;
+	return moca_mix((uint64_t)(u->line - 1) << 32 | u->task);
 }
 
-static int grow(struct moca_counts_table *t)
+static int same_user(const struct moca_counts_user *a,
+		     const struct moca_counts_user *b)
 {
-	struct moca_counts_user *old = t->users;
-	size_t i, cap = t->user_cap;
-
-	t->users = calloc(cap ? 2 * cap : 1024, sizeof(*t->users));
-	if (!t->users) {
-		t->users = old;
-		return -ENOMEM;
-	}
-	t->user_cap = cap ? 2 * cap : 1024;
-	for (i = 0; i < cap; i++)
-		if (old[i].line)
-			t->users[place_of(t, old[i].line - 1, old[i].task)] =
-				old[i];
-	free(old);
-	return 0;
+	return a->line == b->line && a->task == b->task;
 }
+
+static int used_user(const struct moca_counts_user *u)
+{
+	return u->line != 0;
+}
+
+MOCA_TABLE(users, struct moca_counts_user, hash_user, same_user, used_user);
 
 static int add(struct moca_counts_table *t, uint32_t line, uint32_t task,
 	       uint64_t loads, uint64_t stores)
 {
-	struct moca_counts_user *u;
+	struct moca_counts_user key = { .line = line + 1, .task = task }, *u;
 
-	if (2 * t->user_count >= t->user_cap && t->user_count < USERS_MAX &&
-	    grow(t))
+	if (t->user_count < USERS_MAX &&
+	    users_fit(&t->users, &t->user_cap, t->user_count))
 		return -ENOMEM;
-	u = &t->users[place_of(t, line, task)];
+	u = users_at(t->users, t->user_cap, &key);
 	if (!u->line) {
 		if (t->user_count == USERS_MAX) {
 			t->users_left_out++;
 			return 0;
 		}
-		*u = (struct moca_counts_user){ .line = line + 1,
-						.task = task };
+		*u = key;
 		t->user_count++;
 	}
 	u->loads += loads;

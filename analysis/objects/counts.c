@@ -155,7 +155,7 @@ static int add_part(const struct moca_objects *o, struct part **parts,
 			return 0;
 		}
 	}
-	err = moca_objects_grow(parts, *count, cap, sizeof(**parts));
+	err = moca_vec_fit(*parts, *cap, *count + 1);
 	if (err)
 		return err;
 	(*parts)[*count] = (struct part){ row, t->inst, t->rank, *head, weight };
@@ -439,8 +439,7 @@ int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
 
 	if (!c->count)
 		return 0;
-	err = moca_objects_grow(&o->stretches, o->stretch_count,
-				&o->stretch_cap, sizeof(*o->stretches));
+	err = moca_vec_fit(o->stretches, o->stretch_cap, o->stretch_count + 1);
 	st = err ? NULL : calloc(1, sizeof(*st));
 	if (!st)
 		return -ENOMEM;

@@ -12,6 +12,7 @@
 #include "analysis/objects/addrmap.h"
 #include "analysis/objects/objects.h"
 #include "analysis/objects/table.h"
+#include "lib/base/vec.h"
 
 /* A mapping, as a MOCA_EVENT_MMAP told it; parts of it may be gone. */
 struct map {
@@ -179,12 +180,10 @@ struct moca_objects {
 	size_t role_count, role_cap;
 	struct site *sites;
 	size_t site_count, site_cap;
-	uint32_t *site_hash;
-	size_t site_hash_cap;
+	struct moca_index site_index;
 	struct binding *bindings;
 	size_t binding_count, binding_cap;
-	uint32_t *binding_hash;
-	size_t binding_hash_cap;
+	struct moca_index binding_index;
 	uint8_t alloc_types[16384];	/* enum alloc_event, by id of type */
 	int alloc_used;			/* there is a type of libmoca-alloc */
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
@@ -221,8 +220,6 @@ static inline uint64_t last_byte(uint64_t addr, uint64_t len)
 	return addr + (len - 1) < addr ? UINT64_MAX : addr + (len - 1);
 }
 
-/* One more of an array that doubles; count is not changed. 0 or -ENOMEM. */
-int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size);
 /* Interned text in the form of printf; NULL: no memory. */
 const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

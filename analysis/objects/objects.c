@@ -17,23 +17,6 @@
 #define POOL_PER_TASK ((size_t)1 << 20)
 #define POOL_PER_RECORD 512
 
-int moca_objects_grow(void *array, size_t count, size_t *cap, size_t size)
-{
-	void **a = array, *p;
-	size_t n = *cap ? 2 * *cap : 16;
-
-	if (count < *cap)
-		return 0;
-	if (n > UINT32_MAX)
-		return -ENOMEM;
-	p = realloc(*a, n * size);
-	if (!p)
-		return -ENOMEM;
-	*a = p;
-	*cap = n;
-	return 0;
-}
-
 const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
 {
 	char buf[TEXT_LEN];
@@ -510,11 +493,9 @@ static int set_up(struct moca_objects *o)
 	err = moca_symbols_open(&o->symbols);
 	/* Index 0 of each is none. */
 	if (!err)
-		err = moca_objects_grow(&o->maps, 0, &o->map_cap,
-					sizeof(*o->maps));
+		err = moca_vec_fit(o->maps, o->map_cap, 1);
 	if (!err)
-		err = moca_objects_grow(&o->roles, 0, &o->role_cap,
-					sizeof(*o->roles));
+		err = moca_vec_fit(o->roles, o->role_cap, 1);
 	if (err)
 		return err;
 	o->pids = calloc(n ? (size_t)moca_trace_task(o->trace, n - 1)->id + 1 : 1,
@@ -604,9 +585,9 @@ void moca_objects_free(struct moca_objects *o)
 	for (i = 0; i < o->site_count; i++)
 		free(o->sites[i].frames);
 	free(o->sites);
-	free(o->site_hash);
+	moca_index_free(&o->site_index);
 	free(o->bindings);
-	free(o->binding_hash);
+	moca_index_free(&o->binding_index);
 	free(o->maps);
 	free(o->roles);
 	free(o->threads);

@@ -88,8 +88,7 @@ static int grow(struct moca_objects *o, struct task *t)
 		o->spare_cap = 0;
 		return 0;
 	}
-	return moca_objects_grow(&t->pending, t->pending_count,
-				 &t->pending_cap, sizeof(*t->pending));
+	return moca_vec_fit(t->pending, t->pending_cap, t->pending_count + 1);
 }
 
 /* Much room is not kept by each task, but the most by one for all. */

@@ -21,36 +21,6 @@ static uint64_t hash_frames(const struct moca_site_frame *f, size_t n)
 	return h;
 }
 
-static int grow_hash(uint32_t **hash, size_t *cap, size_t count,
-		     uint64_t (*hash_of)(const struct moca_objects *o,
-					 size_t i),
-		     const struct moca_objects *o)
-{
-	size_t i, at, n = *cap ? 2 * *cap : 256;
-	uint32_t *p;
-
-	if (2 * count < *cap)
-		return 0;
-	p = calloc(n, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		at = hash_of(o, i) & (n - 1);
-		while (p[at])
-			at = (at + 1) & (n - 1);
-		p[at] = (uint32_t)i + 1;
-	}
-	free(*hash);
-	*hash = p;
-	*cap = n;
-	return 0;
-}
-
-static uint64_t hash_of_site(const struct moca_objects *o, size_t i)
-{
-	return hash_frames(o->sites[i].frames, o->sites[i].count);
-}
-
 /* "f() at file.c:12", as far as it is known. */
 static const char *site_text(struct moca_objects *o, const struct site *s)
 {
@@ -97,24 +67,20 @@ static int name_site(struct moca_objects *o, struct site *s)
 static int64_t find_site(struct moca_objects *o,
 			 const struct moca_site_frame *f, size_t n)
 {
+	uint64_t hash = hash_frames(f, n);
 	struct site *s;
-	size_t at;
+	uint32_t i;
 	int err;
 
-	err = grow_hash(&o->site_hash, &o->site_hash_cap, o->site_count,
-			hash_of_site, o);
-	if (!err)
-		err = moca_objects_grow(&o->sites, o->site_count,
-					&o->site_cap, sizeof(*o->sites));
-	if (err)
-		return err;
-	at = hash_frames(f, n) & (o->site_hash_cap - 1);
-	for (; o->site_hash[at]; at = (at + 1) & (o->site_hash_cap - 1)) {
-		s = &o->sites[o->site_hash[at] - 1];
+	moca_index_each(i, &o->site_index, hash) {
+		s = &o->sites[i];
 		if (s->count == n && (!n || !memcmp(s->frames, f,
 						    n * sizeof(*f))))
-			return o->site_hash[at] - 1;
+			return i;
 	}
+	err = moca_vec_fit(o->sites, o->site_cap, o->site_count + 1);
+	if (err)
+		return err;
 	s = &o->sites[o->site_count];
 	*s = (struct site){ .count = n };
 	s->frames = malloc(n * sizeof(*f) + 1);
@@ -122,46 +88,31 @@ static int64_t find_site(struct moca_objects *o,
 		return -ENOMEM;
 	if (n)
 		memcpy(s->frames, f, n * sizeof(*f));
-	o->site_hash[at] = (uint32_t)++o->site_count;
-	err = name_site(o, s);
-	return err ? err : (int64_t)o->site_count - 1;
-}
-
-static uint64_t hash_binding(const char *program, uint32_t site)
-{
-	return moca_mix((uintptr_t)program ^ (uint64_t)site << 40);
-}
-
-static uint64_t hash_of_binding(const struct moca_objects *o, size_t i)
-{
-	return hash_binding(o->bindings[i].program, o->bindings[i].site);
+	i = (uint32_t)o->site_count++;
+	err = moca_index_add(&o->site_index, hash, i);
+	if (!err)
+		err = name_site(o, s);
+	return err ? err : (int64_t)i;
 }
 
 static int64_t find_binding(struct moca_objects *o, const char *program,
 			    uint32_t site)
 {
-	struct binding *b;
-	size_t at;
-	int err;
+	uint64_t hash = moca_mix((uintptr_t)program ^ (uint64_t)site << 40);
+	uint32_t i;
 
-	err = grow_hash(&o->binding_hash, &o->binding_hash_cap,
-			o->binding_count, hash_of_binding, o);
-	if (!err)
-		err = moca_objects_grow(&o->bindings, o->binding_count,
-					&o->binding_cap, sizeof(*o->bindings));
-	if (err)
-		return err;
-	at = hash_binding(program, site) & (o->binding_hash_cap - 1);
-	for (; o->binding_hash[at]; at = (at + 1) & (o->binding_hash_cap - 1)) {
-		b = &o->bindings[o->binding_hash[at] - 1];
-		if (b->program == program && b->site == site)
-			return o->binding_hash[at] - 1;
-	}
-	b = &o->bindings[o->binding_count];
-	*b = (struct binding){ .program = program, .site = site, .heap = -1,
-			       .small = -1 };
-	o->binding_hash[at] = (uint32_t)++o->binding_count;
-	return (int64_t)o->binding_count - 1;
+	moca_index_each(i, &o->binding_index, hash)
+		if (o->bindings[i].program == program &&
+		    o->bindings[i].site == site)
+			return i;
+	i = (uint32_t)o->binding_count;
+	if (moca_vec_fit(o->bindings, o->binding_cap, o->binding_count + 1) ||
+	    moca_index_add(&o->binding_index, hash, i))
+		return -ENOMEM;
+	o->bindings[o->binding_count++] = (struct binding){
+		.program = program, .site = site, .heap = -1, .small = -1,
+	};
+	return i;
 }
 
 int64_t moca_objects_binding(struct moca_objects *o, struct space *s,

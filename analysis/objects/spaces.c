@@ -173,8 +173,7 @@ int moca_space_role(struct moca_objects *o, struct space *s,
 {
 	int err;
 
-	err = moca_objects_grow(&o->roles, o->role_count, &o->role_cap,
-				sizeof(*o->roles));
+	err = moca_vec_fit(o->roles, o->role_cap, o->role_count + 1);
 	if (err)
 		return err;
 	o->roles[o->role_count] = *r;
@@ -395,8 +394,7 @@ static int add_module(struct moca_objects *o, struct moca_module *m)
 	for (i = o->module_count; i--;)
 		if (o->modules[i] == m)
 			return 0;
-	err = moca_objects_grow(&o->modules, o->module_count, &o->module_cap,
-				sizeof(*o->modules));
+	err = moca_vec_fit(o->modules, o->module_cap, o->module_count + 1);
 	if (!err)
 		o->modules[o->module_count++] = m;
 	return err;
@@ -444,8 +442,7 @@ static int add_load(struct moca_objects *o, struct space *s,
 	vaddr = m->addr - vaddr;
 	if (old && old->path == m->name && old->bias == vaddr)
 		return 0;
-	err = moca_objects_grow(&s->loads, s->load_count, &s->load_cap,
-				sizeof(*s->loads));
+	err = moca_vec_fit(s->loads, s->load_cap, s->load_count + 1);
 	if (!err)
 		err = add_module(o, module);
 	if (err)
@@ -486,8 +483,7 @@ static int add_map(struct moca_objects *o, struct space *s,
 	    (old->flags & MOCA_MAP_FILE) == (m.flags & MOCA_MAP_FILE) &&
 	    old == &o->maps[moca_addrmap_find(&s->maps, m.last)])
 		return 0;
-	err = moca_objects_grow(&o->maps, o->map_count, &o->map_cap,
-				sizeof(*o->maps));
+	err = moca_vec_fit(o->maps, o->map_cap, o->map_count + 1);
 	if (err)
 		return err;
 	moca_space_mapped(s, &m);

@@ -22,26 +22,12 @@ static int same_touch(const struct moca_touch *a, const struct moca_touch *b)
 	       a->space == b->space;
 }
 
-static int grow_touches(struct moca_table *t)
+static int used_touch(const struct moca_touch *x)
 {
-	size_t i, at, cap = t->touch_cap ? 2 * t->touch_cap : 256;
-	struct moca_touch *p = calloc(cap, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->touch_cap; i++) {
-		if (!t->touches[i].row)
-			continue;
-		at = hash_touch(&t->touches[i]) & (cap - 1);
-		while (p[at].row)
-			at = (at + 1) & (cap - 1);
-		p[at] = t->touches[i];
-	}
-	free(t->touches);
-	t->touches = p;
-	t->touch_cap = cap;
-	return 0;
+	return x->row != 0;
 }
+
+MOCA_TABLE(touches, struct moca_touch, hash_touch, same_touch, used_touch);
 
 static int count_touch(struct moca_table *t, const struct moca_hit *h,
 		       uint32_t row)
@@ -50,14 +36,10 @@ static int count_touch(struct moca_table *t, const struct moca_hit *h,
 				  .task = h->task, .space = h->space };
 	struct moca_touch *x;
 	int is_new = 0;
-	size_t at;
 
-	if (2 * t->touch_count >= t->touch_cap && grow_touches(t))
+	if (touches_fit(&t->touches, &t->touch_cap, t->touch_count))
 		return -ENOMEM;
-	at = hash_touch(&key) & (t->touch_cap - 1);
-	while (t->touches[at].row && !same_touch(&t->touches[at], &key))
-		at = (at + 1) & (t->touch_cap - 1);
-	x = &t->touches[at];
+	x = touches_at(t->touches, t->touch_cap, &key);
 	if (!x->row) {
 		*x = key;
 		t->touch_count++;
@@ -74,26 +56,18 @@ static uint64_t hash_range(const struct moca_range *r)
 			r->end);
 }
 
-static int grow_ranges(struct moca_table *t)
+static int same_range(const struct moca_range *a, const struct moca_range *b)
 {
-	size_t i, at, cap = t->range_cap ? 2 * t->range_cap : 256;
-	struct moca_range *p = calloc(cap, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->range_cap; i++) {
-		if (!t->ranges[i].object)
-			continue;
-		at = hash_range(&t->ranges[i]) & (cap - 1);
-		while (p[at].object)
-			at = (at + 1) & (cap - 1);
-		p[at] = t->ranges[i];
-	}
-	free(t->ranges);
-	t->ranges = p;
-	t->range_cap = cap;
-	return 0;
+	return a->object == b->object && a->begin == b->begin &&
+	       a->end == b->end;
 }
+
+static int used_range(const struct moca_range *r)
+{
+	return r->object != 0;
+}
+
+MOCA_TABLE(ranges, struct moca_range, hash_range, same_range, used_range);
 
 /* The part of the object that is in the access' page. */
 static int count_range(struct moca_table *t, const struct moca_hit *h,
@@ -102,7 +76,6 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 	const struct moca_instance *i = &t->inst[h->id];
 	uint64_t page = h->at >> PAGE_SHIFT << PAGE_SHIFT;
 	struct moca_range key = { .object = row + 1 }, *r;
-	size_t at;
 
 	/* Objects told in bulk have no place of their own. */
 	if (!i->size)
@@ -113,15 +86,9 @@ static int count_range(struct moca_table *t, const struct moca_hit *h,
 		key.end = i->size;
 	if (key.begin >= key.end)
 		return 0;
-	if (2 * t->range_count >= t->range_cap && grow_ranges(t))
+	if (ranges_fit(&t->ranges, &t->range_cap, t->range_count))
 		return -ENOMEM;
-	at = hash_range(&key) & (t->range_cap - 1);
-	for (;; at = (at + 1) & (t->range_cap - 1)) {
-		r = &t->ranges[at];
-		if (!r->object || (r->object == key.object &&
-				   r->begin == key.begin && r->end == key.end))
-			break;
-	}
+	r = ranges_at(t->ranges, t->range_cap, &key);
 	if (!r->object) {
 		*r = key;
 		t->range_count++;

@@ -27,7 +27,7 @@ void moca_table_free(struct moca_table *t)
 	moca_strings_free(&t->strings);
 	free(t->rows);
 	free(t->counts);
-	free(t->row_hash);
+	moca_index_free(&t->row_index);
 	free(t->inst_row);
 	free(t->inst);
 	free(t->places);
@@ -43,25 +43,6 @@ static uint64_t hash_row(const struct moca_object *o)
 
 	h = moca_mix(h ^ (uintptr_t)o->site);
 	return moca_mix(h ^ (uintptr_t)o->program);
-}
-
-static int grow_row_hash(struct moca_table *t)
-{
-	size_t i, at, cap = t->row_hash_cap ? 2 * t->row_hash_cap : 256;
-	uint32_t *p = calloc(cap, sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->row_count; i++) {
-		at = hash_row(&t->rows[i].o) & (cap - 1);
-		while (p[at])
-			at = (at + 1) & (cap - 1);
-		p[at] = (uint32_t)i + 1;
-	}
-	free(t->row_hash);
-	t->row_hash = p;
-	t->row_hash_cap = cap;
-	return 0;
 }
 
 static int same_row(const struct moca_object *a, const struct moca_object *b)
@@ -106,19 +87,19 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 		.kind = kind, .name = name, .site = site, .program = program,
 		.first_task = MOCA_NO_TASK,
 	};
+	uint64_t hash = hash_row(&o);
 	struct moca_row_count *c;
 	struct moca_row *r;
-	size_t at;
+	uint32_t i;
 
-	if (2 * t->row_count >= t->row_hash_cap && grow_row_hash(t))
-		return -ENOMEM;
-	at = hash_row(&o) & (t->row_hash_cap - 1);
-	for (; t->row_hash[at]; at = (at + 1) & (t->row_hash_cap - 1))
-		if (same_row(&t->rows[t->row_hash[at] - 1].o, &o))
-			return t->row_hash[at] - 1;
+	moca_index_each(i, &t->row_index, hash)
+		if (same_row(&t->rows[i].o, &o))
+			return i;
 	if (t->row_count >= ROWS_MAX)
 		return -ENOMEM;
 	if (t->row_count == t->row_cap && grow_rows(t))
+		return -ENOMEM;
+	if (moca_index_add(&t->row_index, hash, (uint32_t)t->row_count))
 		return -ENOMEM;
 	r = &t->rows[t->row_count];
 	*r = (struct moca_row){ .o = o };
@@ -128,24 +109,10 @@ int64_t moca_table_row(struct moca_table *t, const char *program,
 	memset(c->last_task, 0xff, sizeof(c->last_task));
 	if (kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS)
 		c->wanted |= moca_table_wants_heap(t);
-	t->row_hash[at] = (uint32_t)++t->row_count;
-	return t->row_hash[at] - 1;
+	return (int64_t)t->row_count++;
 }
 
 /* --- instances ---------------------------------------------------------- */
-
-/*
- * For what is accessed at random: huge pages spare most of the TLB misses. size
- * is a multiple of 64 and, above HUGE, of that. Not zeroed.
- */
-static void *huge_alloc(size_t size)
-{
-	void *p = aligned_alloc(size < HUGE ? 64 : HUGE, size);
-
-	if (p && size >= HUGE)
-		madvise(p, size, MADV_HUGEPAGE);
-	return p;
-}
 
 static int grow_instances(struct moca_table *t)
 {
@@ -155,7 +122,7 @@ static int grow_instances(struct moca_table *t)
 	if (cap > UINT32_MAX)
 		return -ENOMEM;
 	/* With counts, it is accessed at random; no object in two lines. */
-	p = huge_alloc(cap * sizeof(*t->inst));
+	p = moca_huge_alloc(cap, sizeof(*t->inst));
 	if (!p)
 		return -ENOMEM;
 	if (t->inst_count)
@@ -212,55 +179,40 @@ int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
 	return id;
 }
 
-static uint64_t hash_place(uint32_t row, uint32_t space, uint64_t addr)
+static uint64_t hash_place(const struct moca_place *x)
 {
-	return moca_mix(moca_mix(addr) ^ ((uint64_t)row << 32 | space));
+	return moca_mix(moca_mix(x->addr) ^ ((uint64_t)x->row << 32 | x->space));
 }
 
-static int grow_places(struct moca_table *t)
+static int same_place(const struct moca_place *a, const struct moca_place *b)
 {
-	size_t i, at, cap = t->place_cap ? 2 * t->place_cap : 256;
-	struct moca_place *p = calloc(cap, sizeof(*p)), *x;
-
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->place_cap; i++) {
-		x = &t->places[i];
-		if (!x->id)
-			continue;
-		at = hash_place(x->row, x->space, x->addr) & (cap - 1);
-		while (p[at].id)
-			at = (at + 1) & (cap - 1);
-		p[at] = *x;
-	}
-	free(t->places);
-	t->places = p;
-	t->place_cap = cap;
-	return 0;
+	return a->addr == b->addr && a->row == b->row && a->space == b->space;
 }
+
+static int used_place(const struct moca_place *x)
+{
+	return x->id != 0;
+}
+
+MOCA_TABLE(places, struct moca_place, hash_place, same_place, used_place);
 
 int64_t moca_table_place(struct moca_table *t, uint32_t row, uint32_t space,
 			 uint32_t pid, uint64_t addr, uint64_t size,
 			 uint64_t time_ns)
 {
-	struct moca_place *x;
+	struct moca_place key = { addr, row, space, 0 }, *x;
 	int64_t id;
-	size_t at;
 
-	if (2 * t->place_count >= t->place_cap && grow_places(t))
+	if (places_fit(&t->places, &t->place_cap, t->place_count))
 		return -ENOMEM;
-	at = hash_place(row, space, addr) & (t->place_cap - 1);
-	for (;; at = (at + 1) & (t->place_cap - 1)) {
-		x = &t->places[at];
-		if (!x->id)
-			break;
-		if (x->addr == addr && x->row == row && x->space == space)
-			return x->id;
-	}
+	x = places_at(t->places, t->place_cap, &key);
+	if (x->id)
+		return x->id;
 	id = moca_table_instance(t, row, pid, addr, size, time_ns, 1);
 	if (id < 0)
 		return id;
-	*x = (struct moca_place){ addr, row, space, (uint32_t)id };
+	key.id = (uint32_t)id;
+	*x = key;
 	t->place_count++;
 	return id;
 }
@@ -312,89 +264,71 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 		__builtin_prefetch(&t->inst[h->id], 1);
 }
 
-static int grow_pages(struct moca_table *t)
+static uint64_t hash_stat(const struct moca_page_stat *s)
 {
-	size_t i, at, cap = t->page_cap ? 2 * t->page_cap : 1024;
-	struct moca_page_stat *p, *s;
-	size_t size = cap * sizeof(*p);
-
-	p = huge_alloc(size);
-	if (!p)
-		return -ENOMEM;
-	memset(p, 0, size);
-	for (i = 0; i < t->page_cap; i++) {
-		s = &t->pages[i];
-		if (!s->row)
-			continue;
-		at = hash_page(s->row - 1, s->space, s->page) & (cap - 1);
-		while (p[at].row)
-			at = (at + 1) & (cap - 1);
-		p[at] = *s;
-	}
-	free(t->pages);
-	t->pages = p;
-	t->page_cap = cap;
-	return 0;
+	return hash_page(s->row - 1, s->space, s->page);
 }
+
+static int same_stat(const struct moca_page_stat *a,
+		     const struct moca_page_stat *b)
+{
+	return a->page == b->page && a->row == b->row && a->space == b->space;
+}
+
+static int used_stat(const struct moca_page_stat *s)
+{
+	return s->row != 0;
+}
+
+MOCA_TABLE(pages, struct moca_page_stat, hash_stat, same_stat, used_stat);
 
 static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 					const struct moca_hit *h)
 {
-	uint64_t page = h->at >> PAGE_SHIFT;
-	uint32_t space = h->where;
-	struct moca_page_stat *s;
-	size_t at;
+	struct moca_page_stat key = {
+		.page = h->at >> PAGE_SHIFT, .space = h->where, .row = row + 1,
+		.first_task = MOCA_NO_TASK, .writer = MOCA_NO_TASK,
+		.number = t->page_count < MOCA_NO_PAGE ?
+				  (uint32_t)t->page_count : MOCA_NO_PAGE,
+	}, *s;
 
-	if (10 * t->page_count >= 7 * t->page_cap && grow_pages(t))
+	if (pages_fit(&t->pages, &t->page_cap, t->page_count))
 		return NULL;
-	at = h->hash & (t->page_cap - 1);
-	for (;; at = (at + 1) & (t->page_cap - 1)) {
-		s = &t->pages[at];
-		if (!s->row)
-			break;
-		if (s->page == page && s->row == row + 1 && s->space == space)
-			return s;
+	s = pages_find(t->pages, t->page_cap, h->hash, &key);
+	if (!s->row) {
+		*s = key;
+		t->page_count++;
 	}
-	*s = (struct moca_page_stat){ .page = page, .space = space,
-				      .row = row + 1,
-				      .first_task = MOCA_NO_TASK,
-				      .writer = MOCA_NO_TASK,
-				      .number = t->page_count < MOCA_NO_PAGE ?
-						(uint32_t)t->page_count :
-						MOCA_NO_PAGE };
-	t->page_count++;
 	return s;
 }
+
+static uint64_t hash_key(const uint64_t *key)
+{
+	return moca_mix(*key);
+}
+
+static int same_key(const uint64_t *a, const uint64_t *b)
+{
+	return *a == *b;
+}
+
+static int used_key(const uint64_t *key)
+{
+	return *key != 0;
+}
+
+MOCA_TABLE(threads, uint64_t, hash_key, same_key, used_key);
 
 /* Note that a task touched a row. */
 static int add_thread(struct moca_table *t, uint32_t row, uint32_t task)
 {
 	uint64_t key = (uint64_t)(row + 1) << 32 | task, *p;
-	size_t i, at, cap;
 
-	if (2 * t->thread_count >= t->thread_cap) {
-		cap = t->thread_cap ? 2 * t->thread_cap : 256;
-		p = calloc(cap, sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		for (i = 0; i < t->thread_cap; i++) {
-			if (!t->threads[i])
-				continue;
-			at = moca_mix(t->threads[i]) & (cap - 1);
-			while (p[at])
-				at = (at + 1) & (cap - 1);
-			p[at] = t->threads[i];
-		}
-		free(t->threads);
-		t->threads = p;
-		t->thread_cap = cap;
-	}
-	at = moca_mix(key) & (t->thread_cap - 1);
-	for (; t->threads[at]; at = (at + 1) & (t->thread_cap - 1))
-		if (t->threads[at] == key)
-			return 0;
-	t->threads[at] = key;
-	t->thread_count++;
+	if (threads_fit(&t->threads, &t->thread_cap, t->thread_count))
+		return -ENOMEM;
+	p = threads_at(t->threads, t->thread_cap, &key);
+	t->thread_count += !*p;
+	*p = key;
 	return 0;
 }
 

@@ -8,17 +8,8 @@
 #define MOCA_OBJECTS_TABLE_H
 
 #include "analysis/objects/objects.h"
-
-/* A set of strings, each but once: equal ones are one pointer. */
-struct moca_strings {
-	char **slots;
-	size_t count;
-	size_t cap;
-};
-
-/* The one copy of text, which lives as long as s; NULL: no memory. */
-const char *moca_strings_intern(struct moca_strings *s, const char *text);
-void moca_strings_free(struct moca_strings *s);
+#include "lib/base/strings.h"
+#include "lib/base/table.h"
 
 struct moca_row {
 	struct moca_object o;	/* pages, threads: filled at the end */
@@ -81,8 +72,7 @@ struct moca_table {
 	struct moca_row *rows;
 	struct moca_row_count *counts;	/* of each row */
 	size_t row_count, row_cap;
-	uint32_t *row_hash;		/* index + 1 */
-	size_t row_hash_cap;
+	struct moca_index row_index;
 	/* Instance 0 is none. Two arrays, as an access needs the row only. */
 	uint32_t *inst_row;
 	struct moca_instance *inst;
@@ -208,15 +198,6 @@ static inline uint32_t moca_table_target(const struct moca_table *t,
 {
 	/* Aliases are of rows that have none. */
 	return t->rows[row].alias ? t->rows[row].alias - 1 : row;
-}
-
-static inline uint64_t moca_mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ull;
-	x ^= x >> 32;
-	x *= 0xd6e8feb86659fd93ull;
-	return x ^ x >> 32;
 }
 
 #endif

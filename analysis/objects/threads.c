@@ -35,8 +35,7 @@ static int by_time(const void *a, const void *b)
 
 static int add_exec(struct moca_objects *o, const struct moca_event *e)
 {
-	int err = moca_objects_grow(&o->execs, o->exec_count, &o->exec_cap,
-				    sizeof(*o->execs));
+	int err = moca_vec_fit(o->execs, o->exec_cap, o->exec_count + 1);
 
 	if (!err)
 		o->execs[o->exec_count++] = (struct exec){ e->pid,
@@ -80,8 +79,7 @@ int moca_objects_find_threads(struct moca_objects *o)
 		if (e->type != MOCA_EVENT_TASK_START || !e->addr ||
 		    !(e->flags & MOCA_TASK_THREAD))
 			continue;
-		ret = moca_objects_grow(&o->threads, o->thread_count,
-					&o->thread_cap, sizeof(*o->threads));
+		ret = moca_vec_fit(o->threads, o->thread_cap, o->thread_count + 1);
 		if (ret)
 			break;
 		o->threads[o->thread_count++] = (struct thread){

@@ -7,6 +7,7 @@
 #include "analysis/counts/profile.h"
 #include "analysis/observers.h"
 #include "analysis/profile/internal.h"
+#include "lib/base/vec.h"
 
 #define WINDOWS_MIN 8
 /* Rows with windows: a KiB each. */
@@ -67,21 +68,8 @@ err_free:
 
 static struct row *row_at(struct gather *g, uint32_t key)
 {
-	struct row **rows;
-	size_t cap;
-
-	if (key >= g->row_cap) {
-		cap = g->row_cap ? g->row_cap : 64;
-		while (cap <= key)
-			cap *= 2;
-		rows = realloc(g->rows, cap * sizeof(*rows));
-		if (!rows)
-			return NULL;
-		memset(rows + g->row_cap, 0,
-		       (cap - g->row_cap) * sizeof(*rows));
-		g->rows = rows;
-		g->row_cap = cap;
-	}
+	if (moca_vec_fit_zeroed(g->rows, g->row_cap, (size_t)key + 1))
+		return NULL;
 	if (!g->rows[key])
 		g->rows[key] = row_new(g);
 	return g->rows[key];

@@ -44,7 +44,7 @@ static int add_symbol(struct moca_module *m, const GElf_Sym *sym,
 	if (type == STT_OBJECT || type == STT_COMMON || type == STT_TLS) {
 		if (!sym->st_size || addr + sym->st_size < addr)
 			return 0;
-		if (grow(&m->data, m->data_count, &m->data_room, sizeof(e)))
+		if (moca_vec_fit(m->data, m->data_room, m->data_count + 1))
 			return -ENOMEM;
 		m->data[m->data_count++] = e;
 		return 0;
@@ -54,8 +54,7 @@ static int add_symbol(struct moca_module *m, const GElf_Sym *sym,
 	/* Labels of hand-written code have no type. */
 	if (!module_loads(m, addr, PF_X))
 		return 0;
-	if (grow(&m->functions, m->function_count, &m->function_room,
-		 sizeof(e)))
+	if (moca_vec_fit(m->functions, m->function_room, m->function_count + 1))
 		return -ENOMEM;
 	m->functions[m->function_count++] = e;
 	return 0;

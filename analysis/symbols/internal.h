@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 
 #include "analysis/symbols/symbols.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
 
 struct arena_block;
 struct source;
@@ -19,7 +21,8 @@ struct source;
 struct moca_symbols {
 	struct arena_block *arena;
 	struct moca_module **modules;
-	size_t module_count, module_room;	/* hash table, by path */
+	size_t module_count, module_room;
+	struct moca_index module_index;	/* by path */
 	struct source *sources;
 };
 
@@ -28,12 +31,6 @@ void *arena_alloc(struct moca_symbols *s, size_t size);
 char *arena_string(struct moca_symbols *s, const char *from, size_t len);
 char *arena_printf(struct moca_symbols *s, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-
-/*
- * Make room for one more element of size bytes in a malloc()ed array of n.
- * 0 or -ENOMEM.
- */
-int grow(void *array, size_t n, size_t *room, size_t size);
 
 /* A symbol of the ELF symbol table. */
 struct elf_symbol {

@@ -27,8 +27,7 @@ static int add_scope(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 		m->ranges_read++;
 		if (lo >= hi)
 			continue;
-		if (grow(&u->ranges, u->range_count, &u->range_room,
-			 sizeof(*u->ranges)))
+		if (moca_vec_fit(u->ranges, u->range_room, u->range_count + 1))
 			return -ENOMEM;
 		u->ranges[u->range_count++] = (struct scope_range){
 			lo + m->bias, hi + m->bias, index, depth, NO_SCOPE };
@@ -39,7 +38,7 @@ static int add_scope(struct moca_module *m, struct unit *u, Dwarf_Die *die,
 	}
 	if (!any)
 		return 0;
-	if (grow(&u->scopes, u->scope_count, &u->scope_room, sizeof(s)))
+	if (moca_vec_fit(u->scopes, u->scope_room, u->scope_count + 1))
 		return -ENOMEM;
 	u->scopes[u->scope_count++] = s;
 	return 1;

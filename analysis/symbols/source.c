@@ -16,7 +16,7 @@
 int add_token(struct source *s, enum token_kind kind, size_t at, size_t len,
 	      uint32_t line, size_t line_begin)
 {
-	if (grow(&s->tokens, s->count, &s->room, sizeof(*s->tokens)))
+	if (moca_vec_fit(s->tokens, s->room, s->count + 1))
 		return -ENOMEM;
 	s->tokens[s->count++] = (struct token){
 		.at = (uint32_t)at, .len = (uint32_t)len, .line = line,

@@ -65,22 +65,6 @@ char *arena_printf(struct moca_symbols *s, const char *fmt, ...)
 	return p;
 }
 
-int grow(void *array, size_t n, size_t *room, size_t size)
-{
-	void **a = array, *more;
-	size_t want;
-
-	if (n < *room)
-		return 0;
-	want = *room ? 2 * *room : 16;
-	more = reallocarray(*a, want, size);
-	if (!more)
-		return -ENOMEM;
-	*a = more;
-	*room = want;
-	return 0;
-}
-
 int moca_symbols_open(struct moca_symbols **out)
 {
 	*out = calloc(1, sizeof(**out));
@@ -93,10 +77,10 @@ void moca_symbols_close(struct moca_symbols *s)
 
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->module_room; i++)
-		if (s->modules[i])
-			module_free(s->modules[i]);
+	for (size_t i = 0; i < s->module_count; i++)
+		module_free(s->modules[i]);
 	free(s->modules);
+	moca_index_free(&s->module_index);
 	sources_free(s->sources);
 	while ((b = s->arena)) {
 		s->arena = b->next;
@@ -105,63 +89,29 @@ void moca_symbols_close(struct moca_symbols *s)
 	free(s);
 }
 
-/* Where in a hash table of room entries (a power of two) path is, or goes. */
-static size_t place(struct moca_module **table, size_t room, const char *path)
-{
-	uint64_t h = 14695981039346656037u;	/* FNV-1a */
-	size_t i;
-
-	for (const char *p = path; *p; p++)
-		h = (h ^ (unsigned char)*p) * 1099511628211u;
-	for (i = h & (room - 1); table[i]; i = (i + 1) & (room - 1))
-		if (!strcmp(table[i]->path, path))
-			break;
-	return i;
-}
-
-static int more_modules(struct moca_symbols *s)
-{
-	size_t room = s->module_room ? 2 * s->module_room : 64;
-	struct moca_module **table, *m;
-
-	if (2 * (s->module_count + 1) <= s->module_room)
-		return 0;
-	table = calloc(room, sizeof(*table));
-	if (!table)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->module_room; i++) {
-		m = s->modules[i];
-		if (m)
-			table[place(table, room, m->path)] = m;
-	}
-	free(s->modules);
-	s->modules = table;
-	s->module_room = room;
-	return 0;
-}
-
 struct moca_module *moca_symbols_module(struct moca_symbols *s,
 					const char *path)
 {
+	uint64_t hash = moca_hash_bytes(0, path, strlen(path));
 	struct moca_module *m;
-	size_t i;
+	uint32_t i;
 
-	if (more_modules(s) < 0)
+	moca_index_each(i, &s->module_index, hash)
+		if (!strcmp(s->modules[i]->path, path))
+			return s->modules[i];
+	if (moca_vec_fit(s->modules, s->module_room, s->module_count + 1))
 		return NULL;
-	i = place(s->modules, s->module_room, path);
-	if (s->modules[i])
-		return s->modules[i];
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
 	m->symbols = s;
 	m->path = arena_string(s, path, strlen(path));
-	if (!m->path) {
+	if (!m->path || moca_index_add(&s->module_index, hash,
+				       (uint32_t)s->module_count)) {
 		free(m);
 		return NULL;
 	}
-	s->modules[i] = m;
-	s->module_count++;
+	s->modules[s->module_count++] = m;
 	return m;
 }
 

@@ -56,8 +56,8 @@ static int add_ranges(struct moca_module *m, uint32_t index)
 		m->ranges_read++;
 		if (lo >= hi)
 			continue;
-		if (grow(&m->unit_ranges, m->unit_range_count,
-			 &m->unit_range_room, sizeof(*m->unit_ranges)))
+		if (moca_vec_fit(m->unit_ranges, m->unit_range_room,
+				 m->unit_range_count + 1))
 			return -ENOMEM;
 		m->unit_ranges[m->unit_range_count++] = (struct unit_range){
 			lo + m->bias, hi + m->bias, index };
@@ -94,7 +94,7 @@ static int read_units(struct moca_module *m)
 		set_language(&u);
 		if (u.fortran)
 			m->fortran = 1;
-		if (grow(&m->units, m->unit_count, &m->unit_room, sizeof(u)))
+		if (moca_vec_fit(m->units, m->unit_room, m->unit_count + 1))
 			return -ENOMEM;
 		m->units[m->unit_count++] = u;
 		if (add_ranges(m, (uint32_t)m->unit_count - 1) < 0)

@@ -158,8 +158,7 @@ static const char *variable_name(struct walk *w, const struct path *path,
 
 static int add(struct moca_module *m, const struct moca_variable *v)
 {
-	if (grow(&m->variables, m->variable_count, &m->variable_room,
-		 sizeof(*v)))
+	if (moca_vec_fit(m->variables, m->variable_room, m->variable_count + 1))
 		return -ENOMEM;
 	m->variables[m->variable_count++] = *v;
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "lib/format/bucket.h"
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 /* Symbols 0 to 3 are the value; then four for each top bit from bit 2 on. */
 #define SYM_MAX (4 + 4 * 61 + 3)

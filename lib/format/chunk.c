@@ -6,7 +6,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/meta.h"
 
 static const char *const prefixes[] = {

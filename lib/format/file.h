@@ -4,7 +4,7 @@
 #define MOCA_FORMAT_FILE_H
 
 #include "lib/format/access.h"
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/chunk.h"
 #include "lib/format/counts.h"
 #include "lib/format/event.h"

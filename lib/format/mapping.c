@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/trace.h"
 
 #define MAPS_MAX (1u << 24)	/* a hostile trace may fork without end */

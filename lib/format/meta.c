@@ -12,7 +12,7 @@
 #include <xxhash.h>
 
 #include "lib/base/write.h"
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/chunk.h"
 
 #define META_NAME "metadata"

@@ -10,7 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/file.h"
 #include "lib/format/meta.h"
 

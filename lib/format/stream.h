@@ -11,7 +11,7 @@
 
 #include <zstd.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 enum moca_stream_encoding {
 	MOCA_STREAM_RAW = 0,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bytes.h"
 #include "lib/text/json.h"
 #include "lib/text/text.h"
 #include "report/html/report.h"
@@ -147,7 +148,7 @@ static void put_bars(struct report *r, struct json *j, struct bar *bars,
 static int put_series(struct report *r, struct json *j, struct series *s,
 		      size_t count)
 {
-	struct moca_bytes b = { 0 };
+	struct moca_buf b = { 0 };
 	int64_t live;
 	double value;
 	size_t i, k;
@@ -162,12 +163,12 @@ static int put_series(struct report *r, struct json *j, struct series *s,
 		for (live = 0, k = 0; k < REPORT_RATE_BINS; k++) {
 			live += s[i].live[k];
 			value = (double)live;
-			moca_bytes_add(&b, &value, sizeof(value));
+			moca_buf_add(&b, &value, sizeof(value));
 		}
 	}
 	json_close(j, ']');
 	err = b.error ?: report_blob(r, "allocs", b.data, b.len);
-	moca_bytes_free(&b);
+	moca_buf_free(&b);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bytes.h"
 #include "lib/text/json.h"
 #include "report/exact.h"
 #include "report/html/report.h"
@@ -93,7 +94,7 @@ static uint64_t first_step(const struct report *r, uint64_t ns)
 }
 
 /* All cells of one group of one process. */
-static void put_group(const struct report *r, struct moca_bytes *col,
+static void put_group(const struct report *r, struct moca_buf *col,
 		      const struct cell *c, size_t n,
 		      const struct cell *previous)
 {
@@ -101,28 +102,28 @@ static void put_group(const struct report *r, struct moca_bytes *col,
 	const struct cell *first = c;
 	size_t i;
 
-	moca_bytes_varint(&col[COL_PROCESS], c->pid);
-	moca_bytes_varint(&col[COL_GROUP],
+	moca_buf_varint(&col[COL_PROCESS], c->pid);
+	moca_buf_varint(&col[COL_GROUP],
 			  c->group - (same ? previous->group : 0));
-	moca_bytes_varint(&col[COL_CELLS], n);
+	moca_buf_varint(&col[COL_CELLS], n);
 	for (i = 0; i < n; i++) {
-		moca_bytes_varint(&col[COL_THREAD], c[i].thread);
-		moca_bytes_varint(&col[COL_READS], c[i].loads);
-		moca_bytes_varint(&col[COL_WRITES], c[i].stores);
-		moca_bytes_varint(&col[COL_OTHER], 0);
+		moca_buf_varint(&col[COL_THREAD], c[i].thread);
+		moca_buf_varint(&col[COL_READS], c[i].loads);
+		moca_buf_varint(&col[COL_WRITES], c[i].stores);
+		moca_buf_varint(&col[COL_OTHER], 0);
 		if (c[i].first_ns &&
 		    (!first->first_ns || c[i].first_ns < first->first_ns))
 			first = &c[i];
 	}
-	moca_bytes_varint(&col[COL_FIRST_THREAD], first->thread);
-	moca_bytes_varint(&col[COL_FIRST_TIME],
+	moca_buf_varint(&col[COL_FIRST_THREAD], first->thread);
+	moca_buf_varint(&col[COL_FIRST_TIME],
 			  first_step(r, first->first_ns));
 }
 
 static int pack(const struct report *r, struct moca_blob *blob,
 		const struct report_plot *p)
 {
-	struct moca_bytes col[COLUMNS] = { { 0 } }, b = { 0 };
+	struct moca_buf col[COLUMNS] = { { 0 } }, b = { 0 };
 	char name[sizeof(blob->name)];
 	size_t i, end, n = 0;
 	struct cell *c = cells_of(r, p->object->id, p->coarser, &n);
@@ -140,11 +141,11 @@ static int pack(const struct report *r, struct moca_blob *blob,
 	free(c);
 	for (i = 0; i < COLUMNS; i++) {
 		len = (uint32_t)col[i].len;
-		moca_bytes_add(&b, &len, sizeof(len));
-		moca_bytes_add(&b, col[i].data, col[i].len);
+		moca_buf_add(&b, &len, sizeof(len));
+		moca_buf_add(&b, col[i].data, col[i].len);
 		if (col[i].error)
 			b.error = col[i].error;
-		moca_bytes_free(&col[i]);
+		moca_buf_free(&col[i]);
 	}
 	snprintf(name, sizeof(name), "%s", blob->name);
 	err = b.error;
@@ -152,7 +153,7 @@ static int pack(const struct report *r, struct moca_blob *blob,
 		moca_blob_free(blob);
 		err = moca_blob_pack(blob, name, b.data, b.len);
 	}
-	moca_bytes_free(&b);
+	moca_buf_free(&b);
 	return err;
 }
 

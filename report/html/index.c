@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "analysis/trace.h"
+#include "lib/base/bytes.h"
 #include "lib/text/json.h"
 #include "lib/text/text.h"
 #include "report/html/report.h"
@@ -295,7 +296,7 @@ static void put_thread(struct json *j, const struct report *r, size_t i,
  */
 static int put_threads(struct json *j, struct report *r)
 {
-	struct moca_bytes b = { 0 };
+	struct moca_buf b = { 0 };
 	size_t i, n = 0;
 	int err;
 
@@ -311,14 +312,14 @@ static int put_threads(struct json *j, struct report *r)
 		put_thread(j, r, i, n < MAX_THREADS);
 		if (n++ >= MAX_THREADS)
 			continue;
-		moca_bytes_add(&b, t->reads,
+		moca_buf_add(&b, t->reads,
 			       3 * REPORT_RATE_BINS * sizeof(*t->reads));
-		moca_bytes_add(&b, t->cpu,
+		moca_buf_add(&b, t->cpu,
 			       REPORT_RATE_BINS * sizeof(*t->cpu));
 	}
 	json_close(j, ']');
 	err = b.error ?: report_blob(r, "rates", b.data, b.len);
-	moca_bytes_free(&b);
+	moca_buf_free(&b);
 	return err;
 }
 

@@ -22,47 +22,6 @@ int moca_page_available(void)
 	return moca_page_template_size() > 0;
 }
 
-/* --- bytes -------------------------------------------------------------- */
-
-void moca_bytes_add(struct moca_bytes *b, const void *data, size_t len)
-{
-	size_t cap = b->cap ? b->cap : 4096;
-	uint8_t *p;
-
-	while (cap - b->len < len)
-		cap *= 2;
-	if (cap != b->cap && !b->error) {
-		p = realloc(b->data, cap);
-		if (!p) {
-			b->error = -ENOMEM;
-			return;
-		}
-		b->data = p;
-		b->cap = cap;
-	}
-	if (b->error || !len)
-		return;
-	memcpy(b->data + b->len, data, len);
-	b->len += len;
-}
-
-void moca_bytes_varint(struct moca_bytes *b, uint64_t v)
-{
-	uint8_t buf[10];
-	size_t n = 0;
-
-	for (; v >= 0x80; v >>= 7)
-		buf[n++] = (uint8_t)(v | 0x80);
-	buf[n++] = (uint8_t)v;
-	moca_bytes_add(b, buf, n);
-}
-
-void moca_bytes_free(struct moca_bytes *b)
-{
-	free(b->data);
-	memset(b, 0, sizeof(*b));
-}
-
 /* --- blobs -------------------------------------------------------------- */
 
 int moca_blob_pack(struct moca_blob *out, const char *name, const void *data,

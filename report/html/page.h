@@ -15,18 +15,6 @@ int moca_page_available(void);
 /* Bytes of the page without data. */
 size_t moca_page_template_size(void);
 
-/* Growing bytes. After -ENOMEM (error is set) all that is added is dropped. */
-struct moca_bytes {
-	uint8_t *data;
-	size_t len, cap;
-	int error;
-};
-
-void moca_bytes_add(struct moca_bytes *b, const void *data, size_t len);
-/* LEB128: 7 bits a byte, least first. */
-void moca_bytes_varint(struct moca_bytes *b, uint64_t v);
-void moca_bytes_free(struct moca_bytes *b);
-
 /* A piece of the page's data, packed (deflate, raw). */
 struct moca_blob {
 	char name[24];		/* the page asks for it by this name */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/bytes.h"
 #include "report/html/report.h"
 
 #define MAX_LISTED 2000u
@@ -142,7 +143,7 @@ static int compare_cells(const void *a, const void *b, void *arg)
 }
 
 /* All cells of one group of one process. */
-static void put_group(const struct report *r, struct moca_bytes *col,
+static void put_group(const struct report *r, struct moca_buf *col,
 		      const struct moca_grid_cell *c, size_t n,
 		      const struct moca_grid_cell *previous)
 {
@@ -151,31 +152,31 @@ static void put_group(const struct report *r, struct moca_bytes *col,
 	uint32_t bin = 0;
 	size_t i;
 
-	moca_bytes_varint(&col[COL_PROCESS], pid_of(r, c));
-	moca_bytes_varint(&col[COL_GROUP],
+	moca_buf_varint(&col[COL_PROCESS], pid_of(r, c));
+	moca_buf_varint(&col[COL_GROUP],
 			  c->group - (same ? previous->group : 0));
-	moca_bytes_varint(&col[COL_CELLS], n);
+	moca_buf_varint(&col[COL_CELLS], n);
 	for (i = 0; i < n; i++) {
-		moca_bytes_varint(&col[COL_BIN], c[i].bin - bin);
+		moca_buf_varint(&col[COL_BIN], c[i].bin - bin);
 		bin = c[i].bin;
-		moca_bytes_varint(&col[COL_THREAD], c[i].thread);
-		moca_bytes_varint(&col[COL_NODE],
+		moca_buf_varint(&col[COL_THREAD], c[i].thread);
+		moca_buf_varint(&col[COL_NODE],
 				  c[i].node | (uint64_t)c[i].flags << 8);
-		moca_bytes_varint(&col[COL_READS], c[i].reads);
-		moca_bytes_varint(&col[COL_WRITES], c[i].writes);
-		moca_bytes_varint(&col[COL_OTHER], c[i].other);
+		moca_buf_varint(&col[COL_READS], c[i].reads);
+		moca_buf_varint(&col[COL_WRITES], c[i].writes);
+		moca_buf_varint(&col[COL_OTHER], c[i].other);
 		if (c[i].first < first->first)
 			first = &c[i];
 	}
-	moca_bytes_varint(&col[COL_FIRST_THREAD], first->thread);
-	moca_bytes_varint(&col[COL_FIRST_TIME],
+	moca_buf_varint(&col[COL_FIRST_THREAD], first->thread);
+	moca_buf_varint(&col[COL_FIRST_TIME],
 			  first->first / (UINT32_MAX / FIRST_STEPS + 1));
 }
 
 static int put_cells(struct report *r, const struct moca_grid *g, int heat,
-		     struct moca_bytes *out)
+		     struct moca_buf *out)
 {
-	struct moca_bytes col[COLUMNS] = { { 0 } };
+	struct moca_buf col[COLUMNS] = { { 0 } };
 	struct moca_grid_cell *c = moca_grid_sorted(g);
 	size_t i, end;
 	uint32_t len;
@@ -196,11 +197,11 @@ static int put_cells(struct report *r, const struct moca_grid *g, int heat,
 		    (!heat && (i == COL_BIN || i == COL_NODE)))
 			col[i].len = 0;
 		len = (uint32_t)col[i].len;
-		moca_bytes_add(out, &len, sizeof(len));
-		moca_bytes_add(out, col[i].data, col[i].len);
+		moca_buf_add(out, &len, sizeof(len));
+		moca_buf_add(out, col[i].data, col[i].len);
 		if (col[i].error)
 			out->error = col[i].error;
-		moca_bytes_free(&col[i]);
+		moca_buf_free(&col[i]);
 	}
 	return out->error;
 }
@@ -209,7 +210,7 @@ static int pack(struct report *r, struct moca_blob *blob, uint32_t key,
 		int heat)
 {
 	const struct moca_grids *g = heat ? &r->heat : &r->density;
-	struct moca_bytes b = { 0 };
+	struct moca_buf b = { 0 };
 	char name[sizeof(blob->name)];
 	int err;
 
@@ -219,7 +220,7 @@ static int pack(struct report *r, struct moca_blob *blob, uint32_t key,
 		moca_blob_free(blob);
 		err = moca_blob_pack(blob, name, b.data, b.len);
 	}
-	moca_bytes_free(&b);
+	moca_buf_free(&b);
 	return err;
 }
 

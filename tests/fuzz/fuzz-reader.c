@@ -23,7 +23,7 @@
 
 #include <moca/reader.h>
 
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 #include "lib/format/chunk.h"
 #include "lib/format/machine.h"
 #include "lib/format/writer.h"

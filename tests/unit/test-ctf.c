@@ -5,7 +5,7 @@
 #include "export/ctf-metadata.h"
 #include "export/ctf-stream.h"
 #include "export/ctf-type.h"
-#include "lib/format/bytes.h"
+#include "lib/base/bytes.h"
 
 static char *text;
 static size_t text_len;

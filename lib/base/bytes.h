@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
-/* Growing buffers, little-endian integers and varints (LEB128). */
-#ifndef MOCA_FORMAT_BYTES_H
-#define MOCA_FORMAT_BYTES_H
+/*
+ * Growing buffers, little-endian integers and varints (LEB128: 7 bits a byte,
+ * least first).
+ */
+#ifndef MOCA_BASE_BYTES_H
+#define MOCA_BASE_BYTES_H
 
 #include <endian.h>
 #include <errno.h>
@@ -10,32 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 #define MOCA_VARINT_MAX 10	/* bytes of the longest varint */
 
+/* All zeros: empty. */
 struct moca_buf {
 	uint8_t *data;
-	size_t len;
-	size_t cap;
+	size_t len, cap;
+	int error;		/* -ENOMEM: something was not added, and nothing
+				   after it. Who adds much asks at the end */
 };
 
 /* Make room for more bytes after len. 0 or -ENOMEM. */
 static inline int moca_buf_reserve(struct moca_buf *b, size_t more)
 {
-	size_t cap = b->cap ? b->cap : 256;
-	uint8_t *p;
-
-	if (more > SIZE_MAX / 4 - b->len)
-		return -ENOMEM;
-	if (b->len + more <= b->cap)
-		return 0;
-	while (cap < b->len + more)
-		cap *= 2;
-	p = realloc(b->data, cap);
-	if (!p)
-		return -ENOMEM;
-	b->data = p;
-	b->cap = cap;
-	return 0;
+	return more > SIZE_MAX / 4 - b->len ? -ENOMEM :
+	       moca_vec_fit(b->data, b->cap, b->len + more);
 }
 
 static inline void moca_buf_free(struct moca_buf *b)
@@ -131,6 +125,25 @@ static inline uint64_t moca_zigzag(uint64_t v)
 static inline uint64_t moca_unzigzag(uint64_t v)
 {
 	return v >> 1 ^ (0 - (v & 1));
+}
+
+/* Behind what is there; nothing is added after an error. */
+static inline void moca_buf_add(struct moca_buf *b, const void *data,
+				size_t len)
+{
+	if (!b->error && len)
+		b->error = moca_buf_reserve(b, len);
+	if (b->error || !len)
+		return;
+	memcpy(b->data + b->len, data, len);
+	b->len += len;
+}
+
+static inline void moca_buf_varint(struct moca_buf *b, uint64_t v)
+{
+	uint8_t bytes[MOCA_VARINT_MAX];
+
+	moca_buf_add(b, bytes, moca_put_varint(bytes, v));
 }
 
 /* a + b, or UINT64_MAX: sums of numbers from disk do not wrap. */

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* lib/base: arrays, tables, strings, bytes and clocks. */
+#include "lib/base/bytes.h"
+#include "lib/base/clock.h"
+#include "lib/base/strings.h"
+#include "lib/base/vec.h"
+#include "tests/unit/trace-util.h"
+
+#define KEYS 5000
+
+/* --- vec ------------------------------------------------------------------ */
+
+static int vec_grows(void)
+{
+	uint32_t *v = NULL, room = 0, count = 0, *p, i, moves = 0, last = 0;
+
+	for (i = 0; i < KEYS; i++) {
+		p = moca_vec_add(v, count, room);
+		CHECK(p && count == i + 1 && room >= count);
+		*p = i;
+		moves += room != last;
+		last = room;
+	}
+	for (i = 0; i < KEYS; i++)
+		CHECK(v[i] == i);
+	CHECK(moves < 12);
+	/* Enough is left alone; much more is had at once. */
+	CHECK(!moca_vec_fit(v, room, 1) && room == last);
+	CHECK(!moca_vec_fit(v, room, 1000003) && room == 1000003);
+	free(v);
+	return 0;
+}
+
+static int vec_ends(void)
+{
+	struct { uint8_t *items, count, room; } v = { 0 };
+	uint64_t *huge = NULL;
+	size_t room = 0;
+
+	while (moca_vec_add(v.items, v.count, v.room))
+		;
+	/* As many as the room can be told of, and all that were there stay. */
+	CHECK(v.count == UINT8_MAX && v.room == UINT8_MAX && v.items);
+	CHECK(moca_vec_fit(v.items, v.room, 256) == -ENOMEM);
+	CHECK(moca_vec_fit(huge, room, SIZE_MAX / 4) == -ENOMEM);
+	CHECK(moca_vec_fit(huge, room, SIZE_MAX) == -ENOMEM);
+	CHECK(!huge && !room);
+	free(v.items);
+	return 0;
+}
+
+static int vec_zeroed(void)
+{
+	uint64_t *v = NULL;
+	size_t room = 0, from, i;
+
+	for (from = 0; from < 300; from = room) {
+		CHECK(!moca_vec_fit_zeroed(v, room, from + 1));
+		for (i = from; i < room; i++)
+			CHECK(!v[i]);
+		memset(v, 0xff, room * sizeof(*v));
+	}
+	free(v);
+	return 0;
+}
+
+/* --- table ---------------------------------------------------------------- */
+
+struct entry {
+	uint32_t key, seen;
+};
+
+/* Bad on purpose: all of 8 keys want the same place. */
+static uint64_t hash_entry(const struct entry *e)
+{
+	return e->key / 8;
+}
+
+static int same_entry(const struct entry *a, const struct entry *b)
+{
+	return a->key == b->key;
+}
+
+static int used_entry(const struct entry *e)
+{
+	return e->seen != 0;
+}
+
+MOCA_TABLE(entries, struct entry, hash_entry, same_entry, used_entry);
+
+static int table_holds(void)
+{
+	struct entry *t = NULL, *e, key;
+	size_t cap = 0, count = 0, i, used = 0;
+
+	for (i = 0; i < 2 * KEYS; i++) {
+		CHECK(!entries_fit(&t, &cap, count));
+		key = (struct entry){ .key = (uint32_t)(i * 7919 % KEYS) };
+		e = entries_at(t, cap, &key);
+		if (!e->seen) {
+			*e = key;
+			count++;
+		}
+		e->seen++;
+	}
+	CHECK(count == KEYS && !(cap & (cap - 1)));
+	CHECK(!((uintptr_t)t % 64));
+	for (i = 0; i < KEYS + 100; i++) {
+		key.key = (uint32_t)i;
+		CHECK(entries_at(t, cap, &key)->seen == (i < KEYS ? 2 : 0));
+	}
+	for (i = 0; i < cap; i++)
+		used += t[i].seen != 0;
+	CHECK(used == KEYS);
+	free(t);
+	return 0;
+}
+
+static int table_memory(void)
+{
+	/* Below and above the size of a huge page. */
+	static const size_t counts[] = { 1, 63, 4096, 1 << 17, 300001 };
+	size_t i, k;
+	uint64_t *p;
+
+	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		p = moca_table_memory(counts[i], sizeof(*p));
+		CHECK(p && !((uintptr_t)p % 64));
+		for (k = 0; k < counts[i]; k++)
+			CHECK(!p[k]);
+		free(p);
+	}
+	CHECK(!moca_table_memory(SIZE_MAX / 4, 8));
+	CHECK(!moca_table_memory(SIZE_MAX - 10, 1));
+	return 0;
+}
+
+static int index_finds(void)
+{
+	struct moca_index x = { 0 };
+	uint32_t keys[KEYS], i, n;
+	int round;
+
+	moca_index_each(i, &x, 0)
+		CHECK(!"an item of nothing");
+	for (round = 0; round < 2; round++) {
+		/* The last ones have the same hash. */
+		for (n = 0; n < KEYS; n++) {
+			keys[n] = n * 2654435761u;
+			CHECK(!moca_index_add(&x, n < KEYS - 50 ?
+						moca_mix(keys[n]) : 7, n));
+		}
+		for (n = 0; n < KEYS; n++) {
+			moca_index_each(i, &x, n < KEYS - 50 ?
+					moca_mix(keys[n]) : 7)
+				if (keys[i] == keys[n])
+					break;
+			CHECK(i == n);
+		}
+		moca_index_each(i, &x, moca_mix(1) + 1)
+			CHECK(keys[i] != 1);
+		CHECK(i == MOCA_INDEX_NONE);
+		moca_index_clear(&x);
+		moca_index_each(i, &x, 7)
+			CHECK(!"an item after all were forgotten");
+	}
+	CHECK(moca_index_add(&x, 1, MOCA_INDEX_NONE) == -ENOMEM);
+	moca_index_free(&x);
+	return 0;
+}
+
+/* --- strings -------------------------------------------------------------- */
+
+static int strings_once(void)
+{
+	struct moca_strings s = { 0 };
+	const char *first[KEYS], *empty;
+	char text[32];
+	int round, i;
+
+	empty = moca_strings_intern(&s, "");
+	CHECK(empty && !*empty);
+	for (round = 0; round < 2; round++)
+		for (i = 0; i < KEYS; i++) {
+			const char *p;
+
+			snprintf(text, sizeof(text), "string %d", i);
+			p = moca_strings_intern(&s, text);
+			CHECK(p && p != text && !strcmp(p, text));
+			CHECK(!round || p == first[i]);
+			first[i] = p;
+		}
+	CHECK(moca_strings_intern(&s, "") == empty && s.count == KEYS + 1);
+	moca_strings_free(&s);
+	moca_strings_free(&s);
+	return 0;
+}
+
+/* --- bytes ---------------------------------------------------------------- */
+
+static int bytes_grow(void)
+{
+	struct moca_buf b = { 0 };
+	uint8_t piece[257], varint[MOCA_VARINT_MAX];
+	const uint8_t *p;
+	uint64_t v, i;
+	volatile size_t huge = SIZE_MAX / 2;
+	size_t len = 0;
+
+	memset(piece, 'x', sizeof(piece));
+	for (i = 0; i < 100; i++) {
+		moca_buf_add(&b, piece, sizeof(piece));
+		moca_buf_varint(&b, i << i % 64);
+	}
+	CHECK(!b.error);
+	for (p = b.data, i = 0; i < 100; i++) {
+		CHECK(!memcmp(p, piece, sizeof(piece)));
+		p += sizeof(piece);
+		CHECK(!moca_get_varint(&p, b.data + b.len, &v));
+		CHECK(v == i << i % 64);
+		len += sizeof(piece) + moca_put_varint(varint, v);
+	}
+	CHECK(p == b.data + b.len && b.len == len);
+	moca_buf_add(&b, NULL, 0);
+	CHECK(b.len == len && !b.error);
+	CHECK(moca_buf_reserve(&b, SIZE_MAX / 2) == -ENOMEM && !b.error);
+	/* What fails stays failed, and what was there stays. */
+	moca_buf_add(&b, piece, huge);
+	CHECK(b.error == -ENOMEM && b.len == len);
+	moca_buf_add(&b, piece, 1);
+	CHECK(b.len == len);
+	moca_buf_free(&b);
+	CHECK(!b.data && !b.error);
+	return 0;
+}
+
+/* --- clocks --------------------------------------------------------------- */
+
+static int clocks(void)
+{
+	struct timespec ts;
+	uint64_t a, b;
+
+	CHECK(moca_timespec_ns((struct timespec){ 5, 7 }) == 5000000007ull);
+	a = moca_now_ns();
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	b = moca_now_ns();
+	CHECK(a <= moca_timespec_ns(ts) && moca_timespec_ns(ts) <= b);
+	CHECK(!moca_clock_ns(-1));
+	/* CPU time that only grows when the process runs, and it has run. */
+	a = moca_process_cpu_ns(getpid());
+	b = moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	CHECK(a && a <= b);
+	CHECK(!moca_process_cpu_ns(0x7ffffffe));
+	return 0;
+}
+
+int main(void)
+{
+	run("vec: grows, and keeps what is in it", vec_grows);
+	run("vec: ends where its room or memory does", vec_ends);
+	run("vec: zeroed", vec_zeroed);
+	run("table: each key once, whatever its hash", table_holds);
+	run("table: memory is zeroed and aligned", table_memory);
+	run("table: an index finds each item", index_finds);
+	run("strings: equal ones are one", strings_once);
+	run("bytes: grow, and errors stay", bytes_grow);
+	run("clock: one time", clocks);
+	return failures != 0;
+}
