@@ -31,6 +31,22 @@ static void print_setting(const struct moca_machine *m, const char *name,
 	text_name(stdout, value, 0);
 }
 
+/*
+ * Bytes of the whole machine. Where memory was added to a running machine its
+ * nodes may tell less.
+ */
+static uint64_t total_memory(const struct moca_machine *m, uint64_t of_nodes)
+{
+	const char *total = moca_machine_setting(m, "memory.total");
+	unsigned long long kib;
+	char unit[4], more;
+
+	if (!total || sscanf(total, "%llu %3s %c", &kib, unit, &more) != 2 ||
+	    strcmp(unit, "kB") || !kib || kib > UINT64_MAX / 1024)
+		return of_nodes;
+	return kib * 1024;
+}
+
 void nodes_print_machine(const struct nodes_table *n)
 {
 	const struct moca_machine *m = n->machine;
@@ -54,7 +70,7 @@ void nodes_print_machine(const struct nodes_table *n)
 	print_setting(m, "cpu.model", " (");
 	if (moca_machine_setting(m, "cpu.model"))
 		putchar(')');
-	printf(", %s", text_size(a, bytes));
+	printf(", %s", text_size(a, total_memory(m, bytes)));
 	print_setting(m, "thp.enabled", "; huge pages ");
 	print_setting(m, "numa_balancing", ", NUMA balancing ");
 	policy = moca_machine_setting(m, "program.mempolicy");

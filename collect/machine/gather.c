@@ -297,6 +297,8 @@ static int add_settings(struct moca_machine *m, pid_t program)
 		return -ENOMEM;
 	if (!sysfs_field(buf, sizeof(buf), "/proc/cpuinfo", "model name"))
 		set(m, "cpu.model", buf);
+	if (!sysfs_field(buf, sizeof(buf), "/proc/meminfo", "MemTotal:"))
+		set(m, "memory.total", buf);
 	set_choice(m, "thp.enabled", THP "/enabled");
 	set_choice(m, "thp.defrag", THP "/defrag");
 	set_choice(m, "thp.shmem_enabled", THP "/shmem_enabled");

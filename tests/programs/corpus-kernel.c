@@ -152,6 +152,12 @@ static void seccomp_mmap(void)
 	}
 }
 
+static void *toucher(void *arg)
+{
+	use_memory();
+	return NULL;
+}
+
 static void seccomp_threads(void)
 {
 	pthread_t t;
@@ -160,19 +166,12 @@ static void seccomp_threads(void)
 	};
 	struct sock_fprog prog = { 1, code };
 
-	void *toucher(void *arg);
 	CHECK(!pthread_create(&t, NULL, toucher, NULL));
 	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	CHECK(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 		      SECCOMP_FILTER_FLAG_TSYNC, &prog) == 0);
 	use_memory();
 	pthread_join(t, NULL);
-}
-
-void *toucher(void *arg)
-{
-	use_memory();
-	return NULL;
 }
 
 static void *serve(void *arg)

@@ -54,7 +54,7 @@ static int t_file(void)
 static int t_region(void)
 {
 	struct region r = { 0x100000, 0x100000 + PAGES * PAGE, 7 * PAGE,
-			    REGION_MEMFD, 0 };
+			    REGION_MEMFD, 0, NULL };
 	struct extent ext[2] = { { r.start, r.start + 1000 * PAGE },
 				 { r.start + 2000 * PAGE, r.end } };
 	int fd = memfd_create("test", MFD_CLOEXEC);
