@@ -10,7 +10,7 @@
 #include "cli/record-agent.h"
 #include "cli/record-companion.h"
 #include "collect/exact/record.h"
-#include "collect/run/record.h"
+#include "collect/fault/record.h"
 #include "collect/kernel/record.h"
 #include "collect/rate/rate.h"
 #include "lib/base/err.h"
@@ -237,7 +237,7 @@ static int run(struct moca_record_options *o, struct extra *x)
 		return EXIT_RECORD;
 	if (x->exact)
 		return moca_exact_run(o, &x->counts);
-	return way ? moca_kernel_run(o) : moca_record_run(o);
+	return way ? moca_kernel_run(o) : moca_fault_run(o);
 }
 
 int cmd_record(int argc, char **argv)

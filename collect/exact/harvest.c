@@ -13,7 +13,6 @@
 
 #include "collect/exact/harvest.h"
 #include "collect/run/launch.h"
-#include "collect/fault/mm.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
@@ -108,7 +107,7 @@ static void leave(struct harvest *h, struct ctask *t, uint64_t now)
 	unsigned int n, used;
 
 	if (!a) {
-		t->mm = NULL;
+		t->space = NULL;
 		return;
 	}
 	/* One that came and went between two looks. */
@@ -121,7 +120,7 @@ static void leave(struct harvest *h, struct ctask *t, uint64_t now)
 	else
 		unlist(t);
 	t->arena = NULL;
-	t->mm = NULL;
+	t->space = NULL;
 }
 
 static void end_arena(struct harvest *h, struct exact_arena *a)
@@ -159,19 +158,20 @@ static void end_task(struct harvest *h, struct ctask *t, uint64_t now)
 
 static void on_task(struct harvest *h, const struct message *m)
 {
+	struct exact_space *space = exact_space_of(m->space);
 	struct ctask *t = get_task(h, m->task);
 	struct exact_arena *a;
 
 	if (!t)
 		return;
-	if (t->mm && t->mm != m->mm)
+	if (t->space && t->space != space)
 		leave(h, t, m->time_ns);
-	t->mm = m->mm;
+	t->space = space;
 	t->tid = m->tid;
 	t->inner_tid = m->inner_tid ? m->inner_tid : m->tid;
 	t->pid = m->pid;
 	/* Set by the supervisor before it told, or while we look: once. */
-	a = m->mm ? __atomic_load_n(&m->mm->arena, __ATOMIC_ACQUIRE) : NULL;
+	a = space ? __atomic_load_n(&space->arena, __ATOMIC_ACQUIRE) : NULL;
 	if (!a || t->arena)
 		return;
 	if (!a->known) {
@@ -185,24 +185,17 @@ static void on_task(struct harvest *h, const struct message *m)
 	a->unbound = t;
 }
 
-static void on_mm_end(struct harvest *h, struct mm *mm, uint64_t now)
+static void on_space_end(struct harvest *h, struct exact_space *space,
+			 uint64_t now)
 {
-	struct exact_arena *a = mm->arena;
-	struct mm **p;
+	struct exact_arena *a = space->arena;
 
 	for (unsigned int i = 0; i < BUCKETS; i++)
 		for (struct ctask *t = h->tasks[i]; t; t = t->next)
-			if (t->mm == mm)
+			if (t->space == space)
 				leave(h, t, now);
-	pages_end(h, mm);
-	pthread_mutex_lock(&h->rec->mm_lock);
-	for (p = &h->rec->mms; *p; p = &(*p)->next)
-		if (*p == mm) {
-			*p = mm->next;
-			break;
-		}
-	pthread_mutex_unlock(&h->rec->mm_lock);
-	mm_free(mm);
+	pages_end(h, space);
+	space_free(h->rec, &space->space);
 	if (a && atomic_fetch_sub(&a->spaces, 1) == 1)
 		end_arena(h, a);
 }
@@ -225,8 +218,8 @@ static void on_message(struct harvest *h, const struct message *m)
 		if (t)
 			end_task(h, t, m->time_ns);
 		break;
-	case MSG_MM_END:
-		on_mm_end(h, m->mm, m->time_ns);
+	case MSG_SPACE_END:
+		on_space_end(h, exact_space_of(m->space), m->time_ns);
 		break;
 	default:
 		break;	/* of page accesses */

@@ -15,7 +15,7 @@ struct ctask {
 	uint32_t parent;	/* number, or MOCA_NO_TASK */
 	pid_t tid, pid;
 	pid_t inner_tid;	/* what its slot says */
-	const struct mm *mm;	/* told last; NULL: it left it */
+	struct exact_space *space;	/* told last; NULL: it left it */
 	struct exact_arena *arena;	/* NULL: it is not counted */
 	int slot;		/* of the arena; -1: not known, or given back */
 	int fresh;		/* it has had none in this arena yet */
@@ -72,7 +72,7 @@ void slot_stray(struct harvest *h, struct exact_arena *a, unsigned int n);
 /* What an arena's processes did together. last: it ends. */
 void slot_shared(struct harvest *h, struct exact_arena *a, int last);
 /* The address space is gone. */
-void pages_end(struct harvest *h, struct mm *mm);
+void pages_end(struct harvest *h, struct exact_space *space);
 
 /* --- harvest.c ----------------------------------------------------------- */
 

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "collect/exact/internal.h"
+#include "collect/ptrace/event.h"
 #include "collect/ptrace/maps.h"
-#include "collect/fault/mm.h"
 #include "collect/ptrace/preload.h"
 #include "collect/run/queue.h"
 #include "collect/ptrace/supervisor.h"
@@ -237,8 +237,8 @@ static void tell_mappings(struct recorder *rec, struct task *t)
 		if (v->shared)
 			flags |= MOCA_MAP_SHARED;
 		of = maps_identity(v);
-		mm_event_map(rec, t, v->start, v->end - v->start, v->offset,
-			     v->prot, flags, v->name, &of);
+		task_event_map(rec, t, v->start, v->end - v->start, v->offset,
+			       v->prot, flags, v->name, &of);
 	}
 	maps_free(&l);
 }
@@ -294,7 +294,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	s->pid = in->task->inner_tid ? in->task->inner_tid : in->task->pid;
 	s->debug = debug ? strtoul(debug, NULL, 0) : 0;
 	s->hwcap2 = hwcap2;
-	s->quiet = in->task->mm->quiet;
+	s->quiet = in->task->space->quiet;
 	err = put(in, in->own.setup ? in->own.setup : s->agent_end - PAGE, s,
 		  sizeof(*s));
 	if (!err)
@@ -303,13 +303,13 @@ static int inject(struct injection *in, uint64_t hwcap2)
 		err = -ENOMEM;
 	if (err)
 		goto err_mapped;
-	in->task->mm->arena = a;
+	exact_space_of(in->task->space)->arena = a;
 	if (!in->own.setup) {
 		in->calls.saved.rip = s->agent + in->agent.entry;
 		in->calls.saved.rdi = s->agent_end - PAGE;
-		mm_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code,
-			 in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC, 0,
-			 OUR_NAME);
+		task_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code,
+			   in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC, 0,
+			   OUR_NAME);
 	}
 	supervisor_tell_task(in->rec, in->task, 0);
 	return 0;
@@ -456,7 +456,9 @@ void exact_before_child(struct recorder *rec, const struct task *t,
 
 void exact_after_fork(struct recorder *rec, struct task *t, struct task *child)
 {
-	child->mm->arena = t->mm->arena;
-	if (child->mm->arena)
-		atomic_fetch_add(&child->mm->arena->spaces, 1);
+	struct exact_arena *a = exact_space_of(t->space)->arena;
+
+	exact_space_of(child->space)->arena = a;
+	if (a)
+		atomic_fetch_add(&a->spaces, 1);
 }

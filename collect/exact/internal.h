@@ -14,7 +14,7 @@
 
 #include <moca/types.h>
 #include "collect/exact/record.h"
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 #include "collect/trace/clock.h"
 #include "include/abi/exact-arena.h"
 #include "lib/format/meta.h"
@@ -47,6 +47,21 @@ struct exact {
 };
 extern struct exact moca_exact;
 extern const char *const exact_reason_names[EXACT_REASONS];
+
+struct pageset;
+
+/* An address space of exact mode. */
+struct exact_space {
+	struct space space;		/* must come first */
+	struct exact_arena *arena;	/* set once, by the supervisor; NULL: none */
+	struct pageset *pages;		/* the harvester's */
+};
+
+/* Of a task's, or a message's, space; NULL: none. */
+static inline struct exact_space *exact_space_of(struct space *s)
+{
+	return (struct exact_space *)s;
+}
 
 /* --- inject.c, image.c: supervisor ----------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 
 #include "collect/exact/internal.h"
-#include "collect/run/way.h"
+#include "collect/ptrace/way.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/ring/layout.h"
@@ -152,15 +152,20 @@ static void summary(struct recorder *rec)
 	moca_say("next: moca info %s", rec->dir);
 }
 
+static const struct trace_way traced = {
+	.space_bytes = sizeof(struct exact_space),
+	.after_exec = exact_after_exec,
+	.before_child = exact_before_child,
+	.after_fork = exact_after_fork,
+};
+
 static const struct record_way exact_way = {
 	.collector = "exact",
 	.killed = "nobody would take over what is counted in it",
+	RECORD_TRACED(&traced),
 	.prepare = prepare,
 	.collect = collect,
 	.summary = summary,
-	.before_child = exact_before_child,
-	.after_exec = exact_after_exec,
-	.after_fork = exact_after_fork,
 };
 
 int moca_exact_run(const struct moca_record_options *opt,

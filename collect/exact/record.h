@@ -17,7 +17,7 @@ struct moca_exact_options {
 };
 
 /*
- * As moca_record_run; of opt, what only page accesses need (interval, budget,
+ * As record_run (collect/run/way.h); of opt, what only page accesses need (interval, budget,
  * stack, zap, tracepoints, attach) is not looked at.
  */
 int moca_exact_run(const struct moca_record_options *opt,

@@ -187,7 +187,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 	struct put *p = arg;
 	struct harvest *h = p->h;
 	struct exact_totals *t = &h->totals;
-	struct pageset *pages = p->task->mm ? p->task->mm->pages : NULL;
+	struct pageset *pages = p->task->space ? p->task->space->pages : NULL;
 	int err;
 
 	if (!n)
@@ -260,7 +260,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	struct exact_view *v = &a->views[n];
 	struct put p = { .h = h, .task = v->task };
 	struct exact_stretch s = { .last = last };
-	struct mm *mm = (struct mm *)v->task->mm;
+	struct exact_space *space = v->task->space;
 	uint64_t begin = cpu_ns();
 	int err = last ? slot_finish_loop(a, n, v->head) : 0;
 
@@ -272,8 +272,8 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	s.log_count = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
 	if (!v->tally)
 		v->tally = exact_tally_new();
-	if (mm && !mm->pages)
-		mm->pages = pageset_new();
+	if (space && !space->pages)
+		space->pages = pageset_new();
 	p.info.task = v->task->id;
 	p.info.interval = h->slice;
 	set_times(h, v, end_ns, last, &p.info);
@@ -302,10 +302,10 @@ void slot_stray(struct harvest *h, struct exact_arena *a, unsigned int n)
 	hostile(v, "no task is known that it is of");
 }
 
-void pages_end(struct harvest *h, struct mm *mm)
+void pages_end(struct harvest *h, struct exact_space *space)
 {
-	pageset_free(mm->pages);
-	mm->pages = NULL;
+	pageset_free(space->pages);
+	space->pages = NULL;
 }
 
 /* --- what is of all slots ------------------------------------------------------ */

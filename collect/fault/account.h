@@ -9,7 +9,7 @@
 
 #include "collect/run/calibrate.h"
 #include "collect/run/control.h"
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/run/pageset.h"
 
 struct task_clock;

@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_BASE_H
 #define MOCA_FAULT_BASE_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 struct base {
 	int refs;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "collect/run/certificate.h"
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "lib/format/meta.h"
@@ -112,7 +112,7 @@ static void remember(struct mm *mm, uint64_t start, uint64_t end,
 
 void certify_witness(struct blind_spots *b, const struct message *m)
 {
-	struct mm *mm = m->mm;
+	struct mm *mm = mm_of(m->space);
 
 	if (!mm->pages)
 		mm->pages = pageset_new();
@@ -165,7 +165,7 @@ static void settle(struct blind_spots *b, struct moca_certificate *k,
 void certify_drop(struct blind_spots *b, struct moca_certificate *k,
 		  const struct message *m)
 {
-	struct mm *mm = m->mm;
+	struct mm *mm = mm_of(m->space);
 	uint64_t seen;
 
 	if (!mm->pages)

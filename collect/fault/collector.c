@@ -285,7 +285,7 @@ static uint8_t type_of(struct collector *c, const struct ctask *t,
 	uint8_t type = MOCA_ACCESS_UNKNOWN;
 
 	if (s->mode == MOCA_MODE_USER)
-		type = decoder_type(c->decoder, s->pid, t->mm ? t->mm->id : -1,
+		type = decoder_type(c->decoder, s->pid, t->mm ? t->mm->space.id : -1,
 				    s->ip, s->addr);
 	/* String moves, and the kernel's copies, which are such. */
 	if (type == MOCA_ACCESS_UNKNOWN && s->at_source != s->at_target)
@@ -384,6 +384,7 @@ static void end_task(struct collector *c, pid_t tid, uint64_t now)
 
 static void on_task(struct collector *c, const struct message *m)
 {
+	struct mm *mm = mm_of(m->space);
 	struct ctask *t;
 
 	if (m->former)
@@ -392,17 +393,17 @@ static void on_task(struct collector *c, const struct message *m)
 	if (!t)
 		return;
 	/* What it did before an exec was in other memory. */
-	if (t->mm && t->mm != m->mm)
+	if (t->mm && t->mm != mm)
 		write_task(c, t, m->time_ns, 1);
 	t->id = m->task;
 	t->pid = m->pid;
-	if (!t->mm && m->mm) {
+	if (!t->mm && mm) {
 		/* Samples that were here first. */
-		t->mm = m->mm;
+		t->mm = mm;
 		for (size_t i = 0; i < t->count; i++)
 			see(c, t, t->recs[i].addr);
 	}
-	t->mm = m->mm;
+	t->mm = mm;
 	t->known = 1;
 }
 
@@ -419,10 +420,12 @@ static void write_mm(struct collector *c, struct mm *mm, uint64_t now)
 /* Where pages were that go now. */
 static void on_placed(struct collector *c, struct message *m)
 {
+	struct mm *mm = mm_of(m->space);
+
 	if (!m->placed_count)
 		return;
-	if (phys_went(m->mm, m->time_ns, m->placed, m->placed_count))
-		write_mm(c, m->mm, m->time_ns);
+	if (phys_went(mm, m->time_ns, m->placed, m->placed_count))
+		write_mm(c, mm, m->time_ns);
 	m->placed = NULL;
 }
 
@@ -434,23 +437,14 @@ static void on_drop(struct collector *c, struct message *m)
 
 static void forget_mm(struct collector *c, struct mm *mm)
 {
-	struct mm **p;
-
 	write_mm(c, mm, moca_now_ns());
 	certify_end(c->blind, &c->cert, mm);
 	for (unsigned int i = 0; i < BUCKETS; i++)
 		for (struct ctask *t = c->tasks[i]; t; t = t->next)
 			if (t->mm == mm)
 				t->mm = NULL;
-	pthread_mutex_lock(&c->rec->mm_lock);
-	for (p = &c->rec->mms; *p; p = &(*p)->next)
-		if (*p == mm) {
-			*p = mm->next;
-			break;
-		}
-	pthread_mutex_unlock(&c->rec->mm_lock);
-	text_forget(c->text, mm->id);
-	mm_free(mm);
+	text_forget(c->text, mm->space.id);
+	space_free(c->rec, &mm->space);
 }
 
 struct by_id {
@@ -475,11 +469,11 @@ static void note_text(struct collector *c, const struct ctask *t,
 	if (!t->mm)
 		return;
 	if (e->type == MOCA_EVENT_MMAP && !(e->prot & PROT_WRITE))
-		text_map(c->text, t->mm->id, e);
+		text_map(c->text, t->mm->space.id, e);
 	if (e->type == MOCA_EVENT_TASK_START && e->flags & MOCA_TASK_FORK) {
 		each_task(c, visit_by_id, &parent);
 		if (parent.mm)
-			text_fork(c->text, t->mm->id, parent.mm->id);
+			text_fork(c->text, t->mm->space.id, parent.mm->space.id);
 	}
 }
 
@@ -511,6 +505,7 @@ static void on_event(struct collector *c, struct message *m)
 
 static void on_message(struct collector *c, struct message *m)
 {
+	struct mm *mm = mm_of(m->space);
 	struct ctask *t;
 
 	switch (m->kind) {
@@ -529,10 +524,10 @@ static void on_message(struct collector *c, struct message *m)
 			t->ignore = 1;
 		break;
 	case MSG_PREFILL:
-		if (!m->mm->pages)
-			m->mm->pages = pageset_new();
-		for (size_t i = 0; m->mm->pages && i < m->extent_count; i++)
-			pageset_prefill(m->mm->pages, m->extents[i].start,
+		if (!mm->pages)
+			mm->pages = pageset_new();
+		for (size_t i = 0; mm->pages && i < m->extent_count; i++)
+			pageset_prefill(mm->pages, m->extents[i].start,
 					m->extents[i].end);
 		break;
 	case MSG_DROP:
@@ -540,11 +535,11 @@ static void on_message(struct collector *c, struct message *m)
 		break;
 	case MSG_WITNESS:
 		on_placed(c, m);
-		m->mm->looked_at = 1;
+		mm->looked_at = 1;
 		certify_witness(c->blind, m);
 		break;
-	case MSG_MM_END:
-		forget_mm(c, m->mm);
+	case MSG_SPACE_END:
+		forget_mm(c, mm);
 		break;
 	}
 	message_free(m);
@@ -588,8 +583,8 @@ static void account(struct collector *c)
 /* How many of the pages that were let go came back. */
 static void learn_refaults(struct collector *c)
 {
-	pthread_mutex_lock(&c->rec->mm_lock);
-	for (struct mm *mm = c->rec->mms; mm; mm = mm->next) {
+	pthread_mutex_lock(&c->rec->space_lock);
+	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm)) {
 		double r;
 
 		if (mm->zapped < 64)
@@ -599,7 +594,7 @@ static void learn_refaults(struct collector *c)
 		mm->refault = r > mm->refault ? r : (mm->refault + r) / 2;
 		mm->zapped = mm->repeated = 0;
 	}
-	pthread_mutex_unlock(&c->rec->mm_lock);
+	pthread_mutex_unlock(&c->rec->space_lock);
 }
 
 static void cut(struct collector *c)
@@ -608,10 +603,10 @@ static void cut(struct collector *c)
 
 	collector_pump(c);
 	each_task(c, visit_write, &now);
-	pthread_mutex_lock(&c->rec->mm_lock);
-	for (struct mm *mm = c->rec->mms; mm; mm = mm->next)
+	pthread_mutex_lock(&c->rec->space_lock);
+	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm))
 		phys_forget(mm);
-	pthread_mutex_unlock(&c->rec->mm_lock);
+	pthread_mutex_unlock(&c->rec->space_lock);
 	c->interval++;
 	c->begin_ns = now;
 }
@@ -621,11 +616,11 @@ static uint64_t zappers_cpu_ns(const struct collector *c)
 {
 	uint64_t sum = 0;
 
-	pthread_mutex_lock(&c->rec->mm_lock);
-	for (struct mm *mm = c->rec->mms; mm; mm = mm->next)
+	pthread_mutex_lock(&c->rec->space_lock);
+	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm))
 		if (mm->zapper)
 			sum += account_clock(mm->zapper);
-	pthread_mutex_unlock(&c->rec->mm_lock);
+	pthread_mutex_unlock(&c->rec->space_lock);
 	return sum;
 }
 

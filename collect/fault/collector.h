@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_COLLECTOR_H
 #define MOCA_FAULT_COLLECTOR_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/fault/certify.h"
 #include "collect/fault/sampler.h"
 #include "lib/format/meta.h"

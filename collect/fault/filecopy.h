@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_FILECOPY_H
 #define MOCA_FAULT_FILECOPY_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /*
  * Remember what [start, end) is a copy of: the file at path, or, when it has

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
-#include "collect/ptrace/child-tid.h"
+#include "collect/ptrace/pidns.h"
 #include "lib/base/err.h"
 
 #define KCMP_FILES 2
@@ -391,6 +392,25 @@ static int run_maps(struct fork *f, struct stub_call *calls, size_t n,
 	return 0;
 }
 
+/*
+ * Its number (child-tid.h), which the stub reads from itself in the memfd that
+ * is descriptor fd by then: a call, or none.
+ */
+static size_t child_number(const struct task *child, struct stub_data *stub,
+			   int fd, struct stub_call *out)
+{
+	if (!child->child_tid)
+		return 0;
+	stub->child_tid = pidns_number(child->tid);
+	*out = (struct stub_call){
+		.nr = SYS_pread64,
+		.args = { fd, child->child_tid, sizeof(stub->child_tid),
+			  MEMFD_STUB + STUB_CODE_SIZE +
+				  offsetof(struct stub_data, child_tid) },
+	};
+	return 1;
+}
+
 /* The descriptors where they stay, and all that is mapped from the memfd. */
 static int map_own(struct fork *f, int memfd, int uffd)
 {
@@ -415,7 +435,7 @@ static int map_own(struct fork *f, int memfd, int uffd)
 		if (f->own_files && inherited != f->mm->remote_fd)
 			calls[n++] = call(SYS_close, inherited, 0, 0, 0, 0, 0);
 		n += list_maps(f, f->mm->remote_fd, calls + n);
-		n += child_tid_call(f->child, f->mm->stub, f->mm->remote_fd,
+		n += child_number(f->child, f->mm->stub, f->mm->remote_fd,
 				    calls + n);
 		n += list_stub(f->mm->remote_fd, calls + n);
 		ret = run_maps(f, calls, n, settles);
@@ -522,7 +542,7 @@ static int inherit(struct mm *mm, const struct mm *from)
 int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 {
 	struct fork f = {
-		.rec = rec, .from = parent->mm, .mm = child->mm,
+		.rec = rec, .from = mm_of(parent->space), .mm = mm_of(child->space),
 		.parent = parent, .child = child,
 		.own_files = syscall(SYS_kcmp, parent->tid, child->tid,
 				     KCMP_FILES, 0, 0) != 0,

@@ -78,7 +78,7 @@ int freeze_possible(const struct mm *mm, const struct task *forked,
 {
 	/* Under strict accounting a private mapping may be refused. */
 	return mm->plane < MEMFD_PLANES - 2 && !mm->keyed &&
-	       quiesced(mm, forked) &&
+	       quiesced(&mm->space, forked) &&
 	       number_of("/proc/sys/vm/overcommit_memory", "") != 2 &&
 	       !holds_pages(forked->tid, l) && !too_wide(mm);
 }
@@ -119,11 +119,12 @@ static const char *why_less(const struct mm *mm)
 
 void freeze_tell(struct recorder *rec, struct task *t)
 {
-	struct freeze_state *f = &t->mm->freeze;
+	struct mm *mm = mm_of(t->space);
+	struct freeze_state *f = &mm->freeze;
 
 	if (!f->since_ns)
 		f->since_ns = moca_now_ns();
-	mm_event(rec, t, MOCA_EVENT_GAP, 0, f->bytes, 0, 0, 0, why_less(t->mm));
+	task_event(rec, t, MOCA_EVENT_GAP, 0, f->bytes, 0, 0, 0, why_less(mm));
 }
 
 void freeze_told(struct recorder *rec, struct mm *mm, struct task *t)
@@ -131,8 +132,8 @@ void freeze_told(struct recorder *rec, struct mm *mm, struct task *t)
 	struct freeze_state *f = &mm->freeze;
 
 	if (f->bytes)
-		mm_event(rec, t, MOCA_EVENT_GAP, 0, 0,
-			 moca_now_ns() - f->since_ns, 0, 0, why_less(mm));
+		task_event(rec, t, MOCA_EVENT_GAP, 0, 0,
+			   moca_now_ns() - f->since_ns, 0, 0, why_less(mm));
 	f->bytes = f->since_ns = 0;
 }
 
@@ -201,8 +202,8 @@ static int lost(struct mm *mm, const struct region *r, long ret)
 	moca_error("cannot map %lu KiB of the memory of process %d anew: %s; "
 		   "it is ended, since its memory is lost. Less memory was "
 		   "free than it needs while it is recorded",
-		   (r->end - r->start) >> 10, mm->pid, strerror((int)-ret));
-	kill(mm->pid, SIGKILL);
+		   (r->end - r->start) >> 10, mm->space.pid, strerror((int)-ret));
+	kill(mm->space.pid, SIGKILL);
 	return -ESRCH;
 }
 
@@ -301,6 +302,6 @@ void freeze_protect(struct mm *mm)
 		return;
 	while (moca_regions_next(&mm->regions, &pos, USER_END, &r))
 		if (r.kind == REGION_FROZEN &&
-		    pages_protect(mm->pid, r.start, r.end))
+		    pages_protect(mm->space.pid, r.start, r.end))
 			return;
 }

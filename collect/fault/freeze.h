@@ -19,7 +19,7 @@
 #ifndef MOCA_FAULT_FREEZE_H
 #define MOCA_FAULT_FREEZE_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/ptrace/maps.h"
 #include "collect/ptrace/tracee.h"
 

@@ -77,7 +77,7 @@ static uint64_t file_rest(const struct ctx *x, int fd, uint64_t offset)
 
 static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
 {
-	mm_event(x->rec, x->task, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
+	task_event(x->rec, x->task, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
 }
 
 /* Is the call in x a loader's, for a writable segment of an ELF object? */
@@ -178,9 +178,9 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
 		x->ret + len, 0);
 	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
 		ours_add(x->mm, x->ret, x->ret + len);
-	mm_event(x->rec, x->task, MOCA_EVENT_MMAP, x->ret, len,
-		 anon ? 0 : x->a[5], x->a[2],
-		 MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
+	task_event(x->rec, x->task, MOCA_EVENT_MMAP, x->ret, len,
+		   anon ? 0 : x->a[5], x->a[2],
+		   MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
 	return 1;
 }
 
@@ -225,8 +225,8 @@ static int do_mmap(struct ctx *x)
 	if (flags & (MAP_GROWSDOWN | MAP_HUGETLB) ||
 	    (uint64_t)x->ret + len > USER_END) {
 		of = maps_identity_at(x->task->tid, x->ret);
-		mm_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
-			     prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
+		task_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
+			       prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
 		witness_unseen(x->rec, x->task, x->ret, len,
 			       "MAP_GROWSDOWN, MAP_HUGETLB or above 128 TiB: "
 			       "real faults only");
@@ -247,9 +247,9 @@ static int do_mmap(struct ctx *x)
 			      private ? REGION_FILE : REGION_SHARED, prot,
 			      anon ? 0 : x->a[5], name, &of);
 	} else {
-		mm_event_map(x->rec, x->task, x->ret, len, x->a[5], prot,
-			     MOCA_MAP_FILE | (private ? 0 : MOCA_MAP_SHARED),
-			     name, &of);
+		task_event_map(x->rec, x->task, x->ret, len, x->a[5], prot,
+			       MOCA_MAP_FILE | (private ? 0 : MOCA_MAP_SHARED),
+			       name, &of);
 		witness_unseen(x->rec, x->task, x->ret, len,
 			       "mapping of a device or of huge pages: real "
 			       "faults only");
@@ -500,10 +500,10 @@ static int do_leave(struct ctx *x, const char *why)
 {
 	int err;
 
-	quiesce(x->mm, x->task);
+	quiesce(&x->mm->space, x->task);
 	witness_end(x->rec, x->task);
 	err = mm_unmove(x->rec, x->mm, &x->c, why);
-	quiesce_end(x->rec, x->mm, x->task);
+	quiesce_end(x->rec, &x->mm->space, x->task);
 	if (err)
 		return err;
 	if (x->mm->witnessed)
@@ -733,14 +733,15 @@ static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
 			break;
 	}
 	name[n] = 0;
-	mm_event(rec, t, MOCA_EVENT_NAME, 0, 0, 0, 0, 0, name);
+	task_event(rec, t, MOCA_EVENT_NAME, 0, 0, 0, 0, 0, name);
 }
 
 int mapcall_handle(struct recorder *rec, struct task *t,
 		   const struct user_regs_struct *regs)
 {
+	struct mm *mm = mm_of(t->space);
 	struct ctx x = {
-		.rec = rec, .mm = t->mm, .task = t, .nr = regs->orig_rax,
+		.rec = rec, .mm = mm, .task = t, .nr = regs->orig_rax,
 		.a = { regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8,
 		       regs->r9 },
 	};
@@ -753,20 +754,20 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_NAME)
 		note_name(rec, t, x.a[1]);
 	if (limits_calls(&x) && preload_silence(t))
-		mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
-			 "allocations are not recorded from here on: the "
-			 "program limits its own system calls by seccomp");
-	if (!t->mm || t->mm->state != MM_MOVED || !concerns(&x))
+		task_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+			   "allocations are not recorded from here on: the "
+			   "program limits its own system calls by seccomp");
+	if (!mm || mm->state != MM_MOVED || !concerns(&x))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);
 	if (err)
 		return err;
-	pthread_mutex_lock(&t->mm->lock);
-	zap_settle(t->mm);
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
 	err = dispatch(&x);
-	if (!err && atomic_load(&t->mm->want_zapper))
-		mm_start_zapper(rec, t->mm, &x.c);
-	pthread_mutex_unlock(&t->mm->lock);
+	if (!err && atomic_load(&mm->want_zapper))
+		mm_start_zapper(rec, mm, &x.c);
+	pthread_mutex_unlock(&mm->lock);
 	x.c.saved.rax = x.ret;
 	if (!err || err != -ESRCH) {
 		if (err) {
@@ -777,6 +778,6 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		err = tracee_end(&x.c);
 	}
 	if (x.quiesced)
-		quiesce_end(rec, t->mm, t);
+		quiesce_end(rec, t->space, t);
 	return err ? err : 1;
 }

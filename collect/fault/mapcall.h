@@ -7,7 +7,7 @@
 #ifndef MOCA_FAULT_MAPCALL_H
 #define MOCA_FAULT_MAPCALL_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /*
  * t is about to enter the system call in regs->orig_rax. Returns 1 when the

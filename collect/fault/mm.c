@@ -46,39 +46,20 @@
 /* A larger segment of an ELF object is not copied. */
 #define COPY_MAX (64ul << 20)
 
-struct mm *mm_new(struct recorder *rec, pid_t pid)
+void mm_begin(struct space *s)
 {
-	struct mm *mm = calloc(1, sizeof(*mm));
+	struct mm *mm = mm_of(s);
 
-	if (!mm)
-		return NULL;
-	mm->refs = 1;
-	mm->pid = pid;
 	mm->memfd = mm->uffd = mm->remote_fd = mm->zapper_fd = -1;
 	mm->refault = 1.0;
 	mm->start_ns = moca_now_ns();
 	pthread_mutex_init(&mm->lock, NULL);
-	pthread_mutex_lock(&rec->mm_lock);
-	mm->id = rec->mm_count++;
-	mm->next = rec->mms;
-	rec->mms = mm;
-	pthread_mutex_unlock(&rec->mm_lock);
-	return mm;
 }
 
-struct mm *mm_get(struct mm *mm)
+void mm_end(struct recorder *rec, struct space *s)
 {
-	mm->refs++;
-	mm->shared = 1;
-	return mm;
-}
+	struct mm *mm = mm_of(s);
 
-void mm_put(struct recorder *rec, struct mm *mm)
-{
-	struct message *m;
-
-	if (!mm || --mm->refs)
-		return;
 	pthread_mutex_lock(&mm->lock);
 	mm->dead = 1;
 	if (mm->state == MM_MOVED)
@@ -86,15 +67,12 @@ void mm_put(struct recorder *rec, struct mm *mm)
 	mm_drop(rec, mm, NULL, 0, USER_END, 0);
 	base_leave_all(mm);
 	pthread_mutex_unlock(&mm->lock);
-	m = message_new(MSG_MM_END, 0, NULL);
-	if (!m)
-		return;
-	m->mm = mm;
-	queue_push(rec->queue, m);
 }
 
-void mm_free(struct mm *mm)
+void mm_free(struct space *s)
 {
+	struct mm *mm = mm_of(s);
+
 	if (mm->stub)
 		munmap(mm->stub, STUB_DATA_SIZE);
 	if (mm->memfd >= 0)
@@ -107,60 +85,25 @@ void mm_free(struct mm *mm)
 	filecopy_free(mm);
 	moca_regions_free(&mm->regions);
 	pthread_mutex_destroy(&mm->lock);
-	free(mm);
 }
 
-static void push_event(struct recorder *rec, struct task *t,
-		       enum moca_event_type type, uint64_t addr, uint64_t len,
-		       uint64_t offset, uint32_t prot, uint32_t flags,
-		       const char *name, const struct moca_identity *of)
+int mm_is_copy(const struct space *s, pid_t pid)
 {
-	struct message *m = message_new(MSG_EVENT, 0, name);
+	const struct mm *mm = (const struct mm *)s;
+	struct vma_list l;
+	int found = 0;
 
-	if (!m)
-		return;
-	m->task = t->id;
-	m->event.type = type;
-	m->event.addr = addr;
-	m->event.len = len;
-	m->event.offset = offset;
-	m->event.prot = prot;
-	m->event.flags = flags;
-	m->event.pid = t->pid;
-	m->event.tid = t->tid;
-	m->event.parent = MOCA_NO_TASK;
-	if (of) {
-		m->event.memory = of->memory;
-		m->event.dev = of->dev;
-		m->event.ino = of->ino;
-	}
-	queue_push(rec->queue, m);
-}
-
-void mm_event_map(struct recorder *rec, struct task *t, uint64_t addr,
-		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
-		  const char *name, const struct moca_identity *of)
-{
-	static const struct moca_identity private = {
-		.memory = MOCA_MEMORY_PRIVATE,
-	};
-
-	if (name && moca_identity_own(name))
-		flags |= MOCA_MAP_MOCA;
-	push_event(rec, t, MOCA_EVENT_MMAP, addr, len, offset, prot, flags,
-		   name, of ? of : &private);
-}
-
-void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
-	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
-	      uint32_t flags, const char *name)
-{
-	if (type == MOCA_EVENT_MMAP)
-		mm_event_map(rec, t, addr, len, offset, prot, flags, name,
-			     NULL);
-	else
-		push_event(rec, t, type, addr, len, offset, prot, flags, name,
-			   NULL);
+	if (mm->state != MM_MOVED)
+		return -1;
+	if (maps_read(pid, &l))
+		return 0;
+	for (size_t i = 0; i < l.count && !found; i++)
+		found = l.items[i].start == STUB_BASE &&
+			l.items[i].ino == mm->memfd_ino &&
+			makedev(l.items[i].major, l.items[i].minor) ==
+				mm->memfd_dev;
+	maps_free(&l);
+	return found;
 }
 
 void mm_register(struct mm *mm, uint64_t start, uint64_t end)
@@ -231,7 +174,7 @@ static size_t frozen_extents(struct mm *mm, const struct region *r,
 	size_t n = 0;
 
 	if (kind == MSG_PREFILL)
-		freeze_look(mm, mm->pid, r->start, r->end);
+		freeze_look(mm, mm->space.pid, r->start, r->end);
 	*certified = f->looked_start <= r->start && r->end <= f->looked_end;
 	for (size_t i = 0; *certified && i < f->looked_count; i++) {
 		uint64_t start = f->looked[i].start, end = f->looked[i].end;
@@ -265,7 +208,7 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		if (n)
 			memcpy(m->extents, ext, n * sizeof(*ext));
 		m->extent_count = n;
-		m->mm = mm;
+		m->space = &mm->space;
 		m->start = r->start;
 		m->end = r->end;
 		m->certified = certified;
@@ -342,8 +285,8 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 			mm->moved--;
 	}
 	if (t)
-		mm_event(rec, t, keep ? MOCA_EVENT_DISCARD : MOCA_EVENT_MUNMAP,
-			 start, end - start, 0, 0, 0, NULL);
+		task_event(rec, t, keep ? MOCA_EVENT_DISCARD : MOCA_EVENT_MUNMAP,
+			   start, end - start, 0, 0, 0, NULL);
 	/* Of a dead one they tell the collector where in the memfd pages are. */
 	if (!keep && !mm->dead && moca_regions_remove(&mm->regions, start, end))
 		moca_warn("out of memory for the table of mappings");
@@ -388,8 +331,8 @@ static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
 	}
 	if (r->kind != REGION_STACK || rec->opt->stack)
 		mm_register(mm, r->start, r->end);
-	mm_event_map(rec, t, r->start, r->end - r->start, offset, prot, flags,
-		     name, of);
+	task_event_map(rec, t, r->start, r->end - r->start, offset, prot, flags,
+		       name, of);
 }
 
 void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
@@ -402,9 +345,9 @@ void mm_add_native(struct recorder *rec, struct mm *mm, struct task *t,
 	if (mm->state == MM_MOVED)
 		add_region(rec, mm, t, &r, prot, offset, name, of);
 	else
-		mm_event_map(rec, t, start, end - start, offset, prot,
-			     mm_map_flags(&r) & ~(uint32_t)MOCA_MAP_ZAPPED,
-			     name, of);
+		task_event_map(rec, t, start, end - start, offset, prot,
+			       mm_map_flags(&r) & ~(uint32_t)MOCA_MAP_ZAPPED,
+			       name, of);
 }
 
 void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
@@ -413,12 +356,12 @@ void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 {
 	mm_add_native(rec, mm, t, start, end, REGION_PRIVATE, prot, offset,
 		      name, of);
-	mm_event(rec, t, MOCA_EVENT_GAP, start, end - start, 0, 0, 0,
-		 mm->wp_async ? "a file mapped privately to be written: first "
-				"touches and writes are seen, repeated reads "
-				"are not" :
-				"a file mapped privately to be written: first "
-				"touches are seen, repeated accesses are not");
+	task_event(rec, t, MOCA_EVENT_GAP, start, end - start, 0, 0, 0,
+		   mm->wp_async ? "a file mapped privately to be written: first "
+				  "touches and writes are seen, repeated reads "
+				  "are not" :
+				  "a file mapped privately to be written: first "
+				  "touches are seen, repeated accesses are not");
 }
 
 static int copy_run(struct mm *mm, pid_t tid, uint64_t start, uint64_t end,
@@ -739,15 +682,15 @@ static int has_own_pages(pid_t tid, const struct vma *v)
 static void leave_vma(struct recorder *rec, struct task *t, const struct vma *v,
 		      const struct moca_identity *of)
 {
-	mm_event_map(rec, t, v->start, v->end - v->start, v->offset, v->prot,
-		     (v->shared ? MOCA_MAP_SHARED : 0) |
-			     (v->name[0] == '/' ? MOCA_MAP_FILE : 0),
-		     v->name, of);
-	mm_event(rec, t, MOCA_EVENT_GAP, v->start, v->end - v->start, 0, 0, 0,
-		 v->shared ? "shared mapping of a device or of huge pages: "
-			     "real faults only" :
-			     "private mapping of a file that has no path any "
-			     "more: real faults only");
+	task_event_map(rec, t, v->start, v->end - v->start, v->offset, v->prot,
+		       (v->shared ? MOCA_MAP_SHARED : 0) |
+			       (v->name[0] == '/' ? MOCA_MAP_FILE : 0),
+		       v->name, of);
+	task_event(rec, t, MOCA_EVENT_GAP, v->start, v->end - v->start, 0, 0, 0,
+		   v->shared ? "shared mapping of a device or of huge pages: "
+			       "real faults only" :
+			       "private mapping of a file that has no path any "
+			       "more: real faults only");
 }
 
 /*
@@ -778,9 +721,9 @@ static void move_private(struct recorder *rec, struct mm *mm,
 			       v->offset, v->name, &of);
 	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
 			   file ? MM_COPY_FILE : MM_COPY_ANONYMOUS, v->name)) {
-		mm_event(rec, c->task, MOCA_EVENT_GAP, v->start,
-			 v->end - v->start, 0, 0, 0,
-			 "mapping could not be moved: real faults only");
+		task_event(rec, c->task, MOCA_EVENT_GAP, v->start,
+			   v->end - v->start, 0, 0, 0,
+			   "mapping could not be moved: real faults only");
 	} else if (file) {
 		filecopy_add(mm, v->start, v->end, v->offset, v->name, 0, -1);
 	}
@@ -796,8 +739,8 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (v->start >= USER_END)
 		return;
 	if (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE) {
-		mm_event(rec, c->task, MOCA_EVENT_MMAP, v->start,
-			 v->end - v->start, 0, v->prot, 0, MOCA_IDENTITY_STUB);
+		task_event(rec, c->task, MOCA_EVENT_MMAP, v->start,
+			   v->end - v->start, 0, v->prot, 0, MOCA_IDENTITY_STUB);
 		return;
 	}
 	if (!strcmp(v->name, "[stack]")) {
@@ -847,11 +790,11 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	if (pidns_children_leave(c->task->pid) ||
 	    subreaper_above(c->task->pid)) {
 		if (!atomic_exchange(&mm->no_zapper, 1))
-			mm_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
-				 "pages are seen once only: a program that "
-				 "adopts orphans (pid 1 of a PID namespace, or "
-				 "PR_SET_CHILD_SUBREAPER) would see our helper "
-				 "among its children");
+			task_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+				   "pages are seen once only: a program that "
+				   "adopts orphans (pid 1 of a PID namespace, or "
+				   "PR_SET_CHILD_SUBREAPER) would see our helper "
+				   "among its children");
 		return -EPERM;
 	}
 	memset(mm->stub, 0, STUB_ZAP_LIST);

@@ -6,18 +6,19 @@
 #ifndef MOCA_FAULT_MM_H
 #define MOCA_FAULT_MM_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
+#include "collect/ptrace/event.h"
 #include "collect/ptrace/maps.h"
+#include "collect/ptrace/stop-cost.h"
 #include "collect/run/queue.h"
 #include "collect/ptrace/tracee.h"
 
-/* A new, native address space of process pid, known to the recorder. */
-struct mm *mm_new(struct recorder *rec, pid_t pid);
-struct mm *mm_get(struct mm *mm);
-/* A task left it; the last one ends it. */
-void mm_put(struct recorder *rec, struct mm *mm);
-/* The collector is done with it too: frees it. Collector thread. */
-void mm_free(struct mm *mm);
+/* trace_way.space_begin, native; space_end; space_free, collector thread. */
+void mm_begin(struct space *s);
+void mm_end(struct recorder *rec, struct space *s);
+void mm_free(struct space *s);
+/* trace_way.is_copy: whether the stub in pid is the one of s. */
+int mm_is_copy(const struct space *s, pid_t pid);
 
 /*
  * Make mm, so far native, one whose memory is moved; c must be begun. insn is
@@ -120,15 +121,6 @@ void mm_register(struct mm *mm, uint64_t start, uint64_t end);
 int mm_start_zapper(struct recorder *rec, struct mm *mm,
 		    struct tracee_calls *c);
 void mm_stop_zapper(struct mm *mm);
-
-/* Record an event of a task. A mapping is of private memory. */
-void mm_event(struct recorder *rec, struct task *t, enum moca_event_type type,
-	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
-	      uint32_t flags, const char *name);
-/* The same of a mapping; of NULL: private memory. */
-void mm_event_map(struct recorder *rec, struct task *t, uint64_t addr,
-		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
-		  const char *name, const struct moca_identity *of);
 
 /* Copy the existing pages of [from, from + len) of one memfd to another. */
 int mm_copy_pages(int src, int dst, uint64_t from, uint64_t to, uint64_t len);

@@ -113,7 +113,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		struct message *m = message_new(MSG_DROP, 0, NULL);
 
 		if (m) {
-			m->mm = x->mm;
+			m->space = &x->mm->space;
 			m->start = old;
 			m->end = old + old_len;
 			m->certified = 1;
@@ -136,9 +136,9 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		mm_prefill(x->rec, x->mm, new,
 			   new + (old_len < new_len ? old_len : new_len));
 	if (r->kind == REGION_MEMFD)
-		mm_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
-			 PROT_READ | PROT_WRITE,
-			 MOCA_MAP_MOVED | mm_map_flags(r), "");
+		task_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
+			   PROT_READ | PROT_WRITE,
+			   MOCA_MAP_MOVED | mm_map_flags(r), "");
 	else
 		shared_moved(x->rec, x->task, r, new, new_len);
 }
@@ -158,7 +158,7 @@ static int thaw_for_mremap(struct ctx *x, uint64_t start, uint64_t end)
 		frozen |= r.kind == REGION_FROZEN;
 	if (!frozen)
 		return 0;
-	quiesce(x->mm, x->task);
+	quiesce(&x->mm->space, x->task);
 	x->quiesced = 1;
 	err = freeze_thaw_range(x->rec, x->mm, &x->c, start, end);
 	if (err && err != -ESRCH)

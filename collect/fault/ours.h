@@ -7,7 +7,7 @@
 #ifndef MOCA_FAULT_OURS_H
 #define MOCA_FAULT_OURS_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /* Is a file of that name one of ours? */
 int ours_name(const char *name);

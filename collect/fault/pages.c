@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /* linux/fs.h of 6.7, which Debian 12 does not have. */
 struct scan_region {

@@ -205,7 +205,7 @@ static void ask_file(struct phys *p, struct mm *mm, size_t distinct,
 	struct text_range range;
 	struct batch b;
 
-	if (text_open(p->text, mm->id, addr, &range)) {
+	if (text_open(p->text, mm->space.id, addr, &range)) {
 		++*at;
 		return;
 	}
@@ -236,7 +236,7 @@ static void add_pending(const struct message *m, void *arg)
 	const struct wanted *w = arg;
 	struct phys *p = w->p;
 
-	if (m->mm != w->mm || !m->placed_count)
+	if (mm_of(m->space) != w->mm || !m->placed_count)
 		return;
 	if (p->pending_count == p->pending_room) {
 		size_t want = p->pending_room ? 2 * p->pending_room : 16;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/run/queue.h"
 #include "collect/fault/text.h"
 

@@ -7,7 +7,7 @@
 #ifndef MOCA_FAULT_PLACEMENT_H
 #define MOCA_FAULT_PLACEMENT_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/ptrace/tracee.h"
 
 /* Make the pages that exist in [start, end) present. 0, or -errno of tracing. */

@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 #define SEGMENTS_MAX 64
 

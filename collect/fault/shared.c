@@ -87,11 +87,11 @@ int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		mm_add_native(rec, mm, c->task, v.start, v.end, REGION_SHARED,
 			      v.prot, v.offset, v.name, &of);
 	} else {
-		mm_event_map(rec, c->task, v.start, v.end - v.start, v.offset,
-			     v.prot, MOCA_MAP_SHARED, v.name, &of);
-		mm_event(rec, c->task, MOCA_EVENT_GAP, v.start, v.end - v.start,
-			 0, 0, 0,
-			 "shared memory of huge pages: real faults only");
+		task_event_map(rec, c->task, v.start, v.end - v.start, v.offset,
+			       v.prot, MOCA_MAP_SHARED, v.name, &of);
+		task_event(rec, c->task, MOCA_EVENT_GAP, v.start, v.end - v.start,
+			   0, 0, 0,
+			   "shared memory of huge pages: real faults only");
 	}
 	free(v.name);
 	return 0;
@@ -142,7 +142,7 @@ void shared_moved(struct recorder *rec, struct task *t, const struct region *r,
 	of = maps_identity(&v);
 	if (v.name[0] == '/')
 		flags |= MOCA_MAP_FILE;
-	mm_event_map(rec, t, addr, len, v.offset + (addr - v.start), v.prot,
-		     flags, v.name, &of);
+	task_event_map(rec, t, addr, len, v.offset + (addr - v.start), v.prot,
+		       flags, v.name, &of);
 	free(v.name);
 }

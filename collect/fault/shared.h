@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/ptrace/maps.h"
 #include "collect/ptrace/tracee.h"
 

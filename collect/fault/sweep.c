@@ -236,8 +236,8 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 {
 	int asked = 0, free_;
 
-	pthread_mutex_lock(&rec->mm_lock);
-	for (struct mm *mm = rec->mms; mm; mm = mm->next) {
+	pthread_mutex_lock(&rec->space_lock);
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
 		if (mm->state != MM_MOVED || mm->zapper || mm->dead ||
 		    atomic_load(&mm->no_zapper) ||
 		    now_ns < mm->start_ns + rec->opt->interval_ns / 2)
@@ -252,7 +252,7 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 			mm->asked_ns = now_ns;
 		}
 	}
-	pthread_mutex_unlock(&rec->mm_lock);
+	pthread_mutex_unlock(&rec->space_lock);
 	if (asked)
 		pthread_kill(rec->supervisor, SIGURG);
 }
@@ -261,8 +261,8 @@ void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns)
 {
 	int asked = 0;
 
-	pthread_mutex_lock(&rec->mm_lock);
-	for (struct mm *mm = rec->mms; mm; mm = mm->next) {
+	pthread_mutex_lock(&rec->space_lock);
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
 		struct freeze_state *f = &mm->freeze;
 		uint64_t next = atomic_load(&f->next_ns);
 
@@ -273,7 +273,7 @@ void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns)
 		atomic_store(&f->wanted, 1);
 		asked = 1;
 	}
-	pthread_mutex_unlock(&rec->mm_lock);
+	pthread_mutex_unlock(&rec->space_lock);
 	if (asked)
 		pthread_kill(rec->supervisor, SIGURG);
 }
@@ -284,14 +284,14 @@ static struct mm **list_mms(struct recorder *rec, size_t *count)
 	struct mm **list, *mm;
 	size_t n = 0;
 
-	pthread_mutex_lock(&rec->mm_lock);
-	for (mm = rec->mms; mm; mm = mm->next)
+	pthread_mutex_lock(&rec->space_lock);
+	for (mm = mm_first(rec); mm; mm = mm_next(mm))
 		n++;
 	list = calloc(n + 1, sizeof(*list));
 	*count = 0;
-	for (mm = rec->mms; mm && list; mm = mm->next)
+	for (mm = mm_first(rec); mm && list; mm = mm_next(mm))
 		list[(*count)++] = mm;
-	pthread_mutex_unlock(&rec->mm_lock);
+	pthread_mutex_unlock(&rec->space_lock);
 	return list;
 }
 

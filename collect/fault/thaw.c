@@ -37,8 +37,9 @@ struct thaw {
 static int begin(struct thaw *w, struct recorder *rec, struct mm *mm,
 		 struct tracee_calls *c, uint64_t limit)
 {
-	*w = (struct thaw){ rec, mm, c, limit, quiesced_settled(mm, c->task),
-			    -1, malloc(BUFFER) };
+	*w = (struct thaw){ rec, mm, c, limit,
+			    quiesced_settled(&mm->space, c->task), -1,
+			    malloc(BUFFER) };
 	return w->buf ? 0 : -ENOMEM;
 }
 
@@ -249,11 +250,11 @@ static int may_copy(struct recorder *rec, const struct mm *mm)
 
 	if (sum > THAW_COPY_MAX)
 		return 0;
-	pthread_mutex_lock(&rec->mm_lock);
-	for (const struct mm *m = rec->mms; m; m = m->next)
+	pthread_mutex_lock(&rec->space_lock);
+	for (const struct mm *m = mm_first(rec); m; m = mm_next(m))
 		if (m != mm && !m->dead)
 			sum += m->freeze.copied;
-	pthread_mutex_unlock(&rec->mm_lock);
+	pthread_mutex_unlock(&rec->space_lock);
 	return sum <= THAW_COPY_ALL;
 }
 

@@ -112,13 +112,13 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		moca_error("cannot make the memory of process %d private "
 			   "again: %s; it is ended, since it would share "
 			   "memory with its children: start it anew, and let "
-			   "this recording of it go on to the end", mm->pid,
+			   "this recording of it go on to the end", mm->space.pid,
 			   strerror(-ret));
-		syscall(SYS_kill, mm->pid, 9);
+		syscall(SYS_kill, mm->space.pid, 9);
 		return -ESRCH;
 	}
 	mm->state = MM_NATIVE;
 	if (why)
-		mm_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+		task_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
 	return 0;
 }

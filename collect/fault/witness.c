@@ -159,7 +159,7 @@ static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
 	if (m) {
 		memcpy(m->extents, f.list, f.count * sizeof(*f.list));
 		m->extent_count = f.count;
-		m->mm = mm;
+		m->space = &mm->space;
 		m->start = start;
 		m->end = end;
 		/* The program waits: 0.2 us a page. */
@@ -221,6 +221,7 @@ static int is_swept(const struct mm *mm, const struct vma *v)
 static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 		 int swept_only)
 {
+	struct mm *mm = mm_of(t->space);
 	struct vma_list l;
 	int fd = open_pagemap(t->tid);
 
@@ -231,9 +232,9 @@ static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 		return;
 	}
 	for (size_t i = 0; i < l.count; i++)
-		if (is_looked_at(t->mm, &l.items[i]) &&
-		    (!swept_only || is_swept(t->mm, &l.items[i])))
-			tell(rec, t->mm, t->tid, fd, l.items[i].start,
+		if (is_looked_at(mm, &l.items[i]) &&
+		    (!swept_only || is_swept(mm, &l.items[i])))
+			tell(rec, mm, t->tid, fd, l.items[i].start,
 			     l.items[i].end, label(&l.items[i]), kind);
 	maps_free(&l);
 	close(fd);
@@ -241,38 +242,39 @@ static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 
 void witness_begin(struct recorder *rec, struct task *t)
 {
-	if (!t->mm)
+	if (!t->space)
 		return;
-	t->mm->witnessed = 1;
+	mm_of(t->space)->witnessed = 1;
 	look(rec, t, MSG_PREFILL, 0);
 }
 
 void witness_attach(struct recorder *rec, struct task *t)
 {
-	t->mm->witnessed = 1;
+	mm_of(t->space)->witnessed = 1;
 	look(rec, t, MSG_PREFILL, 1);
 }
 
 void witness_end(struct recorder *rec, struct task *t)
 {
 	/* A vfork child borrows its memory: that does not end with it. */
-	if (t->mm && t->mm->witnessed && t->pid == t->mm->pid)
+	if (t->space && mm_of(t->space)->witnessed && t->pid == t->space->pid)
 		look(rec, t, MSG_WITNESS, 0);
 }
 
 int witness_at_call(struct recorder *rec, struct task *t,
 		    const struct user_regs_struct *regs)
 {
+	struct mm *mm = mm_of(t->space);
 	long nr = (long)regs->orig_rax;
 
 	if (regs->cs == CS_32BIT ? nr != EXIT_GROUP_32 && nr != EXECVE_32 :
 				   nr != SYS_exit_group && nr != SYS_execve &&
 					   nr != SYS_execveat)
 		return 0;
-	if (t->mm && t->mm->freeze.bytes && t->pid == t->mm->pid) {
-		pthread_mutex_lock(&t->mm->lock);
-		freeze_look(t->mm, t->tid, 0, USER_END);
-		pthread_mutex_unlock(&t->mm->lock);
+	if (mm && mm->freeze.bytes && t->pid == mm->space.pid) {
+		pthread_mutex_lock(&mm->lock);
+		freeze_look(mm, t->tid, 0, USER_END);
+		pthread_mutex_unlock(&mm->lock);
 	}
 	witness_end(rec, t);
 	return 1;
@@ -284,8 +286,8 @@ void witness_unseen(struct recorder *rec, struct task *t, uint64_t addr,
 	struct region r = { .start = addr, .end = addr + len,
 			    .kind = REGION_UNSEEN };
 
-	mm_event(rec, t, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
-	if (moca_regions_add(&t->mm->regions, &r))
+	task_event(rec, t, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
+	if (moca_regions_add(&mm_of(t->space)->regions, &r))
 		moca_warn("out of memory for the table of mappings");
 }
 

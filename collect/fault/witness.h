@@ -8,7 +8,7 @@
 #ifndef MOCA_FAULT_WITNESS_H
 #define MOCA_FAULT_WITNESS_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /* System calls of i386 after which a program's memory is no more. */
 #define EXIT_GROUP_32 252

@@ -6,13 +6,13 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracee.h"
 #include "collect/ptrace/wait.h"
 
 #ifndef MADV_DONTNEED_LOCKED
@@ -63,12 +63,6 @@ static int alive(const struct mm *mm)
 	return mm->zapper && poll(&p, 1, 0) <= 0;
 }
 
-void zap_let_go(pid_t zapper)
-{
-	/* No signal is passed on, so it never is in a stop that lasts. */
-	ptrace(PTRACE_CONT, zapper, NULL, NULL);
-}
-
 /* SIGSTOP for the whole process group stops the zapper too, and we may be
  * waiting for it where the wait loop would have to let it go on. */
 static void see_to_stops(struct mm *mm)
@@ -79,7 +73,7 @@ static void see_to_stops(struct mm *mm)
 	if (!t || wait_poll(mm->zapper, &status) <= 0)
 		return;
 	if (WIFSTOPPED(status)) {
-		zap_let_go(mm->zapper);
+		tracee_let_helper_go(mm->zapper);
 		return;
 	}
 	tasks_remove(t);

@@ -6,7 +6,7 @@
 #ifndef MOCA_FAULT_ZAP_H
 #define MOCA_FAULT_ZAP_H
 
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 
 /*
  * Zap the first n ranges of mm->stub->zap and wait for it. 0; -ETIMEDOUT when
@@ -16,8 +16,6 @@
 int zap_run(struct mm *mm, unsigned int n);
 /* Wait until no zap is under way. By the supervisor alone. */
 void zap_settle(struct mm *mm);
-/* The zapper stopped: it shall go on. The same. */
-void zap_let_go(pid_t zapper);
 /* Tell the zapper to end, and wait for that as long as it lives. */
 void zap_command_exit(struct mm *mm);
 

@@ -3,7 +3,7 @@
 #ifndef MOCA_KERNEL_COLLECTOR_H
 #define MOCA_KERNEL_COLLECTOR_H
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 #include "collect/kernel/device.h"
 
 struct kernel_collector;

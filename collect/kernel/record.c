@@ -166,21 +166,22 @@ static const char *no_allocations(const struct recorder *rec)
  * In the child. There is nobody who could change what other programs begin
  * with, so the library is for this one, which takes it out again.
  */
-static void before_exec(const struct recorder *rec)
+static int before_exec(const struct recorder *rec, const char **what)
 {
 	const struct moca_record_options *o = rec->opt;
 	const char *own = getenv("LD_PRELOAD");
 	char *list = NULL, *config = NULL;
 
 	if (!o->preload || no_allocations(rec))
-		return;
+		return 0;
 	if (asprintf(&list, "%s%s%s", o->preload, own ? ":" : "",
 		     own ? own : "") < 0 ||
 	    asprintf(&config, "%s%s", o->preload_config ? o->preload_config : "",
 		     own ? "" : "orig=0;") < 0)
-		return;
+		return 0;
 	setenv("LD_PRELOAD", list, 1);
 	setenv(MOCA_ALLOC_ENV, config, 1);
+	return 0;
 }
 
 static void note_allocations(const struct recorder *rec, struct moca_meta *m)

@@ -28,7 +28,7 @@ void moca_kernel_try(struct moca_kernel_check *c, pid_t pid);
 /* "ftrace, range flush, ..." */
 const char *moca_kernel_features(uint32_t features, char *buf, size_t size);
 
-/* As moca_record_run. opt->stack and opt->tracepoints: it does both anyway. */
+/* As record_run (collect/run/way.h). opt->stack and opt->tracepoints: it does both anyway. */
 int moca_kernel_run(const struct moca_record_options *opt);
 
 #endif

@@ -13,15 +13,10 @@
 #include <sys/wait.h>
 
 #include "collect/ptrace/debugger.h"
-#include "collect/run/launch.h"
-#include "collect/fault/mapcall.h"
-#include "collect/fault/mm.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/tasks.h"
-#include "collect/ptrace/vdso.h"
-#include "collect/fault/witness.h"
-#include "collect/fault/zap.h"
+#include "collect/ptrace/way.h"
 #include "lib/base/err.h"
 
 #define SETTLE_NS 10000000000ull
@@ -54,7 +49,7 @@ static int seize_all(pid_t pid)
 				continue;
 			/* Left alive if we die: never killed for our sake. */
 			if (ptrace(PTRACE_SEIZE, tid, NULL,
-				   LAUNCH_TRACE_OPTIONS & ~PTRACE_O_EXITKILL)) {
+				   TRACE_OPTIONS & ~PTRACE_O_EXITKILL)) {
 				if (errno != ESRCH)
 					ret = -errno;
 				continue;
@@ -124,84 +119,46 @@ static void settle(struct recorder *rec)
 	}
 }
 
-static struct task *pick_task(const struct mm *mm, pid_t pid)
+struct task *attach_pick(const struct space *s, pid_t pid)
 {
 	struct task *t = tasks_find(pid);
 
-	if (t && t->mm == mm && settled(t))
+	if (t && t->space == s && settled(t))
 		return t;
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->mm == mm && settled(t))
+		if (t->space == s && settled(t))
 			return t;
 	return NULL;
 }
 
-/* Our calls need a task that can run: not one that is stopped by ^Z. */
-static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
-{
-	struct user_regs_struct regs;
-	struct tracee_calls c;
-	uint64_t insn;
-	int err;
-
-	quiesce_hide_interrupt(t);
-	err = tracee_get_regs(t, &regs);
-	if (err)
-		return err;
-	if (regs.cs == 0x23)
-		return -ENOEXEC;
-	insn = vdso_syscall(t->tid);
-	if (!insn)
-		return -ENOEXEC;
-	err = tracee_begin(&c, t, &regs);
-	if (err)
-		return err;
-	err = mm_setup(rec, mm, &c, insn);
-	if (!err)
-		err = supervisor_calibrate(rec, &c);
-	if (!err) {
-		pthread_mutex_lock(&mm->lock);
-		err = mm_move_all(rec, mm, &c);
-		pthread_mutex_unlock(&mm->lock);
-	}
-	if (tracee_end(&c) && !err)
-		err = -ESRCH;
-	return err;
-}
-
 int attach_begin(struct recorder *rec, pid_t pid)
 {
-	struct task *t, *first;
-	struct mm *mm;
+	struct space *s;
+	struct task *t;
 	int ret = seize_all(pid);
 
 	if (ret)
 		return ret;
-	mm = mm_new(rec, pid);
-	if (!mm)
+	s = space_new(rec, pid);
+	if (!s)
 		return -ENOMEM;
 	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
-		t->mm = mm_get(mm);
+		t->space = space_get(s);
 		t->filtered = 0;
 		t->announced = 1;
 		supervisor_announce(rec, t, NULL, MOCA_TASK_ATTACHED);
 	}
-	mm->refs--;	/* each task has its own now */
+	s->refs--;	/* each task has its own now */
 	settle(rec);
-	first = pick_task(mm, pid);
-	ret = first ? move_running(rec, mm, first) : -EBUSY;
-	if (first && ret != -ESRCH)
-		witness_attach(rec, first);
-	if (ret)
-		mm_event(rec, first ? first : tasks_next(NULL), MOCA_EVENT_GAP,
-			 0, 0, 0, 0, 0,
-			 "memory could not be moved: real faults only");
+	if (rec->way->traced->attach)
+		rec->way->traced->attach(rec, s, attach_pick(s, pid));
 	quiesce_end(rec, NULL, NULL);
 	return 0;
 }
 
 int attach_syscall(struct recorder *rec, struct task *t)
 {
+	const struct trace_way *way = rec->way->traced;
 	struct __ptrace_syscall_info info;
 	struct user_regs_struct regs;
 
@@ -217,54 +174,11 @@ int attach_syscall(struct recorder *rec, struct task *t)
 	if (debugger_wanted(info.entry.nr)) {
 		if (!tracee_get_regs(t, &regs))
 			debugger_call(rec, t, &regs);
-	} else if (mapcall_wanted(info.entry.nr) && !tracee_get_regs(t, &regs)) {
-		mapcall_handle(rec, t, &regs);
+	} else if (way->call_wanted && way->call_wanted(info.entry.nr) &&
+		   !tracee_get_regs(t, &regs)) {
+		way->call(rec, t, &regs);
 	}
 	return 0;
-}
-
-/* Take the stub and the descriptor away again. */
-static void clean_up(struct mm *mm, struct task *t)
-{
-	uint64_t insn = vdso_syscall(t->tid);
-	uint64_t unmap[6] = { STUB_BASE, STUB_SIZE };
-	uint64_t shut[6] = { mm->remote_fd };
-	struct user_regs_struct regs;
-	struct tracee_calls c;
-	long ret;
-
-	if (!insn || tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
-		return;
-	if (!tracee_raw_call(&c, insn, SYS_munmap, unmap, &ret) &&
-	    mm->remote_fd >= 0)
-		tracee_raw_call(&c, insn, SYS_close, shut, &ret);
-	tracee_end(&c);
-}
-
-static int release_mm(struct recorder *rec, struct mm *mm)
-{
-	struct task *t = pick_task(mm, mm->pid);
-	struct user_regs_struct regs;
-	struct tracee_calls c;
-	int err = t ? 0 : -EBUSY;
-
-	if (t)
-		quiesce_hide_interrupt(t);
-	if (!err)
-		err = tracee_get_regs(t, &regs);
-	if (!err)
-		err = tracee_begin(&c, t, &regs);
-	if (err)
-		return err;
-	pthread_mutex_lock(&mm->lock);
-	zap_settle(mm);
-	err = mm_unmove(rec, mm, &c, NULL);
-	if (err != -ESRCH)
-		tracee_end(&c);
-	pthread_mutex_unlock(&mm->lock);
-	if (!err)
-		clean_up(mm, t);
-	return err;
 }
 
 /* A task leaves with the signal, if any, that it stopped for. */
@@ -285,27 +199,14 @@ void attach_end(struct recorder *rec)
 	struct task *t, *next;
 
 	settle(rec);
-	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
-		witness_end(rec, t);
-		if (t->mm)
-			t->mm->witnessed = 0;	/* it was looked at */
-	}
-	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->mm && t->mm->state == MM_MOVED && !t->mm->dead &&
-		    release_mm(rec, t->mm) == -EBUSY) {
-			t->mm->dead = 1;	/* said once */
-			moca_error("cannot make the memory of process %d its "
-				   "own again, because none of its threads "
-				   "stopped within 10 seconds: it runs on, but "
-				   "may compute wrong results after its next "
-				   "fork; end it, and start it anew", t->pid);
-		}
+	if (rec->way->traced->detach)
+		rec->way->traced->detach(rec);
 	for (t = tasks_next(NULL); t; t = next) {
 		next = tasks_next(t);
 		if (t->stop == TASK_STOPPED && (!t->status ||
 						WIFSTOPPED(t->status)))
 			detach(t);
-		mm_put(rec, t->mm);
+		space_put(rec, t->space);
 		tasks_remove(t);
 	}
 	rec->root_done = 1;

@@ -3,7 +3,7 @@
 #ifndef MOCA_PTRACE_ATTACH_H
 #define MOCA_PTRACE_ATTACH_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 /* Seize all threads of pid and move its memory. 0 or -errno. */
 int attach_begin(struct recorder *rec, pid_t pid);
@@ -14,5 +14,9 @@ void attach_end(struct recorder *rec);
 int attach_syscall(struct recorder *rec, struct task *t);
 /* The request that lets tasks go on: without filter, to the next call. */
 int moca_attach_request(const struct recorder *rec);
+
+/* A task of s, of process pid if it can be, that can run calls for us. NULL:
+ * none. */
+struct task *attach_pick(const struct space *s, pid_t pid);
 
 #endif

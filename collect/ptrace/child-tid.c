@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/ptrace/child-tid.h"
 
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/ptrace/way.h"
 
-uint64_t child_tid_takes(const struct task *t, uint64_t flags)
+uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
+			 uint64_t flags)
 {
-	if (!t->mm || t->mm->state != MM_MOVED || flags & CLONE_VM)
+	const struct trace_way *way = rec->way->traced;
+
+	if (flags & CLONE_VM || !t->space || !way->forks_share ||
+	    !way->forks_share(t->space))
 		return 0;
 	return flags & CLONE_CHILD_SETTID;
 }
@@ -31,21 +35,6 @@ void child_tid_begin(struct task *child)
 		child->child_tid = regs.r10;
 	regs.rdi = flags;
 	tracee_set_regs(child, &regs);
-}
-
-size_t child_tid_call(const struct task *child, struct stub_data *stub, int fd,
-		      struct stub_call *call)
-{
-	if (!child->child_tid)
-		return 0;
-	stub->child_tid = pidns_number(child->tid);
-	*call = (struct stub_call){
-		.nr = SYS_pread64,
-		.args = { fd, child->child_tid, sizeof(stub->child_tid),
-			  MEMFD_STUB + STUB_CODE_SIZE +
-				  offsetof(struct stub_data, child_tid) },
-	};
-	return 1;
 }
 
 void child_tid_write(const struct task *child)

@@ -17,11 +17,11 @@
 
 #include <linux/sched.h>
 
-#include "collect/run/internal.h"
-#include "collect/ptrace/stub.h"
+#include "collect/ptrace/task.h"
 
 /* The flags of t's clone that child_tid_write() is to stand for, or 0. */
-uint64_t child_tid_takes(const struct task *t, uint64_t flags);
+uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
+			 uint64_t flags);
 
 /* Where flags that are not to reach the kernel wait, and back. Of a call that
  * nobody changed, the upper half may hold anything. */
@@ -41,14 +41,7 @@ static inline uint64_t clone_flags_restore(uint64_t flags)
  * of its number if we are to write it, and put its flags back. */
 void child_tid_begin(struct task *child);
 
-/*
- * The number, for the stub to write it: a call in *call, the number in `stub`,
- * which is in the memfd that is the child's descriptor fd by then. How many
- * calls that is: 0 or 1.
- */
-size_t child_tid_call(const struct task *child, struct stub_data *stub, int fd,
-		      struct stub_call *call);
-/* The same without the stub. Errors are ignored, as by the kernel. */
+/* Write the number, where it is to go. Errors are ignored, as by the kernel. */
 void child_tid_write(const struct task *child);
 
 #endif

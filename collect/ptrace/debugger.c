@@ -12,6 +12,7 @@
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/stop-cost.h"
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
@@ -38,7 +39,7 @@ static struct task *find_target(const struct task *t, pid_t number)
 	struct task *v;
 
 	for (v = tasks_next(NULL); v; v = tasks_next(v))
-		if (v != t && v->announced && v->mm && v->mm == t->mm &&
+		if (v != t && v->announced && v->space && v->space == t->space &&
 		    (nested ? pidns_number(v->tid) : v->tid) == number)
 			return v;
 	return NULL;
@@ -154,7 +155,7 @@ int debugger_call(struct recorder *rec, struct task *t,
 	switch (regs->orig_rax) {
 	case SYS_clone:
 		away = (regs->rdi & CLONE_UNTRACED) |
-		       child_tid_takes(t, regs->rdi);
+		       child_tid_takes(rec, t, regs->rdi);
 		if (!away)
 			return 0;
 		t->clone_changed = 1;
@@ -163,10 +164,10 @@ int debugger_call(struct recorder *rec, struct task *t,
 		err = tracee_set_regs(t, regs);
 		return err ? err : 2;
 	case SYS_ptrace:
-		done = t->mm && do_ptrace(rec, t, regs, &ret);
+		done = t->space && do_ptrace(rec, t, regs, &ret);
 		break;
 	case SYS_wait4:
-		done = t->mm && do_wait(t, regs, &ret);
+		done = t->space && do_wait(t, regs, &ret);
 		break;
 	}
 	if (!done)

@@ -10,7 +10,7 @@
 #ifndef MOCA_PTRACE_DEBUGGER_H
 #define MOCA_PTRACE_DEBUGGER_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 /* Is the call number one that debugger_call() looks at? */
 int debugger_wanted(long nr);

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collect/fault/mm.h"
+#include "collect/ptrace/event.h"
 #include "collect/ptrace/frames.h"
 #include "collect/ptrace/maps.h"
 #include "include/abi/static-agent.h"
@@ -292,9 +292,9 @@ static int map(struct injection *in, uint64_t at, uint64_t len, uint64_t *got)
 	if (ret < 0 && ret >= -4095)
 		return (int)ret;
 	/* Not moved to the memfd, nor looked at: it is ours. */
-	mm_event(in->rec, in->calls->task, MOCA_EVENT_MMAP, *got, len, 0,
-		 PROT_READ | PROT_WRITE, MOCA_MAP_MOCA,
-		 "libmoca-alloc.so (static)");
+	task_event(in->rec, in->calls->task, MOCA_EVENT_MMAP, *got, len, 0,
+		   PROT_READ | PROT_WRITE, MOCA_MAP_MOCA,
+		   "libmoca-alloc.so (static)");
 	return at && at != *got ? -EEXIST : 0;
 }
 

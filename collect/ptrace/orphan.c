@@ -5,13 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/ptrace/maps.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/wait.h"
+#include "collect/ptrace/way.h"
 
 /* A new task stops before it runs; what does not is none. */
 #define WAIT_MS 1000
@@ -61,32 +60,19 @@ void orphans_of(const struct task *t)
 		closedir(d);
 }
 
-/* Whether the stub in u is the one of mm: u was forked from it. */
-static int has_memory_of(pid_t pid, const struct mm *mm)
+struct task *orphan_next(const struct recorder *rec, const struct task *t)
 {
-	struct vma_list l;
-	int found = 0;
-
-	if (maps_read(pid, &l))
-		return 0;
-	for (size_t i = 0; i < l.count && !found; i++)
-		found = l.items[i].start == STUB_BASE &&
-			l.items[i].ino == mm->memfd_ino &&
-			makedev(l.items[i].major, l.items[i].minor) ==
-				mm->memfd_dev;
-	maps_free(&l);
-	return found;
-}
-
-struct task *orphan_next(const struct task *t)
-{
+	const struct trace_way *way = rec->way->traced;
+	int copy;
 	struct task *u;
 
 	for (u = tasks_next(NULL); u; u = tasks_next(u)) {
 		if (u->own || u->announced || u->stop != TASK_STOPPED)
 			continue;
-		if (t->mm->state == MM_MOVED ? has_memory_of(u->tid, t->mm) :
-			    !tasks_find(status_of(u->tid, "PPid:")))
+		copy = way->is_copy ? way->is_copy(t->space, u->tid) : -1;
+		if (copy < 0)
+			copy = !tasks_find(status_of(u->tid, "PPid:"));
+		if (copy)
 			return u;
 	}
 	return NULL;

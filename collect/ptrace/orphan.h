@@ -7,7 +7,7 @@
 #ifndef MOCA_PTRACE_ORPHAN_H
 #define MOCA_PTRACE_ORPHAN_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 /*
  * Find those of t, the last task of its address space, which has just ended
@@ -15,6 +15,6 @@
  * not heard of; orphan_next gives t's, one by one, until each is announced.
  */
 void orphans_of(const struct task *t);
-struct task *orphan_next(const struct task *t);
+struct task *orphan_next(const struct recorder *rec, const struct task *t);
 
 #endif

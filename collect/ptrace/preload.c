@@ -300,8 +300,8 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 		return err;
 	}
 	regs->rsp = sp;
-	if (t->mm)
-		t->mm->quiet = at + quiet;
+	if (t->space)
+		t->space->quiet = at + quiet;
 	return 0;
 }
 
@@ -371,14 +371,14 @@ int preload_silence(struct task *t)
 	int done = 0;
 	size_t i;
 
-	if (!t->mm || !t->mm->quiet ||
-	    tracee_read(t->tid, t->mm->quiet, &q, sizeof(q)) != sizeof(q))
+	if (!t->space || !t->space->quiet ||
+	    tracee_read(t->tid, t->space->quiet, &q, sizeof(q)) != sizeof(q))
 		return 0;
 	for (i = 0; i < sizeof(q.store) / sizeof(*q.store); i++)
 		if (q.store[i].where)
 			done |= !write_back(t->tid, q.store[i].where,
 					    &q.store[i].what, 8);
-	t->mm->quiet = 0;
+	t->space->quiet = 0;
 	return done;
 }
 

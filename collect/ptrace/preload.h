@@ -9,7 +9,7 @@
 #ifndef MOCA_PTRACE_PRELOAD_H
 #define MOCA_PTRACE_PRELOAD_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 #define PRELOAD_WHY_MAX 160
 

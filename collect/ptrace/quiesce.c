@@ -138,38 +138,38 @@ int quiesce_wait(struct task *t)
 	return 0;
 }
 
-static int concerned(const struct task *t, const struct mm *mm,
+static int concerned(const struct task *t, const struct space *space,
 		     const struct task *except)
 {
-	return t->mm == mm && t != except && t->announced;
+	return t->space == space && t != except && t->announced;
 }
 
-void quiesce(struct mm *mm, const struct task *except)
+void quiesce(struct space *space, const struct task *except)
 {
 	struct task *t;
 
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
 			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
 			quiesce_wait(t);
 }
 
-int quiesced(const struct mm *mm, const struct task *except)
+int quiesced(const struct space *space, const struct task *except)
 {
 	struct task *t;
 
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (concerned(t, mm, except) && t->stop == TASK_RUNNING &&
+		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork && state_of(t->tid) != 'Z')
 			return 0;
 	return 1;
 }
 
-int quiesced_settled(const struct mm *mm, const struct task *except)
+int quiesced_settled(const struct space *space, const struct task *except)
 {
 	struct task *t;
 
@@ -179,17 +179,17 @@ int quiesced_settled(const struct mm *mm, const struct task *except)
 		/* A child that was here before its parent's event. */
 		if (!t->own && !t->announced)
 			return 0;
-		if (!concerned(t, mm, except) || !t->status)
+		if (!concerned(t, space, except) || !t->status)
 			continue;
 		if (!WIFSTOPPED(t->status & ~TASK_STATUS_SET) ||
 		    event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 		    event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_EXEC)
 			return 0;
 	}
-	return quiesced(mm, except);
+	return quiesced(space, except);
 }
 
-void quiesce_end(struct recorder *rec, struct mm *mm,
+void quiesce_end(struct recorder *rec, struct space *space,
 		 const struct task *except)
 {
 	struct task *t = tasks_next(NULL);
@@ -198,7 +198,7 @@ void quiesce_end(struct recorder *rec, struct mm *mm,
 		unsigned int before = tasks_departures();
 		int status = t->status;
 
-		if ((!mm || t->mm == mm) && t != except && !t->own &&
+		if ((!space || t->space == space) && t != except && !t->own &&
 		    !t->held_by && status) {
 			t->status = 0;
 			supervisor_stop(rec, t, status);

@@ -3,24 +3,24 @@
 #ifndef MOCA_PTRACE_QUIESCE_H
 #define MOCA_PTRACE_QUIESCE_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 /*
- * Stop all tasks of mm but `except`. A task that sleeps uninterruptibly in
+ * Stop all tasks of the space but `except`. A task that sleeps uninterruptibly in
  * the kernel is waited for 200 ms at most; it touches nothing meanwhile.
  */
-void quiesce(struct mm *mm, const struct task *except);
-/* After that: whether every other task of mm stands still, or has ended. */
-int quiesced(const struct mm *mm, const struct task *except);
+void quiesce(struct space *space, const struct task *except);
+/* After that: whether every other task of it stands still, or has ended. */
+int quiesced(const struct space *space, const struct task *except);
 /*
  * ... and none of them has just forked or ends: no child can be there that is
  * not known yet, and none comes.
  */
-int quiesced_settled(const struct mm *mm, const struct task *except);
+int quiesced_settled(const struct space *space, const struct task *except);
 /* Wait for one that was interrupted. 0; -ETIMEDOUT as said above; -errno. */
 int quiesce_wait(struct task *t);
-/* Let them go on, handling what they stopped for. mm NULL: all tasks. */
-void quiesce_end(struct recorder *rec, struct mm *mm,
+/* Let them go on, handling what they stopped for. space NULL: all tasks. */
+void quiesce_end(struct recorder *rec, struct space *space,
 		 const struct task *except);
 
 /* An interrupted call that would return EINTR is begun again. */

@@ -8,7 +8,7 @@
 #ifndef MOCA_PTRACE_SESSION_H
 #define MOCA_PTRACE_SESSION_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 /*
  * t is at the end of execve, before anything else was put on its stack; of 32

@@ -16,21 +16,17 @@
 #include "collect/ptrace/attach.h"
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/debugger.h"
-#include "collect/fault/freeze.h"
-#include "collect/ptrace/inject.h"
-#include "collect/run/launch.h"
-#include "collect/fault/mapcall.h"
-#include "collect/fault/mm.h"
+#include "collect/ptrace/event.h"
 #include "collect/ptrace/orphan.h"
 #include "collect/ptrace/preload.h"
+#include "collect/ptrace/stop-cost.h"
 #include "collect/ptrace/wait.h"
-#include "collect/fault/zap.h"
+#include "collect/ptrace/way.h"
+#include "collect/run/launch.h"
+#include "collect/run/queue.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/session.h"
 #include "collect/ptrace/tasks.h"
-#include "collect/ptrace/vdso.h"
-#include "collect/run/way.h"
-#include "collect/fault/witness.h"
 #include "lib/base/err.h"
 
 #define CS_32BIT 0x23
@@ -60,7 +56,7 @@ void supervisor_tell_task(struct recorder *rec, const struct task *t,
 	m->tid = t->tid;
 	m->pid = t->pid;
 	m->task = t->id;
-	m->mm = t->mm;
+	m->space = t->space;
 	m->former = former;
 	m->inner_tid = t->inner_tid;
 	queue_push(rec->queue, m);
@@ -94,7 +90,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 	queue_push(rec->queue, m);
 }
 
-static void leave_mm(struct recorder *rec, struct task *t, int killed);
+static void leave_space(struct recorder *rec, struct task *t, int killed);
 
 static void task_ended(struct recorder *rec, struct task *t, int status)
 {
@@ -125,7 +121,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 			queue_push(rec->queue, m);
 		}
 	}
-	leave_mm(rec, t, WIFSIGNALED(status));
+	leave_space(rec, t, WIFSIGNALED(status));
 	tasks_remove(t);
 }
 
@@ -142,7 +138,7 @@ static void exe_name(pid_t tid, char *buf, size_t size)
 
 void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
 {
-	mm_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+	task_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
 }
 
 int supervisor_preload(struct recorder *rec, struct task *t,
@@ -165,21 +161,6 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 		cost_add(&rec->costs, COST_EXEC, 0, COST_PRELOAD_NS);
 	}
 	return ret;
-}
-
-/* A static program has no loader that would do it. */
-static void inject_agent(struct recorder *rec, struct task *t,
-			 struct tracee_calls *c)
-{
-	char why[100], text[200];
-
-	if (moca_inject_static(rec, c, why, sizeof(why)) > 0)
-		preload_configure(rec, t, &c->saved);
-	if (!why[0])
-		return;
-	snprintf(text, sizeof(text), "not all allocations of a static program "
-		 "are seen: %s", why);
-	supervisor_gap(rec, t, text);
 }
 
 int supervisor_limited(struct recorder *rec, pid_t tid)
@@ -216,99 +197,15 @@ int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
 	return err;
 }
 
-/* Not into a program that is not dumpable. */
-static int may_look(pid_t tid)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
-/* Move its memory, if it can be. 0 or -errno: it died. */
-static int take_memory(struct recorder *rec, struct task *t, int limited)
-{
-	struct user_regs_struct regs;
-	struct tracee_calls c;
-	uint64_t insn;
-	int err, loads;
-
-	err = tracee_get_regs(t, &regs);
-	if (err)
-		return err;
-	if (regs.cs == CS_32BIT) {
-		supervisor_gap(rec, t, "a 32-bit program: real faults only");
-		return 0;
-	}
-	if (limited) {
-		supervisor_gap(rec, t, "its system calls are limited by seccomp: real "
-			    "faults only, and no allocations");
-		return 0;
-	}
-	insn = vdso_syscall(t->tid);
-	if (!insn) {
-		supervisor_gap(rec, t, may_look(t->tid) ?
-			       "no vDSO in the program: real faults only" :
-			       "a program that has gained rights, or whose "
-			       "file may not be read: the kernel tells nothing "
-			       "of it");
-		return 0;
-	}
-	loads = supervisor_preload(rec, t, &regs);
-	if (loads < 0)
-		return loads;
-	err = tracee_begin(&c, t, &regs);
-	if (err)
-		return err;
-	err = mm_setup(rec, t->mm, &c, insn);
-	if (!err)
-		err = supervisor_calibrate(rec, &c);
-	if (!err) {
-		pthread_mutex_lock(&t->mm->lock);
-		err = mm_move_all(rec, t->mm, &c);
-		pthread_mutex_unlock(&t->mm->lock);
-	}
-	if (err && err != -ESRCH) {
-		char why[200];
-
-		snprintf(why, sizeof(why), "memory could not be moved (%s): "
-			 "real faults only", strerror(-err));
-		supervisor_gap(rec, t, why);
-	}
-	if (!err && loads == PRELOAD_STATIC)
-		inject_agent(rec, t, &c);
-	return tracee_end(&c);
-}
-
-int supervisor_after_exec(struct recorder *rec, struct task *t,
-			  const char *path)
-{
-	int limited = supervisor_limited(rec, t->tid), err;
-
-	if (!record_wanted(rec, t->pid, path)) {
-		supervisor_gap(rec, t, "left out by the user's choice");
-		return 0;
-	}
-	err = take_memory(rec, t, limited);
-	/* Behind all that we touch ourselves. */
-	if (!err)
-		witness_begin(rec, t);
-	return err;
-}
-
 static int at_exec_end(struct recorder *rec, struct task *t)
 {
 	char path[4096];
 	int err;
 
 	exe_name(t->tid, path, sizeof(path));
-	mm_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
+	task_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
 	err = session_give(rec, t);
-	return err ? err : rec->way->after_exec(rec, t, path);
+	return err ? err : rec->way->traced->after_exec(rec, t, path);
 }
 
 static void on_exec(struct recorder *rec, struct task *t)
@@ -331,10 +228,10 @@ static void on_exec(struct recorder *rec, struct task *t)
 			t->stop = TASK_STOPPED;
 		}
 	}
-	leave_mm(rec, t, 0);
-	t->mm = mm_new(rec, t->pid);
+	leave_space(rec, t, 0);
+	t->space = space_new(rec, t->pid);
 	t->in_vfork = 0;
-	t->filtered = rec->way->filtered && !rec->attach;
+	t->filtered = rec->way->traced->filtered && !rec->attach;
 	supervisor_tell_task(rec, t, renamed);
 	/* Still inside execve: its end would overwrite our registers. */
 	t->at_exec = 1;
@@ -365,42 +262,14 @@ static uint64_t clone_flags(struct task *t, int event)
 	}
 }
 
-/* The child of a fork: a copy of its parent's memory, or none of it is. */
-void supervisor_after_fork(struct recorder *rec, struct task *t,
-			   struct task *child)
-{
-	int err;
-
-	if (t->mm->state != MM_MOVED) {
-		child_tid_write(child);
-		if (t->mm->witnessed)
-			witness_begin(rec, child);
-		return;
-	}
-	pthread_mutex_lock(&t->mm->lock);
-	zap_settle(t->mm);
-	quiesce(t->mm, t);
-	err = mm_fork(rec, t, child);
-	pthread_mutex_unlock(&t->mm->lock);
-	quiesce_end(rec, t->mm, t);
-	if (!err && t->mm->witnessed)
-		witness_begin(rec, child);
-	if (!err || err == -ESRCH)
-		return;
-	moca_error("cannot copy the memory of process %d for its child %d: "
-		   "%s; the child is ended, since it would share memory with "
-		   "its parent", t->pid, child->pid, strerror(-err));
-	kill(child->pid, SIGKILL);
-}
-
 static void copy_memory(struct recorder *rec, struct task *t,
 			struct task *child)
 {
-	child->mm = mm_new(rec, child->pid);
-	if (!child->mm)
+	child->space = space_new(rec, child->pid);
+	if (!child->space)
 		return;
-	child->mm->quiet = t->mm->quiet;
-	rec->way->after_fork(rec, t, child);
+	child->space->quiet = t->space->quiet;
+	rec->way->traced->after_fork(rec, t, child);
 }
 
 static void wait_first_stop(struct task *child)
@@ -423,6 +292,7 @@ static void wait_first_stop(struct task *child)
 static void begin_child(struct recorder *rec, struct task *t,
 			struct task *child, uint64_t flags)
 {
+	const struct trace_way *way = rec->way->traced;
 	uint32_t kind = flags & CLONE_THREAD ? MOCA_TASK_THREAD :
 			flags & CLONE_VM     ? MOCA_TASK_VFORK :
 					       MOCA_TASK_FORK;
@@ -434,14 +304,14 @@ static void begin_child(struct recorder *rec, struct task *t,
 	if (flags & CLONE_THREAD)
 		child->pid = t->pid;
 	if (flags & CLONE_VM)
-		child->mm = mm_get(t->mm);
+		child->space = space_get(t->space);
 	else
 		copy_memory(rec, t, child);
-	if (rec->way->before_child)
-		rec->way->before_child(rec, t, child);
+	if (way->before_child)
+		way->before_child(rec, t, child);
 	supervisor_announce(rec, child, t, kind);
-	if (!(flags & CLONE_VM) && child->mm && child->mm->freeze.bytes)
-		freeze_tell(rec, child);
+	if (!(flags & CLONE_VM) && child->space && way->child_announced)
+		way->child_announced(rec, child);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
 	else
@@ -452,22 +322,24 @@ static void begin_child(struct recorder *rec, struct task *t,
  * Task t has no more to do with its memory. When it was killed (as threads are
  * by an exec or an exit elsewhere), it may have forked unheard.
  */
-static void leave_mm(struct recorder *rec, struct task *t, int killed)
+static void leave_space(struct recorder *rec, struct task *t, int killed)
 {
 	struct task *child;
 
-	if (t->mm && t->mm->refs == 1 && (killed || t->mm->shared)) {
+	int last = t->space && t->space->refs == 1;
+
+	if (last && (killed || t->space->shared)) {
 		orphans_of(t);
-		while ((child = orphan_next(t))) {
+		while ((child = orphan_next(rec, t))) {
 			child->status = 0;
 			/* A vfork child has the memory for itself now. */
 			begin_child(rec, t, child, 0);
 		}
 	}
-	if (t->mm && t->mm->refs == 1)
-		freeze_told(rec, t->mm, t);
-	mm_put(rec, t->mm);
-	t->mm = NULL;
+	if (last && rec->way->traced->space_left)
+		rec->way->traced->space_left(rec, t);
+	space_put(rec, t->space);
+	t->space = NULL;
 }
 
 static void on_clone(struct recorder *rec, struct task *t, int event)
@@ -520,94 +392,23 @@ static void on_plain(struct recorder *rec, struct task *t, int status)
 		task_ended(rec, t, status);
 }
 
-/* t stands still: let it start the zapper that the collector waits for. */
-static void give_zapper(struct recorder *rec, struct task *t)
+static int waits(struct recorder *rec, const struct task *t)
 {
-	struct user_regs_struct regs;
-	struct tracee_calls c;
+	const struct trace_way *way = rec->way->traced;
 
-	if (tracee_get_regs(t, &regs) || regs.cs == CS_32BIT ||
-	    tracee_begin(&c, t, &regs))
-		return;
-	pthread_mutex_lock(&t->mm->lock);
-	if (t->mm->state == MM_MOVED && !t->mm->zapper) {
-		int err = mm_start_zapper(rec, t->mm, &c);
-
-		moca_debug("process %d: zapper: %s", t->pid,
-			   err ? strerror(-err) : "started");
-	}
-	pthread_mutex_unlock(&t->mm->lock);
-	tracee_end(&c);
-}
-
-/* The same: what nobody else uses any more is traced in full again. */
-static void give_thaw(struct recorder *rec, struct task *t)
-{
-	struct user_regs_struct regs;
-	struct tracee_calls c;
-	struct mm *mm = t->mm;
-
-	atomic_store(&mm->freeze.wanted, 0);
-	if (mm->state != MM_MOVED || !freeze_can_thaw(rec, mm) ||
-	    tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
-		return;
-	pthread_mutex_lock(&mm->lock);
-	zap_settle(mm);
-	quiesce(mm, t);
-	if (quiesced_settled(mm, t)) {
-		int err = freeze_thaw(rec, mm, &c);
-
-		moca_debug("process %d: thawed: %s", t->pid,
-			   err ? strerror(-err) : mm->base_count ? "in part" :
-								    "all");
-	}
-	pthread_mutex_unlock(&mm->lock);
-	tracee_end(&c);
-	quiesce_end(rec, mm, t);
-}
-
-static int zapper_wanted(const struct task *t)
-{
-	/* Asked for by the interrupt, which any stop answers. */
-	return t->mm && atomic_load(&t->mm->want_zapper) == 2;
-}
-
-static int thaw_wanted(const struct task *t)
-{
-	return t->mm && atomic_load(&t->mm->freeze.wanted) == 2;
-}
-
-/* t stands still: do what the collector waits for. */
-static void give_wanted(struct recorder *rec, struct task *t)
-{
-	if (zapper_wanted(t))
-		give_zapper(rec, t);
-	if (thaw_wanted(t))
-		give_thaw(rec, t);
-}
-
-/* 1 when something of it is asked for, by us for the first time. */
-static int wanted_of(struct recorder *rec, struct mm *mm)
-{
-	int zapper = 1, thaw = 1;
-
-	zapper = atomic_compare_exchange_strong(&mm->want_zapper, &zapper, 2);
-	thaw = atomic_compare_exchange_strong(&mm->freeze.wanted, &thaw, 2);
-	if (thaw && !freeze_can_thaw(rec, mm)) {
-		atomic_store(&mm->freeze.wanted, 0);
-		thaw = 0;
-	}
-	return zapper || thaw;
+	return t->space && way->waits && way->waits(t->space);
 }
 
 /* Stop one task of each address space that the collector wants something of. */
 static void interrupt_for_wanted(struct recorder *rec)
 {
+	int (*asked)(struct recorder *r, struct space *s) =
+		rec->way->traced->asked;
 	struct task *t;
 
-	for (t = tasks_next(NULL); t; t = tasks_next(t))
-		if (t->announced && t->mm && !t->in_vfork &&
-		    t->stop == TASK_RUNNING && wanted_of(rec, t->mm)) {
+	for (t = tasks_next(NULL); asked && t; t = tasks_next(t))
+		if (t->announced && t->space && !t->in_vfork &&
+		    t->stop == TASK_RUNNING && asked(rec, t->space)) {
 			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 			moca_debug("task %d: interrupted", t->tid);
 		}
@@ -650,7 +451,8 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 	if (t->tid == rec->root)
 		launch_tell_continued(rec);
 	quiesce_hide_interrupt(t);
-	give_wanted(rec, t);
+	if (waits(rec, t))
+		rec->way->traced->give(rec, t);
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
 
@@ -674,8 +476,8 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 	}
 	if (!ret && debugger_wanted(regs.orig_rax))
 		seen = debugger_call(rec, t, &regs);
-	else if (!ret)
-		ret = mapcall_handle(rec, t, &regs);
+	else if (!ret && rec->way->traced->call)
+		ret = rec->way->traced->call(rec, t, &regs);
 	if (ret == -ESRCH && t->status)
 		return;
 	tracee_resume(t, seen == 2 ? PTRACE_SYSCALL : PTRACE_CONT, 0);
@@ -689,7 +491,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 		if (!WIFSTOPPED(status))
 			tasks_remove(t);
 		else
-			zap_let_go(t->tid);
+			tracee_let_helper_go(t->tid);
 		return;
 	}
 	if (t->plain) {
@@ -733,10 +535,9 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				/* Its clone failed: there was no event. */
 				debugger_called(t);
 			} else if (rec->attach) {
-				if (attach_syscall(rec, t) &&
-				    (zapper_wanted(t) || thaw_wanted(t))) {
+				if (attach_syscall(rec, t) && waits(rec, t)) {
 					quiesce_hide_interrupt(t);
-					give_wanted(rec, t);
+					rec->way->traced->give(rec, t);
 				}
 			}
 			break;
@@ -748,21 +549,42 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
 
-int supervisor_adopt(struct recorder *rec, pid_t pid)
+int supervisor_seize(struct recorder *rec, pid_t pid)
+{
+	return ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) ? -errno : 0;
+}
+
+/* Take over the first task (seized, before its exec). */
+static int adopt(struct recorder *rec, pid_t pid)
 {
 	struct task *t = tasks_add(pid);
 
 	if (!t)
 		return -ENOMEM;
-	t->mm = mm_new(rec, pid);
-	if (!t->mm)
+	t->space = space_new(rec, pid);
+	if (!t->space)
 		return -ENOMEM;
 	supervisor_announce(rec, t, NULL, 0);
 	return 0;
 }
 
-/* The program is gone: its zappers have no more to do. */
-static void end_zappers(void)
+int supervisor_begin(struct recorder *rec, pid_t pid)
+{
+	uint64_t before = moca_now_ns();
+	int err;
+
+	if (!rec->attach)
+		return adopt(rec, pid);
+	err = attach_begin(rec, pid);
+	cost_begin(&rec->costs, moca_now_ns() - before);
+	atomic_store(&rec->began_ns, moca_now_ns());
+	if (err)
+		attach_end(rec);
+	return err;
+}
+
+/* The program is gone: helpers of ours in it have no more to do. */
+static void end_helpers(void)
 {
 	struct task *t;
 
@@ -860,5 +682,5 @@ void supervisor_run(struct recorder *rec)
 		begin_program(rec);
 	}
 	rec->ended_ns = moca_now_ns();
-	end_zappers();
+	end_helpers();
 }

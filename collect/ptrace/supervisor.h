@@ -3,14 +3,17 @@
 #ifndef MOCA_PTRACE_SUPERVISOR_H
 #define MOCA_PTRACE_SUPERVISOR_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 #include "collect/ptrace/tracee.h"
 
-/* Handle stops until no traced task is left. Runs in the tracing thread. */
-void supervisor_run(struct recorder *rec);
+/* Options that every traced task has. */
+#define TRACE_OPTIONS                                                        \
+	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE |  \
+	 PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | \
+	 PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
 
-/* Take over the first task (seized, before its exec). 0 or -errno. */
-int supervisor_adopt(struct recorder *rec, pid_t pid);
+/* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
+#define SECCOMP_OURS 0x6d6fu
 
 /* A new number in the trace, and the messages that announce the task. */
 void supervisor_announce(struct recorder *rec, struct task *t,
@@ -32,12 +35,6 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 
 /* Once in a recording, 0.1 ms: what a stop takes (cost.h). 0 or -errno. */
 int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c);
-
-/* record_way of page accesses. */
-int supervisor_after_exec(struct recorder *rec, struct task *t,
-			  const char *path);
-void supervisor_after_fork(struct recorder *rec, struct task *t,
-			   struct task *child);
 
 /* What a stop (a status of wait) asks for; t goes on afterwards. */
 void supervisor_stop(struct recorder *rec, struct task *t, int status);

@@ -3,7 +3,7 @@
 #ifndef MOCA_PTRACE_TASKS_H
 #define MOCA_PTRACE_TASKS_H
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/task.h"
 
 struct task *tasks_find(pid_t tid);
 /* A new, unannounced task. NULL: no memory. */

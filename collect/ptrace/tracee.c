@@ -436,3 +436,9 @@ int tracee_resume(struct task *t, int request, int sig)
 		return -errno;
 	return 0;
 }
+
+void tracee_let_helper_go(pid_t helper)
+{
+	/* No signal is passed on, so it never is in a stop that lasts. */
+	ptrace(PTRACE_CONT, helper, NULL, NULL);
+}

@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collect/run/internal.h"
+#include "collect/ptrace/stub.h"
+#include "collect/ptrace/task.h"
 
 /* 0 or -errno; -ESRCH when the task died. */
 int tracee_get_regs(struct task *t, struct user_regs_struct *regs);
@@ -81,5 +82,8 @@ int tracee_finish_call(struct task *t);
 /* Let it go on, to where it stops again when it shall retrap; sig is a signal
  * to deliver. */
 int tracee_resume(struct task *t, int request, int sig);
+
+/* A task of our own in the program has stopped: it shall go on. */
+void tracee_let_helper_go(pid_t helper);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 
 #define PAGES 128
 #define ROUNDS 4

@@ -6,19 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "collect/ptrace/tracee.h"
+#include "collect/run/recorder.h"
 #include "lib/format/meta.h"
-
-/* A stop that follows the last one so soon has waited for it. */
-#define AT_ONCE_NS 3000
-/* Until it is calibrated: the figure of a VM of 2026. */
-#define STOP_NS 6000
-/* No stop takes so long by itself. */
-#define STOP_MOST_NS 200000
-/* A call that a task runs for us, in a round: 1 to 5 us. */
-#define CALL_NS 2000
-/* What pages of the memfd take at most, in a call, of what native ones take. */
-#define PAGES_FACTOR 4
 
 static const struct {
 	const char *key, *label;
@@ -62,129 +51,6 @@ uint64_t cost_thread_cpu_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void learn_stop(struct costs *c, uint64_t gap_ns)
-{
-	uint64_t price = atomic_load(&c->stop_ns);
-
-	c->gaps[c->gap_count++] = gap_ns;
-	if (c->gap_count < COST_GAPS)
-		return;
-	c->gap_count = 0;
-	qsort(c->gaps, COST_GAPS, sizeof(*c->gaps), by_size);
-	price = (3 * price + c->gaps[COST_GAPS / 5]) / 4;
-	if (price < STOP_MOST_NS)
-		atomic_store(&c->stop_ns, price);
-}
-
-void cost_stop_begin(struct costs *c, const struct task *t)
-{
-	uint64_t now = moca_now_ns();
-
-	if (t->cost_resumed_ns)
-		learn_stop(c, now - t->cost_resumed_ns);
-
-	c->stop.kind = COST_STOP;
-	c->stop.counts = 1;
-	c->stop.inner_ns = 0;
-	c->stop.natural_ns = 0;
-	/*
-	 * It came while we saw to another task, at a moment that nobody knows:
-	 * half of that on average.
-	 */
-	c->stop.before_ns = now - c->stop.end_ns < AT_ONCE_NS ?
-				    c->stop.length_ns / 2 : 0;
-	c->stop.begin_ns = now;
-	c->stop.rounds = tracee_rounds();
-	c->stop.begin_cpu_ns = cost_thread_cpu_ns();
-}
-
-void cost_stop_is(struct costs *c, enum cost_kind kind, int count)
-{
-	c->stop.kind = kind;
-	c->stop.counts = count;
-}
-
-void cost_inner(struct costs *c, enum cost_kind kind, uint64_t count,
-		uint64_t ns)
-{
-	cost_add(c, kind, count, ns);
-	c->stop.inner_ns += ns;
-}
-
-void cost_natural(struct costs *c, uint64_t filled, uint64_t freed)
-{
-	c->stop.natural_ns += filled * atomic_load(&c->native_touch_ns) +
-			      freed * atomic_load(&c->native_free_ns);
-}
-
-static void add_to_task(struct costs *c, struct task *t, uint64_t ns)
-{
-	unsigned int window = atomic_load(&c->window);
-
-	if (!t)
-		return;
-	t->cost_resumed_ns = c->stop.kind == COST_CALL ? c->stop.end_ns : 0;
-	if (t->cost_window != window)
-		t->cost_ns = 0;
-	t->cost_window = window;
-	t->cost_ns += ns;
-	/* The collector takes it between windows: a race costs one of them. */
-	if (t->cost_ns > atomic_load(&c->busiest_ns))
-		atomic_store(&c->busiest_ns, t->cost_ns);
-}
-
-void cost_stop_end(struct costs *c, struct task *t)
-{
-	uint64_t now = moca_now_ns(), ns = now - c->stop.begin_ns, base, own;
-	uint64_t rounds, most;
-	uint64_t cpu = cost_thread_cpu_ns() - c->stop.begin_cpu_ns;
-
-	base = atomic_load(&c->stop_ns);
-	if (!base) {
-		base = STOP_NS;
-		c->stop_cpu_ns = STOP_NS / 2;
-	}
-	c->stop.end_ns = now;
-	c->stop.length_ns = ns;
-	/*
-	 * Of the time that is not our CPU time some is the task's own, which
-	 * runs calls for us, and some is nobody's, who waited.
-	 */
-	rounds = tracee_rounds() - c->stop.rounds;
-	own = ns > cpu ? ns - cpu : 0;
-	most = rounds * (c->stop_cpu_ns + CALL_NS);
-	/* Pages that a memory call fills or frees are the task's work. */
-	if (c->stop.kind == COST_MEMORY)
-		most += PAGES_FACTOR * c->stop.natural_ns;
-	if (own > most)
-		own = most;
-	own -= c->stop.natural_ns < own ? c->stop.natural_ns : own;
-	/* Who ended is not there to be switched to. */
-	if (c->stop.kind != COST_EXIT)
-		own += c->stop_cpu_ns;
-	atomic_fetch_add(&c->task_cpu_ns, own);
-	if (c->stop.kind == COST_MEMORY)
-		c->stop.natural_ns += atomic_load(&c->native_call_ns);
-	ns -= c->stop.natural_ns < ns ? c->stop.natural_ns : ns;
-	add_to_task(c, t, ns + base + c->stop.before_ns);
-	ns -= c->stop.inner_ns < ns ? c->stop.inner_ns : ns;
-	cost_add(c, c->stop.kind, c->stop.counts,
-		 ns + base + c->stop.before_ns);
-}
-
-void cost_calibrated(struct costs *c, uint64_t ns, uint64_t tracer_cpu_ns)
-{
-	c->stop_cpu_ns = ns > tracer_cpu_ns ? ns - tracer_cpu_ns : 0;
-	atomic_store(&c->stop_ns, ns);
 }
 
 void cost_begin(struct costs *c, uint64_t ns)

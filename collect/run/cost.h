@@ -14,7 +14,6 @@
 #include <sys/types.h>
 
 struct moca_meta;
-struct task;
 
 enum cost_kind {
 	COST_START,	/* from the start of `moca` to the program's first
@@ -77,7 +76,7 @@ struct costs {
 	uint64_t gaps[COST_GAPS];
 	unsigned int gap_count;
 
-	/* The stop under way; supervisor thread only. */
+	/* The stop under way; supervisor thread only (ptrace/stop-cost.h). */
 	struct {
 		enum cost_kind kind;
 		int counts;		/* how many of its kind it stands for */
@@ -99,22 +98,6 @@ static inline void cost_add(struct costs *c, enum cost_kind kind,
 				  memory_order_relaxed);
 	atomic_fetch_add_explicit(&c->kind[kind].ns, ns, memory_order_relaxed);
 }
-
-/*
- * Supervisor thread. A stop is begun when wait(2) has reported it; kind and
- * count are what it turns out to be, by default one of COST_STOP. The end is
- * when the task goes on; tid: whose it was.
- */
-void cost_stop_begin(struct costs *c, const struct task *t);
-void cost_stop_is(struct costs *c, enum cost_kind kind, int count);
-void cost_stop_end(struct costs *c, struct task *t);
-/* Within a stop: `ns` that are counted as kind, not as the stop. */
-void cost_inner(struct costs *c, enum cost_kind kind, uint64_t count,
-		uint64_t ns);
-/* Within a stop: pages that the call fills or frees, natively too. */
-void cost_natural(struct costs *c, uint64_t filled, uint64_t freed);
-/* What an empty stop took: in all, and of that the tracing thread's CPU. */
-void cost_calibrated(struct costs *c, uint64_t ns, uint64_t tracer_cpu_ns);
 
 /*
  * The program begins, `ns` after we did: what the tracing thread counted so far

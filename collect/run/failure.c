@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 

@@ -4,19 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/sched.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -25,123 +19,8 @@
 
 #include "collect/run/oom.h"
 #include "collect/run/way.h"
-#include "collect/fault/witness.h"
 #include "lib/base/err.h"
 #include "lib/ring/registry.h"
-
-#define LOAD(field) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define LOAD_ARG(n) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
-		 offsetof(struct seccomp_data, args) + 8 * (n))
-#define RETURN(v) BPF_STMT(BPF_RET | BPF_K, v)
-#define IF_EQ(v, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, yes, no)
-
-/* Trace system call nr when its argument n has all of `value`. */
-#define TRACE_IF(number, n, value) \
-	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
-
-/* The same when its argument n has any of these bits. */
-#define TRACE_IF_ANY(number, n, bits) \
-	IF_EQ(number, 0, 4), LOAD_ARG(n), \
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
-
-/*
- * The filter that asks us before memory changes. Numbers first: the kernel
- * remembers those that need no look at the arguments and skips the filter.
- */
-static int install_filter(int fd_number, int privileged)
-{
-	const struct sock_filter ours[] = {
-		LOAD(arch),
-		IF_EQ(AUDIT_ARCH_X86_64, 5, 0),
-		/* Of 32-bit programs, only where their memory ends. */
-		LOAD(nr),
-		IF_EQ(EXIT_GROUP_32, 1, 0),
-		IF_EQ(EXECVE_32, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		RETURN(SECCOMP_RET_ALLOW),
-		LOAD(nr),
-		IF_EQ(SYS_exit_group, 2, 0),
-		IF_EQ(SYS_execve, 1, 0),
-		IF_EQ(SYS_execveat, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		IF_EQ(STUB_NR_DONE, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		TRACE_IF(SYS_close, 0, (uint32_t)fd_number),
-		TRACE_IF(SYS_fcntl, 0, (uint32_t)fd_number),
-		TRACE_IF(SYS_dup2, 1, (uint32_t)fd_number),
-		TRACE_IF(SYS_dup3, 1, (uint32_t)fd_number),
-		/* debugger.h, child-tid.h */
-		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
-		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
-		IF_EQ(SYS_ptrace, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		IF_EQ(SYS_prctl, 0, 6),
-		LOAD_ARG(0),
-		IF_EQ(PR_SET_SECCOMP, 2, 0),
-		IF_EQ(PR_SET_NAME, 1, 0),
-		IF_EQ(PR_SET_CHILD_SUBREAPER, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		RETURN(SECCOMP_RET_ALLOW),
-		/* mprotect and pkey_mprotect to writable. */
-		IF_EQ(SYS_mprotect, 1, 0),
-		IF_EQ(SYS_pkey_mprotect, 0, 4),
-		LOAD_ARG(2),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 1),
-		BPF_JUMP(BPF_JMP | BPF_JA, 22, 0, 0),
-		RETURN(SECCOMP_RET_ALLOW),
-		IF_EQ(SYS_mbind, 20, 0),
-		IF_EQ(SYS_move_pages, 19, 0),
-		IF_EQ(SYS_migrate_pages, 18, 0),
-		IF_EQ(SYS_shmat, 17, 0),
-		IF_EQ(SYS_shmdt, 16, 0),
-		IF_EQ(SYS_pkey_alloc, 15, 0),
-		IF_EQ(SYS_mlock, 14, 0),
-		IF_EQ(SYS_mlock2, 13, 0),
-		IF_EQ(SYS_mlockall, 12, 0),
-		IF_EQ(SYS_mmap, 11, 0),
-		IF_EQ(SYS_munmap, 10, 0),
-		IF_EQ(SYS_brk, 9, 0),
-		IF_EQ(SYS_mremap, 8, 0),
-		IF_EQ(SYS_madvise, 7, 0),
-		IF_EQ(440 /* process_madvise */, 6, 0),
-		IF_EQ(SYS_userfaultfd, 5, 0),
-		IF_EQ(SYS_seccomp, 4, 0),
-		IF_EQ(SYS_unshare, 3, 0),
-		IF_EQ(SYS_setns, 2, 0),
-		IF_EQ(SYS_close_range, 1, 0),
-		RETURN(SECCOMP_RET_ALLOW),
-		/* Our own calls, from the stub, pass. */
-		LOAD(instruction_pointer),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u)),
-		IF_EQ(STUB_BASE, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, instruction_pointer) + 4),
-		IF_EQ(0, 0, 1),
-		RETURN(SECCOMP_RET_ALLOW),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-	};
-	struct sock_fprog prog = {
-		.len = sizeof(ours) / sizeof(ours[0]),
-		.filter = (struct sock_filter *)ours,
-	};
-
-	if (!privileged && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		    SECCOMP_FILTER_FLAG_SPEC_ALLOW, &prog))
-		return -errno;
-	return 0;
-}
-
-/* What the child says when it could not execute the program. */
-struct exec_failure {
-	int stage;	/* 1 filter, 2 exec */
-	int error;
-};
 
 /* Without ptrace nobody could tell each image (session.h). */
 static void set_session(uint64_t session)
@@ -197,21 +76,18 @@ static void child_main(struct recorder *rec, int gate, int report)
 	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 	if (read(gate, &go, 1) != 1)
 		_exit(125);
-	why.stage = 1;
-	if (rec->way->filtered)
-		why.error = -install_filter(rec->fd_number, rec->privileged);
+	if (rec->session && !rec->way->traced)
+		set_session(rec->session);
+	if (rec->way->before_exec)
+		why.error = -rec->way->before_exec(rec, &why.what);
 	if (!why.error) {
-		if (rec->session && rec->way->supervise)
-			set_session(rec->session);
-		if (rec->way->before_exec)
-			rec->way->before_exec(rec);
-		why.stage = 2;
+		why.what = NULL;
 		execvp(o->argv[0], o->argv);
 		why.error = errno;
 	}
 	if (write(report, &why, sizeof(why)) < 0)
 		_exit(125);
-	_exit(why.stage == 1 ? 125 : why.error == ENOENT ? 127 : 126);
+	_exit(why.what ? 125 : why.error == ENOENT ? 127 : 126);
 }
 
 pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
@@ -242,9 +118,8 @@ pid_t launch_child(struct recorder *rec, int *gate, int *exec_error)
 	}
 	close(go[0]);
 	close(report[1]);
-	if (!rec->way->supervise &&
-	    ptrace(PTRACE_SEIZE, pid, NULL, LAUNCH_TRACE_OPTIONS)) {
-		err = -errno;
+	err = rec->way->child ? rec->way->child(rec, pid) : 0;
+	if (err) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		close(go[1]);

@@ -7,21 +7,18 @@
 #ifndef MOCA_RUN_LAUNCH_H
 #define MOCA_RUN_LAUNCH_H
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 
-/* Options that every traced task has. */
-#define LAUNCH_TRACE_OPTIONS                                                 \
-	(PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE |  \
-	 PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | \
-	 PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
-
-/* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
-#define SECCOMP_OURS 0x6d6fu
+/* What the child says when it could not execute the program. */
+struct exec_failure {
+	const char *what;	/* of record_way.before_exec; NULL: exec */
+	int error;		/* errno */
+};
 
 /*
- * Fork the child that will become argv (and seize it, where the way is one of
- * ptrace); it waits for launch_go.
- * gate gets the descriptor for that. The pid, or -errno.
+ * Fork the child that will become argv; it waits for launch_go. gate gets the
+ * descriptor for that, exec_error one that a struct exec_failure comes by. The
+ * pid, or -errno.
  */
 pid_t launch_child(struct recorder *rec, int *gate, int *exec_error);
 /* Let it execute. */

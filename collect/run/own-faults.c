@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 #include "lib/format/rate-writer.h"
 
 struct own_faults {

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 
 struct queue {
 	pthread_mutex_t lock;

@@ -11,7 +11,7 @@
 
 #include <moca/types.h>
 
-struct mm;
+struct space;
 
 /* Pages [start, end) of an address space, bytes. */
 struct extent {
@@ -26,14 +26,14 @@ struct placed {
 
 enum message_kind {
 	MSG_EVENT,	/* event of task id; name is the message's own */
-	MSG_TASK,	/* tid is task id, of address space mm, from now on */
+	MSG_TASK,	/* tid is task id, of that address space, from now on */
 	MSG_TASK_END,
 	MSG_IGNORE,	/* tid is one of our own: no samples of it */
 	MSG_PREFILL,	/* extents hold data that nobody touched yet */
 	MSG_DROP,	/* [start, end) goes; extents are its existing pages */
 	MSG_WITNESS,	/* the mapping [start, end), event.name, has pages at
 			   extents, as its page tables say */
-	MSG_MM_END,	/* mm has no tasks any more */
+	MSG_SPACE_END,	/* it has no tasks any more */
 };
 
 struct message {
@@ -42,9 +42,9 @@ struct message {
 	enum message_kind kind;
 	pid_t tid, pid;
 	pid_t former;		/* MSG_TASK: its thread id until now, or 0 */
-	pid_t inner_tid;	/* MSG_TASK: as in struct task */
+	pid_t inner_tid;	/* MSG_TASK: its number for itself; 0: as tid */
 	uint32_t task;
-	struct mm *mm;
+	struct space *space;
 	uint64_t start, end;
 	int certified;		/* MSG_DROP: the extents are the whole truth */
 	struct extent *extents;

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +18,15 @@
 #include <unistd.h>
 #include <linux/capability.h>
 
-#include "collect/ptrace/attach.h"
-#include "collect/fault/collector.h"
 #include "collect/run/launch.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/queue.h"
-#include "collect/ptrace/supervisor.h"
 #include "collect/run/target.h"
-#include "collect/fault/task-clock.h"
 #include "collect/run/way.h"
 #include "lib/base/err.h"
-#include "lib/base/plural.h"
+#include "lib/format/meta.h"
 #include "lib/format/seal.h"
+#include "lib/format/writer.h"
 
 #define EXIT_OURS 125
 
@@ -127,23 +123,6 @@ static void announce_launch(int error)
 	pthread_mutex_unlock(&start.lock);
 }
 
-static void trace(pid_t pid)
-{
-	if (rec.attach) {
-		uint64_t before = moca_now_ns();
-
-		start.error = attach_begin(&rec, pid);
-		cost_begin(&rec.costs, moca_now_ns() - before);
-		atomic_store(&rec.began_ns, moca_now_ns());
-		if (start.error)
-			attach_end(&rec);
-	} else {
-		start.error = supervisor_adopt(&rec, pid);
-		launch_go(start.gate);
-	}
-	supervisor_run(&rec);
-}
-
 /* ptrace belongs to a thread: this one starts the program and traces it. */
 static void *supervisor_main(void *arg)
 {
@@ -162,13 +141,11 @@ static void *supervisor_main(void *arg)
 		}
 		return NULL;
 	}
-	if (rec.way->supervise) {
-		if (!rec.attach)
-			launch_go(start.gate);
-		rec.way->supervise(&rec);
-	} else {
-		trace(pid);
-	}
+	if (rec.way->begin)
+		start.error = rec.way->begin(&rec, pid);
+	if (!rec.attach)
+		launch_go(start.gate);
+	rec.way->supervise(&rec);
 	atomic_store(&finished, 1);
 	queue_wake(rec.queue);
 	return NULL;
@@ -291,63 +268,17 @@ static void describe(struct moca_meta *m)
 	moca_meta_set(m, "state", "recording");
 }
 
-static void describe_intervals(struct moca_meta *m)
-{
-	const struct moca_record_options *o = rec.opt;
-
-	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
-	if (isinf(o->budget))
-		moca_meta_set(m, "budget", "none");
-	else
-		moca_meta_set(m, "budget", "%.4f", o->budget);
-}
-
-static void describe_sampler(struct moca_meta *m, const struct sampler *s)
-{
-	const char *names[] = { "tracepoint", "instruction", "instruction" };
-
-	moca_meta_set(m, "read_write_source", "%s", names[sampler_source(s)]);
-	moca_meta_set(m, "ring_bytes", "%zu", sampler_ring_bytes(s));
-	if (sampler_source(s) == SAMPLER_USER_ONLY)
-		moca_meta_add(m, "note",
-			      "accesses inside system calls cannot be seen by "
-			      "this user: pages that only the kernel touches "
-			      "count as touched and not seen (root, or sysctl "
-			      "kernel.perf_event_paranoid=1, would show them)");
-}
-
-static void fault_summary(struct recorder *r)
-{
-	struct collector_totals t;
-	char seen[512];
-	const struct moca_certificate *k = &t.certificate;
-	char cost[256];
-
-	collector_cost(r->collector, cost, sizeof(cost));
-	if (r->opt->quiet)
-		return;
-	collector_totals(r->collector, &t);
-	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
-		 "%u task%s, %lu interval%s, %.1f MB; %s.",
-		 rec.dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
-		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
-		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
-		 t.intervals, PLURAL(t.intervals), t.bytes / 1e6, cost);
-	moca_say("next: moca info %s", rec.dir);
-}
-
 /* The program was not even begun: why. */
 static void explain_exec(void)
 {
-	struct { int stage, error; } why;
+	struct exec_failure why;
 
 	if (rec.attach ||
 	    read(start.exec_report, &why, sizeof(why)) != sizeof(why))
 		return;
-	if (why.stage == 1)
-		moca_error("cannot install the filter that watches the "
-			   "program's memory calls (seccomp): %s; see "
-			   "moca doctor", strerror(why.error));
+	if (why.what)
+		moca_error("cannot %s: %s; see moca doctor", why.what,
+			   strerror(why.error));
 	else
 		moca_error("cannot execute %s: %s", rec.opt->argv[0],
 			   strerror(why.error));
@@ -408,116 +339,6 @@ static void finish_companion(struct moca_meta *meta)
 	if (c)
 		c->finish(c->arg, &notes);
 }
-
-/* kernel.perf_event_paranoid; 99 where it cannot be read. */
-static int paranoid(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 99;
-
-	if (f && fscanf(f, "%d", &level) != 1)
-		level = 99;
-	if (f)
-		fclose(f);
-	return level;
-}
-
-/* The kernel lets us not look into the process. */
-static void explain_rights(int err)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", rec.opt->attach);
-	if (!stat(path, &st) && st.st_uid != geteuid())
-		moca_error("cannot attach to process %d: %s; it is not yours "
-			   "(uid %u owns it), or has gained or dropped rights: "
-			   "run as root", rec.opt->attach, strerror(-err),
-			   st.st_uid);
-	else
-		moca_error("cannot attach to process %d: %s; a security module "
-			   "or its rights forbid it: run as root",
-			   rec.opt->attach, strerror(-err));
-}
-
-static void explain_sampler(int err, const char *what)
-{
-	int rights = err == -EACCES || err == -EPERM;
-
-	if (rec.attach && err == -ESRCH)
-		moca_error("cannot attach to process %d: there is no such "
-			   "process", rec.opt->attach);
-	else if (rec.attach && rights && paranoid() <= 2)
-		explain_rights(err);
-	else if (!rights || paranoid() <= 2)
-		moca_error("cannot %s: %s; `moca doctor` says what this user "
-			   "may do", what, strerror(-err));
-	else
-		moca_error("cannot %s: %s; `moca doctor` says what this user "
-			   "may do, and `sysctl kernel.perf_event_paranoid=2` "
-			   "(as root) allows it", what, strerror(-err));
-}
-
-static pid_t *list_threads(size_t *count)
-{
-	pid_t *tids = NULL;
-
-	if (!rec.attach) {
-		tids = malloc(sizeof(*tids));
-		if (tids)
-			tids[0] = rec.root;
-		*count = tids != NULL;
-		return tids;
-	}
-	return target_threads(rec.opt->attach, count);
-}
-
-static int fault_prepare(struct recorder *r, struct moca_meta *meta,
-			 struct moca_writer *writer)
-{
-	struct task_clock *clock = NULL;
-	struct sampler *sampler = NULL;
-	const char *what = "trace the program";
-	pid_t *tids;
-	size_t n = 0;
-	int err;
-
-	describe_intervals(meta);
-	tids = list_threads(&n);
-	err = n ? sampler_open(&sampler, tids, n, !r->attach,
-			       r->opt->tracepoints, &what) : -ESRCH;
-	if (!err)
-		clock = task_clock_open(tids, n, !r->attach);
-	free(tids);
-	if (err) {
-		explain_sampler(err, what);
-		return EXIT_OURS;
-	}
-	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
-	describe_sampler(meta, sampler);
-	err = collector_create(&r->collector, r, sampler, writer, meta,
-			       clock);
-	if (err)
-		moca_error("cannot begin the trace in %s: %s", r->dir,
-			   strerror(-err));
-	return err ? EXIT_OURS : 0;
-}
-
-static void fault_collect(struct recorder *r, atomic_int *done)
-{
-	collector_run(r->collector, done);
-}
-
-static const struct record_way fault_way = {
-	.collector = "fault",
-	.filtered = 1,
-	.killed = "its memory needs looking after while it is traced",
-	.prepare = fault_prepare,
-	.collect = fault_collect,
-	.summary = fault_summary,
-	.after_exec = supervisor_after_exec,
-	.after_fork = supervisor_after_fork,
-};
 
 /* In the engine: everything between the directory and the exit code. */
 static int engine(struct moca_meta *meta, struct moca_writer *writer)
@@ -599,8 +420,8 @@ int record_run(const struct moca_record_options *opt,
 	rec.start_ns = moca_now_ns();
 	rec.launch_ns = rec.start_ns - process_cpu_ns();
 	rec.privileged = has_sys_admin();
-	pthread_mutex_init(&rec.mm_lock, NULL);
-	if (!rec.attach && target_check(opt->argv[0], !way->supervise, &err))
+	pthread_mutex_init(&rec.space_lock, NULL);
+	if (!rec.attach && target_check(opt->argv[0], way->traced != NULL, &err))
 		return err;
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
@@ -632,9 +453,4 @@ int record_run(const struct moca_record_options *opt,
 	launch_tell_end(&rec, err, 0);
 	fflush(NULL);
 	_exit(err);
-}
-
-int moca_record_run(const struct moca_record_options *opt)
-{
-	return record_run(opt, &fault_way);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Recording page accesses from user space: the fault collector.
- * doc/design/fault-collector.md describes the mechanism.
- */
+/* What a recording is told to do, of whatever way. */
 #ifndef MOCA_RUN_RECORD_H
 #define MOCA_RUN_RECORD_H
 
@@ -67,12 +64,5 @@ struct moca_record_options {
 	char **argv;
 	const struct moca_record_companion *companion;	/* or NULL */
 };
-
-/*
- * Record argv (or the process attach) and return the exit code for the shell:
- * the program's own, or 125 to 127. A program that was killed by a signal
- * ends the caller by the same signal.
- */
-int moca_record_run(const struct moca_record_options *opt);
 
 #endif

@@ -2,7 +2,7 @@
 /* Which programs the user chose: --include, --exclude, --only-children. */
 #include <string.h>
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 
 static int listed(const char *path, const char **names, size_t n)
 {

@@ -1,31 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between ways of recording: page accesses by faults (record.c),
- * exact counts (collect/exact), and the kernel module (collect/kernel). How the
- * program is started, stops and ends, the directory and the messages are the same
- * (record.c, launch.c); so is, for those that use ptrace, supervisor.c.
+ * What differs between ways of recording: page accesses by faults
+ * (collect/fault), exact counts (collect/exact), and the kernel module
+ * (collect/kernel). How the program is started, stops and ends, the directory and
+ * the messages are the same (record.c, launch.c); what ways under ptrace have
+ * besides is collect/ptrace/way.h.
  */
 #ifndef MOCA_RUN_WAY_H
 #define MOCA_RUN_WAY_H
 
-#include "collect/run/internal.h"
+#include "collect/run/recorder.h"
 
 struct moca_meta;
 struct moca_writer;
+struct trace_way;
 
 struct record_way {
 	const char *collector;	/* in the trace's metadata */
-	int filtered;		/* the program begins with our seccomp filter */
 	const char *killed;	/* why the program ends when the recorder does;
 				   NULL: it goes on */
+	const struct trace_way *traced;	/* NULL: not under ptrace */
+
 	/*
-	 * Tracing thread, instead of ptrace and all that comes with it: let the
-	 * program live, until it has ended, or at once when it is attached to.
-	 * NULL: the program is run under ptrace.
+	 * Tracing thread, whose child the program is. First, pid is there and
+	 * waits to be let go. 0 or -errno: it is ended. NULL: nothing to do.
 	 */
+	int (*child)(struct recorder *rec, pid_t pid);
+	/*
+	 * It is about to begin; or it is to be attached to. 0 or -errno: then it
+	 * lives, unrecorded. NULL: nothing to do.
+	 */
+	int (*begin)(struct recorder *rec, pid_t pid);
+	/* Let it live, until it has ended, or at once when it is attached to. */
 	void (*supervise)(struct recorder *rec);
-	/* In the child, just before exec. NULL: nothing to do. */
-	void (*before_exec)(const struct recorder *rec);
+	/* In the child, just before exec. 0, or -errno and *what could not be
+	 * done, a constant. NULL: nothing to do. */
+	int (*before_exec)(const struct recorder *rec, const char **what);
 
 	/* Collector thread. The program is there and has not begun. 0, or the
 	 * exit code, after a message. */
@@ -36,21 +46,10 @@ struct record_way {
 	/* All is written: tell the user how it went, unless quiet; what goes
 	 * into the metadata does so in any case. */
 	void (*summary)(struct recorder *rec);
-
-	/* Supervisor thread. t is at the end of execve of the program at path:
-	 * a new, bare address space. 0 or -errno: it died. */
-	int (*after_exec)(struct recorder *rec, struct task *t,
-			  const char *path);
-	/* child, of t, is about to be announced and to begin; it may wait.
-	 * NULL: nothing to do. */
-	void (*before_child)(struct recorder *rec, const struct task *t,
-			     struct task *child);
-	/* child->mm is new, child has a copy of t's memory. */
-	void (*after_fork)(struct recorder *rec, struct task *t,
-			   struct task *child);
 };
 
-/* As moca_record_run. */
+/* Record, and return the exit code for the shell: the program's own, or 125 to
+ * 127. A program that was killed by a signal ends the caller by the same. */
 int record_run(const struct moca_record_options *opt,
 	       const struct record_way *way);
 

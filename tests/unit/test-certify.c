@@ -2,7 +2,7 @@
 /* The certificate's sentence, and what it counts of mappings. */
 #include "collect/fault/certify.h"
 #include "collect/run/certificate.h"
-#include "collect/run/internal.h"
+#include "collect/fault/memory.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "tests/unit/trace-util.h"
@@ -50,7 +50,7 @@ static void witness(struct blind_spots *b, struct mm *mm, uint64_t page,
 {
 	struct message *m = message_new(MSG_WITNESS, 1, name);
 
-	m->mm = mm;
+	m->space = &mm->space;
 	m->start = page << 12;
 	m->end = (page + pages) << 12;
 	m->extents[0] = (struct extent){ m->start, m->end };
@@ -64,7 +64,7 @@ static void drop(struct blind_spots *b, struct moca_certificate *k,
 {
 	struct message *m = message_new(MSG_DROP, 0, NULL);
 
-	m->mm = mm;
+	m->space = &mm->space;
 	m->start = page << 12;
 	m->end = (page + pages) << 12;
 	certify_drop(b, k, m);

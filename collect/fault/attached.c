@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/attached.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+#include "collect/fault/mm.h"
+#include "collect/fault/witness.h"
+#include "collect/fault/zap.h"
+#include "collect/ptrace/attach.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/tasks.h"
+#include "collect/ptrace/vdso.h"
+#include "lib/base/err.h"
+
+/* Our calls need a task that can run: not one that is stopped by ^Z. */
+static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
+{
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	uint64_t insn;
+	int err;
+
+	quiesce_hide_interrupt(t);
+	err = tracee_get_regs(t, &regs);
+	if (err)
+		return err;
+	if (regs.cs == 0x23)
+		return -ENOEXEC;
+	insn = vdso_syscall(t->tid);
+	if (!insn)
+		return -ENOEXEC;
+	err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	err = mm_setup(rec, mm, &c, insn);
+	if (!err)
+		err = supervisor_calibrate(rec, &c);
+	if (!err) {
+		pthread_mutex_lock(&mm->lock);
+		err = mm_move_all(rec, mm, &c);
+		pthread_mutex_unlock(&mm->lock);
+	}
+	if (tracee_end(&c) && !err)
+		err = -ESRCH;
+	return err;
+}
+
+void attached_begin(struct recorder *rec, struct space *s, struct task *t)
+{
+	int err = t ? move_running(rec, mm_of(s), t) : -EBUSY;
+
+	if (t && err != -ESRCH)
+		witness_attach(rec, t);
+	if (err)
+		task_event(rec, t ? t : tasks_next(NULL), MOCA_EVENT_GAP,
+			     0, 0, 0, 0, 0,
+			     "memory could not be moved: real faults only");
+}
+
+/* Take the stub and the descriptor away again. */
+static void clean_up(struct mm *mm, struct task *t)
+{
+	uint64_t insn = vdso_syscall(t->tid);
+	uint64_t unmap[6] = { STUB_BASE, STUB_SIZE };
+	uint64_t shut[6] = { mm->remote_fd };
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	long ret;
+
+	if (!insn || tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
+		return;
+	if (!tracee_raw_call(&c, insn, SYS_munmap, unmap, &ret) &&
+	    mm->remote_fd >= 0)
+		tracee_raw_call(&c, insn, SYS_close, shut, &ret);
+	tracee_end(&c);
+}
+
+static int release_mm(struct recorder *rec, struct mm *mm)
+{
+	struct task *t = attach_pick(&mm->space, mm->space.pid);
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	int err = t ? 0 : -EBUSY;
+
+	if (t)
+		quiesce_hide_interrupt(t);
+	if (!err)
+		err = tracee_get_regs(t, &regs);
+	if (!err)
+		err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
+	err = mm_unmove(rec, mm, &c, NULL);
+	if (err != -ESRCH)
+		tracee_end(&c);
+	pthread_mutex_unlock(&mm->lock);
+	if (!err)
+		clean_up(mm, t);
+	return err;
+}
+
+void attached_end(struct recorder *rec)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		witness_end(rec, t);
+		if (mm_of(t->space))
+			mm_of(t->space)->witnessed = 0;	/* it was looked at */
+	}
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (mm_of(t->space) && mm_of(t->space)->state == MM_MOVED && !mm_of(t->space)->dead &&
+		    release_mm(rec, mm_of(t->space)) == -EBUSY) {
+			mm_of(t->space)->dead = 1;	/* said once */
+			moca_error("cannot make the memory of process %d its "
+				   "own again, because none of its threads "
+				   "stopped within 10 seconds: it runs on, but "
+				   "may compute wrong results after its next "
+				   "fork; end it, and start it anew", t->pid);
+		}
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/fault/mm.h"
+#include "collect/fault/witness.h"
+#include "collect/fault/zap.h"
+#include "collect/ptrace/child-tid.h"
+#include "collect/ptrace/inject.h"
+#include "collect/ptrace/preload.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/vdso.h"
+#include "lib/base/err.h"
+
+#define CS_32BIT 0x23
+
+/* A static program has no loader that would do it. */
+static void inject_agent(struct recorder *rec, struct task *t,
+			 struct tracee_calls *c)
+{
+	char why[100], text[200];
+
+	if (moca_inject_static(rec, c, why, sizeof(why)) > 0)
+		preload_configure(rec, t, &c->saved);
+	if (!why[0])
+		return;
+	snprintf(text, sizeof(text), "not all allocations of a static program "
+		 "are seen: %s", why);
+	supervisor_gap(rec, t, text);
+}
+
+/* Not into a program that is not dumpable. */
+static int may_look(pid_t tid)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Move its memory, if it can be. 0 or -errno: it died. */
+static int take_memory(struct recorder *rec, struct task *t, int limited)
+{
+	struct mm *mm = mm_of(t->space);
+	struct user_regs_struct regs;
+	struct tracee_calls c;
+	uint64_t insn;
+	int err, loads;
+
+	err = tracee_get_regs(t, &regs);
+	if (err)
+		return err;
+	if (regs.cs == CS_32BIT) {
+		supervisor_gap(rec, t, "a 32-bit program: real faults only");
+		return 0;
+	}
+	if (limited) {
+		supervisor_gap(rec, t, "its system calls are limited by seccomp: real "
+			    "faults only, and no allocations");
+		return 0;
+	}
+	insn = vdso_syscall(t->tid);
+	if (!insn) {
+		supervisor_gap(rec, t, may_look(t->tid) ?
+			       "no vDSO in the program: real faults only" :
+			       "a program that has gained rights, or whose "
+			       "file may not be read: the kernel tells nothing "
+			       "of it");
+		return 0;
+	}
+	loads = supervisor_preload(rec, t, &regs);
+	if (loads < 0)
+		return loads;
+	err = tracee_begin(&c, t, &regs);
+	if (err)
+		return err;
+	err = mm_setup(rec, mm, &c, insn);
+	if (!err)
+		err = supervisor_calibrate(rec, &c);
+	if (!err) {
+		pthread_mutex_lock(&mm->lock);
+		err = mm_move_all(rec, mm, &c);
+		pthread_mutex_unlock(&mm->lock);
+	}
+	if (err && err != -ESRCH) {
+		char why[200];
+
+		snprintf(why, sizeof(why), "memory could not be moved (%s): "
+			 "real faults only", strerror(-err));
+		supervisor_gap(rec, t, why);
+	}
+	if (!err && loads == PRELOAD_STATIC)
+		inject_agent(rec, t, &c);
+	return tracee_end(&c);
+}
+
+int image_after_exec(struct recorder *rec, struct task *t, const char *path)
+{
+	int limited = supervisor_limited(rec, t->tid), err;
+
+	if (!record_wanted(rec, t->pid, path)) {
+		supervisor_gap(rec, t, "left out by the user's choice");
+		return 0;
+	}
+	err = take_memory(rec, t, limited);
+	/* Behind all that we touch ourselves. */
+	if (!err)
+		witness_begin(rec, t);
+	return err;
+}
+
+/* The child of a fork: a copy of its parent's memory, or none of it is. */
+void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
+{
+	struct mm *mm = mm_of(t->space);
+	int err;
+
+	if (mm->state != MM_MOVED) {
+		child_tid_write(child);
+		if (mm->witnessed)
+			witness_begin(rec, child);
+		return;
+	}
+	pthread_mutex_lock(&mm->lock);
+	zap_settle(mm);
+	quiesce(t->space, t);
+	err = mm_fork(rec, t, child);
+	pthread_mutex_unlock(&mm->lock);
+	quiesce_end(rec, t->space, t);
+	if (!err && mm->witnessed)
+		witness_begin(rec, child);
+	if (!err || err == -ESRCH)
+		return;
+	moca_error("cannot copy the memory of process %d for its child %d: "
+		   "%s; the child is ended, since it would share memory with "
+		   "its parent", t->pid, child->pid, strerror(-err));
+	kill(child->pid, SIGKILL);
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/record.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/fault/asked.h"
+#include "collect/fault/attached.h"
+#include "collect/fault/collector.h"
+#include "collect/fault/filter.h"
+#include "collect/fault/freeze.h"
+#include "collect/fault/image.h"
+#include "collect/fault/mapcall.h"
+#include "collect/fault/mm.h"
+#include "collect/fault/task-clock.h"
+#include "collect/ptrace/way.h"
+#include "collect/run/target.h"
+#include "lib/base/err.h"
+#include "lib/base/plural.h"
+
+#define EXIT_OURS 125
+
+static struct collector *collector;
+
+static void describe_intervals(const struct moca_record_options *o,
+			       struct moca_meta *m)
+{
+	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
+	if (isinf(o->budget))
+		moca_meta_set(m, "budget", "none");
+	else
+		moca_meta_set(m, "budget", "%.4f", o->budget);
+}
+
+static void describe_sampler(struct moca_meta *m, const struct sampler *s)
+{
+	const char *names[] = { "tracepoint", "instruction", "instruction" };
+
+	moca_meta_set(m, "read_write_source", "%s", names[sampler_source(s)]);
+	moca_meta_set(m, "ring_bytes", "%zu", sampler_ring_bytes(s));
+	if (sampler_source(s) == SAMPLER_USER_ONLY)
+		moca_meta_add(m, "note",
+			      "accesses inside system calls cannot be seen by "
+			      "this user: pages that only the kernel touches "
+			      "count as touched and not seen (root, or sysctl "
+			      "kernel.perf_event_paranoid=1, would show them)");
+}
+
+static void summary(struct recorder *r)
+{
+	struct collector_totals t;
+	char seen[512];
+	const struct moca_certificate *k = &t.certificate;
+	char cost[256];
+
+	collector_cost(collector, cost, sizeof(cost));
+	if (r->opt->quiet)
+		return;
+	collector_totals(collector, &t);
+	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
+		 "%u task%s, %lu interval%s, %.1f MB; %s.",
+		 r->dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
+		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
+		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
+		 t.intervals, PLURAL(t.intervals), t.bytes / 1e6, cost);
+	moca_say("next: moca info %s", r->dir);
+}
+
+/* kernel.perf_event_paranoid; 99 where it cannot be read. */
+static int paranoid(void)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 99;
+
+	if (f && fscanf(f, "%d", &level) != 1)
+		level = 99;
+	if (f)
+		fclose(f);
+	return level;
+}
+
+/* The kernel lets us not look into the process. */
+static void explain_rights(const struct recorder *rec, int err)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", rec->opt->attach);
+	if (!stat(path, &st) && st.st_uid != geteuid())
+		moca_error("cannot attach to process %d: %s; it is not yours "
+			   "(uid %u owns it), or has gained or dropped rights: "
+			   "run as root", rec->opt->attach, strerror(-err),
+			   st.st_uid);
+	else
+		moca_error("cannot attach to process %d: %s; a security module "
+			   "or its rights forbid it: run as root",
+			   rec->opt->attach, strerror(-err));
+}
+
+static void explain_sampler(const struct recorder *rec, int err,
+			    const char *what)
+{
+	int rights = err == -EACCES || err == -EPERM;
+
+	if (rec->attach && err == -ESRCH)
+		moca_error("cannot attach to process %d: there is no such "
+			   "process", rec->opt->attach);
+	else if (rec->attach && rights && paranoid() <= 2)
+		explain_rights(rec, err);
+	else if (!rights || paranoid() <= 2)
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do", what, strerror(-err));
+	else
+		moca_error("cannot %s: %s; `moca doctor` says what this user "
+			   "may do, and `sysctl kernel.perf_event_paranoid=2` "
+			   "(as root) allows it", what, strerror(-err));
+}
+
+static pid_t *list_threads(const struct recorder *rec, size_t *count)
+{
+	pid_t *tids = NULL;
+
+	if (!rec->attach) {
+		tids = malloc(sizeof(*tids));
+		if (tids)
+			tids[0] = rec->root;
+		*count = tids != NULL;
+		return tids;
+	}
+	return target_threads(rec->opt->attach, count);
+}
+
+static int prepare(struct recorder *r, struct moca_meta *meta,
+			 struct moca_writer *writer)
+{
+	struct task_clock *clock = NULL;
+	struct sampler *sampler = NULL;
+	const char *what = "trace the program";
+	pid_t *tids;
+	size_t n = 0;
+	int err;
+
+	describe_intervals(r->opt, meta);
+	tids = list_threads(r, &n);
+	err = n ? sampler_open(&sampler, tids, n, !r->attach,
+			       r->opt->tracepoints, &what) : -ESRCH;
+	if (!err)
+		clock = task_clock_open(tids, n, !r->attach);
+	free(tids);
+	if (err) {
+		explain_sampler(r, err, what);
+		return EXIT_OURS;
+	}
+	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
+	describe_sampler(meta, sampler);
+	err = collector_create(&collector, r, sampler, writer, meta,
+			       clock);
+	if (err)
+		moca_error("cannot begin the trace in %s: %s", r->dir,
+			   strerror(-err));
+	return err ? EXIT_OURS : 0;
+}
+
+static void collect(struct recorder *r, atomic_int *done)
+{
+	collector_run(collector, done);
+}
+
+static int forks_share(const struct space *s)
+{
+	return ((const struct mm *)s)->state == MM_MOVED;
+}
+
+/* What a fork froze is told of the process that goes on, too. */
+static void space_left(struct recorder *rec, struct task *t)
+{
+	freeze_told(rec, mm_of(t->space), t);
+}
+
+static void child_announced(struct recorder *rec, struct task *child)
+{
+	if (mm_of(child->space)->freeze.bytes)
+		freeze_tell(rec, child);
+}
+
+static const struct trace_way traced = {
+	.filtered = 1,
+	.space_bytes = sizeof(struct mm),
+	.space_begin = mm_begin,
+	.space_left = space_left,
+	.space_end = mm_end,
+	.space_free = mm_free,
+	.is_copy = mm_is_copy,
+	.after_exec = image_after_exec,
+	.forks_share = forks_share,
+	.after_fork = image_after_fork,
+	.child_announced = child_announced,
+	.call_wanted = mapcall_wanted,
+	.call = mapcall_handle,
+	.asked = asked_now,
+	.waits = asked_waits,
+	.give = asked_give,
+	.attach = attached_begin,
+	.detach = attached_end,
+};
+
+static const struct record_way fault_way = {
+	.collector = "fault",
+	.killed = "its memory needs looking after while it is traced",
+	RECORD_TRACED(&traced),
+	.before_exec = filter_install,
+	.prepare = prepare,
+	.collect = collect,
+	.summary = summary,
+};
+
+int moca_fault_run(const struct moca_record_options *opt)
+{
+	return record_run(opt, &fault_way);
+}

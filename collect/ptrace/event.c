@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/event.h"
+
+#include "collect/run/queue.h"
+#include "lib/base/identity.h"
+
+static void push(struct recorder *rec, struct task *t,
+		 enum moca_event_type type, uint64_t addr, uint64_t len,
+		 uint64_t offset, uint32_t prot, uint32_t flags,
+		 const char *name, const struct moca_identity *of)
+{
+	struct message *m = message_new(MSG_EVENT, 0, name);
+
+	if (!m)
+		return;
+	m->task = t->id;
+	m->event.type = type;
+	m->event.addr = addr;
+	m->event.len = len;
+	m->event.offset = offset;
+	m->event.prot = prot;
+	m->event.flags = flags;
+	m->event.pid = t->pid;
+	m->event.tid = t->tid;
+	m->event.parent = MOCA_NO_TASK;
+	if (of) {
+		m->event.memory = of->memory;
+		m->event.dev = of->dev;
+		m->event.ino = of->ino;
+	}
+	queue_push(rec->queue, m);
+}
+
+void task_event_map(struct recorder *rec, struct task *t, uint64_t addr,
+		  uint64_t len, uint64_t offset, uint32_t prot, uint32_t flags,
+		  const char *name, const struct moca_identity *of)
+{
+	static const struct moca_identity private = {
+		.memory = MOCA_MEMORY_PRIVATE,
+	};
+
+	if (name && moca_identity_own(name))
+		flags |= MOCA_MAP_MOCA;
+	push(rec, t, MOCA_EVENT_MMAP, addr, len, offset, prot, flags,
+		   name, of ? of : &private);
+}
+
+void task_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
+	      uint32_t flags, const char *name)
+{
+	if (type == MOCA_EVENT_MMAP)
+		task_event_map(rec, t, addr, len, offset, prot, flags, name,
+			       NULL);
+	else
+		push(rec, t, type, addr, len, offset, prot, flags, name,
+			   NULL);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A traced task. Supervisor thread only. */
+#ifndef MOCA_PTRACE_TASK_H
+#define MOCA_PTRACE_TASK_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "collect/ptrace/space.h"
+#include "collect/run/recorder.h"
+
+enum task_stop {
+	TASK_RUNNING,
+	TASK_STOPPED,
+};
+
+struct task {
+	struct task *hash_next;
+	pid_t tid, pid;
+	uint32_t id;		/* in the trace; MOCA_NO_TASK until announced */
+	struct space *space;	/* NULL until announced */
+	pid_t inner_tid;	/* what it takes for its number itself, in a
+				   pid namespace of its own; else 0 */
+	enum task_stop stop;
+	int status;		/* of wait, to be handled yet: task_status; 0: none */
+	int announced;		/* the parent's event was seen */
+	int gone;		/* ended before it was announced */
+	int own;		/* a zapper: ours, not the program's */
+	int filtered;		/* our seccomp filter stops its calls */
+	pid_t held_by;		/* stands still for that task: debugger.h */
+	int clone_changed;	/* in a clone whose flags we changed: child-tid.h */
+	uint64_t child_tid;	/* where its number goes; 0: nowhere */
+	int in_vfork;		/* waits in the kernel for its vfork child */
+	int let_go;		/* it shall run without us from here on */
+	int plain;		/* it does: our child, no tracee */
+	int at_exec;		/* next stop is the end of execve */
+	/*
+	 * It shall report (PTRACE_EVENT_STOP) whether its process is stopped
+	 * as by ^Z: it ran calls for us meanwhile, or much time passed.
+	 */
+	int retrap;
+	unsigned int cost_window;	/* cost.h: what of cost_ns is */
+	uint64_t cost_ns;
+	uint64_t cost_resumed_ns;	/* it went on after a system call's stop */
+	long attach_nr;		/* attach mode: system call under way, or -1 */
+	struct user_regs_struct attach_regs;
+};
+
+/* A status of wait for struct task: an exit with code 0 is none of nothing. */
+#define TASK_STATUS_SET (1 << 30)
+static inline int task_status(int wait_status)
+{
+	return wait_status | (wait_status ? 0 : TASK_STATUS_SET);
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A recording, of any way.
+ *
+ * Two threads: the tracing thread, which is the program's parent (struct
+ * recorder's `supervisor`), and the collector's. They meet in the queue.
+ */
+#ifndef MOCA_RUN_RECORDER_H
+#define MOCA_RUN_RECORDER_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include <moca/types.h>
+#include "collect/run/cost.h"
+#include "collect/run/failure.h"
+#include "collect/run/record.h"
+#include "collect/machine/machine.h"
+
+#define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
+
+/* Where addresses of programs end (4-level paging). */
+#define USER_END (1ull << 47)
+
+struct own_faults;
+struct queue;
+struct record_way;
+struct space;
+
+struct recorder {
+	const struct moca_record_options *opt;
+	const struct record_way *way;
+	int dirfd;
+	char *dir;
+	int front;		/* socket to the front process */
+	uint64_t ignored;	/* signals that the user ignores, by bit */
+	sigset_t sigmask;	/* and those that were blocked */
+	pid_t root;		/* the first process */
+	int root_status;	/* as of wait(2), once root_done */
+	int root_done;
+	int attach;
+	int fd_number;		/* of the memfd in traced programs */
+	uint64_t session;	/* for programs' events; 0: none */
+	int privileged;		/* may install filters without no_new_privs */
+	int filters;		/* of seccomp, that the program began with;
+				   -1: not known yet */
+	uint64_t start_ns;
+	uint64_t start_unix_ns;
+	struct machine_job machine;	/* describes it, in the trace */
+
+	/* Of a program under ptrace; collect/ptrace/space.h. */
+	pthread_mutex_t space_lock;
+	struct space *spaces;
+	int space_count;
+	uint32_t task_count;
+
+	struct own_faults *own_faults;	/* the collector's; NULL: not told */
+	struct queue *queue;
+	pthread_t supervisor;
+
+	atomic_int failed;	/* recording ended early: errno */
+	atomic_int stop_recording;	/* the supervisor shall let go */
+	uint64_t launch_ns;	/* our own exec, as good as */
+	struct costs costs;
+	atomic_ulong began_ns;	/* the program's first instruction; 0: to come */
+	uint64_t ended_ns;	/* its last task's end, once all ended */
+};
+
+uint64_t moca_now_ns(void);	/* CLOCK_MONOTONIC */
+
+/* Does the user want the process, which runs the program at path, recorded? */
+int record_wanted(const struct recorder *rec, pid_t pid, const char *path);
+/* record.c: ask the supervisor to let the attached program go. */
+void record_stop(struct recorder *rec);
+
+#endif
