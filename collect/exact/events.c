@@ -14,12 +14,6 @@ struct kept {
 	size_t number;			/* to keep what is of the same time */
 };
 
-void harvest_fail(struct harvest *h, int err)
-{
-	if (failure_of_recording(h->rec, err, "write the trace"))
-		h->totals.failed = err;
-}
-
 static void clear(struct ctask *t)
 {
 	for (size_t i = 0; i < t->event_count; i++)
@@ -91,7 +85,7 @@ static void write_events(struct harvest *h, struct ctask *t)
 	size_t n;
 	int err;
 
-	if (h->totals.failed) {
+	if (h->recording.failed) {
 		clear(t);
 		return;
 	}
@@ -106,7 +100,7 @@ static void write_events(struct harvest *h, struct ctask *t)
 	err = moca_writer_events(h->writer, t->id, list, n);
 	clear(t);
 	if (err)
-		harvest_fail(h, err);
+		recording_fail(&h->recording, err, "write the trace");
 }
 
 void events_write(struct harvest *h, struct ctask *t)

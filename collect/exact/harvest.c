@@ -12,13 +12,11 @@
 #include <unistd.h>
 
 #include "collect/exact/harvest.h"
-#include "collect/run/launch.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
 
 #define TICK_NS 20000000ull
-#define SECOND_NS 1000000000ull
 
 struct ctask *harvest_task(struct harvest *h, uint32_t id)
 {
@@ -291,46 +289,38 @@ void harvest_memory(struct harvest *h)
 		h->totals.memory = sum;
 }
 
-static void write_meta(struct harvest *h, const char *state)
+static int second(void *arg, uint64_t now, struct status_now *s)
 {
+	struct harvest *h = arg;
+
+	for (unsigned int i = 0; i < BUCKETS; i++)
+		for (struct ctask *t = h->tasks[i]; t; t = t->next)
+			events_write(h, t);
+	return 0;
+}
+
+static void describe(void *arg, uint64_t now)
+{
+	struct harvest *h = arg;
 	struct exact_totals *t = &h->totals;
 
 	for (struct exact_arena *a = h->arenas; a; a = a->next)
 		slot_shared(h, a, 0);
 	t->slices = h->slice + 1;
 	t->bytes = moca_writer_bytes(h->writer);
-	moca_meta_set(h->meta, "state", "%s", state);
-	moca_meta_set(h->meta, "end_ns", "%lu", moca_now_ns());
-	exact_describe_totals(h->meta, t);
-	moca_meta_write(h->meta, h->rec->dirfd);
+	exact_describe_totals(h->recording.meta, t);
 }
 
-static void second(struct harvest *h, uint64_t now)
-{
-	h->next_second_ns = now + SECOND_NS;
-	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = h->tasks[i]; t; t = t->next)
-			events_write(h, t);
-	if (!h->totals.failed)
-		write_meta(h, "recording");
-}
-
-static void wait_for_work(struct harvest *h, uint64_t until)
-{
-	struct pollfd p[2] = { { queue_fd(h->rec->queue), POLLIN, 0 },
-			       { h->rec->front, 0, 0 } };
-	uint64_t now = moca_now_ns();
-
-	poll(p, h->rec->front < 0 ? 1 : 2,
-	     until > now ? (int)((until - now + 999999) / 1000000) : 0);
-	launch_wake_front();
-	queue_awake(h->rec->queue);
-	if (h->rec->front >= 0 && (p[1].revents & (POLLHUP | POLLERR)))
-		failure_of_front(h->rec, h->meta);
-}
+static const struct recording_ops ops = {
+	.second = second,
+	.describe = describe,
+	.full_note = "recording ended at --max-size: what was counted from "
+		     "there on is not in the trace",
+};
 
 void harvest_run(struct harvest *h, atomic_int *finished)
 {
+	struct pollfd p[2];
 	uint64_t now, next;
 	int last;
 
@@ -344,15 +334,14 @@ void harvest_run(struct harvest *h, atomic_int *finished)
 		now = moca_now_ns();
 		if (h->next_slice_ns && now >= h->next_slice_ns)
 			cut_slice(h, now);
-		if (now >= h->next_second_ns)
-			second(h, now);
+		recording_tick(&h->recording, now);
 		next = now + TICK_NS;
 		if (h->next_slice_ns && h->next_slice_ns < next)
 			next = h->next_slice_ns;
 		if (!last)
-			wait_for_work(h, next);
+			recording_wait(&h->recording, p, 0, next);
 	} while (!last);
-	write_meta(h, h->totals.failed ? "failed" : "complete");
+	recording_end(&h->recording);
 }
 
 const struct exact_totals *harvest_totals(struct harvest *h)
@@ -368,18 +357,22 @@ int harvest_new(struct harvest **out, struct recorder *rec,
 
 	if (!h)
 		return -ENOMEM;
+	err = recording_init(&h->recording, rec, meta, writer, &ops, h);
+	if (err) {
+		free(h);
+		return err;
+	}
 	h->rec = rec;
-	h->meta = meta;
 	h->writer = writer;
 	/* The agent's clock, whatever this machine's is like. */
 	err = tracer_clock_init(&h->clock, MOCA_CLOCK_TSC);
 	if (err) {
+		recording_free(&h->recording);
 		free(h);
 		return err;
 	}
 	if (moca_exact.opt.slice_ns)
 		h->next_slice_ns = rec->start_ns + moca_exact.opt.slice_ns;
-	h->next_second_ns = moca_now_ns() + SECOND_NS;
 	*out = h;
 	return 0;
 }

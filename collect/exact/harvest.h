@@ -4,6 +4,7 @@
 #define MOCA_EXACT_HARVEST_H
 
 #include "collect/exact/internal.h"
+#include "collect/run/recording.h"
 
 #define BUCKETS 4096
 #define TASK_EVENTS 512u	/* kept for one task */
@@ -27,16 +28,14 @@ struct ctask {
 
 struct harvest {
 	struct recorder *rec;
-	struct moca_meta *meta;
+	struct recording recording;
 	struct moca_writer *writer;
 	struct tracer_clock clock;
 	struct exact_arena *arenas;
 	struct ctask *tasks[BUCKETS];
 	uint64_t slice;		/* number of the slice */
 	uint64_t next_slice_ns;	/* 0: there are none */
-	uint64_t next_second_ns;
 	struct exact_totals totals;
-	int full;		/* --max-size is reached */
 };
 
 /* --- events.c -------------------------------------------------------------- */
@@ -48,8 +47,6 @@ void events_place(struct ctask *t, const struct moca_exact_slot *s);
 void events_write(struct harvest *h, struct ctask *t);
 /* harvest.c: NULL: it ended, or never was. */
 struct ctask *harvest_task(struct harvest *h, uint32_t id);
-/* The trace cannot be written any more. */
-void harvest_fail(struct harvest *h, int err);
 
 /* --- slot.c ------------------------------------------------------------------ */
 

@@ -176,7 +176,6 @@ struct exact_totals {
 	uint64_t memory;	/* of arenas, at its peak, bytes */
 	uint64_t slices;
 	uint64_t bytes;		/* of the trace */
-	int failed;		/* -errno, when it could not be written */
 };
 
 int harvest_new(struct harvest **out, struct recorder *rec,

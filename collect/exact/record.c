@@ -149,7 +149,6 @@ static void summary(struct recorder *rec)
 		 gaps ? " (moca info says which)" : "", rec->task_count,
 		 PLURAL(rec->task_count), t->slices, PLURAL(t->slices), t->rows,
 		 PLURAL(t->rows), t->bytes / 1e6, t->memory / 1e6);
-	moca_say("next: moca info %s", rec->dir);
 }
 
 static const struct trace_way traced = {

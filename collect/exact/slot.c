@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
 #include "collect/exact/harvest.h"
 #include "collect/ptrace/maps.h"
@@ -170,17 +169,6 @@ static void add(uint64_t *sum, uint64_t n)
 		*sum = UINT64_MAX;
 }
 
-/* The user's --max-size: a proper end, which the trace tells. */
-static void reach_limit(struct harvest *h)
-{
-	h->full = 1;
-	moca_meta_add(h->meta, "note", "recording ended at --max-size: what was "
-		      "counted from there on is not in the trace");
-	if (!h->rec->opt->quiet)
-		moca_say("the trace has the size that --max-size allows: "
-			 "recording ends here, the program goes on");
-}
-
 static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 		    int more)
 {
@@ -192,7 +180,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 
 	if (!n)
 		return 0;
-	if (t->failed || h->full) {
+	if (!recording_goes_on(&h->recording)) {
 		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
 		return 0;
 	}
@@ -202,7 +190,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 		return err;	/* what the program left there is nonsense */
 	if (err) {
 		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
-		harvest_fail(h, err);
+		recording_fail(&h->recording, err, "write the trace");
 		return 0;
 	}
 	t->chunks++;
@@ -213,9 +201,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 		if (pages)
 			t->pages += pageset_see(pages, rows[i].addr);
 	}
-	if (h->rec->opt->max_size &&
-	    moca_writer_bytes(h->writer) > h->rec->opt->max_size)
-		reach_limit(h);
+	recording_check_size(&h->recording);
 	return 0;
 }
 
@@ -246,14 +232,6 @@ static void set_times(struct harvest *h, const struct exact_view *v,
 		info->begin_ns = info->end_ns;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		uint64_t end_ns, int last)
 {
@@ -261,13 +239,13 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	struct put p = { .h = h, .task = v->task };
 	struct exact_stretch s = { .last = last };
 	struct exact_space *space = v->task->space;
-	uint64_t begin = cpu_ns();
+	uint64_t begin = cost_thread_cpu_ns();
 	int err = last ? slot_finish_loop(a, n, v->head) : 0;
 
 	if (err == -EINVAL)
 		hostile(v, "its loop");
 	else if (err)
-		harvest_fail(h, err);
+		recording_fail(&h->recording, err, "write the trace");
 	/* Before the counters: pairs with the agent's after an entry. */
 	s.log_count = __atomic_load_n(&v->head->log_count, __ATOMIC_ACQUIRE);
 	if (!v->tally)
@@ -285,11 +263,11 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	if (last)
 		moca_debug("task %u: %lu entries of the log to rows in %.1f ms "
 			   "of CPU time", v->task->id, s.log_count,
-			   (cpu_ns() - begin) / 1e6);
+			   (cost_thread_cpu_ns() - begin) / 1e6);
 	if (err == -EINVAL)
 		hostile(v, "its counts");
 	else if (err)
-		harvest_fail(h, err);
+		recording_fail(&h->recording, err, "write the trace");
 }
 
 void slot_stray(struct harvest *h, struct exact_arena *a, unsigned int n)

@@ -7,19 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/fault/account.h"
 #include "collect/fault/decode.h"
-#include "collect/run/launch.h"
 #include "collect/fault/mm.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/pageset.h"
 #include "collect/fault/phys.h"
 #include "collect/run/queue.h"
-#include "collect/run/status.h"
+#include "collect/run/recording.h"
 #include "collect/fault/text.h"
 #include "lib/base/err.h"
 
@@ -34,7 +32,6 @@
 #define TIME_GRAIN 32ull
 /* Events kept for one task. */
 #define TASK_EVENTS 512u
-#define STATUS_NS 1000000000ull
 /* How long before a sweep zappers are asked for. */
 #define PREPARE_NS 5000000ull
 
@@ -57,9 +54,9 @@ struct ctask {
 
 struct collector {
 	struct recorder *rec;
+	struct recording recording;
 	struct sampler *sampler;
 	struct moca_writer *writer;
-	struct moca_meta *meta;
 	struct text *text;
 	struct decoder *decoder;
 	struct phys *phys;
@@ -74,12 +71,8 @@ struct collector {
 	struct account_faults ended;	/* of tasks that ended, in this window */
 	uint64_t repeated;
 	double share;		/* of the busiest task in the last interval */
-	uint64_t samples, last_samples;
-	uint64_t next_status_ns;
-	struct status *status;
+	uint64_t samples;
 	struct pollfd *polls;	/* one per ring, and two */
-	int failed;
-	int full;		/* --max-size is reached */
 };
 
 static struct ctask *find_task(struct collector *c, pid_t tid)
@@ -99,26 +92,6 @@ static struct ctask *find_task(struct collector *c, pid_t tid)
 	c->tasks[tid % BUCKETS] = t;
 	c->task_count++;
 	return t;
-}
-
-static void fail(struct collector *c, int err)
-{
-	if (!failure_of_recording(c->rec, err, "write the trace"))
-		return;
-	c->failed = -err;
-	sampler_stop(c->sampler);
-}
-
-/* The user's --max-size: a proper end, which the trace tells. */
-static void reach_limit(struct collector *c)
-{
-	c->full = 1;
-	sampler_stop(c->sampler);
-	moca_meta_add(c->meta, "note",
-		      "recording ended at --max-size, before the program did");
-	if (!c->rec->opt->quiet)
-		moca_say("the trace has the size that --max-size allows: "
-			 "recording ends here, the program goes on");
 }
 
 static int by_time(const void *a, const void *b)
@@ -156,9 +129,9 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 	for (size_t i = 0; i < t->count && t->recs[i].time_ns < c->begin_ns; i++)
 		/* Stamped just before the cut, committed just behind it. */
 		t->recs[i].time_ns = c->begin_ns;
-	if (!c->failed)
+	if (!c->recording.failed)
 		phys_fill(c->phys, t->mm, t->tid, t->recs, t->count);
-	while (!c->failed && !ret && (done < t->count || info.lost)) {
+	while (!c->recording.failed && !ret && (done < t->count || info.lost)) {
 		size_t n = t->count - done;
 
 		if (n > TASK_RECORDS)
@@ -176,13 +149,11 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 		info.lost = 0;
 	}
 	if (ret)
-		fail(c, ret);
+		recording_fail(&c->recording, ret, "write the trace");
 	c->buffered -= t->count;
 	t->count = 0;
 	t->lost = 0;
-	if (c->rec->opt->max_size && !c->failed && !c->full &&
-	    moca_writer_bytes(c->writer) > c->rec->opt->max_size)
-		reach_limit(c);
+	recording_check_size(&c->recording);
 }
 
 static void write_events(struct collector *c, struct ctask *t)
@@ -194,13 +165,13 @@ static void write_events(struct collector *c, struct ctask *t)
 
 	if (!t->event_count)
 		return;
-	if (!c->failed)
+	if (!c->recording.failed)
 		list = malloc(t->event_count * sizeof(*list));
 	for (m = t->events; m && list; m = m->next)
 		list[n++] = m->event;
 	if (list)
 		ret = moca_writer_events(c->writer, t->events->task, list, n);
-	else if (!c->failed)
+	else if (!c->recording.failed)
 		ret = -ENOMEM;
 	free(list);
 	for (m = t->events; m; m = next) {
@@ -210,7 +181,7 @@ static void write_events(struct collector *c, struct ctask *t)
 	t->events = NULL;
 	t->event_count = 0;
 	if (ret)
-		fail(c, ret);
+		recording_fail(&c->recording, ret, "write the trace");
 }
 
 typedef void (*visit_task)(struct collector *c, struct ctask *t, void *arg);
@@ -482,7 +453,7 @@ static void on_event(struct collector *c, struct message *m)
 {
 	struct ctask *t = find_task(c, m->event.tid);
 
-	if (!t || c->failed) {
+	if (!t || c->recording.failed) {
 		message_free(m);
 		return;
 	}
@@ -642,75 +613,54 @@ static void sweep(struct collector *c)
 		   pages, (after - before) / 1e6);
 }
 
-/* Write what a reader should know of a recording that goes on. */
-static void write_meta(struct collector *c, const char *state)
+static void halt(void *arg)
 {
-	struct moca_meta *m = c->meta;
-	uint64_t now = moca_now_ns();
-	struct rusage ru;
+	struct collector *c = arg;
 
-	moca_meta_set(m, "state", "%s", state);
-	moca_meta_set(m, "end_ns", "%lu", now);
+	sampler_stop(c->sampler);
+}
+
+static int second(void *arg, uint64_t now, struct status_now *s)
+{
+	struct collector *c = arg;
+
+	account(c);
+	sweep_ask_thaw(c->rec, now);
+	s->records = c->samples;
+	s->slowdown = account_slowdown(&c->account);
+	s->intervals = c->interval + 1;
+	s->lost = c->cert.lost;
+	return 1;
+}
+
+static void describe(void *arg, uint64_t now)
+{
+	struct collector *c = arg;
+	struct moca_meta *m = c->recording.meta;
+
 	account_describe(&c->account, m);
 	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
 	certify_describe(c->blind, &c->cert, m);
-	moca_meta_set(m, "access_bytes", "%lu",
-		      moca_writer_access_bytes(c->writer));
-	if (!getrusage(RUSAGE_SELF, &ru))
-		moca_meta_set(m, "collector_rss_peak", "%lu",
-			      ru.ru_maxrss * 1024ul);
-	moca_meta_write(m, c->rec->dirfd);
 }
 
-static void second(struct collector *c, uint64_t now)
-{
-	struct status_now s = {
-		.elapsed_ns = now - c->rec->start_ns,
-		.records = c->samples,
-		.rate = c->samples - c->last_samples,
-		.slowdown = account_slowdown(&c->account),
-		.intervals = c->interval + 1,
-		.lost = c->cert.lost,
-	};
-
-	c->last_samples = c->samples;
-	c->next_status_ns = now + STATUS_NS;
-	account(c);
-	own_faults_flush(c->rec->own_faults);
-	status_show(c->status, &s);
-	sweep_ask_thaw(c->rec, now);
-	if (!c->failed)
-		write_meta(c, "recording");
-}
+static const struct recording_ops ops = {
+	.halt = halt,
+	.second = second,
+	.describe = describe,
+};
 
 static void wait_for_work(struct collector *c, uint64_t until)
 {
 	struct pollfd *p = c->polls;
-	unsigned int n = 0;
-	uint64_t now = moca_now_ns();
-	int ms;
+	unsigned int n = sampler_cpus(c->sampler);
 
-	for (; n < sampler_cpus(c->sampler); n++)
-		p[n] = (struct pollfd){ sampler_fd(c->sampler, n), POLLIN, 0 };
-	p[n++] = (struct pollfd){ queue_fd(c->rec->queue), POLLIN, 0 };
-	p[n++] = (struct pollfd){ c->rec->front, 0, 0 };
-	if (until > now + 100000000ull)
-		until = now + 100000000ull;
-	ms = until > now ? (until - now + 999999) / 1000000 : 0;
-	if (c->rec->front < 0)
-		n--;
-	poll(p, n, ms);
-	launch_wake_front();
-	/* The supervisor may have looked just before it was told, and wait. */
-	if (atomic_load(&c->rec->stop_recording))
-		record_stop(c->rec);
-	queue_awake(c->rec->queue);
+	for (unsigned int i = 0; i < n; i++)
+		p[i] = (struct pollfd){ sampler_fd(c->sampler, i), POLLIN, 0 };
+	recording_wait(&c->recording, p, n, until);
 	/* Rings whose tasks are gone would be readable for ever. */
-	for (unsigned int i = 0; i < sampler_cpus(c->sampler); i++)
+	for (unsigned int i = 0; i < n; i++)
 		if (p[i].revents & POLLHUP)
 			usleep(1000);
-	if (c->rec->front >= 0 && (p[n - 1].revents & (POLLHUP | POLLERR)))
-		failure_of_front(c->rec, c->meta);
 }
 
 static uint64_t next_sweep(const struct collector *c)
@@ -734,10 +684,10 @@ void collector_run(struct collector *c, atomic_int *finished)
 		last = atomic_load(finished);
 		collector_pump(c);
 		now = moca_now_ns();
-		next = c->next_status_ns;
+		next = c->recording.next_second_ns;
 		if (rec->opt->zap && now + PREPARE_NS >= next_sweep(c))
 			sweep_prepare(rec, now);
-		if (rec->opt->zap && !c->failed && !c->full &&
+		if (rec->opt->zap && recording_goes_on(&c->recording) &&
 		    now >= next_sweep(c)) {
 			if (account_due(&c->account))
 				account(c);
@@ -747,9 +697,8 @@ void collector_run(struct collector *c, atomic_int *finished)
 				sweep(c);
 		}
 		now = moca_now_ns();
-		if (now >= c->next_status_ns)
-			second(c, now);
-		if (rec->opt->zap && !c->failed && !c->full) {
+		recording_tick(&c->recording, now);
+		if (rec->opt->zap && recording_goes_on(&c->recording)) {
 			uint64_t at = control_next(&c->account.control, now,
 						   pages, c->share);
 
@@ -762,8 +711,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 	} while (!last);
 	cut(c);
 	account(c);
-	status_end(c->status);
-	write_meta(c, c->failed ? "failed" : "complete");
+	recording_end(&c->recording);
 }
 
 int collector_create(struct collector **out, struct recorder *rec,
@@ -771,24 +719,21 @@ int collector_create(struct collector **out, struct recorder *rec,
 		     struct moca_meta *meta, struct task_clock *clock)
 {
 	struct collector *c = calloc(1, sizeof(*c));
-	uint64_t now = moca_now_ns();
 
 	if (!c)
 		return -ENOMEM;
 	c->rec = rec;
 	c->sampler = sampler;
 	c->writer = writer;
-	c->meta = meta;
 	c->share = 1;
 	c->begin_ns = rec->start_ns;
-	c->next_status_ns = now + STATUS_NS;
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new(c->text, rec->queue);
 	c->blind = certify_new();
-	c->status = status_new(rec->opt->quiet);
 	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
-	if (!c->decoder || !c->phys || !c->blind || !c->status || !c->polls) {
+	if (recording_init(&c->recording, rec, meta, writer, &ops, c) ||
+	    !c->decoder || !c->phys || !c->blind || !c->polls) {
 		collector_destroy(c);
 		return -ENOMEM;
 	}
@@ -819,7 +764,7 @@ void collector_destroy(struct collector *c)
 	text_free(c->text);
 	phys_free(c->phys);
 	certify_free(c->blind);
-	status_free(c->status);
+	recording_free(&c->recording);
 	free(c->polls);
 	account_free(&c->account);
 	sampler_close(c->sampler);
@@ -840,6 +785,6 @@ void collector_totals(const struct collector *c, struct collector_totals *t)
 void collector_cost(struct collector *c, char *buf, size_t size)
 {
 	account_end(&c->account);
-	account_describe(&c->account, c->meta);
+	account_describe(&c->account, c->recording.meta);
 	account_sentence(&c->account, buf, size);
 }

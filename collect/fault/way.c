@@ -2,7 +2,6 @@
 #include "collect/fault/record.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/task-clock.h"
 #include "collect/ptrace/way.h"
+#include "collect/run/recording.h"
 #include "collect/run/target.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
@@ -26,16 +26,6 @@
 #define EXIT_OURS 125
 
 static struct collector *collector;
-
-static void describe_intervals(const struct moca_record_options *o,
-			       struct moca_meta *m)
-{
-	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
-	if (isinf(o->budget))
-		moca_meta_set(m, "budget", "none");
-	else
-		moca_meta_set(m, "budget", "%.4f", o->budget);
-}
 
 static void describe_sampler(struct moca_meta *m, const struct sampler *s)
 {
@@ -68,7 +58,6 @@ static void summary(struct recorder *r)
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
 		 t.intervals, PLURAL(t.intervals), t.bytes / 1e6, cost);
-	moca_say("next: moca info %s", r->dir);
 }
 
 /* kernel.perf_event_paranoid; 99 where it cannot be read. */
@@ -145,7 +134,7 @@ static int prepare(struct recorder *r, struct moca_meta *meta,
 	size_t n = 0;
 	int err;
 
-	describe_intervals(r->opt, meta);
+	recording_describe_budget(r->opt, meta);
 	tids = list_threads(r, &n);
 	err = n ? sampler_open(&sampler, tids, n, !r->attach,
 			       r->opt->tracepoints, &what) : -ESRCH;

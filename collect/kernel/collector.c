@@ -5,16 +5,11 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collect/run/certificate.h"
 #include "collect/run/control.h"
-#include "collect/run/launch.h"
-#include "collect/run/own-faults.h"
-#include "collect/run/queue.h"
-#include "collect/run/status.h"
+#include "collect/run/recording.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/trace.h"
 #include "lib/base/err.h"
@@ -22,8 +17,6 @@
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 
-#define STATUS_NS 1000000000ull
-#define WAIT_MS 100
 /* What waits for its interval to end. More is written in pieces. */
 #define WAITING_BYTES (512ul << 20)
 /* A record adds that much of a false fault to one that comes anyway. */
@@ -31,35 +24,23 @@
 
 struct kernel_collector {
 	struct recorder *rec;
+	struct recording recording;
 	struct kernel_device dev;
-	struct moca_writer *writer;
-	struct moca_meta *meta;
 	struct kernel_merge *merge;
 	struct kernel_trace *trace;
 	struct control control;
-	struct status *status;
 	struct moca_totals totals;
 	uint64_t monitor_ns, cpu_ns;	/* accounted already */
 	uint64_t account_ns;
-	uint64_t records;		/* at the last status */
-	uint64_t next_status_ns;
 	int running;		/* the module records */
-	int failed;
-	int full;		/* --max-size is reached */
 	int early;		/* an interval was written in pieces */
 };
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 /* The module shall look no more; what it saw until now is in the rings. */
-static void halt(struct kernel_collector *c)
+static void halt(void *arg)
 {
+	struct kernel_collector *c = arg;
+
 	if (!c->running)
 		return;
 	c->running = 0;
@@ -67,30 +48,6 @@ static void halt(struct kernel_collector *c)
 		moca_warn("cannot stop the module's recording: %s",
 			  strerror(errno));
 	kernel_device_totals(&c->dev, &c->totals);
-}
-
-static void fail(struct kernel_collector *c, int err, const char *what)
-{
-	if (!failure_of_recording(c->rec, err, what))
-		return;
-	c->failed = -err;
-	halt(c);
-}
-
-/* The user's --max-size: a proper end, which the trace tells. */
-static void look_at_size(struct kernel_collector *c)
-{
-	uint64_t limit = c->rec->opt->max_size;
-
-	if (!limit || c->full || moca_writer_bytes(c->writer) <= limit)
-		return;
-	c->full = 1;
-	halt(c);
-	moca_meta_add(c->meta, "note",
-		      "recording ended at --max-size, before the program did");
-	if (!c->rec->opt->quiet)
-		moca_say("the trace has the size that --max-size allows: "
-			 "recording ends here, the program goes on");
 }
 
 static void take_until(struct kernel_collector *c, uint64_t interval)
@@ -121,7 +78,7 @@ static void pump(struct kernel_collector *c, int all)
 	if (c->dev.ring_count)
 		err = kernel_merge_fill(c->merge, c->dev.rings);
 	if (err == -EBADMSG)
-		fail(c, err, "understand the module's rings while recording");
+		recording_fail(&c->recording, err, "understand the module's rings while recording");
 	while (kernel_merge_ready(c->merge, &interval) &&
 	       (all || kernel_merge_is_behind(c->merge, interval)))
 		take_interval(c, interval);
@@ -132,16 +89,15 @@ static void pump(struct kernel_collector *c, int all)
 	}
 	err = kernel_trace_error(c->trace);
 	if (err)
-		fail(c, err, "write the trace");
-	if (!c->failed)
-		look_at_size(c);
+		recording_fail(&c->recording, err, "write the trace");
+	recording_check_size(&c->recording);
 }
 
 /* Bring what was spent up to date. */
 static void account(struct kernel_collector *c)
 {
 	struct kernel_trace_faults f;
-	uint64_t cpu = own_cpu_ns(), now = moca_now_ns();
+	uint64_t cpu = cost_thread_cpu_ns(), now = moca_now_ns();
 	struct control_window w = { 0 };
 
 	if (c->running)
@@ -161,16 +117,25 @@ static void account(struct kernel_collector *c)
 	c->account_ns = now;
 }
 
-static void write_meta(struct kernel_collector *c, const char *state)
+static int second(void *arg, uint64_t now, struct status_now *s)
 {
+	struct kernel_collector *c = arg;
+
+	account(c);
+	s->records = kernel_trace_records(c->trace);
+	s->slowdown = control_slowdown(&c->control, now);
+	s->intervals = c->totals.interval + 1;
+	s->lost = kernel_trace_certificate(c->trace)->lost;
+	return 1;
+}
+
+static void describe(void *arg, uint64_t now)
+{
+	struct kernel_collector *c = arg;
 	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
 	const struct moca_totals *n = &c->totals;
-	struct moca_meta *m = c->meta;
-	uint64_t now = moca_now_ns();
-	struct rusage ru;
+	struct moca_meta *m = c->recording.meta;
 
-	moca_meta_set(m, "state", "%s", state);
-	moca_meta_set(m, "end_ns", "%lu", now);
 	if (control_wall(&c->control, now).told)
 		moca_meta_set(m, "slowdown_estimate", "%.4f",
 			      control_slowdown(&c->control, now));
@@ -187,54 +152,19 @@ static void write_meta(struct kernel_collector *c, const char *state)
 	moca_meta_set(m, "kernel.held", "%lu", (uint64_t)n->held);
 	moca_meta_set(m, "kernel.skipped", "%lu", (uint64_t)n->skipped);
 	moca_meta_set(m, "kernel.monitor_ns", "%lu", (uint64_t)n->monitor_ns);
-	moca_meta_set(m, "access_bytes", "%lu",
-		      moca_writer_access_bytes(c->writer));
-	if (!getrusage(RUSAGE_SELF, &ru))
-		moca_meta_set(m, "collector_rss_peak", "%lu",
-			      ru.ru_maxrss * 1024ul);
-	moca_meta_write(m, c->rec->dirfd);
 }
 
-static void second(struct kernel_collector *c, uint64_t now)
-{
-	uint64_t records = kernel_trace_records(c->trace);
-	struct status_now s = {
-		.elapsed_ns = now - c->rec->start_ns,
-		.records = records,
-		.rate = records - c->records,
-		.intervals = c->totals.interval + 1,
-		.lost = kernel_trace_certificate(c->trace)->lost,
-	};
-
-	c->records = records;
-	c->next_status_ns = now + STATUS_NS;
-	account(c);
-	s.slowdown = control_slowdown(&c->control, now);
-	own_faults_flush(c->rec->own_faults);
-	status_show(c->status, &s);
-	if (!c->failed)
-		write_meta(c, "recording");
-}
-
-static void look_at_front(struct kernel_collector *c)
-{
-	struct recorder *rec = c->rec;
-
-	launch_wake_front();
-	if (rec->front >= 0 && launch_front_gone(rec))
-		failure_of_front(rec, c->meta);
-}
+static const struct recording_ops ops = {
+	.halt = halt,
+	.second = second,
+	.describe = describe,
+};
 
 static void wait_for_work(struct kernel_collector *c)
 {
-	struct pollfd p[3] = {
-		{ c->running ? c->dev.fd : -1, POLLIN, 0 },
-		{ queue_fd(c->rec->queue), POLLIN, 0 },
-		{ c->rec->front, 0, 0 },
-	};
+	struct pollfd p[3] = { { c->running ? c->dev.fd : -1, POLLIN, 0 } };
 
-	poll(p, 3, WAIT_MS);
-	queue_awake(c->rec->queue);
+	recording_wait(&c->recording, p, 1, UINT64_MAX);
 	/* A device that cannot say when would be readable for ever. */
 	if (p[0].revents & (POLLERR | POLLHUP | POLLNVAL))
 		usleep(1000);
@@ -277,17 +207,17 @@ static void finish(struct kernel_collector *c)
 	settle_lost(c);
 	kernel_trace_cut(c->trace, interval + 1, moca_now_ns());
 	if (kernel_trace_error(c->trace))
-		fail(c, kernel_trace_error(c->trace), "write the trace");
+		recording_fail(&c->recording, kernel_trace_error(c->trace), "write the trace");
 	damaged = kernel_merge_damaged(c->merge);
 	if (damaged)
-		moca_meta_add(c->meta, "note", "the module handed over chunks "
+		moca_meta_add(c->recording.meta, "note", "the module handed over chunks "
 			      "that made no sense: what was in them is lost");
 	if (c->early)
-		moca_meta_add(c->meta, "note", "an interval had too much for "
+		moca_meta_add(c->recording.meta, "note", "an interval had too much for "
 			      "the recorder's memory: it was written in pieces, "
 			      "and times may be late by as much");
 	if (kernel_trace_held(c->trace) || c->totals.held)
-		moca_meta_add(c->meta, "note", "the rings were full: in some "
+		moca_meta_add(c->recording.meta, "note", "the rings were full: in some "
 			      "intervals pages were not looked at again");
 }
 
@@ -295,29 +225,23 @@ void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
 {
 	int last, halted;
 
-	c->cpu_ns = own_cpu_ns();
+	c->cpu_ns = cost_thread_cpu_ns();
 	c->control.start_ns = c->account_ns = moca_now_ns();
 	do {
-		uint64_t now;
-
 		last = is_over(c, finished);
 		halted = !c->running;
 		pump(c, 0);
 		/* We ended before the program: it shall run as if alone. */
 		if (halted)
 			kernel_device_close(&c->dev);
-		look_at_front(c);
-		now = moca_now_ns();
-		if (now >= c->next_status_ns)
-			second(c, now);
+		recording_tick(&c->recording, moca_now_ns());
 		if (!last)
 			wait_for_work(c);
 	} while (!last);
 	finish(c);
 	account(c);
 	kernel_device_close(&c->dev);
-	status_end(c->status);
-	write_meta(c, c->failed ? "failed" : "complete");
+	recording_end(&c->recording);
 }
 
 void kernel_collector_summary(const struct kernel_collector *c)
@@ -335,8 +259,7 @@ void kernel_collector_summary(const struct kernel_collector *c)
 		 certificate_sentence(k, NULL, seen, sizeof(seen)),
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), tasks, PLURAL(tasks), intervals,
-		 PLURAL(intervals), moca_writer_bytes(c->writer) / 1e6, cost);
-	moca_say("next: moca info %s", c->rec->dir);
+		 PLURAL(intervals), moca_writer_bytes(c->recording.writer) / 1e6, cost);
 }
 
 static int is_wanted(void *arg, pid_t pid, const char *path)
@@ -361,15 +284,12 @@ int kernel_collector_create(struct kernel_collector **out,
 	if (!c)
 		return -ENOMEM;
 	c->rec = rec;
-	c->writer = writer;
-	c->meta = meta;
 	c->running = 1;
-	c->next_status_ns = now + STATUS_NS;
 	c->merge = kernel_merge_new(dev->ring_count);
 	c->trace = kernel_trace_new(&o);
-	c->status = status_new(rec->opt->quiet);
 	c->dev.fd = -1;
-	if (!c->merge || !c->trace || !c->status) {
+	if (recording_init(&c->recording, rec, meta, writer, &ops, c) ||
+	    !c->merge || !c->trace) {
 		kernel_collector_destroy(c);
 		return -ENOMEM;
 	}
@@ -388,6 +308,6 @@ void kernel_collector_destroy(struct kernel_collector *c)
 	kernel_device_close(&c->dev);
 	kernel_merge_free(c->merge);
 	kernel_trace_free(c->trace);
-	status_free(c->status);
+	recording_free(&c->recording);
 	free(c);
 }

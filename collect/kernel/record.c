@@ -13,6 +13,7 @@
 #include "collect/run/calibrate.h"
 #include "collect/run/launch.h"
 #include "collect/run/loads.h"
+#include "collect/run/recording.h"
 #include "collect/run/target.h"
 #include "collect/run/way.h"
 #include "include/abi/agent.h"
@@ -119,7 +120,6 @@ void moca_kernel_try(struct moca_kernel_check *c, pid_t pid)
 static void describe(struct recorder *rec, struct moca_meta *m,
 		     const struct kernel_device *dev)
 {
-	const struct moca_record_options *o = rec->opt;
 	char names[128];
 
 	moca_meta_set(m, "via", "kernel");
@@ -127,11 +127,7 @@ static void describe(struct recorder *rec, struct moca_meta *m,
 	moca_meta_set(m, "kernel.features", "%s",
 		      moca_kernel_features(dev->about.features, names,
 					   sizeof(names)));
-	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
-	if (isinf(o->budget))
-		moca_meta_set(m, "budget", "none");
-	else
-		moca_meta_set(m, "budget", "%.4f", o->budget);
+	recording_describe_budget(rec->opt, m);
 	moca_meta_set(m, "read_write_source", "fault");
 	moca_meta_set(m, "node_source", "kernel");
 	if (!(dev->about.features & MOCA_HAS_NO_AROUND))

@@ -395,6 +395,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	finish_companion(meta);
 	finish_machine(meta);
 	rec.way->summary(&rec);
+	if (!rec.opt->quiet)
+		moca_say("next: moca info %s", rec.dir);
 	explain_exec();
 	code = failure_exit_code(&rec, &sig);
 	if (!rec.attach)	/* as wait(2) has it */

@@ -145,7 +145,7 @@ static int t_nonsense(void)
 		CHECK(slot_state(a, 0) == MOCA_EXACT_FREE);
 		a->views[0].task = &task;
 	}
-	CHECK(!harvest_totals(h)->failed);
+	CHECK(!h->recording.failed);
 	CHECK(exact_gaps(harvest_totals(h)) > 0);
 	moca_meta_set(meta, "state", "complete");
 	exact_describe_totals(meta, harvest_totals(h));
