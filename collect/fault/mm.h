@@ -62,7 +62,8 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 	      const struct region *r, int prot, const char *name);
 
-/* Give everything back to private memory; no zapping from then on. */
+/* Give everything back to private memory; no zapping from then on. 0, or -errno
+ * after a message: what could not be given back shows as it did. */
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	      const char *why);
 

@@ -20,12 +20,16 @@
 
 #define PIECE (1u << 20)
 
-/* Copy what exists of [off, off + len) to addr in the program. */
+/*
+ * Copy what exists of [off, off + len) to addr in the program. *done bytes of it
+ * are there then, and not in the memfd any more.
+ */
 static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
-		    uint64_t len, char *buf)
+		    uint64_t len, char *buf, uint64_t *done)
 {
 	uint64_t pos = off, end = off + len;
 
+	*done = 0;
 	while (pos < end) {
 		off_t data = lseek(mm->memfd, pos, SEEK_DATA);
 		off_t hole = data < 0 ? 0 :
@@ -47,6 +51,7 @@ static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
 		fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE |
 				     FALLOC_FL_KEEP_SIZE, data, n);
 		pos = data + n;
+		*done = pos - off;
 	}
 	return 0;
 }
@@ -54,9 +59,9 @@ static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
 static int unmove_vma(struct mm *mm, struct tracee_calls *c,
 		      const struct vma *v, char *buf)
 {
-	uint64_t len = v->end - v->start;
+	uint64_t len = v->end - v->start, done;
 	long ret;
-	int err;
+	int err, gone;
 
 	ret = tracee_call(c, &err, SYS_mmap, v->start, len,
 			  PROT_READ | PROT_WRITE,
@@ -64,12 +69,39 @@ static int unmove_vma(struct mm *mm, struct tracee_calls *c,
 			  MAP_NORESERVE, -1, 0);
 	if (err || (uint64_t)ret != v->start)
 		return err ? err : (int)ret;
-	err = copy_out(mm, c->task->tid, v->offset, v->start, len, buf);
+	err = copy_out(mm, c->task->tid, v->offset, v->start, len, buf, &done);
+	/* What did not get there shows as it did. */
+	if (err)
+		tracee_call(c, &gone, SYS_mmap, v->start + done, len - done,
+			    v->prot, MAP_SHARED | MAP_FIXED, mm->remote_fd,
+			    v->offset + done);
 	if (err || v->prot == (PROT_READ | PROT_WRITE))
 		return err;
 	ret = tracee_call(c, &err, SYS_mprotect, v->start, len, v->prot, 0, 0,
 			  0);
 	return err ? err : (int)ret;
+}
+
+/*
+ * Half private, half shared: a fork would be wrong. What we started is ended;
+ * what was only attached to never is. err, or -ESRCH: it is ended.
+ */
+static int fail_half_way(const struct recorder *rec, const struct mm *mm,
+			 int err)
+{
+	if (rec->attach) {
+		moca_error("cannot make the memory of process %d its own "
+			   "again: %s; it runs on, but may compute wrong "
+			   "results after its next fork; end it, and start it "
+			   "anew", mm->space.pid, strerror(-err));
+		return err;
+	}
+	moca_error("cannot make the memory of process %d private again: %s; it "
+		   "is ended, since it would share memory with its children: "
+		   "start it anew, and let this recording of it go on to the "
+		   "end", mm->space.pid, strerror(-err));
+	syscall(SYS_kill, mm->space.pid, 9);
+	return -ESRCH;
 }
 
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
@@ -87,7 +119,8 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		ret = maps_read(c->task->tid, &l);
 	if (ret) {
 		free(buf);
-		return ret;
+		return ret != -ESRCH && rec->attach ?
+			       fail_half_way(rec, mm, ret) : ret;
 	}
 	/* The certificate's view of the pages, while they still exist. */
 	mm->dead = 1;
@@ -107,18 +140,12 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	free(buf);
 	if (ret == -ESRCH && c->task->status && !WIFSTOPPED(c->task->status))
 		return ret;	/* the process ended meanwhile */
-	if (ret) {
-		/* Half private, half shared: going on would be wrong. */
-		moca_error("cannot make the memory of process %d private "
-			   "again: %s; it is ended, since it would share "
-			   "memory with its children: start it anew, and let "
-			   "this recording of it go on to the end", mm->space.pid,
-			   strerror(-ret));
-		syscall(SYS_kill, mm->space.pid, 9);
-		return -ESRCH;
-	}
+	if (ret)
+		ret = fail_half_way(rec, mm, ret);
+	if (ret == -ESRCH)
+		return ret;
 	mm->state = MM_NATIVE;
 	if (why)
 		task_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
-	return 0;
+	return ret;
 }
