@@ -15,6 +15,7 @@
 #include "lib/text/text.h"
 #include "report/blind.h"
 #include "report/exact.h"
+#include "report/refused.h"
 
 /* Contradictions told one by one; the rest is only counted. */
 #define TOLD_MAX 10
@@ -320,6 +321,7 @@ static void tell_coverage(const struct check *k)
 {
 	struct moca_certificate c;
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
+	struct refused refused;
 	const char *why;
 
 	moca_trace_certificate(k->t, &c);
@@ -339,6 +341,12 @@ static void tell_coverage(const struct check *k)
 		printf("lossy: while recording, %s marker%s lost\n",
 		       text_count(a, k->markers_lost),
 		       k->markers_lost == 1 ? " was" : "s were");
+	if (refused_read(k->t, &refused))
+		printf("lossy: while recording, %s marker%s dropped by %s thread%s without a buffer\n",
+		       text_count(a, refused.events),
+		       refused.events == 1 ? " was" : "s were",
+		       text_count(b, refused.threads),
+		       PLURAL(refused.threads));
 	if (k->markers_torn)
 		printf("lossy: %s marker%s begun but never finished\n",
 		       text_count(a, k->markers_torn),
@@ -359,6 +367,7 @@ static const char *judge(const struct check *k, int truncated,
 			 const struct moca_damage *damage)
 {
 	struct moca_certificate cert;
+	struct refused refused;
 	const char *why;
 	int sealed = k->seal != CHECK_SEAL_NONE;
 
@@ -371,6 +380,7 @@ static const char *judge(const struct check *k, int truncated,
 	if (blind_altogether(k->t, &why))
 		return "sound, but nothing can be certified";
 	if (cert.pages_blind || k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
+	    refused_read(k->t, &refused) ||
 	    cert.pages_seen < cert.pages_touched)
 		return sealed ? "sound, but it does not show everything" :
 				"sound as far as can be known, but it does not show everything";

@@ -18,6 +18,7 @@
 #include "lib/text/text.h"
 #include "report/blind.h"
 #include "report/exact.h"
+#include "report/refused.h"
 #include "report/nodes.h"
 #include "report/thinned.h"
 
@@ -147,11 +148,14 @@ static void print_marker_counts(const struct info *in)
 {
 	const struct summary *s = &in->s;
 	char a[TEXT_MAX], b[TEXT_MAX];
+	struct refused refused;
+	/* What threads without a buffer dropped is told once. */
+	int tell = refused_read(in->t, &refused) && !s->has_allocations;
 
-	if (!s->kind_count && !s->markers_lost && !s->markers_torn &&
+	if (!s->kind_count && !s->markers_lost && !s->markers_torn && !tell &&
 	    !in->markers_only)
 		return;
-	if (in->rates && !in->s.kind_count && !in->s.markers_lost)
+	if (in->rates && !in->s.kind_count && !in->s.markers_lost && !tell)
 		return;
 	printf("\nMarkers: %s, which programs emitted, of %s kind%s.\n",
 	       text_count(a, s->markers), text_count(b, s->kind_count),
@@ -159,8 +163,10 @@ static void print_marker_counts(const struct info *in)
 	if (s->markers_lost)
 		printf("  Lost: %s marker%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
 		       text_count(a, s->markers_lost), PLURAL(s->markers_lost));
-	else
+	else if (!tell)
 		printf("  No marker was lost.\n");
+	if (tell)
+		refused_print(in->t);
 	if (s->markers_torn)
 		printf("  Torn: %s marker%s, whose thread did not come to finish writing.\n",
 		       text_count(a, s->markers_torn), PLURAL(s->markers_torn));
@@ -182,6 +188,7 @@ static void print_allocations(const struct info *in)
 		printf("  Lost: %s event%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
 		       text_count(a, s->allocations_lost),
 		       PLURAL(s->allocations_lost));
+	refused_print(in->t);
 }
 
 static void print_samples(const struct info *in)
@@ -809,6 +816,7 @@ static void print_json(const struct info *in, const char *path)
 	json_uint(&j, "sampled_one_in", 1ull << in->s.thin_level);
 	json_uint(&j, "sampled_below_bytes", in->s.thin_min);
 	json_close(&j, '}');
+	refused_json(&j, in->t, "refused");
 	json_rates(&j, in->rates);
 	json_mappings(&j, in);
 	json_working_set(&j, in);

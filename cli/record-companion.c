@@ -84,15 +84,15 @@ static void finish_events(struct companion *c,
 		moca_say("%lu event%s (allocations and the program's own) "
 			 "of %u thread%s, %lu lost, %lu torn.", r.events,
 			 PLURAL(r.events), r.streams, PLURAL(r.streams), r.lost, r.torn);
-	if (r.refused) {
-		snprintf(note, sizeof(note), "%u thread%s had no buffer for "
-			 "events; %lu of these are counted as lost, those of "
-			 "programs that were killed are not", r.refused,
-			 PLURAL(r.refused),
-			 r.outside);
+	if (tracer_refused_text(&r.refused, note, sizeof(note))) {
 		if (!*c->quiet)
 			moca_say("%s", note);
 		notes->add(notes->arg, note);
+		notes->set(notes->arg, "trace.outside", r.refused.events);
+		notes->set(notes->arg, "trace.refused", r.refused.threads);
+		notes->set(notes->arg, "trace.refused_rights",
+			   r.refused.rights);
+		notes->set(notes->arg, "trace.refused_away", r.refused.away);
 	}
 	if (!err)
 		return;

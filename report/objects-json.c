@@ -8,6 +8,7 @@
 
 #include "lib/text/json.h"
 #include "lib/text/text.h"
+#include "report/refused.h"
 
 #define NAME_MAX_LEN 4096
 
@@ -74,6 +75,7 @@ static void json_totals(struct json *j, const struct objects_view *v)
 	json_close(j, '}');
 	json_uint(j, "lost", t->lost);
 	json_uint(j, "refused", t->refused);
+	refused_json(j, v->trace, "without_buffer");
 	json_open(j, "not_watched", '[');
 	unseen = moca_objects_unseen(v->objects, &n);
 	for (i = 0; i < n; i++)

@@ -10,6 +10,7 @@
 #include "analysis/trace.h"
 #include "lib/text/terminal.h"
 #include "lib/text/text.h"
+#include "report/refused.h"
 #include "report/thinned.h"
 
 #define TOP 10
@@ -318,8 +319,9 @@ static void print_head(const struct objects_view *v)
 		thinned_print(t->thin_level, t->thin_min,
 			      t->thin_ns - trace_origin(v->trace));
 	if (t->lost)
-		printf("  Lost: %s event%s of allocations found no room: some objects are missing, or live too long here.\n",
+		printf("  Lost: %s event%s of allocations found no room in a buffer: some objects are missing, or live too long here.\n",
 		       text_count(a, t->lost), PLURAL(t->lost));
+	refused_print(v->trace);
 	if (t->refused)
 		printf("  Not understood: %s event%s of allocations.\n",
 		       text_count(a, t->refused), PLURAL(t->refused));

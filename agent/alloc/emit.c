@@ -22,6 +22,28 @@ struct moca_meter *alloc_meter_page(void)
 	return d ? (struct moca_meter *)((char *)d + MOCA_METER_OFFSET) : NULL;
 }
 
+void alloc_emit_prepare(void)
+{
+	static struct moca_trace_event *const events[] = {
+		&moca_trace_event_moca_alloc_thread,
+		&moca_trace_event_moca_alloc_tls,
+		&moca_trace_event_moca_alloc_stack,
+		&moca_trace_event_moca_alloc_alloc,
+		&moca_trace_event_moca_alloc_free,
+		&moca_trace_event_moca_alloc_unmap,
+		&moca_trace_event_moca_alloc_small,
+		&moca_trace_event_moca_alloc_tally,
+		&moca_trace_event_moca_alloc_skipped,
+		&moca_trace_event_moca_alloc_thinned,
+		&moca_trace_event_moca_alloc_sample,
+		&moca_trace_event_moca_alloc_sized,
+		&moca_trace_event_moca_alloc_freed,
+		&moca_trace_event_moca_alloc_detour,
+	};
+
+	moca_trace_prepare(events, sizeof(events) / sizeof(*events));
+}
+
 /* As MOCA_EVENT stores it, but says whether there was room. */
 int alloc_emit_stack(uint32_t id, const uint64_t *frames, uint32_t n)
 {

@@ -13,6 +13,9 @@ struct moca_meter;
 /* Where the first trace that wants these is told of costs; NULL: nowhere. */
 struct moca_meter *alloc_meter_page(void);
 
+/* Learn the ids of all of them, while collectors still answer this process. */
+void alloc_emit_prepare(void);
+
 /* 1: the first trace that wants it has it. 0: none has. */
 int alloc_emit_stack(uint32_t id, const uint64_t *frames, uint32_t n);
 int alloc_emit_small(const void *p, uint32_t size, uint32_t stack);

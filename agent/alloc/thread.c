@@ -199,6 +199,16 @@ static void tell_tls(void)
 		alloc_emit_tls(tp - tls[i].off, tls[i].size, tls[i].base);
 }
 
+/* Once in an image: later it may run as another user. Forks inherit it. */
+static void prepare(uint32_t generation)
+{
+	static uint32_t prepared;
+
+	if (__atomic_exchange_n(&prepared, generation, __ATOMIC_RELAXED) !=
+	    generation)
+		alloc_emit_prepare();
+}
+
 struct alloc_thread *alloc_thread_slow(uint64_t sp)
 {
 	uint32_t generation = __atomic_load_n(moca_trace_generation,
@@ -221,6 +231,7 @@ struct alloc_thread *alloc_thread_slow(uint64_t sp)
 	t->generation = generation;
 	if (t->w.told != t->tid) {
 		t->w.told = t->tid;
+		prepare(generation);
 		tell_thread(t);
 		tell_tls();
 		alloc_thin_tell();

@@ -14,6 +14,12 @@ struct moca_trace_event;
  * stays mapped, maybe as another trace's later. NULL: none is mapped yet.
  */
 struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e);
+/*
+ * Learn the ids of these events, all of one facility, now and with one request
+ * to each trace that wants them: later the process may run as another user,
+ * whom a collector does not answer.
+ */
+void moca_trace_prepare(struct moca_trace_event *const *events, unsigned n);
 /* How long the calling thread has waited for room in buffers so far, ns. */
 uint64_t *moca_trace_waited(void);
 

@@ -2,6 +2,7 @@
 /* What MOCA_EVENT calls: which traces want the event, and room in each. */
 #include <errno.h>
 
+#include "agent/trace/doorbell.h"
 #include "agent/trace/internal.h"
 
 #define RETRY_NS 1000000000ull
@@ -62,22 +63,6 @@ static uint32_t wanted_by(struct moca_trace_event *e)
 	return mask;
 }
 
-/* An event of trace base (0: unknown) was dropped. */
-static void count_lost(struct agent_slot *s, uint32_t base)
-{
-	struct agent_member *m = s->member;
-
-	if (m && m->id_base && (!base || m->id_base == base)) {
-		moca_ring_drop(&m->ring);
-		return;
-	}
-	if (base && s->lost_base != base) {	/* of a trace that is gone */
-		s->lost = 0;
-		s->lost_base = base;
-	}
-	__atomic_fetch_add(&s->lost, 1, __ATOMIC_RELAXED);
-}
-
 static void refuse_until(struct agent_slot *s, uint32_t base, uint64_t ns)
 {
 	s->retry_base = base;
@@ -127,15 +112,17 @@ static int get_ready(struct agent_slot *s, unsigned slot,
 
 	ret = moca_registry_read_slot(agent_registry, slot, &r);
 	if (ret) {
-		count_lost(s, 0);
+		agent_lost(s, slot, 0);
 		return ret;
 	}
 	if (!agent_slot_ours(&r))
 		return -ENOENT;	/* gone meanwhile */
 	base = agent_slot_base(&r);
 	ret = -EBUSY;
-	if (is_too_early(s, slot, base))
+	if (is_too_early(s, slot, base)) {
+		agent_refused(s, slot, base, ret);
 		goto lost;
+	}
 	m = s->member;
 	if (!m || m->id_base != base) {
 		m = agent_member_fresh(s);
@@ -148,17 +135,17 @@ static int get_ready(struct agent_slot *s, unsigned slot,
 	}
 	id = __atomic_load_n(&e->id[slot], __ATOMIC_RELAXED);
 	if ((id & ~ID_MASK) != base || !(id & ID_MASK)) {
-		ret = agent_request_id(e, slot, &r, &id);
+		ret = agent_request_ids(&e, 1, slot, &r);
 		if (ret)
 			goto refused;
-		__atomic_store_n(&e->id[slot], base | id, __ATOMIC_RELAXED);
 	}
 	agent_process->patience[slot].base = 0;
 	return 0;
 refused:
+	agent_refused(s, slot, base, ret);
 	be_patient(s, slot, base, ret);
 lost:
-	count_lost(s, base);
+	agent_lost(s, slot, base);
 	return ret;
 }
 
@@ -174,13 +161,16 @@ static __attribute__((noinline)) int prepare_slot(struct agent_slot *s,
 			     __atomic_load_n(moca_trace_generation,
 					     __ATOMIC_RELAXED) &&
 	    moca_clock_ns() < s->retry_ns) {
-		count_lost(s, s->retry_base);
+		agent_refused(s, rec->slot, s->retry_base, -EBUSY);
+		agent_lost(s, rec->slot, s->retry_base);
 		return -EBUSY;
 	}
 	agent_block_signals(&signals);
 	t = agent_thread_get();		/* a handler may have forked */
 	if (t)
 		ret = get_ready(&t->slots[rec->slot], rec->slot, rec->event);
+	else if (agent_process)
+		__atomic_fetch_add(&agent_process->lost, 1, __ATOMIC_RELAXED);
 	agent_restore_signals(&signals);
 	errno = saved_errno;
 	return ret;
@@ -233,7 +223,7 @@ static inline struct agent_member *enter(struct moca_trace_record *rec,
 			leave(m);
 		}
 		if (tries == READY_TRIES) {
-			count_lost(s, 0);
+			agent_lost(s, rec->slot, 0);
 			return NULL;
 		}
 		if (prepare_slot(s, rec))
@@ -275,6 +265,42 @@ void *moca_trace_reserve(struct moca_trace_event *e, uint32_t len,
 	rec->len = len;
 	rec->rest = wanted_by(e);
 	return next_trace(rec);
+}
+
+/* Of those events that have none yet, where the first one is wanted. */
+static void prepare_ids(struct moca_trace_event *const *events, unsigned n,
+			unsigned slot)
+{
+	struct moca_trace_event *unknown[MOCA_MSG_EVENTS_MAX];
+	struct moca_registry_slot r;
+	unsigned i, count = 0;
+
+	if (moca_registry_read_slot(agent_registry, slot, &r) ||
+	    !agent_slot_ours(&r))
+		return;
+	for (i = 0; i < n && count < MOCA_MSG_EVENTS_MAX; i++)
+		if ((__atomic_load_n(&events[i]->id[slot], __ATOMIC_RELAXED) &
+		     ~ID_MASK) != agent_slot_base(&r))
+			unknown[count++] = events[i];
+	/* What fails now is asked for again when it is needed. */
+	if (count)
+		agent_request_ids(unknown, count, slot, &r);
+}
+
+void moca_trace_prepare(struct moca_trace_event *const *events, unsigned n)
+{
+	int saved_errno = errno;
+	uint32_t mask = wanted_by(events[0]);
+	uint64_t signals;
+
+	if (!mask || !agent_process || agent_is_silent())
+		return;
+	agent_block_signals(&signals);
+	agent_process_set();
+	for (; mask; mask &= mask - 1)
+		prepare_ids(events, n, __builtin_ctz(mask));
+	agent_restore_signals(&signals);
+	errno = saved_errno;
 }
 
 void *moca_trace_commit(struct moca_trace_record *rec)

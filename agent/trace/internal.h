@@ -13,6 +13,7 @@
 
 #include "lib/ring/producer.h"
 #include "lib/ring/protocol.h"
+#include "lib/ring/refused.h"
 #include "lib/ring/registry.h"
 
 #define ID_BITS 14
@@ -36,8 +37,11 @@ struct agent_member {
 /* What a thread has of one slot of the registry. */
 struct agent_slot {
 	struct agent_member *member;	/* NULL: never joined */
-	uint64_t lost;		/* events dropped while there was no ring, */
-	uint32_t lost_base;	/* of this trace */
+	uint64_t lost;		/* events dropped while there was no ring and no
+				   doorbell page, */
+	uint32_t lost_base;	/* of this trace; 0: not known */
+	uint32_t refused_base;	/* the thread was counted as refused by it */
+	enum moca_refusal refusal;	/* why it was, at last */
 	uint32_t retry_base;	/* refused by this trace: */
 	uint32_t retry_generation; /* while the registry is as it was, */
 	uint64_t retry_ns;	/* not again before this time */
@@ -121,8 +125,6 @@ static inline struct agent_thread *agent_thread_get(void)
 void agent_thread_init(void);
 /* Let go of traces that are gone, unless a writer is inside. */
 void agent_thread_sweep(struct agent_thread *t);
-/* Tell all traces what was dropped for lack of a buffer, of all threads. */
-void agent_report_all(void);
 
 /* member.c. Signals are blocked by the caller. */
 /* The slot's member, ready to join; another one if writers are inside. */
@@ -140,9 +142,30 @@ void agent_member_fork_child(void);
 /* join.c: ask the collector of slot number `slot`. 0 or -errno. */
 int agent_join(struct agent_slot *s, struct agent_member *m, unsigned slot,
 	       const struct moca_registry_slot *r);
-int agent_request_id(struct moca_trace_event *e, unsigned slot,
-		     const struct moca_registry_slot *r, uint32_t *id);
+/* The ids of these events, with one request; at least of the first one. */
+int agent_request_ids(struct moca_trace_event *const *events, unsigned n,
+		      unsigned slot, const struct moca_registry_slot *r);
 int agent_report_lost(uint64_t count, unsigned slot,
 		      const struct moca_registry_slot *r);
+
+/* doorbell.c: the page that this trace's collector gave; NULL: none. */
+struct moca_doorbell *agent_doorbell_map(unsigned slot,
+					 const struct moca_registry_slot *r,
+					 int fd);
+/* The same of an earlier thread of the process, or its parent; base 0: any. */
+struct moca_doorbell *agent_doorbell(unsigned slot, uint32_t base);
+/* Requests that the collector has answered so far, modulo 2^32. */
+uint32_t agent_doorbell_served(unsigned slot, uint32_t base);
+
+/* lost.c: an event of trace base (0: unknown) in this slot was dropped. */
+void agent_lost(struct agent_slot *s, unsigned slot, uint32_t base);
+/* What is to be told with a request for a buffer. */
+uint64_t agent_lost_of(const struct agent_slot *s, uint32_t base);
+/* The thread has asked for a buffer or an id, in vain. */
+void agent_refused(struct agent_slot *s, unsigned slot, uint32_t base,
+		   int error);
+/* Tell all traces what was dropped for lack of a buffer: of t, of all. */
+void agent_report_thread(struct agent_thread *t);
+void agent_report_all(void);
 
 #endif

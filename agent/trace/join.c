@@ -13,13 +13,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/trace/doorbell.h"
 #include "agent/trace/internal.h"
 #include "lib/ring/describe.h"
 
 /* A stuck collector costs so much once, and then a little. */
 #define REPLY_MS 2000
 #define REPLY_LATER_MS 200
+/* One that answers others is not stuck: so often as long. */
+#define PATIENT_TRIES 10
+/* A connection that was closed unheard, as others waited: ask anew. */
+#define UNHEARD_TRIES 8
 
 struct request {
 	struct moca_msg msg;
@@ -85,100 +88,104 @@ static void take_fds(struct msghdr *m, int *fds)
 			memcpy(fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
 }
 
+/* What trace the request is for, and whether its collector is alive. */
+struct collector {
+	unsigned slot;
+	uint32_t base;
+	unsigned ms;		/* to wait for its answer */
+};
+
+/* As long as it answers others, our turn will come. -errno or the length. */
+static long await(int fd, struct msghdr *m, const struct collector *of)
+{
+	uint32_t served = agent_doorbell_served(of->slot, of->base), before;
+	unsigned tries = 0;
+	long n;
+
+	do {
+		before = served;
+		n = call(SYS_recvmsg, fd, (long)m, MSG_CMSG_CLOEXEC, 0, 0);
+		served = agent_doorbell_served(of->slot, of->base);
+	} while (n == -EAGAIN && served != before && ++tries < PATIENT_TRIES);
+	return n;
+}
+
 /*
- * The reply's value, or -errno; its descriptors to fds[2], -1 = none. *taken:
- * what we told of losses was taken, whatever else the answer is.
+ * The reply's value, or -errno; its descriptors to fds[2], -1 = none; text that
+ * comes with it to more, if that is not NULL. *taken: what we told of losses
+ * was taken, whatever else the answer is. -EPIPE: there was no answer.
  */
-static long receive(int fd, int *fds, int *taken)
+static long receive(int fd, const struct collector *of, struct iovec *more,
+		    int *fds, int *taken)
 {
 	union {
 		char buf[CMSG_SPACE(2 * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct moca_reply reply;
-	struct iovec iov = { &reply, sizeof(reply) };
+	struct iovec iov[2] = { { &reply, sizeof(reply) } };
 	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1,
+		.msg_iov = iov, .msg_iovlen = more ? 2 : 1,
 		.msg_control = control.buf,
 		.msg_controllen = sizeof(control.buf),
 	};
-	long n = call(SYS_recvmsg, fd, (long)&m, MSG_CMSG_CLOEXEC, 0, 0);
+	long n;
 
-	if (n < 0)
-		return n;
+	if (more)
+		iov[1] = *more;
+	n = await(fd, &m, of);
+	if (n <= 0)
+		return n == 0 || n == -ECONNRESET ? -EPIPE : n;
 	take_fds(&m, fds);
-	if (n != sizeof(reply) || reply.magic != MOCA_MSG_MAGIC)
+	if (n < (long)sizeof(reply) || reply.magic != MOCA_MSG_MAGIC)
 		return -EPROTO;
+	if (more)
+		more->iov_len = n - sizeof(reply);
 	*taken = !reply.error || reply.value == 1;
 	if (reply.error)
 		return reply.error < 0 ? reply.error : -EPROTO;
 	return reply.value;
 }
 
-static long ask(unsigned slot, const struct moca_registry_slot *r,
-		struct request *q, unsigned type, size_t len, int *fds,
-		int *taken)
+static long ask_once(const struct collector *of,
+		     const struct moca_registry_slot *r, struct request *q,
+		     struct iovec *more, int *fds, int *taken)
 {
-	int waited = agent_process->patience[slot].base == agent_slot_base(r);
-	int fd = connect_to(r->name, waited ? REPLY_LATER_MS : REPLY_MS);
+	int fd = connect_to(r->name, of->ms);
 	long ret;
 
 	if (fd < 0)
 		return fd;
-	q->msg = (struct moca_msg){
-		.magic = MOCA_MSG_MAGIC, .version = MOCA_MSG_VERSION,
-		.type = type, .session = r->session, .len = len,
-	};
-	ret = call(SYS_sendto, fd, (long)q, sizeof(q->msg) + len, MSG_NOSIGNAL,
-		   0);
-	if (ret >= 0 && type != MOCA_MSG_LOST)
-		ret = receive(fd, fds, taken);
+	ret = call(SYS_sendto, fd, (long)q, sizeof(q->msg) + q->msg.len,
+		   MSG_NOSIGNAL, 0);
+	if (ret >= 0)
+		ret = receive(fd, of, more, fds, taken);
 	close_fd(fd);
 	return ret;
 }
 
-/* One page of each trace is shared by its threads, and stays mapped. */
-static struct {
-	struct moca_doorbell *page;
-	uint64_t session;
-} doorbells[MOCA_TRACE_SLOTS];
-
-static struct moca_doorbell *map_doorbell(unsigned slot, uint64_t session,
-					  int fd)
+static long ask(unsigned slot, const struct moca_registry_slot *r,
+		struct request *q, unsigned type, size_t len,
+		struct iovec *more, int *fds, int *taken)
 {
-	struct moca_doorbell *page = doorbells[slot].page;
+	struct collector of = { .slot = slot, .base = agent_slot_base(r) };
+	unsigned tries = 0;
+	long ret;
 
-	if (page && doorbells[slot].session == session)
-		return page;
-	/* In the place of an earlier trace's, which nobody hears any more. */
-	page = mmap(page, 4096, PROT_READ | PROT_WRITE,
-		    MAP_SHARED | (page ? MAP_FIXED : 0), fd, 0);
-	if (page == MAP_FAILED)
-		return NULL;
-	/* Another thread may be as quick: then a page is mapped twice. */
-	doorbells[slot].page = page;
-	doorbells[slot].session = session;
-	return page;
+	of.ms = agent_process->patience[slot].base == of.base ?
+			REPLY_LATER_MS : REPLY_MS;
+	q->msg = (struct moca_msg){
+		.magic = MOCA_MSG_MAGIC, .version = MOCA_MSG_VERSION,
+		.type = type, .session = r->session, .len = len,
+	};
+	do {
+		ret = ask_once(&of, r, q, more, fds, taken);
+	} while (ret == -EPIPE && ++tries < UNHEARD_TRIES);
+	return ret;
 }
 
-struct moca_doorbell *moca_trace_doorbell(const struct moca_trace_event *e)
-{
-	uint64_t wanted = __atomic_load_n(&e->wanted, __ATOMIC_RELAXED);
-	unsigned i;
-
-	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
-		if (wanted >> i & 1 && doorbells[i].page)
-			return doorbells[i].page;
-	return NULL;
-}
-
-uint64_t *moca_trace_waited(void)
-{
-	return &moca_ring_waited_ns;
-}
-
-static int map_ring(struct agent_member *m, unsigned slot, uint64_t session,
-		    const int *fds)
+static int map_ring(struct agent_member *m, unsigned slot,
+		    const struct moca_registry_slot *r, const int *fds)
 {
 	struct moca_ring ring;
 	struct stat st;
@@ -197,7 +204,7 @@ static int map_ring(struct agent_member *m, unsigned slot, uint64_t session,
 		return -errno;
 	madvise(map, st.st_size, MADV_DONTFORK);
 	ret = moca_ring_attach(&ring, map, st.st_size,
-			       map_doorbell(slot, session, fds[1]));
+			       agent_doorbell_map(slot, r, fds[1]));
 	if (ret) {
 		munmap(map, st.st_size);
 		return ret;
@@ -213,7 +220,7 @@ int agent_join(struct agent_slot *s, struct agent_member *m, unsigned slot,
 {
 	uint32_t base = agent_slot_base(r);
 	struct moca_msg_join join = {
-		.lost = s->lost_base == base ? s->lost : 0,
+		.lost = agent_lost_of(s, base),
 		.tid = syscall(SYS_gettid),
 		.word_bits = 8 * sizeof(long),
 	};
@@ -228,33 +235,69 @@ int agent_join(struct agent_slot *s, struct agent_member *m, unsigned slot,
 	prctl(PR_GET_NAME, join.name);
 	join.name[sizeof(join.name) - 1] = 0;
 	memcpy(q.body, &join, sizeof(join));
-	ret = ask(slot, r, &q, MOCA_MSG_JOIN, sizeof(join), fds, &taken);
-	if (taken)
+	ret = ask(slot, r, &q, MOCA_MSG_JOIN, sizeof(join), NULL, fds, &taken);
+	if (taken) {
 		__atomic_fetch_sub(&s->lost, join.lost, __ATOMIC_RELAXED);
+		s->refused_base = base;	/* it has counted us, if it refused */
+	}
 	if (ret >= 0)
-		ret = map_ring(m, slot, r->session, fds);
+		ret = map_ring(m, slot, r, fds);
 	close_fd(fds[0]);
 	close_fd(fds[1]);
 	return ret < 0 ? ret : 0;
 }
 
-int agent_request_id(struct moca_trace_event *e, unsigned slot,
-		     const struct moca_registry_slot *r, uint32_t *id)
+/* Descriptions of events one after the other, as many as there is room for. */
+static unsigned describe(struct moca_trace_event *const *events, unsigned n,
+			 char *body, size_t size, size_t *len)
+{
+	unsigned i;
+	long ret;
+
+	*len = 0;
+	for (i = 0; i < n; i++) {
+		ret = moca_event_describe(events[i], body + *len, size - *len);
+		if (ret < 0)
+			break;
+		*len += ret;
+	}
+	return i;
+}
+
+static void keep_id(struct moca_trace_event *e, unsigned slot, uint32_t base,
+		    uint32_t id)
+{
+	if (id >= MOCA_REC_FIRST && id <= MOCA_REC_LAST)
+		__atomic_store_n(&e->id[slot], base | id, __ATOMIC_RELAXED);
+}
+
+int agent_request_ids(struct moca_trace_event *const *events, unsigned n,
+		      unsigned slot, const struct moca_registry_slot *r)
 {
 	int fds[2] = { -1, -1 }, taken;
+	uint32_t base = agent_slot_base(r), ids[MOCA_MSG_EVENTS_MAX];
+	struct iovec more = { ids, sizeof(ids) };
 	struct request q;
-	long ret = moca_event_describe(e, q.body, sizeof(q.body));
+	unsigned i, told;
+	size_t len;
+	long ret;
 
-	if (ret < 0)
-		return ret;
-	ret = ask(slot, r, &q, MOCA_MSG_EVENT, ret, fds, &taken);
+	if (n > MOCA_MSG_EVENTS_MAX)
+		n = MOCA_MSG_EVENTS_MAX;
+	n = describe(events, n, q.body, sizeof(q.body), &len);
+	if (!n)
+		return -E2BIG;
+	ret = ask(slot, r, &q, MOCA_MSG_EVENT, len, &more, fds, &taken);
 	close_fd(fds[0]);
 	close_fd(fds[1]);
 	if (ret < 0)
 		return ret;
 	if (ret < (long)MOCA_REC_FIRST || ret > (long)MOCA_REC_LAST)
 		return -EPROTO;
-	*id = ret;
+	keep_id(events[0], slot, base, ret);
+	told = more.iov_len / sizeof(*ids);
+	for (i = 1; i < n && i < told; i++)
+		keep_id(events[i], slot, base, ids[i]);
 	return 0;
 }
 
@@ -270,6 +313,8 @@ int agent_report_lost(uint64_t count, unsigned slot,
 	long ret;
 
 	memcpy(q.body, &lost, sizeof(lost));
-	ret = ask(slot, r, &q, MOCA_MSG_LOST, sizeof(lost), fds, &taken);
+	ret = ask(slot, r, &q, MOCA_MSG_LOST, sizeof(lost), NULL, fds, &taken);
+	close_fd(fds[0]);
+	close_fd(fds[1]);
 	return ret < 0 ? ret : 0;
 }

@@ -29,7 +29,7 @@ void agent_member_attached(struct agent_slot *s, uint32_t base)
 	uint64_t lost;
 
 	s->member->id_base = base;
-	lost = s->lost_base == base ? s->lost : 0;
+	lost = agent_lost_of(s, base);
 	s->lost = 0;
 	__atomic_fetch_add(&s->member->ring.shm->lost, lost, __ATOMIC_RELAXED);
 }

@@ -44,6 +44,7 @@ static void let_go(struct agent_thread *t)
 			m->ring.nest = 0;	/* a longjmp's */
 			m->ring.left = 0;
 		}
+		t->slots[i].refused_base = 0;	/* the next one counts anew */
 	}
 }
 
@@ -134,48 +135,16 @@ void agent_thread_sweep(struct agent_thread *t)
 	agent_restore_signals(&signals);
 }
 
-static void report_slot(uint64_t *lost, uint32_t base, unsigned i)
-{
-	struct moca_registry_slot r;
-	uint64_t n = __atomic_load_n(lost, __ATOMIC_RELAXED);
-
-	if (!n || agent_is_silent() || moca_registry_read_slot(agent_registry, i, &r) ||
-	    r.state == MOCA_SLOT_FREE || (base && agent_slot_base(&r) != base) ||
-	    (!base && !agent_slot_ours(&r)))
-		return;
-	if (!agent_report_lost(n, i, &r))
-		__atomic_fetch_sub(lost, n, __ATOMIC_RELAXED);
-}
-
-void agent_report_all(void)
-{
-	struct agent_process *p = agent_process;
-	struct agent_thread *t;
-	unsigned i;
-
-	if (!p || !agent_registry || agent_is_silent() || p->pid != (int)syscall(SYS_getpid))
-		return;
-	for (t = __atomic_load_n(&p->threads, __ATOMIC_ACQUIRE); t; t = t->next)
-		for (i = 0; i < MOCA_TRACE_SLOTS; i++)
-			report_slot(&t->slots[i].lost, t->slots[i].lost_base,
-				    i);
-	for (i = 0; i < MOCA_TRACE_SLOTS; i++)
-		report_slot(&p->lost, 0, i);
-}
-
 static void thread_end(void *arg)
 {
 	struct agent_thread *t = arg;
 	int saved_errno = errno;
 	uint64_t signals;
-	unsigned i;
 
 	agent_block_signals(&signals);
 	if (t == agent_self && t->live) {
 		agent_self = NULL;	/* later events begin anew */
-		for (i = 0; i < MOCA_TRACE_SLOTS; i++)
-			report_slot(&t->slots[i].lost, t->slots[i].lost_base,
-				    i);
+		agent_report_thread(t);
 		let_go(t);
 		t->live = 0;
 		/* Pairs with find_state: the next thread may have it. */

@@ -20,6 +20,8 @@
 
 #define DEADLINE_NS 2000000000ull
 #define CONNECTIONS_MAX 128
+#define UNHURRIED_NS 200000000ull /* who waits to ask may take so long */
+#define LAST_MAX 8192u		/* more than the kernel lets wait */
 #define FDS_MAX 2
 
 struct tracer_connection {
@@ -41,27 +43,24 @@ static void close_connection(struct tracer_session *s,
 	s->connection_count--;
 	close(c->fd);
 	free(c);
+	tracer_server_hear(s, 1);
 }
 
-void tracer_connection_reply(struct tracer_session *s,
-			     struct tracer_connection *c, int error,
-			     uint32_t value, const char *text, const int *fds,
-			     int n)
+static void reply(struct tracer_session *s, struct tracer_connection *c,
+		  int error, uint32_t value, const struct iovec *more,
+		  const int *fds, int n)
 {
 	union {
 		char buf[CMSG_SPACE(FDS_MAX * sizeof(int))];
 		struct cmsghdr align;
 	} control;
 	struct moca_reply r = { .magic = MOCA_MSG_MAGIC, .error = error,
-				.value = value };
-	struct iovec iov[2] = { { &r, sizeof(r) }, { (void *)text, 0 } };
+				.value = value,
+				.len = (uint32_t)more->iov_len };
+	struct iovec iov[2] = { { &r, sizeof(r) }, *more };
 	struct msghdr m = { .msg_iov = iov, .msg_iovlen = 2 };
 	struct cmsghdr *h;
 
-	if (text) {
-		iov[1].iov_len = strnlen(text, MOCA_REPLY_MAX - sizeof(r));
-		r.len = (uint32_t)iov[1].iov_len;
-	}
 	if (n) {
 		memset(&control, 0, sizeof(control));
 		m.msg_control = control.buf;
@@ -72,9 +71,35 @@ void tracer_connection_reply(struct tracer_session *s,
 		h->cmsg_len = CMSG_LEN(n * sizeof(int));
 		memcpy(CMSG_DATA(h), fds, n * sizeof(int));
 	}
+	/* First: who then waits for another answer sees that there was one. */
+	if (s->shm.doorbell)
+		__atomic_fetch_add(&s->shm.doorbell->served, 1,
+				   __ATOMIC_RELAXED);
 	/* A client that is gone or full has itself to blame. */
 	sendmsg(c->fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
 	close_connection(s, c);
+}
+
+void tracer_connection_reply(struct tracer_session *s,
+			     struct tracer_connection *c, int error,
+			     uint32_t value, const char *text, const int *fds,
+			     int n)
+{
+	struct iovec more = { (void *)text, 0 };
+
+	if (text)
+		more.iov_len = strnlen(text, MOCA_REPLY_MAX -
+						     sizeof(struct moca_reply));
+	reply(s, c, error, value, &more, fds, n);
+}
+
+void tracer_connection_reply_ids(struct tracer_session *s,
+				 struct tracer_connection *c,
+				 const uint32_t *ids, unsigned int n)
+{
+	struct iovec more = { (void *)ids, n > 1 ? n * sizeof(*ids) : 0 };
+
+	reply(s, c, 0, ids[0], &more, NULL, 0);
 }
 
 void tracer_connection_await(struct tracer_session *s,
@@ -187,35 +212,42 @@ static void on_request(struct tracer_session *s, struct tracer_source *src,
 		dispatch(s, c, (struct moca_msg *)buf, (size_t)n);
 }
 
-/* The oldest of those that have asked nothing yet. */
-static void evict(struct tracer_session *s)
+/*
+ * Room for one more. The oldest that has asked nothing yet is heard, or goes if
+ * it has been silent for long. 0: there is none before one of them asks.
+ */
+static int make_room(struct tracer_session *s)
 {
+	unsigned int count = s->connection_count;
 	struct tracer_connection *c, *oldest = NULL;
 
 	for (c = s->connections; c; c = c->next)
 		if (!c->job)
 			oldest = c;
-	if (oldest)
-		close_connection(s, oldest);
+	if (!oldest)
+		return 0;
+	on_request(s, &oldest->source, EPOLLIN);
+	if (s->connection_count < count)
+		return 1;
+	if (moca_clock_ns() - oldest->begun_ns < UNHURRIED_NS)
+		return 0;
+	close_connection(s, oldest);
+	return 1;
 }
 
-void tracer_connection_accept(struct tracer_session *s)
+/* NULL: nobody waits; there is no memory; or -errno in *err. */
+static struct tracer_connection *take(struct tracer_session *s, int *err)
 {
 	struct tracer_connection *c;
 	int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-	if (fd < 0) {
-		/* Out of descriptors: those of idle clients will do. */
-		if (errno == EMFILE || errno == ENFILE)
-			evict(s);
-		return;
-	}
-	if (s->connection_count >= CONNECTIONS_MAX)
-		evict(s);
+	*err = fd < 0 ? -errno : 0;
+	if (fd < 0)
+		return NULL;
 	c = calloc(1, sizeof(*c));
 	if (!c) {
 		close(fd);
-		return;
+		return NULL;
 	}
 	c->source.ready = on_request;
 	c->fd = fd;
@@ -223,8 +255,43 @@ void tracer_connection_accept(struct tracer_session *s)
 	c->next = s->connections;
 	s->connections = c;
 	s->connection_count++;
-	if (tracer_watch(s, fd, &c->source))
+	return c;
+}
+
+void tracer_connection_accept(struct tracer_session *s)
+{
+	struct tracer_connection *c;
+	int err;
+
+	if (s->connection_count >= CONNECTIONS_MAX && !make_room(s)) {
+		tracer_server_hear(s, 0);
+		return;
+	}
+	c = take(s, &err);
+	if (c && tracer_watch(s, c->fd, &c->source))
 		close_connection(s, c);
+	/* Out of descriptors: those of idle clients will do. */
+	if ((err == -EMFILE || err == -ENFILE) && !make_room(s))
+		tracer_server_hear(s, 0);
+}
+
+void tracer_connection_hear_last(struct tracer_session *s)
+{
+	struct tracer_connection *c, *next;
+	unsigned int heard = 0;
+	int err;
+
+	for (c = s->connections; c; c = next) {
+		next = c->next;
+		if (!c->job)
+			on_request(s, &c->source, EPOLLIN);
+	}
+	/* Not for ever: others may come while we listen. */
+	while (heard++ < LAST_MAX && (c = take(s, &err))) {
+		on_request(s, &c->source, EPOLLIN);
+		if (s->connections == c && !c->job)
+			close_connection(s, c);
+	}
 }
 
 void tracer_connection_expire(struct tracer_session *s, int all)

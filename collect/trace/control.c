@@ -294,7 +294,8 @@ void tracer_control_done(struct tracer_session *s, struct tracer_job *job)
 	free(job);
 }
 
-void tracer_control_end(struct tracer_session *s)
+void tracer_control_end(struct tracer_session *s,
+			const struct tracer_result *result)
 {
 	struct command cmd = { .s = s };
 
@@ -306,7 +307,7 @@ void tracer_control_end(struct tracer_session *s)
 			       (unsigned long long)atomic_load(
 				       &s->totals.events),
 			       atomic_load(&s->totals.streams), s->dir,
-			       atomic_load(&s->totals.refused) ?
+			       result->refused.threads ?
 				       "; some threads had no buffer, as the "
 				       "notes of moca info tell" : "");
 }

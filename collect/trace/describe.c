@@ -107,15 +107,19 @@ static void set_totals(struct tracer_session *s)
 {
 	struct tracer_totals *t = &s->totals;
 	struct moca_meta *m = s->meta;
+	struct tracer_refused r;
 
+	tracer_refused_sum(s, &r);
 	moca_meta_set(m, "trace.filter", "%s", s->wish.filter);
 	moca_meta_set(m, "trace.mask", "%08x", s->wish.mask);
 	set_u64(m, "trace.streams", atomic_load(&t->streams));
 	set_u64(m, "trace.events", atomic_load(&t->events));
-	set_u64(m, "trace.lost", atomic_load(&t->lost) +
-					 atomic_load(&t->lost_outside));
+	set_u64(m, "trace.lost", atomic_load(&t->lost) + r.events);
 	set_u64(m, "trace.torn", atomic_load(&t->torn));
-	set_u64(m, "trace.refused", atomic_load(&t->refused));
+	set_u64(m, "trace.refused", r.threads);
+	set_u64(m, "trace.refused_rights", r.rights);
+	set_u64(m, "trace.refused_away", r.away);
+	set_u64(m, "trace.outside", r.events);
 }
 
 /* What `moca trace recover` needs to find buffers and to tell the time. */
@@ -185,19 +189,14 @@ static void add_notes(struct tracer_session *s)
 {
 	struct tracer_totals *t = &s->totals;
 	struct moca_meta *m = s->meta;
+	struct tracer_refused r;
 	unsigned long long n;
+	char text[400];
 	int err = atomic_load(&s->disk_error);
 
-	n = atomic_load(&t->refused);
-	if (n)
-		note(m, "%llu threads had no buffer (%s: %s); %llu of their "
-		     "events are counted as lost, those of programs that were "
-		     "killed are not", n, s->shm.path,
-		     strerror(-s->refused_error),
-		     (unsigned long long)atomic_load(&t->lost_outside));
-	else if ((n = atomic_load(&t->lost_outside)))
-		note(m, "%llu events were dropped by threads without a buffer; "
-		     "no stream tells of them", n);
+	tracer_refused_sum(s, &r);
+	if (tracer_refused_text(&r, text, sizeof(text)))
+		note(m, "%s", text);
 	if ((n = atomic_load(&t->spoiled)))
 		note(m, "%llu buffers were cut short by their programs: what "
 		     "was in them is not here", n);

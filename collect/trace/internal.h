@@ -115,8 +115,9 @@ struct tracer_totals {
 	_Atomic uint32_t stuck;		/* slots stepped over */
 	_Atomic uint64_t unread;	/* events that did not fit on disk */
 	/* The server's. */
-	_Atomic uint32_t refused;	/* threads that got no buffer */
-	_Atomic uint64_t lost_outside;	/* dropped for lack of a buffer */
+	_Atomic uint32_t refused;	/* threads that were given no buffer */
+	_Atomic uint64_t lost_outside;	/* that requests told of; more is in
+					   the doorbell page: refused.c */
 	_Atomic uint32_t processes;	/* ever */
 };
 
@@ -147,6 +148,7 @@ struct tracer_session {
 	struct tracer_source on_connect, on_signal, on_done, on_control;
 	struct tracer_connection *connections;
 	unsigned int connection_count;
+	int deaf;			/* those who connect wait */
 	struct tracer_process *processes;
 	uint32_t next_stream;
 	int refused_error;		/* why the first was */
@@ -190,10 +192,14 @@ void tracer_server_run(struct tracer_session *s);
 /* Open NAME.sock. 0 or -errno. */
 int tracer_server_listen(struct tracer_session *s);
 void tracer_server_close(struct tracer_session *s);
+/* Take connections, or leave them waiting until one of ours has ended. */
+void tracer_server_hear(struct tracer_session *s, int yes);
 
 /* connection.c */
 struct tracer_connection;
 void tracer_connection_accept(struct tracer_session *s);
+/* At the end: what those who are still waiting have to say. */
+void tracer_connection_hear_last(struct tracer_session *s);
 /* Close those that said nothing for too long, or all. */
 void tracer_connection_expire(struct tracer_session *s, int all);
 /* Answer and close. fds: n to pass, or NULL. text may be NULL. */
@@ -201,6 +207,10 @@ void tracer_connection_reply(struct tracer_session *s,
 			     struct tracer_connection *c, int error,
 			     uint32_t value, const char *text, const int *fds,
 			     int n);
+/* The same: ids of events, n of them. */
+void tracer_connection_reply_ids(struct tracer_session *s,
+				 struct tracer_connection *c,
+				 const uint32_t *ids, unsigned int n);
 /* The answer comes with the job's end. */
 void tracer_connection_await(struct tracer_session *s,
 			     struct tracer_connection *c,
@@ -226,7 +236,8 @@ void tracer_request_control(struct tracer_session *s,
 /* The answer to a job of a control command; frees the job. */
 void tracer_control_done(struct tracer_session *s, struct tracer_job *job);
 /* The answer to all who wait for the end: it has come. */
-void tracer_control_end(struct tracer_session *s);
+void tracer_control_end(struct tracer_session *s,
+			const struct tracer_result *result);
 
 /* process.c */
 /* The process of a JOIN. NULL: no memory. */
@@ -322,6 +333,10 @@ int tracer_describe_end(struct tracer_session *s);
 int tracer_describe_snapshot(struct tracer_session *s,
 			     const struct tracer_job *job);
 const char *tracer_mode_name(uint32_t mode);
+
+/* refused.c: from what the collector knows, and what programs told. */
+void tracer_refused_sum(const struct tracer_session *s,
+			struct tracer_refused *out);
 
 /* status.c: of this session, to be freed; NULL: no memory. */
 char *tracer_status_text(struct tracer_session *s);

@@ -120,9 +120,11 @@ static int end_like(int status)
 static void summarize(const struct tracer_options *o, const char *dir,
 		      const struct tracer_result *r)
 {
+	char refused[400];
+
 	if (o->quiet)
 		return;
-	if (!r->streams && !r->refused)
+	if (!r->streams && !r->refused.threads)
 		moca_say("%s: no event: nothing that emits events of "
 			 "libmocatrace%s could reach the collector, or nothing "
 			 "ran that does; see moca-trace(1)", dir,
@@ -137,10 +139,8 @@ static void summarize(const struct tracer_options *o, const char *dir,
 			 r->processes == 1 ? "" : "es",
 			 (unsigned long long)r->lost,
 			 (unsigned long long)r->torn, r->bytes / 1e6);
-	if (r->refused)
-		moca_say("%u threads had no buffer; %llu of their events are "
-			 "counted as lost, those of programs that were killed "
-			 "are not", r->refused, (unsigned long long)r->outside);
+	if (tracer_refused_text(&r->refused, refused, sizeof(refused)))
+		moca_say("%s", refused);
 	if (r->events)
 		moca_say("next: moca dump %s", dir);
 }

@@ -190,6 +190,19 @@ static int is_earlier(const struct tracer_stream *st, uint64_t incarnation,
 }
 
 /*
+ * Of such a stream nobody has told that it has ended: neither the collector nor
+ * its thread, as one does that writes again while it ends. The drain takes care
+ * of those; to look for their mappings is slow in a process with many threads.
+ */
+static int is_open(struct tracer_stream *st)
+{
+	struct tracer_peek peek;
+
+	return !atomic_load(&st->gone) &&
+	       !tracer_ring_peek(&st->ring, &peek) && !peek.ended;
+}
+
+/*
  * End the streams of what was there before, if their buffers are no longer
  * mapped: else they are those of another copy of the library, or of a thread
  * of which nobody told that it has ended. Where mappings cannot be read,
@@ -203,8 +216,7 @@ static void end_earlier(struct tracer_session *s, struct tracer_process *p,
 	int any = 0;
 
 	for (st = p->streams; st; st = st->sibling)
-		any |= is_earlier(st, incarnation, tid) &&
-		       !atomic_load(&st->gone);
+		any |= is_earlier(st, incarnation, tid) && is_open(st);
 	if (!any)
 		return;
 	maps = read_maps(p->pid);

@@ -139,25 +139,41 @@ static int add_type(struct tracer_session *s, const char *facility,
 					      fields);
 }
 
+/* The next event that is described; 0 or -errno, -EPROTO: it is none. */
+static int next_event(struct tracer_session *s, const char **p,
+		      const char *end, uint32_t *id)
+{
+	const char *facility = next_string(p, end);
+	const char *name = facility ? next_string(p, end) : NULL;
+	const char *fields = name ? next_string(p, end) : NULL;
+
+	if (!fields)
+		return -EPROTO;
+	*id = tracer_catalog_find(&s->catalog, facility, name, fields);
+	return *id ? 0 : add_type(s, facility, name, fields, id);
+}
+
 void tracer_request_event(struct tracer_session *s,
 			  struct tracer_connection *c, const char *payload,
 			  size_t len)
 {
 	const char *p = payload, *end = payload + len;
-	const char *facility = next_string(&p, end);
-	const char *name = facility ? next_string(&p, end) : NULL;
-	const char *fields = name ? next_string(&p, end) : NULL;
-	uint32_t id = 0;
-	int err = 0;
+	uint32_t ids[MOCA_MSG_EVENTS_MAX] = { 0 };
+	unsigned int n = 0;
+	int err = len ? 0 : -EPROTO;
 
-	if (!fields || p != end) {
-		tracer_connection_reply(s, c, -EPROTO, 0, NULL, NULL, 0);
-		return;
+	while (!err && p < end) {
+		if (n == MOCA_MSG_EVENTS_MAX)
+			err = -EPROTO;
+		else
+			err = next_event(s, &p, end, &ids[n]);
+		n += !err;
 	}
-	id = tracer_catalog_find(&s->catalog, facility, name, fields);
-	if (!id)
-		err = add_type(s, facility, name, fields, &id);
-	tracer_connection_reply(s, c, err, err ? 0 : id, NULL, NULL, 0);
+	/* Those before it have theirs. */
+	if (n && err != -EPROTO)
+		tracer_connection_reply_ids(s, c, ids, n);
+	else
+		tracer_connection_reply(s, c, err, 0, NULL, NULL, 0);
 }
 
 void tracer_request_lost(struct tracer_session *s, struct tracer_connection *c,

@@ -22,6 +22,17 @@ int tracer_watch(struct tracer_session *s, int fd, struct tracer_source *src)
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
+void tracer_server_hear(struct tracer_session *s, int yes)
+{
+	struct epoll_event e = { .events = yes ? EPOLLIN : 0,
+				 .data.ptr = &s->on_connect };
+
+	if (s->deaf != yes || s->listener < 0)
+		return;
+	s->deaf = !yes;
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener, &e);
+}
+
 static void on_connect(struct tracer_session *s, struct tracer_source *src,
 		       uint32_t events)
 {
@@ -124,6 +135,8 @@ void tracer_server_run(struct tracer_session *s)
 		if (n > 0) {
 			src = e.data.ptr;
 			src->ready(s, src, e.events);
+		} else {
+			tracer_server_hear(s, 1);
 		}
 		look_around(s);
 	}

@@ -380,14 +380,13 @@ static void fill_result(struct tracer_session *s, struct tracer_result *r)
 	struct tracer_totals *t = &s->totals;
 
 	r->events = atomic_load(&t->events);
-	r->lost = atomic_load(&t->lost) + atomic_load(&t->lost_outside) +
+	tracer_refused_sum(s, &r->refused);
+	r->lost = atomic_load(&t->lost) + r->refused.events +
 		  atomic_load(&t->unread);
-	r->outside = atomic_load(&t->lost_outside);
 	r->torn = atomic_load(&t->torn);
 	r->corrupt = atomic_load(&t->corrupt);
 	r->bytes = atomic_load(&t->bytes);
 	r->streams = atomic_load(&t->streams);
-	r->refused = atomic_load(&t->refused);
 	r->spoiled = atomic_load(&t->spoiled);
 	r->processes = atomic_load(&t->processes);
 	r->error = atomic_load(&s->disk_error);
@@ -402,6 +401,7 @@ void tracer_session_close(struct tracer_session *s,
 	tracer_drain_join(s);
 	s->end_ns = moca_clock_ns();
 	drop_fresh(s);
+	tracer_connection_hear_last(s);
 	tracer_server_close(s);
 	tracer_slot_free(&s->slot);
 	err = tracer_describe_end(s);
@@ -411,7 +411,7 @@ void tracer_session_close(struct tracer_session *s,
 	tracer_shm_remove(&s->shm);
 	if (s->opt.beside && s->dirfd >= 0)
 		unlinkat(s->dirfd, MOCA_META_SESSION, 0);
-	tracer_control_end(s);
+	tracer_control_end(s, result);
 	tracer_connection_expire(s, 1);
 	tracer_process_free_all(s);
 	discard(s);

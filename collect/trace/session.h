@@ -34,11 +34,21 @@ struct tracer_options {
 
 struct tracer_session;
 
+/* Threads that had no buffer, each counted once: nearly. */
+struct tracer_refused {
+	uint64_t events;	/* that they dropped */
+	uint64_t threads;	/* and of these: */
+	uint64_t rights;	/* whose process runs as another user by now */
+	uint64_t away;		/* who could not find the collector */
+	int error;		/* why the first of the others was refused; 0:
+				   it was not answered, or there is none */
+};
+
 /* What is known at the end. */
 struct tracer_result {
 	uint64_t events, lost, torn, corrupt, bytes;
-	uint64_t outside;	/* of those lost, by threads with no buffer */
-	uint32_t streams, processes, refused, spoiled;
+	uint32_t streams, processes, spoiled;
+	struct tracer_refused refused;	/* their events are in `lost` */
 	int error;		/* 0, or why not all is on disk */
 };
 
@@ -70,6 +80,10 @@ void tracer_session_set_control(struct tracer_session *s, int fd);
  * The child is not waited for when the trace is destroyed before.
  */
 void tracer_session_set_child(struct tracer_session *s, pid_t pid);
+
+/* As a sentence for users, without a full stop. 0: there is nothing to tell. */
+int tracer_refused_text(const struct tracer_refused *r, char *buf,
+			size_t size);
 
 enum tracer_child {
 	TRACER_CHILD_ENDED,	/* or there was none */

@@ -50,7 +50,10 @@ static void print_text(struct tracer_session *s, FILE *f)
 {
 	struct tracer_totals *t = &s->totals;
 	unsigned int live = atomic_load(&t->live);
+	struct tracer_refused r;
+	char why[400];
 
+	tracer_refused_sum(s, &r);
 	fprintf(f, "%s: %s, process %d, since %llu s, into %s\n",
 		s->slot.name, state_name(s), getpid(),
 		(unsigned long long)((moca_clock_ns() - s->start_ns) /
@@ -58,13 +61,11 @@ static void print_text(struct tracer_session *s, FILE *f)
 	fprintf(f, "  events    %llu on disk, %llu lost, %llu torn; %u threads "
 		   "so far, %u now\n",
 		(unsigned long long)atomic_load(&t->events),
-		(unsigned long long)(atomic_load(&t->lost) +
-				     atomic_load(&t->lost_outside)),
+		(unsigned long long)(atomic_load(&t->lost) + r.events),
 		(unsigned long long)atomic_load(&t->torn),
 		atomic_load(&t->streams), live);
-	if (atomic_load(&t->refused))
-		fprintf(f, "  refused   %u threads got no buffer: %s\n",
-			atomic_load(&t->refused), strerror(-s->refused_error));
+	if (tracer_refused_text(&r, why, sizeof(why)))
+		fprintf(f, "  refused   %s\n", why);
 	fprintf(f, "  buffers   %s, %u x %u KiB each, %.1f MB now in %s\n",
 		tracer_mode_name(s->opt.mode), s->opt.subbufs,
 		s->opt.subbuf_size >> 10, atomic_load(&t->memory) / 1e6,
@@ -117,8 +118,10 @@ static void put_facility(FILE *f, const char *name, int first)
 static void print_json(struct tracer_session *s, FILE *f)
 {
 	struct tracer_totals *t = &s->totals;
+	struct tracer_refused r;
 	char mask[16];
 
+	tracer_refused_sum(s, &r);
 	putc('{', f);
 	member(f, "name", s->slot.name);
 	member(f, "state", state_name(s));
@@ -134,13 +137,12 @@ static void print_json(struct tracer_session *s, FILE *f)
 	number(f, "subbufs", s->opt.subbufs);
 	number(f, "elapsed_ns", moca_clock_ns() - s->start_ns);
 	number(f, "events", atomic_load(&t->events));
-	number(f, "lost", atomic_load(&t->lost) +
-				  atomic_load(&t->lost_outside));
+	number(f, "lost", atomic_load(&t->lost) + r.events);
 	number(f, "torn", atomic_load(&t->torn));
 	number(f, "corrupt_bytes", atomic_load(&t->corrupt));
 	number(f, "threads", atomic_load(&t->streams));
 	number(f, "threads_now", atomic_load(&t->live));
-	number(f, "refused", atomic_load(&t->refused));
+	number(f, "refused", r.threads);
 	number(f, "spoiled", atomic_load(&t->spoiled));
 	number(f, "kept", atomic_load(&t->kept));
 	number(f, "let_go", atomic_load(&t->dropped));

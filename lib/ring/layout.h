@@ -154,6 +154,8 @@ static inline uint64_t moca_rec_clock(uint64_t before, uint64_t h)
 struct moca_doorbell {
 	uint32_t rings;		/* futex */
 	uint32_t sleeping;	/* 1: wake me */
+	uint32_t served;	/* requests that the collector has answered: who
+				   waits for his answer sees that it is alive */
 };
 
 #endif

@@ -13,6 +13,7 @@
 #define MOCA_MSG_VERSION 1
 #define MOCA_MSG_MAX 16384	/* bytes of a request, header included */
 #define MOCA_REPLY_MAX 65536	/* bytes of a reply */
+#define MOCA_MSG_EVENTS_MAX 32u	/* events of a request */
 
 enum moca_msg_type {
 	/*
@@ -23,10 +24,16 @@ enum moca_msg_type {
 	MOCA_MSG_JOIN = 1,
 	/*
 	 * What an event is: "FACILITY\0NAME\0FIELDS\0", fields as in
-	 * moca/trace.h. The reply's value is the event's id in this trace.
+	 * moca/trace.h; up to MOCA_MSG_EVENTS_MAX of them, one after the other.
+	 * The reply's value is the id of the first one in this trace. For more
+	 * than one, the ids of all follow, 32 bits each; 0 = none, and none for
+	 * those after it.
 	 */
 	MOCA_MSG_EVENT = 2,
-	/* Events dropped for lack of a buffer: struct moca_msg_lost. */
+	/*
+	 * Events dropped for lack of a buffer: struct moca_msg_lost. They are
+	 * counted when the reply comes.
+	 */
 	MOCA_MSG_LOST = 3,
 	/* A command of `moca trace`: "VERB\0ARG\0...". Replies with text. */
 	MOCA_MSG_CONTROL = 4,

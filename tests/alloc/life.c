@@ -477,6 +477,22 @@ static int exits_at_once(int argc, char **argv)
 	_exit(0);
 }
 
+/* A server's worker: its buffer is there before it gives up its rights. */
+static int worker(int argc, char **argv)
+{
+	if (!fork()) {
+		free(make(20000));
+		if (setgid(65534) || setuid(65534))
+			_exit(1);
+		make_many(9000, 48);
+		printf("pid %d small 9000 of 48\n", getpid());
+		fflush(stdout);
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+
 /* What a child would get. */
 static int env(int argc, char **argv)
 {
@@ -499,6 +515,7 @@ static const struct {
 	{ "errno", kept_errno }, { "edges", edges },
 	{ "shorter", shorter }, { "env", env },
 	{ "steps", steps }, { "exits-at-once", exits_at_once },
+	{ "worker", worker },
 };
 
 /* Long before main. */

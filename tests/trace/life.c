@@ -486,6 +486,93 @@ static int case_truncate(const char *arg)
 	return 0;
 }
 
+static void *emit_ten(void *arg)
+{
+	emit_from(1, 0, 10);
+	return NULL;
+}
+
+/* Threads one after the other; none has a buffer from an earlier one. */
+static int ten_threads(void)
+{
+	pthread_t t;
+	int i;
+
+	for (i = 0; i < 10; i++)
+		if (pthread_create(&t, NULL, emit_ten, NULL) ||
+		    pthread_join(t, NULL))
+			return 1;
+	return 0;
+}
+
+/*
+ * A server's worker: it forks, drops its rights, and then starts threads. One
+ * that is killed at once has told of what it lost as well.
+ */
+static int case_rights(const char *arg)
+{
+	pid_t pid;
+	int status;
+
+	emit_from(0, 0, EVENTS);
+	pid = fork();
+	if (!pid) {
+		if (setgid(65534) || setuid(65534) || ten_threads())
+			_exit(1);
+		kill(getpid(), SIGKILL);
+	}
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+		return 1;
+	expect(0, EVENTS);
+	return 0;
+}
+
+/* A worker that changes its root directory; its threads cannot find Moca. */
+static int case_away(const char *arg)
+{
+	pid_t pid;
+
+	emit_from(0, 0, EVENTS);
+	pid = fork();
+	if (!pid)
+		_exit(chroot("/proc/self/fdinfo") || chdir("/") ||
+		      ten_threads());
+	if (reap(pid))
+		return 1;
+	expect(0, EVENTS);
+	return 0;
+}
+
+/*
+ * The collector sleeps while threads want buffers, until after our end: someone
+ * else wakes it. With "first", it does before our first event.
+ */
+static int case_asleep(const char *arg)
+{
+	pid_t collector = getppid();
+	int pipes[2];
+	char c;
+
+	if (!arg)
+		emit_from(0, 0, EVENTS);
+	if (pipe(pipes))
+		return 1;
+	if (!fork()) {
+		close(pipes[1]);
+		setsid();
+		while (read(pipes[0], &c, 1) > 0)
+			;
+		kill(collector, SIGCONT);
+		_exit(0);
+	}
+	kill(collector, SIGSTOP);
+	if (ten_threads())
+		return 2;
+	expect(0, arg ? 0 : EVENTS);
+	expect(1, 100);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(const char *arg);
@@ -508,6 +595,9 @@ static const struct {
 	{ "die", case_die },
 	{ "memory", case_memory },
 	{ "truncate", case_truncate },
+	{ "rights", case_rights },
+	{ "away", case_away },
+	{ "asleep", case_asleep },
 };
 
 int main(int argc, char **argv)
