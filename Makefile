@@ -19,7 +19,8 @@ CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -DMOCA_VERSION='"$(VERSION)"'
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 	-MMD -MP
 
-FORMAT_SRC := $(wildcard lib/format/*.c)
+# libmoca: with what lib/format uses of lib/base.
+FORMAT_SRC := $(wildcard lib/format/*.c) lib/base/strings.c lib/base/table.c
 BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c)
 CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
 RUN_SRC := $(wildcard collect/run/*.c)
@@ -35,8 +36,7 @@ COMPILE_SRC := $(wildcard compile/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
-# libmoca has what lib/format uses of lib/base.
-LIB_OBJ := $(call obj,$(FORMAT_SRC) lib/base/strings.c lib/base/table.c)
+LIB_OBJ := $(call obj,$(FORMAT_SRC))
 # libsupc++: only for its demangler.
 MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.

@@ -18,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/rate.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 #include "lib/ring/clock.h"
 #include "lib/text/svg.h"
 
@@ -101,19 +102,12 @@ static void on_sample(void *arg, uint64_t ns, uint32_t task,
 {
 	struct trial *t = arg;
 	int i = worker_of(t, task);
-	size_t room = t->room ? 2 * t->room : 256;
-	struct point *p;
 
 	if (i < 0)
 		return;
-	if (t->n == t->room) {
-		p = realloc(t->points, room * sizeof(*p));
-		if (!p) {
-			t->error = -ENOMEM;
-			return;
-		}
-		t->points = p;
-		t->room = room;
+	if (moca_vec_fit(t->points, t->room, t->n + 1)) {
+		t->error = -ENOMEM;
+		return;
 	}
 	t->points[t->n++] = (struct point){ .ns = ns, .worker = (unsigned)i,
 					    .c = *c };

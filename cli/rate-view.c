@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/rate.h"
+#include "lib/base/vec.h"
 
 static void add(struct moca_rate_counts *to, const struct moca_rate_counts *c)
 {
@@ -18,21 +19,12 @@ static void on_task(void *arg, uint64_t ns, uint32_t task, pid_t pid,
 		    uint32_t tid, const char *name)
 {
 	struct rate_view *v = arg;
-	size_t room = v->room ? 2 * v->room : 64;
-	struct rate_task *p;
 
 	if (v->trace)
 		v->trace->task(v->trace->arg, ns, task, pid, tid, name);
-	while (task >= room)
-		room *= 2;
-	if (task >= v->room) {
-		p = realloc(v->tasks, room * sizeof(*p));
-		if (!p) {
-			v->error = -ENOMEM;
-			return;
-		}
-		v->tasks = p;
-		v->room = room;
+	if (moca_vec_fit(v->tasks, v->room, (size_t)task + 1)) {
+		v->error = -ENOMEM;
+		return;
 	}
 	/* One that is told again has another name. */
 	for (; v->count <= task; v->count++)

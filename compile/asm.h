@@ -93,11 +93,11 @@ struct asm_file {
 	struct asm_stmt *stmts;
 	size_t count, room;
 	struct asm_section *sections;
-	uint32_t nsections;
+	uint32_t nsections, section_room;
 	struct asm_function *functions;
 	uint32_t nfunctions;
 	char **macros;
-	size_t nmacros;
+	size_t nmacros, macro_room;
 	bool compiled;		/* by a compiler that says so (.ident) */
 };
 

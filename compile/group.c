@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 /* A register's value: what it was at some point, plus a number. */
 struct value {
 	uint32_t version;
@@ -43,18 +45,14 @@ static struct value value_of(struct walk *w, int reg, bool narrow)
 
 static int put(struct asm_group *g, int64_t delta, const struct asm_access *a)
 {
-	struct asm_item *n;
 	uint32_t i;
 
 	for (i = 0; i < g->nitems && g->items[i].delta != delta; i++)
 		;
 	if (i == g->nitems) {
-		n = realloc(g->items, (i + 1) * sizeof(*n));
-		if (!n)
+		if (moca_vec_fit(g->items, g->room, i + 1))
 			return -ENOMEM;
-		g->items = n;
-		n[i] = (struct asm_item){ .delta = delta };
-		g->nitems++;
+		g->items[g->nitems++] = (struct asm_item){ .delta = delta };
 	}
 	g->items[i].loads += a->loads;
 	g->items[i].stores += a->stores;
@@ -92,16 +90,9 @@ static int add_access(struct walk *w, uint32_t at, const struct asm_access *a)
 			continue;
 		return put(g, delta, a);
 	}
-	if (gs->count == gs->room) {
-		uint32_t room = gs->room ? gs->room * 2 : 256;
-
-		g = realloc(gs->all, room * sizeof(*g));
-		if (!g)
-			return -ENOMEM;
-		gs->all = g;
-		gs->room = room;
-	}
-	g = &gs->all[gs->count++];
+	g = moca_vec_add(gs->all, gs->count, gs->room);
+	if (!g)
+		return -ENOMEM;
 	*g = (struct asm_group){ .at = at, .begin = w->begin, .place = at,
 				 .mem = m, .base_version = base.version,
 				 .index_version = index.version,

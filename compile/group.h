@@ -20,7 +20,7 @@ struct asm_group {
 	const struct asm_mem *mem;
 	int64_t lo, hi;		/* bytes from mem */
 	struct asm_item *items;
-	uint32_t nitems;
+	uint32_t nitems, room;
 	int8_t scratch;		/* a register; spilled if it is needed */
 	bool spill;
 	bool flags;		/* they are needed afterwards */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compile/asm.h"
+#include "lib/base/vec.h"
 
 struct parser {
 	struct asm_file *f;
@@ -38,15 +39,8 @@ static struct asm_stmt *add(struct parser *p, enum asm_kind kind,
 	struct asm_file *f = p->f;
 	struct asm_stmt *s;
 
-	if (f->count == f->room) {
-		size_t room = f->room ? f->room * 2 : 1024;
-		struct asm_stmt *n = realloc(f->stmts, room * sizeof(*n));
-
-		if (!n)
-			return NULL;
-		f->stmts = n;
-		f->room = room;
-	}
+	if (moca_vec_fit(f->stmts, f->room, f->count + 1))
+		return NULL;
 	s = &f->stmts[f->count];
 	memset(s, 0, sizeof(*s));
 	s->kind = kind;
@@ -89,11 +83,9 @@ static int64_t find_section(struct asm_file *f, const char *args, bool code)
 		    (!args[len] && !strncmp(f->sections[i].args, args, len) &&
 		     f->sections[i].args[len] == ','))
 			return i;
-	n = realloc(f->sections, (f->nsections + 1) * sizeof(*n));
-	if (!n)
+	if (moca_vec_fit(f->sections, f->section_room, f->nsections + 1))
 		return -ENOMEM;
-	f->sections = n;
-	n += f->nsections;
+	n = &f->sections[f->nsections];
 	memset(n, 0, sizeof(*n));
 	n->args = strdup(args);
 	n->code = code;
@@ -165,13 +157,10 @@ static int directive(struct parser *p, const char *s)
 
 static int remember_macro(struct asm_file *f, const char *name)
 {
-	char **n = realloc(f->macros, (f->nmacros + 1) * sizeof(*n));
-
-	if (!n)
+	if (moca_vec_fit(f->macros, f->macro_room, f->nmacros + 1))
 		return -ENOMEM;
-	f->macros = n;
-	n[f->nmacros] = strndup(name, strcspn(name, " \t,"));
-	return n[f->nmacros++] ? 0 : -ENOMEM;
+	f->macros[f->nmacros] = strndup(name, strcspn(name, " \t,"));
+	return f->macros[f->nmacros++] ? 0 : -ENOMEM;
 }
 
 /* What lies between .macro or .rept and its end goes through as it is. */

@@ -9,6 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
 #define MASK_WORDS 16
 #define CPUS_MAX (64 * MASK_WORDS)
 
@@ -20,14 +23,13 @@ struct page {
 	uint64_t cpus[MASK_WORDS];
 };
 
-/* The chunk at hand: its pages, found through an open hash of indexes + 1. */
+/* The chunk at hand: its pages, and where they are. */
 struct classic {
 	const struct classic_options *o;
 	struct page *pages;
 	size_t count;
 	size_t room;
-	uint32_t *index;
-	size_t slots;
+	struct moca_index index;
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t cpus[MASK_WORDS];
@@ -36,55 +38,21 @@ struct classic {
 	FILE *f;
 };
 
-static size_t slot_of(const struct classic *c, uint64_t addr)
-{
-	uint64_t h = addr / c->o->page_size * 0x9e3779b97f4a7c15u;
-	size_t i = (h ^ h >> 32) & (c->slots - 1);
-
-	while (c->index[i] && c->pages[c->index[i] - 1].addr != addr)
-		i = (i + 1) & (c->slots - 1);
-	return i;
-}
-
-static int grow(struct classic *c)
-{
-	size_t room = c->room ? 2 * c->room : 512, i;
-	struct page *pages;
-	uint32_t *index;
-
-	if (room >= UINT32_MAX)
-		return -ENOMEM;
-	pages = realloc(c->pages, room * sizeof(*pages));
-	if (!pages)
-		return -ENOMEM;
-	c->pages = pages;
-	index = calloc(2 * room, sizeof(*index));
-	if (!index)
-		return -ENOMEM;
-	free(c->index);
-	c->index = index;
-	c->room = room;
-	c->slots = 2 * room;
-	for (i = 0; i < c->count; i++)
-		c->index[slot_of(c, c->pages[i].addr)] = i + 1;
-	return 0;
-}
-
 static struct page *find_page(struct classic *c, uint64_t addr)
 {
+	uint64_t hash = moca_mix(addr);
 	struct page *p;
-	size_t i;
+	uint32_t i;
 
-	if (c->count == c->room && grow(c))
+	moca_index_each(i, &c->index, hash)
+		if (c->pages[i].addr == addr)
+			return &c->pages[i];
+	if (moca_vec_fit(c->pages, c->room, c->count + 1) ||
+	    moca_index_add(&c->index, hash, (uint32_t)c->count))
 		return NULL;
-	i = slot_of(c, addr);
-	if (!c->index[i]) {
-		p = &c->pages[c->count++];
-		memset(p, 0, sizeof(*p));
-		p->addr = addr;
-		c->index[i] = c->count;
-	}
-	return &c->pages[c->index[i] - 1];
+	p = &c->pages[c->count++];
+	*p = (struct page){ .addr = addr };
+	return p;
 }
 
 static int add_accesses(struct classic *c, const struct moca_chunk *chunk)
@@ -182,7 +150,7 @@ static void write_chunk(struct classic *c)
 	}
 	c->count = 0;
 	memset(c->cpus, 0, sizeof(c->cpus));
-	memset(c->index, 0, c->slots * sizeof(*c->index));
+	moca_index_clear(&c->index);
 }
 
 static FILE *create(int dirfd, uint32_t id)
@@ -285,6 +253,6 @@ int moca_classic_export(struct moca_trace *t, int dirfd,
 	for (i = 0; i < n && !err; i++)
 		err = write_task(&c, t, dirfd, moca_trace_task(t, i));
 	free(c.pages);
-	free(c.index);
+	moca_index_free(&c.index);
 	return err;
 }

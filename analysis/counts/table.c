@@ -5,6 +5,7 @@
 
 #include "analysis/counts/internal.h"
 #include "lib/base/table.h"
+#include "lib/base/vec.h"
 
 #define PAGE_SHIFT 12
 #define CELLS_MAX 2500000u	/* 48 bytes each, 200 MB with the hash's gaps */
@@ -326,20 +327,9 @@ static void join_bins(struct moca_counts_table *t)
 static int series(struct moca_counts_series ***all, size_t *cap, uint32_t i,
 		  size_t *count, size_t max, struct moca_counts_series **out)
 {
-	size_t n = *cap ? *cap : 64;
-	struct moca_counts_series **p;
-
 	*out = NULL;
-	if (i >= *cap) {
-		while (n <= i)
-			n *= 2;
-		p = realloc(*all, n * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		memset(p + *cap, 0, (n - *cap) * sizeof(*p));
-		*all = p;
-		*cap = n;
-	}
+	if (moca_vec_fit_zeroed(*all, *cap, (size_t)i + 1))
+		return -ENOMEM;
 	if (!(*all)[i] && *count < max) {
 		(*all)[i] = calloc(1, sizeof(***all));
 		if (!(*all)[i])

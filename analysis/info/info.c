@@ -10,6 +10,7 @@
 #include "analysis/info/walk.h"
 #include "analysis/trace.h"
 #include "lib/base/identity.h"
+#include "lib/base/vec.h"
 
 /* What the numbers of intervals in a (perhaps corrupt) file may reach. */
 #define INTERVALS_MAX (1u << 22)
@@ -43,16 +44,9 @@ static int add_group(struct summary *s, uint32_t pid, const char *name)
 {
 	struct summary_mapping *m;
 
-	/* Grown by halves: the count is the size whenever it is a power. */
-	if (!(s->mapping_count & (s->mapping_count - 1))) {
-		size_t n = s->mapping_count ? 2 * s->mapping_count : 1;
-
-		m = realloc(s->mappings, n * sizeof(*m));
-		if (!m)
-			return -ENOMEM;
-		s->mappings = m;
-	}
-	m = &s->mappings[s->mapping_count++];
+	m = moca_vec_add(s->mappings, s->mapping_count, s->mapping_room);
+	if (!m)
+		return -ENOMEM;
 	memset(m, 0, sizeof(*m));
 	m->pid = pid;
 	m->name = name;
@@ -263,19 +257,9 @@ static int add_interval(struct summary *s, const struct moca_chunk *c)
 
 	if (c->interval >= INTERVALS_MAX)
 		return 0;
-	if (c->interval >= s->interval_count) {
-		size_t n = 64;
-
-		while (n <= c->interval)
-			n *= 2;
-		v = realloc(s->intervals, n * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->intervals = v;
-		memset(s->intervals + s->interval_count, 0,
-		       (n - s->interval_count) * sizeof(*v));
-		s->interval_count = n;
-	}
+	if (moca_vec_fit_zeroed(s->intervals, s->interval_count,
+				c->interval + 1))
+		return -ENOMEM;
 	v = &s->intervals[c->interval];
 	if (!v->begin_ns || c->begin_ns < v->begin_ns)
 		v->begin_ns = c->begin_ns;
@@ -341,10 +325,9 @@ static int add_gap(struct summary *s, const struct moca_event *e)
 	if (i == s->gap_count) {
 		if (i == GAPS_MAX)
 			return 0;
-		g = realloc(s->gaps, (i + 1) * sizeof(*g));
-		if (!g)
+		if (moca_vec_fit(s->gaps, s->gap_room, i + 1))
 			return -ENOMEM;
-		s->gaps = g;
+		g = s->gaps;
 		g[i].name = strdup(e->name);
 		if (!g[i].name)
 			return -ENOMEM;

@@ -56,9 +56,9 @@ struct summary_kind {
 struct summary {
 	size_t task_count;
 	struct summary_counts *tasks;	/* by the trace's task index */
-	size_t mapping_count;
+	size_t mapping_count, mapping_room;
 	struct summary_mapping *mappings;	/* most pages first */
-	size_t gap_count;
+	size_t gap_count, gap_room;
 	struct summary_gap *gaps;
 	/* Without what the next one has. */
 	struct summary_counts total;

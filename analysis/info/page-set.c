@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/table.h"
+
 #define BLOCK_BITS 9	/* 512 pages of 4 KiB */
-#define FIRST_SLOTS 4
 
 struct page_block {
 	uint64_t number;
@@ -15,33 +16,32 @@ struct page_block {
 	uint64_t bits[(1 << BLOCK_BITS) / 64];
 };
 
-static struct page_block *find(struct page_block *blocks, size_t slots,
-			       uint32_t owner, uint64_t number)
+static uint64_t hash_block(const struct page_block *b)
 {
-	uint64_t h = (number ^ ((uint64_t)owner << 40)) * 0x9e3779b97f4a7c15u;
-	size_t i = (h ^ h >> 32) & (slots - 1);
+	uint64_t h = (b->number ^ ((uint64_t)b->owner << 40)) *
+		     0x9e3779b97f4a7c15u;
 
-	while (blocks[i].used &&
-	       (blocks[i].number != number || blocks[i].owner != owner))
-		i = (i + 1) & (slots - 1);
-	return &blocks[i];
+	return h ^ h >> 32;
 }
 
-static int grow(struct page_set *s)
+static int same_block(const struct page_block *a, const struct page_block *b)
 {
-	size_t slots = s->slots ? 2 * s->slots : FIRST_SLOTS, i;
-	struct page_block *blocks = calloc(slots, sizeof(*blocks));
+	return a->number == b->number && a->owner == b->owner;
+}
 
-	if (!blocks)
-		return -ENOMEM;
-	for (i = 0; i < s->slots; i++)
-		if (s->blocks[i].used)
-			*find(blocks, slots, s->blocks[i].owner,
-			      s->blocks[i].number) = s->blocks[i];
-	free(s->blocks);
-	s->blocks = blocks;
-	s->slots = slots;
-	return 0;
+static int used_block(const struct page_block *b)
+{
+	return b->used != 0;
+}
+
+MOCA_TABLE(blocks, struct page_block, hash_block, same_block, used_block);
+
+static struct page_block *find(const struct page_set *s, uint32_t owner,
+			       uint64_t number)
+{
+	const struct page_block key = { .number = number, .owner = owner };
+
+	return blocks_at(s->blocks, s->slots, &key);
 }
 
 int page_set_add(struct page_set *s, uint32_t owner, uint64_t page)
@@ -50,9 +50,9 @@ int page_set_add(struct page_set *s, uint32_t owner, uint64_t page)
 	uint64_t bit = 1ull << (index % 64);
 	struct page_block *b;
 
-	if (4 * (s->used + 1) > 3 * s->slots && grow(s))
+	if (blocks_fit(&s->blocks, &s->slots, s->used))
 		return -ENOMEM;
-	b = find(s->blocks, s->slots, owner, page >> BLOCK_BITS);
+	b = find(s, owner, page >> BLOCK_BITS);
 	if (!b->used) {
 		b->used = 1;
 		b->owner = owner;
@@ -73,7 +73,7 @@ int page_set_has(const struct page_set *s, uint32_t owner, uint64_t page)
 
 	if (!s->used)
 		return 0;
-	b = find(s->blocks, s->slots, owner, page >> BLOCK_BITS);
+	b = find(s, owner, page >> BLOCK_BITS);
 	return b->used && b->bits[index / 64] >> (index % 64) & 1;
 }
 

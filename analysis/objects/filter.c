@@ -14,6 +14,7 @@
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
+#include "lib/base/vec.h"
 #include "lib/format/chunk.h"
 #include "lib/format/trace.h"
 #include "lib/format/writer.h"
@@ -44,24 +45,15 @@ static void note(void *arg, uint32_t task, const struct moca_access *access,
 		 uint32_t key)
 {
 	struct filter *f = arg;
-	size_t i = trace_task_index(f->trace, task), room;
+	size_t i = trace_task_index(f->trace, task);
 	struct verdicts *v;
-	uint32_t *p;
 
 	if (f->error || i == SIZE_MAX)
 		return;
 	v = &f->tasks[i];
-	if (v->count == v->room) {
-		room = v->room ? v->room * 2 : 1024;
-		p = realloc(v->key, room * sizeof(*p));
-		if (!p) {
-			f->error = -ENOMEM;
-			return;
-		}
-		v->key = p;
-		v->room = room;
-	}
-	v->key[v->count++] = key;
+	f->error = moca_vec_fit(v->key, v->room, v->count + 1);
+	if (!f->error)
+		v->key[v->count++] = key;
 }
 
 static int copy_accesses(struct filter *f, size_t i)

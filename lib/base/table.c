@@ -53,7 +53,7 @@ static void put(uint64_t *slots, size_t cap, uint64_t slot)
 int moca_index_add(struct moca_index *x, uint64_t hash, uint32_t number)
 {
 	uint64_t tag = (uint32_t)(hash ^ hash >> 32), *p;
-	size_t i, cap = x->cap ? 2 * x->cap : 64;
+	size_t i, cap = x->cap ? 2 * x->cap : 16;
 
 	if (number == MOCA_INDEX_NONE)
 		return -ENOMEM;

@@ -70,7 +70,7 @@ void *moca_table_memory(size_t count, size_t size);
 	static inline int name##_fit(type **entries, size_t *cap,	\
 				     size_t count)			\
 	{								\
-		size_t i, more = *cap ? 2 * *cap : 64;			\
+		size_t i, more = *cap ? 2 * *cap : 8;			\
 		type *p;						\
 									\
 		if (10 * count < 7 * *cap)				\

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 /* getopt's values: a letter, or LONG_ONLY + index for what has none. */
 #define LONG_ONLY 256
@@ -109,12 +110,8 @@ static int parse_uint(const char *s, uint64_t *v)
 
 static int list_add(struct string_list *l, const char *item)
 {
-	const char **items;
-
-	items = realloc(l->items, (l->count + 1) * sizeof(*items));
-	if (!items)
+	if (moca_vec_fit(l->items, l->room, l->count + 1))
 		return -ENOMEM;
-	l->items = items;
 	l->items[l->count++] = item;
 	return 0;
 }

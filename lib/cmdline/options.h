@@ -21,7 +21,7 @@ enum option_kind {
 
 struct string_list {
 	const char **items;
-	size_t count;
+	size_t count, room;
 };
 
 struct option_spec {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 /* A word being read, twice: as it is, and with what was quoted escaped. */
 struct word {
 	char *plain;
@@ -18,16 +20,12 @@ struct word {
 
 int moca_words_add(struct words *w, const char *word)
 {
-	char **items;
-
-	items = realloc(w->items, (w->count + 2) * sizeof(*items));
-	if (!items)
+	if (moca_vec_fit(w->items, w->room, w->count + 2))
 		return -ENOMEM;
-	w->items = items;
-	items[w->count] = strdup(word);
-	if (!items[w->count])
+	w->items[w->count] = strdup(word);
+	if (!w->items[w->count])
 		return -ENOMEM;
-	items[++w->count] = NULL;
+	w->items[++w->count] = NULL;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 struct words {
 	char **items;		/* ends with a NULL that count leaves out */
-	size_t count;
+	size_t count, room;
 };
 
 /* Append s's words. 0, -EINVAL (a quote is not closed) or -ENOMEM. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/vec.h"
 #include "lib/format/trace.h"
 
 #define MAPS_MAX (1u << 24)	/* a hostile trace may fork without end */
@@ -42,60 +43,6 @@ struct builder {
 	struct process *processes[PROCESS_BUCKETS];
 };
 
-static uint64_t hash_string(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * 0x100000001b3ull;
-	return h ^ h >> 32;
-}
-
-static int grow_strings(struct moca_mappings *m)
-{
-	size_t i, to, cap = m->string_cap ? 2 * m->string_cap : 256;
-	struct moca_string **p, *s;
-
-	p = calloc(cap, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < m->string_cap; i++) {
-		while ((s = m->strings[i])) {
-			m->strings[i] = s->next;
-			to = hash_string(s->text) & (cap - 1);
-			s->next = p[to];
-			p[to] = s;
-		}
-	}
-	free(m->strings);
-	m->strings = p;
-	m->string_cap = cap;
-	return 0;
-}
-
-/* A copy of text that lives as long as m, one for all equal; or NULL. */
-static const char *intern(struct moca_mappings *m, const char *text)
-{
-	struct moca_string *s;
-	size_t at, len;
-
-	if (m->string_count >= m->string_cap && grow_strings(m))
-		return NULL;
-	at = hash_string(text) & (m->string_cap - 1);
-	for (s = m->strings[at]; s; s = s->next)
-		if (!strcmp(s->text, text))
-			return s->text;
-	len = strlen(text) + 1;
-	s = malloc(sizeof(*s) + len);
-	if (!s)
-		return NULL;
-	memcpy(s->text, text, len);
-	s->next = m->strings[at];
-	m->strings[at] = s;
-	m->string_count++;
-	return s->text;
-}
-
 static struct process *process(struct builder *b, uint32_t pid)
 {
 	struct process **bucket = &b->processes[pid % PROCESS_BUCKETS], *p;
@@ -128,24 +75,12 @@ static int insert(struct builder *b, struct process *p, size_t at,
 		  const struct moca_mapping *map)
 {
 	struct moca_mappings *m = b->m;
-	void *q;
 
-	if (m->count == m->cap) {
-		if (m->count >= MAPS_MAX)
-			return -E2BIG;
-		m->cap = m->cap ? 2 * m->cap : 256;
-		q = realloc(m->maps, m->cap * sizeof(*m->maps));
-		if (!q)
-			return -ENOMEM;
-		m->maps = q;
-	}
-	if (p->count == p->cap) {
-		p->cap = p->cap ? 2 * p->cap : 64;
-		q = realloc(p->live, p->cap * sizeof(*p->live));
-		if (!q)
-			return -ENOMEM;
-		p->live = q;
-	}
+	if (m->count >= MAPS_MAX)
+		return -E2BIG;
+	if (moca_vec_fit(m->maps, m->cap, m->count + 1) ||
+	    moca_vec_fit(p->live, p->cap, p->count + 1))
+		return -ENOMEM;
 	memmove(&p->live[at + 1], &p->live[at],
 		(p->count - at) * sizeof(*p->live));
 	p->live[at].addr = map->addr;
@@ -380,7 +315,7 @@ static int collect(struct builder *b, struct moca_buf *buf)
 		item->e = *e;
 		item->task = task;
 		item->seq = buf->len;
-		item->e.name = intern(b->m, e->name);
+		item->e.name = moca_strings_intern(&b->m->strings, e->name);
 		if (!item->e.name) {
 			ret = -ENOMEM;
 			break;
@@ -466,16 +401,7 @@ int moca_mappings_build(struct moca_mappings *m, struct moca_trace *t)
 
 void moca_mappings_free(struct moca_mappings *m)
 {
-	struct moca_string *s;
-	size_t i;
-
-	for (i = 0; i < m->string_cap; i++) {
-		while ((s = m->strings[i])) {
-			m->strings[i] = s->next;
-			free(s);
-		}
-	}
-	free(m->strings);
+	moca_strings_free(&m->strings);
 	free(m->maps);
 	moca_map_index_free(&m->index);
 	*m = (struct moca_mappings){ 0 };

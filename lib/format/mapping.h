@@ -5,6 +5,8 @@
 
 #include <moca/reader.h>
 
+#include "lib/base/strings.h"
+
 /*
  * A segment tree over all addresses at which some mapping begins or ends: a
  * mapping is listed at the O(log n) nodes that it covers. What a node lists
@@ -21,18 +23,11 @@ struct moca_map_index {
 	uint32_t *members;		/* of maps, by begin_ns */
 };
 
-struct moca_string {
-	struct moca_string *next;
-	char text[];
-};
-
 struct moca_mappings {
 	struct moca_mapping *maps;
 	size_t count;
 	size_t cap;
-	struct moca_string **strings;	/* hash table */
-	size_t string_count;
-	size_t string_cap;
+	struct moca_strings strings;
 	struct moca_map_index index;
 };
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/append.h"
 #include "lib/format/marker-decode.h"
 
@@ -178,22 +179,10 @@ static int look(struct moca_marker_writer *w, struct stream_state *s,
 static int stream_state(struct moca_marker_writer *w, uint32_t stream,
 			struct stream_state **out)
 {
-	size_t cap = w->stream_cap ? w->stream_cap : 64;
-	struct stream_state *p;
-
 	if (stream >= MOCA_TASKS_MAX)
 		return -EINVAL;
-	if (stream >= w->stream_cap) {
-		while (cap <= stream)
-			cap *= 2;
-		p = realloc(w->streams, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		memset(p + w->stream_cap, 0,
-		       (cap - w->stream_cap) * sizeof(*p));
-		w->streams = p;
-		w->stream_cap = cap;
-	}
+	if (moca_vec_fit_zeroed(w->streams, w->stream_cap, (size_t)stream + 1))
+		return -ENOMEM;
 	*out = &w->streams[stream];
 	return (*out)->known ? 0 : look(w, *out, MOCA_FILE_MARKER, stream);
 }

@@ -11,8 +11,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lib/base/write.h"
 #include "lib/base/bytes.h"
+#include "lib/base/vec.h"
+#include "lib/base/write.h"
 #include "lib/format/chunk.h"
 
 #define META_NAME "metadata"
@@ -78,19 +79,12 @@ static struct entry *find(const struct moca_meta *m, const char *key,
 
 int moca_meta_add(struct moca_meta *m, const char *key, const char *value)
 {
-	size_t cap = m->cap ? 2 * m->cap : 32;
-	struct entry *p = m->entries;
 	struct entry e;
 
 	if (!key_is_valid(key))
 		return -EINVAL;
-	if (m->count == m->cap) {
-		p = realloc(p, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		m->entries = p;
-		m->cap = cap;
-	}
+	if (moca_vec_fit(m->entries, m->cap, m->count + 1))
+		return -ENOMEM;
 	e.key = strdup(key);
 	e.value = strdup(value);
 	if (!e.key || !e.value) {
@@ -98,7 +92,7 @@ int moca_meta_add(struct moca_meta *m, const char *key, const char *value)
 		free(e.value);
 		return -ENOMEM;
 	}
-	p[m->count++] = e;
+	m->entries[m->count++] = e;
 	return 0;
 }
 

@@ -5,50 +5,26 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "lib/base/table.h"
+
 #define PLACES_MAX (1u << 20)	/* damaged chunks beyond are not counted */
 
-static void add_place(uint64_t *set, size_t cap, uint64_t key)
+static uint64_t hash_key(const uint64_t *key)
 {
-	size_t i = key & (cap - 1);
-
-	while (set[i])
-		i = (i + 1) & (cap - 1);
-	set[i] = key;
+	return *key;
 }
 
-static int has_place(const struct moca_trace *t, uint64_t key)
+static int same_key(const uint64_t *a, const uint64_t *b)
 {
-	size_t i;
-
-	if (!t->place_cap)
-		return 0;
-	for (i = key & (t->place_cap - 1); t->places[i];
-	     i = (i + 1) & (t->place_cap - 1))
-		if (t->places[i] == key)
-			return 1;
-	return 0;
+	return *a == *b;
 }
 
-static int grow_places(struct moca_trace *t)
+static int used_key(const uint64_t *key)
 {
-	size_t i, cap = t->place_cap ? 2 * t->place_cap : 64;
-	uint64_t *p;
-
-	if (2 * t->place_count < t->place_cap)
-		return 0;
-	if (t->place_count >= PLACES_MAX)
-		return -ENOMEM;
-	p = calloc(cap, sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	for (i = 0; i < t->place_cap; i++)
-		if (t->places[i])
-			add_place(p, cap, t->places[i]);
-	free(t->places);
-	t->places = p;
-	t->place_cap = cap;
-	return 0;
+	return *key != 0;
 }
+
+MOCA_TABLE(places, uint64_t, hash_key, same_key, used_key);
 
 void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 			      uint64_t pos)
@@ -56,14 +32,16 @@ void moca_trace_damaged_chunk(struct moca_trace *t, const struct moca_file *f,
 	uint64_t file = (uint64_t)f->type << 32 |
 			(f->type == MOCA_FILE_SHARED ? 0 : f->task);
 	uint64_t key = (pos + 1) * 0x9e3779b97f4a7c15ull ^
-		       (file + 1) * 0xc2b2ae3d27d4eb4full;
+		       (file + 1) * 0xc2b2ae3d27d4eb4full, *at;
 
 	key = (key ^ key >> 29) | 1;
 	pthread_mutex_lock(&t->damage_lock);
-	if (!has_place(t, key) && !grow_places(t)) {
-		add_place(t->places, t->place_cap, key);
-		t->place_count++;
-		t->damage.chunks++;
+	if (t->place_count < PLACES_MAX &&
+	    !places_fit(&t->places, &t->place_cap, t->place_count)) {
+		at = places_at(t->places, t->place_cap, &key);
+		t->place_count += !*at;
+		t->damage.chunks += !*at;
+		*at = key;
 	}
 	pthread_mutex_unlock(&t->damage_lock);
 }

@@ -2,6 +2,8 @@
 /* The tasks of a trace, and where their chunks are. */
 #include "lib/format/trace.h"
 
+#include "lib/base/vec.h"
+
 /* A chunk in task-shared. */
 struct place {
 	uint64_t pos;
@@ -61,20 +63,7 @@ static int has_id(const struct index *x, uint32_t id)
 
 static int grow_ids(struct index *x, uint32_t id)
 {
-	size_t ids = x->ids ? x->ids : 64;
-	uint32_t *p;
-
-	while (ids <= id)
-		ids *= 2;
-	if (ids == x->ids)
-		return 0;
-	p = realloc(x->by_id, ids * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	memset(p + x->ids, 0, (ids - x->ids) * sizeof(*p));
-	x->by_id = p;
-	x->ids = ids;
-	return 0;
+	return moca_vec_fit_zeroed(x->by_id, x->ids, (size_t)id + 1);
 }
 
 /* One more than there are: moca_trace_close frees a name beyond the last. */
@@ -126,20 +115,13 @@ static int fold_shared(void *arg, struct moca_decoder *d,
 		       uint64_t pos)
 {
 	struct index *x = arg;
-	size_t room = x->place_room ? 2 * x->place_room : 64;
-	struct place *p;
 	size_t at;
 	int ret = find_or_add(x, h->task, &at);
 
 	if (ret)
 		return ret;
-	if (x->place_count == x->place_room) {
-		p = realloc(x->places, room * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		x->places = p;
-		x->place_room = room;
-	}
+	if (moca_vec_fit(x->places, x->place_room, x->place_count + 1))
+		return -ENOMEM;
 	x->places[x->place_count++] = (struct place){ pos, at };
 	x->t->task_files[at].place_count++;
 	return fold_task_chunk(&x->t->tasks[at], d, f, h, pos);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/access.h"
 #include "lib/format/append.h"
 #include "lib/format/counts.h"
@@ -72,20 +73,9 @@ void moca_writer_destroy(struct moca_writer *w)
 /* The task's state, made on first use; NULL if there is no memory. */
 static struct task_state *task_state(struct moca_writer *w, uint32_t task)
 {
-	size_t cap = w->task_cap ? w->task_cap : 64;
-	struct task_state *p;
-
-	if (task < w->task_cap)
-		return &w->tasks[task];
-	while (cap <= task)
-		cap *= 2;
-	p = realloc(w->tasks, cap * sizeof(*p));
-	if (!p)
+	if (moca_vec_fit_zeroed(w->tasks, w->task_cap, (size_t)task + 1))
 		return NULL;
-	memset(p + w->task_cap, 0, (cap - w->task_cap) * sizeof(*p));
-	w->tasks = p;
-	w->task_cap = cap;
-	return &p[task];
+	return &w->tasks[task];
 }
 
 /* Write the chunk that h and w->stream hold. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/bytes.h"
+#include "lib/base/vec.h"
 #include "report/html/report.h"
 
 #define MAX_LISTED 2000u
@@ -26,18 +27,10 @@ enum column {
 int report_blob(struct report *r, const char *name, const void *data,
 		size_t len)
 {
-	struct moca_blob *p;
-	size_t cap;
 	int err;
 
-	if (r->blob_count == r->blob_cap) {
-		cap = r->blob_cap ? 2 * r->blob_cap : 64;
-		p = realloc(r->blobs, cap * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		r->blobs = p;
-		r->blob_cap = cap;
-	}
+	if (moca_vec_fit(r->blobs, r->blob_cap, r->blob_count + 1))
+		return -ENOMEM;
 	err = moca_blob_pack(&r->blobs[r->blob_count], name, data, len);
 	if (!err)
 		r->blob_count++;
