@@ -18,6 +18,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "collect/fault/data-limit.h"
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
@@ -210,6 +211,12 @@ static int do_mmap(struct ctx *x)
 		if (err)
 			return err;
 	}
+	if (private && prot & PROT_WRITE && !(flags & MAP_GROWSDOWN) &&
+	    data_limit_exceeded(x, flags & MAP_FIXED ? x->a[0] : 0,
+				flags & MAP_FIXED ? x->a[0] + len : 0, len)) {
+		x->ret = -ENOMEM;
+		return 0;
+	}
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
@@ -291,6 +298,9 @@ static int do_brk(struct ctx *x)
 	}
 	if (PAGE_UP(x->a[0]) < old)
 		look(x, PAGE_UP(x->a[0]), old);
+	else if (PAGE_UP(x->a[0]) > old &&
+		 data_limit_exceeded(x, 0, 0, PAGE_UP(x->a[0]) - old))
+		x->a[0] = 0;	/* the kernel answers with what it is */
 	err = run_own(x);
 	if (err)
 		return err;
@@ -470,9 +480,14 @@ static int do_mlock(struct ctx *x)
 static int do_mprotect(struct ctx *x)
 {
 	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
-	int err = run_own(x);
 	struct region r;
+	int err;
 
+	if (data_limit_writable(x, start, end)) {
+		x->ret = -ENOMEM;
+		return 0;
+	}
+	err = run_own(x);
 	/* Also after ENOMEM: what lies below a hole was changed. */
 	if (err || (failed(x->ret) && x->ret != -ENOMEM))
 		return err;
@@ -699,6 +714,8 @@ static int concerns(const struct ctx *x)
 	case SYS_pkey_mprotect:
 		if (!(x->a[2] & PROT_WRITE))
 			return 0;
+		if (data_limit_set(x->task))
+			return 1;
 		while (moca_regions_next(&x->mm->regions, &pos,
 					 x->a[0] + PAGE_UP(x->a[1]), &r))
 			if (r.kind == REGION_FILE)

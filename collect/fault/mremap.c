@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collect/ptrace/maps.h"
+#include "collect/fault/data-limit.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/ptrace/quiesce.h"
@@ -174,6 +175,10 @@ int mapcall_mremap(struct ctx *x)
 	struct region r;
 	int err;
 
+	if (new_len > old_len && data_limit_grown(x, old, new_len - old_len)) {
+		x->ret = -ENOMEM;
+		return 0;
+	}
 	err = thaw_for_mremap(x, old, old + old_len);
 	if (err)
 		return err == -ESRCH ? err : 0;

@@ -495,11 +495,25 @@ static void limited(void)
 static void limited_data(void)
 {
 	struct rlimit r = { 64 * MIB, 64 * MIB };
+	char *none = mmap(NULL, 8 * MIB, PROT_NONE, ANON, -1, 0);
+	char *p = NULL, *q;
 	int n = 0;
 
-	CHECK(!setrlimit(RLIMIT_DATA, &r));
-	while (n < 100 && mmap(NULL, 4 * MIB, RW, ANON, -1, 0) != MAP_FAILED)
+	CHECK(none != MAP_FAILED && !setrlimit(RLIMIT_DATA, &r));
+	while (n < 100) {
+		q = mmap(NULL, 4 * MIB, RW, ANON, -1, 0);
+		if (q == MAP_FAILED)
+			break;
+		p = q;
 		n++;
+	}
+	printf("%d", mprotect(none, 8 * MIB, RW));
+	printf(" %d", mprotect(none, 8 * MIB, PROT_READ));
+	printf(" %d", mmap(p, 4 * MIB, RW, ANON | MAP_FIXED, -1, 0) == p);
+	printf(" %d", mremap(p, 4 * MIB, 8 * MIB, MREMAP_MAYMOVE) == MAP_FAILED);
+	printf(" %d\n", mmap(NULL, 8 * MIB, RW, ANON, -1, 0) == MAP_FAILED);
+	errno = 0;
+	CHECK(mmap(NULL, 4 * MIB, RW, ANON, -1, 0) == MAP_FAILED);
 	printf("%d, error %d, brk %d\n", n, errno,
 	       sbrk(8 * MIB) == (void *)-1);
 }
