@@ -593,7 +593,8 @@ static int do_descriptor(struct ctx *x)
 /* The kernel asks that nobody else share the address space. */
 static int do_alone(struct ctx *x)
 {
-	mm_stop_zapper(x->mm);	/* another comes when it is needed */
+	/* Another comes when it is needed. */
+	zap_end(x->mm);
 	return run_own(x);
 }
 

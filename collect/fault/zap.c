@@ -124,3 +124,16 @@ void zap_command_exit(struct mm *mm)
 	mm->stub->zap_exit = 1;
 	command(mm);
 }
+
+void zap_end(struct mm *mm)
+{
+	struct timespec ts = { 0, 20000 };
+
+	zap_settle(mm);
+	zap_command_exit(mm);
+	while (mm->zapper && alive(mm)) {
+		see_to_stops(mm);
+		nanosleep(&ts, NULL);
+	}
+	mm->zapper = 0;
+}

@@ -16,8 +16,10 @@
 int zap_run(struct mm *mm, unsigned int n);
 /* Wait until no zap is under way. By the supervisor alone. */
 void zap_settle(struct mm *mm);
-/* Tell the zapper to end, and wait for that as long as it lives. */
+/* Tell the zapper to end. */
 void zap_command_exit(struct mm *mm);
+/* The same, and wait until nobody but the program has the memory. The supervisor. */
+void zap_end(struct mm *mm);
 
 /* The advice that throws away entries, of locked memory too. */
 int zap_advice(void);
