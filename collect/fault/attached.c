@@ -49,13 +49,21 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 
 void attached_begin(struct recorder *rec, struct space *s, struct task *t)
 {
-	int err = t ? move_running(rec, mm_of(s), t) : -EBUSY;
+	struct task *u;
+	int limited = 0, err = -EBUSY;
 
+	/* Its filters would kill it for our calls. */
+	for (u = tasks_next(NULL); u; u = tasks_next(u))
+		limited |= supervisor_limited(rec, u->tid);
+	if (t)
+		err = limited ? -EPERM : move_running(rec, mm_of(s), t);
 	if (t && err != -ESRCH)
 		witness_attach(rec, t);
 	if (err)
 		task_event(rec, t ? t : tasks_next(NULL), MOCA_EVENT_GAP,
-			     0, 0, 0, 0, 0,
+			     0, 0, 0, 0, 0, limited ?
+			     "its system calls are limited by seccomp: real "
+			     "faults only" :
 			     "memory could not be moved: real faults only");
 }
 

@@ -29,6 +29,7 @@
 #include "collect/ptrace/quiesce.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
+#include "collect/ptrace/strict.h"
 #include "collect/ptrace/subreaper.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
@@ -506,12 +507,8 @@ static int do_mprotect(struct ctx *x)
 	return 0;
 }
 
-/*
- * Calls that the program's memory on a memfd cannot go along with. The program
- * makes them itself, once more: after one that limits its calls, the stub could
- * not even say that it is done.
- */
-static int do_leave(struct ctx *x, const char *why)
+/* All memory is the program's own from here on. */
+static int leave(struct ctx *x, const char *why)
 {
 	int err;
 
@@ -523,9 +520,54 @@ static int do_leave(struct ctx *x, const char *why)
 		return err;
 	if (x->mm->witnessed)
 		witness_begin(x->rec, x->task);
+	return 0;
+}
+
+/*
+ * Calls that the program's memory on a memfd cannot go along with. The program
+ * makes them itself, once more: after one that limits its calls, the stub could
+ * not even say that it is done.
+ */
+static int do_leave(struct ctx *x, const char *why)
+{
+	int err = leave(x, why);
+
+	if (err)
+		return err;
 	x->c.saved.rip -= 2;
 	x->ret = x->nr;
 	return 0;
+}
+
+/* Is the call in x one that makes the kernel enter seccomp's strict mode? */
+static int wants_strict(const struct ctx *x)
+{
+	if (x->nr == SYS_prctl)
+		return (int)x->a[0] == PR_SET_SECCOMP &&
+		       x->a[1] == SECCOMP_MODE_STRICT;
+	return x->nr == SYS_seccomp && x->a[0] == SECCOMP_SET_MODE_STRICT &&
+	       !x->a[1] && !x->a[2];
+}
+
+static int do_limit(struct ctx *x)
+{
+	const char *why = "the program limits its own system calls by "
+			  "seccomp: real faults only";
+	int err;
+
+	if (!wants_strict(x) || !x->task->filtered)
+		return do_leave(x, why);
+	err = leave(x, why);
+	if (!err)
+		x->ret = strict_enter(&x->c, x->mm->stub, &err);
+	return err;
+}
+
+/* Is the program about to hide its memory from us? A fork must copy it. */
+static int hides(const struct ctx *x)
+{
+	return x->nr == SYS_prctl && (int)x->a[0] == PR_SET_DUMPABLE &&
+	       !x->a[1] && !x->rec->sees_all;
 }
 
 /* Does the call in x mean the program itself? */
@@ -634,9 +676,13 @@ static int dispatch(struct ctx *x)
 		return do_leave(x, "the program uses userfaultfd itself: real "
 				   "faults only");
 	case SYS_seccomp:
+		return do_limit(x);
 	case SYS_prctl:
-		return do_leave(x, "the program limits its own system calls by "
-				   "seccomp: real faults only");
+		if (!hides(x))
+			return do_limit(x);
+		return do_leave(x, "the program is not dumpable from here on, "
+				   "and who records may not look into such: "
+				   "real faults only");
 	case SYS_mbind:
 	case SYS_move_pages:
 	case SYS_migrate_pages:
@@ -673,6 +719,8 @@ int mapcall_wanted(long nr)
 	case SYS_migrate_pages:
 	case SYS_pkey_alloc:
 	case SYS_userfaultfd:
+	case SYS_seccomp:
+	case SYS_prctl:
 	case SYS_unshare:
 	case SYS_setns:
 	case SYS_close:
@@ -686,7 +734,6 @@ int mapcall_wanted(long nr)
 	}
 }
 
-/* Whether the call in x can change anything that concerns us. */
 /* Without a filter it is the question whether the kernel knows of any. */
 static int limits_calls(const struct ctx *x)
 {
@@ -703,6 +750,7 @@ static int limits_calls(const struct ctx *x)
 	}
 }
 
+/* Whether the call in x can change anything that concerns us. */
 static int concerns(const struct ctx *x)
 {
 	uint64_t pos = x->a[0];
@@ -732,7 +780,7 @@ static int concerns(const struct ctx *x)
 		return (int)x->a[1] == x->mm->remote_fd;
 	case SYS_seccomp:
 	case SYS_prctl:
-		return limits_calls(x);
+		return limits_calls(x) || hides(x);
 	default:
 		return 1;
 	}

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sched.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 #include "collect/run/queue.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/session.h"
+#include "collect/ptrace/strict.h"
 #include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
 
@@ -163,24 +166,34 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 	return ret;
 }
 
-int supervisor_limited(struct recorder *rec, pid_t tid)
+/* How many filters limit the system calls of tid, or its strict mode. */
+static int filters_of(pid_t tid)
 {
 	char path[64], line[256];
-	int count = 0;
+	int count = 0, mode;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Seccomp_filters: %d", &count) == 1)
-			break;
+	while (f && fgets(line, sizeof(line), f)) {
+		/* Kernels before 5.9 tell no more. */
+		if (sscanf(line, "Seccomp: %d", &mode) == 1 && mode)
+			count = mode == SECCOMP_MODE_STRICT ? INT_MAX : 1;
+		if (sscanf(line, "Seccomp_filters: %d", &mode) == 1 && mode)
+			count = mode;
+	}
 	if (f)
 		fclose(f);
-	if (rec->attach)
-		return 0;
-	/* Kernels before 5.9 do not say: it is 0 for ever. */
+	return count;
+}
+
+int supervisor_limited(struct recorder *rec, pid_t tid)
+{
+	int count = filters_of(tid);
+
+	/* Attached: what we are limited by ourselves is its container's. */
 	if (rec->filters < 0)
-		rec->filters = count;
+		rec->filters = rec->attach ? filters_of(getpid()) : count;
 	return count > rec->filters;
 }
 
@@ -468,9 +481,13 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 	 */
 	if (!ret && !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &data) &&
 	    data != SECCOMP_OURS) {
-		regs.orig_rax = -1;
-		regs.rax = -ENOSYS;
-		tracee_set_regs(t, &regs);
+		if (data == SECCOMP_STRICT) {
+			strict_refuse(t, &regs);
+		} else {
+			regs.orig_rax = -1;
+			regs.rax = -ENOSYS;
+			tracee_set_regs(t, &regs);
+		}
 		tracee_resume(t, PTRACE_CONT, 0);
 		return;
 	}

@@ -14,6 +14,8 @@
 
 /* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
 #define SECCOMP_OURS 0x6d6fu
+/* ... and of what stands for seccomp's strict mode (strict.h). */
+#define SECCOMP_STRICT 0x6d73u
 
 /* A new number in the trace, and the messages that announce the task. */
 void supervisor_announce(struct recorder *rec, struct task *t,

@@ -222,13 +222,13 @@ static int make_dir(const char *name)
 	return 0;
 }
 
-static int has_sys_admin(void)
+static int has_capability(int cap)
 {
 	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct d[2];
 
 	return !syscall(SYS_capget, &h, d) &&
-	       (d[0].effective & (1u << CAP_SYS_ADMIN));
+	       (d[0].effective & (1u << cap));
 }
 
 static uint64_t process_cpu_ns(void)
@@ -421,7 +421,8 @@ int record_run(const struct moca_record_options *opt,
 	rec.front = -1;
 	rec.start_ns = moca_now_ns();
 	rec.launch_ns = rec.start_ns - process_cpu_ns();
-	rec.privileged = has_sys_admin();
+	rec.privileged = has_capability(CAP_SYS_ADMIN);
+	rec.sees_all = has_capability(CAP_SYS_PTRACE);
 	pthread_mutex_init(&rec.space_lock, NULL);
 	if (!rec.attach && target_check(opt->argv[0], way->traced != NULL, &err))
 		return err;

@@ -89,6 +89,44 @@ static void seccomp_strict(void)
 	how("not allowed", pid);
 }
 
+static void *enters_strict(void *arg)
+{
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	syscall(SYS_getpid);
+	*(int *)arg = 1;
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+/* It is the thread that dies of a call, not its process. */
+static void seccomp_strict_thread(void)
+{
+	pthread_t t;
+	int went_on = 0;
+
+	CHECK(!pthread_create(&t, NULL, enters_strict, &went_on));
+	CHECK(!pthread_join(t, NULL));
+	printf("went on: %d\n", went_on);
+	use_memory();
+}
+
+/*
+ * Before it is attached to, and after. The call is the one that a tracer takes
+ * away; a filter that lists what it allows kills for it.
+ */
+static void seccomp_early(void)
+{
+	CHECK(!filter(-1, SECCOMP_RET_KILL_PROCESS));
+	for (int i = 0; i < 4; i++)
+		use_memory();
+}
+
+static void seccomp_late(void)
+{
+	pause_ms(300);
+	seccomp_early();
+}
+
 static volatile int sys_code, sys_number;
 
 static void on_sys(int sig, siginfo_t *info, void *context)
@@ -592,6 +630,9 @@ static void steps_and_maps(void)
 
 static const struct test_case cases[] = {
 	{ "seccomp-strict", seccomp_strict },
+	{ "seccomp-strict-thread", seccomp_strict_thread },
+	{ "seccomp-early", seccomp_early },
+	{ "seccomp-late", seccomp_late },
 	{ "seccomp-trap", seccomp_trap },
 	{ "seccomp-errno", seccomp_errno },
 	{ "seccomp-trace", seccomp_trace },
