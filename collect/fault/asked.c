@@ -55,7 +55,7 @@ static void give_thaw(struct recorder *rec, struct task *t)
 	}
 	pthread_mutex_unlock(&mm->lock);
 	tracee_end(&c);
-	quiesce_end(rec, t->space, t);
+	quiesce_end(t->space, t);
 }
 
 /* 2: asked for by the interrupt, which any stop answers. */

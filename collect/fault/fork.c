@@ -202,7 +202,8 @@ static int find_pieces(struct fork *f, const struct vma_list *l)
 	for (size_t i = 0; i < f->count; i++)
 		if (f->pieces[i].kind == PIECE_COPY)
 			sum += f->pieces[i].bytes;
-	if (err || sum < FREEZE_MIN ||
+	/* Of a parent that has executed a program only the memfd is left. */
+	if (err || sum < FREEZE_MIN || f->parent->at_exec ||
 	    !freeze_possible(f->from, f->parent, l))
 		return err;
 	for (size_t i = 0; i < f->count; i++) {

@@ -137,7 +137,7 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	quiesce(t->space, t);
 	err = mm_fork(rec, t, child);
 	pthread_mutex_unlock(&mm->lock);
-	quiesce_end(rec, t->space, t);
+	quiesce_end(t->space, t);
 	if (!err && mm->witnessed)
 		witness_begin(rec, child);
 	if (!err || err == -ESRCH)

@@ -515,7 +515,7 @@ static int leave(struct ctx *x, const char *why)
 	quiesce(&x->mm->space, x->task);
 	witness_end(x->rec, x->task);
 	err = mm_unmove(x->rec, x->mm, &x->c, why);
-	quiesce_end(x->rec, &x->mm->space, x->task);
+	quiesce_end(&x->mm->space, x->task);
 	if (err)
 		return err;
 	if (x->mm->witnessed)
@@ -844,6 +844,6 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		err = tracee_end(&x.c);
 	}
 	if (x.quiesced)
-		quiesce_end(rec, t->space, t);
+		quiesce_end(t->space, t);
 	return err ? err : 1;
 }

@@ -15,6 +15,7 @@
 #include "collect/ptrace/debugger.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/way.h"
 #include "lib/base/err.h"
@@ -152,7 +153,7 @@ int attach_begin(struct recorder *rec, pid_t pid)
 	settle(rec);
 	if (rec->way->traced->attach)
 		rec->way->traced->attach(rec, s, attach_pick(s, pid));
-	quiesce_end(rec, NULL, NULL);
+	quiesce_end(NULL, NULL);
 	return 0;
 }
 
@@ -176,7 +177,8 @@ int attach_syscall(struct recorder *rec, struct task *t)
 			debugger_call(rec, t, &regs);
 	} else if (way->call_wanted && way->call_wanted(info.entry.nr) &&
 		   !tracee_get_regs(t, &regs)) {
-		way->call(rec, t, &regs);
+		if (!way->call(rec, t, &regs))
+			takeover_begin(t, &regs);
 	}
 	return 0;
 }

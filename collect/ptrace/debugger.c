@@ -13,7 +13,7 @@
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/stop-cost.h"
-#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 
@@ -62,17 +62,6 @@ static long attach(struct task *t, struct task *v)
 	return 0;
 }
 
-static long let_go(struct recorder *rec, struct task *v)
-{
-	int status = v->status;
-
-	v->held_by = 0;
-	v->status = 0;
-	if (status)
-		supervisor_stop(rec, v, status);
-	return 0;
-}
-
 static long get_regset(const struct task *t, const struct task *v,
 		       uint64_t type, uint64_t addr)
 {
@@ -94,8 +83,8 @@ static long get_regset(const struct task *t, const struct task *v,
 }
 
 /* 1: carried out, with *ret as its result. */
-static int do_ptrace(struct recorder *rec, struct task *t,
-		     const struct user_regs_struct *regs, long *ret)
+static int do_ptrace(struct task *t, const struct user_regs_struct *regs,
+		     long *ret)
 {
 	struct task *v = find_target(t, (pid_t)regs->rsi);
 	struct user_regs_struct theirs;
@@ -108,11 +97,11 @@ static int do_ptrace(struct recorder *rec, struct task *t,
 		return 1;
 	case PTRACE_DETACH:
 	case PTRACE_CONT:
-		*ret = let_go(rec, v);
+		task_let_go(v);
 		return 1;
 	case PTRACE_KILL:
 		kill(v->tid, SIGKILL);
-		*ret = let_go(rec, v);
+		task_let_go(v);
 		return 1;
 	case PTRACE_GETREGS:
 		*ret = tracee_get_regs(v, &theirs);
@@ -164,7 +153,7 @@ int debugger_call(struct recorder *rec, struct task *t,
 		err = tracee_set_regs(t, regs);
 		return err ? err : 2;
 	case SYS_ptrace:
-		done = t->space && do_ptrace(rec, t, regs, &ret);
+		done = t->space && do_ptrace(t, regs, &ret);
 		break;
 	case SYS_wait4:
 		done = t->space && do_wait(t, regs, &ret);
@@ -189,17 +178,4 @@ void debugger_called(struct task *t)
 		return;
 	regs.rdi = clone_flags_restore(regs.rdi);
 	tracee_set_regs(t, &regs);
-}
-
-void debugger_gone(struct recorder *rec, struct task *t)
-{
-	struct task *v = tasks_next(NULL);
-
-	while (v) {
-		unsigned int before = tasks_departures();
-
-		if (v->held_by == t->tid)
-			let_go(rec, v);
-		v = tasks_next(tasks_departures() == before ? v : NULL);
-	}
 }

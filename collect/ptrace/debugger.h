@@ -24,7 +24,5 @@ int debugger_call(struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs);
 /* t's clone, whose flags may have been changed, was made or failed. */
 void debugger_called(struct task *t);
-/* Task t ends: the threads that it holds go on. */
-void debugger_gone(struct recorder *rec, struct task *t);
 
 #endif

@@ -63,6 +63,7 @@ void orphans_of(const struct task *t)
 struct task *orphan_next(const struct recorder *rec, const struct task *t)
 {
 	const struct trace_way *way = rec->way->traced;
+	pid_t parent;
 	int copy;
 	struct task *u;
 
@@ -70,8 +71,12 @@ struct task *orphan_next(const struct recorder *rec, const struct task *t)
 		if (u->own || u->announced || u->stop != TASK_STOPPED)
 			continue;
 		copy = way->is_copy ? way->is_copy(t->space, u->tid) : -1;
-		if (copy < 0)
-			copy = !tasks_find(status_of(u->tid, "PPid:"));
+		if (copy < 0) {
+			parent = status_of(u->tid, "PPid:");
+			/* Who has executed a program announces none of before. */
+			copy = !tasks_find(parent) ||
+			       (t->at_exec && parent == t->pid);
+		}
 		if (copy)
 			return u;
 	}

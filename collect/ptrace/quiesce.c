@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "collect/ptrace/supervisor.h"
+#include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/wait.h"
@@ -189,21 +189,12 @@ int quiesced_settled(const struct space *space, const struct task *except)
 	return quiesced(space, except);
 }
 
-void quiesce_end(struct recorder *rec, struct space *space,
-		 const struct task *except)
+void quiesce_end(struct space *space, const struct task *except)
 {
-	struct task *t = tasks_next(NULL);
+	struct task *t;
 
-	while (t) {
-		unsigned int before = tasks_departures();
-		int status = t->status;
-
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if ((!space || t->space == space) && t != except && !t->own &&
-		    !t->held_by && status) {
-			t->status = 0;
-			supervisor_stop(rec, t, status);
-		}
-		/* Tasks may end or be renamed by that. */
-		t = tasks_next(tasks_departures() == before ? t : NULL);
-	}
+		    t->status && !task_waits(t, t->status))
+			wait_keep(t->tid, t->status & ~TASK_STATUS_SET);
 }

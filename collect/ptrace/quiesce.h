@@ -19,9 +19,12 @@ int quiesced(const struct space *space, const struct task *except);
 int quiesced_settled(const struct space *space, const struct task *except);
 /* Wait for one that was interrupted. 0; -ETIMEDOUT as said above; -errno. */
 int quiesce_wait(struct task *t);
-/* Let them go on, handling what they stopped for. space NULL: all tasks. */
-void quiesce_end(struct recorder *rec, struct space *space,
-		 const struct task *except);
+/*
+ * Let them go on, when the wait loop has handled what they stopped for, each in
+ * its turn: none may begin an exec while another is dealt with (takeover.h).
+ * space NULL: all tasks.
+ */
+void quiesce_end(struct space *space, const struct task *except);
 
 /* An interrupted call that would return EINTR is begun again. */
 void quiesce_hide_interrupt(struct task *t);

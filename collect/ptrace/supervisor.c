@@ -29,6 +29,7 @@
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/session.h"
 #include "collect/ptrace/strict.h"
+#include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
 
@@ -101,7 +102,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 
 	status &= ~TASK_STATUS_SET;
 
-	debugger_gone(rec, t);
+	takeover_end(t, t->tid);
 	if (t->tid == rec->root) {
 		rec->root_status = status;
 		rec->root_done = 1;
@@ -239,15 +240,16 @@ static void on_exec(struct recorder *rec, struct task *t)
 			tasks_rename(old, tid);
 			t = old;
 			t->stop = TASK_STOPPED;
+			takeover_end(t, former);
 		}
 	}
+	/* Still inside execve: its end would overwrite our registers. */
+	t->at_exec = 1;
 	leave_space(rec, t, 0);
 	t->space = space_new(rec, t->pid);
 	t->in_vfork = 0;
 	t->filtered = rec->way->traced->filtered && !rec->attach;
 	supervisor_tell_task(rec, t, renamed);
-	/* Still inside execve: its end would overwrite our registers. */
-	t->at_exec = 1;
 	tracee_resume(t, PTRACE_SYSCALL, 0);
 }
 
@@ -417,14 +419,24 @@ static void interrupt_for_wanted(struct recorder *rec)
 {
 	int (*asked)(struct recorder *r, struct space *s) =
 		rec->way->traced->asked;
-	struct task *t;
+	struct task *t = asked ? tasks_next(NULL) : NULL;
+	struct space *missed = NULL;
 
-	for (t = tasks_next(NULL); asked && t; t = tasks_next(t))
+	while (t) {
+		unsigned int before = tasks_departures();
+
 		if (t->announced && t->space && !t->in_vfork &&
-		    t->stop == TASK_RUNNING && asked(rec, t->space)) {
-			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		    t->stop == TASK_RUNNING &&
+		    (t->space == missed || asked(rec, t->space))) {
 			moca_debug("task %d: interrupted", t->tid);
+			/* A leader may have ended long before its threads. */
+			missed = ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ?
+					 t->space : NULL;
+			if (missed && wait_is_over(t->tid))
+				task_ended(rec, t, 0);
 		}
+		t = tasks_next(tasks_departures() == before ? t : NULL);
+	}
 }
 
 /* The task's process is stopped, as by ^Z. */
@@ -472,7 +484,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 static void on_seccomp(struct recorder *rec, struct task *t)
 {
 	struct user_regs_struct regs;
-	int ret = tracee_get_regs(t, &regs), seen = 0;
+	int ret = tracee_get_regs(t, &regs), exit_stop = 0;
 	unsigned long data = 0;
 
 	/*
@@ -492,12 +504,14 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 		return;
 	}
 	if (!ret && debugger_wanted(regs.orig_rax))
-		seen = debugger_call(rec, t, &regs);
+		exit_stop = debugger_call(rec, t, &regs) == 2;
 	else if (!ret && rec->way->traced->call)
 		ret = rec->way->traced->call(rec, t, &regs);
 	if (ret == -ESRCH && t->status)
 		return;
-	tracee_resume(t, seen == 2 ? PTRACE_SYSCALL : PTRACE_CONT, 0);
+	if (!ret)
+		exit_stop |= takeover_begin(t, &regs);
+	tracee_resume(t, exit_stop ? PTRACE_SYSCALL : PTRACE_CONT, 0);
 }
 
 void supervisor_stop(struct recorder *rec, struct task *t, int status)
@@ -540,6 +554,8 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 		return;
 	case 0:
 		if (sig == (SIGTRAP | 0x80)) {
+			if (t->exec_ns)
+				takeover_end(t, t->tid);
 			if (t->at_exec) {
 				t->at_exec = 0;
 				if (at_exec_end(rec, t) && t->status)
@@ -668,6 +684,7 @@ void supervisor_run(struct recorder *rec)
 		}
 		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
+			takeover_look();
 			interrupt_for_wanted(rec);
 			continue;
 		}
@@ -685,6 +702,11 @@ void supervisor_run(struct recorder *rec)
 		}
 		if (!t->own && !t->announced && WIFSTOPPED(status)) {
 			t->stop = TASK_STOPPED;
+			continue;
+		}
+		if (task_waits(t, status)) {
+			t->stop = TASK_STOPPED;
+			t->status = task_status(status);
 			continue;
 		}
 		if (t->own) {

@@ -28,7 +28,9 @@ struct task {
 	int gone;		/* ended before it was announced */
 	int own;		/* a zapper: ours, not the program's */
 	int filtered;		/* our seccomp filter stops its calls */
-	pid_t held_by;		/* stands still for that task: debugger.h */
+	pid_t held_by;		/* stands still for that task: debugger.h,
+				   takeover.h */
+	uint64_t exec_ns;	/* began one that may take over: takeover.h */
 	int clone_changed;	/* in a clone whose flags we changed: child-tid.h */
 	uint64_t child_tid;	/* where its number goes; 0: nowhere */
 	int in_vfork;		/* waits in the kernel for its vfork child */

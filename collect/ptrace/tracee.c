@@ -33,13 +33,24 @@ static unsigned long rounds;
 #define ERESTARTSYS 512
 #define ERESTART_RESTARTBLOCK 516
 
+/* An exec event of it is kept: it is a new image by now (takeover.h). */
+static int is_replaced(const struct task *t)
+{
+	return WIFSTOPPED(t->status & ~TASK_STATUS_SET) &&
+	       t->status >> 16 == PTRACE_EVENT_EXEC;
+}
+
 int tracee_get_regs(struct task *t, struct user_regs_struct *regs)
 {
+	if (is_replaced(t))
+		return -ESRCH;
 	return ptrace(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
 }
 
 int tracee_set_regs(struct task *t, const struct user_regs_struct *regs)
 {
+	if (is_replaced(t))
+		return -ESRCH;
 	return ptrace(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
 }
 
@@ -90,6 +101,8 @@ int tracee_begin(struct tracee_calls *c, struct task *t,
 	c->saved = *saved;
 	c->begun = 0;
 	restart_call(&c->saved);
+	if (is_replaced(t))
+		return -ESRCH;
 	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
 	    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
 		return -errno;
@@ -101,7 +114,8 @@ int tracee_end(struct tracee_calls *c)
 {
 	int ret = tracee_set_regs(c->task, &c->saved);
 
-	if (c->begun && ptrace(PTRACE_SETSIGMASK, c->task->tid,
+	if (c->begun && !is_replaced(c->task) &&
+	    ptrace(PTRACE_SETSIGMASK, c->task->tid,
 			       sizeof(c->sigmask), &c->sigmask))
 		ret = -errno;
 	c->begun = 0;
@@ -111,7 +125,8 @@ int tracee_end(struct tracee_calls *c)
 /*
  * Let a task that runs calls for us go on to its next stop that says how far
  * it came: a call's entry or exit, the filter's stop, or a clone. Returns the
- * wait status, or -ESRCH when it ended (which is kept for the wait loop).
+ * wait status, or -ESRCH when it ended, or was taken over (takeover.h), which is
+ * kept for the wait loop.
  */
 static int next_stop(struct task *t, int request)
 {
@@ -119,12 +134,15 @@ static int next_stop(struct task *t, int request)
 
 	for (;;) {
 		rounds++;
+		if (is_replaced(t))
+			return -ESRCH;
 		if (ptrace(request, t->tid, NULL, (void *)(long)sig))
 			return -errno;
 		err = wait_resumed(t->tid, &status);
 		if (err)
 			return -ESRCH;
-		if (!WIFSTOPPED(status)) {
+		if (!WIFSTOPPED(status) ||
+		    status >> 16 == PTRACE_EVENT_EXEC) {
 			wait_keep(t->tid, status);
 			return -ESRCH;
 		}
@@ -426,8 +444,27 @@ int tracee_finish_call(struct task *t)
 	}
 }
 
+/*
+ * Has t left the stop in which it was seen last? In exact mode no exec is seen
+ * coming; between the look and what follows a new image would need to come up.
+ */
+static int left_its_stop(struct task *t)
+{
+	int status;
+
+	if (is_replaced(t))
+		return 1;
+	if (t->filtered || t->tid != t->pid || !t->space || !t->space->shared ||
+	    waitpid(t->tid, &status, __WALL | WNOHANG) != t->tid)
+		return 0;
+	wait_keep(t->tid, status);
+	return 1;
+}
+
 int tracee_resume(struct task *t, int request, int sig)
 {
+	if (left_its_stop(t))
+		return -ESRCH;
 	/* Before it runs any code of the program's. */
 	if (t->retrap)
 		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);

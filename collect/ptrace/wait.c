@@ -2,9 +2,11 @@
 #include "collect/ptrace/wait.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
 
@@ -74,11 +76,25 @@ int wait_resumed(pid_t tid, int *status)
 		got = waitpid(-1, status, __WALL);
 		if (got == tid)
 			return 0;
-		if (got > 0)
-			wait_keep(got, *status);
-		else if (errno != EINTR)
+		if (got < 0 && errno != EINTR)
 			return -errno;
+		if (got < 0)
+			continue;
+		wait_keep(got, *status);
+		/* It may have gone without a report (takeover.h). */
+		got = waitpid(tid, status, __WALL | WNOHANG);
+		if (got)
+			return got == tid ? 0 : -errno;
 	}
+}
+
+int wait_is_over(pid_t tid)
+{
+	siginfo_t info;
+
+	return waitid(P_PID, tid, &info, WEXITED | WSTOPPED | WNOHANG |
+						 WNOWAIT | __WALL) &&
+	       errno == ECHILD;
 }
 
 int wait_poll(pid_t tid, int *status)
@@ -111,7 +127,7 @@ pid_t wait_any(int *status)
 		 * It may have been dealt with, by quiesce_end say, or will be
 		 * when it may go on.
 		 */
-		if (!t || !t->status || t->held_by)
+		if (!t || !t->status || task_waits(t, t->status))
 			continue;
 		*status = t->status & ~TASK_STATUS_SET;
 		t->status = 0;

@@ -18,6 +18,8 @@ int wait_task(pid_t tid, int *status);
 int wait_resumed(pid_t tid, int *status);
 /* 1 with its event if there is one by now, 0 if not, or -errno. */
 int wait_poll(pid_t tid, int *status);
+/* 1: nothing will ever be reported of this task. */
+int wait_is_over(pid_t tid);
 /* Keep an event for wait_any. */
 void wait_keep(pid_t tid, int status);
 
