@@ -3,123 +3,142 @@
 
 #include <errno.h>
 #include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/calls.h"
 #include "collect/fault/witness.h"
 #include "collect/ptrace/stub.h"
 #include "collect/ptrace/supervisor.h"
 
-#define LOAD(field) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define LOAD_ARG(n) \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, \
-		 offsetof(struct seccomp_data, args) + 8 * (n))
-#define RETURN(v) BPF_STMT(BPF_RET | BPF_K, v)
-#define IF_EQ(v, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, v, yes, no)
+#define OFFSET(field) offsetof(struct seccomp_data, field)
+#define TRACE (SECCOMP_RET_TRACE | SECCOMP_OURS)
 
-/* Trace system call nr when its argument n has all of `value`. */
-#define TRACE_IF(number, n, value) \
-	IF_EQ(number, 0, 4), LOAD_ARG(n), IF_EQ(value, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
+static void add(struct filter *f, uint16_t code, uint32_t k, uint8_t yes,
+		uint8_t no)
+{
+	if (f->len < FILTER_MAX)
+		f->code[f->len] = (struct sock_filter){ code, yes, no, k };
+	f->len++;
+}
 
-/* The same when its argument n has any of these bits. */
-#define TRACE_IF_ANY(number, n, bits) \
-	IF_EQ(number, 0, 4), LOAD_ARG(n), \
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1), \
-	RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS), RETURN(SECCOMP_RET_ALLOW)
+static void load(struct filter *f, size_t offset)
+{
+	add(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
 
-/*
- * The filter that asks us before memory changes. Numbers first: the kernel
- * remembers those that need no look at the arguments and skips the filter.
- */
+static void verdict(struct filter *f, uint32_t action)
+{
+	add(f, BPF_RET | BPF_K, action, 0, 0);
+}
+
+/* Skip so many instructions where it is not equal to v. */
+static void if_equal(struct filter *f, uint32_t v, uint8_t else_skip)
+{
+	add(f, BPF_JMP | BPF_JEQ | BPF_K, v, 0, else_skip);
+}
+
+static void if_bits(struct filter *f, uint32_t bits, uint8_t else_skip)
+{
+	add(f, BPF_JMP | BPF_JSET | BPF_K, bits, 0, else_skip);
+}
+
+/* A call unless its instruction is in our stub. */
+static void trace_outside_stub(struct filter *f)
+{
+	load(f, OFFSET(instruction_pointer));
+	add(f, BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u), 0, 0);
+	if_equal(f, STUB_BASE, 3);
+	load(f, OFFSET(instruction_pointer) + 4);
+	if_equal(f, 0, 1);
+	verdict(f, SECCOMP_RET_ALLOW);
+	verdict(f, TRACE);
+}
+
+/* What is done about c, once its number is known; next: of the list. */
+static void decide(struct filter *f, const struct traced_call *c,
+		   const struct traced_call *next, uint32_t descriptor)
+{
+	if (c->when != CALL_EACH && c->when != CALL_PROGRAMS)
+		load(f, OFFSET(args) + 8 * c->arg);
+	switch (c->when) {
+	case CALL_EACH:
+		verdict(f, TRACE);
+		return;
+	case CALL_PROGRAMS:
+		trace_outside_stub(f);
+		return;
+	case CALL_PROGRAMS_BITS:
+		if_bits(f, c->value, 7);
+		trace_outside_stub(f);
+		verdict(f, SECCOMP_RET_ALLOW);
+		return;
+	case CALL_BITS:
+		if_bits(f, c->value, 1);
+		break;
+	case CALL_VALUE:
+		if_equal(f, c->value, 1);
+		break;
+	case CALL_DESCRIPTOR:
+		if_equal(f, descriptor, 1);
+		break;
+	}
+	verdict(f, TRACE);
+	if (next && next->nr == c->nr)
+		load(f, OFFSET(nr));
+	else
+		verdict(f, SECCOMP_RET_ALLOW);
+}
+
+/* Of 32-bit programs, only where their memory ends. */
+static void decide_32bit(struct filter *f)
+{
+	load(f, OFFSET(arch));
+	add(f, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 6, 0);
+	load(f, OFFSET(nr));
+	if_equal(f, EXIT_GROUP_32, 1);
+	verdict(f, TRACE);
+	if_equal(f, EXECVE_32, 1);
+	verdict(f, TRACE);
+	verdict(f, SECCOMP_RET_ALLOW);
+}
+
+int filter_build(struct filter *f, uint32_t descriptor)
+{
+	const struct traced_call *c;
+
+	f->len = 0;
+	decide_32bit(f);
+	load(f, OFFSET(nr));
+	/* Numbers first: the kernel remembers those that need no look at more,
+	 * and skips the filter. */
+	for (size_t i = 0; (c = traced_call_at(i)); i++) {
+		size_t at = f->len;
+
+		if_equal(f, c->nr, 0);
+		decide(f, c, traced_call_at(i + 1), descriptor);
+		if (f->len > FILTER_MAX)
+			return -E2BIG;
+		f->code[at].jf = (uint8_t)(f->len - at - 1);
+	}
+	verdict(f, SECCOMP_RET_ALLOW);
+	return f->len > FILTER_MAX ? -E2BIG : 0;
+}
+
 int filter_install(const struct recorder *rec, const char **what)
 {
-	const struct sock_filter ours[] = {
-		LOAD(arch),
-		IF_EQ(AUDIT_ARCH_X86_64, 5, 0),
-		/* Of 32-bit programs, only where their memory ends. */
-		LOAD(nr),
-		IF_EQ(EXIT_GROUP_32, 1, 0),
-		IF_EQ(EXECVE_32, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		RETURN(SECCOMP_RET_ALLOW),
-		LOAD(nr),
-		IF_EQ(SYS_exit_group, 2, 0),
-		IF_EQ(SYS_execve, 1, 0),
-		IF_EQ(SYS_execveat, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		IF_EQ(STUB_NR_DONE, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		TRACE_IF(SYS_close, 0, (uint32_t)rec->fd_number),
-		TRACE_IF(SYS_fcntl, 0, (uint32_t)rec->fd_number),
-		TRACE_IF(SYS_dup2, 1, (uint32_t)rec->fd_number),
-		TRACE_IF(SYS_dup3, 1, (uint32_t)rec->fd_number),
-		/* debugger.h, child-tid.h */
-		TRACE_IF_ANY(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
-		TRACE_IF_ANY(SYS_wait4, 2, __WALL),
-		IF_EQ(SYS_ptrace, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		IF_EQ(SYS_prctl, 0, 7),
-		LOAD_ARG(0),
-		IF_EQ(PR_SET_SECCOMP, 3, 0),
-		IF_EQ(PR_SET_DUMPABLE, 2, 0),
-		IF_EQ(PR_SET_NAME, 1, 0),
-		IF_EQ(PR_SET_CHILD_SUBREAPER, 0, 1),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-		RETURN(SECCOMP_RET_ALLOW),
-		/* mprotect and pkey_mprotect to writable. */
-		IF_EQ(SYS_mprotect, 1, 0),
-		IF_EQ(SYS_pkey_mprotect, 0, 4),
-		LOAD_ARG(2),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_WRITE, 0, 1),
-		BPF_JUMP(BPF_JMP | BPF_JA, 22, 0, 0),
-		RETURN(SECCOMP_RET_ALLOW),
-		IF_EQ(SYS_mbind, 20, 0),
-		IF_EQ(SYS_move_pages, 19, 0),
-		IF_EQ(SYS_migrate_pages, 18, 0),
-		IF_EQ(SYS_shmat, 17, 0),
-		IF_EQ(SYS_shmdt, 16, 0),
-		IF_EQ(SYS_pkey_alloc, 15, 0),
-		IF_EQ(SYS_mlock, 14, 0),
-		IF_EQ(SYS_mlock2, 13, 0),
-		IF_EQ(SYS_mlockall, 12, 0),
-		IF_EQ(SYS_mmap, 11, 0),
-		IF_EQ(SYS_munmap, 10, 0),
-		IF_EQ(SYS_brk, 9, 0),
-		IF_EQ(SYS_mremap, 8, 0),
-		IF_EQ(SYS_madvise, 7, 0),
-		IF_EQ(440 /* process_madvise */, 6, 0),
-		IF_EQ(SYS_userfaultfd, 5, 0),
-		IF_EQ(SYS_seccomp, 4, 0),
-		IF_EQ(SYS_unshare, 3, 0),
-		IF_EQ(SYS_setns, 2, 0),
-		IF_EQ(SYS_close_range, 1, 0),
-		RETURN(SECCOMP_RET_ALLOW),
-		/* Our own calls, from the stub, pass. */
-		LOAD(instruction_pointer),
-		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u)),
-		IF_EQ(STUB_BASE, 0, 3),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, instruction_pointer) + 4),
-		IF_EQ(0, 0, 1),
-		RETURN(SECCOMP_RET_ALLOW),
-		RETURN(SECCOMP_RET_TRACE | SECCOMP_OURS),
-	};
-	struct sock_fprog prog = {
-		.len = sizeof(ours) / sizeof(ours[0]),
-		.filter = (struct sock_filter *)ours,
-	};
+	struct filter f;
+	struct sock_fprog prog = { .filter = f.code };
+	int err = filter_build(&f, (uint32_t)rec->fd_number);
 
 	*what = "install the filter that watches the program's memory calls "
 		"(seccomp)";
+	if (err)
+		return err;
+	prog.len = (unsigned short)f.len;
 	if (!rec->privileged && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,

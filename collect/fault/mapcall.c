@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/mempolicy.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +17,10 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/fault/calls.h"
 #include "collect/fault/data-limit.h"
 #include "collect/fault/filecopy.h"
 #include "collect/fault/mapcall-ctx.h"
@@ -640,100 +643,6 @@ static int do_alone(struct ctx *x)
 	return run_own(x);
 }
 
-static int dispatch(struct ctx *x)
-{
-	switch (x->nr) {
-	case SYS_mmap:
-		return do_mmap(x);
-	case SYS_munmap:
-		return do_munmap(x);
-	case SYS_shmat:
-		return shared_attach(x->rec, x->mm, &x->c, x->a, &x->ret);
-	case SYS_shmdt:
-		return shared_detach(x->rec, x->mm, &x->c, x->a[0], &x->ret);
-	case SYS_brk:
-		return do_brk(x);
-	case SYS_mremap:
-		return mapcall_mremap(x);
-	case SYS_madvise:
-		return do_madvise(x);
-	case SYS_mprotect:
-	case SYS_pkey_mprotect:
-		return do_mprotect(x);
-	case SYS_mlock:
-	case SYS_mlock2:
-	case SYS_mlockall:
-		return do_mlock(x);
-	case SYS_process_madvise:
-		/* What kernels before 6.13 say; callers fall back. */
-		x->ret = -EINVAL;
-		return 0;
-	case SYS_pkey_alloc:
-		/* Mapping memory anew would lose its key. */
-		x->mm->keyed = 1;
-		return run_own(x);
-	case SYS_userfaultfd:
-		return do_leave(x, "the program uses userfaultfd itself: real "
-				   "faults only");
-	case SYS_seccomp:
-		return do_limit(x);
-	case SYS_prctl:
-		if (!hides(x))
-			return do_limit(x);
-		return do_leave(x, "the program is not dumpable from here on, "
-				   "and who records may not look into such: "
-				   "real faults only");
-	case SYS_mbind:
-	case SYS_move_pages:
-	case SYS_migrate_pages:
-		return do_placement(x);
-	case SYS_unshare:
-	case SYS_setns:
-		return do_alone(x);
-	default:
-		return do_descriptor(x);
-	}
-}
-
-int mapcall_wanted(long nr)
-{
-	switch (nr) {
-	case SYS_exit_group:
-	case SYS_execve:
-	case SYS_execveat:
-	case SYS_mmap:
-	case SYS_munmap:
-	case SYS_shmat:
-	case SYS_shmdt:
-	case SYS_brk:
-	case SYS_mremap:
-	case SYS_madvise:
-	case SYS_mprotect:
-	case SYS_pkey_mprotect:
-	case SYS_process_madvise:
-	case SYS_mlock:
-	case SYS_mlock2:
-	case SYS_mlockall:
-	case SYS_mbind:
-	case SYS_move_pages:
-	case SYS_migrate_pages:
-	case SYS_pkey_alloc:
-	case SYS_userfaultfd:
-	case SYS_seccomp:
-	case SYS_prctl:
-	case SYS_unshare:
-	case SYS_setns:
-	case SYS_close:
-	case SYS_fcntl:
-	case SYS_close_range:
-	case SYS_dup2:
-	case SYS_dup3:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
 /* Without a filter it is the question whether the kernel knows of any. */
 static int limits_calls(const struct ctx *x)
 {
@@ -750,40 +659,159 @@ static int limits_calls(const struct ctx *x)
 	}
 }
 
-/* Whether the call in x can change anything that concerns us. */
-static int concerns(const struct ctx *x)
+static int moves_break(const struct ctx *x)
+{
+	return x->a[0] != 0;
+}
+
+/* Are private pages of a file among what becomes writable, or is that limited? */
+static int matters_writable(const struct ctx *x)
 {
 	uint64_t pos = x->a[0];
 	struct region r;
 
-	switch (x->nr) {
-	case SYS_brk:
-		return x->a[0] != 0;
-	case SYS_mprotect:
-	case SYS_pkey_mprotect:
-		if (!(x->a[2] & PROT_WRITE))
-			return 0;
-		if (data_limit_set(x->task))
-			return 1;
-		while (moca_regions_next(&x->mm->regions, &pos,
-					 x->a[0] + PAGE_UP(x->a[1]), &r))
-			if (r.kind == REGION_FILE)
-				return 1;
-		return 0;
-	case SYS_process_madvise:
-		return x->a[3] == MADV_DONTNEED || x->a[3] == MADV_FREE;
-	case SYS_close:
-	case SYS_fcntl:
-		return (int)x->a[0] == x->mm->remote_fd;
-	case SYS_dup2:
-	case SYS_dup3:
-		return (int)x->a[1] == x->mm->remote_fd;
-	case SYS_seccomp:
-	case SYS_prctl:
-		return limits_calls(x) || hides(x);
-	default:
+	if (data_limit_set(x->task))
 		return 1;
-	}
+	while (moca_regions_next(&x->mm->regions, &pos,
+				 x->a[0] + PAGE_UP(x->a[1]), &r))
+		if (r.kind == REGION_FILE)
+			return 1;
+	return 0;
+}
+
+static int empties(const struct ctx *x)
+{
+	return x->a[3] == MADV_DONTNEED || x->a[3] == MADV_FREE;
+}
+
+static int do_shmat(struct ctx *x)
+{
+	return shared_attach(x->rec, x->mm, &x->c, x->a, &x->ret);
+}
+
+static int do_shmdt(struct ctx *x)
+{
+	return shared_detach(x->rec, x->mm, &x->c, x->a[0], &x->ret);
+}
+
+static int do_process_madvise(struct ctx *x)
+{
+	/* What kernels before 6.13 say; callers fall back. */
+	x->ret = -EINVAL;
+	return 0;
+}
+
+static int do_pkey_alloc(struct ctx *x)
+{
+	/* Mapping memory anew would lose its key. */
+	x->mm->keyed = 1;
+	return run_own(x);
+}
+
+static int do_userfaultfd(struct ctx *x)
+{
+	return do_leave(x, "the program uses userfaultfd itself: real faults "
+			   "only");
+}
+
+/* Does the thread limit itself, or hide its memory? */
+static int means_prctl(const struct ctx *x)
+{
+	return limits_calls(x) || hides(x);
+}
+
+static int do_prctl(struct ctx *x)
+{
+	if (!hides(x))
+		return do_limit(x);
+	return do_leave(x, "the program is not dumpable from here on, and who "
+			   "records may not look into such: real faults only");
+}
+
+#define PROGRAMS(nr, handle) { nr, CALL_PROGRAMS, 0, 0, 0, NULL, handle }
+#define DESCRIPTOR(nr, arg) \
+	{ nr, CALL_DESCRIPTOR, arg, 0, 0, NULL, do_descriptor }
+#define WRITABLE(nr) \
+	{ nr, CALL_PROGRAMS_BITS, 2, PROT_WRITE, 0, matters_writable, do_mprotect }
+#define PRCTL(value) \
+	{ SYS_prctl, CALL_VALUE, 0, value, 0, means_prctl, do_prctl }
+/* Of the ptrace room: a program that debugs itself, forks (debugger.h). */
+#define DEBUGGER(nr, arg, bits) { nr, CALL_BITS, arg, bits, 1, NULL, NULL }
+
+static const struct traced_call calls[] = {
+	/* The end of its memory: witness_at_call. */
+	{ SYS_exit_group, CALL_EACH, 0, 0, 0, NULL, NULL },
+	{ SYS_execve, CALL_EACH, 0, 0, 0, NULL, NULL },
+	{ SYS_execveat, CALL_EACH, 0, 0, 0, NULL, NULL },
+	{ STUB_NR_DONE, CALL_EACH, 0, 0, 1, NULL, NULL },
+	DESCRIPTOR(SYS_close, 0),
+	DESCRIPTOR(SYS_fcntl, 0),
+	DESCRIPTOR(SYS_dup2, 1),
+	DESCRIPTOR(SYS_dup3, 1),
+	DEBUGGER(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
+	DEBUGGER(SYS_wait4, 2, __WALL),
+	{ SYS_ptrace, CALL_EACH, 0, 0, 1, NULL, NULL },
+	PRCTL(PR_SET_SECCOMP),
+	PRCTL(PR_SET_DUMPABLE),
+	PRCTL(PR_SET_NAME),
+	PRCTL(PR_SET_CHILD_SUBREAPER),
+	WRITABLE(SYS_mprotect),
+	WRITABLE(SYS_pkey_mprotect),
+	PROGRAMS(SYS_mbind, do_placement),
+	PROGRAMS(SYS_move_pages, do_placement),
+	PROGRAMS(SYS_migrate_pages, do_placement),
+	PROGRAMS(SYS_shmat, do_shmat),
+	PROGRAMS(SYS_shmdt, do_shmdt),
+	PROGRAMS(SYS_pkey_alloc, do_pkey_alloc),
+	PROGRAMS(SYS_mlock, do_mlock),
+	PROGRAMS(SYS_mlock2, do_mlock),
+	PROGRAMS(SYS_mlockall, do_mlock),
+	PROGRAMS(SYS_mmap, do_mmap),
+	PROGRAMS(SYS_munmap, do_munmap),
+	{ SYS_brk, CALL_PROGRAMS, 0, 0, 0, moves_break, do_brk },
+	PROGRAMS(SYS_mremap, mapcall_mremap),
+	PROGRAMS(SYS_madvise, do_madvise),
+	{ SYS_process_madvise, CALL_PROGRAMS, 0, 0, 0, empties,
+	  do_process_madvise },
+	PROGRAMS(SYS_userfaultfd, do_userfaultfd),
+	{ SYS_seccomp, CALL_PROGRAMS, 0, 0, 0, limits_calls, do_limit },
+	PROGRAMS(SYS_unshare, do_alone),
+	PROGRAMS(SYS_setns, do_alone),
+	PROGRAMS(SYS_close_range, do_descriptor),
+};
+
+const struct traced_call *traced_call_at(size_t i)
+{
+	return i < sizeof(calls) / sizeof(*calls) ? &calls[i] : NULL;
+}
+
+static const struct traced_call *find_call(long nr)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+int mapcall_wanted(long nr)
+{
+	const struct traced_call *call = find_call(nr);
+
+	return call && !call->filter_only;
+}
+
+/* Whether the call in x can change anything that concerns us. */
+static int concerns(const struct ctx *x, const struct traced_call *call)
+{
+	if (!call || !call->handle)
+		return 0;
+	if (call->when == CALL_DESCRIPTOR &&
+	    (int)x->a[call->arg] != x->mm->remote_fd)
+		return 0;
+	if (call->when == CALL_PROGRAMS_BITS &&
+	    !(x->a[call->arg] & call->value))
+		return 0;
+	return !call->concerns || call->concerns(x);
 }
 
 /* A thread names itself. A name that cannot be read is refused by the kernel. */
@@ -805,6 +833,7 @@ static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
 int mapcall_handle(struct recorder *rec, struct task *t,
 		   const struct user_regs_struct *regs)
 {
+	const struct traced_call *call = find_call((long)regs->orig_rax);
 	struct mm *mm = mm_of(t->space);
 	struct ctx x = {
 		.rec = rec, .mm = mm, .task = t, .nr = regs->orig_rax,
@@ -823,14 +852,14 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		task_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
 			   "allocations are not recorded from here on: the "
 			   "program limits its own system calls by seccomp");
-	if (!mm || mm->state != MM_MOVED || !concerns(&x))
+	if (!mm || mm->state != MM_MOVED || !concerns(&x, call))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);
 	if (err)
 		return err;
 	pthread_mutex_lock(&mm->lock);
 	zap_settle(mm);
-	err = dispatch(&x);
+	err = call->handle(&x);
 	if (!err && atomic_load(&mm->want_zapper))
 		mm_start_zapper(rec, mm, &x.c);
 	pthread_mutex_unlock(&mm->lock);
