@@ -20,6 +20,7 @@
 #include "cli/commands.h"
 #include "cli/rate.h"
 #include "collect/machine/machine.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/format/meta.h"
@@ -309,7 +310,6 @@ static int child_code(struct run *r)
 static void describe(struct run *r, uint64_t now)
 {
 	struct utsname un;
-	struct timespec ts;
 	char line[8192] = "";
 	size_t n = 0;
 	char **a;
@@ -320,13 +320,12 @@ static void describe(struct run *r, uint64_t now)
 	if (r->w->pids)
 		snprintf(line, sizeof(line), "-p %s", r->w->pids);
 	uname(&un);
-	clock_gettime(CLOCK_REALTIME, &ts);
 	moca_meta_set(r->meta, "version", "%s", MOCA_VERSION);
 	moca_meta_set(r->meta, META_COMMAND, "%s", line);
 	moca_meta_set(r->meta, META_COLLECTOR, "rate");
 	moca_meta_set(r->meta, META_PAGE_SIZE, "%ld", sysconf(_SC_PAGESIZE));
 	moca_meta_set(r->meta, META_START_TIME, "%llu",
-		      ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec);
+		      (unsigned long long)moca_clock_ns(CLOCK_REALTIME));
 	moca_meta_set(r->meta, META_START, "%lu", now);
 	moca_meta_set(r->meta, META_HOST, "%s", un.nodename);
 	moca_meta_set(r->meta, META_KERNEL, "%s", un.release);
@@ -338,7 +337,7 @@ static void describe(struct run *r, uint64_t now)
 static int open_trace(struct run *r, pid_t pid)
 {
 	const char *dir = r->w->dir;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 	int err;
 
 	r->dirfd = -1;
@@ -380,7 +379,7 @@ static int open_trace(struct run *r, pid_t pid)
 
 static int close_trace(struct run *r, int failed, int code)
 {
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 	int err, ret;
 
 	if (!r->writer)
@@ -447,7 +446,7 @@ static int sample(struct run *r)
 	s->begun = let_child_go;
 	s->arg = r;
 	if (r->w->duration_ns)
-		s->end_ns = moca_clock_ns() + r->w->duration_ns;
+		s->end_ns = moca_now_ns() + r->w->duration_ns;
 	err = rate_sampler_run(s);
 	if (!err)
 		err = r->view.error;

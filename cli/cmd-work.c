@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/text/text.h"
@@ -62,23 +63,15 @@ static void spin(uint64_t loops)
 		__asm__ volatile("" : : "r"(i));
 }
 
-static uint64_t thread_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 /* By CPU time: what others take of the CPU must not count as computing. */
 static void calibrate(struct work *w)
 {
-	uint64_t begin = thread_ns(), ns;
+	uint64_t begin = moca_thread_cpu_ns(), ns;
 
 	if (!w->compute_ns)
 		return;
 	spin(CALIBRATE_LOOPS);
-	ns = thread_ns() - begin;
+	ns = moca_thread_cpu_ns() - begin;
 	w->loops = (uint64_t)((double)CALIBRATE_LOOPS * (double)w->compute_ns /
 			      (double)(ns ? ns : 1));
 }
@@ -147,7 +140,6 @@ static int take_memory(struct work *w)
 
 static int run(struct work *w)
 {
-	struct timespec a, b;
 	int registered = tell_profiler('R'), err;
 	char buf[TEXT_MAX];
 	uint64_t i, ns;
@@ -162,16 +154,14 @@ static int run(struct work *w)
 	if (err)
 		return EXIT_RECORD;
 	calibrate(w);
-	clock_gettime(CLOCK_MONOTONIC, &a);
+	ns = moca_now_ns();
 	for (i = 0; i < w->iterations; i++)
 		iterate(w);
-	clock_gettime(CLOCK_MONOTONIC, &b);
+	ns = moca_now_ns() - ns;
 	munmap(w->memory, w->mb << 20);
 	free(w->seen);
 	if (!registered && tell_profiler('U'))
 		moca_warn("work: cannot unregister from " STATUS);
-	ns = (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000ull +
-	     (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;
 	if (!w->quiet)
 		printf("%lu pages touched of %zu, %lu accesses in %s\n",
 		       w->touched, w->pages, w->iterations * w->accesses,

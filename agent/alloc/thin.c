@@ -151,7 +151,7 @@ void alloc_thin_init(void)
 	uint64_t i, t;
 
 	syscall(SYS_madvise, &sums, sizeof(sums), MADV_WIPEONFORK);
-	begin_ns = moca_clock_ns();
+	begin_ns = moca_now_ns();
 	begin_tsc = ticks();
 	timing_ticks = 1000;
 	for (i = 0; i < 16; i++) {
@@ -304,7 +304,7 @@ static uint64_t thread_cpu_ns(void)
 /* Of a tick, 2^-10 ns. */
 static uint64_t tick_ns(void)
 {
-	uint64_t tsc = ticks() - begin_tsc, ns = moca_clock_ns() - begin_ns;
+	uint64_t tsc = ticks() - begin_tsc, ns = moca_now_ns() - begin_ns;
 
 	return tsc > 1000000 ? (ns << 10) / tsc : 400;
 }

@@ -76,7 +76,7 @@ static void be_patient(struct agent_slot *s, unsigned slot, uint32_t base,
 		       int error)
 {
 	struct agent_process *p = agent_process;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 
 	refuse_until(s, base, now + RETRY_NS);
 	if (error != -EAGAIN)
@@ -94,7 +94,7 @@ static void be_patient(struct agent_slot *s, unsigned slot, uint32_t base,
 static int is_too_early(struct agent_slot *s, unsigned slot, uint32_t base)
 {
 	const struct agent_process *p = agent_process;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 
 	if (p->patience[slot].base == base && now < p->patience[slot].retry_ns)
 		refuse_until(s, base, p->patience[slot].retry_ns);
@@ -160,7 +160,7 @@ static __attribute__((noinline)) int prepare_slot(struct agent_slot *s,
 	if (s->retry_base && s->retry_generation ==
 			     __atomic_load_n(moca_trace_generation,
 					     __ATOMIC_RELAXED) &&
-	    moca_clock_ns() < s->retry_ns) {
+	    moca_now_ns() < s->retry_ns) {
 		agent_refused(s, rec->slot, s->retry_base, -EBUSY);
 		agent_lost(s, rec->slot, s->retry_base);
 		return -EBUSY;

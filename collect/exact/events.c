@@ -6,6 +6,7 @@
 
 #include "collect/exact/harvest.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 #define ANCESTORS_MAX 64
 
@@ -24,18 +25,11 @@ static void clear(struct ctask *t)
 void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e)
 {
 	struct kept *p;
-	size_t room;
 
 	if (t->event_count >= TASK_EVENTS)
 		events_write(h, t);
-	if (t->event_count == t->event_room) {
-		room = t->event_room ? t->event_room * 2 : 16;
-		p = realloc(t->events, room * sizeof(*p));
-		if (!p)
-			goto lost;
-		t->events = p;
-		t->event_room = room;
-	}
+	if (moca_vec_fit(t->events, t->event_room, t->event_count + 1))
+		goto lost;
 	p = &t->events[t->event_count];
 	p->event = *e;
 	p->event.name = strdup(e->name ? e->name : "");

@@ -239,7 +239,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	struct put p = { .h = h, .task = v->task };
 	struct exact_stretch s = { .last = last };
 	struct exact_space *space = v->task->space;
-	uint64_t begin = cost_thread_cpu_ns();
+	uint64_t begin = moca_thread_cpu_ns();
 	int err = last ? slot_finish_loop(a, n, v->head) : 0;
 
 	if (err == -EINVAL)
@@ -263,7 +263,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 	if (last)
 		moca_debug("task %u: %lu entries of the log to rows in %.1f ms "
 			   "of CPU time", v->task->id, s.log_count,
-			   (cost_thread_cpu_ns() - begin) / 1e6);
+			   (moca_thread_cpu_ns() - begin) / 1e6);
 	if (err == -EINVAL)
 		hostile(v, "its counts");
 	else if (err)

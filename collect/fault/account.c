@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/fault/task-clock.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 #include "lib/ring/meter.h"
@@ -33,16 +34,6 @@ static uint64_t machine_idle_ns(void)
 	}
 	return n == 5 ? (v[3] + v[4]) * (1000000000ull / sysconf(_SC_CLK_TCK)) :
 			UINT64_MAX;
-}
-
-uint64_t account_clock(pid_t pid)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
 /* Companions: the sampler of rates, the collector of events. */
@@ -86,7 +77,7 @@ void account_free(struct account *a)
 
 void account_begin(struct account *a)
 {
-	a->cpu_before = cost_thread_cpu_ns();
+	a->cpu_before = moca_thread_cpu_ns();
 	a->at_ns = moca_now_ns();
 	a->control.last_sweep_ns = a->at_ns;
 }
@@ -143,7 +134,7 @@ static uint64_t beside(struct account *a)
 	set(a, COST_RATE, companion_cpu_ns(a, 0) != 0, companion_cpu_ns(a, 0));
 	set(a, COST_EVENTS, companion_cpu_ns(a, 1) != 0,
 	    companion_cpu_ns(a, 1));
-	return estimate_since(cost_thread_cpu_ns(), a->cpu_before) +
+	return estimate_since(moca_thread_cpu_ns(), a->cpu_before) +
 	       ns_of(a, COST_RATE) +
 	       ns_of(a, COST_EVENTS) + a->sweep_cpu_ns;
 }
@@ -151,7 +142,7 @@ static uint64_t beside(struct account *a)
 /* What recording added to the CPU time of all. */
 static void take_cpu(struct account *a, double program_ns)
 {
-	double ours = account_clock(getpid()) + account_clock(getppid()) +
+	double ours = moca_process_cpu_ns(getpid()) + moca_process_cpu_ns(getppid()) +
 		      companion_cpu_ns(a, 0) + companion_cpu_ns(a, 1);
 	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
 			    ns_of(a, COST_REPEATED) + ns_of(a, COST_TOUCH) +
@@ -247,7 +238,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	take_idle(a, now, side);
 	if (a->began)
 		control_settle(c, &w);
-	own = estimate_since(cost_thread_cpu_ns(), a->cpu_before);
+	own = estimate_since(moca_thread_cpu_ns(), a->cpu_before);
 	/* Writing may have waited for the disk: not for the CPU. */
 	set(a, COST_RECORDER, 1, estimate_since(own, a->write_ns));
 	take_cpu(a, cpu);

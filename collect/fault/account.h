@@ -53,8 +53,6 @@ double account_price(const struct account *a,
 /* Whether a window is long enough to be told from its prices. */
 int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);
-/* CPU time of a process; 0: there is none. */
-uint64_t account_clock(pid_t pid);
 /* A sweep of `ns`, and what CPU time it took in the program. */
 void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
 		   uint64_t cpu_ns);

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/run/certificate.h"
 #include "collect/fault/memory.h"
+#include "collect/run/certificate.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
+#include "lib/base/vec.h"
 #include "lib/format/meta.h"
 
 /* Told by name, the largest first; the others in sum. */
@@ -69,15 +70,8 @@ static struct spot *find_spot(struct blind_spots *b, const char *name)
 			return &b->list[i];
 	if (i == SPOTS_MAX)
 		return &b->others;
-	if (i == b->room) {
-		size_t room = b->room ? 2 * b->room : 32;
-
-		p = realloc(b->list, room * sizeof(*p));
-		if (!p)
-			return &b->others;
-		b->list = p;
-		b->room = room;
-	}
+	if (moca_vec_fit(b->list, b->room, i + 1))
+		return &b->others;
 	p = &b->list[i];
 	*p = (struct spot){ .name = strdup(name) };
 	if (!p->name)

@@ -13,13 +13,15 @@
 #include "collect/fault/account.h"
 #include "collect/fault/decode.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/phys.h"
+#include "collect/fault/text.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/pageset.h"
-#include "collect/fault/phys.h"
 #include "collect/run/queue.h"
 #include "collect/run/recording.h"
-#include "collect/fault/text.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 #define BUCKETS 4096
 /* Records kept for one task, and for all, before they are written early. */
@@ -224,17 +226,10 @@ static void append(struct collector *c, struct ctask *t,
 {
 	struct moca_access *a;
 
-	if (t->count == t->room) {
-		size_t want = t->room ? t->room * 2 : 64;
-		struct moca_access *p = realloc(t->recs, want * sizeof(*p));
-
-		if (!p) {
-			t->lost++;
-			c->cert.lost++;
-			return;
-		}
-		t->recs = p;
-		t->room = want;
+	if (moca_vec_fit(t->recs, t->room, t->count + 1)) {
+		t->lost++;
+		c->cert.lost++;
+		return;
 	}
 	a = &t->recs[t->count++];
 	c->buffered++;
@@ -590,7 +585,7 @@ static uint64_t zappers_cpu_ns(const struct collector *c)
 	pthread_mutex_lock(&c->rec->space_lock);
 	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm))
 		if (mm->zapper)
-			sum += account_clock(mm->zapper);
+			sum += moca_process_cpu_ns(mm->zapper);
 	pthread_mutex_unlock(&c->rec->space_lock);
 	return sum;
 }

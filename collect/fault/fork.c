@@ -20,6 +20,7 @@
 #include "collect/fault/mm.h"
 #include "collect/ptrace/pidns.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 #define KCMP_FILES 2
 /* Where the parent is frozen, ranges with no more than this are copied, which
@@ -106,15 +107,8 @@ struct fork {
 
 static int add_piece(struct fork *f, const struct piece *p)
 {
-	if (f->count == f->room) {
-		size_t want = f->room ? f->room * 2 : 64;
-		struct piece *more = realloc(f->pieces, want * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->pieces = more;
-		f->room = want;
-	}
+	if (moca_vec_fit(f->pieces, f->room, f->count + 1))
+		return -ENOMEM;
 	f->pieces[f->count++] = *p;
 	return 0;
 }

@@ -22,16 +22,17 @@
 #include "collect/fault/base.h"
 #include "collect/fault/filecopy.h"
 #include "collect/fault/freeze.h"
+#include "collect/fault/nodes.h"
 #include "collect/fault/pages.h"
-#include "collect/ptrace/pidns.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
-#include "collect/ptrace/tasks.h"
-#include "collect/ptrace/subreaper.h"
 #include "collect/fault/zap.h"
-#include "collect/fault/nodes.h"
+#include "collect/ptrace/pidns.h"
+#include "collect/ptrace/subreaper.h"
+#include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
 #include "lib/base/identity.h"
+#include "lib/base/vec.h"
 
 #ifndef UFFD_FEATURE_WP_UNPOPULATED
 #define UFFD_FEATURE_WP_UNPOPULATED (1 << 13)
@@ -148,15 +149,8 @@ static size_t find_extents(struct mm *mm, const struct region *r,
 		hole = lseek(mm->memfd, data, SEEK_HOLE);
 		if (hole < 0 || (uint64_t)hole > end)
 			hole = end;
-		if (count == *room) {
-			size_t want = *room ? *room * 2 : 64;
-			struct extent *p = realloc(*out, want * sizeof(*p));
-
-			if (!p)
-				break;
-			*out = p;
-			*room = want;
-		}
+		if (moca_vec_fit(*out, *room, count + 1))
+			break;
 		(*out)[count].start = r->start + (data - r->off);
 		(*out)[count].end = r->start + (hole - r->off);
 		count++;

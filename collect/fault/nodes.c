@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/machine/machine.h"
+#include "lib/base/vec.h"
 
 #define RUN 512		/* pages asked for at once */
 #define WINDOW 4096u	/* pages of a memfd mapped at once */
@@ -144,16 +145,8 @@ static void add_page(struct runs *r, uint64_t addr, int node)
 		last->end += PAGE;
 		return;
 	}
-	if (r->count == r->room) {
-		size_t want = r->room ? 2 * r->room : 16;
-		struct placed *p = realloc(r->list, want * sizeof(*p));
-
-		if (!p)
-			return;
-		r->list = p;
-		r->room = want;
-	}
-	r->list[r->count++] = (struct placed){ addr, addr + PAGE, node };
+	if (!moca_vec_fit(r->list, r->room, r->count + 1))
+		r->list[r->count++] = (struct placed){ addr, addr + PAGE, node };
 }
 
 size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collect/fault/memory.h"
+#include "lib/base/vec.h"
 
 /* linux/fs.h of 6.7, which Debian 12 does not have. */
 struct scan_region {
@@ -34,15 +35,8 @@ struct scan_arg {
 int extents_add(struct extent **items, size_t *count, size_t *room,
 		uint64_t start, uint64_t end)
 {
-	if (*count == *room) {
-		size_t want = *room ? *room * 2 : 64;
-		struct extent *p = realloc(*items, want * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		*items = p;
-		*room = want;
-	}
+	if (moca_vec_fit(*items, *room, *count + 1))
+		return -ENOMEM;
 	(*items)[(*count)++] = (struct extent){ start, end };
 	return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "collect/fault/nodes.h"
 #include "collect/run/pageset.h"
+#include "lib/base/vec.h"
 
 #define RUN 512		/* pages asked for at once */
 #define GAP 16		/* unasked pages that are cheaper read than skipped */
@@ -238,15 +239,8 @@ static void add_pending(const struct message *m, void *arg)
 
 	if (mm_of(m->space) != w->mm || !m->placed_count)
 		return;
-	if (p->pending_count == p->pending_room) {
-		size_t want = p->pending_room ? 2 * p->pending_room : 16;
-		struct went *list = realloc(p->pending, want * sizeof(*list));
-
-		if (!list)
-			return;
-		p->pending = list;
-		p->pending_room = want;
-	}
+	if (moca_vec_fit(p->pending, p->pending_room, p->pending_count + 1))
+		return;
 	p->pending[p->pending_count++] =
 		(struct went){ m->time_ns, m->placed, m->placed_count };
 }
@@ -353,16 +347,7 @@ int phys_went(struct mm *mm, uint64_t time_ns, struct placed *list,
 
 	if (!s)
 		s = mm->places = calloc(1, sizeof(*s));
-	if (s && s->count == s->room) {
-		size_t want = s->room ? 2 * s->room : 16;
-		struct went *w = realloc(s->items, want * sizeof(*w));
-
-		if (w) {
-			s->items = w;
-			s->room = want;
-		}
-	}
-	if (!s || s->count == s->room) {
+	if (!s || moca_vec_fit(s->items, s->room, s->count + 1)) {
 		free(list);
 		return 0;
 	}

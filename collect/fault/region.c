@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 void moca_regions_free(struct region_map *m)
 {
 	free(m->items);
@@ -36,19 +38,7 @@ const struct region *moca_regions_find(const struct region_map *m,
 
 static int reserve(struct region_map *m, size_t more)
 {
-	size_t room = m->room ? m->room : 64;
-	struct region *p;
-
-	if (m->count + more <= m->room)
-		return 0;
-	while (room < m->count + more)
-		room *= 2;
-	p = realloc(m->items, room * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	m->items = p;
-	m->room = room;
-	return 0;
+	return moca_vec_fit(m->items, m->room, m->count + more);
 }
 
 static int on_memfd(const struct region *r)

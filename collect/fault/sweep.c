@@ -13,8 +13,9 @@
 #include "collect/fault/collector.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
-#include "collect/run/pageset.h"
 #include "collect/fault/zap.h"
+#include "collect/run/pageset.h"
+#include "lib/base/vec.h"
 
 /* Pages let go under one hold of mm->lock. */
 #define SLICE_PAGES 16384
@@ -35,16 +36,8 @@ static void collect_block(struct page_block *b, void *arg)
 
 	if (!b->present)
 		return;
-	if (l->count == l->room) {
-		size_t want = l->room ? l->room * 2 : 256;
-		struct page_block **p = realloc(l->items, want * sizeof(*p));
-
-		if (!p)
-			return;
-		l->items = p;
-		l->room = want;
-	}
-	l->items[l->count++] = b;
+	if (!moca_vec_fit(l->items, l->room, l->count + 1))
+		l->items[l->count++] = b;
 }
 
 static int by_number(const void *a, const void *b)

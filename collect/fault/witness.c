@@ -17,6 +17,7 @@
 #include "collect/fault/ours.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 /* Of larger mappings the nodes are not asked once more at their end. */
 #define NODES_BYTES (256ul << 20)
@@ -54,22 +55,12 @@ struct found {
 
 static void add(struct found *f, uint64_t start, uint64_t end)
 {
-	struct extent *p;
-
 	if (f->count && f->list[f->count - 1].end == start) {
 		f->list[f->count - 1].end = end;
 		return;
 	}
-	if (f->count == f->room) {
-		size_t room = f->room ? 2 * f->room : 64;
-
-		p = realloc(f->list, room * sizeof(*p));
-		if (!p)
-			return;
-		f->list = p;
-		f->room = room;
-	}
-	f->list[f->count++] = (struct extent){ start, end };
+	if (!moca_vec_fit(f->list, f->room, f->count + 1))
+		f->list[f->count++] = (struct extent){ start, end };
 }
 
 /*

@@ -97,7 +97,7 @@ static void pump(struct kernel_collector *c, int all)
 static void account(struct kernel_collector *c)
 {
 	struct kernel_trace_faults f;
-	uint64_t cpu = cost_thread_cpu_ns(), now = moca_now_ns();
+	uint64_t cpu = moca_thread_cpu_ns(), now = moca_now_ns();
 	struct control_window w = { 0 };
 
 	if (c->running)
@@ -225,7 +225,7 @@ void kernel_collector_run(struct kernel_collector *c, atomic_int *finished)
 {
 	int last, halted;
 
-	c->cpu_ns = cost_thread_cpu_ns();
+	c->cpu_ns = moca_thread_cpu_ns();
 	c->control.start_ns = c->account_ns = moca_now_ns();
 	do {
 		last = is_over(c, finished);

@@ -7,6 +7,7 @@
 
 #include "collect/run/pageset.h"
 #include "lib/base/identity.h"
+#include "lib/base/vec.h"
 
 /* Of struct map's flags: it is Moca's own. Beside MOCA_MAPF_*. */
 #define MAP_OWN (1u << 31)
@@ -135,15 +136,8 @@ static int splice(struct kernel_space *s, size_t from, size_t to,
 {
 	size_t count = s->count - (to - from) + n;
 
-	if (count > s->room) {
-		size_t room = count * 2;
-		struct map *p = realloc(s->maps, room * sizeof(*p));
-
-		if (!p)
-			return -ENOMEM;
-		s->maps = p;
-		s->room = room;
-	}
+	if (moca_vec_fit(s->maps, s->room, count))
+		return -ENOMEM;
 	memmove(&s->maps[from + n], &s->maps[to],
 		(s->count - to) * sizeof(*s->maps));
 	memcpy(&s->maps[from], with, n * sizeof(*with));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
 #include "lib/format/writer.h"
 
 /* Records of one task that are written early; at most 65,536. */
@@ -143,16 +144,9 @@ void kernel_task_event(struct kernel_trace *t, struct ktask *k,
 
 	if (k->event_count == TASK_EVENTS)
 		write_events(t, k);
-	if (k->event_count == k->event_room) {
-		size_t room = k->event_room ? 2 * k->event_room : 8;
-		void *p = realloc(k->events, room * sizeof(*k->events));
-
-		if (!p) {
-			kernel_fail(t, -ENOMEM);
-			return;
-		}
-		k->events = p;
-		k->event_room = room;
+	if (moca_vec_fit(k->events, k->event_room, k->event_count + 1)) {
+		kernel_fail(t, -ENOMEM);
+		return;
 	}
 	to = &k->events[k->event_count];
 	*to = *e;
@@ -230,18 +224,11 @@ void kernel_task_access(struct kernel_trace *t, struct ktask *k,
 
 	if (k->count >= TASK_RECORDS)
 		kernel_task_write(t, k, k->last_ns, 1);
-	if (k->count == k->room) {
-		size_t room = k->room ? 2 * k->room : 64;
-		void *p = realloc(k->recs, room * sizeof(*k->recs));
-
-		if (!p) {
-			k->lost++;
-			return;
-		}
-		k->recs = p;
-		k->room = room;
+	to = moca_vec_add(k->recs, k->count, k->room);
+	if (!to) {
+		k->lost++;
+		return;
 	}
-	to = &k->recs[k->count++];
 	*to = *a;
 	to->time_ns &= ~(TIME_GRAIN - 1);
 	/* A chunk begins where the interval does, and goes on in order. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/vec.h"
+
 #define PCREL_SDATA4 0x1b
 #define DATAREL_SDATA4 0x3b
 #define UDATA4 0x03
@@ -64,15 +66,8 @@ static int add(struct table *t, int64_t code, int64_t description)
 {
 	if (code != (int32_t)code || description != (int32_t)description)
 		return -ERANGE;
-	if (t->count == t->room) {
-		size_t room = t->room ? 2 * t->room : 1024;
-		void *p = realloc(t->entries, room * sizeof(struct entry));
-
-		if (!p)
-			return -ENOMEM;
-		t->entries = p;
-		t->room = room;
-	}
+	if (moca_vec_fit(t->entries, t->room, t->count + 1))
+		return -ENOMEM;
 	t->entries[t->count++] = (struct entry){ (int32_t)code,
 						 (int32_t)description };
 	return 0;

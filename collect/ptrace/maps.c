@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "lib/base/vec.h"
+
 void maps_free(struct vma_list *l)
 {
 	for (size_t i = 0; i < l->count; i++)
@@ -46,18 +48,9 @@ int maps_read(pid_t pid, struct vma_list *out)
 	if (!f)
 		return -errno;
 	while (getline(&line, &line_room, f) > 0) {
-		if (out->count == room) {
-			size_t want = room ? room * 2 : 64;
-			struct vma *p = realloc(out->items, want * sizeof(*p));
-
-			if (!p) {
-				ret = -ENOMEM;
-				break;
-			}
-			out->items = p;
-			room = want;
-		}
-		ret = parse_line(line, &out->items[out->count]);
+		ret = moca_vec_fit(out->items, room, out->count + 1);
+		if (!ret)
+			ret = parse_line(line, &out->items[out->count]);
 		if (ret)
 			break;
 		out->count++;

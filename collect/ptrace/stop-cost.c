@@ -56,7 +56,7 @@ void cost_stop_begin(struct costs *c, const struct task *t)
 				    c->stop.length_ns / 2 : 0;
 	c->stop.begin_ns = now;
 	c->stop.rounds = tracee_rounds();
-	c->stop.begin_cpu_ns = cost_thread_cpu_ns();
+	c->stop.begin_cpu_ns = moca_thread_cpu_ns();
 }
 
 void cost_stop_is(struct costs *c, enum cost_kind kind, int count)
@@ -98,7 +98,7 @@ void cost_stop_end(struct costs *c, struct task *t)
 {
 	uint64_t now = moca_now_ns(), ns = now - c->stop.begin_ns, base, own;
 	uint64_t rounds, most;
-	uint64_t cpu = cost_thread_cpu_ns() - c->stop.begin_cpu_ns;
+	uint64_t cpu = moca_thread_cpu_ns() - c->stop.begin_cpu_ns;
 
 	base = atomic_load(&c->stop_ns);
 	if (!base) {

@@ -372,8 +372,8 @@ static uint64_t measure_registers(struct task *t)
 
 	if (!tracee_get_regs(t, &r))
 		tracee_set_regs(t, &r);
-	cost_thread_cpu_ns();
-	cost_thread_cpu_ns();
+	moca_thread_cpu_ns();
+	moca_thread_cpu_ns();
 	return moca_now_ns() - before;
 }
 
@@ -381,14 +381,14 @@ int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns)
 {
 	*ns = UINT64_MAX;
 	for (int i = 0; i < MEASURE; i++) {
-		uint64_t before = moca_now_ns(), cpu = cost_thread_cpu_ns();
+		uint64_t before = moca_now_ns(), cpu = moca_thread_cpu_ns();
 		uint64_t empty;
 		int err;
 
 		tracee_call(c, &err, SYS_getpid, 0, 0, 0, 0, 0, 0);
 		if (err)
 			return err;
-		cpu = cost_thread_cpu_ns() - cpu;
+		cpu = moca_thread_cpu_ns() - cpu;
 		before = moca_now_ns() - before;
 		if (before >= *ns)
 			continue;

@@ -9,6 +9,7 @@
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 /* Tasks whose status is kept in struct task, oldest first. */
 static pid_t *kept;
@@ -29,16 +30,9 @@ void wait_keep(pid_t tid, int status)
 		t = tasks_add(tid);
 	if (!t)
 		return;
-	if (kept_count == kept_room) {
-		size_t room = kept_room ? kept_room * 2 : 64;
-		pid_t *p = realloc(kept, room * sizeof(*p));
-
-		if (!p) {
-			moca_error("out of memory: task %d stays stopped", tid);
-			return;
-		}
-		kept = p;
-		kept_room = room;
+	if (moca_vec_fit(kept, kept_room, kept_count + 1)) {
+		moca_error("out of memory: task %d stays stopped", tid);
+		return;
 	}
 	t->stop = TASK_STOPPED;
 	t->status = task_status(status);

@@ -21,6 +21,7 @@
 
 #include "collect/rate/rate.h"
 #include "collect/rate/stat.h"
+#include "lib/base/clock.h"
 #include "lib/ring/clock.h"
 
 /* At threads, in a second: what keeps it below half a percent of a CPU. */
@@ -89,7 +90,7 @@ static int rounds(struct rate_sampler *s)
 		;
 	if (err)
 		return err;
-	n = s->source->round(s->state, moca_clock_ns());
+	n = s->source->round(s->state, moca_now_ns());
 	return n < 0 ? n : 0;
 }
 
@@ -104,7 +105,7 @@ static int sample(struct rate_sampler *s, struct moca_rate_writer *w,
 	const struct rate_sink sink = rate_sink_writer(w);
 	char name[STAT_NAME];
 	pid_t parent;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 	int err = s->source->open(&s->state, &opt, &sink);
 
 	if (err == -EOPNOTSUPP) {
@@ -128,7 +129,7 @@ static int sample(struct rate_sampler *s, struct moca_rate_writer *w,
 	else if (err == -ESRCH)
 		err = 0;
 	s->source->close(s->state);
-	return err ?: moca_rate_writer_end(w, moca_clock_ns());
+	return err ?: moca_rate_writer_end(w, moca_now_ns());
 }
 
 static int beside_main(int dirfd, uint64_t period_ns, int control)
@@ -137,7 +138,6 @@ static int beside_main(int dirfd, uint64_t period_ns, int control)
 	struct rate_sampler s = { .source = &rate_source_proc,
 				  .period_ns = period_ns, .control = control };
 	struct moca_rate_writer *w;
-	struct timespec ts;
 	struct begin begin;
 	char byte;
 	int err;
@@ -156,8 +156,7 @@ static int beside_main(int dirfd, uint64_t period_ns, int control)
 	}
 	r.rounds = s.rounds;
 	r.missed = s.missed;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	r.cpu_ns = (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	r.cpu_ns = moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (recv(control, &byte, 1, 0) == 1)
 		send(control, &r, sizeof(r), MSG_NOSIGNAL);
 	return 0;
@@ -213,24 +212,19 @@ void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child)
 
 uint64_t rate_beside_cpu_ns(const struct rate_beside *b)
 {
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(b->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+	return moca_process_cpu_ns(b->pid);
 }
 
 int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
 {
 	struct pollfd p = { b->control, POLLIN, 0 };
-	uint64_t end = moca_clock_ns() + RATE_PATIENCE_MS * 1000000ull, now;
+	uint64_t end = moca_now_ns() + RATE_PATIENCE_MS * 1000000ull, now;
 	ssize_t n = -1;
 	int got = 0;
 
 	memset(r, 0, sizeof(*r));
 	send(b->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (!got && (now = moca_clock_ns()) < end) {
+	while (!got && (now = moca_now_ns()) < end) {
 		got = poll(&p, 1, (int)((end - now) / 1000000) + 1);
 		if (got < 0 && errno == EINTR)
 			got = 0;

@@ -196,11 +196,11 @@ static void look_at(struct state *s, struct process *p, char *name)
 static void wait_for_sample(const struct state *s)
 {
 	const struct timespec step = { 0, LOOK_NS };
-	uint64_t end = moca_clock_ns() + 500000000u / (s->info->hz ?: 1);
+	uint64_t end = moca_now_ns() + 500000000u / (s->info->hz ?: 1);
 
 	/* Pairs with the module's release: the sums are there. */
 	while (__atomic_load_n(&s->info->told, __ATOMIC_ACQUIRE) == s->told &&
-	       moca_clock_ns() < end)
+	       moca_now_ns() < end)
 		nanosleep(&step, NULL);
 }
 

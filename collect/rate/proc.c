@@ -16,6 +16,7 @@
 
 #include "collect/rate/rate.h"
 #include "collect/rate/stat.h"
+#include "lib/base/vec.h"
 
 /* How often a process that runs is looked at for children: a file a thread. */
 #define CHILDREN_NS 100000000ull
@@ -322,17 +323,10 @@ static int sample_thread(struct state *s, struct process *p, struct thread *t,
 
 static struct thread *add_thread(struct process *p, pid_t tid)
 {
-	size_t room = p->room ? 2 * p->room : 4;
-	struct thread *t;
+	struct thread *t = moca_vec_add(p->threads, p->count, p->room);
 
-	if (p->count == p->room) {
-		t = realloc(p->threads, room * sizeof(*t));
-		if (!t)
-			return NULL;
-		p->threads = t;
-		p->room = room;
-	}
-	t = &p->threads[p->count++];
+	if (!t)
+		return NULL;
 	*t = (struct thread){ .tid = tid, .task = NO_TASK };
 	t->stat = rate_open(p->pid, tid, "stat");
 	t->run = rate_open(p->pid, tid, "schedstat");

@@ -16,7 +16,7 @@ static int wait_until(const struct rate_sampler *s, uint64_t due)
 	uint64_t now;
 	int n;
 
-	while ((now = moca_clock_ns()) < due) {
+	while ((now = moca_now_ns()) < due) {
 		ts.tv_sec = (time_t)((due - now) / 1000000000u);
 		ts.tv_nsec = (long)((due - now) % 1000000000u);
 		n = ppoll(&p, s->control >= 0, &ts, NULL);
@@ -30,7 +30,7 @@ static int wait_until(const struct rate_sampler *s, uint64_t due)
 
 int rate_sampler_run(struct rate_sampler *s)
 {
-	uint64_t due = moca_clock_ns(), now;
+	uint64_t due = moca_now_ns(), now;
 	int n = s->source->round(s->state, due), err = 0;
 
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
@@ -38,7 +38,7 @@ int rate_sampler_run(struct rate_sampler *s)
 	if (n >= 0 && s->begun)
 		s->begun(s->arg);
 	while (n > 0 && !err) {
-		now = moca_clock_ns();
+		now = moca_now_ns();
 		due = (due / s->period_ns + 1) * s->period_ns;
 		if (due < now) {
 			s->missed += (now - due) / s->period_ns + 1;
@@ -49,7 +49,7 @@ int rate_sampler_run(struct rate_sampler *s)
 		err = wait_until(s, due);
 		if (err < 0)
 			return err;
-		now = moca_clock_ns();
+		now = moca_now_ns();
 		n = s->source->round(s->state, now);
 		s->rounds++;
 		if ((err && (!s->wanted || !s->wanted(s->arg))) ||

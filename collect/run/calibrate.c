@@ -30,11 +30,11 @@
  */
 static double touch(volatile char *p, size_t pages)
 {
-	uint64_t t = cost_thread_cpu_ns();
+	uint64_t t = moca_thread_cpu_ns();
 
 	for (size_t i = 0; i < pages; i++)
 		p[i * PAGE_SIZE] = 1;
-	return (double)(cost_thread_cpu_ns() - t) / pages;
+	return (double)(moca_thread_cpu_ns() - t) / pages;
 }
 
 /* The median of parts: the host may have taken the CPU in one of them. */
@@ -119,9 +119,9 @@ static double measure_native(double *free_ns)
 	/* A huge page comes with its first touch. */
 	ns = pages == PAGES ? touch_first((char *)at, pages) :
 			      touch((char *)at, pages);
-	t = cost_thread_cpu_ns();
+	t = moca_thread_cpu_ns();
 	munmap(p, len);
-	*free_ns = (double)(cost_thread_cpu_ns() - t) / pages;
+	*free_ns = (double)(moca_thread_cpu_ns() - t) / pages;
 	return ns;
 }
 

@@ -45,14 +45,6 @@ const char *cost_label(enum cost_kind kind)
 	return names[kind].label;
 }
 
-uint64_t cost_thread_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 void cost_begin(struct costs *c, uint64_t ns)
 {
 	for (int k = COST_START; k <= COST_STOP; k++) {

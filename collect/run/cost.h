@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/clock.h"
+
 struct moca_meta;
 
 enum cost_kind {
@@ -118,7 +120,5 @@ enum cost_kind cost_culprit(const struct costs *c, int crowded);
 /* "12,480 stops for new threads" */
 void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
 		 size_t size);
-
-uint64_t cost_thread_cpu_ns(void);
 
 #endif

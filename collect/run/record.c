@@ -30,14 +30,6 @@
 
 #define EXIT_OURS 125
 
-uint64_t moca_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 /* What the tracing thread and the collector agree on at the start. */
 struct start {
 	pthread_mutex_t lock;
@@ -231,19 +223,10 @@ static int has_capability(int cap)
 	       (d[0].effective & (1u << cap));
 }
 
-static uint64_t process_cpu_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 static void describe(struct moca_meta *m)
 {
 	const struct moca_record_options *o = rec.opt;
 	struct utsname un;
-	struct timespec ts;
 	char line[8192] = "";
 	size_t n = 0;
 
@@ -253,13 +236,12 @@ static void describe(struct moca_meta *m)
 	if (rec.attach)
 		snprintf(line, sizeof(line), "-p %d", o->attach);
 	uname(&un);
-	clock_gettime(CLOCK_REALTIME, &ts);
 	moca_meta_set(m, "version", "%s", MOCA_VERSION);
 	moca_meta_set(m, "command", "%s", line);
 	moca_meta_set(m, "collector", "%s", rec.way->collector);
 	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
 	moca_meta_set(m, "start_time", "%lu",
-		      ts.tv_sec * 1000000000ul + ts.tv_nsec);
+		      moca_clock_ns(CLOCK_REALTIME));
 	moca_meta_set(m, "start_ns", "%lu", rec.start_ns);
 	moca_meta_set(m, "host", "%s", un.nodename);
 	moca_meta_set(m, "kernel", "%s", un.release);
@@ -420,7 +402,7 @@ int record_run(const struct moca_record_options *opt,
 	rec.attach = opt->attach != 0;
 	rec.front = -1;
 	rec.start_ns = moca_now_ns();
-	rec.launch_ns = rec.start_ns - process_cpu_ns();
+	rec.launch_ns = rec.start_ns - moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	rec.privileged = has_capability(CAP_SYS_ADMIN);
 	rec.sees_all = has_capability(CAP_SYS_PTRACE);
 	pthread_mutex_init(&rec.space_lock, NULL);

@@ -16,10 +16,11 @@
 #include <sys/user.h>
 
 #include <moca/types.h>
+#include "collect/machine/machine.h"
 #include "collect/run/cost.h"
 #include "collect/run/failure.h"
 #include "collect/run/record.h"
-#include "collect/machine/machine.h"
+#include "lib/base/clock.h"
 
 #define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
 
@@ -71,7 +72,6 @@ struct recorder {
 	uint64_t ended_ns;	/* its last task's end, once all ended */
 };
 
-uint64_t moca_now_ns(void);	/* CLOCK_MONOTONIC */
 
 /* Does the user want the process, which runs the program at path, recorded? */
 int record_wanted(const struct recorder *rec, pid_t pid, const char *path);

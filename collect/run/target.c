@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 int target_find(const char *name, char *out, size_t size)
 {
@@ -82,15 +83,8 @@ pid_t *target_threads(pid_t pid, size_t *count)
 
 		if (tid <= 0)
 			continue;
-		if (*count == room) {
-			pid_t *p;
-
-			room = room ? room * 2 : 16;
-			p = realloc(tids, room * sizeof(*tids));
-			if (!p)
-				break;
-			tids = p;
-		}
+		if (moca_vec_fit(tids, room, *count + 1))
+			break;
 		tids[(*count)++] = tid;
 	}
 	closedir(d);

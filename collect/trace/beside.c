@@ -16,6 +16,7 @@
 
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
 #include "lib/ring/layout.h"
@@ -98,12 +99,7 @@ struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s)
 
 uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s)
 {
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(s->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+	return moca_process_cpu_ns(s->pid);
 }
 
 /* The collector has ended; its exit was taken. */

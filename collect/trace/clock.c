@@ -58,7 +58,7 @@ static struct tracer_knot measure(uint32_t kind)
 
 	for (i = 0; i < TRIES; i++) {
 		before = moca_clock_read(kind);
-		ns = moca_clock_ns();
+		ns = moca_now_ns();
 		after = moca_clock_read(kind);
 		if (after - before >= least)
 			continue;

@@ -229,7 +229,7 @@ static int make_room(struct tracer_session *s)
 	on_request(s, &oldest->source, EPOLLIN);
 	if (s->connection_count < count)
 		return 1;
-	if (moca_clock_ns() - oldest->begun_ns < UNHURRIED_NS)
+	if (moca_now_ns() - oldest->begun_ns < UNHURRIED_NS)
 		return 0;
 	close_connection(s, oldest);
 	return 1;
@@ -251,7 +251,7 @@ static struct tracer_connection *take(struct tracer_session *s, int *err)
 	}
 	c->source.ready = on_request;
 	c->fd = fd;
-	c->begun_ns = moca_clock_ns();
+	c->begun_ns = moca_now_ns();
 	c->next = s->connections;
 	s->connections = c;
 	s->connection_count++;
@@ -297,7 +297,7 @@ void tracer_connection_hear_last(struct tracer_session *s)
 void tracer_connection_expire(struct tracer_session *s, int all)
 {
 	struct tracer_connection *c, *next;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 
 	for (c = s->connections; c; c = next) {
 		next = c->next;

@@ -138,7 +138,7 @@ int tracer_describe_begin(struct tracer_session *s)
 		return -ENOMEM;
 	describe_buffers(s, s->meta);
 	set_totals(s);
-	s->described_ns = moca_clock_ns();
+	s->described_ns = moca_now_ns();
 	return moca_meta_write(s->meta, s->dirfd);
 }
 
@@ -157,7 +157,7 @@ int tracer_describe_beside(struct tracer_session *s)
 
 void tracer_describe_now(struct tracer_session *s)
 {
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 	struct tracer_knot knot;
 
 	if (!s->meta || now - s->described_ns < DESCRIBE_NS)
@@ -236,7 +236,7 @@ int tracer_describe_snapshot(struct tracer_session *s,
 	if (!m)
 		return -ENOMEM;
 	describe_session(s, m);
-	set_u64(m, "end_ns", moca_clock_ns());
+	set_u64(m, "end_ns", moca_now_ns());
 	set_u64(m, "trace.streams", job->streams);
 	set_u64(m, "trace.events", job->events);
 	set_u64(m, "trace.lost", job->lost);

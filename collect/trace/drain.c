@@ -144,7 +144,7 @@ static void spoil(struct tracer_session *s, struct tracer_stream *st)
 			  "thread %u is not recorded any more, others are",
 			  st->pid, st->tid);
 	if (!atomic_load(&s->disk_error))
-		tracer_emit_gap(&st->sink, moca_clock_ns(),
+		tracer_emit_gap(&st->sink, moca_now_ns(),
 				"buffer: its program cut the file short");
 	tracer_stream_leave(s, st);
 	tracer_stream_destroy(s, st);
@@ -156,7 +156,7 @@ static void end(struct tracer_session *s, struct tracer_stream *st)
 	struct tracer_who who = tracer_stream_who(st);
 
 	if (!atomic_load(&s->disk_error))
-		tracer_emit_end(&st->sink, &who, moca_clock_ns(),
+		tracer_emit_end(&st->sink, &who, moca_now_ns(),
 				atomic_load(&st->status));
 	tracer_stream_leave(s, st);
 	tracer_stream_destroy(s, st);
@@ -259,7 +259,7 @@ static void begin(struct tracer_session *s, struct tracer_stream *st)
 		.last_ns = st->start_ns, .compress = 1,
 		.subbuf_size = s->opt.subbuf_size,
 	};
-	st->flushed_ns = moca_clock_ns();
+	st->flushed_ns = moca_now_ns();
 	if (atomic_load(&s->disk_error))
 		return;
 	err = tracer_emit_start(&st->sink, &who);
@@ -305,7 +305,7 @@ static void tick(struct tracer_session *s, uint64_t now)
 static int pass(struct tracer_session *s)
 {
 	struct tracer_stream **p, *next;
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 	int work = 0, ret;
 
 	tick(s, now);
@@ -356,14 +356,14 @@ static unsigned int flush(struct tracer_session *s)
  */
 static void settle(struct tracer_session *s)
 {
-	uint64_t begun = moca_clock_ns(), now = begun;
+	uint64_t begun = moca_now_ns(), now = begun;
 
 	take_fresh(s);
 	if (!s->streams)
 		return;
 	do {
 		nap(1000000);
-		now = moca_clock_ns();
+		now = moca_now_ns();
 	} while (now - begun < SETTLE_LEAST_NS ||
 		 (flush(s) && now - begun < SETTLE_NS));
 	flush(s);
@@ -395,7 +395,7 @@ static void finish(struct tracer_session *s)
 		}
 	}
 	s->ticked_ns = 0;
-	tick(s, moca_clock_ns());
+	tick(s, moca_now_ns());
 }
 
 static void run_job(struct tracer_session *s, struct tracer_job *job)
@@ -417,7 +417,7 @@ static void run_job(struct tracer_session *s, struct tracer_job *job)
 		break;
 	}
 	s->ticked_ns = 0;	/* status tells bytes as of now */
-	tick(s, moca_clock_ns());
+	tick(s, moca_now_ns());
 	pthread_mutex_lock(&s->lock);
 	job->next = s->done;
 	s->done = job;

@@ -32,7 +32,7 @@ static void set_line(struct tracer_sink *to, struct moca_marker_chunk *c,
 	const struct tracer_clock *clock = to->clock;
 
 	if (!p->events) {
-		c->ns0 = c->begin_ns = c->end_ns = moca_clock_ns();
+		c->ns0 = c->begin_ns = c->end_ns = moca_now_ns();
 		c->clock0 = clock->kind == MOCA_CLOCK_MONOTONIC ?
 				    c->ns0 : clock->tip.clock;
 		c->clock1 = c->clock0 + TINY;

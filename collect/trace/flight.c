@@ -82,7 +82,7 @@ void tracer_flight_keep(struct tracer_session *s, struct tracer_stream *st)
 	struct tracer_stream **p, *old;
 
 	tracer_stream_leave(s, st);
-	st->end_ns = moca_clock_ns();
+	st->end_ns = moca_now_ns();
 	st->next = NULL;
 	for (p = &s->kept; *p; p = &(*p)->next)
 		;
@@ -109,7 +109,7 @@ static void finish_one(struct tracer_session *s, struct tracer_stream *st,
 					 &found);
 	if (err == -EFAULT) {
 		atomic_fetch_add(&s->totals.spoiled, 1);
-		err = tracer_emit_gap(&st->sink, moca_clock_ns(), cut_short);
+		err = tracer_emit_gap(&st->sink, moca_now_ns(), cut_short);
 	}
 	if (!err && ended)
 		err = tracer_emit_end(&st->sink, &who, st->end_ns,
@@ -158,7 +158,7 @@ static int copy_one(struct tracer_session *s, struct tracer_stream *st,
 							MOCA_READ_ALL,
 					 &to, found);
 	if (err == -EFAULT)
-		err = tracer_emit_gap(&to, moca_clock_ns(), cut_short);
+		err = tracer_emit_gap(&to, moca_now_ns(), cut_short);
 	if (!err && ended)
 		err = tracer_emit_end(&to, &who, st->end_ns,
 				      atomic_load(&st->status));

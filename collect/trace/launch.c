@@ -180,14 +180,14 @@ int tracer_launch(const struct tracer_options *opt)
 	struct inherited was;
 	int signals, error, status;
 	char *dir;
-	uint64_t begun = moca_clock_ns();
+	uint64_t begun = moca_now_ns();
 	pid_t pid;
 
 	signals = take_signals(&was);
 	if (tracer_session_open(&s, opt) || tracer_session_begin(s))
 		return EXIT_OURS;
 	moca_debug("%.2f ms: the program begins",
-		   (moca_clock_ns() - begun) / 1e6);
+		   (moca_now_ns() - begun) / 1e6);
 	fflush(NULL);
 	pid = start(opt, tracer_session_id(s), &was, &error);
 	if (pid < 0) {

@@ -270,7 +270,7 @@ static int write_stream(struct recovery *r, uint32_t stream,
 		ring.lost = disk.lost;
 	}
 	if (!err && !to.last_ns) {
-		if (who.start_ns > moca_clock_ns())
+		if (who.start_ns > moca_now_ns())
 			who.start_ns = 0;
 		err = tracer_emit_start(&to, &who);
 		to.last_ns = who.start_ns;

@@ -112,7 +112,7 @@ void tracer_server_close(struct tracer_session *s)
 /* What nobody tells us about. */
 static void look_around(struct tracer_session *s)
 {
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 
 	tracer_connection_expire(s, 0);
 	if (now - s->looked_ns < LOOK_NS)
@@ -128,7 +128,7 @@ void tracer_server_run(struct tracer_session *s)
 	struct epoll_event e;
 	int n;
 
-	s->looked_ns = moca_clock_ns();
+	s->looked_ns = moca_now_ns();
 	while (!s->finished) {
 		/* One at a time: handling it may free what others are of. */
 		n = epoll_wait(s->epoll, &e, 1, TICK_MS);

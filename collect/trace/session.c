@@ -17,6 +17,7 @@
 
 #include "collect/trace/guard.h"
 #include "collect/trace/internal.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/format/rate-writer.h"
 #include "lib/ring/clock.h"
@@ -130,7 +131,6 @@ static void discard(struct tracer_session *s)
 static struct tracer_session *new_session(const struct tracer_options *opt)
 {
 	struct tracer_session *s = calloc(1, sizeof(*s));
-	struct timespec now;
 
 	if (!s)
 		return NULL;
@@ -138,10 +138,8 @@ static struct tracer_session *new_session(const struct tracer_options *opt)
 	s->dirfd = s->epoll = s->done_fd = s->listener = -1;
 	s->signals = s->control = -1;
 	s->shm.dirfd = s->shm.note_fd = -1;
-	s->start_ns = moca_clock_ns();
-	clock_gettime(CLOCK_REALTIME, &now);
-	s->start_time = (uint64_t)now.tv_sec * 1000000000u +
-			(uint64_t)now.tv_nsec;
+	s->start_ns = moca_now_ns();
+	s->start_time = moca_clock_ns(CLOCK_REALTIME);
 	s->wish.state = MOCA_SLOT_ACTIVE;
 	s->wish.mask = opt->mask;
 	snprintf(s->wish.filter, sizeof(s->wish.filter), "%s",
@@ -278,7 +276,7 @@ static void end_early(struct tracer_session *s)
 
 static void on_interrupt(struct tracer_session *s)
 {
-	uint64_t now = moca_clock_ns();
+	uint64_t now = moca_now_ns();
 
 	/* The terminal has sent it to the program as well: its to obey. */
 	if (s->child && now - s->interrupt_ns > TWICE_NS) {
@@ -399,7 +397,7 @@ void tracer_session_close(struct tracer_session *s,
 
 	tracer_session_finish(s);
 	tracer_drain_join(s);
-	s->end_ns = moca_clock_ns();
+	s->end_ns = moca_now_ns();
 	drop_fresh(s);
 	tracer_connection_hear_last(s);
 	tracer_server_close(s);

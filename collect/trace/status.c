@@ -56,7 +56,7 @@ static void print_text(struct tracer_session *s, FILE *f)
 	tracer_refused_sum(s, &r);
 	fprintf(f, "%s: %s, process %d, since %llu s, into %s\n",
 		s->slot.name, state_name(s), getpid(),
-		(unsigned long long)((moca_clock_ns() - s->start_ns) /
+		(unsigned long long)((moca_now_ns() - s->start_ns) /
 				     1000000000u), s->dir);
 	fprintf(f, "  events    %llu on disk, %llu lost, %llu torn; %u threads "
 		   "so far, %u now\n",
@@ -135,7 +135,7 @@ static void print_json(struct tracer_session *s, FILE *f)
 	number(f, "pid", (uint64_t)getpid());
 	number(f, "subbuf_size", s->opt.subbuf_size);
 	number(f, "subbufs", s->opt.subbufs);
-	number(f, "elapsed_ns", moca_clock_ns() - s->start_ns);
+	number(f, "elapsed_ns", moca_now_ns() - s->start_ns);
 	number(f, "events", atomic_load(&t->events));
 	number(f, "lost", atomic_load(&t->lost) + r.events);
 	number(f, "torn", atomic_load(&t->torn));

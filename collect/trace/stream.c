@@ -59,7 +59,7 @@ int tracer_stream_create(struct tracer_session *s, struct tracer_stream **out,
 	st->tid = join->tid;
 	st->incarnation = join->incarnation;
 	st->lost_before = join->lost;
-	st->start_ns = moca_clock_ns();
+	st->start_ns = moca_now_ns();
 	memcpy(st->name, join->name, sizeof(st->name));
 	st->name[sizeof(st->name) - 1] = 0;
 	st->size = MOCA_RING_DATA + (size_t)o->subbuf_size * o->subbufs;

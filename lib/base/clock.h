@@ -26,6 +26,12 @@ static inline uint64_t moca_now_ns(void)
 	return moca_clock_ns(CLOCK_MONOTONIC);
 }
 
+/* CPU time of the calling thread. */
+static inline uint64_t moca_thread_cpu_ns(void)
+{
+	return moca_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* CPU time of a process, all its threads; 0: it is gone. */
 static inline uint64_t moca_process_cpu_ns(pid_t pid)
 {

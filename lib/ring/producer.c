@@ -84,13 +84,13 @@ static int wait_for_room(struct moca_ring *r, uint64_t limit)
 	/* An outer writer may hold the consumer up; a dead one never moves. */
 	if (r->nest > r->left + 1 || limit == r->stuck_limit)
 		return 0;
-	begin = moca_clock_ns();
+	begin = moca_now_ns();
 	end = begin + r->timeout_ms * 1000000ull;
 	ring_doorbell(r);
 	__atomic_store_n(&r->shm->waiting, 1, __ATOMIC_SEQ_CST);
 	/* Little endian: the futex is the low half, which always changes. */
 	while (__atomic_load_n(&r->shm->limit, __ATOMIC_ACQUIRE) == limit) {
-		if ((int64_t)(moca_clock_ns() - end) >= 0) {
+		if ((int64_t)(moca_now_ns() - end) >= 0) {
 			r->stuck_limit = limit;
 			moved = 0;
 			break;
@@ -98,7 +98,7 @@ static int wait_for_room(struct moca_ring *r, uint64_t limit)
 		syscall(FUTEX_CALL, &r->shm->limit, FUTEX_WAIT,
 			(uint32_t)limit, &slice, NULL, 0);
 	}
-	moca_ring_waited_ns += moca_clock_ns() - begin;
+	moca_ring_waited_ns += moca_now_ns() - begin;
 	return moved;
 }
 

@@ -424,17 +424,17 @@ static void check_truth(const struct test *t, struct sums *s, int died)
 /* Let the writer go around; not for ever, it may have been stopped. */
 static void wait_written(struct moca_ring_reader *r, uint64_t bytes)
 {
-	uint64_t end = moca_clock_ns() + 5000000;
+	uint64_t end = moca_now_ns() + 5000000;
 
 	while (__atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED) - r->pos <
-		       bytes && moca_clock_ns() < end)
+		       bytes && moca_now_ns() < end)
 		sched_yield();
 }
 
 static void storm(const struct test *t, struct sums *s)
 {
 	struct moca_ring_reader r;
-	uint64_t end = moca_clock_ns() + run_ms * 1000000ull;
+	uint64_t end = moca_now_ns() + run_ms * 1000000ull;
 	pthread_t w, x;
 	sigset_t set;
 	uint32_t n = seed;
@@ -452,7 +452,7 @@ static void storm(const struct test *t, struct sums *s)
 		abort();
 	while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE) && !failures) {
 		n = mix(n + 1);
-		if (moca_clock_ns() > end)
+		if (moca_now_ns() > end)
 			__atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
 		/* A copy that races with erasing is what TSan cannot like. */
 		if (TSAN && t->mode == MOCA_RING_OVERWRITE) {
@@ -504,8 +504,8 @@ static void killed(const struct test *t, struct sums *total)
 			writer(NULL);
 			_exit(0);
 		}
-		end = moca_clock_ns() + 1000000 + mix(seed + k) % 8000000;
-		while (moca_clock_ns() < end) {
+		end = moca_now_ns() + 1000000 + mix(seed + k) % 8000000;
+		while (moca_now_ns() < end) {
 			if (t->mode == MOCA_RING_DISCARD) {
 				read_on(t, &r, MOCA_READ_ALL, &s);
 				moca_ring_release(&r);

@@ -157,9 +157,9 @@ static void test_real(void)
 
 	tracer_clock_init(&c, tracer_clock_choose());
 	for (i = 0; i < 300; i++) {
-		low[i] = moca_clock_ns();
+		low[i] = moca_now_ns();
 		clock[i] = moca_clock_read(c.kind);
-		high[i] = moca_clock_ns();
+		high[i] = moca_now_ns();
 		if (i % 70 == 69)
 			tracer_clock_tick(&c);
 		nanosleep(&nap, NULL);
