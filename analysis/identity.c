@@ -48,7 +48,7 @@ uint32_t moca_identities_find(const struct moca_identities *x, uint32_t memory,
 	return 0;
 }
 
-static int add(struct moca_identities *x, const struct moca_event *e)
+static int add(struct moca_identities *x, const struct moca_change *e)
 {
 	size_t len = name_len(e->memory, e->name);
 	struct moca_memory_of *m;
@@ -72,7 +72,7 @@ static int add(struct moca_identities *x, const struct moca_event *e)
 }
 
 /* More of it is mapped: by offsets, as addresses differ. */
-static void extend(struct moca_memory_of *m, const struct moca_event *e)
+static void extend(struct moca_memory_of *m, const struct moca_change *e)
 {
 	uint64_t first = m->addr - m->base, end = first + m->len;
 	uint64_t last = e->offset + e->len < e->offset ? UINT64_MAX :
@@ -88,7 +88,7 @@ static void extend(struct moca_memory_of *m, const struct moca_event *e)
 
 int moca_identities_build(struct moca_identities *x, struct moca_trace *t)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *c;
 	uint32_t task, i;
 	int ret;
@@ -97,9 +97,9 @@ int moca_identities_build(struct moca_identities *x, struct moca_trace *t)
 	ret = moca_cursor_open(&c, t, NULL);
 	if (ret)
 		return ret;
-	moca_task_events_only(c);
-	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
-		if (e->type != MOCA_EVENT_MMAP)
+	moca_task_changes_only(c);
+	while ((ret = moca_cursor_change(c, &e, &task)) > 0) {
+		if (e->type != MOCA_CHANGE_MMAP)
 			continue;
 		x->known |= e->memory != MOCA_MEMORY_UNKNOWN;
 		if (!e->ino || !e->len || e->flags & MOCA_MAP_MOCA)

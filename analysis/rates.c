@@ -24,7 +24,7 @@ struct walk {
 	size_t heads[BUCKETS];
 };
 
-static enum kind kind_of(const struct moca_marker_type *t)
+static enum kind kind_of(const struct moca_event_type *t)
 {
 	static const struct {
 		const char *name;
@@ -45,22 +45,22 @@ static enum kind kind_of(const struct moca_marker_type *t)
 	return NONE;
 }
 
-static uint64_t number(const struct moca_marker *m, size_t field)
+static uint64_t number(const struct moca_event *m, size_t field)
 {
 	struct moca_value v;
 
-	return moca_marker_value(m, field, &v) || !v.count ?
+	return moca_event_value(m, field, &v) || !v.count ?
 		       0 : moca_value_integer(&v, 0);
 }
 
-static void text(const struct moca_marker *m, size_t field, char *buf,
+static void text(const struct moca_event *m, size_t field, char *buf,
 		 size_t size)
 {
 	struct moca_value v;
 	size_t n;
 
 	*buf = 0;
-	if (moca_marker_value(m, field, &v) ||
+	if (moca_event_value(m, field, &v) ||
 	    v.field->kind != MOCA_FIELD_STRING)
 		return;
 	n = v.count < size ? v.count : size - 1;
@@ -113,7 +113,7 @@ static int room_for(struct walk *w, size_t task)
 	return 0;
 }
 
-static int on_task(struct walk *w, const struct moca_marker *m)
+static int on_task(struct walk *w, const struct moca_event *m)
 {
 	struct moca_rates *r = w->r;
 	size_t task = number(m, 0), n = r->task_count;
@@ -187,7 +187,7 @@ static void add_over(const struct moca_rates *r, struct moca_rate_sums *bins,
 	}
 }
 
-static void on_sample(struct walk *w, const struct moca_marker *m)
+static void on_sample(struct walk *w, const struct moca_event *m)
 {
 	const struct moca_rate_sums x = { .minor = number(m, 1),
 					  .major = number(m, 2),
@@ -211,7 +211,7 @@ static void on_sample(struct walk *w, const struct moca_marker *m)
 		add_over(w->r, w->r->bins, m->time_ns, wall, &x);
 }
 
-static void on_tick(struct walk *w, const struct moca_marker *m)
+static void on_tick(struct walk *w, const struct moca_event *m)
 {
 	struct moca_rates *r = w->r;
 	uint64_t wall = number(m, 0);
@@ -231,7 +231,7 @@ static void on_tick(struct walk *w, const struct moca_marker *m)
 	r->covered_ns[bin_at(r, m->time_ns - wall / 2)] += wall;
 }
 
-static void on_end(struct walk *w, const struct moca_marker *m)
+static void on_end(struct walk *w, const struct moca_event *m)
 {
 	size_t task = number(m, 0);
 
@@ -242,7 +242,7 @@ static void on_end(struct walk *w, const struct moca_marker *m)
 }
 
 /* By then all tasks are known. */
-static void on_own(struct walk *w, const struct moca_marker *m)
+static void on_own(struct walk *w, const struct moca_event *m)
 {
 	struct moca_rates *r = w->r;
 	uint32_t pid = (uint32_t)number(m, 0), tid = (uint32_t)number(m, 1);
@@ -266,7 +266,7 @@ static void on_own(struct walk *w, const struct moca_marker *m)
 	}
 }
 
-static int on_marker(struct walk *w, const struct moca_marker *m)
+static int on_event(struct walk *w, const struct moca_event *m)
 {
 	switch (kind_of(m->type)) {
 	case SETTINGS:
@@ -297,7 +297,7 @@ static int on_marker(struct walk *w, const struct moca_marker *m)
 
 static int walk(struct walk *w, struct moca_trace *t)
 {
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	struct moca_cursor *c;
 	uint32_t task;
 	int ret = moca_cursor_open(&c, t, NULL), err = 0;
@@ -305,8 +305,8 @@ static int walk(struct walk *w, struct moca_trace *t)
 	if (ret)
 		return ret;
 	moca_cursor_streams_below(c, MOCA_RATE_STREAMS);
-	while (!err && (ret = moca_cursor_marker(c, &m, &task)) > 0)
-		err = on_marker(w, m);
+	while (!err && (ret = moca_cursor_event(c, &m, &task)) > 0)
+		err = on_event(w, m);
 	moca_cursor_close(c);
 	return err ? err : ret;
 }

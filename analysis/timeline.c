@@ -14,8 +14,8 @@ struct source {
 	size_t task;		/* index in the trace */
 	enum moca_timeline_kind kind;
 	struct moca_cursor *cursor;
+	const struct moca_change *change;
 	const struct moca_event *event;
-	const struct moca_marker *marker;
 	const struct moca_chunk *chunk;
 	const struct moca_counts *counts;
 	size_t at;		/* in the chunk */
@@ -96,15 +96,15 @@ static int source_step(struct source *s)
 	int ret;
 
 	switch (s->kind) {
+	case MOCA_TIMELINE_CHANGE:
+		ret = moca_cursor_change(s->cursor, &s->change, &task);
+		if (ret > 0)
+			s->time_ns = s->change->time_ns;
+		return ret;
 	case MOCA_TIMELINE_EVENT:
 		ret = moca_cursor_event(s->cursor, &s->event, &task);
 		if (ret > 0)
 			s->time_ns = s->event->time_ns;
-		return ret;
-	case MOCA_TIMELINE_MARKER:
-		ret = moca_cursor_marker(s->cursor, &s->marker, &task);
-		if (ret > 0)
-			s->time_ns = s->marker->time_ns;
 		return ret;
 	case MOCA_TIMELINE_COUNTS:
 		ret = moca_cursor_counts(s->cursor, &s->counts);
@@ -152,10 +152,10 @@ static int open_task(struct moca_timeline *tl, size_t task)
 {
 	const struct moca_task *t = moca_trace_task(tl->trace, task);
 	const struct moca_query *q = &tl->query;
-	int ret = open_source(tl, task, MOCA_TIMELINE_EVENT);
+	int ret = open_source(tl, task, MOCA_TIMELINE_CHANGE);
 
-	if (!ret && t->markers)
-		ret = open_source(tl, task, MOCA_TIMELINE_MARKER);
+	if (!ret && t->events)
+		ret = open_source(tl, task, MOCA_TIMELINE_EVENT);
 	if (!ret && t->accesses && (!q->one_task || q->task == t->id))
 		ret = open_source(tl, task, MOCA_TIMELINE_ACCESSES);
 	if (!ret && t->counts && (!q->one_task || q->task == t->id))
@@ -178,9 +178,9 @@ static uint64_t first_time(const struct moca_trace *t, size_t i)
 	uint64_t time = t->tasks[i].start_ns;
 	size_t m;
 
-	for (m = t->first_marker[i]; m < t->first_marker[i + 1]; m++)
-		if (t->markers[m].begin_ns < time)
-			time = t->markers[m].begin_ns;
+	for (m = t->first_event[i]; m < t->first_event[i + 1]; m++)
+		if (t->events[m].begin_ns < time)
+			time = t->events[m].begin_ns;
 	return time;
 }
 
@@ -304,8 +304,8 @@ int moca_timeline_next(struct moca_timeline *tl,
 		.kind = s->kind,
 		.time_ns = s->time_ns,
 		.task = moca_trace_task(tl->trace, s->task),
+		.change = s->change,
 		.event = s->event,
-		.marker = s->marker,
 		.counts = s->counts,
 	};
 	if (s->kind == MOCA_TIMELINE_ACCESSES) {

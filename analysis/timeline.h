@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace in order of time: events, markers, accesses and counts of all tasks, merged.
+ * A trace in order of time: changes, events, accesses and counts of all tasks, merged.
  * Memory: one decoded chunk of each kind per task that lives at that moment.
  */
 #ifndef MOCA_TIMELINE_H
@@ -9,8 +9,8 @@
 #include <moca/reader.h>
 
 enum moca_timeline_kind {
-	MOCA_TIMELINE_EVENT = 1,
-	MOCA_TIMELINE_MARKER = 2,
+	MOCA_TIMELINE_CHANGE = 1,
+	MOCA_TIMELINE_EVENT = 2,
 	MOCA_TIMELINE_ACCESSES = 3,
 	MOCA_TIMELINE_COUNTS = 4,	/* at their begin */
 };
@@ -19,8 +19,8 @@ struct moca_timeline_item {
 	enum moca_timeline_kind kind;
 	uint64_t time_ns;		/* of accesses: of the first */
 	const struct moca_task *task;
+	const struct moca_change *change;
 	const struct moca_event *event;
-	const struct moca_marker *marker;
 	/*
 	 * count accesses of one task, by time: all that it has before any other
 	 * task has anything.
@@ -35,14 +35,14 @@ struct moca_timeline;
 
 /*
  * query: as of moca_cursor_open, or NULL; it bounds accesses and counts only, since
- * earlier events and markers tell what there is. 0 or -errno.
+ * earlier changes and events tell what there is. 0 or -errno.
  */
 int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
 		       const struct moca_query *query);
 void moca_timeline_close(struct moca_timeline *tl);
 /*
  * The next item, valid until the next call. 1, 0 at the end, -errno. At one
- * time events come before markers, and both before accesses, and all before counts.
+ * time changes come before events, and both before accesses, and all before counts.
  */
 int moca_timeline_next(struct moca_timeline *tl,
 		       struct moca_timeline_item *out);

@@ -112,24 +112,24 @@ void trace_status(char *buf, size_t size, int status)
 		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
 }
 
-int trace_markers_only(const struct moca_trace *t)
+int trace_events_only(const struct moca_trace *t)
 {
 	const char *collector = moca_trace_meta(t, META_COLLECTOR);
 	size_t i, n;
 
 	for (i = 0; i < moca_trace_task_count(t); i++)
-		if (!(moca_trace_task(t, i)->flags & MOCA_TASK_MARKERS))
+		if (!(moca_trace_task(t, i)->flags & MOCA_TASK_EVENTS))
 			return 0;
-	moca_trace_marker_types(t, &n);
+	moca_trace_event_types(t, &n);
 	return n || i || (collector && !strcmp(collector, "trace"));
 }
 
-int trace_is_allocation(const struct moca_marker_type *type)
+int trace_is_allocation(const struct moca_event_type *type)
 {
 	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
 }
 
-int trace_is_rate(const struct moca_marker_type *type)
+int trace_is_rate(const struct moca_event_type *type)
 {
 	return !strcmp(type->facility, MOCA_RATE_FACILITY);
 }

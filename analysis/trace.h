@@ -23,7 +23,7 @@
 #define META_BUDGET "budget"
 #define META_SLOWDOWN "slowdown_estimate"
 #define META_NOTE "note"
-#define META_TRACE_EVENTS "trace.events"	/* markers written */
+#define META_TRACE_EVENTS "trace.events"	/* events written */
 
 /* A number of the metadata, or dflt. */
 uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
@@ -47,14 +47,14 @@ char trace_mode_letter(unsigned mode);
 /* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
 void trace_status(char *buf, size_t size, int status);
 
-/* Was it made by `moca trace`: are there markers only? */
-int trace_markers_only(const struct moca_trace *t);
+/* Was it made by `moca trace`: are there events only? */
+int trace_events_only(const struct moca_trace *t);
 
 /* Is it a sample of page faults and CPU time? */
-int trace_is_rate(const struct moca_marker_type *type);
+int trace_is_rate(const struct moca_event_type *type);
 
 /* Is it what libmoca-alloc tells, and no event of the program's own? */
-int trace_is_allocation(const struct moca_marker_type *type);
+int trace_is_allocation(const struct moca_event_type *type);
 
 /*
  * A cursor per living thread takes descriptors: allow as many as may be, of

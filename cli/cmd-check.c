@@ -26,10 +26,10 @@ struct check {
 	uint64_t records;
 	uint64_t lost;
 	uint64_t lossy_chunks;
+	uint64_t changes;
 	uint64_t events;
-	uint64_t markers;
-	uint64_t markers_lost;
-	uint64_t markers_torn;
+	uint64_t events_lost;
+	uint64_t events_torn;
 	uint64_t rows;		/* of counts */
 	uint64_t loads;
 	uint64_t stores;
@@ -38,7 +38,7 @@ struct check {
 	/* Of the present task. */
 	uint32_t task;
 	uint64_t next_number;
-	uint64_t time_ns;	/* of the last chunk or event */
+	uint64_t time_ns;	/* of the last chunk or change */
 };
 
 static void contradiction(struct check *k, const char *fmt, ...)
@@ -168,9 +168,9 @@ static int check_counts(struct check *k)
 	return ret;
 }
 
-static int check_events(struct check *k)
+static int check_changes(struct check *k)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *cursor;
 	uint32_t task;
 	int ret;
@@ -179,25 +179,25 @@ static int check_events(struct check *k)
 	if (ret)
 		return ret;
 	k->task = MOCA_NO_TASK;
-	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0) {
+	while ((ret = moca_cursor_change(cursor, &e, &task)) > 0) {
 		if (task != k->task)
 			k->time_ns = 0;
 		k->task = task;
-		k->events++;
+		k->changes++;
 		if (e->time_ns < k->time_ns)
-			contradiction(k, "task %" PRIu32 ": an event is earlier than the one ahead of it",
+			contradiction(k, "task %" PRIu32 ": a change is earlier than the one ahead of it",
 				      task);
 		k->time_ns = e->time_ns;
-		if (e->type >= MOCA_EVENT_MMAP && e->addr + e->len < e->addr)
-			contradiction(k, "task %" PRIu32 ": an event's addresses wrap around",
+		if (e->type >= MOCA_CHANGE_MMAP && e->addr + e->len < e->addr)
+			contradiction(k, "task %" PRIu32 ": a change's addresses wrap around",
 				      task);
 	}
 	moca_cursor_close(cursor);
 	return ret;
 }
 
-/* What one task's markers are, against what its files' headers tell. */
-static void compare_markers(struct check *k, uint32_t task, uint64_t found)
+/* What one task's events are, against what its files' headers tell. */
+static void compare_events(struct check *k, uint32_t task, uint64_t found)
 {
 	size_t i = trace_task_index(k->t, task);
 	const struct moca_task *t = i == SIZE_MAX ? NULL :
@@ -205,14 +205,14 @@ static void compare_markers(struct check *k, uint32_t task, uint64_t found)
 	struct moca_damage damage;
 
 	moca_trace_damage(k->t, &damage);
-	if (t && !damage.chunks && t->markers != found)
-		contradiction(k, "task %" PRIu32 ": its chunks tell of %" PRIu64 " markers and hold %" PRIu64,
-			      task, t->markers, found);
+	if (t && !damage.chunks && t->events != found)
+		contradiction(k, "task %" PRIu32 ": its chunks tell of %" PRIu64 " events and hold %" PRIu64,
+			      task, t->events, found);
 }
 
-static int check_markers(struct check *k)
+static int check_events(struct check *k)
 {
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	const struct moca_task *t;
 	struct moca_cursor *cursor;
 	uint64_t found = 0;
@@ -222,27 +222,27 @@ static int check_markers(struct check *k)
 
 	for (i = 0; i < moca_trace_task_count(k->t); i++) {
 		t = moca_trace_task(k->t, i);
-		k->markers_lost += t->markers_lost;
-		k->markers_torn += t->markers_torn;
+		k->events_lost += t->events_lost;
+		k->events_torn += t->events_torn;
 	}
 	ret = moca_cursor_open(&cursor, k->t, NULL);
 	if (ret)
 		return ret;
 	k->task = MOCA_NO_TASK;
-	while ((ret = moca_cursor_marker(cursor, &m, &task)) > 0) {
+	while ((ret = moca_cursor_event(cursor, &m, &task)) > 0) {
 		if (task != k->task) {
-			compare_markers(k, k->task, found);
+			compare_events(k, k->task, found);
 			k->time_ns = found = 0;
 		}
 		k->task = task;
-		k->markers++;
+		k->events++;
 		found++;
 		if (m->time_ns < k->time_ns)
-			contradiction(k, "task %" PRIu32 ": a marker is earlier than the one ahead of it",
+			contradiction(k, "task %" PRIu32 ": an event is earlier than the one ahead of it",
 				      task);
 		k->time_ns = m->time_ns;
 	}
-	compare_markers(k, k->task, found);
+	compare_events(k, k->task, found);
 	moca_cursor_close(cursor);
 	return ret;
 }
@@ -279,7 +279,7 @@ static void compare(struct check *k, const char *what, uint64_t said,
 static void check_certificate(struct check *k)
 {
 	struct moca_certificate c;
-	uint64_t markers;
+	uint64_t events;
 
 	moca_trace_certificate(k->t, &c);
 	/* record --object has taken some out. */
@@ -291,9 +291,9 @@ static void check_certificate(struct check *k)
 	compare(k, "lost samples", c.lost, k->lost);
 	compare(k, "chunks with losses", c.lossy_chunks, k->lossy_chunks);
 	/* Of a batch that the disk had no room for, a part may be there. */
-	markers = trace_meta_u64(k->t, META_TRACE_EVENTS, 0);
-	if (markers > k->markers)
-		compare(k, "markers", markers, k->markers);
+	events = trace_meta_u64(k->t, META_TRACE_EVENTS, 0);
+	if (events > k->events)
+		compare(k, "events", events, k->events);
 	if (c.pages_seen > c.pages_touched)
 		contradiction(k, "more pages were seen (%" PRIu64 ") than touched (%" PRIu64 ")",
 			      c.pages_seen, c.pages_touched);
@@ -337,20 +337,20 @@ static void tell_coverage(const struct check *k)
 		       text_count(a, k->lost),
 		       k->lost == 1 ? " was" : "s were",
 		       text_count(b, k->lossy_chunks), PLURAL(k->lossy_chunks));
-	if (k->markers_lost)
-		printf("lossy: while recording, %s marker%s lost\n",
-		       text_count(a, k->markers_lost),
-		       k->markers_lost == 1 ? " was" : "s were");
+	if (k->events_lost)
+		printf("lossy: while recording, %s event%s lost\n",
+		       text_count(a, k->events_lost),
+		       k->events_lost == 1 ? " was" : "s were");
 	if (refused_read(k->t, &refused))
-		printf("lossy: while recording, %s marker%s dropped by %s thread%s without a buffer\n",
+		printf("lossy: while recording, %s event%s dropped by %s thread%s without a buffer\n",
 		       text_count(a, refused.events),
 		       refused.events == 1 ? " was" : "s were",
 		       text_count(b, refused.threads),
 		       PLURAL(refused.threads));
-	if (k->markers_torn)
-		printf("lossy: %s marker%s begun but never finished\n",
-		       text_count(a, k->markers_torn),
-		       k->markers_torn == 1 ? " was" : "s were");
+	if (k->events_torn)
+		printf("lossy: %s event%s begun but never finished\n",
+		       text_count(a, k->events_torn),
+		       k->events_torn == 1 ? " was" : "s were");
 	if (c.gaps) {
 		printf("incomplete: %s time%s something was not counted\n",
 		       text_count(a, c.gaps), PLURAL(c.gaps));
@@ -379,7 +379,7 @@ static const char *judge(const struct check *k, int truncated,
 		return "TRUNCATED";
 	if (blind_altogether(k->t, &why))
 		return "sound, but nothing can be certified";
-	if (cert.pages_blind || k->lost || k->markers_lost || k->markers_torn || cert.gaps ||
+	if (cert.pages_blind || k->lost || k->events_lost || k->events_torn || cert.gaps ||
 	    refused_read(k->t, &refused) ||
 	    cert.pages_seen < cert.pages_touched)
 		return sealed ? "sound, but it does not show everything" :
@@ -393,21 +393,22 @@ static void tell_found(const struct check *k)
 	size_t tasks = moca_trace_task_count(k->t), types;
 	char a[TEXT_MAX], b[TEXT_MAX];
 
-	moca_trace_marker_types(k->t, &types);
+	moca_trace_event_types(k->t, &types);
 	printf("%s task%s", text_count(a, tasks), PLURAL(tasks));
 	if (k->rows)
 		printf(", %s row%s of counts (%s loads, %s stores)",
 		       text_count(a, k->rows), PLURAL(k->rows),
 		       text_count(b, k->loads),
 		       text_count((char[TEXT_MAX]){ 0 }, k->stores));
-	if (!trace_markers_only(k->t) && (k->chunks || !k->rows))
+	if (!trace_events_only(k->t) && (k->chunks || !k->rows))
 		printf(", %s record%s in %s chunk%s", text_count(a, k->records),
 		       PLURAL(k->records), text_count(b, k->chunks),
 		       PLURAL(k->chunks));
-	if (types || k->markers)
-		printf(", %s marker%s", text_count(a, k->markers),
-		       PLURAL(k->markers));
-	printf(" and %s event%s", text_count(a, k->events), PLURAL(k->events));
+	if (types || k->events)
+		printf(", %s event%s", text_count(a, k->events),
+		       PLURAL(k->events));
+	printf(" and %s change%s of tasks and mappings",
+	       text_count(a, k->changes), PLURAL(k->changes));
 }
 
 /* The machine against the metadata and hwloc's drawing of it. */
@@ -484,9 +485,9 @@ int cmd_check(int argc, char **argv)
 	if (!err)
 		err = check_counts(&k);
 	if (!err)
-		err = check_events(&k);
+		err = check_changes(&k);
 	if (!err)
-		err = check_markers(&k);
+		err = check_events(&k);
 	if (err)
 		moca_error("check: cannot read the trace '%s': %s", path,
 			   strerror(-err));

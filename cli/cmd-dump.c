@@ -23,31 +23,31 @@ struct dump {
 	const struct moca_task *task;	/* of the present record */
 	const struct moca_mapping *mapping;	/* of the last access */
 	struct moca_cursor *accesses;	/* NULL = not asked for */
-	struct moca_cursor *events;
+	struct moca_cursor *changes;
 	const struct moca_chunk *chunk;
 	size_t next;			/* access of the chunk */
-	const struct moca_event *event;	/* NULL at the end */
-	uint32_t event_task;
+	const struct moca_change *change;	/* NULL at the end */
+	uint32_t change_task;
 	struct moca_cursor *counts;
 	const struct moca_counts *stretch;	/* NULL at the end */
 	size_t row;			/* of it, the next one */
-	struct moca_cursor *markers;
-	int want_markers;		/* of those, the program's own */
+	struct moca_cursor *events;
+	int want_events;		/* of those, the program's own */
 	int want_allocations;		/* and libmoca-alloc's */
 	int want_rates;			/* and samplers' */
-	const struct moca_marker *marker;	/* NULL at the end */
-	uint32_t marker_task;
+	const struct moca_event *event;	/* NULL at the end */
+	uint32_t event_task;
 };
 
-static const char *const event_names[] = {
-	[MOCA_EVENT_TASK_START] = "task-start",
-	[MOCA_EVENT_TASK_END] = "task-end",
-	[MOCA_EVENT_EXEC] = "exec",
-	[MOCA_EVENT_NAME] = "name",
-	[MOCA_EVENT_MMAP] = "mmap",
-	[MOCA_EVENT_MUNMAP] = "munmap",
-	[MOCA_EVENT_DISCARD] = "discard",
-	[MOCA_EVENT_GAP] = "gap",
+static const char *const change_names[] = {
+	[MOCA_CHANGE_TASK_START] = "task-start",
+	[MOCA_CHANGE_TASK_END] = "task-end",
+	[MOCA_CHANGE_EXEC] = "exec",
+	[MOCA_CHANGE_NAME] = "name",
+	[MOCA_CHANGE_MMAP] = "mmap",
+	[MOCA_CHANGE_MUNMAP] = "munmap",
+	[MOCA_CHANGE_DISCARD] = "discard",
+	[MOCA_CHANGE_GAP] = "gap",
 };
 
 struct flag {
@@ -69,11 +69,11 @@ static const struct flag map_flags[] = {
 	{ 0, NULL }
 };
 
-static const char *event_name(uint32_t type)
+static const char *change_name(uint32_t type)
 {
-	size_t n = sizeof(event_names) / sizeof(event_names[0]);
+	size_t n = sizeof(change_names) / sizeof(change_names[0]);
 
-	return type < n && event_names[type] ? event_names[type] : "unknown";
+	return type < n && change_names[type] ? change_names[type] : "unknown";
 }
 
 static void print_flags(uint32_t flags, const struct flag *f)
@@ -93,9 +93,9 @@ static void print_flags(uint32_t flags, const struct flag *f)
 		putchar('-');
 }
 
-static const struct flag *flags_of(const struct moca_event *e)
+static const struct flag *flags_of(const struct moca_change *e)
 {
-	return e->type == MOCA_EVENT_TASK_START ? task_flags : map_flags;
+	return e->type == MOCA_CHANGE_TASK_START ? task_flags : map_flags;
 }
 
 static void print_prot(uint32_t prot)
@@ -190,7 +190,7 @@ static void csv_access(struct dump *d, const struct moca_access *a)
 }
 
 /* What a mapping is of: "memfd 0:1 1034", device and inode. */
-static void print_identity(const struct moca_event *e)
+static void print_identity(const struct moca_change *e)
 {
 	static const char *const names[] = {
 		[MOCA_MEMORY_PRIVATE] = "private",
@@ -209,28 +209,28 @@ static void print_identity(const struct moca_event *e)
 	       e->dev >> 32, e->dev & UINT32_MAX, e->ino);
 }
 
-static void print_event(struct dump *d, const struct moca_event *e)
+static void print_change(struct dump *d, const struct moca_change *e)
 {
 	char status[80];
 
 	print_time(d, e->time_ns);
 	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " %s", d->task->id,
 	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid,
-	       event_name(e->type));
-	if (e->type == MOCA_EVENT_TASK_START) {
+	       change_name(e->type));
+	if (e->type == MOCA_CHANGE_TASK_START) {
 		if (e->parent != MOCA_NO_TASK)
 			printf(" parent=%" PRIu32, e->parent);
 		fputs(" flags=", stdout);
 		print_flags(e->flags, task_flags);
 	}
-	if (e->type == MOCA_EVENT_TASK_END &&
-	    !(d->task->flags & MOCA_TASK_MARKERS)) {
+	if (e->type == MOCA_CHANGE_TASK_END &&
+	    !(d->task->flags & MOCA_TASK_EVENTS)) {
 		trace_status(status, sizeof(status), e->status);
 		printf(" %s", status);
 	}
-	if (e->type >= MOCA_EVENT_MMAP && (e->addr || e->len))
+	if (e->type >= MOCA_CHANGE_MMAP && (e->addr || e->len))
 		printf(" 0x%" PRIx64 "-0x%" PRIx64, e->addr, e->addr + e->len);
-	if (e->type == MOCA_EVENT_MMAP) {
+	if (e->type == MOCA_CHANGE_MMAP) {
 		putchar(' ');
 		print_prot(e->prot);
 		printf(" offset=0x%" PRIx64 " flags=", e->offset);
@@ -244,52 +244,52 @@ static void print_event(struct dump *d, const struct moca_event *e)
 	putchar('\n');
 }
 
-static void csv_event(struct dump *d, const struct moca_event *e)
+static void csv_change(struct dump *d, const struct moca_change *e)
 {
 	printf("%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",,,,",
-	       event_name(e->type), since(d, e->time_ns), d->task->id,
+	       change_name(e->type), since(d, e->time_ns), d->task->id,
 	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid);
-	if (e->type >= MOCA_EVENT_MMAP)
+	if (e->type >= MOCA_CHANGE_MMAP)
 		printf("0x%" PRIx64 ",,,,%" PRIu64 ",", e->addr, e->len);
 	else
 		fputs(",,,,,", stdout);
-	if (e->type == MOCA_EVENT_MMAP) {
+	if (e->type == MOCA_CHANGE_MMAP) {
 		printf("%" PRIu64 ",", e->offset);
 		print_prot(e->prot);
 		putchar(',');
 	} else {
 		fputs(",,", stdout);
 	}
-	if (e->type == MOCA_EVENT_MMAP || e->type == MOCA_EVENT_TASK_START)
+	if (e->type == MOCA_CHANGE_MMAP || e->type == MOCA_CHANGE_TASK_START)
 		print_flags(e->flags, flags_of(e));
 	putchar(',');
-	if (e->type == MOCA_EVENT_TASK_START && e->parent != MOCA_NO_TASK)
+	if (e->type == MOCA_CHANGE_TASK_START && e->parent != MOCA_NO_TASK)
 		printf("%" PRIu32, e->parent);
 	putchar(',');
-	if (e->type == MOCA_EVENT_TASK_END &&
-	    !(d->task->flags & MOCA_TASK_MARKERS))
+	if (e->type == MOCA_CHANGE_TASK_END &&
+	    !(d->task->flags & MOCA_TASK_EVENTS))
 		printf("%d", e->status);
 	putchar(',');
 	print_csv_name(e->name);
 	putchar('\n');
 }
 
-static void print_marker(struct dump *d, const struct moca_marker *m)
+static void print_event(struct dump *d, const struct moca_event *m)
 {
 	const struct moca_task *t = d->task;
 
 	if (d->csv) {
-		printf("marker,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
+		printf("event,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32
 		       ",,,,,,,,,,,,,,\"",
 		       since(d, m->time_ns), t->id, t->pid, t->tid);
-		marker_print(stdout, m, 1);
+		event_print(stdout, m, 1);
 		puts("\"");
 		return;
 	}
 	print_time(d, m->time_ns);
-	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " marker ", t->id, t->pid,
+	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " event ", t->id, t->pid,
 	       t->tid);
-	marker_print(stdout, m, 0);
+	event_print(stdout, m, 0);
 	putchar('\n');
 }
 
@@ -406,15 +406,15 @@ static int counts_before(const struct dump *d, uint32_t task, uint64_t time_ns)
 static int counts_next(const struct dump *d)
 {
 	return d->stretch &&
+	       (!d->change || counts_before(d, d->change_task,
+					   d->change->time_ns)) &&
 	       (!d->event || counts_before(d, d->event_task,
-					   d->event->time_ns)) &&
-	       (!d->marker || counts_before(d, d->marker_task,
-					    d->marker->time_ns)) &&
+					    d->event->time_ns)) &&
 	       (!d->chunk || counts_before(d, d->chunk->task,
 			d->chunk->accesses[d->next].time_ns));
 }
 
-static int wanted(const struct dump *d, const struct moca_event *e)
+static int wanted(const struct dump *d, const struct moca_change *e)
 {
 	const struct moca_query *q = &d->query;
 
@@ -423,8 +423,25 @@ static int wanted(const struct dump *d, const struct moca_event *e)
 	if (!q->addr_begin && !q->addr_end)
 		return 1;
 	/* Of a range of addresses, only what happened to it. */
-	return e->type >= MOCA_EVENT_MMAP && e->addr + e->len > q->addr_begin &&
+	return e->type >= MOCA_CHANGE_MMAP && e->addr + e->len > q->addr_begin &&
 	       (!q->addr_end || e->addr < q->addr_end);
+}
+
+static int fill_change(struct dump *d)
+{
+	int ret;
+
+	do {
+		d->change = NULL;
+		if (!d->changes)
+			return 0;
+		ret = moca_cursor_change(d->changes, &d->change, &d->change_task);
+		if (ret <= 0) {
+			d->change = NULL;
+			return ret;
+		}
+	} while (!wanted(d, d->change));
+	return 1;
 }
 
 static int fill_event(struct dump *d)
@@ -435,32 +452,15 @@ static int fill_event(struct dump *d)
 		d->event = NULL;
 		if (!d->events)
 			return 0;
-		ret = moca_cursor_event(d->events, &d->event, &d->event_task);
+		ret = moca_cursor_event(d->events, &d->event,
+					 &d->event_task);
 		if (ret <= 0) {
 			d->event = NULL;
 			return ret;
 		}
-	} while (!wanted(d, d->event));
-	return 1;
-}
-
-static int fill_marker(struct dump *d)
-{
-	int ret;
-
-	do {
-		d->marker = NULL;
-		if (!d->markers)
-			return 0;
-		ret = moca_cursor_marker(d->markers, &d->marker,
-					 &d->marker_task);
-		if (ret <= 0) {
-			d->marker = NULL;
-			return ret;
-		}
-	} while (trace_is_allocation(d->marker->type) ? !d->want_allocations :
-		 trace_is_rate(d->marker->type) ? !d->want_rates :
-						  !d->want_markers);
+	} while (trace_is_allocation(d->event->type) ? !d->want_allocations :
+		 trace_is_rate(d->event->type) ? !d->want_rates :
+						  !d->want_events);
 	return 1;
 }
 
@@ -472,12 +472,12 @@ static int before_access(const struct dump *d, uint32_t task, uint64_t time_ns)
 	return time_ns <= d->chunk->accesses[d->next].time_ns;
 }
 
-/* The event before the marker? Both exist. */
-static int event_first(const struct dump *d)
+/* The change before the event? Both exist. */
+static int change_first(const struct dump *d)
 {
-	if (d->event_task != d->marker_task)
-		return d->event_task < d->marker_task;
-	return d->event->time_ns <= d->marker->time_ns;
+	if (d->change_task != d->event_task)
+		return d->change_task < d->event_task;
+	return d->change->time_ns <= d->event->time_ns;
 }
 
 static void set_task(struct dump *d, uint32_t id)
@@ -504,16 +504,16 @@ static int dump_next(struct dump *d)
 		ret = d->row == d->stretch->count ? fill_counts(d) : 1;
 		return ret < 0 ? ret : 1;
 	}
-	if (d->event && (!d->marker || event_first(d)) &&
-	    before_access(d, d->event_task, d->event->time_ns)) {
+	if (d->change && (!d->event || change_first(d)) &&
+	    before_access(d, d->change_task, d->change->time_ns)) {
+		set_task(d, d->change_task);
+		(d->csv ? csv_change : print_change)(d, d->change);
+		ret = fill_change(d);
+	} else if (d->event && (!d->change || !change_first(d)) &&
+		   before_access(d, d->event_task, d->event->time_ns)) {
 		set_task(d, d->event_task);
-		(d->csv ? csv_event : print_event)(d, d->event);
+		print_event(d, d->event);
 		ret = fill_event(d);
-	} else if (d->marker && (!d->event || !event_first(d)) &&
-		   before_access(d, d->marker_task, d->marker->time_ns)) {
-		set_task(d, d->marker_task);
-		print_marker(d, d->marker);
-		ret = fill_marker(d);
 	} else if (d->chunk) {
 		set_task(d, d->chunk->task);
 		(d->csv ? csv_access : print_access)(
@@ -527,12 +527,12 @@ static int dump_next(struct dump *d)
 
 static int dump_all(struct dump *d)
 {
-	int ret = fill_event(d);
+	int ret = fill_change(d);
 
 	if (ret >= 0)
 		ret = fill_counts(d);
 	if (ret >= 0)
-		ret = fill_marker(d);
+		ret = fill_event(d);
 	if (ret >= 0)
 		do
 			ret = dump_next(d);
@@ -555,7 +555,7 @@ static int parse_addresses(const char *s, struct moca_query *q)
 	return 0;
 }
 
-static int dump(struct dump *d, const char *path, int accesses, int events,
+static int dump(struct dump *d, const char *path, int accesses, int changes,
 		int counts)
 {
 	struct moca_damage damage;
@@ -563,20 +563,20 @@ static int dump(struct dump *d, const char *path, int accesses, int events,
 
 	if (accesses)
 		err = moca_cursor_open(&d->accesses, d->t, &d->query);
-	if (!err && events)
-		err = moca_cursor_open(&d->events, d->t, &d->query);
+	if (!err && changes)
+		err = moca_cursor_open(&d->changes, d->t, &d->query);
 	if (!err && counts)
 		err = moca_cursor_open(&d->counts, d->t, &d->query);
-	if (!err && (d->want_markers || d->want_allocations || d->want_rates))
-		err = moca_cursor_open(&d->markers, d->t, &d->query);
+	if (!err && (d->want_events || d->want_allocations || d->want_rates))
+		err = moca_cursor_open(&d->events, d->t, &d->query);
 	if (!err) {
 		print_heading(d);
 		err = dump_all(d);
 	}
 	moca_cursor_close(d->accesses);
-	moca_cursor_close(d->events);
+	moca_cursor_close(d->changes);
 	moca_cursor_close(d->counts);
-	moca_cursor_close(d->markers);
+	moca_cursor_close(d->events);
 	if (err) {
 		moca_error("dump: cannot read the trace '%s': %s", path,
 			   strerror(-err));
@@ -594,23 +594,23 @@ static int dump(struct dump *d, const char *path, int accesses, int events,
 static const char about[] =
 	"Print every record of a trace, task after task and by time within a task.\n"
 	"An access has the columns: time since the start of the recording in seconds, task, process (pid), thread (tid), CPU, type (R read, W write, X instruction fetch, ? unknown), mode (U user, K inside a system call), address, instruction pointer, physical address, NUMA node and the mapping's name; - is unknown.\n"
-	"An event has time, task, pid, tid, its kind and what belongs to it; a marker, which the program itself emitted, its facility, name and fields; counts, of exact mode, a granule's address, its loads and stores from that time until the one told, and when the thread touched it first, if in that time, by a read or a write. With --csv counts are shown by --counts alone.";
+	"A change, of a task or a mapping, has time, task, pid, tid, its kind and what belongs to it; an event, which the program itself emitted, its facility, name and fields; counts, of exact mode, a granule's address, its loads and stores from that time until the one told, and when the thread touched it first, if in that time, by a read or a write. With --csv counts are shown by --counts alone.";
 
 int cmd_dump(int argc, char **argv)
 {
 	struct dump d = { .query = { .size = sizeof(d.query) } };
 	uint64_t task = UINT64_MAX, from = 0, to = 0;
 	const char *range = NULL, *path;
-	int accesses = 0, events = 0, counts = 0, all, first, ret;
+	int accesses = 0, changes = 0, counts = 0, all, first, ret;
 	const struct option_spec specs[] = {
 		OPT_UINT(0, "task", &task, "N", "only this task, by its number in the trace"),
 		OPT_DURATION(0, "from", &from, "only from this time after the start on"),
 		OPT_DURATION(0, "to", &to, "only before this time after the start"),
 		OPT_STRING(0, "address", &range, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_FLAG(0, "accesses", &accesses, "only the accesses"),
-		OPT_FLAG(0, "events", &events, "only the events"),
+		OPT_FLAG(0, "changes", &changes, "only the changes of tasks and mappings, and gaps"),
 		OPT_FLAG(0, "counts", &counts, "only the counts, of exact mode"),
-		OPT_FLAG(0, "markers", &d.want_markers, "only the markers, which the program emitted"),
+		OPT_FLAG(0, "events", &d.want_events, "only the events, which the program emitted"),
 		OPT_FLAG(0, "allocations", &d.want_allocations, "only the events of allocations, which are not shown else"),
 		OPT_FLAG(0, "rates", &d.want_rates, "only the samples of page faults and CPU time, which are not shown else"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
@@ -629,7 +629,7 @@ int cmd_dump(int argc, char **argv)
 			   range);
 		return EXIT_USAGE;
 	}
-	if (d.csv && counts && (accesses || events || d.want_markers ||
+	if (d.csv && counts && (accesses || changes || d.want_events ||
 				d.want_allocations)) {
 		moca_error("dump: '--counts --csv' has other columns than the rest: ask for it alone");
 		return EXIT_USAGE;
@@ -656,13 +656,13 @@ int cmd_dump(int argc, char **argv)
 			   path, task, path);
 		ret = EXIT_USAGE;
 	} else {
-		all = !accesses && !events && !counts && !d.want_markers &&
+		all = !accesses && !changes && !counts && !d.want_events &&
 		      !d.want_allocations && !d.want_rates;
 		d.csv_counts = d.csv && counts;
-		/* Markers have no address: only if they are asked for. */
-		d.want_markers |= all && !range;
+		/* Events have no address: only if they are asked for. */
+		d.want_events |= all && !range;
 		/* As CSV, counts have columns of their own. */
-		ret = dump(&d, path, accesses || all, events || all,
+		ret = dump(&d, path, accesses || all, changes || all,
 			   counts || (all && !d.csv));
 	}
 	moca_trace_close(d.t);

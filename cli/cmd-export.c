@@ -22,7 +22,7 @@ struct export {
 	const char *trace;
 	const char *out;
 	const char *to;
-	int markers_only;
+	int events_only;
 	int quiet;
 	struct moca_trace *t;
 	int dirfd;
@@ -45,7 +45,7 @@ static const struct format {
 
 static int to_ctf(struct export *x)
 {
-	struct moca_ctf_options o = { .markers_only = x->markers_only,
+	struct moca_ctf_options o = { .events_only = x->events_only,
 				      .stop = &stopped };
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
 	struct moca_ctf_result r;
@@ -64,8 +64,8 @@ static int to_ctf(struct export *x)
 			  text_count(a, r.moved),
 			  r.moved == 1 ? " was" : "s were", x->trace);
 	if (!x->quiet)
-		moca_say("%s: %s marker%s, %s access%s and %s task event%s in %s stream%s, %s",
-			 x->out, text_count(a, r.markers), PLURAL(r.markers),
+		moca_say("%s: %s event%s, %s access%s and %s task event%s in %s stream%s, %s",
+			 x->out, text_count(a, r.events), PLURAL(r.events),
 			 text_count(b, r.accesses),
 			 r.accesses == 1 ? "" : "es",
 			 text_count(c, r.task_events), PLURAL(r.task_events),
@@ -238,14 +238,14 @@ static int refuse_counts(const struct export *x)
 		counts += moca_trace_task(x->t, i)->counts;
 		accesses += moca_trace_task(x->t, i)->accesses;
 	}
-	if (!counts || x->markers_only)
+	if (!counts || x->events_only)
 		return 0;
 	if (accesses) {
 		moca_warn("export: '%s' has counts of exact mode, too: they are sums over a time, which no event of this format can be, and are left out ('moca dump --counts --csv %s' prints them)",
 			  x->trace, x->trace);
 		return 0;
 	}
-	moca_error("export: '%s' has counts of exact mode and no accesses: they are sums over a time, which no event of this format can be. 'moca dump --counts --csv %s' prints them; --markers-only exports what the program emitted",
+	moca_error("export: '%s' has counts of exact mode and no accesses: they are sums over a time, which no event of this format can be. 'moca dump --counts --csv %s' prints them; --events-only exports what the program emitted",
 		   x->trace, x->trace);
 	return EXIT_USAGE;
 }
@@ -261,7 +261,7 @@ int cmd_export(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf"),
 		OPT_STRING('o', "output", &x.out, "OUT", "the directory to write, which must not exist or be empty"),
-		OPT_FLAG(0, "markers-only", &x.markers_only, "only the events that the program emitted: no accesses, no task events"),
+		OPT_FLAG(0, "events-only", &x.events_only, "only the events that the program emitted: no accesses, no task events"),
 		OPT_FLAG('q', "quiet", &x.quiet, "do not say what was written"),
 		OPT_END
 	};

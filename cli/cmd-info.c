@@ -32,7 +32,7 @@ struct info {
 	struct moca_certificate cert;
 	struct moca_damage damage;
 	int truncated;
-	int markers_only;	/* no accesses were to be recorded */
+	int events_only;	/* no accesses were to be recorded */
 	int exact;		/* there are counts, or were to be */
 	int all;
 };
@@ -61,8 +61,8 @@ static void print_line(const char *title, const char *a, const char *between,
 static uint64_t duration(const struct info *in)
 {
 	uint64_t begin = trace_origin(in->t);
-	uint64_t last = in->s.end_ns > in->s.markers_end_ns ?
-				in->s.end_ns : in->s.markers_end_ns;
+	uint64_t last = in->s.end_ns > in->s.events_end_ns ?
+				in->s.end_ns : in->s.events_end_ns;
 	uint64_t end = trace_meta_u64(in->t, META_END, last);
 
 	if (!begin)
@@ -91,7 +91,7 @@ static void end_status(const struct info *in, char *buf, size_t size)
 	if (meta(in, META_EXIT_STATUS))
 		trace_status(buf, size,
 			     trace_meta_u64(in->t, META_EXIT_STATUS, 0));
-	else if (in->markers_only)
+	else if (in->events_only)
 		*buf = 0;
 	else if (first && first->end_ns)
 		trace_status(buf, size, first->status);
@@ -110,7 +110,7 @@ static void print_head(const struct info *in, const char *path)
 	print_line("Recorded", start_date(in, date, sizeof(date)), " on ",
 		   meta(in, META_HOST));
 	print_line("System", meta(in, META_KERNEL), "", NULL);
-	if (in->s.nodes.machine || !in->markers_only)
+	if (in->s.nodes.machine || !in->events_only)
 		nodes_print_machine(&in->s.nodes);
 	end_status(in, status, sizeof(status));
 	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, duration(in)),
@@ -143,8 +143,8 @@ static void print_head(const struct info *in, const char *path)
 		       (double)in->s.bytes / in->s.total.accesses);
 }
 
-/* Of markers, what print_certificate() says of accesses. */
-static void print_marker_counts(const struct info *in)
+/* Of events, what print_certificate() says of accesses. */
+static void print_event_counts(const struct info *in)
 {
 	const struct summary *s = &in->s;
 	char a[TEXT_MAX], b[TEXT_MAX];
@@ -152,24 +152,24 @@ static void print_marker_counts(const struct info *in)
 	/* What threads without a buffer dropped is told once. */
 	int tell = refused_read(in->t, &refused) && !s->has_allocations;
 
-	if (!s->kind_count && !s->markers_lost && !s->markers_torn && !tell &&
-	    !in->markers_only)
+	if (!s->kind_count && !s->events_lost && !s->events_torn && !tell &&
+	    !in->events_only)
 		return;
-	if (in->rates && !in->s.kind_count && !in->s.markers_lost && !tell)
+	if (in->rates && !in->s.kind_count && !in->s.events_lost && !tell)
 		return;
-	printf("\nMarkers: %s, which programs emitted, of %s kind%s.\n",
-	       text_count(a, s->markers), text_count(b, s->kind_count),
+	printf("\nEvents: %s, which programs emitted, of %s kind%s.\n",
+	       text_count(a, s->events), text_count(b, s->kind_count),
 	       PLURAL(s->kind_count));
-	if (s->markers_lost)
-		printf("  Lost: %s marker%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
-		       text_count(a, s->markers_lost), PLURAL(s->markers_lost));
+	if (s->events_lost)
+		printf("  Lost: %s event%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
+		       text_count(a, s->events_lost), PLURAL(s->events_lost));
 	else if (!tell)
-		printf("  No marker was lost.\n");
+		printf("  No event was lost.\n");
 	if (tell)
 		refused_print(in->t);
-	if (s->markers_torn)
-		printf("  Torn: %s marker%s, whose thread did not come to finish writing.\n",
-		       text_count(a, s->markers_torn), PLURAL(s->markers_torn));
+	if (s->events_torn)
+		printf("  Torn: %s event%s, whose thread did not come to finish writing.\n",
+		       text_count(a, s->events_torn), PLURAL(s->events_torn));
 }
 
 static void print_allocations(const struct info *in)
@@ -413,8 +413,8 @@ static void print_kinds(const struct info *in)
 
 	if (!n)
 		return;
-	printf("\nMarkers by kind, most first\n  %-38s%12s %19s %19s\n", "kind",
-	       "markers", "first (s)", "last (s)");
+	printf("\nEvents by kind, most first\n  %-38s%12s %19s %19s\n", "kind",
+	       "events", "first (s)", "last (s)");
 	for (i = 0; i < n && (in->all || i < TOP); i++) {
 		const struct summary_kind *k = &in->s.kinds[i];
 
@@ -430,19 +430,19 @@ static void print_kinds(const struct info *in)
 }
 
 /* Indices of tasks. */
-static int by_markers(const void *a, const void *b, void *info)
+static int by_events(const void *a, const void *b, void *info)
 {
 	const struct info *in = info;
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
-	uint64_t x = summary_markers(&in->s, in->t, i);
-	uint64_t y = summary_markers(&in->s, in->t, j);
+	uint64_t x = summary_events(&in->s, in->t, i);
+	uint64_t y = summary_events(&in->s, in->t, j);
 
 	if (x != y)
 		return x > y ? -1 : 1;
 	return i < j ? -1 : i > j;
 }
 
-static int print_marker_tasks(const struct info *in)
+static int print_event_tasks(const struct info *in)
 {
 	size_t i, n = 0, shown, *tasks;
 	const struct moca_task *t;
@@ -454,27 +454,27 @@ static int print_marker_tasks(const struct info *in)
 		return -ENOMEM;
 	for (i = 0; i < in->s.task_count; i++) {
 		t = moca_trace_task(in->t, i);
-		if (summary_markers(&in->s, in->t, i) ||
-		    summary_markers_lost(&in->s, in->t, i) ||
-		    t->markers_torn)
+		if (summary_events(&in->s, in->t, i) ||
+		    summary_events_lost(&in->s, in->t, i) ||
+		    t->events_torn)
 			tasks[n++] = i;
 	}
-	qsort_r(tasks, n, sizeof(*tasks), by_markers, (void *)in);
+	qsort_r(tasks, n, sizeof(*tasks), by_events, (void *)in);
 	shown = in->all || n < TOP ? n : TOP;
 	if (n)
-		printf("\nMarkers by task (thread), most first\n  %-26s%12s %12s %12s\n",
-		       "task  tid      name", "markers", "lost", "torn");
+		printf("\nEvents by task (thread), most first\n  %-26s%12s %12s %12s\n",
+		       "task  tid      name", "events", "lost", "torn");
 	for (i = 0; i < shown; i++) {
 		t = moca_trace_task(in->t, tasks[i]);
 		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
 		w += text_name(stdout, t->name, 28 - w);
 		pad(w, 28);
-		printf("%12s", text_count(a, summary_markers(&in->s, in->t,
+		printf("%12s", text_count(a, summary_events(&in->s, in->t,
 							     tasks[i])));
-		printf(" %12s", text_count(a, summary_markers_lost(
+		printf(" %12s", text_count(a, summary_events_lost(
 						      &in->s, in->t,
 						      tasks[i])));
-		printf(" %12s\n", text_count(a, t->markers_torn));
+		printf(" %12s\n", text_count(a, t->events_torn));
 	}
 	print_more(n - shown, "task");
 	free(tasks);
@@ -574,24 +574,24 @@ static int print_text(const struct info *in, const char *path)
 	print_head(in, path);
 	if (in->exact)
 		print_exact(in);
-	if (in->markers_only)
-		print_marker_counts(in);
+	if (in->events_only)
+		print_event_counts(in);
 	else if (!in->exact || in->cert.records)
 		print_certificate(in);
 	print_state(in);
 	print_unseen(in);
 	info_cost_print(in->t);
-	if (!in->markers_only) {
+	if (!in->events_only) {
 		print_working_set(in);
 		print_mappings(in);
 		err = print_tasks(in);
 		nodes_print(&in->s.nodes, in->t, in->all);
 		print_allocations(in);
-		print_marker_counts(in);
+		print_event_counts(in);
 	}
 	print_samples(in);
 	print_kinds(in);
-	return err ? err : print_marker_tasks(in);
+	return err ? err : print_event_tasks(in);
 }
 
 static void json_counts(struct json *j, const struct summary_counts *n)
@@ -684,16 +684,16 @@ static void json_tasks(struct json *j, const struct info *in)
 		json_string(j, "name", t->name);
 		json_uint(j, "start_ns", t->start_ns);
 		json_uint(j, "end_ns", t->end_ns);
-		if (t->end_ns && !(t->flags & MOCA_TASK_MARKERS))
+		if (t->end_ns && !(t->flags & MOCA_TASK_EVENTS))
 			json_int(j, "status", t->status);
 		else
 			json_null(j, "status");
 		json_uint(j, "chunks", t->chunks);
 		json_uint(j, "lost", t->lost);
-		json_uint(j, "markers", summary_markers(&in->s, in->t, i));
-		json_uint(j, "markers_lost",
-			  summary_markers_lost(&in->s, in->t, i));
-		json_uint(j, "markers_torn", t->markers_torn);
+		json_uint(j, "events", summary_events(&in->s, in->t, i));
+		json_uint(j, "events_lost",
+			  summary_events_lost(&in->s, in->t, i));
+		json_uint(j, "events_torn", t->events_torn);
 		json_uint(j, "loads", t->loads);
 		json_uint(j, "stores", t->stores);
 		json_counts(j, &in->s.tasks[i]);
@@ -703,15 +703,15 @@ static void json_tasks(struct json *j, const struct info *in)
 	json_close(j, ']');
 }
 
-static void json_markers(struct json *j, const struct info *in)
+static void json_events(struct json *j, const struct info *in)
 {
 	const struct summary *s = &in->s;
 	size_t i;
 
-	json_open(j, "markers", '{');
-	json_uint(j, "count", s->markers);
-	json_uint(j, "lost", s->markers_lost);
-	json_uint(j, "torn", s->markers_torn);
+	json_open(j, "events", '{');
+	json_uint(j, "count", s->events);
+	json_uint(j, "lost", s->events_lost);
+	json_uint(j, "torn", s->events_torn);
 	json_open(j, "kinds", '[');
 	for (i = 0; i < s->kind_count; i++) {
 		const struct summary_kind *k = &s->kinds[i];
@@ -809,7 +809,7 @@ static void print_json(const struct info *in, const char *path)
 	json_close(&j, '}');
 	nodes_json(&j, &in->s.nodes);
 	json_tasks(&j, in);
-	json_markers(&j, in);
+	json_events(&j, in);
 	json_open(&j, "allocations", '{');
 	json_uint(&j, "count", in->s.allocations);
 	json_uint(&j, "lost", in->s.allocations_lost);
@@ -838,7 +838,7 @@ static int show(struct info *in, const char *path, int as_json)
 	moca_trace_damage(in->t, &in->damage);
 	in->truncated = moca_trace_truncated(in->t);
 	in->exact = exact_has_counts(in->t);
-	in->markers_only = !in->exact && trace_markers_only(in->t);
+	in->events_only = !in->exact && trace_events_only(in->t);
 	if (as_json)
 		print_json(in, path);
 	else
@@ -863,7 +863,7 @@ int cmd_info(int argc, char **argv)
 
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca info [OPTIONS] DIR",
-		"Summarise a trace: what ran, how complete the recording is, which pages were used by which task and mapping, and which markers programs emitted, and when.");
+		"Summarise a trace: what ran, how complete the recording is, which pages were used by which task and mapping, and which events programs emitted, and when.");
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	path = trace_operand(argc, argv, first);

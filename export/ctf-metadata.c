@@ -56,20 +56,20 @@ static const struct moca_field mmap_fields[] = {
 static const struct moca_field range_fields[] = { IDS, RANGE };
 static const struct moca_field gap_fields[] = { IDS, RANGE, NAME };
 
-static const struct moca_marker_type own[] = {
+static const struct moca_event_type own[] = {
 	/* By id. */
 	TYPE(MOCA_CTF_ACCESS, "access", access_fields),
-	TYPE(MOCA_EVENT_TASK_START, "task_start", start_fields),
-	TYPE(MOCA_EVENT_TASK_END, "task_end", end_fields),
-	TYPE(MOCA_EVENT_EXEC, "exec", name_fields),
-	TYPE(MOCA_EVENT_NAME, "name", name_fields),
-	TYPE(MOCA_EVENT_MMAP, "mmap", mmap_fields),
-	TYPE(MOCA_EVENT_MUNMAP, "munmap", range_fields),
-	TYPE(MOCA_EVENT_DISCARD, "discard", range_fields),
-	TYPE(MOCA_EVENT_GAP, "gap", gap_fields),
+	TYPE(MOCA_CHANGE_TASK_START, "task_start", start_fields),
+	TYPE(MOCA_CHANGE_TASK_END, "task_end", end_fields),
+	TYPE(MOCA_CHANGE_EXEC, "exec", name_fields),
+	TYPE(MOCA_CHANGE_NAME, "name", name_fields),
+	TYPE(MOCA_CHANGE_MMAP, "mmap", mmap_fields),
+	TYPE(MOCA_CHANGE_MUNMAP, "munmap", range_fields),
+	TYPE(MOCA_CHANGE_DISCARD, "discard", range_fields),
+	TYPE(MOCA_CHANGE_GAP, "gap", gap_fields),
 };
 
-const struct moca_marker_type *moca_ctf_own_type(unsigned id)
+const struct moca_event_type *moca_ctf_own_type(unsigned id)
 {
 	return &own[id];
 }
@@ -260,7 +260,7 @@ static void write_field_type(FILE *f, const struct moca_field *field)
 	}
 }
 
-static void write_fields(FILE *f, const struct moca_marker_type *type,
+static void write_fields(FILE *f, const struct moca_event_type *type,
 			 char (*names)[NAME_MAX_])
 {
 	size_t i, n = type->field_count;
@@ -281,7 +281,7 @@ static void write_fields(FILE *f, const struct moca_marker_type *type,
 	}
 }
 
-int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type,
+int moca_ctf_write_type(FILE *f, const struct moca_event_type *type,
 			unsigned id)
 {
 	size_t i, n = type->field_count;

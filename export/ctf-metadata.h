@@ -23,17 +23,17 @@ struct moca_ctf_info {
 	int absolute;		/* offset_ns is known */
 };
 
-/* Ids of events that are Moca's own; those of enum moca_event_type are too. */
+/* Ids of events that are Moca's own; those of enum moca_change_type are too. */
 #define MOCA_CTF_ACCESS 0
-#define MOCA_CTF_OWN_LAST MOCA_EVENT_GAP
+#define MOCA_CTF_OWN_LAST MOCA_CHANGE_GAP
 
 /* One of Moca's own events, described as if programs emitted it. */
-const struct moca_marker_type *moca_ctf_own_type(unsigned id);
+const struct moca_event_type *moca_ctf_own_type(unsigned id);
 
 /* Clock, packets, the environment. Errors are left in f, as with the next. */
 void moca_ctf_write_head(FILE *f, const struct moca_ctf_info *info);
 /* One event, under that id. -ENOMEM or 0. */
-int moca_ctf_write_type(FILE *f, const struct moca_marker_type *type,
+int moca_ctf_write_type(FILE *f, const struct moca_event_type *type,
 			unsigned id);
 
 #endif

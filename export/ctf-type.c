@@ -9,7 +9,7 @@
 _Static_assert(2 * MOCA_CTF_VARIANTS == 1u << (32 - 19), "slots");
 
 unsigned moca_ctf_type_id(struct moca_ctf_types *t,
-			  const struct moca_marker_type *type, unsigned empty)
+			  const struct moca_event_type *type, unsigned empty)
 {
 	size_t n = 2 * MOCA_CTF_VARIANTS, i, v;
 
@@ -54,7 +54,7 @@ static size_t field_length(const struct moca_field *f, const uint8_t *p,
 	return n > len / f->size ? SIZE_MAX : n * f->size;
 }
 
-int moca_ctf_marker_measure(const struct moca_marker *m, size_t *len,
+int moca_ctf_event_measure(const struct moca_event *m, size_t *len,
 			    unsigned *empty)
 {
 	const struct moca_field *f = m->type->fields;

@@ -24,7 +24,7 @@
 struct moca_ctf_types {
 	/* Of variant i, whose id is MOCA_CTF_VARIANT_FIRST + i. */
 	struct {
-		const struct moca_marker_type *type;
+		const struct moca_event_type *type;
 		uint16_t empty;		/* bit n: string n of the type is */
 	} variants[MOCA_CTF_VARIANTS];
 	size_t count;
@@ -33,14 +33,14 @@ struct moca_ctf_types {
 
 /* The id of an event with these strings empty. */
 unsigned moca_ctf_type_id(struct moca_ctf_types *t,
-			  const struct moca_marker_type *type,
+			  const struct moca_event_type *type,
 			  unsigned empty);
 
 /*
- * The bytes of a marker's payload that are its fields, and which of its
+ * The bytes of an event's payload that are its fields, and which of its
  * strings are empty. -EINVAL when the payload is not of its type.
  */
-int moca_ctf_marker_measure(const struct moca_marker *m, size_t *len,
+int moca_ctf_event_measure(const struct moca_event *m, size_t *len,
 			    unsigned *empty);
 
 #endif

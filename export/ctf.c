@@ -26,14 +26,14 @@ struct ctf {
 	struct moca_ctf_types *types;
 	/* What the task at hand has, in order of time. */
 	struct moca_cursor *accesses;
+	struct moca_cursor *changes;
 	struct moca_cursor *events;
-	struct moca_cursor *markers;
 	const struct moca_chunk *chunk;
 	size_t next;			/* access of the chunk */
 	uint64_t loss;			/* of the chunk, not yet told */
-	const struct moca_event *event;	/* NULL at the end */
-	const struct moca_marker *marker;
-	uint64_t markers_lost;		/* not yet told */
+	const struct moca_change *change;	/* NULL at the end */
+	const struct moca_event *event;
+	uint64_t events_lost;		/* not yet told */
 };
 
 static uint64_t meta_u64(const struct moca_trace *t, const char *key)
@@ -100,15 +100,15 @@ static int create_metadata(struct ctf *x)
 
 static int write_metadata(struct ctf *x)
 {
-	const struct moca_marker_type *const *types;
+	const struct moca_event_type *const *types;
 	FILE *f = x->metadata;
 	size_t i, n;
 	int err = 0;
 
 	moca_ctf_write_head(f, &x->info);
-	for (i = 0; i <= MOCA_CTF_OWN_LAST && !err && !x->o->markers_only; i++)
+	for (i = 0; i <= MOCA_CTF_OWN_LAST && !err && !x->o->events_only; i++)
 		err = moca_ctf_write_type(f, moca_ctf_own_type(i), i);
-	types = moca_trace_marker_types(x->t, &n);
+	types = moca_trace_event_types(x->t, &n);
 	for (i = 0; i < n && !err; i++)
 		err = moca_ctf_write_type(f, types[i], types[i]->id);
 	for (i = 0; i < x->types->count && !err; i++)
@@ -134,18 +134,18 @@ static int close_metadata(struct ctf *x)
 }
 
 /*
- * The fields of a marker are laid out as CTF wants them: packed, little
+ * The fields of an event are laid out as CTF wants them: packed, little
  * endian, a sequence behind its 32-bit length, a string with its NUL. Behind
  * the last there may be padding.
  */
-static int put_marker(struct ctf *x, const struct moca_marker *m)
+static int put_event(struct ctf *x, const struct moca_event *m)
 {
 	unsigned empty, id;
 	uint8_t *p;
 	size_t len;
 	int err;
 
-	if (moca_ctf_marker_measure(m, &len, &empty)) {
+	if (moca_ctf_event_measure(m, &len, &empty)) {
 		x->r->left_out++;
 		return 0;
 	}
@@ -154,7 +154,7 @@ static int put_marker(struct ctf *x, const struct moca_marker *m)
 	if (err)
 		return err;
 	memcpy(p, m->payload, len);
-	x->r->markers++;
+	x->r->events++;
 	return 0;
 }
 
@@ -191,21 +191,21 @@ static uint8_t *add64(uint8_t *p, uint64_t v)
 }
 
 /* The fields as in export/ctf-metadata.c; p has room for 48 bytes. */
-static uint8_t *add_numbers(uint8_t *p, const struct moca_event *e)
+static uint8_t *add_numbers(uint8_t *p, const struct moca_change *e)
 {
 	p = add32(p, e->pid);
 	p = add32(p, e->tid);
-	if (e->type == MOCA_EVENT_TASK_START) {
+	if (e->type == MOCA_CHANGE_TASK_START) {
 		p = add32(p, e->parent);
 		p = add32(p, e->flags);
 	}
-	if (e->type == MOCA_EVENT_TASK_END)
+	if (e->type == MOCA_CHANGE_TASK_END)
 		p = add32(p, e->status);
-	if (e->type >= MOCA_EVENT_MMAP) {
+	if (e->type >= MOCA_CHANGE_MMAP) {
 		p = add64(p, e->addr);
 		p = add64(p, e->len);
 	}
-	if (e->type == MOCA_EVENT_MMAP) {
+	if (e->type == MOCA_CHANGE_MMAP) {
 		p = add32(p, e->prot);
 		p = add32(p, e->flags);
 		p = add64(p, e->offset);
@@ -215,11 +215,11 @@ static uint8_t *add_numbers(uint8_t *p, const struct moca_event *e)
 
 static int has_name(uint32_t type)
 {
-	return type != MOCA_EVENT_TASK_END && type != MOCA_EVENT_MUNMAP &&
-	       type != MOCA_EVENT_DISCARD;
+	return type != MOCA_CHANGE_TASK_END && type != MOCA_CHANGE_MUNMAP &&
+	       type != MOCA_CHANGE_DISCARD;
 }
 
-static int put_event(struct ctf *x, const struct moca_event *e)
+static int put_change(struct ctf *x, const struct moca_change *e)
 {
 	size_t len, name = has_name(e->type) ? strlen(e->name) + 1 : 0;
 	uint8_t numbers[48], *p;
@@ -270,33 +270,33 @@ static int fill_access(struct ctf *x)
 	return 1;
 }
 
+static int fill_change(struct ctf *x)
+{
+	uint32_t task;
+	int ret;
+
+	x->change = NULL;
+	if (!x->changes)
+		return 0;
+	ret = note_read(x, moca_cursor_change(x->changes, &x->change, &task));
+	if (ret <= 0)
+		x->change = NULL;
+	return ret;
+}
+
 static int fill_event(struct ctf *x)
 {
 	uint32_t task;
 	int ret;
 
 	x->event = NULL;
-	if (!x->events)
-		return 0;
-	ret = note_read(x, moca_cursor_event(x->events, &x->event, &task));
-	if (ret <= 0)
-		x->event = NULL;
-	return ret;
-}
-
-static int fill_marker(struct ctf *x)
-{
-	uint32_t task;
-	int ret;
-
-	x->marker = NULL;
 	do {
-		ret = note_read(x, moca_cursor_marker(x->markers, &x->marker,
+		ret = note_read(x, moca_cursor_event(x->events, &x->event,
 						      &task));
 		if (ret <= 0)
-			x->marker = NULL;
-	} while (x->marker && x->o->markers_only &&
-		 !strcmp(x->marker->type->facility, "moca_alloc"));
+			x->event = NULL;
+	} while (x->event && x->o->events_only &&
+		 !strcmp(x->event->type->facility, "moca_alloc"));
 	return ret;
 }
 
@@ -307,10 +307,10 @@ static int put_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
 }
 
 /* Programs say what they lost, and need not be right. */
-static int put_marker_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
+static int put_event_loss(struct ctf *x, uint64_t n, uint64_t time_ns)
 {
-	n = n < x->markers_lost ? n : x->markers_lost;
-	x->markers_lost -= n;
+	n = n < x->events_lost ? n : x->events_lost;
+	x->events_lost -= n;
 	return put_loss(x, n, time_ns);
 }
 
@@ -327,11 +327,11 @@ static int step(struct ctf *x, int *more)
 		time = a ? a->time_ns : x->chunk->begin_ns;
 		from = 'a';
 	}
-	if (x->marker && (!from || x->marker->time_ns <= time)) {
-		time = x->marker->time_ns;
+	if (x->event && (!from || x->event->time_ns <= time)) {
+		time = x->event->time_ns;
 		from = 'm';
 	}
-	if (x->event && (!from || x->event->time_ns <= time))
+	if (x->change && (!from || x->change->time_ns <= time))
 		from = 'e';
 	*more = from;
 	switch (from) {
@@ -345,15 +345,15 @@ static int step(struct ctf *x, int *more)
 		}
 		return ret ? ret : fill_access(x);
 	case 'm':
-		ret = put_marker_loss(x, x->marker->lost, time);
+		ret = put_event_loss(x, x->event->lost, time);
 		if (!ret)
-			ret = put_marker(x, x->marker);
-		if (!ret && x->marker->lost)
+			ret = put_event(x, x->event);
+		if (!ret && x->event->lost)
 			ret = moca_ctf_stream_settle(&x->s);
-		return ret ? ret : fill_marker(x);
-	case 'e':
-		ret = put_event(x, x->event);
 		return ret ? ret : fill_event(x);
+	case 'e':
+		ret = put_change(x, x->change);
+		return ret ? ret : fill_change(x);
 	}
 	return 0;
 }
@@ -361,9 +361,9 @@ static int step(struct ctf *x, int *more)
 static void close_cursors(struct ctf *x)
 {
 	moca_cursor_close(x->accesses);
+	moca_cursor_close(x->changes);
 	moca_cursor_close(x->events);
-	moca_cursor_close(x->markers);
-	x->accesses = x->events = x->markers = NULL;
+	x->accesses = x->changes = x->events = NULL;
 	x->chunk = NULL;
 	x->loss = 0;
 }
@@ -374,15 +374,15 @@ static int open_cursors(struct ctf *x, uint32_t task)
 				.one_task = 1 };
 	int ret;
 
-	ret = moca_cursor_open(&x->markers, x->t, &q);
-	if (!ret && !x->o->markers_only)
-		ret = moca_cursor_open(&x->events, x->t, &q);
-	if (!ret && !x->o->markers_only)
+	ret = moca_cursor_open(&x->events, x->t, &q);
+	if (!ret && !x->o->events_only)
+		ret = moca_cursor_open(&x->changes, x->t, &q);
+	if (!ret && !x->o->events_only)
 		ret = moca_cursor_open(&x->accesses, x->t, &q);
 	if (!ret)
-		ret = fill_marker(x);
-	if (ret >= 0)
 		ret = fill_event(x);
+	if (ret >= 0)
+		ret = fill_change(x);
 	if (ret >= 0)
 		ret = fill_access(x);
 	return ret < 0 ? ret : 0;
@@ -393,13 +393,13 @@ static int write_task(struct ctf *x, const struct moca_task *task)
 	int more = 1, ret;
 
 	moca_ctf_stream_begin(&x->s, task);
-	x->markers_lost = moca_add_sat(task->markers_lost, task->markers_torn);
+	x->events_lost = moca_add_sat(task->events_lost, task->events_torn);
 	ret = open_cursors(x, task->id);
 	while (ret >= 0 && more)
 		ret = step(x, &more);
 	close_cursors(x);
 	if (ret >= 0)
-		ret = put_marker_loss(x, x->markers_lost, task->end_ns);
+		ret = put_event_loss(x, x->events_lost, task->end_ns);
 	if (ret >= 0)
 		ret = moca_ctf_stream_end(&x->s);
 	x->r->streams += x->s.packets != 0;

@@ -2,7 +2,7 @@
 /*
  * CTF 1.8, the Common Trace Format, as babeltrace2 and Trace Compass read it:
  * a file metadata and, for each task that has anything to tell, a stream file
- * task-N with its accesses, task events and markers in order of time.
+ * task-N with its accesses, task events and events in order of time.
  */
 #ifndef MOCA_EXPORT_CTF_H
 #define MOCA_EXPORT_CTF_H
@@ -13,13 +13,13 @@
 #include <moca/reader.h>
 
 struct moca_ctf_options {
-	int markers_only;
+	int events_only;
 	/* When it becomes non-zero: clean up, return -EINTR. May be NULL. */
 	const volatile sig_atomic_t *stop;
 };
 
 struct moca_ctf_result {
-	uint64_t markers;
+	uint64_t events;
 	uint64_t accesses;
 	uint64_t task_events;
 	uint64_t streams;	/* files */

@@ -82,14 +82,14 @@ static void print_value(FILE *f, const struct moca_value *v, int csv)
 	putc(']', f);
 }
 
-void marker_print(FILE *f, const struct moca_marker *m, int csv)
+void event_print(FILE *f, const struct moca_event *m, int csv)
 {
 	struct moca_value v;
 	size_t i;
 
 	fprintf(f, "%s:%s", m->type->facility, m->type->name);
 	for (i = 0; i < m->type->field_count; i++) {
-		if (moca_marker_value(m, i, &v))
+		if (moca_event_value(m, i, &v))
 			return;
 		fprintf(f, " %s=", v.field->name);
 		print_value(f, &v, csv);

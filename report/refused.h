@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Threads that had no buffer for markers or allocations: what they dropped is
- * in no task's count of lost markers, as they have no task in the trace.
+ * Threads that had no buffer for events or allocations: what they dropped is
+ * in no task's count of lost events, as they have no task in the trace.
  */
 #ifndef MOCA_REPORT_REFUSED_H
 #define MOCA_REPORT_REFUSED_H

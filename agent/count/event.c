@@ -72,5 +72,5 @@ void count_gap(unsigned int gap, uint64_t n, const char *name)
 	if (!s)
 		return;
 	__atomic_fetch_add(&s->gaps[gap], n, __ATOMIC_RELAXED);
-	count_event(MOCA_EVENT_GAP, 0, 0, 0, 0, 0, name);
+	count_event(MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, name);
 }

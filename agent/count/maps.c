@@ -81,7 +81,7 @@ static bool tell_line(uint64_t addr)
 		__atomic_store_n(&known_count, known_count + 1,
 				 __ATOMIC_RELEASE);
 	}
-	count_event(MOCA_EVENT_MMAP, start, end - start, offset, flags, prot, p);
+	count_event(MOCA_CHANGE_MMAP, start, end - start, offset, flags, prot, p);
 	return true;
 }
 

@@ -127,7 +127,7 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 	k->at = p + 64 * ((LIT_COUNT * 8 + 63) / 64);
 	k->room = 4096;
 	k->regions = moca_exact_map((size_t)k->room * sizeof(*k->regions));
-	moca_exact_event(current(), MOCA_EVENT_MMAP, (uint64_t)p, CACHE_SIZE, 0,
+	moca_exact_event(current(), MOCA_CHANGE_MMAP, (uint64_t)p, CACHE_SIZE, 0,
 			 0, PROT_READ | PROT_WRITE | PROT_EXEC,
 			 "libmoca-exact (translated code)");
 	return k;

@@ -77,7 +77,7 @@ static void mapped(struct context *c, uint64_t addr, uint64_t len,
 		flags |= MOCA_MAP_FILE;
 		name = path_of(fd, path, sizeof(path));
 	}
-	moca_exact_event(c, MOCA_EVENT_MMAP, addr, len, offset, flags,
+	moca_exact_event(c, MOCA_CHANGE_MMAP, addr, len, offset, flags,
 			 (uint32_t)prot & 7, name);
 }
 
@@ -100,7 +100,7 @@ static void do_munmap(struct context *c)
 
 	/* Told ahead: the room may be another thread's mapping right after. */
 	if (!(addr & 4095) && len)
-		moca_exact_event(c, MOCA_EVENT_MUNMAP, addr, len, 0, 0, 0, "");
+		moca_exact_event(c, MOCA_CHANGE_MUNMAP, addr, len, 0, 0, 0, "");
 	if (make(c) || failed(c))
 		return;
 	moca_exact_invalidate(addr, addr + len);
@@ -115,19 +115,19 @@ static void do_mremap(struct context *c)
 		return;
 	moca_exact_invalidate(old, old + (old_len > len ? old_len : len));
 	if (c->gpr[RAX] != old && !(flags & MREMAP_DONTUNMAP))
-		moca_exact_event(c, MOCA_EVENT_MUNMAP, old, old_len, 0, 0, 0, "");
+		moca_exact_event(c, MOCA_CHANGE_MUNMAP, old, old_len, 0, 0, 0, "");
 	else if (len < old_len)
-		moca_exact_event(c, MOCA_EVENT_MUNMAP, old + len, old_len - len,
+		moca_exact_event(c, MOCA_CHANGE_MUNMAP, old + len, old_len - len,
 				 0, 0, 0, "");
 	if (c->gpr[RAX] == old && len <= old_len)
 		return;
 	moca_exact_invalidate(c->gpr[RAX], c->gpr[RAX] + len);
 	moca_exact_fold_used(c, c->gpr[RAX], len);
 	if (c->gpr[RAX] == old)
-		moca_exact_event(c, MOCA_EVENT_MMAP, old + old_len,
+		moca_exact_event(c, MOCA_CHANGE_MMAP, old + old_len,
 				 len - old_len, 0, 0, PROT_READ | PROT_WRITE, "");
 	else
-		moca_exact_event(c, MOCA_EVENT_MMAP, c->gpr[RAX], len, 0,
+		moca_exact_event(c, MOCA_CHANGE_MMAP, c->gpr[RAX], len, 0,
 				 MOCA_MAP_MOVED, PROT_READ | PROT_WRITE, "");
 }
 
@@ -153,10 +153,10 @@ static void do_brk(struct context *c)
 	now = PAGE_UP(c->gpr[RAX]);
 	if (end && now > end) {
 		moca_exact_fold_used(c, end, now - end);
-		moca_exact_event(c, MOCA_EVENT_MMAP, end, now - end, 0, 0,
+		moca_exact_event(c, MOCA_CHANGE_MMAP, end, now - end, 0, 0,
 				 PROT_READ | PROT_WRITE, "[heap]");
 	} else if (end && now < end) {
-		moca_exact_event(c, MOCA_EVENT_MUNMAP, now, end - now, 0, 0, 0,
+		moca_exact_event(c, MOCA_CHANGE_MUNMAP, now, end - now, 0, 0, 0,
 				 "");
 	}
 	end = now;
@@ -170,7 +170,7 @@ static void do_madvise(struct context *c)
 		return;
 	if (how == MADV_DONTNEED || how == MADV_FREE || how == MADV_REMOVE) {
 		moca_exact_invalidate(addr, addr + len);
-		moca_exact_event(c, MOCA_EVENT_DISCARD, addr, len, 0, 0, 0, "");
+		moca_exact_event(c, MOCA_CHANGE_DISCARD, addr, len, 0, 0, 0, "");
 	}
 }
 
@@ -185,7 +185,7 @@ static void do_shmat(struct context *c)
 	/* struct shmid_ds: 48 bytes of permissions, then the size. */
 	moca_exact_call(__NR_shmctl, id, 2 /* IPC_STAT */, (long)info, 0, 0, 0);
 	moca_exact_invalidate(c->gpr[RAX], c->gpr[RAX] + PAGE_UP(info[6]));
-	moca_exact_event(c, MOCA_EVENT_MMAP, c->gpr[RAX], PAGE_UP(info[6]), 0,
+	moca_exact_event(c, MOCA_CHANGE_MMAP, c->gpr[RAX], PAGE_UP(info[6]), 0,
 			 MOCA_MAP_SHARED, PROT_READ | PROT_WRITE, "SysV");
 }
 
@@ -234,7 +234,7 @@ static void do_prctl(struct context *c)
 		    !text[i])
 			break;
 	text[15] = 0;
-	moca_exact_event(c, MOCA_EVENT_NAME, 0, 0, 0, 0, 0, text);
+	moca_exact_event(c, MOCA_CHANGE_NAME, 0, 0, 0, 0, 0, text);
 }
 
 void moca_exact_do_syscall(struct context *c)

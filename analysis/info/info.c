@@ -314,7 +314,7 @@ static int walk_chunks(struct walk *w)
 	return ret;
 }
 
-static int add_gap(struct summary *s, const struct moca_event *e)
+static int add_gap(struct summary *s, const struct moca_change *e)
 {
 	struct summary_gap *g;
 	size_t i;
@@ -341,9 +341,9 @@ static int add_gap(struct summary *s, const struct moca_event *e)
 	return 0;
 }
 
-static int walk_events(struct walk *w)
+static int walk_changes(struct walk *w)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *cursor;
 	uint32_t task;
 	int ret;
@@ -351,8 +351,8 @@ static int walk_events(struct walk *w)
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)
 		return ret;
-	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0) {
-		ret = e->type == MOCA_EVENT_GAP ? add_gap(w->s, e) : 0;
+	while ((ret = moca_cursor_change(cursor, &e, &task)) > 0) {
+		ret = e->type == MOCA_CHANGE_GAP ? add_gap(w->s, e) : 0;
 		if (ret)
 			break;
 	}
@@ -377,34 +377,34 @@ static int by_count(const void *a, const void *b)
 	return x->type->id < y->type->id ? -1 : 1;
 }
 
-static void add_marker(struct summary *s, struct summary_kind *k,
-		       const struct moca_marker *m)
+static void add_event(struct summary *s, struct summary_kind *k,
+		       const struct moca_event *m)
 {
 	if (!k->count++ || m->time_ns < k->first_ns)
 		k->first_ns = m->time_ns;
 	if (m->time_ns > k->last_ns)
 		k->last_ns = m->time_ns;
-	if (m->time_ns > s->markers_end_ns)
-		s->markers_end_ns = m->time_ns;
-	s->markers++;
+	if (m->time_ns > s->events_end_ns)
+		s->events_end_ns = m->time_ns;
+	s->events++;
 }
 
-uint64_t summary_markers(const struct summary *s, const struct moca_trace *t,
+uint64_t summary_events(const struct summary *s, const struct moca_trace *t,
 			 size_t task)
 {
-	uint64_t n = moca_trace_task(t, task)->markers;
+	uint64_t n = moca_trace_task(t, task)->events;
 
-	/* Damaged markers are told by headers and never seen. */
+	/* Damaged events are told by headers and never seen. */
 	return n > s->task_allocations[task] ? n - s->task_allocations[task] :
 					       0;
 }
 
 /* What a task lost is the program's, if it has events of its own. */
-uint64_t summary_markers_lost(const struct summary *s,
+uint64_t summary_events_lost(const struct summary *s,
 			      const struct moca_trace *t, size_t task)
 {
-	return s->has_allocations && !summary_markers(s, t, task) ?
-		       0 : moca_trace_task(t, task)->markers_lost;
+	return s->has_allocations && !summary_events(s, t, task) ?
+		       0 : moca_trace_task(t, task)->events_lost;
 }
 
 static void add_losses(struct walk *w)
@@ -416,10 +416,10 @@ static void add_losses(struct walk *w)
 
 	for (i = 0; i < s->task_count; i++) {
 		task = moca_trace_task(w->t, i);
-		own = summary_markers_lost(s, w->t, i);
-		s->markers_torn += task->markers_torn;
-		s->markers_lost += own;
-		s->allocations_lost += task->markers_lost - own;
+		own = summary_events_lost(s, w->t, i);
+		s->events_torn += task->events_torn;
+		s->events_lost += own;
+		s->allocations_lost += task->events_lost - own;
 	}
 }
 
@@ -432,10 +432,10 @@ static void split_allocations(struct summary *s)
 		if (s->kinds[i].is_allocation) {
 			s->has_allocations = 1;
 			s->allocations += s->kinds[i].count;
-			s->markers -= s->kinds[i].count;
+			s->events -= s->kinds[i].count;
 		} else if (s->kinds[i].is_rate) {
 			s->samples += s->kinds[i].count;
-			s->markers -= s->kinds[i].count;
+			s->events -= s->kinds[i].count;
 		} else {
 			s->kinds[n++] = s->kinds[i];
 		}
@@ -443,16 +443,16 @@ static void split_allocations(struct summary *s)
 	s->kind_count = n;
 }
 
-static uint64_t integer(const struct moca_marker *m, size_t field)
+static uint64_t integer(const struct moca_event *m, size_t field)
 {
 	struct moca_value v;
 
-	return !moca_marker_value(m, field, &v) && v.count ?
+	return !moca_event_value(m, field, &v) && v.count ?
 		       moca_value_integer(&v, 0) : 0;
 }
 
 /* Less was recorded of allocations from there on. */
-static void add_thinned(struct summary *s, const struct moca_marker *m)
+static void add_thinned(struct summary *s, const struct moca_event *m)
 {
 	uint64_t level = integer(m, 0), min = integer(m, 1);
 
@@ -468,18 +468,18 @@ static void add_thinned(struct summary *s, const struct moca_marker *m)
 		s->thin_min = min;
 }
 
-static int walk_markers(struct walk *w)
+static int walk_events(struct walk *w)
 {
-	const struct moca_marker_type *const *types;
+	const struct moca_event_type *const *types;
 	struct summary *s = w->s;
 	struct summary_kind *k = NULL;
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	struct moca_cursor *cursor;
 	uint32_t id;
 	size_t i;
 	int ret;
 
-	types = moca_trace_marker_types(w->t, &s->kind_count);
+	types = moca_trace_event_types(w->t, &s->kind_count);
 	s->kinds = calloc(s->kind_count + 1, sizeof(*s->kinds));
 	s->task_allocations = calloc(s->task_count + 1,
 				     sizeof(*s->task_allocations));
@@ -493,11 +493,11 @@ static int walk_markers(struct walk *w)
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)
 		return ret;
-	while ((ret = moca_cursor_marker(cursor, &m, &id)) > 0) {
+	while ((ret = moca_cursor_event(cursor, &m, &id)) > 0) {
 		if (!k || k->type != m->type)
 			k = bsearch(&m->type->id, s->kinds, s->kind_count,
 				    sizeof(*k), by_id);
-		add_marker(s, k, m);
+		add_event(s, k, m);
 		if (k->is_allocation && !strcmp(m->type->name, "thinned"))
 			add_thinned(s, m);
 		if (k->is_allocation || k->is_rate)
@@ -662,9 +662,9 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	if (!err && !s->total.accesses)
 		err = summary_walk_counts(&w);
 	if (!err)
-		err = walk_events(&w);
+		err = walk_changes(&w);
 	if (!err)
-		err = walk_markers(&w);
+		err = walk_events(&w);
 	page_set_free(&w.group_pages);
 	page_set_free(&w.task_pages);
 	page_set_free(&w.process_pages);

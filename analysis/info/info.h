@@ -43,9 +43,9 @@ struct summary_gap {
 	uint64_t ns;		/* how long, of those whose end is told */
 };
 
-/* All markers of one kind. */
+/* All events of one kind. */
 struct summary_kind {
-	const struct moca_marker_type *type;
+	const struct moca_event_type *type;
 	int is_allocation;	/* libmoca-alloc told it, no program */
 	int is_rate;		/* a sampler did */
 	uint64_t count;
@@ -83,13 +83,13 @@ struct summary {
 	} *intervals;
 	uint64_t pages_max;
 	uint64_t pages_median;
-	/* Of markers, without what libmoca-alloc told: that is allocations. */
+	/* Of events, without what libmoca-alloc told: that is allocations. */
 	size_t kind_count;
-	struct summary_kind *kinds;	/* most markers first */
-	uint64_t markers;
-	uint64_t markers_lost;
-	uint64_t markers_torn;
-	uint64_t markers_end_ns;	/* of the last one, or allocation */
+	struct summary_kind *kinds;	/* most events first */
+	uint64_t events;
+	uint64_t events_lost;
+	uint64_t events_torn;
+	uint64_t events_end_ns;	/* of the last one, or allocation */
 	int has_allocations;		/* libmoca-alloc was there */
 	uint64_t allocations;		/* events */
 	uint64_t allocations_lost;
@@ -99,10 +99,10 @@ struct summary {
 	uint64_t *task_allocations;	/* by the trace's task index; samples too */
 };
 
-/* Of a task, by its index: markers of the program's own; and those lost. */
-uint64_t summary_markers(const struct summary *s, const struct moca_trace *t,
+/* Of a task, by its index: events of the program's own; and those lost. */
+uint64_t summary_events(const struct summary *s, const struct moca_trace *t,
 			 size_t task);
-uint64_t summary_markers_lost(const struct summary *s,
+uint64_t summary_events_lost(const struct summary *s,
 			      const struct moca_trace *t, size_t task);
 
 /* 0 or -errno. */

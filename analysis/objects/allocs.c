@@ -36,7 +36,7 @@ static const struct alloc_type {
 };
 
 /* Which of our events a type is, if it is laid out as we know it. */
-static enum alloc_event classify(const struct moca_marker_type *t)
+static enum alloc_event classify(const struct moca_event_type *t)
 {
 	const struct alloc_type *a;
 	size_t i, f;
@@ -57,10 +57,10 @@ static enum alloc_event classify(const struct moca_marker_type *t)
 
 int moca_objects_alloc_types(struct moca_objects *o)
 {
-	const struct moca_marker_type *const *types;
+	const struct moca_event_type *const *types;
 	size_t i, n;
 
-	types = moca_trace_marker_types(o->trace, &n);
+	types = moca_trace_event_types(o->trace, &n);
 	for (i = 0; i < n; i++) {
 		if (strcmp(types[i]->facility, MOCA_ALLOC_FACILITY))
 			continue;
@@ -77,7 +77,7 @@ struct told {
 	struct space *s;
 	struct task *task;
 	const struct moca_task *of;
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	uint64_t v[ALLOC_FIELDS];	/* its fields, where they are scalar */
 };
 
@@ -162,7 +162,7 @@ static int on_stack(struct told *e)
 	int64_t b;
 	size_t i, n;
 
-	if (!id || id > UINT32_MAX || moca_marker_value(e->m, 1, &v)) {
+	if (!id || id > UINT32_MAX || moca_event_value(e->m, 1, &v)) {
 		e->o->totals.refused++;
 		return 0;
 	}
@@ -532,7 +532,7 @@ static void get_fields(struct told *e)
 	size_t i;
 
 	for (i = 0; i < ALLOC_FIELDS; i++)
-		e->v[i] = !moca_marker_value(e->m, i, &v) && v.count ?
+		e->v[i] = !moca_event_value(e->m, i, &v) && v.count ?
 				  moca_value_integer(&v, 0) : 0;
 }
 
@@ -544,8 +544,8 @@ static int on_detour(const struct told *e)
 	const char *text;
 	size_t i;
 
-	if (moca_marker_value(e->m, 0, &name) ||
-	    moca_marker_value(e->m, 2, &error) || !error.count)
+	if (moca_event_value(e->m, 0, &name) ||
+	    moca_event_value(e->m, 2, &error) || !error.count)
 		return 0;
 	text = moca_objects_text(o, "%.200s: %.200s", (const char *)name.data,
 				 (const char *)error.data);
@@ -560,7 +560,7 @@ static int on_detour(const struct told *e)
 }
 
 int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
-		       const struct moca_marker *m)
+		       const struct moca_event *m)
 {
 	struct told e = { .o = o, .of = t, .m = m };
 	enum alloc_event event = ALLOC_NONE;

@@ -95,9 +95,9 @@ static int copy_accesses(struct filter *f, size_t i)
 
 /* Write the batch and forget it. */
 static int write_events(struct filter *f, uint32_t task,
-			struct moca_event *batch, size_t *n)
+			struct moca_change *batch, size_t *n)
 {
-	int ret = *n ? moca_writer_events(f->writer, task, batch, *n) : 0;
+	int ret = *n ? moca_writer_changes(f->writer, task, batch, *n) : 0;
 
 	while (*n)
 		free((char *)batch[--*n].name);
@@ -106,13 +106,13 @@ static int write_events(struct filter *f, uint32_t task,
 
 static int copy_events(struct filter *f, size_t i)
 {
-	struct moca_event *batch;
+	struct moca_change *batch;
 	size_t n = 0;
 	const struct moca_query query = {
 		.size = sizeof(query), .one_task = 1,
 		.task = moca_trace_task(f->trace, i)->id,
 	};
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *cursor;
 	uint32_t task = query.task;
 	int ret = moca_cursor_open(&cursor, f->trace, &query), err;
@@ -122,9 +122,9 @@ static int copy_events(struct filter *f, size_t i)
 	batch = calloc(EVENTS_AT_ONCE, sizeof(*batch));
 	if (!batch)
 		ret = -ENOMEM;
-	/* Those of marker files stay where they are. */
-	moca_task_events_only(cursor);
-	while (!ret && (ret = moca_cursor_event(cursor, &e, &task)) > 0) {
+	/* Those of event files stay where they are. */
+	moca_task_changes_only(cursor);
+	while (!ret && (ret = moca_cursor_change(cursor, &e, &task)) > 0) {
 		batch[n] = *e;
 		batch[n].name = strdup(e->name);
 		ret = batch[n].name ? 0 : -ENOMEM;
@@ -156,7 +156,7 @@ static int replace(struct filter *f)
 
 	for (i = 0; i < f->task_count; i++) {
 		t = moca_trace_task(f->trace, i);
-		if (t->flags & MOCA_TASK_MARKERS)
+		if (t->flags & MOCA_TASK_EVENTS)
 			continue;
 		moca_file_name(name, MOCA_FILE_TASK, t->id);
 		if (replace_file(f, name))
@@ -195,7 +195,7 @@ static int rewrite(struct filter *f)
 		return -errno;
 	ret = moca_writer_create(&f->writer, f->sparefd);
 	for (i = 0; !ret && i < f->task_count; i++) {
-		if (moca_trace_task(f->trace, i)->flags & MOCA_TASK_MARKERS)
+		if (moca_trace_task(f->trace, i)->flags & MOCA_TASK_EVENTS)
 			continue;
 		ret = copy_events(f, i);
 		if (!ret)

@@ -14,7 +14,7 @@
 #include "analysis/objects/table.h"
 #include "lib/base/vec.h"
 
-/* A mapping, as a MOCA_EVENT_MMAP told it; parts of it may be gone. */
+/* A mapping, as a MOCA_CHANGE_MMAP told it; parts of it may be gone. */
 struct map {
 	uint64_t addr;
 	uint64_t last;		/* inclusive */
@@ -231,8 +231,8 @@ int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
 /* --- spaces.c: processes, mappings, threads ----------------------------- */
 
 /* An event of the trace. 0 or -errno. */
-int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
-		       const struct moca_event *e);
+int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_change *e);
 /* The space that the task lives in; NULL: no memory. */
 struct space *moca_objects_space(struct moca_objects *o,
 				 const struct moca_task *t);
@@ -272,7 +272,7 @@ int64_t moca_objects_allocator_row(struct moca_objects *o,
 
 int moca_objects_alloc_types(struct moca_objects *o);
 int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
-		       const struct moca_marker *m);
+		       const struct moca_event *m);
 /* All objects in the range end. 0 or -errno. */
 int moca_objects_end_range(struct moca_objects *o, struct space *s,
 			   uint64_t first, uint64_t last, uint64_t time_ns);
@@ -335,7 +335,7 @@ int moca_objects_shared_init(struct moca_objects *o);
 void moca_objects_shared_free(struct moca_objects *o);
 /* What m is of, as e told. */
 void moca_map_identify(const struct moca_objects *o, struct map *m,
-		       const struct moca_event *e);
+		       const struct moca_change *e);
 /* m was mapped; [first, last] is no more. */
 void moca_space_mapped(struct space *s, const struct map *m);
 void moca_space_unmapped(struct space *s, uint64_t first, uint64_t last);

@@ -224,10 +224,10 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 			break;
 		if (item.kind == MOCA_TIMELINE_COUNTS)
 			err = moca_objects_counts(o, item.task, item.counts);
-		else if (item.kind == MOCA_TIMELINE_EVENT)
-			err = moca_objects_event(o, item.task, item.event);
+		else if (item.kind == MOCA_TIMELINE_CHANGE)
+			err = moca_objects_change(o, item.task, item.change);
 		else
-			err = moca_objects_alloc(o, item.task, item.marker);
+			err = moca_objects_alloc(o, item.task, item.event);
 	}
 	if (!err)
 		err = ret;
@@ -353,7 +353,7 @@ static void count_lost(struct moca_objects *o)
 	size_t i, n = moca_trace_task_count(o->trace);
 
 	for (i = 0; o->alloc_used && i < n; i++)
-		o->totals.lost += moca_trace_task(o->trace, i)->markers_lost;
+		o->totals.lost += moca_trace_task(o->trace, i)->events_lost;
 }
 
 /* A row that is shown: aliases and what was never there are not. */
@@ -483,9 +483,9 @@ static int set_up(struct moca_objects *o)
 	o->pool.limit = POOL_MIN + n * POOL_PER_TASK;
 	for (i = 0; i < n; i++) {
 		t = moca_trace_task(o->trace, i);
-		if (t->markers < SIZE_MAX / POOL_PER_RECORD / 4 &&
+		if (t->events < SIZE_MAX / POOL_PER_RECORD / 4 &&
 		    o->pool.limit < SIZE_MAX / 2)
-			o->pool.limit += POOL_PER_RECORD * t->markers;
+			o->pool.limit += POOL_PER_RECORD * t->events;
 	}
 	o->tasks = calloc(n + 1, sizeof(*o->tasks));
 	if (!o->tasks)

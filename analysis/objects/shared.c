@@ -32,7 +32,7 @@ void moca_objects_shared_free(struct moca_objects *o)
 }
 
 void moca_map_identify(const struct moca_objects *o, struct map *m,
-		       const struct moca_event *e)
+		       const struct moca_change *e)
 {
 	if (e->flags & MOCA_MAP_MOCA)
 		return;

@@ -149,7 +149,7 @@ static struct space *parent_space(struct moca_objects *o, uint32_t parent,
 
 /* A process begins. */
 static int start_process(struct moca_objects *o, struct process *p,
-			 const struct moca_task *t, const struct moca_event *e)
+			 const struct moca_task *t, const struct moca_change *e)
 {
 	struct space *from = NULL;
 
@@ -253,7 +253,7 @@ int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 }
 
 static int start_thread(struct moca_objects *o, struct process *p,
-			const struct moca_task *t, const struct moca_event *e)
+			const struct moca_task *t, const struct moca_change *e)
 {
 	int err;
 
@@ -266,7 +266,7 @@ static int start_thread(struct moca_objects *o, struct process *p,
 }
 
 static int start_task(struct moca_objects *o, const struct moca_task *t,
-		      const struct moca_event *e)
+		      const struct moca_change *e)
 {
 	struct task *state = task_state(o, t);
 	struct process *p = find_process(o, e->pid);
@@ -281,8 +281,8 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 			return 0;
 		p->tasks -= p->tasks != 0;
 	}
-	/* Known by a buffer of markers only: it says nothing of processes. */
-	if (t->flags & MOCA_TASK_MARKERS)
+	/* Known by a buffer of events only: it says nothing of processes. */
+	if (t->flags & MOCA_TASK_EVENTS)
 		return 0;
 	if (!(e->flags & MOCA_TASK_THREAD))
 		return start_process(o, p, t, e);
@@ -295,7 +295,7 @@ static void end_task(struct moca_objects *o, const struct moca_task *t)
 	struct process *p = state->process;
 
 	state->stack = 0;
-	if (!p || t->flags & MOCA_TASK_MARKERS)
+	if (!p || t->flags & MOCA_TASK_EVENTS)
 		return;
 	if (p->tasks)
 		p->tasks--;
@@ -327,8 +327,8 @@ struct space *moca_objects_space(struct moca_objects *o,
 				 const struct moca_task *t)
 {
 	struct task *state = task_state(o, t);
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_START,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_START,
 		.time_ns = t->start_ns,
 		.pid = t->pid,
 		.tid = t->tid,
@@ -344,7 +344,7 @@ struct space *moca_objects_space(struct moca_objects *o,
 		if (start_task(o, t, &e))
 			return NULL;
 		p = state->process;
-		state->early = !(t->flags & MOCA_TASK_MARKERS);
+		state->early = !(t->flags & MOCA_TASK_EVENTS);
 	}
 	if (p->space)
 		return p->space;
@@ -355,7 +355,7 @@ struct space *moca_objects_space(struct moca_objects *o,
 }
 
 static int exec(struct moca_objects *o, const struct moca_task *t,
-		const struct moca_event *e)
+		const struct moca_change *e)
 {
 	struct task *state = task_state(o, t);
 	struct process *p = state->process;
@@ -457,7 +457,7 @@ static int add_load(struct moca_objects *o, struct space *s,
 }
 
 static int add_map(struct moca_objects *o, struct space *s,
-		   const struct moca_event *e)
+		   const struct moca_change *e)
 {
 	const struct map *old;
 	struct map m = {
@@ -501,7 +501,7 @@ static int add_map(struct moca_objects *o, struct space *s,
 }
 
 static int remove_map(struct moca_objects *o, struct space *s,
-		      const struct moca_event *e)
+		      const struct moca_change *e)
 {
 	uint64_t first = e->addr, last, at, begin, end;
 	struct shared *x;
@@ -564,28 +564,28 @@ const char *moca_space_program(struct moca_objects *o, struct space *s)
 	return moca_strings_intern(&o->table.strings, "");
 }
 
-int moca_objects_event(struct moca_objects *o, const struct moca_task *t,
-		       const struct moca_event *e)
+int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
+		       const struct moca_change *e)
 {
 	struct space *s;
 	int err;
 
 	switch (e->type) {
-	case MOCA_EVENT_TASK_START:
+	case MOCA_CHANGE_TASK_START:
 		return start_task(o, t, e);
-	case MOCA_EVENT_TASK_END:
+	case MOCA_CHANGE_TASK_END:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
 		end_task(o, t);
 		return err;
-	case MOCA_EVENT_EXEC:
+	case MOCA_CHANGE_EXEC:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
 		return err ? err : exec(o, t, e);
-	case MOCA_EVENT_MMAP:
-	case MOCA_EVENT_MUNMAP:
+	case MOCA_CHANGE_MMAP:
+	case MOCA_CHANGE_MUNMAP:
 		s = moca_objects_space(o, t);
 		if (!s)
 			return -ENOMEM;
-		return e->type == MOCA_EVENT_MMAP ? add_map(o, s, e) :
+		return e->type == MOCA_CHANGE_MMAP ? add_map(o, s, e) :
 						    remove_map(o, s, e);
 	}
 	return 0;

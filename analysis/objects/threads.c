@@ -33,7 +33,7 @@ static int by_time(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-static int add_exec(struct moca_objects *o, const struct moca_event *e)
+static int add_exec(struct moca_objects *o, const struct moca_change *e)
 {
 	int err = moca_vec_fit(o->execs, o->exec_cap, o->exec_count + 1);
 
@@ -63,20 +63,20 @@ int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
 
 int moca_objects_find_threads(struct moca_objects *o)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *c;
 	uint32_t task;
 	int ret = moca_cursor_open(&c, o->trace, NULL);
 
 	if (ret)
 		return ret;
-	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
-		if (e->type == MOCA_EVENT_EXEC) {
+	while ((ret = moca_cursor_change(c, &e, &task)) > 0) {
+		if (e->type == MOCA_CHANGE_EXEC) {
 			ret = add_exec(o, e);
 			if (ret)
 				break;
 		}
-		if (e->type != MOCA_EVENT_TASK_START || !e->addr ||
+		if (e->type != MOCA_CHANGE_TASK_START || !e->addr ||
 		    !(e->flags & MOCA_TASK_THREAD))
 			continue;
 		ret = moca_vec_fit(o->threads, o->thread_cap, o->thread_count + 1);

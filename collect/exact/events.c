@@ -11,7 +11,7 @@
 #define ANCESTORS_MAX 64
 
 struct kept {
-	struct moca_event event;	/* event.name is ours */
+	struct moca_change event;	/* event.name is ours */
 	size_t number;			/* to keep what is of the same time */
 };
 
@@ -22,7 +22,7 @@ static void clear(struct ctask *t)
 	t->event_count = 0;
 }
 
-void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e)
+void events_add(struct harvest *h, struct ctask *t, const struct moca_change *e)
 {
 	struct kept *p;
 
@@ -34,7 +34,7 @@ void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e)
 	p->event = *e;
 	p->event.name = strdup(e->name ? e->name : "");
 	p->number = t->event_count;
-	if (e->type == MOCA_EVENT_TASK_START)
+	if (e->type == MOCA_CHANGE_TASK_START)
 		t->parent = e->parent;
 	if (!p->event.name)
 		goto lost;
@@ -47,9 +47,9 @@ lost:
 void events_place(struct ctask *t, const struct moca_exact_slot *s)
 {
 	for (size_t i = 0; i < t->event_count; i++) {
-		struct moca_event *e = &t->events[i].event;
+		struct moca_change *e = &t->events[i].event;
 
-		if (e->type != MOCA_EVENT_TASK_START ||
+		if (e->type != MOCA_CHANGE_TASK_START ||
 		    !(e->flags & MOCA_TASK_THREAD))
 			continue;
 		e->addr = s->stack;
@@ -75,7 +75,7 @@ static int must_wait(const struct ctask *t)
 
 static void write_events(struct harvest *h, struct ctask *t)
 {
-	struct moca_event list[TASK_EVENTS];
+	struct moca_change list[TASK_EVENTS];
 	size_t n;
 	int err;
 
@@ -91,7 +91,7 @@ static void write_events(struct harvest *h, struct ctask *t)
 			list[n].time_ns = t->last_ns;
 		t->last_ns = list[n].time_ns;
 	}
-	err = moca_writer_events(h->writer, t->id, list, n);
+	err = moca_writer_changes(h->writer, t->id, list, n);
 	clear(t);
 	if (err)
 		recording_fail(&h->recording, err, "write the trace");

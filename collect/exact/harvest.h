@@ -41,7 +41,7 @@ struct harvest {
 /* --- events.c -------------------------------------------------------------- */
 
 /* A copy of an event of t, to be written. */
-void events_add(struct harvest *h, struct ctask *t, const struct moca_event *e);
+void events_add(struct harvest *h, struct ctask *t, const struct moca_change *e);
 /* The task's slot is known: where its stack and its thread-local storage are. */
 void events_place(struct ctask *t, const struct moca_exact_slot *s);
 void events_write(struct harvest *h, struct ctask *t);

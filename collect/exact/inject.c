@@ -307,7 +307,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	if (!in->own.setup) {
 		in->calls.saved.rip = s->agent + in->agent.entry;
 		in->calls.saved.rdi = s->agent_end - PAGE;
-		task_event(in->rec, in->task, MOCA_EVENT_MMAP, in->code,
+		task_event(in->rec, in->task, MOCA_CHANGE_MMAP, in->code,
 			   in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC, 0,
 			   OUR_NAME);
 	}

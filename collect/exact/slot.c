@@ -43,13 +43,13 @@ static void copy_out(const uint8_t *ring, uint64_t at, void *buf, size_t len)
 
 static int of_the_agent(uint32_t type)
 {
-	return type == MOCA_EVENT_NAME || type == MOCA_EVENT_MMAP ||
-	       type == MOCA_EVENT_MUNMAP || type == MOCA_EVENT_DISCARD ||
-	       type == MOCA_EVENT_GAP;
+	return type == MOCA_CHANGE_NAME || type == MOCA_CHANGE_MMAP ||
+	       type == MOCA_CHANGE_MUNMAP || type == MOCA_CHANGE_DISCARD ||
+	       type == MOCA_CHANGE_GAP;
 }
 
 /* The agent tells what it is called; what it is of, only the kernel knows. */
-static void identify(struct moca_event *e)
+static void identify(struct moca_change *e)
 {
 	struct moca_identity of = { .memory = MOCA_MEMORY_PRIVATE };
 	struct stat st;
@@ -85,14 +85,14 @@ static void identify(struct moca_event *e)
 static void take_event(struct harvest *h, const struct ctask *t,
 		       const struct moca_exact_event *x, const char *name)
 {
-	struct moca_event e = {
+	struct moca_change e = {
 		.type = x->type, .addr = x->addr, .len = x->len,
 		.offset = x->offset, .flags = x->flags, .prot = x->prot,
 		.pid = t->pid, .tid = t->tid, .parent = MOCA_NO_TASK,
 		.name = name,
 	};
 
-	if (e.type == MOCA_EVENT_MMAP)
+	if (e.type == MOCA_CHANGE_MMAP)
 		identify(&e);
 	tracer_clock_cover(&h->clock, x->clock);
 	e.time_ns = tracer_clock_ns(&h->clock, x->clock);

@@ -60,7 +60,7 @@ void attached_begin(struct recorder *rec, struct space *s, struct task *t)
 	if (t && err != -ESRCH)
 		witness_attach(rec, t);
 	if (err)
-		task_event(rec, t ? t : tasks_next(NULL), MOCA_EVENT_GAP,
+		task_event(rec, t ? t : tasks_next(NULL), MOCA_CHANGE_GAP,
 			     0, 0, 0, 0, 0, limited ?
 			     "its system calls are limited by seccomp: real "
 			     "faults only" :

@@ -160,7 +160,7 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 
 static void write_events(struct collector *c, struct ctask *t)
 {
-	struct moca_event *list = NULL;
+	struct moca_change *list = NULL;
 	struct message *m, *next;
 	size_t n = 0;
 	int ret = 0;
@@ -172,7 +172,7 @@ static void write_events(struct collector *c, struct ctask *t)
 	for (m = t->events; m && list; m = m->next)
 		list[n++] = m->event;
 	if (list)
-		ret = moca_writer_events(c->writer, t->events->task, list, n);
+		ret = moca_writer_changes(c->writer, t->events->task, list, n);
 	else if (!c->recording.failed)
 		ret = -ENOMEM;
 	free(list);
@@ -428,15 +428,15 @@ static void visit_by_id(struct collector *c, struct ctask *t, void *arg)
 
 /* Where the code of a process is from, for when it is gone. */
 static void note_text(struct collector *c, const struct ctask *t,
-		      const struct moca_event *e)
+		      const struct moca_change *e)
 {
 	struct by_id parent = { e->parent, NULL };
 
 	if (!t->mm)
 		return;
-	if (e->type == MOCA_EVENT_MMAP && !(e->prot & PROT_WRITE))
+	if (e->type == MOCA_CHANGE_MMAP && !(e->prot & PROT_WRITE))
 		text_map(c->text, t->mm->space.id, e);
-	if (e->type == MOCA_EVENT_TASK_START && e->flags & MOCA_TASK_FORK) {
+	if (e->type == MOCA_CHANGE_TASK_START && e->flags & MOCA_TASK_FORK) {
 		each_task(c, visit_by_id, &parent);
 		if (parent.mm)
 			text_fork(c->text, t->mm->space.id, parent.mm->space.id);
@@ -454,7 +454,7 @@ static void on_event(struct collector *c, struct message *m)
 	}
 	note_text(c, t, &m->event);
 	/* Of a process as a whole. */
-	if (m->event.type == MOCA_EVENT_GAP && !m->event.len &&
+	if (m->event.type == MOCA_CHANGE_GAP && !m->event.len &&
 	    !strstr(m->event.name, "allocations"))
 		certify_reason(c->blind, m->event.name);
 	/* A thread that executed a program took over another's number. */

@@ -124,7 +124,7 @@ void freeze_tell(struct recorder *rec, struct task *t)
 
 	if (!f->since_ns)
 		f->since_ns = moca_now_ns();
-	task_event(rec, t, MOCA_EVENT_GAP, 0, f->bytes, 0, 0, 0, why_less(mm));
+	task_event(rec, t, MOCA_CHANGE_GAP, 0, f->bytes, 0, 0, 0, why_less(mm));
 }
 
 void freeze_told(struct recorder *rec, struct mm *mm, struct task *t)
@@ -132,7 +132,7 @@ void freeze_told(struct recorder *rec, struct mm *mm, struct task *t)
 	struct freeze_state *f = &mm->freeze;
 
 	if (f->bytes)
-		task_event(rec, t, MOCA_EVENT_GAP, 0, 0,
+		task_event(rec, t, MOCA_CHANGE_GAP, 0, 0,
 			   moca_now_ns() - f->since_ns, 0, 0, why_less(mm));
 	f->bytes = f->since_ns = 0;
 }

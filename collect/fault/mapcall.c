@@ -82,7 +82,7 @@ static uint64_t file_rest(const struct ctx *x, int fd, uint64_t offset)
 
 static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
 {
-	task_event(x->rec, x->task, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
+	task_event(x->rec, x->task, MOCA_CHANGE_GAP, addr, len, 0, 0, 0, why);
 }
 
 /* Is the call in x a loader's, for a writable segment of an ELF object? */
@@ -183,7 +183,7 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
 		x->ret + len, 0);
 	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
 		ours_add(x->mm, x->ret, x->ret + len);
-	task_event(x->rec, x->task, MOCA_EVENT_MMAP, x->ret, len,
+	task_event(x->rec, x->task, MOCA_CHANGE_MMAP, x->ret, len,
 		   anon ? 0 : x->a[5], x->a[2],
 		   MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
 	return 1;
@@ -827,7 +827,7 @@ static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
 			break;
 	}
 	name[n] = 0;
-	task_event(rec, t, MOCA_EVENT_NAME, 0, 0, 0, 0, 0, name);
+	task_event(rec, t, MOCA_CHANGE_NAME, 0, 0, 0, 0, 0, name);
 }
 
 int mapcall_handle(struct recorder *rec, struct task *t,
@@ -849,7 +849,7 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	if (x.nr == SYS_prctl && (int)x.a[0] == PR_SET_NAME)
 		note_name(rec, t, x.a[1]);
 	if (limits_calls(&x) && preload_silence(t))
-		task_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+		task_event(rec, t, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0,
 			   "allocations are not recorded from here on: the "
 			   "program limits its own system calls by seccomp");
 	if (!mm || mm->state != MM_MOVED || !concerns(&x, call))

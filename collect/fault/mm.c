@@ -279,7 +279,7 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 			mm->moved--;
 	}
 	if (t)
-		task_event(rec, t, keep ? MOCA_EVENT_DISCARD : MOCA_EVENT_MUNMAP,
+		task_event(rec, t, keep ? MOCA_CHANGE_DISCARD : MOCA_CHANGE_MUNMAP,
 			   start, end - start, 0, 0, 0, NULL);
 	/* Of a dead one they tell the collector where in the memfd pages are. */
 	if (!keep && !mm->dead && moca_regions_remove(&mm->regions, start, end))
@@ -350,7 +350,7 @@ void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 {
 	mm_add_native(rec, mm, t, start, end, REGION_PRIVATE, prot, offset,
 		      name, of);
-	task_event(rec, t, MOCA_EVENT_GAP, start, end - start, 0, 0, 0,
+	task_event(rec, t, MOCA_CHANGE_GAP, start, end - start, 0, 0, 0,
 		   mm->wp_async ? "a file mapped privately to be written: first "
 				  "touches and writes are seen, repeated reads "
 				  "are not" :
@@ -680,7 +680,7 @@ static void leave_vma(struct recorder *rec, struct task *t, const struct vma *v,
 		       (v->shared ? MOCA_MAP_SHARED : 0) |
 			       (v->name[0] == '/' ? MOCA_MAP_FILE : 0),
 		       v->name, of);
-	task_event(rec, t, MOCA_EVENT_GAP, v->start, v->end - v->start, 0, 0, 0,
+	task_event(rec, t, MOCA_CHANGE_GAP, v->start, v->end - v->start, 0, 0, 0,
 		   v->shared ? "shared mapping of a device or of huge pages: "
 			       "real faults only" :
 			       "private mapping of a file that has no path any "
@@ -715,7 +715,7 @@ static void move_private(struct recorder *rec, struct mm *mm,
 			       v->offset, v->name, &of);
 	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
 			   file ? MM_COPY_FILE : MM_COPY_ANONYMOUS, v->name)) {
-		task_event(rec, c->task, MOCA_EVENT_GAP, v->start,
+		task_event(rec, c->task, MOCA_CHANGE_GAP, v->start,
 			   v->end - v->start, 0, 0, 0,
 			   "mapping could not be moved: real faults only");
 	} else if (file) {
@@ -733,7 +733,7 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (v->start >= USER_END)
 		return;
 	if (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE) {
-		task_event(rec, c->task, MOCA_EVENT_MMAP, v->start,
+		task_event(rec, c->task, MOCA_CHANGE_MMAP, v->start,
 			   v->end - v->start, 0, v->prot, 0, MOCA_IDENTITY_STUB);
 		return;
 	}
@@ -784,7 +784,7 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 	if (pidns_children_leave(c->task->pid) ||
 	    subreaper_above(c->task->pid)) {
 		if (!atomic_exchange(&mm->no_zapper, 1))
-			task_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0,
+			task_event(rec, c->task, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0,
 				   "pages are seen once only: a program that "
 				   "adopts orphans (pid 1 of a PID namespace, or "
 				   "PR_SET_CHILD_SUBREAPER) would see our helper "

@@ -137,7 +137,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		mm_prefill(x->rec, x->mm, new,
 			   new + (old_len < new_len ? old_len : new_len));
 	if (r->kind == REGION_MEMFD)
-		task_event(x->rec, x->task, MOCA_EVENT_MMAP, new, new_len, 0,
+		task_event(x->rec, x->task, MOCA_CHANGE_MMAP, new, new_len, 0,
 			   PROT_READ | PROT_WRITE,
 			   MOCA_MAP_MOVED | mm_map_flags(r), "");
 	else

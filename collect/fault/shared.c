@@ -89,7 +89,7 @@ int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	} else {
 		task_event_map(rec, c->task, v.start, v.end - v.start, v.offset,
 			       v.prot, MOCA_MAP_SHARED, v.name, &of);
-		task_event(rec, c->task, MOCA_EVENT_GAP, v.start, v.end - v.start,
+		task_event(rec, c->task, MOCA_CHANGE_GAP, v.start, v.end - v.start,
 			   0, 0, 0,
 			   "shared memory of huge pages: real faults only");
 	}

@@ -15,7 +15,7 @@
 struct mapped {
 	struct mapped *next;	/* of the same space, the latest first */
 	uint64_t addr, len, offset;
-	uint64_t dev, ino;	/* as of struct moca_event; 0 = not known */
+	uint64_t dev, ino;	/* as of struct moca_change; 0 = not known */
 	char path[];
 };
 
@@ -108,7 +108,7 @@ static struct space *get(struct text *t, int number)
 	return *p;
 }
 
-void text_map(struct text *t, int number, const struct moca_event *e)
+void text_map(struct text *t, int number, const struct moca_change *e)
 {
 	const struct mapped like = { .addr = e->addr, .len = e->len,
 				     .offset = e->offset, .dev = e->dev,

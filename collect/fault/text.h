@@ -19,8 +19,8 @@ struct text;
 struct text *text_new(void);
 void text_free(struct text *t);
 
-/* Space maps what the event, MOCA_EVENT_MMAP, tells; if that is a file. */
-void text_map(struct text *t, int space, const struct moca_event *e);
+/* Space maps what the event, MOCA_CHANGE_MMAP, tells; if that is a file. */
+void text_map(struct text *t, int space, const struct moca_change *e);
 /* Space is a fork's copy of parent. */
 void text_fork(struct text *t, int space, int parent);
 void text_forget(struct text *t, int space);

@@ -146,6 +146,6 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		return ret;
 	mm->state = MM_NATIVE;
 	if (why)
-		task_event(rec, c->task, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+		task_event(rec, c->task, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, why);
 	return ret;
 }

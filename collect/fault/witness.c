@@ -277,7 +277,7 @@ void witness_unseen(struct recorder *rec, struct task *t, uint64_t addr,
 	struct region r = { .start = addr, .end = addr + len,
 			    .kind = REGION_UNSEEN };
 
-	task_event(rec, t, MOCA_EVENT_GAP, addr, len, 0, 0, 0, why);
+	task_event(rec, t, MOCA_CHANGE_GAP, addr, len, 0, 0, 0, why);
 	if (moca_regions_add(&mm_of(t->space)->regions, &r))
 		moca_warn("out of memory for the table of mappings");
 }

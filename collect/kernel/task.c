@@ -128,7 +128,7 @@ static void write_events(struct kernel_trace *t, struct ktask *k)
 	if (!k->event_count)
 		return;
 	if (!t->error)
-		err = moca_writer_events(t->o.writer, k->id, k->events,
+		err = moca_writer_changes(t->o.writer, k->id, k->events,
 					 k->event_count);
 	if (err)
 		kernel_fail(t, err);
@@ -138,9 +138,9 @@ static void write_events(struct kernel_trace *t, struct ktask *k)
 }
 
 void kernel_task_event(struct kernel_trace *t, struct ktask *k,
-		       const struct moca_event *e)
+		       const struct moca_change *e)
 {
-	struct moca_event *to;
+	struct moca_change *to;
 
 	if (k->event_count == TASK_EVENTS)
 		write_events(t, k);
@@ -252,8 +252,8 @@ static void free_task(struct ktask *k)
 static void finish(struct kernel_trace *t, struct ktask *k, uint64_t time_ns,
 		   int status)
 {
-	const struct moca_event end = {
-		.type = MOCA_EVENT_TASK_END, .time_ns = time_ns,
+	const struct moca_change end = {
+		.type = MOCA_CHANGE_TASK_END, .time_ns = time_ns,
 		.status = status, .parent = MOCA_NO_TASK,
 	};
 

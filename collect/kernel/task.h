@@ -34,7 +34,7 @@ struct ktask {
 	uint64_t last_ns;	/* of recs and of what was written */
 	uint64_t repeated, natural;
 	struct own_count own;
-	struct moca_event *events;	/* each has its name for itself */
+	struct moca_change *events;	/* each has its name for itself */
 	size_t event_count, event_room;
 	uint64_t event_ns;	/* of the last */
 };
@@ -78,7 +78,7 @@ void kernel_task_end(struct kernel_trace *t, struct ktask *k, uint64_t time_ns,
 
 /* e->name is copied; the time is raised to that of the event before. */
 void kernel_task_event(struct kernel_trace *t, struct ktask *k,
-		       const struct moca_event *e);
+		       const struct moca_change *e);
 void kernel_task_access(struct kernel_trace *t, struct ktask *k,
 			const struct moca_access *a);
 /* Write what is kept; more: the interval goes on. */

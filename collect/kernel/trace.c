@@ -69,8 +69,8 @@ static void read_link(uint32_t pid, char *buf, size_t size)
 static void tell_start(struct kernel_trace *t, struct ktask *k, uint64_t time,
 		       uint32_t flags, uint32_t parent, const char *name)
 {
-	const struct moca_event e = {
-		.type = MOCA_EVENT_TASK_START, .time_ns = time,
+	const struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = time,
 		.flags = flags, .parent = parent, .name = name,
 	};
 
@@ -100,8 +100,8 @@ static void inherit(struct kernel_trace *t, struct kproc *p,
 static void judge(struct kernel_trace *t, struct kproc *p, struct ktask *k,
 		  uint64_t time, const char *path)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_GAP, .time_ns = time,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_GAP, .time_ns = time,
 		.parent = MOCA_NO_TASK, .name = "left out by the user's choice",
 	};
 
@@ -127,8 +127,8 @@ static uint32_t start_flags(const struct kernel_trace *t,
 
 static void on_task(struct kernel_trace *t, const struct moca_rec_task *r)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_START, .time_ns = r->rec.time_ns,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = r->rec.time_ns,
 		.parent = MOCA_NO_TASK,
 	};
 	struct ktask *k = kernel_task(t, r->rec.tid), *parent;
@@ -209,8 +209,8 @@ no_memory:
 
 static void on_exec(struct kernel_trace *t, const struct moca_rec_exec *r)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_EXEC, .time_ns = r->rec.time_ns,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_EXEC, .time_ns = r->rec.time_ns,
 		.parent = MOCA_NO_TASK, .name = r->path,
 	};
 	struct ktask *k = kernel_task(t, r->old_tid), *leader;
@@ -247,8 +247,8 @@ static void on_name(struct kernel_trace *t, const struct moca_rec_name *r)
 {
 	struct ktask *k = kernel_task(t, r->rec.tid);
 	char comm[17];
-	const struct moca_event e = {
-		.type = MOCA_EVENT_NAME, .time_ns = r->rec.time_ns,
+	const struct moca_change e = {
+		.type = MOCA_CHANGE_NAME, .time_ns = r->rec.time_ns,
 		.parent = MOCA_NO_TASK, .name = comm,
 	};
 
@@ -269,8 +269,8 @@ static void tell_piece(void *arg, const struct moca_rec_mapping *m,
 		       uint64_t start, uint64_t end)
 {
 	struct piece_args *a = arg;
-	struct moca_event e = {
-		.type = MOCA_EVENT_MMAP, .time_ns = m->rec.time_ns,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_MMAP, .time_ns = m->rec.time_ns,
 		.addr = start, .len = end - start, .prot = m->prot,
 		.parent = MOCA_NO_TASK, .name = m->path,
 	};
@@ -323,8 +323,8 @@ static void on_gap(struct kernel_trace *t, const struct moca_rec_gap *r)
 {
 	struct kproc *p = kernel_proc(t, r->pid, 0);
 	struct ktask *k = kernel_task(t, r->rec.tid);
-	struct moca_event e = {
-		.type = MOCA_EVENT_GAP, .time_ns = r->rec.time_ns,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_GAP, .time_ns = r->rec.time_ns,
 		.parent = MOCA_NO_TASK, .name = "for a reason that this moca "
 						"does not know",
 	};

@@ -5,7 +5,7 @@
 #include "lib/base/identity.h"
 
 static void push(struct recorder *rec, struct task *t,
-		 enum moca_event_type type, uint64_t addr, uint64_t len,
+		 enum moca_change_type type, uint64_t addr, uint64_t len,
 		 uint64_t offset, uint32_t prot, uint32_t flags,
 		 const char *name, const struct moca_identity *of)
 {
@@ -41,15 +41,15 @@ void task_event_map(struct recorder *rec, struct task *t, uint64_t addr,
 
 	if (name && moca_identity_own(name))
 		flags |= MOCA_MAP_MOCA;
-	push(rec, t, MOCA_EVENT_MMAP, addr, len, offset, prot, flags,
+	push(rec, t, MOCA_CHANGE_MMAP, addr, len, offset, prot, flags,
 		   name, of ? of : &private);
 }
 
-void task_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+void task_event(struct recorder *rec, struct task *t, enum moca_change_type type,
 	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
 	      uint32_t flags, const char *name)
 {
-	if (type == MOCA_EVENT_MMAP)
+	if (type == MOCA_CHANGE_MMAP)
 		task_event_map(rec, t, addr, len, offset, prot, flags, name,
 			       NULL);
 	else

@@ -12,7 +12,7 @@
 struct moca_identity;
 
 /* Record an event of a task. A mapping is of private memory. */
-void task_event(struct recorder *rec, struct task *t, enum moca_event_type type,
+void task_event(struct recorder *rec, struct task *t, enum moca_change_type type,
 	      uint64_t addr, uint64_t len, uint64_t offset, uint32_t prot,
 	      uint32_t flags, const char *name);
 /* The same of a mapping; of NULL: private memory. */

@@ -292,7 +292,7 @@ static int map(struct injection *in, uint64_t at, uint64_t len, uint64_t *got)
 	if (ret < 0 && ret >= -4095)
 		return (int)ret;
 	/* Not moved to the memfd, nor looked at: it is ours. */
-	task_event(in->rec, in->calls->task, MOCA_EVENT_MMAP, *got, len, 0,
+	task_event(in->rec, in->calls->task, MOCA_CHANGE_MMAP, *got, len, 0,
 		   PROT_READ | PROT_WRITE, MOCA_MAP_MOCA,
 		   "libmoca-alloc.so (static)");
 	return at && at != *got ? -EEXIST : 0;

@@ -86,7 +86,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 		m->event.addr = regs.rsp;
 		m->event.offset = regs.fs_base;
 	}
-	m->event.type = MOCA_EVENT_TASK_START;
+	m->event.type = MOCA_CHANGE_TASK_START;
 	m->event.pid = t->pid;
 	m->event.tid = t->tid;
 	m->event.parent = parent ? parent->id : MOCA_NO_TASK;
@@ -112,7 +112,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 		m = message_new(MSG_EVENT, 0, NULL);
 		if (m) {
 			m->task = t->id;
-			m->event.type = MOCA_EVENT_TASK_END;
+			m->event.type = MOCA_CHANGE_TASK_END;
 			m->event.pid = t->pid;
 			m->event.tid = t->tid;
 			m->event.status = status;
@@ -142,7 +142,7 @@ static void exe_name(pid_t tid, char *buf, size_t size)
 
 void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
 {
-	task_event(rec, t, MOCA_EVENT_GAP, 0, 0, 0, 0, 0, why);
+	task_event(rec, t, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, why);
 }
 
 int supervisor_preload(struct recorder *rec, struct task *t,
@@ -217,7 +217,7 @@ static int at_exec_end(struct recorder *rec, struct task *t)
 	int err;
 
 	exe_name(t->tid, path, sizeof(path));
-	task_event(rec, t, MOCA_EVENT_EXEC, 0, 0, 0, 0, 0, path);
+	task_event(rec, t, MOCA_CHANGE_EXEC, 0, 0, 0, 0, 0, path);
 	err = session_give(rec, t);
 	return err ? err : rec->way->traced->after_exec(rec, t, path);
 }

@@ -52,7 +52,7 @@ struct message {
 	struct placed *placed;	/* MSG_DROP, _WITNESS: where pages are until now;
 				   freed with the message */
 	size_t placed_count;
-	struct moca_event event;
+	struct moca_change event;
 };
 
 struct queue;

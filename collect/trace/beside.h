@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A private trace beside a page trace: `moca record` starts it before the
- * program and ends it after; its markers are written into the same directory.
+ * program and ends it after; its events are written into the same directory.
  * The collector is a process of its own.
  */
 #ifndef MOCA_TRACE_BESIDE_H

@@ -119,7 +119,7 @@ static void note_directory(struct tracer_session *s)
 
 int tracer_directory_open(struct tracer_session *s)
 {
-	struct moca_marker_writer *writer;
+	struct moca_event_writer *writer;
 	int err;
 
 	if (s->types)
@@ -132,12 +132,12 @@ int tracer_directory_open(struct tracer_session *s)
 	tracer_directory_lock(s->dirfd);
 	err = s->opt.beside ? tracer_describe_beside(s) : 0;
 	if (!err)
-		err = moca_marker_writer_create(&writer, s->dirfd);
+		err = moca_event_writer_create(&writer, s->dirfd);
 	if (err)
 		return err;
-	err = moca_marker_writer_create(&s->types, s->dirfd);
+	err = moca_event_writer_create(&s->types, s->dirfd);
 	if (err) {
-		moca_marker_writer_destroy(writer);
+		moca_event_writer_destroy(writer);
 		return err;
 	}
 	if (s->opt.beside)

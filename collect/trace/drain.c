@@ -287,7 +287,7 @@ static void take_fresh(struct tracer_session *s)
 
 static void tick(struct tracer_session *s, uint64_t now)
 {
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 
 	if (now - s->ticked_ns < TRACER_KNOT_NS)
 		return;
@@ -298,7 +298,7 @@ static void tick(struct tracer_session *s, uint64_t now)
 	w = s->writer;
 	pthread_mutex_unlock(&s->lock);
 	if (w)
-		atomic_store(&s->totals.bytes, moca_marker_writer_bytes(w));
+		atomic_store(&s->totals.bytes, moca_event_writer_bytes(w));
 }
 
 /* Look at all streams. 1: there was something. */

@@ -26,7 +26,7 @@ static uint64_t later(uint64_t a, uint64_t b)
 }
 
 /* The line through the first and the last event; times never go back. */
-static void set_line(struct tracer_sink *to, struct moca_marker_chunk *c,
+static void set_line(struct tracer_sink *to, struct moca_event_chunk *c,
 		     const struct piece *p)
 {
 	const struct tracer_clock *clock = to->clock;
@@ -55,7 +55,7 @@ static void set_line(struct tracer_sink *to, struct moca_marker_chunk *c,
 
 static int write_piece(struct tracer_sink *to, const struct piece *p)
 {
-	struct moca_marker_chunk c = {
+	struct moca_event_chunk c = {
 		.stream = to->stream,
 		.events = p->events,
 		.records = p->records,
@@ -71,7 +71,7 @@ static int write_piece(struct tracer_sink *to, const struct piece *p)
 	int err;
 
 	set_line(to, &c, p);
-	err = moca_marker_writer_chunk(to->writer, &c);
+	err = moca_event_writer_chunk(to->writer, &c);
 	if (!err && p->events)
 		to->last_ns = c.end_ns;
 	return err;
@@ -177,17 +177,17 @@ int tracer_emit_lost(struct tracer_sink *to, uint64_t position, uint64_t lost)
 }
 
 /* In order of time, whatever the times are. */
-static int write_event(struct tracer_sink *to, struct moca_event *e)
+static int write_event(struct tracer_sink *to, struct moca_change *e)
 {
 	e->parent = MOCA_NO_TASK;
 	e->time_ns = to->last_ns = later(e->time_ns, to->last_ns);
-	return moca_marker_writer_events(to->writer, to->stream, e, 1);
+	return moca_event_writer_changes(to->writer, to->stream, e, 1);
 }
 
 int tracer_emit_start(struct tracer_sink *to, const struct tracer_who *who)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_START, .time_ns = who->start_ns,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = who->start_ns,
 		.pid = who->pid, .tid = who->tid, .name = who->name,
 		.flags = who->pid != who->tid ? MOCA_TASK_THREAD : 0,
 	};
@@ -198,8 +198,8 @@ int tracer_emit_start(struct tracer_sink *to, const struct tracer_who *who)
 int tracer_emit_end(struct tracer_sink *to, const struct tracer_who *who,
 		    uint64_t end_ns, int status)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_END, .pid = who->pid, .tid = who->tid,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_END, .pid = who->pid, .tid = who->tid,
 		.time_ns = end_ns, .name = "", .status = status,
 	};
 
@@ -208,8 +208,8 @@ int tracer_emit_end(struct tracer_sink *to, const struct tracer_who *who,
 
 int tracer_emit_gap(struct tracer_sink *to, uint64_t when, const char *what)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_GAP, .name = what, .time_ns = when,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_GAP, .name = what, .time_ns = when,
 	};
 
 	return write_event(to, &e);

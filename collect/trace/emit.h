@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #include "collect/trace/clock.h"
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 #include "lib/ring/consumer.h"
 
 /* One stream's way to disk. */
 struct tracer_sink {
-	struct moca_marker_writer *writer;
+	struct moca_event_writer *writer;
 	struct tracer_clock *clock;
 	uint32_t stream;
 	uint64_t last_ns;	/* no later event gets an earlier time */

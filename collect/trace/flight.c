@@ -140,7 +140,7 @@ void tracer_flight_finish(struct tracer_session *s)
 
 /* One stream into a snapshot's directory. */
 static int copy_one(struct tracer_session *s, struct tracer_stream *st,
-		    struct moca_marker_writer *w, int ended,
+		    struct moca_event_writer *w, int ended,
 		    struct tracer_found *found)
 {
 	struct tracer_who who = tracer_stream_who(st);
@@ -165,7 +165,7 @@ static int copy_one(struct tracer_session *s, struct tracer_stream *st,
 	return err;
 }
 
-static int copy_types(struct tracer_session *s, struct moca_marker_writer *w)
+static int copy_types(struct tracer_session *s, struct moca_event_writer *w)
 {
 	uint32_t id, end = tracer_catalog_end(&s->catalog);
 	int err = 0;
@@ -173,14 +173,14 @@ static int copy_types(struct tracer_session *s, struct moca_marker_writer *w)
 	for (id = MOCA_REC_FIRST; id < end && !err; id++) {
 		const struct tracer_type *t = &s->catalog.types[id];
 
-		err = moca_marker_writer_type(w, id, t->facility, t->name,
+		err = moca_event_writer_type(w, id, t->facility, t->name,
 					      t->fields);
 	}
 	return err;
 }
 
 /* Streams first: a thread may come to know a type while we copy. */
-static int copy_all(struct tracer_session *s, struct moca_marker_writer *w,
+static int copy_all(struct tracer_session *s, struct moca_event_writer *w,
 		    struct tracer_job *job)
 {
 	struct tracer_found found = { 0 };
@@ -201,14 +201,14 @@ static int copy_all(struct tracer_session *s, struct moca_marker_writer *w,
 
 void tracer_snapshot(struct tracer_session *s, struct tracer_job *job)
 {
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 
 	tracer_drain_look(s);
-	job->error = moca_marker_writer_create(&w, job->dirfd);
+	job->error = moca_event_writer_create(&w, job->dirfd);
 	if (job->error)
 		return;
 	job->error = copy_all(s, w, job);
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 	if (!job->error)
 		job->error = tracer_describe_snapshot(s, job);
 }

@@ -18,7 +18,7 @@
 #include "collect/trace/session.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 #include "lib/format/meta.h"
 #include "lib/ring/consumer.h"
 #include "lib/ring/protocol.h"
@@ -138,8 +138,8 @@ struct tracer_session {
 	struct tracer_knot first_knot;
 	uint64_t described_ns;		/* when metadata was last written */
 	/* Two writers, each for files of its own: marker-types; marker-N. */
-	struct moca_marker_writer *types;
-	struct moca_marker_writer *writer;
+	struct moca_event_writer *types;
+	struct moca_event_writer *writer;
 
 	/* The server's. */
 	int epoll;

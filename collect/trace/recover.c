@@ -25,8 +25,8 @@
 #include "collect/trace/slot.h"
 #include "lib/base/err.h"
 #include "lib/format/file.h"
-#include "lib/format/marker-decode.h"
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-decode.h"
+#include "lib/format/event-writer.h"
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/ring/clock.h"
@@ -41,7 +41,7 @@ struct recovery {
 	struct moca_meta *meta;
 	int beside;		/* accesses: meta is marker-session */
 	struct tracer_shm shm;
-	struct moca_marker_writer *writer;
+	struct moca_event_writer *writer;
 	struct tracer_clock clock;
 	uint32_t id_end;
 	uint32_t subbuf_size, subbufs, mode;
@@ -146,11 +146,11 @@ static int look_at_disk(struct recovery *r, uint32_t stream,
 			struct on_disk *out)
 {
 	struct moca_decoder decoder = { 0 };
-	struct moca_marker_params p;
+	struct moca_event_params p;
 	struct moca_header h;
 	struct moca_file f;
 	uint64_t pos;
-	int err = moca_file_open(&f, r->dirfd, MOCA_FILE_MARKER, stream,
+	int err = moca_file_open(&f, r->dirfd, MOCA_FILE_EVENT, stream,
 				 INT64_MAX);
 
 	*out = (struct on_disk){ 0 };
@@ -160,8 +160,8 @@ static int look_at_disk(struct recovery *r, uint32_t stream,
 		if (h.end_ns > out->last_ns && h.end_ns < INT64_MAX)
 			out->last_ns = h.end_ns;
 		/* At position 0: what was lost before there was a buffer. */
-		if (h.kind == MOCA_KIND_MARKERS && h.lost &&
-		    !moca_decoder_marker_params(&decoder, &f, &h, pos, &p) &&
+		if (h.kind == MOCA_KIND_EVENTS && h.lost &&
+		    !moca_decoder_event_params(&decoder, &f, &h, pos, &p) &&
 		    p.end)
 			out->lost = moca_add_sat(out->lost, h.lost);
 	}
@@ -263,7 +263,7 @@ static int write_stream(struct recovery *r, uint32_t stream,
 	if (!err)
 		err = look_at_disk(r, stream, &disk);
 	if (!err)
-		err = moca_marker_writer_position(r->writer, stream,
+		err = moca_event_writer_position(r->writer, stream,
 						  &position);
 	if (!err) {
 		to.last_ns = disk.last_ns;
@@ -348,12 +348,12 @@ static void count_all(struct recovery *r, uint64_t *events, uint64_t *lost,
 
 	while (d && (e = readdir(d))) {
 		if (sscanf(e->d_name, "marker-%u", &n) != 1 ||
-		    moca_file_open(&f, r->dirfd, MOCA_FILE_MARKER, n,
+		    moca_file_open(&f, r->dirfd, MOCA_FILE_EVENT, n,
 				   INT64_MAX))
 			continue;
 		++*streams;
 		while (moca_file_next(&f, &h, &pos) > 0) {
-			if (h.kind != MOCA_KIND_MARKERS)
+			if (h.kind != MOCA_KIND_EVENTS)
 				continue;
 			*events += h.records;
 			*lost = moca_add_sat(*lost, h.lost);
@@ -506,9 +506,9 @@ static int with_buffers(struct recovery *r)
 
 	r->id_end = MOCA_REC_FIRST;
 	if (!err)
-		err = moca_marker_writer_create(&r->writer, r->dirfd);
+		err = moca_event_writer_create(&r->writer, r->dirfd);
 	if (!err)
-		err = moca_marker_writer_types(r->writer, type_on_disk, r);
+		err = moca_event_writer_types(r->writer, type_on_disk, r);
 	if (!err)
 		err = recover_streams(r);
 	if (err) {
@@ -630,7 +630,7 @@ int tracer_recover(const char *dir)
 	}
 	if (!err)
 		err = recover(&r);
-	moca_marker_writer_destroy(r.writer);
+	moca_event_writer_destroy(r.writer);
 	tracer_clock_free(&r.clock);
 	moca_meta_free(r.meta);
 	close(r.dirfd);

@@ -132,7 +132,7 @@ static int add_type(struct tracer_session *s, const char *facility,
 	err = tracer_directory_open(s);
 	if (err)
 		return err;
-	err = moca_marker_writer_type(s->types, *id, facility, name, fields);
+	err = moca_event_writer_type(s->types, *id, facility, name, fields);
 	if (err && err != -EINVAL && err != -ENOMEM)
 		tracer_disk_failed(s, err);
 	return err ? err : tracer_catalog_add(&s->catalog, facility, name,

@@ -116,8 +116,8 @@ static void discard(struct tracer_session *s)
 		close(s->done_fd);
 	tracer_shm_remove(&s->shm);
 	tracer_slot_free(&s->slot);
-	moca_marker_writer_destroy(s->types);
-	moca_marker_writer_destroy(s->writer);
+	moca_event_writer_destroy(s->types);
+	moca_event_writer_destroy(s->writer);
 	if (s->dirfd >= 0)
 		close(s->dirfd);
 	moca_meta_free(s->meta);

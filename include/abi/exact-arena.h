@@ -159,7 +159,7 @@ struct moca_exact_shared {
 /* Then a name, at most 4,095 bytes and a NUL, then up to 7 bytes to 8. */
 struct moca_exact_event {
 	uint32_t size;		/* of all, a multiple of 8 */
-	uint32_t type;		/* enum moca_event_type */
+	uint32_t type;		/* enum moca_change_type */
 	uint64_t clock;
 	uint64_t addr, len, offset;
 	uint32_t flags, prot;

@@ -3,7 +3,7 @@
  * libmoca: reading trace directories.
  *
  * A trace is opened, then walked with cursors. A cursor holds one decoded
- * chunk, or one of each file of the task that has events or markers at that
+ * chunk, or one of each file of the task that has changes or events at that
  * time (17 at most), so memory is bounded whatever the trace's size.
  * Nothing is believed that a checksum or a length check does not cover: a
  * corrupt chunk is skipped, counted in moca_trace_damage, and harms only
@@ -35,7 +35,7 @@ struct moca_task {
 	uint64_t start_ns;	/* 0 = unknown */
 	uint64_t end_ns;	/* 0 = unknown or still running */
 	int32_t status;		/* as of wait(2); valid when end_ns != 0 and
-				   flags have no MOCA_TASK_MARKERS */
+				   flags have no MOCA_TASK_EVENTS */
 	uint32_t flags;		/* MOCA_TASK_* */
 	const char *name;	/* the last name seen */
 	uint64_t chunks;	/* access chunks */
@@ -43,9 +43,9 @@ struct moca_task {
 	uint64_t reads;		/* of accesses: reads and instruction fetches */
 	uint64_t writes;
 	uint64_t lost;
-	uint64_t markers;	/* events that it emitted: struct moca_marker */
-	uint64_t markers_lost;	/* that it could not store */
-	uint64_t markers_torn;	/* that it was writing when it died */
+	uint64_t events;	/* events that it emitted: struct moca_event */
+	uint64_t events_lost;	/* that it could not store */
+	uint64_t events_torn;	/* that it was writing when it died */
 	uint64_t counts;	/* rows: struct moca_count */
 	uint64_t loads;		/* of all these rows */
 	uint64_t stores;
@@ -85,8 +85,8 @@ struct moca_counts {
 };
 
 /*
- * What a reader found wrong; all 0 for a sound trace. Headers, events, types
- * and tails are checked on opening, accesses, counts and markers when a cursor
+ * What a reader found wrong; all 0 for a sound trace. Headers, changes, types
+ * and tails are checked on opening, accesses, counts and events when a cursor
  * unpacks them; each damaged place counts once, however many cursors pass it.
  */
 struct moca_damage {
@@ -155,12 +155,13 @@ void moca_cursor_close(struct moca_cursor *c);
 int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out);
 
 /*
- * The next event, by task and within a task by time. A walk returns either
- * chunks or events or markers or counts (-EINVAL): use a cursor for each. Events without a
- * length match any range of addresses. 1, 0 or -errno as above.
+ * The next change, by task and within a task by time. A walk returns either
+ * chunks or changes or events or counts (-EINVAL): use a cursor for each.
+ * Changes without a length match any range of addresses. 1, 0 or -errno as
+ * above.
  */
-int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
-		      uint32_t *task);
+int moca_cursor_change(struct moca_cursor *c, const struct moca_change **out,
+		       uint32_t *task);
 
 /*
  * The next counts, by task and within a task by time, with only the rows whose
@@ -171,7 +172,7 @@ int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
  */
 int moca_cursor_counts(struct moca_cursor *c, const struct moca_counts **out);
 
-/* How a field of a marker is shown, and what it is made of. */
+/* How a field of an event is shown, and what it is made of. */
 enum moca_field_kind {
 	MOCA_FIELD_UNSIGNED = 1,
 	MOCA_FIELD_SIGNED = 2,
@@ -184,7 +185,7 @@ enum moca_field_kind {
 enum moca_field_shape {
 	MOCA_FIELD_SCALAR = 0,
 	MOCA_FIELD_ARRAY = 1,		/* count elements */
-	MOCA_FIELD_SEQUENCE = 2,	/* as many as each marker says */
+	MOCA_FIELD_SEQUENCE = 2,	/* as many as each event says */
 };
 
 struct moca_field_label {
@@ -203,7 +204,7 @@ struct moca_field {
 };
 
 /* What MOCA_EVENT (moca/trace.h) declared. Lives as long as the trace. */
-struct moca_marker_type {
+struct moca_event_type {
 	uint32_t id;
 	const char *facility;
 	const char *name;
@@ -212,19 +213,19 @@ struct moca_marker_type {
 };
 
 /* One event that a program emitted. */
-struct moca_marker {
+struct moca_event {
 	uint64_t time_ns;
-	const struct moca_marker_type *type;
+	const struct moca_event_type *type;
 	const uint8_t *payload;
 	size_t len;
 	/*
 	 * Events of its stream that were dropped since the one before it. What
-	 * was dropped after the last is only in moca_task.markers_lost.
+	 * was dropped after the last is only in moca_task.events_lost.
 	 */
 	uint64_t lost;
 };
 
-/* A field's contents in one marker. */
+/* A field's contents in one event. */
 struct moca_value {
 	const struct moca_field *field;
 	const uint8_t *data;	/* unaligned, little endian */
@@ -232,21 +233,21 @@ struct moca_value {
 				   which there is a NUL and before none */
 };
 
-/* The kinds of markers, by id. The array belongs to the trace. */
-const struct moca_marker_type *const *
-moca_trace_marker_types(const struct moca_trace *t, size_t *count);
+/* The kinds of events, by id. The array belongs to the trace. */
+const struct moca_event_type *const *
+moca_trace_event_types(const struct moca_trace *t, size_t *count);
 
 /*
- * The next marker, by task and within a task by time. A cursor that walks
- * markers walks nothing else (-EINVAL). Markers have no address: only the
+ * The next event, by task and within a task by time. A cursor that walks
+ * events walks nothing else (-EINVAL). Events have no address: only the
  * query's times and task count. *out is valid until the next call. 1, 0 or
  * -errno as above.
  */
-int moca_cursor_marker(struct moca_cursor *c, const struct moca_marker **out,
-		       uint32_t *task);
+int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
+		      uint32_t *task);
 
-/* Field i of a marker, whose payload the cursor has checked. 0 or -EINVAL. */
-int moca_marker_value(const struct moca_marker *m, size_t i,
+/* Field i of an event, whose payload the cursor has checked. 0 or -EINVAL. */
+int moca_event_value(const struct moca_event *m, size_t i,
 		      struct moca_value *out);
 /*
  * Element i of a value; 0 if there is none. As an integer: sign-extended, of a
@@ -266,14 +267,14 @@ struct moca_mapping {
 	uint32_t flags;		/* MOCA_MAP_* */
 	uint64_t offset;
 	const char *name;
-	uint32_t memory;	/* as these of struct moca_event */
+	uint32_t memory;	/* as these of struct moca_change */
 	uint64_t dev;
 	uint64_t ino;
 };
 
 /*
  * All mappings of all processes that ever were, by pid, begin_ns, addr. Built
- * on first use from the events. The array belongs to the trace. 0 or -errno.
+ * on first use from the changes. The array belongs to the trace. 0 or -errno.
  */
 int moca_trace_mappings(struct moca_trace *t, const struct moca_mapping **out,
 			size_t *count);

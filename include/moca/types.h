@@ -57,33 +57,33 @@ struct moca_count {
 	uint8_t first_store;	/* 1 = that one was a store */
 };
 
-enum moca_event_type {
+enum moca_change_type {
 	/*
 	 * pid, tid, parent, flags, name; of a thread: addr = its first stack
 	 * pointer, offset = its thread pointer, 0 = unknown.
 	 */
-	MOCA_EVENT_TASK_START = 1,
-	MOCA_EVENT_TASK_END = 2,	/* status, as of wait(2) */
-	MOCA_EVENT_EXEC = 3,		/* pid, name = path of the program */
-	MOCA_EVENT_NAME = 4,		/* name = the thread's new name */
-	MOCA_EVENT_MMAP = 5,		/* addr, len, prot, flags, offset, name */
-	MOCA_EVENT_MUNMAP = 6,		/* addr, len */
-	MOCA_EVENT_DISCARD = 7,		/* addr, len: contents given back */
+	MOCA_CHANGE_TASK_START = 1,
+	MOCA_CHANGE_TASK_END = 2,	/* status, as of wait(2) */
+	MOCA_CHANGE_EXEC = 3,		/* pid, name = path of the program */
+	MOCA_CHANGE_NAME = 4,		/* name = the thread's new name */
+	MOCA_CHANGE_MMAP = 5,		/* addr, len, prot, flags, offset, name */
+	MOCA_CHANGE_MUNMAP = 6,		/* addr, len */
+	MOCA_CHANGE_DISCARD = 7,		/* addr, len: contents given back */
 	/*
 	 * addr, len (or 0), name = what, why. One of the same name whose offset
 	 * is not 0 tells that it ended, after so many ns.
 	 */
-	MOCA_EVENT_GAP = 8,
+	MOCA_CHANGE_GAP = 8,
 };
 
-/* Flags of MOCA_EVENT_TASK_START. */
+/* Flags of MOCA_CHANGE_TASK_START. */
 #define MOCA_TASK_THREAD 1u	/* shares its process's address space */
 #define MOCA_TASK_FORK 2u	/* a copy of its parent's address space */
 #define MOCA_TASK_VFORK 4u	/* borrows its parent's address space */
 #define MOCA_TASK_ATTACHED 8u	/* was running when the recording began */
-#define MOCA_TASK_MARKERS 16u	/* known by its markers only: set by readers */
+#define MOCA_TASK_EVENTS 16u	/* known by its events only: set by readers */
 
-/* Flags of MOCA_EVENT_MMAP: what the collector can see of the mapping. */
+/* Flags of MOCA_CHANGE_MMAP: what the collector can see of the mapping. */
 #define MOCA_MAP_CERTIFIED 1u	/* every touched page is accounted for */
 #define MOCA_MAP_ZAPPED 2u	/* re-observed in each interval */
 #define MOCA_MAP_STACK 4u	/* a main thread's stack */
@@ -110,12 +110,12 @@ enum moca_memory {
 #define MOCA_NO_TASK UINT32_MAX
 
 /* Something that happened to a task or to its mappings. */
-struct moca_event {
+struct moca_change {
 	uint64_t time_ns;
 	uint64_t addr;
 	uint64_t len;
 	uint64_t offset;	/* of a file mapping, bytes */
-	uint32_t type;		/* enum moca_event_type */
+	uint32_t type;		/* enum moca_change_type */
 	uint32_t flags;		/* MOCA_TASK_* or MOCA_MAP_* */
 	uint32_t prot;		/* PROT_* */
 	uint32_t pid;		/* of the process (thread group) */
@@ -123,7 +123,7 @@ struct moca_event {
 	uint32_t parent;	/* task number, or MOCA_NO_TASK */
 	int32_t status;
 	const char *name;	/* NUL-terminated, never NULL */
-	/* Of MOCA_EVENT_MMAP; 0 in older traces. */
+	/* Of MOCA_CHANGE_MMAP; 0 in older traces. */
 	uint32_t memory;	/* enum moca_memory */
 	uint64_t dev;		/* device number: major << 32 | minor */
 	uint64_t ino;		/* 0 = has none */

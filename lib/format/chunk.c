@@ -11,7 +11,7 @@
 
 static const char *const prefixes[] = {
 	[MOCA_FILE_TASK] = "task-",
-	[MOCA_FILE_MARKER] = "marker-",
+	[MOCA_FILE_EVENT] = "marker-",
 };
 
 static const char types_name[] = "marker-types";
@@ -73,7 +73,7 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 	/* Also while it is being written. */
 	if (!strncmp(name, MOCA_META_SESSION, strlen(MOCA_META_SESSION)))
 		return 0;
-	for (*type = MOCA_FILE_TASK; *type <= MOCA_FILE_MARKER; ++*type)
+	for (*type = MOCA_FILE_TASK; *type <= MOCA_FILE_EVENT; ++*type)
 		if (!strncmp(name, prefixes[*type], strlen(prefixes[*type])))
 			return parse_number(name + strlen(prefixes[*type]),
 					    number);

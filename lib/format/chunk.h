@@ -22,8 +22,8 @@
 
 enum moca_chunk_kind {
 	MOCA_KIND_ACCESSES = 1,
-	MOCA_KIND_EVENTS = 2,
-	MOCA_KIND_MARKERS = 3,
+	MOCA_KIND_CHANGES = 2,
+	MOCA_KIND_EVENTS = 3,
 	MOCA_KIND_TYPES = 4,
 	MOCA_KIND_COUNTS = 5,
 	MOCA_KIND_MACHINE = 6,
@@ -33,7 +33,7 @@ enum moca_chunk_kind {
 /* The files that are made of chunks. */
 enum moca_file_type {
 	MOCA_FILE_TASK,		/* task-N */
-	MOCA_FILE_MARKER,	/* marker-N */
+	MOCA_FILE_EVENT,	/* marker-N */
 	MOCA_FILE_TYPES,	/* marker-types */
 	MOCA_FILE_MACHINE,	/* machine */
 	MOCA_FILE_SHARED,	/* task-shared: chunks of many tasks */
@@ -61,7 +61,7 @@ struct moca_header {
 	uint32_t task;
 	uint32_t payload_len;
 	uint64_t number;
-	uint64_t interval;	/* of markers: torn */
+	uint64_t interval;	/* of events: torn */
 	uint64_t begin_ns;
 	uint64_t end_ns;
 	uint64_t lost;

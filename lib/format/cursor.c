@@ -10,7 +10,7 @@ struct moca_cursor {
 	struct moca_decoder decoder;
 	struct moca_chunk chunk;
 	struct moca_counts counts;
-	struct moca_merge merge;	/* of events or markers */
+	struct moca_merge merge;	/* of changes or events */
 	int in_task;			/* the merge has begun with task at */
 	int chunks_only;
 };
@@ -72,7 +72,7 @@ void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n)
 	c->merge.streams_below = n;
 }
 
-void moca_task_events_only(struct moca_cursor *c)
+void moca_task_changes_only(struct moca_cursor *c)
 {
 	c->merge.task_files_only = 1;
 }
@@ -271,7 +271,7 @@ int moca_cursor_counts(struct moca_cursor *c, const struct moca_counts **out)
 	return 1;
 }
 
-/* The next event or marker. 1, 0 or -errno. */
+/* The next change or event. 1, 0 or -errno. */
 static int next_record(struct moca_cursor *c, uint8_t kind,
 		       struct moca_source **out, uint32_t *task)
 {
@@ -300,24 +300,24 @@ static int next_record(struct moca_cursor *c, uint8_t kind,
 	}
 }
 
-int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
+int moca_cursor_change(struct moca_cursor *c, const struct moca_change **out,
 		      uint32_t *task)
+{
+	struct moca_source *s;
+	int ret = next_record(c, MOCA_KIND_CHANGES, &s, task);
+
+	if (ret > 0)
+		*out = &s->change;
+	return ret;
+}
+
+int moca_cursor_event(struct moca_cursor *c, const struct moca_event **out,
+		       uint32_t *task)
 {
 	struct moca_source *s;
 	int ret = next_record(c, MOCA_KIND_EVENTS, &s, task);
 
 	if (ret > 0)
 		*out = &s->event;
-	return ret;
-}
-
-int moca_cursor_marker(struct moca_cursor *c, const struct moca_marker **out,
-		       uint32_t *task)
-{
-	struct moca_source *s;
-	int ret = next_record(c, MOCA_KIND_MARKERS, &s, task);
-
-	if (ret > 0)
-		*out = &s->marker;
 	return ret;
 }

@@ -161,7 +161,7 @@ int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos)
 void moca_decoder_free(struct moca_decoder *d)
 {
 	moca_buf_free(&d->payload);
-	moca_buf_free(&d->events);
+	moca_buf_free(&d->changes);
 	moca_buf_free(&d->records);
 	ZSTD_freeDCtx(d->in.dctx);
 	free(d->recs);
@@ -252,52 +252,52 @@ int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
 	len = moca_stream_len(&d->in, id);
 	if (!len || len > max)
 		return -EBADMSG;
-	d->events.len = 0;
-	if (moca_buf_reserve(&d->events, len))
+	d->changes.len = 0;
+	if (moca_buf_reserve(&d->changes, len))
 		return -ENOMEM;
-	if (moca_stream_get(&d->in, id, d->events.data, len))
+	if (moca_stream_get(&d->in, id, d->changes.data, len))
 		return -EBADMSG;
-	d->events.len = len;
+	d->changes.len = len;
 	return 0;
 }
 
-int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
+int moca_decoder_changes(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos)
 {
 	const uint8_t *p, *end;
 	uint64_t prev = 0;
-	struct moca_event e;
+	struct moca_change e;
 	uint32_t i;
 	int ret;
 
-	ret = moca_decoder_bytes(d, f, h, pos, MOCA_S_EVENTS,
-				 MOCA_EVENTS_RAW_MAX);
+	ret = moca_decoder_bytes(d, f, h, pos, MOCA_S_CHANGES,
+				 MOCA_CHANGES_RAW_MAX);
 	if (ret)
 		return ret;
-	p = d->events.data;
-	end = p + d->events.len;
+	p = d->changes.data;
+	end = p + d->changes.len;
 	for (i = 0; i < h->records; i++)
-		if (moca_event_decode(&e, &p, end, &prev))
+		if (moca_change_decode(&e, &p, end, &prev))
 			return -EBADMSG;
 	return p == end ? 0 : -EBADMSG;
 }
 
-int moca_decoder_each_event(struct moca_decoder *d, const struct moca_file *f,
+int moca_decoder_each_change(struct moca_decoder *d, const struct moca_file *f,
 			    const struct moca_header *h, uint64_t pos,
-			    int (*each)(void *arg, const struct moca_event *e),
+			    int (*each)(void *arg, const struct moca_change *e),
 			    void *arg)
 {
 	const uint8_t *p, *end;
-	struct moca_event e;
+	struct moca_change e;
 	uint64_t prev = 0;
 	int ret;
 
-	ret = moca_decoder_events(d, f, h, pos);
+	ret = moca_decoder_changes(d, f, h, pos);
 	if (ret)
 		return ret;
-	p = d->events.data;
-	end = p + d->events.len;
-	while (p < end && !ret && !moca_event_decode(&e, &p, end, &prev))
+	p = d->changes.data;
+	end = p + d->changes.len;
+	while (p < end && !ret && !moca_change_decode(&e, &p, end, &prev))
 		ret = each(arg, &e);
 	return ret;
 }

@@ -7,7 +7,7 @@
 #include "lib/base/bytes.h"
 #include "lib/format/chunk.h"
 #include "lib/format/counts.h"
-#include "lib/format/event.h"
+#include "lib/format/change.h"
 #include "lib/format/stream.h"
 
 struct moca_file {
@@ -43,15 +43,15 @@ struct moca_decoder {
 	struct moca_access_scratch *scratch;
 	struct moca_count *rows;
 	struct moca_counts_scratch *counts;
-	struct moca_buf events;
-	struct moca_buf records;	/* of markers */
+	struct moca_buf changes;
+	struct moca_buf records;	/* of events */
 };
 
 void moca_decoder_free(struct moca_decoder *d);
 /* Read, check and parse a payload to d->in. 0, -EBADMSG or -ENOMEM. */
 int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
 		      const struct moca_header *h, uint64_t pos);
-/* The same, and one stream of at most max bytes to d->events. */
+/* The same, and one stream of at most max bytes to d->changes. */
 int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
 		       const struct moca_header *h, uint64_t pos, uint8_t id,
 		       size_t max);
@@ -61,13 +61,13 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 /* h->records rows of counts to d->rows. As above. */
 int moca_decoder_counts(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos);
-/* h->records events, checked, as bytes to d->events. As above. */
-int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
+/* h->records changes, checked, as bytes to d->changes. As above. */
+int moca_decoder_changes(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos);
-/* The same, and calls each for every event, until it returns an error. */
-int moca_decoder_each_event(struct moca_decoder *d, const struct moca_file *f,
+/* The same, and calls each for every change, until it returns an error. */
+int moca_decoder_each_change(struct moca_decoder *d, const struct moca_file *f,
 			    const struct moca_header *h, uint64_t pos,
-			    int (*each)(void *arg, const struct moca_event *e),
+			    int (*each)(void *arg, const struct moca_change *e),
 			    void *arg);
 
 #endif

@@ -10,9 +10,9 @@
 #define MAPS_MAX (1u << 24)	/* a hostile trace may fork without end */
 #define OPEN UINT64_MAX		/* end_ns of a mapping not yet ended */
 
-/* An event with what orders it among those of all tasks. */
+/* A change with what orders it among those of all tasks. */
 struct item {
-	struct moca_event e;
+	struct moca_change e;
 	uint32_t task;
 	size_t seq;
 };
@@ -161,7 +161,7 @@ static int cut(struct builder *b, struct process *p, uint64_t addr,
 
 /* For p and all that share its address space: unmap, and map if asked to. */
 static int change(struct builder *b, struct process *p,
-		  const struct moca_event *e)
+		  const struct moca_change *e)
 {
 	struct moca_mapping map = {
 		.addr = e->addr,
@@ -184,7 +184,7 @@ static int change(struct builder *b, struct process *p,
 		return 0;
 	do {
 		ret = cut(b, q, e->addr, end, e->time_ns);
-		if (!ret && e->type == MOCA_EVENT_MMAP)
+		if (!ret && e->type == MOCA_CHANGE_MMAP)
 			ret = insert(b, q, live_before(q, e->addr), &map);
 		q = q->ring;
 	} while (!ret && q != p);
@@ -209,7 +209,7 @@ static int copy_space(struct builder *b, struct process *p,
 }
 
 static int start_task(struct builder *b, struct process *p,
-		      const struct moca_event *e)
+		      const struct moca_change *e)
 {
 	const struct moca_task *parent;
 	struct process *from;
@@ -240,7 +240,7 @@ static int start_task(struct builder *b, struct process *p,
 
 static int apply(struct builder *b, const struct item *item)
 {
-	const struct moca_event *e = &item->e;
+	const struct moca_change *e = &item->e;
 	const struct moca_task *task;
 	struct process *p;
 	uint32_t pid = e->pid;
@@ -255,16 +255,16 @@ static int apply(struct builder *b, const struct item *item)
 	if (!p)
 		return -ENOMEM;
 	switch (e->type) {
-	case MOCA_EVENT_TASK_START:
+	case MOCA_CHANGE_TASK_START:
 		return start_task(b, p, e);
-	case MOCA_EVENT_TASK_END:
+	case MOCA_CHANGE_TASK_END:
 		if (p->tasks > 1) {
 			p->tasks--;
 			return 0;
 		}
 		p->tasks = 0;
 		/* fall through */
-	case MOCA_EVENT_EXEC:
+	case MOCA_CHANGE_EXEC:
 		leave_ring(p);
 		end_all(b, p, e->time_ns);
 		return 0;
@@ -283,18 +283,18 @@ static int compare_items(const void *a, const void *b)
 	return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-static int matters(const struct moca_event *e)
+static int matters(const struct moca_change *e)
 {
-	return e->type == MOCA_EVENT_TASK_START ||
-	       e->type == MOCA_EVENT_TASK_END ||
-	       e->type == MOCA_EVENT_EXEC || e->type == MOCA_EVENT_MMAP ||
-	       e->type == MOCA_EVENT_MUNMAP;
+	return e->type == MOCA_CHANGE_TASK_START ||
+	       e->type == MOCA_CHANGE_TASK_END ||
+	       e->type == MOCA_CHANGE_EXEC || e->type == MOCA_CHANGE_MMAP ||
+	       e->type == MOCA_CHANGE_MUNMAP;
 }
 
-/* All events that concern mappings, by time. 0 or -errno. */
+/* All changes that concern mappings, by time. 0 or -errno. */
 static int collect(struct builder *b, struct moca_buf *buf)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *c;
 	struct item *item;
 	uint32_t task;
@@ -304,8 +304,8 @@ static int collect(struct builder *b, struct moca_buf *buf)
 	if (ret)
 		return ret;
 	/* A thread that gets a buffer starts no process. */
-	moca_task_events_only(c);
-	while ((ret = moca_cursor_event(c, &e, &task)) > 0) {
+	moca_task_changes_only(c);
+	while ((ret = moca_cursor_change(c, &e, &task)) > 0) {
 		if (!matters(e))
 			continue;
 		ret = moca_buf_reserve(buf, sizeof(*item));

@@ -31,7 +31,7 @@ struct moca_mappings {
 	struct moca_map_index index;
 };
 
-/* From the events of t. 0 or -errno; free is right after both. */
+/* From the changes of t. 0 or -errno; free is right after both. */
 int moca_mappings_build(struct moca_mappings *m, struct moca_trace *t);
 void moca_mappings_free(struct moca_mappings *m);
 

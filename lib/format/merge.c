@@ -23,18 +23,18 @@ static int in_time(const struct moca_query *q, uint64_t t)
 	return t >= q->begin_ns && (!q->end_ns || t < q->end_ns);
 }
 
-static int wants_event(const struct moca_merge *m, const struct moca_source *s,
-		       const struct moca_event *e)
+static int wants_change(const struct moca_merge *m, const struct moca_source *s,
+		       const struct moca_change *e)
 {
 	const struct moca_query *q = m->query;
 
 	if (!in_time(q, e->time_ns))
 		return 0;
 	/* Of a task that has a file of its own, that file tells its life. */
-	if (s->file.type == MOCA_FILE_MARKER &&
+	if (s->file.type == MOCA_FILE_EVENT &&
 	    m->task < m->trace->file_count &&
-	    (e->type == MOCA_EVENT_TASK_START ||
-	     e->type == MOCA_EVENT_TASK_END))
+	    (e->type == MOCA_CHANGE_TASK_START ||
+	     e->type == MOCA_CHANGE_TASK_END))
 		return 0;
 	if (!e->len || (!q->addr_begin && !q->addr_end))
 		return 1;
@@ -45,26 +45,26 @@ static int wants_event(const struct moca_merge *m, const struct moca_source *s,
 /* The next wanted record of the chunk at hand. 1, 0 or -errno. */
 static int next_record(const struct moca_merge *m, struct moca_source *s)
 {
-	if (m->kind == MOCA_KIND_EVENTS) {
-		while (s->event_pos < s->event_end) {
-			if (moca_event_decode(&s->event, &s->event_pos,
-					      s->event_end, &s->event_ns))
+	if (m->kind == MOCA_KIND_CHANGES) {
+		while (s->change_pos < s->change_end) {
+			if (moca_change_decode(&s->change, &s->change_pos,
+					      s->change_end, &s->change_ns))
 				return -EBADMSG; /* was checked: a bug */
-			s->time_ns = s->event.time_ns;
-			if (wants_event(m, s, &s->event))
+			s->time_ns = s->change.time_ns;
+			if (wants_change(m, s, &s->change))
 				return 1;
 		}
 		return 0;
 	}
-	while (moca_marker_walk_next(&s->walk, &m->trace->types, &s->marker)) {
-		s->time_ns = s->marker.time_ns;
+	while (moca_event_walk_next(&s->walk, &m->trace->types, &s->event)) {
+		s->time_ns = s->event.time_ns;
 		if (in_time(m->query, s->time_ns))
 			return 1;
 	}
 	return 0;
 }
 
-/* Is the chunk to be unpacked? Times of markers are raised to the floor. */
+/* Is the chunk to be unpacked? Times of events are raised to the floor. */
 static int wants_chunk(const struct moca_merge *m, struct moca_source *s,
 		       const struct moca_header *h, uint64_t floor_ns)
 {
@@ -73,7 +73,7 @@ static int wants_chunk(const struct moca_merge *m, struct moca_source *s,
 
 	if (h->version != MOCA_FORMAT_VERSION || h->kind != m->kind)
 		return 0;
-	if (m->kind == MOCA_KIND_MARKERS) {
+	if (m->kind == MOCA_KIND_EVENTS) {
 		if (!h->records)
 			return 0;
 		begin = begin > floor_ns ? begin : floor_ns;
@@ -91,7 +91,7 @@ static int next_chunk(const struct moca_merge *m, struct moca_source *s)
 	int ret;
 
 	for (;;) {
-		ret = s->file.type == MOCA_FILE_MARKER ?
+		ret = s->file.type == MOCA_FILE_EVENT ?
 			      moca_file_next(&s->file, &h, &pos) :
 			      moca_task_file_next(&s->file, m->trace, m->task,
 						  &h, &pos);
@@ -100,12 +100,12 @@ static int next_chunk(const struct moca_merge *m, struct moca_source *s)
 		floor_ns = s->floor_ns;
 		if (!wants_chunk(m, s, &h, floor_ns))
 			continue;
-		if (m->kind == MOCA_KIND_MARKERS)
-			ret = moca_decoder_markers(&s->decoder, &s->file, &h,
+		if (m->kind == MOCA_KIND_EVENTS)
+			ret = moca_decoder_events(&s->decoder, &s->file, &h,
 						   pos, &m->trace->types,
 						   floor_ns, &s->walk);
 		else
-			ret = moca_decoder_events(&s->decoder, &s->file, &h,
+			ret = moca_decoder_changes(&s->decoder, &s->file, &h,
 						  pos);
 		if (ret == -EBADMSG) {
 			moca_trace_damaged_chunk(m->trace, &s->file, pos);
@@ -113,11 +113,11 @@ static int next_chunk(const struct moca_merge *m, struct moca_source *s)
 		}
 		if (ret)
 			return ret;
-		if (m->kind == MOCA_KIND_MARKERS)
+		if (m->kind == MOCA_KIND_EVENTS)
 			return 1;
-		s->event_ns = 0;
-		s->event_pos = s->decoder.events.data;
-		s->event_end = s->event_pos + s->decoder.events.len;
+		s->change_ns = 0;
+		s->change_pos = s->decoder.changes.data;
+		s->change_end = s->change_pos + s->decoder.changes.len;
 		return 1;
 	}
 }
@@ -153,10 +153,10 @@ static void retire(struct moca_merge *m, struct moca_source *s)
 }
 
 /*
- * Open a marker file, or (NULL) what the task wrote itself, and go to its first
+ * Open an event file, or (NULL) what the task wrote itself, and go to its first
  * wanted record, if there is one.
  */
-static int open_source(struct moca_merge *m, const struct moca_marker_file *f)
+static int open_source(struct moca_merge *m, const struct moca_event_file *f)
 {
 	struct moca_source *s = m->spare;
 	struct moca_decoder d;
@@ -170,7 +170,7 @@ static int open_source(struct moca_merge *m, const struct moca_marker_file *f)
 	d = s->decoder;
 	memset(s, 0, sizeof(*s));
 	s->decoder = d;
-	ret = f ? moca_file_open(&s->file, m->trace->dirfd, MOCA_FILE_MARKER,
+	ret = f ? moca_file_open(&s->file, m->trace->dirfd, MOCA_FILE_EVENT,
 				 f->number, f->end) :
 		  moca_task_file_open(&s->file, m->trace, m->task);
 	if (!ret)
@@ -188,9 +188,9 @@ int moca_merge_start(struct moca_merge *m, size_t task)
 	struct moca_trace *t = m->trace;
 
 	m->task = task;
-	m->next = t->first_marker[task];
-	m->end = m->task_files_only ? m->next : t->first_marker[task + 1];
-	if (m->kind == MOCA_KIND_EVENTS && task < t->file_count)
+	m->next = t->first_event[task];
+	m->end = m->task_files_only ? m->next : t->first_event[task + 1];
+	if (m->kind == MOCA_KIND_CHANGES && task < t->file_count)
 		return open_source(m, NULL);
 	return 0;
 }
@@ -202,13 +202,13 @@ int moca_merge_start(struct moca_merge *m, size_t task)
 static int file_is_due(const struct moca_merge *m, const struct moca_source *s)
 {
 	return m->next < m->end && m->open_count < MOCA_MERGE_MAX &&
-	       (!s || m->trace->markers[m->next].begin_ns <= s->time_ns);
+	       (!s || m->trace->events[m->next].begin_ns <= s->time_ns);
 }
 
 int moca_merge_next(struct moca_merge *m, struct moca_source **out)
 {
 	const struct moca_query *q = m->query;
-	const struct moca_marker_file *f;
+	const struct moca_event_file *f;
 	struct moca_source *s = m->last;
 	size_t i;
 	int ret;
@@ -228,7 +228,7 @@ int moca_merge_next(struct moca_merge *m, struct moca_source **out)
 				s = m->open[i];
 		if (!file_is_due(m, s))
 			break;
-		f = &m->trace->markers[m->next++];
+		f = &m->trace->events[m->next++];
 		if (m->streams_below && f->number >= m->streams_below)
 			continue;
 		if (f->end_ns < q->begin_ns ||

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * The events or the markers of one task, by time, from all files that have
+ * The changes or the events of one task, by time, from all files that have
  * some. A file is open only while its time is: so are most one at a time.
  */
 #ifndef MOCA_FORMAT_MERGE_H
 #define MOCA_FORMAT_MERGE_H
 
-#include "lib/format/marker-decode.h"
+#include "lib/format/event-decode.h"
 #include "lib/format/trace.h"
 
-#define MOCA_MERGE_MAX (MOCA_MARKER_STREAMS_MAX + 1)	/* and the task's */
+#define MOCA_MERGE_MAX (MOCA_EVENT_STREAMS_MAX + 1)	/* and the task's */
 
 /* One file, and the record of it that is next to be told. */
 struct moca_source {
 	struct moca_file file;
 	struct moca_decoder decoder;
 	uint64_t time_ns;		/* of the record */
+	struct moca_change change;
+	const uint8_t *change_pos;	/* in decoder.changes */
+	const uint8_t *change_end;
+	uint64_t change_ns;
 	struct moca_event event;
-	const uint8_t *event_pos;	/* in decoder.events */
-	const uint8_t *event_end;
-	uint64_t event_ns;
-	struct moca_marker marker;
-	struct moca_marker_walk walk;
-	uint64_t floor_ns;		/* of the markers of the chunks before */
+	struct moca_event_walk walk;
+	uint64_t floor_ns;		/* of the events of the chunks before */
 };
 
 /* Zero-initialise, with trace, query and kind set. */
@@ -35,7 +35,7 @@ struct moca_merge {
 	size_t task;			/* index */
 	struct moca_source *open[MOCA_MERGE_MAX];
 	size_t open_count;
-	size_t next;			/* of trace->markers, to be opened */
+	size_t next;			/* of trace->events, to be opened */
 	size_t end;
 	struct moca_source *last;	/* whose record was told last */
 	struct moca_source *spare;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 #include "lib/ring/layout.h"
 
 /* Told from the top down, as ids of programs' events grow from the bottom. */
@@ -25,7 +25,7 @@ enum {
 #define TICKS 1000		/* ns, for a line through one point */
 
 struct moca_rate_writer {
-	struct moca_marker_writer *writer;
+	struct moca_event_writer *writer;
 	uint32_t stream, pid;
 	uint64_t records[WORDS];
 	size_t words;
@@ -52,17 +52,17 @@ int moca_rate_describe(int dirfd)
 		  "u32 task\nenum last s32 lost=0,seen=1\n" },
 		{ ID_OWN, "own", "u32 pid\nu32 tid\nu64 begin_ns\nu64 minor\n" },
 	};
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 	size_t i;
-	int err = moca_marker_writer_create(&w, dirfd);
+	int err = moca_event_writer_create(&w, dirfd);
 
 	if (err)
 		return err;
 	for (i = 0; !err && i < sizeof(types) / sizeof(*types); i++)
-		err = moca_marker_writer_type(w, types[i].id,
+		err = moca_event_writer_type(w, types[i].id,
 					      MOCA_RATE_FACILITY,
 					      types[i].name, types[i].fields);
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 	return err;
 }
 
@@ -75,7 +75,7 @@ int moca_rate_writer_create(struct moca_rate_writer **out, int dirfd,
 	if (!w)
 		return -ENOMEM;
 	w->stream = stream;
-	err = moca_marker_writer_create(&w->writer, dirfd);
+	err = moca_event_writer_create(&w->writer, dirfd);
 	if (err) {
 		free(w);
 		return err;
@@ -86,7 +86,7 @@ int moca_rate_writer_create(struct moca_rate_writer **out, int dirfd,
 
 int moca_rate_writer_flush(struct moca_rate_writer *w)
 {
-	struct moca_marker_chunk c = {
+	struct moca_event_chunk c = {
 		.stream = w->stream, .events = w->events,
 		.records = w->records, .words = w->words,
 		.begin = w->position, .end = w->position + 8 * w->words,
@@ -99,7 +99,7 @@ int moca_rate_writer_flush(struct moca_rate_writer *w)
 	int err;
 
 	if (w->events) {
-		err = moca_marker_writer_chunk(w->writer, &c);
+		err = moca_event_writer_chunk(w->writer, &c);
 		if (!w->error)
 			w->error = err;
 		w->position = c.end;
@@ -116,19 +116,19 @@ int moca_rate_writer_close(struct moca_rate_writer *w)
 	if (!w)
 		return 0;
 	err = moca_rate_writer_flush(w);
-	moca_marker_writer_destroy(w->writer);
+	moca_event_writer_destroy(w->writer);
 	free(w);
 	return err;
 }
 
-static int write_event(struct moca_rate_writer *w, struct moca_event *e)
+static int write_event(struct moca_rate_writer *w, struct moca_change *e)
 {
 	int err = moca_rate_writer_flush(w);
 
 	e->parent = MOCA_NO_TASK;
 	e->pid = e->tid = w->pid;
 	if (!err)
-		err = moca_marker_writer_events(w->writer, w->stream, e, 1);
+		err = moca_event_writer_changes(w->writer, w->stream, e, 1);
 	if (!w->error)
 		w->error = err;
 	return err;
@@ -137,7 +137,7 @@ static int write_event(struct moca_rate_writer *w, struct moca_event *e)
 int moca_rate_writer_start(struct moca_rate_writer *w, uint32_t pid,
 			   const char *name, uint64_t ns)
 {
-	struct moca_event e = { .type = MOCA_EVENT_TASK_START, .time_ns = ns,
+	struct moca_change e = { .type = MOCA_CHANGE_TASK_START, .time_ns = ns,
 				.name = name };
 
 	w->pid = pid;
@@ -147,8 +147,8 @@ int moca_rate_writer_start(struct moca_rate_writer *w, uint32_t pid,
 
 int moca_rate_writer_end(struct moca_rate_writer *w, uint64_t ns)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_END, .name = "",
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_END, .name = "",
 		.time_ns = ns > w->last_ns ? ns : w->last_ns,
 	};
 

@@ -63,26 +63,26 @@ int moca_task_init(struct moca_task *task, uint32_t id)
 	return set_name(task, "");
 }
 
-int moca_task_fold(struct moca_task *task, const struct moca_event *e)
+int moca_task_fold(struct moca_task *task, const struct moca_change *e)
 {
 	const char *slash;
 
 	switch (e->type) {
-	case MOCA_EVENT_TASK_START:
+	case MOCA_CHANGE_TASK_START:
 		task->pid = e->pid;
 		task->tid = e->tid;
 		task->parent = e->parent;
 		task->start_ns = e->time_ns;
 		task->flags = e->flags;
 		return e->name[0] ? set_name(task, e->name) : 0;
-	case MOCA_EVENT_TASK_END:
+	case MOCA_CHANGE_TASK_END:
 		task->end_ns = e->time_ns;
 		task->status = e->status;
 		return 0;
-	case MOCA_EVENT_EXEC:
+	case MOCA_CHANGE_EXEC:
 		slash = strrchr(e->name, '/');
 		return set_name(task, slash ? slash + 1 : e->name);
-	case MOCA_EVENT_NAME:
+	case MOCA_CHANGE_NAME:
 		return set_name(task, e->name);
 	}
 	return 0;
@@ -189,7 +189,7 @@ static int list_files(struct moca_trace *t, struct listing *l)
 	while (!ret && (de = readdir(dir)))
 		ret = list_file(t, l, de->d_name);
 	closedir(dir);
-	for (type = MOCA_FILE_TASK; type <= MOCA_FILE_MARKER; type++) {
+	for (type = MOCA_FILE_TASK; type <= MOCA_FILE_EVENT; type++) {
 		numbers = listed(l, type, &count);
 		if (count)
 			qsort(numbers, count, sizeof(*numbers), compare_u32);
@@ -240,8 +240,8 @@ static int scan(struct moca_trace *t)
 	}
 	if (!ret) {
 		listed(&l, MOCA_FILE_TYPES, &other);
-		numbers = listed(&l, MOCA_FILE_MARKER, &count);
-		ret = moca_trace_scan_markers(t, numbers, count, other != 0,
+		numbers = listed(&l, MOCA_FILE_EVENT, &count);
+		ret = moca_trace_scan_events(t, numbers, count, other != 0,
 					      &d);
 	}
 	if (!ret && listed(&l, MOCA_FILE_MACHINE, &count))
@@ -295,8 +295,8 @@ void moca_trace_close(struct moca_trace *t)
 	free(t->tasks);
 	free(t->task_files);
 	free(t->shared_places);
-	free(t->markers);
-	free(t->first_marker);
+	free(t->events);
+	free(t->first_event);
 	moca_types_free(&t->types);
 	free(t->machine);
 	free(t->places);
@@ -362,8 +362,8 @@ const struct moca_machine *moca_trace_machine(const struct moca_trace *t)
 	return t->machine;
 }
 
-const struct moca_marker_type *const *
-moca_trace_marker_types(const struct moca_trace *t, size_t *count)
+const struct moca_event_type *const *
+moca_trace_event_types(const struct moca_trace *t, size_t *count)
 {
 	*count = t->types.count;
 	return t->types.list;

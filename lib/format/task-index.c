@@ -19,7 +19,7 @@ struct index {
 	size_t place_count, place_room;
 };
 
-static int fold_task_event(void *arg, const struct moca_event *e)
+static int fold_task_change(void *arg, const struct moca_change *e)
 {
 	return moca_task_fold(arg, e);
 }
@@ -41,8 +41,8 @@ static int fold_task_chunk(void *arg, struct moca_decoder *d,
 {
 	struct moca_task *task = arg;
 
-	if (h->kind == MOCA_KIND_EVENTS)
-		return moca_decoder_each_event(d, f, h, pos, fold_task_event,
+	if (h->kind == MOCA_KIND_CHANGES)
+		return moca_decoder_each_change(d, f, h, pos, fold_task_change,
 					       task);
 	if (h->kind == MOCA_KIND_COUNTS)
 		return fold_counts(task, h);

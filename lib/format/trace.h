@@ -10,11 +10,11 @@
 #include "lib/format/file.h"
 #include "lib/format/machine.h"
 #include "lib/format/mapping.h"
-#include "lib/format/marker-type.h"
+#include "lib/format/event-type.h"
 #include "lib/format/meta.h"
 
 /* One marker-N. */
-struct moca_marker_file {
+struct moca_event_file {
 	uint32_t number;
 	uint32_t task;		/* index of the task that it is of */
 	uint64_t end;		/* bytes, at open */
@@ -30,20 +30,20 @@ struct moca_task_file {
 };
 
 /* Streams of one task that are in use at the same time, at most. */
-#define MOCA_MARKER_STREAMS_MAX 16
+#define MOCA_EVENT_STREAMS_MAX 16
 
 struct moca_trace {
 	int dirfd;
 	struct moca_meta *meta;
 	struct moca_task *tasks;	/* task.name is allocated */
 	struct moca_task_file *task_files;	/* of the first file_count */
-	size_t file_count;		/* of tasks; the others are of markers
+	size_t file_count;		/* of tasks; the others are of events
 					   alone */
 	uint64_t *shared_places;	/* of chunks in task-shared, by task */
 	size_t task_count;
-	struct moca_marker_file *markers; /* by task, begin_ns, number */
-	size_t marker_count;
-	size_t *first_marker;		/* of each task, and one more */
+	struct moca_event_file *events; /* by task, begin_ns, number */
+	size_t event_count;
+	size_t *first_event;		/* of each task, and one more */
 	struct moca_types types;
 	struct moca_machine *machine;	/* NULL: none, or damaged */
 	pthread_mutex_t damage_lock;	/* of the next four */
@@ -87,19 +87,19 @@ int moca_task_file_next(struct moca_file *f, const struct moca_trace *t,
 			size_t task, struct moca_header *h, uint64_t *pos);
 /* A task that nothing is known of. 0 or -ENOMEM. */
 int moca_task_init(struct moca_task *task, uint32_t id);
-/* What an event tells about its task as a whole. 0 or -ENOMEM. */
-int moca_task_fold(struct moca_task *task, const struct moca_event *e);
+/* What a change tells about its task as a whole. 0 or -ENOMEM. */
+int moca_task_fold(struct moca_task *task, const struct moca_change *e);
 /*
- * Scan the marker files with these numbers, give each to a task, or a task of
+ * Scan the event files with these numbers, give each to a task, or a task of
  * its own, and read the types. 0 or -errno.
  */
-int moca_trace_scan_markers(struct moca_trace *t, const uint32_t *numbers,
+int moca_trace_scan_events(struct moca_trace *t, const uint32_t *numbers,
 			    size_t count, int has_types,
 			    struct moca_decoder *d);
-/* Let a new cursor of markers look into marker-N with N below n only. */
+/* Let a new cursor of events look into marker-N with N below n only. */
 void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n);
-/* Let a new cursor tell no events of marker files. */
-void moca_task_events_only(struct moca_cursor *c);
+/* Let a new cursor tell no changes of event files. */
+void moca_task_changes_only(struct moca_cursor *c);
 /*
  * Let a new cursor, whose query is of tasks at most, tell chunks without their
  * accesses, which are NULL: by headers and checksums, without unpacking.

@@ -7,7 +7,7 @@
 #include "lib/format/access.h"
 #include "lib/format/append.h"
 #include "lib/format/counts.h"
-#include "lib/format/event.h"
+#include "lib/format/change.h"
 #include "lib/format/stream.h"
 
 /*
@@ -31,7 +31,7 @@ struct moca_writer {
 	size_t task_cap;
 	struct moca_append shared;
 	struct moca_stream_out stream;
-	struct moca_buf events;
+	struct moca_buf changes;
 	struct moca_access_scratch *scratch;
 	struct moca_counts_scratch *counts;	/* NULL until it is needed */
 	uint64_t bytes;
@@ -63,7 +63,7 @@ void moca_writer_destroy(struct moca_writer *w)
 	if (!w)
 		return;
 	moca_stream_out_free(&w->stream);
-	moca_buf_free(&w->events);
+	moca_buf_free(&w->changes);
 	free(w->scratch);
 	free(w->counts);
 	free(w->tasks);
@@ -242,16 +242,16 @@ int moca_writer_counts(struct moca_writer *w,
 	return ret ? ret : write_chunk(w, &h);
 }
 
-int moca_writer_events(struct moca_writer *w, uint32_t task,
-		       const struct moca_event *events, size_t n)
+int moca_writer_changes(struct moca_writer *w, uint32_t task,
+		       const struct moca_change *changes, size_t n)
 {
-	struct moca_header h = { .kind = MOCA_KIND_EVENTS, .task = task };
+	struct moca_header h = { .kind = MOCA_KIND_CHANGES, .task = task };
 	int ret = 0;
 
 	if (task >= MOCA_TASKS_MAX)
 		return -EINVAL;
 	while (n && !ret) {
-		ret = moca_events_pack(&w->stream, &w->events, &h, &events, &n);
+		ret = moca_changes_pack(&w->stream, &w->changes, &h, &changes, &n);
 		if (!ret)
 			ret = write_chunk(w, &h);
 	}

@@ -62,12 +62,12 @@ int moca_writer_counts(struct moca_writer *w,
 		       const struct moca_count *rows, size_t n);
 
 /*
- * Append n events of a task, in order of time; as several chunks if they are
+ * Append n changes of a task, in order of time; as several chunks if they are
  * many, of which those before one that fails stay. Names are cut at 4,095
  * bytes. 0 or -errno as above.
  */
-int moca_writer_events(struct moca_writer *w, uint32_t task,
-		       const struct moca_event *events, size_t n);
+int moca_writer_changes(struct moca_writer *w, uint32_t task,
+		       const struct moca_change *changes, size_t n);
 
 /* Bytes written so far, in all files; and those of access chunks alone. */
 uint64_t moca_writer_bytes(const struct moca_writer *w);

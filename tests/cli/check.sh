@@ -14,7 +14,7 @@ check() {
 	cat "$tmp/err" >>"$tmp/out"
 	has "$name" "$tmp/out" "$@"
 }
-check sound 0 "$tmp/complete" 'sound and complete; 3 tasks, 68 records in 13 chunks and 13 events'
+check sound 0 "$tmp/complete" 'sound and complete; 3 tasks, 68 records in 13 chunks and 13 changes'
 check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 15' 'sound, but'
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
 "$MAKE_TRACE" "$tmp/nodes" nodes
@@ -81,21 +81,21 @@ old "$tmp/count"
 sed -i 's/^certificate.records .*/certificate.records 70/' "$tmp/count/metadata"
 check "wrong count" 1 "$tmp/count" 'counted 70 records, the files hold 68'
 
-"$MAKE_TRACE" "$tmp/markers" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
-	{ not_ok "make-trace: markers" failed; finish; }
-check markers 0 "$tmp/markers" '^lossy: .*5 markers were lost' '^lossy: 1 marker was begun' \
-	'sound, but .*; 4 tasks, 68 records in 13 chunks, 6 markers and 16 events were verified'
-check "only markers" 0 "$tmp/only" 'sound, but .*; 2 tasks, 6 markers and 5 events were verified'
+"$MAKE_TRACE" "$tmp/events" events && "$MAKE_TRACE" "$tmp/only" only-events ||
+	{ not_ok "make-trace: events" failed; finish; }
+check events 0 "$tmp/events" '^lossy: .*5 events were lost' '^lossy: 1 event was begun' \
+	'sound, but .*; 4 tasks, 68 records in 13 chunks, 6 events and 16 changes of tasks and mappings were verified'
+check "only events" 0 "$tmp/only" 'sound, but .*; 2 tasks, 6 events and 5 changes of tasks and mappings were verified'
 cp -r "$tmp/only" "$tmp/fewer"
 old "$tmp/fewer"
 echo 'trace.events 7' >>"$tmp/fewer/metadata"
-check "fewer markers than counted" 1 "$tmp/fewer" 'counted 7 markers, the files hold 6'
+check "fewer events than counted" 1 "$tmp/fewer" 'counted 7 events, the files hold 6'
 cp -r "$tmp/only" "$tmp/untyped"
 rm "$tmp/untyped/marker-types"
 check "types missing" 1 "$tmp/untyped" '^damaged: 2 chunks' 'DAMAGED; 2 tasks'
-cp -r "$tmp/markers" "$tmp/nostream"
+cp -r "$tmp/events" "$tmp/nostream"
 head -c 300 /dev/zero >"$tmp/nostream/marker-1"
-check "a stream scribbled over" 1 "$tmp/nostream" '^damaged:' 'DAMAGED; .*68 records in 13 chunks, 4 markers'
+check "a stream scribbled over" 1 "$tmp/nostream" '^damaged:' 'DAMAGED; .*68 records in 13 chunks, 4 events'
 
 # flip NAME TRACE FILE STEP: each STEP-th byte of a file flipped is always told,
 # never a crash.

@@ -16,22 +16,22 @@ count() {
 }
 count everything 81
 count accesses 68 --accesses
-count events 13 --events
-count "one task" 55 --task 0 --accesses --events
+count changes 13 --changes
+count "one task" 55 --task 0 --accesses --changes
 count "one task's accesses" 8 --task 1 --accesses
 count "one interval" 17 --accesses --from 50ms --to 100ms
 count "from" 34 --accesses --from 100ms
 count "from later than any clock" 0 --accesses --from 18446744073s
 count "addresses" 8 --accesses --address 10001000-10003000
 count "addresses and task" 4 --accesses --address 0x10000000-0x10001000 --task 1
-count "events of addresses" 2 --events --address 7f0000000000-7f0000001000 --task 0
+count "changes of addresses" 2 --changes --address 7f0000000000-7f0000001000 --task 0
 "$MOCA" dump "$tmp/t" --accesses >"$tmp/out"
 has "dump: access" "$tmp/out" \
 	'^ +0\.001000000 +0 +100 +100 +1 W U 0x000010001008 0x000000401008 0x0110001000 +0 \[heap\]$' \
 	'^ +0\.020000000 +1 +100 +101 +0 R K 0x000010000001 ' \
 	'^ +0\.032000000 +2 +200 +200 +1 \? U .*\[unknown\]$' \
 	'^ +0\.011000000 .* X U 0x7f0000003000 .* - +- /lib/demo.so$'
-"$MOCA" dump "$tmp/t" --events >"$tmp/out"
+"$MOCA" dump "$tmp/t" --changes >"$tmp/out"
 has "dump: event" "$tmp/out" \
 	'task-start flags=- demo$' 'task-start parent=0 flags=thread worker$' \
 	'mmap 0x10000000-0x10010000 rw- offset=0x0 flags=certified\+zapped \[heap\]$' \
@@ -59,16 +59,16 @@ for t in t odd; do
 	fi
 done
 
-"$MAKE_TRACE" "$tmp/m" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
-	{ not_ok "make-trace: markers" failed; finish; }
-run "dump: markers" 0 "$MOCA" dump --markers "$tmp/m"
-has "dump: markers" "$tmp/out" \
-	'^ +0\.011000000 +1 +100 +101 marker db:commit transaction=1 table="x\\"\\\\\\n\\x1b" state=idle\(0\) digest=\[0x1,0xfe\]$' \
+"$MAKE_TRACE" "$tmp/m" events && "$MAKE_TRACE" "$tmp/only" only-events ||
+	{ not_ok "make-trace: events" failed; finish; }
+run "dump: events" 0 "$MOCA" dump --events "$tmp/m"
+has "dump: events" "$tmp/out" \
+	'^ +0\.011000000 +1 +100 +101 event db:commit transaction=1 table="x\\"\\\\\\n\\x1b" state=idle\(0\) digest=\[0x1,0xfe\]$' \
 	' table="" state=busy\(1\) ' ' transaction=3 table=".*\\xff" state=2 ' \
 	' transaction=18446744073709551615 table="t" state=-1 ' \
-	'^ +0\.100000000 +3 +777 +777 marker app:sleep seconds=0\.1 why=\[\]$' \
-	' marker app:sleep seconds=0\.1 why=\[7,-5\]$'
-# lines NAME LINES OPTIONS...: of the trace with markers, without the heading.
+	'^ +0\.100000000 +3 +777 +777 event app:sleep seconds=0\.1 why=\[\]$' \
+	' event app:sleep seconds=0\.1 why=\[7,-5\]$'
+# lines NAME LINES OPTIONS...: of the trace with events, without the heading.
 lines() {
 	local name="dump: $1" want=$2 got
 	shift 2
@@ -76,20 +76,20 @@ lines() {
 	got=$(($(wc -l <"$tmp/out") - 1))
 	if [ $got = "$want" ]; then ok "$name"; else not_ok "$name" "$got records, not $want"; fi
 }
-lines "all with markers" 90 "$tmp/m"
-lines "markers of a task" 4 --markers --task 1 "$tmp/m"
-lines "markers of a time" 2 --markers --from 50ms --to 150ms "$tmp/m"
-lines "markers and events" 22 --markers --events "$tmp/m"
-lines "no markers of addresses" 4 --address 0x10000000-0x10001000 --task 1 --accesses "$tmp/m"
-lines "markers only" 11 "$tmp/only"
+lines "all with events" 90 "$tmp/m"
+lines "events of a task" 4 --events --task 1 "$tmp/m"
+lines "events of a time" 2 --events --from 50ms --to 150ms "$tmp/m"
+lines "events and changes" 22 --events --changes "$tmp/m"
+lines "no events of addresses" 4 --address 0x10000000-0x10001000 --task 1 --accesses "$tmp/m"
+lines "events only" 11 "$tmp/only"
 "$MOCA" dump "$tmp/m" >"$tmp/out"
 grep ' 1 *100 *101 ' "$tmp/out" >"$tmp/task1"
-if sort -s -c -k1,1n "$tmp/task1" 2>"$tmp/err" && grep -q marker "$tmp/task1" && grep -q ' R K ' "$tmp/task1"; then
-	ok "dump: markers in place"
+if sort -s -c -k1,1n "$tmp/task1" 2>"$tmp/err" && grep -q event "$tmp/task1" && grep -q ' R K ' "$tmp/task1"; then
+	ok "dump: events in place"
 else
-	not_ok "dump: markers in place" "$(head -n 1 "$tmp/err")"
+	not_ok "dump: events in place" "$(head -n 1 "$tmp/err")"
 fi
-"$MOCA" dump --events "$tmp/only" >"$tmp/out"
+"$MOCA" dump --changes "$tmp/only" >"$tmp/out"
 has "dump: events of streams" "$tmp/out" '777 task-start flags=- sleeper$' '777 gap a full buffer$' '777 task-end$'
 cat >"$tmp/see.py" <<'END'
 import csv, sys
@@ -97,27 +97,27 @@ rows = list(csv.DictReader(open(sys.argv[1], newline="", errors="surrogateescape
 assert len(rows) == 90 and None not in rows[0] and all(None not in r.values() for r in rows)
 order = [(int(r["task"]), int(r["time_ns"])) for r in rows]
 assert order == sorted(order)
-m = [r for r in rows if r["kind"] == "marker"]
+m = [r for r in rows if r["kind"] == "event"]
 assert len(m) == 6 and m[0]["pid"] == "100" and m[0]["time_ns"] == "11000000" and m[0]["address"] == ""
 assert m[0]["name"] == r'db:commit transaction=1 table="x\"\\\n\x1b" state=idle(0) digest=[0x1,0xfe]', m[0]["name"]
 assert m[5]["name"] == "app:sleep seconds=0.1 why=[7,-5]"
 END
-run "dump --csv: markers" 0 "$MOCA" dump --csv "$tmp/m"
+run "dump --csv: events" 0 "$MOCA" dump --csv "$tmp/m"
 if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
-	ok "dump --csv: markers"
+	ok "dump --csv: events"
 else
-	not_ok "dump --csv: markers" "$(tail -n 1 "$tmp/err")"
+	not_ok "dump --csv: events" "$(tail -n 1 "$tmp/err")"
 fi
 for bad in "--address 5" "--address 5-4" "--task x" "--task 7" "--from 1x" "--from 2s --to 1s" "--to"; do
 	# shellcheck disable=SC2086 # the words are options
 	run "dump: bad $bad" 2 "$MOCA" dump "$tmp/t" $bad && ok "dump: bad $bad"
 done
-# What libmoca-alloc tells is no marker of the program's.
+# What libmoca-alloc tells is no event of the program's.
 "$BUILD/tests/make-objects" "$tmp/alloc" || not_ok make-objects failed
 run "dump: allocations" 0 "$MOCA" dump --allocations "$tmp/alloc"
-has "dump: allocations" "$tmp/out" ' marker moca_alloc:alloc addr=0x7f0000000000 size=32768 stack=1 kind=0$' \
-	' marker moca_alloc:tally stack=2 count=10 bytes=640$'
-for option in "" --markers --events; do
+has "dump: allocations" "$tmp/out" ' event moca_alloc:alloc addr=0x7f0000000000 size=32768 stack=1 kind=0$' \
+	' event moca_alloc:tally stack=2 count=10 bytes=640$'
+for option in "" --events --changes; do
 	run "dump: no allocations $option" 0 "$MOCA" dump $option "$tmp/alloc"
 	if grep -q moca_alloc "$tmp/out"; then
 		not_ok "dump: no allocations $option" "$(grep -m 1 moca_alloc "$tmp/out")"

@@ -75,11 +75,11 @@ END
 then ok "exact: dump --csv"; else not_ok "exact: dump --csv" "$(tail -n 1 "$tmp/err")"; fi
 say "exact: dump: CSV of all has no counts" 0 '^kind,time_ns,task' -- "$MOCA" dump --csv "$tmp/sliced"
 hasnt "exact: dump: CSV of all has no counts" '^counts'
-say "exact: dump: two headings" 2 "ask for it alone" -- "$MOCA" dump --csv --counts --events "$tmp/sliced"
+say "exact: dump: two headings" 2 "ask for it alone" -- "$MOCA" dump --csv --counts --changes "$tmp/sliced"
 
 say "exact: export" 2 'no event of this format can be.*dump --counts --csv' -- "$MOCA" export --to ctf -o "$tmp/ctf" "$tmp/sliced"
 if [ -e "$tmp/ctf" ]; then not_ok "exact: export: nothing is left" "it is"; else ok "exact: export: nothing is left"; fi
-say "exact: export of markers" 0 '0 accesses' -- "$MOCA" export --to ctf --markers-only -o "$tmp/ctf" "$tmp/sliced"
+say "exact: export of events" 0 '0 accesses' -- "$MOCA" export --to ctf --events-only -o "$tmp/ctf" "$tmp/sliced"
 
 say "exact: objects" 0 'of 36,000,102 loads and stores went' ' loads +stores threads' \
 	'^  heap object +heap +16.0 MiB .* 22,000,000 +6,000,000 +2 shared write' -- "$MOCA" objects "$tmp/sliced"

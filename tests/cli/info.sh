@@ -62,32 +62,32 @@ for kind in lossy odd; do
 	fi
 done
 
-"$MAKE_TRACE" "$tmp/markers" markers && "$MAKE_TRACE" "$tmp/only" only-markers ||
-	{ not_ok "make-trace: markers" failed; finish; }
-run "info: markers" 0 "$MOCA" info "$tmp/markers"
-has "info: markers" "$tmp/out" '^Complete: all 15 pages' '^Markers: 6, .*2 kinds' 'Lost: 5 markers' 'Torn: 1 marker,' \
+"$MAKE_TRACE" "$tmp/events" events && "$MAKE_TRACE" "$tmp/only" only-events ||
+	{ not_ok "make-trace: events" failed; finish; }
+run "info: events" 0 "$MOCA" info "$tmp/events"
+has "info: events" "$tmp/out" '^Complete: all 15 pages' '^Events: 6, .*2 kinds' 'Lost: 5 events' 'Torn: 1 event,' \
 	'^  db:commit +4 +0\.011000000 +0\.170000000$' '^  app:sleep +2 +0\.100000000 +0\.150000000$' \
 	'^  1 +101 +worker +4 +0 +0$' '^  3 +777 +sleeper +2 +5 +1$' '^  - a full buffer'
-run "info: only markers" 0 "$MOCA" info "$tmp/only"
-has "info: only markers" "$tmp/out" '^Markers: 6, ' '^  db:commit +4 ' '^  0 +101 +worker +4 +0 +0$' '^Ran for +200 ms'
+run "info: only events" 0 "$MOCA" info "$tmp/only"
+has "info: only events" "$tmp/out" '^Events: 6, ' '^  db:commit +4 ' '^  0 +101 +worker +4 +0 +0$' '^Ran for +200 ms'
 if grep -Eiq 'page|sample|mapping|working' "$tmp/out"; then
-	not_ok "info: only markers: nothing of pages" "$(grep -Eim 1 'page|sample|mapping|working' "$tmp/out")"
+	not_ok "info: only events: nothing of pages" "$(grep -Eim 1 'page|sample|mapping|working' "$tmp/out")"
 else
-	ok "info: only markers: nothing of pages"
+	ok "info: only events: nothing of pages"
 fi
 cat >"$tmp/see.py" <<'END'
 import json, sys
 t = json.load(open(sys.argv[1]))
-m = t["markers"]
+m = t["events"]
 assert (m["count"], m["lost"], m["torn"]) == (6, 5, 1), m
 k = m["kinds"]
 assert [(x["facility"], x["name"], x["id"], x["count"]) for x in k] == [("db", "commit", 16, 4), ("app", "sleep", 17, 2)], k
 assert k[1]["first_ns"] == 1100000000 and k[1]["last_ns"] == 1150000000
 last = t["tasks"][-1]
-assert (last["tid"], last["markers"], last["markers_lost"], last["markers_torn"]) == (777, 2, 5, 1), last
+assert (last["tid"], last["events"], last["events_lost"], last["events_torn"]) == (777, 2, 5, 1), last
 assert last["status"] is None and t["tasks"][-2]["pid"] in (100, 200)
 END
-for kind in markers only; do
+for kind in events only; do
 	run "info --json: $kind" 0 "$MOCA" info --json "$tmp/$kind"
 	if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
 		ok "info --json: $kind"
@@ -95,22 +95,22 @@ for kind in markers only; do
 		not_ok "info --json: $kind" "$(tail -n 1 "$tmp/err")"
 	fi
 done
-# What libmoca-alloc tells is no marker of the program's.
+# What libmoca-alloc tells is no event of the program's.
 "$BUILD/tests/make-objects" "$tmp/alloc" || not_ok make-objects failed
 run "info: allocations" 0 "$MOCA" info "$tmp/alloc"
 has "info: allocations" "$tmp/out" "^Allocations: 16 events: 'moca objects'"
-if grep -q '^Markers\|moca_alloc' "$tmp/out"; then
-	not_ok "info: allocations are no markers" "$(grep -m 1 '^Markers\|moca_alloc' "$tmp/out")"
+if grep -q '^Events\|moca_alloc' "$tmp/out"; then
+	not_ok "info: allocations are no events" "$(grep -m 1 '^Events\|moca_alloc' "$tmp/out")"
 else
-	ok "info: allocations are no markers"
+	ok "info: allocations are no events"
 fi
 run "info --json: allocations" 0 "$MOCA" info --json "$tmp/alloc"
 cat >"$tmp/see.py" <<'END'
 import json, sys
 t = json.load(open(sys.argv[1]))
 assert t["allocations"] == {"count": 16, "lost": 0, "sampled_one_in": 1, "sampled_below_bytes": 0}, t["allocations"]
-assert t["markers"]["count"] == 0 and t["markers"]["kinds"] == [], t["markers"]
-assert [x["markers"] for x in t["tasks"]] == [0, 0]
+assert t["events"]["count"] == 0 and t["events"]["kinds"] == [], t["events"]
+assert [x["events"] for x in t["tasks"]] == [0, 0]
 END
 if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then
 	ok "info --json: allocations"

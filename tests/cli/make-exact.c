@@ -153,9 +153,9 @@ int main(int argc, char **argv)
 		sliced();
 	else if (strcmp(kind, "empty"))
 		pages(!strcmp(kind, "balanced"));
-	put_event(1, MOCA_EVENT_TASK_END);
-	put_event(2, MOCA_EVENT_TASK_END);
-	put_event(0, MOCA_EVENT_TASK_END);
+	put_change(1, MOCA_CHANGE_TASK_END);
+	put_change(2, MOCA_CHANGE_TASK_END);
+	put_change(0, MOCA_CHANGE_TASK_END);
 	trace_end();
 	metadata(!strcmp(kind, "gaps"), !strcmp(kind, "wrong"), is_sliced);
 	snprintf(cmd, sizeof(cmd), "mv %s '%s'", dir, argv[1]);

@@ -76,7 +76,7 @@ static void touch_heap(void)
 static void program(const char *file, const char *other)
 {
 	uint64_t bias, span, table = vaddr_of_table(&bias, &span);
-	struct moca_event *e;
+	struct moca_change *e;
 
 	trace_begin();
 	start_task(0, 100, 100, MOCA_NO_TASK, 0);

@@ -2,7 +2,7 @@
 /*
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
- * [truncated|complete|odd-names|markers|only-markers|nodes|wrong-nodes]
+ * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
  * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
@@ -11,8 +11,8 @@
  * touches one page outside of any mapping. Task 1 loses 3 samples in interval
  * 1 unless "complete". Task 0's interval 2 is split over two chunks.
  *
- * "markers" is complete and has those of write_markers() as well;
- * "only-markers" has nothing else. "nodes" is complete and of a machine with
+ * "events" is complete and has those of write_events() as well;
+ * "only-events" has nothing else. "nodes" is complete and of a machine with
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
  * "wrong-nodes" says in its metadata that there are three.
  */
@@ -27,7 +27,7 @@
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
-#include "tests/unit/marker-util.h"
+#include "tests/unit/event-util.h"
 
 #define START 1000000000ull
 #define MS 1000000ull
@@ -38,7 +38,7 @@
 
 static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
-static int only_markers;
+static int only_events;
 static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
@@ -117,10 +117,10 @@ static int write_interval(unsigned interval, int lossy_too)
 	return err;
 }
 
-static struct moca_event event(unsigned ms, uint32_t type, uint32_t pid,
+static struct moca_change event(unsigned ms, uint32_t type, uint32_t pid,
 			       uint32_t tid, const char *name)
 {
-	return (struct moca_event){
+	return (struct moca_change){
 		.time_ns = START + ms * MS,
 		.type = type,
 		.pid = pid,
@@ -130,10 +130,10 @@ static struct moca_event event(unsigned ms, uint32_t type, uint32_t pid,
 	};
 }
 
-static struct moca_event mapping(uint32_t pid, uint64_t addr, uint64_t pages,
+static struct moca_change mapping(uint32_t pid, uint64_t addr, uint64_t pages,
 				 uint32_t flags, const char *name)
 {
-	struct moca_event e = event(0, MOCA_EVENT_MMAP, pid, pid, name);
+	struct moca_change e = event(0, MOCA_CHANGE_MMAP, pid, pid, name);
 
 	e.addr = addr;
 	e.len = pages * PAGE;
@@ -142,64 +142,64 @@ static struct moca_event mapping(uint32_t pid, uint64_t addr, uint64_t pages,
 	return e;
 }
 
-static int write_events(const char *name, const char *file)
+static int write_changes(const char *name, const char *file)
 {
-	struct moca_event main_task[7], thread[2], child[4];
+	struct moca_change main_task[7], thread[2], child[4];
 	int err;
 
-	main_task[0] = event(0, MOCA_EVENT_TASK_START, 100, 100, name);
-	main_task[1] = event(0, MOCA_EVENT_EXEC, 100, 100, "/bin/demo");
+	main_task[0] = event(0, MOCA_CHANGE_TASK_START, 100, 100, name);
+	main_task[1] = event(0, MOCA_CHANGE_EXEC, 100, 100, "/bin/demo");
 	main_task[2] = mapping(100, HEAP, 16,
 			       MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED, "[heap]");
 	main_task[3] = mapping(100, FILE_ADDR, 8,
 			       MOCA_MAP_FILE | MOCA_MAP_ZAPPED, file);
-	main_task[4] = event(100, MOCA_EVENT_GAP, 100, 100,
+	main_task[4] = event(100, MOCA_CHANGE_GAP, 100, 100,
 			     "a shared mapping of a device");
 	main_task[4].addr = 0x7f1000000000;
 	main_task[4].len = 4 * PAGE;
-	main_task[5] = event(190, MOCA_EVENT_MUNMAP, 100, 100, "");
+	main_task[5] = event(190, MOCA_CHANGE_MUNMAP, 100, 100, "");
 	main_task[5].addr = FILE_ADDR;
 	main_task[5].len = 8 * PAGE;
-	main_task[6] = event(200, MOCA_EVENT_TASK_END, 100, 100, "");
+	main_task[6] = event(200, MOCA_CHANGE_TASK_END, 100, 100, "");
 	main_task[6].status = 3 << 8;
-	thread[0] = event(0, MOCA_EVENT_TASK_START, 100, 101, "worker");
+	thread[0] = event(0, MOCA_CHANGE_TASK_START, 100, 101, "worker");
 	thread[0].flags = MOCA_TASK_THREAD;
 	thread[0].parent = 0;
-	thread[1] = event(199, MOCA_EVENT_TASK_END, 100, 101, "");
-	child[0] = event(0, MOCA_EVENT_TASK_START, 200, 200, "child");
+	thread[1] = event(199, MOCA_CHANGE_TASK_END, 100, 101, "");
+	child[0] = event(0, MOCA_CHANGE_TASK_START, 200, 200, "child");
 	child[0].flags = MOCA_TASK_FORK;
 	child[0].parent = 0;
 	child[1] = mapping(200, HEAP, 16, MOCA_MAP_CERTIFIED, "[heap]");
-	child[2] = event(5, MOCA_EVENT_NAME, 200, 200, "renamed");
-	child[3] = event(198, MOCA_EVENT_TASK_END, 200, 200, "");
+	child[2] = event(5, MOCA_CHANGE_NAME, 200, 200, "renamed");
+	child[3] = event(198, MOCA_CHANGE_TASK_END, 200, 200, "");
 	child[3].status = 9;
-	err = moca_writer_events(writer, 0, main_task, 7);
+	err = moca_writer_changes(writer, 0, main_task, 7);
 	if (!err)
-		err = moca_writer_events(writer, 1, thread, 2);
+		err = moca_writer_changes(writer, 1, thread, 2);
 	if (!err)
-		err = moca_writer_events(writer, 2, child, 4);
+		err = moca_writer_changes(writer, 2, child, 4);
 	return err;
 }
 
-static int put_stream(struct moca_marker_writer *w, struct records *r,
+static int put_stream(struct moca_event_writer *w, struct records *r,
 		      uint32_t stream, uint32_t pid, uint32_t tid,
 		      const char *name, unsigned gaps)
 {
-	struct moca_event e[3];
-	struct moca_marker_chunk c = records_chunk(r, stream);
+	struct moca_change e[3];
+	struct moca_event_chunk c = records_chunk(r, stream);
 	int err;
 
-	e[0] = event(10, MOCA_EVENT_TASK_START, pid, tid, name);
-	e[1] = event(150, MOCA_EVENT_GAP, pid, tid, "a full buffer");
-	e[2] = event(190, MOCA_EVENT_TASK_END, pid, tid, "");
-	err = moca_marker_writer_events(w, stream, e, 1 + gaps);
+	e[0] = event(10, MOCA_CHANGE_TASK_START, pid, tid, name);
+	e[1] = event(150, MOCA_CHANGE_GAP, pid, tid, "a full buffer");
+	e[2] = event(190, MOCA_CHANGE_TASK_END, pid, tid, "");
+	err = moca_event_writer_changes(w, stream, e, 1 + gaps);
 	if (err)
 		return err;
 	c.lost = stream == 1 ? 5 : 0;
 	c.torn = stream == 1 ? 1 : 0;
 	c.compress = 1;
-	err = moca_marker_writer_chunk(w, &c);
-	return err ? err : moca_marker_writer_events(w, stream, e + 2, 1);
+	err = moca_event_writer_chunk(w, &c);
+	return err ? err : moca_event_writer_changes(w, stream, e + 2, 1);
 }
 
 static void put_commit(struct records *r, unsigned ms, uint64_t transaction,
@@ -217,23 +217,23 @@ static void put_commit(struct records *r, unsigned ms, uint64_t transaction,
  * Thread 101 (stream 0) commits four times, thread 777 (stream 1), which no
  * page trace knows, sleeps twice; 5 events of it are lost, 1 is torn.
  */
-static int write_markers(int fd)
+static int write_events(int fd)
 {
 	static struct records r;
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 	float f = 0.1f;
 	unsigned i;
 	int err;
 
-	err = moca_marker_writer_create(&w, fd);
+	err = moca_event_writer_create(&w, fd);
 	if (err)
 		return err;
-	err = moca_marker_writer_type(w, 16, "db", "commit",
+	err = moca_event_writer_type(w, 16, "db", "commit",
 				      "u64 transaction\nstring table\n"
 				      "enum state s32 idle=0,busy=1\n"
 				      "array digest x8 2\n");
 	if (!err)
-		err = moca_marker_writer_type(w, 17, "app", "sleep",
+		err = moca_event_writer_type(w, 17, "app", "sleep",
 					      "f32 seconds\n"
 					      "sequence why s16\n");
 	records_sync(&r, START);
@@ -253,7 +253,7 @@ static int write_markers(int fd)
 	}
 	if (!err)
 		err = put_stream(w, &r, 1, 777, 777, "sleeper", 1);
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 	return err;
 }
 
@@ -291,7 +291,7 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "page_size", "4096");
 	if (node_count)
 		moca_meta_set(m, "nodes", "%d", node_count);
-	if (!only_markers) {
+	if (!only_events) {
 		moca_meta_set(m, "collector", "fault");
 		moca_meta_set(m, "interval_ns", "50000000");
 		moca_meta_set(m, "budget", "10%%");
@@ -299,7 +299,7 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	}
 	moca_meta_set(m, "start_ns", "%llu", START);
 	moca_meta_set(m, "end_ns", "%llu", START + 200 * MS);
-	if (only_markers)
+	if (only_events)
 		return moca_seal_write(m, fd);
 	if (!moca_meta_get(m, "note"))
 		moca_meta_add(m, "note", "system calls were not seen");
@@ -323,10 +323,10 @@ int main(int argc, char **argv)
 	const char *name = odd ? "a\"b\\\x01\xff\xc3\xa9\033[31m" : "demo";
 	const char *file = odd ? "/tmp/\xed\xa0\x80,\"x\"\n" : "/lib/demo.so";
 	struct moca_meta *m = moca_meta_new();
-	int markers = !strcmp(kind, "markers");
+	int events = !strcmp(kind, "events");
 	unsigned i;
 
-	only_markers = !strcmp(kind, "only-markers");
+	only_events = !strcmp(kind, "only-events");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
@@ -336,15 +336,15 @@ int main(int argc, char **argv)
 	err = fd < 0 ? -errno : moca_writer_create(&writer, fd);
 	if (!err)
 		err = write_meta(m, name, fd, "recording");
-	if (!err && !only_markers)
-		err = write_events(name, file);
-	for (i = 0; i < INTERVALS && !err && !only_markers; i++)
-		err = write_interval(i, strcmp(kind, "complete") && !markers &&
+	if (!err && !only_events)
+		err = write_changes(name, file);
+	for (i = 0; i < INTERVALS && !err && !only_events; i++)
+		err = write_interval(i, strcmp(kind, "complete") && !events &&
 					!node_count);
 	if (!err && node_count)
 		err = write_machine(fd);
-	if (!err && (markers || only_markers))
-		err = write_markers(fd);
+	if (!err && (events || only_events))
+		err = write_events(fd);
 	if (!err)
 		err = write_meta(m, name, fd, strcmp(kind, "truncated") ?
 						      "complete" :

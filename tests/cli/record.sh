@@ -5,7 +5,7 @@
 
 # Names of the programs whose memory was left alone, in order.
 left_out() {
-	"$MOCA" dump --events "$1" | awk '/ exec /  { name = $6 }
+	"$MOCA" dump --changes "$1" | awk '/ exec /  { name = $6 }
 		/ gap left out/ { sub(".*/", "", name); print name }' | xargs
 }
 chosen() {

@@ -44,14 +44,14 @@ static uint32_t programs(struct moca_trace *t, uint32_t task)
 {
 	struct moca_query q = { .size = sizeof(q), .task = task,
 				.one_task = 1 };
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *c;
 	uint32_t of, n = 1;
 
 	if (moca_cursor_open(&c, t, &q))
 		return n;
-	while (moca_cursor_event(c, &e, &of) > 0)
-		n += e->type == MOCA_EVENT_EXEC;
+	while (moca_cursor_change(c, &e, &of) > 0)
+		n += e->type == MOCA_CHANGE_EXEC;
 	moca_cursor_close(c);
 	return n;
 }

@@ -241,7 +241,7 @@ static void be_hostile(struct moca_exact_slot *s)
 
 	shared->used = UINT32_MAX;
 	shared->regions = UINT64_MAX;
-	event(s, MOCA_EVENT_MMAP, 1, 2, "of which the size is wrong");
+	event(s, MOCA_CHANGE_MMAP, 1, 2, "of which the size is wrong");
 	*(uint32_t *)part(s, MOCA_EXACT_EVENTS) = 12345;
 	event(s, 77, 0, 0, "");
 	/* Twice the same granule, wraps of none, and no kind at all. */
@@ -331,8 +331,8 @@ uint64_t stand_in(const struct moca_exact_setup *from, uint64_t stack)
 	shared = part(s, MOCA_EXACT_SHARED);
 	shared->regions = 3;
 	shared->code_bytes = 4096;
-	event(s, MOCA_EVENT_MMAP, 0x10000000, 0x10000, "stand-in");
-	event(s, MOCA_EVENT_NAME, 0, 0, "renamed");
+	event(s, MOCA_CHANGE_MMAP, 0x10000000, 0x10000, "stand-in");
+	event(s, MOCA_CHANGE_NAME, 0, 0, "renamed");
 	count(s, 0x10000000, 0, 100);
 	count(s, 0x10000040, 1, 10);
 	count(s, 0x10002000, 1, 1);

@@ -2,7 +2,7 @@
 /*
  * The reader against hostile files: each input is a task's, many tasks', a
  * stream's and the types' file at the same time, as all have the number 0 in
- * their headers and step over each other's kinds of chunks. Then a writer of markers goes on with
+ * their headers and step over each other's kinds of chunks. Then a writer of events goes on with
  * it. With libFuzzer:
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -DMOCA_LIBFUZZER ...
  * Without it the program has a main of its own:
@@ -27,7 +27,7 @@
 #include "lib/format/chunk.h"
 #include "lib/format/machine.h"
 #include "lib/format/writer.h"
-#include "tests/unit/marker-util.h"
+#include "tests/unit/event-util.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -69,15 +69,15 @@ static void dir_make(void)
 	atexit(dir_remove);
 }
 
-/* Touch every byte that a marker is said to have. */
-static uint64_t touch(const struct moca_marker *m)
+/* Touch every byte that an event is said to have. */
+static uint64_t touch(const struct moca_event *m)
 {
 	struct moca_value v;
 	uint64_t sum = 0;
 	size_t i, k;
 
 	for (i = 0; i < m->type->field_count; i++) {
-		if (moca_marker_value(m, i, &v))
+		if (moca_event_value(m, i, &v))
 			abort();
 		if (v.field->kind == MOCA_FIELD_STRING && v.data[v.count])
 			abort();
@@ -90,22 +90,22 @@ static uint64_t touch(const struct moca_marker *m)
 	return sum;
 }
 
-static void walk_markers(struct moca_trace *t, const struct moca_query *q)
+static void walk_events(struct moca_trace *t, const struct moca_query *q)
 {
-	const struct moca_marker_type *const *types;
-	const struct moca_marker *m;
+	const struct moca_event_type *const *types;
+	const struct moca_event *m;
 	struct moca_cursor *cur;
 	uint64_t sum = 0, last = 0;
 	uint32_t task, last_task = 0;
 	size_t i, n;
 
-	types = moca_trace_marker_types(t, &n);
+	types = moca_trace_event_types(t, &n);
 	for (i = 1; i < n; i++)
 		if (types[i - 1]->id >= types[i]->id)
 			abort();
 	if (moca_cursor_open(&cur, t, q))
 		return;
-	while (moca_cursor_marker(cur, &m, &task) == 1) {
+	while (moca_cursor_event(cur, &m, &task) == 1) {
 		if (task < last_task || (task == last_task &&
 					 m->time_ns < last))
 			abort();
@@ -141,7 +141,7 @@ static void walk_machine(const struct moca_trace *t)
 static void walk(struct moca_trace *t, const struct moca_query *q)
 {
 	const struct moca_chunk *c;
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *cur;
 	uint64_t sum = 0;
 	uint32_t task;
@@ -163,7 +163,7 @@ static void walk(struct moca_trace *t, const struct moca_query *q)
 	moca_cursor_close(cur);
 	if (moca_cursor_open(&cur, t, q))
 		return;
-	while (moca_cursor_event(cur, &e, &task) == 1)
+	while (moca_cursor_change(cur, &e, &task) == 1)
 		sum += strlen(e->name) + task;
 	moca_cursor_close(cur);
 	__asm__ volatile("" : : "r"(sum));
@@ -238,10 +238,10 @@ static void see_type(void *arg, uint32_t id, const char *facility,
 static void write_on(void)
 {
 	static struct records r;
-	struct moca_marker_writer *w;
-	struct moca_marker_chunk c;
+	struct moca_event_writer *w;
+	struct moca_event_chunk c;
 	struct moca_cursor *cur;
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	struct moca_damage damage;
 	struct moca_trace *t;
 	uint64_t position;
@@ -252,16 +252,16 @@ static void write_on(void)
 	records_reset(&r);
 	records_event(&r, UINT64_MAX - 7, 12345);
 	c = records_chunk(&r, 0);
-	if (moca_marker_writer_create(&w, dirfd_))
+	if (moca_event_writer_create(&w, dirfd_))
 		abort();
-	moca_marker_writer_types(w, see_type, &sum);
-	if (moca_marker_writer_position(w, 0, &position) ||
-	    moca_marker_writer_type(w, 12345, "fuzz", "on", "") ||
-	    moca_marker_writer_chunk(w, &c))
+	moca_event_writer_types(w, see_type, &sum);
+	if (moca_event_writer_position(w, 0, &position) ||
+	    moca_event_writer_type(w, 12345, "fuzz", "on", "") ||
+	    moca_event_writer_chunk(w, &c))
 		goto out;	/* it saw that the files are not its own */
 	if (moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, NULL))
 		abort();
-	while (moca_cursor_marker(cur, &m, &task) == 1)
+	while (moca_cursor_event(cur, &m, &task) == 1)
 		found |= m->type->id == 12345;
 	moca_trace_damage(t, &damage);
 	if (!found && !damage.chunks)
@@ -269,7 +269,7 @@ static void write_on(void)
 	moca_cursor_close(cur);
 	moca_trace_close(t);
 out:
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 }
 
 static void read_once(const uint8_t *data, size_t size)
@@ -291,8 +291,8 @@ static void read_once(const uint8_t *data, size_t size)
 	walk(t, &q);
 	walk_counts(t, NULL);
 	walk_counts(t, &q);
-	walk_markers(t, NULL);
-	walk_markers(t, &q);
+	walk_events(t, NULL);
+	walk_events(t, &q);
 	walk_machine(t);
 	if (!moca_trace_mappings(t, &m, &n)) {
 		for (i = 0; i < n; i++)
@@ -448,10 +448,10 @@ static void put_counts(struct moca_writer *w)
 	}
 }
 
-static void put_events(struct moca_writer *w)
+static void put_changes(struct moca_writer *w)
 {
 	static const uint32_t types[] = { 1, 5, 5, 5, 6, 7, 4, 8, 3, 5, 1, 2 };
-	struct moca_event e[sizeof(types) / sizeof(*types)];
+	struct moca_change e[sizeof(types) / sizeof(*types)];
 	size_t i;
 
 	memset(e, 0, sizeof(e));
@@ -469,7 +469,7 @@ static void put_events(struct moca_writer *w)
 	e[10].flags = MOCA_TASK_FORK;
 	e[10].pid = 43;
 	e[10].parent = 0;
-	if (moca_writer_events(w, 0, e, sizeof(e) / sizeof(*e)))
+	if (moca_writer_changes(w, 0, e, sizeof(e) / sizeof(*e)))
 		abort();
 }
 
@@ -485,23 +485,23 @@ static void put_event(struct records *r, uint64_t clock)
 	records_event(r, clock, 16);
 }
 
-static void put_markers(int compress)
+static void put_events(int compress)
 {
 	static struct records r;
-	struct moca_event e = { .type = MOCA_EVENT_TASK_START, .pid = 42,
+	struct moca_change e = { .type = MOCA_CHANGE_TASK_START, .pid = 42,
 				.tid = 42, .parent = MOCA_NO_TASK,
 				.name = "fuzz" };
-	struct moca_marker_writer *w;
-	struct moca_marker_chunk c;
+	struct moca_event_writer *w;
+	struct moca_event_chunk c;
 	unsigned i, k;
 
-	if (moca_marker_writer_create(&w, dirfd_) ||
-	    moca_marker_writer_type(w, 16, "fuzz", "all",
+	if (moca_event_writer_create(&w, dirfd_) ||
+	    moca_event_writer_type(w, 16, "fuzz", "all",
 				    "u64 a\nenum b s32 x=0,y=1,z=-2\n"
 				    "string c\nf32 d\narray e s16 3\n"
 				    "sequence f x16\n") ||
-	    moca_marker_writer_type(w, 17, "fuzz", "none", "") ||
-	    moca_marker_writer_events(w, 0, &e, 1))
+	    moca_event_writer_type(w, 17, "fuzz", "none", "") ||
+	    moca_event_writer_changes(w, 0, &e, 1))
 		abort();
 	for (k = 0; k < 2; k++) {
 		records_reset(&r);
@@ -512,10 +512,10 @@ static void put_markers(int compress)
 		records_event(&r, 4000 + 5000 * k, 17);
 		c = records_chunk(&r, 0);
 		c.compress = compress;
-		if (moca_marker_writer_chunk(w, &c))
+		if (moca_event_writer_chunk(w, &c))
 			abort();
 	}
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 }
 
 /* Gather all files in one. */
@@ -578,12 +578,12 @@ static int generate_one(int out, const char *name, int what)
 	if (what == 2 || what == 4)
 		put_accesses(w, 1000, 1);
 	if (what == 3 || what == 4)
-		put_events(w);
+		put_changes(w);
 	if (what == 7)
 		put_counts(w);
 	moca_writer_destroy(w);
 	if (what == 5 || what == 6)
-		put_markers(what == 6);
+		put_events(what == 6);
 	if (what == 8)
 		put_machine();
 	if (copy_files(out, name))
@@ -597,8 +597,8 @@ static int generate_one(int out, const char *name, int what)
 static int generate(const char *path)
 {
 	static const char *const names[] = { "empty-chunk", "sweep", "random",
-					     "events", "mixed", "markers",
-					     "markers-packed", "counts", "machine" };
+					     "changes", "mixed", "events",
+					     "events-packed", "counts", "machine" };
 	int i, out;
 
 	mkdir(path, 0755);

@@ -32,18 +32,18 @@ static void wrong(const struct moca_task *t, uint64_t writer, uint64_t n,
 		       ": %s\n", t->pid, t->tid, writer, n, what);
 }
 
-static uint64_t integer(const struct moca_marker *m, size_t field)
+static uint64_t integer(const struct moca_event *m, size_t field)
 {
 	struct moca_value v;
 
-	if (moca_marker_value(m, field, &v)) {
+	if (moca_event_value(m, field, &v)) {
 		bad++;
 		return 0;
 	}
 	return moca_value_integer(&v, 0);
 }
 
-static void check(const struct moca_task *t, const struct moca_marker *m,
+static void check(const struct moca_task *t, const struct moca_event *m,
 		  struct writer *writers)
 {
 	uint64_t w = integer(m, 0), n = integer(m, 1);
@@ -55,7 +55,7 @@ static void check(const struct moca_task *t, const struct moca_marker *m,
 	}
 	if (integer(m, 2) != seq_check(w, n))
 		wrong(t, w, n, "wrong contents");
-	if (moca_marker_value(m, 3, &v) || v.count != strlen(seq_filler(n)) ||
+	if (moca_event_value(m, 3, &v) || v.count != strlen(seq_filler(n)) ||
 	    memcmp(v.data, seq_filler(n), v.count))
 		wrong(t, w, n, "wrong string");
 	if (!writers[w].count)
@@ -93,7 +93,7 @@ static uint64_t walk(struct moca_trace *trace)
 {
 	static struct writer writers[WRITERS];
 	const struct moca_task *task = NULL;
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	struct moca_cursor *c;
 	uint64_t other = 0, last = 0;
 	uint32_t id;
@@ -101,7 +101,7 @@ static uint64_t walk(struct moca_trace *trace)
 
 	if (moca_cursor_open(&c, trace, NULL))
 		exit(2);
-	while ((ret = moca_cursor_marker(c, &m, &id)) > 0) {
+	while ((ret = moca_cursor_event(c, &m, &id)) > 0) {
 		if (!task || task->id != id) {
 			if (task)
 				print_task(task, writers);
@@ -143,8 +143,8 @@ int main(int argc, char **argv)
 	}
 	other = walk(t);
 	for (i = 0; i < moca_trace_task_count(t); i++) {
-		lost += moca_trace_task(t, i)->markers_lost;
-		torn += moca_trace_task(t, i)->markers_torn;
+		lost += moca_trace_task(t, i)->events_lost;
+		torn += moca_trace_task(t, i)->events_torn;
 	}
 	moca_trace_damage(t, &damage);
 	if (damage.files || damage.chunks || damage.tail_bytes) {

@@ -5,7 +5,7 @@
 
 #include "analysis/objects/objects.h"
 #include "include/abi/alloc-events.h"
-#include "tests/unit/marker-trace.h"
+#include "tests/unit/event-trace.h"
 
 #define TASKS_MAX 64
 #define PAGE 4096ull
@@ -17,7 +17,7 @@ enum { T_STACK = 16, T_ALLOC, T_FREE, T_UNMAP, T_SMALL, T_TALLY, T_SKIPPED,
 
 /* One task's records, gathered in order of time and written by trace_end(). */
 struct told {
-	struct moca_event events[256];
+	struct moca_change events[256];
 	size_t event_count;
 	struct moca_access accesses[4096];
 	size_t access_count;
@@ -56,14 +56,14 @@ static inline uint64_t tick(void)
 	return clock_ns += 1000;
 }
 
-static inline struct moca_event *put_event(uint32_t task, uint32_t type)
+static inline struct moca_change *put_change(uint32_t task, uint32_t type)
 {
 	struct told *t = &told[task];
-	struct moca_event *e = &t->events[t->event_count++];
+	struct moca_change *e = &t->events[t->event_count++];
 
 	if (t->event_count > sizeof(t->events) / sizeof(*t->events))
 		abort();
-	*e = (struct moca_event){ .type = type, .time_ns = tick(),
+	*e = (struct moca_change){ .type = type, .time_ns = tick(),
 				  .pid = t->pid, .tid = t->tid,
 				  .parent = MOCA_NO_TASK, .name = "" };
 	return e;
@@ -72,13 +72,13 @@ static inline struct moca_event *put_event(uint32_t task, uint32_t type)
 static inline void start_task(uint32_t task, uint32_t pid, uint32_t tid,
 			      uint32_t parent, uint32_t flags)
 {
-	struct moca_event *e;
+	struct moca_change *e;
 
 	if (task >= told_count)
 		told_count = task + 1;
 	told[task].pid = pid;
 	told[task].tid = tid;
-	e = put_event(task, MOCA_EVENT_TASK_START);
+	e = put_change(task, MOCA_CHANGE_TASK_START);
 	e->parent = parent;
 	e->flags = flags;
 	e->name = "prog";
@@ -86,13 +86,13 @@ static inline void start_task(uint32_t task, uint32_t pid, uint32_t tid,
 
 static inline void put_exec(uint32_t task, const char *path)
 {
-	put_event(task, MOCA_EVENT_EXEC)->name = path;
+	put_change(task, MOCA_CHANGE_EXEC)->name = path;
 }
 
-static inline struct moca_event *put_map(uint32_t task, uint64_t addr,
+static inline struct moca_change *put_map(uint32_t task, uint64_t addr,
 					 uint64_t len, const char *name)
 {
-	struct moca_event *e = put_event(task, MOCA_EVENT_MMAP);
+	struct moca_change *e = put_change(task, MOCA_CHANGE_MMAP);
 
 	e->addr = addr;
 	e->len = len;
@@ -161,12 +161,12 @@ static inline void put_count(uint32_t task, uint64_t addr, uint64_t loads,
 	};
 }
 
-static inline void put_marker(uint32_t task, unsigned type)
+static inline void put_event(uint32_t task, unsigned type)
 {
 	records_event(&told[task].r, tick(), type);
 }
 
-/* The field of the marker that is put next. */
+/* The field of the event that is put next. */
 static inline void field(uint32_t task, uint64_t v, size_t size)
 {
 	payload_int(&told[task].r, v, size);
@@ -179,7 +179,7 @@ static inline void put_stack(uint32_t task, uint32_t id, uint64_t caller)
 	field(task, 2, 4);
 	field(task, CODE + 16 * caller + 1, 8);
 	field(task, CODE + 8, 8);
-	put_marker(task, T_STACK);
+	put_event(task, T_STACK);
 }
 
 static inline void put_alloc(uint32_t task, uint64_t addr, uint64_t size,
@@ -189,21 +189,21 @@ static inline void put_alloc(uint32_t task, uint64_t addr, uint64_t size,
 	field(task, size, 8);
 	field(task, stack, 4);
 	field(task, (uint64_t)kind, 1);
-	put_marker(task, T_ALLOC);
+	put_event(task, T_ALLOC);
 }
 
 static inline void put_free(uint32_t task, uint64_t addr, int kind)
 {
 	field(task, addr, 8);
 	field(task, (uint64_t)kind, 1);
-	put_marker(task, T_FREE);
+	put_event(task, T_FREE);
 }
 
 static inline void put_unmap(uint32_t task, uint64_t addr, uint64_t size)
 {
 	field(task, addr, 8);
 	field(task, size, 8);
-	put_marker(task, T_UNMAP);
+	put_event(task, T_UNMAP);
 }
 
 static inline void put_small(uint32_t task, uint64_t addr, uint32_t size,
@@ -212,7 +212,7 @@ static inline void put_small(uint32_t task, uint64_t addr, uint32_t size,
 	field(task, addr, 8);
 	field(task, size, 4);
 	field(task, stack, 4);
-	put_marker(task, T_SMALL);
+	put_event(task, T_SMALL);
 }
 
 static inline void put_tally(uint32_t task, uint32_t stack, uint64_t count,
@@ -221,7 +221,7 @@ static inline void put_tally(uint32_t task, uint32_t stack, uint64_t count,
 	field(task, stack, 4);
 	field(task, count, 8);
 	field(task, bytes, 8);
-	put_marker(task, T_TALLY);
+	put_event(task, T_TALLY);
 }
 
 static inline void put_three(uint32_t task, unsigned type, uint64_t a,
@@ -230,10 +230,10 @@ static inline void put_three(uint32_t task, unsigned type, uint64_t a,
 	field(task, a, 8);
 	field(task, b, 8);
 	field(task, c, 8);
-	put_marker(task, type);
+	put_event(task, type);
 }
 
-static inline void put_types(struct moca_marker_writer *mw)
+static inline void put_types(struct moca_event_writer *mw)
 {
 	static const char *const types[][2] = {
 		{ "stack", "u32 id\nsequence frames x64\n" },
@@ -249,22 +249,22 @@ static inline void put_types(struct moca_marker_writer *mw)
 	unsigned i;
 
 	for (i = 0; i < sizeof(types) / sizeof(*types); i++)
-		if (moca_marker_writer_type(mw, T_STACK + i, "moca_alloc",
+		if (moca_event_writer_type(mw, T_STACK + i, "moca_alloc",
 					    types[i][0], types[i][1]))
 			abort();
 }
 
 static inline void write_told(struct moca_writer *w,
-			      struct moca_marker_writer *mw, uint32_t task)
+			      struct moca_event_writer *mw, uint32_t task)
 {
 	struct told *t = &told[task];
 	struct moca_chunk_info info = { .task = task };
-	struct moca_event e = start_of(t->pid, t->tid,
+	struct moca_change e = start_of(t->pid, t->tid,
 				       t->events[0].time_ns + 1);
-	struct moca_marker_chunk c = records_chunk(&t->r, task);
+	struct moca_event_chunk c = records_chunk(&t->r, task);
 	size_t i;
 
-	if (moca_writer_events(w, task, t->events, t->event_count))
+	if (moca_writer_changes(w, task, t->events, t->event_count))
 		abort();
 	if (t->access_count) {
 		info.begin_ns = t->accesses[0].time_ns;
@@ -281,29 +281,29 @@ static inline void write_told(struct moca_writer *w,
 	if (!t->r.events)
 		return;
 	c.clock_before = t->r.first;
-	if (moca_marker_writer_events(mw, task, &e, 1) ||
-	    moca_marker_writer_chunk(mw, &c))
+	if (moca_event_writer_changes(mw, task, &e, 1) ||
+	    moca_event_writer_chunk(mw, &c))
 		abort();
 }
 
 /* Write what was gathered to dir. */
 static inline void trace_end(void)
 {
-	struct moca_marker_writer *mw;
+	struct moca_event_writer *mw;
 	struct moca_writer *w;
 	uint32_t i;
 
 	dir_new();
 	put_meta("complete");
 	if (moca_writer_create(&w, dirfd_) ||
-	    moca_marker_writer_create(&mw, dirfd_))
+	    moca_event_writer_create(&mw, dirfd_))
 		abort();
 	put_types(mw);
 	for (i = 0; i < told_count; i++)
 		if (told[i].event_count)
 			write_told(w, mw, i);
 	moca_writer_destroy(w);
-	moca_marker_writer_destroy(mw);
+	moca_event_writer_destroy(mw);
 }
 
 /* --- and what becomes of them ------------------------------------------- */

@@ -167,7 +167,7 @@ static const struct moca_machine two_nodes = {
  */
 static int look(const char *machine)
 {
-	struct moca_marker_writer *mw;
+	struct moca_event_writer *mw;
 	struct moca_topology topology;
 	struct moca_writer *w;
 	uint32_t i;
@@ -176,14 +176,14 @@ static int look(const char *machine)
 	dir_new();
 	put_times();
 	if (moca_writer_create(&w, dirfd_) ||
-	    moca_marker_writer_create(&mw, dirfd_))
+	    moca_event_writer_create(&mw, dirfd_))
 		abort();
 	put_types(mw);
 	for (i = 0; i < told_count; i++)
 		write_told(w, mw, i);
 	write_touches(w);
 	moca_writer_destroy(w);
-	moca_marker_writer_destroy(mw);
+	moca_event_writer_destroy(mw);
 	if (!machine && moca_machine_write(dirfd_, &two_nodes, 0))
 		abort();
 	return moca_trace_open(&trace, dir) ||
@@ -653,11 +653,11 @@ static int overview(void)
 /* Threads that come one after the other are one, as far as places go. */
 static int placement(void)
 {
-	struct moca_event *e;
+	struct moca_change *e;
 	unsigned i;
 
 	begin(THREADS, BIG);
-	e = put_event(1, MOCA_EVENT_TASK_END);
+	e = put_change(1, MOCA_CHANGE_TASK_END);
 	e->time_ns = clock_ns;
 	start_task(2, 100, 102, 0, MOCA_TASK_THREAD);
 	for (i = 0; i < 12; i++) {

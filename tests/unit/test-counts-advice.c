@@ -35,7 +35,7 @@ static int found(void)
 	struct moca_topology two;
 
 	clock_ns = start + 5000 * MS;
-	put_event(0, MOCA_EVENT_TASK_END);
+	put_change(0, MOCA_CHANGE_TASK_END);
 	trace_end();
 	moca_advice_free(advice);
 	moca_profile_free(profile);

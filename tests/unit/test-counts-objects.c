@@ -187,7 +187,7 @@ static int t_processes(void)
 	put_count(1, 0x9000000, 1, 0, 0);
 	put_count(1, HEAP, 100, 0, 0);
 	clock_ns = 1500000;
-	put_event(0, MOCA_EVENT_TASK_END);
+	put_change(0, MOCA_CHANGE_TASK_END);
 	trace_end();
 	CHECK(!counts_of(0, 0));
 	a = row_by(MOCA_OBJECT_HEAP, 1);

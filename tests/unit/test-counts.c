@@ -296,7 +296,7 @@ static int t_classic(void)
 		"Chunk 1 1 1000 1999 00\n"
 		"Access 1000 0 9 1 00\n";
 	const struct classic_options o = { .page_size = 4096, .cpus = 2 };
-	struct moca_event start = { .type = MOCA_EVENT_TASK_START, .pid = 7,
+	struct moca_change start = { .type = MOCA_CHANGE_TASK_START, .pid = 7,
 				    .tid = 7, .parent = MOCA_NO_TASK,
 				    .name = "" };
 	struct moca_chunk_info info = { .end_ns = 999 };
@@ -314,7 +314,7 @@ static int t_classic(void)
 	dir_new();
 	put_meta("complete");
 	CHECK(!moca_writer_create(&w, dirfd_));
-	CHECK(!moca_writer_events(w, 0, &start, 1));
+	CHECK(!moca_writer_changes(w, 0, &start, 1));
 	info.more = 1;
 	CHECK(!moca_writer_counts(w, &info, 6, rows, 2));
 	/* MORE, and it was the last: the next slice is a chunk all the same */

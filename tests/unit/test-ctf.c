@@ -10,7 +10,7 @@
 static char *text;
 static size_t text_len;
 
-static const char *describe(const struct moca_marker_type *type)
+static const char *describe(const struct moca_event_type *type)
 {
 	FILE *f;
 
@@ -23,7 +23,7 @@ static const char *describe(const struct moca_marker_type *type)
 
 static const char *describe_fields(const struct moca_field *f, size_t n)
 {
-	struct moca_marker_type type = { .id = 16, .facility = "f",
+	struct moca_event_type type = { .id = 16, .facility = "f",
 					 .name = "e", .field_count = n,
 					 .fields = f };
 
@@ -97,7 +97,7 @@ static int t_names(void)
 		{ .name = "a", .kind = MOCA_FIELD_HEX, .size = 4 },
 		{ .name = "b-\xff", .kind = MOCA_FIELD_HEX, .size = 4 },
 	};
-	struct moca_marker_type type = { .id = 7, .facility = "f\"",
+	struct moca_event_type type = { .id = 7, .facility = "f\"",
 					 .name = "x\n" };
 
 	describe_fields(f, 4);
@@ -121,7 +121,7 @@ static int t_measure(void)
 		  .shape = MOCA_FIELD_SEQUENCE },
 		{ .name = "d", .kind = MOCA_FIELD_STRING, .size = 1 },
 	};
-	static const struct moca_marker_type type = { .id = 16,
+	static const struct moca_event_type type = { .id = 16,
 						      .field_count = 4,
 						      .fields = f };
 	static const struct {
@@ -143,11 +143,11 @@ static int t_measure(void)
 	size_t i, len;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct moca_marker m = {
+		struct moca_event m = {
 			.type = &type, .len = cases[i].len,
 			.payload = (const uint8_t *)cases[i].payload,
 		};
-		int err = moca_ctf_marker_measure(&m, &len, &empty);
+		int err = moca_ctf_event_measure(&m, &len, &empty);
 
 		snprintf(why, sizeof(why), "case %zu", i);
 		if (cases[i].want ? err || len != cases[i].want ||
@@ -160,7 +160,7 @@ static int t_measure(void)
 
 static int t_variants(void)
 {
-	static struct moca_marker_type types[2] = { { .id = 16 },
+	static struct moca_event_type types[2] = { { .id = 16 },
 						    { .id = 16383 } };
 	struct moca_ctf_types *t = calloc(1, sizeof(*t));
 	unsigned i, k, round;

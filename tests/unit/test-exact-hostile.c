@@ -78,7 +78,7 @@ static void fill(struct exact_arena *a, unsigned int n)
 static int read_back(const struct exact_totals *t)
 {
 	const struct moca_counts *c;
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_damage damage;
 	struct moca_cursor *cursor;
 	struct moca_trace *trace;
@@ -95,7 +95,7 @@ static int read_back(const struct exact_totals *t)
 	CHECK(!ret);
 	moca_cursor_close(cursor);
 	CHECK(!moca_cursor_open(&cursor, trace, NULL));
-	while ((ret = moca_cursor_event(cursor, &e, &task)) > 0)
+	while ((ret = moca_cursor_change(cursor, &e, &task)) > 0)
 		CHECK(strlen(e->name) < 4096 && ++events);
 	CHECK(!ret);
 	moca_cursor_close(cursor);

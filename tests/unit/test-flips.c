@@ -165,9 +165,9 @@ static int t_accesses(void)
 	return make("tests/make-trace", "complete") || flip_all(0);
 }
 
-static int t_markers(void)
+static int t_events(void)
 {
-	return make("tests/make-trace", "only-markers") || flip_all(0);
+	return make("tests/make-trace", "only-events") || flip_all(0);
 }
 
 static int t_counts(void)
@@ -194,7 +194,7 @@ static int t_recording(void)
 int main(void)
 {
 	run("flips/accesses", t_accesses);
-	run("flips/markers", t_markers);
+	run("flips/events", t_events);
 	run("flips/counts", t_counts);
 	run("flips/recording", t_recording);
 	dir_remove();

@@ -206,9 +206,9 @@ static int t_refused(void)
 static int t_events(void)
 {
 	enum { N = 3000 };
-	static struct moca_event e[N];
+	static struct moca_change e[N];
 	static char names[N][64], huge[9000];
-	const struct moca_event *g;
+	const struct moca_change *g;
 	struct moca_writer *w;
 	struct moca_trace *t;
 	struct moca_cursor *cur;
@@ -218,7 +218,7 @@ static int t_events(void)
 	memset(huge, 'x', sizeof(huge) - 1);
 	for (i = 0; i < N; i++) {
 		snprintf(names[i], sizeof(names[i]), "/lib/%zu\n", i % 7);
-		e[i] = (struct moca_event){
+		e[i] = (struct moca_change){
 			.time_ns = rnd(), .addr = rnd(), .len = rnd(),
 			.offset = rnd(), .type = 5 + rnd() % 4,
 			.flags = (uint32_t)rnd(), .prot = (uint32_t)rnd(),
@@ -234,14 +234,14 @@ static int t_events(void)
 	dir_new();
 	put_meta("recording");
 	CHECK(!moca_writer_create(&w, dirfd_));
-	CHECK(!moca_writer_events(w, 9, e, N));
+	CHECK(!moca_writer_changes(w, 9, e, N));
 	CHECK(!moca_writer_access_bytes(w) && moca_writer_bytes(w));
 	moca_writer_destroy(w);
 	CHECK(!moca_trace_open(&t, dir));
 	CHECK(moca_trace_truncated(t));
 	CHECK(!moca_cursor_open(&cur, t, NULL));
 	for (i = 0; i < N; i++) {
-		CHECK(moca_cursor_event(cur, &g, &task) == 1);
+		CHECK(moca_cursor_change(cur, &g, &task) == 1);
 		CHECK(task == 9 && g->time_ns == e[i].time_ns);
 		CHECK(g->addr == e[i].addr && g->len == e[i].len);
 		CHECK(g->offset == e[i].offset && g->type == e[i].type);
@@ -253,7 +253,7 @@ static int t_events(void)
 		      g->ino == e[i].ino);
 		CHECK(strlen(g->name) <= 4095);
 	}
-	CHECK(moca_cursor_event(cur, &g, &task) == 0);
+	CHECK(moca_cursor_change(cur, &g, &task) == 0);
 	moca_cursor_close(cur);
 	moca_trace_close(t);
 	return 0;

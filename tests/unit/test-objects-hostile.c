@@ -11,7 +11,7 @@
  */
 static int early_in_its_place(void)
 {
-	struct moca_event *e;
+	struct moca_change *e;
 	unsigned i;
 
 	for (i = 0; i < 100; i++) {
@@ -21,7 +21,7 @@ static int early_in_its_place(void)
 		put_access(1, HEAP, R);
 		start_task(1, 100, 100, 0, i & 1 ? MOCA_TASK_FORK : 0);
 		put_access(0, HEAP, W);
-		e = put_event(0, MOCA_EVENT_TASK_END);
+		e = put_change(0, MOCA_CHANGE_TASK_END);
 		CHECK(e);
 		trace_end();
 		CHECK(!objects_of(NULL));
@@ -69,7 +69,7 @@ static int child_frees(void)
 	put_free(1, HEAP, MOCA_FREE_FREE);
 	put_free(1, HEAP + 65536, MOCA_FREE_FREE);
 	freed = clock_ns;
-	put_event(1, MOCA_EVENT_TASK_END);
+	put_change(1, MOCA_CHANGE_TASK_END);
 	put_access(0, HEAP, W);
 	put_access(0, HEAP + 65536, W);
 	put_free(0, HEAP + 65536, MOCA_FREE_FREE);
@@ -84,7 +84,7 @@ static int child_frees(void)
 	put_stack(0, 1, 1);
 	put_alloc(0, HEAP, 8192, 1, MOCA_ALLOC_MALLOC);
 	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
-	put_event(0, MOCA_EVENT_TASK_END);
+	put_change(0, MOCA_CHANGE_TASK_END);
 	put_access(1, HEAP, W);
 	put_free(1, HEAP, MOCA_FREE_FREE);
 	trace_end();
@@ -99,7 +99,7 @@ static int stack_in_a_mapping(void)
 {
 	const uint64_t own = 0x7e0000000000, size = 64 << 20;
 	const struct moca_object *a;
-	struct moca_event *e;
+	struct moca_change *e;
 
 	start_program();
 	put_stack(0, 1, 1);
@@ -135,7 +135,7 @@ static int stack_in_a_mapping(void)
 
 static void put_thread(uint32_t task, uint64_t sp)
 {
-	struct moca_event *e;
+	struct moca_change *e;
 
 	start_task(task, 100, 100 + task, 0, MOCA_TASK_THREAD);
 	e = &told[task].events[told[task].event_count - 1];
@@ -158,8 +158,8 @@ static int stacks_in_turn(void)
 		put_access(0, sp + 1000, W);
 		put_thread(i, sp);
 		put_access(i, sp - 1, W);
-		put_event(i, MOCA_EVENT_TASK_END);
-		put_event(0, MOCA_EVENT_MUNMAP)->addr = low;
+		put_change(i, MOCA_CHANGE_TASK_END);
+		put_change(0, MOCA_CHANGE_MUNMAP)->addr = low;
 		told[0].events[told[0].event_count - 1].len = size;
 	}
 	put_map(0, low, size, "");

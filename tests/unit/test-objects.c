@@ -202,7 +202,7 @@ static int small_in_bulk(void)
 	put_tally(0, 2, 5, 160);
 	field(0, 7, 8);
 	field(0, 99, 8);
-	put_marker(0, T_SKIPPED);
+	put_event(0, T_SKIPPED);
 	trace_end();
 	CHECK(!objects_of(NULL));
 	a = row_by(MOCA_OBJECT_SMALL, 1);
@@ -287,7 +287,7 @@ static int thread_stacks(void)
 	const uint64_t low = 0x7e0000000000, size = 8 << 20, sp = low + size -
 		2000;
 	const struct moca_object *a;
-	struct moca_event *e;
+	struct moca_change *e;
 
 	start_program();
 	put_map(0, 0x7ffff0000000, 65536, "[stack]")->flags = MOCA_MAP_STACK;
@@ -361,7 +361,7 @@ static int statics_and_tls(void)
 	struct moca_symbols *s;
 	struct moca_module *m;
 	uint64_t low, high, align, size, v;
-	struct moca_event *e;
+	struct moca_change *e;
 	ssize_t n;
 
 	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -551,7 +551,7 @@ static int wide_accesses(void)
 static int early_and_late(void)
 {
 	const struct moca_object *a;
-	struct moca_event *e;
+	struct moca_change *e;
 
 	start_program();
 	put_stack(0, 1, 1);
@@ -560,13 +560,13 @@ static int early_and_late(void)
 	put_access(1, HEAP, R);
 	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
 	put_access(1, HEAP, R);
-	put_event(1, MOCA_EVENT_TASK_END);
+	put_change(1, MOCA_CHANGE_TASK_END);
 	put_access(1, HEAP, R);
 	told[2].pid = 100;
 	told[2].tid = 101;
 	put_access(2, HEAP, R);
 	start_task(2, 100, 101, 0, MOCA_TASK_THREAD);
-	e = put_event(0, MOCA_EVENT_TASK_END);
+	e = put_change(0, MOCA_CHANGE_TASK_END);
 	CHECK(e);
 	/* Its process goes on. */
 	put_access(2, HEAP, R);
@@ -672,18 +672,18 @@ static uint64_t odd(void)
 	return rnd();
 }
 
-static void put_odd_event(uint32_t task)
+static void put_odd_change(uint32_t task)
 {
 	static const uint32_t types[] = {
-		MOCA_EVENT_MMAP, MOCA_EVENT_MMAP, MOCA_EVENT_MUNMAP,
-		MOCA_EVENT_DISCARD, MOCA_EVENT_NAME, MOCA_EVENT_GAP,
-		MOCA_EVENT_EXEC, MOCA_EVENT_TASK_END, MOCA_EVENT_TASK_START,
+		MOCA_CHANGE_MMAP, MOCA_CHANGE_MMAP, MOCA_CHANGE_MUNMAP,
+		MOCA_CHANGE_DISCARD, MOCA_CHANGE_NAME, MOCA_CHANGE_GAP,
+		MOCA_CHANGE_EXEC, MOCA_CHANGE_TASK_END, MOCA_CHANGE_TASK_START,
 	};
 	static const char *const names[] = { "", "[heap]", "[stack]", "/x",
 		"/bin/true", "/proc/self/exe", "[vdso]" };
-	struct moca_event *e;
+	struct moca_change *e;
 
-	e = put_event(task, types[rnd() % (sizeof(types) / sizeof(*types))]);
+	e = put_change(task, types[rnd() % (sizeof(types) / sizeof(*types))]);
 	e->addr = odd();
 	e->len = odd();
 	e->offset = odd();
@@ -691,11 +691,11 @@ static void put_odd_event(uint32_t task)
 	e->prot = rnd() % 8;
 	e->parent = rnd() % 6;
 	e->name = names[rnd() % (sizeof(names) / sizeof(*names))];
-	if (e->type == MOCA_EVENT_TASK_START)
+	if (e->type == MOCA_CHANGE_TASK_START)
 		e->flags = 1u << rnd() % 4;
 }
 
-static void put_odd_marker(uint32_t task)
+static void put_odd_event(uint32_t task)
 {
 	unsigned type = T_STACK + rnd() % 9, i, n;
 
@@ -737,7 +737,7 @@ static void put_odd_marker(uint32_t task)
 		field(task, odd(), 8);
 		field(task, odd(), 8);
 	}
-	put_marker(task, type);
+	put_event(task, type);
 }
 
 static int hostile_events(void)
@@ -755,9 +755,9 @@ static int hostile_events(void)
 		for (i = 0; i < 600; i++) {
 			task = rnd() % 6;
 			if (rnd() % 8 == 0)
-				put_odd_event(task);
+				put_odd_change(task);
 			else if (rnd() % 2)
-				put_odd_marker(task);
+				put_odd_event(task);
 			else
 				put_access(task, odd(), rnd() % 4);
 		}
@@ -772,17 +772,17 @@ static int hostile_events(void)
 /* Types that are called as ours, but made of something else. */
 static int foreign_layout(void)
 {
-	struct moca_marker_writer *mw;
-	struct moca_marker_chunk c;
-	struct moca_event e;
+	struct moca_event_writer *mw;
+	struct moca_event_chunk c;
+	struct moca_change e;
 
 	start_program();
 	put_access(0, HEAP, R);
 	trace_end();
-	CHECK(!moca_marker_writer_create(&mw, dirfd_));
-	CHECK(!moca_marker_writer_type(mw, 40, "moca_alloc", "alloc2",
+	CHECK(!moca_event_writer_create(&mw, dirfd_));
+	CHECK(!moca_event_writer_type(mw, 40, "moca_alloc", "alloc2",
 				       "string addr\n"));
-	CHECK(!moca_marker_writer_type(mw, 41, "moca_alloc", "nothing",
+	CHECK(!moca_event_writer_type(mw, 41, "moca_alloc", "nothing",
 				       "u8 x\n"));
 	records_reset(&r);
 	payload_string(&r, "hello");
@@ -792,9 +792,9 @@ static int foreign_layout(void)
 	c = records_chunk(&r, 7);
 	c.clock_before = clock_ns;
 	e = start_of(100, 100, clock_ns);
-	CHECK(!moca_marker_writer_events(mw, 7, &e, 1));
-	CHECK(!moca_marker_writer_chunk(mw, &c));
-	moca_marker_writer_destroy(mw);
+	CHECK(!moca_event_writer_changes(mw, 7, &e, 1));
+	CHECK(!moca_event_writer_chunk(mw, &c));
+	moca_event_writer_destroy(mw);
 	CHECK(!objects_of(NULL));
 	CHECK(totals.refused == 2 && totals.accesses == 1);
 	return 0;

@@ -12,8 +12,8 @@
 /* A small trace: task 0 with CHUNKS access chunks and one of events. */
 static int small_trace(void)
 {
-	struct moca_event start = {
-		.type = MOCA_EVENT_TASK_START, .pid = 10, .tid = 10,
+	struct moca_change start = {
+		.type = MOCA_CHANGE_TASK_START, .pid = 10, .tid = 10,
 		.parent = MOCA_NO_TASK, .name = "prog", .time_ns = 1,
 	};
 	struct moca_access recs[RECORDS];
@@ -23,7 +23,7 @@ static int small_trace(void)
 	dir_new();
 	put_meta("complete");
 	CHECK(!moca_writer_create(&w, dirfd_));
-	CHECK(!moca_writer_events(w, 0, &start, 1));
+	CHECK(!moca_writer_changes(w, 0, &start, 1));
 	for (k = 0; k < CHUNKS; k++) {
 		struct moca_chunk_info info = {
 			.interval = (uint64_t)k, .begin_ns = 1000u * k,
@@ -56,7 +56,7 @@ static int look(struct seen *s)
 {
 	const struct moca_mapping *maps;
 	const struct moca_chunk *c;
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_trace *t;
 	struct moca_cursor *cur;
 	uint32_t task;
@@ -83,7 +83,7 @@ static int look(struct seen *s)
 		CHECK(!ret && n == s->chunks);
 		moca_cursor_close(cur);
 		CHECK(!moca_cursor_open(&cur, t, NULL));
-		while ((ret = moca_cursor_event(cur, &e, &task)) == 1)
+		while ((ret = moca_cursor_change(cur, &e, &task)) == 1)
 			s->events++;
 		CHECK(!ret);
 		moca_cursor_close(cur);
@@ -253,26 +253,26 @@ static struct moca_writer *mw;
 static void put(uint32_t task, uint32_t type, uint64_t time, uint64_t addr,
 		uint64_t len, const char *name)
 {
-	struct moca_event e = {
+	struct moca_change e = {
 		.type = type, .time_ns = time, .addr = addr, .len = len,
 		.name = name, .parent = MOCA_NO_TASK,
 		.flags = MOCA_MAP_FILE,
 	};
 
-	if (moca_writer_events(mw, task, &e, 1))
+	if (moca_writer_changes(mw, task, &e, 1))
 		abort();
 }
 
 static void start(uint32_t task, uint64_t time, uint32_t pid, uint32_t parent,
 		  uint32_t flags)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_TASK_START, .time_ns = time, .pid = pid,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = time, .pid = pid,
 		.tid = pid + task, .parent = parent, .flags = flags,
 		.name = "t",
 	};
 
-	if (moca_writer_events(mw, task, &e, 1))
+	if (moca_writer_changes(mw, task, &e, 1))
 		abort();
 }
 
@@ -298,24 +298,24 @@ static int t_mappings(void)
 	put_meta("complete");
 	CHECK(!moca_writer_create(&mw, dirfd_));
 	start(0, 1, 100, MOCA_NO_TASK, 0);
-	put(0, MOCA_EVENT_MMAP, 10, 0x10000, 0x10000, "a");
-	put(0, MOCA_EVENT_MMAP, 20, 0x14000, 0x2000, "b");
-	put(0, MOCA_EVENT_MUNMAP, 30, 0x1f000, 0x5000, "");
+	put(0, MOCA_CHANGE_MMAP, 10, 0x10000, 0x10000, "a");
+	put(0, MOCA_CHANGE_MMAP, 20, 0x14000, 0x2000, "b");
+	put(0, MOCA_CHANGE_MUNMAP, 30, 0x1f000, 0x5000, "");
 	start(1, 40, 200, 0, MOCA_TASK_FORK);
-	put(0, MOCA_EVENT_MUNMAP, 50, 0, UINT64_MAX, "");
-	put(1, MOCA_EVENT_EXEC, 60, 0, 0, "/bin/x");
-	put(1, MOCA_EVENT_MMAP, 61, 0x10000, 0x1000, "x");
+	put(0, MOCA_CHANGE_MUNMAP, 50, 0, UINT64_MAX, "");
+	put(1, MOCA_CHANGE_EXEC, 60, 0, 0, "/bin/x");
+	put(1, MOCA_CHANGE_MMAP, 61, 0x10000, 0x1000, "x");
 	start(2, 70, 200, 1, MOCA_TASK_THREAD);
-	put(2, MOCA_EVENT_MMAP, 71, 0x20000, 0x1000, "y");
-	put(1, MOCA_EVENT_TASK_END, 80, 0, 0, "");
+	put(2, MOCA_CHANGE_MMAP, 71, 0x20000, 0x1000, "y");
+	put(1, MOCA_CHANGE_TASK_END, 80, 0, 0, "");
 	start(3, 82, 300, 2, MOCA_TASK_VFORK);
-	put(3, MOCA_EVENT_MMAP, 83, 0x30000, 0x1000, "z");
-	put(3, MOCA_EVENT_EXEC, 84, 0, 0, "/bin/y");
-	put(3, MOCA_EVENT_MMAP, 85, 0x40000, 0x1000, "w");
-	put(2, MOCA_EVENT_TASK_END, 90, 0, 0, "");
+	put(3, MOCA_CHANGE_MMAP, 83, 0x30000, 0x1000, "z");
+	put(3, MOCA_CHANGE_EXEC, 84, 0, 0, "/bin/y");
+	put(3, MOCA_CHANGE_MMAP, 85, 0x40000, 0x1000, "w");
+	put(2, MOCA_CHANGE_TASK_END, 90, 0, 0, "");
 	/* the number again, for another process */
 	start(4, 95, 200, 3, MOCA_TASK_FORK);
-	put(4, MOCA_EVENT_MMAP, 96, UINT64_MAX - 4095, 1 << 20, "end");
+	put(4, MOCA_CHANGE_MMAP, 96, UINT64_MAX - 4095, 1 << 20, "end");
 	moca_writer_destroy(mw);
 
 	CHECK(!moca_trace_open(&t, dir));
@@ -385,7 +385,7 @@ static int t_mappings_random(void)
 		len = 1 + (int)(rnd() % (uint64_t)(PAGES - first));
 		map = rnd() % 3 != 0;
 		snprintf(names[i], sizeof(names[i]), "%d", i);
-		put(0, map ? MOCA_EVENT_MMAP : MOCA_EVENT_MUNMAP,
+		put(0, map ? MOCA_CHANGE_MMAP : MOCA_CHANGE_MUNMAP,
 		    (uint64_t)i + 1, (uint64_t)first << 12,
 		    (uint64_t)len << 12, names[i]);
 		for (p = first; p < first + len; p++)

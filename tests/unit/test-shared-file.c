@@ -38,14 +38,14 @@ static int put_chunk(struct moca_writer *w, uint32_t task, uint64_t round,
 	return moca_writer_accesses(w, &info, recs, n);
 }
 
-static int put_event(struct moca_writer *w, uint32_t task, uint32_t type)
+static int put_change(struct moca_writer *w, uint32_t task, uint32_t type)
 {
-	struct moca_event e = {
+	struct moca_change e = {
 		.type = type, .pid = 10, .tid = 10 + task, .name = "t",
 		.parent = MOCA_NO_TASK, .time_ns = type + 1,
 	};
 
-	return moca_writer_events(w, task, &e, 1);
+	return moca_writer_changes(w, task, &e, 1);
 }
 
 /* Round by round, so that the tasks' chunks lie mixed. */
@@ -57,14 +57,14 @@ static int make_trace(int busy)
 	put_meta("complete");
 	CHECK(!moca_writer_create(&w, dirfd_));
 	for (uint32_t task = 0; task < TASKS; task++)
-		CHECK(!put_event(w, task, MOCA_EVENT_TASK_START));
+		CHECK(!put_change(w, task, MOCA_CHANGE_TASK_START));
 	for (uint64_t round = 0; round < ROUNDS; round++)
 		for (uint32_t task = TASKS; task--;)
 			CHECK(!put_chunk(w, task, round, RECORDS));
 	for (uint64_t round = ROUNDS; busy && round < BUSY_ROUNDS; round++)
 		CHECK(!put_chunk(w, BUSY, round, BUSY_RECORDS));
 	for (uint32_t task = 0; task < TASKS; task++)
-		CHECK(!put_event(w, task, MOCA_EVENT_TASK_END));
+		CHECK(!put_change(w, task, MOCA_CHANGE_TASK_END));
 	moca_writer_destroy(w);
 	return 0;
 }
@@ -99,13 +99,13 @@ static int walk_chunks(struct moca_trace *t, uint32_t task, unsigned *chunks)
 
 static int walk_events(struct moca_trace *t, unsigned *events)
 {
-	const struct moca_event *e;
+	const struct moca_change *e;
 	struct moca_cursor *cur;
 	uint32_t task, last = 0;
 	int ret;
 
 	CHECK(!moca_cursor_open(&cur, t, NULL));
-	for (*events = 0; (ret = moca_cursor_event(cur, &e, &task)) == 1;
+	for (*events = 0; (ret = moca_cursor_change(cur, &e, &task)) == 1;
 	     ++*events) {
 		CHECK(task >= last && e->tid == 10 + task);
 		last = task;
@@ -151,7 +151,7 @@ static int t_files(void)
 		const struct moca_task *task = moca_trace_task(t, i);
 
 		CHECK(task->id == i && task->tid == 10 + i);
-		CHECK(task->end_ns == MOCA_EVENT_TASK_END + 1);
+		CHECK(task->end_ns == MOCA_CHANGE_TASK_END + 1);
 		CHECK(!walk_chunks(t, i, &chunks));
 		CHECK(chunks == (i == BUSY ? BUSY_ROUNDS : ROUNDS));
 		CHECK(chunks == task->chunks);

@@ -28,7 +28,7 @@ static int make_file(void)
 static void map_as(struct text *t, int space, uint64_t addr, uint64_t len,
 		   uint64_t offset, const char *name, const struct stat *st)
 {
-	struct moca_event e = { .type = MOCA_EVENT_MMAP, .addr = addr,
+	struct moca_change e = { .type = MOCA_CHANGE_MMAP, .addr = addr,
 				.len = len, .offset = offset, .name = name };
 
 	if (st) {

@@ -3,7 +3,7 @@
 #include <dirent.h>
 
 #include "analysis/timeline.h"
-#include "tests/unit/marker-trace.h"
+#include "tests/unit/event-trace.h"
 
 #define TASKS 7
 #define ACCESSES 5000
@@ -24,12 +24,12 @@ static void begin(void)
 		abort();
 }
 
-static void put_event(uint32_t task, uint32_t type, uint64_t time)
+static void put_change(uint32_t task, uint32_t type, uint64_t time)
 {
-	struct moca_event e = start_of(100, 100 + task, time);
+	struct moca_change e = start_of(100, 100 + task, time);
 
 	e.type = type;
-	if (moca_writer_events(w, task, &e, 1))
+	if (moca_writer_changes(w, task, &e, 1))
 		abort();
 }
 
@@ -47,15 +47,15 @@ static void put_accesses(uint32_t task, const uint64_t *times, size_t n)
 		abort();
 }
 
-/* Two markers a stream, by the thread with that tid. */
-static void put_markers(uint32_t stream, uint32_t tid, uint64_t t1, uint64_t t2)
+/* Two events a stream, by the thread with that tid. */
+static void put_events(uint32_t stream, uint32_t tid, uint64_t t1, uint64_t t2)
 {
-	struct moca_marker_writer *mw;
-	struct moca_marker_chunk c;
-	struct moca_event e = start_of(100, tid, t1);
+	struct moca_event_writer *mw;
+	struct moca_event_chunk c;
+	struct moca_change e = start_of(100, tid, t1);
 
-	if (moca_marker_writer_create(&mw, dirfd_) ||
-	    moca_marker_writer_type(mw, ID, "f", "e", "u8 a\n"))
+	if (moca_event_writer_create(&mw, dirfd_) ||
+	    moca_event_writer_type(mw, ID, "f", "e", "u8 a\n"))
 		abort();
 	records_reset(&r);
 	payload_int(&r, 1, 1);
@@ -64,10 +64,10 @@ static void put_markers(uint32_t stream, uint32_t tid, uint64_t t1, uint64_t t2)
 	records_event(&r, t2, ID);
 	c = records_chunk(&r, stream);
 	c.clock_before = t1;
-	if (moca_marker_writer_events(mw, stream, &e, 1) ||
-	    moca_marker_writer_chunk(mw, &c))
+	if (moca_event_writer_changes(mw, stream, &e, 1) ||
+	    moca_event_writer_chunk(mw, &c))
 		abort();
-	moca_marker_writer_destroy(mw);
+	moca_event_writer_destroy(mw);
 }
 
 static int compare_seen(const void *a, const void *b)
@@ -136,9 +136,9 @@ static int merged_by_time(void)
 	for (task = 0; task < TASKS; task++) {
 		uint64_t start = 1000 + 500 * task;
 
-		put_event(task, MOCA_EVENT_TASK_START, start);
+		put_change(task, MOCA_CHANGE_TASK_START, start);
 		expected[n++] = (struct seen){ start, task,
-					       MOCA_TIMELINE_EVENT };
+					       MOCA_TIMELINE_CHANGE };
 		/* Few distinct times: many records at one. */
 		for (i = 0; i < ACCESSES; i++)
 			times[i] = start + rnd() % 3000;
@@ -148,13 +148,13 @@ static int merged_by_time(void)
 		for (i = 0; i < ACCESSES; i++)
 			expected[n++] = (struct seen){ times[i], task,
 				MOCA_TIMELINE_ACCESSES };
-		put_event(task, MOCA_EVENT_NAME, start + 1234);
+		put_change(task, MOCA_CHANGE_NAME, start + 1234);
 		expected[n++] = (struct seen){ start + 1234, task,
-					       MOCA_TIMELINE_EVENT };
+					       MOCA_TIMELINE_CHANGE };
 	}
-	put_markers(0, 103, 2600, 3300);
-	expected[n++] = (struct seen){ 2600, 3, MOCA_TIMELINE_MARKER };
-	expected[n++] = (struct seen){ 3300, 3, MOCA_TIMELINE_MARKER };
+	put_events(0, 103, 2600, 3300);
+	expected[n++] = (struct seen){ 2600, 3, MOCA_TIMELINE_EVENT };
+	expected[n++] = (struct seen){ 3300, 3, MOCA_TIMELINE_EVENT };
 	moca_writer_destroy(w);
 	qsort(expected, n, sizeof(*expected), compare_seen);
 	CHECK(read_all(NULL, got, sizeof(got) / sizeof(*got)) == (ssize_t)n);
@@ -169,19 +169,19 @@ static int query_bounds_accesses(void)
 	struct moca_query q = { .size = sizeof(q), .begin_ns = 2000,
 				.end_ns = 3000, .task = 1, .one_task = 1 };
 	ssize_t n = read_all(&q, got, sizeof(got) / sizeof(*got)), i;
-	size_t accesses = 0, events = 0, markers = 0;
+	size_t accesses = 0, changes = 0, events = 0;
 
 	CHECK(n > 0);
 	for (i = 0; i < n; i++) {
+		changes += got[i].kind == MOCA_TIMELINE_CHANGE;
 		events += got[i].kind == MOCA_TIMELINE_EVENT;
-		markers += got[i].kind == MOCA_TIMELINE_MARKER;
 		if (got[i].kind != MOCA_TIMELINE_ACCESSES)
 			continue;
 		accesses++;
 		CHECK(got[i].task == 1);
 		CHECK(got[i].time_ns >= 2000 && got[i].time_ns < 3000);
 	}
-	CHECK(events == 2 * TASKS && markers == 2 && accesses > 100);
+	CHECK(changes == 2 * TASKS && events == 2 && accesses > 100);
 	return 0;
 }
 
@@ -210,9 +210,9 @@ static int few_descriptors(void)
 	begin();
 	for (task = 0; task < 2000; task++) {
 		time = 1000 + 100 * task;
-		put_event(task, MOCA_EVENT_TASK_START, time);
+		put_change(task, MOCA_CHANGE_TASK_START, time);
 		put_accesses(task, (uint64_t[]){ time + 5, time + 7 }, 2);
-		put_event(task, MOCA_EVENT_TASK_END, time + 9);
+		put_change(task, MOCA_CHANGE_TASK_END, time + 9);
 	}
 	moca_writer_destroy(w);
 	CHECK(!moca_trace_open(&t, dir));
@@ -264,14 +264,14 @@ static int closed_early(void)
 	uint64_t times[] = { 2000, 2001 };
 
 	begin();
-	put_event(0, MOCA_EVENT_TASK_START, 1000);
+	put_change(0, MOCA_CHANGE_TASK_START, 1000);
 	put_accesses(0, times, 2);
 	moca_writer_destroy(w);
 	before = descriptors();
 	CHECK(!moca_trace_open(&t, dir));
 	CHECK(!moca_timeline_open(&tl, t, NULL));
 	CHECK(moca_timeline_next(tl, &item) == 1);
-	CHECK(item.kind == MOCA_TIMELINE_EVENT);
+	CHECK(item.kind == MOCA_TIMELINE_CHANGE);
 	moca_timeline_close(tl);
 	moca_trace_close(t);
 	CHECK(descriptors() == before);

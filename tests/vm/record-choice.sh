@@ -59,7 +59,7 @@ grep -q '^phys_source none' n3/metadata && ok "another user: no physical address
 # A program that gains rights runs with them, and out of sight.
 mkdir suid && cp /bin/busybox suid/true && chmod 4755 suid/true
 try "other rights" 0 'by the kernel module' nobody $MOCA record --via kernel -o n5 -- suid/true
-$MOCA dump --events n5 >said
+$MOCA dump --changes n5 >said
 grep -q 'gap .*other rights' said && ok "other rights: a gap" ||
 	not_ok "other rights: a gap" "$(grep gap said)"
 sleep 100 &

@@ -46,7 +46,7 @@ if expect "coverage: recording" 0 record --interval 50ms --budget none \
 	grep -q '^  bss  *static ' said && grep -q '^  anonymous() .* heap ' said && ok objects ||
 		not_ok objects "$(head -n 12 said | tr '\n' '|')"
 	grep -q 'Not understood' said && not_ok "objects: understood" "$(grep Not said)"
-	$MOCA dump --events "$OUT/trace" | grep -q 'mmap .* \[vdso\]' && ok "kernel's mappings" ||
+	$MOCA dump --changes "$OUT/trace" | grep -q 'mmap .* \[vdso\]' && ok "kernel's mappings" ||
 		not_ok "kernel's mappings" "no [vdso]"
 fi
 expect "exit code" 3 record -o t3 -- sh -c 'exit 3' && whole "exit code" t3

@@ -47,26 +47,26 @@ static void must(int err, const char *what)
 
 static void put_task(uint32_t task, const char *name)
 {
-	struct moca_event e[] = {
-		{ .type = MOCA_EVENT_TASK_START, .pid = 100, .tid = 100 + task,
+	struct moca_change e[] = {
+		{ .type = MOCA_CHANGE_TASK_START, .pid = 100, .tid = 100 + task,
 		  .parent = task ? 0 : MOCA_NO_TASK, .name = name,
 		  .flags = task ? MOCA_TASK_THREAD : 0,
 		  .time_ns = START + task },
 	};
 
-	must(moca_writer_events(writer, task, e, 1), "events");
+	must(moca_writer_changes(writer, task, e, 1), "events");
 }
 
 static void put_file(size_t i, const char *name)
 {
-	struct moca_event e = {
-		.type = MOCA_EVENT_MMAP, .pid = 100, .tid = 100,
+	struct moca_change e = {
+		.type = MOCA_CHANGE_MMAP, .pid = 100, .tid = 100,
 		.addr = BASE + (i << 24), .len = 16 * 4096, .prot = 3,
 		.flags = MOCA_MAP_FILE | MOCA_MAP_SHARED, .name = name,
 		.time_ns = START + 100 + i,
 	};
 
-	must(moca_writer_events(writer, 0, &e, 1), "events");
+	must(moca_writer_changes(writer, 0, &e, 1), "events");
 }
 
 static void put_accesses(uint32_t task, uint64_t interval, size_t files)

@@ -16,7 +16,7 @@
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
-#include "tests/unit/marker-util.h"
+#include "tests/unit/event-util.h"
 
 #define HEAP 0x7f0000000000ull
 #define SITES 1000
@@ -28,7 +28,7 @@
 enum { ID_STACK = 16, ID_ALLOC };
 
 static struct moca_writer *writer;
-static struct moca_marker_writer *markers;
+static struct moca_event_writer *events;
 static struct records r;
 static uint64_t now = 1000000000, stream_at, loads, stores;
 static uint64_t seed = 88172645463325252ull;
@@ -49,16 +49,16 @@ static void must(int err, const char *what)
 	exit(1);
 }
 
-static void flush_markers(void)
+static void flush_events(void)
 {
-	struct moca_marker_chunk c = records_chunk(&r, 0);
+	struct moca_event_chunk c = records_chunk(&r, 0);
 
 	if (!r.events)
 		return;
 	c.begin = stream_at;
 	c.end = stream_at += 8 * r.count;
 	c.clock_before = r.first;
-	must(moca_marker_writer_chunk(markers, &c), "markers");
+	must(moca_event_writer_chunk(events, &c), "events");
 	records_reset(&r);
 }
 
@@ -66,23 +66,23 @@ static void put(unsigned id)
 {
 	records_event(&r, now++, id);
 	if (r.events == 8000)
-		flush_markers();
+		flush_events();
 }
 
 /* So many objects of the same size, of all sites in turn. */
 static void allocate(uint64_t objects, uint64_t size)
 {
-	struct moca_event e = { .type = MOCA_EVENT_TASK_START, .pid = 100,
+	struct moca_change e = { .type = MOCA_CHANGE_TASK_START, .pid = 100,
 				.tid = 100, .parent = MOCA_NO_TASK,
 				.name = "bench", .time_ns = now };
 	uint64_t i;
 
-	must(moca_marker_writer_type(markers, ID_STACK, "moca_alloc", "stack",
+	must(moca_event_writer_type(events, ID_STACK, "moca_alloc", "stack",
 				     "u32 id\nsequence frames x64\n"), "type");
-	must(moca_marker_writer_type(markers, ID_ALLOC, "moca_alloc", "alloc",
+	must(moca_event_writer_type(events, ID_ALLOC, "moca_alloc", "alloc",
 				     "x64 addr\nu64 size\nu32 stack\nu8 kind\n"),
 	     "type");
-	must(moca_marker_writer_events(markers, 0, &e, 1), "events");
+	must(moca_event_writer_changes(events, 0, &e, 1), "events");
 	now += 1000;
 	for (i = 1; i <= SITES; i++) {
 		payload_int(&r, i, 4);
@@ -98,28 +98,28 @@ static void allocate(uint64_t objects, uint64_t size)
 		payload_int(&r, 0, 1);
 		put(ID_ALLOC);
 	}
-	flush_markers();
+	flush_events();
 }
 
 static void start_tasks(uint64_t heap_size)
 {
-	struct moca_event e[3] = {
-		{ .type = MOCA_EVENT_TASK_START, .pid = 100, .tid = 100,
+	struct moca_change e[3] = {
+		{ .type = MOCA_CHANGE_TASK_START, .pid = 100, .tid = 100,
 		  .parent = MOCA_NO_TASK, .name = "bench", .time_ns = now },
-		{ .type = MOCA_EVENT_EXEC, .pid = 100, .tid = 100,
+		{ .type = MOCA_CHANGE_EXEC, .pid = 100, .tid = 100,
 		  .name = "/nonexistent/bench", .time_ns = now + 1 },
-		{ .type = MOCA_EVENT_MMAP, .pid = 100, .tid = 100,
+		{ .type = MOCA_CHANGE_MMAP, .pid = 100, .tid = 100,
 		  .addr = HEAP, .len = heap_size, .prot = 3,
 		  .flags = MOCA_MAP_CERTIFIED, .name = "",
 		  .time_ns = now + 2 },
 	};
 
-	must(moca_writer_events(writer, 0, e, 3), "events");
+	must(moca_writer_changes(writer, 0, e, 3), "events");
 	e[0].tid = 101;
 	e[0].parent = 0;
 	e[0].flags = MOCA_TASK_THREAD;
 	e[0].time_ns = now + 3;
-	must(moca_writer_events(writer, 1, e, 1), "events");
+	must(moca_writer_changes(writer, 1, e, 1), "events");
 	now += 10;
 }
 
@@ -172,7 +172,7 @@ int main(int argc, char **argv)
 		must(-errno, argv[1]);
 	fd = open(argv[1], O_RDONLY | O_DIRECTORY);
 	must(moca_writer_create(&writer, fd), "writer");
-	must(moca_marker_writer_create(&markers, fd), "writer");
+	must(moca_event_writer_create(&events, fd), "writer");
 	start_tasks(size * objects);
 	allocate(objects, size);
 	now += MS;
@@ -206,6 +206,6 @@ int main(int argc, char **argv)
 	must(moca_seal_write(m, fd), "metadata");
 	moca_meta_free(m);
 	moca_writer_destroy(writer);
-	moca_marker_writer_destroy(markers);
+	moca_event_writer_destroy(events);
 	return 0;
 }

@@ -16,7 +16,7 @@
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
-#include "tests/unit/marker-util.h"
+#include "tests/unit/event-util.h"
 
 #define PAGE 4096ull
 #define HEAP 0x7f0000000000ull
@@ -27,7 +27,7 @@
 enum { ID_STACK = 16, ID_ALLOC, ID_FREE };
 
 static struct moca_writer *writer;
-static struct moca_marker_writer *markers;
+static struct moca_event_writer *events;
 static struct records r;
 static uint64_t now = 1000000000, stream_at;
 static uint64_t *starts;	/* of each object, and the heap's end */
@@ -49,16 +49,16 @@ static void must(int err, const char *what)
 	exit(1);
 }
 
-static void flush_markers(void)
+static void flush_events(void)
 {
-	struct moca_marker_chunk c = records_chunk(&r, 0);
+	struct moca_event_chunk c = records_chunk(&r, 0);
 
 	if (!r.events)
 		return;
 	c.begin = stream_at;
 	c.end = stream_at += 8 * r.count;
 	c.clock_before = r.first;
-	must(moca_marker_writer_chunk(markers, &c), "markers");
+	must(moca_event_writer_chunk(events, &c), "events");
 	records_reset(&r);
 }
 
@@ -66,7 +66,7 @@ static void put(unsigned id)
 {
 	records_event(&r, now++, id);
 	if (r.events == 8000)
-		flush_markers();
+		flush_events();
 }
 
 static void put_alloc(uint64_t addr, uint64_t size, uint32_t stack)
@@ -87,19 +87,19 @@ static void put_free(uint64_t addr)
 
 static void describe(void)
 {
-	struct moca_event e = { .type = MOCA_EVENT_TASK_START, .pid = 100,
+	struct moca_change e = { .type = MOCA_CHANGE_TASK_START, .pid = 100,
 				.tid = 100, .parent = MOCA_NO_TASK,
 				.name = "bench", .time_ns = now };
 	uint32_t i;
 
-	must(moca_marker_writer_type(markers, ID_STACK, "moca_alloc", "stack",
+	must(moca_event_writer_type(events, ID_STACK, "moca_alloc", "stack",
 				     "u32 id\nsequence frames x64\n"), "type");
-	must(moca_marker_writer_type(markers, ID_ALLOC, "moca_alloc", "alloc",
+	must(moca_event_writer_type(events, ID_ALLOC, "moca_alloc", "alloc",
 				     "x64 addr\nu64 size\nu32 stack\nu8 kind\n"),
 	     "type");
-	must(moca_marker_writer_type(markers, ID_FREE, "moca_alloc", "free",
+	must(moca_event_writer_type(events, ID_FREE, "moca_alloc", "free",
 				     "x64 addr\nu8 kind\n"), "type");
-	must(moca_marker_writer_events(markers, 0, &e, 1), "events");
+	must(moca_event_writer_changes(events, 0, &e, 1), "events");
 	now += 1000;
 	for (i = 1; i <= SITES; i++) {
 		payload_int(&r, i, 4);
@@ -112,23 +112,23 @@ static void describe(void)
 
 static void start_tasks(uint64_t heap_size)
 {
-	struct moca_event e[3] = {
-		{ .type = MOCA_EVENT_TASK_START, .pid = 100, .tid = 100,
+	struct moca_change e[3] = {
+		{ .type = MOCA_CHANGE_TASK_START, .pid = 100, .tid = 100,
 		  .parent = MOCA_NO_TASK, .name = "bench", .time_ns = now },
-		{ .type = MOCA_EVENT_EXEC, .pid = 100, .tid = 100,
+		{ .type = MOCA_CHANGE_EXEC, .pid = 100, .tid = 100,
 		  .name = "/nonexistent/bench", .time_ns = now + 1 },
-		{ .type = MOCA_EVENT_MMAP, .pid = 100, .tid = 100,
+		{ .type = MOCA_CHANGE_MMAP, .pid = 100, .tid = 100,
 		  .addr = HEAP, .len = heap_size, .prot = 3,
 		  .flags = MOCA_MAP_CERTIFIED | MOCA_MAP_ZAPPED, .name = "",
 		  .time_ns = now + 2 },
 	};
 
-	must(moca_writer_events(writer, 0, e, 3), "events");
+	must(moca_writer_changes(writer, 0, e, 3), "events");
 	e[0].tid = 101;
 	e[0].parent = 0;
 	e[0].flags = MOCA_TASK_THREAD;
 	e[0].time_ns = now + 3;
-	must(moca_writer_events(writer, 1, e, 1), "events");
+	must(moca_writer_changes(writer, 1, e, 1), "events");
 	now += 10;
 }
 
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
 	if (fd < 0 || !starts || !m)
 		must(-ENOMEM, argv[1]);
 	must(moca_writer_create(&writer, fd), "writer");
-	must(moca_marker_writer_create(&markers, fd), "writer");
+	must(moca_event_writer_create(&events, fd), "writer");
 	for (starts[0] = HEAP, i = 0; i < objects; i++)
 		starts[i + 1] = starts[i] + PAGE * (1 + rnd() % 4);
 	start_tasks(starts[objects] - HEAP);
@@ -197,14 +197,14 @@ int main(int argc, char **argv)
 	for (i = 0; i < objects; i++)
 		put_alloc(starts[i] + 16, starts[i + 1] - starts[i] - 32,
 			  1 + i % SITES);
-	flush_markers();
+	flush_events();
 	put_accesses(accesses / 2, starts[objects] - HEAP);
 	for (i = 0; i < objects; i += 2) {
 		put_free(starts[i] + 16);
 		put_alloc(starts[i] + 16, starts[i + 1] - starts[i] - 32,
 			  1 + (i + 1) % SITES);
 	}
-	flush_markers();
+	flush_events();
 	put_accesses(accesses - accesses / 2, starts[objects] - HEAP);
 	must(moca_meta_set(m, "state", "complete"), "metadata");
 	must(moca_seal_write(m, fd), "metadata");

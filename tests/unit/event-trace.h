@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the tests of markers share. */
-#ifndef TESTS_UNIT_MARKER_TRACE_H
-#define TESTS_UNIT_MARKER_TRACE_H
+/* What the tests of events share. */
+#ifndef TESTS_UNIT_EVENT_TRACE_H
+#define TESTS_UNIT_EVENT_TRACE_H
 
 #include "lib/format/append.h"
-#include "lib/format/marker-decode.h"
-#include "tests/unit/marker-util.h"
+#include "lib/format/event-decode.h"
+#include "tests/unit/event-util.h"
 #include "tests/unit/trace-util.h"
 
 #define ID 16
 
 static struct records r;
 
-static inline struct moca_event start_of(uint32_t pid, uint32_t tid, uint64_t time)
+static inline struct moca_change start_of(uint32_t pid, uint32_t tid, uint64_t time)
 {
-	return (struct moca_event){
-		.type = MOCA_EVENT_TASK_START, .pid = pid, .tid = tid,
+	return (struct moca_change){
+		.type = MOCA_CHANGE_TASK_START, .pid = pid, .tid = tid,
 		.parent = MOCA_NO_TASK, .name = "prog", .time_ns = time,
 	};
 }
 
-static inline struct moca_event end_of(uint32_t pid, uint32_t tid, uint64_t time)
+static inline struct moca_change end_of(uint32_t pid, uint32_t tid, uint64_t time)
 {
-	struct moca_event e = start_of(pid, tid, time);
+	struct moca_change e = start_of(pid, tid, time);
 
-	e.type = MOCA_EVENT_TASK_END;
+	e.type = MOCA_CHANGE_TASK_END;
 	e.name = "";
 	return e;
 }
 
-static inline int new_trace(struct moca_marker_writer **w)
+static inline int new_trace(struct moca_event_writer **w)
 {
 	dir_new();
 	put_meta("complete");
-	return moca_marker_writer_create(w, dirfd_);
+	return moca_event_writer_create(w, dirfd_);
 }
 
 /* --- fields ----------------------------------------------------------- */
@@ -72,11 +72,11 @@ static inline void put_all_fields(uint64_t clock)
 	records_event(&r, clock, ID);
 }
 
-/* Read all markers' times of a trace; how many. */
+/* Read all events' times of a trace; how many. */
 static inline size_t read_times(struct moca_query *q, uint64_t *times, size_t max,
 			 struct moca_damage *damage)
 {
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	struct moca_cursor *cur;
 	struct moca_trace *t;
 	uint32_t task;
@@ -84,7 +84,7 @@ static inline size_t read_times(struct moca_query *q, uint64_t *times, size_t ma
 
 	if (moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, q))
 		abort();
-	while (moca_cursor_marker(cur, &m, &task) == 1 && n < max)
+	while (moca_cursor_event(cur, &m, &task) == 1 && n < max)
 		times[n++] = m->time_ns;
 	moca_trace_damage(t, damage);
 	moca_cursor_close(cur);

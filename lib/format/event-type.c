@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/format/marker-type.h"
+#include "lib/format/event-type.h"
 
 size_t moca_type_text_len(const struct moca_type_text *t)
 {
@@ -395,8 +395,8 @@ int moca_decoder_types(struct moca_decoder *d, const struct moca_file *f,
 				 MOCA_TYPES_RAW_MAX);
 	if (ret)
 		return ret;
-	p = d->events.data;
-	end = p + d->events.len;
+	p = d->changes.data;
+	end = p + d->changes.len;
 	for (i = 0; i < h->records; i++) {
 		ret = moca_type_decode(&t, &p, end);
 		if (!ret)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Write a trace of markers, the same each time: make-markers DIR COUNT [bare]
+ * Write a trace of events, the same each time: make-events DIR COUNT [bare]
  *
  * COUNT events in each of three streams, of all types below in turn, 64 to a
  * chunk. Every third chunk of stream 1 loses 5 events, the last of stream 2
- * has one torn. DIR may hold a page trace; "bare" writes the markers only,
+ * has one torn. DIR may hold a page trace; "bare" writes the events only,
  * without a metadata file.
  */
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
 #include "lib/ring/layout.h"
@@ -171,10 +171,10 @@ static size_t add_record(size_t at, uint64_t clock, unsigned id,
 	return at + all;
 }
 
-static int write_chunk(struct moca_marker_writer *w, struct stream *s,
+static int write_chunk(struct moca_event_writer *w, struct stream *s,
 		       unsigned first, unsigned events, int last)
 {
-	struct moca_marker_chunk c = {
+	struct moca_event_chunk c = {
 		.stream = s->number, .events = events, .records = words,
 		.begin = s->position, .clock_before = s->time,
 		.clock0 = START, .ns0 = START,
@@ -205,15 +205,15 @@ static int write_chunk(struct moca_marker_writer *w, struct stream *s,
 	c.end_ns = s->time;
 	c.words = at;
 	c.end = s->position += 8 * at;
-	return moca_marker_writer_chunk(w, &c);
+	return moca_event_writer_chunk(w, &c);
 }
 
-static int write_stream(struct moca_marker_writer *w, uint32_t number,
+static int write_stream(struct moca_event_writer *w, uint32_t number,
 			unsigned count, int bare)
 {
 	struct stream s = { .number = number, .time = START + number };
-	struct moca_event e = { .time_ns = START,
-				.type = MOCA_EVENT_TASK_START,
+	struct moca_change e = { .time_ns = START,
+				.type = MOCA_CHANGE_TASK_START,
 				.pid = bare ? 100 + 100 * (number / 2) : 500,
 				.tid = bare ? 100 + number % 2 + 100 * (number / 2) :
 					      500 + number,
@@ -222,15 +222,15 @@ static int write_stream(struct moca_marker_writer *w, uint32_t number,
 	unsigned i, n;
 	int err;
 
-	err = moca_marker_writer_events(w, number, &e, 1);
+	err = moca_event_writer_changes(w, number, &e, 1);
 	for (i = 0; i < count && !err; i += n) {
 		n = count - i < PER_CHUNK ? count - i : PER_CHUNK;
 		err = write_chunk(w, &s, i, n, i + n == count);
 	}
-	e.type = MOCA_EVENT_TASK_END;
+	e.type = MOCA_CHANGE_TASK_END;
 	e.time_ns = s.time;
 	e.name = "";
-	return err ? err : moca_marker_writer_events(w, number, &e, 1);
+	return err ? err : moca_event_writer_changes(w, number, &e, 1);
 }
 
 static int write_meta(int fd)
@@ -254,7 +254,7 @@ static int write_meta(int fd)
 int main(int argc, char **argv)
 {
 	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 0, i;
-	struct moca_marker_writer *w = NULL;
+	struct moca_event_writer *w = NULL;
 	int bare = argc > 3, fd, err;
 
 	if (argc < 3)
@@ -265,14 +265,14 @@ int main(int argc, char **argv)
 	if (!err && !bare)
 		err = write_meta(fd);
 	if (!err)
-		err = moca_marker_writer_create(&w, fd);
+		err = moca_event_writer_create(&w, fd);
 	for (i = 0; i < TYPES && !err; i++)
-		err = moca_marker_writer_type(w, 16 + i, types[i].facility,
+		err = moca_event_writer_type(w, 16 + i, types[i].facility,
 					      types[i].name, types[i].fields);
 	for (i = 0; i < STREAMS && !err; i++)
 		err = write_stream(w, i, count, bare);
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 	if (err)
-		fprintf(stderr, "make-markers: %s\n", strerror(-err));
+		fprintf(stderr, "make-events: %s\n", strerror(-err));
 	return err != 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Print the markers of a trace, one JSON array a line, as the reader returns
+ * Print the events of a trace, one JSON array a line, as the reader returns
  * them: [task, pid, tid, time, "facility:name", [[name, value], ...]]. A
  * string is {"s": hexadecimal bytes}, an enumeration {"e": value, "l": labels
  * in hexadecimal}, a float {"f": text}.
@@ -52,12 +52,12 @@ static void print_element(const struct moca_value *v, size_t i)
 	fputs("]}", stdout);
 }
 
-static int print_field(const struct moca_marker *m, size_t i)
+static int print_field(const struct moca_event *m, size_t i)
 {
 	struct moca_value v;
 	size_t k;
 
-	if (moca_marker_value(m, i, &v))
+	if (moca_event_value(m, i, &v))
 		return 1;
 	printf("%s[\"%s\", ", i ? ", " : "", v.field->name);
 	if (v.field->kind == MOCA_FIELD_STRING) {
@@ -91,7 +91,7 @@ static const struct moca_task *find_task(const struct moca_trace *t,
 
 int main(int argc, char **argv)
 {
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	const struct moca_task *task;
 	struct moca_cursor *c;
 	struct moca_trace *t;
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 	if (argc < 2 || moca_trace_open(&t, argv[1]) ||
 	    moca_cursor_open(&c, t, NULL))
 		return 2;
-	while ((ret = moca_cursor_marker(c, &m, &id)) > 0) {
+	while ((ret = moca_cursor_event(c, &m, &id)) > 0) {
 		task = find_task(t, id);
 		if (!task)
 			return 1;

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Markers: damaged and hostile files harm only themselves. */
+/* Events: damaged and hostile files harm only themselves. */
 #include <sys/stat.h>
 
-#include "tests/unit/marker-trace.h"
+#include "tests/unit/event-trace.h"
 
-#define EACH 4		/* markers of a chunk of damage_trace */
+#define EACH 4		/* events of a chunk of damage_trace */
 
 /* Two streams of two chunks each, every kind of field. */
 static int damage_trace(void)
 {
-	struct moca_marker_writer *w;
-	struct moca_marker_chunk c;
-	struct moca_event e;
+	struct moca_event_writer *w;
+	struct moca_event_chunk c;
+	struct moca_change e;
 	uint32_t i, k;
 
 	CHECK(!new_trace(&w));
-	CHECK(!moca_marker_writer_type(w, ID, "db", "all", all_fields));
-	CHECK(!moca_marker_writer_type(w, ID + 1, "db", "none", ""));
+	CHECK(!moca_event_writer_type(w, ID, "db", "all", all_fields));
+	CHECK(!moca_event_writer_type(w, ID + 1, "db", "none", ""));
 	for (i = 0; i < 4; i++) {
 		e = start_of(1, 1 + i % 2, 10);
 		if (i < 2)
-			CHECK(!moca_marker_writer_events(w, i, &e, 1));
+			CHECK(!moca_event_writer_changes(w, i, &e, 1));
 		records_reset(&r);
 		records_sync(&r, 100 + 1000 * i);
 		for (k = 1; k < EACH; k++)
@@ -28,14 +28,14 @@ static int damage_trace(void)
 		records_event(&r, 900 + 1000 * i, ID + 1);
 		c = records_chunk(&r, i % 2);
 		c.compress = i >= 2;
-		CHECK(!moca_marker_writer_chunk(w, &c));
+		CHECK(!moca_event_writer_chunk(w, &c));
 	}
-	moca_marker_writer_destroy(w);
+	moca_event_writer_destroy(w);
 	return 0;
 }
 
 struct seen {
-	unsigned markers[2];	/* by tid - 1; of whole chunks */
+	unsigned events[2];	/* by tid - 1; of whole chunks */
 	unsigned starts;
 	size_t types;
 	struct moca_damage damage;
@@ -44,8 +44,8 @@ struct seen {
 /* Open and walk twice: damage must count only once. */
 static int look(struct seen *s)
 {
-	const struct moca_marker *m;
-	const struct moca_event *e;
+	const struct moca_event *m;
+	const struct moca_change *e;
 	struct moca_cursor *cur;
 	struct moca_trace *t;
 	struct moca_value v;
@@ -59,30 +59,30 @@ static int look(struct seen *s)
 		memset(s, 0, sizeof(*s));
 		last = last_task = 0;
 		CHECK(!moca_cursor_open(&cur, t, NULL));
-		while ((ret = moca_cursor_marker(cur, &m, &task)) == 1) {
+		while ((ret = moca_cursor_event(cur, &m, &task)) == 1) {
 			CHECK(task >= last_task);
 			CHECK(task > last_task || m->time_ns >= last);
 			last = m->time_ns;
 			last_task = task;
 			for (i = 0; i < m->type->field_count; i++)
-				CHECK(!moca_marker_value(m, i, &v));
+				CHECK(!moca_event_value(m, i, &v));
 			for (i = 0; i < moca_trace_task_count(t); i++)
 				if (moca_trace_task(t, i)->id == task)
 					break;
 			CHECK(i < moca_trace_task_count(t));
 			/* the stream's number, if its start is not readable */
 			i = moca_trace_task(t, i)->tid;
-			s->markers[i ? (i - 1) & 1 : 0]++;
+			s->events[i ? (i - 1) & 1 : 0]++;
 		}
 		CHECK(!ret);
 		moca_cursor_close(cur);
 		CHECK(!moca_cursor_open(&cur, t, NULL));
-		while ((ret = moca_cursor_event(cur, &e, &task)) == 1)
+		while ((ret = moca_cursor_change(cur, &e, &task)) == 1)
 			s->starts++;
 		CHECK(!ret);
 		moca_cursor_close(cur);
 	}
-	moca_trace_marker_types(t, &s->types);
+	moca_trace_event_types(t, &s->types);
 	moca_trace_damage(t, &s->damage);
 	moca_trace_close(t);
 	return 0;
@@ -100,11 +100,11 @@ static int t_damage_cut(void)
 		spill("marker-0", p, cut);
 		if (look(&s))
 			return 1;
-		CHECK(s.markers[1] == 2 * EACH && !s.damage.files);
-		CHECK(!s.damage.chunks && s.markers[0] % EACH == 0);
+		CHECK(s.events[1] == 2 * EACH && !s.damage.files);
+		CHECK(!s.damage.chunks && s.events[0] % EACH == 0);
 		CHECK(s.damage.tail_bytes < 1200);
 	}
-	CHECK(s.markers[0] == 2 * EACH && !s.damage.tail_bytes);
+	CHECK(s.events[0] == 2 * EACH && !s.damage.tail_bytes);
 	free(p);
 	return 0;
 }
@@ -125,8 +125,8 @@ static int t_damage_flip(void)
 		p[i] = old;
 		if (look(&s))
 			return 1;
-		CHECK(s.starts + (s.markers[0] + s.markers[1]) / EACH == 5);
-		CHECK(s.markers[1] == 2 * EACH || s.starts == 1);
+		CHECK(s.starts + (s.events[0] + s.events[1]) / EACH == 5);
+		CHECK(s.events[1] == 2 * EACH || s.starts == 1);
 		CHECK(s.damage.chunks + (s.damage.tail_bytes != 0) == 1);
 		CHECK(!s.damage.files && s.types == 2);
 	}
@@ -151,7 +151,7 @@ static int t_damage_types(void)
 		if (look(&s))
 			return 1;
 		CHECK(s.types == 1 && s.starts == 2 && !s.damage.files);
-		CHECK(!s.markers[0] && !s.markers[1]);
+		CHECK(!s.events[0] && !s.events[1]);
 		CHECK(s.damage.chunks + (s.damage.tail_bytes != 0) == 5);
 	}
 	for (i = 0; i < len; i++) {
@@ -204,26 +204,26 @@ static int t_hostile_records(void)
 		  { 0x2000ull | 16 << 14 | 3, 0, 0 }, 3 },
 	};
 	struct moca_stream_out out;
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 	struct moca_damage damage;
 	uint8_t params[8 * MOCA_VARINT_MAX];
-	struct moca_marker_params p = { .clock1 = 1, .ns1 = 1 };
+	struct moca_event_params p = { .clock1 = 1, .ns1 = 1 };
 	uint64_t next[MOCA_KINDS], bytes, words[9], times[16];
 	size_t i, n;
 
 	CHECK(!moca_stream_out_init(&out, 1));
 	for (i = 0; i <= sizeof(cases) / sizeof(*cases); i++) {
-		struct moca_append file = { .type = MOCA_FILE_MARKER,
+		struct moca_append file = { .type = MOCA_FILE_EVENT,
 					    .flags = O_CREAT | O_EXCL };
-		struct moca_header h = { .kind = MOCA_KIND_MARKERS,
+		struct moca_header h = { .kind = MOCA_KIND_EVENTS,
 					 .records = 2, .end_ns = 100 };
 
 		memset(next, 0, sizeof(next));
 		CHECK(!new_trace(&w));
-		CHECK(!moca_marker_writer_type(w, ID, "f", "a",
+		CHECK(!moca_event_writer_type(w, ID, "f", "a",
 					       "string s\nsequence q x8\n"));
-		CHECK(!moca_marker_writer_type(w, ID + 1, "f", "b", ""));
-		moca_marker_writer_destroy(w);
+		CHECK(!moca_event_writer_type(w, ID + 1, "f", "b", ""));
+		moca_event_writer_destroy(w);
 		words[0] = 0x2000ull | 17 << 14 | 1;	/* a good one */
 		n = 1;
 		if (i < sizeof(cases) / sizeof(*cases)) {
@@ -237,18 +237,18 @@ static int t_hostile_records(void)
 		}
 		moca_stream_reset(&out);
 		CHECK(!moca_stream_put_raw(&out, MOCA_S_PARAMS, params,
-					   moca_marker_params_put(&p, params)));
+					   moca_event_params_put(&p, params)));
 		CHECK(!moca_stream_put_raw(&out, MOCA_S_RECORDS,
 					   (uint8_t *)words, 8 * n));
 		CHECK(!moca_append_chunk(dirfd_, &file, &h, &out, next,
 					 &bytes));
 		/* the stream goes on behind it */
-		CHECK(!moca_marker_writer_create(&w, dirfd_));
+		CHECK(!moca_event_writer_create(&w, dirfd_));
 		records_reset(&r);
 		records_event(&r, 1000, ID + 1);
-		struct moca_marker_chunk c = records_chunk(&r, 0);
-		CHECK(!moca_marker_writer_chunk(w, &c));
-		moca_marker_writer_destroy(w);
+		struct moca_event_chunk c = records_chunk(&r, 0);
+		CHECK(!moca_event_writer_chunk(w, &c));
+		moca_event_writer_destroy(w);
 		if (read_times(NULL, times, 16, &damage) != 1 ||
 		    times[0] != 1000 || damage.chunks != 1)
 			return 1;
@@ -273,17 +273,17 @@ static int t_foreign(void)
 	spill("marker-", p, len);
 	spill("marker-types2", p, len);
 	spill("marker-4194304", p, len);
-	spill("markers", p, len);
+	spill("events", p, len);
 	if (look(&s))
 		return 1;
 	CHECK(s.damage.files == 8 && !s.damage.chunks);
-	CHECK(s.markers[0] == 2 * EACH && s.markers[1] == 2 * EACH);
+	CHECK(s.events[0] == 2 * EACH && s.events[1] == 2 * EACH);
 	/* one stream is scribbled over */
 	memset(p, 'x', len);
 	spill("marker-0", p, len);
 	if (look(&s))
 		return 1;
-	CHECK(s.markers[1] == 2 * EACH && s.damage.tail_bytes == len);
+	CHECK(s.events[1] == 2 * EACH && s.damage.tail_bytes == len);
 	CHECK(!unlinkat(dirfd_, "marker-types", 0));
 	CHECK(!symlinkat("marker-1", dirfd_, "marker-types"));
 	if (look(&s))
@@ -309,10 +309,10 @@ static int t_hostile_types(void)
 	struct moca_append file = { .type = MOCA_FILE_TYPES,
 				    .flags = O_CREAT | O_EXCL };
 	struct moca_header h = { .kind = MOCA_KIND_TYPES, .records = 8 };
-	const struct moca_marker_type *const *types;
+	const struct moca_event_type *const *types;
 	uint64_t next[MOCA_KINDS] = { 0 }, bytes;
 	struct moca_buf b = { 0 };
-	struct moca_marker_writer *w;
+	struct moca_event_writer *w;
 	struct moca_stream_out out;
 	struct moca_damage damage;
 	struct moca_trace *t;
@@ -326,18 +326,18 @@ static int t_hostile_types(void)
 	CHECK(!moca_stream_put(&out, MOCA_S_TYPES, b.data, b.len, 1));
 	CHECK(!moca_append_chunk(dirfd_, &file, &h, &out, next, &bytes));
 	CHECK(!moca_trace_open(&t, dir));
-	types = moca_trace_marker_types(t, &n);
+	types = moca_trace_event_types(t, &n);
 	moca_trace_damage(t, &damage);
 	CHECK(n == 2 && damage.chunks == 1);
 	CHECK(types[0]->id == ID && !strcmp(types[0]->name, "a"));
 	CHECK(types[1]->id == ID + 3);
 	moca_trace_close(t);
 	/* and a writer goes on with it */
-	CHECK(moca_marker_writer_type(w, ID, "f", "x", "") == -EINVAL);
-	CHECK(!moca_marker_writer_type(w, ID + 1, "f", "x", ""));
-	moca_marker_writer_destroy(w);
+	CHECK(moca_event_writer_type(w, ID, "f", "x", "") == -EINVAL);
+	CHECK(!moca_event_writer_type(w, ID + 1, "f", "x", ""));
+	moca_event_writer_destroy(w);
 	CHECK(!moca_trace_open(&t, dir));
-	moca_trace_marker_types(t, &n);
+	moca_trace_event_types(t, &n);
 	CHECK(n == 3);
 	moca_trace_close(t);
 	moca_stream_out_free(&out);
@@ -347,12 +347,12 @@ static int t_hostile_types(void)
 
 int main(void)
 {
-	run("marker/damage-cut", t_damage_cut);
-	run("marker/damage-flip", t_damage_flip);
-	run("marker/damage-types", t_damage_types);
-	run("marker/hostile-records", t_hostile_records);
-	run("marker/hostile-types", t_hostile_types);
-	run("marker/foreign-files", t_foreign);
+	run("event/damage-cut", t_damage_cut);
+	run("event/damage-flip", t_damage_flip);
+	run("event/damage-types", t_damage_types);
+	run("event/hostile-records", t_hostile_records);
+	run("event/hostile-types", t_hostile_types);
+	run("event/foreign-files", t_foreign);
 	dir_remove();
 	return failures != 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-/* Opening a trace: its marker files, and which task each is of. */
-#include "lib/format/marker-decode.h"
+/* Opening a trace: its event files, and which task each is of. */
+#include "lib/format/event-decode.h"
 #include "lib/format/trace.h"
 
-/* What one marker file tells. */
+/* What one event file tells. */
 struct found {
 	struct moca_task task;	/* as if it were one of its own */
-	struct moca_marker_file file;
+	struct moca_event_file file;
 	size_t own;		/* number of its own task, or NONE */
 };
 
@@ -29,7 +29,7 @@ struct scan {
 	size_t own_count;
 };
 
-static void widen(struct moca_marker_file *file, uint64_t begin, uint64_t end)
+static void widen(struct moca_event_file *file, uint64_t begin, uint64_t end)
 {
 	if (begin < file->begin_ns)
 		file->begin_ns = begin;
@@ -37,7 +37,7 @@ static void widen(struct moca_marker_file *file, uint64_t begin, uint64_t end)
 		file->end_ns = end;
 }
 
-static int fold_event(void *arg, const struct moca_event *e)
+static int fold_change(void *arg, const struct moca_change *e)
 {
 	struct found *s = arg;
 
@@ -52,15 +52,15 @@ static int fold_chunk(void *arg, struct moca_decoder *d,
 	struct found *s = arg;
 	struct moca_task *task = &s->task;
 
-	if (h->kind == MOCA_KIND_EVENTS)
-		return moca_decoder_each_event(d, f, h, pos, fold_event, s);
-	if (h->kind != MOCA_KIND_MARKERS)
+	if (h->kind == MOCA_KIND_CHANGES)
+		return moca_decoder_each_change(d, f, h, pos, fold_change, s);
+	if (h->kind != MOCA_KIND_EVENTS)
 		return 0;
 	if (h->records)
 		widen(&s->file, h->begin_ns, h->end_ns);
-	task->markers = moca_add_sat(task->markers, h->records);
-	task->markers_lost = moca_add_sat(task->markers_lost, h->lost);
-	task->markers_torn = moca_add_sat(task->markers_torn, h->interval);
+	task->events = moca_add_sat(task->events, h->records);
+	task->events_lost = moca_add_sat(task->events_lost, h->lost);
+	task->events_torn = moca_add_sat(task->events_torn, h->interval);
 	return 0;
 }
 
@@ -77,12 +77,12 @@ static int scan_files(struct scan *s, const uint32_t *numbers, size_t count,
 	for (i = 0; i < count; i++) {
 		f = &s->found[s->count];
 		f->own = NONE;
-		f->file = (struct moca_marker_file){ .number = numbers[i],
+		f->file = (struct moca_event_file){ .number = numbers[i],
 						     .begin_ns = UINT64_MAX };
 		ret = moca_task_init(&f->task, 0);
 		if (ret)
 			return ret;
-		ret = moca_trace_scan(s->t, MOCA_FILE_MARKER, numbers[i],
+		ret = moca_trace_scan(s->t, MOCA_FILE_EVENT, numbers[i],
 				      &f->file.end, d, fold_chunk, f);
 		if (ret == -EINVAL) {
 			s->t->damage.files++;
@@ -214,17 +214,17 @@ static size_t new_own(struct scan *s, size_t i)
 
 /* Streams of one task, of which those in one slot follow each other. */
 struct slots {
-	uint64_t ends[MOCA_MARKER_STREAMS_MAX];
+	uint64_t ends[MOCA_EVENT_STREAMS_MAX];
 	size_t used;
 };
 
-static int take_slot(struct slots *s, const struct moca_marker_file *f)
+static int take_slot(struct slots *s, const struct moca_event_file *f)
 {
 	size_t k;
 
 	for (k = 0; k < s->used && s->ends[k] >= f->begin_ns; k++)
 		;
-	if (k == MOCA_MARKER_STREAMS_MAX)
+	if (k == MOCA_EVENT_STREAMS_MAX)
 		return 0;
 	s->used += k == s->used;
 	s->ends[k] = f->end_ns;
@@ -271,9 +271,9 @@ static void attach(struct scan *s)
 
 static void add_counts(struct moca_task *to, const struct moca_task *from)
 {
-	to->markers = moca_add_sat(to->markers, from->markers);
-	to->markers_lost = moca_add_sat(to->markers_lost, from->markers_lost);
-	to->markers_torn = moca_add_sat(to->markers_torn, from->markers_torn);
+	to->events = moca_add_sat(to->events, from->events);
+	to->events_lost = moca_add_sat(to->events_lost, from->events_lost);
+	to->events_torn = moca_add_sat(to->events_torn, from->events_torn);
 }
 
 /* Make the tasks of their own, numbered in order of time. */
@@ -305,10 +305,10 @@ static int add_tasks(struct scan *s)
 		*p = first->task;
 		p->id = id++;
 		p->parent = MOCA_NO_TASK;
-		p->flags |= MOCA_TASK_MARKERS;
+		p->flags |= MOCA_TASK_EVENTS;
 		p->end_ns = last->task.end_ns;
 		p->status = last->task.status;
-		p->markers = p->markers_lost = p->markers_torn = 0;
+		p->events = p->events_lost = p->events_torn = 0;
 		p->name = last->task.name;
 		last->task.name = NULL;
 	}
@@ -322,7 +322,7 @@ static int add_tasks(struct scan *s)
 
 static int compare_files(const void *a, const void *b)
 {
-	const struct moca_marker_file *x = a, *y = b;
+	const struct moca_event_file *x = a, *y = b;
 
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
@@ -336,26 +336,26 @@ static int finish(struct scan *s)
 	struct moca_trace *t = s->t;
 	size_t i, k = 0;
 
-	t->markers = calloc(s->count + 1, sizeof(*t->markers));
-	t->first_marker = calloc(t->task_count + 1, sizeof(*t->first_marker));
-	if (!t->markers || !t->first_marker)
+	t->events = calloc(s->count + 1, sizeof(*t->events));
+	t->first_event = calloc(t->task_count + 1, sizeof(*t->first_event));
+	if (!t->events || !t->first_event)
 		return -ENOMEM;
-	t->marker_count = s->count;
+	t->event_count = s->count;
 	for (i = 0; i < s->count; i++) {
-		t->markers[i] = s->found[i].file;
+		t->events[i] = s->found[i].file;
 		add_counts(&t->tasks[s->found[i].file.task],
 			   &s->found[i].task);
 	}
-	qsort(t->markers, s->count, sizeof(*t->markers), compare_files);
+	qsort(t->events, s->count, sizeof(*t->events), compare_files);
 	for (i = 0; i <= t->task_count; i++) {
-		while (k < s->count && t->markers[k].task < i)
+		while (k < s->count && t->events[k].task < i)
 			k++;
-		t->first_marker[i] = k;
+		t->first_event[i] = k;
 	}
 	return moca_types_finish(&t->types);
 }
 
-int moca_trace_scan_markers(struct moca_trace *t, const uint32_t *numbers,
+int moca_trace_scan_events(struct moca_trace *t, const uint32_t *numbers,
 			    size_t count, int has_types,
 			    struct moca_decoder *d)
 {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "lib/base/vec.h"
 #include "lib/format/append.h"
-#include "lib/format/marker-decode.h"
+#include "lib/format/event-decode.h"
 
 /*
  * Of zstd: packs records of 16 to 64 bytes 1.8 to 2.7 times, at 300 to 450
  * MB/s. Levels -1 to -5 pack them 1.6 to 2.3 times and are 1.0 to 2 times as
  * fast: who is in a hurry does without.
  */
-#define MARKER_LEVEL 1
+#define EVENT_LEVEL 1
 
 struct stream_state {
 	uint64_t next_number[MOCA_KINDS];
@@ -22,7 +22,7 @@ struct stream_state {
 	int known;		/* what is on disk has been looked at */
 };
 
-struct moca_marker_writer {
+struct moca_event_writer {
 	int dirfd;
 	struct stream_state *streams;
 	size_t stream_cap;
@@ -34,22 +34,22 @@ struct moca_marker_writer {
 	uint64_t bytes;
 };
 
-int moca_marker_writer_create(struct moca_marker_writer **out, int dirfd)
+int moca_event_writer_create(struct moca_event_writer **out, int dirfd)
 {
-	struct moca_marker_writer *w = calloc(1, sizeof(*w));
+	struct moca_event_writer *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -ENOMEM;
 	w->dirfd = dirfd;
-	if (moca_stream_out_init(&w->out, MARKER_LEVEL)) {
-		moca_marker_writer_destroy(w);
+	if (moca_stream_out_init(&w->out, EVENT_LEVEL)) {
+		moca_event_writer_destroy(w);
 		return -ENOMEM;
 	}
 	*out = w;
 	return 0;
 }
 
-void moca_marker_writer_destroy(struct moca_marker_writer *w)
+void moca_event_writer_destroy(struct moca_event_writer *w)
 {
 	if (!w)
 		return;
@@ -70,7 +70,7 @@ static int type_on_disk(void *arg, const struct moca_type_text *text)
 	return ret == -EINVAL ? -EBADMSG : ret;
 }
 
-/* The last chunk of markers of a file, when it was whole. */
+/* The last chunk of events of a file, when it was whole. */
 struct last_chunk {
 	struct moca_header h;
 	uint64_t pos;
@@ -78,7 +78,7 @@ struct last_chunk {
 };
 
 /* What the writer must know of one chunk. 0, -EBADMSG or -errno. */
-static int look_at(struct moca_marker_writer *w, struct stream_state *s,
+static int look_at(struct moca_event_writer *w, struct stream_state *s,
 		   const struct moca_file *f, const struct moca_header *h,
 		   uint64_t pos, struct last_chunk *last)
 {
@@ -89,13 +89,13 @@ static int look_at(struct moca_marker_writer *w, struct stream_state *s,
 	if (f->type == MOCA_FILE_TYPES && h->kind == MOCA_KIND_TYPES)
 		return moca_decoder_types(&w->decoder, f, h, pos, type_on_disk,
 					  &w->types);
-	if (f->type == MOCA_FILE_MARKER && h->kind == MOCA_KIND_MARKERS)
+	if (f->type == MOCA_FILE_EVENT && h->kind == MOCA_KIND_EVENTS)
 		*last = (struct last_chunk){ .h = *h, .pos = pos, .found = 1 };
 	return 0;
 }
 
 /* Step through an open file; damage stays, as readers step over it. */
-static int look_through(struct moca_marker_writer *w, struct stream_state *s,
+static int look_through(struct moca_event_writer *w, struct stream_state *s,
 			struct moca_file *f, struct last_chunk *last)
 {
 	char magic[MOCA_MAGIC_LEN];
@@ -119,15 +119,15 @@ static int look_through(struct moca_marker_writer *w, struct stream_state *s,
 }
 
 /* The end position that the last undamaged chunk tells. 0 or -errno. */
-static int find_position(struct moca_marker_writer *w, struct stream_state *s,
+static int find_position(struct moca_event_writer *w, struct stream_state *s,
 			 struct moca_file *f, const struct last_chunk *last)
 {
-	struct moca_marker_params p;
+	struct moca_event_params p;
 	struct moca_header h;
 	uint64_t pos;
 	int ret;
 
-	ret = moca_decoder_marker_params(&w->decoder, f, &last->h, last->pos,
+	ret = moca_decoder_event_params(&w->decoder, f, &last->h, last->pos,
 					 &p);
 	if (!ret)
 		s->position = p.end;
@@ -136,9 +136,9 @@ static int find_position(struct moca_marker_writer *w, struct stream_state *s,
 	f->pos = 0;
 	while ((ret = moca_file_next(f, &h, &pos)) > 0) {
 		if (h.version != MOCA_FORMAT_VERSION ||
-		    h.kind != MOCA_KIND_MARKERS)
+		    h.kind != MOCA_KIND_EVENTS)
 			continue;
-		ret = moca_decoder_marker_params(&w->decoder, f, &h, pos, &p);
+		ret = moca_decoder_event_params(&w->decoder, f, &h, pos, &p);
 		if (!ret)
 			s->position = p.end;
 		else if (ret != -EBADMSG)
@@ -148,7 +148,7 @@ static int find_position(struct moca_marker_writer *w, struct stream_state *s,
 }
 
 /* Learn what an earlier writer left in a file, to go on behind it. */
-static int look(struct moca_marker_writer *w, struct stream_state *s,
+static int look(struct moca_event_writer *w, struct stream_state *s,
 		enum moca_file_type type, uint32_t number)
 {
 	struct last_chunk last = { .found = 0 };
@@ -176,7 +176,7 @@ static int look(struct moca_marker_writer *w, struct stream_state *s,
 }
 
 /* The stream's state, looked up on first use. 0 or -errno. */
-static int stream_state(struct moca_marker_writer *w, uint32_t stream,
+static int stream_state(struct moca_event_writer *w, uint32_t stream,
 			struct stream_state **out)
 {
 	if (stream >= MOCA_TASKS_MAX)
@@ -184,17 +184,17 @@ static int stream_state(struct moca_marker_writer *w, uint32_t stream,
 	if (moca_vec_fit_zeroed(w->streams, w->stream_cap, (size_t)stream + 1))
 		return -ENOMEM;
 	*out = &w->streams[stream];
-	return (*out)->known ? 0 : look(w, *out, MOCA_FILE_MARKER, stream);
+	return (*out)->known ? 0 : look(w, *out, MOCA_FILE_EVENT, stream);
 }
 
-static int types_state(struct moca_marker_writer *w)
+static int types_state(struct moca_event_writer *w)
 {
 	return w->types_file.known ?
 		       0 :
 		       look(w, &w->types_file, MOCA_FILE_TYPES, 0);
 }
 
-int moca_marker_writer_position(struct moca_marker_writer *w, uint32_t stream,
+int moca_event_writer_position(struct moca_event_writer *w, uint32_t stream,
 				uint64_t *position)
 {
 	struct stream_state *s;
@@ -205,7 +205,7 @@ int moca_marker_writer_position(struct moca_marker_writer *w, uint32_t stream,
 	return ret;
 }
 
-int moca_marker_writer_types(struct moca_marker_writer *w,
+int moca_event_writer_types(struct moca_event_writer *w,
 			     void (*each)(void *arg, uint32_t id,
 					  const char *facility,
 					  const char *name,
@@ -229,7 +229,7 @@ int moca_marker_writer_types(struct moca_marker_writer *w,
 /* --- writing ---------------------------------------------------------- */
 
 /* Write the chunk that h and w->out hold. */
-static int write_chunk(struct moca_marker_writer *w, struct stream_state *s,
+static int write_chunk(struct moca_event_writer *w, struct stream_state *s,
 		       struct moca_header *h)
 {
 	uint64_t bytes;
@@ -242,7 +242,7 @@ static int write_chunk(struct moca_marker_writer *w, struct stream_state *s,
 	return ret == -ELOOP ? -EEXIST : ret;
 }
 
-int moca_marker_writer_type(struct moca_marker_writer *w, uint32_t id,
+int moca_event_writer_type(struct moca_event_writer *w, uint32_t id,
 			    const char *facility, const char *name,
 			    const char *fields)
 {
@@ -273,7 +273,7 @@ int moca_marker_writer_type(struct moca_marker_writer *w, uint32_t id,
 }
 
 /* Are the records framed as readers expect, and as many events as told? */
-static int check_records(const struct moca_marker_chunk *c)
+static int check_records(const struct moca_event_chunk *c)
 {
 	const uint8_t *p = (const uint8_t *)c->records;
 	const uint8_t *end = c->words ? p + 8 * c->words : p;
@@ -287,10 +287,10 @@ static int check_records(const struct moca_marker_chunk *c)
 	return ret < 0 || events != c->events ? -EINVAL : 0;
 }
 
-int moca_marker_writer_chunk(struct moca_marker_writer *w,
-			     const struct moca_marker_chunk *c)
+int moca_event_writer_chunk(struct moca_event_writer *w,
+			     const struct moca_event_chunk *c)
 {
-	struct moca_marker_params p = {
+	struct moca_event_params p = {
 		.begin = c->begin, .end = c->end,
 		.clock_before = c->clock_before,
 		.clock0 = c->clock0, .ns0 = c->ns0,
@@ -298,7 +298,7 @@ int moca_marker_writer_chunk(struct moca_marker_writer *w,
 		.corrupt = c->corrupt,
 	};
 	struct moca_header h = {
-		.kind = MOCA_KIND_MARKERS, .task = c->stream,
+		.kind = MOCA_KIND_EVENTS, .task = c->stream,
 		.interval = c->torn, .begin_ns = c->begin_ns,
 		.end_ns = c->end_ns, .lost = c->lost, .records = c->events,
 	};
@@ -310,7 +310,7 @@ int moca_marker_writer_chunk(struct moca_marker_writer *w,
 	if (c->events > MOCA_CHUNK_RECORDS_MAX ||
 	    c->words > (MOCA_PAYLOAD_MAX - sizeof(buf) - 64) / 8)
 		return -E2BIG;
-	if (!moca_marker_params_valid(&p) || c->begin_ns > c->end_ns ||
+	if (!moca_event_params_valid(&p) || c->begin_ns > c->end_ns ||
 	    check_records(c))
 		return -EINVAL;
 	ret = stream_state(w, c->stream, &s);
@@ -318,7 +318,7 @@ int moca_marker_writer_chunk(struct moca_marker_writer *w,
 		return ret;
 	moca_stream_reset(&w->out);
 	ret = moca_stream_put_raw(&w->out, MOCA_S_PARAMS, buf,
-				  moca_marker_params_put(&p, buf));
+				  moca_event_params_put(&p, buf));
 	if (!ret)
 		ret = c->compress ?
 			      moca_stream_put(&w->out, MOCA_S_RECORDS, records,
@@ -332,23 +332,23 @@ int moca_marker_writer_chunk(struct moca_marker_writer *w,
 	return ret;
 }
 
-int moca_marker_writer_events(struct moca_marker_writer *w, uint32_t stream,
-			      const struct moca_event *events, size_t n)
+int moca_event_writer_changes(struct moca_event_writer *w, uint32_t stream,
+			      const struct moca_change *events, size_t n)
 {
-	struct moca_header h = { .kind = MOCA_KIND_EVENTS, .task = stream };
+	struct moca_header h = { .kind = MOCA_KIND_CHANGES, .task = stream };
 	struct stream_state *s;
 	int ret;
 
 	ret = stream_state(w, stream, &s);
 	while (n && !ret) {
-		ret = moca_events_pack(&w->out, &w->events, &h, &events, &n);
+		ret = moca_changes_pack(&w->out, &w->events, &h, &events, &n);
 		if (!ret)
 			ret = write_chunk(w, s, &h);
 	}
 	return ret;
 }
 
-uint64_t moca_marker_writer_bytes(const struct moca_marker_writer *w)
+uint64_t moca_event_writer_bytes(const struct moca_event_writer *w)
 {
 	return w->bytes;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/format/event.h"
+#include "lib/format/change.h"
 
-/* What stands behind the name: nothing, of an event that has none of it. */
-static size_t put_identity(uint8_t *p, const struct moca_event *e)
+/* What stands behind the name: nothing, of a change that has none of it. */
+static size_t put_identity(uint8_t *p, const struct moca_change *e)
 {
 	uint8_t *begin = p;
 
@@ -14,7 +14,7 @@ static size_t put_identity(uint8_t *p, const struct moca_event *e)
 	return (size_t)(p - begin);
 }
 
-int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
+int moca_change_encode(struct moca_buf *b, const struct moca_change *e,
 		      uint64_t *prev_ns)
 {
 	const char *name = e->name ? e->name : "";
@@ -50,8 +50,8 @@ int moca_event_encode(struct moca_buf *b, const struct moca_event *e,
 	return 0;
 }
 
-int moca_events_pack(struct moca_stream_out *s, struct moca_buf *scratch,
-		     struct moca_header *h, const struct moca_event **events,
+int moca_changes_pack(struct moca_stream_out *s, struct moca_buf *scratch,
+		     struct moca_header *h, const struct moca_change **changes,
 		     size_t *n)
 {
 	uint64_t prev = 0, t;
@@ -60,23 +60,23 @@ int moca_events_pack(struct moca_stream_out *s, struct moca_buf *scratch,
 	h->records = 0;
 	scratch->len = 0;
 	while (*n && h->records < MOCA_CHUNK_RECORDS_MAX &&
-	       scratch->len <= MOCA_EVENTS_RAW_MAX - MOCA_EVENT_BYTES_MAX) {
-		t = (*events)->time_ns;
+	       scratch->len <= MOCA_CHANGES_RAW_MAX - MOCA_CHANGE_BYTES_MAX) {
+		t = (*changes)->time_ns;
 		if (!h->records)
 			h->begin_ns = h->end_ns = t;
 		if (t < h->begin_ns)
 			h->begin_ns = t;
 		if (t > h->end_ns)
 			h->end_ns = t;
-		ret = moca_event_encode(scratch, *events, &prev);
+		ret = moca_change_encode(scratch, *changes, &prev);
 		if (ret)
 			return ret;
 		h->records++;
-		++*events;
+		++*changes;
 		--*n;
 	}
 	moca_stream_reset(s);
-	return moca_stream_put(s, MOCA_S_EVENTS, scratch->data, scratch->len,
+	return moca_stream_put(s, MOCA_S_CHANGES, scratch->data, scratch->len,
 			       1);
 }
 
@@ -91,7 +91,7 @@ static int get32(const uint8_t **p, const uint8_t *end, uint32_t *out)
 }
 
 /* Older versions wrote none; newer ones may write more behind it. */
-static int get_identity(struct moca_event *e, const uint8_t *p,
+static int get_identity(struct moca_change *e, const uint8_t *p,
 			const uint8_t *end)
 {
 	if (p == end)
@@ -100,7 +100,7 @@ static int get_identity(struct moca_event *e, const uint8_t *p,
 	       moca_get_varint(&p, end, &e->ino) ? -EBADMSG : 0;
 }
 
-int moca_event_decode(struct moca_event *e, const uint8_t **p,
+int moca_change_decode(struct moca_change *e, const uint8_t **p,
 		      const uint8_t *end, uint64_t *prev_ns)
 {
 	uint64_t len, delta, status, name_len;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Making records of markers, for tests. */
-#ifndef TESTS_UNIT_MARKER_UTIL_H
-#define TESTS_UNIT_MARKER_UTIL_H
+/* Making records of events, for tests. */
+#ifndef TESTS_UNIT_EVENT_UTIL_H
+#define TESTS_UNIT_EVENT_UTIL_H
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/format/marker-writer.h"
+#include "lib/format/event-writer.h"
 #include "lib/ring/layout.h"
 
 struct records {
@@ -71,10 +71,10 @@ static inline void records_event(struct records *r, uint64_t clock,
 }
 
 /* A chunk of the records, whose clock is ns. */
-static inline struct moca_marker_chunk records_chunk(const struct records *r,
+static inline struct moca_event_chunk records_chunk(const struct records *r,
 						     uint32_t stream)
 {
-	return (struct moca_marker_chunk){
+	return (struct moca_event_chunk){
 		.stream = stream, .events = r->events, .records = r->words,
 		.words = r->count, .end = 8 * r->count, .clock1 = 1, .ns1 = 1,
 		.begin_ns = r->first, .end_ns = r->last,

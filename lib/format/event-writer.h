@@ -8,22 +8,22 @@
  * A writer is used by one thread at a time. It keeps no stream's file open
  * between calls. What could not be written whole is cut off again.
  */
-#ifndef MOCA_FORMAT_MARKER_WRITER_H
-#define MOCA_FORMAT_MARKER_WRITER_H
+#ifndef MOCA_FORMAT_EVENT_WRITER_H
+#define MOCA_FORMAT_EVENT_WRITER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <moca/types.h>
 
-struct moca_marker_writer;
+struct moca_event_writer;
 
 /*
  * One piece of a stream: words of records as in lib/ring/layout.h, SYNC and
  * events only, all committed. The clock is made ns by a straight line through
  * (clock0, ns0) and (clock1, ns1); clock1 > clock0.
  */
-struct moca_marker_chunk {
+struct moca_event_chunk {
 	uint32_t stream;
 	uint32_t events;
 	const uint64_t *records;
@@ -46,14 +46,14 @@ struct moca_marker_chunk {
  * are gone on with: so a recording that was cut off can be completed. 0 or
  * -errno.
  */
-int moca_marker_writer_create(struct moca_marker_writer **out, int dirfd);
-void moca_marker_writer_destroy(struct moca_marker_writer *w);
+int moca_event_writer_create(struct moca_event_writer **out, int dirfd);
+void moca_event_writer_destroy(struct moca_event_writer *w);
 
 /*
  * How far a stream is on disk: the end position of the last chunk written in
  * this or an earlier life. 0 when there is none. 0 or -errno.
  */
-int moca_marker_writer_position(struct moca_marker_writer *w, uint32_t stream,
+int moca_event_writer_position(struct moca_event_writer *w, uint32_t stream,
 				uint64_t *position);
 
 /*
@@ -63,11 +63,11 @@ int moca_marker_writer_position(struct moca_marker_writer *w, uint32_t stream,
  * than the one with that id, or more than 16 MiB of them: hostile input,
  * nothing was written), -errno.
  */
-int moca_marker_writer_type(struct moca_marker_writer *w, uint32_t id,
+int moca_event_writer_type(struct moca_event_writer *w, uint32_t id,
 			    const char *facility, const char *name,
 			    const char *fields);
 /* The types on disk: calls each for every one. 0 or -errno. */
-int moca_marker_writer_types(struct moca_marker_writer *w,
+int moca_event_writer_types(struct moca_event_writer *w,
 			     void (*each)(void *arg, uint32_t id,
 					  const char *facility,
 					  const char *name,
@@ -79,16 +79,16 @@ int moca_marker_writer_types(struct moca_marker_writer *w,
  * are not as many events as told; a clock that stands still); -E2BIG (over
  * 65,536 events or nearly 16 MiB); -EEXIST (the file is another's); -errno.
  */
-int moca_marker_writer_chunk(struct moca_marker_writer *w,
-			     const struct moca_marker_chunk *c);
+int moca_event_writer_chunk(struct moca_event_writer *w,
+			     const struct moca_event_chunk *c);
 /*
  * Append events about the stream's thread: TASK_START (pid, tid, name) comes
  * first in each stream, TASK_END last; GAP says what was not recorded.
  */
-int moca_marker_writer_events(struct moca_marker_writer *w, uint32_t stream,
-			      const struct moca_event *events, size_t n);
+int moca_event_writer_changes(struct moca_event_writer *w, uint32_t stream,
+			      const struct moca_change *events, size_t n);
 
 /* Bytes written so far by this writer. */
-uint64_t moca_marker_writer_bytes(const struct moca_marker_writer *w);
+uint64_t moca_event_writer_bytes(const struct moca_event_writer *w);
 
 #endif

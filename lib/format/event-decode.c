@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "lib/format/marker-decode.h"
+#include "lib/format/event-decode.h"
 
-int moca_marker_params_valid(const struct moca_marker_params *p)
+int moca_event_params_valid(const struct moca_event_params *p)
 {
 	return p->clock1 > p->clock0 && p->ns1 >= p->ns0 && p->end >= p->begin;
 }
 
-size_t moca_marker_params_put(const struct moca_marker_params *p, uint8_t *buf)
+size_t moca_event_params_put(const struct moca_event_params *p, uint8_t *buf)
 {
 	const uint64_t v[] = { p->begin,  p->end, p->clock_before, p->clock0,
 			       p->ns0,	  p->clock1, p->ns1, p->corrupt };
@@ -17,7 +17,7 @@ size_t moca_marker_params_put(const struct moca_marker_params *p, uint8_t *buf)
 	return n;
 }
 
-static int params_get(struct moca_marker_params *p, const uint8_t *buf,
+static int params_get(struct moca_event_params *p, const uint8_t *buf,
 		      size_t len)
 {
 	uint64_t *const v[] = { &p->begin,  &p->end,	&p->clock_before,
@@ -30,10 +30,10 @@ static int params_get(struct moca_marker_params *p, const uint8_t *buf,
 	for (i = 0; i < sizeof(v) / sizeof(v[0]); i++)
 		if (moca_get_varint(&buf, end, v[i]))
 			return -EBADMSG;
-	return moca_marker_params_valid(p) ? 0 : -EBADMSG;
+	return moca_event_params_valid(p) ? 0 : -EBADMSG;
 }
 
-uint64_t moca_marker_ns(const struct moca_marker_params *p, uint64_t clock)
+uint64_t moca_event_ns(const struct moca_event_params *p, uint64_t clock)
 {
 	uint64_t ticks = p->clock1 - p->clock0, span = p->ns1 - p->ns0, d;
 	unsigned __int128 ns;
@@ -134,10 +134,10 @@ static int check_payload(const struct moca_type *type, const uint8_t *payload,
 	return 0;
 }
 
-int moca_decoder_marker_params(struct moca_decoder *d,
+int moca_decoder_event_params(struct moca_decoder *d,
 			       const struct moca_file *f,
 			       const struct moca_header *h, uint64_t pos,
-			       struct moca_marker_params *p)
+			       struct moca_event_params *p)
 {
 	uint8_t buf[256];
 	size_t len;
@@ -153,10 +153,10 @@ int moca_decoder_marker_params(struct moca_decoder *d,
 	return params_get(p, buf, len);
 }
 
-int moca_decoder_markers(struct moca_decoder *d, const struct moca_file *f,
+int moca_decoder_events(struct moca_decoder *d, const struct moca_file *f,
 			 const struct moca_header *h, uint64_t pos,
 			 const struct moca_types *types, uint64_t floor_ns,
-			 struct moca_marker_walk *w)
+			 struct moca_event_walk *w)
 {
 	const struct moca_type *type;
 	const uint8_t *p;
@@ -166,7 +166,7 @@ int moca_decoder_markers(struct moca_decoder *d, const struct moca_file *f,
 	size_t len, used;
 	int ret;
 
-	ret = moca_decoder_marker_params(d, f, h, pos, &w->params);
+	ret = moca_decoder_event_params(d, f, h, pos, &w->params);
 	if (ret)
 		return ret;
 	len = moca_stream_len(&d->in, MOCA_S_RECORDS);
@@ -197,9 +197,9 @@ int moca_decoder_markers(struct moca_decoder *d, const struct moca_file *f,
 	return ret < 0 || events != h->records ? -EBADMSG : 0;
 }
 
-int moca_marker_walk_next(struct moca_marker_walk *w,
+int moca_event_walk_next(struct moca_event_walk *w,
 			  const struct moca_types *types,
-			  struct moca_marker *out)
+			  struct moca_event *out)
 {
 	const struct moca_type *type;
 	struct moca_record r;
@@ -214,7 +214,7 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 		if (lost > w->lost)
 			w->lost = lost;
 	}
-	ns = moca_marker_ns(&w->params, r.clock);
+	ns = moca_event_ns(&w->params, r.clock);
 	if (ns < w->min_ns)
 		ns = w->min_ns;
 	if (ns > w->max_ns)
@@ -229,7 +229,7 @@ int moca_marker_walk_next(struct moca_marker_walk *w,
 	return !check_payload(type, r.payload, r.len, &out->len);
 }
 
-int moca_marker_value(const struct moca_marker *m, size_t i,
+int moca_event_value(const struct moca_event *m, size_t i,
 		      struct moca_value *out)
 {
 	const uint8_t *p = m->payload, *end = p + m->len;

@@ -3,7 +3,7 @@
 #include <moca/trace.h>
 
 #include "lib/ring/describe.h"
-#include "tests/unit/marker-trace.h"
+#include "tests/unit/event-trace.h"
 
 #define BITS 128
 #define DIGEST (BITS / sizeof(uint64_t))
@@ -63,8 +63,8 @@ static void emit_all(void)
 
 static int write_all(void)
 {
-	struct moca_marker_writer *w;
-	struct moca_marker_chunk c;
+	struct moca_event_writer *w;
+	struct moca_event_chunk c;
 	char text[2048], *name;
 	uint32_t i;
 
@@ -73,48 +73,48 @@ static int write_all(void)
 		events[i]->id[0] = ID + i;
 		CHECK(moca_event_describe(events[i], text, sizeof(text)) > 0);
 		name = text + strlen(text) + 1;
-		CHECK(!moca_marker_writer_type(w, ID + i, text, name,
+		CHECK(!moca_event_writer_type(w, ID + i, text, name,
 					       name + strlen(name) + 1));
 	}
 	records_reset(&r);
 	emit_all();
 	c = records_chunk(&r, 0);
-	CHECK(!moca_marker_writer_chunk(w, &c));
-	moca_marker_writer_destroy(w);
+	CHECK(!moca_event_writer_chunk(w, &c));
+	moca_event_writer_destroy(w);
 	return 0;
 }
 
-static const struct moca_marker *next(struct moca_cursor *cur)
+static const struct moca_event *next(struct moca_cursor *cur)
 {
-	const struct moca_marker *m;
+	const struct moca_event *m;
 	uint32_t task;
 
-	return moca_cursor_marker(cur, &m, &task) == 1 ? m : NULL;
+	return moca_cursor_event(cur, &m, &task) == 1 ? m : NULL;
 }
 
-static int64_t integer(const struct moca_marker *m, size_t field, size_t i)
+static int64_t integer(const struct moca_event *m, size_t field, size_t i)
 {
 	struct moca_value v;
 
-	if (!m || moca_marker_value(m, field, &v) || i >= v.count)
+	if (!m || moca_event_value(m, field, &v) || i >= v.count)
 		abort();
 	return (int64_t)moca_value_integer(&v, i);
 }
 
-static double number(const struct moca_marker *m, size_t field, size_t i)
+static double number(const struct moca_event *m, size_t field, size_t i)
 {
 	struct moca_value v;
 
-	if (moca_marker_value(m, field, &v) || i >= v.count)
+	if (moca_event_value(m, field, &v) || i >= v.count)
 		abort();
 	return moca_value_float(&v, i);
 }
 
-static const char *string(const struct moca_marker *m, size_t field)
+static const char *string(const struct moca_event *m, size_t field)
 {
 	struct moca_value v;
 
-	if (moca_marker_value(m, field, &v))
+	if (moca_event_value(m, field, &v))
 		abort();
 	return (const char *)v.data;
 }
@@ -125,7 +125,7 @@ static int check_all(struct moca_cursor *cur)
 		255, 65535, UINT32_MAX, -1, -128, -32768, INT32_MIN, INT64_MIN,
 		0xfe, 0xfedc, 0xfedcba98, (int64_t)0xfedcba9876543210,
 	};
-	const struct moca_marker *m = next(cur);
+	const struct moca_event *m = next(cur);
 	struct moca_value v;
 	size_t i;
 
@@ -146,7 +146,7 @@ static int check_all(struct moca_cursor *cur)
 	CHECK(m->type->fields[0].count == 16 && integer(m, 0, 15) == 0xff);
 	CHECK(integer(m, 1, 0) == -1 && integer(m, 1, 2) == 32767);
 	CHECK(number(m, 2, 1) == -2);
-	CHECK(!moca_marker_value(m, 3, &v) && !v.count);
+	CHECK(!moca_event_value(m, 3, &v) && !v.count);
 	m = next(cur);
 	CHECK(m && !m->len && !strcmp(m->type->name, "nothing"));
 	CHECK(!next(cur));
@@ -174,7 +174,7 @@ static int t_events(void)
 
 int main(void)
 {
-	run("marker/moca-event", t_events);
+	run("event/moca-event", t_events);
 	dir_remove();
 	return failures != 0;
 }

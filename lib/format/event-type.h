@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /* What events are made of: descriptions as text, in files, and parsed. */
-#ifndef MOCA_FORMAT_MARKER_TYPE_H
-#define MOCA_FORMAT_MARKER_TYPE_H
+#ifndef MOCA_FORMAT_EVENT_TYPE_H
+#define MOCA_FORMAT_EVENT_TYPE_H
 
 #include <moca/reader.h>
 
@@ -36,7 +36,7 @@ int moca_type_decode(struct moca_type_text *t, const uint8_t **p,
 
 /* One allocation; free() ends it. */
 struct moca_type {
-	struct moca_marker_type type;
+	struct moca_event_type type;
 	const char *fields;	/* the text */
 	size_t fixed_len;	/* of each payload, if it is the same */
 	int is_fixed;
@@ -48,7 +48,7 @@ int moca_type_parse(struct moca_type **out, const struct moca_type_text *t);
 /* All types of a trace. Zero-initialise. */
 struct moca_types {
 	struct moca_type **by_id;	/* MOCA_REC_LAST + 1, or NULL */
-	const struct moca_marker_type **list;	/* by id */
+	const struct moca_event_type **list;	/* by id */
 	size_t count;
 	uint64_t text_bytes;
 };
