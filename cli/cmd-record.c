@@ -43,6 +43,23 @@ struct extra {
 	struct agent_options agent;
 };
 
+/* How --via names the ways of recording page accesses. */
+static const struct way {
+	const char *name;
+	int (*run)(const struct moca_record_options *o);
+} ways[] = {
+	{ "user", moca_fault_run },
+	{ "kernel", moca_kernel_run },
+};
+
+static const struct way *find_way(const char *name)
+{
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++)
+		if (!strcmp(ways[i].name, name))
+			return &ways[i];
+	return NULL;
+}
+
 static int open_output(const char *path, int *fd)
 {
 	if (!path)
@@ -118,8 +135,7 @@ static int check_exact(const struct moca_record_options *o,
 static int check(struct moca_record_options *o, const struct extra *x,
 		 size_t objects, int operands)
 {
-	if (x->via && strcmp(x->via, "auto") && strcmp(x->via, "user") &&
-	    strcmp(x->via, "kernel")) {
+	if (x->via && strcmp(x->via, "auto") && !find_way(x->via)) {
 		moca_error("--via takes auto, user or kernel, not %s", x->via);
 		return -EINVAL;
 	}
@@ -167,33 +183,33 @@ static int check(struct moca_record_options *o, const struct extra *x,
 }
 
 /*
- * By the module (1), or from user space (0), which what the user asked for and
- * what is there decide; -EPERM: not as asked, after a message.
+ * Which what the user asked for and what is there decide. NULL: not as asked,
+ * after a message.
  */
-static int choose_way(const struct extra *x)
+static const struct way *choose_way(const struct extra *x)
 {
 	struct moca_kernel_check c;
 	int must = x->via && !strcmp(x->via, "kernel");
 
-	if (x->exact || (x->via && !strcmp(x->via, "user")))
-		return 0;
+	if (x->via && strcmp(x->via, "auto") && !must)
+		return find_way(x->via);
 	moca_kernel_try(&c, (pid_t)x->pid);
 	if (c.state == MOCA_KERNEL_READY)
-		return 1;
+		return find_way("kernel");
 	/* Neither way can: the other one's words are the plainer ones. */
 	if (c.error == ESRCH && x->pid)
-		return 0;
+		return find_way("user");
 	if (must) {
 		moca_error("--via kernel: %s%s%s", c.why,
 			   c.fix ? "; to allow it: " : "", c.fix ? c.fix : "");
-		return -EPERM;
+		return NULL;
 	}
 	if (c.state == MOCA_KERNEL_REFUSED)
 		moca_warn("the kernel module is loaded, but not used: %s%s%s. "
 			  "Recording from user space (--via user says nothing "
 			  "of it)", c.why, c.fix ? "; to allow it: " : "",
 			  c.fix ? c.fix : "");
-	return 0;
+	return find_way("user");
 }
 
 /* What was not said, and what follows from what was. */
@@ -222,9 +238,9 @@ static void settle(struct moca_record_options *o, struct extra *x)
 
 static int run(struct moca_record_options *o, struct extra *x)
 {
-	int way = choose_way(x);
+	const struct way *way = x->exact ? NULL : choose_way(x);
 
-	if (way < 0)
+	if (!way && !x->exact)
 		return EXIT_RECORD;
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
@@ -237,7 +253,7 @@ static int run(struct moca_record_options *o, struct extra *x)
 		return EXIT_RECORD;
 	if (x->exact)
 		return moca_exact_run(o, &x->counts);
-	return way ? moca_kernel_run(o) : moca_fault_run(o);
+	return way->run(o);
 }
 
 int cmd_record(int argc, char **argv)

@@ -79,7 +79,7 @@ SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run \
 	tests/export/run tests/objects/run tests/objects/identity tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
 	tests/exact/life tests/exact/lackey tests/exact/programs \
-	tests/vm/run tests/stress/run)
+	tests/vm/run tests/way/run tests/stress/run)
 
 # Allocators that are found by their code.
 OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
@@ -98,7 +98,7 @@ include kmod/kmod.mk
 test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(CC_PROGRAMS) $(OWN_MOUNTS) $(TEST_DIR)/rate/load \
+	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(OWN_MOUNTS) $(TEST_DIR)/rate/load \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:
@@ -146,6 +146,13 @@ $(TEST_DIR)/unit/test-symfile: tests/unit/test-symfile.c \
 		lib/code/symfile.c lib/code/symfile.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/code/symfile.c
+
+# A way of recording of its own, beside ours.
+WAYS := $(TEST_DIR)/way/present
+$(TEST_DIR)/way/%: tests/way/%.c $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
+		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 $(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)

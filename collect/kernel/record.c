@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "collect/kernel/collector.h"
@@ -276,34 +275,9 @@ static void summary(struct recorder *rec)
 		kernel_collector_summary(collector);
 }
 
-/* Its end, and its stops: without ptrace, wait tells of both. */
-static void supervise(struct recorder *rec)
-{
-	int status;
-	pid_t pid;
-
-	while (!rec->attach) {
-		pid = waitpid(rec->root, &status, WUNTRACED | WCONTINUED);
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid < 0)
-			break;
-		if (WIFSTOPPED(status)) {
-			launch_tell_stopped(rec, WSTOPSIG(status));
-		} else if (WIFCONTINUED(status)) {
-			launch_tell_continued(rec);
-		} else {
-			rec->root_status = status;
-			rec->root_done = 1;
-			launch_tell_continued(rec);
-			break;
-		}
-	}
-}
-
 static const struct record_way kernel_way = {
 	.collector = "kernel",
-	.supervise = supervise,
+	.supervise = launch_supervise,
 	.before_exec = before_exec,
 	.prepare = prepare,
 	.collect = collect,

@@ -207,6 +207,30 @@ void launch_tell_continued(struct recorder *rec)
 		launch_wake_front();
 }
 
+void launch_supervise(struct recorder *rec)
+{
+	int status;
+	pid_t pid;
+
+	while (!rec->attach) {
+		pid = waitpid(rec->root, &status, WUNTRACED | WCONTINUED);
+		if (pid < 0 && errno == EINTR)
+			continue;
+		if (pid < 0)
+			break;
+		if (WIFSTOPPED(status)) {
+			launch_tell_stopped(rec, WSTOPSIG(status));
+		} else if (WIFCONTINUED(status)) {
+			launch_tell_continued(rec);
+		} else {
+			rec->root_status = status;
+			rec->root_done = 1;
+			launch_tell_continued(rec);
+			break;
+		}
+	}
+}
+
 void launch_tell_end(struct recorder *rec, int exit_code, int signal)
 {
 	struct front_message m = { 'e', exit_code, signal };

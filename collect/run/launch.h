@@ -37,6 +37,9 @@ void launch_tell_continued(struct recorder *rec);
 int launch_told_stopped(struct recorder *rec);
 void launch_wake_front(void);
 void launch_tell_end(struct recorder *rec, int exit_code, int signal);
+/* record_way.supervise without ptrace: wait tells of the program's stops and of
+ * its end. Attached, it returns at once. */
+void launch_supervise(struct recorder *rec);
 /* 1 once the front is gone. */
 int launch_front_gone(struct recorder *rec);
 
