@@ -39,7 +39,7 @@ static struct {
 	int begun;
 } way;
 
-static void event(struct moca_event e)
+static void tell(struct moca_change e)
 {
 	int err;
 
@@ -47,7 +47,7 @@ static void event(struct moca_event e)
 	e.pid = e.tid = (uint32_t)way.rec->root;
 	e.parent = MOCA_NO_TASK;
 	err = way.recording.failed ? 0 :
-	      moca_writer_events(way.recording.writer, 0, &e, 1);
+	      moca_writer_changes(way.recording.writer, 0, &e, 1);
 	if (err)
 		recording_fail(&way.recording, err, "write the trace");
 }
@@ -73,7 +73,7 @@ static void write_chunk(uint64_t now)
 
 static void look_at(const struct vma *v, int fd)
 {
-	struct moca_event map = { .type = MOCA_EVENT_MMAP, .name = v->name,
+	struct moca_change map = { .type = MOCA_CHANGE_MMAP, .name = v->name,
 				  .prot = (uint32_t)v->prot };
 	uint64_t entry;
 
@@ -84,7 +84,7 @@ static void look_at(const struct vma *v, int fd)
 		if (pread(fd, &entry, 8, (off_t)(at / PAGE_SIZE * 8)) != 8 ||
 		    !(entry >> 63) || !pageset_see(way.pages, at))
 			continue;
-		event(map);
+		tell(map);
 		way.cert.pages_seen++;
 		way.recs[way.count++] = (struct moca_access){
 			.addr = at, .time_ns = moca_now_ns(),
@@ -155,7 +155,7 @@ static void collect(struct recorder *rec, atomic_int *finished)
 	struct pollfd p[2];
 	int last;
 
-	event((struct moca_event){ .type = MOCA_EVENT_TASK_START,
+	tell((struct moca_change){ .type = MOCA_CHANGE_TASK_START,
 				   .name = rec->opt->argv[0] });
 	do {
 		last = atomic_load(finished);
@@ -165,7 +165,7 @@ static void collect(struct recorder *rec, atomic_int *finished)
 			recording_wait(&way.recording, p, 0,
 				       moca_now_ns() + LOOK_NS);
 	} while (!last);
-	event((struct moca_event){ .type = MOCA_EVENT_TASK_END, .name = "",
+	tell((struct moca_change){ .type = MOCA_CHANGE_TASK_END, .name = "",
 				   .status = rec->root_status });
 	recording_end(&way.recording);
 }
