@@ -11,7 +11,7 @@
 #define STOP_NS 6000
 /* No stop takes so long by itself. */
 #define STOP_MOST_NS 200000
-/* A call that a task runs for us, in a round: 1 to 5 us. */
+/* A call that a task runs for us: 1 to 5 us. */
 #define CALL_NS 2000
 /* What pages of the memfd take at most, in a call, of what native ones take. */
 #define PAGES_FACTOR 4
@@ -56,6 +56,7 @@ void cost_stop_begin(struct costs *c, const struct task *t)
 				    c->stop.length_ns / 2 : 0;
 	c->stop.begin_ns = now;
 	c->stop.rounds = tracee_rounds();
+	c->stop.calls = tracee_calls_run();
 	c->stop.begin_cpu_ns = moca_thread_cpu_ns();
 }
 
@@ -97,7 +98,7 @@ static void add_to_task(struct costs *c, struct task *t, uint64_t ns)
 void cost_stop_end(struct costs *c, struct task *t)
 {
 	uint64_t now = moca_now_ns(), ns = now - c->stop.begin_ns, base, own;
-	uint64_t rounds, most;
+	uint64_t rounds, calls, most;
 	uint64_t cpu = moca_thread_cpu_ns() - c->stop.begin_cpu_ns;
 
 	base = atomic_load(&c->stop_ns);
@@ -113,12 +114,24 @@ void cost_stop_end(struct costs *c, struct task *t)
 	 */
 	rounds = tracee_rounds() - c->stop.rounds;
 	own = ns > cpu ? ns - cpu : 0;
-	most = rounds * (c->stop_cpu_ns + CALL_NS);
+	calls = tracee_calls_run() - c->stop.calls;
+	/* A memory call's list has the program's own call in it. */
+	if (calls < rounds || c->stop.kind == COST_MEMORY)
+		calls = rounds;
+	most = rounds * c->stop_cpu_ns + calls * CALL_NS;
 	/* Pages that a memory call fills or frees are the task's work. */
 	if (c->stop.kind == COST_MEMORY)
 		most += PAGES_FACTOR * c->stop.natural_ns;
-	if (own > most)
+	if (own > most) {
+		/*
+		 * What perf's events, page tables and descriptors take in a
+		 * task that begins or ends has no price.
+		 */
+		if (c->stop.kind == COST_THREAD || c->stop.kind == COST_FORK ||
+		    c->stop.kind == COST_EXEC || c->stop.kind == COST_EXIT)
+			atomic_fetch_add(&c->unsure_ns, own - most);
 		own = most;
+	}
 	own -= c->stop.natural_ns < own ? c->stop.natural_ns : own;
 	/* Who ended is not there to be switched to. */
 	if (c->stop.kind != COST_EXIT)

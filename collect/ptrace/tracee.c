@@ -24,7 +24,7 @@
 /* Of the empty rounds of tracee_measure the shortest counts. */
 #define MEASURE 16
 
-static unsigned long rounds;
+static unsigned long rounds, calls_run;
 
 /* The trap flag: a program that steps through itself has it set. */
 #define EFLAGS_TF 0x100
@@ -359,6 +359,11 @@ long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
 	return r.rbx;
 }
 
+unsigned long tracee_calls_run(void)
+{
+	return calls_run;
+}
+
 unsigned long tracee_rounds(void)
 {
 	return rounds;
@@ -407,6 +412,7 @@ int tracee_list(struct tracee_calls *c, unsigned int n)
 
 	r.r12 = STUB_DATA + STUB_CALLS;
 	r.r13 = n;
+	calls_run += n;
 	err = run_stub(c, &r, moca_stub_list, NULL);
 	if (err)
 		return err;

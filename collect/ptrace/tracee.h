@@ -64,6 +64,8 @@ int tracee_list(struct tracee_calls *c, unsigned int n);
  * each is two switches (cost.h).
  */
 unsigned long tracee_rounds(void);
+/* How many calls of lists tasks ran for us so far. */
+unsigned long tracee_calls_run(void);
 /* One empty round, as short as it gets: its time, and of that our CPU time. 0 or
  * -errno. */
 int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns);

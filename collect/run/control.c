@@ -113,13 +113,14 @@ void control_stall(struct control *c, double ns)
 }
 
 void control_cpu(struct control *c, double program_ns, double priced_ns,
-		 double beside_ns)
+		 double unsure_ns, double beside_ns)
 {
 	if (!(program_ns > 0))
 		return;
 	if (!(priced_ns < program_ns))
 		priced_ns = program_ns;
-	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns);
+	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns,
+			     unsure_ns);
 }
 
 unsigned int control_thin(const struct control *c, unsigned int thin,
@@ -136,7 +137,7 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 
 struct estimate control_wall(const struct control *c, uint64_t now_ns)
 {
-	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns);
+	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns, 0);
 }
 
 double control_slowdown(const struct control *c, uint64_t now_ns)

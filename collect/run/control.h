@@ -67,10 +67,10 @@ void control_settle(struct control *c, const struct control_window *w);
 void control_stall(struct control *c, double ns);
 /*
  * So far: CPU time of the program's tasks (0: not known), what of it is ours by
- * prices, and the CPU time of our own processes.
+ * prices, what may be, and the CPU time of our own processes.
  */
 void control_cpu(struct control *c, double program_ns, double priced_ns,
-		 double beside_ns);
+		 double unsure_ns, double beside_ns);
 
 /*
  * How sparsely allocations shall be told (lib/ring/meter.h): thin so far, what

@@ -61,6 +61,9 @@ struct costs {
 	atomic_ulong preloads;	/* programs that got our libraries */
 	/* Of the stops: CPU time of the program's tasks, ns. */
 	atomic_ulong task_cpu_ns;
+	/* Of stops where tasks begin and end: neither that nor ours. The task
+	 * may have worked or waited. */
+	atomic_ulong unsure_ns;
 	/* Of the stops since the window began: of the busiest task, ns. */
 	atomic_ulong busiest_ns;
 	atomic_uint window;	/* raised by the collector */
@@ -86,6 +89,7 @@ struct costs {
 		uint64_t natural_ns;	/* the program would wait for it alone */
 		uint64_t inner_ns;	/* counted as another kind */
 		unsigned long rounds;	/* tracee_rounds before */
+		unsigned long calls;	/* tracee_calls_run before */
 		uint64_t before_ns;	/* it may have waited for the last one */
 		uint64_t end_ns;	/* of the last one */
 		uint64_t length_ns;

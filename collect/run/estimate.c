@@ -20,7 +20,7 @@ static double within(double x, double most)
 }
 
 struct estimate estimate_of(double all_ns, double measured_ns,
-			    double priced_ns)
+			    double priced_ns, double unsure_ns)
 {
 	struct estimate e = { .middle = 1, .low = 1, .high = 1 };
 	double own, least;
@@ -35,7 +35,9 @@ struct estimate estimate_of(double all_ns, double measured_ns,
 	if (e.own_ns > 0)
 		e.low = e.all_ns / e.own_ns;
 	own = e.all_ns - e.added_ns;
-	least = own - ERROR * priced_ns;
+	unsure_ns = within(unsure_ns, own);
+	least = own - ERROR * priced_ns - unsure_ns;
+	own -= unsure_ns / 2;
 	e.high = least > e.all_ns / ESTIMATE_UNKNOWN ? e.all_ns / least :
 							ESTIMATE_UNKNOWN;
 	if (!e.all_ns)

@@ -30,10 +30,11 @@ struct estimate {
 
 /*
  * all: with recording; measured: of that, ours by a clock; priced: of that, ours
- * by counts and prices, which are known to 10 %.
+ * by counts and prices, which are known to 10 %; unsure: of the rest, what may
+ * be ours as well.
  */
 struct estimate estimate_of(double all_ns, double measured_ns,
-			    double priced_ns);
+			    double priced_ns, double unsure_ns);
 /* Whether recording took more than that share of the program's own time. */
 int estimate_exceeds(const struct estimate *e, double share);
 

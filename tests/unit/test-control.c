@@ -157,24 +157,29 @@ static int t_cpu(void)
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(c.cpu.all_ns == 0);
 	/* The program 1,000 ms, Moca's processes 100, as much in the program. */
-	control_cpu(&c, 1100 * MS, 100 * MS, 100 * MS);
+	control_cpu(&c, 1100 * MS, 100 * MS, 0, 100 * MS);
 	CHECK(fabs(c.cpu.middle - 1.2) < 1e-9);
 	CHECK(c.cpu.low > 1 && c.cpu.low < 1.2 && c.cpu.high > 1.2);
 	/* Only prices may be wrong. */
 	CHECK(c.cpu.high - c.cpu.low < 0.03);
-	control_cpu(&c, 1000 * MS, 0, 200 * MS);
+	control_cpu(&c, 1000 * MS, 0, 0, 200 * MS);
 	CHECK(c.cpu.high - c.cpu.low < 1e-9);
+	/* What may be ours as well: a range, of which no end is wrong. */
+	control_cpu(&c, 1100 * MS, 100 * MS, 200 * MS, 100 * MS);
+	CHECK(c.cpu.low > 1.18 && c.cpu.low < 1.2);
+	CHECK(c.cpu.high > 1.5 && c.cpu.high < 1.55);
+	CHECK(fabs(c.cpu.middle - 1200.0 / 900) < 1e-9);
 	/* The more is ours, the less is known. */
-	control_cpu(&c, 1200 * MS, 1100 * MS, 0);
+	control_cpu(&c, 1200 * MS, 1100 * MS, 0, 0);
 	CHECK(c.cpu.high > 3 * c.cpu.low);
 	/* Children ended unseen: prices say more than the program ran. */
-	control_cpu(&c, 900 * MS, 5000 * MS, 100 * MS);
+	control_cpu(&c, 900 * MS, 5000 * MS, 0, 100 * MS);
 	CHECK(c.cpu.told && c.cpu.middle == c.cpu.low);
 	CHECK(c.cpu.low > 10 && c.cpu.low < 12);
 	CHECK(c.cpu.high > ESTIMATE_FAR);
 	/* No clock of it. */
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
-	control_cpu(&c, 0, 10 * MS, 10 * MS);
+	control_cpu(&c, 0, 10 * MS, 0, 10 * MS);
 	CHECK(c.cpu.all_ns == 0 && !c.cpu.told);
 	return 0;
 }
@@ -195,7 +200,7 @@ static int t_hostile(void)
 			.wall_ns = 50 * MS, .busiest_ns = x, .total_ns = y,
 			.program_ns = z, .beside_ns = x,
 		};
-		struct estimate e = estimate_of(x, y, z);
+		struct estimate e = estimate_of(x, y, z, y);
 
 		CHECK(e.low >= 1 && e.low <= e.middle && e.middle <= e.high);
 		CHECK(e.high <= ESTIMATE_UNKNOWN && e.all_ns >= 0);
@@ -209,7 +214,7 @@ static int t_hostile(void)
 		control_stall(&c, x);
 		CHECK(c.spent_ns >= 0);
 		CHECK(control_slowdown(&c, 50 * MS) >= 1);
-		control_cpu(&c, x, y, z);
+		control_cpu(&c, x, y, x, z);
 		CHECK(c.cpu.middle == 0 || c.cpu.middle >= 1);
 	}
 	return 0;
@@ -218,7 +223,8 @@ static int t_hostile(void)
 static int says(double all, double measured, double priced, const char *wall,
 		const char *cpu)
 {
-	struct estimate e = estimate_of(all * MS, measured * MS, priced * MS);
+	struct estimate e = estimate_of(all * MS, measured * MS, priced * MS,
+				       0);
 	char buf[96];
 
 	estimate_wall(&e, buf, sizeof(buf));
