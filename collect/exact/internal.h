@@ -15,7 +15,7 @@
 #include <moca/types.h>
 #include "collect/exact/record.h"
 #include "collect/ptrace/task.h"
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 #include "include/abi/exact-arena.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 #include "lib/format/event-writer.h"
 #include "lib/ring/consumer.h"
 

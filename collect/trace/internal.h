@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "collect/trace/catalog.h"
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/session.h"
 #include "collect/trace/shm.h"

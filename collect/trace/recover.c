@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/guard.h"
 #include "collect/trace/internal.h"

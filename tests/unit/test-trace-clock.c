@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 #include "lib/ring/clock.h"
 
 static int failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/trace/clock.h"
+#include "lib/ring/clock-ns.h"
 
 #include <errno.h>
 #include <fcntl.h>

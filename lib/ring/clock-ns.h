@@ -6,8 +6,8 @@
  *
  * One thread at a time.
  */
-#ifndef MOCA_TRACE_CLOCK_H
-#define MOCA_TRACE_CLOCK_H
+#ifndef MOCA_RING_CLOCK_NS_H
+#define MOCA_RING_CLOCK_NS_H
 
 #include <stddef.h>
 #include <stdint.h>
