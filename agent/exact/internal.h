@@ -270,6 +270,9 @@ void moca_exact_signal_native(struct context *c);
 
 /* 1: it was a call that would meet what is ours, and is done. */
 int moca_exact_ours_syscall(struct context *c, long nr);
+/* Memory limits are the program's own, for the image that an exec makes; 0: they
+ * leave room for what is ours again, as the exec failed. */
+void moca_exact_ours_limits(int exec);
 
 /* --- syscall.c, dispatch.c --------------------------------------------------- */
 

@@ -96,6 +96,27 @@ static int limit(struct context *c, long nr)
 	}
 }
 
+void moca_exact_ours_limits(int exec)
+{
+	static const int resources[] = { RLIMIT_AS, RLIMIT_DATA };
+	struct limit real;
+
+	for (int i = 0; i < 2; i++) {
+		if (!limits[i].set ||
+		    moca_exact_call(__NR_prlimit64, 0, resources[i], 0,
+				    (long)&real, 0, 0))
+			continue;
+		/* The hard limit stays: without rights it cannot be raised
+		 * again when the exec fails. */
+		real.cur = exec ? limits[i].limit.cur :
+				  plus(limits[i].limit.cur, our_memory(i));
+		if (real.cur > real.max)
+			real.cur = real.max;
+		moca_exact_call(__NR_prlimit64, 0, resources[i], (long)&real,
+				0, 0, 0);
+	}
+}
+
 /* libmoca-alloc, which is in the program too, shall make no more calls. */
 static void silence(void)
 {

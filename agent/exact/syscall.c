@@ -291,6 +291,13 @@ void moca_exact_do_syscall(struct context *c)
 	case __NR_vfork:
 		moca_exact_thread_clone(c, nr);
 		break;
+	case __NR_execve:
+	case __NR_execveat:
+		moca_exact_ours_limits(1);
+		if (!moca_exact_signal_syscall(c, nr))
+			make(c);
+		moca_exact_ours_limits(0);
+		break;
 	case __NR_exit:
 	case __NR_exit_group:
 		moca_exact_thread_exit(c, nr);
