@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/aggregate-internal.h"
+#include "analysis/aggregate-measure.h"
 #include "lib/base/vec.h"
 
 #define MEMORY_MAX ((size_t)256 << 20)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/aggregate-internal.h"
+#include "analysis/aggregate-measure.h"
 
 #define MEMORY_MAX ((size_t)1 << 30)
 #define EPSILON AGGREGATE_EPSILON

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "agent/alloc/cfi.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 
 #define RBP 6
 #define RSP 7

@@ -5,7 +5,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
 #include "include/abi/agent.h"
 #include "include/abi/alloc-events.h"

@@ -16,7 +16,7 @@
 #ifndef MOCA_ALLOC_DETOUR_H
 #define MOCA_ALLOC_DETOUR_H
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "lib/code/allocators.h"
 
 #define MOCA_DETOUR_STACK 128

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "agent/alloc/emit.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/trace/doorbell.h"
 #include "include/abi/alloc-events.h"
 #include "lib/ring/meter.h"

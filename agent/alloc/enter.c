@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
 
 __thread struct alloc_inside alloc_inside;

@@ -7,7 +7,7 @@
 
 #include "agent/alloc/cfi.h"
 #include "agent/alloc/detour.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thread.h"
 

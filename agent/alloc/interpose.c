@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/alloc/early.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
 #include "include/abi/alloc-events.h"
 

@@ -7,7 +7,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
 #include "include/abi/alloc-events.h"
 

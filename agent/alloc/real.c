@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "agent/alloc/early.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 
 struct alloc_real alloc_real;
 uint32_t alloc_state;

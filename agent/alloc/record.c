@@ -2,7 +2,7 @@
 /* What is told of an object: each large one, of small ones what is new. */
 #include "agent/alloc/emit.h"
 #include "include/abi/alloc-events.h"
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thin.h"
 #include "agent/alloc/thread.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
 
 /* What a walk found, and what it depends on. */

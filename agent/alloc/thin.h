@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
 
 #pragma GCC visibility push(hidden)

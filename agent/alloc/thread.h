@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 #include "include/abi/alloc-events.h"
 
 #define ALLOC_CACHE 512		/* recent call stacks of a thread */

@@ -2,7 +2,7 @@
 /* Also called amid anything: no library call, which may use vectors. */
 #include <moca/types.h>
 
-#include "agent/count/internal.h"
+#include "agent/count/counters.h"
 
 #define RING (MOCA_EXACT_EVENTS_SIZE - 1)
 

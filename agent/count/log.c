@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "agent/count/internal.h"
+#include "agent/count/counters.h"
 #include "include/abi/count.h"
 
 /* What an interrupting handler must see written stays in this order. */

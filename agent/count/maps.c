@@ -9,7 +9,7 @@
 
 #include <moca/types.h>
 
-#include "agent/count/internal.h"
+#include "agent/count/counters.h"
 
 #define KNOWN_MAX 4096
 #define LINE_MAX_BYTES 512

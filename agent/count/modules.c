@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/count/internal.h"
+#include "agent/count/counters.h"
 #include "include/abi/count.h"
 
 #define TOLD_MAX 1024

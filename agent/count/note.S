@@ -31,7 +31,7 @@ setup:	.zero	80
 	.hidden	__start_moca_code, __stop_moca_code
 	.weak	__start_moca_gaps, __stop_moca_gaps
 	.hidden	__start_moca_gaps, __stop_moca_gaps
-	/* struct count_module of internal.h */
+	/* struct count_module of counters.h */
 module:	.quad	0, __start_moca_code, __stop_moca_code
 	.quad	__start_moca_gaps, __stop_moca_gaps
 	.quad	SHIFT

@@ -15,7 +15,7 @@
 
 #include <moca/types.h>
 
-#include "agent/count/internal.h"
+#include "agent/count/counters.h"
 
 #define CONTEXT_ROOM (16ull << 20)	/* what is mapped below the counters */
 #define COUNTS_SIZE (MOCA_EXACT_CELLS * 8)

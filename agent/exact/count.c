@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Counting out of line: a granule's first access, and all that C counts. */
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 #define CELL_MASK (MOCA_EXACT_CELLS - 1)
 

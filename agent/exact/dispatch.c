@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Out of translated code, and into it again. */
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 /* Where the program goes on natively, it stays so: nothing is counted. */
 static void go_native(struct context *c, uint64_t pc,

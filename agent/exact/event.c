@@ -3,7 +3,7 @@
 #include <asm/unistd.h>
 #include <linux/time_types.h>
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 #define NAME_MAX_LEN 4095
 #define WAIT_NS 1000000

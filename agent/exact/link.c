@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <elf.h>
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 #include "agent/exact/link.h"
 #include "lib/code/self-relocate.h"
 

@@ -3,7 +3,7 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 #define CHUNK (1ul << 20)
 #define CHUNK_MAX (64ul << 20)

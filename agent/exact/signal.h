@@ -12,7 +12,7 @@
 #include <asm/unistd.h>
 #include <linux/errno.h>
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 #define SIGNALS 64
 #define SIGBIT(sig) (1ull << ((sig) - 1))

@@ -8,7 +8,7 @@
 #ifndef MOCA_EXACT_TRANSLATE_H
 #define MOCA_EXACT_TRANSLATE_H
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 
 #define ALL_REGS 0xffffu
 #define REG_BIT(r) (1u << (r))

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "agent/trace/doorbell.h"
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 static struct {
 	struct moca_doorbell *page;

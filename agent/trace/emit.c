@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "agent/trace/doorbell.h"
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 #define RETRY_NS 1000000000ull
 #define READY_TRIES 4

@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 static uint64_t rotate(uint64_t x, unsigned n)
 {

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 static const uint32_t no_registry = MOCA_GENERATION_NONE;
 

@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 #include "lib/ring/describe.h"
 
 /* A stuck collector costs so much once, and then a little. */

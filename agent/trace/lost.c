@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 #include "lib/ring/refused.h"
 
 uint64_t agent_lost_of(const struct agent_slot *s, uint32_t base)

@@ -2,7 +2,7 @@
 /* The two calls of the 2006 design, and its facilities' bits. */
 #include <errno.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 unsigned moca_trace_facility_bit(const char *facility)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 
 struct agent_member *agent_member_fresh(struct agent_slot *s)
 {

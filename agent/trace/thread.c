@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/trace/internal.h"
+#include "agent/trace/emitter.h"
 #include "lib/base/blockable.h"
 
 /* glibc keeps the values of keys below without malloc: signal-safe. */

@@ -2,7 +2,7 @@
 /* Memory that is kept to the end, and not used in the second half. */
 #include <math.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 #define SECONDS_MIN 1000000000ull
 

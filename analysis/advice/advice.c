@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
 #include "lib/base/vec.h"
 

@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 #include "analysis/counts/profile.h"
 
 #define SERIAL 0.8

@@ -2,7 +2,7 @@
 /* A large object that is used all over in no order: a TLB miss each time. */
 #include <math.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 {

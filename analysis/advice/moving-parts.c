@@ -5,7 +5,7 @@
  */
 #include <inttypes.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 static void say(struct rules *r, struct moca_finding *f)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* All threads use all of an object, and one node has to serve them. */
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 {

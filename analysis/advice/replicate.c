@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A table that all nodes read, that nobody writes, and that no cache holds. */
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 {

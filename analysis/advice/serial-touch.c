@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 #define SERIAL 0.8		/* of the pages: one node prepared it */
 #define REUSE 4			/* accesses per page: less is no use of it */

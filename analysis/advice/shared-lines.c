@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
 #include "lib/base/vec.h"
 

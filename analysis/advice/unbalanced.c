@@ -3,7 +3,7 @@
 #include <math.h>
 #include <inttypes.h>
 
-#include "analysis/advice/internal.h"
+#include "analysis/advice/rules.h"
 
 #define LARGEST 1.5		/* the largest part, in mean ones */
 #define IDLE 0.3		/* of the time of the busiest, others are idle */

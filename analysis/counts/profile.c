@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 /* All cells of one group of pages of an object: who uses it, who came first. */
 struct group {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/counts/internal.h"
+#include "analysis/counts/users.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/counts/internal.h"
+#include "analysis/counts/users.h"
 #include "lib/base/table.h"
 
 #define USERS_MAX (1u << 21)	/* some 100 MB with the hash's free places */

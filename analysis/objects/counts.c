@@ -6,7 +6,7 @@
  * credited whenever it is about to change, and at the end: rows are shared out
  * then, rounding their sums, so that shares add up to the row.
  */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The pass over the trace in order of time, and its result. */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdarg.h>

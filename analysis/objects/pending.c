@@ -4,7 +4,7 @@
  * copy - comes before the object is told. So an access to a heap's free memory
  * waits for what its thread tells next: it may be the object.
  */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

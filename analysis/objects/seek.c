@@ -3,7 +3,7 @@
  * What is at an address that no object covers: by role, by module, by mapping.
  * Once per page, variable and process: it is remembered in the space.
  */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
  * object it is. A private mapping of a file shows the file's pages until its
  * process writes one: from then on it has a copy, and so have its children.
  */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call stacks of allocations: resolved and named once, however often told. */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <inttypes.h>

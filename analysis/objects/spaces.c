@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Processes, their address spaces and mappings, as the events tell them. */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

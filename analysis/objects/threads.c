@@ -3,7 +3,7 @@
  * What will be, which explains what is before it: where threads will have their
  * stacks, and when processes exec.
  */
-#include "analysis/objects/internal.h"
+#include "analysis/objects/replay.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Accesses per lane over the pages of each object, in parts of equal numbers of
  * pages; and how many runs of neighbouring pages have one main user.
  */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 /* Runs are told from noise by the parts: one lane has most of each. */
 static void count_runs(const struct moca_profile *p,

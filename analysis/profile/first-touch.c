@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who touches which pages first, and where in the program. */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 /* The instruction with most first touches, by Boyer and Moore's vote. */
 static void vote(struct row *r, const struct moca_observed *x)

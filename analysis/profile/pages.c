@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 #define MEMORY ((size_t)400 << 20)
 #define TABLE 12	/* what the walk's table takes of a page, while it grows */

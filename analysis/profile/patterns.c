@@ -2,7 +2,7 @@
 /* Names for what the other passes found. */
 #include <stddef.h>
 
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 #define MOST(part, whole) (10 * (part) >= 9 * (whole))
 #define ABOVE(part, whole, percent) \

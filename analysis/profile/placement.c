@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 #define LANES_PER_NODE 8
 /* A thread with fewer accesses than this share of its process' busiest. */

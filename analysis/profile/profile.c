@@ -6,7 +6,7 @@
 
 #include "analysis/counts/profile.h"
 #include "analysis/observers.h"
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 #include "lib/base/vec.h"
 
 #define WINDOWS_MIN 8

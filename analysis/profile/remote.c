@@ -4,7 +4,7 @@
  * pages placed in different ways. The accesses are those that were seen: how
  * often the page was used in how many intervals, not how many cache misses.
  */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 static void access_(struct gather *g, const struct seen *s)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What becomes of pages after their first interval: written, read, nothing. */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 static void access_(struct gather *g, const struct seen *s)
 {

@@ -4,7 +4,7 @@
  * use intersect: one came back to it after the other. Once is not enough: who
  * prepares a page and later reads the result comes back once.
  */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 #define RETURNS_MIN 2
 

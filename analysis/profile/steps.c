@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* In which order a thread goes through an object's pages. */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 #define NEXT 2			/* pages: onwards or backwards, one left out */
 #define NEAR 256		/* 1 MiB: what a second-level cache holds */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How many pages are used in each window, how often, and by which lanes. */
-#include "analysis/profile/internal.h"
+#include "analysis/profile/passes.h"
 
 static void access_(struct gather *g, const struct seen *s)
 {

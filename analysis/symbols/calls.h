@@ -3,7 +3,7 @@
 #ifndef MOCA_SYMBOLS_CALLS_H
 #define MOCA_SYMBOLS_CALLS_H
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 /*
  * The number, from 0, of the call that vaddr is in, among those that its line

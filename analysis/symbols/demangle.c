@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 /* In libsupc++, and allocates nothing. 0: it is no such name. */
 int __gcclibcxx_demangle_callback(const char *mangled,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 /* Of two names for one place, the one that the source more likely has. */
 static int worse(const struct elf_symbol *s)

@@ -3,7 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 #include "analysis/symbols/locate.h"
 
 void unit_line(struct moca_module *m, struct unit *u, uint64_t vaddr,

@@ -3,7 +3,7 @@
 #ifndef MOCA_SYMBOLS_LOCATE_H
 #define MOCA_SYMBOLS_LOCATE_H
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 /* Source line of an instruction; NULL and 0 where unknown. */
 void unit_line(struct moca_module *m, struct unit *u, uint64_t vaddr,

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 #define DEPTH_MAX 32
 #define NAME_LEN 128

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "analysis/symbols/calls.h"
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 #include "analysis/symbols/locate.h"
 #include "analysis/symbols/source.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 #include "analysis/symbols/source.h"
 
 #define SIZE_MAX_BYTES (16u << 20)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 #include "analysis/symbols/source.h"
 
 #define ARENA_BLOCK (64u << 10)

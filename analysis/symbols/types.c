@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 #define DEPTH_MAX 16	/* of types in types that are followed */
 #define NAME_LEN 512

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols/internal.h"
+#include "analysis/symbols/tables.h"
 
 const char *die_string(Dwarf_Die *die, unsigned attr)
 {

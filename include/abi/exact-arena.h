@@ -178,7 +178,7 @@ struct moca_exact_setup {
 	/* libZydis, its segments laid out as they are to be; not relocated. */
 	uint64_t zydis, zydis_end;
 	uint32_t pid;
-	uint32_t debug;		/* bits: see agent/exact/internal.h */
+	uint32_t debug;		/* bits: see agent/exact/translator.h */
 	uint64_t hwcap2;	/* AT_HWCAP2 */
 	uint64_t quiet;		/* struct moca_agent_quiet; 0: none */
 };

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/exact/internal.h"
+#include "agent/exact/translator.h"
 #include "signal-harness.h"
 
 /* What counts as ours: the agent's parts and what stands in for the others. */

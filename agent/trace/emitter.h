@@ -4,8 +4,8 @@
  * at any instruction of the program or of itself; so: no locks, no malloc, no
  * cancellation points (raw system calls), errno kept by the entry points.
  */
-#ifndef MOCA_AGENT_TRACE_INTERNAL_H
-#define MOCA_AGENT_TRACE_INTERNAL_H
+#ifndef MOCA_AGENT_TRACE_EMITTER_H
+#define MOCA_AGENT_TRACE_EMITTER_H
 
 #include <stdint.h>
 

@@ -25,8 +25,8 @@
  * An exception or longjmp may leave out alloc_leave: alloc_enter finds that out
  * by the return address of the frame that it saw.
  */
-#ifndef MOCA_AGENT_ALLOC_INTERNAL_H
-#define MOCA_AGENT_ALLOC_INTERNAL_H
+#ifndef MOCA_AGENT_ALLOC_WATCH_H
+#define MOCA_AGENT_ALLOC_WATCH_H
 
 #include <stddef.h>
 #include <stdint.h>

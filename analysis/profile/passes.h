@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the passes share. */
-#ifndef MOCA_PROFILE_INTERNAL_H
-#define MOCA_PROFILE_INTERNAL_H
+#ifndef MOCA_ANALYSIS_PROFILE_PASSES_H
+#define MOCA_ANALYSIS_PROFILE_PASSES_H
 
 #include "analysis/profile/profile.h"
 

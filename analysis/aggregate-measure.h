@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parts of the aggregation share; aggregate.h has its definitions. */
-#ifndef MOCA_AGGREGATE_INTERNAL_H
-#define MOCA_AGGREGATE_INTERNAL_H
+#ifndef MOCA_ANALYSIS_AGGREGATE_MEASURE_H
+#define MOCA_ANALYSIS_AGGREGATE_MEASURE_H
 
 #include "analysis/aggregate.h"
 

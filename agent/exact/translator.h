@@ -9,8 +9,8 @@
  * program's registers are in the CPU in the first case, in struct context in the
  * second.
  */
-#ifndef MOCA_EXACT_INTERNAL_H
-#define MOCA_EXACT_INTERNAL_H
+#ifndef MOCA_AGENT_EXACT_TRANSLATOR_H
+#define MOCA_AGENT_EXACT_TRANSLATOR_H
 
 #include <stddef.h>
 #include <stdint.h>

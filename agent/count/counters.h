@@ -4,8 +4,8 @@
  * each thread counters, in a slot of the arena that `moca record` has mapped,
  * or in memory of its own, which nobody looks at.
  */
-#ifndef MOCA_AGENT_COUNT_INTERNAL_H
-#define MOCA_AGENT_COUNT_INTERNAL_H
+#ifndef MOCA_AGENT_COUNT_COUNTERS_H
+#define MOCA_AGENT_COUNT_COUNTERS_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

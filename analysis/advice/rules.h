@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the rules share. */
-#ifndef MOCA_ADVICE_INTERNAL_H
-#define MOCA_ADVICE_INTERNAL_H
+#ifndef MOCA_ANALYSIS_ADVICE_RULES_H
+#define MOCA_ANALYSIS_ADVICE_RULES_H
 
 #include "analysis/advice/advice.h"
 

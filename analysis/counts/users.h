@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the parts of the table share. */
-#ifndef MOCA_COUNTS_INTERNAL_H
-#define MOCA_COUNTS_INTERNAL_H
+#ifndef MOCA_ANALYSIS_COUNTS_USERS_H
+#define MOCA_ANALYSIS_COUNTS_USERS_H
 
 #include "analysis/counts/counts.h"
 

@@ -3,8 +3,8 @@
  * What the parts of the pass share: processes, their address spaces, and what
  * is known of each byte of these at the moment that the pass has come to.
  */
-#ifndef MOCA_OBJECTS_INTERNAL_H
-#define MOCA_OBJECTS_INTERNAL_H
+#ifndef MOCA_ANALYSIS_OBJECTS_REPLAY_H
+#define MOCA_ANALYSIS_OBJECTS_REPLAY_H
 
 #include <moca/reader.h>
 

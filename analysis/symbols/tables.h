@@ -3,8 +3,8 @@
  * What the files of analysis/symbols share: the tables of one ELF file, each
  * read when it is first asked for. Addresses are link-time ones.
  */
-#ifndef MOCA_SYMBOLS_INTERNAL_H
-#define MOCA_SYMBOLS_INTERNAL_H
+#ifndef MOCA_ANALYSIS_SYMBOLS_TABLES_H
+#define MOCA_ANALYSIS_SYMBOLS_TABLES_H
 
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
