@@ -24,6 +24,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/pages.h"
+#include "collect/fault/punch.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/zap.h"
@@ -271,10 +272,10 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 		frozen |= r.kind == REGION_FROZEN;
 		if (r.kind != REGION_MEMFD)
 			continue;
-		if (!mm->dead)
-			fallocate(mm->memfd,
-				  FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				  r.off, r.end - r.start);
+		if (!mm->dead &&
+		    memfd_punch(mm->memfd, r.off, r.end - r.start))
+			moca_warn("cannot give back memory of process %d: it is not zero",
+				  mm->space.pid);
 		if (!keep && mm_is_moved(mm, &r) && mm->moved)
 			mm->moved--;
 	}
@@ -452,8 +453,7 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	return 0;
 
 err_punch:
-	fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off,
-		  end - start);
+	memfd_punch(mm->memfd, off, end - start);
 	return err;
 }
 

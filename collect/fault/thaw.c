@@ -15,6 +15,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pages.h"
+#include "collect/fault/punch.h"
 #include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
@@ -174,11 +175,6 @@ static void thawed(struct thaw *w, const struct region *r,
 	mm_prefill(w->rec, mm, live->start, live->end);
 }
 
-static void punch(int fd, uint64_t off, uint64_t len)
-{
-	fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off, len);
-}
-
 /* Thaw the beginning of r, of one protection; the rest when w->left is 0. */
 static int thaw_part(struct thaw *w, struct region r, int prot)
 {
@@ -213,11 +209,11 @@ static int thaw_part(struct thaw *w, struct region r, int prot)
 		err = map_live(w, &live, prot);
 	}
 	if (err && !in_place)
-		punch(w->mm->memfd, live.off, r.end - r.start);
+		memfd_punch(w->mm->memfd, live.off, r.end - r.start);
 	if (err)
 		return err;
 	if (alone && !in_place)
-		punch(b->fd, r.off, r.end - r.start);
+		memfd_punch(b->fd, r.off, r.end - r.start);
 	thawed(w, &r, &live);	/* may be the end of b */
 	w->left -= w->left < RANGE_COST ? w->left : RANGE_COST;
 	return 0;
@@ -297,7 +293,7 @@ static void punch_unused(struct mm *mm)
 		uint64_t to = i < n ? s[i].off : MEMFD_STUB;
 
 		if (to > pos)
-			punch(mm->memfd, pos, to - pos);
+			memfd_punch(mm->memfd, pos, to - pos);
 		if (i < n && s[i].end > pos)
 			pos = s[i].end;
 	}

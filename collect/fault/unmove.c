@@ -16,6 +16,7 @@
 
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/punch.h"
 #include "lib/base/err.h"
 
 #define PIECE (1u << 20)
@@ -48,8 +49,7 @@ static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
 		    process_vm_writev(tid, &local, 1, &remote, 1, 0) != n)
 			return -EIO;
 		/* Given back at once: memory is not held twice. */
-		fallocate(mm->memfd, FALLOC_FL_PUNCH_HOLE |
-				     FALLOC_FL_KEEP_SIZE, data, n);
+		memfd_punch(mm->memfd, data, n);
 		pos = data + n;
 		*done = pos - off;
 	}

@@ -57,10 +57,7 @@ static int seize_all(pid_t pid)
 			}
 			found = 1;
 			t = tasks_add(tid);
-			if (!t)
-				ret = -ENOMEM;
-			else
-				t->pid = pid;
+			t->pid = pid;
 		}
 		closedir(d);
 	} while (found && !ret);

@@ -369,10 +369,6 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 	child = tasks_find(msg);
 	if (!child)
 		child = tasks_add(msg);
-	if (!child) {
-		moca_warn("out of memory: task %lu is not traced", msg);
-		return;
-	}
 	wait_first_stop(child);
 	debugger_called(t);
 	if (event == PTRACE_EVENT_VFORK)
@@ -592,8 +588,6 @@ static int adopt(struct recorder *rec, pid_t pid)
 {
 	struct task *t = tasks_add(pid);
 
-	if (!t)
-		return -ENOMEM;
 	t->space = space_new(rec, pid);
 	if (!t->space)
 		return -ENOMEM;
@@ -696,8 +690,7 @@ void supervisor_run(struct recorder *rec)
 			if (!WIFSTOPPED(status))
 				continue;
 			t = tasks_add(tid);
-			if (t)
-				t->stop = TASK_STOPPED;
+			t->stop = TASK_STOPPED;
 			continue;
 		}
 		if (!t->own && !t->announced && WIFSTOPPED(status)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of traced tasks, by thread id. Supervisor thread only. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "collect/ptrace/tasks.h"
 
@@ -38,10 +39,10 @@ static void unlink_task(struct task *t)
 
 struct task *tasks_add(pid_t tid)
 {
-	struct task *t = calloc(1, sizeof(*t));
+	struct task *t;
 
-	if (!t)
-		return NULL;
+	while (!(t = calloc(1, sizeof(*t))))
+		usleep(1000);
 	t->tid = tid;
 	t->pid = tid;
 	t->id = MOCA_NO_TASK;
@@ -58,8 +59,6 @@ struct task *tasks_add_own(pid_t tid)
 
 	if (!t)
 		t = tasks_add(tid);
-	if (!t)
-		return NULL;
 	t->own = 1;
 	t->stop = TASK_RUNNING;
 	count--;

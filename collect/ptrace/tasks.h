@@ -6,7 +6,10 @@
 #include "collect/ptrace/task.h"
 
 struct task *tasks_find(pid_t tid);
-/* A new, unannounced task. NULL: no memory. */
+/*
+ * A new, unannounced task. It has stopped, and would stay so if it were not known:
+ * this waits until there is memory for it.
+ */
 struct task *tasks_add(pid_t tid);
 /* A task of ours (a zapper), which tasks_count leaves out. */
 struct task *tasks_add_own(pid_t tid);

@@ -5,10 +5,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
-#include "lib/base/err.h"
 #include "lib/base/vec.h"
 
 /* Tasks whose status is kept in struct task, oldest first. */
@@ -30,10 +30,9 @@ void wait_keep(pid_t tid, int status)
 		t = tasks_add(tid);
 	if (!t)
 		return;
-	if (moca_vec_fit(kept, kept_room, kept_count + 1)) {
-		moca_error("out of memory: task %d stays stopped", tid);
-		return;
-	}
+	/* A stop that is forgotten would stop its task for ever. */
+	while (moca_vec_fit(kept, kept_room, kept_count + 1))
+		usleep(1000);
 	t->stop = TASK_STOPPED;
 	t->status = task_status(status);
 	kept[kept_count++] = tid;

@@ -200,6 +200,10 @@ static int make_dir(const char *name)
 		return -errno;
 	}
 	rec.dir = strdup(name);
+	if (!rec.dir) {
+		moca_error("out of memory");
+		return -ENOMEM;
+	}
 	rec.dirfd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (rec.dirfd < 0 || faccessat(rec.dirfd, ".", W_OK, 0)) {
 		moca_error("cannot write into the directory %s for the trace: "
