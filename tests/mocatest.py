@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 TOP = os.environ.get(
     "TOP", os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -59,8 +60,55 @@ class Cases:
         else:
             self.fail(name, why, detail)
 
+    def each(self, function, jobs):
+        """function(cases, *job) for each job, as many at once as there are
+        CPUs (environment: JOBS).
+
+        Each runs in a process of its own, which adopts what its programs leave;
+        what they print comes in the order of the jobs.
+        """
+        at_once = int(os.environ.get("JOBS") or min(os.cpu_count() or 1, 8))
+        waiting, running, ended = list(enumerate(jobs)), {}, {}
+        told = 0
+        sys.stdout.flush()
+        while waiting or running:
+            while waiting and len(running) < at_once:
+                i, job = waiting.pop(0)
+                out = tempfile.TemporaryFile("w+")
+                running[_job(function, job, out)] = i, out
+            pid, status = os.wait()
+            if pid not in running:
+                continue    # an orphan
+            i, out = running.pop(pid)
+            self.failed += status != 0
+            ended[i] = out
+            while told in ended:
+                with ended.pop(told) as out:
+                    out.seek(0)
+                    shutil.copyfileobj(out, sys.stdout)
+                sys.stdout.flush()
+                told += 1
+
     def exit(self):
         sys.exit(1 if self.failed else 0)
+
+
+def _job(function, job, out):
+    """In a process of its own, whose number it returns."""
+    pid = os.fork()
+    if pid:
+        return pid
+    be_subreaper()
+    os.dup2(out.fileno(), 1)
+    own = Cases()
+    try:
+        function(own, *job)
+    except Exception as e:  # a mistake here must not end all of it
+        own.fail(getattr(function, "__name__", "job"), "%s: %s" % (
+            type(e).__name__, e), traceback.format_exc())
+    finally:
+        sys.stdout.flush()
+        os._exit(1 if own.failed else 0)
 
 
 class Result:
@@ -150,6 +198,16 @@ def kill_left(grace=2.0):
             break
         time.sleep(0.1)
     return text
+
+
+def wait_for(happened, seconds=60):
+    """Until happened() is true; whether it is."""
+    end = time.monotonic() + seconds
+    while not happened():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 def status_of(rc):

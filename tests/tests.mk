@@ -61,6 +61,15 @@ $(OWN_MOUNTS): tests/own-mounts.c tests/own-mounts.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
+# What makes moca's own calls fail, and what it records meanwhile.
+FAULTS := $(addprefix $(TEST_DIR)/faults/,fail.so program)
+$(TEST_DIR)/faults/fail.so: tests/faults/fail.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
+$(TEST_DIR)/faults/program: tests/faults/program.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
+
 # The ring alone, both sides in one program.
 STORMS := $(addprefix $(TEST_DIR)/trace/,ring-storm ring-storm-tsan \
 	$(if $(M32),ring-storm-32))
@@ -79,7 +88,7 @@ SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run \
 	tests/export/run tests/objects/run tests/objects/identity tests/rate/run tests/web/run \
 	tests/exact/sequences tests/exact/counts tests/exact/signals \
 	tests/exact/life tests/exact/lackey tests/exact/programs \
-	tests/vm/run tests/way/run tests/stress/run)
+	tests/vm/run tests/way/run tests/faults/run tests/stress/run)
 
 # Allocators that are found by their code.
 OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
@@ -98,7 +107,8 @@ include kmod/kmod.mk
 test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(OWN_MOUNTS) $(TEST_DIR)/rate/load \
+	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) \
+	$(TEST_DIR)/rate/load \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:
@@ -111,7 +121,7 @@ check:
 check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' CORPUS=long tests/run --timeout 7200 \
+	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all tests/run --timeout 7200 \
 		--total 36000 \
 		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
 
