@@ -17,16 +17,16 @@
 #include "collect/ptrace/event.h"
 #include "collect/ptrace/maps.h"
 #include "collect/ptrace/preload.h"
-#include "collect/run/queue.h"
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/vdso.h"
+#include "collect/run/queue.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 
 #define CS_32BIT 0x23
 #define FSGSBASE 2		/* in AT_HWCAP2 */
-#define AUXV_MAX 64
 #define UNHARVESTED_MAX 1000	/* tasks: a quarter of the slots */
 #define PAGE 4096ull
 #ifndef MAP_FIXED_NOREPLACE
@@ -192,30 +192,6 @@ static int map_arena(struct injection *in, int *fd)
 	return err;
 }
 
-static uint64_t auxv(const uint64_t *aux, uint64_t type)
-{
-	for (unsigned int i = 0; i < AUXV_MAX && aux[2 * i]; i++)
-		if (aux[2 * i] == type)
-			return aux[2 * i + 1];
-	return 0;
-}
-
-static int read_auxv(pid_t tid, uint64_t aux[2 * AUXV_MAX + 2])
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	memset(aux, 0, (2 * AUXV_MAX + 2) * sizeof(*aux));
-	snprintf(path, sizeof(path), "/proc/%d/auxv", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, aux, 2 * AUXV_MAX * sizeof(*aux));
-	close(fd);
-	return n < 0 ? -errno : 0;
-}
-
 /* The program's memory as it begins, for the trace. */
 static void tell_mappings(struct recorder *rec, struct task *t)
 {
@@ -246,20 +222,12 @@ static void tell_mappings(struct recorder *rec, struct task *t)
 /* Its number in the innermost namespace; 0 if it is the one that we know. */
 static pid_t inner_tid(pid_t tid)
 {
-	char path[64], line[256], *last;
-	pid_t inner = 0;
-	FILE *f;
+	char text[256], *last;
+	pid_t inner;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, "NSpid:", 6)) {
-			last = strrchr(line, '\t');
-			inner = last ? atoi(last) : 0;
-			break;
-		}
-	if (f)
-		fclose(f);
+	moca_proc_status(text, sizeof(text), tid, "NSpid:");
+	last = strrchr(text, '\t');
+	inner = last ? atoi(last) : 0;
 	return inner == tid ? 0 : inner;
 }
 
@@ -335,7 +303,7 @@ static void leave(struct recorder *rec, struct task *t,
 /* NULL, or why this image must be left alone. */
 static const char *check(struct recorder *rec, struct task *t,
 			 const struct user_regs_struct *regs,
-			 const uint64_t *aux, uint64_t insn,
+			 const struct moca_auxv *aux, uint64_t insn,
 			 enum exact_reason *reason)
 {
 	struct rlimit as;
@@ -344,7 +312,7 @@ static const char *check(struct recorder *rec, struct task *t,
 	if (regs->cs == CS_32BIT)
 		return "a 32-bit program";
 	*reason = EXACT_RIGHTS;
-	if (auxv(aux, AT_SECURE))
+	if (moca_auxv_value(aux, AT_SECURE))
 		return "it runs with another user's rights";
 	*reason = EXACT_LIMIT;
 	if (!prlimit(t->tid, RLIMIT_AS, NULL, &as) &&
@@ -353,7 +321,7 @@ static const char *check(struct recorder *rec, struct task *t,
 	*reason = EXACT_MACHINE;
 	if (!insn)
 		return "no vDSO in the program";
-	if (!(auxv(aux, AT_HWCAP2) & FSGSBASE))
+	if (!(moca_auxv_value(aux, AT_HWCAP2) & FSGSBASE))
 		return "this CPU or kernel has no FSGSBASE";
 	return NULL;
 }
@@ -362,7 +330,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 {
 	struct injection in = { .rec = rec, .task = t };
 	int limited = supervisor_limited(rec, t->tid), err, loads, counts;
-	uint64_t aux[2 * AUXV_MAX + 2];
+	struct moca_auxv aux;
 	struct user_regs_struct regs;
 	enum exact_reason reason;
 	const char *why, *sanitizer;
@@ -374,17 +342,18 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 	}
 	err = tracee_get_regs(t, &regs);
 	if (!err)
-		err = read_auxv(t->tid, aux);
+		err = moca_proc_auxv(&aux, t->tid);
 	if (err)
 		goto out;
 	in.insn = vdso_syscall(t->tid);
-	why = check(rec, t, &regs, aux, in.insn, &reason);
+	why = check(rec, t, &regs, &aux, in.insn, &reason);
 	if (limited) {
 		reason = EXACT_SECCOMP;
 		why = "its system calls are limited by seccomp";
 	}
-	counts = !why && exact_counts_itself(t->pid, auxv(aux, AT_PHDR),
-					     auxv(aux, AT_PHNUM), &in.own);
+	counts = !why &&
+		 exact_counts_itself(t->pid, moca_auxv_value(&aux, AT_PHDR),
+				     moca_auxv_value(&aux, AT_PHNUM), &in.own);
 	/* moca cc's static programs begin as those with a sanitizer do. */
 	sanitizer = why || counts ? NULL :
 				    preload_sanitizer(t->tid, regs.rsp);
@@ -422,7 +391,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		err = tracee_begin(&in.calls, t, &regs);
 	if (err)
 		goto out;
-	err = inject(&in, auxv(aux, AT_HWCAP2));
+	err = inject(&in, moca_auxv_value(&aux, AT_HWCAP2));
 	if (in.err)
 		err = in.err;
 	if (err != -ESRCH && tracee_end(&in.calls))

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +15,7 @@
 #include "collect/fault/pages.h"
 #include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 
 /* The first wait for a time without forks, and the longest. */
 #define WAIT_NS 100000000ull
@@ -25,38 +25,18 @@
 /* ... and what its copy takes. */
 #define COPY_NS 4000ull
 
-/* A number of a file like /proc/PID/status; 0 when it is not there. */
-static uint64_t number_of(const char *path, const char *field)
-{
-	char line[256];
-	uint64_t value = 0;
-	size_t len = strlen(field);
-	FILE *f = fopen(path, "re");
-
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, field, len)) {
-			value = strtoull(line + len, NULL, 10);
-			break;
-		}
-	if (f)
-		fclose(f);
-	return value;
-}
-
 /*
  * Pages that the kernel has been given for later (asynchronous input, locked
  * or pinned memory) must stay the ones that are mapped.
  */
 static int holds_pages(pid_t tid, const struct vma_list *l)
 {
-	char path[64];
-
 	for (size_t i = 0; i < l->count; i++)
 		if (!strncmp(l->items[i].name, "/[aio]", 6) ||
 		    !strncmp(l->items[i].name, "anon_inode:[io_uring]", 21))
 			return 1;
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	return number_of(path, "VmLck:") || number_of(path, "VmPin:");
+	return moca_proc_number(tid, "VmLck:") ||
+	       moca_proc_number(tid, "VmPin:");
 }
 
 static int too_wide(const struct mm *mm)
@@ -73,13 +53,22 @@ static int too_wide(const struct mm *mm)
 	return 0;
 }
 
+static int strict_accounting(void)
+{
+	char mode[16];
+
+	return !moca_proc_field(mode, sizeof(mode),
+				"/proc/sys/vm/overcommit_memory", "") &&
+	       atoi(mode) == 2;
+}
+
 int freeze_possible(const struct mm *mm, const struct task *forked,
 		    const struct vma_list *l)
 {
 	/* Under strict accounting a private mapping may be refused. */
 	return mm->plane < MEMFD_PLANES - 2 && !mm->keyed &&
 	       quiesced(&mm->space, forked) &&
-	       number_of("/proc/sys/vm/overcommit_memory", "") != 2 &&
+	       !strict_accounting() &&
 	       !holds_pages(forked->tid, l) && !too_wide(mm);
 }
 

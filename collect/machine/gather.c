@@ -12,6 +12,7 @@
 
 #include "collect/machine/machine.h"
 #include "collect/machine/sysfs.h"
+#include "lib/base/proc.h"
 
 #define NODES "/sys/devices/system/node"
 #define TIERS "/sys/devices/virtual/memory_tiering"
@@ -26,7 +27,7 @@ static uint64_t meminfo(unsigned node, const char *what)
 
 	snprintf(path, sizeof(path), NODES "/node%u/meminfo", node);
 	snprintf(key, sizeof(key), "Node %u %s:", node, what);
-	return sysfs_field(buf, sizeof(buf), path, key) ?
+	return moca_proc_field(buf, sizeof(buf), path, key) ?
 		       0 : strtoull(buf, NULL, 10) * 1024;
 }
 
@@ -275,9 +276,9 @@ static void set_program(struct moca_machine *m, pid_t program)
 	unsigned mode = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", program);
-	if (!sysfs_field(buf, sizeof(buf), path, "Cpus_allowed_list:"))
+	if (!moca_proc_field(buf, sizeof(buf), path, "Cpus_allowed_list:"))
 		set(m, "program.cpus_allowed", buf);
-	if (!sysfs_field(buf, sizeof(buf), path, "Mems_allowed_list:"))
+	if (!moca_proc_field(buf, sizeof(buf), path, "Mems_allowed_list:"))
 		set(m, "program.mems_allowed", buf);
 	/* One can ask only of oneself; what is started inherits it. */
 	if (program == getppid() &&
@@ -295,9 +296,9 @@ static int add_settings(struct moca_machine *m, pid_t program)
 	m->settings = calloc(MOCA_MACHINE_SETTINGS_MAX, sizeof(*m->settings));
 	if (!m->settings)
 		return -ENOMEM;
-	if (!sysfs_field(buf, sizeof(buf), "/proc/cpuinfo", "model name"))
+	if (!moca_proc_field(buf, sizeof(buf), "/proc/cpuinfo", "model name"))
 		set(m, "cpu.model", buf);
-	if (!sysfs_field(buf, sizeof(buf), "/proc/meminfo", "MemTotal:"))
+	if (!moca_proc_field(buf, sizeof(buf), "/proc/meminfo", "MemTotal:"))
 		set(m, "memory.total", buf);
 	set_choice(m, "thp.enabled", THP "/enabled");
 	set_choice(m, "thp.defrag", THP "/defrag");

@@ -56,28 +56,6 @@ uint64_t sysfs_number(const char *fmt, ...)
 	return read_line(buf, sizeof(buf), path) ? 0 : strtoull(buf, NULL, 10);
 }
 
-int sysfs_field(char *buf, size_t size, const char *path, const char *key)
-{
-	char line[SYSFS_TEXT], *value;
-	FILE *f = fopen(path, "re");
-	int err = -ENOENT;
-
-	*buf = 0;
-	if (!f)
-		return -errno;
-	while (err && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, key, strlen(key)))
-			continue;
-		value = line + strlen(key);
-		value += strspn(value, " \t:");
-		snprintf(buf, size, "%s", value);
-		trim(buf);
-		err = 0;
-	}
-	fclose(f);
-	return err;
-}
-
 int sysfs_next(const char **at, unsigned *last, unsigned *out)
 {
 	unsigned long first, end;

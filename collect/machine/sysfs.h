@@ -15,12 +15,6 @@ int sysfs_line(char *buf, size_t size, const char *fmt, ...)
 uint64_t sysfs_number(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2)));
 /*
- * The value of a line "KEY: VALUE" (or "KEY VALUE", KEY with what precedes it)
- * of a file, without blanks at its ends. 0; -ENOENT: has no such line; -errno.
- */
-int sysfs_field(char *buf, size_t size, const char *path, const char *key);
-
-/*
  * The next number of a list as "0-3,8": 1 and *out, or 0 at its end. *at and
  * *last are the position in it: at first the text and 0.
  */

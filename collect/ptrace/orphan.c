@@ -2,7 +2,6 @@
 #include "collect/ptrace/orphan.h"
 
 #include <dirent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,28 +10,10 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
+#include "lib/base/proc.h"
 
 /* A new task stops before it runs; what does not is none. */
 #define WAIT_MS 1000
-
-/* A number of /proc/PID/status; 0 when it cannot be had. */
-static pid_t status_of(pid_t pid, const char *field)
-{
-	char path[64], line[256];
-	size_t len = strlen(field);
-	pid_t value = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	while (!value && fgets(line, sizeof(line), f))
-		if (!strncmp(line, field, len))
-			value = atoi(line + len);
-	fclose(f);
-	return value;
-}
 
 void orphans_of(const struct task *t)
 {
@@ -46,7 +27,7 @@ void orphans_of(const struct task *t)
 
 		/* All forked before t ended, so they are there by now. */
 		if (pid <= 0 || tasks_find(pid) ||
-		    status_of(pid, "TracerPid:") != self)
+		    (pid_t)moca_proc_number(pid, "TracerPid:") != self)
 			continue;
 		for (int i = 0; i < WAIT_MS && !got; i++) {
 			got = wait_poll(pid, &status);
@@ -72,7 +53,7 @@ struct task *orphan_next(const struct recorder *rec, const struct task *t)
 			continue;
 		copy = way->is_copy ? way->is_copy(t->space, u->tid) : -1;
 		if (copy < 0) {
-			parent = status_of(u->tid, "PPid:");
+			parent = (pid_t)moca_proc_number(u->tid, "PPid:");
 			/* Who has executed a program announces none of before. */
 			copy = !tasks_find(parent) ||
 			       (t->at_exec && parent == t->pid);

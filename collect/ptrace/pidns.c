@@ -6,46 +6,36 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "lib/base/proc.h"
+
 /*
  * The numbers of a task, from our namespace (or the one of /proc) to its own:
  * how many there are, and the last of them. 0: it is gone.
  */
-static int read_numbers(const char *who, pid_t *last)
+static int read_numbers(pid_t tid, pid_t *last)
 {
-	char path[64], line[512], *p, *end;
+	char text[512], *p = text, *end;
 	int count = 0;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%s/status", who);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		if (strncmp(line, "NSpid:", 6))
-			continue;
-		for (p = line + 6;; p = end) {
-			long n = strtol(p, &end, 10);
+	moca_proc_status(text, sizeof(text), tid, "NSpid:");
+	for (;; p = end, count++) {
+		long n = strtol(p, &end, 10);
 
-			if (end == p)
-				break;
-			*last = (pid_t)n;
-			count++;
-		}
-		break;
+		if (end == p)
+			break;
+		*last = (pid_t)n;
 	}
-	if (f)
-		fclose(f);
 	return count;
 }
 
 int pidns_is_nested(pid_t tid)
 {
 	static int ours;
-	char who[16];
 	pid_t last;
 
 	if (!ours)
-		ours = read_numbers("self", &last);
-	snprintf(who, sizeof(who), "%d", tid);
-	return read_numbers(who, &last) != ours;
+		ours = read_numbers(0, &last);
+	return read_numbers(tid, &last) != ours;
 }
 
 int pidns_children_leave(pid_t tid)
@@ -61,9 +51,7 @@ int pidns_children_leave(pid_t tid)
 
 pid_t pidns_number(pid_t tid)
 {
-	char who[16];
 	pid_t last = 0;
 
-	snprintf(who, sizeof(who), "%d", tid);
-	return read_numbers(who, &last) ? last : 0;
+	return read_numbers(tid, &last) ? last : 0;
 }

@@ -18,6 +18,7 @@
 #include "collect/run/loads.h"
 #include "collect/run/sanitizer.h"
 #include "include/abi/agent.h"
+#include "lib/base/proc.h"
 #include "lib/code/symfile.h"
 
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
@@ -175,18 +176,11 @@ static int is_public(const char *path)
 
 static int effective_uid(pid_t tid)
 {
-	char path[64], line[256];
+	char text[128];
 	int uid = -1;
-	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "Uid: %*d %d", &uid) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return uid;
+	moca_proc_status(text, sizeof(text), tid, "Uid:");
+	return sscanf(text, "%*d %d", &uid) == 1 ? uid : -1;
 }
 
 /* Would the program's loader find and map the library? NULL, or why not. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/wait.h"
+#include "lib/base/proc.h"
 
 /*
  * Calls that return EINTR after any stop, even without a signal, and that
@@ -89,16 +89,10 @@ void quiesce_hide_interrupt(struct task *t)
 /* R, S, D, Z ... as in ps(1); 0 when it is gone. */
 static char state_of(pid_t tid)
 {
-	char path[64], line[256], *end = NULL;
-	FILE *f;
+	char text[1024];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
-	f = fopen(path, "re");
-	if (f && fgets(line, sizeof(line), f))
-		end = strrchr(line, ')');
-	if (f)
-		fclose(f);
-	return end && end[1] ? end[2] : 0;
+	moca_proc_stat(text, sizeof(text), tid);
+	return text[0];
 }
 
 /*

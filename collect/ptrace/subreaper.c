@@ -2,9 +2,9 @@
 #include "collect/ptrace/subreaper.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 
 #define SUBREAPERS_MAX 256
 #define ANCESTORS_MAX 1000	/* pids may change hands while we walk */
@@ -40,23 +40,11 @@ void subreaper_set(pid_t pid, int on)
 
 static pid_t parent_of(pid_t pid)
 {
-	char path[64], line[512];
 	pid_t parent = 0;
-	const char *end;
-	FILE *f;
+	char text[512];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	/* The name may hold anything: the last bracket ends it. */
-	if (fgets(line, sizeof(line), f)) {
-		end = strrchr(line, ')');
-		if (!end || sscanf(end + 1, " %*c %d", &parent) != 1)
-			parent = 0;
-	}
-	fclose(f);
-	return parent;
+	moca_proc_stat(text, sizeof(text), pid);
+	return sscanf(text, "%*c %d", &parent) == 1 ? parent : 0;
 }
 
 int subreaper_above(pid_t pid)

@@ -21,17 +21,18 @@
 #include "collect/ptrace/event.h"
 #include "collect/ptrace/orphan.h"
 #include "collect/ptrace/preload.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/session.h"
 #include "collect/ptrace/stop-cost.h"
+#include "collect/ptrace/strict.h"
+#include "collect/ptrace/takeover.h"
+#include "collect/ptrace/tasks.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
 #include "collect/run/launch.h"
 #include "collect/run/queue.h"
-#include "collect/ptrace/quiesce.h"
-#include "collect/ptrace/session.h"
-#include "collect/ptrace/strict.h"
-#include "collect/ptrace/takeover.h"
-#include "collect/ptrace/tasks.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 
 #define CS_32BIT 0x23
 
@@ -170,22 +171,12 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 /* How many filters limit the system calls of tid, or its strict mode. */
 static int filters_of(pid_t tid)
 {
-	char path[64], line[256];
-	int count = 0, mode;
-	FILE *f;
+	int filters = (int)moca_proc_number(tid, "Seccomp_filters:");
+	int mode = (int)moca_proc_number(tid, "Seccomp:");
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		/* Kernels before 5.9 tell no more. */
-		if (sscanf(line, "Seccomp: %d", &mode) == 1 && mode)
-			count = mode == SECCOMP_MODE_STRICT ? INT_MAX : 1;
-		if (sscanf(line, "Seccomp_filters: %d", &mode) == 1 && mode)
-			count = mode;
-	}
-	if (f)
-		fclose(f);
-	return count;
+	/* Kernels before 5.9 tell the mode alone. */
+	return filters || !mode ? filters :
+	       mode == SECCOMP_MODE_STRICT ? INT_MAX : 1;
 }
 
 int supervisor_limited(struct recorder *rec, pid_t tid)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "collect/trace/internal.h"
+#include "lib/base/proc.h"
 
 #define SPARE_FDS 160	/* for connections and files */
 
@@ -33,19 +34,11 @@ _Static_assert(sizeof(struct pidfd_info_v0) == 64, "layout");
 /* Until its parent has asked, /proc has it: the last field. 0: unknown. */
 static int zombie_status(pid_t pid)
 {
-	char path[32], buf[1024], *last;
-	ssize_t n = 0;
-	int fd;
+	char text[1024], *last;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, buf, sizeof(buf) - 1);
-		close(fd);
-	}
-	buf[n > 0 ? n : 0] = 0;
-	last = strrchr(buf, ' ');
-	return last && strstr(buf, ") Z ") ? atoi(last + 1) : 0;
+	moca_proc_stat(text, sizeof(text), pid);
+	last = strrchr(text, ' ');
+	return last && text[0] == 'Z' ? atoi(last + 1) : 0;
 }
 
 /* As of wait(2), or 0 when it cannot be had. */

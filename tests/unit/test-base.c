@@ -2,9 +2,15 @@
 /* lib/base: arrays, tables, strings, bytes and clocks. */
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
+#include "lib/base/proc.h"
 #include "lib/base/strings.h"
 #include "lib/base/vec.h"
 #include "tests/unit/trace-util.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #define KEYS 5000
 
@@ -255,6 +261,85 @@ static int clocks(void)
 	return 0;
 }
 
+/* --- proc ----------------------------------------------------------------- */
+
+#define GONE 0x7ffffffe	/* no task has this number */
+
+static int proc_fields(void)
+{
+	char text[64], path[128];
+	FILE *f;
+
+	/* Two lines longer than any buffer, and what looks like a field. */
+	f = tmpfile();
+	CHECK(f);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(f));
+	fprintf(f, "%02000d Key: no\n%02000d\nKeyed:\t1\nKey:\t two words \n"
+		"Key: late\nNone:\nlast 7", 0, 0);
+	fflush(f);
+	CHECK(!moca_proc_field(text, sizeof(text), path, "Key:"));
+	CHECK(!strcmp(text, "two words"));
+	CHECK(!moca_proc_field(text, 4, path, "Key:") && !strcmp(text, "two"));
+	CHECK(!moca_proc_field(text, sizeof(text), path, "None:") && !*text);
+	CHECK(!moca_proc_field(text, sizeof(text), path, "last"));
+	CHECK(!strcmp(text, "7"));
+	CHECK(moca_proc_field(text, sizeof(text), path, "ke") == -ENOENT);
+	CHECK(!*text);
+	fclose(f);
+	CHECK(moca_proc_field(text, sizeof(text), path, "Key:") == -ENOENT);
+	return 0;
+}
+
+static int proc_status(void)
+{
+	char text[64], want[64];
+
+	CHECK(moca_proc_number(0, "Pid:") == (uint64_t)getpid());
+	CHECK(moca_proc_number(getpid(), "PPid:") == (uint64_t)getppid());
+	snprintf(want, sizeof(want), "%d\t%d\t", getuid(), geteuid());
+	CHECK(!moca_proc_status(text, sizeof(text), 0, "Uid:"));
+	CHECK(!strncmp(text, want, strlen(want)));
+	CHECK(moca_proc_number(GONE, "Pid:") == 0);
+	CHECK(moca_proc_status(text, sizeof(text), GONE, "Pid:") == -ENOENT);
+	return 0;
+}
+
+/* A zombie whose name looks like what follows a name. */
+static int proc_stat(void)
+{
+	char text[1024], *last;
+	siginfo_t info;
+	int parent = 0;
+	pid_t pid;
+
+	CHECK(!moca_proc_stat(text, sizeof(text), 0) && *text == 'R');
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_NAME, "a) X 1 (b");
+		_exit(3);
+	}
+	CHECK(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+	CHECK(!moca_proc_stat(text, sizeof(text), pid));
+	CHECK(sscanf(text, "Z %d", &parent) == 1 && parent == getpid());
+	last = strrchr(text, ' ');
+	CHECK(last && atoi(last + 1) == 3 << 8);
+	waitpid(pid, NULL, 0);
+	CHECK(moca_proc_stat(text, sizeof(text), GONE) == -ENOENT && !*text);
+	return 0;
+}
+
+static int proc_auxv(void)
+{
+	struct moca_auxv aux;
+
+	CHECK(!moca_proc_auxv(&aux, getpid()));
+	CHECK(moca_auxv_value(&aux, AT_PAGESZ) == getauxval(AT_PAGESZ));
+	CHECK(moca_auxv_value(&aux, AT_PHDR) == getauxval(AT_PHDR));
+	CHECK(!moca_auxv_value(&aux, 0x6d6f6361) && !moca_auxv_value(&aux, 0));
+	CHECK(moca_proc_auxv(&aux, GONE) == -ENOENT && !aux.words[0]);
+	return 0;
+}
+
 int main(void)
 {
 	run("vec: grows, and keeps what is in it", vec_grows);
@@ -266,5 +351,9 @@ int main(void)
 	run("strings: equal ones are one", strings_once);
 	run("bytes: grow, and errors stay", bytes_grow);
 	run("clock: one time", clocks);
+	run("proc: fields of any file", proc_fields);
+	run("proc: status", proc_status);
+	run("proc: stat, whatever the name", proc_stat);
+	run("proc: auxiliary vector", proc_auxv);
 	return failures != 0;
 }
