@@ -859,6 +859,7 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		return err;
 	pthread_mutex_lock(&mm->lock);
 	zap_settle(mm);
+	zap_tell(rec, mm, t);
 	err = call->handle(&x);
 	if (!err && atomic_load(&mm->want_zapper))
 		mm_start_zapper(rec, mm, &x.c);

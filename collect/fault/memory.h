@@ -73,6 +73,9 @@ struct mm {
 	} ours[MM_OURS];	/* ours.h; empty: start is end */
 	pid_t zapper;		/* 0: none */
 	int zapper_fd;		/* pidfd of it */
+	uint32_t zap_seq;	/* as in the stub's page, which the program can
+				   write to */
+	atomic_int zap_lost;	/* no answer: ended, to be told yet */
 	atomic_int want_zapper;	/* the collector asks for one */
 	atomic_int no_zapper;	/* there cannot be one: subreaper.h */
 	uint64_t asked_ns;	/* when it did */

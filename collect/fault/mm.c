@@ -792,6 +792,7 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 		return -EPERM;
 	}
 	memset(mm->stub, 0, STUB_ZAP_LIST);
+	mm->zap_seq = 0;
 	ret = tracee_clone(c, &err, CLONE_VM | CLONE_FILES, &child);
 	if (!err && ret < 0)
 		err = ret;

@@ -17,6 +17,7 @@
 #include "collect/fault/mapcall.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/task-clock.h"
+#include "collect/fault/zap.h"
 #include "collect/ptrace/way.h"
 #include "collect/run/recording.h"
 #include "collect/run/target.h"
@@ -168,6 +169,7 @@ static int forks_share(const struct space *s)
 /* What a fork froze is told of the process that goes on, too. */
 static void space_left(struct recorder *rec, struct task *t)
 {
+	zap_tell(rec, mm_of(t->space), t);
 	freeze_told(rec, mm_of(t->space), t);
 }
 

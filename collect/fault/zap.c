@@ -5,12 +5,15 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/ptrace/event.h"
+#include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/wait.h"
@@ -38,7 +41,7 @@ static int done(const struct mm *mm)
 {
 	/* Pairs with the stub's store after its last madvise. */
 	return __atomic_load_n(&mm->stub->zap_done, __ATOMIC_ACQUIRE) ==
-	       __atomic_load_n(&mm->stub->zap_seq, __ATOMIC_RELAXED);
+	       mm->zap_seq;
 }
 
 /* Wait up to 10 ms for the zapper. */
@@ -47,7 +50,7 @@ static void wait_a_little(struct mm *mm)
 	struct timespec ts = { 0, 10000000 };
 	uint32_t seen = __atomic_load_n(&mm->stub->zap_done, __ATOMIC_ACQUIRE);
 
-	if (seen != __atomic_load_n(&mm->stub->zap_seq, __ATOMIC_RELAXED))
+	if (seen != mm->zap_seq)
 		syscall(SYS_futex, &mm->stub->zap_done, FUTEX_WAIT, seen, &ts);
 }
 
@@ -73,7 +76,7 @@ static void see_to_stops(struct mm *mm)
 	if (!t || wait_poll(mm->zapper, &status) <= 0)
 		return;
 	if (WIFSTOPPED(status)) {
-		tracee_let_helper_go(mm->zapper);
+		tracee_let_helper_go(mm->zapper, status);
 		return;
 	}
 	tasks_remove(t);
@@ -83,37 +86,87 @@ static void see_to_stops(struct mm *mm)
 static void command(struct mm *mm)
 {
 	/* Release: the list is written before the number that announces it. */
-	__atomic_fetch_add(&mm->stub->zap_seq, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&mm->stub->zap_seq, ++mm->zap_seq, __ATOMIC_RELEASE);
 	syscall(SYS_futex, &mm->stub->zap_seq, FUTEX_WAKE, INT_MAX);
+}
+
+/* Looks, 10 ms apart and each with a call to wake up, that find it asleep. */
+#define LOOKS 90
+
+/* It has work and will never do it. *asleep counts, from 0 on. */
+static int is_lost(const struct mm *mm, unsigned int *asleep)
+{
+	if (__atomic_load_n(&mm->stub->zap_seq, __ATOMIC_RELAXED) !=
+	    mm->zap_seq)
+		return 1;
+	if (quiesce_state(mm->zapper) != 'S') {
+		*asleep = 0;
+		return 0;
+	}
+	syscall(SYS_futex, &mm->stub->zap_seq, FUTEX_WAKE, INT_MAX);
+	return ++*asleep >= LOOKS;
+}
+
+/* The kernel lets it finish the range at hand. */
+static void kill_zapper(const struct mm *mm)
+{
+	syscall(SYS_pidfd_send_signal, mm->zapper_fd, SIGKILL, NULL, 0);
+}
+
+static void give_up(struct mm *mm)
+{
+	kill_zapper(mm);
+	atomic_store(&mm->no_zapper, 1);
+	atomic_store(&mm->zap_lost, 1);
+}
+
+void zap_tell(struct recorder *rec, struct mm *mm, struct task *t)
+{
+	if (atomic_exchange(&mm->zap_lost, 0))
+		task_event(rec, t, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0,
+			   "pages are seen once only from here on: the program "
+			   "has written over the page by which Moca lets "
+			   "entries go");
 }
 
 int zap_run(struct mm *mm, unsigned int n)
 {
+	unsigned int asleep = 0;
+	int begun = done(mm);
+
 	if (!mm->zapper)
 		return -ESRCH;
-	if (!done(mm))
-		return -ETIMEDOUT;
-	mm->stub->zap_count = n;
-	mm->stub->zap_advice = zap_advice();
-	command(mm);
+	if (begun) {
+		mm->stub->zap_count = n;
+		mm->stub->zap_advice = zap_advice();
+		command(mm);
+	}
 	for (int i = 0; i < 100 && !done(mm); i++) {
 		wait_a_little(mm);
 		if (!done(mm) && !alive(mm)) {
 			mm->zapper = 0;
 			return -ESRCH;
 		}
+		if (!done(mm) && is_lost(mm, &asleep)) {
+			give_up(mm);
+			break;
+		}
 	}
-	return done(mm) ? 0 : -ETIMEDOUT;
+	return begun && done(mm) ? 0 : -ETIMEDOUT;
 }
 
 void zap_settle(struct mm *mm)
 {
-	/* Without an end: the caller is about to change what is being zapped. */
+	unsigned int asleep = 0;
+
+	/* To its end: the caller is about to change what is being zapped. */
 	while (mm->zapper && !done(mm)) {
 		see_to_stops(mm);
 		wait_a_little(mm);
 		if (!done(mm) && !alive(mm))
 			mm->zapper = 0;
+		else if (!done(mm) && is_lost(mm, &asleep))
+			give_up(mm);
 	}
 }
 
@@ -130,7 +183,8 @@ void zap_end(struct mm *mm)
 	struct timespec ts = { 0, 20000 };
 
 	zap_settle(mm);
-	zap_command_exit(mm);
+	if (mm->zapper)
+		kill_zapper(mm);
 	while (mm->zapper && alive(mm)) {
 		see_to_stops(mm);
 		nanosleep(&ts, NULL);

@@ -14,8 +14,14 @@
  * its end. -ESRCH when the zapper is gone.
  */
 int zap_run(struct mm *mm, unsigned int n);
-/* Wait until no zap is under way. By the supervisor alone. */
+/*
+ * Wait until no zap is under way. By the supervisor alone. Of a zapper that
+ * sleeps though it has work the page was written over by the program: it is
+ * ended, and there is none any more (zap_tell).
+ */
 void zap_settle(struct mm *mm);
+/* The trace is told of that, once. t: a task of it. By the supervisor alone. */
+void zap_tell(struct recorder *rec, struct mm *mm, struct task *t);
 /* Tell the zapper to end. */
 void zap_command_exit(struct mm *mm);
 /* The same, and wait until nobody but the program has the memory. The supervisor. */

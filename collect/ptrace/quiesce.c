@@ -86,8 +86,7 @@ void quiesce_hide_interrupt(struct task *t)
 	tracee_set_regs(t, &r);
 }
 
-/* R, S, D, Z ... as in ps(1); 0 when it is gone. */
-static char state_of(pid_t tid)
+char quiesce_state(pid_t tid)
 {
 	char text[1024];
 
@@ -102,7 +101,7 @@ static char state_of(pid_t tid)
  */
 static int out_of_reach(pid_t tid, int waited_ms)
 {
-	char state = state_of(tid);
+	char state = quiesce_state(tid);
 
 	return !state || state == 'Z' || state == 'X' ||
 	       (state == 'D' && waited_ms >= 200) || waited_ms >= 10000;
@@ -158,7 +157,7 @@ int quiesced(const struct space *space, const struct task *except)
 
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
-		    !t->in_vfork && state_of(t->tid) != 'Z')
+		    !t->in_vfork && quiesce_state(t->tid) != 'Z')
 			return 0;
 	return 1;
 }

@@ -122,6 +122,8 @@ zapper:
 	xor	%r15d, %r15d
 6:	cmp	STUB_ZAP_COUNT(%r12), %r15d
 	jae	7f
+	cmp	$STUB_ZAP_MAX, %r15d
+	jae	7f
 	mov	(%r14), %rdi
 	mov	8(%r14), %rsi
 	mov	STUB_ZAP_ADVICE(%r12), %edx

@@ -509,7 +509,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 		if (!WIFSTOPPED(status))
 			tasks_remove(t);
 		else
-			tracee_let_helper_go(t->tid);
+			tracee_let_helper_go(t->tid, status);
 		return;
 	}
 	if (t->plain) {

@@ -480,8 +480,13 @@ int tracee_resume(struct task *t, int request, int sig)
 	return 0;
 }
 
-void tracee_let_helper_go(pid_t helper)
+void tracee_let_helper_go(pid_t helper, int status)
 {
+	int sig = WSTOPSIG(status);
+
+	if (!(status >> 16) && (sig == SIGSEGV || sig == SIGBUS ||
+				sig == SIGILL || sig == SIGFPE))
+		kill(helper, SIGKILL);
 	/* No signal is passed on, so it never is in a stop that lasts. */
 	ptrace(PTRACE_CONT, helper, NULL, NULL);
 }

@@ -85,7 +85,10 @@ int tracee_finish_call(struct task *t);
  * to deliver. */
 int tracee_resume(struct task *t, int request, int sig);
 
-/* A task of our own in the program has stopped: it shall go on. */
-void tracee_let_helper_go(pid_t helper);
+/*
+ * A task of our own in the program has stopped: it shall go on. By a fault it
+ * ends: the program has changed what it works on.
+ */
+void tracee_let_helper_go(pid_t helper, int status);
 
 #endif

@@ -685,6 +685,23 @@ static void children_memory(void)
 	CHECK(filled(p, 2048, 6));
 }
 
+/* A program with a wild pointer, which finds a page of Moca's when recorded. */
+static void scribbles(void)
+{
+	char *page = (char *)0x6f6d1000, *p = map_pages(64);
+	unsigned char there;
+
+	for (int i = 0; i < 40; i++) {
+		fill(p, 64, i);
+		for (int j = 4 * (i % 2); !mincore(page, PAGE, &there) && j < 64;)
+			page[j++] = (char)(0x5a + i + 3 * j);
+		CHECK(!munmap(map_pages(1), PAGE));
+		pause_ms(4);
+		CHECK(filled(p, 64, i));
+	}
+	puts("went on");
+}
+
 static const struct test_case cases[] = {
 	{ "cow-file", cow_file },
 	{ "cow-memfd", cow_memfd },
@@ -719,6 +736,7 @@ static const struct test_case cases[] = {
 	{ "guards", guards },
 	{ "own-stack", own_stack },
 	{ "children-memory", children_memory },
+	{ "scribbles", scribbles },
 	{ 0 },
 };
 
