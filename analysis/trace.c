@@ -2,6 +2,7 @@
 #include "analysis/trace.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,45 @@ uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
 	errno = 0;
 	v = strtoull(s, &end, 10);
 	return errno || *end ? dflt : v;
+}
+
+static int is_number(const char *s)
+{
+	char *end;
+	double v;
+
+	/* Not what strtod takes as well: blanks, "nan", "0x1p3". */
+	if (strspn(s, "0123456789.") < strcspn(s, "%"))
+		return 0;
+	v = strtod(s, &end);
+	return end != s && isfinite(v) && (!*end || !strcmp(end, "%"));
+}
+
+const char *trace_bad_number(const struct moca_trace *t, const char **value)
+{
+	static const char *const keys[] = {
+		META_BUDGET, META_SLOWDOWN, META_INTERVAL, META_CPUS,
+		META_NODES, META_START, META_END, META_START_TIME,
+		"cost.wall_estimate", "cost.wall_low", "cost.wall_high",
+		"cost.wall_ns", "cost.wall_added_ns", "cost.cpu_estimate",
+		"cost.cpu_low", "cost.cpu_high", "cost.cpu_ns",
+		"cost.cpu_added_ns", "cost.total_ns", "cost.program_cpu_ns",
+		"certificate.pages_seen", "certificate.pages_touched",
+		"certificate.pages_other", "certificate.pages_blind",
+		"certificate.records", "certificate.lost",
+		"certificate.chunks", "certificate.lossy_chunks",
+		"trace.events", "trace.lost", "trace.torn", "trace.refused",
+		"trace.outside",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		*value = moca_trace_meta(t, keys[i]);
+		if (*value && !is_number(*value) &&
+		    (strcmp(keys[i], META_BUDGET) || strcmp(*value, "none")))
+			return keys[i];
+	}
+	return NULL;
 }
 
 unsigned trace_page_shift(const struct moca_trace *t)

@@ -28,6 +28,11 @@
 /* A number of the metadata, or dflt. */
 uint64_t trace_meta_u64(const struct moca_trace *t, const char *key,
 			uint64_t dflt);
+/*
+ * The first key whose value is to be a number and is none that is finite, as
+ * nobody's recorder writes it; *value is what stands there. NULL: all are.
+ */
+const char *trace_bad_number(const struct moca_trace *t, const char **value);
 /* log2 of the page size. */
 unsigned trace_page_shift(const struct moca_trace *t);
 /* The time that everything is shown relative to. */

@@ -4,7 +4,22 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis/trace.h"
 #include "lib/base/err.h"
+
+/* t, or NULL after a message. */
+static struct moca_trace *with_numbers(struct moca_trace *t,
+				       const char *command, const char *path)
+{
+	const char *value, *key = trace_bad_number(t, &value);
+
+	if (!key)
+		return t;
+	moca_error("%s: '%s' is not a readable trace: its metadata says '%.40s' for %s, which is no finite number; it is damaged, or made up",
+		   command, path, value, key);
+	moca_trace_close(t);
+	return NULL;
+}
 
 struct moca_trace *trace_open(const char *command, const char *path)
 {
@@ -13,7 +28,7 @@ struct moca_trace *trace_open(const char *command, const char *path)
 
 	switch (err) {
 	case 0:
-		return t;
+		return with_numbers(t, command, path);
 	case -ENOENT:
 	case -ENOTDIR:
 		moca_error("%s: '%s' is not a trace: no such directory, or no file 'metadata' in it (give the directory that 'moca record -o' wrote)",

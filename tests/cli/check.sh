@@ -122,6 +122,13 @@ flip "flipped bits of types" "$tmp/only" marker-types 29
 mkdir "$tmp/empty"
 check "an empty directory" 2 "$tmp/empty" 'not a trace'
 check "no directory" 2 "$tmp/none" 'not a trace'
+for bad in 'budget nan' 'slowdown_estimate inf' 'cost.wall_low 1e999' 'certificate.records -1'; do
+	cp -r "$tmp/complete" "$tmp/number"
+	sed -i -e '/^sums /d' -e '/^checksum /d' -e "/^${bad%% *} /d" "$tmp/number/metadata"
+	echo "$bad" >>"$tmp/number/metadata"
+	check "$bad" 2 "$tmp/number" "metadata says '${bad#* }' for ${bad%% *}, which is no finite number"
+	rm -r "$tmp/number"
+done
 check "a file" 2 "$tmp/complete/metadata" 'not a trace'
 mkdir "$tmp/rubbish"
 head -c 500 /dev/urandom >"$tmp/rubbish/metadata"
