@@ -121,6 +121,8 @@ STATIC_SRC := $(wildcard agent/alloc/static/*.c) $(addprefix agent/alloc/, \
 STATIC_OBJ := $(patsubst %.c,$(BUILD)/static/%.o,$(STATIC_SRC)) \
 	$(BUILD)/static/agent/alloc/static/entry.o \
 	$(BUILD)/static/agent/alloc/thunk.o
+# It has no runtime library of sanitizers or profilers, whatever CFLAGS says.
+INSTRUMENTING := -fsanitize% -fno-sanitize% --coverage -fprofile% -ftest-coverage -pg -fcoverage%
 STATIC_CFLAGS := -ftls-model=local-exec -fPIE -fvisibility=hidden \
 	-ffreestanding -fno-stack-protector -fno-omit-frame-pointer \
 	-mgeneral-regs-only \
@@ -129,7 +131,8 @@ STATIC_CFLAGS := -ftls-model=local-exec -fPIE -fvisibility=hidden \
 	-include agent/alloc/static/static.h
 $(BUILD)/static/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(STATIC_CFLAGS) -MF $(@:.o=.d) -MT $@ \
+	$(CC) $(CPPFLAGS) $(filter-out $(INSTRUMENTING),$(ALL_CFLAGS)) \
+		$(STATIC_CFLAGS) -MF $(@:.o=.d) -MT $@ \
 		-S -o $(@:.o=.fs) $<
 	sed 's/%fs:/%gs:/g' $(@:.o=.fs) >$(@:.o=.s)
 	$(CC) -c -o $@ $(@:.o=.s)
@@ -140,8 +143,8 @@ $(call obj,collect/ptrace/static-agent.S): $(BUILD)/static-agent
 $(call obj,collect/ptrace/static-agent.S): \
 	CPPFLAGS += '-DSTATIC_AGENT="$(BUILD)/static-agent"'
 $(BUILD)/static-agent: $(STATIC_OBJ)
-	$(CC) $(CFLAGS) -nostdlib -static-pie -Wl,--no-dynamic-linker \
-		-Wl,-e,moca_static_entry -Wl,-z,norelro -Wl,-z,noexecstack \
+	$(CC) $(filter-out $(INSTRUMENTING),$(CFLAGS)) -nostdlib -static-pie \
+		-Wl,--no-dynamic-linker -Wl,-e,moca_static_entry -Wl,-z,norelro -Wl,-z,noexecstack \
 		-Wl,-z,defs -Wl,--build-id=none -o $@ $(STATIC_OBJ)
 
 # Exact mode's translator, which runs inside programs: no C library, and no
