@@ -8,7 +8,7 @@ PARTS_LIBS := $(MOCA_LIBS) -pthread
 UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
-CASE_PROGRAMS := memory signals processes forks threads kernel \
+CASE_PROGRAMS := memory files signals processes forks threads kernel \
 	corpus-memory corpus-process corpus-kernel takeover
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
