@@ -2,12 +2,18 @@
 #include "collect/ptrace/debugger.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/pidns.h"
@@ -17,7 +23,8 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 
-#define REGSET_MAX 65536
+#define REGSET_MAX 65536	/* bytes: more than any set has */
+#define REGSET_UNIT 16		/* a multiple of any set's unit */
 
 int debugger_wanted(long nr)
 {
@@ -65,19 +72,21 @@ static long attach(struct task *t, struct task *v)
 static long get_regset(const struct task *t, const struct task *v,
 		       uint64_t type, uint64_t addr)
 {
-	static char buf[REGSET_MAX];
-	struct iovec theirs, ours;
+	static char buf[REGSET_MAX + REGSET_UNIT];
+	struct iovec theirs, ours = { buf, 0 };
 
 	if (tracee_read(t->tid, addr, &theirs, sizeof(theirs)) !=
 	    sizeof(theirs))
 		return -EFAULT;
-	ours = (struct iovec){ buf, theirs.iov_len < sizeof(buf) ?
-					    theirs.iov_len : sizeof(buf) };
+	/* A length that is no multiple of the set's unit is refused: so is ours. */
+	ours.iov_len = theirs.iov_len <= REGSET_MAX ? theirs.iov_len :
+			       REGSET_MAX + theirs.iov_len % REGSET_UNIT;
 	if (ptrace(PTRACE_GETREGSET, v->tid, (void *)type, &ours))
 		return -errno;
-	theirs.iov_len = ours.iov_len;
-	if (put(t, (uint64_t)theirs.iov_base, buf, ours.iov_len) ||
-	    put(t, addr, &theirs, sizeof(theirs)))
+	if (ours.iov_len > sizeof(buf) ||
+	    put(t, (uint64_t)theirs.iov_base, buf, ours.iov_len) ||
+	    put(t, addr + offsetof(struct iovec, iov_len), &ours.iov_len,
+		sizeof(ours.iov_len)))
 		return -EFAULT;
 	return 0;
 }
@@ -117,6 +126,39 @@ static int do_ptrace(struct task *t, const struct user_regs_struct *regs,
 	}
 }
 
+/*
+ * What v has used so far, as far as /proc says it: times and page faults; the
+ * rest is 0. 0, or -EFAULT: addr is not writable, or v has just ended.
+ */
+static int put_usage(const struct task *t, const struct task *v, uint64_t addr)
+{
+	unsigned long minor, major, user, system;
+	long ticks = sysconf(_SC_CLK_TCK);
+	char path[64], text[512], *p;
+	struct rusage usage = { 0 };
+	ssize_t n = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", v->tid, v->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = 0;
+	p = strrchr(text, ')');	/* names may have blanks */
+	if (!p || sscanf(p + 1, " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u "
+				"%lu %lu", &minor, &major, &user, &system) != 4)
+		return -EFAULT;
+	usage.ru_minflt = minor;
+	usage.ru_majflt = major;
+	usage.ru_utime.tv_sec = user / ticks;
+	usage.ru_utime.tv_usec = user % ticks * 1000000 / ticks;
+	usage.ru_stime.tv_sec = system / ticks;
+	usage.ru_stime.tv_usec = system % ticks * 1000000 / ticks;
+	return put(t, addr, &usage, sizeof(usage));
+}
+
 /* The stop that an attach waits for. */
 static int do_wait(struct task *t, const struct user_regs_struct *regs,
 		   long *ret)
@@ -129,7 +171,8 @@ static int do_wait(struct task *t, const struct user_regs_struct *regs,
 	v = find_target(t, (pid_t)regs->rdi);
 	if (!v || v->held_by != t->tid)
 		return 0;
-	*ret = regs->rsi && put(t, regs->rsi, &stopped, sizeof(stopped)) ?
+	*ret = (regs->rsi && put(t, regs->rsi, &stopped, sizeof(stopped))) ||
+			       (regs->r10 && put_usage(t, v, regs->r10)) ?
 		       -EFAULT : (pid_t)regs->rdi;
 	return 1;
 }

@@ -2,14 +2,17 @@
 /* fork, vfork, clone, posix_spawn and exec; descriptors; isolation. */
 #include "case.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 extern char **environ;
@@ -420,6 +423,62 @@ static void clone_untraced(void)
 	CHECK(raw_clone(flags, &after) == -EINVAL && after == flags);
 }
 
+/* What a leak checker at its work was told. */
+static struct told {
+	long wait, bad_usage, regs, odd, huge;
+	size_t length;
+	int status, times;
+} told;
+
+/* As LeakSanitizer: it looks at its parent, in whose memory it is. */
+static int look_at_parent(void *arg)
+{
+	static char regs[1 << 20];
+	struct iovec odd = { regs, 13 }, huge = { regs, 100001 },
+		     all = { regs, sizeof(regs) };
+	struct rusage usage;
+	pid_t pid = getppid();
+
+	memset(&usage, 0xff, sizeof(usage));
+	/* Touched by the program itself: its tracer writes the rest. */
+	*(volatile char *)regs = 1;
+	*(volatile int *)&told.times = -1;
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0))
+		return 77;
+	told.wait = wait4(pid, &told.status, __WALL, &usage) == pid;
+	told.times = usage.ru_utime.tv_sec >= 0 && usage.ru_minflt >= 0 &&
+		     usage.ru_nivcsw >= 0;
+	told.odd = ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &odd) ? errno : 0;
+	told.huge = ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &huge) ? errno :
+									0;
+	told.regs = ptrace(PTRACE_GETREGSET, pid, NT_PRSTATUS, &all);
+	told.length = all.iov_len;
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	if (ptrace(PTRACE_ATTACH, pid, 0, 0))
+		return 1;
+	told.bad_usage = wait4(pid, NULL, __WALL, (void *)8) < 0 ? errno : 0;
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	return 0;
+}
+
+static void debugger(void)
+{
+	char *stack = map_pages(64);
+	int pid, status;
+
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+	pid = clone(look_at_parent, stack + 64 * PAGE, CLONE_VM | CLONE_FS |
+		    CLONE_FILES | CLONE_UNTRACED | SIGCHLD, NULL);
+	CHECK(pid > 0);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		UNSUPPORTED("ptrace");
+	CHECK(WEXITSTATUS(status) == 0);
+	printf("wait %ld %x times %d bad %ld odd %ld huge %ld regs %ld %zu\n",
+	       told.wait, told.status, told.times, told.bad_usage, told.odd,
+	       told.huge, told.regs, told.length);
+}
+
 static void exec_chain(void)
 {
 	int n = getenv("CHAIN") ? atoi(getenv("CHAIN")) : 0;
@@ -665,6 +724,7 @@ static const struct test_case cases[] = {
 	{ "low-fds", low_fds },
 	{ "limits", limits },
 	{ "identity", identity },
+	{ "debugger", debugger },
 	{ 0 },
 };
 
