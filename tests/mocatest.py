@@ -4,6 +4,7 @@
 MOCA_PLAIN=1 says that $MOCA is only a stand-in that runs the command (to try
 the tests themselves): whatever needs a trace is then skipped.
 """
+import atexit
 import ctypes
 import json
 import os
@@ -27,6 +28,7 @@ FOLDERS = {v: os.environ[v] for v in ("XDG_RUNTIME_DIR", "MOCA_SHM_DIR")
            if v in os.environ and "MOCA_TEST_NOBODY_DIR" in os.environ}
 if FOLDERS:
     NOBODY += ["env", "XDG_RUNTIME_DIR=" + os.environ["MOCA_TEST_NOBODY_DIR"]]
+OWN = {}    # in their place, when the script is run by itself
 IS_ROOT = os.getuid() == 0
 OWN_MOUNTS = os.path.join(BUILD, "tests", "own-mounts")
 
@@ -132,8 +134,16 @@ def _terminated(*_):
 def start():
     """To be called first by each script: leave nothing behind, ever."""
     be_subreaper()
+    if not FOLDERS:     # not by tests/run: what others left is not ours
+        OWN["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="moca-runtime-")
+        atexit.register(remove_own, os.getpid())
     signal.signal(signal.SIGTERM, _terminated)
     signal.signal(signal.SIGINT, _terminated)
+
+
+def remove_own(pid):
+    if os.getpid() == pid:
+        remove(OWN["XDG_RUNTIME_DIR"])
 
 
 def descendants(pid=None):
@@ -300,7 +310,8 @@ def environment(**more):
     """The same for every run: nothing of the caller's shell gets in."""
     env = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
            "LC_ALL": "C", "TZ": "UTC", "TOP": TOP, "BUILD": BUILD,
-           "MOCA": MOCA, "PYTHONDONTWRITEBYTECODE": "1", **FOLDERS}
+           "MOCA": MOCA, "PYTHONDONTWRITEBYTECODE": "1", **FOLDERS,
+           **OWN}
     env.update(more)
     return env
 
