@@ -138,9 +138,8 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	}
 	maps_free(&l);
 	free(buf);
-	if (ret == -ESRCH && c->task->status && !WIFSTOPPED(c->task->status))
-		return ret;	/* the process ended meanwhile */
-	if (ret)
+	/* ESRCH: it ended meanwhile, or is a new image (takeover.h). */
+	if (ret && ret != -ESRCH)
 		ret = fail_half_way(rec, mm, ret);
 	if (ret == -ESRCH)
 		return ret;
