@@ -149,7 +149,8 @@ $(BUILD)/static-agent: $(STATIC_OBJ)
 
 # Exact mode's translator, which runs inside programs: no C library, and no
 # registers but the general ones, as the program's are live around it.
-EXACT_AGENT_SRC := $(wildcard agent/exact/*.c) $(wildcard agent/exact/*.S)
+EXACT_AGENT_SRC := $(wildcard agent/exact/*.c) $(wildcard agent/exact/*.S) \
+	lib/code/link.c
 EXACT_AGENT_OBJ := $(patsubst %,$(BUILD)/exact/%.o,$(basename $(EXACT_AGENT_SRC)))
 EXACT_AGENT_CFLAGS := -O2 -fPIE -ffreestanding -mgeneral-regs-only \
 	-fno-stack-protector -fvisibility=hidden \

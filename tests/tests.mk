@@ -32,7 +32,7 @@ EMITTING := $(addprefix $(TEST_DIR)/trace/,verify writers writers-static life \
 
 # Programs that allocate; tests/alloc/run. What the compiler knows of malloc
 # it would use to leave calls out.
-ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls news left life thin unwind launch \
+ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls early-malloc news left life thin unwind launch \
 	tracing plugin-0.so plugin-1.so \
 	plugin-cxx.so plugin-threads.so plugin-own.so calls-jemalloc calls-nopie)
 
@@ -146,7 +146,7 @@ $(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
 # What runs inside programs is no part of the tool.
-RELOCATE_PARTS := $(addprefix lib/code/,zydis.c relocate.c symfile.c)
+RELOCATE_PARTS := $(addprefix lib/code/,link.c zydis.c relocate.c symfile.c)
 $(TEST_DIR)/unit/test-relocate: tests/unit/test-relocate.c $(RELOCATE_PARTS) \
 		$(wildcard lib/code/*.h)
 	@mkdir -p $(@D)

@@ -58,6 +58,15 @@ static int is_runtime_code(void *p)
 	       is_runtime(o.dlfo_link_map->l_name);
 }
 
+static void find_direct(void)
+{
+	is_direct = alloc_is_first("malloc") && alloc_is_first("free") &&
+		    alloc_is_first("_Znwm") && alloc_is_first("_ZdlPv") &&
+		    alloc_is_first("_ZnwmRKSt9nothrow_t") &&
+		    is_runtime_code(known[AT_Znwm]) &&
+		    is_runtime_code(known[AT_ZdlPv]);
+}
+
 /* All at once: the loader's lock may be held for the thread that needs one. */
 static void know_all(void *module)
 {
@@ -69,25 +78,22 @@ static void know_all(void *module)
 		if (p)
 			__atomic_store_n(&known[i], p, __ATOMIC_RELEASE);
 	}
-	is_direct = alloc_is_first("malloc") && alloc_is_first("free") &&
-		    alloc_is_first("_Znwm") && alloc_is_first("_ZdlPv") &&
-		    alloc_is_first("_ZnwmRKSt9nothrow_t") &&
-		    is_runtime_code(known[AT_Znwm]) &&
-		    is_runtime_code(known[AT_ZdlPv]);
+	find_direct();
 }
 
 void alloc_find_operators(void)
 {
-	/* Those of the program's start, which nobody unloads. */
-	if (dlsym(RTLD_NEXT, names[0]))
-		know_all(RTLD_NEXT);
 	/*
-	 * The program's first question is not for our answer. A look-up that
-	 * succeeds takes the error back. dlerror() would translate it: gettext's
-	 * lock is held by a bindtextdomain() that allocates (as libgpg-error's
-	 * constructor does, in ps), and would be broken for ever.
+	 * Those of the program's start, which nobody unloads. A look-up must not
+	 * fail: it would call the program's malloc, and the program's first
+	 * dlerror() would tell of it.
 	 */
-	dlsym(RTLD_DEFAULT, "malloc");
+	unsigned i;
+
+	for (i = 0; i < COUNT; i++)
+		if (alloc_is_behind(names[i]))
+			known[i] = dlsym(RTLD_NEXT, names[i]);
+	find_direct();
 }
 
 /*

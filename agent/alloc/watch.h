@@ -171,6 +171,13 @@ int alloc_get_ready(void);
 /* Is what programs call by this name ours? */
 int alloc_is_first(const char *name);
 
+/*
+ * defined.c: does a module that the program began with, and that comes behind
+ * ours, define NAME? Allocates nothing. For dlsym(RTLD_NEXT, NAME), which does
+ * when it fails. Before there is a second thread.
+ */
+int alloc_is_behind(const char *name);
+
 /* new.c: for look-ups before there is a second thread. */
 void alloc_find_operators(void);
 

@@ -2,8 +2,8 @@
 /* One instruction: what it reads, writes, accesses, and where it goes. */
 #include <Zydis/Zydis.h>
 
-#include "agent/exact/link.h"
 #include "agent/exact/translate.h"
+#include "lib/code/link.h"
 
 static ZydisDecoder decoder;
 static ZyanStatus (*decode_full)(const ZydisDecoder *, const void *, ZyanUSize,
@@ -11,14 +11,22 @@ static ZyanStatus (*decode_full)(const ZydisDecoder *, const void *, ZyanUSize,
 				 ZydisDecodedOperand *);
 static ZydisRegister (*enclosing)(ZydisMachineMode, ZydisRegister);
 
-int moca_exact_decode_init(void)
+static void failed(void)
 {
+	moca_exact_die("the decoder, libZydis, found an error in itself", 0);
+}
+
+int moca_exact_decode_init(uint64_t zydis)
+{
+	struct moca_linked l;
 	ZyanStatus (*init)(ZydisDecoder *, ZydisMachineMode, ZydisStackWidth);
 	ZyanStatus ok;
 
-	init = moca_exact_link_find("ZydisDecoderInit");
-	decode_full = moca_exact_link_find("ZydisDecoderDecodeFull");
-	enclosing = moca_exact_link_find("ZydisRegisterGetLargestEnclosing");
+	if (moca_link(&l, zydis, failed))
+		return -1;
+	init = moca_link_find(&l, "ZydisDecoderInit");
+	decode_full = moca_link_find(&l, "ZydisDecoderDecodeFull");
+	enclosing = moca_link_find(&l, "ZydisRegisterGetLargestEnclosing");
 	if (!init || !decode_full || !enclosing)
 		return -1;
 	ok = init(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

@@ -4,9 +4,9 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
-#include "agent/exact/link.h"
 #include "agent/exact/maps.h"
 #include "agent/exact/translate.h"
+#include "lib/code/self-relocate.h"
 
 struct process moca_exact;
 
@@ -43,6 +43,13 @@ static void make_jumps(void)
 			 : "memory");
 }
 
+/* Entry.S calls it before any of this image's data is used. */
+void moca_exact_relocate(void);
+void moca_exact_relocate(void)
+{
+	moca_self_relocate();
+}
+
 struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 				 uint64_t stack);
 struct context *moca_exact_begin(const struct moca_exact_setup *setup,
@@ -66,7 +73,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 		moca_exact_die("no slot for the first thread", 0);
 	__asm__ volatile("wrgsbase %0"
 			 : : "r"((uint64_t)c + CONTEXT_SIZE) : "memory");
-	if (moca_exact_link(setup->zydis) || moca_exact_decode_init())
+	if (moca_exact_decode_init(setup->zydis))
 		moca_exact_die("the decoder, libZydis, cannot be used", 0);
 	make_jumps();
 	c->flags = 0x202;

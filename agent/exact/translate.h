@@ -176,8 +176,9 @@ struct work {
 	int uncounted;		/* Moca's own code */
 };
 
-/* decode.c. 0, or -1: cannot be decoded from at most max bytes. */
-int moca_exact_decode_init(void);
+/* decode.c. With libZydis, laid out there. 0, or -1: it cannot be used. */
+int moca_exact_decode_init(uint64_t zydis);
+/* 0, or -1: cannot be decoded from at most max bytes. */
 int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x);
 
 /* region.c */

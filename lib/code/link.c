@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/code/link.h"
+
 #include <elf.h>
-
-#include "agent/exact/translator.h"
-#include "agent/exact/link.h"
-#include "lib/code/self-relocate.h"
-
-
-static struct {
-	uint64_t base;
-	const Elf64_Sym *symbols;
-	const char *strings;
-	uint32_t count;
-} library;
-
-void moca_exact_relocate(void)
-{
-	moca_self_relocate();
-}
+#include <string.h>
 
 static int same(const char *a, const char *b)
 {
@@ -25,13 +11,8 @@ static int same(const char *a, const char *b)
 	return *a == *b;
 }
 
-static void failed(void)
-{
-	moca_exact_die("the decoder, libZydis, found an error in itself", 0);
-}
-
 /* What it wants of a C library; weak symbols may be missing. */
-static uint64_t provided(const char *name)
+static uint64_t provided(const struct moca_linked *l, const char *name)
 {
 	if (same(name, "memcpy"))
 		return (uint64_t)memcpy;
@@ -43,35 +24,35 @@ static uint64_t provided(const char *name)
 		return (uint64_t)memcmp;
 	if (same(name, "strlen"))
 		return (uint64_t)strlen;
-	return (uint64_t)failed;
+	return (uint64_t)l->failed;
 }
 
-static uint64_t symbol(uint32_t i)
+static uint64_t symbol(const struct moca_linked *l, uint32_t i)
 {
-	const Elf64_Sym *s = &library.symbols[i];
+	const Elf64_Sym *s = &l->symbols[i];
 
 	if (s->st_shndx != SHN_UNDEF)
-		return library.base + s->st_value;
+		return l->base + s->st_value;
 	if (ELF64_ST_BIND(s->st_info) == STB_WEAK)
 		return 0;
-	return provided(library.strings + s->st_name);
+	return provided(l, l->strings + s->st_name);
 }
 
-static int relocate(uint64_t table, uint64_t len)
+static int relocate(const struct moca_linked *l, uint64_t table, uint64_t len)
 {
-	const Elf64_Rela *r = (const Elf64_Rela *)(library.base + table);
+	const Elf64_Rela *r = (const Elf64_Rela *)(l->base + table);
 
 	for (; len >= sizeof(*r); len -= sizeof(*r), r++) {
-		uint64_t *at = (uint64_t *)(library.base + r->r_offset);
+		uint64_t *at = (uint64_t *)(l->base + r->r_offset);
 
 		switch (ELF64_R_TYPE(r->r_info)) {
 		case R_X86_64_RELATIVE:
-			*at = library.base + (uint64_t)r->r_addend;
+			*at = l->base + (uint64_t)r->r_addend;
 			break;
 		case R_X86_64_64:
 		case R_X86_64_GLOB_DAT:
 		case R_X86_64_JUMP_SLOT:
-			*at = symbol(ELF64_R_SYM(r->r_info)) +
+			*at = symbol(l, ELF64_R_SYM(r->r_info)) +
 			      (uint64_t)r->r_addend;
 			break;
 		default:
@@ -98,14 +79,14 @@ static uint32_t gnu_hash_count(const uint32_t *h)
 	return last + 1;
 }
 
-int moca_exact_link(uint64_t base)
+int moca_link(struct moca_linked *l, uint64_t base, void (*failed)(void))
 {
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)base;
 	const Elf64_Phdr *p = (const Elf64_Phdr *)(base + e->e_phoff);
 	uint64_t rela = 0, rela_len = 0, plt = 0, plt_len = 0;
 	const Elf64_Dyn *d = NULL;
 
-	library.base = base;
+	*l = (struct moca_linked){ .base = base, .failed = failed };
 	for (int i = 0; i < e->e_phnum; i++)
 		if (p[i].p_type == PT_DYNAMIC)
 			d = (const Elf64_Dyn *)(base + p[i].p_vaddr);
@@ -114,13 +95,13 @@ int moca_exact_link(uint64_t base)
 
 		switch (d->d_tag) {
 		case DT_SYMTAB:
-			library.symbols = (const Elf64_Sym *)(base + v);
+			l->symbols = (const Elf64_Sym *)(base + v);
 			break;
 		case DT_STRTAB:
-			library.strings = (const char *)(base + v);
+			l->strings = (const char *)(base + v);
 			break;
 		case DT_GNU_HASH:
-			library.count = gnu_hash_count(
+			l->count = gnu_hash_count(
 				(const uint32_t *)(base + v));
 			break;
 		case DT_RELA:
@@ -137,19 +118,19 @@ int moca_exact_link(uint64_t base)
 			break;
 		}
 	}
-	if (!library.symbols || !library.strings || !library.count)
+	if (!l->symbols || !l->strings || !l->count)
 		return -1;
-	return relocate(rela, rela_len) || relocate(plt, plt_len) ? -1 : 0;
+	return relocate(l, rela, rela_len) || relocate(l, plt, plt_len) ? -1 : 0;
 }
 
-void *moca_exact_link_find(const char *name)
+void *moca_link_find(const struct moca_linked *l, const char *name)
 {
-	for (uint32_t i = 1; i < library.count; i++) {
-		const Elf64_Sym *s = &library.symbols[i];
+	for (uint32_t i = 1; i < l->count; i++) {
+		const Elf64_Sym *s = &l->symbols[i];
 
 		if (s->st_shndx != SHN_UNDEF &&
-		    same(library.strings + s->st_name, name))
-			return (void *)(library.base + s->st_value);
+		    same(l->strings + s->st_name, name))
+			return (void *)(l->base + s->st_value);
 	}
 	return NULL;
 }
