@@ -8,7 +8,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/alloc/internal.h"
+#include "agent/alloc/watch.h"
 
 struct search {
 	const char *name;
