@@ -10,6 +10,9 @@
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 BUILD ?= build
+# One name for one folder: rules of dependencies hold for the name that they were
+# written with, and objects of another one would stay as they are.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 CC ?= gcc
 CXX ?= g++
 CFLAGS ?= -O2 -g
