@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include <linux/capability.h>
 
+#include "collect/run/attach-check.h"
 #include "collect/run/launch.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/queue.h"
@@ -370,12 +371,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	moca_debug("%.1f ms: all is written",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	if (rec.attach && start.error) {
-		moca_error("cannot attach to process %d: %s%s",
-			   rec.opt->attach, strerror(-start.error),
-			   start.error == -EPERM ?
-				   "; it is another user's, it is traced "
-				   "already, or kernel.yama.ptrace_scope "
-				   "forbids it (run as root)" : "");
+		attach_refused(rec.opt->attach, start.error);
 		return EXIT_OURS;
 	}
 	finish_companion(meta);
@@ -412,6 +408,9 @@ int record_run(const struct moca_record_options *opt,
 	pthread_mutex_init(&rec.space_lock, NULL);
 	if (!rec.attach && target_check(opt->argv[0], way->traced != NULL, &err))
 		return err;
+	if (rec.attach &&
+	    attach_check(opt->attach, way->traced != NULL, rec.sees_all))
+		return EXIT_OURS;
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
 	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);

@@ -693,8 +693,8 @@ static void scribbles(void)
 
 	for (int i = 0; i < 40; i++) {
 		fill(p, 64, i);
-		for (int j = 4 * (i % 2); !mincore(page, PAGE, &there) && j < 64;)
-			page[j++] = (char)(0x5a + i + 3 * j);
+		for (int j = 4 * (i % 2); !mincore(page, PAGE, &there) && j < 64; j++)
+			page[j] = (char)(0x5a + i + 3 * j);
 		CHECK(!munmap(map_pages(1), PAGE));
 		pause_ms(4);
 		CHECK(filled(p, 64, i));

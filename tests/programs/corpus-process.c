@@ -647,21 +647,7 @@ static void robust_shared(void)
 }
 
 /* A futex in memory that is private, without the private flag. */
-static void futex_private(void)
-{
-	int *word = map_pages(1);
-	struct timespec ts = { 5, 0 };
-	pthread_t t;
-	int ret;
-
-	void *waker(void *arg);
-	CHECK(!pthread_create(&t, NULL, waker, word));
-	ret = syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, 0, &ts, NULL, 0);
-	printf("%d\n", ret);
-	pthread_join(t, NULL);
-}
-
-void *waker(void *arg)
+static void *waker(void *arg)
 {
 	int *word = arg;
 
@@ -673,6 +659,19 @@ void *waker(void *arg)
 		pause_ms(1), ++*word;
 	*word = 1;
 	return NULL;
+}
+
+static void futex_private(void)
+{
+	int *word = map_pages(1);
+	struct timespec ts = { 5, 0 };
+	pthread_t t;
+	int ret;
+
+	CHECK(!pthread_create(&t, NULL, waker, word));
+	ret = syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, 0, &ts, NULL, 0);
+	printf("%d\n", ret);
+	pthread_join(t, NULL);
 }
 
 static void passes_memfd(void)

@@ -4,7 +4,6 @@
  * them (icount). Writes lines "WHEN WHAT NS" to figures; tests/bench/kmod/run
  * makes ratios of them.
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -5,7 +5,6 @@
  * shared memory, huge pages; touched by the program, or by the kernel for it.
  * Both the first touches and those after an injection.
  */
-#define _GNU_SOURCE
 #include <sys/stat.h>
 #include <sys/uio.h>
 
@@ -100,15 +99,15 @@ static char *make_huge(void)
 }
 
 static struct kind kinds[] = {
-	{ "anonymous", 1, make_anon },
-	{ "shared memory", 1, make_shared },
-	{ "heap", 1, make_heap },
-	{ "bss", 1, make_bss },
-	{ "shared file", 1, make_file_shared },
-	{ "private file", 1, make_file_private },
-	{ "read-only file", 0, make_file_read },
-	{ "huge page", 1, make_huge },
-	{ "main stack", 1, NULL },
+	{ "anonymous", 1, make_anon, .base = NULL },
+	{ "shared memory", 1, make_shared, .base = NULL },
+	{ "heap", 1, make_heap, .base = NULL },
+	{ "bss", 1, make_bss, .base = NULL },
+	{ "shared file", 1, make_file_shared, .base = NULL },
+	{ "private file", 1, make_file_private, .base = NULL },
+	{ "read-only file", 0, make_file_read, .base = NULL },
+	{ "huge page", 1, make_huge, .base = NULL },
+	{ "main stack", 1, NULL, .base = NULL },
 };
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 

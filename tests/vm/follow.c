@@ -5,7 +5,6 @@
  * that it touches, from its first instruction on. A subject does it and notes
  * what it did in shared memory; its parent, who is not traced, compares.
  */
-#define _GNU_SOURCE
 #include <asm/prctl.h>
 #include <pthread.h>
 #include <signal.h>

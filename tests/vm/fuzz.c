@@ -6,7 +6,6 @@
  * should not be, and at the end all sessions must be gone.
  * usage: fuzz SEED SECONDS
  */
-#define _GNU_SOURCE
 #include <poll.h>
 #include <time.h>
 

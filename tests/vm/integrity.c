@@ -4,7 +4,6 @@
  * which does one thing that a kernel does with pages, check their own.
  * usage: integrity SECONDS [keep] [NAME...]; keep: huge pages stay huge.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <elf.h>
 #include <linux/userfaultfd.h>

@@ -4,7 +4,6 @@
  * work: what the programs have stays right, and of a session that is gone no
  * false fault is left. usage: lifecycle SEED KILLS NAME...
  */
-#define _GNU_SOURCE
 #include <poll.h>
 #include <sched.h>
 #include <time.h>

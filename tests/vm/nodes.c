@@ -3,7 +3,6 @@
  * On a machine of two nodes: each record says the node that its page is on, and
  * pages stay where they are, also with NUMA balancing, whoever touches them.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <sys/syscall.h>
 

@@ -3,7 +3,6 @@
  * What sampling 1,000 processes at 20 Hz costs, by the module's own clock. Where
  * the guest counts instructions (icount), that is a nanosecond for each.
  */
-#define _GNU_SOURCE
 #include <signal.h>
 
 #include "tests/vm/rate.h"

@@ -4,7 +4,6 @@
  * rate-fuzz SECONDS [SEED]. The kernel must stay silent, and the profiler must
  * work afterwards.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -364,6 +363,7 @@ int main(int argc, char **argv)
 	sleep_ms(500);
 	err |= tell('U', getpid());
 	check("and it works", !err && info->told > told + 5 && info->told <
-	      told + 20, "error %d, %lu samples", err, info->told - told);
+	      told + 20, "error %d, %lu samples", err,
+	      (unsigned long)(info->told - told));
 	return failures != 0;
 }

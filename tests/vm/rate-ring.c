@@ -91,7 +91,7 @@ int main(void)
 	sleep_ms(50);
 	tell('U', getpid());
 	check("goes on where it was", slots[told % n].jiffies != -1ul &&
-	      info->told > told, "%lu then %lu", told, info->told);
+	      info->told > told, "%lu then %lu", told, (unsigned long)info->told);
 	bounded();
 	return failures != 0;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Samples have what was done, all of it and once. */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -86,7 +85,8 @@ static void known_faults(void)
 	      "%lu in %lu samples, getrusage says %lu", got.minor, got.told,
 	      own);
 	check("sums and slots agree", info->minor - then.minor == got.minor,
-	      "%lu and %lu", info->minor - then.minor, got.minor);
+	      "%lu and %lu", (unsigned long)(info->minor - then.minor),
+	      (unsigned long)got.minor);
 }
 
 static void *thread_main(void *arg)

@@ -64,6 +64,6 @@ int main(void)
 	told = info->told;
 	sleep_ms(1000);
 	check("no samples of nobody", info->told == told, "%lu came",
-	      info->told - told);
+	      (unsigned long)(info->told - told));
 	return failures != 0;
 }

@@ -4,7 +4,6 @@
  * administrator's allow_own, programs that get other rights on the way,
  * descriptors that change hands, namespaces.
  */
-#define _GNU_SOURCE
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>

@@ -4,7 +4,6 @@
  * threads, each on its CPU, touch a third of the pages between two ticks, chosen
  * at random, by reading or writing, at known addresses and instructions.
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>

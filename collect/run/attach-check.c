@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/attach-check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/proc.h"
+#include "lib/base/err.h"
+
+#define KERNEL_THREAD 0x200000	/* PF_KTHREAD of include/linux/sched.h */
+
+/* Of /proc/PID/stat: state, ppid, pgrp, session, tty, tpgid, flags. */
+static int is_kernel_thread(const char *stat)
+{
+	unsigned long flags;
+
+	return sscanf(stat, "%*c %*s %*s %*s %*s %*s %lu", &flags) == 1 &&
+	       flags & KERNEL_THREAD;
+}
+
+static int is_other_users(pid_t pid, unsigned int *uid)
+{
+	unsigned int effective, saved;
+	char text[128];
+
+	return !moca_proc_status(text, sizeof(text), pid, "Uid:") &&
+	       sscanf(text, "%u %u %u", uid, &effective, &saved) == 3 &&
+	       (*uid != getuid() || effective != getuid() || saved != getuid());
+}
+
+int attach_check(pid_t pid, int by_ptrace, int sees_all)
+{
+	unsigned int uid;
+	char text[512];
+	uint64_t tracer;
+	int err;
+
+	err = moca_proc_stat(text, sizeof(text), pid);
+	if (err == -ENOENT || err == -ESRCH) {
+		moca_error("cannot attach to process %d: there is no such "
+			   "process", pid);
+		return err;
+	}
+	if (!err && is_kernel_thread(text)) {
+		moca_error("cannot attach to process %d: it is a thread of the "
+			   "kernel, which has no memory of a program", pid);
+		return -EINVAL;
+	}
+	if (!err && (*text == 'Z' || *text == 'X')) {
+		moca_error("cannot attach to process %d: it has ended, and "
+			   "waits for its parent", pid);
+		return -ESRCH;
+	}
+	if (!by_ptrace)
+		return 0;
+	tracer = moca_proc_number(pid, "TracerPid:");
+	if (tracer) {
+		moca_error("cannot attach to process %d: process %lu traces it "
+			   "already (a debugger, strace, moca), and a process "
+			   "has one tracer; end that one first", pid, tracer);
+		return -EBUSY;
+	}
+	if (!sees_all && is_other_users(pid, &uid)) {
+		moca_error("cannot attach to process %d: it is of user %u, or "
+			   "has changed its user; run as root", pid, uid);
+		return -EPERM;
+	}
+	return 0;
+}
+
+void attach_refused(pid_t pid, int err)
+{
+	char scope[16] = "";
+	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+
+	if (f && !fgets(scope, sizeof(scope), f))
+		*scope = 0;
+	if (f)
+		fclose(f);
+	scope[strcspn(scope, "\n")] = 0;
+	if (err == -EPERM && atoi(scope) > 0)
+		moca_error("cannot attach to process %d: %s; "
+			   "kernel.yama.ptrace_scope is %s: run as root, or "
+			   "start the program with 'moca record'", pid,
+			   strerror(-err), scope);
+	else if (err == -EPERM)
+		moca_error("cannot attach to process %d: %s; its rights or a "
+			   "security module forbid it: moca doctor says what "
+			   "this user may do", pid, strerror(-err));
+	else
+		moca_error("cannot attach to process %d: %s", pid,
+			   strerror(-err));
+}
