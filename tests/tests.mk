@@ -100,6 +100,8 @@ DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
 WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
 	$(BUILD)/tests/bench/make-trace
 
+WAYS := $(TEST_DIR)/way/present
+
 include tests/exact/exact.mk
 include kmod/kmod.mk
 
@@ -158,7 +160,6 @@ $(TEST_DIR)/unit/test-symfile: tests/unit/test-symfile.c \
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/code/symfile.c
 
 # A way of recording of its own, beside ours.
-WAYS := $(TEST_DIR)/way/present
 $(TEST_DIR)/way/%: tests/way/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
