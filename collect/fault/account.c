@@ -135,14 +135,20 @@ static void take_meter(struct account *a, double program_ns)
 	__atomic_store_n(&m->thin, a->thin, __ATOMIC_RELAXED);
 }
 
-/* Of kinds that are not the collector's: the sum so far. */
-static uint64_t waited(const struct account *a)
+/* The sum so far of kinds that a task is stopped for. */
+static uint64_t stopped(const struct account *a)
 {
 	uint64_t sum = 0;
 
 	for (int k = COST_EXEC; k <= COST_STOP; k++)
 		sum += ns_of(a, k);
-	return sum + ns_of(a, COST_FREE) + ns_of(a, COST_ALLOC);
+	return sum;
+}
+
+/* Of kinds that are not the collector's: the sum so far. */
+static uint64_t waited(const struct account *a)
+{
+	return stopped(a) + ns_of(a, COST_FREE) + ns_of(a, COST_ALLOC);
 }
 
 static uint64_t beside(struct account *a)
@@ -191,6 +197,7 @@ static void take_start(struct account *a)
 	/* Windows begin with the program. */
 	a->at_ns = began;
 	a->waited_ns = 0;
+	a->stopped_ns = 0;
 }
 
 double account_price(const struct account *a,
@@ -226,7 +233,7 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
-	uint64_t sum, side, busiest, own;
+	uint64_t sum, still, side, busiest, own;
 	struct control *c = &a->control;
 	struct control_window w;
 
@@ -244,6 +251,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	take_meter(a, cpu);
 	side = beside(a);
 	sum = waited(a);
+	still = stopped(a);
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
 	w = (struct control_window){
@@ -251,6 +259,7 @@ void account_window(struct account *a, const struct account_faults *f)
 		.busiest_ns = f->busiest_ns + busiest,
 		.total_ns = account_price(a, f->count) +
 			    estimate_since(sum, a->waited_ns),
+		.stopped_ns = estimate_since(still, a->stopped_ns),
 		.program_ns = estimate_since(cpu, a->program_cpu_ns),
 		.beside_ns = estimate_since(side, a->beside_ns),
 	};
@@ -264,6 +273,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->program_cpu_ns = cpu;
 	a->beside_ns = side;
 	a->waited_ns = sum;
+	a->stopped_ns = still;
 	a->at_ns = now;
 }
 

@@ -15,6 +15,9 @@
 /* An estimate is not better than this: a budget that it exceeds by less is
  * held, as far as one can know. */
 #define TOLERANCE 0.02
+/* More of a program's CPU time than this is not believed to be ours by prices:
+ * an error of a tenth would then be most of what is left. */
+#define SURE_SHARE 0.8
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
@@ -95,7 +98,8 @@ void control_settle(struct control *c, const struct control_window *w)
 
 	if (!(w->wall_ns > 0))
 		return;
-	at_once = clamp(w->program_ns / w->wall_ns, 1, c->cpus);
+	at_once = clamp((w->program_ns + clamp(w->stopped_ns, 0, MOST_NS)) /
+			w->wall_ns, 1, c->cpus);
 	loss = clamp(w->total_ns, 0, HUGE_VAL) / at_once;
 	if (loss < w->busiest_ns)
 		loss = w->busiest_ns;
@@ -119,6 +123,10 @@ void control_cpu(struct control *c, double program_ns, double priced_ns,
 		return;
 	if (!(priced_ns < program_ns))
 		priced_ns = program_ns;
+	if (priced_ns > SURE_SHARE * program_ns) {
+		unsure_ns += priced_ns - SURE_SHARE * program_ns;
+		priced_ns = SURE_SHARE * program_ns;
+	}
 	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns,
 			     unsure_ns);
 }

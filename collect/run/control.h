@@ -32,6 +32,7 @@ struct control_window {
 	double wall_ns;
 	double busiest_ns;	/* that one task waited or worked for us */
 	double total_ns;	/* the same, added up over all tasks */
+	double stopped_ns;	/* of that sum, while tasks stood still */
 	double program_ns;	/* CPU time of the program's tasks */
 	double beside_ns;	/* CPU time of ours, beside the program */
 };
@@ -57,8 +58,8 @@ void control_swept(struct control *c, uint64_t now_ns);
 
 /*
  * Account for a window. Of what all tasks waited and worked for, what counts is
- * the share of one among those that ran at once, but never less than what the
- * busiest waited for. Our own threads take time from the program only while no
+ * the share of one among those that ran at once or would have, were they not
+ * stopped, but never less than what the busiest waited for. Our own threads take time from the program only while no
  * CPU is idle. Prices are averages: whatever they say, the program did some
  * work in the window.
  */
