@@ -15,6 +15,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/text.h"
+#include "collect/run/certificate.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
@@ -632,10 +633,14 @@ static void describe(void *arg, uint64_t now)
 {
 	struct collector *c = arg;
 	struct moca_meta *m = c->recording.meta;
+	int failed = c->recording.failed;
+	const struct moca_certificate k = certificate_after(&c->cert, failed);
 
 	account_describe(&c->account, m);
 	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
-	certify_describe(c->blind, &c->cert, m);
+	if (failed)
+		certify_reason(c->blind, CERTIFICATE_FAILED);
+	certify_describe(c->blind, &k, m);
 }
 
 static const struct recording_ops ops = {
@@ -769,7 +774,7 @@ void collector_destroy(struct collector *c)
 void collector_totals(const struct collector *c, struct collector_totals *t)
 {
 	memset(t, 0, sizeof(*t));
-	t->certificate = c->cert;
+	t->certificate = certificate_after(&c->cert, c->recording.failed);
 	t->blind = c->blind;
 	t->tasks = c->rec->task_count;
 	t->intervals = c->interval;

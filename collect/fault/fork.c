@@ -282,7 +282,7 @@ static int map_frozen(struct fork *f, int *memfd, int *uffd)
 
 	if (!calls)
 		return -ENOMEM;
-	calls[count++] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_name),
+	calls[count++] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_memfd),
 			      MFD_CLOEXEC, 0, 0, 0, 0);
 	calls[count++] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
 	for (size_t i = 0; i < f->count; i++) {

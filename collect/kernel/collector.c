@@ -132,7 +132,8 @@ static int second(void *arg, uint64_t now, struct status_now *s)
 static void describe(void *arg, uint64_t now)
 {
 	struct kernel_collector *c = arg;
-	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
+	const struct moca_certificate k = certificate_after(
+		kernel_trace_certificate(c->trace), c->recording.failed);
 	const struct moca_totals *n = &c->totals;
 	struct moca_meta *m = c->recording.meta;
 
@@ -143,7 +144,9 @@ static void describe(void *arg, uint64_t now)
 	moca_meta_set(m, "intervals", "%lu", (uint64_t)n->interval + 1);
 	moca_meta_set(m, "phys_source", "%s",
 		      kernel_trace_has_phys(c->trace) ? "kernel" : "none");
-	certificate_describe(k, m);
+	if (c->recording.failed)
+		moca_meta_set(m, "certificate.reason", "%s", CERTIFICATE_FAILED);
+	certificate_describe(&k, m);
 	moca_meta_set(m, "kernel.faults", "%lu", (uint64_t)n->faults);
 	moca_meta_set(m, "kernel.false_faults", "%lu",
 		      (uint64_t)n->false_faults);
@@ -248,7 +251,9 @@ void kernel_collector_summary(const struct kernel_collector *c)
 {
 	struct estimate e = control_wall(&c->control, moca_now_ns());
 	char seen[512], cost[96];
-	const struct moca_certificate *k = kernel_trace_certificate(c->trace);
+	const struct moca_certificate after = certificate_after(
+		kernel_trace_certificate(c->trace), c->recording.failed);
+	const struct moca_certificate *k = &after;
 	uint64_t intervals = c->totals.interval;
 	uint32_t tasks = kernel_trace_tasks(c->trace);
 
@@ -256,7 +261,8 @@ void kernel_collector_summary(const struct kernel_collector *c)
 	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
 		 "%u task%s, %lu interval%s, %.1f MB; %s, of faults and sweeps "
 		 "alone; by the kernel module.", c->rec->dir,
-		 certificate_sentence(k, NULL, seen, sizeof(seen)),
+		 certificate_sentence(k, c->recording.failed ?
+			CERTIFICATE_FAILED : NULL, seen, sizeof(seen)),
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), tasks, PLURAL(tasks), intervals,
 		 PLURAL(intervals), moca_writer_bytes(c->recording.writer) / 1e6, cost);

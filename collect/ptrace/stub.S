@@ -15,9 +15,9 @@
 
 	.section .rodata
 	.globl moca_stub_code, moca_stub_code_end
-	.globl moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name
+	.globl moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
 	.hidden moca_stub_code, moca_stub_code_end
-	.hidden moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name
+	.hidden moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
 	.balign 16
 moca_stub_code:
 
@@ -148,6 +148,9 @@ zapper:
 
 moca_stub_name:
 	.asciz	"moca-zap"
+	/* A child's memory is the program's: no name of what is Moca's own. */
+moca_stub_memfd:
+	.asciz	"moca"
 moca_stub_code_end:
 
 	.section .note.GNU-stack, "", @progbits

@@ -79,7 +79,7 @@ _Static_assert(sizeof(struct stub_data) <= STUB_DATA_SIZE, "stub data");
 /* The code, to be copied into the traced program; entries are offsets. */
 extern const uint8_t moca_stub_code[], moca_stub_code_end[];
 extern const uint8_t moca_stub_one[], moca_stub_list[], moca_stub_clone[];
-extern const uint8_t moca_stub_name[];
+extern const uint8_t moca_stub_name[], moca_stub_memfd[];
 #define STUB_ENTRY(label) (STUB_BASE + (uint64_t)((label) - moca_stub_code))
 #endif
 #endif

@@ -4,9 +4,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <moca/types.h>
-
 #include "lib/format/meta.h"
+
+struct moca_certificate certificate_after(const struct moca_certificate *k,
+					  int failed)
+{
+	struct moca_certificate after = *k;
+
+	if (failed)
+		after.pages_seen = after.pages_touched = after.pages_other = 0;
+	return after;
+}
 
 void certificate_describe(const struct moca_certificate *k,
 			  struct moca_meta *m)

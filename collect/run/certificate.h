@@ -5,8 +5,18 @@
 
 #include <stddef.h>
 
-struct moca_certificate;
+#include <moca/types.h>
+
 struct moca_meta;
+
+/*
+ * What holds of a recording that failed (an errno; 0: it did not), as on a full
+ * disk: pages were seen whose records were not written, nobody counted which.
+ */
+struct moca_certificate certificate_after(const struct moca_certificate *k,
+					  int failed);
+/* Why nothing is certified then. */
+#define CERTIFICATE_FAILED "not all that was seen could be written"
 
 /* The keys certificate.*, but pages_blind, for which one needs a witness. */
 void certificate_describe(const struct moca_certificate *k,
