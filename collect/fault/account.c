@@ -118,7 +118,9 @@ static void take_meter(struct account *a, double program_ns)
 
 	if (!m)
 		return;
-	calls = __atomic_load_n(&m->calls, __ATOMIC_RELAXED);
+	/* No more than its CPU time has room for. */
+	calls = fmin(__atomic_load_n(&m->calls, __ATOMIC_RELAXED),
+		     program_ns / ALLOC_CALL_NS);
 	/* Into the library and back its own clock does not see. */
 	ns = fmin((double)__atomic_load_n(&m->ns, __ATOMIC_RELAXED) +
 		  (double)calls * ALLOC_CALL_NS, program_ns);
