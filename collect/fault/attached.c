@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/syscall.h>
 
+#include "collect/fault/image.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
@@ -34,14 +35,7 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	err = tracee_begin(&c, t, &regs);
 	if (err)
 		return err;
-	err = mm_setup(rec, mm, &c, insn);
-	if (!err)
-		err = supervisor_calibrate(rec, &c);
-	if (!err) {
-		pthread_mutex_lock(&mm->lock);
-		err = mm_move_all(rec, mm, &c);
-		pthread_mutex_unlock(&mm->lock);
-	}
+	err = image_take_over(rec, mm, &c, insn);
 	if (tracee_end(&c) && !err)
 		err = -ESRCH;
 	return err;

@@ -85,14 +85,7 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 	err = tracee_begin(&c, t, &regs);
 	if (err)
 		return err;
-	err = mm_setup(rec, mm, &c, insn);
-	if (!err)
-		err = supervisor_calibrate(rec, &c);
-	if (!err) {
-		pthread_mutex_lock(&mm->lock);
-		err = mm_move_all(rec, mm, &c);
-		pthread_mutex_unlock(&mm->lock);
-	}
+	err = image_take_over(rec, mm, &c, insn);
 	if (err && err != -ESRCH) {
 		char why[200];
 
@@ -103,6 +96,21 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 	if (!err && loads == PRELOAD_STATIC)
 		inject_agent(rec, t, &c);
 	return tracee_end(&c);
+}
+
+int image_take_over(struct recorder *rec, struct mm *mm,
+		    struct tracee_calls *c, uint64_t insn)
+{
+	int err = mm_setup(rec, mm, c, insn);
+
+	if (!err)
+		err = supervisor_calibrate(rec, c);
+	if (err)
+		return err;
+	pthread_mutex_lock(&mm->lock);
+	err = mm_move_all(rec, mm, c);
+	pthread_mutex_unlock(&mm->lock);
+	return err;
 }
 
 int image_after_exec(struct recorder *rec, struct task *t, const char *path)
