@@ -33,8 +33,9 @@ struct moca_record_companion {
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
 	/* What the program tells of its allocations; NULL: nothing. */
 	struct moca_meter *(*meter)(void *arg);
-	/* CPU time so far, ns, of the sampler (0) and of the collector of
-	 * events (1); 0: there is none. */
+	/* CPU time in ns that a companion process has used so far: which is 0
+	 * for the sampler, 1 for the collector of events. 0 when it does not
+	 * run. */
 	uint64_t (*cpu_ns)(void *arg, int which);
 	void *arg;
 };

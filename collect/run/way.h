@@ -37,8 +37,8 @@ struct record_way {
 	 * done, a constant. NULL: nothing to do. */
 	int (*before_exec)(const struct recorder *rec, const char **what);
 
-	/* Collector thread. The program is there and has not begun. 0, or the
-	 * exit code, after a message. */
+	/* The collector thread calls this when the program exists and has not
+	 * been let go. Returns 0, or the exit code after a message. */
 	int (*prepare)(struct recorder *rec, struct moca_meta *meta,
 		       struct moca_writer *writer);
 	/* Work until *finished is set and everything is written. */

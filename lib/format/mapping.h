@@ -31,7 +31,10 @@ struct moca_mappings {
 	struct moca_map_index index;
 };
 
-/* From the changes of t. 0 or -errno; free is right after both. */
+/*
+ * Builds the mappings of all tasks from the changes that t holds. 0 or -errno.
+ * After either, moca_mappings_free() may be called.
+ */
 int moca_mappings_build(struct moca_mappings *m, struct moca_trace *t);
 void moca_mappings_free(struct moca_mappings *m);
 

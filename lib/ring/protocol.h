@@ -31,8 +31,8 @@ enum moca_msg_type {
 	 */
 	MOCA_MSG_EVENT = 2,
 	/*
-	 * Events dropped for lack of a buffer: struct moca_msg_lost. They are
-	 * counted when the reply comes.
+	 * Events dropped for lack of a buffer: struct moca_msg_lost. The
+	 * collector has counted them when it replies.
 	 */
 	MOCA_MSG_LOST = 3,
 	/* A command of `moca trace`: "VERB\0ARG\0...". Replies with text. */
