@@ -29,7 +29,7 @@ struct dump {
 	const struct moca_change *change;	/* NULL at the end */
 	uint32_t change_task;
 	struct moca_cursor *counts;
-	const struct moca_counts *stretch;	/* NULL at the end */
+	const struct moca_counts *slice;	/* NULL at the end */
 	size_t row;			/* of it, the next one */
 	struct moca_cursor *events;
 	int want_events;		/* of those, the program's own */
@@ -297,18 +297,18 @@ static void print_event(struct dump *d, const struct moca_event *m)
 static const char *counts_mapping(struct dump *d, const struct moca_count *r)
 {
 	struct moca_access a = { .addr = r->addr, .time_ns = r->first_ns ?
-				 r->first_ns : d->stretch->begin_ns };
+				 r->first_ns : d->slice->begin_ns };
 	const char *name = mapping_name(d, &a);
 
 	if (d->mapping)
 		return name;
-	a.time_ns = d->stretch->end_ns;
+	a.time_ns = d->slice->end_ns;
 	return mapping_name(d, &a);
 }
 
 static void print_row(struct dump *d, const struct moca_count *r)
 {
-	const struct moca_counts *c = d->stretch;
+	const struct moca_counts *c = d->slice;
 	const struct moca_task *t = d->task;
 	uint64_t first = r->first_ns ? since(d, r->first_ns) : 0;
 
@@ -377,35 +377,35 @@ static int fill_access(struct dump *d)
 	return 1;
 }
 
-/* The next stretch that has rows. 1, 0 at the end, -errno. */
+/* The next slice that has rows. 1, 0 at the end, -errno. */
 static int fill_counts(struct dump *d)
 {
 	int ret;
 
 	d->row = 0;
 	do {
-		d->stretch = NULL;
+		d->slice = NULL;
 		if (!d->counts)
 			return 0;
-		ret = moca_cursor_counts(d->counts, &d->stretch);
+		ret = moca_cursor_counts(d->counts, &d->slice);
 		if (ret <= 0) {
-			d->stretch = NULL;
+			d->slice = NULL;
 			return ret;
 		}
-	} while (!d->stretch->count);
+	} while (!d->slice->count);
 	return 1;
 }
 
 /* Do the counts at hand come before a record of a task at a time? */
 static int counts_before(const struct dump *d, uint32_t task, uint64_t time_ns)
 {
-	return d->stretch->task < task || (d->stretch->task == task &&
-					   d->stretch->begin_ns < time_ns);
+	return d->slice->task < task || (d->slice->task == task &&
+					   d->slice->begin_ns < time_ns);
 }
 
 static int counts_next(const struct dump *d)
 {
-	return d->stretch &&
+	return d->slice &&
 	       (!d->change || counts_before(d, d->change_task,
 					   d->change->time_ns)) &&
 	       (!d->event || counts_before(d, d->event_task,
@@ -499,9 +499,9 @@ static int dump_next(struct dump *d)
 	if (ret < 0)
 		return ret;
 	if (counts_next(d)) {
-		set_task(d, d->stretch->task);
-		print_row(d, &d->stretch->rows[d->row++]);
-		ret = d->row == d->stretch->count ? fill_counts(d) : 1;
+		set_task(d, d->slice->task);
+		print_row(d, &d->slice->rows[d->row++]);
+		ret = d->row == d->slice->count ? fill_counts(d) : 1;
 		return ret < 0 ? ret : 1;
 	}
 	if (d->change && (!d->event || change_first(d)) &&

@@ -193,7 +193,7 @@ static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
 }
 
 /* The same of counts. */
-static int write_stretches(struct classic *c, struct moca_trace *t, uint32_t id)
+static int write_slices(struct classic *c, struct moca_trace *t, uint32_t id)
 {
 	struct moca_query q = { .size = sizeof(q), .task = id, .one_task = 1 };
 	const struct moca_counts *counts;
@@ -204,7 +204,7 @@ static int write_stretches(struct classic *c, struct moca_trace *t, uint32_t id)
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_counts(cursor, &counts)) > 0) {
-		/* A stretch that had no more after all. */
+		/* A slice that had no more after all. */
 		if (c->count && counts->begin_ns >= c->end_ns)
 			write_chunk(c);
 		ret = add_counts(c, counts);
@@ -232,7 +232,7 @@ static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
 		fprintf(c->f, " %u", c->o->page_size);
 	putc('\n', c->f);
 	if (task->counts && !task->accesses)
-		err = write_stretches(c, t, task->id);
+		err = write_slices(c, t, task->id);
 	else
 		err = write_chunks(c, t, task->id);
 	if (!err && ferror(c->f))

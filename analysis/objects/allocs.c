@@ -74,15 +74,15 @@ int moca_objects_alloc_types(struct moca_objects *o)
 /* An event at hand. */
 struct told {
 	struct moca_objects *o;
-	struct space *s;
-	struct task *task;
+	struct replay_space *s;
+	struct replay_task *task;
 	const struct moca_task *of;
 	const struct moca_event *m;
 	uint64_t v[ALLOC_FIELDS];	/* its fields, where they are scalar */
 };
 
 /* An object told one by one ends, all of it. */
-static int end_object(struct moca_objects *o, struct space *s, uint32_t id,
+static int end_object(struct moca_objects *o, struct replay_space *s, uint32_t id,
 		      uint64_t time_ns)
 {
 	const struct moca_instance *i = &o->table.inst[id];
@@ -96,7 +96,7 @@ static int end_object(struct moca_objects *o, struct space *s, uint32_t id,
 	return err;
 }
 
-static int end_objects(struct moca_objects *o, struct space *s, uint64_t first,
+static int end_objects(struct moca_objects *o, struct replay_space *s, uint64_t first,
 		       uint64_t last, uint64_t time_ns)
 {
 	uint64_t begin, end;
@@ -114,7 +114,7 @@ static int end_objects(struct moca_objects *o, struct space *s, uint64_t first,
 }
 
 /* The range is no mapping of the program's own any more. */
-static int end_own(struct moca_objects *o, struct space *s, uint64_t first,
+static int end_own(struct moca_objects *o, struct replay_space *s, uint64_t first,
 		   uint64_t last, uint64_t time_ns)
 {
 	const struct moca_instance *i;
@@ -134,7 +134,7 @@ static int end_own(struct moca_objects *o, struct space *s, uint64_t first,
 	return moca_objects_set(o, &s->own, first, last, 0);
 }
 
-int moca_objects_end_range(struct moca_objects *o, struct space *s,
+int moca_objects_end_range(struct moca_objects *o, struct replay_space *s,
 			   uint64_t first, uint64_t last, uint64_t time_ns)
 {
 	int err = end_objects(o, s, first, last, time_ns);
@@ -180,7 +180,7 @@ static int on_stack(struct told *e)
 /* What realloc was given ends, unless it has become [addr, addr + size). */
 static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
 {
-	struct task *t = e->task;
+	struct replay_task *t = e->task;
 	uint32_t id = t->realloc_id;
 	const struct moca_instance *i;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose counts are. A row counts a granule for a stretch of time, in which
+ * Whose counts are. A row counts a granule for a slice, in which
  * objects may come and go there; and a granule may hold several. So each gets a
- * share by bytes x time. While a stretch lasts, what is at its granules is
+ * share by bytes x time. While a slice lasts, what is at its granules is
  * credited whenever it is about to change, and at the end: rows are shared out
  * then, rounding their sums, so that shares add up to the row.
  */
@@ -31,9 +31,9 @@ struct part {
 	uint64_t weight;	/* bytes x ns */
 };
 
-struct stretch {
+struct slice {
 	const struct moca_task *task;
-	struct space *s;	/* held */
+	struct replay_space *s;	/* held */
 	uint64_t begin_ns, end_ns, slice, granularity;
 	struct moca_count *rows;
 	size_t count;
@@ -67,7 +67,7 @@ int moca_objects_exact_only(const struct moca_trace *t)
  * Of a module, what no variable has: padding where all variables are known, and
  * behind the last section in any case. Else there are variables without a name.
  */
-static enum rank rank_of_rest(const struct space *s, uint64_t addr)
+static enum rank rank_of_rest(const struct replay_space *s, uint64_t addr)
 {
 	const struct load *l = moca_space_load(s, addr);
 
@@ -78,7 +78,7 @@ static enum rank rank_of_rest(const struct space *s, uint64_t addr)
 		       RANK_FREE : RANK_OBJECT;
 }
 
-static enum rank rank_of(const struct moca_objects *o, const struct space *s,
+static enum rank rank_of(const struct moca_objects *o, const struct replay_space *s,
 			 uint32_t inst, uint64_t addr)
 {
 	switch (o->table.rows[o->table.inst_row[inst]].o.kind) {
@@ -98,7 +98,7 @@ static enum rank rank_of(const struct moca_objects *o, const struct space *s,
 }
 
 /* What is at addr, in the layers' order; up to limit at most. 0 or -errno. */
-static int look(struct moca_objects *o, struct space *s, uint64_t addr,
+static int look(struct moca_objects *o, struct replay_space *s, uint64_t addr,
 		uint64_t limit, uint64_t time_ns, struct there *out)
 {
 	const struct moca_addrmap *const layers[] = { &s->big, &s->small,
@@ -164,7 +164,7 @@ static int add_part(const struct moca_objects *o, struct part **parts,
 }
 
 /* All that is at a granule now, each with its bytes x ns. */
-static int credit(struct moca_objects *o, const struct stretch *st,
+static int credit(struct moca_objects *o, const struct slice *st,
 		  struct there *known, uint64_t addr, uint64_t ns,
 		  uint64_t time_ns, struct part **parts, size_t *count,
 		  size_t *cap, uint32_t *head)
@@ -189,7 +189,7 @@ static int credit(struct moca_objects *o, const struct stretch *st,
 }
 
 /* When the task can have accessed the granule first. */
-static uint64_t from(const struct stretch *st, size_t i)
+static uint64_t from(const struct slice *st, size_t i)
 {
 	uint64_t first = st->rows[i].first_ns;
 
@@ -197,7 +197,7 @@ static uint64_t from(const struct stretch *st, size_t i)
 }
 
 /* The first row whose granule ends at addr or behind it. */
-static size_t find_row(const struct stretch *st, uint64_t addr)
+static size_t find_row(const struct slice *st, uint64_t addr)
 {
 	size_t lo = 0, hi = st->count, mid;
 
@@ -211,7 +211,7 @@ static size_t find_row(const struct stretch *st, uint64_t addr)
 	return lo;
 }
 
-static int start_credit(struct stretch *st)
+static int start_credit(struct slice *st)
 {
 	size_t i;
 
@@ -224,7 +224,7 @@ static int start_credit(struct stretch *st)
 	return 0;
 }
 
-static int credit_rows(struct moca_objects *o, struct stretch *st,
+static int credit_rows(struct moca_objects *o, struct slice *st,
 		       uint64_t first, uint64_t last)
 {
 	uint64_t now = o->now < st->end_ns ? o->now : st->end_ns;
@@ -251,13 +251,13 @@ int moca_objects_changing(struct moca_objects *o, const struct moca_addrmap *m,
 			  uint64_t first, uint64_t last)
 {
 	const char *at = (const char *)m;
-	struct stretch *st;
+	struct slice *st;
 	size_t i;
 	int err = 0;
 
 	o->crediting = 1;
-	for (i = 0; !err && i < o->stretch_count; i++) {
-		st = o->stretches[i];
+	for (i = 0; !err && i < o->slice_count; i++) {
+		st = o->slices[i];
 		/* Stacks are kept by another key. */
 		if (at >= (const char *)st->s &&
 		    at < (const char *)(st->s + 1) && m != &st->s->stacks)
@@ -267,9 +267,9 @@ int moca_objects_changing(struct moca_objects *o, const struct moca_addrmap *m,
 	return err;
 }
 
-/* --- the end of a stretch ----------------------------------------------- */
+/* --- the end of a slice ----------------------------------------------- */
 
-static int count_part(struct moca_objects *o, const struct stretch *st,
+static int count_part(struct moca_objects *o, const struct slice *st,
 		      const struct moca_count *c, const struct part *p,
 		      uint64_t loads, uint64_t stores, int shared, int first)
 {
@@ -323,7 +323,7 @@ static uint64_t scale(uint64_t n, uint64_t part, uint64_t whole)
 }
 
 /* Share the row out to the parts of the highest rank that there are. */
-static int share_out(struct moca_objects *o, const struct stretch *st,
+static int share_out(struct moca_objects *o, const struct slice *st,
 		     const struct moca_count *c, const struct part *parts,
 		     uint32_t head)
 {
@@ -361,7 +361,7 @@ static int share_out(struct moca_objects *o, const struct stretch *st,
 	return err;
 }
 
-static int settle(struct moca_objects *o, struct stretch *st)
+static int settle(struct moca_objects *o, struct slice *st)
 {
 	struct there known = { 0 };
 	uint64_t since, ns;
@@ -394,7 +394,7 @@ static int settle(struct moca_objects *o, struct stretch *st)
 	return err;
 }
 
-static void stretch_free(struct moca_objects *o, struct stretch *st)
+static void slice_free(struct moca_objects *o, struct slice *st)
 {
 	moca_space_put(o, st->s);
 	free(st->rows);
@@ -407,24 +407,24 @@ static void stretch_free(struct moca_objects *o, struct stretch *st)
 int moca_objects_settle(struct moca_objects *o, uint64_t time_ns)
 {
 	uint64_t next = UINT64_MAX;
-	struct stretch *st;
+	struct slice *st;
 	size_t i, n = 0;
 	int err = 0;
 
 	o->crediting = 1;
-	for (i = 0; i < o->stretch_count; i++) {
-		st = o->stretches[i];
+	for (i = 0; i < o->slice_count; i++) {
+		st = o->slices[i];
 		if (st->end_ns >= time_ns && time_ns != UINT64_MAX) {
 			next = st->end_ns < next ? st->end_ns : next;
-			o->stretches[n++] = st;
+			o->slices[n++] = st;
 			continue;
 		}
 		if (!err)
 			err = settle(o, st);
-		stretch_free(o, st);
+		slice_free(o, st);
 	}
 	o->crediting = 0;
-	o->stretch_count = n;
+	o->slice_count = n;
 	o->next_end = next;
 	return err;
 }
@@ -434,12 +434,12 @@ int moca_objects_settle(struct moca_objects *o, uint64_t time_ns)
 int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
 			const struct moca_counts *c)
 {
-	struct stretch *st;
+	struct slice *st;
 	int err;
 
 	if (!c->count)
 		return 0;
-	err = moca_vec_fit(o->stretches, o->stretch_cap, o->stretch_count + 1);
+	err = moca_vec_fit(o->slices, o->slice_cap, o->slice_count + 1);
 	st = err ? NULL : calloc(1, sizeof(*st));
 	if (!st)
 		return -ENOMEM;
@@ -459,9 +459,9 @@ int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
 	st->granularity = c->granularity;
 	st->count = c->count;
 	memcpy(st->rows, c->rows, c->count * sizeof(*st->rows));
-	if (!o->stretch_count || st->end_ns < o->next_end)
+	if (!o->slice_count || st->end_ns < o->next_end)
 		o->next_end = st->end_ns;
-	o->stretches[o->stretch_count++] = st;
+	o->slices[o->slice_count++] = st;
 	return 0;
 }
 
@@ -470,13 +470,13 @@ int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
  * told, and those of the old one end after it.
  */
 void moca_objects_new_space(struct moca_objects *o, const struct moca_task *t,
-			    struct space *s, uint64_t time_ns)
+			    struct replay_space *s, uint64_t time_ns)
 {
-	struct stretch *st;
+	struct slice *st;
 	size_t i;
 
-	for (i = 0; i < o->stretch_count; i++) {
-		st = o->stretches[i];
+	for (i = 0; i < o->slice_count; i++) {
+		st = o->slices[i];
 		if (st->task != t || st->end_ns < time_ns ||
 		    st->end_ns - time_ns <= time_ns - st->begin_ns)
 			continue;
@@ -496,8 +496,8 @@ void moca_objects_free_counts(struct moca_objects *o)
 {
 	size_t i;
 
-	for (i = 0; i < o->stretch_count; i++)
-		stretch_free(o, o->stretches[i]);
-	free(o->stretches);
+	for (i = 0; i < o->slice_count; i++)
+		slice_free(o, o->slices[i]);
+	free(o->slices);
 	free(o->parts);
 }

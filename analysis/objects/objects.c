@@ -31,7 +31,7 @@ const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
 int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
 		     uint64_t first, uint64_t last, uint32_t id)
 {
-	int err = o->stretch_count && !o->crediting ?
+	int err = o->slice_count && !o->crediting ?
 			  moca_objects_changing(o, m, first, last) : 0;
 
 	if (!err)
@@ -53,13 +53,13 @@ struct batch {
 	size_t count;
 	struct moca_access a[BATCH];
 	struct moca_hit h[BATCH];
-	struct space *space[BATCH];
-	struct task *of[BATCH];
+	struct replay_space *space[BATCH];
+	struct replay_task *of[BATCH];
 	const uint64_t *slot[BATCH];
 };
 
 /* The layers below the first. Sets h->id and h->mixed; 0 or -ENOMEM. */
-static int look_further(struct moca_objects *o, struct space *s, uint64_t addr,
+static int look_further(struct moca_objects *o, struct replay_space *s, uint64_t addr,
 			struct moca_hit *h)
 {
 	const struct moca_addrmap *const layers[] = { &s->small, &s->own,
@@ -172,9 +172,9 @@ found:
 
 static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 {
-	struct task *t = &b->o->tasks[item->task -
+	struct replay_task *t = &b->o->tasks[item->task -
 				      moca_trace_task(b->o->trace, 0)];
-	struct space *s;
+	struct replay_space *s;
 	size_t i;
 	int err;
 
@@ -218,7 +218,7 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 		}
 		err = flush(b);
 		o->now = item.time_ns;
-		if (!err && o->stretch_count && o->now > o->next_end)
+		if (!err && o->slice_count && o->now > o->next_end)
 			err = moca_objects_settle(o, o->now);
 		if (err)
 			break;

@@ -146,7 +146,7 @@ struct moca_counted {
 	uint64_t addr;		/* of the granule */
 	uint64_t granularity;	/* bytes */
 	uint64_t slice;
-	uint64_t begin_ns, end_ns;	/* of the stretch of time */
+	uint64_t begin_ns, end_ns;	/* of the slice */
 	uint64_t loads, stores;
 	uint64_t first_ns;	/* 0: not first touched here */
 };

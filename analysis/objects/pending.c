@@ -17,7 +17,7 @@
 struct pending {
 	struct moca_access a;
 	struct moca_hit h;
-	struct space *s;	/* held */
+	struct replay_space *s;	/* held */
 	int loose;		/* to free memory; else it only keeps order */
 };
 
@@ -41,7 +41,7 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h)
 }
 
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
-		       const struct space *s)
+		       const struct replay_space *s)
 {
 	int ret = moca_table_count(&o->table, h);
 	struct moca_touch *x = o->table.new_touch;
@@ -64,7 +64,7 @@ int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 
 /* May an object come to be told where the access went to? */
 static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
-		    const struct space *s)
+		    const struct replay_space *s)
 {
 	enum moca_object_kind kind;
 
@@ -78,7 +78,7 @@ static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
 }
 
 /* Room for more; at best that which another task has just left. */
-static int grow(struct moca_objects *o, struct task *t)
+static int grow(struct moca_objects *o, struct replay_task *t)
 {
 	if (!t->pending_count && o->spare_cap > t->pending_cap) {
 		free(t->pending);
@@ -92,7 +92,7 @@ static int grow(struct moca_objects *o, struct task *t)
 }
 
 /* Much room is not kept by each task, but the most by one for all. */
-static void leave(struct moca_objects *o, struct task *t)
+static void leave(struct moca_objects *o, struct replay_task *t)
 {
 	if (t->pending_cap <= PENDING_KEPT)
 		return;
@@ -107,8 +107,8 @@ static void leave(struct moca_objects *o, struct task *t)
 	t->pending_cap = 0;
 }
 
-int moca_objects_hold(struct moca_objects *o, struct task *t,
-		      const struct moca_hit *h, struct space *s)
+int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
+		      const struct moca_hit *h, struct replay_space *s)
 {
 	int loose = is_loose(o, h, s), err;
 	struct pending *p;
@@ -136,7 +136,7 @@ int moca_objects_hold(struct moca_objects *o, struct task *t,
 	return 1;
 }
 
-int moca_objects_release(struct moca_objects *o, struct task *t,
+int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			 uint64_t first, uint64_t last, uint32_t id)
 {
 	size_t i, n = t->pending_count;

@@ -65,7 +65,7 @@ struct role {
  * An address space between exec and exec. Layers, of which the first that has
  * an id at an address tells what is there: big, small, own, seen.
  */
-struct space {
+struct replay_space {
 	uint32_t refs;		/* processes: more than one during vfork; and
 				   accesses that wait */
 	uint32_t id;
@@ -93,12 +93,12 @@ struct space {
 	int touched;
 };
 
-struct process {
+struct replay_process {
 	uint32_t pid;
 	size_t tasks;		/* alive */
-	struct space *space;	/* NULL: not begun, or ended */
+	struct replay_space *space;	/* NULL: not begun, or ended */
 	uint32_t ended_id;	/* of the space that it had, among o->ended */
-	struct process *next;	/* in the hash chain */
+	struct replay_process *next;	/* in the hash chain */
 };
 
 /* A thread that will begin, and where its stack and its TLS will be. */
@@ -117,14 +117,14 @@ struct exec {
 };
 
 /* What is known of a task. */
-struct task {
-	struct process *process;	/* NULL: not known yet */
+struct replay_task {
+	struct replay_process *process;	/* NULL: not known yet */
 	uint64_t stack;		/* initial stack pointer; 0 = unknown */
 	int early;		/* an access came before its TASK_START */
 	struct pending *pending;	/* accesses that wait: pending.c */
 	size_t pending_count, pending_cap;
 	/* An object that it handed to realloc. */
-	struct space *realloc_space;
+	struct replay_space *realloc_space;
 	uint64_t realloc_addr;
 	uint32_t realloc_id;	/* instance; 0 = none */
 	uint64_t realloc_begin;	/* its begin: ids are used again */
@@ -165,10 +165,10 @@ struct moca_objects {
 	struct moca_table table;
 	struct moca_addrpool pool;
 	struct moca_objects_totals totals;
-	struct process *processes[PROCESS_BUCKETS];
-	struct space *ended[ENDED_MAX];	/* the last ones, for late accesses */
+	struct replay_process *processes[PROCESS_BUCKETS];
+	struct replay_space *ended[ENDED_MAX];	/* the last ones, for late accesses */
 	size_t ended_at;
-	struct task *tasks;		/* by the trace's index */
+	struct replay_task *tasks;		/* by the trace's index */
 	uint32_t space_count;		/* ids given */
 	struct map *maps;		/* [0] is none, as in all of these */
 	size_t map_count, map_cap;
@@ -198,8 +198,8 @@ struct moca_objects {
 	uint32_t anonymous;		/* numbered so far */
 	struct moca_module **modules;	/* used, for what changed */
 	size_t module_count, module_cap;
-	struct stretch **stretches;	/* counts whose time has begun */
-	size_t stretch_count, stretch_cap;
+	struct slice **slices;	/* counts whose time has begun */
+	size_t slice_count, slice_cap;
 	uint64_t next_end;		/* of these, the first to end */
 	struct part *parts;		/* of a granule: scratch */
 	size_t part_count, part_cap;
@@ -234,35 +234,35 @@ int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
 int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_change *e);
 /* The space that the task lives in; NULL: no memory. */
-struct space *moca_objects_space(struct moca_objects *o,
+struct replay_space *moca_objects_space(struct moca_objects *o,
 				 const struct moca_task *t);
-void moca_space_put(struct moca_objects *o, struct space *s);
+void moca_space_put(struct moca_objects *o, struct replay_space *s);
 void moca_objects_free_spaces(struct moca_objects *o);
 /* The module that holds addr, or NULL. */
-const struct load *moca_space_load(const struct space *s, uint64_t addr);
+const struct load *moca_space_load(const struct replay_space *s, uint64_t addr);
 /* [first, last] is of that role from now on. 0 or -errno. */
-int moca_space_role(struct moca_objects *o, struct space *s,
+int moca_space_role(struct moca_objects *o, struct replay_space *s,
 		    const struct role *r);
 /*
  * The stack and the control block of a thread, in the mapping that holds its
  * initial stack pointer. 0 or -errno.
  */
-int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
+int moca_space_thread(struct moca_objects *o, struct replay_space *s, uint32_t task,
 		      uint64_t stack, uint64_t pointer);
 /*
  * The mapping at addr, if it can be a thread's stack and nothing else is known
  * to be in it; or NULL.
  */
 const struct map *moca_space_stack_map(const struct moca_objects *o,
-				       const struct space *s, uint64_t addr);
+				       const struct replay_space *s, uint64_t addr);
 /*
  * Does the object end with its memory in s? Not when s has it by a fork, and
  * the process that made it goes on.
  */
-int moca_objects_may_end(struct moca_objects *o, const struct space *s,
+int moca_objects_may_end(struct moca_objects *o, const struct replay_space *s,
 			 uint32_t id);
 /* What the program is called; never NULL but for want of memory. */
-const char *moca_space_program(struct moca_objects *o, struct space *s);
+const char *moca_space_program(struct moca_objects *o, struct replay_space *s);
 
 /* The row of a program's allocator, for all its heaps; or -ENOMEM. */
 int64_t moca_objects_allocator_row(struct moca_objects *o,
@@ -274,13 +274,13 @@ int moca_objects_alloc_types(struct moca_objects *o);
 int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_event *m);
 /* All objects in the range end. 0 or -errno. */
-int moca_objects_end_range(struct moca_objects *o, struct space *s,
+int moca_objects_end_range(struct moca_objects *o, struct replay_space *s,
 			   uint64_t first, uint64_t last, uint64_t time_ns);
 
 /* --- sites.c: call stacks ----------------------------------------------- */
 
 /* The binding of a stack of n return addresses; index, or -ENOMEM. */
-int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
+int64_t moca_objects_binding(struct moca_objects *o, struct replay_space *s,
 			     const uint64_t *frames, size_t n);
 /* Its row for HEAP or SMALL; -ENOMEM. */
 int64_t moca_objects_binding_row(struct moca_objects *o, uint32_t binding,
@@ -298,7 +298,7 @@ int moca_objects_exec_soon(const struct moca_objects *o, uint32_t pid,
  * mapping, which begins at low; or low.
  */
 uint64_t moca_objects_stack_low(const struct moca_objects *o,
-				const struct space *s, uint64_t low,
+				const struct replay_space *s, uint64_t low,
 				uint64_t sp);
 /* The first one to begin soon after time with its stack there, or NULL. */
 const struct thread *moca_objects_next_thread(const struct moca_objects *o,
@@ -309,22 +309,22 @@ const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 
 /* Count an access, whose hit was prefetched. 0 or -ENOMEM. */
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
-		       const struct space *s);
+		       const struct replay_space *s);
 /* Does any access of the task wait now, for the order of others? */
 static inline int moca_objects_waits(const struct moca_objects *o,
-				     const struct task *t)
+				     const struct replay_task *t)
 {
 	/* Who is called for each access gets them in order. */
 	return t->pending_count && (o->opt.each || o->opt.observe);
 }
 /* 1: it waits for what its thread tells next; 0: count it now; -ENOMEM. */
-int moca_objects_hold(struct moca_objects *o, struct task *t,
-		      const struct moca_hit *h, struct space *s);
+int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
+		      const struct moca_hit *h, struct replay_space *s);
 /*
  * Count what waits of a task. What is free memory of [first, last] was touched
  * by the allocator on behalf of that instance; 0 = none. 0 or -ENOMEM.
  */
-int moca_objects_release(struct moca_objects *o, struct task *t,
+int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			 uint64_t first, uint64_t last, uint32_t id);
 int moca_objects_release_all(struct moca_objects *o);
 void moca_objects_free_pending(struct moca_objects *o);
@@ -337,14 +337,14 @@ void moca_objects_shared_free(struct moca_objects *o);
 void moca_map_identify(const struct moca_objects *o, struct map *m,
 		       const struct moca_change *e);
 /* m was mapped; [first, last] is no more. */
-void moca_space_mapped(struct space *s, const struct map *m);
-void moca_space_unmapped(struct space *s, uint64_t first, uint64_t last);
+void moca_space_mapped(struct replay_space *s, const struct map *m);
+void moca_space_unmapped(struct replay_space *s, uint64_t first, uint64_t last);
 /*
  * Set h->where and h->at if the page is not the process's own. 0 or -ENOMEM. For
  * accesses to memory that is mapped from elsewhere: what is in s->big is, at
  * most, where s->shares.
  */
-int moca_space_locate(struct moca_objects *o, struct space *s,
+int moca_space_locate(struct moca_objects *o, struct replay_space *s,
 		      struct moca_hit *h);
 /* What a shared mapping is of, with what became of it; NULL: m is not shared. */
 const struct moca_memory_of *moca_space_memory(const struct moca_objects *o,
@@ -353,12 +353,12 @@ const struct moca_memory_of *moca_space_memory(const struct moca_objects *o,
 /* The number that h->where has in it. */
 uint32_t moca_space_number(const struct map *m);
 /* A process of that program uses it. */
-void moca_space_use(struct moca_objects *o, const struct space *s,
+void moca_space_use(struct moca_objects *o, const struct replay_space *s,
 		    struct shared *x, const char *program);
 
 /* --- counts.c: what exact mode counted ---------------------------------- */
 
-/* The stretch of time of these rows of a task begins. 0 or -errno. */
+/* The slice of these rows of a task begins. 0 or -errno. */
 int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
 			const struct moca_counts *c);
 /* The pass has come to time_ns: count what has ended. 0 or -errno. */
@@ -371,7 +371,7 @@ int moca_objects_changing(struct moca_objects *o, const struct moca_addrmap *m,
 			  uint64_t first, uint64_t last);
 /* The task executes another program. */
 void moca_objects_new_space(struct moca_objects *o, const struct moca_task *t,
-			    struct space *s, uint64_t time_ns);
+			    struct replay_space *s, uint64_t time_ns);
 void moca_objects_free_counts(struct moca_objects *o);
 
 /* --- seek.c: what no layer has ------------------------------------------ */
@@ -380,7 +380,7 @@ void moca_objects_free_counts(struct moca_objects *o);
  * The instance at addr, which is remembered in s->seen; a is the first access
  * to it. Id or -ENOMEM.
  */
-int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
+int64_t moca_objects_seek(struct moca_objects *o, struct replay_space *s,
 			  uint64_t addr, const struct moca_access *a);
 
 #endif

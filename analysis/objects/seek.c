@@ -24,7 +24,7 @@
 /* What is looked for, and what it is a part of. */
 struct seek {
 	struct moca_objects *o;
-	struct space *s;
+	struct replay_space *s;
 	uint64_t addr;
 	uint64_t ip;		/* of the first access */
 	unsigned mode;		/* enum moca_access_mode, likewise */
@@ -461,7 +461,7 @@ static int expect_thread(struct seek *k)
 	return err ? err : 1;
 }
 
-int64_t moca_objects_seek(struct moca_objects *o, struct space *s,
+int64_t moca_objects_seek(struct moca_objects *o, struct replay_space *s,
 			  uint64_t addr, const struct moca_access *a)
 {
 	struct seek k = { .o = o, .s = s, .addr = addr, .ip = a->ip,

@@ -42,13 +42,13 @@ void moca_map_identify(const struct moca_objects *o, struct map *m,
 		m->delta = o->identities.of[m->of].base + e->offset - e->addr;
 }
 
-void moca_space_mapped(struct space *s, const struct map *m)
+void moca_space_mapped(struct replay_space *s, const struct map *m)
 {
 	moca_space_unmapped(s, m->addr, m->last);
 	s->shares |= m->of && m->flags & MOCA_MAP_SHARED;
 }
 
-void moca_space_unmapped(struct space *s, uint64_t first, uint64_t last)
+void moca_space_unmapped(struct replay_space *s, uint64_t first, uint64_t last)
 {
 	s->near_first = 1;
 	s->near_last = 0;
@@ -57,7 +57,7 @@ void moca_space_unmapped(struct space *s, uint64_t first, uint64_t last)
 }
 
 /* The mapping at addr, as most accesses are near the one before; or NULL. */
-static const struct map *map_near(const struct moca_objects *o, struct space *s,
+static const struct map *map_near(const struct moca_objects *o, struct replay_space *s,
 				  uint64_t addr)
 {
 	uint64_t begin, end;
@@ -73,7 +73,7 @@ static const struct map *map_near(const struct moca_objects *o, struct space *s,
 	return &o->maps[id];
 }
 
-int moca_space_locate(struct moca_objects *o, struct space *s,
+int moca_space_locate(struct moca_objects *o, struct replay_space *s,
 		      struct moca_hit *h)
 {
 	const struct map *m = map_near(o, s, h->a->addr);
@@ -116,7 +116,7 @@ uint32_t moca_space_number(const struct map *m)
 	return SHARED_SPACE | m->of;
 }
 
-void moca_space_use(struct moca_objects *o, const struct space *s,
+void moca_space_use(struct moca_objects *o, const struct replay_space *s,
 		    struct shared *x, const char *program)
 {
 	if (!x->pid) {

@@ -115,7 +115,7 @@ static int64_t find_binding(struct moca_objects *o, const char *program,
 	return i;
 }
 
-int64_t moca_objects_binding(struct moca_objects *o, struct space *s,
+int64_t moca_objects_binding(struct moca_objects *o, struct replay_space *s,
 			     const uint64_t *frames, size_t n)
 {
 	struct moca_site_frame f[FRAMES_MAX];

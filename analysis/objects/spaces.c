@@ -11,10 +11,10 @@
 
 #define PAGE 4096ull
 
-static struct space *space_new(struct moca_objects *o, uint32_t pid,
+static struct replay_space *space_new(struct moca_objects *o, uint32_t pid,
 			       uint32_t task)
 {
-	struct space *s = calloc(1, sizeof(*s));
+	struct replay_space *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
@@ -29,7 +29,7 @@ static struct space *space_new(struct moca_objects *o, uint32_t pid,
 	return s;
 }
 
-void moca_space_put(struct moca_objects *o, struct space *s)
+void moca_space_put(struct moca_objects *o, struct replay_space *s)
 {
 	if (!s || --s->refs)
 		return;
@@ -50,11 +50,11 @@ void moca_space_put(struct moca_objects *o, struct space *s)
 	free(s);
 }
 
-int moca_objects_may_end(struct moca_objects *o, const struct space *s,
+int moca_objects_may_end(struct moca_objects *o, const struct replay_space *s,
 			 uint32_t id)
 {
 	uint32_t pid = o->table.inst[id].pid;
-	const struct process *p;
+	const struct replay_process *p;
 
 	if (pid == s->pid || !s->copied)
 		return 1;
@@ -65,10 +65,10 @@ int moca_objects_may_end(struct moca_objects *o, const struct space *s,
 }
 
 /* What fork makes of a space. */
-static struct space *space_copy(struct moca_objects *o, struct space *from,
+static struct replay_space *space_copy(struct moca_objects *o, struct replay_space *from,
 				uint32_t pid, uint32_t task)
 {
-	struct space *s = space_new(o, pid, task);
+	struct replay_space *s = space_new(o, pid, task);
 
 	if (!s)
 		return NULL;
@@ -98,9 +98,9 @@ static struct space *space_copy(struct moca_objects *o, struct space *from,
 	return s;
 }
 
-static struct process *find_process(struct moca_objects *o, uint32_t pid)
+static struct replay_process *find_process(struct moca_objects *o, uint32_t pid)
 {
-	struct process **bucket = &o->processes[pid % PROCESS_BUCKETS], *p;
+	struct replay_process **bucket = &o->processes[pid % PROCESS_BUCKETS], *p;
 
 	for (p = *bucket; p; p = p->next)
 		if (p->pid == pid)
@@ -116,7 +116,7 @@ static struct process *find_process(struct moca_objects *o, uint32_t pid)
 
 void moca_objects_free_spaces(struct moca_objects *o)
 {
-	struct process *p;
+	struct replay_process *p;
 	size_t i;
 
 	for (i = 0; i < ENDED_MAX; i++) {
@@ -132,13 +132,13 @@ void moca_objects_free_spaces(struct moca_objects *o)
 	}
 }
 
-static struct task *task_state(struct moca_objects *o,
+static struct replay_task *task_state(struct moca_objects *o,
 			       const struct moca_task *t)
 {
 	return &o->tasks[t - moca_trace_task(o->trace, 0)];
 }
 
-static struct space *parent_space(struct moca_objects *o, uint32_t parent,
+static struct replay_space *parent_space(struct moca_objects *o, uint32_t parent,
 				  uint32_t pid)
 {
 	const struct moca_task *t = moca_trace_find_task(o->trace, parent);
@@ -148,10 +148,10 @@ static struct space *parent_space(struct moca_objects *o, uint32_t parent,
 }
 
 /* A process begins. */
-static int start_process(struct moca_objects *o, struct process *p,
+static int start_process(struct moca_objects *o, struct replay_process *p,
 			 const struct moca_task *t, const struct moca_change *e)
 {
-	struct space *from = NULL;
+	struct replay_space *from = NULL;
 
 	if (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK))
 		from = parent_space(o, e->parent, p->pid);
@@ -168,7 +168,7 @@ static int start_process(struct moca_objects *o, struct process *p,
 	return p->space ? 0 : -ENOMEM;
 }
 
-int moca_space_role(struct moca_objects *o, struct space *s,
+int moca_space_role(struct moca_objects *o, struct replay_space *s,
 		    const struct role *r)
 {
 	int err;
@@ -188,7 +188,7 @@ int moca_space_role(struct moca_objects *o, struct space *s,
 }
 
 /* The executable's own block of TLS, where no agent tells it. */
-static int executable_tls(struct moca_objects *o, struct space *s,
+static int executable_tls(struct moca_objects *o, struct replay_space *s,
 			  uint32_t task, uint64_t pointer)
 {
 	struct role r = { .kind = ROLE_TLS, .task = task };
@@ -212,7 +212,7 @@ static int executable_tls(struct moca_objects *o, struct space *s,
 }
 
 const struct map *moca_space_stack_map(const struct moca_objects *o,
-				       const struct space *s, uint64_t addr)
+				       const struct replay_space *s, uint64_t addr)
 {
 	const struct map *m = &o->maps[moca_addrmap_find(&s->maps, addr)];
 
@@ -224,7 +224,7 @@ const struct map *moca_space_stack_map(const struct moca_objects *o,
 	return m;
 }
 
-int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
+int moca_space_thread(struct moca_objects *o, struct replay_space *s, uint32_t task,
 		      uint64_t sp, uint64_t pointer)
 {
 	struct role r = { .kind = ROLE_STACK, .task = task };
@@ -252,7 +252,7 @@ int moca_space_thread(struct moca_objects *o, struct space *s, uint32_t task,
 	return err;
 }
 
-static int start_thread(struct moca_objects *o, struct process *p,
+static int start_thread(struct moca_objects *o, struct replay_process *p,
 			const struct moca_task *t, const struct moca_change *e)
 {
 	int err;
@@ -268,8 +268,8 @@ static int start_thread(struct moca_objects *o, struct process *p,
 static int start_task(struct moca_objects *o, const struct moca_task *t,
 		      const struct moca_change *e)
 {
-	struct task *state = task_state(o, t);
-	struct process *p = find_process(o, e->pid);
+	struct replay_task *state = task_state(o, t);
+	struct replay_process *p = find_process(o, e->pid);
 
 	if (!p)
 		return -ENOMEM;
@@ -291,8 +291,8 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 
 static void end_task(struct moca_objects *o, const struct moca_task *t)
 {
-	struct task *state = task_state(o, t);
-	struct process *p = state->process;
+	struct replay_task *state = task_state(o, t);
+	struct replay_process *p = state->process;
 
 	state->stack = 0;
 	if (!p || t->flags & MOCA_TASK_EVENTS)
@@ -312,8 +312,8 @@ static void end_task(struct moca_objects *o, const struct moca_task *t)
 }
 
 /* What has become of a process that ended lately, or NULL. */
-static struct space *ended_space(const struct moca_objects *o,
-				 const struct process *p)
+static struct replay_space *ended_space(const struct moca_objects *o,
+				 const struct replay_process *p)
 {
 	size_t i;
 
@@ -323,10 +323,10 @@ static struct space *ended_space(const struct moca_objects *o,
 	return NULL;
 }
 
-struct space *moca_objects_space(struct moca_objects *o,
+struct replay_space *moca_objects_space(struct moca_objects *o,
 				 const struct moca_task *t)
 {
-	struct task *state = task_state(o, t);
+	struct replay_task *state = task_state(o, t);
 	struct moca_change e = {
 		.type = MOCA_CHANGE_TASK_START,
 		.time_ns = t->start_ns,
@@ -336,8 +336,8 @@ struct space *moca_objects_space(struct moca_objects *o,
 		.flags = t->flags,
 		.name = t->name,
 	};
-	struct process *p = state->process;
-	struct space *s;
+	struct replay_process *p = state->process;
+	struct replay_space *s;
 
 	if (!p) {
 		/* Clocks differ a little: it touches memory before it is told. */
@@ -357,8 +357,8 @@ struct space *moca_objects_space(struct moca_objects *o,
 static int exec(struct moca_objects *o, const struct moca_task *t,
 		const struct moca_change *e)
 {
-	struct task *state = task_state(o, t);
-	struct process *p = state->process;
+	struct replay_task *state = task_state(o, t);
+	struct replay_process *p = state->process;
 
 	if (!p)
 		p = state->process = find_process(o, t->pid);
@@ -376,7 +376,7 @@ static int exec(struct moca_objects *o, const struct moca_task *t,
 
 /* --- mappings ----------------------------------------------------------- */
 
-const struct load *moca_space_load(const struct space *s, uint64_t addr)
+const struct load *moca_space_load(const struct replay_space *s, uint64_t addr)
 {
 	size_t i;
 
@@ -419,7 +419,7 @@ static int is_gone(struct moca_module *module, const struct map *m)
 }
 
 /* A file was mapped: is it a module that is new here? */
-static int add_load(struct moca_objects *o, struct space *s,
+static int add_load(struct moca_objects *o, struct replay_space *s,
 		    const struct map *m)
 {
 	const struct load *old = moca_space_load(s, m->addr);
@@ -456,7 +456,7 @@ static int add_load(struct moca_objects *o, struct space *s,
 	return 0;
 }
 
-static int add_map(struct moca_objects *o, struct space *s,
+static int add_map(struct moca_objects *o, struct replay_space *s,
 		   const struct moca_change *e)
 {
 	const struct map *old;
@@ -500,7 +500,7 @@ static int add_map(struct moca_objects *o, struct space *s,
 	return err;
 }
 
-static int remove_map(struct moca_objects *o, struct space *s,
+static int remove_map(struct moca_objects *o, struct replay_space *s,
 		      const struct moca_change *e)
 {
 	uint64_t first = e->addr, last, at, begin, end;
@@ -541,7 +541,7 @@ static int remove_map(struct moca_objects *o, struct space *s,
 	return err;
 }
 
-const char *moca_space_program(struct moca_objects *o, struct space *s)
+const char *moca_space_program(struct moca_objects *o, struct replay_space *s)
 {
 	uint64_t at = 0, begin, end;
 	const struct map *m;
@@ -567,7 +567,7 @@ const char *moca_space_program(struct moca_objects *o, struct space *s)
 int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_change *e)
 {
-	struct space *s;
+	struct replay_space *s;
 	int err;
 
 	switch (e->type) {

@@ -115,7 +115,7 @@ static size_t first_thread(const struct moca_objects *o, uint32_t pid,
 }
 
 /* The task with that number, which there is. */
-static const struct task *task_of(const struct moca_objects *o, uint32_t id)
+static const struct replay_task *task_of(const struct moca_objects *o, uint32_t id)
 {
 	size_t lo = 0, hi = moca_trace_task_count(o->trace), mid;
 
@@ -130,12 +130,12 @@ static const struct task *task_of(const struct moca_objects *o, uint32_t id)
 }
 
 uint64_t moca_objects_stack_low(const struct moca_objects *o,
-				const struct space *s, uint64_t low,
+				const struct replay_space *s, uint64_t low,
 				uint64_t sp)
 {
 	size_t i = first_thread(o, s->pid, sp, 0);
 	const struct thread *x;
-	const struct task *t;
+	const struct replay_task *t;
 
 	while (i--) {
 		x = &o->threads[i];

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 
 #define VIEW (MOCA_EXACT_EVENTS + MOCA_EXACT_EVENTS_SIZE)
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "include/abi/count.h"
 
 #define PHDRS_MAX 64

@@ -15,14 +15,14 @@ struct kept {
 	size_t number;			/* to keep what is of the same time */
 };
 
-static void clear(struct ctask *t)
+static void clear(struct counted_task *t)
 {
 	for (size_t i = 0; i < t->event_count; i++)
 		free((char *)t->events[i].event.name);
 	t->event_count = 0;
 }
 
-void events_add(struct harvest *h, struct ctask *t, const struct moca_change *e)
+void events_add(struct harvest *h, struct counted_task *t, const struct moca_change *e)
 {
 	struct kept *p;
 
@@ -44,7 +44,7 @@ lost:
 	h->totals.events_lost++;
 }
 
-void events_place(struct ctask *t, const struct moca_exact_slot *s)
+void events_place(struct counted_task *t, const struct moca_exact_slot *s)
 {
 	for (size_t i = 0; i < t->event_count; i++) {
 		struct moca_change *e = &t->events[i].event;
@@ -67,13 +67,13 @@ static int by_time(const void *a, const void *b)
 }
 
 /* The stack of a thread is known when its slot is. */
-static int must_wait(const struct ctask *t)
+static int must_wait(const struct counted_task *t)
 {
 	return t->arena && t->slot < 0 && t->fresh &&
 	       t->event_count < TASK_EVENTS;
 }
 
-static void write_events(struct harvest *h, struct ctask *t)
+static void write_events(struct harvest *h, struct counted_task *t)
 {
 	struct moca_change list[TASK_EVENTS];
 	size_t n;
@@ -97,9 +97,9 @@ static void write_events(struct harvest *h, struct ctask *t)
 		recording_fail(&h->recording, err, "write the trace");
 }
 
-void events_write(struct harvest *h, struct ctask *t)
+void events_write(struct harvest *h, struct counted_task *t)
 {
-	struct ctask *line[ANCESTORS_MAX];
+	struct counted_task *line[ANCESTORS_MAX];
 	size_t n = 0;
 
 	if (!t->event_count || must_wait(t))

@@ -18,18 +18,18 @@
 
 #define TICK_NS 20000000ull
 
-struct ctask *harvest_task(struct harvest *h, uint32_t id)
+struct counted_task *harvest_task(struct harvest *h, uint32_t id)
 {
-	struct ctask *t = h->tasks[id % BUCKETS];
+	struct counted_task *t = h->tasks[id % BUCKETS];
 
 	while (t && t->id != id)
 		t = t->next;
 	return t;
 }
 
-static struct ctask *get_task(struct harvest *h, uint32_t id)
+static struct counted_task *get_task(struct harvest *h, uint32_t id)
 {
-	struct ctask *t = harvest_task(h, id);
+	struct counted_task *t = harvest_task(h, id);
 
 	if (t)
 		return t;
@@ -46,9 +46,9 @@ static struct ctask *get_task(struct harvest *h, uint32_t id)
 
 /* --- which slot is whose -------------------------------------------------- */
 
-static void unlist(struct ctask *t)
+static void unlist(struct counted_task *t)
 {
-	struct ctask **p = &t->arena->unbound;
+	struct counted_task **p = &t->arena->unbound;
 
 	while (*p && *p != t)
 		p = &(*p)->sibling;
@@ -57,7 +57,7 @@ static void unlist(struct ctask *t)
 	t->sibling = NULL;
 }
 
-static void bind(struct harvest *h, struct ctask *t, unsigned int n)
+static void bind(struct harvest *h, struct counted_task *t, unsigned int n)
 {
 	struct exact_view *v = &t->arena->views[n];
 
@@ -72,7 +72,7 @@ static void find_owner(struct harvest *h, struct exact_arena *a, unsigned int n)
 {
 	const struct moca_exact_slot *s = a->views[n].head;
 	uint32_t tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
-	struct ctask *t;
+	struct counted_task *t;
 
 	for (t = tid ? a->unbound : NULL; t; t = t->sibling)
 		if ((uint32_t)t->inner_tid == tid) {
@@ -87,7 +87,7 @@ static void find_owner(struct harvest *h, struct exact_arena *a, unsigned int n)
 static void end_slot(struct harvest *h, struct exact_arena *a, unsigned int n,
 		     uint64_t end_ns)
 {
-	struct ctask *t = a->views[n].task;
+	struct counted_task *t = a->views[n].task;
 
 	if (t) {
 		slot_drain(h, a, n);
@@ -99,7 +99,7 @@ static void end_slot(struct harvest *h, struct exact_arena *a, unsigned int n,
 }
 
 /* The task has no more to do with the arena. */
-static void leave(struct harvest *h, struct ctask *t, uint64_t now)
+static void leave(struct harvest *h, struct counted_task *t, uint64_t now)
 {
 	struct exact_arena *a = t->arena;
 	unsigned int n, used;
@@ -138,9 +138,9 @@ static void end_arena(struct harvest *h, struct exact_arena *a)
 	exact_arena_free(a);
 }
 
-static void end_task(struct harvest *h, struct ctask *t, uint64_t now)
+static void end_task(struct harvest *h, struct counted_task *t, uint64_t now)
 {
-	struct ctask **p = &h->tasks[t->id % BUCKETS];
+	struct counted_task **p = &h->tasks[t->id % BUCKETS];
 
 	leave(h, t, now);
 	events_write(h, t);
@@ -157,7 +157,7 @@ static void end_task(struct harvest *h, struct ctask *t, uint64_t now)
 static void on_task(struct harvest *h, const struct message *m)
 {
 	struct exact_space *space = exact_space_of(m->space);
-	struct ctask *t = get_task(h, m->task);
+	struct counted_task *t = get_task(h, m->task);
 	struct exact_arena *a;
 
 	if (!t)
@@ -189,7 +189,7 @@ static void on_space_end(struct harvest *h, struct exact_space *space,
 	struct exact_arena *a = space->arena;
 
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = h->tasks[i]; t; t = t->next)
+		for (struct counted_task *t = h->tasks[i]; t; t = t->next)
 			if (t->space == space)
 				leave(h, t, now);
 	pages_end(h, space);
@@ -200,7 +200,7 @@ static void on_space_end(struct harvest *h, struct exact_space *space,
 
 static void on_message(struct harvest *h, const struct message *m)
 {
-	struct ctask *t;
+	struct counted_task *t;
 
 	switch (m->kind) {
 	case MSG_EVENT:
@@ -294,7 +294,7 @@ static int second(void *arg, uint64_t now, struct status_now *s)
 	struct harvest *h = arg;
 
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = h->tasks[i]; t; t = t->next)
+		for (struct counted_task *t = h->tasks[i]; t; t = t->next)
 			events_write(h, t);
 	return 0;
 }

@@ -3,15 +3,15 @@
 #ifndef MOCA_EXACT_HARVEST_H
 #define MOCA_EXACT_HARVEST_H
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "collect/run/recording.h"
 
 #define BUCKETS 4096
 #define TASK_EVENTS 512u	/* kept for one task */
 
 /* A task as the harvester knows it. */
-struct ctask {
-	struct ctask *next;	/* of the same bucket */
+struct counted_task {
+	struct counted_task *next;	/* of the same bucket */
 	uint32_t id;
 	uint32_t parent;	/* number, or MOCA_NO_TASK */
 	pid_t tid, pid;
@@ -20,7 +20,7 @@ struct ctask {
 	struct exact_arena *arena;	/* NULL: it is not counted */
 	int slot;		/* of the arena; -1: not known, or given back */
 	int fresh;		/* it has had none in this arena yet */
-	struct ctask *sibling;	/* of arena->unbound */
+	struct counted_task *sibling;	/* of arena->unbound */
 	struct kept *events;	/* to be written */
 	size_t event_count, event_room;
 	uint64_t last_ns;	/* of the events that were written; 0: none was */
@@ -32,7 +32,7 @@ struct harvest {
 	struct moca_writer *writer;
 	struct tracer_clock clock;
 	struct exact_arena *arenas;
-	struct ctask *tasks[BUCKETS];
+	struct counted_task *tasks[BUCKETS];
 	uint64_t slice;		/* number of the slice */
 	uint64_t next_slice_ns;	/* 0: there are none */
 	struct exact_totals totals;
@@ -41,12 +41,12 @@ struct harvest {
 /* --- events.c -------------------------------------------------------------- */
 
 /* A copy of an event of t, to be written. */
-void events_add(struct harvest *h, struct ctask *t, const struct moca_change *e);
+void events_add(struct harvest *h, struct counted_task *t, const struct moca_change *e);
 /* The task's slot is known: where its stack and its thread-local storage are. */
-void events_place(struct ctask *t, const struct moca_exact_slot *s);
-void events_write(struct harvest *h, struct ctask *t);
+void events_place(struct counted_task *t, const struct moca_exact_slot *s);
+void events_write(struct harvest *h, struct counted_task *t);
 /* harvest.c: NULL: it ended, or never was. */
-struct ctask *harvest_task(struct harvest *h, uint32_t id);
+struct counted_task *harvest_task(struct harvest *h, uint32_t id);
 
 /* --- slot.c ------------------------------------------------------------------ */
 

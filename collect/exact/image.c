@@ -12,7 +12,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 
 extern const uint8_t moca_exact_agent[], moca_exact_agent_end[];
 

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "collect/ptrace/event.h"
 #include "collect/ptrace/maps.h"
 #include "collect/ptrace/preload.h"

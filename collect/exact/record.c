@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "collect/ptrace/way.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"

@@ -13,7 +13,7 @@
 
 struct moca_exact_options {
 	uint64_t granularity;	/* bytes: a power of two, 64 to 4096 */
-	uint64_t slice_ns;	/* 0: one stretch per thread, its whole life */
+	uint64_t slice_ns;	/* 0: one slice per thread, its whole life */
 };
 
 /*

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "lib/format/chunk.h"
 
 #define LOG_PART 8192u		/* entries read at once */
 #define RUN 8192u		/* counters read at once, in pairs */
 #define GAP 512u		/* cells between two runs, at least: a page */
 #define WRAP (1ll << 32)
-#define WRAPS_MAX (1u << 24)	/* in one stretch: 2^56 accesses */
+#define WRAPS_MAX (1u << 24)	/* in one slice: 2^56 accesses */
 #define CELL_MASK (MOCA_EXACT_CELLS - 1)
 
 #define GRANULE_BITS 41
@@ -51,19 +51,19 @@ struct tally {
 	uint64_t clock;		/* of the last TIME */
 };
 
-/* What one stretch takes to be told; of the harvester alone. */
+/* What one slice takes to be told; of the harvester alone. */
 static struct scratch {
 	struct tally *tally;
 	const struct exact_arena *arena;
 	unsigned int slot;
-	const struct exact_stretch *stretch;
+	const struct exact_slice *slice;
 	const struct tracer_clock *clock;
 	exact_rows_put put;
 	void *arg;
-	struct cell *fresh;	/* of this stretch; then by granule */
+	struct cell *fresh;	/* of this slice; then by granule */
 	size_t fresh_count, fresh_room;
 	size_t next;		/* of fresh, the first not told of */
-	struct wrap *wraps;	/* of this stretch; then by cell */
+	struct wrap *wraps;	/* of this slice; then by cell */
 	size_t wrap_count, wrap_room;
 	uint64_t log[LOG_PART];
 	uint32_t pairs[2 * RUN];
@@ -147,7 +147,7 @@ static int take_entry(uint64_t e)
 
 static int read_log(void)
 {
-	uint64_t count = x.stretch->log_count;
+	uint64_t count = x.slice->log_count;
 	int err = 0;
 
 	if (count > MOCA_EXACT_LOG_MAX)
@@ -339,7 +339,7 @@ static uint64_t growth(uint64_t *id, uint32_t before, uint32_t now, int touched,
 	return sum > told ? sum - told : 0;
 }
 
-/* The time of the first touch, if it is of this stretch. */
+/* The time of the first touch, if it is of this slice. */
 static void set_first(struct moca_count *r, uint64_t first)
 {
 	int store = first & 1;
@@ -348,11 +348,11 @@ static void set_first(struct moca_count *r, uint64_t first)
 		return;
 	r->first_ns = tracer_clock_ns(x.clock, first & ~1ull);
 	r->first_store = store;
-	/* Nonsense, or just before the last stretch was read. */
-	if (r->first_ns < x.stretch->begin_ns)
-		r->first_ns = x.stretch->begin_ns;
-	if (r->first_ns > x.stretch->end_ns)
-		r->first_ns = x.stretch->end_ns;
+	/* Nonsense, or just before the last slice was read. */
+	if (r->first_ns < x.slice->begin_ns)
+		r->first_ns = x.slice->begin_ns;
+	if (r->first_ns > x.slice->end_ns)
+		r->first_ns = x.slice->end_ns;
 	if (!r->first_ns)
 		r->first_store = 0;
 }
@@ -441,16 +441,16 @@ static int take_list(struct cell *list, size_t count, int fresh)
 }
 
 int exact_tally_rows(struct tally *t, const struct exact_arena *a,
-		     unsigned int n, const struct exact_stretch *stretch,
+		     unsigned int n, const struct exact_slice *slice,
 		     const struct tracer_clock *clock, exact_rows_put put,
 		     void *arg)
 {
-	int once = stretch->last && !t->kept_count, err;
+	int once = slice->last && !t->kept_count, err;
 
 	x.tally = t;
 	x.arena = a;
 	x.slot = n;
-	x.stretch = stretch;
+	x.slice = slice;
 	x.clock = clock;
 	x.put = put;
 	x.arg = arg;

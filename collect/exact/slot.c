@@ -82,7 +82,7 @@ static void identify(struct moca_change *e)
 	e->ino = of.ino;
 }
 
-static void take_event(struct harvest *h, const struct ctask *t,
+static void take_event(struct harvest *h, const struct counted_task *t,
 		       const struct moca_exact_event *x, const char *name)
 {
 	struct moca_change e = {
@@ -96,7 +96,7 @@ static void take_event(struct harvest *h, const struct ctask *t,
 		identify(&e);
 	tracer_clock_cover(&h->clock, x->clock);
 	e.time_ns = tracer_clock_ns(&h->clock, x->clock);
-	events_add(h, (struct ctask *)t, &e);
+	events_add(h, (struct counted_task *)t, &e);
 }
 
 static void take_events(struct harvest *h, struct exact_view *v)
@@ -159,7 +159,7 @@ void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
 
 struct put {
 	struct harvest *h;
-	struct ctask *task;
+	struct counted_task *task;
 	struct moca_chunk_info info;
 };
 
@@ -211,7 +211,7 @@ static uint64_t clock_ns(struct harvest *h, uint64_t clock)
 	return tracer_clock_ns(&h->clock, clock);
 }
 
-/* From its begin, or where the last stretch ended, to its end, or now. */
+/* From its begin, or where the last slice ended, to its end, or now. */
 static void set_times(struct harvest *h, const struct exact_view *v,
 		      uint64_t end_ns, int last, struct moca_chunk_info *info)
 {
@@ -237,7 +237,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 {
 	struct exact_view *v = &a->views[n];
 	struct put p = { .h = h, .task = v->task };
-	struct exact_stretch s = { .last = last };
+	struct exact_slice s = { .last = last };
 	struct exact_space *space = v->task->space;
 	uint64_t begin = moca_thread_cpu_ns();
 	int err = last ? slot_finish_loop(a, n, v->head) : 0;

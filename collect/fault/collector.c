@@ -39,8 +39,8 @@
 #define PREPARE_NS 5000000ull
 
 /* A task as the collector knows it. */
-struct ctask {
-	struct ctask *next;
+struct sampled_task {
+	struct sampled_task *next;
 	pid_t tid, pid;
 	uint32_t id;
 	int known;		/* id and mm are */
@@ -64,7 +64,7 @@ struct collector {
 	struct decoder *decoder;
 	struct phys *phys;
 	struct account account;
-	struct ctask *tasks[BUCKETS];
+	struct sampled_task *tasks[BUCKETS];
 	size_t task_count;
 	size_t buffered;
 	struct moca_certificate cert;
@@ -78,9 +78,9 @@ struct collector {
 	struct pollfd *polls;	/* one per ring, and two */
 };
 
-static struct ctask *find_task(struct collector *c, pid_t tid)
+static struct sampled_task *find_task(struct collector *c, pid_t tid)
 {
-	struct ctask *t = c->tasks[tid % BUCKETS];
+	struct sampled_task *t = c->tasks[tid % BUCKETS];
 
 	while (t && t->tid != tid)
 		t = t->next;
@@ -105,7 +105,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Records come ring by ring: a task that moved between CPUs is out of order. */
-static void sort_records(struct ctask *t)
+static void sort_records(struct sampled_task *t)
 {
 	for (size_t i = 1; i < t->count; i++)
 		if (t->recs[i].time_ns < t->recs[i - 1].time_ns) {
@@ -114,7 +114,7 @@ static void sort_records(struct ctask *t)
 		}
 }
 
-static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
+static void write_task(struct collector *c, struct sampled_task *t, uint64_t end_ns,
 		       int more)
 {
 	struct moca_chunk_info info = {
@@ -159,7 +159,7 @@ static void write_task(struct collector *c, struct ctask *t, uint64_t end_ns,
 	recording_check_size(&c->recording);
 }
 
-static void write_events(struct collector *c, struct ctask *t)
+static void write_events(struct collector *c, struct sampled_task *t)
 {
 	struct moca_change *list = NULL;
 	struct message *m, *next;
@@ -187,31 +187,31 @@ static void write_events(struct collector *c, struct ctask *t)
 		recording_fail(&c->recording, ret, "write the trace");
 }
 
-typedef void (*visit_task)(struct collector *c, struct ctask *t, void *arg);
+typedef void (*visit_task)(struct collector *c, struct sampled_task *t, void *arg);
 
 static void each_task(struct collector *c, visit_task visit, void *arg)
 {
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = c->tasks[i], *next; t; t = next) {
+		for (struct sampled_task *t = c->tasks[i], *next; t; t = next) {
 			next = t->next;
 			visit(c, t, arg);
 		}
 }
 
-static void visit_write(struct collector *c, struct ctask *t, void *arg)
+static void visit_write(struct collector *c, struct sampled_task *t, void *arg)
 {
 	own_faults_tell(c->rec->own_faults, &t->own, t->pid, t->tid);
 	write_events(c, t);
 	write_task(c, t, *(uint64_t *)arg, 0);
 }
 
-static void visit_relieve(struct collector *c, struct ctask *t, void *arg)
+static void visit_relieve(struct collector *c, struct sampled_task *t, void *arg)
 {
 	if (t->count >= 256)
 		write_task(c, t, *(uint64_t *)arg, 1);
 }
 
-static enum page_fault see(struct collector *c, struct ctask *t, uint64_t addr)
+static enum page_fault see(struct collector *c, struct sampled_task *t, uint64_t addr)
 {
 	struct mm *mm = t->mm;
 
@@ -222,7 +222,7 @@ static enum page_fault see(struct collector *c, struct ctask *t, uint64_t addr)
 	return mm->pages ? pageset_fault(mm->pages, addr) : PAGE_TOUCHED;
 }
 
-static void append(struct collector *c, struct ctask *t,
+static void append(struct collector *c, struct sampled_task *t,
 		   const struct sample *s)
 {
 	struct moca_access *a;
@@ -246,7 +246,7 @@ static void append(struct collector *c, struct ctask *t,
 		write_task(c, t, s->time_ns, 1);
 }
 
-static uint8_t type_of(struct collector *c, const struct ctask *t,
+static uint8_t type_of(struct collector *c, const struct sampled_task *t,
 		       const struct sample *s)
 {
 	uint8_t type = MOCA_ACCESS_UNKNOWN;
@@ -262,7 +262,7 @@ static uint8_t type_of(struct collector *c, const struct ctask *t,
 
 static void on_sample(struct collector *c, struct sample *s)
 {
-	struct ctask *t = find_task(c, s->tid);
+	struct sampled_task *t = find_task(c, s->tid);
 	enum page_fault fault;
 
 	if (!t || t->ignore || s->addr >= USER_END ||
@@ -283,7 +283,7 @@ static void on_sample(struct collector *c, struct sample *s)
 }
 
 /* The kernel does not say whose samples it lost: everybody on that CPU. */
-static void on_lost(struct collector *c, struct ctask *last, uint64_t lost)
+static void on_lost(struct collector *c, struct sampled_task *last, uint64_t lost)
 {
 	c->cert.lost += lost;
 	if (last)
@@ -294,7 +294,7 @@ static void on_lost(struct collector *c, struct ctask *last, uint64_t lost)
 
 static void take_samples(struct collector *c, uint64_t until)
 {
-	struct ctask *last = NULL;
+	struct sampled_task *last = NULL;
 	uint64_t lost;
 	struct sample s;
 	int got;
@@ -315,7 +315,7 @@ static void take_samples(struct collector *c, uint64_t until)
 	}
 }
 
-static void visit_faults(struct collector *c, struct ctask *t, void *arg)
+static void visit_faults(struct collector *c, struct sampled_task *t, void *arg)
 {
 	struct account_faults *f = arg;
 	double ns = account_price(&c->account, t->faults);
@@ -332,7 +332,7 @@ static void visit_faults(struct collector *c, struct ctask *t, void *arg)
 /* Write what is left of a task, and forget it. */
 static void end_task(struct collector *c, pid_t tid, uint64_t now)
 {
-	struct ctask **p = &c->tasks[tid % BUCKETS], *t;
+	struct sampled_task **p = &c->tasks[tid % BUCKETS], *t;
 
 	while (*p && (*p)->tid != tid)
 		p = &(*p)->next;
@@ -352,7 +352,7 @@ static void end_task(struct collector *c, pid_t tid, uint64_t now)
 static void on_task(struct collector *c, const struct message *m)
 {
 	struct mm *mm = mm_of(m->space);
-	struct ctask *t;
+	struct sampled_task *t;
 
 	if (m->former)
 		end_task(c, m->former, m->time_ns);
@@ -378,7 +378,7 @@ static void on_task(struct collector *c, const struct message *m)
 static void write_mm(struct collector *c, struct mm *mm, uint64_t now)
 {
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = c->tasks[i]; t; t = t->next)
+		for (struct sampled_task *t = c->tasks[i]; t; t = t->next)
 			if (t->mm == mm)
 				write_task(c, t, now, 1);
 	phys_forget(mm);
@@ -407,7 +407,7 @@ static void forget_mm(struct collector *c, struct mm *mm)
 	write_mm(c, mm, moca_now_ns());
 	certify_end(c->blind, &c->cert, mm);
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = c->tasks[i]; t; t = t->next)
+		for (struct sampled_task *t = c->tasks[i]; t; t = t->next)
 			if (t->mm == mm)
 				t->mm = NULL;
 	text_forget(c->text, mm->space.id);
@@ -419,7 +419,7 @@ struct by_id {
 	const struct mm *mm;
 };
 
-static void visit_by_id(struct collector *c, struct ctask *t, void *arg)
+static void visit_by_id(struct collector *c, struct sampled_task *t, void *arg)
 {
 	struct by_id *b = arg;
 
@@ -428,7 +428,7 @@ static void visit_by_id(struct collector *c, struct ctask *t, void *arg)
 }
 
 /* Where the code of a process is from, for when it is gone. */
-static void note_text(struct collector *c, const struct ctask *t,
+static void note_text(struct collector *c, const struct sampled_task *t,
 		      const struct moca_change *e)
 {
 	struct by_id parent = { e->parent, NULL };
@@ -447,7 +447,7 @@ static void note_text(struct collector *c, const struct ctask *t,
 /* Keeps m; events are written many at a time. */
 static void on_event(struct collector *c, struct message *m)
 {
-	struct ctask *t = find_task(c, m->event.tid);
+	struct sampled_task *t = find_task(c, m->event.tid);
 
 	if (!t || c->recording.failed) {
 		message_free(m);
@@ -473,7 +473,7 @@ static void on_event(struct collector *c, struct message *m)
 static void on_message(struct collector *c, struct message *m)
 {
 	struct mm *mm = mm_of(m->space);
-	struct ctask *t;
+	struct sampled_task *t;
 
 	switch (m->kind) {
 	case MSG_EVENT:
@@ -755,7 +755,7 @@ void collector_destroy(struct collector *c)
 	if (!c)
 		return;
 	for (unsigned int i = 0; i < BUCKETS; i++)
-		for (struct ctask *t = c->tasks[i], *next; t; t = next) {
+		for (struct sampled_task *t = c->tasks[i], *next; t; t = next) {
 			next = t->next;
 			free(t->recs);
 			free(t);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 
 #define ARGS_MAX 8
 

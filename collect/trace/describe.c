@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/err.h"
 #include "lib/format/seal.h"
 #include "lib/ring/clock.h"

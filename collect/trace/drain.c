@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/ring/clock.h"
 
 static const char cut_short[] = "buffer: its program cut the file short";

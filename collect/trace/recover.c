@@ -20,7 +20,7 @@
 #include "lib/ring/clock-ns.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/guard.h"
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
 #include "lib/base/err.h"

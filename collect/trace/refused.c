@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/plural.h"
 #include "lib/ring/refused.h"
 

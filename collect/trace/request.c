@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/err.h"
 
 #define STREAMS_MAX 4194303u	/* as the format has it */

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/ring/clock.h"
 
 #define LOOK_NS 1000000000ull	/* at threads, metadata */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "collect/trace/guard.h"
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/format/rate-writer.h"

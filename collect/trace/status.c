@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "collect/trace/client.h"
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/ring/clock.h"
 
 static const char *state_name(const struct tracer_session *s)

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "collect/trace/guard.h"
-#include "collect/trace/internal.h"
+#include "collect/trace/tracer.h"
 #include "lib/ring/clock.h"
 #include "lib/ring/protocol.h"
 

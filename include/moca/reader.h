@@ -68,7 +68,7 @@ struct moca_chunk {
 	const struct moca_access *accesses; /* count of them, by time */
 };
 
-/* What a task counted in one stretch of time, or a part of that. */
+/* What a task counted in one slice of time, or a part of that. */
 struct moca_counts {
 	uint32_t task;
 	uint64_t number;	/* of the chunk, in the task, from 0 */
@@ -79,7 +79,7 @@ struct moca_counts {
 	uint64_t loads;		/* of the rows below */
 	uint64_t stores;
 	uint64_t bytes;		/* on disk */
-	int more;		/* the stretch goes on in the next chunk */
+	int more;		/* the slice goes on in the next chunk */
 	size_t count;
 	const struct moca_count *rows; /* count of them, by address */
 };
@@ -166,7 +166,7 @@ int moca_cursor_change(struct moca_cursor *c, const struct moca_change **out,
 /*
  * The next counts, by task and within a task by time, with only the rows whose
  * granules the query's addresses meet; loads and stores are theirs. A row has no
- * time: a stretch that the query's time meets comes as a whole. One that the
+ * time: a slice that the query's time meets comes as a whole. One that the
  * query's addresses leave empty is not returned. A cursor that walks counts walks nothing else
  * (-EINVAL). 1 and *out (valid until the next call), 0 or -errno as above.
  */

@@ -45,7 +45,7 @@ struct moca_access {
 
 /*
  * How often one task loaded from and stored to one granule of memory, in one
- * stretch of time. An access counts where its first byte is; an instruction that reads
+ * slice. An access counts where its first byte is; an instruction that reads
  * and writes counts as one of each.
  */
 struct moca_count {
@@ -53,7 +53,7 @@ struct moca_count {
 	uint64_t loads;
 	uint64_t stores;
 	uint64_t first_ns;	/* the task's first access to it ever;
-				   0 = not in this stretch */
+				   0 = not in this slice */
 	uint8_t first_store;	/* 1 = that one was a store */
 };
 

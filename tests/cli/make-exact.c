@@ -9,7 +9,7 @@
  * line 0 of `shared`, 100,000 times each in each slice; line 4 each just once;
  * each has lines of `large` of its own, which meet in its line 100. Task 0 writes
  * what nothing is known of: 3 stores.
- * pages: one stretch each. Task 0 fills all pages of `large` by 512 stores each;
+ * pages: one slice each. Task 0 fills all pages of `large` by 512 stores each;
  * then tasks 1 and 2 load 100,000 times from each page of their halves; 5 pages
  * in the middle are used by both.
  * balanced: the same, but each fills its own half. gaps: pages, with gaps.
@@ -52,10 +52,10 @@ static void sliced(void)
 
 	for (k = 0; k < SLICES; k++) {
 		begin = start + k * 100 * MS;
-		put_stretch(0, k, 6, begin, begin + 100 * MS - 1);
+		put_slice(0, k, 6, begin, begin + 100 * MS - 1);
 		put_count(0, 0x10000000, 0, k == 3 ? 3 : 1, 0);
 		for (task = 1; task < 3; task++) {
-			put_stretch(task, k, 6, begin, begin + 100 * MS - 1);
+			put_slice(task, k, 6, begin, begin + 100 * MS - 1);
 			own = task == 1 ? 0 : 101;
 			for (i = 0; i < 100; i++) {
 				/* 101 to 200, and 100 ahead of them */
@@ -82,13 +82,13 @@ static void pages(int balanced)
 	uint32_t task;
 	unsigned i;
 
-	put_stretch(0, 0, 12, start, end);
+	put_slice(0, 0, 12, start, end);
 	for (i = 0; i < LARGE_PAGES && !balanced; i++)
 		put_count(0, HEAP + PAGE * i, 0, 512,
 			  -(int64_t)(start + MS / 10 * i));
 	put_count(0, SMALL, 160, 16, -(int64_t)(start + MS));
 	for (task = 1; task < 3; task++) {
-		put_stretch(task, 0, 12, start + (balanced ? 0 : 500 * MS),
+		put_slice(task, 0, 12, start + (balanced ? 0 : 500 * MS),
 			    end - MS);
 		for (i = 0; i < LARGE_PAGES; i++) {
 			if (i / (LARGE_PAGES / 2) != task - 1 &&

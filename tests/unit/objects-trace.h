@@ -124,7 +124,7 @@ static inline void put_access(uint32_t task, uint64_t addr, int type)
 }
 
 /* What follows from put_count() is of this time; slices by begin. */
-static inline void put_stretch(uint32_t task, uint64_t slice, unsigned shift,
+static inline void put_slice(uint32_t task, uint64_t slice, unsigned shift,
 			       uint64_t begin_ns, uint64_t end_ns)
 {
 	size_t i = told[task].count_count++;

@@ -26,7 +26,7 @@ static void begin(unsigned threads)
 
 static void slice(uint32_t task, unsigned k, unsigned shift)
 {
-	put_stretch(task, k, shift, start + k * 100 * MS,
+	put_slice(task, k, shift, start + k * 100 * MS,
 		    start + (k + 1) * 100 * MS - 1);
 }
 
@@ -157,7 +157,7 @@ static int t_skewed(void)
 	for (k = 0; k < 20; k++) {
 		slice(0, k, 6);
 		put_count(0, HEAP + 64, 0, 200000, 0);
-		put_stretch(1, k, 6, start + (k * 100 + 70) * MS,
+		put_slice(1, k, 6, start + (k * 100 + 70) * MS,
 			    start + (k * 100 + 170) * MS - 1);
 		put_count(1, HEAP + 64, 0, 200000, 0);
 		slice(2, k, 6);
@@ -227,7 +227,7 @@ static void halves(uint64_t when, uint32_t init, uint64_t uses)
 
 	begin(3);
 	for (task = 0; task < 3; task++) {
-		put_stretch(task, 0, 12, start, start + 2000 * MS);
+		put_slice(task, 0, 12, start, start + 2000 * MS);
 		for (i = 0; i < PAGES; i++) {
 			uint32_t user = 1 + i / (PAGES / 2);
 			uint32_t first = init == 3 ? user : init;
@@ -305,7 +305,7 @@ static int t_table(void)
 	begin(2);
 	for (k = 0; k < 60; k++) {
 		/* numbers that make bins of 64 slices */
-		put_stretch(k & 1, 512ull * k, 12, start + k * MS,
+		put_slice(k & 1, 512ull * k, 12, start + k * MS,
 			    start + (k + 1) * MS - 1);
 		put_count(k & 1, HEAP + PAGE * (k % 7), k + 1, 1,
 			  k < 7 ? (int64_t)(start + k * MS) : 0);

@@ -55,7 +55,7 @@ static int t_lives(void)
 	start_program();
 	put_stack(0, 1, 1);
 	put_stack(0, 2, 2);
-	put_stretch(0, 0, 12, 1010000, 2010000);
+	put_slice(0, 0, 12, 1010000, 2010000);
 	put_count(0, HEAP, 1000, 500, -1010000);
 	put_count(0, HEAP + PAGE, 70, 0, 1500000);
 	clock_ns = 1010000 - 1000;
@@ -92,7 +92,7 @@ static int t_bytes(void)
 	put_stack(0, 2, 2);
 	put_alloc(0, HEAP, 4096 - 1024, 1, MOCA_ALLOC_MALLOC);
 	put_small(0, HEAP + 4096 - 1024, 512, 2);
-	put_stretch(0, 0, 12, 2000000, 3000000);
+	put_slice(0, 0, 12, 2000000, 3000000);
 	/* 3072 to 512: and 512 free bytes, which get nothing. */
 	put_count(0, HEAP, 7001, 7, 0);
 	trace_end();
@@ -120,17 +120,17 @@ static int t_slices(void)
 	put_stack(0, 2, 2);
 	clock_ns = 2000000;
 	put_alloc(0, HEAP, 128, 1, MOCA_ALLOC_MALLOC);
-	put_stretch(0, 0, 6, 2100000, 3000000);
+	put_slice(0, 0, 6, 2100000, 3000000);
 	put_count(0, HEAP, 5, 1, 2200000);
 	put_count(0, HEAP + 64, 3, 0, 2200000);
-	put_stretch(1, 0, 6, 2100000, 3000000);
+	put_slice(1, 0, 6, 2100000, 3000000);
 	put_count(1, HEAP, 0, 9, -2300000);
 	clock_ns = 3000000;
 	put_free(0, HEAP, MOCA_FREE_FREE);
 	put_alloc(0, HEAP, 64, 2, MOCA_ALLOC_MALLOC);
-	put_stretch(0, 1, 6, 3100000, 4000000);
+	put_slice(0, 1, 6, 3100000, 4000000);
 	put_count(0, HEAP, 50, 10, 0);
-	put_stretch(1, 1, 6, 3100000, 4000000);
+	put_slice(1, 1, 6, 3100000, 4000000);
 	put_count(1, HEAP, 500, 0, 0);
 	trace_end();
 	CHECK(!counts_of(1, 1));
@@ -181,9 +181,9 @@ static int t_processes(void)
 	put_stack(0, 1, 1);
 	put_alloc(0, HEAP, PAGE, 1, MOCA_ALLOC_MALLOC);
 	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
-	put_stretch(0, 0, 12, 1100000, 2000000);
+	put_slice(0, 0, 12, 1100000, 2000000);
 	put_count(0, HEAP, 10, 0, 0);
-	put_stretch(1, 0, 12, 1100000, 2000000);
+	put_slice(1, 0, 12, 1100000, 2000000);
 	put_count(1, 0x9000000, 1, 0, 0);
 	put_count(1, HEAP, 100, 0, 0);
 	clock_ns = 1500000;
@@ -209,9 +209,9 @@ static int t_exec(void)
 	clock_ns = 2000000;
 	put_exec(0, "/bin/prog");
 	put_map(0, HEAP, PAGE, "/new");
-	put_stretch(0, 0, 12, 1100000, 2000500);
+	put_slice(0, 0, 12, 1100000, 2000500);
 	put_count(0, HEAP, 10, 0, 0);
-	put_stretch(0, 0, 12, 2000900, 9000000);
+	put_slice(0, 0, 12, 2000900, 9000000);
 	put_count(0, HEAP, 7, 0, 0);
 	trace_end();
 	CHECK(!counts_of(0, 0));
@@ -231,7 +231,7 @@ static int t_both(void)
 	put_stack(0, 1, 1);
 	put_alloc(0, HEAP, PAGE, 1, MOCA_ALLOC_MALLOC);
 	put_access(0, HEAP + 8, MOCA_ACCESS_READ);
-	put_stretch(0, 0, 12, 1100000, 2000000);
+	put_slice(0, 0, 12, 1100000, 2000000);
 	put_count(0, HEAP, 10, 20, 0);
 	trace_end();
 	CHECK(!counts_of(0, 0));
@@ -274,7 +274,7 @@ static int t_padding(void)
 	put_exec(0, exe);
 	put_map(0, 0x560000000000, PAGE, exe);
 	put_map(0, 0x560000000000 + PAGE, high - first - PAGE, "");
-	put_stretch(0, 0, 6, 2000000, 3000000);
+	put_slice(0, 0, 6, 2000000, 3000000);
 	put_count(0, 0x560000000000 - first + vaddr, 1000, 100, 0);
 	trace_end();
 	CHECK(!counts_of(0, 0));

@@ -158,7 +158,7 @@ static int t_refused(void)
 	return 0;
 }
 
-/* A first touch out of the stretch widens it. */
+/* A first touch out of the slice widens it. */
 static int t_widened(void)
 {
 	const struct moca_counts *c;

@@ -115,7 +115,7 @@ static int t_nonsense(void)
 	struct harvest *h;
 	struct moca_meta *meta = moca_meta_new();
 	struct moca_writer *writer;
-	struct ctask task = { .slot = 0, .tid = 5, .pid = 5,
+	struct counted_task task = { .slot = 0, .tid = 5, .pid = 5,
 			      .inner_tid = 5 };
 	struct exact_arena *a;
 	int fd = memfd_create("test-exact-hostile", MFD_CLOEXEC);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From a slot's log and counters to rows: against a model that counts by adding,
- * in random stretches, with counters that come round between the log and them.
+ * in random slices, with counters that come round between the log and them.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -11,11 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collect/exact/internal.h"
+#include "collect/exact/collector.h"
 #include "lib/ring/layout.h"
 
 #define GRANULES 3000
-#define STRETCHES 40
+#define SLICES 40
 #define SLOT 2u
 
 static struct exact_arena *arena;
@@ -159,16 +159,16 @@ static uint64_t some(int late)
 	}
 }
 
-static void run(int stretches, const char *name)
+static void run(int slices, const char *name)
 {
 	struct tracer_clock clock = { .kind = MOCA_CLOCK_MONOTONIC };
 	struct tally *t = exact_tally_new();
 	int good = 1;
 
 	prepare();
-	for (int s = 0; s < stretches; s++) {
-		struct exact_stretch stretch = { 0 };
-		int late = s % 3 == 1 && s + 1 < stretches;
+	for (int s = 0; s < slices; s++) {
+		struct exact_slice slice = { 0 };
+		int late = s % 3 == 1 && s + 1 < slices;
 
 		for (int k = 0; k < 2000; k++)
 			count(random64() % GRANULES, random64() & 1,
@@ -177,12 +177,12 @@ static void run(int stretches, const char *name)
 		for (int i = 0; late && i < GRANULES; i += 7)
 			if (truth[i][0] && told[i][0] == truth[i][0])
 				count(i, 0, some(1), 1);
-		stretch.log_count = log_count;
-		stretch.begin_ns = 1000 + s * 10;
-		stretch.end_ns = 1010 + s * 10;
-		stretch.last = s + 1 == stretches;
+		slice.log_count = log_count;
+		slice.begin_ns = 1000 + s * 10;
+		slice.end_ns = 1010 + s * 10;
+		slice.last = s + 1 == slices;
 		last_addr = 0;
-		if (exact_tally_rows(t, arena, SLOT, &stretch, &clock, take,
+		if (exact_tally_rows(t, arena, SLOT, &slice, &clock, take,
 				     NULL))
 			good = 0;
 		if (memcmp(truth, told, sizeof(truth)))
@@ -205,7 +205,7 @@ static void run(int stretches, const char *name)
 
 int main(void)
 {
-	run(1, "one stretch");
-	run(STRETCHES, "many stretches, and counters ahead of the log");
+	run(1, "one slice");
+	run(SLICES, "many slices, and counters ahead of the log");
 	return failed;
 }

@@ -99,14 +99,14 @@ int exact_counts_itself(pid_t pid, uint64_t phdr, uint64_t phnum,
 
 /* --- arena.c -------------------------------------------------------------- */
 
-struct ctask;
+struct counted_task;
 struct tally;
 
 /* A slot as the harvester knows it. */
 struct exact_view {
 	struct moca_exact_slot *head;	/* and the ring of events; NULL: not
 					   mapped */
-	struct ctask *task;		/* whose counts these are; or NULL */
+	struct counted_task *task;		/* whose counts these are; or NULL */
 	struct tally *tally;		/* what was read of it; NULL: nothing */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];	/* accounted already */
 	uint64_t lost;
@@ -123,7 +123,7 @@ struct exact_arena {
 				   away when it is told of the end */
 	struct exact_view *views;	/* MOCA_EXACT_SLOTS */
 	struct moca_exact_shared before;	/* accounted already */
-	struct ctask *unbound;		/* tasks whose slot is not known yet */
+	struct counted_task *unbound;		/* tasks whose slot is not known yet */
 };
 
 /* Of a memfd (its owner from now on), as large as it must be. NULL: errno. */
@@ -148,7 +148,7 @@ typedef int (*exact_rows_put)(void *arg, const struct moca_count *rows,
 			      size_t n, int more);
 
 /* What is to be counted now: the log as it was, before the end. */
-struct exact_stretch {
+struct exact_slice {
 	uint64_t log_count;
 	uint64_t begin_ns, end_ns;	/* first touches are told as in between */
 	int last;		/* nothing needs to be kept for another */
@@ -161,7 +161,7 @@ void exact_tally_free(struct tally *t);
  * memory, or of reading. clock tells the times of first touches.
  */
 int exact_tally_rows(struct tally *t, const struct exact_arena *a,
-		     unsigned int n, const struct exact_stretch *stretch,
+		     unsigned int n, const struct exact_slice *slice,
 		     const struct tracer_clock *clock, exact_rows_put put,
 		     void *arg);
 

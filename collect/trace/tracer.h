@@ -4,8 +4,8 @@
  * processes, signals; the process's first thread) and the drain (buffers to
  * disk). doc/design/tracer.md tells who does what when.
  */
-#ifndef MOCA_TRACE_INTERNAL_H
-#define MOCA_TRACE_INTERNAL_H
+#ifndef MOCA_TRACE_TRACER_H
+#define MOCA_TRACE_TRACER_H
 
 #include <pthread.h>
 #include <stdatomic.h>
