@@ -322,7 +322,8 @@ static void tell_coverage(const struct check *k)
 	struct moca_certificate c;
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
 	struct refused refused;
-	const char *why;
+	const char *why, *loss;
+	unsigned i;
 
 	moca_trace_certificate(k->t, &c);
 	if (blind_altogether(k->t, &why))
@@ -351,6 +352,11 @@ static void tell_coverage(const struct check *k)
 		printf("lossy: %s event%s begun but never finished\n",
 		       text_count(a, k->events_torn),
 		       k->events_torn == 1 ? " was" : "s were");
+	for (i = 0; (loss = moca_trace_meta_nth(k->t, META_LOSS, i)); i++) {
+		fputs("incomplete: ", stdout);
+		text_name(stdout, loss, 0);
+		putchar('\n');
+	}
 	if (c.gaps) {
 		printf("incomplete: %s time%s something was not counted\n",
 		       text_count(a, c.gaps), PLURAL(c.gaps));
@@ -380,7 +386,7 @@ static const char *judge(const struct check *k, int truncated,
 	if (blind_altogether(k->t, &why))
 		return "sound, but nothing can be certified";
 	if (cert.pages_blind || k->lost || k->events_lost || k->events_torn || cert.gaps ||
-	    refused_read(k->t, &refused) ||
+	    refused_read(k->t, &refused) || moca_trace_meta(k->t, META_LOSS) ||
 	    cert.pages_seen < cert.pages_touched)
 		return sealed ? "sound, but it does not show everything" :
 				"sound as far as can be known, but it does not show everything";

@@ -385,7 +385,7 @@ static int close_trace(struct run *r, int failed, int code)
 	if (!r->writer)
 		return failed;
 	if (machine_wait(&r->machine))
-		moca_meta_add(r->meta, META_NOTE, "the machine was not recorded");
+		moca_meta_add_loss(r->meta, "the machine was not recorded");
 	err = moca_rate_writer_end(r->writer, now);
 	ret = moca_rate_writer_close(r->writer);
 	moca_meta_set(r->meta, META_END, "%lu", now);

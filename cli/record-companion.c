@@ -72,7 +72,7 @@ static void finish_events(struct companion *c,
 	int err;
 
 	if (!c->events) {
-		notes->add(notes->arg, "allocations and events of libmocatrace "
+		notes->lose(notes->arg, "allocations and events of libmocatrace "
 			   "were not recorded: their collector could not be "
 			   "started");
 		return;
@@ -106,7 +106,7 @@ static void finish_events(struct companion *c,
 				 "their collector was killed" :
 				 strerror(-err));
 	moca_warn("%s", note);
-	notes->add(notes->arg, note);
+	notes->lose(notes->arg, note);
 }
 
 /* What is left out of the trace is said in it. */
@@ -147,7 +147,7 @@ static void filter_objects(struct companion *c,
 		moca_warn("%s", note);
 	else if (!*c->quiet)
 		moca_say("%s", note);
-	notes->add(notes->arg, note);
+	(err ? notes->lose : notes->add)(notes->arg, note);
 }
 
 static void finish_rates(struct companion *c,
@@ -160,7 +160,7 @@ static void finish_rates(struct companion *c,
 	if (!*c->hz)
 		return;
 	if (!c->rates) {
-		notes->add(notes->arg, "page faults and CPU time were not "
+		notes->lose(notes->arg, "page faults and CPU time were not "
 			   "sampled: the sampler could not be started");
 		return;
 	}
@@ -178,7 +178,7 @@ static void finish_rates(struct companion *c,
 		 err == -ETIMEDOUT ? "the sampler did not end in time" :
 		 strerror(-err));
 	moca_warn("%s", note);
-	notes->add(notes->arg, note);
+	notes->lose(notes->arg, note);
 }
 
 static void finish(void *arg, const struct moca_record_notes *notes)

@@ -213,7 +213,7 @@ static void finish(struct kernel_collector *c)
 		recording_fail(&c->recording, kernel_trace_error(c->trace), "write the trace");
 	damaged = kernel_merge_damaged(c->merge);
 	if (damaged)
-		moca_meta_add(c->recording.meta, "note", "the module handed over chunks "
+		moca_meta_add_loss(c->recording.meta, "the module handed over chunks "
 			      "that made no sense: what was in them is lost");
 	if (c->early)
 		moca_meta_add(c->recording.meta, "note", "an interval had too much for "

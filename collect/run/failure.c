@@ -46,8 +46,12 @@ void failure_of_front(struct recorder *rec, struct moca_meta *meta)
 {
 	close(rec->front);
 	rec->front = -1;
-	moca_meta_add(meta, "note",
-		      "the front process died during the recording");
+	if (rec->attach)
+		moca_meta_add_loss(meta, "recording ended when its front "
+				   "process died, before the program did");
+	else
+		moca_meta_add(meta, "note",
+			      "the front process died during the recording");
 	leave_program(rec);
 }
 

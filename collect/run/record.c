@@ -290,6 +290,11 @@ static void add_note(void *arg, const char *text)
 	moca_meta_add(arg, "note", text);
 }
 
+static void add_loss(void *arg, const char *text)
+{
+	moca_meta_add_loss(arg, text);
+}
+
 static void set_number(void *arg, const char *key, uint64_t value)
 {
 	moca_meta_set(arg, key, "%lu", value);
@@ -309,18 +314,19 @@ static void finish_machine(struct moca_meta *meta)
 		return;
 	snprintf(text, sizeof(text), "the machine was not recorded: %s; which "
 		 "node a CPU is on is not known", strerror(-err));
-	moca_meta_add(meta, "note", text);
+	moca_meta_add_loss(meta, text);
 }
 
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
-	const struct moca_record_notes notes = { add_note, set_number,
+	const struct moca_record_notes notes = { add_note, add_loss,
+						    set_number,
 						    write_notes, meta };
 	int err = own_faults_close(rec.own_faults);
 
 	if (err)
-		moca_meta_add(meta, "note", "the page faults that Moca caused "
+		moca_meta_add_loss(meta, "the page faults that Moca caused "
 			      "could not be written: rates show all faults as "
 			      "the program's");
 	if (c)
@@ -361,7 +367,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (rec.opt->rate_period_ns &&
 	    own_faults_create(&rec.own_faults, rec.dirfd,
 			      rec.opt->rate_period_ns, rec.root))
-		moca_meta_add(meta, "note", "the page faults that Moca causes "
+		moca_meta_add_loss(meta, "the page faults that Moca causes "
 			      "are not told apart: no memory, or no file");
 	moca_debug("%.1f ms: the program begins",
 		   (moca_now_ns() - rec.start_ns) / 1e6);

@@ -12,6 +12,8 @@ struct moca_meter;
 /* Where what the reader of the trace should know goes: its metadata. */
 struct moca_record_notes {
 	void (*add)(void *arg, const char *text);	/* a note */
+	/* A note of what was to be recorded and is not in the trace. */
+	void (*lose)(void *arg, const char *text);
 	void (*set)(void *arg, const char *key, uint64_t value);
 	/* To the disk, as it is now: 0 or -errno. */
 	int (*write)(void *arg);

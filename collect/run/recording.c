@@ -57,7 +57,7 @@ void recording_check_size(struct recording *r)
 	r->full = 1;
 	if (r->ops->halt)
 		r->ops->halt(r->arg);
-	moca_meta_add(r->meta, "note", r->ops->full_note ? r->ops->full_note :
+	moca_meta_add_loss(r->meta, r->ops->full_note ? r->ops->full_note :
 		      "recording ended at --max-size, before the program did");
 	if (!r->rec->opt->quiet)
 		moca_say("the trace has the size that --max-size allows: "

@@ -174,7 +174,7 @@ void tracer_describe_now(struct tracer_session *s)
 }
 
 __attribute__((format(printf, 2, 3)))
-static void note(struct moca_meta *m, const char *fmt, ...)
+static void lose(struct moca_meta *m, const char *fmt, ...)
 {
 	char buf[512];
 	va_list ap;
@@ -182,10 +182,10 @@ static void note(struct moca_meta *m, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(buf, sizeof(buf), fmt, ap);
 	va_end(ap);
-	moca_meta_add(m, "note", buf);
+	moca_meta_add_loss(m, buf);
 }
 
-static void add_notes(struct tracer_session *s)
+static void add_losses(struct tracer_session *s)
 {
 	struct tracer_totals *t = &s->totals;
 	struct moca_meta *m = s->meta;
@@ -196,18 +196,18 @@ static void add_notes(struct tracer_session *s)
 
 	tracer_refused_sum(s, &r);
 	if (tracer_refused_text(&r, text, sizeof(text)))
-		note(m, "%s", text);
+		moca_meta_add(m, "note", text);
 	if ((n = atomic_load(&t->spoiled)))
-		note(m, "%llu buffers were cut short by their programs: what "
+		lose(m, "%llu buffers were cut short by their programs: what "
 		     "was in them is not here", n);
 	if ((n = atomic_load(&t->stuck)))
-		note(m, "%llu times a writer that never returned was given "
+		lose(m, "%llu times a writer that never returned was given "
 		     "up on", n);
 	if ((n = atomic_load(&t->dropped)))
-		note(m, "the buffers of %llu ended threads were let go for "
+		lose(m, "the buffers of %llu ended threads were let go for "
 		     "newer ones", n);
 	if (err)
-		note(m, "recording ended when the disk could not be written "
+		lose(m, "recording ended when the disk could not be written "
 		     "to: %s; %llu events that had been written to buffers are "
 		     "not here", strerror(-err),
 		     (unsigned long long)atomic_load(&t->unread));
@@ -221,7 +221,7 @@ int tracer_describe_end(struct tracer_session *s)
 	if (s->has_child && !s->child)
 		moca_meta_set(s->meta, "exit_status", "%d",
 			      s->child_status);
-	add_notes(s);
+	add_losses(s);
 	set_totals(s);
 	moca_meta_set(s->meta, "state", "complete");
 	return moca_seal_write(s->meta, s->dirfd);

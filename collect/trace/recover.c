@@ -411,7 +411,7 @@ static int complete(struct recovery *r, const char *note)
 	if (r->end_ns)
 		moca_meta_set(r->meta, "end_ns", "%llu",
 			      (unsigned long long)r->end_ns);
-	moca_meta_add(r->meta, "note", note);
+	moca_meta_add_loss(r->meta, note);
 	moca_meta_set(r->meta, "state", "complete");
 	err = r->beside ? complete_beside(r, note) :
 			  moca_seal_write(r->meta, r->dirfd);

@@ -96,6 +96,13 @@ int moca_meta_add(struct moca_meta *m, const char *key, const char *value)
 	return 0;
 }
 
+int moca_meta_add_loss(struct moca_meta *m, const char *text)
+{
+	int err = moca_meta_add(m, "note", text);
+
+	return err ? err : moca_meta_add(m, "loss", text);
+}
+
 int moca_meta_set(struct moca_meta *m, const char *key, const char *fmt, ...)
 {
 	struct entry *e;

@@ -23,6 +23,11 @@ int moca_meta_set(struct moca_meta *m, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Add a line for a key that may occur several times ("note"). */
 int moca_meta_add(struct moca_meta *m, const char *key, const char *value);
+/*
+ * A note of something that was to be recorded and is not in the trace, or of a
+ * recording that ended early: keys "note" and "loss", with the same text.
+ */
+int moca_meta_add_loss(struct moca_meta *m, const char *text);
 
 /* Take a key out, all of its lines. */
 void moca_meta_unset(struct moca_meta *m, const char *key);

@@ -16,6 +16,9 @@ check() {
 }
 check sound 0 "$tmp/complete" 'sound and complete; 3 tasks, 68 records in 13 chunks and 13 changes'
 check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 15' 'sound, but'
+"$MAKE_TRACE" "$tmp/killed" killed
+check "what the recording noted as lost" 0 "$tmp/killed" '^incomplete: its collector was killed$' 'sound, but it does not show everything'
+if grep -q 'system calls' "$tmp/out"; then not_ok "check: a remark is no loss" "told"; else ok "check: a remark is no loss"; fi
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
 "$MAKE_TRACE" "$tmp/nodes" nodes
 check "the machine" 0 "$tmp/nodes" 'sound and complete'

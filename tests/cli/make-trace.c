@@ -39,6 +39,7 @@
 static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
 static int only_events;
+static int killed;
 static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
@@ -301,8 +302,11 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "end_ns", "%llu", START + 200 * MS);
 	if (only_events)
 		return moca_seal_write(m, fd);
-	if (!moca_meta_get(m, "note"))
+	if (!moca_meta_get(m, "note")) {
 		moca_meta_add(m, "note", "system calls were not seen");
+		if (killed)
+			moca_meta_add_loss(m, "its collector was killed");
+	}
 	moca_meta_set(m, "certificate.pages_seen", "%d", lossy ? 14 : 15);
 	moca_meta_set(m, "certificate.pages_touched", "15");
 	moca_meta_set(m, "certificate.pages_other", "1");
@@ -327,6 +331,7 @@ int main(int argc, char **argv)
 	unsigned i;
 
 	only_events = !strcmp(kind, "only-events");
+	killed = !strcmp(kind, "killed");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
@@ -340,6 +345,7 @@ int main(int argc, char **argv)
 		err = write_changes(name, file);
 	for (i = 0; i < INTERVALS && !err && !only_events; i++)
 		err = write_interval(i, strcmp(kind, "complete") && !events &&
+					!killed &&
 					!node_count);
 	if (!err && node_count)
 		err = write_machine(fd);

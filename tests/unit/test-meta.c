@@ -30,6 +30,10 @@ static int t_round_trip(void)
 	for (i = 0; i < N; i++)
 		CHECK(!strcmp(moca_meta_nth(r, "note", i), values[i]));
 	CHECK(!moca_meta_nth(r, "note", N));
+	CHECK(!moca_meta_get(r, "loss"));
+	CHECK(!moca_meta_add_loss(r, "gone"));
+	CHECK(!strcmp(moca_meta_nth(r, "note", N), "gone"));
+	CHECK(!strcmp(moca_meta_get(r, "loss"), "gone"));
 	CHECK(moca_meta_u64(r, "end_ns", 1) == ~0ull);
 	CHECK(!strcmp(moca_meta_get(r, "state"), "complete"));
 	CHECK(!moca_meta_nth(r, "state", 1));
