@@ -11,73 +11,38 @@
 
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thread.h"
+#include "lib/base/maps.h"
 
 uint32_t alloc_unmaps;
 
 /* All foreign stacks there ever were lie between these. */
 static uint64_t foreign_begin = ~0ull, foreign_end;
 
-struct parser {
-	uint64_t begin, end;
-	enum { BEGIN, END, READABLE, REST } at;
-};
-
-static int digit(char c)
+static int read_raw(int fd, void *buf, size_t size)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* 1: the line's mapping holds sp and is readable. */
-static int parse(struct parser *p, char c, uint64_t sp)
-{
-	int found = 0;
-
-	switch (p->at) {
-	case BEGIN:
-		if (digit(c) >= 0)
-			p->begin = p->begin << 4 | digit(c);
-		else
-			p->at = END;
-		break;
-	case END:
-		if (digit(c) >= 0)
-			p->end = p->end << 4 | digit(c);
-		else
-			p->at = READABLE;
-		break;
-	case READABLE:
-		found = c == 'r' && sp >= p->begin && sp < p->end;
-		p->at = REST;
-		break;
-	case REST:
-		if (c == '\n')
-			*p = (struct parser){ .at = BEGIN };
-	}
-	return found;
+	return (int)syscall(SYS_read, fd, buf, size);
 }
 
 int alloc_find_mapping(uint64_t addr, uint64_t *begin, uint64_t *end)
 {
 	int saved_errno = errno, found = 0;
-	struct parser p = { .at = BEGIN };
+	struct moca_maps_line l;
 	char buf[512];
-	long fd, n, i;
+	struct moca_maps m = {
+		.fd = (int)syscall(SYS_open, "/proc/self/maps",
+				   O_RDONLY | O_CLOEXEC),
+		.read = read_raw, .buf = buf, .size = sizeof(buf),
+	};
 
-	fd = syscall(SYS_open, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && !found) {
-		n = syscall(SYS_read, fd, buf, sizeof(buf));
-		if (n <= 0)
-			break;
-		for (i = 0; i < n && !found; i++)
-			found = parse(&p, buf[i], addr);
+	*begin = *end = 0;
+	while (m.fd >= 0 && !found && moca_maps_next(&m, &l) > 0) {
+		found = l.readable && addr >= l.start && addr < l.end;
+		*begin = l.start;
+		*end = l.end;
 	}
-	if (fd >= 0)
-		syscall(SYS_close, fd);
+	if (m.fd >= 0)
+		syscall(SYS_close, m.fd);
 	errno = saved_errno;
-	*begin = p.begin;
-	*end = p.end;
 	return found;
 }
 

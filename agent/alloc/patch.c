@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "lib/base/blockable.h"
+#include "lib/base/maps.h"
 
 #define PAGE 4096ull
 #define REACH (1ull << 31)
@@ -55,42 +56,14 @@ int moca_patch_alone(void)
 
 /* --- memory near a function ------------------------------------------- */
 
-struct maps {
-	int fd;
-	size_t at, len;
-	char buf[1024];
-};
-
-static int next_char(struct maps *m)
+static int read_maps(int fd, void *buf, size_t size)
 {
 	ssize_t n;
 
-	if (m->at == m->len) {
-		do
-			n = read(m->fd, m->buf, sizeof(m->buf));
-		while (n < 0 && errno == EINTR);
-		if (n <= 0)
-			return -1;
-		m->len = (size_t)n;
-		m->at = 0;
-	}
-	return (unsigned char)m->buf[m->at++];
-}
-
-/* A hexadecimal number and the character behind it. */
-static int next_number(struct maps *m, uint64_t *n)
-{
-	int c;
-
-	for (*n = 0; (c = next_char(m)) >= 0; *n = *n << 4 | (uint64_t)c) {
-		if (c >= '0' && c <= '9')
-			c -= '0';
-		else if (c >= 'a' && c <= 'f')
-			c -= 'a' - 10;
-		else
-			return c;
-	}
-	return c;
+	do
+		n = read(fd, buf, size);
+	while (n < 0 && errno == EINTR);
+	return (int)n;
 }
 
 /*
@@ -99,27 +72,27 @@ static int next_number(struct maps *m, uint64_t *n)
  */
 static uint64_t find_free(uint64_t addr)
 {
-	struct maps m = { .at = 0 };
-	uint64_t start, end, last = LOWEST, found = 0;
+	char buf[1024];
+	struct moca_maps m = {
+		.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
+		.read = read_maps, .buf = buf, .size = sizeof(buf),
+	};
+	struct moca_maps_line l;
+	uint64_t last = LOWEST, found = 0;
 	uint64_t lowest = addr > REACH - MARGIN ? addr - REACH + MARGIN : LOWEST;
 	uint64_t highest = addr + REACH - MARGIN;
-	int c;
 
-	m.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	if (m.fd < 0)
 		return 0;
-	while (next_number(&m, &start) == '-' && next_number(&m, &end) >= 0) {
-		if (start >= last + PAGE && start - PAGE >= lowest &&
-		    start <= addr)
-			found = start - PAGE;
-		if (!found && start > addr && last < highest &&
-		    start >= last + PAGE)
-			found = (start < highest ? start : highest & -PAGE) -
-				PAGE;
-		last = end > LOWEST ? end : LOWEST;
-		do
-			c = next_char(&m);
-		while (c >= 0 && c != '\n');
+	while (moca_maps_next(&m, &l) > 0) {
+		if (l.start >= last + PAGE && l.start - PAGE >= lowest &&
+		    l.start <= addr)
+			found = l.start - PAGE;
+		if (!found && l.start > addr && last < highest &&
+		    l.start >= last + PAGE)
+			found = (l.start < highest ? l.start :
+						     highest & -PAGE) - PAGE;
+		last = l.end > LOWEST ? l.end : LOWEST;
 	}
 	close(m.fd);
 	return found;

@@ -10,15 +10,13 @@
 #include <moca/types.h>
 
 #include "agent/count/counters.h"
+#include "lib/base/maps.h"
 
 #define KNOWN_MAX 4096
-#define LINE_MAX_BYTES 512
 
 static struct { uint64_t start, end; } known[KNOWN_MAX];
 static unsigned int known_count;
 static atomic_flag lock = ATOMIC_FLAG_INIT;
-/* Below the lock: a handler's stack may be small. */
-static char chunk[4096], line[LINE_MAX_BYTES];
 
 static long raw(long nr, long a, long b, long c)
 {
@@ -29,88 +27,58 @@ static long raw(long nr, long a, long b, long c)
 	return ret;
 }
 
-static const char *number(const char *p, uint64_t *n)
+static int read_raw(int fd, void *buf, size_t size)
 {
-	*n = 0;
-	for (;; p++) {
-		if (*p >= '0' && *p <= '9')
-			*n = *n << 4 | (uint64_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			*n = *n << 4 | (uint64_t)(*p - 'a' + 10);
-		else
-			return p;
-	}
+	return (int)raw(SYS_read, fd, (long)buf, (long)size);
 }
 
-static const char *next_word(const char *p)
-{
-	while (*p && *p != ' ')
-		p++;
-	while (*p == ' ')
-		p++;
-	return p;
-}
-
-/* "START-END rwxp OFFSET DEV INODE NAME". Whether addr is in it. */
-static bool tell_line(uint64_t addr)
+static void tell(const struct moca_maps_line *l)
 {
 	uint32_t flags = MOCA_MAP_CERTIFIED, prot = 0;
-	uint64_t start, end, offset;
-	const char *p, *mode;
 
-	p = number(line, &start);
-	p = number(p + (*p == '-'), &end);
-	if (addr < start || addr >= end)
-		return false;
-	mode = next_word(p);
-	p = next_word(mode);
-	number(p, &offset);
-	p = next_word(next_word(next_word(p)));
-	prot |= mode[0] == 'r' ? PROT_READ : 0;
-	prot |= mode[1] == 'w' ? PROT_WRITE : 0;
-	prot |= mode[2] == 'x' ? PROT_EXEC : 0;
-	if (mode[3] == 's')
+	prot |= l->readable ? PROT_READ : 0;
+	prot |= l->writable ? PROT_WRITE : 0;
+	prot |= l->executable ? PROT_EXEC : 0;
+	if (l->shared)
 		flags |= MOCA_MAP_SHARED;
-	if (*p == '/')
+	if (l->name[0] == '/')
 		flags |= MOCA_MAP_FILE;
-	if (p[0] == '[' && p[1] == 's' && p[2] == 't')
+	if (l->name[0] == '[' && l->name[1] == 's' && l->name[2] == 't')
 		flags |= MOCA_MAP_STACK;
 	if (known_count < KNOWN_MAX) {
-		known[known_count].start = start;
-		known[known_count].end = end;
+		known[known_count].start = l->start;
+		known[known_count].end = l->end;
 		__atomic_store_n(&known_count, known_count + 1,
 				 __ATOMIC_RELEASE);
 	}
-	count_event(MOCA_CHANGE_MMAP, start, end - start, offset, flags, prot, p);
-	return true;
+	count_event(MOCA_CHANGE_MMAP, l->start, l->end - l->start, l->offset,
+		    flags, prot, l->name);
 }
 
 static void ask(uint64_t addr)
 {
-	long fd = raw(SYS_open, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
-	unsigned int len = 0;
-	bool found = false;
-	long n, i;
+	/* Below the lock: a handler's stack may be small. */
+	static char buf[8192];
+	struct moca_maps m = {
+		.fd = (int)raw(SYS_open, (long)"/proc/self/maps",
+			       O_RDONLY | O_CLOEXEC, 0),
+		.read = read_raw, .buf = buf, .size = sizeof(buf),
+	};
+	struct moca_maps_line l;
 
-	if (fd < 0)
+	if (m.fd < 0)
 		return;
-	while (!found && (n = raw(SYS_read, fd, (long)chunk, sizeof(chunk))) > 0)
-		for (i = 0; i < n && !found; i++) {
-			if (chunk[i] != '\n') {
-				if (len < LINE_MAX_BYTES - 1)
-					line[len++] = chunk[i];
-				continue;
-			}
-			line[len] = 0;
-			len = 0;
-			found = tell_line(addr);
+	while (moca_maps_next(&m, &l) > 0)
+		if (addr >= l.start && addr < l.end) {
+			tell(&l);
+			break;
 		}
-	raw(SYS_close, fd, 0, 0);
+	raw(SYS_close, m.fd, 0, 0);
 }
 
 void count_mapping(uint64_t addr)
 {
-	/* Pairs with tell_line(): these are written. */
+	/* Pairs with tell(): these are written. */
 	unsigned int n = __atomic_load_n(&known_count, __ATOMIC_ACQUIRE), i;
 
 	/* The last ones are the likeliest. */

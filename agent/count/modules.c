@@ -3,15 +3,18 @@
  * Which code of the program does not count itself: libraries that were not
  * rewritten, parts of those that were, and instructions that could not be.
  */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/count/counters.h"
 #include "include/abi/count.h"
+#include "lib/base/maps.h"
 
 #define TOLD_MAX 1024
 #define RANGES_MAX 4096
@@ -104,27 +107,32 @@ struct range {
 	uint64_t start, end;
 };
 
+static int read_maps(int fd, void *buf, size_t size)
+{
+	return (int)read(fd, buf, size);
+}
+
 /* The program's mappings, without the arena and what is ours beside it. */
 static size_t read_ranges(struct range *r, size_t max)
 {
 	uint64_t arena = moca_count_recording.arena;
-	FILE *f = fopen("/proc/self/maps", "re");
-	char *line = NULL;
-	size_t n = 0, room = 0;
+	char buf[4096];
+	struct moca_maps m = {
+		.fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
+		.read = read_maps, .buf = buf, .size = sizeof(buf),
+	};
+	struct moca_maps_line l;
+	size_t n = 0;
 
-	while (f && n < max && getline(&line, &room, f) > 0) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &r[n].start,
-			   &r[n].end) != 2 || r[n].start >> 47)
+	while (m.fd >= 0 && n < max && moca_maps_next(&m, &l) > 0) {
+		if (l.start >> 47 ||
+		    (l.start < arena + MOCA_EXACT_ARENA_SIZE && l.end > arena) ||
+		    l.end - l.start > MOCA_EXACT_CELLS * 8)
 			continue;
-		if ((r[n].start < arena + MOCA_EXACT_ARENA_SIZE &&
-		     r[n].end > arena) ||
-		    r[n].end - r[n].start > MOCA_EXACT_CELLS * 8)
-			continue;
-		n++;
+		r[n++] = (struct range){ l.start, l.end };
 	}
-	free(line);
-	if (f)
-		fclose(f);
+	if (m.fd >= 0)
+		close(m.fd);
 	return n;
 }
 

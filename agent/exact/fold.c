@@ -80,11 +80,14 @@ static uint64_t claim_others(uint64_t start, uint64_t end)
 	return taken;
 }
 
-static void claim_mapping(void *arg, const struct maps_line *l)
+static void claim_mapping(void *arg, const struct moca_maps_line *l)
 {
+	static const char stack[] = "[stack]";
+	int grows = !memcmp(l->name, stack, sizeof(stack));
+
 	if (l->readable)
 		*(uint64_t *)arg += claim_others(
-			l->start - (l->stack ? STACK_ROOM : 0), l->end);
+			l->start - (grows ? STACK_ROOM : 0), l->end);
 }
 
 /* As the mappings are now, those that are gone forgotten. */

@@ -19,46 +19,31 @@ struct range {
 static struct range *ranges;
 static int count;
 
-static int is_ours(const char *line, const char *end)
+static int has(const char *name, const char *part)
 {
-	static const char alloc[] = "/libmoca-alloc.so";
-	static const char trace[] = "/libmocatrace.so";
+	size_t i;
 
-	for (; line < end; line++)
-		if ((end - line >= (long)sizeof(alloc) - 1 &&
-		     !memcmp(line, alloc, sizeof(alloc) - 1)) ||
-		    (end - line >= (long)sizeof(trace) - 1 &&
-		     !memcmp(line, trace, sizeof(trace) - 1)))
+	for (; *name; name++) {
+		for (i = 0; part[i] && name[i] == part[i]; i++)
+			;
+		if (!part[i])
 			return 1;
+	}
 	return 0;
+}
+
+static int is_ours(const char *name)
+{
+	return has(name, "/libmoca-alloc.so") || has(name, "/libmocatrace.so");
 }
 
 /* A memfd, which is one of files to the kernel, may be code that changes. */
-static int is_file(const char *line, const char *end)
+static int is_file(const char *name)
 {
-	for (; line < end; line++)
-		if (*line == '/')
-			return end - line < 7 || memcmp(line, "/memfd:", 7);
-	return 0;
+	return name[0] == '/' && memcmp(name, "/memfd:", 7);
 }
 
-static uint64_t hex(const char **p)
-{
-	uint64_t v = 0;
-
-	for (;; (*p)++) {
-		int c = **p;
-
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uint64_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uint64_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
-static void add_range(void *arg, const struct maps_line *l)
+static void add_range(void *arg, const struct moca_maps_line *l)
 {
 	struct range r = { l->start, l->end, 0 };
 
@@ -66,9 +51,9 @@ static void add_range(void *arg, const struct maps_line *l)
 		return;
 	if (l->writable || l->shared)
 		r.flags |= CODE_WRITABLE;
-	if (is_ours(l->text, l->text_end))
+	if (is_ours(l->name))
 		r.flags |= CODE_OURS;
-	if (!is_file(l->text, l->text_end))
+	if (!is_file(l->name))
 		r.flags |= CODE_ANONYMOUS;
 	/* Ours: the program has no business there. */
 	if (r.start < moca_exact.setup.agent_end &&
@@ -82,60 +67,31 @@ static void add_range(void *arg, const struct maps_line *l)
 	ranges[count++] = r;
 }
 
-static int parse(const char *p, const char *end, struct maps_line *l)
+static int read_some(int fd, void *buf, size_t size)
 {
-	static const char stack[] = "[stack]";
-
-	l->start = hex(&p);
-	p++;
-	l->end = hex(&p);
-	p++;
-	if (end - p < 4)
-		return -1;
-	l->readable = p[0] == 'r';
-	l->writable = p[1] == 'w';
-	l->executable = p[2] == 'x';
-	l->shared = p[3] == 's';
-	l->text = p;
-	l->text_end = end;
-	l->stack = (size_t)(end - p) >= sizeof(stack) - 1 &&
-		   !memcmp(end - (sizeof(stack) - 1), stack, sizeof(stack) - 1);
-	return 0;
+	return (int)moca_exact_call(__NR_read, fd, (long)buf, (long)size, 0, 0,
+				    0);
 }
 
-/* Into a large buffer; one line never leaves it unfinished. */
-void moca_exact_maps(void (*each)(void *arg, const struct maps_line *l),
+void moca_exact_maps(void (*each)(void *arg, const struct moca_maps_line *l),
 		     void *arg)
 {
 	static char text[65536];
-	long fd = moca_exact_call(__NR_open, (long)"/proc/self/maps",
-				  O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
-	struct maps_line l;
-	size_t have = 0;
+	struct moca_maps m = {
+		.fd = (int)moca_exact_call(__NR_open, (long)"/proc/self/maps",
+					   O_RDONLY | O_CLOEXEC, 0, 0, 0, 0),
+		.read = read_some, .buf = text, .size = sizeof(text),
+	};
+	struct moca_maps_line l;
 
-	if (fd < 0) {
-		moca_exact_say("/proc/self/maps cannot be read", (uint64_t)-fd);
+	if (m.fd < 0) {
+		moca_exact_say("/proc/self/maps cannot be read",
+			       (uint64_t)-m.fd);
 		return;
 	}
-	for (;;) {
-		long n = moca_exact_call(__NR_read, fd, (long)(text + have),
-					 (long)(sizeof(text) - have), 0, 0, 0);
-		size_t from = 0;
-
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-		for (size_t i = 0; i < have; i++) {
-			if (text[i] != '\n')
-				continue;
-			if (!parse(text + from, text + i, &l))
-				each(arg, &l);
-			from = i + 1;
-		}
-		memmove(text, text + from, have - from);
-		have -= from;
-	}
-	moca_exact_call(__NR_close, fd, 0, 0, 0, 0, 0);
+	while (moca_maps_next(&m, &l) > 0)
+		each(arg, &l);
+	moca_exact_call(__NR_close, m.fd, 0, 0, 0, 0, 0);
 }
 
 static void read_maps(void)

@@ -5,16 +5,12 @@
 
 #include <stdint.h>
 
+#include "lib/base/maps.h"
+
 struct context;
 
-/* A line of /proc/self/maps. */
-struct maps_line {
-	uint64_t start, end;
-	uint8_t readable, writable, executable, shared, stack;
-	const char *text, *text_end;
-};
-/* Calls each for all of them. */
-void moca_exact_maps(void (*each)(void *arg, const struct maps_line *l),
+/* Calls each for all lines of /proc/self/maps. */
+void moca_exact_maps(void (*each)(void *arg, const struct moca_maps_line *l),
 		     void *arg);
 
 /*

@@ -2,11 +2,12 @@
 #include "collect/ptrace/maps.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "lib/base/proc.h"
 #include "lib/base/vec.h"
 
 void maps_free(struct vma_list *l)
@@ -17,46 +18,40 @@ void maps_free(struct vma_list *l)
 	memset(l, 0, sizeof(*l));
 }
 
-static int parse_line(char *line, struct vma *v)
+static int copy(struct vma *v, const struct moca_maps_line *l)
 {
-	char prot[5];
-	int name = 0;
-
-	memset(v, 0, sizeof(*v));
-	if (sscanf(line, "%lx-%lx %4s %lx %x:%x %lu %n", &v->start, &v->end,
-		   prot, &v->offset, &v->major, &v->minor, &v->ino, &name) < 7)
-		return -EBADMSG;
-	v->prot = (prot[0] == 'r' ? PROT_READ : 0) |
-		  (prot[1] == 'w' ? PROT_WRITE : 0) |
-		  (prot[2] == 'x' ? PROT_EXEC : 0);
-	v->shared = prot[3] == 's';
-	line[strcspn(line, "\n")] = 0;
-	v->name = strdup(name ? line + name : "");
+	*v = (struct vma){
+		.start = l->start, .end = l->end, .offset = l->offset,
+		.ino = l->ino, .major = l->major, .minor = l->minor,
+		.prot = (l->readable ? PROT_READ : 0) |
+			(l->writable ? PROT_WRITE : 0) |
+			(l->executable ? PROT_EXEC : 0),
+		.shared = l->shared, .name = strdup(l->name),
+	};
 	return v->name ? 0 : -ENOMEM;
 }
 
 int maps_read(pid_t pid, struct vma_list *out)
 {
-	size_t room = 0, line_room = 0;
-	char path[64], *line = NULL;
-	int ret = 0;
-	FILE *f;
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps m;
+	struct moca_maps_line l;
+	size_t room = 0;
+	int ret;
 
 	memset(out, 0, sizeof(*out));
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (getline(&line, &line_room, f) > 0) {
+	ret = moca_proc_maps(&m, pid, buf, sizeof(buf));
+	if (ret)
+		return ret;
+	while ((ret = moca_maps_next(&m, &l)) > 0) {
 		ret = moca_vec_fit(out->items, room, out->count + 1);
 		if (!ret)
-			ret = parse_line(line, &out->items[out->count]);
+			ret = copy(&out->items[out->count], &l);
 		if (ret)
 			break;
 		out->count++;
 	}
-	free(line);
-	fclose(f);
+	close(m.fd);
 	if (ret)
 		maps_free(out);
 	return ret;
@@ -64,25 +59,22 @@ int maps_read(pid_t pid, struct vma_list *out)
 
 int maps_find(pid_t pid, uint64_t addr, struct vma *out)
 {
-	char path[64], *line = NULL;
-	size_t room = 0;
-	int ret = -ENOENT;
-	FILE *f;
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps m;
+	struct moca_maps_line l;
+	int ret = moca_proc_maps(&m, pid, buf, sizeof(buf));
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (ret == -ENOENT && getline(&line, &room, f) > 0) {
-		ret = parse_line(line, out);
-		if (ret || (out->start <= addr && addr < out->end))
-			break;
-		free(out->name);
-		ret = out->start > addr ? -ESRCH : -ENOENT;
-	}
-	free(line);
-	fclose(f);
-	return ret == -ESRCH ? -ENOENT : ret;
+	if (ret)
+		return ret;
+	do
+		ret = moca_maps_next(&m, &l);
+	while (ret > 0 && l.end <= addr);
+	if (ret > 0)
+		ret = l.start <= addr ? copy(out, &l) : -ENOENT;
+	else if (!ret)
+		ret = -ENOENT;
+	close(m.fd);
+	return ret;
 }
 
 struct moca_identity maps_identity(const struct vma *v)

@@ -124,53 +124,6 @@ struct tracer_process *tracer_process_get(struct tracer_session *s, pid_t pid,
 	return p;
 }
 
-/* The process's mappings as text, to be freed; NULL: they cannot be read. */
-static char *read_maps(pid_t pid)
-{
-	size_t cap = 1 << 16, len = 0;
-	char path[32], *buf = NULL, *p;
-	ssize_t n = 1;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && n > 0) {
-		p = realloc(buf, cap);
-		if (!p)
-			break;
-		buf = p;
-		n = read(fd, buf + len, cap - len - 1);
-		if (n > 0)
-			len += (size_t)n;
-		if (cap - len < 8192)
-			cap *= 2;
-	}
-	if (fd >= 0)
-		close(fd);
-	if (!len) {
-		free(buf);
-		return NULL;
-	}
-	buf[len] = 0;
-	return buf;
-}
-
-static int is_mapped(const struct tracer_session *s, const char *maps,
-		     const struct tracer_stream *st)
-{
-	char name[64], file[32];
-	const char *p = maps;
-
-	tracer_shm_stream_name(file, st->number);
-	snprintf(name, sizeof(name), "%s/%s", s->shm.session, file);
-	while ((p = strstr(p, name))) {
-		p += strlen(name);
-		if (*p == '\n' || *p == ' ')
-			return 1;
-	}
-	return 0;
-}
-
 /*
  * Of a program before its exec, or of a thread that had this number before. A
  * second copy of the library in the program has the same incarnation as the
@@ -195,6 +148,44 @@ static int is_open(struct tracer_stream *st)
 	       !tracer_ring_peek(&st->ring, &peek) && !peek.ended;
 }
 
+/* Sets `mapped` of the stream whose buffer this is. */
+static void see_mapped(const struct tracer_session *s, struct tracer_process *p,
+		       const char *name)
+{
+	size_t len = strlen(s->shm.session);
+	uint32_t number;
+
+	name = strstr(name, s->shm.session);
+	if (!name || name[len] != '/' ||
+	    tracer_shm_stream_number(name + len + 1, &number))
+		return;
+	for (struct tracer_stream *st = p->streams; st; st = st->sibling)
+		st->mapped |= st->number == number;
+}
+
+/* Which streams' buffers the process has. 0 or -errno. */
+static int look_mapped(const struct tracer_session *s, struct tracer_process *p)
+{
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps m;
+	struct moca_maps_line l;
+	int err, any = 0;
+
+	if (!p->pid)
+		return -ESRCH;
+	for (struct tracer_stream *st = p->streams; st; st = st->sibling)
+		st->mapped = 0;
+	err = moca_proc_maps(&m, p->pid, buf, sizeof(buf));
+	if (err)
+		return err;
+	while ((err = moca_maps_next(&m, &l)) > 0) {
+		see_mapped(s, p, l.name);
+		any = 1;
+	}
+	close(m.fd);
+	return any ? err : -ESRCH;
+}
+
 /*
  * End the streams of what was there before, if their buffers are no longer
  * mapped: else they are those of another copy of the library, or of a thread
@@ -205,18 +196,15 @@ static void end_earlier(struct tracer_session *s, struct tracer_process *p,
 			uint64_t incarnation, uint32_t tid)
 {
 	struct tracer_stream *st;
-	char *maps = NULL;
 	int any = 0;
 
 	for (st = p->streams; st; st = st->sibling)
 		any |= is_earlier(st, incarnation, tid) && is_open(st);
-	if (!any)
+	if (!any || look_mapped(s, p))
 		return;
-	maps = read_maps(p->pid);
-	for (st = p->streams; st && maps; st = st->sibling)
-		if (is_earlier(st, incarnation, tid) && !is_mapped(s, maps, st))
+	for (st = p->streams; st; st = st->sibling)
+		if (is_earlier(st, incarnation, tid) && !st->mapped)
 			atomic_store(&st->gone, 1);
-	free(maps);
 }
 
 void tracer_process_replace(struct tracer_session *s, struct tracer_process *p,

@@ -348,6 +348,14 @@ void tracer_shm_stream_name(char name[32], uint32_t stream)
 	snprintf(name, 32, "stream-%u", stream);
 }
 
+int tracer_shm_stream_number(const char *name, uint32_t *stream)
+{
+	int len = 0;
+
+	return sscanf(name, "stream-%u%n", stream, &len) == 1 &&
+	       (!name[len] || name[len] == ' ') ? 0 : -ENOENT;
+}
+
 /* The last two parts of path are moca-UID, of ours, and a session. */
 static int split(struct tracer_shm *m, const char *path, char *parent)
 {

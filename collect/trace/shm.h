@@ -62,6 +62,8 @@ const char *tracer_advice(int err, const char *usual);
 void tracer_shm_path(char *path, size_t size, uint64_t session);
 /* "stream-N" */
 void tracer_shm_stream_name(char name[32], uint32_t stream);
+/* Of such a name, as /proc/PID/maps has it: " (deleted)" may follow. 0, -ENOENT. */
+int tracer_shm_stream_number(const char *name, uint32_t *stream);
 
 /*
  * Open an existing folder, as metadata's trace.shm names it: it must be our

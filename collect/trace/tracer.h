@@ -57,6 +57,7 @@ struct tracer_stream {
 	/* Under the lock. */
 	struct tracer_process *process;	/* NULL: gone */
 	struct tracer_stream *sibling;
+	int mapped;		/* its process had it, when that was last looked at */
 
 	/* Between the threads. */
 	atomic_int gone;	/* nobody writes any more */

@@ -95,6 +95,25 @@ int moca_proc_stat(char *buf, size_t size, pid_t pid)
 	return 0;
 }
 
+static int read_some(int fd, void *buf, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, buf, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : (int)n;
+}
+
+int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size)
+{
+	char path[PATH_LEN];
+
+	*m = (struct moca_maps){ .read = read_some, .buf = buf, .size = size };
+	m->fd = open(path_of(path, pid, "maps"), O_RDONLY | O_CLOEXEC);
+	return m->fd < 0 ? -errno : 0;
+}
+
 int moca_proc_auxv(struct moca_auxv *aux, pid_t pid)
 {
 	ssize_t n;

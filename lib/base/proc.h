@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "lib/base/maps.h"
+
 /*
  * What stands behind `field` at the begin of a line, without blanks, a colon and
  * the line's end around it. 0; -ENOENT: no such field; -errno. buf is "" then.
@@ -26,6 +28,14 @@ uint64_t moca_proc_number(pid_t pid, const char *field);
  * anything. 0 or -errno; buf is "" then.
  */
 int moca_proc_stat(char *buf, size_t size, pid_t pid);
+
+#define MOCA_MAPS_BUF 8192	/* the longest path, and what stands before it */
+
+/*
+ * Opens /proc/PID/maps, to be read by moca_maps_next(), which returns -errno then.
+ * 0 or -errno; the caller closes m->fd.
+ */
+int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size);
 
 #define MOCA_AUXV_MAX 64	/* pairs; some 25 there are */
 

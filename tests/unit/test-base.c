@@ -340,6 +340,77 @@ static int proc_auxv(void)
 	return 0;
 }
 
+/* --- maps ----------------------------------------------------------------- */
+
+static size_t most;	/* bytes that a read gives */
+
+static int read_few(int fd, void *buf, size_t size)
+{
+	return (int)read(fd, buf, size < most ? size : most);
+}
+
+/* A line whose name is too long for buffers of 256, between two others. */
+static int maps_lines(void)
+{
+	static const char begin[] =
+		"7f0000001000-7f0000003000 r-xp 0000a000 fd:1f 4294967297"
+		"                 /lib/a b (deleted)\n"
+		"7f0000003000-7f0000004000 rw-s 00000000 00:00 5 ";
+	static const char end[] =
+		"\nnonsense\n"
+		"ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0\n"
+		"10-20 r";
+	struct moca_maps_line l;
+	char buf[256];
+	FILE *f = tmpfile();
+
+	CHECK(f);
+	fputs(begin, f);
+	for (int i = 0; i < 2000; i++)
+		fputc('x', f);
+	fputs(end, f);
+	fflush(f);
+	for (most = 1; most < 400; most += 7) {
+		struct moca_maps m = { .fd = fileno(f), .read = read_few,
+				       .buf = buf, .size = sizeof(buf) };
+
+		rewind(f);
+		lseek(m.fd, 0, SEEK_SET);
+		CHECK(moca_maps_next(&m, &l) == 1);
+		CHECK(l.start == 0x7f0000001000 && l.end == 0x7f0000003000);
+		CHECK(l.readable && !l.writable && l.executable && !l.shared);
+		CHECK(l.offset == 0xa000 && l.major == 0xfd && l.minor == 0x1f);
+		CHECK(l.ino == 4294967297 &&
+		      !strcmp(l.name, "/lib/a b (deleted)"));
+		CHECK(moca_maps_next(&m, &l) == 1);
+		CHECK(l.start == 0x7f0000003000 && l.shared && l.writable);
+		CHECK(strlen(l.name) > 100 && strspn(l.name, "x") ==
+		      strlen(l.name));
+		CHECK(moca_maps_next(&m, &l) == 1);
+		CHECK(l.start == 0xffffffffff600000 && !l.readable && !*l.name);
+		CHECK(moca_maps_next(&m, &l) == 0);
+	}
+	fclose(f);
+	return 0;
+}
+
+static int maps_own(void)
+{
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps_line l;
+	struct moca_maps m;
+	int stack = 0;
+
+	CHECK(!moca_proc_maps(&m, getpid(), buf, sizeof(buf)));
+	while (moca_maps_next(&m, &l) > 0)
+		if ((uint64_t)buf >= l.start && (uint64_t)buf < l.end)
+			stack = !strcmp(l.name, "[stack]") && l.writable;
+	close(m.fd);
+	CHECK(stack);
+	CHECK(moca_proc_maps(&m, GONE, buf, sizeof(buf)) == -ENOENT);
+	return 0;
+}
+
 int main(void)
 {
 	run("vec: grows, and keeps what is in it", vec_grows);
@@ -355,5 +426,7 @@ int main(void)
 	run("proc: status", proc_status);
 	run("proc: stat, whatever the name", proc_stat);
 	run("proc: auxiliary vector", proc_auxv);
+	run("maps: lines of any length, read in any pieces", maps_lines);
+	run("maps: a process's own", maps_own);
 	return failures != 0;
 }
