@@ -209,6 +209,15 @@ static uint64_t cpu_ns(void *arg, int which)
 	return c->events ? moca_trace_session_cpu_ns(c->events) : c->cpu_ns[1];
 }
 
+static pid_t pid_of(void *arg, int which)
+{
+	struct companion *c = arg;
+
+	if (!which)
+		return c->rates ? rate_beside_pid(c->rates) : 0;
+	return c->events ? moca_trace_session_pid(c->events) : 0;
+}
+
 struct moca_record_companion
 record_companion(const struct string_list *objects, const int *quiet,
 		 const uint64_t *pid, const uint64_t *hz)
@@ -217,6 +226,7 @@ record_companion(const struct string_list *objects, const int *quiet,
 					.pid = pid, .hz = hz };
 	return (struct moca_record_companion){
 		.start = start, .session = session, .ready = ready,
-		.finish = finish, .meter = meter, .cpu_ns = cpu_ns, .arg = &companion,
+		.finish = finish, .meter = meter, .cpu_ns = cpu_ns, .pid = pid_of,
+		.arg = &companion,
 	};
 }

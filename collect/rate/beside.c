@@ -210,6 +210,11 @@ void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child)
 	send(b->control, &begin, sizeof(begin), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+pid_t rate_beside_pid(const struct rate_beside *b)
+{
+	return b->pid;
+}
+
 uint64_t rate_beside_cpu_ns(const struct rate_beside *b)
 {
 	return moca_process_cpu_ns(b->pid);

@@ -146,6 +146,7 @@ void rate_beside_begin(struct rate_beside *b, pid_t pid, int is_child);
 
 /* CPU time that the sampler has taken so far, ns; 0: not known. */
 uint64_t rate_beside_cpu_ns(const struct rate_beside *b);
+pid_t rate_beside_pid(const struct rate_beside *b);
 
 struct rate_beside_result {
 	uint64_t rounds, missed;

@@ -38,6 +38,10 @@ static void set_session(uint64_t session)
  */
 #define SIGNALS_SET 33
 
+/* For the exits of helpers that are done: half a second at most. */
+#define HELPER_WAIT_US 200
+#define HELPER_TRIES 2500
+
 struct kernel_action {
 	uint64_t handler, flags, restorer, mask;
 };
@@ -327,6 +331,29 @@ static void tell_engine_killed(const struct record_way *way, int sig)
 			   "can be read with: moca info", sig, strsignal(sig));
 }
 
+/*
+ * A helper has done its work when the engine tells the end, and is about to
+ * exit. Who measures us (time(1), rusage) gets its CPU time only if its exit is
+ * taken. Never for long: an end that was told is an end.
+ */
+static void take_exit(pid_t helper)
+{
+	for (int i = 0; helper > 0 && i < HELPER_TRIES; i++) {
+		if (waitpid(helper, NULL, WNOHANG))
+			return;
+		usleep(HELPER_WAIT_US);
+	}
+}
+
+static void take_exits(const struct recorder *rec)
+{
+	const struct moca_record_companion *c = rec->opt->companion;
+
+	take_exit(rec->machine.pid);
+	for (int i = 0; c && c->pid && i < 2; i++)
+		take_exit(c->pid(c->arg, i));
+}
+
 static void front_main(struct recorder *rec, int sock, pid_t engine)
 {
 	int attach = rec->opt->attach != 0;
@@ -361,6 +388,7 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 			;
 		if (m.signal == SIGKILL)
 			tell_oom(&oom, "the program");
+		take_exits(rec);
 		end_like(m.exit_code, m.signal);
 	}
 	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)

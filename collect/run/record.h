@@ -39,6 +39,8 @@ struct moca_record_companion {
 	 * for the sampler, 1 for the collector of events. 0 when it does not
 	 * run. */
 	uint64_t (*cpu_ns)(void *arg, int which);
+	/* Its process, in the process that called start; 0: there is none. */
+	pid_t (*pid)(void *arg, int which);
 	void *arg;
 };
 

@@ -102,6 +102,11 @@ uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s)
 	return moca_process_cpu_ns(s->pid);
 }
 
+pid_t moca_trace_session_pid(const struct moca_trace_session *s)
+{
+	return s->pid;
+}
+
 /* The collector has ended; its exit was taken. */
 static void free_session(struct moca_trace_session *s)
 {

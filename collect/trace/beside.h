@@ -31,6 +31,7 @@ int moca_trace_session_ready(struct moca_trace_session *s);
 struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s);
 /* CPU time that the collector has taken so far, ns; 0: not known. */
 uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s);
+pid_t moca_trace_session_pid(const struct moca_trace_session *s);
 /* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
 const char *moca_trace_session_id(const struct moca_trace_session *s);
 /*
