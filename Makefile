@@ -26,13 +26,8 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 FORMAT_SRC := $(wildcard lib/format/*.c) lib/base/strings.c lib/base/table.c
 BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c)
 CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
-RUN_SRC := $(wildcard collect/run/*.c)
-PTRACE_SRC := $(wildcard collect/ptrace/*.c) $(wildcard collect/ptrace/*.S)
-FAULT_SRC := $(wildcard collect/fault/*.c)
-KERNEL_SRC := $(wildcard collect/kernel/*.c)
-MACHINE_SRC := $(wildcard collect/machine/*.c)
-EXACT_SRC := $(wildcard collect/exact/*.c) $(wildcard collect/exact/*.S)
-COLLECT_TRACE_SRC := $(wildcard collect/trace/*.c) $(wildcard collect/rate/*.c)
+# Each way of seeing is a folder of it.
+COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
 EXPORT_SRC := $(wildcard export/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
@@ -44,8 +39,8 @@ LIB_OBJ := $(call obj,$(FORMAT_SRC))
 MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
-MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) $(RUN_SRC) $(PTRACE_SRC) $(FAULT_SRC) $(KERNEL_SRC) $(MACHINE_SRC) \
-	$(EXACT_SRC) $(COLLECT_TRACE_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
+MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) \
+	$(COLLECT_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
 	$(COMPILE_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)

@@ -39,6 +39,18 @@ static int pack(struct report *r)
 	return err ? err : failed;
 }
 
+static int add_blobs(struct report *r)
+{
+#define X(blob) blob,
+	static int (*const blobs[])(struct report *) = { REPORT_BLOBS(X) };
+#undef X
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(blobs) / sizeof(*blobs); i++)
+		err = blobs[i](r);
+	return err;
+}
+
 static int compute(struct report *r, const char *topology)
 {
 	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
@@ -51,7 +63,7 @@ static int compute(struct report *r, const char *topology)
 	if (!err)
 		err = pack(r);
 	if (!err)
-		err = report_faults(r);
+		err = add_blobs(r);
 	if (!err)
 		err = report_fit(r, limit);
 	return err ? err : report_index(r);

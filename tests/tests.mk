@@ -125,7 +125,7 @@ check-long:
 	@$(MAKE) --no-print-directory all test-programs
 	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all tests/run --timeout 7200 \
 		--total 36000 \
-		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
+		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS) tests/house/recipes
 
 # A million random sequences of each of three pools, in exact mode.
 .PHONY: check-exact-long

@@ -13,24 +13,19 @@
 #include "analysis/counts/counts.h"
 #include "lib/base/vec.h"
 
-/* Of those about placement the first that holds says it all. */
-static const rule_fn placement[] = { rule_serial_touch, rule_replicate,
-				     rule_moving_parts, rule_one_node };
-/* Of counts: what needs neither an order nor an instruction. */
-static const rule_fn counted[] = { rule_counted_touch, rule_shared_lines,
-				   rule_unbalanced };
-static const rule_fn others[] = { rule_unbalanced, rule_huge_pages,
-				  rule_abandoned };
+#define X(rule) rule,
+static const rule_fn placement[] = { ADVICE_PLACEMENT(X) };
+static const rule_fn counted[] = { ADVICE_COUNTED(X) };
+static const rule_fn others[] = { ADVICE_OTHERS(X) };
+#undef X
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
 const char *moca_finding_id(enum moca_finding_kind k)
 {
-	static const char *const ids[MOCA_FINDING_KINDS] = {
-		"serial-first-touch", "mismatched-first-touch", "moving-parts", "one-node", "replicate",
-		"unbalanced-parts", "huge-pages", "abandoned",
-		"shared-lines",
-	};
+#define X(kind, id) id,
+	static const char *const ids[] = { ADVICE_KINDS(X) };
+#undef X
 
 	return ids[k];
 }

@@ -7,18 +7,13 @@
 #ifndef MOCA_ADVICE_H
 #define MOCA_ADVICE_H
 
+#include "analysis/advice/list.h"
 #include "analysis/profile/profile.h"
 
 enum moca_finding_kind {
-	MOCA_FINDING_SERIAL_TOUCH,	/* pages where one thread prepared them */
-	MOCA_FINDING_OTHER_TOUCH,	/* by several, but not by their users */
-	MOCA_FINDING_MOVING_PARTS,	/* pages without a thread of their own */
-	MOCA_FINDING_ONE_NODE,		/* one node serves what all use */
-	MOCA_FINDING_REPLICATE,		/* all read, nobody writes */
-	MOCA_FINDING_UNBALANCED,
-	MOCA_FINDING_HUGE_PAGES,
-	MOCA_FINDING_ABANDONED,
-	MOCA_FINDING_SHARED_LINES,	/* one writes, others use */
+#define X(kind, id) MOCA_FINDING_##kind,
+	ADVICE_KINDS(X)
+#undef X
 	MOCA_FINDING_KINDS
 };
 /* "serial-first-touch": stable, for programs. */

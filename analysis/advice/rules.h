@@ -34,16 +34,11 @@ struct rules {
  */
 typedef int (*rule_fn)(struct rules *r, const struct moca_profile_object *o);
 
-int rule_serial_touch(struct rules *r, const struct moca_profile_object *o);
-int rule_replicate(struct rules *r, const struct moca_profile_object *o);
-int rule_moving_parts(struct rules *r, const struct moca_profile_object *o);
-int rule_one_node(struct rules *r, const struct moca_profile_object *o);
-int rule_unbalanced(struct rules *r, const struct moca_profile_object *o);
-int rule_huge_pages(struct rules *r, const struct moca_profile_object *o);
-int rule_abandoned(struct rules *r, const struct moca_profile_object *o);
-/* Of what exact mode counted: */
-int rule_counted_touch(struct rules *r, const struct moca_profile_object *o);
-int rule_shared_lines(struct rules *r, const struct moca_profile_object *o);
+#define X(rule) int rule(struct rules *r, const struct moca_profile_object *o);
+ADVICE_PLACEMENT(X)
+ADVICE_COUNTED(X)
+ADVICE_OTHERS(X)
+#undef X
 
 /* A new finding with remote shares filled in; NULL: no memory (r->err). */
 struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the page shows of a trace that has counts of exact mode only: pages by
- * thread, packed as those of report-plots.c are, and slices of time.
+ * thread, packed as those of plots.c are, and slices of time.
  */
 #include <errno.h>
 #include <stdio.h>

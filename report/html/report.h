@@ -10,6 +10,7 @@
 #include "analysis/profile/profile.h"
 #include "analysis/space.h"
 #include "lib/text/json.h"
+#include "report/html/blobs.h"
 #include "report/html/page.h"
 
 #define REPORT_BINS_LOG2 11	/* of heat: times, at most */
@@ -96,11 +97,11 @@ struct report {
 	size_t blob_count, blob_cap;
 };
 
-/* report-walk.c: read the trace, also for profile_walk. 0 or -errno. */
+/* walk.c: read the trace, also for profile_walk. 0 or -errno. */
 int report_walk(struct report *r);
 void report_walk_free(struct report *r);
 
-/* report-plots.c: choose what is plotted, and pack it. 0 or -ENOMEM. */
+/* plots.c: choose what is plotted, and pack it. 0 or -ENOMEM. */
 int report_plots(struct report *r);
 /* Make them coarser until all blobs take no more than limit bytes; as above. */
 int report_fit(struct report *r, size_t limit);
@@ -109,7 +110,7 @@ int report_blob(struct report *r, const char *name, const void *data,
 		size_t len);
 
 /*
- * report-summary.c: moca summary --json. _begin, before the walk, sets
+ * summary.c: moca summary --json. _begin, before the walk, sets
  * profile_walk, or counts_profile; after it, _start makes the summary in a
  * thread, which owns the profile and uses no more of r than the trace, the
  * objects and the counts, and _end waits for it and adds a blob. spec is as for
@@ -128,7 +129,7 @@ int report_summary_start(struct report_summary *s, struct report *r);
 int report_summary_end(struct report_summary *s);
 
 /*
- * report-overview.c: areas of data and time in which what happens is alike.
+ * overview.c: areas of data and time in which what happens is alike.
  * _start begins to find them, beside what the caller does with the grids, which
  * must not change meanwhile; _end waits and adds a blob. 0 or -errno.
  */
@@ -145,11 +146,11 @@ struct report_overview {
 int report_overview_start(struct report_overview *o, const struct report *r);
 int report_overview_end(struct report_overview *o, struct report *r);
 
-/* report-topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
+/* topology.c: spec is NULL, NxM or a file. 0, or -errno after a message. */
 int report_topology(struct report *r, const char *spec);
 
 /*
- * report-counts.c: of a trace with counts of exact mode, and no accesses: what is
+ * counts.c: of a trace with counts of exact mode, and no accesses: what is
  * plotted; those that take most of the file made coarser (1; 0: no more); the
  * members of a plot; and "exact" of the index. -ENOMEM.
  */
@@ -159,13 +160,10 @@ int report_counts_put_plot(struct json *j, const struct report *r,
 			   const struct report_plot *p);
 int report_counts_index(struct report *r, struct json *j);
 
-/* report-allocs.c: the allocation timeline, into the index and a blob. */
+/* allocs.c: the allocation timeline, into the index and a blob. */
 int report_allocs(struct report *r, struct json *j);
 
-/* report-faults.c: page faults and CPU time over time. 0 or -errno. */
-int report_faults(struct report *r);
-
-/* report-index.c: all that is not a blob of its own. 0 or -ENOMEM. */
+/* index.c: all that is not a blob of its own. 0 or -ENOMEM. */
 int report_index(struct report *r);
 
 #endif

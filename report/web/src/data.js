@@ -20,9 +20,16 @@ export async function blob(name) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export async function json(name) {
-	const b = await blob(name);
-	return b && JSON.parse(new TextDecoder().decode(b));
+/** Has the page a blob of that name? */
+export const has = (name) => !!document.getElementById(`moca-${name}`);
+
+const parsed = new Map();
+
+/** The same of JSON, an object; decoded once. */
+export function json(name) {
+	if (!parsed.has(name))
+		parsed.set(name, blob(name).then((b) => b && JSON.parse(new TextDecoder().decode(b))));
+	return parsed.get(name);
 }
 
 /* count varints of a column; wide: beyond 32 bits. */
@@ -124,12 +131,11 @@ export function counts(id) {
 
 /** The index with what it refers to, connected. */
 export async function load() {
-	const [index, topology, summary, slices, rates, allocs, faults] = await Promise.all([
+	const [index, topology, summary, slices, rates, allocs] = await Promise.all([
 		json("index"), json("topology"), json("summary"), json("slices"), blob("rates"),
-		blob("allocs"), json("faults")]);
+		blob("allocs")]);
 	const d = index;
 	d.machine = topology;
-	d.faults = faults;
 	/* Of a newer moca summary nothing is known. */
 	d.summary = summary?.version === 2 ? summary : null;
 	/* Of exact mode: loads and stores of each slice. */

@@ -24,7 +24,7 @@ function pages() {
 		["objects", "Data structures", (state) => views.objects(d, state)],
 		d.summary && ["phases", "Phases", () => d.exact?.only ? notCounted("The division into phases") : phases(d)],
 		["rates", "Rates and threads", () => d.exact?.only ? countedRates(d) : views.rates(d)],
-		["faults", "Faults and CPU", () => faults(d)],
+		["faults", "Faults and CPU", () => faults()],
 		["allocations", "Allocations", () => views.allocations(d)],
 		["topology", "Machine", () => topology(d)],
 	].filter(Boolean);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Page faults and CPU use over time: of all processes, and of each task.
+import { json } from "./data.js";
 import { h } from "./dom.js";
 import { figure } from "./figure.js";
 import { lines, bars } from "./charts.js";
@@ -67,8 +68,8 @@ function table(r) {
 				h("td", {}, f.time(t.begin_ns)), h("td", {}, t.end_ns === null ? "the end" : f.time(t.end_ns))].filter(Boolean))))));
 }
 
-export function faults(d) {
-	const r = d.faults;
+export async function faults() {
+	const r = await json("faults");
 	if (!r)
 		return [h("p", { class: "empty" }, "Page faults and CPU time were not sampled: the trace was recorded with --no-rates or --exact, by moca trace, or by an older Moca. moca record samples them, moca rate -o DIR does so without tracing pages.")];
 	const own = r.minor.map((v, i) => v - r.own[i]);

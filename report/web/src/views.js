@@ -4,7 +4,7 @@ import { h, tip, pairs } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { lines, bars, strips } from "./charts.js";
 import { raster } from "./raster.js";
-import { cells, threadName, threadTotals } from "./data.js";
+import { cells, has, threadName, threadTotals } from "./data.js";
 import { texts } from "./texts.js";
 import { texts as exactTexts } from "./texts-counts.js";
 import { countedGlance, countedCertificate, countedNotRecorded } from "./view-counts.js";
@@ -72,7 +72,7 @@ function notRecorded(d) {
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
 		"Cache misses, bandwidth and latency: this collector does not see them.",
 	];
-	if (!d.faults)
+	if (!has("faults"))
 		list.push("Page faults and CPU time over time (moca record --no-rates or --exact, or an older Moca).");
 	if (!d.summary)
 		list.push("Findings and phases: moca summary was not run for this page.");
