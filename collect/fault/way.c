@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collect/fault/asked.h"
@@ -19,6 +18,7 @@
 #include "collect/fault/task-clock.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/way.h"
+#include "collect/run/attach-check.h"
 #include "collect/run/recording.h"
 #include "collect/run/target.h"
 #include "lib/base/err.h"
@@ -74,41 +74,19 @@ static int paranoid(void)
 	return level;
 }
 
-/* The kernel lets us not look into the process. */
-static void explain_rights(const struct recorder *rec, int err)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d", rec->opt->attach);
-	if (!stat(path, &st) && st.st_uid != geteuid())
-		moca_error("cannot attach to process %d: %s; it is not yours "
-			   "(uid %u owns it), or has gained or dropped rights: "
-			   "run as root", rec->opt->attach, strerror(-err),
-			   st.st_uid);
-	else
-		moca_error("cannot attach to process %d: %s; a security module "
-			   "or its rights forbid it: run as root",
-			   rec->opt->attach, strerror(-err));
-}
-
 static void explain_sampler(const struct recorder *rec, int err,
 			    const char *what)
 {
 	int rights = err == -EACCES || err == -EPERM;
+	int sysctl = rights && paranoid() > 2;
 
-	if (rec->attach && err == -ESRCH)
-		moca_error("cannot attach to process %d: there is no such "
-			   "process", rec->opt->attach);
-	else if (rec->attach && rights && paranoid() <= 2)
-		explain_rights(rec, err);
-	else if (!rights || paranoid() <= 2)
-		moca_error("cannot %s: %s; `moca doctor` says what this user "
-			   "may do", what, strerror(-err));
+	if (rec->attach && (err == -ESRCH || (rights && !sysctl)))
+		attach_refused(rec->opt->attach, err);
 	else
 		moca_error("cannot %s: %s; `moca doctor` says what this user "
-			   "may do, and `sysctl kernel.perf_event_paranoid=2` "
-			   "(as root) allows it", what, strerror(-err));
+			   "may do%s", what, strerror(-err), !sysctl ? "" :
+			   ", and `sysctl kernel.perf_event_paranoid=2` (as "
+			   "root) allows it");
 }
 
 static pid_t *list_threads(const struct recorder *rec, size_t *count)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collect/kernel/collector.h"
+#include "collect/run/attach-check.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/launch.h"
 #include "collect/run/loads.h"
@@ -202,8 +203,7 @@ static void explain(const struct recorder *rec, int err, const char *what)
 	struct moca_kernel_check c = { .abi = 0 };
 
 	if (rec->attach && err == -ESRCH) {
-		moca_error("cannot attach to process %d: there is no such "
-			   "process", rec->opt->attach);
+		attach_refused(rec->opt->attach, err);
 		return;
 	}
 	refuse(&c, err, what);

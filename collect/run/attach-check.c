@@ -40,8 +40,7 @@ int attach_check(pid_t pid, int by_ptrace, int sees_all)
 
 	err = moca_proc_stat(text, sizeof(text), pid);
 	if (err == -ENOENT || err == -ESRCH) {
-		moca_error("cannot attach to process %d: there is no such "
-			   "process", pid);
+		attach_refused(pid, -ESRCH);
 		return err;
 	}
 	if (!err && is_kernel_thread(text)) {
@@ -73,6 +72,7 @@ int attach_check(pid_t pid, int by_ptrace, int sees_all)
 
 void attach_refused(pid_t pid, int err)
 {
+	int rights = err == -EPERM || err == -EACCES;
 	char scope[16] = "";
 	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 
@@ -81,12 +81,15 @@ void attach_refused(pid_t pid, int err)
 	if (f)
 		fclose(f);
 	scope[strcspn(scope, "\n")] = 0;
-	if (err == -EPERM && atoi(scope) > 0)
+	if (err == -ESRCH)
+		moca_error("cannot attach to process %d: there is no such "
+			   "process", pid);
+	else if (rights && atoi(scope) > 0)
 		moca_error("cannot attach to process %d: %s; "
 			   "kernel.yama.ptrace_scope is %s: run as root, or "
 			   "start the program with 'moca record'", pid,
 			   strerror(-err), scope);
-	else if (err == -EPERM)
+	else if (rights)
 		moca_error("cannot attach to process %d: %s; its rights or a "
 			   "security module forbid it: moca doctor says what "
 			   "this user may do", pid, strerror(-err));

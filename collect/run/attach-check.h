@@ -11,7 +11,8 @@
  */
 int attach_check(pid_t pid, int by_ptrace, int sees_all);
 
-/* The kernel refused to attach, with -errno: a message. */
+/* The kernel refused to attach, or to show the process, with -errno: a message.
+ * All ways explain it here. */
 void attach_refused(pid_t pid, int err);
 
 #endif
