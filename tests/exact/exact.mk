@@ -21,8 +21,8 @@ $(EXACT_DIR)/agent.o: $(SIGNAL_PARTS)
 	@mkdir -p $(@D)
 	$(LD) -r -o $@ $^
 	objcopy --rename-section .text=agent_text $@
-$(EXACT_DIR)/signal: tests/exact/signal.c tests/exact/signal-harness.c \
-		$(EXACT_DIR)/agent.o $(EXACT_DEPS) $(wildcard agent/exact/*.h)
+$(EXACT_DIR)/signal: tests/exact/signal.c tests/exact/signal-frames.c \
+		tests/exact/signal-harness.c $(EXACT_DIR)/agent.o $(EXACT_DEPS) $(wildcard agent/exact/*.h)
 	$(exact_workload) -o $@ $(filter %.c %.o,$^)
 $(EXACT_DIR)/granules: tests/exact/granules.c $(BUILD)/libmoca.a
 	$(exact_workload) -o $@ $^ -lzstd
