@@ -139,6 +139,7 @@ static void json_finding(struct json *j, const struct moca_finding *f)
 	json_string(j, "title", f->title);
 	json_string(j, "confidence", moca_confidence_name(f->confidence));
 	json_double(j, "gain", f->gain);
+	json_double(j, "seconds", f->seconds);
 	json_uint(j, "object", f->object->object->id);
 	json_string(j, "name", f->object->object->name);
 	json_open(j, "remote", '{');
@@ -366,6 +367,7 @@ void advice_json(FILE *f, const struct advice_view *v)
 	for (i = 0; i < v->advice->count; i++)
 		json_finding(&j, &v->advice->findings[i]);
 	json_close(&j, ']');
+	advice_checks_json(&j, v);
 	json_open(&j, "notes", '[');
 	for (i = 0; i < v->advice->note_count; i++)
 		json_string(&j, NULL, v->advice->notes[i]);

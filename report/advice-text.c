@@ -144,6 +144,12 @@ static void print_finding(const struct moca_finding *f, unsigned n, int width)
 	terminal_wrap("     Cause      ", f->cause, width);
 	terminal_wrap("     Fix        ", f->fix, width);
 	print_lines("     Try        ", f->try_, width);
+	if (!isnan(f->seconds)) {
+		snprintf(numbers, sizeof(numbers),
+			 "%.2f s of CPU time, %.0f %% of it", f->seconds,
+			 100 * f->gain);
+		terminal_wrap("     Gain       ", numbers, width);
+	}
 	if (!isnan(f->after)) {
 		snprintf(numbers, sizeof(numbers),
 			 "%.0f %% of its accesses as it is, %.0f %% with the fix (interleaved %.0f %%, on one node %.0f %%, first touched in parallel %.0f %%)",
@@ -179,6 +185,8 @@ static void print_findings(const struct advice_view *v)
 			      width);
 		terminal_style(STYLE_NONE);
 	}
+	if (!a->count)
+		advice_checks_print(v, width);
 	if (!a->note_count)
 		return;
 	terminal_style(STYLE_STRONG);

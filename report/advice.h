@@ -31,8 +31,11 @@ void advice_free(struct advice_view *v);
 
 void advice_print(const struct advice_view *v);
 void advice_json(FILE *f, const struct advice_view *v);
-/* What there is of exact mode only: nothing, or "exact": null, without. */
 struct json;
+/* Which rules were asked, what came closest, what is most remote. */
+void advice_checks_print(const struct advice_view *v, int width);
+void advice_checks_json(struct json *j, const struct advice_view *v);
+/* What there is of exact mode only: nothing, or "exact": null, without. */
 void advice_counts_print(const struct advice_view *v);
 void advice_counts_json(struct json *j, const struct advice_view *v);
 /* "what-if: 2 nodes x 1 CPU" */

@@ -4,7 +4,7 @@
 
 #include "analysis/advice/rules.h"
 
-#define SECONDS_MIN 1000000000ull
+#define SECONDS_MIN 1
 
 int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 {
@@ -12,10 +12,19 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
 
+	const struct condition needed[] = {
+		AT_LEAST("size of what is not used any more", PAGES,
+			 o->idle_pages, 4 * PAGES_MIN),
+		AT_LEAST("of all data, what is not used any more", SHARE,
+			 (double)o->idle_pages / p->pages, 0.25),
+		AT_LEAST("of its pages, what is not used any more", SHARE,
+			 (double)o->idle_pages / o->pages, 0.9),
+		AT_LEAST("seconds", NUMBER, p->windows * p->window_ns / 1e9,
+			 SECONDS_MIN),
+	};
+
 	if (o->object->kind != MOCA_OBJECT_HEAP ||
-	    o->idle_pages < 4 * PAGES_MIN || 4 * o->idle_pages < p->pages ||
-	    10 * o->idle_pages < 9 * o->pages ||
-	    p->windows * p->window_ns < SECONDS_MIN)
+	    !CONDITIONS(r, MOCA_FINDING_ABANDONED, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_ABANDONED, o,
 			GAIN_MIN * o->idle_pages / p->pages);

@@ -17,6 +17,7 @@
 static const rule_fn placement[] = { ADVICE_PLACEMENT(X) };
 static const rule_fn counted[] = { ADVICE_COUNTED(X) };
 static const rule_fn others[] = { ADVICE_OTHERS(X) };
+static const rule_whole_fn whole[] = { ADVICE_WHOLE(X) };
 #undef X
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -146,7 +147,7 @@ struct moca_finding *finding_add(struct rules *r, enum moca_finding_kind kind,
 		return NULL;
 	}
 	*f = (struct moca_finding){ .kind = kind, .object = o, .gain = gain,
-				    .after = NAN };
+				    .after = NAN, .seconds = NAN };
 	for (i = 0; i < MOCA_POLICIES; i++)
 		f->remote[i] = share_remote(o, (enum moca_policy)i);
 	return f;
@@ -288,6 +289,13 @@ void evidence_use(struct rules *r, struct moca_finding *f)
 		     100. * o->private_pages / o->pages,
 		     100. * o->handed_pages / o->pages,
 		     100. * o->shared_pages / o->pages);
+}
+
+double advice_meta(const struct rules *r, const char *key)
+{
+	const char *s = moca_trace_meta(r->trace, key);
+
+	return s ? strtod(s, NULL) : 0;
 }
 
 /* --- notes -------------------------------------------------------------- */
@@ -474,6 +482,20 @@ static int by_gain(const void *a, const void *b)
 	return x->object->object->id < y->object->object->id ? -1 : 1;
 }
 
+static void find_most_remote(struct rules *r)
+{
+	const struct moca_profile *p = r->p;
+	const struct moca_profile_object *o, **most = &r->a->most_remote;
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		o = &p->rows[i];
+		if (o->data && o->remote[MOCA_POLICY_FIRST_TOUCH] >
+		    (*most ? (*most)->remote[MOCA_POLICY_FIRST_TOUCH] : 0))
+			*most = o;
+	}
+}
+
 static void apply(struct rules *r, const struct moca_profile_object *o)
 {
 	size_t i;
@@ -482,7 +504,7 @@ static void apply(struct rules *r, const struct moca_profile_object *o)
 		counted[i](r, o);
 	if (r->p->counts)
 		return;
-	for (i = 0; i < COUNT(placement) && !r->err; i++)
+	for (i = 0; i < COUNT(placement) && !r->err && is_used(r, o); i++)
 		if (placement[i](r, o))
 			break;
 	for (i = 0; i < COUNT(others) && !r->err; i++)
@@ -502,7 +524,11 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 		    (p->counts || p->intervals >= INTERVALS_MIN); i++)
 		if (p->rows[i].data && p->rows[i].pages)
 			apply(&r, &p->rows[i]);
+	for (i = 0; i < COUNT(whole) && !p->counts && !r.err; i++)
+		whole[i](&r);
 	doubt_all(&r);
+	find_most_remote(&r);
+	conditions_tell(&r);
 	add_notes(&r);
 	if (r.a->count)
 		qsort(r.a->findings, r.a->count, sizeof(*r.a->findings),
@@ -525,7 +551,10 @@ void moca_advice_free(struct moca_advice *a)
 		finding_free(&a->findings[i]);
 	for (i = 0; i < a->note_count; i++)
 		free(a->notes[i]);
+	for (i = 0; i < a->check_count; i++)
+		free(a->checks[i].missed);
 	free(a->findings);
+	free(a->checks);
 	free(a->notes);
 	free(a);
 }

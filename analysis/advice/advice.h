@@ -30,6 +30,7 @@ const char *moca_confidence_name(enum moca_confidence c);
 struct moca_finding {
 	enum moca_finding_kind kind;
 	enum moca_confidence confidence;
+	/* Of several structures with one cause, the most used. */
 	const struct moca_profile_object *object;
 	/* Share of all accesses to data that would no longer be remote, or that
 	   the finding is about; findings are sorted by it. */
@@ -38,6 +39,7 @@ struct moca_finding {
 	   nothing. after: with what is advised. */
 	double remote[MOCA_POLICIES];
 	double after;
+	double seconds;		/* of CPU time that it would save; NAN: not known */
 	char *title;
 	char *evidence[MOCA_FINDING_LINES];	/* until NULL */
 	char *cause;
@@ -48,9 +50,27 @@ struct moca_finding {
 	unsigned line;
 };
 
+/* A rule that was asked, and what came closest to a finding. */
+struct moca_check {
+	enum moca_finding_kind kind;
+	size_t looked;		/* at so many structures; 1: at the program */
+	int found;		/* it has a finding */
+	/*
+	 * From 0, far, to 1: the product of what was reached of each condition
+	 * that does not hold. 0: nothing came near.
+	 */
+	double near;
+	const struct moca_profile_object *object;	/* NULL: the program */
+	char *missed;		/* what it lacks, or NULL */
+};
+
 struct moca_advice {
 	struct moca_finding *findings;	/* the most worthwhile first */
 	size_t count, cap;
+	struct moca_check *checks;	/* by kind; of those that were asked */
+	size_t check_count, check_cap;
+	/* With most accesses from other nodes; NULL: none has any. */
+	const struct moca_profile_object *most_remote;
 	char **notes;		/* what was not looked at, or cannot be told */
 	size_t note_count, note_cap;
 };

@@ -16,16 +16,25 @@ int rule_counted_touch(struct rules *r, const struct moca_profile_object *o)
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
 	double then = share_remote(o, MOCA_POLICY_PARALLEL_INIT);
 	double gain = (now - then) * o->accesses / p->accesses, on_home;
-	uint64_t early;
 	struct moca_finding *f;
 	char task[96];
+	const struct condition needed[] = {
+		AT_LEAST("size", PAGES, o->pages << p->counts->page_shift,
+			 PAGES_MIN),
+		AT_LEAST("its accesses from other nodes", SHARE, now,
+			 REMOTE_MIN),
+		AT_MOST("of these, those that the best places leave", SHARE,
+			now > 0 ? then / now : 1, 0.5),
+		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
+		AT_LEAST("pages used by others later", SHARE,
+			 (double)o->late_pages / o->pages, 0.5),
+		/* Buffers that are passed on as they are filled are another case. */
+		HOLDS("it was prepared before others used it",
+		      moca_counts_early_remote(p, o) <=
+			      o->remote[MOCA_POLICY_FIRST_TOUCH] / 10),
+	};
 
-	if (o->pages << p->counts->page_shift < PAGES_MIN || now < REMOTE_MIN ||
-	    then > now / 2 || gain < GAIN_MIN || 2 * o->late_pages < o->pages)
-		return 0;
-	/* Buffers that are passed on as they are filled are another case. */
-	early = moca_counts_early_remote(p, o);
-	if (early > o->remote[MOCA_POLICY_FIRST_TOUCH] / 10)
+	if (!CONDITIONS(r, MOCA_FINDING_SERIAL_TOUCH, o, needed))
 		return 0;
 	home_node(p, o, &on_home);
 	f = finding_add(r, on_home < SERIAL ? MOCA_FINDING_OTHER_TOUCH :

@@ -4,14 +4,26 @@
 
 #include "analysis/advice/rules.h"
 
+#define LARGE 16384		/* 64 MiB: as the pattern has it */
+
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
 
-	if (!(o->patterns & MOCA_PATTERN_HUGE) ||
-	    5 * o->accesses < p->accesses || o->steps < 4 * o->pages)
+	const struct condition needed[] = {
+		AT_LEAST("size", PAGES, o->pages, LARGE),
+		HOLDS("it is used at random",
+		      o->patterns & MOCA_PATTERN_RANDOM),
+		HOLDS("it is used all over", o->patterns & MOCA_PATTERN_HUGE),
+		AT_LEAST("share of all accesses", SHARE,
+			 (double)o->accesses / p->accesses, 0.2),
+		AT_LEAST("steps per page", NUMBER,
+			 (double)o->steps / o->pages, 4),
+	};
+
+	if (!is_used(r, o) || !CONDITIONS(r, MOCA_FINDING_HUGE_PAGES, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_HUGE_PAGES, o,
 			GAIN_MIN * o->accesses / p->accesses);

@@ -19,14 +19,24 @@
 	X(HUGE_PAGES, "huge-pages") \
 	X(ABANDONED, "abandoned") \
 	/* one writes, others use */ \
-	X(SHARED_LINES, "shared-lines")
+	X(SHARED_LINES, "shared-lines") \
+	/* all write all over it */ \
+	X(SCATTERED, "scattered-writes") \
+	/* an earlier owner of its memory placed it */ \
+	X(RECYCLED, "recycled-memory") \
+	/* structures with one cause */ \
+	X(MISPLACED, "misplaced") \
+	/* faults on memory that was given back */ \
+	X(CHURN, "fault-churn")
 
 /* Of those about placement the first that holds says it all. */
 #define ADVICE_PLACEMENT(X) \
+	X(rule_recycled) \
 	X(rule_serial_touch) \
 	X(rule_replicate) \
 	X(rule_moving_parts) \
-	X(rule_one_node)
+	X(rule_one_node) \
+	X(rule_scattered)
 
 /* Of counts of exact mode: what needs neither an order nor an instruction. */
 #define ADVICE_COUNTED(X) \
@@ -39,5 +49,10 @@
 	X(rule_unbalanced) \
 	X(rule_huge_pages) \
 	X(rule_abandoned)
+
+/* Of the whole program, when its structures were looked at. */
+#define ADVICE_WHOLE(X) \
+	X(rule_churn) \
+	X(rule_misplaced)
 
 #endif

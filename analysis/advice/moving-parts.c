@@ -52,18 +52,31 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
 	double gain = now * o->accesses / r->p->accesses;
 	struct moca_finding *f;
-
-	if (o->pages < PAGES_MIN || now < REMOTE_MIN || gain < GAIN_MIN ||
-	    share_remote(o, MOCA_POLICY_PARALLEL_INIT) < REMOTE_MIN / 2)
-		return 0;
 	/*
 	 * Used in turn, by more than at borders; written, as all threads may
 	 * well read all of a table; and not at random.
 	 */
-	if (2 * o->shared_accesses < o->accesses ||
-	    20 * o->late_writes < o->accesses || o->steps < o->pages ||
-	    10 * o->steps_near < 7 * o->steps || !all_users_write(r->p, o) ||
-	    nodes_using(r->p, o, least_share(r->p)) < 2)
+	const struct condition needed[] = {
+		AT_LEAST("size", PAGES, o->pages, PAGES_MIN),
+		AT_LEAST("its accesses from other nodes", SHARE, now,
+			 REMOTE_MIN),
+		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
+		AT_LEAST("what the best places leave of them", SHARE,
+			 share_remote(o, MOCA_POLICY_PARALLEL_INIT),
+			 REMOTE_MIN / 2),
+		AT_LEAST("its accesses to pages used in turn", SHARE,
+			 of(o->shared_accesses, o), 0.5),
+		AT_LEAST("late writes", SHARE, of(o->late_writes, o), 0.05),
+		AT_LEAST("steps per page", NUMBER,
+			 (double)o->steps / o->pages, 1),
+		AT_LEAST("steps under 1 MiB", SHARE,
+			 o->steps ? (double)o->steps_near / o->steps : 0, 0.7),
+		HOLDS("all that use it write it", all_users_write(r->p, o)),
+		AT_LEAST("nodes that use it", NUMBER,
+			 nodes_using(r->p, o, least_share(r->p)), 2),
+	};
+
+	if (!CONDITIONS(r, MOCA_FINDING_MOVING_PARTS, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_MOVING_PARTS, o, gain);
 	if (!f)

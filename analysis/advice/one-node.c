@@ -12,15 +12,25 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 	const char *name = name_text(r, o);
 	char task[96];
 
-	if (o->pages < PAGES_MIN || now < REMOTE_MIN || on_home < 0.9 ||
-	    2 * o->shared_accesses < o->accesses || gain < 2 * GAIN_MIN ||
-	    nodes_using(p, o, 0.5 / p->topology.nodes) < p->topology.nodes)
-		return 0;
-	/* Where that makes clearly more remote, one has to try: no advice. */
-	if (share_remote(o, MOCA_POLICY_INTERLEAVE) > now + 0.05)
-		return 0;
-	/* What is only read is in each node's cache, or is to be replicated. */
-	if (!all_users_write(p, o))
+	const struct condition needed[] = {
+		AT_LEAST("size", PAGES, o->pages, PAGES_MIN),
+		AT_LEAST("its accesses from other nodes", SHARE, now,
+			 REMOTE_MIN),
+		AT_LEAST("its pages on one node", SHARE, on_home, 0.9),
+		AT_LEAST("its accesses to pages used in turn", SHARE,
+			 of(o->shared_accesses, o), 0.5),
+		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
+		AT_LEAST("nodes that use it", NUMBER,
+			 nodes_using(p, o, 0.5 / p->topology.nodes),
+			 p->topology.nodes),
+		/* Where that is clearly more, one has to try: no advice. */
+		AT_MOST("remote if interleaved", SHARE,
+			share_remote(o, MOCA_POLICY_INTERLEAVE), now + 0.05),
+		/* What is only read is in each cache, or to be replicated. */
+		HOLDS("all that use it write it", all_users_write(p, o)),
+	};
+
+	if (!CONDITIONS(r, MOCA_FINDING_ONE_NODE, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_ONE_NODE, o, gain);
 	if (!f)

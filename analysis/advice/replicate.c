@@ -9,15 +9,22 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
-
 	/* Who has not seen all writes does not know that nobody writes it. */
-	if (!p->writes_known)
-		return 0;
-	/* Smaller tables are in each node's last-level cache already. */
-	if (o->pages < PAGES_BEYOND_CACHE || now < REMOTE_MIN ||
-	    gain < 2 * GAIN_MIN || 2 * o->shared_accesses < o->accesses ||
-	    200 * o->late_writes >= o->accesses ||
-	    nodes_using(p, o, 0.5 / p->topology.nodes) < 2)
+	const struct condition needed[] = {
+		HOLDS("all writes are known", p->writes_known),
+		/* Smaller tables are in each node's last-level cache already. */
+		AT_LEAST("size", PAGES, o->pages, PAGES_BEYOND_CACHE),
+		AT_LEAST("its accesses from other nodes", SHARE, now,
+			 REMOTE_MIN),
+		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
+		AT_LEAST("its accesses to pages used in turn", SHARE,
+			 of(o->shared_accesses, o), 0.5),
+		AT_MOST("late writes", SHARE, of(o->late_writes, o), 0.005),
+		AT_LEAST("nodes that use it", NUMBER,
+			 nodes_using(p, o, 0.5 / p->topology.nodes), 2),
+	};
+
+	if (!CONDITIONS(r, MOCA_FINDING_REPLICATE, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_REPLICATE, o, gain);
 	if (!f)

@@ -4,6 +4,7 @@
 #define MOCA_ANALYSIS_ADVICE_RULES_H
 
 #include "analysis/advice/advice.h"
+#include "analysis/advice/conditions.h"
 
 /*
  * Smaller objects live in the caches of the cores that use them: 2 MiB of
@@ -26,6 +27,7 @@ struct rules {
 	int err;
 	int openmp;		/* 1: yes, -1: no, 0: not looked yet */
 	char name[80];
+	struct condition_miss miss[MOCA_FINDING_KINDS];
 };
 
 /*
@@ -38,6 +40,13 @@ typedef int (*rule_fn)(struct rules *r, const struct moca_profile_object *o);
 ADVICE_PLACEMENT(X)
 ADVICE_COUNTED(X)
 ADVICE_OTHERS(X)
+#undef X
+
+/* Looks at all of the program, when its structures were looked at. */
+typedef int (*rule_whole_fn)(struct rules *r);
+
+#define X(rule) int rule(struct rules *r);
+ADVICE_WHOLE(X)
 #undef X
 
 /* A new finding with remote shares filled in; NULL: no memory (r->err). */
@@ -53,6 +62,17 @@ void finding_line(struct rules *r, char **lines, const char *fmt, ...);
 __attribute__((format(printf, 2, 3)))
 void advice_note(struct rules *r, const char *fmt, ...);
 
+/* n of the object's accesses, as a share of all of these. */
+static inline double of(uint64_t n, const struct moca_profile_object *o)
+{
+	return o->accesses ? (double)n / o->accesses : 0;
+}
+/* With less than 1 % of all accesses nothing about it would gain anything. */
+static inline int is_used(const struct rules *r,
+			  const struct moca_profile_object *o)
+{
+	return 100 * o->accesses >= r->p->accesses;
+}
 /* Share of the object's accesses that is remote under a policy. */
 double share_remote(const struct moca_profile_object *o, enum moca_policy p);
 /* Node that use most; *share of the object's accesses by others than it. */
@@ -81,6 +101,14 @@ int advice_openmp(struct rules *r);
  */
 void try_parallel_init(struct rules *r, struct moca_finding *f,
 		       const char *name, const char *where);
+/*
+ * Were nearly all pages prepared before others used any? Else they are passed
+ * on as they are filled, as buffers of a pipeline: who fills them must be first.
+ */
+int prepared_before(const struct moca_profile *p,
+		    const struct moca_profile_object *o);
+/* A number of the metadata; 0: there is none. */
+double advice_meta(const struct rules *r, const char *key);
 /* Evidence that several rules give. */
 void evidence_use(struct rules *r, struct moca_finding *f);
 /* The object's name in text, cut if it is very long; valid until the next. */

@@ -47,12 +47,8 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 			     100 * f->remote[MOCA_POLICY_INTERLEAVE]);
 }
 
-/*
- * Were nearly all pages prepared before others used any? Else they are passed
- * on as they are filled, as buffers of a pipeline: who fills them must be first.
- */
-static int prepared_before(const struct moca_profile *p,
-			   const struct moca_profile_object *o)
+int prepared_before(const struct moca_profile *p,
+		    const struct moca_profile_object *o)
 {
 	uint64_t touched = 0, remote = 0;
 	unsigned w;
@@ -69,17 +65,33 @@ static int prepared_before(const struct moca_profile *p,
 	return 10 * remote <= o->remote[MOCA_POLICY_FIRST_TOUCH];
 }
 
+static double per_page(const struct moca_profile_object *o)
+{
+	return (double)o->accesses / o->pages;
+}
+
 int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
 	double then = share_remote(o, MOCA_POLICY_PARALLEL_INIT);
 	double gain = (now - then) * o->accesses / r->p->accesses, on_home;
 	struct moca_finding *f;
+	const struct condition needed[] = {
+		AT_LEAST("size", PAGES, o->pages, PAGES_MIN),
+		AT_LEAST("its accesses from other nodes", SHARE, now,
+			 REMOTE_MIN),
+		/* The least that is worth a change of the program. */
+		AT_MOST("of these, those that the best places leave", SHARE,
+			now > 0 ? then / now : 1, 0.5),
+		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
+		AT_LEAST("accesses per page", NUMBER, per_page(o), REUSE),
+		AT_LEAST("pages used again later", SHARE,
+			 (double)o->late_pages / o->pages, 0.5),
+		HOLDS("it was prepared before others used it",
+		      prepared_before(r->p, o)),
+	};
 
-	/* Halving it is the least that is worth a change of the program. */
-	if (o->pages < PAGES_MIN || now < REMOTE_MIN || then > now / 2 ||
-	    gain < GAIN_MIN || o->accesses < REUSE * o->pages ||
-	    2 * o->late_pages < o->pages || !prepared_before(r->p, o))
+	if (!CONDITIONS(r, MOCA_FINDING_SERIAL_TOUCH, o, needed))
 		return 0;
 	home_node(r->p, o, &on_home);
 	/* Several nodes prepared it, but not those that use it. */

@@ -49,16 +49,24 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	unsigned top, n = users(p, o, &top);
-	double share, idle;
+	double share = (double)o->use[top] / o->accesses;
+	double idle = is_used(r, o) ? idle_share(p, o, top) : 0;
+	const struct condition needed[] = {
+		AT_LEAST("threads that use it", NUMBER, n, 2),
+		/* Else a lane is several. */
+		AT_MOST("threads of the program", NUMBER, p->threads,
+			p->lanes),
+		AT_LEAST("size", PAGES, o->pages, PAGES_MIN / 4),
+		AT_LEAST("pages of one thread each", SHARE,
+			 (double)o->private_pages / o->pages, 0.9),
+		AT_LEAST("share of all accesses", SHARE,
+			 (double)o->accesses / p->accesses, 0.2),
+		AT_LEAST("the busiest thread's part, in mean ones", NUMBER,
+			 share * n, LARGEST),
+		AT_LEAST("time in which others are idle", SHARE, idle, IDLE),
+	};
 
-	/* As many threads as there are lanes: else a lane is several. */
-	if (n < 2 || p->threads > p->lanes || o->pages < PAGES_MIN / 4 ||
-	    10 * o->private_pages < 9 * o->pages ||
-	    5 * o->accesses < p->accesses)
-		return 0;
-	share = (double)o->use[top] / o->accesses;
-	idle = idle_share(p, o, top);
-	if (share * n < LARGEST || idle < IDLE)
+	if (!is_used(r, o) || !CONDITIONS(r, MOCA_FINDING_UNBALANCED, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_UNBALANCED, o,
 			idle * o->accesses / p->accesses);

@@ -100,6 +100,11 @@ extern const struct pass moca_pass_working_set, moca_pass_sharing,
 	moca_pass_first_touch, moca_pass_distribution, moca_pass_remote,
 	moca_pass_steps, moca_pass_reuse, moca_pass_patterns;
 
+/*
+ * Counts distinct pages, and fills what rows inherited; rows by id. 0 or
+ * -ENOMEM.
+ */
+int owners_find(struct gather *g);
 /* Is it the program's own data? */
 int moca_profile_is_data(const struct moca_object *o);
 /* Deal the tasks out over lanes. Fills p->lane_of, lanes. 0 or -ENOMEM. */

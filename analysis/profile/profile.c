@@ -386,6 +386,8 @@ static int finish(struct gather *g)
 
 	if (!err)
 		err = pass_pages(g);
+	if (!err)
+		err = owners_find(g);
 	if (err)
 		return err;
 	for (i = 0; i < p->count; i++)

@@ -71,6 +71,15 @@ struct moca_profile_object {
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;	/* accesses whose page's or CPU's node is not
 				   known; 0 on a what-if machine */
+	/*
+	 * Pages that another object on the heap had before, which decided their
+	 * node: accesses to them, and of these from another node than that one
+	 * and, at least, wherever they were. The row they were of most, by id.
+	 */
+	uint64_t inherited_pages, inherited_accesses;
+	uint64_t inherited_remote, inherited_best;
+	uint64_t inherited_votes;
+	uint32_t inherited_from;
 	/* Where a thread went from one page of it to another. */
 	uint64_t steps, steps_next, steps_near;
 	unsigned patterns;	/* enum moca_pattern */
@@ -112,6 +121,8 @@ struct moca_profile {
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */
+	uint64_t distinct;		/* pages, code as well, however many
+					   objects were there */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	unsigned threads;		/* most that lived at a time */

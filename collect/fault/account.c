@@ -371,6 +371,10 @@ void account_describe(struct account *a, struct moca_meta *m)
 	moca_meta_set(m, "cost.price.stop_ns", "%lu",
 		      atomic_load(&a->rec->costs.stop_ns));
 	moca_meta_set(m, "cost.price.touch_ns", "%.0f", a->prices.touch_ns);
+	moca_meta_set(m, "cost.price.native_touch_ns", "%.0f",
+		      a->prices.native_touch_ns);
+	moca_meta_set(m, "cost.price.native_free_ns", "%.0f",
+		      a->prices.native_free_ns);
 	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);
 }
 

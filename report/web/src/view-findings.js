@@ -34,6 +34,7 @@ function finding(d, x, i) {
 	return h("article", { class: "panel finding", "data-finding": x.id },
 		h("div", { class: "bar-row" }, h("h3", {}, `${i + 1}. ${f.cut(x.title[0].toUpperCase() + x.title.slice(1), 300)}`), h("span", { class: `badge ${x.confidence}` }, `confidence: ${x.confidence}`)),
 		h("p", {}, "Structure: ", linkTo(d, x.object, x.name)),
+		Number.isFinite(x.seconds) && h("p", {}, `It would save ${f.time(1e9 * x.seconds)} of CPU time, ${share(x.gain)} of it.`),
 		h("h4", {}, "Evidence"), h("ul", {}, x.evidence.map((e) => h("li", {}, f.cut(e, 600)))),
 		x.cause && [h("h4", {}, "Cause"), h("p", {}, f.cut(x.cause, 1000))],
 		where && h("p", { class: "small" }, `First touched in ${f.cut(where, 300)}`),
@@ -42,12 +43,23 @@ function finding(d, x, i) {
 		remote(x.remote));
 }
 
+/* Nothing found is an answer, too: what was looked at, and how near. */
+function checks(s) {
+	const near = (s.checks || []).filter((c) => !c.found && c.missed && c.near >= 0.05).sort((a, b) => b.near - a.near).slice(0, 4);
+	const most = s.objects?.find((o) => o.id === s.most_remote);
+	return s.checks?.length > 0 && h("section", { class: "panel", "data-checks": "" }, h("h3", {}, "What was checked"),
+		h("p", {}, s.checks.map((c) => c.id).join(", ")),
+		near.length > 0 && [h("h4", {}, "What came closest"), h("ul", {}, near.map((c) => h("li", {}, `${c.id}, ${f.cut(c.name || "the program", 80)}: ${f.cut(c.missed, 400)}`)))],
+		most && h("p", { class: "small" }, `Most remote: ${f.cut(most.name, 80)}, ${share(most.remote.first_touch)} of its accesses; with each page at its user ${share(most.remote.parallel_init)}.`));
+}
+
 export function findings(d) {
 	const s = d.summary, t = s.topology;
 	return [
 		h("p", {}, s.findings.length ? `${f.count(s.findings.length)} finding${s.findings.length > 1 ? "s" : ""}, the most worthwhile first.` : "Nothing was found that could clearly be better.",
 			t ? ` Remote shares are predicted for ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs${t.assumed ? ", an assumed machine (the recorded one has one node)" : t.what_if ? ", an imagined machine" : ", the recorded machine"}.` : ""),
 		...s.findings.map((x, i) => finding(d, x, i)),
+		!s.findings.length && checks(s),
 		s.notes?.length > 0 && h("section", { class: "panel" }, h("h3", {}, "Notes"), h("ul", {}, s.notes.map((n) => h("li", {}, f.cut(n, 600))))),
 	];
 }

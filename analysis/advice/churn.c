@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Memory that is given back to the kernel and taken again: each page is cleared
+ * and mapped anew at its next first touch. What that costs is the number of such
+ * touches times what one takes on this machine, as measured when the recording
+ * began.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/advice/rules.h"
+
+/* Fewer first touches take no time that one would notice: some 20 ms. */
+#define TOUCHES_MIN 10000
+/* Of them, what must be explained by allocations that were made again. */
+#define EXPLAINED_MIN 0.5
+#define NAMED 4
+/* glibc takes no larger threshold for mmap, but in its later versions. */
+#define MMAP_THRESHOLD_MAX (32ull << 20)
+#define KEEP_MIN (64ull << 20)
+
+struct churn {
+	uint64_t touches, again;	/* first touches; of pages had before */
+	double price_ns;		/* of one, with giving it back */
+	double cpu_ns;			/* of the program, without the recorder */
+	double explained;		/* of again */
+	/* Sites that allocate again and again, most pages first. */
+	const struct moca_profile_object *top[NAMED];
+	size_t sites;
+	uint64_t largest, together;	/* bytes: of one; of one of each site */
+};
+
+/* Pages that were allocated at this site more often than they exist. */
+static uint64_t allocated_again(const struct moca_object *o)
+{
+	uint64_t most = o->size > 4096 * o->pages ? o->size : 4096 * o->pages;
+
+	return o->kind == MOCA_OBJECT_HEAP && o->instances > 1 &&
+	       o->bytes > most ? (o->bytes - most) / 4096 : 0;
+}
+
+static void add_site(struct churn *x, const struct moca_profile_object *o)
+{
+	size_t i = x->sites < NAMED ? x->sites : NAMED;
+
+	for (; i && allocated_again(x->top[i - 1]->object) <
+			    allocated_again(o->object); i--)
+		if (i < NAMED)
+			x->top[i] = x->top[i - 1];
+	if (i < NAMED)
+		x->top[i] = o;
+	x->sites++;
+	x->together += o->object->size;
+	if (o->object->size > x->largest)
+		x->largest = o->object->size;
+}
+
+static void find_sites(const struct rules *r, struct churn *x)
+{
+	const struct moca_profile *p = r->p;
+	uint64_t sum = 0, n;
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		n = allocated_again(p->rows[i].object);
+		sum += n;
+		/* Who has little part in it is not named. */
+		if (n && 50 * n >= x->again)
+			add_site(x, &p->rows[i]);
+	}
+	x->explained = x->again ? (double)sum / x->again : 0;
+}
+
+static void measure(const struct rules *r, struct churn *x)
+{
+	const struct moca_profile *p = r->p;
+	double slower = advice_meta(r, "cost.cpu_estimate");
+	struct moca_certificate c;
+
+	moca_trace_certificate(r->trace, &c);
+	x->touches = c.pages_touched;
+	/* What was not looked at page by page may be any page. */
+	x->again = !p->left_out && c.pages_touched > p->distinct ?
+		   c.pages_touched - p->distinct : 0;
+	x->price_ns = advice_meta(r, "cost.price.native_touch_ns") +
+		      advice_meta(r, "cost.price.native_free_ns");
+	x->cpu_ns = slower >= 1 ? advice_meta(r, "cost.cpu_ns") / slower : 0;
+}
+
+enum allocator { GLIBC, JEMALLOC, TCMALLOC, MIMALLOC };
+
+static enum allocator allocator_of(const struct rules *r)
+{
+	static const struct {
+		const char *name;
+		enum allocator which;
+	} names[] = { { "/libjemalloc", JEMALLOC }, { "/libtcmalloc", TCMALLOC },
+		      { "/libmimalloc", MIMALLOC } };
+	const struct moca_mapping *m;
+	size_t i, k, n;
+
+	if (moca_trace_mappings(r->trace, &m, &n))
+		return GLIBC;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (strstr(m[i].name, names[k].name))
+				return names[k].which;
+	return GLIBC;
+}
+
+static uint64_t power_of_two(uint64_t least)
+{
+	uint64_t x = KEEP_MIN;
+
+	while (x < least && x < 1ull << 62)
+		x *= 2;
+	return x;
+}
+
+/* What keeps the memory without a change of the program. */
+static void try_environment(struct rules *r, struct moca_finding *f,
+			    const struct churn *x)
+{
+	/* What may be free at the top: all of it, and as much between. */
+	uint64_t keep = power_of_two(4 * x->together);
+
+	switch (allocator_of(r)) {
+	case JEMALLOC:
+		finding_line(r, f->try_,
+			     "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1 ./program");
+		return;
+	case TCMALLOC:
+		finding_line(r, f->try_,
+			     "TCMALLOC_RELEASE_RATE=0 TCMALLOC_AGGRESSIVE_DECOMMIT=0 ./program");
+		return;
+	case MIMALLOC:
+		finding_line(r, f->try_,
+			     "MIMALLOC_PURGE_DELAY=-1 ./program   # before 2.1: MIMALLOC_RESET_DELAY, MIMALLOC_DECOMMIT_DELAY");
+		return;
+	case GLIBC:
+		break;
+	}
+	if (x->largest < MMAP_THRESHOLD_MAX) {
+		finding_line(r, f->try_,
+			     "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_threshold=%llu ./program",
+			     keep, MMAP_THRESHOLD_MAX);
+		finding_line(r, f->try_,
+			     "mallopt(M_TRIM_THRESHOLD, %" PRIu64 "); mallopt(M_MMAP_THRESHOLD, %llu);   /* the same, first in main() */",
+			     keep > INT32_MAX ? (uint64_t)INT32_MAX : keep,
+			     MMAP_THRESHOLD_MAX);
+	} else {
+		finding_line(r, f->try_,
+			     "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_max=0 ./program",
+			     keep);
+		finding_line(r, f->try_,
+			     "mallopt(M_TRIM_THRESHOLD, %" PRIu64 "); mallopt(M_MMAP_MAX, 0);   /* the same, first in main() */",
+			     keep > INT32_MAX ? (uint64_t)INT32_MAX : keep);
+	}
+}
+
+static void say_sites(struct rules *r, struct moca_finding *f,
+		      const struct churn *x)
+{
+	char text[NAMED * 300], name[80];
+	size_t i, at = 0;
+
+	for (i = 0; i < x->sites && i < NAMED && at < sizeof(text); i++) {
+		const struct moca_object *o = x->top[i]->object;
+
+		snprintf(name, sizeof(name), "%s", name_text(r, x->top[i]));
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       "%s%s %" PRIu64 " times %.1f MiB%s%.160s",
+				       i ? ", " : "", name, o->instances,
+				       (double)o->bytes / o->instances /
+					       (1 << 20),
+				       *o->site ? " in " : "", o->site);
+	}
+	if (x->sites > NAMED && at < sizeof(text))
+		snprintf(text + at, sizeof(text) - at, " and %zu more sites",
+			 x->sites - NAMED);
+	finding_line(r, f->evidence, "allocated: %s", text);
+}
+
+static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
+{
+	double s = x->again * x->price_ns / 1e9;
+
+	f->seconds = s;
+	f->confidence = x->explained >= 0.9 ? MOCA_CONFIDENCE_HIGH :
+					      MOCA_CONFIDENCE_MEDIUM;
+	finding_set(r, &f->title,
+		    "memory is given back to the kernel and taken again: %.0f %% of the CPU time goes to its page faults",
+		    100 * f->gain);
+	finding_line(r, f->evidence,
+		     "%" PRIu64 " first touches of %" PRIu64 " pages: %" PRIu64 " were of memory that the program had before",
+		     x->touches, r->p->distinct, x->again);
+	finding_line(r, f->evidence,
+		     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s",
+		     x->price_ns, s, x->cpu_ns / 1e9);
+	say_sites(r, f, x);
+	finding_set(r, &f->cause,
+		    "malloc gives large blocks, and what is free at the end of its heap, back to the kernel when they are freed; the kernel clears each page and maps it again at its next first touch.");
+	finding_set(r, &f->fix,
+		    "Allocate the memory once and use it again; or, without a change of the program, tell malloc to keep it.");
+	try_environment(r, f, x);
+}
+
+int rule_churn(struct rules *r)
+{
+	struct churn x = { 0 };
+	struct moca_finding *f;
+	double share;
+
+	measure(r, &x);
+	find_sites(r, &x);
+	share = x.cpu_ns > 0 ? x.again * x.price_ns / x.cpu_ns : 0;
+	const struct condition needed[] = {
+		HOLDS("the trace has the prices of faults, and CPU time",
+		      x.price_ns > 0 && x.cpu_ns > 0),
+		AT_LEAST("first touches of memory that was given back", NUMBER,
+			 x.again, TOUCHES_MIN),
+		AT_LEAST("CPU time of these", SHARE, share, GAIN_MIN),
+		AT_LEAST("of these, what allocations explain", SHARE,
+			 x.explained, EXPLAINED_MIN),
+		AT_LEAST("sites that have a part in it", NUMBER, x.sites, 1),
+	};
+
+	if (!CONDITIONS(r, MOCA_FINDING_CHURN, NULL, needed))
+		return 0;
+	f = finding_add(r, MOCA_FINDING_CHURN, x.top[0],
+			share < 1 ? share : 1);
+	if (f)
+		say(r, f, &x);
+	return f != NULL;
+}

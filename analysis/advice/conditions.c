@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tables of conditions, and what came closest to holding. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/advice/rules.h"
+#include "lib/base/vec.h"
+
+/* What a condition that holds or not is worth where it does not. */
+#define NOT_SO 0.25
+
+static int holds(const struct condition *c)
+{
+	return c->most ? c->value <= c->needed : c->value >= c->needed;
+}
+
+/* From 0, nothing of it, to 1, nearly. */
+static double reached(const struct condition *c)
+{
+	double x;
+
+	if (c->unit == CONDITION_HOLDS)
+		return NOT_SO;
+	if (c->most)
+		x = c->value > 0 ? c->needed / c->value : 1;
+	else
+		x = c->needed > 0 ? c->value / c->needed : 1;
+	return x > 0 ? x : 0;
+}
+
+int conditions_hold(struct rules *r, enum moca_finding_kind kind,
+		    const struct moca_profile_object *o,
+		    const struct condition *c, size_t n)
+{
+	struct condition_miss *m = &r->miss[kind];
+	struct condition missed[CONDITIONS_MAX];
+	size_t i, count = 0;
+	double near = 1;
+
+	m->looked++;
+	for (i = 0; i < n && i < CONDITIONS_MAX; i++)
+		if (!holds(&c[i])) {
+			near *= reached(&c[i]);
+			missed[count++] = c[i];
+		}
+	if (!count) {
+		m->held = 1;
+		return 1;
+	}
+	if (near <= m->near)
+		return 0;
+	m->near = near;
+	m->object = o;
+	m->count = count;
+	memcpy(m->missed, missed, sizeof(missed));
+	return 0;
+}
+
+static void number(const struct condition *c, double v, char *buf, size_t len)
+{
+	switch (c->unit) {
+	case CONDITION_SHARE:
+		snprintf(buf, len, "%.*f %%", v < 0.1 ? 1 : 0, 100 * v);
+		break;
+	case CONDITION_PAGES:
+		snprintf(buf, len, "%.1f MiB", v * 4096 / (1 << 20));
+		break;
+	default:
+		snprintf(buf, len, "%.*f", v < 10 && v != (int)v ? 1 : 0, v);
+	}
+}
+
+/* "accesses from other nodes 12 %, not 20 % at least" */
+static void tell(const struct condition *c, char *buf, size_t len)
+{
+	char is[32], needed[32];
+
+	if (c->unit == CONDITION_HOLDS) {
+		snprintf(buf, len, "not so: %s", c->what);
+		return;
+	}
+	number(c, c->value, is, sizeof(is));
+	number(c, c->needed, needed, sizeof(needed));
+	snprintf(buf, len, "%s %s, not %s at %s", c->what, is, needed,
+		 c->most ? "most" : "least");
+}
+
+void conditions_tell(struct rules *r)
+{
+	struct moca_advice *a = r->a;
+	struct moca_check *check;
+	char text[512], one[128];
+	unsigned k;
+	size_t i, at;
+
+	for (k = 0; k < MOCA_FINDING_KINDS; k++) {
+		const struct condition_miss *m = &r->miss[k];
+
+		if (!m->looked)
+			continue;
+		check = moca_vec_add(a->checks, a->check_count, a->check_cap);
+		if (!check) {
+			r->err = -ENOMEM;
+			return;
+		}
+		*check = (struct moca_check){
+			.kind = (enum moca_finding_kind)k,
+			.looked = m->looked, .found = m->held,
+			.near = m->near, .object = m->object,
+		};
+		for (at = 0, i = 0; i < m->count && at < sizeof(text); i++) {
+			tell(&m->missed[i], one, sizeof(one));
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       "%s%s", i ? "; " : "", one);
+		}
+		if (m->count)
+			finding_set(r, &check->missed, "%s", text);
+	}
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* That nothing was found is an answer, too: what was looked at, and how near. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/text/json.h"
+#include "lib/text/terminal.h"
+#include "report/advice.h"
+
+#define CLOSEST 4		/* rules that are told */
+#define NEAR_MIN 0.05		/* farther ones say nothing */
+
+static int by_near(const void *a, const void *b)
+{
+	const struct moca_check *x = *(const struct moca_check *const *)a;
+	const struct moca_check *y = *(const struct moca_check *const *)b;
+
+	if (x->near != y->near)
+		return x->near > y->near ? -1 : 1;
+	return x->kind < y->kind ? -1 : 1;
+}
+
+static void print_names(const struct moca_advice *a, int width)
+{
+	char text[512];
+	size_t at = 0, i;
+
+	for (i = 0; i < a->check_count && at < sizeof(text); i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s",
+				       i ? ", " : "",
+				       moca_finding_id(a->checks[i].kind));
+	if (at)
+		terminal_wrap("  Checked       ", text, width);
+}
+
+static void print_closest(const struct moca_advice *a, int width)
+{
+	const struct moca_check *sorted[MOCA_FINDING_KINDS];
+	char text[800];
+	size_t i, n = 0;
+
+	for (i = 0; i < a->check_count; i++)
+		sorted[n++] = &a->checks[i];
+	if (n)
+		qsort(sorted, n, sizeof(*sorted), by_near);
+	for (i = 0; i < n && i < CLOSEST && sorted[i]->near >= NEAR_MIN &&
+		    sorted[i]->missed; i++) {
+		snprintf(text, sizeof(text), "%s, %.80s: %s",
+			 moca_finding_id(sorted[i]->kind),
+			 sorted[i]->object ? sorted[i]->object->object->name :
+					     "the program",
+			 sorted[i]->missed);
+		terminal_wrap(i ? "                " : "  Closest       ",
+			      text, width);
+	}
+}
+
+static void print_most_remote(const struct advice_view *v, int width)
+{
+	const struct moca_profile_object *o = v->advice->most_remote;
+	const struct moca_profile *p = v->profile;
+	char text[512];
+
+	if (o)
+		snprintf(text, sizeof(text),
+			 "%.80s: %.1f %% of its accesses, which are %.1f %% of all; with each page at its user %.1f %%",
+			 o->object->name, 100 * advice_remote(o),
+			 100. * o->remote[MOCA_POLICY_FIRST_TOUCH] /
+				 p->accesses,
+			 100. * o->remote[MOCA_POLICY_PARALLEL_INIT] /
+				 o->accesses);
+	else
+		snprintf(text, sizeof(text),
+			 "nothing: no access comes from another node than its page's");
+	terminal_wrap("  Most remote   ", text, width);
+}
+
+void advice_checks_print(const struct advice_view *v, int width)
+{
+	const struct moca_advice *a = v->advice;
+
+	print_names(a, width);
+	print_closest(a, width);
+	/* Of fewer intervals the notes say that nothing can be said. */
+	if (v->profile->accesses &&
+	    (v->profile->counts || v->profile->intervals >= 10))
+		print_most_remote(v, width);
+}
+
+void advice_checks_json(struct json *j, const struct advice_view *v)
+{
+	const struct moca_advice *a = v->advice;
+	const struct moca_check *c;
+
+	json_open(j, "checks", '[');
+	for (c = a->checks; c < a->checks + a->check_count; c++) {
+		json_open(j, NULL, '{');
+		json_string(j, "id", moca_finding_id(c->kind));
+		json_uint(j, "looked_at", c->looked);
+		json_bool(j, "found", c->found);
+		json_double(j, "near", c->near);
+		if (c->object)
+			json_uint(j, "object", c->object->object->id);
+		else
+			json_null(j, "object");
+		json_string(j, "name", c->object ? c->object->object->name :
+						   NULL);
+		json_string(j, "missed", c->missed);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	if (a->most_remote)
+		json_uint(j, "most_remote", a->most_remote->object->id);
+	else
+		json_null(j, "most_remote");
+}

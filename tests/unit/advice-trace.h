@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Traces made touch by touch, and what is said of them. */
+#ifndef TESTS_UNIT_ADVICE_TRACE_H
+#define TESTS_UNIT_ADVICE_TRACE_H
+
+#include <math.h>
+
+#include "analysis/advice/advice.h"
+#include "analysis/phases.h"
+#include "lib/format/machine.h"
+#include "tests/unit/objects-trace.h"
+
+#define THREADS 2
+#define BIG 2048u		/* pages: 8 MiB */
+#define TOUCHES 2000000u
+#define INTERVAL_NS 20000000ull
+
+struct touch {
+	uint32_t task;
+	uint32_t interval;
+	uint64_t addr;
+	uint8_t type;
+};
+
+static struct touch *touches;
+static size_t touch_count;
+static uint32_t interval;
+/* When interval 0 begins; 0: after all that is told. */
+static uint64_t first_ns;
+/* Tasks on CPUs of their number, and the node that all pages are on. */
+static int recorded_node = MOCA_NODE_UNKNOWN;
+static unsigned unknown_of_10;	/* touches whose node is not told */
+static struct moca_profile *profile;
+static struct moca_advice *advice;
+static struct moca_phases phases;
+
+/* A program of as many threads, with an object of so many pages at HEAP. */
+static inline void begin(unsigned threads, uint64_t pages)
+{
+	unsigned i;
+
+	start_program();
+	put_map(0, HEAP + (64 << 20), 256 << 20, "");
+	for (i = 1; i < threads; i++)
+		start_task(i, 100, 100 + i, 0, MOCA_TASK_THREAD);
+	put_stack(0, 1, 1);
+	put_alloc(0, HEAP, pages * PAGE, 1, MOCA_ALLOC_MALLOC);
+	touch_count = 0;
+	interval = 0;
+	first_ns = 0;
+	if (!touches)
+		touches = malloc(TOUCHES * sizeof(*touches));
+	if (!touches)
+		abort();
+}
+
+static inline void touch(uint32_t task, uint64_t page, int type)
+{
+	if (touch_count == TOUCHES)
+		abort();
+	touches[touch_count++] = (struct touch){ task, interval,
+						 HEAP + page * PAGE + 8,
+						 (uint8_t)type };
+}
+
+/* All of [from, to), page by page. */
+static inline void sweep(uint32_t task, uint64_t from, uint64_t to, int type)
+{
+	for (; from < to; from++)
+		touch(task, from, type);
+}
+
+static inline void next(void)
+{
+	interval++;
+}
+
+/* One chunk per task and interval, of at most 65,536. */
+static inline void write_touches(struct moca_writer *w)
+{
+	static struct moca_access a[65536];
+	uint64_t start = first_ns ? first_ns : clock_ns + 1000;
+	struct moca_chunk_info info;
+	uint32_t task, k;
+	size_t i, n, from;
+
+	for (task = 0; task < told_count; task++)
+		for (from = 0, k = 0; k <= interval; k++) {
+			n = 0;
+			for (i = from; i < touch_count &&
+				       touches[i].interval <= k; i++) {
+				if (touches[i].task != task ||
+				    touches[i].interval != k)
+					continue;
+				if (n == 65536)
+					abort();
+				a[n++] = (struct moca_access){
+					.addr = touches[i].addr,
+					.ip = CODE + 16 * task,
+					.time_ns = start + k * INTERVAL_NS +
+						   50 * i % INTERVAL_NS,
+					.type = touches[i].type,
+					.cpu = (uint16_t)task,
+					.node = (int16_t)(i % 10 < unknown_of_10 ?
+						MOCA_NODE_UNKNOWN : recorded_node),
+				};
+				/* In order, whatever the number of touches. */
+				a[n - 1].time_ns = start + k * INTERVAL_NS +
+						   20 * (i - from);
+			}
+			from = i;
+			if (!n)
+				continue;
+			info = (struct moca_chunk_info){
+				.task = task, .interval = k,
+				.begin_ns = a[0].time_ns,
+				.end_ns = a[n - 1].time_ns,
+			};
+			if (moca_writer_accesses(w, &info, a, n))
+				abort();
+		}
+}
+
+static int via_kernel;
+/* Further metadata. */
+static void (*put_more)(struct moca_meta *m);
+
+static inline void put_times(void)
+{
+	struct moca_meta *m = moca_meta_new();
+	uint64_t begin_ns = first_ns ? first_ns : clock_ns;
+
+	if (!m || moca_meta_set(m, "state", "complete") ||
+	    moca_meta_set(m, "cpus", "2") ||
+	    (via_kernel && moca_meta_set(m, "via", "kernel")) ||
+	    moca_meta_set(m, "start_ns", "%llu",
+			  (unsigned long long)begin_ns) ||
+	    moca_meta_set(m, "end_ns", "%llu",
+			  (unsigned long long)(begin_ns + 2000 + INTERVAL_NS *
+					       (interval + 1))))
+		abort();
+	if (put_more)
+		put_more(m);
+	if (moca_meta_write(m, dirfd_))
+		abort();
+	moca_meta_free(m);
+}
+
+static inline void done(void)
+{
+	moca_phases_free(&phases);
+	moca_advice_free(advice);
+	moca_profile_free(profile);
+	moca_trace_close(trace);
+	advice = NULL;
+	profile = NULL;
+	trace = NULL;
+}
+
+/* CPU 0 on node 0, CPU 1 on node 4. */
+static const uint32_t distances[2][2] = { { 10, 20 }, { 20, 10 } };
+static const int32_t node_of_cpu[] = { 0, 4 };
+static const struct moca_machine_node nodes[] = {
+	{ .id = 0, .distances = distances[0] },
+	{ .id = 4, .distances = distances[1] },
+};
+static const struct moca_machine two_nodes = {
+	.node_count = 2, .nodes = nodes, .cpu_count = 2,
+	.node_of_cpu = node_of_cpu,
+};
+
+/*
+ * Write the trace, and look at it; machine: NULL = the trace has two_nodes. 0,
+ * or 1 when that fails.
+ */
+static inline int look(const char *machine)
+{
+	struct moca_event_writer *mw;
+	struct moca_topology topology;
+	struct moca_writer *w;
+	uint32_t i;
+
+	done();
+	dir_new();
+	put_times();
+	if (moca_writer_create(&w, dirfd_) ||
+	    moca_event_writer_create(&mw, dirfd_))
+		abort();
+	put_types(mw);
+	for (i = 0; i < told_count; i++)
+		write_told(w, mw, i);
+	write_touches(w);
+	moca_writer_destroy(w);
+	moca_event_writer_destroy(mw);
+	if (!machine && moca_machine_write(dirfd_, &two_nodes, 0))
+		abort();
+	return moca_trace_open(&trace, dir) ||
+	       (machine && moca_topology_parse(&topology, machine, trace)) ||
+	       moca_profile_compute(&profile, trace,
+				    machine ? &topology : NULL) ||
+	       moca_phases_compute(&phases, profile, -1) ||
+	       moca_advice_compute(&advice, trace, profile);
+}
+
+/* The object at HEAP: it has most accesses. */
+static const struct moca_profile_object *object(void)
+{
+	return &profile->rows[0];
+}
+
+static inline double remote(enum moca_policy p)
+{
+	return (double)object()->remote[p] / object()->accesses;
+}
+
+static inline int near(double x, double y)
+{
+	return fabs(x - y) < 0.02;
+}
+
+static inline int only(enum moca_finding_kind kind)
+{
+	return advice->count == 1 && advice->findings[0].kind == kind &&
+	       advice->findings[0].object == object();
+}
+
+static inline int noted(const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < advice->note_count; i++)
+		if (strstr(advice->notes[i], text))
+			return 1;
+	return 0;
+}
+
+#endif

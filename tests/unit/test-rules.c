@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hand-made traces for the rules that look at the whole program or at memory's
+ * history: of each one that has it, and one that only looks like it.
+ */
+#include "tests/unit/advice-trace.h"
+
+#define STEPS 100u
+
+static const struct moca_finding *finding(enum moca_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < advice->count; i++)
+		if (advice->findings[i].kind == kind)
+			return &advice->findings[i];
+	return NULL;
+}
+
+static const struct moca_check *check(enum moca_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < advice->check_count; i++)
+		if (advice->checks[i].kind == kind)
+			return &advice->checks[i];
+	return NULL;
+}
+
+static int has_line(char *const *lines, const char *text)
+{
+	int i;
+
+	for (i = 0; i < MOCA_FINDING_LINES && lines[i]; i++)
+		if (strstr(lines[i], text))
+			return 1;
+	return 0;
+}
+
+/* --- memory that is given back and taken again ------------------------------ */
+
+static unsigned long touched, cpu_ms;
+
+static void put_prices(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "certificate.pages_touched", "%lu", touched) ||
+	    moca_meta_set(m, "certificate.pages_seen", "%lu", touched) ||
+	    moca_meta_set(m, "cost.price.native_touch_ns", "800") ||
+	    moca_meta_set(m, "cost.price.native_free_ns", "200") ||
+	    moca_meta_set(m, "cost.cpu_ns", "%lu", 2 * cpu_ms * 1000000) ||
+	    moca_meta_set(m, "cost.cpu_estimate", "2.0"))
+		abort();
+}
+
+/* An array that is allocated and freed `times` times; of so many pages. */
+static int steps(unsigned times, uint64_t pages, const char *library)
+{
+	unsigned i;
+
+	begin(1, pages);
+	if (library)
+		put_map(0, CODE + (16 << 20), PAGE, library);
+	for (i = 1; i < times; i++) {
+		put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+		put_alloc(0, HEAP, pages * PAGE, 1, MOCA_ALLOC_MALLOC);
+	}
+	sweep(0, 0, pages, MOCA_ACCESS_WRITE);
+	put_more = put_prices;
+	i = (unsigned)look("2x1");
+	put_more = NULL;
+	return (int)i;
+}
+
+static int churn(void)
+{
+	const struct moca_finding *f;
+
+	/* 200,000 first touches at a microsecond, of a second. */
+	touched = STEPS * 2000;
+	cpu_ms = 1000;
+	CHECK(!steps(STEPS, 2000, NULL));
+	CHECK(advice->count == 1);
+	f = finding(MOCA_FINDING_CHURN);
+	CHECK(f && near(f->gain, 0.198) && near(f->seconds, 0.198));
+	CHECK(f->confidence == MOCA_CONFIDENCE_HIGH);
+	CHECK(has_line(f->evidence, "198000 were of memory"));
+	CHECK(has_line(f->evidence, "100 times 7.8 MiB"));
+	CHECK(has_line(f->try_, "glibc.malloc.trim_threshold=67108864"));
+	CHECK(has_line(f->try_, "glibc.malloc.mmap_threshold=33554432"));
+	/* Larger than what glibc's threshold takes. */
+	CHECK(!steps(STEPS, 10000, NULL));
+	CHECK(finding(MOCA_FINDING_CHURN));
+	CHECK(has_line(advice->findings[0].try_, "glibc.malloc.mmap_max=0"));
+	/* Others have other settings. */
+	CHECK(!steps(STEPS, 2000, "/usr/lib/libjemalloc.so.2"));
+	CHECK(has_line(advice->findings[0].try_, "MALLOC_CONF=dirty_decay"));
+	CHECK(!steps(STEPS, 2000, "/usr/lib/libmimalloc.so.2.0"));
+	CHECK(has_line(advice->findings[0].try_, "MIMALLOC_PURGE_DELAY=-1"));
+	return 0;
+}
+
+static int no_churn(void)
+{
+	/* malloc kept it. */
+	touched = 2000;
+	cpu_ms = 1000;
+	CHECK(!steps(STEPS, 2000, NULL) && !advice->count);
+	CHECK(check(MOCA_FINDING_CHURN) && !check(MOCA_FINDING_CHURN)->found);
+	/* As many faults, in a program that runs ten times as long. */
+	touched = STEPS * 2000;
+	cpu_ms = 10000;
+	CHECK(!steps(STEPS, 2000, NULL) && !advice->count);
+	CHECK(check(MOCA_FINDING_CHURN)->near > 0.3);
+	CHECK(strstr(check(MOCA_FINDING_CHURN)->missed,
+		     "CPU time of these 2.0 %, not 5.0 % at least"));
+	/* Nobody allocates it again: what it is, is not known. */
+	cpu_ms = 1000;
+	CHECK(!steps(1, 2000, NULL) && !advice->count);
+	return 0;
+}
+
+/* --- structures with one cause ---------------------------------------------- */
+
+#define MANY 24u
+#define EACH 400u
+
+/* 24 objects, prepared by `first` and then used by the other thread. */
+static int many(uint32_t first, unsigned again)
+{
+	unsigned i, k;
+
+	begin(THREADS, 1);
+	for (i = 0; i < MANY; i++) {
+		put_stack(0, 2 + i, 2 + i);
+		for (k = 0; k < again; k++) {
+			if (k)
+				put_free(0, HEAP + (1 + i * EACH) * PAGE,
+					 MOCA_ALLOC_MALLOC);
+			put_alloc(0, HEAP + (1 + i * EACH) * PAGE, EACH * PAGE,
+				  2 + i, MOCA_ALLOC_MALLOC);
+		}
+	}
+	sweep(first, 1, 1 + MANY * EACH, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		sweep(1, 1, 1 + MANY * EACH, MOCA_ACCESS_WRITE);
+		/* Or there are no two threads. */
+		sweep(0, 0, 1, MOCA_ACCESS_WRITE);
+		for (k = 0; k < 2000; k++)
+			touch(0, 10000 + k, MOCA_ACCESS_WRITE);
+	}
+	return look("2x1");
+}
+
+static int misplaced(void)
+{
+	const struct moca_finding *f;
+
+	/* Each has 1.6 MiB and 3 % of the accesses: no rule about one holds. */
+	CHECK(!many(0, 1));
+	CHECK(advice->count == 1);
+	f = finding(MOCA_FINDING_MISPLACED);
+	CHECK(f && strstr(f->title, "24 structures are placed by the thread"));
+	CHECK(near(f->remote[MOCA_POLICY_FIRST_TOUCH], 20. / 21));
+	CHECK(f->after < 0.1 && f->gain > 0.6);
+	CHECK(has_line(f->evidence, "and 18 more"));
+	/* Allocated again and again: another cause, another cure. */
+	CHECK(!many(0, 8));
+	f = finding(MOCA_FINDING_MISPLACED);
+	CHECK(advice->count == 1 && f);
+	CHECK(strstr(f->title, "allocated again and again"));
+	CHECK(strstr(f->fix, "Allocate them once"));
+	/* Each at its user. */
+	CHECK(!many(1, 1));
+	CHECK(!advice->count);
+	CHECK(check(MOCA_FINDING_MISPLACED) &&
+	      !check(MOCA_FINDING_MISPLACED)->object);
+	return 0;
+}
+
+/* --- memory with an earlier owner ------------------------------------------- */
+
+/* At `page`: an array of thread 1, after thread 0's at 0 was freed. */
+static int after(uint64_t page, int with_user)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	first_ns = clock_ns + 1000;
+	for (i = 0; i < 2; i++) {
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	clock_ns = first_ns + interval * INTERVAL_NS - 10000;
+	put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + page * PAGE, BIG * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 20; i++) {
+		sweep(with_user ? 1 : 0, page, page + BIG, MOCA_ACCESS_WRITE);
+		touch(1, 2 * BIG + 5, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look("2x1");
+}
+
+static int recycled(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!after(0, 1));
+	f = finding(MOCA_FINDING_RECYCLED);
+	CHECK(advice->count == 1 && f);
+	CHECK(object()->inherited_pages == BIG);
+	CHECK(near(f->remote[MOCA_POLICY_FIRST_TOUCH], 1) && near(f->after, 0));
+	/* Both owners, and where they were allocated. */
+	CHECK(has_line(f->evidence, "0x400010") &&
+	      has_line(f->evidence, "0x400020"));
+	/* Memory of its own. */
+	CHECK(!after(BIG, 1));
+	CHECK(!advice->count && !object()->inherited_pages);
+	/* The same memory, but the same user. */
+	CHECK(!after(0, 0));
+	CHECK(!advice->count && object()->inherited_pages == BIG);
+	return 0;
+}
+
+/* --- written all over ------------------------------------------------------- */
+
+/* Random accesses of both to what both have prepared, each its half. */
+static int scatter(int type)
+{
+	unsigned i, k;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		for (k = 0; k < BIG; k++)
+			touch(k & 1, rnd() % BIG, type);
+	}
+	return look("2x1");
+}
+
+static int scattered(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!scatter(MOCA_ACCESS_WRITE));
+	f = finding(MOCA_FINDING_SCATTERED);
+	CHECK(advice->count == 1 && f && f->object == object());
+	CHECK(f->gain > 0.4 && strstr(f->fix, "partition by owner"));
+	/* A table that is read: each cache has it. */
+	CHECK(!scatter(MOCA_ACCESS_READ));
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* --- what came near --------------------------------------------------------- */
+
+static int closest(void)
+{
+	const struct moca_check *c;
+	unsigned i;
+
+	/* Serial initialisation of 2 MiB: half of what it takes. */
+	begin(THREADS, 512);
+	sweep(0, 0, 512, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		sweep(0, 0, 256, MOCA_ACCESS_WRITE);
+		sweep(1, 256, 512, MOCA_ACCESS_WRITE);
+	}
+	CHECK(!look("2x1") && !advice->count);
+	c = check(MOCA_FINDING_SERIAL_TOUCH);
+	CHECK(c && c->object == object() && near(c->near, 0.5));
+	CHECK(!strcmp(c->missed, "size 2.0 MiB, not 4.0 MiB at least"));
+	CHECK(advice->most_remote == object());
+	return 0;
+}
+
+int main(void)
+{
+	run("churn", churn);
+	run("no churn", no_churn);
+	run("structures with one cause", misplaced);
+	run("memory with an earlier owner", recycled);
+	run("scattered writes", scattered);
+	run("rules: closest", closest);
+	done();
+	free(touches);
+	dir_remove();
+	return failures != 0;
+}
