@@ -40,6 +40,7 @@ struct extra {
 	struct moca_exact_options counts;
 	uint64_t hz;		/* of samples of faults and CPU time */
 	int no_rates;
+	int no_summary;
 	struct agent_options agent;
 };
 
@@ -264,7 +265,8 @@ int cmd_record(int argc, char **argv)
 	struct extra x = { .agent.min_size = 4096, .hz = NOT_GIVEN_HZ };
 	struct string_list objects = { 0 };
 	const struct moca_record_companion companion =
-		record_companion(&objects, &o.quiet, &x.pid, &x.hz);
+		record_companion(&objects, &o.quiet, &x.pid, &x.hz,
+				 &x.no_summary);
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
@@ -298,6 +300,8 @@ int cmd_record(int argc, char **argv)
 			 "root: take read or write from the page-fault "
 			 "tracepoints, also inside system calls (slower)"),
 		OPT_FLAG('q', "quiet", &o.quiet, "no status, no summary"),
+		OPT_FLAG(0, "no-summary", &x.no_summary,
+			 "do not look for what could be better at the end"),
 		OPT_FLAG('v', "verbose", &moca_verbose, "say what is done"),
 		OPT_STRING(0, "program-stdout", &x.out, "FILE",
 			   "write the program's standard output to FILE"),

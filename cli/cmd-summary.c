@@ -67,7 +67,7 @@ static int show(struct advice_view *v, const char *topology, double detail,
 	if (err)
 		return err;
 	/* The JSON has none of them: moca info --json does. */
-	err = json ? 0 : moca_rates_compute(&v->rates, v->trace, 1);
+	err = json || v->first ? 0 : moca_rates_compute(&v->rates, v->trace, 1);
 	if (err) {
 		moca_error("summary: cannot read the trace '%s': %s", v->path,
 			   strerror(-err));
@@ -77,7 +77,9 @@ static int show(struct advice_view *v, const char *topology, double detail,
 		moca_error("summary: out of memory");
 		return 1;
 	}
-	if (json)
+	if (v->first)
+		advice_first_print(v);
+	else if (json)
 		advice_json(stdout, v);
 	else
 		advice_print(v);
@@ -119,6 +121,7 @@ int cmd_summary(int argc, char **argv)
 		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
 		OPT_STRING(0, "detail", &detail, "P", "phases: 0 shows each difference, 1 none (best trade)"),
 		OPT_FLAG(0, "all", &v.all, "list all objects, also those that are little used"),
+		OPT_FLAG(0, "first", &v.first, "print the first finding only, in three lines at most"),
 		OPT_FLAG(0, "json", &json, "print JSON for programs, with everything in it"),
 		OPT_END
 	};

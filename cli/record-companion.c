@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/objects/filter.h"
+#include "cli/record-answer.h"
 #include "collect/rate/rate.h"
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"
@@ -17,6 +18,7 @@ static struct companion {
 	const struct string_list *objects;
 	const int *quiet;
 	const char *dir;
+	const int *no_summary;
 	const uint64_t *pid;	/* 0: a command is recorded */
 	const uint64_t *hz;	/* of samples; 0: none */
 	struct moca_trace_session *events;
@@ -193,6 +195,14 @@ static void finish(void *arg, const struct moca_record_notes *notes)
 		filter_objects(c, notes);
 }
 
+static void answer(void *arg, const char *dir)
+{
+	const struct companion *c = arg;
+
+	if (!*c->quiet && !*c->no_summary)
+		record_answer(dir);
+}
+
 static struct moca_meter *meter(void *arg)
 {
 	struct companion *c = arg;
@@ -220,13 +230,15 @@ static pid_t pid_of(void *arg, int which)
 
 struct moca_record_companion
 record_companion(const struct string_list *objects, const int *quiet,
-		 const uint64_t *pid, const uint64_t *hz)
+		 const uint64_t *pid, const uint64_t *hz,
+		 const int *no_summary)
 {
 	companion = (struct companion){ .objects = objects, .quiet = quiet,
-					.pid = pid, .hz = hz };
+					.pid = pid, .hz = hz,
+					.no_summary = no_summary };
 	return (struct moca_record_companion){
 		.start = start, .session = session, .ready = ready,
-		.finish = finish, .meter = meter, .cpu_ns = cpu_ns, .pid = pid_of,
-		.arg = &companion,
+		.finish = finish, .answer = answer, .meter = meter,
+		.cpu_ns = cpu_ns, .pid = pid_of, .arg = &companion,
 	};
 }

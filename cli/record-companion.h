@@ -13,10 +13,11 @@
 /*
  * objects: patterns of names, none = keep all; pid: 0, or the process that is
  * attached to, which has no collector of events; hz: samples per second, 0 =
- * none. All are looked at when the recording begins and ends. One per process.
+ * none; no_summary: not 0, no finding is told at the end. All are looked at when the recording begins and ends. One per process.
  */
 struct moca_record_companion
 record_companion(const struct string_list *objects, const int *quiet,
-		 const uint64_t *pid, const uint64_t *hz);
+		 const uint64_t *pid, const uint64_t *hz,
+		 const int *no_summary);
 
 #endif

@@ -88,6 +88,45 @@ void advice_checks_print(const struct advice_view *v, int width)
 		print_most_remote(v, width);
 }
 
+/* A name of the program's is cut and made safe by whoever prints the line. */
+static void print_first(const struct moca_finding *f)
+{
+	printf("%s", f->title);
+	if (f->file && f->line)
+		printf(" (%s:%u)", f->file, f->line);
+	else if (f->object && *f->object->object->site)
+		printf(" (%.120s)", f->object->object->site);
+	printf("\n%s%s%s\n", f->fix, f->try_[0] ? " " : "",
+	       f->try_[0] ? f->try_[0] : "");
+	if (f->seconds > 0)
+		printf("predicted: %.2f s of CPU time less, %.0f %% of it; confidence %s\n",
+		       f->seconds, 100 * f->gain,
+		       moca_confidence_name(f->confidence));
+	else if (f->after >= 0)
+		printf("predicted: %.0f %% of its accesses remote in place of %.0f %%; it has to do with %.0f %% of all; confidence %s\n",
+		       100 * f->after,
+		       100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->gain,
+		       moca_confidence_name(f->confidence));
+	else
+		printf("it has to do with %.0f %% of all accesses; confidence %s\n",
+		       100 * f->gain, moca_confidence_name(f->confidence));
+}
+
+void advice_first_print(const struct advice_view *v)
+{
+	const struct moca_advice *a = v->advice;
+
+	if (a->count)
+		print_first(&a->findings[0]);
+	else if (!v->profile->counts && v->profile->intervals < 10)
+		printf("nothing can be said of who uses which page: %u interval%s only\n",
+		       (unsigned)v->profile->intervals,
+		       v->profile->intervals == 1 ? "" : "s");
+	else
+		printf("nothing in this trace is worth a change: %zu rules were asked\n",
+		       a->check_count);
+}
+
 void advice_checks_json(struct json *j, const struct advice_view *v)
 {
 	const struct moca_advice *a = v->advice;

@@ -19,6 +19,7 @@ struct advice_view {
 	struct moca_rates *rates;	/* NULL: none were sampled */
 	struct moca_overview overview;	/* with --json */
 	int all;			/* all objects */
+	int first;			/* the first finding only */
 };
 
 /*
@@ -30,6 +31,8 @@ int advice_compute(struct advice_view *v, double detail, int json);
 void advice_free(struct advice_view *v);
 
 void advice_print(const struct advice_view *v);
+/* The first finding, or that there is none, in three lines at most. */
+void advice_first_print(const struct advice_view *v);
 void advice_json(FILE *f, const struct advice_view *v);
 struct json;
 /* Which rules were asked, what came closest, what is most remote. */

@@ -390,6 +390,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (!rec.attach)	/* as wait(2) has it */
 		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
 	moca_seal_write(meta, rec.dirfd);
+	if (rec.opt->companion && rec.opt->companion->answer)
+		rec.opt->companion->answer(rec.opt->companion->arg, rec.dir);
 	launch_tell_end(&rec, code, sig);
 	return code;
 }

@@ -33,6 +33,8 @@ struct moca_record_companion {
 	const char *(*session)(void *arg);
 	void (*ready)(void *arg, pid_t pid);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
+	/* The trace is whole and sealed: what it says; NULL: nothing. */
+	void (*answer)(void *arg, const char *dir);
 	/* What the program tells of its allocations; NULL: nothing. */
 	struct moca_meter *(*meter)(void *arg);
 	/* CPU time in ns that a companion process has used so far: which is 0
