@@ -15,12 +15,12 @@ static const char *const names[DIFF_METRICS] = {
 	[DIFF_FINDINGS] = "findings",
 };
 
-const char *diff_metric_name(enum diff_metric m)
+const char *condition_metric_name(enum condition_metric m)
 {
 	return names[m];
 }
 
-int diff_metric_is_share(enum diff_metric m)
+int condition_metric_is_share(enum condition_metric m)
 {
 	return m == DIFF_SHARED || m == DIFF_REMOTE;
 }
@@ -33,7 +33,7 @@ static const char *skip(const char *s)
 }
 
 /* The metric's word. Where it ends, or NULL. */
-static const char *parse_metric(struct diff_condition *c, const char *s)
+static const char *parse_metric(struct condition *c, const char *s)
 {
 	size_t n = 0;
 	int i;
@@ -43,7 +43,7 @@ static const char *parse_metric(struct diff_condition *c, const char *s)
 	for (i = 0; i < DIFF_METRICS; i++)
 		if (strlen(names[i]) == n && !strncmp(names[i], s, n))
 			break;
-	c->metric = (enum diff_metric)i;
+	c->metric = (enum condition_metric)i;
 	return i == DIFF_METRICS ? NULL : s + n;
 }
 
@@ -51,7 +51,7 @@ static const char *parse_metric(struct diff_condition *c, const char *s)
  * "(NAME)", whose name may have brackets itself: it ends with the last one that
  * an operator follows. Where it ends, or NULL.
  */
-static const char *parse_name(struct diff_condition *c, const char *s)
+static const char *parse_name(struct condition *c, const char *s)
 {
 	const char *p, *end = NULL, *after;
 
@@ -66,7 +66,7 @@ static const char *parse_name(struct diff_condition *c, const char *s)
 	return end + 1;
 }
 
-static int parse_number(struct diff_condition *c, const char *s,
+static int parse_number(struct condition *c, const char *s,
 			const char **why)
 {
 	char *end;
@@ -90,7 +90,7 @@ static int parse_number(struct diff_condition *c, const char *s,
 	end += c->percent;
 	if (*skip(end) || !isfinite(c->number))
 		goto bad;
-	if (c->percent && !c->change && !diff_metric_is_share(c->metric)) {
+	if (c->percent && !c->change && !condition_metric_is_share(c->metric)) {
 		*why = "a percentage without a sign is for remote and shared: +10% is ten percent more than before";
 		return -EINVAL;
 	}
@@ -100,7 +100,7 @@ bad:
 	return -EINVAL;
 }
 
-int diff_condition_parse(struct diff_condition *c, const char *text,
+int condition_parse(struct condition *c, const char *text,
 			 const char **why)
 {
 	const char *s = skip(text);
@@ -132,29 +132,29 @@ int diff_condition_parse(struct diff_condition *c, const char *text,
 	s = skip(s + c->or_equal);
 	err = parse_number(c, s, why);
 	if (err)
-		diff_condition_free(c);
+		condition_free(c);
 	return err;
 bad:
-	diff_condition_free(c);
+	condition_free(c);
 	return -EINVAL;
 }
 
-void diff_condition_free(struct diff_condition *c)
+void condition_free(struct condition *c)
 {
 	free(c->name);
 	c->name = NULL;
 }
 
-int diff_condition_holds(const struct diff_condition *c, double a, double b)
+int condition_holds(const struct condition *c, double a, double b)
 {
 	double limit = c->number, value = b;
 
-	if (c->percent && diff_metric_is_share(c->metric))
+	if (c->percent && condition_metric_is_share(c->metric))
 		limit /= 100;
 	if (c->change) {
 		value = b - a;
 		/* Any change of nothing is more than any percentage of it. */
-		if (c->percent && !diff_metric_is_share(c->metric))
+		if (c->percent && !condition_metric_is_share(c->metric))
 			value = a > 0 ? 100 * (b - a) / a :
 				b > 0 ? INFINITY : 0;
 	}

@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-enum diff_metric {
+enum condition_metric {
 	DIFF_ACCESSES, DIFF_READS, DIFF_WRITES, DIFF_PAGES, DIFF_THREADS,
 	DIFF_SHARED,	/* share of the pages that threads use in turn */
 	DIFF_REMOTE,	/* share of the accesses */
@@ -25,11 +25,11 @@ enum diff_metric {
 };
 
 /* A metric's name, and whether it is a share, from 0 to 1. */
-const char *diff_metric_name(enum diff_metric m);
-int diff_metric_is_share(enum diff_metric m);
+const char *condition_metric_name(enum condition_metric m);
+int condition_metric_is_share(enum condition_metric m);
 
-struct diff_condition {
-	enum diff_metric metric;
+struct condition {
+	enum condition_metric metric;
 	char *name;		/* NULL = the whole run */
 	int below;		/* < or <= */
 	int or_equal;
@@ -39,10 +39,10 @@ struct diff_condition {
 };
 
 /* 0; -EINVAL and *why, a reason in English; -ENOMEM. */
-int diff_condition_parse(struct diff_condition *c, const char *text,
+int condition_parse(struct condition *c, const char *text,
 			 const char **why);
-void diff_condition_free(struct diff_condition *c);
+void condition_free(struct condition *c);
 /* Does it hold for these values of its metric? */
-int diff_condition_holds(const struct diff_condition *c, double a, double b);
+int condition_holds(const struct condition *c, double a, double b);
 
 #endif

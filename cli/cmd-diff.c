@@ -38,7 +38,7 @@ struct diff {
 	struct pair all;
 	struct pair *pairs;	/* by accesses in either run, most first */
 	size_t count;
-	struct diff_condition *conditions;
+	struct condition *conditions;
 	const char **texts;
 	size_t condition_count;
 };
@@ -182,20 +182,20 @@ static int compare(struct diff *d)
 
 /* --- what is printed ---------------------------------------------------- */
 
-static const char *value_text(char buf[TEXT_MAX], enum diff_metric m, double v)
+static const char *value_text(char buf[TEXT_MAX], enum condition_metric m, double v)
 {
-	if (diff_metric_is_share(m))
+	if (condition_metric_is_share(m))
 		snprintf(buf, TEXT_MAX, "%.1f %%", 100 * v);
 	else
 		text_count(buf, (uint64_t)v);
 	return buf;
 }
 
-static const char *change_text(char buf[TEXT_MAX], enum diff_metric m,
+static const char *change_text(char buf[TEXT_MAX], enum condition_metric m,
 			       double a, double b)
 {
 	*buf = 0;
-	if (diff_metric_is_share(m))
+	if (condition_metric_is_share(m))
 		snprintf(buf, TEXT_MAX, "%+.1f", 100 * (b - a));
 	else if (a > 0)
 		snprintf(buf, TEXT_MAX, "%+.1f %%", 100 * (b - a) / a);
@@ -204,12 +204,12 @@ static const char *change_text(char buf[TEXT_MAX], enum diff_metric m,
 	return buf;
 }
 
-static void print_metric(const struct pair *x, enum diff_metric m)
+static void print_metric(const struct pair *x, enum condition_metric m)
 {
 	double a = x->value[0][m], b = x->value[1][m];
 	char u[TEXT_MAX], v[TEXT_MAX], w[TEXT_MAX];
 
-	printf("  %-12s %14s -> %14s  ", diff_metric_name(m),
+	printf("  %-12s %14s -> %14s  ", condition_metric_name(m),
 	       value_text(u, m, a), value_text(v, m, b));
 	if (a != b)
 		terminal_style(STYLE_WARN);
@@ -219,7 +219,7 @@ static void print_metric(const struct pair *x, enum diff_metric m)
 
 static void print_pair(const struct pair *x, int width)
 {
-	static const enum diff_metric shown[] = { DIFF_ACCESSES, DIFF_PAGES,
+	static const enum condition_metric shown[] = { DIFF_ACCESSES, DIFF_PAGES,
 						  DIFF_SHARED, DIFF_REMOTE };
 	char a[TEXT_MAX], b[TEXT_MAX], cell[2 * TEXT_MAX + 8];
 	int name = width >= 130 ? 40 : width >= 110 ? 24 : 14;
@@ -232,7 +232,7 @@ static void print_pair(const struct pair *x, int width)
 					       x->value[0][shown[i]]) : "-",
 			 x->in[1] ? value_text(b, shown[i],
 					       x->value[1][shown[i]]) : "-");
-		printf(" %*s", diff_metric_is_share(shown[i]) ? 18 :
+		printf(" %*s", condition_metric_is_share(shown[i]) ? 18 :
 			       shown[i] == DIFF_PAGES ? 18 : 22, cell);
 	}
 	printf("\n");
@@ -276,7 +276,7 @@ static void print_text(const struct diff *d)
 		      buf, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
-		print_metric(&d->all, (enum diff_metric)m);
+		print_metric(&d->all, (enum condition_metric)m);
 	print_findings(d);
 	printf("\n%-*s %22s %18s %18s %18s\n", name, "Data structure",
 	       "accesses", "pages", "shared pages", "remote");
@@ -313,11 +313,11 @@ static void json_values(struct json *j, const struct pair *x)
 		for (m = 0; m < DIFF_METRICS; m++) {
 			if (m == DIFF_WSS && x->name)
 				continue;
-			if (diff_metric_is_share((enum diff_metric)m))
-				json_double(j, diff_metric_name(m),
+			if (condition_metric_is_share((enum condition_metric)m))
+				json_double(j, condition_metric_name(m),
 					    x->value[side][m]);
 			else
-				json_uint(j, diff_metric_name(m),
+				json_uint(j, condition_metric_name(m),
 					  (uint64_t)x->value[side][m]);
 		}
 		json_close(j, '}');
@@ -396,7 +396,7 @@ static int refuse_mixture(const struct diff *d)
 /* Which conditions hold; 0 or an exit code after a message. */
 static int judge(struct diff *d, int *holds)
 {
-	const struct diff_condition *c;
+	const struct condition *c;
 	struct pair *x;
 	size_t i;
 
@@ -408,7 +408,7 @@ static int judge(struct diff *d, int *holds)
 				   d->texts[i], c->name, d->side[0].path);
 			return EXIT_USAGE;
 		}
-		holds[i] = diff_condition_holds(c, x->value[0][c->metric],
+		holds[i] = condition_holds(c, x->value[0][c->metric],
 						x->value[1][c->metric]);
 	}
 	return 0;
@@ -469,7 +469,7 @@ static int parse_conditions(struct diff *d, const struct string_list *list)
 		return -ENOMEM;
 	}
 	for (i = 0; i < list->count; i++) {
-		err = diff_condition_parse(&d->conditions[i], list->items[i],
+		err = condition_parse(&d->conditions[i], list->items[i],
 					   &why);
 		if (err) {
 			moca_error("diff: '--fail-if %s' is no condition: %s",
@@ -487,7 +487,7 @@ static void free_diff(struct diff *d)
 	size_t i;
 
 	for (i = 0; i < d->condition_count; i++)
-		diff_condition_free(&d->conditions[i]);
+		condition_free(&d->conditions[i]);
 	free(d->conditions);
 	free(d->pairs);
 	for (i = 0; i < 2; i++) {

@@ -6,36 +6,21 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/info/info.h"
-#include "analysis/rates.h"
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/info-cost.h"
+#include "cli/info.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
-#include "lib/text/json.h"
 #include "lib/text/text.h"
 #include "report/blind.h"
 #include "report/exact.h"
-#include "report/refused.h"
 #include "report/nodes.h"
+#include "report/refused.h"
 #include "report/thinned.h"
 
-#define SPARK_COLUMNS 60
 #define TOP 10
-
-struct info {
-	struct moca_trace *t;
-	struct summary s;
-	struct moca_rates *rates;	/* NULL: none were sampled */
-	struct moca_certificate cert;
-	struct moca_damage damage;
-	int truncated;
-	int events_only;	/* no accesses were to be recorded */
-	int exact;		/* there are counts, or were to be */
-	int all;
-};
 
 static const char *meta(const struct info *in, const char *key)
 {
@@ -58,7 +43,7 @@ static void print_line(const char *title, const char *a, const char *between,
 	putchar('\n');
 }
 
-static uint64_t duration(const struct info *in)
+uint64_t info_duration(const struct info *in)
 {
 	uint64_t begin = trace_origin(in->t);
 	uint64_t last = in->s.end_ns > in->s.events_end_ns ?
@@ -113,7 +98,7 @@ static void print_head(const struct info *in, const char *path)
 	if (in->s.nodes.machine || !in->events_only)
 		nodes_print_machine(&in->s.nodes);
 	end_status(in, status, sizeof(status));
-	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, duration(in)),
+	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, info_duration(in)),
 	       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
@@ -146,7 +131,7 @@ static void print_head(const struct info *in, const char *path)
 /* Of events, what print_certificate() says of accesses. */
 static void print_event_counts(const struct info *in)
 {
-	const struct summary *s = &in->s;
+	const struct moca_info *s = &in->s;
 	char a[TEXT_MAX], b[TEXT_MAX];
 	struct refused refused;
 	/* What threads without a buffer dropped is told once. */
@@ -174,7 +159,7 @@ static void print_event_counts(const struct info *in)
 
 static void print_allocations(const struct info *in)
 {
-	const struct summary *s = &in->s;
+	const struct moca_info *s = &in->s;
 	char a[TEXT_MAX];
 
 	if (!s->has_allocations)
@@ -314,19 +299,18 @@ static void print_unseen(const struct info *in)
 }
 
 /* The highest count of pages among the intervals that begin in each column. */
-static size_t spark_columns(const struct info *in,
-			    uint64_t columns[SPARK_COLUMNS])
+size_t info_spark_columns(const struct info *in, uint64_t columns[INFO_COLUMNS])
 {
-	const struct summary_interval *v = in->s.intervals;
+	const struct moca_info_interval *v = in->s.intervals;
 	size_t n = in->s.interval_count, i, width, last = 0;
 	uint64_t first = in->s.begin_ns, span = in->s.end_ns - first + 1;
 
-	memset(columns, 0, SPARK_COLUMNS * sizeof(*columns));
-	width = n < SPARK_COLUMNS ? n : SPARK_COLUMNS;
+	memset(columns, 0, INFO_COLUMNS * sizeof(*columns));
+	width = n < INFO_COLUMNS ? n : INFO_COLUMNS;
 	for (i = 0; i < n; i++) {
-		size_t x = n <= SPARK_COLUMNS ? i : last;
+		size_t x = n <= INFO_COLUMNS ? i : last;
 
-		if (n > SPARK_COLUMNS && v[i].end_ns)
+		if (n > INFO_COLUMNS && v[i].end_ns)
 			x = (double)(v[i].begin_ns - first) / span * width;
 		if (x >= width)
 			x = width - 1;
@@ -341,8 +325,8 @@ static void print_working_set(const struct info *in)
 {
 	static const char *const bars[] = { "▁", "▂", "▃", "▄",
 					    "▅", "▆", "▇", "█" };
-	uint64_t columns[SPARK_COLUMNS], max = in->s.pages_max;
-	size_t i, width = spark_columns(in, columns);
+	uint64_t columns[INFO_COLUMNS], max = in->s.pages_max;
+	size_t i, width = info_spark_columns(in, columns);
 	char a[TEXT_MAX], b[TEXT_MAX], m[TEXT_MAX], s[TEXT_MAX];
 	unsigned shift = trace_page_shift(in->t);
 
@@ -359,7 +343,7 @@ static void print_working_set(const struct info *in)
 	       in->s.interval_count, PLURAL(in->s.interval_count));
 }
 
-static void print_counts(const struct info *in, const struct summary_counts *n)
+static void print_counts(const struct info *in, const struct moca_info_counts *n)
 {
 	char a[TEXT_MAX], p[TEXT_MAX];
 
@@ -416,7 +400,7 @@ static void print_kinds(const struct info *in)
 	printf("\nEvents by kind, most first\n  %-38s%12s %19s %19s\n", "kind",
 	       "events", "first (s)", "last (s)");
 	for (i = 0; i < n && (in->all || i < TOP); i++) {
-		const struct summary_kind *k = &in->s.kinds[i];
+		const struct moca_info_kind *k = &in->s.kinds[i];
 
 		pad(printf("  %s:%s", k->type->facility, k->type->name), 40);
 		printf("%12s", text_count(a, k->count));
@@ -434,8 +418,8 @@ static int by_events(const void *a, const void *b, void *info)
 {
 	const struct info *in = info;
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
-	uint64_t x = summary_events(&in->s, in->t, i);
-	uint64_t y = summary_events(&in->s, in->t, j);
+	uint64_t x = moca_info_events(&in->s, in->t, i);
+	uint64_t y = moca_info_events(&in->s, in->t, j);
 
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -454,8 +438,8 @@ static int print_event_tasks(const struct info *in)
 		return -ENOMEM;
 	for (i = 0; i < in->s.task_count; i++) {
 		t = moca_trace_task(in->t, i);
-		if (summary_events(&in->s, in->t, i) ||
-		    summary_events_lost(&in->s, in->t, i) ||
+		if (moca_info_events(&in->s, in->t, i) ||
+		    moca_info_events_lost(&in->s, in->t, i) ||
 		    t->events_torn)
 			tasks[n++] = i;
 	}
@@ -469,9 +453,9 @@ static int print_event_tasks(const struct info *in)
 		w = printf("  %-5" PRIu32 " %-8" PRIu32 " ", t->id, t->tid);
 		w += text_name(stdout, t->name, 28 - w);
 		pad(w, 28);
-		printf("%12s", text_count(a, summary_events(&in->s, in->t,
+		printf("%12s", text_count(a, moca_info_events(&in->s, in->t,
 							     tasks[i])));
-		printf(" %12s", text_count(a, summary_events_lost(
+		printf(" %12s", text_count(a, moca_info_events_lost(
 						      &in->s, in->t,
 						      tasks[i])));
 		printf(" %12s\n", text_count(a, t->events_torn));
@@ -484,7 +468,7 @@ static int print_event_tasks(const struct info *in)
 static int by_pages(const void *a, const void *b, void *tasks)
 {
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
-	const struct summary_counts *n = tasks;
+	const struct moca_info_counts *n = tasks;
 
 	if (n[i].pages != n[j].pages)
 		return n[i].pages > n[j].pages ? -1 : 1;
@@ -529,7 +513,7 @@ static int print_tasks(const struct info *in)
 	return 0;
 }
 
-static const char *mapping_name(const struct summary_mapping *m)
+static const char *mapping_name(const struct moca_info_mapping *m)
 {
 	if (m->of && m->memory == MOCA_MEMORY_ANONYMOUS)
 		return "[anonymous, shared]";
@@ -542,7 +526,7 @@ static void print_mappings(const struct info *in)
 
 	print_heading(in, "By mapping, largest first", "mapping");
 	for (i = 0; i < n; i++) {
-		const struct summary_mapping *m = &in->s.mappings[i];
+		const struct moca_info_mapping *m = &in->s.mappings[i];
 		int w;
 
 		if (!in->all && (i >= TOP || !m->n.accesses))
@@ -594,238 +578,9 @@ static int print_text(const struct info *in, const char *path)
 	return err ? err : print_event_tasks(in);
 }
 
-static void json_counts(struct json *j, const struct summary_counts *n)
-{
-	json_uint(j, "pages", n->pages);
-	json_uint(j, "accesses", n->accesses);
-	json_uint(j, "reads", n->reads);
-	json_uint(j, "writes", n->writes);
-	json_uint(j, "unknown", n->unknown);
-	json_uint(j, "kernel", n->kernel);
-}
-
-static void json_certificate(struct json *j, const struct info *in)
-{
-	const struct moca_certificate *c = &in->cert;
-
-	json_open(j, "certificate", '{');
-	json_uint(j, "pages_seen", c->pages_seen);
-	json_uint(j, "pages_touched", c->pages_touched);
-	json_uint(j, "pages_other", c->pages_other);
-	json_uint(j, "pages_blind", c->pages_blind);
-	blind_json(j, in->t);
-	json_uint(j, "records", c->records);
-	json_uint(j, "lost", c->lost);
-	json_uint(j, "chunks", c->chunks);
-	json_uint(j, "lossy_chunks", c->lossy_chunks);
-	json_uint(j, "loads", c->loads);
-	json_uint(j, "stores", c->stores);
-	json_uint(j, "gaps", c->gaps);
-	json_close(j, '}');
-	json_open(j, "damage", '{');
-	json_uint(j, "files", in->damage.files);
-	json_uint(j, "chunks", in->damage.chunks);
-	json_uint(j, "tail_bytes", in->damage.tail_bytes);
-	json_close(j, '}');
-	json_bool(j, "truncated", in->truncated);
-}
-
-static void json_metadata(struct json *j, const struct info *in)
-{
-	static const char *const keys[] = {
-		META_COMMAND, META_START_TIME, META_HOST, META_KERNEL,
-		META_CPUS, META_PAGE_SIZE, META_COLLECTOR, META_INTERVAL,
-		META_BUDGET, META_START, META_END, META_EXIT_STATUS,
-		META_READ_WRITE, META_PHYS, "via", "kernel.features",
-	};
-	const char *value;
-	unsigned i;
-
-	json_open(j, "metadata", '{');
-	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		value = meta(in, keys[i]);
-		if (value)
-			json_string(j, keys[i], value);
-	}
-	json_close(j, '}');
-	json_open(j, "unseen", '[');
-	for (i = 0; (value = moca_trace_meta_nth(in->t, META_NOTE, i)); i++) {
-		json_open(j, NULL, '{');
-		json_string(j, "what", value);
-		json_close(j, '}');
-	}
-	for (i = 0; i < in->s.gap_count; i++) {
-		json_open(j, NULL, '{');
-		json_string(j, "what", in->s.gaps[i].name);
-		json_uint(j, "events", in->s.gaps[i].events);
-		json_uint(j, "bytes", in->s.gaps[i].bytes);
-		json_uint(j, "ns", in->s.gaps[i].ns);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void json_tasks(struct json *j, const struct info *in)
-{
-	size_t i;
-
-	json_open(j, "tasks", '[');
-	for (i = 0; i < in->s.task_count; i++) {
-		const struct moca_task *t = moca_trace_task(in->t, i);
-
-		json_open(j, NULL, '{');
-		json_uint(j, "id", t->id);
-		json_uint(j, "pid", t->pid);
-		json_uint(j, "tid", t->tid);
-		if (t->parent == MOCA_NO_TASK)
-			json_null(j, "parent");
-		else
-			json_uint(j, "parent", t->parent);
-		json_string(j, "name", t->name);
-		json_uint(j, "start_ns", t->start_ns);
-		json_uint(j, "end_ns", t->end_ns);
-		if (t->end_ns && !(t->flags & MOCA_TASK_EVENTS))
-			json_int(j, "status", t->status);
-		else
-			json_null(j, "status");
-		json_uint(j, "chunks", t->chunks);
-		json_uint(j, "lost", t->lost);
-		json_uint(j, "events", summary_events(&in->s, in->t, i));
-		json_uint(j, "events_lost",
-			  summary_events_lost(&in->s, in->t, i));
-		json_uint(j, "events_torn", t->events_torn);
-		json_uint(j, "loads", t->loads);
-		json_uint(j, "stores", t->stores);
-		json_counts(j, &in->s.tasks[i]);
-		nodes_json_task(j, &in->s.nodes, i);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void json_events(struct json *j, const struct info *in)
-{
-	const struct summary *s = &in->s;
-	size_t i;
-
-	json_open(j, "events", '{');
-	json_uint(j, "count", s->events);
-	json_uint(j, "lost", s->events_lost);
-	json_uint(j, "torn", s->events_torn);
-	json_open(j, "kinds", '[');
-	for (i = 0; i < s->kind_count; i++) {
-		const struct summary_kind *k = &s->kinds[i];
-
-		json_open(j, NULL, '{');
-		json_string(j, "facility", k->type->facility);
-		json_string(j, "name", k->type->name);
-		json_uint(j, "id", k->type->id);
-		json_uint(j, "count", k->count);
-		if (k->count) {
-			json_uint(j, "first_ns", k->first_ns);
-			json_uint(j, "last_ns", k->last_ns);
-		} else {
-			json_null(j, "first_ns");
-			json_null(j, "last_ns");
-		}
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-static void json_mappings(struct json *j, const struct info *in)
-{
-	size_t i;
-
-	json_open(j, "mappings", '[');
-	for (i = 0; i < in->s.mapping_count; i++) {
-		const struct summary_mapping *m = &in->s.mappings[i];
-
-		json_open(j, NULL, '{');
-		json_uint(j, "pid", m->pid);
-		json_string(j, "name", m->name);
-		json_uint(j, "processes", m->processes);
-		json_uint(j, "bytes", m->bytes);
-		json_counts(j, &m->n);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-}
-
-static void json_working_set(struct json *j, const struct info *in)
-{
-	uint64_t columns[SPARK_COLUMNS];
-	size_t i, width = spark_columns(in, columns);
-
-	json_open(j, "working_set", '{');
-	json_uint(j, "intervals", in->s.interval_count);
-	json_uint(j, "pages_max", in->s.pages_max);
-	json_uint(j, "pages_median", in->s.pages_median);
-	json_open(j, "pages_over_time", '[');
-	for (i = 0; i < width; i++)
-		json_uint(j, NULL, columns[i]);
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-static void json_rates(struct json *j, const struct moca_rates *r)
-{
-	if (!r) {
-		json_null(j, "rates");
-		return;
-	}
-	json_open(j, "rates", '{');
-	json_uint(j, "minor", r->total.minor);
-	if (r->has_own)
-		json_uint(j, "minor_by_tracing", r->total.own);
-	else
-		json_null(j, "minor_by_tracing");
-	json_uint(j, "major", r->total.major);
-	json_uint(j, "cpu_ns", r->total.cpu_ns);
-	json_uint(j, "sampled_ns", r->end_ns - r->begin_ns);
-	json_uint(j, "samples", r->rounds);
-	json_uint(j, "period_ns", r->period_ns);
-	json_close(j, '}');
-}
-
-static void print_json(const struct info *in, const char *path)
-{
-	struct json j = { .f = stdout };
-
-	json_open(&j, NULL, '{');
-	json_string(&j, "trace", path);
-	json_metadata(&j, in);
-	json_uint(&j, "duration_ns", duration(in));
-	json_uint(&j, "bytes", in->s.bytes);
-	json_certificate(&j, in);
-	exact_json(&j, in->t);
-	info_cost_json(&j, in->t);
-	json_open(&j, "own", '{');
-	json_counts(&j, &in->s.own);
-	json_close(&j, '}');
-	json_open(&j, "total", '{');
-	json_counts(&j, &in->s.total);
-	json_close(&j, '}');
-	nodes_json(&j, &in->s.nodes);
-	json_tasks(&j, in);
-	json_events(&j, in);
-	json_open(&j, "allocations", '{');
-	json_uint(&j, "count", in->s.allocations);
-	json_uint(&j, "lost", in->s.allocations_lost);
-	json_uint(&j, "sampled_one_in", 1ull << in->s.thin_level);
-	json_uint(&j, "sampled_below_bytes", in->s.thin_min);
-	json_close(&j, '}');
-	refused_json(&j, in->t, "refused");
-	json_rates(&j, in->rates);
-	json_mappings(&j, in);
-	json_working_set(&j, in);
-	json_close(&j, '}');
-}
-
 static int show(struct info *in, const char *path, int as_json)
 {
-	int err = summary_compute(&in->s, in->t);
+	int err = moca_info_compute(&in->s, in->t);
 
 	if (!err)
 		err = moca_rates_compute(&in->rates, in->t, 1);
@@ -840,10 +595,10 @@ static int show(struct info *in, const char *path, int as_json)
 	in->exact = exact_has_counts(in->t);
 	in->events_only = !in->exact && trace_events_only(in->t);
 	if (as_json)
-		print_json(in, path);
+		info_json(in, path);
 	else
 		err = print_text(in, path);
-	summary_free(&in->s);
+	moca_info_free(&in->s);
 	moca_rates_free(in->rates);
 	if (err)
 		moca_error("info: out of memory");

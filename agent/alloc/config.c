@@ -5,8 +5,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
+#include "agent/alloc/watch.h"
 #include "include/abi/agent.h"
 #include "include/abi/alloc-events.h"
 #include "lib/ring/meter.h"

@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
 
 __thread struct alloc_inside alloc_inside;
 

@@ -7,9 +7,9 @@
 
 #include "agent/alloc/cfi.h"
 #include "agent/alloc/detour.h"
-#include "agent/alloc/watch.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

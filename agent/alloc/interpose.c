@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "agent/alloc/early.h"
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
+#include "agent/alloc/watch.h"
 #include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))

@@ -5,8 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
 #include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))

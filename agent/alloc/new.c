@@ -7,8 +7,8 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thin.h"
+#include "agent/alloc/watch.h"
 #include "include/abi/alloc-events.h"
 
 #define EXPORT __attribute__((visibility("default")))

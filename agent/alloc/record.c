@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What is told of an object: each large one, of small ones what is new. */
 #include "agent/alloc/emit.h"
-#include "include/abi/alloc-events.h"
-#include "agent/alloc/watch.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thin.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
+#include "include/abi/alloc-events.h"
 
 /*
  * Whose small object each granule was last told to be: what readers know. One

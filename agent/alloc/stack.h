@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
 
 /* What a walk found, and what it depends on. */
 struct alloc_walk {

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/alloc/watch.h"
 #include "agent/alloc/thread.h"
+#include "agent/alloc/watch.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -6,8 +6,8 @@
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 
-#include "agent/exact/translate.h"
 #include "agent/exact/maps.h"
+#include "agent/exact/translate.h"
 
 #define RANGES 8192
 

@@ -7,8 +7,8 @@
 #define MOCA_EXACT_SIGNAL_H
 
 #include <asm/sigcontext.h>
-#include <asm/signal.h>
 #include <asm/siginfo.h>
+#include <asm/signal.h>
 #include <asm/unistd.h>
 #include <linux/errno.h>
 

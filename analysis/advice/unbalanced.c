@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* An object is divided among threads, in parts of unequal size. */
-#include <math.h>
 #include <inttypes.h>
+#include <math.h>
 
 #include "analysis/advice/rules.h"
 

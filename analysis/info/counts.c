@@ -24,12 +24,12 @@ static int place_of(struct walk *w, uint32_t pid, const struct moca_counts *c,
 		if (!times[i])
 			continue;
 		a.time_ns = times[i];
-		m = summary_find_mapping(w, pid, &a);
+		m = moca_info_find_mapping(w, pid, &a);
 	}
-	return summary_place(w, pid, m, &a, out);
+	return moca_info_place(w, pid, m, &a, out);
 }
 
-static void count(struct summary_counts *n, const struct moca_count *r)
+static void count(struct moca_info_counts *n, const struct moca_count *r)
 {
 	n->accesses += r->loads + r->stores;
 	n->reads += r->loads;
@@ -37,10 +37,10 @@ static void count(struct summary_counts *n, const struct moca_count *r)
 }
 
 static int add_row(struct walk *w, const struct moca_task *task,
-		   struct summary_counts *n, const struct moca_counts *c,
+		   struct moca_info_counts *n, const struct moca_counts *c,
 		   const struct moca_count *r)
 {
-	struct summary_counts *m;
+	struct moca_info_counts *m;
 	struct place at;
 	int ret;
 
@@ -65,14 +65,14 @@ static int add_row(struct walk *w, const struct moca_task *task,
 	if (ret >= 0) {
 		w->s->total.pages += (uint64_t)ret;
 		ret = page_set_add(&w->group_pages, (uint32_t)at.group,
-				   summary_group_page(&at));
+				   moca_info_group_page(&at));
 	}
 	if (ret >= 0)
 		m->pages += (uint64_t)ret;
-	return ret < 0 ? ret : summary_count_process(w, task->pid, at.group);
+	return ret < 0 ? ret : moca_info_count_process(w, task->pid, at.group);
 }
 
-int summary_walk_counts(struct walk *w)
+int moca_info_walk_counts(struct walk *w)
 {
 	const struct moca_counts *c;
 	struct moca_cursor *cursor;

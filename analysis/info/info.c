@@ -40,9 +40,9 @@ static int by_group(const void *a, const void *b)
 	return strcmp(x->m->name, y->m->name);
 }
 
-static int add_group(struct summary *s, uint32_t pid, const char *name)
+static int add_group(struct moca_info *s, uint32_t pid, const char *name)
 {
-	struct summary_mapping *m;
+	struct moca_info_mapping *m;
 
 	m = moca_vec_add(s->mappings, s->mapping_count, s->mapping_room);
 	if (!m)
@@ -55,8 +55,8 @@ static int add_group(struct summary *s, uint32_t pid, const char *name)
 
 static int add_member(struct walk *w, const struct member *x, int is_new)
 {
-	struct summary *s = w->s;
-	struct summary_mapping *g;
+	struct moca_info *s = w->s;
+	struct moca_info_mapping *g;
 	int err = is_new ? add_group(s, x->m->pid, x->m->name) : 0;
 
 	if (err)
@@ -108,7 +108,7 @@ static int make_groups(struct walk *w)
 static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
 {
 	static const char name[] = "[unknown]";
-	struct summary_mapping *m = w->s->mappings;
+	struct moca_info_mapping *m = w->s->mappings;
 	size_t i = w->unmapped;
 	int err;
 
@@ -125,7 +125,7 @@ static int unmapped_group(struct walk *w, uint32_t pid, size_t *group)
 	return 0;
 }
 
-const struct moca_mapping *summary_find_mapping(struct walk *w, uint32_t pid,
+const struct moca_mapping *moca_info_find_mapping(struct walk *w, uint32_t pid,
 						const struct moca_access *a)
 {
 	const struct moca_mapping *m = w->last;
@@ -158,7 +158,7 @@ static int is_copied(struct walk *w, uint32_t pid, const struct moca_access *a,
 	return 0;
 }
 
-int summary_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
+int moca_info_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
 		  const struct moca_access *a, struct place *out)
 {
 	uint32_t of = m ? w->of[m - w->maps] : 0;
@@ -179,9 +179,9 @@ int summary_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
 	return 0;
 }
 
-int summary_count_process(struct walk *w, uint32_t pid, size_t group)
+int moca_info_count_process(struct walk *w, uint32_t pid, size_t group)
 {
-	struct summary_mapping *g = &w->s->mappings[group];
+	struct moca_info_mapping *g = &w->s->mappings[group];
 	int ret;
 
 	if (!g->of) {
@@ -193,7 +193,7 @@ int summary_count_process(struct walk *w, uint32_t pid, size_t group)
 	return ret < 0 ? ret : 0;
 }
 
-static void count(struct summary_counts *n, const struct moca_access *a)
+static void count(struct moca_info_counts *n, const struct moca_access *a)
 {
 	n->accesses++;
 	if (a->type == MOCA_ACCESS_WRITE)
@@ -205,7 +205,7 @@ static void count(struct summary_counts *n, const struct moca_access *a)
 	n->kernel += a->mode == MOCA_MODE_KERNEL;
 }
 
-static int count_page(struct page_set *set, struct summary_counts *n,
+static int count_page(struct page_set *set, struct moca_info_counts *n,
 		      uint32_t owner, uint64_t page)
 {
 	int ret = page_set_add(set, owner, page);
@@ -215,19 +215,19 @@ static int count_page(struct page_set *set, struct summary_counts *n,
 	return ret < 0 ? ret : 0;
 }
 
-uint64_t summary_group_page(const struct place *at)
+uint64_t moca_info_group_page(const struct place *at)
 {
 	return at->owner & SHARED_OWNER ? at->page | 1ull << 63 : at->page;
 }
 
 static int add_access(struct walk *w, const struct moca_task *task,
-		      struct summary_counts *n, const struct moca_access *a)
+		      struct moca_info_counts *n, const struct moca_access *a)
 {
 	struct place at;
 	int err;
 
-	err = summary_place(w, task->pid,
-			    summary_find_mapping(w, task->pid, a), a, &at);
+	err = moca_info_place(w, task->pid,
+			    moca_info_find_mapping(w, task->pid, a), a, &at);
 	if (err)
 		return err;
 	if (at.own) {
@@ -244,16 +244,16 @@ static int add_access(struct walk *w, const struct moca_task *task,
 				 at.page);
 	if (!err)
 		err = count_page(&w->group_pages, &w->s->mappings[at.group].n,
-				 (uint32_t)at.group, summary_group_page(&at));
+				 (uint32_t)at.group, moca_info_group_page(&at));
 	if (!err)
 		err = nodes_add(&w->s->nodes, (size_t)(n - w->s->tasks),
 				at.owner, at.page, a);
-	return err ? err : summary_count_process(w, task->pid, at.group);
+	return err ? err : moca_info_count_process(w, task->pid, at.group);
 }
 
-static int add_interval(struct summary *s, const struct moca_chunk *c)
+static int add_interval(struct moca_info *s, const struct moca_chunk *c)
 {
-	struct summary_interval *v;
+	struct moca_info_interval *v;
 
 	if (c->interval >= INTERVALS_MAX)
 		return 0;
@@ -272,7 +272,7 @@ static int add_interval(struct summary *s, const struct moca_chunk *c)
 static int add_chunk(struct walk *w, const struct moca_chunk *c,
 		     uint32_t *task_id)
 {
-	struct summary *s = w->s;
+	struct moca_info *s = w->s;
 	size_t i, index = trace_task_index(w->t, c->task);
 	const struct moca_task *task;
 	int err;
@@ -314,9 +314,9 @@ static int walk_chunks(struct walk *w)
 	return ret;
 }
 
-static int add_gap(struct summary *s, const struct moca_change *e)
+static int add_gap(struct moca_info *s, const struct moca_change *e)
 {
-	struct summary_gap *g;
+	struct moca_info_gap *g;
 	size_t i;
 
 	for (i = 0; i < s->gap_count; i++)
@@ -363,21 +363,21 @@ static int walk_changes(struct walk *w)
 static int by_id(const void *key, const void *kind)
 {
 	uint32_t id = *(const uint32_t *)key;
-	uint32_t other = ((const struct summary_kind *)kind)->type->id;
+	uint32_t other = ((const struct moca_info_kind *)kind)->type->id;
 
 	return id < other ? -1 : id > other;
 }
 
 static int by_count(const void *a, const void *b)
 {
-	const struct summary_kind *x = a, *y = b;
+	const struct moca_info_kind *x = a, *y = b;
 
 	if (x->count != y->count)
 		return x->count > y->count ? -1 : 1;
 	return x->type->id < y->type->id ? -1 : 1;
 }
 
-static void add_event(struct summary *s, struct summary_kind *k,
+static void add_event(struct moca_info *s, struct moca_info_kind *k,
 		       const struct moca_event *m)
 {
 	if (!k->count++ || m->time_ns < k->first_ns)
@@ -389,7 +389,7 @@ static void add_event(struct summary *s, struct summary_kind *k,
 	s->events++;
 }
 
-uint64_t summary_events(const struct summary *s, const struct moca_trace *t,
+uint64_t moca_info_events(const struct moca_info *s, const struct moca_trace *t,
 			 size_t task)
 {
 	uint64_t n = moca_trace_task(t, task)->events;
@@ -400,23 +400,23 @@ uint64_t summary_events(const struct summary *s, const struct moca_trace *t,
 }
 
 /* What a task lost is the program's, if it has events of its own. */
-uint64_t summary_events_lost(const struct summary *s,
+uint64_t moca_info_events_lost(const struct moca_info *s,
 			      const struct moca_trace *t, size_t task)
 {
-	return s->has_allocations && !summary_events(s, t, task) ?
+	return s->has_allocations && !moca_info_events(s, t, task) ?
 		       0 : moca_trace_task(t, task)->events_lost;
 }
 
 static void add_losses(struct walk *w)
 {
-	struct summary *s = w->s;
+	struct moca_info *s = w->s;
 	const struct moca_task *task;
 	uint64_t own;
 	size_t i;
 
 	for (i = 0; i < s->task_count; i++) {
 		task = moca_trace_task(w->t, i);
-		own = summary_events_lost(s, w->t, i);
+		own = moca_info_events_lost(s, w->t, i);
 		s->events_torn += task->events_torn;
 		s->events_lost += own;
 		s->allocations_lost += task->events_lost - own;
@@ -424,7 +424,7 @@ static void add_losses(struct walk *w)
 }
 
 /* Take the kinds that are libmoca-alloc's and samplers' out. */
-static void split_allocations(struct summary *s)
+static void split_allocations(struct moca_info *s)
 {
 	size_t i, n = 0;
 
@@ -452,7 +452,7 @@ static uint64_t integer(const struct moca_event *m, size_t field)
 }
 
 /* Less was recorded of allocations from there on. */
-static void add_thinned(struct summary *s, const struct moca_event *m)
+static void add_thinned(struct moca_info *s, const struct moca_event *m)
 {
 	uint64_t level = integer(m, 0), min = integer(m, 1);
 
@@ -471,8 +471,8 @@ static void add_thinned(struct summary *s, const struct moca_event *m)
 static int walk_events(struct walk *w)
 {
 	const struct moca_event_type *const *types;
-	struct summary *s = w->s;
-	struct summary_kind *k = NULL;
+	struct moca_info *s = w->s;
+	struct moca_info_kind *k = NULL;
 	const struct moca_event *m;
 	struct moca_cursor *cursor;
 	uint32_t id;
@@ -514,7 +514,7 @@ static int walk_events(struct walk *w)
 static int count_batch(struct walk *w, size_t first, size_t end,
 		       struct page_set *sets)
 {
-	struct summary_interval *v = w->s->intervals;
+	struct moca_info_interval *v = w->s->intervals;
 	struct moca_query q = { .size = sizeof(q), .begin_ns = UINT64_MAX };
 	const struct moca_chunk *c;
 	struct moca_cursor *cursor;
@@ -546,8 +546,8 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 		for (i = 0; i < c->count && ret >= 0; i++) {
 			const struct moca_access *a = &c->accesses[i];
 
-			ret = summary_place(w, pid,
-					    summary_find_mapping(w, pid, a), a,
+			ret = moca_info_place(w, pid,
+					    moca_info_find_mapping(w, pid, a), a,
 					    &at);
 			if (ret >= 0 && !at.own)
 				ret = page_set_add(&sets[c->interval - first],
@@ -571,7 +571,7 @@ static int by_pages(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int median(struct summary *s)
+static int median(struct moca_info *s)
 {
 	uint64_t *pages = malloc((s->interval_count + 1) * sizeof(*pages));
 	size_t i;
@@ -592,7 +592,7 @@ static int median(struct summary *s)
 
 static int count_intervals(struct walk *w)
 {
-	struct summary *s = w->s;
+	struct moca_info *s = w->s;
 	struct page_set *sets;
 	size_t first, end;
 	uint64_t records;
@@ -619,7 +619,7 @@ static int count_intervals(struct walk *w)
 
 static int by_size(const void *a, const void *b)
 {
-	const struct summary_mapping *x = a, *y = b;
+	const struct moca_info_mapping *x = a, *y = b;
 
 	if (x->n.pages != y->n.pages)
 		return x->n.pages > y->n.pages ? -1 : 1;
@@ -631,7 +631,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Mappings of Moca's, whose accesses are not counted as the program's. */
-static void leave_out_own(struct summary *s)
+static void leave_out_own(struct moca_info *s)
 {
 	size_t i, n = 0;
 
@@ -641,7 +641,7 @@ static void leave_out_own(struct summary *s)
 	s->mapping_count = n;
 }
 
-int summary_compute(struct summary *s, struct moca_trace *t)
+int moca_info_compute(struct moca_info *s, struct moca_trace *t)
 {
 	struct walk w = { .s = s, .t = t,
 			  .page_shift = trace_page_shift(t) };
@@ -660,7 +660,7 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	if (!err)
 		err = walk_chunks(&w);
 	if (!err && !s->total.accesses)
-		err = summary_walk_counts(&w);
+		err = moca_info_walk_counts(&w);
 	if (!err)
 		err = walk_changes(&w);
 	if (!err)
@@ -678,11 +678,11 @@ int summary_compute(struct summary *s, struct moca_trace *t)
 	leave_out_own(s);
 	qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), by_size);
 	if (err)
-		summary_free(s);
+		moca_info_free(s);
 	return err;
 }
 
-void summary_free(struct summary *s)
+void moca_info_free(struct moca_info *s)
 {
 	size_t i;
 

@@ -13,7 +13,7 @@
 
 #include "analysis/info/nodes.h"
 
-struct summary_counts {
+struct moca_info_counts {
 	uint64_t pages;		/* distinct */
 	uint64_t accesses;
 	uint64_t reads;		/* instruction fetches too */
@@ -26,17 +26,17 @@ struct summary_counts {
  * All mappings of one name in one process; or all shared mappings of one memory (a
  * file, a memfd, a segment), in all processes.
  */
-struct summary_mapping {
+struct moca_info_mapping {
 	uint32_t pid;		/* of the first process */
 	uint32_t of;		/* number of the memory; 0: it is the process's */
 	uint32_t memory;	/* enum moca_memory of that */
 	uint32_t processes;	/* that touched it; not more than one if !of */
 	const char *name;
 	uint64_t bytes;		/* of the largest mapping of that name */
-	struct summary_counts n;
+	struct moca_info_counts n;
 };
 
-struct summary_gap {
+struct moca_info_gap {
 	char *name;
 	uint64_t events;
 	uint64_t bytes;
@@ -44,7 +44,7 @@ struct summary_gap {
 };
 
 /* All events of one kind. */
-struct summary_kind {
+struct moca_info_kind {
 	const struct moca_event_type *type;
 	int is_allocation;	/* libmoca-alloc told it, no program */
 	int is_rate;		/* a sampler did */
@@ -53,16 +53,16 @@ struct summary_kind {
 	uint64_t last_ns;
 };
 
-struct summary {
+struct moca_info {
 	size_t task_count;
-	struct summary_counts *tasks;	/* by the trace's task index */
+	struct moca_info_counts *tasks;	/* by the trace's task index */
 	size_t mapping_count, mapping_room;
-	struct summary_mapping *mappings;	/* most pages first */
+	struct moca_info_mapping *mappings;	/* most pages first */
 	size_t gap_count, gap_room;
-	struct summary_gap *gaps;
+	struct moca_info_gap *gaps;
 	/* Without what the next one has. */
-	struct summary_counts total;
-	struct summary_counts own;	/* in memory of Moca's in the program */
+	struct moca_info_counts total;
+	struct moca_info_counts own;	/* in memory of Moca's in the program */
 	struct nodes_table nodes;	/* where these went */
 	uint64_t bytes;			/* of access chunks; or of counts */
 	/*
@@ -75,7 +75,7 @@ struct summary {
 	uint64_t end_ns;		/* of the last chunk */
 	/* Distinct pages of all processes in each interval. */
 	size_t interval_count;
-	struct summary_interval {
+	struct moca_info_interval {
 		uint64_t begin_ns;
 		uint64_t end_ns;
 		uint64_t records;
@@ -85,7 +85,7 @@ struct summary {
 	uint64_t pages_median;
 	/* Of events, without what libmoca-alloc told: that is allocations. */
 	size_t kind_count;
-	struct summary_kind *kinds;	/* most events first */
+	struct moca_info_kind *kinds;	/* most events first */
 	uint64_t events;
 	uint64_t events_lost;
 	uint64_t events_torn;
@@ -100,13 +100,13 @@ struct summary {
 };
 
 /* Of a task, by its index: events of the program's own; and those lost. */
-uint64_t summary_events(const struct summary *s, const struct moca_trace *t,
+uint64_t moca_info_events(const struct moca_info *s, const struct moca_trace *t,
 			 size_t task);
-uint64_t summary_events_lost(const struct summary *s,
+uint64_t moca_info_events_lost(const struct moca_info *s,
 			      const struct moca_trace *t, size_t task);
 
 /* 0 or -errno. */
-int summary_compute(struct summary *s, struct moca_trace *t);
-void summary_free(struct summary *s);
+int moca_info_compute(struct moca_info *s, struct moca_trace *t);
+void moca_info_free(struct moca_info *s);
 
 #endif

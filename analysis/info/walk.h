@@ -16,7 +16,7 @@ struct place {
 };
 
 struct walk {
-	struct summary *s;
+	struct moca_info *s;
 	struct moca_trace *t;
 	struct moca_identities identities;
 	unsigned page_shift;
@@ -35,19 +35,19 @@ struct walk {
 };
 
 /* The mapping of an access, which was the one before's most times; or NULL. */
-const struct moca_mapping *summary_find_mapping(struct walk *w, uint32_t pid,
+const struct moca_mapping *moca_info_find_mapping(struct walk *w, uint32_t pid,
 						const struct moca_access *a);
 /*
  * Where an access was, in that mapping, if there is one. Accesses of a process that come first are to be
  * told first. 0 or -ENOMEM.
  */
-int summary_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
+int moca_info_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
 		  const struct moca_access *a, struct place *out);
 /* Its page in its group, where pages of a process and of a file are told apart. */
-uint64_t summary_group_page(const struct place *at);
+uint64_t moca_info_group_page(const struct place *at);
 /* Note that a process touched it. 0 or -ENOMEM. */
-int summary_count_process(struct walk *w, uint32_t pid, size_t group);
+int moca_info_count_process(struct walk *w, uint32_t pid, size_t group);
 /* Counts as if they were accesses: of traces without these. 0 or -errno. */
-int summary_walk_counts(struct walk *w);
+int moca_info_walk_counts(struct walk *w);
 
 #endif

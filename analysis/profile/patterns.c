@@ -23,15 +23,6 @@ const char *moca_pattern_name(unsigned bit)
 	return bit < MOCA_PATTERNS ? names[bit] : NULL;
 }
 
-const char *moca_policy_name(enum moca_policy p)
-{
-	static const char *const names[MOCA_POLICIES] = {
-		"first touch", "interleave", "bind", "parallel init",
-	};
-
-	return (unsigned)p < MOCA_POLICIES ? names[p] : NULL;
-}
-
 /* Shared pages where the part of one main user ends and another's begins. */
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)

@@ -49,7 +49,6 @@ enum moca_pattern {
 };
 /* "private", ... of one bit; NULL when there is none of that number. */
 const char *moca_pattern_name(unsigned bit);
-const char *moca_policy_name(enum moca_policy p);
 
 struct moca_profile_object {
 	const struct moca_object *object;

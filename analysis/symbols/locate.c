@@ -3,8 +3,8 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "analysis/symbols/tables.h"
 #include "analysis/symbols/locate.h"
+#include "analysis/symbols/tables.h"
 
 void unit_line(struct moca_module *m, struct unit *u, uint64_t vaddr,
 	       const char **file, unsigned *line, unsigned *column)

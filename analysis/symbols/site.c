@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "analysis/symbols/calls.h"
-#include "analysis/symbols/tables.h"
 #include "analysis/symbols/locate.h"
 #include "analysis/symbols/source.h"
+#include "analysis/symbols/tables.h"
 
 #define INLINED_MAX 32
 #define TARGETS_MAX 16

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/symbols/tables.h"
 #include "analysis/symbols/source.h"
+#include "analysis/symbols/tables.h"
 
 #define SIZE_MAX_BYTES (16u << 20)
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/symbols/tables.h"
 #include "analysis/symbols/source.h"
+#include "analysis/symbols/tables.h"
 
 #define ARENA_BLOCK (64u << 10)
 

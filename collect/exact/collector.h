@@ -12,13 +12,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include <moca/types.h>
 #include "collect/exact/record.h"
 #include "collect/ptrace/task.h"
-#include "lib/ring/clock-ns.h"
 #include "include/abi/exact-arena.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
+#include "lib/ring/clock-ns.h"
+#include <moca/types.h>
 
 /* Why a program image runs uncounted. Names: exact_reason_names. */
 enum exact_reason {

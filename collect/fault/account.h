@@ -7,9 +7,9 @@
 #ifndef MOCA_FAULT_ACCOUNT_H
 #define MOCA_FAULT_ACCOUNT_H
 
+#include "collect/fault/memory.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/control.h"
-#include "collect/fault/memory.h"
 #include "collect/run/pageset.h"
 
 struct task_clock;

@@ -6,8 +6,8 @@
 #ifndef MOCA_FAULT_COLLECTOR_H
 #define MOCA_FAULT_COLLECTOR_H
 
-#include "collect/fault/memory.h"
 #include "collect/fault/certify.h"
+#include "collect/fault/memory.h"
 #include "collect/fault/sampler.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/decode.h"
 
+#include <Zydis/Zydis.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <Zydis/Zydis.h>
 
-#include <moca/types.h>
 #include "collect/fault/text.h"
+#include <moca/types.h>
 
 /* The text of a program does not change: remember the answer by address. */
 #define CACHE_SIZE (1u << 14)

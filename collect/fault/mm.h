@@ -10,8 +10,8 @@
 #include "collect/ptrace/event.h"
 #include "collect/ptrace/maps.h"
 #include "collect/ptrace/stop-cost.h"
-#include "collect/run/queue.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/run/queue.h"
 
 /* trace_way.space_begin, native; space_end; space_free, collector thread. */
 void mm_begin(struct space *s);

@@ -6,13 +6,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "collect/ptrace/maps.h"
 #include "collect/fault/data-limit.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
-#include "collect/ptrace/quiesce.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/witness.h"
+#include "collect/ptrace/maps.h"
+#include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
 #ifndef MREMAP_DONTUNMAP

@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/run/queue.h"
 #include "collect/fault/region.h"
+#include "collect/run/queue.h"
 
 /* 1 when the machine has several nodes, or it is not known how many. */
 int nodes_several(void);

@@ -10,8 +10,8 @@
 #include <sys/types.h>
 
 #include "collect/fault/memory.h"
-#include "collect/run/queue.h"
 #include "collect/fault/text.h"
+#include "collect/run/queue.h"
 
 struct phys;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/sampler.h"
 
+#include <asm/perf_regs.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>

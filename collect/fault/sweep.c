@@ -4,10 +4,10 @@
  * slices that are bounded by the room in the rings.
  */
 #include <errno.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 
 #include "collect/fault/collector.h"

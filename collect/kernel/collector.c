@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/kernel/merge.h"
+#include "collect/kernel/trace.h"
 #include "collect/run/certificate.h"
 #include "collect/run/control.h"
 #include "collect/run/recording.h"
-#include "collect/kernel/merge.h"
-#include "collect/kernel/trace.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/format/meta.h"

@@ -3,8 +3,8 @@
 #ifndef MOCA_KERNEL_COLLECTOR_H
 #define MOCA_KERNEL_COLLECTOR_H
 
-#include "collect/run/recorder.h"
 #include "collect/kernel/device.h"
+#include "collect/run/recorder.h"
 
 struct kernel_collector;
 struct moca_meta;

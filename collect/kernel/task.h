@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-#include "collect/run/own-faults.h"
 #include "collect/kernel/space.h"
 #include "collect/kernel/trace.h"
+#include "collect/run/own-faults.h"
 
 #define TASK_BUCKETS 4096u
 

@@ -28,7 +28,7 @@ void child_tid_begin(struct task *child)
 	if (child->gone || tracee_get_regs(child, &regs) ||
 	    regs.orig_rax != SYS_clone)
 		return;
-	flags = clone_flags_restore(regs.rdi);
+	flags = child_tid_restore(regs.rdi);
 	if (flags == regs.rdi)
 		return;
 	if (regs.rdi >> 32 & CLONE_CHILD_SETTID)

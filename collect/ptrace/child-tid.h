@@ -26,12 +26,12 @@ uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
 /* Where flags that are not to reach the kernel wait, and back. Of a call that
  * nobody changed, the upper half may hold anything. */
 #define CLONE_FLAGS_AWAY ((uint64_t)CLONE_UNTRACED | CLONE_CHILD_SETTID)
-static inline uint64_t clone_flags_put_away(uint64_t flags, uint64_t away)
+static inline uint64_t child_tid_put_away(uint64_t flags, uint64_t away)
 {
 	return ((uint32_t)flags & ~away) | away << 32;
 }
 
-static inline uint64_t clone_flags_restore(uint64_t flags)
+static inline uint64_t child_tid_restore(uint64_t flags)
 {
 	return flags >> 32 & ~CLONE_FLAGS_AWAY ? flags :
 						 (uint32_t)flags | flags >> 32;

@@ -191,7 +191,7 @@ int debugger_call(struct recorder *rec, struct task *t,
 		if (!away)
 			return 0;
 		t->clone_changed = 1;
-		regs->rdi = clone_flags_put_away(regs->rdi, away);
+		regs->rdi = child_tid_put_away(regs->rdi, away);
 		cost_stop_is(&rec->costs, COST_FORK, 0);
 		err = tracee_set_regs(t, regs);
 		return err ? err : 2;
@@ -219,6 +219,6 @@ void debugger_called(struct task *t)
 	t->clone_changed = 0;
 	if (tracee_get_regs(t, &regs))
 		return;
-	regs.rdi = clone_flags_restore(regs.rdi);
+	regs.rdi = child_tid_restore(regs.rdi);
 	tracee_set_regs(t, &regs);
 }

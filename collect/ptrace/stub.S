@@ -3,8 +3,8 @@
  * Runs in the traced program, without a stack: everything is in registers,
  * which the tracer saved. See stub.h.
  */
-#include <sys/syscall.h>
 #include "collect/ptrace/stub.h"
+#include <sys/syscall.h>
 
 #define PR_SET_NAME 15
 #define CPU_SEGMENT 0x7b	/* of the kernel, for the vDSO */

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lib/base/proc.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 
 #define KERNEL_THREAD 0x200000	/* PF_KTHREAD of include/linux/sched.h */
 

@@ -31,20 +31,6 @@ struct queue *queue_new(void)
 	return q;
 }
 
-void queue_free(struct queue *q)
-{
-	struct message *m, *next;
-
-	if (!q)
-		return;
-	for (m = queue_take(q); m; m = next) {
-		next = m->next;
-		message_free(m);
-	}
-	close(q->fd);
-	free(q);
-}
-
 struct message *message_new(enum message_kind kind, size_t n, const char *name)
 {
 	size_t len = name ? strlen(name) + 1 : 0;

@@ -58,7 +58,6 @@ struct message {
 struct queue;
 
 struct queue *queue_new(void);
-void queue_free(struct queue *q);
 
 /*
  * A message with room for n extents, and a copy of name. NULL: no memory.

@@ -15,12 +15,12 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-#include <moca/types.h>
 #include "collect/machine/machine.h"
 #include "collect/run/cost.h"
 #include "collect/run/failure.h"
 #include "collect/run/record.h"
 #include "lib/base/clock.h"
+#include <moca/types.h>
 
 #define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
 

@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "lib/ring/clock-ns.h"
 #include "lib/format/event-writer.h"
+#include "lib/ring/clock-ns.h"
 #include "lib/ring/consumer.h"
 
 /* One stream's way to disk. */

@@ -17,18 +17,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lib/ring/clock-ns.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/guard.h"
-#include "collect/trace/tracer.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
+#include "collect/trace/tracer.h"
 #include "lib/base/err.h"
-#include "lib/format/file.h"
 #include "lib/format/event-decode.h"
 #include "lib/format/event-writer.h"
+#include "lib/format/file.h"
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
+#include "lib/ring/clock-ns.h"
 #include "lib/ring/clock.h"
 #include "lib/ring/consumer.h"
 

@@ -231,11 +231,6 @@ const char *tracer_session_dir(const struct tracer_session *s)
 	return s->dir;
 }
 
-const char *tracer_session_name(const struct tracer_session *s)
-{
-	return s->slot.name;
-}
-
 void tracer_session_finish(struct tracer_session *s)
 {
 	if (s->finish)

@@ -67,7 +67,6 @@ const char *tracer_session_id(const struct tracer_session *s);
 /* The descriptor of the doorbell page (lib/ring/layout.h); s keeps it. */
 int tracer_session_doorbell(const struct tracer_session *s);
 const char *tracer_session_dir(const struct tracer_session *s);
-const char *tracer_session_name(const struct tracer_session *s);
 
 /*
  * signals: a signalfd whose HUP, INT and TERM end the trace; with a child, see

@@ -152,18 +152,6 @@ int tracer_registry_read(const struct tracer_registry *r, unsigned int i,
 	return err ? err : a.error;
 }
 
-int tracer_registry_find(const struct tracer_registry *r, const char *name,
-			 struct moca_registry_slot *out)
-{
-	unsigned int i;
-
-	for (i = 0; i < MOCA_REGISTRY_SLOTS; i++)
-		if (!tracer_registry_read(r, i, out) &&
-		    out->state != MOCA_SLOT_FREE && !strcmp(out->name, name))
-			return (int)i;
-	return -ENOENT;
-}
-
 static int write_one(struct tracer_registry *r, unsigned int i,
 		     struct moca_registry_slot *slot, int fresh)
 {

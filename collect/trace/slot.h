@@ -48,9 +48,6 @@ int tracer_registry_read(const struct tracer_registry *r, unsigned int i,
 			 struct moca_registry_slot *out);
 /* Does a collector hold slot i? Not for one's own. */
 int tracer_registry_is_held(const struct tracer_registry *r, unsigned int i);
-/* The slot of that name: its number, or -ENOENT. */
-int tracer_registry_find(const struct tracer_registry *r, const char *name,
-			 struct moca_registry_slot *out);
 /* Give back the slot of a session whose collector is dead. 0; -EBUSY. */
 int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session);
 

@@ -13,13 +13,13 @@
 #include <sys/types.h>
 
 #include "collect/trace/catalog.h"
-#include "lib/ring/clock-ns.h"
 #include "collect/trace/emit.h"
 #include "collect/trace/session.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
 #include "lib/format/event-writer.h"
 #include "lib/format/meta.h"
+#include "lib/ring/clock-ns.h"
 #include "lib/ring/consumer.h"
 #include "lib/ring/protocol.h"
 

@@ -3,11 +3,11 @@
 #ifndef MOCA_FORMAT_FILE_H
 #define MOCA_FORMAT_FILE_H
 
-#include "lib/format/access.h"
 #include "lib/base/bytes.h"
+#include "lib/format/access.h"
+#include "lib/format/change.h"
 #include "lib/format/chunk.h"
 #include "lib/format/counts.h"
-#include "lib/format/change.h"
 #include "lib/format/stream.h"
 
 struct moca_file {

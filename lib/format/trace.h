@@ -7,10 +7,10 @@
 
 #include <moca/reader.h>
 
+#include "lib/format/event-type.h"
 #include "lib/format/file.h"
 #include "lib/format/machine.h"
 #include "lib/format/mapping.h"
-#include "lib/format/event-type.h"
 #include "lib/format/meta.h"
 
 /* One marker-N. */

@@ -6,8 +6,8 @@
 #include "lib/base/vec.h"
 #include "lib/format/access.h"
 #include "lib/format/append.h"
-#include "lib/format/counts.h"
 #include "lib/format/change.h"
+#include "lib/format/counts.h"
 #include "lib/format/stream.h"
 
 /*

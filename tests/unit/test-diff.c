@@ -36,38 +36,38 @@ static const struct {
 
 static int conditions(void)
 {
-	struct diff_condition c;
+	struct condition c;
 	const char *reason;
 	size_t i;
 
 	for (i = 0; i < sizeof(table) / sizeof(*table); i++) {
-		CHECK(!diff_condition_parse(&c, table[i].text, &reason));
-		if (diff_condition_holds(&c, table[i].a, table[i].b) !=
+		CHECK(!condition_parse(&c, table[i].text, &reason));
+		if (condition_holds(&c, table[i].a, table[i].b) !=
 		    table[i].holds) {
 			snprintf(why, sizeof(why), "%s of %g and %g",
 				 table[i].text, table[i].a, table[i].b);
 			return 1;
 		}
-		diff_condition_free(&c);
+		condition_free(&c);
 	}
 	return 0;
 }
 
 static int names(void)
 {
-	struct diff_condition c;
+	struct condition c;
 	const char *reason;
 
-	CHECK(!diff_condition_parse(&c, "pages(u)>1", &reason));
+	CHECK(!condition_parse(&c, "pages(u)>1", &reason));
 	CHECK(c.metric == DIFF_PAGES && !strcmp(c.name, "u"));
-	diff_condition_free(&c);
+	condition_free(&c);
 	/* Names have brackets, and signs. */
-	CHECK(!diff_condition_parse(&c, "remote(f() at a<b>.c:12 (x)) > 5%",
+	CHECK(!condition_parse(&c, "remote(f() at a<b>.c:12 (x)) > 5%",
 				    &reason));
 	CHECK(!strcmp(c.name, "f() at a<b>.c:12 (x)"));
-	diff_condition_free(&c);
-	CHECK(!diff_condition_parse(&c, "reads>1", &reason) && !c.name);
-	diff_condition_free(&c);
+	condition_free(&c);
+	CHECK(!condition_parse(&c, "reads>1", &reason) && !c.name);
+	condition_free(&c);
 	return 0;
 }
 
