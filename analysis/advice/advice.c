@@ -303,6 +303,7 @@ double advice_meta(const struct rules *r, const char *key)
 /* Small, shared, written again and again: what a page cannot tell. */
 static void note_hot_spots(struct rules *r)
 {
+	const char *command = moca_trace_meta(r->trace, "command");
 	const struct moca_profile *p = r->p;
 	unsigned told = 0;
 	size_t i;
@@ -318,8 +319,9 @@ static void note_hot_spots(struct rules *r)
 			continue;
 		told++;
 		advice_note(r,
-			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time. Whether they meet in one cache line (false sharing) a trace of pages cannot tell: that needs a trace of exact addresses.",
-			    o->object->name, o->pages, o->pages == 1 ? "" : "s");
+			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time. Whether they meet in one cache line (false sharing) a trace of pages cannot tell: that needs a trace of exact addresses: moca record --exact --granularity 64 --slice 100ms -- %s",
+			    o->object->name, o->pages, o->pages == 1 ? "" : "s",
+			    command ? command : "COMMAND");
 	}
 }
 
@@ -362,6 +364,14 @@ static void add_counts_notes(struct rules *r)
 		advice_note(r,
 			    "%" PRIu64 " rows are of granules beyond those that are looked at one by one.",
 			    t->lines_left_out);
+	for (i = 0; t->heavy && i < MOCA_COUNTS_HEAVY; i++)
+		if (t->heavy[i].accesses &&
+		    100 * t->heavy[i].accesses >= r->p->accesses)
+			advice_note(r,
+				    "The granule at 0x%" PRIx64 ", with %.1f %% of all accesses, is one of these: who meets there is not known. A shorter run has fewer.",
+				    t->heavy[i].granule * t->granularity,
+				    100. * t->heavy[i].accesses /
+					    r->p->accesses);
 }
 
 static void add_notes(struct rules *r)

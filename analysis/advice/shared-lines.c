@@ -20,6 +20,12 @@
 #define LINE_MIN 0.001
 /* In one alone, one thread may have come after the other. */
 #define SLICES_MIN 2
+/*
+ * Without slices, when threads met is not known: of all accesses, the least that
+ * a line must have, and of its own the least that each of two threads must have.
+ */
+#define UNSLICED_MIN 0.01
+#define UNSLICED_USER 0.05
 /* Of the time, all such lines of an object together. */
 #define OBJECT_MIN 0.05
 
@@ -90,23 +96,95 @@ static int by_use(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
-static int look(const struct moca_counts_table *t, uint32_t object,
-		double least, struct found *f)
+static const struct moca_task *task_of(const struct rules *r, uint32_t id)
 {
+	size_t i, n = moca_trace_task_count(r->trace);
+
+	for (i = 0; i < n; i++)
+		if (moca_trace_task(r->trace, i)->id == id)
+			return moca_trace_task(r->trace, i);
+	return NULL;
+}
+
+/* Did they live at the same time for half of the shorter life? */
+static int lived_together(const struct rules *r, uint32_t one, uint32_t other)
+{
+	const struct moca_task *a = task_of(r, one), *b = task_of(r, other);
+	uint64_t until = r->p->counts->end_ns, ae, be, begin, end, shorter;
+
+	if (!a || !b)
+		return 0;
+	ae = a->end_ns ? a->end_ns : until;
+	be = b->end_ns ? b->end_ns : until;
+	begin = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
+	end = ae < be ? ae : be;
+	shorter = ae - a->start_ns < be - b->start_ns ? ae - a->start_ns :
+							be - b->start_ns;
+	return end > begin && 2 * (end - begin) >= shorter;
+}
+
+/*
+ * Without slices: what two threads that lived at one time did to the line, each
+ * all the time. A first thread may prepare for the others and wait for them; it
+ * counts only where it works as they do, in OpenMP.
+ */
+static uint64_t met(struct rules *r, const struct moca_counts_line *l)
+{
+	const struct moca_counts_table *t = r->p->counts;
+	const struct moca_counts_user *u, *two[2] = { NULL, NULL };
+	uint64_t all = l->loads + l->stores, stores, less;
+	const struct moca_task *task;
+	size_t i, n;
+
+	if ((double)all < UNSLICED_MIN * (double)r->p->accesses)
+		return 0;
+	u = moca_counts_users(t, l, &n);
+	for (i = 0; i < n && !two[1]; i++) {
+		task = task_of(r, u[i].task);
+		if (task && (task->tid != task->pid || advice_openmp(r)))
+			two[two[0] != NULL] = &u[i];
+	}
+	if (!two[1] || !lived_together(r, two[0]->task, two[1]->task))
+		return 0;
+	less = two[1]->loads + two[1]->stores;
+	stores = two[0]->stores + two[1]->stores;
+	if ((double)less < UNSLICED_USER * (double)all)
+		return 0;
+	return less < stores ? less : stores;
+}
+
+/* Accesses to the line that may have found it in another CPU's cache. */
+static uint64_t contended(struct rules *r, const struct moca_counts_line *l,
+			  double least)
+{
+	uint64_t n = moca_counts_sliced(r->p->counts) ?
+		     (l->slices < SLICES_MIN ? 0 : l->contended) : met(r, l);
+
+	return (double)n < least ? 0 : n;
+}
+
+static int look(struct rules *r, uint32_t object, double least,
+		struct found *f)
+{
+	const struct moca_counts_table *t = r->p->counts;
 	const struct moca_counts_user *u;
 	const struct moca_counts_line *l;
+	uint64_t count, most = 0;
 	size_t i, n;
 	int err = 0;
 
 	for (l = t->lines; !err && l < t->lines + t->line_count; l++) {
-		if (l->object != object || l->slices < SLICES_MIN ||
-		    (double)l->contended < least)
+		count = l->object == object && l->contended ?
+			contended(r, l, least) : 0;
+		if (!count)
 			continue;
 		f->lines++;
-		f->contended += l->contended;
-		f->false_lines += is_border(t, l) ? l->contended : 0;
-		if (!f->top || l->contended > f->top->contended)
+		f->contended += count;
+		f->false_lines += is_border(t, l) ? count : 0;
+		if (count > most)
 			f->top = l;
+		if (count > most)
+			most = count;
 		u = moca_counts_users(t, l, &n);
 		for (i = 0; !err && i < n; i++)
 			err = add_user(f, &u[i]);
@@ -153,10 +231,16 @@ static void say_where(struct rules *r, struct moca_finding *f,
 			 addr - o->object->addr, addr);
 	else
 		snprintf(at, sizeof(at), "0x%" PRIx64, addr);
-	finding_line(r, f->evidence,
-		     "most in the line at %s: in %" PRIu32 " of %" PRIu64 " slices%s",
-		     at, x->top->slices, r->p->counts->slices,
-		     x->top->writers > 1 ? "; several threads write it" : "");
+	if (!moca_counts_sliced(r->p->counts))
+		finding_line(r, f->evidence,
+			     "most in the line at %s; the threads lived at the same time, but whether they used it at one moment was not recorded: --slice 100ms tells",
+			     at);
+	else
+		finding_line(r, f->evidence,
+			     "most in the line at %s: in %" PRIu32 " of %" PRIu64 " slices%s",
+			     at, x->top->slices, r->p->counts->slices,
+			     x->top->writers > 1 ?
+				     "; several threads write it" : "");
 }
 
 /*
@@ -187,6 +271,8 @@ static void say(struct rules *r, struct moca_finding *f,
 
 	f->confidence = is_false ? MOCA_CONFIDENCE_HIGH :
 			several ? MOCA_CONFIDENCE_MEDIUM : MOCA_CONFIDENCE_LOW;
+	if (!moca_counts_sliced(r->p->counts))
+		f->confidence = MOCA_CONFIDENCE_LOW;
 	finding_set(r, &f->title, is_false ?
 		    "parts of different threads meet in cache lines of %s (false sharing)" :
 		    "threads write to cache lines of %s that others use at the same time (true or false sharing)",
@@ -229,13 +315,12 @@ int rule_shared_lines(struct rules *r, const struct moca_profile_object *o)
 	struct moca_finding *f = NULL;
 	uint64_t run_ns;
 
-	/* Threads that meet in all of the run may have come one by one. */
-	if (!t || t->granularity != MOCA_COUNTS_LINE || !moca_counts_sliced(t))
+	if (!t || t->granularity != MOCA_COUNTS_LINE)
 		return 0;
 	run_ns = t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 1;
 	if (t->contended[o->object->id] * TRANSFER_NS < OBJECT_MIN * run_ns)
 		return 0;
-	if (look(t, o->object->id, LINE_MIN * run_ns / TRANSFER_NS, &x))
+	if (look(r, o->object->id, LINE_MIN * run_ns / TRANSFER_NS, &x))
 		r->err = -ENOMEM;
 	if (!r->err && x.top &&
 	    x.contended * TRANSFER_NS >= OBJECT_MIN * run_ns)

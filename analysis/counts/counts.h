@@ -66,6 +66,16 @@ struct moca_counts_series {
 	uint64_t loads[MOCA_COUNTS_BINS], stores[MOCA_COUNTS_BINS];
 };
 
+/*
+ * Of the lines that had no room, the one with most accesses of those with the same
+ * hash (a majority vote): who has 1 % of all is here, with nearly all of them.
+ */
+#define MOCA_COUNTS_HEAVY 4096u
+struct moca_counts_heavy {
+	uint64_t granule, accesses;	/* at least so many; 0: none */
+	uint32_t space;
+};
+
 struct moca_counts_table {
 	const struct moca_trace *trace;
 	uint64_t granularity;	/* bytes; 0: no row came */
@@ -88,6 +98,7 @@ struct moca_counts_table {
 	size_t batched;
 	uint64_t *contended;		/* of all lines, by object */
 	uint64_t lines_left_out;	/* rows of granules beyond the limit */
+	struct moca_counts_heavy *heavy;	/* of these; NULL: none */
 	struct moca_counts_series **tasks;	/* by id; NULL: none */
 	size_t task_cap;
 	struct moca_counts_series **objects;	/* by id; NULL: none, or too many */

@@ -39,6 +39,7 @@ void moca_counts_free(struct moca_counts_table *t)
 	free(t->users);
 	free(t->batch);
 	free(t->contended);
+	free(t->heavy);
 	free_series(t->tasks, t->task_cap);
 	free_series(t->objects, t->object_cap);
 	memset(t, 0, sizeof(*t));
@@ -240,6 +241,30 @@ static void close_slice(struct moca_counts_line *l, struct moca_counts_open *o)
 	*o = (struct moca_counts_open){ 0 };
 }
 
+static int leave_out(struct moca_counts_table *t, const struct moca_counted *x,
+		     uint64_t granule, uint64_t hash)
+{
+	uint64_t n = x->loads + x->stores;
+	struct moca_counts_heavy *h;
+
+	t->lines_left_out++;
+	if (!t->heavy)
+		t->heavy = calloc(MOCA_COUNTS_HEAVY, sizeof(*t->heavy));
+	if (!t->heavy)
+		return -ENOMEM;
+	/* The low bits are those of neighbours. */
+	h = &t->heavy[(hash ^ hash >> 32) % MOCA_COUNTS_HEAVY];
+	if (h->granule == granule && h->space == x->space)
+		h->accesses += n;
+	else if (h->accesses >= n)
+		h->accesses -= n;
+	else
+		*h = (struct moca_counts_heavy){ .granule = granule,
+						 .space = x->space,
+						 .accesses = n - h->accesses };
+	return 0;
+}
+
 static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 {
 	uint64_t granule = x->addr / x->granularity;
@@ -256,10 +281,8 @@ static int count_line(struct moca_counts_table *t, const struct moca_counted *x)
 	if (*at) {
 		l = &t->lines[(*at & LINE_MASK) - 1];
 	} else {
-		if (t->line_count >= LINES_MAX) {
-			t->lines_left_out++;
-			return 0;
-		}
+		if (t->line_count >= LINES_MAX)
+			return leave_out(t, x, granule, hash);
 		l = &t->lines[t->line_count];
 		*l = (struct moca_counts_line){
 			.granule = granule, .space = x->space,

@@ -182,9 +182,6 @@ static int t_quiet_lines(void)
 	/* alone */
 	line(20, 500000, 500000, 0, 0, 1);
 	CHECK(found() == 0);
-	/* all of the run is one slice: not known when */
-	line(1, 0, 4000000, 0, 4000000, 0);
-	CHECK(found() == 0 && noted("whether at the same time was not"));
 	/* in one slice: perhaps one after the other */
 	line(1, 0, 4000000, 0, 4000000, 0);
 	slice(0, 1, 6);
@@ -216,6 +213,76 @@ static int t_quiet_lines(void)
 			put_count(i, HEAP, 500000, 500000, 0);
 		}
 	CHECK(found() == 0 && noted("granules of 128 bytes"));
+	return 0;
+}
+
+/*
+ * All of the run is one slice: threads that live at one time and have most of a
+ * line each are told, with low confidence.
+ */
+static int t_unsliced(void)
+{
+	const struct moca_finding *f;
+
+	begin(3);
+	slice(1, 0, 6);
+	put_count(1, HEAP + 64, 0, 4000000, 0);
+	slice(2, 0, 6);
+	put_count(2, HEAP + 64, 0, 4000000, 0);
+	CHECK(found() == 1 && noted("whether at the same time was not"));
+	f = &advice->findings[0];
+	CHECK(f->kind == MOCA_FINDING_SHARED_LINES &&
+	      f->confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(strstr(f->evidence[1], "--slice 100ms tells"));
+	/* The first thread may have prepared it, and waits. */
+	line(1, 0, 4000000, 0, 4000000, 0);
+	CHECK(found() == 0 && noted("whether at the same time was not"));
+	/* One came when the other had ended. */
+	begin(2);
+	slice(1, 0, 6);
+	put_count(1, HEAP + 64, 0, 4000000, 0);
+	clock_ns = start + 100 * MS;
+	put_change(1, MOCA_CHANGE_TASK_END);
+	start_task(2, 100, 102, 0, MOCA_TASK_THREAD);
+	put_slice(2, 0, 6, start + 101 * MS, start + 200 * MS);
+	put_count(2, HEAP + 64, 0, 4000000, 0);
+	CHECK(found() == 0);
+	/* One hardly comes near. */
+	begin(3);
+	slice(1, 0, 6);
+	put_count(1, HEAP + 64, 0, 4000000, 0);
+	slice(2, 0, 6);
+	put_count(2, HEAP + 64, 100000, 0, 0);
+	CHECK(found() == 0);
+	return 0;
+}
+
+/* A line that comes when there is no room for more is not lost from sight. */
+static int t_no_room(void)
+{
+	struct moca_counted x = { .granularity = 64, .loads = 1 };
+	struct moca_counts_table t;
+	uint64_t all = 0, most = 0;
+	unsigned i;
+
+	moca_counts_init(&t, NULL);
+	for (i = 0; i < 1600000; i++) {
+		x.addr = 64ull * i;
+		moca_counts_add(&t, &x);
+		all += x.loads;
+	}
+	x.addr = HEAP;
+	x.loads = 200;
+	for (i = 0; i < 256; i++) {
+		moca_counts_add(&t, &x);
+		all += x.loads;
+	}
+	CHECK(!t.err && t.lines_left_out && t.heavy);
+	for (i = 0; i < MOCA_COUNTS_HEAVY; i++)
+		if (t.heavy[i].granule == HEAP / 64)
+			most = t.heavy[i].accesses;
+	CHECK(100 * most >= 3 * all);
+	moca_counts_free(&t);
 	return 0;
 }
 
@@ -335,6 +402,8 @@ int main(void)
 	run("counts/advice: who shares a line", t_blame);
 	run("counts/advice: slices out of step", t_skewed);
 	run("counts/advice: lines that are not", t_quiet_lines);
+	run("counts/advice: lines, no slices", t_unsliced);
+	run("counts/advice: lines, no room", t_no_room);
 	run("counts/advice: first touch", t_first_touch);
 	run("counts/advice: unbalanced", t_unbalanced);
 	run("counts/advice: table", t_table);
