@@ -104,6 +104,25 @@ static void json_nodes(struct json *j, const struct moca_object *o)
 	json_close(j, '}');
 }
 
+void objects_json_use(struct json *j, const struct moca_object *o)
+{
+	json_uint(j, "pages", o->pages);
+	json_uint(j, "pages_shared", o->pages_shared);
+	json_uint(j, "shared_written", o->shared_written);
+	json_uint(j, "pages_split", o->pages_split);
+	json_uint(j, "accesses", o->accesses);
+	json_uint(j, "reads", o->reads);
+	json_uint(j, "writes", o->writes);
+	json_uint(j, "wide", o->wide);
+	json_uint(j, "loads", o->loads);
+	json_uint(j, "stores", o->stores);
+	json_uint(j, "threads", o->threads);
+	json_uint(j, "processes", o->processes);
+	json_string(j, "sharing", moca_sharing_name(o->sharing));
+	json_string(j, "sharing_processes",
+		    moca_sharing_name(o->sharing_processes));
+}
+
 static void json_object(struct json *j, const struct objects_view *v,
 			const struct moca_object *o)
 {
@@ -131,20 +150,7 @@ static void json_object(struct json *j, const struct objects_view *v,
 	json_address(j, "addr", o->addr);
 	json_uint(j, "begin_ns", o->begin_ns);
 	json_end(j, o->end_ns);
-	json_uint(j, "pages", o->pages);
-	json_uint(j, "pages_shared", o->pages_shared);
-	json_uint(j, "pages_split", o->pages_split);
-	json_uint(j, "accesses", o->accesses);
-	json_uint(j, "reads", o->reads);
-	json_uint(j, "writes", o->writes);
-	json_uint(j, "wide", o->wide);
-	json_uint(j, "loads", o->loads);
-	json_uint(j, "stores", o->stores);
-	json_uint(j, "threads", o->threads);
-	json_uint(j, "processes", o->processes);
-	json_string(j, "sharing", moca_sharing_name(o->sharing));
-	json_string(j, "sharing_processes",
-		    moca_sharing_name(o->sharing_processes));
+	objects_json_use(j, o);
 	json_task(j, "first_task", o->accesses ?
 				   objects_task(v, o->first_task) : NULL);
 	json_nodes(j, o);

@@ -69,5 +69,8 @@ const struct moca_task *objects_task(const struct objects_view *v, uint32_t id);
 /* 0 or -ENOMEM */
 int objects_print(const struct objects_view *v);
 int objects_json(const struct objects_view *v);
+/* Members of an object: its pages, its accesses, and who shares it. */
+struct json;
+void objects_json_use(struct json *j, const struct moca_object *o);
 
 #endif

@@ -93,11 +93,12 @@ int alloc_emit_tally(uint32_t stack, uint64_t count, uint64_t bytes)
 	return told;
 }
 
-int alloc_emit_skipped(uint64_t count, uint64_t bytes)
+/* Events of two numbers. */
+static int put_sums(struct moca_trace_event *event, uint64_t count,
+		    uint64_t bytes)
 {
 	struct moca_trace_record r;
-	char *p = moca_trace_reserve(&moca_trace_event_moca_alloc_skipped, 16,
-				     &r);
+	char *p = moca_trace_reserve(event, 16, &r);
 	int told = p != NULL;
 
 	while (p) {
@@ -106,6 +107,11 @@ int alloc_emit_skipped(uint64_t count, uint64_t bytes)
 		p = moca_trace_commit(&r);
 	}
 	return told;
+}
+
+int alloc_emit_skipped(uint64_t count, uint64_t bytes)
+{
+	return put_sums(&moca_trace_event_moca_alloc_skipped, count, bytes);
 }
 
 int alloc_emit_sample(const void *addr, uint64_t size, uint32_t stack,
@@ -145,17 +151,7 @@ int alloc_emit_sized(uint8_t class, uint64_t count, uint64_t bytes)
 
 int alloc_emit_freed(uint64_t count, uint64_t bytes)
 {
-	struct moca_trace_record r;
-	char *p = moca_trace_reserve(&moca_trace_event_moca_alloc_freed, 16,
-				     &r);
-	int told = p != NULL;
-
-	while (p) {
-		p = moca_trace_put(p, &count, 8);
-		moca_trace_put(p, &bytes, 8);
-		p = moca_trace_commit(&r);
-	}
-	return told;
+	return put_sums(&moca_trace_event_moca_alloc_freed, count, bytes);
 }
 
 void alloc_emit_thinned(uint8_t level, uint64_t min)

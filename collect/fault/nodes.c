@@ -149,11 +149,13 @@ static void add_page(struct runs *r, uint64_t addr, int node)
 		r->list[r->count++] = (struct placed){ addr, addr + PAGE, node };
 }
 
-size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
-			struct placed **out)
+/* Of the memfd's region, or where there is none, of the task's own memory. */
+static size_t nodes_of(pid_t tid, int memfd, const struct region *region,
+		       const struct extent *extents, size_t n,
+		       struct placed **out)
 {
+	uint64_t pages[RUN], addr, shift = region ? region->off - region->start : 0;
 	struct runs runs = { 0 };
-	uint64_t pages[RUN], addr;
 	int nodes[RUN];
 	size_t i, k;
 
@@ -162,8 +164,11 @@ size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
 		     addr += k * PAGE) {
 			for (k = 0; k < RUN && addr + k * PAGE < extents[i].end;
 			     k++)
-				pages[k] = addr / PAGE + k;
-			nodes_of_task(tid, pages, k, nodes);
+				pages[k] = (addr + shift) / PAGE + k;
+			if (region)
+				nodes_of_memfd(memfd, pages, k, nodes);
+			else
+				nodes_of_task(tid, pages, k, nodes);
 			for (size_t j = 0; j < k; j++)
 				add_page(&runs, addr + j * PAGE, nodes[j]);
 		}
@@ -171,26 +176,15 @@ size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
 	return runs.count;
 }
 
+size_t nodes_of_extents(pid_t tid, const struct extent *extents, size_t n,
+			struct placed **out)
+{
+	return nodes_of(tid, -1, NULL, extents, n, out);
+}
+
 size_t nodes_of_region(int memfd, const struct region *r,
 		       const struct extent *extents, size_t n,
 		       struct placed **out)
 {
-	struct runs runs = { 0 };
-	uint64_t pages[RUN], addr;
-	int nodes[RUN];
-	size_t i, k;
-
-	for (i = 0; i < n; i++)
-		for (addr = extents[i].start; addr < extents[i].end;
-		     addr += k * PAGE) {
-			for (k = 0; k < RUN && addr + k * PAGE < extents[i].end;
-			     k++)
-				pages[k] = (r->off + (addr - r->start)) / PAGE +
-					   k;
-			nodes_of_memfd(memfd, pages, k, nodes);
-			for (size_t j = 0; j < k; j++)
-				add_page(&runs, addr + j * PAGE, nodes[j]);
-		}
-	*out = runs.list;
-	return runs.count;
+	return nodes_of(0, memfd, r, extents, n, out);
 }

@@ -10,21 +10,9 @@
 #include <unistd.h>
 
 #include "collect/fault/memory.h"
+#include "collect/fault/scan.h"
 #include "lib/base/vec.h"
 
-/* linux/fs.h of 6.7, which Debian 12 does not have. */
-struct scan_region {
-	uint64_t start, end, categories;
-};
-
-struct scan_arg {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask;
-	uint64_t return_mask;
-};
-
-#define SCAN _IOWR('f', 16, struct scan_arg)
-#define SCAN_PROTECT 1ull	/* flag: write-protect what is found */
 #define IS_WRITTEN (1ull << 1)
 #define IS_FILE (1ull << 2)
 #define IS_PRESENT (1ull << 3)

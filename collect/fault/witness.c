@@ -17,26 +17,12 @@
 #include "collect/fault/ours.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
+#include "collect/fault/scan.h"
 #include "lib/base/vec.h"
 
 /* Of larger mappings the nodes are not asked once more at their end. */
 #define NODES_BYTES (256ul << 20)
 
-/* Linux 6.7; here as headers may be older. */
-struct scan_region {
-	uint64_t start, end, categories;
-};
-
-struct scan_arg {
-	uint64_t size, flags, start, end, walk_end, vec, vec_len, max_pages;
-	uint64_t category_inverted, category_mask, category_anyof_mask;
-	uint64_t return_mask;
-};
-
-#define SCAN _IOWR('f', 16, struct scan_arg)
-#define SCAN_WRITTEN (1u << 1)
-#define SCAN_PRESENT (1u << 3)
-#define SCAN_SWAPPED (1u << 4)
 #define SCAN_REGIONS 256
 
 #define CS_32BIT 0x23

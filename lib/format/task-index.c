@@ -12,7 +12,7 @@ struct place {
 
 struct index {
 	struct moca_trace *t;
-	size_t room;		/* of t->tasks and t->task_files */
+	size_t room, file_room;	/* of t->tasks and t->task_files */
 	uint32_t *by_id;	/* index + 1 of each task; 0: not seen */
 	size_t ids;
 	struct place *places;
@@ -67,27 +67,14 @@ static int grow_ids(struct index *x, uint32_t id)
 }
 
 /* One more than there are: moca_trace_close frees a name beyond the last. */
+/* For one task more, and one behind the last: tasks of events. */
 static int grow_tasks(struct index *x)
 {
-	size_t room = x->room ? 2 * x->room : 64;
 	struct moca_trace *t = x->t;
-	struct moca_task_file *files;
-	struct moca_task *tasks;
+	int err = moca_vec_fit_zeroed(t->tasks, x->room, t->task_count + 2);
 
-	if (t->task_count + 1 < x->room)
-		return 0;
-	tasks = realloc(t->tasks, room * sizeof(*tasks));
-	if (!tasks)
-		return -ENOMEM;
-	t->tasks = tasks;
-	files = realloc(t->task_files, room * sizeof(*files));
-	if (!files)
-		return -ENOMEM;
-	t->task_files = files;
-	memset(tasks + x->room, 0, (room - x->room) * sizeof(*tasks));
-	memset(files + x->room, 0, (room - x->room) * sizeof(*files));
-	x->room = room;
-	return 0;
+	return err ? err : moca_vec_fit_zeroed(t->task_files, x->file_room,
+					       t->task_count + 2);
 }
 
 /* Its index goes to *at; it is added if it is new. 0 or -ENOMEM. */

@@ -160,19 +160,7 @@ static void put_object(struct json *j, const struct report *r,
 	put_address(j, "addr", o->addr);
 	put_time(j, r, "begin_ns", o->begin_ns);
 	put_time(j, r, "end_ns", o->end_ns);
-	json_uint(j, "pages", o->pages);
-	json_uint(j, "pages_shared", o->pages_shared);
-	json_uint(j, "shared_written", o->shared_written);
-	json_uint(j, "pages_split", o->pages_split);
-	json_uint(j, "accesses", o->accesses);
-	json_uint(j, "reads", o->reads);
-	json_uint(j, "writes", o->writes);
-	json_uint(j, "wide", o->wide);
-	json_uint(j, "threads", o->threads);
-	json_uint(j, "processes", o->processes);
-	json_string(j, "sharing", moca_sharing_name(o->sharing));
-	json_string(j, "sharing_processes",
-		    moca_sharing_name(o->sharing_processes));
+	objects_json_use(j, o);
 	if (o->accesses) {
 		json_uint(j, "first_task", o->first_task);
 		put_time(j, r, "first_ns", o->first_ns);
