@@ -15,9 +15,9 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/ours.h"
+#include "collect/fault/scan.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
-#include "collect/fault/scan.h"
 #include "lib/base/vec.h"
 
 /* Of larger mappings the nodes are not asked once more at their end. */
