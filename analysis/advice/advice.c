@@ -238,43 +238,6 @@ const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 	return buf;
 }
 
-int advice_openmp(struct rules *r)
-{
-	static const char *const names[] = { "/libgomp.so", "/libomp.so",
-					     "/libiomp5.so" };
-	const struct moca_mapping *m;
-	size_t i, k, n;
-
-	if (r->openmp)
-		return r->openmp > 0;
-	r->openmp = -1;
-	if (moca_trace_mappings(r->trace, &m, &n))
-		return 0;
-	for (i = 0; i < n; i++)
-		for (k = 0; k < sizeof(names) / sizeof(*names); k++)
-			if (strstr(m[i].name, names[k]))
-				r->openmp = 1;
-	return r->openmp > 0;
-}
-
-void try_parallel_init(struct rules *r, struct moca_finding *f,
-		       const char *name, const char *where)
-{
-	if (!advice_openmp(r)) {
-		finding_line(r, f->try_,
-			     "/* in each thread, before the work, in place of the loop that first fills %s%s: */ for (i = first[t]; i < first[t + 1]; i++) ...",
-			     name, where);
-		finding_line(r, f->try_,
-			     "pthread_setaffinity_np(thread, ...)   /* or taskset, numactl: a thread stays on its node */");
-		return;
-	}
-	finding_line(r, f->try_,
-		     "#pragma omp parallel for schedule(static)   /* on the loop that first fills %s%s */",
-		     name, where);
-	finding_line(r, f->try_,
-		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
-}
-
 void evidence_use(struct rules *r, struct moca_finding *f)
 {
 	const struct moca_profile_object *o = f->object;

@@ -29,13 +29,12 @@ static void say(struct rules *r, struct moca_finding *f)
 	finding_set(r, &f->fix,
 		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",
 		    name);
-	finding_line(r, f->try_, advice_openmp(r) ?
-		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */" :
-		     "/* the same bounds for each thread in each round, of equal work: */");
+	try_static_schedule(r, f);
 	finding_line(r, f->try_,
 		     "first[t] = the first part that begins at or behind total_work * t / threads");
-	finding_line(r, f->try_,
-		     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	if (advice_openmp(r))
+		finding_line(r, f->try_,
+			     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
 	finding_line(r, f->try_,
 		     "numactl --interleave=all ./program   # if it must stay dynamic: still %.0f %% remote, but on all nodes evenly",
 		     100 * f->remote[MOCA_POLICY_INTERLEAVE]);

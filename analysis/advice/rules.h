@@ -25,7 +25,7 @@ struct rules {
 	struct moca_trace *trace;
 	const struct moca_profile *p;
 	int err;
-	int openmp;		/* 1: yes, -1: no, 0: not looked yet */
+	unsigned model;		/* model.c; 0: not looked yet */
 	char name[80];
 	struct condition_miss miss[MOCA_FINDING_KINDS];
 };
@@ -101,6 +101,11 @@ int advice_openmp(struct rules *r);
  */
 void try_parallel_init(struct rules *r, struct moca_finding *f,
 		       const char *name, const char *where);
+/* The same of work whose parts move, of unequal parts, and of lines that threads
+ * share; apart: each thread has bytes of its own there. */
+void try_static_schedule(struct rules *r, struct moca_finding *f);
+void try_small_chunks(struct rules *r, struct moca_finding *f);
+void try_own_lines(struct rules *r, struct moca_finding *f, int apart);
 /*
  * Were nearly all pages prepared before others used any? Else they are passed
  * on as they are filled, as buffers of a pipeline: who fills them must be first.

@@ -295,17 +295,7 @@ static void say(struct rules *r, struct moca_finding *f,
 	finding_set(r, &f->fix, is_false || several ?
 		    "Give what each thread writes cache lines of its own: align and pad it to 64 bytes, or let each thread work on a local copy and write it back at the end." :
 		    "If each thread has bytes of its own there, pad them to 64 bytes; if they are the same, write less often: count in a local variable and add it once, or divide the data among the threads.");
-	finding_line(r, f->try_,
-		     "struct part { ... } __attribute__((aligned(64)));   /* or alignas(64) */");
-	if (is_false || several)
-		finding_line(r, f->try_,
-			     "aligned_alloc(64, size)   /* for each thread's part */");
-	else if (advice_openmp(r))
-		finding_line(r, f->try_,
-			     "#pragma omp parallel for reduction(+:sum)");
-	else
-		finding_line(r, f->try_,
-			     "sum += part;   /* a local variable, in the loop; then once, below the lock: */");
+	try_own_lines(r, f, is_false || several);
 }
 
 int rule_shared_lines(struct rules *r, const struct moca_profile_object *o)

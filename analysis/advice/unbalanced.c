@@ -87,9 +87,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		    "Each thread has pages of its own, but not equally many: the others wait for the busiest.");
 	finding_set(r, &f->fix,
 		    "Divide by work instead of by count, in neighbouring parts; or deal out small parts dynamically, if one node has the memory.");
-	finding_line(r, f->try_, advice_openmp(r) ?
-		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */" :
-		     "for (i = t; i < chunks; i += threads) ...   /* small chunks in turn */");
+	try_small_chunks(r, f);
 	finding_line(r, f->try_,
 		     "first[t] = the first part that begins at or behind total_work * t / threads");
 	return 1;

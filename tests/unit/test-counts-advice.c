@@ -234,6 +234,16 @@ static int t_unsliced(void)
 	CHECK(f->kind == MOCA_FINDING_SHARED_LINES &&
 	      f->confidence == MOCA_CONFIDENCE_LOW);
 	CHECK(strstr(f->evidence[1], "--slice 100ms tells"));
+	/* The same with std::thread: in words of C++, without OpenMP. */
+	begin(3);
+	put_map(0, CODE + (16 << 20), PAGE, "/lib/libstdc++.so.6");
+	slice(1, 0, 6);
+	put_count(1, HEAP + 64, 0, 4000000, 0);
+	slice(2, 0, 6);
+	put_count(2, HEAP + 64, 0, 4000000, 0);
+	CHECK(found() == 1);
+	CHECK(strstr(advice->findings[0].try_[0], "struct alignas(64)"));
+	CHECK(!strstr(advice->findings[0].try_[1], "omp"));
 	/* The first thread may have prepared it, and waits. */
 	line(1, 0, 4000000, 0, 4000000, 0);
 	CHECK(found() == 0 && noted("whether at the same time was not"));

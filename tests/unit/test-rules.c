@@ -256,6 +256,44 @@ static int scattered(void)
 	return 0;
 }
 
+/* --- in the program's own words --------------------------------------------- */
+
+/* Serial initialisation in a program with these libraries. */
+static int serial(const char *one, const char *other)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	put_map(0, CODE + (16 << 20), PAGE, one);
+	put_map(0, CODE + (17 << 20), PAGE, other);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	}
+	return look("2x1");
+}
+
+static int model(void)
+{
+	CHECK(!serial("/lib/libgomp.so.1", "/lib/libgfortran.so.5"));
+	CHECK(advice->count == 1);
+	CHECK(has_line(advice->findings[0].try_, "!$omp parallel do"));
+	CHECK(!serial("/lib/libgomp.so.1", "/lib/libc.so.6"));
+	CHECK(has_line(advice->findings[0].try_, "#pragma omp parallel for"));
+	CHECK(!serial("/lib/libtbb.so.12", "/lib/libstdc++.so.6"));
+	CHECK(has_line(advice->findings[0].try_, "tbb::parallel_for"));
+	/* std::thread: nothing of OpenMP. */
+	CHECK(!serial("/lib/libc.so.6", "/lib/libstdc++.so.6"));
+	CHECK(has_line(advice->findings[0].try_, "native_handle()"));
+	CHECK(!has_line(advice->findings[0].try_, "omp") &&
+	      !has_line(advice->findings[0].try_, "OMP"));
+	CHECK(!serial("/lib/libc.so.6", "/lib/libm.so.6"));
+	CHECK(has_line(advice->findings[0].try_, "pthread_setaffinity_np"));
+	return 0;
+}
+
 /* --- what came near --------------------------------------------------------- */
 
 static int closest(void)
@@ -286,6 +324,7 @@ int main(void)
 	run("structures with one cause", misplaced);
 	run("memory with an earlier owner", recycled);
 	run("scattered writes", scattered);
+	run("advice in the program's words", model);
 	run("rules: closest", closest);
 	done();
 	free(touches);
