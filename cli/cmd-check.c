@@ -14,6 +14,7 @@
 #include "lib/cmdline/options.h"
 #include "lib/text/text.h"
 #include "report/blind.h"
+#include "report/certificate.h"
 #include "report/exact.h"
 #include "report/refused.h"
 
@@ -442,6 +443,7 @@ static int verdict(struct check *k, const char *path)
 	int truncated = moca_trace_truncated(k->t);
 	int damaged, half = trace_half_filtered(k->t), bad;
 	struct moca_damage damage;
+	char unfinished[200];
 
 	k->seal = check_seal(k->t);
 	check_tasks(k);
@@ -450,7 +452,8 @@ static int verdict(struct check *k, const char *path)
 	tell_damage(k, &damage);
 	damaged = trace_damaged(&damage) || k->seal == CHECK_SEAL_WRONG;
 	if (truncated)
-		printf("truncated: the recorder did not end properly; this is what it wrote until then\n");
+		printf("truncated: %s\n",
+		       certificate_unfinished(k->t, unfinished, sizeof(unfinished)));
 	else if (trace_half_filtered(k->t))
 		printf("half filtered: the recorder was killed while --object took accesses out\n");
 	else if (!damaged)

@@ -15,6 +15,7 @@
 #include "lib/cmdline/options.h"
 #include "lib/text/text.h"
 #include "report/blind.h"
+#include "report/certificate.h"
 #include "report/exact.h"
 #include "report/nodes.h"
 #include "report/refused.h"
@@ -81,7 +82,8 @@ static void end_status(const struct info *in, char *buf, size_t size)
 	else if (first && first->end_ns)
 		trace_status(buf, size, first->status);
 	else
-		snprintf(buf, size, "still running at the end");
+		snprintf(buf, size, "still running %s", in->truncated ?
+				 "when this was written" : "at the end");
 }
 
 static void print_head(const struct info *in, const char *path)
@@ -128,7 +130,7 @@ static void print_head(const struct info *in, const char *path)
 		       (double)in->s.bytes / in->s.total.accesses);
 }
 
-/* Of events, what print_certificate() says of accesses. */
+/* Of events, what certificate_print() says of accesses. */
 static void print_event_counts(const struct info *in)
 {
 	const struct moca_info *s = &in->s;
@@ -192,82 +194,10 @@ static void print_samples(const struct info *in)
 		       (double)r->total.cpu_ns / (double)(r->end_ns - r->begin_ns) : 0,
 	       r->rounds, PLURAL(r->rounds));
 	if (r->has_own)
-		printf("  %s of the minor faults %s caused by page tracing.\n",
+		printf("  %s of the minor faults repeat%s one that a sweep of page tracing undid. The others have those in, too,\n"
+		       "  that recording adds otherwise: Moca's library and its buffers in each program, memory moved or copied for tracing.\n",
 		       text_count(a, r->total.own),
-		       r->total.own == 1 ? "was" : "were");
-}
-
-static void print_state(const struct info *in)
-{
-	if (in->truncated)
-		printf("  The recording was cut off: it shows what was written until then.\n");
-	if (trace_half_filtered(in->t))
-		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
-	if (trace_damaged(&in->damage))
-		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
-}
-
-static void print_exact(const struct info *in)
-{
-	const struct moca_certificate *c = &in->cert;
-	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
-
-	if (c->gaps)
-		printf("\nCounted, but not all: %s load%s and %s store%s; %s time%s something was not counted:\n",
-		       text_count(a, c->loads), PLURAL(c->loads),
-		       text_count(b, c->stores), PLURAL(c->stores),
-		       text_count(p, c->gaps), PLURAL(c->gaps));
-	else
-		printf("\nExact: %s load%s and %s store%s, all that were executed.\n",
-		       text_count(a, c->loads), PLURAL(c->loads),
-		       text_count(b, c->stores), PLURAL(c->stores));
-	exact_print_gaps(in->t, "  - ");
-	printf("  They went to %s page%s.\n",
-	       text_count(a, c->pages_touched), PLURAL(c->pages_touched));
-}
-
-static void print_certificate(const struct info *in)
-{
-	const struct moca_certificate *c = &in->cert;
-	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
-	const char *why;
-
-	if (blind_altogether(in->t, &why))
-		printf("\nNothing can be certified: %s.\n", why);
-	else if (!c->pages_touched)
-		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
-	else if (c->pages_seen >= c->pages_touched)
-		printf("\nComplete%s: all %s page%s that %s touched %s a record.\n",
-		       c->pages_blind ? " for the program's own memory" : "",
-		       text_count(a, c->pages_touched), PLURAL(c->pages_touched),
-		       c->pages_touched == 1 ? "was" : "were",
-		       c->pages_touched == 1 ? "has" : "have");
-	else
-		printf("\nIncomplete: of %s pages that were touched, %s have a record (%s).\n",
-		       text_count(a, c->pages_touched),
-		       text_count(b, c->pages_seen),
-		       text_percent(p, c->pages_seen, c->pages_touched));
-	if (c->pages_other && blind_is_known(in->t))
-		printf("  %s more page%s seen outside of it: of files, shared memory, stacks.\n",
-		       text_count(a, c->pages_other),
-		       c->pages_other == 1 ? " was" : "s were");
-	else if (c->pages_other)
-		printf("  %s more page%s seen where touched pages cannot be counted.\n",
-		       text_count(a, c->pages_other),
-		       c->pages_other == 1 ? " was" : "s were");
-	if (c->pages_blind)
-		printf("  Of %s page%s nothing is known: page tables have %s, no record tells of %s:\n",
-		       text_count(a, c->pages_blind), PLURAL(c->pages_blind),
-		       c->pages_blind == 1 ? "it" : "them",
-		       c->pages_blind == 1 ? "it" : "them");
-	blind_print(in->t, "  - ");
-	if (c->lost || c->lossy_chunks)
-		printf("  Lost: %s sample%s, in %s of %s chunk%s, which show too little.\n",
-		       text_count(a, c->lost), PLURAL(c->lost),
-		       text_count(b, c->lossy_chunks),
-		       text_count(p, c->chunks), PLURAL(c->chunks));
-	else
-		printf("  No sample was lost.\n");
+		       r->total.own == 1 ? "s" : "");
 }
 
 static void print_unseen(const struct info *in)
@@ -557,12 +487,12 @@ static int print_text(const struct info *in, const char *path)
 
 	print_head(in, path);
 	if (in->exact)
-		print_exact(in);
+		certificate_print_exact(in->t);
 	if (in->events_only)
 		print_event_counts(in);
 	else if (!in->exact || in->cert.records)
-		print_certificate(in);
-	print_state(in);
+		certificate_print(in->t);
+	certificate_print_state(in->t);
 	print_unseen(in);
 	info_cost_print(in->t);
 	if (!in->events_only) {

@@ -75,7 +75,7 @@ static void print_rates(const struct moca_rates *r)
 		return;
 	ns = (double)(r->end_ns - r->begin_ns);
 	if (r->has_own)
-		snprintf(own, sizeof(own), " (%s by tracing)",
+		snprintf(own, sizeof(own), " (%s repeated by sweeps)",
 			 text_count(a, r->total.own));
 	printf("Faults, CPU   %s minor%s, %s major; %s of CPU time, %.2f CPUs\n",
 	       text_count(a, r->total.minor), own,

@@ -10,6 +10,7 @@
 #include "analysis/trace.h"
 #include "lib/text/terminal.h"
 #include "lib/text/text.h"
+#include "report/certificate.h"
 #include "report/refused.h"
 #include "report/thinned.h"
 
@@ -296,6 +297,7 @@ static void print_hidden(const struct objects_view *v)
 
 static void print_head(const struct objects_view *v)
 {
+	char unfinished[200];
 	const struct moca_objects_totals *t = &v->totals;
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
 	const char *const *unseen;
@@ -345,7 +347,7 @@ static void print_head(const struct objects_view *v)
 		       text_count(a, t->changed_files),
 		       PLURAL(t->changed_files));
 	if (moca_trace_truncated(v->trace))
-		printf("  The recording was cut off: it shows what was written until then.\n");
+		printf("  Not finished: %s.\n", certificate_unfinished(v->trace, unfinished, sizeof(unfinished)));
 	if (trace_half_filtered(v->trace))
 		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
 }

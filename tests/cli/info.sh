@@ -26,7 +26,9 @@ has "info: nodes, JSON" "$tmp/out" '"node_unknown": 16' '"remote": 44' '"by_its_
 run "info: complete" 0 "$MOCA" info "$tmp/complete"
 has "info: complete" "$tmp/out" '^Complete: all 15 pages' 'No sample was lost'
 run "info: truncated" 0 "$MOCA" info "$tmp/truncated"
-has "info: truncated" "$tmp/out" 'cut off'
+has "info: truncated" "$tmp/out" 'Not finished: the recording goes on, or its recorder was killed; .* 200 ms after' \
+	'Of 15 touched pages that it had counted by then, 14 had a record' 'still running when this was written|exit code 3'
+if grep -q '^Complete' "$tmp/out"; then not_ok "info: truncated is not complete" "told"; else ok "info: truncated is not complete"; fi
 run "info: odd names" 0 "$MOCA" info "$tmp/odd"
 if LC_ALL=C grep -q "$(printf '\033')" "$tmp/out"; then
 	not_ok "info: no escape reaches the terminal" "it does"

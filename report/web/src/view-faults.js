@@ -57,7 +57,7 @@ function taskSeries(r, key, factor) {
 }
 
 function table(r) {
-	const head = ["Task", "Pid", "Thread", "Minor faults", r.has_own && "by tracing", "Major faults", "CPU time", "From", "To"].filter(Boolean);
+	const head = ["Task", "Pid", "Thread", "Minor faults", r.has_own && "by sweeps", "Major faults", "CPU time", "From", "To"].filter(Boolean);
 	return h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Faults and CPU time of each task" },
 		h("table", {}, h("thead", {}, h("tr", {}, head.map((x) => h("th", { scope: "col" }, x)))),
 			h("tbody", {}, r.tasks.slice(0, ROWS).map((t) => h("tr", {}, [
@@ -78,7 +78,7 @@ export async function faults() {
 	const every = `${f.count(r.rounds)} samples, ${rate} per second${r.longest_ns > 1.5 * r.period_ns ? `, at most ${f.time(r.longest_ns)} apart` : ""}`;
 	return [
 		h("p", { class: "count" }, `${f.count(r.total.minor)} minor faults` +
-			(r.has_own ? `, ${f.count(r.total.own)} of them caused by page tracing` : "") +
+			(r.has_own ? `, ${f.count(r.total.own)} of them repeated by sweeps of page tracing` : "") +
 			`, ${f.count(r.total.major)} major, ${f.time(r.total.cpu)} of CPU time; up to ${f.count(r.processes)} processes and ${f.count(r.threads)} threads at a time.`),
 		chart(r, "minor", "Minor page faults", every, texts.minor, "faults/s", [
 			...(r.has_own ? [{ label: "own (without tracing)", values: perSecond(r, own), color: p.css(p.READ), width: 2 }, { ...sum("minor", "all", p.css(p.OTHER)), width: 1, dash: [4, 3] }] :

@@ -54,7 +54,7 @@ function warnings(d) {
 	if (g.files || g.chunks || g.tail_bytes)
 		out.push(`Parts of the trace are damaged and were left out: ${f.count(g.files)} files, ${f.count(g.chunks)} chunks, ${f.bytes(g.tail_bytes)} at the end of files.`);
 	if (d.run.truncated)
-		out.push("The recording was cut off before its end.");
+		out.push("The recording goes on, or its recorder was killed or failed: this is what its files held when this page was made, and nothing is certified of memory that was in use then.");
 	if (t.without_agent)
 		out.push(`Of ${f.count(t.processes)} program images ${f.count(t.without_agent)} did not tell their allocations: their heaps are one structure each.`);
 	if (t.changed_files)
