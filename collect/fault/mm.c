@@ -744,9 +744,13 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 			      v->prot, 0, v->name, NULL);
 		return;
 	}
+	/* The kernel's: [vdso], [vvar]. */
 	if (v->name[0] == '[' && strcmp(v->name, "[heap]") &&
-	    strncmp(v->name, "[anon:", 6))
+	    strncmp(v->name, "[anon:", 6)) {
+		task_event(rec, c->task, MOCA_CHANGE_MMAP, v->start,
+			   v->end - v->start, 0, v->prot, 0, v->name);
 		return;
+	}
 	if (!v->shared &&
 	    ((v->prot & PROT_WRITE) || !v->name[0] || v->name[0] == '[' ||
 	     (rec->attach && has_own_pages(c->task->tid, v))))
