@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/check/meaning.h"
 #include "analysis/machine-xml.h"
 #include "analysis/trace.h"
 #include "cli/check-seal.h"
@@ -23,6 +24,7 @@
 
 struct check {
 	struct moca_trace *t;
+	struct meaning *meaning;
 	uint64_t chunks;
 	uint64_t records;
 	uint64_t lost;
@@ -35,6 +37,7 @@ struct check {
 	uint64_t loads;
 	uint64_t stores;
 	uint64_t contradictions;
+	uint64_t told_by_rules;	/* of these */
 	enum check_seal seal;
 	/* Of the present task. */
 	uint32_t task;
@@ -49,12 +52,24 @@ static void contradiction(struct check *k, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (k->contradictions++ >= TOLD_MAX)
+	if (k->contradictions++ - k->told_by_rules >= TOLD_MAX)
 		return;
 	fputs("contradiction: ", stdout);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
+	putchar('\n');
+}
+
+/* Of those the rules themselves tell the first few. */
+static void tell_meaning(void *arg, const char *text)
+{
+	struct check *k = arg;
+
+	k->contradictions++;
+	k->told_by_rules++;
+	fputs("contradiction: ", stdout);
+	text_name(stdout, text, 0);
 	putchar('\n');
 }
 
@@ -115,6 +130,8 @@ static void check_chunk(struct check *k, const struct moca_chunk *c)
 			      c->task, c->number);
 	k->time_ns = c->begin_ns;
 	check_accesses(k, c);
+	if (k->meaning)
+		meaning_chunk(k->meaning, c);
 }
 
 static int check_chunks(struct check *k)
@@ -164,6 +181,8 @@ static int check_counts(struct check *k)
 		k->rows += c->count;
 		k->loads += c->loads;
 		k->stores += c->stores;
+		if (k->meaning)
+			meaning_counts(k->meaning, c);
 	}
 	moca_cursor_close(cursor);
 	return ret;
@@ -444,6 +463,8 @@ static int verdict(struct check *k, const char *path)
 	int damaged, half = trace_half_filtered(k->t), bad;
 	struct moca_damage damage;
 	char unfinished[200];
+	const char *why;
+	unsigned i;
 
 	k->seal = check_seal(k->t);
 	check_tasks(k);
@@ -459,9 +480,11 @@ static int verdict(struct check *k, const char *path)
 	else if (!damaged)
 		check_certificate(k);
 	truncated |= k->seal == CHECK_SEAL_MISSING;
-	if (k->contradictions > TOLD_MAX)
+	if (k->contradictions - k->told_by_rules > TOLD_MAX)
 		printf("contradiction: and %" PRIu64 " more\n",
-		       k->contradictions - TOLD_MAX);
+		       k->contradictions - k->told_by_rules - TOLD_MAX);
+	for (i = 0; k->meaning && (why = meaning_left_out(k->meaning, i)); i++)
+		printf("unverified: %s\n", why);
 	tell_coverage(k);
 	bad = truncated || half || damaged || k->contradictions;
 	text_name(stdout, path, 0);
@@ -473,7 +496,12 @@ static int verdict(struct check *k, const char *path)
 
 int cmd_check(int argc, char **argv)
 {
-	const struct option_spec specs[] = { OPT_END };
+	int meaning = 0;
+	const struct option_spec specs[] = {
+		OPT_FLAG(0, "meaning", &meaning,
+			 "verify also that records make sense together"),
+		OPT_END
+	};
 	struct check k = { 0 };
 	const char *path;
 	int first, err;
@@ -490,17 +518,25 @@ int cmd_check(int argc, char **argv)
 	k.t = trace_open("check", path);
 	if (!k.t)
 		return EXIT_USAGE;
-	err = check_chunks(&k);
+	/* What explains a record may not have been written any more. */
+	if (meaning && moca_trace_truncated(k.t))
+		meaning = 0;
+	err = meaning ? meaning_new(&k.meaning, k.t, tell_meaning, &k) : 0;
+	if (!err)
+		err = check_chunks(&k);
 	if (!err)
 		err = check_counts(&k);
 	if (!err)
 		err = check_changes(&k);
 	if (!err)
 		err = check_events(&k);
+	if (!err && meaning)
+		err = meaning_end(k.meaning);
 	if (err)
 		moca_error("check: cannot read the trace '%s': %s", path,
 			   strerror(-err));
 	err = err ? 1 : verdict(&k, path);
+	meaning_free(k.meaning);
 	moca_trace_close(k.t);
 	return err;
 }

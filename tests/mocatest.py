@@ -92,7 +92,7 @@ class Cases:
                 told += 1
 
     def exit(self):
-        sys.exit(1 if self.failed else 0)
+        sys.exit(1 if self.failed or _unsound else 0)
 
 
 def _job(function, job, out):
@@ -110,7 +110,7 @@ def _job(function, job, out):
             type(e).__name__, e), traceback.format_exc())
     finally:
         sys.stdout.flush()
-        os._exit(1 if own.failed else 0)
+        os._exit(1 if own.failed or _unsound else 0)
 
 
 class Result:
@@ -272,9 +272,9 @@ def info(trace):
         return None
 
 
-def check(trace):
+def check(trace, *options):
     """moca check's exit code and output (text)."""
-    p = subprocess.run([MOCA, "check", trace], stdout=subprocess.PIPE,
+    p = subprocess.run([MOCA, "check", *options, trace], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
     return p.returncode, p.stdout.decode(errors="replace")
 
@@ -293,8 +293,51 @@ def workdir(name, user_nobody=False):
     return d
 
 
+# Traces that a test has damaged, or made to be wrong: their paths.
+_damaged = set()
+_unsound = 0    # traces that moca check has found wrong
+
+
+def damaged(trace):
+    """moca check need not be content with this trace; returns its path."""
+    _damaged.add(os.path.realpath(trace))
+    return trace
+
+
+def _traces(d):
+    """The traces in folder d, which no test changes any more."""
+    for at, folders, files in os.walk(d):
+        if "metadata" in files and os.path.realpath(at) not in _damaged:
+            yield at
+        if at.count("/") > d.count("/") + 3:
+            del folders[:]
+
+
+def _is_sound(trace):
+    """Of what is cut off there is nothing to say: its recorder was killed."""
+    code, out = check(trace, "--meaning")
+    if code == 1 and ": DAMAGED; " in out:
+        return out
+    return None
+
+
+def check_traces(d):
+    """What is removed has been seen by moca check: a trace without sense is a
+    failed case."""
+    global _unsound
+    if "MOCA_TEST_MEANING" not in os.environ or not os.path.isdir(d):
+        return
+    for trace in _traces(d):
+        why = _is_sound(trace)
+        if why:
+            _unsound += 1
+            Cases().fail("moca-check: " + os.path.relpath(trace, d),
+                         "the trace makes no sense", why)
+
+
 def clean(d):
     """Remove d and make it again, empty, with the same owner."""
+    check_traces(d)
     st = os.stat(d)
     shutil.rmtree(d, ignore_errors=True)
     os.makedirs(d, exist_ok=True)
@@ -303,6 +346,7 @@ def clean(d):
 
 
 def remove(d):
+    check_traces(d)
     shutil.rmtree(d, ignore_errors=True)
 
 

@@ -19,6 +19,11 @@ check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 1
 "$MAKE_TRACE" "$tmp/killed" killed
 check "what the recording noted as lost" 0 "$tmp/killed" '^incomplete: its collector was killed$' 'sound, but it does not show everything'
 if grep -q 'system calls' "$tmp/out"; then not_ok "check: a remark is no loss" "told"; else ok "check: a remark is no loss"; fi
+run "check: meaning" 1 "$MOCA" check --meaning "$tmp/complete"
+has "check: meaning" "$tmp/out" '^contradiction: task-2, chunk 0, record 2: the access to 0xdead0000 is to no mapping of process 200' \
+	'^contradiction: 1 more accesses are to memory that was not mapped' 'DAMAGED'
+run "check: meaning, cut off" 1 "$MOCA" check --meaning "$tmp/cut"
+has "check: meaning, cut off" "$tmp/out" 'TRUNCATED'
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
 "$MAKE_TRACE" "$tmp/nodes" nodes
 check "the machine" 0 "$tmp/nodes" 'sound and complete'

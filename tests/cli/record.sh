@@ -34,6 +34,11 @@ with=$(stack_writes stack --stack)
 [ "${with:-0}" -gt $((without * 3)) ] && ok "--stack" ||
 	not_ok "--stack" "$with records of the stack, $without without it"
 
+# The records make sense together.
+for t in all stack; do
+	run "meaning: $t" 0 "$MOCA" check --meaning "$tmp/$t" && ok "meaning: $t"
+done
+
 # What is printed, and what is not.
 run quiet 0 "$MOCA" record -q -o "$tmp/q" -- true &&
 	{ [ -s "$tmp/err" ] && not_ok quiet "$(cat "$tmp/err")" || ok quiet; }

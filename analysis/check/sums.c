@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Lines add up to pages: of exact mode, the recorder counted the pages of all
+ * rows of a process's image as they came. An exec begins another image, whose
+ * pages count again, so there may be more than the rows of the process have;
+ * what vfork made has its parent's, whose pages count once for both.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analysis/check/rules.h"
+#include "lib/base/table.h"
+
+#define PAGE_SHIFT 12
+#define PAGES_MAX (1u << 23)	/* 128 MiB, and as much again as it grows */
+
+struct page {
+	uint64_t number;	/* of the page, + 1; 0 = none */
+	uint64_t pid;
+};
+
+static uint64_t page_hash(const struct page *p)
+{
+	return moca_mix(p->number ^ p->pid << 52);
+}
+
+static int page_same(const struct page *a, const struct page *b)
+{
+	return a->number == b->number && a->pid == b->pid;
+}
+
+static int page_used(const struct page *p)
+{
+	return p->number != 0;
+}
+
+MOCA_TABLE(page, struct page, page_hash, page_same, page_used);
+
+struct touched {
+	struct page *entries;
+	size_t cap, count;
+	struct page last;
+	int left_out;
+};
+
+int sums_counts(struct meaning *m, const struct moca_counts *c,
+		 const struct moca_task *task)
+{
+	struct touched *t = m->touched;
+	struct page key = { .pid = task->pid }, *e;
+	size_t i;
+
+	if (!t)
+		t = m->touched = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < c->count && !t->left_out; i++) {
+		key.number = (c->rows[i].addr >> PAGE_SHIFT) + 1;
+		if (page_same(&key, &t->last))
+			continue;
+		t->last = key;
+		if (page_fit(&t->entries, &t->cap, t->count))
+			return -ENOMEM;
+		e = page_at(t->entries, t->cap, &key);
+		if (e->number)
+			continue;
+		*e = key;
+		t->left_out = ++t->count == PAGES_MAX;
+	}
+	if (t->left_out)
+		meaning_skip(m, RULE_SUMS, "pages of counts were not compared with the recorder's sum: there are more than %u",
+			     PAGES_MAX);
+	return 0;
+}
+
+void sums_end(struct meaning *m)
+{
+	struct moca_certificate c;
+
+	if (!m->touched || m->touched->left_out ||
+	    moca_trace_truncated(m->t) ||
+	    !moca_trace_meta(m->t, "certificate.pages_touched"))
+		return;
+	moca_trace_certificate(m->t, &c);
+	if ((!m->vforks && m->touched->count > c.pages_touched) ||
+	    (!m->execs && m->touched->count < c.pages_touched))
+		meaning_wrong(m, RULE_SUMS, "metadata: the recorder counted %" PRIu64 " pages, the rows of counts are of %zu",
+			      c.pages_touched, m->touched->count);
+}
+
+void sums_free(struct meaning *m)
+{
+	if (!m->touched)
+		return;
+	free(m->touched->entries);
+	free(m->touched);
+}
