@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Threads work on parts of an object, each in one piece, but on other parts each
- * time: no page has a thread that it could be near.
+ * time: no page has a thread that it could be near. Threads that all walk over
+ * all of it look alike where an interval is as long as a walk: it tells who came
+ * first to each page. So there the finding is a guess and promises nothing.
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "analysis/advice/rules.h"
 
@@ -11,6 +14,7 @@ static void say(struct rules *r, struct moca_finding *f)
 {
 	const struct moca_profile_object *o = f->object;
 	const char *name = name_text(r, o);
+	int sure = f->confidence != MOCA_CONFIDENCE_LOW;
 
 	finding_set(r, &f->title,
 		    "the parts of %s go from thread to thread: no page has a thread of its own",
@@ -23,9 +27,14 @@ static void say(struct rules *r, struct moca_finding *f)
 		     "%.0f %% of the accesses come from another node than the page's; with the best place for each page it would still be %.0f %%",
 		     100 * f->remote[MOCA_POLICY_FIRST_TOUCH],
 		     100 * f->remote[MOCA_POLICY_PARALLEL_INIT]);
-	finding_set(r, &f->cause,
-		    "The work on %s is dealt out anew each time, as dynamic schedules and queues do: a part is worked on by whichever thread is free.",
-		    name);
+	if (sure)
+		finding_set(r, &f->cause,
+			    "The work on %s is dealt out anew each time, as dynamic schedules and queues do: a part is worked on by whichever thread is free.",
+			    name);
+	else
+		finding_set(r, &f->cause,
+			    "Either the work on %s is dealt out anew each time, as dynamic schedules and queues do, or several threads walk over all of it: an interval is as long as a walk, so the trace tells only who came first. Shorter intervals (--interval 5ms --budget none) tell these apart.",
+			    name);
 	finding_set(r, &f->fix,
 		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",
 		    name);
@@ -46,11 +55,22 @@ static double least_share(const struct moca_profile *p)
 	return p->topology.nodes > 5 ? 0.5 / p->topology.nodes : 0.1;
 }
 
+/*
+ * Most of its pages in an interval: whoever comes second in a walk is not seen.
+ * moca_profile_object.accesses has one per page, thread that came first and interval.
+ */
+static int walks_hide(const struct moca_profile *p,
+		      const struct moca_profile_object *o)
+{
+	return 2 * o->accesses > p->intervals * o->pages;
+}
+
 int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
 	double gain = now * o->accesses / r->p->accesses;
 	struct moca_finding *f;
+	int hidden = walks_hide(r->p, o);
 	/*
 	 * Used in turn, by more than at borders; written, as all threads may
 	 * well read all of a table; and not at random.
@@ -73,6 +93,9 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 		HOLDS("all that use it write it", all_users_write(r->p, o)),
 		AT_LEAST("nodes that use it", NUMBER,
 			 nodes_using(r->p, o, least_share(r->p)), 2),
+		/* Fixed parts would be another program. */
+		HOLDS("not all threads walk over all of it", hidden ||
+		      10 * o->even_pages < 8 * o->shared_pages),
 	};
 
 	if (!CONDITIONS(r, MOCA_FINDING_MOVING_PARTS, o, needed))
@@ -81,8 +104,9 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 	if (!f)
 		return 0;
 	/* With fixed parts all but their borders would be local. */
-	f->after = 0;
-	f->confidence = 10 * o->shared_pages >= 8 * o->pages ?
+	f->after = hidden ? NAN : 0;
+	f->confidence = hidden ? MOCA_CONFIDENCE_LOW :
+			10 * o->shared_pages >= 8 * o->pages ?
 			MOCA_CONFIDENCE_HIGH : MOCA_CONFIDENCE_MEDIUM;
 	say(r, f);
 	return 1;

@@ -58,6 +58,8 @@ struct moca_profile_object {
 	/* Of the pages: of one lane; handed on; used in turn. */
 	uint64_t private_pages, handed_pages, shared_pages;
 	uint64_t shared_accesses;	/* to those used in turn */
+	uint64_t even_pages;	/* of those used in turn: by nearly all threads,
+				   equally often */
 	uint64_t late_writes;	/* after a page's first interval */
 	uint64_t late_pages;	/* pages used after their first interval */
 	uint64_t idle_pages;	/* last used in the first half of the trace,

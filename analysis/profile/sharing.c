@@ -2,7 +2,8 @@
 /*
  * Whose pages are. A page that two threads use is shared when their times of
  * use intersect: one came back to it after the other. Once is not enough: who
- * prepares a page and later reads the result comes back once.
+ * prepares a page and later reads the result comes back once. Threads that all
+ * walk over it use it equally often.
  */
 #include "analysis/profile/passes.h"
 
@@ -20,10 +21,16 @@ static void access_(struct gather *g, const struct seen *s)
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
-	unsigned lane, users = 0;
+	unsigned all = p->threads < p->lanes ? p->threads : p->lanes;
+	unsigned lane, users = 0, most = 0, least = UINT16_MAX;
 
-	for (lane = 0; lane < p->lanes; lane++)
-		users += page->use[lane] != 0;
+	for (lane = 0; lane < p->lanes; lane++) {
+		if (!page->use[lane])
+			continue;
+		users++;
+		most = page->use[lane] > most ? page->use[lane] : most;
+		least = page->use[lane] < least ? page->use[lane] : least;
+	}
 	if (users < 2) {
 		o->private_pages++;
 	} else if (page->returns < RETURNS_MIN) {
@@ -31,6 +38,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	} else {
 		o->shared_pages++;
 		o->shared_accesses += page->accesses;
+		o->even_pages += 10 * users >= 8 * all &&
+				 most - least <= 1 + most / 8;
 	}
 }
 

@@ -96,8 +96,58 @@ static int moving(void)
 	CHECK(object()->patterns & MOCA_PATTERN_SHARED);
 	CHECK(object()->shared_pages > BIG * 9 / 10);
 	CHECK(remote(MOCA_POLICY_PARALLEL_INIT) > 0.3);
+	/* Two that both walk over all of it would look the same. */
+	CHECK(only(MOCA_FINDING_MOVING_PARTS));
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(isnan(advice->findings[0].after));
+	return 0;
+}
+
+/* The same in intervals of a quarter of a round. */
+static int moving_seen(void)
+{
+	unsigned i, part;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 30; i++) {
+		for (part = 0; part < BIG / 64; part++) {
+			if (!(part % (BIG / 64 / 4)))
+				next();
+			sweep(rnd() & 1, 64 * part, 64 * part + 64,
+			      MOCA_ACCESS_WRITE);
+		}
+	}
+	CHECK(!look("2x1"));
 	CHECK(only(MOCA_FINDING_MOVING_PARTS));
 	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_HIGH);
+	CHECK(!advice->findings[0].after);
+	return 0;
+}
+
+/* Both walk over all of it, in other halves at a time: nothing is dealt out. */
+static int both_walk(void)
+{
+	unsigned i, q, n = BIG / 4;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 15; i++) {
+		for (q = 0; q < 8; q++) {
+			next();
+			sweep(0, q % 4 * n + (q / 4 ? n / 2 : 0),
+			      q % 4 * n + n / 2 + (q / 4 ? n / 2 : 0),
+			      MOCA_ACCESS_WRITE);
+			sweep(1, (q + 2) % 4 * n + (q / 4 ? n / 2 : 0),
+			      (q + 2) % 4 * n + n / 2 + (q / 4 ? n / 2 : 0),
+			      MOCA_ACCESS_WRITE);
+		}
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->even_pages > BIG * 9 / 10);
+	CHECK(!advice->count);
 	return 0;
 }
 
@@ -588,6 +638,8 @@ int main(void)
 	run("parallel initialisation", parallel);
 	run("initialised in other parts", mismatch);
 	run("moving parts", moving);
+	run("moving parts, seen in parts", moving_seen);
+	run("both walk over all of it", both_walk);
 	run("moving parts, read", moving_reads);
 	run("random, on one node", one_node);
 	run("table", table);
