@@ -46,6 +46,16 @@
 #define moca_ftrace_go(fregs, to) do { } while (0)
 #endif
 
+/* change_protection(tlb, vma, start, end, [newprot,] cp_flags) */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+#define MOCA_CP_FLAGS_ARG 4
+#else
+#define MOCA_CP_FLAGS_ARG 5
+#endif
+
+/* move_page_tables() has a structure of mm/'s own for an argument from 6.16 on. */
+#define MOCA_CAN_SEE_MOVES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0))
+
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define moca_mm_flag(mm, bit) mm_flags_test(bit, mm)
 #define moca_mm_set_flag(mm, bit) mm_flags_set(bit, mm)

@@ -16,11 +16,15 @@
 /* Tables that are swept before others may have the mmap lock. */
 #define TABLES_AT_ONCE 128
 
+static bool has_plain_entries(struct vm_area_struct *vma)
+{
+	return !is_vm_hugetlb_page(vma) && !vma_is_dax(vma) &&
+	       !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP));
+}
+
 bool moca_vma_is_safe(struct vm_area_struct *vma)
 {
-	return vma_is_accessible(vma) && !is_vm_hugetlb_page(vma) &&
-	       !vma_is_dax(vma) &&
-	       !(vma->vm_flags & (VM_PFNMAP | VM_IO | VM_MIXEDMAP));
+	return vma_is_accessible(vma) && has_plain_entries(vma);
 }
 
 static void repair_pte(struct vm_area_struct *vma, unsigned long addr,
@@ -49,6 +53,15 @@ static void inject_pte(struct vm_area_struct *vma, unsigned long addr,
 	if (pte_write(old))
 		new = moca_pte_mkwrite(new);
 	moca_arch_put(vma, addr, ptep, old, new);
+}
+
+/* What was accessed before nobody could is not to look accessed when they can. */
+static void forget_pte(struct vm_area_struct *vma, unsigned long addr,
+		       pte_t *ptep)
+{
+	pte_t old = moca_arch_take(vma, addr, ptep);
+
+	moca_arch_put(vma, addr, ptep, old, pte_mkold(old));
 }
 
 /* arm64 exports too little for it: huge pages are left alone there. */
@@ -188,7 +201,8 @@ static void walk_huge(struct moca_walk *w, struct vm_area_struct *vma,
 	lock = pmd_lock(w->mm, pmd);
 	v = *pmd;
 	addr &= PMD_MASK;
-	if (pmd_is_thp(v) && w->inject && !pmd_protnone(v)) {
+	if (pmd_is_thp(v) && w->inject && !pmd_protnone(v) &&
+	    !(w->idle && pmd_young(v))) {
 		struct moca_found f = {
 			.addr = addr, .pfn = pmd_pfn(v),
 			.young = pmd_young(v), .dirty = pmd_dirty(v),
@@ -215,11 +229,19 @@ static void walk_table(struct moca_walk *w, struct vm_area_struct *vma,
 
 	if (!ptep)
 		return;
+	w->looked += (end - addr) >> PAGE_SHIFT;
 	for (; addr < end; addr += PAGE_SIZE, ptep++) {
 		pte_t pte = *ptep;
 
-		if (pte_none(pte) || !pte_present(pte) ||
-		    !pte_protnone(pte) != w->inject)
+		if (pte_none(pte) || !pte_present(pte))
+			continue;
+		if (!vma_is_accessible(vma)) {
+			if (pte_young(pte))
+				forget_pte(vma, addr, ptep);
+			continue;
+		}
+		if (!pte_protnone(pte) != w->inject ||
+		    (w->idle && pte_young(pte)))
 			continue;
 		if (!w->inject) {
 			repair_pte(vma, addr, ptep, false);
@@ -250,7 +272,7 @@ static unsigned long walk_step(struct moca_walk *w, struct vm_area_struct *vma,
 
 	if (!pmd)
 		return next;
-	end = min((addr & PMD_MASK) + PMD_SIZE, vma->vm_end);
+	end = min3((addr & PMD_MASK) + PMD_SIZE, vma->vm_end, w->end);
 	if (pmd_is_thp(READ_ONCE(*pmd))) {
 		if (!w->inject || !w->split ||
 		    !moca_split_huge(vma, pmd, addr & PMD_MASK)) {
@@ -279,17 +301,18 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 
 	mmap_read_lock(w->mm);
 	inc_tlb_flush_pending(w->mm);
-	while (!more && (vma = find_vma(w->mm, *addr))) {
-		bool leave = !vma_is_accessible(vma);
+	while (!more && *addr < w->end && (vma = find_vma(w->mm, *addr))) {
+		bool leave = w->idle ? !has_plain_entries(vma) :
+				       !moca_vma_is_safe(vma);
 
 		*addr = max(*addr, vma->vm_start);
 		if (w->mapping)
 			leave = !w->mapping(w, vma) || leave;
-		if (leave || !moca_vma_is_safe(vma)) {
+		if (leave) {
 			*addr = vma->vm_end;
 			continue;
 		}
-		while (*addr < vma->vm_end && !more) {
+		while (*addr < min(vma->vm_end, w->end) && !more) {
 			*addr = walk_step(w, vma, *addr, &p);
 			more = p.tables >= TABLES_AT_ONCE;
 		}
@@ -302,9 +325,11 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 
 void moca_walk(struct moca_walk *w)
 {
-	unsigned long addr = 0;
+	unsigned long addr = w->start;
 
-	w->changed = 0;
+	w->changed = w->looked = 0;
+	if (!w->end)
+		w->end = ULONG_MAX;
 	if (mm_has_notifiers(w->mm))
 		return;
 	while (walk_some(w, &addr))

@@ -38,18 +38,21 @@ struct moca_found {
 
 struct moca_walk {
 	struct mm_struct *mm;
+	unsigned long start, end;	/* 0, 0: all */
 	bool inject;		/* else: repair */
+	bool idle;		/* only what was not accessed; and what cannot be
+				   accessed now was not */
 	bool split;		/* huge pages become small ones */
 	/* Of each entry that is injected; under its lock. NULL: none. */
 	void (*found)(struct moca_walk *w, const struct moca_found *f);
 	/* Of each mapping, under the mmap lock, before its entries. False: leave
 	 * it alone. NULL: all that are safe. */
 	bool (*mapping)(struct moca_walk *w, struct vm_area_struct *vma);
-	u64 changed;		/* out: entries */
+	u64 changed, looked;	/* out: entries */
 };
 
 /*
- * Inject or repair all entries of an address space whose user count is held.
+ * Inject or repair the entries of an address space whose user count is held.
  * Takes the mmap lock and lets others have it in between. May sleep.
  */
 void moca_walk(struct moca_walk *w);

@@ -12,6 +12,8 @@
 #include "compat.h"
 #include "entry.h"
 #include "frame.h"
+#include "hook.h"
+#include "opened.h"
 #include "record.h"
 #include "session.h"
 #include "space.h"
@@ -238,27 +240,6 @@ static int users;
 static u32 have;
 static bool sees_gather;
 
-static int hook_ftrace(struct ftrace_ops *ops, char *name)
-{
-	int err = ftrace_set_filter(ops, name, strlen(name), 1);
-
-	return err ?: register_ftrace_function(ops);
-}
-
-/* The kernel frees the filter, and leaves it there to be freed once more. */
-static void free_filter(struct ftrace_ops *ops)
-{
-	ftrace_free_filter(ops);
-	RCU_INIT_POINTER(ops->local_hash.filter_hash, NULL);
-	RCU_INIT_POINTER(ops->local_hash.notrace_hash, NULL);
-}
-
-static void unhook_ftrace(struct ftrace_ops *ops)
-{
-	unregister_ftrace_function(ops);
-	free_filter(ops);
-}
-
 /* Without it the last touch before an unmapping is of an unknown node. */
 static bool hook_gather(void)
 {
@@ -268,7 +249,7 @@ static bool hook_gather(void)
 	    !ftrace_set_filter(&gather_ops, name, strlen(name), 0) &&
 	    !register_ftrace_function(&gather_ops))
 		return true;
-	free_filter(&gather_ops);
+	moca_hook_free(&gather_ops);
 	return false;
 }
 
@@ -278,7 +259,7 @@ static int hook(void)
 
 	have = 0;
 	if (!no_ftrace)
-		err = hook_ftrace(&fault_ops, "handle_mm_fault");
+		err = moca_hook(&fault_ops, "handle_mm_fault");
 	if (!err) {
 		have |= MOCA_HAS_FTRACE;
 	} else {
@@ -295,20 +276,24 @@ static int hook(void)
 		return err;
 	}
 	if (MOCA_CAN_REDIRECT && !no_ftrace &&
-	    !hook_ftrace(&around_ops, "filemap_map_pages"))
+	    !moca_hook(&around_ops, "filemap_map_pages"))
 		have |= MOCA_HAS_NO_AROUND;
 	sees_gather = !no_ftrace && hook_gather();
+	if (!no_ftrace)
+		moca_opened_hook();
 	return 0;
 }
 
 static void unhook(void)
 {
+	if (!no_ftrace)
+		moca_opened_unhook();
 	if (sees_gather)
-		unhook_ftrace(&gather_ops);
+		moca_unhook(&gather_ops);
 	if (have & MOCA_HAS_NO_AROUND)
-		unhook_ftrace(&around_ops);
+		moca_unhook(&around_ops);
 	if (have & MOCA_HAS_FTRACE)
-		unhook_ftrace(&fault_ops);
+		moca_unhook(&fault_ops);
 	else
 		unregister_kprobe(&fault_kprobe);
 }
@@ -339,7 +324,7 @@ static bool can_hook(struct ftrace_ops *ops, char *name)
 {
 	bool can = !no_ftrace && !ftrace_set_filter(ops, name, strlen(name), 1);
 
-	free_filter(ops);
+	moca_hook_free(ops);
 	return can;
 }
 

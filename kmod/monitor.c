@@ -13,6 +13,7 @@
 
 #include "entry.h"
 #include "frame.h"
+#include "opened.h"
 #include "page-set.h"
 #include "record.h"
 #include "session.h"
@@ -131,6 +132,7 @@ struct sweep {
 	struct moca_walk walk;
 	struct moca_space *sp;
 	u64 swept, unsafe;
+	u64 time;		/* when the interval ended */
 };
 
 static bool on_mapping(struct moca_walk *w, struct vm_area_struct *vma)
@@ -158,9 +160,11 @@ static void on_found(struct moca_walk *w, const struct moca_found *f)
 		*pfn = f->pfn;
 		return;
 	}
+	if (moca_opened_is_moved(sw->sp, f->addr))
+		return;
 	sw->swept++;
 	rec = moca_ring_reserve(s->own, MOCA_REC_ACCESS, sizeof(*rec),
-				sw->sp->pid, ktime_get_mono_fast_ns());
+				sw->sp->pid, sw->time);
 	if (!rec)
 		return;
 	rec->addr = f->addr;
@@ -174,7 +178,7 @@ static void on_found(struct moca_walk *w, const struct moca_found *f)
 
 /* first: what is there has been touched before anybody looked. */
 static void sweep_space(struct moca_session *s, struct moca_space *sp,
-			bool first)
+			u64 time, bool first)
 {
 	struct sweep sw = {
 		.walk = {
@@ -184,7 +188,7 @@ static void sweep_space(struct moca_session *s, struct moca_space *sp,
 			.found = first || READ_ONCE(sp->fresh) ? NULL :
 								 on_found,
 		},
-		.sp = sp,
+		.sp = sp, .time = time,
 	};
 
 	if (!mmget_not_zero(sp->mm))
@@ -200,14 +204,14 @@ static void sweep_space(struct moca_session *s, struct moca_space *sp,
 	s->sums.skipped += sw.unsafe;
 }
 
-static void sweep_all(struct moca_session *s, bool first)
+static void sweep_all(struct moca_session *s, u64 time, bool first)
 {
 	struct moca_space *sp = NULL;
 
 	if (s->flags & MOCA_SETUP_NO_INJECT)
 		return;
 	while ((sp = moca_space_next(s, sp)))
-		sweep_space(s, sp, first);
+		sweep_space(s, sp, time, first);
 }
 
 /* A reader that is behind: false faults would only be lost. */
@@ -240,12 +244,13 @@ static u64 sum_lost(const struct moca_session *s)
 }
 
 /*
- * False faults cost the program's CPU time, the monitor that of all CPUs. An
+ * False faults, and closing what it opened, cost the program's CPU time, the
+ * monitor that of all CPUs. An
  * interval that cost too much makes the next ones longer at once; they get
  * shorter slowly.
  */
-static void adapt(struct moca_session *s, u64 false_faults, u64 monitor_ns,
-		  u64 elapsed_ns)
+static void adapt(struct moca_session *s, u64 false_faults, u64 opened_ns,
+		  u64 monitor_ns, u64 elapsed_ns)
 {
 	u64 cpu = moca_space_cpu_ns(s);
 	u64 ran = cpu > s->cpu_ns ? cpu - s->cpu_ns : 0;
@@ -254,7 +259,8 @@ static void adapt(struct moca_session *s, u64 false_faults, u64 monitor_ns,
 	s->cpu_ns = cpu;
 	if (!s->budget_permille || !ran || !elapsed_ns)
 		return;
-	permille = div64_u64(false_faults * s->fault_ns * 1000, ran) +
+	permille = div64_u64((false_faults * s->fault_ns + opened_ns) * 1000,
+			     ran) +
 		   div64_u64(monitor_ns * 1000,
 			     elapsed_ns * num_online_cpus());
 	if (permille > s->budget_permille)
@@ -286,7 +292,7 @@ void moca_monitor_begin(struct moca_session *s)
 
 void moca_monitor_sweep_first(struct moca_session *s)
 {
-	sweep_all(s, true);
+	sweep_all(s, s->begin_ns, true);
 }
 
 static void put_interval(struct moca_session *s,
@@ -320,7 +326,7 @@ static void end_interval(struct moca_session *s, bool inject)
 	moca_page_set_begin(s->seen, count_records(s));
 	each_access(s, add_page);
 	if (inject && has_room(s)) {
-		sweep_all(s, false);
+		sweep_all(s, start, false);
 	} else if (inject) {
 		s->sums.held++;
 		moca_record_gap(s, 0, 0, MOCA_GAP_HELD, 0, 0);
@@ -329,7 +335,10 @@ static void end_interval(struct moca_session *s, bool inject)
 	false_faults = sum_false(s);
 	sums.monitor_ns = ktime_get_mono_fast_ns() - start;
 	s->sums.monitor_ns += sums.monitor_ns;
-	adapt(s, false_faults - s->last_false, sums.monitor_ns,
+	s->sums.injected += atomic64_xchg(&s->opened.injected, 0);
+	atomic64_set(&s->opened.looked, 0);
+	adapt(s, false_faults - s->last_false,
+	      atomic64_xchg(&s->opened.ns, 0), sums.monitor_ns,
 	      start - s->begin_ns);
 	sums.injected = s->sums.injected - sums.injected;
 	sums.swept = s->sums.swept - sums.swept;

@@ -40,6 +40,9 @@ struct moca_session {
 	u32 budget_permille, fault_ns;
 	struct moca_page_set *seen;	/* pages with a record in an interval */
 	u64 cpu_ns, last_false;		/* at the last tick */
+	struct {
+		atomic64_t looked, injected, ns;
+	} opened;			/* by opened.c, since the last tick */
 
 	struct moca_totals sums;	/* what is not in the rings */
 	atomic64_t homeless;		/* lost on CPUs without a ring */

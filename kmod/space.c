@@ -104,6 +104,8 @@ static struct moca_space *new_space(struct moca_session *s,
 	sp->pid = pid;
 	refcount_set(&sp->refs, 1);
 	INIT_LIST_HEAD(&sp->list);
+	INIT_LIST_HEAD(&sp->opened);
+	spin_lock_init(&sp->opened_lock);
 	return sp;
 }
 
@@ -142,10 +144,10 @@ static void sweep_first(struct moca_space *sp)
 }
 
 /*
- * Under the lock: who stops or lets go of the space waits for its first sweep,
+ * Under the lock: who stops or lets go of the space waits for what we do with it,
  * and the space is there until then, even if its tasks end meanwhile.
  */
-static void begin_first(struct moca_space *sp)
+static void pin(struct moca_space *sp)
 {
 	refcount_inc(&sp->refs);
 	atomic_inc(&sp->session->busy);
@@ -157,7 +159,21 @@ static void unpin_session(struct moca_session *s)
 		wake_up_var(&s->busy);
 }
 
-static void end_first(struct moca_space *sp, struct moca_session *s)
+struct moca_session *moca_space_pin(struct moca_space *sp)
+{
+	struct moca_session *s = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&table_lock, flags);
+	if (moca_space_find(sp->mm) == sp) {
+		s = sp->session;
+		pin(sp);
+	}
+	spin_unlock_irqrestore(&table_lock, flags);
+	return s;
+}
+
+void moca_space_unpin(struct moca_space *sp, struct moca_session *s)
 {
 	moca_space_put(sp);
 	unpin_session(s);
@@ -171,19 +187,12 @@ static void end_first(struct moca_space *sp, struct moca_session *s)
 static void first_work(struct callback_head *head)
 {
 	struct moca_space *sp = container_of(head, struct moca_space, first);
-	struct moca_session *s = NULL;
-	unsigned long flags;
+	struct moca_session *s = moca_space_pin(sp);
 
-	spin_lock_irqsave(&table_lock, flags);
-	if (moca_space_find(sp->mm) == sp) {
-		s = sp->session;
-		begin_first(sp);
-	}
-	spin_unlock_irqrestore(&table_lock, flags);
 	if (s) {
 		sweep_first(sp);
 		WRITE_ONCE(sp->fresh, false);
-		end_first(sp, s);
+		moca_space_unpin(sp, s);
 	}
 	moca_space_put(sp);
 	/* moca_space_exit() waits until we are really out of this code. */
@@ -448,7 +457,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 			drop_all_members(sp);
 			remove_space(sp);
 		} else {
-			begin_first(sp);
+			pin(sp);
 		}
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
@@ -457,7 +466,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 	} else {
 		forbid_thp(sp);
 		sweep_first(sp);
-		end_first(sp, s);
+		moca_space_unpin(sp, s);
 	}
 	mmput(mm);
 	return err;

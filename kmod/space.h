@@ -12,6 +12,7 @@
 #include <linux/hash.h>
 #include <linux/refcount.h>
 #include <linux/sched.h>
+#include <linux/spinlock.h>
 #include <linux/task_work.h>
 
 struct moca_session;
@@ -33,6 +34,8 @@ struct moca_space {
 					   touched by the kernel's exec only */
 	u32 known[MOCA_KNOWN];		/* hashes of mappings; racy, harmless */
 	struct callback_head first;	/* work of its first task */
+	struct list_head opened;	/* ranges to be closed (opened.c) */
+	spinlock_t opened_lock;
 	struct rcu_head rcu;
 };
 
@@ -59,6 +62,13 @@ moca_space_find(const struct mm_struct *mm)
 }
 
 void moca_space_put(struct moca_space *sp);
+
+/*
+ * The session of a space that is held: who stops it or lets go of the space
+ * waits until unpin. NULL: the space is no session's any more.
+ */
+struct moca_session *moca_space_pin(struct moca_space *sp);
+void moca_space_unpin(struct moca_space *sp, struct moca_session *s);
 
 /*
  * Put the address space of process t under s, with all tasks that use it now.

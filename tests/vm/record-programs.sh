@@ -10,9 +10,10 @@ while [ $i -lt 4000 ]; do
 done >lines
 for j in 1 2 3 4 5 6; do cat lines; done >some
 
+# same NAME LEAST COMMAND...: so many per cent of the touched pages were seen.
 same() {
-	local name=$1 plain traced seen
-	shift
+	local name=$1 least=$2 plain traced seen
+	shift 2
 	plain=$("$@" 2>&1 </dev/null | md5sum)
 	traced=$(/tests/moca record -q --via kernel --interval 10ms -o t-$name \
 		-- "$@" 2>&1 </dev/null | md5sum)
@@ -25,8 +26,7 @@ same() {
 	set -- $seen
 	[ "$4" = 0 ] && [ "$3" -gt 100 ] ||
 		{ echo "not ok $name: $3 records, $4 lost"; return; }
-	# Of what sweeps found without a thread, little is left.
-	[ $((100 * $1)) -ge $((98 * $2)) ] ||
+	[ $((100 * $1)) -ge $((least * $2)) ] ||
 		{ echo "not ok $name: $1 of $2 touched pages seen"; return; }
 	echo "ok $name"
 	echo "$name: $1 of $2 pages seen, $3 records"
@@ -34,9 +34,11 @@ same() {
 	rm -r t-$name
 }
 
-same xz /tests/xz -T2 --block-size=128KiB -3 -c some
-same sort /tests/sort --parallel=2 -S 8M -n some
-same sqlite3 /tests/sqlite3 :memory: "create table t(a,b);
+# What one of several threads moved by mremap, a sweep may find to be touched by
+# nobody known (doc/design/kernel-module.md); the others move nothing unseen.
+same xz 98 /tests/xz -T2 --block-size=128KiB -3 -c some
+same sort 98 /tests/sort --parallel=2 -S 8M -n some
+same sqlite3 100 /tests/sqlite3 :memory: "create table t(a,b);
 	with recursive n(x) as (select 1 union all select x+1 from n where x<20000)
 	insert into t select x*7919%10007, x from n; create index i on t(a);
 	select count(*), sum(b), max(a) from t where a between 100 and 5000;
@@ -49,4 +51,4 @@ done
 echo $n
 (cat /tmp/lines | sort | head -n 50) | md5sum
 END
-same forks sh /tmp/forks.sh
+same forks 100 sh /tmp/forks.sh

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "opened.h"
+
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/timekeeping.h>
+
+#include "compat.h"
+#include "entry.h"
+#include "hook.h"
+#include "session.h"
+#include "space.h"
+
+/*
+ * Entries looked at in an interval, at most: a program that moves gigabytes by
+ * whole tables, again and again, is not to wait for us. What is left open then
+ * is found by the next sweep.
+ */
+#define LOOK_MAX (1 << 18)
+
+struct opened {
+	struct callback_head work;
+	struct list_head list;		/* of sp, under its lock */
+	struct moca_space *sp;
+	unsigned long start, end;
+	bool moved;
+};
+
+/*
+ * Of what was moved, nobody has touched anything at its new address: the program
+ * learns the address when the call returns. If it has other tasks, they may have
+ * guessed it: then an entry that was accessed stays open, and the sweep tells.
+ * The same of changed rights: it may have been accessed since.
+ */
+static bool is_untouched(const struct opened *o)
+{
+	return o->moved && READ_ONCE(o->sp->tasks) == 1;
+}
+
+static void close_again(struct moca_session *s, const struct opened *o)
+{
+	struct moca_walk w = {
+		.mm = o->sp->mm, .inject = true, .start = o->start,
+		.end = o->end, .idle = !is_untouched(o),
+		.split = !(s->flags & MOCA_SETUP_KEEP_THP),
+	};
+	u64 begin = ktime_get_mono_fast_ns();
+
+	if (atomic64_read(&s->opened.looked) >= LOOK_MAX ||
+	    !mmget_not_zero(w.mm))
+		return;
+	moca_walk(&w);
+	mmput_async(w.mm);
+	atomic64_add(w.looked, &s->opened.looked);
+	atomic64_add(w.changed, &s->opened.injected);
+	atomic64_add(ktime_get_mono_fast_ns() - begin, &s->opened.ns);
+}
+
+static void drop(struct opened *o)
+{
+	spin_lock(&o->sp->opened_lock);
+	list_del(&o->list);
+	spin_unlock(&o->sp->opened_lock);
+	moca_space_put(o->sp);
+	kfree(o);
+}
+
+bool moca_opened_is_moved(struct moca_space *sp, unsigned long addr)
+{
+	const struct opened *o;
+	bool is = false;
+
+	spin_lock(&sp->opened_lock);
+	list_for_each_entry(o, &sp->opened, list)
+		is |= is_untouched(o) && addr >= o->start && addr < o->end;
+	spin_unlock(&sp->opened_lock);
+	return is;
+}
+
+static void opened_work(struct callback_head *head)
+{
+	struct opened *o = container_of(head, struct opened, work);
+	struct moca_session *s = moca_space_pin(o->sp);
+
+	if (s) {
+		if (READ_ONCE(s->running))
+			close_again(s, o);
+		moca_space_unpin(o->sp, s);
+	}
+	drop(o);
+	/* moca_space_exit() waits until we are really out of this code. */
+	module_put(THIS_MODULE);
+}
+
+/* Under the mmap lock, preemption is off. */
+static void notrace close_later(struct moca_space *sp, unsigned long start,
+				unsigned long len, bool moved)
+{
+	struct opened *o;
+
+	if (sp->session->flags & MOCA_SETUP_NO_INJECT ||
+	    !READ_ONCE(sp->session->running))
+		return;
+	o = kmalloc(sizeof(*o), GFP_ATOMIC | __GFP_NOWARN);
+	if (!o)
+		return;
+	if (!refcount_inc_not_zero(&sp->refs)) {
+		kfree(o);
+		return;
+	}
+	*o = (struct opened){ .sp = sp, .start = start, .end = start + len,
+			      .moved = moved };
+	spin_lock(&sp->opened_lock);
+	list_add(&o->list, &sp->opened);
+	spin_unlock(&sp->opened_lock);
+	__module_get(THIS_MODULE);
+	init_task_work(&o->work, opened_work);
+	if (!task_work_add(current, &o->work, TWA_RESUME))
+		return;
+	/* It is about to die. */
+	module_put(THIS_MODULE);
+	drop(o);
+}
+
+static void notrace see_opened(struct mm_struct *mm, unsigned long start,
+			       unsigned long len, bool moved)
+{
+	struct moca_space *sp;
+
+	/* Others (userfaultfd's) return to another program. */
+	if (current->mm != mm || current->flags & PF_KTHREAD || !len)
+		return;
+	preempt_disable_notrace();
+	sp = moca_space_find(mm);
+	if (sp)
+		close_later(sp, start, len, moved);
+	preempt_enable_notrace();
+}
+
+/* change_protection(tlb, vma, start, end, ..., cp_flags), before it does. */
+static void notrace on_protect(unsigned long ip, unsigned long parent,
+			       struct ftrace_ops *ops,
+			       struct ftrace_regs *fregs)
+{
+	struct vm_area_struct *vma = (void *)moca_ftrace_arg(fregs, 1);
+	unsigned long start = moca_ftrace_arg(fregs, 2);
+
+	if (unlikely(moca_space_maybe(vma->vm_mm)) &&
+	    !(moca_ftrace_arg(fregs, MOCA_CP_FLAGS_ARG) & MM_CP_PROT_NUMA))
+		see_opened(vma->vm_mm, start,
+			   moca_ftrace_arg(fregs, 3) - start, false);
+}
+
+/* move_page_tables(vma, old_addr, new_vma, new_addr, len, ...). */
+static void notrace __maybe_unused on_move(unsigned long ip,
+					   unsigned long parent,
+					   struct ftrace_ops *ops,
+					   struct ftrace_regs *fregs)
+{
+	struct vm_area_struct *vma = (void *)moca_ftrace_arg(fregs, 0);
+
+	if (unlikely(moca_space_maybe(vma->vm_mm)))
+		see_opened(vma->vm_mm, moca_ftrace_arg(fregs, 3),
+			   moca_ftrace_arg(fregs, 4), true);
+}
+
+static struct ftrace_ops protect_ops = {
+	.func = on_protect,
+	.flags = MOCA_FTRACE_FLAGS,
+};
+
+static struct ftrace_ops move_ops = {
+	.func = on_move,
+	.flags = MOCA_FTRACE_FLAGS,
+};
+
+static bool sees_protect, sees_move;
+
+void moca_opened_hook(void)
+{
+	sees_protect = !moca_hook(&protect_ops, "change_protection");
+	sees_move = MOCA_CAN_SEE_MOVES &&
+		    !moca_hook(&move_ops, "move_page_tables");
+}
+
+void moca_opened_unhook(void)
+{
+	if (sees_protect)
+		moca_unhook(&protect_ops);
+	if (sees_move)
+		moca_unhook(&move_ops);
+}
