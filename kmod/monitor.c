@@ -21,6 +21,7 @@
 
 /* Intervals grow to so many times what was asked for, at most. */
 #define STRETCH_MAX 128
+#define READER_WAIT_NS 2000000
 
 static bool fifo = true;
 module_param(fifo, bool, 0444);
@@ -223,6 +224,23 @@ static bool has_room(struct moca_session *s)
 	return true;
 }
 
+/*
+ * A ring is nearly full of what the reader has had for some time: the interval
+ * goes on until he has caught up. It stays whole, and what is left of the ring is
+ * for what happens, not for the begun chunk of each short interval.
+ */
+static bool waits_for_reader(struct moca_session *s)
+{
+	for (u32 i = 0; i < s->list_rings; i++) {
+		const struct moca_ring *r = s->list[i];
+
+		if (READ_ONCE(r->user->consumed) != READ_ONCE(r->published) &&
+		    moca_ring_room(r) < r->chunks / 4)
+			return true;
+	}
+	return false;
+}
+
 /* ---- the budget ---- */
 
 static u64 sum_false(const struct moca_session *s)
@@ -380,6 +398,11 @@ static int monitor(void *arg)
 			break;
 		if (ktime_get_mono_fast_ns() < due) {
 			schedule_hrtimeout(&at, HRTIMER_MODE_ABS);
+			continue;
+		}
+		if (waits_for_reader(s)) {
+			at = ns_to_ktime(READER_WAIT_NS);
+			schedule_hrtimeout(&at, HRTIMER_MODE_REL);
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
