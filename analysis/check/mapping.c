@@ -39,6 +39,18 @@ static int within_budget(struct meaning *m)
 	return 0;
 }
 
+/* A program that is left alone has records and no mappings. */
+static int has_mappings(struct meaning *m, uint32_t pid)
+{
+	const struct moca_mapping *maps;
+	size_t i, count;
+
+	if (moca_trace_mappings(m->t, &maps, &count))
+		return 0;
+	i = first_after(maps, count, pid, 0);
+	return i < count && maps[i].pid == pid;
+}
+
 /* Below the process's stack, and above all else that it has there. */
 static int is_grown_stack(struct meaning *m, uint32_t pid,
 			  const struct moca_access *a)
@@ -106,7 +118,8 @@ void mapping_chunk(struct meaning *m, const struct moca_chunk *c,
 			continue;
 		map = moca_trace_find_mapping(m->t, task->pid, a->addr,
 					      a->time_ns);
-		if (map || is_told_later(m, task->pid, a) ||
+		if (map || !has_mappings(m, task->pid) ||
+		    is_told_later(m, task->pid, a) ||
 		    is_grown_stack(m, task->pid, a))
 			continue;
 		meaning_wrong(m, RULE_MAPPING, "%s, chunk %" PRIu64 ", record %zu: the access to %#" PRIx64 " is to no mapping of process %" PRIu32,

@@ -147,6 +147,7 @@ static int of_another(void)
 {
 	start_program();
 	start_task(1, 200, 200, MOCA_NO_TASK, 0);
+	put_map(1, STACK_AT, PAGE, "");
 	put_access(1, HEAP, MOCA_ACCESS_READ);
 	CHECK(judge() == 1);
 	CHECK(says("no mapping of process 200"));
@@ -165,6 +166,9 @@ static int permitted(void)
 	e->flags = MOCA_MAP_STACK;
 	put_access(0, STACK_AT - 7 * PAGE, MOCA_ACCESS_WRITE);
 	put_access(0, 0xffffffffff600000ull, MOCA_ACCESS_EXEC);
+	/* Of a program that is left alone. */
+	start_task(1, 200, 200, MOCA_NO_TASK, 0);
+	put_access(1, HEAP, MOCA_ACCESS_READ);
 	CHECK(!judge());
 	return 0;
 }
