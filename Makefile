@@ -81,9 +81,12 @@ $(BUILD)/libmocatrace.a: $(TRACE_OBJ)
 	rm -f $@
 	$(AR) rcs $@ $^
 
+# Each segment is a stop of each program that is executed below moca record.
+FEW_SEGMENTS := -Wl,-z,noseparate-code
+
 $(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread \
-		-Wl,-soname,libmocatrace.so.0 -Wl,-z,nodelete \
+		-Wl,-soname,libmocatrace.so.0 -Wl,-z,nodelete $(FEW_SEGMENTS) \
 		-Wl,--version-script=agent/trace/libmocatrace.map \
 		-o $@ $(TRACE_OBJ)
 	ln -sf libmocatrace.so $(BUILD)/libmocatrace.so.0
@@ -97,7 +100,7 @@ $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
 		$(BUILD)/libmocatrace.so
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -static-libgcc \
 		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs \
-		-Wl,--version-script=agent/alloc/libmoca-alloc.map \
+		$(FEW_SEGMENTS) -Wl,--version-script=agent/alloc/libmoca-alloc.map \
 		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
 		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
 
