@@ -162,8 +162,7 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 			 why);
 		supervisor_gap(rec, t, what);
 	} else if (ret > 0) {
-		atomic_fetch_add(&rec->costs.preloads, 1);
-		cost_add(&rec->costs, COST_EXEC, 0, COST_PRELOAD_NS);
+		cost_unseen(&rec->costs, COST_EXEC, COST_PRELOAD_NS);
 	}
 	return ret;
 }
@@ -307,6 +306,9 @@ static void begin_child(struct recorder *rec, struct task *t,
 	child_tid_begin(child);
 	cost_stop_is(&rec->costs,
 		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);
+	cost_unseen(&rec->costs,
+		    flags & CLONE_THREAD ? COST_THREAD : COST_FORK,
+		    flags & CLONE_THREAD ? COST_THREAD_NS : COST_FORK_NS);
 	if (flags & CLONE_THREAD)
 		child->pid = t->pid;
 	if (flags & CLONE_VM)
