@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/record-agent.h"
 #include "cli/record-companion.h"
+#include "cli/record-own.h"
 #include "collect/exact/record.h"
 #include "collect/fault/record.h"
 #include "collect/kernel/record.h"
@@ -354,5 +355,6 @@ int cmd_record(int argc, char **argv)
 	settle(&o, &x);
 	o.argv = argv + first;
 	o.companion = &companion;
+	record_own();
 	return run(&o, &x);
 }

@@ -10,6 +10,7 @@
 #include "analysis/objects/filter.h"
 #include "cli/record-answer.h"
 #include "collect/rate/rate.h"
+#include "collect/run/own.h"
 #include "collect/trace/beside.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
@@ -59,8 +60,12 @@ static void ready(void *arg, pid_t pid)
 
 	if (c->rates)
 		rate_beside_begin(c->rates, pid, !*c->pid);
-	if (*c->pid || (c->events && !moca_trace_session_ready(c->events)))
+	if (*c->pid)
 		return;
+	if (c->events && !moca_trace_session_ready(c->events)) {
+		own_memory(moca_trace_session_page(c->events));
+		return;
+	}
 	c->events = NULL;
 	moca_warn("the recording goes on without the program's allocations "
 		  "and the events that it may emit through libmocatrace");

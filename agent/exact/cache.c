@@ -129,7 +129,7 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 	k->regions = moca_exact_map((size_t)k->room * sizeof(*k->regions));
 	moca_exact_event(current(), MOCA_CHANGE_MMAP, (uint64_t)p, CACHE_SIZE, 0,
 			 0, PROT_READ | PROT_WRITE | PROT_EXEC,
-			 "libmoca-exact (translated code)");
+			 MOCA_EXACT_CACHE);
 	return k;
 }
 

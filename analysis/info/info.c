@@ -9,7 +9,6 @@
 
 #include "analysis/info/walk.h"
 #include "analysis/trace.h"
-#include "lib/base/identity.h"
 #include "lib/base/vec.h"
 
 /* What the numbers of intervals in a (perhaps corrupt) file may reach. */
@@ -37,6 +36,8 @@ static int by_group(const void *a, const void *b)
 		return 0;
 	if (x->m->pid != y->m->pid)
 		return x->m->pid < y->m->pid ? -1 : 1;
+	if ((x->m->flags ^ y->m->flags) & MOCA_MAP_MOCA)
+		return x->m->flags & MOCA_MAP_MOCA ? 1 : -1;
 	return strcmp(x->m->name, y->m->name);
 }
 
@@ -64,6 +65,7 @@ static int add_member(struct walk *w, const struct member *x, int is_new)
 	g = &s->mappings[s->mapping_count - 1];
 	g->of = x->of;
 	g->memory = x->m->memory;
+	g->own = (x->m->flags & MOCA_MAP_MOCA) != 0;
 	if (x->m->pid < g->pid)
 		g->pid = x->m->pid;
 	if (x->m->len > g->bytes)
@@ -89,8 +91,7 @@ static int make_groups(struct walk *w)
 	for (i = 0; i < w->map_count; i++) {
 		const struct moca_mapping *m = &w->maps[i];
 
-		if (!(m->flags & MOCA_MAP_MOCA) &&
-		    !moca_identity_own(m->name))
+		if (!(m->flags & MOCA_MAP_MOCA))
 			w->of[i] = moca_identities_find(&w->identities,
 							m->memory, m->dev,
 							m->ino, m->name);
@@ -169,7 +170,7 @@ int moca_info_place(struct walk *w, uint32_t pid, const struct moca_mapping *m,
 	if (!m)
 		return unmapped_group(w, pid, &out->group);
 	out->group = w->group_of[m - w->maps];
-	out->own = m->flags & MOCA_MAP_MOCA || moca_identity_own(m->name);
+	out->own = (m->flags & MOCA_MAP_MOCA) != 0;
 	if (of && !(m->flags & MOCA_MAP_SHARED))
 		err = is_copied(w, pid, a, &copied);
 	if (!of || copied || err)
@@ -636,7 +637,7 @@ static void leave_out_own(struct moca_info *s)
 	size_t i, n = 0;
 
 	for (i = 0; i < s->mapping_count; i++)
-		if (!moca_identity_own(s->mappings[i].name))
+		if (!s->mappings[i].own)
 			s->mappings[n++] = s->mappings[i];
 	s->mapping_count = n;
 }

@@ -31,6 +31,7 @@ struct moca_info_mapping {
 	uint32_t of;		/* number of the memory; 0: it is the process's */
 	uint32_t memory;	/* enum moca_memory of that */
 	uint32_t processes;	/* that touched it; not more than one if !of */
+	int own;		/* Moca's, in the program */
 	const char *name;
 	uint64_t bytes;		/* of the largest mapping of that name */
 	struct moca_info_counts n;

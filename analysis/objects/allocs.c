@@ -523,6 +523,7 @@ static int on_tls(struct told *e)
 	r.addr = e->v[0];
 	r.last = e->v[0] + size - 1;
 	r.module = l->module;
+	r.own = l->own;
 	return moca_space_role(e->o, e->s, &r);
 }
 

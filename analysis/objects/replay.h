@@ -44,6 +44,7 @@ struct load {
 	uint64_t bias;		/* address - link-time address */
 	uint64_t first;		/* addresses of all its segments */
 	uint64_t last;
+	int own;		/* a library of Moca's */
 };
 
 /* What a range is, other than by its mapping. */
@@ -59,6 +60,7 @@ struct role {
 	uint64_t addr;
 	uint64_t last;
 	struct moca_module *module;	/* ROLE_TLS */
+	int own;		/* ROLE_TLS: of a library of Moca's */
 };
 
 /*

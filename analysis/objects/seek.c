@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "lib/base/identity.h"
 #include "lib/format/trace.h"
 
 #define PAGE 4096ull
@@ -181,7 +180,7 @@ static int64_t module(struct seek *k, const struct load *l)
 {
 	const struct moca_variable *v;
 
-	if (moca_identity_own(l->path))
+	if (l->own)
 		return own(k, base_name(l->path));
 	clip(k, l->first, l->last);
 	if (k->map && k->map->prot & PROT_EXEC)
@@ -198,7 +197,7 @@ static int64_t by_role(struct seek *k)
 	if (r->kind == ROLE_STACK)
 		return stack(k, r->task, r->addr, r->last);
 	if (r->kind == ROLE_TLS) {
-		if (moca_identity_own(moca_module_path(r->module)))
+		if (r->own)
 			return own(k, base_name(moca_module_path(r->module)));
 		v = find_variable(k, r->module, r->addr, 1);
 		if (v)
@@ -289,7 +288,7 @@ static int64_t by_first_touch(struct seek *k)
 
 	if (m->inst)
 		return m->inst;
-	if (l && moca_identity_own(l->path))
+	if (l && l->own)
 		id = own(k, base);
 	else if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld.so", 5))
 		id = place(k, MOCA_OBJECT_ALLOCATOR,
@@ -351,7 +350,7 @@ static int64_t by_map(struct seek *k)
 
 	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
 		return stack(k, k->s->main_task, m->addr, m->last);
-	if (m->flags & MOCA_MAP_MOCA || moca_identity_own(m->name))
+	if (m->flags & MOCA_MAP_MOCA)
 		return own(k, base_name(m->name));
 	id = known_shared(k);
 	if (id)

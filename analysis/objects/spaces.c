@@ -207,6 +207,7 @@ static int executable_tls(struct moca_objects *o, struct replay_space *s,
 	r.addr = pointer - ((size + align - 1) & ~(align - 1));
 	r.last = r.addr + size - 1;
 	r.module = s->loads[i].module;
+	r.own = s->loads[i].own;
 	return r.addr < pointer && r.last >= r.addr ?
 		       moca_space_role(o, s, &r) : 0;
 }
@@ -449,7 +450,8 @@ static int add_load(struct moca_objects *o, struct replay_space *s,
 		return err;
 	l = &s->loads[s->load_count];
 	*l = (struct load){ .module = module, .path = m->name, .bias = vaddr,
-			    .first = vaddr + low, .last = vaddr + high - 1 };
+			    .first = vaddr + low, .last = vaddr + high - 1,
+			    .own = (m->flags & MOCA_MAP_MOCA) != 0 };
 	/* A file that is not what was mapped gives nonsense: leave it. */
 	if (l->first <= l->last && m->addr >= l->first && m->addr <= l->last)
 		s->load_count++;
@@ -495,7 +497,7 @@ static int add_map(struct moca_objects *o, struct replay_space *s,
 	if (!err && m.flags & MOCA_MAP_FILE && m.name[0] == '/')
 		err = add_load(o, s, &m);
 	/* It is there, even if the program allocates nothing. */
-	if (strstr(m.name, "/libmoca-alloc.so"))
+	if (m.flags & MOCA_MAP_MOCA && strstr(m.name, "/libmoca-alloc.so"))
 		s->agent = 1;
 	return err;
 }

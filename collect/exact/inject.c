@@ -21,6 +21,7 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/vdso.h"
+#include "collect/run/own.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
@@ -187,6 +188,8 @@ static int map_arena(struct injection *in, int *fd)
 	*fd = tracee_fetch_fd(in->task->pid, remote);
 	err = *fd < 0 ? *fd : size_arena(*fd);
 	if (!err)
+		own_memory(*fd);
+	if (!err)
 		err = map_at(in, remote);
 	call(in, SYS_close, remote, 0, 0, 0, 0, 0);
 	return err;
@@ -276,8 +279,8 @@ static int inject(struct injection *in, uint64_t hwcap2)
 		in->calls.saved.rip = s->agent + in->agent.entry;
 		in->calls.saved.rdi = s->agent_end - PAGE;
 		task_event(in->rec, in->task, MOCA_CHANGE_MMAP, in->code,
-			   in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC, 0,
-			   OUR_NAME);
+			   in->code_len, 0, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MOCA_MAP_MOCA, OUR_NAME);
 	}
 	supervisor_tell_task(in->rec, in->task, 0);
 	return 0;

@@ -8,6 +8,7 @@
 
 #include "collect/exact/harvest.h"
 #include "collect/ptrace/maps.h"
+#include "collect/run/own.h"
 #include "collect/run/pageset.h"
 #include "lib/base/err.h"
 
@@ -55,8 +56,6 @@ static void identify(struct moca_change *e)
 	struct stat st;
 	struct vma v;
 
-	if (moca_identity_own(e->name))
-		e->flags |= MOCA_MAP_MOCA;
 	/* What mremap moved is told without what it was. */
 	if (e->flags & (MOCA_MAP_SHARED | MOCA_MAP_MOVED)) {
 		of.memory = MOCA_MEMORY_UNKNOWN;
@@ -77,6 +76,9 @@ static void identify(struct moca_change *e)
 						      minor(st.st_dev)),
 					      st.st_ino, 0);
 	}
+	if (!strcmp(e->name, MOCA_EXACT_CACHE) ||
+	    own_is((pid_t)e->pid, e->name, of.dev, of.ino))
+		e->flags |= MOCA_MAP_MOCA;
 	e->memory = of.memory;
 	e->dev = of.dev;
 	e->ino = of.ino;

@@ -15,8 +15,8 @@ static int is_private(const struct mm *mm, const struct vma *v)
 	int on_memfd = v->ino == mm->memfd_ino &&
 		       makedev(v->major, v->minor) == mm->memfd_dev;
 
-	if (!strncmp(v->name, "[stack", 6) || ours_name(v->name) ||
-	    ours_holds(mm, v->start, v->end))
+	if (!strncmp(v->name, "[stack", 6) || ours_holds(mm, v->start, v->end) ||
+	    ours_is(mm->space.pid, v))
 		return 0;
 	return on_memfd ? v->offset < MEMFD_STUB : !v->shared;
 }

@@ -36,6 +36,7 @@
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/strict.h"
 #include "collect/ptrace/subreaper.h"
+#include "collect/run/own.h"
 #include "lib/base/err.h"
 
 #ifndef MAP_GROWSDOWN
@@ -167,14 +168,15 @@ static int map_at_once(struct ctx *x, uint64_t len)
  * A mapping of our own libraries is left as it is. 1: so it was; 0: it is not
  * one; -errno.
  */
-static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name)
+static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
+		    const struct moca_identity *of)
 {
 	int known = (x->a[3] & MAP_FIXED &&
 		     ours_holds(x->mm, x->a[0], x->a[0] + len)) ||
 		    ours_holds(x->mm, x->c.saved.rip - 2, x->c.saved.rip);
 	int err;
 
-	if (anon ? !known : !ours_name(name))
+	if (anon ? !known : !own_is(x->task->pid, name, of->dev, of->ino))
 		return 0;
 	err = run_own(x);
 	if (err || failed(x->ret))
@@ -204,7 +206,7 @@ static int do_mmap(struct ctx *x)
 		regular = describe_fd(x, fd, name, sizeof(name), &of);
 		rest = file_rest(x, fd, x->a[5]);
 	}
-	err = map_ours(x, len, anon, name);
+	err = map_ours(x, len, anon, name, &of);
 	if (err)
 		return err < 0 ? err : 0;
 	if (flags & MAP_FIXED) {
@@ -439,7 +441,8 @@ static int lock_others(struct ctx *x)
 	for (size_t i = 0; i < l.count; i++) {
 		struct vma *v = &l.items[i];
 
-		if (ours_name(v->name) || ours_holds(x->mm, v->start, v->end))
+		if (ours_holds(x->mm, v->start, v->end) ||
+		    ours_is(x->task->pid, v))
 			v->end = v->start;
 		total += v->end - v->start;
 	}

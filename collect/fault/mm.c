@@ -734,7 +734,8 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 		return;
 	if (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE) {
 		task_event(rec, c->task, MOCA_CHANGE_MMAP, v->start,
-			   v->end - v->start, 0, v->prot, 0, MOCA_IDENTITY_STUB);
+			   v->end - v->start, 0, v->prot, MOCA_MAP_MOCA,
+			   MOCA_IDENTITY_STUB);
 		return;
 	}
 	if (!strcmp(v->name, "[stack]")) {

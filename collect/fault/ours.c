@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/ours.h"
 
-#include "lib/base/identity.h"
+#include "collect/run/own.h"
 
-int ours_name(const char *name)
+int ours_is(pid_t pid, const struct vma *v)
 {
-	return moca_identity_own(name);
+	return own_is(pid, v->name, moca_identity_dev(v->major, v->minor),
+		      v->ino);
 }
 
 void ours_add(struct mm *mm, uint64_t start, uint64_t end)

@@ -8,9 +8,10 @@
 #define MOCA_FAULT_OURS_H
 
 #include "collect/fault/memory.h"
+#include "collect/ptrace/maps.h"
 
-/* Is a file of that name one of ours? */
-int ours_name(const char *name);
+/* Is that mapping of process pid one of a file or memory of ours? */
+int ours_is(pid_t pid, const struct vma *v);
 /*
  * One of our libraries was mapped at [start, end): the loader's first mapping
  * is as long as all of it, and the others come on top of it.

@@ -160,8 +160,8 @@ static int is_kernels(const char *name)
 /* The program's own, and not on the memfd, which has a witness of its own. */
 static int is_looked_at(const struct mm *mm, const struct vma *v)
 {
-	if (v->start >= USER_END || is_kernels(v->name) || ours_name(v->name) ||
-	    ours_holds(mm, v->start, v->end) ||
+	if (v->start >= USER_END || is_kernels(v->name) ||
+	    ours_holds(mm, v->start, v->end) || ours_is(mm->space.pid, v) ||
 	    (v->start >= STUB_BASE && v->start < STUB_BASE + STUB_SIZE))
 		return 0;
 	/* Private, it is frozen since a fork. */

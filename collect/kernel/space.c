@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/run/own.h"
 #include "collect/run/pageset.h"
 #include "lib/base/identity.h"
 #include "lib/base/vec.h"
@@ -158,7 +159,10 @@ int kernel_space_own(const struct kernel_space *s,
 	const struct map *before;
 
 	if (rec->path[0])
-		return moca_identity_own(rec->path);
+		return own_is((pid_t)rec->pid, rec->path,
+			      moca_identity_dev(rec->dev >> 20,
+						rec->dev & 0xfffff),
+			      rec->inode);
 	if (rec->inode || rec->flags & (MOCA_MAPF_STACK | MOCA_MAPF_HEAP) ||
 	    !rec->start)
 		return 0;

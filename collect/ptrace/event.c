@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/ptrace/event.h"
 
+#include "collect/run/own.h"
 #include "collect/run/queue.h"
 #include "lib/base/identity.h"
 
@@ -39,7 +40,7 @@ void task_event_map(struct recorder *rec, struct task *t, uint64_t addr,
 		.memory = MOCA_MEMORY_PRIVATE,
 	};
 
-	if (name && moca_identity_own(name))
+	if (name && own_is(t->pid, name, of ? of->dev : 0, of ? of->ino : 0))
 		flags |= MOCA_MAP_MOCA;
 	push(rec, t, MOCA_CHANGE_MMAP, addr, len, offset, prot, flags,
 		   name, of ? of : &private);

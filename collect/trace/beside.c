@@ -30,6 +30,7 @@ struct moca_trace_session {
 	char id[17];
 	char *dir;
 	char *doorbell;		/* mapped, or NULL */
+	int doorbell_fd;	/* -1: none */
 };
 
 static void ignore_signals(void)
@@ -82,9 +83,9 @@ static ssize_t receive_ready(struct moca_trace_session *s, char *id,
 	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
 		return n;
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	s->doorbell_fd = fd;
 	page = mmap(NULL, DOORBELL_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    fd, 0);
-	close(fd);
 	if (page != MAP_FAILED)
 		s->doorbell = page;
 	return n;
@@ -95,6 +96,11 @@ struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s)
 	void *at = s->doorbell ? s->doorbell + MOCA_METER_OFFSET : NULL;
 
 	return at;
+}
+
+int moca_trace_session_page(const struct moca_trace_session *s)
+{
+	return s->doorbell_fd;
 }
 
 uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s)
@@ -113,6 +119,8 @@ static void free_session(struct moca_trace_session *s)
 	close(s->control);
 	if (s->doorbell)
 		munmap(s->doorbell, DOORBELL_SIZE);
+	if (s->doorbell_fd >= 0)
+		close(s->doorbell_fd);
 	free(s->dir);
 	free(s);
 }
@@ -152,6 +160,7 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 
 	if (!s)
 		return -ENOMEM;
+	s->doorbell_fd = -1;
 	snprintf(s->id, sizeof(s->id), "%016" PRIx64, session);
 	s->dir = strdup(dir);
 	if (!s->dir) {

@@ -29,6 +29,8 @@ int moca_trace_session_ready(struct moca_trace_session *s);
  * is ready, or NULL. Shared with all of them; s unmaps it.
  */
 struct moca_meter *moca_trace_session_meter(struct moca_trace_session *s);
+/* The descriptor of the page that they tell it in; -1: none. It is s's. */
+int moca_trace_session_page(const struct moca_trace_session *s);
 /* CPU time that the collector has taken so far, ns; 0: not known. */
 uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s);
 pid_t moca_trace_session_pid(const struct moca_trace_session *s);

@@ -55,7 +55,7 @@ static int open_dir_at(int at, const char *name)
 /* moca-UID, made when it is not there. */
 static int open_parent(char *path, size_t size)
 {
-	snprintf(path, size, "%s/moca-%u", base_dir(), geteuid());
+	tracer_shm_parent(path, size);
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return -errno;
 	return open_dir_at(AT_FDCWD, path);
@@ -335,6 +335,11 @@ const char *tracer_shm_advice(int err)
 		return tracer_advice(err, "see that the folder is there and "
 					  "can be written to");
 	}
+}
+
+void tracer_shm_parent(char *path, size_t size)
+{
+	snprintf(path, size, "%s/moca-%u", base_dir(), geteuid());
 }
 
 void tracer_shm_path(char *path, size_t size, uint64_t session)

@@ -58,6 +58,8 @@ const char *tracer_shm_advice(int err);
 /* The same of any error: about limits of descriptors, or what is usual. */
 const char *tracer_advice(int err, const char *usual);
 
+/* moca-UID, where the folders of all our sessions are. */
+void tracer_shm_parent(char *path, size_t size);
 /* Where a session's folder would be. */
 void tracer_shm_path(char *path, size_t size, uint64_t session);
 /* "stream-N" */

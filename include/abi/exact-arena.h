@@ -34,6 +34,9 @@
 
 #define MOCA_EXACT_VERSION 1u
 
+/* What the agent calls the memory of its translations, in its events. */
+#define MOCA_EXACT_CACHE "libmoca-exact (translated code)"
+
 #define MOCA_EXACT_SLOTS 4096u
 #define MOCA_EXACT_SLOT_SIZE (8ull << 30)
 #define MOCA_EXACT_ARENA_SIZE (MOCA_EXACT_SLOTS * MOCA_EXACT_SLOT_SIZE)

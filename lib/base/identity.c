@@ -67,14 +67,12 @@ static int in_own_folder(const char *name)
 	return 0;
 }
 
-int moca_identity_own(const char *name)
+int moca_identity_maybe_own(const char *name)
 {
 	const char *base = strrchr(name, '/');
 
 	base = base ? base + 1 : name;
 	return begins(name, "/memfd:moca-") || in_own_folder(name) ||
 	       begins(base, "libmoca-alloc.so") ||
-	       begins(base, "libmocatrace.so") ||
-	       begins(base, "libmoca-exact") ||
-	       !strcmp(name, MOCA_IDENTITY_STUB);
+	       begins(base, "libmocatrace.so");
 }

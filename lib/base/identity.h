@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What a mapping is of, and whether it is Moca's own: told by the name that
+ * What a mapping is of, and whether it may be Moca's own: told by the name that
  * /proc/PID/maps has for it.
  */
 #ifndef MOCA_BASE_IDENTITY_H
@@ -30,9 +30,10 @@ struct moca_identity moca_identity_of(const char *name, uint64_t dev,
 				      uint64_t ino, int ours);
 
 /*
- * Is a mapping of that name Moca's own: a library that is loaded into programs,
- * its buffers, the code of exact mode?
+ * May a mapping of that name be Moca's own: a library that is loaded into
+ * programs, its buffers, the arena of exact mode? Any program may choose the
+ * same: collect/run/own.h knows.
  */
-int moca_identity_own(const char *name);
+int moca_identity_maybe_own(const char *name);
 
 #endif

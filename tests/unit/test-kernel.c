@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* From the kernel module's rings to a trace, with rings made by hand. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "collect/kernel/decode.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/space.h"
 #include "collect/kernel/trace.h"
+#include "collect/run/own.h"
 #include "tests/unit/kernel-rings.h"
 #include "tests/unit/trace-util.h"
 
@@ -290,6 +296,8 @@ static void note_piece(void *arg, const struct moca_rec_mapping *m,
 		 end >> 12);
 }
 
+static uint64_t inode = 42;	/* of files */
+
 static const char *map_file_at(struct kernel_space *s, uint64_t start,
 			       uint64_t end, uint32_t prot, const char *path)
 {
@@ -303,7 +311,7 @@ static const char *map_file_at(struct kernel_space *s, uint64_t start,
 	u.m.end = AT(end);
 	u.m.prot = prot;
 	u.m.flags = *path ? MOCA_MAPF_FILE : 0;
-	u.m.inode = *path ? 42 : 0;
+	u.m.inode = *path ? inode : 0;
 	strcpy(u.m.path, path);
 	pieces[0] = 0;
 	if (kernel_space_map(s, &u.m, note_piece, NULL))
@@ -322,9 +330,21 @@ static int t_own(void)
 {
 	struct kernel_space *s = kernel_space_new();
 	struct moca_certificate c = { 0 };
+	char folder[] = "/tmp/moca-test-XXXXXX", library[64];
+	struct stat st;
+	int fd;
 
-	CHECK(s);
-	map_file_at(s, 10, 20, 3, "/usr/lib/libmoca-alloc.so");
+	CHECK(s && mkdtemp(folder));
+	snprintf(library, sizeof(library), "%s/libmoca-alloc.so", folder);
+	fd = open(library, O_RDWR | O_CREAT, 0600);
+	CHECK(fd >= 0 && !fstat(fd, &st));
+	own_file(library);
+	inode = st.st_ino;
+	map_file_at(s, 10, 20, 3, library);
+	inode = 42;
+	/* Only called so. */
+	map_file_at(s, 50, 54, 3, "/usr/lib/libmoca-alloc.so");
+	map_file_at(s, 54, 58, 3, library);
 	map_at(s, 20, 24, 3);
 	map_at(s, 30, 34, 3);
 	map_file_at(s, 40, 44, 3, "/usr/lib/libother.so");
@@ -335,8 +355,13 @@ static int t_own(void)
 	kernel_space_touch(s, AT(30), 1, &c);
 	kernel_space_touch(s, AT(40), 1, &c);
 	kernel_space_touch(s, AT(45), 1, &c);
-	CHECK(c.pages_seen == 3 && c.pages_touched == 3);
+	kernel_space_touch(s, AT(51), 1, &c);
+	kernel_space_touch(s, AT(55), 1, &c);
+	CHECK(c.pages_seen == 5 && c.pages_touched == 5);
 	kernel_space_drop(s);
+	unlink(library);
+	rmdir(folder);
+	close(fd);
 	return 0;
 }
 

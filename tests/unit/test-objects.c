@@ -413,8 +413,10 @@ static int mappings_by_name(void)
 	start_program();
 	put_map(0, 0x10000, PAGE, "/etc/passwd");
 	put_map(0, 0x20000, PAGE, "[vdso]");
-	put_map(0, 0x30000, PAGE, "/memfd:moca-ring (deleted)");
-	put_map(0, 0x40000, PAGE, "/dev/shm/moca-0/0123456789abcdef/stream-1");
+	put_map(0, 0x30000, PAGE, "/memfd:moca-ring (deleted)")->flags =
+		MOCA_MAP_MOCA;
+	put_map(0, 0x40000, PAGE, "/dev/shm/moca-0/0123456789abcdef/stream-1")
+		->flags = MOCA_MAP_MOCA;
 	put_map(0, 0x50000, PAGE, "/dev/shm/other");
 	put_map(0, 0x60000, PAGE, "[anon:pool]");
 	put_map(0, 0x70000, PAGE, "[heap]");
