@@ -16,8 +16,10 @@
 
 #include "collect/fault/base.h"
 #include "collect/fault/filecopy.h"
+#include "collect/fault/fork-native.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
+#include "collect/ptrace/limits.h"
 #include "collect/ptrace/pidns.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -103,6 +105,7 @@ struct fork {
 	struct piece *pieces;
 	size_t count, room;
 	int own_files;		/* descriptors are not the parent's */
+	int memfd, uffd;	/* the child's numbers of them; -1: none */
 };
 
 static int add_piece(struct fork *f, const struct piece *p)
@@ -273,7 +276,7 @@ static struct stub_call call(long nr, uint64_t a, uint64_t b, uint64_t d,
  * Through the parent's stub and descriptor, which the child has inherited: map
  * what is frozen, and make what the child needs for itself.
  */
-static int map_frozen(struct fork *f, int *memfd, int *uffd)
+static int map_frozen(struct fork *f)
 {
 	size_t n = count_kind(f, PIECE_FREEZE) + count_kind(f, PIECE_FROZEN);
 	struct stub_call *calls = calloc(3 * n + 2, sizeof(*calls));
@@ -302,10 +305,10 @@ static int map_frozen(struct fork *f, int *memfd, int *uffd)
 		if (calls[i].nr == SYS_mmap &&
 		    calls[i].ret != (long)calls[i].args[0])
 			ret = calls[i].ret < 0 ? (int)calls[i].ret : -EEXIST;
-	*memfd = calls[0].ret;
-	*uffd = calls[1].ret;
-	if (!ret && *memfd < 0)
-		ret = *memfd;
+	f->memfd = calls[0].ret;
+	f->uffd = calls[1].ret;
+	if (!ret && f->memfd < 0)
+		ret = f->memfd;
 	free(calls);
 	return ret;
 }
@@ -407,11 +410,12 @@ static size_t child_number(const struct task *child, struct stub_data *stub,
 }
 
 /* The descriptors where they stay, and all that is mapped from the memfd. */
-static int map_own(struct fork *f, int memfd, int uffd)
+static int map_own(struct fork *f)
 {
 	size_t n = count_kind(f, PIECE_COPY) + count_kind(f, PIECE_HOLE);
 	struct stub_call *calls = calloc(3 * n + 9, sizeof(*calls));
 	int number = f->rec->fd_number, inherited = f->from->remote_fd, ret;
+	int memfd = f->memfd, uffd = f->uffd;
 	int settles = f->own_files && memfd != number;
 
 	if (!calls)
@@ -503,17 +507,16 @@ static int adopt_pieces(struct fork *f)
 
 static int make_child(struct fork *f)
 {
-	int memfd, uffd, ret;
+	int ret = map_frozen(f);
 
-	ret = map_frozen(f, &memfd, &uffd);
 	if (!ret)
-		ret = mm_adopt_memfd(f->mm, f->child->tid, memfd);
+		ret = mm_adopt_memfd(f->mm, f->child->tid, f->memfd);
 	if (ret)
 		return ret;
-	mm_adopt_uffd(f->mm, f->child->tid, uffd);
+	mm_adopt_uffd(f->mm, f->child->tid, f->uffd);
 	ret = fill_own(f);
 	if (!ret)
-		ret = map_own(f, memfd, uffd);
+		ret = map_own(f);
 	if (ret)
 		return ret;
 	mm_set_moved(f->mm);
@@ -534,39 +537,81 @@ static int inherit(struct mm *mm, const struct mm *from)
 	return filecopy_inherit(mm, from);
 }
 
+/* Descriptors of ours that the child has. One that it has not is no matter. */
+static void close_all(struct fork *f, int settled)
+{
+	const int fds[] = { f->memfd, f->uffd, settled,
+			    f->own_files ? f->from->remote_fd : -1 };
+	int err;
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
+		if (fds[i] >= 0)
+			tracee_call(&f->calls, &err, SYS_close, fds[i], 0, 0, 0,
+				    0, 0);
+}
+
+/* It cannot have what a traced one needs. */
+static int let_child_go(struct fork *f, int why)
+{
+	int settled = f->mm->remote_fd, err;
+
+	err = fork_go_native(f->mm, f->from, &f->calls);
+	if (err)
+		return err;
+	close_all(f, settled);
+	f->mm->refused = -why;
+	return 0;
+}
+
+static int give_child_memory(struct fork *f)
+{
+	struct user_regs_struct regs;
+	struct vma_list l;
+	int ret, end;
+
+	ret = tracee_get_regs(f->child, &regs);
+	if (!ret)
+		ret = tracee_begin(&f->calls, f->child, &regs);
+	if (ret)
+		return ret;
+	ret = inherit(f->mm, f->from);
+	if (!ret)
+		ret = maps_read(f->child->tid, &l);
+	if (!ret) {
+		ret = find_pieces(f, &l);
+		maps_free(&l);
+	}
+	if (!ret && count_kind(f, PIECE_FREEZE))
+		ret = freeze_parent(f);
+	if (!ret)
+		ret = make_child(f);
+	if (ret && ret != -ESRCH)
+		ret = let_child_go(f, ret);
+	end = tracee_end(&f->calls);
+	return end && !ret ? -ESRCH : ret;
+}
+
 int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 {
 	struct fork f = {
 		.rec = rec, .from = mm_of(parent->space), .mm = mm_of(child->space),
-		.parent = parent, .child = child,
+		.parent = parent, .child = child, .memfd = -1, .uffd = -1,
 		.own_files = syscall(SYS_kcmp, parent->tid, child->tid,
 				     KCMP_FILES, 0, 0) != 0,
 	};
-	struct user_regs_struct regs;
-	struct vma_list l;
+	struct limits parents, childs;
 	int ret;
 
-	ret = inherit(f.mm, f.from);
-	if (!ret)
-		ret = maps_read(child->tid, &l);
-	if (ret)
-		return ret;
-	ret = find_pieces(&f, &l);
-	if (!ret && count_kind(&f, PIECE_FREEZE))
-		ret = freeze_parent(&f);
-	if (!ret)
-		ret = tracee_get_regs(child, &regs);
-	if (!ret)
-		ret = tracee_begin(&f.calls, child, &regs);
-	if (!ret) {
-		ret = make_child(&f);
-		if (tracee_end(&f.calls) && !ret)
-			ret = -ESRCH;
-	}
-	f.mm->freeze.bytes = f.mm->base_count ? f.from->freeze.bytes : 0;
+	limits_raise(&parents, parent->pid);
+	limits_raise(&childs, child->pid);
+	ret = give_child_memory(&f);
+	limits_restore(&childs);
+	limits_restore(&parents);
 	freeze_forked(f.from, count_kind(&f, PIECE_FREEZE) != 0);
-	freeze_forked(f.mm, f.mm->base_count != 0);
+	if (f.mm->state == MM_MOVED) {
+		f.mm->freeze.bytes = f.mm->base_count ? f.from->freeze.bytes : 0;
+		freeze_forked(f.mm, f.mm->base_count != 0);
+	}
 	free(f.pieces);
-	maps_free(&l);
 	return ret;
 }

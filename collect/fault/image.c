@@ -150,8 +150,13 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 		witness_begin(rec, child);
 	if (!err || err == -ESRCH)
 		return;
+	/* Nothing could be mapped over what it shares (fork-native.c). */
 	moca_error("cannot copy the memory of process %d for its child %d: "
-		   "%s; the child is ended, since it would share memory with "
-		   "its parent", t->pid, child->pid, strerror(-err));
-	kill(child->pid, SIGKILL);
+		   "%s; %s", t->pid, child->pid, strerror(-err), rec->attach ?
+		   "they share memory, and may compute wrong results: end both, "
+		   "and start the program anew" :
+		   "the child is ended, since it would share memory with its "
+		   "parent");
+	if (!rec->attach)
+		kill(child->pid, SIGKILL);
 }

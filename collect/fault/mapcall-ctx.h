@@ -39,6 +39,14 @@ static inline void look(struct ctx *x, uint64_t start, uint64_t end)
 	freeze_look(x->mm, x->task->tid, start, end);
 }
 
+/*
+ * The program's memory becomes all its own, and it makes the call in x itself, once
+ * more: after one that limits its calls, the stub could not even say that it is
+ * done. 0 or -errno.
+ */
+int mapcall_leave(struct ctx *x, const char *why);
+/* mlock.c: x is a call of mlock, mlock2 or mlockall. 0 or -errno. */
+int mapcall_mlock(struct ctx *x);
 /* mremap.c: x is a call of mremap. 0 or -errno. */
 int mapcall_mremap(struct ctx *x);
 

@@ -23,6 +23,7 @@
 #include "collect/fault/calls.h"
 #include "collect/fault/data-limit.h"
 #include "collect/fault/filecopy.h"
+#include "collect/fault/limit-call.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
@@ -424,65 +425,6 @@ static int do_madvise(struct ctx *x)
 	}
 }
 
-/*
- * The kernel refused mlockall: all mappings together are above the limit. Are
- * they so without those of our libraries? Else lock the others, as it would.
- */
-static int lock_others(struct ctx *x)
-{
-	uint64_t flags = x->a[0], total = 0;
-	struct rlimit limit;
-	struct vma_list l;
-	int err = 0;
-
-	if (prlimit(x->task->tid, RLIMIT_MEMLOCK, NULL, &limit) ||
-	    maps_read(x->task->tid, &l))
-		return 0;
-	for (size_t i = 0; i < l.count; i++) {
-		struct vma *v = &l.items[i];
-
-		if (ours_holds(x->mm, v->start, v->end) ||
-		    ours_is(x->task->pid, v))
-			v->end = v->start;
-		total += v->end - v->start;
-	}
-	if (total <= limit.rlim_cur) {
-		x->ret = 0;
-		if (flags & MCL_FUTURE)
-			x->ret = tracee_call(&x->c, &err, SYS_mlockall,
-					     flags & ~(uint64_t)MCL_CURRENT, 0,
-					     0, 0, 0, 0);
-		/* As there: what cannot be filled is no error. */
-		for (size_t i = 0; i < l.count && !err && !x->ret; i++)
-			if (l.items[i].end > l.items[i].start)
-				tracee_call(&x->c, &err, SYS_mlock2,
-					    l.items[i].start,
-					    l.items[i].end - l.items[i].start,
-					    flags & MCL_ONFAULT ?
-						    MLOCK_ONFAULT : 0, 0, 0, 0);
-	}
-	maps_free(&l);
-	return err;
-}
-
-/* Locked memory is filled at once, without having been touched. */
-static int do_mlock(struct ctx *x)
-{
-	int err = run_own(x), all = x->nr == SYS_mlockall;
-	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK, end;
-
-	if (!err && all && x->ret == -ENOMEM && x->a[0] & MCL_CURRENT)
-		err = lock_others(x);
-	if (err || failed(x->ret))
-		return err;
-	end = all ? USER_END : PAGE_UP(x->a[0] + x->a[1]);
-	mm_prefill(x->rec, x->mm, start, end);
-	witness_filled(x->rec, x->mm, x->task, start, end);
-	if (all)
-		x->mm->populates = (x->a[0] & MCL_FUTURE) != 0;
-	return 0;
-}
-
 /* Private pages of a file become writable: they may not be zapped any more. */
 static int do_mprotect(struct ctx *x)
 {
@@ -534,7 +476,7 @@ static int leave(struct ctx *x, const char *why)
  * makes them itself, once more: after one that limits its calls, the stub could
  * not even say that it is done.
  */
-static int do_leave(struct ctx *x, const char *why)
+int mapcall_leave(struct ctx *x, const char *why)
 {
 	int err = leave(x, why);
 
@@ -562,7 +504,7 @@ static int do_limit(struct ctx *x)
 	int err;
 
 	if (!wants_strict(x) || !x->task->filtered)
-		return do_leave(x, why);
+		return mapcall_leave(x, why);
 	err = leave(x, why);
 	if (!err)
 		x->ret = strict_enter(&x->c, x->mm->stub, &err);
@@ -617,7 +559,7 @@ static int do_descriptor(struct ctx *x)
 		return 0;
 	case SYS_dup2:
 	case SYS_dup3:
-		return do_leave(x, "the program uses Moca's descriptor number: "
+		return mapcall_leave(x, "the program uses Moca's descriptor number: "
 				   "real faults only");
 	}
 	if (first > last || first > fd || last < fd)
@@ -713,7 +655,7 @@ static int do_pkey_alloc(struct ctx *x)
 
 static int do_userfaultfd(struct ctx *x)
 {
-	return do_leave(x, "the program uses userfaultfd itself: real faults "
+	return mapcall_leave(x, "the program uses userfaultfd itself: real faults "
 			   "only");
 }
 
@@ -727,7 +669,7 @@ static int do_prctl(struct ctx *x)
 {
 	if (!hides(x))
 		return do_limit(x);
-	return do_leave(x, "the program is not dumpable from here on, and who "
+	return mapcall_leave(x, "the program is not dumpable from here on, and who "
 			   "records may not look into such: real faults only");
 }
 
@@ -754,6 +696,10 @@ static const struct traced_call calls[] = {
 	DEBUGGER(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
 	DEBUGGER(SYS_wait4, 2, __WALL),
 	{ SYS_ptrace, CALL_EACH, 0, 0, 1, NULL, NULL },
+	{ SYS_setrlimit, CALL_VALUE, 0, RLIMIT_AS, 0, limit_is_too_low,
+	  limit_leave },
+	{ SYS_prlimit64, CALL_VALUE, 1, RLIMIT_AS, 0, limit_is_too_low,
+	  limit_leave },
 	PRCTL(PR_SET_SECCOMP),
 	PRCTL(PR_SET_DUMPABLE),
 	PRCTL(PR_SET_NAME),
@@ -766,9 +712,9 @@ static const struct traced_call calls[] = {
 	PROGRAMS(SYS_shmat, do_shmat),
 	PROGRAMS(SYS_shmdt, do_shmdt),
 	PROGRAMS(SYS_pkey_alloc, do_pkey_alloc),
-	PROGRAMS(SYS_mlock, do_mlock),
-	PROGRAMS(SYS_mlock2, do_mlock),
-	PROGRAMS(SYS_mlockall, do_mlock),
+	PROGRAMS(SYS_mlock, mapcall_mlock),
+	PROGRAMS(SYS_mlock2, mapcall_mlock),
+	PROGRAMS(SYS_mlockall, mapcall_mlock),
 	PROGRAMS(SYS_mmap, do_mmap),
 	PROGRAMS(SYS_munmap, do_munmap),
 	{ SYS_brk, CALL_PROGRAMS, 0, 0, 0, moves_break, do_brk },

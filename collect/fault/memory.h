@@ -81,6 +81,8 @@ struct mm {
 	uint64_t asked_ns;	/* when it did */
 	uint64_t start_ns;
 	int dead;		/* no task is left */
+	int refused;		/* errno: a fork's child that could not have a
+				   memfd, and runs natively */
 
 	int witnessed;		/* by witness.h, from its begin on */
 

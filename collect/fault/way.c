@@ -153,8 +153,16 @@ static void space_left(struct recorder *rec, struct task *t)
 
 static void child_announced(struct recorder *rec, struct task *child)
 {
-	if (mm_of(child->space)->freeze.bytes)
+	const struct mm *mm = mm_of(child->space);
+	char text[200];
+
+	if (mm->freeze.bytes)
 		freeze_tell(rec, child);
+	if (!mm->refused)
+		return;
+	snprintf(text, sizeof(text), "the memory of a fork's child could not be "
+		 "moved (%s): real faults only", strerror(mm->refused));
+	task_event(rec, child, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, text);
 }
 
 static const struct trace_way traced = {

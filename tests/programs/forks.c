@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -715,6 +716,75 @@ static void numbers(void)
 	own_numbers((int *)p);
 }
 
+/* Of 8 MiB, some pages and an own number: a child's and a grandchild's. */
+static void fork_within_limits(void)
+{
+	char *p = map_pages(PAGES), *few = map_pages(4);
+	int pid, second;
+
+	CHECK(!mprotect(at(p, 9), PAGE, PROT_READ));
+	CHECK(!madvise(at(few, 3), PAGE, MADV_WIPEONFORK));
+	fill(p, 9, 1);
+	fill(few, 4, 2);
+	fill(at(p, 10), PAGES - 10, 3);
+	pid = fork_or_die();
+	if (!pid) {
+		CHECK(filled(p, 9, 1) && zeroed(at(p, 9), PAGE));
+		CHECK(filled(few, 3, 2) && zeroed(at(few, 3), PAGE));
+		CHECK(filled(at(p, 10), PAGES - 10, 3));
+		own_numbers((int *)few);
+		fill(p, 9, 4);
+		fill(at(p, 10), PAGES - 10, 4);
+		second = fork_or_die();
+		if (!second) {
+			CHECK(filled(p, 9, 4));
+			fill(p, 9, 5);
+			_exit(0);
+		}
+		wait_ok(second);
+		CHECK(filled(p, 9, 4) && filled(at(p, 10), PAGES - 10, 4));
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(filled(p, 9, 1) && filled(few, 4, 2));
+	CHECK(filled(at(p, 10), PAGES - 10, 3));
+}
+
+/* No descriptor is free, neither for parent nor for child. */
+static void no_descriptor(void)
+{
+	struct rlimit r = { 16, 16 };
+
+	CHECK(!setrlimit(RLIMIT_NOFILE, &r));
+	while (dup(0) >= 0)
+		;
+	CHECK(errno == EMFILE);
+	fork_within_limits();
+}
+
+/* Nothing more may be mapped, not even over what is there. */
+static void no_space(void)
+{
+	struct rlimit r = { 64 * PAGE, 64 * PAGE };
+	char *p = map_pages(PAGES), *few = map_pages(4);
+	int pid;
+
+	fill(p, PAGES, 1);
+	fill(few, 4, 2);
+	CHECK(!setrlimit(RLIMIT_AS, &r));
+	CHECK(mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	      MAP_FAILED);
+	pid = fork_or_die();
+	if (!pid) {
+		CHECK(filled(p, PAGES, 1) && filled(few, 4, 2));
+		fill(p, PAGES, 3);
+		fill(few, 4, 3);
+		_exit(0);
+	}
+	wait_ok(pid);
+	CHECK(filled(p, PAGES, 1) && filled(few, 4, 2));
+}
+
 static const struct test_case cases[] = {
 	{ "both-ways", both_ways },
 	{ "generations", generations },
@@ -735,6 +805,8 @@ static const struct test_case cases[] = {
 	{ "exec-child", exec_child },
 	{ "many", many },
 	{ "numbers", numbers },
+	{ "no-descriptor", no_descriptor },
+	{ "no-space", no_space },
 	{ 0 },
 };
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/ptrace/limits.h"
+
+#include <stddef.h>
+
+static const int which[LIMITS] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA };
+
+/* More than the number of our descriptor; the kernel's bound is above. */
+#define DESCRIPTORS 4096
+
+/* Without CAP_SYS_RESOURCE the soft limit may go up to the hard one. */
+static int raise_one(pid_t pid, int resource, const struct rlimit *was)
+{
+	rlim_t most = resource == RLIMIT_NOFILE ? DESCRIPTORS : RLIM_INFINITY;
+	struct rlimit all = { most, most };
+
+	if (was->rlim_cur >= most)
+		return 0;
+	if (was->rlim_max >= most)
+		all.rlim_max = was->rlim_max;
+	if (!prlimit(pid, resource, &all, NULL))
+		return 1;
+	all = (struct rlimit){ was->rlim_max, was->rlim_max };
+	return was->rlim_cur < was->rlim_max &&
+	       !prlimit(pid, resource, &all, NULL);
+}
+
+void limits_raise(struct limits *l, pid_t pid)
+{
+	l->pid = pid;
+	for (int i = 0; i < LIMITS; i++)
+		l->raised[i] = !prlimit(pid, which[i], NULL, &l->was[i]) &&
+			       raise_one(pid, which[i], &l->was[i]);
+}
+
+void limits_restore(const struct limits *l)
+{
+	for (int i = 0; i < LIMITS; i++)
+		if (l->raised[i])
+			prlimit(l->pid, which[i], &l->was[i], NULL);
+}
