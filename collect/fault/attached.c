@@ -6,6 +6,7 @@
 
 #include "collect/fault/image.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/stub-call.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/attach.h"
@@ -65,7 +66,6 @@ void attached_begin(struct recorder *rec, struct space *s, struct task *t)
 static void clean_up(struct mm *mm, struct task *t)
 {
 	uint64_t insn = vdso_syscall(t->tid);
-	uint64_t unmap[6] = { STUB_BASE, STUB_SIZE };
 	uint64_t shut[6] = { mm->remote_fd };
 	struct user_regs_struct regs;
 	struct tracee_calls c;
@@ -73,8 +73,7 @@ static void clean_up(struct mm *mm, struct task *t)
 
 	if (!insn || tracee_get_regs(t, &regs) || tracee_begin(&c, t, &regs))
 		return;
-	if (!tracee_raw_call(&c, insn, SYS_munmap, unmap, &ret) &&
-	    mm->remote_fd >= 0)
+	if (!stub_remove(&c) && mm->remote_fd >= 0)
 		tracee_raw_call(&c, insn, SYS_close, shut, &ret);
 	tracee_end(&c);
 }
@@ -95,7 +94,7 @@ static int release_mm(struct recorder *rec, struct mm *mm)
 	if (err)
 		return err;
 	pthread_mutex_lock(&mm->lock);
-	zap_settle(mm);
+	zap_end(mm);	/* it runs in the stub */
 	err = mm_unmove(rec, mm, &c, NULL);
 	if (err != -ESRCH)
 		tracee_end(&c);

@@ -30,6 +30,7 @@
 #include "collect/fault/placement.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
+#include "collect/fault/stub-call.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/pidns.h"
@@ -801,7 +802,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 		task_event(rec, t, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0,
 			   "allocations are not recorded from here on: the "
 			   "program limits its own system calls by seccomp");
-	if (!mm || mm->state != MM_MOVED || !concerns(&x, call))
+	if (!mm || mm->state != MM_MOVED ||
+	    (!stub_call_meets(&x) && !concerns(&x, call)))
 		return 0;
 	err = tracee_begin(&x.c, t, regs);
 	if (err)
@@ -809,8 +811,9 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	pthread_mutex_lock(&mm->lock);
 	zap_settle(mm);
 	zap_tell(rec, mm, t);
-	err = call->handle(&x);
-	if (!err && atomic_load(&mm->want_zapper))
+	err = stub_call_meets(&x) ? stub_call_leave(&x) : call->handle(&x);
+	/* Not where the call has taken the stub away. */
+	if (!err && mm->state == MM_MOVED && atomic_load(&mm->want_zapper))
 		mm_start_zapper(rec, mm, &x.c);
 	pthread_mutex_unlock(&mm->lock);
 	x.c.saved.rax = x.ret;

@@ -705,6 +705,70 @@ static void out_of_memory(void)
 	CHECK(syscall(SYS_mremap, 4096, 1, 1, 0, 0) < 0 && errno == EFAULT);
 }
 
+/* Where nothing of a plain program's is, and the recorder has code and data. */
+#define TAKEN ((char *)0x6f6d0000)
+#define TAKEN_PAGES 17
+
+static void take(int how)
+{
+	char *p = map_pages(64), *q;
+
+	fill(p, 64, 1);
+	switch (how) {
+	case 0:
+		CHECK(!munmap(TAKEN + PAGE, PAGE));
+		break;
+	case 1:
+		CHECK(!munmap(TAKEN, TAKEN_PAGES * PAGE));
+		break;
+	case 2:
+		q = mmap(TAKEN, TAKEN_PAGES * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		CHECK(q == TAKEN);
+		fill(q, TAKEN_PAGES, 2);
+		break;
+	case 3:
+		q = mmap(TAKEN, PAGE, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+			 0);
+		CHECK(q == TAKEN);
+		fill(q, 1, 2);
+		break;
+	case 4:
+		q = mremap(map_pages(4), 4 * PAGE, 4 * PAGE,
+			   MREMAP_MAYMOVE | MREMAP_FIXED, TAKEN + 2 * PAGE);
+		CHECK(q == TAKEN + 2 * PAGE);
+		fill(q, 4, 2);
+		break;
+	case 5:
+		CHECK(mprotect(TAKEN, PAGE, PROT_READ | PROT_WRITE) &&
+		      errno == ENOMEM);
+		break;
+	default:
+		CHECK(mremap(TAKEN + PAGE, PAGE, 2 * PAGE, MREMAP_MAYMOVE) ==
+			      MAP_FAILED && errno == EFAULT);
+	}
+	/* Goes on, and is right. */
+	CHECK(filled(p, 64, 1) && !munmap(p, 32 * PAGE));
+	fill(map_pages(64), 64, 3);
+}
+
+static void taken(void)
+{
+	int pid;
+
+	for (int how = 0; how < 7; how++) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid) {
+			take(how);
+			_exit(0);
+		}
+		wait_ok(pid);
+	}
+	take(2);
+}
+
 static const struct test_case cases[] = {
 	{ "shared-fork", shared_fork },
 	{ "fixed-overlay", fixed_overlay },
@@ -738,6 +802,7 @@ static const struct test_case cases[] = {
 	{ "sysv-shm", sysv },
 	{ "churn", churn },
 	{ "errors", out_of_memory },
+	{ "taken", taken },
 	{ 0 },
 };
 
