@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/attach-check.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,11 +32,41 @@ static int is_other_users(pid_t pid, unsigned int *uid)
 	       (*uid != getuid() || effective != getuid() || saved != getuid());
 }
 
+/* Of any of its threads; 0: none. */
+static uint64_t tracer_of(pid_t pid)
+{
+	uint64_t tracer = 0;
+	struct dirent *e;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && !tracer && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			tracer = moca_proc_number((pid_t)atoi(e->d_name),
+						  "TracerPid:");
+	if (d)
+		closedir(d);
+	return tracer;
+}
+
+static int is_traced(pid_t pid)
+{
+	uint64_t tracer = tracer_of(pid);
+
+	if (tracer)
+		moca_error("cannot attach to process %d: process %lu traces it "
+			   "already (a debugger, strace, moca), and a process "
+			   "has one tracer; end that one first", pid, tracer);
+	return tracer != 0;
+}
+
 int attach_check(pid_t pid, int by_ptrace, int sees_all)
 {
 	unsigned int uid;
 	char text[512];
-	uint64_t tracer;
+	uint64_t leader;
 	int err;
 
 	err = moca_proc_stat(text, sizeof(text), pid);
@@ -53,15 +84,17 @@ int attach_check(pid_t pid, int by_ptrace, int sees_all)
 			   "waits for its parent", pid);
 		return -ESRCH;
 	}
+	leader = moca_proc_number(pid, "Tgid:");
+	if (leader && leader != (uint64_t)pid) {
+		moca_error("cannot attach to %d: it is a thread of process %lu, "
+			   "and a process is recorded as a whole; give -p %lu",
+			   pid, leader, leader);
+		return -EINVAL;
+	}
 	if (!by_ptrace)
 		return 0;
-	tracer = moca_proc_number(pid, "TracerPid:");
-	if (tracer) {
-		moca_error("cannot attach to process %d: process %lu traces it "
-			   "already (a debugger, strace, moca), and a process "
-			   "has one tracer; end that one first", pid, tracer);
+	if (is_traced(pid))
 		return -EBUSY;
-	}
 	if (!sees_all && is_other_users(pid, &uid)) {
 		moca_error("cannot attach to process %d: it is of user %u, or "
 			   "has changed its user; run as root", pid, uid);
@@ -74,8 +107,12 @@ void attach_refused(pid_t pid, int err)
 {
 	int rights = err == -EPERM || err == -EACCES;
 	char scope[16] = "";
-	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+	FILE *f;
 
+	/* Who came first may have come since it was looked at. */
+	if (rights && is_traced(pid))
+		return;
+	f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
 	if (f && !fgets(scope, sizeof(scope), f))
 		*scope = 0;
 	if (f)

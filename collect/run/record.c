@@ -378,6 +378,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	if (rec.attach && start.error) {
 		attach_refused(rec.opt->attach, start.error);
+		moca_error("the trace in %s holds no accesses: remove it",
+			   rec.dir);
 		return EXIT_OURS;
 	}
 	finish_companion(meta);
