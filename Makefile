@@ -24,7 +24,7 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 
 # libmoca: with what lib/format uses of lib/base.
 FORMAT_SRC := $(wildcard lib/format/*.c) lib/base/strings.c lib/base/table.c
-BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c)
+BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c lib/x86/*.c)
 CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
 # Each way of seeing is a folder of it.
 COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
@@ -151,7 +151,7 @@ $(BUILD)/static-agent: $(STATIC_OBJ)
 # Exact mode's translator, which runs inside programs: no C library, and no
 # registers but the general ones, as the program's are live around it.
 EXACT_AGENT_SRC := $(wildcard agent/exact/*.c) $(wildcard agent/exact/*.S) \
-	lib/code/link.c
+	lib/code/link.c $(wildcard lib/x86/*.c)
 EXACT_AGENT_OBJ := $(patsubst %,$(BUILD)/exact/%.o,$(basename $(EXACT_AGENT_SRC)))
 EXACT_AGENT_CFLAGS := -O2 -fPIE -ffreestanding -mgeneral-regs-only \
 	-fno-stack-protector -fvisibility=hidden \

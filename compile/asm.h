@@ -15,35 +15,16 @@
 #include <stdio.h>
 
 #include "include/abi/count.h"
+#include "lib/x86/insn.h"
 
-/* Sets of registers: bits 0-15 by their number, 16-21 the status flags. */
-#define ASM_FLAGS 0x3f0000u
-#define ASM_GPRS 0xffffu
-#define ASM_ALL (ASM_FLAGS | ASM_GPRS)
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13,
-	R14, R15, RIP = 16, ASM_NO_REG = -1 };
-
-/* sym + num + base + index * scale, in segment seg (0, 'f' or 'g'). */
+/* A memory operand in the source's words: its displacement is sym + at.disp. */
 struct asm_mem {
+	struct x86_mem at;
 	char *sym;		/* "" = none */
-	int64_t num;
-	int8_t base, index;	/* RAX ... RIP, ASM_NO_REG */
-	uint8_t scale;
-	char seg;
-	bool narrow;		/* 32-bit address */
 	bool alone;		/* sym + another number is something else */
 };
 
-struct asm_access {
-	struct asm_mem mem;
-	uint8_t loads, stores;
-};
-
 enum asm_kind { ASM_RAW, ASM_LABEL, ASM_DIRECTIVE, ASM_INSN };
-enum asm_flow { FLOW_NEXT, FLOW_CALL, FLOW_RET, FLOW_JUMP, FLOW_BRANCH,
-	FLOW_INDIRECT, FLOW_STOP };
-/* What an instruction does to a register, where that is an addition. */
-enum asm_effect { EFFECT_NONE, EFFECT_ADD };
 
 struct asm_stmt {
 	enum asm_kind kind;
@@ -58,15 +39,10 @@ struct asm_stmt {
 	uint8_t bytes[16];
 	uint8_t size;		/* 0 = not assembled */
 	uint8_t gap;		/* enum asm_gap */
-	uint8_t flow;		/* enum asm_flow */
-	uint8_t effect;		/* of dst = src + amount */
-	int8_t dst, src;
-	bool known;
-	int64_t amount;
-	int64_t push;		/* what is added to %rsp, when known so */
-	uint32_t read, kill, write;
+	bool known;		/* what it does, by its bytes */
+	struct x86_insn what;
 	uint8_t naccess;
-	struct asm_access access[3];
+	struct asm_mem access[X86_ACCESSES];	/* those that can be counted */
 	/* A string instruction with a prefix: MOCA_COUNT_STRING_* or 0. */
 	uint32_t string;
 	char *target;		/* of a direct jump, call */
@@ -143,6 +119,7 @@ int moca_asm_mem_parse(struct asm_mem *m, const char *text);
  * one. NULL with errno set: none found, or no memory left.
  */
 char *moca_asm_operand(const char *statement);
+/* By number; behind them those of %rip. */
 extern const char *const moca_asm_reg64[17];
 extern const char *const moca_asm_reg32[17];
 

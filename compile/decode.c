@@ -4,249 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <Zydis/Zydis.h>
-
 #include "compile/asm.h"
 #include "include/abi/count.h"
-
-static int reg_number(ZydisRegister reg)
-{
-	ZydisRegister big;
-
-	if (reg == ZYDIS_REGISTER_RIP || reg == ZYDIS_REGISTER_EIP)
-		return RIP;
-	big = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
-	if (big < ZYDIS_REGISTER_RAX || big > ZYDIS_REGISTER_R15)
-		return ASM_NO_REG;
-	return big - ZYDIS_REGISTER_RAX;
-}
-
-static uint32_t reg_bit(ZydisRegister reg)
-{
-	int n = reg_number(reg);
-
-	return n >= 0 && n < 16 ? 1u << n : 0;
-}
-
-static uint32_t flag_bits(ZyanU32 mask)
-{
-	static const ZyanU32 flags[6] = {
-		ZYDIS_CPUFLAG_CF, ZYDIS_CPUFLAG_PF, ZYDIS_CPUFLAG_AF,
-		ZYDIS_CPUFLAG_ZF, ZYDIS_CPUFLAG_SF, ZYDIS_CPUFLAG_OF
-	};
-	uint32_t bits = 0;
-	int i;
-
-	for (i = 0; i < 6; i++)
-		if (mask & flags[i])
-			bits |= 1u << (16 + i);
-	return bits;
-}
+#include "lib/x86/describe.h"
 
 static void be_unknown(struct asm_stmt *s, enum asm_gap gap)
 {
 	s->known = false;
 	s->gap = (uint8_t)gap;
-	s->read = s->write = ASM_ALL;
-	s->kill = 0;
-	s->push = 0;
-	s->effect = EFFECT_NONE;
+	s->what.reads = s->what.writes = X86_ALL;
+	s->what.kills = 0;
+	s->what.move_to = -1;
 }
 
-/* Which do not touch the memory that they name. */
-static bool touches_nothing(const ZydisDecodedInstruction *i)
+/* Of an addition's constant: is it a number, or will the linker know it? */
+static bool is_number(const struct asm_stmt *s, ZydisMnemonic mnemonic)
 {
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_CLFLUSH:
-	case ZYDIS_MNEMONIC_CLFLUSHOPT:
-	case ZYDIS_MNEMONIC_CLWB:
-	case ZYDIS_MNEMONIC_CLDEMOTE:
-	case ZYDIS_MNEMONIC_NOP:
-	case ZYDIS_MNEMONIC_LEA:
+	const char *dollar = strchr(s->text, '$');
+	struct asm_mem m;
+	bool number;
+	char *text;
+
+	if (mnemonic == ZYDIS_MNEMONIC_ADD || mnemonic == ZYDIS_MNEMONIC_SUB)
+		return !strchr(s->text, '@') && dollar && dollar[1] &&
+		       strchr("-0123456789", dollar[1]);
+	if (mnemonic != ZYDIS_MNEMONIC_LEA)
 		return true;
-	default:
-		break;
+	text = moca_asm_operand(s->text);
+	number = text && !moca_asm_mem_parse(&m, text);
+	free(text);
+	if (number) {
+		number = !*m.sym;
+		free(m.sym);
 	}
-	return i->meta.category == ZYDIS_CATEGORY_PREFETCH ||
-	       i->meta.category == ZYDIS_CATEGORY_PREFETCHWT1 ||
-	       i->meta.category == ZYDIS_CATEGORY_NOP ||
-	       i->meta.category == ZYDIS_CATEGORY_WIDENOP;
+	return number;
 }
 
-static void flags_of(struct asm_stmt *s, const ZydisDecodedInstruction *i,
-		     const ZydisDecodedOperand *op)
+static void target_of(struct asm_stmt *s)
 {
-	const ZydisAccessedFlags *a = i->cpu_flags;
-	uint32_t written = 0;
+	const char *t = s->text + strlen(s->text);
 
-	if (a) {
-		s->read |= flag_bits(a->tested);
-		written = flag_bits(a->modified | a->set_0 | a->set_1 |
-				    a->undefined);
-	}
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_PUSHF:
-	case ZYDIS_MNEMONIC_PUSHFD:
-	case ZYDIS_MNEMONIC_PUSHFQ:
-	case ZYDIS_MNEMONIC_LAHF:
-		s->read |= ASM_FLAGS;
-		break;
-	case ZYDIS_MNEMONIC_POPF:
-	case ZYDIS_MNEMONIC_POPFD:
-	case ZYDIS_MNEMONIC_POPFQ:
-		written = ASM_FLAGS;
-		break;
-	default:
-		break;
-	}
-	s->write |= written;
-	/* A count of 0 leaves them as they were. */
-	if (i->meta.category == ZYDIS_CATEGORY_SHIFT ||
-	    i->meta.category == ZYDIS_CATEGORY_ROTATE) {
-		int n = i->operand_count_visible;
-
-		if (n < 2 || op[n - 1].type != ZYDIS_OPERAND_TYPE_IMMEDIATE ||
-		    !(op[n - 1].imm.value.u & 31))
-			return;
-	}
-	if (i->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
-			     ZYDIS_ATTRIB_HAS_REPNE))
-		return;
-	s->kill |= written;
-}
-
-static void registers_of(struct asm_stmt *s, const ZydisDecodedInstruction *i,
-			 const ZydisDecodedOperand *op)
-{
-	bool zeroes = (i->mnemonic == ZYDIS_MNEMONIC_XOR ||
-		       i->mnemonic == ZYDIS_MNEMONIC_SUB) &&
-		      op[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		      op[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		      op[0].reg.value == op[1].reg.value && op[0].size >= 32;
-	int k;
-
-	for (k = 0; k < i->operand_count; k++) {
-		const ZydisDecodedOperand *o = &op[k];
-		uint32_t bit;
-
-		if (o->type == ZYDIS_OPERAND_TYPE_MEMORY) {
-			s->read |= reg_bit(o->mem.base) | reg_bit(o->mem.index);
-			continue;
-		}
-		if (o->type != ZYDIS_OPERAND_TYPE_REGISTER)
-			continue;
-		bit = reg_bit(o->reg.value);
-		if (!bit)
-			continue;
-		if ((o->actions & ZYDIS_OPERAND_ACTION_MASK_READ) && !zeroes)
-			s->read |= bit;
-		if (!(o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-			continue;
-		s->write |= bit;
-		if ((o->actions & ZYDIS_OPERAND_ACTION_WRITE) &&
-		    ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64,
-					  o->reg.value) >= 32 &&
-		    i->mnemonic != ZYDIS_MNEMONIC_BSF &&
-		    i->mnemonic != ZYDIS_MNEMONIC_BSR)
-			s->kill |= bit;
-		else
-			s->read |= bit;
-	}
-	/* What is left of a repeated one depends on the count. */
-	if (s->string) {
-		s->read |= s->write & ASM_GPRS;
-		s->kill &= ~ASM_GPRS;
-	}
-}
-
-static void effect(struct asm_stmt *s, int dst, int src, int64_t amount)
-{
-	s->effect = EFFECT_ADD;
-	s->dst = (int8_t)dst;
-	s->src = (int8_t)src;
-	s->amount = amount;
-}
-
-static void effects_of(struct asm_stmt *s, const ZydisDecodedInstruction *i,
-		       const ZydisDecodedOperand *op)
-{
-	int dst;
-
-	if (op[0].type != ZYDIS_OPERAND_TYPE_REGISTER || op[0].size != 64)
-		return;
-	dst = reg_number(op[0].reg.value);
-	if (dst < 0 || dst > 15)
-		return;
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_ADD:
-	case ZYDIS_MNEMONIC_SUB:
-		if (op[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-		    !strpbrk(s->text, "@") && s->text[strcspn(s->text, "$")] &&
-		    strchr("-0123456789", strchr(s->text, '$')[1]))
-			effect(s, dst, dst,
-			       i->mnemonic == ZYDIS_MNEMONIC_ADD ?
-				       op[1].imm.value.s : -op[1].imm.value.s);
-		break;
-	case ZYDIS_MNEMONIC_INC:
-		effect(s, dst, dst, 1);
-		break;
-	case ZYDIS_MNEMONIC_DEC:
-		effect(s, dst, dst, -1);
-		break;
-	case ZYDIS_MNEMONIC_MOV:
-		if (op[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-		    reg_bit(op[1].reg.value))
-			effect(s, dst, reg_number(op[1].reg.value), 0);
-		break;
-	case ZYDIS_MNEMONIC_LEA: {
-		char *text = moca_asm_operand(s->text);
-		struct asm_mem m;
-
-		if (text && !moca_asm_mem_parse(&m, text)) {
-			if (!*m.sym && m.index == ASM_NO_REG && !m.narrow &&
-			    m.base >= 0 && m.base < 16)
-				effect(s, dst, m.base, m.num);
-			free(m.sym);
-		}
-		free(text);
-		break;
-	}
-	default:
-		break;
-	}
-}
-
-static void flow_of(struct asm_stmt *s, const ZydisDecodedInstruction *i,
-		    const ZydisDecodedOperand *op)
-{
-	bool direct = op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-	const char *t;
-
-	switch (i->meta.category) {
-	case ZYDIS_CATEGORY_COND_BR:
-		s->flow = FLOW_BRANCH;
-		break;
-	case ZYDIS_CATEGORY_UNCOND_BR:
-		s->flow = direct ? FLOW_JUMP : FLOW_INDIRECT;
-		break;
-	case ZYDIS_CATEGORY_CALL:
-		s->flow = FLOW_CALL;
-		break;
-	case ZYDIS_CATEGORY_RET:
-		s->flow = FLOW_RET;
-		break;
-	default:
-		if (i->mnemonic == ZYDIS_MNEMONIC_UD2 ||
-		    i->mnemonic == ZYDIS_MNEMONIC_HLT)
-			s->flow = FLOW_STOP;
-		return;
-	}
-	if (direct) {
-		t = s->text + strlen(s->text);
-		while (t > s->text && t[-1] != ' ' && t[-1] != '\t')
-			t--;
-		s->target = strdup(t);
-	}
+	while (t > s->text && t[-1] != ' ' && t[-1] != '\t')
+		t--;
+	s->target = strdup(t);
 }
 
 static bool is_link_time(const char *sym)
@@ -255,13 +55,12 @@ static bool is_link_time(const char *sym)
 	       strcasestr(sym, "@indntpoff");
 }
 
-/* The explicit memory operand, in the source's words. enum asm_gap. */
+/* An operand that the source writes out, in its words; told is what it is. */
 static enum asm_gap explicit_mem(struct asm_stmt *s, struct asm_mem *m,
-				 const ZydisDecodedInstruction *i,
-				 const ZydisDecodedOperand *o)
+				 const struct x86_mem *told)
 {
-	int base = reg_number(o->mem.base), index = reg_number(o->mem.index);
 	char *text = moca_asm_operand(s->text);
+	struct x86_mem *at = &m->at;
 	int err;
 
 	if (!text)
@@ -270,178 +69,103 @@ static enum asm_gap explicit_mem(struct asm_stmt *s, struct asm_mem *m,
 	free(text);
 	if (err)
 		return ASM_GAP_OPERAND;
+	at->load = told->load;
+	at->store = told->store;
+	at->disp += told->popped;
 	if (is_link_time(m->sym)) {
 		free(m->sym);
 		return ASM_GAP_TLS;
 	}
-	if ((m->base == base && m->index == index) ||
-	    (m->base == index && m->index == base && m->scale == 1)) {
-		if (m->seg != 'g' && !(m->seg && (base == RIP || m->narrow)) &&
-		    !(i->mnemonic == ZYDIS_MNEMONIC_MOV && base < 0 &&
-		      index < 0 && !strncmp(s->text, "movabs", 6)))
-			return ASM_GAP_NONE;
-	}
+	if (((at->base == told->base && at->index == told->index) ||
+	     (at->base == told->index && at->index == told->base &&
+	      at->scale == 1)) &&
+	    at->rip == told->rip && at->seg != X86_GS &&
+	    !(at->seg && (at->rip || at->narrow)) &&
+	    strncmp(s->text, "movabs", 6))
+		return ASM_GAP_NONE;
 	free(m->sym);
 	return ASM_GAP_OPERAND;
 }
 
-static enum asm_gap add_access(struct asm_stmt *s, struct asm_mem *m, int loads,
-			       int stores)
+/* Memory that the source does not name: the stack, %rsi, %rdi. */
+static enum asm_gap hidden_mem(struct asm_mem *m, const struct x86_mem *told)
 {
-	struct asm_access *a;
-
-	if (s->naccess == 3) {
-		free(m->sym);
+	if (told->base < 0 || told->index >= 0 || told->narrow ||
+	    told->seg == X86_GS)
 		return ASM_GAP_OPERAND;
-	}
-	a = &s->access[s->naccess++];
-	a->mem = *m;
-	a->loads = (uint8_t)loads;
-	a->stores = (uint8_t)stores;
-	return ASM_GAP_NONE;
+	*m = (struct asm_mem){ .at = *told, .sym = strdup("") };
+	return m->sym ? ASM_GAP_NONE : ASM_GAP_OPERAND;
 }
 
-/* Memory that the instruction does not name: the stack, %rsi, %rdi. */
-static enum asm_gap hidden_mem(struct asm_stmt *s,
-			       const ZydisDecodedInstruction *i,
-			       const ZydisDecodedOperand *o)
+/* What moca_count_string() is to count; 0: it cannot. */
+static uint32_t string_of(const struct x86_insn *x)
 {
-	struct asm_mem m = { .base = (int8_t)reg_number(o->mem.base),
-			     .index = ASM_NO_REG, .scale = 1 };
-	bool write = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-	bool read = o->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
-
-	if (m.base < 0 || m.base > 15 || o->mem.index != ZYDIS_REGISTER_NONE ||
-	    i->address_width != 64)
-		return ASM_GAP_OPERAND;
-	if (m.base == RSP && write)
-		m.num = -(int64_t)(o->size / 8);
-	if (m.base == RSP && i->meta.category != ZYDIS_CATEGORY_CALL &&
-	    i->meta.category != ZYDIS_CATEGORY_RET)
-		s->push += write ? -(int64_t)(o->size / 8) : o->size / 8;
-	m.sym = strdup("");
-	if (!m.sym)
-		return ASM_GAP_OPERAND;
-	return add_access(s, &m, read, write);
-}
-
-static uint32_t string_of(const ZydisDecodedInstruction *i,
-			  const ZydisDecodedOperand *op)
-{
-	uint32_t size = 0, what;
+	uint32_t what;
 	int k;
 
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVSB: case ZYDIS_MNEMONIC_MOVSW:
-	case ZYDIS_MNEMONIC_MOVSD: case ZYDIS_MNEMONIC_MOVSQ:
+	for (k = 0; k < x->accesses; k++)
+		if (x->access[k].seg || x->access[k].narrow)
+			return 0;
+	switch (x->op) {
+	case 'm':
 		what = MOCA_COUNT_STRING_RSI | MOCA_COUNT_STRING_TO_RDI;
 		break;
-	case ZYDIS_MNEMONIC_STOSB: case ZYDIS_MNEMONIC_STOSW:
-	case ZYDIS_MNEMONIC_STOSD: case ZYDIS_MNEMONIC_STOSQ:
+	case 's':
 		what = MOCA_COUNT_STRING_TO_RDI;
 		break;
-	case ZYDIS_MNEMONIC_LODSB: case ZYDIS_MNEMONIC_LODSW:
-	case ZYDIS_MNEMONIC_LODSD: case ZYDIS_MNEMONIC_LODSQ:
+	case 'l':
 		what = MOCA_COUNT_STRING_RSI;
 		break;
-	case ZYDIS_MNEMONIC_CMPSB: case ZYDIS_MNEMONIC_CMPSW:
-	case ZYDIS_MNEMONIC_CMPSD: case ZYDIS_MNEMONIC_CMPSQ:
+	case 'c':
 		what = MOCA_COUNT_STRING_RSI | MOCA_COUNT_STRING_RDI |
 		       MOCA_COUNT_STRING_AFTER;
 		break;
-	case ZYDIS_MNEMONIC_SCASB: case ZYDIS_MNEMONIC_SCASW:
-	case ZYDIS_MNEMONIC_SCASD: case ZYDIS_MNEMONIC_SCASQ:
+	default:
 		what = MOCA_COUNT_STRING_RDI | MOCA_COUNT_STRING_AFTER;
 		break;
-	default:
-		return 0;
 	}
-	for (k = 0; k < i->operand_count; k++)
-		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			size = op[k].size / 8;
-	return what | size << MOCA_COUNT_STRING_SIZE_SHIFT;
+	return what | (uint32_t)x->size << MOCA_COUNT_STRING_SIZE_SHIFT;
 }
 
-static bool is_odd(const ZydisDecodedInstruction *i)
+static enum asm_gap accesses_of(struct asm_stmt *s)
 {
-	switch (i->mnemonic) {
-	case ZYDIS_MNEMONIC_XLAT:
-	case ZYDIS_MNEMONIC_ENTER:
-	case ZYDIS_MNEMONIC_XBEGIN:
-	case ZYDIS_MNEMONIC_MOVDIR64B:
-	case ZYDIS_MNEMONIC_ENQCMD:
-	case ZYDIS_MNEMONIC_ENQCMDS:
-	case ZYDIS_MNEMONIC_IRET:
-	case ZYDIS_MNEMONIC_IRETD:
-	case ZYDIS_MNEMONIC_IRETQ:
-		return true;
+	const struct x86_insn *x = &s->what;
+	enum asm_gap gap = ASM_GAP_NONE, one;
+	int k, named = 0;
+
+	if (!x->accesses)
+		return gap;
+	switch (x->kind) {
+	case X86_VSIB:
+		return ASM_GAP_GATHER;
+	case X86_XLAT:
+	case X86_BIT_STRING:
+	case X86_ENTER:
+	case X86_FAR:
+		return ASM_GAP_INSN;
+	case X86_STRING:
+		if (!x->rep)
+			break;
+		s->string = string_of(x);
+		return s->string ? gap : ASM_GAP_INSN;
 	default:
 		break;
 	}
-	return i->meta.category == ZYDIS_CATEGORY_IOSTRINGOP ||
-	       i->meta.category == ZYDIS_CATEGORY_AMX_TILE ||
-	       i->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-}
+	for (k = 0; k < x->accesses; k++) {
+		const struct x86_mem *told = &x->access[k];
+		struct asm_mem *m = &s->access[s->naccess];
 
-/* bt and its kind reach beyond what they name when the bit is in a register. */
-static bool is_bit_string(const ZydisDecodedInstruction *i,
-			  const ZydisDecodedOperand *op)
-{
-	return (i->mnemonic == ZYDIS_MNEMONIC_BT ||
-		i->mnemonic == ZYDIS_MNEMONIC_BTS ||
-		i->mnemonic == ZYDIS_MNEMONIC_BTR ||
-		i->mnemonic == ZYDIS_MNEMONIC_BTC) &&
-	       op[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-	       op[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-}
-
-static enum asm_gap accesses_of(struct asm_stmt *s,
-				const ZydisDecodedInstruction *i,
-				const ZydisDecodedOperand *op)
-{
-	enum asm_gap gap = ASM_GAP_NONE, one;
-	struct asm_mem m;
-	int k;
-
-	if (touches_nothing(i))
-		return gap;
-	if (is_odd(i) || is_bit_string(i, op))
-		return ASM_GAP_INSN;
-	if (s->string)
-		return i->address_width == 64 ? gap : ASM_GAP_INSN;
-	for (k = 0; k < i->operand_count; k++) {
-		const ZydisDecodedOperand *o = &op[k];
-		bool read = o->actions & ZYDIS_OPERAND_ACTION_MASK_READ;
-		bool write = o->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-
-		if (o->type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    o->mem.type == ZYDIS_MEMOP_TYPE_AGEN ||
-		    o->mem.type == ZYDIS_MEMOP_TYPE_MIB || (!read && !write))
-			continue;
-		if (o->mem.type == ZYDIS_MEMOP_TYPE_VSIB) {
-			gap = ASM_GAP_GATHER;
-			continue;
-		}
-		if (o->visibility != ZYDIS_OPERAND_VISIBILITY_EXPLICIT) {
-			one = hidden_mem(s, i, o);
-		} else {
-			one = s->intel ? ASM_GAP_INTEL :
-					 explicit_mem(s, &m, i, o);
-			/* A masked store does not read what it leaves. */
-			if (write && i->avx.mask.mode != ZYDIS_MASK_MODE_INVALID &&
-			    i->avx.mask.mode != ZYDIS_MASK_MODE_DISABLED)
-				read = false;
-			if (!one)
-				one = add_access(s, &m, read, write);
-		}
+		if (told->hidden)
+			one = hidden_mem(m, told);
+		else if (named++)
+			one = ASM_GAP_OPERAND;
+		else
+			one = s->intel ? ASM_GAP_INTEL : explicit_mem(s, m, told);
 		if (one)
 			gap = one;
+		else
+			s->naccess++;
 	}
-	/* pop's own operand: with %rsp as it is after. */
-	if (i->mnemonic == ZYDIS_MNEMONIC_POP)
-		for (k = 0; k < s->naccess; k++)
-			if (s->access[k].stores && s->access[k].mem.base == RSP)
-				s->access[k].mem.num += 8;
 	return gap;
 }
 
@@ -454,6 +178,11 @@ static bool is_macro(const struct asm_file *f, const char *text)
 		    !strncmp(f->macros[i], text, n))
 			return true;
 	return false;
+}
+
+static bool is_call(const struct asm_stmt *s)
+{
+	return s->what.kind == X86_CALL || s->what.kind == X86_CALL_IND;
 }
 
 static void decode(struct asm_file *f, struct asm_stmt *s,
@@ -474,23 +203,22 @@ static void decode(struct asm_file *f, struct asm_stmt *s,
 		return;
 	}
 	s->known = true;
-	if (i.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
-			    ZYDIS_ATTRIB_HAS_REPNE))
-		s->string = string_of(&i, op);
-	registers_of(s, &i, op);
-	flags_of(s, &i, op);
-	flow_of(s, &i, op);
-	effects_of(s, &i, op);
-	gap = accesses_of(s, &i, op);
+	moca_x86_describe(&s->what, 0, &i, op);
+	if (op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+	    s->what.kind > X86_LAST_STRAIGHT && s->what.kind <= X86_XBEGIN)
+		target_of(s);
+	if (s->what.move_to >= 0 && !is_number(s, i.mnemonic))
+		s->what.move_to = -1;
+	gap = accesses_of(s);
 	s->gap = (uint8_t)gap;
 	s->glued = i.mnemonic == ZYDIS_MNEMONIC_ENDBR64;
 	if (i.meta.category == ZYDIS_CATEGORY_SYSCALL ||
 	    i.meta.category == ZYDIS_CATEGORY_INTERRUPT ||
 	    i.meta.category == ZYDIS_CATEGORY_SYSTEM ||
 	    i.meta.category == ZYDIS_CATEGORY_RDWRFSGS ||
-	    i.mnemonic == ZYDIS_MNEMONIC_XBEGIN)
+	    s->what.kind == X86_XBEGIN)
 		be_unknown(s, gap);
-	if (s->flow == FLOW_CALL && strcasestr(s->text, "@tls"))
+	if (is_call(s) && strcasestr(s->text, "@tls"))
 		be_unknown(s, gap);
 }
 
@@ -511,11 +239,11 @@ static void glue(struct asm_file *f)
 			continue;
 		if (strcasestr(s->text, "@tlsgd") || strcasestr(s->text, "@tlsld"))
 			on = true;
-		else if (on && s->flow == FLOW_CALL) {
+		else if (on && is_call(s)) {
 			/* In a program the linker makes it something else. */
 			on = false;
 			while (s->naccess)
-				free(s->access[--s->naccess].mem.sym);
+				free(s->access[--s->naccess].sym);
 			s->gap = ASM_GAP_TLS;
 		}
 	}

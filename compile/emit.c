@@ -32,28 +32,29 @@ static void address(struct emitter *e, const struct asm_group *g,
 		    int64_t delta)
 {
 	const char *s = reg64(g->scratch);
-	struct asm_mem m = *g->mem;
+	struct asm_mem mem = *g->mem;
+	struct x86_mem *m = &mem.at;
 
-	if (m.base == RSP && e->lowered)
+	if (m->base == RSP && e->lowered)
 		delta += 128;
-	if (m.seg == 'f') {
+	if (m->seg == X86_FS) {
 		fprintf(e->out, "\tmovq %%fs:0,%%%s\n", s);
-		if (m.base != ASM_NO_REG && m.index != ASM_NO_REG) {
+		if (m->base >= 0 && m->index >= 0) {
 			fprintf(e->out, "\tleaq (%%%s,%%%s),%%%s\n", s,
-				reg64(m.base), s);
-		} else if (m.base != ASM_NO_REG) {
-			m.index = m.base;
-			m.scale = 1;
+				reg64(m->base), s);
+		} else if (m->base >= 0) {
+			m->index = m->base;
+			m->scale = 1;
 		}
-		m.base = g->scratch;
+		m->base = g->scratch;
 	}
-	if (!*m.sym && m.num + delta == 0 && m.index == ASM_NO_REG &&
-	    m.base >= 0 && m.base < 16 && !m.narrow) {
-		fprintf(e->out, "\tmovq %%%s,%%%s\n", reg64(m.base), s);
+	if (!*mem.sym && m->disp + delta == 0 && m->index < 0 &&
+	    m->base >= 0 && !m->narrow) {
+		fprintf(e->out, "\tmovq %%%s,%%%s\n", reg64(m->base), s);
 		return;
 	}
 	fprintf(e->out, "\tleaq ");
-	moca_asm_mem_text(e->out, &m, delta);
+	moca_asm_mem_text(e->out, &mem, delta);
 	fprintf(e->out, ",%%%s\n", s);
 }
 
@@ -108,7 +109,7 @@ static void cold_part(struct emitter *e, const struct asm_group *g,
 
 static void save(struct emitter *e, const struct asm_group *g, uint32_t live)
 {
-	bool needs_rax = g->mem->base == RAX || g->mem->index == RAX;
+	bool needs_rax = g->mem->at.base == RAX || g->mem->at.index == RAX;
 
 	if (e->lowered)
 		fprintf(e->out, "\tleaq -128(%%rsp),%%rsp\n");
@@ -127,7 +128,7 @@ static void save(struct emitter *e, const struct asm_group *g, uint32_t live)
 
 static void restore(struct emitter *e, const struct asm_group *g, uint32_t live)
 {
-	bool needs_rax = g->mem->base == RAX || g->mem->index == RAX;
+	bool needs_rax = g->mem->at.base == RAX || g->mem->at.index == RAX;
 
 	if (g->flags) {
 		if (needs_rax)
@@ -334,8 +335,8 @@ static int emit_statement(struct emitter *e, uint32_t i,
 	    e->f->sections[s->section].code) {
 		stats->insns++;
 		for (k = 0; k < s->naccess; k++)
-			stats->accesses += s->access[k].loads +
-					   s->access[k].stores;
+			stats->accesses += s->access[k].at.load +
+					   s->access[k].at.store;
 		if (silent && (s->naccess || s->string))
 			gap(stats, ASM_GAP_RESOLVER, sample);
 		else if (s->gap)

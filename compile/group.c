@@ -23,8 +23,6 @@ struct walk {
 	uint32_t open;		/* its first group */
 };
 
-#define BIT(r) ((r) >= 0 && (r) < 16 ? 1u << (r) : 0)
-
 static void begin_piece(struct walk *w, uint32_t at)
 {
 	int r;
@@ -43,7 +41,7 @@ static struct value value_of(struct walk *w, int reg, bool narrow)
 	return reg >= 0 && reg < 16 ? w->reg[reg] : (struct value){ 0, 0 };
 }
 
-static int put(struct asm_group *g, int64_t delta, const struct asm_access *a)
+static int put(struct asm_group *g, int64_t delta, const struct asm_mem *m)
 {
 	uint32_t i;
 
@@ -54,8 +52,8 @@ static int put(struct asm_group *g, int64_t delta, const struct asm_access *a)
 			return -ENOMEM;
 		g->items[g->nitems++] = (struct asm_item){ .delta = delta };
 	}
-	g->items[i].loads += a->loads;
-	g->items[i].stores += a->stores;
+	g->items[i].loads += m->at.load;
+	g->items[i].stores += m->at.store;
 	if (delta < g->lo)
 		g->lo = delta;
 	if (delta > g->hi)
@@ -63,12 +61,11 @@ static int put(struct asm_group *g, int64_t delta, const struct asm_access *a)
 	return 0;
 }
 
-static int add_access(struct walk *w, uint32_t at, const struct asm_access *a)
+static int add_access(struct walk *w, uint32_t at, const struct asm_mem *m)
 {
-	const struct asm_mem *m = &a->mem;
-	struct value base = value_of(w, m->base, m->narrow);
-	struct value index = value_of(w, m->index, m->narrow);
-	int64_t origin = m->num + base.plus + index.plus * m->scale;
+	struct value base = value_of(w, m->at.base, m->at.narrow);
+	struct value index = value_of(w, m->at.index, m->at.narrow);
+	int64_t origin = m->at.disp + base.plus + index.plus * m->at.scale;
 	struct asm_groups *gs = w->g;
 	struct asm_group *g;
 	uint32_t i;
@@ -80,15 +77,15 @@ static int add_access(struct walk *w, uint32_t at, const struct asm_access *a)
 		delta = origin - g->origin;
 		if (g->base_version != base.version ||
 		    g->index_version != index.version ||
-		    (g->mem->base == RIP) != (m->base == RIP) ||
-		    (m->index >= 0 && g->mem->scale != m->scale) ||
-		    g->mem->seg != m->seg || g->mem->alone ||
+		    g->mem->at.rip != m->at.rip ||
+		    (m->at.index >= 0 && g->mem->at.scale != m->at.scale) ||
+		    g->mem->at.seg != m->at.seg || g->mem->alone ||
 		    strcmp(g->mem->sym, m->sym))
 			continue;
 		if ((delta > g->hi ? delta : g->hi) -
 		    (delta < g->lo ? delta : g->lo) > w->span)
 			continue;
-		return put(g, delta, a);
+		return put(g, delta, m);
 	}
 	g = moca_vec_add(gs->all, gs->count, gs->room);
 	if (!g)
@@ -97,31 +94,23 @@ static int add_access(struct walk *w, uint32_t at, const struct asm_access *a)
 				 .mem = m, .base_version = base.version,
 				 .index_version = index.version,
 				 .origin = origin };
-	return put(g, 0, a);
+	return put(g, 0, m);
 }
 
 /* What a statement does to what is known of the registers. */
 static void step(struct walk *w, const struct asm_stmt *s)
 {
-	uint32_t written = s->write & ASM_GPRS;
-	struct value v;
+	const struct x86_insn *x = &s->what;
+	uint32_t written = x->writes;
 	int r;
 
-	if (s->effect == EFFECT_ADD) {
-		v = w->reg[s->src];
-		v.plus += s->amount;
-		w->reg[s->dst] = v;
-		written &= ~BIT(s->dst);
-	}
-	if (s->push) {
-		w->reg[RSP].plus += s->push;
-		/* "pop %rsp" reads it from memory. */
-		if (strstr(s->text, "%rsp"))
-			w->reg[RSP].version = ++w->versions;
-		written &= ~BIT(RSP);
+	if (x->move_to >= 0) {
+		w->reg[x->move_to] = w->reg[x->move_from];
+		w->reg[x->move_to].plus += x->move_add;
+		written &= ~X86_BIT(x->move_to);
 	}
 	for (r = 0; r < 16; r++)
-		if (written & BIT(r))
+		if (written & X86_BIT(r))
 			w->reg[r] = (struct value){ ++w->versions, 0 };
 }
 
@@ -137,9 +126,9 @@ static int free_reg(const struct asm_file *f, const struct asm_stmt *s,
 							  sizeof(choices), i;
 
 	for (i = 0; i < n; i++)
-		if (!((need | live) & BIT(choices[i])))
+		if (!((need | live) & X86_BIT(choices[i])))
 			return choices[i];
-	return ASM_NO_REG;
+	return -1;
 }
 
 /* Whether what stands before may be stepped over upwards. */
@@ -154,7 +143,8 @@ static bool may_pass(const struct asm_stmt *s, const struct asm_group *g,
 			!strncmp(s->text, ".cfi_", 5) ||
 			!strncmp(s->text, ".p2align", 8));
 	return s->kind == ASM_INSN && s->size && s->known && !s->string &&
-	       s->flow == FLOW_NEXT && !(s->write & need);
+	       s->what.kind <= X86_LAST_STRAIGHT &&
+	       !(s->what.writes & need);
 }
 
 /*
@@ -163,7 +153,7 @@ static bool may_pass(const struct asm_stmt *s, const struct asm_group *g,
  */
 static void choose(const struct asm_file *f, struct asm_group *g)
 {
-	uint32_t need = BIT(g->mem->base) | BIT(g->mem->index), q = g->at;
+	uint32_t need = X86_BIT(g->mem->at.base) | X86_BIT(g->mem->at.index), q = g->at;
 	uint32_t section = f->stmts[g->at].section;
 	int best = -1;
 
@@ -173,7 +163,7 @@ static void choose(const struct asm_file *f, struct asm_group *g)
 
 		if (s->kind == ASM_INSN && !s->glued) {
 			int r = free_reg(f, s, need, s->live);
-			bool flags = s->live & ASM_FLAGS;
+			bool flags = s->live & X86_FLAGS;
 			int score = (r >= 0) + 2 * !flags;
 
 			if (score > best) {
@@ -192,7 +182,7 @@ static void choose(const struct asm_file *f, struct asm_group *g)
 	}
 	/* %rax holds the flags. */
 	if (g->flags)
-		need |= BIT(RAX);
+		need |= X86_BIT(RAX);
 	if (g->flags && !g->spill && g->scratch == RAX) {
 		int r = free_reg(f, &f->stmts[g->place], need,
 				 f->stmts[g->place].live);
@@ -237,7 +227,7 @@ int moca_asm_group(const struct asm_file *f, int64_t span,
 			if (err)
 				return err;
 		}
-		if (s->flow != FLOW_NEXT || !s->known || s->string)
+		if (s->what.kind > X86_LAST_STRAIGHT || !s->known || s->string)
 			begin_piece(&w, i + 1);
 		else
 			step(&w, s);

@@ -9,12 +9,11 @@
 
 #include "compile/asm.h"
 
-#define B(r) (1u << (r))
-#define CALLEE (B(RBX) | B(RBP) | B(R12) | B(R13) | B(R14) | B(R15) | B(RSP))
-#define CALLER (ASM_GPRS & ~CALLEE)
+#define CALLEE (X86_BIT(RBX) | X86_BIT(RBP) | X86_BIT(R12) | X86_BIT(R13) | X86_BIT(R14) | X86_BIT(R15) | X86_BIT(RSP))
+#define CALLER (X86_GPRS & ~CALLEE)
 /* %rax: how many vectors; %r10: the static chain. */
-#define ARGS (B(RDI) | B(RSI) | B(RDX) | B(RCX) | B(R8) | B(R9) | B(RAX) | \
-	      B(R10) | B(RSP))
+#define ARGS (X86_BIT(RDI) | X86_BIT(RSI) | X86_BIT(RDX) | X86_BIT(RCX) | X86_BIT(R8) | X86_BIT(R9) | X86_BIT(RAX) | \
+	      X86_BIT(R10) | X86_BIT(RSP))
 #define NOWHERE UINT32_MAX
 
 struct name {
@@ -212,14 +211,15 @@ static int functions(struct asm_file *f, const struct graph *g,
 		}
 		if (s->kind != ASM_INSN || !s->size)
 			continue;
-		fn->calls |= s->flow == FLOW_CALL;
-		fn->written |= s->known ? s->write : 0;
+		fn->calls |= s->what.kind == X86_CALL ||
+			     s->what.kind == X86_CALL_IND;
+		fn->written |= s->known ? s->what.writes : 0;
 		for (k = 0; k < s->naccess; k++)
-			fn->redzone |= s->access[k].mem.base == RSP &&
-				       s->access[k].mem.num < 0 &&
-				       s->flow != FLOW_CALL && s->push >= 0;
-		fn->redzone |= s->effect == EFFECT_ADD && s->src == RSP &&
-			       s->dst != RSP && s->amount < 0;
+			fn->redzone |= s->access[k].at.base == RSP &&
+				       s->access[k].at.disp < 0 &&
+				       !s->access[k].at.hidden;
+		fn->redzone |= s->what.move_to >= 0 && s->what.move_to != RSP &&
+			       s->what.move_from == RSP && s->what.move_add < 0;
 	}
 	for (i = 0; i < n; i++)
 		f->functions[i].redzone |= !o->abi || f->functions[i].strict;
@@ -249,7 +249,7 @@ static uint32_t leaves(const struct asm_file *f, const struct graph *g,
 	const struct asm_function *fn = &f->functions[s->function];
 	uint32_t at = g->target[i], tail;
 
-	tail = fn->strict || odd_call(s) ? ASM_ALL : ARGS | left_alone(fn, o);
+	tail = fn->strict || odd_call(s) ? X86_ALL : ARGS | left_alone(fn, o);
 	if (at == NOWHERE)
 		return tail;
 	if (s->target[0] == '.' || (s->target[0] >= '0' && s->target[0] <= '9'))
@@ -263,32 +263,36 @@ static uint32_t before(const struct asm_file *f, const struct graph *g,
 {
 	const struct asm_stmt *s = &f->stmts[i];
 	const struct asm_function *fn = &f->functions[s->function];
-	uint32_t next = g->next[i] == NOWHERE ? ASM_ALL :
+	uint32_t next = g->next[i] == NOWHERE ? X86_ALL :
 					       f->stmts[g->next[i]].live;
 	uint32_t out;
 
 	if (s->kind != ASM_INSN || !s->size)
 		return next;
-	switch (s->flow) {
-	case FLOW_CALL:
+	switch (s->what.kind) {
+	case X86_CALL:
+	case X86_CALL_IND:
 		if (fn->strict || odd_call(s))
-			return ASM_ALL;
-		out = (next & ~(CALLER | ASM_FLAGS)) | ARGS;
-		return out | s->read | (fn->lsda ? CALLEE : 0);
-	case FLOW_RET:
+			return X86_ALL;
+		out = (next & ~(CALLER | X86_FLAGS)) | ARGS;
+		return out | s->what.reads | (fn->lsda ? CALLEE : 0);
+	case X86_RET:
 		if (fn->strict || s->app)
-			return ASM_ALL;
-		return left_alone(fn, o) | B(RAX) | B(RDX);
-	case FLOW_JUMP:
-		return leaves(f, g, o, i) | s->read;
-	case FLOW_BRANCH:
-		return ((next | leaves(f, g, o, i)) & ~s->kill) | s->read;
-	case FLOW_INDIRECT:
-		return ASM_ALL;
-	case FLOW_STOP:
-		return s->app || fn->strict ? ASM_ALL : CALLEE;
+			return X86_ALL;
+		return left_alone(fn, o) | X86_BIT(RAX) | X86_BIT(RDX);
+	case X86_JUMP:
+		return leaves(f, g, o, i) | s->what.reads;
+	case X86_JCC:
+	case X86_LOOP:
+	case X86_XBEGIN:
+		return moca_x86_live(&s->what, next | leaves(f, g, o, i));
+	case X86_JUMP_IND:
+	case X86_FAR:
+		return X86_ALL;
+	case X86_STOP:
+		return s->app || fn->strict || !s->known ? X86_ALL : CALLEE;
 	default:
-		return s->known ? (next & ~s->kill) | s->read : ASM_ALL;
+		return s->known ? moca_x86_live(&s->what, next) : X86_ALL;
 	}
 }
 

@@ -16,8 +16,10 @@ const char *const moca_asm_reg32[17] = {
 	"r10d", "r11d", "r12d", "r13d", "r14d", "r15d", "eip"
 };
 
-/* Cuts "%reg" off *s. The register, ASM_NO_REG for none, or -EINVAL. */
-static int take_reg(const char **s, bool *narrow)
+#define RIP 16			/* behind the general ones */
+
+/* Cuts "%reg" off *s. The register, RIP, -1 for none, or -EINVAL. */
+static int take_reg(const char **s, uint8_t *narrow)
 {
 	size_t n = 0;
 	int i;
@@ -25,7 +27,7 @@ static int take_reg(const char **s, bool *narrow)
 	while (isspace((unsigned char)**s))
 		(*s)++;
 	if (**s != '%')
-		return **s == ',' || **s == ')' ? ASM_NO_REG : -EINVAL;
+		return **s == ',' || **s == ')' ? -1 : -EINVAL;
 	(*s)++;
 	while (isalnum((unsigned char)(*s)[n]))
 		n++;
@@ -61,21 +63,21 @@ static int split_number(struct asm_mem *m, const char *s, size_t len)
 	if (!len)
 		return 0;
 	errno = 0;
-	m->num = strtoll(m->sym, &end, 0);
+	m->at.disp = strtoll(m->sym, &end, 0);
 	if (!*end && !errno) {
 		*m->sym = 0;
 		return 0;
 	}
-	m->num = 0;
+	m->at.disp = 0;
 	for (i = len - 1; i > 0; i--) {
 		if (m->sym[i] != '+' && m->sym[i] != '-')
 			continue;
 		if (!isdigit((unsigned char)m->sym[i + 1]))
 			break;
 		errno = 0;
-		m->num = strtoll(m->sym + i, &end, 0);
+		m->at.disp = strtoll(m->sym + i, &end, 0);
 		if (*end || errno)
-			m->num = 0;
+			m->at.disp = 0;
 		else
 			m->sym[i] = 0;
 		break;
@@ -90,15 +92,15 @@ int moca_asm_mem_parse(struct asm_mem *m, const char *text)
 	int reg;
 
 	memset(m, 0, sizeof(*m));
-	m->base = m->index = ASM_NO_REG;
-	m->scale = 1;
+	m->at.base = m->at.index = -1;
+	m->at.scale = 1;
 	while (*s == '*' || isspace((unsigned char)*s))
 		s++;
 	if (*s == '%') {
 		if (strlen(s) < 4 || s[2] != 's' || s[3] != ':')
 			return -EINVAL;
 		/* %cs, %ds, %es, %ss begin at 0. */
-		m->seg = s[1] == 'f' || s[1] == 'g' ? s[1] : 0;
+		m->at.seg = s[1] == 'f' ? X86_FS : s[1] == 'g' ? X86_GS : X86_DS;
 		s += 4;
 	}
 	len = strlen(s);
@@ -112,23 +114,24 @@ int moca_asm_mem_parse(struct asm_mem *m, const char *text)
 	}
 	if (open) {
 		p = open + 1;
-		reg = take_reg(&p, &m->narrow);
+		reg = take_reg(&p, &m->at.narrow);
 		if (reg == -EINVAL)
 			return -EINVAL;
-		m->base = (int8_t)reg;
+		m->at.rip = reg == RIP;
+		m->at.base = (int8_t)(reg == RIP ? -1 : reg);
 		if (*p == ',') {
 			p++;
-			reg = take_reg(&p, &m->narrow);
+			reg = take_reg(&p, &m->at.narrow);
 			if (reg == -EINVAL)
 				return -EINVAL;
-			m->index = (int8_t)reg;
+			m->at.index = (int8_t)reg;
 		}
 		if (*p == ',') {
 			char *end;
 			long scale = strtol(p + 1, &end, 0);
 
 			if (end != p + 1)
-				m->scale = (uint8_t)scale;
+				m->at.scale = (uint8_t)scale;
 			p = end;
 		}
 		while (isspace((unsigned char)*p))
@@ -147,22 +150,24 @@ int moca_asm_mem_parse(struct asm_mem *m, const char *text)
 
 void moca_asm_mem_text(FILE *out, const struct asm_mem *m, int64_t delta)
 {
-	const char *const *names = m->narrow ? moca_asm_reg32 : moca_asm_reg64;
-	int64_t num = m->num + delta;
+	const struct x86_mem *at = &m->at;
+	const char *const *names = at->narrow ? moca_asm_reg32 : moca_asm_reg64;
+	bool plain = at->base < 0 && at->index < 0 && !at->rip;
+	int64_t num = at->disp + delta;
 
 	if (*m->sym && num)
 		fprintf(out, "%s%+lld", m->sym, (long long)num);
 	else if (*m->sym)
 		fprintf(out, "%s", m->sym);
-	else if (num || (m->base == ASM_NO_REG && m->index == ASM_NO_REG))
+	else if (num || plain)
 		fprintf(out, "%lld", (long long)num);
-	if (m->base == ASM_NO_REG && m->index == ASM_NO_REG)
+	if (plain)
 		return;
 	fprintf(out, "(");
-	if (m->base != ASM_NO_REG)
-		fprintf(out, "%%%s", names[m->base]);
-	if (m->index != ASM_NO_REG)
-		fprintf(out, ",%%%s,%d", names[m->index], m->scale);
+	if (at->base >= 0 || at->rip)
+		fprintf(out, "%%%s", names[at->rip ? RIP : at->base]);
+	if (at->index >= 0)
+		fprintf(out, ",%%%s,%d", names[at->index], at->scale);
 	fprintf(out, ")");
 }
 

@@ -50,7 +50,7 @@ static struct asm_stmt *add(struct parser *p, enum asm_kind kind,
 	s->section = p->section;
 	s->app = p->app;
 	s->intel = p->intel;
-	s->dst = s->src = ASM_NO_REG;
+	s->what.move_to = -1;
 	f->count++;
 	return s;
 }
@@ -354,7 +354,7 @@ void moca_asm_free(struct asm_file *f)
 		free(f->stmts[i].text);
 		free(f->stmts[i].target);
 		for (k = 0; k < f->stmts[i].naccess; k++)
-			free(f->stmts[i].access[k].mem.sym);
+			free(f->stmts[i].access[k].sym);
 	}
 	for (i = 0; i < f->nsections; i++)
 		free(f->sections[i].args);

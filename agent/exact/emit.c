@@ -177,7 +177,7 @@ void emit_move_64(uint8_t **p, int r, uint64_t v)
 	emit_64(p, v);
 }
 
-void emit_address(uint8_t **p, int r, const struct operand *m, int64_t disp)
+void emit_address(uint8_t **p, int r, const struct x86_mem *m, int64_t disp)
 {
 	if (m->rip) {
 		emit_move_64(p, r, (uint64_t)disp);
@@ -200,11 +200,11 @@ void emit_address(uint8_t **p, int r, const struct operand *m, int64_t disp)
 		put(p, 0x65);
 		rex(p, 1, r, -1, -1);
 		put(p, 0x03);
-		modrm(p, r, -1, -1, 1, GS(m->seg == SEG_FS ? C_FS : C_GS));
+		modrm(p, r, -1, -1, 1, GS(m->seg == X86_FS ? C_FS : C_GS));
 	}
 }
 
-void emit_load(uint8_t **p, int r, const struct operand *m)
+void emit_load(uint8_t **p, int r, const struct x86_mem *m)
 {
 	if (m->seg)
 		put(p, 0x64);

@@ -28,9 +28,9 @@ void emit_gs_compare(uint8_t **p, int r, int32_t off);
 void emit_subtract(uint8_t **p, int to, int from, int size);
 void emit_compare_imm(uint8_t **p, int r, int32_t v, int size);
 /* The effective address of m, its displacement replaced; flags change if m has a segment. */
-void emit_address(uint8_t **p, int r, const struct operand *m, int64_t disp);
+void emit_address(uint8_t **p, int r, const struct x86_mem *m, int64_t disp);
 /* mov of the 8 bytes at m to r */
-void emit_load(uint8_t **p, int r, const struct operand *m);
+void emit_load(uint8_t **p, int r, const struct x86_mem *m);
 void emit_move(uint8_t **p, int to, int from);
 void emit_move_64(uint8_t **p, int r, uint64_t v);
 /* jmp rel32, jcc rel32. Those with 0 as the target return where to patch. */

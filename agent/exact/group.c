@@ -24,18 +24,18 @@ static void new_block(int at)
 /* What x leaves in the registers, as the state ahead of the one after it. */
 static void step(const struct insn *x, int at, int to)
 {
-	uint32_t writes = x->writes;
+	uint32_t writes = x->what.writes;
 
 	memcpy(versions[to], versions[at], sizeof(versions[to]));
 	memcpy(offsets[to], offsets[at], sizeof(offsets[to]));
-	if (x->move_to >= 0) {
-		versions[to][x->move_to] = versions[at][x->move_from];
-		offsets[to][x->move_to] = offsets[at][x->move_from] +
-					  x->move_add;
-		writes &= ~REG_BIT(x->move_to);
+	if (x->what.move_to >= 0) {
+		versions[to][x->what.move_to] = versions[at][x->what.move_from];
+		offsets[to][x->what.move_to] = offsets[at][x->what.move_from] +
+					  x->what.move_add;
+		writes &= ~X86_BIT(x->what.move_to);
 	}
 	for (int r = 0; r < 16; r++)
-		if (writes & REG_BIT(r)) {
+		if (writes & X86_BIT(r)) {
 			versions[to][r] = ++last_version;
 			offsets[to][r] = 0;
 		}
@@ -48,7 +48,7 @@ static int ends_block(const struct work *w, int i)
 }
 
 /* The displacement of a, had its registers offset 0. */
-static int64_t normal_disp(const struct operand *a, int at)
+static int64_t normal_disp(const struct x86_mem *a, int at)
 {
 	int64_t d = a->disp;
 
@@ -59,7 +59,7 @@ static int64_t normal_disp(const struct operand *a, int at)
 	return d;
 }
 
-static int fits(const struct group *g, const struct operand *a, int at,
+static int fits(const struct group *g, const struct x86_mem *a, int at,
 		int64_t d)
 {
 	int64_t low = d < g->low ? d : g->low, high = d > g->high ? d : g->high;
@@ -90,7 +90,7 @@ static int fits(const struct group *g, const struct operand *a, int at,
 	return 0;
 }
 
-static void join(struct group *g, const struct operand *a, int64_t d)
+static void join(struct group *g, const struct x86_mem *a, int64_t d)
 {
 	int i = 0;
 
@@ -109,7 +109,7 @@ static void join(struct group *g, const struct operand *a, int64_t d)
 }
 
 static void add(struct work *w, int from, int block, int at,
-		const struct operand *a)
+		const struct x86_mem *a)
 {
 	int64_t d = normal_disp(a, at);
 	struct group *g;
@@ -142,7 +142,7 @@ static int holder(uint32_t version, int at, int wanted)
 	return -1;
 }
 
-static int scratch_at(const struct insn *x, const struct operand *m)
+static int scratch_at(const struct insn *x, const struct x86_mem *m)
 {
 	/* Those that need no REX prefix first. */
 	static const int8_t order[] = { RAX, RCX, RDX, RSI, RDI, RBX, RBP,
@@ -151,14 +151,14 @@ static int scratch_at(const struct insn *x, const struct operand *m)
 	if (moca_exact.precise)
 		return -1;
 	for (unsigned int i = 0; i < sizeof(order); i++)
-		if (!(x->live & REG_BIT(order[i])) && order[i] != m->base &&
+		if (!(x->live & X86_BIT(order[i])) && order[i] != m->base &&
 		    order[i] != m->index)
 			return order[i];
 	return -1;
 }
 
 /* g's operand as it is ahead of instruction at. 0, or -1: not known there. */
-static int operand_at(const struct group *g, int at, struct operand *m)
+static int operand_at(const struct group *g, int at, struct x86_mem *m)
 {
 	*m = g->mem;
 	m->disp = 0;
@@ -190,7 +190,7 @@ static int fits_32(int64_t d)
 static void place(struct work *w, struct group *g)
 {
 	int best = -1, last = g->place;
-	struct operand m;
+	struct x86_mem m;
 
 	for (int at = g->first; at >= g->block; at--) {
 		const struct insn *x = &w->insns[at];
@@ -202,13 +202,13 @@ static void place(struct work *w, struct group *g)
 				    !fits_32(g->high + m.disp)))
 			continue;
 		scratch = scratch_at(x, &m);
-		score = !x->flags_live * 2 + (scratch >= 0 || g->mem.rip);
+		score = !(x->live & X86_FLAGS) * 2 + (scratch >= 0 || g->mem.rip);
 		if (score <= best)
 			continue;
 		best = score;
 		g->place = at;
 		g->scratch = (int8_t)scratch;
-		g->flags_dead = !x->flags_live;
+		g->flags_dead = !(x->live & X86_FLAGS);
 		if (score == 3 || moca_exact.precise)
 			break;
 	}
@@ -248,8 +248,8 @@ void moca_exact_group(struct work *w)
 			new_block(i);
 		}
 		if (!w->uncounted)
-			for (int k = 0; k < x->accesses; k++)
-				add(w, from, block, i, &x->access[k]);
+			for (int k = 0; k < x->what.accesses; k++)
+				add(w, from, block, i, &x->what.access[k]);
 		if (i + 1 < w->count)
 			step(x, i, i + 1);
 	}

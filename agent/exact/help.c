@@ -40,14 +40,14 @@ uint32_t moca_exact_help_group(const struct group *g, int scratch,
 	return add((uintptr_t)h);
 }
 
-static uint64_t segment(const struct context *c, const struct operand *m)
+static uint64_t segment(const struct context *c, const struct x86_mem *m)
 {
-	return m->seg == SEG_FS ? c->fs : m->seg == SEG_GS ? c->gs : 0;
+	return m->seg == X86_FS ? c->fs : m->seg == X86_GS ? c->gs : 0;
 }
 
 /* With disp in place of m's. */
 static uint64_t address(const struct context *c, const uint64_t *regs,
-			const struct operand *m, int64_t disp)
+			const struct x86_mem *m, int64_t disp)
 {
 	uint64_t a = (uint64_t)disp;
 
@@ -234,12 +234,12 @@ void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 
 	if (decode(pc, &x))
 		return;
-	if (x.kind == K_STRING) {
+	if (x.kind == X86_STRING) {
 		moca_exact_uncount_rest(c, pc, regs, flags);
 		return;
 	}
-	for (int i = 0; i < x.accesses; i++) {
-		const struct operand *m = &x.access[i];
+	for (int i = 0; i < x.what.accesses; i++) {
+		const struct x86_mem *m = &x.what.access[i];
 		uint64_t a = m->rip ? (uint64_t)m->disp :
 				      address(c, regs, m, m->disp);
 
@@ -257,7 +257,7 @@ void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 	int64_t step;
 	uint64_t n;
 
-	if (decode(pc, &x) || x.kind != K_STRING)
+	if (decode(pc, &x) || x.kind != X86_STRING)
 		return;
 	if (by_result(x.helped)) {
 		if (x.helped->rep)

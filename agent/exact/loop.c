@@ -22,7 +22,7 @@
 
 /* What moca_exact_loop_begin has to know. */
 struct affine {
-	struct operand mem;	/* registers as at an iteration's begin, disp 0 */
+	struct x86_mem mem;	/* registers as at an iteration's begin, disp 0 */
 	int64_t low, high, step;
 	uint64_t reciprocal;	/* of the step, times 2^24; 0: it is too large */
 	uint64_t enough;	/* iterations that members are worth to be one for */
@@ -57,7 +57,7 @@ static uint32_t inductive;	/* registers that move by their step */
 static void anew(struct state *s, uint32_t registers)
 {
 	for (int r = 0; r < 16; r++)
-		if (registers & REG_BIT(r)) {
+		if (registers & X86_BIT(r)) {
 			s->version[r] = ++last_version;
 			s->offset[r] = 0;
 		}
@@ -66,15 +66,15 @@ static void anew(struct state *s, uint32_t registers)
 static void step(const struct insn *x, const struct state *s,
 		 struct state *after)
 {
-	uint32_t writes = x->writes;
+	uint32_t writes = x->what.writes;
 
 	memcpy(after->version, s->version, sizeof(s->version));
 	memcpy(after->offset, s->offset, sizeof(s->offset));
-	if (x->move_to >= 0) {
-		after->version[x->move_to] = s->version[x->move_from];
-		after->offset[x->move_to] = s->offset[x->move_from] +
-					    x->move_add;
-		writes &= ~REG_BIT(x->move_to);
+	if (x->what.move_to >= 0) {
+		after->version[x->what.move_to] = s->version[x->what.move_from];
+		after->offset[x->what.move_to] = s->offset[x->what.move_from] +
+					    x->what.move_add;
+		writes &= ~X86_BIT(x->what.move_to);
 	}
 	anew(after, writes);
 }
@@ -85,13 +85,13 @@ static void join(const struct work *w, int head, int to)
 	uint32_t writes = 0;
 
 	for (int i = head; i < to; i++) {
-		if (w->insns[i].kind != K_JCC || w->insns[i].jump != to)
+		if (w->insns[i].kind != X86_JCC || w->insns[i].jump != to)
 			continue;
 		for (int k = i + 1; k < to; k++) {
 			states[k - head].sometimes = 1;
-			writes |= w->insns[k].writes;
-			if (w->insns[k].move_to >= 0)
-				writes |= REG_BIT(w->insns[k].move_to);
+			writes |= w->insns[k].what.writes;
+			if (w->insns[k].what.move_to >= 0)
+				writes |= X86_BIT(w->insns[k].what.move_to);
 		}
 	}
 	anew(&states[to - head], writes);
@@ -103,7 +103,7 @@ static void walk(const struct work *w, int head, int last)
 
 	memset(states, 0, sizeof(states[0]) * (size_t)(last - head + 1));
 	last_version = 0;
-	anew(&states[0], ALL_REGS);
+	anew(&states[0], X86_GPRS);
 	for (int i = head; i < last; i++) {
 		step(&w->insns[i], &states[i - head], &states[i + 1 - head]);
 		join(w, head, i + 1);
@@ -112,7 +112,7 @@ static void walk(const struct work *w, int head, int last)
 	for (int r = 0; r < 16; r++) {
 		steps[r] = end->offset[r];
 		if (end->version[r] == (uint32_t)r + 1)
-			inductive |= REG_BIT(r);
+			inductive |= X86_BIT(r);
 	}
 }
 
@@ -127,7 +127,7 @@ static int trace_back(const struct state *s, int8_t *reg, int scale,
 	if (*reg < 0)
 		return 0;
 	v = s->version[*reg];
-	if (v > 16 || !(inductive & REG_BIT(v - 1)))
+	if (v > 16 || !(inductive & X86_BIT(v - 1)))
 		return -1;
 	a->mem.disp += s->offset[*reg] * scale;
 	a->step += steps[v - 1] * scale;
@@ -142,7 +142,7 @@ static int describe(const struct loop *l, const struct group *g,
 	const struct state *s = &states[g->place - l->head];
 	int64_t size, moved;
 
-	if (s->sometimes || g->mem.narrow || g->mem.seg == SEG_GS)
+	if (s->sometimes || g->mem.narrow || g->mem.seg == X86_GS)
 		return -1;
 	memset(a, 0, sizeof(*a));
 	a->mem = g->mem;
@@ -264,12 +264,12 @@ static int64_t moves_by(const struct work *w, const struct loop *l, int r,
 	int64_t by = 0;
 
 	*known = 1;
-	if (inductive & REG_BIT(r))
+	if (inductive & X86_BIT(r))
 		return steps[r];
 	for (int i = l->head; i <= l->last; i++) {
 		const struct insn *x = &w->insns[i];
 
-		if (!(x->writes & REG_BIT(r)))
+		if (!(x->what.writes & X86_BIT(r)))
 			continue;
 		if (by || !x->compare.add || x->compare.a != r ||
 		    states[i - l->head].sometimes)
@@ -293,11 +293,11 @@ static int find_length(const struct work *w, struct loop *l, int groups)
 	const struct insn *x;
 	int8_t first, second;
 
-	while (at >= l->head && !w->insns[at].flags_kill)
+	while (at >= l->head && !(w->insns[at].what.kills & X86_FLAGS))
 		at--;
 	x = &w->insns[at];
 	if (at < l->head || x->compare.a < 0 ||
-	    w->insns[l->last].cc == CC_EQUAL)
+	    w->insns[l->last].what.cc == CC_EQUAL)
 		return -1;
 	first = of_begin(&states[at - l->head], x->compare.a);
 	second = of_begin(&states[at - l->head], x->compare.b);
@@ -332,15 +332,15 @@ static uint32_t table_count;
 
 static int is_loop(const struct work *w, int head, int last)
 {
-	if (last - head >= LOOP_INSNS || w->insns[head].flags_live)
+	if (last - head >= LOOP_INSNS || w->insns[head].live & X86_FLAGS)
 		return 0;
 	for (int i = head; i < last; i++) {
 		const struct insn *x = &w->insns[i];
 
 		if (x->next != i + 1)
 			return 0;
-		if (x->kind == K_JCC ? x->jump <= i || x->jump > last :
-				       x->kind != K_PLAIN)
+		if (x->kind == X86_JCC ? x->jump <= i || x->jump > last :
+				       x->kind != X86_PLAIN)
 			return 0;
 	}
 	return 1;
@@ -350,7 +350,7 @@ static int find_progress(struct description *d)
 {
 	d->progress = -1;
 	for (int r = 0; r < 16; r++)
-		if (inductive & REG_BIT(r) && steps[r] &&
+		if (inductive & X86_BIT(r) && steps[r] &&
 		    steps[r] <= PROGRESS_MAX && steps[r] >= -PROGRESS_MAX) {
 			d->progress = (int8_t)r;
 			d->step = steps[r];
@@ -385,14 +385,14 @@ static void add(struct work *w, int head, int last)
 	kept = moca_exact_alloc(size);
 	memcpy(kept, &d, size);
 	l->progress = d.progress;
-	l->needed = (uint16_t)REG_BIT(d.progress);
+	l->needed = (uint16_t)X86_BIT(d.progress);
 	for (int i = 0; i < d.count; i++) {
-		const struct operand *m = &d.groups[i].mem;
+		const struct x86_mem *m = &d.groups[i].mem;
 
 		if (m->base >= 0)
-			l->needed |= (uint16_t)REG_BIT(m->base);
+			l->needed |= (uint16_t)X86_BIT(m->base);
 		if (m->index >= 0)
-			l->needed |= (uint16_t)REG_BIT(m->index);
+			l->needed |= (uint16_t)X86_BIT(m->index);
 	}
 	if (!table)
 		table = moca_exact_map(DESCRIPTIONS_MAX * sizeof(*table));
@@ -421,7 +421,7 @@ void moca_exact_loops(struct work *w)
 		if (w->loop_count == REGION_LOOPS ||
 		    table_count == DESCRIPTIONS_MAX)
 			return;
-		if (x->kind == K_JCC && x->jump >= 0 && x->jump < i &&
+		if (x->kind == X86_JCC && x->jump >= 0 && x->jump < i &&
 		    is_loop(w, x->jump, i))
 			add(w, x->jump, i);
 	}
@@ -478,9 +478,9 @@ static uint64_t put(struct context *c, struct moca_exact_loop_entry *e,
 	return split;
 }
 
-static uint64_t base_of(const struct context *c, const struct operand *m)
+static uint64_t base_of(const struct context *c, const struct x86_mem *m)
 {
-	uint64_t a = m->seg == SEG_FS ? c->fs : 0;
+	uint64_t a = m->seg == X86_FS ? c->fs : 0;
 
 	if (m->base >= 0)
 		a += c->gpr[m->base];

@@ -34,12 +34,12 @@ static void index_add(const struct work *w, int n)
 static int ends_run(const struct insn *x)
 {
 	switch (x->kind) {
-	case K_STOP:
+	case X86_STOP:
 	case K_NATIVE:
-	case K_RET:
-	case K_JUMP:
-	case K_JUMP_IND:
-	case K_XBEGIN:
+	case X86_RET:
+	case X86_JUMP:
+	case X86_JUMP_IND:
+	case X86_XBEGIN:
 		return 1;
 	default:
 		return 0;
@@ -57,8 +57,8 @@ static void visit_later(const struct work *w, uint64_t target)
 /* Where may the region be entered, or left, after x? */
 static void follow(struct work *w, const struct insn *x)
 {
-	if (x->kind == K_JCC || x->kind == K_LOOP || x->kind == K_JUMP)
-		visit_later(w, x->target);
+	if (x->kind == X86_JCC || x->kind == X86_LOOP || x->kind == X86_JUMP)
+		visit_later(w, x->what.target);
 }
 
 /* From pc on, one instruction after the other. 0, or -1: no code at pc. */
@@ -88,19 +88,19 @@ static int run(struct work *w, uint64_t pc)
 			x->leader = 1;
 		if (pc < w->low || !w->low)
 			w->low = pc;
-		if (pc + x->len > w->high)
-			w->high = pc + x->len;
+		if (pc + x->what.len > w->high)
+			w->high = pc + x->what.len;
 		follow(w, x);
 		if (ends_run(x))
 			return 0;
-		pc += x->len;
+		pc += x->what.len;
 		if (!w->writable)
 			continue;
 		/* It may change what is behind it. */
-		if (n == BLOCK_INSNS || x->kind != K_PLAIN)
+		if (n == BLOCK_INSNS || x->kind != X86_PLAIN)
 			return 0;
-		for (int i = 0; i < x->accesses; i++)
-			if (x->access[i].store)
+		for (int i = 0; i < x->what.accesses; i++)
+			if (x->what.access[i].store)
 				return 0;
 	}
 }
@@ -121,19 +121,19 @@ static void connect(struct work *w)
 	mark(w, w->entry);
 	for (int i = 0; i < w->count; i++) {
 		struct insn *x = &w->insns[i];
-		uint64_t after = x->pc + x->len;
+		uint64_t after = x->pc + x->what.len;
 
 		x->next = ends_run(x) ? -1 : index_of(w, after);
-		x->jump = x->target && x->kind != K_CALL ?
-				  index_of(w, x->target) : -1;
+		x->jump = x->what.target && x->kind != X86_CALL ?
+				  index_of(w, x->what.target) : -1;
 		if (w->writable && x->jump > 0)
 			x->jump = -1;	/* by way of the comparison */
 		if (x->jump >= 0)
 			w->insns[x->jump].leader = 1;
-		if (x->kind != K_PLAIN && x->kind != K_HELPED &&
+		if (x->kind != X86_PLAIN && x->kind != K_HELPED &&
 		    x->kind != K_GS && x->next >= 0)
 			w->insns[x->next].leader = 1;
-		if (x->kind == K_STRING)
+		if (x->kind == X86_STRING)
 			x->leader = 1;
 		/* Runs that meet another are not contiguous. */
 		if (x->next >= 0 && x->next != i + 1)
@@ -165,7 +165,8 @@ int moca_exact_flags_dead_at(uint64_t pc)
 {
 	struct flags_cache *k = &known[pc % 1021];
 	uint64_t start, end, at = pc;
-	int flags, killed = 0;
+	uint32_t killed = 0;
+	int flags;
 
 	if (k->pc == pc)
 		return k->dead;
@@ -178,61 +179,49 @@ int moca_exact_flags_dead_at(uint64_t pc)
 		struct insn x;
 
 		if (moca_exact_decode(at, end - at, &x) ||
-		    x.flags_read & ~killed || x.kind != K_PLAIN)
+		    x.what.reads & X86_FLAGS & ~killed || x.kind != X86_PLAIN)
 			return 0;
-		killed |= x.flags_kill;
-		if (killed == ALL_FLAGS) {
+		killed |= x.what.kills & X86_FLAGS;
+		if (killed == X86_FLAGS) {
 			k->dead = 1;
 			return 1;
 		}
-		at += x.len;
+		at += x.what.len;
 	}
 	return 0;
 }
 
-/* Of what the code at target needs, x leaving to there. */
-static void add_needs(const struct work *w, int to, uint64_t target,
-		      uint32_t *regs, uint32_t *flags)
+/* What the code at target needs, to which control leaves a block. */
+static uint32_t needs_of(const struct work *w, int to, uint64_t target)
 {
-	if (to >= 0) {
-		*regs |= w->insns[to].live;
-		*flags |= w->insns[to].flags_live;
-		return;
-	}
-	*regs = ALL_REGS;
-	if (!target || !moca_exact_flags_dead_at(target))
-		*flags = ALL_FLAGS;
+	if (to >= 0)
+		return w->insns[to].live;
+	return target && moca_exact_flags_dead_at(target) ? X86_GPRS : X86_ALL;
 }
 
-static void needs_after(const struct work *w, const struct insn *x,
-			uint32_t *regs, uint32_t *flags)
+static uint32_t needs_after(const struct work *w, const struct insn *x)
 {
-	uint64_t after = x->pc + x->len;
+	uint64_t after = x->pc + x->what.len;
 
-	*regs = *flags = 0;
 	switch (x->kind) {
-	case K_JUMP:
-		add_needs(w, x->jump, x->target, regs, flags);
-		break;
-	case K_JCC:
-	case K_LOOP:
-		add_needs(w, x->jump, x->target, regs, flags);
-		add_needs(w, x->next, after, regs, flags);
-		break;
-	case K_CALL:
-		add_needs(w, -1, x->target, regs, flags);
-		break;
-	case K_RET:
-	case K_JUMP_IND:
-	case K_CALL_IND:
-	case K_STOP:
+	case X86_JUMP:
+		return needs_of(w, x->jump, x->what.target);
+	case X86_JCC:
+	case X86_LOOP:
+		return needs_of(w, x->jump, x->what.target) |
+		       needs_of(w, x->next, after);
+	case X86_CALL:
+		return needs_of(w, -1, x->what.target);
+	case X86_RET:
+	case X86_JUMP_IND:
+	case X86_CALL_IND:
+	case X86_STOP:
+	case X86_SYSCALL:
+	case X86_XBEGIN:
 	case K_NATIVE:
-	case K_SYSCALL:
-	case K_XBEGIN:
-		add_needs(w, -1, 0, regs, flags);
-		break;
+		return X86_ALL;
 	default:
-		add_needs(w, x->next, after, regs, flags);
+		return needs_of(w, x->next, after);
 	}
 }
 
@@ -244,18 +233,12 @@ static void find_live(struct work *w)
 		changed = 0;
 		for (int i = w->count - 1; i >= 0; i--) {
 			struct insn *x = &w->insns[i];
-			uint32_t regs, flags;
+			uint32_t live = moca_x86_live(&x->what,
+						      needs_after(w, x)) |
+					X86_BIT(RSP);
 
-			needs_after(w, x, &regs, &flags);
-			regs = (regs & ~(uint32_t)x->kills) | x->reads |
-			       REG_BIT(RSP);
-			flags = (flags & ~(uint32_t)x->flags_kill) |
-				x->flags_read;
-			if (regs == x->live && flags == x->flags_live)
-				continue;
-			x->live = (uint16_t)regs;
-			x->flags_live = (uint16_t)flags;
-			changed = 1;
+			changed |= live != x->live;
+			x->live = live;
 		}
 	}
 }

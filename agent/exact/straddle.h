@@ -11,7 +11,7 @@
 #include "agent/exact/translate.h"
 
 struct straddle {
-	struct operand mem;
+	struct x86_mem mem;
 	int64_t low;
 	int8_t scratch;		/* holds the offset of low in its granule */
 	uint64_t *slot;		/* what the translation jumps through */

@@ -22,8 +22,8 @@
 
 /* Twice: loops may have a second translation. */
 #define FIXES (REGION_INSNS * 2 * 2)
-#define COLDS (REGION_INSNS * INSN_ACCESSES * 2 * 2)
-#define SLOWS (REGION_INSNS * INSN_ACCESSES * 2)
+#define COLDS (REGION_INSNS * X86_ACCESSES * 2 * 2)
+#define SLOWS (REGION_INSNS * X86_ACCESSES * 2)
 
 /* What is written behind the code proper: of a group that straddles. */
 struct slow {
@@ -177,22 +177,22 @@ static void count_group(const struct group *g, int scratch)
 
 static int borrow_for(const struct insn *x, const struct work *w)
 {
-	uint32_t used = REG_BIT(RSP);
+	uint32_t used = X86_BIT(RSP);
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
 		if (w->groups[i].mem.base >= 0)
-			used |= REG_BIT(w->groups[i].mem.base);
+			used |= X86_BIT(w->groups[i].mem.base);
 		if (w->groups[i].mem.index >= 0)
-			used |= REG_BIT(w->groups[i].mem.index);
+			used |= X86_BIT(w->groups[i].mem.index);
 	}
 	for (int r = 0; r < 16; r++)
-		if (!(used & REG_BIT(r)))
+		if (!(used & X86_BIT(r)))
 			return r;
 	return -1;
 }
 
 /* Those with many registers at one place take turns to borrow one. */
-static int borrow_alone(const struct operand *m)
+static int borrow_alone(const struct x86_mem *m)
 {
 	int r = RCX;
 
@@ -209,7 +209,7 @@ static int counts(const struct group *g)
 
 static void count_groups(const struct work *w, const struct insn *x)
 {
-	int rax_dead = !(x->live & REG_BIT(RAX)) && !moca_exact.precise;
+	int rax_dead = !(x->live & X86_BIT(RAX)) && !moca_exact.precise;
 	int keep = 0, borrows = 0, shared = -1;
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
@@ -297,7 +297,7 @@ static void jump_by_table(void)
 
 static void push_return(const struct insn *x)
 {
-	uint64_t *lit = moca_exact_literal(o.k, x->pc + x->len);
+	uint64_t *lit = moca_exact_literal(o.k, x->pc + x->what.len);
 
 	if (!lit)
 		o.failed = 1;
@@ -325,11 +325,11 @@ static void write_indirect(const struct insn *x)
 	emit_gs_store(&o.p, RAX, SPILL(0));
 	o.own = o.p;
 	if (x->reg == 0xff)
-		emit_load(&o.p, RAX, &x->mem);
+		emit_load(&o.p, RAX, &x->what.mem);
 	else if (x->reg != RAX)
 		emit_move(&o.p, RAX, x->reg);
 	emit_gs_store(&o.p, RCX, SPILL(1));
-	if (x->kind == K_CALL_IND)
+	if (x->kind == X86_CALL_IND)
 		push_return(x);
 	jump_by_table();
 }
@@ -343,11 +343,11 @@ static void leave(enum exit_literal how, uint64_t pc)
 /* loop and jrcxz reach 127 bytes only. */
 static void write_loop(const struct insn *x)
 {
-	emit_bytes(&o.p, (const void *)x->pc, x->len - 1u);
+	emit_bytes(&o.p, (const void *)x->pc, x->what.len - 1u);
 	*o.p++ = 2;
 	*o.p++ = 0xeb;
 	*o.p++ = x->jump >= 0 ? 5 : 6;
-	jump_to(x->jump, x->target);
+	jump_to(x->jump, x->what.target);
 }
 
 /* --- instructions ------------------------------------------------------------------ */
@@ -356,15 +356,30 @@ static void copy(const struct insn *x)
 {
 	uint8_t *at = o.p;
 
-	emit_bytes(&o.p, (const void *)x->pc, x->len);
-	if (x->rip_at) {
-		int64_t d = x->mem.disp - (int64_t)o.p;
+	emit_bytes(&o.p, (const void *)x->pc, x->what.len);
+	if (x->what.rip_at) {
+		int64_t d = x->what.mem.disp - (int64_t)o.p;
 		int32_t v = (int32_t)d;
 
 		if (d != v)
 			o.failed = 1;
-		memcpy(at + x->rip_at, &v, 4);
+		memcpy(at + x->what.rip_at, &v, 4);
 	}
+}
+
+/* With the base of %gs added to the register that the instruction implies. */
+static void write_gs_base(const struct insn *x, int spare)
+{
+	const uint8_t *from = (const uint8_t *)x->pc;
+
+	emit_gs_store(&o.p, x->gs_base, SPILL(SPILL_SCRATCH));
+	emit_gs_store(&o.p, spare, SPILL(SPILL_SECOND));
+	emit_gs_load(&o.p, spare, GS(C_GS));
+	emit_lea_sum(&o.p, x->gs_base, x->gs_base, spare);
+	emit_gs_load(&o.p, spare, SPILL(SPILL_SECOND));
+	emit_bytes(&o.p, from, x->gs_at);
+	emit_bytes(&o.p, from + x->gs_at + 1, x->what.len - x->gs_at - 1u);
+	emit_gs_load(&o.p, x->gs_base, SPILL(SPILL_SCRATCH));
 }
 
 /* Its address by our own means, then the instruction with that alone. */
@@ -372,12 +387,12 @@ static void write_gs(const struct insn *x)
 {
 	static const int8_t simple[] = { RAX, RCX, RDX, RBX, RSI, RDI };
 	const uint8_t *from = (const uint8_t *)x->pc;
-	struct operand m = x->mem;
-	uint32_t used = x->reads | x->writes;
+	struct x86_mem m = x->what.mem;
+	uint32_t used = x->what.reads | x->what.writes;
 	int r = -1, second = -1;
 
 	for (unsigned int i = 0; i < sizeof(simple); i++) {
-		if (used & REG_BIT(simple[i]))
+		if (used & X86_BIT(simple[i]))
 			continue;
 		if (r < 0)
 			r = simple[i];
@@ -386,6 +401,10 @@ static void write_gs(const struct insn *x)
 	}
 	if (second < 0) {
 		leave(LIT_NATIVE, x->pc);
+		return;
+	}
+	if (x->gs_base >= 0) {
+		write_gs_base(x, r);
 		return;
 	}
 	m.seg = 0;
@@ -404,7 +423,7 @@ static void write_gs(const struct insn *x)
 		*o.p++ = b;
 	}
 	*o.p++ = (uint8_t)((from[x->modrm_at] & 0x38) | r);
-	emit_bytes(&o.p, from + x->len - x->imm_len, x->imm_len);
+	emit_bytes(&o.p, from + x->what.len - x->imm_len, x->imm_len);
 	emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
 	emit_gs_load(&o.p, second, SPILL(SPILL_SECOND));
 }
@@ -461,38 +480,38 @@ static void write_insn(const struct work *w, const struct insn *x)
 	static const uint8_t clear_eax[] = { 0xb8, 0, 0, 0, 0 };
 
 	switch (x->kind) {
-	case K_JCC:
+	case X86_JCC:
 		if (x->jump >= 0)
-			fix_later(emit_jcc(&o.p, x->cc, NULL),
+			fix_later(emit_jcc(&o.p, x->what.cc, NULL),
 				  way_to(w, x, x->jump), x->jump, 0);
 		else
-			fix_later(emit_jcc(&o.p, x->cc, NULL), FIX_STUB, -1,
-				  x->target);
+			fix_later(emit_jcc(&o.p, x->what.cc, NULL), FIX_STUB, -1,
+				  x->what.target);
 		break;
-	case K_LOOP:
+	case X86_LOOP:
 		write_loop(x);
 		break;
-	case K_JUMP:
-		jump_to(x->jump, x->target);
+	case X86_JUMP:
+		jump_to(x->jump, x->what.target);
 		break;
-	case K_CALL:
+	case X86_CALL:
 		push_return(x);
-		jump_to(-1, x->target);
+		jump_to(-1, x->what.target);
 		break;
-	case K_RET:
+	case X86_RET:
 		write_return(x);
 		break;
-	case K_JUMP_IND:
-	case K_CALL_IND:
+	case X86_JUMP_IND:
+	case X86_CALL_IND:
 		write_indirect(x);
 		break;
-	case K_SYSCALL:
-		leave(LIT_SYSCALL, x->pc + x->len);
+	case X86_SYSCALL:
+		leave(LIT_SYSCALL, x->pc + x->what.len);
 		break;
 	case K_NATIVE:
 		leave(LIT_NATIVE, x->pc);
 		break;
-	case K_STRING:
+	case X86_STRING:
 		write_string(w, x);
 		break;
 	case K_GS:
@@ -508,9 +527,9 @@ static void write_insn(const struct work *w, const struct insn *x)
 		copy(x);
 		emit_gs_store(&o.p, x->reg, GS(C_FS));
 		break;
-	case K_XBEGIN:
+	case X86_XBEGIN:
 		emit_bytes(&o.p, clear_eax, sizeof(clear_eax));
-		jump_to(x->jump, x->target);
+		jump_to(x->jump, x->what.target);
 		break;
 	default:
 		copy(x);
@@ -520,15 +539,15 @@ static void write_insn(const struct work *w, const struct insn *x)
 static int falls_through(const struct insn *x)
 {
 	switch (x->kind) {
-	case K_JUMP:
-	case K_CALL:
-	case K_RET:
-	case K_JUMP_IND:
-	case K_CALL_IND:
-	case K_SYSCALL:
+	case X86_JUMP:
+	case X86_CALL:
+	case X86_RET:
+	case X86_JUMP_IND:
+	case X86_CALL_IND:
+	case X86_SYSCALL:
 	case K_NATIVE:
-	case K_XBEGIN:
-	case K_STOP:
+	case X86_XBEGIN:
+	case X86_STOP:
 		return 0;
 	default:
 		return 1;
@@ -600,19 +619,19 @@ static uint32_t fast_count;
 /* One to compare with: a dead one, or one that the loop does not use, if there is. */
 static int spare_register(const struct work *w, const struct loop *l, int *dead)
 {
-	uint32_t taken = REG_BIT(RSP) | REG_BIT(l->from) | REG_BIT(l->to);
+	uint32_t taken = X86_BIT(RSP) | X86_BIT(l->from) | X86_BIT(l->to);
 	uint32_t used = taken, live = w->insns[l->head].live;
 	int r = 15;
 
 	for (int i = l->head; i <= l->last; i++)
-		used |= w->insns[i].reads | w->insns[i].writes;
-	if ((ALL_REGS & ~(taken | live)))
+		used |= w->insns[i].what.reads | w->insns[i].what.writes;
+	if ((X86_GPRS & ~(taken | live)))
 		taken |= live;
-	else if ((ALL_REGS & ~used))
+	else if ((X86_GPRS & ~used))
 		taken = used;
-	while (taken & REG_BIT(r))
+	while (taken & X86_BIT(r))
 		r--;
-	*dead = !(live & REG_BIT(r));
+	*dead = !(live & X86_BIT(r));
 	return r;
 }
 
@@ -693,7 +712,7 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 	o.loop = l;
 	o.enter[number] = o.p;
 	for (int r = 0; r < 16; r++)
-		if (l->needed & REG_BIT(r))
+		if (l->needed & X86_BIT(r))
 			emit_gs_store(&o.p, r, GS(C_GPR + 8 * r));
 	emit_store_imm(&o.p, GS(C_COLD_KEY), (int32_t)l->number);
 	emit_jump_literal(&o.p, exit_to(LIT_ENTER_LOOP));
@@ -708,12 +727,13 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 	emit_gs_store(&o.p, l->progress, GS(C_LOOP_NOW));
 	write_loop_body(w, l, code);
 	emit_jump_literal(&o.p, exit_to(last->next >= 0 &&
-						!w->insns[last->next].flags_live ?
+						!(w->insns[last->next].live &
+						  X86_FLAGS) ?
 						LIT_LEAVE_LOOP :
 						LIT_LEAVE_LOOP_FLAGS));
 	moca_exact_loop_places(l, enter, o.p);
 	o.loop = NULL;
-	jump_to(last->next, last->pc + last->len);
+	jump_to(last->next, last->pc + last->what.len);
 }
 
 /* --- the rest, and all of it ---------------------------------------------------------- */
@@ -806,9 +826,9 @@ static struct region *finish(struct work *w, uint8_t *code)
 			.host = x->host, .own = (x->own - x->host) & 0xffff,
 			.balanced = x->balanced,
 			.quiet = x->balanced && x->groups < 0 && !x->helped,
-			.transfer = x->kind == K_RET ||
-				    x->kind == K_JUMP_IND ||
-				    x->kind == K_CALL_IND,
+			.transfer = x->kind == X86_RET ||
+				    x->kind == X86_JUMP_IND ||
+				    x->kind == X86_CALL_IND,
 			.pc = x->pc,
 		};
 	}
@@ -851,7 +871,7 @@ struct region *moca_exact_translate(struct work *w)
 		write_insn(w, x);
 		x->own = (uint32_t)(o.own - code);
 		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
-			jump_to(x->next, x->pc + x->len);
+			jump_to(x->next, x->pc + x->what.len);
 	}
 	for (int i = 0; i < w->loop_count; i++)
 		write_fast_loop(w, i, code);

@@ -9,47 +9,19 @@
 #define MOCA_EXACT_TRANSLATE_H
 
 #include "agent/exact/translator.h"
-
-#define ALL_REGS 0xffffu
-#define REG_BIT(r) (1u << (r))
-#define ALL_FLAGS 0x8d5u	/* CF PF AF ZF SF OF */
+#include "lib/x86/insn.h"
 
 #define REGION_INSNS 256	/* more, and much that never runs is decoded */
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
 #define REGION_LOOPS 32
-#define INSN_ACCESSES 3
 #define GROUP_MEMBERS 16
 
-enum insn_kind {
-	K_PLAIN,
-	K_JCC,
-	K_LOOP,			/* loop, loope, loopne, jrcxz */
-	K_JUMP,
-	K_CALL,
-	K_RET,
-	K_JUMP_IND,
-	K_CALL_IND,
-	K_SYSCALL,
-	K_STRING,		/* counted by a helper, with or without rep */
-	K_HELPED,		/* counted by a helper before it */
+/* What is done about an instruction: an enum x86_kind, or one of these. */
+enum {
+	K_HELPED = X86_KINDS,	/* counted by a helper before it */
 	K_GS,			/* %gs-relative: ours is there */
 	K_RDGS, K_WRGS, K_WRFS,
-	K_XBEGIN,		/* aborts at once */
-	K_STOP,			/* ud2, hlt, int3: never goes on */
 	K_NATIVE,		/* leaves translated code */
-};
-
-#define SEG_FS 1
-#define SEG_GS 2
-
-/* A memory operand. Registers by number, -1: none. */
-struct operand {
-	int8_t base, index;
-	uint8_t scale, seg;
-	uint8_t rip;		/* disp is the address */
-	uint8_t narrow;		/* 32-bit addresses */
-	uint8_t load, store;
-	int64_t disp;
 };
 
 /* What a helper counts. */
@@ -64,8 +36,7 @@ struct straddle;
 
 struct helped {
 	enum helped_kind kind;
-	uint64_t pc;
-	struct operand mem;
+	struct x86_mem mem;
 	/* H_STRING */
 	uint8_t op;		/* 'l' lods, 's' stos, 'm' movs, 'c' cmps, 'a' scas */
 	uint8_t size;		/* bytes of an element */
@@ -83,19 +54,14 @@ struct helped {
 };
 
 struct insn {
-	uint64_t pc, target;
-	uint8_t len, kind, cc, leader;
-	uint8_t rip_at;		/* offset of a rip-relative displacement; 0: none */
-	uint8_t accesses;
-	uint8_t reg;		/* of K_JUMP_IND, K_RDGS...: 0xff: mem */
-	uint8_t modrm_at, rex_at, modrm_len, gs_at, imm_len; /* K_GS */
-	uint16_t pop;		/* K_RET */
-	uint16_t reads, writes, kills;
-	uint16_t flags_read, flags_kill;
-	uint16_t live, flags_live;	/* ahead of it */
-	/* It makes move_to = move_from + move_add; -1: nothing of the kind. */
-	int8_t move_to, move_from;
-	int64_t move_add;
+	uint64_t pc;
+	struct x86_insn what;
+	uint8_t kind, leader;
+	uint8_t reg;		/* of X86_JUMP_IND, K_RDGS...: 0xff: mem */
+	uint8_t modrm_at, rex_at, gs_at, imm_len; /* K_GS */
+	int8_t gs_base;		/* of an operand that is not written out, or -1 */
+	uint16_t pop;		/* X86_RET */
+	uint32_t live;		/* ahead of it */
 	/* It compares registers for what comes after it; -1: nothing of the kind. */
 	struct {
 		int8_t a, b;	/* b -1: with imm */
@@ -103,8 +69,6 @@ struct insn {
 		int64_t imm;
 		int64_t add;	/* not 0: it adds that to a, and compares it */
 	} compare;
-	struct operand mem;	/* the explicit one */
-	struct operand access[INSN_ACCESSES];
 	struct helped *helped;
 	int32_t next, jump;	/* of the region's, -1: elsewhere */
 	uint32_t host, own;	/* offsets in the translation */
@@ -119,7 +83,7 @@ struct group {
 	int32_t next;		/* at the same place */
 	int32_t place;		/* the instruction ahead of which it is counted */
 	int32_t first, block;	/* that of its first access; of its block */
-	struct operand mem;	/* with registers and disp as at place */
+	struct x86_mem mem;	/* with registers and disp as at place */
 	uint32_t base_version, index_version;
 	int64_t low, high;	/* of the displacements */
 	uint8_t deferred;	/* counted when its loop is left: loop.c */
@@ -166,7 +130,7 @@ struct mark {
 struct work {
 	struct insn insns[REGION_INSNS];
 	int count;
-	struct group groups[REGION_INSNS * INSN_ACCESSES];
+	struct group groups[REGION_INSNS * X86_ACCESSES];
 	int group_count;
 	struct loop loops[REGION_LOOPS];
 	int loop_count;

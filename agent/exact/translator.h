@@ -17,8 +17,7 @@
 
 #include "agent/exact/context.h"
 #include "include/abi/exact-arena.h"
-
-enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI };
+#include "lib/x86/registers.h"
 
 /* --- entry.S ------------------------------------------------------------- */
 

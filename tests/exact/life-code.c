@@ -374,9 +374,11 @@ static void libraries(void)
 static void segments(void)
 {
 	static uint64_t block[64];
+	static uint8_t ones[16] __attribute__((aligned(16)));
 	uint64_t v, base = 0, fs;
 	uint64_t sum = 0;
 
+	memset(ones, 0xff, sizeof(ones));
 	for (int i = 0; i < 64; i++)
 		block[i] = (uint64_t)i * 11;
 	CHECK(syscall(SYS_arch_prctl, ARCH_GET_GS, &base) == 0 && base == 0);
@@ -389,6 +391,13 @@ static void segments(void)
 	}
 	asm volatile("addq $5, %%gs:16; mov %%gs:16, %0" : "=r"(v) : : "memory");
 	CHECK(block[2] == 27 && v == 27);
+	/* Where the operand is not written out. */
+	asm volatile("xlatb %%gs:(%%rbx)" : "=a"(v) : "a"(0ul), "b"(24ul));
+	CHECK(v == 33);
+	asm volatile("movdqa (%0), %%xmm0\n\t.byte 0x65\n\t"
+		     "maskmovdqu %%xmm0, %%xmm0"
+		     : : "r"(ones), "D"(32ul) : "xmm0", "memory");
+	CHECK(block[4] == ~0ul && block[5] == ~0ul && block[6] == 66);
 	CHECK(syscall(SYS_arch_prctl, ARCH_GET_FS, &fs) == 0);
 	asm volatile("mov %%fs:0, %0" : "=r"(v));
 	printf("%lu %s\n", sum, v == fs ? "fs" : "?");
