@@ -45,7 +45,7 @@ struct exact {
 	atomic_ulong ended;	/* tasks that the harvester is done with */
 	struct harvest *harvest;
 };
-extern struct exact moca_exact;
+extern struct exact moca_exact_recording;
 extern const char *const exact_reason_names[EXACT_REASONS];
 
 struct pageset;

@@ -149,7 +149,7 @@ static void end_task(struct harvest *h, struct counted_task *t, uint64_t now)
 	*p = t->next;
 	free(t->events);
 	free(t);
-	atomic_fetch_add(&moca_exact.ended, 1);
+	atomic_fetch_add(&moca_exact_recording.ended, 1);
 }
 
 /* --- messages ------------------------------------------------------------- */
@@ -274,9 +274,9 @@ static void cut_slice(struct harvest *h, uint64_t now)
 {
 	each_slot(h, cut_slot);
 	/* One that took longer than it should: its successors are left out. */
-	h->slice = (now - h->rec->start_ns) / moca_exact.opt.slice_ns;
+	h->slice = (now - h->rec->start_ns) / moca_exact_recording.opt.slice_ns;
 	h->next_slice_ns = h->rec->start_ns +
-			   (h->slice + 1) * moca_exact.opt.slice_ns;
+			   (h->slice + 1) * moca_exact_recording.opt.slice_ns;
 }
 
 void harvest_memory(struct harvest *h)
@@ -371,8 +371,8 @@ int harvest_new(struct harvest **out, struct recorder *rec,
 		free(h);
 		return err;
 	}
-	if (moca_exact.opt.slice_ns)
-		h->next_slice_ns = rec->start_ns + moca_exact.opt.slice_ns;
+	if (moca_exact_recording.opt.slice_ns)
+		h->next_slice_ns = rec->start_ns + moca_exact_recording.opt.slice_ns;
 	*out = h;
 	return 0;
 }

@@ -257,7 +257,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 	if (err)
 		goto err_mapped;
 	s->version = MOCA_EXACT_VERSION;
-	s->shift = moca_exact.shift;
+	s->shift = moca_exact_recording.shift;
 	s->entry = in->calls.saved.rip;
 	s->arena = in->arena;
 	if (in->task->inner_tid)	/* the leader's since the exec */
@@ -298,7 +298,7 @@ static void leave(struct recorder *rec, struct task *t,
 {
 	char text[200];
 
-	atomic_fetch_add(&moca_exact.reasons[reason], 1);
+	atomic_fetch_add(&moca_exact_recording.reasons[reason], 1);
 	snprintf(text, sizeof(text), "not counted: %s", why);
 	supervisor_gap(rec, t, text);
 }
@@ -367,7 +367,7 @@ int exact_after_exec(struct recorder *rec, struct task *t, const char *path)
 		why = text;
 		t->let_go = 1;
 	}
-	if (counts && in.own.shift != moca_exact.shift) {
+	if (counts && in.own.shift != moca_exact_recording.shift) {
 		reason = EXACT_GRANULARITY;
 		snprintf(text, sizeof(text), "it counts itself, built for "
 			 "--granularity %u", 1u << (in.own.shift & 31));
@@ -417,9 +417,10 @@ void exact_before_child(struct recorder *rec, const struct task *t,
 	/* Only a process can be the first in a namespace. */
 	if (t->inner_tid || child->tid == child->pid)
 		child->inner_tid = inner_tid(child->tid);
-	moca_exact.begun++;
+	moca_exact_recording.begun++;
 	/* The first task was not begun here: it may be one less than none. */
-	while (moca_exact.begun - (long)atomic_load(&moca_exact.ended) >
+	while (moca_exact_recording.begun -
+		       (long)atomic_load(&moca_exact_recording.ended) >
 	       (long)tasks_count() + UNHARVESTED_MAX) {
 		queue_wake(rec->queue);
 		usleep(1000);

@@ -16,7 +16,7 @@
 #define EXIT_OURS 125
 #define FSGSBASE 2		/* in AT_HWCAP2 */
 
-struct exact moca_exact;
+struct exact moca_exact_recording;
 const char *const exact_reason_names[EXACT_REASONS] = {
 	[EXACT_32BIT] = "32-bit program",
 	[EXACT_SECCOMP] = "seccomp",
@@ -62,7 +62,7 @@ uint64_t exact_gaps(const struct exact_totals *t)
 	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
 		add(&sum, t->gaps[i]);
 	for (int i = 0; i < EXACT_REASONS; i++)
-		add(&sum, atomic_load(&moca_exact.reasons[i]));
+		add(&sum, atomic_load(&moca_exact_recording.reasons[i]));
 	return sum;
 }
 
@@ -102,7 +102,7 @@ void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
 		set_gap(m, gap_names[i], t->gaps[i]);
 	for (int i = 0; i < EXACT_REASONS; i++)
 		set_gap(m, exact_reason_names[i],
-			atomic_load(&moca_exact.reasons[i]));
+			atomic_load(&moca_exact_recording.reasons[i]));
 }
 
 /* --- the way of recording ------------------------------------------------------ */
@@ -113,14 +113,14 @@ static int prepare(struct recorder *rec, struct moca_meta *meta,
 	int err;
 
 	moca_meta_set(meta, "exact.granularity", "%lu",
-		      moca_exact.opt.granularity);
-	moca_meta_set(meta, "exact.slice_ns", "%lu", moca_exact.opt.slice_ns);
-	moca_meta_set(meta, "interval_ns", "%lu", moca_exact.opt.slice_ns);
+		      moca_exact_recording.opt.granularity);
+	moca_meta_set(meta, "exact.slice_ns", "%lu", moca_exact_recording.opt.slice_ns);
+	moca_meta_set(meta, "interval_ns", "%lu", moca_exact_recording.opt.slice_ns);
 	if (tracer_clock_choose() != MOCA_CLOCK_TSC)
 		moca_meta_add(meta, "note", "this machine's time stamp counter "
 			      "may stop, or differ between CPUs: times of first "
 			      "touches and of mappings may be wrong");
-	err = harvest_new(&moca_exact.harvest, rec, meta, writer);
+	err = harvest_new(&moca_exact_recording.harvest, rec, meta, writer);
 	if (err)
 		moca_error("cannot begin the trace in %s: %s", rec->dir,
 			   strerror(-err));
@@ -129,12 +129,12 @@ static int prepare(struct recorder *rec, struct moca_meta *meta,
 
 static void collect(struct recorder *rec, atomic_int *finished)
 {
-	harvest_run(moca_exact.harvest, finished);
+	harvest_run(moca_exact_recording.harvest, finished);
 }
 
 static void summary(struct recorder *rec)
 {
-	const struct exact_totals *t = harvest_totals(moca_exact.harvest);
+	const struct exact_totals *t = harvest_totals(moca_exact_recording.harvest);
 	uint64_t gaps = exact_gaps(t);
 
 	if (rec->opt->quiet)
@@ -177,7 +177,7 @@ int moca_exact_run(const struct moca_record_options *opt,
 			   missing);
 		return EXIT_OURS;
 	}
-	moca_exact.opt = *exact;
-	moca_exact.shift = (unsigned int)__builtin_ctzll(exact->granularity);
+	moca_exact_recording.opt = *exact;
+	moca_exact_recording.shift = (unsigned int)__builtin_ctzll(exact->granularity);
 	return record_run(opt, &exact_way);
 }

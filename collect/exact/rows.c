@@ -380,7 +380,7 @@ static int add_row(struct cell *c, int fresh, uint64_t base, uint64_t at)
 	uint64_t before = fresh ? 0 : c->value;
 	const uint32_t *now = &x.pairs[2 * at];
 
-	*r = (struct moca_count){ .addr = granule << moca_exact.shift };
+	*r = (struct moca_count){ .addr = granule << moca_exact_recording.shift };
 	r->loads = growth(&id, (uint32_t)before, now[0],
 			  touched(base, base + at, 0), 0);
 	r->stores = growth(&id, before >> 32, now[1],

@@ -27,7 +27,7 @@ uint32_t slot_state(struct exact_arena *a, unsigned int n)
 static void hostile(struct exact_view *v, const char *what)
 {
 	moca_debug("slot of task %u: %s", v->task ? v->task->id : 0, what);
-	atomic_fetch_add(&moca_exact.reasons[EXACT_HOSTILE], 1);
+	atomic_fetch_add(&moca_exact_recording.reasons[EXACT_HOSTILE], 1);
 }
 
 /* --- events ----------------------------------------------------------------- */
@@ -183,15 +183,16 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 	if (!n)
 		return 0;
 	if (!recording_goes_on(&h->recording)) {
-		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
+		atomic_fetch_add(&moca_exact_recording.reasons[EXACT_UNWRITTEN], 1);
 		return 0;
 	}
 	p->info.more = more;
-	err = moca_writer_counts(h->writer, &p->info, moca_exact.shift, rows, n);
+	err = moca_writer_counts(h->writer, &p->info,
+				 moca_exact_recording.shift, rows, n);
 	if (err == -EINVAL)
 		return err;	/* what the program left there is nonsense */
 	if (err) {
-		atomic_fetch_add(&moca_exact.reasons[EXACT_UNWRITTEN], 1);
+		atomic_fetch_add(&moca_exact_recording.reasons[EXACT_UNWRITTEN], 1);
 		recording_fail(&h->recording, err, "write the trace");
 		return 0;
 	}

@@ -124,7 +124,7 @@ static int t_nonsense(void)
 	rec.dir = dir;
 	rec.dirfd = dirfd_;
 	rec.start_ns = moca_now_ns() - 1000000000;
-	moca_exact.shift = 12;
+	moca_exact_recording.shift = 12;
 	CHECK(fd >= 0 && !ftruncate(fd, MOCA_EXACT_ARENA_SIZE));
 	CHECK(meta && !moca_writer_create(&writer, dirfd_));
 	CHECK(!harvest_new(&h, &rec, meta, writer));

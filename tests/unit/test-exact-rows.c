@@ -101,7 +101,7 @@ static int in_order, first_once;
 static int take(void *arg, const struct moca_count *rows, size_t n, int more)
 {
 	for (size_t k = 0; k < n; k++) {
-		int i = find(rows[k].addr >> moca_exact.shift);
+		int i = find(rows[k].addr >> moca_exact_recording.shift);
 
 		if (i < 0 || (last_addr && rows[k].addr <= last_addr) ||
 		    !(rows[k].loads | rows[k].stores)) {
@@ -127,7 +127,7 @@ static void prepare(void)
 	if (fd < 0 || ftruncate(fd, MOCA_EXACT_ARENA_SIZE))
 		abort();
 	arena = exact_arena_new(fd);
-	moca_exact.shift = 12;
+	moca_exact_recording.shift = 12;
 	log_count = 0;
 	memset(truth, 0, sizeof(truth));
 	memset(told, 0, sizeof(told));
