@@ -72,11 +72,11 @@ struct cold {
 	bool store;
 };
 
-static uint32_t bump(struct emitter *e, const struct asm_group *g,
-		     uint32_t loads, uint32_t stores, int64_t delta,
-		     struct cold *cold)
+static int bump(struct emitter *e, const struct asm_group *g, uint32_t loads,
+		uint32_t stores, int64_t delta, struct cold *cold)
 {
-	uint32_t n = 0, store;
+	uint32_t store;
+	int n = 0;
 
 	for (store = 0; store < 2; store++) {
 		uint32_t count = store ? stores : loads;
@@ -148,31 +148,33 @@ static int count_group(struct emitter *e, const struct asm_group *g)
 {
 	const struct asm_stmt *at = &e->f->stmts[g->place];
 	bool redzone = e->f->functions[at->function].redzone;
-	uint32_t loads = 0, stores = 0, n, i, slow = 0;
+	uint32_t loads = 0, stores = 0, slow = 0;
+	const struct x86_group *w = &g->what;
 	int64_t granule = 1ll << e->shift;
 	struct cold *cold;
+	int i, n;
 
-	cold = calloc(2 * g->nitems + 2, sizeof(*cold));
+	cold = calloc((size_t)2 * w->count + 2, sizeof(*cold));
 	if (!cold)
 		return -ENOMEM;
-	for (i = 0; i < g->nitems; i++) {
-		loads += g->items[i].loads;
-		stores += g->items[i].stores;
+	for (i = 0; i < w->count; i++) {
+		loads += w->members[i].load;
+		stores += w->members[i].store;
 	}
 	e->lowered = redzone && (g->spill || g->flags);
 	save(e, g, at->live);
-	address(e, g, g->lo);
-	if (g->hi != g->lo) {
+	address(e, g, w->low);
+	if (w->high != w->low) {
 		slow = ++e->labels;
 		e->labels++;
 		fprintf(e->out, "\tandl $%" PRId64 ",%%%s\n\tcmpl $%" PRId64
 			",%%%s\n\tja .Lmoca_s%u\n", granule - 1,
-			moca_asm_reg32[g->scratch], granule - 1 - (g->hi - g->lo),
+			moca_asm_reg32[g->scratch], granule - 1 - (w->high - w->low),
 			moca_asm_reg32[g->scratch], slow);
-		address(e, g, g->lo);
+		address(e, g, w->low);
 	}
 	cell(e, g);
-	n = bump(e, g, loads, stores, g->lo, cold);
+	n = bump(e, g, loads, stores, w->low, cold);
 	if (slow)
 		fprintf(e->out, ".Lmoca_e%u:\n", slow);
 	restore(e, g, at->live);
@@ -181,11 +183,12 @@ static int count_group(struct emitter *e, const struct asm_group *g)
 		cold_part(e, g, &cold[i]);
 	if (slow) {
 		fprintf(e->out, ".Lmoca_s%u:\n", slow);
-		for (i = 0, n = 0; i < g->nitems; i++) {
-			address(e, g, g->items[i].delta);
+		for (i = 0, n = 0; i < w->count; i++) {
+			address(e, g, w->members[i].disp);
 			cell(e, g);
-			n += bump(e, g, g->items[i].loads, g->items[i].stores,
-				  g->items[i].delta, cold + n);
+			n += bump(e, g, w->members[i].load,
+				  w->members[i].store, w->members[i].disp,
+				  cold + n);
 		}
 		fprintf(e->out, "\tjmp .Lmoca_e%u\n", slow);
 		for (i = 0; i < n; i++)

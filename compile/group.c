@@ -7,17 +7,11 @@
 
 #include "lib/base/vec.h"
 
-/* A register's value: what it was at some point, plus a number. */
-struct value {
-	uint32_t version;
-	int64_t plus;
-};
-
 struct walk {
 	const struct asm_file *f;
 	struct asm_groups *g;
 	int64_t span;
-	struct value reg[16];
+	struct x86_values values;
 	uint32_t versions;
 	uint32_t begin;		/* of the straight piece */
 	uint32_t open;		/* its first group */
@@ -25,93 +19,42 @@ struct walk {
 
 static void begin_piece(struct walk *w, uint32_t at)
 {
-	int r;
-
-	for (r = 0; r < 16; r++)
-		w->reg[r] = (struct value){ ++w->versions, 0 };
+	moca_x86_values_new(&w->values, X86_GPRS, &w->versions);
 	w->begin = at;
 	w->open = w->g->count;
 }
 
-static struct value value_of(struct walk *w, int reg, bool narrow)
+static bool takes(const struct walk *w, const struct asm_group *g,
+		  const struct asm_mem *m)
 {
-	/* 32-bit arithmetic wraps elsewhere: equal to nothing. */
-	if (narrow)
-		return (struct value){ ++w->versions, 0 };
-	return reg >= 0 && reg < 16 ? w->reg[reg] : (struct value){ 0, 0 };
-}
-
-static int put(struct asm_group *g, int64_t delta, const struct asm_mem *m)
-{
-	uint32_t i;
-
-	for (i = 0; i < g->nitems && g->items[i].delta != delta; i++)
-		;
-	if (i == g->nitems) {
-		if (moca_vec_fit(g->items, g->room, i + 1))
-			return -ENOMEM;
-		g->items[g->nitems++] = (struct asm_item){ .delta = delta };
-	}
-	g->items[i].loads += m->at.load;
-	g->items[i].stores += m->at.store;
-	if (delta < g->lo)
-		g->lo = delta;
-	if (delta > g->hi)
-		g->hi = delta;
-	return 0;
+	return !m->alone && !g->mem->alone && !strcmp(g->mem->sym, m->sym) &&
+	       moca_x86_group_takes(&g->what, &m->at, &w->values, w->span);
 }
 
 static int add_access(struct walk *w, uint32_t at, const struct asm_mem *m)
 {
-	struct value base = value_of(w, m->at.base, m->at.narrow);
-	struct value index = value_of(w, m->at.index, m->at.narrow);
-	int64_t origin = m->at.disp + base.plus + index.plus * m->at.scale;
 	struct asm_groups *gs = w->g;
+	uint32_t i = gs->count;
 	struct asm_group *g;
-	uint32_t i;
 
-	for (i = gs->count; i-- > w->open && !m->alone;) {
-		int64_t delta;
-
-		g = &gs->all[i];
-		delta = origin - g->origin;
-		if (g->base_version != base.version ||
-		    g->index_version != index.version ||
-		    g->mem->at.rip != m->at.rip ||
-		    (m->at.index >= 0 && g->mem->at.scale != m->at.scale) ||
-		    g->mem->at.seg != m->at.seg || g->mem->alone ||
-		    strcmp(g->mem->sym, m->sym))
-			continue;
-		if ((delta > g->hi ? delta : g->hi) -
-		    (delta < g->lo ? delta : g->lo) > w->span)
-			continue;
-		return put(g, delta, m);
+	while (i > w->open && !takes(w, &gs->all[i - 1], m))
+		i--;
+	if (i > w->open) {
+		g = &gs->all[i - 1];
+	} else {
+		g = moca_vec_add(gs->all, gs->count, gs->room);
+		if (!g)
+			return -ENOMEM;
+		*g = (struct asm_group){ .at = at, .begin = w->begin,
+					 .place = at, .mem = m };
+		moca_x86_group_begin(&g->what, &m->at, &w->values);
+		g->origin = g->what.low;
 	}
-	g = moca_vec_add(gs->all, gs->count, gs->room);
-	if (!g)
+	/* One more, so that it takes another one. */
+	if (moca_vec_fit(g->what.members, g->what.room, g->what.count + 2))
 		return -ENOMEM;
-	*g = (struct asm_group){ .at = at, .begin = w->begin, .place = at,
-				 .mem = m, .base_version = base.version,
-				 .index_version = index.version,
-				 .origin = origin };
-	return put(g, 0, m);
-}
-
-/* What a statement does to what is known of the registers. */
-static void step(struct walk *w, const struct asm_stmt *s)
-{
-	const struct x86_insn *x = &s->what;
-	uint32_t written = x->writes;
-	int r;
-
-	if (x->move_to >= 0) {
-		w->reg[x->move_to] = w->reg[x->move_from];
-		w->reg[x->move_to].plus += x->move_add;
-		written &= ~X86_BIT(x->move_to);
-	}
-	for (r = 0; r < 16; r++)
-		if (written & X86_BIT(r))
-			w->reg[r] = (struct value){ ++w->versions, 0 };
+	moca_x86_group_put(&g->what, &m->at, &w->values);
+	return 0;
 }
 
 /* Registers to take, best first; the last ones are a function's own. */
@@ -230,10 +173,12 @@ int moca_asm_group(const struct asm_file *f, int64_t span,
 		if (s->what.kind > X86_LAST_STRAIGHT || !s->known || s->string)
 			begin_piece(&w, i + 1);
 		else
-			step(&w, s);
+			moca_x86_values_step(&w.values, &s->what, &w.versions);
 	}
-	for (i = 0; i < g->count; i++)
+	for (i = 0; i < g->count; i++) {
+		moca_x86_group_move(&g->all[i].what, -g->all[i].origin);
 		choose(f, &g->all[i]);
+	}
 	qsort(g->all, g->count, sizeof(*g->all), by_place);
 	return 0;
 }
@@ -243,7 +188,7 @@ void moca_asm_groups_free(struct asm_groups *g)
 	uint32_t i;
 
 	for (i = 0; i < g->count; i++)
-		free(g->all[i].items);
+		free(g->all[i].what.members);
 	free(g->all);
 	memset(g, 0, sizeof(*g));
 }

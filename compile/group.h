@@ -7,27 +7,19 @@
 #define MOCA_COMPILE_GROUP_H
 
 #include "compile/asm.h"
-
-struct asm_item {
-	int64_t delta;		/* from the group's mem */
-	uint32_t loads, stores;
-};
+#include "lib/x86/group.h"
 
 struct asm_group {
-	uint32_t at;		/* the first access's statement */
+	struct x86_group what;	/* displacements: bytes from mem */
+	const struct asm_mem *mem;	/* the first one's */
+	uint32_t at;		/* its statement */
 	uint32_t begin;		/* of the straight piece */
 	uint32_t place;		/* before which statement it is counted */
-	const struct asm_mem *mem;
-	int64_t lo, hi;		/* bytes from mem */
-	struct asm_item *items;
-	uint32_t nitems, room;
+	int64_t origin;		/* what mem's displacement was taken for */
 	int8_t scratch;		/* a register; spilled if it is needed */
 	bool spill;
 	bool flags;		/* they are needed afterwards */
 	bool lost;		/* no place was found */
-	/* What mem was when the group began. */
-	uint32_t base_version, index_version;
-	int64_t origin;
 };
 
 struct asm_groups {

@@ -35,7 +35,7 @@ uint32_t moca_exact_help_group(const struct group *g, int scratch,
 	struct helped *h = moca_exact_alloc(sizeof(*h));
 
 	h->kind = H_GROUP;
-	h->mem = g->mem;
+	h->mem = g->what.mem;
 	h->straddle = *out = moca_exact_straddle(g, scratch);
 	return add((uintptr_t)h);
 }
@@ -169,7 +169,7 @@ static void help_group(struct context *c, const struct helped *h)
 	struct straddle *s = h->straddle;
 
 	for (int i = 0; i < s->count; i++) {
-		const struct member *m = &s->members[i];
+		const struct x86_member *m = &s->members[i];
 		uint64_t a = address(c, c->gpr, &h->mem, m->disp);
 
 		moca_exact_count(c, a, 0, m->load);

@@ -28,7 +28,7 @@ struct affine {
 	uint64_t enough;	/* iterations that members are worth to be one for */
 	uint32_t load, store;
 	int count;
-	struct member *members;
+	struct x86_member *members;
 };
 
 struct description {
@@ -46,38 +46,12 @@ struct description {
  * had when the iteration began.
  */
 static struct state {
-	uint32_t version[16];
-	int64_t offset[16];
+	struct x86_values values;
 	int sometimes;		/* a jump within the body may leave it out */
 } states[LOOP_INSNS + 1];
 static uint32_t last_version;
 static int64_t steps[16];
 static uint32_t inductive;	/* registers that move by their step */
-
-static void anew(struct state *s, uint32_t registers)
-{
-	for (int r = 0; r < 16; r++)
-		if (registers & X86_BIT(r)) {
-			s->version[r] = ++last_version;
-			s->offset[r] = 0;
-		}
-}
-
-static void step(const struct insn *x, const struct state *s,
-		 struct state *after)
-{
-	uint32_t writes = x->what.writes;
-
-	memcpy(after->version, s->version, sizeof(s->version));
-	memcpy(after->offset, s->offset, sizeof(s->offset));
-	if (x->what.move_to >= 0) {
-		after->version[x->what.move_to] = s->version[x->what.move_from];
-		after->offset[x->what.move_to] = s->offset[x->what.move_from] +
-					    x->what.move_add;
-		writes &= ~X86_BIT(x->what.move_to);
-	}
-	anew(after, writes);
-}
 
 /* Jumps to instruction `to` that leave others out: those, and what they write. */
 static void join(const struct work *w, int head, int to)
@@ -94,23 +68,25 @@ static void join(const struct work *w, int head, int to)
 				writes |= X86_BIT(w->insns[k].what.move_to);
 		}
 	}
-	anew(&states[to - head], writes);
+	moca_x86_values_new(&states[to - head].values, writes, &last_version);
 }
 
 static void walk(const struct work *w, int head, int last)
 {
-	const struct state *end = &states[last - head];
+	const struct x86_values *end = &states[last - head].values;
 
 	memset(states, 0, sizeof(states[0]) * (size_t)(last - head + 1));
 	last_version = 0;
-	anew(&states[0], X86_GPRS);
+	moca_x86_values_new(&states[0].values, X86_GPRS, &last_version);
 	for (int i = head; i < last; i++) {
-		step(&w->insns[i], &states[i - head], &states[i + 1 - head]);
+		states[i + 1 - head].values = states[i - head].values;
+		moca_x86_values_step(&states[i + 1 - head].values,
+				     &w->insns[i].what, &last_version);
 		join(w, head, i + 1);
 	}
 	inductive = 0;
 	for (int r = 0; r < 16; r++) {
-		steps[r] = end->offset[r];
+		steps[r] = end->plus[r];
 		if (end->version[r] == (uint32_t)r + 1)
 			inductive |= X86_BIT(r);
 	}
@@ -119,7 +95,7 @@ static void walk(const struct work *w, int head, int last)
 /* --- which groups ------------------------------------------------------------------ */
 
 /* One of a group's registers, as at the iteration's begin. */
-static int trace_back(const struct state *s, int8_t *reg, int scale,
+static int trace_back(const struct x86_values *s, int8_t *reg, int scale,
 		      struct affine *a)
 {
 	uint32_t v;
@@ -129,7 +105,7 @@ static int trace_back(const struct state *s, int8_t *reg, int scale,
 	v = s->version[*reg];
 	if (v > 16 || !(inductive & X86_BIT(v - 1)))
 		return -1;
-	a->mem.disp += s->offset[*reg] * scale;
+	a->mem.disp += s->plus[*reg] * scale;
 	a->step += steps[v - 1] * scale;
 	*reg = (int8_t)(v - 1);
 	return 0;
@@ -142,25 +118,25 @@ static int describe(const struct loop *l, const struct group *g,
 	const struct state *s = &states[g->place - l->head];
 	int64_t size, moved;
 
-	if (s->sometimes || g->mem.narrow || g->mem.seg == X86_GS)
+	if (s->sometimes || g->what.mem.narrow || g->what.mem.seg == X86_GS)
 		return -1;
 	memset(a, 0, sizeof(*a));
-	a->mem = g->mem;
+	a->mem = g->what.mem;
 	a->mem.disp = 0;
-	if (!g->mem.rip && (trace_back(s, &a->mem.base, 1, a) ||
-			    trace_back(s, &a->mem.index, g->mem.scale, a)))
+	if (!g->what.mem.rip && (trace_back(&s->values, &a->mem.base, 1, a) ||
+			    trace_back(&s->values, &a->mem.index, g->what.mem.scale, a)))
 		return -1;
 	moved = a->mem.disp;
 	a->mem.disp = 0;
-	a->low = g->low + moved;
-	a->high = g->high + moved;
-	a->count = g->count;
-	a->members = moca_exact_alloc((size_t)g->count * sizeof(*a->members));
-	for (int i = 0; i < g->count; i++) {
-		a->members[i] = g->members[i];
+	a->low = g->what.low + moved;
+	a->high = g->what.high + moved;
+	a->count = g->what.count;
+	a->members = moca_exact_alloc((size_t)g->what.count * sizeof(*a->members));
+	for (int i = 0; i < g->what.count; i++) {
+		a->members[i] = g->what.members[i];
 		a->members[i].disp += moved;
-		a->load += g->members[i].load;
-		a->store += g->members[i].store;
+		a->load += g->what.members[i].load;
+		a->store += g->what.members[i].store;
 	}
 	size = a->step < 0 ? -a->step : a->step;
 	if (size)
@@ -282,7 +258,8 @@ static int64_t moves_by(const struct work *w, const struct loop *l, int r,
 /* The register that had what r has now, but for a constant, when it began. */
 static int8_t of_begin(const struct state *s, int8_t r)
 {
-	return r >= 0 && s->version[r] <= 16 ? (int8_t)(s->version[r] - 1) : r;
+	return r >= 0 && s->values.version[r] <= 16 ?
+		       (int8_t)(s->values.version[r] - 1) : r;
 }
 
 /* From the comparison that its last jump depends on. 0, or -1: it does not tell. */
@@ -515,7 +492,7 @@ static uint64_t add_entries(struct context *c, struct moca_exact_loop *l,
 	    room(a, last) >= a->enough)
 		return put(c, &l->entry[(*n)++], a, last, a->load, a->store);
 	for (int i = 0; i < a->count; i++) {
-		const struct member *m = &a->members[i];
+		const struct x86_member *m = &a->members[i];
 
 		length = least(length, put_two(c, &l->entry[(*n)++], a,
 					       base + (uint64_t)m->disp, m->load,

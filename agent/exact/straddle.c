@@ -22,17 +22,17 @@ struct straddle *moca_exact_straddle(const struct group *g, int scratch)
 {
 	struct straddle *s = moca_exact_alloc(sizeof(*s));
 
-	s->mem = g->mem;
-	s->low = g->low;
+	s->mem = g->what.mem;
+	s->low = g->what.low;
 	s->scratch = (int8_t)scratch;
-	s->count = g->count;
-	s->members = moca_exact_alloc((size_t)g->count * sizeof(*s->members));
-	for (int i = 0; i < g->count; i++) {
+	s->count = g->what.count;
+	s->members = moca_exact_alloc((size_t)g->what.count * sizeof(*s->members));
+	for (int i = 0; i < g->what.count; i++) {
 		int at = i;
 
-		for (; at && s->members[at - 1].disp > g->members[i].disp; at--)
+		for (; at && s->members[at - 1].disp > g->what.members[i].disp; at--)
 			s->members[at] = s->members[at - 1];
-		s->members[at] = g->members[i];
+		s->members[at] = g->what.members[i];
 	}
 	return s;
 }

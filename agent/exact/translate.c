@@ -112,15 +112,15 @@ static void cold_here(int scratch, int store, uint64_t granule)
 static void sums(const struct group *g, uint32_t *load, uint32_t *store)
 {
 	*load = *store = 0;
-	for (int i = 0; i < g->count; i++) {
-		*load += g->members[i].load;
-		*store += g->members[i].store;
+	for (int i = 0; i < g->what.count; i++) {
+		*load += g->what.members[i].load;
+		*store += g->what.members[i].store;
 	}
 }
 
 static void count_known(const struct group *g)
 {
-	uint64_t granule = (uint64_t)g->low >> moca_exact.shift;
+	uint64_t granule = (uint64_t)g->what.low >> moca_exact.shift;
 	uint32_t n[2];
 
 	sums(g, &n[0], &n[1]);
@@ -138,9 +138,9 @@ static struct slow *check_span(const struct group *g, int scratch)
 	uint32_t size = 1u << moca_exact.shift;
 	struct slow *s;
 
-	emit_address(&o.p, scratch, &g->mem, g->low);
+	emit_address(&o.p, scratch, &g->what.mem, g->what.low);
 	emit_and(&o.p, scratch, size - 1);
-	emit_compare(&o.p, scratch, size - 1 - (uint32_t)(g->high - g->low));
+	emit_compare(&o.p, scratch, size - 1 - (uint32_t)(g->what.high - g->what.low));
 	s = &o.slows[o.slow_count++];
 	s->from = emit_jcc(&o.p, CC_ABOVE, NULL);
 	s->helped = moca_exact_help_group(g, scratch, &s->straddle);
@@ -152,18 +152,18 @@ static void count_group(const struct group *g, int scratch)
 	struct slow *s = NULL;
 	uint32_t n[2];
 
-	if (g->mem.rip) {
+	if (g->what.mem.rip) {
 		count_known(g);
 		return;
 	}
-	if (g->high > g->low) {
+	if (g->what.high > g->what.low) {
 		if (o.slow_count == SLOWS) {
 			o.failed = 1;
 			return;
 		}
 		s = check_span(g, scratch);
 	}
-	emit_address(&o.p, scratch, &g->mem, g->low);
+	emit_address(&o.p, scratch, &g->what.mem, g->what.low);
 	emit_shift_right(&o.p, scratch, (int)moca_exact.shift);
 	sums(g, &n[0], &n[1]);
 	for (int store = 0; store < 2; store++)
@@ -180,10 +180,10 @@ static int borrow_for(const struct insn *x, const struct work *w)
 	uint32_t used = X86_BIT(RSP);
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
-		if (w->groups[i].mem.base >= 0)
-			used |= X86_BIT(w->groups[i].mem.base);
-		if (w->groups[i].mem.index >= 0)
-			used |= X86_BIT(w->groups[i].mem.index);
+		if (w->groups[i].what.mem.base >= 0)
+			used |= X86_BIT(w->groups[i].what.mem.base);
+		if (w->groups[i].what.mem.index >= 0)
+			used |= X86_BIT(w->groups[i].what.mem.index);
 	}
 	for (int r = 0; r < 16; r++)
 		if (!(used & X86_BIT(r)))
@@ -216,7 +216,7 @@ static void count_groups(const struct work *w, const struct insn *x)
 		if (!counts(&w->groups[i]))
 			continue;
 		keep |= !w->groups[i].flags_dead;
-		borrows += w->groups[i].scratch < 0 && !w->groups[i].mem.rip;
+		borrows += w->groups[i].scratch < 0 && !w->groups[i].what.mem.rip;
 	}
 	if (keep)
 		save_flags(rax_dead);
@@ -230,9 +230,9 @@ static void count_groups(const struct work *w, const struct insn *x)
 
 		if (!counts(g))
 			continue;
-		if (r < 0 && !g->mem.rip) {
+		if (r < 0 && !g->what.mem.rip) {
 			own = shared < 0;
-			r = own ? borrow_alone(&g->mem) : shared;
+			r = own ? borrow_alone(&g->what.mem) : shared;
 		}
 		if (own)
 			emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));

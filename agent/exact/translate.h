@@ -9,7 +9,7 @@
 #define MOCA_EXACT_TRANSLATE_H
 
 #include "agent/exact/translator.h"
-#include "lib/x86/insn.h"
+#include "lib/x86/group.h"
 
 #define REGION_INSNS 256	/* more, and much that never runs is decoded */
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
@@ -26,11 +26,6 @@ enum {
 
 /* What a helper counts. */
 enum helped_kind { H_STRING, H_VSIB, H_XLAT, H_BIT, H_ENTER, H_GROUP };
-
-struct member {
-	int64_t disp;
-	uint16_t load, store;
-};
 
 struct straddle;
 
@@ -83,14 +78,11 @@ struct group {
 	int32_t next;		/* at the same place */
 	int32_t place;		/* the instruction ahead of which it is counted */
 	int32_t first, block;	/* that of its first access; of its block */
-	struct x86_mem mem;	/* with registers and disp as at place */
-	uint32_t base_version, index_version;
-	int64_t low, high;	/* of the displacements */
+	struct x86_group what;	/* with registers and displacements as at place */
 	uint8_t deferred;	/* counted when its loop is left: loop.c */
-	int count;
-	struct member members[GROUP_MEMBERS];
 	int8_t scratch;		/* register, or -1: borrow one */
 	uint8_t flags_dead;
+	struct x86_member members[GROUP_MEMBERS];
 };
 
 /*

@@ -13,7 +13,7 @@
 /* Number of a general register, or -1. */
 int moca_x86_register(ZydisRegister r);
 
-/* The instruction d, at pc, with all its operands (d->operand_count). */
+/* The instruction d, at pc, with op as ZydisDecoderDecodeFull() left it. */
 void moca_x86_describe(struct x86_insn *x, uint64_t pc,
 		       const ZydisDecodedInstruction *d,
 		       const ZydisDecodedOperand *op);

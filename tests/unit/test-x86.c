@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What lib/x86 says of instructions, by their bytes: kinds, registers, memory. */
+/*
+ * What lib/x86 says of instructions, by their bytes: kinds, registers, memory; and
+ * which of their accesses it puts together.
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/x86/describe.h"
+#include "lib/x86/group.h"
 
 /*
  * Kind; registers read, written, killed; flags killed, as in EFLAGS; accesses
@@ -65,26 +69,67 @@ static const struct {
 	{ "syscall", "0f 05", "13 ffff:802:0 0" },
 };
 
-static void describe(const char *bytes, char *out, size_t size)
+#define SPAN 64
+#define ROOM 3
+
+/* Groups of a straight piece: their members, and bytes from first to last. */
+static const struct {
+	const char *name, *bytes, *want;
+} pieces[] = {
+	{ "one-base", "8b 03 8b 43 08 89 43 04", "3:8" },
+	{ "same-place", "8b 03 48 83 c3 08 89 43 f8", "1:0" },
+	{ "stack", "50 53 8b 04 24 58", "2:8" },
+	{ "copied-base", "8b 03 48 89 d8 8b 50 10", "2:16" },
+	{ "new-base", "8b 03 48 8b 1b 8b 43 08", "1:0 1:0" },
+	{ "far", "8b 03 8b 43 40 8b 43 41", "2:64 1:0" },
+	{ "full", "8b 03 8b 43 04 8b 43 08 8b 43 0c 8b 03", "3:8 1:0" },
+	{ "other-index", "8b 04 8b 8b 44 8b 04 8b 44 4b 04", "2:4 1:0" },
+	{ "segment", "8b 03 64 8b 43 04", "1:0 1:0" },
+	{ "narrow", "67 8b 03 67 8b 43 04", "1:0 1:0" },
+	/* Behind it both registers are elsewhere. */
+	{ "cmps", "8a 06 a6 8a 06", "1:0 1:0 1:0" },
+	{ "pop-base", "8b 04 24 5c 8b 04 24", "1:0 1:0" },
+};
+
+/* Cuts the first instruction off. 0: there is none. */
+static int next(const uint8_t **code, const uint8_t *end, struct x86_insn *x)
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction d;
-	uint8_t code[16] = { 0 };
-	struct x86_insn x;
 	ZydisDecoder decoder;
-	unsigned int byte;
-	int n, len = 0, i;
 
-	for (; sscanf(bytes, " %2x%n", &byte, &n) == 1; bytes += n)
-		code[len++] = (uint8_t)byte;
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64,
 			 ZYDIS_STACK_WIDTH_64);
-	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, code, (ZyanUSize)len,
-						 &d, op))) {
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, *code,
+						 (ZyanUSize)(end - *code), &d,
+						 op)))
+		return 0;
+	moca_x86_describe(x, 0x1000, &d, op);
+	*code += d.length;
+	return 1;
+}
+
+static const uint8_t *bytes_of(const char *hex, uint8_t *code)
+{
+	unsigned int byte;
+	int n;
+
+	for (; sscanf(hex, " %2x%n", &byte, &n) == 1; hex += n)
+		*code++ = (uint8_t)byte;
+	return code;
+}
+
+static void describe(const char *hex, char *out, size_t size)
+{
+	uint8_t bytes[64];
+	const uint8_t *code = bytes, *end = bytes_of(hex, bytes);
+	struct x86_insn x;
+	int n, i;
+
+	if (!next(&code, end, &x) || code != end) {
 		snprintf(out, size, "not decoded");
 		return;
 	}
-	moca_x86_describe(&x, 0x1000, &d, op);
 	n = snprintf(out, size, "%d %x:%x:%x %x", x.kind, x.reads & X86_GPRS,
 		     x.writes & X86_GPRS, x.kills & X86_GPRS,
 		     x.kills >> X86_FLAG_SHIFT);
@@ -101,6 +146,51 @@ static void describe(const char *bytes, char *out, size_t size)
 			 x.move_from, (int)x.move_add);
 }
 
+static void group(const char *hex, char *out, size_t size)
+{
+	static struct x86_member members[8][ROOM];
+	struct x86_group groups[8];
+	uint8_t bytes[64];
+	const uint8_t *code = bytes, *end = bytes_of(hex, bytes);
+	struct x86_values values;
+	uint32_t last = 0;
+	struct x86_insn x;
+	int count = 0, n = 0, i, k;
+
+	memset(members, 0, sizeof(members));
+	moca_x86_values_new(&values, X86_GPRS, &last);
+	for (; next(&code, end, &x); moca_x86_values_step(&values, &x, &last))
+		for (k = 0; k < x.accesses; k++) {
+			const struct x86_mem *m = &x.access[k];
+
+			for (i = 0; i < count; i++)
+				if (moca_x86_group_takes(&groups[i], m, &values,
+							 SPAN))
+					break;
+			if (i == count && count < 8) {
+				groups[count].members = members[count];
+				groups[count].room = ROOM;
+				moca_x86_group_begin(&groups[count++], m,
+						     &values);
+			}
+			moca_x86_group_put(&groups[i], m, &values);
+		}
+	for (i = 0; i < count; i++)
+		n += snprintf(out + n, size - (size_t)n, "%s%d:%d", i ? " " : "",
+			      groups[i].count,
+			      (int)(groups[i].high - groups[i].low));
+}
+
+static int compare(const char *name, const char *got, const char *want)
+{
+	if (!strcmp(got, want)) {
+		printf("ok %s\n", name);
+		return 0;
+	}
+	printf("not ok %s: %s, not %s\n", name, got, want);
+	return 1;
+}
+
 int main(void)
 {
 	char got[256];
@@ -109,13 +199,11 @@ int main(void)
 
 	for (i = 0; i < sizeof(insns) / sizeof(*insns); i++) {
 		describe(insns[i].bytes, got, sizeof(got));
-		if (strcmp(got, insns[i].want)) {
-			printf("not ok %s: %s, not %s\n", insns[i].name, got,
-			       insns[i].want);
-			failed = 1;
-		} else {
-			printf("ok %s\n", insns[i].name);
-		}
+		failed |= compare(insns[i].name, got, insns[i].want);
+	}
+	for (i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		group(pieces[i].bytes, got, sizeof(got));
+		failed |= compare(pieces[i].name, got, pieces[i].want);
 	}
 	return failed;
 }
