@@ -77,7 +77,7 @@ static void private_memory(long thread)
 	unsigned char *own = memory(OWN);
 
 	memset(own, (int)thread, OWN);
-	for (uint64_t i = 0; i < 100000000; i++)
+	for (uint64_t i = 0; i < 25000000; i++)
 		sum[thread][0] += own[noise(i) % OWN]++;
 	free(own);
 }
