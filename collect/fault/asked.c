@@ -22,7 +22,7 @@ static void give_zapper(struct recorder *rec, struct task *t)
 	    tracee_begin(&c, t, &regs))
 		return;
 	pthread_mutex_lock(&mm->lock);
-	if (mm->state == MM_MOVED && !mm->zapper) {
+	if (mm->state == MM_MOVED) {
 		int err = mm_start_zapper(rec, mm, &c);
 
 		moca_debug("process %d: zapper: %s", t->pid,

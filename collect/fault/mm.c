@@ -777,15 +777,14 @@ int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 	return 0;
 }
 
-int mm_start_zapper(struct recorder *rec, struct mm *mm,
-		    struct tracee_calls *c)
+static int start_zapper(struct recorder *rec, struct mm *mm,
+			struct tracee_calls *c)
 {
 	struct message *m;
 	pid_t child = 0;
 	long ret;
 	int err;
 
-	atomic_store(&mm->want_zapper, 0);
 	if (pidns_children_leave(c->task->pid) ||
 	    subreaper_above(c->task->pid)) {
 		if (!atomic_exchange(&mm->no_zapper, 1))
@@ -824,6 +823,19 @@ int mm_start_zapper(struct recorder *rec, struct mm *mm,
 
 err_kill:
 	kill(child, SIGKILL);
+	return err;
+}
+
+int mm_start_zapper(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
+{
+	/*
+	 * The collector may ask while one is being made. Two would both zap
+	 * each list, and nobody waits for the second to be done with it: it
+	 * would go on when the memory is private, and lose what was written.
+	 */
+	int err = mm->zapper ? 0 : start_zapper(rec, mm, c);
+
+	atomic_store(&mm->want_zapper, 0);
 	return err;
 }
 

@@ -118,7 +118,7 @@ uint64_t mm_offset(struct mm *mm, uint64_t addr, uint64_t len);
 /* Register with userfaultfd, so that each page faults by itself. */
 void mm_register(struct mm *mm, uint64_t start, uint64_t end);
 
-/* Start or end the task that zaps. mm->lock held for the latter. */
+/* Start the task that zaps, if there is none, or end it. mm->lock held. */
 int mm_start_zapper(struct recorder *rec, struct mm *mm,
 		    struct tracee_calls *c);
 void mm_stop_zapper(struct mm *mm);

@@ -17,6 +17,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/punch.h"
+#include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
 #define PIECE (1u << 20)
@@ -111,7 +112,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	char *buf;
 	int ret;
 
-	mm_stop_zapper(mm);
+	zap_end(mm);
 	atomic_store(&mm->want_zapper, 0);
 	buf = malloc(PIECE);
 	ret = buf ? freeze_thaw_range(rec, mm, c, 0, USER_END) : -ENOMEM;
