@@ -203,7 +203,8 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 		s.pages = 0;
 		s.limit = room < SLICE_PAGES ? room : SLICE_PAGES;
 		pthread_mutex_lock(&mm->lock);
-		if (mm->dead || mm->state != MM_MOVED || !mm->zapper) {
+		/* It must not read a list that is being written. */
+		if (mm->dead || mm->state != MM_MOVED || zap_wait(mm)) {
 			pthread_mutex_unlock(&mm->lock);
 			break;
 		}

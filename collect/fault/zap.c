@@ -129,18 +129,12 @@ void zap_tell(struct recorder *rec, struct mm *mm, struct task *t)
 			   "entries go");
 }
 
-int zap_run(struct mm *mm, unsigned int n)
+int zap_wait(struct mm *mm)
 {
 	unsigned int asleep = 0;
-	int begun = done(mm);
 
 	if (!mm->zapper)
 		return -ESRCH;
-	if (begun) {
-		mm->stub->zap_count = n;
-		mm->stub->zap_advice = zap_advice();
-		command(mm);
-	}
 	for (int i = 0; i < 100 && !done(mm); i++) {
 		wait_a_little(mm);
 		if (!done(mm) && !alive(mm)) {
@@ -152,7 +146,15 @@ int zap_run(struct mm *mm, unsigned int n)
 			break;
 		}
 	}
-	return begun && done(mm) ? 0 : -ETIMEDOUT;
+	return done(mm) ? 0 : -ETIMEDOUT;
+}
+
+int zap_run(struct mm *mm, unsigned int n)
+{
+	mm->stub->zap_count = n;
+	mm->stub->zap_advice = zap_advice();
+	command(mm);
+	return zap_wait(mm);
 }
 
 void zap_settle(struct mm *mm)

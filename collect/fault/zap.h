@@ -9,10 +9,12 @@
 #include "collect/fault/memory.h"
 
 /*
- * Zap the first n ranges of mm->stub->zap and wait for it. 0; -ETIMEDOUT when
- * it is under way still (the program was stopped, say): zap_settle waits for
- * its end. -ESRCH when the zapper is gone.
+ * Wait for what is being zapped. 0: mm->stub->zap may be written; -ETIMEDOUT
+ * when it is under way still (the program was stopped, say): zap_settle waits
+ * for its end. -ESRCH when the zapper is gone.
  */
+int zap_wait(struct mm *mm);
+/* Behind that: zap the first n ranges of mm->stub->zap. As zap_wait. */
 int zap_run(struct mm *mm, unsigned int n);
 /*
  * Wait until no zap is under way. By the supervisor alone. Of a zapper that
