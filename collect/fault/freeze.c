@@ -25,11 +25,7 @@
 /* ... and what its copy takes. */
 #define COPY_NS 4000ull
 
-/*
- * Pages that the kernel has been given for later (asynchronous input, locked
- * or pinned memory) must stay the ones that are mapped.
- */
-static int holds_pages(pid_t tid, const struct vma_list *l)
+int freeze_holds_pages(pid_t tid, const struct vma_list *l)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (!strncmp(l->items[i].name, "/[aio]", 6) ||
@@ -69,7 +65,7 @@ int freeze_possible(const struct mm *mm, const struct task *forked,
 	return mm->plane < MEMFD_PLANES - 2 && !mm->keyed &&
 	       quiesced(&mm->space, forked) &&
 	       !strict_accounting() &&
-	       !holds_pages(forked->tid, l) && !too_wide(mm);
+	       !freeze_holds_pages(forked->tid, l) && !too_wide(mm);
 }
 
 void freeze_forked(struct mm *mm, int frozen_now)

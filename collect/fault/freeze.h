@@ -39,6 +39,13 @@
 int freeze_possible(const struct mm *mm, const struct task *forked,
 		    const struct vma_list *l);
 
+/*
+ * 1 when the kernel has been given pages for later (asynchronous input, locked
+ * or pinned memory), which must stay the ones that are mapped. l are the
+ * mappings of task tid.
+ */
+int freeze_holds_pages(pid_t tid, const struct vma_list *l);
+
 /* One mapping to be frozen: a part of a region, of one protection. */
 struct freeze_range {
 	struct region region;

@@ -324,15 +324,29 @@ static int thaw_between(struct recorder *rec, struct mm *mm,
 	return err;
 }
 
+/* 0, -EBUSY as long as the pages must stay the ones that are mapped, -errno. */
+static int may_replace(pid_t tid)
+{
+	struct vma_list l;
+	int err = maps_read(tid, &l);
+
+	if (err)
+		return err;
+	err = freeze_holds_pages(tid, &l) ? -EBUSY : 0;
+	maps_free(&l);
+	return err;
+}
+
 int freeze_thaw(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 {
 	struct freeze_state *f = &mm->freeze;
 	uint64_t before = moca_now_ns(), now;
-	int copy = may_copy(rec, mm), err;
+	int copy = may_copy(rec, mm), err = may_replace(c->task->tid);
 
-	if (copy)
+	if (copy && !err)
 		f->copied = f->bytes;
-	err = thaw_between(rec, mm, c, 0, USER_END, STEP, copy);
+	if (!err)
+		err = thaw_between(rec, mm, c, 0, USER_END, STEP, copy);
 
 	now = moca_now_ns();
 	/* Others still use the rest, or it is more than one stop's work. */

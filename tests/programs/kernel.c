@@ -170,6 +170,39 @@ static void use_io_uring(void)
 	puts("64 pages there and back");
 }
 
+/* Pages that are pinned behind a fork, in memory that the child still has. */
+static void pinned_behind_fork(void)
+{
+	char name[] = "ring-XXXXXX", *p = map_pages(2048);
+	struct iovec v = { p, 64 * PAGE };
+	int end[2], pid, fd = mkstemp(name);
+	struct ring r;
+
+	CHECK(fd >= 0 && unlink(name) == 0 && !pipe(end));
+	fill(p, 2048, 1);
+	CHECK(pwrite(fd, p, 64 * PAGE, 0) == 64 * (ssize_t)PAGE);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(end[1]);
+		CHECK(read(end[0], name, 1) == 0 && filled(p, 2048, 1));
+		_exit(0);
+	}
+	fill(p, 64, 2);
+	ring_open(&r);
+	if (syscall(SYS_io_uring_register, r.fd, IORING_REGISTER_BUFFERS, &v,
+		    1))
+		UNSUPPORTED("io_uring's registered buffers");
+	/* Longer than a recorder waits with what concerns a fork's memory. */
+	pause_ms(500);
+	CHECK(ring_do(&r, IORING_OP_READ_FIXED, fd, p, 64 * PAGE, 0, 0) ==
+	      64 * (int)PAGE);
+	CHECK(filled(p, 2048, 1));
+	close(end[1]);
+	wait_ok(pid);
+	puts("64 pages where the kernel had them");
+}
+
 /* A filter of the program's own; it answers for a call of its choice. */
 static void own_seccomp(void)
 {
@@ -350,6 +383,7 @@ static void sandbox_exec(void)
 static const struct test_case cases[] = {
 	{ "epoll", use_epoll },
 	{ "io-uring", use_io_uring },
+	{ "pinned-behind-fork", pinned_behind_fork },
 	{ "own-seccomp", own_seccomp },
 	{ "sandbox", sandbox },
 	{ "sandbox-exec", sandbox_exec },
