@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/fault/base.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
@@ -128,6 +129,18 @@ int image_after_exec(struct recorder *rec, struct task *t, const char *path)
 	return err;
 }
 
+/* What fork-native.c left of an ancestor's memfd stays as long as anyone has it. */
+static int share_frozen(struct mm *from, struct mm *to)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&from->lock);
+	for (size_t i = 0; i < from->base_count && !err; i++)
+		err = base_use(to, from->bases[i]);
+	pthread_mutex_unlock(&from->lock);
+	return err;
+}
+
 /* The child of a fork: a copy of its parent's memory, or none of it is. */
 void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 {
@@ -135,6 +148,13 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	int err;
 
 	if (mm->state != MM_MOVED) {
+		err = share_frozen(mm, mm_of(child->space));
+		if (err)
+			moca_warn("the memory that process %d shares with its "
+				  "ancestors since a fork cannot be kept for its "
+				  "child %d: %s; end the child, it may see what "
+				  "they write", t->pid, child->pid,
+				  strerror(-err));
 		child_tid_write(child);
 		if (mm->witnessed)
 			witness_begin(rec, child);

@@ -762,6 +762,37 @@ static void no_descriptor(void)
 	fork_within_limits();
 }
 
+/* An orphan's memory stays while its grandparent goes on writing. */
+static void no_descriptor_orphan(void)
+{
+	struct rlimit r = { 16, 16 };
+	char *p = map_pages(PAGES), c;
+	int go[2], done[2], pid;
+
+	CHECK(!pipe(go) && !pipe(done) && !setrlimit(RLIMIT_NOFILE, &r));
+	while (dup(0) >= 0)
+		;
+	fill(p, PAGES, 1);
+	pid = fork_or_die();
+	if (!pid) {
+		if (fork_or_die())
+			_exit(0);
+		close(go[1]);
+		CHECK(read(go[0], &c, 1) == 0);
+		c = filled(p, PAGES, 1) ? 'y' : 'n';
+		CHECK(write(done[1], &c, 1) == 1);
+		_exit(0);
+	}
+	wait_ok(pid);
+	/* Longer than a recorder waits with what concerns a fork's memory. */
+	for (int i = 0; i < 5; i++) {
+		fill(p, PAGES, 2 + i);
+		pause_ms(150);
+	}
+	close(go[1]);
+	CHECK(read(done[0], &c, 1) == 1 && c == 'y');
+}
+
 /* Nothing more may be mapped, not even over what is there. */
 static void no_space(void)
 {
@@ -806,6 +837,7 @@ static const struct test_case cases[] = {
 	{ "many", many },
 	{ "numbers", numbers },
 	{ "no-descriptor", no_descriptor },
+	{ "no-descriptor-orphan", no_descriptor_orphan },
 	{ "no-space", no_space },
 	{ 0 },
 };
