@@ -19,7 +19,6 @@
 
 /* The first wait for a time without forks, and the longest. */
 #define WAIT_NS 100000000ull
-#define WAIT_MAX_NS 10000000000ull
 /* What a page's fault takes, about. */
 #define FAULT_NS 1000ull
 /* ... and what its copy takes. */
@@ -76,8 +75,8 @@ void freeze_forked(struct mm *mm, int frozen_now)
 	if (!f->wait_ns)
 		f->wait_ns = WAIT_NS;
 	else if (frozen_now && now - f->thawed_ns < 10 * f->wait_ns)
-		f->wait_ns = f->wait_ns * 2 < WAIT_MAX_NS ? f->wait_ns * 2 :
-							    WAIT_MAX_NS;
+		f->wait_ns = f->wait_ns * 2 < FREEZE_WAIT_MAX_NS ? f->wait_ns * 2 :
+							    FREEZE_WAIT_MAX_NS;
 	else if (frozen_now && f->wait_ns > WAIT_NS)
 		f->wait_ns /= 2;
 	/*

@@ -31,6 +31,8 @@
  */
 #define THAW_COPY_MAX (16ull << 20)
 #define THAW_COPY_ALL (64ull << 20)
+/* The longest that a thaw is put off at a time. */
+#define FREEZE_WAIT_MAX_NS 10000000000ull
 
 /*
  * Whether mm, of which a task has just forked, can be frozen; l are the

@@ -348,6 +348,9 @@ int freeze_thaw(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 	if (!err)
 		err = thaw_between(rec, mm, c, 0, USER_END, STEP, copy);
 
+	/* What the kernel holds, it mostly holds for long. */
+	if (err == -EBUSY && f->wait_ns < FREEZE_WAIT_MAX_NS)
+		f->wait_ns *= 2;
 	now = moca_now_ns();
 	/* Others still use the rest, or it is more than one stop's work. */
 	atomic_store(&f->next_ns, !mm->base_count ? 0 :
