@@ -331,7 +331,7 @@ static void add_counts_notes(struct rules *r)
 		if (t->heavy[i].accesses &&
 		    100 * t->heavy[i].accesses >= r->p->accesses)
 			advice_note(r,
-				    "The granule at 0x%" PRIx64 ", with %.1f %% of all accesses, is one of these: who meets there is not known. A shorter run has fewer.",
+				    "The granule at 0x%" PRIx64 ", with at least %.1f %% of all accesses, is one of these: who meets there is not known. A shorter run has fewer.",
 				    t->heavy[i].granule * t->granularity,
 				    100. * t->heavy[i].accesses /
 					    r->p->accesses);

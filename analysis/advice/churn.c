@@ -26,6 +26,7 @@ struct churn {
 	double price_ns;		/* of one, with giving it back */
 	double cpu_ns;			/* of the program, without the recorder */
 	double explained;		/* of again */
+	double mapped;			/* of explained: by the program's own mmap */
 	/* Sites that allocate again and again, most pages first. */
 	const struct moca_profile_object *top[NAMED];
 	size_t sites;
@@ -60,17 +61,21 @@ static void add_site(struct churn *x, const struct moca_profile_object *o)
 static void find_sites(const struct rules *r, struct churn *x)
 {
 	const struct moca_profile *p = r->p;
-	uint64_t sum = 0, n;
+	uint64_t sum = 0, mapped = 0, n;
 	size_t i;
 
 	for (i = 0; i < p->count; i++) {
 		n = allocated_again(p->rows[i].object);
 		sum += n;
+		/* A site calls the one or the other. */
+		if (2 * p->rows[i].object->mapped > p->rows[i].object->instances)
+			mapped += n;
 		/* Who has little part in it is not named. */
 		if (n && 50 * n >= x->again)
 			add_site(x, &p->rows[i]);
 	}
 	x->explained = x->again ? (double)sum / x->again : 0;
+	x->mapped = sum ? (double)mapped / sum : 0;
 }
 
 static void measure(const struct rules *r, struct churn *x)
@@ -200,6 +205,13 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 		     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s",
 		     x->price_ns, s, x->cpu_ns / 1e9);
 	say_sites(r, f, x);
+	if (x->mapped > 0.5) {
+		finding_set(r, &f->cause,
+			    "The program maps memory and unmaps it again; the kernel clears each page and maps it at its next first touch.");
+		finding_set(r, &f->fix,
+			    "Map the memory once and use it again. No setting of malloc changes it.");
+		return;
+	}
 	finding_set(r, &f->cause,
 		    "malloc gives large blocks, and what is free at the end of its heap, back to the kernel when they are freed; the kernel clears each page and maps it again at its next first touch.");
 	finding_set(r, &f->fix,

@@ -45,7 +45,7 @@ static void say(struct rules *r, struct moca_finding *f)
 		    name, by->name);
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
-		     "%.0f %% of its pages belonged to %.80s before (%.160s), which was freed; %s was allocated there (%.160s)",
+		     "%.0f %% of its pages belonged to freed objects before, such as %.80s (%.160s); %s was allocated there (%.160s)",
 		     100. * o->inherited_pages / o->pages, by->name,
 		     *by->site ? by->site : "site unknown", name,
 		     *o->object->site ? o->object->site : "site unknown");

@@ -250,6 +250,7 @@ static int on_alloc(struct told *e)
 						 e->m->time_ns, 1);
 	if (id < 0)
 		return (int)id;
+	o->table.rows[row].o.mapped += e->v[3] == MOCA_ALLOC_MMAP;
 	if (e->v[3] == MOCA_ALLOC_MMAP && of)
 		x->inst = (uint32_t)id;
 	if (e->v[3] == MOCA_ALLOC_MMAP)

@@ -46,7 +46,8 @@ struct moca_object {
 	const struct moca_site *alloc;	/* HEAP, SMALL; else NULL */
 	int named;		/* 1: counts as named in the share */
 	uint64_t instances;	/* objects; SMALL: allocations as tallied, */
-	uint64_t sampled;	/* of these, estimated by so many samples; then
+	uint64_t mapped;	/* of these, by mmap of the program's own */
+	uint64_t sampled;	/* of instances, estimated by so many samples; then
 				   accesses are those to the samples alone.
 				   ALLOCATOR: not 0 if there are objects in it
 				   that were not told */

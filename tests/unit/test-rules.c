@@ -40,6 +40,7 @@ static int has_line(char *const *lines, const char *text)
 /* --- memory that is given back and taken again ------------------------------ */
 
 static unsigned long touched, cpu_ms;
+static int made_by = MOCA_ALLOC_MALLOC;
 
 static void put_prices(struct moca_meta *m)
 {
@@ -62,7 +63,7 @@ static int steps(unsigned times, uint64_t pages, const char *library)
 		put_map(0, CODE + (16 << 20), PAGE, library);
 	for (i = 1; i < times; i++) {
 		put_free(0, HEAP, MOCA_ALLOC_MALLOC);
-		put_alloc(0, HEAP, pages * PAGE, 1, MOCA_ALLOC_MALLOC);
+		put_alloc(0, HEAP, pages * PAGE, 1, made_by);
 	}
 	sweep(0, 0, pages, MOCA_ACCESS_WRITE);
 	put_more = put_prices;
@@ -96,6 +97,12 @@ static int churn(void)
 	CHECK(has_line(advice->findings[0].try_, "MALLOC_CONF=dirty_decay"));
 	CHECK(!steps(STEPS, 2000, "/usr/lib/libmimalloc.so.2.0"));
 	CHECK(has_line(advice->findings[0].try_, "MIMALLOC_PURGE_DELAY=-1"));
+	/* The program's own mmap: malloc has no part in it. */
+	made_by = MOCA_ALLOC_MMAP;
+	CHECK(!steps(STEPS, 2000, NULL));
+	made_by = MOCA_ALLOC_MALLOC;
+	f = finding(MOCA_FINDING_CHURN);
+	CHECK(f && !f->try_[0] && strstr(f->fix, "Map the memory once"));
 	return 0;
 }
 
