@@ -114,18 +114,23 @@ void record_answer(const char *dir)
 		return;
 	pid = begin(dir, fd[1]);
 	close(fd[1]);
-	if (pid > 0) {
+	if (pid > 0)
 		err = read_all(pid, fd[0], text, sizeof(text));
+	/* It need not write what nobody reads. */
+	close(fd[0]);
+	if (pid > 0) {
 		if (err)
 			kill(pid, SIGKILL);
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
-	close(fd[0]);
 	if (!err && !status && *text)
 		say_lines(text);
-	else
+	else if (err == -ETIME)
 		moca_say("what could be better takes longer to find out:");
+	else
+		moca_say("what could be better was not found out: moca summary "
+			 "--first failed");
 	moca_say("next: moca summary %s (all findings), moca view %s (all there is)",
 		 dir, dir);
 }

@@ -46,6 +46,8 @@ run summary 0 "$MOCA" record -o "$tmp/s" -- true &&
 	has summary "$tmp/err" 'touched pages seen' 'lost' ' 1 task, (1 interval|[0-9]{2,} intervals|[2-9] intervals), ' 'estimated slowdown|recording took [0-9.]+ ms of a run of' 'next: moca info'
 has "answer" "$tmp/err" 'nothing can be said|nothing in this trace|takes longer' "next: moca summary $tmp/s .*moca view $tmp/s"
 [ "$(sed '1,/next: moca info/d' "$tmp/err" | wc -l)" -le 4 ] && ok "answer, lines" || not_ok "answer, lines" "$(cat "$tmp/err")"
+run "answer, by itself" 0 "$MOCA" summary --first "$tmp/s" && { [ -s "$tmp/out" ] && ok "answer, by itself" ||
+	not_ok "answer, by itself" "nothing is said"; }
 run "no answer" 0 "$MOCA" record --no-summary -o "$tmp/ns" -- true && { grep -q 'moca summary' "$tmp/err" &&
 	not_ok "no answer" "$(cat "$tmp/err")" || ok "no answer"; }
 run "status line" 0 script -qec "$MOCA record -o $tmp/tty -- sleep 1.5" /dev/null &&
