@@ -38,7 +38,7 @@ static void set_session(uint64_t session)
  */
 #define SIGNALS_SET 33
 
-/* For the exits of helpers that are done: half a second at most. */
+/* For the exit of each helper that is done: half a second, or a little more. */
 #define HELPER_WAIT_US 200
 #define HELPER_TRIES 2500
 
