@@ -72,27 +72,32 @@ void try_parallel_init(struct rules *r, struct moca_finding *f,
 			     "pthread_setaffinity_np(thread, ...)   /* or taskset, numactl: a thread stays on its node */");
 }
 
-void try_static_schedule(struct rules *r, struct moca_finding *f)
+/* The line for OpenMP in Fortran, OpenMP in C and C++, or threads by themselves. */
+static void try_by_model(struct rules *r, struct moca_finding *f,
+			 const char *fortran, const char *pragma,
+			 const char *threads)
 {
 	unsigned model = look(r);
 
 	finding_line(r, f->try_, "%s",
-		     model & OPENMP && model & FORTRAN ?
-		     "!$omp parallel do schedule(static)   ! in place of dynamic; or bounds of equal work:" :
-		     model & OPENMP ?
-		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */" :
+		     !(model & OPENMP) ? threads :
+		     model & FORTRAN   ? fortran :
+					 pragma);
+}
+
+void try_static_schedule(struct rules *r, struct moca_finding *f)
+{
+	try_by_model(r, f,
+		     "!$omp parallel do schedule(static)   ! in place of dynamic; or bounds of equal work:",
+		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */",
 		     "/* the same bounds for each thread in each round, of equal work: */");
 }
 
 void try_small_chunks(struct rules *r, struct moca_finding *f)
 {
-	unsigned model = look(r);
-
-	finding_line(r, f->try_, "%s",
-		     model & OPENMP && model & FORTRAN ?
-		     "!$omp parallel do schedule(static, chunk)   ! small chunks in turn" :
-		     model & OPENMP ?
-		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */" :
+	try_by_model(r, f,
+		     "!$omp parallel do schedule(static, chunk)   ! small chunks in turn",
+		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */",
 		     "for (i = t; i < chunks; i += threads) ...   /* small chunks in turn */");
 }
 
