@@ -23,7 +23,8 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("nodes that use it", NUMBER,
 			 nodes_using(p, o, 0.5 / p->topology.nodes),
 			 p->topology.nodes),
-		/* Where that is clearly more, one has to try: no advice. */
+		/* If interleaving makes clearly more accesses remote, the trace
+		 * does not tell whether it helps. */
 		AT_MOST("remote if interleaved", SHARE,
 			share_remote(o, MOCA_POLICY_INTERLEAVE), now + 0.05),
 		/* What is only read is in each cache, or to be replicated. */

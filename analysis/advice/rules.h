@@ -107,8 +107,9 @@ void try_static_schedule(struct rules *r, struct moca_finding *f);
 void try_small_chunks(struct rules *r, struct moca_finding *f);
 void try_own_lines(struct rules *r, struct moca_finding *f, int apart);
 /*
- * Were nearly all pages prepared before others used any? Else they are passed
- * on as they are filled, as buffers of a pipeline: who fills them must be first.
+ * 1 if nearly all pages of the object had their first touch before another thread
+ * used any of them. 0: its pages are passed on as they are filled, as the buffers
+ * of a pipeline are, and the thread that fills a page must touch it first.
  */
 int prepared_before(const struct moca_profile *p,
 		    const struct moca_profile_object *o);

@@ -140,7 +140,7 @@ static void take_meter(struct account *a, double program_ns)
 	__atomic_store_n(&m->thin, a->thin, __ATOMIC_RELAXED);
 }
 
-/* The sum so far of kinds that a task is stopped for. */
+/* What the kinds of cost that stop a task (exec to stop) took so far, ns. */
 static uint64_t stopped(const struct account *a)
 {
 	uint64_t sum = 0;

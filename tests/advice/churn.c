@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * churn [keep]: work arrays that are allocated and freed in each step, which
- * malloc gives back to the kernel each time; or the same arrays, kept.
+ * churn [keep]: allocates its work arrays in each step and frees them; malloc
+ * gives their memory back to the kernel each time. keep: allocates them once.
  */
 #include <stdio.h>
 #include <stdlib.h>
