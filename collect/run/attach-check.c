@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/attach-check.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/run/target.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
 
@@ -36,18 +36,12 @@ static int is_other_users(pid_t pid, unsigned int *uid)
 static uint64_t tracer_of(pid_t pid)
 {
 	uint64_t tracer = 0;
-	struct dirent *e;
-	char path[64];
-	DIR *d;
+	size_t count;
+	pid_t *tids = target_threads(pid, &count);
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && !tracer && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			tracer = moca_proc_number((pid_t)atoi(e->d_name),
-						  "TracerPid:");
-	if (d)
-		closedir(d);
+	for (size_t i = 0; i < count && !tracer; i++)
+		tracer = moca_proc_number(tids[i], "TracerPid:");
+	free(tids);
 	return tracer;
 }
 
