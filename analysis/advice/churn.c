@@ -209,7 +209,7 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 		finding_set(r, &f->cause,
 			    "The program maps memory and unmaps it again; the kernel clears each page and maps it at its next first touch.");
 		finding_set(r, &f->fix,
-			    "Map the memory once and use it again. No setting of malloc changes it.");
+			    "Map the memory once and use it again. No setting of malloc changes what the program maps by itself.");
 		return;
 	}
 	finding_set(r, &f->cause,
