@@ -62,7 +62,7 @@ static struct {
 } steer = { .balance = CREDIT };
 
 /* To know how long a tick is. */
-static uint64_t begin_tsc, begin_ns, timing_ticks;
+static uint64_t begin_tsc, begin_ns;
 
 static uint64_t ticks(void)
 {
@@ -148,20 +148,11 @@ void alloc_thin_tell(void)
 
 void alloc_thin_init(void)
 {
-	uint64_t i, t;
-
 	syscall(SYS_madvise, &sums, sizeof(sums), MADV_WIPEONFORK);
 	begin_ns = moca_now_ns();
 	begin_tsc = ticks();
-	timing_ticks = 1000;
-	for (i = 0; i < 16; i++) {
-		t = ticks();
-		t = ticks() - t;
-		if (t < timing_ticks)
-			timing_ticks = t;
-	}
 	if (!alloc_thin.seed)
-		alloc_thin.seed = mix(begin_tsc ^ (uint64_t)&i);
+		alloc_thin.seed = mix(begin_tsc ^ (uint64_t)&sums);
 	alloc_thin.min = min_of(alloc_thin.level);
 	alloc_thin.tracks |= alloc_thin.level != 0;
 }
@@ -376,11 +367,11 @@ void alloc_time(struct alloc_timing *begin)
 void alloc_timed(struct alloc_thread *t, struct alloc_timer *timer,
 		 const struct alloc_timing *begin)
 {
-	uint64_t now = ticks(), took = now - begin->tsc;
+	uint64_t now = ticks(), timing = ticks() - now, took = now - begin->tsc;
 
 	if (took > TICKS_MAX || *moca_trace_waited() != begin->waited)
 		took = TICKS_MAX / 10;
-	took -= took < timing_ticks ? took : timing_ticks;
+	took -= took < timing ? took : timing;
 	t->w.meter.ticks += took * timer->gap;
 	t->w.meter.calls += timer->gap;
 	timer->left = timer->gap = TIMED / 2 + next_random(t) % TIMED;
