@@ -5,9 +5,11 @@ MOCA_PLAIN=1 says that $MOCA is only a stand-in that runs the command (to try
 the tests themselves): whatever needs a trace is then skipped.
 """
 import atexit
+import contextlib
 import ctypes
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -62,14 +64,15 @@ class Cases:
         else:
             self.fail(name, why, detail)
 
-    def each(self, function, jobs):
+    def each(self, function, jobs, at_once=0):
         """function(cases, *job) for each job, as many at once as there are
-        CPUs (environment: JOBS).
+        CPUs, or as is said (environment: JOBS).
 
         Each runs in a process of its own, which adopts what its programs leave;
         what they print comes in the order of the jobs.
         """
-        at_once = int(os.environ.get("JOBS") or min(os.cpu_count() or 1, 8))
+        at_once = int(os.environ.get("JOBS") or at_once or
+                      min(os.cpu_count() or 1, 8))
         waiting, running, ended = list(enumerate(jobs)), {}, {}
         told = 0
         sys.stdout.flush()
@@ -360,12 +363,36 @@ def environment(**more):
     return env
 
 
-def forget_killed():
-    """Remove what recorders killed with SIGKILL cannot: buffers and sockets."""
-    if FOLDERS:
-        for d in (*FOLDERS.values(), os.environ["MOCA_TEST_NOBODY_DIR"]):
-            for entry in os.listdir(d):
-                remove(os.path.join(d, entry))
+@contextlib.contextmanager
+def own_folders():
+    """In a job of Cases.each: run-time folders that no other job meets, and
+    which go with all that recorders killed with SIGKILL leave in them."""
+    if not FOLDERS:
+        yield
+        return
+    made = {v: tempfile.mkdtemp(prefix="job-", dir=os.environ[v])
+            for v in (*FOLDERS, "MOCA_TEST_NOBODY_DIR")}
+    os.chmod(made["MOCA_SHM_DIR"], 0o1777)
+    if IS_ROOT:
+        os.chown(made["MOCA_TEST_NOBODY_DIR"], 65534, 65534)
+    os.environ.update(made)
+    FOLDERS.update((v, made[v]) for v in FOLDERS)
+    NOBODY[-1] = "XDG_RUNTIME_DIR=" + made["MOCA_TEST_NOBODY_DIR"]
+    try:
+        yield
+    finally:
+        for d in made.values():
+            remove(d)
+
+
+def busy_is_right(out):
+    """Of tests/stress/busy, which ran until it was told to end."""
+    m = re.search(r"^(\d+) rounds: (busy .*\n)$", out, re.M)
+    if not m:
+        return False
+    p = subprocess.run([built("stress/busy"), m.group(1), "-"],
+                       stdout=subprocess.PIPE, check=False)
+    return p.stdout.decode() == m.group(2)
 
 
 def built(name):

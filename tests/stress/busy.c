@@ -5,6 +5,9 @@
  * wrong on the way ends it with exit code 1.
  *
  * usage: busy ROUNDS		(about 50 ms each)
+ *        busy ROUNDS FILE	so many, and on until there is FILE: says when it
+ *				has begun, and how many rounds they were
+ *        busy ROUNDS -		so many without a rest: the same result
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +27,7 @@
 static uint64_t bss[PAGES * WORDS];
 static uint64_t *area[2];
 static pthread_barrier_t barrier;
-static int rounds;
+static volatile int done;	/* written between the barriers of a round */
 
 static void die(const char *what)
 {
@@ -58,9 +61,10 @@ static uint64_t sum(const uint64_t *p, size_t pages)
 
 static void *thread(void *arg)
 {
-	for (int r = 0; r < rounds; r++) {
+	for (int r = 0; !done; r++) {
 		pthread_barrier_wait(&barrier);
 		work(area[1], r);
+		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 	}
 	return NULL;
@@ -108,10 +112,14 @@ static void fork_some(uint64_t expect)
 
 int main(int argc, char **argv)
 {
+	const char *file = argc > 2 ? argv[2] : NULL;
+	int rounds = argc > 1 ? atoi(argv[1]) : 20, hurry, r;
 	uint64_t h = 0;
 	pthread_t t;
 
-	rounds = argc > 1 ? atoi(argv[1]) : 20;
+	hurry = file && !strcmp(file, "-");
+	if (hurry)
+		file = NULL;
 	area[0] = bss;
 	area[1] = malloc(PAGES * PAGE);
 	if (!area[1])
@@ -120,7 +128,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&barrier, NULL, 2);
 	if (pthread_create(&t, NULL, thread, NULL))
 		die("pthread_create");
-	for (int r = 0; r < rounds; r++) {
+	for (r = 0; !done; r++) {
 		pthread_barrier_wait(&barrier);
 		work(area[0], r);
 		for (int i = 0; i < 5; i++)
@@ -128,12 +136,20 @@ int main(int argc, char **argv)
 		pthread_barrier_wait(&barrier);
 		if (r % 4 == 3)
 			fork_some(sum(bss, PAGES));
-		rest();
-		rest();
+		for (int i = 0; i < 2 && !hurry; i++)
+			rest();
+		if (file && !r) {
+			puts("busy has begun");
+			fflush(stdout);
+		}
+		done = r + 1 >= rounds && (!file || !access(file, F_OK));
+		pthread_barrier_wait(&barrier);
 	}
 	pthread_join(t, NULL);
 	h = h * 31 + sum(area[0], PAGES);
 	h = h * 31 + sum(area[1], PAGES);
+	if (file)
+		printf("%d rounds: ", r);
 	printf("busy %016lx\n", h);
 	return 0;
 }
