@@ -27,7 +27,7 @@ static struct companion {
 	uint64_t cpu_ns[2];	/* of both, once they have ended */
 } companion;
 
-static void start(void *arg, const char *dir)
+static void start(void *arg, const char *dir, struct moca_quota *quota)
 {
 	struct companion *c = arg;
 	int err = 0;
@@ -41,7 +41,7 @@ static void start(void *arg, const char *dir)
 			  "time: %s", strerror(-err));
 	if (*c->pid)
 		return;
-	err = moca_trace_session_start(&c->events, dir);
+	err = moca_trace_session_start(&c->events, dir, quota);
 	if (err)
 		moca_warn("cannot start the collector of events: %s",
 			  strerror(-err));
@@ -69,6 +69,16 @@ static void ready(void *arg, pid_t pid)
 	c->events = NULL;
 	moca_warn("the recording goes on without the program's allocations "
 		  "and the events that it may emit through libmocatrace");
+}
+
+static void halt(void *arg)
+{
+	struct companion *c = arg;
+
+	if (c->rates)
+		rate_beside_stop(c->rates);
+	if (c->events)
+		moca_trace_session_stop(c->events);
 }
 
 static void finish_events(struct companion *c,
@@ -243,7 +253,7 @@ record_companion(const struct string_list *objects, const int *quiet,
 					.no_summary = no_summary };
 	return (struct moca_record_companion){
 		.start = start, .session = session, .ready = ready,
-		.finish = finish, .answer = answer, .meter = meter,
+		.halt = halt, .finish = finish, .answer = answer, .meter = meter,
 		.cpu_ns = cpu_ns, .pid = pid_of, .arg = &companion,
 	};
 }

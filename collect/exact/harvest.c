@@ -311,7 +311,24 @@ static void describe(void *arg, uint64_t now)
 	exact_describe_totals(h->recording.meta, t);
 }
 
+/* A counter of 16 bytes becomes a row of at most 4 on disk. */
+static uint64_t waiting_bytes(void *arg)
+{
+	struct harvest *h = arg;
+	uint64_t room = h->rec->opt->max_size / 2;
+
+	return h->totals.memory / 4 < room ? h->totals.memory / 4 : room;
+}
+
+/* Counts are worth nothing before they are written. */
+static void cut(void *arg)
+{
+	each_slot(arg, cut_slot);
+}
+
 static const struct recording_ops ops = {
+	.waiting_bytes = waiting_bytes,
+	.cut = cut,
 	.second = second,
 	.describe = describe,
 	.full_note = "recording ended at --max-size: what was counted from "

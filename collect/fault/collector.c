@@ -2,6 +2,7 @@
 #include "collect/fault/collector.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,10 @@
 #define BUCKETS 4096
 /* Records kept for one task, and for all, before they are written early. */
 #define TASK_RECORDS 32768u
+/* So many wait: is there room for them? */
+#define SIZE_RECORDS 1024u
+/* An access on disk takes as much at most, but in the smallest chunks. */
+#define RECORD_BYTES 5.0
 #define ALL_RECORDS 400000u
 /*
  * Resolution of a record's time, ns. Two faults of a thread are 500 ns apart
@@ -244,6 +249,8 @@ static void append(struct collector *c, struct sampled_task *t,
 	a->mode = s->mode;
 	if (t->count >= TASK_RECORDS && t->known)
 		write_task(c, t, s->time_ns, 1);
+	else if (!(c->buffered % SIZE_RECORDS))
+		recording_check_size(&c->recording);
 }
 
 static uint8_t type_of(struct collector *c, const struct sampled_task *t,
@@ -643,7 +650,20 @@ static void describe(void *arg, uint64_t now)
 	certify_describe(c->blind, &k, m);
 }
 
+/* By those that were written, once they are enough. */
+static uint64_t waiting_bytes(void *arg)
+{
+	const struct collector *c = arg;
+	uint64_t n = moca_writer_access_count(c->writer);
+	double each = RECORD_BYTES;
+
+	if (n >= SIZE_RECORDS)
+		each = fmin(each, moca_writer_access_bytes(c->writer) / (double)n);
+	return c->buffered * each;
+}
+
 static const struct recording_ops ops = {
+	.waiting_bytes = waiting_bytes,
 	.halt = halt,
 	.second = second,
 	.describe = describe,

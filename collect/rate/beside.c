@@ -31,6 +31,7 @@ struct rate_beside {
 	pid_t pid;
 	int fd;			/* pidfd of it, so that no other is killed */
 	int control;
+	int stopped;		/* it was told to end */
 };
 
 /* To the sampler: what to begin with. */
@@ -220,6 +221,14 @@ uint64_t rate_beside_cpu_ns(const struct rate_beside *b)
 	return moca_process_cpu_ns(b->pid);
 }
 
+void rate_beside_stop(struct rate_beside *b)
+{
+	if (b->stopped)
+		return;
+	b->stopped = 1;
+	send(b->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
 {
 	struct pollfd p = { b->control, POLLIN, 0 };
@@ -228,7 +237,7 @@ int rate_beside_finish(struct rate_beside *b, struct rate_beside_result *r)
 	int got = 0;
 
 	memset(r, 0, sizeof(*r));
-	send(b->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	rate_beside_stop(b);
 	while (!got && (now = moca_now_ns()) < end) {
 		got = poll(&p, 1, (int)((end - now) / 1000000) + 1);
 		if (got < 0 && errno == EINTR)

@@ -154,6 +154,11 @@ struct rate_beside_result {
 	int error;
 };
 /*
+ * Nothing more is to be sampled. Does not wait; rate_beside_finish is still to be
+ * called, by the same process.
+ */
+void rate_beside_stop(struct rate_beside *b);
+/*
  * The program has ended: have the rest written. Waits for RATE_PATIENCE_MS at
  * most, and then kills it. 0; -ETIMEDOUT; -EPIPE (it was killed); or what went
  * wrong, -errno. Frees b.

@@ -26,6 +26,7 @@
 #include "collect/run/way.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
+#include "lib/format/quota.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
 
@@ -279,7 +280,7 @@ static void start_companion(void)
 
 	if (!c)
 		return;
-	c->start(c->arg, rec.dir);
+	c->start(c->arg, rec.dir, rec.quota);
 	session = c->session ? c->session(c->arg) : NULL;
 	if (session)
 		rec.session = strtoull(session, NULL, 16);
@@ -424,6 +425,12 @@ int record_run(const struct moca_record_options *opt,
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
 	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);
+	if (opt->max_size)
+		rec.quota = moca_quota_new(opt->max_size);
+	if (opt->max_size && !rec.quota) {
+		moca_error("cannot keep --max-size: %s", strerror(errno));
+		return EXIT_OURS;
+	}
 	start_companion();
 	/* The memfd's number in the program: high, but cheap to have. */
 	rec.fd_number = 1000;

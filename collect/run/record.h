@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 struct moca_meter;
+struct moca_quota;
 
 /* Where what the reader of the trace should know goes: its metadata. */
 struct moca_record_notes {
@@ -27,11 +28,15 @@ struct moca_record_notes {
  * accesses are written.
  */
 struct moca_record_companion {
-	void (*start)(void *arg, const char *dir);
+	/* quota: what it writes is told there; NULL: there is no limit. */
+	void (*start)(void *arg, const char *dir, struct moca_quota *quota);
 	/* Once started: the session that takes the events which programs emit
 	 * through libmocatrace, hexadecimal; NULL: none. */
 	const char *(*session)(void *arg);
 	void (*ready)(void *arg, pid_t pid);
+	/* The trace has the size that it may have: write nothing more. NULL:
+	 * it writes nothing. Any thread of the process that will finish. */
+	void (*halt)(void *arg);
 	void (*finish)(void *arg, const struct moca_record_notes *notes);
 	/* The trace is whole and sealed: what it says; NULL: nothing. */
 	void (*answer)(void *arg, const char *dir);

@@ -46,6 +46,7 @@ struct recorder {
 	int attach;
 	int fd_number;		/* of the memfd in traced programs */
 	uint64_t session;	/* for programs' events; 0: none */
+	struct moca_quota *quota;	/* --max-size; NULL: none */
 	int privileged;		/* may install filters without no_new_privs */
 	int sees_all;		/* may look into what is not dumpable */
 	int filters;		/* of seccomp, that the program began with;

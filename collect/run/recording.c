@@ -13,6 +13,7 @@
 #include "collect/run/way.h"
 #include "lib/base/err.h"
 #include "lib/format/meta.h"
+#include "lib/format/quota.h"
 #include "lib/format/writer.h"
 
 #define SECOND_NS 1000000000ull
@@ -49,14 +50,22 @@ void recording_fail(struct recording *r, int err, const char *what)
 /* The user's --max-size: a proper end, which the trace tells. */
 void recording_check_size(struct recording *r)
 {
-	uint64_t limit = r->rec->opt->max_size;
+	const struct moca_record_companion *c = r->rec->opt->companion;
 
-	if (!limit || !recording_goes_on(r) ||
-	    moca_writer_bytes(r->writer) <= limit)
+	if (!r->rec->quota || !recording_goes_on(r))
 		return;
+	moca_quota_set(r->rec->quota, MOCA_QUOTA_ACCESSES,
+		       moca_writer_bytes(r->writer));
+	if (!moca_quota_full(r->rec->quota, r->ops->waiting_bytes ?
+			     r->ops->waiting_bytes(r->arg) : 0))
+		return;
+	if (r->ops->cut)
+		r->ops->cut(r->arg);
 	r->full = 1;
 	if (r->ops->halt)
 		r->ops->halt(r->arg);
+	if (c && c->halt)
+		c->halt(c->arg);
 	moca_meta_add_loss(r->meta, r->ops->full_note ? r->ops->full_note :
 		      "recording ended at --max-size, before the program did");
 	if (!r->rec->opt->quiet)
@@ -84,6 +93,7 @@ void recording_tick(struct recording *r, uint64_t now)
 {
 	struct status_now s = { .elapsed_ns = now - r->rec->start_ns };
 
+	recording_check_size(r);
 	if (now < r->next_second_ns)
 		return;
 	r->next_second_ns = now + SECOND_NS;

@@ -26,6 +26,12 @@ struct recording_ops {
 	int (*second)(void *arg, uint64_t now_ns, struct status_now *s);
 	/* The keys of the metadata that are the way's own. */
 	void (*describe)(void *arg, uint64_t now_ns);
+	/* How much what was seen so far and is not written yet will take on
+	 * disk, about. NULL: nothing waits. */
+	uint64_t (*waiting_bytes)(void *arg);
+	/* The trace has its size: write what waits. NULL: the way does so
+	 * anyway. */
+	void (*cut)(void *arg);
 	/* The trace's note when --max-size is reached. NULL: the usual one. */
 	const char *full_note;
 };
@@ -51,7 +57,7 @@ void recording_free(struct recording *r);
 
 /* err (-errno): `what` cannot be done ("write the trace"). */
 void recording_fail(struct recording *r, int err, const char *what);
-/* Something was written: is it enough? */
+/* Is the trace as large as it may be? Not to be called from cut. */
 void recording_check_size(struct recording *r);
 /* Is there more to be written? */
 static inline int recording_goes_on(const struct recording *r)

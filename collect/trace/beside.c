@@ -31,6 +31,7 @@ struct moca_trace_session {
 	char *dir;
 	char *doorbell;		/* mapped, or NULL */
 	int doorbell_fd;	/* -1: none */
+	int stopped;		/* it was told to end */
 };
 
 static void ignore_signals(void)
@@ -125,14 +126,15 @@ static void free_session(struct moca_trace_session *s)
 	free(s);
 }
 
-static int beside_main(const char *dir, uint64_t session, int control)
+static int beside_main(const char *dir, uint64_t session, int control,
+		       struct moca_quota *quota)
 {
 	const struct tracer_options opt = {
 		.name = "", .dir = dir, .filter = "", .mask = UINT32_MAX,
 		.mode = MOCA_RING_BLOCK, .timeout_ms = 100,
 		.subbuf_size = TRACER_SUBBUF_BESIDE,
 		.subbufs = TRACER_SUBBUFS_BESIDE, .is_private = 1,
-		.session = session, .beside = 1, .quiet = 1,
+		.session = session, .beside = 1, .quiet = 1, .quota = quota,
 	};
 	struct tracer_result result;
 	struct tracer_session *s;
@@ -152,7 +154,8 @@ static int beside_main(const char *dir, uint64_t session, int control)
 	return 0;
 }
 
-int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
+int moca_trace_session_start(struct moca_trace_session **out, const char *dir,
+			     struct moca_quota *quota)
 {
 	struct moca_trace_session *s = calloc(1, sizeof(*s));
 	uint64_t session = tracer_random_session();
@@ -181,7 +184,7 @@ int moca_trace_session_start(struct moca_trace_session **out, const char *dir)
 	}
 	if (!s->pid) {
 		close(pair[0]);
-		_exit(beside_main(dir, session, pair[1]));
+		_exit(beside_main(dir, session, pair[1], quota));
 	}
 	close(pair[1]);
 	s->control = pair[0];
@@ -235,6 +238,15 @@ static int clean_up(const struct moca_trace_session *s)
 	return -EPIPE;
 }
 
+void moca_trace_session_stop(struct moca_trace_session *s)
+{
+	/* A second word would be left unread, and reset the connection. */
+	if (s->stopped)
+		return;
+	s->stopped = 1;
+	send(s->control, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 int moca_trace_session_finish(struct moca_trace_session *s,
 			      struct tracer_result *result)
 {
@@ -242,7 +254,7 @@ int moca_trace_session_finish(struct moca_trace_session *s,
 	int err;
 
 	memset(result, 0, sizeof(*result));
-	send(s->control, "", 1, MSG_NOSIGNAL);
+	moca_trace_session_stop(s);
 	do
 		n = recv(s->control, result, sizeof(*result), 0);
 	while (n < 0 && errno == EINTR);

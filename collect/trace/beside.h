@@ -10,15 +10,18 @@
 #include "collect/trace/session.h"
 
 struct moca_meter;
+struct moca_quota;
 struct moca_trace_session;
 
 /*
  * Start the collector; it gets ready while the caller goes on. The directory
  * need not be there yet: it is opened when the first program joins. The
- * collector ends by itself when the caller does. 0, or -errno.
+ * collector ends by itself when the caller does. What it writes counts for the
+ * quota, and it writes nothing more when that is full; NULL: no limit; else it
+ * must outlive the collector. 0, or -errno.
  */
-int moca_trace_session_start(struct moca_trace_session **out,
-			     const char *dir);
+int moca_trace_session_start(struct moca_trace_session **out, const char *dir,
+			     struct moca_quota *quota);
 /*
  * Wait until programs can join. 0, or -errno after a message: then record
  * without; s is freed.
@@ -36,6 +39,11 @@ uint64_t moca_trace_session_cpu_ns(const struct moca_trace_session *s);
 pid_t moca_trace_session_pid(const struct moca_trace_session *s);
 /* For the program's environment: MOCA_TRACE_ENV (lib/ring/registry.h). */
 const char *moca_trace_session_id(const struct moca_trace_session *s);
+/*
+ * The trace has the size that it may have: programs emit nothing more. Does not
+ * wait; moca_trace_session_finish is still to be called, by the same process.
+ */
+void moca_trace_session_stop(struct moca_trace_session *s);
 /*
  * Only when it was ready. The programs have ended: have the rest written, wait for it, give all back.
  * 0, or -errno: not all is on disk (result->error says why, too); -EOWNERDEAD:

@@ -14,6 +14,7 @@
 
 #include "collect/trace/tracer.h"
 #include "lib/base/err.h"
+#include "lib/format/quota.h"
 #include "lib/ring/clock.h"
 
 #define FLUSH_NS 900000000ull	/* what is written gets to disk within this */
@@ -54,12 +55,28 @@ static void count(struct tracer_session *s, const struct moca_ring_batch *b)
 	atomic_fetch_add(&s->totals.corrupt, b->corrupt);
 }
 
-/* One batch to disk. What the disk has no room for is lost. */
+/* Has the trace the size that it may have? Of the drain. */
+static int full(struct tracer_session *s)
+{
+	if (!s->opt.quota || s->full)
+		return s->full;
+	moca_quota_set(s->opt.quota, MOCA_QUOTA_EVENTS,
+		       moca_event_writer_bytes(s->writer));
+	s->full = moca_quota_full(s->opt.quota, 0);
+	return s->full;
+}
+
+/*
+ * One batch to disk. What the disk has no room for is lost; what comes behind
+ * --max-size is not of the recording any more.
+ */
 static void take(struct tracer_session *s, struct tracer_stream *st,
 		 const struct moca_ring_batch *b)
 {
 	int err = atomic_load(&s->disk_error);
 
+	if (!err && full(s))
+		return;
 	if (!err) {
 		err = tracer_emit_batch(&st->sink, b);
 		if (!err) {

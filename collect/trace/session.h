@@ -14,6 +14,8 @@
 #define TRACER_SUBBUFS_BESIDE 8u
 #define TRACER_KEEP_DEFAULT (64ull << 20)
 
+struct moca_quota;
+
 struct tracer_options {
 	const char *name;	/* "": a private one, called run-PID */
 	const char *dir;	/* of the trace; NULL = one with a date */
@@ -29,6 +31,7 @@ struct tracer_options {
 	int beside;		/* into the page trace dir, which may not be
 				   there yet; without metadata of its own */
 	int quiet;
+	struct moca_quota *quota;	/* of the whole trace; NULL: none */
 	char **argv;		/* NULL, or the command it is for */
 };
 

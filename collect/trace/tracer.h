@@ -184,6 +184,7 @@ struct tracer_session {
 	size_t kept_bytes;
 	uint64_t ticked_ns;
 	atomic_int disk_error;		/* the first one, -errno */
+	int full;			/* the quota is: read, and drop */
 };
 
 /* server.c: watch fd; source must live on. 0 or -errno. */

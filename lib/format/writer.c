@@ -36,6 +36,7 @@ struct moca_writer {
 	struct moca_counts_scratch *counts;	/* NULL until it is needed */
 	uint64_t bytes;
 	uint64_t access_bytes;
+	uint64_t accesses;
 };
 
 int moca_writer_create(struct moca_writer **out, int dirfd)
@@ -105,8 +106,10 @@ static int write_chunk(struct moca_writer *w, struct moca_header *h)
 	if (to == &w->shared)
 		t->shared_bytes += total;
 	w->bytes += total;
-	if (h->kind == MOCA_KIND_ACCESSES)
+	if (h->kind == MOCA_KIND_ACCESSES) {
 		w->access_bytes += total;
+		w->accesses += h->records;
+	}
 	return 0;
 }
 
@@ -261,6 +264,11 @@ int moca_writer_changes(struct moca_writer *w, uint32_t task,
 uint64_t moca_writer_bytes(const struct moca_writer *w)
 {
 	return w->bytes;
+}
+
+uint64_t moca_writer_access_count(const struct moca_writer *w)
+{
+	return w->accesses;
 }
 
 uint64_t moca_writer_access_bytes(const struct moca_writer *w)

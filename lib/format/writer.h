@@ -69,8 +69,9 @@ int moca_writer_counts(struct moca_writer *w,
 int moca_writer_changes(struct moca_writer *w, uint32_t task,
 		       const struct moca_change *changes, size_t n);
 
-/* Bytes written so far, in all files; and those of access chunks alone. */
+/* Bytes written so far, in all files; those of access chunks; and accesses. */
 uint64_t moca_writer_bytes(const struct moca_writer *w);
 uint64_t moca_writer_access_bytes(const struct moca_writer *w);
+uint64_t moca_writer_access_count(const struct moca_writer *w);
 
 #endif

@@ -82,7 +82,7 @@ static void emit(const char *id)
 
 static int start(struct moca_trace_session **s, const char *dir)
 {
-	int err = moca_trace_session_start(s, dir);
+	int err = moca_trace_session_start(s, dir, NULL);
 
 	return err ? err : moca_trace_session_ready(*s);
 }
