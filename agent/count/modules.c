@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/count/counters.h"
@@ -38,34 +40,51 @@ static uint64_t counted(const struct count_module *m)
 	return sum;
 }
 
+static int contains(const struct dl_phdr_info *info, uint64_t addr)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD &&
+		    addr - info->dlpi_addr - p->p_vaddr < p->p_memsz)
+			return 1;
+	}
+	return 0;
+}
+
 static const struct count_module *module_of(const struct dl_phdr_info *info)
 {
-	const struct count_module *m;
-	int i;
-
-	for (m = moca_count_modules; m; m = m->next)
-		for (i = 0; i < info->dlpi_phnum; i++) {
-			const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-			uint64_t at = (uint64_t)m - info->dlpi_addr;
-
-			if (p->p_type == PT_LOAD && at >= p->p_vaddr &&
-			    at < p->p_vaddr + p->p_memsz)
-				return m;
-		}
+	for (const struct count_module *m = moca_count_modules; m; m = m->next)
+		if (contains(info, (uint64_t)m))
+			return m;
 	return NULL;
 }
 
-/* Not the program's code, or the kernel's, as in the translator's counts. */
-static int is_ours(const char *name)
+/* The recorder says which files are Moca's. */
+static int is_own_file(const char *name)
 {
-	static const char *const files[] = { "libmoca-count.so",
-		"libmoca-alloc.so", "libmocatrace.so", "linux-vdso.so" };
-	size_t i;
+	const struct moca_exact_shared *shared =
+		(void *)(moca_count_recording.arena + MOCA_EXACT_SHARED);
+	struct stat st;
 
-	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (strstr(name, files[i]))
+	if (stat(name, &st))
+		return 0;
+	for (int i = 0; i < MOCA_EXACT_OWN_FILES; i++)
+		if (shared->own[i].ino == st.st_ino &&
+		    shared->own[i].dev == st.st_dev)
 			return 1;
 	return 0;
+}
+
+/*
+ * Not the program's code: ours, of which the copy that this function is in may be
+ * another one than the recorder's; or the kernel's. As in the translator's counts.
+ */
+static int is_ours(const struct dl_phdr_info *info)
+{
+	return (*info->dlpi_name && contains(info, (uint64_t)is_ours)) ||
+	       info->dlpi_addr == getauxval(AT_SYSINFO_EHDR) ||
+	       is_own_file(info->dlpi_name);
 }
 
 static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
@@ -83,7 +102,7 @@ static int tell_module(struct dl_phdr_info *info, size_t size, void *arg)
 			return 0;
 	if (count < TOLD_MAX)
 		told[count++] = (uint64_t)info->dlpi_phdr;
-	if (is_ours(name))
+	if (is_ours(info))
 		return 0;
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&

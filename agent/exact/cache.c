@@ -115,9 +115,12 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 	}
 	if (cache_count == CACHES)
 		return NULL;
+	moca_exact_limits_more(CACHE_SIZE);
 	p = map_near(low, high);
-	if (!p)
+	if (!p) {
+		moca_exact_limits_more(-(int64_t)CACHE_SIZE);
 		return NULL;
+	}
 	k = &caches[cache_count++];
 	moca_exact_own_add((uint64_t)p, (uint64_t)p + CACHE_SIZE);
 	k->base = p;

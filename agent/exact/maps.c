@@ -3,6 +3,7 @@
  * Which addresses hold code. What the kernel says is read anew when an address
  * is not in the table, so calls that change mappings need only take out.
  */
+#include <asm/stat.h>
 #include <asm/unistd.h>
 #include <linux/fcntl.h>
 
@@ -32,9 +33,22 @@ static int has(const char *name, const char *part)
 	return 0;
 }
 
-static int is_ours(const char *name)
+/* A file system may tell another device of a mapping (btrfs, overlay). */
+int moca_exact_maps_ours(const struct moca_maps_line *l)
 {
-	return has(name, "/libmoca-alloc.so") || has(name, "/libmocatrace.so");
+	const struct moca_exact_own_file *own = moca_exact.shared->own;
+	struct stat st;
+
+	if (!l->ino || !(has(l->name, "/libmoca-") ||
+			 has(l->name, "/libmocatrace.so")))
+		return 0;
+	for (int i = 0; i < MOCA_EXACT_OWN_FILES; i++)
+		if (own[i].ino == l->ino &&
+		    !moca_exact_call(__NR_stat, (long)l->name, (long)&st, 0, 0,
+				     0, 0) &&
+		    st.st_ino == l->ino && st.st_dev == own[i].dev)
+			return 1;
+	return 0;
 }
 
 /* A memfd, which is one of files to the kernel, may be code that changes. */
@@ -51,7 +65,7 @@ static void add_range(void *arg, const struct moca_maps_line *l)
 		return;
 	if (l->writable || l->shared)
 		r.flags |= CODE_WRITABLE;
-	if (is_ours(l->name))
+	if (moca_exact_maps_ours(l))
 		r.flags |= CODE_OURS;
 	if (!is_file(l->name))
 		r.flags |= CODE_ANONYMOUS;

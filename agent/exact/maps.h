@@ -13,6 +13,9 @@ struct context;
 void moca_exact_maps(void (*each)(void *arg, const struct moca_maps_line *l),
 		     void *arg);
 
+/* Is it a mapping of a library of ours? By device and inode, not by name alone. */
+int moca_exact_maps_ours(const struct moca_maps_line *l);
+
 /*
  * fold.c: mappings and the counters that they share; these take the lock. mapped:
  * by mmap with arguments a; the address, which may be another now. used: by other

@@ -78,6 +78,7 @@ void moca_exact_unmap(void *p, size_t size)
 			moca_exact_own[i] =
 				moca_exact_own[--moca_exact_own_count];
 	moca_exact_call(__NR_munmap, (long)p, (long)size, 0, 0, 0, 0);
+	moca_exact_limits_more(-(int64_t)((size + 4095) & -4096ul));
 }
 
 static long map_at(uint64_t at, size_t size)
@@ -101,6 +102,7 @@ void *moca_exact_map(size_t size)
 
 	size = (size + 4095) & -4096ul;
 	used += size + 4096;
+	moca_exact_limits_more((int64_t)size);
 	p = map_at(at, size);
 	if ((uint64_t)p != at) {
 		if (p >= 0 || p < -4095)

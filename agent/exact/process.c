@@ -27,11 +27,12 @@ static void make_jumps(void)
 {
 	size_t n = 1ul << JUMP_BITS;
 	uint64_t *p;
-	long ret = moca_exact_call(__NR_mmap, 0, (long)(n * 8),
-				   PROT_READ | PROT_WRITE,
-				   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1,
-				   0);
+	long ret;
 
+	moca_exact_limits_more((int64_t)n * 8);
+	ret = moca_exact_call(__NR_mmap, 0, (long)(n * 8),
+			      PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	if (ret < 0 && ret > -4096)
 		moca_exact_die("no memory below 2 GiB for a table",
 			       (uint64_t)-ret);
@@ -68,6 +69,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	moca_exact_own_add(setup->arena, setup->arena + MOCA_EXACT_ARENA_SIZE);
 	moca_exact_own_add(setup->agent, setup->agent_end);
 	moca_exact_own_add(setup->zydis, setup->zydis_end);
+	moca_exact_limits_begin();
 	c = moca_exact_thread_new(0);
 	if (!c)
 		moca_exact_die("no slot for the first thread", 0);

@@ -237,6 +237,12 @@ static void do_prctl(struct context *c)
 	moca_exact_event(c, MOCA_CHANGE_NAME, 0, 0, 0, 0, 0, text);
 }
 
+static int takes_memory(long nr)
+{
+	return nr == __NR_mmap || nr == __NR_mremap || nr == __NR_mprotect ||
+	       nr == __NR_pkey_mprotect || nr == __NR_brk || nr == __NR_shmat;
+}
+
 void moca_exact_do_syscall(struct context *c)
 {
 	uint64_t pc = c->pc;
@@ -252,6 +258,8 @@ void moca_exact_do_syscall(struct context *c)
 	c->gpr[11] = c->flags;
 	if (moca_exact_ours_syscall(c, nr))
 		return;
+	if (takes_memory(nr))
+		moca_exact_limits_anew();
 	switch (nr) {
 	case __NR_mmap:
 		do_mmap(c);
@@ -293,10 +301,10 @@ void moca_exact_do_syscall(struct context *c)
 		break;
 	case __NR_execve:
 	case __NR_execveat:
-		moca_exact_ours_limits(1);
+		moca_exact_limits_exec(1);
 		if (!moca_exact_signal_syscall(c, nr))
 			make(c);
-		moca_exact_ours_limits(0);
+		moca_exact_limits_exec(0);
 		break;
 	case __NR_exit:
 	case __NR_exit_group:

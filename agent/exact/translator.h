@@ -269,9 +269,21 @@ void moca_exact_signal_native(struct context *c);
 
 /* 1: it was a call that would meet what is ours, and is done. */
 int moca_exact_ours_syscall(struct context *c, long nr);
-/* Memory limits are the program's own, for the image that an exec makes; 0: they
- * leave room for what is ours again, as the exec failed. */
-void moca_exact_ours_limits(int exec);
+
+/*
+ * limits.c: RLIMIT_AS and RLIMIT_DATA hold for the program's memory and are what
+ * it set, though the kernel's leave room for what is ours. begin: before any of
+ * ours is mapped. syscall: 1 when the call is done. exec: they are the program's
+ * own, for the image that an exec makes; 0: not any more, as it failed. more:
+ * bytes of ours are about to be mapped, or (negative) were unmapped; under the
+ * lock, or before there are threads. anew: before a call that takes memory, as
+ * libraries of ours map their own.
+ */
+void moca_exact_limits_begin(void);
+int moca_exact_limits_syscall(struct context *c, long nr);
+void moca_exact_limits_exec(int exec);
+void moca_exact_limits_more(int64_t bytes);
+void moca_exact_limits_anew(void);
 
 /* --- syscall.c, dispatch.c --------------------------------------------------- */
 

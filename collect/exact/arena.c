@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "collect/exact/collector.h"
+#include "collect/run/own.h"
 
 #define VIEW (MOCA_EXACT_EVENTS + MOCA_EXACT_EVENTS_SIZE)
 
@@ -42,8 +43,26 @@ void exact_arena_free(struct exact_arena *a)
 		exact_tally_free(a->views[i].tally);
 	}
 	free(a->views);
+	own_memory_forget(a->fd);
 	close(a->fd);
 	free(a);
+}
+
+int exact_arena_tell_own(struct exact_arena *a)
+{
+	struct moca_exact_slot *s = exact_arena_slot(a, 0);
+	uint64_t files[MOCA_EXACT_OWN_FILES][2];
+	size_t n = own_files(files, MOCA_EXACT_OWN_FILES);
+	struct moca_exact_shared *shared;
+
+	if (!s)
+		return -ENOMEM;
+	shared = (void *)((char *)s + MOCA_EXACT_SHARED);
+	for (size_t i = 0; i < n; i++) {
+		shared->own[i].dev = files[i][0];
+		shared->own[i].ino = files[i][1];
+	}
+	return 0;
 }
 
 struct moca_exact_slot *exact_arena_slot(struct exact_arena *a, unsigned int n)

@@ -128,6 +128,8 @@ struct exact_arena {
 
 /* Of a memfd (its owner from now on), as large as it must be. NULL: errno. */
 struct exact_arena *exact_arena_new(int fd);
+/* Which files are ours, for its agents. 0 or -errno. */
+int exact_arena_tell_own(struct exact_arena *a);
 void exact_arena_free(struct exact_arena *a);
 /* Slots that were ever taken, at most MOCA_EXACT_SLOTS. */
 unsigned int exact_arena_used(struct exact_arena *a);

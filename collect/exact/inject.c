@@ -26,6 +26,8 @@
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
 
+/* More than the translator maps, with which it raises the soft limit. */
+#define DATA_ROOM (4ull << 30)
 #define CS_32BIT 0x23
 #define FSGSBASE 2		/* in AT_HWCAP2 */
 #define UNHARVESTED_MAX 1000	/* tasks: a quarter of the slots */
@@ -272,6 +274,8 @@ static int inject(struct injection *in, uint64_t hwcap2)
 		a = exact_arena_new(fd);
 	if (!err && !a)
 		err = -ENOMEM;
+	if (!err)
+		err = exact_arena_tell_own(a);
 	if (err)
 		goto err_mapped;
 	exact_space_of(in->task->space)->arena = a;
@@ -287,7 +291,9 @@ static int inject(struct injection *in, uint64_t hwcap2)
 
 err_mapped:
 	undo(in);
-	if (fd >= 0)
+	if (a)
+		exact_arena_free(a);
+	else if (fd >= 0)
 		close(fd);
 	return err;
 }
@@ -309,7 +315,7 @@ static const char *check(struct recorder *rec, struct task *t,
 			 const struct moca_auxv *aux, uint64_t insn,
 			 enum exact_reason *reason)
 {
-	struct rlimit as;
+	struct rlimit as, data;
 
 	*reason = EXACT_32BIT;
 	if (regs->cs == CS_32BIT)
@@ -321,6 +327,11 @@ static const char *check(struct recorder *rec, struct task *t,
 	if (!prlimit(t->tid, RLIMIT_AS, NULL, &as) &&
 	    as.rlim_cur < 2 * MOCA_EXACT_ARENA_SIZE)
 		return "its address space is limited (ulimit -v)";
+	if (!prlimit(t->tid, RLIMIT_DATA, NULL, &data) &&
+	    data.rlim_cur != RLIM_INFINITY &&
+	    data.rlim_max - data.rlim_cur < DATA_ROOM)
+		return "its data is limited, and the limit cannot be raised "
+		       "for the translator's (ulimit -d; ulimit -S -d does)";
 	*reason = EXACT_MACHINE;
 	if (!insn)
 		return "no vDSO in the program";

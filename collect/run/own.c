@@ -55,31 +55,78 @@ void own_folder(const char *path)
 	add_path(path, 1);
 }
 
-void own_memory(int fd)
+/* Under the lock. */
+static struct memory *find_memory(uint64_t dev, uint64_t ino)
 {
-	struct memory *m = NULL;
+	for (size_t i = 0; i < memory_count; i++)
+		if (memories[i].dev == dev && memories[i].ino == ino)
+			return &memories[i];
+	return NULL;
+}
+
+static int memory_of(int fd, struct memory *out)
+{
 	struct stat st;
 
 	if (fstat(fd, &st))
+		return -1;
+	out->dev = moca_identity_dev(major(st.st_dev), minor(st.st_dev));
+	out->ino = st.st_ino;
+	return 0;
+}
+
+void own_memory(int fd)
+{
+	struct memory new, *m;
+
+	if (memory_of(fd, &new))
 		return;
 	pthread_mutex_lock(&lock);
-	m = moca_vec_add(memories, memory_count, memory_room);
+	m = find_memory(new.dev, new.ino);
+	if (!m)
+		m = moca_vec_add(memories, memory_count, memory_room);
 	if (m)
-		*m = (struct memory){
-			moca_identity_dev(major(st.st_dev), minor(st.st_dev)),
-			st.st_ino };
+		*m = new;
+	pthread_mutex_unlock(&lock);
+}
+
+void own_memory_forget(int fd)
+{
+	struct memory old, *m;
+
+	if (memory_of(fd, &old))
+		return;
+	pthread_mutex_lock(&lock);
+	m = find_memory(old.dev, old.ino);
+	if (m)
+		*m = memories[--memory_count];
 	pthread_mutex_unlock(&lock);
 }
 
 static int is_memory(uint64_t dev, uint64_t ino)
 {
-	int found = 0;
+	int found;
 
 	pthread_mutex_lock(&lock);
-	for (size_t i = 0; i < memory_count && !found; i++)
-		found = memories[i].dev == dev && memories[i].ino == ino;
+	found = find_memory(dev, ino) != NULL;
 	pthread_mutex_unlock(&lock);
 	return found;
+}
+
+size_t own_files(uint64_t (*out)[2], size_t max)
+{
+	struct stat st;
+	size_t n = 0;
+
+	pthread_mutex_lock(&lock);
+	for (size_t i = 0; i < known_count && n < max; i++) {
+		if (known[i].is_folder || stat(known[i].path, &st))
+			continue;
+		out[n][0] = st.st_dev;
+		out[n++][1] = st.st_ino;
+	}
+	pthread_mutex_unlock(&lock);
+	return n;
 }
 
 static int is_same(const struct stat *a, const struct stat *b)

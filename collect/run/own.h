@@ -7,6 +7,7 @@
 #ifndef MOCA_RUN_OWN_H
 #define MOCA_RUN_OWN_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,8 +19,15 @@
 void own_file(const char *path);
 /* All that lies in the folders of this one: sessions (collect/trace/shm.h). */
 void own_folder(const char *path);
-/* The memfd behind our descriptor fd. */
+/* The memfd behind our descriptor fd; forget: it is about to be closed, and
+ * nobody maps it. */
 void own_memory(int fd);
+void own_memory_forget(int fd);
+/*
+ * st_dev and st_ino of the files that own_file() told, as far as they exist: at
+ * most max pairs. Returns how many.
+ */
+size_t own_files(uint64_t (*out)[2], size_t max);
 
 /*
  * Is what a process has mapped Moca's own? name, dev (moca_identity_dev) and ino

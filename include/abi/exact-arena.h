@@ -146,6 +146,12 @@ struct moca_exact_loop {
 	} entry[MOCA_EXACT_LOOP_ENTRIES];
 };
 
+/* A file that programs map and that is Moca's: by stat(2), 0 and 0: none. */
+#define MOCA_EXACT_OWN_FILES 8
+struct moca_exact_own_file {
+	uint64_t dev, ino;
+};
+
 /* Begin of slot 0's page 1: what the arena's processes share. */
 #define MOCA_EXACT_SHARED 4096ull
 struct moca_exact_shared {
@@ -157,6 +163,8 @@ struct moca_exact_shared {
 	uint64_t code_bytes;	/* of translations */
 	uint64_t invalidated;	/* regions, since their source changed */
 	uint64_t loops;		/* whose accesses are counted when they end */
+	/* By the collector, before there is a slot. */
+	struct moca_exact_own_file own[MOCA_EXACT_OWN_FILES];
 };
 
 /* Then a name, at most 4,095 bytes and a NUL, then up to 7 bytes to 8. */
