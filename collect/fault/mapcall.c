@@ -33,6 +33,7 @@
 #include "collect/fault/stub-call.h"
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
+#include "collect/ptrace/limits.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/preload.h"
 #include "collect/ptrace/quiesce.h"
@@ -123,27 +124,37 @@ static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
 			       x->a[2], x->a[5], name, of);
 }
 
+/* What was mapped anonymously stays so, with the rights that it shall have. */
+static int leave_anonymous(struct ctx *x, uint64_t len, int prot)
+{
+	int err = 0;
+
+	if ((int)x->a[2] != prot)
+		tracee_call(&x->c, &err, SYS_mprotect, x->ret, len, prot, 0, 0,
+			    0);
+	witness_unseen(x->rec, x->task, x->ret, len,
+		       "anonymous mapping not moved: real faults only");
+	return err;
+}
+
 /*
  * The common case in one go: map anonymously where the kernel likes, and the
  * memfd over it. No other mapping can have these offsets.
  */
-static int map_at_once(struct ctx *x, uint64_t len)
+static int map_at_once(struct ctx *x, uint64_t len, int prot)
 {
 	struct stub_call *calls = x->mm->stub->calls;
 	uint64_t plane = plane_offset(x->mm->plane, 0);
 	struct region r = { .kind = REGION_MEMFD };
-	int n, err = 0;
+	int n;
 
 	calls[0] = (struct stub_call){
 		.nr = SYS_mmap, .flags = STUB_CALL_MUST,
 		.args = { x->a[0], x->a[1], x->a[2], x->a[3], x->a[4], x->a[5] },
 	};
-	/* After mlockall it would be filled, and at once thrown away. */
-	if (x->mm->populates)
-		calls[0].args[2] = PROT_NONE;
 	calls[1] = (struct stub_call){
 		.nr = SYS_mmap, .flags = STUB_CALL_ADDR | STUB_CALL_OFFSET,
-		.args = { 0, len, x->a[2], MAP_SHARED | MAP_FIXED,
+		.args = { 0, len, prot, MAP_SHARED | MAP_FIXED,
 			  x->mm->remote_fd, plane },
 	};
 	n = tracee_list(&x->c, 2);
@@ -155,14 +166,9 @@ static int map_at_once(struct ctx *x, uint64_t len)
 	r.start = x->ret;
 	r.off = plane + r.start;
 	r.end = r.start + len;
-	if (n < 2 || calls[1].ret != x->ret) {
-		if (x->mm->populates)
-			tracee_call(&x->c, &err, SYS_mprotect, x->ret, len,
-				    x->a[2], 0, 0, 0);
-		witness_unseen(x->rec, x->task, x->ret, len,
-			       "anonymous mapping not moved: real faults only");
-	} else
-		mm_moved(x->rec, x->mm, x->task, &r, x->a[2], "");
+	if (n < 2 || calls[1].ret != x->ret)
+		return leave_anonymous(x, len, prot);
+	mm_moved(x->rec, x->mm, x->task, &r, prot, "");
 	return 0;
 }
 
@@ -228,9 +234,17 @@ static int do_mmap(struct ctx *x)
 	/* Populated pages would be there without having been touched. */
 	if (anon && private && !(flags & (MAP_GROWSDOWN | MAP_HUGETLB))) {
 		x->a[3] &= ~(uint64_t)MAP_POPULATE;
+		/*
+		 * The memfd comes over it at once. After mlockall the kernel
+		 * would fill it before; and RLIMIT_DATA, which holds already,
+		 * would count it beside memory of ours.
+		 */
+		if (len < USER_END && x->a[0] < USER_END - len &&
+		    (x->mm->populates || data_limit_set(x->task)))
+			x->a[2] = PROT_NONE;
 		if (!(flags & MAP_FIXED) && !x->mm->moved &&
 		    x->a[0] < USER_END)
-			return map_at_once(x, len);
+			return map_at_once(x, len, prot);
 	}
 	err = run_own(x);
 	if (err || failed(x->ret))
@@ -250,9 +264,7 @@ static int do_mmap(struct ctx *x)
 	if (anon && private) {
 		if (mm_move(x->rec, x->mm, &x->c, x->ret, x->ret + len, prot,
 			    0, ""))
-			witness_unseen(x->rec, x->task, x->ret, len,
-				       "anonymous mapping not moved: real "
-				       "faults only");
+			return leave_anonymous(x, len, prot);
 	} else if (private && !anon && regular && (prot & PROT_WRITE)) {
 		add_private(x, x->ret, len, rest, name, &of);
 	} else if ((anon && !private) || regular) {
@@ -296,7 +308,8 @@ static int do_munmap(struct ctx *x)
 static int do_brk(struct ctx *x)
 {
 	uint64_t old = x->mm->brk, new;
-	int err;
+	struct limits limits;
+	int limited, err;
 
 	if (!old) {
 		old = tracee_call(&x->c, &err, SYS_brk, 0, 0, 0, 0, 0, 0);
@@ -309,7 +322,13 @@ static int do_brk(struct ctx *x)
 	else if (PAGE_UP(x->a[0]) > old &&
 		 data_limit_exceeded(x, 0, 0, PAGE_UP(x->a[0]) - old))
 		x->a[0] = 0;	/* the kernel answers with what it is */
+	/* The limit was looked at above; the kernel's sum has ours in it. */
+	limited = data_limit_set(x->task) && x->mm->space.refs == 1;
+	if (limited)
+		limits_raise_data(&limits, x->task->pid);
 	err = run_own(x);
+	if (limited)
+		limits_restore(&limits);
 	if (err)
 		return err;
 	new = PAGE_UP((uint64_t)x->ret);

@@ -33,6 +33,16 @@ void limits_raise(struct limits *l, pid_t pid)
 			       raise_one(pid, which[i], &l->was[i]);
 }
 
+void limits_raise_data(struct limits *l, pid_t pid)
+{
+	*l = (struct limits){ .pid = pid };
+	for (int i = 0; i < LIMITS; i++)
+		if (which[i] == RLIMIT_DATA)
+			l->raised[i] = !prlimit(pid, which[i], NULL,
+						&l->was[i]) &&
+				       raise_one(pid, which[i], &l->was[i]);
+}
+
 void limits_restore(const struct limits *l)
 {
 	for (int i = 0; i < LIMITS; i++)

@@ -19,6 +19,8 @@ struct limits {
 
 /* As high as we may. What we may not raise stays as it is. */
 void limits_raise(struct limits *l, pid_t pid);
+/* The same of RLIMIT_DATA alone. */
+void limits_raise_data(struct limits *l, pid_t pid);
 void limits_restore(const struct limits *l);
 
 #endif

@@ -518,6 +518,30 @@ static void limited_data(void)
 	       sbrk(8 * MIB) == (void *)-1);
 }
 
+/* One piece of nearly all that a limit allows: nobody else's counts. */
+static void limited_large(void)
+{
+	struct rlimit r = { 64 * MIB, RLIM_INFINITY };
+	char *p;
+
+	CHECK(!setrlimit(RLIMIT_DATA, &r));
+	p = mmap(NULL, 60 * MIB, RW, ANON, -1, 0);
+	printf("mmap %d", p != MAP_FAILED);
+	CHECK(p == MAP_FAILED || !munmap(p, 60 * MIB));
+	p = sbrk(60 * MIB);
+	printf(", brk %d", p != (void *)-1);
+	CHECK(p == (void *)-1 || sbrk(-60 * MIB) != (void *)-1);
+	p = mmap(NULL, 70 * MIB, PROT_NONE, ANON, -1, 0);
+	CHECK(p != MAP_FAILED);
+	printf(", fixed %d", mmap(p, 60 * MIB, RW, ANON | MAP_FIXED, -1, 0) == p);
+	p[60 * MIB - 1] = 1;
+	printf(", too large %d %d\n",
+	       mmap(NULL, 5 * MIB, RW, ANON, -1, 0) == MAP_FAILED,
+	       sbrk(5 * MIB) == (void *)-1);
+	CHECK(!getrlimit(RLIMIT_DATA, &r) && r.rlim_cur == 64 * MIB &&
+	      r.rlim_max == RLIM_INFINITY);
+}
+
 static void dual(void)
 {
 	static const unsigned char code[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
@@ -726,6 +750,7 @@ static const struct test_case cases[] = {
 	{ "placed", placed },
 	{ "limited", limited },
 	{ "limited-data", limited_data },
+	{ "limited-large", limited_large },
 	{ "dual", dual },
 	{ "duplicate", duplicate },
 	{ "nonlinear", nonlinear },
