@@ -334,6 +334,13 @@ static void finish_companion(struct moca_meta *meta)
 		c->finish(c->arg, &notes);
 }
 
+/* What to do about it, behind the reason. */
+static const char *advice(int err)
+{
+	return err == -EMFILE ? "; raise the limit of open files (ulimit -n)" :
+				"";
+}
+
 /* In the engine: everything between the directory and the exit code. */
 static int engine(struct moca_meta *meta, struct moca_writer *writer)
 {
@@ -347,17 +354,17 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	}
 	err = wait_launched();
 	if (err) {
-		moca_error("cannot start %s to be recorded: %s; see moca doctor",
+		moca_error("cannot start %s to be recorded: %s%s; see moca doctor",
 			   rec.opt->argv ? rec.opt->argv[0] : "",
-			   strerror(-err));
+			   strerror(-err), advice(err));
 		let_go(-1);
 		return EXIT_OURS;
 	}
 	code = rec.way->prepare(&rec, meta, writer);
 	err = code ? 0 : moca_meta_write(meta, rec.dirfd);
 	if (err)
-		moca_error("cannot begin the trace in %s: %s", rec.dir,
-			   strerror(-err));
+		moca_error("cannot begin the trace in %s: %s%s", rec.dir,
+			   strerror(-err), advice(err));
 	if (err || code) {
 		let_go(-1);
 		pthread_join(rec.supervisor, NULL);
@@ -438,8 +445,8 @@ int record_run(const struct moca_record_options *opt,
 		rec.fd_number = lim.rlim_cur - 1;
 	err = launch_engine(&rec);
 	if (err) {
-		moca_error("cannot start the recording process: %s",
-			   strerror(-err));
+		moca_error("cannot start the recording process: %s%s",
+			   strerror(-err), advice(err));
 		return EXIT_OURS;
 	}
 	set_signals();
@@ -448,8 +455,8 @@ int record_run(const struct moca_record_options *opt,
 	err = rec.queue && meta ? moca_writer_create(&writer, rec.dirfd) :
 				  -ENOMEM;
 	if (err) {
-		moca_error("cannot begin the trace in %s: %s", rec.dir,
-			   strerror(-err));
+		moca_error("cannot begin the trace in %s: %s%s", rec.dir,
+			   strerror(-err), advice(err));
 		launch_tell_end(&rec, EXIT_OURS, 0);
 		_exit(EXIT_OURS);
 	}

@@ -79,6 +79,8 @@ else
 	has "no module, doctor" "$tmp/out" '^no .*kernel module moca .*not loaded' 'moca record --via kernel .*does not work here'
 fi
 
+(ulimit -n 10; exec "$MOCA" record -q -o "$tmp/few" -- true) 2>"$tmp/err" ||
+	has "few descriptors" "$tmp/err" 'cannot start .*Too many open files; raise .*ulimit -n'
 run "no command" 2 "$MOCA" record && has "no command" "$tmp/err" 'what shall be recorded'
 run "both" 2 "$MOCA" record -p 1 -- true && has "both" "$tmp/err" 'not both'
 run "bad budget" 2 "$MOCA" record --budget 0 -- true && has "bad budget" "$tmp/err" 'budget'
