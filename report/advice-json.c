@@ -373,6 +373,7 @@ void advice_json(FILE *f, const struct advice_view *v)
 		json_string(&j, NULL, v->advice->notes[i]);
 	json_close(&j, ']');
 	json_objects(&j, v);
+	advice_lines_json(&j, v);
 	advice_counts_json(&j, v);
 	json_tasks(&j, v);
 	json_time(&j, v->profile);

@@ -333,6 +333,7 @@ void advice_print(const struct advice_view *v)
 	print_head(v);
 	print_findings(v);
 	print_objects(v);
+	advice_lines_print(v);
 	advice_counts_print(v);
 	print_phases(v);
 }

@@ -41,6 +41,10 @@ void advice_checks_json(struct json *j, const struct advice_view *v);
 /* What there is of exact mode only: nothing, or "exact": null, without. */
 void advice_counts_print(const struct advice_view *v);
 void advice_counts_json(struct json *j, const struct advice_view *v);
+/* Cache lines that threads share: who uses which bytes of them, and where. */
+void advice_lines_print(const struct advice_view *v);
+/* "lines_sampled": of records of pages; of exact mode there are none. */
+void advice_lines_json(struct json *j, const struct advice_view *v);
 /* "what-if: 2 nodes x 1 CPU" */
 void advice_topology(const struct moca_profile *p, char *buf, size_t len);
 /* Share of an object's, or all, accesses that is remote as things are. */

@@ -11,6 +11,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
+#include "analysis/profile/where.h"
 #include "lib/base/vec.h"
 
 #define X(rule) rule,
@@ -199,36 +200,22 @@ const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 		       size_t len)
 {
 	const struct moca_profile_object *o = f->object;
-	const struct moca_mapping *m = NULL;
-	struct moca_symbols *s = moca_objects_symbols(r->p->objects);
-	struct moca_location where[8];
-	struct moca_module *module;
-	size_t i, n = moca_trace_task_count(r->trace);
-	uint64_t vaddr;
+	struct moca_location at;
+	const char *path;
 
 	*buf = 0;
-	for (i = 0; i < n && !m && o->touch_ip; i++)
-		if (moca_trace_task(r->trace, i)->id == o->touch_task)
-			m = moca_trace_find_mapping(
-				r->trace, moca_trace_task(r->trace, i)->pid,
-				o->touch_ip, o->touch_ns);
-	if (!m || m->name[0] != '/')
+	if (moca_where_code(r->p, r->trace, o->touch_task, o->touch_ip,
+			    o->touch_ns, &at, &path))
 		return buf;
-	module = moca_symbols_module(s, m->name);
-	if (!module || moca_module_vaddr(module, o->touch_ip - m->addr +
-						  m->offset, &vaddr))
-		return buf;
-	if (!moca_module_locate(module, vaddr, where, 8) || !where[0].function)
-		return buf;
-	f->function = where[0].function;
+	f->function = at.function;
 	/* memset, say: where it was called from is not recorded. */
-	if (strcmp(m->name, o->object->program)) {
+	if (strcmp(path, o->object->program)) {
 		snprintf(buf, len, "%s() of %s", f->function,
-			 strrchr(m->name, '/') + 1);
+			 strrchr(path, '/') + 1);
 		return buf;
 	}
-	f->file = where[0].file;
-	f->line = where[0].line;
+	f->file = at.file;
+	f->line = at.line;
 	if (f->file && f->line)
 		snprintf(buf, len, "%s() at %s:%u", f->function,
 			 strrchr(f->file, '/') ? strrchr(f->file, '/') + 1 :
@@ -263,6 +250,29 @@ double advice_meta(const struct rules *r, const char *key)
 
 /* --- notes -------------------------------------------------------------- */
 
+/* Did two tasks come to one line of it, as far as samples tell? */
+static int has_line(const struct rules *r, const struct moca_object *o)
+{
+	const struct moca_lines *l = &r->p->lines;
+	size_t i;
+
+	for (i = 0; i < l->count; i++)
+		if (l->users[i].key == o->id)
+			return 1;
+	return 0;
+}
+
+static int has_finding(const struct rules *r, const struct moca_object *o)
+{
+	size_t i;
+
+	for (i = 0; i < r->a->count; i++)
+		if (r->a->findings[i].kind == MOCA_FINDING_SHARED_LINES &&
+		    r->a->findings[i].object->object == o)
+			return 1;
+	return 0;
+}
+
 /* Small, shared, written again and again: what a page cannot tell. */
 static void note_hot_spots(struct rules *r)
 {
@@ -278,11 +288,12 @@ static void note_hot_spots(struct rules *r)
 		if ((o->object->kind != MOCA_OBJECT_HEAP &&
 		     o->object->kind != MOCA_OBJECT_STATIC) ||
 		    !(o->patterns & MOCA_PATTERN_HOT_SPOT) ||
-		    4 * o->late_writes < o->accesses)
+		    4 * o->late_writes < o->accesses ||
+		    !has_line(r, o->object) || has_finding(r, o->object))
 			continue;
 		told++;
 		advice_note(r,
-			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time. Whether they meet in one cache line (false sharing) a trace of pages cannot tell: that needs a trace of exact addresses: moca record --exact --granularity 64 --slice 100ms -- %s",
+			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time, and they come to one cache line (see the table of lines). How often they meet there a trace of pages cannot tell: that needs a trace of exact addresses: moca record --exact --granularity 64 --slice 100ms -- %s",
 			    o->object->name, o->pages, o->pages == 1 ? "" : "s",
 			    command ? command : "COMMAND");
 	}

@@ -53,6 +53,7 @@
 /* Of the whole program, when its structures were looked at. */
 #define ADVICE_WHOLE(X) \
 	X(rule_churn) \
-	X(rule_misplaced)
+	X(rule_misplaced) \
+	X(rule_line_turns)
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
+#include "analysis/profile/where.h"
 #include "lib/base/vec.h"
 
 /* Moving a line from one core's cache to another's, at least. */
@@ -222,8 +223,9 @@ static void say_where(struct rules *r, struct moca_finding *f,
 		      const struct moca_profile_object *o,
 		      const struct found *x)
 {
-	char at[64];
+	char at[64], there[200];
 	uint64_t addr = x->top->granule * MOCA_COUNTS_LINE;
+	unsigned apart;
 
 	if (o->object->addr && addr - o->object->addr < o->object->size &&
 	    o->object->instances == 1)
@@ -241,6 +243,11 @@ static void say_where(struct rules *r, struct moca_finding *f,
 			     at, x->top->slices, r->p->counts->slices,
 			     x->top->writers > 1 ?
 				     "; several threads write it" : "");
+	moca_where_line(r->p, o->object, addr, there, sizeof(there), &apart);
+	if (apart > 1)
+		finding_line(r, f->evidence,
+			     "in that line lie %s: threads that use different ones of these share it falsely",
+			     there);
 }
 
 /*

@@ -3,6 +3,7 @@
 #ifndef MOCA_ANALYSIS_PROFILE_PASSES_H
 #define MOCA_ANALYSIS_PROFILE_PASSES_H
 
+#include "analysis/profile/lines.h"
 #include "analysis/profile/profile.h"
 
 #define PAGE_SHIFT 12
@@ -75,6 +76,7 @@ struct seen {
 
 struct gather {
 	struct moca_profile *p;
+	struct line_walk *lines;
 	struct pages pages;
 	struct row **rows;	/* by key */
 	size_t row_cap;

@@ -117,6 +117,7 @@ static void take(struct gather *g, const struct moca_observed *x)
 
 	if (x->interval >= UINT32_MAX)
 		return;
+	lines_take(g->lines, x);
 	s.row = row_at(g, x->key);
 	if (!s.row) {
 		g->err = -ENOMEM;
@@ -388,6 +389,10 @@ static int finish(struct gather *g)
 		err = pass_pages(g);
 	if (!err)
 		err = owners_find(g);
+	if (!err) {
+		err = lines_end(&p->lines, g->lines, p->objects);
+		g->lines = NULL;
+	}
 	if (err)
 		return err;
 	for (i = 0; i < p->count; i++)
@@ -443,6 +448,7 @@ static void walk_free(struct moca_profile_walk *w)
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
+	lines_free(g->lines);
 	pages_free(&g->pages);
 	free(w);
 }
@@ -463,7 +469,8 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.p = p;
 	p->writes_known = moca_sharing_writes_known(t);
 	set_windows(p, t);
-	err = moca_profile_place(p, t);
+	w->g.lines = lines_begin();
+	err = w->g.lines ? moca_profile_place(p, t) : -ENOMEM;
 	if (!err)
 		err = pages_init(&w->g.pages, p->lanes);
 	if (err)
@@ -543,6 +550,7 @@ void moca_profile_free(struct moca_profile *p)
 		free(p->rows[i].remote_in);
 	}
 	free(p->rows);
+	free(p->lines.users);
 	free(p->lane_of);
 	free(p->cpu_of);
 	if (p->counts)

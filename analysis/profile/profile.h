@@ -12,6 +12,7 @@
 #define MOCA_PROFILE_H
 
 #include "analysis/objects/objects.h"
+#include "analysis/profile/lines.h"
 #include "analysis/topology.h"
 
 #define MOCA_PROFILE_WINDOWS 128	/* parts of the time, at most */
@@ -126,6 +127,7 @@ struct moca_profile {
 					   objects were there */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
 	uint64_t left_out;		/* accesses to pages beyond the limit */
+	struct moca_lines lines;	/* that tasks take turns at, by samples */
 	unsigned threads;		/* most that lived at a time */
 	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/symbols/symbols.h"
+#include "analysis/symbols/tables.h"
+
+#define DEPTH_MAX 16	/* of members in members */
 
 struct text {
 	char *buf;
@@ -155,6 +157,29 @@ const char *moca_shape_range(const struct moca_shape *shape, const char *name,
 	say_element(&t, shape, first);
 	say(&t, "..");
 	say_element(&t, shape, last);
+	return buf;
+}
+
+const char *moca_shape_byte(const struct moca_shape *shape, const char *name,
+			    uint64_t size, uint64_t at, char *buf, size_t len)
+{
+	struct text t = { buf, len, 0 };
+	struct member m;
+	unsigned depth;
+
+	moca_shape_range(shape, name, size, at, at + 1, buf, len);
+	for (depth = 0; depth < DEPTH_MAX && shape && shape->type; depth++) {
+		at %= shape->element_size;
+		if (type_member(shape->type, at, &m))
+			break;
+		t.used = strlen(buf);
+		say(&t, "%s%s", shape->fortran ? "%" : ".", m.name);
+		at -= m.at;
+		shape = m.shape;
+		if (t.used < len)
+			moca_shape_range(shape, "", m.size, at, at + 1,
+					 buf + t.used, len - t.used);
+	}
 	return buf;
 }
 

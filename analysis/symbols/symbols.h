@@ -53,6 +53,8 @@ const char *moca_module_section(struct moca_module *m, uint64_t vaddr);
 /* PT_TLS: size in memory and alignment of its TLS block; 0 size: none. */
 void moca_module_tls(struct moca_module *m, uint64_t *size, uint64_t *align);
 
+struct moca_type;	/* a struct, class or union */
+
 /* An array's shape: element[count 0][count 1]..., slowest index first. */
 #define MOCA_SHAPE_RANK 8
 struct moca_shape {
@@ -65,6 +67,7 @@ struct moca_shape {
 	unsigned dims;			/* not 0: an array of so many dimensions
 					   of unknown counts (allocatable(:,:)),
 					   here as rank 1 over all elements */
+	const struct moca_type *type;	/* of the element, if it has members */
 };
 
 /* A static or thread-local variable. */
@@ -142,6 +145,12 @@ int moca_symbols_site(struct moca_symbols *s,
 const char *moca_shape_range(const struct moca_shape *shape, const char *name,
 			     uint64_t size, uint64_t begin, uint64_t end,
 			     char *buf, size_t len);
+/*
+ * Say which part of an object of size bytes the byte at is: "args[0].sum",
+ * "list.head.next", Fortran "u(3,1)%x"; only name when shape is NULL.
+ */
+const char *moca_shape_byte(const struct moca_shape *shape, const char *name,
+			    uint64_t size, uint64_t at, char *buf, size_t len);
 /* The type with its shape: "double[1024][64]", "real(kind=8)(64,1024)". */
 const char *moca_shape_type(const struct moca_shape *shape, uint64_t size,
 			    char *buf, size_t len);

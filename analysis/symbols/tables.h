@@ -157,6 +157,30 @@ int type_peel(Dwarf_Die *type, Dwarf_Die *out);
 /* What die's DW_AT_type says. 0 or -ENOENT (void). */
 int type_of(Dwarf_Die *die, Dwarf_Die *out);
 
+/* members.c: a type that has members, and one of these. */
+struct moca_type {
+	struct moca_module *module;
+	const struct unit *unit;
+	Dwarf_Die die;
+};
+struct member {
+	const char *name;	/* "" if it has none */
+	uint64_t at, size;	/* bytes from the type's begin */
+	const struct moca_shape *shape;	/* NULL = unknown */
+};
+
+/* The type of that DIE if it has members, else NULL. */
+const struct moca_type *type_with_members(struct moca_module *m,
+					  const struct unit *u,
+					  Dwarf_Die *type);
+/*
+ * The member that holds the byte at, the first one of a union. Bases and
+ * members without a name are seen through. 0 or -ENOENT.
+ */
+int type_member(const struct moca_type *type, uint64_t at, struct member *out);
+/* Number of a constant attribute; -ENOENT: none, or computed at run time. */
+int die_constant(Dwarf_Die *die, unsigned attr, int64_t *out);
+
 /* scopes.c: the innermost scope of the unit at vaddr, or NO_SCOPE. */
 uint32_t unit_scope(struct moca_module *m, struct unit *u, uint64_t vaddr);
 const char *scope_name(struct moca_module *m, struct unit *u, uint32_t scope);

@@ -50,8 +50,7 @@ static void append(char *buf, const char *text)
 	snprintf(buf + n, NAME_LEN - n, "%s", text);
 }
 
-/* Number of a constant attribute; -ENOENT: none, or computed at run time. */
-static int constant(Dwarf_Die *die, unsigned attr, int64_t *out)
+int die_constant(Dwarf_Die *die, unsigned attr, int64_t *out)
 {
 	Dwarf_Attribute a;
 	Dwarf_Sword s;
@@ -91,12 +90,12 @@ static int dimension(const struct unit *u, Dwarf_Die *die, uint64_t *count,
 
 	*count = 0;
 	*lower = u->fortran;
-	constant(die, DW_AT_lower_bound, lower);
-	if (constant(die, DW_AT_count, &n) == 0) {
+	die_constant(die, DW_AT_lower_bound, lower);
+	if (die_constant(die, DW_AT_count, &n) == 0) {
 		*count = n > 0 ? (uint64_t)n : 0;
 		return n > 0;
 	}
-	if (constant(die, DW_AT_upper_bound, &upper) < 0 || upper < *lower ||
+	if (die_constant(die, DW_AT_upper_bound, &upper) < 0 || upper < *lower ||
 	    upper == INT64_MAX)
 		return 0;
 	*count = (uint64_t)upper - (uint64_t)*lower + 1;
@@ -311,6 +310,7 @@ static int describe(struct moca_module *m, const struct unit *u,
 	if (dwarf_aggregate_size(&t, &size) != 0 || !size)
 		return -ENOENT;
 	s->element_size = size;
+	s->type = type_with_members(m, u, &peeled);
 	if (!known) {
 		/* One index over all: what the counts are, nobody knows. */
 		s->dims = s->rank > 1 ? s->rank : 0;

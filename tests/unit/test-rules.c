@@ -301,6 +301,73 @@ static int model(void)
 	return 0;
 }
 
+/* --- lines that threads take turns at ---------------------------------------- */
+
+/* In each interval of 60 one of two threads comes first, to a byte of its own. */
+static uint64_t turns_pages = 1;
+
+static int turns(unsigned a, int a_type, unsigned b, int b_type, unsigned every)
+{
+	unsigned i;
+
+	begin(THREADS, turns_pages);
+	sweep(0, 0, turns_pages > 1 ? turns_pages : 0, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 60; i++) {
+		if (i % every < 2) {
+			touch(i & 1, 0, i & 1 ? b_type : a_type);
+			touches[touch_count - 1].addr = HEAP + (i & 1 ? b : a);
+		}
+		next();
+	}
+	return look("2x1");
+}
+
+static int line_turns(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 2));
+	f = finding(MOCA_FINDING_SHARED_LINES);
+	CHECK(advice->count == 1 && f && f->object == object());
+	CHECK(f->confidence == MOCA_CONFIDENCE_MEDIUM);
+	CHECK(has_line(f->evidence, "#0 writes") &&
+	      has_line(f->evidence, "(byte 16)") &&
+	      has_line(f->evidence, "#1 writes") &&
+	      has_line(f->evidence, "(byte 40)"));
+	CHECK(has_line(f->evidence, "seen 59 times in 60 intervals"));
+	CHECK(has_line(f->try_, "moca record --exact --granularity 64"));
+	CHECK(profile->lines.count == 2 && !profile->lines.left_out);
+	CHECK(!noted("exact addresses"));
+	return 0;
+}
+
+static int no_line_turns(void)
+{
+	/* The same bytes: a lock, or a counter that all need. */
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 16, MOCA_ACCESS_WRITE, 2));
+	CHECK(!advice->count && profile->lines.count == 2);
+	CHECK(strstr(check(MOCA_FINDING_SHARED_LINES)->missed,
+		     "they use different bytes"));
+	CHECK(noted("exact addresses"));
+	/* Lines of their own. */
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 72, MOCA_ACCESS_WRITE, 2));
+	CHECK(!advice->count && !profile->lines.count);
+	CHECK(!noted("exact addresses"));
+	/* One hands on what the other reads. */
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_READ, 2));
+	CHECK(!advice->count);
+	/* Where two parts of an array meet. */
+	turns_pages = 100;
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 2));
+	turns_pages = 1;
+	CHECK(!finding(MOCA_FINDING_SHARED_LINES));
+	CHECK(strstr(check(MOCA_FINDING_SHARED_LINES)->missed, "size"));
+	/* Now and then. */
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 10));
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* --- what came near --------------------------------------------------------- */
 
 static int closest(void)
@@ -332,6 +399,8 @@ int main(void)
 	run("memory with an earlier owner", recycled);
 	run("scattered writes", scattered);
 	run("advice in the program's words", model);
+	run("lines that threads take turns at", line_turns);
+	run("lines that only look so", no_line_turns);
 	run("rules: closest", closest);
 	done();
 	free(touches);
