@@ -714,6 +714,8 @@ static const struct traced_call calls[] = {
 	DESCRIPTOR(SYS_dup2, 1),
 	DESCRIPTOR(SYS_dup3, 1),
 	DEBUGGER(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
+	/* Its flags are in memory, which no filter sees. */
+	{ SYS_clone3, CALL_EACH, 0, 0, 1, NULL, NULL },
 	DEBUGGER(SYS_wait4, 2, __WALL),
 	{ SYS_ptrace, CALL_EACH, 0, 0, 1, NULL, NULL },
 	{ SYS_setrlimit, CALL_VALUE, 0, RLIMIT_AS, 0, limit_is_too_low,

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+#include "collect/ptrace/clone3.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/way.h"
@@ -22,11 +23,14 @@ uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
 void child_tid_begin(struct task *child)
 {
 	struct user_regs_struct regs;
-
 	uint64_t flags;
 
-	if (child->gone || tracee_get_regs(child, &regs) ||
-	    regs.orig_rax != SYS_clone)
+	if (child->gone || tracee_get_regs(child, &regs))
+		return;
+	if (regs.orig_rax == SYS_clone3 &&
+	    clone3_restore(child->tid, &regs, &child->child_tid))
+		tracee_set_regs(child, &regs);
+	if (regs.orig_rax != SYS_clone)
 		return;
 	flags = child_tid_restore(regs.rdi);
 	if (flags == regs.rdi)

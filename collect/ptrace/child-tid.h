@@ -5,8 +5,7 @@
  * own (mm_fork), so that the parent would find its child's number where its own
  * was: glibc's fork asks for it at the thread's tid, by which mutexes know their
  * owner. So the flag is taken from the call, and the number is written when the
- * child's memory is its own. clone3 is not looked at: its flags are in memory,
- * which no filter sees, and nobody is known to fork that way with this flag.
+ * child's memory is its own. So it is with clone3 (clone3.h).
  *
  * The flags taken away wait in the upper half of the register, which clone(2)
  * ignores: the child has a copy, also when its parent dies unheard.

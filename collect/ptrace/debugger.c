@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "collect/ptrace/child-tid.h"
+#include "collect/ptrace/clone3.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/stop-cost.h"
@@ -28,7 +29,8 @@
 
 int debugger_wanted(long nr)
 {
-	return nr == SYS_clone || nr == SYS_ptrace || nr == SYS_wait4;
+	return nr == SYS_clone || nr == SYS_clone3 || nr == SYS_ptrace ||
+	       nr == SYS_wait4;
 }
 
 static int put(const struct task *t, uint64_t addr, const void *p, size_t len)
@@ -177,6 +179,16 @@ static int do_wait(struct task *t, const struct user_regs_struct *regs,
 	return 1;
 }
 
+static int change_clone(struct recorder *rec, struct task *t,
+			const struct user_regs_struct *regs)
+{
+	int err = tracee_set_regs(t, regs);
+
+	t->clone_changed = 1;
+	cost_stop_is(&rec->costs, COST_FORK, 0);
+	return err ? err : 2;
+}
+
 int debugger_call(struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs)
 {
@@ -190,11 +202,11 @@ int debugger_call(struct recorder *rec, struct task *t,
 		       child_tid_takes(rec, t, regs->rdi);
 		if (!away)
 			return 0;
-		t->clone_changed = 1;
 		regs->rdi = child_tid_put_away(regs->rdi, away);
-		cost_stop_is(&rec->costs, COST_FORK, 0);
-		err = tracee_set_regs(t, regs);
-		return err ? err : 2;
+		return change_clone(rec, t, regs);
+	case SYS_clone3:
+		return clone3_change(rec, t, regs) ?
+			       change_clone(rec, t, regs) : 0;
 	case SYS_ptrace:
 		done = t->space && do_ptrace(t, regs, &ret);
 		break;
@@ -213,12 +225,16 @@ int debugger_call(struct recorder *rec, struct task *t,
 void debugger_called(struct task *t)
 {
 	struct user_regs_struct regs;
+	uint64_t child_tid;
 
 	if (!t->clone_changed)
 		return;
 	t->clone_changed = 0;
 	if (tracee_get_regs(t, &regs))
 		return;
-	regs.rdi = child_tid_restore(regs.rdi);
+	if (regs.orig_rax != SYS_clone3)
+		regs.rdi = child_tid_restore(regs.rdi);
+	else
+		clone3_restore(t->tid, &regs, &child_tid);
 	tracee_set_regs(t, &regs);
 }

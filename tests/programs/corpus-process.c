@@ -115,6 +115,49 @@ static int touch_and_end(void *p)
 	return 7;
 }
 
+/* clone3, with all registers that the kernel keeps kept. */
+static long clone3_kept(struct clone_args *a)
+{
+	long ret = SYS_clone3;
+	void *at = a;
+
+	__asm__ volatile("syscall" : "+a"(ret), "+D"(at)
+			 : "S"(sizeof(*a)) : "rcx", "r11", "memory");
+	if (at != a)
+		printf("another register\n");
+	return ret;
+}
+
+/* As above; and the child's number is written into the child's memory alone. */
+static void untraced3(void)
+{
+	static const struct clone_args wants = {
+		.flags = CLONE_UNTRACED, .exit_signal = SIGCHLD };
+	struct clone_args a = wants, b = wants;
+	char *p = map_pages(16), *own = map_pages(1);
+	volatile pid_t *number = (pid_t *)own;
+	int pid;
+
+	fill(p, 16, 1);
+	pid = (int)clone3_kept(&a);
+	if (!pid)
+		_exit(memcmp(&a, &wants, sizeof(a)) ? 1 : touch_and_end(p));
+	how("a copy", wait_for(pid));
+	CHECK(filled(p, 16, 1));
+	b.flags |= CLONE_CHILD_SETTID;
+	b.child_tid = (uint64_t)own;
+	pid = (int)clone3_kept(&b);
+	if (!pid)
+		_exit(*number != getpid());
+	how("its number", wait_for(pid));
+	a.flags |= CLONE_SIGHAND;
+	printf("the parent's %d, refused %d\n", *number,
+	       clone3_kept(&a) == -EINVAL);
+	fill(p, 16, 6);
+	pause_ms(60);
+	CHECK(filled(p, 16, 6));
+}
+
 /* Nobody traces such a child, whatever its parent's tracer wants. */
 static void untraced(void)
 {
@@ -831,6 +874,7 @@ static const struct test_case cases[] = {
 	{ "fork-bomb", fork_bomb },
 	{ "clone3", clone3_corners },
 	{ "untraced", untraced },
+	{ "untraced3", untraced3 },
 	{ "two-in-one", two_in_one },
 	{ "daemon", daemonised },
 	{ "stopped", stopped },
