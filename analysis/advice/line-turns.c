@@ -15,11 +15,6 @@
 /* Seen less often, two threads may have come once each by chance. */
 #define WRITES_MIN 3
 #define WRITES_SURE 10
-/*
- * Of an object: where it is larger, parts of threads meet in a line that each
- * passes once in a walk.
- */
-#define PAGES_MAX 16
 /* Of the intervals: a line that is fought about is used in all of them. */
 #define INTERVALS_USED 0.3
 
@@ -56,12 +51,6 @@ static int is_data(const struct moca_profile_object *o)
 	       o->object->kind == MOCA_OBJECT_ANONYMOUS;
 }
 
-/* Are these objects of all sizes that nobody told apart? */
-static int is_many(const struct moca_profile_object *o)
-{
-	return o->object->kind == MOCA_OBJECT_SMALL;
-}
-
 static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 		 struct meeting *m)
 {
@@ -79,8 +68,7 @@ static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 		AT_LEAST("intervals in which the line is used", SHARE,
 			 (double)m->seen / (double)r->p->intervals,
 			 INTERVALS_USED),
-		AT_MOST("size", PAGES, is_many(m->o) ? 0 : m->o->pages,
-			PAGES_MAX),
+		AT_MOST("size", PAGES, m->o->pages, MOCA_LINES_PAGES),
 		HOLDS("they use different bytes", apart(&u[0], &u[1])),
 	};
 

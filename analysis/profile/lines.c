@@ -13,7 +13,7 @@
 #include "analysis/profile/passes.h"
 #include "lib/base/table.h"
 
-#define PAGES (1u << 20)	/* places; 8 bytes each */
+#define PAGES (1u << 17)	/* places; 8 bytes each */
 #define USERS_MAX (1u << 16)	/* 80 bytes each, with the hash's gaps 10 MB */
 
 #define TASK_BITS 22		/* of a task's number */

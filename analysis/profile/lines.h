@@ -14,6 +14,11 @@
 #include "analysis/objects/objects.h"
 
 #define MOCA_LINE 64u		/* bytes */
+/*
+ * Rows with more pages are not looked at: parts of threads meet there in lines that
+ * each passes once in a walk, and to look up each access takes as long as all else.
+ */
+#define MOCA_LINES_PAGES 16
 
 /* What was seen of one task in one line. */
 struct moca_line_user {
@@ -53,6 +58,7 @@ static inline size_t moca_line_users(const struct moca_lines *l, size_t i)
 /* All of them, while the trace is walked. */
 struct line_walk;
 struct line_walk *lines_begin(void);	/* NULL: no memory */
+/* An access to a row of few pages. */
 void lines_take(struct line_walk *w, const struct moca_observed *x);
 /* 0 or -ENOMEM, also of an earlier moment. w is freed, *out filled. */
 int lines_end(struct moca_lines *out, struct line_walk *w,

@@ -54,7 +54,7 @@ struct page *pages_get(struct pages *p, const struct moca_observed *x);
 
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
-	uint64_t reads, writes, accesses;
+	uint64_t reads, writes, accesses, pages;
 	uint64_t remote, unknown;	/* as recorded; 0 on a what-if machine */
 	uint64_t steps, steps_next, steps_near;
 	uint64_t touch_ip, touch_ns;	/* a majority vote of first touches */

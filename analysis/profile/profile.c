@@ -117,7 +117,6 @@ static void take(struct gather *g, const struct moca_observed *x)
 
 	if (x->interval >= UINT32_MAX)
 		return;
-	lines_take(g->lines, x);
 	s.row = row_at(g, x->key);
 	if (!s.row) {
 		g->err = -ENOMEM;
@@ -129,6 +128,9 @@ static void take(struct gather *g, const struct moca_observed *x)
 		return;
 	}
 	s.is_new = !s.page->accesses;
+	s.row->pages += (uint64_t)s.is_new;
+	if (s.row->pages <= MOCA_LINES_PAGES)
+		lines_take(g->lines, x);
 	s.lane = lane_of(g->p, x);
 	s.window = window_of(g->p, x->time_ns);
 	for (i = 0; i < PASSES; i++)
