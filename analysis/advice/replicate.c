@@ -1,6 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A table that all nodes read, that nobody writes, and that no cache holds. */
 #include "analysis/advice/rules.h"
+#include "analysis/caches.h"
+
+/*
+ * Of the recorded machine's caches each node has an equal part, and so has each half
+ * of a machine of one node. What another supposed machine has is not known.
+ */
+double advice_cache(struct rules *r, int *told)
+{
+	const struct moca_topology *t = &r->p->topology;
+	double pages = 0;
+
+	*told = !t->what_if || t->assumed == MOCA_ASSUMED_ONE_NODE;
+	if (*told && !(r->cache > 0)) {
+		pages = (double)moca_last_level_caches(
+				moca_trace_machine(r->trace)) /
+			4096 / t->nodes;
+		r->cache = pages > 0 ? pages : -1;
+	}
+	*told &= r->cache > 0;
+	if (!*told)
+		return PAGES_OF_CACHE;
+	return r->cache > PAGES_MIN ? r->cache : PAGES_MIN;
+}
 
 int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 {
@@ -9,11 +32,15 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
+	int told = 0;
+	/* hwloc is asked for what may be large enough only. */
+	double cache = o->pages < PAGES_MIN ? PAGES_MIN :
+					      advice_cache(r, &told);
 	/* Who has not seen all writes does not know that nobody writes it. */
 	const struct condition needed[] = {
 		HOLDS("all writes are known", p->writes_known),
 		/* Smaller tables are in each node's last-level cache already. */
-		AT_LEAST("size", PAGES, o->pages, PAGES_BEYOND_CACHE),
+		AT_LEAST("size", PAGES, o->pages, cache),
 		AT_LEAST("its accesses from other nodes", SHARE, now,
 			 REMOTE_MIN),
 		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
@@ -37,6 +64,10 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	finding_line(r, f->evidence,
 		     "writes after a page's first interval: %.2f %% of the accesses",
 		     100. * o->late_writes / o->accesses);
+	finding_line(r, f->evidence,
+		     "%.1f MiB; the last-level cache of a node holds %.1f MiB%s",
+		     o->pages * 4096. / (1 << 20), cache * 4096 / (1 << 20),
+		     told ? "" : " (supposed: the trace does not tell it)");
 	finding_set(r, &f->cause,
 		    "With one copy, %.0f %% of the reads come from another node; no place of its pages avoids that.",
 		    100 * now);

@@ -11,8 +11,8 @@
  * second-level cache each, and it takes two cores.
  */
 #define PAGES_MIN 1024u			/* 4 MiB */
-/* What reads of an object cost beyond a node's last-level cache. */
-#define PAGES_BEYOND_CACHE 8192u	/* 32 MiB */
+/* A node's last-level cache, where the trace does not tell it. */
+#define PAGES_OF_CACHE 8192u	/* 32 MiB */
 /* Fewer observations say nothing of who uses a page in the long run. */
 #define INTERVALS_MIN 10
 /* Of all accesses to data: less is not worth a change. */
@@ -26,6 +26,7 @@ struct rules {
 	const struct moca_profile *p;
 	int err;
 	unsigned model;		/* model.c; 0: not looked yet */
+	double cache;		/* pages of a node's; 0: likewise */
 	char name[80];
 	struct condition_miss miss[MOCA_FINDING_KINDS];
 };
@@ -113,6 +114,11 @@ void try_own_lines(struct rules *r, struct moca_finding *f, int apart);
  */
 int prepared_before(const struct moca_profile *p,
 		    const struct moca_profile_object *o);
+/*
+ * Pages that the last-level cache of a node holds, at least PAGES_MIN; *told: by the
+ * trace.
+ */
+double advice_cache(struct rules *r, int *told);
 /* A number of the metadata; 0: there is none. */
 double advice_meta(const struct rules *r, const char *key);
 /* Evidence that several rules give. */

@@ -169,6 +169,9 @@ static const struct moca_machine two_nodes = {
 	.node_of_cpu = node_of_cpu,
 };
 
+/* What hwloc says of that machine; NULL: nothing. */
+static const char *with_xml;
+
 /*
  * Write the trace, and look at it; machine: NULL = the trace has two_nodes. 0,
  * or 1 when that fails.
@@ -177,9 +180,12 @@ static inline int look(const char *machine)
 {
 	struct moca_event_writer *mw;
 	struct moca_topology topology;
+	struct moca_machine is = two_nodes;
 	struct moca_writer *w;
 	uint32_t i;
 
+	is.xml = with_xml;
+	is.xml_len = with_xml ? strlen(with_xml) : 0;
 	done();
 	dir_new();
 	put_times();
@@ -192,7 +198,7 @@ static inline int look(const char *machine)
 	write_touches(w);
 	moca_writer_destroy(w);
 	moca_event_writer_destroy(mw);
-	if (!machine && moca_machine_write(dirfd_, &two_nodes, 0))
+	if (!machine && moca_machine_write(dirfd_, &is, 0))
 		abort();
 	return moca_trace_open(&trace, dir) ||
 	       (machine && moca_topology_parse(&topology, machine, trace)) ||

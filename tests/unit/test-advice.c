@@ -3,6 +3,8 @@
  * Hand-made traces of each pattern: what the profile calls it, what is found,
  * and that nothing is found where one thing that matters is otherwise.
  */
+#include <hwloc.h>
+
 #include "analysis/overview.h"
 #include "tests/unit/advice-trace.h"
 
@@ -171,7 +173,8 @@ static int moving_reads(void)
 }
 
 /* Random accesses of both threads to pages that one has made. */
-static int at_random(uint64_t pages, int type, unsigned intervals)
+static int at_random_on(const char *machine, uint64_t pages, int type,
+			unsigned intervals)
 {
 	unsigned i, k;
 
@@ -182,7 +185,12 @@ static int at_random(uint64_t pages, int type, unsigned intervals)
 		for (k = 0; k < pages; k++)
 			touch(k & 1, rnd() % pages, type);
 	}
-	return look("2x1");
+	return look(machine);
+}
+
+static int at_random(uint64_t pages, int type, unsigned intervals)
+{
+	return at_random_on("2x1", pages, type, intervals);
 }
 
 static int one_node(void)
@@ -192,6 +200,28 @@ static int one_node(void)
 	CHECK(only(MOCA_FINDING_ONE_NODE));
 	CHECK(near(advice->findings[0].after, .5));
 	return 0;
+}
+
+/* Of a machine that hwloc describes so: all read a table of so many pages. */
+static int with_caches(const char *synthetic, uint64_t pages)
+{
+	hwloc_topology_t h;
+	char *text;
+	int len, failed;
+
+	if (hwloc_topology_init(&h) ||
+	    hwloc_topology_set_synthetic(h, synthetic) ||
+	    hwloc_topology_load(h) ||
+	    hwloc_topology_export_xmlbuffer(h, &text, &len, 0))
+		return 1;
+	with_xml = text;
+	recorded_node = 0;
+	failed = at_random_on(NULL, pages, MOCA_ACCESS_READ, 15);
+	recorded_node = MOCA_NODE_UNKNOWN;
+	with_xml = NULL;
+	hwloc_free_xmlbuffer(h, text);
+	hwloc_topology_destroy(h);
+	return failed;
 }
 
 static int table(void)
@@ -209,6 +239,12 @@ static int table(void)
 				      MOCA_PATTERN_READ_MOSTLY)));
 	/* 8 MiB: each node has it in its cache. */
 	CHECK(!at_random(BIG, MOCA_ACCESS_READ, 15));
+	CHECK(!advice->count);
+	/* But not where the machine's caches are told to be smaller. */
+	CHECK(!with_caches("numa:2 l3:1(size=6291456) pu:1", BIG));
+	CHECK(only(MOCA_FINDING_REPLICATE));
+	CHECK(strstr(advice->findings[0].evidence[3], "holds 6.0 MiB"));
+	CHECK(!with_caches("numa:2 l3:1(size=62914560) pu:1", 10240));
 	CHECK(!advice->count);
 	return 0;
 }
