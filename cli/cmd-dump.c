@@ -48,6 +48,7 @@ static const char *const change_names[] = {
 	[MOCA_CHANGE_MUNMAP] = "munmap",
 	[MOCA_CHANGE_DISCARD] = "discard",
 	[MOCA_CHANGE_GAP] = "gap",
+	[MOCA_CHANGE_SEGV] = "segv",
 };
 
 struct flag {
@@ -65,7 +66,7 @@ static const struct flag map_flags[] = {
 	{ MOCA_MAP_CERTIFIED, "certified" }, { MOCA_MAP_ZAPPED, "zapped" },
 	{ MOCA_MAP_STACK, "stack" },	     { MOCA_MAP_SHARED, "shared" },
 	{ MOCA_MAP_FILE, "file" },	     { MOCA_MAP_MOVED, "moved" },
-	{ MOCA_MAP_MOCA, "moca" },
+	{ MOCA_MAP_MOCA, "moca" },	     { MOCA_MAP_GROWS, "grows" },
 	{ 0, NULL }
 };
 

@@ -67,6 +67,7 @@ static const struct moca_event_type own[] = {
 	TYPE(MOCA_CHANGE_MUNMAP, "munmap", range_fields),
 	TYPE(MOCA_CHANGE_DISCARD, "discard", range_fields),
 	TYPE(MOCA_CHANGE_GAP, "gap", gap_fields),
+	TYPE(MOCA_CHANGE_SEGV, "segv", range_fields),
 };
 
 const struct moca_event_type *moca_ctf_own_type(unsigned id)

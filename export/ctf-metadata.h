@@ -25,7 +25,7 @@ struct moca_ctf_info {
 
 /* Ids of events that are Moca's own; those of enum moca_change_type are too. */
 #define MOCA_CTF_ACCESS 0
-#define MOCA_CTF_OWN_LAST MOCA_CHANGE_GAP
+#define MOCA_CTF_OWN_LAST MOCA_CHANGE_SEGV
 
 /* One of Moca's own events, described as if programs emitted it. */
 const struct moca_event_type *moca_ctf_own_type(unsigned id);

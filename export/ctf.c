@@ -216,7 +216,7 @@ static uint8_t *add_numbers(uint8_t *p, const struct moca_change *e)
 static int has_name(uint32_t type)
 {
 	return type != MOCA_CHANGE_TASK_END && type != MOCA_CHANGE_MUNMAP &&
-	       type != MOCA_CHANGE_DISCARD;
+	       type != MOCA_CHANGE_DISCARD && type != MOCA_CHANGE_SEGV;
 }
 
 static int put_change(struct ctf *x, const struct moca_change *e)

@@ -55,11 +55,11 @@ void attached_begin(struct recorder *rec, struct space *s, struct task *t)
 	if (t && err != -ESRCH)
 		witness_attach(rec, t);
 	if (err)
-		task_event(rec, t ? t : tasks_next(NULL), MOCA_CHANGE_GAP,
-			     0, 0, 0, 0, 0, limited ?
-			     "its system calls are limited by seccomp: real "
-			     "faults only" :
-			     "memory could not be moved: real faults only");
+		task_event_unmapped(rec, t ? t : tasks_next(NULL), limited ?
+				    "its system calls are limited by seccomp: "
+				    "real faults only" :
+				    "memory could not be moved: real faults "
+				    "only");
 }
 
 /* Take the stub and the descriptor away again. */

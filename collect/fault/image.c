@@ -92,7 +92,7 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 
 		snprintf(why, sizeof(why), "memory could not be moved (%s): "
 			 "real faults only", strerror(-err));
-		supervisor_gap(rec, t, why);
+		task_event_unmapped(rec, t, why);
 	}
 	if (!err && loads == PRELOAD_STATIC)
 		inject_agent(rec, t, &c);
@@ -148,6 +148,7 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	int err;
 
 	if (mm->state != MM_MOVED) {
+		mm_of(child->space)->untold = mm->untold || mm->refused;
 		err = share_frozen(mm, mm_of(child->space));
 		if (err)
 			moca_warn("the memory that process %d shares with its "

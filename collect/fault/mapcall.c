@@ -255,7 +255,9 @@ static int do_mmap(struct ctx *x)
 	    (uint64_t)x->ret + len > USER_END) {
 		of = maps_identity_at(x->task->tid, x->ret);
 		task_event_map(x->rec, x->task, x->ret, len, anon ? 0 : x->a[5],
-			       prot, private ? 0 : MOCA_MAP_SHARED, name, &of);
+			       prot, (private ? 0 : MOCA_MAP_SHARED) |
+			       (flags & MAP_GROWSDOWN ? MOCA_MAP_GROWS : 0),
+			       name, &of);
 		witness_unseen(x->rec, x->task, x->ret, len,
 			       "MAP_GROWSDOWN, MAP_HUGETLB or above 128 TiB: "
 			       "real faults only");

@@ -145,7 +145,8 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	if (ret == -ESRCH)
 		return ret;
 	mm->state = MM_NATIVE;
+	mm->untold = why != NULL;
 	if (why)
-		task_event(rec, c->task, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, why);
+		task_event_unmapped(rec, c->task, why);
 	return ret;
 }

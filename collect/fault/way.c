@@ -158,11 +158,14 @@ static void child_announced(struct recorder *rec, struct task *child)
 
 	if (mm->freeze.bytes)
 		freeze_tell(rec, child);
+	if (mm->untold)
+		task_event_unmapped(rec, child, "the program that forked it is "
+				    "not watched any more: real faults only");
 	if (!mm->refused)
 		return;
 	snprintf(text, sizeof(text), "the memory of a fork's child could not be "
 		 "moved (%s): real faults only", strerror(mm->refused));
-	task_event(rec, child, MOCA_CHANGE_GAP, 0, 0, 0, 0, 0, text);
+	task_event_unmapped(rec, child, text);
 }
 
 static const struct trace_way traced = {

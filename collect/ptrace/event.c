@@ -57,3 +57,8 @@ void task_event(struct recorder *rec, struct task *t, enum moca_change_type type
 		push(rec, t, type, addr, len, offset, prot, flags, name,
 			   NULL);
 }
+
+void task_event_unmapped(struct recorder *rec, struct task *t, const char *why)
+{
+	push(rec, t, MOCA_CHANGE_GAP, 0, 0, 0, 0, MOCA_GAP_MAPPINGS, why, NULL);
+}

@@ -503,6 +503,25 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 	tracee_resume(t, exit_stop ? PTRACE_SYSCALL : PTRACE_CONT, 0);
 }
 
+/*
+ * Page mode has a record of an access that failed, like of any: this tells it
+ * apart. A program that goes on, and fails at the same place, is told once.
+ */
+static void tell_segv(struct recorder *rec, struct task *t)
+{
+	siginfo_t info;
+	uint64_t addr;
+
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info) ||
+	    info.si_code != SEGV_MAPERR)
+		return;
+	addr = (uintptr_t)info.si_addr;
+	if (t->segv_page == (addr & PAGE_MASK) + 1)
+		return;
+	t->segv_page = (addr & PAGE_MASK) + 1;
+	task_event(rec, t, MOCA_CHANGE_SEGV, addr, 0, 0, 0, 0, NULL);
+}
+
 void supervisor_stop(struct recorder *rec, struct task *t, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
@@ -565,6 +584,8 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 			break;
 		}
 		/* A signal of the program's own. */
+		if (sig == SIGSEGV)
+			tell_segv(rec, t);
 		tracee_resume(t, moca_attach_request(rec), sig);
 		return;
 	}

@@ -47,6 +47,7 @@ struct task {
 	uint64_t cost_resumed_ns;	/* it went on after a system call's stop */
 	long attach_nr;		/* attach mode: system call under way, or -1 */
 	struct user_regs_struct attach_regs;
+	uint64_t segv_page;	/* of the last access that SIGSEGV answered, + 1 */
 };
 
 /* A status of wait for struct task: an exit with code 0 is none of nothing. */

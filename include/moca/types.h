@@ -74,6 +74,11 @@ enum moca_change_type {
 	 * is not 0 tells that it ended, after so many ns.
 	 */
 	MOCA_CHANGE_GAP = 8,
+	/*
+	 * addr: SIGSEGV answered an access of the task there, as nothing was
+	 * mapped. Of accesses to one page that follow each other, the first.
+	 */
+	MOCA_CHANGE_SEGV = 9,
 };
 
 /* Flags of MOCA_CHANGE_TASK_START. */
@@ -83,6 +88,10 @@ enum moca_change_type {
 #define MOCA_TASK_ATTACHED 8u	/* was running when the recording began */
 #define MOCA_TASK_EVENTS 16u	/* known by its events only: set by readers */
 
+/* Flags of MOCA_CHANGE_GAP. */
+#define MOCA_GAP_MAPPINGS 1u	/* until its next EXEC, mappings of the process
+				   are not told */
+
 /* Flags of MOCA_CHANGE_MMAP: what the collector can see of the mapping. */
 #define MOCA_MAP_CERTIFIED 1u	/* every touched page is accounted for */
 #define MOCA_MAP_ZAPPED 2u	/* re-observed in each interval */
@@ -91,6 +100,7 @@ enum moca_change_type {
 #define MOCA_MAP_FILE 16u	/* backed by the file in name */
 #define MOCA_MAP_MOVED 32u	/* by mremap: contents came from elsewhere */
 #define MOCA_MAP_MOCA 64u	/* Moca's own in the program: in no sum */
+#define MOCA_MAP_GROWS 128u	/* below what is told: MAP_GROWSDOWN */
 
 /*
  * What a mapping is of. Mappings of one kind, device and inode (not 0) are of the

@@ -14,9 +14,9 @@ count() {
 	got=$(($(wc -l <"$tmp/out") - 1))
 	if [ $got = "$want" ]; then ok "$name"; else not_ok "$name" "$got records, not $want"; fi
 }
-count everything 81
+count everything 82
 count accesses 68 --accesses
-count changes 13 --changes
+count changes 14 --changes
 count "one task" 55 --task 0 --accesses --changes
 count "one task's accesses" 8 --task 1 --accesses
 count "one interval" 17 --accesses --from 50ms --to 100ms
@@ -40,7 +40,7 @@ has "dump: event" "$tmp/out" \
 cat >"$tmp/see.py" <<'END'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="", errors="surrogateescape")))
-assert len(rows) == 81 and None not in rows[0] and all(None not in r.values() for r in rows)
+assert len(rows) == 82 and None not in rows[0] and all(None not in r.values() for r in rows)
 order = [(int(r["task"]), int(r["time_ns"])) for r in rows]
 assert order == sorted(order)
 a = [r for r in rows if r["kind"] == "access"]
@@ -76,10 +76,10 @@ lines() {
 	got=$(($(wc -l <"$tmp/out") - 1))
 	if [ $got = "$want" ]; then ok "$name"; else not_ok "$name" "$got records, not $want"; fi
 }
-lines "all with events" 90 "$tmp/m"
+lines "all with events" 91 "$tmp/m"
 lines "events of a task" 4 --events --task 1 "$tmp/m"
 lines "events of a time" 2 --events --from 50ms --to 150ms "$tmp/m"
-lines "events and changes" 22 --events --changes "$tmp/m"
+lines "events and changes" 23 --events --changes "$tmp/m"
 lines "no events of addresses" 4 --address 0x10000000-0x10001000 --task 1 --accesses "$tmp/m"
 lines "events only" 11 "$tmp/only"
 "$MOCA" dump "$tmp/m" >"$tmp/out"
@@ -94,7 +94,7 @@ has "dump: events of streams" "$tmp/out" '777 task-start flags=- sleeper$' '777 
 cat >"$tmp/see.py" <<'END'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="", errors="surrogateescape")))
-assert len(rows) == 90 and None not in rows[0] and all(None not in r.values() for r in rows)
+assert len(rows) == 91 and None not in rows[0] and all(None not in r.values() for r in rows)
 order = [(int(r["task"]), int(r["time_ns"])) for r in rows]
 assert order == sorted(order)
 m = [r for r in rows if r["kind"] == "event"]

@@ -2,19 +2,21 @@
 /*
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
- * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes]
+ * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
  * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
  * heap and reads 4 of a file, task 1 reads 2 pages of the heap (one of those
  * written, one more) in kernel mode, task 2 writes its heap's first page and
- * touches one page outside of any mapping. Task 1 loses 3 samples in interval
+ * touches one page outside of any mapping, which SIGSEGV answers the first time.
+ * Task 1 loses 3 samples in interval
  * 1 unless "complete". Task 0's interval 2 is split over two chunks.
  *
  * "events" is complete and has those of write_events() as well;
  * "only-events" has nothing else. "nodes" is complete and of a machine with
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
- * "wrong-nodes" says in its metadata that there are three.
+ * "wrong-nodes" says in its metadata that there are three. "doubtful" is complete
+ * and tells SIGSEGV of another page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +42,7 @@ static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
 static int only_events;
 static int killed;
+static int doubtful;
 static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
@@ -145,7 +148,7 @@ static struct moca_change mapping(uint32_t pid, uint64_t addr, uint64_t pages,
 
 static int write_changes(const char *name, const char *file)
 {
-	struct moca_change main_task[7], thread[2], child[4];
+	struct moca_change main_task[7], thread[2], child[5];
 	int err;
 
 	main_task[0] = event(0, MOCA_CHANGE_TASK_START, 100, 100, name);
@@ -172,13 +175,15 @@ static int write_changes(const char *name, const char *file)
 	child[0].parent = 0;
 	child[1] = mapping(200, HEAP, 16, MOCA_MAP_CERTIFIED, "[heap]");
 	child[2] = event(5, MOCA_CHANGE_NAME, 200, 200, "renamed");
-	child[3] = event(198, MOCA_CHANGE_TASK_END, 200, 200, "");
-	child[3].status = 9;
+	child[3] = event(33, MOCA_CHANGE_SEGV, 200, 200, "");
+	child[3].addr = doubtful ? HEAP : 0xdead0000;
+	child[4] = event(198, MOCA_CHANGE_TASK_END, 200, 200, "");
+	child[4].status = 9;
 	err = moca_writer_changes(writer, 0, main_task, 7);
 	if (!err)
 		err = moca_writer_changes(writer, 1, thread, 2);
 	if (!err)
-		err = moca_writer_changes(writer, 2, child, 4);
+		err = moca_writer_changes(writer, 2, child, 5);
 	return err;
 }
 
@@ -332,6 +337,7 @@ int main(int argc, char **argv)
 
 	only_events = !strcmp(kind, "only-events");
 	killed = !strcmp(kind, "killed");
+	doubtful = !strcmp(kind, "doubtful");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
@@ -345,7 +351,7 @@ int main(int argc, char **argv)
 		err = write_changes(name, file);
 	for (i = 0; i < INTERVALS && !err && !only_events; i++)
 		err = write_interval(i, strcmp(kind, "complete") && !events &&
-					!killed &&
+					!killed && !doubtful &&
 					!node_count);
 	if (!err && node_count)
 		err = write_machine(fd);
