@@ -18,6 +18,7 @@
 #define META_START "start_ns"		/* CLOCK_MONOTONIC */
 #define META_END "end_ns"
 #define META_PAGE_SIZE "page_size"
+#define META_MAPPINGS_TOLD "mappings_told"
 #define META_COLLECTOR "collector"
 #define META_INTERVAL "interval_ns"
 #define META_BUDGET "budget"

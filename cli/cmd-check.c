@@ -22,6 +22,11 @@
 /* Contradictions told one by one; the rest is only counted. */
 #define TOLD_MAX 10
 
+enum {
+	EXIT_DAMAGED = 1,
+	EXIT_DOUBTFUL = 3,
+};
+
 struct check {
 	struct moca_trace *t;
 	struct meaning *meaning;
@@ -37,7 +42,7 @@ struct check {
 	uint64_t loads;
 	uint64_t stores;
 	uint64_t contradictions;
-	uint64_t told_by_rules;	/* of these */
+	uint64_t doubts;	/* records that make no sense together */
 	enum check_seal seal;
 	/* Of the present task. */
 	uint32_t task;
@@ -52,7 +57,7 @@ static void contradiction(struct check *k, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (k->contradictions++ - k->told_by_rules >= TOLD_MAX)
+	if (k->contradictions++ >= TOLD_MAX)
 		return;
 	fputs("contradiction: ", stdout);
 	va_start(ap, fmt);
@@ -66,9 +71,8 @@ static void tell_meaning(void *arg, const char *text)
 {
 	struct check *k = arg;
 
-	k->contradictions++;
-	k->told_by_rules++;
-	fputs("contradiction: ", stdout);
+	k->doubts++;
+	fputs("doubtful: ", stdout);
 	text_name(stdout, text, 0);
 	putchar('\n');
 }
@@ -403,6 +407,8 @@ static const char *judge(const struct check *k, int truncated,
 		return "DAMAGED";
 	if (truncated)
 		return "TRUNCATED";
+	if (k->doubts)
+		return "DOUBTFUL: the files are whole, and their records contradict each other";
 	if (blind_altogether(k->t, &why))
 		return "sound, but nothing can be certified";
 	if (cert.pages_blind || k->lost || k->events_lost || k->events_torn || cert.gaps ||
@@ -480,9 +486,9 @@ static int verdict(struct check *k, const char *path)
 	else if (!damaged)
 		check_certificate(k);
 	truncated |= k->seal == CHECK_SEAL_MISSING;
-	if (k->contradictions - k->told_by_rules > TOLD_MAX)
+	if (k->contradictions > TOLD_MAX)
 		printf("contradiction: and %" PRIu64 " more\n",
-		       k->contradictions - k->told_by_rules - TOLD_MAX);
+		       k->contradictions - TOLD_MAX);
 	for (i = 0; k->meaning && (why = meaning_left_out(k->meaning, i)); i++)
 		printf("unverified: %s\n", why);
 	tell_coverage(k);
@@ -491,15 +497,15 @@ static int verdict(struct check *k, const char *path)
 	printf(": %s; ", judge(k, truncated || half, &damage));
 	tell_found(k);
 	puts(bad ? " are readable" : " were verified");
-	return bad ? 1 : 0;
+	return bad ? EXIT_DAMAGED : k->doubts ? EXIT_DOUBTFUL : 0;
 }
 
 int cmd_check(int argc, char **argv)
 {
-	int meaning = 0;
+	int no_meaning = 0, meaning;
 	const struct option_spec specs[] = {
-		OPT_FLAG(0, "meaning", &meaning,
-			 "verify also that records make sense together"),
+		OPT_FLAG(0, "no-meaning", &no_meaning,
+			 "do not verify that records make sense together: takes half the time"),
 		OPT_END
 	};
 	struct check k = { 0 };
@@ -509,7 +515,7 @@ int cmd_check(int argc, char **argv)
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca check DIR",
 		"Verify a trace: read all of it and compare what it holds with what the recorder counted.\n"
-		"Exit code: 0 when the trace is sound (it says so when the recording itself lost samples), 1 when it is damaged or was cut off, 2 when DIR is no trace or cannot be read.");
+		"Exit code: 0 when the trace is sound (it says so when the recording itself lost samples), 1 when it is damaged or was cut off, 2 when DIR is no trace or cannot be read, 3 when its files are whole and records contradict each other.");
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	path = trace_operand(argc, argv, first);
@@ -519,8 +525,7 @@ int cmd_check(int argc, char **argv)
 	if (!k.t)
 		return EXIT_USAGE;
 	/* What explains a record may not have been written any more. */
-	if (meaning && moca_trace_truncated(k.t))
-		meaning = 0;
+	meaning = !no_meaning && !moca_trace_truncated(k.t);
 	err = meaning ? meaning_new(&k.meaning, k.t, tell_meaning, &k) : 0;
 	if (!err)
 		err = check_chunks(&k);
@@ -535,7 +540,7 @@ int cmd_check(int argc, char **argv)
 	if (err)
 		moca_error("check: cannot read the trace '%s': %s", path,
 			   strerror(-err));
-	err = err ? 1 : verdict(&k, path);
+	err = err ? EXIT_DAMAGED : verdict(&k, path);
 	meaning_free(k.meaning);
 	moca_trace_close(k.t);
 	return err;

@@ -64,14 +64,23 @@ static void wrong(struct meaning *m, const struct moca_timeline_item *i,
 {
 	static const char *const names[] = {
 		"", "start", "end", "exec", "name", "mmap", "munmap",
-		"discard", "gap",
+		"discard", "gap", "segv",
 	};
 	char file[64];
 
 	meaning_wrong(m, RULE_CHANGES, "%s, change %" PRIu64 " (%s): %s",
 		      meaning_file(i->task->id, file, sizeof(file)),
-		      meaning_number(m, i), i->change->type < 9 ?
+		      meaning_number(m, i), i->change->type <= MOCA_CHANGE_SEGV ?
 			names[i->change->type] : "unknown", why);
+}
+
+/* A process that is killed in the midst of clone(2) leaves a child, which is seen
+ * when it stops for the first time: after its parent's end. */
+static int may_be_orphan(struct meaning *m, const struct moca_task *parent)
+{
+	const struct process *p = process_of(m, parent->pid);
+
+	return p && !p->tasks;
 }
 
 /* The file of a task may be missing where a recording was cut off. */
@@ -94,7 +103,8 @@ static void check_parent(struct meaning *m, const struct moca_timeline_item *i)
 		wrong(m, i, "its parent has a higher number");
 	else if (parent->start_ns > e->time_ns)
 		wrong(m, i, "its parent begins later");
-	else if (parent->end_ns && parent->end_ns < e->time_ns)
+	else if (parent->end_ns && parent->end_ns < e->time_ns &&
+		 (e->flags & MOCA_TASK_THREAD || !may_be_orphan(m, parent)))
 		wrong(m, i, "its parent had ended");
 	else if (e->flags & MOCA_TASK_THREAD && parent->pid != e->pid)
 		wrong(m, i, "it is a thread of another process than its parent's");

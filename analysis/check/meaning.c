@@ -76,12 +76,18 @@ int meaning_new(struct meaning **out, struct moca_trace *t,
 		void (*tell)(void *arg, const char *text), void *arg)
 {
 	struct meaning *m = calloc(1, sizeof(*m));
+	int err;
 
 	if (!m)
 		return -ENOMEM;
 	m->t = t;
 	m->tell = tell;
 	m->arg = arg;
+	err = mapping_new(m);
+	if (err) {
+		meaning_free(m);
+		return err;
+	}
 	*out = m;
 	return 0;
 }
@@ -90,6 +96,7 @@ void meaning_free(struct meaning *m)
 {
 	if (!m)
 		return;
+	mapping_free(m);
 	first_touch_free(m);
 	sums_free(m);
 	changes_free(m);
@@ -183,8 +190,10 @@ int meaning_end(struct meaning *m)
 
 	if (!err)
 		err = by_time(m);
-	if (!err)
+	if (!err) {
 		sums_end(m);
+		mapping_end(m);
+	}
 	for (unsigned i = 0; i < RULES; i++) {
 		if (m->found[i] <= TOLD_MAX)
 			continue;

@@ -17,7 +17,7 @@
 struct meaning;
 
 /*
- * tell: one contradiction, as text without a newline that names the file and
+ * tell: one record that contradicts others, as text without a newline that names the file and
  * the record; called for the first few of each rule, and once at the end with
  * how many more there were. 0 or -errno.
  */

@@ -24,6 +24,7 @@ struct meaning {
 	void *arg;
 	uint64_t found[RULES];
 	char *left_out[RULES];
+	struct unmapped *unmapped;	/* of mapping.c */
 	struct granules *granules;	/* of first-touch.c */
 	struct touched *touched;	/* of sums.c */
 	struct processes *processes;	/* of changes.c */
@@ -54,8 +55,11 @@ void life_chunk(struct meaning *m, const struct moca_chunk *c,
 void life_counts(struct meaning *m, const struct moca_counts *c,
 		 const struct moca_task *task);
 
+int mapping_new(struct meaning *m);
 void mapping_chunk(struct meaning *m, const struct moca_chunk *c,
 		   const struct moca_task *task);
+void mapping_end(struct meaning *m);
+void mapping_free(struct meaning *m);
 
 int first_touch_counts(struct meaning *m, const struct moca_counts *c);
 void first_touch_free(struct meaning *m);

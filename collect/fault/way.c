@@ -34,6 +34,7 @@ static void describe_sampler(struct moca_meta *m, const struct sampler *s)
 
 	moca_meta_set(m, "read_write_source", "%s", names[sampler_source(s)]);
 	moca_meta_set(m, "ring_bytes", "%zu", sampler_ring_bytes(s));
+	moca_meta_set(m, "mappings_told", "all");
 	if (sampler_source(s) == SAMPLER_USER_ONLY)
 		moca_meta_add(m, "note",
 			      "accesses inside system calls cannot be seen by "

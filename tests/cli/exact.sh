@@ -70,7 +70,7 @@ assert len(r) == 4140, len(r)
 assert sum(int(x["loads"]) for x in r) == 26000040 and sum(int(x["stores"]) for x in r) == 10000062
 assert {x["kind"] for x in r} == {"counts"} and {x["length"] for x in r} == {"64"}
 assert {x["slice"] for x in r} == {str(i) for i in range(20)}
-assert sum(x["first_ns"] != "" for x in r) == 202 and {x["first_type"] for x in r} == {"", "R", "W"}
+assert sum(x["first_ns"] != "" for x in r) == 207 and {x["first_type"] for x in r} == {"", "R", "W"}
 END
 then ok "exact: dump --csv"; else not_ok "exact: dump --csv" "$(tail -n 1 "$tmp/err")"; fi
 say "exact: dump: CSV of all has no counts" 0 '^kind,time_ns,task' -- "$MOCA" dump --csv "$tmp/sliced"

@@ -53,7 +53,8 @@ static void sliced(void)
 	for (k = 0; k < SLICES; k++) {
 		begin = start + k * 100 * MS;
 		put_slice(0, k, 6, begin, begin + 100 * MS - 1);
-		put_count(0, 0x10000000, 0, k == 3 ? 3 : 1, 0);
+		put_count(0, 0x10000000, 0, k == 3 ? 3 : 1,
+			  k ? 0 : -(int64_t)(begin + 1));
 		for (task = 1; task < 3; task++) {
 			put_slice(task, k, 6, begin, begin + 100 * MS - 1);
 			own = task == 1 ? 0 : 101;
@@ -61,16 +62,19 @@ static void sliced(void)
 				/* 101 to 200, and 100 ahead of them */
 				if (task == 2 && !i)
 					put_count(2, HEAP + 64 * 100, 50000,
-						  50000, 0);
+						  50000, k ? 0 :
+						  (int64_t)(begin + 3000));
 				put_count(task, HEAP + 64 * (own + i),
 					  5000, 1000, k ? 0 :
 					  (int64_t)(begin + 10 * i + 1));
 			}
 			if (task == 1)
-				put_count(1, HEAP + 64 * 100, 50000, 50000, 0);
+				put_count(1, HEAP + 64 * 100, 50000, 50000,
+					  k ? 0 : (int64_t)(begin + 2000));
 			put_count(task, SHARED, 100000, 100000,
 				  k ? 0 : -(int64_t)(begin + task));
-			put_count(task, SHARED + 256, 1, 1, 0);
+			put_count(task, SHARED + 256, 1, 1,
+				  k ? 0 : -(int64_t)(begin + 10 + task));
 		}
 	}
 	clock_ns = start + SLICES * 100 * MS;

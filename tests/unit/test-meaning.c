@@ -11,6 +11,7 @@
 
 static unsigned wrongs;
 static char told_text[4096];
+static int of_older;		/* it did not tell all mappings */
 static uint64_t pages_counted;	/* 0: the metadata does not tell */
 
 static void tell(void *arg, const char *text)
@@ -23,13 +24,16 @@ static void tell(void *arg, const char *text)
 	}
 }
 
-static void put_certificate(void)
+static void put_metadata(void)
 {
 	struct moca_meta *m = moca_meta_new();
 
 	if (!m || moca_meta_set(m, "state", "complete") ||
-	    moca_meta_set(m, "certificate.pages_touched", "%lu",
-			  pages_counted) || moca_meta_write(m, dirfd_))
+	    (pages_counted &&
+	     moca_meta_set(m, "certificate.pages_touched", "%lu",
+			   pages_counted)) ||
+	    (!of_older && moca_meta_set(m, "mappings_told", "all")) ||
+	    moca_meta_write(m, dirfd_))
 		abort();
 	moca_meta_free(m);
 }
@@ -56,12 +60,13 @@ static void walk(struct meaning *m, struct moca_trace *t)
 static int judge(void)
 {
 	struct moca_trace *t;
+	const char *why;
 	struct meaning *m;
+	unsigned i;
 	int err;
 
 	trace_end();
-	if (pages_counted)
-		put_certificate();
+	put_metadata();
 	wrongs = 0;
 	told_text[0] = 0;
 	err = moca_trace_open(&t, dir);
@@ -71,6 +76,10 @@ static int judge(void)
 	if (!err) {
 		walk(m, t);
 		err = meaning_end(m);
+		for (i = 0; (why = meaning_left_out(m, i)); i++) {
+			strcat(told_text, "left out: ");
+			strcat(told_text, why);
+		}
 		meaning_free(m);
 	}
 	moca_trace_close(t);
@@ -165,11 +174,56 @@ static int permitted(void)
 	e = put_map(0, STACK_AT, 4 * PAGE, "[stack]");
 	e->flags = MOCA_MAP_STACK;
 	put_access(0, STACK_AT - 7 * PAGE, MOCA_ACCESS_WRITE);
+	put_map(0, STACK_AT - (1ull << 30), PAGE, "")->flags = MOCA_MAP_GROWS;
+	put_access(0, STACK_AT - (1ull << 30) - 1, MOCA_ACCESS_WRITE);
 	put_access(0, 0xffffffffff600000ull, MOCA_ACCESS_EXEC);
 	/* Of a program that is left alone. */
 	start_task(1, 200, 200, MOCA_NO_TASK, 0);
 	put_access(1, HEAP, MOCA_ACCESS_READ);
 	CHECK(!judge());
+	return 0;
+}
+
+/* SIGSEGV answered it, or the call that it was of failed. */
+static int not_mapped_and_failed(void)
+{
+	start_program();
+	put_access(0, CODE + 8, MOCA_ACCESS_READ);
+	put_access(0, CODE + PAGE, MOCA_ACCESS_READ);
+	put_change(0, MOCA_CHANGE_SEGV)->addr = CODE;
+	CHECK(judge() == 1);
+	CHECK(says("record 1: the access to 0x401000 is to no mapping"));
+
+	start_program();
+	put_access(0, CODE, MOCA_ACCESS_READ);
+	told[0].accesses[0].mode = MOCA_MODE_KERNEL;
+	CHECK(!judge());
+	CHECK(says("left out: 1 access inside system calls is to no mapping"));
+
+	start_program();
+	put_access(0, CODE, MOCA_ACCESS_READ);
+	of_older = 1;
+	CHECK(!judge());
+	of_older = 0;
+	CHECK(says("left out: 1 access is to no mapping: their recorder does not promise"));
+	return 0;
+}
+
+/* Mappings are not told from the gap to the next exec. */
+static int mappings_not_told(void)
+{
+	start_program();
+	put_access(0, CODE, MOCA_ACCESS_READ);
+	put_change(0, MOCA_CHANGE_GAP)->flags = MOCA_GAP_MAPPINGS;
+	put_access(0, CODE + PAGE, MOCA_ACCESS_READ);
+	put_exec(0, "/bin/other");
+	put_access(0, CODE + 2 * PAGE, MOCA_ACCESS_READ);
+	put_map(0, HEAP, PAGE, "");
+	put_access(0, CODE + 3 * PAGE, MOCA_ACCESS_READ);
+	put_exec(0, "/bin/left-alone");
+	put_access(0, CODE + 4 * PAGE, MOCA_ACCESS_READ);
+	CHECK(judge() == 3);
+	CHECK(says("record 0: ") && says("record 2: ") && says("record 3: "));
 	return 0;
 }
 
@@ -286,6 +340,16 @@ static int changes(void)
 	CHECK(judge() == 1);
 	CHECK(says("task-2, change 0 (start): its process lives already"));
 
+	/* Killed in the midst of its fork, and not. */
+	start_program();
+	put_change(0, MOCA_CHANGE_TASK_END);
+	start_task(1, 200, 200, 0, MOCA_TASK_FORK);
+	CHECK(!judge());
+	two_threads();
+	put_change(1, MOCA_CHANGE_TASK_END);
+	start_task(2, 200, 200, 1, MOCA_TASK_FORK);
+	CHECK(judge() == 1);
+
 	start_program();
 	start_task(1, 200, 200, 7, MOCA_TASK_FORK);
 	CHECK(judge() == 1);
@@ -355,6 +419,8 @@ int main(void)
 	run("meaning: an access behind its task's end", behind_the_end);
 	run("meaning: an access before its task's begin", before_the_begin);
 	run("meaning: memory that is not mapped any more", not_mapped);
+	run("meaning: memory that is not mapped, and accesses that fail", not_mapped_and_failed);
+	run("meaning: mappings that are not told", mappings_not_told);
 	run("meaning: memory of another process", of_another);
 	run("meaning: accesses that the format permits", permitted);
 	run("meaning: memory below no stack", below_no_stack);
