@@ -22,6 +22,7 @@
 #include "collect/ptrace/orphan.h"
 #include "collect/ptrace/preload.h"
 #include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/rights.h"
 #include "collect/ptrace/session.h"
 #include "collect/ptrace/stop-cost.h"
 #include "collect/ptrace/strict.h"
@@ -208,6 +209,12 @@ static int at_exec_end(struct recorder *rec, struct task *t)
 
 	exe_name(t->tid, path, sizeof(path));
 	task_event(rec, t, MOCA_CHANGE_EXEC, 0, 0, 0, 0, 0, path);
+	if (rights_lost(rec, t->tid)) {
+		supervisor_gap(rec, t, "it runs without the rights of its file "
+			       "(set-user-ID, set-group-ID or capabilities): "
+			       "the kernel gives none below a tracer");
+		atomic_fetch_add(&rec->rightless, 1);
+	}
 	err = session_give(rec, t);
 	return err ? err : rec->way->traced->after_exec(rec, t, path);
 }

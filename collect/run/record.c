@@ -25,6 +25,7 @@
 #include "collect/run/target.h"
 #include "collect/run/way.h"
 #include "lib/base/err.h"
+#include "lib/base/plural.h"
 #include "lib/format/meta.h"
 #include "lib/format/quota.h"
 #include "lib/format/seal.h"
@@ -196,7 +197,10 @@ static int make_dir(const char *name)
 				 i);
 		}
 		name = buf;
-	} else if (mkdir(name, 0700) && errno != EEXIST) {
+		rec.made_dir = 1;
+	} else if (!mkdir(name, 0700)) {
+		rec.made_dir = 1;
+	} else if (errno != EEXIST) {
 		moca_error("cannot create the directory %s for the trace: %s; "
 			   "choose another with -o", name, strerror(errno));
 		return -errno;
@@ -318,6 +322,22 @@ static void finish_machine(struct moca_meta *meta)
 	moca_meta_add_loss(meta, text);
 }
 
+/* Such a program may have done something else than it does. */
+static void tell_rights(struct moca_meta *meta)
+{
+	unsigned int n = atomic_load(&rec.rightless);
+	char text[200];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%u program%s ran without the rights of %s "
+		 "file%s (set-user-ID, set-group-ID or capabilities), which "
+		 "the kernel does not give below a tracer: record as root",
+		 n, PLURAL(n), n == 1 ? "its" : "their", PLURAL(n));
+	moca_warn("%s", text);
+	moca_meta_add(meta, "note", text);
+}
+
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
@@ -332,6 +352,28 @@ static void finish_companion(struct moca_meta *meta)
 			      "the program's");
 	if (c)
 		c->finish(c->arg, &notes);
+}
+
+/* The process was not attached to: what was begun of a trace goes. */
+static void discard(struct moca_meta *meta)
+{
+	struct dirent *e;
+	DIR *d;
+
+	/* They write into it. */
+	finish_companion(meta);
+	finish_machine(meta);
+	d = opendir(rec.dir);
+	while (d && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
+		    unlinkat(dirfd(d), e->d_name, 0))
+			moca_warn("cannot remove %s/%s: %s", rec.dir, e->d_name,
+				  strerror(errno));
+	if (d)
+		closedir(d);
+	/* The user's own stays, as empty as it was. */
+	if (rec.made_dir)
+		rmdir(rec.dir);
 }
 
 /* What to do about it, behind the reason. */
@@ -368,6 +410,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (err || code) {
 		let_go(-1);
 		pthread_join(rec.supervisor, NULL);
+		if (rec.attach)
+			discard(meta);
 		return EXIT_OURS;
 	}
 	if (rec.opt->companion)
@@ -386,12 +430,12 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		   (moca_now_ns() - rec.start_ns) / 1e6);
 	if (rec.attach && start.error) {
 		attach_refused(rec.opt->attach, start.error);
-		moca_error("the trace in %s holds no accesses: remove it",
-			   rec.dir);
+		discard(meta);
 		return EXIT_OURS;
 	}
 	finish_companion(meta);
 	finish_machine(meta);
+	tell_rights(meta);
 	rec.way->summary(&rec);
 	if (!rec.opt->quiet)
 		moca_say("next: moca info %s", rec.dir);

@@ -37,6 +37,7 @@ struct recorder {
 	const struct record_way *way;
 	int dirfd;
 	char *dir;
+	int made_dir;		/* it was not there before */
 	int front;		/* socket to the front process */
 	uint64_t ignored;	/* signals that the user ignores, by bit */
 	sigset_t sigmask;	/* and those that were blocked */
@@ -60,6 +61,8 @@ struct recorder {
 	struct space *spaces;
 	int space_count;
 	uint32_t task_count;
+	atomic_uint rightless;	/* programs that ran without rights of their
+				   files: collect/ptrace/rights.h */
 
 	struct own_faults *own_faults;	/* the collector's; NULL: not told */
 	struct queue *queue;
