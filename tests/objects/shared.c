@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: shared KIND [MS]
+ * usage: shared KIND [MS]	and, however busy the machine is, ROUNDS times
  *
  * Two processes use the same PAGES pages for MS milliseconds (300). KIND:
  *	anon	MAP_SHARED | MAP_ANONYMOUS, both write all of it
@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #define PAGES 64
+#define ROUNDS 50
 #define PAGE 4096
 #define AHEAD 16	/* pages that only the second process maps */
 
@@ -114,7 +115,7 @@ static int child(const char *kind, int fd, int id, int second, double ms)
 	where[second] = (void *)p;
 	if (cow)
 		use(p, PAGES, 0);
-	while (now() < end) {
+	for (int i = 0; i < ROUNDS || now() < end; i++) {
 		if (cow)
 			use(p, PAGES / 4, 1);
 		else
