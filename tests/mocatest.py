@@ -64,15 +64,16 @@ class Cases:
         else:
             self.fail(name, why, detail)
 
-    def each(self, function, jobs, at_once=0):
+    def each(self, function, jobs, waits=1.0):
         """function(cases, *job) for each job, as many at once as there are
-        CPUs, or as is said (environment: JOBS).
+        CPUs, times waits: more of those that wait for most of their time
+        (environment: JOBS).
 
         Each runs in a process of its own, which adopts what its programs leave;
         what they print comes in the order of the jobs.
         """
-        at_once = int(os.environ.get("JOBS") or at_once or
-                      min(os.cpu_count() or 1, 8))
+        at_once = int(os.environ.get("JOBS") or
+                      min(os.cpu_count() or 1, 8) * waits)
         waiting, running, ended = list(enumerate(jobs)), {}, {}
         told = 0
         sys.stdout.flush()
