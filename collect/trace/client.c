@@ -180,6 +180,34 @@ static void find_dead(const struct tracer_registry *r, unsigned int i,
 	tracer_shm_noted_directory(s->session, d->dir, sizeof(d->dir));
 }
 
+int tracer_client_bury(const char *name)
+{
+	struct dead dead = { .name = name };
+	struct tracer_registry r;
+	int err;
+
+	if (each_slot(find_dead, &dead) || !dead.session ||
+	    (dead.dir[0] && !tracer_shm_is_orphan(dead.dir)))
+		return 0;
+	err = tracer_registry_open(&r);
+	if (err)
+		return 0;
+	err = tracer_shm_drop(dead.session);
+	if (!err || err == -ENOENT)
+		err = tracer_registry_reclaim(&r, dead.session);
+	tracer_registry_close(&r);
+	if (err)
+		return 0;
+	if (dead.dir[0])
+		moca_say("%s: its collector was dead and %s is gone: what was "
+			 "in its buffers is dropped", name, dead.dir);
+	else
+		moca_say("%s: its collector was dead and its buffers are gone; "
+			 "moca trace recover DIR completes its directory",
+			 name);
+	return 1;
+}
+
 void tracer_client_explain(const char *name, const char *tried, int err)
 {
 	struct names names = { .len = 0 };
@@ -229,6 +257,12 @@ static void print_dead(const struct listing *l,
 	char dir[PATH_MAX];
 
 	tracer_shm_noted_directory(s->session, dir, sizeof(dir));
+	if (!l->json && tracer_shm_is_orphan(dir)) {
+		printf("%s: dead, its collector (process %u) was killed\n"
+		       "  %s is gone: end it with moca trace destroy %s\n",
+		       s->name, s->owner, dir, s->name);
+		return;
+	}
 	if (!l->json) {
 		printf("%s: dead, its collector (process %u) was killed\n",
 		       s->name, s->owner);

@@ -21,6 +21,13 @@ int tracer_client_ask(const char *name, const char *const *args, size_t count,
  */
 void tracer_client_explain(const char *name, const char *tried, int err);
 
+/*
+ * No collector answers: if the trace's is dead and nothing can be recovered, as its
+ * directory or its buffers are gone, take away what is left of it, and say so.
+ * 1, or 0: it is not so.
+ */
+int tracer_client_bury(const char *name);
+
 /* s in quotes, escaped. Bytes above 127 stay as they are. */
 void tracer_json_string(FILE *f, const char *s);
 

@@ -407,3 +407,32 @@ int tracer_shm_open(struct tracer_shm *m, const char *path)
 	}
 	return 0;
 }
+
+int tracer_shm_is_orphan(const char *dir)
+{
+	struct stat st;
+
+	return dir[0] == '/' && stat(dir, &st) && errno == ENOENT;
+}
+
+int tracer_shm_drop(uint64_t session)
+{
+	char path[PATH_MAX];
+	struct tracer_shm m;
+	int err;
+
+	tracer_shm_path(path, sizeof(path), session);
+	err = tracer_shm_open(&m, path);
+	if (err)
+		return err;
+	err = tracer_shm_lock(&m);
+	if (!err || err == -ENOENT) {
+		tracer_shm_remove(&m);
+		return 0;
+	}
+	if (m.note_fd >= 0)
+		close(m.note_fd);
+	close(m.dirfd);
+	close(m.parent);
+	return err;
+}

@@ -45,6 +45,15 @@ void tracer_shm_noted_directory(uint64_t session, char *buf, size_t size);
 int tracer_shm_lock(struct tracer_shm *m);
 
 /*
+ * 1: the trace's directory dir, as noted, is not there any more, so that nothing
+ * can be recovered into it.
+ */
+int tracer_shm_is_orphan(const char *dir);
+/* Remove a session's folder, whose collector is dead. 0; -EBUSY: it is alive;
+ * -ENOENT: there is none; -errno. */
+int tracer_shm_drop(uint64_t session);
+
+/*
  * A new file of size bytes, allocated; and mapped at *base. A descriptor, or
  * -errno and nothing is left.
  */

@@ -206,7 +206,11 @@ static int clear_slot(struct tracer_registry *r, unsigned int i, int say)
 	}
 	if (say)
 		tracer_shm_noted_directory(s.session, dir, sizeof(dir));
-	if (dir[0])
+	if (tracer_shm_is_orphan(dir)) {
+		moca_warn("trace %s's collector was killed, and %s is gone: "
+			  "what was in its buffers is dropped", s.name, dir);
+		tracer_shm_drop(s.session);
+	} else if (dir[0])
 		moca_warn("trace %s's collector was killed; to get what was in "
 			  "its buffers: moca trace recover %s", s.name, dir);
 	return 0;
