@@ -2,6 +2,9 @@
 #include "collect/ptrace/limits.h"
 
 #include <stddef.h>
+#include <unistd.h>
+
+#include "lib/base/proc.h"
 
 static const int which[LIMITS] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA };
 
@@ -25,22 +28,35 @@ static int raise_one(pid_t pid, int resource, const struct rlimit *was)
 	       !prlimit(pid, resource, &all, NULL);
 }
 
+/*
+ * The parent of an orphan may have been waited for, and its number be another
+ * process's. Who is traced by us keeps it until we have waited.
+ */
+static int is_traced(pid_t pid)
+{
+	return (pid_t)moca_proc_number(pid, "TracerPid:") == gettid();
+}
+
+static void raise_these(struct limits *l, pid_t pid, int resource)
+{
+	*l = (struct limits){ .pid = pid };
+	if (!is_traced(pid))
+		return;
+	for (int i = 0; i < LIMITS; i++)
+		if (resource < 0 || which[i] == resource)
+			l->raised[i] = !prlimit(pid, which[i], NULL,
+						&l->was[i]) &&
+				       raise_one(pid, which[i], &l->was[i]);
+}
+
 void limits_raise(struct limits *l, pid_t pid)
 {
-	l->pid = pid;
-	for (int i = 0; i < LIMITS; i++)
-		l->raised[i] = !prlimit(pid, which[i], NULL, &l->was[i]) &&
-			       raise_one(pid, which[i], &l->was[i]);
+	raise_these(l, pid, -1);
 }
 
 void limits_raise_data(struct limits *l, pid_t pid)
 {
-	*l = (struct limits){ .pid = pid };
-	for (int i = 0; i < LIMITS; i++)
-		if (which[i] == RLIMIT_DATA)
-			l->raised[i] = !prlimit(pid, which[i], NULL,
-						&l->was[i]) &&
-				       raise_one(pid, which[i], &l->was[i]);
+	raise_these(l, pid, RLIMIT_DATA);
 }
 
 void limits_restore(const struct limits *l)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The program's limits on descriptors, address space and data, which what we do
- * in it shall not meet. No task of the process runs its own code meanwhile.
+ * in it shall not meet. No task of the process runs its own code meanwhile. By the
+ * thread that traces it: of other processes nothing is raised.
  */
 #ifndef MOCA_PTRACE_LIMITS_H
 #define MOCA_PTRACE_LIMITS_H
