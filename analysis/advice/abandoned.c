@@ -32,7 +32,7 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 		return 0;
 	f->confidence = MOCA_CONFIDENCE_HIGH;
 	f->after = NAN;
-	finding_set(r, &f->title, "%s is not used any more after the first half, and not freed",
+	finding_set(r, &f->title, "%s is not used any more after the first half, and kept to the end",
 		    name);
 	evidence_use(r, f);
 	finding_line(r, f->evidence,

@@ -14,12 +14,21 @@ static void access_(struct gather *g, const struct seen *s)
 		s->page->late_writes++;
 }
 
+/* To the end of the program, where many free all that they have. */
+static int is_kept(const struct moca_profile *p, const struct moca_object *o)
+{
+	return !o->end_ns ||
+	       (o->instances == 1 && o->end_ns > p->begin_ns &&
+		10 * (o->end_ns - p->begin_ns) >=
+			9 * p->windows * p->window_ns);
+}
+
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;
-	if (!o->object->end_ns && page->last_window < p->windows / 2)
+	if (is_kept(p, o->object) && page->last_window < p->windows / 2)
 		o->idle_pages++;
 }
 

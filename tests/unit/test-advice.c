@@ -438,6 +438,33 @@ static int abandoned(void)
 	return 0;
 }
 
+/* The same, freed when `done` of 100 intervals are over. */
+static int freed_at(unsigned done)
+{
+	unsigned i;
+
+	begin(1, 5200);
+	first_ns = clock_ns + 1000;
+	for (i = 0; i < 100; i++) {
+		if (i < 20)
+			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		sweep(0, 6000, 6100, MOCA_ACCESS_WRITE);
+		next();
+	}
+	clock_ns = first_ns + done * INTERVAL_NS;
+	put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+	return look("2x1");
+}
+
+static int freed_late(void)
+{
+	CHECK(!freed_at(97));
+	CHECK(only(MOCA_FINDING_ABANDONED));
+	CHECK(!freed_at(60));
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* A page that both write all the time: noted, and not called false sharing. */
 static int hot_spot(void)
 {
@@ -690,6 +717,7 @@ int main(void)
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
 	run("hot spot", hot_spot);
+	run("freed at the end", freed_late);
 	run("two phases", two_phases);
 	run("overview", overview);
 	run("placement of threads", placement);
