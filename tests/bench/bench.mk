@@ -2,6 +2,8 @@
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
+# make bench-advice [ONLY="churn table"] [REPEAT=3]: moca summary of programs with
+# known faults, recorded with the defaults: recall and precision, tests/bench/advice.
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-overview: the division of a report's overview, at its largest.
@@ -17,7 +19,7 @@ KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
 .PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
-	bench-trace bench-programs
+	bench-trace bench-programs bench-advice
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -49,6 +51,11 @@ bench-objects:
 bench-summary:
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/summary/run
+
+bench-advice:
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/advice/run
 
 $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
 	@mkdir -p $(@D)

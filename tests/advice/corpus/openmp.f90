@@ -1,0 +1,55 @@
+! SPDX-License-Identifier: GPL-2.0-or-later
+! openmp CASE [fixed]: as threads.c, in Fortran with OpenMP.
+program openmp
+  use omp_lib
+  implicit none
+  integer, parameter :: n = 4194304
+  type work
+    real(8), allocatable :: a(:)
+  end type
+  real(8), allocatable :: u(:)
+  type(work) :: w(4)
+  character(32) :: name
+  logical :: fixed
+  integer :: i, k, r
+  real(8) :: total
+
+  call get_command_argument(1, name)
+  fixed = command_argument_count() > 1
+  total = 0
+  select case (name)
+  case ('f-serial')
+    allocate (u(n))
+    if (fixed) then
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        u(i) = i
+      end do
+    else
+      do i = 1, n
+        u(i) = i ! FAULT f-serial
+      end do
+    end if
+    do r = 1, 300
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        u(i) = u(i) * 0.5d0 + r
+      end do
+    end do
+    total = u(77)
+  case ('f-churn')
+    do r = 1, 300
+      do k = 1, 4
+        if (.not. allocated(w(k)%a)) allocate (w(k)%a(400000)) ! FAULT f-churn
+        w(k)%a = r
+        total = total + w(k)%a(r)
+      end do
+      do k = 1, 4
+        if (.not. fixed) deallocate (w(k)%a)
+      end do
+    end do
+  case default
+    stop 2
+  end select
+  print *, total
+end program

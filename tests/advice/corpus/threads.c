@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * threads CASE [fixed]: programs of two threads, each with one known fault, and
+ * the same without it. What moca should find stands in `truth`, by the marks
+ * FAULT in this file.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS 2
+#define MIB (1l << 20)
+
+static int fixed;
+static pthread_barrier_t barrier;
+static uint64_t result[THREADS][64];
+
+static uint64_t noise(uint64_t i)
+{
+	i += 0x9e3779b97f4a7c15u;
+	i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9u;
+	i = (i ^ i >> 27) * 0x94d049bb133111ebu;
+	return i ^ i >> 31;
+}
+
+static void *memory(size_t bytes)
+{
+	void *p = malloc(bytes);
+
+	if (!p)
+		exit(1);
+	return p;
+}
+
+static void wait_all(void)
+{
+	pthread_barrier_wait(&barrier);
+}
+
+/* --- false sharing -------------------------------------------------------- */
+
+#define TURNS 300000000l
+
+struct arg {
+	long id, n;
+	volatile double sum;
+};
+struct padded {
+	struct arg a;
+	char pad[64];
+} __attribute__((aligned(64)));
+
+static struct arg args[THREADS] __attribute__((aligned(64)));
+static struct padded padded[THREADS];
+
+static void false_args(long t)
+{
+	struct arg *a = fixed ? &padded[t].a : &args[t];
+
+	a->n = TURNS;
+	for (long i = 0; i < a->n; i++)
+		a->sum += 0.5; /* FAULT false-args */
+}
+
+static struct {
+	volatile long hits, misses;
+	char pad[64];
+	volatile long apart;
+} stats __attribute__((aligned(64)));
+
+static void false_members(long t)
+{
+	volatile long *mine = !t ? &stats.hits :
+			      fixed ? &stats.apart : &stats.misses;
+
+	for (long i = 0; i < 6 * TURNS; i++)
+		++*mine; /* FAULT false-members */
+}
+
+static volatile long *counters;
+
+static void false_heap(long t)
+{
+	if (!t)
+		counters = aligned_alloc(64, 4096);
+	wait_all();
+	for (long i = 0; i < 6 * TURNS; i++)
+		counters[fixed ? 16 * t : t]++; /* FAULT false-heap */
+}
+
+static atomic_long events[THREADS * 8] __attribute__((aligned(64)));
+
+static void false_atomics(long t)
+{
+	atomic_long *mine = &events[fixed ? 8 * t : t];
+
+	for (long i = 0; i < TURNS / 4; i++)
+		atomic_fetch_add_explicit(mine, 1, memory_order_relaxed); /* FAULT false-atomics */
+}
+
+/* True sharing: the counter is one; fixed: added up once. */
+static atomic_long total;
+
+static void true_counter(long t)
+{
+	long own = 0;
+
+	for (long i = 0; i < TURNS / 8; i++)
+		if (fixed)
+			own += (long)(noise((uint64_t)(i + t)) & 1);
+		else
+			atomic_fetch_add(&total, 1);
+	atomic_fetch_add(&total, own);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { long from, to; } range __attribute__((aligned(64)));
+
+static void locked(long t)
+{
+	for (long i = 0; i < 20000000; i++) {
+		pthread_mutex_lock(&lock);
+		range.from += t;
+		range.to += 1;
+		pthread_mutex_unlock(&lock);
+	}
+}
+
+/* --- where pages are ------------------------------------------------------ */
+
+#define CELLS (4 * MIB)		/* doubles: 32 MiB */
+
+static double field[CELLS];
+static double *heap_field;
+
+static void relax(double *u, long t, int rounds)
+{
+	long from = CELLS / THREADS * t, to = from + CELLS / THREADS;
+
+	for (int r = 0; r < rounds; r++) {
+		for (long i = from + 1; i < to - 1; i++)
+			u[i] = (u[i - 1] + u[i + 1]) * 0.5;
+		wait_all();
+	}
+}
+
+static void fill(double *u, long t)
+{
+	long from = fixed ? CELLS / THREADS * t : 0;
+	long to = fixed ? from + CELLS / THREADS : t ? 0 : CELLS;
+
+	for (long i = from; i < to; i++)
+		u[i] = (double)(i % 7); /* FAULT serial-static serial-heap */
+	wait_all();
+}
+
+static void serial_static(long t)
+{
+	fill(field, t);
+	relax(field, t, 120);
+}
+
+static void serial_heap(long t)
+{
+	if (!t)
+		heap_field = memory(CELLS * sizeof(double));
+	wait_all();
+	fill(heap_field, t);
+	relax(heap_field, t, 120);
+}
+
+static uint32_t *shared_table;
+
+/* All read at random; fixed: what each node's caches hold. */
+static void table(long t)
+{
+	uint64_t n = (uint64_t)(fixed ? MIB / 2 : 64 * MIB) / 4;
+
+	if (!t) {
+		shared_table = memory(n * 4); /* FAULT table */
+		for (uint64_t i = 0; i < n; i++)
+			shared_table[i] = (uint32_t)noise(i);
+	}
+	wait_all();
+	for (uint64_t i = 0; i < 60000000; i++)
+		result[t][0] += shared_table[noise(i * THREADS +
+						   (uint64_t)t) % n];
+}
+
+/* All count all over one; fixed: each in its own. */
+static uint32_t *histogram[THREADS];
+
+static void scatter(long t)
+{
+	uint64_t n = 24 * MIB / 4;
+
+	if (!t || fixed) {
+		histogram[t] = memory(n * 4); /* FAULT scatter */
+		memset(histogram[t], 0, n * 4);
+	}
+	wait_all();
+	for (uint64_t i = 0; i < 60000000; i++)
+		histogram[fixed ? t : 0][noise(i * THREADS + (uint64_t)t) %
+					 n]++;
+}
+
+/* --- how much memory ------------------------------------------------------ */
+
+/* Used to fill the other, then kept; fixed: freed. */
+static void abandon(long t)
+{
+	long n = 48 * MIB / 8;
+	double *input, *work;
+
+	if (t)
+		return;
+	input = memory((size_t)n * 8); /* FAULT abandon */
+	work = memory((size_t)n / 4 * 8);
+	for (long i = 0; i < n; i++)
+		input[i] = (double)(i % 5);
+	for (long i = 0; i < n; i++)
+		work[i / 4] = input[i];
+	result[0][0] = (uint64_t)input[5];
+	if (fixed)
+		free(input);
+	for (int r = 0; r < 200; r++)
+		for (long i = 1; i < n / 4; i++)
+			work[i] += work[i - 1] * 0.25;
+	result[0][1] = (uint64_t)work[7];
+	if (!fixed)
+		free(input);
+}
+
+#define ARRAYS 4
+
+/* In the first thread: others' heaps keep what is freed. */
+static void churn(long t)
+{
+	double *work[ARRAYS] = { NULL };
+	long n = 3 * MIB / 8;
+
+	(void)t;
+	for (int r = 0; r < 300; r++) {
+		for (int k = 0; k < ARRAYS; k++) {
+			if (!work[k])
+				work[k] = memory((size_t)n * 8); /* FAULT churn */
+			for (long i = 0; i < n; i++)
+				work[k][i] = (double)(i + r);
+			result[0][0] += (uint64_t)work[k][r];
+		}
+		for (int k = 0; k < ARRAYS && !fixed; k++) {
+			free(work[k]);
+			work[k] = NULL;
+		}
+	}
+}
+
+/* A random walk; fixed: page after page. */
+static void jumps(long t)
+{
+	uint64_t n = 160 * MIB / 8;
+	uint64_t *nodes;
+
+	if (t)
+		return;
+	nodes = memory(n * 8); /* FAULT jumps */
+	for (uint64_t i = 0; i < n; i++)
+		nodes[i] = i;
+	for (uint64_t i = 0; i < 60000000; i++)
+		nodes[fixed ? i % n : noise(i) % n]++;
+	result[0][0] = nodes[99];
+}
+
+/* --- who works ------------------------------------------------------------ */
+
+static double *parts;
+
+/* Seven eighths of it are one thread's; fixed: half. */
+static void unequal(long t)
+{
+	long n = 16 * MIB / 8, cut = fixed ? n / 2 : n / 8 * 7;
+	long from = t ? cut : 0, to = t ? n : cut;
+
+	if (!t)
+		parts = memory((size_t)n * 8); /* FAULT unequal */
+	wait_all();
+	for (int r = 0; r < 800; r++) {
+		for (long i = from; i < to; i++)
+			parts[i] = parts[i] * 0.5 + (double)r;
+		wait_all();
+	}
+}
+
+static void *run(void *arg);
+
+static const struct {
+	const char *name;
+	void (*work)(long thread);
+} works[] = {
+	{ "false-args", false_args }, { "false-members", false_members },
+	{ "false-heap", false_heap }, { "false-atomics", false_atomics },
+	{ "true-counter", true_counter }, { "locked", locked },
+	{ "serial-static", serial_static }, { "serial-heap", serial_heap },
+	{ "table", table }, { "scatter", scatter }, { "abandon", abandon },
+	{ "churn", churn }, { "jumps", jumps }, { "unequal", unequal },
+};
+static size_t chosen;
+
+static void *run(void *arg)
+{
+	works[chosen].work((long)arg);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS];
+
+	fixed = argc > 2;
+	while (chosen < sizeof(works) / sizeof(*works) &&
+	       (argc < 2 || strcmp(works[chosen].name, argv[1])))
+		chosen++;
+	if (chosen == sizeof(works) / sizeof(*works))
+		return 2;
+	if (works[chosen].work == churn) {
+		churn(0);
+		printf("%lu\n", (unsigned long)result[0][0]);
+		return 0;
+	}
+	pthread_barrier_init(&barrier, NULL, THREADS);
+	for (long t = 0; t < THREADS; t++)
+		if (pthread_create(&threads[t], NULL, run, (void *)t))
+			return 1;
+	for (long t = 0; t < THREADS; t++)
+		pthread_join(threads[t], NULL);
+	printf("%lu\n", (unsigned long)(result[0][0] + result[1][0]));
+	return 0;
+}
