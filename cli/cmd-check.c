@@ -502,10 +502,10 @@ static int verdict(struct check *k, const char *path)
 
 int cmd_check(int argc, char **argv)
 {
-	int no_meaning = 0, meaning;
+	int meaning = 0;
 	const struct option_spec specs[] = {
-		OPT_FLAG(0, "no-meaning", &no_meaning,
-			 "do not verify that records make sense together: takes half the time"),
+		OPT_FLAG(0, "meaning", &meaning,
+			 "verify also that records make sense together"),
 		OPT_END
 	};
 	struct check k = { 0 };
@@ -515,7 +515,7 @@ int cmd_check(int argc, char **argv)
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca check DIR",
 		"Verify a trace: read all of it and compare what it holds with what the recorder counted.\n"
-		"Exit code: 0 when the trace is sound (it says so when the recording itself lost samples), 1 when it is damaged or was cut off, 2 when DIR is no trace or cannot be read, 3 when its files are whole and records contradict each other.");
+		"Exit code: 0 when the trace is sound (it says so when the recording itself lost samples), 1 when it is damaged or was cut off, 2 when DIR is no trace or cannot be read, 3 when its files are whole and records contradict each other (--meaning).");
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	path = trace_operand(argc, argv, first);
@@ -525,7 +525,7 @@ int cmd_check(int argc, char **argv)
 	if (!k.t)
 		return EXIT_USAGE;
 	/* What explains a record may not have been written any more. */
-	meaning = !no_meaning && !moca_trace_truncated(k.t);
+	meaning = meaning && !moca_trace_truncated(k.t);
 	err = meaning ? meaning_new(&k.meaning, k.t, tell_meaning, &k) : 0;
 	if (!err)
 		err = check_chunks(&k);

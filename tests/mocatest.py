@@ -276,24 +276,10 @@ def info(trace):
         return None
 
 
-# Traces that a test has had checked: what moca check says is its business.
-_seen = set()
-
-
-def _identity(trace):
-    """Changes when another trace is recorded at the same path."""
-    try:
-        st = os.stat(os.path.join(trace, "metadata"))
-    except OSError:
-        return None
-    return st.st_ino, st.st_mtime_ns
-
-
 def check(trace, *options):
     """moca check's exit code and output (text)."""
     p = subprocess.run([MOCA, "check", *options, trace], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
-    _seen.add(_identity(trace))
     return p.returncode, p.stdout.decode(errors="replace")
 
 
@@ -325,36 +311,30 @@ def damaged(trace):
 def _traces(d):
     """The traces in folder d, which no test changes any more."""
     for at, folders, files in os.walk(d):
-        if "metadata" in files and os.path.realpath(at) not in _damaged \
-                and _identity(at) not in _seen:
+        if "metadata" in files and os.path.realpath(at) not in _damaged:
             yield at
         if at.count("/") > d.count("/") + 3:
             del folders[:]
 
 
-def _command(trace):
-    """What was recorded, for whoever reads that its trace is wrong."""
+def _why_doubtful(trace):
+    """What is damaged, a test has damaged; what has no version, it wrote."""
     with open(os.path.join(trace, "metadata"), errors="replace") as f:
-        return next((line for line in f if line.startswith("command ")), "")
-
-
-def _why_unsound(trace):
-    """Of what is cut off there is nothing to say: its recorder was killed."""
-    code, out = check(trace)
-    if code == 3 or (code == 1 and ": DAMAGED; " in out and
-                     "\ntruncated: " not in out):
-        return _command(trace) + out
-    return None
+        meta = dict(line.rstrip("\n").partition(" ")[::2] for line in f)
+    if "version" not in meta:
+        return None
+    code, out = check(trace, "--meaning")
+    return "%s\n%s" % (meta.get("command"), out) if code == 3 else None
 
 
 def check_traces(d):
     """What is removed has been seen by moca check: a trace without sense is a
     failed case."""
     global _unsound
-    if not os.path.isdir(d):
+    if "MOCA_TEST_MEANING" not in os.environ or not os.path.isdir(d):
         return
     for trace in _traces(d):
-        why = _why_unsound(trace)
+        why = _why_doubtful(trace)
         if why:
             _unsound += 1
             Cases().fail("moca-check: " + os.path.relpath(trace, d),

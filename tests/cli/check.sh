@@ -20,9 +20,12 @@ check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 1
 check "what the recording noted as lost" 0 "$tmp/killed" '^incomplete: its collector was killed$' 'sound, but it does not show everything'
 if grep -q 'system calls' "$tmp/out"; then not_ok "check: a remark is no loss" "told"; else ok "check: a remark is no loss"; fi
 "$MAKE_TRACE" "$tmp/doubtful" doubtful
-check doubtful 3 "$tmp/doubtful" '^doubtful: task-2, chunk 0, record 2: the access to 0xdead0000 is to no mapping of process 200' \
+run "check: doubtful" 3 "$MOCA" check --meaning "$tmp/doubtful"
+has "check: doubtful" "$tmp/out" '^doubtful: task-2, chunk 0, record 2: the access to 0xdead0000 is to no mapping of process 200' \
 	'^doubtful: 1 more accesses are to memory that was not mapped' ': DOUBTFUL: the files are whole'
-run "check: without meaning" 0 "$MOCA" check --no-meaning "$tmp/doubtful"
+run "check: meaning" 0 "$MOCA" check --meaning "$tmp/complete"
+has "check: meaning" "$tmp/out" 'sound and complete; 3 tasks'
+run "check: without meaning" 0 "$MOCA" check "$tmp/doubtful"
 check truncated 1 "$tmp/cut" '^truncated:' 'TRUNCATED; 3 tasks, 68 records'
 "$MAKE_TRACE" "$tmp/nodes" nodes
 check "the machine" 0 "$tmp/nodes" 'sound and complete'
