@@ -383,6 +383,14 @@ static const char *advice(int err)
 				"";
 }
 
+/* Own faults are events of the sampler's types, which it describes. */
+static int has_sampler(void)
+{
+	const struct moca_record_companion *c = rec.opt->companion;
+
+	return c && c->pid && c->pid(c->arg, 0);
+}
+
 /* In the engine: everything between the directory and the exit code. */
 static int engine(struct moca_meta *meta, struct moca_writer *writer)
 {
@@ -416,7 +424,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	}
 	if (rec.opt->companion)
 		rec.opt->companion->ready(rec.opt->companion->arg, rec.root);
-	if (rec.opt->rate_period_ns &&
+	if (rec.opt->rate_period_ns && has_sampler() &&
 	    own_faults_create(&rec.own_faults, rec.dirfd,
 			      rec.opt->rate_period_ns, rec.root))
 		moca_meta_add_loss(meta, "the page faults that Moca causes "
