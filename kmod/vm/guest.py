@@ -96,9 +96,10 @@ def machine(options):
 def kernel_arguments(kernel, options):
     """The log buffer holds what a case says at once; user space's own lines
     in it (the marks of init.c) are not to be rationed. What the kernel does
-    not know becomes a variable of init.c's environment."""
+    not know becomes a variable of init.c's environment. no_timer_check: on a
+    busy host the first ticks come late, and the kernel panics."""
     return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
-            "log_buf_len=4M printk.devkmsg=on nokaslr "
+            "log_buf_len=4M printk.devkmsg=on nokaslr no_timer_check "
             "rcupdate.rcu_cpu_stall_timeout=120 KERNEL=%s %s %s" %
             (kernel.label,
              "acpi=off tsc=reliable" if kernel.label == DEBUG else "",

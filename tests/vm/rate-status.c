@@ -227,7 +227,7 @@ static void users(void)
 	check("nobody is left", !listed(0), "%d are", listed(0));
 }
 
-static void *sleep_long(void *arg)
+static void __attribute__((noreturn)) *sleep_long(void *arg)
 {
 	*(pid_t *)arg = (pid_t)syscall(SYS_gettid);
 	for (;;)
