@@ -289,6 +289,11 @@ static unsigned long walk_step(struct moca_walk *w, struct vm_area_struct *vma,
 	return end;
 }
 
+static bool is_enough(const struct moca_walk *w)
+{
+	return w->most && w->looked >= w->most;
+}
+
 /*
  * From *addr on until all is done (false) or others want the lock (true). The
  * pending flush is announced: reclaim waits for it, as it does for NUMA hints.
@@ -314,7 +319,7 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 		}
 		while (*addr < min(vma->vm_end, w->end) && !more) {
 			*addr = walk_step(w, vma, *addr, &p);
-			more = p.tables >= TABLES_AT_ONCE;
+			more = p.tables >= TABLES_AT_ONCE || is_enough(w);
 		}
 	}
 	flush_pending(w, &p);
@@ -332,6 +337,6 @@ void moca_walk(struct moca_walk *w)
 		w->end = ULONG_MAX;
 	if (mm_has_notifiers(w->mm))
 		return;
-	while (walk_some(w, &addr))
+	while (walk_some(w, &addr) && !is_enough(w))
 		cond_resched();
 }

@@ -48,6 +48,7 @@ struct moca_walk {
 	/* Of each mapping, under the mmap lock, before its entries. False: leave
 	 * it alone. NULL: all that are safe. */
 	bool (*mapping)(struct moca_walk *w, struct vm_area_struct *vma);
+	u64 most;		/* entries to be looked at, about; 0: all */
 	u64 changed, looked;	/* out: entries */
 };
 

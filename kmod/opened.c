@@ -23,7 +23,7 @@
 
 struct opened {
 	struct callback_head work;
-	struct list_head list;		/* of sp, under its lock */
+	struct list_head list;		/* of sp, under its lock; if moved */
 	struct moca_space *sp;
 	unsigned long start, end;
 	bool moved;
@@ -48,10 +48,11 @@ static void close_again(struct moca_session *s, const struct opened *o)
 		.split = !(s->flags & MOCA_SETUP_KEEP_THP),
 	};
 	u64 begin = ktime_get_mono_fast_ns();
+	s64 looked = atomic64_read(&s->opened.looked);
 
-	if (atomic64_read(&s->opened.looked) >= LOOK_MAX ||
-	    !mmget_not_zero(w.mm))
+	if (looked >= LOOK_MAX || !mmget_not_zero(w.mm))
 		return;
+	w.most = LOOK_MAX - looked;
 	moca_walk(&w);
 	mmput_async(w.mm);
 	atomic64_add(w.looked, &s->opened.looked);
@@ -61,9 +62,11 @@ static void close_again(struct moca_session *s, const struct opened *o)
 
 static void drop(struct opened *o)
 {
-	spin_lock(&o->sp->opened_lock);
-	list_del(&o->list);
-	spin_unlock(&o->sp->opened_lock);
+	if (o->moved) {
+		spin_lock(&o->sp->opened_lock);
+		list_del(&o->list);
+		spin_unlock(&o->sp->opened_lock);
+	}
 	moca_space_put(o->sp);
 	kfree(o);
 }
@@ -113,9 +116,12 @@ static void notrace close_later(struct moca_space *sp, unsigned long start,
 	}
 	*o = (struct opened){ .sp = sp, .start = start, .end = start + len,
 			      .moved = moved };
-	spin_lock(&sp->opened_lock);
-	list_add(&o->list, &sp->opened);
-	spin_unlock(&sp->opened_lock);
+	/* Who sweeps asks for these alone. */
+	if (moved) {
+		spin_lock(&sp->opened_lock);
+		list_add(&o->list, &sp->opened);
+		spin_unlock(&sp->opened_lock);
+	}
 	__module_get(THIS_MODULE);
 	init_task_work(&o->work, opened_work);
 	if (!task_work_add(current, &o->work, TWA_RESUME))
