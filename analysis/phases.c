@@ -21,20 +21,23 @@ static void choose(struct chosen *c, const struct moca_profile *p)
 			c->o[c->n++] = &p->rows[i];
 }
 
-/* Shares of each window's accesses; a window without any has zeros. */
+/* Shares of each window's accesses; a window in which nothing is used has
+ * zeros. */
 static double *make_table(const struct chosen *c, const struct moca_profile *p)
 {
 	double *v = calloc(c->n * p->windows * 2, sizeof(*v)), sum;
-	unsigned w;
+	unsigned w, seen;
 	size_t i, k;
 
 	for (w = 0; v && w < p->windows; w++) {
+		seen = p->seen_in[w];
 		for (sum = 0, i = 0; i < c->n; i++)
-			sum += c->o[i]->reads_in[w] + c->o[i]->writes_in[w];
+			sum += c->o[i]->reads_in[seen] +
+			       c->o[i]->writes_in[seen];
 		for (i = 0; sum > 0 && i < c->n; i++) {
 			k = (i * p->windows + w) * 2;
-			v[k] = c->o[i]->reads_in[w] / sum;
-			v[k + 1] = c->o[i]->writes_in[w] / sum;
+			v[k] = c->o[i]->reads_in[seen] / sum;
+			v[k + 1] = c->o[i]->writes_in[seen] / sum;
 		}
 	}
 	return v;

@@ -57,8 +57,8 @@ static void print_working_set(const struct moca_profile *p)
 	printf("Working set   ");
 	for (w = 0; max && w < p->windows; w += step) {
 		for (most = 0, i = w; i < w + step && i < p->windows; i++)
-			if (p->working_set[i] > most)
-				most = p->working_set[i];
+			if (p->working_set[p->seen_in[i]] > most)
+				most = p->working_set[p->seen_in[i]];
 		fputs(most ? bars[(most * 8 - 1) / max] : " ", stdout);
 	}
 	printf("\n              most %s pages (%s) in %s\n", text_count(a, max),

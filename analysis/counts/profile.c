@@ -187,6 +187,8 @@ static void set_windows(struct moca_profile *p)
 		bins = 1;
 	step = (bins + MOCA_PROFILE_WINDOWS - 1) / MOCA_PROFILE_WINDOWS;
 	p->windows = (unsigned)((bins + step - 1) / step);
+	for (i = 0; i < p->windows; i++)
+		p->seen_in[i] = (uint8_t)i;
 	p->window_ns = (t->end_ns - t->begin_ns) / p->windows + 1;
 	for (i = 0; i < t->task_cap && i < p->tasks; i++) {
 		s = t->tasks[i];

@@ -110,6 +110,18 @@ static void count_use(const struct moca_profile *p, struct page *page,
 		page->accesses++;
 }
 
+static void note_interval(struct gather *g, uint64_t interval, unsigned window)
+{
+	struct moca_profile *p = g->p;
+
+	if (interval < g->first_interval[window])
+		g->first_interval[window] = interval;
+	if (interval > g->last_interval[window])
+		g->last_interval[window] = interval;
+	if (p->intervals <= interval)
+		p->intervals = interval + 1;
+}
+
 static void take(struct gather *g, const struct moca_observed *x)
 {
 	struct seen s = { .x = x };
@@ -140,8 +152,7 @@ static void take(struct gather *g, const struct moca_observed *x)
 	s.page->last_lane = (uint8_t)s.lane;
 	s.page->last_interval = (uint32_t)x->interval;
 	s.page->last_window = (uint16_t)s.window;
-	if (g->p->intervals <= x->interval)
-		g->p->intervals = x->interval + 1;
+	note_interval(g, x->interval, s.window);
 }
 
 /* Pages are far apart in memory: what comes next is fetched ahead. */
@@ -381,6 +392,30 @@ static int by_accesses(const void *a, const void *b)
 	return x->object->id < y->object->id ? -1 : 1;
 }
 
+/*
+ * Between the accesses of one interval and those of the next there was no
+ * sweep: what is used in windows without any does not show. Where intervals
+ * were there that have no accesses, nothing was used.
+ */
+static void find_seen(struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	unsigned w, from, last = p->windows;
+	uint64_t next = g->intervals;
+
+	for (w = 0; w < p->windows; w++)
+		p->seen_in[w] = (uint8_t)w;
+	for (w = p->windows; w-- > 0;) {
+		if (g->first_interval[w] == UINT64_MAX)
+			continue;
+		for (from = w + 1; from < last; from++)
+			if (next <= g->last_interval[w] + 1)
+				p->seen_in[from] = (uint8_t)w;
+		last = w;
+		next = g->first_interval[w];
+	}
+}
+
 static int finish(struct gather *g)
 {
 	struct moca_profile *p = g->p;
@@ -397,6 +432,7 @@ static int finish(struct gather *g)
 	}
 	if (err)
 		return err;
+	find_seen(g);
 	for (i = 0; i < p->count; i++)
 		finish_object(p, &p->rows[i]);
 	qsort(p->rows, p->count, sizeof(*p->rows), by_accesses);
@@ -412,7 +448,10 @@ static uint64_t meta_ns(const struct moca_trace *t, const char *key)
 	return s ? strtoull(s, NULL, 10) : 0;
 }
 
-/* Windows no shorter than an interval: within one, pages are seen once. */
+/*
+ * Windows no shorter than an interval is on average: within one, pages are
+ * seen once. Some are longer than that: find_seen.
+ */
 static void set_windows(struct moca_profile *p, const struct moca_trace *t)
 {
 	uint64_t end = meta_ns(t, "end_ns"), begin = meta_ns(t, "start_ns");
@@ -471,6 +510,8 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.p = p;
 	p->writes_known = moca_sharing_writes_known(t);
 	set_windows(p, t);
+	w->g.intervals = meta_ns(t, "intervals");
+	memset(w->g.first_interval, 0xff, sizeof(w->g.first_interval));
 	w->g.lines = lines_begin();
 	err = w->g.lines ? moca_profile_place(p, t) : -ENOMEM;
 	if (!err)

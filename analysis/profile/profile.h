@@ -115,6 +115,11 @@ struct moca_profile {
 	uint64_t window_ns;
 	unsigned windows;
 	uint64_t intervals;		/* of the trace */
+	/*
+	 * Of each window, the one that holds what is known of it: itself, or
+	 * an earlier one where an interval began that goes on through it.
+	 */
+	uint8_t seen_in[MOCA_PROFILE_WINDOWS];
 	uint64_t working_set[MOCA_PROFILE_WINDOWS];	/* pages */
 	uint64_t lane_activity[MOCA_PROFILE_WINDOWS][MOCA_PROFILE_LANES];
 	struct moca_profile_object *rows;	/* by accesses, most first */

@@ -76,6 +76,7 @@ struct collector {
 	struct blind_spots *blind;
 	uint64_t interval;
 	uint64_t begin_ns;	/* of the interval */
+	int over;		/* the last one was written */
 	struct account_faults ended;	/* of tasks that ended, in this window */
 	uint64_t repeated;
 	double share;		/* of the busiest task in the last interval */
@@ -644,7 +645,8 @@ static void describe(void *arg, uint64_t now)
 	const struct moca_certificate k = certificate_after(&c->cert, failed);
 
 	account_describe(&c->account, m);
-	moca_meta_set(m, "intervals", "%lu", c->interval + 1);
+	/* The one that goes on counts as well. */
+	moca_meta_set(m, "intervals", "%lu", c->interval + !c->over);
 	if (failed)
 		certify_reason(c->blind, CERTIFICATE_FAILED);
 	certify_describe(c->blind, &k, m);
@@ -730,6 +732,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 			wait_for_work(c, next);
 	} while (!last);
 	cut(c);
+	c->over = 1;
 	account(c);
 	recording_end(&c->recording);
 }

@@ -25,6 +25,9 @@ struct touch {
 static struct touch *touches;
 static size_t touch_count;
 static uint32_t interval;
+/* From this interval on they are so many times as long; 0: none is. */
+static uint32_t long_from;
+static unsigned long_times;
 /* When interval 0 begins; 0: after all that is told. */
 static uint64_t first_ns;
 /* Tasks on CPUs of their number, and the node that all pages are on. */
@@ -75,6 +78,16 @@ static inline void next(void)
 	interval++;
 }
 
+/* When an interval begins, from the first one's begin on. */
+static inline uint64_t interval_at(uint32_t k)
+{
+	uint64_t at = k;
+
+	if (long_from && k > long_from)
+		at += (uint64_t)(k - long_from) * (long_times - 1);
+	return at * INTERVAL_NS;
+}
+
 /* One chunk per task and interval, of at most 65,536. */
 static inline void write_touches(struct moca_writer *w)
 {
@@ -97,7 +110,7 @@ static inline void write_touches(struct moca_writer *w)
 				a[n++] = (struct moca_access){
 					.addr = touches[i].addr,
 					.ip = CODE + 16 * task,
-					.time_ns = start + k * INTERVAL_NS +
+					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
 					.cpu = (uint16_t)task,
@@ -105,7 +118,7 @@ static inline void write_touches(struct moca_writer *w)
 						MOCA_NODE_UNKNOWN : recorded_node),
 				};
 				/* In order, whatever the number of touches. */
-				a[n - 1].time_ns = start + k * INTERVAL_NS +
+				a[n - 1].time_ns = start + interval_at(k) +
 						   20 * (i - from);
 			}
 			from = i;
@@ -136,8 +149,8 @@ static inline void put_times(void)
 	    moca_meta_set(m, "start_ns", "%llu",
 			  (unsigned long long)begin_ns) ||
 	    moca_meta_set(m, "end_ns", "%llu",
-			  (unsigned long long)(begin_ns + 2000 + INTERVAL_NS *
-					       (interval + 1))))
+			  (unsigned long long)(begin_ns + 2000 +
+					       interval_at(interval + 1))))
 		abort();
 	if (put_more)
 		put_more(m);

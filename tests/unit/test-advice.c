@@ -465,6 +465,45 @@ static int freed_late(void)
 	return 0;
 }
 
+/*
+ * Intervals of 20 ms, then of 2 s, in which all of it is used: that shows at
+ * their begins, and there is no phase in which nothing is used.
+ */
+static int long_intervals(void)
+{
+	unsigned i;
+
+	begin(1, 5000);
+	long_from = 30;
+	long_times = 100;
+	for (i = 0; i < 31; i++) {
+		sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		if (i < 30)
+			next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(profile->windows * profile->window_ns > 100 * INTERVAL_NS);
+	CHECK(phases.count == 1 && phases.phases[0].accesses);
+	long_from = 0;
+	return 0;
+}
+
+/* Where there were intervals, and nothing was used in them, that is a phase. */
+static int idle_intervals(void)
+{
+	unsigned i;
+
+	begin(1, 5000);
+	for (i = 0; i < 60; i++) {
+		if (i < 20 || i >= 40)
+			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(phases.count == 3 && !phases.phases[1].accesses);
+	return 0;
+}
+
 /* A page that both write all the time: noted, and not called false sharing. */
 static int hot_spot(void)
 {
@@ -716,6 +755,8 @@ int main(void)
 	run("unbalanced", unbalanced);
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
+	run("intervals of all lengths", long_intervals);
+	run("intervals without accesses", idle_intervals);
 	run("hot spot", hot_spot);
 	run("freed at the end", freed_late);
 	run("two phases", two_phases);
