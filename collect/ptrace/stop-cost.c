@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/run/estimate.h"
 
 /* A stop that follows the last one so soon has waited for it. */
 #define AT_ONCE_NS 3000
@@ -11,8 +13,6 @@
 #define STOP_NS 6000
 /* No stop takes so long by itself. */
 #define STOP_MOST_NS 200000
-/* A call that a task runs for us: 1 to 5 us. */
-#define CALL_NS 2000
 /* What pages of the memfd take at most, in a call, of what native ones take. */
 #define PAGES_FACTOR 4
 
@@ -57,7 +57,11 @@ void cost_stop_begin(struct costs *c, const struct task *t)
 	c->stop.begin_ns = now;
 	c->stop.rounds = tracee_rounds();
 	c->stop.calls = tracee_calls_run();
-	c->stop.begin_cpu_ns = moca_thread_cpu_ns();
+	/* Other threads' CPU time is not told apart. */
+	c->stop.alone = t->space && t->space->refs == 1 ? t->pid : 0;
+	c->stop.begin_cpu_ns = c->stop.alone ?
+				       moca_process_cpu_ns(c->stop.alone) :
+				       moca_thread_cpu_ns();
 }
 
 void cost_stop_is(struct costs *c, enum cost_kind kind, int count)
@@ -95,12 +99,52 @@ static void add_to_task(struct costs *c, struct task *t, uint64_t ns)
 		atomic_store(&c->busiest_ns, t->cost_ns);
 }
 
+/*
+ * CPU time of the task in a stop of a process with several. Of the time that is
+ * not our CPU time some is the task's own, which runs calls for us, and some is
+ * nobody's, who waited.
+ */
+static uint64_t own_by_price(struct costs *c, uint64_t ns)
+{
+	uint64_t cpu = moca_thread_cpu_ns() - c->stop.begin_cpu_ns;
+	uint64_t rounds = tracee_rounds() - c->stop.rounds;
+	uint64_t calls = tracee_calls_run() - c->stop.calls;
+	uint64_t own = ns > cpu ? ns - cpu : 0, most;
+
+	/* A memory call's list has the program's own call in it. */
+	if (calls < rounds || c->stop.kind == COST_MEMORY)
+		calls = rounds;
+	most = rounds * c->stop_cpu_ns + calls * ROUND_CALL_NS;
+	/* Pages that a memory call fills or frees are the task's work. */
+	if (c->stop.kind == COST_MEMORY)
+		most += PAGES_FACTOR * c->stop.natural_ns;
+	if (own <= most)
+		return own;
+	/*
+	 * What perf's events, page tables and descriptors take in a task that
+	 * begins or ends has no price.
+	 */
+	if (c->stop.kind == COST_THREAD || c->stop.kind == COST_FORK ||
+	    c->stop.kind == COST_EXEC || c->stop.kind == COST_EXIT)
+		atomic_fetch_add(&c->unsure_ns, own - most);
+	return most;
+}
+
+static uint64_t own_cpu(struct costs *c, uint64_t ns)
+{
+	if (!c->stop.alone)
+		return own_by_price(c, ns);
+	/* 0: it has ended. */
+	return estimate_since(moca_process_cpu_ns(c->stop.alone),
+			      c->stop.begin_cpu_ns);
+}
+
 void cost_stop_end(struct costs *c, struct task *t)
 {
 	uint64_t now = moca_now_ns(), ns = now - c->stop.begin_ns, base, own;
-	uint64_t rounds, calls, most;
-	uint64_t cpu = moca_thread_cpu_ns() - c->stop.begin_cpu_ns;
 
+	round_keep(c->stop.natural_ns < ROUND_CALL_NS);
+	cost_stop_learn(c);
 	base = atomic_load(&c->stop_ns);
 	if (!base) {
 		base = STOP_NS;
@@ -108,30 +152,7 @@ void cost_stop_end(struct costs *c, struct task *t)
 	}
 	c->stop.end_ns = now;
 	c->stop.length_ns = ns;
-	/*
-	 * Of the time that is not our CPU time some is the task's own, which
-	 * runs calls for us, and some is nobody's, who waited.
-	 */
-	rounds = tracee_rounds() - c->stop.rounds;
-	own = ns > cpu ? ns - cpu : 0;
-	calls = tracee_calls_run() - c->stop.calls;
-	/* A memory call's list has the program's own call in it. */
-	if (calls < rounds || c->stop.kind == COST_MEMORY)
-		calls = rounds;
-	most = rounds * c->stop_cpu_ns + calls * CALL_NS;
-	/* Pages that a memory call fills or frees are the task's work. */
-	if (c->stop.kind == COST_MEMORY)
-		most += PAGES_FACTOR * c->stop.natural_ns;
-	if (own > most) {
-		/*
-		 * What perf's events, page tables and descriptors take in a
-		 * task that begins or ends has no price.
-		 */
-		if (c->stop.kind == COST_THREAD || c->stop.kind == COST_FORK ||
-		    c->stop.kind == COST_EXEC || c->stop.kind == COST_EXIT)
-			atomic_fetch_add(&c->unsure_ns, own - most);
-		own = most;
-	}
+	own = own_cpu(c, ns);
 	own -= c->stop.natural_ns < own ? c->stop.natural_ns : own;
 	/* Who ended is not there to be switched to. */
 	if (c->stop.kind != COST_EXIT)
@@ -146,8 +167,12 @@ void cost_stop_end(struct costs *c, struct task *t)
 		 ns + base + c->stop.before_ns);
 }
 
-void cost_calibrated(struct costs *c, uint64_t ns, uint64_t tracer_cpu_ns)
+void cost_stop_learn(struct costs *c)
 {
-	c->stop_cpu_ns = ns > tracer_cpu_ns ? ns - tracer_cpu_ns : 0;
+	uint64_t ns, cpu_ns;
+
+	if (!round_price(&ns, &cpu_ns))
+		return;
+	c->stop_cpu_ns = cpu_ns;
 	atomic_store(&c->stop_ns, ns);
 }

@@ -22,7 +22,7 @@ void cost_inner(struct costs *c, enum cost_kind kind, uint64_t count,
 		uint64_t ns);
 /* Within a stop: pages that the call fills or frees, natively too. */
 void cost_natural(struct costs *c, uint64_t filled, uint64_t freed);
-/* What an empty stop took: in all, and of that the tracing thread's CPU. */
-void cost_calibrated(struct costs *c, uint64_t ns, uint64_t tracer_cpu_ns);
+/* Rounds have a price, or another one (round-cost.h): so has a stop. */
+void cost_stop_learn(struct costs *c);
 
 #endif

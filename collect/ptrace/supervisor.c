@@ -191,14 +191,13 @@ int supervisor_limited(struct recorder *rec, pid_t tid)
 
 int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
 {
-	uint64_t ns, cpu;
 	int err;
 
 	if (atomic_load(&rec->costs.stop_ns))
 		return 0;
-	err = tracee_measure(c, &ns, &cpu);
+	err = tracee_measure(c);
 	if (!err)
-		cost_calibrated(&rec->costs, ns, cpu);
+		cost_stop_learn(&rec->costs);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/wait.h"
 #include "lib/base/err.h"
@@ -20,9 +21,6 @@
 #define PTRACE_GETSIGMASK 0x420a
 #define PTRACE_SETSIGMASK 0x420b
 #endif
-
-/* Of the empty rounds of tracee_measure the shortest counts. */
-#define MEASURE 16
 
 static unsigned long rounds, calls_run;
 
@@ -293,10 +291,11 @@ static int leave_call(struct task *t, const struct user_regs_struct *at)
 	return err;
 }
 
-/* Run from entry until the stub says that it is done. */
+/* Run n calls from entry until the stub says that it is done. */
 static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
-		    const uint8_t *entry, pid_t *child)
+		    const uint8_t *entry, unsigned int n, pid_t *child)
 {
+	struct round_clock clock;
 	struct task *t = c->task;
 	unsigned long msg;
 	int status, err;
@@ -309,11 +308,13 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 	if (err)
 		return err;
 	for (;;) {
+		round_begin(&clock, t);
 		/* The filter stops at the end; without one, every call does. */
 		status = next_stop(t, t->filtered ? PTRACE_CONT :
 						    PTRACE_SYSCALL);
 		if (status < 0)
 			return status;
+		round_end(&clock, t, t->filtered ? n : 0);
 		if (status >> 16 == PTRACE_EVENT_CLONE) {
 			if (child &&
 			    !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
@@ -343,7 +344,7 @@ long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
 	r.r10 = e;
 	r.r8 = f;
 	r.r9 = g;
-	*err = run_stub(c, &r, moca_stub_one, NULL);
+	*err = run_stub(c, &r, moca_stub_one, 1, NULL);
 	return r.rbx;
 }
 
@@ -355,7 +356,7 @@ long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
 	*zapper = 0;
 	r.rdi = flags;
 	r.rsi = r.rdx = r.r10 = r.r8 = 0;
-	*err = run_stub(c, &r, moca_stub_clone, zapper);
+	*err = run_stub(c, &r, moca_stub_clone, 1, zapper);
 	return r.rbx;
 }
 
@@ -369,38 +370,15 @@ unsigned long tracee_rounds(void)
 	return rounds;
 }
 
-/* Of tracee_measure, what is done beside the round. */
-static uint64_t measure_registers(struct task *t)
+int tracee_measure(struct tracee_calls *c)
 {
-	uint64_t before = moca_now_ns();
-	struct user_regs_struct r;
-
-	if (!tracee_get_regs(t, &r))
-		tracee_set_regs(t, &r);
-	moca_thread_cpu_ns();
-	moca_thread_cpu_ns();
-	return moca_now_ns() - before;
-}
-
-int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns)
-{
-	*ns = UINT64_MAX;
-	for (int i = 0; i < MEASURE; i++) {
-		uint64_t before = moca_now_ns(), cpu = moca_thread_cpu_ns();
-		uint64_t empty;
+	for (int i = 0; i < ROUND_WINDOW; i++) {
 		int err;
 
 		tracee_call(c, &err, SYS_getpid, 0, 0, 0, 0, 0, 0);
 		if (err)
 			return err;
-		cpu = moca_thread_cpu_ns() - cpu;
-		before = moca_now_ns() - before;
-		if (before >= *ns)
-			continue;
-		/* Less what is counted in each stop as well. */
-		empty = measure_registers(c->task);
-		*ns = before > empty ? before - empty : 0;
-		*cpu_ns = cpu > empty ? cpu - empty : 0;
+		round_keep(1);
 	}
 	return 0;
 }
@@ -413,7 +391,7 @@ int tracee_list(struct tracee_calls *c, unsigned int n)
 	r.r12 = STUB_DATA + STUB_CALLS;
 	r.r13 = n;
 	calls_run += n;
-	err = run_stub(c, &r, moca_stub_list, NULL);
+	err = run_stub(c, &r, moca_stub_list, n, NULL);
 	if (err)
 		return err;
 	/* Written by the program's own memory: believe no more than n. */

@@ -66,9 +66,8 @@ int tracee_list(struct tracee_calls *c, unsigned int n);
 unsigned long tracee_rounds(void);
 /* How many calls of lists tasks ran for us so far. */
 unsigned long tracee_calls_run(void);
-/* One empty round, as short as it gets: its time, and of that our CPU time. 0 or
- * -errno. */
-int tracee_measure(struct tracee_calls *c, uint64_t *ns, uint64_t *cpu_ns);
+/* Empty rounds, as many as round-cost.h needs for a price. 0 or -errno. */
+int tracee_measure(struct tracee_calls *c);
 
 /*
  * Run any number of calls from a list of our own, whatever each returns, and

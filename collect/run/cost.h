@@ -49,9 +49,9 @@ enum cost_kind {
  * and libmocatrace: relocation, constructors, page tables. A task that begins
  * inherits perf's events, and gives them back at its end.
  */
-#define COST_PRELOAD_NS 550000
-#define COST_FORK_NS 270000
-#define COST_THREAD_NS 26000
+#define COST_PRELOAD_NS 400000
+#define COST_FORK_NS 190000
+#define COST_THREAD_NS 24000
 
 #define COST_GAPS 64
 
@@ -72,9 +72,9 @@ struct costs {
 	atomic_ulong busiest_ns;
 	atomic_uint window;	/* raised by the collector */
 
-	/* What a stop takes besides our work, ns: calibrated (cost_calibrated). */
-	/* What the program would spend by itself on a page, ns. */
+	/* What the program would spend by itself on a page, or a call, ns. */
 	atomic_ulong native_touch_ns, native_free_ns, native_call_ns;
+	/* What a stop takes besides our work, ns: of late (cost_stop_learn). */
 	atomic_ulong stop_ns;
 	double stop_cpu_ns;	/* of that, the task's own CPU time */
 	/*
@@ -89,7 +89,11 @@ struct costs {
 	struct {
 		enum cost_kind kind;
 		int counts;		/* how many of its kind it stands for */
-		uint64_t begin_ns, begin_cpu_ns;
+		uint64_t begin_ns;
+		/* Then: of the task's process, which is no other's clock; or
+		 * of our thread. */
+		uint64_t begin_cpu_ns;
+		pid_t alone;		/* that process; 0: it has threads */
 		uint64_t natural_ns;	/* the program would wait for it alone */
 		uint64_t inner_ns;	/* counted as another kind */
 		unsigned long rounds;	/* tracee_rounds before */

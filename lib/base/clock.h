@@ -35,9 +35,8 @@ static inline uint64_t moca_thread_cpu_ns(void)
 /* CPU time of a process, all its threads; 0: it is gone. */
 static inline uint64_t moca_process_cpu_ns(pid_t pid)
 {
-	clockid_t clock;
-
-	return clock_getcpuclockid(pid, &clock) ? 0 : moca_clock_ns(clock);
+	/* As of clock_getcpuclockid(3), which makes a call to see if it is one. */
+	return moca_clock_ns((clockid_t)(~(unsigned int)pid << 3 | 2));
 }
 
 #endif
