@@ -476,6 +476,14 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 	tracee_resume(t, moca_attach_request(rec), 0);
 }
 
+/* A call that makes a task is counted by its event: this is one more stop. */
+static void count_clone(struct recorder *rec, struct task *t, long nr)
+{
+	if (nr == SYS_clone || nr == SYS_clone3)
+		cost_stop_is(&rec->costs, clone_flags(t, 0) & CLONE_THREAD ?
+						  COST_THREAD : COST_FORK, 0);
+}
+
 static void on_seccomp(struct recorder *rec, struct task *t)
 {
 	struct user_regs_struct regs;
@@ -498,9 +506,10 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 		tracee_resume(t, PTRACE_CONT, 0);
 		return;
 	}
-	if (!ret && debugger_wanted(regs.orig_rax))
+	if (!ret && debugger_wanted(regs.orig_rax)) {
+		count_clone(rec, t, regs.orig_rax);
 		exit_stop = debugger_call(rec, t, &regs) == 2;
-	else if (!ret && rec->way->traced->call)
+	} else if (!ret && rec->way->traced->call)
 		ret = rec->way->traced->call(rec, t, &regs);
 	if (ret == -ESRCH && t->status)
 		return;
