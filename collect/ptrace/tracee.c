@@ -236,25 +236,28 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	return 0;
 }
 
-/* So many stops in a row on one CPU. */
+/* So many stops in a row on one CPU; at most so many. */
 #define PIN_AFTER 16
+#define PIN_AFTER_MOST 16384
 
 /*
  * Run where the program runs, as long as it has one task only: each of the many
  * short stops is then a switch on one CPU, and none waits for an idle CPU to
  * wake up (half the time). A move takes as long as ten stops, and with several
- * tasks, on several CPUs, the scheduler knows better.
+ * tasks, on several CPUs, the scheduler knows better. Where a CPU is idle, the
+ * scheduler wakes the task up there, as we are on its own: then each stop moves
+ * it away from its caches, and we had better stay apart.
  */
 static void follow_cpu(unsigned int cpu)
 {
-	static unsigned int last = CPU_SETSIZE, times;
+	static unsigned int last = CPU_SETSIZE, times, after = PIN_AFTER;
 	static cpu_set_t allowed;
 	cpu_set_t one;
 
 	if (cpu >= CPU_SETSIZE)
 		return;
 	if (cpu == last && tasks_count() == 1) {
-		if (++times != PIN_AFTER || !CPU_ISSET(cpu, &allowed))
+		if (++times != after || !CPU_ISSET(cpu, &allowed))
 			return;
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);
@@ -264,8 +267,13 @@ static void follow_cpu(unsigned int cpu)
 	if (last == CPU_SETSIZE &&
 	    sched_getaffinity(0, sizeof(allowed), &allowed))
 		return;
-	if (times >= PIN_AFTER)
+	if (times >= after) {
 		sched_setaffinity(0, sizeof(allowed), &allowed);
+		if (times - after >= PIN_AFTER)
+			after = PIN_AFTER;
+		else if (after < PIN_AFTER_MOST)
+			after *= 4;
+	}
 	last = cpu;
 	times = 1;
 }
