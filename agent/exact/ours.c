@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Calls that would meet what is ours in the process: limits of its memory
- * (limits.c); locking all of it; filters of system calls, that ours would not
- * pass; forbidding the clock that we read.
+ * (limits.c); mappings that replace ours; locking all of it; filters of system
+ * calls, that ours would not pass; forbidding the clock that we read.
  */
 #include <asm/unistd.h>
+#include <linux/mman.h>
 #include <linux/prctl.h>
 
 #include "agent/exact/signal.h"
@@ -25,24 +26,62 @@ static void silence(void)
 			moca_exact_poke(q.store[i].where, &q.store[i].what, 8);
 }
 
+static int meets_ours(uint64_t start, uint64_t len)
+{
+	for (int i = 0; i < moca_exact_own_count; i++) {
+		const struct own *o = &moca_exact_own[i];
+
+		if (start < o->end && (o->start <= start || o->start - start < len))
+			return 1;
+	}
+	return 0;
+}
+
+/* Would the call replace, take away or close memory of ours? */
+static int replaces(const struct context *c, long nr)
+{
+	const uint64_t *g = c->gpr;
+
+	switch (nr) {
+	case __NR_mmap:
+		return (g[10] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) == MAP_FIXED &&
+		       meets_ours(g[RDI], g[RSI]);
+	case __NR_mremap:
+		return meets_ours(g[RDI], g[RSI]) ||
+		       (g[10] & MREMAP_FIXED && meets_ours(g[8], g[RDX]));
+	case __NR_munmap:
+	case __NR_mprotect:
+	case __NR_pkey_mprotect:
+	case __NR_madvise:
+		return meets_ours(g[RDI], g[RSI]);
+	default:
+		return 0;
+	}
+}
+
 /*
  * From here on this thread runs natively: ours are not the calls that its filter
- * lets through.
+ * lets through, or the memory that it replaces is what we count in.
  */
-static void filtered(struct context *c)
+static void go_native(struct context *c)
 {
 	silence();
 	moca_exact_signal_native(c);
+	/* Before the call, behind which the arena may be the program's memory. */
+	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
 	if (moca_exact_syscall(c)) {
 		c->pc -= 2;
 		return;
 	}
-	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
 	c->host = c->pc;
 }
 
 int moca_exact_ours_syscall(struct context *c, long nr)
 {
+	if (replaces(c, nr)) {
+		go_native(c);
+		return 1;
+	}
 	switch (nr) {
 	case __NR_setrlimit:
 	case __NR_getrlimit:
@@ -55,7 +94,7 @@ int moca_exact_ours_syscall(struct context *c, long nr)
 	case __NR_seccomp:
 		if (c->gpr[RDI] > 1)
 			return 0;	/* only asks */
-		filtered(c);
+		go_native(c);
 		return 1;
 	case __NR_prctl:
 		if (c->gpr[RDI] == PR_SET_TSC) {
@@ -65,7 +104,7 @@ int moca_exact_ours_syscall(struct context *c, long nr)
 		}
 		if (c->gpr[RDI] != PR_SET_SECCOMP)
 			return 0;
-		filtered(c);
+		go_native(c);
 		return 1;
 	default:
 		return 0;

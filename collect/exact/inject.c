@@ -38,9 +38,10 @@
 /*
  * Where the arena goes if nothing is there: below all that the kernel places,
  * so that the program's own mappings come where they would without it, and
- * above the shadow memory of AddressSanitizer.
+ * above what programs map at addresses of their own: AddressSanitizer's shadow
+ * memory, heaps of mimalloc, ZGC and clisp.
  */
-#define ARENA_PLACE 0x110000000000ull
+#define ARENA_PLACE 0x200000000000ull
 #define ARENA_NAME "moca-exact"
 /* How the trace names memory of ours. */
 #define OUR_NAME "/memfd:" ARENA_NAME

@@ -204,6 +204,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 		if (pages)
 			t->pages += pageset_see(pages, rows[i].addr);
 	}
+	recording_check_written(&h->recording);
 	return 0;
 }
 

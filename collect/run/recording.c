@@ -47,20 +47,20 @@ void recording_fail(struct recording *r, int err, const char *what)
 		r->ops->halt(r->arg);
 }
 
+static int is_full(struct recording *r, uint64_t waiting_bytes)
+{
+	if (!r->rec->quota || !recording_goes_on(r))
+		return 0;
+	moca_quota_set(r->rec->quota, MOCA_QUOTA_ACCESSES,
+		       moca_writer_bytes(r->writer));
+	return moca_quota_full(r->rec->quota, waiting_bytes);
+}
+
 /* The user's --max-size: a proper end, which the trace tells. */
-void recording_check_size(struct recording *r)
+static void end_at_size(struct recording *r)
 {
 	const struct moca_record_companion *c = r->rec->opt->companion;
 
-	if (!r->rec->quota || !recording_goes_on(r))
-		return;
-	moca_quota_set(r->rec->quota, MOCA_QUOTA_ACCESSES,
-		       moca_writer_bytes(r->writer));
-	if (!moca_quota_full(r->rec->quota, r->ops->waiting_bytes ?
-			     r->ops->waiting_bytes(r->arg) : 0))
-		return;
-	if (r->ops->cut)
-		r->ops->cut(r->arg);
 	r->full = 1;
 	if (r->ops->halt)
 		r->ops->halt(r->arg);
@@ -71,6 +71,23 @@ void recording_check_size(struct recording *r)
 	if (!r->rec->opt->quiet)
 		moca_say("the trace has the size that --max-size allows: "
 			 "recording ends here, the program goes on");
+}
+
+void recording_check_written(struct recording *r)
+{
+	if (is_full(r, 0))
+		end_at_size(r);
+}
+
+void recording_check_size(struct recording *r)
+{
+	if (!is_full(r, r->ops->waiting_bytes ? r->ops->waiting_bytes(r->arg) :
+						0))
+		return;
+	if (r->ops->cut)
+		r->ops->cut(r->arg);
+	if (!r->full)
+		end_at_size(r);
 }
 
 /* What a reader should know, also of a recording that goes on. */

@@ -57,8 +57,13 @@ void recording_free(struct recording *r);
 
 /* err (-errno): `what` cannot be done ("write the trace"). */
 void recording_fail(struct recording *r, int err, const char *what);
-/* Is the trace as large as it may be? Not to be called from cut. */
+/*
+ * Is the trace as large as it may be, once what waits is written? Then the
+ * recording ends. Not to be called from cut.
+ */
 void recording_check_size(struct recording *r);
+/* The same of what is written so far. */
+void recording_check_written(struct recording *r);
 /* Is there more to be written? */
 static inline int recording_goes_on(const struct recording *r)
 {

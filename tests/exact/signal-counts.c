@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define PAGE 4096ul
-#define REGION 0x200000000000ul		/* pages of ours, one by one */
+#define REGION 0x140000000000ul		/* pages of ours, one by one */
 #define HANDLER (REGION + (1ul << 30))	/* what handlers increment */
 #define STACK (REGION + (2ul << 30))
 #define SIGNALED 400			/* by the timer */

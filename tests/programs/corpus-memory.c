@@ -726,6 +726,27 @@ static void scribbles(void)
 	puts("went on");
 }
 
+/* At an address of its own, as some heaps are: memory of ours may be there. */
+static void fixed(void)
+{
+	char *at = (char *)0x200000000000;
+	size_t size = 64ul << 20;
+	char *p = mmap(at, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	CHECK(p == at);
+	for (int i = 0; i < 3; i++) {
+		fill(p, 64, i);
+		fill(p + size / 2, 64, i + 1);
+		CHECK(filled(p, 64, i));
+		CHECK(filled(p + size / 2, 64, i + 1));
+	}
+	for (size_t i = 64 * PAGE; i < size / 2; i++)
+		CHECK(!p[i]);
+	CHECK(!munmap(p, size));
+	puts("went on");
+}
+
 static const struct test_case cases[] = {
 	{ "cow-file", cow_file },
 	{ "cow-memfd", cow_memfd },
@@ -762,6 +783,7 @@ static const struct test_case cases[] = {
 	{ "own-stack", own_stack },
 	{ "children-memory", children_memory },
 	{ "scribbles", scribbles },
+	{ "fixed", fixed },
 	{ 0 },
 };
 
