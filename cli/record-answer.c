@@ -127,7 +127,8 @@ void record_answer(const char *dir)
 	if (!err && !status && *text)
 		say_lines(text);
 	else if (err == -ETIME)
-		moca_say("what could be better takes longer to find out:");
+		moca_say("what could be better takes longer to find out: "
+			 "ask moca summary");
 	else
 		moca_say("what could be better was not found out: moca summary "
 			 "--first failed");

@@ -173,14 +173,15 @@ static void say_sites(struct rules *r, struct moca_finding *f,
 
 	for (i = 0; i < x->sites && i < NAMED && at < sizeof(text); i++) {
 		const struct moca_object *o = x->top[i]->object;
+		double each = (double)o->bytes / o->instances;
+		int large = each >= 1 << 20;
 
 		snprintf(name, sizeof(name), "%s", name_text(r, x->top[i]));
 		at += (size_t)snprintf(text + at, sizeof(text) - at,
-				       "%s%s %" PRIu64 " times %.1f MiB%s%.160s",
+				       "%s%s %" PRIu64 " times %.1f %s%s%.160s",
 				       i ? ", " : "", name, o->instances,
-				       (double)o->bytes / o->instances /
-					       (1 << 20),
-				       *o->site ? " in " : "", o->site);
+				       each / (large ? 1 << 20 : 1 << 10),
+				       large ? "MiB" : "KiB", *o->site ? " in " : "", o->site);
 	}
 	if (x->sites > NAMED && at < sizeof(text))
 		snprintf(text + at, sizeof(text) - at, " and %zu more sites",
@@ -190,20 +191,24 @@ static void say_sites(struct rules *r, struct moca_finding *f,
 
 static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 {
-	double s = x->again * x->price_ns / 1e9;
+	double s = x->again * x->price_ns / 1e9, all = x->cpu_ns / 1e9;
+	/* Faults were dearer when the price was measured than in the program. */
+	int beyond = s > all;
 
-	f->seconds = s;
-	f->confidence = x->explained >= 0.9 ? MOCA_CONFIDENCE_HIGH :
-					      MOCA_CONFIDENCE_MEDIUM;
+	f->seconds = beyond ? all : s;
+	f->confidence = x->explained >= 0.9 && !beyond ? MOCA_CONFIDENCE_HIGH :
+							 MOCA_CONFIDENCE_MEDIUM;
 	finding_set(r, &f->title,
-		    "memory is given back to the kernel and taken again: %.0f %% of the CPU time goes to its page faults",
-		    100 * f->gain);
+		    "memory is given back to the kernel and taken again: %s%.0f %% of the CPU time goes to its page faults",
+		    beyond ? "up to " : "", 100 * f->gain);
 	finding_line(r, f->evidence,
 		     "%" PRIu64 " first touches of %" PRIu64 " pages: %" PRIu64 " were of memory that the program had before",
 		     x->touches, r->p->distinct, x->again);
 	finding_line(r, f->evidence,
-		     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s",
-		     x->price_ns, s, x->cpu_ns / 1e9);
+		     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s%s",
+		     x->price_ns, s, all,
+		     beyond ? ", which cannot be: they were less dear in the program" :
+			      "");
 	say_sites(r, f, x);
 	if (x->mapped > 0.5) {
 		finding_set(r, &f->cause,
