@@ -20,8 +20,8 @@ enum call_when {
 	CALL_PROGRAMS_BITS,	/* the same, when argument `arg` has any of the
 				   bits of `value` */
 	CALL_BITS,	/* when argument `arg` has any of the bits of `value` */
-	CALL_VALUE,	/* when argument `arg` is `value`; several may follow each
-			   other for one number */
+	CALL_VALUE,	/* when argument `arg` is `value`, unless it is our stub's;
+			   several may follow each other for one number */
 	CALL_DESCRIPTOR,	/* when argument `arg` is our descriptor */
 };
 

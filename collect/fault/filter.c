@@ -80,13 +80,15 @@ static void decide(struct filter *f, const struct traced_call *c,
 		if_bits(f, c->value, 1);
 		break;
 	case CALL_VALUE:
-		if_equal(f, c->value, 1);
+		if_equal(f, c->value, 7);
+		trace_outside_stub(f);
 		break;
 	case CALL_DESCRIPTOR:
 		if_equal(f, descriptor, 1);
 		break;
 	}
-	verdict(f, TRACE);
+	if (c->when != CALL_VALUE)
+		verdict(f, TRACE);
 	if (next && next->nr == c->nr)
 		load(f, OFFSET(nr));
 	else

@@ -81,7 +81,8 @@ static int t_listed(void)
 		uint64_t v = c->when == CALL_DESCRIPTOR ? DESCRIPTOR :
 							  c->value;
 		int from_stub = c->when != CALL_PROGRAMS &&
-				c->when != CALL_PROGRAMS_BITS;
+				c->when != CALL_PROGRAMS_BITS &&
+				c->when != CALL_VALUE;
 
 		/* The upper half of an argument is nobody's. */
 		CHECK(call(c->nr, FOREIGN, c->arg, high | v) == TRACE);
