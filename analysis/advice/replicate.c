@@ -13,7 +13,7 @@ double advice_cache(struct rules *r, int *told)
 	double pages = 0;
 
 	*told = !t->what_if || t->assumed == MOCA_ASSUMED_ONE_NODE;
-	if (*told && !(r->cache > 0)) {
+	if (*told && r->cache == 0) {
 		pages = (double)moca_last_level_caches(
 				moca_trace_machine(r->trace)) /
 			4096 / t->nodes;
