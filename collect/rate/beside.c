@@ -146,7 +146,11 @@ static int beside_main(int dirfd, uint64_t period_ns, int control)
 	ignore_signals();
 	raise_limit();
 	prctl(PR_SET_NAME, "moca-rate", 0, 0, 0);
-	if (recv(control, &begin, sizeof(begin), 0) != sizeof(begin))
+	err = (int)recv(control, &begin, sizeof(begin), 0);
+	/* It is told to end before there is a program: that is all right. */
+	if (err == 1)
+		send(control, &r, sizeof(r), MSG_NOSIGNAL);
+	if (err != sizeof(begin))
 		return 0;
 	r.error = moca_rate_writer_create(&w, dirfd, MOCA_RATE_STREAM);
 	if (!r.error) {
