@@ -128,10 +128,16 @@ static void add_private(struct ctx *x, uint64_t addr, uint64_t len,
 static int leave_anonymous(struct ctx *x, uint64_t len, int prot)
 {
 	int err = 0;
+	long ret = 0;
 
 	if ((int)x->a[2] != prot)
-		tracee_call(&x->c, &err, SYS_mprotect, x->ret, len, prot, 0, 0,
-			    0);
+		ret = tracee_call(&x->c, &err, SYS_mprotect, x->ret, len, prot,
+				  0, 0, 0);
+	if (!err && ret < 0) {
+		tracee_call(&x->c, &err, SYS_munmap, x->ret, len, 0, 0, 0, 0);
+		x->ret = -ENOMEM;
+		return err;
+	}
 	witness_unseen(x->rec, x->task, x->ret, len,
 		       "anonymous mapping not moved: real faults only");
 	return err;
@@ -237,10 +243,12 @@ static int do_mmap(struct ctx *x)
 		/*
 		 * The memfd comes over it at once. After mlockall the kernel
 		 * would fill it before; and RLIMIT_DATA, which holds already,
-		 * would count it beside memory of ours.
+		 * would count it beside memory of ours (not where
+		 * another thread may use what the mapping replaces).
 		 */
 		if (len < USER_END && x->a[0] < USER_END - len &&
-		    (x->mm->populates || data_limit_set(x->task)))
+		    (x->mm->populates || (data_limit_set(x->task) &&
+					  !(flags & MAP_FIXED))))
 			x->a[2] = PROT_NONE;
 		if (!(flags & MAP_FIXED) && !x->mm->moved &&
 		    x->a[0] < USER_END)
