@@ -60,7 +60,7 @@ static void walk(struct meaning *m, struct moca_trace *t)
 static int judge(void)
 {
 	struct moca_trace *t;
-	const char *why;
+	const char *left;
 	struct meaning *m;
 	unsigned i;
 	int err;
@@ -76,9 +76,9 @@ static int judge(void)
 	if (!err) {
 		walk(m, t);
 		err = meaning_end(m);
-		for (i = 0; (why = meaning_left_out(m, i)); i++) {
+		for (i = 0; (left = meaning_left_out(m, i)); i++) {
 			strcat(told_text, "left out: ");
-			strcat(told_text, why);
+			strcat(told_text, left);
 		}
 		meaning_free(m);
 	}
