@@ -9,7 +9,9 @@
 #include <asm/unistd.h>
 #include <linux/errno.h>
 #include <linux/resource.h>
+#include <moca/types.h>
 
+#include "agent/exact/context.h"
 #include "agent/exact/maps.h"
 #include "agent/exact/signal.h"
 #include "agent/exact/translate.h"
@@ -86,6 +88,9 @@ static void count_ours(int index)
 	struct sum s = { 0 };
 
 	moca_exact_maps(add_line, &s);
+	/* The arena is ours: it could not be read. */
+	if (!s.all)
+		return;
 	limits[index].ours = limits[index].resource == RLIMIT_AS ? s.all :
 								   s.data;
 }
@@ -168,10 +173,12 @@ void moca_exact_limits_exec(int exec)
 
 static long set(int index, const struct limit *new)
 {
-	struct limit was = limits[index].limit, real;
+	struct limit was = limits[index].limit, real, now;
 	uint64_t room = limits[index].room;
-	long ret;
+	long ret = call(index, NULL, &now);
 
+	if (ret)
+		return ret;
 	if (new->cur > new->max)
 		return -EINVAL;
 	if (!limits[index].set)
@@ -181,6 +188,12 @@ static long set(int index, const struct limit *new)
 	if (!room)
 		limits[index].room = limits[index].ours + ROOM;
 	real = kernels(index);
+	/* What the program may set without rights, the kernel shall allow us. */
+	if (real.max > now.max && new->max <= (limits[index].set ? was.max :
+								   now.max)) {
+		limits[index].room = now.max - new->max;
+		real = kernels(index);
+	}
 	ret = call(index, &real, NULL);
 	if (ret) {
 		limits[index].limit = was;
@@ -217,7 +230,9 @@ int moca_exact_limits_syscall(struct context *c, long nr)
 	int one = nr != __NR_prlimit64;
 	int index = index_of((uint32_t)(one ? a : b));
 
-	if (index < 0 || (one ? !b : a && a != moca_exact.pid))
+	/* The child of a vfork has limits of its own, but its parent's table. */
+	if (index < 0 || (one ? !b : a && a != moca_exact.pid) ||
+	    c->slot->kind == MOCA_TASK_VFORK)
 		return 0;
 	if (!one)
 		c->gpr[RAX] = (uint64_t)change(index, c->gpr[RDX], c->gpr[10]);

@@ -96,11 +96,14 @@ void moca_exact_maps(void (*each)(void *arg, const struct moca_maps_line *l),
 					   O_RDONLY | O_CLOEXEC, 0, 0, 0, 0),
 		.read = read_some, .buf = text, .size = sizeof(text),
 	};
+	static int said;
 	struct moca_maps_line l;
 
 	if (m.fd < 0) {
-		moca_exact_say("/proc/self/maps cannot be read",
-			       (uint64_t)-m.fd);
+		if (!said)
+			moca_exact_say("/proc/self/maps cannot be read",
+				       (uint64_t)-m.fd);
+		said = 1;
 		return;
 	}
 	while (moca_maps_next(&m, &l) > 0)

@@ -26,8 +26,11 @@ static void silence(void)
 			moca_exact_poke(q.store[i].where, &q.store[i].what, 8);
 }
 
+/* Of a call that the kernel would refuse: no. */
 static int meets_ours(uint64_t start, uint64_t len)
 {
+	if (start % 4096 || !len || start + len < start)
+		return 0;
 	for (int i = 0; i < moca_exact_own_count; i++) {
 		const struct own *o = &moca_exact_own[i];
 
@@ -49,10 +52,12 @@ static int replaces(const struct context *c, long nr)
 	case __NR_mremap:
 		return meets_ours(g[RDI], g[RSI]) ||
 		       (g[10] & MREMAP_FIXED && meets_ours(g[8], g[RDX]));
+	case __NR_madvise:
+		return (g[RDX] == MADV_DONTNEED || g[RDX] == MADV_REMOVE ||
+			g[RDX] == MADV_FREE) && meets_ours(g[RDI], g[RSI]);
 	case __NR_munmap:
 	case __NR_mprotect:
 	case __NR_pkey_mprotect:
-	case __NR_madvise:
 		return meets_ours(g[RDI], g[RSI]);
 	default:
 		return 0;
@@ -61,25 +66,37 @@ static int replaces(const struct context *c, long nr)
 
 /*
  * From here on this thread runs natively: ours are not the calls that its filter
- * lets through, or the memory that it replaces is what we count in.
+ * lets through.
  */
-static void go_native(struct context *c)
+static void filtered(struct context *c)
 {
 	silence();
 	moca_exact_signal_native(c);
-	/* Before the call, behind which the arena may be the program's memory. */
-	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
 	if (moca_exact_syscall(c)) {
 		c->pc -= 2;
 		return;
 	}
+	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
+	c->host = c->pc;
+}
+
+/*
+ * The same before a call that replaces the memory which this thread's context and
+ * our stack are in: the program's own instruction makes it.
+ */
+static void replaced(struct context *c)
+{
+	silence();
+	moca_exact_signal_native(c);
+	c->pc -= 2;
+	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
 	c->host = c->pc;
 }
 
 int moca_exact_ours_syscall(struct context *c, long nr)
 {
 	if (replaces(c, nr)) {
-		go_native(c);
+		replaced(c);
 		return 1;
 	}
 	switch (nr) {
@@ -94,7 +111,7 @@ int moca_exact_ours_syscall(struct context *c, long nr)
 	case __NR_seccomp:
 		if (c->gpr[RDI] > 1)
 			return 0;	/* only asks */
-		go_native(c);
+		filtered(c);
 		return 1;
 	case __NR_prctl:
 		if (c->gpr[RDI] == PR_SET_TSC) {
@@ -104,7 +121,7 @@ int moca_exact_ours_syscall(struct context *c, long nr)
 		}
 		if (c->gpr[RDI] != PR_SET_SECCOMP)
 			return 0;
-		go_native(c);
+		filtered(c);
 		return 1;
 	default:
 		return 0;

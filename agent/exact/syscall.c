@@ -258,7 +258,7 @@ void moca_exact_do_syscall(struct context *c)
 	c->gpr[11] = c->flags;
 	if (moca_exact_ours_syscall(c, nr))
 		return;
-	if (takes_memory(nr))
+	if (takes_memory(nr) && c->slot->kind != MOCA_TASK_VFORK)
 		moca_exact_limits_anew();
 	switch (nr) {
 	case __NR_mmap:
@@ -301,10 +301,12 @@ void moca_exact_do_syscall(struct context *c)
 		break;
 	case __NR_execve:
 	case __NR_execveat:
-		moca_exact_limits_exec(1);
+		if (c->slot->kind != MOCA_TASK_VFORK)
+			moca_exact_limits_exec(1);
 		if (!moca_exact_signal_syscall(c, nr))
 			make(c);
-		moca_exact_limits_exec(0);
+		if (c->slot->kind != MOCA_TASK_VFORK)
+			moca_exact_limits_exec(0);
 		break;
 	case __NR_exit:
 	case __NR_exit_group:

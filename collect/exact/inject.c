@@ -39,9 +39,9 @@
  * Where the arena goes if nothing is there: below all that the kernel places,
  * so that the program's own mappings come where they would without it, and
  * above what programs map at addresses of their own: AddressSanitizer's shadow
- * memory, heaps of mimalloc, ZGC and clisp.
+ * memory, that of Go's race detector, heaps of mimalloc, ZGC and clisp.
  */
-#define ARENA_PLACE 0x200000000000ull
+#define ARENA_PLACE 0x320000000000ull
 #define ARENA_NAME "moca-exact"
 /* How the trace names memory of ours. */
 #define OUR_NAME "/memfd:" ARENA_NAME

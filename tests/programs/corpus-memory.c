@@ -729,10 +729,11 @@ static void scribbles(void)
 /* At an address of its own, as some heaps are: memory of ours may be there. */
 static void fixed(void)
 {
-	char *at = (char *)0x200000000000;
-	size_t size = 64ul << 20;
+	char *at = (char *)0x320000000000;
+	size_t size = 8ul << 30;
 	char *p = mmap(at, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+		       -1, 0);
 
 	CHECK(p == at);
 	for (int i = 0; i < 3; i++) {
@@ -741,7 +742,7 @@ static void fixed(void)
 		CHECK(filled(p, 64, i));
 		CHECK(filled(p + size / 2, 64, i + 1));
 	}
-	for (size_t i = 64 * PAGE; i < size / 2; i++)
+	for (size_t i = 64 * PAGE; i < 64ul << 20; i++)
 		CHECK(!p[i]);
 	CHECK(!munmap(p, size));
 	puts("went on");
