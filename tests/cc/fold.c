@@ -15,7 +15,7 @@ static char *at(unsigned long where)
 
 int main(void)
 {
-	char *a = at(0x400000000000ul), *b = at(0x420000001000ul);
+	char *a = at(0x140000000000ul), *b = at(0x160000001000ul);
 
 	if (a == MAP_FAILED || b == MAP_FAILED)
 		return 1;
