@@ -9,7 +9,8 @@ UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
 CASE_PROGRAMS := memory files signals processes forks threads kernel \
-	corpus-memory corpus-process corpus-kernel takeover
+	corpus-memory corpus-process corpus-clone corpus-kernel \
+	takeover
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie

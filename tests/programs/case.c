@@ -12,16 +12,30 @@ void pause_ms(long ms)
 		;
 }
 
-void wait_ok(int pid)
+int wait_for(int pid)
 {
-	int status;
-	int got;
+	int status = -1, got;
 
 	do
-		got = waitpid(pid, &status, 0);
+		got = waitpid(pid, &status, __WALL);
 	while (got < 0 && errno == EINTR);
 	CHECK(got == pid);
+	return status;
+}
+
+void wait_ok(int pid)
+{
+	int status = wait_for(pid);
+
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+void print_status(const char *what, int status)
+{
+	printf("%s: %s %d%s\n", what, WIFSIGNALED(status) ? "signal" : "exit",
+	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+	       WIFSIGNALED(status) && WCOREDUMP(status) ? ", core" : "");
+	fflush(stdout);
 }
 
 int cases_main(int argc, char **argv, const struct test_case *cases)

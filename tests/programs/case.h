@@ -82,6 +82,10 @@ static inline int zeroed(const void *p, size_t bytes)
 void pause_ms(long ms);
 /* Wait for pid, which must exit with code 0. */
 void wait_ok(int pid);
+/* Wait for pid, a child or clone of ours: its status, as of wait(2). */
+int wait_for(int pid);
+/* Print it: "WHAT: exit 3" or "WHAT: signal 11, core". */
+void print_status(const char *what, int status);
 
 int cases_main(int argc, char **argv, const struct test_case *cases);
 

@@ -518,7 +518,8 @@ static void limited_data(void)
 	       sbrk(8 * MIB) == (void *)-1);
 }
 
-/* One piece of nearly all that a limit allows: nobody else's counts. */
+/* One mapping takes nearly all that RLIMIT_DATA allows. Memory of Moca's, which
+ * is in the process too, must not count. */
 static void limited_large(void)
 {
 	struct rlimit r = { 64 * MIB, RLIM_INFINITY };

@@ -4,8 +4,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/sched.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,176 +20,6 @@
 #include <sys/wait.h>
 
 extern char **environ;
-
-static void how(const char *what, int status)
-{
-	printf("%s: %s %d%s\n", what, WIFSIGNALED(status) ? "signal" : "exit",
-	       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
-	       WIFSIGNALED(status) && WCOREDUMP(status) ? ", core" : "");
-	fflush(stdout);
-}
-
-static int wait_for(int pid)
-{
-	int status = -1, got;
-
-	do
-		got = waitpid(pid, &status, __WALL);
-	while (got < 0 && errno == EINTR);
-	CHECK(got == pid);
-	return status;
-}
-
-static int bomb(int depth)
-{
-	int n = 1, pids[2], status;
-
-	fill(map_pages(8), 8, depth);
-	for (int i = 0; depth && i < 2; i++) {
-		pids[i] = fork();
-		if (!pids[i])
-			_exit(bomb(depth - 1));
-	}
-	for (int i = 0; depth && i < 2; i++) {
-		status = wait_for(pids[i]);
-		CHECK(WIFEXITED(status));
-		n += WEXITSTATUS(status);
-	}
-	return n;
-}
-
-static void fork_bomb(void)
-{
-	printf("%d processes\n", bomb(5));
-}
-
-static long clone3(uint64_t flags, int exit_signal, int *pidfd)
-{
-	struct clone_args a = { .flags = flags, .exit_signal = exit_signal,
-				.pidfd = (uintptr_t)pidfd };
-
-	return syscall(SYS_clone3, &a, sizeof(a));
-}
-
-static void clone3_corners(void)
-{
-	char *p = map_pages(16);
-	struct pollfd f = { .events = POLLIN };
-	siginfo_t info = { 0 };
-	int pidfd = -1;
-	long pid;
-
-	fill(p, 16, 1);
-	pid = clone3(CLONE_PIDFD, SIGCHLD, &pidfd);
-	if (!pid) {
-		fill(p, 16, 2);
-		_exit(filled(p, 16, 2) ? 5 : 6);
-	}
-	f.fd = pidfd;
-	CHECK(pid > 0 && poll(&f, 1, -1) == 1);
-	CHECK(!waitid(P_PIDFD, pidfd, &info, WEXITED) && filled(p, 16, 1));
-	printf("pidfd: %d %d\n", info.si_code, info.si_status);
-	pid = clone3(CLONE_CLEAR_SIGHAND, 0, NULL);
-	if (!pid)
-		_exit(3);
-	CHECK(waitpid(pid, NULL, 0) < 0);
-	printf("without a signal: %d\n", WEXITSTATUS(wait_for(pid)));
-	pid = clone3(CLONE_FILES | CLONE_FS | CLONE_SIGHAND | CLONE_VM |
-		     CLONE_VFORK, SIGCHLD, NULL);
-	if (!pid) {
-		p[0] = 99;
-		_exit(0);
-	}
-	how("vfork-like", wait_for(pid));
-	printf("%d\n", p[0]);
-	printf("wrong: %ld", clone3(CLONE_THREAD, 0, NULL));
-	printf(" %d\n", errno);
-}
-
-static int touch_and_end(void *p)
-{
-	fill(p, 16, 4);
-	fill(map_pages(16), 16, 5);
-	return 7;
-}
-
-/* clone3, with all registers that the kernel keeps kept. */
-static long clone3_kept(struct clone_args *a)
-{
-	long ret = SYS_clone3;
-	void *at = a;
-
-	__asm__ volatile("syscall" : "+a"(ret), "+D"(at)
-			 : "S"(sizeof(*a)) : "rcx", "r11", "memory");
-	if (at != a)
-		printf("another register\n");
-	return ret;
-}
-
-/* As above; and the child's number is written into the child's memory alone. */
-static void untraced3(void)
-{
-	static const struct clone_args wants = {
-		.flags = CLONE_UNTRACED, .exit_signal = SIGCHLD };
-	struct clone_args a = wants, b = wants;
-	char *p = map_pages(16), *own = map_pages(1);
-	volatile pid_t *number = (pid_t *)own;
-	int pid;
-
-	fill(p, 16, 1);
-	pid = (int)clone3_kept(&a);
-	if (!pid)
-		_exit(memcmp(&a, &wants, sizeof(a)) ? 1 : touch_and_end(p));
-	how("a copy", wait_for(pid));
-	CHECK(filled(p, 16, 1));
-	b.flags |= CLONE_CHILD_SETTID;
-	b.child_tid = (uint64_t)own;
-	pid = (int)clone3_kept(&b);
-	if (!pid)
-		_exit(*number != getpid());
-	how("its number", wait_for(pid));
-	a.flags |= CLONE_SIGHAND;
-	printf("the parent's %d, refused %d\n", *number,
-	       clone3_kept(&a) == -EINVAL);
-	fill(p, 16, 6);
-	pause_ms(60);
-	CHECK(filled(p, 16, 6));
-}
-
-/* Nobody traces such a child, whatever its parent's tracer wants. */
-static void untraced(void)
-{
-	char *stack = map_pages(64), *p = map_pages(16);
-	int pid;
-
-	fill(p, 16, 1);
-	pid = clone(touch_and_end, stack + 64 * PAGE, CLONE_UNTRACED | SIGCHLD,
-		    p);
-	how("a copy", wait_for(pid));
-	CHECK(filled(p, 16, 1));
-	pid = clone(touch_and_end, stack + 64 * PAGE,
-		    CLONE_UNTRACED | CLONE_VM | SIGCHLD, p);
-	how("the same memory", wait_for(pid));
-	printf("%d\n", filled(p, 16, 4));
-	fill(p, 16, 6);
-	pause_ms(60);
-	CHECK(filled(p, 16, 6));
-}
-
-/* Two processes with one memory, neither a thread of the other. */
-static void two_in_one(void)
-{
-	char *stack = map_pages(64), *p = map_pages(64);
-	int pid = clone(touch_and_end, stack + 64 * PAGE, CLONE_VM | SIGCHLD, p);
-
-	for (int i = 0; i < 20; i++) {
-		fill(p + 16 * PAGE, 48, i);
-		pause_ms(5);
-		CHECK(filled(p + 16 * PAGE, 48, i));
-	}
-	how("the other", wait_for(pid));
-	CHECK(filled(p, 16, 4));
-}
 
 static void daemonised(void)
 {
@@ -244,7 +72,7 @@ static void stopped(void)
 	do
 		CHECK(waitpid(pid, &status, WCONTINUED) == pid);
 	while (WIFCONTINUED(status));
-	how("end", status);
+	print_status("end", status);
 }
 
 /* The first process of a namespace waits until it has no child. */
@@ -278,7 +106,7 @@ static void first_of_pidns(void)
 	pid = fork();
 	if (!pid)
 		_exit(getpid() == 1 ? reap_all(0) : 99);
-	how("children and orphans reaped", wait_for(pid));
+	print_status("children and orphans reaped", wait_for(pid));
 }
 
 static void kill_all_of_pidns(void)
@@ -303,7 +131,7 @@ static void kill_all_of_pidns(void)
 			n += WIFSIGNALED(status);
 		_exit(n);
 	}
-	how("killed", wait_for(pid));
+	print_status("killed", wait_for(pid));
 }
 
 static volatile int terms;
@@ -329,7 +157,7 @@ static void kill_group(void)
 	fill(p, 64, 1);
 	pause_ms(120);
 	CHECK(!kill(0, SIGTERM));
-	how("the child", wait_for(pid));
+	print_status("the child", wait_for(pid));
 	for (int i = 0; i < 20; i++) {
 		fill(p, 64, i);
 		pause_ms(5);
@@ -536,7 +364,7 @@ static void traces_child(void)
 		CHECK(!ptrace(PTRACE_CONT, pid, NULL, NULL));
 		status = wait_for(pid);
 	}
-	how("the traced", status);
+	print_status("the traced", status);
 }
 
 static int by_name(const void *a, const void *b)
@@ -608,7 +436,7 @@ static void dumps_core(void)
 		fill(map_pages(64), 64, 1);
 		abort();
 	}
-	how("it", wait_for(pid));
+	print_status("it", wait_for(pid));
 }
 
 static void limits_of_others(void)
@@ -624,7 +452,7 @@ static void limits_of_others(void)
 		_exit(n == 61 && errno == EMFILE ? 0 : n);
 	}
 	CHECK(!prlimit(pid, RLIMIT_NOFILE, &r, &old));
-	how("its descriptors", wait_for(pid));
+	print_status("its descriptors", wait_for(pid));
 	r = (struct rlimit){ 1, 2 };
 	pid = fork();
 	if (!pid) {
@@ -632,7 +460,7 @@ static void limits_of_others(void)
 		for (volatile long i = 0;; i++)
 			;
 	}
-	how("its time", wait_for(pid));
+	print_status("its time", wait_for(pid));
 }
 
 static void file_size_limit(void)
@@ -685,7 +513,7 @@ static void robust_shared(void)
 	pause_ms(20);
 	printf("%s\n", pthread_mutex_lock(m) == EOWNERDEAD ? "owner is dead" :
 	       "locked");
-	how("it", wait_for(pid));
+	print_status("it", wait_for(pid));
 	CHECK(!pthread_mutex_consistent(m) && !pthread_mutex_unlock(m));
 }
 
@@ -767,7 +595,7 @@ static void pidfd_calls(void)
 	while (theirs < 0 && errno == EBADF);
 	printf("%s\n", theirs >= 0 ? "got its descriptor" : "refused");
 	CHECK(!syscall(SYS_pidfd_send_signal, fd, SIGUSR1, NULL, 0));
-	how("it", wait_for(pid));
+	print_status("it", wait_for(pid));
 }
 
 static void from_memory(void)
@@ -871,11 +699,6 @@ static void ends_in_exec(void)
 }
 
 static const struct test_case cases[] = {
-	{ "fork-bomb", fork_bomb },
-	{ "clone3", clone3_corners },
-	{ "untraced", untraced },
-	{ "untraced3", untraced3 },
-	{ "two-in-one", two_in_one },
 	{ "daemon", daemonised },
 	{ "stopped", stopped },
 	{ "first-of-pidns", first_of_pidns },
