@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
- * Limits of the program's memory. The kernel counts ours too, so its soft limit is
- * the program's and what is ours, and rises ahead of each mapping that we make:
- * the program is refused what it would be, and our tables never are. The hard
- * limit has room for all that we shall map, as without rights it cannot be
- * raised again.
+ * Limits of the program's memory. The kernel counts our memory as the program's.
+ * So the kernel's soft limit is the program's own limit plus the size of our
+ * memory, and it is raised before each mapping that we make. The program is
+ * refused what it would be refused without us, and our tables are never refused.
+ * The hard limit has room for all that we shall map: without rights it cannot be
+ * raised later.
  */
 #include <asm/unistd.h>
 #include <linux/errno.h>
@@ -108,23 +109,26 @@ static struct limit kernels(int index)
 	return l;
 }
 
+/* 0 or -errno. */
+static long apply(int index)
+{
+	struct limit real = kernels(index);
+
+	return call(index, &real, NULL);
+}
+
 void moca_exact_limits_more(int64_t bytes)
 {
-	struct limit real;
-
 	for (int i = 0; i < LIMITS; i++) {
 		if (!limits[i].set)
 			continue;
 		limits[i].ours += (uint64_t)bytes;
-		real = kernels(i);
-		call(i, &real, NULL);
+		apply(i);
 	}
 }
 
 void moca_exact_limits_anew(void)
 {
-	struct limit real;
-
 	if (!limits[0].set && !limits[1].set)
 		return;
 	moca_exact_lock();
@@ -132,8 +136,7 @@ void moca_exact_limits_anew(void)
 		if (!limits[i].set)
 			continue;
 		count_ours(i);
-		real = kernels(i);
-		call(i, &real, NULL);
+		apply(i);
 	}
 	moca_exact_unlock();
 }
@@ -141,15 +144,13 @@ void moca_exact_limits_anew(void)
 void moca_exact_limits_begin(void)
 {
 	int i = index_of(RLIMIT_DATA);
-	struct limit real;
 
 	/* With a limited address space there is no agent (collect/exact). */
 	if (call(i, NULL, &limits[i].limit) || limits[i].limit.cur == ~0ull)
 		return;
 	count_ours(i);
 	limits[i].set = 1;
-	real = kernels(i);
-	call(i, &real, NULL);
+	apply(i);
 }
 
 /* The hard limit stays: it could not be raised again when the exec fails. */
@@ -173,7 +174,7 @@ void moca_exact_limits_exec(int exec)
 
 static long set(int index, const struct limit *new)
 {
-	struct limit was = limits[index].limit, real, now;
+	struct limit was = limits[index].limit, now;
 	uint64_t room = limits[index].room;
 	long ret = call(index, NULL, &now);
 
@@ -187,14 +188,11 @@ static long set(int index, const struct limit *new)
 	/* Not more at the next call: it could not be raised. */
 	if (!room)
 		limits[index].room = limits[index].ours + ROOM;
-	real = kernels(index);
 	/* What the program may set without rights, the kernel shall allow us. */
-	if (real.max > now.max && new->max <= (limits[index].set ? was.max :
-								   now.max)) {
+	if (kernels(index).max > now.max &&
+	    new->max <= (limits[index].set ? was.max : now.max))
 		limits[index].room = now.max - new->max;
-		real = kernels(index);
-	}
-	ret = call(index, &real, NULL);
+	ret = apply(index);
 	if (ret) {
 		limits[index].limit = was;
 		limits[index].room = room;

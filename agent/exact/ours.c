@@ -13,7 +13,7 @@
 
 #define MCL_ONFAULT_FLAG 4
 
-/* libmoca-alloc, which is in the program too, shall make no more calls. */
+/* libmoca-alloc, which runs in the program, makes no system calls from here on. */
 static void silence(void)
 {
 	struct moca_agent_quiet q;

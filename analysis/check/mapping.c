@@ -5,46 +5,23 @@
  * looked at them, and what a call maps when the call returns; until then the
  * kernel, and what recording makes the program execute, may have touched it. A
  * main thread's stack grows below what was told, and so does MAP_GROWSDOWN. A gap
- * may tell that mappings are not told until the next exec. Where nothing is mapped an access
- * fails, and is recorded like others: SIGSEGV answers it, which is told as a
- * change; or the system call whose access it was says EFAULT, which is not told.
+ * may tell that mappings are not told until the next exec. An access where nothing
+ * is mapped fails, and is recorded like others. A program's own is answered by
+ * SIGSEGV, which the trace tells as a change. One inside a system call makes the
+ * call fail with EFAULT, which the trace does not tell.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/check/pages.h"
 #include "analysis/check/rules.h"
 #include "analysis/trace.h"
-#include "lib/base/table.h"
 #include "lib/base/vec.h"
-
-#define PAGE_SHIFT 12
 
 /* Mappings looked at for accesses outside of mappings, in all: a hostile trace
  * may have many of both. */
 #define STEPS_MAX (100ull << 20)
-
-struct page {
-	uint64_t number;	/* of the page, + 1; 0 = none */
-	uint64_t pid;
-};
-
-static uint64_t page_hash(const struct page *p)
-{
-	return moca_mix(p->number ^ p->pid << 52);
-}
-
-static int page_same(const struct page *a, const struct page *b)
-{
-	return a->number == b->number && a->pid == b->pid;
-}
-
-static int page_used(const struct page *p)
-{
-	return p->number != 0;
-}
-
-MOCA_TABLE(page, struct page, page_hash, page_same, page_used);
 
 /* What happened to a process. */
 struct moment {

@@ -9,33 +9,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/check/pages.h"
 #include "analysis/check/rules.h"
-#include "lib/base/table.h"
 
-#define PAGE_SHIFT 12
 #define PAGES_MAX (1u << 23)	/* 128 MiB, and as much again as it grows */
-
-struct page {
-	uint64_t number;	/* of the page, + 1; 0 = none */
-	uint64_t pid;
-};
-
-static uint64_t page_hash(const struct page *p)
-{
-	return moca_mix(p->number ^ p->pid << 52);
-}
-
-static int page_same(const struct page *a, const struct page *b)
-{
-	return a->number == b->number && a->pid == b->pid;
-}
-
-static int page_used(const struct page *p)
-{
-	return p->number != 0;
-}
-
-MOCA_TABLE(page, struct page, page_hash, page_same, page_used);
 
 struct touched {
 	struct page *entries;

@@ -106,7 +106,10 @@ static size_t say_object(const struct moca_object *o, uint64_t addr, char *buf,
 	for (at = addr > o->addr ? addr : o->addr;
 	     at < end && at - o->addr < o->size && used < len; at += WORD) {
 		moca_where_byte(o, at, name, sizeof(name));
-		/* Bytes of one number; or between members. */
+		/*
+		 * A number of several words has one name, which is told once. A
+		 * name without a member is of padding between members.
+		 */
 		if (!strcmp(name, last) ||
 		    (at > addr && at > o->addr && !strchr(name, '.') &&
 		     !strchr(name, '[') && !strchr(name, '(')))

@@ -78,6 +78,7 @@ static void decide(struct filter *f, const struct traced_call *c,
 		return;
 	case CALL_BITS:
 		if_bits(f, c->value, 1);
+		verdict(f, TRACE);
 		break;
 	case CALL_VALUE:
 		if_equal(f, c->value, 7);
@@ -85,10 +86,9 @@ static void decide(struct filter *f, const struct traced_call *c,
 		break;
 	case CALL_DESCRIPTOR:
 		if_equal(f, descriptor, 1);
+		verdict(f, TRACE);
 		break;
 	}
-	if (c->when != CALL_VALUE)
-		verdict(f, TRACE);
 	if (next && next->nr == c->nr)
 		load(f, OFFSET(nr));
 	else

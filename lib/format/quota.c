@@ -28,12 +28,6 @@ struct moca_quota *moca_quota_new(uint64_t limit_bytes)
 	return q;
 }
 
-void moca_quota_free(struct moca_quota *q)
-{
-	if (q)
-		munmap(q, sizeof(*q));
-}
-
 void moca_quota_set(struct moca_quota *q, enum moca_quota_part part,
 		    uint64_t bytes)
 {

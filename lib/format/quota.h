@@ -16,10 +16,9 @@ enum moca_quota_part {
 
 struct moca_quota;
 
-/* Shared with processes that are forked later. NULL with errno. */
+/* Shared with processes that are forked later; lasts as long as they do. NULL
+ * with errno. */
 struct moca_quota *moca_quota_new(uint64_t limit_bytes);
-/* This process' mapping of it. NULL is fine. */
-void moca_quota_free(struct moca_quota *q);
 
 /* For all below, a NULL q is one without a limit. Any thread may call them. */
 void moca_quota_set(struct moca_quota *q, enum moca_quota_part part,
