@@ -613,7 +613,7 @@ static void from_memory(void)
 
 static void without_random(void)
 {
-	char *argv[] = { "corpus-process", "two-in-one", NULL };
+	char *argv[] = { "corpus-process", "scheduling", NULL };
 	int old = personality(0xffffffff);
 
 	if (personality(old | ADDR_NO_RANDOMIZE) < 0)
