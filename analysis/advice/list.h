@@ -27,7 +27,9 @@
 	/* structures with one cause */ \
 	X(MISPLACED, "misplaced") \
 	/* faults on memory that was given back */ \
-	X(CHURN, "fault-churn")
+	X(CHURN, "fault-churn") \
+	/* allocated on and on, and used once */ \
+	X(GROWING, "growing-memory")
 
 /* Of those about placement the first that holds says it all. */
 #define ADVICE_PLACEMENT(X) \
@@ -48,7 +50,8 @@
 #define ADVICE_OTHERS(X) \
 	X(rule_unbalanced) \
 	X(rule_huge_pages) \
-	X(rule_abandoned)
+	X(rule_abandoned) \
+	X(rule_growing)
 
 /* Of the whole program, when its structures were looked at. */
 #define ADVICE_WHOLE(X) \

@@ -26,7 +26,7 @@ struct page {
 	uint8_t home;		/* node; MOCA_TOPOLOGY_NO_NODE: not known */
 	uint8_t returns;	/* of lanes, after another one; at most 255 */
 	uint8_t flags;
-	uint8_t spare;
+	uint8_t first_window;
 	uint16_t use[];		/* accesses, of each lane; in proportion */
 };
 

@@ -65,6 +65,8 @@ struct moca_profile_object {
 	uint64_t late_pages;	/* pages used after their first interval */
 	uint64_t idle_pages;	/* last used in the first half of the trace,
 				   of objects that live to its end, or nearly */
+	uint64_t brief_pages;	/* first used in the first three quarters of the
+				   trace, last within a sixteenth of it later */
 	/*
 	 * Accesses from another node. On the recorded machine FIRST_TOUCH is how
 	 * it was: where each page lay when it was accessed; what is not known is

@@ -4,6 +4,8 @@
 
 static void access_(struct gather *g, const struct seen *s)
 {
+	if (s->is_new)
+		s->page->first_window = (uint8_t)s->window;
 	if (s->is_new || s->page->first_interval == s->x->interval)
 		return;
 	s->page->flags |= PAGE_USED_LATE;
@@ -12,6 +14,13 @@ static void access_(struct gather *g, const struct seen *s)
 	s->page->flags |= PAGE_WRITTEN_LATE;
 	if (s->page->late_writes != UINT32_MAX)
 		s->page->late_writes++;
+}
+
+static int is_brief(const struct moca_profile *p, const struct page *page)
+{
+	return 4 * page->first_window < 3 * p->windows &&
+	       16 * (unsigned)(page->last_window - page->first_window) <=
+		       p->windows;
 }
 
 /* To the end of the program, where many free all that they have. */
@@ -28,6 +37,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 {
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;
+	o->brief_pages += (uint64_t)is_brief(p, page);
 	if (is_kept(p, o->object) && page->last_window < p->windows / 2)
 		o->idle_pages++;
 }

@@ -438,7 +438,42 @@ static int abandoned(void)
 	return 0;
 }
 
-/* The same, freed when `done` of 100 intervals are over. */
+/*
+ * 64 buffers of 100 pages of one site, one in each interval; reused: so many of
+ * them are used in each, from the last one on.
+ */
+static int growing(unsigned buffers, unsigned reused)
+{
+	unsigned i, k;
+
+	begin(1, 100);
+	for (i = 1; i < buffers; i++)
+		put_alloc(0, HEAP + 100 * i * PAGE, 100 * PAGE, 1,
+			  MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 64; i++) {
+		for (k = 0; k < reused && k <= i; k++)
+			sweep(0, (i - k) % buffers * 100,
+			      (i - k) % buffers * 100 + 100, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look("2x1");
+}
+
+static int grows(void)
+{
+	CHECK(!growing(64, 1));
+	CHECK(only(MOCA_FINDING_GROWING));
+	CHECK(object()->brief_pages >= 4700 && object()->brief_pages <= 4900);
+	CHECK(strstr(advice->findings[0].title, "19.2 MiB a second"));
+	/* A table that grows and is used, and a ring. */
+	CHECK(!growing(64, 64));
+	CHECK(!advice->count);
+	CHECK(!growing(48, 1));
+	CHECK(!advice->count);
+	return 0;
+}
+
+/* As abandoned, freed when `done` of 100 intervals are over. */
 static int freed_at(unsigned done)
 {
 	unsigned i;
@@ -755,6 +790,7 @@ int main(void)
 	run("unbalanced", unbalanced);
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
+	run("grows", grows);
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);
 	run("hot spot", hot_spot);

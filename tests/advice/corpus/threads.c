@@ -234,6 +234,52 @@ static void abandon(long t)
 		free(input);
 }
 
+#define ENTRIES 1600
+
+/* What each request leaves behind; fixed: the last 100 of them. */
+static void grows(long t)
+{
+	static uint64_t *entries[ENTRIES];
+	long n = 64 << 10;
+
+	if (t)
+		return;
+	for (long r = 0; r < ENTRIES; r++) {
+		uint64_t *e = memory((size_t)n); /* FAULT grows */
+
+		for (long i = 0; i < 1500000; i++)
+			e[i % (n / 8)] = noise((uint64_t)(i + r));
+		result[0][0] += e[r];
+		entries[r] = e;
+		if (fixed && r >= 100)
+			free(entries[r - 100]);
+	}
+}
+
+/*
+ * A table that grows as well, and is looked up all the time; less than huge
+ * pages would pay for.
+ */
+static void index_grows(long t)
+{
+	static uint64_t *entries[ENTRIES];
+	long n = 16 << 10;
+
+	if (t)
+		return;
+	for (long r = 0; r < ENTRIES; r++) {
+		entries[r] = memory((size_t)n);
+		for (long i = 0; i < n / 8; i++)
+			entries[r][i] = noise((uint64_t)(i + r));
+		for (uint64_t i = 0; i < 100000; i++) {
+			uint64_t x = noise(i * (uint64_t)r);
+
+			result[0][0] += entries[x % (uint64_t)(r + 1)]
+					       [x / ENTRIES % (uint64_t)(n / 8)];
+		}
+	}
+}
+
 #define ARRAYS 4
 
 /* In the first thread: others' heaps keep what is freed. */
@@ -305,7 +351,7 @@ static const struct {
 	{ "true-counter", true_counter }, { "locked", locked },
 	{ "serial-static", serial_static }, { "serial-heap", serial_heap },
 	{ "table", table }, { "scatter", scatter }, { "abandon", abandon },
-	{ "churn", churn }, { "jumps", jumps }, { "unequal", unequal },
+	{ "grows", grows }, { "index-grows", index_grows }, { "churn", churn }, { "jumps", jumps }, { "unequal", unequal },
 };
 static size_t chosen;
 
