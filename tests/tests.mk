@@ -79,7 +79,7 @@ RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
 SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run \
-	tests/house/format tests/house/runner tests/model/run tests/fuzz/run tests/programs/run \
+	tests/house/format tests/house/names tests/house/runner tests/model/run tests/fuzz/run tests/programs/run \
 	tests/programs/refusals tests/programs/full-disk tests/programs/certificate \
 	tests/programs/preload tests/programs/corners \
 	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \

@@ -38,13 +38,41 @@ void print_status(const char *what, int status)
 	fflush(stdout);
 }
 
+static const struct test_case *all;
+
+static const struct test_case *find_case(const char *name)
+{
+	for (const struct test_case *c = all; c->name; c++)
+		if (!strcmp(c->name, name))
+			return c;
+	fprintf(stderr, "%s: no case is called \"%s\"\n",
+		program_invocation_short_name, name);
+	return NULL;
+}
+
+void exec_case(const char *name)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	CHECK(n > 0);
+	path[n] = 0;
+	if (!find_case(name))
+		exit(2);
+	fflush(stdout);
+	execl(path, program_invocation_name, name, (char *)NULL);
+	CHECK(!"exec");
+}
+
 int cases_main(int argc, char **argv, const struct test_case *cases)
 {
 	const struct test_case *c;
 
-	for (c = cases; argc > 1 && c->name; c++) {
-		if (strcmp(c->name, argv[1]))
-			continue;
+	all = cases;
+	if (argc > 1) {
+		c = find_case(argv[1]);
+		if (!c)
+			return 2;
 		c->run();
 		printf("%s: done\n", c->name);
 		return fflush(stdout) ? 1 : 0;

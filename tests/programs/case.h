@@ -87,6 +87,12 @@ int wait_for(int pid);
 /* Print it: "WHAT: exit 3" or "WHAT: signal 11, core". */
 void print_status(const char *what, int status);
 
+/* Execute the same program for the case of this name. tests/house/names looks
+ * for it in the program. */
+void exec_case(const char *name) __attribute__((noreturn));
+
+/* Run the case that argv[1] names; without it, list the cases on stderr and
+ * return 2. Of a name that is no case's, one line says so. */
 int cases_main(int argc, char **argv, const struct test_case *cases);
 
 #endif

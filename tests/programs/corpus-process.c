@@ -613,13 +613,11 @@ static void from_memory(void)
 
 static void without_random(void)
 {
-	char *argv[] = { "corpus-process", "scheduling", NULL };
 	int old = personality(0xffffffff);
 
 	if (personality(old | ADDR_NO_RANDOMIZE) < 0)
 		UNSUPPORTED("personality");
-	execv("/proc/self/exe", argv);
-	CHECK(0);
+	exec_case("scheduling");
 }
 
 static void changes_root(void)

@@ -16,7 +16,6 @@
 #include <sys/wait.h>
 
 extern char **environ;
-static char self[4096];
 
 static char bss[64 * PAGE];
 static int data[4 * PAGE / sizeof(int)] = { 7 };
@@ -301,13 +300,6 @@ static void clone_vm(void)
 	CHECK(filled(p, 16, 77));
 }
 
-static void exec_self(const char *name, const char *arg)
-{
-	fflush(stdout);
-	execl(self, "processes", name, arg, (char *)NULL);
-	CHECK(!"exec");
-}
-
 /* Twenty programs, one after the other, in one process. */
 /* Works for a while in memory of its own, so that it is swept. */
 static void work_a_while(int seed)
@@ -489,7 +481,7 @@ static void exec_chain(void)
 	snprintf(text, sizeof(text), "%d", n + 1);
 	setenv("CHAIN", text, 1);
 	if (n < 20)
-		exec_self("exec-chain", NULL);
+		exec_case("exec-chain");
 	printf("after %d execs\n", n);
 }
 
@@ -730,8 +722,5 @@ static const struct test_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	CHECK(n > 0);
 	return cases_main(argc, argv, cases);
 }
