@@ -220,6 +220,8 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "shared_accesses", o->shared_accesses);
 	json_uint(j, "late_writes", o->late_writes);
 	json_uint(j, "idle_pages", o->idle_pages);
+	json_uint(j, "hot_pages", o->hot_pages);
+	json_uint(j, "cold_pages", o->cold_pages);
 	json_uint(j, "node_unknown", o->unknown);
 	json_uint(j, "processes", o->object->processes);
 	json_string(j, "sharing", moca_sharing_name(o->object->sharing));

@@ -66,6 +66,26 @@ static void print_working_set(const struct moca_profile *p)
 	       text_duration((char[TEXT_MAX]){ 0 }, p->window_ns));
 }
 
+/* Of data: how often pages are used, where there are intervals to tell. */
+static void print_temperature(const struct moca_profile *p)
+{
+	uint64_t hot = 0, cold = 0;
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < p->count; i++) {
+		if (!p->rows[i].data)
+			continue;
+		hot += p->rows[i].hot_pages;
+		cold += p->rows[i].cold_pages;
+	}
+	if (p->intervals < 10 || !p->pages)
+		return;
+	printf("Temperature   used in half of the intervals or more %s, in a tenth or less %s, of %s\n",
+	       text_size(a, hot * 4096), text_size(b, cold * 4096),
+	       text_size(c, p->pages * 4096));
+}
+
 static void print_rates(const struct moca_rates *r)
 {
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], own[TEXT_MAX + 16] = "";
@@ -118,8 +138,10 @@ static void print_head(const struct advice_view *v)
 		print_share("Node unknown ", p->unknown, p->accesses);
 		printf(" of the accesses, which are taken to be as the others\n");
 	}
-	if (!p->counts)
+	if (!p->counts) {
 		print_working_set(p);
+		print_temperature(p);
+	}
 	print_rates(v->rates);
 }
 

@@ -5,6 +5,8 @@
 #include "analysis/advice/rules.h"
 
 #define LARGE 16384		/* 64 MiB: as the pattern has it */
+/* What TLBs reach, 12 MiB: an interval in which less is used has few misses. */
+#define REACH 3072
 
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 {
@@ -17,6 +19,8 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		HOLDS("it is used at random",
 		      o->patterns & MOCA_PATTERN_RANDOM),
 		HOLDS("it is used all over", o->patterns & MOCA_PATTERN_HUGE),
+		AT_LEAST("size of what is used in an interval", PAGES,
+			 (double)o->accesses / p->intervals, REACH),
 		AT_LEAST("share of all accesses", SHARE,
 			 (double)o->accesses / p->accesses, 0.2),
 		AT_LEAST("steps per page", NUMBER,

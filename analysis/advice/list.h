@@ -29,7 +29,9 @@
 	/* faults on memory that was given back */ \
 	X(CHURN, "fault-churn") \
 	/* allocated on and on, and used once */ \
-	X(GROWING, "growing-memory")
+	X(GROWING, "growing-memory") \
+	/* a little is used all the time, much seldom */ \
+	X(TIERS, "hot-and-cold")
 
 /* Of those about placement the first that holds says it all. */
 #define ADVICE_PLACEMENT(X) \
@@ -57,6 +59,7 @@
 #define ADVICE_WHOLE(X) \
 	X(rule_churn) \
 	X(rule_misplaced) \
-	X(rule_line_turns)
+	X(rule_line_turns) \
+	X(rule_tiers)
 
 #endif

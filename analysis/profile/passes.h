@@ -104,7 +104,8 @@ struct pass {
 
 extern const struct pass moca_pass_working_set, moca_pass_sharing,
 	moca_pass_first_touch, moca_pass_distribution, moca_pass_remote,
-	moca_pass_steps, moca_pass_reuse, moca_pass_patterns;
+	moca_pass_steps, moca_pass_reuse, moca_pass_temperature,
+	moca_pass_patterns;
 
 /*
  * Counts distinct pages, and fills what rows inherited; rows by id. 0 or

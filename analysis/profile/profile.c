@@ -17,7 +17,8 @@
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
 	&moca_pass_distribution, &moca_pass_remote, &moca_pass_steps,
-	&moca_pass_reuse, &moca_pass_patterns, /* by what the others found */
+	&moca_pass_reuse, &moca_pass_temperature,
+	&moca_pass_patterns, /* by what the others found */
 };
 #define PASSES (sizeof(passes) / sizeof(*passes))
 

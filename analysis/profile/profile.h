@@ -68,6 +68,12 @@ struct moca_profile_object {
 	uint64_t brief_pages;	/* first used in the first three quarters of the
 				   trace, last within a sixteenth of it later */
 	/*
+	 * Used in at least half of the intervals from their first one on; in a
+	 * tenth at most. hot_first, hot_last: which of `pages`, by address.
+	 */
+	uint64_t hot_pages, hot_first, hot_last;
+	uint64_t cold_pages, cold_accesses;
+	/*
 	 * Accesses from another node. On the recorded machine FIRST_TOUCH is how
 	 * it was: where each page lay when it was accessed; what is not known is
 	 * taken to be as what is.

@@ -473,6 +473,43 @@ static int grows(void)
 	return 0;
 }
 
+/*
+ * 2 MiB in each interval, 80 MiB of the same object a part in each: each page of
+ * it 3 times in 60 intervals, or `times` as often.
+ */
+static int tiers(unsigned times)
+{
+	unsigned i, k;
+
+	begin(1, 512 + 20480);
+	for (i = 0; i < 60; i++) {
+		sweep(0, 0, 512, i ? MOCA_ACCESS_READ : MOCA_ACCESS_WRITE);
+		for (k = 0; k < times; k++) {
+			unsigned from = 512 + (i + 7 * k) % 20 * 1024;
+
+			sweep(0, from, from + 1024, MOCA_ACCESS_READ);
+		}
+		next();
+	}
+	return look("2x1");
+}
+
+static int hot_and_cold(void)
+{
+	CHECK(!tiers(1));
+	CHECK(only(MOCA_FINDING_TIERS));
+	CHECK(object()->hot_pages == 512 && object()->hot_first == 0 &&
+	      object()->hot_last == 511);
+	CHECK(object()->cold_pages == 20480);
+	CHECK(strstr(advice->findings[0].evidence[0],
+		     "from 0.0 to 2.0 of the 82.0 MiB"));
+	/* More often: slow memory would have to give too much. */
+	CHECK(!tiers(6));
+	CHECK(object()->hot_pages == 512 && !object()->cold_pages);
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* As abandoned, freed when `done` of 100 intervals are over. */
 static int freed_at(unsigned done)
 {
@@ -791,6 +828,7 @@ int main(void)
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
 	run("grows", grows);
+	run("hot_and_cold", hot_and_cold);
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);
 	run("hot spot", hot_spot);

@@ -304,6 +304,27 @@ static void churn(long t)
 	}
 }
 
+#define HOT (4 * MIB / 8)
+#define COLD (128 * MIB / 8)
+
+/*
+ * Of 2,000 steps one goes to the cold part; fixed: all go anywhere in what is
+ * small.
+ */
+static void rings(long t)
+{
+	uint64_t n = HOT + (fixed ? 0 : COLD), *a;
+
+	if (t)
+		return;
+	a = memory(n * 8); /* FAULT rings */
+	for (uint64_t i = 0; i < n; i++)
+		a[i] = noise(i);
+	for (uint64_t i = 0; i < 200000000; i++)
+		result[0][0] += a[i % 2000 || fixed ? noise(i) % HOT :
+				  HOT + noise(i) % (uint64_t)COLD];
+}
+
 /* A random walk; fixed: page after page. */
 static void jumps(long t)
 {
@@ -351,7 +372,8 @@ static const struct {
 	{ "true-counter", true_counter }, { "locked", locked },
 	{ "serial-static", serial_static }, { "serial-heap", serial_heap },
 	{ "table", table }, { "scatter", scatter }, { "abandon", abandon },
-	{ "grows", grows }, { "index-grows", index_grows }, { "churn", churn }, { "jumps", jumps }, { "unequal", unequal },
+	{ "grows", grows }, { "index-grows", index_grows }, { "churn", churn }, { "rings", rings },
+	{ "jumps", jumps }, { "unequal", unequal },
 };
 static size_t chosen;
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * How often pages are used: in how many of the intervals since their first one. A
+ * page has at most one record of a read and one of a write in an interval, so it
+ * was used in at least as many as it has of either, and in as many as it has records
+ * at most.
+ */
+#include "analysis/profile/passes.h"
+
+/* Fewer intervals say nothing of how seldom it is. */
+#define ALIVE_MIN 10
+
+static void page_(const struct moca_profile *p, struct moca_profile_object *o,
+		  const struct page *page, uint64_t number, size_t i, size_t n)
+{
+	uint64_t alive = p->intervals - page->first_interval;
+	uint64_t other = page->accesses - page->late_writes;
+	uint64_t least = other > page->late_writes ? other : page->late_writes;
+
+	if (alive < ALIVE_MIN)
+		return;
+	if (2 * least >= alive) {
+		if (!o->hot_pages++)
+			o->hot_first = i;
+		o->hot_last = i;
+	} else if (10 * (uint64_t)page->accesses <= alive) {
+		o->cold_pages++;
+		o->cold_accesses += page->accesses;
+	}
+}
+
+const struct pass moca_pass_temperature = {
+	.name = "temperature", .page = page_,
+};
