@@ -155,19 +155,49 @@ static int is_hidden(struct objects_view *v, const struct wanted *w,
 	return 1;
 }
 
-static int choose(struct objects_view *v, const struct wanted *w)
+/* One row for the sections of a file, where rows are not asked for by name. */
+static int fold(struct objects_view *v, const struct wanted *w)
+{
+	size_t i, kept = 0;
+	uint32_t to;
+	int err;
+
+	if (v->all || v->name || w->glob)
+		return 0;
+	err = objects_fold(v->rows, v->count, &v->fold);
+	if (err)
+		return err;
+	for (i = 0; i < v->count; i++)
+		if (v->fold.into[i] == OBJECTS_NOT_FOLDED)
+			v->rows[kept++] = v->rows[i];
+	for (to = 0; to < v->fold.count; to++)
+		if (v->fold.rows[to].instances > 1)
+			v->rows[kept++] = &v->fold.rows[to];
+	v->count = kept;
+	return 0;
+}
+
+static int choose(struct objects_view *v, const struct wanted *w, int json)
 {
 	enum sort_key sort = w->sort;
 	const struct moca_object *rows;
-	size_t i, n;
+	size_t i, n, kept = 0;
+	int err;
 
 	rows = moca_objects_rows(v->objects, &n);
 	v->rows = calloc(n + 1, sizeof(*v->rows));
 	if (!v->rows)
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
-		if (matches(&rows[i], v, w) && !is_hidden(v, w, &rows[i]))
+		if (matches(&rows[i], v, w))
 			v->rows[v->count++] = &rows[i];
+	err = json ? 0 : fold(v, w);
+	if (err)
+		return err;
+	for (i = 0; i < v->count; i++)
+		if (!is_hidden(v, w, v->rows[i]))
+			v->rows[kept++] = v->rows[i];
+	v->count = kept;
 	qsort_r(v->rows, v->count, sizeof(*v->rows), compare_rows, &sort);
 	return 0;
 }
@@ -187,7 +217,7 @@ static int show(struct objects_view *v, struct moca_objects_options *opt,
 		return 1;
 	}
 	moca_objects_totals(v->objects, &v->totals);
-	err = choose(v, w);
+	err = choose(v, w, json);
 	if (!err && v->name && !v->count) {
 		moca_error("objects: nothing in '%s' is called '%s' ('moca objects --all %s' lists all names)",
 			   v->path, v->name, v->path);
@@ -258,7 +288,7 @@ int cmd_objects(int argc, char **argv)
 		OPT_STRING(0, "name", &w.glob, "GLOB", "only objects whose names match"),
 		OPT_SIZE(0, "min-size", &min, "list objects from this size on (4K)"),
 		OPT_FLAG(0, "instances", &v.instances, "list the objects of each line one by one, too"),
-		OPT_FLAG(0, "all", &v.all, "list all, however small and little used"),
+		OPT_FLAG(0, "all", &v.all, "list all, however small and little used, and sections one by one"),
 		OPT_UINT(0, "task", &task, "N", "only accesses of this task, by its number in the trace"),
 		OPT_DURATION(0, "from", &from, "only accesses from this time after the start on"),
 		OPT_DURATION(0, "to", &to, "only accesses before this time after the start"),
@@ -312,6 +342,7 @@ int cmd_objects(int argc, char **argv)
 	opt.touchers = v.by != BY_NONE && v.by != BY_RANGE;
 	opt.ranges = v.by == BY_RANGE;
 	ret = set_task(&opt, &v, task) ? EXIT_USAGE : show(&v, &opt, &w, json);
+	objects_fold_free(&v.fold);
 	free(v.rows);
 	moca_objects_free(v.objects);
 	moca_trace_close(v.trace);

@@ -120,7 +120,7 @@ int cmd_summary(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
 		OPT_STRING(0, "detail", &detail, "P", "phases: 0 shows each difference, 1 none (best trade)"),
-		OPT_FLAG(0, "all", &v.all, "list all objects, also those that are little used"),
+		OPT_FLAG(0, "all", &v.all, "list all objects, also those that are little used, and sections one by one"),
 		OPT_FLAG(0, "first", &v.first, "print the first finding only, in three lines at most"),
 		OPT_FLAG(0, "json", &json, "print JSON for programs, with everything in it"),
 		OPT_END

@@ -12,10 +12,7 @@
 #include "report/advice.h"
 #include "report/objects.h"
 
-#define TOP 12
-#define FEW 1000		/* one of so many accesses: 0.1 % */
 #define PHASES_SHOWN 24
-#define NAME_MIN 16
 
 double advice_remote(const struct moca_profile_object *o)
 {
@@ -218,90 +215,6 @@ static void print_findings(const struct advice_view *v)
 		terminal_wrap("  - ", a->notes[i], width);
 }
 
-static void pattern_text(unsigned patterns, char *buf, size_t len)
-{
-	/* What the column before says already. */
-	unsigned said = MOCA_PATTERN_PRIVATE | MOCA_PATTERN_HANDED |
-			MOCA_PATTERN_SHARED, i;
-	size_t at = 0;
-
-	*buf = 0;
-	for (i = 0; i < MOCA_PATTERNS && at < len; i++)
-		if (patterns & ~said & 1u << i)
-			at += (size_t)snprintf(buf + at, len - at, "%s%s",
-					       at ? ", " : "",
-					       moca_pattern_name(i));
-}
-
-static void print_object(const struct moca_profile *p,
-			 const struct moca_profile_object *o, int width,
-			 int sharing_width)
-{
-	char a[TEXT_MAX], sharing[OBJECTS_SHARING_LEN], patterns[160];
-	int name = width >= 110 ? 30 : width >= 90 ? 22 : NAME_MIN;
-
-	printf("  ");
-	terminal_name(o->object->name, name);
-	printf(" %6.1f %%", p->accesses ? 100. * o->accesses / p->accesses : 0);
-	printf(" %10s", text_count(a, o->pages));
-	if (width >= 90)
-		printf(" %6.0f %%", o->accesses ? 100. * o->writes /
-						 o->accesses : 0);
-	printf(" %4u", o->object->threads);
-	printf(" %6.1f %%", 100 * advice_remote(o));
-	printf(" %-*s", sharing_width,
-	       objects_sharing(o->object, sharing, sizeof(sharing)));
-	pattern_text(o->patterns, patterns, sizeof(patterns));
-	printf("%s%s\n", *patterns ? " " : "", patterns);
-}
-
-/* What processes share is told with their number. */
-static int sharing_width(const struct moca_profile *p)
-{
-	char buf[OBJECTS_SHARING_LEN];
-	int width = 12, n;
-	size_t i;
-
-	for (i = 0; i < p->count; i++) {
-		if (!p->rows[i].data || !p->rows[i].accesses)
-			continue;
-		n = (int)strlen(objects_sharing(p->rows[i].object, buf,
-						sizeof(buf)));
-		width = n > width ? n : width;
-	}
-	return width;
-}
-
-static void print_objects(const struct advice_view *v)
-{
-	const struct moca_profile *p = v->profile;
-	int width = terminal_width(TERMINAL_PIPE), sharing = sharing_width(p);
-	size_t i, shown = 0, left = 0;
-
-	terminal_style(STYLE_STRONG);
-	printf("\nData structures, by accesses\n");
-	terminal_style(STYLE_DIM);
-	printf("  %-*s %8s %10s", width >= 110 ? 30 : width >= 90 ? 22 :
-				 NAME_MIN, "name", "accesses", "pages");
-	if (width >= 90)
-		printf(" %8s", "writes");
-	printf(" %4s %8s %-*s pattern\n", "thr.", "remote", sharing, "sharing");
-	terminal_style(STYLE_NONE);
-	for (i = 0; i < p->count; i++) {
-		if (!p->rows[i].data || !p->rows[i].accesses)
-			continue;
-		if (!v->all && (shown == TOP || p->rows[i].accesses * FEW <
-						p->accesses)) {
-			left++;
-			continue;
-		}
-		print_object(p, &p->rows[i], width, sharing);
-		shown++;
-	}
-	if (left)
-		printf("  ... and %zu more: --all lists them\n", left);
-}
-
 static void print_phase(const struct advice_view *v, const struct moca_phase *x)
 {
 	uint64_t origin = trace_origin(v->trace);
@@ -354,7 +267,7 @@ void advice_print(const struct advice_view *v)
 {
 	print_head(v);
 	print_findings(v);
-	print_objects(v);
+	advice_objects_print(v);
 	advice_lines_print(v);
 	advice_counts_print(v);
 	print_phases(v);

@@ -33,6 +33,8 @@ void advice_free(struct advice_view *v);
 void advice_print(const struct advice_view *v);
 /* The first finding, or that there is none, in three lines at most. */
 void advice_first_print(const struct advice_view *v);
+/* The table of data structures. */
+void advice_objects_print(const struct advice_view *v);
 void advice_json(FILE *f, const struct advice_view *v);
 struct json;
 /* Which rules were asked, what came closest, what is most remote. */

@@ -4,6 +4,7 @@
 #define MOCA_REPORT_OBJECTS_H
 
 #include "analysis/objects/objects.h"
+#include "report/fold.h"
 
 enum objects_by { BY_NONE, BY_LINE, BY_FUNCTION, BY_THREAD, BY_RANGE };
 
@@ -15,6 +16,7 @@ struct objects_view {
 	/* What is listed, sorted. */
 	const struct moca_object **rows;
 	size_t count;
+	struct objects_fold fold;	/* some of these */
 	size_t hidden_few;		/* not listed: too few accesses */
 	size_t hidden_small;		/* not listed: too small */
 	uint64_t hidden_accesses;

@@ -5,8 +5,6 @@
 #include "analysis/advice/rules.h"
 
 #define LARGE 16384		/* 64 MiB: as the pattern has it */
-/* What TLBs reach, 12 MiB: an interval in which less is used has few misses. */
-#define REACH 3072
 
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 {
@@ -20,7 +18,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		      o->patterns & MOCA_PATTERN_RANDOM),
 		HOLDS("it is used all over", o->patterns & MOCA_PATTERN_HUGE),
 		AT_LEAST("size of what is used in an interval", PAGES,
-			 (double)o->accesses / p->intervals, REACH),
+			 (double)o->accesses / p->intervals, MOCA_TLB_REACH),
 		AT_LEAST("share of all accesses", SHARE,
 			 (double)o->accesses / p->accesses, 0.2),
 		AT_LEAST("steps per page", NUMBER,

@@ -42,6 +42,9 @@ struct moca_object {
 	const char *name;	/* "u", "stack #2 (worker)"; never NULL */
 	const char *site;	/* "solve() at solve.c:12"; "" = has none */
 	const char *program;	/* path of the executable */
+	const char *module;	/* path of the ELF file that it is part of, if
+				   it is a variable or a section; else NULL */
+	int section;		/* of the module, what is no variable */
 	const struct moca_shape *shape;	/* NULL = unknown */
 	const struct moca_site *alloc;	/* HEAP, SMALL; else NULL */
 	int named;		/* 1: counts as named in the share */

@@ -93,6 +93,21 @@ static int64_t stack(struct seek *k, uint32_t task, uint64_t first,
 		     intern(k, ""), 1, first, last - first + 1, k->time_ns);
 }
 
+/* Its row is of that file; id: what place returned. */
+static int64_t part_of(struct seek *k, int64_t id, const char *path, int section)
+{
+	struct moca_table *t = &k->o->table;
+
+	if (id < 0)
+		return id;
+	path = intern(k, path);
+	if (!path)
+		return -ENOMEM;
+	t->rows[t->inst_row[id]].o.module = path;
+	t->rows[t->inst_row[id]].o.section = section;
+	return id;
+}
+
 /* A variable, and how its row looks. base: where its vaddr 0 would be. */
 static int64_t variable(struct seek *k, const struct moca_variable *v,
 			struct moca_module *m, uint64_t base)
@@ -111,7 +126,7 @@ static int64_t variable(struct seek *k, const struct moca_variable *v,
 		   k->time_ns);
 	if (id >= 0)
 		o->table.rows[o->table.inst_row[id]].o.shape = v->shape;
-	return id;
+	return part_of(k, id, moca_module_path(m), 0);
 }
 
 /*
@@ -153,19 +168,18 @@ static int64_t section(struct seek *k, const struct load *l)
 	const char *name = moca_module_section(l->module, k->addr - l->bias);
 	const char *file = base_name(l->path);
 	int code = k->map && k->map->prot & PROT_EXEC;
+	int64_t id;
 
 	/* Sections may begin and end anywhere: is all of it in one? */
 	if (strcmp(moca_module_section(l->module, k->first - l->bias), name) ||
 	    strcmp(moca_module_section(l->module, k->last - l->bias), name))
 		clip(k, k->addr & ~15ull, k->addr | 15);
 	if (!*name)
-		return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
-			     moca_objects_text(k->o, "%s of %s", code ?
-					       "code" : "headers", file),
-			     intern(k, l->path), 1, l->first, 0, k->time_ns);
-	return place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
-		     moca_objects_text(k->o, "%s of %s", name, file),
-		     intern(k, l->path), 1, l->first, 0, k->time_ns);
+		name = code ? "code" : "headers";
+	id = place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
+		   moca_objects_text(k->o, "%s of %s", name, file),
+		   intern(k, l->path), 1, l->first, 0, k->time_ns);
+	return part_of(k, id, l->path, 1);
 }
 
 static int64_t own(struct seek *k, const char *name)

@@ -129,7 +129,8 @@ static void object_(const struct moca_profile *p,
 			       o->object->kind == MOCA_OBJECT_ANONYMOUS))
 		m |= MOCA_PATTERN_ABANDONED;
 	if (o->pages >= HUGE_PAGES && m & MOCA_PATTERN_RANDOM &&
-	    ABOVE(o->pages * 4096, o->object->bytes, 90))
+	    ABOVE(o->pages * 4096, o->object->bytes, 90) &&
+	    o->accesses >= MOCA_TLB_REACH * p->intervals)
 		m |= MOCA_PATTERN_HUGE;
 	o->patterns = m;
 }

@@ -18,6 +18,8 @@
 #define MOCA_PROFILE_WINDOWS 128	/* parts of the time, at most */
 #define MOCA_PROFILE_PARTS 64		/* of an object */
 #define MOCA_PROFILE_LANES 64
+/* Pages of 4 KiB that TLBs reach: with less in an interval there are few misses. */
+#define MOCA_TLB_REACH 3072u
 
 /* Where pages could be. */
 enum moca_policy {
