@@ -37,6 +37,8 @@ struct target {
 struct search {
 	struct moca_patcher patcher;
 	struct wanted wanted[2 * ALLOC_FN_MAX + 48];
+	/* By name_key: may a name be wanted? cc1 has 29,000 that are not. */
+	uint8_t maybe[256];
 	struct target targets[HOOKS];
 	unsigned int wanted_count, target_count;
 	unsigned int first;		/* target of the module at hand */
@@ -72,8 +74,15 @@ static const Elf64_Phdr *segment_of(const struct dl_phdr_info *m, uint64_t addr,
 	return NULL;
 }
 
+static uint8_t name_key(const char *name, size_t len)
+{
+	return len ? (uint8_t)(len * 31 + (uint8_t)name[len - 1]) : 0;
+}
+
 static struct wanted *named(struct search *s, const char *name, size_t len)
 {
+	if (!s->maybe[name_key(name, len)])
+		return NULL;
 	for (unsigned int i = 0; i < s->count; i++)
 		if (!strncmp(s->wanted[i].name, name, len) &&
 		    !s->wanted[i].name[len])
@@ -212,16 +221,22 @@ static int visit_module(struct dl_phdr_info *m, size_t size, void *arg)
 
 /* --- what is wanted ----------------------------------------------------- */
 
+static struct wanted *want(struct search *s, struct wanted w)
+{
+	s->maybe[name_key(w.name, strlen(w.name))] = 1;
+	s->wanted[s->wanted_count++] = w;
+	return &s->wanted[s->wanted_count - 1];
+}
+
 static struct wanted *add(struct search *s, const char *name)
 {
 	struct wanted *w = named(s, name, strlen(name));
 
 	if (w)
 		return w;
-	w = &s->wanted[s->wanted_count++];
-	*w = (struct wanted){
+	w = want(s, (struct wanted){
 		name, { MOCA_ALLOC_CUSTOM, NO, NO, NO, NO }, 0, 0
-	};
+	});
 	s->count = s->wanted_count;
 	return w;
 }
@@ -254,13 +269,18 @@ static void add_custom(struct search *s)
 static int is_executables(const char *name)
 {
 	void *p = dlsym(RTLD_DEFAULT, name);
-	Dl_info own, its;
+	struct dl_find_object own, its;
 	Elf64_Sym *sym;
+	Dl_info info;
 
+	/* dladdr looks at all symbols: a third of a millisecond in cc1. */
+	if (!p || _dl_find_object((void *)getauxval(AT_ENTRY), &own) ||
+	    _dl_find_object(p, &its) ||
+	    own.dlfo_map_start != its.dlfo_map_start)
+		return 0;
 	/* A symbol that is undefined there is only where it is called from. */
-	return p && dladdr((void *)getauxval(AT_ENTRY), &own) &&
-	       dladdr1(p, &its, (void **)&sym, RTLD_DL_SYMENT) && sym &&
-	       own.dli_fbase == its.dli_fbase && sym->st_shndx != SHN_UNDEF;
+	return dladdr1(p, &info, (void **)&sym, RTLD_DL_SYMENT) && sym &&
+	       sym->st_shndx != SHN_UNDEF;
 }
 
 static void add_family(struct search *s)
@@ -272,9 +292,7 @@ static void add_family(struct search *s)
 		return;
 	for (a = moca_allocators; a->name; a++)
 		if (!named(s, a->name, strlen(a->name)))
-			s->wanted[s->wanted_count++] = (struct wanted){
-				a->name, a->role, 1, 0
-			};
+			want(s, (struct wanted){ a->name, a->role, 1, 0 });
 }
 
 static void install(struct search *s)
