@@ -3,6 +3,7 @@
 #include "agent/exact/translate.h"
 
 #define FAR_JUMP 65536		/* another function, most likely */
+#define INSN_MAX 15		/* bytes */
 #define SLOTS 8192		/* of the table below; a power of two */
 
 static int32_t table[SLOTS];	/* of instructions by address; index + 1 */
@@ -61,6 +62,29 @@ static void follow(struct work *w, const struct insn *x)
 		visit_later(w, x->what.target);
 }
 
+/*
+ * Decodes the instruction at pc, whose mapping ends at *end. It may reach into the
+ * next mapping: who patches code changes the rights of single pages (UCX's memory
+ * hooks). *end is that one's end then. 0, or -1: by what is there it can change,
+ * and w, which has begun, is of code that cannot.
+ */
+static int decode(struct work *w, uint64_t pc, uint64_t *end, struct insn *x)
+{
+	uint64_t start, far;
+	int flags;
+
+	if (!moca_exact_decode(pc, *end - pc, x) || *end - pc >= INSN_MAX ||
+	    !moca_exact_code_at(*end, &start, &far, &flags))
+		return 0;
+	if (flags & CODE_WRITABLE && !w->writable && w->count)
+		return -1;
+	if (flags & CODE_WRITABLE)
+		w->writable = 1;
+	*end = far;
+	moca_exact_decode(pc, far - pc, x);
+	return 0;
+}
+
 /* From pc on, one instruction after the other. 0, or -1: no code at pc. */
 static int run(struct work *w, uint64_t pc)
 {
@@ -82,7 +106,8 @@ static int run(struct work *w, uint64_t pc)
 			return 0;
 		if (pc >= end)
 			return 0;	/* code behind that is another region's */
-		moca_exact_decode(pc, end - pc, x);
+		if (decode(w, pc, &end, x))
+			return 0;	/* the next region begins with it */
 		index_add(w, w->count++);
 		if (x->kind == K_NATIVE && n)
 			x->leader = 1;

@@ -103,6 +103,37 @@ static void self_modifying(void)
 	printf("%lu %u\n", sum, *(uint32_t *)(p + 96));
 }
 
+/*
+ * Pages of one function have other rights, as who patches one page leaves them: an
+ * instruction begins in one mapping and ends in the next.
+ */
+static void straddling(void)
+{
+	static const int rights[][2] = {
+		{ PROT_READ | PROT_EXEC, RW | PROT_EXEC },
+		{ RW | PROT_EXEC, PROT_READ | PROT_EXEC },
+	};
+	uint64_t sum = 0;
+
+	for (int k = 0; k < 2; k++) {
+		uint8_t *p = map_pages(2), *f = p + PAGE - 3;
+
+		for (uint32_t i = 0; i < 500; i++) {
+			CHECK(mprotect(p, 2 * PAGE, RW) == 0);
+			f[-1] = 0x90;
+			write_constant(f, i);
+			CHECK(mprotect(p, PAGE, rights[k][0]) == 0);
+			CHECK(mprotect(p + PAGE, PAGE, rights[k][1]) == 0);
+			sum += run(f) + run(f - 1);
+			if (!(rights[k][1] & PROT_WRITE))
+				continue;
+			f[4] = 7;	/* the highest byte of its constant */
+			sum += run(f) + run(f - 1);
+		}
+	}
+	printf("%lu\n", sum);
+}
+
 /* Read from a file into memory that becomes code: read() writes it. */
 static void read_code(void)
 {
@@ -487,7 +518,8 @@ static void kills(void)
 static const struct test_case cases[] = {
 	{ "jit", jit },		{ "remapped", remapped },
 	{ "two-mappings", two_mappings },
-	{ "self-modifying", self_modifying }, { "read-code", read_code },
+	{ "self-modifying", self_modifying }, { "straddling", straddling },
+	{ "read-code", read_code },
 	{ "jit-threads", jit_threads }, { "longjmps", longjmps },
 	{ "contexts", contexts }, { "churn", churn },
 	{ "thousand", thousand }, { "clone-vfork", clone_vfork },
