@@ -128,6 +128,21 @@ static void print_estimates(const struct moca_trace *t)
 		printf("  The budget of %g %% was not held.\n", budget * 100);
 }
 
+/* Only where it shows in the sum. */
+static void print_cold(const struct moca_trace *t, uint64_t total_ns)
+{
+	uint64_t cold = trace_meta_u64(t, "cost.cold_ns", 0);
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	if (cold <= total_ns / 20)
+		return;
+	printf("  Besides, caches are cold after %s stops, which no clock tells: "
+	       "up to %s, and half of the program's time.\n"
+	       "  The ranges have all of that, single numbers half of it.\n",
+	       text_count(b, trace_meta_u64(t, "cost.stops", 0)),
+	       text_duration(a, cold));
+}
+
 void info_cost_print(const struct moca_trace *t)
 {
 	double old = number(t, META_SLOWDOWN);
@@ -153,6 +168,7 @@ void info_cost_print(const struct moca_trace *t)
 		       text_duration(d, l->ns),
 		       text_percent(e, l->ns, c.total_ns));
 	}
+	print_cold(t, c.total_ns);
 }
 
 static void json_estimate(struct json *j, const struct moca_trace *t,
@@ -195,6 +211,8 @@ void info_cost_json(struct json *j, const struct moca_trace *t)
 	json_uint(j, "program_cpu_ns",
 		  trace_meta_u64(t, "cost.program_cpu_ns", 0));
 	json_uint(j, "total_ns", c.total_ns);
+	json_uint(j, "cold_ns", trace_meta_u64(t, "cost.cold_ns", 0));
+	json_uint(j, "stops", trace_meta_u64(t, "cost.stops", 0));
 	json_open(j, "kinds", '[');
 	for (unsigned int i = 0; i < c.count; i++) {
 		json_open(j, NULL, '{');

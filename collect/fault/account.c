@@ -79,7 +79,7 @@ void account_init(struct account *a, struct recorder *rec,
 		     p->repeated_ns, sysconf(_SC_NPROCESSORS_ONLN),
 		     rec->launch_ns);
 	a->rec = rec;
-	atomic_store(&rec->costs.native_touch_ns, p->native_touch_ns);
+	atomic_store(&rec->costs.native_fill_ns, p->native_fill_ns);
 	atomic_store(&rec->costs.native_free_ns, p->native_free_ns);
 	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
 	a->clock = clock;
@@ -166,6 +166,12 @@ static uint64_t beside(struct account *a)
 	       ns_of(a, COST_EVENTS) + a->sweep_cpu_ns;
 }
 
+/* What caches that stops left cold may have taken, of all tasks so far. */
+static uint64_t cold(const struct account *a)
+{
+	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS;
+}
+
 /* What recording added to the CPU time of all. */
 static void take_cpu(struct account *a, double program_ns)
 {
@@ -178,15 +184,17 @@ static void take_cpu(struct account *a, double program_ns)
 	double unsure = atomic_load(&a->rec->costs.unsure_ns);
 	unsigned long unseen = atomic_load(&a->rec->costs.unseen_ns);
 
-	moca_debug("CPU time, ms: program %.1f, of it stops %.1f to %.1f, "
-		   "faults %.1f, allocations %.1f; ours %.1f", program_ns / 1e6,
+	moca_debug("CPU time, ms: program %.1f, of it stops %.1f, faults %.1f, "
+		   "allocations %.1f, unseen %.1f, and up to %.1f more; ours "
+		   "%.1f", program_ns / 1e6,
 		   atomic_load(&a->rec->costs.task_cpu_ns) / 1e6,
-		   (atomic_load(&a->rec->costs.task_cpu_ns) +
-		    atomic_load(&a->rec->costs.unsure_ns)) / 1e6,
-		   account_price(a, a->faults) / 1e6,
-		   a->alloc_ns / 1e6, ours / 1e6);
+		   account_price(a, a->faults) / 1e6, a->alloc_ns / 1e6,
+		   unseen / 1e6, (unsure + cold(a)) / 1e6, ours / 1e6);
 	in_program += unseen;
-	control_cpu(&a->control, program_ns, in_program, unsure, ours);
+	control_cpu(&a->control, &(struct control_cpu){
+		.program_ns = program_ns, .priced_ns = in_program,
+		.unsure_ns = unsure, .cold_ns = cold(a), .beside_ns = ours,
+	});
 }
 
 /* The program's start is over: what it took was waited for by nobody else. */
@@ -203,6 +211,7 @@ static void take_start(struct account *a)
 	a->at_ns = began;
 	a->waited_ns = 0;
 	a->stopped_ns = 0;
+	a->cold_ns = cold(a);
 }
 
 double account_price(const struct account *a,
@@ -238,7 +247,7 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
-	uint64_t sum, still, side, busiest, own;
+	uint64_t sum, still, side, busiest, own, chill;
 	struct control *c = &a->control;
 	struct control_window w;
 
@@ -257,6 +266,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	side = beside(a);
 	sum = waited(a);
 	still = stopped(a);
+	chill = cold(a);
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
 	w = (struct control_window){
@@ -264,6 +274,7 @@ void account_window(struct account *a, const struct account_faults *f)
 		.busiest_ns = f->busiest_ns + busiest,
 		.total_ns = account_price(a, f->count) +
 			    estimate_since(sum, a->waited_ns),
+		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
 		.program_ns = estimate_since(cpu, a->program_cpu_ns),
 		.beside_ns = estimate_since(side, a->beside_ns),
@@ -279,6 +290,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->beside_ns = side;
 	a->waited_ns = sum;
 	a->stopped_ns = still;
+	a->cold_ns = chill;
 	a->at_ns = now;
 }
 
@@ -371,6 +383,8 @@ void account_describe(struct account *a, struct moca_meta *m)
 	if (a->program_cpu_ns)
 		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
 			      a->program_cpu_ns);
+	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&a->rec->costs.stops));
+	moca_meta_set(m, "cost.cold_ns", "%lu", cold(a));
 	moca_meta_set(m, "cost.price.stop_ns", "%lu",
 		      atomic_load(&a->rec->costs.stop_ns));
 	moca_meta_set(m, "cost.price.touch_ns", "%.0f", a->prices.touch_ns);

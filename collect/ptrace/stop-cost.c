@@ -79,7 +79,7 @@ void cost_inner(struct costs *c, enum cost_kind kind, uint64_t count,
 
 void cost_natural(struct costs *c, uint64_t filled, uint64_t freed)
 {
-	c->stop.natural_ns += filled * atomic_load(&c->native_touch_ns) +
+	c->stop.natural_ns += filled * atomic_load(&c->native_fill_ns) +
 			      freed * atomic_load(&c->native_free_ns);
 }
 
@@ -155,8 +155,10 @@ void cost_stop_end(struct costs *c, struct task *t)
 	own = own_cpu(c, ns);
 	own -= c->stop.natural_ns < own ? c->stop.natural_ns : own;
 	/* Who ended is not there to be switched to. */
-	if (c->stop.kind != COST_EXIT)
+	if (c->stop.kind != COST_EXIT) {
 		own += c->stop_cpu_ns;
+		atomic_fetch_add(&c->stops, 1);
+	}
 	atomic_fetch_add(&c->task_cpu_ns, own);
 	if (c->stop.kind == COST_MEMORY)
 		c->stop.natural_ns += atomic_load(&c->native_call_ns);

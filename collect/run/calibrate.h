@@ -9,6 +9,7 @@ struct fault_prices {
 	double touch_ns;	/* what a first touch takes more than natively */
 	double again_ns;	/* the sample of a fault that comes anyway */
 	double native_touch_ns, native_free_ns;	/* of a page */
+	double native_fill_ns;	/* of a page that a call fills: without a fault */
 	double native_call_ns;	/* of a call that changes memory */
 };
 

@@ -18,6 +18,8 @@
 /* More of a program's CPU time than this is not believed to be ours by prices:
  * an error of a tenth would then be most of what is left. */
 #define SURE_SHARE 0.8
+/* Of what is left for the program, what cold caches may take. */
+#define COLD_SHARE 0.5
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
@@ -109,6 +111,8 @@ void control_settle(struct control *c, const struct control_window *w)
 	spent = clamp(loss, 0, MOST * w->wall_ns);
 	c->carry_ns = clamp(loss - spent, 0, MOST * w->wall_ns);
 	c->spent_ns += spent;
+	c->cold_ns += clamp(w->cold_ns / at_once, 0,
+			    COLD_SHARE * (w->wall_ns - spent));
 }
 
 void control_stall(struct control *c, double ns)
@@ -116,19 +120,22 @@ void control_stall(struct control *c, double ns)
 	c->spent_ns += clamp(ns, 0, MOST_NS);
 }
 
-void control_cpu(struct control *c, double program_ns, double priced_ns,
-		 double unsure_ns, double beside_ns)
+void control_cpu(struct control *c, const struct control_cpu *cpu)
 {
-	if (!(program_ns > 0))
+	double priced = cpu->priced_ns, unsure = cpu->unsure_ns;
+
+	if (!(cpu->program_ns > 0))
 		return;
-	if (!(priced_ns < program_ns))
-		priced_ns = program_ns;
-	if (priced_ns > SURE_SHARE * program_ns) {
-		unsure_ns += priced_ns - SURE_SHARE * program_ns;
-		priced_ns = SURE_SHARE * program_ns;
+	if (!(priced < cpu->program_ns))
+		priced = cpu->program_ns;
+	if (priced > SURE_SHARE * cpu->program_ns) {
+		unsure += priced - SURE_SHARE * cpu->program_ns;
+		priced = SURE_SHARE * cpu->program_ns;
 	}
-	c->cpu = estimate_of(program_ns + beside_ns, beside_ns, priced_ns,
-			     unsure_ns);
+	unsure += clamp(cpu->cold_ns, 0,
+			COLD_SHARE * (cpu->program_ns - priced));
+	c->cpu = estimate_of(cpu->program_ns + cpu->beside_ns, cpu->beside_ns,
+			     priced, unsure);
 }
 
 unsigned int control_thin(const struct control *c, unsigned int thin,
@@ -145,7 +152,7 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 
 struct estimate control_wall(const struct control *c, uint64_t now_ns)
 {
-	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns, 0);
+	return estimate_of(elapsed(c, now_ns), 0, c->spent_ns, c->cold_ns);
 }
 
 double control_slowdown(const struct control *c, uint64_t now_ns)

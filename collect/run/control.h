@@ -22,6 +22,7 @@ struct control {
 	uint64_t start_ns;
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far */
+	double cold_ns;		/* what may have been spent besides, so far */
 	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
 	struct estimate cpu;	/* control_cpu */
@@ -32,6 +33,7 @@ struct control_window {
 	double wall_ns;
 	double busiest_ns;	/* that one task waited or worked for us */
 	double total_ns;	/* the same, added up over all tasks */
+	double cold_ns;		/* what cold caches may add to that sum */
 	double stopped_ns;	/* of that sum, while tasks stood still */
 	double program_ns;	/* CPU time of the program's tasks */
 	double beside_ns;	/* CPU time of ours, beside the program */
@@ -66,12 +68,20 @@ void control_swept(struct control *c, uint64_t now_ns);
 void control_settle(struct control *c, const struct control_window *w);
 /* Time in which the program could do nothing: its start, its end. */
 void control_stall(struct control *c, double ns);
+/* CPU time so far, ns. */
+struct control_cpu {
+	double program_ns;	/* of the program's tasks; 0: not known */
+	double priced_ns;	/* of that: ours, by prices */
+	double unsure_ns;	/* what may be ours as well */
+	double cold_ns;		/* the same, of cold caches */
+	double beside_ns;	/* of our own processes */
+};
+
 /*
- * So far: CPU time of the program's tasks (0: not known), what of it is ours by
- * prices, what may be, and the CPU time of our own processes.
+ * Cold caches take no more than half of what is left for the program: its work
+ * is what they are cold for.
  */
-void control_cpu(struct control *c, double program_ns, double priced_ns,
-		 double unsure_ns, double beside_ns);
+void control_cpu(struct control *c, const struct control_cpu *cpu);
 
 /*
  * How sparsely allocations shall be told (lib/ring/meter.h): thin so far, what

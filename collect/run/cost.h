@@ -53,6 +53,14 @@ enum cost_kind {
 #define COST_FORK_NS 190000
 #define COST_THREAD_NS 24000
 
+/*
+ * What a task may take more once it goes on from a stop, in CPU time: its caches
+ * are cold, above all where it goes on on another CPU, and so is the switch. It is
+ * in nobody's clock but the task's own, among its work: 13 to 33 us a stop in
+ * four programs of tests/bench/cost/run. Told as what may be.
+ */
+#define COST_COLD_NS 25000
+
 #define COST_GAPS 64
 
 struct cost_sum {
@@ -68,12 +76,13 @@ struct costs {
 	/* Of stops where tasks begin and end: neither that nor ours. The task
 	 * may have worked or waited. */
 	atomic_ulong unsure_ns;
+	atomic_ulong stops;	/* that a task went on from */
 	/* Of the stops since the window began: of the busiest task, ns. */
 	atomic_ulong busiest_ns;
 	atomic_uint window;	/* raised by the collector */
 
 	/* What the program would spend by itself on a page, or a call, ns. */
-	atomic_ulong native_touch_ns, native_free_ns, native_call_ns;
+	atomic_ulong native_fill_ns, native_free_ns, native_call_ns;
 	/* What a stop takes besides our work, ns: of late (cost_stop_learn). */
 	atomic_ulong stop_ns;
 	double stop_cpu_ns;	/* of that, the task's own CPU time */

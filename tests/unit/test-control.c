@@ -159,6 +159,15 @@ static int t_beside(void)
 	return 0;
 }
 
+static void cpu(struct control *c, double program_ns, double priced_ns,
+		double unsure_ns, double beside_ns)
+{
+	control_cpu(c, &(struct control_cpu){
+		.program_ns = program_ns, .priced_ns = priced_ns,
+		.unsure_ns = unsure_ns, .beside_ns = beside_ns,
+	});
+}
+
 static int t_cpu(void)
 {
 	struct control c;
@@ -166,30 +175,72 @@ static int t_cpu(void)
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(c.cpu.all_ns == 0);
 	/* The program 1,000 ms, Moca's processes 100, as much in the program. */
-	control_cpu(&c, 1100 * MS, 100 * MS, 0, 100 * MS);
+	cpu(&c, 1100 * MS, 100 * MS, 0, 100 * MS);
 	CHECK(fabs(c.cpu.middle - 1.2) < 1e-9);
 	CHECK(c.cpu.low > 1 && c.cpu.low < 1.2 && c.cpu.high > 1.2);
 	/* Only prices may be wrong. */
 	CHECK(c.cpu.high - c.cpu.low < 0.03);
-	control_cpu(&c, 1000 * MS, 0, 0, 200 * MS);
+	cpu(&c, 1000 * MS, 0, 0, 200 * MS);
 	CHECK(c.cpu.high - c.cpu.low < 1e-9);
 	/* What may be ours as well: a range, of which no end is wrong. */
-	control_cpu(&c, 1100 * MS, 100 * MS, 200 * MS, 100 * MS);
+	cpu(&c, 1100 * MS, 100 * MS, 200 * MS, 100 * MS);
 	CHECK(c.cpu.low > 1.18 && c.cpu.low < 1.2);
 	CHECK(c.cpu.high > 1.5 && c.cpu.high < 1.55);
 	CHECK(fabs(c.cpu.middle - 1200.0 / 900) < 1e-9);
 	/* The more is ours, the less is known. */
-	control_cpu(&c, 1200 * MS, 1100 * MS, 0, 0);
+	cpu(&c, 1200 * MS, 1100 * MS, 0, 0);
 	CHECK(c.cpu.high > 3 * c.cpu.low);
 	/* Children ended unseen: prices say more than the program ran. */
-	control_cpu(&c, 900 * MS, 5000 * MS, 0, 100 * MS);
+	cpu(&c, 900 * MS, 5000 * MS, 0, 100 * MS);
 	CHECK(c.cpu.told && c.cpu.middle == c.cpu.low);
 	CHECK(c.cpu.low > 3.9 && c.cpu.low < 4);
 	CHECK(c.cpu.high > ESTIMATE_FAR);
 	/* No clock of it. */
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
-	control_cpu(&c, 0, 10 * MS, 0, 10 * MS);
+	cpu(&c, 0, 10 * MS, 0, 10 * MS);
 	CHECK(c.cpu.all_ns == 0 && !c.cpu.told);
+	return 0;
+}
+
+/* What may have been lost besides makes the range wider, upwards alone. */
+static int t_cold(void)
+{
+	struct control_window w = window(1000);
+	struct control c, sure;
+	struct estimate e, s;
+
+	w.busiest_ns = w.total_ns = 100 * MS;
+	control_init(&sure, 0.10, 50 * MS, 1000, 2, 0);
+	control_settle(&sure, &w);
+	s = control_wall(&sure, 1000 * MS);
+	w.cold_ns = 200 * MS;
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_settle(&c, &w);
+	e = control_wall(&c, 1000 * MS);
+	CHECK(e.low == s.low && e.sure_ns == s.sure_ns);
+	CHECK(e.added_ns == s.added_ns && c.spent_ns == sure.spent_ns);
+	CHECK(fabs(e.middle - 1000.0 / 800) < 1e-9);
+	CHECK(fabs(e.high - 1000.0 / 690) < 1e-9);
+	/* Of two threads at once each lost half of it. */
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	w.program_ns = 2000 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.cold_ns - 100 * MS) < 1);
+	/* No more than half of the work that caches are cold for. */
+	w.cold_ns = 5000 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.cold_ns - (100 + 450) * MS) < 1);
+	/* The same of CPU time. */
+	control_cpu(&c, &(struct control_cpu){
+		.program_ns = 1100 * MS, .priced_ns = 100 * MS,
+		.cold_ns = 50 * MS, .beside_ns = 100 * MS });
+	CHECK(fabs(c.cpu.low - 1200.0 / 1010) < 1e-9);
+	CHECK(fabs(c.cpu.middle - 1200.0 / 975) < 1e-9);
+	CHECK(fabs(c.cpu.high - 1200.0 / 940) < 1e-9);
+	control_cpu(&c, &(struct control_cpu){
+		.program_ns = 1100 * MS, .priced_ns = 100 * MS,
+		.cold_ns = 5000 * MS, .beside_ns = 100 * MS });
+	CHECK(fabs(c.cpu.high - 1200.0 / 490) < 1e-9);
 	return 0;
 }
 
@@ -207,7 +258,7 @@ static int t_hostile(void)
 		double x = odd[i % n], y = odd[i / n % n], z = odd[i / n / n];
 		struct control_window w = {
 			.wall_ns = 50 * MS, .busiest_ns = x, .total_ns = y,
-			.program_ns = z, .beside_ns = x,
+			.program_ns = z, .beside_ns = x, .cold_ns = z,
 		};
 		struct estimate e = estimate_of(x, y, z, y);
 
@@ -223,7 +274,7 @@ static int t_hostile(void)
 		control_stall(&c, x);
 		CHECK(c.spent_ns >= 0);
 		CHECK(control_slowdown(&c, 50 * MS) >= 1);
-		control_cpu(&c, x, y, x, z);
+		cpu(&c, x, y, x, z);
 		CHECK(c.cpu.middle == 0 || c.cpu.middle >= 1);
 	}
 	return 0;
@@ -335,6 +386,7 @@ int main(void)
 	run("control: threads", t_threads);
 	run("control: beside the program", t_beside);
 	run("control: CPU time", t_cpu);
+	run("control: what may come on top", t_cold);
 	run("control: hostile inputs", t_hostile);
 	run("control: what is told", t_told);
 	run("control: other costs", t_others);
