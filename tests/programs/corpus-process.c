@@ -44,15 +44,19 @@ static void daemonised(void)
 
 static void stopped(void)
 {
-	int status, pid = fork();
+	int status, pid, go[2];
+	char c = 0;
 
+	CHECK(!pipe(go));
+	pid = fork();
 	if (!pid) {
 		char *p = map_pages(64);
 
 		for (int i = 0; i < 3; i++) {
 			fill(p, 64, i);
-			/* A stop forgets that it went on: who waits hears first. */
 			pause_ms(80);
+			/* A stop forgets that it went on: who waits hears first. */
+			CHECK(!i || read(go[0], &c, 1) == 1);
 			raise(SIGSTOP);
 			CHECK(filled(p, 64, i));
 		}
@@ -67,6 +71,7 @@ static void stopped(void)
 		if (i < 2) {
 			CHECK(waitpid(pid, &status, WCONTINUED) == pid);
 			printf("continued: %d\n", WIFCONTINUED(status) != 0);
+			CHECK(write(go[1], &c, 1) == 1);
 		}
 	}
 	do
@@ -143,19 +148,22 @@ static void count_term(int sig)
 
 static void kill_group(void)
 {
-	char *p = map_pages(64);
-	int pid;
+	char *p = map_pages(64), c = 0;
+	int pid, ready[2];
 
+	CHECK(!pipe(ready));
 	signal(SIGTERM, count_term);
 	setpgid(0, 0);	/* or it leads a session */
 	pid = fork();
 	if (!pid) {
 		signal(SIGTERM, SIG_DFL);
+		CHECK(write(ready[1], &c, 1) == 1);
 		for (;;)
 			pause();
 	}
 	fill(p, 64, 1);
 	pause_ms(120);
+	CHECK(read(ready[0], &c, 1) == 1);
 	CHECK(!kill(0, SIGTERM));
 	print_status("the child", wait_for(pid));
 	for (int i = 0; i < 20; i++) {
@@ -190,18 +198,19 @@ static void user_namespace(void)
 
 static void joins_namespace(void)
 {
-	int go[2], pid, fd;
+	int go[2], joined[2], pid, fd;
 	char path[64], name[64], c;
 
-	CHECK(!pipe(go));
+	CHECK(!pipe(go) && !pipe(joined));
 	pid = fork();
 	if (!pid) {
 		int bad = unshare(CLONE_NEWUTS) || sethostname("other", 5);
 
+		close(joined[1]);
 		CHECK(write(go[1], bad ? "n" : "y", 1) == 1);
-		pause_ms(400);
-		_exit(0);
+		_exit(read(joined[0], &c, 1) != 0);
 	}
+	close(joined[0]);
 	CHECK(read(go[0], &c, 1) == 1);
 	if (c == 'n')
 		UNSUPPORTED("unshare without root");
@@ -210,6 +219,7 @@ static void joins_namespace(void)
 	fill(map_pages(32), 32, 1);
 	CHECK(fd >= 0 && !setns(fd, CLONE_NEWUTS) && !gethostname(name, 64));
 	printf("%s\n", name);
+	close(joined[1]);
 	wait_ok(pid);
 }
 
@@ -445,7 +455,10 @@ static void limits_of_others(void)
 	int pid = fork(), n = 0;
 
 	if (!pid) {
-		pause_ms(60);
+		do {
+			pause_ms(20);
+			CHECK(!getrlimit(RLIMIT_NOFILE, &old));
+		} while (old.rlim_cur != 64);
 		while (n < 200 && open("/dev/null", O_RDONLY) >= 0)
 			n++;
 		fill(map_pages(16), 16, 1);
@@ -503,14 +516,17 @@ static pthread_mutex_t *shared_mutex(void)
 static void robust_shared(void)
 {
 	pthread_mutex_t *m = shared_mutex();
+	_Atomic int *held = (void *)(m + 1);
 	int pid = fork();
 
 	if (!pid) {
 		pthread_mutex_lock(m);
+		*held = 1;
 		pause_ms(50);
 		raise(SIGKILL);
 	}
-	pause_ms(20);
+	while (!*held)
+		pause_ms(10);
 	printf("%s\n", pthread_mutex_lock(m) == EOWNERDEAD ? "owner is dead" :
 	       "locked");
 	print_status("it", wait_for(pid));
@@ -518,11 +534,15 @@ static void robust_shared(void)
 }
 
 /* A futex in memory that is private, without the private flag. */
+static _Atomic int waits;
+
 static void *waker(void *arg)
 {
 	int *word = arg;
 
-	pause_ms(150);
+	while (!waits)
+		pause_ms(1);
+	pause_ms(150);	/* until it sleeps */
 	fill(map_pages(32), 32, 1);
 	*word = 1;
 	while (syscall(SYS_futex, word, 1 /* FUTEX_WAKE */, 1, NULL, NULL,
@@ -540,6 +560,7 @@ static void futex_private(void)
 	int ret;
 
 	CHECK(!pthread_create(&t, NULL, waker, word));
+	waits = 1;
 	ret = syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, 0, &ts, NULL, 0);
 	printf("%d\n", ret);
 	pthread_join(t, NULL);

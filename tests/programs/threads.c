@@ -147,10 +147,12 @@ static void robust(void)
 }
 
 static pthread_mutex_t private_robust;
+static sem_t held;
 
 static void *die_holding(void *arg)
 {
 	CHECK(pthread_mutex_lock(&private_robust) == 0);
+	sem_post(&held);
 	pause_ms(60);
 	return NULL;
 }
@@ -164,9 +166,11 @@ static void robust_thread(void)
 	pthread_mutexattr_init(&ma);
 	pthread_mutexattr_setrobust(&ma, PTHREAD_MUTEX_ROBUST);
 	CHECK(pthread_mutex_init(&private_robust, &ma) == 0);
+	CHECK(sem_init(&held, 0, 0) == 0);
 	for (int i = 0; i < 5; i++) {
 		CHECK(pthread_create(&t, NULL, die_holding, NULL) == 0);
-		pause_ms(20);
+		while (sem_wait(&held))
+			CHECK(errno == EINTR);
 		CHECK(pthread_mutex_lock(&private_robust) == EOWNERDEAD);
 		CHECK(pthread_mutex_consistent(&private_robust) == 0);
 		CHECK(pthread_mutex_unlock(&private_robust) == 0);
