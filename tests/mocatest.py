@@ -38,6 +38,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 PR_SET_CHILD_SUBREAPER = 36
 
 
+# Lines of output that a failed case has in the log; tests/run shows the end of it.
+DETAIL = 1000
+
+
 class Cases:
     """Prints the cases; exit() ends the script as tests/run expects."""
 
@@ -50,8 +54,8 @@ class Cases:
     def fail(self, name, why, detail=""):
         self.failed += 1
         print("not ok %s: %s" % (name, why))
-        for line in detail.splitlines()[:30]:
-            print("  | " + line[:300])
+        for line in detail.splitlines()[-DETAIL:]:
+            print("  | " + line[:1000])
         sys.stdout.flush()
 
     def skip(self, name, reason):
@@ -81,11 +85,13 @@ class Cases:
             while waiting and len(running) < at_once:
                 i, job = waiting.pop(0)
                 out = tempfile.TemporaryFile("w+")
-                running[_job(function, job, out)] = i, out
-            pid, status = os.wait()
+                pid = _job(function, job, out)
+                running[pid] = i, out, job, time.monotonic()
+            pid, status, used = os.wait4(-1, 0)
             if pid not in running:
                 continue    # an orphan
-            i, out = running.pop(pid)
+            i, out, job, began = running.pop(pid)
+            _tell_seconds(function, job, time.monotonic() - began, used)
             self.failed += status != 0
             ended[i] = out
             while told in ended:
@@ -97,6 +103,19 @@ class Cases:
 
     def exit(self):
         sys.exit(1 if self.failed or _unsound else 0)
+
+
+def _tell_seconds(function, job, seconds, used):
+    """What a job took, in the file that tests/run has for it."""
+    path = os.environ.get("MOCA_TEST_SECONDS")
+    if path:
+        names = [getattr(x, "name", None) or getattr(x, "__name__", None) or x
+                 for x in job]
+        name = " ".join(str(x) for x in names if isinstance(x, (str, int)))
+        with open(path, "a") as f:
+            f.write("%9.1f %7.1f  %s\n" % (
+                seconds, used.ru_utime + used.ru_stime,
+                name or function.__name__))
 
 
 def _job(function, job, out):

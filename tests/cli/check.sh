@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # moca check: sound, lossy, cut off, damaged, no trace, no rights.
 . "$(dirname "$0")/lib.sh.inc"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # The command line of the original MOCA and its Moca-taskX files.
 . "$(dirname "$0")/lib.sh.inc"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # moca doctor, as whoever runs the tests and as nobody.
 . "$(dirname "$0")/lib.sh.inc"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # moca dump: columns, filters, CSV.
 . "$(dirname "$0")/lib.sh.inc"
 

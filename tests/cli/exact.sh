@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # Traces of exact mode, in all commands that read traces.
 . "$(dirname "$0")/lib.sh.inc"
 

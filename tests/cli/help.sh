@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # Help, version, unknown words, and a stdout that cannot be written.
 . "$(dirname "$0")/lib.sh.inc"
 

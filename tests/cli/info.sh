@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # moca info: the text and the JSON of a trace whose contents are known.
 . "$(dirname "$0")/lib.sh.inc"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
 # Options of moca record: which programs, which stacks, what is said.
 . "$(dirname "$0")/lib.sh.inc"
 
