@@ -127,6 +127,41 @@ const char *name_text(struct rules *r, const struct moca_profile_object *o)
 	return r->name;
 }
 
+/* --- rows ---------------------------------------------------------------- */
+
+int is_of_system(const struct moca_object *o)
+{
+	static const char *const folders[] = { "/lib", "/usr/lib" };
+	size_t i, n;
+
+	for (i = 0; o->module && i < COUNT(folders); i++) {
+		n = strlen(folders[i]);
+		/* /lib/..., /lib64/...: not the program itself. */
+		if (!strncmp(o->module, folders[i], n))
+			return strcmp(o->module, o->program) != 0;
+	}
+	return 0;
+}
+
+const struct moca_profile_object *advice_row(struct rules *r, uint32_t id)
+{
+	const struct moca_profile *p = r->p;
+	size_t i;
+
+	if (id >= p->count)
+		return NULL;
+	if (!r->by_id) {
+		r->by_id = calloc(p->count, sizeof(*r->by_id));
+		if (!r->by_id) {
+			r->err = -ENOMEM;
+			return NULL;
+		}
+		for (i = 0; i < p->count; i++)
+			r->by_id[p->rows[i].object->id] = &p->rows[i];
+	}
+	return r->by_id[id];
+}
+
 /* --- findings ----------------------------------------------------------- */
 
 double share_remote(const struct moca_profile_object *o, enum moca_policy p)
@@ -287,6 +322,7 @@ static void note_hot_spots(struct rules *r)
 		/* What is the program's own, and written as much as read. */
 		if ((o->object->kind != MOCA_OBJECT_HEAP &&
 		     o->object->kind != MOCA_OBJECT_STATIC) ||
+		    is_of_system(o->object) ||
 		    !(o->patterns & MOCA_PATTERN_HOT_SPOT) ||
 		    4 * o->late_writes < o->accesses ||
 		    !has_line(r, o->object) || has_finding(r, o->object))
@@ -517,6 +553,7 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 	if (r.a->count)
 		qsort(r.a->findings, r.a->count, sizeof(*r.a->findings),
 		      by_gain);
+	free(r.by_id);
 	if (r.err) {
 		moca_advice_free(r.a);
 		return r.err;

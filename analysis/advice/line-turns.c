@@ -25,17 +25,6 @@ struct meeting {
 	uint64_t seen;		/* samples of the line */
 };
 
-static const struct moca_profile_object *row_of(const struct rules *r,
-						uint32_t id)
-{
-	size_t i;
-
-	for (i = 0; i < r->p->count; i++)
-		if (r->p->rows[i].object->id == id)
-			return &r->p->rows[i];
-	return NULL;
-}
-
 /* A number is used from its first byte on. */
 static int apart(const struct moca_line_user *a, const struct moca_line_user *b)
 {
@@ -57,8 +46,9 @@ static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 	size_t i;
 
 	*m = (struct meeting){ .a = &u[0], .b = &u[1] };
-	m->o = row_of(r, u[0].key);
-	if (!m->o || !is_data(m->o))
+	m->o = advice_row(r, u[0].key);
+	/* What lies in a system library nobody can lay out anew. */
+	if (!m->o || !is_data(m->o) || is_of_system(m->o->object))
 		return 0;
 	for (i = 0; i < n; i++)
 		m->seen += u[i].reads + u[i].writes;
@@ -79,7 +69,7 @@ static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 static void side(struct rules *r, const struct moca_line_user *u, char *buf,
 		 size_t len)
 {
-	const struct moca_profile_object *o = row_of(r, u->key);
+	const struct moca_profile_object *o = advice_row(r, u->key);
 	char what[120] = "?", where[160];
 	unsigned byte = (unsigned)__builtin_ctzll(u->write_bytes);
 

@@ -28,6 +28,7 @@ struct rules {
 	unsigned model;		/* model.c; 0: not looked yet */
 	double cache;		/* pages of a node's; 0: likewise */
 	char name[80];
+	const struct moca_profile_object **by_id;	/* advice_row */
 	struct condition_miss miss[MOCA_FINDING_KINDS];
 };
 
@@ -74,6 +75,10 @@ static inline int is_used(const struct rules *r,
 {
 	return 100 * o->accesses >= r->p->accesses;
 }
+/* A variable or section of a library of the system's, as libc's locks. */
+int is_of_system(const struct moca_object *o);
+/* The row of that id; NULL: there is none, or no memory (r->err). */
+const struct moca_profile_object *advice_row(struct rules *r, uint32_t id);
 /* Share of the object's accesses that is remote under a policy. */
 double share_remote(const struct moca_profile_object *o, enum moca_policy p);
 /* Node that use most; *share of the object's accesses by others than it. */

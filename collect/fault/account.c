@@ -223,6 +223,18 @@ double account_price(const struct account *a,
 	       count[PAGE_AGAIN] * a->prices.again_ns;
 }
 
+/*
+ * Of first touches, those of memory that has huge pages without recording: what
+ * they take more, ns. What was asked for is touched as it is mapped anew.
+ */
+static double huge_price(const struct account *a, uint64_t touched)
+{
+	double asked = atomic_load(&a->rec->costs.huge_asked);
+
+	return fmin(asked, touched) *
+	       (a->prices.native_touch_ns - a->prices.native_huge_ns);
+}
+
 int account_due(const struct account *a)
 {
 	return moca_now_ns() >= a->at_ns + WINDOW_NS;
@@ -247,6 +259,7 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
+	double huge = huge_price(a, a->faults[PAGE_TOUCHED]);
 	uint64_t sum, still, side, busiest, own, chill;
 	struct control *c = &a->control;
 	struct control_window w;
@@ -259,7 +272,8 @@ void account_window(struct account *a, const struct account_faults *f)
 	set(a, COST_COPIED, a->faults[PAGE_COPIED],
 	    a->faults[PAGE_COPIED] * a->prices.repeated_ns);
 	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED],
-	    a->faults[PAGE_TOUCHED] * a->prices.touch_ns);
+	    a->faults[PAGE_TOUCHED] * a->prices.touch_ns +
+		    huge_price(a, a->faults[PAGE_TOUCHED]));
 	set(a, COST_AGAIN, a->faults[PAGE_AGAIN],
 	    a->faults[PAGE_AGAIN] * a->prices.again_ns);
 	take_meter(a, cpu);
@@ -273,6 +287,7 @@ void account_window(struct account *a, const struct account_faults *f)
 		.wall_ns = estimate_since(now, a->at_ns),
 		.busiest_ns = f->busiest_ns + busiest,
 		.total_ns = account_price(a, f->count) +
+			    huge_price(a, a->faults[PAGE_TOUCHED]) - huge +
 			    estimate_since(sum, a->waited_ns),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
@@ -392,6 +407,10 @@ void account_describe(struct account *a, struct moca_meta *m)
 		      a->prices.native_touch_ns);
 	moca_meta_set(m, "cost.price.native_free_ns", "%.0f",
 		      a->prices.native_free_ns);
+	moca_meta_set(m, "cost.price.native_huge_ns", "%.0f",
+		      a->prices.native_huge_ns);
+	moca_meta_set(m, "cost.huge_asked", "%lu",
+		      atomic_load(&a->rec->costs.huge_asked));
 	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);
 }
 

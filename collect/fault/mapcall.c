@@ -444,6 +444,10 @@ static int do_madvise(struct ctx *x)
 		x->ret = -EINVAL;	/* as for private memory */
 		return 0;
 	case MADV_HUGEPAGE:
+		/* Natively one fault takes 512 pages of it. */
+		atomic_fetch_add(&x->rec->costs.huge_asked,
+				 (end - start) / PAGE_SIZE);
+		/* fall through */
 	case 22: /* MADV_POPULATE_READ */
 	case 23: /* MADV_POPULATE_WRITE */
 	case 25: /* MADV_COLLAPSE */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/calibrate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -88,7 +89,9 @@ double calibrate_minor_ns(void)
 	return measure_memfd(NULL);
 }
 
-static int huge_pages_for_all(void)
+enum huge_pages { HUGE_NEVER, HUGE_ASKED_FOR, HUGE_ALWAYS };
+
+static enum huge_pages huge_pages(void)
 {
 	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "re");
 	char line[64] = "";
@@ -98,13 +101,17 @@ static int huge_pages_for_all(void)
 			line[0] = 0;
 		fclose(f);
 	}
-	return strstr(line, "[always]") != NULL;
+	return strstr(line, "[always]") ? HUGE_ALWAYS :
+	       strstr(line, "[madvise]") ? HUGE_ASKED_FOR : HUGE_NEVER;
 }
 
-/* A first touch of native memory, as the program alone would have it. */
-static double measure_native(double *free_ns)
+/*
+ * A first touch of native memory, as the program alone would have it; huge: of
+ * memory that it asked for huge pages for.
+ */
+static double measure_native(int huge, double *free_ns)
 {
-	size_t pages = huge_pages_for_all() ? HUGE / PAGE_SIZE : PAGES;
+	size_t pages = huge ? HUGE / PAGE_SIZE : PAGES;
 	size_t len = pages * PAGE_SIZE + (pages == PAGES ? 0 : HUGE);
 	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -114,8 +121,10 @@ static double measure_native(double *free_ns)
 
 	if (p == MAP_FAILED)
 		return 0;
-	if (pages != PAGES)
+	if (pages != PAGES) {
 		at = (at + HUGE - 1) & ~(HUGE - 1);
+		madvise((void *)at, HUGE, MADV_HUGEPAGE);
+	}
 	/* A huge page comes with its first touch. */
 	ns = pages == PAGES ? touch_first((char *)at, pages) :
 			      touch((char *)at, pages);
@@ -174,10 +183,14 @@ struct fault_prices calibrate_prices(void)
 		.touch_ns = DEFAULT_TOUCH_NS,
 		.again_ns = SAMPLE_NS,
 	};
-	double first = 0, minor = measure_memfd(&first);
-	double native = measure_native(&p.native_free_ns);
+	double first = 0, minor = measure_memfd(&first), huge_free;
+	enum huge_pages huge = huge_pages();
+	double native = measure_native(huge == HUGE_ALWAYS, &p.native_free_ns);
 
 	p.native_touch_ns = native;
+	p.native_huge_ns = native;
+	if (huge == HUGE_ASKED_FOR)
+		p.native_huge_ns = fmin(native, measure_native(1, &huge_free));
 	p.native_call_ns = measure_call();
 	p.native_fill_ns = measure_fill();
 	if (minor)

@@ -10,6 +10,7 @@ struct fault_prices {
 	double again_ns;	/* the sample of a fault that comes anyway */
 	double native_touch_ns, native_free_ns;	/* of a page */
 	double native_fill_ns;	/* of a page that a call fills: without a fault */
+	double native_huge_ns;	/* native_touch_ns where MADV_HUGEPAGE is set */
 	double native_call_ns;	/* of a call that changes memory */
 };
 

@@ -83,6 +83,8 @@ struct costs {
 
 	/* What the program would spend by itself on a page, or a call, ns. */
 	atomic_ulong native_fill_ns, native_free_ns, native_call_ns;
+	/* Pages of memory that the program asked for huge pages for. */
+	atomic_ulong huge_asked;
 	/* What a stop takes besides our work, ns: of late (cost_stop_learn). */
 	atomic_ulong stop_ns;
 	double stop_cpu_ns;	/* of that, the task's own CPU time */

@@ -4,6 +4,8 @@
 # make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-advice [ONLY="churn table"] [REPEAT=3]: moca summary of programs with
 # known faults, recorded with the defaults: recall and precision, tests/bench/advice.
+# make bench-apps [ONLY="povray R"] [REPEAT=3]: what moca says of real applications, and
+# what its advice is worth, tests/bench/apps.
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-overview: the division of a report's overview, at its largest.
@@ -19,7 +21,7 @@ KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 
 .PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
-	bench-trace bench-programs bench-advice
+	bench-trace bench-programs bench-advice bench-apps
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -114,6 +116,11 @@ bench-cost:
 $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fopenmp -o $@ $< -lm
+
+bench-apps:
+	@tools/install-deps bench-apps
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' tests/bench/apps/run
 
 .PHONY: bench-report
 bench-report:

@@ -39,7 +39,7 @@ static int has_line(char *const *lines, const char *text)
 
 /* --- memory that is given back and taken again ------------------------------ */
 
-static unsigned long touched, cpu_ms;
+static unsigned long touched, cpu_ms, huge_asked;
 static int made_by = MOCA_ALLOC_MALLOC;
 
 static void put_prices(struct moca_meta *m)
@@ -48,6 +48,8 @@ static void put_prices(struct moca_meta *m)
 	    moca_meta_set(m, "certificate.pages_seen", "%lu", touched) ||
 	    moca_meta_set(m, "cost.price.native_touch_ns", "800") ||
 	    moca_meta_set(m, "cost.price.native_free_ns", "200") ||
+	    moca_meta_set(m, "cost.price.native_huge_ns", "200") ||
+	    moca_meta_set(m, "cost.huge_asked", "%lu", huge_asked) ||
 	    moca_meta_set(m, "cost.cpu_ns", "%lu", 2 * cpu_ms * 1000000) ||
 	    moca_meta_set(m, "cost.cpu_estimate", "2.0"))
 		abort();
@@ -103,6 +105,23 @@ static int churn(void)
 	made_by = MOCA_ALLOC_MALLOC;
 	f = finding(MOCA_FINDING_CHURN);
 	CHECK(f && !f->try_[0] && strstr(f->fix, "Map the memory once"));
+	return 0;
+}
+
+/* Where it asks for huge pages, most faults are the recorder's. */
+static int huge_churn(void)
+{
+	const struct moca_finding *f;
+
+	touched = STEPS * 2000;
+	cpu_ms = 1000;
+	huge_asked = 99000;
+	CHECK(!steps(STEPS, 2000, NULL));
+	f = finding(MOCA_FINDING_CHURN);
+	/* Half of them take 600 ns less. */
+	CHECK(f && near(f->seconds, 0.198 - 0.0594));
+	CHECK(has_line(f->evidence, "99000 of these pages"));
+	huge_asked = 0;
 	return 0;
 }
 
@@ -394,6 +413,7 @@ static int closest(void)
 int main(void)
 {
 	run("churn", churn);
+	run("huge_churn", huge_churn);
 	run("no churn", no_churn);
 	run("structures with one cause", misplaced);
 	run("memory with an earlier owner", recycled);
