@@ -166,10 +166,11 @@ static uint64_t beside(struct account *a)
 	       ns_of(a, COST_EVENTS) + a->sweep_cpu_ns;
 }
 
-/* What caches that stops left cold may have taken, of all tasks so far. */
+/* What cold caches may have taken, of all tasks so far. */
 static uint64_t cold(const struct account *a)
 {
-	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS;
+	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS +
+	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS;
 }
 
 /* What recording added to the CPU time of all. */
