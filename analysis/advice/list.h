@@ -31,7 +31,9 @@
 	/* allocated on and on, and used once */ \
 	X(GROWING, "growing-memory") \
 	/* a little is used all the time, much seldom */ \
-	X(TIERS, "hot-and-cold")
+	X(TIERS, "hot-and-cold") \
+	/* threads do not stay on a node */ \
+	X(MIGRATION, "thread-migration")
 
 /* Of those about placement the first that holds says it all. */
 #define ADVICE_PLACEMENT(X) \
@@ -60,6 +62,7 @@
 	X(rule_churn) \
 	X(rule_misplaced) \
 	X(rule_line_turns) \
-	X(rule_tiers)
+	X(rule_tiers) \
+	X(rule_migration)
 
 #endif

@@ -114,6 +114,9 @@ extern const struct pass moca_pass_working_set, moca_pass_sharing,
 int owners_find(struct gather *g);
 /* Is it the program's own data? */
 int moca_profile_is_data(const struct moca_object *o);
+/* Fills p->task_nodes, where several nodes were recorded. 0 or -ENOMEM. */
+int moves_begin(struct moca_profile *p);
+void moves_take(struct moca_profile *p, const struct moca_observed *x);
 /* Deal the tasks out over lanes. Fills p->lane_of, lanes. 0 or -ENOMEM. */
 int moca_profile_place(struct moca_profile *p, const struct moca_trace *t);
 

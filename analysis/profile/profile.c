@@ -140,6 +140,8 @@ static void take(struct gather *g, const struct moca_observed *x)
 		g->p->left_out++;
 		return;
 	}
+	if (g->p->task_nodes)
+		moves_take(g->p, x);
 	s.is_new = !s.page->accesses;
 	s.row->pages += (uint64_t)s.is_new;
 	if (s.row->pages <= MOCA_LINES_PAGES)
@@ -516,6 +518,8 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.lines = lines_begin();
 	err = w->g.lines ? moca_profile_place(p, t) : -ENOMEM;
 	if (!err)
+		err = moves_begin(p);
+	if (!err)
 		err = pages_init(&w->g.pages, p->lanes);
 	if (err)
 		goto err_free;
@@ -597,6 +601,7 @@ void moca_profile_free(struct moca_profile *p)
 	free(p->lines.users);
 	free(p->lane_of);
 	free(p->cpu_of);
+	free(p->task_nodes);
 	if (p->counts)
 		moca_counts_free(p->counts);
 	free(p->counts);

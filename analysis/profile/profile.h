@@ -115,6 +115,13 @@ struct moca_profile_object {
 	uint32_t *remote_in;	/* accesses, by first touch */
 };
 
+/* Where a task was when it accessed memory. */
+struct moca_task_nodes {
+	uint64_t accesses[MOCA_TOPOLOGY_NODES];	/* from CPUs of each node */
+	uint64_t moves;		/* times that it was on another than before */
+	uint16_t last;
+};
+
 struct moca_counts_table;
 
 struct moca_profile {
@@ -150,6 +157,8 @@ struct moca_profile {
 	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
 	struct moca_counts_table *counts;
 	uint32_t tasks;
+	struct moca_task_nodes *task_nodes;	/* by task number; NULL: a what-if
+						   machine, or one node */
 };
 
 /*

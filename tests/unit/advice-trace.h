@@ -32,6 +32,8 @@ static unsigned long_times;
 static uint64_t first_ns;
 /* Tasks on CPUs of their number, and the node that all pages are on. */
 static int recorded_node = MOCA_NODE_UNKNOWN;
+/* Not 0: tasks change the CPU after so many intervals. */
+static unsigned stays;
 static unsigned unknown_of_10;	/* touches whose node is not told */
 static struct moca_profile *profile;
 static struct moca_advice *advice;
@@ -113,7 +115,8 @@ static inline void write_touches(struct moca_writer *w)
 					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
-					.cpu = (uint16_t)task,
+					.cpu = (uint16_t)(stays ? (task + k / stays) % 2 :
+								  task),
 					.node = (int16_t)(i % 10 < unknown_of_10 ?
 						MOCA_NODE_UNKNOWN : recorded_node),
 				};

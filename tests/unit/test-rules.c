@@ -145,6 +145,45 @@ static int no_churn(void)
 	return 0;
 }
 
+/* --- threads that move ------------------------------------------------------ */
+
+/* Each of two threads uses its half of what lies on node 4. */
+static int moving(unsigned intervals_on_a_cpu)
+{
+	unsigned i;
+	int err;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 40; i++) {
+		sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	recorded_node = 4;
+	stays = intervals_on_a_cpu;
+	err = look(NULL);
+	recorded_node = MOCA_NODE_UNKNOWN;
+	stays = 0;
+	return err;
+}
+
+static int threads_move(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!moving(4));
+	f = finding(MOCA_FINDING_MIGRATION);
+	CHECK(f && near(f->gain, 0.5));
+	CHECK(has_line(f->evidence, "on node 0, 50 % elsewhere, moved 9 times"));
+	/* Each stays on its node, of which one is far away. */
+	CHECK(!moving(0));
+	CHECK(!finding(MOCA_FINDING_MIGRATION));
+	/* Once, halfway, is no wandering. */
+	CHECK(!moving(20));
+	CHECK(!finding(MOCA_FINDING_MIGRATION));
+	return 0;
+}
+
 /* --- structures with one cause ---------------------------------------------- */
 
 #define MANY 24u
@@ -414,6 +453,7 @@ int main(void)
 {
 	run("churn", churn);
 	run("huge_churn", huge_churn);
+	run("threads_move", threads_move);
 	run("no churn", no_churn);
 	run("structures with one cause", misplaced);
 	run("memory with an earlier owner", recycled);
