@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// node cases.mjs DIR: the page in a real browser. DIR has a page of each trace.
+// node cases.mjs DIR SHOTS [FIRST STEP]: the page in a real browser. DIR has a page of
+// each trace, SHOTS gets pictures. Every STEPth case from the FIRST on (all).
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, go } from "./page.mjs";
@@ -8,7 +9,8 @@ const dir = process.argv[2], shots = process.argv[3];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 /* Findings and phases are there when this moca has them. */
 const viewsOf = (page) => page.$$eval("nav[aria-label='Views'] a", (all) => all.map((a) => a.dataset.view));
-let failed = 0;
+const [first, step] = process.argv.length > 5 ? process.argv.slice(4).map(Number) : [0, 1];
+let failed = 0, cases = 0;
 
 mkdirSync(shots, { recursive: true });
 const browser = await launch();
@@ -19,6 +21,8 @@ function must(cond, why) {
 }
 
 async function test(name, f) {
+	if (cases++ % step !== first)
+		return;
 	try {
 		await f();
 		console.log(`ok web: ${name}`);
