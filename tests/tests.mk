@@ -78,18 +78,20 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-SCRIPT_TESTS := $(wildcard tests/programs/corpus tests/house/run \
-	tests/house/format tests/house/names tests/house/runner tests/model/run tests/fuzz/run tests/programs/run \
-	tests/programs/refusals tests/programs/full-disk tests/programs/certificate \
-	tests/programs/preload tests/programs/corners \
-	tests/programs/fork-memory tests/programs/terminal tests/exact/collector tests/cc/run \
-	tests/coverage/run tests/coverage/nodes \
-	tests/trace/run tests/trace/storm tests/alloc/run \
-	tests/alloc/detours tests/advice/run \
-	tests/export/run tests/objects/run tests/objects/identity tests/rate/run tests/web/run \
-	tests/exact/sequences tests/exact/counts tests/exact/signals \
-	tests/exact/life tests/exact/lackey tests/exact/programs \
-	tests/vm/run tests/way/run tests/faults/run tests/stress/run)
+# What runs beside others ("# beside: others") stands together, the longest first.
+SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
+	tests/house/runner tests/fuzz/run tests/objects/identity \
+	tests/exact/signals tests/exact/sequences tests/exact/collector \
+	tests/programs/fork-memory tests/house/run tests/programs/terminal \
+	tests/house/format tests/house/names tests/programs/refusals \
+	tests/programs/preload tests/way/run tests/alloc/detours \
+	tests/coverage/nodes \
+	tests/programs/corpus tests/model/run tests/programs/run \
+	tests/programs/certificate tests/programs/corners tests/cc/run \
+	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
+	tests/advice/run tests/export/run tests/rate/run tests/web/run \
+	tests/exact/counts tests/exact/life tests/exact/lackey \
+	tests/exact/programs tests/vm/run tests/faults/run tests/stress/run)
 
 # Allocators that are found by their code.
 OWN_MALLOC := own-malloc-own own-malloc-jemalloc own-malloc-tcmalloc \
@@ -124,7 +126,8 @@ check:
 check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all tests/run --timeout 7200 \
+	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 \
+		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
 		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS) tests/house/recipes
 

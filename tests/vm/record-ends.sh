@@ -53,14 +53,14 @@ right() {
 		[ "$(sed -n 's/.* rounds: //p' out)" = "$($BUSY $rounds -)" ]
 }
 
-plain=$($BUSY 10)
+plain=$($BUSY 5)
 [ -n "$plain" ] || not_ok busy "it fails by itself"
 
 # SIGKILL to the collector: the program goes on, and nobody looks after it.
 why=
 for delay in 0 300000; do
 	rm -rf k stop
-	(record -o k -- $BUSY 10 stop) >out 2>err &
+	(record -o k -- $BUSY 5 stop) >out 2>err &
 	front=$!
 	begun
 	usleep $delay
@@ -84,7 +84,7 @@ done
 
 # SIGKILL to what the user started: the recording goes on to its end.
 rm -rf k
-(record -o k -- $BUSY 10) >out 2>err &
+(record -o k -- $BUSY 5) >out 2>err &
 front=$!
 begun
 kill -9 $front
@@ -101,7 +101,7 @@ fi
 mkdir -p small
 mount -t tmpfs -o size=64k tmpfs small
 if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs -o small/t -- $BUSY 10; then
+	--no-rates --no-allocs -o small/t -- $BUSY 5; then
 	[ "$(cat said)" = "$plain" ] || not_ok "no space" "wrong output"
 	grep -q 'No space left.*the program goes on' err && ok "no space" ||
 		not_ok "no space" "it said: $(cat err)"
@@ -111,13 +111,13 @@ if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none
 fi
 rm -rf small/t stop
 if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 10 stop; then
+	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 5 stop; then
 	grep -q rounds said && not_ok "no space, stop" "the program ended by itself: $(cat err)" ||
 		ok "no space, stop"
 fi
 for what in stop continue; do
 	rm -rf small/t stop
-	$BUSY 10 stop >out &
+	$BUSY 5 stop >out &
 	busy=$!
 	until_true test -s out
 	if expect "no space, -p, $what" 125 $MOCA record --via kernel --interval 20ms \
@@ -139,14 +139,14 @@ done
 umount small
 
 if expect "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
-	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 10; then
+	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 5; then
 	[ "$(cat said)" = "$plain" ] || not_ok max-size "wrong output"
 	expect max-size 0 $MOCA check m && ok max-size
 fi
 
 # Attached to, twice: the second one may not.
 rm -f stop
-$BUSY 10 stop >out &
+$BUSY 5 stop >out &
 busy=$!
 (record -o a -p $busy) >said 2>err &
 front=$!
