@@ -81,6 +81,10 @@ struct context {
 
 	/* From here on only C. */
 	struct moca_exact_slot *slot;
+	uint32_t native;	/* told: it is not counted any more */
+	uint32_t gone;		/* and it needs nothing of ours */
+	uint32_t retreats;	/* it was asked to be that: retreat.c */
+	uint32_t of_vfork;	/* its parent waits for its exec */
 	uint64_t log_time;	/* of the last TIME entry */
 	struct signal_state {
 		struct sighand *hand;	/* shared as by CLONE_SIGHAND */

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Out of translated code, and into it again. */
-#include "agent/exact/translator.h"
+#include "agent/exact/native.h"
 
 /* Where the program goes on natively, it stays so: nothing is counted. */
 static void go_native(struct context *c, uint64_t pc,
-		      enum moca_exact_gap why)
+		      enum moca_exact_gap gap)
 {
-	moca_exact_gap(c, why, pc);
+	moca_exact_tell_native(c, gap, pc, gap == MOCA_EXACT_GAP_ROOM ?
+			       "no room for its translation within 2 GiB" :
+			       "an instruction that cannot be translated");
 	c->pc = c->host = pc;
 }
 

@@ -8,10 +8,15 @@
 #include <linux/mman.h>
 #include <linux/prctl.h>
 
+#include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 #include "include/abi/agent.h"
 
 #define MCL_ONFAULT_FLAG 4
+#define DONTNEED_LOCKED 24	/* MADV_: younger than some headers */
+#define GUARD_INSTALL 102
+#define REMAP 040000		/* SHM_REMAP */
+#define IOV_MOST 1024
 
 /* libmoca-alloc, which runs in the program, makes no system calls from here on. */
 static void silence(void)
@@ -29,15 +34,61 @@ static void silence(void)
 /* Of a call that the kernel would refuse: no. */
 static int meets_ours(uint64_t start, uint64_t len)
 {
+	int meets = 0;
+
 	if (start % 4096 || !len || start + len < start)
 		return 0;
-	for (int i = 0; i < moca_exact_own_count; i++) {
+	moca_exact_lock();
+	for (int i = 0; i < moca_exact_own_count && !meets; i++) {
 		const struct own *o = &moca_exact_own[i];
 
-		if (start < o->end && (o->start <= start || o->start - start < len))
-			return 1;
+		meets = start < o->end &&
+			(o->start <= start || o->start - start < len);
 	}
+	moca_exact_unlock();
+	return meets;
+}
+
+/* Advice by which memory loses its contents, or a child does not have it. */
+static int takes_away(uint64_t advice)
+{
+	switch (advice) {
+	case MADV_DONTNEED:
+	case MADV_FREE:
+	case MADV_REMOVE:
+	case MADV_DONTFORK:
+	case MADV_WIPEONFORK:
+	case DONTNEED_LOCKED:
+	case GUARD_INSTALL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Whose memory it is does not matter: that other's may be where ours is. */
+static int advises_ours(uint64_t vec, uint64_t n)
+{
+	uint64_t range[2];
+
+	for (uint64_t i = 0; i < n && i < IOV_MOST; i++)
+		if (moca_exact_peek(range, vec + i * sizeof(range),
+				    sizeof(range)))
+			return 0;
+		else if (meets_ours(range[0], range[1]))
+			return 1;
 	return 0;
+}
+
+static int attaches_over_ours(uint64_t id, uint64_t at, uint64_t flags)
+{
+	/* struct shmid_ds: 48 bytes of permissions, then the size. */
+	uint64_t info[14] = { 0 };
+
+	return flags & REMAP && at &&
+	       !moca_exact_call(__NR_shmctl, (long)id, 2 /* IPC_STAT */,
+				(long)info, 0, 0, 0) &&
+	       meets_ours(at & -4096ul, info[6]);
 }
 
 /* Would the call replace, take away or close memory of ours? */
@@ -53,8 +104,13 @@ static int replaces(const struct context *c, long nr)
 		return meets_ours(g[RDI], g[RSI]) ||
 		       (g[10] & MREMAP_FIXED && meets_ours(g[8], g[RDX]));
 	case __NR_madvise:
-		return (g[RDX] == MADV_DONTNEED || g[RDX] == MADV_REMOVE ||
-			g[RDX] == MADV_FREE) && meets_ours(g[RDI], g[RSI]);
+		return takes_away(g[RDX]) && meets_ours(g[RDI], g[RSI]);
+	case __NR_process_madvise:
+		return takes_away(g[10]) && advises_ours(g[RSI], g[RDX]);
+	case __NR_shmat:
+		return attaches_over_ours(g[RDI], g[RSI], g[RDX]);
+	case __NR_remap_file_pages:
+		return meets_ours(g[RDI] & -4096ul, g[RSI]);
 	case __NR_munmap:
 	case __NR_mprotect:
 	case __NR_pkey_mprotect:
@@ -70,27 +126,27 @@ static int replaces(const struct context *c, long nr)
  */
 static void filtered(struct context *c)
 {
+	moca_exact_tell_native(c, MOCA_EXACT_GAP_NATIVE, c->pc - 2,
+			       "it limits its own system calls (seccomp)");
 	silence();
 	moca_exact_signal_native(c);
 	if (moca_exact_syscall(c)) {
 		c->pc -= 2;
 		return;
 	}
-	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
+	c->gone = 1;
 	c->host = c->pc;
 }
 
 /*
- * The same before a call that replaces the memory which this thread's context and
- * our stack are in: the program's own instruction makes it.
+ * The same of all threads before a call that replaces the memory which their
+ * contexts, counters and our stacks are in: the program's own instruction makes it.
  */
 static void replaced(struct context *c)
 {
-	silence();
-	moca_exact_signal_native(c);
 	c->pc -= 2;
-	moca_exact_gap(c, MOCA_EXACT_GAP_NATIVE, c->pc);
-	c->host = c->pc;
+	if (!moca_exact_retreat(c))
+		silence();
 }
 
 int moca_exact_ours_syscall(struct context *c, long nr)

@@ -152,13 +152,20 @@ void moca_exact_die_by(int sig)
 	moca_exact_die("survived signal", (uint64_t)sig);
 }
 
-void moca_exact_signal_native(struct context *c)
+struct kstack moca_exact_program_stack(const struct context *c)
 {
 	struct kstack stack = { c->signal.alt_sp, (int32_t)c->signal.alt_flags,
 				0, c->signal.alt_size };
 
 	if (!stack.size)
 		stack.flags = 2;	/* SS_DISABLE */
+	return stack;
+}
+
+void moca_exact_signal_native(struct context *c)
+{
+	struct kstack stack = moca_exact_program_stack(c);
+
 	for (int sig = 1; sig <= SIGNALS; sig++)
 		if (!(SIGBIT(sig) & SIGS_NEVER))
 			kernel_action(sig, &c->signal.hand->action[sig - 1],

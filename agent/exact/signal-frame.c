@@ -59,7 +59,7 @@ long moca_exact_poke(uint64_t to, const void *from, size_t n)
 	return 0;
 }
 
-static size_t state_size(const struct _fpstate_64 *fp)
+size_t moca_exact_state_size(const struct _fpstate_64 *fp)
 {
 	if (fp->sw_reserved.magic1 == FP_XSTATE_MAGIC1)
 		return fp->sw_reserved.extended_size;
@@ -129,7 +129,7 @@ long moca_exact_frame(struct context *c, const struct ksiginfo *info,
 		      uint64_t pc)
 {
 	struct _fpstate_64 *fp = (struct _fpstate_64 *)uc->mc.fpstate;
-	size_t size = fp ? state_size(fp) : 0;
+	size_t size = fp ? moca_exact_state_size(fp) : 0;
 	uint64_t sp, state;
 	struct kframe f;
 

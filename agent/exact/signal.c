@@ -8,6 +8,7 @@
  * step (TF) until there is one; in ours a signal waits in c->signal.queue, and the
  * way out (entry.S, at `deliver`) is a boundary. What waits is c->pending.
  */
+#include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 
 #define TRAP_ALIGNMENT 17
@@ -60,8 +61,7 @@ void moca_exact_signal_held(struct context *c)
 	moca_exact_signal_push(c, (struct ksiginfo *)c->signal.trap.info, 0);
 }
 
-/* The kernel keeps it, or does with it what it does by default. */
-static void send_again(const struct ksiginfo *info)
+void moca_exact_signal_again(const struct ksiginfo *info)
 {
 	long pid = moca_exact_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
 	long tid = moca_exact_call(__NR_gettid, 0, 0, 0, 0, 0, 0);
@@ -73,11 +73,23 @@ static void send_again(const struct ksiginfo *info)
 static void put_back(struct context *c, const struct ksiginfo *info)
 {
 	if (info->signo != SIGTRAP) {
-		send_again(info);
+		moca_exact_signal_again(info);
 		return;
 	}
 	memcpy(c->signal.trap.info, info, sizeof(*info));
 	c->signal.held = 1;
+}
+
+void moca_exact_signals_give_back(struct context *c)
+{
+	struct ksiginfo info;
+	int forced;
+
+	while (pop(c, &info, &forced))
+		moca_exact_signal_again(&info);
+	if (c->signal.held)
+		moca_exact_signal_again((struct ksiginfo *)c->signal.trap.info);
+	c->signal.held = 0;
 }
 
 /* Registers are the program's, of uc; it goes on at pc. */
@@ -109,7 +121,7 @@ static int deliver(struct context *c, struct ksiginfo *info, int forced,
 	if (!a.handler) {
 		if (info->signo == SIGTRAP)
 			moca_exact_die_by(SIGTRAP);
-		send_again(info);
+		moca_exact_signal_again(info);
 		return 0;
 	}
 	if (!moca_exact_frame(c, info, &a, uc, pc)) {
@@ -129,9 +141,12 @@ static void at_boundary(struct context *c, struct kucontext *uc, uint64_t pc)
 
 	uc->mc.flags &= ~FLAG_TF;
 	moca_exact_loop_end(c);
-	while (pop(c, &info, &forced))
+	while (pop(c, &info, &forced)) {
+		if (moca_exact_retreat_asks(&info))
+			moca_exact_retreat_now(c, uc, pc);
 		if (deliver(c, &info, forced, uc, pc))
 			return;
+	}
 	c->signal.suspended = 0;
 	go_on(c, uc, pc);
 }
@@ -386,6 +401,11 @@ void moca_exact_signal_entry(int sig, struct ksiginfo *info,
 		at_boundary(c, uc, c->pc);
 	else if (sig == SIGTRAP && info->code == TRAP_TRACE)
 		stepped(c, uc);
+	else if (moca_exact_retreat_asks(info) &&
+		 moca_exact_retreat_asked(c, uc))
+		look(c, uc);
+	else if (moca_exact_retreat_asks(info))
+		;	/* it knows */
 	else if (is_fault(info))
 		synchronous(c, info, uc);
 	else
@@ -439,7 +459,7 @@ static int suspend_with_held(struct context *c, long nr)
 		return 0;
 	moca_exact_signals_block();
 	c->signal.held = 0;
-	send_again((struct ksiginfo *)c->signal.trap.info);
+	moca_exact_signal_again((struct ksiginfo *)c->signal.trap.info);
 	mask = moca_exact_kernel_mask(c) | SIGBIT(SIGTRAP);
 	moca_exact_call(__NR_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0,
 			0);

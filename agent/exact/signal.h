@@ -80,6 +80,9 @@ _Static_assert(sizeof(struct sighand) <= 4096, "");
 void moca_exact_signal_restorer(void);
 /* rt_sigreturn from this: does not come back. */
 void moca_exact_sigreturn(struct kucontext *uc) __attribute__((noreturn));
+/* Calls f, which does not return, on the stack that ends at top. */
+void moca_exact_on_stack(void *top, void (*f)(void *), void *arg)
+	__attribute__((noreturn));
 
 /* --- signal.c --- */
 void moca_exact_signal_entry(int sig, struct ksiginfo *info,
@@ -87,10 +90,16 @@ void moca_exact_signal_entry(int sig, struct ksiginfo *info,
 /* To the queue, from ours, with all signals blocked. */
 void moca_exact_signal_push(struct context *c, const struct ksiginfo *info,
 			    int forced);
+/* The kernel keeps it, or does with it what it does by default. */
+void moca_exact_signal_again(const struct ksiginfo *info);
+/* All that wait, and SIGTRAP where it is held: the same. Signals are blocked. */
+void moca_exact_signals_give_back(struct context *c);
 /* The mask may have changed: is SIGTRAP no longer held? Signals are blocked. */
 void moca_exact_signal_held(struct context *c);
 
 /* --- signal-frame.c --- */
+/* Bytes of what fpstate of a kernel's frame points to. */
+size_t moca_exact_state_size(const struct _fpstate_64 *fp);
 /* Whether the program's memory can be read or written; 0 or -EFAULT. */
 long moca_exact_peek(void *to, uint64_t from, size_t n);
 long moca_exact_poke(uint64_t to, const void *from, size_t n);
@@ -129,6 +138,8 @@ void moca_exact_sighand_copy(struct sighand *to, const struct sighand *from,
 long moca_exact_sigaction(struct context *c);
 /* The action for a signal that is delivered now: SA_RESETHAND is done. */
 struct ksigaction moca_exact_action_take(struct context *c, int sig);
+/* The alternate stack that the program has set. */
+struct kstack moca_exact_program_stack(const struct context *c);
 /* Ends the process by this signal, as if its action were the default. */
 void moca_exact_die_by(int sig) __attribute__((noreturn));
 

@@ -21,4 +21,15 @@ moca_exact_sigreturn:
 	ud2
 	.size	moca_exact_sigreturn, . - moca_exact_sigreturn
 
+	/* (stack, function, argument): it does not return. */
+	.globl	moca_exact_on_stack
+	.hidden	moca_exact_on_stack
+	.type	moca_exact_on_stack, @function
+moca_exact_on_stack:
+	movq	%rdi, %rsp
+	movq	%rdx, %rdi
+	call	*%rsi
+	ud2
+	.size	moca_exact_on_stack, . - moca_exact_on_stack
+
 	.section .note.GNU-stack, "", @progbits

@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <moca/types.h>
 
+#include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 
 static struct moca_exact_slot *slot_at(uint32_t i)
@@ -143,6 +144,7 @@ static struct context *prepare(struct context *c, const struct request *q)
 	if (q->stack)
 		child->gpr[RSP] = q->stack;
 	child->slot->parent = c->slot->tid;
+	child->of_vfork = !!(q->flags & CLONE_VFORK);
 	return child;
 }
 
@@ -190,6 +192,8 @@ void moca_exact_child(struct context *c)
 	introduce(c);
 	if (c->slot->kind & MOCA_TASK_FORK)
 		moca_exact.pid = c->slot->pid;
+	if (c->slot->kind & MOCA_TASK_FORK)
+		moca_exact_retreat_forked();
 	moca_exact_signal_begin(c);
 	moca_exact_go(c, c->pc);
 }

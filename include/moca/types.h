@@ -91,6 +91,8 @@ enum moca_change_type {
 /* Flags of MOCA_CHANGE_GAP. */
 #define MOCA_GAP_MAPPINGS 1u	/* until its next EXEC, mappings of the process
 				   are not told */
+#define MOCA_GAP_NATIVE 2u	/* from here on nothing of the task is counted; addr:
+				   of its next instruction */
 
 /* Flags of MOCA_CHANGE_MMAP: what the collector can see of the mapping. */
 #define MOCA_MAP_CERTIFIED 1u	/* every touched page is accounted for */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/exact/translator.h"
+#include "agent/exact/native.h"
 #include "signal-harness.h"
 
 /* What counts as ours: the agent's parts and what stands in for the others. */
@@ -108,6 +108,22 @@ OURS void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 OURS void moca_exact_gap(struct context *c, enum moca_exact_gap gap,
 			 uint64_t addr)
 {
+}
+
+OURS int moca_exact_retreat_asks(const struct ksiginfo *info)
+{
+	return 0;
+}
+
+OURS int moca_exact_retreat_asked(struct context *c, struct kucontext *uc)
+{
+	return 0;
+}
+
+OURS void moca_exact_retreat_now(struct context *c, struct kucontext *uc,
+				 uint64_t pc)
+{
+	moca_exact_die("nobody asks for a retreat, at", pc);
 }
 
 OURS void moca_exact_loop_end(struct context *c)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+/*
+ * Threads that go on natively: nothing is counted of them any more. The program
+ * runs as it would; the trace says from when on, of which thread, and why.
+ */
+#ifndef MOCA_EXACT_NATIVE_H
+#define MOCA_EXACT_NATIVE_H
+
+#include "agent/exact/translator.h"
+
+struct ksiginfo;
+struct kucontext;
+
+/*
+ * native.c: tells that c's thread goes on natively at pc, and why; once of each
+ * thread. Makes system calls and takes the lock.
+ */
+void moca_exact_tell_native(struct context *c, enum moca_exact_gap gap,
+			    uint64_t pc, const char *why);
+
+/*
+ * retreat.c: before a call of c that takes memory away which all threads count in:
+ * has all threads go on natively, and waits until no other one needs anything of
+ * ours. The call is to be begun again. 0: natively, by c as the last one; 1: a
+ * signal or another thread's retreat comes first.
+ */
+int moca_exact_retreat(struct context *c);
+/* Is it the signal by which a retreat asks a thread? */
+int moca_exact_retreat_asks(const struct ksiginfo *info);
+/*
+ * In its handler: it was asked, in the state of uc. 1: this is to wait until the
+ * program is between two instructions, as a signal does.
+ */
+int moca_exact_retreat_asked(struct context *c, struct kucontext *uc);
+/* The program is there, its registers in uc, its rip is pc. Does not return. */
+void moca_exact_retreat_now(struct context *c, struct kucontext *uc,
+			    uint64_t pc) __attribute__((noreturn));
+/* In the child of a fork: none is under way. */
+void moca_exact_retreat_forked(void);
+
+#endif

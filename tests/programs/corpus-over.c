@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The corpus: memory at an address where Moca's may be, in a program of threads. */
+#include "case.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#define AT ((char *)0x320000000000)
+#define SIZE (1ul << 45)
+
+/* What threads do meanwhile: compute, wait in a call, wait for each other. */
+static pthread_barrier_t begun;
+static atomic_int stop;
+static int to_read[2], to_poll[2];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static long events;
+
+static void *computes(void *arg)
+{
+	double x[64] = { 0 };
+
+	(void)arg;
+	pthread_barrier_wait(&begun);
+	for (long i = 0; i < 6400 || !stop; i++)
+		x[i % 64] += 0.25;
+	for (int i = 0; i < 64; i++)
+		CHECK(x[i] >= 25 && x[i] * 4 == (double)(long)(x[i] * 4));
+	return NULL;
+}
+
+static void *reads(void *arg)
+{
+	char c[4];
+
+	(void)arg;
+	pthread_barrier_wait(&begun);
+	CHECK(read(to_read[0], c, sizeof(c)) == 3);
+	return NULL;
+}
+
+static void *waits(void *arg)
+{
+	(void)arg;
+	pthread_mutex_lock(&mutex);
+	pthread_barrier_wait(&begun);
+	while (!stop)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+	return NULL;
+}
+
+static void *polls(void *arg)
+{
+	struct pollfd p = { .fd = to_poll[0], .events = POLLIN };
+
+	(void)arg;
+	pthread_barrier_wait(&begun);
+	events = poll(&p, 1, -1);
+	return NULL;
+}
+
+/* A recording of pages may leave less resident. */
+static const char *resident(const void *at)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[4096];
+	int here = 0;
+	long kb = -1;
+
+	CHECK(f != NULL);
+	while (fgets(line, sizeof(line), f)) {
+		if (strtoul(line, NULL, 16) == (unsigned long)at)
+			here = 1;
+		if (here && !strncmp(line, "Rss:", 4)) {
+			kb = strtol(line + 4, NULL, 10);
+			break;
+		}
+	}
+	fclose(f);
+	return kb >= 0 && kb <= 256 ? "no other page" : "other pages";
+}
+
+static char *map_over(void)
+{
+	char *p = mmap(AT, SIZE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+		       -1, 0);
+
+	CHECK(p == AT);
+	madvise(p, SIZE, MADV_NOHUGEPAGE);
+	fill(p, 64, 7);
+	return p;
+}
+
+/* Nobody but the program writes there: the pages that it fills are all. */
+static void threads(void)
+{
+	static void *(*const run[])(void *) = {
+		computes, computes, reads, waits, polls,
+	};
+	const unsigned int n = sizeof(run) / sizeof(*run);
+	pthread_t t[sizeof(run) / sizeof(*run)];
+	char *p;
+
+	CHECK(!pipe(to_read) && !pipe(to_poll));
+	pthread_barrier_init(&begun, NULL, n + 1);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(!pthread_create(&t[i], NULL, run[i], NULL));
+	pthread_barrier_wait(&begun);
+	p = map_over();
+	pthread_mutex_lock(&mutex);
+	stop = 1;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+	CHECK(write(to_read[1], "xyz", 3) == 3);
+	CHECK(write(to_poll[1], "xyz", 3) == 3);
+	for (unsigned int i = 0; i < n; i++)
+		CHECK(!pthread_join(t[i], NULL));
+	CHECK(filled(p, 64, 7));
+	printf("%ld event, %s\n", events, resident(p));
+}
+
+static pthread_barrier_t both;
+
+static void *maps_too(void *arg)
+{
+	pthread_barrier_wait(&both);
+	CHECK(map_over() == AT);
+	return arg;
+}
+
+/* Two of them at once. */
+static void racing(void)
+{
+	pthread_t t;
+
+	pthread_barrier_init(&both, NULL, 2);
+	CHECK(!pthread_create(&t, NULL, maps_too, NULL));
+	maps_too(NULL);
+	CHECK(!pthread_join(t, NULL));
+	printf("%s\n", resident(AT));
+}
+
+/* By another call than mmap. */
+static void segment(void)
+{
+	int id = shmget(IPC_PRIVATE, 64 * PAGE, 0600);
+
+	CHECK(id >= 0);
+	CHECK(shmat(id, AT, SHM_REMAP) == AT);
+	CHECK(!shmctl(id, IPC_RMID, NULL));
+	fill(AT, 64, 5);
+	for (int i = 0; i < 100000; i++)
+		CHECK(AT[i % (64 * PAGE)] == AT[i % (64 * PAGE)]);
+	CHECK(filled(AT, 64, 5));
+	printf("%s\n", resident(AT));
+}
+
+/* Nothing is mapped there: what calls say that would change it. */
+static void nothing(void)
+{
+	struct iovec v = { AT, 64 * PAGE };
+
+	printf("remap_file_pages: %d", remap_file_pages(AT, PAGE, 0, 1, 0));
+	printf(", %s\n", strerror(errno));
+	printf("mprotect: %d", mprotect(AT, SIZE, PROT_NONE));
+	printf(", %s\n", strerror(errno));
+	printf("madvise: %d", madvise(AT, SIZE, MADV_DONTNEED));
+	printf(", %s\n", strerror(errno));
+	printf("mremap: %d", mremap(AT, PAGE, 2 * PAGE, MREMAP_MAYMOVE) ==
+				     MAP_FAILED);
+	printf(", %s\n", strerror(errno));
+	syscall(SYS_process_madvise, -1, &v, 1, MADV_DONTNEED, 0);
+	printf("munmap: %d\n", munmap(AT, SIZE));
+}
+
+/* One of these calls is the first, each time. */
+static void alone(void)
+{
+	fflush(stdout);
+	for (int i = 0; i < 3; i++) {
+		int pid = fork();
+
+		if (!pid) {
+			if (i == 0)
+				printf("%d\n", mprotect(AT, SIZE, PROT_NONE));
+			if (i == 1)
+				printf("%d\n", remap_file_pages(AT, PAGE, 0, 1, 0));
+			if (i == 2)
+				printf("%d\n", madvise(AT, SIZE, MADV_DONTFORK));
+			fflush(stdout);
+			_exit(0);
+		}
+		CHECK(wait_for(pid) == 0);
+	}
+}
+
+static const struct test_case cases[] = {
+	{ "threads", threads },
+	{ "racing", racing },
+	{ "segment", segment },
+	{ "nothing", nothing },
+	{ "alone", alone },
+	{ 0 },
+};
+
+int main(int argc, char **argv)
+{
+	return cases_main(argc, argv, cases);
+}
