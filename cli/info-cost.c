@@ -136,10 +136,10 @@ static void print_cold(const struct moca_trace *t, uint64_t total_ns)
 
 	if (cold <= total_ns / 20)
 		return;
-	printf("  Besides, caches are cold after %s stops and in first touches, "
-	       "which no clock tells: up to %s, and half\n"
-	       "  of the program's time. The ranges have all of that, single "
-	       "numbers half of it.\n",
+	printf("  Besides, caches are cold after %s stops, and by first touches "
+	       "and events of allocations, which no clock\n"
+	       "  tells: up to %s, and half of the program's time. The ranges "
+	       "have all of that, single numbers half of it.\n",
 	       text_count(b, trace_meta_u64(t, "cost.stops", 0)),
 	       text_duration(a, cold));
 }

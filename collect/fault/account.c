@@ -124,6 +124,8 @@ static void take_meter(struct account *a, double program_ns)
 	/* No more than its CPU time has room for. */
 	calls = fmin(__atomic_load_n(&m->calls, __ATOMIC_RELAXED),
 		     program_ns / ALLOC_CALL_NS);
+	a->alloc_events = fmin(__atomic_load_n(&m->events, __ATOMIC_RELAXED),
+			       calls);
 	/* Into the library and back its own clock does not see. */
 	ns = fmin((double)__atomic_load_n(&m->ns, __ATOMIC_RELAXED) +
 		  (double)calls * ALLOC_CALL_NS, program_ns);
@@ -170,7 +172,8 @@ static uint64_t beside(struct account *a)
 static uint64_t cold(const struct account *a)
 {
 	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS +
-	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS;
+	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS +
+	       a->alloc_events * COST_COLD_EVENT_NS;
 }
 
 /* What recording added to the CPU time of all. */

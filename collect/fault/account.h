@@ -40,6 +40,7 @@ struct account {
 	struct fault_prices prices;
 	uint64_t faults[PAGE_FAULTS];
 	uint64_t alloc_ns;	/* as of the last window */
+	uint64_t alloc_events;	/* told one by one */
 	unsigned int thin;	/* of allocations */
 	int began;
 };

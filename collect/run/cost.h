@@ -65,6 +65,11 @@ enum cost_kind {
  * and csr take 0.3 to 0.6 us more a page, a loop (discard) nothing.
  */
 #define COST_COLD_TOUCH_NS 350
+/*
+ * And of an allocation that is told one by one: its event and its stack push out
+ * what the program had in its caches. perl loses 0.1 to 0.2 us each so.
+ */
+#define COST_COLD_EVENT_NS 200
 
 #define COST_GAPS 64
 
