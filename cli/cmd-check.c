@@ -385,6 +385,7 @@ static void tell_coverage(const struct check *k)
 		printf("incomplete: %s time%s something was not counted\n",
 		       text_count(a, c.gaps), PLURAL(c.gaps));
 		exact_print_gaps(k->t, "  ");
+		exact_print_natives(k->t, "  ");
 	}
 	if (c.pages_seen < c.pages_touched)
 		printf("incomplete: %s of %s touched pages have a record (%s)\n",

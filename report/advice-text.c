@@ -120,9 +120,15 @@ static void print_head(const struct advice_view *v)
 	       p->intervals, p->counts ? "slice" : "interval",
 	       PLURAL(p->intervals), p->threads,
 	       PLURAL(p->threads));
-	if (p->counts)
-		printf("Exact         loads and stores, all that were counted; granules of %s\n",
+	if (p->counts) {
+		struct moca_certificate cert;
+
+		moca_trace_certificate(v->trace, &cert);
+		printf("Exact         loads and stores%s; granules of %s\n",
+		       cert.gaps ? ", but not all of them: see the notes" :
+				   ", all that were counted",
 		       text_size(a, p->counts->granularity));
+	}
 	print_share("Remote       ", p->remote[MOCA_POLICY_FIRST_TOUCH],
 		    p->accesses);
 	print_share(p->topology.what_if ? " by first touch; interleaved" :

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/natives.h"
 #include "analysis/trace.h"
 #include "include/abi/exact-arena.h"
 #include "lib/text/text.h"
@@ -77,6 +78,40 @@ void exact_print_gaps(const struct moca_trace *t, const char *lead)
 	}
 }
 
+#define NATIVES_SHOWN 10u
+
+void exact_print_natives(const struct moca_trace *t, const char *lead)
+{
+	struct moca_native native;
+	char text[1024];
+	unsigned n, more = 0;
+
+	for (n = 0; moca_native_nth(t, n, &native); n++) {
+		if (n >= NATIVES_SHOWN) {
+			more++;
+			continue;
+		}
+		fputs(lead, stdout);
+		text_name(stdout, moca_native_text(t, &native, text, sizeof(text)),
+			  0);
+		putchar('\n');
+	}
+	if (more)
+		printf("%sThe same of %u more task%s.\n", lead, more, PLURAL(more));
+}
+
+void exact_json_natives(struct json *j, const struct moca_trace *t)
+{
+	struct moca_native native;
+	char text[1024];
+
+	json_open(j, "natives", '[');
+	for (unsigned n = 0; moca_native_nth(t, n, &native); n++)
+		json_string(j, NULL,
+			    moca_native_text(t, &native, text, sizeof(text)));
+	json_close(j, ']');
+}
+
 void exact_json(struct json *j, const struct moca_trace *t)
 {
 	static const char *const keys[] = {
@@ -107,5 +142,6 @@ void exact_json(struct json *j, const struct moca_trace *t)
 			  trace_meta_u64(t, key, 0));
 	}
 	json_close(j, '}');
+	exact_json_natives(j, t);
 	json_close(j, '}');
 }

@@ -83,7 +83,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/house/runner tests/fuzz/run tests/objects/identity \
 	tests/exact/signals tests/exact/sequences tests/exact/collector \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
-	tests/house/format tests/house/names tests/programs/refusals \
+	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/way/run tests/alloc/detours \
 	tests/coverage/nodes \
 	tests/programs/corpus tests/model/run tests/programs/run \

@@ -9,7 +9,7 @@
 #include "agent/exact/signal.h"
 
 #define THREAD_CPUTIME 3	/* CLOCK_THREAD_CPUTIME_ID */
-#define BYTES 8			/* of the instruction that are told */
+#define BYTES 8			/* that are told of an instruction */
 
 struct text {
 	char buf[400];
@@ -59,14 +59,13 @@ static void put_mapping(void *arg, const struct moca_maps_line *l)
 
 static void put_bytes(struct text *t, uint64_t pc)
 {
-	uint8_t byte;
+	uint8_t bytes[BYTES];
 
-	put(t, " (");
-	for (uint64_t i = 0; i < BYTES; i++) {
-		if (moca_exact_peek(&byte, pc + i, 1))
-			break;
-		put(t, i ? " " : "");
-		put_hex(t, byte, 2);
+	if (moca_exact_peek(bytes, pc, sizeof(bytes)))
+		return;
+	for (int i = 0; i < BYTES; i++) {
+		put(t, i ? " " : " (");
+		put_hex(t, bytes[i], 2);
 	}
 	put(t, ")");
 }

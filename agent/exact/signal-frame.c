@@ -30,11 +30,15 @@ static long probe(uint64_t at, int write)
 	return r == -EFAULT ? r : 0;
 }
 
-/* Each page of [at, at + n), n >= 8. */
+/* Each page of [at, at + n). To write: n >= 8, as the kernel writes as much. */
 static long probe_all(uint64_t at, size_t n, int write)
 {
 	uint64_t end = at + n - 8;
 
+	/* Whole words, which end where a page does. */
+	if (n < 8 && !write)
+		return probe(at & -8ull, 0) || probe((at + n - 1) & -8ull, 0) ?
+			       -EFAULT : 0;
 	if (end < at)
 		return -EFAULT;
 	for (; at < end; at = (at | (PAGE - 1)) + 1)

@@ -11,6 +11,7 @@
 
 #include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
+#include "analysis/natives.h"
 #include "analysis/profile/where.h"
 #include "lib/base/vec.h"
 
@@ -335,12 +336,16 @@ static void note_hot_spots(struct rules *r)
 	}
 }
 
+#define NATIVES_NOTED 3
+
 /* What counts do not show, and how they would. */
 static void add_counts_notes(struct rules *r)
 {
 	const struct moca_counts_table *t = r->p->counts;
 	uint64_t shared = 0, accesses = 0;
 	struct moca_certificate c;
+	struct moca_native native;
+	char text[1024];
 	size_t i;
 
 	moca_trace_certificate(r->trace, &c);
@@ -350,6 +355,10 @@ static void add_counts_notes(struct rules *r)
 		advice_note(r,
 			    "%" PRIu64 " times something was not counted: moca info says what.",
 			    c.gaps);
+	for (i = 0; i < NATIVES_NOTED &&
+		    moca_native_nth(r->trace, (unsigned)i, &native); i++)
+		advice_note(r, "%s.", moca_native_text(r->trace, &native, text,
+						       sizeof(text)));
 	if (t->granularity > MOCA_COUNTS_LINE)
 		advice_note(r,
 			    "Counted were granules of %" PRIu64 " bytes: whether threads meet in a cache line cannot be told. Record with --granularity 64 --slice 100ms.",

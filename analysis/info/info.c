@@ -345,15 +345,18 @@ static int add_gap(struct moca_info *s, const struct moca_change *e)
 static int walk_changes(struct walk *w)
 {
 	const struct moca_change *e;
+	int told = moca_trace_meta(w->t, "exact.native") != NULL, ret;
 	struct moca_cursor *cursor;
 	uint32_t task;
-	int ret;
 
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_change(cursor, &e, &task)) > 0) {
-		ret = e->type == MOCA_CHANGE_GAP ? add_gap(w->s, e) : 0;
+		/* The metadata tell these, with what came of them. */
+		ret = e->type == MOCA_CHANGE_GAP &&
+				      !(told && e->flags & MOCA_GAP_NATIVE) ?
+			      add_gap(w->s, e) : 0;
 		if (ret)
 			break;
 	}

@@ -184,6 +184,8 @@ int harvest_new(struct harvest **out, struct recorder *rec,
 		struct moca_meta *meta, struct moca_writer *writer);
 void harvest_run(struct harvest *h, atomic_int *finished);
 const struct exact_totals *harvest_totals(struct harvest *h);
+/* Which task is not counted from when on, and why: a line, if there is one. */
+void harvest_say_natives(const struct harvest *h);
 
 /* What was counted or not, into the trace's metadata. record.c */
 void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t);

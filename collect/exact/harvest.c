@@ -143,6 +143,7 @@ static void end_task(struct harvest *h, struct counted_task *t, uint64_t now)
 	struct counted_task **p = &h->tasks[t->id % BUCKETS];
 
 	leave(h, t, now);
+	natives_end(&h->natives, t->id);
 	events_write(h, t);
 	while (*p != t)
 		p = &(*p)->next;
@@ -308,6 +309,7 @@ static void describe(void *arg, uint64_t now)
 		slot_shared(h, a, 0);
 	t->slices = h->slice + 1;
 	t->bytes = moca_writer_bytes(h->writer);
+	natives_describe(&h->natives, h->recording.meta);
 	exact_describe_totals(h->recording.meta, t);
 }
 
@@ -348,6 +350,7 @@ void harvest_run(struct harvest *h, atomic_int *finished)
 		pump(h);
 		each_slot(h, look);
 		harvest_memory(h);
+		natives_look(&h->natives);
 		now = moca_now_ns();
 		if (h->next_slice_ns && now >= h->next_slice_ns)
 			cut_slice(h, now);
@@ -359,6 +362,11 @@ void harvest_run(struct harvest *h, atomic_int *finished)
 			recording_wait(&h->recording, p, 0, next);
 	} while (!last);
 	recording_end(&h->recording);
+}
+
+void harvest_say_natives(const struct harvest *h)
+{
+	natives_say(&h->natives, h->rec->dir, h->rec->start_ns);
 }
 
 const struct exact_totals *harvest_totals(struct harvest *h)

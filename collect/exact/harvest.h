@@ -4,6 +4,7 @@
 #define MOCA_EXACT_HARVEST_H
 
 #include "collect/exact/collector.h"
+#include "collect/exact/native.h"
 #include "collect/run/recording.h"
 
 #define BUCKETS 4096
@@ -36,6 +37,7 @@ struct harvest {
 	uint64_t slice;		/* number of the slice */
 	uint64_t next_slice_ns;	/* 0: there are none */
 	struct exact_totals totals;
+	struct natives natives;
 };
 
 /* --- events.c -------------------------------------------------------------- */

@@ -149,6 +149,7 @@ static void summary(struct recorder *rec)
 		 gaps ? " (moca info says which)" : "", rec->task_count,
 		 PLURAL(rec->task_count), t->slices, PLURAL(t->slices), t->rows,
 		 PLURAL(t->rows), t->bytes / 1e6, t->memory / 1e6);
+	harvest_say_natives(moca_exact_recording.harvest);
 }
 
 static const struct trace_way traced = {

@@ -329,6 +329,7 @@ int report_counts_index(struct report *r, struct json *j)
 	json_uint(j, "loads", c.loads);
 	json_uint(j, "stores", c.stores);
 	json_uint(j, "gaps", c.gaps);
+	exact_json_natives(j, r->trace);
 	json_uint(j, "page_shift", t->page_shift);
 	json_close(j, '}');
 	return t->slices > 1 ? slices_blob(r, (unsigned)bins) : 0;

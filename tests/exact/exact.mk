@@ -2,7 +2,7 @@
 # Programs of tests/exact. Those with fixed addresses of their own must not move.
 EXACT_DIR := $(TEST_DIR)/exact
 EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules signal \
-	life-signals life-code life-exceptions signal-counts \
+	life-signals life-code life-exceptions signal-counts native \
 	oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
 EXACT_DEPS := $(wildcard tests/exact/*.h)
 exact_workload = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS)

@@ -159,7 +159,8 @@ export const notCounted = (what) => [h("p", { class: "empty" }, `${what} needs a
 export function countedCertificate(d) {
 	const x = d.exact;
 	return [h("p", {}, h("b", {}, `${f.count(x.loads)} loads and ${f.count(x.stores)} stores`),
-		x.gaps ? ` were counted; ${f.count(x.gaps)} times something was not (moca info says what).` : " were counted: all that the program executed.")];
+		x.gaps ? ` were counted; ${f.count(x.gaps)} times something was not (moca info says what).` : " were counted: all that the program executed."),
+	...(x.natives || []).map((text) => h("p", { class: "native" }, text + "."))];
 }
 
 export const countedNotRecorded = (d) => [

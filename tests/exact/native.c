@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A thread, "counted", that is counted to its end, and one, "loser", that comes to an
+ * instruction which no translator takes: it writes %gs. Both work before and behind it.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static double sums[2][512];
+
+static void work(double *sum)
+{
+	for (volatile int k = 0; k < 20000; k++)
+		for (int i = 0; i < 512; i++)
+			sum[i] += i;
+}
+
+/* mov eax, gs; mov gs, eax; ret */
+static void leave(void)
+{
+	static const unsigned char code[] = { 0x8c, 0xe8, 0x8e, 0xe8, 0xc3 };
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*f)(void);
+
+	memcpy(p, code, sizeof(code));
+	memcpy(&f, &p, sizeof(f));
+	f();
+}
+
+static void *run(void *arg)
+{
+	double *sum = arg;
+
+	pthread_setname_np(pthread_self(), sum == sums[1] ? "loser" : "counted");
+	work(sum);
+	if (sum == sums[1])
+		leave();
+	work(sum);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, run, sums[i]);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	printf("%g %g\n", sums[0][3], sums[1][3]);
+	return 0;
+}
