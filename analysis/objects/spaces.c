@@ -285,6 +285,11 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 	/* Known by a buffer of events only: it says nothing of processes. */
 	if (t->flags & MOCA_TASK_EVENTS)
 		return 0;
+	/* Of a process that is attached to, each thread begins by itself. */
+	if (e->flags & MOCA_TASK_ATTACHED && p->tasks) {
+		p->tasks++;
+		return 0;
+	}
 	if (!(e->flags & MOCA_TASK_THREAD))
 		return start_process(o, p, t, e);
 	return start_thread(o, p, t, e);

@@ -215,7 +215,9 @@ static int start_task(struct builder *b, struct process *p,
 	struct process *from;
 	int ret;
 
-	if (e->flags & MOCA_TASK_THREAD) {
+	/* Of a process that is attached to, each thread begins by itself. */
+	if (e->flags & MOCA_TASK_THREAD ||
+	    (e->flags & MOCA_TASK_ATTACHED && p->tasks)) {
 		p->tasks++;
 		return 0;
 	}

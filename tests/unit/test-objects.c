@@ -314,6 +314,30 @@ static int thread_stacks(void)
 	return 0;
 }
 
+/* None of the threads that were attached to takes the memory with it. */
+static int attached_threads(void)
+{
+	const struct moca_object *a;
+
+	trace_begin();
+	start_task(0, 100, 100, MOCA_NO_TASK, MOCA_TASK_ATTACHED);
+	put_map(0, 0x10000, PAGE, "/etc/passwd");
+	start_task(1, 100, 101, MOCA_NO_TASK, MOCA_TASK_ATTACHED);
+	put_access(0, 0x10000, R);
+	put_change(1, MOCA_CHANGE_TASK_END);
+	clock_ns += 1000000000;
+	put_map(0, 0x20000, PAGE, "/etc/group");
+	put_access(0, 0x10000, R);
+	put_access(0, 0x20000, R);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_of(MOCA_OBJECT_FILE, "/etc/passwd");
+	CHECK(a && a->accesses == 2);
+	a = row_of(MOCA_OBJECT_FILE, "/etc/group");
+	CHECK(a && a->accesses == 1);
+	return 0;
+}
+
 /* Told by the agent only: as when the recorder does not know. */
 static int stacks_by_agent(void)
 {
@@ -822,6 +846,7 @@ int main(void)
 	run("objects: the program's own mappings", own_mappings);
 	run("objects: sharing", sharing);
 	run("objects: stacks of threads", thread_stacks);
+	run("objects: threads that were attached to", attached_threads);
 	run("objects: stacks, told by the agent", stacks_by_agent);
 	run("objects: variables and TLS", statics_and_tls);
 	run("objects: mappings by name", mappings_by_name);

@@ -365,6 +365,30 @@ static int t_mappings(void)
 	return 0;
 }
 
+/* Threads of a process that was attached to: none begins it anew, or ends it. */
+static int t_mappings_attached(void)
+{
+	struct moca_trace *t;
+
+	dir_new();
+	put_meta("complete");
+	CHECK(!moca_writer_create(&mw, dirfd_));
+	start(0, 1, 100, MOCA_NO_TASK, MOCA_TASK_ATTACHED);
+	put(0, MOCA_CHANGE_MMAP, 2, 0x10000, 0x1000, "a");
+	start(1, 3, 100, MOCA_NO_TASK, MOCA_TASK_ATTACHED);
+	put(1, MOCA_CHANGE_TASK_END, 10, 0, 0, "");
+	put(0, MOCA_CHANGE_TASK_END, 20, 0, 0, "");
+	start(2, 30, 100, MOCA_NO_TASK, MOCA_TASK_ATTACHED);
+	moca_writer_destroy(mw);
+	CHECK(!moca_trace_open(&t, dir));
+	AT(100, 0x10000, 4, "a");
+	AT(100, 0x10000, 19, "a");
+	AT(100, 0x10000, 21, "");
+	AT(100, 0x10000, 31, "");
+	moca_trace_close(t);
+	return 0;
+}
+
 /* Random maps and unmaps against a table of pages. */
 static int t_mappings_random(void)
 {
@@ -458,6 +482,7 @@ int main(void)
 	run("reader/foreign-files", t_foreign);
 	run("reader/queries", t_queries);
 	run("reader/mappings", t_mappings);
+	run("reader/mappings-attached", t_mappings_attached);
 	run("reader/mappings-random", t_mappings_random);
 	run("reader/while-written", t_growing);
 	dir_remove();
