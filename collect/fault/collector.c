@@ -737,6 +737,11 @@ void collector_run(struct collector *c, atomic_int *finished)
 	recording_end(&c->recording);
 }
 
+void collector_attached(struct collector *c)
+{
+	sampler_start(c->sampler);
+}
+
 int collector_create(struct collector **out, struct recorder *rec,
 		     struct sampler *sampler, struct moca_writer *writer,
 		     struct moca_meta *meta, struct task_clock *clock)

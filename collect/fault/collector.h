@@ -24,6 +24,9 @@ void collector_destroy(struct collector *c);
 /* Work until *finished is set and everything is written. */
 void collector_run(struct collector *c, atomic_int *finished);
 
+/* A process that was attached to: its tasks have been told, samples of it begin. */
+void collector_attached(struct collector *c);
+
 /* What the summary tells. Valid after collector_run. */
 struct collector_totals {
 	struct moca_certificate certificate;

@@ -144,7 +144,7 @@ static void base_attr(struct perf_event_attr *a, int on_exec)
 	a->size = sizeof(*a);
 	a->sample_period = 1;
 	a->inherit = 1;
-	a->disabled = on_exec;
+	a->disabled = 1;
 	a->enable_on_exec = on_exec;
 	a->watermark = 1;
 	a->use_clockid = 1;
@@ -377,6 +377,12 @@ int sampler_fd(const struct sampler *s, unsigned int cpu)
 size_t sampler_ring_bytes(const struct sampler *s)
 {
 	return s->data_bytes;
+}
+
+void sampler_start(struct sampler *s)
+{
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0);
 }
 
 void sampler_stop(struct sampler *s)

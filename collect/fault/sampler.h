@@ -34,7 +34,7 @@ struct sample {
 
 /*
  * Open the events on the given threads and all that they will create. With
- * on_exec they begin at the next exec, else at once; tracepoints: if allowed. 0 or -errno; *what then
+ * on_exec they begin at the next exec, else with sampler_start(); tracepoints: if allowed. 0 or -errno; *what then
  * says what was tried.
  */
 int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
@@ -58,6 +58,8 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 
 /* How many more samples fit into the fullest ring. */
 uint64_t sampler_room(const struct sampler *s);
+/* Begin, where no exec does it. Of all threads that came meanwhile, too. */
+void sampler_start(struct sampler *s);
 /* Stop sampling for good. */
 void sampler_stop(struct sampler *s);
 

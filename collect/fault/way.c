@@ -169,6 +169,13 @@ static void child_announced(struct recorder *rec, struct task *child)
 	task_event_unmapped(rec, child, text);
 }
 
+/* What it did before has neither a task nor mappings that it could be of. */
+static void attach(struct recorder *rec, struct space *s, struct task *t)
+{
+	collector_attached(collector);
+	attached_begin(rec, s, t);
+}
+
 static const struct trace_way traced = {
 	.filtered = 1,
 	.space_bytes = sizeof(struct mm),
@@ -186,7 +193,7 @@ static const struct trace_way traced = {
 	.asked = asked_now,
 	.waits = asked_waits,
 	.give = asked_give,
-	.attach = attached_begin,
+	.attach = attach,
 	.detach = attached_end,
 };
 
