@@ -114,7 +114,8 @@ static void do_mremap(struct context *c)
 	if (make(c) || failed(c))
 		return;
 	moca_exact_invalidate(old, old + (old_len > len ? old_len : len));
-	if (c->gpr[RAX] != old && !(flags & MREMAP_DONTUNMAP))
+	/* What was of no bytes is mapped a second time, and stays. */
+	if (c->gpr[RAX] != old && !(flags & MREMAP_DONTUNMAP) && old_len)
 		moca_exact_event(c, MOCA_CHANGE_MUNMAP, old, old_len, 0, 0, 0, "");
 	else if (len < old_len)
 		moca_exact_event(c, MOCA_CHANGE_MUNMAP, old + len, old_len - len,
