@@ -126,8 +126,12 @@ static int start(struct meaning *m, const struct moca_timeline_item *i)
 		if (!p->tasks)
 			wrong(m, i, "no other thread of its process lives");
 		p->tasks++;
+	} else if (e->flags & MOCA_TASK_ATTACHED) {
+		/* One of several, none of which is the other's child. */
+		p->tasks++;
+		p->image = 1;
 	} else {
-		if (p->tasks && !(e->flags & MOCA_TASK_ATTACHED))
+		if (p->tasks)
 			wrong(m, i, "its process lives already");
 		p->tasks = 1;
 		p->image = (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK)) != 0;

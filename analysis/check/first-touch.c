@@ -40,17 +40,19 @@ struct granules {
 	struct granule *entries;
 	size_t cap, count;
 	uint32_t task;
+	uint64_t exec_ns;	/* when the program began that is counted */
 	uint64_t mask;		/* of hashes: those with none of these bits
 				   are looked at */
 };
 
-static void begin_task(struct granules *g, uint32_t task)
+static void begin_program(struct granules *g, uint32_t task, uint64_t exec_ns)
 {
 	if (g->entries)
 		memset(g->entries, 0, g->cap * sizeof(*g->entries));
 	g->count = 0;
 	g->mask = 0;
 	g->task = task;
+	g->exec_ns = exec_ns;
 }
 
 /* Look at half as many, and forget the others. 0 or -ENOMEM. */
@@ -110,8 +112,10 @@ static int add_row(struct meaning *m, struct granules *g,
 	return 0;
 }
 
-int first_touch_counts(struct meaning *m, const struct moca_counts *c)
+int first_touch_counts(struct meaning *m, const struct moca_counts *c,
+		       const struct moca_task *task)
 {
+	uint64_t exec_ns = mapping_last_exec(m, task->pid, c->begin_ns);
 	size_t i;
 	int err = 0;
 
@@ -121,8 +125,8 @@ int first_touch_counts(struct meaning *m, const struct moca_counts *c)
 			return -ENOMEM;
 		m->granules->task = MOCA_NO_TASK;
 	}
-	if (m->granules->task != c->task)
-		begin_task(m->granules, c->task);
+	if (m->granules->task != c->task || m->granules->exec_ns != exec_ns)
+		begin_program(m->granules, c->task, exec_ns);
 	for (i = 0; i < c->count && !err; i++)
 		err = add_row(m, m->granules, c, i);
 	return err;

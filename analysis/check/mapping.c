@@ -27,6 +27,7 @@
 struct moment {
 	uint64_t time_ns;
 	uint32_t pid;
+	uint32_t lender;	/* of borrowed */
 };
 
 struct moments {
@@ -34,11 +35,13 @@ struct moments {
 	size_t cap, count;
 };
 
+
 struct unmapped {
 	struct page *entries;	/* of which SIGSEGV was told */
 	size_t cap, count;
 	struct moments execs;
 	struct moments gaps;	/* mappings are not told from there on */
+	struct moments borrowed;	/* memory, another process's (vfork) */
 	int promised;		/* all else is told, says the recorder */
 	uint64_t untold;	/* accesses to no mapping, where it does not */
 	uint64_t in_calls;	/* accesses inside system calls to no mapping */
@@ -57,7 +60,7 @@ static int add_moment(struct moments *all, uint32_t pid, uint64_t time_ns)
 {
 	if (moca_vec_fit(all->items, all->cap, all->count + 1))
 		return -ENOMEM;
-	all->items[all->count++] = (struct moment){ time_ns, pid };
+	all->items[all->count++] = (struct moment){ time_ns, pid, 0 };
 	return 0;
 }
 
@@ -65,7 +68,7 @@ static int add_moment(struct moments *all, uint32_t pid, uint64_t time_ns)
 static size_t count_until(const struct moments *all, uint32_t pid,
 			  uint64_t time_ns)
 {
-	const struct moment key = { time_ns, pid };
+	const struct moment key = { time_ns, pid, 0 };
 	size_t low = 0, high = all->count, mid;
 
 	while (low < high) {
@@ -85,6 +88,34 @@ static uint64_t last_until(const struct moments *all, uint32_t pid,
 	size_t n = count_until(all, pid, time_ns);
 
 	return n && all->items[n - 1].pid == pid ? all->items[n - 1].time_ns : 0;
+}
+
+uint64_t mapping_last_exec(const struct meaning *m, uint32_t pid,
+			   uint64_t time_ns)
+{
+	return last_until(&m->unmapped->execs, pid, time_ns);
+}
+
+/* Processes that borrow from one that borrows: a hostile trace has circles. */
+#define LENDERS_MAX 16
+
+/* Whose memory the process has at that time: its own, or another's, until it runs
+ * another program. */
+static uint32_t lender_of(const struct unmapped *u, uint32_t pid,
+			  uint64_t time_ns)
+{
+	const struct moments *b = &u->borrowed;
+	size_t n;
+
+	for (int depth = 0; depth < LENDERS_MAX; depth++) {
+		n = count_until(b, pid, time_ns);
+		if (!n || b->items[n - 1].pid != pid ||
+		    last_until(&u->execs, pid, time_ns) >=
+			    b->items[n - 1].time_ns)
+			break;
+		pid = b->items[n - 1].lender;
+	}
+	return pid;
 }
 
 /* The process's first one after time_ns; UINT64_MAX: there is none. */
@@ -114,9 +145,18 @@ static int note_change(struct meaning *m, const struct moca_change *e,
 		       const struct moca_task *of)
 {
 	struct unmapped *u = m->unmapped;
+	const struct moca_task *parent;
+	int err;
 
 	if (!of)
 		return 0;
+	if (e->type == MOCA_CHANGE_TASK_START && e->flags & MOCA_TASK_VFORK) {
+		parent = meaning_task(m, e->parent);
+		err = parent ? add_moment(&u->borrowed, of->pid, e->time_ns) : 0;
+		if (parent && !err)
+			u->borrowed.items[u->borrowed.count - 1].lender = parent->pid;
+		return err;
+	}
 	if (e->type == MOCA_CHANGE_SEGV)
 		return add_failed(m, of->pid, e->addr);
 	if (e->type == MOCA_CHANGE_EXEC)
@@ -154,6 +194,11 @@ int mapping_new(struct meaning *m)
 	}
 	moca_cursor_close(cursor);
 	sort_moments(&u->execs);
+	sort_moments(&u->borrowed);
+	/* What one says of its memory holds for all that have it. */
+	for (size_t i = 0; i < u->gaps.count; i++)
+		u->gaps.items[i].pid = lender_of(u, u->gaps.items[i].pid,
+						 u->gaps.items[i].time_ns);
 	sort_moments(&u->gaps);
 	return ret;
 }
@@ -167,6 +212,7 @@ void mapping_free(struct meaning *m)
 	free(u->entries);
 	free(u->execs.items);
 	free(u->gaps.items);
+	free(u->borrowed.items);
 	free(u);
 }
 
@@ -245,8 +291,10 @@ static int has_mappings(struct meaning *m, uint32_t pid,
 static int mappings_untold(struct meaning *m, uint32_t pid,
 			   const struct moca_access *a)
 {
-	uint64_t gap = last_until(&m->unmapped->gaps, pid, a->time_ns);
+	uint64_t gap;
 
+	pid = lender_of(m->unmapped, pid, a->time_ns);
+	gap = last_until(&m->unmapped->gaps, pid, a->time_ns);
 	return gap && gap >= last_until(&m->unmapped->execs, pid, a->time_ns);
 }
 

@@ -22,7 +22,6 @@ static const char *const more[RULES] = {
 	[RULE_FIRST_TOUCH] = "first touches are wrong",
 	[RULE_SUMS] = "sums of pages are wrong",
 	[RULE_CHANGES] = "changes of tasks and mappings contradict others",
-	[RULE_OBJECTS] = "objects overlap others that are alive",
 };
 
 void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...)
@@ -125,7 +124,7 @@ void meaning_counts(struct meaning *m, const struct moca_counts *c)
 		return;
 	life_counts(m, c, task);
 	if (!m->err)
-		m->err = first_touch_counts(m, c);
+		m->err = first_touch_counts(m, c, task);
 	if (!m->err)
 		m->err = sums_counts(m, c, task);
 }

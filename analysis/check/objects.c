@@ -5,6 +5,9 @@
  * the end is not told), of allocators that hand out parts of others' objects
  * (--alloc-fn), and programs of which events were lost. A fork's child begins
  * without objects: what it frees of its parent's is not known.
+ *
+ * An overlap is told, and is no doubt: an allocator within the program (Chromium's)
+ * may free by a function that nobody sees.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -78,6 +81,8 @@ struct objects {
 	uint32_t free;		/* a chain; 0 = none */
 	struct waiting waiting[WAITING_MAX];
 	unsigned waits;
+	uint64_t overlaps;
+	struct waiting first;	/* of these */
 	uint8_t *types;		/* enum told, by id of type */
 	size_t type_count;
 	uint8_t *lossy;		/* of tasks, by index: of their process events
@@ -231,9 +236,8 @@ static int cut(struct objects *o, struct moca_addrmap *map, uint64_t first,
 	return err;
 }
 
-static void tell_waiting(struct meaning *m, uint64_t now)
+static void look_at_waiting(struct objects *o, uint64_t now)
 {
-	struct objects *o = m->objects;
 	unsigned i, n = 0;
 
 	for (i = 0; i < o->waits; i++) {
@@ -243,8 +247,8 @@ static void tell_waiting(struct meaning *m, uint64_t now)
 			o->waiting[n++] = *w;
 			continue;
 		}
-		meaning_wrong(m, RULE_OBJECTS, "task %" PRIu32 ", event %" PRIu64 " (moca_alloc:alloc): %" PRIu64 " bytes at %#" PRIx64 " overlap the object at %#" PRIx64 ", which is alive",
-			      w->task, w->number, w->size, w->fresh, w->addr);
+		if (!o->overlaps++)
+			o->first = *w;
 	}
 	o->waits = n;
 }
@@ -293,7 +297,7 @@ static int on_alloc(struct meaning *m, const struct moca_timeline_item *i,
 		return 0;
 	if (moca_addrmap_next(map, addr, addr + size - 1, &begin, &end, &id)) {
 		if (o->waits == WAITING_MAX)
-			tell_waiting(m, UINT64_MAX);
+			look_at_waiting(o, UINT64_MAX);
 		o->waiting[o->waits++] = (struct waiting){
 			.pid = i->task->pid, .addr = o->objects[id].addr,
 			.time_ns = i->time_ns, .task = i->task->id,
@@ -380,7 +384,7 @@ int objects_event(struct meaning *m, const struct moca_timeline_item *i)
 	enum told told;
 
 	if (o->waits)
-		tell_waiting(m, i->time_ns);
+		look_at_waiting(o, i->time_ns);
 	told = id < o->type_count ? o->types[id] : OTHER;
 	if (o->off || told == OTHER || !i->task->pid ||
 	    o->lossy[trace_task_index(m->t, i->task->id)])
@@ -411,7 +415,14 @@ int objects_change(struct meaning *m, const struct moca_timeline_item *i)
 
 void objects_end(struct meaning *m)
 {
-	tell_waiting(m, UINT64_MAX);
+	struct objects *o = m->objects;
+	const struct waiting *w = &o->first;
+
+	look_at_waiting(o, UINT64_MAX);
+	if (o->overlaps)
+		meaning_skip(m, RULE_OBJECTS, "%" PRIu64 " object%s at addresses of others whose end is not told: task %" PRIu32 ", event %" PRIu64 " (moca_alloc:alloc): %" PRIu64 " bytes at %#" PRIx64 " overlap the object at %#" PRIx64 ", which is alive",
+			     o->overlaps, o->overlaps == 1 ? " is" : "s are",
+			     w->task, w->number, w->size, w->fresh, w->addr);
 }
 
 void objects_free(struct meaning *m)

@@ -58,10 +58,14 @@ void life_counts(struct meaning *m, const struct moca_counts *c,
 int mapping_new(struct meaning *m);
 void mapping_chunk(struct meaning *m, const struct moca_chunk *c,
 		   const struct moca_task *task);
+/* When the process ran another program last, until time_ns; 0: it did not. */
+uint64_t mapping_last_exec(const struct meaning *m, uint32_t pid,
+			   uint64_t time_ns);
 void mapping_end(struct meaning *m);
 void mapping_free(struct meaning *m);
 
-int first_touch_counts(struct meaning *m, const struct moca_counts *c);
+int first_touch_counts(struct meaning *m, const struct moca_counts *c,
+		       const struct moca_task *task);
 void first_touch_free(struct meaning *m);
 
 int sums_counts(struct meaning *m, const struct moca_counts *c,
