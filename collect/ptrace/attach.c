@@ -17,6 +17,7 @@
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/way.h"
 #include "lib/base/err.h"
 
@@ -49,8 +50,8 @@ static int seize_all(pid_t pid)
 			if (tid <= 0 || tasks_find(tid))
 				continue;
 			/* Left alive if we die: never killed for our sake. */
-			if (ptrace(PTRACE_SEIZE, tid, NULL,
-				   TRACE_OPTIONS & ~PTRACE_O_EXITKILL)) {
+			if (tracer_call(PTRACE_SEIZE, tid, NULL,
+					TRACE_OPTIONS & ~PTRACE_O_EXITKILL)) {
 				if (errno != ESRCH)
 					ret = -errno;
 				continue;
@@ -79,7 +80,7 @@ static int settle_task(struct recorder *rec, struct task *t)
 	if (t->own || !t->announced || t->in_vfork || settled(t))
 		return 0;
 	if (t->stop == TASK_RUNNING) {
-		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 		return !quiesce_wait(t);
 	}
 	if (!status)
@@ -87,7 +88,7 @@ static int settle_task(struct recorder *rec, struct task *t)
 	/* A fork, a signal, a call: as ever, and stop again behind it. */
 	t->status = 0;
 	if (WIFSTOPPED(status))
-		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	supervisor_stop(rec, t, status);
 	return 1;
 }
@@ -133,8 +134,10 @@ int attach_begin(struct recorder *rec, pid_t pid)
 {
 	struct space *s;
 	struct task *t;
-	int ret = seize_all(pid);
+	int ret;
 
+	tracer_call_attached();
+	ret = seize_all(pid);
 	if (ret)
 		return ret;
 	s = space_new(rec, pid);
@@ -160,7 +163,7 @@ int attach_syscall(struct recorder *rec, struct task *t)
 	struct __ptrace_syscall_info info;
 	struct user_regs_struct regs;
 
-	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
+	if (tracer_call(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
 		return 0;
 	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
 		if (info.exit.rval == -EINTR)
@@ -190,7 +193,7 @@ static void detach(struct task *t)
 	    WSTOPSIG(t->status) != SIGTRAP)
 		sig = WSTOPSIG(t->status);
 	quiesce_hide_interrupt(t);
-	ptrace(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
+	tracer_call(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
 }
 
 void attach_end(struct recorder *rec)

@@ -23,6 +23,7 @@
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/ptrace/tracer-call.h"
 
 #define REGSET_MAX 65536	/* bytes: more than any set has */
 #define REGSET_UNIT 16		/* a multiple of any set's unit */
@@ -61,7 +62,7 @@ static long attach(struct task *t, struct task *v)
 	if (v->stop == TASK_RUNNING) {
 		if (v->in_vfork)
 			return -EPERM;
-		ptrace(PTRACE_INTERRUPT, v->tid, NULL, NULL);
+		tracer_call(PTRACE_INTERRUPT, v->tid, NULL, NULL);
 		if (quiesce_wait(v))
 			return -EPERM;
 	}
@@ -83,7 +84,7 @@ static long get_regset(const struct task *t, const struct task *v,
 	/* A length that is no multiple of the set's unit is refused: so is ours. */
 	ours.iov_len = theirs.iov_len <= REGSET_MAX ? theirs.iov_len :
 			       REGSET_MAX + theirs.iov_len % REGSET_UNIT;
-	if (ptrace(PTRACE_GETREGSET, v->tid, (void *)type, &ours))
+	if (tracer_call(PTRACE_GETREGSET, v->tid, (void *)type, &ours))
 		return -errno;
 	if (ours.iov_len > sizeof(buf) ||
 	    put(t, (uint64_t)theirs.iov_base, buf, ours.iov_len) ||

@@ -12,6 +12,7 @@
 
 #include "collect/ptrace/stub.h"
 #include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
 #include "lib/base/err.h"
@@ -54,7 +55,7 @@ static int is_helper(pid_t tid)
 {
 	struct user_regs_struct r;
 
-	return !ptrace(PTRACE_GETREGS, tid, NULL, &r) &&
+	return !tracer_call(PTRACE_GETREGS, tid, NULL, &r) &&
 	       r.rip - STUB_BASE < STUB_CODE_SIZE;
 }
 

@@ -13,6 +13,7 @@
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "lib/base/proc.h"
 
@@ -59,11 +60,11 @@ static int signal_waits(const struct task *t)
 	siginfo_t info[32];
 	uint64_t blocked;
 
-	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
+	if (tracer_call(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
 		return 1;
 	for (where.flags = 0; where.flags <= PTRACE_PEEKSIGINFO_SHARED;
 	     where.flags++) {
-		long n = ptrace(PTRACE_PEEKSIGINFO, t->tid, &where, info);
+		long n = tracer_call(PTRACE_PEEKSIGINFO, t->tid, &where, info);
 
 		for (long i = 0; i < n; i++)
 			if (!(blocked >> (info[i].si_signo - 1) & 1))
@@ -144,7 +145,7 @@ void quiesce(struct space *space, const struct task *except)
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
-			ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)

@@ -28,6 +28,7 @@
 #include "collect/ptrace/strict.h"
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
 #include "collect/run/launch.h"
@@ -225,7 +226,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 	pid_t renamed = 0;
 
 	/* A thread that is not the leader takes the leader's number. */
-	if (!ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &former) &&
+	if (!tracer_call(PTRACE_GETEVENTMSG, t->tid, NULL, &former) &&
 	    former != (unsigned long)t->tid) {
 		old = tasks_find(former);
 		if (old) {
@@ -362,7 +363,7 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 	unsigned long msg;
 	uint64_t flags;
 
-	if (ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+	if (tracer_call(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
 		return;
 	flags = clone_flags(t, event);
 	child = tasks_find(msg);
@@ -381,7 +382,7 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
  */
 static void let_go(struct recorder *rec, struct task *t)
 {
-	if (ptrace(PTRACE_DETACH, t->tid, NULL, NULL))
+	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
 		return;		/* it was killed: its end comes */
 	t->stop = TASK_RUNNING;
 	t->plain = t->tid == rec->root && !rec->attach;
@@ -425,7 +426,7 @@ static void interrupt_for_wanted(struct recorder *rec)
 		    (t->space == missed || asked(rec, t->space))) {
 			moca_debug("task %d: interrupted", t->tid);
 			/* A leader may have ended long before its threads. */
-			missed = ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL) ?
+			missed = tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL) ?
 					 t->space : NULL;
 			if (missed && wait_is_over(t->tid))
 				task_ended(rec, t, 0);
@@ -453,7 +454,7 @@ static void on_group_stop(struct recorder *rec, struct task *t, int sig)
 	if (t->tid == rec->root)
 		launch_tell_stopped(rec, sig);
 	t->stop = TASK_RUNNING;
-	if (!ptrace(PTRACE_LISTEN, t->tid, NULL, NULL))
+	if (!tracer_call(PTRACE_LISTEN, t->tid, NULL, NULL))
 		return;
 	/* It ran calls for us since: only in that stop may it listen. */
 	t->retrap = 1;
@@ -494,7 +495,7 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 	 * A filter of the program's own asks for a tracer that it does not
 	 * have: without one, such a call does not exist.
 	 */
-	if (!ret && !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &data) &&
+	if (!ret && !tracer_call(PTRACE_GETEVENTMSG, t->tid, NULL, &data) &&
 	    data != SECCOMP_OURS) {
 		if (data == SECCOMP_STRICT) {
 			strict_refuse(t, &regs);
@@ -527,7 +528,7 @@ static void tell_segv(struct recorder *rec, struct task *t)
 	siginfo_t info;
 	uint64_t addr;
 
-	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info) ||
+	if (tracer_call(PTRACE_GETSIGINFO, t->tid, NULL, &info) ||
 	    info.si_code != SEGV_MAPERR)
 		return;
 	addr = (uintptr_t)info.si_addr;
@@ -609,7 +610,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 
 int supervisor_seize(struct recorder *rec, pid_t pid)
 {
-	return ptrace(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) ? -errno : 0;
+	return tracer_call(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) ? -errno : 0;
 }
 
 /* Take over the first task (seized, before its exec). */

@@ -14,6 +14,7 @@
 
 #include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tasks.h"
+#include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "lib/base/err.h"
 
@@ -42,14 +43,14 @@ int tracee_get_regs(struct task *t, struct user_regs_struct *regs)
 {
 	if (is_replaced(t))
 		return -ESRCH;
-	return ptrace(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
+	return tracer_call(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
 }
 
 int tracee_set_regs(struct task *t, const struct user_regs_struct *regs)
 {
 	if (is_replaced(t))
 		return -ESRCH;
-	return ptrace(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
+	return tracer_call(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
 }
 
 ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len)
@@ -101,8 +102,8 @@ int tracee_begin(struct tracee_calls *c, struct task *t,
 	restart_call(&c->saved);
 	if (is_replaced(t))
 		return -ESRCH;
-	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
-	    ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
+	if (tracer_call(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
+	    tracer_call(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
 		return -errno;
 	c->begun = 1;
 	return 0;
@@ -113,7 +114,7 @@ int tracee_end(struct tracee_calls *c)
 	int ret = tracee_set_regs(c->task, &c->saved);
 
 	if (c->begun && !is_replaced(c->task) &&
-	    ptrace(PTRACE_SETSIGMASK, c->task->tid,
+	    tracer_call(PTRACE_SETSIGMASK, c->task->tid,
 			       sizeof(c->sigmask), &c->sigmask))
 		ret = -errno;
 	c->begun = 0;
@@ -134,8 +135,9 @@ static int next_stop(struct task *t, int request)
 		rounds++;
 		if (is_replaced(t))
 			return -ESRCH;
-		if (ptrace(request, t->tid, NULL, (void *)(long)sig))
-			return -errno;
+		err = tracer_call_resume(request, t->tid, t->pid, sig);
+		if (err)
+			return err;
 		err = wait_resumed(t->tid, &status);
 		if (err)
 			return -ESRCH;
@@ -216,9 +218,9 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 		if (err || !WIFSTOPPED(status))
 			break;
 		if (status >> 16 == PTRACE_EVENT_CLONE &&
-		    !ptrace(PTRACE_GETEVENTMSG, between, NULL, &msg))
+		    !tracer_call(PTRACE_GETEVENTMSG, between, NULL, &msg))
 			*zapper = msg;
-		ptrace(PTRACE_CONT, between, NULL, NULL);
+		tracer_call(PTRACE_CONT, between, NULL, NULL);
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 	/* Its first stop may have been kept (wait.h), as of a task to come. */
@@ -230,8 +232,8 @@ static int adopt_zapper(pid_t between, pid_t *zapper)
 	err = wait_task(*zapper, &status);
 	if (err || !WIFSTOPPED(status))
 		return err ? err : -ECHILD;
-	if (ptrace(PTRACE_SETOPTIONS, *zapper, NULL, PTRACE_O_EXITKILL) ||
-	    ptrace(PTRACE_CONT, *zapper, NULL, NULL))
+	if (tracer_call(PTRACE_SETOPTIONS, *zapper, NULL, PTRACE_O_EXITKILL) ||
+	    tracer_call(PTRACE_CONT, *zapper, NULL, NULL))
 		return -errno;
 	return 0;
 }
@@ -325,7 +327,7 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		round_end(&clock, t, t->filtered ? n : 0);
 		if (status >> 16 == PTRACE_EVENT_CLONE) {
 			if (child &&
-			    !ptrace(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
+			    !tracer_call(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
 				adopt_zapper(msg, child);
 			continue;
 		}
@@ -459,11 +461,9 @@ int tracee_resume(struct task *t, int request, int sig)
 		return -ESRCH;
 	/* Before it runs any code of the program's. */
 	if (t->retrap)
-		ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	t->stop = TASK_RUNNING;
-	if (ptrace(request, t->tid, NULL, (void *)(long)sig))
-		return -errno;
-	return 0;
+	return tracer_call_resume(request, t->tid, t->pid, sig);
 }
 
 void tracee_let_helper_go(pid_t helper, int status)
@@ -474,5 +474,5 @@ void tracee_let_helper_go(pid_t helper, int status)
 				sig == SIGILL || sig == SIGFPE))
 		kill(helper, SIGKILL);
 	/* No signal is passed on, so it never is in a stop that lasts. */
-	ptrace(PTRACE_CONT, helper, NULL, NULL);
+	tracer_call(PTRACE_CONT, helper, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * LD_PRELOAD=fail.so FAIL_CALL=malloc FAIL_AT=17 FAIL_COUNT=FILE moca record ...
  * The 17th malloc of moca's own code fails, counted over all its processes; the
  * programs that it runs are left alone. FILE holds a number: how many there were.
+ * FAIL_FOR_GOOD=1: all from the 17th on.
  *
  * Calls that libraries make are not counted: what a library does with a failure
  * is not Moca's.
@@ -26,6 +27,7 @@
 
 static const char *wanted;		/* the call that fails; NULL = none */
 static unsigned long fail_at;
+static int for_good;
 static _Atomic unsigned long *count;	/* shared with moca's processes */
 static uintptr_t low, high;		/* moca's code */
 
@@ -64,20 +66,25 @@ __attribute__((constructor)) static void begin(void)
 		_exit(99);
 	count = page;
 	fail_at = strtoul(at, NULL, 10);
+	for_good = getenv("FAIL_FOR_GOOD") != NULL;
 	dl_iterate_phdr(find_code, NULL);
 	wanted = strdup(getenv("FAIL_CALL"));
 	unsetenv("LD_PRELOAD");
 	unsetenv("FAIL_CALL");
 	unsetenv("FAIL_AT");
 	unsetenv("FAIL_COUNT");
+	unsetenv("FAIL_FOR_GOOD");
 }
 
 static int fails(const char *call, void *from)
 {
 	uintptr_t pc = (uintptr_t)from;
+	unsigned long n;
 
-	return wanted && pc >= low && pc < high && !strcmp(wanted, call) &&
-	       atomic_fetch_add(count, 1) + 1 == fail_at;
+	if (!wanted || pc < low || pc >= high || strcmp(wanted, call))
+		return 0;
+	n = atomic_fetch_add(count, 1) + 1;
+	return n == fail_at || (for_good && fail_at && n > fail_at);
 }
 
 /* The function that this one hides. */
