@@ -173,28 +173,38 @@ static void known_deaths(void)
 	      "%d of %d times right", good, DEATHS);
 }
 
+/*
+ * What the kernel has counted of a task is as old as its last tick, or its last
+ * rest: it rests before it is registered, and before it ends to be. On a busy
+ * host what it uses around these may be much, so there are two sums of its own.
+ */
 static void known_cpu(void)
 {
 	const long hz = (long)info->hz_ticks;
 	struct sums then, got;
-	uint64_t begin, used, told;
+	uint64_t begin, inner, outer, told;
 
 	then = now();
+	outer = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	sleep_ms(1);
 	tell('R', getpid());
 	begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	do
-		used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
-	while (used < 1500000000u);
+		inner = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+	while (inner < 1500000000u);
+	sleep_ms(1);
 	tell('U', getpid());
-	used = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+	outer = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - outer;
 	got = since(&then);
 	told = got.cpu_jiffies * 1000000000u / (uint64_t)hz;
 	/* What it runs for is charged by clock ticks: one may be missing. */
-	check("CPU use", told + 3 * 1000000000u / (uint64_t)hz > used &&
-	      told < used + 1000000000u / (uint64_t)hz * 2,
-	      "%lu ms told, %lu ms used", told / 1000000, used / 1000000);
-	check("CPU use to the ns", got.cpu_ns + 10000000 > used &&
-	      got.cpu_ns < used + 10000000, "%lu and %lu", got.cpu_ns, used);
+	check("CPU use", told + 3 * 1000000000u / (uint64_t)hz > inner &&
+	      told < outer + 1000000000u / (uint64_t)hz * 2,
+	      "%lu ms told, %lu to %lu ms used", told / 1000000,
+	      inner / 1000000, outer / 1000000);
+	check("CPU use to the ns", got.cpu_ns + 1000000 > inner &&
+	      got.cpu_ns < outer + 1000000, "%lu, not %lu to %lu", got.cpu_ns,
+	      inner, outer);
 }
 
 /* Below a jiffy in each sample: it must not get lost. */
