@@ -31,7 +31,7 @@ const char *moca_native_text(const struct moca_trace *t,
 	uint64_t origin = trace_origin(t);
 
 	snprintf(buf, size,
-		 "From %.2f s on nothing of task %" PRIu32 " (%s) is counted: %s. It took %.2f s of CPU time since then, %.2f s before",
+		 "From %.2f s on nothing of task %" PRIu32 " (%s) is counted: %s. It took at least %.2f s of CPU time since then, %.2f s before",
 		 n->time_ns > origin ? (double)(n->time_ns - origin) / 1e9 : 0,
 		 n->task, task ? task->name : "?", n->why,
 		 (double)n->since_ns / 1e9, (double)n->before_ns / 1e9);

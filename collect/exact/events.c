@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Events on their way to the trace: kept, put into order, written by many. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,19 @@ static void clear(struct counted_task *t)
 	t->event_count = 0;
 }
 
+/* Its name, as a reader of its changes finds it. */
+static void keep_name(struct counted_task *t, const struct moca_change *e)
+{
+	const char *slash = e->type == MOCA_CHANGE_EXEC && e->name ?
+				    strrchr(e->name, '/') : NULL;
+
+	if (e->name && (e->type == MOCA_CHANGE_TASK_START ||
+			e->type == MOCA_CHANGE_NAME ||
+			e->type == MOCA_CHANGE_EXEC))
+		snprintf(t->name, sizeof(t->name), "%.15s",
+			 slash ? slash + 1 : e->name);
+}
+
 void events_add(struct harvest *h, struct counted_task *t, const struct moca_change *e)
 {
 	struct kept *p;
@@ -34,6 +48,7 @@ void events_add(struct harvest *h, struct counted_task *t, const struct moca_cha
 	p->event = *e;
 	p->event.name = strdup(e->name ? e->name : "");
 	p->number = t->event_count;
+	keep_name(t, e);
 	if (e->type == MOCA_CHANGE_TASK_START)
 		t->parent = e->parent;
 	if (!p->event.name)

@@ -16,6 +16,7 @@ struct counted_task {
 	uint32_t id;
 	uint32_t parent;	/* number, or MOCA_NO_TASK */
 	pid_t tid, pid;
+	char name[16];		/* told last */
 	pid_t inner_tid;	/* what its slot says */
 	struct exact_space *space;	/* told last; NULL: it left it */
 	struct exact_arena *arena;	/* NULL: it is not counted */

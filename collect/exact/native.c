@@ -25,21 +25,6 @@ struct native {
 	char why[WHY_MAX];
 };
 
-static void read_name(struct native *n)
-{
-	char path[64];
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", n->pid, n->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? 0 : read(fd, n->name, sizeof(n->name) - 1);
-	if (fd >= 0)
-		close(fd);
-	n->name[len > 0 ? len : 0] = 0;
-	n->name[strcspn(n->name, "\n")] = 0;
-}
-
 static void look(struct native *n)
 {
 	char path[64], text[64];
@@ -65,8 +50,9 @@ static void look(struct native *n)
 		n->now_ns = ns;
 }
 
-void natives_add(struct natives *l, uint32_t task, pid_t pid, pid_t tid,
-		 uint64_t time_ns, uint64_t cpu_ns, const char *why)
+void natives_add(struct natives *l, uint32_t task, const char *name,
+		 pid_t pid, pid_t tid, uint64_t time_ns, uint64_t cpu_ns,
+		 const char *why)
 {
 	struct native *n;
 
@@ -82,7 +68,7 @@ void natives_add(struct natives *l, uint32_t task, pid_t pid, pid_t tid,
 	n->time_ns = time_ns;
 	n->before_ns = n->now_ns = cpu_ns;
 	snprintf(n->why, sizeof(n->why), "%s", why);
-	read_name(n);
+	snprintf(n->name, sizeof(n->name), "%s", name);
 }
 
 void natives_look(struct natives *l)
@@ -125,7 +111,7 @@ void natives_say(const struct natives *l, const char *dir, uint64_t start_ns)
 		snprintf(more, sizeof(more), "; nor of %zu other task%s", others,
 			 PLURAL(others));
 	moca_say("%s: from %.2f s on nothing of task %u (%s) is counted: %s; "
-		 "%.2f s of its CPU time since then, %.2f s before%s", dir,
+		 "at least %.2f s of its CPU time since then, %.2f s before%s", dir,
 		 n->time_ns > start_ns ? (n->time_ns - start_ns) / 1e9 : 0,
 		 n->task, n->name, n->why, (n->now_ns - n->before_ns) / 1e9,
 		 n->before_ns / 1e9, more);

@@ -20,8 +20,9 @@ struct natives {
 };
 
 /* It went on natively at time_ns, after cpu_ns of CPU time, and why. */
-void natives_add(struct natives *l, uint32_t task, pid_t pid, pid_t tid,
-		 uint64_t time_ns, uint64_t cpu_ns, const char *why);
+void natives_add(struct natives *l, uint32_t task, const char *name,
+		 pid_t pid, pid_t tid, uint64_t time_ns, uint64_t cpu_ns,
+		 const char *why);
 /* See how much CPU time they have taken. */
 void natives_look(struct natives *l);
 /* It is gone: its number may be another's. */

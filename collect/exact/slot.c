@@ -99,8 +99,8 @@ static void take_event(struct harvest *h, const struct counted_task *t,
 	tracer_clock_cover(&h->clock, x->clock);
 	e.time_ns = tracer_clock_ns(&h->clock, x->clock);
 	if (e.type == MOCA_CHANGE_GAP && e.flags & MOCA_GAP_NATIVE) {
-		natives_add(&h->natives, t->id, t->pid, t->tid, e.time_ns,
-			    e.len, name);
+		natives_add(&h->natives, t->id, t->name, t->pid, t->tid,
+			    e.time_ns, e.len, name);
 		e.len = 0;	/* no bytes: its CPU time */
 	}
 	events_add(h, (struct counted_task *)t, &e);
