@@ -2,6 +2,7 @@
 #include "cli/info-cost.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,9 +100,19 @@ static void put_times(const struct moca_trace *t, const char *what)
 		printf("about %.2f times", middle);
 }
 
+/* What recording took at least, against the budget and its credit. */
+static int is_exceeded(const struct moca_trace *t, double budget)
+{
+	double own = (double)part_ns(t, "wall", "ns") /
+		     fmax(ratio_of(t, "wall", "low"), 1);
+
+	return part_ns(t, "wall", "ns") - own >
+	       (budget + 0.02) * own + (double)trace_meta_u64(t, META_CREDIT, 0);
+}
+
 static void print_estimates(const struct moca_trace *t)
 {
-	double budget = number(t, META_BUDGET), low = ratio_of(t, "wall", "low");
+	double budget = number(t, META_BUDGET);
 	int wall = ratio_of(t, "wall", "estimate") > 0;
 	char a[TEXT_MAX], b[TEXT_MAX];
 
@@ -124,7 +135,7 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
-	if (wall && budget > 0 && low > 1 + budget + 0.02)
+	if (wall && budget > 0 && is_exceeded(t, budget))
 		printf("  The budget of %g %% was not held.\n", budget * 100);
 }
 
