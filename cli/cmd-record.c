@@ -45,6 +45,7 @@ struct extra {
 	const char *via;
 	struct moca_exact_options counts;
 	uint64_t hz;		/* of samples of faults and CPU time */
+	int credit;		/* --credit was given */
 	int no_rates;
 	int no_summary;
 	struct agent_options agent;
@@ -187,6 +188,10 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
+	if (o->credit_ns != NOT_GIVEN_NS && x->via && !strcmp(x->via, "kernel")) {
+		moca_error("--credit does not go with --via kernel: the kernel module keeps to the budget alone");
+		return -EINVAL;
+	}
 	return check_exact(o, x, objects);
 }
 
@@ -225,7 +230,8 @@ static void settle(struct moca_record_options *o, struct extra *x)
 {
 	if (o->budget == NOT_GIVEN)
 		o->budget = 0.10;
-	if (o->credit_ns == NOT_GIVEN_NS)
+	x->credit = o->credit_ns != NOT_GIVEN_NS;
+	if (!x->credit)
 		o->credit_ns = CREDIT_NS;
 	/* Without a budget nothing would make up for short ones. */
 	o->first_ns = o->interval_ns ? o->interval_ns :
@@ -255,6 +261,8 @@ static int run(struct moca_record_options *o, struct extra *x)
 
 	if (!way && !x->exact)
 		return EXIT_RECORD;
+	if (way && x->credit && !strcmp(way->name, "kernel"))
+		moca_warn("--credit has no effect: the kernel module records, which keeps to the budget alone (--via user has a credit)");
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
 		/* Beside counting each access, allocations cost nothing. */

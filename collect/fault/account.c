@@ -429,8 +429,16 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	if (a->control.cpu.all_ns > 0)
 		estimate_cpu(&a->control.cpu, two, sizeof(two));
 	n = snprintf(buf, size, "%s%s%s", one, *two ? ", " : "", two);
-	if (!control_exceeded(&a->control, &e) || n < 0 || (size_t)n >= size)
+	if (n < 0 || (size_t)n >= size)
 		return;
+	if (!control_exceeded(&a->control, &e)) {
+		if (e.told && control_lives_on_credit(&a->control, &e))
+			snprintf(buf + n, size - n, "; above the budget of %g %%"
+				 ", within its credit of %g s",
+				 a->control.budget * 100,
+				 a->control.credit_ns / 1e9);
+		return;
+	}
 	cost_phrase(&a->rec->costs,
 		    cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
 		    sizeof(what));

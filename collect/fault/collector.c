@@ -708,6 +708,8 @@ static struct pace_sweep look(struct collector *c, uint64_t now)
 	return (struct pace_sweep){
 		.pages = sweep_expected(c->rec), .unpaid = c->unpaid,
 		.share = c->share,
+		.paid_ns = c->repeated * c->share * a->control.fault_ns +
+			   a->sweep_cpu_ns,
 	};
 }
 

@@ -42,15 +42,19 @@ static double elapsed(const struct control *c, uint64_t now_ns)
 	return now_ns > c->start_ns ? (double)(now_ns - c->start_ns) : 0;
 }
 
-int control_affords(const struct control *c, uint64_t now_ns, double ns)
+double control_allowance(const struct control *c, uint64_t now_ns)
 {
 	/* Wall time of the program alone: the budget is a share of it. */
 	double plain = elapsed(c, now_ns) - c->spent_ns;
 
 	if (isinf(c->budget))
-		return 1;
-	return c->spent_ns + ns <=
-	       HEADROOM * (c->budget * fmax(plain, 0) + c->credit_ns);
+		return HUGE_VAL;
+	return HEADROOM * (c->budget * fmax(plain, 0) + c->credit_ns);
+}
+
+int control_affords(const struct control *c, uint64_t now_ns, double ns)
+{
+	return c->spent_ns + ns <= control_allowance(c, now_ns);
 }
 
 /* What is no number is low. */
@@ -131,6 +135,12 @@ struct estimate control_wall(const struct control *c, uint64_t now_ns)
 double control_slowdown(const struct control *c, uint64_t now_ns)
 {
 	return control_wall(c, now_ns).middle;
+}
+
+int control_lives_on_credit(const struct control *c,
+			    const struct estimate *wall)
+{
+	return estimate_exceeds(wall, c->budget + TOLERANCE, 0);
 }
 
 int control_exceeded(const struct control *c, const struct estimate *wall)

@@ -47,6 +47,8 @@ void control_init(struct control *c, double budget, double credit_ns,
 
 /* Whether so much more, ns of wall time, fits under budget and credit. */
 int control_affords(const struct control *c, uint64_t now_ns, double ns);
+/* What may be spent by now: budget and credit, less some headroom. */
+double control_allowance(const struct control *c, uint64_t now_ns);
 
 /*
  * Account for a window. Of what all tasks waited and worked for, what counts is
@@ -84,6 +86,9 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 /* Estimated wall time with / without recording, at least, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
 struct estimate control_wall(const struct control *c, uint64_t now_ns);
+/* Whether it can be said that more was spent than the budget alone allows. */
+int control_lives_on_credit(const struct control *c,
+			    const struct estimate *wall);
 /* Whether the budget can be said not to have been held, with its credit. */
 int control_exceeded(const struct control *c, const struct estimate *wall);
 

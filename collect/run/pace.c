@@ -12,6 +12,8 @@
 /* Of the credit, what is held back at first, and for how long. */
 #define HELD 0.5
 #define HELD_NS 1000000000ull
+/* Of budget and credit, what is for sweeps whatever else was spent. */
+#define OWN 0.25
 /* Intervals of a burst. */
 #define BURST 12
 /* A sweep this much behind its time had to wait. */
@@ -80,10 +82,14 @@ int pace_due(const struct pace *p, const struct control *c, uint64_t now_ns,
 	     const struct pace_sweep *s)
 {
 	double faults = s->pages + s->unpaid + expected(p, now_ns);
+	double ns = faults * s->share * c->fault_ns;
+	double kept = held(p, c, now_ns);
 
-	return now_ns >= pace_earliest(p) &&
-	       control_affords(c, now_ns, faults * s->share * c->fault_ns +
-					  held(p, c, now_ns));
+	if (now_ns < pace_earliest(p))
+		return 0;
+	return control_affords(c, now_ns, ns + kept) ||
+	       s->paid_ns + ns + OWN * kept <=
+		       OWN * control_allowance(c, now_ns);
 }
 
 uint64_t pace_next(const struct pace *p, const struct control *c,

@@ -13,6 +13,10 @@
  * half of it is held back at first and comes free within a second, and a sweep
  * that had to wait is followed by a burst of short intervals, which may take
  * from that half: most pages are away still, so that few come back in each.
+ *
+ * A part of all that may be spent is the sweeps' own: where start-up, stops or
+ * first touches have taken more than there is, that cannot be saved any more, and
+ * a trace of one interval says nothing.
  */
 #ifndef MOCA_RUN_PACE_H
 #define MOCA_RUN_PACE_H
@@ -37,6 +41,7 @@ struct pace_sweep {
 	double pages;	/* to be let go that would come back */
 	double unpaid;	/* came back, not yet part of control->spent_ns */
 	double share;	/* of the faults: the busiest task's, 0 to 1 */
+	double paid_ns;	/* wall time that sweeps have cost so far */
 };
 
 /* first_ns = interval_ns: intervals of one length, but for the budget. */

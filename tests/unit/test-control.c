@@ -313,10 +313,12 @@ static int t_credit(void)
 	control_stall(&c, 150 * MS);
 	CHECK(!control_affords(&c, 200 * MS, 50 * MS));
 	e = control_wall(&c, 200 * MS);
-	CHECK(!control_exceeded(&c, &e));
+	CHECK(!control_exceeded(&c, &e) && control_lives_on_credit(&c, &e));
 	control_stall(&c, 150 * MS);
 	e = control_wall(&c, 350 * MS);
 	CHECK(control_exceeded(&c, &e));
+	e = control_wall(&c, 5000 * MS);
+	CHECK(!control_exceeded(&c, &e) && !control_lives_on_credit(&c, &e));
 	e = control_wall(&c, 1350 * MS);
 	CHECK(!control_exceeded(&c, &e));
 	control_init(&c, HUGE_VAL, 0, 1000, 2, 0);

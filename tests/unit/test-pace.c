@@ -52,7 +52,7 @@ static struct outcome simulate(const struct program *g, double budget,
 			       double credit, uint64_t first, uint64_t interval)
 {
 	double now = g->start_ns, work = 0, away = 0, present = g->pages;
-	double back, walked = g->pages * g->used, at = 0;
+	double back, walked = g->pages * g->used, at = 0, paid = 0;
 	struct outcome o = { 0 };
 	struct control c;
 	struct pace p;
@@ -63,7 +63,7 @@ static struct outcome simulate(const struct program *g, double budget,
 	pace_init(&p, first, interval, now);
 	before = now;
 	while (work < g->plain_ns) {
-		const struct pace_sweep s = { present, 0, 1 };
+		const struct pace_sweep s = { present, 0, 1, paid };
 
 		if (pace_due(&p, &c, now, &s)) {
 			pace_swept(&p, now, present);
@@ -80,6 +80,7 @@ static struct outcome simulate(const struct program *g, double budget,
 		pace_back(&p, now, back);
 		present += back;
 		control_stall(&c, back * FAULT_NS);
+		paid += back * FAULT_NS;
 		now += MS;
 		work += MS - fmin(back * g->fault_ns, MS);
 	}
@@ -167,6 +168,23 @@ static int t_short(void)
 	return 0;
 }
 
+/* What else has taken all that there is leaves the sweeps their part. */
+static int t_spent(void)
+{
+	struct program g = program(300, 0.3e9);
+	struct outcome o;
+
+	g.start_ns = 500e6;
+	o = simulate(&g, 0.10, 200e6, 5 * MS, 50 * MS);
+	CHECK(o.sweeps >= 20);
+	/* No more than that: much memory is not swept. */
+	g = program(262144, 2e9);
+	g.start_ns = 800e6;
+	o = simulate(&g, 0.10, 200e6, 5 * MS, 50 * MS);
+	CHECK(o.sweeps <= 1 && o.spent_ns <= 800e6 + 0.25 * 400e6);
+	return 0;
+}
+
 /* Memory that is not used again blocks the sweeps for a while only. */
 static int t_cold(void)
 {
@@ -183,9 +201,10 @@ static int t_cold(void)
 
 static int t_next(void)
 {
-	struct pace_sweep one = { 1, 0, 1 }, many = { 1e6, 0, 1 };
-	struct pace_sweep some = { 10000, 0, 1 }, spread = { 10000, 0, 0.1 };
-	struct pace_sweep unpaid = { 0, 10000, 1 };
+	struct pace_sweep one = { 1, 0, 1, 1e9 }, many = { 1e6, 0, 1, 0 };
+	struct pace_sweep some = { 10000, 0, 1, 0 };
+	struct pace_sweep spread = { 10000, 0, 0.1, 0 };
+	struct pace_sweep unpaid = { 0, 10000, 1, 0 };
 	struct control c;
 	struct pace p;
 
@@ -244,6 +263,7 @@ int main(void)
 	run("pace: the interval that is asked for", t_asked);
 	run("pace: no budget", t_none);
 	run("pace: short programs", t_short);
+	run("pace: all is spent", t_spent);
 	run("pace: memory that stays cold", t_cold);
 	run("pace: when to sweep", t_next);
 	return failures != 0;
