@@ -31,7 +31,7 @@ static const char about[] =
 #define INTERVAL_NS 50000000
 /* Where intervals begin, and what recording may take beside the budget. */
 #define FIRST_NS 5000000
-#define CREDIT_NS 200000000
+#define CREDIT_NS 100000000
 
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
@@ -298,7 +298,7 @@ int cmd_record(int argc, char **argv)
 			    "slowdown you accept; intervals grow to hold it "
 			    "(default: 10%; none: fixed intervals)"),
 		OPT_DURATION(0, "credit", &o.credit_ns,
-			     "time it may take beside that (default: 0.2s)"),
+			     "time it may take beside that (default: 0.1s)"),
 		OPT_SIZE(0, "max-size", &o.max_size,
 			 "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children,
