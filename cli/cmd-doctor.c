@@ -40,7 +40,7 @@ static const struct sight fault_sights[] = {
 	  "pages that only system calls touch; the certificate counts them" },
 	{ "wp_shmem", "each page by itself",
 	  "15 of 16 neighbouring pages that are only read" },
-	{ "wp_async", "reads of each page of mapped files by itself",
+	{ "wp_async", "reads of each page of mapped files by itself, where the program may map them to write",
 	  "neighbouring pages of mapped files; '--stack' does not work" },
 	{ "tracepoint", "read or write exactly inside system calls too, with '--tracepoints'",
 	  "read or write of some accesses inside system calls: it comes from the instruction and the string registers" },
@@ -57,6 +57,7 @@ static const char *const fault_needed[] = {
 };
 
 static const char *const fault_never[] = {
+	"15 of 16 neighbouring pages that are read through a shared mapping of a file which was opened for reading only (MAP_SHARED, O_RDONLY); the certificate counts them",
 	"how often a page is used within one interval: it is reported once, and once more when a write follows a read",
 	"which other threads use the page in the same interval: the first is reported; over several intervals all show up",
 	"single accesses to the main thread's stack after its first touch (--stack adds its writes)",

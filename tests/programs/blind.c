@@ -5,8 +5,10 @@
  * attached to (it prints its pid first), "shared" writes shared memory until
  * then, both until stdin ends.
  */
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,6 +29,26 @@ __attribute__((noinline)) static void stack(void)
 	touch(deep, PAGES);
 }
 
+/* A page each of a file, which is opened for reading only. */
+static void read_file(const char *path, int flags)
+{
+	volatile char *p;
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	for (int i = 0; i < PAGES; i++)
+		if (pwrite(fd, "x", 1, (i + 1) * 4096 - 1) != 1)
+			exit(1);
+	close(fd);
+	fd = open(path, O_RDONLY);
+	p = mmap(NULL, PAGES * 4096, PROT_READ, flags, fd, 0);
+	if (p == MAP_FAILED)
+		exit(1);
+	for (int i = 0; i < PAGES; i++)
+		if (p[i * 4096])
+			exit(1);
+	unlink(path);
+}
+
 static int has_ended(int ms)
 {
 	struct pollfd p = { 0, POLLIN, 0 };
@@ -43,6 +65,9 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "stack")) {
 		stack();
+	} else if (argc > 2 && !strncmp(what, "read-", 5)) {
+		read_file(argv[2], strcmp(what, "read-shared") ?
+					   MAP_PRIVATE : MAP_SHARED);
 	} else if (!strcmp(what, "idle")) {
 		printf("%d\n", getpid());
 		fflush(stdout);
