@@ -41,8 +41,7 @@ static int is_number(const char *s)
 const char *trace_bad_number(const struct moca_trace *t, const char **value)
 {
 	static const char *const keys[] = {
-		META_BUDGET, META_CREDIT, META_SLOWDOWN, META_INTERVAL,
-		META_INTERVAL_FIRST, META_CPUS,
+		META_BUDGET, META_SLOWDOWN, META_INTERVAL, META_CPUS,
 		META_NODES, META_START, META_END, META_START_TIME,
 		"cost.wall_estimate", "cost.wall_low", "cost.wall_high",
 		"cost.wall_ns", "cost.wall_added_ns", "cost.cpu_estimate",

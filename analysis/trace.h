@@ -21,9 +21,7 @@
 #define META_MAPPINGS_TOLD "mappings_told"
 #define META_COLLECTOR "collector"
 #define META_INTERVAL "interval_ns"
-#define META_INTERVAL_FIRST "interval_first_ns"
 #define META_BUDGET "budget"
-#define META_CREDIT "credit_ns"		/* beside the budget */
 #define META_SLOWDOWN "slowdown_estimate"
 #define META_NOTE "note"
 #define META_LOSS "loss"		/* those notes that tell of what is missing */

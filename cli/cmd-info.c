@@ -90,7 +90,6 @@ static void print_head(const struct info *in, const char *path)
 {
 	char a[TEXT_MAX], date[64], status[80];
 	uint64_t interval = trace_meta_u64(in->t, META_INTERVAL, 0);
-	uint64_t credit = trace_meta_u64(in->t, META_CREDIT, 0);
 	const char *budget = meta(in, META_BUDGET);
 
 	print_line("Trace", path, "", NULL);
@@ -111,18 +110,14 @@ static void print_head(const struct info *in, const char *path)
 		putchar(')');
 	}
 	if (interval && (!in->exact || in->cert.records))
-		resolution_print_interval(in->t, interval);
+		printf(", interval %s", text_duration(a, interval));
 	if (in->exact)
 		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));
 	if (budget) {
 		fputs(", slowdown budget ", stdout);
 		text_name(stdout, budget, 0);
 	}
-	if (credit)
-		printf(" and %s", text_duration(a, credit));
 	putchar('\n');
-	if (!in->exact)
-		resolution_print(&in->resolution);
 	print_line("Read or write", meta(in, META_READ_WRITE), "", NULL);
 	print_line("Physical", meta(in, META_PHYS), "", NULL);
 	if (in->s.rows)
@@ -517,8 +512,6 @@ static int show(struct info *in, const char *path, int as_json)
 {
 	int err = moca_info_compute(&in->s, in->t);
 
-	if (!err)
-		err = resolution_of(&in->resolution, &in->s);
 	if (!err)
 		err = moca_rates_compute(&in->rates, in->t, 1);
 	if (err) {

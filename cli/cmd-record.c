@@ -27,11 +27,6 @@ static const char about[] =
 
 #define NOT_GIVEN (-1.0)		/* a budget */
 #define NOT_GIVEN_HZ UINT64_MAX
-#define NOT_GIVEN_NS UINT64_MAX
-#define INTERVAL_NS 50000000
-/* Where intervals begin, and what recording may take beside the budget. */
-#define FIRST_NS 5000000
-#define CREDIT_NS 100000000
 
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
@@ -45,7 +40,6 @@ struct extra {
 	const char *via;
 	struct moca_exact_options counts;
 	uint64_t hz;		/* of samples of faults and CPU time */
-	int credit;		/* --credit was given */
 	int no_rates;
 	int no_summary;
 	struct agent_options agent;
@@ -88,7 +82,6 @@ static const char *only_pages(const struct moca_record_options *o,
 	return x->pages ? "--pages" : x->pid ? "-p" : o->stack ? "--stack" :
 	       o->tracepoints ? "--tracepoints" : x->no_zap ? "--no-zap" :
 	       o->budget != NOT_GIVEN ? "--budget" :
-	       o->credit_ns != NOT_GIVEN_NS ? "--credit" :
 	       x->hz != NOT_GIVEN_HZ ? "--rate" :
 	       o->interval_ns ? "--interval" : NULL;
 }
@@ -188,10 +181,6 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
-	if (o->credit_ns != NOT_GIVEN_NS && x->via && !strcmp(x->via, "kernel")) {
-		moca_error("--credit does not go with --via kernel: the kernel module keeps to the budget alone");
-		return -EINVAL;
-	}
 	return check_exact(o, x, objects);
 }
 
@@ -228,16 +217,10 @@ static const struct way *choose_way(const struct extra *x)
 /* What was not said, and what follows from what was. */
 static void settle(struct moca_record_options *o, struct extra *x)
 {
+	if (!o->interval_ns)
+		o->interval_ns = 50000000;
 	if (o->budget == NOT_GIVEN)
 		o->budget = 0.10;
-	x->credit = o->credit_ns != NOT_GIVEN_NS;
-	if (!x->credit)
-		o->credit_ns = CREDIT_NS;
-	/* Without a budget nothing would make up for short ones. */
-	o->first_ns = o->interval_ns ? o->interval_ns :
-		      isinf(o->budget) ? INTERVAL_NS : FIRST_NS;
-	if (!o->interval_ns)
-		o->interval_ns = INTERVAL_NS;
 	if (!x->counts.granularity)
 		x->counts.granularity = 4096;
 	/* Of a translated program, these would tell of the translator. */
@@ -261,8 +244,6 @@ static int run(struct moca_record_options *o, struct extra *x)
 
 	if (!way && !x->exact)
 		return EXIT_RECORD;
-	if (way && x->credit && !strcmp(way->name, "kernel"))
-		moca_warn("--credit has no effect: the kernel module records, which keeps to the budget alone (--via user has a credit)");
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
 		/* Beside counting each access, allocations cost nothing. */
@@ -280,8 +261,7 @@ static int run(struct moca_record_options *o, struct extra *x)
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
-		.budget = NOT_GIVEN, .credit_ns = NOT_GIVEN_NS, .zap = 1,
-		.program_stdout = -1, .program_stderr = -1,
+		.budget = NOT_GIVEN, .program_stdout = -1, .program_stderr = -1, .zap = 1,
 	};
 	struct extra x = { .agent.min_size = 4096, .hz = NOT_GIVEN_HZ };
 	struct string_list objects = { 0 };
@@ -292,13 +272,11 @@ int cmd_record(int argc, char **argv)
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
 		OPT_DURATION(0, "interval", &o.interval_ns,
-			     "shortest time between two looks at a page "
-			     "(default: grows with the run, 5ms to 50ms)"),
+			     "shortest interval between two looks at a page "
+			     "(default: 50ms)"),
 		OPT_PERCENT(0, "budget", &o.budget,
 			    "slowdown you accept; intervals grow to hold it "
 			    "(default: 10%; none: fixed intervals)"),
-		OPT_DURATION(0, "credit", &o.credit_ns,
-			     "time it may take beside that (default: 0.1s)"),
 		OPT_SIZE(0, "max-size", &o.max_size,
 			 "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children,
@@ -358,12 +336,14 @@ int cmd_record(int argc, char **argv)
 		OPT_DURATION(0, "slice", &x.counts.slice_ns,
 			     "--exact: count anew in each slice of time "
 			     "(default: one count for each thread's whole life)"),
-		OPT_FLAG(0, "pages", &x.pages, "record page accesses (default)"),
+		OPT_FLAG(0, "pages", &x.pages,
+			 "record page accesses, which is the default"),
 		OPT_UINT(0, "rate", &x.hz, "HZ",
 			 "sample page faults and CPU time so often, 1 to 1000 "
 			 "times a second (default: 20)"),
 		OPT_FLAG(0, "no-rates", &x.no_rates, "do not sample these"),
-		OPT_FLAG(0, "no-zap", &x.no_zap, "record real faults only"),
+		OPT_FLAG(0, "no-zap", &x.no_zap,
+			 "record the program's real faults only"),
 		OPT_END,
 	};
 	int first = moca_options_parse(specs, argc, argv, usage, about);

@@ -2,7 +2,6 @@
 #include "cli/info-cost.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,21 +99,9 @@ static void put_times(const struct moca_trace *t, const char *what)
 		printf("about %.2f times", middle);
 }
 
-/* Whether recording took more than the budget, and so much. */
-static int is_exceeded(const struct moca_trace *t, double budget,
-		       double credit_ns)
-{
-	double own = (double)part_ns(t, "wall", "ns") /
-		     fmax(ratio_of(t, "wall", "low"), 1);
-
-	return part_ns(t, "wall", "ns") - own >
-	       (budget + 0.02) * own + credit_ns;
-}
-
 static void print_estimates(const struct moca_trace *t)
 {
-	double budget = number(t, META_BUDGET);
-	uint64_t credit = trace_meta_u64(t, META_CREDIT, 0);
+	double budget = number(t, META_BUDGET), low = ratio_of(t, "wall", "low");
 	int wall = ratio_of(t, "wall", "estimate") > 0;
 	char a[TEXT_MAX], b[TEXT_MAX];
 
@@ -137,13 +124,8 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
-	if (!wall || !(budget > 0) || !is_exceeded(t, budget, 0))
-		return;
-	if (is_exceeded(t, budget, credit))
+	if (wall && budget > 0 && low > 1 + budget + 0.02)
 		printf("  The budget of %g %% was not held.\n", budget * 100);
-	else
-		printf("  That is above the budget of %g %%, within its credit of %s.\n",
-		       budget * 100, text_duration(a, credit));
 }
 
 /* Only where it shows in the sum. */

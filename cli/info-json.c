@@ -50,8 +50,7 @@ static void json_metadata(struct json *j, const struct info *in)
 	static const char *const keys[] = {
 		META_COMMAND, META_START_TIME, META_HOST, META_KERNEL,
 		META_CPUS, META_PAGE_SIZE, META_COLLECTOR, META_INTERVAL,
-		META_BUDGET, META_INTERVAL_FIRST, META_CREDIT, META_START,
-		META_END, META_EXIT_STATUS,
+		META_BUDGET, META_START, META_END, META_EXIT_STATUS,
 		META_READ_WRITE, META_PHYS, "via", "kernel.features",
 	};
 	const char *value;
@@ -236,6 +235,5 @@ void info_json(const struct info *in, const char *path)
 	json_rates(&j, in->rates);
 	json_mappings(&j, in);
 	json_working_set(&j, in);
-	resolution_json(&j, &in->resolution);
 	json_close(&j, '}');
 }

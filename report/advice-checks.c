@@ -84,8 +84,7 @@ void advice_checks_print(const struct advice_view *v, int width)
 	print_closest(a, width);
 	/* Of fewer intervals the notes say that nothing can be said. */
 	if (v->profile->accesses &&
-	    (v->profile->counts || v->profile->intervals >=
-				   MOCA_ADVICE_INTERVALS))
+	    (v->profile->counts || v->profile->intervals >= 10))
 		print_most_remote(v, width);
 }
 
@@ -119,8 +118,7 @@ void advice_first_print(const struct advice_view *v)
 
 	if (a->count)
 		print_first(&a->findings[0]);
-	else if (!v->profile->counts &&
-		 v->profile->intervals < MOCA_ADVICE_INTERVALS)
+	else if (!v->profile->counts && v->profile->intervals < 10)
 		printf("nothing can be said of who uses which page: %u interval%s only\n",
 		       (unsigned)v->profile->intervals,
 		       v->profile->intervals == 1 ? "" : "s");

@@ -13,7 +13,8 @@
 #define PAGES_MIN 1024u			/* 4 MiB */
 /* A node's last-level cache, where the trace does not tell it. */
 #define PAGES_OF_CACHE 8192u	/* 32 MiB */
-#define INTERVALS_MIN MOCA_ADVICE_INTERVALS
+/* Fewer observations say nothing of who uses a page in the long run. */
+#define INTERVALS_MIN 10
 /* Of all accesses to data: less is not worth a change. */
 #define GAIN_MIN 0.05
 /* Remote share of an object below which its placement is as good as any. */

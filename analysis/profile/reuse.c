@@ -16,20 +16,11 @@ static void access_(struct gather *g, const struct seen *s)
 		s->page->late_writes++;
 }
 
-/*
- * The interval in which it was last used has to end soon: in it, a page may be
- * used up to its end.
- */
 static int is_brief(const struct moca_profile *p, const struct page *page)
 {
-	unsigned w, soon = page->first_window + p->windows / 16 + 1;
-
-	if (4 * page->first_window >= 3 * p->windows)
-		return 0;
-	for (w = page->last_window; w <= soon && w < p->windows; w++)
-		if (p->last_interval[w] > page->last_interval)
-			return 1;
-	return 0;
+	return 4 * page->first_window < 3 * p->windows &&
+	       16 * (unsigned)(page->last_window - page->first_window) <=
+		       p->windows;
 }
 
 /* To the end of the program, where many free all that they have. */
@@ -47,8 +38,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;
 	o->brief_pages += (uint64_t)is_brief(p, page);
-	/* A page shows at the begin of an interval, however long that is. */
-	if (is_kept(p, o->object) && page->last_interval < p->half_interval)
+	if (is_kept(p, o->object) && page->last_window < p->windows / 2)
 		o->idle_pages++;
 }
 

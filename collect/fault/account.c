@@ -75,7 +75,7 @@ void account_init(struct account *a, struct recorder *rec,
 	struct fault_prices *p = &a->prices;
 
 	*p = calibrate_prices();
-	control_init(&a->control, rec->opt->budget, rec->opt->credit_ns,
+	control_init(&a->control, rec->opt->budget, rec->opt->interval_ns,
 		     p->repeated_ns, sysconf(_SC_NPROCESSORS_ONLN),
 		     rec->launch_ns);
 	a->rec = rec;
@@ -98,8 +98,7 @@ void account_begin(struct account *a)
 {
 	a->cpu_before = moca_thread_cpu_ns();
 	a->at_ns = moca_now_ns();
-	pace_init(&a->pace, a->rec->opt->first_ns, a->rec->opt->interval_ns,
-		  a->at_ns);
+	a->control.last_sweep_ns = a->at_ns;
 }
 
 static void set(struct account *a, enum cost_kind kind, uint64_t count,
@@ -202,23 +201,21 @@ static void take_cpu(struct account *a, double program_ns)
 	});
 }
 
-int account_begun(struct account *a)
+/* The program's start is over: what it took was waited for by nobody else. */
+static void take_start(struct account *a)
 {
 	uint64_t began = atomic_load(&a->rec->began_ns);
 
 	if (a->began || !began)
-		return a->began;
-	/* What its start took was waited for by nobody else. */
+		return;
 	a->began = 1;
 	a->control.start_ns = estimate_since(began, ns_of(a, COST_START));
 	control_stall(&a->control, ns_of(a, COST_START));
-	pace_begin(&a->pace, began);
 	/* Windows begin with the program. */
 	a->at_ns = began;
 	a->waited_ns = 0;
 	a->stopped_ns = 0;
 	a->cold_ns = cold(a);
-	return 1;
 }
 
 double account_price(const struct account *a,
@@ -271,7 +268,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	struct control *c = &a->control;
 	struct control_window w;
 
-	account_begun(a);
+	take_start(a);
 	for (int i = 0; i < PAGE_FAULTS; i++)
 		a->faults[i] += f->count[i];
 	set(a, COST_REPEATED, a->faults[PAGE_REPEATED],
@@ -316,10 +313,12 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->at_ns = now;
 }
 
-void account_sweep(struct account *a, uint64_t ns, uint64_t cpu_ns)
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
+		   uint64_t cpu_ns)
 {
 	a->sweep_cpu_ns += cpu_ns < ns ? cpu_ns : ns;
 	cost_add(&a->rec->costs, COST_SWEEP, 1, ns);
+	control_swept(&a->control, begin_ns);
 }
 
 void account_write(struct account *a, uint64_t ns)
@@ -429,16 +428,8 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	if (a->control.cpu.all_ns > 0)
 		estimate_cpu(&a->control.cpu, two, sizeof(two));
 	n = snprintf(buf, size, "%s%s%s", one, *two ? ", " : "", two);
-	if (n < 0 || (size_t)n >= size)
+	if (!control_exceeded(&a->control, &e) || n < 0 || (size_t)n >= size)
 		return;
-	if (!control_exceeded(&a->control, &e)) {
-		if (e.told && control_lives_on_credit(&a->control, &e))
-			snprintf(buf + n, size - n, "; above the budget of %g %%"
-				 ", within its credit of %g s",
-				 a->control.budget * 100,
-				 a->control.credit_ns / 1e9);
-		return;
-	}
 	cost_phrase(&a->rec->costs,
 		    cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
 		    sizeof(what));

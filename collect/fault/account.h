@@ -10,7 +10,6 @@
 #include "collect/fault/memory.h"
 #include "collect/run/calibrate.h"
 #include "collect/run/control.h"
-#include "collect/run/pace.h"
 #include "collect/run/pageset.h"
 
 struct task_clock;
@@ -25,7 +24,6 @@ struct account_faults {
 struct account {
 	struct recorder *rec;
 	struct control control;
-	struct pace pace;
 	struct task_clock *clock;
 	uint64_t reaped_ns;	/* CPU time of children, before the program */
 	uint64_t program_cpu_ns;	/* as of the last window */
@@ -53,8 +51,6 @@ void account_init(struct account *a, struct recorder *rec,
 void account_free(struct account *a);
 /* The collector begins. */
 void account_begin(struct account *a);
-/* Whether the program has begun; its time counts from there. */
-int account_begun(struct account *a);
 /* What so many faults cost, ns. */
 double account_price(const struct account *a,
 		     const uint64_t count[PAGE_FAULTS]);
@@ -62,7 +58,8 @@ double account_price(const struct account *a,
 int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);
 /* A sweep of `ns`, and what CPU time it took in the program. */
-void account_sweep(struct account *a, uint64_t ns, uint64_t cpu_ns);
+void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
+		   uint64_t cpu_ns);
 /* A chunk that was written in ns. */
 void account_write(struct account *a, uint64_t ns);
 /* The program has ended, and all is written. */

@@ -79,8 +79,6 @@ struct collector {
 	int over;		/* the last one was written */
 	struct account_faults ended;	/* of tasks that ended, in this window */
 	uint64_t repeated;
-	uint64_t unpaid;	/* repeated faults since the last account */
-	uint64_t back;		/* since the pace was told */
 	double share;		/* of the busiest task in the last interval */
 	uint64_t samples;
 	struct pollfd *polls;	/* one per ring, and two */
@@ -284,10 +282,6 @@ static void on_sample(struct collector *c, struct sample *s)
 		s->type = type_of(c, t, s);
 	fault = see(c, t, s->addr);
 	t->faults[fault]++;
-	if (fault == PAGE_REPEATED) {
-		c->unpaid++;
-		c->back++;
-	}
 	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN) {
 		t->mm->repeated++;
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
@@ -556,7 +550,6 @@ static void account(struct collector *c)
 	c->ended = (struct account_faults){ 0 };
 	each_task(c, visit_faults, &f);
 	c->repeated += f.count[PAGE_REPEATED];
-	c->unpaid = 0;
 	if (f.count[PAGE_REPEATED] > 1000)
 		c->share = (double)f.busiest_repeated / f.count[PAGE_REPEATED];
 	account_window(&c->account, &f);
@@ -572,8 +565,6 @@ static void learn_refaults(struct collector *c)
 		if (mm->zapped < 64)
 			continue;
 		r = (double)mm->repeated / mm->zapped;
-		/* Some were let go by earlier sweeps. */
-		r = r < 1 ? r : 1;
 		/* Rising at once, falling slowly: a budget is a promise. */
 		mm->refault = r > mm->refault ? r : (mm->refault + r) / 2;
 		mm->zapped = mm->repeated = 0;
@@ -608,8 +599,7 @@ static uint64_t zappers_cpu_ns(const struct collector *c)
 	return sum;
 }
 
-/* expected: pages of it that will come back. */
-static void sweep(struct collector *c, double expected)
+static void sweep(struct collector *c)
 {
 	uint64_t before, after, pages, cpu;
 
@@ -621,8 +611,7 @@ static void sweep(struct collector *c, double expected)
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();
-	pace_swept(&c->account.pace, before, expected);
-	account_sweep(&c->account, after - before,
+	account_sweep(&c->account, before, after - before,
 		      estimate_since(zappers_cpu_ns(c), cpu));
 	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
 		   pages, (after - before) / 1e6);
@@ -696,49 +685,11 @@ static void wait_for_work(struct collector *c, uint64_t until)
 			usleep(1000);
 }
 
-/* What a sweep would find now. */
-static struct pace_sweep look(struct collector *c, uint64_t now)
+static uint64_t next_sweep(const struct collector *c)
 {
-	struct account *a = &c->account;
-
-	if (account_due(a))
-		account(c);
-	pace_back(&a->pace, now, c->back);
-	c->back = 0;
-	return (struct pace_sweep){
-		.pages = sweep_expected(c->rec), .unpaid = c->unpaid,
-		.share = c->share,
-		.paid_ns = c->repeated * c->share * a->control.fault_ns +
-			   a->sweep_cpu_ns,
-	};
-}
-
-/*
- * Ask for zappers, and sweep when it is time to. Returns when to be here
- * again.
- */
-static uint64_t keep_pace(struct collector *c, uint64_t now)
-{
-	struct recorder *rec = c->rec;
-	struct pace *p = &c->account.pace;
 	const struct control *k = &c->account.control;
-	struct pace_sweep s = { 0 };
-	uint64_t next;
 
-	if (!account_begun(&c->account))
-		return now + PREPARE_NS;
-	if (now + PREPARE_NS >= pace_earliest(p))
-		sweep_prepare(rec, now, p->length_ns);
-	if (!recording_goes_on(&c->recording))
-		return UINT64_MAX;
-	if (now >= pace_earliest(p)) {
-		s = look(c, now);
-		if (pace_due(p, k, now, &s))
-			sweep(c, s.pages);
-	}
-	now = moca_now_ns();
-	next = pace_next(p, k, now, &s);
-	return next > now + PREPARE_NS ? next - PREPARE_NS : next;
+	return k->last_sweep_ns + k->interval_ns;
 }
 
 void collector_run(struct collector *c, atomic_int *finished)
@@ -748,17 +699,35 @@ void collector_run(struct collector *c, atomic_int *finished)
 
 	account_begin(&c->account);
 	do {
-		uint64_t now, next = UINT64_MAX;
+		uint64_t now, next;
+		double pages = 0;
 
 		/* Before the pump, so that nothing is left behind. */
 		last = atomic_load(finished);
 		collector_pump(c);
 		now = moca_now_ns();
-		if (rec->opt->zap)
-			next = keep_pace(c, now);
-		recording_tick(&c->recording, moca_now_ns());
-		if (next > c->recording.next_second_ns)
-			next = c->recording.next_second_ns;
+		next = c->recording.next_second_ns;
+		if (rec->opt->zap && now + PREPARE_NS >= next_sweep(c))
+			sweep_prepare(rec, now);
+		if (rec->opt->zap && recording_goes_on(&c->recording) &&
+		    now >= next_sweep(c)) {
+			if (account_due(&c->account))
+				account(c);
+			pages = sweep_expected(rec);
+			if (control_due(&c->account.control, now, pages,
+					c->share))
+				sweep(c);
+		}
+		now = moca_now_ns();
+		recording_tick(&c->recording, now);
+		if (rec->opt->zap && recording_goes_on(&c->recording)) {
+			uint64_t at = control_next(&c->account.control, now,
+						   pages, c->share);
+
+			if (at > now + PREPARE_NS)
+				at -= PREPARE_NS;
+			next = at < next ? at : next;
+		}
 		if (!last)
 			wait_for_work(c, next);
 	} while (!last);

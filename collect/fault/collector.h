@@ -47,9 +47,8 @@ void collector_cost(struct collector *c, char *buf, size_t size);
 /* What sweep.c uses of the collector. */
 void collector_pump(struct collector *c);
 uint64_t collector_room(const struct collector *c);
-/* sweep.c: have zappers started where they will be needed; length_ns: of the
- * interval. */
-void sweep_prepare(struct recorder *rec, uint64_t now_ns, uint64_t length_ns);
+/* sweep.c: have zappers started where they will be needed. */
+void sweep_prepare(struct recorder *rec, uint64_t now_ns);
 /* sweep.c: have what forks froze thawed, where that is possible by now. */
 void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
 /* sweep.c: zap everything once. Returns the number of pages let go. */

@@ -226,7 +226,7 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 }
 
 /* Started for programs that live long enough to be swept. */
-void sweep_prepare(struct recorder *rec, uint64_t now_ns, uint64_t length_ns)
+void sweep_prepare(struct recorder *rec, uint64_t now_ns)
 {
 	int asked = 0, free_;
 
@@ -234,7 +234,7 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns, uint64_t length_ns)
 	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
 		if (mm->state != MM_MOVED || mm->zapper || mm->dead ||
 		    atomic_load(&mm->no_zapper) ||
-		    now_ns < mm->start_ns + length_ns / 2)
+		    now_ns < mm->start_ns + rec->opt->interval_ns / 2)
 			continue;
 		free_ = 0;
 		if (now_ns > mm->asked_ns + ASK_AGAIN_NS)

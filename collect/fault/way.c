@@ -2,7 +2,6 @@
 #include "collect/fault/record.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,9 +115,6 @@ static int prepare(struct recorder *r, struct moca_meta *meta,
 	int err;
 
 	recording_describe_budget(r->opt, meta);
-	moca_meta_set(meta, "interval_first_ns", "%lu", r->opt->first_ns);
-	if (!isinf(r->opt->budget))
-		moca_meta_set(meta, "credit_ns", "%lu", r->opt->credit_ns);
 	tids = list_threads(r, &n);
 	err = n ? sampler_open(&sampler, tids, n, !r->attach,
 			       r->opt->tracepoints, &what) : -ESRCH;

@@ -299,8 +299,7 @@ int kernel_collector_create(struct kernel_collector **out,
 		kernel_collector_destroy(c);
 		return -ENOMEM;
 	}
-	/* The module, which sweeps, has the budget alone. */
-	control_init(&c->control, rec->opt->budget, 0,
+	control_init(&c->control, rec->opt->budget, rec->opt->interval_ns,
 		     fault_ns, (unsigned int)sysconf(_SC_NPROCESSORS_ONLN), now);
 	c->control.natural_ns = fault_ns * NATURAL_SHARE;
 	c->dev = *dev;

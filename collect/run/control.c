@@ -22,19 +22,22 @@
 #define COLD_SHARE 0.5
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
+/* How often to ask again while waiting for the budget. */
+#define RETRY_NS 10000000ull
 
-void control_init(struct control *c, double budget, double credit_ns,
+void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns)
 {
 	memset(c, 0, sizeof(*c));
 	c->budget = budget;
-	c->credit_ns = credit_ns;
+	c->interval_ns = interval_ns;
 	c->fault_ns = fault_ns;
 	/* The fault itself would have come; memfd and sample are ours. */
 	c->natural_ns = fault_ns * 0.7;
 	c->cpus = cpus ? cpus : 1;
 	c->crowd = c->cpus == 1;
 	c->start_ns = now_ns;
+	c->last_sweep_ns = now_ns;
 }
 
 static double elapsed(const struct control *c, uint64_t now_ns)
@@ -42,19 +45,39 @@ static double elapsed(const struct control *c, uint64_t now_ns)
 	return now_ns > c->start_ns ? (double)(now_ns - c->start_ns) : 0;
 }
 
-double control_allowance(const struct control *c, uint64_t now_ns)
+/* Wall time of the program alone that passed: the budget is a share of it. */
+static double allowance(const struct control *c, uint64_t now_ns)
 {
-	/* Wall time of the program alone: the budget is a share of it. */
 	double plain = elapsed(c, now_ns) - c->spent_ns;
 
-	if (isinf(c->budget))
-		return HUGE_VAL;
-	return HEADROOM * (c->budget * fmax(plain, 0) + c->credit_ns);
+	return plain > 0 ? c->budget * HEADROOM * plain : 0;
 }
 
-int control_affords(const struct control *c, uint64_t now_ns, double ns)
+int control_due(const struct control *c, uint64_t now_ns, double pages,
+		double share)
 {
-	return c->spent_ns + ns <= control_allowance(c, now_ns);
+	if (now_ns < c->last_sweep_ns + c->interval_ns)
+		return 0;
+	if (isinf(c->budget))
+		return 1;
+	return c->spent_ns + pages * c->fault_ns * share <=
+	       allowance(c, now_ns);
+}
+
+uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
+		      double share)
+{
+	uint64_t at = c->last_sweep_ns + c->interval_ns;
+
+	if (at > now_ns)
+		return at;
+	return control_due(c, now_ns, pages, share) ? now_ns :
+						      now_ns + RETRY_NS;
+}
+
+void control_swept(struct control *c, uint64_t now_ns)
+{
+	c->last_sweep_ns = now_ns;
 }
 
 /* What is no number is low. */
@@ -137,13 +160,7 @@ double control_slowdown(const struct control *c, uint64_t now_ns)
 	return control_wall(c, now_ns).middle;
 }
 
-int control_lives_on_credit(const struct control *c,
-			    const struct estimate *wall)
-{
-	return estimate_exceeds(wall, c->budget + TOLERANCE, 0);
-}
-
 int control_exceeded(const struct control *c, const struct estimate *wall)
 {
-	return estimate_exceeds(wall, c->budget + TOLERANCE, c->credit_ns);
+	return estimate_exceeds(wall, c->budget + TOLERANCE);
 }

@@ -2,9 +2,9 @@
 /*
  * The overhead budget. Pure arithmetic: no clock, no I/O.
  *
- * What recording has cost so far is kept in ns of the program's wall time. It is
- * held under budget x the time that has passed + a credit, which short runs live
- * on. When to sweep: pace.h.
+ * What recording has cost so far is kept in ns of the program's wall time. A
+ * sweep (zapping everything once) is allowed when it fits under budget x the
+ * time that has passed: intervals grow longer, never incomplete.
  */
 #ifndef MOCA_RUN_CONTROL_H
 #define MOCA_RUN_CONTROL_H
@@ -15,11 +15,12 @@
 
 struct control {
 	double budget;		/* fraction; HUGE_VAL = no limit */
-	double credit_ns;	/* beside that share */
+	uint64_t interval_ns;	/* never sweep more often */
 	double fault_ns;	/* cost of one repeated fault */
 	double natural_ns;	/* added to a fault that comes anyway */
 	unsigned int cpus;
 	uint64_t start_ns;
+	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far */
 	double cold_ns;		/* what may have been spent besides, so far */
 	double carry_ns;	/* of the last window, not spent in it */
@@ -42,13 +43,20 @@ struct control_window {
 void control_idle(struct control *c, double wall_ns, double beside_ns,
 		  double idle_ns);
 
-void control_init(struct control *c, double budget, double credit_ns,
+void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns);
 
-/* Whether so much more, ns of wall time, fits under budget and credit. */
-int control_affords(const struct control *c, uint64_t now_ns, double ns);
-/* What may be spent by now: budget and credit, less some headroom. */
-double control_allowance(const struct control *c, uint64_t now_ns);
+/*
+ * Whether to sweep now. pages: faults that the sweep is expected to cause;
+ * share: of those, the part that hits the busiest task (0 to 1).
+ */
+int control_due(const struct control *c, uint64_t now_ns, double pages,
+		double share);
+/* When to ask again, ns. */
+uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
+		      double share);
+
+void control_swept(struct control *c, uint64_t now_ns);
 
 /*
  * Account for a window. Of what all tasks waited and worked for, what counts is
@@ -86,10 +94,7 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 /* Estimated wall time with / without recording, at least, ≥ 1. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
 struct estimate control_wall(const struct control *c, uint64_t now_ns);
-/* Whether it can be said that more was spent than the budget alone allows. */
-int control_lives_on_credit(const struct control *c,
-			    const struct estimate *wall);
-/* Whether the budget can be said not to have been held, with its credit. */
+/* Whether the budget can be said not to have been held. */
 int control_exceeded(const struct control *c, const struct estimate *wall);
 
 #endif

@@ -53,10 +53,8 @@ struct moca_record_companion {
 
 struct moca_record_options {
 	const char *dir;	/* of the trace; NULL = moca-CMD-DATE */
-	uint64_t interval_ns;	/* the longest interval that the budget allows */
-	uint64_t first_ns;	/* where intervals begin: no more than that */
+	uint64_t interval_ns;
 	double budget;		/* accepted slowdown, fraction; HUGE_VAL = any */
-	uint64_t credit_ns;	/* what recording may take besides */
 	uint64_t max_size;	/* bytes of trace, 0 = no limit */
 	int only_children;	/* leave the first program itself alone */
 	const char **include;	/* names of programs to trace, if any */

@@ -53,8 +53,7 @@ static void put_run(struct json *j, const struct report *r)
 {
 	static const char *const keys[] = {
 		META_COMMAND, META_HOST, META_KERNEL, META_CPUS, "nodes",
-		"version", "state", META_COLLECTOR, META_INTERVAL,
-		META_INTERVAL_FIRST, META_BUDGET,
+		"version", "state", META_COLLECTOR, META_INTERVAL, META_BUDGET,
 		META_SLOWDOWN, META_READ_WRITE, META_PHYS, "node_source",
 		META_PAGE_SIZE, META_START_TIME, "fault_ns",
 		"filter.dropped",

@@ -64,8 +64,6 @@ cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
 run "bad via" 2 "$MOCA" record --via magic -- true && has "bad via" "$tmp/err" 'auto, user or kernel'
 run "via, exact" 2 "$MOCA" record --via kernel --exact -- true &&
 	has "via, exact" "$tmp/err" 'does not go with --via kernel'
-run "via, credit" 2 "$MOCA" record --via kernel --credit 1s -- true &&
-	has "via, credit" "$tmp/err" '--credit does not go with --via kernel'
 run "via user" 0 "$MOCA" record -q --via user -o "$tmp/vu" -- true && run "via user" 0 "$MOCA" info "$tmp/vu" &&
 	has "via user" "$tmp/out" '^Collector  *fault'
 if [ -e /dev/moca ]; then

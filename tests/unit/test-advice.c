@@ -474,34 +474,6 @@ static int grows(void)
 }
 
 /*
- * A buffer in each of 24 intervals of 20 ms, then eight in each of six of
- * 1.6 s: these may well be used until the next one begins.
- */
-static int grows_unseen(void)
-{
-	unsigned i, used = 0, more;
-
-	begin(1, 100);
-	for (i = 1; i < 72; i++)
-		put_alloc(0, HEAP + 100 * i * PAGE, 100 * PAGE, 1,
-			  MOCA_ALLOC_MALLOC);
-	long_from = 24;
-	long_times = 80;
-	for (i = 0; i < 30; i++) {
-		more = i < 24 ? 100 : 800;
-		sweep(0, used, used + more, MOCA_ACCESS_WRITE);
-		used += more;
-		if (i < 29)
-			next();
-	}
-	CHECK(!look("2x1"));
-	long_from = 0;
-	CHECK(!advice->count);
-	CHECK(object()->brief_pages < object()->pages / 2);
-	return 0;
-}
-
-/*
  * 2 MiB in each interval, 80 MiB of the same object a part in each: each page of
  * it 3 times in 60 intervals, or `times` as often.
  */
@@ -567,7 +539,7 @@ static int freed_late(void)
 
 /*
  * Intervals of 20 ms, then of 2 s, in which all of it is used: that shows at
- * their begins, and the last one begins in the first half of the time.
+ * their begins, and there is no phase in which nothing is used.
  */
 static int long_intervals(void)
 {
@@ -583,22 +555,7 @@ static int long_intervals(void)
 	}
 	CHECK(!look("2x1"));
 	CHECK(profile->windows * profile->window_ns > 100 * INTERVAL_NS);
-	CHECK(!advice->count && !object()->idle_pages);
-	/* Nor is there a phase in which nothing is used. */
 	CHECK(phases.count == 1 && phases.phases[0].accesses);
-	/* What is not used in the first of the long ones is idle. */
-	begin(1, 5000);
-	put_stack(0, 2, 2);
-	put_alloc(0, HEAP + 5000 * PAGE, 100 * PAGE, 2, MOCA_ALLOC_MALLOC);
-	for (i = 0; i < 33; i++) {
-		if (i < 30)
-			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
-		sweep(0, 5000, 5100, MOCA_ACCESS_WRITE);
-		if (i < 32)
-			next();
-	}
-	CHECK(!look("2x1"));
-	CHECK(only(MOCA_FINDING_ABANDONED) && object()->idle_pages == 5000);
 	long_from = 0;
 	return 0;
 }
@@ -871,7 +828,6 @@ int main(void)
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
 	run("grows", grows);
-	run("grows, long intervals", grows_unseen);
 	run("hot_and_cold", hot_and_cold);
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The budget, without a clock. */
+/* The budget: simulated programs, no clock. */
 #include <math.h>
 
 #include "collect/run/control.h"
@@ -7,6 +7,68 @@
 #include "tests/unit/trace-util.h"
 
 #define MS 1000000ull
+
+/*
+ * A program that touches `pages` again after each sweep, on one task, for
+ * `plain` ns of its own time. Returns its slowdown.
+ */
+static double simulate(double budget, double pages, double real_fault_ns,
+		       double plain, unsigned int *sweeps)
+{
+	struct control c;
+	double now = 0, work = 0;
+
+	control_init(&c, budget, 50 * MS, 1600, 2, 0);
+	*sweeps = 0;
+	while (work < plain) {
+		if (control_due(&c, now, pages, 1)) {
+			control_swept(&c, now);
+			control_stall(&c, pages * 1600);
+			now += pages * real_fault_ns;
+			(*sweeps)++;
+		}
+		now += MS;
+		work += MS;
+	}
+	return now / work;
+}
+
+static int t_holds(void)
+{
+	unsigned int n;
+
+	for (double pages = 100; pages < 1e6; pages *= 3) {
+		double s = simulate(0.10, pages, 1600, 20e9, &n);
+
+		CHECK(s <= 1.10);
+		/* It is used, too, where a sweep fits at all. */
+		if (pages * 1600 < 0.08 * 20e9)
+			CHECK(n > 0);
+	}
+	/* Few pages: the interval is the one asked for. */
+	simulate(0.10, 100, 1600, 10e9, &n);
+	CHECK(n >= 195 && n <= 200);
+	return 0;
+}
+
+static int t_none(void)
+{
+	unsigned int n;
+
+	CHECK(simulate(HUGE_VAL, 100000, 1600, 1e9, &n) > 2);
+	CHECK(n >= 5);
+	return 0;
+}
+
+static int t_short(void)
+{
+	unsigned int n;
+
+	/* A program that is over soon is not swept beyond the budget. */
+	CHECK(simulate(0.10, 100000, 1600, 200e6, &n) == 1);
+	CHECK(n == 0);
+	return 0;
+}
 
 /* One window of `wall` ms in which nothing is idle unless said. */
 static struct control_window window(double wall)
@@ -19,7 +81,7 @@ static int t_estimate(void)
 	struct control c;
 	struct control_window w = window(1000);
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(control_slowdown(&c, 0) == 1);
 	w.busiest_ns = w.total_ns = 100 * MS;
 	control_settle(&c, &w);
@@ -51,7 +113,7 @@ static int t_threads(void)
 	struct control c;
 	struct control_window w = window(1000);
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	w.program_ns = 2000 * MS;
 	w.total_ns = 200 * MS;
 	w.busiest_ns = 100 * MS;
@@ -84,7 +146,7 @@ static int t_beside(void)
 	struct control c;
 	struct control_window w = window(1000);
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	w.program_ns = 1000 * MS;
 	w.beside_ns = 100 * MS;
 	control_idle(&c, 1000 * MS, 100 * MS, 900 * MS);
@@ -110,7 +172,7 @@ static int t_cpu(void)
 {
 	struct control c;
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	CHECK(c.cpu.all_ns == 0);
 	/* The program 1,000 ms, Moca's processes 100, as much in the program. */
 	cpu(&c, 1100 * MS, 100 * MS, 0, 100 * MS);
@@ -134,7 +196,7 @@ static int t_cpu(void)
 	CHECK(c.cpu.low > 3.9 && c.cpu.low < 4);
 	CHECK(c.cpu.high > ESTIMATE_FAR);
 	/* No clock of it. */
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	cpu(&c, 0, 10 * MS, 0, 10 * MS);
 	CHECK(c.cpu.all_ns == 0 && !c.cpu.told);
 	return 0;
@@ -204,7 +266,7 @@ static int t_hostile(void)
 		CHECK(e.high <= ESTIMATE_UNKNOWN && e.all_ns >= 0);
 		CHECK(e.added_ns >= 0 && e.added_ns <= e.all_ns);
 		CHECK(e.own_ns >= 0 && e.sure_ns <= e.added_ns);
-		control_init(&c, 0.10, 0, 1000, 2, 0);
+		control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 		control_idle(&c, x, y, z);
 		CHECK(c.crowd >= 0 && c.crowd <= 1);
 		control_settle(&c, &w);
@@ -263,11 +325,11 @@ static int t_others(void)
 	struct control c;
 	struct estimate e;
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
-	CHECK(control_affords(&c, 1000 * MS, 50 * MS));
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	CHECK(control_due(&c, 1000 * MS, 50000, 1));
 	control_stall(&c, 50 * MS);
-	CHECK(!control_affords(&c, 1000 * MS, 50 * MS));
-	CHECK(control_affords(&c, 3000 * MS, 50 * MS));
+	CHECK(!control_due(&c, 1000 * MS, 50000, 1));
+	CHECK(control_due(&c, 3000 * MS, 50000, 1));
 	e = control_wall(&c, 1000 * MS);
 	CHECK(!control_exceeded(&c, &e));
 	control_stall(&c, 100 * MS);
@@ -284,7 +346,7 @@ static int t_thin(void)
 	struct control c;
 	unsigned int thin = 0;
 
-	control_init(&c, 0.10, 0, 1000, 2, 0);
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	/* 5 % of the time is theirs. */
 	CHECK(control_thin(&c, 0, 40 * MS, 1000 * MS) == 0);
 	CHECK(control_thin(&c, 3, 40 * MS, 1000 * MS) == 3);
@@ -295,39 +357,31 @@ static int t_thin(void)
 	for (int i = 0; i < 100; i++)
 		thin = control_thin(&c, thin, 900 * MS, 1000 * MS);
 	CHECK(thin == MOCA_THIN_MAX);
-	control_init(&c, HUGE_VAL, 0, 1000, 2, 0);
+	control_init(&c, HUGE_VAL, 50 * MS, 1000, 2, 0);
 	CHECK(control_thin(&c, 3, 900 * MS, 1000 * MS) == 0);
 	return 0;
 }
 
-/* The credit is beside the share, for what fits and for what is told. */
-static int t_credit(void)
+static int t_next(void)
 {
 	struct control c;
-	struct estimate e;
 
-	control_init(&c, 0.10, 200 * MS, 1000, 2, 0);
-	CHECK(control_affords(&c, 0, 150 * MS));
-	CHECK(!control_affords(&c, 0, 250 * MS));
-	CHECK(control_affords(&c, 1000 * MS, 250 * MS));
-	control_stall(&c, 150 * MS);
-	CHECK(!control_affords(&c, 200 * MS, 50 * MS));
-	e = control_wall(&c, 200 * MS);
-	CHECK(!control_exceeded(&c, &e) && control_lives_on_credit(&c, &e));
-	control_stall(&c, 150 * MS);
-	e = control_wall(&c, 350 * MS);
-	CHECK(control_exceeded(&c, &e));
-	e = control_wall(&c, 5000 * MS);
-	CHECK(!control_exceeded(&c, &e) && !control_lives_on_credit(&c, &e));
-	e = control_wall(&c, 1350 * MS);
-	CHECK(!control_exceeded(&c, &e));
-	control_init(&c, HUGE_VAL, 0, 1000, 2, 0);
-	CHECK(control_affords(&c, 0, 1e15));
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	CHECK(!control_due(&c, 49 * MS, 1, 1));
+	CHECK(control_next(&c, 10 * MS, 1, 1) == 50 * MS);
+	CHECK(control_due(&c, 50 * MS, 1, 1));
+	CHECK(!control_due(&c, 50 * MS, 1e6, 1));
+	/* Spread over tasks, the same pages are dear to none. */
+	CHECK(!control_due(&c, 50 * MS, 10000, 1));
+	CHECK(control_due(&c, 50 * MS, 10000, 0.1));
 	return 0;
 }
 
 int main(void)
 {
+	run("control: the budget holds", t_holds);
+	run("control: no budget", t_none);
+	run("control: short programs", t_short);
 	run("control: estimate", t_estimate);
 	run("control: threads", t_threads);
 	run("control: beside the program", t_beside);
@@ -337,6 +391,6 @@ int main(void)
 	run("control: what is told", t_told);
 	run("control: other costs", t_others);
 	run("control: sparse allocations", t_thin);
-	run("control: the credit", t_credit);
+	run("control: when to sweep", t_next);
 	return failures != 0;
 }

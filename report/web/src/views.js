@@ -182,7 +182,7 @@ export async function introduction(d) {
 		h("section", { class: "panel" }, h("h3", {}, "How it was recorded"), facts([
 			["Collector", r.collector && `${r.collector}, moca ${r.version || ""}`],
 			["Granularity", d.exact && d.exact.granularity && f.bytes(d.exact.granularity)], ["Slices", d.exact && (d.exact.slice_ns ? f.time(d.exact.slice_ns) : "none")],
-			["Interval", r.interval_ns && (Number(r.interval_first_ns) < Number(r.interval_ns) ? `${f.time(Number(r.interval_first_ns))} to ${f.time(Number(r.interval_ns))}` : f.time(Number(r.interval_ns)))],
+			["Interval", r.interval_ns && f.time(Number(r.interval_ns))],
 			["Budget", r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
 			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
 			["Page size", r.page_size && f.bytes(Number(r.page_size))],
