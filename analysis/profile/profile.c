@@ -119,6 +119,8 @@ static void note_interval(struct gather *g, uint64_t interval, unsigned window)
 		g->first_interval[window] = interval;
 	if (interval > g->last_interval[window])
 		g->last_interval[window] = interval;
+	if (window < p->windows / 2 && interval > p->half_interval)
+		p->half_interval = interval;
 	if (p->intervals <= interval)
 		p->intervals = interval + 1;
 }

@@ -65,8 +65,9 @@ struct moca_profile_object {
 				   equally often */
 	uint64_t late_writes;	/* after a page's first interval */
 	uint64_t late_pages;	/* pages used after their first interval */
-	uint64_t idle_pages;	/* last used in the first half of the trace,
-				   of objects that live to its end, or nearly */
+	uint64_t idle_pages;	/* last used in an interval that ended in the
+				   first half of the trace, of objects that
+				   live to its end, or nearly */
 	uint64_t brief_pages;	/* first used in the first three quarters of the
 				   trace, last within a sixteenth of it later */
 	/*
@@ -132,6 +133,8 @@ struct moca_profile {
 	uint64_t window_ns;
 	unsigned windows;
 	uint64_t intervals;		/* of the trace */
+	uint64_t half_interval;	/* the last one that has accesses in the first
+				   half: those before it ended there */
 	/*
 	 * Of each window, the one that holds what is known of it: itself, or
 	 * an earlier one where an interval began that goes on through it.

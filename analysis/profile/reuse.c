@@ -38,7 +38,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;
 	o->brief_pages += (uint64_t)is_brief(p, page);
-	if (is_kept(p, o->object) && page->last_window < p->windows / 2)
+	/* A page shows at the begin of an interval, however long that is. */
+	if (is_kept(p, o->object) && page->last_interval < p->half_interval)
 		o->idle_pages++;
 }
 

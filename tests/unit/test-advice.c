@@ -539,7 +539,7 @@ static int freed_late(void)
 
 /*
  * Intervals of 20 ms, then of 2 s, in which all of it is used: that shows at
- * their begins, and there is no phase in which nothing is used.
+ * their begins, and the last one begins in the first half of the time.
  */
 static int long_intervals(void)
 {
@@ -555,7 +555,22 @@ static int long_intervals(void)
 	}
 	CHECK(!look("2x1"));
 	CHECK(profile->windows * profile->window_ns > 100 * INTERVAL_NS);
+	CHECK(!advice->count && !object()->idle_pages);
+	/* Nor is there a phase in which nothing is used. */
 	CHECK(phases.count == 1 && phases.phases[0].accesses);
+	/* What is not used in the first of the long ones is idle. */
+	begin(1, 5000);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + 5000 * PAGE, 100 * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 33; i++) {
+		if (i < 30)
+			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		sweep(0, 5000, 5100, MOCA_ACCESS_WRITE);
+		if (i < 32)
+			next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(only(MOCA_FINDING_ABANDONED) && object()->idle_pages == 5000);
 	long_from = 0;
 	return 0;
 }
