@@ -82,9 +82,8 @@ struct gather {
 	size_t row_cap;
 	size_t with_windows;
 	uint64_t intervals;	/* of the trace, with those without accesses */
-	/* Of each window's accesses; the first is UINT64_MAX where none are. */
+	/* Of each window's accesses; UINT64_MAX where none are. */
 	uint64_t first_interval[MOCA_PROFILE_WINDOWS];
-	uint64_t last_interval[MOCA_PROFILE_WINDOWS];
 	int err;
 };
 

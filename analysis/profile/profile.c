@@ -117,8 +117,8 @@ static void note_interval(struct gather *g, uint64_t interval, unsigned window)
 
 	if (interval < g->first_interval[window])
 		g->first_interval[window] = interval;
-	if (interval > g->last_interval[window])
-		g->last_interval[window] = interval;
+	if (interval > p->last_interval[window])
+		p->last_interval[window] = interval;
 	if (window < p->windows / 2 && interval > p->half_interval)
 		p->half_interval = interval;
 	if (p->intervals <= interval)
@@ -414,7 +414,7 @@ static void find_seen(struct gather *g)
 		if (g->first_interval[w] == UINT64_MAX)
 			continue;
 		for (from = w + 1; from < last; from++)
-			if (next <= g->last_interval[w] + 1)
+			if (next <= p->last_interval[w] + 1)
 				p->seen_in[from] = (uint8_t)w;
 		last = w;
 		next = g->first_interval[w];

@@ -69,7 +69,8 @@ struct moca_profile_object {
 				   first half of the trace, of objects that
 				   live to its end, or nearly */
 	uint64_t brief_pages;	/* first used in the first three quarters of the
-				   trace, last within a sixteenth of it later */
+				   trace, last in an interval that ended within a
+				   sixteenth of it later, or a window behind */
 	/*
 	 * Used in at least half of the intervals from their first one on; in a
 	 * tenth at most. hot_first, hot_last: which of `pages`, by address.
@@ -135,6 +136,8 @@ struct moca_profile {
 	uint64_t intervals;		/* of the trace */
 	uint64_t half_interval;	/* the last one that has accesses in the first
 				   half: those before it ended there */
+	/* Of each window's accesses, the last one; 0 where none are. */
+	uint64_t last_interval[MOCA_PROFILE_WINDOWS];
 	/*
 	 * Of each window, the one that holds what is known of it: itself, or
 	 * an earlier one where an interval began that goes on through it.

@@ -16,11 +16,20 @@ static void access_(struct gather *g, const struct seen *s)
 		s->page->late_writes++;
 }
 
+/*
+ * The interval in which it was last used has to end soon: in it, a page may be
+ * used up to its end.
+ */
 static int is_brief(const struct moca_profile *p, const struct page *page)
 {
-	return 4 * page->first_window < 3 * p->windows &&
-	       16 * (unsigned)(page->last_window - page->first_window) <=
-		       p->windows;
+	unsigned w, soon = page->first_window + p->windows / 16 + 1;
+
+	if (4 * page->first_window >= 3 * p->windows)
+		return 0;
+	for (w = page->last_window; w <= soon && w < p->windows; w++)
+		if (p->last_interval[w] > page->last_interval)
+			return 1;
+	return 0;
 }
 
 /* To the end of the program, where many free all that they have. */

@@ -474,6 +474,34 @@ static int grows(void)
 }
 
 /*
+ * A buffer in each of 24 intervals of 20 ms, then eight in each of six of
+ * 1.6 s: these may well be used until the next one begins.
+ */
+static int grows_unseen(void)
+{
+	unsigned i, used = 0, more;
+
+	begin(1, 100);
+	for (i = 1; i < 72; i++)
+		put_alloc(0, HEAP + 100 * i * PAGE, 100 * PAGE, 1,
+			  MOCA_ALLOC_MALLOC);
+	long_from = 24;
+	long_times = 80;
+	for (i = 0; i < 30; i++) {
+		more = i < 24 ? 100 : 800;
+		sweep(0, used, used + more, MOCA_ACCESS_WRITE);
+		used += more;
+		if (i < 29)
+			next();
+	}
+	CHECK(!look("2x1"));
+	long_from = 0;
+	CHECK(!advice->count);
+	CHECK(object()->brief_pages < object()->pages / 2);
+	return 0;
+}
+
+/*
  * 2 MiB in each interval, 80 MiB of the same object a part in each: each page of
  * it 3 times in 60 intervals, or `times` as often.
  */
@@ -843,6 +871,7 @@ int main(void)
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
 	run("grows", grows);
+	run("grows, long intervals", grows_unseen);
 	run("hot_and_cold", hot_and_cold);
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);
