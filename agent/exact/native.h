@@ -25,6 +25,8 @@ void moca_exact_tell_native(struct context *c, enum moca_exact_gap gap,
  * signal or another thread's retreat comes first.
  */
 int moca_exact_retreat(struct context *c);
+/* Does another thread count in the same memory? */
+int moca_exact_retreat_is_needed(const struct context *c);
 /* Is it the signal by which a retreat asks a thread? */
 int moca_exact_retreat_asks(const struct ksiginfo *info);
 /*

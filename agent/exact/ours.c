@@ -141,18 +141,29 @@ static void filtered(struct context *c)
 /*
  * The same of all threads before a call that replaces the memory which their
  * contexts, counters and our stacks are in: the program's own instruction makes it.
+ * munmap answers the same whatever is there: a thread that is alone leaves what is
+ * ours to its own calls.
  */
-static void replaced(struct context *c)
+static void replaced(struct context *c, long nr)
 {
 	c->pc -= 2;
-	if (!moca_exact_retreat(c))
-		silence();
+	if (nr != __NR_munmap || moca_exact_retreat_is_needed(c)) {
+		if (!moca_exact_retreat(c))
+			silence();
+		return;
+	}
+	moca_exact_tell_native(c, MOCA_EXACT_GAP_NATIVE, c->pc,
+			       "its call takes the memory that counters are in");
+	silence();
+	moca_exact_signal_native(c);
+	c->gone = 1;
+	c->host = c->pc;
 }
 
 int moca_exact_ours_syscall(struct context *c, long nr)
 {
 	if (replaces(c, nr)) {
-		replaced(c);
+		replaced(c, nr);
 		return 1;
 	}
 	switch (nr) {

@@ -25,7 +25,7 @@
 #define STACK_SIZE 8192ul	/* at its end */
 #define CODE (-0x4d43)		/* si_code: of user space, nobody else's */
 #define PAUSE_NS 200000
-#define UNKNOWN_MAX 5000	/* pauses: a task that was made and never began */
+#define UNKNOWN_MAX 50000	/* pauses: a task that was made and never began */
 
 struct refuge {
 	uint32_t arrived;
@@ -186,6 +186,26 @@ static int shares_memory(const struct context *c, const struct moca_exact_slot *
 	return s->pid == c->slot->pid ||
 	       !moca_exact_call(__NR_kcmp, c->slot->pid, s->pid, KCMP_VM, 0, 0,
 				0);
+}
+
+int moca_exact_retreat_is_needed(const struct context *c)
+{
+	uint32_t used = __atomic_load_n(&moca_exact.shared->used,
+					__ATOMIC_ACQUIRE);
+
+	for (uint32_t n = 0; n < used && n < MOCA_EXACT_SLOTS; n++) {
+		const struct moca_exact_slot *s = (void *)(moca_exact.arena +
+						n * MOCA_EXACT_SLOT_SIZE);
+
+		if (s == c->slot || s->state != MOCA_EXACT_LIVE ||
+		    context_of((struct moca_exact_slot *)s)->gone)
+			continue;
+		/* One that is being made is of this process, or soon known. */
+		if (!__atomic_load_n(&s->tid, __ATOMIC_ACQUIRE) ||
+		    shares_memory(c, s))
+			return 1;
+	}
+	return 0;
 }
 
 /* 0, or -ESRCH: there is none. */

@@ -5,20 +5,12 @@
 
 #include "analysis/profile/passes.h"
 
-#define NONE UINT16_MAX
-
 int moves_begin(struct moca_profile *p)
 {
-	uint32_t i;
-
 	if (p->topology.what_if || p->topology.nodes < 2)
 		return 0;
 	p->task_nodes = calloc((size_t)p->tasks + 1, sizeof(*p->task_nodes));
-	if (!p->task_nodes)
-		return -ENOMEM;
-	for (i = 0; i <= p->tasks; i++)
-		p->task_nodes[i].last = NONE;
-	return 0;
+	return p->task_nodes ? 0 : -ENOMEM;
 }
 
 void moves_take(struct moca_profile *p, const struct moca_observed *x)
@@ -28,7 +20,7 @@ void moves_take(struct moca_profile *p, const struct moca_observed *x)
 
 	if (node < 0 || node >= MOCA_TOPOLOGY_NODES)
 		return;
-	t->moves += t->last != NONE && t->last != node;
-	t->last = (uint16_t)node;
+	t->moves += t->last && t->last != node + 1;
+	t->last = (uint16_t)(node + 1);
 	t->accesses[node]++;
 }

@@ -121,7 +121,7 @@ struct moca_profile_object {
 struct moca_task_nodes {
 	uint64_t accesses[MOCA_TOPOLOGY_NODES];	/* from CPUs of each node */
 	uint64_t moves;		/* times that it was on another than before */
-	uint16_t last;
+	uint16_t last;		/* node + 1; 0: none yet */
 };
 
 struct moca_counts_table;

@@ -407,12 +407,17 @@ static int take_run(struct cell *list, int fresh, size_t i, size_t j)
 	size_t len = (list[j - 1].id & CELL_MASK) - base + 1;
 	int err;
 
-	err = exact_arena_read(x.arena, x.slot, MOCA_EXACT_COUNTS + base * 8,
-			       x.pairs, len * 8);
+	/*
+	 * Bits first, as the program counts first: a bit that is set has a count
+	 * then. The other way round, what it touches between the two would have a
+	 * bit and a counter of 0, which is that of 2^32 accesses.
+	 */
+	err = exact_arena_read(x.arena, x.slot, MOCA_EXACT_TOUCHED + base / 4,
+			       x.bits, (base + len - 1) / 4 - base / 4 + 1);
 	if (!err)
 		err = exact_arena_read(x.arena, x.slot,
-				       MOCA_EXACT_TOUCHED + base / 4, x.bits,
-				       (base + len - 1) / 4 - base / 4 + 1);
+				       MOCA_EXACT_COUNTS + base * 8, x.pairs,
+				       len * 8);
 	for (; i < j && !err; i++)
 		err = add_row(&list[i], fresh, base,
 			      (list[i].id & CELL_MASK) - base);
