@@ -66,20 +66,13 @@ static void print_working_set(const struct moca_profile *p)
 /* Of data: how often pages are used, where there are intervals to tell. */
 static void print_temperature(const struct moca_profile *p)
 {
-	uint64_t hot = 0, cold = 0;
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-	size_t i;
 
-	for (i = 0; i < p->count; i++) {
-		if (!p->rows[i].data)
-			continue;
-		hot += p->rows[i].hot_pages;
-		cold += p->rows[i].cold_pages;
-	}
 	if (p->intervals < 10 || !p->pages)
 		return;
 	printf("Temperature   used in half of the intervals or more %s, in a tenth or less %s, of %s\n",
-	       text_size(a, hot * 4096), text_size(b, cold * 4096),
+	       text_size(a, p->hot_pages * 4096),
+	       text_size(b, p->cold_pages * 4096),
 	       text_size(c, p->pages * 4096));
 }
 

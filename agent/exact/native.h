@@ -19,10 +19,10 @@ void moca_exact_tell_native(struct context *c, enum moca_exact_gap gap,
 			    uint64_t pc, const char *why);
 
 /*
- * retreat.c: before a call of c that takes memory away which all threads count in:
- * has all threads go on natively, and waits until no other one needs anything of
- * ours. The call is to be begun again. 0: natively, by c as the last one; 1: a
- * signal or another thread's retreat comes first.
+ * retreat.c: a call of c takes away memory that all threads count in. Before it is
+ * made, all threads go on natively; this waits until no other thread needs Moca's
+ * memory. The caller then begins the call again. 0: thread c makes the call
+ * natively; 1: a signal or another thread's retreat comes first.
  */
 int moca_exact_retreat(struct context *c);
 /* Does another thread count in the same memory? */

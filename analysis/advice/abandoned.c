@@ -4,8 +4,6 @@
 
 #include "analysis/advice/rules.h"
 
-#define SECONDS_MIN 1
-
 int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
@@ -19,7 +17,7 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 			 (double)o->idle_pages / p->pages, 0.25),
 		AT_LEAST("of its pages, what is not used any more", SHARE,
 			 (double)o->idle_pages / o->pages, 0.9),
-		AT_LEAST("seconds", NUMBER, p->windows * p->window_ns / 1e9,
+		AT_LEAST("seconds", NUMBER, moca_profile_seconds(p),
 			 SECONDS_MIN),
 	};
 

@@ -553,10 +553,10 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 		    (p->counts || p->intervals >= INTERVALS_MIN); i++)
 		if (p->rows[i].data && p->rows[i].pages)
 			apply(&r, &p->rows[i]);
+	find_most_remote(&r);
 	for (i = 0; i < COUNT(whole) && !p->counts && !r.err; i++)
 		whole[i](&r);
 	doubt_all(&r);
-	find_most_remote(&r);
 	conditions_tell(&r);
 	add_notes(&r);
 	if (r.a->count)

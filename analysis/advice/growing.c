@@ -10,7 +10,6 @@
 
 #include "analysis/advice/rules.h"
 
-#define SECONDS_MIN 1
 #define QUARTERS 4
 /* One buffer that is filled bit by bit has the size that it was asked for. */
 #define ALLOCATIONS_MIN 16
@@ -43,7 +42,6 @@ static void say(struct rules *r, struct moca_finding *f,
 {
 	const struct moca_profile_object *o = f->object;
 	const struct moca_profile *p = r->p;
-	double seconds = p->windows * p->window_ns / 1e9;
 	double mib = o->pages * 4096. / (1 << 20);
 	const char *name = name_text(r, o);
 
@@ -52,7 +50,7 @@ static void say(struct rules *r, struct moca_finding *f,
 					    MOCA_CONFIDENCE_HIGH;
 	f->after = NAN;
 	finding_set(r, &f->title, "%s grows all the time, by %.1f MiB a second, and what is in it is not used again",
-		    name, mib / seconds);
+		    name, mib / moca_profile_seconds(p));
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
 		     "%" PRIu64 " allocations, %.0f MiB together%s%s; first touched in each quarter of the time: %.0f, %.0f, %.0f and %.0f %% of its pages",
@@ -90,7 +88,7 @@ int rule_growing(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("size", PAGES, o->pages, 4 * PAGES_MIN),
 		AT_LEAST("of all data, its pages", SHARE,
 			 (double)o->pages / p->pages, 0.25),
-		AT_LEAST("seconds", NUMBER, p->windows * p->window_ns / 1e9,
+		AT_LEAST("seconds", NUMBER, moca_profile_seconds(p),
 			 SECONDS_MIN),
 		AT_LEAST("allocations", NUMBER, o->object->instances,
 			 ALLOCATIONS_MIN),

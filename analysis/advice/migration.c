@@ -66,19 +66,6 @@ static void gather(const struct moca_profile *p, struct movers *x)
 	}
 }
 
-static const struct moca_profile_object *most_remote(const struct moca_profile *p)
-{
-	const struct moca_profile_object *most = NULL;
-	size_t i;
-
-	for (i = 0; i < p->count; i++)
-		if (p->rows[i].data &&
-		    (!most || p->rows[i].remote[MOCA_POLICY_FIRST_TOUCH] >
-				      most->remote[MOCA_POLICY_FIRST_TOUCH]))
-			most = &p->rows[i];
-	return most;
-}
-
 static void say_movers(struct rules *r, struct moca_finding *f,
 		       const struct movers *x)
 {
@@ -105,7 +92,7 @@ static void say_movers(struct rules *r, struct moca_finding *f,
 int rule_migration(struct rules *r)
 {
 	const struct moca_profile *p = r->p;
-	const struct moca_profile_object *o = most_remote(p);
+	const struct moca_profile_object *o = r->a->most_remote;
 	struct movers x = { 0 };
 	struct moca_finding *f;
 	double away, remote;
@@ -125,7 +112,7 @@ int rule_migration(struct rules *r)
 			 INTERVALS_MIN),
 	};
 
-	if (!o || !CONDITIONS(r, MOCA_FINDING_MIGRATION, NULL, needed))
+	if (!CONDITIONS(r, MOCA_FINDING_MIGRATION, NULL, needed) || !o)
 		return 0;
 	f = finding_add(r, MOCA_FINDING_MIGRATION, o, fmin(away, remote));
 	if (!f)

@@ -15,6 +15,8 @@
 #define PAGES_OF_CACHE 8192u	/* 32 MiB */
 /* Fewer observations say nothing of who uses a page in the long run. */
 #define INTERVALS_MIN 10
+/* Shorter runs say nothing of what memory is kept for. */
+#define SECONDS_MIN 1
 /* Of all accesses to data: less is not worth a change. */
 #define GAIN_MIN 0.05
 /* Remote share of an object below which its placement is as good as any. */

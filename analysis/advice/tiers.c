@@ -12,7 +12,6 @@
 
 #define HOT_MIN 256		/* pages, 1 MiB: less is in a core's cache */
 #define COLD_MIN 16384		/* 64 MiB: less is not worth a tier */
-#define SECONDS_MIN 1
 /* Bytes per second that slow memory (CXL, persistent) gives with ease. */
 #define SLOW_BANDWIDTH 1e9
 #define NAMED 3
@@ -20,7 +19,6 @@
 #define BESIDES 16
 
 struct tiers {
-	uint64_t hot, cold, cold_accesses;	/* pages; accesses to cold ones */
 	/* Most cold pages, and most hot ones. */
 	const struct moca_profile_object *cold_top[NAMED], *hot_top[NAMED];
 };
@@ -49,9 +47,6 @@ static void gather(const struct rules *r, struct tiers *t)
 
 		if (!o->data)
 			continue;
-		t->hot += o->hot_pages;
-		t->cold += o->cold_pages;
-		t->cold_accesses += o->cold_accesses;
 		add(t->hot_top, o, 1);
 		add(t->cold_top, o, 0);
 	}
@@ -95,25 +90,25 @@ static void say_top(struct rules *r, struct moca_finding *f, const char *lead,
 int rule_tiers(struct rules *r)
 {
 	const struct moca_profile *p = r->p;
-	double seconds = p->windows * p->window_ns / 1e9, rate;
+	double seconds = moca_profile_seconds(p), rate;
 	struct tiers t = { 0 };
 	struct moca_finding *f;
 
 	gather(r, &t);
 	/* Of each touch in an interval, the whole page at most. */
-	rate = seconds > 0 ? t.cold_accesses * 4096. / seconds : 0;
+	rate = seconds > 0 ? p->cold_accesses * 4096. / seconds : 0;
 
 	const struct condition needed[] = {
 		AT_LEAST("size of what is used in a tenth of the intervals at most",
-			 PAGES, t.cold, COLD_MIN),
+			 PAGES, p->cold_pages, COLD_MIN),
 		AT_LEAST("of all data, what is used in a tenth of the intervals at most",
-			 SHARE, p->pages ? (double)t.cold / p->pages : 0, 0.5),
+			 SHARE, p->pages ? (double)p->cold_pages / p->pages : 0, 0.5),
 		AT_LEAST("size of what is used in half of the intervals", PAGES,
-			 t.hot, HOT_MIN),
+			 p->hot_pages, HOT_MIN),
 		AT_MOST("of what is used seldom, what is used all the time",
-			SHARE, t.cold ? (double)t.hot / t.cold : 1, 0.25),
+			SHARE, p->cold_pages ? (double)p->hot_pages / p->cold_pages : 1, 0.25),
 		AT_LEAST("uses of a page that is used seldom", NUMBER,
-			 t.cold ? (double)t.cold_accesses / t.cold : 0, 2),
+			 p->cold_pages ? (double)p->cold_accesses / p->cold_pages : 0, 2),
 		AT_MOST("bytes per second that slow memory would have to give",
 			NUMBER, rate, SLOW_BANDWIDTH),
 		AT_LEAST("seconds", NUMBER, seconds, SECONDS_MIN),
@@ -124,28 +119,28 @@ int rule_tiers(struct rules *r)
 	if (!CONDITIONS(r, MOCA_FINDING_TIERS, NULL, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_TIERS, t.cold_top[0],
-			GAIN_MIN * t.cold / p->pages);
+			GAIN_MIN * p->cold_pages / p->pages);
 	if (!f)
 		return 0;
 	f->confidence = MOCA_CONFIDENCE_MEDIUM;
 	f->after = NAN;
 	finding_set(r, &f->title, "%.0f MiB are used all the time, %.0f MiB seldom: a small fast memory would do",
-		    mib(t.hot), mib(t.cold));
+		    mib(p->hot_pages), mib(p->cold_pages));
 	say_top(r, f, "used in half of the intervals or more", t.hot_top, 1);
 	say_top(r, f, "used in a tenth of the intervals or less", t.cold_top, 0);
 	finding_line(r, f->evidence,
 		     "a page of the latter is used %.1f times in %.1f s: at most %.0f MB a second would come from it, as the whole of a page is read each time at most",
-		     (double)t.cold_accesses / t.cold, seconds, rate / 1e6);
+		     (double)p->cold_accesses / p->cold_pages, seconds, rate / 1e6);
 	finding_set(r, &f->cause,
 		    "The one and the other lie in the same memory%s.",
 		    t.hot_top[0] == t.cold_top[0] ?
 			    ", and in one data structure" : "");
 	finding_set(r, &f->fix,
 		    "Where memory is scarce or has tiers: keep %.0f MiB in the fast one, and let the rest go to a slower or compressed one. Apart from each other, what is used all the time can have huge pages.",
-		    ceil(mib(t.hot + (p->pages - t.hot - t.cold))));
+		    ceil(mib(p->hot_pages + (p->pages - p->hot_pages - p->cold_pages))));
 	finding_line(r, f->try_,
 		     "systemd-run --scope -p MemoryHigh=%.0fM ./program   # with zswap or a demotion target (/sys/kernel/mm/numa/demotion_enabled)",
-		     BESIDES + ceil(1.2 * mib(p->pages - t.cold)));
+		     BESIDES + ceil(1.2 * mib(p->pages - p->cold_pages)));
 	finding_line(r, f->try_,
 		     "mbind(%s, ..., MPOL_PREFERRED, slow node)   /* of the part that is used seldom, in an allocation of its own */",
 		     name_text(r, t.cold_top[0]));

@@ -5,8 +5,8 @@
  * looked at them, and what a call maps when the call returns; until then the
  * kernel, and what recording makes the program execute, may have touched it. A
  * main thread's stack grows below what was told, and so does MAP_GROWSDOWN. A gap
- * may tell that mappings are not told until the next exec. An access where nothing
- * is mapped fails, and is recorded like others. A program's own is answered by
+ * event may say that the trace has no mappings of a process until its next exec. An
+ * access to unmapped memory fails, and is recorded like others. A program's own is answered by
  * SIGSEGV, which the trace tells as a change. One inside a system call makes the
  * call fail with EFAULT, which the trace does not tell.
  */

@@ -382,6 +382,9 @@ static void finish_object(struct moca_profile *p,
 	p->accesses += o->accesses;
 	p->unknown += o->unknown;
 	p->pages += o->pages;
+	p->hot_pages += o->hot_pages;
+	p->cold_pages += o->cold_pages;
+	p->cold_accesses += o->cold_accesses;
 	for (i = 0; i < MOCA_POLICIES; i++)
 		p->remote[i] += o->remote[i];
 	for (i = 0; i < p->topology.nodes; i++)

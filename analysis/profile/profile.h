@@ -151,6 +151,7 @@ struct moca_profile {
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */
+	uint64_t hot_pages, cold_pages, cold_accesses;	/* of data, as of rows */
 	uint64_t distinct;		/* pages, code as well, however many
 					   objects were there */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
@@ -196,6 +197,12 @@ static inline int moca_profile_uses(const struct moca_profile *p,
 {
 	return o->use[lane] && (20 * o->use[lane] >= o->accesses ||
 				2 * p->lanes * o->use[lane] >= o->accesses);
+}
+
+/* Length of what was recorded. */
+static inline double moca_profile_seconds(const struct moca_profile *p)
+{
+	return (double)p->windows * p->window_ns / 1e9;
 }
 
 static inline unsigned moca_profile_node(const struct moca_profile *p,

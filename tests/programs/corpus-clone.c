@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The corpus: corners of fork, clone and clone3. */
+/* Programs of the corpus: rarely used flags of fork, clone and clone3. */
 #include "case.h"
 
 #include <linux/sched.h>

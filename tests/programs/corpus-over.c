@@ -99,7 +99,7 @@ static char *map_over(void)
 	return p;
 }
 
-/* Nobody but the program writes there: the pages that it fills are all. */
+/* Only the program writes to AT: no page but those that it fills has contents. */
 static void threads(void)
 {
 	static void *(*const run[])(void *) = {

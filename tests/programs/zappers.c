@@ -35,8 +35,8 @@ static int zappers(pid_t *one)
 }
 
 /*
- * Who looks for the program by its name shall not find the zapper. It takes a
- * name of its own soon after it began.
+ * pkill and pgrep by the program's name must not match the zapper. The zapper sets
+ * its own name soon after it begins.
  */
 static int has_own_name(pid_t pid)
 {
