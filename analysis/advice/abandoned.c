@@ -15,8 +15,9 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 			 o->idle_pages, 4 * PAGES_MIN),
 		AT_LEAST("of all data, what is not used any more", SHARE,
 			 (double)o->idle_pages / p->pages, 0.25),
+		/* With a part that is still used it is hot and cold, not dead. */
 		AT_LEAST("of its pages, what is not used any more", SHARE,
-			 (double)o->idle_pages / o->pages, 0.9),
+			 (double)o->idle_pages / o->pages, 0.99),
 		AT_LEAST("seconds", NUMBER, moca_profile_seconds(p),
 			 SECONDS_MIN),
 	};

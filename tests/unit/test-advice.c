@@ -419,7 +419,8 @@ static int huge_pages(void)
 	return 0;
 }
 
-static int abandoned(void)
+/* kept: so many pages of the structure are used to the end. */
+static int abandoned_but(unsigned kept)
 {
 	unsigned i;
 
@@ -429,12 +430,27 @@ static int abandoned(void)
 	for (i = 0; i < 60; i++) {
 		if (i < 20)
 			sweep(0, 0, 5000, MOCA_ACCESS_WRITE);
+		else
+			sweep(0, 0, kept, MOCA_ACCESS_WRITE);
 		sweep(0, 5000, 5100, MOCA_ACCESS_WRITE);
 		next();
 	}
-	CHECK(!look("2x1"));
+	return look("2x1");
+}
+
+static int abandoned(void)
+{
+	CHECK(!abandoned_but(0));
 	CHECK(object()->patterns & MOCA_PATTERN_ABANDONED);
 	CHECK(only(MOCA_FINDING_ABANDONED));
+	return 0;
+}
+
+/* A small part is used to the end: nothing that can be freed. */
+static int abandoned_in_part(void)
+{
+	CHECK(!abandoned_but(150));
+	CHECK(!advice->count);
 	return 0;
 }
 
@@ -870,6 +886,7 @@ int main(void)
 	run("unbalanced", unbalanced);
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
+	run("abandoned-in-part", abandoned_in_part);
 	run("grows", grows);
 	run("grows, long intervals", grows_unseen);
 	run("hot_and_cold", hot_and_cold);
