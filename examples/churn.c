@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * churn [keep]: allocates its work arrays in each step and frees them; malloc
- * gives their memory back to the kernel each time. keep: allocates them once.
+ * churn [--keep]: allocates its work arrays in each step and frees them; malloc
+ * gives their memory back to the kernel each time. --keep: allocates them once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static double work(double *a, const double *from, int step)
 
 int main(int argc, char **argv)
 {
-	int keep = argc > 1 && !strcmp(argv[1], "keep");
+	int keep = argc > 1 && !strcmp(argv[1], "--keep");
 	double *a[ARRAYS] = { NULL }, sum = 0;
 
 	for (int step = 0; step < STEPS; step++) {
