@@ -4,7 +4,7 @@
 # make demo     install what is missing, build, record a real program, show it
 # make check    install what is missing, build, run every test
 # make check-long  the same with what needs large packages
-# make bench    the figures of README and NEWS
+# make bench    the figures of doc/costs.md and NEWS
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR=
 VERSION := 0.1.0
@@ -254,6 +254,14 @@ install: all
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/moca/pictures \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa
+	install -m 644 README.md doc/*.md $(DESTDIR)$(PREFIX)/share/doc/moca/
+	install -m 644 doc/pictures/*.png \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/pictures/
+	install -m 644 examples/*.c $(DESTDIR)$(PREFIX)/share/doc/moca/examples/
+	install -m 644 examples/numa/*.c \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa/
 
 clean:
 	rm -rf $(BUILD)
