@@ -23,6 +23,7 @@ struct meeting {
 	const struct moca_line_user *a, *b;
 	const struct moca_profile_object *o;
 	uint64_t seen;		/* samples of the line */
+	double used;		/* share of the time in whose intervals it is */
 };
 
 /* A number is used from its first byte on. */
@@ -50,14 +51,16 @@ static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 	/* What lies in a system library nobody can lay out anew. */
 	if (!m->o || !is_data(m->o) || is_of_system(m->o->object))
 		return 0;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		m->seen += u[i].reads + u[i].writes;
+		m->used += (double)u[i].weight;
+	}
+	m->used /= (double)r->p->lines.unit * (double)r->p->intervals;
 	const struct condition needed[] = {
 		AT_LEAST("writes by each of two threads, seen", NUMBER,
 			 u[1].writes, WRITES_MIN),
 		AT_LEAST("intervals in which the line is used", SHARE,
-			 (double)m->seen / (double)r->p->intervals,
-			 INTERVALS_USED),
+			 m->used, INTERVALS_USED),
 		AT_MOST("size", PAGES, m->o->pages, MOCA_LINES_PAGES),
 		HOLDS("they use different bytes", apart(&u[0], &u[1])),
 	};
@@ -124,7 +127,8 @@ static int add(struct rules *r, const struct meeting *m, unsigned lines)
 	struct moca_finding *f;
 
 	f = finding_add(r, MOCA_FINDING_SHARED_LINES, m->o,
-			(double)m->seen / (double)r->p->accesses);
+			m->used * (double)r->p->intervals /
+				(double)r->p->accesses);
 	if (!f)
 		return 0;
 	f->confidence = m->b->writes >= WRITES_SURE ? MOCA_CONFIDENCE_MEDIUM :

@@ -50,7 +50,7 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 int prepared_before(const struct moca_profile *p,
 		    const struct moca_profile_object *o)
 {
-	uint64_t touched = 0, remote = 0;
+	uint64_t touched = 0, remote = 0, before = UINT64_MAX;
 	unsigned w;
 
 	if (!o->touches_in || !o->remote_in)
@@ -58,11 +58,11 @@ int prepared_before(const struct moca_profile *p,
 	for (w = 0; w < p->windows; w++) {
 		touched += o->touches_in[w];
 		/* In that very window others may have begun. */
-		if (10 * touched >= 9 * o->pages)
-			break;
+		if (10 * touched >= 9 * o->pages && before == UINT64_MAX)
+			before = remote;
 		remote += o->remote_in[w];
 	}
-	return 10 * remote <= o->remote[MOCA_POLICY_FIRST_TOUCH];
+	return before != UINT64_MAX && 10 * before <= remote;
 }
 
 static double per_page(const struct moca_profile_object *o)

@@ -238,7 +238,7 @@ static int fill(struct moca_profile *p)
 }
 
 int moca_counts_profile_of(struct moca_profile **out,
-			   const struct moca_trace *t,
+			   struct moca_trace *t,
 			   const struct moca_topology *topology,
 			   struct moca_objects *o,
 			   struct moca_counts_table *counts)
@@ -257,7 +257,7 @@ int moca_counts_profile_of(struct moca_profile **out,
 		moca_topology_of(&p->topology, t);
 	/* On which CPU something was counted is not known. */
 	p->topology.what_if = 1;
-	err = moca_profile_place(p, t);
+	err = moca_profile_place(p, t, NULL);
 	if (!err)
 		err = fill(p);
 	if (err) {

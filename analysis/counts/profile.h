@@ -23,7 +23,7 @@ int moca_counts_profile(struct moca_profile **out, struct moca_trace *t,
  * the table is from malloc.
  */
 int moca_counts_profile_of(struct moca_profile **out,
-			   const struct moca_trace *t,
+			   struct moca_trace *t,
 			   const struct moca_topology *topology,
 			   struct moca_objects *o,
 			   struct moca_counts_table *counts);

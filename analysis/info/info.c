@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/info/walk.h"
+#include "analysis/intervals.h"
 #include "analysis/trace.h"
 #include "lib/base/vec.h"
 
@@ -568,30 +569,58 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 	return ret;
 }
 
+/* Of an interval: its working set, and its length. */
+struct used {
+	uint64_t pages;
+	double ns;
+};
+
 static int by_pages(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct used *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->pages < y->pages ? -1 : x->pages > y->pages;
 }
 
+static int find_used(const struct moca_info *s, struct used *used)
+{
+	size_t i, n = s->interval_count;
+	uint64_t *begins = malloc((n + 1) * sizeof(*begins));
+	double *ns = malloc((n + 1) * sizeof(*ns));
+
+	for (i = 0; i < n && begins && ns; i++)
+		begins[i] = s->intervals[i].begin_ns;
+	if (begins && ns)
+		moca_intervals_lengths(ns, begins, n, n, s->begin_ns,
+				       s->end_ns);
+	for (i = 0; i < n && begins && ns; i++)
+		used[i] = (struct used){ s->intervals[i].pages, ns[i] };
+	free(begins);
+	free(ns);
+	return begins && ns ? 0 : -ENOMEM;
+}
+
+/* Half of the time no more pages are used. */
 static int median(struct moca_info *s)
 {
-	uint64_t *pages = malloc((s->interval_count + 1) * sizeof(*pages));
-	size_t i;
+	size_t i, n = s->interval_count;
+	struct used *used = malloc((n + 1) * sizeof(*used));
+	double all = 0, sum = 0;
+	int err = used ? find_used(s, used) : -ENOMEM;
 
-	if (!pages)
-		return -ENOMEM;
-	for (i = 0; i < s->interval_count; i++) {
-		pages[i] = s->intervals[i].pages;
-		if (pages[i] > s->pages_max)
-			s->pages_max = pages[i];
+	for (i = 0; i < n && !err; i++) {
+		all += used[i].ns;
+		if (used[i].pages > s->pages_max)
+			s->pages_max = used[i].pages;
 	}
-	qsort(pages, s->interval_count, sizeof(*pages), by_pages);
-	if (s->interval_count)
-		s->pages_median = pages[s->interval_count / 2];
-	free(pages);
-	return 0;
+	if (!err)
+		qsort(used, n, sizeof(*used), by_pages);
+	for (i = 0; i < n && !err && 2 * sum <= all; i++) {
+		s->pages_median = used[i].pages;
+		sum += used[i].ns;
+	}
+	free(used);
+	return err;
 }
 
 static int count_intervals(struct walk *w)

@@ -14,7 +14,7 @@
 #include "lib/base/table.h"
 
 #define PAGES (1u << 17)	/* places; 8 bytes each */
-#define USERS_MAX (1u << 16)	/* 80 bytes each, with the hash's gaps 10 MB */
+#define USERS_MAX (1u << 16)	/* 88 bytes each, with the hash's gaps 11 MB */
 
 #define TASK_BITS 22		/* of a task's number */
 #define TAKEN ((uint64_t)1 << TASK_BITS)	/* several tasks had it */
@@ -101,7 +101,8 @@ static void vote(struct moca_line_user *u, const struct moca_observed *x,
 	u->ip_votes++;
 }
 
-void lines_take(struct line_walk *w, const struct moca_observed *x)
+void lines_take(struct line_walk *w, const struct moca_observed *x,
+		unsigned weight)
 {
 	struct moca_line_user *u, key = {
 		.line = x->addr / MOCA_LINE, .space = x->space,
@@ -127,6 +128,7 @@ void lines_take(struct line_walk *w, const struct moca_observed *x)
 	}
 	u->reads += !write;
 	u->writes += write;
+	u->weight += weight;
 	u->read_bytes |= write ? 0 : byte;
 	u->write_bytes |= write ? byte : 0;
 	vote(u, x, (uint32_t)write);
@@ -146,7 +148,7 @@ static int compare(const void *a, const void *b)
 }
 
 int lines_end(struct moca_lines *out, struct line_walk *w,
-	      const struct moca_objects *o)
+	      const struct moca_objects *o, unsigned unit)
 {
 	struct moca_line_user *u = w->users;
 	size_t i, k, n = 0;
@@ -159,7 +161,8 @@ int lines_end(struct moca_lines *out, struct line_walk *w,
 		}
 	if (n)
 		qsort(u, n, sizeof(*u), compare);
-	*out = (struct moca_lines){ .users = u, .left_out = w->left_out };
+	*out = (struct moca_lines){ .users = u, .unit = unit,
+				    .left_out = w->left_out };
 	for (i = 0; i < n; i += k) {
 		struct moca_lines all = { .users = u, .count = n };
 

@@ -32,12 +32,14 @@ struct moca_line_user {
 	uint32_t task;
 	uint32_t key;		/* until the end; then the row's id */
 	uint32_t reads, writes;
+	uint64_t weight;	/* of these, by the lengths of intervals */
 };
 
 /* Users of lines that several tasks used and any wrote; by line, writes. */
 struct moca_lines {
 	struct moca_line_user *users;
 	size_t count;
+	unsigned unit;		/* what one of an interval of mean length weighs */
 	uint64_t left_out;	/* accesses to lines for which there was no room */
 };
 
@@ -58,11 +60,12 @@ static inline size_t moca_line_users(const struct moca_lines *l, size_t i)
 /* All of them, while the trace is walked. */
 struct line_walk;
 struct line_walk *lines_begin(void);	/* NULL: no memory */
-/* An access to a row of few pages. */
-void lines_take(struct line_walk *w, const struct moca_observed *x);
+/* An access to a row of few pages, and its weight (passes.h). */
+void lines_take(struct line_walk *w, const struct moca_observed *x,
+		unsigned weight);
 /* 0 or -ENOMEM, also of an earlier moment. w is freed, *out filled. */
 int lines_end(struct moca_lines *out, struct line_walk *w,
-	      const struct moca_objects *o);
+	      const struct moca_objects *o, unsigned unit);
 void lines_free(struct line_walk *w);
 
 #endif

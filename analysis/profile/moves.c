@@ -13,7 +13,8 @@ int moves_begin(struct moca_profile *p)
 	return p->task_nodes ? 0 : -ENOMEM;
 }
 
-void moves_take(struct moca_profile *p, const struct moca_observed *x)
+void moves_take(struct moca_profile *p, const struct moca_observed *x,
+		unsigned weight)
 {
 	struct moca_task_nodes *t = &p->task_nodes[x->task];
 	int node = moca_topology_cpu_node(&p->topology, x->cpu);
@@ -22,5 +23,5 @@ void moves_take(struct moca_profile *p, const struct moca_observed *x)
 		return;
 	t->moves += t->last && t->last != node + 1;
 	t->last = (uint16_t)(node + 1);
-	t->accesses[node]++;
+	t->accesses[node] += weight;
 }

@@ -18,8 +18,8 @@ enum page_flags {
 struct page {
 	uint32_t first_interval;
 	uint32_t last_interval;
-	uint32_t accesses;	/* 0: none yet */
-	uint32_t late_writes;
+	uint32_t accesses;	/* by weight; 0: none yet */
+	uint32_t late_writes;	/* likewise */
 	uint16_t last_window;
 	uint8_t first_lane;
 	uint8_t last_lane;
@@ -27,7 +27,7 @@ struct page {
 	uint8_t returns;	/* of lanes, after another one; at most 255 */
 	uint8_t flags;
 	uint8_t first_window;
-	uint16_t use[];		/* accesses, of each lane; in proportion */
+	uint16_t use[];		/* likewise, of each lane; in proportion */
 };
 
 /* Which page it is, apart: an access does not need it. */
@@ -54,14 +54,15 @@ struct page *pages_get(struct pages *p, const struct moca_observed *x);
 
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
-	uint64_t reads, writes, accesses, pages;
-	uint64_t remote, unknown;	/* as recorded; 0 on a what-if machine */
+	uint64_t reads, writes, accesses;	/* by weight */
+	uint64_t remote, unknown;	/* likewise; 0 on a what-if machine */
+	uint64_t pages;
 	uint64_t steps, steps_next, steps_near;
 	uint64_t touch_ip, touch_ns;	/* a majority vote of first touches */
 	uint64_t touch_votes;
 	uint32_t touch_task;
 	uint64_t *last_page;		/* of each lane; 0 = none */
-	uint64_t *written;		/* writes of each lane */
+	uint64_t *written;		/* writes of each lane, by weight */
 	uint32_t *reads_in, *writes_in, *touches_in, *remote_in;
 };
 
@@ -70,12 +71,23 @@ struct seen {
 	struct row *row;
 	struct page *page;
 	unsigned lane;
+	unsigned weight;	/* struct lengths */
 	unsigned window;
 	int is_new;		/* the page's first access in this row */
 };
 
+/* What a record weighs, by its interval: 0 < weight <= UINT16_MAX / 2. */
+struct lengths {
+	unsigned unit;		/* where the length is the mean one; 1: where
+				   all are, and there is nothing below */
+	size_t count;
+	uint16_t *weight;
+	uint64_t *since;	/* of an interval and all behind it, together */
+};
+
 struct gather {
 	struct moca_profile *p;
+	struct lengths lengths;
 	struct line_walk *lines;
 	struct pages pages;
 	struct row **rows;	/* by key */
@@ -107,6 +119,31 @@ extern const struct pass moca_pass_working_set, moca_pass_sharing,
 	moca_pass_patterns;
 
 /*
+ * By the begins of intervals in the trace; so many are in it, 0: not known. 0 or
+ * -errno.
+ */
+int lengths_find(struct lengths *l, struct moca_trace *t,
+		 const struct moca_profile *p, uint64_t intervals);
+void lengths_free(struct lengths *l);
+/* Adds to `of`, by task number, what the records of each weigh. 0 or -errno. */
+int lengths_work(const struct lengths *l, struct moca_trace *t, uint64_t *of,
+		 uint32_t tasks);
+static inline unsigned lengths_weight(const struct lengths *l,
+				      uint64_t interval)
+{
+	return interval < l->count ? l->weight[interval] : l->unit;
+}
+/* What the intervals from this one to the last, of so many, weigh. */
+static inline uint64_t lengths_since(const struct lengths *l, uint64_t all,
+				     uint64_t interval)
+{
+	return interval < l->count ? l->since[interval] :
+				     (all - interval) * l->unit;
+}
+/* What was gathered of an object by weight, in intervals of mean length. */
+void lengths_scale(const struct lengths *l, const struct moca_profile *p,
+		   struct moca_profile_object *o);
+/*
  * Counts distinct pages, and fills what rows inherited; rows by id. 0 or
  * -ENOMEM.
  */
@@ -115,9 +152,14 @@ int owners_find(struct gather *g);
 int moca_profile_is_data(const struct moca_object *o);
 /* Fills p->task_nodes, where several nodes were recorded. 0 or -ENOMEM. */
 int moves_begin(struct moca_profile *p);
-void moves_take(struct moca_profile *p, const struct moca_observed *x);
-/* Deal the tasks out over lanes. Fills p->lane_of, lanes. 0 or -ENOMEM. */
-int moca_profile_place(struct moca_profile *p, const struct moca_trace *t);
+void moves_take(struct moca_profile *p, const struct moca_observed *x,
+		unsigned weight);
+/*
+ * Deal the tasks out over lanes. Fills p->lane_of, lanes. lengths may be NULL: of
+ * counts. 0 or -errno.
+ */
+int moca_profile_place(struct moca_profile *p, struct moca_trace *t,
+		       const struct lengths *lengths);
 
 /* The lane that used a page most. */
 static inline unsigned page_main_lane(const struct moca_profile *p,

@@ -16,6 +16,7 @@
 
 struct life {
 	const struct moca_task *task;
+	uint64_t work;		/* records by their weight, or counts */
 	uint32_t slot;		/* place among those that live with it */
 };
 
@@ -31,10 +32,27 @@ static int by_process(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* How much a task does: records, or counts of exact mode. */
-static uint64_t work_of(const struct moca_task *t)
+/* How much each task does, by task number; NULL: no memory, or *err. */
+static uint64_t *find_work(const struct moca_profile *p, struct moca_trace *t,
+			   const struct lengths *lengths, int *err)
 {
-	return t->accesses ? t->accesses : t->loads + t->stores;
+	uint64_t *work = calloc((size_t)p->tasks + 1, sizeof(*work));
+	size_t i, n = moca_trace_task_count(t);
+	const struct moca_task *x;
+
+	*err = work ? 0 : -ENOMEM;
+	if (work && lengths && lengths->count)
+		*err = lengths_work(lengths, t, work, p->tasks);
+	for (i = 0; !*err && i < n; i++) {
+		x = moca_trace_task(t, i);
+		if (!work[x->id])
+			work[x->id] = x->accesses ? x->accesses :
+						    x->loads + x->stores;
+	}
+	if (!*err)
+		return work;
+	free(work);
+	return NULL;
 }
 
 /* Of one process: give each thread a slot. How many there are; 0: no memory. */
@@ -47,11 +65,11 @@ static uint32_t find_slots(struct life *l, size_t n)
 	if (!free_at)
 		return 0;
 	for (i = 0; i < n; i++)
-		if (work_of(l[i].task) > most)
-			most = work_of(l[i].task);
+		if (l[i].work > most)
+			most = l[i].work;
 	for (i = 0; i < n; i++) {
 		/* Helpers that do next to nothing take no one's place. */
-		if (work_of(l[i].task) < most / HELPER)
+		if (l[i].work < most / HELPER)
 			continue;
 		for (s = 0; s < n - 1; s++)
 			if (free_at[s] <= l[i].task->start_ns)
@@ -119,11 +137,13 @@ static void deal(struct moca_profile *p, const struct life *l, size_t n,
 	}
 }
 
-int moca_profile_place(struct moca_profile *p, const struct moca_trace *t)
+int moca_profile_place(struct moca_profile *p, struct moca_trace *t,
+		       const struct lengths *lengths)
 {
 	size_t n = moca_trace_task_count(t), i, first, k;
 	struct life *l = calloc(n + 1, sizeof(*l));
 	uint32_t *slots = calloc(n + 1, sizeof(*slots)), most = 1, found;
+	uint64_t *work = NULL;
 	int err = -ENOMEM;
 
 	for (i = 0; l && i < n; i++) {
@@ -131,9 +151,16 @@ int moca_profile_place(struct moca_profile *p, const struct moca_trace *t)
 		if (p->tasks <= l[i].task->id)
 			p->tasks = l[i].task->id + 1;
 	}
+	if (l && slots)
+		work = find_work(p, t, lengths, &err);
+	if (!work)
+		goto out;
+	for (i = 0; i < n; i++)
+		l[i].work = work[l[i].task->id];
+	err = -ENOMEM;
 	p->lane_of = calloc(p->tasks + 1, 1);
 	p->cpu_of = calloc(p->tasks + 1, sizeof(*p->cpu_of));
-	if (!l || !slots || !p->lane_of || !p->cpu_of)
+	if (!p->lane_of || !p->cpu_of)
 		goto out;
 	qsort(l, n, sizeof(*l), by_process);
 	for (first = 0; first < n; first = i) {
@@ -154,5 +181,6 @@ int moca_profile_place(struct moca_profile *p, const struct moca_trace *t)
 out:
 	free(l);
 	free(slots);
+	free(work);
 	return err;
 }

@@ -98,17 +98,17 @@ static unsigned lane_of(const struct moca_profile *p,
 }
 
 /* Pages count by lane in 16 bits: what matters is their proportion. */
-static void count_use(const struct moca_profile *p, struct page *page,
-		      unsigned lane)
+static void count_use(const struct moca_profile *p, const struct seen *s)
 {
+	struct page *page = s->page;
 	unsigned i;
 
-	if (page->use[lane] == UINT16_MAX)
+	if (page->use[s->lane] > UINT16_MAX - s->weight)
 		for (i = 0; i < p->lanes; i++)
 			page->use[i] /= 2;
-	page->use[lane]++;
-	if (page->accesses != UINT32_MAX)
-		page->accesses++;
+	page->use[s->lane] = (uint16_t)(page->use[s->lane] + s->weight);
+	if (page->accesses <= UINT32_MAX - s->weight)
+		page->accesses += s->weight;
 }
 
 static void note_interval(struct gather *g, uint64_t interval, unsigned window)
@@ -142,18 +142,19 @@ static void take(struct gather *g, const struct moca_observed *x)
 		g->p->left_out++;
 		return;
 	}
+	s.weight = lengths_weight(&g->lengths, x->interval);
 	if (g->p->task_nodes)
-		moves_take(g->p, x);
+		moves_take(g->p, x, s.weight);
 	s.is_new = !s.page->accesses;
 	s.row->pages += (uint64_t)s.is_new;
 	if (s.row->pages <= MOCA_LINES_PAGES)
-		lines_take(g->lines, x);
+		lines_take(g->lines, x, s.weight);
 	s.lane = lane_of(g->p, x);
 	s.window = window_of(g->p, x->time_ns);
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
-	count_use(g->p, s.page, s.lane);
+	count_use(g->p, &s);
 	s.page->last_lane = (uint8_t)s.lane;
 	s.page->last_interval = (uint32_t)x->interval;
 	s.page->last_window = (uint16_t)s.window;
@@ -435,14 +436,18 @@ static int finish(struct gather *g)
 	if (!err)
 		err = owners_find(g);
 	if (!err) {
-		err = lines_end(&p->lines, g->lines, p->objects);
+		err = lines_end(&p->lines, g->lines, p->objects,
+				g->lengths.unit);
 		g->lines = NULL;
 	}
 	if (err)
 		return err;
 	find_seen(g);
-	for (i = 0; i < p->count; i++)
+	for (i = 0; i < p->count; i++) {
+		lengths_scale(&g->lengths, p, &p->rows[i]);
 		finish_object(p, &p->rows[i]);
+	}
+	p->lengths = NULL;
 	qsort(p->rows, p->count, sizeof(*p->rows), by_accesses);
 	return 0;
 }
@@ -499,6 +504,7 @@ static void walk_free(struct moca_profile_walk *w)
 	free(g->rows);
 	lines_free(g->lines);
 	pages_free(&g->pages);
+	lengths_free(&g->lengths);
 	free(w);
 }
 
@@ -520,8 +526,13 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	set_windows(p, t);
 	w->g.intervals = meta_ns(t, "intervals");
 	memset(w->g.first_interval, 0xff, sizeof(w->g.first_interval));
+	p->lengths = &w->g.lengths;
 	w->g.lines = lines_begin();
-	err = w->g.lines ? moca_profile_place(p, t) : -ENOMEM;
+	err = w->g.lines ? 0 : -ENOMEM;
+	if (!err)
+		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
+	if (!err)
+		err = moca_profile_place(p, t, &w->g.lengths);
 	if (!err)
 		err = moves_begin(p);
 	if (!err)

@@ -53,6 +53,11 @@ enum moca_pattern {
 /* "private", ... of one bit; NULL when there is none of that number. */
 const char *moca_pattern_name(unsigned bit);
 
+/*
+ * An access is a page's record of an interval. Where intervals differ in length,
+ * one of a long interval counts for more: accesses are those that intervals of
+ * mean length would have. What is told by window is as it was recorded.
+ */
 struct moca_profile_object {
 	const struct moca_object *object;
 	int data;		/* counted in the sums: the program's data */
@@ -119,12 +124,14 @@ struct moca_profile_object {
 
 /* Where a task was when it accessed memory. */
 struct moca_task_nodes {
-	uint64_t accesses[MOCA_TOPOLOGY_NODES];	/* from CPUs of each node */
+	/* From CPUs of each node; in proportion, by the lengths of intervals. */
+	uint64_t accesses[MOCA_TOPOLOGY_NODES];
 	uint64_t moves;		/* times that it was on another than before */
 	uint16_t last;		/* node + 1; 0: none yet */
 };
 
 struct moca_counts_table;
+struct lengths;
 
 struct moca_profile {
 	struct moca_topology topology;
@@ -161,6 +168,8 @@ struct moca_profile {
 	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
 	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
+	/* While pages are passed. */
+	const struct lengths *lengths;
 	/* Of exact mode, or NULL: analysis/counts/profile.h says what is else. */
 	struct moca_counts_table *counts;
 	uint32_t tasks;

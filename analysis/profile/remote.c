@@ -15,10 +15,10 @@ static void access_(struct gather *g, const struct seen *s)
 		page = moca_topology_node(t, s->x->node);
 		cpu = moca_topology_cpu_node(t, s->x->cpu);
 		if (page < 0 || cpu < 0) {
-			s->row->unknown++;
+			s->row->unknown += s->weight;
 			return;
 		}
-		s->row->remote += page != cpu;
+		s->row->remote += page != cpu ? s->weight : 0;
 	}
 	if (s->row->remote_in && page != cpu)
 		s->row->remote_in[s->window]++;

@@ -12,8 +12,8 @@ static void access_(struct gather *g, const struct seen *s)
 	if (s->x->type != MOCA_ACCESS_WRITE)
 		return;
 	s->page->flags |= PAGE_WRITTEN_LATE;
-	if (s->page->late_writes != UINT32_MAX)
-		s->page->late_writes++;
+	if (s->page->late_writes <= UINT32_MAX - s->weight)
+		s->page->late_writes += s->weight;
 }
 
 /*

@@ -39,7 +39,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		o->shared_pages++;
 		o->shared_accesses += page->accesses;
 		o->even_pages += 10 * users >= 8 * all &&
-				 most - least <= 1 + most / 8;
+				 most - least <= p->lengths->unit + most / 8;
 	}
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * How often pages are used: in how many of the intervals since their first one. A
+ * How often pages are used: in what part of the time since their first interval. A
  * page has at most one record of a read and one of a write in an interval, so it
  * was used in at least as many as it has of either, and in as many as it has records
  * at most.
@@ -13,11 +13,12 @@
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
-	uint64_t alive = p->intervals - page->first_interval;
+	uint64_t alive = lengths_since(p->lengths, p->intervals,
+				       page->first_interval);
 	uint64_t other = page->accesses - page->late_writes;
 	uint64_t least = other > page->late_writes ? other : page->late_writes;
 
-	if (alive < ALIVE_MIN)
+	if (p->intervals - page->first_interval < ALIVE_MIN)
 		return;
 	if (2 * least >= alive) {
 		if (!o->hot_pages++)

@@ -5,17 +5,17 @@
 static void access_(struct gather *g, const struct seen *s)
 {
 	struct row *r = s->row;
-	int write = s->x->type == MOCA_ACCESS_WRITE;
-	int read = s->x->type == MOCA_ACCESS_READ ||
+	unsigned write = s->x->type == MOCA_ACCESS_WRITE;
+	unsigned read = s->x->type == MOCA_ACCESS_READ ||
 		   s->x->type == MOCA_ACCESS_EXEC;
 
 	if (s->is_new || s->page->last_window != s->window)
 		g->p->working_set[s->window]++;
 	g->p->lane_activity[s->window][s->lane]++;
-	r->accesses++;
-	r->reads += read;
-	r->writes += write;
-	r->written[s->lane] += write;
+	r->accesses += s->weight;
+	r->reads += read * s->weight;
+	r->writes += write * s->weight;
+	r->written[s->lane] += write * s->weight;
 	if (r->reads_in)
 		r->reads_in[s->window] += !write;
 	if (r->writes_in)

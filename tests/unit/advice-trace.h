@@ -151,6 +151,7 @@ static inline void put_times(void)
 	    (via_kernel && moca_meta_set(m, "via", "kernel")) ||
 	    moca_meta_set(m, "start_ns", "%llu",
 			  (unsigned long long)begin_ns) ||
+	    moca_meta_set(m, "intervals", "%u", interval + 1) ||
 	    moca_meta_set(m, "end_ns", "%llu",
 			  (unsigned long long)(begin_ns + 2000 +
 					       interval_at(interval + 1))))
