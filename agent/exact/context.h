@@ -85,6 +85,7 @@ struct context {
 	uint32_t gone;		/* and it needs nothing of ours */
 	uint32_t retreats;	/* it was asked to be that: retreat.c */
 	uint32_t of_vfork;	/* its parent waits for its exec */
+	uint32_t space;		/* moca_exact.pid: whose memory it has */
 	uint64_t log_time;	/* of the last TIME entry */
 	struct signal_state {
 		struct sighand *hand;	/* shared as by CLONE_SIGHAND */

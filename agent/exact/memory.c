@@ -121,8 +121,10 @@ void *moca_exact_map_anywhere(size_t size)
 
 	moca_exact_limits_more((int64_t)size);
 	p = map_at(0, size);
-	if (p < 0 && p > -4096)
-		moca_exact_die("no memory for moca's own tables", size);
+	if (p < 0 && p > -4096) {
+		moca_exact_limits_more(-(int64_t)size);
+		return NULL;
+	}
 	moca_exact_own_add((uint64_t)p, (uint64_t)p + size);
 	return (void *)p;
 }

@@ -22,7 +22,8 @@ void moca_exact_tell_native(struct context *c, enum moca_exact_gap gap,
  * retreat.c: a call of c takes away memory that all threads count in. Before it is
  * made, all threads go on natively; this waits until no other thread needs Moca's
  * memory. The caller then begins the call again. 0: thread c makes the call
- * natively; 1: a signal or another thread's retreat comes first.
+ * natively; 1: a signal or another thread's retreat comes first; -ENOMEM: there is no
+ * room for what threads go on with, and nothing has changed.
  */
 int moca_exact_retreat(struct context *c);
 /* Does another thread count in the same memory? */

@@ -5,8 +5,10 @@
  * calls, that ours would not pass; forbidding the clock that we read.
  */
 #include <asm/unistd.h>
+#include <linux/errno.h>
 #include <linux/mman.h>
 #include <linux/prctl.h>
+#include <moca/types.h>
 
 #include "agent/exact/native.h"
 #include "agent/exact/signal.h"
@@ -138,20 +140,37 @@ static void filtered(struct context *c)
 	c->host = c->pc;
 }
 
+/* As the kernel does where it has no room: the others count where the call maps. */
+static void refuse(struct context *c)
+{
+	c->gpr[RAX] = (uint64_t)-ENOMEM;
+	moca_exact_event(c, MOCA_CHANGE_GAP, c->gpr[RDI], c->gpr[RSI], 0, 0, 0,
+			 "a call that takes the memory of exact mode was refused "
+			 "(ENOMEM): no room for threads to leave it");
+}
+
 /*
  * The same of all threads before a call that replaces the memory which their
  * contexts, counters and our stacks are in: the program's own instruction makes it.
  * munmap answers the same whatever is there: a thread that is alone leaves what is
- * ours to its own calls.
+ * ours to its own calls. So it does where there is no room to retreat to.
  */
 static void replaced(struct context *c, long nr)
 {
-	c->pc -= 2;
-	if (nr != __NR_munmap || moca_exact_retreat_is_needed(c)) {
-		if (!moca_exact_retreat(c))
-			silence();
+	int shared = moca_exact_retreat_is_needed(c);
+	long ret = -ENOMEM;
+
+	if (nr != __NR_munmap || shared)
+		ret = moca_exact_retreat(c);
+	if (ret < 0 && shared) {
+		refuse(c);
 		return;
 	}
+	c->pc -= 2;
+	if (!ret)
+		silence();
+	if (ret >= 0)
+		return;
 	moca_exact_tell_native(c, MOCA_EXACT_GAP_NATIVE, c->pc,
 			       "its call takes the memory that counters are in");
 	silence();

@@ -24,6 +24,7 @@
 #define STATE_AT 4096ul		/* of floating point and vectors */
 #define STACK_SIZE 8192ul	/* at its end */
 #define CODE (-0x4d43)		/* si_code: of user space, nobody else's */
+#define SPARE 16u		/* refuges of threads that begin meanwhile */
 #define PAUSE_NS 200000
 #define UNKNOWN_MAX 50000	/* pauses: a task that was made and never began */
 
@@ -39,6 +40,7 @@ struct refuge {
 static uint32_t under_way;	/* exchanged by who begins */
 static uint32_t done;		/* a futex: they may go */
 static uint8_t *refuges;	/* by slot */
+static uint32_t refuge_count;
 static const struct context *caller;
 
 static uint32_t number_of(const struct moca_exact_slot *s)
@@ -181,11 +183,21 @@ void moca_exact_retreat_now(struct context *c, struct kucontext *uc,
 
 /* --- the caller --------------------------------------------------------------- */
 
+/*
+ * A process that was made in this memory (CLONE_VM) leaves it by an exec, of which
+ * kcmp tells. Where that is not allowed, it is still here: one that is asked in
+ * vain is waited for, one that is not asked would count in the program's memory.
+ */
 static int shares_memory(const struct context *c, const struct moca_exact_slot *s)
 {
-	return s->pid == c->slot->pid ||
-	       !moca_exact_call(__NR_kcmp, c->slot->pid, s->pid, KCMP_VM, 0, 0,
-				0);
+	long ret;
+
+	if (s->pid == c->slot->pid)
+		return 1;
+	if (context_of((struct moca_exact_slot *)s)->space != c->space)
+		return 0;
+	ret = moca_exact_call(__NR_kcmp, c->slot->pid, s->pid, KCMP_VM, 0, 0, 0);
+	return !ret || (ret < 0 && ret != -ESRCH);
 }
 
 int moca_exact_retreat_is_needed(const struct context *c)
@@ -228,7 +240,8 @@ static int is_awaited(struct context *c, uint32_t n, int *unknown)
 
 	if (s == c->slot || s->state != MOCA_EXACT_LIVE ||
 	    context_of(s)->gone ||
-	    __atomic_load_n(&refuge_of(n)->arrived, __ATOMIC_ACQUIRE))
+	    (n < refuge_count &&
+	     __atomic_load_n(&refuge_of(n)->arrived, __ATOMIC_ACQUIRE)))
 		return 0;
 	if (!tid) {
 		*unknown = 1;
@@ -236,7 +249,7 @@ static int is_awaited(struct context *c, uint32_t n, int *unknown)
 	}
 	if (!shares_memory(c, s))
 		return 0;
-	if (context_of(s)->of_vfork)
+	if (context_of(s)->of_vfork || n >= refuge_count)
 		return 1;
 	/* It waits for the caller itself. */
 	if (c->of_vfork && tid == c->slot->parent)
@@ -264,8 +277,25 @@ static void wait_for_all(struct context *c)
 	} while (awaited);
 }
 
+/* For as many threads as there may be, or, with little room, for those there are. */
+static int map_refuges(void)
+{
+	uint32_t used = __atomic_load_n(&moca_exact.shared->used,
+					__ATOMIC_ACQUIRE);
+
+	refuge_count = MOCA_EXACT_SLOTS;
+	refuges = moca_exact_map_anywhere(MOCA_EXACT_SLOTS * REFUGE_SIZE);
+	if (!refuges && used + SPARE < MOCA_EXACT_SLOTS) {
+		refuge_count = used + SPARE;
+		refuges = moca_exact_map_anywhere(refuge_count * REFUGE_SIZE);
+	}
+	return refuges ? 0 : -ENOMEM;
+}
+
 int moca_exact_retreat(struct context *c)
 {
+	int ret;
+
 	if (__atomic_exchange_n(&under_way, 1, __ATOMIC_ACQ_REL))
 		return 1;
 	moca_exact_signals_block();
@@ -275,8 +305,13 @@ int moca_exact_retreat(struct context *c)
 		return 1;
 	}
 	moca_exact_lock();
-	refuges = moca_exact_map_anywhere(MOCA_EXACT_SLOTS * REFUGE_SIZE);
+	ret = map_refuges();
 	moca_exact_unlock();
+	if (ret) {
+		__atomic_store_n(&under_way, 0, __ATOMIC_RELEASE);
+		moca_exact_signals_unblock(c);
+		return ret;
+	}
 	caller = c;
 	/* Of a thread that went on natively before: the kernel has its own. */
 	moca_exact_sighand_trap();

@@ -78,6 +78,9 @@ static void introduce(struct context *c)
 	s->stack = c->gpr[RSP];
 	s->tls = c->fs;
 	s->pid = (uint32_t)moca_exact_call(__NR_getpid, 0, 0, 0, 0, 0, 0);
+	if (s->kind & MOCA_TASK_FORK)
+		moca_exact.pid = s->pid;
+	c->space = moca_exact.pid;
 	__atomic_store_n(&s->tid, (uint32_t)moca_exact_call(__NR_gettid, 0, 0,
 							    0, 0, 0, 0),
 			 __ATOMIC_RELEASE);
@@ -190,8 +193,6 @@ void moca_exact_child(struct context *c)
 	if (c->slot->kind & MOCA_TASK_FORK)
 		moca_exact_unlock();
 	introduce(c);
-	if (c->slot->kind & MOCA_TASK_FORK)
-		moca_exact.pid = c->slot->pid;
 	if (c->slot->kind & MOCA_TASK_FORK)
 		moca_exact_retreat_forked();
 	moca_exact_signal_begin(c);

@@ -847,10 +847,8 @@ struct region *moca_exact_translate(struct work *w)
 	moca_exact_group(w);
 	moca_exact_loops(w);
 	o.k = moca_exact_cache_near(w->low, w->high, room);
-	if (!o.k) {
-		moca_exact_gap(current(), MOCA_EXACT_GAP_ROOM, w->entry);
+	if (!o.k)
 		return NULL;
-	}
 	o.p = code = o.k->at;
 	o.cold_count = o.slow_count = o.fix_count = o.failed = 0;
 	o.loop = NULL;
@@ -877,9 +875,7 @@ struct region *moca_exact_translate(struct work *w)
 		write_fast_loop(w, i, code);
 	write_colds();
 	write_fixes(w, code);
-	if (o.failed) {
-		moca_exact_gap(current(), MOCA_EXACT_GAP_ROOM, w->entry);
+	if (o.failed)
 		return NULL;
-	}
 	return finish(w, code);
 }

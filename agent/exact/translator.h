@@ -80,7 +80,7 @@ size_t strlen(const char *s);
 void *moca_exact_alloc(size_t size);
 /* Whole pages of our own. */
 void *moca_exact_map(size_t size);
-/* The same, away from the arena; of a multiple of the page size. */
+/* The same, away from the arena; of a multiple of the page size. NULL: no room. */
 void *moca_exact_map_anywhere(size_t size);
 void moca_exact_unmap(void *p, size_t size);
 /* What is ours of the address space: nothing of the program's is there. */

@@ -2,6 +2,7 @@
 /*
  * A thread, "counted", that is counted to its end, and one, "loser", that comes to an
  * instruction which no translator takes: it writes %gs. Both work before and behind it.
+ * `room`: one thread calls code that no translation of fits in a call's reach.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -42,10 +43,30 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int main(void)
+/* The 2 GiB on either side are taken. */
+static int crowded(void)
+{
+	const size_t size = 6ul << 30;
+	unsigned char *p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE |
+				MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void (*f)(void);
+
+	p += size / 2;
+	if (mprotect(p, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
+		return 1;
+	*p = 0xc3;
+	memcpy(&f, &p, sizeof(f));
+	f();
+	puts("came back");
+	return 0;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t t[2];
 
+	if (argc > 1 && !strcmp(argv[1], "room"))
+		return crowded();
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, run, sums[i]);
 	for (int i = 0; i < 2; i++)

@@ -5,8 +5,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -202,12 +205,73 @@ static void alone(void)
 	}
 }
 
+/* Of the address space there is left what holes of up to 32 MiB have. */
+static void fill_space(void)
+{
+	for (size_t size = 1ul << 46; size > 1ul << 24; size >>= 1)
+		while (mmap(NULL, size, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			    0) != MAP_FAILED)
+			;
+}
+
+static void full(void)
+{
+	pthread_t t;
+	char *p;
+
+	pthread_barrier_init(&begun, NULL, 2);
+	CHECK(!pthread_create(&t, NULL, computes, NULL));
+	fill_space();
+	pthread_barrier_wait(&begun);
+	p = map_over();
+	stop = 1;
+	CHECK(!pthread_join(t, NULL));
+	CHECK(filled(p, 64, 7));
+	printf("%s\n", resident(p));
+}
+
+/* Neither may ask for the other by kcmp: no rights, and it is not dumpable. */
+static int shares(void *arg)
+{
+	volatile double *x = arg;
+
+	for (long i = 0; i < 6400 || !stop; i++)
+		x[i % 64] += 0.25;
+	return 0;
+}
+
+static void undumpable(void)
+{
+	static double x[64];
+	static char stack[65536] __attribute__((aligned(16)));
+	char *p;
+	int pid;
+
+	CHECK(getuid() || !setuid(65534));
+	CHECK(!prctl(PR_SET_DUMPABLE, 0));
+	pid = clone(shares, stack + sizeof(stack), CLONE_VM | SIGCHLD, x);
+	CHECK(pid > 0);
+	while (!((volatile double *)x)[63])
+		;
+	p = map_over();
+	stop = 1;
+	CHECK(wait_for(pid) == 0);
+	CHECK(filled(p, 64, 7));
+	for (int i = 0; i < 64; i++)
+		CHECK(x[i] >= 25 && x[i] * 4 == (double)(long)(x[i] * 4));
+	CHECK(!prctl(PR_SET_DUMPABLE, 1));
+	printf("%s\n", resident(p));
+}
+
 static const struct test_case cases[] = {
 	{ "threads", threads },
 	{ "racing", racing },
 	{ "segment", segment },
 	{ "nothing", nothing },
 	{ "alone", alone },
+	{ "full", full },
+	{ "undumpable", undumpable },
 	{ 0 },
 };
 
