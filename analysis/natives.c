@@ -23,6 +23,11 @@ int moca_native_nth(const struct moca_trace *t, unsigned n,
 	return 1;
 }
 
+uint64_t moca_native_more(const struct moca_trace *t)
+{
+	return trace_meta_u64(t, "exact.native_more", 0);
+}
+
 const char *moca_native_text(const struct moca_trace *t,
 			     const struct moca_native *n, char *buf, size_t size)
 {

@@ -18,6 +18,8 @@ struct moca_native {
 /* The n-th, from 0. 1, or 0: there is none. */
 int moca_native_nth(const struct moca_trace *t, unsigned n,
 		    struct moca_native *out);
+/* How many others there are, of which only that is known. */
+uint64_t moca_native_more(const struct moca_trace *t);
 /* A sentence of it, without its end; at most size bytes. Returns buf. */
 const char *moca_native_text(const struct moca_trace *t,
 			     const struct moca_native *n, char *buf, size_t size);

@@ -161,9 +161,9 @@ static int make_page(const struct wanted *w, struct report *r,
 	if (err)
 		return err;
 	if (!w->quiet && !stat(out, &st))
-		fprintf(stderr, "moca: %s: %s, %zu data structures, %zu of them plotted\n",
-			out, text_size(buf, (uint64_t)st.st_size),
-			r->row_count, r->plot_count);
+		moca_say("%s: %s, %zu data structures, %zu of them plotted",
+			 out, text_size(buf, (uint64_t)st.st_size),
+			 r->row_count, r->plot_count);
 	return warn_of_damage(r, w->command);
 }
 

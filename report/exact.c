@@ -82,9 +82,10 @@ void exact_print_gaps(const struct moca_trace *t, const char *lead)
 
 void exact_print_natives(const struct moca_trace *t, const char *lead)
 {
+	uint64_t more = moca_native_more(t);
 	struct moca_native native;
-	char text[1024];
-	unsigned n, more = 0;
+	char text[1024], count[TEXT_MAX];
+	unsigned n;
 
 	for (n = 0; moca_native_nth(t, n, &native); n++) {
 		if (n >= NATIVES_SHOWN) {
@@ -97,7 +98,8 @@ void exact_print_natives(const struct moca_trace *t, const char *lead)
 		putchar('\n');
 	}
 	if (more)
-		printf("%sThe same of %u more task%s.\n", lead, more, PLURAL(more));
+		printf("%sThe same of %s more task%s.\n", lead,
+		       text_count(count, more), PLURAL(more));
 }
 
 void exact_json_natives(struct json *j, const struct moca_trace *t)
@@ -110,6 +112,7 @@ void exact_json_natives(struct json *j, const struct moca_trace *t)
 		json_string(j, NULL,
 			    moca_native_text(t, &native, text, sizeof(text)));
 	json_close(j, ']');
+	json_uint(j, "natives_more", moca_native_more(t));
 }
 
 void exact_json(struct json *j, const struct moca_trace *t)

@@ -18,7 +18,7 @@ const char *exact_describe(const struct moca_trace *t, char buf[160]);
 void exact_print_gaps(const struct moca_trace *t, const char *lead);
 /* Which tasks were not counted to their end: a line each, at most 10. */
 void exact_print_natives(const struct moca_trace *t, const char *lead);
-/* "natives": the same, sentences. */
+/* "natives": the same, sentences; "natives_more": of how many others it is so. */
 void exact_json_natives(struct json *j, const struct moca_trace *t);
 /* "exact": what the recorder told of itself; null without counts. */
 void exact_json(struct json *j, const struct moca_trace *t);

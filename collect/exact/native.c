@@ -89,6 +89,8 @@ void natives_describe(const struct natives *l, struct moca_meta *meta)
 	char line[WHY_MAX + 100];
 
 	moca_meta_unset(meta, KEY);
+	if (l->more)
+		moca_meta_set(meta, KEY "_more", "%zu", l->more);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct native *n = &l->items[i];
 

@@ -3,16 +3,24 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "lib/base/utf8.h"
 
 int moca_verbose;
 
 static void print(const char *kind, const char *fmt, va_list ap)
 {
-	char buf[2048];
+	char buf[2048], line[4 * sizeof(buf)], *p = line;
 
-	/* One write, so that lines of several processes do not mix. */
 	vsnprintf(buf, sizeof(buf), fmt, ap);
-	fprintf(stderr, "moca: %s%s\n", kind, buf);
+	*line = 0;
+	for (const unsigned char *s = (const unsigned char *)buf; *s;) {
+		s += moca_utf8_show(s, p);
+		p += strlen(p);
+	}
+	/* One write, so that lines of several processes do not mix. */
+	fprintf(stderr, "moca: %s%s\n", kind, line);
 }
 
 void moca_error(const char *fmt, ...)

@@ -2,7 +2,8 @@
 /*
  * Messages for the user. Libraries never call these: only cli/ and the
  * recorder do. Every message names what was tried, on what, why it failed and
- * what to do.
+ * what to do. One line: what could act on the terminal, such as in the name of a
+ * thread or a file, is escaped.
  */
 #ifndef MOCA_BASE_ERR_H
 #define MOCA_BASE_ERR_H

@@ -2,6 +2,8 @@
 #include "lib/base/utf8.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 int moca_utf8_length(const unsigned char *s)
 {
@@ -29,4 +31,17 @@ int moca_utf8_length(const unsigned char *s)
 int moca_utf8_is_control(const unsigned char *s)
 {
 	return *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
+}
+
+int moca_utf8_show(const unsigned char *s, char out[5])
+{
+	int len = moca_utf8_length(s);
+
+	if (len && !moca_utf8_is_control(s)) {
+		memcpy(out, s, (size_t)len);
+		out[len] = 0;
+		return len;
+	}
+	snprintf(out, 5, "\\x%02x", len == 2 ? s[1] : s[0]);
+	return len ? len : 1;
 }

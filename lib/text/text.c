@@ -76,17 +76,12 @@ const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
 /* One character of a name. */
 static int print_char(FILE *f, const unsigned char *s, int *len)
 {
-	*len = moca_utf8_length(s);
-	if (!*len || moca_utf8_is_control(s)) {
-		if (!*len)
-			*len = 1;
-		if (f)
-			fprintf(f, "\\x%02x", *len == 2 ? s[1] : *s);
-		return 4;
-	}
+	char shown[5];
+
+	*len = moca_utf8_show(s, shown);
 	if (f)
-		fwrite(s, 1, *len, f);
-	return 1;
+		fputs(shown, f);
+	return *shown == '\\' && *s != '\\' ? 4 : 1;
 }
 
 static int name_columns(const unsigned char *s)

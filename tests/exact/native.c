@@ -2,7 +2,8 @@
 /*
  * A thread, "counted", that is counted to its end, and one, "loser", that comes to an
  * instruction which no translator takes: it writes %gs. Both work before and behind it.
- * `room`: one thread calls code that no translation of fits in a call's reach.
+ * `room`: one thread, whose name acts on terminals, calls code that no translation
+ * of fits in a call's reach. `many`: 300 threads, one after the other, are losers.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ static int crowded(void)
 				MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	void (*f)(void);
 
+	pthread_setname_np(pthread_self(), "\033[2J\302\233mevil");
 	p += size / 2;
 	if (mprotect(p, 4096, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return 1;
@@ -61,12 +63,32 @@ static int crowded(void)
 	return 0;
 }
 
+static void *leaves(void *arg)
+{
+	leave();
+	return arg;
+}
+
+static int many(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 300; i++)
+		if (pthread_create(&t, NULL, leaves, NULL) ||
+		    pthread_join(t, NULL))
+			return 1;
+	puts("300");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[2];
 
 	if (argc > 1 && !strcmp(argv[1], "room"))
 		return crowded();
+	if (argc > 1 && !strcmp(argv[1], "many"))
+		return many();
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, run, sums[i]);
 	for (int i = 0; i < 2; i++)

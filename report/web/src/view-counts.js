@@ -160,7 +160,8 @@ export function countedCertificate(d) {
 	const x = d.exact;
 	return [h("p", {}, h("b", {}, `${f.count(x.loads)} loads and ${f.count(x.stores)} stores`),
 		x.gaps ? ` were counted; ${f.count(x.gaps)} times something was not (moca info says what).` : " were counted: all that the program executed."),
-	...(x.natives || []).map((text) => h("p", { class: "native" }, text + "."))];
+	...(x.natives || []).map((text) => h("p", { class: "native" }, text + ".")),
+	x.natives_more > 0 && h("p", { class: "native" }, `The same of ${f.count(x.natives_more)} more tasks.`)];
 }
 
 export const countedNotRecorded = (d) => [
