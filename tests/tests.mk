@@ -15,7 +15,7 @@ SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
-	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held zappers blind $(SANITIZERS)) \
+	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held frozen zappers blind $(SANITIZERS)) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)

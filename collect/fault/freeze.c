@@ -180,13 +180,39 @@ size_t freeze_advice(const struct region *r, struct stub_call *out)
 	return n;
 }
 
-/* Neither this nor the former mapping is there: nothing can go on. */
-static int lost(struct mm *mm, const struct region *r, long ret)
+/* A call over it that was refused may have left the former mapping. */
+static int is_still_there(const struct mm *mm, const struct region *r)
 {
+	uint64_t at = r->start;
+	struct vma v;
+
+	while (at < r->end && !maps_find(mm->space.pid, at, &v)) {
+		free(v.name);
+		if (v.ino != mm->memfd_ino || v.offset + (at - v.start) !=
+						      r->off + (at - r->start))
+			return 0;
+		at = v.end;
+	}
+	return at >= r->end;
+}
+
+/*
+ * Nothing is mapped there any more. What was only attached to is not ended: it may
+ * never look at that memory. ret, or -ESRCH: it is ended.
+ */
+static int lost(const struct recorder *rec, struct mm *mm,
+		const struct region *r, int ret)
+{
+	if (is_still_there(mm, r))
+		return ret;
 	moca_error("cannot map %lu KiB of the memory of process %d anew: %s; "
-		   "it is ended, since its memory is lost. Less memory was "
-		   "free than it needs while it is recorded",
-		   (r->end - r->start) >> 10, mm->space.pid, strerror((int)-ret));
+		   "%s. Less memory was free than it needs while it is recorded",
+		   (r->end - r->start) >> 10, mm->space.pid, strerror(-ret),
+		   rec->attach ? "this memory is lost: end the process, and "
+				 "start it anew" :
+				 "it is ended, since its memory is lost");
+	if (rec->attach)
+		return ret;
 	kill(mm->space.pid, SIGKILL);
 	return -ESRCH;
 }
@@ -268,7 +294,7 @@ int freeze_ranges(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		} else {
 			ret = map_region(mm, c, r, ranges[i].prot, MAP_SHARED);
 			if (ret && ret != -ESRCH)
-				ret = lost(mm, r, got);
+				ret = lost(rec, mm, r, ret);
 		}
 	}
 	next_plane(mm);
