@@ -23,6 +23,7 @@ struct wanted {
 	const char *command;	/* "report" or "view" */
 	const char *out;	/* NULL: in the trace */
 	const char *topology;
+	int no_source;
 	int quiet;
 };
 
@@ -222,7 +223,8 @@ static int open_page(const char *out)
 static int run(const struct wanted *w, int argc, char **argv, int first,
 	       int view)
 {
-	struct report r = { .path = trace_operand(argc, argv, first) };
+	struct report r = { .path = trace_operand(argc, argv, first),
+			    .no_source = w->no_source };
 	char *out;
 	int ret;
 
@@ -263,6 +265,7 @@ int cmd_report(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
 		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if the trace tells it"),
+		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page; else those around what accesses the structures are, where the files are readable"),
 		OPT_FLAG('q', "quiet", &w.quiet, "do not say what was written"),
 		OPT_END
 	};
@@ -284,6 +287,7 @@ int cmd_view(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
 		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw, as of moca report"),
+		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page"),
 		OPT_END
 	};
 	int first = moca_options_parse_mixed(specs, argc, argv,

@@ -100,7 +100,8 @@ DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
 	detour-targets-nopie detour-cost overlap no-exec thread.so gs-static \
 	$(OWN_MALLOC))
 
-WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/workload \
+WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/make-finding \
+	$(TEST_DIR)/web/workload \
 	$(BUILD)/tests/bench/make-trace
 
 WAYS := $(TEST_DIR)/way/present
@@ -174,7 +175,7 @@ $(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
 
-$(TEST_DIR)/web/make-traces: tests/web/make-traces.c $(PARTS_OBJ)
+$(TEST_DIR)/web/make-%: tests/web/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)

@@ -25,31 +25,42 @@ static int is_system(const char *file)
 			!strncmp(file, "/usr/lib/gcc/", 13));
 }
 
-int moca_where_code(const struct moca_profile *p, struct moca_trace *t,
-		    uint32_t task, uint64_t ip, uint64_t ns,
-		    struct moca_location *out, const char **path)
+int moca_where_ip(struct moca_objects *o, struct moca_trace *t, uint32_t pid,
+		  uint64_t ip, uint64_t ns, struct moca_location *out,
+		  struct moca_module **module)
 {
 	struct moca_location where[INLINED];
-	const struct moca_task *who = ip ? task_of(t, task) : NULL;
 	const struct moca_mapping *m;
-	struct moca_module *module;
 	uint64_t vaddr;
 	size_t i, n;
 
-	m = who ? moca_trace_find_mapping(t, who->pid, ip, ns) : NULL;
+	*module = NULL;
+	m = ip ? moca_trace_find_mapping(t, pid, ip, ns) : NULL;
 	if (!m || m->name[0] != '/')
 		return -ENOENT;
-	module = moca_symbols_module(moca_objects_symbols(p->objects), m->name);
-	if (!module ||
-	    moca_module_vaddr(module, ip - m->addr + m->offset, &vaddr))
+	*module = moca_symbols_module(moca_objects_symbols(o), m->name);
+	if (!*module ||
+	    moca_module_vaddr(*module, ip - m->addr + m->offset, &vaddr))
 		return -ENOENT;
-	n = moca_module_locate(module, vaddr, where, INLINED);
+	n = moca_module_locate(*module, vaddr, where, INLINED);
 	for (i = 0; i < n && is_system(where[i].file); i++)
 		;
 	if (!n || !where[i < n ? i : 0].function)
 		return -ENOENT;
 	*out = where[i < n ? i : 0];
-	*path = m->name;
+	return 0;
+}
+
+int moca_where_code(const struct moca_profile *p, struct moca_trace *t,
+		    uint32_t task, uint64_t ip, uint64_t ns,
+		    struct moca_location *out, const char **path)
+{
+	const struct moca_task *who = ip ? task_of(t, task) : NULL;
+	struct moca_module *module;
+
+	if (!who || moca_where_ip(p->objects, t, who->pid, ip, ns, out, &module))
+		return -ENOENT;
+	*path = moca_module_path(module);
 	return 0;
 }
 

@@ -6,10 +6,14 @@
 #include "analysis/profile/profile.h"
 
 /*
- * The source of an instruction that a task executed at that time: of inlined
- * functions the innermost that is no system header's. path: the file it is mapped
- * from. 0 or -ENOENT.
+ * The source of an instruction that a process executed at that time: of inlined
+ * functions the innermost that is no system header's. module: what it is mapped
+ * from, also where the function is not known; NULL: no file. 0 or -ENOENT.
  */
+int moca_where_ip(struct moca_objects *o, struct moca_trace *t, uint32_t pid,
+		  uint64_t ip, uint64_t ns, struct moca_location *out,
+		  struct moca_module **module);
+/* The same of a task. path: the file it is mapped from. */
 int moca_where_code(const struct moca_profile *p, struct moca_trace *t,
 		    uint32_t task, uint64_t ip, uint64_t ns,
 		    struct moca_location *out, const char **path);

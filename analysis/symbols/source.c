@@ -68,7 +68,10 @@ int source_has(const struct source *s, unsigned line, const char *path)
 	return 0;
 }
 
-/* By its name: 1 C or C++, 2 Fortran, 3 Fortran in columns, 0 none of these. */
+/*
+ * By its name: 1 C or C++, 2 Fortran, 3 Fortran in columns, 4 others, 0 none of
+ * these.
+ */
 static int language(const char *path)
 {
 	static const struct {
@@ -85,6 +88,10 @@ static int language(const char *path)
 		{ "f18", 2 }, { "F18", 2 },
 		{ "f", 3 }, { "F", 3 }, { "for", 3 }, { "FOR", 3 },
 		{ "f77", 3 }, { "F77", 3 }, { "ftn", 3 }, { "FTN", 3 },
+		{ "rs", 4 }, { "go", 4 }, { "d", 4 }, { "zig", 4 },
+		{ "swift", 4 }, { "adb", 4 }, { "ads", 4 }, { "pas", 4 },
+		{ "ml", 4 }, { "hs", 4 }, { "nim", 4 }, { "v", 4 },
+		{ "s", 4 }, { "S", 4 }, { "asm", 4 }, { "cl", 4 },
 	};
 	const char *dot = strrchr(path, '.');
 
@@ -122,23 +129,44 @@ static int read_text(struct source *s, int fd, const struct stat *st)
 	return memchr(s->text, '\0', got) ? -EINVAL : 0;
 }
 
+static int read_file(struct source *s)
+{
+	struct stat st;
+	int fd = open_regular(s->path, &st), err;
+
+	if (fd < 0)
+		return fd;
+	err = read_text(s, fd, &st);
+	close(fd);
+	return err;
+}
+
 static int load(struct source *s)
 {
-	int kind = language(s->path), fd, rc;
-	struct stat st;
+	int kind = language(s->path), err;
 
-	if (!kind)
+	if (!kind || kind > 3)
 		return -EINVAL;
 	s->fortran = kind > 1;
 	s->fixed = kind == 3;
-	fd = open_regular(s->path, &st);
-	if (fd < 0)
-		return fd;
-	rc = read_text(s, fd, &st);
-	close(fd);
-	if (rc < 0)
-		return rc;
+	err = read_file(s);
+	if (err < 0)
+		return err;
 	return s->fortran ? lex_fortran(s) : lex_c(s);
+}
+
+int moca_source_read(const char *path, char **text, uint64_t *mtime_ns)
+{
+	struct source s = { .path = (char *)(uintptr_t)path };
+	int err = language(path) ? read_file(&s) : -EINVAL;
+
+	if (err) {
+		free(s.text);
+		return err;
+	}
+	*text = s.text;
+	*mtime_ns = s.mtime_ns;
+	return 0;
 }
 
 const struct source *source_get(struct moca_symbols *symbols, const char *path)

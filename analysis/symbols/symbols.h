@@ -138,6 +138,13 @@ int moca_symbols_site(struct moca_symbols *s,
 		      struct moca_site *out);
 
 /*
+ * The text of the source file at path, with a NUL behind; free() it. 0 or
+ * -errno; -EINVAL: its name is of no language that we know, or it is no text:
+ * debugging information may name any file of the user's.
+ */
+int moca_source_read(const char *path, char **text, uint64_t *mtime_ns);
+
+/*
  * Say bytes [begin, end) of an object of size bytes by its shape, behind name:
  * "u[3][128..191][*]", Fortran "u(1:64,3)". Fills buf, cut to len, and returns
  * it; only name when shape is NULL.

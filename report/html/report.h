@@ -9,6 +9,7 @@
 #include "analysis/grid.h"
 #include "analysis/profile/profile.h"
 #include "analysis/space.h"
+#include "analysis/uses.h"
 #include "lib/text/json.h"
 #include "report/html/blobs.h"
 #include "report/html/page.h"
@@ -19,6 +20,7 @@
 #define REPORT_NO_NODE 255u
 #define REPORT_REMOTE 1u	/* flags of a cell: page and CPU on two nodes */
 #define REPORT_THREADS 65535u	/* threads from here on are one */
+#define REPORT_MARKED 16u	/* findings whose structures are marked */
 
 /* One interval of the recording, all tasks together. */
 struct report_interval {
@@ -54,8 +56,23 @@ struct report_plot {
 	unsigned coarser;	/* of counts: pages of a group, log2 */
 };
 
+/* A structure that a finding is about, and where its pages are first touched. */
+struct report_marked {
+	const struct moca_object *object;
+	const char *function, *file;	/* NULL: not known */
+	unsigned line;
+};
+
+/* A line of source that the page refers to. */
+struct report_wanted {
+	const char *file;
+	unsigned line;
+	uint64_t built_ns;	/* of the program, as its file says; 0: unknown */
+};
+
 struct report {
 	const char *path;
+	int no_source;		/* no text of source files in the page */
 	struct moca_trace *trace;
 	struct moca_objects *objects;	/* the profile's, if there is one */
 	struct moca_objects_totals totals;
@@ -84,7 +101,12 @@ struct report {
 	struct moca_grids heat, density;
 	struct moca_counts_table *counts;	/* of exact mode; the profile's,
 						   where it is of these */
+	struct moca_uses uses;
 	int error;
+	struct report_marked marked[REPORT_MARKED];	/* by summary.c */
+	size_t marked_count;
+	struct report_wanted *wanted;			/* by code.c */
+	size_t wanted_count, wanted_cap;
 	/* Rows by accesses, most first. */
 	const struct moca_object **rows;
 	size_t row_count;

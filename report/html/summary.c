@@ -51,6 +51,18 @@ static int write_text(struct report_summary *s, struct advice_view *v)
 	return fclose(f) ? -ENOMEM : 0;
 }
 
+/* For code.c; what they point to belongs to the objects. */
+static void mark(struct report *r, const struct moca_advice *a)
+{
+	const struct moca_finding *f;
+
+	for (f = a->findings; f < a->findings + a->count &&
+	     r->marked_count < REPORT_MARKED; f++)
+		r->marked[r->marked_count++] = (struct report_marked){
+			f->object->object, f->function, f->file, f->line
+		};
+}
+
 static void *make(void *arg)
 {
 	struct report_summary *s = arg;
@@ -68,6 +80,8 @@ static void *make(void *arg)
 	v.profile = r->profile;
 	if (!s->err)
 		s->err = advice_compute(&v, -1, 1);
+	if (!s->err)
+		mark(r, v.advice);
 	if (!s->err)
 		s->err = write_text(s, &v);
 	advice_free(&v);

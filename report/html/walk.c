@@ -243,6 +243,8 @@ static void take(void *arg, const struct moca_observed *x, size_t count)
 			r->error = count_hits(r, hits, n);
 		n = 0;
 	}
+	if (!r->error)
+		r->error = moca_uses_add(&r->uses, x, count);
 }
 
 static int index_tasks(struct report *r)
@@ -345,6 +347,8 @@ void report_walk_free(struct report *r)
 	free(r->intervals);
 	moca_grids_free(&r->heat);
 	moca_grids_free(&r->density);
+	moca_uses_free(&r->uses);
+	free(r->wanted);
 	if (r->profile_walk)
 		moca_profile_end(&r->profile, r->profile_walk, NULL);
 	/* Which owns them. */

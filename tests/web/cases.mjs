@@ -116,6 +116,54 @@ for (const kind of ["sliced", "counted", "uncounted"])
 		}
 	}));
 
+/* From the page's opening on, without a click. */
+await test("answer: what to change, where, and what it gains", () => withPage("finding", { permissions: ["clipboard-read", "clipboard-write"] }, async (page) => {
+	must(await page.getAttribute("main", "data-view") === "introduction", "not the first view");
+	must(await page.textContent("[data-finding] h3") === "next is placed by the thread that prepares it, not by those that use it", await page.textContent("[data-finding] h3"));
+	must(/47 % → 3 % of the accesses to it from another node/.test(await page.textContent(".gain")), await page.textContent(".gain"));
+	must((await page.textContent("[data-finding]")).includes("an assumed machine of 2 nodes"), "it does not say of which machine");
+	must(await page.locator("[data-finding] a[href='#/object/0']").count() === 1, "no link to the structure");
+	const line = (text) => page.locator("table.source tr.hit", { hasText: text });
+	for (const [text, number] of [["next[1]++;", "30,720 (93.75 %)"], ["</script><b>first</b>", "2,048 (6.25 %)first touch"]]) {
+		must(await line(text).locator("td").first().textContent() === number, `${text}: ${await line(text).textContent()}`);
+		must((await line(text).boundingBox()).y < 700, `${text} is below the first screen`);
+	}
+	must(!await page.locator("table.source b, table.source script").count(), "the source became elements");
+	must(await colors(page, "[data-figure='first-0'] canvas") > 3, "no strip of first touch and use");
+	await page.click("[data-action='copy'] >> nth=1");
+	const copied = await page.evaluate(() => navigator.clipboard.readText());
+	must(copied.startsWith("pthread_setaffinity_np("), `copied: ${copied}`);
+	await page.screenshot({ path: `${shots}/answer.png` });
+	await go(page, "#/findings");
+	must(await page.locator("table.source").count() === 1 && await page.locator("[data-figure='first-0']").count() === 1, "the findings lack their proof");
+	await toObject(page);
+	must(await page.locator("table.source tr.hit").count() === 2, "the structure lacks its lines");
+	await accessible(page, "a structure with source");
+}));
+
+await test("answer: source that is not there, is newer, or is left out", async () => {
+	const says = (kind, text) => withPage(kind, {}, async (page) => {
+		must((await page.textContent("[data-code]")).includes(text), `${kind}: ${await page.textContent("[data-code]")}`);
+	});
+	await says("changed", "make-finding.c was changed after the program was built");
+	await says("gone", "not readable where this page was made");
+	await says("gone", "93.75 % (30,720) fill() nowhere-gone.c:");
+	await says("no-source", "left out of this page (--no-source)");
+	await withPage("no-source", {}, async (page) => must(!(await page.content()).includes("of two threads"), "a line of source is in it"));
+});
+
+await test("answer: what was checked, where nothing is found", () => withPage("million", {}, async (page) => {
+	const text = await page.textContent("[data-answer]");
+	must(/^(Nothing was found|Little can be said)/.test(text) && text.includes("What was checked") && /fault-churn|misplaced/.test(text), text);
+}));
+
+for (const scheme of ["light", "dark"])
+	await test(`answer: accessible, ${scheme}; a phone`, () => withPage("finding", { colorScheme: scheme, viewport: { width: 420, height: 800 } }, async (page) => {
+		await accessible(page, "the answer");
+		must(await page.evaluate(() => document.documentElement.scrollWidth) <= 420, "too wide");
+		await page.screenshot({ path: `${shots}/answer-${scheme}-narrow.png`, fullPage: true });
+	}));
+
 await test("counts: of the run", () => withPage("sliced", {}, async (page) => {
 	await go(page, "#/introduction");
 	const text = await told(page);

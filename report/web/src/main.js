@@ -18,7 +18,7 @@ let d, number = 0;
 
 function pages() {
 	return [
-		["introduction", "Introduction", () => views.introduction(d)],
+		["introduction", "Answer", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
 		["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],

@@ -3,6 +3,9 @@
 import { h } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { lines, strips } from "./charts.js";
+import { cells, counts } from "./data.js";
+import { code } from "./view-code.js";
+import { firstFigure } from "./view-object.js";
 import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -12,6 +15,8 @@ const policies = [["first_touch", "as it is (first touch)"], ["interleave", "int
 	["after", "after the change"]];
 
 const share = (v) => f.percent(v, 1);
+/* Of what is predicted, without decimals that it has not. */
+const percent = (v) => v > 0 && v < 0.01 ? "< 1 %" : `${Math.round(100 * v)} %`;
 
 /** Has this page a view of the summary's structure? */
 export const isHere = (d, id, name) =>
@@ -23,43 +28,103 @@ export function linkTo(d, id, name) {
 		h("a", { href: `#/object/${id}`, title: f.cut(name, 400) }, f.cut(name, 60)) : f.cut(name, 60);
 }
 
-function remote(r) {
-	const known = policies.filter(([k]) => Number.isFinite(r?.[k]));
-	return known.length ? h("dl", { class: "facts remote" }, known.map(([k, text]) => [h("dt", {}, text),
-		h("dd", {}, h("span", { class: "meter wide", "aria-hidden": "true" }, h("span", { style: { width: `${100 * r[k]}%` } })), `${share(r[k])} remote`)])) : null;
+/* What is about nodes: of the others it says nothing where pages are. */
+const PLACEMENT = new Set(["serial-first-touch", "mismatched-first-touch", "moving-parts", "one-node", "replicate", "recycled-memory", "scattered-writes", "misplaced", "thread-migration"]);
+
+function remote(x) {
+	const r = x.remote, known = PLACEMENT.has(x.id) ? policies.filter(([k]) => Number.isFinite(r?.[k])) : [];
+	return known.length > 0 && [h("h4", {}, "Accesses to it from another node, of all accesses to it"), h("dl", { class: "facts remote" }, known.map(([k, text]) => [h("dt", {}, text),
+		h("dd", {}, h("span", { class: "meter wide", "aria-hidden": "true" }, h("span", { style: { width: `${100 * r[k]}%` } })), share(r[k]))]))];
 }
 
-function finding(d, x, i) {
-	const where = x.first_touch?.function && `${x.first_touch.function}${x.first_touch.file ? `, ${x.first_touch.file}${x.first_touch.line ? `:${x.first_touch.line}` : ""}` : ""}`;
-	return h("article", { class: "panel finding", "data-finding": x.id },
-		h("div", { class: "bar-row" }, h("h3", {}, `${i + 1}. ${f.cut(x.title[0].toUpperCase() + x.title.slice(1), 300)}`), h("span", { class: `badge ${x.confidence}` }, `confidence: ${x.confidence}`)),
-		h("p", {}, "Structure: ", linkTo(d, x.object, x.name)),
-		Number.isFinite(x.seconds) && h("p", {}, `It would save ${f.time(1e9 * x.seconds)} of CPU time, ${share(x.gain)} of it.`),
-		h("h4", {}, "Evidence"), h("ul", {}, x.evidence.map((e) => h("li", {}, f.cut(e, 600)))),
-		x.cause && [h("h4", {}, "Cause"), h("p", {}, f.cut(x.cause, 1000))],
-		where && h("p", { class: "small" }, `First touched in ${f.cut(where, 300)}`),
-		x.fix && [h("h4", {}, "What to do"), h("p", {}, f.cut(x.fix, 1000))],
-		x.try?.length > 0 && h("pre", { tabindex: 0 }, x.try.join("\n")),
-		remote(x.remote));
+/** [number, what it is a share of] */
+export function gainOf(x) {
+	if (Number.isFinite(x.seconds))
+		return [f.time(1e9 * +x.seconds.toPrecision(2)), `of CPU time saved, ${percent(x.gain)} of what the program used`];
+	if (PLACEMENT.has(x.id) && Number.isFinite(x.remote?.after))
+		return [`${percent(x.remote.first_touch)} → ${percent(x.remote.after)}`, `of the accesses to it from another node; the difference is ${percent(x.gain)} of all accesses to data`];
+	return [percent(x.gain), "of all accesses to data are what this is about; the time that it would save is not predicted"];
 }
 
-/* Nothing found is an answer, too: what was looked at, and how near. */
-function checks(s) {
+/* A command or a line, and a button that copies it. */
+function copyable(text) {
+	const button = h("button", { type: "button", class: "quiet", "data-action": "copy", onclick: async () => {
+		try {
+			await navigator.clipboard.writeText(text);
+		} catch {
+			/* A browser that lets no file: page do so. */
+			getSelection().selectAllChildren(pre);
+			document.execCommand("copy");
+		}
+		button.textContent = "Copied";
+		setTimeout(() => {
+			button.textContent = "Copy";
+		}, 2000);
+	} }, "Copy");
+	const pre = h("pre", { tabindex: 0 }, text);
+	return h("div", { class: "copyable" }, pre, button);
+}
+
+/* First touch and use of the pages of the structure. */
+async function strip(d, id) {
+	const o = d.objectAt.get(id), plot = d.plotAt.get(id);
+	if (!plot?.by_thread.length)
+		return [];
+	const x = plot.exact ? await counts(id) : (await cells(id)).density;
+	const busiest = [...plot.by_thread].sort((a, b) => b[1] + b[2] + b[3] - a[1] - a[2] - a[3]).map((b) => b[0]);
+	return x.rows ? [firstFigure(d, o, plot, x, busiest)] : [];
+}
+
+/** All of a finding; number: 0 of the answer; seen: structures that are on this page already. */
+export async function finding(d, x, number, seen = new Set()) {
+	const here = isHere(d, x.object, x.name), isNew = here && !seen.has(x.object), o = here && d.objectAt.get(x.object);
+	const where = x.first_touch?.function && `${x.first_touch.function}()${x.first_touch.file ? ` at ${x.first_touch.file}${x.first_touch.line ? `:${x.first_touch.line}` : ""}` : ""}`;
+	const t = d.summary.topology, assumed = PLACEMENT.has(x.id) && t?.what_if;
+	const [gain, unit] = gainOf(x), lines = isNew ? await code(d, x.object) : [];
+	seen.add(x.object);
+	return [h("article", { class: "panel finding", "data-finding": x.id },
+		h("div", { class: "bar-row" }, h("h3", { class: "sentence" }, number ? `${number}. ` : "", f.cut(x.title, 300)), h("span", { class: `badge ${x.confidence}` }, `confidence: ${x.confidence}`)),
+		h("p", {}, "Structure: ", linkTo(d, x.object, x.name), o && h("span", { class: "small" }, ` ${[o.kind, o.bytes && f.bytes(o.bytes), o.site && f.cut(o.site, 160)].filter(Boolean).join(", ")}`)),
+		h("div", { class: lines.length ? "columns answer two" : "columns answer" },
+			h("div", {}, h("p", { class: "gain" }, h("b", {}, gain), " ", unit),
+				assumed && h("p", { class: "small" }, `Predicted for ${t.assumed ? "an assumed machine" : "an imagined machine"} of ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs.`),
+				x.fix && [h("h4", {}, "What to do"), h("p", {}, f.cut(x.fix, 1000))],
+				x.try?.map(copyable)),
+			lines.length > 0 && h("div", {}, lines))),
+	...(isNew ? await strip(d, x.object) : []),
+	h("section", { class: "panel", "data-why": x.id }, h("div", { class: "columns answer" },
+		h("div", {}, x.cause && [h("h4", {}, "Cause"), h("p", {}, f.cut(x.cause, 1000))],
+			where && h("p", { class: "small" }, `First touched in ${f.cut(where, 300)}`), remote(x)),
+		h("div", {}, h("h4", {}, "Evidence"), h("ul", {}, x.evidence.map((e) => h("li", {}, f.cut(e, 600)))))))];
+}
+
+/** The findings behind the first, one line each. */
+export const further = (list) => list.length > 1 && h("section", { class: "panel", "data-further": "" }, h("h3", {}, "Further findings"),
+	h("ol", { start: 2 }, list.slice(1).map((x) => h("li", {}, h("a", { href: "#/findings" }, f.cut(x.title, 200)), h("span", { class: "small" }, ` ${gainOf(x).join(" ")}`)))));
+
+/** What to say where there is no finding. */
+export const headline = (d) => d.summary.totals.intervals < 10 && !d.exact?.only ? `Little can be said: the trace has ${f.count(d.summary.totals.intervals)} interval${d.summary.totals.intervals === 1 ? "" : "s"} with accesses` :
+	"Nothing was found that could clearly be better";
+
+/** Nothing found is an answer, too: what was looked at, and how near. */
+export function checks(s) {
 	const near = (s.checks || []).filter((c) => !c.found && c.missed && c.near >= 0.05).sort((a, b) => b.near - a.near).slice(0, 4);
 	const most = s.objects?.find((o) => o.id === s.most_remote);
-	return s.checks?.length > 0 && h("section", { class: "panel", "data-checks": "" }, h("h3", {}, "What was checked"),
-		h("p", {}, s.checks.map((c) => c.id).join(", ")),
+	return s.checks?.length > 0 && h("div", { "data-checks": "" }, h("h4", {}, "What was checked"),
+		h("p", {}, s.checks.map((c) => c.looked_at > 1 ? `${c.id} (${f.count(c.looked_at)} structures)` : c.id).join(", ")),
 		near.length > 0 && [h("h4", {}, "What came closest"), h("ul", {}, near.map((c) => h("li", {}, `${c.id}, ${f.cut(c.name || "the program", 80)}: ${f.cut(c.missed, 400)}`)))],
-		most && h("p", { class: "small" }, `Most remote: ${f.cut(most.name, 80)}, ${share(most.remote.first_touch)} of its accesses; with each page at its user ${share(most.remote.parallel_init)}.`));
+		most && [h("h4", {}, "The most remote structure"), h("p", {}, `${f.cut(most.name, 80)}: ${share(most.remote.first_touch)} of the accesses to it come from another node, ${share(most.remote.parallel_init)} if each page were at its user.`)]);
 }
 
-export function findings(d) {
-	const s = d.summary, t = s.topology;
+export async function findings(d) {
+	const s = d.summary, t = s.topology, seen = new Set(), list = [];
+	for (let i = 0; i < s.findings.length; i++)
+		list.push(...(await finding(d, s.findings[i], i + 1, seen)));
 	return [
-		h("p", {}, s.findings.length ? `${f.count(s.findings.length)} finding${s.findings.length > 1 ? "s" : ""}, the most worthwhile first.` : "Nothing was found that could clearly be better.",
+		h("p", {}, s.findings.length ? `${f.count(s.findings.length)} finding${s.findings.length > 1 ? "s" : ""}, the most worthwhile first.` : `${headline(d)}.`,
 			t ? ` Remote shares are predicted for ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs${t.assumed ? ", an assumed machine (the recorded one has one node)" : t.what_if ? ", an imagined machine" : ", the recorded machine"}.` : ""),
-		...s.findings.map((x, i) => finding(d, x, i)),
-		!s.findings.length && checks(s),
+		...list,
+		!s.findings.length && h("section", { class: "panel" }, checks(s)),
 		s.notes?.length > 0 && h("section", { class: "panel" }, h("h3", {}, "Notes"), h("ul", {}, s.notes.map((n) => h("li", {}, f.cut(n, 600))))),
 	];
 }

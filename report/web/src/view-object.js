@@ -7,6 +7,7 @@ import { Heatmap } from "./heatmap.js";
 import { MODES } from "./raster.js";
 import { cells, threadName } from "./data.js";
 import { texts } from "./texts.js";
+import { code } from "./view-code.js";
 import { countedObject } from "./view-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -194,7 +195,7 @@ export function firstFigure(d, object, plot, x, threads) {
 	}
 	return figure({ id: `first-${object.id}`, title: "First touch and use", explain: texts.first, picture: strip.picture,
 		subtitle: `${f.percent(same, x.rows)} of the ${plot.density.page_shift ? "groups of pages" : "pages"} are mostly used by the thread that touched them first`,
-		body: [legend([...threads.slice(0, 16).map((t, i) => [p.css(c[i]), f.cut(threadName(d, t), 24)]), [p.css(p.scale(0)), "1 thread"], [p.css(p.scale(1)), `${threads.length} threads`]]), strip.element],
+		body: [legend([...threads.slice(0, 16).map((t, i) => [p.css(c[i]), f.cut(threadName(d, t), 24)]), ...(threads.length > 1 ? [[p.css(p.scale(0)), "used by 1 thread"], [p.css(p.scale(1)), `by ${threads.length}`]] : [])]), strip.element],
 		rows: () => [["process", "address", "pages", "first_thread", "threads"], ...Array.from({ length: x.rows }, (_, r) => [x.pid[r], f.hex(x.group[r] * 2 ** plot.density.page_shift * 4096),
 			2 ** plot.density.page_shift, threadName(d, x.firstThread[r]), x.start[r + 1] - x.start[r]])] });
 }
@@ -220,14 +221,19 @@ function head(d, o) {
 			fact("Note", o.wide && d.exact?.only ? `${f.count(o.wide)} of these are shared out by size and time: the granules hold other structures as well, or held them at another time.` : o.pages_split ? `${f.count(o.pages_split)} pages hold other structures as well; only the first access to a page in an interval has a record, so counts of these pages are lower bounds.` : null)));
 }
 
+const sourceOf = async (d, id) => {
+	const parts = await code(d, id);
+	return parts.length > 0 && h("section", { class: "panel" }, parts);
+};
+
 export async function object(d, state, id) {
 	const o = d.objectAt.get(id), plot = d.plotAt.get(id);
 	if (!o || !plot)
 		return [h("p", { class: "empty" }, "There is no such structure in this page. ", h("a", { href: "#/objects" }, "All structures"))];
 	if (plot.exact)
-		return [head(d, o), ...(await countedObject(d, o, plot))];
+		return [head(d, o), ...(await countedObject(d, o, plot)), await sourceOf(d, id)];
 	const { heat, density: x } = await cells(id);
 	const threads = plot.by_thread.map((b) => b[0]);
 	const busiest = [...plot.by_thread].sort((a, b) => b[1] + b[2] + b[3] - a[1] - a[2] - a[3]).map((b) => b[0]);
-	return [head(d, o), heatFigure(d, o, plot, heat, threads, state), densityFigure(d, o, plot, x, threads.length > LINES ? busiest : threads), firstFigure(d, o, plot, x, threads)];
+	return [head(d, o), heatFigure(d, o, plot, heat, threads, state), await sourceOf(d, id), densityFigure(d, o, plot, x, threads.length > LINES ? busiest : threads), firstFigure(d, o, plot, x, threads)];
 }

@@ -7,6 +7,7 @@ import { raster } from "./raster.js";
 import { cells, has, threadName, threadTotals } from "./data.js";
 import { texts } from "./texts.js";
 import { texts as exactTexts } from "./texts-counts.js";
+import { answer } from "./view-answer.js";
 import { countedGlance, countedCertificate, countedNotRecorded } from "./view-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -156,6 +157,8 @@ export async function introduction(d) {
 	const r = d.run, t = d.totals;
 	const when = r.start_time ? new Date(Number(r.start_time) / 1e6) : null;
 	const body = [
+		...(await answer(d)),
+		warnings(d),
 		h("div", { class: "cards" },
 			d.exact?.only ? card("Loads and stores", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} loads, ${f.percent(t.writes, t.accesses)} stores`) :
 				card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes`),
@@ -164,9 +167,6 @@ export async function introduction(d) {
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
 			d.exact?.only ? card("Counted", d.exact.gaps ? "not all" : "all", d.exact.gaps ? `${f.count(d.exact.gaps)} gaps` : `granules of ${f.bytes(d.exact.granularity)}`) :
 				card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
-		d.summary?.findings.length > 0 && h("div", { class: "notice", role: "note" }, h("h3", {}, h("a", { href: "#/findings" }, `${f.count(d.summary.findings.length)} finding${d.summary.findings.length > 1 ? "s" : ""}`)),
-			h("ul", {}, d.summary.findings.slice(0, 5).map((x) => h("li", {}, f.cut(x.title, 200))))),
-		warnings(d),
 	];
 	if (d.plots.length)
 		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));
