@@ -176,13 +176,36 @@ static uint64_t cold(const struct account *a)
 	       a->alloc_events * COST_COLD_EVENT_NS;
 }
 
+/*
+ * Of first touches, those of memory that has huge pages without recording: what
+ * they take more, ns. What was asked for is touched as it is mapped anew.
+ */
+static double huge_price(const struct account *a, uint64_t touched)
+{
+	double asked = atomic_load(&a->rec->costs.huge_asked);
+
+	return fmin(asked, touched) *
+	       (a->prices.native_touch_ns - a->prices.native_huge_ns);
+}
+
+/* What first touches took more than natively, so far, ns. It may be less. */
+static double touch_ns(const struct account *a)
+{
+	double touched = a->faults[PAGE_TOUCHED];
+	double asked = fmin(atomic_load(&a->rec->costs.huge_asked), touched);
+
+	/* Huge pages are not copied one by one. */
+	return touched * a->prices.touch_ns + huge_price(a, touched) -
+	       (touched ? a->saved_ns * (1 - asked / touched) : 0);
+}
+
 /* What recording added to the CPU time of all. */
 static void take_cpu(struct account *a, double program_ns)
 {
 	double ours = moca_process_cpu_ns(getpid()) + moca_process_cpu_ns(getppid()) +
 		      companion_cpu_ns(a, 0) + companion_cpu_ns(a, 1);
 	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
-			    ns_of(a, COST_REPEATED) + ns_of(a, COST_TOUCH) +
+			    ns_of(a, COST_REPEATED) + touch_ns(a) +
 			    ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN) +
 			    a->alloc_ns + a->sweep_cpu_ns;
 	double unsure = atomic_load(&a->rec->costs.unsure_ns);
@@ -224,19 +247,26 @@ double account_price(const struct account *a,
 	return (count[PAGE_REPEATED] + count[PAGE_COPIED]) *
 		       a->prices.repeated_ns +
 	       count[PAGE_TOUCHED] * a->prices.touch_ns +
-	       count[PAGE_AGAIN] * a->prices.again_ns;
+	       (count[PAGE_AGAIN] + count[PAGE_UNSHARED]) * a->prices.again_ns;
 }
 
-/*
- * Of first touches, those of memory that has huge pages without recording: what
- * they take more, ns. What was asked for is touched as it is mapped anew.
- */
-static double huge_price(const struct account *a, uint64_t touched)
+double account_saved(const struct account *a,
+		     const uint64_t count[PAGE_FAULTS], int threaded)
 {
-	double asked = atomic_load(&a->rec->costs.huge_asked);
+	const struct fault_prices *p = &a->prices;
 
-	return fmin(asked, touched) *
-	       (a->prices.native_touch_ns - a->prices.native_huge_ns);
+	return count[PAGE_UNSHARED] *
+	       (p->native_unshare_ns +
+		(threaded ? a->at_once : 0) *
+			(p->native_unshare_threads_ns - p->native_unshare_ns));
+}
+
+void account_look(struct account *a)
+{
+	double wall = estimate_since(moca_now_ns(), a->at_ns);
+	double cpu = estimate_since(task_clock_ns(a->clock), a->program_cpu_ns);
+
+	a->at_once = wall > 0 ? fmin(fmax(cpu / wall - 1, 0), 1) : 0;
 }
 
 int account_due(const struct account *a)
@@ -263,23 +293,23 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
-	double huge = huge_price(a, a->faults[PAGE_TOUCHED]);
-	uint64_t sum, still, side, busiest, own, chill;
+	double before = touch_ns(a), touched;
+	uint64_t sum, still, side, busiest, own, chill, again;
 	struct control *c = &a->control;
 	struct control_window w;
 
 	take_start(a);
 	for (int i = 0; i < PAGE_FAULTS; i++)
 		a->faults[i] += f->count[i];
+	a->saved_ns += f->saved_ns;
 	set(a, COST_REPEATED, a->faults[PAGE_REPEATED],
 	    a->faults[PAGE_REPEATED] * a->prices.repeated_ns);
 	set(a, COST_COPIED, a->faults[PAGE_COPIED],
 	    a->faults[PAGE_COPIED] * a->prices.repeated_ns);
-	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED],
-	    a->faults[PAGE_TOUCHED] * a->prices.touch_ns +
-		    huge_price(a, a->faults[PAGE_TOUCHED]));
-	set(a, COST_AGAIN, a->faults[PAGE_AGAIN],
-	    a->faults[PAGE_AGAIN] * a->prices.again_ns);
+	touched = touch_ns(a);
+	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED], fmax(0, touched));
+	again = a->faults[PAGE_AGAIN] + a->faults[PAGE_UNSHARED];
+	set(a, COST_AGAIN, again, again * a->prices.again_ns);
 	take_meter(a, cpu);
 	side = beside(a);
 	sum = waited(a);
@@ -290,8 +320,9 @@ void account_window(struct account *a, const struct account_faults *f)
 	w = (struct control_window){
 		.wall_ns = estimate_since(now, a->at_ns),
 		.busiest_ns = f->busiest_ns + busiest,
-		.total_ns = account_price(a, f->count) +
-			    huge_price(a, a->faults[PAGE_TOUCHED]) - huge +
+		.total_ns = account_price(a, f->count) -
+			    f->count[PAGE_TOUCHED] * a->prices.touch_ns +
+			    touched - before +
 			    estimate_since(sum, a->waited_ns),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
@@ -413,6 +444,11 @@ void account_describe(struct account *a, struct moca_meta *m)
 		      a->prices.native_free_ns);
 	moca_meta_set(m, "cost.price.native_huge_ns", "%.0f",
 		      a->prices.native_huge_ns);
+	moca_meta_set(m, "cost.price.native_unshare_ns", "%.0f",
+		      a->prices.native_unshare_ns);
+	moca_meta_set(m, "cost.price.native_unshare_threads_ns", "%.0f",
+		      a->prices.native_unshare_threads_ns);
+	moca_meta_set(m, "cost.saved_ns", "%.0f", a->saved_ns);
 	moca_meta_set(m, "cost.huge_asked", "%lu",
 		      atomic_load(&a->rec->costs.huge_asked));
 	moca_meta_set(m, "fault_ns", "%.0f", a->control.fault_ns);

@@ -18,7 +18,8 @@ struct task_clock;
 struct account_faults {
 	uint64_t count[PAGE_FAULTS];	/* of all tasks */
 	uint64_t busiest_repeated;	/* of one task */
-	double busiest_ns;		/* of one task, by account_price */
+	double busiest_ns;		/* of one task, less what it saved */
+	double saved_ns;		/* of all tasks, by account_saved */
 };
 
 struct account {
@@ -39,6 +40,8 @@ struct account {
 	uint64_t sweep_cpu_ns;
 	struct fault_prices prices;
 	uint64_t faults[PAGE_FAULTS];
+	double saved_ns;
+	double at_once;		/* tasks that run, besides the first; to 1 */
 	uint64_t alloc_ns;	/* as of the last window */
 	uint64_t alloc_events;	/* told one by one */
 	unsigned int thin;	/* of allocations */
@@ -54,6 +57,14 @@ void account_begin(struct account *a);
 /* What so many faults cost, ns. */
 double account_price(const struct account *a,
 		     const uint64_t count[PAGE_FAULTS]);
+/*
+ * What the program would have spent on these faults besides, ns; threaded: of a
+ * task of several in its process.
+ */
+double account_saved(const struct account *a,
+		     const uint64_t count[PAGE_FAULTS], int threaded);
+/* A window ends soon: how many tasks ran at once in it, for account_saved. */
+void account_look(struct account *a);
 /* Whether a window is long enough to be told from its prices. */
 int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);

@@ -282,11 +282,12 @@ static void on_sample(struct collector *c, struct sample *s)
 		s->type = type_of(c, t, s);
 	fault = see(c, t, s->addr);
 	t->faults[fault]++;
-	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN) {
+	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN ||
+	    fault == PAGE_UNSHARED)
 		t->mm->repeated++;
+	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN)
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
-	}
 	append(c, t, s);
 }
 
@@ -326,8 +327,11 @@ static void take_samples(struct collector *c, uint64_t until)
 static void visit_faults(struct collector *c, struct sampled_task *t, void *arg)
 {
 	struct account_faults *f = arg;
-	double ns = account_price(&c->account, t->faults);
+	double saved = account_saved(&c->account, t->faults,
+				     t->mm && t->mm->threaded);
+	double ns = account_price(&c->account, t->faults) - saved;
 
+	f->saved_ns += saved;
 	if (ns > f->busiest_ns)
 		f->busiest_ns = ns;
 	if (t->faults[PAGE_REPEATED] > f->busiest_repeated)
@@ -379,6 +383,8 @@ static void on_task(struct collector *c, const struct message *m)
 			see(c, t, t->recs[i].addr);
 	}
 	t->mm = mm;
+	if (mm && t->tid != t->pid)
+		mm->threaded = 1;
 	t->known = 1;
 }
 
@@ -548,6 +554,7 @@ static void account(struct collector *c)
 	struct account_faults f = c->ended;
 
 	c->ended = (struct account_faults){ 0 };
+	account_look(&c->account);
 	each_task(c, visit_faults, &f);
 	c->repeated += f.count[PAGE_REPEATED];
 	if (f.count[PAGE_REPEATED] > 1000)

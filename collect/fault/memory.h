@@ -93,6 +93,7 @@ struct mm {
 	struct places *places;	/* of pages that went; phys.h */
 	struct certify_range *ranges;	/* that the witness told of */
 	int looked_at;		/* it did, at least once */
+	int threaded;		/* it has, or had, several tasks */
 	double refault;		/* share of zapped pages that fault again */
 	uint64_t zapped;	/* pages let go by the last sweep */
 	uint64_t repeated;	/* samples of known pages since then */

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/calibrate.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collect/run/recorder.h"
@@ -12,6 +19,7 @@
 #define PAGES 128
 #define ROUNDS 4
 #define PARTS 8
+#define UNSHARED_PAGES 64
 #define HUGE (2ul << 20)
 /* Where nothing can be measured: the figures of a VM of 2026. */
 #define DEFAULT_NS 1700.0
@@ -24,6 +32,8 @@
 #define REAL_FAULT_NS 1000.0
 /* Of that, perf's sample. */
 #define SAMPLE_NS 650.0
+/* How long another thread has to begin on another CPU; none is free, else. */
+#define BESIDE_NS 300000ull
 
 /*
  * Writes: fault-around maps no neighbours for them. CPU time: on a busy machine
@@ -55,8 +65,47 @@ static double touch_first(char *p, size_t pages)
 	return part[PARTS / 2];
 }
 
-/* ns of a first touch on a memfd, if asked for, and of repeated ones. */
-static double measure_memfd(double *first)
+static void read_all(const volatile char *p, size_t pages)
+{
+	for (size_t i = 0; i < pages; i++)
+		(void)p[i * PAGE_SIZE];
+}
+
+/*
+ * ns of a write to a page of a memfd that was read: with userfaultfd, which
+ * makes it a fault, as in the program. 0: unknown.
+ */
+static double measure_write(char *p)
+{
+	struct uffdio_api api = {
+		.api = UFFD_API,
+		.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP |
+			    UFFD_FEATURE_WP_HUGETLBFS_SHMEM,
+	};
+	struct uffdio_register r = {
+		.range = { (uintptr_t)p, PAGES * PAGE_SIZE },
+		.mode = UFFDIO_REGISTER_MODE_WP,
+	};
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+	double best = 0, ns;
+
+	if (fd < 0)
+		return 0;
+	if (!ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &r))
+		for (int round = 0; round < ROUNDS; round++) {
+			madvise(p, PAGES * PAGE_SIZE, MADV_DONTNEED);
+			read_all(p, PAGES);
+			ns = touch(p, PAGES);
+			if (!best || ns < best)
+				best = ns;
+		}
+	close(fd);
+	return best;
+}
+
+/* ns of a first touch on a memfd and of a write after a read, if asked for, and
+ * of repeated touches. */
+static double measure_memfd(double *first, double *write)
 {
 	int fd = memfd_create("moca-calibrate", MFD_CLOEXEC);
 	double best = 0, ns;
@@ -80,13 +129,15 @@ static double measure_memfd(double *first)
 		else if (round && (!best || ns < best))
 			best = ns;
 	}
+	if (write)
+		*write = measure_write(p);
 	munmap(p, PAGES * PAGE_SIZE);
 	return best;
 }
 
 double calibrate_minor_ns(void)
 {
-	return measure_memfd(NULL);
+	return measure_memfd(NULL, NULL);
 }
 
 enum huge_pages { HUGE_NEVER, HUGE_ASKED_FOR, HUGE_ALWAYS };
@@ -156,6 +207,81 @@ static double measure_fill(void)
 	return best;
 }
 
+/* A page that is read first, and then written to: both. 0: unknown. */
+static double measure_unshared(void)
+{
+	size_t len = UNSHARED_PAGES * PAGE_SIZE;
+	char *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t t;
+	double ns;
+
+	if (p == MAP_FAILED)
+		return 0;
+	madvise(p, len, MADV_NOHUGEPAGE);
+	t = moca_thread_cpu_ns();
+	read_all(p, UNSHARED_PAGES);
+	ns = (double)(moca_thread_cpu_ns() - t) / UNSHARED_PAGES;
+	ns += touch_first(p, UNSHARED_PAGES);
+	munmap(p, len);
+	return ns;
+}
+
+/* 0: it does not run yet; 1: it does; 2: it shall end. */
+struct beside {
+	atomic_int state;
+	atomic_int cpu;
+};
+
+static void *run_beside(void *arg)
+{
+	struct beside *b = arg;
+	int none = 0;
+
+	atomic_store(&b->cpu, sched_getcpu());
+	atomic_compare_exchange_strong(&b->state, &none, 1);
+	while (atomic_load(&b->state) != 2)
+		;
+	return NULL;
+}
+
+/* A thread that may run on all CPUs but ours. */
+static int start_beside(pthread_t *t, struct beside *b)
+{
+	pthread_attr_t a;
+	cpu_set_t cpus;
+	int err;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return -1;
+	CPU_CLR(sched_getcpu(), &cpus);
+	if (!CPU_COUNT(&cpus) || pthread_attr_init(&a))
+		return -1;
+	err = pthread_attr_setaffinity_np(&a, sizeof(cpus), &cpus) ||
+	      pthread_create(t, &a, run_beside, b);
+	pthread_attr_destroy(&a);
+	return err;
+}
+
+/* The same while another thread runs. 0: none has a CPU for it now. */
+static double measure_unshared_beside(void)
+{
+	struct beside b = { 0 };
+	uint64_t began = moca_now_ns();
+	double ns = 0;
+	pthread_t t;
+
+	if (start_beside(&t, &b))
+		return 0;
+	while (!atomic_load(&b.state) && moca_now_ns() - began < BESIDE_NS)
+		;
+	if (atomic_load(&b.state) && b.cpu != sched_getcpu())
+		ns = measure_unshared();
+	atomic_store(&b.state, 2);
+	pthread_join(t, NULL);
+	return ns;
+}
+
 static double measure_call(void)
 {
 	double best = 0;
@@ -183,7 +309,8 @@ struct fault_prices calibrate_prices(void)
 		.touch_ns = DEFAULT_TOUCH_NS,
 		.again_ns = SAMPLE_NS,
 	};
-	double first = 0, minor = measure_memfd(&first), huge_free;
+	double first = 0, write = 0, minor = measure_memfd(&first, &write);
+	double unshared, beside, huge_free;
 	enum huge_pages huge = huge_pages();
 	double native = measure_native(huge == HUGE_ALWAYS, &p.native_free_ns);
 
@@ -193,6 +320,13 @@ struct fault_prices calibrate_prices(void)
 		p.native_huge_ns = fmin(native, measure_native(1, &huge_free));
 	p.native_call_ns = measure_call();
 	p.native_fill_ns = measure_fill();
+	/* Huge pages are not copied one by one. */
+	unshared = huge == HUGE_ALWAYS ? 0 : measure_unshared();
+	beside = unshared ? measure_unshared_beside() : 0;
+	p.native_unshare_ns = fmax(0, unshared - native);
+	p.native_unshare_threads_ns = fmax(p.native_unshare_ns,
+					   beside - native);
+	p.again_ns += write;
 	if (minor)
 		p.repeated_ns = minor + REAL_FAULT_NS;
 	if (minor && native)

@@ -102,17 +102,17 @@ void control_settle(struct control *c, const struct control_window *w)
 		return;
 	at_once = clamp((w->program_ns + clamp(w->stopped_ns, 0, MOST_NS)) /
 			w->wall_ns, 1, c->cpus);
-	loss = clamp(w->total_ns, 0, HUGE_VAL) / at_once;
-	if (loss < w->busiest_ns)
+	loss = clamp(w->total_ns, -MOST * w->wall_ns, HUGE_VAL) / at_once;
+	if (w->busiest_ns > 0 && loss < w->busiest_ns)
 		loss = w->busiest_ns;
 	loss += c->crowd * clamp(w->beside_ns, 0, HUGE_VAL) / at_once;
 	/* A stop is counted when it ends: it may have begun in the last window. */
 	loss += c->carry_ns;
-	spent = clamp(loss, 0, MOST * w->wall_ns);
+	spent = clamp(loss, -MOST * w->wall_ns, MOST * w->wall_ns);
 	c->carry_ns = clamp(loss - spent, 0, MOST * w->wall_ns);
-	c->spent_ns += spent;
+	c->spent_ns = clamp(c->spent_ns + spent, 0, HUGE_VAL);
 	c->cold_ns += clamp(w->cold_ns / at_once, 0,
-			    COLD_SHARE * (w->wall_ns - spent));
+			    COLD_SHARE * (w->wall_ns - fmax(spent, 0)));
 }
 
 void control_stall(struct control *c, double ns)

@@ -32,7 +32,8 @@ struct control {
 struct control_window {
 	double wall_ns;
 	double busiest_ns;	/* that one task waited or worked for us */
-	double total_ns;	/* the same, added up over all tasks */
+	double total_ns;	/* the same, added up over all tasks; below 0:
+				   the program alone would wait longer */
 	double cold_ns;		/* what cold caches may add to that sum */
 	double stopped_ns;	/* of that sum, while tasks stood still */
 	double program_ns;	/* CPU time of the program's tasks */

@@ -122,21 +122,28 @@ enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
 	struct page_block *b = pageset_block(s, addr, 1);
 	unsigned int p = page_of(addr);
 	uint64_t bit = 1ull << (p % 64);
-	int again;
+	int again, fresh;
 
 	if (!b)
 		return PAGE_REPEATED;
 	again = (b->faulted[p / 64] & bit) != 0;
+	fresh = (b->fresh[p / 64] & bit) != 0;
 	b->faulted[p / 64] |= bit;
+	b->fresh[p / 64] &= ~bit;
 	if (!pageset_see(s, addr))
-		return again ? PAGE_AGAIN : PAGE_REPEATED;
-	return b->prefilled[p / 64] & bit ? PAGE_COPIED : PAGE_TOUCHED;
+		return !again ? PAGE_REPEATED :
+		       fresh ? PAGE_UNSHARED : PAGE_AGAIN;
+	if (b->prefilled[p / 64] & bit)
+		return PAGE_COPIED;
+	b->fresh[p / 64] |= bit;
+	return PAGE_TOUCHED;
 }
 
 void pageset_zapped(struct page_block *b)
 {
 	b->present = 0;
 	memset(b->faulted, 0, sizeof(b->faulted));
+	memset(b->fresh, 0, sizeof(b->fresh));
 }
 
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
@@ -263,6 +270,7 @@ static void clear_block(struct page_block *b, void *arg)
 		b->seen[p / 64] &= ~bit;
 		b->prefilled[p / 64] &= ~bit;
 		b->faulted[p / 64] &= ~bit;
+		b->fresh[p / 64] &= ~bit;
 		if (b->nodes)
 			b->nodes[p] = 0;
 		b->exists[p / 64] &= ~bit;

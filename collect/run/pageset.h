@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 5 bits each.
+ * the pages that were touched, at 6 bits each.
  */
 #ifndef MOCA_RUN_PAGESET_H
 #define MOCA_RUN_PAGESET_H
@@ -20,6 +20,7 @@ struct page_block {
 	uint64_t seen[BLOCK_WORDS];	/* has a record */
 	uint64_t prefilled[BLOCK_WORDS];	/* exists without a touch */
 	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
+	uint64_t fresh[BLOCK_WORDS];	/* first touched since then */
 	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
 				   NULL: of no page */
 	uint64_t exists[BLOCK_WORDS];	/* the page tables have it */
@@ -41,12 +42,14 @@ enum page_fault {
 	PAGE_COPIED,	/* the first of a page that existed already */
 	PAGE_REPEATED,	/* the first since the page was zapped */
 	PAGE_AGAIN,	/* a later one: a write after a read */
+	PAGE_UNSHARED,	/* the same, after the first touch: without recording
+			   it copies the page of zeros */
 	PAGE_FAULTS
 };
 
 /* pageset_see, and what fault it was: by what it costs. */
 enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
-/* A block is zapped: its present and faulted begin anew. */
+/* A block is zapped: its present, faulted and fresh begin anew. */
 void pageset_zapped(struct page_block *b);
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
 void pageset_exists(struct pageset *s, uint64_t start, uint64_t end);

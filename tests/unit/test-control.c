@@ -140,6 +140,31 @@ static int t_threads(void)
 	return 0;
 }
 
+/* Shared pages may take less than private ones: that pays for other costs. */
+static int t_saves(void)
+{
+	struct control c;
+	struct control_window w = window(1000);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_stall(&c, 80 * MS);
+	w.program_ns = 2000 * MS;
+	w.total_ns = -100.0 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 30 * MS) < 1);
+	/* One of its tasks waited all the same. */
+	w.busiest_ns = 20 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 50 * MS) < 1);
+	/* It is never told to be quicker than without, nor may sweep more. */
+	w.busiest_ns = 0;
+	w.total_ns = -1e15;
+	control_settle(&c, &w);
+	CHECK(c.spent_ns == 0);
+	CHECK(control_slowdown(&c, 3000 * MS) == 1);
+	return 0;
+}
+
 /* What runs beside the program costs it time only while no CPU is idle. */
 static int t_beside(void)
 {
@@ -384,6 +409,7 @@ int main(void)
 	run("control: short programs", t_short);
 	run("control: estimate", t_estimate);
 	run("control: threads", t_threads);
+	run("control: what private pages take more", t_saves);
 	run("control: beside the program", t_beside);
 	run("control: CPU time", t_cpu);
 	run("control: what may come on top", t_cold);

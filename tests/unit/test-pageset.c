@@ -43,6 +43,8 @@ static int t_faults(void)
 	CHECK(s);
 	pageset_prefill(s, AT(20), AT(21));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
+	/* It was read, then; natively that was the page of zeros. */
+	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_UNSHARED);
 	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_AGAIN);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_COPIED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
@@ -53,6 +55,12 @@ static int t_faults(void)
 	/* Given back, it is empty again. */
 	pageset_clear(s, AT(10), AT(11));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
+	pageset_clear(s, AT(10), AT(11));
+	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
+	/* What was zapped in between is seen by its repeated fault. */
+	pageset_walk(s, 0, 1ull << 47, zap, NULL);
+	CHECK(pageset_fault(s, AT(10)) == PAGE_REPEATED);
+	CHECK(pageset_fault(s, AT(10)) == PAGE_AGAIN);
 	pageset_clear(s, 0, 1ull << 47);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_TOUCHED);
 	pageset_free(s);
