@@ -13,11 +13,9 @@ enum moca_sharing moca_sharing_of(unsigned users, unsigned writers)
 	       writers == 1 ? MOCA_SHARING_ONE_WRITER : MOCA_SHARING_WRITE;
 }
 
-void moca_sharing_add(struct moca_sharing_sums *s, unsigned users,
-		      unsigned writers, uint64_t accesses)
+void moca_sharing_add(struct moca_sharing_sums *s, enum moca_sharing of,
+		      uint64_t accesses)
 {
-	enum moca_sharing of = moca_sharing_of(users, writers);
-
 	s->pages[of]++;
 	s->accesses[of] += accesses;
 }

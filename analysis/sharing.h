@@ -2,7 +2,8 @@
 /*
  * How memory is shared: the one definition for all commands, for accesses and
  * for counts. Of a page (or a cache line), by who touched it in all of the
- * recorded time:
+ * recorded time; where its memory was given back or allocated anew, by what was
+ * the strongest of the histories that it had:
  *
  *	private		one alone
  *	shared read	several, and no write is recorded
@@ -40,8 +41,8 @@ struct moca_sharing_sums {
 };
 
 /* One page more, with what went to it since it is shared. */
-void moca_sharing_add(struct moca_sharing_sums *s, unsigned users,
-		      unsigned writers, uint64_t accesses);
+void moca_sharing_add(struct moca_sharing_sums *s, enum moca_sharing of,
+		      uint64_t accesses);
 /* All other accesses of the object went to pages of one alone. */
 void moca_sharing_rest(struct moca_sharing_sums *s, uint64_t accesses);
 /* What the object is. */

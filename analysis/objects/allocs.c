@@ -368,7 +368,7 @@ static int forget_below(struct told *e, uint64_t min)
 
 	while (!err && moca_addrmap_next(&e->s->big, at, UINT64_MAX, &begin,
 					 &end, &id)) {
-		row = o->table.inst_row[id];
+		row = o->table.inst_key[id].row;
 		if (o->table.inst[id].size < min &&
 		    o->table.rows[row].o.kind != MOCA_OBJECT_SMALL)
 			err = end_object(o, e->s, id, e->m->time_ns);

@@ -81,7 +81,7 @@ static enum rank rank_of_rest(const struct replay_space *s, uint64_t addr)
 static enum rank rank_of(const struct moca_objects *o, const struct replay_space *s,
 			 uint32_t inst, uint64_t addr)
 {
-	switch (o->table.rows[o->table.inst_row[inst]].o.kind) {
+	switch (o->table.rows[o->table.inst_key[inst].row].o.kind) {
 	case MOCA_OBJECT_ALLOCATOR:
 	case MOCA_OBJECT_ANONYMOUS:
 		return moca_addrmap_find(&s->maps, addr) ? RANK_FREE :
@@ -143,7 +143,7 @@ static int add_part(const struct moca_objects *o, struct part **parts,
 		    size_t *count, size_t *cap, uint32_t *head,
 		    const struct there *t, uint64_t weight)
 {
-	uint32_t row = o->table.inst_row[t->inst], at;
+	uint32_t row = o->table.inst_key[t->inst].row, at;
 	struct part *p;
 	int err;
 
@@ -291,7 +291,7 @@ static int count_part(struct moca_objects *o, const struct slice *st,
 		.loads = loads, .stores = stores,
 		.first_ns = first ? c->first_ns : 0,
 	};
-	uint32_t row = o->table.inst_row[p->inst];
+	uint32_t row = o->table.inst_key[p->inst].row;
 	int ret = 0;
 
 	ret = moca_space_locate(o, st->s, &h);
@@ -306,10 +306,10 @@ static int count_part(struct moca_objects *o, const struct slice *st,
 	if (!o->totals.exact_only)
 		return 0;
 	/* Its object may have ended, and another have its number by now. */
-	o->table.inst_row[p->inst] = p->row;
+	o->table.inst_key[p->inst].row = p->row;
 	moca_table_prefetch(&o->table, &h);
 	ret = moca_table_count(&o->table, &h);
-	o->table.inst_row[p->inst] = row;
+	o->table.inst_key[p->inst].row = row;
 	if (ret > 0)
 		o->table.new_touch->module = NULL;
 	return ret < 0 ? ret : 0;

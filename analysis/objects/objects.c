@@ -75,8 +75,10 @@ static int look_further(struct moca_objects *o, struct replay_space *s, uint64_t
 		h->mixed |= moca_addrmap_mixed(*slot);
 		h->id = moca_addrmap_at(*slot, addr);
 		h->below = layers[i] == &s->seen;
-		if (h->id)
+		if (h->id) {
+			h->whole = layers[i] == &s->own;
 			return 0;
+		}
 	}
 	h->below = 1;
 	id = moca_objects_seek(o, s, addr, h->a);
@@ -98,6 +100,18 @@ static uint64_t place_of(const struct moca_access *a, int *wide)
 	 */
 	*wide = 1;
 	return a->addr + (moca_mix(a->time_ns ^ a->addr) & (PAGE - 1));
+}
+
+/*
+ * Since when the memory there is what it is. A file's, or what processes share, does
+ * not begin anew; what an object has all of began with it, unless it was discarded.
+ */
+static void find_era(const struct replay_space *s, struct moca_hit *h)
+{
+	if (moca_space_is_shared(h->where))
+		h->whole = 0;
+	else if (s->eras.root && (!h->whole || s->discards))
+		h->era = moca_addrmap_find(&s->eras, h->a->addr);
 }
 
 /* The last steps. What is going to wait is fetched when it has waited. */
@@ -148,11 +162,13 @@ static int flush(struct batch *b)
 		addr = place_of(h->a, &h->wide);
 		h->where = h->space;
 		h->at = h->a->addr;
-		h->mixed = h->below = 0;
+		h->mixed = h->below = h->whole = 0;
+		h->era = 0;
 		h->id = 0;
 		if (b->slot[i]) {
 			h->mixed = moca_addrmap_mixed(*b->slot[i]);
 			h->id = moca_addrmap_at(*b->slot[i], addr);
+			h->whole = h->id && !h->mixed;
 		}
 		err = 0;
 		if (!h->id)
@@ -164,8 +180,9 @@ static int flush(struct batch *b)
 		if (err)
 			return err;
 found:
+		find_era(b->space[i], h);
 		h->wide &= h->mixed;
-		__builtin_prefetch(&o->table.inst_row[h->id]);
+		__builtin_prefetch(&o->table.inst_key[h->id]);
 	}
 	return count_batch(b);
 }
@@ -264,7 +281,7 @@ static int alias_maps(struct moca_objects *o)
 		m = &o->maps[i];
 		if (!m->has_objects || !m->inst)
 			continue;
-		from = t->inst_row[m->inst];
+		from = t->inst_key[m->inst].row;
 		if (t->rows[from].o.kind != MOCA_OBJECT_ANONYMOUS)
 			continue;
 		row = moca_objects_allocator_row(o, t->rows[from].o.program);

@@ -136,7 +136,13 @@ struct moca_observed {
 	uint16_t cpu;		/* as these of struct moca_access */
 	int16_t node;
 	uint8_t type;
+	uint8_t anew;		/* the first access to the page, or the first
+				   since its memory was mapped, allocated or
+				   given back; and then: */
+	uint16_t era;		/* another number each time that the kernel got
+				   the memory back, but for chance */
 };
+#define MOCA_ERAS 0xfffu
 
 /*
  * A row of counts, or its share for one object: see doc/design/exact-views.md.

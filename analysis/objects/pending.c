@@ -13,6 +13,7 @@
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
 #define AHEAD 32		/* accesses */
+#define PAGE 4096ull
 
 struct pending {
 	struct moca_access a;
@@ -21,7 +22,8 @@ struct pending {
 	int loose;		/* to free memory; else it only keeps order */
 };
 
-static void observe(const struct moca_objects *o, const struct moca_hit *h)
+static void observe(const struct moca_objects *o, const struct moca_hit *h,
+		    const struct replay_space *s)
 {
 	const struct moca_observed x = {
 		.addr = h->at,
@@ -30,11 +32,14 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h)
 		.interval = h->interval,
 		.task = h->task,
 		.space = h->where,
-		.key = o->table.inst_row[h->id],
+		.key = o->table.inst_key[h->id].row,
 		.page = h->page,
 		.cpu = h->a->cpu,
 		.node = h->a->node,
 		.type = h->a->type,
+		.anew = h->anew != 0,
+		.era = h->anew ? moca_addrmap_find(&s->eras, h->a->addr) &
+				 MOCA_ERAS : 0,
 	};
 
 	o->opt.observe(o->opt.observe_arg, &x);
@@ -56,9 +61,9 @@ int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 	}
 	if (o->opt.each)
 		o->opt.each(o->opt.each_arg, h->task, h->a,
-			    o->table.inst_row[h->id]);
+			    o->table.inst_key[h->id].row);
 	if (o->opt.observe)
-		observe(o, h);
+		observe(o, h, s);
 	return 0;
 }
 
@@ -73,7 +78,7 @@ static int is_loose(const struct moca_objects *o, const struct moca_hit *h,
 	    (h->a->type != MOCA_ACCESS_WRITE &&
 	     h->a->type != MOCA_ACCESS_UNKNOWN))
 		return 0;
-	kind = o->table.rows[o->table.inst_row[h->id]].o.kind;
+	kind = o->table.rows[o->table.inst_key[h->id].row].o.kind;
 	return kind == MOCA_OBJECT_ALLOCATOR || kind == MOCA_OBJECT_ANONYMOUS;
 }
 
@@ -136,6 +141,12 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 	return 1;
 }
 
+/* Is the page of addr in [first, last], all of it? */
+static int is_whole(uint64_t addr, uint64_t first, uint64_t last)
+{
+	return (addr & ~(PAGE - 1)) >= first && (addr | (PAGE - 1)) <= last;
+}
+
 int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			 uint64_t first, uint64_t last, uint32_t id)
 {
@@ -150,9 +161,11 @@ int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			p = &t->pending[i];
 			p->h.a = &p->a;
 			if (id && p->loose && p->a.addr >= first &&
-			    p->a.addr <= last)
+			    p->a.addr <= last) {
 				p->h.id = id;
-			__builtin_prefetch(&o->table.inst_row[p->h.id]);
+				p->h.whole = is_whole(p->a.addr, first, last);
+			}
+			__builtin_prefetch(&o->table.inst_key[p->h.id]);
 		}
 		if (i >= AHEAD && i - AHEAD < n)
 			moca_table_prefetch(&o->table,

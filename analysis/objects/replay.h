@@ -85,9 +85,11 @@ struct replay_space {
 	struct moca_addrmap stacks;	/* by id << 12: index of struct binding */
 	struct moca_addrmap copies;	/* pages of private mappings of files
 					   that it has written: 1 */
+	struct moca_addrmap eras;	/* of what was given back, since then */
 	uint64_t near_first, near_last;	/* where near_map is what is mapped */
 	uint32_t near_map;
 	int shares;		/* has memory that others may map, too */
+	int discards;		/* gave contents back, and kept the mapping */
 	int copied;		/* layers are or were shared with another */
 	int agent;		/* libmoca-alloc told something */
 	uint64_t thin_level;	/* as of MOCA_ALLOC's `thinned`; 0: it tells all */
@@ -242,6 +244,9 @@ void moca_space_put(struct moca_objects *o, struct replay_space *s);
 void moca_objects_free_spaces(struct moca_objects *o);
 /* The module that holds addr, or NULL. */
 const struct load *moca_space_load(const struct replay_space *s, uint64_t addr);
+/* The memory of [first, last] begins anew. 0 or -errno. */
+int moca_space_renew(struct moca_objects *o, struct replay_space *s,
+		     uint64_t first, uint64_t last);
 /* [first, last] is of that role from now on. 0 or -errno. */
 int moca_space_role(struct moca_objects *o, struct replay_space *s,
 		    const struct role *r);

@@ -103,8 +103,8 @@ static int64_t part_of(struct seek *k, int64_t id, const char *path, int section
 	path = intern(k, path);
 	if (!path)
 		return -ENOMEM;
-	t->rows[t->inst_row[id]].o.module = path;
-	t->rows[t->inst_row[id]].o.section = section;
+	t->rows[t->inst_key[id].row].o.module = path;
+	t->rows[t->inst_key[id].row].o.section = section;
 	return id;
 }
 
@@ -125,7 +125,7 @@ static int64_t variable(struct seek *k, const struct moca_variable *v,
 		   intern(k, v->name), site, 1, base + v->vaddr, v->size,
 		   k->time_ns);
 	if (id >= 0)
-		o->table.rows[o->table.inst_row[id]].o.shape = v->shape;
+		o->table.rows[o->table.inst_key[id].row].o.shape = v->shape;
 	return part_of(k, id, moca_module_path(m), 0);
 }
 

@@ -125,5 +125,5 @@ void moca_space_use(struct moca_objects *o, const struct replay_space *s,
 	}
 	x->processes |= x->pid != s->pid;
 	if (x->inst && x->program != program && *x->program)
-		o->table.rows[o->table.inst_row[x->inst]].programs = 1;
+		o->table.rows[o->table.inst_key[x->inst].row].programs = 1;
 }

@@ -24,7 +24,7 @@ static struct replay_space *space_new(struct moca_objects *o, uint32_t pid,
 	s->main_task = task;
 	s->big.pool = s->small.pool = s->own.pool = s->seen.pool = &o->pool;
 	s->maps.pool = s->roles.pool = s->stacks.pool = &o->pool;
-	s->copies.pool = &o->pool;
+	s->copies.pool = s->eras.pool = &o->pool;
 	s->near_first = 1;
 	return s;
 }
@@ -46,6 +46,7 @@ void moca_space_put(struct moca_objects *o, struct replay_space *s)
 	moca_addrmap_clear(&s->roles);
 	moca_addrmap_clear(&s->stacks);
 	moca_addrmap_clear(&s->copies);
+	moca_addrmap_clear(&s->eras);
 	free(s->loads);
 	free(s);
 }
@@ -89,7 +90,9 @@ static struct replay_space *space_copy(struct moca_objects *o, struct replay_spa
 	moca_addrmap_copy(&s->roles, &from->roles);
 	moca_addrmap_copy(&s->stacks, &from->stacks);
 	moca_addrmap_copy(&s->copies, &from->copies);
+	moca_addrmap_copy(&s->eras, &from->eras);
 	s->shares = from->shares;
+	s->discards = from->discards;
 	s->program = from->program;
 	s->agent = from->agent;
 	s->thin_level = from->thin_level;
@@ -168,12 +171,28 @@ static int start_process(struct moca_objects *o, struct replay_process *p,
 	return p->space ? 0 : -ENOMEM;
 }
 
+int moca_space_renew(struct moca_objects *o, struct replay_space *s,
+		     uint64_t first, uint64_t last)
+{
+	int err = moca_addrmap_set(&s->eras, first, last,
+				   moca_table_era(&o->table));
+
+	if (err != -E2BIG)
+		return err;
+	o->totals.refused++;
+	return 0;
+}
+
 int moca_space_role(struct moca_objects *o, struct replay_space *s,
 		    const struct role *r)
 {
+	uint32_t old = moca_addrmap_find(&s->roles, r->last);
 	int err;
 
 	err = moca_vec_fit(o->roles, o->role_cap, o->role_count + 1);
+	/* The thread that had its stack or its TLS there before is gone. */
+	if (!err && old && o->roles[old].task != r->task)
+		err = moca_space_renew(o, s, r->addr, r->last);
 	if (err)
 		return err;
 	o->roles[o->role_count] = *r;
@@ -538,7 +557,9 @@ static int remove_map(struct moca_objects *o, struct replay_space *s,
 			i++;
 	}
 	moca_space_unmapped(s, first, last);
-	err = moca_objects_end_range(o, s, first, last, e->time_ns);
+	err = moca_space_renew(o, s, first, last);
+	if (!err)
+		err = moca_objects_end_range(o, s, first, last, e->time_ns);
 	if (!err)
 		err = moca_objects_set(o, &s->maps, first, last, 0);
 	if (!err)
@@ -594,6 +615,14 @@ int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 			return -ENOMEM;
 		return e->type == MOCA_CHANGE_MMAP ? add_map(o, s, e) :
 						    remove_map(o, s, e);
+	case MOCA_CHANGE_DISCARD:
+		s = moca_objects_space(o, t);
+		if (!s)
+			return -ENOMEM;
+		s->discards = 1;
+		return e->len ? moca_space_renew(o, s, e->addr,
+						 last_byte(e->addr, e->len)) :
+				0;
 	}
 	return 0;
 }

@@ -18,7 +18,12 @@ enum page_flags {
 	PAGE_WRITERS = 8,	/* written by two threads or more */
 	PAGE_PROCESSES = 16,	/* the same of processes */
 	PAGE_WRITER_PROCESSES = 32,
+	/* enum moca_sharing of earlier eras, by threads and by processes. */
+	PAGE_WAS_THREADS = 64 * 3,
+	PAGE_WAS_PROCESSES = 256 * 3,
 };
+#define WAS_THREADS_SHIFT 6
+#define WAS_PROCESSES_SHIFT 8
 
 /* --- rows --------------------------------------------------------------- */
 
@@ -28,7 +33,7 @@ void moca_table_free(struct moca_table *t)
 	free(t->rows);
 	free(t->counts);
 	moca_index_free(&t->row_index);
-	free(t->inst_row);
+	free(t->inst_key);
 	free(t->inst);
 	free(t->places);
 	free(t->pages);
@@ -129,18 +134,18 @@ static int grow_instances(struct moca_table *t)
 		memcpy(p, t->inst, t->inst_count * sizeof(*t->inst));
 	free(t->inst);
 	t->inst = p;
-	p = realloc(t->inst_row, cap * sizeof(*t->inst_row));
+	p = realloc(t->inst_key, cap * sizeof(*t->inst_key));
 	if (!p)
 		return -ENOMEM;
-	t->inst_row = p;
-	if (cap * sizeof(*t->inst_row) >= HUGE)
+	t->inst_key = p;
+	if (cap * sizeof(*t->inst_key) >= HUGE)
 		madvise((void *)(((uintptr_t)p + HUGE - 1) & ~(HUGE - 1)),
-			cap * sizeof(*t->inst_row) - HUGE + 1,
+			cap * sizeof(*t->inst_key) - HUGE + 1,
 			MADV_HUGEPAGE);
 	t->inst_cap = cap;
 	if (!t->inst_count) {
 		t->inst[0] = (struct moca_instance){ 0 };
-		t->inst_row[0] = 0;
+		t->inst_key[0] = (struct moca_inst_key){ 0 };
 		t->inst_count = 1;
 	}
 	return 0;
@@ -164,7 +169,7 @@ int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
 		.object = row, .pid = pid, .addr = addr, .size = size,
 		.begin_ns = time_ns,
 	};
-	t->inst_row[id] = row;
+	t->inst_key[id] = (struct moca_inst_key){ row, moca_table_era(t) };
 	if (!counted)
 		return id;
 	if (!r->o.instances++) {
@@ -249,7 +254,7 @@ static uint64_t hash_page(uint32_t row, uint32_t space, uint64_t page)
 
 void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 {
-	uint32_t row = t->inst_row[h->id];
+	uint32_t row = t->inst_key[h->id].row;
 	const struct moca_page_stat *s;
 
 	h->hash = hash_page(row, h->where, h->at >> PAGE_SHIFT);
@@ -287,7 +292,7 @@ static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 {
 	struct moca_page_stat key = {
 		.page = h->at >> PAGE_SHIFT, .space = h->where, .row = row + 1,
-		.first_task = MOCA_NO_TASK, .writer = MOCA_NO_TASK,
+		.first_task = MOCA_PAGE_NO_TASK, .writer = MOCA_PAGE_NO_TASK,
 		.number = t->page_count < MOCA_NO_PAGE ?
 				  (uint32_t)t->page_count : MOCA_NO_PAGE,
 	}, *s;
@@ -356,6 +361,59 @@ static void count_row(struct moca_table *t, uint32_t row,
 		c->node_unknown++;
 }
 
+/* How a page is shared by all of its eras: the strongest of them. */
+static enum moca_sharing shared_by_threads(uint32_t flags)
+{
+	unsigned was = (flags & PAGE_WAS_THREADS) >> WAS_THREADS_SHIFT;
+	unsigned now = moca_sharing_of(flags & PAGE_SHARED ? 2 : 1,
+				       flags & PAGE_WRITERS ? 2 :
+				       (flags & PAGE_WRITTEN) != 0);
+
+	return (enum moca_sharing)(was > now ? was : now);
+}
+
+static enum moca_sharing shared_by_processes(uint32_t flags)
+{
+	unsigned was = (flags & PAGE_WAS_PROCESSES) >> WAS_PROCESSES_SHIFT;
+	unsigned now = moca_sharing_of(flags & PAGE_PROCESSES ? 2 : 1,
+				       flags & PAGE_WRITER_PROCESSES ? 2 :
+				       (flags & PAGE_WRITTEN) != 0);
+
+	return (enum moca_sharing)(was > now ? was : now);
+}
+
+/* Its memory was given back, or allocated anew: nobody has used it yet. */
+static void begin_anew(struct moca_page_stat *s)
+{
+	uint32_t flags = s->flags;
+
+	s->flags = (flags & PAGE_MIXED) |
+		   shared_by_threads(flags) << WAS_THREADS_SHIFT |
+		   shared_by_processes(flags) << WAS_PROCESSES_SHIFT;
+	s->first_task = s->writer = MOCA_PAGE_NO_TASK;
+}
+
+/* Does the access begin an era of the page? */
+static int note_era(const struct moca_table *t, const struct moca_hit *h,
+		    struct moca_page_stat *s)
+{
+	uint32_t era = h->era;
+
+	if (h->whole && t->inst_key[h->id].era > era)
+		era = t->inst_key[h->id].era;
+	if (era)
+		era = era % MOCA_PAGE_ERAS + 1;
+	if (s->first_task == MOCA_PAGE_NO_TASK) {
+		s->era = era & MOCA_PAGE_ERAS;
+		return 1;
+	}
+	if (!era || s->era == era)
+		return 0;
+	s->era = era & MOCA_PAGE_ERAS;
+	begin_anew(s);
+	return 1;
+}
+
 /* Who uses the page, by thread and by process. */
 static void count_users(const struct moca_table *t, const struct moca_hit *h,
 			struct moca_page_stat *s)
@@ -367,8 +425,8 @@ static void count_users(const struct moca_table *t, const struct moca_hit *h,
 	if (s->flags & PAGE_SHARED)
 		s->accesses = n > UINT32_MAX - s->accesses ?
 				      UINT32_MAX : s->accesses + (uint32_t)n;
-	if (s->first_task == MOCA_NO_TASK) {
-		s->first_task = h->task;
+	if (s->first_task == MOCA_PAGE_NO_TASK) {
+		s->first_task = h->task & MOCA_PAGE_NO_TASK;
 	} else if (s->first_task != h->task) {
 		s->flags |= PAGE_SHARED;
 		if (many && !same_process(t, s->first_task, h->task))
@@ -376,9 +434,9 @@ static void count_users(const struct moca_table *t, const struct moca_hit *h,
 	}
 	if (h->a->type != MOCA_ACCESS_WRITE)
 		return;
-	if (s->writer == MOCA_NO_TASK) {
+	if (s->writer == MOCA_PAGE_NO_TASK) {
 		s->flags |= PAGE_WRITTEN;
-		s->writer = h->task;
+		s->writer = h->task & MOCA_PAGE_NO_TASK;
 	} else if (s->writer != h->task) {
 		s->flags |= PAGE_WRITERS;
 		if (many && !same_process(t, s->writer, h->task))
@@ -388,7 +446,7 @@ static void count_users(const struct moca_table *t, const struct moca_hit *h,
 
 int moca_table_count(struct moca_table *t, struct moca_hit *h)
 {
-	uint32_t row = t->inst_row[h->id];
+	uint32_t row = t->inst_key[h->id].row;
 	struct moca_row_count *c = &t->counts[row];
 	struct moca_page_stat *s;
 
@@ -396,6 +454,7 @@ int moca_table_count(struct moca_table *t, struct moca_hit *h)
 	if (!s)
 		return -ENOMEM;
 	h->page = s->number;
+	h->anew = note_era(t, h, s);
 	count_users(t, h, s);
 	if (h->mixed)
 		s->flags |= PAGE_MIXED;
@@ -443,32 +502,26 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	o->node_unknown += f->node_unknown;
 }
 
-/* A page of a row, by all that used it. */
-static void count_sharing(struct moca_row *r, uint32_t flags, uint64_t accesses)
-{
-	unsigned one = (flags & PAGE_WRITTEN) != 0;
-
-	moca_sharing_add(&r->by_thread, flags & PAGE_SHARED ? 2 : 1,
-			 flags & PAGE_WRITERS ? 2 : one, accesses);
-	moca_sharing_add(&r->by_process, flags & PAGE_PROCESSES ? 2 : 1,
-			 flags & PAGE_WRITER_PROCESSES ? 2 : one, accesses);
-}
-
-/* The entry of a row that was folded into the same as s: one page. */
+/*
+ * The entry of a row that was folded into the same as s: one page, which is shared
+ * by the users of both if they are of one era.
+ */
 static uint32_t merge_page(const struct moca_table *t,
 			   const struct moca_page_stat *s,
 			   const struct moca_page_stat *x)
 {
-	uint32_t flags = x->flags;
+	uint32_t flags = x->flags & ~(PAGE_WAS_THREADS | PAGE_WAS_PROCESSES);
 	int many = moca_space_is_shared(s->space);
 
+	if (x->era != s->era)
+		return x->flags & PAGE_MIXED;
 	if (x->first_task != s->first_task)
 		flags |= PAGE_SHARED |
 			 (many && !same_process(t, x->first_task,
 						s->first_task) ?
 				  PAGE_PROCESSES : 0);
-	if (x->writer != s->writer && x->writer != MOCA_NO_TASK &&
-	    s->writer != MOCA_NO_TASK)
+	if (x->writer != s->writer && x->writer != MOCA_PAGE_NO_TASK &&
+	    s->writer != MOCA_PAGE_NO_TASK)
 		flags |= PAGE_WRITERS |
 			 (many && !same_process(t, x->writer, s->writer) ?
 				  PAGE_WRITER_PROCESSES : 0);
@@ -479,7 +532,9 @@ static uint32_t merge_page(const struct moca_table *t,
 static void count_page(struct moca_table *t, const struct moca_page_stat *s,
 		       size_t n)
 {
+	enum moca_sharing threads, processes, other;
 	struct moca_object *o;
+	struct moca_row *r;
 	uint64_t accesses;
 	uint32_t flags, mixed = 0;
 	size_t i, j;
@@ -487,19 +542,28 @@ static void count_page(struct moca_table *t, const struct moca_page_stat *s,
 	for (i = 0; i < n; i++)
 		mixed += (s[i].flags & PAGE_MIXED) != 0;
 	for (i = 0; i < n; i = j) {
+		r = &t->rows[s[i].row - 1];
+		o = &r->o;
 		flags = s[i].flags;
 		accesses = s[i].accesses;
+		threads = processes = MOCA_SHARING_PRIVATE;
 		for (j = i + 1; j < n && s[j].row == s[i].row; j++) {
 			flags |= merge_page(t, &s[i], &s[j]);
 			accesses += s[j].accesses;
+			other = shared_by_threads(s[j].flags);
+			threads = other > threads ? other : threads;
+			other = shared_by_processes(s[j].flags);
+			processes = other > processes ? other : processes;
 		}
-		count_sharing(&t->rows[s[i].row - 1], flags, accesses);
-		o = &t->rows[s[i].row - 1].o;
+		other = shared_by_threads(flags);
+		threads = other > threads ? other : threads;
+		other = shared_by_processes(flags);
+		processes = other > processes ? other : processes;
+		moca_sharing_add(&r->by_thread, threads, accesses);
+		moca_sharing_add(&r->by_process, processes, accesses);
 		o->pages++;
-		if (flags & PAGE_SHARED) {
-			o->pages_shared++;
-			o->shared_written += (flags & PAGE_WRITTEN) != 0;
-		}
+		o->pages_shared += threads != MOCA_SHARING_PRIVATE;
+		o->shared_written += threads >= MOCA_SHARING_ONE_WRITER;
 		if (j - i < n && mixed > 1 && flags & PAGE_MIXED)
 			o->pages_split++;
 	}
@@ -633,7 +697,7 @@ int moca_table_finish(struct moca_table *t)
 			t->rows[i].o.end_ns = 0;
 	finish_pages(t);
 	for (i = 0; i < t->inst_count; i++)
-		t->inst[i].object = moca_table_target(t, t->inst_row[i]);
+		t->inst[i].object = moca_table_target(t, t->inst_key[i].row);
 	moca_table_finish_details(t);
 	finish_sharing(t);
 	if (finish_threads(t))

@@ -29,16 +29,29 @@ struct moca_row_count {
 	int wanted;		/* keep details (options.name) */
 };
 
-/* What was seen of a page in a row. */
+/*
+ * What was seen of a page in a row. A page has a history each time that its memory
+ * begins anew: who used it before says nothing of who shares it now. The newest is
+ * here, and of those before it how strongly any was shared.
+ */
 struct moca_page_stat {
 	uint64_t page : 52;	/* number */
 	uint64_t flags : 12;
+	uint64_t first_task : 23;
+	uint64_t writer : 23;	/* the first one */
+	uint64_t era : 18;	/* a part of its number; 0: none is known */
 	uint32_t space;
 	uint32_t row;		/* index + 1; 0 = empty */
-	uint32_t first_task;
-	uint32_t writer;	/* the first one */
 	uint32_t number;	/* as in struct moca_observed */
-	uint32_t accesses;	/* since it is shared; at most UINT32_MAX */
+	uint32_t accesses;	/* while it was shared; at most UINT32_MAX */
+};
+#define MOCA_PAGE_NO_TASK ((1u << 23) - 1)	/* beyond all tasks of a trace */
+#define MOCA_PAGE_ERAS ((1u << 18) - 1)
+
+/* What each access needs of an instance. */
+struct moca_inst_key {
+	uint32_t row;
+	uint32_t era;		/* that began with it */
 };
 
 /*
@@ -74,7 +87,8 @@ struct moca_table {
 	size_t row_count, row_cap;
 	struct moca_index row_index;
 	/* Instance 0 is none. Two arrays, as an access needs the row only. */
-	uint32_t *inst_row;
+	struct moca_inst_key *inst_key;
+	uint32_t era;		/* the last one that began */
 	struct moca_instance *inst;
 	size_t inst_count, inst_cap;
 	uint32_t inst_free;		/* a chain by inst.object; 0 = end */
@@ -90,6 +104,13 @@ struct moca_table {
 	struct moca_range *ranges;	/* object + 1; 0 = empty */
 	size_t range_count, range_cap;
 };
+
+/* Some memory begins anew: the number of its era, never 0. */
+static inline uint32_t moca_table_era(struct moca_table *t)
+{
+	t->era += t->era != UINT32_MAX;
+	return t->era;
+}
 
 /* Are two tasks threads of one process? */
 static inline int same_process(const struct moca_table *t, uint32_t a,
@@ -149,9 +170,13 @@ struct moca_hit {
 	uint64_t at;		/* address in that */
 	uint32_t id;		/* instance */
 	uint32_t page;		/* as in struct moca_observed; by _count */
+	uint32_t era;		/* of the memory, if it was ever given back */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
 	uint64_t interval;	/* of the task's chunk */
 	int mixed;		/* the page has other objects too */
+	int whole;		/* all of the page is the instance's: it began
+				   with that */
+	int anew;		/* the page's first access in an era; by _count */
 	int wide;
 	int below;		/* no object was told at the address */
 	uint64_t loads, stores;	/* if not 0: so many accesses; a is the first */

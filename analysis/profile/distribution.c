@@ -31,7 +31,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	uint64_t sum = 0, use;
 	uint32_t *to = o->parts + (size_t)part * p->lanes;
 
-	o->part_first[part] = page->first_lane;
+	if (page_counts(page))
+		o->part_first[part] = page->first_lane;
 	for (lane = 0; lane < p->lanes; lane++)
 		sum += page->use[lane];
 	for (lane = 0; lane < p->lanes; lane++) {

@@ -42,10 +42,10 @@ static void access_(struct gather *g, const struct seen *s)
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
-	o->first[page->first_lane]++;
+	o->first[page->first_lane] += (uint64_t)page_counts(page);
 	if (page->home == MOCA_TOPOLOGY_NO_NODE)
 		return;
-	o->homes[page->home]++;
+	o->homes[page->home] += (uint64_t)page_counts(page);
 	o->served[page->home] += page->accesses;
 }
 

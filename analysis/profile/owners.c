@@ -19,22 +19,25 @@ static uint64_t hash(const struct page_id *id)
 }
 
 /*
- * The first row's page at that place: pages are numbered by their first access.
- * Enters i if there is none.
+ * The first row's page at that place, or NONE: pages are numbered by their first
+ * access. Enters i if there is none, or if the kernel got the memory back since.
  */
 static uint32_t first_at(const struct pages *p, uint32_t *table, size_t mask,
 			 uint32_t i)
 {
 	const struct page_id *id = &p->ids[i], *other;
 	size_t at = hash(id) & mask;
+	uint32_t first;
 
 	for (; table[at] != NONE; at = (at + 1) & mask) {
 		other = &p->ids[table[at]];
 		if (other->number == id->number && other->space == id->space)
-			return table[at];
+			break;
 	}
-	table[at] = i;
-	return i;
+	first = table[at];
+	if (first == NONE || p->ids[first].era != id->era)
+		table[at] = i;
+	return first;
 }
 
 static void vote(struct moca_profile_object *o, uint32_t from)
@@ -97,10 +100,11 @@ int owners_find(struct gather *g)
 		if (!page->accesses)
 			continue;
 		k = first_at(pages, table, size - 1, i);
-		p->distinct += k == i;
+		p->distinct += k == NONE;
+		if (k == NONE || pages->ids[k].era != pages->ids[i].era)
+			continue;
 		/* What lies in one page at one time has no earlier owner. */
-		if (k == i || pages_at(pages, k)->last_interval >
-				      page->first_interval)
+		if (pages_at(pages, k)->last_interval > page->first_interval)
 			continue;
 		mine = moca_objects_row_of(p->objects, pages->ids[i].key);
 		theirs = moca_objects_row_of(p->objects, pages->ids[k].key);

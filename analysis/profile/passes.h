@@ -12,15 +12,22 @@
 enum page_flags {
 	PAGE_WRITTEN_LATE = 1,	/* written after its first interval */
 	PAGE_USED_LATE = 2,
+	PAGE_BEGAN = 4,		/* its memory began anew in its last interval */
+	PAGE_RECYCLED = 8,	/* there are several histories of it; */
+	PAGE_OTHER = 16,	/* another one has more accesses */
 };
 
-/* What is known of a page of a row. */
+/*
+ * What is known of a page of a row; of those of its histories (analysis/objects/
+ * table.h) that the same lane began, together.
+ */
 struct page {
 	uint32_t first_interval;
 	uint32_t last_interval;
 	uint32_t accesses;	/* by weight; 0: none yet */
 	uint32_t late_writes;	/* likewise */
-	uint16_t last_window;
+	uint8_t last_window;
+	uint8_t users;		/* of its last history: a bit of each lane % 8 */
 	uint8_t first_lane;
 	uint8_t last_lane;
 	uint8_t home;		/* node; MOCA_TOPOLOGY_NO_NODE: not known */
@@ -32,18 +39,28 @@ struct page {
 
 /* Which page it is, apart: an access does not need it. */
 struct page_id {
-	uint64_t number;	/* of the page */
+	uint64_t number : 52;	/* of the page */
+	uint64_t era : 12;	/* of its memory when it came to the row */
 	uint32_t space;
 	uint32_t key;		/* of the row */
 };
 
-/* By struct moca_observed's page. */
+/* Histories of a page that its entry does not hold: another lane began them. */
+struct parked {
+	uint32_t page;		/* its index + 1; 0: empty */
+	uint32_t lane;
+	size_t at;		/* index */
+};
+
+/* By struct moca_observed's page; what is parked is from the limit on downwards. */
 struct pages {
 	size_t entry;		/* bytes of one */
 	size_t limit;
 	size_t count;		/* up to the last that was accessed */
 	char *entries;
 	struct page_id *ids;
+	struct parked *parked;
+	size_t parked_count, parked_cap;
 };
 
 int pages_init(struct pages *p, unsigned lanes);
@@ -51,6 +68,16 @@ void pages_free(struct pages *p);
 struct page *pages_at(const struct pages *p, size_t i);
 /* The page of an access; NULL: no room. */
 struct page *pages_get(struct pages *p, const struct moca_observed *x);
+/*
+ * The memory of the page begins anew, and this lane comes first: its entry holds
+ * that lane's histories from now on. 0 or -ENOMEM.
+ */
+int pages_begin(struct pages *p, struct page *page, unsigned lane);
+/* Of all entries, with those that are parked: the index of the i-th. */
+static inline size_t pages_all(const struct pages *p, size_t i)
+{
+	return i < p->count ? i : p->limit - 1 - (i - p->count);
+}
 
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
@@ -73,7 +100,8 @@ struct seen {
 	unsigned lane;
 	unsigned weight;	/* struct lengths */
 	unsigned window;
-	int is_new;		/* the page's first access in this row */
+	int is_first;		/* the page's first access in this row */
+	int is_new;		/* the first of such a history of it */
 };
 
 /* What a record weighs, by its interval: 0 < weight <= UINT16_MAX / 2. */
@@ -102,6 +130,7 @@ struct gather {
 /*
  * A pass: access is called for each access in order of time; page for each
  * page of a row, by space and number (of the page), i of n; object when that is done.
+ * A page with several histories is passed for each: see page_counts().
  */
 struct pass {
 	const char *name;
@@ -160,6 +189,12 @@ void moves_take(struct moca_profile *p, const struct moca_observed *x,
  */
 int moca_profile_place(struct moca_profile *p, struct moca_trace *t,
 		       const struct lengths *lengths);
+
+/* Is it to be counted as a page, not only for its accesses? */
+static inline int page_counts(const struct page *page)
+{
+	return !(page->flags & PAGE_OTHER);
+}
 
 /* The lane that used a page most. */
 static inline unsigned page_main_lane(const struct moca_profile *p,

@@ -30,7 +30,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	unsigned part = (unsigned)(i * MOCA_PROFILE_PARTS / n), lane, users = 0;
 	const uint32_t *use = o->parts + (size_t)part * p->lanes;
 
-	if (page->returns < 2)
+	if (page->returns < 2 || !page_counts(page))
 		return;
 	for (lane = 0; lane < p->lanes; lane++)
 		users += use[lane] != 0;
@@ -110,7 +110,8 @@ static void object_(const struct moca_profile *p,
 	else if (p->writes_known && o->accesses > 2 * o->pages &&
 		 ABOVE(o->accesses - later_writes(o), o->accesses, 95))
 		m |= MOCA_PATTERN_READ_MOSTLY;
-	if (n > 1 && o->pages >= 16 && first_by_one(p, o))
+	if (n > 1 && o->pages >= 16 && !(m & MOCA_PATTERN_PRIVATE) &&
+	    first_by_one(p, o))
 		m |= MOCA_PATTERN_MASTER_WORKER;
 	if (n > 1 && o->border_pages && o->pages >= 64 && o->runs >= n &&
 	    o->runs <= 2 * n && ABOVE(o->border_pages, o->shared_pages, 80) &&

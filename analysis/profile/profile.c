@@ -145,19 +145,25 @@ static void take(struct gather *g, const struct moca_observed *x)
 	s.weight = lengths_weight(&g->lengths, x->interval);
 	if (g->p->task_nodes)
 		moves_take(g->p, x, s.weight);
-	s.is_new = !s.page->accesses;
-	s.row->pages += (uint64_t)s.is_new;
-	if (s.row->pages <= MOCA_LINES_PAGES)
-		lines_take(g->lines, x, s.weight);
 	s.lane = lane_of(g->p, x);
 	s.window = window_of(g->p, x->time_ns);
+	s.row->pages += !s.page->accesses;
+	if (s.row->pages <= MOCA_LINES_PAGES)
+		lines_take(g->lines, x, s.weight);
+	s.is_first = !s.page->accesses;
+	if (x->anew && !s.is_first && pages_begin(&g->pages, s.page, s.lane)) {
+		g->p->left_out++;
+		return;
+	}
+	s.is_new = !s.page->accesses;
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
 	count_use(g->p, &s);
+	s.page->users |= (uint8_t)(1u << s.lane % 8);
 	s.page->last_lane = (uint8_t)s.lane;
 	s.page->last_interval = (uint32_t)x->interval;
-	s.page->last_window = (uint16_t)s.window;
+	s.page->last_window = (uint8_t)s.window;
 	note_interval(g, x->interval, s.window);
 }
 
@@ -209,22 +215,57 @@ static int compare_order(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
+static int same_place(const struct order *a, const struct order *b)
+{
+	return a->space == b->space && a->number == b->number;
+}
+
+/* How many pages there are; of each, one history stands for all of them. */
+static size_t count_pages(const struct gather *g, const struct order *order,
+			  size_t n)
+{
+	struct page *most = NULL, *page;
+	size_t i, count = 0;
+
+	for (i = 0; i < n; i++) {
+		page = pages_at(&g->pages, order[i].page);
+		if (!i || !same_place(&order[i], &order[i - 1])) {
+			count++;
+			most = page;
+			continue;
+		}
+		page->flags |= PAGE_RECYCLED;
+		most->flags |= PAGE_RECYCLED;
+		if (page->accesses > most->accesses) {
+			most->flags |= PAGE_OTHER;
+			most = page;
+		} else {
+			page->flags |= PAGE_OTHER;
+		}
+	}
+	return count;
+}
+
 static void pass_object(struct gather *g, struct moca_profile_object *o,
 			const struct order *order, size_t n)
 {
-	size_t k, i;
+	size_t k, i, at;
 
-	o->pages = n;
-	for (k = 0; k < PASSES; k++)
-		for (i = 0; passes[k]->page && i < n; i++)
+	o->pages = count_pages(g, order, n);
+	for (k = 0; k < PASSES; k++) {
+		for (at = i = 0; passes[k]->page && i < n; i++) {
+			at += i && !same_place(&order[i], &order[i - 1]);
 			passes[k]->page(g->p, o,
 					pages_at(&g->pages, order[i].page),
-					order[i].number, i, n);
+					order[i].number, at, o->pages);
+		}
+	}
 }
 
 /* The row that page i went to, or NULL: it has none (see take). */
 static const struct moca_object *object_of(const struct gather *g, size_t i)
 {
+	i = pages_all(&g->pages, i);
 	return pages_at(&g->pages, i)->accesses ?
 	       moca_objects_row_of(g->p->objects, g->pages.ids[i].key) : NULL;
 }
@@ -236,7 +277,7 @@ static const struct moca_object *object_of(const struct gather *g, size_t i)
 static int pass_pages(struct gather *g)
 {
 	struct moca_profile *p = g->p;
-	size_t n = g->pages.count, i, k;
+	size_t n = g->pages.count + g->pages.parked_count, i, k;
 	size_t *from = calloc(p->count + 2, sizeof(*from));
 	struct order *order = NULL;
 	uint32_t *sorted = malloc((n + 1) * sizeof(*sorted));
@@ -260,7 +301,8 @@ static int pass_pages(struct gather *g)
 	for (i = 0; i < n; i++) {
 		o = object_of(g, i);
 		if (o)
-			sorted[from[o->id + 1]++] = (uint32_t)i;
+			sorted[from[o->id + 1]++] =
+				(uint32_t)pages_all(&g->pages, i);
 	}
 	order = malloc((most + 1) * sizeof(*order));
 	if (!order)

@@ -8,6 +8,11 @@ static void access_(struct gather *g, const struct seen *s)
 		s->page->first_window = (uint8_t)s->window;
 	if (s->is_new || s->page->first_interval == s->x->interval)
 		return;
+	/* Prepared once more: it is not used yet. */
+	if (s->x->anew || (s->page->flags & PAGE_BEGAN &&
+			   s->page->last_interval == s->x->interval))
+		return;
+	s->page->flags &= (uint8_t)~PAGE_BEGAN;
 	s->page->flags |= PAGE_USED_LATE;
 	if (s->x->type != MOCA_ACCESS_WRITE)
 		return;
@@ -44,8 +49,13 @@ static int is_kept(const struct moca_profile *p, const struct moca_object *o)
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
-	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	o->late_writes += page->late_writes;
+	if (!page_counts(page))
+		return;
+	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
+	/* What has other histories was used before these, or afterwards. */
+	if (page->flags & PAGE_RECYCLED)
+		return;
 	o->brief_pages += (uint64_t)is_brief(p, page);
 	/* A page shows at the begin of an interval, however long that is. */
 	if (is_kept(p, o->object) && page->last_interval < p->half_interval)

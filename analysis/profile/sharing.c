@@ -14,6 +14,7 @@ static void access_(struct gather *g, const struct seen *s)
 	struct page *page = s->page;
 
 	if (!s->is_new && page->last_lane != s->lane && page->use[s->lane] &&
+	    page->users & 1u << s->lane % 8 &&
 	    page->returns < UINT8_MAX)
 		page->returns++;
 }
@@ -31,13 +32,16 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		most = page->use[lane] > most ? page->use[lane] : most;
 		least = page->use[lane] < least ? page->use[lane] : least;
 	}
+	if (page->returns >= RETURNS_MIN)
+		o->shared_accesses += page->accesses;
+	if (!page_counts(page))
+		return;
 	if (users < 2) {
 		o->private_pages++;
 	} else if (page->returns < RETURNS_MIN) {
 		o->handed_pages++;
 	} else {
 		o->shared_pages++;
-		o->shared_accesses += page->accesses;
 		o->even_pages += 10 * users >= 8 * all &&
 				 most - least <= p->lengths->unit + most / 8;
 	}

@@ -18,7 +18,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	uint64_t other = page->accesses - page->late_writes;
 	uint64_t least = other > page->late_writes ? other : page->late_writes;
 
-	if (p->intervals - page->first_interval < ALIVE_MIN)
+	if (p->intervals - page->first_interval < ALIVE_MIN ||
+	    page->flags & PAGE_RECYCLED)
 		return;
 	if (2 * least >= alive) {
 		if (!o->hot_pages++)

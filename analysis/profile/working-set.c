@@ -9,7 +9,7 @@ static void access_(struct gather *g, const struct seen *s)
 	unsigned read = s->x->type == MOCA_ACCESS_READ ||
 		   s->x->type == MOCA_ACCESS_EXEC;
 
-	if (s->is_new || s->page->last_window != s->window)
+	if (s->is_first || s->page->last_window != s->window)
 		g->p->working_set[s->window]++;
 	g->p->lane_activity[s->window][s->lane]++;
 	r->accesses += s->weight;

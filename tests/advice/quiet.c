@@ -8,12 +8,14 @@
  *	table	 a table of 2 MiB that is made once and read by all
  *	single	 one thread, a large array
  *	queue	 buffers handed from one thread to another, and back
+ *	in-turn	 threads that map, use and unmap memory at one address in turn
  */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define THREADS 2
 #define ROWS 512l
@@ -22,6 +24,8 @@
 #define TABLE (2l << 20)
 #define SLOTS 64
 #define SLOT (128l << 10)
+#define TURNS 8u
+#define PLACE ((void *)0x100000000000)
 
 static pthread_barrier_t barrier;
 static double *grid[2];
@@ -130,6 +134,26 @@ static void queue(long thread)
 	}
 }
 
+/* The first turn is thread 0's, those that follow are the other's, most of them. */
+static void in_turn(long thread)
+{
+	unsigned char *area;
+
+	for (unsigned n = 0; n < TURNS; n++) {
+		pthread_barrier_wait(&barrier);
+		if ((n % 4 != 0) != thread)
+			continue;
+		area = mmap(PLACE, OWN, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (area != PLACE)
+			exit(1);
+		for (int pass = 0; pass < 100; pass++)
+			for (long i = 0; i < OWN; i += 64)
+				sum[thread][0] += ++area[i];
+		munmap(area, OWN);
+	}
+}
+
 static void *run(void *arg)
 {
 	work((long)arg);
@@ -158,7 +182,7 @@ int main(int argc, char **argv)
 	} works[] = {
 		{ "stencil", stencil }, { "private", private_memory },
 		{ "table", read_table }, { "single", single },
-		{ "queue", queue },
+		{ "queue", queue }, { "in-turn", in_turn },
 	};
 	pthread_t threads[THREADS];
 	size_t i;

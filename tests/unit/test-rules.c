@@ -245,8 +245,18 @@ static int misplaced(void)
 
 /* --- memory with an earlier owner ------------------------------------------- */
 
+/* Its memory goes back to the kernel, and is mapped once more. */
+static void map_again(uint64_t addr, uint64_t len)
+{
+	struct moca_change *e = put_change(0, MOCA_CHANGE_MUNMAP);
+
+	e->addr = addr;
+	e->len = len;
+	put_map(1, addr, len, "");
+}
+
 /* At `page`: an array of thread 1, after thread 0's at 0 was freed. */
-static int after(uint64_t page, int with_user)
+static int after(uint64_t page, int with_user, int given_back)
 {
 	unsigned i;
 
@@ -258,6 +268,8 @@ static int after(uint64_t page, int with_user)
 	}
 	clock_ns = first_ns + interval * INTERVAL_NS - 10000;
 	put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+	if (given_back)
+		map_again(HEAP, BIG * PAGE);
 	put_stack(0, 2, 2);
 	put_alloc(0, HEAP + page * PAGE, BIG * PAGE, 2, MOCA_ALLOC_MALLOC);
 	for (i = 0; i < 20; i++) {
@@ -272,7 +284,7 @@ static int recycled(void)
 {
 	const struct moca_finding *f;
 
-	CHECK(!after(0, 1));
+	CHECK(!after(0, 1, 0));
 	f = finding(MOCA_FINDING_RECYCLED);
 	CHECK(advice->count == 1 && f);
 	CHECK(object()->inherited_pages == BIG);
@@ -281,11 +293,95 @@ static int recycled(void)
 	CHECK(has_line(f->evidence, "0x400010") &&
 	      has_line(f->evidence, "0x400020"));
 	/* Memory of its own. */
-	CHECK(!after(BIG, 1));
+	CHECK(!after(BIG, 1, 0));
 	CHECK(!advice->count && !object()->inherited_pages);
 	/* The same memory, but the same user. */
-	CHECK(!after(0, 0));
+	CHECK(!after(0, 0, 0));
 	CHECK(!advice->count && object()->inherited_pages == BIG);
+	/* The same place, but malloc did not keep what was there. */
+	CHECK(!after(0, 1, 1));
+	CHECK(!advice->count && !object()->inherited_pages);
+	return 0;
+}
+
+/* --- memory that begins anew ------------------------------------------------- */
+
+enum how { UNMAPPED, DISCARDED, ALLOCATED, KEPT };
+
+/* Thread 0 has an array for two intervals, or both have; then thread 1 alone. */
+static int anew(enum how how, int both)
+{
+	struct moca_change *e;
+	unsigned i;
+
+	begin(THREADS, BIG);
+	first_ns = clock_ns + 1000;
+	for (i = 0; i < 2; i++) {
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		if (both)
+			sweep(1, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	clock_ns = first_ns + interval * INTERVAL_NS - 10000;
+	if (how == DISCARDED) {
+		e = put_change(0, MOCA_CHANGE_DISCARD);
+		e->addr = HEAP;
+		e->len = BIG * PAGE;
+	} else if (how != KEPT) {
+		put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+	}
+	if (how == UNMAPPED)
+		map_again(HEAP, BIG * PAGE);
+	/* By the same site: one row. */
+	if (how == UNMAPPED || how == ALLOCATED)
+		put_alloc(0, HEAP, BIG * PAGE, 1, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 20; i++) {
+		sweep(1, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look("2x1");
+}
+
+static int begins_anew(void)
+{
+	const struct moca_profile_object *o;
+	enum how how;
+
+	for (how = UNMAPPED; how < KEPT; how++) {
+		CHECK(!anew(how, 0));
+		o = object();
+		CHECK(!advice->count);
+		CHECK(o->object->sharing == MOCA_SHARING_PRIVATE &&
+		      !o->object->pages_shared);
+		CHECK(o->patterns & MOCA_PATTERN_PRIVATE);
+		CHECK(o->pages == BIG && o->object->pages == BIG);
+		CHECK(o->private_pages == BIG);
+		CHECK(!o->remote[MOCA_POLICY_FIRST_TOUCH] &&
+		      !o->remote[MOCA_POLICY_PARALLEL_INIT]);
+		/* Most accesses are of the second: that one is told. */
+		CHECK(!o->first[0] && o->accesses == 22 * BIG);
+		CHECK(o->late_pages == BIG && o->touch_task == 0);
+	}
+	return 0;
+}
+
+static int only_looks_anew(void)
+{
+	const struct moca_profile_object *o;
+
+	/* The same array all the time. */
+	CHECK(!anew(KEPT, 0));
+	o = object();
+	CHECK(advice->count == 1 && finding(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(o->object->sharing == MOCA_SHARING_WRITE);
+	CHECK(o->first[0] == BIG && o->handed_pages == BIG);
+	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) > 0.9);
+	/* What was shared before it was given back stays told. */
+	CHECK(!anew(UNMAPPED, 1));
+	o = object();
+	CHECK(o->object->sharing == MOCA_SHARING_WRITE);
+	CHECK(o->object->pages_shared == BIG &&
+	      o->object->shared_written == BIG);
 	return 0;
 }
 
@@ -457,6 +553,8 @@ int main(void)
 	run("no churn", no_churn);
 	run("structures with one cause", misplaced);
 	run("memory with an earlier owner", recycled);
+	run("memory that begins anew", begins_anew);
+	run("memory that only looks so", only_looks_anew);
 	run("scattered writes", scattered);
 	run("advice in the program's words", model);
 	run("lines that threads take turns at", line_turns);
