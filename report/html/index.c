@@ -11,6 +11,7 @@
 #include "lib/base/bytes.h"
 #include "lib/text/json.h"
 #include "lib/text/text.h"
+#include "report/fold.h"
 #include "report/html/report.h"
 #include "report/objects.h"
 #include "report/thinned.h"
@@ -138,14 +139,35 @@ static uint64_t unlisted(const struct report *r)
 	return sum;
 }
 
+/* Sections of a file as one row: the others refer to it. */
+static void put_folds(struct json *j, const struct objects_fold *f)
+{
+	const struct moca_object *o;
+
+	json_open(j, "folds", '[');
+	for (o = f->rows; o < f->rows + f->count; o++) {
+		json_open(j, NULL, '{');
+		put_name(j, "name", o->name);
+		json_string(j, "kind", objects_kind(o->kind));
+		put_name(j, "site", o->site);
+		json_uint(j, "first_task", o->first_task);
+		objects_json_use(j, o);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void put_object(struct json *j, const struct report *r,
-		       const struct moca_object *o)
+		       const struct moca_object *o, uint32_t fold)
 {
 	char type[MAX_NAME];
 	unsigned i;
 
 	json_open(j, NULL, '{');
 	json_uint(j, "id", o->id);
+	json_bool(j, "section", o->section);
+	if (fold != OBJECTS_NOT_FOLDED)
+		json_uint(j, "fold", fold);
 	put_name(j, "name", o->name);
 	json_string(j, "kind", objects_kind(o->kind));
 	put_name(j, "site", o->site);
@@ -334,9 +356,25 @@ static void put_intervals(struct json *j, const struct report *r)
 	json_close(j, ']');
 }
 
+static int put_objects(struct json *j, const struct report *r)
+{
+	struct objects_fold fold;
+	size_t i;
+	int err = objects_fold(r->rows, r->row_count, &fold);
+
+	if (err)
+		return err;
+	json_open(j, "objects", '[');
+	for (i = 0; i < r->listed; i++)
+		put_object(j, r, r->rows[i], fold.into[i]);
+	json_close(j, ']');
+	put_folds(j, &fold);
+	objects_fold_free(&fold);
+	return 0;
+}
+
 static int put_all(struct json *j, struct report *r)
 {
-	size_t i;
 	int err;
 
 	json_open(j, NULL, '{');
@@ -357,12 +395,10 @@ static int put_all(struct json *j, struct report *r)
 	json_uint(j, "coarsened", r->coarsened);
 	json_uint(j, "rows", r->row_count);
 	json_uint(j, "unlisted_accesses", unlisted(r));
-	json_open(j, "objects", '[');
-	for (i = 0; i < r->listed; i++)
-		put_object(j, r, r->rows[i]);
-	json_close(j, ']');
 	put_intervals(j, r);
-	err = report_counts_index(r, j);
+	err = put_objects(j, r);
+	if (!err)
+		err = report_counts_index(r, j);
 	if (err)
 		return err;
 	err = put_plots(j, r);

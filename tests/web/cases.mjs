@@ -232,6 +232,31 @@ await test("hostile names are text", () => withPage("hostile", {}, async (page) 
 	must(!await page.evaluate(() => window.hacked), "a name was run");
 }));
 
+await test("sections of a file are one row, and none at a glance", () => withPage("recorded", {}, async (page) => {
+	const said = await page.textContent("[data-figure='overview'] .subtitle");
+	must(/^\d+ of \d+ data structures, with [\d.]+ % of the accesses\. One scale of colour for all: .*full [\d.]+ [kM]? ?accesses per second/.test(said), said);
+	const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='overview'] [data-action='CSV']")]);
+	const names = new Set(readFileSync(await download.path(), "utf8").trim().split("\r\n").slice(1).map((l) => l.split(",")[0]));
+	must(names.has("shared_buffer") && ![...names].some((n) => /^\.\w+ of /.test(n)), [...names].join());
+	await go(page, "#/objects");
+	const rows = () => page.$$eval("table.objects tbody tr", (all) => all.map((x) => [x.cells[0].firstChild.textContent, Number(x.cells[4].textContent.replaceAll(",", ""))]));
+	if (await page.isVisible("button.more"))
+		await page.click("button.more");
+	const folded = await rows(), file = folded.find(([n]) => /, \d+ sections$/.test(n));
+	must(file && folded.some(([n]) => /^libc\.so\.6, \d+ sections$/.test(n)), folded.join());
+	const button = page.locator("button[data-fold]").first();
+	await button.focus();
+	await page.keyboard.press("Enter");
+	const open = await rows(), own = open.filter(([n]) => !folded.some(([m]) => m === n));
+	must(open.length === folded.length + own.length && own.length === Number(file[0].match(/(\d+) sections/)[1]), `${file}, but ${own.join()}`);
+	must(await button.getAttribute("aria-expanded") === "true", "it does not say that it is open");
+	must(own.reduce((n, x) => n + x[1], 0) === file[1], `the sections have other counts than ${file}: ${own.join()}`);
+	await button.click();
+	must((await rows()).length === folded.length, "it does not close");
+	await page.fill("#find", ".text");
+	must((await rows()).some(([n]) => n === ".text of libc.so.6"), "a section is not found by its name");
+}));
+
 await test("a cell's hover shows what was recorded", () => withPage("one", {}, async (page) => {
 	await toObject(page);
 	await page.hover("canvas.heat", { position: { x: 600, y: 100 } });

@@ -142,6 +142,8 @@ export async function load() {
 	d.slices = slices;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
 	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
+	/* Files of which several sections were accessed: those are folded into these. */
+	d.files = d.folds.map((o, number) => ({ ...o, number, bytes: 0, sections: d.objects.filter((x) => x.fold === number).length })).filter((o) => o.sections);
 	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));
 	d.length = d.time.end_ns - d.time.begin_ns;
 	d.bins = 2 ** d.time.bins_log2;

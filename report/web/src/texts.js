@@ -3,7 +3,7 @@
 
 export const texts = {
 	overview: {
-		read: "Each line is a data structure, most accessed first; time runs to the right. A cell is coloured by reads (blue), writes (orange) and both (purple), the stronger the more. Click a line to see the structure page by page.",
+		read: "Each line is a data structure, most accessed first; time runs to the right. A cell is coloured by reads (blue), writes (orange) and both (purple), the stronger the more; all lines have one scale, so they compare. Sections of program files (code, symbol tables) have no lines: Data structures lists them. Click a line to see the structure page by page.",
 		reveal: "Phases: times in which other structures are used. Structures that are only written at the start (candidates for replication), structures that are never touched again (memory that could be freed), and bursts.",
 		act: "Look for the few structures that are used all the time: only these are worth placing well. A structure used in one phase only can be placed for that phase.",
 	},

@@ -6,6 +6,7 @@ import { lines, bars } from "./charts.js";
 import { counts, threadName, threadTotals } from "./data.js";
 import { isHere } from "./view-findings.js";
 import { firstFigure } from "./view-object.js";
+import { named } from "./views.js";
 import { texts } from "./texts-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -124,7 +125,7 @@ export async function countedObject(d, o, plot) {
 
 /** Structures by loads and stores: in place of the picture over time. */
 export function countedGlance(d) {
-	const top = d.plots.slice(0, 24).map((x) => d.objectAt.get(x.object));
+	const top = named(d).slice(0, 24).map((x) => d.objectAt.get(x.object));
 	const b = bars({ label: "Loads and stores of each data structure", text: f.short, rows: top.map((o) => ({ label: o.name, href: `#/object/${o.id}`,
 		parts: [{ value: o.reads, color: p.css(p.READ), label: "loads" }, { value: o.writes, color: p.css(p.WRITE), label: "stores" }] })) });
 	return figure({ id: "overview", title: "The run at a glance", subtitle: `${top.length} of ${f.count(d.rows)} data structures, by loads and stores`, explain: texts.glance,

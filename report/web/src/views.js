@@ -13,7 +13,10 @@ import * as f from "./format.js";
 import * as p from "./palette.js";
 
 const FEW_ROWS = 20;
-const MANY = 24;	/* structures in a chart */
+const MANY = 24;	/* structures in a chart, */
+const FEW = 1;		/* at least; the others have */
+const LITTLE = 0.005;	/* of the accesses, or more */
+const COLUMNS = 1200;
 
 export const threadColors = (d) => {
 	const c = p.categorical(d.threads.length);
@@ -88,23 +91,25 @@ function notRecorded(d) {
 	return h("ul", {}, list.map((x) => h("li", {}, x)));
 }
 
-/* Structures x time, in one picture. */
+/* Structures x time, in one picture: to one scale, so that rows compare. */
 async function overviewHeat(d) {
-	const plots = d.plots.slice(0, MANY);
+	const plots = named(d).filter((x, i) => i < FEW || d.objectAt.get(x.object).accesses >= LITTLE * d.totals.accesses).slice(0, MANY);
 	const tracks = [];
+	let most = 0, told = 0;
 	for (const plot of plots) {
 		const { heat } = await cells(plot.object);
 		const o = d.objectAt.get(plot.object);
 		const bins = Math.ceil(d.bins / 2 ** plot.heat.time_shift);
 		const memo = new Map();
 		const at = (n) => {
-			if (!memo.has(n)) {
-				/* Coarser than the picture: spread evenly for the colour. */
-				memo.set(n, raster({ ...heat }, { r0: 0, r1: heat.rows, b0: 0, b1: bins },
-						   Math.min(n, bins), 1, "type"));
-			}
+			if (!memo.has(n))
+				memo.set(n, raster(heat, { r0: 0, r1: heat.rows, b0: 0, b1: bins }, Math.min(n, bins), 1, "type"));
 			return memo.get(n);
 		};
+		/* Accesses in a column of the picture: coarser ones are spread evenly. */
+		const strength = (x, total) => total * x.w / COLUMNS;
+		most = Math.max(most, strength(at(COLUMNS), at(COLUMNS).max));
+		told += o.accesses;
 		tracks.push({
 			label: o.name,
 			color(i, n) {
@@ -113,7 +118,7 @@ async function overviewHeat(d) {
 				if (!total)
 					return null;
 				return [...p.mix(x.reads[k], x.writes[k], x.other[k]),
-					0.25 + 0.75 * Math.log1p(total) / Math.log1p(x.max)];
+					Math.min(1, 0.2 + 0.8 * Math.log1p(strength(x, total)) / Math.log1p(most))];
 			},
 			describe(i, n) {
 				const x = at(n), k = Math.floor(i * x.w / n);
@@ -127,7 +132,7 @@ async function overviewHeat(d) {
 			object: o,
 		});
 	}
-	const strip = strips({ tracks, columns: 1200, height: 16, left: 150,
+	const strip = strips({ tracks, columns: COLUMNS, height: 16, left: 150,
 		label: "Accesses to each data structure over time",
 		range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	strip.element.addEventListener("click", (e) => {
@@ -135,9 +140,10 @@ async function overviewHeat(d) {
 		if (tracks[k])
 			location.hash = `#/object/${tracks[k].object.id}`;
 	});
+	const rate = `${f.short(most * COLUMNS / d.length * 1e9)} accesses per second`;
 	return figure({
 		id: "overview", title: "The run at a glance",
-		subtitle: `${tracks.length} of ${f.count(d.rows)} data structures, each to its own scale of colour`,
+		subtitle: `${f.count(tracks.length)} of ${f.count(d.rows)} data structures, with ${f.percent(told, d.totals.accesses)} of the accesses. One scale of colour for all: pale is a single access, full ${rate} (logarithmic)`,
 		explain: texts.overview,
 		body: [legend([[p.css(p.READ), "reads"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "writes"], [p.css(p.OTHER), "type not known"]]),
 			strip.element],
@@ -213,13 +219,16 @@ function table(d, state) {
 	let key = state.get("sort") || "accesses", down = state.get("down") !== "0", word = state.get("find") || "";
 	const shown = h("p", { class: "count", role: "status" });
 	let all = false;
+	/* Sections of a file are one row until it is opened, or they are looked for. */
+	const opened = new Set();
 	const more = h("button", { type: "button", class: "more", onclick: () => {
 		all = true;
 		fill();
 	} }, "Show all of them");
 
 	const fill = () => {
-		const rows = d.objects.filter((o) => `${o.name} ${o.site} ${o.kind}`.toLowerCase().includes(word.toLowerCase()));
+		const rows = [...d.objects.filter((o) => word || o.fold === undefined || opened.has(o.fold)), ...(word ? [] : d.files)]
+			.filter((o) => `${o.name} ${o.site} ${o.kind}`.toLowerCase().includes(word.toLowerCase()));
 		rows.sort((a, b) => {
 			const x = a[key] ?? "", y = b[key] ?? "";
 			const c = typeof x === "string" ? String(x).localeCompare(String(y)) : x - y;
@@ -230,7 +239,12 @@ function table(d, state) {
 			if (e.target.tagName !== "A" && d.plotAt.has(o.id))
 				location.hash = `#/object/${o.id}`;
 		}, class: d.plotAt.has(o.id) ? "link" : "" },
-			h("th", { scope: "row" }, d.plotAt.has(o.id) ? h("a", { href: `#/object/${o.id}`, title: f.cut(o.name, 400) }, f.cut(o.name, 48)) : h("span", { title: f.cut(o.name, 400) }, f.cut(o.name, 48)),
+			h("th", { scope: "row" }, o.sections ? h("button", { type: "button", class: "quiet", "data-fold": o.number, "aria-expanded": opened.has(o.number) ? "true" : "false", title: f.cut(o.site, 400), onclick: () => {
+				if (!opened.delete(o.number))
+					opened.add(o.number);
+				fill();
+				body.querySelector(`[data-fold="${o.number}"]`)?.focus();
+			} }, f.cut(o.name, 48)) : d.plotAt.has(o.id) ? h("a", { href: `#/object/${o.id}`, title: f.cut(o.name, 400) }, f.cut(o.name, 48)) : h("span", { title: f.cut(o.name, 400) }, f.cut(o.name, 48)),
 				o.site && h("div", { class: "site", title: f.cut(o.site, 400) }, f.cut(o.site, 60))),
 			h("td", {}, o.kind), h("td", { class: "n" }, o.bytes ? f.bytes(o.bytes) : "–"),
 			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
@@ -239,8 +253,9 @@ function table(d, state) {
 			h("td", { class: "n" }, o.threads), h("td", { class: "short" }, o.accesses ? f.sharing(o) : "–"),
 			h("td", {}, o.accesses && o.first_task < 4294967295 ? `#${o.first_task}` : "–"))));
 		more.hidden = all || rows.length <= FEW_ROWS;
-		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} structures` :
-			rows.length > 500 ? `The first 500 of ${f.count(rows.length)}` : `${f.count(rows.length)} of ${f.count(d.rows)} structures`;
+		const what = word || !d.files.length ? "structures" : "rows; sections of a file are one";
+		shown.textContent = !all && rows.length > FEW_ROWS ? `${FEW_ROWS} of ${f.count(rows.length)} ${what}` :
+			rows.length > 500 ? `The first 500 of ${f.count(rows.length)} ${what}` : word || !d.files.length ? `${f.count(rows.length)} of ${f.count(d.rows)} structures` : `${f.count(rows.length)} ${what}`;
 		for (const th of head.children)
 			th.setAttribute("aria-sort", th.dataset.key !== key ? "none" : down ? "descending" : "ascending");
 	};
@@ -264,10 +279,16 @@ function table(d, state) {
 			h("table", { class: "objects" }, h("thead", {}, head), body)), more);
 }
 
+/* What is plotted and no section of a file; if there is any. */
+export const named = (d) => {
+	const own = d.plots.filter((x) => !d.objectAt.get(x.object).section);
+	return own.length ? own : d.plots;
+};
+
 export function objects(d, state) {
 	if (!d.objects.length)
 		return [h("p", { class: "empty" }, "No data structure was accessed.")];
-	const colors = threadColors(d), top = d.plots.slice(0, 16), kinds = d.exact?.only ? ["Loads", "Stores"] : ["Reads", "Writes"];
+	const colors = threadColors(d), top = named(d).slice(0, 16), kinds = d.exact?.only ? ["Loads", "Stores"] : ["Reads", "Writes"];
 	const of = (plot) => d.objectAt.get(plot.object);
 	const parts = (plot, k) => plot.by_thread.map((b) => ({ value: b[k],
 		color: p.css(colors.get(b[0]) || p.OTHER), label: threadName(d, b[0]) }));
