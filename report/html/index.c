@@ -139,6 +139,31 @@ static uint64_t unlisted(const struct report *r)
 	return sum;
 }
 
+/* Of an array that there is one of: its bytes have indices. */
+static void put_shape(struct json *j, const struct moca_object *o)
+{
+	const struct moca_shape *s = o->shape;
+	unsigned i;
+
+	if (!s || !s->rank || !s->element_size || !o->addr ||
+	    (o->instances != 1 && o->kind != MOCA_OBJECT_STATIC)) {
+		json_null(j, "shape");
+		return;
+	}
+	json_open(j, "shape", '{');
+	json_uint(j, "element_size", s->element_size);
+	json_bool(j, "fortran", s->fortran);
+	json_open(j, "count", '[');
+	for (i = 0; i < s->rank && i < MOCA_SHAPE_RANK; i++)
+		json_uint(j, NULL, s->count[i]);
+	json_close(j, ']');
+	json_open(j, "lower", '[');
+	for (i = 0; i < s->rank && i < MOCA_SHAPE_RANK; i++)
+		json_int(j, NULL, s->lower[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
 /* Sections of a file as one row: the others refer to it. */
 static void put_folds(struct json *j, const struct objects_fold *f)
 {
@@ -175,6 +200,7 @@ static void put_object(struct json *j, const struct report *r,
 	json_string(j, "type", o->shape ? moca_shape_type(o->shape, o->size,
 							  type, sizeof(type)) :
 					  NULL);
+	put_shape(j, o);
 	json_bool(j, "named", o->named);
 	json_uint(j, "instances", o->instances);
 	json_uint(j, "size", o->size);

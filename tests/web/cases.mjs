@@ -569,6 +569,42 @@ await test("overview: hover, click, keys, colours, links", () => withPage("recor
 	must((await chosen(page)).includes("Nothing is chosen"), "Escape keeps it");
 }));
 
+await test("overview: by thread and by node", () => withPage("recorded", { hash: "#/overview?p=0" }, async (page) => {
+	const seen = new Set([await pictureOf(page)]);
+	for (const mode of ["thread", "node"]) {
+		await page.click(`[data-mode='${mode}']`);
+		await page.waitForFunction((m) => location.hash.includes(`mode=${m}`), mode);
+		must(await colors(page, "canvas.areas") > 3, `${mode} is blank`);
+		seen.add(await pictureOf(page));
+		await page.screenshot({ path: `${shots}/overview-${mode}.png` });
+	}
+	must(seen.size === 3, "two of them look the same");
+	await page.click("[data-mode='thread']");
+	must(/#\d+ workload#\d+ workload/.test(await page.textContent(".legend-slot")), await page.textContent(".legend-slot"));
+	/* The workload's own buffer is of one thread, in each moment. */
+	await page.selectOption("#only", { label: await page.$eval("#only", (s) => [...s.options].find((o) => o.text.startsWith("own_buffer")).text) });
+	const box = await page.locator("canvas.areas").boundingBox();
+	await page.mouse.move(box.x + box.width * 0.6, box.y + 30);
+	must(/Threads#\d+ workload 100 %/.test(await page.textContent(".tip")), await page.textContent(".tip"));
+	const hash = await page.evaluate(() => location.hash), other = await open(browser, `${dir}/recorded.html`, { hash });
+	must(await other.page.getAttribute("[data-mode='thread']", "aria-pressed") === "true", "the link forgets it");
+	must(/#\d+ workload/.test(await other.page.textContent(".legend-slot")), "the link shows other colours");
+	await other.context.close();
+	await accessible(page, "by thread");
+}));
+
+await test("addresses of an array have indices", () => withPage("finding", {}, async (page) => {
+	await toObject(page);
+	const box = await page.locator("canvas.heat").boundingBox();
+	await page.hover("canvas.heat", { position: { x: box.width * 0.5, y: 12 } });
+	const tip = await page.textContent(".tip"), [, first, last] = tip.match(/Elementsnext\[(\d+)\] to \[(\d+)\]/) || [];
+	must(Number(first) % 4096 === 0 && (Number(last) + 1) % 4096 === 0 && Number(last) > Number(first), tip);
+	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure^='heat-'] [data-action='SVG']")]);
+	const texts = (await readSvg(page, readFileSync(await d.path()).toString())).texts;
+	const at = texts.filter((t) => /^0x[0-9a-f]+$/.test(t)).map((t) => parseInt(t, 16)), index = texts.filter((t) => /^\[\d+\]$/.test(t)).map((t) => Number(t.slice(1, -1)));
+	must(index.length > 3 && index.length === at.length && index.every((n, i) => n - index[0] === at[i] - at[0]), texts.join());
+}));
+
 await test("overview: one structure alone; open it there", () => withPage("recorded", {}, async (page) => {
 	await go(page, "#/overview?p=0");
 	const all = await pictureOf(page), title = () => page.textContent("#title");

@@ -2,13 +2,15 @@
 // The overview's picture: time x place, a rectangle for each area.
 import { h, tip, pairs } from "./dom.js";
 import { canvasContext } from "./vector.js";
-import { unpack, describe } from "./space.js";
+import { unpack, describe, topKinds, colorsOf } from "./space.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
 const RIGHT = 12, AXIS = 28, GAP = 4;
 const WANTED = 560;	/* height of the places, when these are neither few nor many */
 const DECADES = 3;	/* of accesses per page, from weak to strong */
+
+const shade = (color, x) => `rgba(${color.map(Math.round).join(", ")}, ${(0.22 + 0.78 * x).toFixed(3)})`;
 
 export class Areas {
 	/** only: an object of the model, or null; changed(area): one was chosen */
@@ -52,12 +54,31 @@ export class Areas {
 		return !this.only || (leaf >= this.only.begin && leaf < this.only.end);
 	}
 
+	/* From weak to strong: accesses per page and slice. */
+	strength(mean) {
+		return this.m.most ? Math.log1p((10 ** DECADES - 1) * mean / this.m.most) / Math.log(10 ** DECADES) : 0;
+	}
+
 	fill(a) {
-		const x = this.m.most ? Math.log1p((10 ** DECADES - 1) * a.mean / this.m.most) / Math.log(10 ** DECADES) : 0;
 		if (this.mode === "count")
-			return p.css(p.scale(x));
-		const [r, g, b] = p.mix(a.reads, a.writes, a.other).map(Math.round);
-		return `rgba(${r}, ${g}, ${b}, ${(0.22 + 0.78 * x).toFixed(3)})`;
+			return p.css(p.scale(this.strength(a.mean)));
+		return shade(p.mix(a.reads, a.writes, a.other), this.strength(a.mean));
+	}
+
+	/* By who has most of it: areas are what is alike in counts, so each cell of them has its own. */
+	drawKinds(c, a, width) {
+		const m = this.m, most = topKinds(m, this.mode), colors = colorsOf(m, this.mode);
+		for (const { o, y, each } of this.places)
+			for (let r = Math.max(o.begin, a.node.begin); r < Math.min(o.end, a.node.end); r++)
+				for (let s = a.begin; s < a.end; s++) {
+					const top = most[r * m.slices + s];
+					if (!top)
+						continue;
+					const x = this.x(s, width), w = this.x(s + 1, width) - x, from = Math.round(y + (r - o.begin) * each);
+					c.fillStyle = shade(colors.of(top[0]), this.strength(top[1] / m.nodes[r].pages));
+					/* To whole pixels: no seams between pages. */
+					c.fillRect(x, from, w - Math.min(1, w / 6), Math.round(y + (r + 1 - o.begin) * each) - from);
+				}
 	}
 
 	left(width) {
@@ -106,8 +127,12 @@ export class Areas {
 		/* Neighbours stay apart as long as there is room for a line. */
 		const gx = Math.min(1, b.w / 6), gy = Math.min(1, b.h / 6);
 		/* Without accesses only its border, so that one sees what is one. */
-		c.fillStyle = a.accesses ? this.fill(a) : p.variable("--line");
-		c.fillRect(b.x + gx / 2, b.y + gy / 2, b.w - gx, b.h - gy);
+		if (a.accesses && this.m.kinds?.[this.mode]) {
+			this.drawKinds(c, a, width);
+		} else {
+			c.fillStyle = a.accesses ? this.fill(a) : p.variable("--line");
+			c.fillRect(b.x + gx / 2, b.y + gy / 2, b.w - gx, b.h - gy);
+		}
 		if (!a.accesses && b.w > 4 && b.h > 4) {
 			c.fillStyle = p.variable("--plot");
 			c.fillRect(b.x + gx / 2 + 1, b.y + gy / 2 + 1, b.w - gx - 2, b.h - gy - 2);

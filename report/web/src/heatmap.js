@@ -5,6 +5,7 @@ import { raster, inspect } from "./raster.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 import { threadName } from "./data.js";
+import { elements, indexAt } from "./shape.js";
 import { canvasContext } from "./vector.js";
 
 const LEFT = 112, BOTTOM = 30, TOP = 6, RIGHT = 8, OVERVIEW = 46;
@@ -177,6 +178,14 @@ export class Heatmap {
 		c.setLineDash([]);
 	}
 
+	/* Its address; and below, of an array, the index of its first element. */
+	drawPlace(c, row, x, y) {
+		const index = indexAt(this.object, Math.max(this.addressOf(row), parseInt(this.object.addr, 16)));
+		c.fillText(f.hex(this.addressOf(row)), x, y - (index ? 6 : 0));
+		if (index)
+			c.fillText(f.cut(index, 18), x, y + 7);
+	}
+
 	drawAxes(c) {
 		const { r0, r1, b0, b1 } = this.view, a = this.area;
 		c.font = `11px ${p.variable("--font")}`;
@@ -189,7 +198,7 @@ export class Heatmap {
 			const r = Math.min(this.heat.rows - 1, Math.floor(r0 + (i + 0.5) * (r1 - r0) / rows));
 			const y = a.y + (r + 0.5 - r0) / (r1 - r0) * a.h;
 			if (y > a.y + 4 && y < a.y + a.h - 4)
-				c.fillText(f.hex(this.addressOf(r)), a.x - 6, y);
+				this.drawPlace(c, r, a.x - 6, y);
 		}
 		c.textAlign = "center";
 		c.textBaseline = "top";
@@ -313,10 +322,11 @@ export class Heatmap {
 		const top = [...s.threads].sort((a, b) => b[1] - a[1]);
 		const n = s.reads + s.writes + s.other;
 		const from = this.addressOf(cell.r0);
-		const to = this.addressOf(cell.r1 - 1) + pages * 4096;
+		const to = this.addressOf(cell.r1 - 1) + pages * 4096, inside = elements(this.object, from, to);
 		return [
 			["Time", `${f.time(this.timeOf(cell.b0))} to ${f.time(this.timeOf(cell.b1))}`],
 			["Address", `${f.hex(from)} to ${f.hex(to)}`],
+			inside ? ["Elements", f.cut(inside, 80)] : null,
 			["Pages", cell.r1 - cell.r0 === 1 && pages === 1 ? "1" :
 				`${f.count(cell.r1 - cell.r0)} group${cell.r1 - cell.r0 > 1 ? "s" : ""} of ${f.count(pages)}`],
 			["Reads", f.count(s.reads)], ["Writes", f.count(s.writes)],

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The overview's data: accesses by group of pages and slice of time, and how
 // they are divided into areas (doc/design/report.md, report/html/overview.c).
-import { json } from "./data.js";
+import { cells, json, threadName } from "./data.js";
 import * as f from "./format.js";
+import * as p from "./palette.js";
 
 const NODE = 8;		/* numbers of a node */
 const PAGE = 4096;	/* what addresses are counted in */
@@ -57,6 +58,93 @@ function build(d, o) {
 		return i;
 	};
 	return m;
+}
+
+/* The leaf of an object that has the page of a process: leaves are sorted by these. */
+function leafOf(m, o, pid, page) {
+	let lo = o.begin, hi = o.end - 1;
+	while (lo < hi) {
+		const mid = Math.ceil((lo + hi) / 2), n = m.nodes[mid];
+		if (n.process < pid || (n.process === pid && n.first <= page))
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
+/* Of each leaf and slice accesses by kind (a thread; a node, + 256 from another), of the plots' cells. */
+async function countKinds(m, of) {
+	const out = Array.from({ length: m.leaves * m.slices }, () => new Map());
+	for (const o of m.objects) {
+		const { heat } = await cells(o.id), plot = m.d.plotAt.get(o.id), size = 2 ** plot.heat.page_shift;
+		const bins = Math.ceil(m.d.bins / 2 ** plot.heat.time_shift);
+		for (let r = 0; r < heat.rows; r++) {
+			const leaf = leafOf(m, o, heat.pid[r], heat.group[r] * size);
+			for (let i = heat.start[r]; i < heat.start[r + 1]; i++) {
+				const at = out[leaf * m.slices + Math.min(m.slices - 1, Math.floor(heat.bin[i] * m.slices / bins))], k = of(heat, i);
+				at.set(k, (at.get(k) || 0) + heat.reads[i] + heat.writes[i] + heat.other[i]);
+			}
+		}
+	}
+	return out;
+}
+
+/** What areas can be coloured by beside their counts: m.kinds[mode], counted once. */
+export async function needKinds(m, mode) {
+	m.kinds ||= {};
+	if (mode === "thread")
+		m.kinds.thread ||= await countKinds(m, (heat, i) => heat.thread[i]);
+	else if (mode === "node")
+		m.kinds.node ||= await countKinds(m, (heat, i) => heat.node[i]);
+}
+
+/** Of each leaf and slice [kind with most accesses, all accesses], or null. */
+export function topKinds(m, mode) {
+	m.tops ||= {};
+	m.tops[mode] ||= m.kinds[mode].map((at) => {
+		let top = null, sum = 0;
+		for (const [k, n] of at) {
+			sum += n;
+			if (!top || n > top[1])
+				top = [k, n];
+		}
+		return top && [top[0], sum];
+	});
+	return m.tops[mode];
+}
+
+/** The colours of a mode's kinds: { of(kind), list: [[kind, colour]], most first }. */
+export function colorsOf(m, mode) {
+	m.colors ||= {};
+	if (m.colors[mode])
+		return m.colors[mode];
+	const all = new Map();
+	for (const at of m.kinds[mode])
+		for (const [k, n] of at)
+			if (mode === "thread" || (isNode(k) && k < 256))
+				all.set(k, (all.get(k) || 0) + n);
+	const order = [...all].sort((a, b) => mode === "thread" ? b[1] - a[1] : a[0] - b[0]).map(([k]) => k), c = p.categorical(order.length);
+	const color = new Map(order.map((k, i) => [k, c[i]]));
+	m.colors[mode] = { list: order.map((k, i) => [k, c[i]]), of: (k) => color.get(k) || (mode === "node" && isNode(k) ? p.REMOTE : p.OTHER) };
+	return m.colors[mode];
+}
+
+/** Accesses to an area by kind: [kind, accesses], most first; null: not counted yet. */
+export function kindsOf(m, a, mode) {
+	const by = m.kinds?.[mode];
+	if (!by)
+		return null;
+	a.kinds ||= {};
+	if (!a.kinds[mode]) {
+		const sum = new Map();
+		for (let r = a.node.begin; r < a.node.end; r++)
+			for (let s = a.begin; s < a.end; s++)
+				for (const [k, n] of by[r * m.slices + s])
+					sum.set(k, (sum.get(k) || 0) + n);
+		a.kinds[mode] = [...sum].sort((x, y) => y[1] - x[1]);
+	}
+	return a.kinds[mode];
 }
 
 /** The model; once. null: this page has none. */
@@ -123,6 +211,12 @@ function place(m, a) {
 	return range ? `${what}, ${f.hex(range[0])} to ${f.hex(range[1])}` : what;
 }
 
+const NO_NODE = 255;
+
+/** Of a kind of node: where the page is, and whether it was accessed from another. */
+export const nodeText = (k) => (k & 255) === NO_NODE ? "not known" : `node ${k & 255}${k >> 8 ? " from another" : ""}`;
+export const isNode = (k) => (k & 255) !== NO_NODE;
+
 /** What is to say of an area, as pairs of texts. */
 export function describe(m, a) {
 	const several = a.all || a.node.process !== a.node.lastProcess;
@@ -134,6 +228,9 @@ export function describe(m, a) {
 		out.push(["Unknown type", f.count(a.other)]);
 	out.push(["Share", `${f.percent(a.accesses, m.total)} of these accesses`],
 		["Per page and slice", f.short(a.mean)]);
+	for (const [mode, title, text] of [["thread", "Threads", (k) => f.cut(threadName(m.d, k), 24)], ["node", "Nodes", nodeText]])
+		if (kindsOf(m, a, mode)?.length)
+			out.push([title, kindsOf(m, a, mode).slice(0, 4).map(([k, n]) => `${text(k)} ${f.percent(n, a.accesses)}`).join(", ")]);
 	if (!a.all && several)
 		out.push(["Processes", `${a.node.process} to ${a.node.lastProcess}`]);
 	return out;

@@ -79,7 +79,7 @@ export async function faults() {
 	return [
 		h("p", { class: "count" }, `${f.count(r.total.minor)} minor faults` +
 			(r.has_own ? `, ${f.count(r.total.own)} of them repeated by sweeps of page tracing` : "") +
-			`, ${f.count(r.total.major)} major, ${f.time(r.total.cpu)} of CPU time; up to ${f.count(r.processes)} processes and ${f.count(r.threads)} threads at a time.`),
+			`, ${f.count(r.total.major)} major, ${f.time(r.total.cpu)} of CPU time; up to ${f.count(r.processes)} process${r.processes === 1 ? "" : "es"} and ${f.count(r.threads)} thread${r.threads === 1 ? "" : "s"} at a time.`),
 		chart(r, "minor", "Minor page faults", every, texts.minor, "faults/s", [
 			...(r.has_own ? [{ label: "own (without tracing)", values: perSecond(r, own), color: p.css(p.READ), width: 2 }, { ...sum("minor", "all", p.css(p.OTHER)), width: 1, dash: [4, 3] }] :
 			    [sum("minor", "all", p.css(p.READ))])], f.short),

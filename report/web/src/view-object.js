@@ -6,6 +6,7 @@ import { lines, strips } from "./charts.js";
 import { Heatmap } from "./heatmap.js";
 import { MODES } from "./raster.js";
 import { cells, threadName } from "./data.js";
+import { elements } from "./shape.js";
 import { texts } from "./texts.js";
 import { code } from "./view-code.js";
 import { countedObject } from "./view-counts.js";
@@ -165,7 +166,8 @@ export function firstFigure(d, object, plot, x, threads) {
 	const users = (i, n) => majority(i, n, (r, add) => add(x.start[r + 1] - x.start[r], 1));
 	const where = (i, n) => {
 		const [a, b] = range(i, n), size = 2 ** plot.density.page_shift * 4096;
-		return ["Address", `${f.hex(x.group[a] * size)} to ${f.hex(x.group[b - 1] * size + size)}`];
+		const from = x.group[a] * size, to = x.group[b - 1] * size + size, inside = elements(object, from, to);
+		return ["Address", `${f.hex(from)} to ${f.hex(to)}${inside ? `, ${f.cut(inside, 80)}` : ""}`];
 	};
 	const list = (m, n) => m.slice(0, 4).map(([t, k]) => `${f.cut(threadName(d, t), 24)} ${f.percent(k, n)}`).join(", ");
 	const total = (m) => m.reduce((s, v) => s + v[1], 0);

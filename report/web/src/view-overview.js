@@ -6,12 +6,14 @@ import { figure, legend } from "./figure.js";
 import { lines } from "./charts.js";
 import { texts } from "./texts.js";
 import { Areas } from "./areas.js";
-import { space, describe, nameOf, kindOf, topOf, pagesOf, linkOf, rows } from "./space.js";
+import { space, describe, nameOf, kindOf, topOf, pagesOf, linkOf, rows, needKinds, colorsOf, nodeText } from "./space.js";
+import { threadName } from "./data.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
 const TOP_PARTS = 12;
-const modes = [["type", "Reads and writes"], ["count", "Number of accesses"]];
+const modes = [["type", "Reads and writes"], ["count", "Number of accesses"], ["thread", "Thread"], ["node", "Node"]];
+const KEYS = 16;	/* threads in a legend */
 const share = (v) => f.percent(v, 1);
 const short = (v) => String(+v.toPrecision(4));
 const plural = (n, word) => `${f.count(n)} ${word}${n === 1 ? "" : "s"}`;
@@ -27,6 +29,12 @@ function parts(m, level) {
 }
 
 function legendOf(m, mode) {
+	if (mode === "thread") {
+		const { list } = colorsOf(m, mode);
+		return legend([...list.slice(0, KEYS).map(([k, c]) => [p.css(c), f.cut(threadName(m.d, k), 24)]), ...(list.length > KEYS ? [["transparent", `and ${list.length - KEYS} more`]] : []), ["var(--plot)", "no access"]]);
+	}
+	if (mode === "node")
+		return legend([...colorsOf(m, mode).list.map(([k, c]) => [p.css(c), nodeText(k)]), [p.css(p.REMOTE), "mostly from another node"], [p.css(p.OTHER), "not known"], ["var(--plot)", "no access"]]);
 	return mode === "type" ?
 		legend([[p.css(p.READ), "reads"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "writes"], ...(m.unknown ? [[p.css(p.OTHER), "type not known"]] : []), ["var(--plot)", "no access"]]) :
 		legend([[p.css(p.scale(0.05)), "few"], [p.css(p.scale(0.5)), ""], [p.css(p.scale(1)), "many per page (logarithmic)"], ["var(--plot)", "no access"]]);
@@ -152,7 +160,9 @@ export async function overview(d, state) {
 	const m = await space(d);
 	if (!m)
 		return [h("p", { class: "empty" }, "There is nothing to divide: no data structure was accessed.")];
-	const now = asked(m, state), remember = rememberer(m, () => ({ ...now, level: m.levels[detail.chosen()], cursor: picture.cursor }));
+	const now = asked(m, state);
+	await needKinds(m, now.mode);
+	const remember = rememberer(m, () => ({ ...now, level: m.levels[detail.chosen()], cursor: picture.cursor }));
 	const keys = h("div", { class: "legend-slot" }), list = h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of the largest areas" });
 	const showOnly = (o) => {
 		now.only = o;
@@ -186,8 +196,13 @@ export async function overview(d, state) {
 		if (chart)
 			remember();
 	});
-	const colours = choice("What colours mean", modes, now.mode, (mode) => {
+	const colours = choice("What colours mean", modes, now.mode, async (mode) => {
 		now.mode = mode;
+		await needKinds(m, mode);
+		/* Another one was chosen meanwhile. */
+		if (now.mode !== mode)
+			return;
+		chosen.show(picture.chosen(), true);
 		keys.replaceChildren(legendOf(m, mode));
 		picture.set({ mode });
 		remember();
