@@ -586,6 +586,7 @@ await test("overview: by thread and by node", () => withPage("recorded", { hash:
 	const box = await page.locator("canvas.areas").boundingBox();
 	await page.mouse.move(box.x + box.width * 0.6, box.y + 30);
 	must(/Threads#\d+ workload 100 %/.test(await page.textContent(".tip")), await page.textContent(".tip"));
+	await page.waitForFunction(() => /mode=thread/.test(location.hash) && /only=/.test(location.hash));
 	const hash = await page.evaluate(() => location.hash), other = await open(browser, `${dir}/recorded.html`, { hash });
 	must(await other.page.getAttribute("[data-mode='thread']", "aria-pressed") === "true", "the link forgets it");
 	must(/#\d+ workload/.test(await other.page.textContent(".legend-slot")), "the link shows other colours");
