@@ -414,6 +414,17 @@ static int judge(struct diff *d, int *holds)
 	return 0;
 }
 
+static void tell_failed(struct diff *d, size_t i)
+{
+	const struct condition *c = &d->conditions[i];
+	const struct pair *x = c->name ? find_pair(d, c->name) : &d->all;
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	moca_error("diff: FAILED %s: %s -> %s", d->texts[i],
+		   value_text(a, c->metric, x->value[0][c->metric]),
+		   value_text(b, c->metric, x->value[1][c->metric]));
+}
+
 static int tell(struct diff *d, const int *holds, int json)
 {
 	size_t i;
@@ -427,7 +438,7 @@ static int tell(struct diff *d, const int *holds, int json)
 		if (!holds[i])
 			continue;
 		ret = 1;
-		moca_error("diff: it holds that %s", d->texts[i]);
+		tell_failed(d, i);
 	}
 	return ret;
 }

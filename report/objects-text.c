@@ -309,9 +309,9 @@ static void print_head(const struct objects_view *v)
 	       "Named", text_percent(a, t->named, t->accesses),
 	       text_count(b, t->accesses),
 	       t->exact_only ? "loads and stores" : "accesses");
-	printf("%-14s%s told one by one", "Allocations",
+	printf("%-14s%s recorded one by one", "Allocations",
 	       text_count(a, t->allocations));
-	printf(", %s in bulk (%s)", text_count(a, t->small),
+	printf(", %s small ones as sums by site (%s)", text_count(a, t->small),
 	       text_size(b, t->small_bytes));
 	if (t->skipped)
 		printf(", %s small ones without a site",

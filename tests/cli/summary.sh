@@ -72,7 +72,7 @@ run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>
 	--fail-if 'pages>+0%' --fail-if 'remote>+0%' --fail-if 'wss<-0' &&
 	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$'
 run "diff: holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>=1' &&
-	has "diff: holds" "$tmp/err" 'accesses>=1'
+	has "diff: holds" "$tmp/err" 'FAILED accesses>=1: [0-9,]+ -> [0-9,]+'
 run "diff: one of two holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses < 1' \
 	--fail-if ' pages <= +0 ' && has "diff: one of two holds" "$tmp/err" 'pages <= '
 for bad in '' x 'x>1' 'remote' 'remote>' 'remote>x' 'remote>5%%' 'pages>10%' 'pages(>1' \
