@@ -119,9 +119,10 @@ void advice_first_print(const struct advice_view *v)
 	if (a->count)
 		print_first(&a->findings[0]);
 	else if (!v->profile->counts && v->profile->intervals < 10)
-		printf("nothing can be said of who uses which page: %u interval%s only\n",
+		printf("nothing can be said of who uses which page: %u interval%s only\n%s%s",
 		       (unsigned)v->profile->intervals,
-		       v->profile->intervals == 1 ? "" : "s");
+		       v->profile->intervals == 1 ? "" : "s",
+		       a->again ? a->again : "", a->again ? "\n" : "");
 	else
 		printf("nothing in this trace is worth a change: %zu rules were asked\n",
 		       a->check_count);

@@ -406,9 +406,7 @@ static void add_notes(struct rules *r)
 	else if (!p->accesses)
 		advice_note(r, "The trace has no accesses to data.");
 	if (!p->counts && p->accesses && p->intervals < INTERVALS_MIN)
-		advice_note(r,
-			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. Record again with --interval 20ms --budget none.",
-			    p->intervals, p->intervals == 1 ? "" : "s");
+		note_resolution(r);
 	if (c.lost)
 		advice_note(r, "%" PRIu64 " samples were lost while recording.",
 			    c.lost);
@@ -581,6 +579,7 @@ void moca_advice_free(struct moca_advice *a)
 		finding_free(&a->findings[i]);
 	for (i = 0; i < a->note_count; i++)
 		free(a->notes[i]);
+	free(a->again);
 	for (i = 0; i < a->check_count; i++)
 		free(a->checks[i].missed);
 	free(a->findings);

@@ -71,6 +71,8 @@ struct moca_advice {
 	size_t check_count, check_cap;
 	/* With most accesses from other nodes; NULL: none has any. */
 	const struct moca_profile_object *most_remote;
+	char *again;		/* how to record it with more intervals; NULL:
+				   it has enough */
 	char **notes;		/* what was not looked at, or cannot be told */
 	size_t note_count, note_cap;
 };

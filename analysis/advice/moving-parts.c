@@ -33,7 +33,7 @@ static void say(struct rules *r, struct moca_finding *f)
 			    name);
 	else
 		finding_set(r, &f->cause,
-			    "Either the work on %s is dealt out anew each time, as dynamic schedules and queues do, or several threads walk over all of it: an interval is as long as a walk, so the trace tells only who came first. Shorter intervals (--interval 5ms --budget none) tell these apart.",
+			    "Either the work on %s is dealt out anew each time, as dynamic schedules and queues do, or several threads walk over all of it: an interval is as long as a walk, so the trace tells only who came first. Shorter intervals (--interval 5ms --budget 100%%) tell these apart.",
 			    name);
 	finding_set(r, &f->fix,
 		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",

@@ -66,6 +66,9 @@ void finding_line(struct rules *r, char **lines, const char *fmt, ...);
 __attribute__((format(printf, 2, 3)))
 void advice_note(struct rules *r, const char *fmt, ...);
 
+/* Of a trace with too few intervals: says so, and sets again. */
+void note_resolution(struct rules *r);
+
 /* n of the object's accesses, as a share of all of these. */
 static inline double of(uint64_t n, const struct moca_profile_object *o)
 {

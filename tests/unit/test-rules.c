@@ -545,6 +545,54 @@ static int closest(void)
 	return 0;
 }
 
+/* --- too few intervals ------------------------------------------------------ */
+
+static unsigned long own_ms, look_ms;
+
+static void put_costs(struct moca_meta *m)
+{
+	/* Three intervals: two sweeps. */
+	if (moca_meta_set(m, "cost.wall_ns", "%lu000000", own_ms + 100) ||
+	    moca_meta_set(m, "cost.wall_added_ns", "100000000") ||
+	    moca_meta_set(m, "cost.repeated.ns", "%lu000000", 2 * look_ms))
+		abort();
+}
+
+static int few(unsigned long ms, unsigned long look_at)
+{
+	int ret;
+
+	own_ms = ms;
+	look_ms = look_at;
+	begin(1, 100);
+	sweep(0, 0, 100, MOCA_ACCESS_WRITE);
+	next();
+	next();
+	sweep(0, 0, 100, MOCA_ACCESS_WRITE);
+	put_more = ms ? put_costs : NULL;
+	ret = look("2x1");
+	put_more = NULL;
+	return ret;
+}
+
+static int too_few(void)
+{
+	/* 0.1 s of start-up, and 20 times 10 ms. */
+	CHECK(!few(1000, 10));
+	CHECK(noted("3 intervals only") &&
+	      noted("--interval 50ms --budget 30%: to look at all its pages once takes 10.0 ms"));
+	CHECK(noted("the 1.00 s that it runs by itself about 1.30 s"));
+	CHECK(!few(400, 10) && noted("--interval 20ms --budget 75%"));
+	/* No budget that one would give. */
+	CHECK(!few(1000, 200));
+	CHECK(noted("--budget 100% and work for 5 s or more") &&
+	      !noted("none"));
+	CHECK(!few(50, 1) && noted("0.05 s by itself: give it more work"));
+	/* An old trace does not know. */
+	CHECK(!few(0, 0) && noted("--interval 20ms --budget 50%, or"));
+	return 0;
+}
+
 int main(void)
 {
 	run("churn", churn);
@@ -560,6 +608,7 @@ int main(void)
 	run("lines that threads take turns at", line_turns);
 	run("lines that only look so", no_line_turns);
 	run("rules: closest", closest);
+	run("too few intervals", too_few);
 	done();
 	free(touches);
 	dir_remove();

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Of a trace with too few intervals: how it is to be recorded again. What a look at
+ * all pages costs is known from the sweeps that there were, or from their number; so
+ * is the budget that enough of them take. Without a budget each interval would be
+ * looked at, whatever it costs: a program of much memory would not end.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analysis/advice/rules.h"
+
+#define WANTED (2 * INTERVALS_MIN)
+/* A program that runs shorter has no time for so many. */
+#define OWN_SECONDS 0.1
+/* What is more than this is not advised: a longer run costs less. */
+#define BUDGET_MAX 300u
+
+/* ns that one interval takes, by the trace's table of costs; 0: not known. */
+static double look_ns(const struct rules *r)
+{
+	double sweeps = r->p->intervals > 1 ? (double)r->p->intervals - 1 : 1;
+	double ns = advice_meta(r, "cost.repeated.ns") +
+		    advice_meta(r, "cost.again.ns") +
+		    advice_meta(r, "cost.sweep.ns");
+
+	return fmax(ns / sweeps,
+		    advice_meta(r, "fault_ns") * (double)r->p->distinct);
+}
+
+static unsigned budget_of(double share)
+{
+	static const unsigned steps[] = { 20, 30, 50, 75, 100, 150, 200 };
+	size_t i;
+
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		if (100 * share <= steps[i])
+			return steps[i];
+	return BUDGET_MAX;
+}
+
+/* Whole milliseconds, as one would write them. */
+static unsigned interval_of(double seconds)
+{
+	static const unsigned steps[] = { 50, 20, 10, 5, 2 };
+	size_t i;
+
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++)
+		if (seconds * 1000 / WANTED >= steps[i])
+			return steps[i];
+	return 1;
+}
+
+void note_resolution(struct rules *r)
+{
+	const struct moca_profile *p = r->p;
+	double look = look_ns(r), own, share;
+	const char *s = p->intervals == 1 ? "" : "s";
+	unsigned budget, ms;
+
+	own = advice_meta(r, "cost.wall_ns") -
+	      advice_meta(r, "cost.wall_added_ns");
+	if (!(own > 0) || !(look > 0)) {
+		finding_set(r, &r->a->again,
+			    "Record again with --interval 20ms --budget 50%%, or give the program more work.");
+	} else if (own < OWN_SECONDS * 1e9) {
+		finding_set(r, &r->a->again,
+			    "The program runs %.2f s by itself: give it more work.",
+			    own / 1e9);
+	} else {
+		share = (advice_meta(r, "cost.wall_added_ns") + WANTED * look) /
+			own;
+		budget = budget_of(share);
+		ms = interval_of(own / 1e9);
+		if (100 * share > BUDGET_MAX)
+			finding_set(r, &r->a->again,
+				    "Record again with --budget 100%% and work for %.0f s or more: to look at all its pages once takes %.0f ms, %.1f s for %u intervals.",
+				    ceil(own * share / 1e9), look / 1e6,
+				    WANTED * look / 1e9, WANTED);
+		else
+			finding_set(r, &r->a->again,
+				    "Record again with --interval %ums --budget %u%%: to look at all its pages once takes %.1f ms; %u times that make the %.2f s that it runs by itself about %.2f s.",
+				    ms, budget, look / 1e6, WANTED, own / 1e9,
+				    own * (1 + share) / 1e9);
+	}
+	if (r->a->again)
+		advice_note(r,
+			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. %s",
+			    p->intervals, s, r->a->again);
+}
