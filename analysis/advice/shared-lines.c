@@ -13,6 +13,7 @@
 #include "analysis/advice/rules.h"
 #include "analysis/counts/counts.h"
 #include "analysis/profile/where.h"
+#include "lib/base/plural.h"
 #include "lib/base/vec.h"
 
 /* Moving a line from one core's cache to another's, at least. */
@@ -30,6 +31,8 @@
 /* Of the time, all such lines of an object together. */
 #define OBJECT_MIN 0.05
 
+/* Of all accesses to these lines: less is told as a number of threads. */
+#define USER_MIN 0.001
 #define USERS_SHOWN 4
 
 /* A thread's accesses to all these lines. */
@@ -42,7 +45,7 @@ struct found {
 	uint64_t lines, contended, false_lines;
 	const struct moca_counts_line *top;
 	struct user *users;	/* most accesses first */
-	size_t user_count, user_cap;
+	size_t user_count, user_cap, seldom;
 	uint64_t accesses;	/* of all these */
 };
 
@@ -192,6 +195,11 @@ static int look(struct rules *r, uint32_t object, double least,
 	}
 	if (f->user_count)
 		qsort(f->users, f->user_count, sizeof(*f->users), by_use);
+	/* Who prepared them, say, does not share them with those that use them. */
+	for (; f->user_count > 2 &&
+	       (double)f->users[f->user_count - 1].accesses <
+		       USER_MIN * (double)f->accesses; f->user_count--)
+		f->seldom++;
 	return err;
 }
 
@@ -199,7 +207,7 @@ static int look(struct rules *r, uint32_t object, double least,
 static void say_who(struct rules *r, struct moca_finding *f,
 		    const struct found *x)
 {
-	char text[USERS_SHOWN * 128], name[96];
+	char text[USERS_SHOWN * 128 + 64], name[96];
 	size_t i, at = 0, shown = 0;
 
 	for (i = 0; i < x->user_count && shown < USERS_SHOWN; i++, shown++)
@@ -212,8 +220,12 @@ static void say_who(struct rules *r, struct moca_finding *f,
 					       x->accesses,
 				       x->users[i].stores);
 	if (x->user_count > shown)
-		snprintf(text + at, sizeof(text) - at, " and %zu more",
-			 x->user_count - shown);
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       " and %zu more", x->user_count - shown);
+	if (x->seldom)
+		snprintf(text + at, sizeof(text) - at,
+			 "; %zu other%s less than %.1f %% each", x->seldom,
+			 PLURAL(x->seldom), 100 * USER_MIN);
 	finding_line(r, f->evidence,
 		     "accesses to these lines in all of the time, by thread: %s",
 		     text);

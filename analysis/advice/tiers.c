@@ -139,8 +139,11 @@ int rule_tiers(struct rules *r)
 		    "Where memory is scarce or has tiers: keep %.0f MiB in the fast one, and let the rest go to a slower or compressed one. Apart from each other, what is used all the time can have huge pages.",
 		    ceil(mib(p->hot_pages + (p->pages - p->hot_pages - p->cold_pages))));
 	finding_line(r, f->try_,
-		     "systemd-run --scope -p MemoryHigh=%.0fM ./program   # with zswap or a demotion target (/sys/kernel/mm/numa/demotion_enabled)",
+		     "systemd-run --scope -p MemoryHigh=%.0fM ./program   # with swap, zswap or a demotion target (/sys/kernel/mm/numa/demotion_enabled)",
 		     BESIDES + ceil(1.2 * mib(p->pages - p->cold_pages)));
+	/* There is no slow one where there is one. */
+	if (p->topology.assumed == MOCA_ASSUMED_ONE_NODE)
+		return 1;
 	finding_line(r, f->try_,
 		     "mbind(%s, ..., MPOL_PREFERRED, slow node)   /* of the part that is used seldom, in an allocation of its own */",
 		     name_text(r, t.cold_top[0]));

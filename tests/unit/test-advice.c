@@ -521,7 +521,7 @@ static int grows_unseen(void)
  * 2 MiB in each interval, 80 MiB of the same object a part in each: each page of
  * it 3 times in 60 intervals, or `times` as often.
  */
-static int tiers(unsigned times)
+static int tiers(unsigned times, const char *machine)
 {
 	unsigned i, k;
 
@@ -535,12 +535,27 @@ static int tiers(unsigned times)
 		}
 		next();
 	}
-	return look("2x1");
+	return look(machine);
+}
+
+static int tries(const char *what)
+{
+	char *const *line;
+	int n = 0;
+
+	for (line = advice->findings[0].try_; *line; line++)
+		n += strstr(*line, what) != NULL;
+	return n;
 }
 
 static int hot_and_cold(void)
 {
-	CHECK(!tiers(1));
+	/* One node has no slow one beside it. */
+	CHECK(!tiers(1, "one"));
+	CHECK(only(MOCA_FINDING_TIERS));
+	CHECK(tries("MemoryHigh=") == 1 && !tries("mbind"));
+	CHECK(!tiers(1, "2x1"));
+	CHECK(tries("MemoryHigh=") == 1 && tries("mbind") == 1);
 	CHECK(only(MOCA_FINDING_TIERS));
 	CHECK(object()->hot_pages == 512 && object()->hot_first == 0 &&
 	      object()->hot_last == 511);
@@ -548,7 +563,7 @@ static int hot_and_cold(void)
 	CHECK(strstr(advice->findings[0].evidence[0],
 		     "from 0.0 to 2.0 of the 82.0 MiB"));
 	/* More often: slow memory would have to give too much. */
-	CHECK(!tiers(6));
+	CHECK(!tiers(6, "2x1"));
 	CHECK(object()->hot_pages == 512 && !object()->cold_pages);
 	CHECK(!advice->count);
 	return 0;
