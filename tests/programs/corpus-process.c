@@ -534,15 +534,30 @@ static void robust_shared(void)
 }
 
 /* A futex in memory that is private, without the private flag. */
-static _Atomic int waits;
+/* The first thread, in the kernel, on that futex. */
+static void until_it_waits(const int *word)
+{
+	char path[64], line[256], want[64];
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
+	snprintf(want, sizeof(want), "%d 0x%lx 0x0 ", SYS_futex,
+		 (unsigned long)word);
+	while (!found) {
+		FILE *f = fopen(path, "r");
+
+		CHECK(f && fgets(line, sizeof(line), f));
+		fclose(f);
+		found = !strncmp(line, want, strlen(want));
+		pause_ms(1);
+	}
+}
 
 static void *waker(void *arg)
 {
 	int *word = arg;
 
-	while (!waits)
-		pause_ms(1);
-	pause_ms(150);	/* until it sleeps */
+	until_it_waits(word);
 	fill(map_pages(32), 32, 1);
 	*word = 1;
 	while (syscall(SYS_futex, word, 1 /* FUTEX_WAKE */, 1, NULL, NULL,
@@ -560,7 +575,6 @@ static void futex_private(void)
 	int ret;
 
 	CHECK(!pthread_create(&t, NULL, waker, word));
-	waits = 1;
 	ret = syscall(SYS_futex, word, 0 /* FUTEX_WAIT */, 0, &ts, NULL, 0);
 	printf("%d\n", ret);
 	pthread_join(t, NULL);
