@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* How much memory of which object there was when. */
+/* How much memory of which object there was when, and by which site. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/bytes.h"
 #include "lib/text/json.h"
-#include "lib/text/text.h"
 #include "report/html/report.h"
 
 #define SERIES 12u	/* objects with a line of their own; the rest is one */
-#define BARS 1000u	/* objects drawn one by one */
+#define SITES 200u	/* in the page */
+#define NAME_BYTES 400u
 
 /* A series: bytes that exist at some time in a bin. */
 struct series {
@@ -75,74 +74,162 @@ static uint8_t *assign(struct report *r, struct series *s, size_t *count)
 	return of;
 }
 
-/* Size times life: what a bar's area is. */
-static double area(const struct report *r, const struct moca_instance *x)
-{
-	uint64_t begin = x->begin_ns > r->begin_ns ? x->begin_ns : r->begin_ns;
-	uint64_t end = x->end_ns && x->end_ns < r->end_ns ? x->end_ns :
-							    r->end_ns;
-
-	return end > begin ? (double)x->size * (double)(end - begin) : 0;
-}
-
-struct bar {
-	double area;
-	const struct moca_instance *x;
+/* What one site allocated: a row of objects. Bytes. */
+struct site {
+	const struct moca_object *object;
+	uint64_t live, most;	/* while events are passed in order of time */
+	uint64_t at_peak;	/* when all together were most */
+	uint64_t kept;		/* of these, until the end */
+	uint64_t at_end;
 };
 
-/* The least of the heap is at [0]. */
-static void sift(struct bar *bars, size_t i, size_t n)
-{
-	size_t child;
-	struct bar b;
+/* An object begins or ends. */
+struct event {
+	uint64_t ns, bytes;
+	uint32_t object;
+	int ends;
+};
 
-	while ((child = 2 * i + 1) < n) {
-		if (child + 1 < n && bars[child + 1].area < bars[child].area)
-			child++;
-		if (bars[i].area <= bars[child].area)
-			break;
-		b = bars[i];
-		bars[i] = bars[child];
-		bars[child] = b;
-		i = child;
-	}
+/* Of one time those that end first. */
+static int compare_events(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return y->ends - x->ends;
 }
 
-static int compare_bars(const void *a, const void *b)
+static struct event *list_events(const struct moca_instance *x, size_t n,
+				 const struct moca_object *rows, size_t *count)
 {
-	const struct bar *x = a, *y = b;
-
-	if (x->x->begin_ns != y->x->begin_ns)
-		return x->x->begin_ns < y->x->begin_ns ? -1 : 1;
-	return x->x->addr < y->x->addr ? -1 : x->x->addr > y->x->addr;
-}
-
-static void put_bars(struct report *r, struct json *j, struct bar *bars,
-		     size_t n)
-{
-	const struct moca_instance *x;
-	char buf[TEXT_MAX];
+	struct event *e = malloc((2 * n + 1) * sizeof(*e));
 	size_t i;
 
-	qsort(bars, n, sizeof(*bars), compare_bars);
-	json_open(j, "bars", '[');
-	for (i = 0; i < n; i++) {
-		x = bars[i].x;
-		json_open(j, NULL, '[');
-		json_uint(j, NULL, x->object);
-		json_uint(j, NULL, x->pid);
-		snprintf(buf, sizeof(buf), "0x%" PRIx64, x->addr);
-		json_string(j, NULL, buf);
-		json_uint(j, NULL, x->size);
-		json_int(j, NULL, (int64_t)(x->begin_ns - r->origin));
-		if (x->end_ns)
-			json_int(j, NULL, (int64_t)(x->end_ns - r->origin));
-		else
-			json_null(j, NULL);
-		json_uint(j, NULL, x->accesses);
-		json_close(j, ']');
+	*count = 0;
+	for (i = 0; e && i < n; i++) {
+		if (!is_alloc(&rows[x[i].object]))
+			continue;
+		e[(*count)++] = (struct event){ x[i].begin_ns, x[i].size,
+						x[i].object, 0 };
+		if (x[i].end_ns)
+			e[(*count)++] = (struct event){ x[i].end_ns, x[i].size,
+							x[i].object, 1 };
 	}
+	if (e)
+		qsort(e, *count, sizeof(*e), compare_events);
+	return e;
+}
+
+/* When most was allocated, what was alive behind all that was at that time. */
+static uint64_t find_peak(const struct event *e, size_t n, struct site *sites,
+			  uint64_t *bytes)
+{
+	uint64_t live = 0, ns = 0, change;
+	struct site *s;
+	size_t i;
+
+	*bytes = 0;
+	for (i = 0; i < n; i++) {
+		/* Sizes are the trace's: a sum may wrap around. */
+		change = e[i].ends ? -e[i].bytes : e[i].bytes;
+		live += change;
+		s = &sites[e[i].object];
+		s->live += change;
+		if (s->live > s->most)
+			s->most = s->live;
+		if (live > *bytes && (i + 1 == n || e[i + 1].ns != e[i].ns)) {
+			*bytes = live;
+			ns = e[i].ns;
+		}
+	}
+	return ns;
+}
+
+/* Most at the peak first; those of which no lives are known by all they had. */
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = a, *y = b;
+
+	if (x->at_peak != y->at_peak)
+		return x->at_peak > y->at_peak ? -1 : 1;
+	if (x->object->bytes != y->object->bytes)
+		return x->object->bytes > y->object->bytes ? -1 : 1;
+	return x->object->id < y->object->id ? -1 : 1;
+}
+
+static void put_site(struct json *j, const struct site *s)
+{
+	const struct moca_object *o = s->object;
+	char buf[NAME_BYTES];
+
+	json_open(j, NULL, '{');
+	json_uint(j, "object", o->id);
+	snprintf(buf, sizeof(buf), "%s", o->name);
+	json_string(j, "name", buf);
+	snprintf(buf, sizeof(buf), "%s", o->site);
+	json_string(j, "site", buf);
+	json_uint(j, "calls", o->instances);
+	json_uint(j, "bytes", o->bytes);
+	if (is_alloc(o)) {
+		json_uint(j, "most", s->most);
+		json_uint(j, "at_peak", s->at_peak);
+		json_uint(j, "kept", s->kept);
+		json_uint(j, "at_end", s->at_end);
+	} else {
+		json_null(j, "at_peak");
+	}
+	json_close(j, '}');
+}
+
+static int put_sites(struct report *r, struct json *j)
+{
+	const struct moca_object *rows;
+	const struct moca_instance *x;
+	size_t i, k, n, count, event_count;
+	struct site *s;
+	struct event *e;
+	uint64_t ns, bytes, end = 0;
+
+	rows = moca_objects_rows(r->objects, &count);
+	x = moca_objects_instances(r->objects, &n);
+	s = calloc(count + 1, sizeof(*s));
+	e = list_events(x, n, rows, &event_count);
+	if (!s || !e) {
+		free(s);
+		free(e);
+		return -ENOMEM;
+	}
+	ns = find_peak(e, event_count, s, &bytes);
+	free(e);
+	for (i = 0; i < n; i++) {
+		if (!is_alloc(&rows[x[i].object]))
+			continue;
+		if (!x[i].end_ns) {
+			s[x[i].object].at_end += x[i].size;
+			end += x[i].size;
+		}
+		if (x[i].begin_ns > ns || (x[i].end_ns && x[i].end_ns <= ns))
+			continue;
+		s[x[i].object].at_peak += x[i].size;
+		s[x[i].object].kept += x[i].end_ns ? 0 : x[i].size;
+	}
+	for (i = k = 0; i < count; i++) {
+		s[k] = s[i];
+		s[k].object = &rows[i];
+		k += is_alloc(&rows[i]) || rows[i].kind == MOCA_OBJECT_SMALL;
+	}
+	qsort(s, k, sizeof(*s), compare_sites);
+	json_int(j, "peak_ns", event_count ? (int64_t)(ns - r->origin) : 0);
+	json_uint(j, "peak_bytes", bytes);
+	json_uint(j, "end_bytes", end);
+	json_uint(j, "site_count", k);
+	json_open(j, "sites", '[');
+	for (i = 0; i < k && i < SITES; i++)
+		put_site(j, &s[i]);
 	json_close(j, ']');
+	free(s);
+	return 0;
 }
 
 static int put_series(struct report *r, struct json *j, struct series *s,
@@ -175,18 +262,16 @@ static int put_series(struct report *r, struct json *j, struct series *s,
 int report_allocs(struct report *r, struct json *j)
 {
 	struct series *s = calloc(SERIES + 1, sizeof(*s));
-	struct bar *bars = calloc(BARS + 1, sizeof(*bars));
 	const struct moca_instance *x;
 	const struct moca_object *rows;
-	size_t i, n, k, bar_count = 0, series = 0;
-	uint8_t *of = NULL;
-	struct bar b;
-	int err = -ENOMEM;
+	size_t i, n, k, series = 0;
+	uint8_t *of = s ? assign(r, s, &series) : NULL;
+	int err;
 
-	if (s && bars)
-		of = assign(r, s, &series);
-	if (!of)
-		goto out;
+	if (!of) {
+		free(s);
+		return -ENOMEM;
+	}
 	rows = moca_objects_rows(r->objects, &k);
 	x = moca_objects_instances(r->objects, &n);
 	for (i = 0; i < n; i++) {
@@ -197,24 +282,13 @@ int report_allocs(struct report *r, struct json *j)
 		if (x[i].end_ns)
 			s[of[x[i].object]].live[bin_of(r, x[i].end_ns) + 1] -=
 				(int64_t)x[i].size;
-		b = (struct bar){ area(r, &x[i]), &x[i] };
-		if (bar_count < BARS) {
-			bars[bar_count++] = b;
-			if (bar_count == BARS)
-				for (k = BARS / 2; k-- > 0;)
-					sift(bars, k, BARS);
-		} else if (b.area > bars[0].area) {
-			bars[0] = b;
-			sift(bars, 0, BARS);
-		}
 	}
 	json_open(j, "allocs", '{');
-	put_bars(r, j, bars, bar_count);
-	err = put_series(r, j, s, series);
+	err = put_sites(r, j);
+	if (!err)
+		err = put_series(r, j, s, series);
 	json_close(j, '}');
-out:
 	free(of);
 	free(s);
-	free(bars);
 	return err;
 }

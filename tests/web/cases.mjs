@@ -663,6 +663,19 @@ await test("an imagined machine: threads where the analysis puts them", async ()
 		must(!await page.locator("#assumed").count(), "the recorded machine is said to be another"));
 });
 
+await test("allocations by site", () => withPage("recorded", { hash: "#/allocations" }, async (page) => {
+	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='sites'] [data-action='CSV']")]);
+	const [head, ...rows] = readFileSync(await d.path()).toString().trim().split("\r\n").map((l) => l.split(","));
+	must(head.join() === "structure,site,calls,bytes,most_bytes,bytes_at_peak,bytes_at_peak_kept,bytes_at_end", head.join());
+	/* One buffer each of two threads, which are freed, and one of both, which is not. */
+	const of = (name) => rows.find((r) => r[0].startsWith(name)).slice(2).map(Number), buffer = 256 * 4096;
+	must(of("own_buffer").slice(0, 2).join() === `2,${2 * buffer}` && of("own_buffer")[5] === 0 && of("own_buffer")[4] === 0, of("own_buffer").join());
+	must(of("shared_buffer").join() === `1,${[buffer, buffer, buffer, buffer, buffer].join()}`, of("shared_buffer").join());
+	const said = await page.textContent("[data-figure='sites'] .subtitle"), peak = rows.reduce((n, r) => n + Number(r[5]), 0);
+	must(peak >= 2 * buffer && said.includes(`${+(peak / 2 ** 20).toFixed(peak < 10 * 2 ** 20 ? 2 : 1)} MiB`), `${said}: the sites have ${peak} bytes at the peak`);
+	must((await page.textContent("[data-figure='sites'] table")).includes("shared_buffer"), "no table");
+}));
+
 await test("the working set", () => withPage("recorded", { hash: "#/rates" }, async (page) => {
 	must(await colors(page, "[data-figure='working-set'] canvas") > 3, "nothing is drawn");
 	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='working-set'] [data-action='CSV']")]);
@@ -685,7 +698,7 @@ await test("narrow screens and paper", () => withPage("recorded", { viewport: { 
 		await go(page, `#/${v}`);
 		const w = await page.evaluate(() => document.documentElement.scrollWidth);
 		must(w <= 420, `${v} is ${w} wide`);
-		must(await page.evaluate(() => [...document.querySelectorAll("svg.bars:not(.lives)")].every((x) => x.viewBox.baseVal.width <= x.clientWidth + 1)), `${v}: text of bars shrinks`);
+		must(await page.evaluate(() => [...document.querySelectorAll("svg.bars")].every((x) => x.viewBox.baseVal.width <= x.clientWidth + 1)), `${v}: text of bars shrinks`);
 	}
 	await toObject(page);
 	await page.screenshot({ path: `${shots}/narrow-object.png`, fullPage: true });

@@ -93,9 +93,9 @@ export const texts = {
 		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",
 		act: "A peak of temporary buffers: reuse one. Memory that is allocated and freed in turn: keep it, so its pages are not touched first again and again.",
 	},
-	bars: {
-		read: "One line per object (the ones with most bytes times life), from its allocation to its end. Colour: the structure it belongs to. Click it to see that structure.",
-		reveal: "Lives: what is allocated at the start and never freed, what is allocated anew in each step.",
-		act: "What lives equally long and is used together can be allocated together.",
+	sites: {
+		read: "Each line is a place in the program that allocates (with the variable that it is assigned to). Bars: bytes of it that were alive when most was allocated in all, divided by what was freed later and what was kept until the end. The table also has its calls, all bytes that it ever allocated, the most that were alive at once, and those alive at the end. Small objects are counted by site without times: of these it is not known when they were alive.",
+		reveal: "What the peak consists of, which decides how much memory the program needs; what is never freed (a leak, or a cache); what is allocated again and again (many calls, much in all, little at once).",
+		act: "Begin with the longest bar: free it earlier, or make it smaller. Where much in all stands beside little at once, allocate once and use it again.",
 	},
 };

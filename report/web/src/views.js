@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The views of the whole run; view-object.js has that of one structure.
-import { h, tip, pairs } from "./dom.js";
+import { h } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { lines, bars, strips } from "./charts.js";
 import { raster } from "./raster.js";
@@ -389,41 +389,38 @@ export function rates(d) {
 
 /* --- allocations --------------------------------------------------------- */
 
-function gantt(d, list, color) {
-	const line = Math.max(3, Math.min(14, Math.floor(420 / list.length))), width = 980, left = 8;
-	const height = list.length * line + 26, w = width - left - 8;
-	const svg = h("svg", { class: "bars lives", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Lives of the largest allocated objects" });
-	const x = (ns) => left + Math.min(1, Math.max(0, (ns - d.time.begin_ns) / d.length)) * w;
-	for (const t of f.ticks(d.time.begin_ns, d.time.end_ns, 8))
-		svg.append(h("line", { class: "grid", x1: x(t), x2: x(t), y1: 0, y2: height - 20 }),
-			h("text", { class: "tick", x: x(t), y: height - 6, "text-anchor": "middle" }, f.time(t)));
-	list.forEach((b, i) => {
-		const o = d.objectAt.get(b[0]), end = b[5] ?? d.time.end_ns;
-		const r = h("rect", { class: "link", x: x(b[4]), y: i * line, width: Math.max(1.5, x(end) - x(b[4])), height: Math.max(2, line - 1), style: { fill: color(b[0]) },
-			onclick: () => d.plotAt.has(b[0]) && (location.hash = `#/object/${b[0]}`) });
-		r.addEventListener("pointermove", (e) => tip.show(e.clientX, e.clientY, pairs([
-			["Structure", o ? f.cut(o.name, 60) : "not listed"], ["Size", f.bytes(b[3])], ["Address", b[2]],
-			["From", f.time(b[4])], ["To", b[5] === null ? "the end" : f.time(b[5])], ["Accesses", f.count(b[6])]])));
-		r.addEventListener("pointerleave", () => tip.hide());
-		svg.append(r);
-	});
-	return svg;
+function siteTable(d, list) {
+	const head = ["Allocated by", "Calls", "In all", "Most at once", "At the peak", "At the end"], known = (v) => v === undefined ? "–" : f.bytes(v);
+	return h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of sites that allocate" }, h("table", {},
+		h("thead", {}, h("tr", {}, head.map((x, i) => h("th", { scope: "col", class: i ? "plain n" : "plain" }, x)))),
+		h("tbody", {}, list.map((x) => h("tr", {}, h("th", { scope: "row" }, d.plotAt.has(x.object) ? h("a", { href: `#/object/${x.object}`, title: f.cut(x.name, 400) }, f.cut(x.name, 48)) : f.cut(x.name, 48),
+			x.site && h("div", { class: "site", title: f.cut(x.site, 400) }, f.cut(x.site, 60))),
+		[f.count(x.calls), f.bytes(x.bytes), known(x.most), x.at_peak === null ? "–" : f.bytes(x.at_peak), known(x.at_end)].map((v) => h("td", { class: "n" }, v)))))));
+}
+
+function sites(d) {
+	const a = d.allocs, top = a.sites.filter((x) => x.at_peak).slice(0, 16), kept = p.css(p.WRITE), freed = p.css(p.READ);
+	const b = bars({ label: "Bytes of each site when most was allocated", text: f.bytes, steps: f.byteSteps, rows: top.map((x) => ({ label: x.name, href: d.plotAt.has(x.object) ? `#/object/${x.object}` : null,
+		parts: [{ value: x.at_peak - x.kept, color: freed, label: "freed later" }, { value: x.kept, color: kept, label: "kept until the end" }] })) });
+	return figure({ id: "sites", title: "Allocations by site", explain: texts.sites, svg: b.svg,
+		subtitle: `Most was allocated at ${f.time(a.peak_ns)}: ${f.bytes(a.peak_bytes)}; at the end ${f.bytes(a.end_bytes)} were. ` +
+			(a.site_count > a.sites.length ? `The first ${a.sites.length} of ${f.count(a.site_count)} sites` : `${f.count(a.site_count)} site${a.site_count === 1 ? "" : "s"}`),
+		body: [legend([[freed, "at the peak, freed later"], [kept, "kept until the end"]]), b.element, siteTable(d, a.sites)],
+		rows: () => [["structure", "site", "calls", "bytes", "most_bytes", "bytes_at_peak", "bytes_at_peak_kept", "bytes_at_end"],
+			...a.sites.map((x) => [x.name, x.site, x.calls, x.bytes, x.most ?? "", x.at_peak ?? "", x.kept ?? "", x.at_end ?? ""])] });
 }
 
 export function allocations(d) {
 	const a = d.allocs;
 	if (!a.series.length)
-		return [h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are told in bulk and have no lives of their own." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
+		return [a.sites.length > 0 && h("section", { class: "panel" }, siteTable(d, a.sites)), h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are counted by site, without times." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
 	const colors = p.categorical(a.series.length).map(p.css);
 	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.name || `structure ${id}`;
 	const chart = lines({ x: binTimes(d), xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, ySteps: f.byteSteps, label: "Allocated bytes over time", height: 280,
 		series: [{ label: "all together", values: a.live.reduce((s, v) => s.map((n, i) => n + v[i]), new Float64Array(d.time.rate_bins)), color: p.variable("--text"), width: 2, stepped: true },
 			...a.series.map((id, i) => ({ label: name(id), values: a.live[i], color: colors[i], stepped: true }))] });
-	const of = new Map(a.series.map((id, i) => [id, colors[i]]));
-	const list = a.bars.slice(0, 300), svg = gantt(d, list, (id) => of.get(id) || "var(--muted)");
 	return [
-		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations told one by one, ${f.count(d.totals.small)} small ones in bulk (${f.bytes(d.totals.small_bytes)}, not drawn)${d.totals.thinned ? `; ${d.totals.thinned}, the others counted` : ""}`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
-		figure({ id: "lives", title: "Lives of objects", subtitle: `${f.count(list.length)} objects, by their begin`, explain: texts.bars, body: h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Drawing of the lives" }, svg), svg: () => svg,
-			rows: () => [["structure", "pid", "address", "bytes", "begin_ns", "end_ns", "accesses"], ...a.bars.map((b) => [name(b[0]), ...b.slice(1)])] }),
+		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations with a time each; ${f.count(d.totals.small)} small (${f.bytes(d.totals.small_bytes)} in all) only counted by site, not drawn${d.totals.thinned ? `; ${d.totals.thinned}, the others counted` : ""}`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		sites(d),
 	];
 }
