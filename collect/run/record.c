@@ -260,20 +260,21 @@ static void describe(struct moca_meta *m)
 	moca_meta_set(m, "state", "recording");
 }
 
-/* The program was not even begun: why. */
-static void explain_exec(void)
+/* The program was not even begun: says why. 1; 0: it was. */
+static int explain_exec(void)
 {
 	struct exec_failure why;
 
 	if (rec.attach ||
 	    read(start.exec_report, &why, sizeof(why)) != sizeof(why))
-		return;
+		return 0;
 	if (why.what)
 		moca_error("cannot %s: %s; see moca doctor", why.what,
 			   strerror(why.error));
 	else
 		moca_error("cannot execute %s: %s", rec.opt->argv[0],
 			   strerror(why.error));
+	return 1;
 }
 
 static void start_companion(void)
@@ -394,7 +395,7 @@ static int has_sampler(void)
 /* In the engine: everything between the directory and the exit code. */
 static int engine(struct moca_meta *meta, struct moca_writer *writer)
 {
-	int err, code, sig;
+	int err, code, sig, failed;
 
 	err = pthread_create(&rec.supervisor, NULL, supervisor_main, NULL);
 	if (err) {
@@ -441,18 +442,19 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 		discard(meta);
 		return EXIT_OURS;
 	}
+	/* First the cause; of a trace of nothing there is nothing to ask. */
+	failed = explain_exec();
 	finish_companion(meta);
 	finish_machine(meta);
 	tell_rights(meta);
 	rec.way->summary(&rec);
-	if (!rec.opt->quiet)
+	if (!rec.opt->quiet && !failed)
 		moca_say("next: moca info %s", rec.dir);
-	explain_exec();
 	code = failure_exit_code(&rec, &sig);
 	if (!rec.attach)	/* as wait(2) has it */
 		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
 	moca_seal_write(meta, rec.dirfd);
-	if (rec.opt->companion && rec.opt->companion->answer)
+	if (!failed && rec.opt->companion && rec.opt->companion->answer)
 		rec.opt->companion->answer(rec.opt->companion->arg, rec.dir);
 	launch_tell_end(&rec, code, sig);
 	return code;

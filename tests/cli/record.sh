@@ -51,6 +51,11 @@ run "answer, by itself" 0 "$MOCA" summary --first "$tmp/s" && { [ -s "$tmp/out" 
 	not_ok "answer, by itself" "nothing is said"; }
 run "no answer" 0 "$MOCA" record --no-summary -o "$tmp/ns" -- true && { grep -q 'moca summary' "$tmp/err" &&
 	not_ok "no answer" "$(cat "$tmp/err")" || ok "no answer"; }
+# Why nothing ran comes first, and there is nothing to look at.
+printf '#!/no/such/interpreter\n' >"$tmp/script" && chmod +x "$tmp/script"
+run "no interpreter" 127 "$MOCA" record -o "$tmp/ni" -- "$tmp/script" && {
+	head -n 1 "$tmp/err" | grep -q 'error: cannot execute .*/script: No such file' &&
+		! grep -q 'next: ' "$tmp/err" && ok "no interpreter" || not_ok "no interpreter" "$(cat "$tmp/err")"; }
 run "status line" 0 script -qec "$MOCA record -o $tmp/tty -- sleep 1.5" /dev/null &&
 	has "status line" "$tmp/out" 'faults/s, overhead'
 run "exit code told" 3 "$MOCA" record -q -o "$tmp/e3" -- sh -c 'exit 3' &&
