@@ -107,6 +107,9 @@ static void print_first(const struct moca_finding *f)
 		       100 * f->after,
 		       100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->gain,
 		       moca_confidence_name(f->confidence));
+	else if (f->kind == MOCA_FINDING_CHURN)
+		printf("predicted: not known; confidence %s\n",
+		       moca_confidence_name(f->confidence));
 	else
 		printf("it has to do with %.0f %% of all accesses; confidence %s\n",
 		       100 * f->gain, moca_confidence_name(f->confidence));

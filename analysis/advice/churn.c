@@ -204,26 +204,40 @@ static double taken_ns(const struct churn *x)
 	return ns > 0 ? ns : 0;
 }
 
+/* Were faults dearer when the price was measured than in the program? */
+static int is_beyond(const struct churn *x)
+{
+	return taken_ns(x) >= x->cpu_ns;
+}
+
 static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 {
 	double s = taken_ns(x) / 1e9, all = x->cpu_ns / 1e9;
-	/* Faults were dearer when the price was measured than in the program. */
-	int beyond = s > all;
 
-	f->seconds = beyond ? all : s;
-	f->confidence = x->explained >= 0.9 && !beyond ? MOCA_CONFIDENCE_HIGH :
-							 MOCA_CONFIDENCE_MEDIUM;
-	finding_set(r, &f->title,
-		    "memory is given back to the kernel and taken again: %s%.0f %% of the CPU time goes to its page faults",
-		    beyond ? "up to " : "", 100 * f->gain);
+	if (is_beyond(x)) {
+		f->confidence = MOCA_CONFIDENCE_LOW;
+		finding_set(r, &f->title,
+			    "memory is given back to the kernel and taken again %" PRIu64 " times; what its page faults take is not known",
+			    x->again);
+	} else {
+		f->seconds = s;
+		f->confidence = x->explained >= 0.9 ? MOCA_CONFIDENCE_HIGH :
+						      MOCA_CONFIDENCE_MEDIUM;
+		finding_set(r, &f->title,
+			    "memory is given back to the kernel and taken again: %.0f %% of the CPU time goes to its page faults",
+			    100 * f->gain);
+	}
 	finding_line(r, f->evidence,
 		     "%" PRIu64 " first touches of %" PRIu64 " pages: %" PRIu64 " were of memory that the program had before",
 		     x->touches, r->p->distinct, x->again);
-	finding_line(r, f->evidence,
-		     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s%s",
-		     x->price_ns, s, all,
-		     beyond ? ", which cannot be: they were less dear in the program" :
-			      "");
+	if (is_beyond(x))
+		finding_line(r, f->evidence,
+			     "the price of a first touch that was measured when the recording began, %.0f ns, was not the program's: all of them would take longer than its %.2f s of CPU time. Record on an idle machine to know",
+			     x->price_ns, all);
+	else
+		finding_line(r, f->evidence,
+			     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s",
+			     x->price_ns, s, all);
 	if (x->huge)
 		finding_line(r, f->evidence,
 			     "up to %" PRIu64 " of these pages lie where the program asked for huge pages: without the recorder, which needs small ones, one of them takes %.0f ns less, which is taken off",
@@ -266,7 +280,7 @@ int rule_churn(struct rules *r)
 	if (!CONDITIONS(r, MOCA_FINDING_CHURN, NULL, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_CHURN, x.top[0],
-			share < 1 ? share : 1);
+			is_beyond(&x) ? GAIN_MIN : share);
 	if (f)
 		say(r, f, &x);
 	return f != NULL;

@@ -13,6 +13,8 @@
 /* Rows with windows: a KiB each. */
 #define ROWS_WITH_WINDOWS 20000
 #define AHEAD 24		/* accesses */
+/* What the number of intervals in (perhaps corrupt) metadata may reach. */
+#define INTERVALS_MAX (1u << 22)
 
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
@@ -472,6 +474,11 @@ static int finish(struct gather *g)
 	struct moca_profile *p = g->p;
 	size_t i;
 	int err = make_rows(g);
+
+	/* As the recorder counts them: at the end some may have no accesses. */
+	if (p->intervals && p->intervals < g->intervals &&
+	    g->intervals < INTERVALS_MAX)
+		p->intervals = g->intervals;
 
 	if (!err)
 		err = pass_pages(g);

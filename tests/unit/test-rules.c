@@ -99,6 +99,15 @@ static int churn(void)
 	CHECK(has_line(advice->findings[0].try_, "MALLOC_CONF=dirty_decay"));
 	CHECK(!steps(STEPS, 2000, "/usr/lib/libmimalloc.so.2.0"));
 	CHECK(has_line(advice->findings[0].try_, "MIMALLOC_PURGE_DELAY=-1"));
+	/* Faults were dearer when their price was measured. */
+	cpu_ms = 100;
+	CHECK(!steps(STEPS, 2000, NULL));
+	cpu_ms = 1000;
+	f = finding(MOCA_FINDING_CHURN);
+	CHECK(f && near(f->gain, 0.05) && isnan(f->seconds));
+	CHECK(f->confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(strstr(f->title, "198000 times; what its page faults take is not known"));
+	CHECK(has_line(f->evidence, "longer than its 0.10 s of CPU time"));
 	/* The program's own mmap: malloc has no part in it. */
 	made_by = MOCA_ALLOC_MMAP;
 	CHECK(!steps(STEPS, 2000, NULL));
@@ -488,7 +497,7 @@ static int line_turns(void)
 	      has_line(f->evidence, "(byte 16)") &&
 	      has_line(f->evidence, "#1 writes") &&
 	      has_line(f->evidence, "(byte 40)"));
-	CHECK(has_line(f->evidence, "seen 59 times in 60 intervals"));
+	CHECK(has_line(f->evidence, "seen 59 times in 61 intervals"));
 	CHECK(has_line(f->try_, "moca record --exact --granularity 64"));
 	CHECK(profile->lines.count == 2 && !profile->lines.left_out);
 	CHECK(!noted("exact addresses"));
@@ -548,13 +557,16 @@ static int closest(void)
 /* --- too few intervals ------------------------------------------------------ */
 
 static unsigned long own_ms, look_ms;
+static unsigned all_intervals;	/* as the recorder counted them; 0: it did not */
 
 static void put_costs(struct moca_meta *m)
 {
 	/* Three intervals: two sweeps. */
 	if (moca_meta_set(m, "cost.wall_ns", "%lu000000", own_ms + 100) ||
 	    moca_meta_set(m, "cost.wall_added_ns", "100000000") ||
-	    moca_meta_set(m, "cost.repeated.ns", "%lu000000", 2 * look_ms))
+	    moca_meta_set(m, "cost.repeated.ns", "%lu000000", 2 * look_ms) ||
+	    (all_intervals &&
+	     moca_meta_set(m, "intervals", "%u", all_intervals)))
 		abort();
 }
 
@@ -588,6 +600,10 @@ static int too_few(void)
 	CHECK(noted("--budget 100% and work for 5 s or more") &&
 	      !noted("none"));
 	CHECK(!few(50, 1) && noted("0.05 s by itself: give it more work"));
+	/* In the last ones nothing was accessed: they count as well. */
+	all_intervals = 5;
+	CHECK(!few(1000, 10) && noted("5 intervals only"));
+	all_intervals = 0;
 	/* An old trace does not know. */
 	CHECK(!few(0, 0) && noted("--interval 20ms --budget 50%, or"));
 	return 0;
