@@ -294,7 +294,8 @@ void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
 	double before = touch_ns(a), touched;
-	uint64_t sum, still, side, busiest, own, chill, again;
+	uint64_t sum, still, side, busiest, own, chill, again, free_ns;
+	uint64_t ended = atomic_load(&a->rec->ended_ns);
 	struct control *c = &a->control;
 	struct control_window w;
 
@@ -330,6 +331,10 @@ void account_window(struct account *a, const struct account_faults *f)
 		.beside_ns = estimate_since(side, a->beside_ns),
 	};
 	take_idle(a, now, side);
+	free_ns = ns_of(a, COST_FREE);
+	if (ended && !a->rec->attach)
+		control_cut(&w, estimate_since(ended, a->at_ns),
+			    estimate_since(free_ns, a->free_ns));
 	if (a->began)
 		control_settle(c, &w);
 	own = estimate_since(moca_thread_cpu_ns(), a->cpu_before);
@@ -340,6 +345,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->beside_ns = side;
 	a->waited_ns = sum;
 	a->stopped_ns = still;
+	a->free_ns = free_ns;
 	a->cold_ns = chill;
 	a->at_ns = now;
 }
@@ -360,7 +366,7 @@ void account_write(struct account *a, uint64_t ns)
 
 void account_end(struct account *a)
 {
-	uint64_t ended = a->rec->ended_ns, now = moca_now_ns(), cpu;
+	uint64_t ended = atomic_load(&a->rec->ended_ns), now = moca_now_ns(), cpu;
 	struct account_faults none = { 0 };
 
 	if (ended && now > ended && !a->rec->attach) {

@@ -743,6 +743,6 @@ void supervisor_run(struct recorder *rec)
 		cost_stop_end(&rec->costs, tasks_find(tid));
 		begin_program(rec);
 	}
-	rec->ended_ns = moca_now_ns();
+	atomic_store(&rec->ended_ns, moca_now_ns());
 	end_helpers();
 }

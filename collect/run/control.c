@@ -115,6 +115,17 @@ void control_settle(struct control *c, const struct control_window *w)
 			    COLD_SHARE * (w->wall_ns - fmax(spent, 0)));
 }
 
+void control_cut(struct control_window *w, double alive_ns, double freed_ns)
+{
+	double wall_ns = w->wall_ns;
+
+	if (!(wall_ns > 0))
+		return;
+	w->wall_ns = clamp(alive_ns, 0, wall_ns);
+	w->beside_ns *= w->wall_ns / wall_ns;
+	w->total_ns -= clamp(freed_ns, 0, HUGE_VAL);
+}
+
 void control_stall(struct control *c, double ns)
 {
 	c->spent_ns += clamp(ns, 0, MOST_NS);

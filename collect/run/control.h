@@ -67,6 +67,12 @@ void control_swept(struct control *c, uint64_t now_ns);
  * work in the window.
  */
 void control_settle(struct control *c, const struct control_window *w);
+/*
+ * The program ended alive_ns after the window began. What followed is the end of
+ * the recording, which is a stall: memory that was given back then, in freed_ns,
+ * and our own work are not the window's.
+ */
+void control_cut(struct control_window *w, double alive_ns, double freed_ns);
 /* Time in which the program could do nothing: its start, its end. */
 void control_stall(struct control *c, double ns);
 /* CPU time so far, ns. */

@@ -73,7 +73,7 @@ struct recorder {
 	uint64_t launch_ns;	/* our own exec, as good as */
 	struct costs costs;
 	atomic_ulong began_ns;	/* the program's first instruction; 0: to come */
-	uint64_t ended_ns;	/* its last task's end, once all ended */
+	atomic_ulong ended_ns;	/* its last task's end, once all ended */
 };
 
 

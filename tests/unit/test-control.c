@@ -165,6 +165,33 @@ static int t_saves(void)
 	return 0;
 }
 
+/* The end of the recording is a stall: no window has it as well. */
+static int t_ends(void)
+{
+	struct control c;
+	struct control_window w = window(100);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 1, 0);
+	w.program_ns = 20 * MS;
+	w.total_ns = 35 * MS;
+	w.beside_ns = 50 * MS;
+	control_cut(&w, 40 * MS, 25 * MS);
+	control_settle(&c, &w);
+	/* Of what runs beside, two fifths; none of what was given back. */
+	CHECK(fabs(c.spent_ns - 30 * MS) < 1);
+	control_stall(&c, 60 * MS);
+	CHECK(fabs(c.spent_ns - 90 * MS) < 1);
+	/* It had ended before the window began. */
+	w = window(50);
+	w.total_ns = w.beside_ns = 25 * MS;
+	control_cut(&w, 0, 25 * MS);
+	control_settle(&c, &w);
+	control_cut(&w, -1e15, -1e15);
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 90 * MS) < 1);
+	return 0;
+}
+
 /* What runs beside the program costs it time only while no CPU is idle. */
 static int t_beside(void)
 {
@@ -410,6 +437,7 @@ int main(void)
 	run("control: estimate", t_estimate);
 	run("control: threads", t_threads);
 	run("control: what private pages take more", t_saves);
+	run("control: the end of a program", t_ends);
 	run("control: beside the program", t_beside);
 	run("control: CPU time", t_cpu);
 	run("control: what may come on top", t_cold);
