@@ -184,7 +184,7 @@ int tracer_session_open(struct tracer_session **out,
 	if (!err)
 		err = tracer_slot_take(&s->slot, opt->name,
 				       opt->is_private ? MOCA_SLOT_PRIVATE : 0,
-				       opt->session);
+				       opt->session, opt->quiet);
 	if (!err)
 		err = tracer_shm_create(&s->shm, s->slot.session);
 	/* Beside a page trace most programs never ask for one. */

@@ -183,12 +183,17 @@ static int is_name_held(const struct tracer_registry *r, const char *name)
 	return 0;
 }
 
+/* What is done about the buffers of a slot that is freed. */
+enum buffers { BUFFERS_STAY, BUFFERS_QUIETLY, BUFFERS_SAY };
+
 /*
  * Free slot i, whose collector is dead, and what it left beside; under the
- * lock. Say how to get what was in its buffers, if that is wanted.
+ * lock. Drop buffers that nobody can have, or say how to get what is in them.
  */
-static int clear_slot(struct tracer_registry *r, unsigned int i, int say)
+static int clear_slot(struct tracer_registry *r, unsigned int i,
+		      enum buffers buffers)
 {
+	int say = buffers == BUFFERS_SAY;
 	struct moca_registry_slot s, none = { .state = MOCA_SLOT_FREE };
 	struct access a = { .map = r->map, .index = i, .slot = &s };
 	char file[MOCA_SESSION_NAME_MAX + 16], dir[PATH_MAX] = "";
@@ -204,13 +209,15 @@ static int clear_slot(struct tracer_registry *r, unsigned int i, int say)
 		snprintf(file, sizeof(file), "%s.sock", s.name);
 		unlinkat(r->dirfd, file, 0);
 	}
-	if (say)
+	if (buffers != BUFFERS_STAY)
 		tracer_shm_noted_directory(s.session, dir, sizeof(dir));
 	if (tracer_shm_is_orphan(dir)) {
-		moca_warn("trace %s's collector was killed, and %s is gone: "
-			  "what was in its buffers is dropped", s.name, dir);
+		if (say)
+			moca_warn("trace %s's collector was killed, and %s is "
+				  "gone: what was in its buffers is dropped",
+				  s.name, dir);
 		tracer_shm_drop(s.session);
-	} else if (dir[0])
+	} else if (dir[0] && say)
 		moca_warn("trace %s's collector was killed; to get what was in "
 			  "its buffers: moca trace recover %s", s.name, dir);
 	return 0;
@@ -238,7 +245,7 @@ static void repair(struct tracer_registry *r)
 	err = lock_all(r);
 	for (i = 0; i < MOCA_REGISTRY_SLOTS && !err; i++)
 		if (is_broken(r, i))
-			err = clear_slot(r, i, 1);
+			err = clear_slot(r, i, BUFFERS_SAY);
 	unlock_all(r);
 }
 
@@ -276,7 +283,7 @@ int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session)
 		    s.state == MOCA_SLOT_FREE || s.session != session)
 			continue;
 		err = tracer_registry_is_held(r, i) ? -EBUSY :
-						      clear_slot(r, i, 0);
+						      clear_slot(r, i, BUFFERS_STAY);
 	}
 	unlock_all(r);
 	return err;
@@ -340,7 +347,7 @@ uint64_t tracer_random_session(void)
 }
 
 int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags,
-		     uint64_t session)
+		     uint64_t session, int quiet)
 {
 	struct moca_registry_slot new = { .state = MOCA_SLOT_STOPPED };
 	int err, i;
@@ -364,7 +371,8 @@ int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags,
 			 (uint32_t)s->session);
 		i = choose(&s->reg, s->name);
 	}
-	err = i < 0 ? i : clear_slot(&s->reg, (unsigned int)i, 1);
+	err = i < 0 ? i : clear_slot(&s->reg, (unsigned int)i,
+					 quiet ? BUFFERS_QUIETLY : BUFFERS_SAY);
 	if (!err)
 		err = lock_byte(s->reg.fd, F_OFD_SETLK, F_WRLCK,
 				lock_offset((unsigned int)i), NULL);

@@ -53,11 +53,12 @@ int tracer_registry_reclaim(struct tracer_registry *r, uint64_t session);
 
 /*
  * Take a slot for a new session; it is stopped until tracer_slot_set.
- * name is "" for one made of our pid; session 0 for a random one. 0, or -errno
- * after a message.
+ * name is "" for one made of our pid; session 0 for a random one. If it was that of
+ * a dead one, how to recover that is said, unless quiet. 0, or -errno after a
+ * message.
  */
 int tracer_slot_take(struct tracer_slot *s, const char *name, uint32_t flags,
-		     uint64_t session);
+		     uint64_t session, int quiet);
 uint64_t tracer_random_session(void);
 /* Change what programs read; they see it within 10 ms. 0; -EFAULT. */
 int tracer_slot_set(struct tracer_slot *s, const struct tracer_wish *w);
