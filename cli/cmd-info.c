@@ -118,6 +118,8 @@ static void print_head(const struct info *in, const char *path)
 		text_name(stdout, budget, 0);
 	}
 	putchar('\n');
+	if (!in->exact)
+		resolution_print(&in->resolution);
 	print_line("Read or write", meta(in, META_READ_WRITE), "", NULL);
 	print_line("Physical", meta(in, META_PHYS), "", NULL);
 	if (in->s.rows)
@@ -512,6 +514,8 @@ static int show(struct info *in, const char *path, int as_json)
 {
 	int err = moca_info_compute(&in->s, in->t);
 
+	if (!err)
+		err = resolution_of(&in->resolution, &in->s);
 	if (!err)
 		err = moca_rates_compute(&in->rates, in->t, 1);
 	if (err) {

@@ -235,5 +235,6 @@ void info_json(const struct info *in, const char *path)
 	json_rates(&j, in->rates);
 	json_mappings(&j, in);
 	json_working_set(&j, in);
+	resolution_json(&j, &in->resolution);
 	json_close(&j, '}');
 }

@@ -5,12 +5,14 @@
 
 #include "analysis/info/info.h"
 #include "analysis/rates.h"
+#include "cli/info-resolution.h"
 
 #define INFO_COLUMNS 60	/* of pages over time */
 
 struct info {
 	struct moca_trace *t;
 	struct moca_info s;
+	struct resolution resolution;
 	struct moca_rates *rates;	/* NULL: none were sampled */
 	struct moca_certificate cert;
 	struct moca_damage damage;

@@ -84,7 +84,8 @@ void advice_checks_print(const struct advice_view *v, int width)
 	print_closest(a, width);
 	/* Of fewer intervals the notes say that nothing can be said. */
 	if (v->profile->accesses &&
-	    (v->profile->counts || v->profile->intervals >= 10))
+	    (v->profile->counts || v->profile->intervals >=
+				   MOCA_ADVICE_INTERVALS))
 		print_most_remote(v, width);
 }
 
@@ -121,7 +122,8 @@ void advice_first_print(const struct advice_view *v)
 
 	if (a->count)
 		print_first(&a->findings[0]);
-	else if (!v->profile->counts && v->profile->intervals < 10)
+	else if (!v->profile->counts &&
+		 v->profile->intervals < MOCA_ADVICE_INTERVALS)
 		printf("nothing can be said of who uses which page: %u interval%s only\n%s%s",
 		       (unsigned)v->profile->intervals,
 		       v->profile->intervals == 1 ? "" : "s",

@@ -196,7 +196,8 @@ static void print_findings(const struct advice_view *v)
 		print_finding(&a->findings[i], (unsigned)i + 1, width);
 	if (!a->count) {
 		terminal_style(STYLE_GOOD);
-		terminal_wrap("  ", v->profile->intervals < 10 &&
+		terminal_wrap("  ", v->profile->intervals <
+				    MOCA_ADVICE_INTERVALS &&
 				    !v->profile->counts ?
 			      "Nothing can be said: see below." :
 			      "None: nothing in this trace is worth a change.",

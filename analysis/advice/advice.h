@@ -25,6 +25,8 @@ enum moca_confidence {
 const char *moca_confidence_name(enum moca_confidence c);
 
 #define MOCA_FINDING_LINES 6
+/* Fewer intervals say nothing of who uses a page in the long run. */
+#define MOCA_ADVICE_INTERVALS 10
 
 /* All text is for people; names in it are as in the trace, not made safe. */
 struct moca_finding {

@@ -13,8 +13,7 @@
 #define PAGES_MIN 1024u			/* 4 MiB */
 /* A node's last-level cache, where the trace does not tell it. */
 #define PAGES_OF_CACHE 8192u	/* 32 MiB */
-/* Fewer observations say nothing of who uses a page in the long run. */
-#define INTERVALS_MIN 10
+#define INTERVALS_MIN MOCA_ADVICE_INTERVALS
 /* Shorter runs say nothing of what memory is kept for. */
 #define SECONDS_MIN 1
 /* Of all accesses to data: less is not worth a change. */

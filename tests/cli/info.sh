@@ -15,6 +15,7 @@ has "info: unseen" "$tmp/out" 'system calls were not seen' 'device: 16.0 KiB'
 has "info: mapping" "$tmp/out" '^  \[heap\] +9 +8 +32 +0 +20.00 % +100 demo' '^  /lib/demo.so +4 +16 +0'
 has "info: task" "$tmp/out" '^  0 +100 +demo +12 +16 +32' '^  1 +101 +worker +2 +8 +0 +0 +100 %' '^  2 +200 +renamed +2 +4 +4 +4'
 has "info: working set" "$tmp/out" '████' 'max 15 .*median 15 .*4 intervals'
+has "info: resolution" "$tmp/out" '^Resolution +4 intervals of 50 ms to 50 ms, median 50 ms: they tell who touched a page first; .* 10 are needed'
 has "info: slowdown" "$tmp/out" '1\.25 times'
 has "info: machine not recorded" "$tmp/out" '^Machine +not recorded'
 run "info: nodes" 0 "$MOCA" info "$tmp/nodes"
@@ -53,6 +54,8 @@ heap = [m for m in t["mappings"] if m["name"] == "[heap]" and m["pid"] == 100][0
 assert (heap["pages"], heap["reads"], heap["writes"], heap["kernel"]) == (9, 8, 32, 8), heap
 assert t["total"]["pages"] == 15 and t["total"]["accesses"] == 68
 assert t["working_set"]["pages_over_time"] == [15] * 4
+assert t["resolution"] == {"intervals": 4, "shortest_ns": 49999999,
+                           "median_ns": 49999999, "longest_ns": 49999999}
 assert t["metadata"]["command"]
 END
 for kind in lossy odd; do
