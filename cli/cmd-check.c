@@ -356,6 +356,8 @@ static void tell_coverage(const struct check *k)
 		printf("blind: %s page%s existed that no record tells of:\n",
 		       text_count(a, c.pages_blind), PLURAL(c.pages_blind));
 		blind_print(k->t, "  ");
+		if (blind_is_around(k->t))
+			puts("  The kernel maps them with their neighbours, which were read (fault-around).");
 	}
 	if (k->lost)
 		printf("lossy: while recording, %s sample%s lost, in %s chunk%s\n",
@@ -412,11 +414,14 @@ static const char *judge(const struct check *k, int truncated,
 		return "DOUBTFUL: the files are whole, and their records contradict each other";
 	if (blind_altogether(k->t, &why))
 		return "sound, but nothing can be certified";
-	if (cert.pages_blind || k->lost || k->events_lost || k->events_torn || cert.gaps ||
+	if ((cert.pages_blind && !blind_is_around(k->t)) || k->lost || k->events_lost || k->events_torn || cert.gaps ||
 	    refused_read(k->t, &refused) || moca_trace_meta(k->t, META_LOSS) ||
 	    cert.pages_seen < cert.pages_touched)
 		return sealed ? "sound, but it does not show everything" :
 				"sound as far as can be known, but it does not show everything";
+	if (cert.pages_blind)
+		return sealed ? "sound; complete but for a few pages of files that are only read" :
+				"sound as far as can be known; complete but for a few pages of files that are only read";
 	return sealed ? "sound and complete" :
 			"sound and complete as far as can be known";
 }

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "analysis/trace.h"
 #include "lib/text/json.h"
 #include "lib/text/text.h"
+
+/* Pages that the kernel maps at a fault in a file, if it has them: fault_around_bytes. */
+#define AROUND 16
 
 /* One mapping, or all of a name. */
 struct spot {
@@ -67,6 +71,38 @@ void blind_print(const struct moca_trace *t, const char *indent)
 		printf("%swhat existed in %s process%s that ended suddenly, as by a signal\n",
 		       indent, text_count(a, unwitnessed),
 		       unwitnessed == 1 ? "" : "es");
+}
+
+/* Does nobody write to what has that name? */
+static int is_read_only(const struct moca_mapping *m, size_t n,
+			const char *name)
+{
+	size_t i, found = 0;
+
+	for (i = 0; i < n; i++) {
+		if (strcmp(m[i].name, name))
+			continue;
+		if (m[i].prot & PROT_WRITE || !(m[i].flags & MOCA_MAP_FILE))
+			return 0;
+		found++;
+	}
+	return found != 0;
+}
+
+int blind_is_around(struct moca_trace *t)
+{
+	const struct moca_mapping *m;
+	struct spot s;
+	unsigned i;
+	size_t n;
+
+	if (trace_meta_u64(t, "certificate.unwitnessed", 0) ||
+	    moca_trace_mappings(t, &m, &n))
+		return 0;
+	for (i = 0; nth(t, i, &s); i++)
+		if (!s.seen || s.pages > AROUND || !is_read_only(m, n, s.name))
+			return 0;
+	return i != 0;
 }
 
 void blind_json(struct json *j, const struct moca_trace *t)

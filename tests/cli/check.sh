@@ -20,6 +20,15 @@ check lossy 0 "$tmp/lossy" '^lossy: .*3 samples were lost' '^incomplete: 14 of 1
 "$MAKE_TRACE" "$tmp/killed" killed
 check "what the recording noted as lost" 0 "$tmp/killed" '^incomplete: its collector was killed$' 'sound, but it does not show everything'
 if grep -q 'system calls' "$tmp/out"; then not_ok "check: a remark is no loss" "told"; else ok "check: a remark is no loss"; fi
+# Neighbours of what was read of a file, and what only looks so.
+blind() {
+	"$MAKE_TRACE" "$tmp/$1" complete "$2" && check "blind: $1" 0 "$tmp/$1" '^blind: ' "$3"
+}
+blind around "6 1 /lib/demo.so" '^  The kernel maps them with their neighbours'
+has "check: blind: around: verdict" "$tmp/out" ': sound; complete but for a few pages of files that are only read; 3 tasks'
+blind many "17 1 /lib/demo.so" 'sound, but it does not show everything'
+blind unread "6 0 /lib/demo.so" 'sound, but it does not show everything'
+blind written "6 1 [heap]" 'sound, but it does not show everything'
 "$MAKE_TRACE" "$tmp/doubtful" doubtful
 run "check: doubtful" 3 "$MOCA" check --meaning "$tmp/doubtful"
 has "check: doubtful" "$tmp/out" '^doubtful: task-2, chunk 0, record 2: the access to 0xdead0000 is to no mapping of process 200' \

@@ -3,6 +3,7 @@
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
  * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful]
+ * [BLIND]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
  * of INTERVALS intervals of 50 ms from START on: task 0 writes 8 pages of its
@@ -16,11 +17,13 @@
  * "only-events" has nothing else. "nodes" is complete and of a machine with
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
  * "wrong-nodes" says in its metadata that there are three. "doubtful" is complete
- * and tells SIGSEGV of another page.
+ * and tells SIGSEGV of another page. BLIND is a line of the metadata: "6 1 NAME", of
+ * NAME (/lib/demo.so, [heap]) 6 pages existed unseen, and 1 was seen.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -42,6 +45,7 @@ static struct moca_writer *writer;
 static uint64_t records, chunks, lost, lossy;
 static int only_events;
 static int killed;
+static const char *blind;
 static int doubtful;
 static int node_count;	/* in the metadata; 0: not told */
 
@@ -312,7 +316,11 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 		moca_meta_add(m, "note", "system calls were not seen");
 		if (killed)
 			moca_meta_add_loss(m, "its collector was killed");
+		if (blind && moca_meta_add(m, "blind", blind))
+			return -ENOMEM;
 	}
+	if (blind)
+		moca_meta_set(m, "certificate.pages_blind", "%d", atoi(blind));
 	moca_meta_set(m, "certificate.pages_seen", "%d", lossy ? 14 : 15);
 	moca_meta_set(m, "certificate.pages_touched", "15");
 	moca_meta_set(m, "certificate.pages_other", "1");
@@ -338,6 +346,7 @@ int main(int argc, char **argv)
 
 	only_events = !strcmp(kind, "only-events");
 	killed = !strcmp(kind, "killed");
+	blind = argc > 3 ? argv[3] : NULL;
 	doubtful = !strcmp(kind, "doubtful");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
