@@ -45,7 +45,7 @@ static int forget(struct moca_uses *u)
 		sum += of[least++];
 	u->items = to;
 	u->count = 0;
-	u->forgot = 1;
+	u->forget_at = 2 * u->seen;
 	for (i = 0; i < u->cap; i++) {
 		if (!old[i].used || magnitude(&old[i]) < least)
 			continue;
@@ -61,9 +61,19 @@ static int add(struct moca_uses *u, const struct moca_observed *x)
 	struct moca_use key = { .ip = x->ip, .key = x->key, .space = x->space };
 	struct moca_use *to;
 
-	if (uses_fit(&u->items, &u->cap, u->count))
+	u->seen++;
+	if (u->count < MOCA_USES_MAX &&
+	    uses_fit(&u->items, &u->cap, u->count))
 		return -ENOMEM;
 	to = uses_at(u->items, u->cap, &key);
+	if (!to->used && u->count == MOCA_USES_MAX) {
+		u->forgot = 1;
+		if (u->seen < u->forget_at)
+			return 0;
+		if (forget(u))
+			return -ENOMEM;
+		to = uses_at(u->items, u->cap, &key);
+	}
 	if (!to->used) {
 		*to = key;
 		to->task = x->task;
@@ -77,7 +87,7 @@ static int add(struct moca_uses *u, const struct moca_observed *x)
 		to->other++;
 	else
 		to->reads++;
-	return u->count == MOCA_USES_MAX ? forget(u) : 0;
+	return 0;
 }
 
 int moca_uses_add(struct moca_uses *u, const struct moca_observed *x,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which instructions access which data structure, and how often: in a table of
- * bounded size. When it is full, the rarer half is forgotten; from then on counts
- * are lower bounds, of what is frequent close ones.
+ * bounded size. When it is full, the rarer half is forgotten, each time that there
+ * were twice as many accesses; between, new ones are not counted. So counts are
+ * lower bounds then, of what is frequent close ones.
  */
 #ifndef MOCA_USES_H
 #define MOCA_USES_H
@@ -12,7 +13,7 @@
 
 #include "analysis/objects/objects.h"
 
-#define MOCA_USES_MAX (1u << 16)
+#define MOCA_USES_MAX (1u << 14)	/* 2 MB, with gaps: in a cache */
 
 /* What one instruction does with one structure. */
 struct moca_use {
@@ -29,6 +30,8 @@ struct moca_use {
 struct moca_uses {
 	struct moca_use *items;	/* those with .used; cap of them */
 	size_t cap, count;
+	uint64_t seen;		/* accesses, */
+	uint64_t forget_at;	/* and from how many on some are forgotten */
 	int forgot;		/* counts are lower bounds */
 };
 
