@@ -245,10 +245,14 @@ static void *run_beside(void *arg)
 	return NULL;
 }
 
-/* A thread that may run on all CPUs but ours. */
-static int start_beside(pthread_t *t, struct beside *b)
+/*
+ * A thread that may run on all CPUs but ours. Nobody waits for its end: on a
+ * busy machine it may get a CPU only later.
+ */
+static int start_beside(struct beside *b)
 {
 	pthread_attr_t a;
+	pthread_t t;
 	cpu_set_t cpus;
 	int err;
 
@@ -258,7 +262,8 @@ static int start_beside(pthread_t *t, struct beside *b)
 	if (!CPU_COUNT(&cpus) || pthread_attr_init(&a))
 		return -1;
 	err = pthread_attr_setaffinity_np(&a, sizeof(cpus), &cpus) ||
-	      pthread_create(t, &a, run_beside, b);
+	      pthread_attr_setdetachstate(&a, PTHREAD_CREATE_DETACHED) ||
+	      pthread_create(&t, &a, run_beside, b);
 	pthread_attr_destroy(&a);
 	return err;
 }
@@ -266,19 +271,17 @@ static int start_beside(pthread_t *t, struct beside *b)
 /* The same while another thread runs. 0: none has a CPU for it now. */
 static double measure_unshared_beside(void)
 {
-	struct beside b = { 0 };
+	static struct beside b;
 	uint64_t began = moca_now_ns();
 	double ns = 0;
-	pthread_t t;
 
-	if (start_beside(&t, &b))
+	if (start_beside(&b))
 		return 0;
 	while (!atomic_load(&b.state) && moca_now_ns() - began < BESIDE_NS)
 		;
-	if (atomic_load(&b.state) && b.cpu != sched_getcpu())
+	if (atomic_load(&b.state) && atomic_load(&b.cpu) != sched_getcpu())
 		ns = measure_unshared();
 	atomic_store(&b.state, 2);
-	pthread_join(t, NULL);
 	return ns;
 }
 
