@@ -122,12 +122,14 @@ void advice_first_print(const struct advice_view *v)
 
 	if (a->count)
 		print_first(&a->findings[0]);
-	else if (!v->profile->counts &&
-		 v->profile->intervals < MOCA_ADVICE_INTERVALS)
+	else if (a->undecided && !v->profile->counts)
 		printf("nothing can be said of who uses which page: %u interval%s only\n%s%s",
 		       (unsigned)v->profile->intervals,
 		       v->profile->intervals == 1 ? "" : "s",
 		       a->again ? a->again : "", a->again ? "\n" : "");
+	else if (a->undecided)
+		printf("nothing can be said of %s: moca summary's notes tell why\n",
+		       a->undecided);
 	else
 		printf("nothing in this trace is worth a change: %zu rules were asked\n",
 		       a->check_count);

@@ -370,6 +370,7 @@ void advice_json(FILE *f, const struct advice_view *v)
 		json_finding(&j, &v->advice->findings[i]);
 	json_close(&j, ']');
 	advice_checks_json(&j, v);
+	json_string(&j, "undecided", v->advice->undecided);
 	json_open(&j, "notes", '[');
 	for (i = 0; i < v->advice->note_count; i++)
 		json_string(&j, NULL, v->advice->notes[i]);

@@ -187,6 +187,7 @@ static void print_findings(const struct advice_view *v)
 {
 	const struct moca_advice *a = v->advice;
 	int width = terminal_width(TERMINAL_PIPE);
+	char buf[160];
 	size_t i;
 
 	terminal_style(STYLE_STRONG);
@@ -196,10 +197,11 @@ static void print_findings(const struct advice_view *v)
 		print_finding(&a->findings[i], (unsigned)i + 1, width);
 	if (!a->count) {
 		terminal_style(STYLE_GOOD);
-		terminal_wrap("  ", v->profile->intervals <
-				    MOCA_ADVICE_INTERVALS &&
-				    !v->profile->counts ?
-			      "Nothing can be said: see below." :
+		if (a->undecided)
+			snprintf(buf, sizeof(buf),
+				 "Nothing can be said of %s: see the notes.",
+				 a->undecided);
+		terminal_wrap("  ", a->undecided ? buf :
 			      "None: nothing in this trace is worth a change.",
 			      width);
 		terminal_style(STYLE_NONE);

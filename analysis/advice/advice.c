@@ -368,6 +368,9 @@ static void add_counts_notes(struct rules *r)
 			shared++;
 			accesses += t->lines[i].contended;
 		}
+	if (t->granularity == MOCA_COUNTS_LINE &&
+	    accesses >= GAIN_MIN * r->p->accesses && accesses)
+		r->a->undecided = "whether threads wait for each other's cache lines";
 	if (shared && t->granularity == MOCA_COUNTS_LINE)
 		advice_note(r,
 			    "%" PRIu64 " cache line%s used by several threads and written, with up to %" PRIu64 " accesses by others than the main user; whether at the same time was not recorded. Record with --slice 100ms.",

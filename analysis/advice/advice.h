@@ -73,6 +73,9 @@ struct moca_advice {
 	size_t check_count, check_cap;
 	/* With most accesses from other nodes; NULL: none has any. */
 	const struct moca_profile_object *most_remote;
+	/* What matters and the trace is too coarse to tell: "who uses which
+	   page"; NULL: nothing. */
+	const char *undecided;
 	char *again;		/* how to record it with more intervals; NULL:
 				   it has enough */
 	char **notes;		/* what was not looked at, or cannot be told */

@@ -83,6 +83,7 @@ void note_resolution(struct rules *r)
 				    ms, budget, look / 1e6, WANTED, own / 1e9,
 				    own * (1 + share) / 1e9);
 	}
+	r->a->undecided = "who uses which page";
 	if (r->a->again)
 		advice_note(r,
 			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. %s",

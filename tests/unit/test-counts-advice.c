@@ -177,6 +177,7 @@ static int t_quiet_lines(void)
 	/* nobody writes */
 	line(20, 500000, 0, 500000, 0, 1);
 	CHECK(found() == 0 && !profile->counts->lines[1].contended);
+	CHECK(!advice->undecided);
 	/* hardly anybody */
 	line(20, 500000, 10, 500000, 10, 1);
 	CHECK(found() == 0);
@@ -248,6 +249,7 @@ static int t_unsliced(void)
 	/* The first thread may have prepared it, and waits. */
 	line(1, 0, 4000000, 0, 4000000, 0);
 	CHECK(found() == 0 && noted("whether at the same time was not"));
+	CHECK(advice->undecided);
 	/* One came when the other had ended. */
 	begin(2);
 	slice(1, 0, 6);

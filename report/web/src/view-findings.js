@@ -103,7 +103,7 @@ export const further = (list) => list.length > 1 && h("section", { class: "panel
 	h("ol", { start: 2 }, list.slice(1).map((x) => h("li", {}, h("a", { href: "#/findings" }, f.cut(x.title, 200)), h("span", { class: "small" }, ` ${gainOf(x).join(" ")}`)))));
 
 /** What to say where there is no finding. */
-export const headline = (d) => d.summary.totals.intervals < 10 && !d.exact?.only ? `Little can be said: the trace has ${f.count(d.summary.totals.intervals)} interval${d.summary.totals.intervals === 1 ? "" : "s"} with accesses` :
+export const headline = (d) => d.summary.undecided ? `Nothing can be said of ${d.summary.undecided}${d.exact?.only ? ": there are no slices of time" : `: the trace has ${f.count(d.summary.totals.intervals)} interval${d.summary.totals.intervals === 1 ? "" : "s"} with accesses`}` :
 	"Nothing was found that could clearly be better";
 
 /** Nothing found is an answer, too: what was looked at, and how near. */
