@@ -254,11 +254,16 @@ install: all
 	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
 	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/
-	install -d $(DESTDIR)$(PREFIX)/share/doc/moca/pictures \
+	install -d $(DESTDIR)$(PREFIX)/share/doc/moca/doc/pictures \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/design \
 		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa
-	install -m 644 README.md doc/*.md $(DESTDIR)$(PREFIX)/share/doc/moca/
+	install -m 644 README.md CONTRIBUTING.md NEWS \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/
+	install -m 644 doc/*.md $(DESTDIR)$(PREFIX)/share/doc/moca/doc/
+	install -m 644 doc/design/*.md \
+		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/design/
 	install -m 644 doc/pictures/*.png \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/pictures/
+		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/pictures/
 	install -m 644 examples/*.c $(DESTDIR)$(PREFIX)/share/doc/moca/examples/
 	install -m 644 examples/numa/*.c \
 		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa/
