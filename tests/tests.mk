@@ -63,10 +63,33 @@ $(OWN_MOUNTS): tests/own-mounts.c tests/own-mounts.h
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
 # What makes moca's own calls fail, and what it records meanwhile.
-FAULTS := $(addprefix $(TEST_DIR)/faults/,fail.so program)
+FAULTS := $(addprefix $(TEST_DIR)/faults/,fail.so program exact-agent \
+	libraries/moca)
 $(TEST_DIR)/faults/fail.so: tests/faults/fail.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
+$(TEST_DIR)/faults/exact-agent: tests/faults/exact-fail.c $(EXACT_AGENT_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
+		$(EXACT_AGENT_LDFLAGS) -Wl,--wrap=moca_exact_call -o $@ $^
+# As moca finds them, beside itself.
+LIBRARIES := $(TEST_DIR)/faults/libraries
+$(LIBRARIES)/%-fail.o: tests/faults/library-fail.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fPIC -fno-builtin \
+		-fvisibility=hidden -DLIBRARY='"$*"' -c -o $@ $<
+FAILING := -shared -pthread -Wl,-z,nodelete -Wl,-z,now \
+	-Wl,--wrap=mmap,--wrap=open,--wrap=openat,--wrap=syscall
+$(LIBRARIES)/libmocatrace.so: $(LIBRARIES)/trace-fail.o $(TRACE_OBJ)
+	$(CC) $(FAILING) -Wl,-soname,libmocatrace.so.0 \
+		-Wl,--version-script=agent/trace/libmocatrace.map -o $@ $^
+	ln -sf libmocatrace.so $@.0
+$(LIBRARIES)/libmoca-alloc.so: $(LIBRARIES)/alloc-fail.o $(ALLOC_OBJ) \
+		$(LIBRARIES)/libmocatrace.so
+	$(CC) $(FAILING) -Wl,-soname,libmoca-alloc.so -Wl,-rpath,'$$ORIGIN' \
+		-Wl,--version-script=agent/alloc/libmoca-alloc.map -o $@ $^
+$(LIBRARIES)/moca: $(BUILD)/moca $(LIBRARIES)/libmoca-alloc.so
+	ln -f $< $@
 $(TEST_DIR)/faults/program: tests/faults/program.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
