@@ -749,6 +749,11 @@ void collector_attached(struct collector *c)
 	sampler_start(c->sampler);
 }
 
+void collector_detached(struct collector *c)
+{
+	sampler_stop(c->sampler);
+}
+
 int collector_create(struct collector **out, struct recorder *rec,
 		     struct sampler *sampler, struct moca_writer *writer,
 		     struct moca_meta *meta, struct task_clock *clock)

@@ -176,6 +176,13 @@ static void attach(struct recorder *rec, struct space *s, struct task *t)
 	attached_begin(rec, s, t);
 }
 
+/* The mappings that it makes from now on are not told. */
+static void detach(struct recorder *rec)
+{
+	collector_detached(collector);
+	attached_end(rec);
+}
+
 static const struct trace_way traced = {
 	.filtered = 1,
 	.space_bytes = sizeof(struct mm),
@@ -194,7 +201,7 @@ static const struct trace_way traced = {
 	.waits = asked_waits,
 	.give = asked_give,
 	.attach = attach,
-	.detach = attached_end,
+	.detach = detach,
 };
 
 static const struct record_way fault_way = {
