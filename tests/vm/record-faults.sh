@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# record-faults [FIRST [SPREAD]]: moca record --via kernel, of whose own calls the
+# record-faults FIRST SPREAD: moca record --via kernel, of whose own calls the
 # n-th fails, as tests/faults/run has it: the program goes on and is right, or is
 # not recorded, and moca says why; the module and its files are free again.
 MOCA=/tests/moca
 export HOME=/tmp/faults TMPDIR=/tmp/faults/tmp
 mkdir -p $TMPDIR && cd $HOME || exit 1
-first=${1:-4} spread=${2:-4}
+first=$1 spread=$2
 want=$(/tests/program)
 
 # fail CALL N: why it ended wrongly, or nothing.
@@ -18,7 +18,7 @@ fail() {
 	code=$?
 	left=$(ls -A $TMPDIR /dev/shm | grep -v -e registry -e : -e '^$' -e '^moca-0$')
 	if [ $code -ge 128 ]; then
-		echo "exit code $code"
+		echo "exit code $code: $(dmesg | tail -n 2)"
 	elif pidof program >/dev/null; then
 		echo "the program runs on"
 	elif [ "$(cat /sys/module/moca/refcnt)" != 0 ]; then
