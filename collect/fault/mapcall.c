@@ -138,6 +138,8 @@ static int leave_anonymous(struct ctx *x, uint64_t len, int prot)
 		x->ret = -ENOMEM;
 		return err;
 	}
+	task_event(x->rec, x->task, MOCA_CHANGE_MMAP, x->ret, len, 0, prot, 0,
+		   "");
 	witness_unseen(x->rec, x->task, x->ret, len,
 		       "anonymous mapping not moved: real faults only");
 	return err;
@@ -347,8 +349,11 @@ static int do_brk(struct ctx *x)
 		mm_drop(x->rec, x->mm, x->task, new, old, 0);
 	else if (new > old &&
 		 mm_move(x->rec, x->mm, &x->c, old, new,
-			 PROT_READ | PROT_WRITE, 0, "[heap]"))
+			 PROT_READ | PROT_WRITE, 0, "[heap]")) {
+		task_event(x->rec, x->task, MOCA_CHANGE_MMAP, old, new - old, 0,
+			   PROT_READ | PROT_WRITE, 0, "[heap]");
 		gap(x, old, new - old, "heap not moved: real faults only");
+	}
 	return 0;
 }
 

@@ -674,17 +674,14 @@ static int has_own_pages(pid_t tid, const struct vma *v)
 
 /* It is in the trace, and that it cannot be watched. */
 static void leave_vma(struct recorder *rec, struct task *t, const struct vma *v,
-		      const struct moca_identity *of)
+		      const struct moca_identity *of, const char *why)
 {
 	task_event_map(rec, t, v->start, v->end - v->start, v->offset, v->prot,
 		       (v->shared ? MOCA_MAP_SHARED : 0) |
 			       (v->name[0] == '/' ? MOCA_MAP_FILE : 0),
 		       v->name, of);
 	task_event(rec, t, MOCA_CHANGE_GAP, v->start, v->end - v->start, 0, 0, 0,
-		   v->shared ? "shared mapping of a device or of huge pages: "
-			       "real faults only" :
-			       "private mapping of a file that has no path any "
-			       "more: real faults only");
+		   why);
 }
 
 /*
@@ -715,9 +712,8 @@ static void move_private(struct recorder *rec, struct mm *mm,
 			       v->offset, v->name, &of);
 	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
 			   file ? MM_COPY_FILE : MM_COPY_ANONYMOUS, v->name)) {
-		task_event(rec, c->task, MOCA_CHANGE_GAP, v->start,
-			   v->end - v->start, 0, 0, 0,
-			   "mapping could not be moved: real faults only");
+		leave_vma(rec, c->task, v, &of,
+			  "mapping could not be moved: real faults only");
 	} else if (file) {
 		filecopy_add(mm, v->start, v->end, v->offset, v->name, 0, -1);
 	}
@@ -761,7 +757,11 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 			      v->shared ? REGION_SHARED : REGION_FILE, v->prot,
 			      v->offset, v->name, &of);
 	else
-		leave_vma(rec, c->task, v, &of);
+		leave_vma(rec, c->task, v, &of, v->shared ?
+			  "shared mapping of a device or of huge pages: "
+			  "real faults only" :
+			  "private mapping of a file that has no path any "
+			  "more: real faults only");
 }
 
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
