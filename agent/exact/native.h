@@ -38,6 +38,13 @@ int moca_exact_retreat_asked(struct context *c, struct kucontext *uc);
 /* The program is there, its registers in uc, its rip is pc. Does not return. */
 void moca_exact_retreat_now(struct context *c, struct kucontext *uc,
 			    uint64_t pc) __attribute__((noreturn));
+/*
+ * May a task begin in slot s, that was taken before this call? Not where a retreat
+ * is under way, with little address space, that has nothing for it to go on with.
+ */
+int moca_exact_retreat_has_room(const struct moca_exact_slot *s);
+/* Will such a retreat ask c's thread? It asks no child of vfork. */
+int moca_exact_retreat_will_ask(const struct context *c);
 /* In the child of a fork: none is under way. */
 void moca_exact_retreat_forked(void);
 

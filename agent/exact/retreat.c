@@ -40,7 +40,8 @@ struct refuge {
 static uint32_t under_way;	/* exchanged by who begins */
 static uint32_t done;		/* a futex: they may go */
 static uint8_t *refuges;	/* by slot */
-static uint32_t refuge_count;
+/* Beyond these no task begins that would have no refuge. */
+static uint32_t refuge_count = MOCA_EXACT_SLOTS;
 static const struct context *caller;
 
 static uint32_t number_of(const struct moca_exact_slot *s)
@@ -249,7 +250,7 @@ static int is_awaited(struct context *c, uint32_t n, int *unknown)
 	}
 	if (!shares_memory(c, s))
 		return 0;
-	if (context_of(s)->of_vfork || n >= refuge_count)
+	if (context_of(s)->of_vfork)
 		return 1;
 	/* It waits for the caller itself. */
 	if (c->of_vfork && tid == c->slot->parent)
@@ -280,16 +281,35 @@ static void wait_for_all(struct context *c)
 /* For as many threads as there may be, or, with little room, for those there are. */
 static int map_refuges(void)
 {
-	uint32_t used = __atomic_load_n(&moca_exact.shared->used,
-					__ATOMIC_ACQUIRE);
+	uint32_t used;
 
-	refuge_count = MOCA_EXACT_SLOTS;
 	refuges = moca_exact_map_anywhere(MOCA_EXACT_SLOTS * REFUGE_SIZE);
-	if (!refuges && used + SPARE < MOCA_EXACT_SLOTS) {
-		refuge_count = used + SPARE;
+	if (refuges)
+		return 0;
+	used = __atomic_load_n(&moca_exact.shared->used, __ATOMIC_SEQ_CST);
+	do {
+		/* Who takes a slot is among the used ones then, or sees this. */
+		__atomic_store_n(&refuge_count, used + SPARE, __ATOMIC_SEQ_CST);
+		used = __atomic_load_n(&moca_exact.shared->used,
+				       __ATOMIC_SEQ_CST);
+	} while (used > refuge_count);
+	if (refuge_count < MOCA_EXACT_SLOTS)
 		refuges = moca_exact_map_anywhere(refuge_count * REFUGE_SIZE);
-	}
+	if (!refuges)
+		__atomic_store_n(&refuge_count, MOCA_EXACT_SLOTS,
+				 __ATOMIC_RELEASE);
 	return refuges ? 0 : -ENOMEM;
+}
+
+int moca_exact_retreat_has_room(const struct moca_exact_slot *s)
+{
+	return number_of(s) < __atomic_load_n(&refuge_count, __ATOMIC_SEQ_CST);
+}
+
+int moca_exact_retreat_will_ask(const struct context *c)
+{
+	return !c->of_vfork && __atomic_load_n(&refuge_count, __ATOMIC_ACQUIRE) <
+				       MOCA_EXACT_SLOTS;
 }
 
 int moca_exact_retreat(struct context *c)
@@ -324,4 +344,5 @@ int moca_exact_retreat(struct context *c)
 void moca_exact_retreat_forked(void)
 {
 	under_way = 0;
+	refuge_count = MOCA_EXACT_SLOTS;
 }

@@ -51,6 +51,10 @@ struct context *moca_exact_thread_new(uint32_t kind)
 
 	if (!s)
 		return NULL;
+	if (!moca_exact_retreat_has_room(s)) {
+		__atomic_store_n(&s->state, MOCA_EXACT_FREE, __ATOMIC_RELEASE);
+		return NULL;
+	}
 	c = context_of(s);
 	memset(c, 0, sizeof(*c));
 	c->slot = s;
@@ -162,6 +166,10 @@ void moca_exact_thread_clone(struct context *c, long nr)
 		return;
 	}
 	child = prepare(c, &q);
+	if (!child && moca_exact_retreat_will_ask(c)) {
+		c->pc -= 2;	/* made natively, once it was asked */
+		return;
+	}
 	if (!child) {
 		moca_exact_gap(c, MOCA_EXACT_GAP_SLOTS, 0);
 		c->gpr[RAX] = (uint64_t)-11;	/* EAGAIN */

@@ -2,6 +2,7 @@
 /* The corpus: memory at an address where Moca's may be, in a program of threads. */
 #include "case.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -231,6 +232,76 @@ static void full(void)
 	printf("%s\n", resident(p));
 }
 
+/* The task waits, as Moca does in its thread for a child of vfork; or has mapped. */
+static int is_waiting(int tid)
+{
+	char path[64], text[16] = "";
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
+	fd = open(path, O_RDONLY);
+	n = fd < 0 ? -1 : (int)read(fd, text, sizeof(text) - 1);
+	close(fd);
+	return n < 0 || atoi(text) == SYS_nanosleep;
+}
+
+static int lives(void *arg)
+{
+	while (!stop)
+		sched_yield();
+	(void)arg;
+	return 0;
+}
+
+static atomic_int maps, mapped;
+
+/* More than begin at one time, and live on. */
+static int begins(void *arg)
+{
+	static char stacks[24][16384] __attribute__((aligned(16)));
+	int pid = *(int *)arg;
+
+	maps = 1;
+	while (!mapped && !is_waiting(pid))
+		sched_yield();
+	for (int i = 0; i < 24; i++)
+		if (clone(lives, stacks[i] + sizeof(stacks[i]),
+			  CLONE_VM | CLONE_PARENT | SIGCHLD, NULL) < 0 && errno != EAGAIN)
+			return 1;
+	return 0;
+}
+
+static void *makes(void *arg)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int pid = clone(begins, stack + sizeof(stack),
+			CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+
+	CHECK(pid > 0 && wait_for(pid) == 0);
+	return NULL;
+}
+
+/* Tasks begin while Moca leaves its memory, in an address space that is full. */
+static void crowded(void)
+{
+	int self = getpid();
+	pthread_t t;
+	char *p;
+
+	CHECK(!pthread_create(&t, NULL, makes, &self));
+	fill_space();
+	while (!maps)
+		;
+	p = map_over();
+	mapped = 1;
+	CHECK(!pthread_join(t, NULL));
+	stop = 1;
+	while (wait(NULL) > 0)
+		;
+	CHECK(filled(p, 64, 7));
+	printf("%s\n", resident(p));
+}
+
 /* Neither may ask for the other by kcmp: no rights, and it is not dumpable. */
 static int shares(void *arg)
 {
@@ -271,6 +342,7 @@ static const struct test_case cases[] = {
 	{ "nothing", nothing },
 	{ "alone", alone },
 	{ "full", full },
+	{ "crowded", crowded },
 	{ "undumpable", undumpable },
 	{ 0 },
 };
