@@ -13,6 +13,7 @@
 #include "analysis/counts/counts.h"
 #include "analysis/natives.h"
 #include "analysis/profile/where.h"
+#include "lib/base/shell.h"
 #include "lib/base/vec.h"
 
 #define X(rule) rule,
@@ -108,6 +109,13 @@ const char *task_text(const struct rules *r, uint32_t task, char *buf,
 				 t->name);
 	}
 	return buf;
+}
+
+const char *command_text(const struct rules *r)
+{
+	const char *command = moca_trace_meta(r->trace, "command");
+
+	return command && moca_shell_is_plain(command) ? command : "COMMAND";
 }
 
 const char *name_text(struct rules *r, const struct moca_profile_object *o)
@@ -312,7 +320,6 @@ static int has_finding(const struct rules *r, const struct moca_object *o)
 /* Small, shared, written again and again: what a page cannot tell. */
 static void note_hot_spots(struct rules *r)
 {
-	const char *command = moca_trace_meta(r->trace, "command");
 	const struct moca_profile *p = r->p;
 	unsigned told = 0;
 	size_t i;
@@ -332,7 +339,7 @@ static void note_hot_spots(struct rules *r)
 		advice_note(r,
 			    "%s (%" PRIu64 " page%s) is written by several threads in turn all the time, and they come to one cache line (see the table of lines). How often they meet there a trace of pages cannot tell: that needs a trace of exact addresses: moca record --exact --granularity 64 --slice 100ms -- %s",
 			    o->object->name, o->pages, o->pages == 1 ? "" : "s",
-			    command ? command : "COMMAND");
+			    command_text(r));
 	}
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/advice/rules.h"
+#include "lib/base/shell.h"
 
 #define QUARTERS 4
 /* One buffer that is filled bit by bit has the size that it was asked for. */
@@ -44,6 +45,7 @@ static void say(struct rules *r, struct moca_finding *f,
 	const struct moca_profile *p = r->p;
 	double mib = o->pages * 4096. / (1 << 20);
 	const char *name = name_text(r, o);
+	char word[4096];
 
 	/* Where objects were freed, others of the site may have their memory. */
 	f->confidence = o->object->end_ns ? MOCA_CONFIDENCE_MEDIUM :
@@ -66,8 +68,10 @@ static void say(struct rules *r, struct moca_finding *f,
 	finding_set(r, &f->fix,
 		    "Free what is done with, or bound %s: a longer run needs as much more memory.",
 		    name);
-	finding_line(r, f->try_, "moca objects DIR '%s' --by function   # who fills it",
-		     o->object->name);
+	if (moca_shell_word(word, sizeof(word), o->object->name))
+		finding_line(r, f->try_,
+			     "moca objects DIR %s --by function   # who fills it",
+			     word);
 }
 
 int rule_growing(struct rules *r, const struct moca_profile_object *o)

@@ -88,7 +88,6 @@ static void side(struct rules *r, const struct moca_line_user *u, char *buf,
 static void say(struct rules *r, struct moca_finding *f,
 		const struct meeting *m, unsigned lines)
 {
-	const char *command = moca_trace_meta(r->trace, "command");
 	char a[340], b[340];
 	struct moca_location at;
 	const char *path;
@@ -117,7 +116,7 @@ static void say(struct rules *r, struct moca_finding *f,
 		    MOCA_LINE);
 	finding_line(r, f->try_,
 		     "moca record --exact --granularity 64 --slice 100ms -- %s",
-		     command ? command : "COMMAND");
+		     command_text(r));
 	try_own_lines(r, f, 1);
 }
 

@@ -103,6 +103,8 @@ const char *task_text(const struct rules *r, uint32_t task, char *buf,
 /* Where the object's pages are first touched; "" if not known. */
 const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 		       size_t len);
+/* The trace's command where a shell runs just that; its words have no quotes. */
+const char *command_text(const struct rules *r);
 /* Does a program of the trace use OpenMP: is a library of it mapped? */
 int advice_openmp(struct rules *r);
 /*

@@ -3,6 +3,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
 #include "lib/base/proc.h"
+#include "lib/base/shell.h"
 #include "lib/base/strings.h"
 #include "lib/base/vec.h"
 #include "tests/unit/trace-util.h"
@@ -13,6 +14,26 @@
 #include <sys/wait.h>
 
 #define KEYS 5000
+
+/* --- shell ---------------------------------------------------------------- */
+
+static int shell(void)
+{
+	char buf[64];
+
+	CHECK(!strcmp(moca_shell_word(buf, sizeof(buf), "a b"), "'a b'"));
+	CHECK(!strcmp(moca_shell_word(buf, sizeof(buf), "x'; rm $x"),
+		      "'x'\\''; rm $x'"));
+	CHECK(!moca_shell_word(buf, sizeof(buf), ""));
+	CHECK(!moca_shell_word(buf, sizeof(buf), "a\nb"));
+	CHECK(!moca_shell_word(buf, sizeof(buf), "a\x7f"));
+	CHECK(moca_shell_word(buf, 14, "12345"));
+	CHECK(!moca_shell_word(buf, 10, "123456789"));
+	CHECK(moca_shell_is_plain("./a.out -n 3 --x=1,2:/tmp/f_+"));
+	CHECK(!moca_shell_is_plain("a; b") && !moca_shell_is_plain("$(b)"));
+	CHECK(!moca_shell_is_plain("a\nb") && !moca_shell_is_plain(""));
+	return 0;
+}
 
 /* --- vec ------------------------------------------------------------------ */
 
@@ -413,6 +434,7 @@ static int maps_own(void)
 
 int main(void)
 {
+	run("words of a shell", shell);
 	run("vec: grows, and keeps what is in it", vec_grows);
 	run("vec: ends where its room or memory does", vec_ends);
 	run("vec: zeroed", vec_zeroed);

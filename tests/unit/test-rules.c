@@ -485,6 +485,12 @@ static int turns(unsigned a, int a_type, unsigned b, int b_type, unsigned every)
 	return look("2x1");
 }
 
+static void put_command(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "command", "./a ; rm -r ."))
+		abort();
+}
+
 static int line_turns(void)
 {
 	const struct moca_finding *f;
@@ -501,6 +507,12 @@ static int line_turns(void)
 	CHECK(has_line(f->try_, "moca record --exact --granularity 64"));
 	CHECK(profile->lines.count == 2 && !profile->lines.left_out);
 	CHECK(!noted("exact addresses"));
+	/* A command that a shell would divide is not one to be copied. */
+	put_more = put_command;
+	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 2));
+	put_more = NULL;
+	f = finding(MOCA_FINDING_SHARED_LINES);
+	CHECK(f && has_line(f->try_, "-- COMMAND") && !has_line(f->try_, "rm"));
 	return 0;
 }
 

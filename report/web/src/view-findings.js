@@ -46,8 +46,14 @@ export function gainOf(x) {
 	return [percent(x.gain), "of all accesses to data are what this is about; the time that it would save is not predicted"];
 }
 
-/* A command or a line, and a button that copies it. */
-function copyable(text) {
+/*
+ * A command or a line, and a button that copies it; none where it has what a shell
+ * would take for the end of a line, or what is not shown.
+ */
+function copyable(line) {
+	const text = line.replace(/[\p{Cc}\p{Cf}]/gu, "");
+	if (text !== line)
+		return h("div", { class: "copyable" }, h("pre", { tabindex: 0 }, text));
 	const button = h("button", { type: "button", class: "quiet", "data-action": "copy", onclick: async () => {
 		try {
 			await navigator.clipboard.writeText(text);
