@@ -26,9 +26,9 @@ static void access_(struct gather *g, const struct seen *s)
 	 * As recorded a page is where the kernel said, and only that: who touches
 	 * first does not decide under each policy. It may move.
 	 */
-	if (node >= 0 && (s->is_new || !g->p->topology.what_if))
+	if (node >= 0 && (s->is_placed || !g->p->topology.what_if))
 		s->page->home = (uint8_t)node;
-	else if (s->is_new)
+	else if (s->is_placed)
 		s->page->home = MOCA_TOPOLOGY_NO_NODE;
 	if (!s->is_new)
 		return;

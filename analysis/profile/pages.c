@@ -104,16 +104,19 @@ static struct page *parked_page(struct pages *p, size_t page, unsigned lane,
 	return pages_at(p, x->at);
 }
 
-int pages_begin(struct pages *p, struct page *page, unsigned lane)
+int pages_begin(struct pages *p, struct page *page,
+		const struct moca_observed *x, unsigned lane)
 {
 	size_t at = (size_t)((char *)page - p->entries) / p->entry;
+	int is_placed = p->ids[at].era != (x->era & MOCA_ERAS);
 	struct page *from, *to;
 
 	page->users = 0;
 	page->last_lane = (uint8_t)lane;
 	page->flags |= PAGE_BEGAN;
+	p->ids[at].era = x->era & MOCA_ERAS;
 	if (page->first_lane == lane)
-		return 0;
+		return is_placed;
 	to = parked_page(p, at, page->first_lane, 1);
 	if (!to)
 		return -ENOMEM;
@@ -125,11 +128,12 @@ int pages_begin(struct pages *p, struct page *page, unsigned lane)
 	} else {
 		memset(page, 0, p->entry);
 	}
-	/* What is of the place: when it was used last. */
+	/* What is of the place: its node, and when it was used last. */
+	page->home = to->home;
 	page->last_interval = to->last_interval;
 	page->last_window = to->last_window;
 	page->last_lane = (uint8_t)lane;
 	page->users = 0;
 	page->flags |= PAGE_BEGAN;
-	return 0;
+	return is_placed;
 }

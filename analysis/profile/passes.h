@@ -40,7 +40,7 @@ struct page {
 /* Which page it is, apart: an access does not need it. */
 struct page_id {
 	uint64_t number : 52;	/* of the page */
-	uint64_t era : 12;	/* of its memory when it came to the row */
+	uint64_t era : 12;	/* of its memory when its last history began */
 	uint32_t space;
 	uint32_t key;		/* of the row */
 };
@@ -69,10 +69,12 @@ struct page *pages_at(const struct pages *p, size_t i);
 /* The page of an access; NULL: no room. */
 struct page *pages_get(struct pages *p, const struct moca_observed *x);
 /*
- * The memory of the page begins anew, and this lane comes first: its entry holds
- * that lane's histories from now on. 0 or -ENOMEM.
+ * The memory of the page begins anew with x, of this lane: its entry holds that
+ * lane's histories from now on. 1: the kernel places it anew; 0: it stays where it
+ * was, as who allocates keeps memory; or -ENOMEM.
  */
-int pages_begin(struct pages *p, struct page *page, unsigned lane);
+int pages_begin(struct pages *p, struct page *page,
+		const struct moca_observed *x, unsigned lane);
 /* Of all entries, with those that are parked: the index of the i-th. */
 static inline size_t pages_all(const struct pages *p, size_t i)
 {
@@ -102,6 +104,7 @@ struct seen {
 	unsigned window;
 	int is_first;		/* the page's first access in this row */
 	int is_new;		/* the first of such a history of it */
+	int is_placed;		/* the kernel chooses the page's node by it */
 };
 
 /* What a record weighs, by its interval: 0 < weight <= UINT16_MAX / 2. */

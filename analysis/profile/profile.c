@@ -152,8 +152,10 @@ static void take(struct gather *g, const struct moca_observed *x)
 	s.row->pages += !s.page->accesses;
 	if (s.row->pages <= MOCA_LINES_PAGES)
 		lines_take(g->lines, x, s.weight);
-	s.is_first = !s.page->accesses;
-	if (x->anew && !s.is_first && pages_begin(&g->pages, s.page, s.lane)) {
+	s.is_first = s.is_placed = !s.page->accesses;
+	if (x->anew && !s.is_first)
+		s.is_placed = pages_begin(&g->pages, s.page, x, s.lane);
+	if (s.is_placed < 0) {
 		g->p->left_out++;
 		return;
 	}

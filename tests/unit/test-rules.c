@@ -264,6 +264,8 @@ static void map_again(uint64_t addr, uint64_t len)
 	put_map(1, addr, len, "");
 }
 
+static int remapped;	/* thread 0's own array was, after an interval */
+
 /* At `page`: an array of thread 1, after thread 0's at 0 was freed. */
 static int after(uint64_t page, int with_user, int given_back)
 {
@@ -274,6 +276,11 @@ static int after(uint64_t page, int with_user, int given_back)
 	for (i = 0; i < 2; i++) {
 		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
 		next();
+		if (i || !remapped)
+			continue;
+		clock_ns = first_ns + interval * INTERVAL_NS - 10000;
+		map_again(HEAP, BIG * PAGE);
+		put_alloc(0, HEAP, BIG * PAGE, 1, MOCA_ALLOC_MALLOC);
 	}
 	clock_ns = first_ns + interval * INTERVAL_NS - 10000;
 	put_free(0, HEAP, MOCA_ALLOC_MALLOC);
@@ -301,6 +308,11 @@ static int recycled(void)
 	/* Both owners, and where they were allocated. */
 	CHECK(has_line(f->evidence, "0x400010") &&
 	      has_line(f->evidence, "0x400020"));
+	/* What the kernel gave the first owner last is what it left. */
+	remapped = 1;
+	CHECK(!after(0, 1, 0));
+	remapped = 0;
+	CHECK(finding(MOCA_FINDING_RECYCLED) && object()->inherited_pages == BIG);
 	/* Memory of its own. */
 	CHECK(!after(BIG, 1, 0));
 	CHECK(!advice->count && !object()->inherited_pages);
@@ -359,14 +371,16 @@ static int begins_anew(void)
 	for (how = UNMAPPED; how < KEPT; how++) {
 		CHECK(!anew(how, 0));
 		o = object();
-		CHECK(!advice->count);
+		CHECK(advice->count == (how == ALLOCATED));
 		CHECK(o->object->sharing == MOCA_SHARING_PRIVATE &&
 		      !o->object->pages_shared);
 		CHECK(o->patterns & MOCA_PATTERN_PRIVATE);
 		CHECK(o->pages == BIG && o->object->pages == BIG);
 		CHECK(o->private_pages == BIG);
-		CHECK(!o->remote[MOCA_POLICY_FIRST_TOUCH] &&
-		      !o->remote[MOCA_POLICY_PARALLEL_INIT]);
+		CHECK(!o->remote[MOCA_POLICY_PARALLEL_INIT]);
+		/* malloc kept it: it is where the first thread placed it. */
+		CHECK(o->remote[MOCA_POLICY_FIRST_TOUCH] ==
+		      (how == ALLOCATED ? 20 * BIG : 0));
 		/* Most accesses are of the second: that one is told. */
 		CHECK(!o->first[0] && o->accesses == 22 * BIG);
 		CHECK(o->late_pages == BIG && o->touch_task == 0);
