@@ -79,6 +79,7 @@ struct told {
 	const struct moca_task *of;
 	const struct moca_event *m;
 	uint64_t v[ALLOC_FIELDS];	/* its fields, where they are scalar */
+	uint32_t era;		/* of what realloc left in its place; or 0 */
 };
 
 /* An object told one by one ends, all of it. */
@@ -197,6 +198,9 @@ static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
 		*same = 1;
 		return 0;
 	}
+	/* Its contents stay. */
+	if (i->addr == addr)
+		e->era = e->o->table.inst_key[id].era;
 	return end_object(e->o, e->s, id, e->m->time_ns);
 }
 
@@ -250,6 +254,8 @@ static int on_alloc(struct told *e)
 						 e->m->time_ns, 1);
 	if (id < 0)
 		return (int)id;
+	if (e->era)
+		o->table.inst_key[id].era = e->era;
 	o->table.rows[row].o.mapped += e->v[3] == MOCA_ALLOC_MMAP;
 	if (e->v[3] == MOCA_ALLOC_MMAP && of)
 		x->inst = (uint32_t)id;

@@ -408,6 +408,30 @@ static int only_looks_anew(void)
 	return 0;
 }
 
+/* Thread 0 fills it while it grows in its place; then thread 1 reads it. */
+static int grows_in_place(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG / 4);
+	first_ns = clock_ns + 1000;
+	sweep(0, 0, BIG / 4, MOCA_ACCESS_WRITE);
+	next();
+	clock_ns = first_ns + interval * INTERVAL_NS - 10000;
+	put_free(0, HEAP, MOCA_FREE_REALLOC);
+	put_alloc(0, HEAP, BIG * PAGE, 1, MOCA_ALLOC_REALLOC);
+	sweep(0, BIG / 4, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 20; i++) {
+		next();
+		sweep(1, 0, BIG, MOCA_ACCESS_READ);
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->first[0] == BIG && object()->handed_pages == BIG);
+	CHECK(object()->object->pages_shared == BIG);
+	CHECK(finding(MOCA_FINDING_SERIAL_TOUCH));
+	return 0;
+}
+
 /* --- written all over ------------------------------------------------------- */
 
 /* Random accesses of both to what both have prepared, each its half. */
@@ -645,6 +669,7 @@ int main(void)
 	run("memory with an earlier owner", recycled);
 	run("memory that begins anew", begins_anew);
 	run("memory that only looks so", only_looks_anew);
+	run("an array that grows in its place", grows_in_place);
 	run("scattered writes", scattered);
 	run("advice in the program's words", model);
 	run("lines that threads take turns at", line_turns);
