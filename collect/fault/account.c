@@ -294,7 +294,7 @@ void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
 	double before = touch_ns(a), touched;
-	uint64_t sum, still, side, busiest, own, chill, again, free_ns;
+	uint64_t sum, still, side, busiest, own, chill, again, free_ns, alive_ns;
 	uint64_t ended = atomic_load(&a->rec->ended_ns);
 	struct control *c = &a->control;
 	struct control_window w;
@@ -332,9 +332,12 @@ void account_window(struct account *a, const struct account_faults *f)
 	};
 	take_idle(a, now, side);
 	free_ns = ns_of(a, COST_FREE);
+	/* What was given back behind the end nobody waited for. */
+	alive_ns = atomic_load(&a->rec->ended_free_ns);
 	if (ended && !a->rec->attach)
 		control_cut(&w, estimate_since(ended, a->at_ns),
-			    estimate_since(free_ns, a->free_ns));
+			    estimate_since(free_ns, alive_ns > a->free_ns ?
+						    alive_ns : a->free_ns));
 	if (a->began)
 		control_settle(c, &w);
 	own = estimate_since(moca_thread_cpu_ns(), a->cpu_before);

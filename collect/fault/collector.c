@@ -217,15 +217,31 @@ static void visit_relieve(struct collector *c, struct sampled_task *t, void *arg
 		write_task(c, t, *(uint64_t *)arg, 1);
 }
 
+/* Elsewhere a page is copied recorded and not: nothing is saved. */
+static int on_memfd(struct mm *mm, uint64_t addr)
+{
+	const struct region *r;
+	int ret;
+
+	pthread_mutex_lock(&mm->lock);
+	r = moca_regions_find(&mm->regions, addr);
+	ret = r && r->kind == REGION_MEMFD;
+	pthread_mutex_unlock(&mm->lock);
+	return ret;
+}
+
 static enum page_fault see(struct collector *c, struct sampled_task *t, uint64_t addr)
 {
 	struct mm *mm = t->mm;
+	enum page_fault fault;
 
 	if (!mm)
 		return PAGE_TOUCHED;
 	if (!mm->pages)
 		mm->pages = pageset_new();
-	return mm->pages ? pageset_fault(mm->pages, addr) : PAGE_TOUCHED;
+	fault = mm->pages ? pageset_fault(mm->pages, addr) : PAGE_TOUCHED;
+	return fault == PAGE_UNSHARED && !on_memfd(mm, addr) ? PAGE_AGAIN :
+							       fault;
 }
 
 static void append(struct collector *c, struct sampled_task *t,

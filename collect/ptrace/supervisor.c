@@ -743,6 +743,8 @@ void supervisor_run(struct recorder *rec)
 		cost_stop_end(&rec->costs, tasks_find(tid));
 		begin_program(rec);
 	}
+	atomic_store(&rec->ended_free_ns,
+		     atomic_load(&rec->costs.kind[COST_FREE].ns));
 	atomic_store(&rec->ended_ns, moca_now_ns());
 	end_helpers();
 }

@@ -74,6 +74,7 @@ struct recorder {
 	struct costs costs;
 	atomic_ulong began_ns;	/* the program's first instruction; 0: to come */
 	atomic_ulong ended_ns;	/* its last task's end, once all ended */
+	atomic_ulong ended_free_ns;	/* COST_FREE's time until then */
 };
 
 
