@@ -11,11 +11,14 @@
 #include "collect/fault/task-clock.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 #include "lib/format/meta.h"
 #include "lib/ring/meter.h"
 
 /* The shortest window; what is waited for in one is counted when it ends. */
 #define WINDOW_NS 50000000ull
+/* What a task must have run for its waits to tell something. */
+#define RUN_MIN_NS 1000000ull
 /* Idle time comes in ticks of 10 ms. */
 #define IDLE_NS 100000000ull
 /*
@@ -269,6 +272,30 @@ void account_look(struct account *a)
 	a->at_once = wall > 0 ? fmin(fmax(cpu / wall - 1, 0), 1) : 0;
 }
 
+/*
+ * How much longer what the busiest task does takes, as it waits for a CPU: since
+ * it was looked at last, or ever. As before where too little can be known.
+ */
+static double stretch(struct account_waits *w, pid_t tid)
+{
+	uint64_t run, wait, run_before = 0, wait_before = 0;
+
+	if (!tid || moca_proc_schedstat(tid, &run, &wait))
+		return w->stretch;
+	if (w->tid == tid && w->run_ns <= run && w->wait_ns <= wait) {
+		run_before = w->run_ns;
+		wait_before = w->wait_ns;
+	}
+	if (run - run_before < RUN_MIN_NS)
+		return w->stretch;
+	*w = (struct account_waits){
+		.tid = tid, .run_ns = run, .wait_ns = wait,
+		.stretch = 1 + (double)(wait - wait_before) /
+				       (double)(run - run_before),
+	};
+	return w->stretch;
+}
+
 int account_due(const struct account *a)
 {
 	return moca_now_ns() >= a->at_ns + WINDOW_NS;
@@ -293,7 +320,7 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
-	double before = touch_ns(a), touched;
+	double before = touch_ns(a), touched, priced;
 	uint64_t sum, still, side, busiest, own, chill, again, free_ns, alive_ns;
 	uint64_t ended = atomic_load(&a->rec->ended_ns);
 	struct control *c = &a->control;
@@ -318,13 +345,15 @@ void account_window(struct account *a, const struct account_faults *f)
 	chill = cold(a);
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
+	priced = account_price(a, f->count) -
+		 f->count[PAGE_TOUCHED] * a->prices.touch_ns + touched - before;
 	w = (struct control_window){
 		.wall_ns = estimate_since(now, a->at_ns),
 		.busiest_ns = f->busiest_ns + busiest,
-		.total_ns = account_price(a, f->count) -
-			    f->count[PAGE_TOUCHED] * a->prices.touch_ns +
-			    touched - before +
-			    estimate_since(sum, a->waited_ns),
+		.total_ns = priced + estimate_since(sum, a->waited_ns),
+		.priced_ns = priced,
+		.busiest_priced_ns = f->busiest_ns,
+		.stretch = stretch(&a->waits, f->busiest),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
 		.program_ns = estimate_since(cpu, a->program_cpu_ns),

@@ -19,6 +19,7 @@ struct account_faults {
 	uint64_t count[PAGE_FAULTS];	/* of all tasks */
 	uint64_t busiest_repeated;	/* of one task */
 	double busiest_ns;		/* of one task, less what it saved */
+	pid_t busiest;			/* that one; 0: it has ended */
 	double saved_ns;		/* of all tasks, by account_saved */
 };
 
@@ -43,6 +44,11 @@ struct account {
 	uint64_t faults[PAGE_FAULTS];
 	double saved_ns;
 	double at_once;		/* tasks that run, besides the first; to 1 */
+	struct account_waits {	/* of the task that was the busiest last */
+		pid_t tid;
+		uint64_t run_ns, wait_ns;
+		double stretch;
+	} waits;
 	uint64_t alloc_ns;	/* as of the last window */
 	uint64_t alloc_events;	/* told one by one */
 	unsigned int thin;	/* of allocations */

@@ -348,8 +348,10 @@ static void visit_faults(struct collector *c, struct sampled_task *t, void *arg)
 	double ns = account_price(&c->account, t->faults) - saved;
 
 	f->saved_ns += saved;
-	if (ns > f->busiest_ns)
+	if (ns > f->busiest_ns) {
 		f->busiest_ns = ns;
+		f->busiest = t->tid;
+	}
 	if (t->faults[PAGE_REPEATED] > f->busiest_repeated)
 		f->busiest_repeated = t->faults[PAGE_REPEATED];
 	for (int i = 0; i < PAGE_FAULTS; i++)
@@ -371,6 +373,7 @@ static void end_task(struct collector *c, pid_t tid, uint64_t now)
 	write_events(c, t);
 	write_task(c, t, now, 0);
 	visit_faults(c, t, &c->ended);
+	c->ended.busiest = 0;
 	*p = t->next;
 	c->task_count--;
 	free(t->recs);

@@ -22,6 +22,8 @@
 #define COLD_SHARE 0.5
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
+/* Nobody waits so long for a CPU beside what it runs. */
+#define STRETCH_MOST 100
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
 
@@ -60,7 +62,7 @@ int control_due(const struct control *c, uint64_t now_ns, double pages,
 		return 0;
 	if (isinf(c->budget))
 		return 1;
-	return c->spent_ns + pages * c->fault_ns * share <=
+	return c->spent_ns + pages * c->fault_ns * share * fmax(c->stretch, 1) <=
 	       allowance(c, now_ns);
 }
 
@@ -96,15 +98,22 @@ void control_idle(struct control *c, double wall_ns, double beside_ns,
 
 void control_settle(struct control *c, const struct control_window *w)
 {
+	double stretch = clamp(w->stretch, 1, STRETCH_MOST);
+	double total_ns = w->total_ns + (stretch - 1) * w->priced_ns;
+	double busiest_ns = w->busiest_ns +
+			    (stretch - 1) * w->busiest_priced_ns;
 	double at_once, loss, spent;
 
 	if (!(w->wall_ns > 0))
 		return;
-	at_once = clamp((w->program_ns + clamp(w->stopped_ns, 0, MOST_NS)) /
-			w->wall_ns, 1, c->cpus);
-	loss = clamp(w->total_ns, -MOST * w->wall_ns, HUGE_VAL) / at_once;
-	if (w->busiest_ns > 0 && loss < w->busiest_ns)
-		loss = w->busiest_ns;
+	c->stretch = stretch;
+	/* Those that wait for a CPU are at work as well. */
+	at_once = clamp((stretch * w->program_ns +
+			 clamp(w->stopped_ns, 0, MOST_NS)) / w->wall_ns,
+			1, stretch * c->cpus);
+	loss = clamp(total_ns, -MOST * w->wall_ns, HUGE_VAL) / at_once;
+	if (busiest_ns > 0 && loss < busiest_ns)
+		loss = busiest_ns;
 	loss += c->crowd * clamp(w->beside_ns, 0, HUGE_VAL) / at_once;
 	/* A stop is counted when it ends: it may have begun in the last window. */
 	loss += c->carry_ns;

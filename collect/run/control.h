@@ -25,6 +25,7 @@ struct control {
 	double cold_ns;		/* what may have been spent besides, so far */
 	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
+	double stretch;		/* the last window's; 0: none */
 	struct estimate cpu;	/* control_cpu */
 };
 
@@ -38,6 +39,10 @@ struct control_window {
 	double stopped_ns;	/* of that sum, while tasks stood still */
 	double program_ns;	/* CPU time of the program's tasks */
 	double beside_ns;	/* CPU time of ours, beside the program */
+	/* Of total_ns and busiest_ns, what is CPU time. A task that waits for a
+	   CPU takes `stretch` times as long for it; 0: not known. */
+	double priced_ns, busiest_priced_ns;
+	double stretch;
 };
 
 /* CPUs that had nothing to do, over a stretch long enough to tell (100 ms). */
@@ -60,7 +65,7 @@ uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
 void control_swept(struct control *c, uint64_t now_ns);
 
 /*
- * Account for a window. Of what all tasks waited and worked for, what counts is
+ * Account for a window. CPU time takes its stretch. Of what all tasks waited and worked for, what counts is
  * the share of one among those that ran at once or would have, were they not
  * stopped, but never less than what the busiest waited for. Our own threads take time from the program only while no
  * CPU is idle. Prices are averages: whatever they say, the program did some

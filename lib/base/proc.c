@@ -105,6 +105,21 @@ static int read_some(int fd, void *buf, size_t size)
 	return n < 0 ? -errno : (int)n;
 }
 
+int moca_proc_schedstat(pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
+{
+	char text[96], *end;
+	ssize_t n = read_file(tid, "schedstat", text, sizeof(text) - 1);
+
+	*run_ns = *wait_ns = 0;
+	if (n < 0)
+		return (int)n;
+	text[n] = 0;
+	*run_ns = strtoull(text, &end, 10);
+	if (end != text && *end == ' ')
+		*wait_ns = strtoull(end, NULL, 10);
+	return *run_ns ? 0 : -ENODATA;
+}
+
 int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size)
 {
 	char path[PATH_LEN];

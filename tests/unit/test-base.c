@@ -314,6 +314,8 @@ static int proc_fields(void)
 static int proc_status(void)
 {
 	char text[64], want[64];
+	uint64_t run_ns, wait_ns;
+	int err;
 
 	CHECK(moca_proc_number(0, "Pid:") == (uint64_t)getpid());
 	CHECK(moca_proc_number(getpid(), "PPid:") == (uint64_t)getppid());
@@ -322,6 +324,10 @@ static int proc_status(void)
 	CHECK(!strncmp(text, want, strlen(want)));
 	CHECK(moca_proc_number(GONE, "Pid:") == 0);
 	CHECK(moca_proc_status(text, sizeof(text), GONE, "Pid:") == -ENOENT);
+	CHECK(moca_proc_schedstat(GONE, &run_ns, &wait_ns) == -ENOENT);
+	CHECK(!run_ns && !wait_ns);
+	err = moca_proc_schedstat(0, &run_ns, &wait_ns);
+	CHECK(err == -ENOENT || (!err && run_ns));
 	return 0;
 }
 

@@ -107,6 +107,48 @@ static int t_estimate(void)
 	return 0;
 }
 
+/*
+ * Tasks that run a tenth of the time and wait for a CPU else: what they work for
+ * us takes ten times as long. What they wait for us, stopped, does not.
+ */
+static int t_busy_machine(void)
+{
+	struct control c;
+	struct control_window w = window(1000);
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	w.program_ns = 100 * MS;
+	w.total_ns = w.busiest_ns = 20 * MS;
+	w.priced_ns = w.busiest_priced_ns = 20 * MS;
+	w.stretch = 10;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 200 * MS) < 1);
+	/* The next sweep does as well: 9,000 pages of 1 us are 90 ms here. */
+	CHECK(!control_due(&c, 3200 * MS, 9000, 1));
+	CHECK(control_due(&c, 4500 * MS, 9000, 1));
+	c.stretch = 1;
+	CHECK(control_due(&c, 3200 * MS, 9000, 1));
+	/* Two such, at once. */
+	w.program_ns = 200 * MS;
+	w.total_ns = w.priced_ns = 40 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 400 * MS) < 1);
+	/* Eight of its own tasks on the two CPUs: nothing waits for others. */
+	w.program_ns = 2000 * MS;
+	w.total_ns = w.priced_ns = 80 * MS;
+	w.busiest_ns = w.busiest_priced_ns = 10 * MS;
+	w.stretch = 4;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 440 * MS) < 1);
+	w.stretch = 1;
+	w.total_ns = 50 * MS;
+	w.busiest_ns = 0;
+	w.program_ns = 0;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns - 490 * MS) < 1);
+	return 0;
+}
+
 /* Two threads at once: what both wait for at the same time counts once. */
 static int t_threads(void)
 {
@@ -436,6 +478,7 @@ int main(void)
 	run("control: short programs", t_short);
 	run("control: estimate", t_estimate);
 	run("control: threads", t_threads);
+	run("a busy machine", t_busy_machine);
 	run("control: what private pages take more", t_saves);
 	run("control: the end of a program", t_ends);
 	run("control: beside the program", t_beside);
