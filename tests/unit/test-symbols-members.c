@@ -118,12 +118,39 @@ static int fortran(void)
 	return NAMES(n);
 }
 
+static int reads(const char *path)
+{
+	char *text = NULL;
+	uint64_t mtime;
+	int err = moca_source_read(in_dir(path), &text, &mtime);
+
+	free(text);
+	return err;
+}
+
+/* Its name is a source's; what it leads to need not be. */
+static int links(void)
+{
+	SHELL("echo key >secret; echo 'int x;' >real.c; ln -s real.c good.c; ln -s secret bad.c");
+	CHECK(!reads("real.c") && !reads("good.c"));
+	CHECK(reads("secret") == -EINVAL && reads("bad.c") == -EACCES);
+	/* Of another user, as only root may read it. */
+	if (geteuid())
+		return 0;
+	SHELL("chown 1 real.c && chmod 0640 real.c");
+	CHECK(reads("real.c") == -EACCES);
+	SHELL("chmod 0644 real.c");
+	CHECK(!reads("real.c"));
+	return 0;
+}
+
 int main(void)
 {
 	dir_new();
 	run("members: C", c);
 	run("members: C++", cxx);
 	run("members: Fortran", fortran);
+	run("source: links to what is none", links);
 	dir_remove();
 	return failures != 0;
 }
