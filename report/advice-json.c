@@ -138,7 +138,9 @@ static void json_finding(struct json *j, const struct moca_finding *f)
 	json_string(j, "id", moca_finding_id(f->kind));
 	json_string(j, "title", f->title);
 	json_string(j, "confidence", moca_confidence_name(f->confidence));
-	json_double(j, "gain", f->gain);
+	/* It has a place among the others, but no figure. */
+	json_double(j, "gain", f->kind == MOCA_FINDING_CHURN &&
+			       isnan(f->seconds) ? NAN : f->gain);
 	json_double(j, "seconds", f->seconds);
 	json_uint(j, "object", f->object->object->id);
 	json_string(j, "name", f->object->object->name);

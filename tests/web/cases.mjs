@@ -4,6 +4,7 @@
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, go } from "./page.mjs";
+import { gainOf } from "../../report/web/src/view-findings.js";
 
 const dir = process.argv[2], shots = process.argv[3];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -140,6 +141,11 @@ await test("answer: what to change, where, and what it gains", () => withPage("f
 	must(await page.locator("table.source tr.hit").count() === 2, "the structure lacks its lines");
 	await accessible(page, "a structure with source");
 }));
+
+await test("answer: a price of faults that is not known gains nothing", () => {
+	const said = gainOf({ id: "fault-churn", seconds: null, gain: null, remote: {} }).join(" ");
+	must(said === "Not known is what its page faults take", said);
+});
 
 await test("answer: source that is not there, is newer, or is left out", async () => {
 	const says = (kind, text) => withPage(kind, {}, async (page) => {

@@ -43,6 +43,8 @@ export function gainOf(x) {
 		return [f.time(1e9 * +x.seconds.toPrecision(2)), `of CPU time saved, ${percent(x.gain)} of what the program used`];
 	if (PLACEMENT.has(x.id) && Number.isFinite(x.remote?.after))
 		return [`${percent(x.remote.first_touch)} → ${percent(x.remote.after)}`, `of the accesses to it from another node; the difference is ${percent(x.gain)} of all accesses to data`];
+	if (x.id === "fault-churn")
+		return ["Not known", "is what its page faults take"];
 	return [percent(x.gain), "of all accesses to data are what this is about; the time that it would save is not predicted"];
 }
 
