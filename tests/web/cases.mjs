@@ -5,6 +5,7 @@ import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, go } from "./page.mjs";
 import { gainOf } from "../../report/web/src/view-findings.js";
+import { modesOf } from "../../report/web/src/view-overview.js";
 
 const dir = process.argv[2], shots = process.argv[3];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -599,6 +600,11 @@ await test("overview: by thread and by node", () => withPage("recorded", { hash:
 	await other.context.close();
 	await accessible(page, "by thread");
 }));
+
+await test("overview: cells that are coarser tell no threads", () => {
+	const modes = (coarsened) => modesOf({ coarsened }).map(([k]) => k).join();
+	must(modes(0) === "type,count,thread,node" && modes(1) === "type,count", modes(1));
+});
 
 await test("addresses of an array have indices", () => withPage("finding", {}, async (page) => {
 	await toObject(page);

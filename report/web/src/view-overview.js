@@ -13,6 +13,8 @@ import * as p from "./palette.js";
 
 const TOP_PARTS = 12;
 const modes = [["type", "Reads and writes"], ["count", "Number of accesses"], ["thread", "Thread"], ["node", "Node"]];
+/** The others are of the plots' cells, which a large report joins beyond the groups here. */
+export const modesOf = (d) => d.coarsened ? modes.slice(0, 2) : modes;
 const KEYS = 16;	/* threads in a legend */
 const share = (v) => f.percent(v, 1);
 const short = (v) => String(+v.toPrecision(4));
@@ -142,7 +144,7 @@ function asked(m, state) {
 	const value = parseFloat(state.get("p")), at = (state.get("at") || "").split(",").map(Number);
 	return {
 		level: m.at(value >= 0 && value <= 1 ? value : m.p),
-		mode: modes.some(([k]) => k === state.get("mode")) ? state.get("mode") : "type",
+		mode: modesOf(m.d).some(([k]) => k === state.get("mode")) ? state.get("mode") : "type",
 		only: m.objects.find((o) => String(o.id) === state.get("only")) || null,
 		cursor: at.length === 2 && Number.isInteger(at[0]) && Number.isInteger(at[1]) && at[0] >= 0 && at[0] < m.leaves &&
 			at[1] >= 0 && at[1] < m.slices ? { leaf: at[0], slice: at[1] } : null,
@@ -153,7 +155,7 @@ function subtitle(m) {
 	const most = m.objects.reduce((a, o) => Math.max(a, o.each), 1);
 	const pages = m.objects.reduce((a, o) => a + o.pages, 0);
 	return `${plural(m.objects.length, "structure")} with ${f.percent(m.total, m.d.totals.accesses)} of all accesses; ${f.count(pages)} pages${most > 1 ? ` in ${f.count(m.leaves)} groups of up to ${f.count(most)}` : ", each by itself"}; ` +
-		`${f.count(m.slices)} slices of ${f.time(m.d.length / m.slices)}. ${m.levels.length < m.qualities.length ? `${f.count(m.levels.length)} of ` : ""}${plural(m.qualities.length, "level")} of detail${m.levels.length > 1 ? "" : ": what happens is always nothing or the most there is, and by this measure no other division is simpler"}`;
+		`${f.count(m.slices)} slices of ${f.time(m.d.length / m.slices)}. ${m.levels.length < m.qualities.length ? `${f.count(m.levels.length)} of ` : ""}${plural(m.qualities.length, "level")} of detail${m.levels.length > 1 ? "" : ": what happens is always nothing or the most there is, and by this measure no other division is simpler"}${m.d.coarsened ? ". Which thread and node is not told here: the report was too large for cells as fine as these" : ""}`;
 }
 
 export async function overview(d, state) {
@@ -196,7 +198,7 @@ export async function overview(d, state) {
 		if (chart)
 			remember();
 	});
-	const colours = choice("What colours mean", modes, now.mode, async (mode) => {
+	const colours = choice("What colours mean", modesOf(m.d), now.mode, async (mode) => {
 		now.mode = mode;
 		await needKinds(m, mode);
 		/* Another one was chosen meanwhile. */
