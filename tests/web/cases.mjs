@@ -5,6 +5,7 @@ import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, go } from "./page.mjs";
 import { gainOf } from "../../report/web/src/view-findings.js";
+import { Heatmap } from "../../report/web/src/heatmap.js";
 import { modesOf } from "../../report/web/src/view-overview.js";
 
 const dir = process.argv[2], shots = process.argv[3];
@@ -604,6 +605,14 @@ await test("overview: by thread and by node", () => withPage("recorded", { hash:
 await test("overview: cells that are coarser tell no threads", () => {
 	const modes = (coarsened) => modesOf({ coarsened }).map(([k]) => k).join();
 	must(modes(0) === "type,count,thread,node" && modes(1) === "type,count", modes(1));
+});
+
+await test("addresses of another process's copy have no index", () => {
+	const object = { addr: "0x10800", size: 16384, shape: { element_size: 8, count: [2048], lower: [0] } }, told = [];
+	const map = { object, plot: { heat: { page_shift: 0 } }, addressOf: (row) => [0x5000, 0x10000, 0x11000][row] };
+	for (const row of [0, 1, 2])
+		Heatmap.prototype.drawPlace.call(map, { fillText: (text) => told.push(text) }, row, 0, 20);
+	must(told.join() === "0x5000,0x10000,[0],0x11000,[256]", told.join());
 });
 
 await test("addresses of an array have indices", () => withPage("finding", {}, async (page) => {

@@ -180,8 +180,10 @@ export class Heatmap {
 
 	/* Its address; and below, of an array, the index of its first element. */
 	drawPlace(c, row, x, y) {
-		const index = indexAt(this.object, Math.max(this.addressOf(row), parseInt(this.object.addr, 16)));
-		c.fillText(f.hex(this.addressOf(row)), x, y - (index ? 6 : 0));
+		const at = this.addressOf(row), first = parseInt(this.object.addr, 16), end = at + 2 ** this.plot.heat.page_shift * 4096;
+		/* Of another process the variable may be elsewhere. */
+		const index = indexAt(this.object, at < first && end > first ? first : at);
+		c.fillText(f.hex(at), x, y - (index ? 6 : 0));
 		if (index)
 			c.fillText(f.cut(index, 18), x, y + 7);
 	}
