@@ -141,10 +141,19 @@ static void filtered(struct context *c)
 }
 
 /* As the kernel does where it has no room: the others count where the call maps. */
-static void refuse(struct context *c)
+static void refuse(struct context *c, long nr)
 {
+	const uint64_t *g = c->gpr;
+	uint64_t at = g[RDI], len = g[RSI];
+
+	if (nr == __NR_shmat || nr == __NR_process_madvise)
+		at = len = 0;	/* not of the arguments themselves */
+	else if (nr == __NR_mremap && !meets_ours(at, len)) {
+		at = g[8];
+		len = g[RDX];
+	}
 	c->gpr[RAX] = (uint64_t)-ENOMEM;
-	moca_exact_event(c, MOCA_CHANGE_GAP, c->gpr[RDI], c->gpr[RSI], 0, 0, 0,
+	moca_exact_event(c, MOCA_CHANGE_GAP, at, len, 0, 0, 0,
 			 "a call that takes the memory of exact mode was refused "
 			 "(ENOMEM): no room for threads to leave it");
 }
@@ -163,7 +172,7 @@ static void replaced(struct context *c, long nr)
 	if (nr != __NR_munmap || shared)
 		ret = moca_exact_retreat(c);
 	if (ret < 0 && shared) {
-		refuse(c);
+		refuse(c, nr);
 		return;
 	}
 	c->pc -= 2;

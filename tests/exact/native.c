@@ -3,12 +3,16 @@
  * A thread, "counted", that is counted to its end, and one, "loser", that comes to an
  * instruction which no translator takes: it writes %gs. Both work before and behind it.
  * `room`: one thread, whose name acts on terminals, calls code that no translation
- * of fits in a call's reach. `many`: 300 threads, one after the other, are losers.
+ * of fits in a call's reach. `full`: beside another thread, and with no address space
+ * left, calls would take Moca's memory. `many`: 300 threads, one after the other, are losers.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static double sums[2][512];
 
@@ -81,12 +85,41 @@ static int many(void)
 	return 0;
 }
 
+static volatile int stop;
+
+static void *waits(void *arg)
+{
+	while (!stop)
+		;
+	return arg;
+}
+
+static int full(void)
+{
+	char *at = (char *)0x320000000000;
+	struct iovec v = { at, 1 << 20 };
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, waits, NULL))
+		return 1;
+	for (size_t size = 1ul << 46; size >= 4096; size >>= 1)
+		while (mmap(NULL, size, PROT_NONE, MAP_PRIVATE |
+			    MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED)
+			;
+	syscall(SYS_process_madvise, -1, &v, 1, MADV_DONTNEED, 0);
+	madvise(at, 1 << 20, MADV_DONTNEED);
+	stop = 1;
+	return pthread_join(t, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t[2];
 
 	if (argc > 1 && !strcmp(argv[1], "room"))
 		return crowded();
+	if (argc > 1 && !strcmp(argv[1], "full"))
+		return full();
 	if (argc > 1 && !strcmp(argv[1], "many"))
 		return many();
 	for (int i = 0; i < 2; i++)
