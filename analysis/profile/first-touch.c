@@ -30,12 +30,12 @@ static void access_(struct gather *g, const struct seen *s)
 		s->page->home = (uint8_t)node;
 	else if (s->is_placed)
 		s->page->home = MOCA_TOPOLOGY_NO_NODE;
+	if (s->is_first && s->row->touches_in)
+		s->row->touches_in[s->window]++;
 	if (!s->is_new)
 		return;
 	s->page->first_lane = (uint8_t)s->lane;
 	s->page->first_interval = (uint32_t)s->x->interval;
-	if (s->row->touches_in)
-		s->row->touches_in[s->window]++;
 	vote(s->row, s->x);
 }
 

@@ -363,6 +363,16 @@ static int anew(enum how how, int both)
 	return look("2x1");
 }
 
+static uint64_t touched_pages(const struct moca_profile_object *o)
+{
+	uint64_t sum = 0;
+	unsigned w;
+
+	for (w = 0; w < profile->windows; w++)
+		sum += o->touches_in[w];
+	return sum;
+}
+
 static int begins_anew(void)
 {
 	const struct moca_profile_object *o;
@@ -376,7 +386,7 @@ static int begins_anew(void)
 		      !o->object->pages_shared);
 		CHECK(o->patterns & MOCA_PATTERN_PRIVATE);
 		CHECK(o->pages == BIG && o->object->pages == BIG);
-		CHECK(o->private_pages == BIG);
+		CHECK(o->private_pages == BIG && touched_pages(o) == BIG);
 		CHECK(!o->remote[MOCA_POLICY_PARALLEL_INIT]);
 		/* malloc kept it: it is where the first thread placed it. */
 		CHECK(o->remote[MOCA_POLICY_FIRST_TOUCH] ==
