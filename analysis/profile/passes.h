@@ -169,8 +169,11 @@ static inline unsigned lengths_weight(const struct lengths *l,
 static inline uint64_t lengths_since(const struct lengths *l, uint64_t all,
 				     uint64_t interval)
 {
-	return interval < l->count ? l->since[interval] :
-				     (all - interval) * l->unit;
+	if (interval >= l->count)
+		return (all - interval) * l->unit;
+	/* Behind the last one with records each is taken for a mean one. */
+	return l->since[interval] +
+	       (all > l->count ? (all - l->count) * l->unit : 0);
 }
 /* What was gathered of an object by weight, in intervals of mean length. */
 void lengths_scale(const struct lengths *l, const struct moca_profile *p,

@@ -122,6 +122,22 @@ static int temperature(void)
 	return 0;
 }
 
+/* What is used all the time, but not in the 60 intervals at the end: not hot. */
+static int idle_at_the_end(void)
+{
+	unsigned m;
+
+	start(1, 512);
+	for (m = 0; m < MOMENTS; m++) {
+		moment(m);
+		use(0, 0, 512, MOCA_ACCESS_WRITE);
+	}
+	interval += 60;
+	CHECK(!look("2x1"));
+	CHECK(object()->pages == 512 && !object()->hot_pages);
+	return 0;
+}
+
 /* Threads fight for a line in a fifth of the time, or in nearly all of it. */
 static int line(unsigned moments)
 {
@@ -209,6 +225,7 @@ int main(void)
 		run("shares of two arrays", shares);
 		run("the half of another thread", serial);
 		run("hot and cold", temperature);
+		run("hot, but idle at the end", idle_at_the_end);
 		run("a line that is fought about", lines);
 		run("huge pages", huge);
 		run("memory that is not used any more", abandoned);
