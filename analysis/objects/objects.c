@@ -16,6 +16,7 @@
 #define POOL_MIN ((size_t)256 << 20)
 #define POOL_PER_TASK ((size_t)1 << 20)
 #define POOL_PER_RECORD 512
+#define ERA_POOL ((size_t)64 << 20)	/* 4 KiB for each 2 MiB of memory */
 
 const char *moca_objects_text(struct moca_objects *o, const char *fmt, ...)
 {
@@ -469,6 +470,7 @@ static int finish(struct moca_objects *o)
 	moca_objects_free_spaces(o);
 	/* All its maps are gone; what follows takes memory for a short time. */
 	moca_addrpool_free(&o->pool);
+	moca_addrpool_free(&o->era_pool);
 	err = alias_maps(o);
 	if (!err)
 		err = name_allocators(o);
@@ -497,6 +499,7 @@ static int set_up(struct moca_objects *o)
 
 	o->table.opt = &o->opt;
 	o->totals.exact_only = moca_objects_exact_only(o->trace);
+	o->era_pool.limit = ERA_POOL;
 	o->pool.limit = POOL_MIN + n * POOL_PER_TASK;
 	for (i = 0; i < n; i++) {
 		t = moca_trace_task(o->trace, i);
@@ -598,6 +601,7 @@ void moca_objects_free(struct moca_objects *o)
 	moca_objects_free_counts(o);
 	moca_objects_free_spaces(o);
 	moca_addrpool_free(&o->pool);
+	moca_addrpool_free(&o->era_pool);
 	moca_table_free(&o->table);
 	for (i = 0; i < o->site_count; i++)
 		free(o->sites[i].frames);

@@ -168,6 +168,7 @@ struct moca_objects {
 	struct moca_symbols *symbols;
 	struct moca_table table;
 	struct moca_addrpool pool;
+	struct moca_addrpool era_pool;	/* discards must not take objects' room */
 	struct moca_objects_totals totals;
 	struct replay_process *processes[PROCESS_BUCKETS];
 	struct replay_space *ended[ENDED_MAX];	/* the last ones, for late accesses */
@@ -244,7 +245,7 @@ void moca_space_put(struct moca_objects *o, struct replay_space *s);
 void moca_objects_free_spaces(struct moca_objects *o);
 /* The module that holds addr, or NULL. */
 const struct load *moca_space_load(const struct replay_space *s, uint64_t addr);
-/* The memory of [first, last] begins anew. 0 or -errno. */
+/* The memory of [first, last] begins anew, if there is room to note it. 0 or -errno. */
 int moca_space_renew(struct moca_objects *o, struct replay_space *s,
 		     uint64_t first, uint64_t last);
 /* [first, last] is of that role from now on. 0 or -errno. */

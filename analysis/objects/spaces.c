@@ -24,7 +24,8 @@ static struct replay_space *space_new(struct moca_objects *o, uint32_t pid,
 	s->main_task = task;
 	s->big.pool = s->small.pool = s->own.pool = s->seen.pool = &o->pool;
 	s->maps.pool = s->roles.pool = s->stacks.pool = &o->pool;
-	s->copies.pool = s->eras.pool = &o->pool;
+	s->copies.pool = &o->pool;
+	s->eras.pool = &o->era_pool;
 	s->near_first = 1;
 	return s;
 }
@@ -177,10 +178,8 @@ int moca_space_renew(struct moca_objects *o, struct replay_space *s,
 	int err = moca_addrmap_set(&s->eras, first, last,
 				   moca_table_era(&o->table));
 
-	if (err != -E2BIG)
-		return err;
-	o->totals.refused++;
-	return 0;
+	/* Without room it does not begin anew, as if it had not been told. */
+	return err == -E2BIG ? 0 : err;
 }
 
 int moca_space_role(struct moca_objects *o, struct replay_space *s,

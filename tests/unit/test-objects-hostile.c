@@ -2,6 +2,8 @@
 /* moca objects: what races, odd programs and hostile traces make of it. */
 #include "tests/unit/objects-trace.h"
 
+#include "analysis/objects/replay.h"
+
 #define R MOCA_ACCESS_READ
 #define W MOCA_ACCESS_WRITE
 
@@ -204,6 +206,24 @@ static int huge_sizes(void)
 	return 0;
 }
 
+/* Discards all over the place find no room: that takes none of objects'. */
+static int scattered_discards(void)
+{
+	static struct moca_objects o;
+	struct replay_space s = { .eras.pool = &o.era_pool };
+	uint64_t i;
+
+	o.era_pool.limit = 1 << 20;
+	for (i = 0; i < 1000; i++)
+		CHECK(!moca_space_renew(&o, &s, i << 30, (i << 30) + PAGE - 1));
+	CHECK(moca_addrmap_find(&s.eras, 0));
+	CHECK(!moca_addrmap_find(&s.eras, 999ull << 30));
+	CHECK(!o.totals.refused && !o.pool.bytes);
+	moca_addrmap_clear(&s.eras);
+	moca_addrpool_free(&o.era_pool);
+	return 0;
+}
+
 int main(void)
 {
 	run("objects: a process before its begin, in a live one's place",
@@ -213,6 +233,7 @@ int main(void)
 	run("objects: a stack in memory that is for more", stack_in_a_mapping);
 	run("objects: stacks in turn", stacks_in_turn);
 	run("objects: sizes that do not add up", huge_sizes);
+	run("objects: discards all over the place", scattered_discards);
 	objects_done();
 	dir_remove();
 	return failures != 0;
