@@ -124,10 +124,12 @@ void lines_take(struct line_walk *w, const struct moca_observed *x,
 			return;
 		}
 		*u = key;
+		u->first = (uint32_t)x->interval;
 		w->count++;
 	}
 	u->reads += !write;
 	u->writes += write;
+	u->last = (uint32_t)x->interval;
 	u->weight += weight;
 	u->read_bytes |= write ? 0 : byte;
 	u->write_bytes |= write ? byte : 0;
@@ -147,11 +149,32 @@ static int compare(const void *a, const void *b)
 	return x->task < y->task ? -1 : x->task > y->task;
 }
 
+/*
+ * Who had the memory before another got it takes no turns with that one: copies
+ * those of the k users of a line to `to` whose time another's intersects. How many.
+ * to may be u, or below it: what is written over was copied, or is not wanted.
+ */
+static size_t copy_rivals(struct moca_line_user *to,
+			  const struct moca_line_user *u, size_t k)
+{
+	size_t i, j, n = 0;
+
+	for (i = 0; i < k; i++) {
+		for (j = 0; j < k; j++)
+			if (j != i && u[j].first <= u[i].last &&
+			    u[i].first <= u[j].last)
+				break;
+		if (j < k)
+			to[n++] = u[i];
+	}
+	return n;
+}
+
 int lines_end(struct moca_lines *out, struct line_walk *w,
 	      const struct moca_objects *o, unsigned unit)
 {
 	struct moca_line_user *u = w->users;
-	size_t i, k, n = 0;
+	size_t i, k, rivals, n = 0;
 	int err = w->err;
 
 	for (i = 0; i < w->cap; i++)
@@ -167,11 +190,10 @@ int lines_end(struct moca_lines *out, struct line_walk *w,
 		struct moca_lines all = { .users = u, .count = n };
 
 		k = moca_line_users(&all, i);
+		rivals = copy_rivals(u + out->count, u + i, k);
 		/* The first one writes most. */
-		if (k < 2 || !u[i].writes)
-			continue;
-		memmove(u + out->count, u + i, k * sizeof(*u));
-		out->count += k;
+		if (rivals && u[out->count].writes)
+			out->count += rivals;
 	}
 	w->users = NULL;
 	lines_free(w);

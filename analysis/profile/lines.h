@@ -32,10 +32,11 @@ struct moca_line_user {
 	uint32_t task;
 	uint32_t key;		/* until the end; then the row's id */
 	uint32_t reads, writes;
+	uint32_t first, last;	/* intervals in which it used the line */
 	uint64_t weight;	/* of these, by the lengths of intervals */
 };
 
-/* Users of lines that several tasks used and any wrote; by line, writes. */
+/* Users of lines that several tasks used at a time and any wrote; by line, writes. */
 struct moca_lines {
 	struct moca_line_user *users;
 	size_t count;

@@ -539,6 +539,31 @@ static void put_command(struct moca_meta *m)
 		abort();
 }
 
+/* Of a page of both, one has a line for 30 intervals; then the other one gets it. */
+static int one_after_the_other(void)
+{
+	unsigned i;
+
+	begin(THREADS, 1);
+	first_ns = clock_ns + 1000;
+	for (i = 0; i < 2; i++) {
+		touch(i, 0, MOCA_ACCESS_READ);
+		touches[touch_count - 1].addr = HEAP + 1024 * (i + 1);
+		next();
+	}
+	for (i = 0; i < 60; i++) {
+		if (i == 30) {
+			clock_ns = first_ns + interval * INTERVAL_NS - 10000;
+			put_free(0, HEAP, MOCA_ALLOC_MALLOC);
+			put_alloc(1, HEAP, PAGE, 1, MOCA_ALLOC_MALLOC);
+		}
+		touch(i >= 30, 0, MOCA_ACCESS_WRITE);
+		touches[touch_count - 1].addr = HEAP + (i >= 30 ? 16 : 40);
+		next();
+	}
+	return look("2x1");
+}
+
 static int line_turns(void)
 {
 	const struct moca_finding *f;
@@ -585,6 +610,9 @@ static int no_line_turns(void)
 	turns_pages = 1;
 	CHECK(!finding(MOCA_FINDING_SHARED_LINES));
 	CHECK(!profile->lines.count);
+	/* Nobody has it at the time of another. */
+	CHECK(!one_after_the_other());
+	CHECK(!finding(MOCA_FINDING_SHARED_LINES) && !profile->lines.count);
 	/* Now and then. */
 	CHECK(!turns(16, MOCA_ACCESS_WRITE, 40, MOCA_ACCESS_WRITE, 10));
 	CHECK(!advice->count);
