@@ -113,6 +113,7 @@ static void json_totals(struct json *j, const struct moca_profile *p)
 {
 	json_open(j, "totals", '{');
 	json_uint(j, "accesses", p->accesses);
+	json_uint(j, "records", p->records);
 	json_uint(j, "pages", p->pages);
 	json_uint(j, "intervals", p->intervals);
 	json_uint(j, "left_out", p->left_out);

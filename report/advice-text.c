@@ -108,7 +108,8 @@ static void print_head(const struct advice_view *v)
 	terminal_wrap("Machine       ", buf, width);
 	printf("Data          %s accesses to %s %s, %" PRIu64
 	       " %s%s, %u thread%s at a time\n",
-	       text_count(a, p->accesses), text_count(b, p->pages),
+	       text_count(a, p->counts ? p->accesses : p->records),
+	       text_count(b, p->pages),
 	       p->counts && p->counts->page_shift ? "groups of pages" : "pages",
 	       p->intervals, p->counts ? "slice" : "interval",
 	       PLURAL(p->intervals), p->threads,

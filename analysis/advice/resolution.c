@@ -79,9 +79,10 @@ void note_resolution(struct rules *r)
 				    WANTED * look / 1e9, WANTED);
 		else
 			finding_set(r, &r->a->again,
-				    "Record again with --interval %ums --budget %u%%: to look at all its pages once takes %.1f ms; %u times that make the %.2f s that it runs by itself about %.2f s.",
-				    ms, budget, look / 1e6, WANTED, own / 1e9,
-				    own * (1 + share) / 1e9);
+				    "Record again with --interval %ums --budget %u%%: to look at all its pages once takes %.1f ms; %u times that, and the %.2f s that recording takes besides, make the %.2f s that it runs by itself about %.2f s.",
+				    ms, budget, look / 1e6, WANTED,
+				    advice_meta(r, "cost.wall_added_ns") / 1e9,
+				    own / 1e9, own * (1 + share) / 1e9);
 	}
 	r->a->undecided = "who uses which page";
 	if (r->a->again)

@@ -84,6 +84,7 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
 	uint64_t reads, writes, accesses;	/* by weight */
+	uint64_t records;
 	uint64_t remote, unknown;	/* likewise; 0 on a what-if machine */
 	uint64_t pages;
 	uint64_t steps, steps_next, steps_near;

@@ -362,6 +362,7 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 		o->written[lane] += r->written[lane];
 	o->reads += r->reads;
 	o->writes += r->writes;
+	o->records += r->records;
 	o->accesses += r->accesses;
 	o->remote[MOCA_POLICY_FIRST_TOUCH] += r->remote;
 	o->unknown += r->unknown;
@@ -426,6 +427,7 @@ static void finish_object(struct moca_profile *p,
 			passes[i]->object(p, o);
 	if (!o->data)
 		return;
+	p->records += o->records;
 	p->accesses += o->accesses;
 	p->unknown += o->unknown;
 	p->pages += o->pages;

@@ -63,6 +63,8 @@ struct moca_profile_object {
 	int data;		/* counted in the sums: the program's data */
 	uint64_t pages;		/* with which all below was found */
 	uint64_t accesses, reads, writes;
+	uint64_t records;	/* as they are, not by length of interval; 0 of
+				   counts */
 	/* Of the pages: of one lane; handed on; used in turn. */
 	uint64_t private_pages, handed_pages, shared_pages;
 	uint64_t shared_accesses;	/* to those used in turn */
@@ -155,6 +157,7 @@ struct moca_profile {
 	struct moca_profile_object *rows;	/* by accesses, most first */
 	size_t count;
 	uint64_t accesses;		/* to data, and of these remote */
+	uint64_t records;		/* of accesses to data; 0 of counts */
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */

@@ -12,6 +12,7 @@ static void access_(struct gather *g, const struct seen *s)
 	if (s->is_first || s->page->last_window != s->window)
 		g->p->working_set[s->window]++;
 	g->p->lane_activity[s->window][s->lane]++;
+	r->records++;
 	r->accesses += s->weight;
 	r->reads += read * s->weight;
 	r->writes += write * s->weight;

@@ -76,6 +76,8 @@ static int shares(void)
 	CHECK(near((double)profile->remote[MOCA_POLICY_FIRST_TOUCH] /
 		   profile->accesses, 20 / 41.));
 	CHECK(near(profile->accesses / 41. / BIG, burst ? 21.5 / 41 : 1));
+	/* As many as were made: 20 and one, and the first of the other. */
+	CHECK(profile->records == (burst ? 22 : 41) * BIG);
 	return 0;
 }
 
