@@ -108,7 +108,9 @@ static struct event *list_events(const struct moca_instance *x, size_t n,
 
 	*count = 0;
 	for (i = 0; e && i < n; i++) {
-		if (!is_alloc(&rows[x[i].object]))
+		/* What ends when it begins is never alive. */
+		if (!is_alloc(&rows[x[i].object]) ||
+		    (x[i].end_ns && x[i].end_ns <= x[i].begin_ns))
 			continue;
 		e[(*count)++] = (struct event){ x[i].begin_ns, x[i].size,
 						x[i].object, 0 };

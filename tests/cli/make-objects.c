@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make-objects DIR [plain|odd-names|empty|truncated]: a small trace of a program
+ * make-objects DIR [plain|odd-names|at-once|empty|truncated]: a small trace of a program
  * whose allocations were recorded, for the tests of moca objects. The program
  * is this file: its static array objects_table is touched; so are two heap
  * objects of caller 1 (one of 8 pages, 40 accesses; freed, then one of 2 pages,
@@ -113,6 +113,11 @@ int main(int argc, char **argv)
 		program("/lib/\033[2Jodd\n\xff\"name", "[\033]0;x\007]");
 	else
 		program("/etc/demo", "[anon:demo]");
+	if (!strcmp(kind, "at-once")) {
+		put_alloc(0, HEAP + (1 << 20), 4 * PAGE, 1, MOCA_ALLOC_MALLOC);
+		clock_ns -= 1000;
+		put_free(0, HEAP + (1 << 20), MOCA_FREE_FREE);
+	}
 	trace_end();
 	if (!strcmp(kind, "truncated"))
 		put_meta("recording");
