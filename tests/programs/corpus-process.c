@@ -533,22 +533,27 @@ static void robust_shared(void)
 	CHECK(!pthread_mutex_consistent(m) && !pthread_mutex_unlock(m));
 }
 
-/* A futex in memory that is private, without the private flag. */
-/* The first thread, in the kernel, on that futex. */
+/*
+ * A futex in memory that is private, without the private flag: the first thread
+ * is in the kernel, on that word. When it was stopped there, it went on by
+ * restart_syscall, with the same arguments.
+ */
 static void until_it_waits(const int *word)
 {
-	char path[64], line[256], want[64];
+	char path[64], line[256], want[64], *args;
 	int found = 0;
+	long nr;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
-	snprintf(want, sizeof(want), "%d 0x%lx 0x0 ", SYS_futex,
-		 (unsigned long)word);
+	snprintf(want, sizeof(want), " 0x%lx 0x0 ", (unsigned long)word);
 	while (!found) {
 		FILE *f = fopen(path, "r");
 
 		CHECK(f && fgets(line, sizeof(line), f));
 		fclose(f);
-		found = !strncmp(line, want, strlen(want));
+		nr = strtol(line, &args, 10);
+		found = (nr == SYS_futex || nr == SYS_restart_syscall) &&
+			!strncmp(args, want, strlen(want));
 		pause_ms(1);
 	}
 }
