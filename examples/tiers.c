@@ -8,8 +8,8 @@
 
 #define ROWS (128l << 20 >> 3)
 #define HOT (4l << 20 >> 3)
-#define LOOKUPS 600000000l
-#define RARE 8000		/* one look-up in so many goes anywhere */
+#define LOOKUPS 1200000000l
+#define RARE 16000		/* one look-up in so many goes anywhere */
 
 int main(void)
 {
