@@ -5,6 +5,10 @@
  * would tell how often they were made, not how the time was spent. So each record
  * weighs what its interval's length is of the mean one, while they are gathered;
  * lengths_scale makes numbers of intervals of mean length of the sums.
+ *
+ * Only where the recorder chose lengths that differ: it says so. What else makes
+ * intervals long, a machine that is busy or a program that waits, is no use of
+ * memory. In guests the share of remote accesses was 20 points wrong by length.
  */
 #include "analysis/profile/passes.h"
 
@@ -13,6 +17,7 @@
 #include <stdlib.h>
 
 #include "analysis/intervals.h"
+#include "analysis/trace.h"
 #include "lib/base/vec.h"
 #include "lib/format/trace.h"
 
@@ -112,6 +117,8 @@ int lengths_find(struct lengths *l, struct moca_trace *t,
 	int err;
 
 	l->unit = 1;
+	if (!moca_trace_meta(t, META_CREDIT))
+		return 0;
 	err = each_chunk(t, add_begin, &b);
 	if (err || !b.count)
 		goto out;
