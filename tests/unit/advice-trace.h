@@ -254,6 +254,17 @@ static inline int only(enum moca_finding_kind kind)
 	       advice->findings[0].object == object();
 }
 
+/* The first finding of that kind; NULL: none. */
+static inline const struct moca_finding *finding(enum moca_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < advice->count; i++)
+		if (advice->findings[i].kind == kind)
+			return &advice->findings[i];
+	return NULL;
+}
+
 static inline int noted(const char *text)
 {
 	size_t i;

@@ -7,16 +7,6 @@
 
 #define STEPS 100u
 
-static const struct moca_finding *finding(enum moca_finding_kind kind)
-{
-	size_t i;
-
-	for (i = 0; i < advice->count; i++)
-		if (advice->findings[i].kind == kind)
-			return &advice->findings[i];
-	return NULL;
-}
-
 static const struct moca_check *check(enum moca_finding_kind kind)
 {
 	size_t i;

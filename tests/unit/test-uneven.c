@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One program, recorded in 40 intervals of one length, and in 20 short ones of the
- * first half and one that is as long as the second: what is said of it is the same.
+ * The same program recorded twice: in 40 intervals of one length; and in 20 short
+ * ones, then one that lasts for all of the second half. The findings must agree.
  */
 #include "tests/unit/advice-trace.h"
 
@@ -48,16 +48,6 @@ static void use(uint32_t task, uint64_t from, uint64_t to, int type)
 			last_write[from] = interval + 1;
 		touch(task, from, type);
 	}
-}
-
-static const struct moca_finding *finding(enum moca_finding_kind kind)
-{
-	size_t i;
-
-	for (i = 0; i < advice->count; i++)
-		if (advice->findings[i].kind == kind)
-			return &advice->findings[i];
-	return NULL;
 }
 
 /* One thread uses one array for half of the time, then another another's. */
