@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which instructions access which data structure, and how often: in a table of
- * bounded size. When it is full, the rarer half is forgotten, each time that there
- * were twice as many accesses; between, new ones are not counted. So counts are
- * lower bounds then, of what is frequent close ones.
+ * bounded size. When the table is full, the rarer half is forgotten, once each time
+ * that the number of accesses has doubled; in between, instructions that are new are
+ * not counted. From then on counts are lower bounds. Those of frequent instructions
+ * are close to the true ones.
  */
 #ifndef MOCA_USES_H
 #define MOCA_USES_H

@@ -105,7 +105,8 @@ struct moca_table {
 	size_t range_count, range_cap;
 };
 
-/* Some memory begins anew: the number of its era, never 0. */
+/* Memory was given back or allocated anew: the number of the era that begins for
+ * it, never 0. */
 static inline uint32_t moca_table_era(struct moca_table *t)
 {
 	t->era += t->era != UINT32_MAX;

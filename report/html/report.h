@@ -56,7 +56,8 @@ struct report_plot {
 	unsigned coarser;	/* of counts: pages of a group, log2 */
 };
 
-/* A structure that a finding is about, and where its pages are first touched. */
+/* A structure that a finding names; and the line of source that touches most of
+ * its pages first. */
 struct report_marked {
 	const struct moca_object *object;
 	const char *function, *file;	/* NULL: not known */

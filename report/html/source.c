@@ -123,7 +123,7 @@ static int put_file(struct json *j, const struct report *r, struct file *f,
 	return err;
 }
 
-/* Files in the order in which they are wanted. */
+/* Lists the files of r->wanted, each once, in that order; how many there are. */
 static size_t list_files(const struct report *r, struct file *out)
 {
 	const struct report_wanted *w;
