@@ -2,14 +2,14 @@
 /* Tasks that go on natively, as their agents tell, and what they did since. */
 #include "collect/exact/native.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
+#include "lib/base/proc.h"
 #include "lib/base/vec.h"
 
 #define KEY "exact.native"
@@ -27,25 +27,16 @@ struct native {
 
 static void look(struct native *n)
 {
-	char path[64], text[64];
-	uint64_t ns;
-	ssize_t len;
-	int fd;
+	uint64_t ns, wait_ns;
+	int err;
 
 	if (!n->tid)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", n->pid,
-		 n->tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (len <= 0) {
+	err = moca_proc_schedstat(n->pid, n->tid, &ns, &wait_ns);
+	if (err && err != -ENODATA) {
 		n->tid = 0;
 		return;
 	}
-	text[len] = 0;
-	ns = strtoull(text, NULL, 10);
 	if (ns > n->now_ns)
 		n->now_ns = ns;
 }

@@ -280,7 +280,7 @@ static double stretch(struct account_waits *w, pid_t tid)
 {
 	uint64_t run, wait, run_before = 0, wait_before = 0;
 
-	if (!tid || moca_proc_schedstat(tid, &run, &wait))
+	if (!tid || moca_proc_schedstat(tid, tid, &run, &wait))
 		return w->stretch;
 	if (w->tid == tid && w->run_ns <= run && w->wait_ns <= wait) {
 		run_before = w->run_ns;

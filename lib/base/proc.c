@@ -105,11 +105,14 @@ static int read_some(int fd, void *buf, size_t size)
 	return n < 0 ? -errno : (int)n;
 }
 
-int moca_proc_schedstat(pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
+int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
+			uint64_t *wait_ns)
 {
-	char text[96], *end;
-	ssize_t n = read_file(tid, "schedstat", text, sizeof(text) - 1);
+	char what[40], text[96], *end;
+	ssize_t n;
 
+	snprintf(what, sizeof(what), "task/%d/schedstat", tid);
+	n = read_file(pid, what, text, sizeof(text) - 1);
 	*run_ns = *wait_ns = 0;
 	if (n < 0)
 		return (int)n;

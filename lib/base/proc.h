@@ -30,10 +30,11 @@ uint64_t moca_proc_number(pid_t pid, const char *field);
 int moca_proc_stat(char *buf, size_t size, pid_t pid);
 
 /*
- * Of one thread: what it ran, and what it waited for a CPU while it could run, ns.
- * 0 or -errno, -ENODATA where the kernel does not tell; both are 0 then.
+ * Of one thread of pid's process: what it ran, and what it waited for a CPU while it
+ * could run, ns. 0 or -errno; -ENODATA: it never ran. Both are 0 then.
  */
-int moca_proc_schedstat(pid_t tid, uint64_t *run_ns, uint64_t *wait_ns);
+int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
+			uint64_t *wait_ns);
 
 #define MOCA_MAPS_BUF 8192	/* the longest path, and what stands before it */
 

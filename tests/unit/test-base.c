@@ -324,9 +324,9 @@ static int proc_status(void)
 	CHECK(!strncmp(text, want, strlen(want)));
 	CHECK(moca_proc_number(GONE, "Pid:") == 0);
 	CHECK(moca_proc_status(text, sizeof(text), GONE, "Pid:") == -ENOENT);
-	CHECK(moca_proc_schedstat(GONE, &run_ns, &wait_ns) == -ENOENT);
+	CHECK(moca_proc_schedstat(GONE, GONE, &run_ns, &wait_ns) == -ENOENT);
 	CHECK(!run_ns && !wait_ns);
-	err = moca_proc_schedstat(0, &run_ns, &wait_ns);
+	err = moca_proc_schedstat(0, getpid(), &run_ns, &wait_ns);
 	CHECK(err == -ENOENT || (!err && run_ns));
 	return 0;
 }
