@@ -176,19 +176,20 @@ int tracer_shm_create(struct tracer_shm *m, uint64_t session)
 	return err;
 }
 
+/* It takes neither a descriptor nor memory: there may be none left. */
 static void remove_files(int dirfd)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
+	_Alignas(struct dirent64) char buf[4096];
+	struct dirent64 *e;
+	ssize_t n, at;
 
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd, e->d_name, 0);
-	if (d)
-		closedir(d);
-	else if (fd >= 0)
-		close(fd);
+	lseek(dirfd, 0, SEEK_SET);
+	while ((n = getdents64(dirfd, buf, sizeof(buf))) > 0)
+		for (at = 0; at < n; at += e->d_reclen) {
+			e = (struct dirent64 *)(buf + at);
+			if (e->d_name[0] != '.')
+				unlinkat(dirfd, e->d_name, 0);
+		}
 }
 
 void tracer_shm_remove(struct tracer_shm *m)
@@ -197,7 +198,6 @@ void tracer_shm_remove(struct tracer_shm *m)
 
 	if (m->dirfd < 0)
 		return;
-	/* First: its descriptor may be the only one that can be had. */
 	if (m->doorbell)
 		munmap(m->doorbell, DOORBELL_SIZE);
 	if (m->doorbell_fd >= 0)

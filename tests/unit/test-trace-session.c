@@ -4,15 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collect/trace/beside.h"
+#include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
 #include "lib/ring/clock.h"
 
@@ -182,6 +185,30 @@ static void test_orphan(void)
 	       left);
 }
 
+/* The limit of open files may be reached when a trace ends. */
+static void test_remove(void)
+{
+	struct rlimit old, none;
+	struct tracer_shm m;
+	char path[PATH_MAX];
+	int err;
+
+	err = tracer_shm_create(&m, 0x5e551011);
+	if (!err)
+		err = tracer_shm_note_directory(&m, top);
+	result("made", !err, "error", err);
+	if (err)
+		return;
+	strcpy(path, m.path);
+	getrlimit(RLIMIT_NOFILE, &old);
+	none = old;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	tracer_shm_remove(&m);
+	setrlimit(RLIMIT_NOFILE, &old);
+	result("removed without a descriptor", access(path, F_OK), "it is", 0);
+}
+
 static void test_refused(void)
 {
 	struct moca_trace_session *s;
@@ -208,6 +235,7 @@ int main(void)
 	test_run(0);
 	test_speed();
 	test_orphan();
+	test_remove();
 	test_refused();
 	snprintf(path, sizeof(path), "rm -rf %s", top);
 	if (system(path))
