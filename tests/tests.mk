@@ -67,7 +67,7 @@ FAULTS := $(addprefix $(TEST_DIR)/faults/,fail.so program exact-agent \
 	libraries/moca)
 $(TEST_DIR)/faults/fail.so: tests/faults/fail.c
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -static-libgcc -o $@ $<
 $(TEST_DIR)/faults/exact-agent: tests/faults/exact-fail.c $(EXACT_AGENT_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \

@@ -54,12 +54,13 @@ void attached_begin(struct recorder *rec, struct space *s, struct task *t)
 		err = limited ? -EPERM : move_running(rec, mm_of(s), t);
 	if (t && err != -ESRCH)
 		witness_attach(rec, t);
-	if (err)
-		task_event_unmapped(rec, t ? t : tasks_next(NULL), limited ?
-				    "its system calls are limited by seccomp: "
-				    "real faults only" :
-				    "memory could not be moved: real faults "
-				    "only");
+	if (!err)
+		return;
+	mm_of(s)->untold = 1;
+	task_event_unmapped(rec, t ? t : tasks_next(NULL), limited ?
+			    "its system calls are limited by seccomp: real "
+			    "faults only" :
+			    "memory could not be moved: real faults only");
 }
 
 /* Take the stub and the descriptor away again. */

@@ -92,6 +92,7 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 
 		snprintf(why, sizeof(why), "memory could not be moved (%s): "
 			 "real faults only", strerror(-err));
+		mm->untold = 1;
 		task_event_unmapped(rec, t, why);
 	}
 	if (!err && loads == PRELOAD_STATIC)
@@ -172,12 +173,5 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	if (!err || err == -ESRCH)
 		return;
 	/* Nothing could be mapped over what it shares (fork-native.c). */
-	moca_error("cannot copy the memory of process %d for its child %d: "
-		   "%s; %s", t->pid, child->pid, strerror(-err), rec->attach ?
-		   "they share memory, and may compute wrong results: end both, "
-		   "and start the program anew" :
-		   "the child is ended, since it would share memory with its "
-		   "parent");
-	if (!rec->attach)
-		kill(child->pid, SIGKILL);
+	supervisor_lose_child(rec, t, child, err);
 }

@@ -81,8 +81,8 @@ struct mm {
 	uint64_t asked_ns;	/* when it did */
 	uint64_t start_ns;
 	int dead;		/* no task is left */
-	int untold;		/* it is native again, and its mappings are not
-				   told any more */
+	int untold;		/* what was mapped before, or is mapped from now
+				   on, is not told */
 	int refused;		/* errno: a fork's child that could not have a
 				   memfd, and runs natively */
 

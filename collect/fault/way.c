@@ -160,8 +160,9 @@ static void child_announced(struct recorder *rec, struct task *child)
 	if (mm->freeze.bytes)
 		freeze_tell(rec, child);
 	if (mm->untold)
-		task_event_unmapped(rec, child, "the program that forked it is "
-				    "not watched any more: real faults only");
+		task_event_unmapped(rec, child, "the mappings of the program "
+				    "that forked it are not told: real faults "
+				    "only");
 	if (!mm->refused)
 		return;
 	snprintf(text, sizeof(text), "the memory of a fork's child could not be "

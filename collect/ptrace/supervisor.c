@@ -274,12 +274,27 @@ static uint64_t clone_flags(struct task *t, int event)
 	}
 }
 
+void supervisor_lose_child(struct recorder *rec, const struct task *t,
+			   const struct task *child, int err)
+{
+	moca_error("cannot copy the memory of process %d for its child %d: "
+		   "%s; %s", t->pid, child->pid, strerror(-err), rec->attach ?
+		   "they share memory, and may compute wrong results: end both, "
+		   "and start the program anew" :
+		   "the child is ended, since it would share memory with its "
+		   "parent");
+	if (!rec->attach)
+		kill(child->pid, SIGKILL);
+}
+
 static void copy_memory(struct recorder *rec, struct task *t,
 			struct task *child)
 {
 	child->space = space_new(rec, child->pid);
-	if (!child->space)
+	if (!child->space) {
+		supervisor_lose_child(rec, t, child, -ENOMEM);
 		return;
+	}
 	child->space->quiet = t->space->quiet;
 	rec->way->traced->after_fork(rec, t, child);
 }
@@ -298,6 +313,22 @@ static void wait_first_stop(struct task *child)
 		child->gone = 1;	/* its end was reported first */
 	else if (!WIFSTOPPED(status))
 		child->status = task_status(status);
+}
+
+/*
+ * t, alone in its process, goes on without a tracer. The first program is our
+ * child all the same: its end is heard of.
+ */
+static void let_go(struct recorder *rec, struct task *t)
+{
+	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
+		return;		/* it was killed: its end comes */
+	t->stop = TASK_RUNNING;
+	t->plain = t->tid == rec->root && !rec->attach;
+	if (t->plain)
+		wait_plain();
+	else
+		task_ended(rec, t, 0);
 }
 
 /* The child is known and in its first stop: it begins. */
@@ -329,8 +360,10 @@ static void begin_child(struct recorder *rec, struct task *t,
 		way->child_announced(rec, child);
 	if (child->gone || (child->status && !WIFSTOPPED(child->status)))
 		task_ended(rec, child, child->status);
-	else
+	else if (child->space || !rec->attach)
 		tracee_resume(child, moca_attach_request(rec), 0);
+	else
+		let_go(rec, child);
 }
 
 /*
@@ -374,22 +407,6 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 	if (event == PTRACE_EVENT_VFORK)
 		t->in_vfork = 1;
 	begin_child(rec, t, child, flags);
-}
-
-/*
- * t, alone in its process, goes on without a tracer. The first program is our
- * child all the same: its end is heard of.
- */
-static void let_go(struct recorder *rec, struct task *t)
-{
-	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
-		return;		/* it was killed: its end comes */
-	t->stop = TASK_RUNNING;
-	t->plain = t->tid == rec->root && !rec->attach;
-	if (t->plain)
-		wait_plain();
-	else
-		task_ended(rec, t, 0);
 }
 
 /* A state of the first program, which no longer is a tracee. */
@@ -616,11 +633,13 @@ int supervisor_seize(struct recorder *rec, pid_t pid)
 /* Take over the first task (seized, before its exec). */
 static int adopt(struct recorder *rec, pid_t pid)
 {
-	struct task *t = tasks_add(pid);
+	struct space *s = space_new(rec, pid);
+	struct task *t;
 
-	t->space = space_new(rec, pid);
-	if (!t->space)
+	if (!s)
 		return -ENOMEM;
+	t = tasks_add(pid);
+	t->space = s;
 	supervisor_announce(rec, t, NULL, 0);
 	return 0;
 }

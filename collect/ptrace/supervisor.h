@@ -35,6 +35,11 @@ void supervisor_gap(struct recorder *rec, struct task *t, const char *why);
 int supervisor_preload(struct recorder *rec, struct task *t,
 		       struct user_regs_struct *regs);
 
+/* The memory of a child cannot be copied: it is ended, and told so; when attached,
+ * what that means is told. */
+void supervisor_lose_child(struct recorder *rec, const struct task *t,
+			   const struct task *child, int err);
+
 /* Once in a recording, 0.1 ms: what a stop takes (cost.h). 0 or -errno. */
 int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c);
 

@@ -129,18 +129,18 @@ static void *supervisor_main(void *arg)
 	if (!rec.attach)
 		pass_signal();
 	announce_launch(pid < 0 ? pid : 0);
-	if (start.go < 0) {
-		if (pid > 0 && !rec.attach) {
+	if (start.go > 0 && rec.way->begin)
+		start.error = rec.way->begin(&rec, pid);
+	if (!rec.attach && (start.go < 0 || start.error)) {
+		if (pid > 0) {
 			kill(pid, SIGKILL);
 			waitpid(pid, NULL, __WALL);
 		}
-		return NULL;
+	} else if (start.go > 0) {
+		if (!rec.attach)
+			launch_go(start.gate);
+		rec.way->supervise(&rec);
 	}
-	if (rec.way->begin)
-		start.error = rec.way->begin(&rec, pid);
-	if (!rec.attach)
-		launch_go(start.gate);
-	rec.way->supervise(&rec);
 	atomic_store(&finished, 1);
 	queue_wake(rec.queue);
 	return NULL;
@@ -384,6 +384,13 @@ static const char *advice(int err)
 				"";
 }
 
+static void tell_not_started(int err)
+{
+	moca_error("cannot start %s to be recorded: %s%s; see moca doctor",
+		   rec.opt->argv ? rec.opt->argv[0] : "", strerror(-err),
+		   advice(err));
+}
+
 /* Own faults are events of the sampler's types, which it describes. */
 static int has_sampler(void)
 {
@@ -405,9 +412,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	}
 	err = wait_launched();
 	if (err) {
-		moca_error("cannot start %s to be recorded: %s%s; see moca doctor",
-			   rec.opt->argv ? rec.opt->argv[0] : "",
-			   strerror(-err), advice(err));
+		tell_not_started(err);
 		let_go(-1);
 		return EXIT_OURS;
 	}
@@ -437,8 +442,11 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	pthread_join(rec.supervisor, NULL);
 	moca_debug("%.1f ms: all is written",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
-	if (rec.attach && start.error) {
-		attach_refused(rec.opt->attach, start.error);
+	if (start.error) {
+		if (rec.attach)
+			attach_refused(rec.opt->attach, start.error);
+		else
+			tell_not_started(start.error);
 		discard(meta);
 		return EXIT_OURS;
 	}

@@ -4,6 +4,9 @@
  * The 17th malloc of moca's own code fails, counted over all its processes; the
  * programs that it runs are left alone. FILE holds a number: how many there were.
  * FAIL_FOR_GOOD=1: all from the 17th on.
+ * FAIL_PLACE=HEX FAIL_AT=1: the first at this place: return addresses of the call,
+ * its caller and the caller's caller, in moca's code, 21 bits each, or of so many as
+ * FAIL_DEPTH says. FILE has the places, and how often each came, behind the number.
  *
  * Calls that libraries make are not counted: what a library does with a failure
  * is not Moca's.
@@ -24,12 +27,22 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#include <unwind.h>
 
 static const char *wanted;		/* the call that fails; NULL = none */
 static unsigned long fail_at;
 static int for_good;
-static _Atomic unsigned long *count;	/* shared with moca's processes */
-static uintptr_t low, high;		/* moca's code */
+static unsigned long fail_place;	/* 0 = any */
+static int place_bits;
+static uintptr_t base, low, high;	/* moca, and its code */
+
+/* FILE, which moca's processes share. */
+static struct {
+	_Atomic unsigned long calls;
+	struct place {
+		_Atomic unsigned long place, calls;
+	} places[4096];
+} *count;
 
 static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -38,7 +51,8 @@ static int find_code(struct dl_phdr_info *info, size_t size, void *arg)
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD &&
 		    info->dlpi_phdr[i].p_flags & PF_X) {
-			low = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+			base = info->dlpi_addr;
+			low = base + info->dlpi_phdr[i].p_vaddr;
 			high = low + info->dlpi_phdr[i].p_memsz;
 		}
 	return 1;	/* the first is the program */
@@ -68,22 +82,65 @@ __attribute__((constructor)) static void begin(void)
 	fail_at = strtoul(at, NULL, 10);
 	for_good = getenv("FAIL_FOR_GOOD") != NULL;
 	dl_iterate_phdr(find_code, NULL);
+	fail_place = strtoul(getenv("FAIL_PLACE") ?: "0", NULL, 16);
+	place_bits = 21 * atoi(getenv("FAIL_DEPTH") ?: "3");
 	wanted = strdup(getenv("FAIL_CALL"));
 	unsetenv("LD_PRELOAD");
 	unsetenv("FAIL_CALL");
 	unsetenv("FAIL_AT");
 	unsetenv("FAIL_COUNT");
 	unsetenv("FAIL_FOR_GOOD");
+	unsetenv("FAIL_PLACE");
+	unsetenv("FAIL_DEPTH");
+}
+
+struct frames {
+	unsigned long place;
+	int bits;
+};
+
+static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *arg)
+{
+	uintptr_t pc = _Unwind_GetIP(context);
+	struct frames *f = arg;
+
+	if (pc >= low && pc < high) {
+		f->place |= ((pc - base) & 0x1fffff) << f->bits;
+		f->bits += 21;
+	}
+	return f->bits >= place_bits ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+/* Where this call is made, and which number it has there. */
+static unsigned long call_at(unsigned long *place)
+{
+	struct place *p = count->places, *end = p + sizeof(count->places) /
+		sizeof(*p);
+	struct frames f = { 0 };
+	unsigned long is;
+
+	_Unwind_Backtrace(add_frame, &f);
+	*place = f.place;
+	for (; p < end; p++) {
+		is = 0;
+		if (atomic_compare_exchange_strong(&p->place, &is, *place) ||
+		    is == *place)
+			return atomic_fetch_add(&p->calls, 1) + 1;
+	}
+	_exit(99);
 }
 
 static int fails(const char *call, void *from)
 {
 	uintptr_t pc = (uintptr_t)from;
-	unsigned long n;
+	unsigned long place, n, there;
 
 	if (!wanted || pc < low || pc >= high || strcmp(wanted, call))
 		return 0;
-	n = atomic_fetch_add(count, 1) + 1;
+	n = atomic_fetch_add(&count->calls, 1) + 1;
+	there = call_at(&place);
+	if (fail_place)
+		return place == fail_place && there == fail_at;
 	return n == fail_at || (for_good && fail_at && n > fail_at);
 }
 
