@@ -10,7 +10,7 @@
 #include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/attach.h"
-#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/restart.h"
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/vdso.h"
@@ -24,7 +24,7 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	uint64_t insn;
 	int err;
 
-	quiesce_hide_interrupt(t);
+	restart_interrupted(t);
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
@@ -87,7 +87,7 @@ static int release_mm(struct recorder *rec, struct mm *mm)
 	int err = t ? 0 : -EBUSY;
 
 	if (t)
-		quiesce_hide_interrupt(t);
+		restart_interrupted(t);
 	if (!err)
 		err = tracee_get_regs(t, &regs);
 	if (!err)

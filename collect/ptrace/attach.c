@@ -14,6 +14,7 @@
 
 #include "collect/ptrace/debugger.h"
 #include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/restart.h"
 #include "collect/ptrace/supervisor.h"
 #include "collect/ptrace/takeover.h"
 #include "collect/ptrace/tasks.h"
@@ -165,11 +166,9 @@ int attach_syscall(struct recorder *rec, struct task *t)
 
 	if (tracer_call(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
 		return 0;
-	if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
-		if (info.exit.rval == -EINTR)
-			quiesce_hide_interrupt(t);
+	restart_at_call(t, &info);
+	if (info.op == PTRACE_SYSCALL_INFO_EXIT)
 		return 1;
-	}
 	if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
 		return 0;
 	if (debugger_wanted(info.entry.nr)) {
@@ -192,7 +191,7 @@ static void detach(struct task *t)
 	    WSTOPSIG(t->status) != (SIGTRAP | 0x80) &&
 	    WSTOPSIG(t->status) != SIGTRAP)
 		sig = WSTOPSIG(t->status);
-	quiesce_hide_interrupt(t);
+	restart_interrupted(t);
 	tracer_call(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
 }
 

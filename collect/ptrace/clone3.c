@@ -8,12 +8,13 @@
 
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/ptrace/way.h"
 
 #define MAGIC 0x336e6f6c6361636full
 #define RED_ZONE 128
 #define BEFORE offsetof(struct changed, args)
 
-/* What lies below the stack. */
+/* What lies in the stub, or below the stack. */
 struct changed {
 	uint64_t magic;
 	uint64_t was;		/* the register, and where it points now */
@@ -23,7 +24,36 @@ struct changed {
 	char later[128];	/* what kernels may add */
 };
 
-int clone3_change(const struct recorder *rec, const struct task *t,
+_Static_assert(sizeof(struct changed) <= STUB_ARGS_BYTES, "its place");
+_Static_assert(sizeof(((struct space *)0)->clones) ==
+		       STUB_ARGS_MAX * sizeof(pid_t), "places");
+
+/*
+ * Where t's arguments go: where all others of the process's are under way, below
+ * its stack, where a coroutine's stack may have no room.
+ */
+static uint64_t place(const struct recorder *rec, struct task *t, uint64_t sp)
+{
+	const struct trace_way *way = rec->way->traced;
+
+	if (t->space && way->forks_share && way->forks_share(t->space))
+		for (int i = 0; i < STUB_ARGS_MAX; i++) {
+			if (t->space->clones[i])
+				continue;
+			t->space->clones[i] = t->tid;
+			return STUB_DATA + STUB_ARGS + i * STUB_ARGS_BYTES;
+		}
+	return (sp - RED_ZONE - sizeof(struct changed)) & -16ull;
+}
+
+void clone3_made(struct task *t)
+{
+	for (int i = 0; t->space && i < STUB_ARGS_MAX; i++)
+		if (t->space->clones[i] == t->tid)
+			t->space->clones[i] = 0;
+}
+
+int clone3_change(const struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs)
 {
 	struct changed c = { .magic = MAGIC, .was = regs->rdi };
@@ -38,13 +68,15 @@ int clone3_change(const struct recorder *rec, const struct task *t,
 	if (!c.away)
 		return 0;
 	c.args.flags &= ~c.away;
-	at = (regs->rsp - RED_ZONE - sizeof(c)) & -16ull;
+	at = place(rec, t, regs->rsp);
 	c.points = at + BEFORE;
 	ours.iov_len = BEFORE + size;
 	theirs = (struct iovec){ (void *)at, ours.iov_len };
 	if (process_vm_writev(t->tid, &ours, 1, &theirs, 1, 0) !=
-	    (ssize_t)ours.iov_len)
+	    (ssize_t)ours.iov_len) {
+		clone3_made(t);
 		return 0;
+	}
 	regs->rdi = c.points;
 	return 1;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The flags of clone3 are in the program's memory. Where some must not reach the
- * kernel (child-tid.h), it gets a changed copy of its arguments, below the
- * caller's stack; its register is put back in parent and child. Supervisor thread
- * only.
+ * kernel (child-tid.h), it gets a changed copy of its arguments, in the stub or,
+ * where there is none, below the caller's stack; its register is put back in
+ * parent and child. Supervisor thread only.
  */
 #ifndef MOCA_PTRACE_CLONE3_H
 #define MOCA_PTRACE_CLONE3_H
@@ -15,7 +15,7 @@
  * must not reach the kernel, and are to be set; 0: there are none, or no memory
  * for a copy.
  */
-int clone3_change(const struct recorder *rec, const struct task *t,
+int clone3_change(const struct recorder *rec, struct task *t,
 		  struct user_regs_struct *regs);
 
 /*
@@ -24,5 +24,8 @@ int clone3_change(const struct recorder *rec, const struct task *t,
  */
 int clone3_restore(pid_t tid, struct user_regs_struct *regs,
 		   uint64_t *child_tid);
+
+/* t's call is over, and its child's registers are as they were. */
+void clone3_made(struct task *t);
 
 #endif

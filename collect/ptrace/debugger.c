@@ -233,9 +233,11 @@ void debugger_called(struct task *t)
 	t->clone_changed = 0;
 	if (tracee_get_regs(t, &regs))
 		return;
-	if (regs.orig_rax != SYS_clone3)
+	if (regs.orig_rax != SYS_clone3) {
 		regs.rdi = child_tid_restore(regs.rdi);
-	else
+	} else {
 		clone3_restore(t->tid, &regs, &child_tid);
+		clone3_made(t);
+	}
 	tracee_set_regs(t, &regs);
 }

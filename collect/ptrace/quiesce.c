@@ -3,10 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -16,76 +13,6 @@
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "lib/base/proc.h"
-
-/*
- * Calls that return EINTR after any stop, even without a signal, and that
- * have done nothing yet when they do (signal(7)).
- */
-static int restartable(long nr)
-{
-	switch (nr) {
-	case SYS_epoll_wait:
-	case SYS_epoll_pwait:
-	case SYS_epoll_pwait2:
-	case SYS_semop:
-	case SYS_semtimedop:
-	case SYS_msgrcv:
-	case SYS_msgsnd:
-	case SYS_io_getevents:
-	case SYS_io_pgetevents:
-	case SYS_io_uring_enter:
-	case SYS_rt_sigtimedwait:
-	case SYS_read:		/* inotify */
-	case SYS_poll:
-	case SYS_ppoll:
-	case SYS_select:
-	case SYS_pselect6:
-	case SYS_futex:
-	case SYS_recvfrom:	/* with a timeout set on the socket */
-	case SYS_recvmsg:
-	case SYS_accept:
-	case SYS_accept4:
-	case SYS_sendto:
-	case SYS_sendmsg:
-		return 1;
-	default:
-		return 0;
-	}
-}
-
-/* Whether a signal of the program's own is about to be delivered. */
-static int signal_waits(const struct task *t)
-{
-	struct __ptrace_peeksiginfo_args where = { .nr = 32 };
-	siginfo_t info[32];
-	uint64_t blocked;
-
-	if (tracer_call(PTRACE_GETSIGMASK, t->tid, sizeof(blocked), &blocked))
-		return 1;
-	for (where.flags = 0; where.flags <= PTRACE_PEEKSIGINFO_SHARED;
-	     where.flags++) {
-		long n = tracer_call(PTRACE_PEEKSIGINFO, t->tid, &where, info);
-
-		for (long i = 0; i < n; i++)
-			if (!(blocked >> (info[i].si_signo - 1) & 1))
-				return 1;
-	}
-	return 0;
-}
-
-void quiesce_hide_interrupt(struct task *t)
-{
-	struct user_regs_struct r;
-
-	if (tracee_get_regs(t, &r) || (long)r.orig_rax < 0 ||
-	    (long)r.rax != -EINTR || !restartable(r.orig_rax) ||
-	    signal_waits(t))
-		return;
-	r.rax = r.orig_rax;
-	r.rip -= 2;
-	r.orig_rax = -1;
-	tracee_set_regs(t, &r);
-}
 
 char quiesce_state(pid_t tid)
 {

@@ -28,7 +28,5 @@ void quiesce_end(struct space *space, const struct task *except);
 
 /* R, S, D, Z ... as in ps(1); 0 when it is gone. Any thread. */
 char quiesce_state(pid_t tid);
-/* An interrupted call that would return EINTR is begun again. */
-void quiesce_hide_interrupt(struct task *t);
 
 #endif

@@ -19,6 +19,7 @@ struct space {
 	int shared;		/* there were several */
 	int id;
 	pid_t pid;		/* a process that has it, for /proc */
+	pid_t clones[2];	/* whose arguments the stub has: clone3.c */
 	uint64_t quiet;		/* where its agent can be silenced; 0: nowhere */
 };
 

@@ -36,6 +36,9 @@
 #define STUB_ZAP_ADVICE 16
 #define STUB_ZAP_LIST 64
 #define STUB_ZAP_MAX 1000
+#define STUB_ARGS (STUB_ZAP_LIST + STUB_ZAP_MAX * 24)	/* clone3.c */
+#define STUB_ARGS_BYTES 256
+#define STUB_ARGS_MAX 2
 #define STUB_CALLS 0x6000
 #define STUB_CALLS_MAX ((STUB_DATA_SIZE - STUB_CALLS) / STUB_CALL_BYTES)
 
@@ -64,14 +67,16 @@ struct stub_data {
 	int32_t child_tid;	/* child-tid.h */
 	uint32_t pad[10];
 	struct stub_zap zap[STUB_ZAP_MAX];
-	uint8_t gap[STUB_CALLS - STUB_ZAP_LIST -
-		    STUB_ZAP_MAX * sizeof(struct stub_zap)];
+	uint8_t args[STUB_CALLS - STUB_ARGS];
 	struct stub_call calls[STUB_CALLS_MAX];
 };
 
 _Static_assert(sizeof(struct stub_call) == STUB_CALL_BYTES, "stub call");
 _Static_assert(__builtin_offsetof(struct stub_data, zap) == STUB_ZAP_LIST,
 	       "zap list");
+_Static_assert(__builtin_offsetof(struct stub_data, args) == STUB_ARGS &&
+		       STUB_ARGS + STUB_ARGS_MAX * STUB_ARGS_BYTES <= STUB_CALLS,
+	       "arguments");
 _Static_assert(__builtin_offsetof(struct stub_data, calls) == STUB_CALLS,
 	       "calls");
 _Static_assert(sizeof(struct stub_data) <= STUB_DATA_SIZE, "stub data");

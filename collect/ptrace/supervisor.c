@@ -21,7 +21,7 @@
 #include "collect/ptrace/event.h"
 #include "collect/ptrace/orphan.h"
 #include "collect/ptrace/preload.h"
-#include "collect/ptrace/quiesce.h"
+#include "collect/ptrace/restart.h"
 #include "collect/ptrace/rights.h"
 #include "collect/ptrace/session.h"
 #include "collect/ptrace/stop-cost.h"
@@ -245,6 +245,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 	leave_space(rec, t, 0);
 	t->space = space_new(rec, t->pid);
 	t->in_vfork = 0;
+	t->restart = (struct restart){ 0 };
 	t->filtered = rec->way->traced->filtered && !rec->attach;
 	supervisor_tell_task(rec, t, renamed);
 	tracee_resume(t, PTRACE_SYSCALL, 0);
@@ -488,7 +489,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 	t->retrap = 0;
 	if (t->tid == rec->root)
 		launch_tell_continued(rec);
-	quiesce_hide_interrupt(t);
+	restart_interrupted(t);
 	if (waits(rec, t))
 		rec->way->traced->give(rec, t);
 	tracee_resume(t, moca_attach_request(rec), 0);
@@ -610,15 +611,18 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				debugger_called(t);
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) && waits(rec, t)) {
-					quiesce_hide_interrupt(t);
+					restart_interrupted(t);
 					rec->way->traced->give(rec, t);
 				}
+			} else {
+				restart_at_stop(t);
 			}
 			break;
 		}
 		/* A signal of the program's own. */
 		if (sig == SIGSEGV)
 			tell_segv(rec, t);
+		restart_signal(t, sig);
 		tracee_resume(t, moca_attach_request(rec), sig);
 		return;
 	}
@@ -728,6 +732,7 @@ void supervisor_run(struct recorder *rec)
 		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
 			takeover_look();
+			restart_look();
 			interrupt_for_wanted(rec);
 			continue;
 		}

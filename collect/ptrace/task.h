@@ -15,6 +15,15 @@ enum task_stop {
 	TASK_STOPPED,
 };
 
+/* A call that was interrupted and is begun again: restart.h. */
+struct restart {
+	uint64_t ip, sp;	/* where; ip 0: there is none */
+	long nr;
+	uint64_t entry_ns;	/* when it was entered first; 0: not known */
+	uint64_t end_ns;	/* when its time is over; 0: it has none */
+	long over;		/* what it returns then */
+};
+
 struct task {
 	struct task *hash_next;
 	pid_t tid, pid;
@@ -47,6 +56,7 @@ struct task {
 	uint64_t cost_resumed_ns;	/* it went on after a system call's stop */
 	long attach_nr;		/* attach mode: system call under way, or -1 */
 	struct user_regs_struct attach_regs;
+	struct restart restart;
 	uint64_t segv_page;	/* of the last access that SIGSEGV answered, + 1 */
 };
 

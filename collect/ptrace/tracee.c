@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/ptrace/restart.h"
 #include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracer-call.h"
@@ -463,6 +464,8 @@ int tracee_resume(struct task *t, int request, int sig)
 	if (t->retrap)
 		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
 	t->stop = TASK_RUNNING;
+	if (request == PTRACE_CONT && restart_follows(t))
+		request = PTRACE_SYSCALL;
 	return tracer_call_resume(request, t->tid, t->pid, sig);
 }
 

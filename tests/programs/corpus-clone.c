@@ -125,6 +125,44 @@ static void untraced3(void)
 	CHECK(filled(p, 16, 6));
 }
 
+/* clone3 with such a stack, as coroutines have it. */
+static long clone3_on(void *stack, const struct clone_args *a)
+{
+	register void *own __asm__("r12");
+	long ret = SYS_clone3;
+
+	__asm__ volatile("mov %%rsp, %1\n\tmov %4, %%rsp\n\tsyscall\n\t"
+			 "mov %1, %%rsp"
+			 : "+a"(ret), "=&r"(own)
+			 : "D"(a), "S"(sizeof(*a)), "r"(stack)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* What lies below a small stack is another's, or is not there. */
+static void small_stacks(void)
+{
+	char *own = map_pages(4);
+	struct clone_args a = {
+		.flags = CLONE_UNTRACED | CLONE_CHILD_SETTID,
+		.exit_signal = SIGCHLD, .child_tid = (uint64_t)own };
+	int pid, same = 1;
+
+	memset(own + 8, 7, PAGE - 8);
+	CHECK(!mprotect(own + PAGE, PAGE, PROT_NONE));
+	for (int i = 0; i < 2; i++) {
+		pid = (int)clone3_on(own + (i ? 2 * PAGE : PAGE / 2), &a);
+		if (!pid)
+			_exit(*(pid_t *)own == getpid() ?
+				      touch_and_end(map_pages(16)) : 1);
+		print_status(i ? "nothing below" : "data below",
+			     wait_for(pid));
+	}
+	for (size_t i = 8; i < PAGE; i++)
+		same &= own[i] == 7;
+	printf("the parent's %d, data %d\n", *(pid_t *)own, same);
+}
+
 /* Nobody traces such a child, whatever its parent's tracer wants. */
 static void untraced(void)
 {
@@ -165,6 +203,7 @@ static const struct test_case cases[] = {
 	{ "clone3", clone3_corners },
 	{ "untraced", untraced },
 	{ "untraced3", untraced3 },
+	{ "small-stacks", small_stacks },
 	{ "two-in-one", two_in_one },
 	{ 0 },
 };
