@@ -219,6 +219,22 @@ static int at_exec_end(struct recorder *rec, struct task *t)
 	return err ? err : rec->way->traced->after_exec(rec, t, path);
 }
 
+/*
+ * t, alone in its process, goes on without a tracer. The first program is our
+ * child all the same: its end is heard of.
+ */
+static void let_go(struct recorder *rec, struct task *t)
+{
+	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
+		return;		/* it was killed: its end comes */
+	t->stop = TASK_RUNNING;
+	t->plain = t->tid == rec->root && !rec->attach;
+	if (t->plain)
+		wait_plain();
+	else
+		task_ended(rec, t, 0);
+}
+
 static void on_exec(struct recorder *rec, struct task *t)
 {
 	unsigned long former = 0;
@@ -244,6 +260,19 @@ static void on_exec(struct recorder *rec, struct task *t)
 	t->at_exec = 1;
 	leave_space(rec, t, 0);
 	t->space = space_new(rec, t->pid);
+	if (!t->space) {
+		moca_error("no memory to follow process %d beyond its exec: it "
+			   "%s", t->pid, rec->attach ?
+			   "goes on, and is not recorded any more" :
+			   "is ended, since nobody would answer its calls");
+		task_event_unmapped(rec, t, "no memory to follow it: real "
+				    "faults only");
+		if (rec->attach)
+			let_go(rec, t);
+		else
+			kill(t->pid, SIGKILL);
+		return;
+	}
 	t->in_vfork = 0;
 	t->restart = (struct restart){ 0 };
 	t->filtered = rec->way->traced->filtered && !rec->attach;
@@ -314,22 +343,6 @@ static void wait_first_stop(struct task *child)
 		child->gone = 1;	/* its end was reported first */
 	else if (!WIFSTOPPED(status))
 		child->status = task_status(status);
-}
-
-/*
- * t, alone in its process, goes on without a tracer. The first program is our
- * child all the same: its end is heard of.
- */
-static void let_go(struct recorder *rec, struct task *t)
-{
-	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
-		return;		/* it was killed: its end comes */
-	t->stop = TASK_RUNNING;
-	t->plain = t->tid == rec->root && !rec->attach;
-	if (t->plain)
-		wait_plain();
-	else
-		task_ended(rec, t, 0);
 }
 
 /* The child is known and in its first stop: it begins. */
