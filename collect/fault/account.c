@@ -429,7 +429,8 @@ static struct estimate wall(const struct account *a)
 {
 	struct estimate e = control_wall(&a->control, a->at_ns);
 
-	if (a->rec->attach && ns_of(a, COST_CALL) > 0.1 * a->control.spent_ns) {
+	if (a->rec->attach && !atomic_load(&a->rec->costs.call_ns) &&
+	    ns_of(a, COST_CALL) > 0.1 * a->control.spent_ns) {
 		e.high = ESTIMATE_UNKNOWN;
 		e.middle = e.low;
 	}
@@ -475,6 +476,9 @@ void account_describe(struct account *a, struct moca_meta *m)
 	moca_meta_set(m, "cost.cold_ns", "%lu", cold(a));
 	moca_meta_set(m, "cost.price.stop_ns", "%lu",
 		      atomic_load(&a->rec->costs.stop_ns));
+	if (atomic_load(&a->rec->costs.call_ns))
+		moca_meta_set(m, "cost.price.call_ns", "%lu",
+			      atomic_load(&a->rec->costs.call_ns));
 	moca_meta_set(m, "cost.price.touch_ns", "%.0f", a->prices.touch_ns);
 	moca_meta_set(m, "cost.price.native_touch_ns", "%.0f",
 		      a->prices.native_touch_ns);

@@ -9,6 +9,8 @@
 
 /* CPU time is taken in every so many rounds: to ask for it takes 1 us. */
 #define CPU_EVERY 4
+/* Who waits longer waits for something else: for a page from the disk. */
+#define WAIT_MOST_NS 10e6
 
 struct window {
 	uint64_t ns[ROUND_WINDOW];
@@ -21,6 +23,10 @@ static struct {
 	uint64_t ns, cpu_ns;
 	int has_ns, has_cpu;
 } last;
+static struct {
+	double sum_ns, price;
+	unsigned int count;
+} waits;
 static unsigned int rounds;
 static int changed;
 
@@ -92,4 +98,24 @@ int round_price(uint64_t *ns, uint64_t *cpu_ns)
 	/* Its CPU time is no more than that. */
 	*cpu_ns = cpu.price < wall.price ? cpu.price : wall.price;
 	return 1;
+}
+
+void round_waited(double ns)
+{
+	double mean;
+
+	waits.sum_ns += ns < WAIT_MOST_NS ? ns : WAIT_MOST_NS;
+	if (++waits.count < ROUND_WINDOW)
+		return;
+	mean = waits.sum_ns / ROUND_WINDOW;
+	if (mean < 1)
+		mean = 1;
+	waits.price = waits.price ? (3 * waits.price + mean) / 4 : mean;
+	waits.sum_ns = 0;
+	waits.count = 0;
+}
+
+uint64_t round_wait(void)
+{
+	return (uint64_t)waits.price;
 }

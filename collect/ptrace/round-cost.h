@@ -36,4 +36,12 @@ void round_keep(int counts);
  */
 int round_price(uint64_t *ns, uint64_t *cpu_ns);
 
+/*
+ * Attached: a task waited so long at both ends of a stop of its own. Below 0: it
+ * ran on another CPU before our call that let it go returned.
+ */
+void round_waited(double ns);
+/* The mean of late, which has all that waits added up; 0: not known yet. */
+uint64_t round_wait(void);
+
 #endif

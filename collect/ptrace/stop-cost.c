@@ -2,47 +2,68 @@
 #include "collect/ptrace/stop-cost.h"
 
 #include <stdlib.h>
+#include <sys/ptrace.h>
 
 #include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tracee.h"
 #include "collect/run/estimate.h"
+#include "lib/base/proc.h"
 
 /* A stop that follows the last one so soon has waited for it. */
 #define AT_ONCE_NS 3000
 /* Until it is calibrated: the figure of a VM of 2026. */
 #define STOP_NS 6000
-/* No stop takes so long by itself. */
-#define STOP_MOST_NS 200000
+/* One of so many stops of an attached program is looked at; odd, as entries and
+ * ends of calls take turns. */
+#define CALL_EVERY 15
 /* What pages of the memfd take at most, in a call, of what native ones take. */
 #define PAGES_FACTOR 4
 
-static int by_size(const void *a, const void *b)
+/* Its CPU time so far. 0: not known; ptrace waits until it is off its CPU. */
+static uint64_t run_ns(const struct task *t, unsigned int *op)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	struct __ptrace_syscall_info info;
+	uint64_t run, wait;
 
-	return x < y ? -1 : x > y;
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0 ||
+	    moca_proc_schedstat(t->pid, t->tid, &run, &wait))
+		return 0;
+	*op = info.op;
+	return run;
 }
 
-static void learn_stop(struct costs *c, uint64_t gap_ns)
+/*
+ * Attached, a task waits at both ends of a stop: for a CPU to wake up, for the
+ * supervisor to be done with another task, for its turn. Between the end of a
+ * system call and the next one it sleeps for nothing else: what it did not run
+ * there is that. One in CALL_EVERY is looked at.
+ */
+static void learn_call(struct costs *c, struct task *t, uint64_t now)
 {
-	uint64_t price = atomic_load(&c->stop_ns);
+	static unsigned int calls;
+	unsigned int op = 0;
+	uint64_t before = t->cost_run_ns, run;
 
-	c->gaps[c->gap_count++] = gap_ns;
-	if (c->gap_count < COST_GAPS)
+	t->cost_run_ns = 0;
+	if (!t->cost_resumed_ns || (!before && calls++ % CALL_EVERY))
 		return;
-	c->gap_count = 0;
-	qsort(c->gaps, COST_GAPS, sizeof(*c->gaps), by_size);
-	price = (3 * price + c->gaps[COST_GAPS / 5]) / 4;
-	if (price < STOP_MOST_NS)
-		atomic_store(&c->stop_ns, price);
+	run = run_ns(t, &op);
+	if (!before) {
+		t->cost_run_ns = run;
+		return;
+	}
+	if (op != PTRACE_SYSCALL_INFO_ENTRY || run < before)
+		return;
+	round_waited((double)(now - t->cost_resumed_ns) -
+		     (double)(run - before));
+	atomic_store(&c->call_ns, round_wait());
 }
 
-void cost_stop_begin(struct costs *c, const struct task *t)
+void cost_stop_begin(struct costs *c, struct task *t)
 {
 	uint64_t now = moca_now_ns();
 
-	if (t->cost_resumed_ns)
-		learn_stop(c, now - t->cost_resumed_ns);
+	learn_call(c, t, now);
 
 	c->stop.kind = COST_STOP;
 	c->stop.counts = 1;
@@ -163,10 +184,13 @@ void cost_stop_end(struct costs *c, struct task *t)
 	if (c->stop.kind == COST_MEMORY)
 		c->stop.natural_ns += atomic_load(&c->native_call_ns);
 	ns -= c->stop.natural_ns < ns ? c->stop.natural_ns : ns;
-	add_to_task(c, t, ns + base + c->stop.before_ns);
+	if (c->stop.kind == COST_CALL && atomic_load(&c->call_ns))
+		base = atomic_load(&c->call_ns) + c->stop_cpu_ns;
+	else
+		base += c->stop.before_ns;
+	add_to_task(c, t, ns + base);
 	ns -= c->stop.inner_ns < ns ? c->stop.inner_ns : ns;
-	cost_add(c, c->stop.kind, c->stop.counts,
-		 ns + base + c->stop.before_ns);
+	cost_add(c, c->stop.kind, c->stop.counts, ns + base);
 }
 
 void cost_stop_learn(struct costs *c)

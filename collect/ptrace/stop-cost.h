@@ -14,7 +14,7 @@ struct task;
  * count are what it turns out to be, by default one of COST_STOP. The end is
  * when the task goes on; tid: whose it was.
  */
-void cost_stop_begin(struct costs *c, const struct task *t);
+void cost_stop_begin(struct costs *c, struct task *t);
 void cost_stop_is(struct costs *c, enum cost_kind kind, int count);
 void cost_stop_end(struct costs *c, struct task *t);
 /* Within a stop: `ns` that are counted as kind, not as the stop. */

@@ -54,8 +54,7 @@ struct task {
 	unsigned int cost_window;	/* cost.h: what of cost_ns is */
 	uint64_t cost_ns;
 	uint64_t cost_resumed_ns;	/* it went on after a system call's stop */
-	long attach_nr;		/* attach mode: system call under way, or -1 */
-	struct user_regs_struct attach_regs;
+	uint64_t cost_run_ns;	/* its CPU time at that stop; 0: not taken */
 	struct restart restart;
 	uint64_t segv_page;	/* of the last access that SIGSEGV answered, + 1 */
 };

@@ -46,7 +46,6 @@ struct task *tasks_add(pid_t tid)
 	t->tid = tid;
 	t->pid = tid;
 	t->id = MOCA_NO_TASK;
-	t->attach_nr = -1;
 	t->filtered = 1;
 	insert(t);
 	count++;

@@ -71,8 +71,6 @@ enum cost_kind {
  */
 #define COST_COLD_EVENT_NS 200
 
-#define COST_GAPS 64
-
 struct cost_sum {
 	atomic_ulong count;
 	atomic_ulong ns;	/* added up over all tasks */
@@ -99,12 +97,10 @@ struct costs {
 	atomic_ulong stop_ns;
 	double stop_cpu_ns;	/* of that, the task's own CPU time */
 	/*
-	 * Attached: from a system call's stop to the task's next one. The
-	 * shortest of these are calls that take no time: such a stop is what one
-	 * costs there and then. Supervisor thread only.
+	 * Attached: what a task waits at a system call's stop besides our work, of
+	 * late; 0: not known.
 	 */
-	uint64_t gaps[COST_GAPS];
-	unsigned int gap_count;
+	atomic_ulong call_ns;
 
 	/* The stop under way; supervisor thread only (ptrace/stop-cost.h). */
 	struct {

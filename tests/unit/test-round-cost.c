@@ -61,10 +61,35 @@ static int t_left_out(void)
 	return 0;
 }
 
+static void waited(unsigned int times, double ns)
+{
+	for (unsigned int i = 0; i < times; i++)
+		round_waited(ns);
+}
+
+/* Added up it is all that was waited: a mean, which a rare long wait is in. */
+static int t_waits(void)
+{
+	CHECK(round_wait() == 0);
+	waited(ROUND_WINDOW - 1, 4000);
+	CHECK(round_wait() == 0);
+	waited(1, 4000 + ROUND_WINDOW * 10000);
+	CHECK(round_wait() == 14000);
+	/* It went on before our clock said so. */
+	waited(ROUND_WINDOW, -2000);
+	CHECK(round_wait() == (3 * 14000 + 1) / 4);
+	waited(64 * ROUND_WINDOW, 1e12);
+	CHECK(round_wait() <= 10000000);
+	waited(64 * ROUND_WINDOW, 8000);
+	CHECK(round_wait() >= 7999 && round_wait() <= 8001);
+	return 0;
+}
+
 int main(void)
 {
 	run("round cost: the median of a window", t_median);
 	run("round cost: that of late", t_follows);
 	run("round cost: what is left out", t_left_out);
+	run("round cost: what is waited at both ends", t_waits);
 	return failures != 0;
 }
