@@ -399,12 +399,14 @@ void account_write(struct account *a, uint64_t ns)
 void account_end(struct account *a)
 {
 	uint64_t ended = atomic_load(&a->rec->ended_ns), now = moca_now_ns(), cpu;
+	uint64_t ns = estimate_since(estimate_since(now, ended),
+				     atomic_load(&a->rec->costs.spared_ns));
 	struct account_faults none = { 0 };
 
 	if (ended && now > ended && !a->rec->attach) {
 		/* The last window held some of it. */
-		set(a, COST_END, 1, now - ended);
-		control_stall(&a->control, now - ended);
+		set(a, COST_END, 1, ns);
+		control_stall(&a->control, ns);
 		a->at_ns = now;
 	}
 	account_window(a, &none);
@@ -454,7 +456,7 @@ static void describe(struct moca_meta *m, const char *what,
 	snprintf(key, sizeof(key), "cost.%s_ns", what);
 	moca_meta_set(m, key, "%.0f", e->all_ns);
 	snprintf(key, sizeof(key), "cost.%s_added_ns", what);
-	moca_meta_set(m, key, "%.0f", e->added_ns);
+	moca_meta_set(m, key, "%.0f", fmax(e->added_ns, 0));
 }
 
 void account_describe(struct account *a, struct moca_meta *m)

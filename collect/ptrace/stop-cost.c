@@ -183,6 +183,9 @@ void cost_stop_end(struct costs *c, struct task *t)
 	atomic_fetch_add(&c->task_cpu_ns, own);
 	if (c->stop.kind == COST_MEMORY)
 		c->stop.natural_ns += atomic_load(&c->native_call_ns);
+	/* Its memory is given back behind the last task's end, by us. */
+	atomic_store(&c->spared_ns, c->stop.kind == COST_EXIT ?
+		     estimate_since(c->stop.natural_ns, ns) : 0);
 	ns -= c->stop.natural_ns < ns ? c->stop.natural_ns : ns;
 	if (c->stop.kind == COST_CALL && atomic_load(&c->call_ns))
 		base = atomic_load(&c->call_ns) + c->stop_cpu_ns;

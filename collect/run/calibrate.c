@@ -32,8 +32,11 @@
 #define REAL_FAULT_NS 1000.0
 /* Of that, perf's sample. */
 #define SAMPLE_NS 650.0
-/* How long another thread has to begin on another CPU; none is free, else. */
-#define BESIDE_NS 300000ull
+/*
+ * How long another thread has to begin on another CPU; none is free, else. 0.1 to
+ * 0.2 ms where one is idle, up to a turn of another program where none is.
+ */
+#define BESIDE_NS 3000000ull
 
 /*
  * Writes: fault-around maps no neighbours for them. CPU time: on a busy machine

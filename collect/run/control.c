@@ -47,10 +47,16 @@ static double elapsed(const struct control *c, uint64_t now_ns)
 	return now_ns > c->start_ns ? (double)(now_ns - c->start_ns) : 0;
 }
 
+/* What the program is spared by recording is no reason to spend more. */
+static double spent(const struct control *c)
+{
+	return fmax(c->spent_ns, 0);
+}
+
 /* Wall time of the program alone that passed: the budget is a share of it. */
 static double allowance(const struct control *c, uint64_t now_ns)
 {
-	double plain = elapsed(c, now_ns) - c->spent_ns;
+	double plain = elapsed(c, now_ns) - spent(c);
 
 	return plain > 0 ? c->budget * HEADROOM * plain : 0;
 }
@@ -62,7 +68,7 @@ int control_due(const struct control *c, uint64_t now_ns, double pages,
 		return 0;
 	if (isinf(c->budget))
 		return 1;
-	return c->spent_ns + pages * c->fault_ns * share * fmax(c->stretch, 1) <=
+	return spent(c) + pages * c->fault_ns * share * fmax(c->stretch, 1) <=
 	       allowance(c, now_ns);
 }
 
@@ -102,7 +108,7 @@ void control_settle(struct control *c, const struct control_window *w)
 	double total_ns = w->total_ns + (stretch - 1) * w->priced_ns;
 	double busiest_ns = w->busiest_ns +
 			    (stretch - 1) * w->busiest_priced_ns;
-	double at_once, loss, spent;
+	double at_once, loss, now;
 
 	if (!(w->wall_ns > 0))
 		return;
@@ -117,11 +123,11 @@ void control_settle(struct control *c, const struct control_window *w)
 	loss += c->crowd * clamp(w->beside_ns, 0, HUGE_VAL) / at_once;
 	/* A stop is counted when it ends: it may have begun in the last window. */
 	loss += c->carry_ns;
-	spent = clamp(loss, -MOST * w->wall_ns, MOST * w->wall_ns);
-	c->carry_ns = clamp(loss - spent, 0, MOST * w->wall_ns);
-	c->spent_ns = clamp(c->spent_ns + spent, 0, HUGE_VAL);
+	now = clamp(loss, -MOST * w->wall_ns, MOST * w->wall_ns);
+	c->carry_ns = clamp(loss - now, 0, MOST * w->wall_ns);
+	c->spent_ns += now;
 	c->cold_ns += clamp(w->cold_ns / at_once, 0,
-			    COLD_SHARE * (w->wall_ns - fmax(spent, 0)));
+			    COLD_SHARE * (w->wall_ns - fmax(now, 0)));
 }
 
 void control_cut(struct control_window *w, double alive_ns, double freed_ns)

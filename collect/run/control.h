@@ -21,7 +21,8 @@ struct control {
 	unsigned int cpus;
 	uint64_t start_ns;
 	uint64_t last_sweep_ns;
-	double spent_ns;	/* of the program's wall time, so far */
+	double spent_ns;	/* of the program's wall time, so far; below 0:
+				   it alone would have taken longer */
 	double cold_ns;		/* what may have been spent besides, so far */
 	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
@@ -103,7 +104,7 @@ void control_cpu(struct control *c, const struct control_cpu *cpu);
 unsigned int control_thin(const struct control *c, unsigned int thin,
 			  double alloc_ns, double program_ns);
 
-/* Estimated wall time with / without recording, at least, ≥ 1. */
+/* Estimated wall time with / without recording. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
 struct estimate control_wall(const struct control *c, uint64_t now_ns);
 /* Whether the budget can be said not to have been held. */

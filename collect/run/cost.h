@@ -91,6 +91,9 @@ struct costs {
 
 	/* What the program would spend by itself on a page, or a call, ns. */
 	atomic_ulong native_fill_ns, native_free_ns, native_call_ns;
+	/* Of the last stop, if a task ended in it: what giving its memory back
+	 * would take the program alone, and did not take there. */
+	atomic_ulong spared_ns;
 	/* Pages of memory that the program asked for huge pages for. */
 	atomic_ulong huge_asked;
 	/* What a stop takes besides our work, ns: of late (cost_stop_learn). */

@@ -23,20 +23,23 @@ struct estimate estimate_of(double all_ns, double measured_ns,
 			    double priced_ns, double unsure_ns)
 {
 	struct estimate e = { .middle = 1, .low = 1, .high = 1 };
-	double own, least;
+	double own, least, error_ns;
 
 	e.all_ns = within(all_ns, 1e18);
 	measured_ns = within(measured_ns, e.all_ns);
-	priced_ns = within(priced_ns, e.all_ns - measured_ns);
+	/* Below 0: the program alone would take longer, but not for ever. */
+	priced_ns = priced_ns < 0 ? -within(-priced_ns, e.all_ns) :
+				    within(priced_ns, e.all_ns - measured_ns);
+	error_ns = ERROR * fabs(priced_ns);
 	e.added_ns = measured_ns + priced_ns;
-	e.sure_ns = measured_ns + (1 - ERROR) * priced_ns;
+	e.sure_ns = e.added_ns - error_ns;
 	e.own_ns = e.all_ns - e.sure_ns;
 	e.told = e.own_ns >= ESTIMATE_SHORT_NS;
 	if (e.own_ns > 0)
-		e.low = e.all_ns / e.own_ns;
+		e.low = fmin(e.all_ns / e.own_ns, ESTIMATE_UNKNOWN);
 	own = e.all_ns - e.added_ns;
 	unsure_ns = within(unsure_ns, own);
-	least = own - ERROR * priced_ns - unsure_ns;
+	least = own - error_ns - unsure_ns;
 	own -= unsure_ns / 2;
 	e.high = least > e.all_ns / ESTIMATE_UNKNOWN ? e.all_ns / least :
 							ESTIMATE_UNKNOWN;

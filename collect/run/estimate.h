@@ -19,7 +19,7 @@
 
 struct estimate {
 	double all_ns;		/* with recording */
-	double added_ns;	/* of that, what recording took */
+	double added_ns;	/* of that, what recording took; may be below 0 */
 	double sure_ns;		/* the same, at least */
 	double own_ns;		/* the program alone, at most */
 	int told;		/* it ran long enough for a ratio */
@@ -30,8 +30,8 @@ struct estimate {
 
 /*
  * all: with recording; measured: of that, ours by a clock; priced: of that, ours
- * by counts and prices, which are known to 10 %; unsure: of the rest, what may
- * be ours as well.
+ * by counts and prices, which are known to 10 %, below 0 if recording spares the
+ * program something; unsure: of the rest, what may be ours as well.
  */
 struct estimate estimate_of(double all_ns, double measured_ns,
 			    double priced_ns, double unsure_ns);

@@ -185,8 +185,9 @@ static int t_threads(void)
 /* Shared pages may take less than private ones: that pays for other costs. */
 static int t_saves(void)
 {
-	struct control c;
+	struct control c, none;
 	struct control_window w = window(1000);
+	struct estimate e;
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	control_stall(&c, 80 * MS);
@@ -198,12 +199,25 @@ static int t_saves(void)
 	w.busiest_ns = 20 * MS;
 	control_settle(&c, &w);
 	CHECK(fabs(c.spent_ns - 50 * MS) < 1);
-	/* It is never told to be quicker than without, nor may sweep more. */
+	/* It may be quicker than without, but may not sweep more for that. */
 	w.busiest_ns = 0;
+	w.total_ns = -400.0 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.spent_ns + 150 * MS) < 1);
+	e = control_wall(&c, 3000 * MS);
+	CHECK(fabs(e.middle - 3000.0 / 3150) < 1e-6);
+	CHECK(e.low < e.middle && e.middle < e.high && e.high < 1);
+	CHECK(!control_exceeded(&c, &e));
+	none = c;
+	none.spent_ns = 0;
+	for (double pages = 1; pages < 1e7; pages *= 2)
+		CHECK(control_due(&c, 3000 * MS, pages, 1) ==
+		      control_due(&none, 3000 * MS, pages, 1));
+	/* No price makes it more than twice as quick. */
 	w.total_ns = -1e15;
 	control_settle(&c, &w);
-	CHECK(c.spent_ns == 0);
-	CHECK(control_slowdown(&c, 3000 * MS) == 1);
+	e = control_wall(&c, 1000 * MS);
+	CHECK(e.low >= 0.45 && e.low <= e.middle);
 	return 0;
 }
 
@@ -356,20 +370,20 @@ static int t_hostile(void)
 		};
 		struct estimate e = estimate_of(x, y, z, y);
 
-		CHECK(e.low >= 1 && e.low <= e.middle && e.middle <= e.high);
+		CHECK(e.low >= 0.45 && e.low <= e.middle && e.middle <= e.high);
 		CHECK(e.high <= ESTIMATE_UNKNOWN && e.all_ns >= 0);
-		CHECK(e.added_ns >= 0 && e.added_ns <= e.all_ns);
+		CHECK(e.added_ns >= -e.all_ns && e.added_ns <= e.all_ns);
 		CHECK(e.own_ns >= 0 && e.sure_ns <= e.added_ns);
 		control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 		control_idle(&c, x, y, z);
 		CHECK(c.crowd >= 0 && c.crowd <= 1);
 		control_settle(&c, &w);
-		CHECK(c.spent_ns >= 0 && c.spent_ns <= w.wall_ns);
+		CHECK(fabs(c.spent_ns) <= w.wall_ns);
 		control_stall(&c, x);
-		CHECK(c.spent_ns >= 0);
-		CHECK(control_slowdown(&c, 50 * MS) >= 1);
+		CHECK(c.spent_ns >= -w.wall_ns);
+		CHECK(control_slowdown(&c, 50 * MS) >= 0.45);
 		cpu(&c, x, y, x, z);
-		CHECK(c.cpu.middle == 0 || c.cpu.middle >= 1);
+		CHECK(c.cpu.middle == 0 || c.cpu.middle >= 0.45);
 	}
 	return 0;
 }
@@ -396,6 +410,7 @@ static int says(double all, double measured, double priced, const char *wall,
 static int t_told(void)
 {
 	CHECK(says(1000, 0, 0, "estimated slowdown 1.00x", "CPU time 1.00x"));
+	CHECK(says(950, 20, -70, "estimated slowdown 0.95x", "CPU time 0.95x"));
 	CHECK(says(1100, 0, 100, "estimated slowdown 1.10x", "CPU time 1.10x"));
 	CHECK(says(1000, 0, 700, "estimated slowdown 2.7x to 4.3x",
 		   "CPU time 2.7x to 4.3x"));
