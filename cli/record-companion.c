@@ -98,9 +98,9 @@ static void finish_events(struct companion *c,
 	err = moca_trace_session_finish(c->events, &r);
 	c->events = NULL;
 	if (!*c->quiet && r.streams)
-		moca_say("%lu event%s (allocations and the program's own) "
-			 "of %u thread%s, %lu lost, %lu torn.", r.events,
-			 PLURAL(r.events), r.streams, PLURAL(r.streams), r.lost, r.torn);
+		moca_say("%lu event%s (allocations and the program's own), %lu "
+			 "lost, %lu torn.", r.events, PLURAL(r.events), r.lost,
+			 r.torn);
 	if (tracer_refused_text(&r.refused, note, sizeof(note))) {
 		if (!*c->quiet)
 			moca_say("%s", note);

@@ -3,6 +3,7 @@
  * The processes that joined: noticing that they, their threads or their
  * programs have come to an end, with or without a word.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -222,6 +223,32 @@ int tracer_thread_exists(pid_t pid, uint32_t tid)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%u", pid, tid);
 	return !access(path, F_OK);
+}
+
+uint32_t tracer_thread_number(pid_t pid, uint32_t tid)
+{
+	struct dirent *e;
+	char path[64];
+	pid_t own = 0;
+	DIR *d;
+
+	if (!pid || moca_proc_numbers(pid, &own) <= moca_proc_numbers(0, &own))
+		return tid;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		pid_t ours = atoi(e->d_name);
+
+		own = 0;
+		if (ours > 0 && moca_proc_numbers(ours, &own) &&
+		    (uint32_t)own == tid) {
+			tid = (uint32_t)ours;
+			break;
+		}
+	}
+	if (d)
+		closedir(d);
+	return tid;
 }
 
 /* Threads that were silent since the last look: are they still there? */

@@ -84,6 +84,7 @@ void tracer_request_join(struct tracer_session *s, struct tracer_connection *c,
 	memcpy(&join, payload, sizeof(join));
 	join.lost = believe(join.lost);
 	join.name[sizeof(join.name) - 1] = 0;
+	join.tid = tracer_thread_number(pid, join.tid);
 	err = join.word_bits == 32 || join.word_bits == 64 ? 0 : -EPROTO;
 	if (!err)
 		err = add_stream(s, c, pid, &join, &st, &fds[0]);

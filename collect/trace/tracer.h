@@ -253,6 +253,11 @@ void tracer_process_replace(struct tracer_session *s, struct tracer_process *p,
 void tracer_process_poll(struct tracer_session *s);
 void tracer_process_free_all(struct tracer_session *s);
 int tracer_thread_exists(pid_t pid, uint32_t tid);
+/*
+ * Our number of the thread of pid that takes tid for its own, as it does in a PID
+ * namespace: all else in the trace has ours. tid where it cannot be found.
+ */
+uint32_t tracer_thread_number(pid_t pid, uint32_t tid);
 
 /* session.c */
 /* Stop, and have the drain finish; once. */

@@ -61,6 +61,22 @@ uint64_t moca_proc_number(pid_t pid, const char *field)
 		       0 : strtoull(buf, NULL, 10);
 }
 
+int moca_proc_numbers(pid_t pid, pid_t *last)
+{
+	char text[512], *p = text, *end;
+	int count = 0;
+
+	moca_proc_status(text, sizeof(text), pid, "NSpid:");
+	for (;; p = end, count++) {
+		long n = strtol(p, &end, 10);
+
+		if (end == p)
+			break;
+		*last = (pid_t)n;
+	}
+	return count;
+}
+
 /* The begin of a file: its bytes, or -errno. */
 static ssize_t read_file(pid_t pid, const char *what, void *to, size_t size)
 {

@@ -24,6 +24,12 @@ int moca_proc_status(char *buf, size_t size, pid_t pid, const char *field);
 uint64_t moca_proc_number(pid_t pid, const char *field);
 
 /*
+ * The numbers of a task, from our PID namespace (or the one of /proc) to its own:
+ * how many there are, and the last of them. 0: it is gone.
+ */
+int moca_proc_numbers(pid_t pid, pid_t *last);
+
+/*
  * /proc/PID/stat from its third field on, the state: the name before it may hold
  * anything. 0 or -errno; buf is "" then.
  */
