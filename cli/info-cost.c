@@ -144,6 +144,41 @@ static void print_cold(const struct moca_trace *t, uint64_t total_ns)
 	       text_duration(a, cold));
 }
 
+/* Why the sum is not what the program took longer. */
+static void print_sum(const struct moca_trace *t, uint64_t total_ns)
+{
+	uint64_t added = part_ns(t, "wall", "added_ns");
+	uint64_t saved = trace_meta_u64(t, "cost.saved_ns", 0);
+	char a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX];
+
+	if (part_ns(t, "wall", "ns"))
+		printf("  In all %s; the program ran %s, of which recording took "
+		       "%s: tasks that run at once share the sum,\n"
+		       "  and what runs beside them takes their time only where "
+		       "no CPU is idle.\n", text_duration(a, total_ns),
+		       text_duration(d, part_ns(t, "wall", "ns")),
+		       text_duration(b, added));
+	if (saved > total_ns / 20)
+		printf("  Taken off: %s, in which the program alone would copy "
+		       "pages that it reads before it writes to them.\n",
+		       text_duration(a, saved));
+}
+
+/* Exact mode: what no clock tells. */
+static void print_counting(const struct moca_trace *t)
+{
+	uint64_t most = trace_meta_u64(t, "cost.count_most_ns", 0);
+	char a[TEXT_MAX];
+
+	if (most)
+		printf("  Counting is in the program's own code: by the least and "
+		       "the most that an access took in programs that were\n"
+		       "  measured (0.1 and 1.5 ns). It may have taken up to %s, "
+		       "and code that runs for the first time half of what "
+		       "translating\n  it took. Where that is most of the time, "
+		       "the least is told.\n", text_duration(a, most));
+}
+
 void info_cost_print(const struct moca_trace *t)
 {
 	double old = number(t, META_SLOWDOWN);
@@ -169,7 +204,9 @@ void info_cost_print(const struct moca_trace *t)
 		       text_duration(d, l->ns),
 		       text_percent(e, l->ns, c.total_ns));
 	}
+	print_sum(t, c.total_ns);
 	print_cold(t, c.total_ns);
+	print_counting(t);
 }
 
 static void json_estimate(struct json *j, const struct moca_trace *t,
@@ -213,6 +250,9 @@ void info_cost_json(struct json *j, const struct moca_trace *t)
 		  trace_meta_u64(t, "cost.program_cpu_ns", 0));
 	json_uint(j, "total_ns", c.total_ns);
 	json_uint(j, "cold_ns", trace_meta_u64(t, "cost.cold_ns", 0));
+	json_uint(j, "saved_ns", trace_meta_u64(t, "cost.saved_ns", 0));
+	json_uint(j, "count_most_ns",
+		  trace_meta_u64(t, "cost.count_most_ns", 0));
 	json_uint(j, "stops", trace_meta_u64(t, "cost.stops", 0));
 	json_open(j, "kinds", '[');
 	for (unsigned int i = 0; i < c.count; i++) {

@@ -333,15 +333,17 @@ static uint64_t translate_at(struct context *c, uint64_t pc)
 {
 	static struct work *w;
 	struct region *r;
-	uint64_t host = moca_exact_cache_find(pc, NULL);
+	uint64_t host = moca_exact_cache_find(pc, NULL), began;
 
 	if (host)
 		return host;
+	began = clock_now();
 	if (!w)
 		w = moca_exact_map(sizeof(*w));
 	moca_exact_save_vectors(c);
 	r = moca_exact_region_find(w, pc) ? NULL : moca_exact_translate(w);
 	moca_exact_restore_vectors(c);
+	moca_exact.shared->translating += clock_now() - began;
 	if (!r)
 		return 0;
 	moca_exact.shared->regions++;

@@ -175,6 +175,8 @@ struct exact_totals {
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
 	uint64_t events_lost;
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
+	uint64_t translating;	/* clock ticks */
+	uint64_t program_cpu_ns;
 	uint64_t memory;	/* of arenas, at its peak, bytes */
 	uint64_t slices;
 	uint64_t bytes;		/* of the trace */
@@ -184,8 +186,20 @@ int harvest_new(struct harvest **out, struct recorder *rec,
 		struct moca_meta *meta, struct moca_writer *writer);
 void harvest_run(struct harvest *h, atomic_int *finished);
 const struct exact_totals *harvest_totals(struct harvest *h);
+/* What recording cost: exact_cost. */
+void harvest_cost(struct harvest *h, char *buf, size_t size);
 /* Which task is not counted from when on, and why: a line, if there is one. */
 void harvest_say_natives(const struct harvest *h);
+
+/* --- cost.c --------------------------------------------------------------- */
+
+/*
+ * The program has ended and all is written: what it cost, into the trace's keys and
+ * as a part of the last line. translated_ns: of the agents, added up.
+ */
+void exact_cost(struct recorder *rec, struct exact_totals *t,
+		uint64_t translated_ns, struct moca_meta *m, char *buf,
+		size_t size);
 
 /* What was counted or not, into the trace's metadata. record.c */
 void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t);

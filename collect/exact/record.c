@@ -136,7 +136,9 @@ static void summary(struct recorder *rec)
 {
 	const struct exact_totals *t = harvest_totals(moca_exact_recording.harvest);
 	uint64_t gaps = exact_gaps(t);
+	char cost[256];
 
+	harvest_cost(moca_exact_recording.harvest, cost, sizeof(cost));
 	if (rec->opt->quiet)
 		return;
 	if (!t->loads && !t->stores)
@@ -144,11 +146,12 @@ static void summary(struct recorder *rec)
 			 "counted.", rec->dir);
 	moca_say("%s: %lu load%s and %lu store%s counted, %lu gap%s%s; "
 		 "%u task%s, %lu slice%s, %lu row%s, %.1f MB; counting took %.1f MB of "
-		 "memory.", rec->dir, t->loads, PLURAL(t->loads), t->stores,
+		 "memory; %s.", rec->dir, t->loads, PLURAL(t->loads), t->stores,
 		 PLURAL(t->stores), gaps, PLURAL(gaps),
 		 gaps ? " (moca info says which)" : "", rec->task_count,
 		 PLURAL(rec->task_count), t->slices, PLURAL(t->slices), t->rows,
-		 PLURAL(t->rows), t->bytes / 1e6, t->memory / 1e6);
+		 PLURAL(t->rows), t->bytes / 1e6, t->memory / 1e6,
+		 cost);
 	harvest_say_natives(moca_exact_recording.harvest);
 }
 

@@ -312,4 +312,5 @@ void slot_shared(struct harvest *h, struct exact_arena *a, int last)
 	take_growth(x->code_bytes, &b->code_bytes, &t->code_bytes);
 	take_growth(x->invalidated, &b->invalidated, &t->invalidated);
 	take_growth(x->loops, &b->loops, &t->loops);
+	take_growth(x->translating, &b->translating, &t->translating);
 }

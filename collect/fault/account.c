@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -43,20 +42,6 @@ static uint64_t machine_idle_ns(void)
 			UINT64_MAX;
 }
 
-/*
- * CPU time of the children that we have waited for, and of theirs. perf's task
- * clock leaves a thread before its end: 20 to 50 us of each.
- */
-static uint64_t reaped_cpu_ns(void)
-{
-	struct rusage ru;
-
-	if (getrusage(RUSAGE_CHILDREN, &ru))
-		return 0;
-	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000ull +
-	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000ull;
-}
-
 /* Companions: the sampler of rates, the collector of events. */
 static uint64_t companion_cpu_ns(const struct account *a, int which)
 {
@@ -86,7 +71,7 @@ void account_init(struct account *a, struct recorder *rec,
 	atomic_store(&rec->costs.native_free_ns, p->native_free_ns);
 	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
 	a->clock = clock;
-	a->reaped_ns = reaped_cpu_ns();
+	a->reaped_ns = cost_reaped_cpu_ns();
 	a->idle_ns = machine_idle_ns();
 	a->idle_at_ns = moca_now_ns();
 }
@@ -317,6 +302,15 @@ static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
 	a->idle_beside_ns = beside_ns;
 }
 
+static uint64_t faults_of(const struct account_faults *f)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < PAGE_FAULTS; i++)
+		sum += f->count[i];
+	return sum;
+}
+
 void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
@@ -353,12 +347,17 @@ void account_window(struct account *a, const struct account_faults *f)
 		.total_ns = priced + estimate_since(sum, a->waited_ns),
 		.priced_ns = priced,
 		.busiest_priced_ns = f->busiest_ns,
-		.stretch = stretch(&a->waits, f->busiest),
+		.stretch = fmin(fmax(stretch(&a->waits, f->busiest), 1),
+				CONTROL_STRETCH_MOST),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
 		.program_ns = estimate_since(cpu, a->program_cpu_ns),
 		.beside_ns = estimate_since(side, a->beside_ns),
 	};
+	/* As control_settle counts it. */
+	if (a->began && w.stretch > 1 && priced > 0)
+		cost_add(&a->rec->costs, COST_BUSY, faults_of(f),
+			 (uint64_t)((w.stretch - 1) * priced));
 	take_idle(a, now, side);
 	free_ns = ns_of(a, COST_FREE);
 	/* What was given back behind the end nobody waited for. */
@@ -411,7 +410,7 @@ void account_end(struct account *a)
 	}
 	account_window(a, &none);
 	/* Attached, its parent waits for it. */
-	cpu = estimate_since(reaped_cpu_ns(), a->reaped_ns);
+	cpu = estimate_since(cost_reaped_cpu_ns(), a->reaped_ns);
 	if (ended && !a->rec->attach && cpu > a->program_cpu_ns) {
 		a->program_cpu_ns = cpu;
 		take_cpu(a, cpu);
@@ -439,26 +438,6 @@ static struct estimate wall(const struct account *a)
 	return e;
 }
 
-static void describe(struct moca_meta *m, const char *what,
-		     const struct estimate *e)
-{
-	const char *const part[] = { "estimate", "low", "high" };
-	const double value[] = { e->middle, e->low, e->high };
-	char key[64];
-
-	for (int i = 0; i < 3; i++) {
-		snprintf(key, sizeof(key), "cost.%s_%s", what, part[i]);
-		if (e->told)
-			moca_meta_set(m, key, "%.4f", value[i]);
-		else
-			moca_meta_unset(m, key);
-	}
-	snprintf(key, sizeof(key), "cost.%s_ns", what);
-	moca_meta_set(m, key, "%.0f", e->all_ns);
-	snprintf(key, sizeof(key), "cost.%s_added_ns", what);
-	moca_meta_set(m, key, "%.0f", fmax(e->added_ns, 0));
-}
-
 void account_describe(struct account *a, struct moca_meta *m)
 {
 	struct estimate e = wall(a);
@@ -468,9 +447,9 @@ void account_describe(struct account *a, struct moca_meta *m)
 		moca_meta_set(m, "slowdown_estimate", "%.4f", e.middle);
 	else
 		moca_meta_unset(m, "slowdown_estimate");
-	describe(m, "wall", &e);
+	estimate_describe(&e, "wall", m);
 	if (a->control.cpu.all_ns > 0)
-		describe(m, "cpu", &a->control.cpu);
+		estimate_describe(&a->control.cpu, "cpu", m);
 	if (a->program_cpu_ns)
 		moca_meta_set(m, "cost.program_cpu_ns", "%lu",
 			      a->program_cpu_ns);

@@ -22,8 +22,6 @@
 #define COLD_SHARE 0.5
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
-/* Nobody waits so long for a CPU beside what it runs. */
-#define STRETCH_MOST 100
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
 
@@ -104,7 +102,7 @@ void control_idle(struct control *c, double wall_ns, double beside_ns,
 
 void control_settle(struct control *c, const struct control_window *w)
 {
-	double stretch = clamp(w->stretch, 1, STRETCH_MOST);
+	double stretch = clamp(w->stretch, 1, CONTROL_STRETCH_MOST);
 	double total_ns = w->total_ns + (stretch - 1) * w->priced_ns;
 	double busiest_ns = w->busiest_ns +
 			    (stretch - 1) * w->busiest_priced_ns;

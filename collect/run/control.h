@@ -30,6 +30,9 @@ struct control {
 	struct estimate cpu;	/* control_cpu */
 };
 
+/* Nobody waits so long for a CPU beside what it runs. */
+#define CONTROL_STRETCH_MOST 100
+
 /* What happened since the last window: times in ns. */
 struct control_window {
 	double wall_ns;

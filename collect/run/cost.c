@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "collect/run/recorder.h"
@@ -26,6 +27,9 @@ static const struct {
 	[COST_FREE] = { "free", "ranges of memory given back" },
 	[COST_COPIED] = { "copied", "first touches of copied pages" },
 	[COST_AGAIN] = { "again", "writes after reads" },
+	[COST_BUSY] = { "busy", "faults' waits for a CPU" },
+	[COST_TRANSLATE] = { "translate", "pieces of code translated" },
+	[COST_COUNT] = { "counting", "loads and stores counted, at least" },
 	[COST_ALLOC] = { "alloc", "calls of allocators" },
 	[COST_SWEEP] = { "sweep", "sweeps" },
 	[COST_RATE] = { "rate", "the sampler of faults and CPU time" },
@@ -131,4 +135,14 @@ void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
 		group_digits(atomic_load(&c->kind[kind].count), n, sizeof(n));
 		snprintf(buf, size, "%s %s", n, names[kind].label);
 	}
+}
+
+uint64_t cost_reaped_cpu_ns(void)
+{
+	struct rusage ru;
+
+	if (getrusage(RUSAGE_CHILDREN, &ru))
+		return 0;
+	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000ull +
+	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000ull;
 }

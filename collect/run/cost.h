@@ -32,6 +32,9 @@ enum cost_kind {
 	COST_TOUCH,	/* first touches: what they take more than natively */
 	COST_COPIED,	/* first touches of pages that a fork or an exec filled */
 	COST_AGAIN,	/* writes after reads: their samples */
+	COST_BUSY,	/* what faults took longer as tasks waited for a CPU */
+	COST_TRANSLATE,	/* exact mode: code translated, in the program */
+	COST_COUNT,	/* exact mode: accesses counted, at the least price */
 	COST_FREE,	/* memory given back: holes in the memfd */
 	COST_ALLOC,	/* calls of allocators, in libmoca-alloc */
 	COST_SWEEP,	/* sweeps */
@@ -160,5 +163,10 @@ enum cost_kind cost_culprit(const struct costs *c, int crowded);
 /* "12,480 stops for new threads" */
 void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
 		 size_t size);
+/*
+ * CPU time of the children that we have waited for, and of theirs. perf's task
+ * clock leaves a thread before its end: 20 to 50 us of each.
+ */
+uint64_t cost_reaped_cpu_ns(void);
 
 #endif

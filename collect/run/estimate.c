@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "lib/format/meta.h"
+
 /* What is known of our own share: prices are averages. */
 #define ERROR 0.10
 /* Ratios above this are told without decimals. */
@@ -106,4 +108,24 @@ void estimate_cpu(const struct estimate *e, char *buf, size_t size)
 	else
 		snprintf(buf, size, "%.1f ms of CPU time for recording",
 			 e->added_ns / 1e6);
+}
+
+void estimate_describe(const struct estimate *e, const char *what,
+		       struct moca_meta *m)
+{
+	const char *const part[] = { "estimate", "low", "high" };
+	const double value[] = { e->middle, e->low, e->high };
+	char key[64];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(key, sizeof(key), "cost.%s_%s", what, part[i]);
+		if (e->told)
+			moca_meta_set(m, key, "%.4f", value[i]);
+		else
+			moca_meta_unset(m, key);
+	}
+	snprintf(key, sizeof(key), "cost.%s_ns", what);
+	moca_meta_set(m, key, "%.0f", e->all_ns);
+	snprintf(key, sizeof(key), "cost.%s_added_ns", what);
+	moca_meta_set(m, key, "%.0f", fmax(e->added_ns, 0));
 }

@@ -17,6 +17,8 @@
 /* A program that ran no longer by itself has no ratio. */
 #define ESTIMATE_SHORT_NS 5e7
 
+struct moca_meta;
+
 struct estimate {
 	double all_ns;		/* with recording */
 	double added_ns;	/* of that, what recording took; may be below 0 */
@@ -44,6 +46,9 @@ void estimate_ratio(const struct estimate *e, char *buf, size_t size);
 void estimate_percent(const struct estimate *e, char *buf, size_t size);
 /* "estimated slowdown 1.12x", or what it took of a run too short for that. */
 void estimate_wall(const struct estimate *e, char *buf, size_t size);
+/* Keys cost.WHAT_*; of a run that was too short for a ratio the times alone. */
+void estimate_describe(const struct estimate *e, const char *what,
+		       struct moca_meta *m);
 /* "CPU time 1.12x", or what it took. */
 void estimate_cpu(const struct estimate *e, char *buf, size_t size);
 

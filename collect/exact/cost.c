@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What exact mode cost, told at the end. Stops, the start and the end are timed as
+ * in page mode (collect/run/cost.h); the agent times what it translates. What the
+ * counting in between takes no clock can tell from the program's own work: it has
+ * two prices, the least and the most that it took in fourteen programs.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collect/exact/collector.h"
+#include "collect/run/control.h"
+
+/*
+ * CPU time of a counted access, ns: 0.16 in lu and 0.19 in stencil, whose loops are
+ * counted when they are left, 1.5 in bash, which jumps by registers all the time.
+ */
+#define COUNT_LEAST_NS 0.10
+#define COUNT_MOST_NS 1.5
+/* What new code takes besides, when it runs for the first times: of what
+ * translating it took (cc1: a third). */
+#define NEW_CODE_SHARE 0.5
+
+static void set(struct costs *c, enum cost_kind kind, uint64_t count,
+		uint64_t ns)
+{
+	atomic_store(&c->kind[kind].count, count);
+	atomic_store(&c->kind[kind].ns, ns);
+}
+
+static uint64_t beside(struct recorder *rec, int which, enum cost_kind kind)
+{
+	const struct moca_record_companion *c = rec->opt->companion;
+	uint64_t ns = c && c->cpu_ns ? c->cpu_ns(c->arg, which) : 0;
+
+	set(&rec->costs, kind, ns != 0, ns);
+	return ns;
+}
+
+/* Stops, added up over all tasks. */
+static double stopped(const struct costs *c)
+{
+	double sum = 0;
+
+	for (int k = COST_EXEC; k <= COST_STOP; k++)
+		sum += atomic_load(&c->kind[k].ns);
+	return sum;
+}
+
+static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
+				       const struct exact_totals *t, double accesses)
+{
+	struct costs *c = &rec->costs;
+	double ours = moca_process_cpu_ns(getpid()) +
+		      moca_process_cpu_ns(getppid()) +
+		      beside(rec, 0, COST_RATE) + beside(rec, 1, COST_EVENTS);
+	double priced = translated + atomic_load(&c->task_cpu_ns) +
+			atomic_load(&c->unseen_ns) + accesses * COUNT_LEAST_NS;
+	double unsure = atomic_load(&c->unsure_ns) +
+			(double)atomic_load(&c->stops) * COST_COLD_NS +
+			NEW_CODE_SHARE * translated +
+			accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+
+	return estimate_of(t->program_cpu_ns + ours, ours, priced, unsure);
+}
+
+void exact_cost(struct recorder *rec, struct exact_totals *t,
+		uint64_t translated_ns, struct moca_meta *m, char *buf,
+		size_t size)
+{
+	uint64_t began = atomic_load(&rec->began_ns);
+	uint64_t ended = atomic_load(&rec->ended_ns), now = moca_now_ns();
+	double accesses = (double)t->loads + (double)t->stores;
+	double translated, start, end, at_once, all, work, unsure;
+	struct estimate wall, cpu;
+	struct costs *c = &rec->costs;
+	char two[64];
+	size_t at;
+
+	snprintf(buf, size, "what recording cost is not known");
+	if (!began || ended <= began || now < ended)
+		return;
+	t->program_cpu_ns = cost_reaped_cpu_ns();
+	/* A damaged arena tells anything. */
+	translated = fmin(translated_ns, t->program_cpu_ns);
+	accesses = fmin(accesses, t->program_cpu_ns / COUNT_LEAST_NS);
+	set(c, COST_TRANSLATE, t->regions, translated);
+	set(c, COST_COUNT, t->loads + t->stores, accesses * COUNT_LEAST_NS);
+	set(c, COST_RECORDER, 1, moca_thread_cpu_ns());
+	set(c, COST_END, 1, now - ended);
+	cpu = estimate_cpu_of(rec, translated, t, accesses);
+	start = atomic_load(&c->kind[COST_START].ns);
+	end = now - ended;
+	all = start + (now - began);
+	/* Those that are stopped are at work as well. */
+	at_once = (t->program_cpu_ns + stopped(c)) / (double)(ended - began);
+	at_once = fmin(fmax(at_once, 1), sysconf(_SC_NPROCESSORS_ONLN));
+	work = translated + stopped(c) + accesses * COUNT_LEAST_NS;
+	unsure = (double)atomic_load(&c->stops) * COST_COLD_NS +
+		 NEW_CODE_SHARE * translated +
+		 accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+	wall = estimate_of(all, start + end, work / at_once, unsure / at_once);
+	cost_describe(c, m);
+	estimate_describe(&wall, "wall", m);
+	estimate_describe(&cpu, "cpu", m);
+	if (wall.told)
+		moca_meta_set(m, "slowdown_estimate", "%.4f", wall.middle);
+	moca_meta_set(m, "cost.program_cpu_ns", "%lu", t->program_cpu_ns);
+	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&c->stops));
+	moca_meta_set(m, "cost.count_most_ns", "%.0f",
+		      fmin(accesses * COUNT_MOST_NS, t->program_cpu_ns));
+	estimate_wall(&wall, buf, size);
+	estimate_cpu(&cpu, two, sizeof(two));
+	at = strlen(buf);
+	snprintf(buf + at, size - at, ", %s", two);
+}
