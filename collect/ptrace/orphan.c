@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collect/ptrace/quiesce.h"
 #include "collect/ptrace/stub.h"
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracer-call.h"
@@ -18,8 +19,33 @@
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
 
-/* A new task stops before it runs; what does not is none. */
-#define WAIT_MS 1000
+/* A new task stops before it runs; what has run for so long is none. */
+#define RUN_NS 50000000
+
+/* It may wait long for a CPU on a busy machine; what is stopped has been waited
+ * for. */
+static int is_to_stop(pid_t pid)
+{
+	uint64_t run_ns, wait_ns;
+	char state = quiesce_state(pid);
+
+	if (state != 'R' && state != 'D')
+		return 0;
+	moca_proc_schedstat(pid, pid, &run_ns, &wait_ns);
+	return run_ns < RUN_NS;
+}
+
+/* Its first stop, or its end: as waitpid. */
+static int wait_first(pid_t pid, int *status)
+{
+	int got, goes_on;
+
+	do {
+		goes_on = is_to_stop(pid);
+		got = wait_poll(pid, status);
+	} while (!got && goes_on && !usleep(1000));
+	return got;
+}
 
 void orphans_of(const struct task *t)
 {
@@ -29,18 +55,14 @@ void orphans_of(const struct task *t)
 
 	while (d && (e = readdir(d))) {
 		pid_t pid = atoi(e->d_name);
-		int status, got = 0;
+		int status;
 
 		/* All forked before t ended, so they are there by now. */
 		if (pid <= 0 || tasks_find(pid) ||
 		    (pid_t)moca_proc_number(pid, "TracerPid:") != self)
 			continue;
-		for (int i = 0; i < WAIT_MS && !got; i++) {
-			got = wait_poll(pid, &status);
-			if (!got)
-				usleep(1000);
-		}
-		if (got > 0 && WIFSTOPPED(status) && tasks_add(pid))
+		if (wait_first(pid, &status) > 0 && WIFSTOPPED(status) &&
+		    tasks_add(pid))
 			tasks_find(pid)->stop = TASK_STOPPED;
 	}
 	if (d)
