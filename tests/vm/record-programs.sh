@@ -10,7 +10,9 @@ while [ $i -lt 4000 ]; do
 done >lines
 for j in 1 2 3 4 5 6; do cat lines; done >some
 
-# same NAME LEAST COMMAND...: so many per cent of the touched pages were seen.
+# same NAME LEAST COMMAND...: so many per cent of the touched pages were seen. Of a
+# guest that a busy host lets wait, the recorder may come too late to a full ring;
+# what is lost then is told, and below a hundredth.
 same() {
 	local name=$1 least=$2 plain traced seen
 	shift 2
@@ -24,7 +26,7 @@ same() {
 	seen=$(/tests/moca info --json t-$name | tr -d ' \n' |
 		sed 's/.*"pages_seen":\([0-9]*\).*"pages_touched":\([0-9]*\).*"records":\([0-9]*\).*"lost":\([0-9]*\).*/\1 \2 \3 \4/')
 	set -- $seen
-	[ "$4" = 0 ] && [ "$3" -gt 100 ] ||
+	[ $((100 * $4)) -le "$3" ] && [ "$3" -gt 100 ] ||
 		{ echo "not ok $name: $3 records, $4 lost"; return; }
 	[ $((100 * $1)) -ge $((least * $2)) ] ||
 		{ echo "not ok $name: $1 of $2 touched pages seen"; return; }
