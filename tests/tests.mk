@@ -101,7 +101,7 @@ RING_PARTS := lib/ring/producer.c lib/ring/consumer.c
 RING_DEPS := $(RING_PARTS) $(wildcard lib/ring/*.h)
 
 CLI_TESTS := $(sort $(wildcard tests/cli/*.sh tests/cli/test-*))
-# What runs beside others ("# beside: others") stands together, the longest first.
+# Of what takes one CPU ("# beside: others"), and of what takes all, the longest first.
 SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/house/runner tests/fuzz/run tests/objects/identity \
 	tests/exact/signals tests/exact/sequences tests/exact/collector \
@@ -143,7 +143,7 @@ test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_P
 check:
 	@tools/install-deps check
 	@$(MAKE) --no-print-directory -s $(PARALLEL) all test-programs
-	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS)
+	@BUILD='$(abspath $(BUILD))' tests/run $(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS)
 
 # The same, and what needs large packages or much time: all of the corpus.
 .PHONY: check-long
@@ -153,7 +153,7 @@ check-long:
 	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 \
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
-		$(UNIT_TESTS) $(CLI_TESTS) $(SCRIPT_TESTS) tests/house/recipes
+		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes
 
 # A million random sequences of each of three pools, in exact mode.
 .PHONY: check-exact-long
