@@ -91,6 +91,8 @@ static void print_head(const struct info *in, const char *path)
 	char a[TEXT_MAX], date[64], status[80];
 	uint64_t interval = trace_meta_u64(in->t, META_INTERVAL, 0);
 	const char *budget = meta(in, META_BUDGET);
+	double share;
+	char *end;
 
 	print_line("Trace", path, "", NULL);
 	print_line("Program", meta(in, META_COMMAND), "", NULL);
@@ -113,7 +115,10 @@ static void print_head(const struct info *in, const char *path)
 		printf(", interval %s", text_duration(a, interval));
 	if (in->exact)
 		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));
-	if (budget) {
+	share = budget ? strtod(budget, &end) : 0;
+	if (share > 0 && !*end) {
+		printf(", slowdown budget %g %%", 100 * share);
+	} else if (budget) {
 		fputs(", slowdown budget ", stdout);
 		text_name(stdout, budget, 0);
 	}

@@ -123,10 +123,13 @@ void advice_first_print(const struct advice_view *v)
 	if (a->count)
 		print_first(&a->findings[0]);
 	else if (a->undecided && !v->profile->counts)
-		printf("nothing can be said of who uses which page: %u interval%s only\n%s%s",
+		printf("nothing can be said of %s: %u interval%s only\n%s%s",
+		       a->undecided,
 		       (unsigned)v->profile->intervals,
 		       v->profile->intervals == 1 ? "" : "s",
 		       a->again ? a->again : "", a->again ? "\n" : "");
+	else if (!v->profile->accesses)
+		puts("nothing can be said: no access was recorded");
 	else if (a->undecided)
 		printf("nothing can be said of %s: moca summary's notes tell why\n",
 		       a->undecided);

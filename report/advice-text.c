@@ -202,7 +202,8 @@ static void print_findings(const struct advice_view *v)
 			snprintf(buf, sizeof(buf),
 				 "Nothing can be said of %s: see the notes.",
 				 a->undecided);
-		terminal_wrap("  ", a->undecided ? buf :
+		terminal_wrap("  ", a->undecided ? buf : !v->profile->accesses ?
+			      "Nothing can be said: the trace has no access." :
 			      "None: nothing in this trace is worth a change.",
 			      width);
 		terminal_style(STYLE_NONE);

@@ -84,9 +84,11 @@ void note_resolution(struct rules *r)
 				    advice_meta(r, "cost.wall_added_ns") / 1e9,
 				    own / 1e9, own * (1 + share) / 1e9);
 	}
-	r->a->undecided = "who uses which page";
+	/* Of one thread there is no doubt who it is. */
+	r->a->undecided = p->tasks == 1 ? "when which page is used" :
+					  "who uses which page";
 	if (r->a->again)
 		advice_note(r,
-			    "The trace has %" PRIu64 " interval%s only: too few to say who uses which page in the long run. %s",
-			    p->intervals, s, r->a->again);
+			    "The trace has %" PRIu64 " interval%s only: too few to say %s in the long run. %s",
+			    p->intervals, s, r->a->undecided, r->a->again);
 }

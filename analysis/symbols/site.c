@@ -169,7 +169,8 @@ static int may_hold(Dwarf_Die *type)
 }
 
 /* Of several targets on the line, the one that this call is for, or -1. */
-static int choose(const struct place *p, const struct target *t, size_t n)
+static int choose(const struct place *p, const struct target *t, size_t n,
+		  int fortran)
 {
 	unsigned k, total, best_at = 0;
 	int best = -1;
@@ -185,6 +186,10 @@ static int choose(const struct place *p, const struct target *t, size_t n)
 		if (total && total % n == 0)
 			return (int)(k % n);
 	}
+	/* gfortran's column is that of the statement, or of any of its parts. */
+	for (size_t i = 0; fortran && i < n; i++)
+		if (strcmp(t[i].name, t[0].name))
+			return -1;
 	for (size_t i = 0; p->column && i < n; i++)
 		if (t[i].column < p->column && t[i].column > best_at) {
 			best = (int)i;
@@ -269,6 +274,32 @@ static void fill(struct moca_site *out, const struct place *p)
 	out->frame = p->frame;
 }
 
+/*
+ * An optimised allocate(u, v) may be calls of different functions, calloc for
+ * what is zeroed next, in any order: then it is one of them.
+ */
+static void name_all(struct walk *w, const struct target *t, size_t n,
+		     struct moca_site *out)
+{
+	char name[256];
+	size_t len = 0;
+
+	for (size_t i = 0; i < n && len < sizeof(name); i++) {
+		size_t j = 0;
+
+		while (strcmp(t[j].name, t[i].name))
+			j++;
+		if (j < i)
+			continue;
+		len += (size_t)snprintf(name + len, sizeof(name) - len, "%s%s",
+					i ? " or " : "", t[i].name);
+	}
+	if (len >= sizeof(name))
+		len = sizeof(name) - 1;
+	out->name = arena_string(w->s, name, len);
+	out->is_variable = 1;
+}
+
 enum verdict { HERE, OUTER, UNNAMED };
 
 /*
@@ -292,7 +323,12 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	    targets_fortran(src, p->at.line, t, TARGETS_MAX) :
 	    targets_c(src, p->at.line, w->callee[0] ? w->callee : NULL, t,
 		      TARGETS_MAX);
-	i = n ? choose(p, t, n) : -1;
+	i = n ? choose(p, t, n, src->fortran) : -1;
+	if (i < 0 && n > 1 && src->fortran &&
+	    src->mtime_ns <= moca_module_mtime(p->m)) {
+		name_all(w, t, n, out);
+		return HERE;
+	}
 	if (i < 0)
 		return wrapper ? OUTER : UNNAMED;
 	if (t[i].returned)

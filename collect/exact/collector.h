@@ -42,6 +42,7 @@ struct exact {
 	long begun;	/* supervisor: tasks that were made */
 	/* Both threads. */
 	atomic_ulong reasons[EXACT_REASONS];
+	char left[200];		/* why the first of these was left alone */
 	atomic_ulong ended;	/* tasks that the harvester is done with */
 	struct harvest *harvest;
 };

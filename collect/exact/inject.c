@@ -308,6 +308,9 @@ static void leave(struct recorder *rec, struct task *t,
 	atomic_fetch_add(&moca_exact_recording.reasons[reason], 1);
 	snprintf(text, sizeof(text), "not counted: %s", why);
 	supervisor_gap(rec, t, text);
+	if (!*moca_exact_recording.left)
+		snprintf(moca_exact_recording.left,
+			 sizeof(moca_exact_recording.left), "%s", why);
 }
 
 /* NULL, or why this image must be left alone. */

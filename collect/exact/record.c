@@ -135,6 +135,7 @@ static void collect(struct recorder *rec, atomic_int *finished)
 static void summary(struct recorder *rec)
 {
 	const struct exact_totals *t = harvest_totals(moca_exact_recording.harvest);
+	const char *left = moca_exact_recording.left;
 	uint64_t gaps = exact_gaps(t);
 	char cost[256];
 
@@ -143,7 +144,7 @@ static void summary(struct recorder *rec)
 		return;
 	if (!t->loads && !t->stores)
 		moca_say("%s: nothing can be certified: no instruction was "
-			 "counted.", rec->dir);
+			 "counted%s%s.", rec->dir, *left ? "; " : "", left);
 	moca_say("%s: %lu load%s and %lu store%s counted, %lu gap%s%s; "
 		 "%u task%s, %lu slice%s, %lu row%s, %.1f MB; counting took %.1f MB of "
 		 "memory; %s.", rec->dir, t->loads, PLURAL(t->loads), t->stores,

@@ -92,6 +92,7 @@ static void put_run(struct json *j, const struct report *r)
 	json_uint(j, "pages_seen", c.pages_seen);
 	json_uint(j, "pages_touched", c.pages_touched);
 	json_uint(j, "pages_other", c.pages_other);
+	json_uint(j, "pages_blind", c.pages_blind);
 	json_uint(j, "records", c.records);
 	json_uint(j, "lost", c.lost);
 	json_uint(j, "chunks", c.chunks);

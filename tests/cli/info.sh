@@ -9,7 +9,7 @@
 	"$MAKE_TRACE" "$tmp/odd" odd-names || { not_ok make-trace failed; finish; }
 
 run info 0 env TZ=UTC "$MOCA" info "$tmp/lossy"
-has "info: head" "$tmp/out" '^Program +demo demo' '^Recorded +2025-01-02 03:04:05 on testhost' '^Ran for +200 ms, exit code 3' 'interval 50 ms'
+has "info: head" "$tmp/out" '^Program +demo demo' '^Recorded +2025-01-02 03:04:05 on testhost' '^Ran for +200 ms, exit code 3' 'interval 50 ms, slowdown budget 10 %'
 has "info: loss" "$tmp/out" 'of 15 pages that were touched, 14 have a record' 'Lost: 3 samples, in 1 of 13'
 has "info: unseen" "$tmp/out" 'system calls were not seen' 'device: 16.0 KiB'
 has "info: mapping" "$tmp/out" '^  \[heap\] +9 +8 +32 +0 +20.00 % +100 demo' '^  /lib/demo.so +4 +16 +0'

@@ -305,7 +305,7 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 		moca_meta_set(m, "collector", "fault");
 		moca_meta_set(m, "mappings_told", "all");
 		moca_meta_set(m, "interval_ns", "50000000");
-		moca_meta_set(m, "budget", "10%%");
+		moca_meta_set(m, "budget", "0.1000");
 		moca_meta_set(m, "slowdown_estimate", "1.25");
 	}
 	moca_meta_set(m, "start_ns", "%llu", START);

@@ -275,6 +275,13 @@ static int few_intervals(void)
 	CHECK(!look("2x1"));
 	CHECK(!advice->count && advice->note_count == 1);
 	CHECK(strstr(advice->notes[0], "7 intervals only"));
+	CHECK(!strcmp(advice->undecided, "who uses which page"));
+	/* Of one thread nobody asks who. */
+	begin(1, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	CHECK(!look("2x1"));
+	CHECK(!strcmp(advice->undecided, "when which page is used"));
+	CHECK(!strstr(advice->notes[0], "who uses"));
 	return 0;
 }
 

@@ -250,6 +250,44 @@ static int t_variant(void)
 	return check_stacks(current->level, current->least);
 }
 
+/*
+ * Optimised, what is zeroed next comes from calloc, the other from malloc: nothing
+ * says which is whose. It is one of them, not the same one twice.
+ */
+static int t_either(void)
+{
+	struct moca_site_frame frames[FRAMES];
+	unsigned u = 0, v = 0, either = 0;
+	struct moca_symbols *s;
+	struct moca_site site;
+	char line[4096];
+	uint64_t size;
+	size_t n;
+	FILE *f;
+
+	SHELL("rm -f sites.*; printf 'program heat\nreal(8), allocatable :: "
+	      "u(:,:), v(:,:)\nallocate(u(700,700), v(700,700))\nu = 0; v = "
+	      "1\nprint *, sum(u) + sum(v)\ndeallocate(u, v)\nend program\n' "
+	      ">sites.f90 && gfortran -g -O2 sites.f90 -o p");
+	SHELL(RUN);
+	f = fopen(in_dir("stacks"), "r");
+	CHECK(f && moca_symbols_open(&s) == 0);
+	while (fgets(line, sizeof(line), f)) {
+		if (read_stack(s, line, frames, &n, &size) < 0 ||
+		    size != 700 * 700 * 8)
+			continue;
+		CHECK(moca_symbols_site(s, frames, n, &site) == 0);
+		CHECK(site.name && site.is_variable);
+		u += !strcmp(site.name, "u");
+		v += !strcmp(site.name, "v");
+		either += !strcmp(site.name, "u or v");
+	}
+	fclose(f);
+	moca_symbols_close(s);
+	CHECK(either == 2 || (u == 1 && v == 1));
+	return 0;
+}
+
 /* A stack of nothing, of unknown memory, of the C library alone. */
 static int t_unknown(void)
 {
@@ -283,6 +321,7 @@ int main(void)
 		snprintf(name, sizeof(name), "sites: %s", current->name);
 		run(name, t_variant);
 	}
+	run("sites: one of two", t_either);
 	run("sites: unknown frames", t_unknown);
 	dir_remove();
 	return failures != 0;

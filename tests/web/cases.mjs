@@ -347,6 +347,12 @@ await test("page faults and CPU use over time", () => withPage("recorded", { has
 	must((await page.textContent("[data-figure='cpu']")).includes("1 is one CPU"), "it is not explained");
 }));
 
+await test("how complete it is: of all pages", () => withPage("one", { hash: "#/introduction" }, async (page) => {
+	const text = await told(page);
+	for (const s of ["Pages seen50 %", "Of 1 more nothing is known (50 % of all)", "Budget10 %"])
+		must(text.includes(s), `no '${s}': ${text}`);
+}));
+
 await test("a trace without samples says so", () => withPage("one", { hash: "#/faults" }, async (page) => {
 	must((await page.textContent("main")).includes("were not sampled"), "it does not");
 }));

@@ -125,6 +125,13 @@ int main(int argc, char **argv)
 			   (unsigned long long)records), "metadata");
 	must(moca_meta_set(m, "certificate.chunks", "%llu",
 			   (unsigned long long)chunks), "metadata");
+	if (!hostile && !empty) {
+		must(moca_meta_set(m, "certificate.pages_seen", "1"), "metadata");
+		must(moca_meta_set(m, "certificate.pages_touched", "1"),
+		     "metadata");
+		must(moca_meta_set(m, "certificate.pages_blind", "1"), "metadata");
+		must(moca_meta_set(m, "budget", "0.1000"), "metadata");
+	}
 	if (hostile) {
 		must(moca_meta_set(m, "host", "%s", names[1]), "metadata");
 		must(moca_meta_set(m, "collector", "%s", names[2]), "metadata");

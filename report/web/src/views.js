@@ -39,6 +39,12 @@ function facts(list) {
 
 /* --- introduction -------------------------------------------------------- */
 
+/* Of all that is known to have been touched, as the recorder's last line has it. */
+function seen(c) {
+	return c.pages_blind ? f.percent(c.pages_seen + c.pages_other, c.pages_touched + c.pages_other + c.pages_blind) :
+		f.percent(c.pages_seen, c.pages_touched);
+}
+
 function certificate(d) {
 	if (d.exact?.only)
 		return countedCertificate(d);
@@ -48,6 +54,7 @@ function certificate(d) {
 	out.push(h("p", {}, h("b", {}, f.percent(c.pages_seen, c.pages_touched)),
 		` of the pages that the program touched have a record (${f.count(c.pages_seen)} of ${f.count(c.pages_touched)}); ` +
 		`${f.count(c.pages_other)} more pages were seen outside of what is certified. ` +
+		(c.pages_blind ? `Of ${f.count(c.pages_blind)} more nothing is known (${seen(c)} of all). ` : "") +
 		(c.lost ? `${f.count(c.lost)} records were lost, in ${f.count(c.lossy_chunks)} of ${f.count(c.chunks)} chunks.` :
 		 "No record was lost.")));
 	return out;
@@ -172,7 +179,7 @@ export async function introduction(d) {
 			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
 			d.exact?.only ? card("Counted", d.exact.gaps ? "not all" : "all", d.exact.gaps ? `${f.count(d.exact.gaps)} gaps` : `granules of ${f.bytes(d.exact.granularity)}`) :
-				card("Pages seen", f.percent(d.certificate.pages_seen, d.certificate.pages_touched), `${f.count(d.certificate.lost)} records lost`)),
+				card("Pages seen", seen(d.certificate), `${f.count(d.certificate.lost)} records lost`)),
 	];
 	if (d.plots.length)
 		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));
@@ -189,7 +196,7 @@ export async function introduction(d) {
 			["Collector", r.collector && `${r.collector}, moca ${r.version || ""}`],
 			["Granularity", d.exact && d.exact.granularity && f.bytes(d.exact.granularity)], ["Slices", d.exact && (d.exact.slice_ns ? f.time(d.exact.slice_ns) : "none")],
 			["Interval", r.interval_ns && f.time(Number(r.interval_ns))],
-			["Budget", r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
+			["Budget", +r.budget ? `${+(100 * r.budget).toFixed(2)} %` : r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
 			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
 			["Page size", r.page_size && f.bytes(Number(r.page_size))],
 			["Filtered out", r["filter.dropped"]]]),
