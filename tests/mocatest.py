@@ -310,7 +310,7 @@ def workdir(name, user_nobody=False):
     """
     d = tempfile.mkdtemp(prefix="moca-test-%s-" % name,
                          dir=tempfile.gettempdir() if FOLDERS else "/tmp")
-    if user_nobody:
+    if user_nobody and IS_ROOT:
         os.chown(d, 65534, 65534)
     os.chmod(d, 0o755)
     return d
