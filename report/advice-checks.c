@@ -108,7 +108,8 @@ static void print_first(const struct moca_finding *f)
 		       100 * f->after,
 		       100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->gain,
 		       moca_confidence_name(f->confidence));
-	else if (f->kind == MOCA_FINDING_CHURN)
+	else if (f->kind == MOCA_FINDING_CHURN ||
+		 f->kind == MOCA_FINDING_HUGE_PAGES)
 		printf("predicted: not known; confidence %s\n",
 		       moca_confidence_name(f->confidence));
 	else

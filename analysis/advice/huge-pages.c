@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A large object that is used all over in no order: a TLB miss each time. */
+/*
+ * A large object that is used all over in no order: a TLB miss each time. How often
+ * that is within an interval a trace of pages does not tell, so no gain is promised.
+ */
 #include <math.h>
 
 #include "analysis/advice/rules.h"
@@ -31,7 +34,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 			GAIN_MIN * o->accesses / p->accesses);
 	if (!f)
 		return 0;
-	f->confidence = MOCA_CONFIDENCE_MEDIUM;
+	f->confidence = MOCA_CONFIDENCE_LOW;
 	f->after = NAN;
 	finding_set(r, &f->title, "%s is large and used at random: huge pages would spare TLB misses",
 		    name);
@@ -40,9 +43,11 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		     "%.0f MiB, all of it used; %.0f %% of the steps from page to page go further than 1 MiB",
 		     o->pages * 4096. / (1 << 20),
 		     100. * (o->steps - o->steps_near) / o->steps);
+	finding_line(r, f->evidence,
+		     "what that gains is not predicted: the trace has a page's first use in an interval, not each TLB miss; in virtual machines, and in short runs, huge pages may gain nothing or cost time. Measure both");
 	finding_set(r, &f->cause,
 		    "TLBs reach 6 to 12 MiB by pages of 4 KiB (1,536 to 3,072 entries). Whether the program has huge pages without the recorder, which needs small ones, the trace does not tell: see AnonHugePages in /proc/PID/smaps.");
-	finding_set(r, &f->fix, "Ask for huge pages for %s.", name);
+	finding_set(r, &f->fix, "Try huge pages for %s, and keep them if the program is faster.", name);
 	finding_line(r, f->try_,
 		     "%s = aligned_alloc(2 << 20, size); madvise(%s, size, MADV_HUGEPAGE);   /* before its first use */",
 		     name, name);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Lines that threads take turns at. Most pages are of one thread, or met once by
- * each: so a page is looked at line by line only when another task came than the
- * one before, which a table of pages tells that forgets what has the same hash.
+ * Lines that threads take turns at. A task's accesses wait for what it allocates
+ * next (analysis/objects/pending.c): all of one task's may come before any of the
+ * next one's. So all lines are kept until the table is full. Most pages are of one
+ * thread, or met once by each: then only those stay, and are looked at from there on,
+ * to which another task came than the first, which a table of pages tells that
+ * forgets what has the same hash.
  */
 #include "analysis/profile/lines.h"
 
@@ -25,6 +28,7 @@ struct line_walk {
 	struct moca_line_user *users;
 	size_t count, cap;
 	uint64_t left_out;
+	int chosen;		/* only lines of pages that several tasks had */
 	int err;
 };
 
@@ -68,10 +72,15 @@ void lines_free(struct line_walk *w)
 	free(w);
 }
 
+static uint64_t hash_page(uint64_t page, uint32_t space)
+{
+	return moca_mix(page ^ (uint64_t)space << 44);
+}
+
 /* Did another task use the page before? */
 static int taken(struct line_walk *w, const struct moca_observed *x)
 {
-	uint64_t h = moca_mix((x->addr >> PAGE_SHIFT) ^ (uint64_t)x->space << 44);
+	uint64_t h = hash_page(x->addr >> PAGE_SHIFT, x->space);
 	uint64_t *p = &w->pages[h & (PAGES - 1)];
 	uint64_t own = h >> TAG_SHIFT << TAG_SHIFT |
 		       (x->task & (TAKEN - 1)), is = *p;
@@ -81,6 +90,33 @@ static int taken(struct line_walk *w, const struct moca_observed *x)
 	else if ((is & (TAKEN - 1)) != (own & (TAKEN - 1)))
 		*p = is | TAKEN;
 	return (*p & TAKEN) != 0;
+}
+
+/* The table is full: only lines of pages that several tasks had stay. */
+static int choose(struct line_walk *w)
+{
+	struct moca_line_user *old = w->users, *u;
+	size_t i, n = w->cap;
+	uint64_t h, is;
+
+	w->chosen = 1;
+	w->users = NULL;
+	w->cap = w->count = 0;
+	for (i = 0; i < n && !w->err; i++) {
+		u = &old[i];
+		h = hash_page(u->line / ((1u << PAGE_SHIFT) / MOCA_LINE), u->space);
+		is = w->pages[h & (PAGES - 1)];
+		if (!used_user(u) || !(is & TAKEN) ||
+		    is >> TAG_SHIFT != h >> TAG_SHIFT)
+			continue;
+		if (users_fit(&w->users, &w->cap, w->count))
+			w->err = -ENOMEM;
+		else
+			*users_at(w->users, w->cap, u) = *u;
+		w->count++;
+	}
+	free(old);
+	return w->err;
 }
 
 static void vote(struct moca_line_user *u, const struct moca_observed *x,
@@ -109,9 +145,14 @@ void lines_take(struct line_walk *w, const struct moca_observed *x,
 		.task = x->task, .key = x->key,
 	};
 	uint64_t byte = (uint64_t)1 << x->addr % MOCA_LINE;
-	int write = x->type == MOCA_ACCESS_WRITE;
+	int write = x->type == MOCA_ACCESS_WRITE, is_taken;
 
-	if (w->err || x->type == MOCA_ACCESS_EXEC || !taken(w, x))
+	if (w->err || x->type == MOCA_ACCESS_EXEC)
+		return;
+	is_taken = taken(w, x);
+	if (w->count == USERS_MAX && !w->chosen && choose(w))
+		return;
+	if (w->chosen && !is_taken)
 		return;
 	if (w->count < USERS_MAX && users_fit(&w->users, &w->cap, w->count)) {
 		w->err = -ENOMEM;

@@ -415,6 +415,10 @@ static int huge_pages(void)
 	CHECK(!look("2x1"));
 	CHECK(object()->patterns & MOCA_PATTERN_HUGE);
 	CHECK(only(MOCA_FINDING_HUGE_PAGES));
+	/* How often a TLB misses is not known. */
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(isnan(advice->findings[0].seconds) &&
+	      strstr(advice->findings[0].evidence[3], "not predicted"));
 	/* In order there are few TLB misses. */
 	begin(1, 20480);
 	for (i = 0; i < 13; i++) {
