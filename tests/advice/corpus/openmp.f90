@@ -9,9 +9,12 @@ program openmp
   end type
   real(8), allocatable :: u(:)
   type(work) :: w(4)
+  real(8) :: pressure(n), density(n)
+  common /fields/ pressure, density
+  real(8), volatile, save :: part(64)
   character(32) :: name
   logical :: fixed
-  integer :: i, k, r
+  integer :: i, k, r, t
   real(8) :: total
 
   call get_command_argument(1, name)
@@ -47,6 +50,52 @@ program openmp
       do k = 1, 4
         if (.not. fixed) deallocate (w(k)%a)
       end do
+    end do
+  case ('f-common')
+    if (fixed) then
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        pressure(i) = i
+        density(i) = 1
+      end do
+    else
+      do i = 1, n
+        pressure(i) = i ! FAULT f-common
+        density(i) = 1
+      end do
+    end if
+    do r = 1, 500
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        pressure(i) = pressure(i) * 0.5d0 + density(i)
+      end do
+    end do
+    total = pressure(77)
+  case ('f-sums')
+    part = 0
+    !$omp parallel private(t, i) num_threads(2)
+    t = omp_get_thread_num()
+    if (fixed) t = t * 16
+    do i = 1, 150000000
+      part(t + 17) = part(t + 17) + 0.5d0 ! FAULT f-sums
+    end do
+    !$omp end parallel
+    total = sum(part)
+  case ('f-halves')
+    allocate (u(n))
+    do r = 1, 1200
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        u(i) = i + r
+      end do
+    end do
+    total = u(77)
+  case ('f-small')
+    do r = 1, 3000000
+      allocate (u(2000))
+      u = r
+      total = total + u(7)
+      deallocate (u)
     end do
   case default
     stop 2

@@ -175,12 +175,12 @@ static void serial_heap(long t)
 static uint32_t *shared_table;
 
 /* All read at random; fixed: what each node's caches hold. */
-static void table(long t)
+static void read_table(long t, long bytes)
 {
-	uint64_t n = (uint64_t)(fixed ? MIB / 2 : 64 * MIB) / 4;
+	uint64_t n = (uint64_t)(fixed ? MIB / 2 : bytes) / 4;
 
 	if (!t) {
-		shared_table = memory(n * 4); /* FAULT table */
+		shared_table = memory(n * 4); /* FAULT table table-20 */
 		for (uint64_t i = 0; i < n; i++)
 			shared_table[i] = (uint32_t)noise(i);
 	}
@@ -188,6 +188,17 @@ static void table(long t)
 	for (uint64_t i = 0; i < 60000000; i++)
 		result[t][0] += shared_table[noise(i * THREADS +
 						   (uint64_t)t) % n];
+}
+
+static void table(long t)
+{
+	read_table(t, 64 * MIB);
+}
+
+/* More than half of a last-level cache of 32 MiB, which each node has. */
+static void table_20(long t)
+{
+	read_table(t, 20 * MIB);
 }
 
 /* All count all over one; fixed: each in its own. */
@@ -361,6 +372,101 @@ static void unequal(long t)
 	}
 }
 
+/* --- what only looks like it ----------------------------------------------- */
+
+/* Blocks that malloc keeps. */
+static void small_blocks(long t)
+{
+	for (long r = 0; r < 6000000; r++) {
+		uint64_t *b = memory(32 << 10);
+
+		for (long i = 0; i < 4096; i += 8)
+			b[i] = (uint64_t)(r + t);
+		result[t][0] += b[8];
+		free(b);
+	}
+}
+
+/* A log that begins anew at its end. */
+static void log_ring(long t)
+{
+	static uint64_t *log[512];
+
+	if (t)
+		return;
+	for (long r = 0; r < 3000; r++) {
+		uint64_t **e = &log[r % 512];
+
+		if (!*e)
+			*e = memory(64 << 10);
+		for (long i = 0; i < 1000000; i++)
+			(*e)[i % 8192] = noise((uint64_t)(i + r));
+		result[0][0] += (*e)[7];
+	}
+}
+
+/* Each page comes again, all the time: all of it is warm. */
+static void stream(long t)
+{
+	long n = 128 * MIB / 8;
+	uint64_t *a;
+
+	if (t)
+		return;
+	a = memory((size_t)n * 8);
+	for (int r = 0; r < 200; r++)
+		for (long i = 0; i < n; i++)
+			a[i] = (uint64_t)(i + r);
+	result[0][0] = a[99];
+}
+
+/* One tells the others, who look at it all the time: there is but one value. */
+static struct { volatile long now; } state __attribute__((aligned(64)));
+
+static void readers(long t)
+{
+	for (long i = 0; i < 1600000000; i++)
+		if (!t && !(i % 64))
+			state.now = i;
+		else if (t)
+			result[1][0] += (uint64_t)state.now;
+}
+
+/* Blocks go from who fills them to who reads them. */
+static void handed(long t)
+{
+	static uint64_t *block[2];
+	long n = 8 * MIB / 8;
+
+	if (!t)
+		block[0] = memory((size_t)n * 8);
+	else
+		block[1] = memory((size_t)n * 8);
+	wait_all();
+	for (int r = 0; r < 2000; r++) {
+		uint64_t *b = block[(r + t) % 2];
+
+		for (long i = 0; i < n; i++)
+			if (t)
+				result[1][0] += b[i];
+			else
+				b[i] = (uint64_t)(i + r);
+		wait_all();
+	}
+}
+
+/* Each has memory of its own, but one of them has little to do. */
+static void helper(long t)
+{
+	long n = 3 * MIB / 2, rounds = t && !fixed ? 60 : 1200;
+	double *own = memory((size_t)n * 8); /* FAULT helper */
+
+	for (int r = 0; r < rounds; r++)
+		for (long i = 0; i < n; i++)
+			own[i] = r ? own[i] * 0.5 + 1 : 0;
+	result[t][0] = (uint64_t)own[7];
+}
+
 static void *run(void *arg);
 
 static const struct {
@@ -373,7 +479,10 @@ static const struct {
 	{ "serial-static", serial_static }, { "serial-heap", serial_heap },
 	{ "table", table }, { "scatter", scatter }, { "abandon", abandon },
 	{ "grows", grows }, { "index-grows", index_grows }, { "churn", churn }, { "rings", rings },
-	{ "jumps", jumps }, { "unequal", unequal },
+	{ "jumps", jumps }, { "unequal", unequal }, { "table-20", table_20 },
+	{ "small-blocks", small_blocks }, { "log-ring", log_ring },
+	{ "stream", stream }, { "readers", readers }, { "handed", handed },
+	{ "helper", helper },
 };
 static size_t chosen;
 

@@ -2,11 +2,13 @@
 /* threads.cc CASE [fixed]: as threads.c, in C++. */
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 static bool fixed_;
@@ -70,6 +72,87 @@ static void churn()
 	printf("%g\n", sum);
 }
 
+// Counters that lie one by one in a vector.
+static void atomics()
+{
+	std::vector<std::atomic<long>> hits(16);
+
+	both([&](int t) {
+		std::atomic<long> &mine = hits[fixed_ ? 8 * t : t];
+
+		for (long i = 0; i < 75000000; i++)
+			mine.fetch_add(1, std::memory_order_relaxed); // FAULT cxx-atomics
+	});
+}
+
+// Answers are kept by their question, which nobody asks again.
+static void cache()
+{
+	std::unordered_map<long, std::vector<long>> answers;
+	long sum = 0;
+
+	for (long r = 0; r < 12000; r++) {
+		std::vector<long> v(2048); // FAULT cxx-cache
+
+		for (long i = 0; i < 300000; i++)
+			v[i % 2048] += i * r;
+		sum += v[7];
+		if (fixed_)
+			answers.erase(r - 100);
+		answers.emplace(r, std::move(v));
+	}
+	printf("%ld\n", sum);
+}
+
+// Two arrays from one function; the one is filled by a thread for all.
+static void *xmalloc(size_t bytes)
+{
+	void *p = malloc(bytes);
+
+	if (!p)
+		std::abort();
+	return p;
+}
+
+static void wrapper()
+{
+	double *a = static_cast<double *>(xmalloc(N * 8));
+	double *b = static_cast<double *>(xmalloc(N * 8));
+
+	for (long i = 0; i < N && !fixed_; i++)
+		a[i] = i; // FAULT cxx-wrapper
+	for (int r = 0; r < 400; r++)
+		both([=](int t) {
+			for (long i = N / 2 * t; i < N / 2 * (t + 1); i++)
+				b[i] = a[i] = r ? a[i] * 0.5 + b[i] : 0;
+		});
+}
+
+// Each thread has a vector of its own, and fills it itself.
+static void own_vectors()
+{
+	both([](int t) {
+		std::vector<double> v(N / 2, t);
+
+		for (int r = 0; r < 1500; r++)
+			for (double &x : v)
+				x = x * 0.5 + r;
+	});
+}
+
+// Strings come and go; malloc keeps their memory.
+static void strings()
+{
+	size_t sum = 0;
+
+	for (long r = 0; r < 80000000; r++) {
+		std::string s(40 + r % 100, 'x');
+
+		sum += s.size();
+	}
+	printf("%zu\n", sum);
+}
+
 int main(int argc, char **argv)
 {
 	std::string name = argc > 1 ? argv[1] : "";
@@ -81,6 +164,16 @@ int main(int argc, char **argv)
 		serial_vector();
 	else if (name == "cxx-churn")
 		churn();
+	else if (name == "cxx-atomics")
+		atomics();
+	else if (name == "cxx-cache")
+		cache();
+	else if (name == "cxx-wrapper")
+		wrapper();
+	else if (name == "cxx-own-vectors")
+		own_vectors();
+	else if (name == "cxx-strings")
+		strings();
 	else
 		return 2;
 	return 0;
