@@ -271,31 +271,46 @@ static int within_budget(struct meaning *m)
 	return 0;
 }
 
-/* A program that is left alone has records and no mappings. */
-static int has_mappings(struct meaning *m, uint32_t pid,
-			const struct moca_access *a)
+/* Has the program that process pid runs at time_ns a mapping that is told before limit? */
+static int mapped_before(struct meaning *m, uint32_t pid, uint64_t time_ns,
+			 uint64_t limit)
 {
-	const struct moments *execs = &m->unmapped->execs;
-	uint64_t begin = last_until(execs, pid, a->time_ns);
+	uint64_t begin = last_until(&m->unmapped->execs, pid, time_ns);
 	const struct moca_mapping *maps;
 	size_t i, count;
 
 	if (moca_trace_mappings(m->t, &maps, &count))
 		return 0;
 	i = first_after(maps, count, pid, begin ? begin - 1 : 0);
-	return i < count && maps[i].pid == pid &&
-	       maps[i].begin_ns < first_behind(execs, pid, a->time_ns);
+	return i < count && maps[i].pid == pid && maps[i].begin_ns < limit;
 }
 
-/* A gap says so, of the program that runs at that time. */
+/* A program that is left alone has records and no mappings. */
+static int has_mappings(struct meaning *m, uint32_t pid,
+			const struct moca_access *a)
+{
+	return mapped_before(m, pid, a->time_ns,
+			     first_behind(&m->unmapped->execs, pid, a->time_ns));
+}
+
+/*
+ * A gap says so, of the program that runs at that time. Like the mappings in
+ * whose place it is, it may come behind the program's first records.
+ */
 static int mappings_untold(struct meaning *m, uint32_t pid,
 			   const struct moca_access *a)
 {
+	const struct moments *execs = &m->unmapped->execs;
+	const struct moments *gaps = &m->unmapped->gaps;
 	uint64_t gap;
 
 	pid = lender_of(m->unmapped, pid, a->time_ns);
-	gap = last_until(&m->unmapped->gaps, pid, a->time_ns);
-	return gap && gap >= last_until(&m->unmapped->execs, pid, a->time_ns);
+	gap = last_until(gaps, pid, a->time_ns);
+	if (gap && gap >= last_until(execs, pid, a->time_ns))
+		return 1;
+	gap = first_behind(gaps, pid, a->time_ns);
+	return gap < first_behind(execs, pid, a->time_ns) &&
+	       !mapped_before(m, pid, a->time_ns, gap);
 }
 
 /* Below the process's stack, and above all else that it has there. */

@@ -224,6 +224,15 @@ static int mappings_not_told(void)
 	put_access(0, CODE + 4 * PAGE, MOCA_ACCESS_READ);
 	CHECK(judge() == 3);
 	CHECK(says("record 0: ") && says("record 2: ") && says("record 3: "));
+
+	/* Of a program that begins it is told when a mapping would be. */
+	start_program();
+	put_exec(0, "/bin/other");
+	put_access(0, CODE, MOCA_ACCESS_READ);
+	put_change(0, MOCA_CHANGE_GAP)->flags = MOCA_GAP_MAPPINGS;
+	put_map(0, HEAP, PAGE, "");
+	put_access(0, CODE + PAGE, MOCA_ACCESS_READ);
+	CHECK(!judge());
 	return 0;
 }
 
