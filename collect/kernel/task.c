@@ -140,8 +140,19 @@ static void write_events(struct kernel_trace *t, struct ktask *k)
 void kernel_task_event(struct kernel_trace *t, struct ktask *k,
 		       const struct moca_change *e)
 {
+	/*
+	 * Times keep the order in which the rings came out: accesses are told by
+	 * the grain, and none before the interval, which begins where the last
+	 * one ended on any CPU. So no event precedes what came before it, nor is
+	 * it as old as another task's access that was moved to the begin.
+	 */
+	uint64_t least = t->begin_ns + 1;
 	struct moca_change *to;
 
+	if (least < k->last_ns)
+		least = k->last_ns;
+	if (least < k->event_ns)
+		least = k->event_ns;
 	if (k->event_count == TASK_EVENTS)
 		write_events(t, k);
 	if (moca_vec_fit(k->events, k->event_room, k->event_count + 1)) {
@@ -157,8 +168,8 @@ void kernel_task_event(struct kernel_trace *t, struct ktask *k,
 	}
 	to->pid = k->proc->pid;
 	to->tid = k->tid;
-	if (to->time_ns < k->event_ns)
-		to->time_ns = k->event_ns;
+	if (to->time_ns < least)
+		to->time_ns = least;
 	k->event_ns = to->time_ns;
 	k->event_count++;
 }
@@ -193,7 +204,8 @@ static struct moca_chunk_info chunk_info(const struct kernel_trace *t,
 void kernel_task_write(struct kernel_trace *t, struct ktask *k,
 		       uint64_t end_ns, int more)
 {
-	struct moca_chunk_info info = chunk_info(t, k->id, end_ns);
+	struct moca_chunk_info info = chunk_info(
+		t, k->id, end_ns > k->last_ns ? end_ns : k->last_ns);
 
 	own_faults_tell(*t->o.own_faults, &k->own, (pid_t)k->proc->pid,
 			(pid_t)k->tid);
@@ -231,8 +243,11 @@ void kernel_task_access(struct kernel_trace *t, struct ktask *k,
 	}
 	*to = *a;
 	to->time_ns &= ~(TIME_GRAIN - 1);
-	/* A chunk begins where the interval does, and goes on in order. */
+	/* A chunk begins where the interval does, and goes on in order, also
+	 * behind events (kernel_task_event). */
 	least = k->last_ns > t->begin_ns ? k->last_ns : t->begin_ns;
+	if (least < k->event_ns)
+		least = k->event_ns;
 	if (to->time_ns < least)
 		to->time_ns = least;
 	k->last_ns = to->time_ns;

@@ -641,6 +641,72 @@ static int t_thread_exec(void)
 	return 0;
 }
 
+/* Accesses that are in no task's life, or to memory that is gone by then. */
+static unsigned int senseless(struct moca_trace *t)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cur;
+	unsigned int n = 0;
+
+	if (moca_cursor_open(&cur, t, NULL))
+		abort();
+	while (moca_cursor_chunk(cur, &c) > 0)
+		for (size_t i = 0; i < c->count; i++) {
+			const struct moca_task *of = moca_trace_task(t, c->task);
+			uint64_t time = c->accesses[i].time_ns;
+
+			n += time < of->start_ns || time > of->end_ns ||
+			     time < c->begin_ns || time > c->end_ns ||
+			     !moca_trace_find_mapping(t, of->pid,
+						      c->accesses[i].addr, time);
+		}
+	moca_cursor_close(cur);
+	return n;
+}
+
+/*
+ * Times have a grain, and an interval begins on one CPU before it ends on
+ * another: what a task did stays inside its life.
+ */
+static int t_lives(void)
+{
+	struct kernel_trace *t;
+	struct moca_trace *r;
+
+	CHECK(!rings_new());
+	t = trace_new(NULL);
+	CHECK(t);
+	maker_chunk(&cpu0, 0, 1000, 2000, 0);
+	put_task(&cpu0, 7, 7, 1001, 0, MOCA_TASKF_REGISTERED, "one");
+	put_exec(&cpu0, 7, 7, 1002, "/bin/one");
+	put_mapping(&cpu0, 7, 1003, AT(16), AT(32), MOCA_MAPF_HEAP, "");
+	put_access(&cpu0, 7, 7, 1004, AT(16), 0);
+	put_access(&cpu0, 7, 77, 1407, AT(17), 0);	/* of the kernel's */
+	put_task(&cpu0, 7, 8, 1500, 7, MOCA_TASKF_THREAD, "one");
+	maker_done(&cpu0);
+	maker_chunk(&cpu1, 1, 1800, 3000, 0);
+	put_access(&cpu1, 7, 8, 1900, AT(18), 0);
+	put_access(&cpu1, 7, 7, 1901, AT(19), 0);
+	put_mapping(&cpu1, 7, 1910, AT(16), AT(32), MOCA_MAPF_FILE, "/x");
+	put_exit(&cpu1, 7, 8, 1950, 0);
+	put_exit(&cpu1, 7, 7, 1960, 0);
+	maker_done(&cpu1);
+	CHECK(!kernel_merge_fill(merge, rings));
+	trace_interval(t, 0);
+	trace_interval(t, 1);
+	kernel_trace_free(t);
+	put_meta("complete");
+	CHECK(!moca_trace_open(&r, dir));
+	CHECK(count(r, MOCA_NO_TASK, UINT8_MAX, 0) == 4);
+	CHECK(senseless(r) == 0);
+	CHECK(!strcmp(moca_trace_find_mapping(r, 7, AT(18), 2000)->name,
+		      "[heap]"));
+	moca_trace_close(r);
+	moca_writer_destroy(writer);
+	rings_free();
+	return 0;
+}
+
 /* Bytes that are wrong anywhere: the trace is readable, whatever is in it. */
 static int t_hostile(void)
 {
@@ -694,6 +760,7 @@ int main(void)
 	run("kernel: threads, children, swept pages, losses", t_trace);
 	run("kernel: left out by choice", t_unwanted);
 	run("kernel: exec of a thread, threads of the kernel", t_thread_exec);
+	run("kernel: what a task did is inside its life", t_lives);
 	run("kernel: wrong bytes", t_hostile);
 	dir_remove();
 	return failures != 0;
