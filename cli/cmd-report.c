@@ -10,9 +10,9 @@
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
+#include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
-#include "lib/cmdline/options.h"
 #include "lib/text/text.h"
 #include "report/html/report.h"
 
@@ -25,6 +25,15 @@ struct wanted {
 	const char *topology;
 	int no_source;
 	int quiet;
+	struct string_list fail_if;
+};
+
+/* The run before, if two are to be compared. */
+struct before {
+	struct report report;
+	struct comparison runs;
+	struct diff_conditions conditions;
+	struct report_compare compare;
 };
 
 /* The plots, and the summary meanwhile. */
@@ -54,20 +63,72 @@ static int add_blobs(struct report *r)
 
 static int compute(struct report *r, const char *topology)
 {
-	size_t limit = MAX_FILE - SPARE - moca_page_template_size();
 	int err;
 
 	trace_raise_limit();
 	err = report_summary_begin(r, topology);
 	if (!err)
 		err = report_walk(r);
+	return err ? err : pack(r);
+}
+
+static int finish(struct report *r)
+{
+	int err = add_blobs(r);
+
 	if (!err)
-		err = pack(r);
-	if (!err)
-		err = add_blobs(r);
-	if (!err)
-		err = report_fit(r, limit);
+		err = report_fit(r, MAX_FILE - SPARE -
+					    moca_page_template_size());
 	return err ? err : report_index(r);
+}
+
+static int cannot_read(const struct wanted *w, const struct report *r, int err)
+{
+	moca_error("%s: cannot read the trace '%s': %s%s", w->command, r->path,
+		   strerror(-err), err != -EMFILE ? "" :
+		   " (raise the limit with 'ulimit -n')");
+	return err;
+}
+
+/* The run before: 0, or -errno after a message. */
+static int compute_before(const struct wanted *w, struct report *r)
+{
+	int err = report_topology(r, w->topology);
+
+	if (err)
+		return err;
+	err = report_summary_begin(r, w->topology);
+	if (!err && !r->profile_walk && !r->counts_profile) {
+		moca_error("%s: two runs cannot be compared without their findings",
+			   w->command);
+		return -EINVAL;
+	}
+	if (!err)
+		err = report_walk(r);
+	if (!err)
+		err = report_profile(r);
+	return err ? cannot_read(w, r, err) : 0;
+}
+
+/* Set the run before beside r. 0, or -errno after a message. */
+static int compare(const struct wanted *w, struct report *r, struct before *b)
+{
+	const char *const path[] = { b->report.path, r->path };
+	struct moca_trace *const trace[] = { b->report.trace, r->trace };
+	struct moca_profile *const profile[] = { b->report.profile,
+						 r->profile };
+
+	if (diff_runs(w->command, &b->runs, path, trace, profile) ||
+	    diff_conditions_judge(&b->conditions, w->command, &b->runs,
+				  b->report.path))
+		return -EINVAL;
+	b->compare = (struct report_compare){
+		.before = &b->report, .runs = &b->runs,
+		.conditions = b->conditions.texts, .holds = b->conditions.holds,
+		.condition_count = b->conditions.count,
+	};
+	r->compare = &b->compare;
+	return 0;
 }
 
 static void report_free(struct report *r)
@@ -143,21 +204,25 @@ static int warn_of_damage(const struct report *r, const char *command)
 
 /* 0; 1: the trace is damaged, there is a page; -errno after a message. */
 static int make_page(const struct wanted *w, struct report *r,
-		     const char *out)
+		     struct before *b, const char *out)
 {
 	struct stat st;
 	char buf[TEXT_MAX];
-	int err = report_topology(r, w->topology);
+	int err = b ? compute_before(w, &b->report) : 0;
 
+	if (!err)
+		err = report_topology(r, w->topology);
 	if (err)
 		return err;
 	err = compute(r, w->topology);
-	if (err) {
-		moca_error("%s: cannot read the trace '%s': %s%s", w->command,
-			   r->path, strerror(-err), err != -EMFILE ? "" :
-			   " (raise the limit with 'ulimit -n')");
+	if (err)
+		return cannot_read(w, r, err);
+	err = b ? compare(w, r, b) : 0;
+	if (err)
 		return err;
-	}
+	err = finish(r);
+	if (err)
+		return cannot_read(w, r, err);
 	err = write_page(r, w->command, out);
 	if (err)
 		return err;
@@ -165,17 +230,21 @@ static int make_page(const struct wanted *w, struct report *r,
 		moca_say("%s: %s, %zu data structures, %zu of them plotted",
 			 out, text_size(buf, (uint64_t)st.st_size),
 			 r->row_count, r->plot_count);
-	return warn_of_damage(r, w->command);
+	err = warn_of_damage(r, w->command);
+	if (!b)
+		return err;
+	err |= warn_of_damage(&b->report, w->command);
+	return diff_conditions_tell(&b->conditions, w->command, &b->runs) | err;
 }
 
 /* Where the page goes: as said, or into the trace. NULL: no memory. */
-static char *choose_out(const struct wanted *w, const char *path)
+static char *choose_out(const struct wanted *w, const char *path, int two)
 {
 	char *out = NULL;
 
 	if (w->out)
 		return strdup(w->out);
-	if (asprintf(&out, "%s/report.html", path) < 0)
+	if (asprintf(&out, "%s/%s.html", path, two ? "compare" : "report") < 0)
 		return NULL;
 	return out;
 }
@@ -220,44 +289,83 @@ static int open_page(const char *out)
 	return status ? -ENOENT : 0;
 }
 
-static int run(const struct wanted *w, int argc, char **argv, int first,
-	       int view)
+/* Write the page of r, and of the run before, and open it. As make_page(). */
+static int show(const struct wanted *w, struct report *r, struct before *b,
+		int view)
 {
-	struct report r = { .path = trace_operand(argc, argv, first),
-			    .no_source = w->no_source };
 	char *out;
 	int ret;
 
-	if (!r.path)
-		return EXIT_USAGE;
-	if (!moca_page_available()) {
-		moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
-			   w->command);
-		return 1;
-	}
-	r.trace = trace_open(w->command, r.path);
-	if (!r.trace)
-		return EXIT_USAGE;
-	if (view && !w->out && is_read_only(r.path))
+	if (view && !w->out && is_read_only(r->path))
 		out = temporary_out();
 	else
-		out = choose_out(w, r.path);
-	ret = out ? make_page(w, &r, out) : -ENOMEM;
+		out = choose_out(w, r->path, b != NULL);
+	ret = out ? make_page(w, r, b, out) : -ENOMEM;
 	if (!out)
 		moca_error("%s: no place for the page: %s", w->command,
 			   strerror(errno));
 	if (view && ret >= 0 && open_page(out))
 		printf("%s\n", out);
 	free(out);
+	return ret == -EINVAL ? EXIT_USAGE : ret != 0;
+}
+
+/* DIR, or A B: 0, or EXIT_USAGE after a message. */
+static int open_traces(const struct wanted *w, int argc, char **argv, int first,
+		       struct report *r, struct before *b)
+{
+	int two = argc - first == 2;
+
+	r->path = two ? argv[first + 1] : trace_operand(argc, argv, first);
+	if (!r->path)
+		return EXIT_USAGE;
+	if (w->fail_if.count && !two) {
+		moca_error("%s: --fail-if needs two traces: moca %s A B",
+			   w->command, w->command);
+		return EXIT_USAGE;
+	}
+	if (two) {
+		b->report.path = argv[first];
+		if (diff_conditions_parse(&b->conditions, w->command,
+					  &w->fail_if))
+			return EXIT_USAGE;
+		b->report.trace = trace_open(w->command, b->report.path);
+		if (!b->report.trace)
+			return EXIT_USAGE;
+	}
+	r->trace = trace_open(w->command, r->path);
+	return r->trace ? 0 : EXIT_USAGE;
+}
+
+static int run(const struct wanted *w, int argc, char **argv, int first,
+	       int view)
+{
+	struct report r = { .no_source = w->no_source };
+	struct before b = { 0 };
+	int ret;
+
+	if (!moca_page_available()) {
+		moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
+			   w->command);
+		return 1;
+	}
+	ret = open_traces(w, argc, argv, first, &r, &b);
+	if (!ret)
+		ret = show(w, &r, b.report.trace ? &b : NULL, view);
+	comparison_free(&b.runs);
+	diff_conditions_free(&b.conditions);
+	report_free(&b.report);
+	moca_trace_close(b.report.trace);
 	report_free(&r);
 	moca_trace_close(r.trace);
-	return ret == -EINVAL ? EXIT_USAGE : ret != 0;
+	return ret;
 }
 
 static const char about_report[] =
 	"Make one HTML page that shows a trace: which data structures were accessed, when, where, by which threads, with explanations. It needs no network and no other file; a browser shows it.\n"
 	"The page is DIR/report.html unless -o says otherwise.\n"
-	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or the page cannot be written; 2 for a wrong command line or when DIR is no trace.";
+	"Of two traces, A before and B after a change: B's page, which opens with both side by side: findings that are gone and new, what grew and shrank, each data structure over time. It is B/compare.html unless -o says otherwise. The conditions of --fail-if are those of 'moca diff'.\n"
+	"Exit code: 0; 1 when a condition of --fail-if holds, parts of the trace are damaged and were left out, or the page cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_report(int argc, char **argv)
 {
@@ -266,20 +374,25 @@ int cmd_report(int argc, char **argv)
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
 		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if the trace tells it"),
 		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page; else those around what accesses the structures are, where the files are readable"),
+		OPT_LIST(0, "fail-if", &w.fail_if, "CONDITION", "of two traces: exit with code 1 if it holds, and show it in the page; may be repeated"),
 		OPT_FLAG('q', "quiet", &w.quiet, "do not say what was written"),
 		OPT_END
 	};
-	int first = moca_options_parse_mixed(specs, argc, argv,
-				"moca report [OPTIONS] DIR", about_report);
+	int ret, first = moca_options_parse_mixed(specs, argc, argv,
+				"moca report [OPTIONS] DIR | A B",
+				about_report);
 
 	if (first < 0)
-		return first == -ECANCELED ? 0 : EXIT_USAGE;
-	return run(&w, argc, argv, first, 0);
+		ret = first == -ECANCELED ? 0 : EXIT_USAGE;
+	else
+		ret = run(&w, argc, argv, first, 0);
+	free(w.fail_if.items);
+	return ret;
 }
 
 static const char about_view[] =
 	"Make the page of 'moca report' and open it in the browser (xdg-open); where there is none, print its path.\n"
-	"The page is DIR/report.html, or in a temporary directory when DIR may not be written to.";
+	"The page is DIR/report.html, of two runs B/compare.html, or in a temporary directory when DIR may not be written to.";
 
 int cmd_view(int argc, char **argv)
 {
@@ -291,7 +404,7 @@ int cmd_view(int argc, char **argv)
 		OPT_END
 	};
 	int first = moca_options_parse_mixed(specs, argc, argv,
-					     "moca view [OPTIONS] DIR",
+					     "moca view [OPTIONS] DIR | A B",
 					     about_view);
 
 	if (first < 0)

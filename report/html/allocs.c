@@ -74,15 +74,6 @@ static uint8_t *assign(struct report *r, struct series *s, size_t *count)
 	return of;
 }
 
-/* What one site allocated: a row of objects. Bytes. */
-struct site {
-	const struct moca_object *object;
-	uint64_t live, most;	/* while events are passed in order of time */
-	uint64_t at_peak;	/* when all together were most */
-	uint64_t kept;		/* of these, until the end */
-	uint64_t at_end;
-};
-
 /* An object begins or ends. */
 struct event {
 	uint64_t ns, bytes;
@@ -124,11 +115,11 @@ static struct event *list_events(const struct moca_instance *x, size_t n,
 }
 
 /* When most was allocated, what was alive behind all that was at that time. */
-static uint64_t find_peak(const struct event *e, size_t n, struct site *sites,
+static uint64_t find_peak(const struct event *e, size_t n, struct report_site *sites,
 			  uint64_t *bytes)
 {
 	uint64_t live = 0, ns = 0, change;
-	struct site *s;
+	struct report_site *s;
 	size_t i;
 
 	*bytes = 0;
@@ -151,7 +142,7 @@ static uint64_t find_peak(const struct event *e, size_t n, struct site *sites,
 /* Most at the peak first; those of which no lives are known by all they had. */
 static int compare_sites(const void *a, const void *b)
 {
-	const struct site *x = a, *y = b;
+	const struct report_site *x = a, *y = b;
 
 	if (x->at_peak != y->at_peak)
 		return x->at_peak > y->at_peak ? -1 : 1;
@@ -160,7 +151,7 @@ static int compare_sites(const void *a, const void *b)
 	return x->object->id < y->object->id ? -1 : 1;
 }
 
-static void put_site(struct json *j, const struct site *s)
+static void put_site(struct json *j, const struct report_site *s)
 {
 	const struct moca_object *o = s->object;
 	char buf[NAME_BYTES];
@@ -184,53 +175,66 @@ static void put_site(struct json *j, const struct site *s)
 	json_close(j, '}');
 }
 
-static int put_sites(struct report *r, struct json *j)
+int report_sites(const struct report *r, struct report_sites *out)
 {
 	const struct moca_object *rows;
 	const struct moca_instance *x;
-	size_t i, k, n, count, event_count;
-	struct site *s;
+	struct report_site *s;
 	struct event *e;
-	uint64_t ns, bytes, end = 0;
+	size_t i, n;
 
-	rows = moca_objects_rows(r->objects, &count);
+	memset(out, 0, sizeof(*out));
+	rows = moca_objects_rows(r->objects, &out->count);
 	x = moca_objects_instances(r->objects, &n);
-	s = calloc(count + 1, sizeof(*s));
-	e = list_events(x, n, rows, &event_count);
+	out->list = s = calloc(out->count + 1, sizeof(*s));
+	e = list_events(x, n, rows, &out->events);
 	if (!s || !e) {
 		free(s);
 		free(e);
 		return -ENOMEM;
 	}
-	ns = find_peak(e, event_count, s, &bytes);
+	out->peak_ns = find_peak(e, out->events, s, &out->peak);
 	free(e);
+	for (i = 0; i < out->count; i++)
+		s[i].object = &rows[i];
 	for (i = 0; i < n; i++) {
 		if (!is_alloc(&rows[x[i].object]))
 			continue;
 		if (!x[i].end_ns) {
 			s[x[i].object].at_end += x[i].size;
-			end += x[i].size;
+			out->end += x[i].size;
 		}
-		if (x[i].begin_ns > ns || (x[i].end_ns && x[i].end_ns <= ns))
+		if (x[i].begin_ns > out->peak_ns ||
+		    (x[i].end_ns && x[i].end_ns <= out->peak_ns))
 			continue;
 		s[x[i].object].at_peak += x[i].size;
 		s[x[i].object].kept += x[i].end_ns ? 0 : x[i].size;
 	}
-	for (i = k = 0; i < count; i++) {
-		s[k] = s[i];
-		s[k].object = &rows[i];
-		k += is_alloc(&rows[i]) || rows[i].kind == MOCA_OBJECT_SMALL;
-	}
-	qsort(s, k, sizeof(*s), compare_sites);
-	json_int(j, "peak_ns", event_count ? (int64_t)(ns - r->origin) : 0);
-	json_uint(j, "peak_bytes", bytes);
-	json_uint(j, "end_bytes", end);
+	return 0;
+}
+
+static int put_sites(struct report *r, struct json *j)
+{
+	struct report_sites s;
+	size_t i, k;
+	int err = report_sites(r, &s);
+
+	if (err)
+		return err;
+	for (i = k = 0; i < s.count; i++)
+		if (is_alloc(s.list[i].object) ||
+		    s.list[i].object->kind == MOCA_OBJECT_SMALL)
+			s.list[k++] = s.list[i];
+	qsort(s.list, k, sizeof(*s.list), compare_sites);
+	json_int(j, "peak_ns", s.events ? (int64_t)(s.peak_ns - r->origin) : 0);
+	json_uint(j, "peak_bytes", s.peak);
+	json_uint(j, "end_bytes", s.end);
 	json_uint(j, "site_count", k);
 	json_open(j, "sites", '[');
 	for (i = 0; i < k && i < SITES; i++)
-		put_site(j, &s[i]);
+		put_site(j, &s.list[i]);
 	json_close(j, ']');
-	free(s);
+	free(s.list);
 	return 0;
 }
 

@@ -12,7 +12,8 @@ struct report;
 #define REPORT_BLOBS(X) \
 	X(report_faults)	/* page faults and CPU time over time */ \
 	X(report_code)		/* lines of source that access structures */ \
-	X(report_source)	/* what stands there; behind report_code */
+	X(report_source)	/* what stands there; behind report_code */ \
+	X(report_comparison)	/* another run beside this one */
 
 /* 0 or -errno. */
 #define X(blob) int blob(struct report *r);

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "analysis/comparison.h"
 #include "analysis/counts/counts.h"
 #include "analysis/grid.h"
 #include "analysis/profile/profile.h"
@@ -64,6 +65,15 @@ struct report_marked {
 	unsigned line;
 };
 
+/* The run that a page sets beside its own, and --fail-if's conditions. */
+struct report_compare {
+	struct report *before;	/* walked, with its profile; has no blobs */
+	const struct comparison *runs;
+	const char *const *conditions;	/* as written */
+	const int *holds;
+	size_t condition_count;
+};
+
 /* A line of source that the page refers to. */
 struct report_wanted {
 	const char *file;
@@ -118,6 +128,7 @@ struct report {
 					   the size of the file */
 	struct moca_blob *blobs;
 	size_t blob_count, blob_cap;
+	const struct report_compare *compare;	/* NULL: a page of one run */
 };
 
 /* walk.c: read the trace, also for profile_walk. 0 or -errno. */
@@ -148,6 +159,8 @@ struct report_summary {
 	size_t len;
 };
 int report_summary_begin(struct report *r, const char *spec);
+/* The profile of a report that was walked so, without a summary. */
+int report_profile(struct report *r);
 int report_summary_start(struct report_summary *s, struct report *r);
 int report_summary_end(struct report_summary *s);
 
@@ -185,6 +198,22 @@ int report_counts_index(struct report *r, struct json *j);
 
 /* allocs.c: the allocation timeline, into the index and a blob. */
 int report_allocs(struct report *r, struct json *j);
+/* What one site allocated: a row of objects. Bytes. */
+struct report_site {
+	const struct moca_object *object;
+	uint64_t live, most;	/* while events are passed in order of time */
+	uint64_t at_peak;	/* when all together were most */
+	uint64_t kept;		/* of these, until the end */
+	uint64_t at_end;
+};
+struct report_sites {
+	struct report_site *list;	/* by row; the caller frees it */
+	size_t count;
+	uint64_t peak_ns, peak, end;	/* when, and bytes of all together */
+	size_t events;
+};
+/* 0 or -ENOMEM. */
+int report_sites(const struct report *r, struct report_sites *out);
 
 /* index.c: all that is not a blob of its own. 0 or -ENOMEM. */
 int report_index(struct report *r);

@@ -63,20 +63,28 @@ static void mark(struct report *r, const struct moca_advice *a)
 		};
 }
 
+int report_profile(struct report *r)
+{
+	int err;
+
+	if (r->counts_profile)
+		err = moca_counts_profile_of(&r->profile, r->trace,
+					     &r->machine, r->objects,
+					     r->counts);
+	else
+		err = moca_profile_end(&r->profile, r->profile_walk,
+				       r->objects);
+	r->profile_walk = NULL;
+	return err;
+}
+
 static void *make(void *arg)
 {
 	struct report_summary *s = arg;
 	struct report *r = s->report;
 	struct advice_view v = { .path = r->path, .trace = r->trace };
 
-	if (r->counts_profile)
-		s->err = moca_counts_profile_of(&r->profile, r->trace,
-						&r->machine, r->objects,
-						r->counts);
-	else
-		s->err = moca_profile_end(&r->profile, r->profile_walk,
-					  r->objects);
-	r->profile_walk = NULL;
+	s->err = report_profile(r);
 	v.profile = r->profile;
 	if (!s->err)
 		s->err = advice_compute(&v, -1, 1);

@@ -172,6 +172,50 @@ for (const scheme of ["light", "dark"])
 		await page.screenshot({ path: `${shots}/answer-${scheme}-narrow.png`, fullPage: true });
 	}));
 
+await test("compare: what changed, where, and when", () => withPage("compared", {}, async (page) => {
+	must(await page.getAttribute("main", "data-view") === "compare", "not the first view");
+	must(await page.textContent("[data-compare='said'] h3") === "1 finding gone; remote accesses 46.88 % → 0 %", await page.textContent("[data-compare='said'] h3"));
+	must((await page.textContent("[data-compare='findings']")).includes("Gone next is placed by the thread that prepares it"), await page.textContent("[data-compare='findings']"));
+	const row = async () => (await page.locator("[data-figure='compare-structures'] tbody tr").first().innerText()).replace(/\s+/g, " ").trim();
+	must(await row() === "next 32,768 16,384 −50 %", await row());
+	const widths = await page.$$eval("[data-figure='compare-structures'] .bar-pair", (all) => [...all[0].children].map((x) => x.getBoundingClientRect().width));
+	must(Math.abs(widths[0] - 2 * widths[1]) < 2, `bars of ${widths}`);
+	await page.click("button[data-by='remote']");
+	must(await row() === "next 46.88 % 0 % −46.9 points" && page.url().endsWith("#/compare?by=remote"), `${await row()} ${page.url()}`);
+	const csv = async (id) => {
+		const [d] = await Promise.all([page.waitForEvent("download"), page.click(`[data-figure='${id}'] [data-action='CSV']`)]);
+		return readFileSync(await d.path(), "utf8").trim().split("\r\n").map((l) => l.split(","));
+	};
+	for (const [side, n] of [["a", 32768], ["b", 16384]]) {
+		must(await colors(page, `[data-figure='compare-${side}'] canvas`) > 3, `nothing is drawn of ${side}`);
+		const rows = (await csv(`compare-${side}`)).slice(1);
+		must(rows.reduce((sum, r) => sum + Number(r[4]), 0) === n && rows.every((r) => r[0] === "next"), `the CSV of ${side} has other sums`);
+	}
+	must((await csv("compare-totals")).some((r) => r.join() === "pages,2048,2048"), "no totals");
+	await page.screenshot({ path: `${shots}/compare.png`, fullPage: true });
+	await page.click("[data-figure='compare-structures'] a");
+	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
+}));
+
+for (const kind of ["hostile", "counts", "empty"])
+	await test(`compare: ${kind}`, () => withPage(`compared-${kind}`, {}, async (page) => {
+		const text = await told(page);
+		must(await page.getAttribute("main", "data-view") === "compare" && text.length > 40, "it does not show");
+		must(!/NaN|undefined|Infinity|\[object/.test(text), text.match(/.{30}(NaN|undefined|Infinity|\[object).{10}/s)?.[0]);
+		must(await linesDrawn(page), "a picture is blank");
+		must(!await page.evaluate(() => window.hacked) && !await page.locator("main img, main script").count(), "a name was run");
+		for (const b of await page.locator("button[data-by]").all())
+			await b.click();
+		await page.screenshot({ path: `${shots}/compare-${kind}.png`, fullPage: true });
+	}));
+
+for (const scheme of ["light", "dark"])
+	await test(`compare: accessible, ${scheme}; a phone`, () => withPage("compared", { colorScheme: scheme, viewport: { width: 420, height: 800 } }, async (page) => {
+		await accessible(page, "two runs");
+		must(await page.evaluate(() => document.documentElement.scrollWidth) <= 420, "too wide");
+		await page.screenshot({ path: `${shots}/compare-${scheme}-narrow.png`, fullPage: true });
+	}));
+
 await test("counts: of the run", () => withPage("sliced", {}, async (page) => {
 	await go(page, "#/introduction");
 	const text = await told(page);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make-finding DIR: a trace, written by hand, of this very program as if it had
+ * make-finding DIR [fixed]: a trace, written by hand, of this very program as if it had
  * run: prepare() touches all of `next`, then two threads work on their halves of
  * it in fill(). It has a finding, and known counts of known lines of this file.
+ * fixed: each prepares its own half, and in half as many intervals.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -109,9 +110,9 @@ int main(int argc, char **argv)
 	char exe[4096] = "";
 	uint32_t task;
 	uint64_t i;
-	int fd;
+	int fixed = argc == 3 && !strcmp(argv[2], "fixed"), fd;
 
-	if (argc != 2 || !m || readlink("/proc/self/exe", exe,
+	if (argc != 2 + fixed || !m || readlink("/proc/self/exe", exe,
 					sizeof(exe) - 1) < 0)
 		return 2;
 	prepare();
@@ -131,12 +132,17 @@ int main(int argc, char **argv)
 			.type = MOCA_CHANGE_TASK_START, .pid = 100,
 			.tid = 100 + task, .parent = 0, .name = "worker",
 			.flags = MOCA_TASK_THREAD,
-			.time_ns = START + INTERVAL_NS + task };
+			.time_ns = START + (fixed ? 0 : INTERVAL_NS) + task };
 
 		must(moca_writer_changes(writer, task, &e, 1), "a thread");
 	}
-	put_accesses(0, 0, 0, PAGES, prepare);
-	for (i = 1; i < INTERVALS; i++) {
+	if (fixed) {
+		put_accesses(1, 0, 0, PAGES / 2, prepare);
+		put_accesses(2, 0, PAGES / 2, PAGES, prepare);
+	} else {
+		put_accesses(0, 0, 0, PAGES, prepare);
+	}
+	for (i = 1; i < (fixed ? INTERVALS / 2 : INTERVALS); i++) {
 		put_accesses(1, i, 0, PAGES / 2, fill);
 		put_accesses(2, i, PAGES / 2, PAGES, fill);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page's frame: menu, addresses (#/view?state), theme, keys.
 import { h, memory, tip } from "./dom.js";
-import { load } from "./data.js";
+import { has, load } from "./data.js";
 import { redrawCharts } from "./charts.js";
 import * as views from "./views.js";
 import { findings, phases } from "./view-findings.js";
@@ -10,6 +10,7 @@ import { topology } from "./view-topology.js";
 import { object } from "./view-object.js";
 import { countedRates, notCounted } from "./view-counts.js";
 import { faults } from "./view-faults.js";
+import { compare } from "./view-compare.js";
 import { cut } from "./format.js";
 
 const main = h("main", { id: "main", tabindex: -1 });
@@ -18,6 +19,7 @@ let d, number = 0;
 
 function pages() {
 	return [
+		has("comparison") && ["compare", "Compare", (state) => compare(d, state)],
 		["introduction", "Answer", () => views.introduction(d)],
 		d.summary && ["findings", "Findings", () => findings(d)],
 		["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],

@@ -2,6 +2,16 @@
 // What stands beside each plot: how to read it, what it can reveal, what to do.
 
 export const texts = {
+	compare: {
+		read: "Structures of both runs, those of one name in one row; what has no name of its own is the same one where the function that allocates it is. First stands what changed most, of shares what changed most accesses. Bars are to one scale: A above, B below.",
+		reveal: "What a change did, and what it did besides: a structure that is new or gone, pages that are used by threads in turn only since then, memory that grew.",
+		act: "Look at the structure that was to change first, then at all that changed as well. Counts of accesses compare where both runs were recorded in one way with about as many intervals; pages and shares hardly depend on that.",
+	},
+	compareTime: {
+		read: "The same structures in the same order in both runs, each run over its own time: axes differ where the runs do. Coloured by reads (blue), writes (orange) and both (purple), the stronger the more accesses in a time; one scale for both runs.",
+		reveal: "Phases that became shorter or longer, structures that are used earlier, later or no more.",
+		act: "Compare a row of A with that of B; open the structure in B by the table above.",
+	},
 	overview: {
 		read: "Each line is a data structure, most accessed first; time runs to the right. A cell is coloured by reads (blue), writes (orange) and both (purple), the stronger the more; all lines have one scale, so they compare. Sections of program files (code, symbol tables) have no lines: Data structures lists them. Click a line to see the structure page by page.",
 		reveal: "Phases: times in which other structures are used. Structures that are only written at the start (candidates for replication), structures that are never touched again (memory that could be freed), and bursts.",

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/diff-runs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "lib/base/err.h"
+
+int diff_runs(const char *command, struct comparison *c,
+	      const char *const path[2], struct moca_trace *const trace[2],
+	      struct moca_profile *const profile[2])
+{
+	const struct moca_profile *const p[] = { profile[0], profile[1] };
+	int err = comparison_make(c, trace, p), counts;
+
+	if (!err)
+		return 0;
+	counts = !profile[0]->counts;
+	if (err == -EXDEV)
+		moca_error("%s: '%s' has counts of exact mode, '%s' has records of pages: one cannot be compared with the other (record both in the same way)",
+			   command, path[counts], path[!counts]);
+	else
+		moca_error("%s: out of memory", command);
+	return EXIT_USAGE;
+}
+
+const char *diff_value(char buf[TEXT_MAX], enum condition_metric m, double v)
+{
+	if (condition_metric_is_share(m))
+		snprintf(buf, TEXT_MAX, "%.1f %%", 100 * v);
+	else
+		text_count(buf, (uint64_t)v);
+	return buf;
+}
+
+int diff_conditions_parse(struct diff_conditions *x, const char *command,
+			  const struct string_list *texts)
+{
+	const char *why;
+	int err;
+
+	x->texts = texts->items;
+	x->list = calloc(texts->count + 1, sizeof(*x->list));
+	x->holds = calloc(texts->count + 1, sizeof(*x->holds));
+	if (!x->list || !x->holds) {
+		moca_error("%s: out of memory", command);
+		return EXIT_USAGE;
+	}
+	for (; x->count < texts->count; x->count++) {
+		err = condition_parse(&x->list[x->count],
+				      texts->items[x->count], &why);
+		if (!err)
+			continue;
+		moca_error("%s: '--fail-if %s' is no condition: %s", command,
+			   texts->items[x->count],
+			   err == -ENOMEM ? "out of memory" : why);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+void diff_conditions_free(struct diff_conditions *x)
+{
+	size_t i;
+
+	for (i = 0; i < x->count; i++)
+		condition_free(&x->list[i]);
+	free(x->list);
+	free(x->holds);
+}
+
+int diff_conditions_judge(struct diff_conditions *x, const char *command,
+			  const struct comparison *c, const char *path)
+{
+	const struct comparison_pair *p;
+	enum condition_metric m;
+	size_t i;
+
+	for (i = 0; i < x->count; i++) {
+		p = comparison_of(c, &x->list[i]);
+		if (!p) {
+			moca_error("%s: '--fail-if %s': nothing in either run is called '%s' ('moca objects --all %s' lists all names)",
+				   command, x->texts[i], x->list[i].name, path);
+			return EXIT_USAGE;
+		}
+		m = x->list[i].metric;
+		x->holds[i] = condition_holds(&x->list[i], p->value[0][m],
+					      p->value[1][m]);
+	}
+	return 0;
+}
+
+int diff_conditions_tell(const struct diff_conditions *x, const char *command,
+			 const struct comparison *c)
+{
+	const struct comparison_pair *p;
+	char a[TEXT_MAX], b[TEXT_MAX];
+	enum condition_metric m;
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < x->count; i++) {
+		if (!x->holds[i])
+			continue;
+		p = comparison_of(c, &x->list[i]);
+		m = x->list[i].metric;
+		failed = 1;
+		moca_error("%s: FAILED %s: %s -> %s", command, x->texts[i],
+			   diff_value(a, m, p->value[0][m]),
+			   diff_value(b, m, p->value[1][m]));
+	}
+	return failed;
+}
