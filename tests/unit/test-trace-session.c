@@ -193,7 +193,7 @@ static void test_remove(void)
 	char path[PATH_MAX];
 	int err;
 
-	err = tracer_shm_create(&m, 0x5e551011);
+	err = tracer_shm_create(&m, 0x5e55101100000000ull | getpid());
 	if (!err)
 		err = tracer_shm_note_directory(&m, top);
 	result("made", !err, "error", err);
