@@ -14,6 +14,7 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 
 #define AT ((char *)0x320000000000)
 #define SIZE (1ul << 45)
