@@ -43,7 +43,10 @@ static int wait_first(pid_t pid, int *status)
 	do {
 		goes_on = is_to_stop(pid);
 		got = wait_poll(pid, status);
-	} while (!got && goes_on && !usleep(1000));
+		/* Signals that wake us up end the nap alone. */
+		if (!got && goes_on)
+			usleep(1000);
+	} while (!got && goes_on);
 	return got;
 }
 
