@@ -22,6 +22,7 @@
 #define CS_32BIT 0x23
 #define NS_PER_S 1000000000ull
 #define LOOK_AGAIN_NS 10000000ull	/* a wake-up may come too early to be heard */
+#define LAST_LOOK_NS 1000000ull
 #define BIT(sig) (1ull << ((sig) - 1))
 #define IGNORED_BY_DEFAULT \
 	(BIT(SIGCHLD) | BIT(SIGCONT) | BIT(SIGURG) | BIT(SIGWINCH))
@@ -269,12 +270,18 @@ static int begin_again(struct task *t, int sig)
 		ns = time_of(t, call, &r, &again->over);
 		again->end_ns = !ns ? 0 : ns + (again->entry_ns ?
 						again->entry_ns : now);
+		again->last = 0;
 	}
-	if (again->end_ns && again->end_ns <= now) {
+	if (again->end_ns && again->end_ns <= now && again->last) {
 		r.rax = again->over;
 		r.orig_rax = -1;
 		again->ip = again->end_ns = 0;
 	} else {
+		/* What came in time, while it stood still, has to be seen. */
+		if (again->end_ns && again->end_ns <= now) {
+			again->last = 1;
+			again->end_ns = now + LAST_LOOK_NS;
+		}
 		again->nr = r.rax = r.orig_rax;
 		again->ip = r.rip -= 2;
 		again->sp = r.rsp;

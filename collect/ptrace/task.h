@@ -20,7 +20,9 @@ struct restart {
 	uint64_t ip, sp;	/* where; ip 0: there is none */
 	long nr;
 	uint64_t entry_ns;	/* when it was entered first; 0: not known */
-	uint64_t end_ns;	/* when its time is over; 0: it has none */
+	uint64_t end_ns;	/* when its time is over, or it looks once more;
+				   0: it has none */
+	int last;		/* its time is over when that ends, too */
 	long over;		/* what it returns then */
 };
 
