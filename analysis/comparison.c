@@ -131,15 +131,13 @@ static void join_moved(struct comparison *c)
 	struct comparison_pair *x;
 	size_t i, k, n;
 
-	for (i = 0; i < c->count; i++)
-		if (c->pairs[i].in[0] && c->pairs[i].in[1])
-			c->pairs[i].site = NULL;
 	qsort(c->pairs, c->count, sizeof(*c->pairs), compare_sites);
 	for (i = k = 0; i < c->count; i += n) {
 		x = &c->pairs[i];
 		for (n = 1; i + n < c->count && is_same_site(x, &x[n]); n++)
 			;
-		if (n == 2 && x[0].in[0] != x[1].in[0]) {
+		if (n == 2 && x[0].in[0] != x[1].in[0] &&
+		    x[0].in[1] != x[1].in[1]) {
 			struct comparison_pair a = x[x[1].in[0]];
 			struct comparison_pair b = x[x[0].in[0]];
 

@@ -174,9 +174,13 @@ static void print_json(const struct diff *d)
 	json_close(&j, '}');
 	json_open(&j, "objects", '[');
 	for (i = 0; i < d->comparison.count; i++) {
+		const struct comparison_pair *x = &d->comparison.pairs[i];
+
 		json_open(&j, NULL, '{');
-		json_string(&j, "name", d->comparison.pairs[i].name);
-		json_values(&j, &d->comparison.pairs[i]);
+		json_string(&j, "name", x->name);
+		if (x->name != x->name_a)
+			json_string(&j, "name_a", x->name_a);
+		json_values(&j, x);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');

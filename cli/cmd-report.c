@@ -97,6 +97,7 @@ static int compute_before(const struct wanted *w, struct report *r)
 
 	if (err)
 		return err;
+	trace_raise_limit();
 	err = report_summary_begin(r, w->topology);
 	if (!err && !r->profile_walk && !r->counts_profile) {
 		moca_error("%s: two runs cannot be compared without their findings",

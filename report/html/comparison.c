@@ -184,10 +184,16 @@ static void put_values(struct json *j, const struct comparison_pair *x,
 			continue;
 		}
 		json_open(j, keys[s - side], '{');
-		for (m = 0; m < DIFF_METRICS; m++)
-			if (m != DIFF_WSS || !x->name)
+		for (m = 0; m < DIFF_METRICS; m++) {
+			if (m == DIFF_WSS && x->name)
+				continue;
+			if (condition_metric_is_share(m))
 				json_double(j, condition_metric_name(m),
 					    x->value[s - side][m]);
+			else
+				json_uint(j, condition_metric_name(m),
+					  (uint64_t)x->value[s - side][m]);
+		}
 		put_extra(j, x->name ? &s->pairs[at] : &s->all, !x->name);
 		json_close(j, '}');
 	}
@@ -236,13 +242,16 @@ static const struct moca_finding *find_same(const struct comparison *c,
 {
 	const struct moca_advice *other = c->advice[!side];
 	const struct moca_finding *g;
-	const struct comparison_pair *x;
+	const char *name = f->object->object->name;
+	const struct comparison_pair *x = comparison_find(c, name);
 
-	x = comparison_find(c, f->object->object->name);
-	for (g = other->findings; g < other->findings + other->count; g++)
+	for (g = other->findings; g < other->findings + other->count; g++) {
+		const char *its = g->object->object->name;
+
 		if (g->kind == f->kind &&
-		    comparison_find(c, g->object->object->name) == x)
+		    (x ? comparison_find(c, its) == x : !strcmp(name, its)))
 			return g;
+	}
 	return NULL;
 }
 

@@ -102,8 +102,8 @@ static int matched(void)
 	static const struct row a[] = {
 		{ 5, "u", NULL }, { 7, "u", "f" },	/* one name, two sites */
 		{ 100, "main() x.c:10", "main" },	/* moved to line 12 */
-		{ 40, "f() x.c:20", "f" },		/* there still, */
-		{ 30, "f() x.c:21", "f" },		/* and this one moved */
+		{ 40, "f() x.c:20", "f" },		/* there still, or is */
+		{ 30, "f() x.c:21", "f" },		/* it the other one? */
 		{ 9, "g() x.c:30", "g" }, { 8, "g() x.c:31", "g" },
 	};
 	static const struct row b[] = {
@@ -119,7 +119,8 @@ static int matched(void)
 	} pairs[] = {
 		{ "main() x.c:12", "main() x.c:10", 100, 101 },
 		{ "f() x.c:20", "f() x.c:20", 40, 41 },
-		{ "f() x.c:25", "f() x.c:21", 30, 31 },
+		{ "f() x.c:25", "f() x.c:25", 0, 31 },
+		{ "f() x.c:21", "f() x.c:21", 30, 0 },
 		{ "u", "u", 12, 13 },
 		{ "g() x.c:30", "g() x.c:30", 9, 0 },
 		{ "g() x.c:33", "g() x.c:33", 0, 9 },

@@ -29,7 +29,7 @@ function changed(a, b, isShare) {
 		return "=";
 	if (isShare)
 		return `${b > a ? "+" : "−"}${Math.abs(100 * (b - a)).toFixed(1)} points`;
-	return a ? `${b > a ? "+" : "−"}${+Math.abs(100 * (b - a) / a).toPrecision(3)} %` : "new";
+	return a ? `${b > a ? "+" : "−"}${+Math.abs(100 * (b - a) / a).toPrecision(3)} %` : "from 0";
 }
 
 /* A's bar above B's; most: of all that are compared. */
@@ -132,10 +132,10 @@ function structures(d, c, state) {
 	const sorted = () => c.objects.filter((x) => x.a?.[chosen[0]] || x.b?.[chosen[0]]).map((x) => [x, weight(c, x, chosen[0], chosen[3])]).sort((x, y) => y[1] - x[1]).map(([x]) => x);
 	const fill = () => {
 		const [key, , how, isShare] = chosen, rows = sorted(), most = isShare ? 1 : rows.reduce((n, x) => Math.max(n, x.a?.[key] || 0, x.b?.[key] || 0), 0);
-		const cell = (x) => h("td", { class: "n" }, x ? how(x[key]) : "not there");
+		const cell = (x) => h("td", { class: "n" }, x ? how(x[key]) : "not accessed");
 		table.replaceChildren(head(["Structure", "A", "B", "Change", ""]), h("tbody", {}, rows.slice(0, all ? rows.length : FEW_ROWS).map((x) => h("tr", {},
 			h("th", { scope: "row" }, link(x), x.name_a && h("span", { class: "small" }, ` in A ${f.cut(x.name_a, 50)}`)), cell(x.a), cell(x.b),
-			h("td", { class: "n" }, !x.a ? "new" : !x.b ? "gone" : changed(x.a[key], x.b[key], isShare)), h("td", { class: "bars" }, barPair(x.a?.[key] || 0, x.b?.[key] || 0, most))))));
+			h("td", { class: "n" }, !x.a ? "only in B" : !x.b ? "only in A" : changed(x.a[key], x.b[key], isShare)), h("td", { class: "bars" }, barPair(x.a?.[key] || 0, x.b?.[key] || 0, most))))));
 		more.hidden = all || rows.length <= FEW_ROWS;
 	};
 	const buttons = h("div", { class: "modes", role: "group", "aria-label": "What is compared" }, metrics.map((m) => h("button", { type: "button", "data-by": m[0], "aria-pressed": String(m === chosen), onclick: (e) => {
