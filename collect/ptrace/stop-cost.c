@@ -13,9 +13,11 @@
 #define AT_ONCE_NS 3000
 /* Until it is calibrated: the figure of a VM of 2026. */
 #define STOP_NS 6000
-/* One of so many stops of an attached program is looked at; odd, as entries and
- * ends of calls take turns. */
-#define CALL_EVERY 15
+/*
+ * One of so many stops of an attached program is looked at, with the stop behind it.
+ * Even: entries and ends of calls take turns, and the two are to begin at either.
+ */
+#define CALL_EVERY 16
 /* What pages of the memfd take at most, in a call, of what native ones take. */
 #define PAGES_FACTOR 4
 
