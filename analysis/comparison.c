@@ -64,7 +64,7 @@ static int compare_pairs(const void *a, const void *b)
 	return u > v ? -1 : u < v ? 1 : strcmp(x->name, y->name);
 }
 
-/* What has no name, or one that is in both runs, is behind the others. */
+/* Pairs of one function are neighbours; those with a name of their own come last. */
 static int compare_sites(const void *a, const void *b)
 {
 	const struct comparison_pair *x = a, *y = b;

@@ -13,6 +13,7 @@
 #include "lib/text/json.h"
 #include "lib/text/terminal.h"
 #include "report/advice.h"
+#include "report/comparison.h"
 
 #define TOP 20
 #define FEW 1000		/* one of so many accesses: 0.1 % */
@@ -138,7 +139,7 @@ static void print_text(const struct diff *d)
 static void json_values(struct json *j, const struct comparison_pair *x)
 {
 	static const char *const sides[] = { "a", "b" };
-	int side, m;
+	int side;
 
 	for (side = 0; side < 2; side++) {
 		if (x->name && !x->in[side]) {
@@ -146,16 +147,7 @@ static void json_values(struct json *j, const struct comparison_pair *x)
 			continue;
 		}
 		json_open(j, sides[side], '{');
-		for (m = 0; m < DIFF_METRICS; m++) {
-			if (m == DIFF_WSS && x->name)
-				continue;
-			if (condition_metric_is_share((enum condition_metric)m))
-				json_double(j, condition_metric_name(m),
-					    x->value[side][m]);
-			else
-				json_uint(j, condition_metric_name(m),
-					  (uint64_t)x->value[side][m]);
-		}
+		comparison_json(j, x, side);
 		json_close(j, '}');
 	}
 }

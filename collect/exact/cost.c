@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What exact mode cost, told at the end. Stops, the start and the end are timed as
- * in page mode (collect/run/cost.h); the agent times what it translates. What the
- * counting in between takes no clock can tell from the program's own work: it has
- * two prices, the least and the most that it took in fourteen programs.
+ * in page mode (collect/run/cost.h). The agent times its translating. No clock
+ * separates counting from the program's own work, so an access has two prices: the
+ * least and the most that was measured in fourteen programs.
  */
 #include <math.h>
 #include <stdio.h>
@@ -49,6 +49,14 @@ static double stopped(const struct costs *c)
 	return sum;
 }
 
+/* What may be ours besides what is timed and priced: CPU time, ns. */
+static double unsure_of(const struct costs *c, double translated, double accesses)
+{
+	return (double)atomic_load(&c->stops) * COST_COLD_NS +
+	       NEW_CODE_SHARE * translated +
+	       accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+}
+
 static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
 				       const struct exact_totals *t, double accesses)
 {
@@ -59,9 +67,7 @@ static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
 	double priced = translated + atomic_load(&c->task_cpu_ns) +
 			atomic_load(&c->unseen_ns) + accesses * COUNT_LEAST_NS;
 	double unsure = atomic_load(&c->unsure_ns) +
-			(double)atomic_load(&c->stops) * COST_COLD_NS +
-			NEW_CODE_SHARE * translated +
-			accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+			unsure_of(c, translated, accesses);
 
 	return estimate_of(t->program_cpu_ns + ours, ours, priced, unsure);
 }
@@ -98,9 +104,7 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 	at_once = (t->program_cpu_ns + stopped(c)) / (double)(ended - began);
 	at_once = fmin(fmax(at_once, 1), sysconf(_SC_NPROCESSORS_ONLN));
 	work = translated + stopped(c) + accesses * COUNT_LEAST_NS;
-	unsure = (double)atomic_load(&c->stops) * COST_COLD_NS +
-		 NEW_CODE_SHARE * translated +
-		 accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+	unsure = unsure_of(c, translated, accesses);
 	wall = estimate_of(all, start + end, work / at_once, unsure / at_once);
 	cost_describe(c, m);
 	estimate_describe(&wall, "wall", m);

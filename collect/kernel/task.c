@@ -243,8 +243,8 @@ void kernel_task_access(struct kernel_trace *t, struct ktask *k,
 	}
 	*to = *a;
 	to->time_ns &= ~(TIME_GRAIN - 1);
-	/* A chunk begins where the interval does, and goes on in order, also
-	 * behind events (kernel_task_event). */
+	/* A chunk's times begin with the interval and never decrease. Nor does
+	 * an access precede the task's last event (kernel_task_event). */
 	least = k->last_ns > t->begin_ns ? k->last_ns : t->begin_ns;
 	if (least < k->event_ns)
 		least = k->event_ns;

@@ -338,8 +338,9 @@ void restart_at_stop(struct task *t)
 }
 
 /*
- * A handler may run between a call's end, which the program has not seen, and its
- * new begin: without us it had come during the call, and ended it.
+ * A handled signal can arrive after an interrupted call was rewound and before the
+ * call is entered again. In a plain run it would have interrupted the call. So the
+ * call then returns EINTR.
  */
 void restart_signal(struct task *t, int sig)
 {

@@ -20,7 +20,7 @@
 int restart_interrupted(struct task *t);
 /* t is about to get a signal: of one that it ignores no call is to return. */
 void restart_signal(struct task *t, int sig);
-/* t is at the entry or the exit of a call, as info says. */
+/* t has stopped at the entry or the exit of a system call; info tells which. */
 void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info);
 /* The same, of a launched program; attached ones have asked for info already. */
 void restart_at_stop(struct task *t);

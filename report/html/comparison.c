@@ -12,6 +12,7 @@
 #include "analysis/rates.h"
 #include "analysis/trace.h"
 #include "report/advice.h"
+#include "report/comparison.h"
 #include "report/html/report.h"
 
 #define PAIRS 500u	/* structures in the page, */
@@ -175,7 +176,6 @@ static void put_values(struct json *j, const struct comparison_pair *x,
 		       const struct side side[2], size_t at)
 {
 	static const char *const keys[] = { "a", "b" };
-	enum condition_metric m;
 	const struct side *s;
 
 	for (s = side; s < side + 2; s++) {
@@ -184,16 +184,7 @@ static void put_values(struct json *j, const struct comparison_pair *x,
 			continue;
 		}
 		json_open(j, keys[s - side], '{');
-		for (m = 0; m < DIFF_METRICS; m++) {
-			if (m == DIFF_WSS && x->name)
-				continue;
-			if (condition_metric_is_share(m))
-				json_double(j, condition_metric_name(m),
-					    x->value[s - side][m]);
-			else
-				json_uint(j, condition_metric_name(m),
-					  (uint64_t)x->value[s - side][m]);
-		}
+		comparison_json(j, x, s - side);
 		put_extra(j, x->name ? &s->pairs[at] : &s->all, !x->name);
 		json_close(j, '}');
 	}

@@ -159,7 +159,7 @@ struct report_summary {
 	size_t len;
 };
 int report_summary_begin(struct report *r, const char *spec);
-/* The profile of a report that was walked so, without a summary. */
+/* Ends the profile that report_summary_begin began; no summary is made. 0 or -errno. */
 int report_profile(struct report *r);
 int report_summary_start(struct report_summary *s, struct report *r);
 int report_summary_end(struct report_summary *s);
