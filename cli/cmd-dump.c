@@ -19,6 +19,7 @@ struct dump {
 	struct moca_query query;
 	uint64_t origin;
 	int csv;
+	int weights;			/* not all records weigh 1 */
 	int csv_counts;			/* counts alone, with their own columns */
 	const struct moca_task *task;	/* of the present record */
 	const struct moca_mapping *mapping;	/* of the last access */
@@ -167,6 +168,8 @@ static void print_access(struct dump *d, const struct moca_access *a)
 		printf("%2s ", "-");
 	else
 		printf("%2d ", a->node);
+	if (d->weights)
+		printf("%4u ", a->weight);
 	print_text_name(mapping_name(d, a));
 	putchar('\n');
 }
@@ -187,6 +190,8 @@ static void csv_access(struct dump *d, const struct moca_access *a)
 		printf("%d", a->node);
 	fputs(",,,,,,,", stdout);
 	print_csv_name(mapping_name(d, a));
+	if (d->weights)
+		printf(",%u", a->weight);
 	putchar('\n');
 }
 
@@ -272,7 +277,7 @@ static void csv_change(struct dump *d, const struct moca_change *e)
 		printf("%d", e->status);
 	putchar(',');
 	print_csv_name(e->name);
-	putchar('\n');
+	puts(d->weights ? "," : "");
 }
 
 static void print_event(struct dump *d, const struct moca_event *m)
@@ -284,7 +289,7 @@ static void print_event(struct dump *d, const struct moca_event *m)
 		       ",,,,,,,,,,,,,,\"",
 		       since(d, m->time_ns), t->id, t->pid, t->tid);
 		event_print(stdout, m, 1);
-		puts("\"");
+		puts(d->weights ? "\"," : "\"");
 		return;
 	}
 	print_time(d, m->time_ns);
@@ -352,11 +357,12 @@ static void print_heading(const struct dump *d)
 		return;
 	}
 	if (d->csv) {
-		printf("kind,time_ns,task,pid,tid,cpu,type,mode,address,ip,physical,node,length,offset,prot,flags,parent,status,name\n");
+		printf("kind,time_ns,task,pid,tid,cpu,type,mode,address,ip,physical,node,length,offset,prot,flags,parent,status,name%s\n",
+		       d->weights ? ",weight" : "");
 		return;
 	}
-	printf("#     time (s)   task     pid     tid cpu T M %-14s %-14s %-12s  N mapping\n",
-	       "address", "ip", "physical");
+	printf("#     time (s)   task     pid     tid cpu T M %-14s %-14s %-12s  N %smapping\n",
+	       "address", "ip", "physical", d->weights ? "   W " : "");
 }
 
 /* Load the next access into d->chunk and d->next. 1, 0 at the end, -errno. */
@@ -643,6 +649,7 @@ int cmd_dump(int argc, char **argv)
 	if (!d.t)
 		return EXIT_USAGE;
 	d.origin = trace_origin(d.t);
+	d.weights = moca_trace_top_weight(d.t) != 1;
 	if (from)
 		d.query.begin_ns = trace_after(d.t, from);
 	if (to)

@@ -67,15 +67,17 @@ static int add_accesses(struct classic *c, const struct moca_chunk *chunk)
 		const struct moca_access *a = &chunk->accesses[i];
 		uint64_t addr = a->addr & ~(uint64_t)(c->o->page_size - 1);
 		struct page *p = find_page(c, addr);
+		/* Outside of a sweep's sample: once at least. */
+		unsigned n = a->weight ? a->weight : 1;
 
 		if (!p)
 			return -ENOMEM;
 		if (a->phys)
 			p->phys = a->phys;
 		if (a->type == MOCA_ACCESS_WRITE)
-			p->writes++;
+			p->writes += n;
 		else
-			p->reads++;
+			p->reads += n;
 		if (a->cpu < CPUS_MAX) {
 			p->cpus[a->cpu / 64] |= 1ull << (a->cpu % 64);
 			c->cpus[a->cpu / 64] |= 1ull << (a->cpu % 64);

@@ -39,6 +39,14 @@ static const struct moca_field access_fields[] = {
 	ENUM("mode", modes),
 };
 
+/* The same, where sweeps took samples. */
+static const struct moca_field weighed_fields[] = {
+	FIELD("addr", HEX, 8),	    FIELD("ip", HEX, 8),
+	FIELD("phys", HEX, 8),	    FIELD("cpu", UNSIGNED, 2),
+	FIELD("node", SIGNED, 2),   ENUM("type", access_types),
+	ENUM("mode", modes),	    FIELD("weight", UNSIGNED, 2),
+};
+
 #define IDS FIELD("pid", UNSIGNED, 4), FIELD("tid", UNSIGNED, 4)
 #define RANGE FIELD("addr", HEX, 8), FIELD("len", HEX, 8)
 #define NAME FIELD("name", STRING, 1)
@@ -70,9 +78,12 @@ static const struct moca_event_type own[] = {
 	TYPE(MOCA_CHANGE_SEGV, "segv", range_fields),
 };
 
-const struct moca_event_type *moca_ctf_own_type(unsigned id)
+static const struct moca_event_type weighed =
+	TYPE(MOCA_CTF_ACCESS, "access", weighed_fields);
+
+const struct moca_event_type *moca_ctf_own_type(unsigned id, int weights)
 {
-	return &own[id];
+	return weights && id == MOCA_CTF_ACCESS ? &weighed : &own[id];
 }
 
 /* The inside of a literal. What is not text is shown as \xHH, as in dump. */

@@ -27,8 +27,11 @@ struct moca_ctf_info {
 #define MOCA_CTF_ACCESS 0
 #define MOCA_CTF_OWN_LAST MOCA_CHANGE_SEGV
 
-/* One of Moca's own events, described as if programs emitted it. */
-const struct moca_event_type *moca_ctf_own_type(unsigned id);
+/*
+ * One of Moca's own events, described as if programs emitted it; accesses with
+ * weights, or without.
+ */
+const struct moca_event_type *moca_ctf_own_type(unsigned id, int weights);
 
 /* Clock, packets, the environment. Errors are left in f, as with the next. */
 void moca_ctf_write_head(FILE *f, const struct moca_ctf_info *info);

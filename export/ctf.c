@@ -28,6 +28,7 @@ struct ctf {
 	struct moca_cursor *accesses;
 	struct moca_cursor *changes;
 	struct moca_cursor *events;
+	int weights;			/* not all accesses weigh 1 */
 	const struct moca_chunk *chunk;
 	size_t next;			/* access of the chunk */
 	uint64_t loss;			/* of the chunk, not yet told */
@@ -76,6 +77,7 @@ static void find_info(struct ctf *x)
 	    sscanf(version, "%4u.%4u", &info->major, &info->minor) != 2)
 		sscanf(MOCA_VERSION, "%4u.%4u", &info->major, &info->minor);
 	find_offset(x);
+	x->weights = moca_trace_top_weight(x->t) != 1;
 }
 
 /*
@@ -107,7 +109,7 @@ static int write_metadata(struct ctf *x)
 
 	moca_ctf_write_head(f, &x->info);
 	for (i = 0; i <= MOCA_CTF_OWN_LAST && !err && !x->o->events_only; i++)
-		err = moca_ctf_write_type(f, moca_ctf_own_type(i), i);
+		err = moca_ctf_write_type(f, moca_ctf_own_type(i, x->weights), i);
 	types = moca_trace_event_types(x->t, &n);
 	for (i = 0; i < n && !err; i++)
 		err = moca_ctf_write_type(f, types[i], types[i]->id);
@@ -163,8 +165,8 @@ static int put_access(struct ctf *x, const struct moca_access *a)
 	uint8_t *p;
 	int err;
 
-	err = moca_ctf_stream_event(&x->s, MOCA_CTF_ACCESS, a->time_ns, 30,
-				    &p);
+	err = moca_ctf_stream_event(&x->s, MOCA_CTF_ACCESS, a->time_ns,
+				    x->weights ? 32 : 30, &p);
 	if (err)
 		return err;
 	moca_put64(p, a->addr);
@@ -174,6 +176,8 @@ static int put_access(struct ctf *x, const struct moca_access *a)
 	moca_put16(p + 26, a->node);
 	p[28] = a->type;
 	p[29] = a->mode;
+	if (x->weights)
+		moca_put16(p + 30, a->weight);
 	x->r->accesses++;
 	return 0;
 }
@@ -230,7 +234,7 @@ static int put_change(struct ctf *x, const struct moca_change *e)
 		x->r->left_out++;
 		return 0;
 	}
-	id = moca_ctf_type_id(x->types, moca_ctf_own_type(e->type), name == 1);
+	id = moca_ctf_type_id(x->types, moca_ctf_own_type(e->type, 0), name == 1);
 	len = add_numbers(numbers, e) - numbers;
 	err = moca_ctf_stream_event(&x->s, id, e->time_ns, len + name, &p);
 	if (err)

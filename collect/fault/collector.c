@@ -264,6 +264,7 @@ static void append(struct collector *c, struct sampled_task *t,
 	a->node = MOCA_NODE_UNKNOWN;
 	a->type = s->type;
 	a->mode = s->mode;
+	a->weight = 1;
 	if (t->count >= TASK_RECORDS && t->known)
 		write_task(c, t, s->time_ns, 1);
 	else if (!(c->buffered % SIZE_RECORDS))

@@ -427,7 +427,7 @@ static void on_access(struct kernel_trace *t, const struct moca_rec_access *r,
 	int swept = (r->flags & MOCA_ACC_SWEPT) != 0;
 	struct moca_access a = {
 		.addr = r->addr, .ip = r->ip, .time_ns = r->rec.time_ns,
-		.phys = r->pfn << 12, .node = r->node,
+		.phys = r->pfn << 12, .node = r->node, .weight = 1,
 		.cpu = (uint16_t)(cpu < UINT16_MAX ? cpu : UINT16_MAX),
 		.mode = r->flags & (MOCA_ACC_KERNEL | MOCA_ACC_DIRECT) ?
 				MOCA_MODE_KERNEL : MOCA_MODE_USER,

@@ -49,6 +49,11 @@ struct moca_task {
 	uint64_t counts;	/* rows: struct moca_count */
 	uint64_t loads;		/* of all these rows */
 	uint64_t stores;
+	/* What its accesses weigh: equal to the numbers above, if nothing was sampled. */
+	uint64_t weight;
+	uint64_t read_weight;	/* of reads and instruction fetches */
+	uint64_t write_weight;
+	uint32_t top_weight;	/* the highest of a record; 1 = all weigh 1 */
 };
 
 /* One access chunk: an interval of a task, or a part of one. */
@@ -66,6 +71,11 @@ struct moca_chunk {
 	uint64_t cpumask[16];	/* CPU c is bit c % 64 of word c / 64 */
 	size_t count;
 	const struct moca_access *accesses; /* count of them, by time */
+	/* What the accesses weigh, as in struct moca_task. */
+	uint64_t weight;
+	uint64_t read_weight;
+	uint64_t write_weight;
+	uint32_t top_weight;	/* of the chunk, whatever the query left of it */
 };
 
 /* What a task counted in one slice of time, or a part of that. */
@@ -137,6 +147,11 @@ void moca_trace_certificate(const struct moca_trace *t,
 /* Tasks are sorted by id; an id may be missing when its file is. */
 size_t moca_trace_task_count(const struct moca_trace *t);
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i);
+/*
+ * The highest weight of a record, where sweeps took samples: MOCA_WEIGHT_MAX and
+ * less, or 0 where all that do not weigh 1 weigh 0. 1: nothing was sampled.
+ */
+unsigned moca_trace_top_weight(const struct moca_trace *t);
 /* What opening and all cursors found wrong so far. */
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out);
 
@@ -147,7 +162,7 @@ void moca_cursor_close(struct moca_cursor *c);
 
 /*
  * The next chunk, by task and within a task by time, with only the accesses
- * that the query asks for; reads and writes count these, lost is the chunk's.
+ * that the query asks for; reads, writes and weights are of these, lost is the chunk's.
  * A chunk that the query leaves empty is returned if the query is of time
  * only, as it may tell of loss. 1 and *out (valid until the next call), 0 at
  * the end, or -errno.

@@ -30,6 +30,16 @@ enum moca_access_mode {
 
 #define MOCA_NODE_UNKNOWN (-1)
 
+/*
+ * How many records a record stands for. Where memory is large, the sweep that begins
+ * an interval lets go a sample of it: of mappings of 1 MiB and more a share 2^-k of
+ * their stripes (doc/format.md, "Weights"). Then a record of a sampled page weighs
+ * 2^k, and one of a page outside of the sample 0: a first touch, which counts for
+ * sets of pages and in no sum of accesses. All else weighs 1. The sum of weights
+ * estimates, without bias, how many records full sweeps would have given.
+ */
+#define MOCA_WEIGHT_MAX 4096u
+
 /* One access of one task to one page: the first of its type in a window. */
 struct moca_access {
 	uint64_t addr;		/* exact virtual address */
@@ -40,7 +50,7 @@ struct moca_access {
 	int16_t node;		/* NUMA node, or MOCA_NODE_UNKNOWN */
 	uint8_t type;		/* enum moca_access_type */
 	uint8_t mode;		/* enum moca_access_mode */
-	uint16_t reserved;	/* 0 */
+	uint16_t weight;	/* 0, or a power of two up to MOCA_WEIGHT_MAX */
 };
 
 /*

@@ -176,7 +176,28 @@ static int get_kinds(struct moca_access_scratch *x,
 	for (i = 0; i < n; i++) {
 		recs[i].type = x->low[i / 4] >> i % 4 * 2 & 3;
 		recs[i].mode = x->high[i / 8] >> i % 8 & 1;
-		recs[i].reserved = 0;
+	}
+	return 0;
+}
+
+static int get_weights(struct moca_access_scratch *x,
+		       const struct moca_stream_in *s, struct moca_access *recs,
+		       size_t n)
+{
+	size_t i;
+
+	if (!moca_stream_len(s, MOCA_S_WEIGHT)) {
+		for (i = 0; i < n; i++)
+			recs[i].weight = 1;
+		return 0;
+	}
+	if (moca_stream_get(s, MOCA_S_WEIGHT, x->low, n))
+		return -EBADMSG;
+	for (i = 0; i < n; i++) {
+		if (x->low[i] > MOCA_WEIGHT_NONE)
+			return -EBADMSG;
+		recs[i].weight = x->low[i] == MOCA_WEIGHT_NONE ?
+				 0 : (uint16_t)(1u << x->low[i]);
 	}
 	return 0;
 }
@@ -189,7 +210,7 @@ int moca_access_decode(struct moca_access_scratch *x,
 		return 0;
 	if (get_pages(x, s, recs, n) || get_ips(x, s, recs, n) ||
 	    get_times(x, s, recs, n, begin_ns) || get_cpus(x, s, recs, n) ||
-	    get_kinds(x, s, recs, n))
+	    get_kinds(x, s, recs, n) || get_weights(x, s, recs, n))
 		return -EBADMSG;
 	return 0;
 }

@@ -194,6 +194,24 @@ static int put_kinds(struct moca_access_scratch *x, struct moca_stream_out *s,
 	return moca_stream_put(s, MOCA_S_MODE, x->high, (n + 7) / 8, 0);
 }
 
+/* Where all weigh 1, there is no stream. */
+static int put_weights(struct moca_access_scratch *x, struct moca_stream_out *s,
+		       const struct moca_access *recs, size_t n)
+{
+	unsigned other = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		other |= recs[i].weight ^ 1u;
+	if (!other)
+		return 0;
+	for (i = 0; i < n; i++)
+		x->low[i] = recs[i].weight ?
+			    (uint8_t)__builtin_ctz(recs[i].weight) :
+			    MOCA_WEIGHT_NONE;
+	return moca_stream_put(s, MOCA_S_WEIGHT, x->low, n, 0);
+}
+
 int moca_access_encode(struct moca_access_scratch *x,
 		       struct moca_stream_out *s,
 		       const struct moca_access *recs, size_t n,
@@ -210,5 +228,7 @@ int moca_access_encode(struct moca_access_scratch *x,
 		ret = put_cpus(x, s, recs, n);
 	if (!ret)
 		ret = put_kinds(x, s, recs, n);
+	if (!ret)
+		ret = put_weights(x, s, recs, n);
 	return ret;
 }

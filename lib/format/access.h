@@ -30,7 +30,10 @@ enum moca_access_stream {
 	MOCA_S_MODE = 19,	/* one bit each */
 	MOCA_S_NODE = 20,	/* plus one: low byte; + high byte */
 	MOCA_S_PHYS = 22,	/* of each distinct page; + rest */
+	MOCA_S_WEIGHT = 24,	/* a byte each: its power of two; 13 = none */
 };
+
+#define MOCA_WEIGHT_NONE 13	/* in MOCA_S_WEIGHT: the record weighs 0 */
 
 /* Memory for one chunk's worth of work, of a writer or of a cursor. */
 struct moca_access_scratch {

@@ -6,6 +6,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <moca/types.h>
+
 #include "lib/base/bytes.h"
 #include "lib/format/meta.h"
 
@@ -80,11 +82,45 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 	return 0;
 }
 
+#define WEIGHTS_LEN 32
+
+void moca_weights_add(struct moca_weights *w, const struct moca_access *a)
+{
+	w->all += a->weight;
+	if (a->type == MOCA_ACCESS_WRITE)
+		w->writes += a->weight;
+	else if (a->type != MOCA_ACCESS_UNKNOWN)
+		w->reads += a->weight;
+	if (w->top < a->weight)
+		w->top = a->weight;
+}
+
+int moca_weights_valid(const struct moca_header *h)
+{
+	const struct moca_weights *w = &h->weights;
+
+	return w->top <= MOCA_WEIGHT_MAX && w->all <= w->top * h->records &&
+	       w->reads <= w->top * h->reads &&
+	       w->writes <= w->top * h->writes &&
+	       w->reads + w->writes <= w->all;
+}
+
+static void put_weights(uint8_t *buf, const struct moca_weights *w)
+{
+	moca_put64(buf, w->all);
+	moca_put64(buf + 8, w->reads);
+	moca_put64(buf + 16, w->writes);
+	moca_put64(buf + 24, w->top);
+}
+
 size_t moca_header_put(struct moca_header *h, uint8_t *buf)
 {
 	size_t len = MOCA_HEADER_FIXED + 8 * h->cpu_words;
+	size_t weights = len;
 	uint32_t i;
 
+	if (h->flags & MOCA_CHUNK_WEIGHTS)
+		len += WEIGHTS_LEN;
 	h->header_len = (uint16_t)(len + 8);
 	h->version = MOCA_FORMAT_VERSION;
 	memcpy(buf, MOCA_MAGIC, MOCA_MAGIC_LEN);
@@ -106,6 +142,8 @@ size_t moca_header_put(struct moca_header *h, uint8_t *buf)
 	moca_put64(buf + 80, h->payload_sum);
 	for (i = 0; i < h->cpu_words; i++)
 		moca_put64(buf + MOCA_HEADER_FIXED + 8 * i, h->cpumask[i]);
+	if (h->flags & MOCA_CHUNK_WEIGHTS)
+		put_weights(buf + weights, &h->weights);
 	moca_put64(buf + len, XXH64(buf, len, 0));
 	return len + 8;
 }
@@ -129,6 +167,25 @@ static void parse(struct moca_header *h, const uint8_t *buf)
 	h->payload_sum = moca_get64(buf + 80);
 	for (i = 0; i < h->cpu_words; i++)
 		h->cpumask[i] = moca_get64(buf + MOCA_HEADER_FIXED + 8 * i);
+}
+
+/* 0 or -EBADMSG. */
+static int parse_weights(struct moca_header *h, const uint8_t *buf)
+{
+	size_t at = MOCA_HEADER_FIXED + 8 * h->cpu_words;
+
+	h->weights = (struct moca_weights){ .all = h->records,
+					    .reads = h->reads,
+					    .writes = h->writes, .top = 1 };
+	if (h->kind != MOCA_KIND_ACCESSES || !(h->flags & MOCA_CHUNK_WEIGHTS))
+		return 0;
+	if (at + WEIGHTS_LEN + 8 > h->header_len)
+		return -EBADMSG;
+	h->weights.all = moca_get64(buf + at);
+	h->weights.reads = moca_get64(buf + at + 8);
+	h->weights.writes = moca_get64(buf + at + 16);
+	h->weights.top = moca_get64(buf + at + 24);
+	return 0;
 }
 
 int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len)
@@ -156,7 +213,7 @@ int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len)
 	parse(h, buf);
 	if (h->payload_len > MOCA_PAYLOAD_MAX)
 		return -EBADMSG;
-	return 0;
+	return parse_weights(h, buf);
 }
 
 uint64_t moca_payload_sum(const void *a, size_t a_len, const void *b,

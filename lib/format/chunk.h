@@ -52,6 +52,15 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 			 uint32_t *number);
 
 #define MOCA_CHUNK_MORE 1u
+#define MOCA_CHUNK_WEIGHTS 2u	/* not all records weigh 1: the header tells */
+
+/* What the records of a chunk weigh; in the header behind the CPU mask. */
+struct moca_weights {
+	uint64_t all;
+	uint64_t reads;		/* and instruction fetches */
+	uint64_t writes;
+	uint64_t top;		/* the highest */
+};
 
 struct moca_header {
 	uint16_t header_len;
@@ -71,6 +80,7 @@ struct moca_header {
 	uint64_t payload_sum;
 	uint32_t cpu_words;
 	uint64_t cpumask[MOCA_CPUMASK_WORDS];	/* of counts: their own */
+	struct moca_weights weights;	/* of accesses, also without the flag */
 	uint64_t header_sum;	/* its own checksum, once parsed */
 };
 
@@ -85,6 +95,11 @@ size_t moca_header_put(struct moca_header *h, uint8_t *buf);
  * short to tell; -EBADMSG when there is none.
  */
 int moca_header_get(struct moca_header *h, const uint8_t *buf, size_t len);
+
+/* Add a record. */
+void moca_weights_add(struct moca_weights *w, const struct moca_access *a);
+/* Could records be like that, by the header? */
+int moca_weights_valid(const struct moca_header *h);
 
 /* The checksum of a payload that lies in two pieces. */
 uint64_t moca_payload_sum(const void *a, size_t a_len, const void *b,

@@ -160,6 +160,7 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 static void filter(const struct moca_query *q, struct moca_chunk *chunk,
 		   struct moca_access *recs)
 {
+	struct moca_weights w = { 0 };
 	const struct moca_access *r;
 	size_t i, n = 0;
 
@@ -171,11 +172,15 @@ static void filter(const struct moca_query *q, struct moca_chunk *chunk,
 		chunk->writes += r->type == MOCA_ACCESS_WRITE;
 		chunk->reads += r->type == MOCA_ACCESS_READ ||
 				r->type == MOCA_ACCESS_EXEC;
+		moca_weights_add(&w, r);
 		if (n != i)
 			recs[n] = *r;
 		n++;
 	}
 	chunk->count = n;
+	chunk->weight = w.all;
+	chunk->read_weight = w.reads;
+	chunk->write_weight = w.writes;
 }
 
 int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
@@ -201,6 +206,10 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 		chunk->lost = h.lost;
 		chunk->reads = h.reads;
 		chunk->writes = h.writes;
+		chunk->weight = h.weights.all;
+		chunk->read_weight = h.weights.reads;
+		chunk->write_weight = h.weights.writes;
+		chunk->top_weight = (uint32_t)h.weights.top;
 		chunk->bytes = (uint64_t)h.header_len + h.payload_len;
 		chunk->more = h.flags & MOCA_CHUNK_MORE ? 1 : 0;
 		memcpy(chunk->cpumask, h.cpumask, sizeof(chunk->cpumask));

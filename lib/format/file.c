@@ -178,7 +178,8 @@ int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
 
 	if (h->task != f->task || h->records > MOCA_CHUNK_RECORDS_MAX ||
 	    h->reads > h->records || h->writes > h->records - h->reads ||
-	    h->begin_ns > h->end_ns || !h->payload_len)
+	    h->begin_ns > h->end_ns || !h->payload_len ||
+	    (h->kind == MOCA_KIND_ACCESSES && !moca_weights_valid(h)))
 		return -EBADMSG;
 	if (!d->in.dctx)
 		d->in.dctx = ZSTD_createDCtx();
@@ -193,6 +194,21 @@ int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
 	if (moca_payload_sum(p, h->payload_len, NULL, 0) != h->payload_sum)
 		return -EBADMSG;
 	return moca_stream_parse(&d->in, p, h->payload_len);
+}
+
+/* Do the accesses in d weigh what the header says? */
+static int has_weights(const struct moca_decoder *d,
+		       const struct moca_header *h)
+{
+	struct moca_weights w = { 0 };
+	uint32_t i;
+
+	if (!(h->flags & MOCA_CHUNK_WEIGHTS))
+		return !moca_stream_len(&d->in, MOCA_S_WEIGHT);
+	for (i = 0; i < h->records; i++)
+		moca_weights_add(&w, &d->recs[i]);
+	return w.all == h->weights.all && w.top == h->weights.top &&
+	       w.reads == h->weights.reads && w.writes == h->weights.writes;
 }
 
 int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
@@ -218,6 +234,8 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 			 d->recs[i].type == MOCA_ACCESS_EXEC;
 		writes += d->recs[i].type == MOCA_ACCESS_WRITE;
 	}
+	if (!has_weights(d, h))
+		return -EBADMSG;
 	if (reads != h->reads || writes != h->writes ||
 	    (i && d->recs[i - 1].time_ns > h->end_ns))
 		return -EBADMSG;

@@ -385,6 +385,22 @@ const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 							     NULL;
 }
 
+unsigned moca_trace_top_weight(const struct moca_trace *t)
+{
+	unsigned top = 0;
+	unsigned ones = 1;
+	const struct moca_task *task;
+	size_t i;
+
+	for (i = 0; i < t->task_count; i++) {
+		task = &t->tasks[i];
+		if (top < task->top_weight)
+			top = task->top_weight;
+		ones &= task->weight == task->accesses;
+	}
+	return top > 1 ? top : ones;
+}
+
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out)
 {
 	/* The lock is not part of what const promises. */

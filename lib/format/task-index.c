@@ -53,6 +53,13 @@ static int fold_task_chunk(void *arg, struct moca_decoder *d,
 	task->reads = moca_add_sat(task->reads, h->reads);
 	task->writes = moca_add_sat(task->writes, h->writes);
 	task->lost = moca_add_sat(task->lost, h->lost);
+	task->weight = moca_add_sat(task->weight, h->weights.all);
+	task->read_weight = moca_add_sat(task->read_weight, h->weights.reads);
+	task->write_weight = moca_add_sat(task->write_weight,
+					  h->weights.writes);
+	if (task->top_weight < h->weights.top)
+		task->top_weight = h->weights.top < MOCA_WEIGHT_MAX ?
+				   (uint32_t)h->weights.top : MOCA_WEIGHT_MAX;
 	return 0;
 }
 

@@ -125,12 +125,17 @@ static int summarise(struct moca_header *h, const struct moca_access *recs,
 	for (i = 0; i < n; i++) {
 		r = &recs[i];
 		if (r->time_ns < prev || r->type > MOCA_ACCESS_EXEC ||
-		    r->mode > MOCA_MODE_KERNEL)
+		    r->mode > MOCA_MODE_KERNEL ||
+		    r->weight > MOCA_WEIGHT_MAX ||
+		    (r->weight & (r->weight - 1u)))
 			return -EINVAL;
 		prev = r->time_ns;
 		h->writes += r->type == MOCA_ACCESS_WRITE;
 		h->reads += r->type == MOCA_ACCESS_READ ||
 			    r->type == MOCA_ACCESS_EXEC;
+		moca_weights_add(&h->weights, r);
+		if (r->weight != 1)
+			h->flags |= MOCA_CHUNK_WEIGHTS;
 		word = r->cpu / 64;
 		if (word >= MOCA_CPUMASK_WORDS)
 			continue;

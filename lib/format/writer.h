@@ -40,8 +40,8 @@ void moca_writer_destroy(struct moca_writer *w);
  * Append one chunk of n accesses, in order of time. n may be 0 (a chunk that
  * only tells of loss). The interval told is widened to hold every record's
  * time; phys is kept as a page, one per page and chunk (doc/format.md). 0;
- * -E2BIG (n above 65,536), -EINVAL (not in order of time, a type or mode that
- * is none, or a task above 4,194,303), -EEXIST (the task's file was there
+ * -E2BIG (n above 65,536), -EINVAL (not in order of time, a type, mode or
+ * weight that is none, or a task above 4,194,303), -EEXIST (the task's file was there
  * before), or -errno of the file system. Nothing is left half-written.
  */
 int moca_writer_accesses(struct moca_writer *w,

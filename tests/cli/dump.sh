@@ -38,6 +38,16 @@ has "dump: event" "$tmp/out" \
 	'mmap 0x10000000-0x10010000 rw- offset=0x0 flags=certified\+zapped \[heap\]$' \
 	'task-end exit code 3$' 'task-end killed by signal 9' 'gap 0x7f1000000000-0x7f1000004000 a shared'
 
+"$MAKE_TRACE" "$tmp/sampled" sampled
+"$MOCA" dump "$tmp/sampled" --accesses >"$tmp/out"
+has "dump: weights" "$tmp/out" '  N    W mapping$' \
+	'^ +0\.001000000 .* 0x000010001008 .* +0 +1 \[heap\]$' \
+	'^ +0\.051000000 .* 0x000010001008 .* +0 +0 \[heap\]$' \
+	'^ +0\.052000000 .* 0x000010002010 .* +0 +4 \[heap\]$' \
+	'^ +0\.061000000 .* X U 0x7f0000003000 .* - +- +1 /lib/demo.so$'
+"$MOCA" dump "$tmp/sampled" --csv >"$tmp/out"
+has "dump --csv: weights" "$tmp/out" ',name,weight$' '^access,52000000,.*"\[heap\]",4$' '^mmap,.*,$'
+
 cat >"$tmp/see.py" <<'END'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1], newline="", errors="surrogateescape")))

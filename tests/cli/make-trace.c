@@ -2,7 +2,8 @@
 /*
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
- * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful]
+ * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful|
+ *  sampled]
  * [BLIND]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
@@ -17,7 +18,8 @@
  * "only-events" has nothing else. "nodes" is complete and of a machine with
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
  * "wrong-nodes" says in its metadata that there are three. "doubtful" is complete
- * and tells SIGSEGV of another page. BLIND is a line of the metadata: "6 1 NAME", of
+ * and tells SIGSEGV of another page. "sampled" is complete, and of interval 1 on its
+ * heap's even pages weigh 4 and the others 0. BLIND is a line of the metadata: "6 1 NAME", of
  * NAME (/lib/demo.so, [heap]) 6 pages existed unseen, and 1 was seen.
  */
 #include <errno.h>
@@ -47,6 +49,7 @@ static int only_events;
 static int killed;
 static const char *blind;
 static int doubtful;
+static int sampled;
 static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
@@ -68,6 +71,13 @@ static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
 	return moca_writer_accesses(writer, &info, a, n);
 }
 
+static uint16_t weight_of(unsigned interval, uint64_t addr)
+{
+	if (!sampled || !interval || addr - HEAP > 16 * PAGE)
+		return 1;
+	return addr / PAGE % 2 ? 0 : 4;
+}
+
 static struct moca_access access_at(unsigned interval, unsigned ms,
 				    uint64_t addr, int type)
 {
@@ -80,6 +90,7 @@ static struct moca_access access_at(unsigned interval, unsigned ms,
 		.cpu = 1,
 		.node = addr < FILE_ADDR ? 0 : MOCA_NODE_UNKNOWN,
 		.type = type,
+		.weight = weight_of(interval, addr),
 	};
 }
 
@@ -348,6 +359,7 @@ int main(int argc, char **argv)
 	killed = !strcmp(kind, "killed");
 	blind = argc > 3 ? argv[3] : NULL;
 	doubtful = !strcmp(kind, "doubtful");
+	sampled = !strcmp(kind, "sampled");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
@@ -361,7 +373,7 @@ int main(int argc, char **argv)
 		err = write_changes(name, file);
 	for (i = 0; i < INTERVALS && !err && !only_events; i++)
 		err = write_interval(i, strcmp(kind, "complete") && !events &&
-					!killed && !doubtful &&
+					!killed && !doubtful && !sampled &&
 					!node_count);
 	if (!err && node_count)
 		err = write_machine(fd);

@@ -419,6 +419,7 @@ static void put_accesses(struct moca_writer *w, size_t n, int kind)
 		recs[i].node = kind ? (int16_t)(rnd() % 3) - 1 : 0;
 		recs[i].type = kind ? rnd() % 4 : MOCA_ACCESS_WRITE;
 		recs[i].mode = rnd() % 9 == 0;
+		recs[i].weight = kind == 3 ? 1u << rnd() % 13 : 1;
 	}
 	if (moca_writer_accesses(w, &info, recs, n))
 		abort();
@@ -577,6 +578,8 @@ static int generate_one(int out, const char *name, int what)
 		put_accesses(w, 300, 0);
 	if (what == 2 || what == 4)
 		put_accesses(w, 1000, 1);
+	if (what == 4)
+		put_accesses(w, 200, 3);
 	if (what == 3 || what == 4)
 		put_changes(w);
 	if (what == 7)

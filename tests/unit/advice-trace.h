@@ -114,7 +114,7 @@ static inline void write_touches(struct moca_writer *w)
 					.ip = CODE + 16 * task,
 					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
-					.type = touches[i].type,
+					.type = touches[i].type, .weight = 1,
 					.cpu = (uint16_t)(stays ? (task + k / stays) % 2 :
 								  task),
 					.node = (int16_t)(i % 10 < unknown_of_10 ?

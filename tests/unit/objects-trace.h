@@ -120,7 +120,8 @@ static inline void put_access(uint32_t task, uint64_t addr, int type)
 	if (t->access_count > sizeof(t->accesses) / sizeof(*t->accesses))
 		abort();
 	*a = (struct moca_access){ .addr = addr, .ip = CODE + 16 * task,
-				   .time_ns = tick(), .type = (uint8_t)type };
+				   .time_ns = tick(), .type = (uint8_t)type,
+				   .weight = 1 };
 }
 
 /* What follows from put_count() is of this time; slices by begin. */

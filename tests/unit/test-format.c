@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "lib/format/access.h"
+#include "lib/format/append.h"
 #include "tests/own-mounts.h"
 #include "tests/unit/trace-util.h"
 
@@ -18,7 +20,15 @@ static int same(const struct moca_access *a, const struct moca_access *b)
 	return a->addr == b->addr && a->ip == b->ip &&
 	       a->time_ns == b->time_ns && a->phys == b->phys &&
 	       a->cpu == b->cpu && a->node == b->node && a->type == b->type &&
-	       a->mode == b->mode && !b->reserved;
+	       a->mode == b->mode && a->weight == b->weight;
+}
+
+/* Nothing but that each weighs 1. */
+static void clear(size_t n)
+{
+	memset(recs, 0, n * sizeof(*recs));
+	while (n--)
+		recs[n].weight = 1;
 }
 
 /* Write n of recs as one chunk, read them back, compare. */
@@ -34,6 +44,7 @@ static int round_trip(size_t n)
 	struct moca_writer *w;
 	struct moca_trace *t;
 	struct moca_cursor *cur;
+	uint64_t sum = 0;
 	size_t i;
 
 	dir_new();
@@ -51,6 +62,10 @@ static int round_trip(size_t n)
 	CHECK(c->task == 3 && c->interval == 7 && c->lost == 5 && c->more);
 	CHECK(c->number == 0 && c->begin_ns == info.begin_ns);
 	CHECK(c->count == n && c->bytes == moca_writer_bytes(w));
+	for (i = 0; i < n; i++)
+		sum += recs[i].weight;
+	CHECK(c->weight == sum && moca_trace_task(t, 0)->weight == sum);
+	CHECK(c->read_weight + c->write_weight <= sum);
 	for (i = 0; i < n; i++) {
 		CHECK(same(&recs[i], &c->accesses[i]));
 		CHECK(recs[i].cpu >= 1024 ||
@@ -71,7 +86,7 @@ static void noise(size_t n, uint64_t pages)
 	uint64_t t = rnd() >> 20;
 	size_t i;
 
-	memset(recs, 0, MAX * sizeof(*recs));
+	clear(MAX);
 	for (i = 0; i < n; i++) {
 		recs[i].addr = rnd() % pages << 12 | (rnd() & 4095);
 		/* one page, one frame: what the format promises */
@@ -83,6 +98,13 @@ static void noise(size_t n, uint64_t pages)
 		recs[i].type = rnd() & 3;
 		recs[i].mode = rnd() & 1;
 	}
+}
+
+/* And in what they weigh. */
+static void weigh(size_t n)
+{
+	while (n--)
+		recs[n].weight = rnd() % 5 ? (uint16_t)(1u << rnd() % 13) : 0;
 }
 
 static int t_none(void)
@@ -109,6 +131,163 @@ static int t_random(void)
 	return ret;
 }
 
+static int t_weights(void)
+{
+	static const uint16_t one[] = { 0, 2, MOCA_WEIGHT_MAX };
+	int i, ret = 0;
+	size_t n;
+
+	for (i = 0; i < 20 && !ret; i++) {
+		n = 1 + rnd() % 3000;
+		noise(n, 1ull << rnd() % 40);
+		weigh(n);
+		ret = round_trip(n);
+	}
+	for (i = 0; i < 3 && !ret; i++) {
+		noise(1, 100);
+		recs[0].weight = one[i];
+		ret = round_trip(1);
+	}
+	return ret;
+}
+
+/* Where all weigh 1, the chunk is as it was before there were weights. */
+static int t_no_weights(void)
+{
+	struct moca_chunk_info info = { .task = 0 };
+	struct moca_writer *w;
+	struct moca_header h;
+	uint8_t buf[4096];
+	ssize_t len;
+	int fd;
+
+	dir_new();
+	CHECK(!moca_writer_create(&w, dirfd_));
+	clear(9);
+	CHECK(!moca_writer_accesses(w, &info, recs, 9));
+	recs[8].weight = 0;
+	CHECK(!moca_writer_accesses(w, &info, recs, 9));
+	moca_writer_destroy(w);
+	fd = openat(dirfd_, "task-0", O_RDONLY);
+	len = read(fd, buf, sizeof(buf));
+	close(fd);
+	CHECK(len > 0 && !moca_header_get(&h, buf, (size_t)len));
+	CHECK(!h.flags && h.header_len == 88 + 8 * h.cpu_words + 8);
+	CHECK(h.weights.all == 9 && h.weights.top == 1);
+	CHECK(!moca_header_get(&h, buf + h.header_len + h.payload_len,
+			       (size_t)len));
+	CHECK(h.flags == MOCA_CHUNK_WEIGHTS && h.weights.all == 8);
+	CHECK(h.header_len == 88 + 8 * h.cpu_words + 32 + 8);
+	return 0;
+}
+
+/* Of the time that a query asks for, only its records are weighed. */
+static int t_weights_of_a_query(void)
+{
+	struct moca_query q = { .size = sizeof(q), .begin_ns = 2, .end_ns = 4 };
+	struct moca_chunk_info info = { .end_ns = 9 };
+	const struct moca_chunk *c;
+	struct moca_cursor *cur;
+	struct moca_writer *w;
+	struct moca_trace *t;
+	size_t i;
+
+	dir_new();
+	put_meta("complete");
+	clear(5);
+	for (i = 0; i < 5; i++) {
+		recs[i].time_ns = i;
+		recs[i].type = i % 2 ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
+		recs[i].weight = (uint16_t)(1u << 2 * i);
+	}
+	CHECK(!moca_writer_create(&w, dirfd_));
+	CHECK(!moca_writer_accesses(w, &info, recs, 5));
+	moca_writer_destroy(w);
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(moca_trace_task(t, 0)->weight == 1 + 4 + 16 + 64 + 256);
+	CHECK(moca_trace_task(t, 0)->read_weight == 1 + 16 + 256);
+	CHECK(moca_trace_task(t, 0)->write_weight == 4 + 64);
+	CHECK(moca_trace_task(t, 0)->top_weight == 256);
+	CHECK(!moca_cursor_open(&cur, t, &q));
+	CHECK(moca_cursor_chunk(cur, &c) == 1);
+	CHECK(c->count == 2 && c->weight == 16 + 64);
+	CHECK(c->read_weight == 16 && c->write_weight == 64);
+	CHECK(c->top_weight == 256);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	return 0;
+}
+
+/* The chunk in task-0 with a header and a weight of someone's own making. */
+static int told(const struct moca_weights *weights, uint32_t flags, int code)
+{
+	struct moca_header h = {
+		.kind = MOCA_KIND_ACCESSES, .flags = flags, .records = 3,
+		.reads = 2, .writes = 1, .weights = *weights, .end_ns = 9,
+	};
+	uint8_t codes[3] = { (uint8_t)code, 0, 0 };
+	struct moca_access_scratch *x = malloc(sizeof(*x));
+	struct moca_append a = { .type = MOCA_FILE_TASK,
+				 .flags = O_CREAT | O_EXCL };
+	uint64_t numbers[MOCA_KINDS] = { 0 }, total;
+	struct moca_damage damage;
+	struct moca_stream_out s;
+	const struct moca_chunk *c;
+	struct moca_cursor *cur;
+	struct moca_trace *t;
+	int read;
+
+	dir_new();
+	put_meta("complete");
+	clear(3);
+	recs[0].type = recs[1].type = MOCA_ACCESS_READ;
+	recs[2].type = MOCA_ACCESS_WRITE;
+	if (!x || moca_stream_out_init(&s, MOCA_STREAM_LEVEL))
+		abort();
+	moca_stream_reset(&s);
+	if (moca_access_encode(x, &s, recs, 3, 0) ||
+	    moca_stream_put(&s, MOCA_S_WEIGHT, codes, 3, 0) ||
+	    moca_append_chunk(dirfd_, &a, &h, &s, numbers, &total) ||
+	    moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, NULL))
+		abort();
+	read = moca_cursor_chunk(cur, &c);
+	moca_trace_damage(t, &damage);
+	moca_cursor_close(cur);
+	moca_trace_close(t);
+	moca_stream_out_free(&s);
+	free(x);
+	return read == 1 && !damage.chunks;
+}
+
+static int t_false_weights(void)
+{
+	struct moca_weights w = { .all = 10, .reads = 9, .writes = 1, .top = 8 };
+	struct moca_weights none = { .all = 2, .reads = 1, .writes = 1,
+				     .top = 1 };
+	struct moca_weights ones = { .all = 3, .reads = 2, .writes = 1,
+				     .top = 1 };
+
+	CHECK(told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	CHECK(told(&none, MOCA_CHUNK_WEIGHTS, MOCA_WEIGHT_NONE));
+	CHECK(told(&ones, 0, 0) && told(&ones, MOCA_CHUNK_WEIGHTS, 0));
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 4));
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 14));
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 255));
+	/* weights that the header does not tell of */
+	CHECK(!told(&w, 0, 3));
+	w.top = 16;
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	w.top = 8;
+	w.all = 11;
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	w.all = UINT64_MAX;
+	w.reads = UINT64_MAX - 1;
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	w.top = UINT64_MAX;
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	return 0;
+}
+
 static int t_full(void)
 {
 	noise(MAX, 1ull << 30);
@@ -119,13 +298,13 @@ static int t_extremes(void)
 {
 	size_t i;
 
-	memset(recs, 0, 8 * sizeof(*recs));
+	clear(8);
 	for (i = 4; i < 8; i++)
 		recs[i] = (struct moca_access){
 			.addr = UINT64_MAX, .ip = UINT64_MAX,
 			.time_ns = UINT64_MAX, .phys = UINT64_MAX & ~4095ull,
 			.cpu = UINT16_MAX, .node = INT16_MIN, .type = 3,
-			.mode = 1,
+			.mode = 1, .weight = 1,
 		};
 	recs[5].node = INT16_MAX;
 	recs[6].node = MOCA_NODE_UNKNOWN;
@@ -140,7 +319,7 @@ static int t_strides(void)
 	int ret = 0;
 
 	for (s = 0; s < sizeof(stride) / sizeof(*stride) && !ret; s++) {
-		memset(recs, 0, 3000 * sizeof(*recs));
+		clear(3000);
 		for (i = 0; i < 3000; i++) {
 			recs[i].addr = (1ull << 40) +
 				       (uint64_t)(stride[s] * (int64_t)i *
@@ -161,7 +340,7 @@ static int t_phys_rule(void)
 	struct moca_trace *t;
 	struct moca_cursor *cur;
 
-	memset(recs, 0, 4 * sizeof(*recs));
+	clear(4);
 	recs[0].phys = 0x5000;
 	recs[1].phys = 0x7000;
 	recs[3].addr = 0x9000;
@@ -188,12 +367,18 @@ static int t_refused(void)
 	dir_new();
 	CHECK(!moca_writer_create(&w, dirfd_));
 	CHECK(moca_writer_accesses(w, &info, recs, MAX + 1) == -E2BIG);
-	memset(recs, 0, 2 * sizeof(*recs));
+	clear(2);
 	recs[0].time_ns = 1;
 	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
 	recs[0].time_ns = 0;
 	recs[1].type = 4;
 	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
+	recs[1].type = 1;
+	recs[1].weight = 3;
+	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
+	recs[1].weight = 2 * MOCA_WEIGHT_MAX;
+	CHECK(moca_writer_accesses(w, &info, recs, 2) == -EINVAL);
+	recs[1].weight = 1;
 	/* a link where the file should be is not followed */
 	CHECK(!symlinkat("/tmp/moca-test-elsewhere", dirfd_, "task-0"));
 	recs[1].type = 1;
@@ -308,7 +493,7 @@ static int measure(const char *name, void (*make)(size_t, struct moca_access *),
 	uint64_t time = 1;
 	int k, rounds = (int)(20 * MAX / n);
 
-	memset(recs, 0, n * sizeof(*recs));
+	clear(n);
 	for (i = 0; i < n; i++) {
 		make(i, &recs[i]);
 		recs[i].phys = frame(recs[i].addr >> 12);
@@ -455,6 +640,10 @@ int main(void)
 	run("format/refused", t_refused);
 	run("format/events", t_events);
 	run("format/size-and-speed", t_size);
+	run("format/weights", t_weights);
+	run("format/no-weights", t_no_weights);
+	run("format/weights-of-a-query", t_weights_of_a_query);
+	run("format/false-weights", t_false_weights);
 	run("format/no-space", t_no_space);
 	run("format/file-size-limit", t_file_limit);
 	dir_remove();

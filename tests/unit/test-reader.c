@@ -37,6 +37,7 @@ static int small_trace(void)
 			recs[i].time_ns = 1000u * k + 100u * i;
 			recs[i].phys = rnd() >> 20 << 12;
 			recs[i].type = i % 3 + 1;
+			recs[i].weight = 1;
 		}
 		CHECK(!moca_writer_accesses(w, &info, recs, RECORDS));
 	}
@@ -446,6 +447,7 @@ static int t_growing(void)
 	for (i = 0; i < 20000; i++) {
 		recs[i].addr = rnd() >> 20;
 		recs[i].time_ns = i;
+		recs[i].weight = 1;
 	}
 	pid = fork();
 	if (!pid) {

@@ -33,7 +33,7 @@ static int put_chunk(struct moca_writer *w, uint32_t task, uint64_t round,
 		recs[i] = (struct moca_access){
 			.addr = addr_of(task, round, i), .type = 1 + i % 2,
 			.ip = n > RECORDS ? rnd() : 0x400000,
-			.time_ns = round * 1000000 + i,
+			.time_ns = round * 1000000 + i, .weight = 1,
 		};
 	return moca_writer_accesses(w, &info, recs, n);
 }

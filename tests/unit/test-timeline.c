@@ -42,7 +42,7 @@ static void put_accesses(uint32_t task, const uint64_t *times, size_t n)
 
 	for (i = 0; i < n; i++)
 		a[i] = (struct moca_access){ .addr = 4096 * i, .time_ns =
-					     times[i], .ip = task };
+					     times[i], .ip = task, .weight = 1 };
 	if (moca_writer_accesses(w, &info, a, n))
 		abort();
 }

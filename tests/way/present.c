@@ -88,7 +88,7 @@ static void look_at(const struct vma *v, int fd)
 		way.cert.pages_seen++;
 		way.recs[way.count++] = (struct moca_access){
 			.addr = at, .time_ns = moca_now_ns(),
-			.node = MOCA_NODE_UNKNOWN,
+			.node = MOCA_NODE_UNKNOWN, .weight = 1,
 		};
 		if (way.count == RECORDS)
 			write_chunk(moca_now_ns());

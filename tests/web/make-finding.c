@@ -97,7 +97,7 @@ static void put_accesses(uint32_t task, uint64_t interval, unsigned from,
 			.addr = (uintptr_t)next + (uint64_t)i * PAGE,
 			.ip = (uintptr_t)by, .time_ns = info.begin_ns + 1000 * i,
 			.type = MOCA_ACCESS_WRITE, .cpu = (uint16_t)(task % 2),
-			.node = -1,
+			.node = -1, .weight = 1,
 		};
 	must(moca_writer_accesses(writer, &info, a, to - from), "accesses");
 	records += to - from;

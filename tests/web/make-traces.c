@@ -85,6 +85,7 @@ static void put_accesses(uint32_t task, uint64_t interval, size_t files)
 			.ip = 0x401000, .time_ns = info.begin_ns + 1000 * i,
 			.type = i % 2 ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ,
 			.cpu = (uint16_t)(task % 2), .node = (int16_t)(i % 2),
+			.weight = 1,
 		};
 	must(moca_writer_accesses(writer, &info, a, n), "accesses");
 	records += n;

@@ -152,7 +152,7 @@ static void put_accesses(uint64_t n, uint64_t heap_size)
 					 HEAP + page % pages * PAGE) +
 					(page >> 40 & 0xff8),
 				.ip = PROGRAM + (page >> 52 & 0xff0),
-				.time_ns = now + i,
+				.time_ns = now + i, .weight = 1,
 				.type = page >> 33 & 1 ? MOCA_ACCESS_READ :
 							 MOCA_ACCESS_WRITE,
 			};
