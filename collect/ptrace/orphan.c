@@ -16,32 +16,35 @@
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
 
 /* A new task stops before it runs; what has run for so long is none. */
 #define RUN_NS 50000000
+/* What its first page comes from may not answer: a server, a broken disk. */
+#define DISK_NS 10000000000ull
 
-/* It may wait long for a CPU on a busy machine; what is stopped has been waited
- * for. */
-static int is_to_stop(pid_t pid)
+/*
+ * It may wait long for a CPU on a busy machine; what is stopped has been waited
+ * for. CPU time is told by any kernel, unlike schedstat.
+ */
+static int is_to_stop(pid_t pid, uint64_t since_ns)
 {
-	uint64_t run_ns, wait_ns;
 	char state = quiesce_state(pid);
 
-	if (state != 'R' && state != 'D')
-		return 0;
-	moca_proc_schedstat(pid, pid, &run_ns, &wait_ns);
-	return run_ns < RUN_NS;
+	return state == 'R' ? moca_process_cpu_ns(pid) < RUN_NS :
+	       state == 'D' && moca_now_ns() - since_ns < DISK_NS;
 }
 
 /* Its first stop, or its end: as waitpid. */
 static int wait_first(pid_t pid, int *status)
 {
+	uint64_t since_ns = moca_now_ns();
 	int got, goes_on;
 
 	do {
-		goes_on = is_to_stop(pid);
+		goes_on = is_to_stop(pid, since_ns);
 		got = wait_poll(pid, status);
 		/* Signals that wake us up end the nap alone. */
 		if (!got && goes_on)
