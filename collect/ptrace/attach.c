@@ -81,7 +81,7 @@ static int settle_task(struct recorder *rec, struct task *t)
 	if (t->own || !t->announced || t->in_vfork || settled(t))
 		return 0;
 	if (t->stop == TASK_RUNNING) {
-		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracee_interrupt(t);
 		return !quiesce_wait(t);
 	}
 	if (!status)
@@ -89,7 +89,7 @@ static int settle_task(struct recorder *rec, struct task *t)
 	/* A fork, a signal, a call: as ever, and stop again behind it. */
 	t->status = 0;
 	if (WIFSTOPPED(status))
-		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracee_interrupt(t);
 	supervisor_stop(rec, t, status);
 	return 1;
 }
@@ -191,7 +191,7 @@ static void detach(struct task *t)
 	    WSTOPSIG(t->status) != (SIGTRAP | 0x80) &&
 	    WSTOPSIG(t->status) != SIGTRAP)
 		sig = WSTOPSIG(t->status);
-	restart_interrupted(t);
+	restart_leave(t);
 	tracer_call(PTRACE_DETACH, t->tid, NULL, (void *)(long)sig);
 }
 

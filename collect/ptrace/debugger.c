@@ -62,7 +62,7 @@ static long attach(struct task *t, struct task *v)
 	if (v->stop == TASK_RUNNING) {
 		if (v->in_vfork)
 			return -EPERM;
-		tracer_call(PTRACE_INTERRUPT, v->tid, NULL, NULL);
+		tracee_interrupt(v);
 		if (quiesce_wait(v))
 			return -EPERM;
 	}

@@ -72,7 +72,7 @@ void quiesce(struct space *space, const struct task *except)
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)
-			tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			tracee_interrupt(t);
 	for (t = tasks_next(NULL); t; t = tasks_next(t))
 		if (concerned(t, space, except) && t->stop == TASK_RUNNING &&
 		    !t->in_vfork)

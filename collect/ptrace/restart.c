@@ -79,6 +79,18 @@ static const struct call {
 	{ SYS_connect, SEND, 0, -EINPROGRESS },
 };
 
+/* Of the kernel, seen by tracers only. */
+#define ERESTARTSYS 512
+#define ERESTARTNOHAND 514
+#define ENOIOCTLCMD 515
+#define ERESTART_RESTARTBLOCK 516
+/*
+ * A seccomp filter of the program's own answers at once. A call that returned
+ * EINTR so often, and nothing came in between, is answered by one.
+ */
+#define AT_ONCE_NS 10000000ull
+#define FILTERED_TIMES 16
+
 static timer_t timer;
 static uint64_t timer_ns;	/* when it comes; 0: never */
 
@@ -147,7 +159,7 @@ static uint64_t read_timespec(const struct task *t, uint64_t addr)
 static uint64_t socket_time(const struct task *t, int fd, int option,
 			    long *over)
 {
-	int own = tracee_fetch_fd(t->pid, fd), domain = 0;
+	int own = tracee_fetch_socket(t, fd), domain = 0;
 	struct timeval time = { 0, 0 };
 	socklen_t len = sizeof(time);
 
@@ -222,6 +234,12 @@ static void wake_at(uint64_t ns)
 	timer_settime(timer, TIMER_ABSTIME, &at, NULL);
 }
 
+static void wake_for(const struct restart *again)
+{
+	if (again->end_ns && (!timer_ns || timer_ns > again->end_ns))
+		wake_at(again->end_ns);
+}
+
 void restart_look(void)
 {
 	uint64_t now = timer_ns ? moca_now_ns() : 0, next = 0;
@@ -232,10 +250,11 @@ void restart_look(void)
 	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
 		uint64_t at = t->restart.end_ns;
 
-		if (!at)
+		/* What is stopped as by ^Z is seen to when it goes on. */
+		if (!at || t->listens)
 			continue;
 		if (at <= now && t->stop == TASK_RUNNING)
-			tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+			tracee_interrupt(t);
 		if (at <= now)
 			at = now + LOOK_AGAIN_NS;
 		if (!next || at < next)
@@ -249,6 +268,38 @@ static int is_same(const struct task *t, uint64_t ip, uint64_t sp, uint64_t nr)
 {
 	return t->restart.ip && t->restart.ip + 2 == ip &&
 	       t->restart.sp == sp && t->restart.nr == (long)nr;
+}
+
+/* Back to the instruction of the call; what it returned is kept. */
+static void rewind_call(struct task *t, struct user_regs_struct *r, long nr)
+{
+	struct restart *again = &t->restart;
+
+	again->error = r->rax;
+	again->nr = r->orig_rax;
+	r->rax = again->rax = nr;
+	again->ip = r->rip -= 2;
+	again->sp = r->rsp;
+	r->orig_rax = -1;
+}
+
+static int is_rewound(const struct task *t, const struct user_regs_struct *r)
+{
+	return is_same(t, r->rip + 2, r->rsp, t->restart.nr) &&
+	       (long)r->rax == t->restart.rax && (long)r->orig_rax < 0;
+}
+
+/*
+ * As the kernel left it, before it looked whether a signal has a handler: it
+ * does now, and restarts the call or lets it return EINTR.
+ */
+static void undo(struct task *t, struct user_regs_struct *r, long error)
+{
+	r->rip += 2;
+	r->rax = error;
+	r->orig_rax = t->restart.nr;
+	tracee_set_regs(t, r);
+	t->restart = (struct restart){ 0 };
 }
 
 /* sig: a signal that is about to be delivered, or 0. */
@@ -282,12 +333,8 @@ static int begin_again(struct task *t, int sig)
 			again->last = 1;
 			again->end_ns = now + LAST_LOOK_NS;
 		}
-		again->nr = r.rax = r.orig_rax;
-		again->ip = r.rip -= 2;
-		again->sp = r.rsp;
-		r.orig_rax = -1;
-		if (again->end_ns && (!timer_ns || timer_ns > again->end_ns))
-			wake_at(again->end_ns);
+		rewind_call(t, &r, r.orig_rax);
+		wake_for(again);
 	}
 	tracee_set_regs(t, &r);
 	return 1;
@@ -295,12 +342,54 @@ static int begin_again(struct task *t, int sig)
 
 int restart_interrupted(struct task *t)
 {
+	t->restart.heard = 1;
 	return begin_again(t, 0);
+}
+
+void restart_by_hand(struct task *t, struct user_regs_struct *r)
+{
+	long ret = r->rax;
+
+	if ((long)r->orig_rax >= 0 && ret <= -ERESTARTSYS &&
+	    ret >= -ERESTART_RESTARTBLOCK && ret != -ENOIOCTLCMD) {
+		if (!is_same(t, r->rip, r->rsp, r->orig_rax))
+			t->restart = (struct restart){
+				.entry_ns = t->restart.entry_ns,
+			};
+		rewind_call(t, r, ret == -ERESTART_RESTARTBLOCK ?
+					  SYS_restart_syscall :
+					  (long)r->orig_rax);
+	}
+	r->orig_rax = -1;
+}
+
+void restart_leave(struct task *t)
+{
+	struct user_regs_struct r;
+
+	begin_again(t, 0);
+	/* No handler restarts those that return EINTR after any stop. */
+	if (!tracee_get_regs(t, &r) && is_rewound(t, &r))
+		undo(t, &r, t->restart.error == -EINTR ? -ERESTARTNOHAND :
+							 t->restart.error);
 }
 
 int restart_follows(const struct task *t)
 {
 	return t->restart.end_ns != 0;
+}
+
+/* It has returned EINTR. Because a filter of the program's own says so? */
+static int is_filtered(struct task *t)
+{
+	struct restart *again = &t->restart;
+
+	if (again->heard)
+		again->vain = 0;
+	else if (again->ip && moca_now_ns() - again->again_ns < AT_ONCE_NS)
+		again->vain++;
+	again->heard = 0;
+	return again->vain >= FILTERED_TIMES;
 }
 
 void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info)
@@ -309,14 +398,18 @@ void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info)
 	struct user_regs_struct r;
 
 	if (info->op == PTRACE_SYSCALL_INFO_ENTRY) {
+		uint64_t now = moca_now_ns();
+
 		if (!is_same(t, info->instruction_pointer, info->stack_pointer,
 			     info->entry.nr))
-			*again = (struct restart){ .entry_ns = moca_now_ns() };
+			*again = (struct restart){ .entry_ns = now };
+		again->again_ns = now;
+		wake_for(again);
 		return;
 	}
 	if (info->op != PTRACE_SYSCALL_INFO_EXIT)
 		return;
-	if (info->exit.rval == -EINTR && restart_interrupted(t))
+	if (info->exit.rval == -EINTR && !is_filtered(t) && begin_again(t, 0))
 		return;
 	/* The kernel keeps no time of a connection that it goes on with. */
 	if (again->over == -EINPROGRESS && info->exit.rval == -EALREADY &&
@@ -339,21 +432,16 @@ void restart_at_stop(struct task *t)
 
 /*
  * A handled signal can arrive after an interrupted call was rewound and before the
- * call is entered again. In a plain run it would have interrupted the call. So the
- * call then returns EINTR.
+ * call is entered again. In a plain run it would have interrupted the call.
  */
 void restart_signal(struct task *t, int sig)
 {
-	struct restart *again = &t->restart;
 	struct user_regs_struct r;
 
-	if (sig > 64 || begin_again(t, sig) || !again->ip ||
-	    tracee_get_regs(t, &r) || r.rip != again->ip ||
-	    r.rsp != again->sp || (long)r.rax != again->nr ||
-	    (long)r.orig_rax >= 0 || BIT(sig) & ignored(t))
+	t->restart.heard = 1;
+	if (sig > 64 || begin_again(t, sig) || !t->restart.ip ||
+	    tracee_get_regs(t, &r) || !is_rewound(t, &r) ||
+	    BIT(sig) & ignored(t))
 		return;
-	r.rip += 2;
-	r.rax = -EINTR;
-	tracee_set_regs(t, &r);
-	*again = (struct restart){ 0 };
+	undo(t, &r, t->restart.error);
 }

@@ -18,7 +18,18 @@
  * 1: a call that would return EINTR is begun again, or its time is over.
  */
 int restart_interrupted(struct task *t);
-/* t is about to get a signal: of one that it ignores no call is to return. */
+/*
+ * r, t's registers after our stop, are to stand still for calls of ours, which
+ * overwrite what the kernel restarts a call by: make it begin again by itself.
+ */
+void restart_by_hand(struct task *t, struct user_regs_struct *r);
+/*
+ * t is about to be left by its tracer: what is to begin again, the kernel sees to,
+ * with the signals that come from now on.
+ */
+void restart_leave(struct task *t);
+/* t is about to get a signal: of one that it ignores no call is to return, and by
+ * one that it handles none goes on. */
 void restart_signal(struct task *t, int sig);
 /* t has stopped at the entry or the exit of a system call; info tells which. */
 void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info);

@@ -457,7 +457,7 @@ static void interrupt_for_wanted(struct recorder *rec)
 		    (t->space == missed || asked(rec, t->space))) {
 			moca_debug("task %d: interrupted", t->tid);
 			/* A leader may have ended long before its threads. */
-			missed = tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL) ?
+			missed = tracee_interrupt(t) ?
 					 t->space : NULL;
 			if (missed && wait_is_over(t->tid))
 				task_ended(rec, t, 0);
@@ -485,7 +485,8 @@ static void on_group_stop(struct recorder *rec, struct task *t, int sig)
 	if (t->tid == rec->root)
 		launch_tell_stopped(rec, sig);
 	t->stop = TASK_RUNNING;
-	if (!tracer_call(PTRACE_LISTEN, t->tid, NULL, NULL))
+	t->listens = !tracer_call(PTRACE_LISTEN, t->tid, NULL, NULL);
+	if (t->listens)
 		return;
 	/* It ran calls for us since: only in that stop may it listen. */
 	t->retrap = 1;

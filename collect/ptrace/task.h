@@ -19,7 +19,13 @@ enum task_stop {
 struct restart {
 	uint64_t ip, sp;	/* where; ip 0: there is none */
 	long nr;
+	long rax;		/* by which it is begun: nr, or restart_syscall */
+	long error;		/* what it returned, as the kernel has it */
 	uint64_t entry_ns;	/* when it was entered first; 0: not known */
+	uint64_t again_ns;	/* and last */
+	int heard;		/* it was stopped, or had a signal, since it
+				   returned last */
+	unsigned int vain;	/* so often in a row it was not */
 	uint64_t end_ns;	/* when its time is over, or it looks once more;
 				   0: it has none */
 	int last;		/* its time is over when that ends, too */
@@ -48,6 +54,7 @@ struct task {
 	int let_go;		/* it shall run without us from here on */
 	int plain;		/* it does: our child, no tracee */
 	int at_exec;		/* next stop is the end of execve */
+	int listens;		/* its process is stopped, as by ^Z */
 	/*
 	 * It shall report (PTRACE_EVENT_STOP) whether its process is stopped
 	 * as by ^Z: it ran calls for us meanwhile, or much time passed.

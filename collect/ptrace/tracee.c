@@ -2,8 +2,10 @@
 #include "collect/ptrace/tracee.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -24,14 +26,16 @@
 #define PTRACE_SETSIGMASK 0x420b
 #endif
 
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
+
+#define SOCKET_NAME 32
+
 static unsigned long rounds, calls_run;
 
 /* The trap flag: a program that steps through itself has it set. */
 #define EFLAGS_TF 0x100
-
-/* Of the kernel, seen by tracers only. */
-#define ERESTARTSYS 512
-#define ERESTART_RESTARTBLOCK 516
 
 /* An exec event of it is kept: it is a new image by now (takeover.h). */
 static int is_replaced(const struct task *t)
@@ -63,26 +67,9 @@ ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len)
 	return n < 0 ? -errno : n;
 }
 
-/*
- * A system call that our stop interrupted is begun again by hand: the kernel
- * would look for its number in orig_rax, which our own calls overwrite.
- */
-static void restart_call(struct user_regs_struct *r)
+static int fetch_fd(pid_t pid, unsigned int flags, int remote)
 {
-	long ret = r->rax;
-
-	if ((long)r->orig_rax >= 0 && ret <= -ERESTARTSYS &&
-	    ret >= -ERESTART_RESTARTBLOCK && ret != -515) {
-		r->rax = ret == -ERESTART_RESTARTBLOCK ? SYS_restart_syscall :
-							 r->orig_rax;
-		r->rip -= 2;
-	}
-	r->orig_rax = -1;
-}
-
-int tracee_fetch_fd(pid_t pid, int remote)
-{
-	int pidfd = syscall(SYS_pidfd_open, pid, 0), fd, err;
+	int pidfd = syscall(SYS_pidfd_open, pid, flags), fd, err;
 
 	if (pidfd < 0)
 		return -errno;
@@ -90,6 +77,41 @@ int tracee_fetch_fd(pid_t pid, int remote)
 	err = errno;
 	close(pidfd);
 	return fd < 0 ? -err : fd;
+}
+
+int tracee_fetch_fd(pid_t pid, int remote)
+{
+	return fetch_fd(pid, 0, remote);
+}
+
+/* The socket's name in text: 1; descriptor fd of tid is none: 0. */
+static int read_socket(pid_t tid, int fd, char text[SOCKET_NAME])
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tid, fd);
+	n = readlink(path, text, SOCKET_NAME - 1);
+	text[n > 0 ? n : 0] = 0;
+	return !strncmp(text, "socket:", strlen("socket:"));
+}
+
+int tracee_fetch_socket(const struct task *t, int remote)
+{
+	char name[SOCKET_NAME], leaders[SOCKET_NAME];
+	int fd;
+
+	/* A file of FUSE would be asked when ours is closed, and may not answer. */
+	if (!read_socket(t->tid, remote, name))
+		return -ENOTSOCK;
+	/* It may have descriptors of its own: unshare(CLONE_FILES). */
+	fd = fetch_fd(t->tid, PIDFD_THREAD, remote);
+	if (fd >= 0)
+		return fd;
+	/* Kernels before 6.9 give those of leaders alone. */
+	if (!read_socket(t->pid, remote, leaders) || strcmp(name, leaders))
+		return -EBADF;
+	return fetch_fd(t->pid, 0, remote);
 }
 
 int tracee_begin(struct tracee_calls *c, struct task *t,
@@ -100,9 +122,9 @@ int tracee_begin(struct tracee_calls *c, struct task *t,
 	c->task = t;
 	c->saved = *saved;
 	c->begun = 0;
-	restart_call(&c->saved);
 	if (is_replaced(t))
 		return -ESRCH;
+	restart_by_hand(t, &c->saved);
 	if (tracer_call(PTRACE_GETSIGMASK, t->tid, sizeof(c->sigmask), &c->sigmask) ||
 	    tracer_call(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all))
 		return -errno;
@@ -456,14 +478,21 @@ static int left_its_stop(struct task *t)
 	return 1;
 }
 
+long tracee_interrupt(struct task *t)
+{
+	t->restart.heard = 1;
+	return tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+}
+
 int tracee_resume(struct task *t, int request, int sig)
 {
 	if (left_its_stop(t))
 		return -ESRCH;
 	/* Before it runs any code of the program's. */
 	if (t->retrap)
-		tracer_call(PTRACE_INTERRUPT, t->tid, NULL, NULL);
+		tracee_interrupt(t);
 	t->stop = TASK_RUNNING;
+	t->listens = 0;
 	if (request == PTRACE_CONT && restart_follows(t))
 		request = PTRACE_SYSCALL;
 	return tracer_call_resume(request, t->tid, t->pid, sig);

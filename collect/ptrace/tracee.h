@@ -21,6 +21,8 @@ ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len);
 
 /* A descriptor of our own for descriptor remote of process pid, or -errno. */
 int tracee_fetch_fd(pid_t pid, int remote);
+/* The same of task t's own descriptor, if it is a socket; -ENOTSOCK. */
+int tracee_fetch_socket(const struct task *t, int remote);
 
 /*
  * Begin and end a stretch of calls: all signals are blocked in between, and
@@ -79,6 +81,9 @@ int tracee_run(struct tracee_calls *c, struct stub_data *stub,
 /* From within a call that is about to succeed, at an event's stop, to its
  * exit. 0 or -errno. */
 int tracee_finish_call(struct task *t);
+
+/* Stop a task that runs, soon: as PTRACE_INTERRUPT. */
+long tracee_interrupt(struct task *t);
 
 /* Let it go on, to where it stops again when it shall retrap; sig is a signal
  * to deliver. */

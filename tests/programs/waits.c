@@ -6,14 +6,18 @@
 #include "case.h"
 
 #include <linux/aio_abi.h>
+#include <linux/filter.h>
 #include <linux/io_uring.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
@@ -344,9 +348,34 @@ static void ignored(void)
 	disturbed(by_ignored_signals, 1);
 }
 
+/* A filter of its own says EINTR, and no signal. */
+static void filtered(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ, SYS_epoll_wait, 0, 1),
+		BPF_STMT(BPF_RET, SECCOMP_RET_ERRNO | EINTR),
+		BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { 4, code };
+	struct epoll_event e;
+	int others = 0;
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	      !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+	for (int i = 0; i < 200; i++) {
+		others += syscall(SYS_epoll_wait, -1, &e, 1, -1) != -1 ||
+			  errno != EINTR;
+		pause_ms(2);
+	}
+	printf("otherwise: %d\n", others);
+}
+
 static const struct test_case cases[] = {
 	{ "stopped", stopped },
 	{ "ignored", ignored },
+	{ "filtered", filtered },
 	{ 0 },
 };
 
