@@ -91,6 +91,7 @@ static void print_head(const struct info *in, const char *path)
 	char a[TEXT_MAX], date[64], status[80];
 	uint64_t interval = trace_meta_u64(in->t, META_INTERVAL, 0);
 	const char *budget = meta(in, META_BUDGET);
+	uint64_t credit;
 	double share;
 	char *end;
 
@@ -111,13 +112,17 @@ static void print_head(const struct info *in, const char *path)
 		text_name(stdout, meta(in, "kernel.features"), 0);
 		putchar(')');
 	}
+	credit = trace_meta_u64(in->t, META_CREDIT, 0);
 	if (interval && (!in->exact || in->cert.records))
-		printf(", interval %s", text_duration(a, interval));
+		printf(credit ? ", intervals that grow to %s" : ", interval %s",
+		       text_duration(a, interval));
 	if (in->exact)
 		printf(", %s", exact_describe(in->t, (char[160]){ 0 }));
 	share = budget ? strtod(budget, &end) : 0;
 	if (share > 0 && !*end) {
 		printf(", slowdown budget %g %%", 100 * share);
+		if (credit)
+			printf(" and %g s", credit / 1e9);
 	} else if (budget) {
 		fputs(", slowdown budget ", stdout);
 		text_name(stdout, budget, 0);
@@ -521,6 +526,7 @@ static int show(struct info *in, const char *path, int as_json)
 
 	if (!err)
 		err = resolution_of(&in->resolution, &in->s);
+	in->resolution.all = trace_meta_u64(in->t, "intervals", 0);
 	if (!err)
 		err = moca_rates_compute(&in->rates, in->t, 1);
 	if (err) {

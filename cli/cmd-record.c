@@ -27,6 +27,11 @@ static const char about[] =
 
 #define NOT_GIVEN (-1.0)		/* a budget */
 #define NOT_GIVEN_HZ UINT64_MAX
+#define NOT_GIVEN_NS UINT64_MAX
+/* Intervals, where --interval does not say it. */
+#define SHORTEST_NS 5000000
+#define LONGEST_NS 50000000
+#define CREDIT_NS 200000000
 
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
@@ -38,6 +43,7 @@ struct extra {
 	int no_allocs;
 	int exact, pages;
 	const char *via;
+	int credit;		/* one was asked for */
 	struct moca_exact_options counts;
 	uint64_t hz;		/* of samples of faults and CPU time */
 	int no_rates;
@@ -49,9 +55,10 @@ struct extra {
 static const struct way {
 	const char *name;
 	int (*run)(const struct moca_record_options *o);
+	int credits;		/* holds a credit besides the budget */
 } ways[] = {
-	{ "user", moca_fault_run },
-	{ "kernel", moca_kernel_run },
+	{ "user", moca_fault_run, 1 },
+	{ "kernel", moca_kernel_run, 0 },
 };
 
 static const struct way *find_way(const char *name)
@@ -83,6 +90,7 @@ static const char *only_pages(const struct moca_record_options *o,
 	       o->tracepoints ? "--tracepoints" : x->no_zap ? "--no-zap" :
 	       o->budget != NOT_GIVEN ? "--budget" :
 	       x->hz != NOT_GIVEN_HZ ? "--rate" :
+	       o->credit_ns != NOT_GIVEN_NS ? "--credit" :
 	       o->interval_ns ? "--interval" : NULL;
 }
 
@@ -166,6 +174,12 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--interval must be 1ms at least");
 		return -EINVAL;
 	}
+	if (o->credit_ns && o->credit_ns != NOT_GIVEN_NS &&
+	    isinf(o->budget)) {
+		moca_error("--credit does not go with --budget none: nothing "
+			   "is held to it");
+		return -EINVAL;
+	}
 	if (!x->agent.min_size) {
 		moca_error("--min-size must be 1 at least");
 		return -EINVAL;
@@ -217,10 +231,16 @@ static const struct way *choose_way(const struct extra *x)
 /* What was not said, and what follows from what was. */
 static void settle(struct moca_record_options *o, struct extra *x)
 {
-	if (!o->interval_ns)
-		o->interval_ns = 50000000;
 	if (o->budget == NOT_GIVEN)
 		o->budget = 0.10;
+	x->credit = o->credit_ns && o->credit_ns != NOT_GIVEN_NS;
+	if (o->credit_ns == NOT_GIVEN_NS)
+		o->credit_ns = o->interval_ns || isinf(o->budget) ? 0 :
+								    CREDIT_NS;
+	if (!o->interval_ns) {
+		o->interval_ns = LONGEST_NS;
+		o->shortest_ns = o->credit_ns ? SHORTEST_NS : 0;
+	}
 	if (!x->counts.granularity)
 		x->counts.granularity = 4096;
 	/* Of a translated program, these would tell of the translator. */
@@ -244,6 +264,15 @@ static int run(struct moca_record_options *o, struct extra *x)
 
 	if (!way && !x->exact)
 		return EXIT_RECORD;
+	if (way && !way->credits) {
+		if (x->credit) {
+			moca_error("--credit does not go with --via kernel: "
+				   "the module knows the budget alone (--via "
+				   "user)");
+			return EXIT_USAGE;
+		}
+		o->credit_ns = o->shortest_ns = 0;
+	}
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
 		/* Beside counting each access, allocations cost nothing. */
@@ -261,22 +290,25 @@ static int run(struct moca_record_options *o, struct extra *x)
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
-		.budget = NOT_GIVEN, .program_stdout = -1, .program_stderr = -1, .zap = 1,
+		.budget = NOT_GIVEN, .credit_ns = NOT_GIVEN_NS, .zap = 1,
+		.program_stdout = -1, .program_stderr = -1,
 	};
 	struct extra x = { .agent.min_size = 4096, .hz = NOT_GIVEN_HZ };
 	struct string_list objects = { 0 };
-	const struct moca_record_companion companion =
-		record_companion(&objects, &o.quiet, &x.pid, &x.hz,
-				 &x.no_summary);
+	const struct moca_record_companion companion = record_companion(
+		&objects, &o.quiet, &x.pid, &x.hz, &x.no_summary);
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &o.dir, "DIR",
 			   "directory of the trace (default: moca-CMD-DATE)"),
 		OPT_DURATION(0, "interval", &o.interval_ns,
 			     "shortest interval between two looks at a page "
-			     "(default: 50ms)"),
+			     "(default: 5ms at first, 50ms later)"),
 		OPT_PERCENT(0, "budget", &o.budget,
 			    "slowdown you accept; intervals grow to hold it "
 			    "(default: 10%; none: fixed intervals)"),
+		OPT_CREDIT(0, "credit", &o.credit_ns,
+			   "what it may take beyond the budget, so that short "
+			   "runs are seen well (default: 200ms; 0 with --interval)"),
 		OPT_SIZE(0, "max-size", &o.max_size,
 			 "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children,
@@ -285,8 +317,7 @@ int cmd_record(int argc, char **argv)
 			 "trace only programs of this name (repeatable)"),
 		OPT_LIST(0, "exclude", &x.exclude, "NAME",
 			 "do not trace programs of this name (repeatable)"),
-		OPT_FLAG(0, "stack", &o.stack,
-			 "observe writes to main threads' stacks again, too"),
+		OPT_FLAG(0, "stack", &o.stack, "observe writes to main threads' stacks again, too"),
 		OPT_UINT('p', "pid", &x.pid, "PID",
 			 "attach to a running process; ^C ends the recording "
 			 "and leaves it running"),
@@ -336,8 +367,7 @@ int cmd_record(int argc, char **argv)
 		OPT_DURATION(0, "slice", &x.counts.slice_ns,
 			     "--exact: count anew in each slice of time "
 			     "(default: one count for each thread's whole life)"),
-		OPT_FLAG(0, "pages", &x.pages,
-			 "record page accesses, which is the default"),
+		OPT_FLAG(0, "pages", &x.pages, "record page accesses, which is the default"),
 		OPT_UINT(0, "rate", &x.hz, "HZ",
 			 "sample page faults and CPU time so often, 1 to 1000 "
 			 "times a second (default: 20)"),

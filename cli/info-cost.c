@@ -103,8 +103,11 @@ static void print_estimates(const struct moca_trace *t)
 {
 	double budget = number(t, META_BUDGET), low = ratio_of(t, "wall", "low");
 	int wall = ratio_of(t, "wall", "estimate") > 0;
-	char a[TEXT_MAX], b[TEXT_MAX];
+	double credit = (double)trace_meta_u64(t, META_CREDIT, 0), own;
+	char a[TEXT_MAX], b[TEXT_MAX], beyond[32] = "";
 
+	if (credit > 0)
+		snprintf(beyond, sizeof(beyond), " and %g s", credit / 1e9);
 	if (wall) {
 		printf("\nCost of recording: the program took ");
 		put_times(t, "wall");
@@ -124,8 +127,11 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
-	if (wall && budget > 0 && low > 1 + budget + 0.02)
-		printf("  The budget of %g %% was not held.\n", budget * 100);
+	own = low > 0 ? part_ns(t, "wall", "ns") / low : 0;
+	if (wall && budget > 0 && own > 0 &&
+	    low > 1 + budget + 0.02 + credit / own)
+		printf("  The budget of %g %%%s was not held.\n", budget * 100,
+		       beyond);
 }
 
 /* Only where it shows in the sum. */

@@ -45,8 +45,11 @@ void resolution_print(const struct resolution *r)
 
 	if (!r->intervals)
 		return;
-	printf("%-14s%zu interval%s of ", "Resolution", r->intervals,
+	printf("%-14s%zu interval%s", "Resolution", r->intervals,
 	       PLURAL(r->intervals));
+	if (r->all > r->intervals)
+		printf(" with accesses, of %" PRIu64 " in all,", r->all);
+	fputs(" of ", stdout);
 	if (r->intervals > 1)
 		printf("%s to %s, median %s: ", text_duration(a, r->shortest_ns),
 		       text_duration(b, r->longest_ns),

@@ -9,6 +9,7 @@
 /* The intervals that hold accesses. */
 struct resolution {
 	size_t intervals;
+	uint64_t all;		/* with those without accesses; 0: not known */
 	uint64_t shortest_ns, median_ns, longest_ns;
 };
 

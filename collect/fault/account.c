@@ -18,6 +18,8 @@
 #define WINDOW_NS 50000000ull
 /* What a task must have run for its waits to tell something. */
 #define RUN_MIN_NS 1000000ull
+/* So many repeated faults tell which part is the busiest task's. */
+#define SHARE_MIN 1000
 /* Idle time comes in ticks of 10 ms. */
 #define IDLE_NS 100000000ull
 /*
@@ -66,7 +68,9 @@ void account_init(struct account *a, struct recorder *rec,
 	control_init(&a->control, rec->opt->budget, rec->opt->interval_ns,
 		     p->repeated_ns, sysconf(_SC_NPROCESSORS_ONLN),
 		     rec->launch_ns);
+	control_grow(&a->control, rec->opt->credit_ns, rec->opt->shortest_ns);
 	a->rec = rec;
+	a->share = 1;
 	atomic_store(&rec->costs.native_fill_ns, p->native_fill_ns);
 	atomic_store(&rec->costs.native_free_ns, p->native_free_ns);
 	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
@@ -283,7 +287,8 @@ static double stretch(struct account_waits *w, pid_t tid)
 
 int account_due(const struct account *a)
 {
-	return moca_now_ns() >= a->at_ns + WINDOW_NS;
+	return (!a->began && atomic_load(&a->rec->began_ns)) ||
+	       moca_now_ns() >= a->at_ns + WINDOW_NS;
 }
 
 static void take_idle(struct account *a, uint64_t now, uint64_t beside_ns)
@@ -347,7 +352,8 @@ void account_window(struct account *a, const struct account_faults *f)
 		.total_ns = priced + estimate_since(sum, a->waited_ns),
 		.priced_ns = priced,
 		.busiest_priced_ns = f->busiest_ns,
-		.stretch = fmin(fmax(stretch(&a->waits, f->busiest), 1),
+		.stretch = fmin(fmax(stretch(&a->waits, f->busiest ? f->busiest :
+						      a->waits.tid), 1),
 				CONTROL_STRETCH_MOST),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
@@ -368,6 +374,10 @@ void account_window(struct account *a, const struct account_faults *f)
 						    alive_ns : a->free_ns));
 	if (a->began)
 		control_settle(c, &w);
+	if (f->count[PAGE_REPEATED] > SHARE_MIN)
+		a->share = (double)f->busiest_repeated / f->count[PAGE_REPEATED];
+	control_returned(c, now, f->count[PAGE_REPEATED] + f->count[PAGE_AGAIN],
+			 a->share);
 	own = estimate_since(moca_thread_cpu_ns(), a->cpu_before);
 	/* Writing may have waited for the disk: not for the CPU. */
 	set(a, COST_RECORDER, 1, estimate_since(own, a->write_ns));
@@ -382,11 +392,11 @@ void account_window(struct account *a, const struct account_faults *f)
 }
 
 void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
-		   uint64_t cpu_ns)
+		   uint64_t cpu_ns, double pages)
 {
 	a->sweep_cpu_ns += cpu_ns < ns ? cpu_ns : ns;
 	cost_add(&a->rec->costs, COST_SWEEP, 1, ns);
-	control_swept(&a->control, begin_ns);
+	control_swept(&a->control, begin_ns, pages, a->share);
 }
 
 void account_write(struct account *a, uint64_t ns)
@@ -480,7 +490,7 @@ void account_describe(struct account *a, struct moca_meta *m)
 void account_sentence(const struct account *a, char *buf, size_t size)
 {
 	struct estimate e = wall(a);
-	char one[96], two[64] = "", what[96], over[64] = "";
+	char one[96], two[64] = "", what[96], over[64] = "", credit[32] = "";
 	int n;
 
 	estimate_wall(&e, one, sizeof(one));
@@ -496,6 +506,9 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 		estimate_percent(&e, over, sizeof(over) - 2);
 		strcat(over, ", ");
 	}
-	snprintf(buf + n, size - n, "; the budget of %g %% was not held: %s"
-		 "most of it %s", a->control.budget * 100, over, what);
+	if (a->control.credit_ns > 0)
+		snprintf(credit, sizeof(credit), " and %g s",
+			 a->control.credit_ns / 1e9);
+	snprintf(buf + n, size - n, "; the budget of %g %%%s was not held: %s"
+		 "most of it %s", a->control.budget * 100, credit, over, what);
 }

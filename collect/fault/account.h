@@ -43,6 +43,7 @@ struct account {
 	struct fault_prices prices;
 	uint64_t faults[PAGE_FAULTS];
 	double saved_ns;
+	double share;		/* of repeated faults, the busiest task's */
 	double at_once;		/* tasks that run, besides the first; to 1 */
 	struct account_waits {	/* of the task that was the busiest last */
 		pid_t tid;
@@ -75,9 +76,12 @@ void account_look(struct account *a);
 /* Whether a window is long enough to be told from its prices. */
 int account_due(const struct account *a);
 void account_window(struct account *a, const struct account_faults *f);
-/* A sweep of `ns`, and what CPU time it took in the program. */
+/*
+ * A sweep of `ns`, what CPU time it took in the program, and how many pages are
+ * expected to come back.
+ */
 void account_sweep(struct account *a, uint64_t begin_ns, uint64_t ns,
-		   uint64_t cpu_ns);
+		   uint64_t cpu_ns, double pages);
 /* A chunk that was written in ns. */
 void account_write(struct account *a, uint64_t ns);
 /* The program has ended, and all is written. */

@@ -14,6 +14,7 @@
 #include "collect/fault/account.h"
 #include "collect/fault/decode.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/text.h"
 #include "collect/run/certificate.h"
@@ -75,11 +76,12 @@ struct collector {
 	struct moca_certificate cert;
 	struct blind_spots *blind;
 	uint64_t interval;
+	uint64_t filled;	/* intervals that have records */
+	int fills;		/* this one has */
 	uint64_t begin_ns;	/* of the interval */
 	int over;		/* the last one was written */
 	struct account_faults ended;	/* of tasks that ended, in this window */
 	uint64_t repeated;
-	double share;		/* of the busiest task in the last interval */
 	uint64_t samples;
 	struct pollfd *polls;	/* one per ring, and two */
 };
@@ -152,6 +154,7 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 		if (ret)
 			break;
 		done += n;
+		c->fills = 1;
 		c->cert.chunks++;
 		c->cert.records += n;
 		c->cert.lossy_chunks += info.lost != 0;
@@ -299,9 +302,10 @@ static void on_sample(struct collector *c, struct sample *s)
 		s->type = type_of(c, t, s);
 	fault = see(c, t, s->addr);
 	t->faults[fault]++;
-	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN ||
-	    fault == PAGE_UNSHARED)
+	if (fault == PAGE_REPEATED)
 		t->mm->repeated++;
+	else if (fault == PAGE_AGAIN || fault == PAGE_UNSHARED)
+		t->mm->again++;
 	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN)
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
@@ -577,26 +581,7 @@ static void account(struct collector *c)
 	account_look(&c->account);
 	each_task(c, visit_faults, &f);
 	c->repeated += f.count[PAGE_REPEATED];
-	if (f.count[PAGE_REPEATED] > 1000)
-		c->share = (double)f.busiest_repeated / f.count[PAGE_REPEATED];
 	account_window(&c->account, &f);
-}
-
-/* How many of the pages that were let go came back. */
-static void learn_refaults(struct collector *c)
-{
-	pthread_mutex_lock(&c->rec->space_lock);
-	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm)) {
-		double r;
-
-		if (mm->zapped < 64)
-			continue;
-		r = (double)mm->repeated / mm->zapped;
-		/* Rising at once, falling slowly: a budget is a promise. */
-		mm->refault = r > mm->refault ? r : (mm->refault + r) / 2;
-		mm->zapped = mm->repeated = 0;
-	}
-	pthread_mutex_unlock(&c->rec->space_lock);
 }
 
 static void cut(struct collector *c)
@@ -610,36 +595,26 @@ static void cut(struct collector *c)
 		phys_forget(mm);
 	pthread_mutex_unlock(&c->rec->space_lock);
 	c->interval++;
+	c->filled += c->fills;
+	c->fills = 0;
 	c->begin_ns = now;
 }
 
-/* CPU time of all zappers: they work for the sweeps alone. */
-static uint64_t zappers_cpu_ns(const struct collector *c)
-{
-	uint64_t sum = 0;
-
-	pthread_mutex_lock(&c->rec->space_lock);
-	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm))
-		if (mm->zapper)
-			sum += moca_process_cpu_ns(mm->zapper);
-	pthread_mutex_unlock(&c->rec->space_lock);
-	return sum;
-}
-
-static void sweep(struct collector *c)
+static void sweep(struct collector *c, double expected)
 {
 	uint64_t before, after, pages, cpu;
 
 	cut(c);
-	learn_refaults(c);
-	cpu = zappers_cpu_ns(c);
+	pace_learn(c->rec);
+	cpu = pace_zappers_cpu_ns(c->rec);
 	before = moca_now_ns();
 	pages = sweep_all(c->rec, c);
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();
 	account_sweep(&c->account, before, after - before,
-		      estimate_since(zappers_cpu_ns(c), cpu));
+		      estimate_since(pace_zappers_cpu_ns(c->rec), cpu),
+		      expected);
 	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
 		   pages, (after - before) / 1e6);
 }
@@ -712,13 +687,6 @@ static void wait_for_work(struct collector *c, uint64_t until)
 			usleep(1000);
 }
 
-static uint64_t next_sweep(const struct collector *c)
-{
-	const struct control *k = &c->account.control;
-
-	return k->last_sweep_ns + k->interval_ns;
-}
-
 void collector_run(struct collector *c, atomic_int *finished)
 {
 	struct recorder *rec = c->rec;
@@ -726,7 +694,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 
 	account_begin(&c->account);
 	do {
-		uint64_t now, next;
+		uint64_t now, next, at;
 		double pages = 0;
 
 		/* Before the pump, so that nothing is left behind. */
@@ -734,23 +702,21 @@ void collector_run(struct collector *c, atomic_int *finished)
 		collector_pump(c);
 		now = moca_now_ns();
 		next = c->recording.next_second_ns;
-		if (rec->opt->zap && now + PREPARE_NS >= next_sweep(c))
+		at = pace_at(&c->account);
+		if (rec->opt->zap && now + PREPARE_NS >= at)
 			sweep_prepare(rec, now);
 		if (rec->opt->zap && recording_goes_on(&c->recording) &&
-		    now >= next_sweep(c)) {
+		    now >= at) {
 			if (account_due(&c->account))
 				account(c);
 			pages = sweep_expected(rec);
-			if (control_due(&c->account.control, now, pages,
-					c->share))
-				sweep(c);
+			if (pace_due(&c->account, now, pages))
+				sweep(c, pages);
 		}
 		now = moca_now_ns();
 		recording_tick(&c->recording, now);
 		if (rec->opt->zap && recording_goes_on(&c->recording)) {
-			uint64_t at = control_next(&c->account.control, now,
-						   pages, c->share);
-
+			at = pace_next(&c->account, now, pages);
 			if (at > now + PREPARE_NS)
 				at -= PREPARE_NS;
 			next = at < next ? at : next;
@@ -785,7 +751,6 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->rec = rec;
 	c->sampler = sampler;
 	c->writer = writer;
-	c->share = 1;
 	c->begin_ns = rec->start_ns;
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
@@ -838,6 +803,7 @@ void collector_totals(const struct collector *c, struct collector_totals *t)
 	t->blind = c->blind;
 	t->tasks = c->rec->task_count;
 	t->intervals = c->interval;
+	t->filled = c->filled;
 	t->bytes = moca_writer_bytes(c->writer);
 	t->repeated = c->repeated;
 }

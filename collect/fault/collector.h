@@ -35,6 +35,7 @@ struct collector_totals {
 	const struct blind_spots *blind;	/* the collector's */
 	uint32_t tasks;
 	uint64_t intervals;
+	uint64_t filled;	/* of these, with accesses */
 	uint64_t bytes;
 	uint64_t repeated;	/* faults that sweeps caused */
 };

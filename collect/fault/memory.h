@@ -96,7 +96,8 @@ struct mm {
 	int threaded;		/* it has, or had, several tasks */
 	double refault;		/* share of zapped pages that fault again */
 	uint64_t zapped;	/* pages let go by the last sweep */
-	uint64_t repeated;	/* samples of known pages since then */
+	uint64_t repeated;	/* of such pages seen since then */
+	uint64_t again;		/* the same: written to, once back */
 };
 
 /* Of a task's, or a message's, space; NULL: none. */

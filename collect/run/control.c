@@ -24,6 +24,14 @@
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
+/* In this time, ns, two thirds of the credit become available. */
+#define CREDIT_TAU_NS 5e8
+/* Where intervals grow: an interval, of the time since the start. */
+#define GROWTH 0.04
+/* How long what was let go is expected to come back: of the time since the
+ * start, and ns at least. */
+#define OWED_SHARE 0.2
+#define OWED_MIN_NS 5e7
 
 void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns)
@@ -40,6 +48,12 @@ void control_init(struct control *c, double budget, uint64_t interval_ns,
 	c->last_sweep_ns = now_ns;
 }
 
+void control_grow(struct control *c, double credit_ns, uint64_t shortest_ns)
+{
+	c->credit_ns = credit_ns;
+	c->shortest_ns = shortest_ns;
+}
+
 static double elapsed(const struct control *c, uint64_t now_ns)
 {
 	return now_ns > c->start_ns ? (double)(now_ns - c->start_ns) : 0;
@@ -51,45 +65,82 @@ static double spent(const struct control *c)
 	return fmax(c->spent_ns, 0);
 }
 
-/* Wall time of the program alone that passed: the budget is a share of it. */
+/* What is no number is low. */
+static double clamp(double x, double low, double high)
+{
+	return !(x > low) ? low : x > high ? high : x;
+}
+
+/*
+ * Wall time of the program alone that passed: the budget is a share of it. The
+ * credit becomes available bit by bit, so that intervals grow and do not burst.
+ */
 static double allowance(const struct control *c, uint64_t now_ns)
 {
-	double plain = elapsed(c, now_ns) - spent(c);
+	double all = elapsed(c, now_ns), plain = all - spent(c);
 
-	return plain > 0 ? c->budget * HEADROOM * plain : 0;
+	return HEADROOM * ((plain > 0 ? c->budget * plain : 0) +
+			   c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)));
+}
+
+/* What so many faults take of the program's wall time. */
+static double faults_ns(const struct control *c, double pages, double share)
+{
+	return pages * c->fault_ns * share * fmax(c->stretch, 1);
+}
+
+uint64_t control_target(const struct control *c)
+{
+	double ns = GROWTH * elapsed(c, c->last_sweep_ns);
+
+	if (!c->shortest_ns)
+		return c->interval_ns;
+	return (uint64_t)clamp(ns, c->shortest_ns, c->interval_ns);
 }
 
 int control_due(const struct control *c, uint64_t now_ns, double pages,
 		double share)
 {
-	if (now_ns < c->last_sweep_ns + c->interval_ns)
+	if (now_ns < c->last_sweep_ns + control_target(c))
 		return 0;
 	if (isinf(c->budget))
 		return 1;
-	return spent(c) + pages * c->fault_ns * share * fmax(c->stretch, 1) <=
+	return spent(c) + c->owed_ns + faults_ns(c, pages, share) <=
 	       allowance(c, now_ns);
 }
 
 uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
 		      double share)
 {
-	uint64_t at = c->last_sweep_ns + c->interval_ns;
+	uint64_t at = c->last_sweep_ns + control_target(c);
 
 	if (at > now_ns)
 		return at;
 	return control_due(c, now_ns, pages, share) ? now_ns :
+	       c->shortest_ns && c->shortest_ns < RETRY_NS ?
+						      now_ns + c->shortest_ns :
 						      now_ns + RETRY_NS;
 }
 
-void control_swept(struct control *c, uint64_t now_ns)
+void control_returned(struct control *c, uint64_t now_ns, double pages,
+		      double share)
 {
-	c->last_sweep_ns = now_ns;
+	double since = now_ns > c->owed_at_ns ? (double)(now_ns - c->owed_at_ns) :
+						 0;
+	double last = fmax(OWED_SHARE * elapsed(c, now_ns), OWED_MIN_NS);
+
+	c->owed_ns = clamp(c->owed_ns - faults_ns(c, pages, share), 0, MOST_NS) *
+		     exp(-since / last);
+	c->owed_at_ns = now_ns;
 }
 
-/* What is no number is low. */
-static double clamp(double x, double low, double high)
+void control_swept(struct control *c, uint64_t now_ns, double pages,
+		   double share)
 {
-	return !(x > low) ? low : x > high ? high : x;
+	c->last_sweep_ns = now_ns;
+	control_returned(c, now_ns, 0, share);
+	if (c->shortest_ns)
+		c->owed_ns += clamp(faults_ns(c, pages, share), 0, MOST_NS);
 }
 
 /* CPUs that would have nothing to do if we were not there. */
@@ -186,5 +237,5 @@ double control_slowdown(const struct control *c, uint64_t now_ns)
 
 int control_exceeded(const struct control *c, const struct estimate *wall)
 {
-	return estimate_exceeds(wall, c->budget + TOLERANCE);
+	return estimate_exceeds(wall, c->budget + TOLERANCE, c->credit_ns);
 }

@@ -4,7 +4,7 @@
  *
  * What recording has cost so far is kept in ns of the program's wall time. A
  * sweep (zapping everything once) is allowed when it fits under budget x the
- * time that has passed: intervals grow longer, never incomplete.
+ * time that has passed + a credit: intervals grow longer, never incomplete.
  */
 #ifndef MOCA_RUN_CONTROL_H
 #define MOCA_RUN_CONTROL_H
@@ -15,7 +15,10 @@
 
 struct control {
 	double budget;		/* fraction; HUGE_VAL = no limit */
-	uint64_t interval_ns;	/* never sweep more often */
+	uint64_t interval_ns;	/* never sweep more often, or (control_grow)
+				   as often as that at last */
+	double credit_ns;	/* beyond the budget, once */
+	uint64_t shortest_ns;	/* of intervals that grow; 0: they do not */
 	double fault_ns;	/* cost of one repeated fault */
 	double natural_ns;	/* added to a fault that comes anyway */
 	unsigned int cpus;
@@ -23,6 +26,8 @@ struct control {
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far; below 0:
 				   it alone would have taken longer */
+	double owed_ns;		/* what was let go and will come back */
+	uint64_t owed_at_ns;	/* when that was reckoned last */
 	double cold_ns;		/* what may have been spent besides, so far */
 	double carry_ns;	/* of the last window, not spent in it */
 	double crowd;		/* share of the time without an idle CPU */
@@ -57,6 +62,14 @@ void control_init(struct control *c, double budget, uint64_t interval_ns,
 		  double fault_ns, unsigned int cpus, uint64_t now_ns);
 
 /*
+ * Behind control_init: a credit, which becomes available within a second or
+ * two; with shortest_ns, intervals begin so short and grow up to interval_ns.
+ */
+void control_grow(struct control *c, double credit_ns, uint64_t shortest_ns);
+/* The least length of the interval that goes on, ns. */
+uint64_t control_target(const struct control *c);
+
+/*
  * Whether to sweep now. pages: faults that the sweep is expected to cause;
  * share: of those, the part that hits the busiest task (0 to 1).
  */
@@ -66,7 +79,15 @@ int control_due(const struct control *c, uint64_t now_ns, double pages,
 uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
 		      double share);
 
-void control_swept(struct control *c, uint64_t now_ns);
+/* That many faults are expected to follow. */
+void control_swept(struct control *c, uint64_t now_ns, double pages,
+		   double share);
+/*
+ * So many came since the last call, and were settled. What does not come back
+ * soon is expected no more.
+ */
+void control_returned(struct control *c, uint64_t now_ns, double pages,
+		      double share);
 
 /*
  * Account for a window. CPU time takes its stretch. Of what all tasks waited and worked for, what counts is

@@ -53,9 +53,9 @@ struct estimate estimate_of(double all_ns, double measured_ns,
 	return e;
 }
 
-int estimate_exceeds(const struct estimate *e, double share)
+int estimate_exceeds(const struct estimate *e, double share, double credit_ns)
 {
-	return e->sure_ns > share * e->own_ns;
+	return e->sure_ns > share * e->own_ns + credit_ns;
 }
 
 /* Known well enough to be told as one number. */

@@ -37,8 +37,9 @@ struct estimate {
  */
 struct estimate estimate_of(double all_ns, double measured_ns,
 			    double priced_ns, double unsure_ns);
-/* Whether recording took more than that share of the program's own time. */
-int estimate_exceeds(const struct estimate *e, double share);
+/* Whether recording took more than that share of the program's own time, and
+   credit_ns besides. */
+int estimate_exceeds(const struct estimate *e, double share, double credit_ns);
 
 /* "1.12x", "2.1x to 2.9x", "at least 20x"; only where told. */
 void estimate_ratio(const struct estimate *e, char *buf, size_t size);

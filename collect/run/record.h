@@ -53,8 +53,11 @@ struct moca_record_companion {
 
 struct moca_record_options {
 	const char *dir;	/* of the trace; NULL = moca-CMD-DATE */
-	uint64_t interval_ns;
+	uint64_t interval_ns;	/* the least; with shortest_ns, the longest
+				   that they grow to by themselves */
+	uint64_t shortest_ns;	/* intervals begin so short and grow; 0: not */
 	double budget;		/* accepted slowdown, fraction; HUGE_VAL = any */
+	uint64_t credit_ns;	/* beyond it, once */
 	uint64_t max_size;	/* bytes of trace, 0 = no limit */
 	int only_children;	/* leave the first program itself alone */
 	const char **include;	/* names of programs to trace, if any */

@@ -158,4 +158,6 @@ void recording_describe_budget(const struct moca_record_options *o,
 		moca_meta_set(m, "budget", "none");
 	else
 		moca_meta_set(m, "budget", "%.4f", o->budget);
+	if (o->credit_ns && o->shortest_ns)
+		moca_meta_set(m, "credit_ns", "%lu", o->credit_ns);
 }

@@ -121,6 +121,8 @@ static const char *expected(enum option_kind kind)
 	switch (kind) {
 	case OPTION_DURATION:
 		return "a time such as 50ms, 2s or 100us";
+	case OPTION_CREDIT:
+		return "a time such as 200ms or 1s, or 0";
 	case OPTION_SIZE:
 		return "a size such as 512K, 10M or 4G";
 	case OPTION_PERCENT:
@@ -145,6 +147,9 @@ static int store(const struct option_spec *o, const char *arg)
 		return list_add(o->value, arg);
 	case OPTION_DURATION:
 		return moca_parse_duration(arg, o->value);
+	case OPTION_CREDIT:
+		return moca_parse_duration(strcmp(arg, "0") ? arg : "0s",
+					   o->value);
 	case OPTION_SIZE:
 		return moca_parse_size(arg, o->value);
 	case OPTION_PERCENT:

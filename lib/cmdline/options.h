@@ -14,6 +14,7 @@ enum option_kind {
 	OPTION_STRING,		/* const char ** */
 	OPTION_LIST,		/* struct string_list *: may be repeated */
 	OPTION_DURATION,	/* uint64_t *, ns: 50ms, 2s, 100us */
+	OPTION_CREDIT,		/* the same; 0 needs no unit */
 	OPTION_SIZE,		/* uint64_t *, bytes: 512K, 10M, 4G */
 	OPTION_PERCENT,		/* double *, fraction; "none" gives HUGE_VAL */
 	OPTION_UINT,		/* uint64_t * */
@@ -41,6 +42,8 @@ struct option_spec {
 	{ l, n, OPTION_LIST, TYPED(struct string_list, p), a, h }
 #define OPT_DURATION(l, n, p, h) \
 	{ l, n, OPTION_DURATION, TYPED(uint64_t, p), "TIME", h }
+#define OPT_CREDIT(l, n, p, h) \
+	{ l, n, OPTION_CREDIT, TYPED(uint64_t, p), "TIME", h }
 #define OPT_SIZE(l, n, p, h) { l, n, OPTION_SIZE, TYPED(uint64_t, p), "SIZE", h }
 #define OPT_PERCENT(l, n, p, h) \
 	{ l, n, OPTION_PERCENT, TYPED(double, p), "PERCENT", h }

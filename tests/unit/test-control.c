@@ -22,7 +22,7 @@ static double simulate(double budget, double pages, double real_fault_ns,
 	*sweeps = 0;
 	while (work < plain) {
 		if (control_due(&c, now, pages, 1)) {
-			control_swept(&c, now);
+			control_swept(&c, now, pages, 1);
 			control_stall(&c, pages * 1600);
 			now += pages * real_fault_ns;
 			(*sweeps)++;
@@ -486,8 +486,118 @@ static int t_next(void)
 	return 0;
 }
 
+/*
+ * A program that runs `plain` ns and uses `pages` all the time: how many sweeps,
+ * the longest interval behind the first, and what was spent, ns.
+ */
+struct paced {
+	unsigned int sweeps;
+	double first, longest, spent;
+};
+
+static struct paced pace(double pages, double plain, double start_cost)
+{
+	double now = start_cost, work = 0, back = 0, out = 0, last = 0;
+	double unsettled = 0;
+	struct paced p = { 0 };
+	struct control c;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_grow(&c, 200 * MS, 5 * MS);
+	control_stall(&c, start_cost);
+	control_swept(&c, start_cost, 0, 1);
+	for (unsigned int i = 0; work < plain; i++) {
+		/* In 1 ms of work it comes to 4,000 pages. */
+		double n = fmin(out, 4000);
+
+		out -= n;
+		back += n;
+		unsettled += n;
+		now += MS + n * 1000;
+		work += MS;
+		if (!(i % 20)) {
+			control_stall(&c, unsettled * 1000);
+			control_returned(&c, now, unsettled, 1);
+			unsettled = 0;
+		}
+		if (!control_due(&c, now, back, 1))
+			continue;
+		control_swept(&c, now, back, 1);
+		if (!p.sweeps++)
+			p.first = now;
+		else
+			p.longest = fmax(p.longest, now - last);
+		last = now;
+		out = pages;
+		back = 0;
+	}
+	p.longest = fmax(p.longest, now - last);
+	p.spent = now - work;
+	return p;
+}
+
+static int t_paced(void)
+{
+	struct control c;
+	struct paced p;
+
+	/* Little memory: 5 ms at first, a twenty-fifth of the time later. */
+	p = pace(100, 300 * MS, 20 * MS);
+	CHECK(p.sweeps >= 30 && p.longest < 20 * MS);
+	p = pace(1000, 1000 * MS, 20 * MS);
+	CHECK(p.sweeps >= 40 && p.longest < 60 * MS);
+	p = pace(100, 10000 * MS, 20 * MS);
+	CHECK(p.sweeps > 200 && p.sweeps < 280 && p.longest < 60 * MS);
+	/* More: as much as budget and credit allow, in even intervals. */
+	for (double pages = 4000; pages < 200000; pages *= 2)
+		for (double s = 0.3; s < 20; s *= 2) {
+			double may = 0.1 * s * 1e9 + 200 * MS, sweep = pages * 1000;
+
+			p = pace(pages, s * 1e9, 20 * MS);
+			CHECK(p.spent <= may + 1);
+			if (s < 1 || sweep > may / 4)
+				continue;
+			/* Half of it is used at least. */
+			CHECK(p.sweeps * sweep > may / 2 ||
+			      p.longest < 60 * MS);
+			CHECK(p.longest < 60 * MS || p.longest <
+			      1.5 * (s - 0.3) * 1e9 / (double)p.sweeps +
+			      2 * sweep / 0.085);
+		}
+	/* The credit is not for the first 50 ms. */
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_grow(&c, 200 * MS, 5 * MS);
+	CHECK(!control_due(&c, 4 * MS, 1, 1) && control_due(&c, 5 * MS, 1, 1));
+	CHECK(!control_due(&c, 50 * MS, 25000, 1));
+	CHECK(control_due(&c, 500 * MS, 100000, 1));
+	CHECK(control_target(&c) == 5 * MS);
+	/* What was let go is spent, until it is known not to come back. */
+	control_swept(&c, 500 * MS, 100000, 1);
+	CHECK(control_target(&c) == 20 * MS);
+	CHECK(!control_due(&c, 600 * MS, 100000, 1));
+	control_returned(&c, 600 * MS, 0, 1);
+	control_returned(&c, 900 * MS, 0, 1);
+	CHECK(control_due(&c, 900 * MS, 100000, 1));
+	/* An interval that was given is one; so it is without a credit. */
+	control_grow(&c, 200 * MS, 0);
+	CHECK(control_target(&c) == 50 * MS);
+	/* What it is held to, beyond the budget. */
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_stall(&c, 250 * MS);
+	CHECK(control_exceeded(&c, &(struct estimate[]){
+		control_wall(&c, 1000 * MS) }[0]));
+	control_grow(&c, 200 * MS, 5 * MS);
+	CHECK(!control_exceeded(&c, &(struct estimate[]){
+		control_wall(&c, 1000 * MS) }[0]));
+	control_stall(&c, 100 * MS);
+	CHECK(control_exceeded(&c, &(struct estimate[]){
+		control_wall(&c, 1000 * MS) }[0]));
+	return 0;
+}
+
 int main(void)
 {
+	run("control: intervals that grow", t_paced);
 	run("control: the budget holds", t_holds);
 	run("control: no budget", t_none);
 	run("control: short programs", t_short);
