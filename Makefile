@@ -29,6 +29,7 @@ CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
 # Each way of seeing is a folder of it.
 COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
 EXPORT_SRC := $(wildcard export/*.c)
+QUERY_SRC := $(wildcard query/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
@@ -36,11 +37,11 @@ REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
 # libsupc++: only for its demangler.
-MOCA_LIBS := -lZydis -lzstd -lz -lhwloc -lm -ldw -lelf -lsupc++
+MOCA_LIBS := -lZydis -lzstd -lz -lsqlite3 -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) \
-	$(COLLECT_SRC) $(EXPORT_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
+	$(COLLECT_SRC) $(EXPORT_SRC) $(QUERY_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
 	$(COMPILE_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)

@@ -143,6 +143,24 @@ char trace_mode_letter(unsigned mode)
 	return mode <= MOCA_MODE_KERNEL ? "UK"[mode] : '?';
 }
 
+const char *trace_change_name(uint32_t type)
+{
+	static const char *const names[] = {
+		[MOCA_CHANGE_TASK_START] = "task-start",
+		[MOCA_CHANGE_TASK_END] = "task-end",
+		[MOCA_CHANGE_EXEC] = "exec",
+		[MOCA_CHANGE_NAME] = "name",
+		[MOCA_CHANGE_MMAP] = "mmap",
+		[MOCA_CHANGE_MUNMAP] = "munmap",
+		[MOCA_CHANGE_DISCARD] = "discard",
+		[MOCA_CHANGE_GAP] = "gap",
+		[MOCA_CHANGE_SEGV] = "segv",
+	};
+	size_t n = sizeof(names) / sizeof(*names);
+
+	return type < n && names[type] ? names[type] : "unknown";
+}
+
 void trace_status(char *buf, size_t size, int status)
 {
 	if (WIFSIGNALED(status))

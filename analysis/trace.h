@@ -51,6 +51,8 @@ const char *trace_process_name(const struct moca_trace *t, uint32_t pid);
 /* "user", "kernel", "R" ...; of values from a file, so never out of range. */
 char trace_type_letter(unsigned type);
 char trace_mode_letter(unsigned mode);
+/* "task-start": of enum moca_change_type, out of range likewise. */
+const char *trace_change_name(uint32_t type);
 
 /* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
 void trace_status(char *buf, size_t size, int status);

@@ -40,18 +40,6 @@ struct dump {
 	uint32_t event_task;
 };
 
-static const char *const change_names[] = {
-	[MOCA_CHANGE_TASK_START] = "task-start",
-	[MOCA_CHANGE_TASK_END] = "task-end",
-	[MOCA_CHANGE_EXEC] = "exec",
-	[MOCA_CHANGE_NAME] = "name",
-	[MOCA_CHANGE_MMAP] = "mmap",
-	[MOCA_CHANGE_MUNMAP] = "munmap",
-	[MOCA_CHANGE_DISCARD] = "discard",
-	[MOCA_CHANGE_GAP] = "gap",
-	[MOCA_CHANGE_SEGV] = "segv",
-};
-
 struct flag {
 	uint32_t bit;
 	const char *name;
@@ -70,13 +58,6 @@ static const struct flag map_flags[] = {
 	{ MOCA_MAP_MOCA, "moca" },	     { MOCA_MAP_GROWS, "grows" },
 	{ 0, NULL }
 };
-
-static const char *change_name(uint32_t type)
-{
-	size_t n = sizeof(change_names) / sizeof(change_names[0]);
-
-	return type < n && change_names[type] ? change_names[type] : "unknown";
-}
 
 static void print_flags(uint32_t flags, const struct flag *f)
 {
@@ -222,7 +203,7 @@ static void print_change(struct dump *d, const struct moca_change *e)
 	print_time(d, e->time_ns);
 	printf("%5" PRIu32 " %7" PRIu32 " %7" PRIu32 " %s", d->task->id,
 	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid,
-	       change_name(e->type));
+	       trace_change_name(e->type));
 	if (e->type == MOCA_CHANGE_TASK_START) {
 		if (e->parent != MOCA_NO_TASK)
 			printf(" parent=%" PRIu32, e->parent);
@@ -253,7 +234,7 @@ static void print_change(struct dump *d, const struct moca_change *e)
 static void csv_change(struct dump *d, const struct moca_change *e)
 {
 	printf("%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",,,,",
-	       change_name(e->type), since(d, e->time_ns), d->task->id,
+	       trace_change_name(e->type), since(d, e->time_ns), d->task->id,
 	       e->pid ? e->pid : d->task->pid, e->tid ? e->tid : d->task->tid);
 	if (e->type >= MOCA_CHANGE_MMAP)
 		printf("0x%" PRIx64 ",,,,%" PRIu64 ",", e->addr, e->len);

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/nearest.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -34,6 +35,7 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "make a page that shows and explains a trace" },
 	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },
+	{ "query", cmd_query, "ask a trace in SQL" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
 	{ "work", cmd_work, "use memory in a known way, to try profilers with" },
 	{ "check", cmd_check, "verify that a trace is whole" },
@@ -69,51 +71,17 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-#define WORD_MAX 32
-
-/* Levenshtein's distance, of words up to WORD_MAX characters. */
-static unsigned distance(const char *a, const char *b)
-{
-	unsigned row[WORD_MAX + 1], la = strlen(a), lb = strlen(b), i, j;
-
-	if (la > WORD_MAX || lb > WORD_MAX)
-		return WORD_MAX;
-	for (j = 0; j <= lb; j++)
-		row[j] = j;
-	for (i = 1; i <= la; i++) {
-		unsigned diagonal = row[0];
-
-		row[0] = i;
-		for (j = 1; j <= lb; j++) {
-			unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[lb];
-}
-
 static int unknown_command(const char *name)
 {
-	const struct command *best = NULL;
-	unsigned d, least = 3;
+	struct moca_nearest n;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		d = distance(name, commands[i].name);
-		if (d < least) {
-			least = d;
-			best = &commands[i];
-		}
-	}
-	if (best)
+	moca_nearest_begin(&n, name);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		moca_nearest_look(&n, commands[i].name);
+	if (n.best[0])
 		moca_error("unknown command '%s': did you mean 'moca %s'?",
-			   name, best->name);
+			   name, n.best);
 	else
 		moca_error("unknown command '%s': 'moca help' lists them, and 'moca record -- %s' records a program",
 			   name, name);

@@ -159,6 +159,18 @@ const char *moca_meta_get(const struct moca_meta *m, const char *key)
 	return moca_meta_nth(m, key, 0);
 }
 
+size_t moca_meta_count(const struct moca_meta *m)
+{
+	return m->count;
+}
+
+const char *moca_meta_line(const struct moca_meta *m, size_t i,
+			   const char **value)
+{
+	*value = m->entries[i].value;
+	return m->entries[i].key;
+}
+
 uint64_t moca_meta_u64(const struct moca_meta *m, const char *key,
 		       uint64_t dflt)
 {

@@ -8,6 +8,7 @@
 #ifndef MOCA_FORMAT_META_H
 #define MOCA_FORMAT_META_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <moca/reader.h>
@@ -40,6 +41,10 @@ const char *moca_meta_get(const struct moca_meta *m, const char *key);
 /* The n-th (from 0) value of a repeated key, or NULL. */
 const char *moca_meta_nth(const struct moca_meta *m, const char *key,
 			  unsigned n);
+/* The lines in their order: how many, and the key and *value of line i. */
+size_t moca_meta_count(const struct moca_meta *m);
+const char *moca_meta_line(const struct moca_meta *m, size_t i,
+			   const char **value);
 /* A number, or dflt where the key is missing or no number. */
 uint64_t moca_meta_u64(const struct moca_meta *m, const char *key,
 		       uint64_t dflt);

@@ -4,11 +4,11 @@
 # Help, version, unknown words, and a stdout that cannot be written.
 . "$(dirname "$0")/lib.sh.inc"
 
-run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record rate trace info objects summary diff dump export work check doctor
+run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record rate trace info objects summary diff dump query export work check doctor
 run --help 0 "$MOCA" --help && has --help "$tmp/out" '^usage: moca'
 run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+'
 run "no command" 2 "$MOCA" && has "no command" "$tmp/err" '^usage: moca'
-for c in record rate trace cc info objects summary diff dump export work check doctor; do
+for c in record rate trace cc info objects summary diff dump query export work check doctor; do
 	run "$c --help" 0 "$MOCA" $c --help && has "$c --help" "$tmp/out" "^usage: moca $c"
 	run "help $c" 0 "$MOCA" help $c && has "help $c" "$tmp/out" "^usage: moca $c"
 done
@@ -17,7 +17,7 @@ run "mistyped command" 2 "$MOCA" recrod &&
 	has "mistyped command" "$tmp/err" "did you mean 'moca record'"
 run "unknown command" 2 "$MOCA" frobnicate && has "unknown command" "$tmp/err" "moca help"
 run "unknown option" 2 "$MOCA" --frobnicate && has "unknown option" "$tmp/err" frobnicate
-for c in rate work info dump export check doctor; do
+for c in rate work info dump export query check doctor; do
 	run "$c, unknown option" 2 "$MOCA" $c --frobnicate x &&
 		has "$c, unknown option" "$tmp/err" "frobnicate"
 	run "$c, unknown letter" 2 "$MOCA" $c -z x && has "$c, unknown letter" "$tmp/err" "'-z'"

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The accesses of a trace, as they are walked. */
+#include <errno.h>
+
+#include "analysis/objects/objects.h"
+#include "analysis/trace.h"
+#include "query/table.h"
+#include "report/objects.h"
+
+enum {
+	TIME, TASK, PID, TID, THREAD, CPU, NODE, TYPE, MODE, ADDR, PAGE, IP,
+	PHYS, INTERVAL, WEIGHT, OBJECT, KIND, SITE,
+};
+
+/* The columns that need the objects. */
+#define OBJECT_COLUMNS (1u << OBJECT | 1u << KIND | 1u << SITE)
+
+static int open_walk(struct query_cursor *c)
+{
+	struct moca_query range = c->scan.range;
+
+	if (c->scan.columns & OBJECT_COLUMNS) {
+		/* Keys are told of all accesses of the window. */
+		struct moca_query window = range;
+		int err;
+
+		window.addr_begin = window.addr_end = 0;
+		err = query_keys_of(c->q, &window, &c->keys);
+		if (err)
+			return err;
+		range = window;
+	}
+	c->task = MOCA_NO_TASK;
+	return moca_cursor_open(&c->walk, c->q->t, &range);
+}
+
+static int is_in(const struct query_cursor *c, uint64_t addr)
+{
+	const struct moca_query *r = &c->scan.range;
+
+	return addr >= r->addr_begin && (!r->addr_end || addr < r->addr_end);
+}
+
+static int next_access(struct query_cursor *c)
+{
+	int ret;
+
+	for (;;) {
+		size_t count = c->chunk ? c->chunk->count : 0;
+
+		c->at += c->row > 0 && c->at < count;
+		while (c->at < count && !is_in(c, c->chunk->accesses[c->at].addr))
+			c->at++;
+		if (c->at < count)
+			return 1;
+		c->taken += count;
+		ret = moca_cursor_chunk(c->walk, &c->chunk);
+		if (ret <= 0)
+			return ret;
+		if (c->chunk->task != c->task) {
+			c->task = c->chunk->task;
+			c->taken = 0;
+		}
+		c->at = 0;
+		if (!c->chunk->count)
+			continue;
+		if (is_in(c, c->chunk->accesses[0].addr))
+			return 1;
+	}
+}
+
+static const char *type_name(unsigned type)
+{
+	static const char *const names[] = { "unknown", "read", "write", "exec" };
+
+	return type < sizeof(names) / sizeof(*names) ? names[type] : names[0];
+}
+
+static void object_column(struct query_cursor *c, int column,
+			  sqlite3_context *out)
+{
+	const struct moca_object *o =
+		c->keys ? query_keys_object(c->keys,
+					    trace_task_index(c->q->t, c->task),
+					    c->taken + c->at) : NULL;
+
+	if (!o)
+		sqlite3_result_null(out);
+	else if (column == KIND)
+		query_text(out, objects_kind(o->kind));
+	else
+		query_text(out, column == OBJECT ? o->name : o->site);
+}
+
+static void column(struct query_cursor *c, int i, sqlite3_context *out)
+{
+	const struct moca_access *a = &c->chunk->accesses[c->at];
+
+	switch (i) {
+	case TIME:
+		query_time(c->q, out, a->time_ns);
+		break;
+	case TASK:
+		query_u64(out, c->task);
+		break;
+	case PID:
+	case TID:
+	case THREAD:
+		query_task_part(c->q, out, c->task, i - PID);
+		break;
+	case CPU:
+		query_u64(out, a->cpu);
+		break;
+	case NODE:
+		if (a->node < 0)
+			sqlite3_result_null(out);
+		else
+			query_u64(out, (uint64_t)a->node);
+		break;
+	case TYPE:
+		query_lasting(out, type_name(a->type));
+		break;
+	case MODE:
+		query_lasting(out, a->mode ? "kernel" : "user");
+		break;
+	case ADDR:
+		query_u64(out, a->addr);
+		break;
+	case PAGE:
+		query_u64(out, a->addr & ~((1ull << trace_page_shift(c->q->t)) - 1));
+		break;
+	case IP:
+	case PHYS:
+		if (i == IP ? a->ip : a->phys)
+			query_u64(out, i == IP ? a->ip : a->phys);
+		else
+			sqlite3_result_null(out);
+		break;
+	case INTERVAL:
+		query_u64(out, c->chunk->interval);
+		break;
+	case WEIGHT:
+		query_u64(out, a->weight);
+		break;
+	default:
+		object_column(c, i, out);
+	}
+}
+
+const struct query_table query_accesses = {
+	.name = "accesses",
+	.columns = "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, "
+		   "thread TEXT, cpu INTEGER, node INTEGER, type TEXT, "
+		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
+		   "phys INTEGER, interval INTEGER, weight INTEGER, object TEXT, "
+		   "kind TEXT, site TEXT",
+	.time = TIME, .addr = ADDR, .task = TASK,
+	.open = open_walk, .next = next_access, .column = column,
+};

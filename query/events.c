@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What programs emitted, libmoca-alloc's allocations and the sampler's rates
+ * included: all of it in one table, and a table for each type of events.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/text/json.h"
+#include "query/table.h"
+
+/* Columns that each table of a type has before its fields. */
+#define COMMON "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, " \
+	       "thread TEXT"
+enum { TIME, TASK, PID, TID, THREAD, TYPE, FACILITY, LOST, FIELDS };
+#define FIRST_FIELD TYPE	/* of the table of one type */
+
+static int open_walk(struct query_cursor *c)
+{
+	return moca_cursor_open(&c->walk, c->q->t, &c->scan.range);
+}
+
+static int next_event(struct query_cursor *c)
+{
+	int ret;
+
+	do
+		ret = moca_cursor_event(c->walk, &c->event, &c->task);
+	while (ret > 0 && c->table->event && c->event->type != c->table->event);
+	return ret;
+}
+
+static const char *label(const struct moca_field *f, int64_t x)
+{
+	for (size_t i = 0; i < f->label_count; i++)
+		if (f->labels[i].value == x)
+			return f->labels[i].label;
+	return NULL;
+}
+
+static void put_element(struct json *j, const char *key,
+			const struct moca_value *v, size_t i)
+{
+	const char *name;
+
+	switch (v->field->kind) {
+	case MOCA_FIELD_SIGNED:
+		json_int(j, key, (int64_t)moca_value_integer(v, i));
+		break;
+	case MOCA_FIELD_FLOAT:
+		json_double(j, key, moca_value_float(v, i));
+		break;
+	case MOCA_FIELD_ENUM:
+		name = label(v->field, (int64_t)moca_value_integer(v, i));
+		if (name)
+			json_string(j, key, name);
+		else
+			json_int(j, key, (int64_t)moca_value_integer(v, i));
+		break;
+	default:
+		json_uint(j, key, moca_value_integer(v, i));
+	}
+}
+
+static void put_value(struct json *j, const char *key,
+		      const struct moca_value *v)
+{
+	if (v->field->kind == MOCA_FIELD_STRING) {
+		json_string(j, key, (const char *)v->data);
+		return;
+	}
+	if (v->field->shape == MOCA_FIELD_SCALAR) {
+		put_element(j, key, v, 0);
+		return;
+	}
+	json_open(j, key, '[');
+	for (size_t i = 0; i < v->count; i++)
+		put_element(j, NULL, v, i);
+	json_close(j, ']');
+}
+
+/* On one line: outside of strings, which have no newline, lines are indented. */
+static size_t flatten(char *text, size_t len)
+{
+	size_t n = 0, i = 0;
+
+	while (i < len) {
+		if (text[i] != '\n') {
+			text[n++] = text[i++];
+			continue;
+		}
+		for (i++; i < len && text[i] == ' '; i++)
+			;
+	}
+	return n;
+}
+
+/* One value; or, without it, all fields of the event. */
+static void as_json(sqlite3_context *out, const struct moca_event *e,
+		    const struct moca_value *one)
+{
+	struct moca_value v;
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	struct json j = { .f = f };
+
+	if (!f) {
+		sqlite3_result_error_nomem(out);
+		return;
+	}
+	if (one) {
+		put_value(&j, NULL, one);
+	} else {
+		json_open(&j, NULL, '{');
+		for (size_t i = 0; i < e->type->field_count; i++)
+			if (!moca_event_value(e, i, &v))
+				put_value(&j, v.field->name, &v);
+		json_close(&j, '}');
+	}
+	if (fclose(f))
+		sqlite3_result_error_nomem(out);
+	else
+		sqlite3_result_text64(out, text, flatten(text, len),
+				      SQLITE_TRANSIENT, SQLITE_UTF8);
+	free(text);
+}
+
+static void field(struct query_cursor *c, size_t i, sqlite3_context *out)
+{
+	struct moca_value v;
+	const char *name;
+
+	if (moca_event_value(c->event, i, &v)) {
+		sqlite3_result_null(out);
+	} else if (v.field->kind == MOCA_FIELD_STRING) {
+		query_text(out, (const char *)v.data);
+	} else if (v.field->shape != MOCA_FIELD_SCALAR) {
+		as_json(out, c->event, &v);
+	} else if (v.field->kind == MOCA_FIELD_FLOAT) {
+		query_real(out, moca_value_float(&v, 0));
+	} else {
+		name = v.field->kind != MOCA_FIELD_ENUM ? NULL :
+			       label(v.field, (int64_t)moca_value_integer(&v, 0));
+		if (name)
+			query_text(out, name);
+		else
+			query_u64(out, moca_value_integer(&v, 0));
+	}
+}
+
+static void column(struct query_cursor *c, int i, sqlite3_context *out)
+{
+	const struct moca_event *e = c->event;
+
+	if (c->table->event && i >= FIRST_FIELD) {
+		field(c, (size_t)(i - FIRST_FIELD), out);
+		return;
+	}
+	switch (i) {
+	case TIME:
+		query_time(c->q, out, e->time_ns);
+		break;
+	case TASK:
+		query_u64(out, c->task);
+		break;
+	case PID:
+	case TID:
+	case THREAD:
+		query_task_part(c->q, out, c->task, i - PID);
+		break;
+	case FACILITY:
+		query_text(out, e->type->facility);
+		break;
+	case TYPE:
+		query_text(out, e->type->name);
+		break;
+	case LOST:
+		query_u64(out, e->lost);
+		break;
+	default:
+		as_json(out, e, NULL);
+	}
+}
+
+const struct query_table query_events = {
+	.name = "events",
+	.columns = COMMON ", event TEXT, facility TEXT, lost INTEGER, "
+			  "fields TEXT",
+	.time = TIME, .addr = QUERY_NO_COLUMN, .task = TASK,
+	.open = open_walk, .next = next_event, .column = column,
+};
+
+static const char *sql_type(const struct moca_field *f)
+{
+	if (f->kind == MOCA_FIELD_STRING || f->kind == MOCA_FIELD_ENUM ||
+	    f->shape != MOCA_FIELD_SCALAR)
+		return "TEXT";
+	return f->kind == MOCA_FIELD_FLOAT ? "REAL" : "INTEGER";
+}
+
+static int is_common(const char *name)
+{
+	static const char *const names[] = {
+		"time_ns", "task", "pid", "tid", "thread"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcasecmp(names[i], name))
+			return 1;
+	return 0;
+}
+
+/* A field of the same name as a column before it gets its number behind it. */
+static char *column_name(const struct moca_event_type *type, size_t i)
+{
+	int taken = is_common(type->fields[i].name);
+
+	for (size_t k = 0; k < i && !taken; k++)
+		taken = !strcasecmp(type->fields[k].name, type->fields[i].name);
+	return taken ? sqlite3_mprintf("%s_%d", type->fields[i].name, (int)i) :
+		       sqlite3_mprintf("%s", type->fields[i].name);
+}
+
+static char *columns_of(const struct moca_event_type *type)
+{
+	sqlite3_str *s = sqlite3_str_new(NULL);
+
+	sqlite3_str_appendall(s, COMMON);
+	for (size_t i = 0; i < type->field_count; i++) {
+		char *name = column_name(type, i);
+
+		sqlite3_str_appendf(s, ", \"%w\" %s", name ? name : "",
+				    sql_type(&type->fields[i]));
+		sqlite3_free(name);
+	}
+	return sqlite3_str_finish(s);
+}
+
+/* moca_alloc_free: what is no letter, digit or _ becomes _. */
+static char *name_of(const struct moca_event_type *type)
+{
+	char *name = sqlite3_mprintf("%s_%s", type->facility, type->name);
+
+	for (char *p = name; p && *p; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_')
+			*p = '_';
+	return name;
+}
+
+int query_event_table(struct query_table *t, const struct moca_event_type *type)
+{
+	*t = query_events;
+	t->event = type;
+	t->name = name_of(type);
+	t->columns = columns_of(type);
+	if (t->name && t->columns)
+		return 0;
+	query_event_table_free(t);
+	return -ENOMEM;
+}
+
+void query_event_table_free(struct query_table *t)
+{
+	sqlite3_free((char *)t->name);
+	sqlite3_free((char *)t->columns);
+	*t = (struct query_table){ 0 };
+}

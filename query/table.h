@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a table is made of. One struct query_table each; module.c shows them to
+ * SQLite.
+ */
+#ifndef MOCA_QUERY_TABLE_H
+#define MOCA_QUERY_TABLE_H
+
+#include <sqlite3.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <moca/reader.h>
+
+#include "query/query.h"
+
+struct moca_advice;
+struct moca_objects;
+struct moca_profile;
+struct query_keys;
+
+/* Which rows a scan needs to give. SQLite looks at all conditions itself. */
+struct query_scan {
+	struct moca_query range;	/* times as in the trace */
+	uint64_t columns;	/* that are asked for; the last bit: and all
+				   behind */
+};
+
+struct query_cursor {
+	sqlite3_vtab_cursor base;
+	struct query *q;
+	const struct query_table *table;
+	struct query_scan scan;
+	int ended;
+	sqlite3_int64 row;	/* from 0 */
+	size_t count;		/* of a table that is loaded */
+	/* Of one that is walked: */
+	struct moca_cursor *walk;
+	uint32_t task;
+	size_t at;		/* in the chunk */
+	const struct moca_chunk *chunk;
+	const struct moca_counts *counts;
+	const struct moca_change *change;
+	const struct moca_event *event;
+	struct query_keys *keys;
+	size_t taken;		/* of the task's keys, before the chunk */
+};
+
+#define QUERY_NO_COLUMN (-1)
+
+struct query_table {
+	const char *name;
+	const char *columns;	/* "time_ns INTEGER, ..." */
+	/* Columns whose conditions narrow a walk; QUERY_NO_COLUMN: none. */
+	int time, addr, task;
+	/* A table that is loaded at once: the number of rows. 0 or -errno. */
+	int (*load)(struct query *q, size_t *count);
+	/* One that is walked. open: 0 or -errno; next: 1, at the end 0, -errno */
+	int (*open)(struct query_cursor *c);
+	int (*next)(struct query_cursor *c);
+	void (*column)(struct query_cursor *c, int column,
+		       sqlite3_context *out);
+	const struct moca_event_type *event;	/* it has events of this alone */
+};
+
+struct query {
+	struct moca_trace *t;
+	uint64_t origin;
+	sqlite3 *db;
+	int failure;
+	/* Computed when a table needs it first. */
+	struct moca_objects *objects;
+	struct moca_profile *profile;
+	struct moca_advice *advice;
+	struct query_keys *keys;	/* of the last scan that asked for any */
+	struct query_table *events;	/* one for each type of events */
+	size_t event_count;
+};
+
+/* module.c: make t a table of the database. 0, -ENOMEM, or -EBADMSG: its
+ * columns are none that SQLite takes. */
+int query_add(struct query *q, const struct query_table *t);
+
+/* The tables. */
+extern const struct query_table query_accesses, query_counts, query_changes,
+	query_events, query_tasks, query_mappings, query_metadata,
+	query_certificate, query_objects, query_object_nodes, query_instances,
+	query_findings, query_checks;
+/* One of events of one type: t->event. columns is made by events.c; free() it. */
+int query_event_table(struct query_table *t, const struct moca_event_type *type);
+void query_event_table_free(struct query_table *t);
+
+/* keys.c: what accesses went to, of a window. */
+int query_keys_of(struct query *q, const struct moca_query *window,
+		  struct query_keys **out);
+void query_keys_put(struct query_keys *k);
+/* The n-th access of a task, by its index; NULL: not known. */
+const struct moca_object *query_keys_object(const struct query_keys *k,
+					    size_t task, size_t n);
+int query_need_objects(struct query *q);
+
+/* Values. What is NULL in C is NULL in SQL. */
+void query_text(sqlite3_context *out, const char *s);
+/* The same of one that lives as long as the trace. */
+void query_lasting(sqlite3_context *out, const char *s);
+void query_u64(sqlite3_context *out, uint64_t x);
+/* A time of the trace: ns since the recording began; 0: NULL. */
+void query_time(const struct query *q, sqlite3_context *out, uint64_t ns);
+void query_real(sqlite3_context *out, double x);	/* NAN: NULL */
+/* The task's pid, tid and name; column: 0, 1, 2. */
+void query_task_part(const struct query *q, sqlite3_context *out,
+		     uint32_t task, int part);
+
+#endif
