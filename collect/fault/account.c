@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collect/fault/task-clock.h"
+#include "collect/ptrace/tracee.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
@@ -76,6 +77,7 @@ void account_init(struct account *a, struct recorder *rec,
 	atomic_store(&rec->costs.native_call_ns, p->native_call_ns);
 	a->clock = clock;
 	a->reaped_ns = cost_reaped_cpu_ns();
+	a->reaped_switches = cost_reaped_switches();
 	a->idle_ns = machine_idle_ns();
 	a->idle_at_ns = moca_now_ns();
 }
@@ -164,6 +166,8 @@ static uint64_t beside(struct account *a)
 static uint64_t cold(const struct account *a)
 {
 	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS +
+	       atomic_load(&a->rec->costs.kind[COST_SWITCH].count) *
+		       COST_COLD_SWITCH_NS +
 	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS +
 	       a->alloc_events * COST_COLD_EVENT_NS;
 }
@@ -199,7 +203,8 @@ static void take_cpu(struct account *a, double program_ns)
 	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
 			    ns_of(a, COST_REPEATED) + touch_ns(a) +
 			    ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN) +
-			    a->alloc_ns + a->sweep_cpu_ns;
+			    ns_of(a, COST_SWITCH) + a->alloc_ns +
+			    a->sweep_cpu_ns;
 	double unsure = atomic_load(&a->rec->costs.unsure_ns);
 	unsigned long unseen = atomic_load(&a->rec->costs.unseen_ns);
 
@@ -405,6 +410,16 @@ void account_write(struct account *a, uint64_t ns)
 	cost_add(&a->rec->costs, COST_WRITE, 1, ns);
 }
 
+/* Those of stops, and of the calls that tasks ran for us, have their price. */
+static void take_switches(struct account *a)
+{
+	uint64_t n = estimate_since(cost_reaped_switches(), a->reaped_switches);
+
+	n = estimate_since(n, atomic_load(&a->rec->costs.stops) +
+				      tracee_rounds());
+	set(a, COST_SWITCH, n, n * COST_SWITCH_NS);
+}
+
 void account_end(struct account *a)
 {
 	uint64_t ended = atomic_load(&a->rec->ended_ns), now = moca_now_ns(), cpu;
@@ -420,11 +435,13 @@ void account_end(struct account *a)
 	}
 	account_window(a, &none);
 	/* Attached, its parent waits for it. */
+	if (!ended || a->rec->attach)
+		return;
+	take_switches(a);
 	cpu = estimate_since(cost_reaped_cpu_ns(), a->reaped_ns);
-	if (ended && !a->rec->attach && cpu > a->program_cpu_ns) {
+	if (cpu > a->program_cpu_ns)
 		a->program_cpu_ns = cpu;
-		take_cpu(a, cpu);
-	}
+	take_cpu(a, a->program_cpu_ns);
 }
 
 double account_slowdown(const struct account *a)

@@ -28,6 +28,7 @@ struct account {
 	struct control control;
 	struct task_clock *clock;
 	uint64_t reaped_ns;	/* CPU time of children, before the program */
+	uint64_t reaped_switches;	/* the same of their switches */
 	uint64_t program_cpu_ns;	/* as of the last window */
 	uint64_t beside_ns;
 	uint64_t idle_ns, idle_at_ns;	/* when it was looked at last */

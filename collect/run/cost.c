@@ -27,6 +27,7 @@ static const struct {
 	[COST_FREE] = { "free", "ranges of memory given back" },
 	[COST_COPIED] = { "copied", "first touches of copied pages" },
 	[COST_AGAIN] = { "again", "writes after reads" },
+	[COST_SWITCH] = { "switch", "switches of tasks" },
 	[COST_BUSY] = { "busy", "faults' waits for a CPU" },
 	[COST_TRANSLATE] = { "translate", "pieces of code translated" },
 	[COST_COUNT] = { "counting", "loads and stores counted, at least" },
@@ -145,4 +146,13 @@ uint64_t cost_reaped_cpu_ns(void)
 		return 0;
 	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000ull +
 	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000ull;
+}
+
+uint64_t cost_reaped_switches(void)
+{
+	struct rusage ru;
+
+	if (getrusage(RUSAGE_CHILDREN, &ru))
+		return 0;
+	return (uint64_t)ru.ru_nvcsw + (uint64_t)ru.ru_nivcsw;
 }

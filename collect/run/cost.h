@@ -32,6 +32,8 @@ enum cost_kind {
 	COST_TOUCH,	/* first touches: what they take more than natively */
 	COST_COPIED,	/* first touches of pages that a fork or an exec filled */
 	COST_AGAIN,	/* writes after reads: their samples */
+	COST_SWITCH,	/* tasks that gave their CPU up: perf's events go and
+			   come back */
 	COST_BUSY,	/* what faults took longer as tasks waited for a CPU */
 	COST_TRANSLATE,	/* exact mode: code translated, in the program */
 	COST_COUNT,	/* exact mode: accesses counted, at the least price */
@@ -55,6 +57,13 @@ enum cost_kind {
 #define COST_PRELOAD_NS 400000
 #define COST_FORK_NS 190000
 #define COST_THREAD_NS 24000
+/*
+ * A task that gives its CPU up and gets it back: perf's events leave it and come
+ * back. CPU time; as little on a CPU that others use meanwhile, and up to so much
+ * more on one that was idle.
+ */
+#define COST_SWITCH_NS 700
+#define COST_COLD_SWITCH_NS 2800
 
 /*
  * What a task may take more once it goes on from a stop, in CPU time: its caches
@@ -168,5 +177,7 @@ void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
  * clock leaves a thread before its end: 20 to 50 us of each.
  */
 uint64_t cost_reaped_cpu_ns(void);
+/* How often they gave their CPU up, or it was taken. */
+uint64_t cost_reaped_switches(void);
 
 #endif

@@ -184,6 +184,25 @@ static void pauses(long n)
 	free(p);
 }
 
+/* Two processes that wait for each other, n times. */
+static void switches(long n)
+{
+	int there[2], back[2];
+	char c = 0;
+
+	if (pipe(there) || pipe(back))
+		exit(1);
+	if (!fork()) {
+		while (n-- && read(there[0], &c, 1) == 1 &&
+		       write(back[1], &c, 1) == 1)
+			;
+		_exit(0);
+	}
+	while (n-- && write(there[1], &c, 1) == 1 && read(back[0], &c, 1) == 1)
+		;
+	wait(NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(long n);
@@ -191,7 +210,7 @@ static const struct {
 	{ "live", live },	{ "brief", brief },   { "forks", forks },
 	{ "locked", locked },	{ "arrays", arrays }, { "small", small },
 	{ "recursion", recursion }, { "maps", maps }, { "discard", discard },
-	{ "pauses", pauses },
+	{ "pauses", pauses },	{ "switches", switches },
 };
 
 int main(int argc, char **argv)
