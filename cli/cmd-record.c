@@ -38,6 +38,7 @@ struct extra {
 	struct string_list include, exclude;
 	const char *on_error;
 	const char *out, *err;
+	const char *sample;
 	uint64_t pid;
 	int no_zap;
 	int no_allocs;
@@ -91,7 +92,27 @@ static const char *only_pages(const struct moca_record_options *o,
 	       o->budget != NOT_GIVEN ? "--budget" :
 	       x->hz != NOT_GIVEN_HZ ? "--rate" :
 	       o->credit_ns != NOT_GIVEN_NS ? "--credit" :
-	       o->interval_ns ? "--interval" : NULL;
+	       o->interval_ns ? "--interval" : x->sample ? "--sample" : NULL;
+}
+
+/* 1, or 1/N for a power of two up to 4096, as a level. -EINVAL after a message. */
+static int parse_sample(const char *share, unsigned int *level)
+{
+	char *end = NULL;
+	unsigned long n = 0;
+
+	*level = 0;
+	if (!share || !strcmp(share, "1"))
+		return 0;
+	if (!strncmp(share, "1/", 2) && share[2] >= '0' && share[2] <= '9')
+		n = strtoul(share + 2, &end, 10);
+	if (!end || *end || !n || n > 4096 || n & (n - 1)) {
+		moca_error("--sample takes 1 (all memory), or 1/2, 1/4, 1/8 and "
+			   "so on to 1/4096, not %s", share);
+		return -EINVAL;
+	}
+	*level = (unsigned int)__builtin_ctzl(n);
+	return 0;
 }
 
 static int check_exact(const struct moca_record_options *o,
@@ -184,8 +205,13 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--min-size must be 1 at least");
 		return -EINVAL;
 	}
-	if (agent_check(&x->agent))
+	if (agent_check(&x->agent) || parse_sample(x->sample, &o->sample_level))
 		return -EINVAL;
+	if (o->sample_level && x->via && !strcmp(x->via, "kernel")) {
+		moca_error("--sample does not go with --via kernel: the module "
+			   "looks at all pages; --via user takes samples");
+		return -EINVAL;
+	}
 	if (x->pid && objects) {
 		moca_error("--object does not go with -p: a running process "
 			   "is recorded without its allocations");
@@ -202,13 +228,17 @@ static int check(struct moca_record_options *o, const struct extra *x,
  * Which what the user asked for and what is there decide. NULL: not as asked,
  * after a message.
  */
-static const struct way *choose_way(const struct extra *x)
+static const struct way *choose_way(const struct moca_record_options *o,
+				    const struct extra *x)
 {
 	struct moca_kernel_check c;
 	int must = x->via && !strcmp(x->via, "kernel");
 
 	if (x->via && strcmp(x->via, "auto") && !must)
 		return find_way(x->via);
+	/* The module has no samples. */
+	if (o->sample_level)
+		return find_way("user");
 	moca_kernel_try(&c, (pid_t)x->pid);
 	if (c.state == MOCA_KERNEL_READY)
 		return find_way("kernel");
@@ -260,8 +290,9 @@ static void settle(struct moca_record_options *o, struct extra *x)
 
 static int run(struct moca_record_options *o, struct extra *x)
 {
-	const struct way *way = x->exact ? NULL : choose_way(x);
+	const struct way *way = x->exact ? NULL : choose_way(o, x);
 
+	record_own();
 	if (!way && !x->exact)
 		return EXIT_RECORD;
 	if (way && !way->credits) {
@@ -309,14 +340,15 @@ int cmd_record(int argc, char **argv)
 		OPT_CREDIT(0, "credit", &o.credit_ns,
 			   "what it may take beyond the budget, so that short "
 			   "runs are seen well (default: 200ms; 0 with --interval)"),
+		OPT_STRING(0, "sample", &x.sample, "SHARE", "look again at a "
+			   "share of large memory, to 1/4096 (default: 1, all)"),
 		OPT_SIZE(0, "max-size", &o.max_size,
 			 "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children,
 			 "leave the first program alone, trace its children"),
 		OPT_LIST(0, "include", &x.include, "NAME",
 			 "trace only programs of this name (repeatable)"),
-		OPT_LIST(0, "exclude", &x.exclude, "NAME",
-			 "do not trace programs of this name (repeatable)"),
+		OPT_LIST(0, "exclude", &x.exclude, "NAME", "do not trace these (repeatable)"),
 		OPT_FLAG(0, "stack", &o.stack, "observe writes to main threads' stacks again, too"),
 		OPT_UINT('p', "pid", &x.pid, "PID",
 			 "attach to a running process; ^C ends the recording "
@@ -385,6 +417,5 @@ int cmd_record(int argc, char **argv)
 	settle(&o, &x);
 	o.argv = argv + first;
 	o.companion = &companion;
-	record_own();
 	return run(&o, &x);
 }

@@ -84,6 +84,8 @@ struct collector {
 	uint64_t repeated;
 	uint64_t samples;
 	struct pollfd *polls;	/* one per ring, and two */
+	int sweeping;		/* address spaces are in use */
+	struct message *gone;	/* MSG_SPACE_END of some, meanwhile */
 };
 
 static struct sampled_task *find_task(struct collector *c, pid_t tid)
@@ -233,22 +235,31 @@ static int on_memfd(struct mm *mm, uint64_t addr)
 	return ret;
 }
 
-static enum page_fault see(struct collector *c, struct sampled_task *t, uint64_t addr)
-{
-	struct mm *mm = t->mm;
+/* What a fault is, and what its record stands for. */
+struct seen {
 	enum page_fault fault;
+	uint16_t weight;
+	int ours;		/* the last sweep let the page go */
+};
 
-	if (!mm)
-		return PAGE_TOUCHED;
-	if (!mm->pages)
+static struct seen see(struct sampled_task *t, uint64_t addr)
+{
+	struct seen s = { PAGE_TOUCHED, 1, 1 };
+	struct mm *mm = t->mm;
+
+	if (mm && !mm->pages)
 		mm->pages = pageset_new();
-	fault = mm->pages ? pageset_fault(mm->pages, addr) : PAGE_TOUCHED;
-	return fault == PAGE_UNSHARED && !on_memfd(mm, addr) ? PAGE_AGAIN :
-							       fault;
+	if (!mm || !mm->pages)
+		return s;
+	s.fault = pageset_fault(mm->pages, addr);
+	s.weight = pageset_weigh(mm->pages, addr, s.fault, &s.ours);
+	if (s.fault == PAGE_UNSHARED && !on_memfd(mm, addr))
+		s.fault = PAGE_AGAIN;
+	return s;
 }
 
 static void append(struct collector *c, struct sampled_task *t,
-		   const struct sample *s)
+		   const struct sample *s, uint16_t weight)
 {
 	struct moca_access *a;
 
@@ -267,7 +278,7 @@ static void append(struct collector *c, struct sampled_task *t,
 	a->node = MOCA_NODE_UNKNOWN;
 	a->type = s->type;
 	a->mode = s->mode;
-	a->weight = 1;
+	a->weight = weight;
 	if (t->count >= TASK_RECORDS && t->known)
 		write_task(c, t, s->time_ns, 1);
 	else if (!(c->buffered % SIZE_RECORDS))
@@ -292,6 +303,7 @@ static void on_sample(struct collector *c, struct sample *s)
 {
 	struct sampled_task *t = find_task(c, s->tid);
 	enum page_fault fault;
+	struct seen seen;
 
 	if (!t || t->ignore || s->addr >= USER_END ||
 	    (s->addr >= STUB_BASE && s->addr < STUB_BASE + STUB_SIZE))
@@ -300,16 +312,17 @@ static void on_sample(struct collector *c, struct sample *s)
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
 		s->type = type_of(c, t, s);
-	fault = see(c, t, s->addr);
+	seen = see(t, s->addr);
+	fault = seen.fault;
 	t->faults[fault]++;
-	if (fault == PAGE_REPEATED)
+	if (seen.ours && fault == PAGE_REPEATED)
 		t->mm->repeated++;
-	else if (fault == PAGE_AGAIN || fault == PAGE_UNSHARED)
+	else if (seen.ours && (fault == PAGE_AGAIN || fault == PAGE_UNSHARED))
 		t->mm->again++;
 	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN)
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
-	append(c, t, s);
+	append(c, t, s, seen.weight);
 }
 
 /* The kernel does not say whose samples it lost: everybody on that CPU. */
@@ -404,7 +417,8 @@ static void on_task(struct collector *c, const struct message *m)
 		/* Samples that were here first. */
 		t->mm = mm;
 		for (size_t i = 0; i < t->count; i++)
-			see(c, t, t->recs[i].addr);
+			t->recs[i].weight =
+				see(t, t->recs[i].addr).weight;
 	}
 	t->mm = mm;
 	if (mm && t->tid != t->pid)
@@ -544,6 +558,11 @@ static void on_message(struct collector *c, struct message *m)
 		certify_witness(c->blind, m);
 		break;
 	case MSG_SPACE_END:
+		if (c->sweeping) {
+			m->next = c->gone;
+			c->gone = m;
+			return;
+		}
 		forget_mm(c, mm);
 		break;
 	}
@@ -600,23 +619,40 @@ static void cut(struct collector *c)
 	c->begin_ns = now;
 }
 
+/* The pump that a sweep makes between its slices frees none that it has listed. */
+static uint64_t let_go(struct collector *c, unsigned int level)
+{
+	struct message *m;
+	uint64_t pages;
+
+	c->sweeping = 1;
+	pages = sweep_all(c->rec, c, level);
+	c->sweeping = 0;
+	while ((m = c->gone)) {
+		c->gone = m->next;
+		on_message(c, m);
+	}
+	return pages;
+}
+
 static void sweep(struct collector *c, double expected)
 {
+	unsigned int level = c->rec->opt->sample_level;
 	uint64_t before, after, pages, cpu;
 
 	cut(c);
 	pace_learn(c->rec);
 	cpu = pace_zappers_cpu_ns(c->rec);
 	before = moca_now_ns();
-	pages = sweep_all(c->rec, c);
+	pages = let_go(c, level);
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();
 	account_sweep(&c->account, before, after - before,
 		      estimate_since(pace_zappers_cpu_ns(c->rec), cpu),
 		      expected);
-	moca_debug("interval %lu: %lu pages let go in %.1f ms", c->interval,
-		   pages, (after - before) / 1e6);
+	moca_debug("interval %lu: %lu pages let go in %.1f ms, level %u",
+		   c->interval, pages, (after - before) / 1e6, level);
 }
 
 static void halt(void *arg)
@@ -709,7 +745,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 		    now >= at) {
 			if (account_due(&c->account))
 				account(c);
-			pages = sweep_expected(rec);
+			pages = sweep_expected(rec, rec->opt->sample_level);
 			if (pace_due(&c->account, now, pages))
 				sweep(c, pages);
 		}

@@ -54,9 +54,13 @@ uint64_t collector_room(const struct collector *c);
 void sweep_prepare(struct recorder *rec, uint64_t now_ns);
 /* sweep.c: have what forks froze thawed, where that is possible by now. */
 void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
-/* sweep.c: zap everything once. Returns the number of pages let go. */
-uint64_t sweep_all(struct recorder *rec, struct collector *c);
-/* sweep.c: pages that a sweep would let go, times the chance to come back. */
-double sweep_expected(struct recorder *rec);
+/*
+ * sweep.c: zap everything once, or a 2^-level of it (sample.h). Returns the number
+ * of pages let go.
+ */
+uint64_t sweep_all(struct recorder *rec, struct collector *c,
+		   unsigned int level);
+/* sweep.c: pages that such a sweep would let go, times the chance to come back. */
+double sweep_expected(struct recorder *rec, unsigned int level);
 
 #endif

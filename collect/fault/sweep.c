@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A sweep: all page-table entries of all traced memory are thrown away, in
- * slices that are bounded by the room in the rings.
+ * A sweep: the page-table entries of all traced memory, or of a sample of it
+ * (sample.h), are thrown away, in slices that are bounded by the room in the
+ * rings.
  */
 #include <errno.h>
 #include <linux/userfaultfd.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +15,10 @@
 #include "collect/fault/collector.h"
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/sample.h"
 #include "collect/fault/zap.h"
 #include "collect/run/pageset.h"
+#include "lib/base/stripe.h"
 #include "lib/base/vec.h"
 
 /* Pages let go under one hold of mm->lock. */
@@ -24,20 +28,18 @@
 /* A request for a zapper that was not heard is made again. */
 #define ASK_AGAIN_NS 100000000ull
 
-/* The blocks of an address space that have something to zap, in order. */
-struct block_list {
-	struct page_block **items;
-	size_t count, room;
-};
-
-static void collect_block(struct page_block *b, void *arg)
+static void collect_any(struct page_block *b, void *arg)
 {
 	struct block_list *l = arg;
 
-	if (!b->present)
-		return;
 	if (!moca_vec_fit(l->items, l->room, l->count + 1))
 		l->items[l->count++] = b;
+}
+
+static void collect_block(struct page_block *b, void *arg)
+{
+	if (b->present)
+		collect_any(b, arg);
 }
 
 static int by_number(const void *a, const void *b)
@@ -48,12 +50,14 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static struct block_list list_blocks(struct mm *mm)
+/* What has something to zap, or all: of what was populated nothing is known. */
+static struct block_list list_blocks(struct mm *mm, int all)
 {
 	struct block_list l = { 0 };
 
 	if (mm->pages)
-		pageset_walk(mm->pages, 0, USER_END, collect_block, &l);
+		pageset_walk(mm->pages, 0, USER_END,
+			     all ? collect_any : collect_block, &l);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), by_number);
 	return l;
@@ -65,6 +69,8 @@ struct slice {
 	uint64_t pages;
 	size_t block;		/* next of the list */
 	uint64_t limit;
+	unsigned int level;
+	uint64_t key;		/* moca_stripe_key */
 };
 
 static void put_range(struct mm *mm, struct slice *s, uint64_t start,
@@ -103,13 +109,6 @@ static void protect_block(struct mm *mm, const struct region *r, uint64_t base)
 		end < r->end ? end : r->end);
 }
 
-/* Of what is left out, first touches alone are seen. */
-static int is_watched(const struct mm *mm, const struct region *r)
-{
-	return r->kind != REGION_STACK && r->kind != REGION_UNSEEN &&
-	       (r->kind != REGION_PRIVATE || mm->wp_async);
-}
-
 /* Nothing of r is let go: nothing of it will come back. */
 static void forget_present(const struct block_list *l, struct slice *s,
 			   const struct region *r)
@@ -119,8 +118,10 @@ static void forget_present(const struct block_list *l, struct slice *s,
 
 		if ((b->number + 1) << BLOCK_SHIFT > r->end)
 			break;
-		if (b->number << BLOCK_SHIFT >= r->start)
+		if (b->number << BLOCK_SHIFT >= r->start) {
 			b->present = 0;
+			memset(b->faults, 0, sizeof(b->faults));
+		}
 	}
 }
 
@@ -138,7 +139,7 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 
 		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
 			return 0;
-		if (!is_watched(mm, &r))
+		if (!sample_is_watched(mm, &r))
 			continue;
 		if (r.kind == REGION_FROZEN) {
 			forget_present(l, s, &r);
@@ -175,6 +176,77 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 	return 1;
 }
 
+static int is_known(const struct page_block *b, unsigned int stripe,
+		    uint64_t mask)
+{
+	return ((b->seen[stripe] | b->prefilled[stripe] | b->exists[stripe]) &
+		mask) != 0;
+}
+
+/* Of one block of region r, behind `at`, what the sample has. */
+static void gather_block(struct mm *mm, struct slice *s, const struct region *r,
+			 struct page_block *b, uint64_t at)
+{
+	uint64_t base = b->number << BLOCK_SHIFT;
+
+	for (unsigned int w = 0; w < BLOCK_WORDS; w++) {
+		uint64_t start = base + ((uint64_t)w << MOCA_STRIPE_SHIFT);
+		uint64_t end = start + MOCA_STRIPE_BYTES;
+		uint64_t mask = pageset_mask(b, w, at, r->end);
+
+		if (!mask || !is_known(b, w, mask) ||
+		    (b->large >> w & 1 && moca_stripe_rank(start, s->key) < s->level))
+			continue;
+		s->pages += pageset_let_go(mm->pages, b, w, mask);
+		start = start < at ? at : start;
+		end = end > r->end ? r->end : end;
+		if (r->kind == REGION_PRIVATE)
+			protect(mm, start, end);
+		else
+			put_range(mm, s, start, end);
+	}
+}
+
+/* As gather, of a sample. l has all blocks. */
+static int gather_sample(struct mm *mm, const struct block_list *l,
+			 struct slice *s, uint64_t *pos)
+{
+	struct region r;
+
+	while (1) {
+		uint64_t at = *pos;
+
+		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
+			return 0;
+		if (!sample_is_watched(mm, &r))
+			continue;
+		if (r.kind == REGION_FROZEN) {
+			forget_present(l, s, &r);
+			continue;
+		}
+		if (at < r.start)
+			at = r.start;
+		while (s->block < l->count &&
+		       (l->items[s->block]->number + 1) << BLOCK_SHIFT <= at)
+			s->block++;
+		for (; s->block < l->count; s->block++) {
+			struct page_block *b = l->items[s->block];
+			uint64_t base = b->number << BLOCK_SHIFT;
+
+			if (base >= r.end)
+				break;
+			if (s->ranges + BLOCK_WORDS >= STUB_ZAP_MAX ||
+			    (s->pages && s->pages + b->present > s->limit)) {
+				*pos = base > at ? base : at;
+				return 1;
+			}
+			gather_block(mm, s, &r, b, at);
+			if (base + (1ull << BLOCK_SHIFT) > r.end)
+				break;	/* shared with the next region */
+		}
+	}
+}
+
 /* Main thread's stack: cannot be zapped, but its writes can be seen. */
 static void protect_stack(struct recorder *rec, struct mm *mm)
 {
@@ -189,13 +261,17 @@ static void protect_stack(struct recorder *rec, struct mm *mm)
 }
 
 static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
-			 struct mm *mm)
+			 struct mm *mm, unsigned int level)
 {
-	struct block_list l = list_blocks(mm);
+	struct block_list l = list_blocks(mm, level != 0);
 	uint64_t pos = 0, total = 0;
-	struct slice s = { 0 };
+	struct slice s = { .level = level };
 	int more = 1;
 
+	if (mm->pages) {
+		pageset_sweep(mm->pages, (uint16_t)(1u << level));
+		s.key = moca_stripe_key(mm->space.id, pageset_sweeps(mm->pages));
+	}
 	while (more) {
 		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
 
@@ -211,8 +287,11 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 		if (!pos) {
 			protect_stack(rec, mm);
 			freeze_protect(mm);
+			if (level)
+				sample_classify(mm, &l);
 		}
-		more = gather(mm, &l, &s, &pos);
+		more = level ? gather_sample(mm, &l, &s, &pos) :
+			       gather(mm, &l, &s, &pos);
 		if (s.ranges && zap_run(mm, s.ranges))
 			more = 0;
 		pthread_mutex_unlock(&mm->lock);
@@ -289,14 +368,27 @@ static struct mm **list_mms(struct recorder *rec, size_t *count)
 	return list;
 }
 
-uint64_t sweep_all(struct recorder *rec, struct collector *c)
+/*
+ * What is in the page tables of a process when it is attached to has no record: it
+ * is let go once before samples are taken.
+ */
+static unsigned int level_of(const struct recorder *rec, const struct mm *mm,
+			     unsigned int level)
+{
+	return rec->attach && (!mm->pages || !pageset_sweeps(mm->pages)) ? 0 :
+									 level;
+}
+
+uint64_t sweep_all(struct recorder *rec, struct collector *c,
+		   unsigned int level)
 {
 	size_t n;
 	struct mm **mms = list_mms(rec, &n);
 	uint64_t pages, total = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		pages = sweep_mm(rec, c, mms[i]);
+		pages = sweep_mm(rec, c, mms[i],
+				 level_of(rec, mms[i], level));
 		mms[i]->zapped = pages;
 		total += pages;
 	}
@@ -304,24 +396,40 @@ uint64_t sweep_all(struct recorder *rec, struct collector *c)
 	return total;
 }
 
+/* Pages that a sweep would let go: of all stripes, of those let go whole. */
+struct expected {
+	uint64_t all, whole;
+};
+
 static void add_present(struct page_block *b, void *arg)
 {
-	*(uint64_t *)arg += b->present;
+	struct expected *e = arg;
+
+	e->all += b->present;
+	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
+		if (!(b->large >> w & 1))
+			e->whole += b->faults[w];
 }
 
-double sweep_expected(struct recorder *rec)
+double sweep_expected(struct recorder *rec, unsigned int level)
 {
 	size_t n;
 	struct mm **mms = list_mms(rec, &n);
 	double total = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t present = 0;
+		struct expected e = { 0 };
 
 		if (mms[i]->state != MM_MOVED || !mms[i]->pages)
 			continue;
-		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &present);
-		total += present * mms[i]->refault;
+		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &e);
+		/* What came since the last sweep is not classified yet. */
+		if (e.whole > SAMPLE_WHOLE_ALL)
+			e.whole = SAMPLE_WHOLE_ALL;
+		if (e.whole > e.all)
+			e.whole = e.all;
+		total += (e.whole + ldexp(e.all - e.whole, -(int)level)) *
+			 mms[i]->refault;
 	}
 	free(mms);
 	return total;

@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/stripe.h"
+
 #define BLOCK_BYTES (1ull << BLOCK_SHIFT)
+
+_Static_assert(MOCA_STRIPE_BYTES == 64 << 12, "a word of a block is a stripe");
 
 struct pageset {
 	struct page_block **buckets;
 	size_t size;		/* a power of two */
 	size_t count;
 	struct page_block *last;	/* the one asked for last */
+	uint32_t sweep;		/* the number of the last one */
+	uint16_t weight;	/* of a page of its sample */
 };
 
 struct pageset *pageset_new(void)
@@ -111,6 +117,8 @@ int pageset_see(struct pageset *s, uint64_t addr)
 		return 0;
 	if (b->present < BLOCK_PAGES)
 		b->present++;
+	if (b->faults[p / 64] < 64)
+		b->faults[p / 64]++;
 	if (b->seen[p / 64] & bit)
 		return 0;
 	b->seen[p / 64] |= bit;
@@ -144,6 +152,83 @@ void pageset_zapped(struct page_block *b)
 	b->present = 0;
 	memset(b->faulted, 0, sizeof(b->faulted));
 	memset(b->fresh, 0, sizeof(b->fresh));
+	memset(b->faults, 0, sizeof(b->faults));
+}
+
+void pageset_sweep(struct pageset *s, uint16_t weight)
+{
+	s->sweep++;
+	s->weight = weight;
+}
+
+uint32_t pageset_sweeps(const struct pageset *s)
+{
+	return s->sweep;
+}
+
+/* What is known of the last sweep, not of one before it. */
+static void renew(const struct pageset *s, struct page_block *b)
+{
+	if (b->sweep == s->sweep)
+		return;
+	b->sweep = s->sweep;
+	memset(b->gone, 0, sizeof(b->gone));
+	memset(b->recent, 0, sizeof(b->recent));
+}
+
+unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
+			    unsigned int stripe, uint64_t mask)
+{
+	unsigned int faults = b->faults[stripe], left;
+
+	renew(s, b);
+	b->gone[stripe] |= b->faulted[stripe] & mask;
+	b->faulted[stripe] &= ~mask;
+	b->fresh[stripe] &= ~mask;
+	left = (unsigned int)__builtin_popcountll(b->faulted[stripe]);
+	b->faults[stripe] = (uint8_t)(left < faults ? left : faults);
+	b->present = 0;
+	for (int i = 0; i < BLOCK_WORDS; i++)
+		b->present += b->faults[i];
+	return faults - b->faults[stripe];
+}
+
+uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
+		      uint64_t start, uint64_t end)
+{
+	uint64_t base = (b->number << BLOCK_SHIFT) +
+			((uint64_t)stripe << MOCA_STRIPE_SHIFT);
+	uint64_t last = base + (MOCA_STRIPE_BYTES), mask = ~0ull;
+
+	if (start >= last || end <= base)
+		return 0;
+	if (start > base)
+		mask <<= (start - base) >> 12;
+	if (end < last)
+		mask &= ~0ull >> ((last - end) >> 12);
+	return mask;
+}
+
+uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
+		       int *ours)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+	unsigned int p = page_of(addr), w = p / 64;
+	uint64_t bit = 1ull << (p % 64), before;
+	int later = f == PAGE_AGAIN || f == PAGE_UNSHARED;
+
+	*ours = 1;
+	if (s->weight <= 1 || !b)
+		return 1;
+	renew(s, b);
+	before = b->recent[w] & bit;
+	b->recent[w] |= bit;
+	*ours = (b->gone[w] & bit) != 0;
+	if (!(b->large >> w & 1))
+		return 1;
+	if (*ours)
+		return s->weight;
+	return !later || before;
 }
 
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
@@ -256,6 +341,8 @@ static void clear_block(struct page_block *b, void *arg)
 		memset(b->seen, 0, sizeof(b->seen));
 		memset(b->prefilled, 0, sizeof(b->prefilled));
 		pageset_zapped(b);
+		memset(b->gone, 0, sizeof(b->gone));
+		memset(b->recent, 0, sizeof(b->recent));
 		free(b->nodes);
 		b->nodes = NULL;
 		memset(b->exists, 0, sizeof(b->exists));
@@ -271,6 +358,8 @@ static void clear_block(struct page_block *b, void *arg)
 		b->prefilled[p / 64] &= ~bit;
 		b->faulted[p / 64] &= ~bit;
 		b->fresh[p / 64] &= ~bit;
+		b->gone[p / 64] &= ~bit;
+		b->recent[p / 64] &= ~bit;
 		if (b->nodes)
 			b->nodes[p] = 0;
 		b->exists[p / 64] &= ~bit;

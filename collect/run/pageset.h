@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 6 bits each.
+ * the pages that were touched, at 8 bits each.
  */
 #ifndef MOCA_RUN_PAGESET_H
 #define MOCA_RUN_PAGESET_H
@@ -12,6 +12,7 @@
 #define BLOCK_SHIFT 21
 #define BLOCK_PAGES 512
 #define BLOCK_WORDS (BLOCK_PAGES / 64)
+/* A word is a stripe of lib/base/stripe.h: what a sweep lets go or leaves as a whole. */
 
 struct page_block {
 	struct page_block *next;	/* of the same bucket */
@@ -24,6 +25,13 @@ struct page_block {
 	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
 				   NULL: of no page */
 	uint64_t exists[BLOCK_WORDS];	/* the page tables have it */
+	/* Of sweeps that let go a sample. gone and recent are of the sweep that
+	   is named, and empty in any later one. */
+	uint32_t sweep;
+	uint8_t large;		/* a bit for each stripe: it is sampled */
+	uint8_t faults[BLOCK_WORDS];	/* as present, of a stripe */
+	uint64_t gone[BLOCK_WORDS];	/* had an entry, which the sweep let go */
+	uint64_t recent[BLOCK_WORDS];	/* faulted since the sweep */
 };
 
 struct pageset;
@@ -51,6 +59,28 @@ enum page_fault {
 enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
 /* A block is zapped: its present, faulted and fresh begin anew. */
 void pageset_zapped(struct page_block *b);
+
+/* A sweep begins. A page that its sample has stands for `weight` pages. */
+void pageset_sweep(struct pageset *s, uint16_t weight);
+/* The number of the last one; 0: there was none. */
+uint32_t pageset_sweeps(const struct pageset *s);
+/*
+ * The pages of `mask` in a stripe of b are zapped. Returns how many faults they
+ * had since they were zapped last, to 64.
+ */
+unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
+			    unsigned int stripe, uint64_t mask);
+/* All pages of the block that a stripe has in [start, end). */
+uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
+		      uint64_t start, uint64_t end);
+/*
+ * What a fault stands for, f being what pageset_fault said of it: `weight`, for
+ * a page that had an entry, of which the last sweep let go a sample; 1, for a
+ * page whose fault had to come, as it had no entry or is not sampled; 0, for a
+ * write to a page that was not let go. *ours: it was let go by the last sweep.
+ */
+uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
+		       int *ours);
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
 void pageset_exists(struct pageset *s, uint64_t start, uint64_t end);
 

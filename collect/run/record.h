@@ -67,6 +67,7 @@ struct moca_record_options {
 	int stack;		/* observe again the main threads' stacks */
 	uint64_t rate_period_ns;	/* tell the faults of sweeps by this; 0 = no */
 	int zap;		/* 0 = real faults only */
+	unsigned int sample_level;	/* sweeps let go 2^-level of memory */
 	int stop_on_error;	/* end the program when recording fails */
 	int tracepoints;	/* take read or write from the error code */
 	int quiet;

@@ -32,11 +32,12 @@ enum moca_access_mode {
 
 /*
  * How many records a record stands for. Where memory is large, the sweep that begins
- * an interval lets go a sample of it: of mappings of 1 MiB and more a share 2^-k of
- * their stripes (doc/format.md, "Weights"). Then a record of a sampled page weighs
- * 2^k, and one of a page outside of the sample 0: a first touch, which counts for
- * sets of pages and in no sum of accesses. All else weighs 1. The sum of weights
- * estimates, without bias, how many records full sweeps would have given.
+ * an interval lets go a sample of it (doc/format.md, "Weights"): a record of a page
+ * that had an entry, and lost it to the sample of level k, weighs 2^k. A write to a
+ * page that was left and had been read only weighs 0: it counts for sets of pages and
+ * in no sum of accesses. All else weighs 1, such as a first touch, which always
+ * shows. The sum of weights estimates, without bias, how many records full sweeps
+ * would have given.
  */
 #define MOCA_WEIGHT_MAX 4096u
 

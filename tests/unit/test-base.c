@@ -5,12 +5,10 @@
 #include "lib/base/proc.h"
 #include "lib/base/shell.h"
 #include "lib/base/strings.h"
-#include "lib/base/stripe.h"
 #include "lib/base/vec.h"
 #include "tests/unit/trace-util.h"
 
 #include <elf.h>
-#include <math.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -423,32 +421,6 @@ static int maps_lines(void)
 	return 0;
 }
 
-/* Of neighbouring stripes and of ones far apart, a share 2^-k has rank k or more. */
-static int stripe_ranks(void)
-{
-	static const uint64_t steps[] = { MOCA_STRIPE_BYTES,
-					  MOCA_STRIPE_BYTES << 3, 1ull << 30 };
-	unsigned n[MOCA_STRIPE_RANK_MAX + 1], r, above;
-	uint64_t at = 0x7f0000000000;
-	size_t i, k;
-
-	CHECK(moca_stripe_rank(at) == moca_stripe_rank(at + 0x3ffff));
-	for (k = 0; k < sizeof(steps) / sizeof(*steps); k++) {
-		memset(n, 0, sizeof(n));
-		for (i = 0; i < 1 << 16; i++) {
-			r = moca_stripe_rank(at + i * steps[k]);
-			CHECK(r <= MOCA_STRIPE_RANK_MAX);
-			n[r]++;
-		}
-		for (above = 0, r = MOCA_STRIPE_RANK_MAX + 1; r--;) {
-			above += n[r];
-			CHECK(fabs(above - 65536.0 / (1u << r)) <=
-			      4 * sqrt(65536.0 / (1u << r)));
-		}
-	}
-	return 0;
-}
-
 static int maps_own(void)
 {
 	char buf[MOCA_MAPS_BUF];
@@ -482,7 +454,6 @@ int main(void)
 	run("proc: status", proc_status);
 	run("proc: stat, whatever the name", proc_stat);
 	run("proc: auxiliary vector", proc_auxv);
-	run("stripes: so many of each rank", stripe_ranks);
 	run("maps: lines of any length, read in any pieces", maps_lines);
 	run("maps: a process's own", maps_own);
 	return failures != 0;

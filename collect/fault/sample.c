@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/sample.h"
+
+#include "collect/run/pageset.h"
+
+int sample_is_watched(const struct mm *mm, const struct region *r)
+{
+	/* Of what is left out, first touches alone are seen. */
+	return r->kind != REGION_STACK && r->kind != REGION_UNSEEN &&
+	       (r->kind != REGION_PRIVATE || mm->wp_async);
+}
+
+/* Blocks without a gap, as far as they are of one region. */
+struct clump {
+	uint64_t start, end;
+	size_t first, last;	/* of the list */
+	uint64_t pages;		/* that were touched */
+};
+
+struct walk {
+	struct mm *mm;
+	const struct block_list *l;
+	struct region r;
+	uint64_t pos;		/* behind r */
+	size_t at;		/* the block to be looked at next */
+	int within;		/* r has more of them */
+};
+
+static uint64_t count_pages(const struct page_block *b, uint64_t start,
+			    uint64_t end)
+{
+	uint64_t n = 0;
+
+	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
+		n += (uint64_t)__builtin_popcountll(
+			b->seen[w] & pageset_mask(b, w, start, end));
+	return n;
+}
+
+/* The next region that has a block. */
+static int next_region(struct walk *w)
+{
+	const struct block_list *l = w->l;
+
+	while (moca_regions_next(&w->mm->regions, &w->pos, USER_END, &w->r)) {
+		if (!sample_is_watched(w->mm, &w->r) ||
+		    w->r.kind == REGION_FROZEN)
+			continue;
+		while (w->at < l->count &&
+		       (l->items[w->at]->number + 1) << BLOCK_SHIFT <=
+			       w->r.start)
+			w->at++;
+		if (w->at == l->count)
+			return 0;
+		if (l->items[w->at]->number << BLOCK_SHIFT < w->r.end)
+			return 1;
+	}
+	return 0;
+}
+
+static int next_clump(struct walk *w, struct clump *c)
+{
+	const struct block_list *l = w->l;
+	uint64_t base;
+	size_t i;
+
+	if (!w->within && !next_region(w))
+		return 0;
+	i = w->at;
+	base = l->items[i]->number << BLOCK_SHIFT;
+	*c = (struct clump){
+		.start = base > w->r.start ? base : w->r.start, .first = i,
+	};
+	do {
+		c->last = i;
+		c->end = (l->items[i]->number + 1) << BLOCK_SHIFT;
+		c->pages += count_pages(l->items[i], w->r.start, w->r.end);
+		i++;
+	} while (c->end < w->r.end && i < l->count &&
+		 l->items[i]->number == l->items[i - 1]->number + 1);
+	w->within = i < l->count &&
+		    l->items[i]->number << BLOCK_SHIFT < w->r.end;
+	/* The last block may be the next region's as well. */
+	w->at = c->end > w->r.end ? i - 1 : i;
+	if (c->end > w->r.end) {
+		c->end = w->r.end;
+		w->within = 0;
+	}
+	return 1;
+}
+
+/* The size up to which clumps are let go whole. */
+static uint64_t whole_pages(struct walk w)
+{
+	uint64_t sums[SAMPLE_WHOLE + 1] = { 0 }, sum = 0, size;
+	struct clump c;
+
+	while (next_clump(&w, &c))
+		if (c.pages <= SAMPLE_WHOLE)
+			sums[c.pages] += c.pages;
+	for (size = 0; size <= SAMPLE_WHOLE; size++) {
+		sum += sums[size];
+		if (sum > SAMPLE_WHOLE_ALL)
+			return size - 1;
+	}
+	return SAMPLE_WHOLE;
+}
+
+void sample_classify(struct mm *mm, const struct block_list *l)
+{
+	struct walk w = { .mm = mm, .l = l };
+	uint64_t most = whole_pages(w);
+	struct clump c;
+
+	for (size_t i = 0; i < l->count; i++)
+		l->items[i]->large = 0;
+	while (next_clump(&w, &c)) {
+		if (c.pages <= most)
+			continue;
+		for (size_t i = c.first; i <= c.last; i++)
+			for (unsigned int s = 0; s < BLOCK_WORDS; s++)
+				if (pageset_mask(l->items[i], s, c.start,
+						 c.end))
+					l->items[i]->large |= 1u << s;
+	}
+}
