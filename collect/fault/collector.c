@@ -49,6 +49,8 @@ struct sampled_task {
 	struct sampled_task *next;
 	pid_t tid, pid;
 	uint32_t id;
+	int cpu;		/* of its last sample */
+	int seen;		/* there was one in this interval */
 	int known;		/* id and mm are */
 	int ignore;
 	struct mm *mm;
@@ -315,6 +317,8 @@ static void on_sample(struct collector *c, struct sample *s)
 	seen = see(t, s->addr);
 	fault = seen.fault;
 	t->faults[fault]++;
+	t->cpu = s->cpu;
+	t->seen = 1;
 	if (seen.ours && fault == PAGE_REPEATED)
 		t->mm->repeated++;
 	else if (seen.ours && (fault == PAGE_AGAIN || fault == PAGE_UNSHARED))
@@ -635,16 +639,27 @@ static uint64_t let_go(struct collector *c, unsigned int level)
 	return pages;
 }
 
+static void visit_turn(struct collector *c, struct sampled_task *t, void *arg)
+{
+	if (t->seen && t->known && t->mm)
+		pace_offer(t->mm, t->id, t->cpu);
+	t->seen = 0;
+}
+
 static void sweep(struct collector *c, double expected)
 {
 	unsigned int level = c->rec->opt->sample_level;
+	struct pace_turns turns;
 	uint64_t before, after, pages, cpu;
 
 	cut(c);
 	pace_learn(c->rec);
 	cpu = pace_zappers_cpu_ns(c->rec);
+	each_task(c, visit_turn, NULL);
+	pace_turn(&c->account, &turns);
 	before = moca_now_ns();
 	pages = let_go(c, level);
+	pace_turn_end(&turns);
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();

@@ -98,6 +98,11 @@ struct mm {
 	uint64_t zapped;	/* pages let go by the last sweep */
 	uint64_t repeated;	/* of such pages seen since then */
 	uint64_t again;		/* the same: written to, once back */
+	struct {		/* of its tasks: pace.h */
+		uint32_t id;
+		int cpu;
+	} first, next;
+	uint32_t turn;		/* whose it was last */
 };
 
 /* Of a task's, or a message's, space; NULL: none. */

@@ -2,9 +2,13 @@
 #include "collect/fault/pace.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "collect/fault/mm.h"
 #include "lib/base/proc.h"
+
+/* Of the time, that no CPU is idle. */
+#define CROWD 0.5
 
 uint64_t pace_at(const struct account *a)
 {
@@ -61,6 +65,72 @@ void pace_learn(struct recorder *rec)
 		mm->zapped = mm->repeated = mm->again = 0;
 	}
 	pthread_mutex_unlock(&rec->space_lock);
+}
+
+void pace_offer(struct mm *mm, uint32_t id, int cpu)
+{
+	if (mm->first.cpu < 0 || id < mm->first.id) {
+		mm->first.id = id;
+		mm->first.cpu = cpu;
+	}
+	if (id > mm->turn && (mm->next.cpu < 0 || id < mm->next.id)) {
+		mm->next.id = id;
+		mm->next.cpu = cpu;
+	}
+}
+
+int pace_take(struct mm *mm)
+{
+	int cpu = mm->next.cpu >= 0 ? mm->next.cpu : mm->first.cpu;
+
+	if (cpu >= 0)
+		mm->turn = mm->next.cpu >= 0 ? mm->next.id : mm->first.id;
+	mm->next.cpu = mm->first.cpu = -1;
+	return mm->threaded ? cpu : -1;
+}
+
+static void move(struct pace_turns *t, pid_t zapper, int cpu)
+{
+	cpu_set_t one, allowed;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	/* Where that cannot be, it stays with the scheduler. */
+	if (sched_getaffinity(zapper, sizeof(allowed), &allowed) ||
+	    sched_setaffinity(zapper, sizeof(one), &one))
+		return;
+	t->zappers[t->count] = zapper;
+	t->allowed[t->count++] = allowed;
+}
+
+void pace_turn(const struct account *a, struct pace_turns *t)
+{
+	struct recorder *rec = a->rec;
+	size_t n = 0;
+
+	*t = (struct pace_turns){ 0 };
+	pthread_mutex_lock(&rec->space_lock);
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm))
+		n++;
+	t->zappers = calloc(n + 1, sizeof(*t->zappers));
+	t->allowed = calloc(n + 1, sizeof(*t->allowed));
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
+		int cpu = pace_take(mm);
+
+		if (a->control.crowd > CROWD && cpu >= 0 && mm->zapper &&
+		    cpu < CPU_SETSIZE && t->zappers && t->allowed)
+			move(t, mm->zapper, cpu);
+	}
+	pthread_mutex_unlock(&rec->space_lock);
+}
+
+void pace_turn_end(struct pace_turns *t)
+{
+	for (size_t i = 0; i < t->count; i++)
+		sched_setaffinity(t->zappers[i], sizeof(t->allowed[i]),
+				  &t->allowed[i]);
+	free(t->zappers);
+	free(t->allowed);
 }
 
 uint64_t pace_zappers_cpu_ns(struct recorder *rec)

@@ -6,6 +6,8 @@
 #ifndef MOCA_FAULT_PACE_H
 #define MOCA_FAULT_PACE_H
 
+#include <sched.h>
+
 #include "collect/fault/account.h"
 
 /* No sweep is due before, ns. */
@@ -16,6 +18,23 @@ int pace_due(const struct account *a, uint64_t now_ns, double pages);
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages);
 /* Before a sweep: how many of the pages that the last one let go came back. */
 void pace_learn(struct recorder *rec);
+/*
+ * Where no CPU is idle, the zapper takes that of one of the program's tasks, and
+ * the others are the first to come to what they share: each time the same one, if
+ * that was left to the scheduler. So they take turns: before each sweep all that
+ * had accesses since the last one are offered, with the CPU that they were on.
+ */
+void pace_offer(struct mm *mm, uint32_t id, int cpu);
+/* The CPU that its zapper shall take; -1: any. Ends what was offered. */
+int pace_take(struct mm *mm);
+/* The zappers go where it is their turn, for the sweep; then where they may. */
+struct pace_turns {
+	pid_t *zappers;
+	cpu_set_t *allowed;
+	size_t count;
+};
+void pace_turn(const struct account *a, struct pace_turns *t);
+void pace_turn_end(struct pace_turns *t);
 /* CPU time of all zappers: they work for the sweeps alone. */
 uint64_t pace_zappers_cpu_ns(struct recorder *rec);
 
