@@ -8,6 +8,8 @@
 /* Keys of the metadata; doc/format.md explains them. */
 #define META_CREDIT "credit_ns"		/* intervals are short at first */
 #define META_COMMAND "command"
+#define META_SAMPLE "sample"
+#define META_SAMPLE_LEVELS "sample.levels"	/* of intervals */
 #define META_HOST "host"
 #define META_KERNEL "kernel"
 #define META_CPUS "cpus"

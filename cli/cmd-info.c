@@ -88,7 +88,7 @@ static void end_status(const struct info *in, char *buf, size_t size)
 
 static void print_head(const struct info *in, const char *path)
 {
-	char a[TEXT_MAX], date[64], status[80];
+	char a[TEXT_MAX], date[64], status[80], samples[TEXT_SAMPLES_MAX];
 	uint64_t interval = trace_meta_u64(in->t, META_INTERVAL, 0);
 	const char *budget = meta(in, META_BUDGET);
 	uint64_t credit;
@@ -130,6 +130,10 @@ static void print_head(const struct info *in, const char *path)
 	putchar('\n');
 	if (!in->exact)
 		resolution_print(&in->resolution);
+	if (*text_samples(samples, meta(in, META_SAMPLE_LEVELS)))
+		printf("%-14s%s: records of these stand for the rest (their "
+		       "weight); first touches are all told\n", "Samples",
+		       samples);
 	print_line("Read or write", meta(in, META_READ_WRITE), "", NULL);
 	print_line("Physical", meta(in, META_PHYS), "", NULL);
 	if (in->s.rows)

@@ -52,6 +52,7 @@ static void json_metadata(struct json *j, const struct info *in)
 		META_CPUS, META_PAGE_SIZE, META_COLLECTOR, META_INTERVAL,
 		META_BUDGET, META_START, META_END, META_EXIT_STATUS,
 		META_READ_WRITE, META_PHYS, "via", "kernel.features",
+		META_SAMPLE, META_SAMPLE_LEVELS,
 	};
 	const char *value;
 	unsigned i;

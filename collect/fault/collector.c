@@ -24,7 +24,9 @@
 #include "collect/run/recording.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "lib/base/stripe.h"
 #include "lib/base/vec.h"
+#include "lib/text/text.h"
 
 #define BUCKETS 4096
 /* Records kept for one task, and for all, before they are written early. */
@@ -86,6 +88,9 @@ struct collector {
 	uint64_t repeated;
 	uint64_t samples;
 	struct pollfd *polls;	/* one per ring, and two */
+	/* Intervals that began with a sweep of this level; the first with none. */
+	uint64_t levels[MOCA_STRIPE_RANK_MAX + 1];
+	char shares[TEXT_SAMPLES_MAX];
 	int sweeping;		/* address spaces are in use */
 	struct message *gone;	/* MSG_SPACE_END of some, meanwhile */
 };
@@ -629,6 +634,7 @@ static uint64_t let_go(struct collector *c, unsigned int level)
 	struct message *m;
 	uint64_t pages;
 
+	c->levels[level]++;
 	c->sweeping = 1;
 	pages = sweep_all(c->rec, c, level);
 	c->sweeping = 0;
@@ -690,6 +696,21 @@ static int second(void *arg, uint64_t now, struct status_now *s)
 	return 1;
 }
 
+static void describe_samples(struct collector *c)
+{
+	char levels[32 * (MOCA_STRIPE_RANK_MAX + 1)];
+	int len = 0;
+
+	for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++)
+		if (c->levels[k])
+			len += snprintf(levels + len, sizeof(levels) - len,
+					"%s%u %lu", len ? " " : "", k,
+					c->levels[k]);
+	if (*text_samples(c->shares, levels))
+		moca_meta_set(c->recording.meta, "sample.levels", "%s",
+			      levels);
+}
+
 static void describe(void *arg, uint64_t now)
 {
 	struct collector *c = arg;
@@ -700,6 +721,7 @@ static void describe(void *arg, uint64_t now)
 	account_describe(&c->account, m);
 	/* The one that goes on counts as well. */
 	moca_meta_set(m, "intervals", "%lu", c->interval + !c->over);
+	describe_samples(c);
 	if (failed)
 		certify_reason(c->blind, CERTIFICATE_FAILED);
 	certify_describe(c->blind, &k, m);
@@ -803,6 +825,7 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->sampler = sampler;
 	c->writer = writer;
 	c->begin_ns = rec->start_ns;
+	c->levels[0] = 1;
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new(c->text, rec->queue);
@@ -857,6 +880,7 @@ void collector_totals(const struct collector *c, struct collector_totals *t)
 	t->filled = c->filled;
 	t->bytes = moca_writer_bytes(c->writer);
 	t->repeated = c->repeated;
+	t->shares = c->shares;
 }
 
 void collector_cost(struct collector *c, char *buf, size_t size)

@@ -38,6 +38,7 @@ struct collector_totals {
 	uint64_t filled;	/* of these, with accesses */
 	uint64_t bytes;
 	uint64_t repeated;	/* faults that sweeps caused */
+	const char *shares;	/* text_samples; the collector's */
 };
 void collector_totals(const struct collector *c, struct collector_totals *t);
 

@@ -57,11 +57,12 @@ static void summary(struct recorder *r)
 	if (t.filled < t.intervals)
 		snprintf(empty, sizeof(empty), " (%lu with accesses)", t.filled);
 	moca_say("%s: %s, %lu record%s, %lu lost, %lu of %lu chunk%s lossy; "
-		 "%u task%s, %lu interval%s%s, %.1f MB; %s.",
+		 "%u task%s, %lu interval%s%s%s%s, %.1f MB; %s.",
 		 r->dir, certify_sentence(t.blind, k, seen, sizeof(seen)),
 		 k->records, PLURAL(k->records), k->lost, k->lossy_chunks,
 		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
-		 t.intervals, PLURAL(t.intervals), empty, t.bytes / 1e6, cost);
+		 t.intervals, PLURAL(t.intervals), empty,
+		 *t.shares ? ", samples: " : "", t.shares, t.bytes / 1e6, cost);
 }
 
 /* kernel.perf_event_paranoid; 99 where it cannot be read. */

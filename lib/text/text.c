@@ -2,6 +2,7 @@
 #include "lib/text/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -70,6 +71,37 @@ const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
 		snprintf(buf, TEXT_MAX, "100 %%");
 	else
 		snprintf(buf, TEXT_MAX, "%.2f %%", v);
+	return buf;
+}
+
+const char *text_samples(char buf[TEXT_SAMPLES_MAX], const char *levels)
+{
+	unsigned long least = ULONG_MAX, most = 0, all = 0, sampled = 0;
+	unsigned long level, n;
+	int used, len = 0;
+
+	*buf = 0;
+	for (; levels && *levels; levels += used) {
+		used = 0;
+		if (sscanf(levels, "%4lu %18lu %n", &level, &n, &used) < 2 ||
+		    !used || level > 63)
+			return buf;
+		all += n;
+		if (!level || !n)
+			continue;
+		sampled += n;
+		least = level < least ? level : least;
+		most = level > most ? level : most;
+	}
+	if (!sampled)
+		return buf;
+	len = snprintf(buf, TEXT_SAMPLES_MAX, "1/%lu", 1ul << least);
+	if (most > least)
+		len += snprintf(buf + len, TEXT_SAMPLES_MAX - len, " to 1/%lu",
+				1ul << most);
+	snprintf(buf + len, TEXT_SAMPLES_MAX - len,
+		 " of large memory in %lu of %lu interval%s", sampled, all,
+		 all == 1 ? "" : "s");
 	return buf;
 }
 

@@ -18,6 +18,14 @@ const char *text_duration(char buf[TEXT_MAX], uint64_t ns);	/* 2.50 s */
 const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
 
 /*
+ * Which share sweeps let go, of the key sample.levels (a level and how many intervals it
+ * began, and so on): "1/8 of large memory in 39 of 40 intervals". Empty where all of
+ * them had all, or the text is none such (or NULL).
+ */
+#define TEXT_SAMPLES_MAX 96
+const char *text_samples(char buf[TEXT_SAMPLES_MAX], const char *levels);
+
+/*
  * A name of the traced program, with what could act on the terminal shown as
  * \xHH. At most width columns when width > 0 (the beginning is cut off, since
  * the end of a path tells more). Returns the columns written.

@@ -5,6 +5,7 @@
 #include "collect/fault/sample.h"
 #include "collect/run/pageset.h"
 #include "lib/base/stripe.h"
+#include "lib/text/text.h"
 #include "tests/unit/trace-util.h"
 
 #define STRIPE(n) ((uint64_t)(n) << MOCA_STRIPE_SHIFT)
@@ -275,6 +276,20 @@ static int t_sums(void)
 	return 0;
 }
 
+static int shares(void)
+{
+	char b[TEXT_SAMPLES_MAX];
+
+	CHECK(!strcmp(text_samples(b, "0 1 3 39"),
+		      "1/8 of large memory in 39 of 40 intervals"));
+	CHECK(!strcmp(text_samples(b, "0 3 2 1 6 36"),
+		      "1/4 to 1/64 of large memory in 37 of 40 intervals"));
+	CHECK(!*text_samples(b, "0 40") && !*text_samples(b, NULL));
+	CHECK(!*text_samples(b, "") && !*text_samples(b, "3 x") &&
+	      !*text_samples(b, "3 1 4") && !*text_samples(b, "99 1"));
+	return 0;
+}
+
 int main(void)
 {
 	run("sample: one stripe of each group, levels nested", t_groups);
@@ -284,5 +299,6 @@ int main(void)
 	run("sample: what a fault stands for", t_weights);
 	run("sample: pages of a stripe", t_masks);
 	run("sample: sums are those of full sweeps", t_sums);
+	run("sample: shares as they are told", shares);
 	return failures != 0;
 }
