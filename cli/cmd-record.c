@@ -271,8 +271,6 @@ static void settle(struct moca_record_options *o, struct extra *x)
 		o->interval_ns = LONGEST_NS;
 		o->shortest_ns = o->credit_ns ? SHORTEST_NS : 0;
 	}
-	if (!x->counts.granularity)
-		x->counts.granularity = 4096;
 	/* Of a translated program, these would tell of the translator. */
 	if (x->no_rates || x->exact)
 		x->hz = 0;

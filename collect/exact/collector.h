@@ -97,6 +97,8 @@ struct exact_counting {
  */
 int exact_counts_itself(pid_t pid, uint64_t phdr, uint64_t phnum,
 			struct exact_counting *c);
+/* The same of an executable file: its granule's shift; 0: it does not. */
+unsigned int exact_built_for(const char *path);
 
 /* --- arena.c -------------------------------------------------------------- */
 

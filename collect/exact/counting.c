@@ -5,8 +5,10 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "collect/exact/collector.h"
 #include "include/abi/count.h"
@@ -63,6 +65,43 @@ static int find(const uint8_t *notes, size_t len, uint64_t addr,
 		at = body + name + desc;
 	}
 	return 0;
+}
+
+static int read_at(int fd, uint64_t at, void *p, size_t len)
+{
+	return pread(fd, p, len, (off_t)at) == (ssize_t)len ? 0 : -EIO;
+}
+
+static int find_in_file(int fd, struct exact_counting *c)
+{
+	uint8_t notes[NOTES_MAX] __attribute__((aligned(8)));
+	Elf64_Phdr p;
+	Elf64_Ehdr e;
+
+	if (read_at(fd, 0, &e, sizeof(e)) ||
+	    memcmp(e.e_ident, ELFMAG, SELFMAG) ||
+	    e.e_ident[EI_CLASS] != ELFCLASS64 || e.e_phnum > PHDRS_MAX ||
+	    e.e_phentsize != sizeof(p))
+		return 0;
+	for (unsigned int i = 0; i < e.e_phnum; i++)
+		if (!read_at(fd, e.e_phoff + i * sizeof(p), &p, sizeof(p)) &&
+		    p.p_type == PT_NOTE && p.p_filesz <= NOTES_MAX &&
+		    !read_at(fd, p.p_offset, notes, p.p_filesz) &&
+		    find(notes, p.p_filesz, 0, c))
+			return 1;
+	return 0;
+}
+
+unsigned int exact_built_for(const char *path)
+{
+	struct exact_counting c = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), found;
+
+	if (fd < 0)
+		return 0;
+	found = find_in_file(fd, &c);
+	close(fd);
+	return found && c.shift >= 6 && c.shift <= 12 ? c.shift : 0;
 }
 
 int exact_counts_itself(pid_t pid, uint64_t phdr, uint64_t phnum,

@@ -9,6 +9,7 @@
 
 #include "collect/exact/collector.h"
 #include "collect/ptrace/way.h"
+#include "collect/run/target.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/ring/layout.h"
@@ -172,6 +173,28 @@ static const struct record_way exact_way = {
 	.summary = summary,
 };
 
+/*
+ * The granule, where the program counts itself (moca cc): as it was built. 0, or
+ * -EINVAL after a message: asked for was another, and it would run uncounted.
+ */
+static int choose_granularity(const char *program,
+			      struct moca_exact_options *exact)
+{
+	char path[4096];
+	unsigned int shift = target_find(program, path, sizeof(path)) ? 0 :
+				     exact_built_for(path);
+
+	if (!exact->granularity)
+		exact->granularity = 1ull << (shift ? shift : 12);
+	if (!shift || exact->granularity == 1ull << shift)
+		return 0;
+	moca_error("'%s' was built by moca cc to count by %u bytes, and cannot "
+		   "by the %lu of --granularity: leave --granularity out, or "
+		   "build it with --moca-granularity=%lu", program, 1u << shift,
+		   exact->granularity, exact->granularity);
+	return -EINVAL;
+}
+
 int moca_exact_run(const struct moca_record_options *opt,
 		   const struct moca_exact_options *exact)
 {
@@ -183,6 +206,9 @@ int moca_exact_run(const struct moca_record_options *opt,
 		return EXIT_OURS;
 	}
 	moca_exact_recording.opt = *exact;
-	moca_exact_recording.shift = (unsigned int)__builtin_ctzll(exact->granularity);
+	if (choose_granularity(opt->argv[0], &moca_exact_recording.opt))
+		return EXIT_OURS;
+	moca_exact_recording.shift = (unsigned int)
+		__builtin_ctzll(moca_exact_recording.opt.granularity);
 	return record_run(opt, &exact_way);
 }

@@ -12,7 +12,8 @@
 #include "collect/run/record.h"
 
 struct moca_exact_options {
-	uint64_t granularity;	/* bytes: a power of two, 64 to 4096 */
+	uint64_t granularity;	/* bytes: a power of two, 64 to 4096; 0: what
+				   the program was built for, else a page */
 	uint64_t slice_ns;	/* 0: one slice per thread, its whole life */
 };
 
