@@ -22,6 +22,7 @@
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "collect/run/recording.h"
+#include "collect/run/waiting.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/stripe.h"
@@ -158,7 +159,9 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 			n = TASK_RECORDS;
 		info.more = more || done + n < t->count;
 		before = moca_now_ns();
+		waiting_begin(WAITING_DISK, 0);
 		ret = moca_writer_accesses(c->writer, &info, t->recs + done, n);
+		waiting_end(WAITING_DISK);
 		account_write(&c->account, moca_now_ns() - before);
 		if (ret)
 			break;

@@ -119,6 +119,31 @@ static void settle(struct recorder *rec)
 	}
 }
 
+/* Nothing else would say why there is nothing to record. */
+static void tell_standstill(pid_t pid)
+{
+	struct task *t;
+
+	for (t = tasks_next(NULL); t; t = tasks_next(t)) {
+		if (!settled(t)) {
+			char state = quiesce_state(t->tid);
+
+			if (state != 'D')
+				continue;
+			moca_warn("task %d of process %d cannot be stopped: it "
+				  "sleeps in the kernel (state D: a disk, a "
+				  "server, or a child of vfork)", t->tid, pid);
+			return;
+		}
+		if (WSTOPSIG(t->status) != SIGTRAP) {
+			moca_warn("process %d is stopped, as by ^Z: there is "
+				  "nothing to record until it goes on (kill "
+				  "-CONT %d)", pid, pid);
+			return;
+		}
+	}
+}
+
 struct task *attach_pick(const struct space *s, pid_t pid)
 {
 	struct task *t = tasks_find(pid);
@@ -152,6 +177,7 @@ int attach_begin(struct recorder *rec, pid_t pid)
 	}
 	s->refs--;	/* each task has its own now */
 	settle(rec);
+	tell_standstill(pid);
 	if (rec->way->traced->attach)
 		rec->way->traced->attach(rec, s, attach_pick(s, pid));
 	quiesce_end(NULL, NULL);

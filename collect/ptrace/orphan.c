@@ -16,6 +16,7 @@
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
 #include "collect/ptrace/way.h"
+#include "collect/run/waiting.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
@@ -43,6 +44,7 @@ static int wait_first(pid_t pid, int *status)
 	uint64_t since_ns = moca_now_ns();
 	int got, goes_on;
 
+	waiting_begin(WAITING_STILL, pid);
 	do {
 		goes_on = is_to_stop(pid, since_ns);
 		got = wait_poll(pid, status);
@@ -50,6 +52,7 @@ static int wait_first(pid_t pid, int *status)
 		if (!got && goes_on)
 			usleep(1000);
 	} while (!got && goes_on);
+	waiting_end(WAITING_STILL);
 	return got;
 }
 

@@ -12,6 +12,7 @@
 #include "collect/ptrace/tracee.h"
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
+#include "collect/run/waiting.h"
 #include "lib/base/proc.h"
 
 char quiesce_state(pid_t tid)
@@ -35,7 +36,7 @@ static int out_of_reach(pid_t tid, int waited_ms)
 	       (state == 'D' && waited_ms >= 200) || waited_ms >= 10000;
 }
 
-int quiesce_wait(struct task *t)
+static int wait_until_stopped(struct task *t)
 {
 	const struct timespec ms = { 0, 1000000 };
 	int status;
@@ -57,6 +58,16 @@ int quiesce_wait(struct task *t)
 		}
 	}
 	return 0;
+}
+
+int quiesce_wait(struct task *t)
+{
+	int ret;
+
+	waiting_begin(WAITING_STILL, t->tid);
+	ret = wait_until_stopped(t);
+	waiting_end(WAITING_STILL);
+	return ret;
 }
 
 static int concerned(const struct task *t, const struct space *space,

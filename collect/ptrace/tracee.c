@@ -19,6 +19,7 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/wait.h"
+#include "collect/run/waiting.h"
 #include "lib/base/err.h"
 
 #ifndef PTRACE_SETSIGMASK
@@ -161,7 +162,9 @@ static int next_stop(struct task *t, int request)
 		err = tracer_call_resume(request, t->tid, t->pid, sig);
 		if (err)
 			return err;
+		waiting_begin(WAITING_CALL, t->tid);
 		err = wait_resumed(t->tid, &status);
+		waiting_end(WAITING_CALL);
 		if (err)
 			return -ESRCH;
 		if (!WIFSTOPPED(status) ||

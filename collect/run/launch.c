@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collect/run/oom.h"
+#include "collect/run/waiting.h"
 #include "collect/run/way.h"
 #include "lib/base/err.h"
 #include "lib/ring/registry.h"
@@ -38,6 +39,8 @@ static void set_session(uint64_t session)
  */
 #define SIGNALS_SET 33
 
+/* How often the front looks what the engine waits for. */
+#define LOOK_MS 1000
 /* For the exit of each helper that is done: half a second, or a little more. */
 #define HELPER_WAIT_US 200
 #define HELPER_TRIES 2500
@@ -354,6 +357,21 @@ static void take_exits(const struct recorder *rec)
 		take_exit(c->pid(c->arg, i));
 }
 
+/* The engine's next message, as recv. What it waits for meanwhile is told. */
+static ssize_t hear(const struct recorder *rec, int sock,
+		    struct front_message *m)
+{
+	struct pollfd p = { .fd = sock, .events = POLLIN };
+	char line[256];
+	int n;
+
+	while (!(n = poll(&p, 1, LOOK_MS)))
+		if (waiting_look(moca_now_ns(), line, sizeof(line)) &&
+		    !rec->opt->quiet)
+			moca_warn("%s", line);
+	return n < 0 ? n : recv(sock, m, sizeof(*m), 0);
+}
+
 static void front_main(struct recorder *rec, int sock, pid_t engine)
 {
 	int attach = rec->opt->attach != 0;
@@ -375,7 +393,7 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 		signal(pass[i], forward);
 	sigprocmask(SIG_UNBLOCK, &ours, NULL);
 	for (;;) {
-		n = recv(sock, &m, sizeof(m), 0);
+		n = hear(rec, sock, &m);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n != sizeof(m))
@@ -416,6 +434,7 @@ int launch_engine(struct recorder *rec)
 	if (stop_state == MAP_FAILED)
 		return -errno;
 	front_pid = getpid();
+	waiting_init();
 	fflush(NULL);
 	/* None may come before its handler is there. */
 	sigfillset(&all);

@@ -23,6 +23,7 @@
 #include "collect/run/own-faults.h"
 #include "collect/run/queue.h"
 #include "collect/run/target.h"
+#include "collect/run/waiting.h"
 #include "collect/run/way.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
@@ -72,8 +73,11 @@ static void pass_signal(void)
 		return;
 	/* Once, by the handler or by supervisor_main. */
 	sig = atomic_exchange(&early_signal, 0);
-	if (sig && !rec.root_done)
-		kill(rec.root, sig);
+	if (!sig || rec.root_done)
+		return;
+	kill(rec.root, sig);
+	if (sig == SIGTERM)
+		waiting_begin(WAITING_TERM, rec.root);
 }
 
 static void forward(int sig)
@@ -141,6 +145,8 @@ static void *supervisor_main(void *arg)
 			launch_go(start.gate);
 		rec.way->supervise(&rec);
 	}
+	waiting_end(WAITING_TERM);
+	waiting_begin(WAITING_FINISH, 0);
 	atomic_store(&finished, 1);
 	queue_wake(rec.queue);
 	return NULL;
