@@ -559,7 +559,7 @@ static void on_message(struct collector *c, struct message *m)
 			mm->pages = pageset_new();
 		for (size_t i = 0; mm->pages && i < m->extent_count; i++)
 			pageset_prefill(mm->pages, m->extents[i].start,
-					m->extents[i].end);
+					m->extents[i].end, m->mapped);
 		break;
 	case MSG_DROP:
 		on_drop(c, m);

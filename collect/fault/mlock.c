@@ -62,7 +62,7 @@ int mapcall_mlock(struct ctx *x)
 	if (err || failed(x->ret))
 		return err;
 	end = all ? USER_END : PAGE_UP(x->a[0] + x->a[1]);
-	mm_prefill(x->rec, x->mm, start, end);
+	mm_prefill_mapped(x->rec, x->mm, start, end);
 	witness_filled(x->rec, x->mm, x->task, start, end);
 	if (all)
 		x->mm->populates = (x->a[0] & MCL_FUTURE) != 0;

@@ -187,7 +187,8 @@ static size_t frozen_extents(struct mm *mm, const struct region *r,
 
 /* Tells of the pages that exist, and returns how many. */
 static uint64_t push_extents(struct recorder *rec, struct mm *mm,
-			 enum message_kind kind, const struct region *r)
+			     enum message_kind kind, const struct region *r,
+			     int mapped)
 {
 	int certified = r->kind == REGION_MEMFD;
 	uint64_t pages = 0;
@@ -208,6 +209,7 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		m->start = r->start;
 		m->end = r->end;
 		m->certified = certified;
+		m->mapped = mapped;
 		/* Of an address space that ended the collector can still ask. */
 		if (n && kind == MSG_DROP && r->kind == REGION_MEMFD &&
 		    !mm->dead && nodes_several())
@@ -236,19 +238,31 @@ void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
 	free(ext);
 }
 
-void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
-		uint64_t end)
+static void prefill(struct recorder *rec, struct mm *mm, uint64_t start,
+		    uint64_t end, int mapped)
 {
 	struct region r;
 
 	while (moca_regions_next(&mm->regions, &start, end, &r))
 		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
-			push_extents(rec, mm, MSG_PREFILL, &r);
+			push_extents(rec, mm, MSG_PREFILL, &r, mapped);
+}
+
+void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
+		uint64_t end)
+{
+	prefill(rec, mm, start, end, 0);
+}
+
+void mm_prefill_mapped(struct recorder *rec, struct mm *mm, uint64_t start,
+		       uint64_t end)
+{
+	prefill(rec, mm, start, end, 1);
 }
 
 uint64_t mm_settle(struct recorder *rec, struct mm *mm, const struct region *r)
 {
-	return push_extents(rec, mm, MSG_DROP, r);
+	return push_extents(rec, mm, MSG_DROP, r, 0);
 }
 
 int mm_is_moved(const struct mm *mm, const struct region *r)
@@ -268,7 +282,7 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	while (moca_regions_next(&mm->regions, &pos, end, &r)) {
 		if (keep && r.kind != REGION_MEMFD)
 			continue;
-		pages += push_extents(rec, mm, MSG_DROP, &r);
+		pages += push_extents(rec, mm, MSG_DROP, &r, 0);
 		given += r.kind == REGION_MEMFD;
 		frozen |= r.kind == REGION_FROZEN;
 		if (r.kind != REGION_MEMFD)
@@ -465,7 +479,7 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 		mm->moved++;
 	add_region(rec, mm, t, r, prot, 0, name, NULL);
 	if (mm->populates) {
-		mm_prefill(rec, mm, r->start, r->end);
+		mm_prefill_mapped(rec, mm, r->start, r->end);
 		cost_natural(&rec->costs, (r->end - r->start) / PAGE_SIZE, 0);
 	}
 }

@@ -101,6 +101,9 @@ void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
 /* The pages in [start, end) exist without having been touched there. */
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 		uint64_t end);
+/* The same, and the page tables have them: no touch of them faults. */
+void mm_prefill_mapped(struct recorder *rec, struct mm *mm, uint64_t start,
+		       uint64_t end);
 
 /* Settle the pages of r as mm_drop does, and leave them where they are. Returns
  * how many there are. */

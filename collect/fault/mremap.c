@@ -134,8 +134,8 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 	if (r->kind != REGION_UNSEEN)
 		mm_register(x->mm, new, new + new_len);
 	if (r->kind == REGION_MEMFD)
-		mm_prefill(x->rec, x->mm, new,
-			   new + (old_len < new_len ? old_len : new_len));
+		mm_prefill_mapped(x->rec, x->mm, new,
+				  new + (old_len < new_len ? old_len : new_len));
 	if (r->kind == REGION_MEMFD)
 		task_event(x->rec, x->task, MOCA_CHANGE_MMAP, new, new_len, 0,
 			   PROT_READ | PROT_WRITE,

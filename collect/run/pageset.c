@@ -231,14 +231,17 @@ uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
 	return !later || before;
 }
 
-void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end)
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end, int mapped)
 {
 	for (; start < end; start += 4096) {
 		struct page_block *b = pageset_block(s, start, 1);
 		unsigned int p = page_of(start);
 
-		if (b)
-			b->prefilled[p / 64] |= 1ull << (p % 64);
+		if (!b)
+			continue;
+		b->prefilled[p / 64] |= 1ull << (p % 64);
+		if (mapped)
+			b->faulted[p / 64] |= 1ull << (p % 64);
 	}
 }
 

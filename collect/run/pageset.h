@@ -81,7 +81,8 @@ uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
  */
 uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
 		       int *ours);
-void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end);
+/* mapped: the pages have entries. */
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end, int mapped);
 void pageset_exists(struct pageset *s, uint64_t start, uint64_t end);
 
 /*

@@ -31,6 +31,7 @@ static struct area {
 	{ "read", MB(64) / PAGE, 0, NULL },
 	{ "written", MB(48) / PAGE, 1, NULL },
 	{ "third", MB(16) / PAGE, 1, NULL },
+	{ "moved", MB(32) / PAGE, 0, NULL },	/* here by mremap */
 	{ "small", STEPS, 0, NULL },
 };
 
@@ -61,6 +62,15 @@ static char *map(unsigned long bytes)
 	return (char *)(((unsigned long)p + MB(4)) & ~(MB(2) - 1));
 }
 
+static char *move(char *from, unsigned long bytes)
+{
+	char *to = map(bytes);
+
+	if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
+		die("mremap failed");
+	return to;
+}
+
 static void round_of(unsigned char value)
 {
 	for (unsigned long step = 0; step < STEPS; step++)
@@ -88,14 +98,11 @@ static void life(unsigned char value)
 {
 	struct area *a = &areas[1];
 	unsigned long part = a->pages / 4;
-	char *to = map(part * PAGE);
+	char *to = move(a->at, part * PAGE);
 	int status;
 	pid_t child;
 
 	/* A quarter is moved, and back. */
-	if (mremap(a->at, part * PAGE, part * PAGE,
-		   MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
-		die("mremap failed");
 	expect(to, part, (char)value, "moved");
 	if (mremap(to, part * PAGE, part * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
 		   a->at) != a->at)
@@ -126,6 +133,8 @@ int main(int argc, char **argv)
 	for (size_t a = 0; a < AREAS; a++) {
 		areas[a].at = map(areas[a].pages * PAGE);
 		memset(areas[a].at, 1, areas[a].pages * PAGE);
+		if (!strcmp(areas[a].name, "moved"))
+			areas[a].at = move(areas[a].at, areas[a].pages * PAGE);
 		printf("area %s %lx %lu\n", areas[a].name,
 		       (unsigned long)areas[a].at, areas[a].pages);
 	}

@@ -14,7 +14,7 @@ static int t_settle(void)
 	CHECK(pageset_see(s, AT(10) + 5) == 1);
 	CHECK(pageset_see(s, AT(10)) == 0);
 	CHECK(pageset_see(s, AT(600)) == 1);	/* another block */
-	pageset_prefill(s, AT(11), AT(13));
+	pageset_prefill(s, AT(11), AT(13), 0);
 	CHECK(pageset_see(s, AT(12)) == 1);
 	/* 10 seen, 11 only filled, 12 filled and seen, 13 touched unseen. */
 	pageset_settle(s, AT(10), AT(14), &touched, &seen);
@@ -41,7 +41,7 @@ static int t_faults(void)
 	struct pageset *s = pageset_new();
 
 	CHECK(s);
-	pageset_prefill(s, AT(20), AT(21));
+	pageset_prefill(s, AT(20), AT(21), 0);
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
 	/* It was read, then; natively that was the page of zeros. */
 	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_UNSHARED);
