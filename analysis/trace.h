@@ -6,6 +6,7 @@
 #include <moca/reader.h>
 
 /* Keys of the metadata; doc/format.md explains them. */
+#define META_SAMPLE_CORE "sample_core"	/* rank of stripes that are in each sample */
 #define META_CREDIT "credit_ns"		/* intervals are short at first */
 #define META_COMMAND "command"
 #define META_SAMPLE "sample"

@@ -82,11 +82,11 @@ static int add(struct moca_uses *u, const struct moca_observed *x)
 		u->count++;
 	}
 	if (x->type == MOCA_ACCESS_WRITE)
-		to->writes++;
+		to->writes += x->weight;
 	else if (x->type == MOCA_ACCESS_UNKNOWN)
-		to->other++;
+		to->other += x->weight;
 	else
-		to->reads++;
+		to->reads += x->weight;
 	return 0;
 }
 

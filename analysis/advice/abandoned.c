@@ -22,7 +22,7 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 			 SECONDS_MIN),
 	};
 
-	if (o->object->kind != MOCA_OBJECT_HEAP ||
+	if (o->object->kind != MOCA_OBJECT_HEAP || !moca_profile_watched(r->p, o) ||
 	    !CONDITIONS(r, MOCA_FINDING_ABANDONED, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_ABANDONED, o,

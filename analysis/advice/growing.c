@@ -81,8 +81,8 @@ int rule_growing(struct rules *r, const struct moca_profile_object *o)
 	uint64_t quarter[QUARTERS], settled;
 	struct moca_finding *f;
 
-	if (o->object->kind != MOCA_OBJECT_HEAP &&
-	    o->object->kind != MOCA_OBJECT_SMALL)
+	if ((o->object->kind != MOCA_OBJECT_HEAP &&
+	     o->object->kind != MOCA_OBJECT_SMALL) || !moca_profile_watched(r->p, o))
 		return 0;
 	count_touches(p, o, quarter);
 	settled = quarter[0] + quarter[1] + quarter[2];

@@ -197,14 +197,15 @@ int moca_info_count_process(struct walk *w, uint32_t pid, size_t group)
 
 static void count(struct moca_info_counts *n, const struct moca_access *a)
 {
-	n->accesses++;
+	n->accesses += a->weight;
 	if (a->type == MOCA_ACCESS_WRITE)
-		n->writes++;
+		n->writes += a->weight;
 	else if (a->type == MOCA_ACCESS_UNKNOWN)
-		n->unknown++;
+		n->unknown += a->weight;
 	else
-		n->reads++;
-	n->kernel += a->mode == MOCA_MODE_KERNEL;
+		n->reads += a->weight;
+	if (a->mode == MOCA_MODE_KERNEL)
+		n->kernel += a->weight;
 }
 
 static int count_page(struct page_set *set, struct moca_info_counts *n,

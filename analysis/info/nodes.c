@@ -27,23 +27,23 @@ int nodes_add(struct nodes_table *n, size_t task, uint32_t owner,
 						n->machine, a->cpu));
 	}
 	if (from >= 0)
-		n->nodes[from].from++;
+		n->nodes[from].from += a->weight;
 	if (home >= 0) {
-		n->nodes[home].accesses++;
+		n->nodes[home].accesses += a->weight;
 		ret = page_set_add(&n->nodes[home].pages, owner, page);
 		if (ret < 0)
 			return ret;
 	}
 	if (home < 0 || from < 0) {
-		n->total.unknown++;
-		n->tasks[task].unknown++;
+		n->total.unknown += a->weight;
+		n->tasks[task].unknown += a->weight;
 	} else if (home != from) {
-		n->nodes[home].remote++;
-		n->total.remote++;
-		n->tasks[task].remote++;
+		n->nodes[home].remote += a->weight;
+		n->total.remote += a->weight;
+		n->tasks[task].remote += a->weight;
 	} else {
-		n->total.local++;
-		n->tasks[task].local++;
+		n->total.local += a->weight;
+		n->tasks[task].local += a->weight;
 	}
 	return 0;
 }

@@ -274,7 +274,7 @@ static int count_part(struct moca_objects *o, const struct slice *st,
 		      uint64_t loads, uint64_t stores, int shared, int first)
 {
 	const struct moca_access a = {
-		.addr = c->addr, .node = MOCA_NODE_UNKNOWN,
+		.addr = c->addr, .node = MOCA_NODE_UNKNOWN, .weight = 1,
 		.time_ns = c->first_ns ? c->first_ns : st->begin_ns,
 		.type = stores ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ,
 	};

@@ -378,7 +378,8 @@ static void count_lost(struct moca_objects *o)
 static int is_shown(const struct moca_row *r)
 {
 	return !r->alias &&
-	       (r->o.accesses || r->o.instances || r->o.loads || r->o.stores);
+	       (r->o.first_task != MOCA_NO_TASK || r->o.accesses ||
+		r->o.instances || r->o.loads || r->o.stores);
 }
 
 static int make_rows(struct moca_objects *o)
@@ -498,6 +499,7 @@ static int set_up(struct moca_objects *o)
 	int err;
 
 	o->table.opt = &o->opt;
+	o->sampled = moca_trace_top_weight(o->trace) != 1;
 	o->totals.exact_only = moca_objects_exact_only(o->trace);
 	o->era_pool.limit = ERA_POOL;
 	o->pool.limit = POOL_MIN + n * POOL_PER_TASK;

@@ -66,7 +66,7 @@ struct moca_object {
 				   a record stands for the first access to a
 				   page in an interval, accesses here are a
 				   lower bound for these pages */
-	uint64_t accesses;
+	uint64_t accesses;	/* of records what they weigh: so are all below */
 	uint64_t reads;		/* and instruction fetches */
 	uint64_t writes;	/* accesses - reads - writes: not known which */
 	uint64_t wide;		/* of accesses: shared out by size, since only
@@ -141,6 +141,9 @@ struct moca_observed {
 				   given back; and then: */
 	uint16_t era;		/* another number each time that the kernel got
 				   the memory back, but for chance */
+	uint16_t weight;	/* as of struct moca_access */
+	uint8_t rank;		/* of its stripe by MOCA_STRIPE_CORE_KEY; 0
+				   where nothing was sampled */
 };
 #define MOCA_ERAS 0xfffu
 

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/stripe.h"
+
 #define PENDING_MAX 65536	/* of a task, */
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
@@ -37,6 +39,9 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h,
 		.cpu = h->a->cpu,
 		.node = h->a->node,
 		.type = h->a->type,
+		.weight = h->a->weight,
+		.rank = o->sampled ? (uint8_t)moca_stripe_rank(h->a->addr,
+					MOCA_STRIPE_CORE_KEY) : 0,
 		.anew = h->anew != 0,
 		.era = h->anew ? moca_addrmap_find(&s->eras, h->a->addr) &
 				 MOCA_ERAS : 0,

@@ -190,6 +190,7 @@ struct moca_objects {
 	size_t binding_count, binding_cap;
 	struct moca_index binding_index;
 	uint8_t alloc_types[16384];	/* enum alloc_event, by id of type */
+	int sampled;			/* not all accesses weigh 1 */
 	int alloc_used;			/* there is a type of libmoca-alloc */
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
 	size_t unseen_count;

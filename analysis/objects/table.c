@@ -347,7 +347,8 @@ static void count_row(struct moca_table *t, uint32_t row,
 	uint64_t before = c->accesses;
 
 	/* Counts come at the end of their time; accesses in order. */
-	if (!before || (weighed && a->time_ns < o->first_ns)) {
+	if (o->first_task == MOCA_NO_TASK ||
+	    (weighed && a->time_ns < o->first_ns)) {
 		o->first_task = h->task;
 		o->first_ns = a->time_ns;
 	}
@@ -356,9 +357,9 @@ static void count_row(struct moca_table *t, uint32_t row,
 	if (weighed)
 		c->node_unknown += c->accesses - before;
 	else if (a->node >= 0 && a->node < MOCA_OBJECT_NODES)
-		o->nodes[a->node]++;
+		o->nodes[a->node] += a->weight;
 	else
-		c->node_unknown++;
+		c->node_unknown += a->weight;
 }
 
 /* How a page is shared by all of its eras: the strongest of them. */
@@ -418,7 +419,8 @@ static int note_era(const struct moca_table *t, const struct moca_hit *h,
 static void count_users(const struct moca_table *t, const struct moca_hit *h,
 			struct moca_page_stat *s)
 {
-	uint64_t n = h->loads | h->stores ? h->loads + h->stores : 1;
+	uint64_t n = h->loads | h->stores ? h->loads + h->stores :
+						  h->a->weight;
 	int many = moca_space_is_shared(h->where);
 
 	/* Of pages of one thread nothing is written: most are, and far apart. */
@@ -479,7 +481,8 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 		o->addr = f->addr;
 		o->begin_ns = f->begin_ns;
 	}
-	if (f->accesses && (!o->accesses || f->first_ns < o->first_ns)) {
+	if (f->first_task != MOCA_NO_TASK &&
+	    (o->first_task == MOCA_NO_TASK || f->first_ns < o->first_ns)) {
 		o->first_task = f->first_task;
 		o->first_ns = f->first_ns;
 	}

@@ -193,10 +193,11 @@ static inline void moca_weigh(const struct moca_hit *h, uint64_t *accesses,
 		*writes += h->stores;
 		return;
 	}
-	++*accesses;
-	*reads += h->a->type == MOCA_ACCESS_READ ||
-		  h->a->type == MOCA_ACCESS_EXEC;
-	*writes += h->a->type == MOCA_ACCESS_WRITE;
+	*accesses += h->a->weight;
+	if (h->a->type == MOCA_ACCESS_WRITE)
+		*writes += h->a->weight;
+	else if (h->a->type != MOCA_ACCESS_UNKNOWN)
+		*reads += h->a->weight;
 }
 
 /* Is h->where of memory that several processes may map? (shared.c) */

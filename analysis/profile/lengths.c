@@ -84,7 +84,7 @@ static int is_even(const double *ns, size_t n, double mean)
 	return 1;
 }
 
-static int weigh(struct lengths *l, const double *ns, size_t n)
+static int weigh(struct lengths *l, const double *ns, size_t n, unsigned top)
 {
 	double sum = 0, w;
 	size_t i;
@@ -97,10 +97,12 @@ static int weigh(struct lengths *l, const double *ns, size_t n)
 	l->since = malloc(n * sizeof(*l->since));
 	if (!l->weight || !l->since)
 		return -ENOMEM;
-	l->unit = UNIT;
+	/* Times a record's weight it has to be below WEIGHT_MAX, but for few. */
+	l->unit = top <= WEIGHT_MAX / UNIT / 16 ? UNIT :
+		  top < WEIGHT_MAX / 16 ? WEIGHT_MAX / 16 / top : 1;
 	l->count = n;
 	for (i = n; i-- > 0;) {
-		w = round(UNIT * ns[i] * (double)n / sum);
+		w = round(l->unit * ns[i] * (double)n / sum);
 		l->weight[i] = w < 1 ? 1 : w > WEIGHT_MAX ? WEIGHT_MAX :
 							   (uint16_t)w;
 		l->since[i] = l->weight[i] + (i + 1 < n ? l->since[i + 1] : 0);
@@ -129,7 +131,7 @@ int lengths_find(struct lengths *l, struct moca_trace *t,
 	moca_intervals_lengths(ns, b.ns, b.count,
 			       intervals > b.count ? intervals : b.count,
 			       p->begin_ns, end_ns);
-	err = weigh(l, ns, b.count);
+	err = weigh(l, ns, b.count, moca_trace_top_weight(t));
 out:
 	free(ns);
 	free(b.ns);
@@ -147,7 +149,7 @@ static int add_work(void *arg, const struct moca_chunk *c)
 	struct work *w = arg;
 
 	if (c->task < w->tasks)
-		w->of[c->task] += (c->reads + c->writes) *
+		w->of[c->task] += (c->read_weight + c->write_weight) *
 				  lengths_weight(w->lengths, c->interval);
 	return 0;
 }
@@ -187,7 +189,7 @@ void lengths_scale(const struct lengths *l, const struct moca_profile *p,
 		&o->accesses, &o->reads, &o->writes, &o->shared_accesses,
 		&o->late_writes, &o->cold_accesses, &o->unknown,
 		&o->inherited_accesses, &o->inherited_remote,
-		&o->inherited_best,
+		&o->inherited_best, &o->watched_accesses,
 	};
 	size_t i;
 
@@ -195,6 +197,7 @@ void lengths_scale(const struct lengths *l, const struct moca_profile *p,
 		return;
 	for (i = 0; i < sizeof(sums) / sizeof(*sums); i++)
 		scale(l, sums[i], 1);
+	o->variance /= (double)l->unit * l->unit;
 	scale(l, o->remote, MOCA_POLICIES);
 	scale(l, o->use, p->lanes);
 	scale(l, o->written, p->lanes);

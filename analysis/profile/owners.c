@@ -97,11 +97,13 @@ int owners_find(struct gather *g)
 	for (i = 0; i < pages->count; i++) {
 		const struct page *page = pages_at(pages, i);
 
-		if (!page->accesses)
+		if (!(page->flags & PAGE_PRESENT))
 			continue;
 		k = first_at(pages, table, size - 1, i);
 		p->distinct += k == NONE;
 		if (k == NONE || pages->ids[k].era != pages->ids[i].era)
+			continue;
+		if (page->flags & PAGE_UNWATCHED)
 			continue;
 		/* What lies in one page at one time has no earlier owner. */
 		if (pages_at(pages, k)->last_interval > page->first_interval)

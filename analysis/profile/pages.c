@@ -24,9 +24,12 @@ static void *reserve(size_t size)
 	return p;
 }
 
-int pages_init(struct pages *p, unsigned lanes)
+int pages_init(struct pages *p, unsigned lanes, int sampled)
 {
-	p->entry = (sizeof(struct page) + 2 * lanes + 7) & ~(size_t)7;
+	p->entry = sizeof(struct page) + 2 * lanes;
+	if (sampled)
+		p->entry = page_history_at(lanes) + sizeof(struct page_history);
+	p->entry = (p->entry + 7) & ~(size_t)7;
 	p->limit = MEMORY / (p->entry + sizeof(*p->ids) + TABLE);
 	p->entries = reserve(p->limit * p->entry);
 	p->ids = reserve(p->limit * sizeof(*p->ids));
@@ -55,7 +58,7 @@ struct page *pages_get(struct pages *p, const struct moca_observed *x)
 	if (x->page >= p->limit - p->parked_count)
 		return NULL;
 	e = pages_at(p, x->page);
-	if (e->accesses)
+	if (e->flags & PAGE_PRESENT)
 		return e;
 	p->ids[x->page] = (struct page_id){ .number = x->addr >> PAGE_SHIFT,
 					    .era = x->era & MOCA_ERAS,
@@ -129,6 +132,7 @@ int pages_begin(struct pages *p, struct page *page,
 		memset(page, 0, p->entry);
 	}
 	/* What is of the place: its node, and when it was used last. */
+	page->flags |= to->flags & PAGE_OUTSIDE;
 	page->home = to->home;
 	page->last_interval = to->last_interval;
 	page->last_window = to->last_window;

@@ -15,6 +15,9 @@ enum page_flags {
 	PAGE_BEGAN = 4,		/* its memory began anew in its last interval */
 	PAGE_RECYCLED = 8,	/* there are several histories of it; */
 	PAGE_OTHER = 16,	/* another one has more accesses */
+	PAGE_PRESENT = 32,	/* it was accessed */
+	PAGE_OUTSIDE = 64,	/* not in each sweep's sample, if its row is sampled */
+	PAGE_UNWATCHED = 128,	/* of its history parts may be missing */
 };
 
 /*
@@ -24,7 +27,7 @@ enum page_flags {
 struct page {
 	uint32_t first_interval;
 	uint32_t last_interval;
-	uint32_t accesses;	/* by weight; 0: none yet */
+	uint32_t accesses;	/* by weight */
 	uint32_t late_writes;	/* likewise */
 	uint8_t last_window;
 	uint8_t users;		/* of its last history: a bit of each lane % 8 */
@@ -35,6 +38,12 @@ struct page {
 	uint8_t flags;
 	uint8_t first_window;
 	uint16_t use[];		/* likewise, of each lane; in proportion */
+};
+
+/* Behind use, where sweeps took samples: by the lengths of intervals alone. */
+struct page_history {
+	uint32_t accesses;
+	uint32_t late_writes;
 };
 
 /* Which page it is, apart: an access does not need it. */
@@ -63,7 +72,8 @@ struct pages {
 	size_t parked_count, parked_cap;
 };
 
-int pages_init(struct pages *p, unsigned lanes);
+/* sampled: with room for struct page_history. */
+int pages_init(struct pages *p, unsigned lanes, int sampled);
 void pages_free(struct pages *p);
 struct page *pages_at(const struct pages *p, size_t i);
 /* The page of an access; NULL: no room. */
@@ -81,6 +91,14 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 	return i < p->count ? i : p->limit - 1 - (i - p->count);
 }
 
+/* A page of an object, by row, address space and address. */
+struct order {
+	uint32_t object;
+	uint32_t space;
+	uint32_t page;		/* index */
+	uint64_t number;
+};
+
 /* What is gathered of a row (by key) while accesses come. */
 struct row {
 	uint64_t reads, writes, accesses;	/* by weight */
@@ -91,6 +109,9 @@ struct row {
 	uint64_t touch_ip, touch_ns;	/* a majority vote of first touches */
 	uint64_t touch_votes;
 	uint32_t touch_task;
+	int sampled;		/* some of its records do not weigh 1 */
+	uint64_t swept;		/* records that weigh 1, of intervals with samples,
+				   of pages that were there before, not of the core */
 	uint64_t *last_page;		/* of each lane; 0 = none */
 	uint64_t *written;		/* writes of each lane, by weight */
 	uint32_t *reads_in, *writes_in, *touches_in, *remote_in;
@@ -101,7 +122,8 @@ struct seen {
 	struct row *row;
 	struct page *page;
 	unsigned lane;
-	unsigned weight;	/* struct lengths */
+	unsigned weight;	/* struct lengths, times what the record weighs */
+	unsigned length;	/* struct lengths alone */
 	unsigned window;
 	int is_first;		/* the page's first access in this row */
 	int is_new;		/* the first of such a history of it */
@@ -126,6 +148,11 @@ struct gather {
 	size_t row_cap;
 	size_t with_windows;
 	uint64_t intervals;	/* of the trace, with those without accesses */
+	uint8_t *sampled_in;	/* of each interval: it has records of samples;
+				   NULL: nothing was sampled */
+	size_t sampled_count;
+	unsigned core;		/* stripes of this rank and more are let go by each
+				   sweep; beyond all ranks: none is */
 	/* Of each window's accesses; UINT64_MAX where none are. */
 	uint64_t first_interval[MOCA_PROFILE_WINDOWS];
 	int err;
@@ -158,6 +185,16 @@ extern const struct pass moca_pass_working_set, moca_pass_sharing,
 int lengths_find(struct lengths *l, struct moca_trace *t,
 		 const struct moca_profile *p, uint64_t intervals);
 void lengths_free(struct lengths *l);
+/* Fills p->top_weight, g->sampled_in, g->core. 0 or -errno. */
+int samples_find(struct gather *g, struct moca_trace *t);
+/* An access, where sweeps took samples; and if it is a late write. */
+void samples_take(struct gather *g, const struct seen *s);
+void samples_take_late(const struct gather *g, const struct seen *s);
+/* Which of an object's n pages tell of their histories, and o->watched_pages. */
+void samples_watch(const struct gather *g, struct moca_profile_object *o,
+		   const struct order *order, size_t n);
+/* What was found with these, in proportion to all pages and accesses. */
+void samples_extrapolate(struct moca_profile_object *o);
 /* Adds to `of`, by task number, what the records of each weigh. 0 or -errno. */
 int lengths_work(const struct lengths *l, struct moca_trace *t, uint64_t *of,
 		 uint32_t tasks);
@@ -201,6 +238,29 @@ int moca_profile_place(struct moca_profile *p, struct moca_trace *t,
 static inline int page_counts(const struct page *page)
 {
 	return !(page->flags & PAGE_OTHER);
+}
+
+/* The same, by what was done with it from its first access to its last. */
+static inline int page_tells(const struct page *page)
+{
+	return !(page->flags & (PAGE_OTHER | PAGE_UNWATCHED));
+}
+
+static inline size_t page_history_at(unsigned lanes)
+{
+	return (sizeof(struct page) + 2 * lanes + 3) & ~(size_t)3;
+}
+
+/* Its accesses and late writes as they are, without samples. */
+static inline struct page_history page_history(const struct moca_profile *p,
+					       const struct page *page)
+{
+	const char *at = (const char *)page + page_history_at(p->lanes);
+
+	if (!p->sampled)
+		return (struct page_history){ page->accesses,
+					      page->late_writes };
+	return *(const struct page_history *)(const void *)at;
 }
 
 /* The lane that used a page most. */

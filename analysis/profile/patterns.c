@@ -30,7 +30,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	unsigned part = (unsigned)(i * MOCA_PROFILE_PARTS / n), lane, users = 0;
 	const uint32_t *use = o->parts + (size_t)part * p->lanes;
 
-	if (page->returns < 2 || !page_counts(page))
+	if (page->returns < 2 || !page_tells(page))
 		return;
 	for (lane = 0; lane < p->lanes; lane++)
 		users += use[lane] != 0;
@@ -104,8 +104,13 @@ static void object_(const struct moca_profile *p,
 
 	if (!o->pages || !o->data)
 		return;
+	if (!o->watched_pages) {
+		/* Too few of its pages were looked at each time. */
+		o->patterns = order(o);
+		return;
+	}
 	m = sharing(o) | order(o);
-	if (p->writes_known && !o->late_writes && o->late_pages && o->writes)
+	if (p->writes_known && moca_profile_watched(p, o) && !o->late_writes && o->late_pages && o->writes)
 		m |= MOCA_PATTERN_WRITE_ONCE;
 	else if (p->writes_known && o->accesses > 2 * o->pages &&
 		 ABOVE(o->accesses - later_writes(o), o->accesses, 95))

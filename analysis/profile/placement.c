@@ -46,8 +46,8 @@ static uint64_t *find_work(const struct moca_profile *p, struct moca_trace *t,
 	for (i = 0; !*err && i < n; i++) {
 		x = moca_trace_task(t, i);
 		if (!work[x->id])
-			work[x->id] = x->accesses ? x->accesses :
-						    x->loads + x->stores;
+			work[x->id] = x->weight ? x->weight :
+						  x->loads + x->stores;
 	}
 	if (!*err)
 		return work;

@@ -144,26 +144,32 @@ static void take(struct gather *g, const struct moca_observed *x)
 		g->p->left_out++;
 		return;
 	}
-	s.weight = lengths_weight(&g->lengths, x->interval);
+	s.length = lengths_weight(&g->lengths, x->interval);
+	s.weight = s.length * x->weight;
+	if (s.weight > UINT16_MAX / 2)
+		s.weight = UINT16_MAX / 2;
 	if (g->p->task_nodes)
 		moves_take(g->p, x, s.weight);
 	s.lane = lane_of(g->p, x);
 	s.window = window_of(g->p, x->time_ns);
-	s.row->pages += !s.page->accesses;
+	s.is_first = s.is_placed = !(s.page->flags & PAGE_PRESENT);
+	s.row->pages += (uint64_t)s.is_first;
 	if (s.row->pages <= MOCA_LINES_PAGES)
 		lines_take(g->lines, x, s.weight);
-	s.is_first = s.is_placed = !s.page->accesses;
 	if (x->anew && !s.is_first)
 		s.is_placed = pages_begin(&g->pages, s.page, x, s.lane);
 	if (s.is_placed < 0) {
 		g->p->left_out++;
 		return;
 	}
-	s.is_new = !s.page->accesses;
+	s.is_new = !(s.page->flags & PAGE_PRESENT);
+	if (g->p->sampled)
+		samples_take(g, &s);
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
 	count_use(g->p, &s);
+	s.page->flags |= PAGE_PRESENT;
 	s.page->users |= (uint8_t)(1u << s.lane % 8);
 	s.page->last_lane = (uint8_t)s.lane;
 	s.page->last_interval = (uint32_t)x->interval;
@@ -199,14 +205,6 @@ void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 }
 
 /* --- the passes over pages ---------------------------------------------- */
-
-/* By row, address space and address. */
-struct order {
-	uint32_t object;
-	uint32_t space;
-	uint32_t page;		/* index */
-	uint64_t number;
-};
 
 static int compare_order(const void *a, const void *b)
 {
@@ -256,6 +254,7 @@ static void pass_object(struct gather *g, struct moca_profile_object *o,
 	size_t k, i, at;
 
 	o->pages = count_pages(g, order, n);
+	samples_watch(g, o, order, n);
 	for (k = 0; k < PASSES; k++) {
 		for (at = i = 0; passes[k]->page && i < n; i++) {
 			at += i && !same_place(&order[i], &order[i - 1]);
@@ -270,7 +269,7 @@ static void pass_object(struct gather *g, struct moca_profile_object *o,
 static const struct moca_object *object_of(const struct gather *g, size_t i)
 {
 	i = pages_all(&g->pages, i);
-	return pages_at(&g->pages, i)->accesses ?
+	return pages_at(&g->pages, i)->flags & PAGE_PRESENT ?
 	       moca_objects_row_of(g->p->objects, g->pages.ids[i].key) : NULL;
 }
 
@@ -360,6 +359,8 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 
 	for (lane = 0; lane < p->lanes; lane++)
 		o->written[lane] += r->written[lane];
+	o->sampled |= r->sampled;
+	o->swept += r->swept;
 	o->reads += r->reads;
 	o->writes += r->writes;
 	o->records += r->records;
@@ -422,6 +423,8 @@ static void finish_object(struct moca_profile *p,
 {
 	unsigned i;
 
+	if (p->sampled)
+		samples_extrapolate(o);
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->object)
 			passes[i]->object(p, o);
@@ -430,6 +433,7 @@ static void finish_object(struct moca_profile *p,
 	p->records += o->records;
 	p->accesses += o->accesses;
 	p->unknown += o->unknown;
+	p->variance += o->variance;
 	p->pages += o->pages;
 	p->hot_pages += o->hot_pages;
 	p->cold_pages += o->cold_pages;
@@ -495,6 +499,10 @@ static int finish(struct gather *g)
 	}
 	if (err)
 		return err;
+	/* Where a window has several sweeps, their samples have different pages. */
+	for (i = 0; p->sampled && i < p->windows; i++)
+		if (p->working_set[i] > p->distinct)
+			p->working_set[i] = p->distinct;
 	find_seen(g);
 	for (i = 0; i < p->count; i++) {
 		lengths_scale(&g->lengths, p, &p->rows[i]);
@@ -555,6 +563,7 @@ static void walk_free(struct moca_profile_walk *w)
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
+	free(g->sampled_in);
 	lines_free(g->lines);
 	pages_free(&g->pages);
 	lengths_free(&g->lengths);
@@ -583,13 +592,16 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.lines = lines_begin();
 	err = w->g.lines ? 0 : -ENOMEM;
 	if (!err)
+		err = samples_find(&w->g, t);
+	if (!err)
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
 		err = moca_profile_place(p, t, &w->g.lengths);
 	if (!err)
 		err = moves_begin(p);
 	if (!err)
-		err = pages_init(&w->g.pages, p->lanes);
+		err = pages_init(&w->g.pages, p->lanes,
+				 p->sampled);
 	if (err)
 		goto err_free;
 	*out = w;

@@ -62,6 +62,16 @@ struct moca_profile_object {
 	const struct moca_object *object;
 	int data;		/* counted in the sums: the program's data */
 	uint64_t pages;		/* with which all below was found */
+	/*
+	 * Where sweeps took samples, pages whose whole history was seen: those of
+	 * stripes that each sweep let go, or all, if the object was swept whole.
+	 * Of these are what is told of pages' histories below, in proportion to
+	 * `pages`; 0: too few, and it is all 0. Else it is `pages`.
+	 */
+	uint64_t watched_pages, watched_accesses;
+	double variance;	/* of accesses, as sweeps took samples */
+	int sampled;		/* while pages are passed, as these of struct row */
+	uint64_t swept;
 	uint64_t accesses, reads, writes;
 	uint64_t records;	/* as they are, not by length of interval; 0 of
 				   counts */
@@ -143,6 +153,8 @@ struct moca_profile {
 	uint64_t window_ns;
 	unsigned windows;
 	uint64_t intervals;		/* of the trace */
+	int sampled;		/* sweeps took samples: sums are estimates */
+	unsigned top_weight;	/* then, the highest of a record; else 1 */
 	uint64_t half_interval;	/* the last one that has accesses in the first
 				   half: those before it ended there */
 	/* Of each window's accesses, the last one; 0 where none are. */
@@ -165,6 +177,7 @@ struct moca_profile {
 	uint64_t distinct;		/* pages, code as well, however many
 					   objects were there */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
+	double variance;		/* of accesses to data */
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	struct moca_lines lines;	/* that tasks take turns at, by samples */
 	unsigned threads;		/* most that lived at a time */
@@ -210,6 +223,22 @@ static inline int moca_profile_uses(const struct moca_profile *p,
 	return o->use[lane] && (20 * o->use[lane] >= o->accesses ||
 				2 * p->lanes * o->use[lane] >= o->accesses);
 }
+
+/*
+ * Pages that are looked at each time: fewer, of 256 KiB each 64, do not show that
+ * nearly all of an object are, or are not, something.
+ */
+#define MOCA_PROFILE_WATCHED 2560u
+static inline int moca_profile_watched(const struct moca_profile *p,
+				       const struct moca_profile_object *o)
+{
+	return !p->sampled || o->watched_pages == o->pages ||
+	       o->watched_pages >= MOCA_PROFILE_WATCHED;
+}
+
+/* Standard error of an object's share of all accesses, by what was sampled. */
+double moca_profile_share_error(const struct moca_profile *p,
+				const struct moca_profile_object *o);
 
 /* Length of what was recorded. */
 static inline double moca_profile_seconds(const struct moca_profile *p)

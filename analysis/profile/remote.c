@@ -21,7 +21,7 @@ static void access_(struct gather *g, const struct seen *s)
 		s->row->remote += page != cpu ? s->weight : 0;
 	}
 	if (s->row->remote_in && page != cpu)
-		s->row->remote_in[s->window]++;
+		s->row->remote_in[s->window] += s->x->weight;
 }
 
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
@@ -45,8 +45,10 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	o->remote[MOCA_POLICY_INTERLEAVE] +=
 		page->accesses *
 		(sum - on[number % p->topology.nodes]) / sum;
-	o->remote[MOCA_POLICY_PARALLEL_INIT] +=
-		page->accesses * (sum - best) / sum;
+	/* By few records of a page one of its nodes looks better than it is. */
+	if (!(page->flags & PAGE_UNWATCHED))
+		o->remote[MOCA_POLICY_PARALLEL_INIT] +=
+			page->accesses * (sum - best) / sum;
 }
 
 static void object_(const struct moca_profile *p,
@@ -63,6 +65,9 @@ static void object_(const struct moca_profile *p,
 		if (on[node] > best)
 			best = on[node];
 	o->remote[MOCA_POLICY_BIND] = sum - best;
+	/* Not known by page: no better than in one place. */
+	if (p->sampled && !o->watched_accesses)
+		o->remote[MOCA_POLICY_PARALLEL_INIT] = sum - best;
 	/* What is not known is as the rest; of nothing nothing is said. */
 	if (o->unknown && o->unknown < o->accesses)
 		o->remote[MOCA_POLICY_FIRST_TOUCH] =

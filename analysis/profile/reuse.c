@@ -19,6 +19,8 @@ static void access_(struct gather *g, const struct seen *s)
 	s->page->flags |= PAGE_WRITTEN_LATE;
 	if (s->page->late_writes <= UINT32_MAX - s->weight)
 		s->page->late_writes += s->weight;
+	if (g->p->sampled)
+		samples_take_late(g, s);
 }
 
 /*
@@ -50,7 +52,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
 	o->late_writes += page->late_writes;
-	if (!page_counts(page))
+	if (!page_tells(page))
 		return;
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
 	/* What has other histories was used before these, or afterwards. */

@@ -24,6 +24,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 {
 	unsigned all = p->threads < p->lanes ? p->threads : p->lanes;
 	unsigned lane, users = 0, most = 0, least = UINT16_MAX;
+	/* What one record may add. */
+	unsigned one = p->lengths->unit * (p->top_weight ? p->top_weight : 1);
 
 	for (lane = 0; lane < p->lanes; lane++) {
 		if (!page->use[lane])
@@ -32,6 +34,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		most = page->use[lane] > most ? page->use[lane] : most;
 		least = page->use[lane] < least ? page->use[lane] : least;
 	}
+	if (page->flags & PAGE_UNWATCHED)
+		return;
 	if (page->returns >= RETURNS_MIN)
 		o->shared_accesses += page->accesses;
 	if (!page_counts(page))
@@ -43,7 +47,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	} else {
 		o->shared_pages++;
 		o->even_pages += 10 * users >= 8 * all &&
-				 most - least <= p->lengths->unit + most / 8;
+				 most - least <= one + most / 8;
 	}
 }
 

@@ -15,9 +15,12 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 {
 	uint64_t alive = lengths_since(p->lengths, p->intervals,
 				       page->first_interval);
-	uint64_t other = page->accesses - page->late_writes;
-	uint64_t least = other > page->late_writes ? other : page->late_writes;
+	struct page_history h = page_history(p, page);
+	uint64_t other = h.accesses - h.late_writes;
+	uint64_t least = other > h.late_writes ? other : h.late_writes;
 
+	if (page->flags & PAGE_UNWATCHED)
+		return;
 	if (p->intervals - page->first_interval < ALIVE_MIN ||
 	    page->flags & PAGE_RECYCLED)
 		return;
@@ -25,7 +28,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		if (!o->hot_pages++)
 			o->hot_first = i;
 		o->hot_last = i;
-	} else if (10 * (uint64_t)page->accesses <= alive) {
+	} else if (10 * (uint64_t)h.accesses <= alive) {
 		o->cold_pages++;
 		o->cold_accesses += page->accesses;
 	}

@@ -10,17 +10,17 @@ static void access_(struct gather *g, const struct seen *s)
 		   s->x->type == MOCA_ACCESS_EXEC;
 
 	if (s->is_first || s->page->last_window != s->window)
-		g->p->working_set[s->window]++;
-	g->p->lane_activity[s->window][s->lane]++;
+		g->p->working_set[s->window] += s->x->weight;
+	g->p->lane_activity[s->window][s->lane] += s->x->weight;
 	r->records++;
 	r->accesses += s->weight;
 	r->reads += read * s->weight;
 	r->writes += write * s->weight;
 	r->written[s->lane] += write * s->weight;
 	if (r->reads_in)
-		r->reads_in[s->window] += !write;
+		r->reads_in[s->window] += !write * s->x->weight;
 	if (r->writes_in)
-		r->writes_in[s->window] += write;
+		r->writes_in[s->window] += write * s->x->weight;
 }
 
 const struct pass moca_pass_working_set = {

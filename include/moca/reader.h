@@ -148,8 +148,8 @@ void moca_trace_certificate(const struct moca_trace *t,
 size_t moca_trace_task_count(const struct moca_trace *t);
 const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i);
 /*
- * The highest weight of a record, where sweeps took samples: MOCA_WEIGHT_MAX and
- * less, or 0 where all that do not weigh 1 weigh 0. 1: nothing was sampled.
+ * The highest weight that a record may have, where sweeps took samples, or, if that
+ * is higher, that one has: MOCA_WEIGHT_MAX and less, or 0 where all that do not weigh 1 weigh 0. 1: nothing was sampled.
  */
 unsigned moca_trace_top_weight(const struct moca_trace *t);
 /* What opening and all cursors found wrong so far. */

@@ -3,7 +3,9 @@
  * Which memory is in the sample of a sweep. Large memory is sampled by stripes of
  * 256 KiB of address space. Of each 2^k stripes that follow each other, aligned, a
  * sample of level k has one by chance; the samples of higher levels are parts of it.
- * Each sweep of an address space draws anew: that is its key.
+ * Each sweep of an address space draws anew: that is its key. Stripes of a high rank
+ * by MOCA_STRIPE_CORE_KEY, the core, are let go by each sweep: their histories have no
+ * holes.
  */
 #ifndef MOCA_BASE_STRIPE_H
 #define MOCA_BASE_STRIPE_H
@@ -15,6 +17,8 @@
 #define MOCA_STRIPE_SHIFT 18
 #define MOCA_STRIPE_BYTES (UINT64_C(1) << MOCA_STRIPE_SHIFT)
 #define MOCA_STRIPE_RANK_MAX 12
+
+#define MOCA_STRIPE_CORE_KEY UINT64_C(0)
 
 static inline uint64_t moca_stripe_key(uint32_t space, uint32_t sweep)
 {

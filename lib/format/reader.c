@@ -388,7 +388,8 @@ const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 unsigned moca_trace_top_weight(const struct moca_trace *t)
 {
 	unsigned top = 0;
-	unsigned ones = 1;
+	const char *level = moca_trace_meta(t, "sample_level");
+	unsigned ones = 1, told = 0;
 	const struct moca_task *task;
 	size_t i;
 
@@ -398,7 +399,10 @@ unsigned moca_trace_top_weight(const struct moca_trace *t)
 			top = task->top_weight;
 		ones &= task->weight == task->accesses;
 	}
-	return top > 1 ? top : ones;
+	if (level && *level >= '1' && *level <= '9')
+		told = 1u << (strtoul(level, NULL, 10) & 15);
+	top = top < told ? told : top;
+	return top > MOCA_WEIGHT_MAX ? MOCA_WEIGHT_MAX : top > 1 ? top : ones;
 }
 
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out)

@@ -169,13 +169,13 @@ static void count_rate(struct report *r, struct report_thread *t,
 		r->error = -ENOMEM;
 		return;
 	}
-	t->accesses++;
+	t->accesses += a->weight;
 	if (a->type == MOCA_ACCESS_WRITE)
-		t->writes[bin]++;
+		t->writes[bin] += a->weight;
 	else if (a->type == MOCA_ACCESS_UNKNOWN)
-		t->other[bin]++;
+		t->other[bin] += a->weight;
 	else
-		t->reads[bin]++;
+		t->reads[bin] += a->weight;
 	if (a->cpu < MAX_CPUS) {
 		t->cpu[bin] = a->cpu;
 		t->on_cpu[a->cpu]++;
@@ -213,6 +213,9 @@ static int look(struct report *r, const struct moca_observed *a, struct hit *h)
 	if (at >= length)
 		at = length - 1;
 	count_rate(r, &r->threads[index], a, at);
+	/* A first touch outside of the sample: a cell has accesses. */
+	if (!a->weight)
+		return 0;
 	h->key = a->key;
 	h->cell = (struct moca_grid_cell){
 		.group = a->addr >> 12,
@@ -220,10 +223,13 @@ static int look(struct report *r, const struct moca_observed *a, struct hit *h)
 		.thread = (uint16_t)(index < REPORT_THREADS ? index :
 							      REPORT_THREADS),
 		.first = (uint32_t)((double)at * r->first_scale),
-		.writes = a->type == MOCA_ACCESS_WRITE,
-		.other = a->type == MOCA_ACCESS_UNKNOWN,
 	};
-	h->cell.reads = !h->cell.writes && !h->cell.other;
+	if (a->type == MOCA_ACCESS_WRITE)
+		h->cell.writes = a->weight;
+	else if (a->type == MOCA_ACCESS_UNKNOWN)
+		h->cell.other = a->weight;
+	else
+		h->cell.reads = a->weight;
 	set_node(r, a, &h->cell);
 	return 1;
 }

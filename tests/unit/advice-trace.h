@@ -7,6 +7,7 @@
 
 #include "analysis/advice/advice.h"
 #include "analysis/phases.h"
+#include "lib/base/stripe.h"
 #include "lib/format/machine.h"
 #include "tests/unit/objects-trace.h"
 
@@ -20,6 +21,8 @@ struct touch {
 	uint32_t interval;
 	uint64_t addr;
 	uint8_t type;
+	uint8_t gone;		/* the sweep before let its page be */
+	uint16_t weight;
 };
 
 static struct touch *touches;
@@ -65,7 +68,7 @@ static inline void touch(uint32_t task, uint64_t page, int type)
 		abort();
 	touches[touch_count++] = (struct touch){ task, interval,
 						 HEAP + page * PAGE + 8,
-						 (uint8_t)type };
+						 (uint8_t)type, 0, 1 };
 }
 
 /* All of [from, to), page by page. */
@@ -78,6 +81,72 @@ static inline void sweep(uint32_t task, uint64_t from, uint64_t to, int type)
 static inline void next(void)
 {
 	interval++;
+}
+
+/*
+ * As sweeps of samples would have seen it, at the level of each interval. What has
+ * fewer pages than LARGE in a row is swept whole, and so are stripes of rank `core`.
+ * A page that had no entry, as it was not used since a sweep took that, always shows.
+ */
+#define LARGE 256u
+
+static int is_large(uint64_t page, uint8_t *there, uint64_t pages)
+{
+	uint64_t from = page, to = page;
+
+	while (from && there[from - 1])
+		from--;
+	while (to + 1 < pages && there[to + 1])
+		to++;
+	return to - from + 1 >= LARGE;
+}
+
+static inline void thin(unsigned (*level_of)(uint32_t interval), unsigned core)
+{
+	enum { GONE = 1, OURS = 2 };
+	uint64_t pages = (320 << 20) / PAGE, page, key;
+	uint8_t *there = calloc(pages, 1), *large = calloc(pages, 1);
+	uint8_t *state = malloc(pages);
+	uint32_t k = UINT32_MAX;
+	unsigned level = 0;
+	struct touch *t;
+	size_t i;
+
+	if (!there || !large || !state)
+		abort();
+	memset(state, GONE, pages);
+	for (i = 0; i < touch_count; i++)
+		there[(touches[i].addr - HEAP) / PAGE] = 1;
+	for (page = 0; page < pages; page++)
+		large[page] = there[page] &&
+			      (page && there[page - 1] ? large[page - 1] :
+				       is_large(page, there, pages));
+	for (page = 0; page < pages; page++)
+		large[page] &= moca_stripe_rank(HEAP + page * PAGE,
+						MOCA_STRIPE_CORE_KEY) < core;
+	for (i = 0; i < touch_count; i++) {
+		t = &touches[i];
+		for (; k != t->interval; k++) {
+			/* The sweep behind interval k. */
+			level = level_of(k + 1);
+			key = moca_stripe_key(1, k + 1);
+			for (page = 0; page < pages; page++)
+				if (state[page] & GONE)
+					state[page] = GONE;
+				else if (!large[page] ||
+					 moca_stripe_rank(HEAP + page * PAGE,
+							  key) >= level)
+					state[page] = GONE | OURS;
+		}
+		page = (t->addr - HEAP) / PAGE;
+		t->gone = !(state[page] & GONE);
+		t->weight = large[page] && state[page] & OURS ?
+			    (uint16_t)(1u << level) : 1;
+		state[page] = 0;
+	}
+	free(there);
+	free(large);
+	free(state);
 }
 
 /* When an interval begins, from the first one's begin on. */
@@ -105,7 +174,8 @@ static inline void write_touches(struct moca_writer *w)
 			for (i = from; i < touch_count &&
 				       touches[i].interval <= k; i++) {
 				if (touches[i].task != task ||
-				    touches[i].interval != k)
+				    touches[i].interval != k ||
+				    touches[i].gone)
 					continue;
 				if (n == 65536)
 					abort();
@@ -114,7 +184,8 @@ static inline void write_touches(struct moca_writer *w)
 					.ip = CODE + 16 * task,
 					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
-					.type = touches[i].type, .weight = 1,
+					.type = touches[i].type,
+					.weight = touches[i].weight,
 					.cpu = (uint16_t)(stays ? (task + k / stays) % 2 :
 								  task),
 					.node = (int16_t)(i % 10 < unknown_of_10 ?
@@ -138,6 +209,8 @@ static inline void write_touches(struct moca_writer *w)
 }
 
 static int via_kernel;
+/* In the metadata; 0: neither is there. */
+static unsigned sample_core, sample_level;
 /* Further metadata. */
 static void (*put_more)(struct moca_meta *m);
 
@@ -149,6 +222,9 @@ static inline void put_times(void)
 	if (!m || moca_meta_set(m, "state", "complete") ||
 	    moca_meta_set(m, "cpus", "2") ||
 	    (via_kernel && moca_meta_set(m, "via", "kernel")) ||
+	    (sample_core && moca_meta_set(m, "sample_core", "%u", sample_core)) ||
+	    (sample_level &&
+	     moca_meta_set(m, "sample_level", "%u", sample_level)) ||
 	    moca_meta_set(m, "start_ns", "%llu",
 			  (unsigned long long)begin_ns) ||
 	    moca_meta_set(m, "intervals", "%u", interval + 1) ||

@@ -19,7 +19,7 @@ static int few(void)
 {
 	struct moca_uses u = { 0 };
 	struct moca_observed x = { .ip = 1, .key = 2, .time_ns = 3, .task = 4,
-				   .type = MOCA_ACCESS_WRITE };
+				   .type = MOCA_ACCESS_WRITE, .weight = 1 };
 	const struct moca_use *found;
 
 	CHECK(!moca_uses_add(&u, &x, 1));
@@ -46,8 +46,10 @@ static int many(void)
 {
 	struct moca_uses u = { 0 };
 	struct moca_observed often = { .ip = 7, .key = 1,
-				       .type = MOCA_ACCESS_READ };
-	struct moca_observed rare = { .key = 2, .type = MOCA_ACCESS_READ };
+				       .type = MOCA_ACCESS_READ,
+				       .weight = 1 };
+	struct moca_observed rare = { .key = 2, .type = MOCA_ACCESS_READ,
+				      .weight = 1 };
 	const struct moca_use *found;
 	uint64_t i, n = 20 * MOCA_USES_MAX, sum = 0;
 
