@@ -96,18 +96,19 @@ static const char *only_pages(const struct moca_record_options *o,
 }
 
 /* 1, or 1/N for a power of two up to 4096, as a level. -EINVAL after a message. */
-static int parse_sample(const char *share, unsigned int *level)
+static int parse_sample(const char *share, unsigned int *level, int *automatic)
 {
 	char *end = NULL;
 	unsigned long n = 0;
 
 	*level = 0;
-	if (!share || !strcmp(share, "1"))
+	*automatic = share && !strcmp(share, "auto");
+	if (!share || *automatic || !strcmp(share, "1"))
 		return 0;
 	if (!strncmp(share, "1/", 2) && share[2] >= '0' && share[2] <= '9')
 		n = strtoul(share + 2, &end, 10);
 	if (!end || *end || !n || n > 4096 || n & (n - 1)) {
-		moca_error("--sample takes 1 (all memory), or 1/2, 1/4, 1/8 and "
+		moca_error("--sample takes auto, 1 (all memory), or 1/2, 1/4, 1/8 and "
 			   "so on to 1/4096, not %s", share);
 		return -EINVAL;
 	}
@@ -205,9 +206,11 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--min-size must be 1 at least");
 		return -EINVAL;
 	}
-	if (agent_check(&x->agent) || parse_sample(x->sample, &o->sample_level))
+	if (agent_check(&x->agent) || parse_sample(x->sample, &o->sample_level,
+						     &o->sample_auto))
 		return -EINVAL;
-	if (o->sample_level && x->via && !strcmp(x->via, "kernel")) {
+	if ((o->sample_level || o->sample_auto) && x->via &&
+	    !strcmp(x->via, "kernel")) {
 		moca_error("--sample does not go with --via kernel: the module "
 			   "looks at all pages; --via user takes samples");
 		return -EINVAL;
@@ -237,7 +240,7 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	if (x->via && strcmp(x->via, "auto") && !must)
 		return find_way(x->via);
 	/* The module has no samples. */
-	if (o->sample_level)
+	if (x->sample && (o->sample_level || o->sample_auto))
 		return find_way("user");
 	moca_kernel_try(&c, (pid_t)x->pid);
 	if (c.state == MOCA_KERNEL_READY)
@@ -301,6 +304,7 @@ static int run(struct moca_record_options *o, struct extra *x)
 			return EXIT_USAGE;
 		}
 		o->credit_ns = o->shortest_ns = 0;
+		o->sample_auto = 0;
 	}
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
@@ -339,7 +343,7 @@ int cmd_record(int argc, char **argv)
 			   "what it may take beyond the budget, so that short "
 			   "runs are seen well (default: 200ms; 0 with --interval)"),
 		OPT_STRING(0, "sample", &x.sample, "SHARE", "look again at a "
-			   "share of large memory, to 1/4096 (default: 1, all)"),
+			   "share of large memory; auto: as it fits (default: 1)"),
 		OPT_SIZE(0, "max-size", &o.max_size,
 			 "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children,

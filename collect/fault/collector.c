@@ -655,9 +655,8 @@ static void visit_turn(struct collector *c, struct sampled_task *t, void *arg)
 	t->seen = 0;
 }
 
-static void sweep(struct collector *c, double expected)
+static void sweep(struct collector *c, unsigned int level, double expected)
 {
-	unsigned int level = c->rec->opt->sample_level;
 	struct pace_turns turns;
 	uint64_t before, after, pages, cpu;
 
@@ -771,6 +770,7 @@ void collector_run(struct collector *c, atomic_int *finished)
 	account_begin(&c->account);
 	do {
 		uint64_t now, next, at;
+		int level;
 		double pages = 0;
 
 		/* Before the pump, so that nothing is left behind. */
@@ -785,9 +785,9 @@ void collector_run(struct collector *c, atomic_int *finished)
 		    now >= at) {
 			if (account_due(&c->account))
 				account(c);
-			pages = sweep_expected(rec, rec->opt->sample_level);
-			if (pace_due(&c->account, now, pages))
-				sweep(c, pages);
+			level = pace_level(&c->account, now, &pages);
+			if (level >= 0)
+				sweep(c, (unsigned int)level, pages);
 		}
 		now = moca_now_ns();
 		recording_tick(&c->recording, now);

@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collect/fault/collector.h"
 #include "collect/fault/mm.h"
 #include "lib/base/proc.h"
+#include "lib/base/stripe.h"
 
 /* Of the time, that no CPU is idle. */
 #define CROWD 0.5
@@ -27,7 +29,7 @@ static int has_zapper(struct recorder *rec)
 	return found;
 }
 
-int pace_due(const struct account *a, uint64_t now_ns, double pages)
+static int is_due(const struct account *a, uint64_t now_ns, double pages)
 {
 	const struct control *c = &a->control;
 
@@ -39,12 +41,49 @@ int pace_due(const struct account *a, uint64_t now_ns, double pages)
 		has_zapper(a->rec));
 }
 
+/* The least one of which a sample fits; -1: none does. */
+static int sample_level(const struct account *a, uint64_t now_ns, double *pages)
+{
+	double room = control_room(&a->control, now_ns, a->share);
+	int level = 1;
+
+	if (!(room > 0))
+		return -1;
+	*pages = sweep_expected(a->rec, MOCA_STRIPE_RANK_MAX);
+	if (!is_due(a, now_ns, *pages))
+		return -1;
+	*pages = sweep_expected(a->rec, 0);
+	if (*pages > 2 * room)
+		level = (int)ceil(log2(*pages / room));
+	for (; level < MOCA_STRIPE_RANK_MAX; level++) {
+		*pages = sweep_expected(a->rec, (unsigned int)level);
+		if (is_due(a, now_ns, *pages))
+			return level;
+	}
+	*pages = sweep_expected(a->rec, MOCA_STRIPE_RANK_MAX);
+	return MOCA_STRIPE_RANK_MAX;
+}
+
+int pace_level(const struct account *a, uint64_t now_ns, double *pages)
+{
+	const struct moca_record_options *opt = a->rec->opt;
+	const struct control *c = &a->control;
+
+	*pages = sweep_expected(a->rec, opt->sample_level);
+	if (is_due(a, now_ns, *pages))
+		return (int)opt->sample_level;
+	if (!opt->sample_auto || isinf(c->budget) ||
+	    now_ns < c->last_sweep_ns + control_patience(c))
+		return -1;
+	return sample_level(a, now_ns, pages);
+}
+
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages)
 {
 	const struct control *c = &a->control;
 	uint64_t at = control_next(c, now_ns, pages, a->share);
 
-	if (at <= now_ns && !pace_due(a, now_ns, pages))
+	if (at <= now_ns && !is_due(a, now_ns, pages))
 		at = now_ns + c->shortest_ns;
 	return at;
 }

@@ -12,8 +12,11 @@
 
 /* No sweep is due before, ns. */
 uint64_t pace_at(const struct account *a);
-/* Whether to sweep now, where so many pages are expected to come back. */
-int pace_due(const struct account *a, uint64_t now_ns, double pages);
+/*
+ * The level of the sweep to make now, and the pages that are expected to come
+ * back; -1: none now.
+ */
+int pace_level(const struct account *a, uint64_t now_ns, double *pages);
 /* When to ask again, ns. */
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages);
 /* Before a sweep: how many of the pages that the last one let go came back. */

@@ -15,6 +15,8 @@
 /* An estimate is not better than this: a budget that it exceeds by less is
  * held, as far as one can know. */
 #define TOLERANCE 0.02
+/* Of the credit, what sweeps have in any case. */
+#define RESERVE 0.5
 /* More of a program's CPU time than this is not believed to be ours by prices:
  * an error of a tenth would then be most of what is left. */
 #define SURE_SHARE 0.8
@@ -28,6 +30,8 @@
 #define CREDIT_TAU_NS 5e8
 /* Where intervals grow: an interval, of the time since the start. */
 #define GROWTH 0.04
+/* The same, where it would have to wait for a full sweep. */
+#define PATIENCE 0.12
 /* How long what was let go is expected to come back: of the time since the
  * start, and ns at least. */
 #define OWED_SHARE 0.2
@@ -83,6 +87,27 @@ static double allowance(const struct control *c, uint64_t now_ns)
 			   c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)));
 }
 
+/*
+ * What sweeps may take still, where what cannot be put off has taken more than budget
+ * and credit by itself: to see nothing would not make that cheap.
+ */
+static double reserve(const struct control *c, uint64_t now_ns)
+{
+	double all = elapsed(c, now_ns), over = spent(c) - c->swept_ns;
+
+	if (over <= c->budget * fmax(all - spent(c), 0) + c->credit_ns)
+		return -HUGE_VAL;
+	return RESERVE * c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)) -
+	       c->swept_ns;
+}
+
+/* What a sweep may cost now; below 0: none can be made. */
+static double room(const struct control *c, uint64_t now_ns)
+{
+	return fmax(allowance(c, now_ns) - spent(c),
+		    reserve(c, now_ns)) - c->owed_ns;
+}
+
 /* What so many faults take of the program's wall time. */
 static double faults_ns(const struct control *c, double pages, double share)
 {
@@ -98,6 +123,18 @@ uint64_t control_target(const struct control *c)
 	return (uint64_t)clamp(ns, c->shortest_ns, c->interval_ns);
 }
 
+uint64_t control_patience(const struct control *c)
+{
+	double ns = PATIENCE * elapsed(c, c->last_sweep_ns);
+
+	return (uint64_t)fmax(ns, control_target(c));
+}
+
+double control_room(const struct control *c, uint64_t now_ns, double share)
+{
+	return room(c, now_ns) / faults_ns(c, 1, share);
+}
+
 int control_due(const struct control *c, uint64_t now_ns, double pages,
 		double share)
 {
@@ -105,8 +142,7 @@ int control_due(const struct control *c, uint64_t now_ns, double pages,
 		return 0;
 	if (isinf(c->budget))
 		return 1;
-	return spent(c) + c->owed_ns + faults_ns(c, pages, share) <=
-	       allowance(c, now_ns);
+	return faults_ns(c, pages, share) <= room(c, now_ns);
 }
 
 uint64_t control_next(const struct control *c, uint64_t now_ns, double pages,
@@ -129,6 +165,7 @@ void control_returned(struct control *c, uint64_t now_ns, double pages,
 						 0;
 	double last = fmax(OWED_SHARE * elapsed(c, now_ns), OWED_MIN_NS);
 
+	c->swept_ns += faults_ns(c, pages, share);
 	c->owed_ns = clamp(c->owed_ns - faults_ns(c, pages, share), 0, MOST_NS) *
 		     exp(-since / last);
 	c->owed_at_ns = now_ns;

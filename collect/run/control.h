@@ -26,6 +26,7 @@ struct control {
 	uint64_t last_sweep_ns;
 	double spent_ns;	/* of the program's wall time, so far; below 0:
 				   it alone would have taken longer */
+	double swept_ns;	/* what came back so far, in the same */
 	double owed_ns;		/* what was let go and will come back */
 	uint64_t owed_at_ns;	/* when that was reckoned last */
 	double cold_ns;		/* what may have been spent besides, so far */
@@ -68,6 +69,13 @@ void control_init(struct control *c, double budget, uint64_t interval_ns,
 void control_grow(struct control *c, double credit_ns, uint64_t shortest_ns);
 /* The least length of the interval that goes on, ns. */
 uint64_t control_target(const struct control *c);
+/*
+ * For so long the interval goes on until a sweep of everything fits, ns; behind
+ * that a sample of it is better than waiting.
+ */
+uint64_t control_patience(const struct control *c);
+/* How many faults still fit: below 0, none. */
+double control_room(const struct control *c, uint64_t now_ns, double share);
 
 /*
  * Whether to sweep now. pages: faults that the sweep is expected to cause;

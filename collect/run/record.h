@@ -68,6 +68,7 @@ struct moca_record_options {
 	uint64_t rate_period_ns;	/* tell the faults of sweeps by this; 0 = no */
 	int zap;		/* 0 = real faults only */
 	unsigned int sample_level;	/* sweeps let go 2^-level of memory */
+	int sample_auto;	/* or as little as fits, where all does not */
 	int stop_on_error;	/* end the program when recording fails */
 	int tracepoints;	/* take read or write from the error code */
 	int quiet;

@@ -153,7 +153,9 @@ void recording_end(struct recording *r)
 void recording_describe_budget(const struct moca_record_options *o,
 			       struct moca_meta *m)
 {
-	if (o->sample_level)
+	if (o->sample_auto)
+		moca_meta_set(m, "sample", "auto");
+	else if (o->sample_level)
 		moca_meta_set(m, "sample", "1/%u", 1u << o->sample_level);
 	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
 	if (isinf(o->budget))

@@ -595,8 +595,65 @@ static int t_paced(void)
 	return 0;
 }
 
+/* Where other costs have taken all, sweeps have a half of the credit still. */
+static int t_reserve(void)
+{
+	struct control c;
+	double taken = 0;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_grow(&c, 200 * MS, 5 * MS);
+	control_stall(&c, 250 * MS);
+	/* They have not: 275 ms may be taken until then. */
+	CHECK(!control_due(&c, 1000 * MS, 10000, 1));
+	CHECK(control_room(&c, 1000 * MS, 1) < 0);
+	control_stall(&c, 250 * MS);
+	CHECK(control_due(&c, 1000 * MS, 10000, 1));
+	CHECK(!control_due(&c, 1000 * MS, 100000, 1));
+	for (uint64_t t = 1000 * MS; t < 20000 * MS; t += 100 * MS) {
+		double n = control_room(&c, t, 1) / 2;
+
+		control_stall(&c, 50 * MS);
+		if (n < 1 || !control_due(&c, t, n, 1))
+			continue;
+		control_swept(&c, t, n, 1);
+		control_stall(&c, n * 1000);
+		control_returned(&c, t + 50 * MS, n, 1);
+		taken += n * 1000;
+	}
+	CHECK(taken > 80 * MS && taken < 101 * MS);
+	/* As without a credit: nothing. */
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_stall(&c, 500 * MS);
+	CHECK(!control_due(&c, 1000 * MS, 1, 1));
+	return 0;
+}
+
+static int t_samples(void)
+{
+	struct control c;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_grow(&c, 200 * MS, 5 * MS);
+	CHECK(control_patience(&c) == 5 * MS);
+	control_swept(&c, 1000 * MS, 0, 1);
+	/* An eighth of the time is waited for a full sweep. */
+	CHECK(control_patience(&c) > 100 * MS);
+	CHECK(control_patience(&c) < 150 * MS);
+	/* As many pages as fit. */
+	CHECK(control_due(&c, 1100 * MS, 0.99 * control_room(&c, 1100 * MS, 1),
+			  1));
+	CHECK(!control_due(&c, 1100 * MS,
+			   1.01 * control_room(&c, 1100 * MS, 1), 1));
+	CHECK(control_room(&c, 1100 * MS, 0.5) >
+	      1.9 * control_room(&c, 1100 * MS, 1));
+	return 0;
+}
+
 int main(void)
 {
+	run("control: what sweeps have in any case", t_reserve);
+	run("control: samples", t_samples);
 	run("control: intervals that grow", t_paced);
 	run("control: the budget holds", t_holds);
 	run("control: no budget", t_none);
