@@ -335,10 +335,8 @@ static void add_region(struct recorder *rec, struct mm *mm, struct task *t,
 
 	if (name && name[0] == '/')
 		flags |= MOCA_MAP_FILE;
-	if (moca_regions_add(&mm->regions, r)) {
+	if (moca_regions_add(&mm->regions, r))
 		moca_warn("out of memory for the table of mappings");
-		return;
-	}
 	if (r->kind != REGION_STACK || rec->opt->stack)
 		mm_register(mm, r->start, r->end);
 	task_event_map(rec, t, r->start, r->end - r->start, offset, prot, flags,
@@ -489,8 +487,10 @@ int mm_adopt_memfd(struct mm *mm, pid_t pid, int remote)
 {
 	size_t code = moca_stub_code_end - moca_stub_code;
 	struct stat st;
-	int err;
+	int err = moca_regions_reserve(&mm->regions);
 
+	if (err)
+		return err;
 	mm->memfd = tracee_fetch_fd(pid, remote);
 	if (mm->memfd < 0) {
 		err = mm->memfd;

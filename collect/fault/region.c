@@ -36,9 +36,19 @@ const struct region *moca_regions_find(const struct region_map *m,
 	return i < m->count && m->items[i].start <= addr ? &m->items[i] : NULL;
 }
 
+/* Entries that there is room for before they are needed. */
+#define AHEAD 32
+
+int moca_regions_reserve(struct region_map *m)
+{
+	return moca_vec_fit(m->items, m->room, m->count + AHEAD);
+}
+
 static int reserve(struct region_map *m, size_t more)
 {
-	return moca_vec_fit(m->items, m->room, m->count + more);
+	if (m->room < m->count + AHEAD)
+		moca_regions_reserve(m);
+	return m->room < m->count + more ? -ENOMEM : 0;
 }
 
 static int on_memfd(const struct region *r)

@@ -48,6 +48,12 @@ struct region_map {
 
 void moca_regions_free(struct region_map *m);
 
+/*
+ * Room for some regions ahead. Later ones make room before it is needed, so that
+ * what the program has done can still be noted when there is no memory for a
+ * while. 0 or -ENOMEM.
+ */
+int moca_regions_reserve(struct region_map *m);
 /* Insert a range over whatever was there. 0 or -ENOMEM. */
 int moca_regions_add(struct region_map *m, const struct region *r);
 /* Forget [start, end). 0 or -ENOMEM (a range may be split in two). */
