@@ -23,6 +23,7 @@
 #define META_END "end_ns"
 #define META_PAGE_SIZE "page_size"
 #define META_MAPPINGS_TOLD "mappings_told"
+#define META_CHANGES_LOST "changes_lost"
 #define META_COLLECTOR "collector"
 #define META_INTERVAL "interval_ns"
 #define META_BUDGET "budget"

@@ -29,7 +29,7 @@ void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...)
 	char text[TEXT_MAX_];
 	va_list ap;
 
-	if (m->found[rule]++ >= TOLD_MAX)
+	if (m->found[rule]++ >= TOLD_MAX || m->lost)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
@@ -82,6 +82,7 @@ int meaning_new(struct meaning **out, struct moca_trace *t,
 	m->t = t;
 	m->tell = tell;
 	m->arg = arg;
+	m->lost = trace_meta_u64(t, META_CHANGES_LOST, 0);
 	err = mapping_new(m);
 	if (err) {
 		meaning_free(m);
@@ -194,7 +195,11 @@ int meaning_end(struct meaning *m)
 		mapping_end(m);
 	}
 	for (unsigned i = 0; i < RULES; i++) {
-		if (m->found[i] <= TOLD_MAX)
+		if (m->found[i] && m->lost)
+			meaning_skip(m, i, "%" PRIu64 " %s, and %" PRIu64 " change%s lost that may say why",
+				     m->found[i], more[i], m->lost,
+				     m->lost == 1 ? " was" : "s were");
+		if (m->found[i] <= TOLD_MAX || m->lost)
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu64 " more %s",
 			 m->found[i] - TOLD_MAX, more[i]);

@@ -23,6 +23,7 @@ struct meaning {
 	void (*tell)(void *arg, const char *text);
 	void *arg;
 	uint64_t found[RULES];
+	uint64_t lost;			/* changes that the trace lacks */
 	char *left_out[RULES];
 	struct unmapped *unmapped;	/* of mapping.c */
 	struct granules *granules;	/* of first-touch.c */
@@ -39,7 +40,8 @@ struct meaning {
 	int err;
 };
 
-/* A record that breaks a rule. */
+/* A record that breaks a rule: unless changes were lost, from which it may
+ * follow. */
 __attribute__((format(printf, 3, 4)))
 void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...);
 /* The rule did not see all: once per rule. */

@@ -176,7 +176,6 @@ struct exact_totals {
 	uint64_t loads, stores;
 	uint64_t rows, chunks, pages;
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
-	uint64_t events_lost;
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
 	uint64_t translating;	/* clock ticks */
 	uint64_t program_cpu_ns;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collect/exact/harvest.h"
+#include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 
@@ -56,7 +57,7 @@ void events_add(struct harvest *h, struct counted_task *t, const struct moca_cha
 	t->event_count++;
 	return;
 lost:
-	h->totals.events_lost++;
+	queue_lose(h->rec->queue, 1);
 }
 
 void events_place(struct counted_task *t, const struct moca_exact_slot *s)

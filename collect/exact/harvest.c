@@ -161,8 +161,10 @@ static void on_task(struct harvest *h, const struct message *m)
 	struct counted_task *t = get_task(h, m->task);
 	struct exact_arena *a;
 
-	if (!t)
+	if (!t) {
+		queue_lose(h->rec->queue, 1);
 		return;
+	}
 	if (t->space && t->space != space)
 		leave(h, t, m->time_ns);
 	t->space = space;
@@ -208,6 +210,8 @@ static void on_message(struct harvest *h, const struct message *m)
 		t = get_task(h, m->task);
 		if (t)
 			events_add(h, t, &m->event);
+		else
+			queue_lose(h->rec->queue, 1);
 		break;
 	case MSG_TASK:
 		on_task(h, m);

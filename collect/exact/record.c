@@ -97,7 +97,6 @@ void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
 	moca_meta_set(m, "exact.code_bytes", "%lu", t->code_bytes);
 	moca_meta_set(m, "exact.invalidated", "%lu", t->invalidated);
 	moca_meta_set(m, "exact.loops", "%lu", t->loops);
-	moca_meta_set(m, "exact.events_lost", "%lu", t->events_lost);
 	moca_meta_set(m, "exact.memory", "%lu", t->memory);
 	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
 		set_gap(m, gap_names[i], t->gaps[i]);

@@ -10,6 +10,7 @@
 #include "collect/ptrace/maps.h"
 #include "collect/run/own.h"
 #include "collect/run/pageset.h"
+#include "collect/run/queue.h"
 #include "lib/base/err.h"
 
 #define NAME_MAX_BYTES 4095u
@@ -155,11 +156,14 @@ static void take_growth(uint64_t now, uint64_t *before, uint64_t *sum)
 void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
 {
 	struct exact_view *v = &a->views[n];
+	uint64_t lost = 0;
 
 	take_events(h, v);
 	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
 		take_growth(v->head->gaps[i], &v->gaps[i], &h->totals.gaps[i]);
-	take_growth(v->head->events_lost, &v->lost, &h->totals.events_lost);
+	take_growth(v->head->events_lost, &v->lost, &lost);
+	if (lost)
+		queue_lose(h->rec->queue, lost);
 }
 
 /* --- counts ------------------------------------------------------------------- */

@@ -418,8 +418,10 @@ static void on_task(struct collector *c, const struct message *m)
 	if (m->former)
 		end_task(c, m->former, m->time_ns);
 	t = find_task(c, m->tid);
-	if (!t)
+	if (!t) {
+		queue_lose(c->rec->queue, 1);
 		return;
+	}
 	/* What it did before an exec was in other memory. */
 	if (t->mm && t->mm != mm)
 		write_task(c, t, m->time_ns, 1);
@@ -514,6 +516,8 @@ static void on_event(struct collector *c, struct message *m)
 	struct sampled_task *t = find_task(c, m->event.tid);
 
 	if (!t || c->recording.failed) {
+		if (!t)
+			queue_lose(c->rec->queue, 1);
 		message_free(m);
 		return;
 	}

@@ -200,7 +200,7 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		n = find_extents(mm, r, &ext, &room, 0);
 	else if (r->kind == REGION_FROZEN)
 		n = frozen_extents(mm, r, kind, &ext, &room, &certified);
-	m = message_new(kind, n, NULL);
+	m = message_new(rec->queue, kind, n, NULL);
 	if (m) {
 		if (n)
 			memcpy(m->extents, ext, n * sizeof(*ext));
@@ -819,7 +819,7 @@ static int start_zapper(struct recorder *rec, struct mm *mm,
 		return err ? err : -ECHILD;
 	if (err)
 		goto err_kill;	/* the task died that made it */
-	m = message_new(MSG_IGNORE, 0, NULL);
+	m = message_new(rec->queue, MSG_IGNORE, 0, NULL);
 	if (m) {
 		m->tid = child;
 		queue_push(rec->queue, m);

@@ -111,7 +111,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 		mm_drop(x->rec, x->mm, x->task, new, new + new_len, 0);
 	if (r->kind == REGION_MEMFD && new != old) {
 		/* The pages go along: nothing may be punched. */
-		struct message *m = message_new(MSG_DROP, 0, NULL);
+		struct message *m = message_new(x->rec->queue, MSG_DROP, 0, NULL);
 
 		if (m) {
 			m->space = &x->mm->space;

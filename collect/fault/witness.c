@@ -132,7 +132,7 @@ static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
 	struct message *m;
 
 	find(fd, start, end, &f);
-	m = f.count ? message_new(kind, f.count, name) : NULL;
+	m = f.count ? message_new(rec->queue, kind, f.count, name) : NULL;
 	if (m) {
 		memcpy(m->extents, f.list, f.count * sizeof(*f.list));
 		m->extent_count = f.count;

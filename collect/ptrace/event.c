@@ -10,7 +10,7 @@ static void push(struct recorder *rec, struct task *t,
 		 uint64_t offset, uint32_t prot, uint32_t flags,
 		 const char *name, const struct moca_identity *of)
 {
-	struct message *m = message_new(MSG_EVENT, 0, name);
+	struct message *m = message_new(rec->queue, MSG_EVENT, 0, name);
 
 	if (!m)
 		return;

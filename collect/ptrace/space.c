@@ -41,7 +41,7 @@ void space_put(struct recorder *rec, struct space *s)
 		return;
 	if (rec->way->traced->space_end)
 		rec->way->traced->space_end(rec, s);
-	m = message_new(MSG_SPACE_END, 0, NULL);
+	m = message_new(rec->queue, MSG_SPACE_END, 0, NULL);
 	if (!m)
 		return;
 	m->space = s;

@@ -56,7 +56,7 @@ static void read_comm(pid_t tid, char *buf, size_t size)
 void supervisor_tell_task(struct recorder *rec, const struct task *t,
 			  pid_t former)
 {
-	struct message *m = message_new(MSG_TASK, 0, NULL);
+	struct message *m = message_new(rec->queue, MSG_TASK, 0, NULL);
 
 	if (!m)
 		return;
@@ -80,7 +80,7 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 	t->announced = 1;
 	supervisor_tell_task(rec, t, 0);
 	read_comm(t->tid, comm, sizeof(comm));
-	m = message_new(MSG_EVENT, 0, comm);
+	m = message_new(rec->queue, MSG_EVENT, 0, comm);
 	if (!m)
 		return;
 	m->task = t->id;
@@ -112,7 +112,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 		launch_tell_continued(rec);
 	}
 	if (t->announced) {
-		m = message_new(MSG_EVENT, 0, NULL);
+		m = message_new(rec->queue, MSG_EVENT, 0, NULL);
 		if (m) {
 			m->task = t->id;
 			m->event.type = MOCA_CHANGE_TASK_END;
@@ -121,7 +121,7 @@ static void task_ended(struct recorder *rec, struct task *t, int status)
 			m->event.status = status;
 			queue_push(rec->queue, m);
 		}
-		m = message_new(MSG_TASK_END, 0, NULL);
+		m = message_new(rec->queue, MSG_TASK_END, 0, NULL);
 		if (m) {
 			m->tid = t->tid;
 			m->task = t->id;

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include "collect/run/recorder.h"
+#include "lib/base/bytes.h"
 
 struct queue {
 	pthread_mutex_t lock;
 	struct message *head, **tail;
 	int fd;
+	uint64_t lost;		/* read when all other threads ended */
 };
 
 struct queue *queue_new(void)
@@ -31,14 +33,17 @@ struct queue *queue_new(void)
 	return q;
 }
 
-struct message *message_new(enum message_kind kind, size_t n, const char *name)
+struct message *message_new(struct queue *q, enum message_kind kind, size_t n,
+			    const char *name)
 {
 	size_t len = name ? strlen(name) + 1 : 0;
 	struct message *m;
 
 	m = calloc(1, sizeof(*m) + n * sizeof(struct extent) + len);
-	if (!m)
+	if (!m) {
+		queue_lose(q, 1);
 		return NULL;
+	}
 	m->kind = kind;
 	m->task = MOCA_NO_TASK;
 	m->extents = (struct extent *)(m + 1);
@@ -65,6 +70,18 @@ void queue_push(struct queue *q, struct message *m)
 	*q->tail = m;
 	q->tail = &m->next;
 	pthread_mutex_unlock(&q->lock);
+}
+
+void queue_lose(struct queue *q, uint64_t n)
+{
+	pthread_mutex_lock(&q->lock);
+	q->lost = moca_add_sat(q->lost, n);
+	pthread_mutex_unlock(&q->lock);
+}
+
+uint64_t queue_lost(const struct queue *q)
+{
+	return q->lost;
 }
 
 void queue_wake(struct queue *q)

@@ -61,10 +61,11 @@ struct queue;
 struct queue *queue_new(void);
 
 /*
- * A message with room for n extents, and a copy of name. NULL: no memory.
- * Stamped with the time of the push.
+ * A message with room for n extents, and a copy of name. Stamped with the time
+ * of the push. NULL: no memory; it counts as lost.
  */
-struct message *message_new(enum message_kind kind, size_t n, const char *name);
+struct message *message_new(struct queue *q, enum message_kind kind, size_t n,
+			    const char *name);
 void message_free(struct message *m);
 void queue_push(struct queue *q, struct message *m);
 /*
@@ -75,6 +76,10 @@ void queue_visit(struct queue *q,
 		 void (*visit)(const struct message *m, void *arg), void *arg);
 /* All messages, oldest first, or NULL. */
 struct message *queue_take(struct queue *q);
+/* There was no room for what n messages, or an agent's, tell. Any thread. */
+void queue_lose(struct queue *q, uint64_t n);
+/* How many were lost, once all other threads have ended. */
+uint64_t queue_lost(const struct queue *q);
 /* Wake the collector before its next tick. */
 void queue_wake(struct queue *q);
 /* Readable after queue_wake, until queue_awake. */

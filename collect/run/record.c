@@ -345,6 +345,22 @@ static void tell_rights(struct moca_meta *meta)
 	moca_meta_add(meta, "note", text);
 }
 
+/* Without them, what else the trace tells may contradict itself. */
+static void tell_lost(struct moca_meta *meta)
+{
+	uint64_t n = queue_lost(rec.queue);
+	char text[160];
+
+	if (!n)
+		return;
+	snprintf(text, sizeof(text), "%lu change%s of tasks and mappings %s "
+		 "lost: there was no memory for %s", n, PLURAL(n),
+		 n == 1 ? "was" : "were", n == 1 ? "it" : "them");
+	moca_warn("%s", text);
+	moca_meta_set(meta, "changes_lost", "%lu", n);
+	moca_meta_add_loss(meta, text);
+}
+
 static void finish_companion(struct moca_meta *meta)
 {
 	const struct moca_record_companion *c = rec.opt->companion;
@@ -461,6 +477,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	finish_companion(meta);
 	finish_machine(meta);
 	tell_rights(meta);
+	tell_lost(meta);
 	rec.way->summary(&rec);
 	if (!rec.opt->quiet && !failed)
 		moca_say("next: moca info %s", rec.dir);

@@ -45,10 +45,12 @@ static int t_vacuous(void)
 	return !says(&k, "of 7 more nothing is known (99.99 %)");
 }
 
+static struct queue *queue;
+
 static void witness(struct blind_spots *b, struct mm *mm, uint64_t page,
 		    uint64_t pages, const char *name)
 {
-	struct message *m = message_new(MSG_WITNESS, 1, name);
+	struct message *m = message_new(queue, MSG_WITNESS, 1, name);
 
 	m->space = &mm->space;
 	m->start = page << 12;
@@ -62,7 +64,7 @@ static void witness(struct blind_spots *b, struct mm *mm, uint64_t page,
 static void drop(struct blind_spots *b, struct moca_certificate *k,
 		 struct mm *mm, uint64_t page, uint64_t pages)
 {
-	struct message *m = message_new(MSG_DROP, 0, NULL);
+	struct message *m = message_new(queue, MSG_DROP, 0, NULL);
 
 	m->space = &mm->space;
 	m->start = page << 12;
@@ -103,10 +105,26 @@ static int t_spots(void)
 	return 0;
 }
 
+/* What there is no memory for is counted. */
+static int t_lost(void)
+{
+	CHECK(!queue_lost(queue));
+	CHECK(!message_new(queue, MSG_DROP, SIZE_MAX / 2 / sizeof(struct extent),
+			   NULL));
+	CHECK(queue_lost(queue) == 1);
+	queue_lose(queue, UINT64_MAX);
+	CHECK(queue_lost(queue) == UINT64_MAX);
+	return 0;
+}
+
 int main(void)
 {
+	queue = queue_new();
+	if (!queue)
+		return 1;
 	run("certify/rounding", t_rounding);
 	run("certify/vacuous", t_vacuous);
 	run("certify/spots", t_spots);
+	run("certify/lost", t_lost);
 	return failures != 0;
 }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "collect/exact/harvest.h"
+#include "collect/run/queue.h"
 #include "lib/ring/layout.h"
 #include "tests/unit/trace-util.h"
 
@@ -123,6 +124,8 @@ static int t_nonsense(void)
 	dir_new();
 	rec.dir = dir;
 	rec.dirfd = dirfd_;
+	rec.queue = queue_new();
+	CHECK(rec.queue);
 	rec.start_ns = moca_now_ns() - 1000000000;
 	moca_exact_recording.shift = 12;
 	CHECK(fd >= 0 && !ftruncate(fd, MOCA_EXACT_ARENA_SIZE));

@@ -12,6 +12,7 @@
 static unsigned wrongs;
 static char told_text[4096];
 static int of_older;		/* it did not tell all mappings */
+static uint64_t changes_lost;
 static uint64_t pages_counted;	/* 0: the metadata does not tell */
 
 static void tell(void *arg, const char *text)
@@ -32,6 +33,8 @@ static void put_metadata(void)
 	    (pages_counted &&
 	     moca_meta_set(m, "certificate.pages_touched", "%lu",
 			   pages_counted)) ||
+	    (changes_lost &&
+	     moca_meta_set(m, "changes_lost", "%lu", changes_lost)) ||
 	    (!of_older && moca_meta_set(m, "mappings_told", "all")) ||
 	    moca_meta_write(m, dirfd_))
 		abort();
@@ -206,6 +209,22 @@ static int not_mapped_and_failed(void)
 	CHECK(!judge());
 	of_older = 0;
 	CHECK(says("left out: 1 access is to no mapping: their recorder does not promise"));
+	return 0;
+}
+
+/* It may follow from what was lost. */
+static int changes_were_lost(void)
+{
+	start_program();
+	start_task(1, 100, 101, 0, MOCA_TASK_THREAD);
+	put_change(1, MOCA_CHANGE_TASK_END);
+	put_access(1, CODE, MOCA_ACCESS_READ);
+	put_access(1, CODE, MOCA_ACCESS_READ);
+	changes_lost = 1;
+	CHECK(!judge());
+	CHECK(says("left out: 2 records are outside of their tasks' lives, and 1 change was lost that may say why"));
+	CHECK(says("left out: 2 accesses are to memory that was not mapped, and"));
+	changes_lost = 0;
 	return 0;
 }
 
@@ -481,6 +500,7 @@ int main(void)
 	run("meaning: an access before its task's begin", before_the_begin);
 	run("meaning: memory that is not mapped any more", not_mapped);
 	run("meaning: memory that is not mapped, and accesses that fail", not_mapped_and_failed);
+	run("meaning: changes that were lost", changes_were_lost);
 	run("meaning: mappings that are not told", mappings_not_told);
 	run("meaning: mappings that a borrower is not told", mappings_of_others);
 	run("meaning: memory of another process", of_another);
