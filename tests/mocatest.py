@@ -297,6 +297,7 @@ def info(trace):
 
 def check(trace, *options):
     """moca check's exit code and output (text)."""
+    _checked.add(os.path.realpath(trace))
     p = subprocess.run([MOCA, "check", *options, trace], stdout=subprocess.PIPE,
                        stderr=subprocess.STDOUT)
     return p.returncode, p.stdout.decode(errors="replace")
@@ -318,6 +319,7 @@ def workdir(name, user_nobody=False):
 
 # Traces that a test has damaged, or made to be wrong: their paths.
 _damaged = set()
+_checked = set()    # the test has seen what moca check says of these
 _unsound = 0    # traces that moca check has found wrong
 
 
@@ -330,7 +332,8 @@ def damaged(trace):
 def _traces(d):
     """The traces in folder d, which no test changes any more."""
     for at, folders, files in os.walk(d):
-        if "metadata" in files and os.path.realpath(at) not in _damaged:
+        if "metadata" in files and \
+                os.path.realpath(at) not in _damaged | _checked:
             yield at
         if at.count("/") > d.count("/") + 3:
             del folders[:]
@@ -342,7 +345,7 @@ def _why_doubtful(trace):
         meta = dict(line.rstrip("\n").partition(" ")[::2] for line in f)
     if "version" not in meta:
         return None
-    code, out = check(trace, "--meaning")
+    code, out = check(trace)
     return "%s\n%s" % (meta.get("command"), out) if code == 3 else None
 
 
@@ -350,14 +353,16 @@ def check_traces(d):
     """What is removed has been seen by moca check: a trace without sense is a
     failed case."""
     global _unsound
-    if "MOCA_TEST_MEANING" not in os.environ or not os.path.isdir(d):
-        return
-    for trace in _traces(d):
+    for trace in list(_traces(d)):
         why = _why_doubtful(trace)
         if why:
             _unsound += 1
             Cases().fail("moca-check: " + os.path.relpath(trace, d),
                          "the trace makes no sense", why)
+    # Another trace may get the same name.
+    top = os.path.realpath(d)
+    for known in _checked, _damaged:
+        known -= {k for k in known if os.path.commonpath((k, top)) == top}
 
 
 def clean(d):

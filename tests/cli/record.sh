@@ -37,7 +37,7 @@ with=$(stack_writes stack --stack)
 
 # The records make sense together.
 for t in all stack; do
-	run "meaning: $t" 0 "$MOCA" check --meaning "$tmp/$t" && ok "meaning: $t"
+	run "meaning: $t" 0 "$MOCA" check "$tmp/$t" && ok "meaning: $t"
 done
 
 # What is printed, and what is not.
