@@ -42,6 +42,7 @@ struct processes {
 	size_t cap, count;
 };
 
+/* Valid until the next call. */
 static struct process *process_of(struct meaning *m, uint32_t pid)
 {
 	struct process key = { .pid = pid + 1ull }, *e;
@@ -116,11 +117,12 @@ static void check_parent(struct meaning *m, const struct moca_timeline_item *i)
 static int start(struct meaning *m, const struct moca_timeline_item *i)
 {
 	const struct moca_change *e = i->change;
-	struct process *p = process_of(m, e->pid);
+	struct process *p;
 
+	check_parent(m, i);
+	p = process_of(m, e->pid);
 	if (!p)
 		return -ENOMEM;
-	check_parent(m, i);
 	m->vforks += !!(e->flags & MOCA_TASK_VFORK);
 	if (e->flags & MOCA_TASK_THREAD) {
 		if (!p->tasks)

@@ -175,6 +175,7 @@ int exact_tally_rows(struct tally *t, const struct exact_arena *a,
 struct exact_totals {
 	uint64_t loads, stores;
 	uint64_t rows, chunks, pages;
+	int pages_unknown;	/* there was no memory to count some */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
 	uint64_t translating;	/* clock ticks */

@@ -89,6 +89,12 @@ void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
 	moca_meta_set(m, "certificate.gaps", "%lu", exact_gaps(t));
 	moca_meta_set(m, "certificate.pages_seen", "%lu", t->pages);
 	moca_meta_set(m, "certificate.pages_touched", "%lu", t->pages);
+	if (t->pages_unknown && !moca_meta_get(m, "exact.pages_unknown")) {
+		moca_meta_set(m, "exact.pages_unknown", "1");
+		moca_meta_add_loss(m, "the number of touched pages is the "
+				   "least that it can be: there was no memory "
+				   "to count some");
+	}
 	moca_meta_set(m, "exact.chunks", "%lu", t->chunks);
 	moca_meta_set(m, "exact.rows", "%lu", t->rows);
 	moca_meta_set(m, "exact.regions", "%lu", t->regions);

@@ -187,7 +187,7 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 	struct harvest *h = p->h;
 	struct exact_totals *t = &h->totals;
 	struct pageset *pages = p->task->space ? p->task->space->pages : NULL;
-	int err;
+	int err, fresh;
 
 	if (!n)
 		return 0;
@@ -210,8 +210,9 @@ static int put_rows(void *arg, const struct moca_count *rows, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		add(&t->loads, rows[i].loads);
 		add(&t->stores, rows[i].stores);
-		if (pages)
-			t->pages += pageset_see(pages, rows[i].addr);
+		fresh = pages ? pageset_see(pages, rows[i].addr) : 0;
+		t->pages_unknown |= fresh < 0;
+		t->pages += fresh > 0;
 	}
 	recording_check_written(&h->recording);
 	return 0;
@@ -264,6 +265,7 @@ void slot_count(struct harvest *h, struct exact_arena *a, unsigned int n,
 		v->tally = exact_tally_new();
 	if (space && !space->pages)
 		space->pages = pageset_new();
+	h->totals.pages_unknown |= space && !space->pages;
 	p.info.task = v->task->id;
 	p.info.interval = h->slice;
 	set_times(h, v, end_ns, last, &p.info);

@@ -215,7 +215,7 @@ void kernel_space_touch(struct kernel_space *s, uint64_t addr, int known,
 {
 	const struct map *m;
 
-	if (!pageset_see(known ? s->seen : s->swept, addr))
+	if (pageset_see(known ? s->seen : s->swept, addr) <= 0)
 		return;
 	m = find(s, addr);
 	if (m && m->flags & MAP_OWN)

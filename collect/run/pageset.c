@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/pageset.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,7 +115,7 @@ int pageset_see(struct pageset *s, uint64_t addr)
 	uint64_t bit = 1ull << (p % 64);
 
 	if (!b)
-		return 0;
+		return -ENOMEM;
 	if (b->present < BLOCK_PAGES)
 		b->present++;
 	if (b->faults[p / 64] < 64)

@@ -42,7 +42,7 @@ void pageset_free(struct pageset *s);
 /* The block of an address; create: make it (NULL then: no memory). */
 struct page_block *pageset_block(struct pageset *s, uint64_t addr, int create);
 
-/* Mark a page as seen. 1 when it was not before. */
+/* Mark a page as seen. 1 when it was not before; -ENOMEM: nobody knows. */
 int pageset_see(struct pageset *s, uint64_t addr);
 
 enum page_fault {

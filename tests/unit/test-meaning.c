@@ -437,6 +437,21 @@ static int attached(void)
 	return 0;
 }
 
+/* Each is seen when its parent has been killed. */
+static int orphans(void)
+{
+	uint32_t i;
+
+	start_program();
+	for (i = 1; i < TASKS_MAX; i++) {
+		put_change(i - 1, MOCA_CHANGE_TASK_END);
+		start_task(i, 100 + i, 100 + i, i - 1, MOCA_TASK_FORK);
+	}
+	put_change(i - 1, MOCA_CHANGE_TASK_END);
+	CHECK(!judge());
+	return 0;
+}
+
 static int late_event(void)
 {
 	two_threads();
@@ -513,6 +528,7 @@ int main(void)
 	run("meaning: lines add up to pages", sums);
 	run("meaning: changes that contradict others", changes);
 	run("meaning: threads that were attached to", attached);
+	run("meaning: orphans", orphans);
 	run("meaning: an event behind its task's end", late_event);
 	run("meaning: objects that overlap", overlap);
 	run("meaning: objects that do not", no_overlap);

@@ -82,7 +82,7 @@ static void look_at(const struct vma *v, int fd)
 		map.addr = at;
 		map.len = PAGE_SIZE;
 		if (pread(fd, &entry, 8, (off_t)(at / PAGE_SIZE * 8)) != 8 ||
-		    !(entry >> 63) || !pageset_see(way.pages, at))
+		    !(entry >> 63) || pageset_see(way.pages, at) <= 0)
 			continue;
 		tell(map);
 		way.cert.pages_seen++;
