@@ -27,7 +27,7 @@
 /* How often to ask again while waiting for the budget. */
 #define RETRY_NS 10000000ull
 /* In this time, ns, two thirds of the credit become available. */
-#define CREDIT_TAU_NS 5e8
+#define CREDIT_TAU_NS 3.5e8
 /* Where intervals grow: an interval, of the time since the start. */
 #define GROWTH 0.04
 /* The same, where it would have to wait for a full sweep. */
@@ -83,8 +83,8 @@ static double allowance(const struct control *c, uint64_t now_ns)
 {
 	double all = elapsed(c, now_ns), plain = all - spent(c);
 
-	return HEADROOM * ((plain > 0 ? c->budget * plain : 0) +
-			   c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)));
+	return (plain > 0 ? HEADROOM * c->budget * plain : 0) +
+	       c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS));
 }
 
 /*

@@ -568,13 +568,13 @@ static int t_paced(void)
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	control_grow(&c, 200 * MS, 5 * MS);
 	CHECK(!control_due(&c, 4 * MS, 1, 1) && control_due(&c, 5 * MS, 1, 1));
-	CHECK(!control_due(&c, 50 * MS, 25000, 1));
+	CHECK(!control_due(&c, 50 * MS, 40000, 1));
 	CHECK(control_due(&c, 500 * MS, 100000, 1));
 	CHECK(control_target(&c) == 5 * MS);
 	/* What was let go is spent, until it is known not to come back. */
 	control_swept(&c, 500 * MS, 100000, 1);
 	CHECK(control_target(&c) == 20 * MS);
-	CHECK(!control_due(&c, 600 * MS, 100000, 1));
+	CHECK(!control_due(&c, 600 * MS, 130000, 1));
 	control_returned(&c, 600 * MS, 0, 1);
 	control_returned(&c, 900 * MS, 0, 1);
 	CHECK(control_due(&c, 900 * MS, 100000, 1));
@@ -603,8 +603,8 @@ static int t_reserve(void)
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	control_grow(&c, 200 * MS, 5 * MS);
-	control_stall(&c, 250 * MS);
-	/* They have not: 275 ms may be taken until then. */
+	control_stall(&c, 265 * MS);
+	/* They have not: 273 ms may be taken until then. */
 	CHECK(!control_due(&c, 1000 * MS, 10000, 1));
 	CHECK(control_room(&c, 1000 * MS, 1) < 0);
 	control_stall(&c, 250 * MS);
