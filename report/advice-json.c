@@ -117,6 +117,10 @@ static void json_totals(struct json *j, const struct moca_profile *p)
 	json_uint(j, "pages", p->pages);
 	json_uint(j, "intervals", p->intervals);
 	json_uint(j, "left_out", p->left_out);
+	if (p->sampled) {
+		json_uint(j, "top_weight", p->top_weight);
+		json_double(j, "share_error", moca_profile_most_error(p));
+	}
 	json_uint(j, "node_unknown", p->unknown);
 	json_policies(j, p->remote, p->accesses);
 	json_uints(j, "served_by_node", p->served, p->topology.nodes);

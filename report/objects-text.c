@@ -309,6 +309,9 @@ static void print_head(const struct objects_view *v)
 	       "Named", text_percent(a, t->named, t->accesses),
 	       text_count(b, t->accesses),
 	       t->exact_only ? "loads and stores" : "accesses");
+	if (v->trace && moca_trace_top_weight(v->trace) != 1)
+		printf("%-14sa share of 1/%u of large memory in an interval: shares are estimates\n",
+		       "Sampled", moca_trace_top_weight(v->trace));
 	printf("%-14s%s recorded one by one", "Allocations",
 	       text_count(a, t->allocations));
 	printf(", %s small ones as sums by site (%s)", text_count(a, t->small),

@@ -240,6 +240,9 @@ static inline int moca_profile_watched(const struct moca_profile *p,
 double moca_profile_share_error(const struct moca_profile *p,
 				const struct moca_profile_object *o);
 
+/* The highest of an object of data. */
+double moca_profile_most_error(const struct moca_profile *p);
+
 /* Length of what was recorded. */
 static inline double moca_profile_seconds(const struct moca_profile *p)
 {

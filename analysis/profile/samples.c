@@ -186,3 +186,15 @@ double moca_profile_share_error(const struct moca_profile *p,
 	return sqrt((1 - share) * (1 - share) * o->variance +
 		    share * share * fmax(p->variance - o->variance, 0)) / all;
 }
+
+double moca_profile_most_error(const struct moca_profile *p)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < p->count; i++)
+		if (p->rows[i].data)
+			most = fmax(most, moca_profile_share_error(
+						  p, &p->rows[i]));
+	return most;
+}

@@ -705,13 +705,19 @@ static int second(void *arg, uint64_t now, struct status_now *s)
 static void describe_samples(struct collector *c)
 {
 	char levels[32 * (MOCA_STRIPE_RANK_MAX + 1)];
+	unsigned int core = 0;
 	int len = 0;
 
-	for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++)
-		if (c->levels[k])
-			len += snprintf(levels + len, sizeof(levels) - len,
-					"%s%u %lu", len ? " " : "", k,
-					c->levels[k]);
+	for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++) {
+		if (!c->levels[k])
+			continue;
+		core = k ? moca_stripe_core(k) : 0;
+		len += snprintf(levels + len, sizeof(levels) - len,
+				"%s%u %lu", len ? " " : "", k, c->levels[k]);
+	}
+	/* The cores of higher levels are parts of those of lower ones. */
+	if (core)
+		moca_meta_set(c->recording.meta, "sample_core", "%u", core);
 	if (*text_samples(c->shares, levels))
 		moca_meta_set(c->recording.meta, "sample.levels", "%s",
 			      levels);

@@ -2,6 +2,7 @@
 #include "collect/fault/sample.h"
 
 #include "collect/run/pageset.h"
+#include "lib/base/stripe.h"
 
 int sample_is_watched(const struct mm *mm, const struct region *r)
 {
@@ -106,7 +107,18 @@ static uint64_t whole_pages(struct walk w)
 	return SAMPLE_WHOLE;
 }
 
-void sample_classify(struct mm *mm, const struct block_list *l)
+/* Is stripe w of b sampled, if what it is of is large? */
+static int is_drawn(const struct page_block *b, unsigned int w,
+		    unsigned int core)
+{
+	uint64_t addr = (b->number << BLOCK_SHIFT) +
+			((uint64_t)w << MOCA_STRIPE_SHIFT);
+
+	return moca_stripe_rank(addr, MOCA_STRIPE_CORE_KEY) < core;
+}
+
+void sample_classify(struct mm *mm, const struct block_list *l,
+		     unsigned int core)
 {
 	struct walk w = { .mm = mm, .l = l };
 	uint64_t most = whole_pages(w);
@@ -120,7 +132,8 @@ void sample_classify(struct mm *mm, const struct block_list *l)
 		for (size_t i = c.first; i <= c.last; i++)
 			for (unsigned int s = 0; s < BLOCK_WORDS; s++)
 				if (pageset_mask(l->items[i], s, c.start,
-						 c.end))
+						 c.end) &&
+				    is_drawn(l->items[i], s, core))
 					l->items[i]->large |= 1u << s;
 	}
 }

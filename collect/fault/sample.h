@@ -28,7 +28,11 @@ struct block_list {
 
 /* Whether sweeps let go, or protect, anything of r. */
 int sample_is_watched(const struct mm *mm, const struct region *r);
-/* Set the `large` of each block of l: the list of all. mm->lock held. */
-void sample_classify(struct mm *mm, const struct block_list *l);
+/*
+ * Set the `large` of each block of l: the list of all. Stripes of the core, of that
+ * rank and more (lib/base/stripe.h), are not: each sweep lets them go. mm->lock held.
+ */
+void sample_classify(struct mm *mm, const struct block_list *l,
+		     unsigned int core);
 
 #endif

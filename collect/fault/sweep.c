@@ -288,7 +288,8 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 			protect_stack(rec, mm);
 			freeze_protect(mm);
 			if (level)
-				sample_classify(mm, &l);
+				sample_classify(mm, &l,
+						moca_stripe_core(level));
 		}
 		more = level ? gather_sample(mm, &l, &s, &pos) :
 			       gather(mm, &l, &s, &pos);
@@ -424,8 +425,11 @@ double sweep_expected(struct recorder *rec, unsigned int level)
 			continue;
 		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &e);
 		/* What came since the last sweep is not classified yet. */
-		if (e.whole > SAMPLE_WHOLE_ALL)
-			e.whole = SAMPLE_WHOLE_ALL;
+		uint64_t most = SAMPLE_WHOLE_ALL +
+				(e.all >> moca_stripe_core(level));
+
+		if (e.whole > most)
+			e.whole = most;
 		if (e.whole > e.all)
 			e.whole = e.all;
 		total += (e.whole + ldexp(e.all - e.whole, -(int)level)) *

@@ -20,6 +20,12 @@
 
 #define MOCA_STRIPE_CORE_KEY UINT64_C(0)
 
+/* The core's least rank beside samples of that level: a quarter of their share. */
+static inline unsigned moca_stripe_core(unsigned level)
+{
+	return level + 2;	/* beyond all ranks: there is no core */
+}
+
 static inline uint64_t moca_stripe_key(uint32_t space, uint32_t sweep)
 {
 	return moca_mix(((uint64_t)space << 32 | sweep) +

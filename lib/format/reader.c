@@ -388,8 +388,10 @@ const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 unsigned moca_trace_top_weight(const struct moca_trace *t)
 {
 	unsigned top = 0;
-	const char *level = moca_trace_meta(t, "sample_level");
-	unsigned ones = 1, told = 0;
+	const char *levels = moca_trace_meta(t, "sample.levels");
+	unsigned ones = 1, told = 0, pairs = 0;
+	unsigned long level;
+	char *end;
 	const struct moca_task *task;
 	size_t i;
 
@@ -399,10 +401,16 @@ unsigned moca_trace_top_weight(const struct moca_trace *t)
 			top = task->top_weight;
 		ones &= task->weight == task->accesses;
 	}
-	if (level && *level >= '1' && *level <= '9')
-		told = 1u << (strtoul(level, NULL, 10) & 15);
+	/* Perhaps nothing was drawn. */
+	while (levels && *levels && pairs++ < 16) {
+		level = strtoul(levels, &end, 10);
+		if (end == levels || level > 12)
+			break;
+		told = level && told < 1u << level ? 1u << level : told;
+		strtoul(end, (char **)(void *)&levels, 10);
+	}
 	top = top < told ? told : top;
-	return top > MOCA_WEIGHT_MAX ? MOCA_WEIGHT_MAX : top > 1 ? top : ones;
+	return top > 1 ? top : ones;
 }
 
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out)

@@ -224,7 +224,7 @@ static inline void put_times(void)
 	    (via_kernel && moca_meta_set(m, "via", "kernel")) ||
 	    (sample_core && moca_meta_set(m, "sample_core", "%u", sample_core)) ||
 	    (sample_level &&
-	     moca_meta_set(m, "sample_level", "%u", sample_level)) ||
+	     moca_meta_set(m, "sample.levels", "0 2 %u 9", sample_level)) ||
 	    moca_meta_set(m, "start_ns", "%llu",
 			  (unsigned long long)begin_ns) ||
 	    moca_meta_set(m, "intervals", "%u", interval + 1) ||

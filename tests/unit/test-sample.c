@@ -63,6 +63,9 @@ static void list(struct page_block *b, void *arg)
 	l->items[l->count++] = b;
 }
 
+/* Beyond all ranks: without a core. */
+static unsigned int core_rank = MOCA_STRIPE_RANK_MAX + 1;
+
 static int by_number(const void *a, const void *b)
 {
 	const struct page_block *x = *(struct page_block *const *)a;
@@ -78,7 +81,7 @@ static void classify(struct mm *mm)
 
 	pageset_walk(mm->pages, 0, USER_END, list, &l);
 	qsort(items, l.count, sizeof(*items), by_number);
-	sample_classify(mm, &l);
+	sample_classify(mm, &l, core_rank);
 }
 
 static unsigned int large(struct mm *mm, uint64_t addr)
