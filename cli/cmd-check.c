@@ -511,7 +511,7 @@ int cmd_check(int argc, char **argv)
 	int meaning = 0, plain = 0;
 	const struct option_spec specs[] = {
 		OPT_FLAG(0, "no-meaning", &plain,
-			 "verify the files alone, not whether records make sense together; takes half as long"),
+			 "verify the files alone, not whether records make sense together: two thirds of the time"),
 		OPT_FLAG(0, "meaning", &meaning,
 			 "verify both, as without options"),
 		OPT_END
