@@ -14,6 +14,7 @@
 #include "report/objects.h"
 
 #define FEW 10000	/* one of so many accesses: 0.01 % */
+#define MUCH 100	/* the same: 1 % */
 
 struct words {
 	const char *word;
@@ -120,6 +121,7 @@ struct wanted {
 	int kind;		/* -1 = all */
 	const char *glob;
 	enum sort_key sort;
+	int sized;		/* --min-size was given */
 };
 
 static int matches(const struct moca_object *o, const struct objects_view *v,
@@ -141,8 +143,11 @@ static int is_hidden(struct objects_view *v, const struct wanted *w,
 {
 	if (v->all || v->name || w->glob)
 		return 0;
-	/* Of sections and heaps no size is known. */
-	if (o->size && o->size < v->min_size)
+	/* Of sections and heaps no size is known. What is used much is listed,
+	   however small, unless a size was asked for. */
+	if (o->size && o->size < v->min_size &&
+	    (w->sized || o->accesses < v->totals.accesses / MUCH ||
+	     !o->accesses))
 		v->hidden_small++;
 	else if (o->accesses < v->totals.accesses / FEW ||
 		 (!o->accesses && v->totals.accesses) ||
@@ -286,7 +291,7 @@ int cmd_objects(int argc, char **argv)
 		OPT_STRING(0, "sort", &sort, "KEY", "by accesses, reads, writes, size, pages, threads, begin or name"),
 		OPT_STRING(0, "kind", &kind, "KIND", "only heap, small, static, tls, stack, code, file, shared, kernel, allocator, anonymous or moca"),
 		OPT_STRING(0, "name", &w.glob, "GLOB", "only objects whose names match"),
-		OPT_SIZE(0, "min-size", &min, "list objects from this size on (4K)"),
+		OPT_SIZE(0, "min-size", &min, "list objects from this size on (4K, and smaller ones with 1 % of the accesses)"),
 		OPT_FLAG(0, "instances", &v.instances, "list the objects of each line one by one, too"),
 		OPT_FLAG(0, "all", &v.all, "list all, however small and little used, and sections one by one"),
 		OPT_UINT(0, "task", &task, "N", "only accesses of this task, by its number in the trace"),
@@ -321,7 +326,8 @@ int cmd_objects(int argc, char **argv)
 		moca_error("objects: '--to' must be later than '--from'");
 		return EXIT_USAGE;
 	}
-	if (min != UINT64_MAX)
+	w.sized = min != UINT64_MAX;
+	if (w.sized)
 		v.min_size = min;
 	if (json && min == UINT64_MAX)
 		v.all = 1;

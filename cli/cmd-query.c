@@ -224,7 +224,11 @@ static int operands(struct asked *a, int argc, char **argv, int first)
 		return EXIT_USAGE;
 	}
 	a->sql = argv[first + 1];
-	if (!strcmp(a->sql, ".schema")) {
+	if (!strncmp(a->sql, ".schema ", 8) && n == 2) {
+		/* Quoted as a statement is. */
+		a->of = a->sql + 8 + strspn(a->sql + 8, " ");
+		a->sql = ".schema";
+	} else if (!strcmp(a->sql, ".schema")) {
 		most = 3;
 		a->of = n > 2 ? argv[first + 2] : NULL;
 	} else if (a->sql[0] == '.' && strcmp(a->sql, ".tables")) {

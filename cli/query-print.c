@@ -14,8 +14,6 @@
 
 /* Rows that decide how wide columns are. */
 #define ROWS_KEPT 1000
-/* The widest column whose end lines up with others. */
-#define WIDTH_MAX 60
 
 /* As SQLite prints it, but for what could act on a terminal. */
 static void print_value(sqlite3_stmt *s, int i, int escaped)
@@ -195,7 +193,6 @@ static void widen(struct rows *r, const char *cell, int i)
 {
 	int n = cell ? columns_of(cell) : 0;
 
-	n = n > WIDTH_MAX ? WIDTH_MAX : n;
 	if (n > r->width[i])
 		r->width[i] = n;
 }

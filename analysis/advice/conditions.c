@@ -77,7 +77,7 @@ static void tell(const struct condition *c, char *buf, size_t len)
 	char is[32], needed[32];
 
 	if (c->unit == CONDITION_HOLDS) {
-		snprintf(buf, len, "not so: %s", c->what);
+		snprintf(buf, len, "needed, but not so: %s", c->what);
 		return;
 	}
 	number(c, c->value, is, sizeof(is));
