@@ -16,6 +16,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
+#include "collect/fault/sample.h"
 #include "collect/fault/text.h"
 #include "collect/run/certificate.h"
 #include "collect/run/own-faults.h"
@@ -25,9 +26,7 @@
 #include "collect/run/waiting.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
-#include "lib/base/stripe.h"
 #include "lib/base/vec.h"
-#include "lib/text/text.h"
 
 #define BUCKETS 4096
 /* Records kept for one task, and for all, before they are written early. */
@@ -702,27 +701,6 @@ static int second(void *arg, uint64_t now, struct status_now *s)
 	return 1;
 }
 
-static void describe_samples(struct collector *c)
-{
-	char levels[32 * (MOCA_STRIPE_RANK_MAX + 1)];
-	unsigned int core = 0;
-	int len = 0;
-
-	for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++) {
-		if (!c->levels[k])
-			continue;
-		core = k ? moca_stripe_core(k) : 0;
-		len += snprintf(levels + len, sizeof(levels) - len,
-				"%s%u %lu", len ? " " : "", k, c->levels[k]);
-	}
-	/* The cores of higher levels are parts of those of lower ones. */
-	if (core)
-		moca_meta_set(c->recording.meta, "sample_core", "%u", core);
-	if (*text_samples(c->shares, levels))
-		moca_meta_set(c->recording.meta, "sample.levels", "%s",
-			      levels);
-}
-
 static void describe(void *arg, uint64_t now)
 {
 	struct collector *c = arg;
@@ -733,7 +711,7 @@ static void describe(void *arg, uint64_t now)
 	account_describe(&c->account, m);
 	/* The one that goes on counts as well. */
 	moca_meta_set(m, "intervals", "%lu", c->interval + !c->over);
-	describe_samples(c);
+	sample_describe(c->levels, m, c->shares);
 	if (failed)
 		certify_reason(c->blind, CERTIFICATE_FAILED);
 	certify_describe(c->blind, &k, m);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/fault/sample.h"
 
+#include <stdio.h>
+
 #include "collect/run/pageset.h"
-#include "lib/base/stripe.h"
 
 int sample_is_watched(const struct mm *mm, const struct region *r)
 {
@@ -136,4 +137,25 @@ void sample_classify(struct mm *mm, const struct block_list *l,
 				    is_drawn(l->items[i], s, core))
 					l->items[i]->large |= 1u << s;
 	}
+}
+
+void sample_describe(const uint64_t levels[MOCA_STRIPE_RANK_MAX + 1],
+		     struct moca_meta *m, char shares[TEXT_SAMPLES_MAX])
+{
+	char list[32 * (MOCA_STRIPE_RANK_MAX + 1)] = "";
+	unsigned int core = 0;
+	int len = 0;
+
+	for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++) {
+		if (!levels[k])
+			continue;
+		core = k ? moca_stripe_core(k) : 0;
+		len += snprintf(list + len, sizeof(list) - len, "%s%u %lu",
+				len ? " " : "", k, levels[k]);
+	}
+	/* The cores of higher levels are parts of those of lower ones. */
+	if (core)
+		moca_meta_set(m, "sample_core", "%u", core);
+	if (*text_samples(shares, list))
+		moca_meta_set(m, "sample.levels", "%s", list);
 }

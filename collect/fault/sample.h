@@ -12,6 +12,9 @@
 #define MOCA_FAULT_SAMPLE_H
 
 #include "collect/fault/memory.h"
+#include "lib/base/stripe.h"
+#include "lib/format/meta.h"
+#include "lib/text/text.h"
 
 /*
  * Runs of touched blocks of no more pages are let go whole, the smaller first, as
@@ -34,5 +37,12 @@ int sample_is_watched(const struct mm *mm, const struct region *r);
  */
 void sample_classify(struct mm *mm, const struct block_list *l,
 		     unsigned int core);
+
+/*
+ * Keys sample.levels and sample_core, by how many intervals began with a sweep of
+ * each level; shares: the same in words, empty where none took a sample.
+ */
+void sample_describe(const uint64_t levels[MOCA_STRIPE_RANK_MAX + 1],
+		     struct moca_meta *m, char shares[TEXT_SAMPLES_MAX]);
 
 #endif
