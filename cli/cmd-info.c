@@ -197,18 +197,26 @@ static void print_allocations(const struct info *in)
 static void print_samples(const struct info *in)
 {
 	const struct moca_rates *r = in->rates;
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
+	uint64_t cpu = trace_meta_u64(in->t, "cost.program_cpu_ns", 0);
+	char a[TEXT_MAX], b[TEXT_MAX];
 
 	if (!r)
 		return;
-	printf("\nFaults and CPU: %s minor and %s major page fault%s, %s of CPU time in %s (%.2f CPUs), %" PRIu64 " sample%s.\n",
+	printf("\nFaults and CPU: %s minor and %s major page fault%s",
 	       text_count(a, r->total.minor), text_count(b, r->total.major),
-	       PLURAL(r->total.major),
-	       text_duration(c, r->total.cpu_ns),
-	       text_duration(d, r->end_ns - r->begin_ns),
-	       r->end_ns > r->begin_ns ?
-		       (double)r->total.cpu_ns / (double)(r->end_ns - r->begin_ns) : 0,
-	       r->rounds, PLURAL(r->rounds));
+	       PLURAL(r->total.major));
+	if (r->total.cpu_ns)
+		printf(", %s of CPU time", text_duration(a, r->total.cpu_ns));
+	if (r->end_ns > r->begin_ns)
+		printf(" in %s", text_duration(b, r->end_ns - r->begin_ns));
+	if (r->total.cpu_ns && r->end_ns > r->begin_ns)
+		printf(" (%.2f CPUs)", (double)r->total.cpu_ns /
+				       (double)(r->end_ns - r->begin_ns));
+	printf(", %" PRIu64 " sample%s.\n", r->rounds, PLURAL(r->rounds));
+	/* The program may end before there is a second one. */
+	if (!r->total.cpu_ns && cpu)
+		printf("  The samples have no CPU time in them; the program used %s in all.\n",
+		       text_duration(a, cpu));
 	if (r->has_own)
 		printf("  %s of the minor faults repeat%s one that a sweep of page tracing undid. The others have those in, too,\n"
 		       "  that recording adds otherwise: Moca's library and its buffers in each program, memory moved or copied for tracing.\n",

@@ -206,7 +206,7 @@ void info_cost_print(const struct moca_trace *t)
 
 		printf("  %-36s %13s %10s %10s %8s\n", cost_label(l->kind),
 		       text_count(a, l->count),
-		       l->count > 1 ? text_duration(b, l->ns / l->count) : "",
+		       l->count > 1 ? text_mean(b, l->ns, l->count) : "",
 		       text_duration(d, l->ns),
 		       text_percent(e, l->ns, c.total_ns));
 	}

@@ -43,17 +43,30 @@ const char *text_size(char buf[TEXT_MAX], uint64_t bytes)
 
 const char *text_duration(char buf[TEXT_MAX], uint64_t ns)
 {
+	/* What would be rounded to 1000 of a unit is 1 of the next one. */
 	if (ns < 1000)
 		snprintf(buf, TEXT_MAX, "%" PRIu64 " ns", ns);
-	else if (ns < 1000000)
+	else if (ns < 999500)
 		snprintf(buf, TEXT_MAX, "%.3g us", ns / 1e3);
-	else if (ns < 1000000000)
-		snprintf(buf, TEXT_MAX, "%.3g ms", ns / 1e6);
+	else if (ns < 999500000)
+		snprintf(buf, TEXT_MAX, "%.3g ms", fmax(ns / 1e6, 1));
+	else if (ns < 119995000000)
+		snprintf(buf, TEXT_MAX, "%.2f s", fmax(ns / 1e9, 1));
 	else if (ns < 120000000000)
-		snprintf(buf, TEXT_MAX, "%.2f s", ns / 1e9);
+		snprintf(buf, TEXT_MAX, "2 min 00 s");
 	else
 		snprintf(buf, TEXT_MAX, "%" PRIu64 " min %02" PRIu64 " s",
 			 ns / 60000000000, ns / 1000000000 % 60);
+	return buf;
+}
+
+const char *text_mean(char buf[TEXT_MAX], uint64_t ns, uint64_t n)
+{
+	double mean = (double)ns / (double)n;
+
+	if (mean >= 10)
+		return text_duration(buf, ns / n);
+	snprintf(buf, TEXT_MAX, "%.2g ns", ns ? fmax(mean, 0.01) : 0.);
 	return buf;
 }
 

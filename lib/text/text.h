@@ -14,6 +14,8 @@
 const char *text_count(char buf[TEXT_MAX], uint64_t n);	/* 1,234,567 */
 const char *text_size(char buf[TEXT_MAX], uint64_t bytes);	/* 1.5 MiB */
 const char *text_duration(char buf[TEXT_MAX], uint64_t ns);	/* 2.50 s */
+/* ns / n, with a second digit where it is below 10 ns; n is not 0. */
+const char *text_mean(char buf[TEXT_MAX], uint64_t ns, uint64_t n);	/* 0.1 ns */
 /* part of whole; never rounded up to 100 % nor down to 0. */
 const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
 

@@ -302,8 +302,42 @@ static int shares(void)
 	return 0;
 }
 
+static int lasts(uint64_t ns, const char *want)
+{
+	char b[TEXT_MAX];
+
+	if (!strcmp(text_duration(b, ns), want))
+		return 1;
+	printf("'%s' is not '%s'\n", b, want);
+	return 0;
+}
+
+/* Rounding goes on to the next unit; what is below 1 ns is not told as 0. */
+static int durations(void)
+{
+	char b[TEXT_MAX];
+
+	CHECK(lasts(0, "0 ns") && lasts(999, "999 ns") && lasts(1000, "1 us"));
+	CHECK(lasts(999499, "999 us") && lasts(999500, "1 ms"));
+	CHECK(lasts(999999, "1 ms") && lasts(45600000, "45.6 ms"));
+	CHECK(lasts(999499999, "999 ms") && lasts(999500000, "1.00 s"));
+	CHECK(lasts(999999999, "1.00 s") && lasts(2500000000, "2.50 s"));
+	CHECK(lasts(119994999999, "119.99 s"));
+	CHECK(lasts(119995000000, "2 min 00 s"));
+	CHECK(lasts(119999999999, "2 min 00 s"));
+	CHECK(lasts(125000000000, "2 min 05 s"));
+	CHECK(!strcmp(text_mean(b, 48789969, 487899696), "0.1 ns"));
+	CHECK(!strcmp(text_mean(b, 32, 10), "3.2 ns"));
+	CHECK(!strcmp(text_mean(b, 1, 1000000), "0.01 ns"));
+	CHECK(!strcmp(text_mean(b, 0, 5), "0 ns"));
+	CHECK(!strcmp(text_mean(b, 99, 10), "9.9 ns"));
+	CHECK(!strcmp(text_mean(b, 1250000, 10), "125 us"));
+	return 0;
+}
+
 int main(void)
 {
+	run("sample: durations as they are told", durations);
 	run("sample: one stripe of each group, levels nested", t_groups);
 	run("sample: each sweep draws anew", t_draws);
 	run("sample: what is small is let go whole", t_small);
