@@ -70,7 +70,7 @@ static void put_bytes(struct text *t, uint64_t pc)
 	put(t, ")");
 }
 
-static uint64_t cpu_ns(void)
+uint64_t moca_exact_cpu_ns(void)
 {
 	struct __kernel_timespec now = { 0 };
 
@@ -100,6 +100,6 @@ void moca_exact_tell_native(struct context *c, enum moca_exact_gap gap,
 	}
 	if (gap == MOCA_EXACT_GAP_NATIVE)
 		put_bytes(&text, pc);
-	moca_exact_event(c, MOCA_CHANGE_GAP, pc, cpu_ns(), 0, MOCA_GAP_NATIVE,
+	moca_exact_event(c, MOCA_CHANGE_GAP, pc, moca_exact_cpu_ns(), 0, MOCA_GAP_NATIVE,
 			 0, text.buf);
 }

@@ -154,6 +154,11 @@ static inline uint64_t clock_now(void)
 	return (uint64_t)hi << 32 | lo;
 }
 
+/* --- native.c ------------------------------------------------------------- */
+
+/* CPU time of this thread, by a system call: 0.2 to 0.5 us. */
+uint64_t moca_exact_cpu_ns(void);
+
 /* --- thread.c ------------------------------------------------------------- */
 
 /* A free slot, made LIVE, for a new task of this process; NULL: none is left. */

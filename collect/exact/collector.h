@@ -178,7 +178,7 @@ struct exact_totals {
 	int pages_unknown;	/* there was no memory to count some */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
-	uint64_t translating;	/* clock ticks */
+	uint64_t translating;	/* CPU time of it, ns */
 	uint64_t program_cpu_ns;
 	uint64_t memory;	/* of arenas, at its peak, bytes */
 	uint64_t slices;
@@ -198,11 +198,10 @@ void harvest_say_natives(const struct harvest *h);
 
 /*
  * The program has ended and all is written: what it cost, into the trace's keys and
- * as a part of the last line. translated_ns: of the agents, added up.
+ * as a part of the last line.
  */
 void exact_cost(struct recorder *rec, struct exact_totals *t,
-		uint64_t translated_ns, struct moca_meta *m, char *buf,
-		size_t size);
+		struct moca_meta *m, char *buf, size_t size);
 
 /* What was counted or not, into the trace's metadata. record.c */
 void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What exact mode cost, told at the end. Stops, the start and the end are timed as
- * in page mode (collect/run/cost.h). The agent times its translating. No clock
+ * in page mode (collect/run/cost.h). The agent times its translating by its
+ * thread's CPU clock, which stands still while others have the CPU. No clock
  * separates counting from the program's own work, so an access has two prices: the
  * least and the most that was measured in fourteen programs.
  */
@@ -73,8 +74,7 @@ static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
 }
 
 void exact_cost(struct recorder *rec, struct exact_totals *t,
-		uint64_t translated_ns, struct moca_meta *m, char *buf,
-		size_t size)
+		struct moca_meta *m, char *buf, size_t size)
 {
 	uint64_t began = atomic_load(&rec->began_ns);
 	uint64_t ended = atomic_load(&rec->ended_ns), now = moca_now_ns();
@@ -90,7 +90,7 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 		return;
 	t->program_cpu_ns = cost_reaped_cpu_ns();
 	/* A damaged arena tells anything. */
-	translated = fmin(translated_ns, t->program_cpu_ns);
+	translated = fmin(t->translating, t->program_cpu_ns);
 	accesses = fmin(accesses, t->program_cpu_ns / COUNT_LEAST_NS);
 	set(c, COST_TRANSLATE, t->regions, translated);
 	set(c, COST_COUNT, t->loads + t->stores, accesses * COUNT_LEAST_NS);

@@ -375,13 +375,7 @@ void harvest_say_natives(const struct harvest *h)
 
 void harvest_cost(struct harvest *h, char *buf, size_t size)
 {
-	uint64_t last = h->clock.tip.clock, ticks = h->totals.translating;
-
-	if (ticks > last)
-		ticks = last;
-	exact_cost(h->rec, &h->totals, tracer_clock_ns(&h->clock, last) -
-		   tracer_clock_ns(&h->clock, last - ticks),
-		   h->recording.meta, buf, size);
+	exact_cost(h->rec, &h->totals, h->recording.meta, buf, size);
 }
 
 const struct exact_totals *harvest_totals(struct harvest *h)

@@ -165,7 +165,7 @@ struct moca_exact_shared {
 	uint64_t loops;		/* whose accesses are counted when they end */
 	/* By the collector, before there is a slot. */
 	struct moca_exact_own_file own[MOCA_EXACT_OWN_FILES];
-	uint64_t translating;	/* clock ticks that translating took */
+	uint64_t translating;	/* CPU time that translating took, ns */
 };
 
 /* Then a name, at most 4,095 bytes and a NUL, then up to 7 bytes to 8. */
