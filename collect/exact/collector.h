@@ -180,6 +180,8 @@ struct exact_totals {
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
 	uint64_t translating;	/* CPU time of it, ns */
 	uint64_t program_cpu_ns;
+	/* Of tasks, as they were asked: on a CPU, and waiting for one. */
+	uint64_t run_ns, wait_ns;
 	uint64_t memory;	/* of arenas, at its peak, bytes */
 	uint64_t slices;
 	uint64_t bytes;		/* of the trace */

@@ -73,13 +73,42 @@ static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
 	return estimate_of(t->program_cpu_ns + ours, ours, priced, unsure);
 }
 
+/*
+ * Of the wall time: work is in CPU time, of tasks, and takes longer by what they
+ * wait for a CPU. Where that is not known, all the time in which they did not run
+ * may be that.
+ */
+static struct estimate estimate_wall_of(struct recorder *rec, double work,
+					double unsure, const struct exact_totals *t,
+					uint64_t now)
+{
+	struct costs *c = &rec->costs;
+	uint64_t began = atomic_load(&rec->began_ns);
+	uint64_t ended = atomic_load(&rec->ended_ns);
+	double ran = (double)(ended - began), cpu = t->program_cpu_ns;
+	double start = atomic_load(&c->kind[COST_START].ns);
+	double stretch = 1, most, at_once, waiting;
+
+	if (t->run_ns)
+		stretch += (double)t->wait_ns / (double)t->run_ns;
+	/* Those that are stopped, or wait for a CPU, are at work as well. */
+	at_once = fmin((cpu + stopped(c)) / ran, sysconf(_SC_NPROCESSORS_ONLN));
+	waiting = cpu * (stretch - 1) / ran;
+	at_once = fmax(at_once + waiting, 1);
+	most = !t->run_ns && cpu > 0 ? fmax(ran / cpu, 1) : stretch;
+	unsure = (unsure * most + work * (most - stretch)) / at_once;
+	work = (work * stretch + stopped(c)) / at_once;
+	return estimate_of(start + (double)(now - began),
+			   start + (double)(now - ended), work, unsure);
+}
+
 void exact_cost(struct recorder *rec, struct exact_totals *t,
 		struct moca_meta *m, char *buf, size_t size)
 {
 	uint64_t began = atomic_load(&rec->began_ns);
 	uint64_t ended = atomic_load(&rec->ended_ns), now = moca_now_ns();
 	double accesses = (double)t->loads + (double)t->stores;
-	double translated, start, end, at_once, all, work, unsure;
+	double translated, work;
 	struct estimate wall, cpu;
 	struct costs *c = &rec->costs;
 	char two[64];
@@ -97,15 +126,9 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 	set(c, COST_RECORDER, 1, moca_thread_cpu_ns());
 	set(c, COST_END, 1, now - ended);
 	cpu = estimate_cpu_of(rec, translated, t, accesses);
-	start = atomic_load(&c->kind[COST_START].ns);
-	end = now - ended;
-	all = start + (now - began);
-	/* Those that are stopped are at work as well. */
-	at_once = (t->program_cpu_ns + stopped(c)) / (double)(ended - began);
-	at_once = fmin(fmax(at_once, 1), sysconf(_SC_NPROCESSORS_ONLN));
-	work = translated + stopped(c) + accesses * COUNT_LEAST_NS;
-	unsure = unsure_of(c, translated, accesses);
-	wall = estimate_of(all, start + end, work / at_once, unsure / at_once);
+	work = translated + accesses * COUNT_LEAST_NS;
+	wall = estimate_wall_of(rec, work, unsure_of(c, translated, accesses),
+				t, now);
 	cost_describe(c, m);
 	estimate_describe(&wall, "wall", m);
 	estimate_describe(&cpu, "cpu", m);

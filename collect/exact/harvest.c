@@ -14,9 +14,13 @@
 #include "collect/exact/harvest.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
+#include "lib/base/proc.h"
 #include "lib/ring/clock.h"
 
 #define TICK_NS 20000000ull
+/* A task is asked so often how long it waited, and at most so many in a tick. */
+#define WAIT_NS 100000000ull
+#define WAITS 16
 
 struct counted_task *harvest_task(struct harvest *h, uint32_t id)
 {
@@ -256,6 +260,24 @@ static void each_slot(struct harvest *h, visit_slot visit)
 	}
 }
 
+/* How long a task waits for a CPU, of what it runs: of some, now and then. */
+static void look_wait(struct harvest *h, struct counted_task *t)
+{
+	uint64_t now = moca_now_ns(), run, wait;
+
+	if (!h->waits_left || now < t->looked_ns + WAIT_NS)
+		return;
+	h->waits_left--;
+	t->looked_ns = now;
+	if (moca_proc_schedstat(t->pid, t->tid, &run, &wait) ||
+	    run < t->run_ns || wait < t->wait_ns)
+		return;
+	h->totals.run_ns += run - t->run_ns;
+	h->totals.wait_ns += wait - t->wait_ns;
+	t->run_ns = run;
+	t->wait_ns = wait;
+}
+
 static void look(struct harvest *h, struct exact_arena *a, unsigned int n)
 {
 	if (!a->views[n].task)
@@ -265,8 +287,10 @@ static void look(struct harvest *h, struct exact_arena *a, unsigned int n)
 	/* Before the events: ENDED is the last that it wrote. */
 	if (slot_state(a, n) == MOCA_EXACT_ENDED)
 		end_slot(h, a, n, 0);
-	else
+	else {
 		slot_drain(h, a, n);
+		look_wait(h, a->views[n].task);
+	}
 }
 
 static void cut_slot(struct harvest *h, struct exact_arena *a, unsigned int n)
@@ -352,6 +376,7 @@ void harvest_run(struct harvest *h, atomic_int *finished)
 		last = atomic_load(finished);
 		tracer_clock_tick(&h->clock);
 		pump(h);
+		h->waits_left = WAITS;
 		each_slot(h, look);
 		harvest_memory(h);
 		natives_look(&h->natives);

@@ -26,6 +26,8 @@ struct counted_task {
 	struct kept *events;	/* to be written */
 	size_t event_count, event_room;
 	uint64_t last_ns;	/* of the events that were written; 0: none was */
+	/* As of looked_ns: on a CPU, and waiting for one. */
+	uint64_t looked_ns, run_ns, wait_ns;
 };
 
 struct harvest {
@@ -38,6 +40,7 @@ struct harvest {
 	uint64_t slice;		/* number of the slice */
 	uint64_t next_slice_ns;	/* 0: there are none */
 	struct exact_totals totals;
+	unsigned int waits_left;	/* tasks to be asked in this look */
 	struct natives natives;
 };
 
