@@ -179,7 +179,7 @@ static void print_counting(const struct moca_trace *t)
 	if (most)
 		printf("  Counting is in the program's own code: by the least and "
 		       "the most that an access took in programs that were\n"
-		       "  measured (0.1 and 2 ns). It may have taken up to %s, "
+		       "  measured (0.1 and 3 ns). It may have taken up to %s, "
 		       "and code that runs for the first time half of what "
 		       "translating\n  it took. Where that is most of the time, "
 		       "the least is told.\n", text_duration(a, most));
