@@ -140,10 +140,10 @@ static void print_head(const struct info *in, const char *path)
 		printf("%-14s%s, %.2f bytes per row of counts\n", "Size",
 		       text_size(a, in->s.bytes),
 		       (double)in->s.bytes / in->s.rows);
-	else if (in->s.total.accesses)
+	else if (in->s.records)
 		printf("%-14s%s, %.2f bytes per record\n", "Size",
 		       text_size(a, in->s.bytes),
-		       (double)in->s.bytes / in->s.total.accesses);
+		       (double)in->s.bytes / in->s.records);
 }
 
 /* Of events, what certificate_print() says of accesses. */

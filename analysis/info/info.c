@@ -239,6 +239,7 @@ static int add_access(struct walk *w, const struct moca_task *task,
 				  at.page);
 	}
 	count(n, a);
+	w->s->records++;
 	count(&w->s->total, a);
 	count(&w->s->mappings[at.group].n, a);
 	err = count_page(&w->task_pages, n, at.owner, at.page);
@@ -693,7 +694,7 @@ int moca_info_compute(struct moca_info *s, struct moca_trace *t)
 		err = make_groups(&w);
 	if (!err)
 		err = walk_chunks(&w);
-	if (!err && !s->total.accesses)
+	if (!err && !s->records)
 		err = moca_info_walk_counts(&w);
 	if (!err)
 		err = walk_changes(&w);

@@ -64,6 +64,7 @@ struct moca_info {
 	/* Without what the next one has. */
 	struct moca_info_counts total;
 	struct moca_info_counts own;	/* in memory of Moca's in the program */
+	uint64_t records;		/* of total: accesses are what they weigh */
 	struct nodes_table nodes;	/* where these went */
 	uint64_t bytes;			/* of access chunks; or of counts */
 	/*

@@ -27,6 +27,14 @@ run "info: nodes, JSON" 0 "$MOCA" info --json "$tmp/nodes"
 has "info: nodes, JSON" "$tmp/out" '"node_unknown": 16' '"remote": 44' '"by_its_cpus": 60' '"node_of_cpu":' '"thp.enabled": "madvise"'
 run "info: complete" 0 "$MOCA" info "$tmp/complete"
 has "info: complete" "$tmp/out" '^Complete: all 15 pages' 'No sample was lost'
+"$MAKE_TRACE" "$tmp/sampled" sampled
+"$MOCA" info --json "$tmp/sampled" >"$tmp/json"
+per=$(python3 -c 'import json, sys
+t = json.load(open(sys.argv[1]))
+assert t["total"]["accesses"] != 68, t["total"]
+print("%.2f" % (t["bytes"] / 68))' "$tmp/json")
+run "info: samples" 0 "$MOCA" info "$tmp/sampled"
+has "info: bytes per record, not per weight" "$tmp/out" "^Size .*, ${per:-no number} bytes per record\$"
 run "info: truncated" 0 "$MOCA" info "$tmp/truncated"
 has "info: truncated" "$tmp/out" 'Not finished: the recording goes on, or its recorder was killed; .* 200 ms after' \
 	'Of 15 touched pages that it had counted by then, 14 had a record' 'still running when this was written|exit code 3'
