@@ -100,15 +100,17 @@ static int add_row(struct meaning *m, struct granules *g,
 		}
 		return g->count < GRANULES_MAX ? 0 : halve(g);
 	}
-	meaning_wrong(m, RULE_FIRST_TOUCH, "%s, counts %" PRIu64 ", row %zu: granule %#" PRIx64 " %s",
-		      meaning_file(c->task, file, sizeof(file)), c->number, i,
-		      row->addr, known ?
-			"has a first touch, and was touched before" :
-			"has no first touch, and was not touched before");
-	if (!known) {
-		*e = key;
-		g->count++;
+	meaning_file(c->task, file, sizeof(file));
+	if (known) {
+		/* Or an exec in between was lost. */
+		meaning_wrong(m, RULE_FIRST_TOUCH, "%s, counts %" PRIu64 ", row %zu: granule %#" PRIx64 " has a first touch, and was touched before",
+			      file, c->number, i, row->addr);
+		return 0;
 	}
+	meaning_wrong_anyway(m, RULE_FIRST_TOUCH, "%s, counts %" PRIu64 ", row %zu: granule %#" PRIx64 " has no first touch, and was not touched before",
+			     file, c->number, i, row->addr);
+	*e = key;
+	g->count++;
 	return 0;
 }
 

@@ -24,17 +24,39 @@ static const char *const more[RULES] = {
 	[RULE_CHANGES] = "changes of tasks and mappings contradict others",
 };
 
-void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...)
+__attribute__((format(printf, 3, 0)))
+static void tell_wrong(struct meaning *m, enum rule rule, const char *fmt,
+		       va_list ap)
 {
 	char text[TEXT_MAX_];
+
+	if (m->found[rule]++ >= TOLD_MAX)
+		return;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	m->tell(m->arg, text);
+}
+
+void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...)
+{
 	va_list ap;
 
-	if (m->found[rule]++ >= TOLD_MAX || m->lost)
+	if (m->lost) {
+		m->excused[rule]++;
 		return;
+	}
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	tell_wrong(m, rule, fmt, ap);
 	va_end(ap);
-	m->tell(m->arg, text);
+}
+
+void meaning_wrong_anyway(struct meaning *m, enum rule rule, const char *fmt,
+			  ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tell_wrong(m, rule, fmt, ap);
+	va_end(ap);
 }
 
 void meaning_skip(struct meaning *m, enum rule rule, const char *fmt, ...)
@@ -195,11 +217,11 @@ int meaning_end(struct meaning *m)
 		mapping_end(m);
 	}
 	for (unsigned i = 0; i < RULES; i++) {
-		if (m->found[i] && m->lost)
+		if (m->excused[i])
 			meaning_skip(m, i, "%" PRIu64 " %s, and %" PRIu64 " change%s lost that may say why",
-				     m->found[i], more[i], m->lost,
+				     m->excused[i], more[i], m->lost,
 				     m->lost == 1 ? " was" : "s were");
-		if (m->found[i] <= TOLD_MAX || m->lost)
+		if (m->found[i] <= TOLD_MAX)
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu64 " more %s",
 			 m->found[i] - TOLD_MAX, more[i]);

@@ -23,6 +23,7 @@ struct meaning {
 	void (*tell)(void *arg, const char *text);
 	void *arg;
 	uint64_t found[RULES];
+	uint64_t excused[RULES];	/* may follow from changes that were lost */
 	uint64_t lost;			/* changes that the trace lacks */
 	char *left_out[RULES];
 	struct unmapped *unmapped;	/* of mapping.c */
@@ -44,6 +45,10 @@ struct meaning {
  * follow. */
 __attribute__((format(printf, 3, 4)))
 void meaning_wrong(struct meaning *m, enum rule rule, const char *fmt, ...);
+/* The same, where no change that was lost can be the reason. */
+__attribute__((format(printf, 3, 4)))
+void meaning_wrong_anyway(struct meaning *m, enum rule rule, const char *fmt,
+			  ...);
 /* The rule did not see all: once per rule. */
 __attribute__((format(printf, 3, 4)))
 void meaning_skip(struct meaning *m, enum rule rule, const char *fmt, ...);

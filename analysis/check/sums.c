@@ -19,6 +19,7 @@ struct touched {
 	size_t cap, count;
 	struct page last;
 	int left_out;
+	int untold;		/* a task's begin is not told */
 };
 
 int sums_counts(struct meaning *m, const struct moca_counts *c,
@@ -32,6 +33,7 @@ int sums_counts(struct meaning *m, const struct moca_counts *c,
 		t = m->touched = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	t->untold |= !task->pid;
 	for (i = 0; i < c->count && !t->left_out; i++) {
 		key.number = (c->rows[i].addr >> PAGE_SHIFT) + 1;
 		if (page_same(&key, &t->last))
@@ -53,6 +55,8 @@ int sums_counts(struct meaning *m, const struct moca_counts *c,
 
 void sums_end(struct meaning *m)
 {
+	static const char text[] = "metadata: the recorder counted %" PRIu64
+				   " pages, the rows of counts are of %zu";
 	struct moca_certificate c;
 
 	if (!m->touched || m->touched->left_out ||
@@ -64,10 +68,15 @@ void sums_end(struct meaning *m)
 		return;
 	}
 	moca_trace_certificate(m->t, &c);
-	if ((!m->vforks && m->touched->count > c.pages_touched) ||
-	    (!m->execs && m->touched->count < c.pages_touched))
-		meaning_wrong(m, RULE_SUMS, "metadata: the recorder counted %" PRIu64 " pages, the rows of counts are of %zu",
-			      c.pages_touched, m->touched->count);
+	/* An exec that was lost makes fewer, a task's begin that was lost more. */
+	if (!m->vforks && m->touched->count > c.pages_touched &&
+	    !m->touched->untold)
+		meaning_wrong_anyway(m, RULE_SUMS, text, c.pages_touched,
+				     m->touched->count);
+	else if ((!m->vforks && m->touched->count > c.pages_touched) ||
+		 (!m->execs && m->touched->count < c.pages_touched))
+		meaning_wrong(m, RULE_SUMS, text, c.pages_touched,
+			      m->touched->count);
 }
 
 void sums_free(struct meaning *m)

@@ -228,6 +228,27 @@ static int changes_were_lost(void)
 	return 0;
 }
 
+static int never_touched(void);
+static int touched_twice(void);
+static int sum_of(uint64_t pages);
+
+/* What no lost change can explain is wrong as before; what an exec can is not. */
+static int not_by_lost_changes(void)
+{
+	int never, more_rows, twice, fewer;
+
+	changes_lost = 1;
+	never = never_touched();
+	more_rows = sum_of(1) == 1 && says("the rows of counts are of 2") &&
+	       !says("left out");
+	fewer = sum_of(3) == 0 && says("left out: 1 sums of pages are wrong, and 1 change was lost");
+	twice = touched_twice();
+	changes_lost = 0;
+	CHECK(!never && more_rows && fewer);
+	CHECK(twice && says("left out: 1 first touches are wrong, and"));
+	return 0;
+}
+
 /* Mappings are not told from the gap to the next exec. */
 static int mappings_not_told(void)
 {
@@ -516,6 +537,7 @@ int main(void)
 	run("meaning: memory that is not mapped any more", not_mapped);
 	run("meaning: memory that is not mapped, and accesses that fail", not_mapped_and_failed);
 	run("meaning: changes that were lost", changes_were_lost);
+	run("meaning: what changes that were lost do not explain", not_by_lost_changes);
 	run("meaning: mappings that are not told", mappings_not_told);
 	run("meaning: mappings that a borrower is not told", mappings_of_others);
 	run("meaning: memory of another process", of_another);
