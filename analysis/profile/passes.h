@@ -44,6 +44,7 @@ struct page {
 struct page_history {
 	uint32_t accesses;
 	uint32_t late_writes;
+	uint32_t new_in;	/* window + 1, if its first record of all weighs 1 */
 };
 
 /* Which page it is, apart: an access does not need it. */
@@ -151,6 +152,16 @@ struct gather {
 	uint8_t *sampled_in;	/* of each interval: it has records of samples;
 				   NULL: nothing was sampled */
 	size_t sampled_count;
+	/*
+	 * Pages in each window, where sweeps took samples: those that are new, and
+	 * of the others the most that one sweep tells of.
+	 */
+	uint64_t new_pages[MOCA_PROFILE_WINDOWS];
+	uint64_t most_pages[MOCA_PROFILE_WINDOWS];
+	struct sweep {
+		uint32_t window, pages;	/* the last window with records of it */
+	} *sweeps;		/* by interval */
+	size_t sweep_count;
 	unsigned core;		/* stripes of this rank and more are let go by each
 				   sweep; beyond all ranks: none is */
 	/* Of each window's accesses; UINT64_MAX where none are. */
@@ -189,7 +200,10 @@ void lengths_free(struct lengths *l);
 int samples_find(struct gather *g, struct moca_trace *t);
 /* An access, where sweeps took samples; and if it is a late write. */
 void samples_take(struct gather *g, const struct seen *s);
+void samples_take_set(struct gather *g, const struct seen *s);
 void samples_take_late(const struct gather *g, const struct seen *s);
+/* Fills p->working_set. */
+void samples_working_set(const struct gather *g);
 /* Which of an object's n pages tell of their histories, and o->watched_pages. */
 void samples_watch(const struct gather *g, struct moca_profile_object *o,
 		   const struct order *order, size_t n);
@@ -258,8 +272,8 @@ static inline struct page_history page_history(const struct moca_profile *p,
 	const char *at = (const char *)page + page_history_at(p->lanes);
 
 	if (!p->sampled)
-		return (struct page_history){ page->accesses,
-					      page->late_writes };
+		return (struct page_history){ .accesses = page->accesses,
+				.late_writes = page->late_writes };
 	return *(const struct page_history *)(const void *)at;
 }
 

@@ -499,10 +499,8 @@ static int finish(struct gather *g)
 	}
 	if (err)
 		return err;
-	/* Where a window has several sweeps, their samples have different pages. */
-	for (i = 0; p->sampled && i < p->windows; i++)
-		if (p->working_set[i] > p->distinct)
-			p->working_set[i] = p->distinct;
+	if (p->sampled)
+		samples_working_set(g);
 	find_seen(g);
 	for (i = 0; i < p->count; i++) {
 		lengths_scale(&g->lengths, p, &p->rows[i]);
@@ -564,6 +562,7 @@ static void walk_free(struct moca_profile_walk *w)
 		row_free(g->rows[i]);
 	free(g->rows);
 	free(g->sampled_in);
+	free(g->sweeps);
 	lines_free(g->lines);
 	pages_free(&g->pages);
 	lengths_free(&g->lengths);

@@ -90,6 +90,58 @@ void samples_take_late(const struct gather *g, const struct seen *s)
 		h->late_writes += s->length;
 }
 
+/*
+ * Each sweep of a window draws anew, and what it has stands for all pages that are
+ * used in its interval: those of several are not to be added up. First touches
+ * are complete.
+ */
+void samples_take_set(struct gather *g, const struct seen *s)
+{
+	char *at = (char *)s->page + page_history_at(g->p->lanes);
+	struct page_history *h = (struct page_history *)(void *)at;
+	int again = !s->is_first && s->page->last_window == s->window;
+	const struct moca_observed *x = s->x;
+	struct sweep *sweep;
+
+	g->p->working_set[s->window] += !again;
+	if (s->is_first && x->weight == 1) {
+		h->new_in = s->window + 1;
+		g->new_pages[s->window]++;
+	}
+	if (!x->weight || h->new_in == s->window + 1 ||
+	    x->interval >= INTERVALS_MAX ||
+	    (again && s->page->last_interval == x->interval))
+		return;
+	if (moca_vec_fit_zeroed(g->sweeps, g->sweep_count,
+				(size_t)x->interval + 1)) {
+		g->err = -ENOMEM;
+		return;
+	}
+	sweep = &g->sweeps[x->interval];
+	if (sweep->window != s->window)
+		*sweep = (struct sweep){ .window = s->window };
+	if (sweep->pages <= UINT32_MAX - x->weight)
+		sweep->pages += x->weight;
+	if (g->most_pages[s->window] < sweep->pages)
+		g->most_pages[s->window] = sweep->pages;
+}
+
+/* At least what has records, and at most all pages that there are. */
+void samples_working_set(const struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	uint64_t n;
+	unsigned w;
+
+	for (w = 0; w < p->windows; w++) {
+		n = g->new_pages[w] + g->most_pages[w];
+		if (n > p->distinct)
+			n = p->distinct;
+		if (p->working_set[w] < n)
+			p->working_set[w] = n;
+	}
+}
+
 /* The stripes of an object, one after the other. */
 struct stripes {
 	uint64_t number;	/* of the present one, and 1 */

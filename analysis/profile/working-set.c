@@ -9,8 +9,10 @@ static void access_(struct gather *g, const struct seen *s)
 	unsigned read = s->x->type == MOCA_ACCESS_READ ||
 		   s->x->type == MOCA_ACCESS_EXEC;
 
-	if (s->is_first || s->page->last_window != s->window)
-		g->p->working_set[s->window] += s->x->weight;
+	if (g->p->sampled)
+		samples_take_set(g, s);
+	else if (s->is_first || s->page->last_window != s->window)
+		g->p->working_set[s->window]++;
 	g->p->lane_activity[s->window][s->lane] += s->x->weight;
 	r->records++;
 	r->accesses += s->weight;

@@ -149,6 +149,94 @@ static int levels_change(void)
 	return 0;
 }
 
+#define PART 2048u		/* pages */
+
+/*
+ * Of what one thread filled, a fifth is used all the time; and in the second half there
+ * are new pages in each interval. Windows have five sweeps each.
+ */
+static void long_run(void)
+{
+	unsigned i;
+
+	begin(1, 5 * PART + 640);
+	sweep(0, 0, 5 * PART, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 640; i++) {
+		next();
+		sweep(0, PART, 2 * PART, MOCA_ACCESS_READ);
+		if (i >= 320)
+			touch(0, 5 * PART + i, MOCA_ACCESS_WRITE);
+	}
+}
+
+/* Each sweep of a window draws anew: that is not to be added up. */
+static int sets_agree(unsigned (*level_of)(uint32_t k))
+{
+	uint64_t full[MOCA_PROFILE_WINDOWS], n;
+	double least = 9, most = 0, x;
+	unsigned w;
+
+	long_run();
+	CHECK(!look_whole());
+	CHECK(profile->windows == MOCA_PROFILE_WINDOWS);
+	CHECK(profile->intervals == 5 * MOCA_PROFILE_WINDOWS + 1);
+	memcpy(full, profile->working_set, sizeof(full));
+	CHECK(!look_sampled(level_of));
+	CHECK(profile->distinct > 4 * PART);
+	CHECK(profile->working_set[0] == full[0]);
+	for (w = 1; w < profile->windows; w++) {
+		n = profile->working_set[w];
+		CHECK(full[w] >= PART && full[w] <= PART + 6);
+		x = (double)n / (double)full[w];
+		least = x < least ? x : least;
+		most = x > most ? x : most;
+	}
+	printf("# working sets: %.3f to %.3f of those of full sweeps\n", least,
+	       most);
+	CHECK(least > 0.9 && most < 1.15);
+	return 0;
+}
+
+static int working_set(void)
+{
+	CHECK(!sets_agree(eighth));
+	return 0;
+}
+
+static int working_set_of_any(void)
+{
+	CHECK(!sets_agree(any));
+	return 0;
+}
+
+/* Half of the memory is new in a window, the other half was there before. */
+static int growing_set(void)
+{
+	uint64_t full = 0, n = 0;
+	unsigned i, w;
+
+	begin(1, 16 * PART);
+	sweep(0, 0, PART, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 640; i++) {
+		next();
+		sweep(0, 0, PART, MOCA_ACCESS_READ);
+		if (i >= 100 && i < 110)
+			sweep(0, PART + (i - 100) * 512, PART + (i - 99) * 512,
+			      MOCA_ACCESS_WRITE);
+	}
+	CHECK(!look_whole());
+	for (w = 0; w < profile->windows; w++)
+		full = full > profile->working_set[w] ? full :
+						profile->working_set[w];
+	CHECK(full >= PART + 2048);
+	CHECK(!look_sampled(eighth));
+	for (w = 0; w < profile->windows; w++)
+		n = n > profile->working_set[w] ? n : profile->working_set[w];
+	printf("# working set while it grows: %.3f\n", (double)n / (double)full);
+	CHECK(fabs((double)n / (double)full - 1) < 0.1);
+	return 0;
+}
+
 /* All of it is used to the end, but only an eighth is looked at. */
 static int not_abandoned(void)
 {
@@ -310,6 +398,9 @@ int main(void)
 {
 	run("sampled: as full sweeps", as_full_sweeps);
 	run("sampled: samples of all sizes", levels_change);
+	run("sampled: working sets of several sweeps", working_set);
+	run("sampled: working sets of samples of all sizes", working_set_of_any);
+	run("sampled: a working set that grows", growing_set);
 	run("sampled: what is used is not abandoned", not_abandoned);
 	run("sampled: nothing is said of what is not looked at", unwatched);
 	run("sampled: what is not used any more", abandoned);
