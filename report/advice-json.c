@@ -221,6 +221,7 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "accesses", o->accesses);
 	json_uint(j, "reads", o->reads);
 	json_uint(j, "writes", o->writes);
+	json_uint(j, "watched_pages", o->watched_pages);
 	json_uint(j, "private_pages", o->private_pages);
 	json_uint(j, "handed_pages", o->handed_pages);
 	json_uint(j, "shared_pages", o->shared_pages);

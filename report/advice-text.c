@@ -66,14 +66,23 @@ static void print_working_set(const struct moca_profile *p)
 /* Of data: how often pages are used, where there are intervals to tell. */
 static void print_temperature(const struct moca_profile *p)
 {
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], all[TEXT_MAX + 8] = "";
+	int watched = p->watched_pages == p->pages;
 
 	if (p->intervals < 10 || !p->pages)
 		return;
-	printf("Temperature   used in half of the intervals or more %s, in a tenth or less %s, of %s\n",
+	if (!p->watched_pages) {
+		printf("Temperature   not known: too few of the same pages were looked at in each interval\n");
+		return;
+	}
+	if (!watched)
+		snprintf(all, sizeof(all), ", of %s",
+			 text_size(a, p->pages * 4096));
+	printf("Temperature   used in half of the intervals or more %s, in a tenth or less %s, of %s%s%s\n",
 	       text_size(a, p->hot_pages * 4096),
 	       text_size(b, p->cold_pages * 4096),
-	       text_size(c, p->pages * 4096));
+	       text_size(c, p->watched_pages * 4096),
+	       watched ? "" : " that were watched", all);
 }
 
 static void print_rates(const struct moca_rates *r)

@@ -278,6 +278,8 @@ void evidence_use(struct rules *r, struct moca_finding *f)
 		     o->pages, o->accesses,
 		     100. * o->accesses / r->p->accesses, o->object->threads,
 		     o->object->threads == 1 ? "" : "s");
+	if (!o->watched_pages)
+		return;
 	finding_line(r, f->evidence,
 		     "%.0f %% of its pages are used by one thread only, %.0f %% handed on once, %.0f %% used by threads in turn",
 		     100. * o->private_pages / o->pages,

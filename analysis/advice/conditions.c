@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Tables of conditions, and what came closest to holding. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/advice/rules.h"
 #include "lib/base/vec.h"
 
-/* What a condition that holds or not is worth where it does not. */
+/* What a condition that holds or not is worth where it does not, or is not known. */
 #define NOT_SO 0.25
 
 static int holds(const struct condition *c)
@@ -20,7 +21,7 @@ static double reached(const struct condition *c)
 {
 	double x;
 
-	if (c->unit == CONDITION_HOLDS)
+	if (c->unit == CONDITION_HOLDS || isnan(c->value))
 		return NOT_SO;
 	if (c->most)
 		x = c->value > 0 ? c->needed / c->value : 1;
@@ -78,6 +79,11 @@ static void tell(const struct condition *c, char *buf, size_t len)
 
 	if (c->unit == CONDITION_HOLDS) {
 		snprintf(buf, len, "needed, but not so: %s", c->what);
+		return;
+	}
+	if (isnan(c->value)) {
+		snprintf(buf, len, "%s: not known, as too few of the same pages were looked at in each interval",
+			 c->what);
 		return;
 	}
 	number(c, c->value, is, sizeof(is));

@@ -20,7 +20,7 @@ enum condition_unit {
 struct condition {
 	const char *what;	/* "accesses from other nodes" */
 	enum condition_unit unit;
-	double value, needed;
+	double value, needed;	/* value: NAN = not known, does not hold */
 	int most;		/* needed is the most, not the least */
 };
 

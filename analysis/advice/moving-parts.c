@@ -84,7 +84,7 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 			 share_remote(o, MOCA_POLICY_PARALLEL_INIT),
 			 REMOTE_MIN / 2),
 		AT_LEAST("its accesses to pages used in turn", SHARE,
-			 of(o->shared_accesses, o), 0.5),
+			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_LEAST("late writes", SHARE, of(o->late_writes, o), 0.05),
 		AT_LEAST("steps per page", NUMBER,
 			 (double)o->steps / o->pages, 1),

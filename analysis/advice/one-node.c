@@ -18,7 +18,7 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 			 REMOTE_MIN),
 		AT_LEAST("its pages on one node", SHARE, on_home, 0.9),
 		AT_LEAST("its accesses to pages used in turn", SHARE,
-			 of(o->shared_accesses, o), 0.5),
+			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
 		AT_LEAST("nodes that use it", NUMBER,
 			 nodes_using(p, o, 0.5 / p->topology.nodes),

@@ -45,7 +45,7 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 			 REMOTE_MIN),
 		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
 		AT_LEAST("its accesses to pages used in turn", SHARE,
-			 of(o->shared_accesses, o), 0.5),
+			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_MOST("late writes", SHARE, of(o->late_writes, o), 0.005),
 		AT_LEAST("nodes that use it", NUMBER,
 			 nodes_using(p, o, 0.5 / p->topology.nodes), 2),

@@ -3,6 +3,8 @@
 #ifndef MOCA_ANALYSIS_ADVICE_RULES_H
 #define MOCA_ANALYSIS_ADVICE_RULES_H
 
+#include <math.h>
+
 #include "analysis/advice/advice.h"
 #include "analysis/advice/conditions.h"
 
@@ -72,6 +74,12 @@ void note_resolution(struct rules *r);
 static inline double of(uint64_t n, const struct moca_profile_object *o)
 {
 	return o->accesses ? (double)n / o->accesses : 0;
+}
+/* What was found with histories of the object's pages: not known without any. */
+static inline double by_history(const struct rules *r,
+				const struct moca_profile_object *o, double x)
+{
+	return r->p->sampled && !o->watched_pages ? NAN : x;
 }
 /* With less than 1 % of all accesses nothing about it would gain anything. */
 static inline int is_used(const struct rules *r,

@@ -55,7 +55,7 @@ int rule_scattered(struct rules *r, const struct moca_profile_object *o)
 			 now > 0 ? share_remote(o, MOCA_POLICY_PARALLEL_INIT) /
 					   now : 0, 0.5),
 		AT_LEAST("its accesses to pages used in turn", SHARE,
-			 of(o->shared_accesses, o), 0.5),
+			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_LEAST("late writes", SHARE, of(o->late_writes, o), 0.05),
 		AT_LEAST("steps per page", NUMBER,
 			 (double)o->steps / o->pages, 1),

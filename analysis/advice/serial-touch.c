@@ -86,7 +86,8 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
 		AT_LEAST("accesses per page", NUMBER, per_page(o), REUSE),
 		AT_LEAST("pages used again later", SHARE,
-			 (double)o->late_pages / o->pages, 0.5),
+			 by_history(r, o, (double)o->late_pages / o->pages),
+			 0.5),
 		HOLDS("it was prepared before others used it",
 		      prepared_before(r->p, o)),
 	};

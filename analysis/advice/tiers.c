@@ -15,6 +15,8 @@
 /* Bytes per second that slow memory (CXL, persistent) gives with ease. */
 #define SLOW_BANDWIDTH 1e9
 #define NAMED 3
+/* Of data: what was not looked at in each interval may be hot. */
+#define WATCHED_MIN 0.9
 /* MiB that code, libraries and page tables take besides. */
 #define BESIDES 16
 
@@ -99,6 +101,9 @@ int rule_tiers(struct rules *r)
 	rate = seconds > 0 ? p->cold_accesses * 4096. / seconds : 0;
 
 	const struct condition needed[] = {
+		AT_LEAST("of all data, what was looked at in each interval", SHARE,
+			 p->pages ? (double)p->watched_pages / p->pages : 0,
+			 WATCHED_MIN),
 		AT_LEAST("size of what is used in a tenth of the intervals at most",
 			 PAGES, p->cold_pages, COLD_MIN),
 		AT_LEAST("of all data, what is used in a tenth of the intervals at most",

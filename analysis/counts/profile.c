@@ -229,6 +229,7 @@ static int fill(struct moca_profile *p)
 		p->accesses += o->accesses;
 		p->pages += o->pages;
 		o->watched_pages = o->pages;
+		p->watched_pages += o->pages;
 		for (k = 0; k < MOCA_POLICIES; k++)
 			p->remote[k] += o->remote[k];
 		for (k = 0; k < p->topology.nodes; k++)

@@ -435,6 +435,7 @@ static void finish_object(struct moca_profile *p,
 	p->unknown += o->unknown;
 	p->variance += o->variance;
 	p->pages += o->pages;
+	p->watched_pages += o->watched_pages ? o->pages : 0;
 	p->hot_pages += o->hot_pages;
 	p->cold_pages += o->cold_pages;
 	p->cold_accesses += o->cold_accesses;

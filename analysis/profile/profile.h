@@ -173,6 +173,8 @@ struct moca_profile {
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */
+	uint64_t watched_pages;		/* of these, of rows with watched pages:
+					   what hot and cold ones are of */
 	uint64_t hot_pages, cold_pages, cold_accesses;	/* of data, as of rows */
 	uint64_t distinct;		/* pages, code as well, however many
 					   objects were there */

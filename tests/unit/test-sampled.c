@@ -3,6 +3,7 @@
  * Sweeps that took samples: what is told of a trace with weights, against the same
  * trace of full sweeps; and that nothing is said of what was just not looked at.
  */
+#include "report/advice.h"
 #include "tests/unit/advice-trace.h"
 
 #define HALF 6144u		/* pages: 24 MiB */
@@ -256,6 +257,43 @@ static int not_abandoned(void)
 	return 0;
 }
 
+static const struct moca_check *check(enum moca_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < advice->check_count; i++)
+		if (advice->checks[i].kind == kind)
+			return &advice->checks[i];
+	return NULL;
+}
+
+/* What `moca summary` prints of it has that text. */
+static int says(const char *text)
+{
+	static char out[16384];
+	const struct advice_view v = {
+		.path = "trace", .trace = trace, .profile = profile,
+		.advice = advice,
+	};
+	FILE *f = tmpfile();
+	int old = dup(1);
+	size_t n;
+
+	if (!f || old < 0)
+		abort();
+	fflush(stdout);
+	dup2(fileno(f), 1);
+	advice_print(&v);
+	fflush(stdout);
+	dup2(old, 1);
+	close(old);
+	rewind(f);
+	n = fread(out, 1, sizeof(out) - 1, f);
+	out[n] = 0;
+	fclose(f);
+	return strstr(out, text) != NULL;
+}
+
 /* A structure of which no stripe, or few, are in all samples. */
 static int unwatched(void)
 {
@@ -282,6 +320,64 @@ static int unwatched(void)
 				(MOCA_PATTERN_ABANDONED | MOCA_PATTERN_PRIVATE |
 				 MOCA_PATTERN_HANDED | MOCA_PATTERN_WRITE_ONCE)));
 		}
+	return 0;
+}
+
+/* The parts of two threads differ in size; whose pages are is seen of few. */
+static int not_known(void)
+{
+	const struct moca_check *c;
+	unsigned i;
+
+	begin(THREADS, 0x4000);
+	for (i = 0; i < 60; i++) {
+		sweep(0, 0, 500, MOCA_ACCESS_WRITE);
+		if (i % 3 == 0)
+			sweep(1, 500, 800, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look_sampled(eighth));
+	CHECK(object()->pages == 800 && !object()->watched_pages);
+	CHECK(!profile->watched_pages && says("Temperature   not known: "));
+	c = check(MOCA_FINDING_UNBALANCED);
+	CHECK(c && c->missed && c->near > 0);
+	CHECK(strstr(c->missed, "pages of one thread each: not known, as "));
+	CHECK(!look_whole());
+	CHECK(profile->watched_pages == 800);
+	CHECK(!says("not known") && !says("watched"));
+	return 0;
+}
+
+/* 2 MiB are hot and 80 MiB cold; `other` pages of another object are used, too. */
+static int hot_cold(uint64_t other)
+{
+	unsigned i, from;
+
+	begin(1, 512 + 20480);
+	put_stack(0, 2, 2);
+	put_alloc(0, HEAP + 26000 * PAGE, 4096 * PAGE, 2, MOCA_ALLOC_MALLOC);
+	for (i = 0; i < 60; i++) {
+		from = 512 + i % 20 * 1024;
+		sweep(0, 0, 512, i ? MOCA_ACCESS_READ : MOCA_ACCESS_WRITE);
+		sweep(0, from, from + 1024, MOCA_ACCESS_READ);
+		sweep(0, 26000, 26000 + other, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look_sampled(eighth);
+}
+
+/* Where much was not looked at, it is not taken for what is seldom used. */
+static int tiers(void)
+{
+	CHECK(!hot_cold(0));
+	CHECK(profile->watched_pages == profile->pages);
+	CHECK(finding(MOCA_FINDING_TIERS));
+	CHECK(says(", of 82.0 MiB\n"));
+	CHECK(!hot_cold(3000));
+	CHECK(profile->pages == 20992 + 3000);
+	CHECK(profile->watched_pages == 20992);
+	CHECK(!finding(MOCA_FINDING_TIERS));
+	CHECK(says(", of 82.0 MiB that were watched, of 93.7 MiB\n"));
 	return 0;
 }
 
@@ -403,6 +499,8 @@ int main(void)
 	run("sampled: a working set that grows", growing_set);
 	run("sampled: what is used is not abandoned", not_abandoned);
 	run("sampled: nothing is said of what is not looked at", unwatched);
+	run("sampled: what is not looked at is not known", not_known);
+	run("sampled: hot and cold, of what is looked at", tiers);
 	run("sampled: what is not used any more", abandoned);
 	run("sampled: a small structure", small);
 	run("sampled: no core", no_core);
