@@ -15,31 +15,29 @@
 /* Rows that decide how wide columns are. */
 #define ROWS_KEPT 1000
 
-/* As SQLite prints it, but for what could act on a terminal. */
-static void print_value(sqlite3_stmt *s, int i, int escaped)
+/* What could act on a terminal is \xHH there; elsewhere all is as it is. */
+static void print_csv_bytes(const char *p, size_t len, int escaped)
 {
-	if (sqlite3_column_type(s, i) == SQLITE_NULL)
-		return;
-	if (escaped)
-		text_name(stdout, (const char *)sqlite3_column_text(s, i), 0);
-	else
-		fwrite(sqlite3_column_text(s, i), 1,
-		       (size_t)sqlite3_column_bytes(s, i), stdout);
-}
+	size_t i;
 
-static void print_csv_value(sqlite3_stmt *s, int i, int escaped)
-{
-	const char *p = (const char *)sqlite3_column_text(s, i);
-
-	if (!p || escaped || !p[strcspn(p, ",\"\r\n")]) {
-		print_value(s, i, escaped);
+	for (i = 0; i < len && !strchr(",\"\r\n", p[i]); i++)
+		;
+	/* strchr() finds the NUL as well. */
+	if (i == len) {
+		if (escaped)
+			text_name(stdout, p, 0);
+		else
+			fwrite(p, 1, len, stdout);
 		return;
 	}
 	putchar('"');
-	for (; *p; p++) {
-		if (*p == '"')
+	for (i = 0; i < len; i++) {
+		if (p[i] == '"')
 			putchar('"');
-		putchar(*p);
+		if (escaped && ((unsigned char)p[i] < ' ' || p[i] == 0x7f))
+			printf("\\x%02x", (unsigned char)p[i]);
+		else
+			putchar(p[i]);
 	}
 	putchar('"');
 }
@@ -49,16 +47,22 @@ static int print_csv(sqlite3_stmt *s)
 	int n = sqlite3_column_count(s), escaped = isatty(STDOUT_FILENO), ret;
 
 	for (int i = 0; i < n; i++) {
+		const char *name = sqlite3_column_name(s, i);
+
 		if (i)
 			putchar(',');
-		text_name(stdout, sqlite3_column_name(s, i), 0);
+		print_csv_bytes(name, strlen(name), escaped);
 	}
 	putchar('\n');
 	while ((ret = sqlite3_step(s)) == SQLITE_ROW) {
 		for (int i = 0; i < n; i++) {
+			const char *p = (const char *)sqlite3_column_text(s, i);
+
 			if (i)
 				putchar(',');
-			print_csv_value(s, i, escaped);
+			if (p)
+				print_csv_bytes(p, (size_t)sqlite3_column_bytes(s, i),
+						escaped);
 		}
 		putchar('\n');
 	}

@@ -154,6 +154,6 @@ const struct query_table query_accesses = {
 		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
 		   "phys INTEGER, interval INTEGER, weight INTEGER, object TEXT, "
 		   "kind TEXT, site TEXT",
-	.time = TIME, .addr = ADDR, .task = TASK,
+	.time = TIME, .addr = ADDR, .task = TASK, .dear = OBJECT_COLUMNS,
 	.open = open_walk, .next = next_access, .column = column,
 };

@@ -19,7 +19,12 @@ enum { TIME, TASK, PID, TID, THREAD, TYPE, FACILITY, LOST, FIELDS };
 
 static int open_walk(struct query_cursor *c)
 {
-	return moca_cursor_open(&c->walk, c->q->t, &c->scan.range);
+	struct moca_query range = c->scan.range;
+
+	/* What was lost ahead of a time is told by the events there. */
+	if (!c->table->event && c->scan.columns & 1u << LOST)
+		range.begin_ns = range.end_ns = 0;
+	return moca_cursor_open(&c->walk, c->q->t, &range);
 }
 
 static int next_event(struct query_cursor *c)
@@ -213,29 +218,38 @@ static int is_common(const char *name)
 	return 0;
 }
 
-/* A field of the same name as a column before it gets its number behind it. */
-static char *column_name(const struct moca_event_type *type, size_t i)
+/* A name that no column before it has: "x", "x_2", ...; NULL: no memory. */
+static char *column_name(const struct moca_event_type *type, char *const *before,
+			 size_t i)
 {
-	int taken = is_common(type->fields[i].name);
+	for (unsigned int n = 1;; n++) {
+		char *name = n == 1 ?
+			sqlite3_mprintf("%s", type->fields[i].name) :
+			sqlite3_mprintf("%s_%u", type->fields[i].name, n);
+		int taken = name && is_common(name);
 
-	for (size_t k = 0; k < i && !taken; k++)
-		taken = !strcasecmp(type->fields[k].name, type->fields[i].name);
-	return taken ? sqlite3_mprintf("%s_%d", type->fields[i].name, (int)i) :
-		       sqlite3_mprintf("%s", type->fields[i].name);
+		for (size_t k = 0; name && k < i && !taken; k++)
+			taken = before[k] && !sqlite3_stricmp(before[k], name);
+		if (!taken)
+			return name;
+		sqlite3_free(name);
+	}
 }
 
 static char *columns_of(const struct moca_event_type *type)
 {
+	char **names = calloc(type->field_count + 1, sizeof(*names));
 	sqlite3_str *s = sqlite3_str_new(NULL);
 
 	sqlite3_str_appendall(s, COMMON);
-	for (size_t i = 0; i < type->field_count; i++) {
-		char *name = column_name(type, i);
-
-		sqlite3_str_appendf(s, ", \"%w\" %s", name ? name : "",
+	for (size_t i = 0; names && i < type->field_count; i++) {
+		names[i] = column_name(type, names, i);
+		sqlite3_str_appendf(s, ", \"%w\" %s", names[i] ? names[i] : "",
 				    sql_type(&type->fields[i]));
-		sqlite3_free(name);
 	}
+	for (size_t i = 0; names && i < type->field_count; i++)
+		sqlite3_free(names[i]);
+	free(names);
 	return sqlite3_str_finish(s);
 }
 

@@ -78,12 +78,14 @@ static int compute(struct query_keys *k)
 	return err ? err : k->error;
 }
 
-int query_keys_of(struct query *q, const struct moca_query *window,
+int query_keys_of(struct query *q, struct moca_query *window,
 		  struct query_keys **out)
 {
 	struct query_keys *k = q->keys;
 	int err;
 
+	if (k && !is_window(k, window))
+		*window = (struct moca_query){ .size = sizeof(*window) };
 	if (!k || !is_window(k, window)) {
 		k = calloc(1, sizeof(*k));
 		if (!k)

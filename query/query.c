@@ -33,9 +33,10 @@ static const struct view {
 	{ "object_nodes", NULL,
 	  "SELECT * FROM all_object_nodes WHERE accesses > 0" },
 	{ "pages", NULL,
-	  "SELECT pid, page, object, count(*) AS records, sum(weight) AS accesses, "
-	  "count(*) FILTER (WHERE type <> 'write') AS reads, "
-	  "count(*) FILTER (WHERE type = 'write') AS writes, "
+	  "SELECT pid, page, object, count(*) AS records, "
+	  "sum(weight) AS accesses, "
+	  "coalesce(sum(weight) FILTER (WHERE type IN ('read', 'exec')), 0) AS reads, "
+	  "coalesce(sum(weight) FILTER (WHERE type = 'write'), 0) AS writes, "
 	  "count(DISTINCT task) AS tasks, min(time_ns) AS first_ns, "
 	  "max(time_ns) AS last_ns FROM accesses GROUP BY pid, page, object" },
 	{ "allocations", "moca_alloc_alloc",
@@ -134,7 +135,18 @@ static int authorize(void *arg, int action, const char *a, const char *b,
 static int has_table(const struct query *q, const char *name)
 {
 	for (size_t i = 0; i < q->event_count; i++)
-		if (!strcmp(q->events[i].name, name))
+		if (!sqlite3_stricmp(q->events[i].name, name))
+			return 1;
+	return 0;
+}
+
+static int is_ours(const char *name)
+{
+	for (size_t i = 0; i < TABLES; i++)
+		if (!sqlite3_stricmp(tables[i]->name, name))
+			return 1;
+	for (size_t i = 0; i < VIEWS; i++)
+		if (!sqlite3_stricmp(views[i].name, name))
 			return 1;
 	return 0;
 }
@@ -181,12 +193,17 @@ static int add_events(struct query *q)
 		if (err)
 			break;
 		/* The first of one name has it; all are in the table events. */
-		if (has_table(q, t->name)) {
+		if (is_ours(t->name) || has_table(q, t->name)) {
 			query_event_table_free(t);
 			continue;
 		}
 		q->event_count++;
 		err = query_add(q, t);
+		/* SQLite takes so many columns, and no more. */
+		if (err == -EBADMSG) {
+			query_event_table_free(&q->events[--q->event_count]);
+			err = 0;
+		}
 	}
 	return err;
 }
@@ -202,7 +219,6 @@ static int build(struct query *q)
 				       SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
 				       NULL, hexadecimal, NULL, NULL, NULL))
 		return -ENOMEM;
-	/* Ours first: an event's table cannot take their names. */
 	for (size_t i = 0; i < TABLES && !err; i++)
 		err = query_add(q, tables[i]);
 	if (!err)

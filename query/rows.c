@@ -9,7 +9,7 @@
 
 enum {
 	T_TASK, T_PID, T_TID, T_NAME, T_PARENT, T_THREAD, T_BEGIN, T_END,
-	T_STATUS, T_ACCESSES, T_READS, T_WRITES, T_LOST, T_EVENTS,
+	T_STATUS, T_RECORDS, T_ACCESSES, T_READS, T_WRITES, T_LOST, T_EVENTS,
 	T_EVENTS_LOST, T_COUNTS, T_LOADS, T_STORES,
 };
 
@@ -22,9 +22,9 @@ static int load_tasks(struct query *q, size_t *count)
 static void task_column(struct query_cursor *c, int i, sqlite3_context *out)
 {
 	const struct moca_task *t = moca_trace_task(c->q->t, (size_t)c->row);
-	/* By the order of the columns, from T_ACCESSES on. */
+	/* By the order of the columns, from T_RECORDS on. */
 	const uint64_t sums[] = {
-		t->accesses, t->reads, t->writes, t->lost, t->events,
+		t->accesses, t->weight, t->read_weight, t->write_weight, t->lost, t->events,
 		t->events_lost, t->counts, t->loads, t->stores,
 	};
 
@@ -57,7 +57,7 @@ static void task_column(struct query_cursor *c, int i, sqlite3_context *out)
 			sqlite3_result_int(out, t->status);
 		break;
 	default:
-		query_u64(out, sums[i - T_ACCESSES]);
+		query_u64(out, sums[i - T_RECORDS]);
 	}
 }
 
@@ -65,7 +65,8 @@ const struct query_table query_tasks = {
 	.name = "tasks",
 	.columns = "task INTEGER, pid INTEGER, tid INTEGER, name TEXT, "
 		   "parent INTEGER, is_thread INTEGER, begin_ns INTEGER, "
-		   "end_ns INTEGER, status INTEGER, accesses INTEGER, "
+		   "end_ns INTEGER, status INTEGER, records INTEGER, "
+		   "accesses INTEGER, "
 		   "reads INTEGER, writes INTEGER, lost INTEGER, "
 		   "events INTEGER, events_lost INTEGER, counts INTEGER, "
 		   "loads INTEGER, stores INTEGER",

@@ -53,6 +53,7 @@ struct query_table {
 	const char *columns;	/* "time_ns INTEGER, ..." */
 	/* Columns whose conditions narrow a walk; QUERY_NO_COLUMN: none. */
 	int time, addr, task;
+	uint64_t dear;	/* columns that need the data structures: bits */
 	/* A table that is loaded at once: the number of rows. 0 or -errno. */
 	int (*load)(struct query *q, size_t *count);
 	/* One that is walked. open: 0 or -errno; next: 1, at the end 0, -errno */
@@ -90,8 +91,12 @@ extern const struct query_table query_accesses, query_counts, query_changes,
 int query_event_table(struct query_table *t, const struct moca_event_type *type);
 void query_event_table_free(struct query_table *t);
 
-/* keys.c: what accesses went to, of a window. */
-int query_keys_of(struct query *q, const struct moca_query *window,
+/*
+ * keys.c: what accesses went to, of a window: of its times and task alone. Where
+ * another window was asked for before, *window becomes the whole trace: one
+ * replay serves all. 0 or -errno.
+ */
+int query_keys_of(struct query *q, struct moca_query *window,
 		  struct query_keys **out);
 void query_keys_put(struct query_keys *k);
 /* The n-th access of a task, by its index; NULL: not known. */

@@ -3,7 +3,7 @@
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
  * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful|
- *  sampled]
+ *  sampled|clashing]
  * [BLIND]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
@@ -15,7 +15,8 @@
  * 1 unless "complete". Task 0's interval 2 is split over two chunks.
  *
  * "events" is complete and has those of write_events() as well;
- * "only-events" has nothing else. "nodes" is complete and of a machine with
+ * "only-events" has nothing else; "clashing" has types besides whose names SQL
+ * knows already. "nodes" is complete and of a machine with
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
  * "wrong-nodes" says in its metadata that there are three. "doubtful" is complete
  * and tells SIGSEGV of another page. "sampled" is complete, and of interval 1 on its
@@ -50,6 +51,7 @@ static int killed;
 static const char *blind;
 static int doubtful;
 static int sampled;
+static int clashing;
 static int node_count;	/* in the metadata; 0: not told */
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
@@ -257,6 +259,15 @@ static int write_events(int fd)
 		err = moca_event_writer_type(w, 17, "app", "sleep",
 					      "f32 seconds\n"
 					      "sequence why s16\n");
+	if (!err && clashing)
+		err = moca_event_writer_type(w, 18, "all_object", "nodes",
+					      "u64 a\n");
+	if (!err && clashing)
+		err = moca_event_writer_type(w, 19, "x", "y",
+					      "u64 time_ns\nu64 time_ns_2\n"
+					      "u64 A\nu64 a\nu64 a_2\n");
+	if (!err && clashing)
+		err = moca_event_writer_type(w, 20, "X", "y", "u64 b\n");
 	records_sync(&r, START);
 	put_commit(&r, 11, 1, "x\"\\\n\033", 0);
 	put_commit(&r, 20, 2, "", 1);
@@ -352,7 +363,7 @@ int main(int argc, char **argv)
 	const char *name = odd ? "a\"b\\\x01\xff\xc3\xa9\033[31m" : "demo";
 	const char *file = odd ? "/tmp/\xed\xa0\x80,\"x\"\n" : "/lib/demo.so";
 	struct moca_meta *m = moca_meta_new();
-	int events = !strcmp(kind, "events");
+	int events = !strcmp(kind, "events") || !strcmp(kind, "clashing");
 	unsigned i;
 
 	only_events = !strcmp(kind, "only-events");
@@ -360,6 +371,7 @@ int main(int argc, char **argv)
 	blind = argc > 3 ? argv[3] : NULL;
 	doubtful = !strcmp(kind, "doubtful");
 	sampled = !strcmp(kind, "sampled");
+	clashing = !strcmp(kind, "clashing");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
 	if (argc < 2 || !m)
