@@ -55,20 +55,22 @@ static void put_run(struct json *j, const struct report *r)
 	static const char *const keys[] = {
 		META_COMMAND, META_HOST, META_KERNEL, META_CPUS, "nodes",
 		"version", "state", META_COLLECTOR, META_INTERVAL, META_BUDGET,
-		META_SLOWDOWN, META_READ_WRITE, META_PHYS, "node_source",
+		META_CREDIT, META_SLOWDOWN, META_READ_WRITE, META_PHYS, "node_source",
 		META_PAGE_SIZE, META_START_TIME, "fault_ns",
 		"filter.dropped",
 	};
 	const char *status = moca_trace_meta(r->trace, META_EXIT_STATUS);
 	struct moca_certificate c;
 	struct moca_damage d;
-	char buf[128];
+	char buf[128], samples[TEXT_SAMPLES_MAX];
 	size_t i;
 
 	json_open(j, "run", '{');
 	put_name(j, "path", r->path);
 	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
 		put_name(j, keys[i], moca_trace_meta(r->trace, keys[i]));
+	text_samples(samples, moca_trace_meta(r->trace, META_SAMPLE_LEVELS));
+	json_string(j, "samples", *samples ? samples : NULL);
 	if (status)
 		trace_status(buf, sizeof(buf), atoi(status));
 	json_string(j, "ended", status ? buf : NULL);

@@ -393,7 +393,7 @@ await test("page faults and CPU use over time", () => withPage("recorded", { has
 
 await test("how complete it is: of all pages", () => withPage("one", { hash: "#/introduction" }, async (page) => {
 	const text = await told(page);
-	for (const s of ["Pages seen50 %", "Of 1 more nothing is known (50 % of all)", "Budget10 %"])
+	for (const s of ["Pages seen50 %", "Of 1 more nothing is known (50 % of all)", "Budget10 % and 200 ms once"])
 		must(text.includes(s), `no '${s}': ${text}`);
 }));
 

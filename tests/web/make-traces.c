@@ -132,6 +132,7 @@ int main(int argc, char **argv)
 		     "metadata");
 		must(moca_meta_set(m, "certificate.pages_blind", "1"), "metadata");
 		must(moca_meta_set(m, "budget", "0.1000"), "metadata");
+		must(moca_meta_set(m, "credit_ns", "200000000"), "metadata");
 	}
 	if (hostile) {
 		must(moca_meta_set(m, "host", "%s", names[1]), "metadata");
