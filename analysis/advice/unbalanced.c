@@ -7,6 +7,8 @@
 
 #define LARGEST 1.5		/* the largest part, in mean ones */
 #define IDLE 0.3		/* of the time of the busiest, others are idle */
+#define WAITED 0.3		/* of what threads ran: more, and who is idle may
+				   only wait for a CPU */
 
 /* Lanes that have a part in its use; the busiest of them. */
 static unsigned users(const struct moca_profile *p,
@@ -44,6 +46,20 @@ static double idle_share(const struct moca_profile *p,
 	return busy >= 20 && others ? (double)idle / busy / others : 0;
 }
 
+/*
+ * What threads waited for a CPU, of what they ran: as the recorder made prices
+ * dearer for it.
+ */
+static double waited(const struct rules *r)
+{
+	double prices = advice_meta(r, "cost.repeated.ns") +
+			advice_meta(r, "cost.copied.ns") +
+			advice_meta(r, "cost.touch.ns") +
+			advice_meta(r, "cost.again.ns");
+
+	return prices > 0 ? advice_meta(r, "cost.busy.ns") / prices : 0;
+}
+
 int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
@@ -65,6 +81,8 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("the busiest thread's part, in mean ones", NUMBER,
 			 share * n, LARGEST),
 		AT_LEAST("time in which others are idle", SHARE, idle, IDLE),
+		AT_MOST("time that threads waited for a CPU, of what they ran",
+			SHARE, waited(r), WAITED),
 	};
 
 	if (!is_used(r, o) || !CONDITIONS(r, MOCA_FINDING_UNBALANCED, o, needed))

@@ -400,6 +400,33 @@ static int unbalanced(void)
 	return 0;
 }
 
+static void busy_machine(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "cost.repeated.ns", "100000000") ||
+	    moca_meta_set(m, "cost.busy.ns", "80000000"))
+		abort();
+}
+
+/* The same where threads wait for CPUs: the other one may not rest at all. */
+static int unbalanced_by_others(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 20; i++) {
+		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
+		next();
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	put_more = busy_machine;
+	CHECK(!look("2x1"));
+	put_more = NULL;
+	CHECK(!advice->count);
+	return 0;
+}
+
 static int huge_pages(void)
 {
 	unsigned i, k;
@@ -911,6 +938,7 @@ int main(void)
 	run("pipeline", pipeline);
 	run("halo", halo);
 	run("unbalanced", unbalanced);
+	run("unbalanced by others", unbalanced_by_others);
 	run("huge pages", huge_pages);
 	run("abandoned", abandoned);
 	run("abandoned-in-part", abandoned_in_part);
