@@ -97,9 +97,9 @@ static int weigh(struct lengths *l, const double *ns, size_t n, unsigned top)
 	l->since = malloc(n * sizeof(*l->since));
 	if (!l->weight || !l->since)
 		return -ENOMEM;
-	/* Times a record's weight it has to be below WEIGHT_MAX, but for few. */
-	l->unit = top <= WEIGHT_MAX / UNIT / 16 ? UNIT :
-		  top < WEIGHT_MAX / 16 ? WEIGHT_MAX / 16 / top : 1;
+	l->unit = UNIT;
+	/* Of intervals 16 times as long as the mean one the most that fits. */
+	l->use_unit = 1 + (unsigned)((uint64_t)top * UNIT * 16 / WEIGHT_MAX);
 	l->count = n;
 	for (i = n; i-- > 0;) {
 		w = round(l->unit * ns[i] * (double)n / sum);
@@ -118,7 +118,7 @@ int lengths_find(struct lengths *l, struct moca_trace *t,
 	double *ns = NULL;
 	int err;
 
-	l->unit = 1;
+	l->unit = l->use_unit = 1;
 	if (!moca_trace_meta(t, META_CREDIT))
 		return 0;
 	err = each_chunk(t, add_begin, &b);

@@ -135,6 +135,7 @@ struct seen {
 struct lengths {
 	unsigned unit;		/* where the length is the mean one; 1: where
 				   all are, and there is nothing below */
+	unsigned use_unit;	/* what struct page counts in `use`, of weights */
 	size_t count;
 	uint16_t *weight;
 	uint64_t *since;	/* of an interval and all behind it, together */

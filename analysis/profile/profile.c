@@ -102,13 +102,19 @@ static unsigned lane_of(const struct moca_profile *p,
 /* Pages count by lane in 16 bits: what matters is their proportion. */
 static void count_use(const struct moca_profile *p, const struct seen *s)
 {
+	unsigned i, n = s->weight, unit = p->lengths->use_unit;
 	struct page *page = s->page;
-	unsigned i;
 
-	if (page->use[s->lane] > UINT16_MAX - s->weight)
+	if (unit > 1)
+		n /= unit;
+	if (n > UINT16_MAX / 2)
+		n = UINT16_MAX / 2;
+	else if (!n && s->weight)
+		n = 1;
+	if (page->use[s->lane] > UINT16_MAX - n)
 		for (i = 0; i < p->lanes; i++)
 			page->use[i] /= 2;
-	page->use[s->lane] = (uint16_t)(page->use[s->lane] + s->weight);
+	page->use[s->lane] = (uint16_t)(page->use[s->lane] + n);
 	if (page->accesses <= UINT32_MAX - s->weight)
 		page->accesses += s->weight;
 }
@@ -146,8 +152,6 @@ static void take(struct gather *g, const struct moca_observed *x)
 	}
 	s.length = lengths_weight(&g->lengths, x->interval);
 	s.weight = s.length * x->weight;
-	if (s.weight > UINT16_MAX / 2)
-		s.weight = UINT16_MAX / 2;
 	if (g->p->task_nodes)
 		moves_take(g->p, x, s.weight);
 	s.lane = lane_of(g->p, x);

@@ -25,7 +25,8 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	unsigned all = p->threads < p->lanes ? p->threads : p->lanes;
 	unsigned lane, users = 0, most = 0, least = UINT16_MAX;
 	/* What one record may add. */
-	unsigned one = p->lengths->unit * (p->top_weight ? p->top_weight : 1);
+	unsigned one = p->lengths->unit * (p->top_weight ? p->top_weight : 1) /
+		       p->lengths->use_unit;
 
 	for (lane = 0; lane < p->lanes; lane++) {
 		if (!page->use[lane])

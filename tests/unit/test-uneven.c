@@ -83,6 +83,30 @@ static int shares(void)
 	return 0;
 }
 
+/* The same by few records that stand for many: with the resolution of lengths. */
+static int shares_of_samples(void)
+{
+	static const uint16_t weights[] = { 128, 1024, 4096 };
+	double share;
+	size_t i, k;
+
+	CHECK(!shares());
+	put_more = chosen;
+	for (k = 0; k < 3; k++) {
+		for (i = 0; i < touch_count; i++)
+			touches[i].weight = weights[k];
+		CHECK(!look("2x1"));
+		CHECK(profile->top_weight == weights[k]);
+		share = (double)object()->accesses / profile->accesses;
+		printf("# weight %u: %.3f for %.3f\n", weights[k], share,
+		       21 / 41.);
+		CHECK(near(share, 21 / 41.));
+		CHECK(near(profile->accesses / 41. / BIG / weights[k],
+			   burst ? 21.5 / 41 : 1));
+	}
+	return 0;
+}
+
 /* Half of it is another thread's than its first toucher, all the time. */
 static int serial(void)
 {
@@ -227,6 +251,7 @@ int main(void)
 {
 	for (burst = 0; burst < 2; burst++) {
 		run("shares of two arrays", shares);
+		run("shares of two arrays, by samples", shares_of_samples);
 		run("the half of another thread", serial);
 		run("hot and cold", temperature);
 		run("hot, but idle at the end", idle_at_the_end);
