@@ -99,7 +99,10 @@ int moca_weights_valid(const struct moca_header *h)
 {
 	const struct moca_weights *w = &h->weights;
 
-	return w->top <= MOCA_WEIGHT_MAX && w->all <= w->top * h->records &&
+	/* A weight is 0 or a power of two: so is the highest. */
+	return w->top <= MOCA_WEIGHT_MAX && !(w->top & (w->top - 1)) &&
+	       h->records <= MOCA_CHUNK_RECORDS_MAX &&
+	       w->all <= w->top * h->records &&
 	       w->reads <= w->top * h->reads &&
 	       w->writes <= w->top * h->writes &&
 	       w->reads + w->writes <= w->all;

@@ -48,6 +48,9 @@ static int fold_task_chunk(void *arg, struct moca_decoder *d,
 		return fold_counts(task, h);
 	if (h->kind != MOCA_KIND_ACCESSES)
 		return 0;
+	/* The payload is not read here: the header alone has to hold. */
+	if (!moca_weights_valid(h))
+		return -EBADMSG;
 	task->chunks++;
 	task->accesses = moca_add_sat(task->accesses, h->records);
 	task->reads = moca_add_sat(task->reads, h->reads);
@@ -58,8 +61,7 @@ static int fold_task_chunk(void *arg, struct moca_decoder *d,
 	task->write_weight = moca_add_sat(task->write_weight,
 					  h->weights.writes);
 	if (task->top_weight < h->weights.top)
-		task->top_weight = h->weights.top < MOCA_WEIGHT_MAX ?
-				   (uint32_t)h->weights.top : MOCA_WEIGHT_MAX;
+		task->top_weight = (uint32_t)h->weights.top;
 	return 0;
 }
 

@@ -218,6 +218,8 @@ static int t_weights_of_a_query(void)
 	return 0;
 }
 
+static uint64_t told_weight;	/* of the task, by the headers alone */
+
 /* The chunk in task-0 with a header and a weight of someone's own making. */
 static int told(const struct moca_weights *weights, uint32_t flags, int code)
 {
@@ -250,6 +252,7 @@ static int told(const struct moca_weights *weights, uint32_t flags, int code)
 	    moca_append_chunk(dirfd_, &a, &h, &s, numbers, &total) ||
 	    moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, NULL))
 		abort();
+	told_weight = moca_trace_task(t, 0)->weight;
 	read = moca_cursor_chunk(cur, &c);
 	moca_trace_damage(t, &damage);
 	moca_cursor_close(cur);
@@ -267,7 +270,7 @@ static int t_false_weights(void)
 	struct moca_weights ones = { .all = 3, .reads = 2, .writes = 1,
 				     .top = 1 };
 
-	CHECK(told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	CHECK(told(&w, MOCA_CHUNK_WEIGHTS, 3) && told_weight == 10);
 	CHECK(told(&none, MOCA_CHUNK_WEIGHTS, MOCA_WEIGHT_NONE));
 	CHECK(told(&ones, 0, 0) && told(&ones, MOCA_CHUNK_WEIGHTS, 0));
 	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 4));
@@ -280,11 +283,14 @@ static int t_false_weights(void)
 	w.top = 8;
 	w.all = 11;
 	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	/* What no records can weigh is not summed. */
 	w.all = UINT64_MAX;
 	w.reads = UINT64_MAX - 1;
-	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3) && !told_weight);
 	w.top = UINT64_MAX;
-	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3));
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3) && !told_weight);
+	w = (struct moca_weights){ .all = 10, .reads = 9, .writes = 1, .top = 9 };
+	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3) && !told_weight);
 	return 0;
 }
 
