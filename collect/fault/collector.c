@@ -653,24 +653,22 @@ static uint64_t let_go(struct collector *c, unsigned int level)
 
 static void visit_turn(struct collector *c, struct sampled_task *t, void *arg)
 {
-	if (t->seen && t->known && t->mm)
+	if (t->seen && t->known && t->mm && pace_shares_cpu(t->tid))
 		pace_offer(t->mm, t->id, t->cpu);
 	t->seen = 0;
 }
 
 static void sweep(struct collector *c, unsigned int level, double expected)
 {
-	struct pace_turns turns;
 	uint64_t before, after, pages, cpu;
 
 	cut(c);
 	pace_learn(c->rec);
 	cpu = pace_zappers_cpu_ns(c->rec);
 	each_task(c, visit_turn, NULL);
-	pace_turn(&c->account, &turns);
+	pace_turn(&c->account);
 	before = moca_now_ns();
 	pages = let_go(c, level);
-	pace_turn_end(&turns);
 	/* What it brings back is due now as well. */
 	sweep_ask_thaw(c->rec, before);
 	after = moca_now_ns();

@@ -103,6 +103,7 @@ struct mm {
 		int cpu;
 	} first, next;
 	uint32_t turn;		/* whose it was last */
+	int zap_cpu;		/* where its zapper works in this sweep; -1: any */
 };
 
 /* Of a task's, or a message's, space; NULL: none. */

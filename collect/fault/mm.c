@@ -54,7 +54,7 @@ void mm_begin(struct space *s)
 
 	mm->memfd = mm->uffd = mm->remote_fd = mm->zapper_fd = -1;
 	mm->refault = 1.0;
-	mm->first.cpu = mm->next.cpu = -1;
+	mm->first.cpu = mm->next.cpu = mm->zap_cpu = -1;
 	mm->start_ns = moca_now_ns();
 	pthread_mutex_init(&mm->lock, NULL);
 }

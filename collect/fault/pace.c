@@ -2,7 +2,7 @@
 #include "collect/fault/pace.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <sched.h>
 
 #include "collect/fault/collector.h"
 #include "collect/fault/mm.h"
@@ -128,48 +128,28 @@ int pace_take(struct mm *mm)
 	return mm->threaded ? cpu : -1;
 }
 
-static void move(struct pace_turns *t, pid_t zapper, int cpu)
+int pace_shares_cpu(pid_t tid)
 {
-	cpu_set_t one, allowed;
+	int policy = sched_getscheduler(tid);
 
-	CPU_ZERO(&one);
-	CPU_SET(cpu, &one);
-	/* Where that cannot be, it stays with the scheduler. */
-	if (sched_getaffinity(zapper, sizeof(allowed), &allowed) ||
-	    sched_setaffinity(zapper, sizeof(one), &one))
-		return;
-	t->zappers[t->count] = zapper;
-	t->allowed[t->count++] = allowed;
+	if (policy < 0)
+		return 0;
+	policy &= ~SCHED_RESET_ON_FORK;
+	return policy == SCHED_OTHER || policy == SCHED_BATCH ||
+	       policy == SCHED_IDLE;
 }
 
-void pace_turn(const struct account *a, struct pace_turns *t)
+void pace_turn(const struct account *a)
 {
 	struct recorder *rec = a->rec;
-	size_t n = 0;
 
-	*t = (struct pace_turns){ 0 };
 	pthread_mutex_lock(&rec->space_lock);
-	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm))
-		n++;
-	t->zappers = calloc(n + 1, sizeof(*t->zappers));
-	t->allowed = calloc(n + 1, sizeof(*t->allowed));
 	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
 		int cpu = pace_take(mm);
 
-		if (a->control.crowd > CROWD && cpu >= 0 && mm->zapper &&
-		    cpu < CPU_SETSIZE && t->zappers && t->allowed)
-			move(t, mm->zapper, cpu);
+		mm->zap_cpu = a->control.crowd > CROWD ? cpu : -1;
 	}
 	pthread_mutex_unlock(&rec->space_lock);
-}
-
-void pace_turn_end(struct pace_turns *t)
-{
-	for (size_t i = 0; i < t->count; i++)
-		sched_setaffinity(t->zappers[i], sizeof(t->allowed[i]),
-				  &t->allowed[i]);
-	free(t->zappers);
-	free(t->allowed);
 }
 
 uint64_t pace_zappers_cpu_ns(struct recorder *rec)

@@ -6,8 +6,6 @@
 #ifndef MOCA_FAULT_PACE_H
 #define MOCA_FAULT_PACE_H
 
-#include <sched.h>
-
 #include "collect/fault/account.h"
 
 /* No sweep is due before, ns. */
@@ -28,16 +26,13 @@ void pace_learn(struct recorder *rec);
  * had accesses since the last one are offered, with the CPU that they were on.
  */
 void pace_offer(struct mm *mm, uint32_t id, int cpu);
+/* Whether a zapper on the CPU of task tid gets its part of it: a real-time task
+ * lets nobody in. 0 also if it is not known. */
+int pace_shares_cpu(pid_t tid);
 /* The CPU that its zapper shall take; -1: any. Ends what was offered. */
 int pace_take(struct mm *mm);
-/* The zappers go where it is their turn, for the sweep; then where they may. */
-struct pace_turns {
-	pid_t *zappers;
-	cpu_set_t *allowed;
-	size_t count;
-};
-void pace_turn(const struct account *a, struct pace_turns *t);
-void pace_turn_end(struct pace_turns *t);
+/* Set the zap_cpu of each address space, for the sweep that begins. */
+void pace_turn(const struct account *a);
 /* CPU time of all zappers: they work for the sweeps alone. */
 uint64_t pace_zappers_cpu_ns(struct recorder *rec);
 

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -129,7 +130,44 @@ void zap_tell(struct recorder *rec, struct mm *mm, struct task *t)
 			   "entries go");
 }
 
-int zap_wait(struct mm *mm)
+/* The CPUs that the zapper had, while it is held on one of them. */
+struct held {
+	cpu_set_t allowed;
+	pid_t zapper;		/* 0: it is not held */
+};
+
+/* It is there for certain, so its number is nobody else's. */
+static int is_there(const struct mm *mm)
+{
+	struct pollfd p = { mm->zapper_fd, POLLIN, 0 };
+
+	return mm->zapper && !poll(&p, 1, 0);
+}
+
+/* Where that cannot be, it stays with the scheduler. */
+static void hold(const struct mm *mm, struct held *h)
+{
+	cpu_set_t one;
+
+	h->zapper = 0;
+	if (mm->zap_cpu < 0 || mm->zap_cpu >= CPU_SETSIZE || !is_there(mm))
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(mm->zap_cpu, &one);
+	if (!sched_getaffinity(mm->zapper, sizeof(h->allowed), &h->allowed) &&
+	    !sched_setaffinity(mm->zapper, sizeof(one), &one))
+		h->zapper = mm->zapper;
+}
+
+static void release(const struct mm *mm, struct held *h)
+{
+	if (h->zapper && h->zapper == mm->zapper && is_there(mm))
+		sched_setaffinity(h->zapper, sizeof(h->allowed), &h->allowed);
+	h->zapper = 0;
+}
+
+/* h: released where its CPU does not let it work. */
+static int wait_held(struct mm *mm, struct held *h)
 {
 	unsigned int asleep = 0;
 
@@ -141,6 +179,7 @@ int zap_wait(struct mm *mm)
 			mm->zapper = 0;
 			return -ESRCH;
 		}
+		release(mm, h);
 		if (!done(mm) && is_lost(mm, &asleep)) {
 			give_up(mm);
 			break;
@@ -149,12 +188,25 @@ int zap_wait(struct mm *mm)
 	return done(mm) ? 0 : -ETIMEDOUT;
 }
 
+int zap_wait(struct mm *mm)
+{
+	struct held none = { .zapper = 0 };
+
+	return wait_held(mm, &none);
+}
+
 int zap_run(struct mm *mm, unsigned int n)
 {
+	struct held h;
+	int err;
+
 	mm->stub->zap_count = n;
 	mm->stub->zap_advice = zap_advice();
+	hold(mm, &h);
 	command(mm);
-	return zap_wait(mm);
+	err = wait_held(mm, &h);
+	release(mm, &h);
+	return err;
 }
 
 void zap_settle(struct mm *mm)

@@ -14,7 +14,10 @@
  * for its end. -ESRCH when the zapper is gone.
  */
 int zap_wait(struct mm *mm);
-/* Behind that: zap the first n ranges of mm->stub->zap. As zap_wait. */
+/*
+ * Behind that: zap the first n ranges of mm->stub->zap. As zap_wait. The zapper is
+ * held on mm->zap_cpu until it is done, 10 ms at most.
+ */
 int zap_run(struct mm *mm, unsigned int n);
 /*
  * Wait until no zap is under way. By the supervisor alone. Of a zapper that

@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whose CPU the zapper takes. */
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
 #include "collect/fault/pace.h"
+#include "collect/fault/zap.h"
+#include "collect/ptrace/stub.h"
 #include "tests/unit/trace-util.h"
 
 static int offer(struct mm *mm, uint32_t id)
@@ -38,8 +46,86 @@ static int t_turns(void)
 	return 0;
 }
 
+/* A real-time task would not let the zapper in. */
+static int t_real_time(void)
+{
+	struct sched_param one = { .sched_priority = 1 }, none = { 0 };
+	int real_time, shares;
+
+	CHECK(pace_shares_cpu(0));
+	CHECK(!pace_shares_cpu(-1));
+	CHECK(!sched_setscheduler(0, SCHED_BATCH, &none));
+	CHECK(pace_shares_cpu(0));
+	real_time = !sched_setscheduler(0, SCHED_FIFO, &one);
+	shares = pace_shares_cpu(0);
+	CHECK(!sched_setscheduler(0, SCHED_OTHER, &none));
+	CHECK(!real_time || !shares);
+	return 0;
+}
+
+/* What stands for a zapper: obeys once, when it has `cpus` CPUs. */
+static pid_t obey(struct stub_data *stub, uint32_t seq, int cpus)
+{
+	pid_t pid = fork();
+	cpu_set_t set;
+
+	if (pid)
+		return pid;
+	while (__atomic_load_n(&stub->zap_seq, __ATOMIC_ACQUIRE) != seq)
+		usleep(100);
+	do
+		if (sched_getaffinity(0, sizeof(set), &set))
+			_exit(1);
+	while (CPU_COUNT(&set) != cpus);
+	__atomic_store_n(&stub->zap_done, seq, __ATOMIC_RELEASE);
+	pause();
+	_exit(0);
+}
+
+/* Runs one zap; the CPUs that the zapper has behind it, or -1. */
+static int zap_once(struct mm *mm, int cpus)
+{
+	cpu_set_t set;
+	int err, n;
+
+	mm->zapper = obey(mm->stub, mm->zap_seq + 1, cpus);
+	mm->zapper_fd = (int)syscall(SYS_pidfd_open, mm->zapper, 0);
+	err = zap_run(mm, 1);
+	n = sched_getaffinity(mm->zapper, sizeof(set), &set) ? -1 :
+							     CPU_COUNT(&set);
+	kill(mm->zapper, SIGKILL);
+	waitpid(mm->zapper, NULL, 0);
+	close(mm->zapper_fd);
+	return err ? -1 : n;
+}
+
+static int t_held(void)
+{
+	struct mm mm = { 0 };
+	cpu_set_t set;
+	int all;
+
+	CHECK(!sched_getaffinity(0, sizeof(set), &set));
+	all = CPU_COUNT(&set);
+	while (!CPU_ISSET(mm.zap_cpu, &set))
+		mm.zap_cpu++;
+	mm.stub = mmap(NULL, sizeof(*mm.stub), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(mm.stub != MAP_FAILED);
+	/* It has one, and all again behind it. */
+	CHECK(zap_once(&mm, 1) == all);
+	/* Where it does nothing there, it has all while it is waited for. */
+	CHECK(zap_once(&mm, all) == all);
+	mm.zap_cpu = -1;
+	CHECK(zap_once(&mm, all) == all);
+	munmap(mm.stub, sizeof(*mm.stub));
+	return 0;
+}
+
 int main(void)
 {
 	run("pace: tasks take turns", t_turns);
+	run("pace: real-time tasks are passed over", t_real_time);
+	run("pace: the zapper is held on a CPU and released", t_held);
 	return failures != 0;
 }
