@@ -562,7 +562,7 @@ static void on_message(struct collector *c, struct message *m)
 			mm->pages = pageset_new();
 		for (size_t i = 0; mm->pages && i < m->extent_count; i++)
 			pageset_prefill(mm->pages, m->extents[i].start,
-					m->extents[i].end, m->mapped);
+					m->extents[i].end, m->filled);
 		break;
 	case MSG_DROP:
 		on_drop(c, m);

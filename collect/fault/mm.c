@@ -25,12 +25,14 @@
 #include "collect/fault/nodes.h"
 #include "collect/fault/pages.h"
 #include "collect/fault/punch.h"
+#include "collect/fault/sample.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/subreaper.h"
 #include "collect/ptrace/tasks.h"
+#include "collect/run/pageset.h"
 #include "lib/base/err.h"
 #include "lib/base/identity.h"
 #include "lib/base/vec.h"
@@ -188,7 +190,7 @@ static size_t frozen_extents(struct mm *mm, const struct region *r,
 /* Tells of the pages that exist, and returns how many. */
 static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 			     enum message_kind kind, const struct region *r,
-			     int mapped)
+			     enum page_filled filled)
 {
 	int certified = r->kind == REGION_MEMFD;
 	uint64_t pages = 0;
@@ -209,7 +211,7 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		m->start = r->start;
 		m->end = r->end;
 		m->certified = certified;
-		m->mapped = mapped;
+		m->filled = filled;
 		/* Of an address space that ended the collector can still ask. */
 		if (n && kind == MSG_DROP && r->kind == REGION_MEMFD &&
 		    !mm->dead && nodes_several())
@@ -239,30 +241,32 @@ void mm_placed(struct mm *mm, const struct region *r, uint64_t len,
 }
 
 static void prefill(struct recorder *rec, struct mm *mm, uint64_t start,
-		    uint64_t end, int mapped)
+		    uint64_t end, enum page_filled filled)
 {
 	struct region r;
 
 	while (moca_regions_next(&mm->regions, &start, end, &r))
 		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
-			push_extents(rec, mm, MSG_PREFILL, &r, mapped);
+			push_extents(rec, mm, MSG_PREFILL, &r,
+				     filled && sample_has(rec, &r) ?
+					     FILLED_SWEPT : filled);
 }
 
 void mm_prefill(struct recorder *rec, struct mm *mm, uint64_t start,
 		uint64_t end)
 {
-	prefill(rec, mm, start, end, 0);
+	prefill(rec, mm, start, end, FILLED_DATA);
 }
 
 void mm_prefill_mapped(struct recorder *rec, struct mm *mm, uint64_t start,
 		       uint64_t end)
 {
-	prefill(rec, mm, start, end, 1);
+	prefill(rec, mm, start, end, FILLED_MAPPED);
 }
 
 uint64_t mm_settle(struct recorder *rec, struct mm *mm, const struct region *r)
 {
-	return push_extents(rec, mm, MSG_DROP, r, 0);
+	return push_extents(rec, mm, MSG_DROP, r, FILLED_DATA);
 }
 
 int mm_is_moved(const struct mm *mm, const struct region *r)

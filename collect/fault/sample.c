@@ -12,6 +12,14 @@ int sample_is_watched(const struct mm *mm, const struct region *r)
 	       (r->kind != REGION_PRIVATE || mm->wp_async);
 }
 
+int sample_has(const struct recorder *rec, const struct region *r)
+{
+	/* Of private memory, and what is frozen, entries stay. */
+	return (rec->opt->sample_auto || rec->opt->sample_level) &&
+	       (r->kind == REGION_MEMFD || r->kind == REGION_SHARED ||
+		r->kind == REGION_FILE);
+}
+
 /* Blocks without a gap, as far as they are of one region. */
 struct clump {
 	uint64_t start, end;

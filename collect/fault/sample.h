@@ -31,6 +31,8 @@ struct block_list {
 
 /* Whether sweeps let go, or protect, anything of r. */
 int sample_is_watched(const struct mm *mm, const struct region *r);
+/* Whether sweeps may let go a sample of r's entries. */
+int sample_has(const struct recorder *rec, const struct region *r);
 /*
  * Set the `large` of each block of l: the list of all. Stripes of the core, of that
  * rank and more (lib/base/stripe.h), are not: each sweep lets them go. mm->lock held.

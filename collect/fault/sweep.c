@@ -42,6 +42,17 @@ static void collect_block(struct page_block *b, void *arg)
 		collect_any(b, arg);
 }
 
+/* Else a later sample takes them for what it let go. */
+static void collect_faulted(struct page_block *b, void *arg)
+{
+	uint64_t faulted = 0;
+
+	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
+		faulted |= b->faulted[w];
+	if (b->present || faulted)
+		collect_any(b, arg);
+}
+
 static int by_number(const void *a, const void *b)
 {
 	const struct page_block *x = *(struct page_block *const *)a;
@@ -50,14 +61,18 @@ static int by_number(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* What has something to zap, or all: of what was populated nothing is known. */
-static struct block_list list_blocks(struct mm *mm, int all)
+/* What has something to zap; for a sample all. */
+static struct block_list list_blocks(const struct recorder *rec, struct mm *mm,
+				     int all)
 {
+	const struct moca_record_options *o = rec->opt;
 	struct block_list l = { 0 };
 
 	if (mm->pages)
 		pageset_walk(mm->pages, 0, USER_END,
-			     all ? collect_any : collect_block, &l);
+			     all ? collect_any :
+			     o->sample_auto || o->sample_level ?
+				     collect_faulted : collect_block, &l);
 	if (l.count)
 		qsort(l.items, l.count, sizeof(*l.items), by_number);
 	return l;
@@ -263,7 +278,7 @@ static void protect_stack(struct recorder *rec, struct mm *mm)
 static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 			 struct mm *mm, unsigned int level)
 {
-	struct block_list l = list_blocks(mm, level != 0);
+	struct block_list l = list_blocks(rec, mm, level != 0);
 	uint64_t pos = 0, total = 0;
 	struct slice s = { .level = level };
 	int more = 1;

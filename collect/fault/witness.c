@@ -15,7 +15,9 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/ours.h"
+#include "collect/fault/sample.h"
 #include "collect/fault/scan.h"
+#include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -123,10 +125,10 @@ static int open_pagemap(pid_t tid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The pages of one mapping, to the collector. */
+/* The pages of one mapping, to the collector. r: its region, or NULL. */
 static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
 		 uint64_t start, uint64_t end, const char *name,
-		 enum message_kind kind)
+		 enum message_kind kind, const struct region *r)
 {
 	struct found f = { 0 };
 	struct message *m;
@@ -139,6 +141,8 @@ static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
 		m->space = &mm->space;
 		m->start = start;
 		m->end = end;
+		m->filled = r && sample_has(rec, r) ? FILLED_SWEPT :
+							 FILLED_DATA;
 		/* The program waits: 0.2 us a page. */
 		if (kind == MSG_WITNESS && nodes_several() &&
 		    end - start <= NODES_BYTES)
@@ -212,7 +216,9 @@ static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 		if (is_looked_at(mm, &l.items[i]) &&
 		    (!swept_only || is_swept(mm, &l.items[i])))
 			tell(rec, mm, t->tid, fd, l.items[i].start,
-			     l.items[i].end, label(&l.items[i]), kind);
+			     l.items[i].end, label(&l.items[i]), kind,
+			     moca_regions_find(&mm->regions,
+					       l.items[i].start));
 	maps_free(&l);
 	close(fd);
 }
@@ -308,7 +314,7 @@ static void look_at_regions(struct recorder *rec, struct mm *mm,
 		if (kind == MSG_WITNESS)
 			region_name(moca_regions_find(&mm->regions, r.start),
 				    t->tid, name, sizeof(name));
-		tell(rec, mm, t->tid, fd, r.start, r.end, name, kind);
+		tell(rec, mm, t->tid, fd, r.start, r.end, name, kind, &r);
 	}
 	if (fd >= 0)
 		close(fd);

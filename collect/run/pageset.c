@@ -108,6 +108,15 @@ static unsigned int page_of(uint64_t addr)
 	return (addr >> 12) % BLOCK_PAGES;
 }
 
+/* One more to let go. */
+static void count_entry(struct page_block *b, unsigned int p)
+{
+	if (b->present < BLOCK_PAGES)
+		b->present++;
+	if (b->faults[p / 64] < 64)
+		b->faults[p / 64]++;
+}
+
 int pageset_see(struct pageset *s, uint64_t addr)
 {
 	struct page_block *b = pageset_block(s, addr, 1);
@@ -116,10 +125,7 @@ int pageset_see(struct pageset *s, uint64_t addr)
 
 	if (!b)
 		return -ENOMEM;
-	if (b->present < BLOCK_PAGES)
-		b->present++;
-	if (b->faults[p / 64] < 64)
-		b->faults[p / 64]++;
+	count_entry(b, p);
 	if (b->seen[p / 64] & bit)
 		return 0;
 	b->seen[p / 64] |= bit;
@@ -232,17 +238,21 @@ uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
 	return !later || before;
 }
 
-void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end, int mapped)
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end,
+		     enum page_filled filled)
 {
 	for (; start < end; start += 4096) {
 		struct page_block *b = pageset_block(s, start, 1);
 		unsigned int p = page_of(start);
+		uint64_t bit = 1ull << (p % 64);
 
 		if (!b)
 			continue;
-		b->prefilled[p / 64] |= 1ull << (p % 64);
-		if (mapped)
-			b->faulted[p / 64] |= 1ull << (p % 64);
+		b->prefilled[p / 64] |= bit;
+		if (filled == FILLED_SWEPT && !(b->faulted[p / 64] & bit))
+			count_entry(b, p);
+		if (filled != FILLED_DATA)
+			b->faulted[p / 64] |= bit;
 	}
 }
 

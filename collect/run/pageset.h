@@ -81,8 +81,14 @@ uint64_t pageset_mask(const struct page_block *b, unsigned int stripe,
  */
 uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
 		       int *ours);
-/* mapped: the pages have entries. */
-void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end, int mapped);
+/* Pages that nobody touched: they hold data, */
+enum page_filled {
+	FILLED_DATA,
+	FILLED_MAPPED,	/* and have entries, */
+	FILLED_SWEPT	/* which the next sweep shall count as it does faults */
+};
+void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end,
+		     enum page_filled filled);
 void pageset_exists(struct pageset *s, uint64_t start, uint64_t end);
 
 /*

@@ -47,7 +47,7 @@ struct message {
 	struct space *space;
 	uint64_t start, end;
 	int certified;		/* MSG_DROP: the extents are the whole truth */
-	int mapped;		/* MSG_PREFILL: page tables have these pages */
+	int filled;		/* MSG_PREFILL: enum page_filled */
 	struct extent *extents;
 	size_t extent_count;
 	struct placed *placed;	/* MSG_DROP, _WITNESS: where pages are until now;

@@ -83,7 +83,7 @@ static int t_spots(void)
 
 	mm.pages = pageset_new();
 	CHECK(b && meta && mm.pages);
-	pageset_prefill(mm.pages, 100 << 12, 102 << 12, 0);
+	pageset_prefill(mm.pages, 100 << 12, 102 << 12, FILLED_DATA);
 	pageset_see(mm.pages, 105 << 12);
 	witness(b, &mm, 100, 10, "a");
 	witness(b, &mm, 100, 10, "a");

@@ -14,7 +14,7 @@ static int t_settle(void)
 	CHECK(pageset_see(s, AT(10) + 5) == 1);
 	CHECK(pageset_see(s, AT(10)) == 0);
 	CHECK(pageset_see(s, AT(600)) == 1);	/* another block */
-	pageset_prefill(s, AT(11), AT(13), 0);
+	pageset_prefill(s, AT(11), AT(13), FILLED_DATA);
 	CHECK(pageset_see(s, AT(12)) == 1);
 	/* 10 seen, 11 only filled, 12 filled and seen, 13 touched unseen. */
 	pageset_settle(s, AT(10), AT(14), &touched, &seen);
@@ -41,7 +41,7 @@ static int t_faults(void)
 	struct pageset *s = pageset_new();
 
 	CHECK(s);
-	pageset_prefill(s, AT(20), AT(21), 0);
+	pageset_prefill(s, AT(20), AT(21), FILLED_DATA);
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
 	/* It was read, then; natively that was the page of zeros. */
 	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_UNSHARED);
@@ -91,10 +91,46 @@ static int t_many(void)
 	return 0;
 }
 
+/* What the kernel put into the page tables is let go as what was touched is. */
+static int t_filled(void)
+{
+	struct pageset *s = pageset_new();
+	struct page_block *b;
+	int ours;
+
+	CHECK(s);
+	pageset_prefill(s, AT(0), AT(4), FILLED_DATA);
+	pageset_prefill(s, AT(4), AT(8), FILLED_MAPPED);
+	b = pageset_block(s, 0, 0);
+	CHECK(b && !b->present && b->faulted[0] == 0xf0);
+	CHECK(pageset_fault(s, AT(66)) == PAGE_TOUCHED);
+	pageset_prefill(s, AT(64), AT(96), FILLED_SWEPT);
+	pageset_prefill(s, AT(64), AT(96), FILLED_SWEPT);
+	CHECK(b->present == 32 && b->faults[1] == 32 && !b->faults[0]);
+	/* An eighth of it: it stands for all of it, and was counted. */
+	b->large = 0xff;
+	pageset_sweep(s, 8);
+	CHECK(pageset_let_go(s, b, 1, ~0ull) == 32 && !b->present);
+	CHECK(pageset_fault(s, AT(70)) == PAGE_COPIED);
+	CHECK(pageset_weigh(s, AT(70), PAGE_COPIED, &ours) == 8 && ours);
+	/* A page of the same stripe that had none. */
+	CHECK(pageset_fault(s, AT(100)) == PAGE_TOUCHED);
+	CHECK(pageset_weigh(s, AT(100), PAGE_TOUCHED, &ours) == 1 && !ours);
+	/* No more than there are pages. */
+	for (uint64_t p = 0; p < 600; p++)
+		pageset_fault(s, AT(p % 64 + 128));
+	pageset_prefill(s, AT(192), AT(256), FILLED_SWEPT);
+	CHECK(b->present <= BLOCK_PAGES && b->faults[2] == 64 &&
+	      b->faults[3] == 64);
+	pageset_free(s);
+	return 0;
+}
+
 int main(void)
 {
 	run("pageset: touched and seen", t_settle);
 	run("pageset: kinds of faults", t_faults);
+	run("pageset: filled by the kernel", t_filled);
 	run("pageset: two million pages", t_many);
 	return failures != 0;
 }

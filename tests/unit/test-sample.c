@@ -208,8 +208,8 @@ static int t_weights(void)
 	CHECK(fault(s, MB(2) + 4096, &f) == 1 && f.kind == PAGE_TOUCHED);
 	/* mremap brought its entry along: it stands for others that did not
 	   show, and not if it was only filled. */
-	pageset_prefill(s, MB(2) + 20 * 4096, MB(2) + 21 * 4096, 1);
-	pageset_prefill(s, MB(2) + 21 * 4096, MB(2) + 22 * 4096, 0);
+	pageset_prefill(s, MB(2) + 20 * 4096, MB(2) + 21 * 4096, FILLED_MAPPED);
+	pageset_prefill(s, MB(2) + 21 * 4096, MB(2) + 22 * 4096, FILLED_DATA);
 	pageset_sweep(s, 16);
 	pageset_let_go(s, b, 0, ~0ull);
 	CHECK(fault(s, MB(2) + 20 * 4096, &f) == 16 && f.kind == PAGE_COPIED);
