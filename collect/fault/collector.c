@@ -639,11 +639,14 @@ static uint64_t let_go(struct collector *c, unsigned int level)
 {
 	struct message *m;
 	uint64_t pages;
+	int done;
 
-	c->levels[level]++;
 	c->sweeping = 1;
-	pages = sweep_all(c->rec, c, level);
+	pages = sweep_all(c->rec, c, level, &done);
 	c->sweeping = 0;
+	/* Else the last sample is what goes on. */
+	if (done >= 0)
+		c->levels[done]++;
 	while ((m = c->gone)) {
 		c->gone = m->next;
 		on_message(c, m);

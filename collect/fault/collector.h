@@ -57,10 +57,11 @@ void sweep_prepare(struct recorder *rec, uint64_t now_ns);
 void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
 /*
  * sweep.c: zap everything once, or a 2^-level of it (sample.h). Returns the number
- * of pages let go.
+ * of pages let go. *done: the level, as far as that could be; -1 where nothing was
+ * let go, for want of zappers.
  */
 uint64_t sweep_all(struct recorder *rec, struct collector *c,
-		   unsigned int level);
+		   unsigned int level, int *done);
 /* sweep.c: pages that such a sweep would let go, times the chance to come back. */
 double sweep_expected(struct recorder *rec, unsigned int level);
 

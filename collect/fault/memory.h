@@ -95,6 +95,7 @@ struct mm {
 	int looked_at;		/* it did, at least once */
 	int threaded;		/* it has, or had, several tasks */
 	double refault;		/* share of zapped pages that fault again */
+	int swept;		/* by a sweep of all, to its end */
 	uint64_t zapped;	/* pages let go by the last sweep */
 	uint64_t repeated;	/* of such pages seen since then */
 	uint64_t again;		/* the same: written to, once back */

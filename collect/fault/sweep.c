@@ -275,18 +275,31 @@ static void protect_stack(struct recorder *rec, struct mm *mm)
 			protect(mm, r.start, r.end);
 }
 
+/* The sweep of mm begins: it can be done. mm->lock held. */
+static void begin_sweep(struct recorder *rec, struct mm *mm, struct slice *s,
+			const struct block_list *l)
+{
+	if (mm->pages) {
+		pageset_sweep(mm->pages, (uint16_t)(1u << s->level));
+		s->key = moca_stripe_key(mm->space.id,
+					 pageset_sweeps(mm->pages));
+	}
+	protect_stack(rec, mm);
+	freeze_protect(mm);
+	if (s->level)
+		sample_classify(mm, l, moca_stripe_core(s->level));
+}
+
+/* *began: some of it was let go, or nothing had to be. */
 static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
-			 struct mm *mm, unsigned int level)
+			 struct mm *mm, unsigned int level, int *began)
 {
 	struct block_list l = list_blocks(rec, mm, level != 0);
 	uint64_t pos = 0, total = 0;
 	struct slice s = { .level = level };
-	int more = 1;
+	int more = 1, err = 0;
 
-	if (mm->pages) {
-		pageset_sweep(mm->pages, (uint16_t)(1u << level));
-		s.key = moca_stripe_key(mm->space.id, pageset_sweeps(mm->pages));
-	}
+	*began = 0;
 	while (more) {
 		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
 
@@ -297,25 +310,25 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 		/* It must not read a list that is being written. */
 		if (mm->dead || mm->state != MM_MOVED || zap_wait(mm)) {
 			pthread_mutex_unlock(&mm->lock);
+			err = 1;
 			break;
 		}
-		if (!pos) {
-			protect_stack(rec, mm);
-			freeze_protect(mm);
-			if (level)
-				sample_classify(mm, &l,
-						moca_stripe_core(level));
-		}
+		if (!*began)
+			begin_sweep(rec, mm, &s, &l);
+		*began = 1;
 		more = level ? gather_sample(mm, &l, &s, &pos) :
 			       gather(mm, &l, &s, &pos);
-		if (s.ranges && zap_run(mm, s.ranges))
-			more = 0;
+		if (s.ranges)
+			err = zap_run(mm, s.ranges);
+		more = more && !err;
 		pthread_mutex_unlock(&mm->lock);
 		total += s.pages;
 		/* What came back meanwhile must not fill the rings. */
 		if (more)
 			collector_pump(c);
 	}
+	if (!level && !err)
+		mm->swept = 1;
 	free(l.items);
 	return total;
 }
@@ -385,28 +398,32 @@ static struct mm **list_mms(struct recorder *rec, size_t *count)
 }
 
 /*
- * What is in the page tables of a process when it is attached to has no record: it
- * is let go once before samples are taken.
+ * What is in the page tables of a process when it is attached to has no record: all
+ * of it is let go once before samples are taken.
  */
 static unsigned int level_of(const struct recorder *rec, const struct mm *mm,
 			     unsigned int level)
 {
-	return rec->attach && (!mm->pages || !pageset_sweeps(mm->pages)) ? 0 :
-									 level;
+	return rec->attach && !mm->swept ? 0 : level;
 }
 
 uint64_t sweep_all(struct recorder *rec, struct collector *c,
-		   unsigned int level)
+		   unsigned int level, int *done)
 {
 	size_t n;
 	struct mm **mms = list_mms(rec, &n);
 	uint64_t pages, total = 0;
+	int began;
 
+	*done = -1;
 	for (size_t i = 0; i < n; i++) {
-		pages = sweep_mm(rec, c, mms[i],
-				 level_of(rec, mms[i], level));
+		unsigned int its = level_of(rec, mms[i], level);
+
+		pages = sweep_mm(rec, c, mms[i], its, &began);
 		mms[i]->zapped = pages;
 		total += pages;
+		if (began && *done < (int)its)
+			*done = (int)its;
 	}
 	free(mms);
 	return total;

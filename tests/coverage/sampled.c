@@ -32,6 +32,7 @@ static struct area {
 	{ "written", MB(48) / PAGE, 1, NULL },
 	{ "third", MB(16) / PAGE, 1, NULL },
 	{ "moved", MB(32) / PAGE, 0, NULL },	/* here by mremap */
+	{ "filled", MB(24) / PAGE, 0, NULL },	/* shared, by the kernel */
 	{ "small", STEPS, 0, NULL },
 };
 
@@ -69,6 +70,16 @@ static char *move(char *from, unsigned long bytes)
 	if (mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to)
 		die("mremap failed");
 	return to;
+}
+
+static char *fill(unsigned long bytes)
+{
+	char *p = map(bytes);
+
+	if (mmap(p, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS |
+		 MAP_FIXED | MAP_POPULATE, -1, 0) != p)
+		die("mmap of shared memory failed");
+	return p;
 }
 
 static void round_of(unsigned char value)
@@ -131,8 +142,12 @@ int main(int argc, char **argv)
 	struct timespec over;
 
 	for (size_t a = 0; a < AREAS; a++) {
-		areas[a].at = map(areas[a].pages * PAGE);
-		memset(areas[a].at, 1, areas[a].pages * PAGE);
+		if (!strcmp(areas[a].name, "filled")) {
+			areas[a].at = fill(areas[a].pages * PAGE);
+		} else {
+			areas[a].at = map(areas[a].pages * PAGE);
+			memset(areas[a].at, 1, areas[a].pages * PAGE);
+		}
 		if (!strcmp(areas[a].name, "moved"))
 			areas[a].at = move(areas[a].at, areas[a].pages * PAGE);
 		printf("area %s %lx %lu\n", areas[a].name,
