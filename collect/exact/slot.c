@@ -15,6 +15,8 @@
 
 #define NAME_MAX_BYTES 4095u
 #define RING (MOCA_EXACT_EVENTS_SIZE - 1)
+/* Nobody loses more events between two looks. */
+#define MISSED_MAX (1ull << 32)
 
 uint32_t slot_state(struct exact_arena *a, unsigned int n)
 {
@@ -162,8 +164,12 @@ void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
 	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
 		take_growth(v->head->gaps[i], &v->gaps[i], &h->totals.gaps[i]);
 	take_growth(v->head->events_lost, &v->lost, &lost);
+	if (lost > MISSED_MAX) {
+		hostile(v, "its lost events");
+		lost = 1;
+	}
 	if (lost)
-		queue_lose(h->rec->queue, lost);
+		queue_miss(h->rec->queue, lost);
 }
 
 /* --- counts ------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ struct queue {
 	pthread_mutex_t lock;
 	struct message *head, **tail;
 	int fd;
-	uint64_t lost;		/* read when all other threads ended */
+	uint64_t lost, missed;	/* read when all other threads ended */
 };
 
 struct queue *queue_new(void)
@@ -79,9 +79,21 @@ void queue_lose(struct queue *q, uint64_t n)
 	pthread_mutex_unlock(&q->lock);
 }
 
+void queue_miss(struct queue *q, uint64_t n)
+{
+	pthread_mutex_lock(&q->lock);
+	q->missed = moca_add_sat(q->missed, n);
+	pthread_mutex_unlock(&q->lock);
+}
+
 uint64_t queue_lost(const struct queue *q)
 {
 	return q->lost;
+}
+
+uint64_t queue_missed(const struct queue *q)
+{
+	return q->missed;
 }
 
 void queue_wake(struct queue *q)

@@ -76,10 +76,13 @@ void queue_visit(struct queue *q,
 		 void (*visit)(const struct message *m, void *arg), void *arg);
 /* All messages, oldest first, or NULL. */
 struct message *queue_take(struct queue *q);
-/* There was no room for what n messages, or an agent's, tell. Any thread. */
+/* There was no memory for what n messages tell. Any thread. */
 void queue_lose(struct queue *q, uint64_t n);
-/* How many were lost, once all other threads have ended. */
+/* An agent could not tell n of its changes. Any thread. */
+void queue_miss(struct queue *q, uint64_t n);
+/* How many were lost, and missed, once all other threads have ended. */
 uint64_t queue_lost(const struct queue *q);
+uint64_t queue_missed(const struct queue *q);
 /* Wake the collector before its next tick. */
 void queue_wake(struct queue *q);
 /* Readable after queue_wake, until queue_awake. */

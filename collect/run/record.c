@@ -25,6 +25,7 @@
 #include "collect/run/target.h"
 #include "collect/run/waiting.h"
 #include "collect/run/way.h"
+#include "lib/base/bytes.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/format/meta.h"
@@ -345,20 +346,34 @@ static void tell_rights(struct moca_meta *meta)
 	moca_meta_add(meta, "note", text);
 }
 
+static void say_loss(struct moca_meta *meta, const char *text)
+{
+	moca_warn("%s", text);
+	moca_meta_add_loss(meta, text);
+}
+
 /* Without them, what else the trace tells may contradict itself. */
 static void tell_lost(struct moca_meta *meta)
 {
-	uint64_t n = queue_lost(rec.queue);
-	char text[160];
+	uint64_t n = queue_lost(rec.queue), missed = queue_missed(rec.queue);
+	char text[200];
 
-	if (!n)
-		return;
-	snprintf(text, sizeof(text), "%lu change%s of tasks and mappings %s "
-		 "lost: there was no memory for %s", n, PLURAL(n),
-		 n == 1 ? "was" : "were", n == 1 ? "it" : "them");
-	moca_warn("%s", text);
-	moca_meta_set(meta, "changes_lost", "%lu", n);
-	moca_meta_add_loss(meta, text);
+	if (n) {
+		snprintf(text, sizeof(text), "%lu change%s of tasks and mappings "
+			 "%s lost: there was no memory for %s", n, PLURAL(n),
+			 n == 1 ? "was" : "were", n == 1 ? "it" : "them");
+		say_loss(meta, text);
+	}
+	if (missed) {
+		snprintf(text, sizeof(text), "%lu change%s of mappings %s lost: "
+			 "the recorder did not keep up, or a signal handler "
+			 "came while another was told", missed, PLURAL(missed),
+			 missed == 1 ? "was" : "were");
+		say_loss(meta, text);
+	}
+	n = moca_add_sat(n, missed);
+	if (n)
+		moca_meta_set(meta, "changes_lost", "%lu", n);
 }
 
 static void finish_companion(struct moca_meta *meta)

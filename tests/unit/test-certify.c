@@ -113,7 +113,10 @@ static int t_lost(void)
 			   NULL));
 	CHECK(queue_lost(queue) == 1);
 	queue_lose(queue, UINT64_MAX);
-	CHECK(queue_lost(queue) == UINT64_MAX);
+	CHECK(queue_lost(queue) == UINT64_MAX && !queue_missed(queue));
+	queue_miss(queue, 2);
+	queue_miss(queue, UINT64_MAX);
+	CHECK(queue_missed(queue) == UINT64_MAX);
 	return 0;
 }
 

@@ -148,6 +148,10 @@ static int t_nonsense(void)
 		CHECK(slot_state(a, 0) == MOCA_EXACT_FREE);
 		a->views[0].task = &task;
 	}
+	/* That events were lost is no lack of memory, nor as many as it says. */
+	CHECK(!queue_lost(rec.queue));
+	CHECK(queue_missed(rec.queue) > 0);
+	CHECK(queue_missed(rec.queue) <= (uint64_t)ROUNDS << 32);
 	CHECK(!h->recording.failed);
 	CHECK(exact_gaps(harvest_totals(h)) > 0);
 	moca_meta_set(meta, "state", "complete");
