@@ -141,6 +141,30 @@ static void forget_present(const struct block_list *l, struct slice *s,
 }
 
 /*
+ * The next region that sweeps let go, from *pos on, which moves behind it: *r,
+ * where to begin in it, and s->block, the first block there or behind. 0: there
+ * is none.
+ */
+static int next_watched(struct mm *mm, const struct block_list *l,
+			struct slice *s, uint64_t *pos, struct region *r,
+			uint64_t *at)
+{
+	do {
+		*at = *pos;
+		if (!moca_regions_next(&mm->regions, pos, USER_END, r))
+			return 0;
+		if (sample_is_watched(mm, r) && r->kind == REGION_FROZEN)
+			forget_present(l, s, r);
+	} while (!sample_is_watched(mm, r) || r->kind == REGION_FROZEN);
+	if (*at < r->start)
+		*at = r->start;
+	while (s->block < l->count &&
+	       (l->items[s->block]->number + 1) << BLOCK_SHIFT <= *at)
+		s->block++;
+	return 1;
+}
+
+/*
  * Gather ranges from *pos on until the slice is full. Moves *pos. Returns 0
  * when the end of the address space is reached.
  */
@@ -150,21 +174,10 @@ static int gather(struct mm *mm, const struct block_list *l, struct slice *s,
 	struct region r;
 
 	while (s->ranges < STUB_ZAP_MAX - 1) {
-		uint64_t at = *pos;
+		uint64_t at;
 
-		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
+		if (!next_watched(mm, l, s, pos, &r, &at))
 			return 0;
-		if (!sample_is_watched(mm, &r))
-			continue;
-		if (r.kind == REGION_FROZEN) {
-			forget_present(l, s, &r);
-			continue;
-		}
-		if (at < r.start)
-			at = r.start;
-		while (s->block < l->count &&
-		       (l->items[s->block]->number + 1) << BLOCK_SHIFT <= at)
-			s->block++;
 		for (; s->block < l->count; s->block++) {
 			struct page_block *b = l->items[s->block];
 			uint64_t base = b->number << BLOCK_SHIFT;
@@ -229,21 +242,10 @@ static int gather_sample(struct mm *mm, const struct block_list *l,
 	struct region r;
 
 	while (1) {
-		uint64_t at = *pos;
+		uint64_t at;
 
-		if (!moca_regions_next(&mm->regions, pos, USER_END, &r))
+		if (!next_watched(mm, l, s, pos, &r, &at))
 			return 0;
-		if (!sample_is_watched(mm, &r))
-			continue;
-		if (r.kind == REGION_FROZEN) {
-			forget_present(l, s, &r);
-			continue;
-		}
-		if (at < r.start)
-			at = r.start;
-		while (s->block < l->count &&
-		       (l->items[s->block]->number + 1) << BLOCK_SHIFT <= at)
-			s->block++;
 		for (; s->block < l->count; s->block++) {
 			struct page_block *b = l->items[s->block];
 			uint64_t base = b->number << BLOCK_SHIFT;
