@@ -96,18 +96,9 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 {
 	const struct moca_access *a = &c->chunk->accesses[c->at];
 
+	if (query_moment(c->q, out, i, a->time_ns, c->task))
+		return;
 	switch (i) {
-	case TIME:
-		query_time(c->q, out, a->time_ns);
-		break;
-	case TASK:
-		query_u64(out, c->task);
-		break;
-	case PID:
-	case TID:
-	case THREAD:
-		query_task_part(c->q, out, c->task, i - PID);
-		break;
 	case CPU:
 		query_u64(out, a->cpu);
 		break;
@@ -149,8 +140,7 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 
 const struct query_table query_accesses = {
 	.name = "accesses",
-	.columns = "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, "
-		   "thread TEXT, cpu INTEGER, node INTEGER, type TEXT, "
+	.columns = QUERY_MOMENT ", cpu INTEGER, node INTEGER, type TEXT, "
 		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
 		   "phys INTEGER, interval INTEGER, weight INTEGER, object TEXT, "
 		   "kind TEXT, site TEXT",

@@ -11,11 +11,9 @@
 #include "lib/text/json.h"
 #include "query/table.h"
 
-/* Columns that each table of a type has before its fields. */
-#define COMMON "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, " \
-	       "thread TEXT"
 enum { TIME, TASK, PID, TID, THREAD, TYPE, FACILITY, LOST, FIELDS };
-#define FIRST_FIELD TYPE	/* of the table of one type */
+/* Behind QUERY_MOMENT, of the table of one type. */
+#define FIRST_FIELD TYPE
 
 static int open_walk(struct query_cursor *c)
 {
@@ -160,22 +158,13 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 {
 	const struct moca_event *e = c->event;
 
-	if (c->table->event && i >= FIRST_FIELD) {
+	if (query_moment(c->q, out, i, e->time_ns, c->task))
+		return;
+	if (c->table->event) {
 		field(c, (size_t)(i - FIRST_FIELD), out);
 		return;
 	}
 	switch (i) {
-	case TIME:
-		query_time(c->q, out, e->time_ns);
-		break;
-	case TASK:
-		query_u64(out, c->task);
-		break;
-	case PID:
-	case TID:
-	case THREAD:
-		query_task_part(c->q, out, c->task, i - PID);
-		break;
 	case FACILITY:
 		query_text(out, e->type->facility);
 		break;
@@ -192,7 +181,7 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 
 const struct query_table query_events = {
 	.name = "events",
-	.columns = COMMON ", event TEXT, facility TEXT, lost INTEGER, "
+	.columns = QUERY_MOMENT ", event TEXT, facility TEXT, lost INTEGER, "
 			  "fields TEXT",
 	.time = TIME, .addr = QUERY_NO_COLUMN, .task = TASK,
 	.open = open_walk, .next = next_event, .column = column,
@@ -241,7 +230,7 @@ static char *columns_of(const struct moca_event_type *type)
 	char **names = calloc(type->field_count + 1, sizeof(*names));
 	sqlite3_str *s = sqlite3_str_new(NULL);
 
-	sqlite3_str_appendall(s, COMMON);
+	sqlite3_str_appendall(s, QUERY_MOMENT);
 	for (size_t i = 0; names && i < type->field_count; i++) {
 		names[i] = column_name(type, names, i);
 		sqlite3_str_appendf(s, ", \"%w\" %s", names[i] ? names[i] : "",

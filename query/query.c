@@ -104,6 +104,18 @@ void query_task_part(const struct query *q, sqlite3_context *out, uint32_t task,
 		query_u64(out, part ? t->tid : t->pid);
 }
 
+int query_moment(const struct query *q, sqlite3_context *out, int i,
+		 uint64_t time_ns, uint32_t task)
+{
+	if (i == 0)
+		query_time(q, out, time_ns);
+	else if (i == 1)
+		query_u64(out, task);
+	else if (i < 5)
+		query_task_part(q, out, task, i - 2);
+	return i < 5;
+}
+
 /* hexadecimal(x): "0x7f..."; of NULL, NULL. */
 static void hexadecimal(sqlite3_context *out, int argc, sqlite3_value **argv)
 {

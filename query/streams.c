@@ -94,18 +94,9 @@ static void change_column(struct query_cursor *c, int i, sqlite3_context *out)
 {
 	const struct moca_change *x = c->change;
 
+	if (query_moment(c->q, out, i, x->time_ns, c->task))
+		return;
 	switch (i) {
-	case X_TIME:
-		query_time(c->q, out, x->time_ns);
-		break;
-	case X_TASK:
-		query_u64(out, c->task);
-		break;
-	case X_PID:
-	case X_TID:
-	case X_THREAD:
-		query_task_part(c->q, out, c->task, i - X_PID);
-		break;
 	case X_TYPE:
 		query_lasting(out, trace_change_name(x->type));
 		break;
@@ -133,8 +124,7 @@ static void change_column(struct query_cursor *c, int i, sqlite3_context *out)
 /* A condition on addr is about where a mapping begins: it narrows nothing. */
 const struct query_table query_changes = {
 	.name = "changes",
-	.columns = "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, "
-		   "thread TEXT, type TEXT, addr INTEGER, len INTEGER, "
+	.columns = QUERY_MOMENT ", type TEXT, addr INTEGER, len INTEGER, "
 		   "offset INTEGER, prot INTEGER, flags INTEGER, "
 		   "status INTEGER, name TEXT",
 	.time = X_TIME, .addr = QUERY_NO_COLUMN, .task = X_TASK,

@@ -112,6 +112,14 @@ void query_u64(sqlite3_context *out, uint64_t x);
 /* A time of the trace: ns since the recording began; 0: NULL. */
 void query_time(const struct query *q, sqlite3_context *out, uint64_t ns);
 void query_real(sqlite3_context *out, double x);	/* NAN: NULL */
+/*
+ * The columns that accesses, changes and events begin with: time_ns, task, pid,
+ * tid, thread. 1: i is one of them.
+ */
+#define QUERY_MOMENT "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, " \
+		     "thread TEXT"
+int query_moment(const struct query *q, sqlite3_context *out, int i,
+		 uint64_t time_ns, uint32_t task);
 /* The task's pid, tid and name; column: 0, 1, 2. */
 void query_task_part(const struct query *q, sqlite3_context *out,
 		     uint32_t task, int part);
