@@ -213,7 +213,7 @@ static void print_samples(const struct info *in)
 		printf(" (%.2f CPUs)", (double)r->total.cpu_ns /
 				       (double)(r->end_ns - r->begin_ns));
 	printf(", %" PRIu64 " sample%s.\n", r->rounds, PLURAL(r->rounds));
-	/* The program may end before there is a second one. */
+	/* A short program may end before a second sample, and one has no CPU time. */
 	if (!r->total.cpu_ns && cpu)
 		printf("  The samples have no CPU time in them; the program used %s in all.\n",
 		       text_duration(a, cpu));

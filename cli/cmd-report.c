@@ -28,7 +28,7 @@ struct wanted {
 	struct string_list fail_if;
 };
 
-/* The run before, if two are to be compared. */
+/* The first trace of `moca report A B`. */
 struct before {
 	struct report report;
 	struct comparison runs;

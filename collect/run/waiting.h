@@ -20,7 +20,7 @@ enum waiting {
 	WAITING_KINDS
 };
 
-/* A wait that was seen for so long is told. */
+/* The front tells a wait that lasts longer than this, ns. */
 #define WAITING_NS 5000000000ull
 
 /* Before the engine is forked; what is begun before is not seen. */

@@ -99,7 +99,7 @@ int moca_weights_valid(const struct moca_header *h)
 {
 	const struct moca_weights *w = &h->weights;
 
-	/* A weight is 0 or a power of two: so is the highest. */
+	/* The highest weight is 0 or a power of two, as each weight is. */
 	return w->top <= MOCA_WEIGHT_MAX && !(w->top & (w->top - 1)) &&
 	       h->records <= MOCA_CHUNK_RECORDS_MAX &&
 	       w->all <= w->top * h->records &&

@@ -382,7 +382,7 @@ static int halo(void)
 }
 
 /* Three quarters are of one thread; the other one rests meanwhile. */
-static int unbalanced(void)
+static void unequal_parts(void)
 {
 	unsigned i;
 
@@ -394,6 +394,11 @@ static int unbalanced(void)
 		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
 		next();
 	}
+}
+
+static int unbalanced(void)
+{
+	unequal_parts();
 	CHECK(!look("2x1"));
 	CHECK(object()->patterns & MOCA_PATTERN_UNBALANCED);
 	CHECK(only(MOCA_FINDING_UNBALANCED));
@@ -410,16 +415,7 @@ static void busy_machine(struct moca_meta *m)
 /* The same where threads wait for CPUs: the other one may not rest at all. */
 static int unbalanced_by_others(void)
 {
-	unsigned i;
-
-	begin(THREADS, BIG);
-	for (i = 0; i < 20; i++) {
-		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
-		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
-		next();
-		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
-		next();
-	}
+	unequal_parts();
 	put_more = busy_machine;
 	CHECK(!look("2x1"));
 	put_more = NULL;

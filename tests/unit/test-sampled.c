@@ -366,7 +366,7 @@ static int hot_cold(uint64_t other)
 	return look_sampled(eighth);
 }
 
-/* Where much was not looked at, it is not taken for what is seldom used. */
+/* Pages that no sweep let go are not counted as seldom used. */
 static int tiers(void)
 {
 	CHECK(!hot_cold(0));
