@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "analysis/callers.h"
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
@@ -19,6 +20,9 @@ struct dump {
 	struct moca_query query;
 	uint64_t origin;
 	int csv;
+	int failure;			/* -errno while printing */
+	int stacks;			/* print each access' call stack */
+	struct moca_callers *callers;	/* for it */
 	int weights;			/* not all records weigh 1 */
 	int csv_counts;			/* counts alone, with their own columns */
 	const struct moca_task *task;	/* of the present record */
@@ -132,6 +136,32 @@ static const char *mapping_name(struct dump *d, const struct moca_access *a)
 	return m ? (*m->name ? m->name : "[anonymous]") : "[unknown]";
 }
 
+/* One line for each function, the innermost first. */
+static void print_stack(struct dump *d, const struct moca_access *a)
+{
+	const struct moca_caller *c;
+	int i, cut = 0, n;
+
+	n = moca_callers_stack(d->callers, d->task->pid, a->time_ns, a->stack,
+			       &c, &cut);
+	if (n < 0)
+		d->failure = n;
+	if (n == 0)
+		puts("#     no call stack");
+	for (i = 0; i < n; i++) {
+		printf("#     %s ", i ? "by" : "in");
+		print_text_name(c[i].name);
+		if (c[i].file) {
+			fputs(" at ", stdout);
+			print_text_name(c[i].file);
+			printf(":%u", c[i].line);
+		}
+		puts(c[i].inlined ? " (inlined)" : "");
+	}
+	if (n > 0 && cut)
+		puts("#     by [the callers of this are not known]");
+}
+
 static void print_access(struct dump *d, const struct moca_access *a)
 {
 	const struct moca_task *t = d->task;
@@ -153,6 +183,8 @@ static void print_access(struct dump *d, const struct moca_access *a)
 		printf("%4u ", a->weight);
 	print_text_name(mapping_name(d, a));
 	putchar('\n');
+	if (d->stacks)
+		print_stack(d, a);
 }
 
 static void csv_access(struct dump *d, const struct moca_access *a)
@@ -507,6 +539,7 @@ static int dump_next(struct dump *d)
 		(d->csv ? csv_access : print_access)(
 			d, &d->chunk->accesses[d->next]);
 		d->next++;
+		ret = d->failure ? d->failure : 1;
 	} else {
 		return 0;
 	}
@@ -557,6 +590,8 @@ static int dump(struct dump *d, const char *path, int accesses, int changes,
 		err = moca_cursor_open(&d->counts, d->t, &d->query);
 	if (!err && (d->want_events || d->want_allocations || d->want_rates))
 		err = moca_cursor_open(&d->events, d->t, &d->query);
+	if (!err && d->stacks)
+		err = moca_callers_open(&d->callers, d->t, NULL);
 	if (!err) {
 		print_heading(d);
 		err = dump_all(d);
@@ -565,6 +600,7 @@ static int dump(struct dump *d, const char *path, int accesses, int changes,
 	moca_cursor_close(d->changes);
 	moca_cursor_close(d->counts);
 	moca_cursor_close(d->events);
+	moca_callers_close(d->callers);
 	if (err) {
 		moca_error("dump: cannot read the trace '%s': %s", path,
 			   strerror(-err));
@@ -601,6 +637,7 @@ int cmd_dump(int argc, char **argv)
 		OPT_FLAG(0, "events", &d.want_events, "only the events, which the program emitted"),
 		OPT_FLAG(0, "allocations", &d.want_allocations, "only the events of allocations, which are not shown else"),
 		OPT_FLAG(0, "rates", &d.want_rates, "only the samples of page faults and CPU time, which are not shown else"),
+		OPT_FLAG(0, "stacks", &d.stacks, "below each access its call stack, by names (of a recording with --stacks)"),
 		OPT_FLAG(0, "csv", &d.csv, "comma-separated values, with a heading and times in ns"),
 		OPT_END
 	};
@@ -622,6 +659,10 @@ int cmd_dump(int argc, char **argv)
 		moca_error("dump: '--counts --csv' has other columns than the rest: ask for it alone");
 		return EXIT_USAGE;
 	}
+	if (d.csv && d.stacks) {
+		moca_error("dump: '--stacks' goes with the text form only: 'moca query DIR \"SELECT * FROM stacks\" --csv' has call stacks as values");
+		return EXIT_USAGE;
+	}
 	if (to && to <= from) {
 		moca_error("dump: '--to' must be later than '--from'");
 		return EXIT_USAGE;
@@ -629,6 +670,11 @@ int cmd_dump(int argc, char **argv)
 	d.t = trace_open("dump", path);
 	if (!d.t)
 		return EXIT_USAGE;
+	if (d.stacks && !moca_trace_stack_count(d.t)) {
+		moca_error("dump: '%s' has no call stacks: 'moca record --stacks' records them", path);
+		moca_trace_close(d.t);
+		return EXIT_USAGE;
+	}
 	d.origin = trace_origin(d.t);
 	d.weights = moca_trace_top_weight(d.t) != 1;
 	if (from)

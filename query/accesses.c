@@ -9,7 +9,7 @@
 
 enum {
 	TIME, TASK, PID, TID, THREAD, CPU, NODE, TYPE, MODE, ADDR, PAGE, IP,
-	PHYS, INTERVAL, WEIGHT, OBJECT, KIND, SITE,
+	PHYS, INTERVAL, WEIGHT, STACK, OBJECT, KIND, SITE,
 };
 
 /* The columns that need the objects. */
@@ -28,6 +28,9 @@ static int open_walk(struct query_cursor *c)
 		err = query_keys_of(c->q, &window, &c->keys);
 		if (err)
 			return err;
+		c->view = query_keys_view_new(c->keys);
+		if (!c->view)
+			return -ENOMEM;
 		range = window;
 	}
 	c->task = MOCA_NO_TASK;
@@ -59,6 +62,7 @@ static int next_access(struct query_cursor *c)
 			return ret;
 		if (c->chunk->task != c->task) {
 			c->task = c->chunk->task;
+			c->task_index = trace_task_index(c->q->t, c->task);
 			c->taken = 0;
 		}
 		c->at = 0;
@@ -80,8 +84,7 @@ static void object_column(struct query_cursor *c, int column,
 			  sqlite3_context *out)
 {
 	const struct moca_object *o =
-		c->keys ? query_keys_object(c->keys,
-					    trace_task_index(c->q->t, c->task),
+		c->view ? query_keys_object(c->view, c->task_index,
 					    c->taken + c->at) : NULL;
 
 	if (!o)
@@ -133,6 +136,12 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 	case WEIGHT:
 		query_u64(out, a->weight);
 		break;
+	case STACK:
+		if (a->stack)
+			query_u64(out, a->stack);
+		else
+			sqlite3_result_null(out);
+		break;
 	default:
 		object_column(c, i, out);
 	}
@@ -142,8 +151,8 @@ const struct query_table query_accesses = {
 	.name = "accesses",
 	.columns = QUERY_MOMENT ", cpu INTEGER, node INTEGER, type TEXT, "
 		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
-		   "phys INTEGER, interval INTEGER, weight INTEGER, object TEXT, "
-		   "kind TEXT, site TEXT",
+		   "phys INTEGER, interval INTEGER, weight INTEGER, stack INTEGER, "
+		   "object TEXT, kind TEXT, site TEXT",
 	.time = TIME, .addr = ADDR, .task = TASK, .dear = OBJECT_COLUMNS,
 	.open = open_walk, .next = next_access, .column = column,
 };

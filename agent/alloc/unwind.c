@@ -92,24 +92,24 @@ static int step_signal(struct alloc_walk *w, struct cursor *c,
 static int step(struct alloc_walk *w, struct cursor *c, uint64_t own_low,
 		uint64_t own_high)
 {
-	struct alloc_rule r = alloc_cfi_rule(c->exact ? c->ip : c->ip - 1);
+	struct moca_cfi_rule r = alloc_cfi_rule(c->exact ? c->ip : c->ip - 1);
 	uint64_t cfa, ra;
 
 	switch (r.cfa) {
-	case ALLOC_CFA_RSP:
+	case MOCA_CFA_RSP:
 		cfa = c->sp + r.cfa_off;
 		break;
-	case ALLOC_CFA_RBP:
+	case MOCA_CFA_RBP:
 		if (!use_rbp(w, c))
 			return 0;
 		cfa = c->rbp + r.cfa_off;
 		break;
-	case ALLOC_CFA_AT_RBP:
+	case MOCA_CFA_AT_RBP:
 		if (!use_rbp(w, c) || !read_word(c, c->rbp + r.cfa_off, &cfa))
 			return 0;
 		depend(w, c->rbp + r.cfa_off, cfa);
 		break;
-	case ALLOC_CFA_SIGNAL:
+	case MOCA_CFA_SIGNAL:
 		return step_signal(w, c, own_low, own_high);
 	default:
 		return 0;
@@ -117,11 +117,11 @@ static int step(struct alloc_walk *w, struct cursor *c, uint64_t own_low,
 	if (cfa <= c->sp || !read_word(c, cfa - 8, &ra) || !ra)
 		return 0;
 	depend(w, cfa - 8, ra);
-	if (r.rbp == ALLOC_RBP_AT_CFA)
+	if (r.rbp == MOCA_RBP_AT_CFA)
 		load_rbp(c, cfa + r.rbp_off);
-	else if (r.rbp == ALLOC_RBP_AT_RBP && use_rbp(w, c))
+	else if (r.rbp == MOCA_RBP_AT_RBP && use_rbp(w, c))
 		load_rbp(c, c->rbp + r.rbp_off);
-	else if (r.rbp != ALLOC_RBP_KEPT)
+	else if (r.rbp != MOCA_RBP_KEPT)
 		c->rbp_known = 0;
 	c->ip = ra;
 	c->sp = cfa;

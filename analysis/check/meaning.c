@@ -22,6 +22,7 @@ static const char *const more[RULES] = {
 	[RULE_FIRST_TOUCH] = "first touches are wrong",
 	[RULE_SUMS] = "sums of pages are wrong",
 	[RULE_CHANGES] = "changes of tasks and mappings contradict others",
+	[RULE_STACKS] = "accesses tell call stacks that are not there",
 };
 
 __attribute__((format(printf, 3, 0)))
@@ -137,6 +138,7 @@ void meaning_chunk(struct meaning *m, const struct moca_chunk *c)
 		return;
 	life_chunk(m, c, task);
 	mapping_chunk(m, c, task);
+	stacks_chunk(m, c);
 }
 
 void meaning_counts(struct meaning *m, const struct moca_counts *c)

@@ -15,6 +15,7 @@ enum rule {
 	RULE_SUMS,		/* sums.c */
 	RULE_CHANGES,		/* changes.c */
 	RULE_OBJECTS,		/* objects.c */
+	RULE_STACKS,		/* stacks.c */
 	RULES,
 };
 
@@ -61,6 +62,8 @@ void life_chunk(struct meaning *m, const struct moca_chunk *c,
 		const struct moca_task *task);
 void life_counts(struct meaning *m, const struct moca_counts *c,
 		 const struct moca_task *task);
+
+void stacks_chunk(struct meaning *m, const struct moca_chunk *c);
 
 int mapping_new(struct meaning *m);
 void mapping_chunk(struct meaning *m, const struct moca_chunk *c,

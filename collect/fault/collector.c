@@ -17,6 +17,7 @@
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/sample.h"
+#include "collect/fault/stacks.h"
 #include "collect/fault/text.h"
 #include "collect/run/certificate.h"
 #include "collect/run/own-faults.h"
@@ -73,6 +74,7 @@ struct collector {
 	struct text *text;
 	struct decoder *decoder;
 	struct phys *phys;
+	struct stacks *stacks;	/* NULL: not asked for */
 	struct account account;
 	struct sampled_task *tasks[BUCKETS];
 	size_t task_count;
@@ -151,6 +153,8 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 		t->recs[i].time_ns = c->begin_ns;
 	if (!c->recording.failed)
 		phys_fill(c->phys, t->mm, t->tid, t->recs, t->count);
+	if (!c->recording.failed)
+		ret = stacks_write(c->stacks, c->writer);
 	while (!c->recording.failed && !ret && (done < t->count || info.lost)) {
 		size_t n = t->count - done;
 
@@ -270,6 +274,7 @@ static struct seen see(struct sampled_task *t, uint64_t addr)
 static void append(struct collector *c, struct sampled_task *t,
 		   const struct sample *s, uint16_t weight)
 {
+	const struct sampled_task *process;
 	struct moca_access *a;
 
 	if (moca_vec_fit(t->recs, t->room, t->count + 1)) {
@@ -288,6 +293,12 @@ static void append(struct collector *c, struct sampled_task *t,
 	a->type = s->type;
 	a->mode = s->mode;
 	a->weight = weight;
+	/* A thread may be here before it is told of; its process is the same. */
+	process = t->mm || !s->stack.known ? t : find_task(c, t->pid);
+	a->stack = stacks_number(c->stacks, process && process->mm ?
+				 process->mm->space.id : -1, &s->stack);
+	if (s->stack.known && process && process->mm)
+		process->mm->hot[t->tid % HOT_STACKS] = s->stack.sp;
 	if (t->count >= TASK_RECORDS && t->known)
 		write_task(c, t, s->time_ns, 1);
 	else if (!(c->buffered % SIZE_RECORDS))
@@ -502,6 +513,7 @@ static void note_text(struct collector *c, const struct sampled_task *t,
 		return;
 	if (e->type == MOCA_CHANGE_MMAP && !(e->prot & PROT_WRITE))
 		text_map(c->text, t->mm->space.id, e);
+	stacks_changed(c->stacks);
 	if (e->type == MOCA_CHANGE_TASK_START && e->flags & MOCA_TASK_FORK) {
 		each_task(c, visit_by_id, &parent);
 		if (parent.mm)
@@ -710,6 +722,7 @@ static void describe(void *arg, uint64_t now)
 	const struct moca_certificate k = certificate_after(&c->cert, failed);
 
 	account_describe(&c->account, m);
+	stacks_describe(c->stacks, m);
 	/* The one that goes on counts as well. */
 	moca_meta_set(m, "intervals", "%lu", c->interval + !c->over);
 	sample_describe(c->levels, m, c->shares);
@@ -821,10 +834,11 @@ int collector_create(struct collector **out, struct recorder *rec,
 	c->text = text_new();
 	c->decoder = c->text ? decoder_new(c->text) : NULL;
 	c->phys = phys_new(c->text, rec->queue);
+	c->stacks = stacks_new(c->text, rec->opt->stack_bytes);
 	c->blind = certify_new();
 	c->polls = calloc(sampler_cpus(sampler) + 2, sizeof(*c->polls));
 	if (recording_init(&c->recording, rec, meta, writer, &ops, c) ||
-	    !c->decoder || !c->phys || !c->blind || !c->polls) {
+	    !c->decoder || !c->phys || !c->stacks || !c->blind || !c->polls) {
 		collector_destroy(c);
 		return -ENOMEM;
 	}
@@ -852,6 +866,7 @@ void collector_destroy(struct collector *c)
 			free(t);
 		}
 	decoder_free(c->decoder);
+	stacks_free(c->stacks);
 	text_free(c->text);
 	phys_free(c->phys);
 	certify_free(c->blind);

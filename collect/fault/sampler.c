@@ -24,14 +24,20 @@
 #define RING_PAGES_MAX (1u << 11)	/* 8 MiB: 1 ms to have them made */
 #define RING_PAGES_MIN (1u << 3)
 #define SAMPLE_BYTES_MAX 80
+/* With copies of stacks: of all rings together, and of one at most. */
+#define STACK_RINGS_BYTES (64ul << 20)
+#define STACK_RING_PAGES_MAX (1u << 13)
 /* Bytes that one step of a string instruction touches at most. */
 #define STRING_STEP 64
+/* Of a record: its length has 16 bits. */
+#define RECORD_BYTES_MAX (1u << 16)
 
 struct ring {
 	struct perf_event_mmap_page *page;
 	const char *data;
 	uint64_t head;		/* of the snapshot */
 	uint64_t tail;
+	uint64_t released;	/* where the kernel may write up to */
 	int fd;
 };
 
@@ -49,6 +55,8 @@ struct sampler {
 	unsigned int *fd_cpu;	/* the CPU of each */
 	size_t fd_count;
 	struct trace_format trace;
+	uint32_t stack_bytes;	/* copied of each stack; 0: none */
+	char *record;		/* one that is not in one piece in its ring */
 };
 
 static int perf_open(struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -155,6 +163,12 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 		    struct perf_event_attr *a)
 {
 	base_attr(a, on_exec);
+	if (s->stack_bytes) {
+		a->sample_regs_user = 1ull << PERF_REG_X86_BP |
+				      1ull << PERF_REG_X86_SP |
+				      1ull << PERF_REG_X86_IP;
+		a->sample_stack_user = s->stack_bytes;
+	}
 	if (s->source == SAMPLER_TRACEPOINT) {
 		a->type = PERF_TYPE_TRACEPOINT;
 		a->config = s->trace.id[which];
@@ -167,7 +181,9 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 	a->exclude_kernel = s->source == SAMPLER_USER_ONLY;
 	a->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			 PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU |
-			 PERF_SAMPLE_REGS_INTR;
+			 PERF_SAMPLE_REGS_INTR |
+			 (s->stack_bytes ? PERF_SAMPLE_REGS_USER |
+					   PERF_SAMPLE_STACK_USER : 0);
 	a->sample_regs_intr = 1ull << PERF_REG_X86_SI |
 			      1ull << PERF_REG_X86_DI;
 }
@@ -230,6 +246,9 @@ static int map_rings(struct sampler *s, const int *first)
 	size_t pages = RING_PAGES_MAX;
 	int ret;
 
+	while (s->stack_bytes && pages < STACK_RING_PAGES_MAX &&
+	       2 * pages * s->cpus * PAGE <= STACK_RINGS_BYTES)
+		pages *= 2;
 	do {
 		ret = 0;
 		for (unsigned int c = 0; c < s->cpus && !ret; c++) {
@@ -311,7 +330,8 @@ static int share_rings(struct sampler *s, const int *first)
 }
 
 int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
-		 int on_exec, int tracepoints, const char **what)
+		 int on_exec, int tracepoints, uint32_t stack_bytes,
+		 const char **what)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 	int ret, *first = NULL;
@@ -319,11 +339,13 @@ int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
 	if (!s)
 		return -ENOMEM;
 	s->cpus = sysconf(_SC_NPROCESSORS_CONF);
+	s->stack_bytes = stack_bytes;
+	s->record = malloc(RECORD_BYTES_MAX);
 	s->rings = calloc(s->cpus, sizeof(*s->rings));
 	s->fds = calloc(count * s->cpus * 2, sizeof(*s->fds));
 	first = calloc(s->cpus, sizeof(*first));
 	s->fd_cpu = calloc(count * s->cpus * 2, sizeof(*s->fd_cpu));
-	ret = s->rings && s->fds && s->fd_cpu && first ? 0 : -ENOMEM;
+	ret = s->rings && s->fds && s->fd_cpu && first && s->record ? 0 : -ENOMEM;
 	if (!ret)
 		ret = choose_source(s, tids[0], tracepoints, what);
 	if (!ret) {
@@ -356,6 +378,7 @@ void sampler_close(struct sampler *s)
 	free(s->rings);
 	free(s->fds);
 	free(s->fd_cpu);
+	free(s->record);
 	free(s);
 }
 
@@ -416,7 +439,8 @@ uint64_t sampler_room(const struct sampler *s)
 	}
 	if (most > s->data_bytes)
 		most = s->data_bytes;
-	return (s->data_bytes - most) / SAMPLE_BYTES_MAX;
+	return (s->data_bytes - most) /
+	       (SAMPLE_BYTES_MAX + s->stack_bytes + (s->stack_bytes ? 48 : 0));
 }
 
 /* Copy n bytes at position pos, which may wrap. */
@@ -435,6 +459,7 @@ static void release(struct ring *r)
 {
 	/* Pairs with the kernel's load before it overwrites. */
 	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
+	r->released = r->tail;
 }
 
 static int parse_raw(const struct sampler *s, const char *body, size_t n,
@@ -465,13 +490,56 @@ static int parse_raw(const struct sampler *s, const char *body, size_t n,
 	return 1;
 }
 
-static int parse_software(const char *body, size_t n, int kernel,
-			  struct sample *out)
+/* A part of a record that is read from its begin to its end. */
+struct part {
+	const char *p;
+	size_t n;
+};
+
+static int take(struct part *b, void *out, size_t n)
+{
+	if (b->n < n)
+		return 0;
+	memcpy(out, b->p, n);
+	b->p += n;
+	b->n -= n;
+	return 1;
+}
+
+/* The registers and the copy of the stack, in the order of perf_event_open(2). */
+static int parse_stack(struct part *b, struct user_stack *out)
+{
+	uint64_t abi, size, bytes;
+
+	*out = (struct user_stack){ 0 };
+	if (!take(b, &abi, 8))
+		return 0;
+	if (abi != PERF_SAMPLE_REGS_ABI_NONE &&
+	    (!take(b, &out->bp, 8) || !take(b, &out->sp, 8) ||
+	     !take(b, &out->ip, 8)))
+		return 0;
+	if (!take(b, &size, 8) || size > b->n)
+		return 0;
+	out->copy = (const uint8_t *)b->p;
+	b->p += size;
+	b->n -= size;
+	if (size && (!take(b, &bytes, 8) || bytes > size))
+		return 0;
+	out->bytes = size ? (uint32_t)bytes : 0;
+	/* Of a 32-bit program: its frames are others. */
+	out->known = abi == PERF_SAMPLE_REGS_ABI_64;
+	return 1;
+}
+
+static int parse_software(const struct sampler *s, const char *body, size_t n,
+			  int kernel, struct sample *out)
 {
 	uint64_t abi, si, di;
+	struct part b;
 
 	if (n < 48)
 		return 0;
+	b = (struct part){ body + 40, n - 40 };
 	out->at_source = out->at_target = 0;
 	memcpy(&out->ip, body, 8);
 	memcpy(&out->pid, body + 8, 4);
@@ -480,11 +548,11 @@ static int parse_software(const char *body, size_t n, int kernel,
 	memcpy(&out->addr, body + 24, 8);
 	memcpy(&out->cpu, body + 32, 2);
 	out->type = MOCA_ACCESS_UNKNOWN;
-	memcpy(&abi, body + 40, 8);
-	if (abi != PERF_SAMPLE_REGS_ABI_NONE && n >= 64) {
+	if (s->stack_bytes && !parse_stack(&b, &out->stack))
+		return 0;
+	if (take(&b, &abi, 8) && abi != PERF_SAMPLE_REGS_ABI_NONE &&
+	    take(&b, &si, 8) && take(&b, &di, 8)) {
 		/* What a string move, also the kernel's, has got to. */
-		memcpy(&si, body + 48, 8);
-		memcpy(&di, body + 56, 8);
 		out->at_source = out->addr - si < STRING_STEP;
 		out->at_target = out->addr - di < STRING_STEP;
 	}
@@ -492,15 +560,31 @@ static int parse_software(const char *body, size_t n, int kernel,
 	return 1;
 }
 
+/* The n bytes at pos: where they are, or, if they wrap, a copy. */
+static const char *record_at(const struct sampler *s, const struct ring *r,
+			     uint64_t pos, size_t n)
+{
+	size_t at = pos & (s->data_bytes - 1);
+
+	if (n <= s->data_bytes - at)
+		return r->data + at;
+	copy(s, r, pos, s->record, n);
+	return s->record;
+}
+
 int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		 struct sample *out, uint64_t *lost)
 {
 	struct ring *r = &s->rings[cpu];
 	struct perf_event_header h;
-	char body[128];
+	const char *body;
 	size_t n;
 	int ok;
 
+	out->stack.known = 0;
+	/* The caller is done with the last one: room for the next. */
+	if (s->stack_bytes && r->page && r->tail - r->released > s->data_bytes / 16)
+		release(r);
 	while (r->tail < r->head) {
 		copy(s, r, r->tail, &h, sizeof(h));
 		if (h.size < sizeof(h) || h.size > r->head - r->tail) {
@@ -508,10 +592,8 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 			break;
 		}
 		n = h.size - sizeof(h);
-		if (n > sizeof(body))
-			n = sizeof(body);
-		copy(s, r, r->tail + sizeof(h), body, n);
-		if (h.type == PERF_RECORD_LOST) {
+		body = record_at(s, r, r->tail + sizeof(h), n);
+		if (h.type == PERF_RECORD_LOST && n >= 16) {
 			memcpy(lost, body + 8, 8);
 			r->tail += h.size;
 			return 2;
@@ -522,7 +604,7 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		}
 		ok = s->source == SAMPLER_TRACEPOINT ?
 			     parse_raw(s, body, n, out) :
-			     parse_software(body, n,
+			     parse_software(s, body, n,
 					    (h.misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 						    PERF_RECORD_MISC_KERNEL,
 					    out);

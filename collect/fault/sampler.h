@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/fault/unwind.h"
+
 struct sampler;
 
 enum sampler_source {
@@ -30,15 +32,19 @@ struct sample {
 	uint8_t mode;		/* enum moca_access_mode */
 	uint8_t at_source;	/* addr is where rsi points: a string's source */
 	uint8_t at_target;	/* the same for rdi */
+	struct user_stack stack;	/* where it was asked for; its copy until the
+					   next sample is taken */
 };
 
 /*
  * Open the events on the given threads and all that they will create. With
- * on_exec they begin at the next exec, else with sampler_start(); tracepoints: if allowed. 0 or -errno; *what then
- * says what was tried.
+ * on_exec they begin at the next exec, else with sampler_start(); tracepoints: if allowed.
+ * stack_bytes: the top of the stack that is copied at each fault, a multiple of 8; 0: no
+ * stacks. 0 or -errno; *what then says what was tried.
  */
 int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
-		 int on_exec, int tracepoints, const char **what);
+		 int on_exec, int tracepoints, uint32_t stack_bytes,
+		 const char **what);
 void sampler_close(struct sampler *s);
 
 enum sampler_source sampler_source(const struct sampler *s);

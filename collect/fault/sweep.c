@@ -86,10 +86,13 @@ struct slice {
 	uint64_t limit;
 	unsigned int level;
 	uint64_t key;		/* moca_stripe_key */
+	/* Pages that are not let go, sorted. */
+	uint64_t hot[2 * HOT_STACKS];
+	unsigned int hot_count;
 };
 
-static void put_range(struct mm *mm, struct slice *s, uint64_t start,
-		      uint64_t end)
+static void put_cold_range(struct mm *mm, struct slice *s, uint64_t start,
+			   uint64_t end)
 {
 	struct stub_zap *last;
 
@@ -101,6 +104,48 @@ static void put_range(struct mm *mm, struct slice *s, uint64_t start,
 		return;
 	}
 	mm->stub->zap[s->ranges++] = (struct stub_zap){ start, end - start, 0 };
+}
+
+/*
+ * Without the pages of stacks that unwinding needs: the kernel copies a stack in
+ * the fault of another page, when it can wait for none. Where the list has no room,
+ * they go as well.
+ */
+static void put_range(struct mm *mm, struct slice *s, uint64_t start,
+		      uint64_t end)
+{
+	for (unsigned int i = 0; i < s->hot_count; i++) {
+		uint64_t hot = s->hot[i];
+
+		if (hot < start || hot >= end ||
+		    s->ranges + 2 * BLOCK_WORDS >= STUB_ZAP_MAX)
+			continue;
+		put_cold_range(mm, s, start, hot);
+		start = hot + PAGE_SIZE;
+	}
+	put_cold_range(mm, s, start, end);
+}
+
+static int compare_pages(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* The pages that a copy of each task's stack is of, but for deep ones' ends. */
+static void find_hot(const struct recorder *rec, const struct mm *mm,
+		     struct slice *s)
+{
+	for (unsigned int i = 0; rec->opt->stack_bytes && i < HOT_STACKS; i++) {
+		uint64_t page = mm->hot[i] & ~(PAGE_SIZE - 1);
+
+		if (!mm->hot[i])
+			continue;
+		s->hot[s->hot_count++] = page;
+		s->hot[s->hot_count++] = page + PAGE_SIZE;
+	}
+	qsort(s->hot, s->hot_count, sizeof(*s->hot), compare_pages);
 }
 
 /* Writes to [start, end) shall fault once more. */
@@ -302,6 +347,7 @@ static uint64_t sweep_mm(struct recorder *rec, struct collector *c,
 	int more = 1, err = 0;
 
 	*began = 0;
+	find_hot(rec, mm, &s);
 	while (more) {
 		uint64_t room = collector_room(c) / SAMPLES_PER_PAGE / 2;
 

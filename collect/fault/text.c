@@ -169,7 +169,8 @@ int text_open(const struct text *t, int number, uint64_t addr,
 
 	if (!m || !m->ino)
 		return -ENOENT;
-	*out = (struct text_range){ m->addr, m->addr + m->len, m->offset, -1 };
+	*out = (struct text_range){ m->addr, m->addr + m->len, m->offset,
+				    m->dev, m->ino, -1 };
 	out->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (out->fd < 0)
 		return -ENOENT;

@@ -36,6 +36,7 @@ ssize_t text_read(const struct text *t, int space, uint64_t addr, void *buf,
 struct text_range {
 	uint64_t start, end;	/* addresses of the mapping, end exclusive */
 	uint64_t offset;	/* of start in the file */
+	uint64_t dev, ino;	/* which file it is */
 	int fd;			/* the caller closes it */
 };
 

@@ -120,7 +120,8 @@ static int prepare(struct recorder *r, struct moca_meta *meta,
 	recording_describe_budget(r->opt, meta);
 	tids = list_threads(r, &n);
 	err = n ? sampler_open(&sampler, tids, n, !r->attach,
-			       r->opt->tracepoints, &what) : -ESRCH;
+			       r->opt->tracepoints, r->opt->stack_bytes,
+			       &what) : -ESRCH;
 	if (!err)
 		clock = task_clock_open(tids, n, !r->attach);
 	free(tids);

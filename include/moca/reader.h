@@ -155,6 +155,15 @@ unsigned moca_trace_top_weight(const struct moca_trace *t);
 /* What opening and all cursors found wrong so far. */
 void moca_trace_damage(const struct moca_trace *t, struct moca_damage *out);
 
+/*
+ * The call stack of that number, which accesses tell. 0, or -ENOENT: the trace has
+ * none of that number. Frames belong to the trace.
+ */
+int moca_trace_stack(const struct moca_trace *t, uint32_t number,
+		     struct moca_stack *out);
+/* The highest number that there is; 0: no stacks. */
+uint32_t moca_trace_stack_count(const struct moca_trace *t);
+
 /* Start a walk. query may be NULL. 0, -EINVAL, -ENOMEM. */
 int moca_cursor_open(struct moca_cursor **out, struct moca_trace *t,
 		     const struct moca_query *query);

@@ -40,6 +40,19 @@ enum moca_access_mode {
  * would have given.
  */
 #define MOCA_WEIGHT_MAX 4096u
+/* Call stacks of a trace, frames of each, and of all of them, at most. */
+#define MOCA_STACKS_MAX (1u << 18)
+#define MOCA_STACK_FRAMES_MAX 128u
+#define MOCA_STACK_FRAMES_ALL (1u << 22)
+
+/* A call stack: addresses in the process of the access that has it. */
+struct moca_stack {
+	const uint64_t *frames;	/* the innermost first: an instruction; then
+				   return addresses */
+	uint32_t count;		/* of them, 1 or more */
+	uint32_t flags;		/* MOCA_STACK_* */
+};
+#define MOCA_STACK_CUT 1u	/* its outermost frames are not known */
 
 /* One access of one task to one page: the first of its type in a window. */
 struct moca_access {
@@ -52,6 +65,8 @@ struct moca_access {
 	uint8_t type;		/* enum moca_access_type */
 	uint8_t mode;		/* enum moca_access_mode */
 	uint16_t weight;	/* 0, or a power of two up to MOCA_WEIGHT_MAX */
+	uint32_t stack;		/* number of its call stack; 0 = not known */
+	uint32_t reserved;	/* 0 */
 };
 
 /*

@@ -202,6 +202,37 @@ static int get_weights(struct moca_access_scratch *x,
 	return 0;
 }
 
+static int get_stacks(struct moca_access_scratch *x,
+		      const struct moca_stream_in *s, struct moca_access *recs,
+		      size_t n)
+{
+	size_t i, count = moca_stream_len(s, MOCA_S_STACKS);
+	uint64_t prev = 0;
+	uint32_t index;
+
+	for (i = 0; i < n; i++)
+		recs[i].stack = recs[i].reserved = 0;
+	if (!count)
+		return 0;
+	if (count > n || get_buckets(x, s, MOCA_S_STACKS, count))
+		return -EBADMSG;
+	for (i = 0; i < count; i++) {
+		prev += moca_unzigzag(x->values[i]);
+		if (prev > MOCA_STACKS_MAX)
+			return -EBADMSG;
+		x->keys[i] = prev;
+	}
+	if (get_planes(x, s, MOCA_S_STACK, n))
+		return -EBADMSG;
+	for (i = 0; i < n; i++) {
+		index = (uint32_t)x->high[i] << 8 | x->low[i];
+		if (index >= count)
+			return -EBADMSG;
+		recs[i].stack = (uint32_t)x->keys[index];
+	}
+	return 0;
+}
+
 int moca_access_decode(struct moca_access_scratch *x,
 		       const struct moca_stream_in *s,
 		       struct moca_access *recs, size_t n, uint64_t begin_ns)
@@ -210,7 +241,8 @@ int moca_access_decode(struct moca_access_scratch *x,
 		return 0;
 	if (get_pages(x, s, recs, n) || get_ips(x, s, recs, n) ||
 	    get_times(x, s, recs, n, begin_ns) || get_cpus(x, s, recs, n) ||
-	    get_kinds(x, s, recs, n) || get_weights(x, s, recs, n))
+	    get_kinds(x, s, recs, n) || get_weights(x, s, recs, n) ||
+	    get_stacks(x, s, recs, n))
 		return -EBADMSG;
 	return 0;
 }

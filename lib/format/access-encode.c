@@ -212,6 +212,37 @@ static int put_weights(struct moca_access_scratch *x, struct moca_stream_out *s,
 	return moca_stream_put(s, MOCA_S_WEIGHT, x->low, n, 0);
 }
 
+/* Where no call stack is known, there are no streams. */
+static int put_stacks(struct moca_access_scratch *x, struct moca_stream_out *s,
+		      const struct moca_access *recs, size_t n)
+{
+	struct moca_distinct *d = &x->distinct;
+	uint64_t prev = 0;
+	uint32_t any = 0;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < n; i++) {
+		x->keys[i] = recs[i].stack;
+		any |= recs[i].stack;
+	}
+	if (!any)
+		return 0;
+	moca_distinct_find(d, x->keys, n);
+	for (i = 0; i < d->count; i++) {
+		x->values[i] = moca_zigzag(d->list[i] - prev);
+		prev = d->list[i];
+	}
+	ret = moca_column_put(&x->column, s, MOCA_S_STACKS, x->values, d->count, 1);
+	if (ret)
+		return ret;
+	for (i = 0; i < n; i++) {
+		x->low[i] = (uint8_t)d->index[i];
+		x->high[i] = (uint8_t)(d->index[i] >> 8);
+	}
+	return put_planes(x, s, MOCA_S_STACK, n);
+}
+
 int moca_access_encode(struct moca_access_scratch *x,
 		       struct moca_stream_out *s,
 		       const struct moca_access *recs, size_t n,
@@ -230,5 +261,7 @@ int moca_access_encode(struct moca_access_scratch *x,
 		ret = put_kinds(x, s, recs, n);
 	if (!ret)
 		ret = put_weights(x, s, recs, n);
+	if (!ret)
+		ret = put_stacks(x, s, recs, n);
 	return ret;
 }

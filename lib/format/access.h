@@ -31,6 +31,8 @@ enum moca_access_stream {
 	MOCA_S_NODE = 20,	/* plus one: low byte; + high byte */
 	MOCA_S_PHYS = 22,	/* of each distinct page; + rest */
 	MOCA_S_WEIGHT = 24,	/* a byte each: its power of two; 13 = none */
+	MOCA_S_STACKS = 25,	/* the distinct call stacks; + rest */
+	MOCA_S_STACK = 27,	/* index into them: low byte; + high byte */
 };
 
 #define MOCA_WEIGHT_NONE 13	/* in MOCA_S_WEIGHT: the record weighs 0 */

@@ -27,6 +27,7 @@ enum moca_chunk_kind {
 	MOCA_KIND_TYPES = 4,
 	MOCA_KIND_COUNTS = 5,
 	MOCA_KIND_MACHINE = 6,
+	MOCA_KIND_STACKS = 7,
 	MOCA_KINDS,
 };
 
@@ -37,6 +38,7 @@ enum moca_file_type {
 	MOCA_FILE_TYPES,	/* marker-types */
 	MOCA_FILE_MACHINE,	/* machine */
 	MOCA_FILE_SHARED,	/* task-shared: chunks of many tasks */
+	MOCA_FILE_STACKS,	/* stacks */
 	MOCA_FILES,
 };
 

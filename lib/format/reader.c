@@ -211,11 +211,30 @@ static int fold_machine(void *arg, struct moca_decoder *d,
 	return ret ? ret : moca_machine_decode(&t->machine, &d->in);
 }
 
-static int scan_machine(struct moca_trace *t, struct moca_decoder *d)
+static int fold_stacks(void *arg, struct moca_decoder *d,
+		       const struct moca_file *f, const struct moca_header *h,
+		       uint64_t pos)
+{
+	struct moca_trace *t = arg;
+	int ret;
+
+	if (h->kind != MOCA_KIND_STACKS)
+		return 0;
+	ret = moca_decoder_bytes(d, f, h, pos, MOCA_S_STACK_LIST,
+				 MOCA_STACKS_RAW_MAX);
+	return ret ? ret : moca_stacks_decode(&t->stacks, d->changes.data,
+					      d->changes.len, h->records);
+}
+
+/* A file of the whole trace, of which there is one. */
+static int scan_one(struct moca_trace *t, enum moca_file_type type,
+		    struct moca_decoder *d,
+		    int (*fold)(void *arg, struct moca_decoder *d,
+				const struct moca_file *f,
+				const struct moca_header *h, uint64_t pos))
 {
 	uint64_t end;
-	int ret = moca_trace_scan(t, MOCA_FILE_MACHINE, 0, &end, d,
-				  fold_machine, t);
+	int ret = moca_trace_scan(t, type, 0, &end, d, fold, t);
 
 	if (ret == -EINVAL) {
 		t->damage.files++;
@@ -245,7 +264,9 @@ static int scan(struct moca_trace *t)
 					      &d);
 	}
 	if (!ret && listed(&l, MOCA_FILE_MACHINE, &count))
-		ret = scan_machine(t, &d);
+		ret = scan_one(t, MOCA_FILE_MACHINE, &d, fold_machine);
+	if (!ret && listed(&l, MOCA_FILE_STACKS, &count))
+		ret = scan_one(t, MOCA_FILE_STACKS, &d, fold_stacks);
 	for (type = 0; type < MOCA_FILES; type++)
 		moca_buf_free(&l.numbers[type]);
 	moca_decoder_free(&d);
@@ -299,6 +320,7 @@ void moca_trace_close(struct moca_trace *t)
 	free(t->first_event);
 	moca_types_free(&t->types);
 	free(t->machine);
+	moca_stacks_free(&t->stacks);
 	free(t->places);
 	moca_mappings_free(&t->mappings);
 	pthread_mutex_destroy(&t->damage_lock);
@@ -360,6 +382,17 @@ const struct moca_task *moca_trace_task(const struct moca_trace *t, size_t i)
 const struct moca_machine *moca_trace_machine(const struct moca_trace *t)
 {
 	return t->machine;
+}
+
+int moca_trace_stack(const struct moca_trace *t, uint32_t number,
+		     struct moca_stack *out)
+{
+	return moca_stacks_get(&t->stacks, number, out);
+}
+
+uint32_t moca_trace_stack_count(const struct moca_trace *t)
+{
+	return t->stacks.count ? (uint32_t)t->stacks.count - 1 : 0;
 }
 
 const struct moca_event_type *const *

@@ -12,6 +12,7 @@
 #include "lib/format/machine.h"
 #include "lib/format/mapping.h"
 #include "lib/format/meta.h"
+#include "lib/format/stacks.h"
 
 /* One marker-N. */
 struct moca_event_file {
@@ -46,6 +47,7 @@ struct moca_trace {
 	size_t *first_event;		/* of each task, and one more */
 	struct moca_types types;
 	struct moca_machine *machine;	/* NULL: none, or damaged */
+	struct moca_stacks stacks;
 	pthread_mutex_t damage_lock;	/* of the next four */
 	struct moca_damage damage;
 	uint64_t *places;		/* set of damaged chunks; 0 = empty */

@@ -8,6 +8,7 @@
 #include "lib/format/append.h"
 #include "lib/format/change.h"
 #include "lib/format/counts.h"
+#include "lib/format/stacks.h"
 #include "lib/format/stream.h"
 
 /*
@@ -30,6 +31,8 @@ struct moca_writer {
 	struct task_state *tasks;
 	size_t task_cap;
 	struct moca_append shared;
+	struct moca_append stacks;
+	uint64_t stacks_next[MOCA_KINDS];	/* numbers of chunks */
 	struct moca_stream_out stream;
 	struct moca_buf changes;
 	struct moca_access_scratch *scratch;
@@ -48,6 +51,10 @@ int moca_writer_create(struct moca_writer **out, int dirfd)
 	w->dirfd = dirfd;
 	w->shared = (struct moca_append){
 		.type = MOCA_FILE_SHARED,
+		.flags = O_CREAT | O_EXCL,
+	};
+	w->stacks = (struct moca_append){
+		.type = MOCA_FILE_STACKS,
 		.flags = O_CREAT | O_EXCL,
 	};
 	w->scratch = malloc(sizeof(*w->scratch));
@@ -264,6 +271,33 @@ int moca_writer_changes(struct moca_writer *w, uint32_t task,
 			ret = write_chunk(w, &h);
 	}
 	return ret;
+}
+
+int moca_writer_stacks(struct moca_writer *w, uint32_t first,
+		       const struct moca_stack *list, size_t n)
+{
+	struct moca_header h = { .kind = MOCA_KIND_STACKS };
+	uint64_t bytes;
+	int done, ret;
+
+	for (; n; first += (uint32_t)done, list += done, n -= (size_t)done) {
+		w->changes.len = 0;
+		done = moca_stacks_encode(&w->changes, first, list, n);
+		if (done < 0)
+			return done;
+		h.records = (uint32_t)done;
+		moca_stream_reset(&w->stream);
+		ret = moca_stream_put(&w->stream, MOCA_S_STACK_LIST,
+				      w->changes.data, w->changes.len, 1);
+		if (!ret)
+			ret = moca_append_chunk(w->dirfd, &w->stacks, &h,
+						&w->stream, w->stacks_next,
+						&bytes);
+		if (ret)
+			return ret;
+		w->bytes += bytes;
+	}
+	return 0;
 }
 
 uint64_t moca_writer_bytes(const struct moca_writer *w)

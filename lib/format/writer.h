@@ -69,6 +69,14 @@ int moca_writer_counts(struct moca_writer *w,
 int moca_writer_changes(struct moca_writer *w, uint32_t task,
 		       const struct moca_change *changes, size_t n);
 
+/*
+ * Append call stacks, numbered from first on, above all that were appended before. They
+ * come before the accesses that tell their numbers. 0; -EINVAL: a stack without frames, or
+ * with too many, or too many stacks (moca/types.h); -EEXIST or -errno as above.
+ */
+int moca_writer_stacks(struct moca_writer *w, uint32_t first,
+		       const struct moca_stack *list, size_t n);
+
 /* Bytes written so far, in all files; those of access chunks; and accesses. */
 uint64_t moca_writer_bytes(const struct moca_writer *w);
 uint64_t moca_writer_access_bytes(const struct moca_writer *w);

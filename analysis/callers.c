@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/callers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
+#define INLINED 16		/* levels that are looked at */
+#define NAME_MAX_BYTES 512
+
+/* What an address of a file, or of none, is called. */
+struct place {
+	struct moca_module *module;	/* NULL: address is the process's */
+	uint64_t address;
+	uint32_t pid;		/* without a module */
+	uint32_t at, count;	/* in callers */
+};
+
+struct moca_callers {
+	struct moca_trace *t;
+	struct moca_symbols *symbols, *own;
+	struct place *places;
+	size_t place_count, place_room;
+	struct moca_index index;
+	struct moca_caller *callers;
+	size_t count, room;
+	char **texts;		/* that are no symbols' */
+	size_t text_count, text_room;
+	struct moca_caller *stack;	/* that was asked for last */
+	size_t stack_room;
+};
+
+int moca_callers_open(struct moca_callers **out, struct moca_trace *t,
+		      struct moca_symbols *symbols)
+{
+	struct moca_callers *c = calloc(1, sizeof(*c));
+	int err = c ? 0 : -ENOMEM;
+
+	if (!err && !symbols)
+		err = moca_symbols_open(&c->own);
+	if (err) {
+		free(c);
+		return err;
+	}
+	c->t = t;
+	c->symbols = symbols ? symbols : c->own;
+	*out = c;
+	return 0;
+}
+
+void moca_callers_close(struct moca_callers *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->text_count; i++)
+		free(c->texts[i]);
+	free(c->texts);
+	free(c->places);
+	free(c->callers);
+	free(c->stack);
+	moca_index_free(&c->index);
+	moca_symbols_close(c->own);
+	free(c);
+}
+
+static const char *keep_text(struct moca_callers *c, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy || moca_vec_fit(c->texts, c->text_room, c->text_count + 1)) {
+		free(copy);
+		return NULL;
+	}
+	c->texts[c->text_count++] = copy;
+	return copy;
+}
+
+static int add(struct moca_callers *c, struct place *p,
+	       const struct moca_caller *caller)
+{
+	if (moca_vec_fit(c->callers, c->room, c->count + 1))
+		return -ENOMEM;
+	c->callers[c->count++] = *caller;
+	p->count++;
+	return 0;
+}
+
+/* Where no function is known: the file, and how far into it. */
+static int add_unnamed(struct moca_callers *c, struct place *p)
+{
+	struct moca_caller caller = { .name = "[unknown]" };
+	char text[NAME_MAX_BYTES];
+	const char *path, *base;
+
+	if (p->module) {
+		path = moca_module_path(p->module);
+		base = strrchr(path, '/');
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64,
+			 base ? base + 1 : path, p->address);
+		caller.name = keep_text(c, text);
+	}
+	return caller.name ? add(c, p, &caller) : -ENOMEM;
+}
+
+static int name_place(struct moca_callers *c, struct place *p)
+{
+	struct moca_location where[INLINED];
+	size_t n = 0;
+	int err = 0;
+
+	p->at = (uint32_t)c->count;
+	if (p->module)
+		n = moca_module_locate(p->module, p->address, where, INLINED);
+	for (size_t i = 0; i < n && !err; i++) {
+		struct moca_caller caller = {
+			.name = where[i].function, .file = where[i].file,
+			.line = where[i].line, .inlined = i + 1 < n,
+		};
+
+		if (caller.name)
+			err = add(c, p, &caller);
+	}
+	return err || p->count ? err : add_unnamed(c, p);
+}
+
+static uint64_t hash_of(const struct place *p)
+{
+	return moca_mix((uintptr_t)p->module ^
+			p->address * 0x9e3779b97f4a7c15ull ^
+			(uint64_t)p->pid << 40);
+}
+
+/* The number of the place, named. -ENOMEM. */
+static int64_t find(struct moca_callers *c, const struct place *like)
+{
+	uint64_t hash = hash_of(like);
+	struct place p = *like;
+	uint32_t i;
+	int err;
+
+	moca_index_each(i, &c->index, hash)
+		if (c->places[i].module == p.module &&
+		    c->places[i].address == p.address &&
+		    c->places[i].pid == p.pid)
+			return i;
+	err = name_place(c, &p);
+	if (!err)
+		err = moca_vec_fit(c->places, c->place_room, c->place_count + 1);
+	if (!err)
+		err = moca_index_add(&c->index, hash, (uint32_t)c->place_count);
+	if (err)
+		return err;
+	c->places[c->place_count] = p;
+	return (int64_t)c->place_count++;
+}
+
+int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+		       uint64_t address, uint32_t i,
+		       const struct moca_caller **out)
+{
+	/* A return address belongs to the call before it. */
+	struct place p = { .address = address - (i != 0), .pid = pid };
+	const struct moca_mapping *m =
+		moca_trace_find_mapping(c->t, pid, p.address, time_ns);
+	uint64_t vaddr;
+	int64_t at;
+
+	if (m && m->name[0] == '/') {
+		p.module = moca_symbols_module(c->symbols, m->name);
+		if (!p.module)
+			return -ENOMEM;
+		p.pid = 0;
+		if (moca_module_vaddr(p.module, p.address - m->addr + m->offset,
+				      &vaddr))
+			vaddr = p.address - m->addr + m->offset;
+		p.address = vaddr;
+	}
+	at = find(c, &p);
+	if (at < 0)
+		return (int)at;
+	*out = c->callers + c->places[at].at;
+	return (int)c->places[at].count;
+}
+
+int moca_callers_stack(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+		       uint32_t number, const struct moca_caller **out,
+		       int *cut)
+{
+	const struct moca_caller *frame;
+	struct moca_stack s;
+	size_t total = 0;
+
+	if (moca_trace_stack(c->t, number, &s))
+		return 0;
+	for (uint32_t i = 0; i < s.count; i++) {
+		int n = moca_callers_frame(c, pid, time_ns, s.frames[i], i,
+					   &frame);
+
+		if (n < 0)
+			return n;
+		if (moca_vec_fit(c->stack, c->stack_room, total + (size_t)n))
+			return -ENOMEM;
+		memcpy(c->stack + total, frame, (size_t)n * sizeof(*frame));
+		total += (size_t)n;
+	}
+	*out = c->stack;
+	*cut = (s.flags & MOCA_STACK_CUT) != 0;
+	return (int)total;
+}

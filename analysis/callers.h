@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names for the frames of call stacks. Not thread-safe, as symbols are not. */
+#ifndef MOCA_CALLERS_H
+#define MOCA_CALLERS_H
+
+#include <moca/reader.h>
+
+#include "analysis/symbols/symbols.h"
+
+struct moca_callers;
+
+/* Of a trace, borrowed; symbols: borrowed, or NULL: its own. 0 or -ENOMEM. */
+int moca_callers_open(struct moca_callers **out, struct moca_trace *t,
+		      struct moca_symbols *symbols);
+void moca_callers_close(struct moca_callers *c);
+
+/* One function of a call stack. Strings live as long as the moca_callers. */
+struct moca_caller {
+	const char *name;	/* "solve", "libm.so.6+0x11f0" where no function is
+				   known, "[unknown]" where no file is */
+	const char *file;	/* of the line that runs, or calls; NULL */
+	unsigned line;		/* 0 = unknown */
+	int inlined;		/* into the function behind it */
+};
+
+/*
+ * The functions of a process at that time whose frame, number i of the stack, has
+ * this address: the innermost inlined one first. How many, 1 or more, at *out; valid
+ * until the next call. -ENOMEM.
+ */
+int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+		       uint64_t address, uint32_t i,
+		       const struct moca_caller **out);
+/*
+ * All functions of the stack of that number, the innermost first. How many; 0: the
+ * trace has no such stack; -ENOMEM. *cut: the outermost are not known.
+ */
+int moca_callers_stack(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+		       uint32_t number, const struct moca_caller **out,
+		       int *cut);
+
+#endif

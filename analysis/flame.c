@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analysis/flame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/trace.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+
+/* The earliest access to a page that was met so far. */
+struct touch {
+	uint64_t page;		/* number, and 1 */
+	uint64_t time_ns;
+	uint32_t pid;
+	uint32_t stack;		/* index */
+};
+
+static uint64_t hash_touch(const struct touch *t)
+{
+	return moca_mix(t->page * 0x9e3779b97f4a7c15ull ^ t->pid);
+}
+
+static int same_touch(const struct touch *a, const struct touch *b)
+{
+	return a->page == b->page && a->pid == b->pid;
+}
+
+static int used_touch(const struct touch *t)
+{
+	return t->page != 0;
+}
+
+MOCA_TABLE(touches, struct touch, hash_touch, same_touch, used_touch);
+
+struct build {
+	struct moca_flame *out;
+	size_t room;
+	struct moca_index index;
+	struct touch *touches;
+	size_t touch_count, touch_cap;
+	unsigned shift;
+};
+
+static int64_t find_stack(struct build *b, uint32_t pid,
+			  const struct moca_access *a)
+{
+	struct moca_flame *f = b->out;
+	uint64_t hash = moca_mix((uint64_t)pid << 32 | a->stack);
+	uint32_t i;
+
+	moca_index_each(i, &b->index, hash)
+		if (f->stacks[i].pid == pid && f->stacks[i].number == a->stack)
+			return i;
+	if (moca_vec_fit(f->stacks, b->room, f->count + 1) ||
+	    moca_index_add(&b->index, hash, (uint32_t)f->count))
+		return -ENOMEM;
+	f->stacks[f->count] = (struct moca_flame_stack){
+		.pid = pid, .number = a->stack, .time_ns = a->time_ns,
+	};
+	return (int64_t)f->count++;
+}
+
+static int add(struct build *b, uint32_t pid, const struct moca_access *a)
+{
+	struct touch key = { .page = (a->addr >> b->shift) + 1, .pid = pid };
+	int64_t i = find_stack(b, pid, a);
+	struct moca_flame_stack *s;
+	struct touch *t;
+
+	if (i < 0 || touches_fit(&b->touches, &b->touch_cap, b->touch_count))
+		return -ENOMEM;
+	s = &b->out->stacks[i];
+	s->counts[MOCA_FLAME_FAULTS]++;
+	s->counts[MOCA_FLAME_ACCESSES] += a->weight;
+	if (a->type == MOCA_ACCESS_WRITE)
+		s->counts[MOCA_FLAME_WRITES] += a->weight;
+	else if (a->type != MOCA_ACCESS_UNKNOWN)
+		s->counts[MOCA_FLAME_READS] += a->weight;
+	t = touches_at(b->touches, b->touch_cap, &key);
+	if (t->page && t->time_ns <= a->time_ns)
+		return 0;
+	b->touch_count += !t->page;
+	*t = key;
+	t->time_ns = a->time_ns;
+	t->stack = (uint32_t)i;
+	return 0;
+}
+
+static int walk(struct build *b, struct moca_trace *t,
+		const struct moca_query *query)
+{
+	const struct moca_chunk *chunk;
+	struct moca_cursor *c;
+	int ret = moca_cursor_open(&c, t, query);
+
+	if (ret)
+		return ret;
+	while ((ret = moca_cursor_chunk(c, &chunk)) > 0) {
+		size_t task = trace_task_index(t, chunk->task);
+		uint32_t pid = task == SIZE_MAX ? 0 :
+			       moca_trace_task(t, task)->pid;
+
+		for (size_t i = 0; i < chunk->count && ret >= 0; i++)
+			ret = add(b, pid, &chunk->accesses[i]);
+		if (ret < 0)
+			break;
+	}
+	moca_cursor_close(c);
+	return ret;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct moca_flame_stack *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
+		     const struct moca_query *query)
+{
+	struct build b = { .out = out, .shift = trace_page_shift(t) };
+	int err;
+
+	*out = (struct moca_flame){ 0 };
+	err = walk(&b, t, query);
+	for (size_t i = 0; i < b.touch_cap; i++)
+		if (b.touches[i].page)
+			out->stacks[b.touches[i].stack]
+				.counts[MOCA_FLAME_TOUCHES]++;
+	free(b.touches);
+	moca_index_free(&b.index);
+	if (err)
+		moca_flame_free(out);
+	else if (out->count)
+		qsort(out->stacks, out->count, sizeof(*out->stacks), compare);
+	return err;
+}
+
+void moca_flame_free(struct moca_flame *f)
+{
+	free(f->stacks);
+	*f = (struct moca_flame){ 0 };
+}
