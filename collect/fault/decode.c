@@ -2,9 +2,12 @@
 #include "collect/fault/decode.h"
 
 #include <Zydis/Zydis.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "collect/fault/text.h"
 #include <moca/types.h>
@@ -67,20 +70,52 @@ static uint8_t classify(const ZydisDecodedInstruction *insn,
 	return MOCA_ACCESS_UNKNOWN;
 }
 
-/* The bytes at ip of the process, or, if it is gone, of its file. */
+/* Is the page of addr there? To read one that is not would make it. */
+static int is_there(pid_t pid, uint64_t addr)
+{
+	uint64_t entry = 0;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (pread(fd, &entry, sizeof(entry),
+		  (off_t)(addr / 4096 * sizeof(entry))) != sizeof(entry))
+		entry = 0;
+	close(fd);
+	return (int)(entry >> 63);
+}
+
+/* len bytes at ip, all in one page: of the process, or of its file. */
+static ssize_t fetch_part(const struct decoder *d, pid_t pid, int space,
+			  uint64_t ip, uint8_t *bytes, size_t len)
+{
+	struct iovec local = { bytes, len };
+	struct iovec remote = { (void *)ip, len };
+	ssize_t n = -1;
+
+	if (is_there(pid, ip))
+		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	return n > 0 ? n : text_read(d->text, space, ip, bytes, len);
+}
+
+/* The bytes at ip, which may stand at the end of a page. */
 static ssize_t fetch(const struct decoder *d, pid_t pid, int space,
 		     uint64_t ip, uint8_t bytes[INSN_BYTES])
 {
-	struct iovec local = { bytes, INSN_BYTES };
-	struct iovec remote = { (void *)ip, INSN_BYTES };
-	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	size_t first = 4096 - (ip & 4095);
+	ssize_t n, more;
 
-	if (n < INSN_BYTES && 4096 - (ip & 4095) < INSN_BYTES) {
-		/* It may stand at the end of a page. */
-		local.iov_len = remote.iov_len = 4096 - (ip & 4095);
-		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-	}
-	return n > 0 ? n : text_read(d->text, space, ip, bytes, INSN_BYTES);
+	if (first >= INSN_BYTES)
+		return fetch_part(d, pid, space, ip, bytes, INSN_BYTES);
+	n = fetch_part(d, pid, space, ip, bytes, first);
+	if (n < (ssize_t)first)
+		return n;
+	more = fetch_part(d, pid, space, ip + first, bytes + first,
+			  INSN_BYTES - first);
+	return more > 0 ? n + more : n;
 }
 
 static uint8_t decode(struct decoder *d, pid_t pid, int space, uint64_t ip)

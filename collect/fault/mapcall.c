@@ -27,6 +27,7 @@
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
+#include "collect/fault/pinned.h"
 #include "collect/fault/placement.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
@@ -764,6 +765,10 @@ static const struct traced_call calls[] = {
 	{ SYS_process_madvise, CALL_PROGRAMS, 0, 0, 0, empties,
 	  do_process_madvise },
 	PROGRAMS(SYS_userfaultfd, do_userfaultfd),
+	{ SYS_io_uring_setup, CALL_PROGRAMS, 0, 0, 0, pinned_concerns,
+	  pinned_call },
+	{ SYS_io_uring_register, CALL_PROGRAMS, 0, 0, 0, pinned_concerns,
+	  pinned_call },
 	{ SYS_seccomp, CALL_PROGRAMS, 0, 0, 0, limits_calls, do_limit },
 	PROGRAMS(SYS_unshare, do_alone),
 	PROGRAMS(SYS_setns, do_alone),

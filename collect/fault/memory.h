@@ -43,6 +43,9 @@ struct freeze_state {
 
 #define MM_OURS 4	/* two libraries, and some to spare */
 
+/* Stacks of so many threads stay mapped: unwinding reads them in faults. */
+#define HOT_STACKS 64u
+
 struct mm {
 	struct space space;	/* must come first */
 	enum mm_state state;
@@ -94,6 +97,8 @@ struct mm {
 	struct certify_range *ranges;	/* that the witness told of */
 	int looked_at;		/* it did, at least once */
 	int threaded;		/* it has, or had, several tasks */
+	uint64_t hot[HOT_STACKS];	/* stack pointers of its tasks, as seen last, by
+					   number; 0: none */
 	double refault;		/* share of zapped pages that fault again */
 	int swept;		/* by a sweep of all, to its end */
 	uint64_t zapped;	/* pages let go by the last sweep */

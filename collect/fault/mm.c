@@ -24,6 +24,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/pages.h"
+#include "collect/fault/pinned.h"
 #include "collect/fault/punch.h"
 #include "collect/fault/sample.h"
 #include "collect/fault/segment.h"
@@ -720,13 +721,21 @@ static int may_move(struct recorder *rec, const struct vma_list *l, size_t i)
 
 static void move_private(struct recorder *rec, struct mm *mm,
 			 struct tracee_calls *c, const struct vma_list *l,
-			 size_t i)
+			 size_t i, const struct pinned *pinned)
 {
 	const struct vma *v = &l->items[i];
 	struct moca_identity of = maps_identity(v);
 	int file = v->name[0] == '/';
 
-	if (!may_move(rec, l, i)) {
+	if (pinned_holds(pinned, v->start, v->end)) {
+		mm_add_native(rec, mm, c->task, v->start, v->end, REGION_PRIVATE,
+			      v->prot, v->offset, v->name, &of);
+		task_event(rec, c->task, MOCA_CHANGE_GAP, v->start,
+			   v->end - v->start, 0, 0, 0,
+			   "the kernel had pinned some of it (io_uring's "
+			   "buffers, or a device's) before: it stays where it is, "
+			   "and repeated reads are not seen");
+	} else if (!may_move(rec, l, i)) {
 		mm_add_private(rec, mm, c->task, v->start, v->end, v->prot,
 			       v->offset, v->name, &of);
 	} else if (mm_move(rec, mm, c, v->start, v->end, v->prot,
@@ -740,7 +749,7 @@ static void move_private(struct recorder *rec, struct mm *mm,
 
 static void move_vma(struct recorder *rec, struct mm *mm,
 		     struct tracee_calls *c, const struct vma_list *l,
-		     size_t i)
+		     size_t i, const struct pinned *pinned)
 {
 	const struct vma *v = &l->items[i];
 	struct moca_identity of = maps_identity(v);
@@ -770,7 +779,7 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 	if (!v->shared &&
 	    ((v->prot & PROT_WRITE) || !v->name[0] || v->name[0] == '[' ||
 	     (rec->attach && has_own_pages(c->task->tid, v))))
-		move_private(rec, mm, c, l, i);
+		move_private(rec, mm, c, l, i, pinned);
 	else if (may_zap_file(v) || shared_may_zap(mm, c->task->tid, v))
 		mm_add_native(rec, mm, c->task, v->start, v->end,
 			      v->shared ? REGION_SHARED : REGION_FILE, v->prot,
@@ -785,15 +794,20 @@ static void move_vma(struct recorder *rec, struct mm *mm,
 
 int mm_move_all(struct recorder *rec, struct mm *mm, struct tracee_calls *c)
 {
+	struct pinned pinned = { 0 };
 	struct vma_list l;
 	int ret = maps_read(c->task->tid, &l);
 
 	if (ret)
 		return ret;
-	for (size_t i = 0; i < l.count; i++)
-		move_vma(rec, mm, c, &l, i);
+	/* A program that begins has none. */
+	if (rec->attach)
+		ret = pinned_find(c->task->pid, &pinned);
+	for (size_t i = 0; i < l.count && !ret; i++)
+		move_vma(rec, mm, c, &l, i, &pinned);
+	pinned_free(&pinned);
 	maps_free(&l);
-	return 0;
+	return ret;
 }
 
 static int start_zapper(struct recorder *rec, struct mm *mm,

@@ -67,6 +67,13 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	      const char *why);
 
+/*
+ * The same for what of [start, end) is on the memfd, which is REGION_PRIVATE from
+ * then on; the rest stays. why: a gap. 0 or -errno.
+ */
+int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		    uint64_t start, uint64_t end, const char *why);
+
 /* MOCA_MAP_* of an MMAP event, as they follow from what is done with it. */
 uint32_t mm_map_flags(const struct region *r);
 

@@ -17,6 +17,7 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/punch.h"
+#include "collect/fault/witness.h"
 #include "collect/fault/zap.h"
 #include "lib/base/err.h"
 
@@ -55,6 +56,12 @@ static int copy_out(struct mm *mm, pid_t tid, uint64_t off, uint64_t addr,
 		*done = pos - off;
 	}
 	return 0;
+}
+
+static int on_memfd(const struct mm *mm, const struct vma *v)
+{
+	return v->ino == mm->memfd_ino && v->offset < MEMFD_STUB &&
+	       makedev(v->major, v->minor) == mm->memfd_dev;
 }
 
 static int unmove_vma(struct mm *mm, struct tracee_calls *c,
@@ -133,8 +140,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	for (size_t i = 0; i < l.count && !ret; i++) {
 		struct vma *v = &l.items[i];
 
-		if (v->ino == mm->memfd_ino && v->offset < MEMFD_STUB &&
-		    makedev(v->major, v->minor) == mm->memfd_dev)
+		if (on_memfd(mm, v))
 			ret = unmove_vma(mm, c, v, buf);
 	}
 	maps_free(&l);
@@ -148,5 +154,71 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	mm->untold = why != NULL;
 	if (why)
 		task_event_unmapped(rec, c->task, why);
+	return ret;
+}
+
+/* Region r is the program's own from now on: with its advice, in the tables. */
+static int made_own(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		    const struct region *r, int prot, const char *why)
+{
+	struct stub_call calls[3];
+	size_t n = freeze_advice(r, calls);
+	int ret = 0;
+
+	if (r->flags & REGION_WIPEONFORK)
+		calls[n++] = (struct stub_call){
+			.nr = SYS_madvise,
+			.args = { r->start, r->end - r->start,
+				  MADV_WIPEONFORK },
+		};
+	if (n)
+		ret = tracee_run(c, mm->stub, calls, n);
+	if (mm_is_moved(mm, r) && mm->moved)
+		mm->moved--;
+	mm_add_native(rec, mm, c->task, r->start, r->end, REGION_PRIVATE, prot,
+		      0, "", NULL);
+	witness_filled(rec, mm, c->task, r->start, r->end);
+	task_event(rec, c->task, MOCA_CHANGE_GAP, r->start, r->end - r->start, 0,
+		   0, 0, why);
+	return ret;
+}
+
+int mm_unmove_range(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
+		    uint64_t start, uint64_t end, const char *why)
+{
+	char *buf = malloc(PIECE);
+	struct vma_list l;
+	int ret = buf ? freeze_thaw_range(rec, mm, c, start, end) : -ENOMEM;
+
+	if (!ret)
+		ret = maps_read(c->task->tid, &l);
+	if (ret) {
+		free(buf);
+		return ret;
+	}
+	for (size_t i = 0; i < l.count && !ret; i++) {
+		struct vma v = l.items[i];
+		uint64_t pos = v.start > start ? v.start : start;
+		struct region r;
+
+		if (v.end > end)
+			v.end = end;
+		while (!ret && on_memfd(mm, &v) &&
+		       moca_regions_next(&mm->regions, &pos, v.end, &r)) {
+			if (r.kind != REGION_MEMFD)
+				continue;
+			v.offset += r.start - v.start;
+			v.start = r.start;
+			v.end = r.end;
+			/* The certificate's view, while the pages exist. */
+			mm_settle(rec, mm, &r);
+			ret = unmove_vma(mm, c, &v, buf);
+			if (!ret)
+				ret = made_own(rec, mm, c, &r, v.prot, why);
+			v.end = l.items[i].end < end ? l.items[i].end : end;
+		}
+	}
+	maps_free(&l);
+	free(buf);
 	return ret;
 }

@@ -203,6 +203,137 @@ static void pinned_behind_fork(void)
 	puts("64 pages where the kernel had them");
 }
 
+/* Read 64 pages of v into the buffer that r has; the program must see them. */
+static void read_fixed(struct ring *r, char *p, char v)
+{
+	char name[] = "ring-XXXXXX", *from = map_pages(64);
+	int fd = mkstemp(name);
+
+	CHECK(fd >= 0 && unlink(name) == 0);
+	fill(from, 64, v);
+	CHECK(pwrite(fd, from, 64 * PAGE, 0) == 64 * (ssize_t)PAGE);
+	CHECK(ring_do(r, IORING_OP_READ_FIXED, fd, p, 64 * PAGE, 0, 0) ==
+	      64 * (int)PAGE);
+	CHECK(filled(p, 64, v));
+	munmap(from, 64 * PAGE);
+	close(fd);
+}
+
+static void register_buffer(struct ring *r, char *p)
+{
+	struct iovec v = { p, 64 * PAGE };
+
+	ring_open(r);
+	if (syscall(SYS_io_uring_register, r->fd, IORING_REGISTER_BUFFERS, &v,
+		    1))
+		UNSUPPORTED("io_uring's registered buffers");
+}
+
+/* Pinned, and then a call after which a recorder gives memory back. */
+static void pinned_then_filter(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { 1, code };
+	char *p = map_pages(2048);
+	struct ring r;
+
+	fill(p, 2048, 1);
+	register_buffer(&r, p + 64 * PAGE);
+	read_fixed(&r, p + 64 * PAGE, 2);
+	CHECK(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) == 0);
+	for (int i = 3; i < 6; i++)
+		read_fixed(&r, p + 64 * PAGE, i);
+	CHECK(filled(p, 64, 1));
+	puts("64 pages behind a filter");
+}
+
+/* Pinned memory that a fork has shared before, and that moves. */
+static void pinned_moved(void)
+{
+	char *p = map_pages(2048), *q;
+	int end[2], pid;
+	struct ring r;
+
+	fill(p, 2048, 1);
+	CHECK(!pipe(end));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		close(end[1]);
+		CHECK(read(end[0], &r, 1) == 0 && filled(p, 2048, 1));
+		_exit(0);
+	}
+	register_buffer(&r, p);
+	read_fixed(&r, p, 2);
+	q = mremap(p, 2048 * PAGE, 4096 * PAGE, MREMAP_MAYMOVE);
+	CHECK(q != MAP_FAILED);
+	for (int i = 3; i < 6; i++) {
+		char name[] = "ring-XXXXXX", *from = map_pages(64);
+		int fd = mkstemp(name);
+
+		CHECK(fd >= 0 && unlink(name) == 0);
+		fill(from, 64, i);
+		CHECK(pwrite(fd, from, 64 * PAGE, 0) == 64 * (ssize_t)PAGE);
+		/* By the address at which they were registered. */
+		CHECK(ring_do(&r, IORING_OP_READ_FIXED, fd, p, 64 * PAGE, 0,
+			      0) == 64 * (int)PAGE);
+		CHECK(filled(q, 64, i));
+		close(fd);
+	}
+	close(end[1]);
+	wait_ok(pid);
+	puts("64 pages where mremap took them");
+}
+
+static void await_line(void)
+{
+	char c;
+
+	printf("ready\n");
+	fflush(stdout);
+	while (read(0, &c, 1) == 1 && c != '\n')
+		;
+}
+
+/* One buffer before somebody attaches, one meanwhile; used until they leave. */
+static void pinned_long(size_t pages, int advice)
+{
+	const uintptr_t huge = 512 * PAGE;
+	char *p = map_pages(pages + 1024), *q = map_pages(pages);
+	struct ring a, b;
+
+	p = (char *)(((uintptr_t)p + huge - 1) & ~(huge - 1));
+	madvise(p, pages * PAGE, advice);
+	fill(p, pages, 1);
+	fill(q, pages, 1);
+	register_buffer(&a, p + 64 * PAGE);
+	read_fixed(&a, p + 64 * PAGE, 2);
+	await_line();
+	read_fixed(&a, p + 64 * PAGE, 3);
+	register_buffer(&b, q + 64 * PAGE);
+	read_fixed(&b, q + 64 * PAGE, 4);
+	await_line();
+	for (int i = 5; i < 8; i++) {
+		read_fixed(&a, p + 64 * PAGE, i);
+		read_fixed(&b, q + 64 * PAGE, i);
+	}
+	CHECK(filled(p, 64, 1) && filled(q, 64, 1));
+	puts("two buffers of 64 pages");
+}
+
+static void pinned_attached(void)
+{
+	pinned_long(1024, MADV_NOHUGEPAGE);
+}
+
+static void pinned_attached_huge(void)
+{
+	pinned_long(1024, MADV_HUGEPAGE);
+}
+
 /* A filter of the program's own; it answers for a call of its choice. */
 static void own_seccomp(void)
 {
@@ -384,6 +515,10 @@ static const struct test_case cases[] = {
 	{ "epoll", use_epoll },
 	{ "io-uring", use_io_uring },
 	{ "pinned-behind-fork", pinned_behind_fork },
+	{ "pinned-then-filter", pinned_then_filter },
+	{ "pinned-moved", pinned_moved },
+	{ "pinned-attached", pinned_attached },
+	{ "pinned-attached-huge", pinned_attached_huge },
 	{ "own-seccomp", own_seccomp },
 	{ "sandbox", sandbox },
 	{ "sandbox-exec", sandbox_exec },
