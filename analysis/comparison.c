@@ -18,6 +18,7 @@ static void add_object(struct comparison_pair *x, int side,
 	v[DIFF_PAGES] += o->pages;
 	v[DIFF_SHARED] += o->shared_pages;
 	v[DIFF_REMOTE] += o->remote[MOCA_POLICY_FIRST_TOUCH];
+	x->node_unknown[side] += o->unknown;
 	if (v[DIFF_THREADS] < o->object->threads)
 		v[DIFF_THREADS] = o->object->threads;
 }
@@ -29,6 +30,7 @@ static void join(struct comparison_pair *x, const struct comparison_pair *y)
 
 	for (side = 0; side < 2; side++) {
 		x->in[side] |= y->in[side];
+		x->node_unknown[side] += y->node_unknown[side];
 		for (m = 0; m < DIFF_METRICS; m++)
 			if (m != DIFF_THREADS)
 				x->value[side][m] += y->value[side][m];

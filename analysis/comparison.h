@@ -15,6 +15,7 @@ struct comparison_pair {
 	const char *name_a;	/* A's; the same but for the number of a line */
 	const struct moca_site *site;	/* that names it; NULL: it has a name */
 	double value[2][DIFF_METRICS];
+	double node_unknown[2];	/* accesses; all of them: its remote share is not known */
 	int in[2];		/* is there such a structure? */
 };
 

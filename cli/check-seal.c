@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/format/launch.h"
 #include "lib/format/seal.h"
 #include "lib/format/trace.h"
 #include "lib/text/text.h"
@@ -40,6 +41,22 @@ static int compare(const struct moca_trace *t, const struct moca_seal *said,
 	return wrong;
 }
 
+/* How the program was started: only moca try reads it. 1: it is damaged. */
+static int check_launch(struct moca_trace *t)
+{
+	struct moca_launch l;
+	int err = moca_launch_read(&l, t->dirfd);
+
+	if (!err)
+		moca_launch_free(&l);
+	if (!err || (err == -ENOENT && !moca_meta_get(t->meta, "launch")))
+		return 0;
+	printf("damaged: the file launch (how the program was started): %s\n",
+	       err == -EBADMSG ? "its checksum or its contents are wrong" :
+				 strerror(-err));
+	return 1;
+}
+
 enum check_seal check_seal(struct moca_trace *t)
 {
 	struct moca_seal said, found;
@@ -56,6 +73,8 @@ enum check_seal check_seal(struct moca_trace *t)
 	default:
 		break;
 	}
+	if (check_launch(t))
+		return CHECK_SEAL_WRONG;
 	if (moca_trace_truncated(t))
 		return CHECK_SEAL_RIGHT;	/* what is there is told */
 	if (!has) {

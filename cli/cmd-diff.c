@@ -24,6 +24,7 @@ struct diff {
 	struct moca_profile *profile[2];
 	struct comparison comparison;
 	struct diff_conditions conditions;
+	int damaged;		/* parts of one were left out */
 };
 
 /* --- what is printed ---------------------------------------------------- */
@@ -202,9 +203,11 @@ static int load(struct diff *d, int side, const char *topology)
 	if (ret)
 		return ret == 1 ? EXIT_USAGE : ret;
 	moca_trace_damage(d->trace[side], &damage);
-	if (trace_damaged(&damage))
-		moca_warn("diff: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-			  d->path[side], d->path[side]);
+	if (!trace_damaged(&damage))
+		return 0;
+	d->damaged = 1;
+	moca_warn("diff: parts of '%s' are damaged and were left out: 'moca check %s' says which",
+		  d->path[side], d->path[side]);
 	return 0;
 }
 
@@ -226,7 +229,8 @@ static int run(struct diff *d, const char *topology, int json)
 		print_json(d);
 	else
 		print_text(d);
-	return diff_conditions_tell(&d->conditions, "diff", &d->comparison);
+	ret = diff_conditions_tell(&d->conditions, "diff", &d->comparison);
+	return ret ? ret : d->damaged;
 }
 
 static void free_diff(struct diff *d)
@@ -243,7 +247,7 @@ static void free_diff(struct diff *d)
 
 static const char about[] =
 	"Compare two runs, data structure by data structure, by name or, without one, by the function that allocates. 'moca report A B' makes a page of the same.\n"
-	"The exit code is 1 when a condition of --fail-if holds, 2 when the runs cannot be compared. A condition is METRIC[(NAME)] OPERATOR [+|-]NUMBER[%], as 'remote>+5%', 'pages(u)>+10%', 'remote(grid)>20%'; METRIC is accesses, reads, writes, pages, threads, shared, remote, wss or findings.";
+	"The exit code is 1 when a condition of --fail-if holds or parts of a trace are damaged and were left out, 2 when the command line is wrong or the runs cannot be compared. A condition is METRIC[(NAME)] OPERATOR [+|-]NUMBER[%], as 'remote>+5%', 'pages(u)>+10%', 'remote(grid)>20%'; METRIC is accesses, reads, writes, pages, threads, shared, remote, wss or findings.";
 
 int cmd_diff(int argc, char **argv)
 {

@@ -71,12 +71,28 @@ void diff_conditions_free(struct diff_conditions *x)
 	free(x->holds);
 }
 
+/* The run whose value the condition needs and nobody knows: 0, 1, or -1. */
+static int unknown_side(const struct comparison_pair *p,
+			const struct condition *x)
+{
+	int side;
+
+	if (x->metric != DIFF_REMOTE)
+		return -1;
+	for (side = x->change ? 0 : 1; side < 2; side++)
+		if (p->node_unknown[side] > 0 &&
+		    p->node_unknown[side] >= p->value[side][DIFF_ACCESSES])
+			return side;
+	return -1;
+}
+
 int diff_conditions_judge(struct diff_conditions *x, const char *command,
 			  const struct comparison *c, const char *path)
 {
 	const struct comparison_pair *p;
 	enum condition_metric m;
 	size_t i;
+	int side;
 
 	for (i = 0; i < x->count; i++) {
 		p = comparison_of(c, &x->list[i]);
@@ -86,6 +102,12 @@ int diff_conditions_judge(struct diff_conditions *x, const char *command,
 			return EXIT_USAGE;
 		}
 		m = x->list[i].metric;
+		side = unknown_side(p, &x->list[i]);
+		if (side >= 0) {
+			moca_error("%s: '--fail-if %s': the remote share of %s is not known, as the trace has no node for its accesses; record it with pages' nodes, or name a machine (--topology 2x1)",
+				   command, x->texts[i], side ? "B" : "A");
+			return EXIT_USAGE;
+		}
 		x->holds[i] = condition_holds(&x->list[i], p->value[0][m],
 					      p->value[1][m]);
 	}

@@ -159,6 +159,7 @@ static void json_finding(struct json *j, const struct moca_finding *f)
 	json_lines(j, "evidence", f->evidence);
 	json_string(j, "cause", f->cause);
 	json_string(j, "fix", f->fix);
+	json_string(j, "setting", f->setting);
 	json_lines(j, "try", f->try_);
 	json_open(j, "first_touch", '{');
 	json_string(j, "function", f->function);

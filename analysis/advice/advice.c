@@ -473,6 +473,7 @@ static void finding_free(struct moca_finding *f)
 	free(f->title);
 	free(f->cause);
 	free(f->fix);
+	free(f->setting);
 	for (k = 0; k < MOCA_FINDING_LINES; k++) {
 		free(f->evidence[k]);
 		free(f->try_[k]);

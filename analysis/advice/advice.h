@@ -47,6 +47,9 @@ struct moca_finding {
 	char *cause;
 	char *fix;
 	char *try_[MOCA_FINDING_LINES];	/* code or commands, until NULL */
+	/* Variables of the environment that make the change without the source,
+	   "NAME=VALUE NAME=VALUE" (moca try); NULL: none do. */
+	char *setting;
 	/* Where its pages were first touched, if known. */
 	const char *function, *file;
 	unsigned line;

@@ -140,36 +140,43 @@ static void try_environment(struct rules *r, struct moca_finding *f,
 
 	switch (allocator_of(r)) {
 	case JEMALLOC:
-		finding_line(r, f->try_,
-			     "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1 ./program");
-		return;
+		finding_set(r, &f->setting,
+			    "MALLOC_CONF=dirty_decay_ms:-1,muzzy_decay_ms:-1");
+		break;
 	case TCMALLOC:
-		finding_line(r, f->try_,
-			     "TCMALLOC_RELEASE_RATE=0 TCMALLOC_AGGRESSIVE_DECOMMIT=0 ./program");
-		return;
+		finding_set(r, &f->setting,
+			    "TCMALLOC_RELEASE_RATE=0 TCMALLOC_AGGRESSIVE_DECOMMIT=0");
+		break;
 	case MIMALLOC:
-		finding_line(r, f->try_,
-			     "MIMALLOC_PURGE_DELAY=-1 ./program   # before 2.1: MIMALLOC_RESET_DELAY, MIMALLOC_DECOMMIT_DELAY");
-		return;
+		finding_set(r, &f->setting, "MIMALLOC_PURGE_DELAY=-1");
+		break;
 	case GLIBC:
+		if (x->largest < MMAP_THRESHOLD_MAX)
+			finding_set(r, &f->setting,
+				    "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_threshold=%llu",
+				    keep, MMAP_THRESHOLD_MAX);
+		else
+			finding_set(r, &f->setting,
+				    "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_max=0",
+				    keep);
 		break;
 	}
-	if (x->largest < MMAP_THRESHOLD_MAX) {
-		finding_line(r, f->try_,
-			     "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_threshold=%llu ./program",
-			     keep, MMAP_THRESHOLD_MAX);
+	if (!f->setting)
+		return;
+	finding_line(r, f->try_, "%s ./program%s", f->setting,
+		     allocator_of(r) != MIMALLOC ? "" :
+		     "   # before 2.1: MIMALLOC_RESET_DELAY, MIMALLOC_DECOMMIT_DELAY");
+	if (allocator_of(r) != GLIBC)
+		return;
+	keep = keep > INT32_MAX ? (uint64_t)INT32_MAX : keep;
+	if (x->largest < MMAP_THRESHOLD_MAX)
 		finding_line(r, f->try_,
 			     "mallopt(M_TRIM_THRESHOLD, %" PRIu64 "); mallopt(M_MMAP_THRESHOLD, %llu);   /* the same, first in main() */",
-			     keep > INT32_MAX ? (uint64_t)INT32_MAX : keep,
-			     MMAP_THRESHOLD_MAX);
-	} else {
-		finding_line(r, f->try_,
-			     "GLIBC_TUNABLES=glibc.malloc.trim_threshold=%" PRIu64 ":glibc.malloc.mmap_max=0 ./program",
-			     keep);
+			     keep, MMAP_THRESHOLD_MAX);
+	else
 		finding_line(r, f->try_,
 			     "mallopt(M_TRIM_THRESHOLD, %" PRIu64 "); mallopt(M_MMAP_MAX, 0);   /* the same, first in main() */",
-			     keep > INT32_MAX ? (uint64_t)INT32_MAX : keep);
-	}
+			     keep);
 }
 
 static void say_sites(struct rules *r, struct moca_finding *f,

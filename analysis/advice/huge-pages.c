@@ -51,7 +51,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 	finding_line(r, f->try_,
 		     "%s = aligned_alloc(2 << 20, size); madvise(%s, size, MADV_HUGEPAGE);   /* before its first use */",
 		     name, name);
-	finding_line(r, f->try_,
-		     "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ./program");
+	finding_set(r, &f->setting, "GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
+	finding_line(r, f->try_, "%s ./program", f->setting ? f->setting : "");
 	return 1;
 }

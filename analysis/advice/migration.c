@@ -129,12 +129,15 @@ int rule_migration(struct rules *r)
 		    "The scheduler moves threads that are not bound to where a CPU is idle; their pages stay where they are, or follow slowly.");
 	finding_set(r, &f->fix,
 		    "Bind the threads to CPUs, or the program to a node if it fits there.");
-	if (advice_openmp(r))
-		finding_line(r, f->try_,
-			     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
-	else
+	if (advice_openmp(r)) {
+		finding_set(r, &f->setting,
+			    "OMP_PROC_BIND=spread OMP_PLACES=cores");
+		finding_line(r, f->try_, "%s ./program",
+			     f->setting ? f->setting : "");
+	} else {
 		finding_line(r, f->try_,
 			     "pthread_setaffinity_np(thread, sizeof(cpus), &cpus);   /* of each thread, when it begins */");
+	}
 	finding_line(r, f->try_, "numactl --cpunodebind=%u --membind=%u ./program   # if one node is enough",
 		     p->topology.ids[x.top[0].usual],
 		     p->topology.ids[x.top[0].usual]);

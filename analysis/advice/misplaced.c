@@ -167,7 +167,8 @@ static uint64_t sort_out(const struct rules *r, struct group *g)
 	for (i = 0; i < p->count; i++) {
 		if (!p->rows[i].data ||
 		    excess(&p->rows[i]) < NAMED_MIN * p->accesses ||
-		    !excess(&p->rows[i]) || is_told(r, &p->rows[i]))
+		    !excess(&p->rows[i]) || is_told(r, &p->rows[i]) ||
+		    passed_in_turn(p, &p->rows[i]))
 			continue;
 		add(&g[cause_of(r, &p->rows[i])], &p->rows[i]);
 		pages += p->rows[i].pages;

@@ -134,6 +134,12 @@ void try_own_lines(struct rules *r, struct moca_finding *f, int apart);
 int prepared_before(const struct moca_profile *p,
 		    const struct moca_profile_object *o);
 /*
+ * 1 if one node goes on writing it and others read it, in turn: no place is near
+ * both, and what the best place of a page seems to spare is chance.
+ */
+int passed_in_turn(const struct moca_profile *p,
+		   const struct moca_profile_object *o);
+/*
  * Pages that the last-level cache of a node holds, at least PAGES_MIN; *told: by the
  * trace.
  */

@@ -65,6 +65,17 @@ int prepared_before(const struct moca_profile *p,
 	return before != UINT64_MAX && 10 * before <= remote;
 }
 
+/* Of its accesses, those that the best places leave remote. */
+#define TURNS_MIN 0.1
+
+int passed_in_turn(const struct moca_profile *p,
+		   const struct moca_profile_object *o)
+{
+	return of(o->shared_accesses, o) >= 0.5 &&
+	       of(o->late_writes, o) >= 0.05 && !all_users_write(p, o) &&
+	       share_remote(o, MOCA_POLICY_PARALLEL_INIT) >= TURNS_MIN;
+}
+
 static double per_page(const struct moca_profile_object *o)
 {
 	return (double)o->accesses / o->pages;
@@ -90,6 +101,8 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 			 0.5),
 		HOLDS("it was prepared before others used it",
 		      prepared_before(r->p, o)),
+		HOLDS("it is not passed from who writes to who reads",
+		      !passed_in_turn(r->p, o)),
 	};
 
 	if (!CONDITIONS(r, MOCA_FINDING_SERIAL_TOUCH, o, needed))

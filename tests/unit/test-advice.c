@@ -340,6 +340,38 @@ static int ring(void)
 	return 0;
 }
 
+/*
+ * A buffer whose parts have, by chance, more records of one thread than of the
+ * other. Nothing is found where one writes and the other reads; where both write,
+ * each has a part that is placed by the first.
+ */
+static int in_turn(void)
+{
+	static const struct {
+		unsigned kind;
+		int found;
+	} cases[] = { { MOCA_ACCESS_READ, 0 }, { MOCA_ACCESS_WRITE, 1 } };
+	unsigned i, k;
+
+	for (k = 0; k < 2; k++) {
+		begin(THREADS, BIG);
+		sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+		for (i = 0; i < 12; i++) {
+			sweep(1, 0, i % 6 ? BIG / 2 : BIG, cases[k].kind);
+			next();
+			sweep(0, i % 6 ? BIG / 2 : 0, BIG, MOCA_ACCESS_WRITE);
+			next();
+		}
+		CHECK(!look("2x1"));
+		CHECK(remote(MOCA_POLICY_FIRST_TOUCH) > .4);
+		CHECK(remote(MOCA_POLICY_PARALLEL_INIT) < .2);
+		CHECK(cases[k].found ? only(MOCA_FINDING_SERIAL_TOUCH) :
+				       !advice->count);
+	}
+	return 0;
+}
+
 /* Buffers that one fills and another empties, all the time. */
 static int pipeline(void)
 {
@@ -931,6 +963,7 @@ int main(void)
 	run("advice: one interval", one_interval);
 	run("handed on", handed);
 	run("ring of buffers", ring);
+	run("in turn", in_turn);
 	run("pipeline", pipeline);
 	run("halo", halo);
 	run("unbalanced", unbalanced);

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "try/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lib/base/clock.h"
+
+/* After the program's end: for what it wrote before, and in all. */
+#define DRAIN_MS 200
+#define DRAIN_NS 2000000000ull
+
+extern char **environ;
+
+/* What the child says when the program cannot be started. */
+struct failure {
+	int step;
+	int error;
+};
+
+enum step { STEP_DIRECTORY, STEP_INPUT, STEP_EXEC };
+
+static const char *const steps[] = {
+	[STEP_DIRECTORY] = "change to its directory",
+	[STEP_INPUT] = "open its standard input",
+	[STEP_EXEC] = "execute it",
+};
+
+static void fail(int fd, enum step step)
+{
+	struct failure f = { (int)step, errno };
+
+	if (write(fd, &f, sizeof(f)) != sizeof(f))
+		_exit(126);
+	_exit(127);
+}
+
+static void child(const struct try_program *p, const int out[2], int report)
+{
+	int fd;
+
+	/* Who is killed leaves no run behind. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (p->dir && chdir(p->dir))
+		fail(report, STEP_DIRECTORY);
+	if (p->input) {
+		fd = open(p->input, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || (p->input_offset &&
+			       lseek(fd, (off_t)p->input_offset, SEEK_SET) < 0) ||
+		    dup2(fd, STDIN_FILENO) < 0)
+			fail(report, STEP_INPUT);
+	} else {
+		close(STDIN_FILENO);
+	}
+	dup2(out[0], STDOUT_FILENO);
+	dup2(out[1], STDERR_FILENO);
+	environ = (char **)p->env;
+	execvp(p->argv[0], p->argv);
+	fail(report, STEP_EXEC);
+}
+
+struct reader {
+	int fd;			/* -1: it is at its end */
+	uint64_t bytes;
+	XXH64_state_t state;
+};
+
+static int reader_read(struct reader *r)
+{
+	char buf[1 << 16];
+	ssize_t n = read(r->fd, buf, sizeof(buf));
+
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return 1;
+	if (n <= 0) {
+		close(r->fd);
+		r->fd = -1;
+		return 0;
+	}
+	r->bytes += (uint64_t)n;
+	XXH64_update(&r->state, buf, (size_t)n);
+	return 1;
+}
+
+/*
+ * All that the two bring until the program has ended; pidfd tells of that. 1: both
+ * are at their ends.
+ */
+static int read_output(struct reader r[2], int pidfd, uint64_t *end_ns)
+{
+	struct pollfd p[3] = { 0 };
+	int i, n, ended = 0;
+
+	for (;;) {
+		for (i = 0; i < 2; i++)
+			p[i] = (struct pollfd){ .fd = r[i].fd, .events = POLLIN };
+		p[2] = (struct pollfd){ .fd = ended ? -1 : pidfd,
+					.events = POLLIN };
+		if (ended && r[0].fd < 0 && r[1].fd < 0)
+			return 1;
+		if (ended && moca_now_ns() - *end_ns > DRAIN_NS)
+			return 0;
+		n = poll(p, 3, ended ? DRAIN_MS : -1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return 0;
+		if (p[2].revents) {
+			ended = 1;
+			*end_ns = moca_now_ns();
+		}
+		for (i = 0; i < 2; i++)
+			if (r[i].fd >= 0 && p[i].revents)
+				reader_read(&r[i]);
+	}
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* The child's report: 0, or -errno and what it was about. */
+static int started(int fd, const char **what)
+{
+	struct failure f;
+	ssize_t n;
+
+	do
+		n = read(fd, &f, sizeof(f));
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(f))
+		return 0;
+	*what = steps[f.step];
+	return -f.error;
+}
+
+/* The child with its pipes; the parent's ends are in fd. Its pid, or -errno. */
+static pid_t start(const struct try_program *p, int out[2], int *report)
+{
+	int ends[3][2], i, err;
+	pid_t pid;
+
+	for (i = 0; i < 3; i++)
+		if (pipe2(ends[i], O_CLOEXEC)) {
+			err = -errno;
+			while (i--) {
+				close(ends[i][0]);
+				close(ends[i][1]);
+			}
+			return err;
+		}
+	pid = fork();
+	err = -errno;
+	if (!pid)
+		child(p, (const int[]){ ends[0][1], ends[1][1] }, ends[2][1]);
+	for (i = 0; i < 3; i++) {
+		close(ends[i][1]);
+		if (pid < 0)
+			close(ends[i][0]);
+	}
+	out[0] = ends[0][0];
+	out[1] = ends[1][0];
+	*report = ends[2][0];
+	return pid < 0 ? err : pid;
+}
+
+int try_run(const struct try_program *p, struct try_run *out,
+	    const char **what)
+{
+	struct reader r[2];
+	struct rusage used;
+	uint64_t begin, end;
+	int fds[2], report = -1, pidfd, i, err;
+	pid_t pid;
+
+	*out = (struct try_run){ 0 };
+	*what = "start a process";
+	begin = moca_now_ns();
+	pid = start(p, fds, &report);
+	if (pid < 0)
+		return pid;
+	err = started(report, what);
+	close(report);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (!err && pidfd < 0) {
+		err = -errno;
+		kill(pid, SIGKILL);
+	}
+	for (i = 0; i < 2; i++) {
+		r[i].fd = fds[i];
+		r[i].bytes = 0;
+		XXH64_reset(&r[i].state, 0);
+	}
+	end = begin;
+	if (!err)
+		out->output_open = !read_output(r, pidfd, &end);
+	while (wait4(pid, &out->status, 0, &used) < 0 && errno == EINTR)
+		;
+	for (i = 0; i < 2; i++)
+		if (r[i].fd >= 0)
+			close(r[i].fd);
+	if (pidfd >= 0)
+		close(pidfd);
+	if (err)
+		return err;
+	out->wall_s = (double)(end - begin) / 1e9;
+	out->cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+	out->faults = (double)(used.ru_minflt + used.ru_majflt);
+	out->peak_bytes = (double)used.ru_maxrss * 1024;
+	out->output = (struct try_output){
+		r[0].bytes, XXH64_digest(&r[0].state),
+		r[1].bytes, XXH64_digest(&r[1].state),
+	};
+	return 0;
+}
