@@ -2,86 +2,58 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
+#include "cli/export.h"
 #include "cli/open.h"
-#include "export/ctf.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 #include "lib/cmdline/options.h"
 #include "lib/text/text.h"
-#include "report/exact.h"
-
-struct export {
-	const char *trace;
-	const char *out;
-	const char *to;
-	int events_only;
-	int quiet;
-	struct moca_trace *t;
-	int dirfd;
-	int made;		/* out did not exist */
-	int read_failed;	/* what went wrong is the trace */
-};
 
 static volatile sig_atomic_t stopped;
 
-static int to_ctf(struct export *x);
+/* What a format takes of the options that narrow an export. */
+enum {
+	NARROWS = 1,		/* --from, --until, --task, --address */
+	OBJECTS = 2,		/* --object */
+	TABLES = 4,		/* --table, --no-objects */
+	EVENTS_ONLY = 8,
+	ONE_FILE = 16,		/* OUT is a file, or - for stdout */
+};
 
-/* What --to takes. run: 0, or -errno and then it has removed its files. */
+/*
+ * What --to takes. refuse: before OUT is made, 0, or after a message an exit code;
+ * may be NULL. run: 0, or -errno, and what it made is removed.
+ */
 static const struct format {
 	const char *name;
 	const char *help;
+	int takes;
+	int (*refuse)(const struct export *x);
 	int (*run)(struct export *x);
 } formats[] = {
-	{ "ctf", "Common Trace Format 1.8, which babeltrace2 and Trace Compass read", to_ctf },
+	{ "ctf", "Common Trace Format 1.8, which babeltrace2 and Trace Compass read",
+	  EVENTS_ONLY, export_ctf_refuse, export_ctf },
+	{ "csv", "a CSV file of each table of moca query",
+	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
+	{ "jsonl", "the same as JSON, an object a line",
+	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
 
-static int to_ctf(struct export *x)
-{
-	struct moca_ctf_options o = { .events_only = x->events_only,
-				      .stop = &stopped };
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
-	struct moca_ctf_result r;
-	int err = moca_ctf_export(x->t, x->dirfd, &o, &r);
-
-	x->read_failed = r.read_failed;
-	if (err)
-		return err;
-	if (r.left_out)
-		moca_warn("export: %s event%s of '%s' left out: of a kind that this moca (%s) does not know",
-			  text_count(a, r.left_out),
-			  r.left_out == 1 ? " was" : "s were", x->trace,
-			  MOCA_VERSION);
-	if (r.moved)
-		moca_warn("export: %s event%s of '%s' out of order or too late: written with the time of the one before",
-			  text_count(a, r.moved),
-			  r.moved == 1 ? " was" : "s were", x->trace);
-	if (!x->quiet)
-		moca_say("%s: %s event%s, %s access%s and %s task event%s in %s stream%s, %s",
-			 x->out, text_count(a, r.events), PLURAL(r.events),
-			 text_count(b, r.accesses),
-			 r.accesses == 1 ? "" : "es",
-			 text_count(c, r.task_events), PLURAL(r.task_events),
-			 text_count(d, r.streams), PLURAL(r.streams),
-			 text_size((char[TEXT_MAX]){ 0 }, r.bytes));
-	if (!x->quiet && r.discarded)
-		moca_say("%s: the recorder lost %s event%s: told as discarded",
-			 x->out, text_count(a, r.discarded),
-			 PLURAL(r.discarded));
-	return 0;
-}
+#define FORMATS (sizeof(formats) / sizeof(formats[0]))
 
 static const struct format *find_format(const char *name)
 {
-	size_t i, n = sizeof(formats) / sizeof(formats[0]);
-	char known[256] = "";
+	size_t i, n = FORMATS;
+	char known[2048] = "";
 
 	for (i = 0; i < n; i++) {
 		size_t len = strlen(known);
@@ -121,7 +93,7 @@ static int is_empty(int fd)
 	return empty;
 }
 
-static int open_out(struct export *x)
+static int open_directory(struct export *x)
 {
 	int ret;
 
@@ -150,10 +122,70 @@ static int open_out(struct export *x)
 	return -1;
 }
 
+/* A file of one's own; nothing is overwritten. */
+static int open_file(struct export *x)
+{
+	if (!strcmp(x->out, "-")) {
+		x->fd = STDOUT_FILENO;
+		x->quiet = 1;
+		return 0;
+	}
+	x->fd = open(x->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (x->fd >= 0) {
+		x->made = 1;
+		return 0;
+	}
+	if (errno == EEXIST)
+		moca_error("export: '%s' exists, and nothing is overwritten: remove it or give another name",
+			   x->out);
+	else
+		moca_error("export: cannot make '%s': %s (give a file in a directory that exists and may be written to)",
+			   x->out, strerror(errno));
+	return -1;
+}
+
+int export_create(struct export *x, const char *name)
+{
+	struct string_list *l = &x->files;
+	char *copy = strdup(name);
+	int fd;
+
+	if (!copy || moca_vec_fit(l->items, l->room, l->count + 1)) {
+		free(copy);
+		return -ENOMEM;
+	}
+	fd = openat(x->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0600);
+	if (fd < 0) {
+		free(copy);
+		return -errno;
+	}
+	l->items[l->count++] = copy;
+	return fd;
+}
+
+/* Forget the files that were made; of an export that failed, remove them. */
+static void end_files(struct export *x, int failed)
+{
+	for (size_t i = 0; i < x->files.count; i++) {
+		if (failed)
+			unlinkat(x->dirfd, x->files.items[i], 0);
+		free((char *)x->files.items[i]);
+	}
+	free(x->files.items);
+}
+
+/* What was begun is gone? An empty directory that was there before stays. */
+static int is_left(const struct export *x)
+{
+	if (x->dirfd >= 0)
+		return is_empty(x->dirfd) <= 0 || (x->made && rmdir(x->out));
+	return x->made && unlink(x->out);
+}
+
 static void explain_failure(const struct export *x, int err)
 {
-	/* An empty directory that was there before stays. */
-	int left = is_empty(x->dirfd) <= 0 || (x->made && rmdir(x->out));
+	int left = is_left(x);
 
 	if (stopped)
 		moca_say("export: interrupted: %s",
@@ -213,81 +245,171 @@ static int export(struct export *x, const struct format *format)
 {
 	int err;
 
-	if (open_out(x))
+	if (format->takes & ONE_FILE || !strcmp(x->out, "-") ?
+		    open_file(x) : open_directory(x))
 		return 1;
 	take_signals();
 	err = format->run(x);
-	if (err)
+	end_files(x, err);
+	if (x->fd >= 0 && x->fd != STDOUT_FILENO && close(x->fd) && !err)
+		err = -errno;
+	/* Who reads the other end has gone: it wants no more. */
+	if (err == -EPIPE && x->fd == STDOUT_FILENO)
+		err = 0;
+	else if (err && !x->refused)
 		explain_failure(x, err);
-	close(x->dirfd);
+	else if (err)
+		is_left(x);
+	if (x->dirfd >= 0)
+		close(x->dirfd);
 	if (err && stopped) {
 		signal(stopped, SIG_DFL);
 		fflush(NULL);
 		raise(stopped);
 	}
-	return err ? 1 : warn_of_damage(x);
+	return x->refused ? EXIT_USAGE : err ? 1 : warn_of_damage(x);
 }
 
-/* Counts are sums, of no moment: no event is right for them. 0 or an exit code. */
-static int refuse_counts(const struct export *x)
+static int parse_addresses(const char *s, struct moca_query *q)
 {
-	size_t i, n = moca_trace_task_count(x->t);
-	uint64_t counts = 0, accesses = 0;
+	char *end;
 
-	for (i = 0; i < n; i++) {
-		counts += moca_trace_task(x->t, i)->counts;
-		accesses += moca_trace_task(x->t, i)->accesses;
+	errno = 0;
+	q->addr_begin = strtoull(s, &end, 16);
+	if (end == s || *end != '-' || errno)
+		return -EINVAL;
+	s = end + 1;
+	q->addr_end = strtoull(s, &end, 16);
+	if (end == s || *end || errno || q->addr_end <= q->addr_begin)
+		return -EINVAL;
+	return 0;
+}
+
+/* The options that narrow an export, before the trace is known. */
+struct narrow {
+	uint64_t from, until, task;
+	const char *addresses;
+};
+
+/* 0 or -EINVAL after a message. */
+static int check_options(struct export *x, const struct format *f,
+			 const struct narrow *n)
+{
+	const struct {
+		int given;
+		int needs;
+		const char *name;
+	} options[] = {
+		{ n->from != 0, NARROWS, "--from" },
+		{ n->until != 0, NARROWS, "--until" },
+		{ n->task != UINT64_MAX, NARROWS, "--task" },
+		{ n->addresses != NULL, NARROWS, "--address" },
+		{ x->object != NULL, OBJECTS, "--object" },
+		{ x->tables.count != 0, TABLES, "--table" },
+		{ x->no_objects, TABLES, "--no-objects" },
+		{ x->events_only, EVENTS_ONLY, "--events-only" },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		if (options[i].given && !(f->takes & options[i].needs)) {
+			moca_error("export: '--to %s' does not take '%s' (man moca-export says which options each format takes)",
+				   f->name, options[i].name);
+			return -EINVAL;
+		}
+	if (n->addresses && parse_addresses(n->addresses, &x->range)) {
+		moca_error("export: option '--address' needs a range such as 7f0000000000-7f0000400000, not '%s'",
+			   n->addresses);
+		return -EINVAL;
 	}
-	if (!counts || x->events_only)
-		return 0;
-	if (accesses) {
-		moca_warn("export: '%s' has counts of exact mode, too: they are sums over a time, which no event of this format can be, and are left out ('moca dump --counts --csv %s' prints them)",
-			  x->trace, x->trace);
-		return 0;
+	if (n->until && n->until <= n->from) {
+		moca_error("export: '--until' must be later than '--from'");
+		return -EINVAL;
 	}
-	moca_error("export: '%s' has counts of exact mode and no accesses: they are sums over a time, which no event of this format can be. 'moca dump --counts --csv %s' prints them; --events-only exports what the program emitted",
-		   x->trace, x->trace);
-	return EXIT_USAGE;
+	if (x->no_objects && x->object) {
+		moca_error("export: '--object' needs the objects that '--no-objects' leaves out: give one of the two");
+		return -EINVAL;
+	}
+	if (!x->out || !*x->out) {
+		moca_error("export: where to? -o OUT names the %s to write",
+			   f->takes & ONE_FILE ? "file" : "directory");
+		return -EINVAL;
+	}
+	if (!strcmp(x->out, "-") && !(f->takes & ONE_FILE) &&
+	    (!(f->takes & TABLES) || x->tables.count != 1)) {
+		moca_error("export: '-o -' writes one file, and '--to %s' writes several: give a directory%s",
+			   f->name, f->takes & TABLES ?
+			   ", or one '--table NAME'" : "");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void narrow(struct export *x, const struct narrow *n)
+{
+	x->range.size = sizeof(x->range);
+	if (n->from)
+		x->range.begin_ns = trace_after(x->t, n->from);
+	if (n->until)
+		x->range.end_ns = trace_after(x->t, n->until);
+	if (n->task != UINT64_MAX) {
+		x->range.task = (uint32_t)n->task;
+		x->range.one_task = 1;
+	}
+}
+
+static int has_task(const struct export *x, uint64_t task)
+{
+	if (task == UINT64_MAX || (task < UINT32_MAX &&
+	    trace_task_index(x->t, (uint32_t)task) != SIZE_MAX))
+		return 1;
+	moca_error("export: '%s' has no task %llu ('moca info %s' lists them)",
+		   x->trace, (unsigned long long)task, x->trace);
+	return 0;
 }
 
 static const char about[] =
-	"Write a trace in the format of other tools.\n"
+	"Write a trace in the format of other tools; man moca-export says what of a trace each format has.\n"
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
+	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_export(int argc, char **argv)
 {
-	struct export x = { 0 };
+	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped };
+	struct narrow n = { .task = UINT64_MAX };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf"),
-		OPT_STRING('o', "output", &x.out, "OUT", "the directory to write, which must not exist or be empty"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl"),
+		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
+		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
+		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),
+		OPT_UINT(0, "task", &n.task, "N", "only this task, by its number in the trace"),
+		OPT_STRING(0, "address", &n.addresses, "A-B", "only addresses from A to before B, in hexadecimal"),
+		OPT_STRING(0, "object", &x.object, "GLOB", "only objects whose names match"),
+		OPT_LIST(0, "table", &x.tables, "NAME", "only this table; may be repeated"),
+		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
 		OPT_FLAG(0, "events-only", &x.events_only, "only the events that the program emitted: no accesses, no task events"),
 		OPT_FLAG('q', "quiet", &x.quiet, "do not say what was written"),
 		OPT_END
 	};
 	const struct format *format;
-	int first, ret;
+	int first, ret = EXIT_USAGE;
 
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca export DIR --to FORMAT -o OUT", about);
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	x.trace = trace_operand(argc, argv, first);
-	if (!x.trace)
-		return EXIT_USAGE;
-	format = find_format(x.to);
-	if (!format)
-		return EXIT_USAGE;
-	if (!x.out || !*x.out) {
-		moca_error("export: where to? -o OUT names the directory to write");
-		return EXIT_USAGE;
+	format = x.trace ? find_format(x.to) : NULL;
+	if (format && !check_options(&x, format, &n))
+		x.t = trace_open("export", x.trace);
+	if (x.t && has_task(&x, n.task)) {
+		narrow(&x, &n);
+		ret = format->refuse ? format->refuse(&x) : 0;
+		if (!ret)
+			ret = export(&x, format);
 	}
-	x.t = trace_open("export", x.trace);
-	if (!x.t)
-		return EXIT_USAGE;
-	ret = refuse_counts(&x);
-	if (!ret)
-		ret = export(&x, format);
-	moca_trace_close(x.t);
+	if (x.t)
+		moca_trace_close(x.t);
+	free(x.tables.items);
 	return ret;
 }

@@ -169,6 +169,8 @@ static void end_walk(struct query_cursor *c)
 {
 	moca_cursor_close(c->walk);
 	c->walk = NULL;
+	free(c->view);
+	c->view = NULL;
 	query_keys_put(c->keys);
 	c->keys = NULL;
 }

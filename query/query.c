@@ -21,7 +21,7 @@ static const struct query_table *const tables[] = {
 	&query_accesses, &query_counts, &query_tasks, &query_mappings,
 	&query_objects, &query_object_nodes, &query_instances, &query_changes,
 	&query_events, &query_findings, &query_checks, &query_certificate,
-	&query_metadata,
+	&query_metadata, &query_stacks,
 };
 
 #define TABLES (sizeof(tables) / sizeof(*tables))
@@ -268,6 +268,7 @@ void query_close(struct query *q)
 	free(q->events);
 	query_keys_put(q->keys);
 	moca_advice_free(q->advice);
+	query_stacks_free(q->stacks);
 	moca_profile_free(q->profile);
 	moca_objects_free(q->objects);
 	free(q);

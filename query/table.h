@@ -18,6 +18,8 @@ struct moca_advice;
 struct moca_objects;
 struct moca_profile;
 struct query_keys;
+struct query_keys_view;
+struct query_stacks;
 
 /* Which rows a scan needs to give. SQLite looks at all conditions itself. */
 struct query_scan {
@@ -43,6 +45,8 @@ struct query_cursor {
 	const struct moca_change *change;
 	const struct moca_event *event;
 	struct query_keys *keys;
+	struct query_keys_view *view;
+	size_t task_index;	/* of task */
 	size_t taken;		/* of the task's keys, before the chunk */
 };
 
@@ -73,6 +77,7 @@ struct query {
 	struct moca_objects *objects;
 	struct moca_profile *profile;
 	struct moca_advice *advice;
+	struct query_stacks *stacks;
 	struct query_keys *keys;	/* of the last scan that asked for any */
 	struct query_table *events;	/* one for each type of events */
 	size_t event_count;
@@ -86,7 +91,9 @@ int query_add(struct query *q, const struct query_table *t);
 extern const struct query_table query_accesses, query_counts, query_changes,
 	query_events, query_tasks, query_mappings, query_metadata,
 	query_certificate, query_objects, query_object_nodes, query_instances,
-	query_findings, query_checks;
+	query_findings, query_checks, query_stacks;
+/* What its rows are of: stacks.c. */
+void query_stacks_free(struct query_stacks *s);
 /* One of events of one type: t->event. columns is made by events.c; free() it. */
 int query_event_table(struct query_table *t, const struct moca_event_type *type);
 void query_event_table_free(struct query_table *t);
@@ -99,9 +106,15 @@ void query_event_table_free(struct query_table *t);
 int query_keys_of(struct query *q, struct moca_query *window,
 		  struct query_keys **out);
 void query_keys_put(struct query_keys *k);
+/*
+ * What looks keys up, one after the other; free() it before k is put. NULL: no
+ * memory.
+ */
+struct query_keys_view *query_keys_view_new(struct query_keys *k);
 /* The n-th access of a task, by its index; NULL: not known. */
-const struct moca_object *query_keys_object(const struct query_keys *k,
+const struct moca_object *query_keys_object(struct query_keys_view *v,
 					    size_t task, size_t n);
+const struct moca_objects *query_keys_objects(const struct query_keys *k);
 int query_need_objects(struct query *q);
 
 /* Values. What is NULL in C is NULL in SQL. */

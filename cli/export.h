@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the formats of `moca export` share. */
+#ifndef MOCA_CLI_EXPORT_H
+#define MOCA_CLI_EXPORT_H
+
+#include <signal.h>
+
+#include <moca/reader.h>
+
+#include "export/out.h"
+#include "lib/cmdline/options.h"
+
+struct export {
+	const char *trace;
+	const char *out;	/* "-": stdout */
+	const char *to;
+	/* What is wanted of the trace. */
+	struct moca_query range;
+	const char *object;
+	struct string_list tables;
+	int no_objects;
+	int events_only;
+	int quiet;
+	struct moca_trace *t;
+	int dirfd;		/* of a format that writes a directory; or -1 */
+	int fd;			/* of one that writes a file; or -1 */
+	int made;		/* out did not exist */
+	struct string_list files;	/* made in dirfd, by export_create() */
+	int read_failed;	/* what went wrong is the trace */
+	int refused;		/* after a message: the command line is wrong */
+	const volatile sig_atomic_t *stop;
+};
+
+/*
+ * Make a file of the directory, which is removed when the export fails. Its
+ * descriptor, which the caller closes, or -errno.
+ */
+int export_create(struct export *x, const char *name);
+
+/* Of the formats; 0, or -errno. Those of several say it by x->to. */
+int export_ctf(struct export *x);	/* export-ctf.c */
+int export_tables(struct export *x);	/* export-tables.c */
+
+/* Before OUT is made: 0, or after a message an exit code. */
+int export_ctf_refuse(const struct export *x);
+
+#endif

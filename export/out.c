@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/out.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "lib/base/utf8.h"
+
+static int write_all(int fd, const uint8_t *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+		} else if (!n || errno != EINTR) {
+			return n ? -errno : -EIO;
+		}
+	}
+	return 0;
+}
+
+static void wait_for(sem_t *s)
+{
+	while (sem_wait(s))
+		;	/* EINTR */
+}
+
+static void *write_buffers(void *arg)
+{
+	struct out *o = arg;
+
+	for (;;) {
+		wait_for(&o->filled);
+		if (o->ended)
+			return NULL;
+		o->full_error = write_all(o->fd, o->full, o->full_len);
+		sem_post(&o->emptied);
+	}
+}
+
+int out_open(struct out *o, int fd, const volatile sig_atomic_t *stop)
+{
+	sigset_t all, old;
+	int err;
+
+	*o = (struct out){ .fd = fd, .stop = stop };
+	o->data = malloc(OUT_SIZE);
+	o->full = malloc(OUT_SIZE);
+	if (!o->data || !o->full) {
+		err = ENOMEM;
+		goto err_free;
+	}
+	sem_init(&o->filled, 0, 0);
+	sem_init(&o->emptied, 0, 1);
+	/* Signals are the caller's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	err = pthread_create(&o->thread, NULL, write_buffers, o);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		goto err_free;
+	return 0;
+
+err_free:
+	free(o->data);
+	free(o->full);
+	return -err;
+}
+
+/* Until the thread has written what it has. */
+static void collect(struct out *o)
+{
+	wait_for(&o->emptied);
+	if (!o->error)
+		o->error = o->full_error;
+}
+
+void out_flush(struct out *o)
+{
+	uint8_t *p = o->data;
+
+	if (!o->error && o->stop && *o->stop)
+		o->error = -EINTR;
+	collect(o);
+	o->data = o->full;
+	o->full = p;
+	o->full_len = o->error ? 0 : o->len;
+	o->len = 0;
+	sem_post(&o->filled);
+}
+
+int out_close(struct out *o)
+{
+	out_flush(o);
+	collect(o);
+	o->ended = 1;
+	sem_post(&o->filled);
+	pthread_join(o->thread, NULL);
+	sem_destroy(&o->filled);
+	sem_destroy(&o->emptied);
+	free(o->data);
+	free(o->full);
+	return o->error;
+}
+
+void out_bytes(struct out *o, const void *p, size_t len)
+{
+	while (len) {
+		size_t n = OUT_SIZE - o->len < len ? OUT_SIZE - o->len : len;
+
+		memcpy(o->data + o->len, p, n);
+		out_used(o, n);
+		p = (const uint8_t *)p + n;
+		len -= n;
+		if (o->len == OUT_SIZE)
+			out_flush(o);
+	}
+}
+
+static const char pairs[] =
+	"00010203040506070809101112131415161718192021222324"
+	"25262728293031323334353637383940414243444546474849"
+	"50515253545556575859606162636465666768697071727374"
+	"75767778798081828384858687888990919293949596979899";
+
+static unsigned int digits_of(uint64_t n)
+{
+	static const uint64_t tens[] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
+		1000000000, 10000000000, 100000000000, 1000000000000,
+		10000000000000, 100000000000000, 1000000000000000,
+		10000000000000000, 100000000000000000, 1000000000000000000,
+		10000000000000000000u,
+	};
+	/* 1233 / 4096 is log10(2), nearly. */
+	unsigned int t = (unsigned int)(64 - __builtin_clzll(n | 1)) * 1233 >> 12;
+
+	return t + (n >= tens[t]);
+}
+
+size_t out_put_u64(uint8_t *p, uint64_t n)
+{
+	unsigned int len = digits_of(n);
+	uint8_t *at = p + len;
+
+	while (n >= 100) {
+		uint64_t rest = n / 100;
+
+		at -= 2;
+		memcpy(at, pairs + 2 * (n - 100 * rest), 2);
+		n = rest;
+	}
+	if (n >= 10)
+		memcpy(p, pairs + 2 * n, 2);
+	else
+		*p = (uint8_t)('0' + n);
+	return len;
+}
+
+size_t out_put_i64(uint8_t *p, int64_t n)
+{
+	if (n >= 0)
+		return out_put_u64(p, (uint64_t)n);
+	*p = '-';
+	return 1 + out_put_u64(p + 1, 0 - (uint64_t)n);
+}
+
+void out_u64(struct out *o, uint64_t n)
+{
+	out_used(o, out_put_u64(out_room(o, OUT_NUMBER), n));
+}
+
+void out_i64(struct out *o, int64_t n)
+{
+	out_used(o, out_put_i64(out_room(o, OUT_NUMBER), n));
+}
+
+void out_hex(struct out *o, uint64_t n)
+{
+	uint8_t *p = out_room(o, OUT_NUMBER);
+	int digits = n ? (67 - __builtin_clzll(n)) / 4 : 1;
+
+	for (int i = 0; i < digits; i++)
+		p[i] = (uint8_t)"0123456789abcdef"[n >> 4 * (digits - 1 - i) &
+						   15];
+	out_used(o, (size_t)digits);
+}
+
+int out_real(struct out *o, double x)
+{
+	char buf[40];
+
+	if (!isfinite(x))
+		return 0;
+	snprintf(buf, sizeof(buf), "%.15g", x);
+	if (strtod(buf, NULL) != x)
+		snprintf(buf, sizeof(buf), "%.17g", x);
+	out_string(o, buf);
+	return 1;
+}
+
+/* What stands for a byte that JSON escapes; NULL: itself. */
+static const char *escape(unsigned char c, char buf[8])
+{
+	switch (c) {
+	case '"':
+		return "\\\"";
+	case '\\':
+		return "\\\\";
+	case '\n':
+		return "\\n";
+	case '\t':
+		return "\\t";
+	}
+	if (c >= ' ' && c != 0x7f)
+		return NULL;
+	snprintf(buf, 8, "\\u%04x", c);
+	return buf;
+}
+
+void out_json(struct out *o, const char *s, size_t len)
+{
+	const char *end = s + len;
+	char buf[8];
+
+	out_byte(o, '"');
+	while (s < end) {
+		/* What s points to ends with a NUL: nothing behind it is read. */
+		int n = moca_utf8_length((const unsigned char *)s);
+		const char *as = escape((unsigned char)*s, buf);
+
+		if (as)
+			out_string(o, as);
+		else if (!n || s + n > end)
+			out_string(o, "\xef\xbf\xbd");
+		else
+			out_bytes(o, s, (size_t)n);
+		s += as || !n || s + n > end ? 1 : n;
+	}
+	out_byte(o, '"');
+}

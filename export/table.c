@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "export/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "lib/base/vec.h"
+
+/* How texts that come again are written, by their id. */
+enum known { UNKNOWN, PLAIN, QUOTED };
+
+struct texts {
+	uint8_t *known;
+	size_t count, room;
+};
+
+/* Is there a byte that CSV quotes? */
+static int is_special(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (s[i] == ',' || s[i] == '"' || s[i] == '\n' || s[i] == '\r')
+			return 1;
+	return 0;
+}
+
+static int needs_quotes(struct texts *t, const struct rows_text *x)
+{
+	if (!x->id)
+		return is_special(x->s, x->len);
+	while (t->count <= x->id) {
+		/* Without memory it is looked at each time. */
+		if (moca_vec_fit(t->known, t->room, t->count + 1))
+			return is_special(x->s, x->len);
+		t->known[t->count++] = UNKNOWN;
+	}
+	if (t->known[x->id] == UNKNOWN)
+		t->known[x->id] = is_special(x->s, x->len) ? QUOTED : PLAIN;
+	return t->known[x->id] == QUOTED;
+}
+
+static void put_quoted(struct out *o, const struct rows_text *x)
+{
+	out_byte(o, '"');
+	for (uint32_t i = 0; i < x->len; i++) {
+		if (x->s[i] == '"')
+			out_byte(o, '"');
+		out_byte(o, x->s[i]);
+	}
+	out_byte(o, '"');
+}
+
+/*
+ * A column's last value, a number or the id of a short text, as it was written: it
+ * often comes again.
+ */
+#define LAST 32
+
+struct last {
+	int64_t value;
+	size_t len;		/* 0: none yet */
+	uint8_t text[LAST];
+};
+
+static uint8_t *put_integer(uint8_t *p, struct last *d, int64_t value)
+{
+	size_t n;
+
+	if (d->len && d->value == value) {
+		memcpy(p, d->text, LAST);
+		return p + d->len;
+	}
+	n = out_put_i64(p, value);
+	d->value = value;
+	d->len = n;
+	memcpy(d->text, p, LAST);
+	return p + n;
+}
+
+static int is_last(const struct last *d, const struct rows_text *x)
+{
+	return x->id && d->len && d->value == x->id;
+}
+
+/* Of a text that is not quoted. */
+static uint8_t *put_plain(uint8_t *p, struct last *d, const struct rows_text *x)
+{
+	if (is_last(d, x)) {
+		memcpy(p, d->text, LAST);
+		return p + d->len;
+	}
+	memcpy(p, x->s, x->len);
+	d->value = x->id;
+	d->len = x->id && x->len <= LAST ? x->len : 0;
+	memcpy(d->text, p, LAST);
+	return p + x->len;
+}
+
+/* What is no number, or long. */
+static void put_text(struct out *o, struct texts *t, const struct rows_text *x)
+{
+	if (needs_quotes(t, x))
+		put_quoted(o, x);
+	else
+		out_bytes(o, x->s, x->len);
+}
+
+static void put_heading(struct out *o, const struct rows *r)
+{
+	struct texts none = { 0 };
+
+	for (size_t i = 0; i < r->count; i++) {
+		struct rows_text name = {
+			r->columns[i].name,
+			(uint32_t)strlen(r->columns[i].name), 0,
+		};
+
+		if (i)
+			out_byte(o, ',');
+		put_text(o, &none, &name);
+	}
+	out_byte(o, '\n');
+}
+
+/* Bytes of a text that are written without looking at the room again: LAST at least. */
+#define SHORT 256
+
+static void put_row(struct out *o, struct texts *t, struct last *d,
+		    const struct rows *r)
+{
+	const struct rows_text *x;
+	uint8_t *p;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct rows_cell *c = &r->cells[i];
+		uint8_t *from = out_room(o, SHORT + OUT_NUMBER + 2);
+
+		p = from;
+		if (c->type == ROWS_INTEGER) {
+			p = put_integer(p, &d[i], c->integer);
+		} else if (c->type == ROWS_TEXT) {
+			x = c->text;
+			if (x->len > SHORT || (!is_last(&d[i], x) &&
+					       needs_quotes(t, x))) {
+				put_text(o, t, x);
+				p = from = out_room(o, 1);
+			} else {
+				p = put_plain(p, &d[i], x);
+			}
+		} else if (c->type == ROWS_REAL) {
+			out_real(o, c->real);
+			p = from = out_room(o, 1);
+		}
+		*p++ = i + 1 < r->count ? ',' : '\n';
+		out_used(o, (size_t)(p - from));
+	}
+}
+
+int table_csv(struct out *o, struct rows *r, uint64_t *count)
+{
+	struct last *d = calloc(r->count + 1, sizeof(*d));
+	struct texts t = { 0 };
+	int ret;
+
+	if (!d)
+		return -ENOMEM;
+	put_heading(o, r);
+	*count = 0;
+	while ((ret = r->next(r)) > 0 && !o->error) {
+		put_row(o, &t, d, r);
+		++*count;
+	}
+	free(t.known);
+	free(d);
+	return ret < 0 ? ret : o->error;
+}
+
+static void put_json(struct out *o, const struct rows_cell *c)
+{
+	switch (c->type) {
+	case ROWS_INTEGER:
+		out_i64(o, c->integer);
+		return;
+	case ROWS_REAL:
+		if (out_real(o, c->real))
+			return;
+		break;
+	case ROWS_TEXT:
+		out_json(o, c->text->s, c->text->len);
+		return;
+	default:
+		break;
+	}
+	out_string(o, "null");
+}
+
+int table_json(struct out *o, struct rows *r, uint64_t *count)
+{
+	int ret;
+
+	*count = 0;
+	while ((ret = r->next(r)) > 0 && !o->error) {
+		for (size_t i = 0; i < r->count; i++) {
+			out_byte(o, i ? ',' : '{');
+			out_json(o, r->columns[i].name,
+				 strlen(r->columns[i].name));
+			out_byte(o, ':');
+			put_json(o, &r->cells[i]);
+		}
+		out_string(o, "}\n");
+		++*count;
+	}
+	return ret < 0 ? ret : o->error;
+}
