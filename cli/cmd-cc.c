@@ -11,6 +11,7 @@
 #include "cli/cc.h"
 #include "cli/commands.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/options.h"
 
 #define GRANULARITY "--moca-granularity="
 #define ARGS_MORE 24
@@ -25,17 +26,29 @@ static const struct language languages[] = {
 	{ "fc", "MOCA_FC", "gfortran" },
 };
 
-static void usage(FILE *f)
+static const char usage[] =
+	"moca cc|c++|fc [--moca-granularity=BYTES] [--moca-verbose] ARGUMENTS...";
+static const char about[] =
+	"Compiles and links as gcc, g++ or gfortran would with these arguments; the\n"
+	"program counts its own loads and stores when it runs below\n"
+	"'moca record --exact'. x86-64 only.\n"
+	"MOCA_CC, MOCA_CXX, MOCA_FC name another compiler, such as clang.\n"
+	"Libraries that were not built so run uncounted; the certificate names them.";
+
+/* For the help: all other arguments are the compiler's. */
+static void show_help(char *name)
 {
-	fprintf(f,
-"usage: moca cc|c++|fc [--moca-granularity=BYTES] [--moca-verbose] ARGUMENTS...\n\n"
-"Compiles and links as gcc, g++ or gfortran would with these arguments; the\n"
-"program counts its own loads and stores when it runs below\n"
-"'moca record --exact'. x86-64 only.\n\n"
-"  --moca-granularity=BYTES  share counters among 64 to 4096 bytes (4096)\n"
-"  --moca-verbose            tell what was rewritten\n\n"
-"MOCA_CC, MOCA_CXX, MOCA_FC name another compiler, such as clang.\n"
-"Libraries that were not built so run uncounted; the certificate names them.\n");
+	static const char *granularity;
+	static int verbose;
+	const struct option_spec specs[] = {
+		OPT_STRING(0, "moca-granularity", &granularity, "BYTES",
+			   "share counters among 64 to 4096 bytes (default: 4096)"),
+		OPT_FLAG(0, "moca-verbose", &verbose, "tell what was rewritten"),
+		OPT_END,
+	};
+	char *argv[] = { name, (char *)"--help", NULL };
+
+	moca_options_parse(specs, 2, argv, usage, about);
 }
 
 int compile_shift(const char *s)
@@ -253,9 +266,14 @@ int cmd_cc(int argc, char **argv)
 {
 	size_t i;
 
-	if (argc < 2 || !strcmp(argv[1], "--help")) {
-		usage(argc < 2 ? stderr : stdout);
-		return argc < 2 ? EXIT_USAGE : 0;
+	if (argc < 2) {
+		moca_error("moca %s: what shall be compiled? Give the compiler's arguments ('moca %s --help' tells more)",
+			   argv[0], argv[0]);
+		return EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help")) {
+		show_help(argv[0]);
+		return 0;
 	}
 #ifndef __x86_64__
 	moca_error("moca %s is not there yet for this machine: x86-64 only",

@@ -228,7 +228,7 @@ static int record(struct classic *c)
 {
 	char interval[32];
 	const char *const head[] = {
-		"record", "-o", c->trace, "--interval", interval, "--budget",
+		"record", "--no-ranks", "-o", c->trace, "--interval", interval, "--budget",
 		"none", "-q", "--program-stdout", c->out, "--program-stderr",
 		c->err, c->no_false_faults ? "--no-zap" : "--", NULL
 	};

@@ -28,6 +28,7 @@
 #include "lib/base/bytes.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
+#include "lib/format/launch.h"
 #include "lib/format/meta.h"
 #include "lib/format/quota.h"
 #include "lib/format/seal.h"
@@ -255,6 +256,8 @@ static void describe(struct moca_meta *m)
 	uname(&un);
 	moca_meta_set(m, "version", "%s", MOCA_VERSION);
 	moca_meta_set(m, "command", "%s", line);
+	if (!rec.attach && !rec.launch_error)
+		moca_meta_set(m, "launch", "1");
 	moca_meta_set(m, "collector", "%s", rec.way->collector);
 	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
 	moca_meta_set(m, "start_time", "%lu",
@@ -262,6 +265,12 @@ static void describe(struct moca_meta *m)
 	moca_meta_set(m, "start_ns", "%lu", rec.start_ns);
 	moca_meta_set(m, "host", "%s", un.nodename);
 	moca_meta_set(m, "kernel", "%s", un.release);
+	if (o->rank)
+		moca_meta_set(m, "rank", "%s", o->rank);
+	if (o->ranks)
+		moca_meta_set(m, "ranks", "%s", o->ranks);
+	if (o->job)
+		moca_meta_set(m, "job", "%s", o->job);
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	moca_meta_set(m, "nodes", "%u", machine_nodes());
 	moca_meta_set(m, "state", "recording");
@@ -346,6 +355,19 @@ static void tell_rights(struct moca_meta *meta)
 	moca_meta_add(meta, "note", text);
 }
 
+/* Only moca try needs it. */
+static void tell_launch(struct moca_meta *meta)
+{
+	char text[160];
+
+	if (!rec.launch_error)
+		return;
+	snprintf(text, sizeof(text), "how the program was started could not be "
+		 "kept: %s; give 'moca try' the command behind --",
+		 strerror(-rec.launch_error));
+	moca_meta_add(meta, "note", text);
+}
+
 static void say_loss(struct moca_meta *meta, const char *text)
 {
 	moca_warn("%s", text);
@@ -392,16 +414,11 @@ static void finish_companion(struct moca_meta *meta)
 		c->finish(c->arg, &notes);
 }
 
-/* The process was not attached to: what was begun of a trace goes. */
-static void discard(struct moca_meta *meta)
+static void remove_begun(void)
 {
 	struct dirent *e;
-	DIR *d;
+	DIR *d = opendir(rec.dir);
 
-	/* They write into it. */
-	finish_companion(meta);
-	finish_machine(meta);
-	d = opendir(rec.dir);
 	while (d && (e = readdir(d)))
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..") &&
 		    unlinkat(dirfd(d), e->d_name, 0))
@@ -412,6 +429,15 @@ static void discard(struct moca_meta *meta)
 	/* The user's own stays, as empty as it was. */
 	if (rec.made_dir)
 		rmdir(rec.dir);
+}
+
+/* Nothing was recorded: what was begun of a trace goes. */
+static void discard(struct moca_meta *meta)
+{
+	/* They write into it. */
+	finish_companion(meta);
+	finish_machine(meta);
+	remove_begun();
 }
 
 /* What to do about it, behind the reason. */
@@ -451,6 +477,8 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (err) {
 		tell_not_started(err);
 		let_go(-1);
+		pthread_join(rec.supervisor, NULL);
+		discard(meta);
 		return EXIT_OURS;
 	}
 	code = rec.way->prepare(&rec, meta, writer);
@@ -461,8 +489,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (err || code) {
 		let_go(-1);
 		pthread_join(rec.supervisor, NULL);
-		if (rec.attach)
-			discard(meta);
+		discard(meta);
 		return EXIT_OURS;
 	}
 	if (rec.opt->companion)
@@ -492,6 +519,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	finish_companion(meta);
 	finish_machine(meta);
 	tell_rights(meta);
+	tell_launch(meta);
 	tell_lost(meta);
 	rec.way->summary(&rec);
 	if (!rec.opt->quiet && !failed)
@@ -532,10 +560,17 @@ int record_run(const struct moca_record_options *opt,
 	if (make_dir(opt->dir))
 		return EXIT_OURS;
 	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);
+	/* Before a companion adds to the environment. */
+	rec.launch_error = rec.attach ? 0 : moca_launch_write(rec.dirfd,
+							      opt->argv,
+							      opt->no_environment ?
+							      NULL : environ);
 	if (opt->max_size)
 		rec.quota = moca_quota_new(opt->max_size);
 	if (opt->max_size && !rec.quota) {
 		moca_error("cannot keep --max-size: %s", strerror(errno));
+		machine_wait(&rec.machine);
+		remove_begun();
 		return EXIT_OURS;
 	}
 	start_companion();
@@ -547,6 +582,9 @@ int record_run(const struct moca_record_options *opt,
 	if (err) {
 		moca_error("cannot start the recording process: %s%s",
 			   strerror(-err), advice(err));
+		meta = moca_meta_new();
+		if (meta)
+			discard(meta);
 		return EXIT_OURS;
 	}
 	set_signals();
@@ -557,6 +595,8 @@ int record_run(const struct moca_record_options *opt,
 	if (err) {
 		moca_error("cannot begin the trace in %s: %s%s", rec.dir,
 			   strerror(-err), advice(err));
+		if (meta)
+			discard(meta);
 		launch_tell_end(&rec, EXIT_OURS, 0);
 		_exit(EXIT_OURS);
 	}

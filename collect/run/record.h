@@ -69,6 +69,7 @@ struct moca_record_options {
 	int zap;		/* 0 = real faults only */
 	unsigned int sample_level;	/* sweeps let go 2^-level of memory */
 	int sample_auto;	/* or as little as fits, where all does not */
+	uint32_t stack_bytes;	/* of each access' stack, for its callers; 0: none */
 	int stop_on_error;	/* end the program when recording fails */
 	int tracepoints;	/* take read or write from the error code */
 	int quiet;
@@ -78,7 +79,12 @@ struct moca_record_options {
 	pid_t attach;		/* 0 = start argv */
 	int program_stdout;	/* descriptors for the program, -1 = inherit */
 	int program_stderr;
+	const char *rank;	/* in a job of many, as its launcher says; NULL:
+				   in none */
+	const char *ranks;	/* how many it has; NULL: not known */
+	const char *job;	/* its name; NULL: not known */
 	char **argv;
+	int no_environment;	/* it is not kept in the trace */
 	const struct moca_record_companion *companion;	/* or NULL */
 };
 

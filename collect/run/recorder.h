@@ -71,6 +71,7 @@ struct recorder {
 	atomic_int failed;	/* recording ended early: errno */
 	atomic_int stop_recording;	/* the supervisor shall let go */
 	uint64_t launch_ns;	/* our own exec, as good as */
+	int launch_error;	/* -errno of the file `launch`; 0: it is there */
 	struct costs costs;
 	atomic_ulong began_ns;	/* the program's first instruction; 0: to come */
 	atomic_ulong ended_ns;	/* its last task's end, once all ended */

@@ -334,6 +334,15 @@ static int parse_all(const struct option_spec *specs, size_t n, int argc,
 	return optind;
 }
 
+static moca_options_taker *help_taker;
+static void *help_ctx;
+
+void moca_options_take(moca_options_taker *taker, void *ctx)
+{
+	help_taker = taker;
+	help_ctx = ctx;
+}
+
 static int parse(const struct option_spec *specs, int argc, char **argv,
 		 const char *usage, const char *about, int mixed)
 {
@@ -353,7 +362,10 @@ static int parse(const struct option_spec *specs, int argc, char **argv,
 	free(longs);
 	free(letters);
 	if (help) {
-		print_help(specs, usage, about);
+		if (help_taker)
+			help_taker(help_ctx, specs, usage, mixed);
+		else
+			print_help(specs, usage, about);
 		return -ECANCELED;
 	}
 	return ret;

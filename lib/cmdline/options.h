@@ -64,6 +64,15 @@ int moca_options_parse_mixed(const struct option_spec *specs, int argc,
 			     char **argv, const char *usage,
 			     const char *about);
 
+/*
+ * Who else wants the tables (shells' completions): while a taker is set, --help
+ * hands the table to it and prints nothing. mixed: options may follow operands.
+ * One thread; NULL takes it away.
+ */
+typedef void moca_options_taker(void *ctx, const struct option_spec *specs,
+				const char *usage, int mixed);
+void moca_options_take(moca_options_taker *taker, void *ctx);
+
 /* Parse one value. 0 or -EINVAL. */
 int moca_parse_duration(const char *s, uint64_t *ns);
 int moca_parse_size(const char *s, uint64_t *bytes);

@@ -85,6 +85,14 @@ else
 	has "no module, doctor" "$tmp/out" '^no .*kernel module moca .*not loaded' 'moca record --via kernel .*does not work here'
 fi
 
+# What was not begun leaves no folder.
+left=
+for n in 8 10 12 14 16 18 20 24 28 32; do
+	(ulimit -n $n; exec "$MOCA" record -q -o "$tmp/limit" -- true) >"$tmp/out" 2>&1
+	[ $? = 125 ] && [ -e "$tmp/limit" ] && left="$left $n: $(tail -n 1 "$tmp/out")"
+	rm -rf "$tmp/limit"
+done
+[ -z "$left" ] && ok "not begun: no folder" || not_ok "not begun: no folder" "$left"
 (ulimit -n 10; exec "$MOCA" record -q -o "$tmp/few" -- true) 2>"$tmp/err" ||
 	has "few descriptors" "$tmp/err" 'cannot start .*Too many open files; raise .*ulimit -n'
 run "no command" 2 "$MOCA" record && has "no command" "$tmp/err" 'what shall be recorded'

@@ -86,6 +86,11 @@ run "diff: unknown object" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'p
 run "diff: one trace" 2 "$MOCA" diff "$tmp/trace" && has "diff: one trace" "$tmp/err" 'two traces'
 run "diff: no such trace" 2 "$MOCA" diff "$tmp/trace" "$tmp/none" &&
 	has "diff: no such trace" "$tmp/err" 'is not a trace'
+cp -r "$tmp/trace" "$tmp/broken"
+for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
+run "diff: damaged" 1 "$MOCA" diff "$tmp/trace" "$tmp/broken" &&
+	has "diff: damaged" "$tmp/err" "parts of '.*/broken' are damaged and were left out"
+rm -r "$tmp/broken"
 run "diff: --json" 0 "$MOCA" diff --json "$tmp/trace" "$tmp/trace" --fail-if 'pages>1G'
 if python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
