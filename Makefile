@@ -5,10 +5,13 @@
 # make check    install what is missing, build, run every test
 # make check-long  the same with what needs large packages
 # make bench    the figures of doc/costs.md and NEWS
+# make dist     build/dist/moca-VERSION.tar.gz of the commit, with its checksum
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
-# make install  PREFIX=/usr/local DESTDIR=
+# make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib; make uninstall removes that
 VERSION := 0.1.0
 PREFIX ?= /usr/local
+# Where the linker finds libraries, below PREFIX.
+LIBDIR ?= lib
 BUILD ?= build
 # One name for one folder: rules of dependencies hold for the name that they were
 # written with, and objects of another one would stay as they are.
@@ -32,17 +35,19 @@ EXPORT_SRC := $(wildcard export/*.c)
 QUERY_SRC := $(wildcard query/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
+TRY_SRC := $(wildcard try/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 LIB_OBJ := $(call obj,$(FORMAT_SRC))
+$(call obj,cli/record-own.c): CPPFLAGS += '-DMOCA_LIBDIR="$(LIBDIR)"'
 # libsupc++: only for its demangler.
 MOCA_LIBS := -lZydis -lzstd -lz -lsqlite3 -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) \
 	$(COLLECT_SRC) $(EXPORT_SRC) $(QUERY_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
-	$(COMPILE_SRC)))
+	$(COMPILE_SRC) $(TRY_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
@@ -60,10 +65,20 @@ PARALLEL := $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 .DEFAULT_GOAL := all
 include agent/count/count.mk
 
-.PHONY: all demo check bench install clean deps
+# For the shells, made of the tables of options.
+COMPLETIONS := $(addprefix $(BUILD)/completions/,moca.bash _moca moca.fish)
+completion = @mkdir -p $(@D) && $(BUILD)/moca completion $(1) >$@.new && mv $@.new $@
+$(BUILD)/completions/moca.bash: $(BUILD)/moca
+	$(call completion,bash)
+$(BUILD)/completions/_moca: $(BUILD)/moca
+	$(call completion,zsh)
+$(BUILD)/completions/moca.fish: $(BUILD)/moca
+	$(call completion,fish)
+
+.PHONY: all demo check bench install uninstall clean deps
 all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
 	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so \
-	$(BUILD)/libmoca-alloc.so $(CC_FILES)
+	$(BUILD)/libmoca-alloc.so $(CC_FILES) $(COMPLETIONS)
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(MOCA_LIBS)
@@ -102,7 +117,7 @@ $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -static-libgcc \
 		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs \
 		$(FEW_SEGMENTS) -Wl,--version-script=agent/alloc/libmoca-alloc.map \
-		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/..' \
+		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../$(LIBDIR)' \
 		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
 
 # Without builtins: the compiler must not know what malloc is.
@@ -119,7 +134,7 @@ $(call obj,agent/alloc/custom.c agent/alloc/enter.c): \
 STATIC_SRC := $(wildcard agent/alloc/static/*.c) $(addprefix agent/alloc/, \
 	bounds.c cfi.c config.c custom.c emit.c enter.c hook.c record.c stack.c \
 	thin.c thread.c unwind.c) $(filter-out %/ltt.c,$(wildcard agent/trace/*.c)) \
-	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
+	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c) lib/code/cfi.c
 STATIC_OBJ := $(patsubst %.c,$(BUILD)/static/%.o,$(STATIC_SRC)) \
 	$(BUILD)/static/agent/alloc/static/entry.o \
 	$(BUILD)/static/agent/alloc/thunk.o
@@ -226,48 +241,25 @@ demo:
 	@$(MAKE) --no-print-directory -s $(PARALLEL) all
 	@tools/demo
 
+# One list says what goes where: tools/install-files.
+install_files = @PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' \
+	BUILD='$(BUILD)' VERSION='$(VERSION)' tools/install-files
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-		$(DESTDIR)$(PREFIX)/include/moca \
-		$(DESTDIR)$(PREFIX)/share/man/man1 \
-		$(DESTDIR)$(PREFIX)/share/man/man3
-	install -m 755 $(BUILD)/moca $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(BUILD)/libmoca.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(BUILD)/libmoca.so $(DESTDIR)$(PREFIX)/lib/libmoca.so.0
-	ln -sf libmoca.so.0 $(DESTDIR)$(PREFIX)/lib/libmoca.so
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		lib/format/moca.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca.pc
-	install -m 644 $(BUILD)/libmocatrace.a $(DESTDIR)$(PREFIX)/lib/
-	install -m 755 $(BUILD)/libmocatrace.so \
-		$(DESTDIR)$(PREFIX)/lib/libmocatrace.so.0
-	ln -sf libmocatrace.so.0 $(DESTDIR)$(PREFIX)/lib/libmocatrace.so
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-		agent/trace/moca-trace.pc.in \
-		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/moca-trace.pc
-	install -d $(DESTDIR)$(PREFIX)/lib/moca
-	install -m 755 $(BUILD)/libmoca-alloc.so $(DESTDIR)$(PREFIX)/lib/moca/
-	install -d $(DESTDIR)$(PREFIX)/lib/moca/cc
-	install -m 755 $(CC_DIR)/libmoca-count.so $(DESTDIR)$(PREFIX)/lib/moca/cc/
-	install -m 644 $(CC_DIR)/libmoca-count.a $(CC_DIR)/count-*.o \
-		$(DESTDIR)$(PREFIX)/lib/moca/cc/
-	ln -sf ../../../bin/moca $(DESTDIR)$(PREFIX)/lib/moca/cc/as
-	install -m 644 include/moca/*.h $(DESTDIR)$(PREFIX)/include/moca/
-	install -m 644 doc/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 doc/man/*.3 $(DESTDIR)$(PREFIX)/share/man/man3/
-	install -d $(DESTDIR)$(PREFIX)/share/doc/moca/doc/pictures \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/design \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa
-	install -m 644 README.md CONTRIBUTING.md NEWS \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/
-	install -m 644 doc/*.md $(DESTDIR)$(PREFIX)/share/doc/moca/doc/
-	install -m 644 doc/design/*.md \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/design/
-	install -m 644 doc/pictures/*.png \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/doc/pictures/
-	install -m 644 examples/*.c $(DESTDIR)$(PREFIX)/share/doc/moca/examples/
-	install -m 644 examples/numa/*.c \
-		$(DESTDIR)$(PREFIX)/share/doc/moca/examples/numa/
+	$(install_files) install
+uninstall:
+	$(install_files) uninstall
+
+# The sources as one file, the same byte for byte whoever makes it of a commit.
+# The umask and the compression are said, as git's settings may differ.
+DIST := moca-$(VERSION)
+.PHONY: dist
+dist:
+	@git diff --quiet HEAD -- || { echo "make dist: the tree has changes that are not committed; commit or stash them" >&2; exit 1; }
+	@mkdir -p $(BUILD)/dist
+	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ \
+		-o $(BUILD)/dist/$(DIST).tar HEAD
+	@gzip -9nf $(BUILD)/dist/$(DIST).tar
+	@cd $(BUILD)/dist && sha256sum $(DIST).tar.gz >SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf $(BUILD)

@@ -10,6 +10,7 @@
 #include "cli/record-agent.h"
 #include "cli/record-companion.h"
 #include "cli/record-own.h"
+#include "cli/record-ranks.h"
 #include "collect/exact/record.h"
 #include "collect/fault/record.h"
 #include "collect/kernel/record.h"
@@ -32,6 +33,10 @@ static const char about[] =
 #define SHORTEST_NS 5000000
 #define LONGEST_NS 50000000
 #define CREDIT_NS 200000000
+/* Of each stack, the innermost frames: a multiple of 8. */
+#define STACK_BYTES 2048
+#define STACK_BYTES_MIN 256
+#define STACK_BYTES_MAX 32768
 
 /* What the options fill in, besides struct moca_record_options. */
 struct extra {
@@ -41,6 +46,8 @@ struct extra {
 	const char *sample;
 	uint64_t pid;
 	int no_zap;
+	int stacks;
+	uint64_t stack_bytes;
 	int no_allocs;
 	int exact, pages;
 	const char *via;
@@ -50,6 +57,7 @@ struct extra {
 	int no_rates;
 	int no_summary;
 	struct agent_options agent;
+	struct ranks_options ranks;
 };
 
 /* How --via names the ways of recording page accesses. */
@@ -164,6 +172,43 @@ static int check_exact(const struct moca_record_options *o,
 	return 0;
 }
 
+/* Call stacks of accesses come with page faults, and nothing else has them. */
+static int check_stacks(struct moca_record_options *o, const struct extra *x)
+{
+	uint64_t bytes = x->stack_bytes ? x->stack_bytes : STACK_BYTES;
+
+	if (x->stack_bytes && !x->stacks) {
+		moca_error("--stack-bytes goes with --stacks only");
+		return -EINVAL;
+	}
+	if (!x->stacks)
+		return 0;
+	if (x->exact) {
+		moca_error("--exact does not go with --stacks: counts are sums of "
+			   "many accesses, which have no call stack each; record "
+			   "pages with --stacks (without --exact) to see the callers");
+		return -EINVAL;
+	}
+	if (x->via && !strcmp(x->via, "kernel")) {
+		moca_error("--via kernel does not go with --stacks: the module "
+			   "tells accesses without their call stacks; --via user "
+			   "--stacks records them");
+		return -EINVAL;
+	}
+	if (o->tracepoints) {
+		moca_error("--tracepoints does not go with --stacks: stacks come "
+			   "with perf's page-fault event; leave --tracepoints out");
+		return -EINVAL;
+	}
+	if (bytes < STACK_BYTES_MIN || bytes > STACK_BYTES_MAX || bytes % 8) {
+		moca_error("--stack-bytes takes a multiple of 8 from %d to %d, not "
+			   "%lu", STACK_BYTES_MIN, STACK_BYTES_MAX, bytes);
+		return -EINVAL;
+	}
+	o->stack_bytes = (uint32_t)bytes;
+	return 0;
+}
+
 static int check(struct moca_record_options *o, const struct extra *x,
 		 size_t objects, int operands)
 {
@@ -224,6 +269,8 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
+	if (check_stacks(o, x))
+		return -EINVAL;
 	return check_exact(o, x, objects);
 }
 
@@ -239,8 +286,9 @@ static const struct way *choose_way(const struct moca_record_options *o,
 
 	if (x->via && strcmp(x->via, "auto") && !must)
 		return find_way(x->via);
-	/* The module has no samples. */
-	if (x->sample && (o->sample_level || o->sample_auto))
+	/* The module has neither samples nor stacks. */
+	if (o->stack_bytes ||
+	    (x->sample && (o->sample_level || o->sample_auto)))
 		return find_way("user");
 	moca_kernel_try(&c, (pid_t)x->pid);
 	if (c.state == MOCA_KERNEL_READY)
@@ -320,6 +368,17 @@ static int run(struct moca_record_options *o, struct extra *x)
 	return way->run(o);
 }
 
+static int start(struct moca_record_options *o, struct extra *x)
+{
+	int choice;
+
+	settle(o, x);
+	choice = ranks_choose(&x->ranks, o);
+	if (choice < 0)
+		return EXIT_USAGE;
+	return choice == RANKS_PLAIN ? ranks_exec(o->argv) : run(o, x);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct moca_record_options o = {
@@ -331,8 +390,7 @@ int cmd_record(int argc, char **argv)
 	const struct moca_record_companion companion = record_companion(
 		&objects, &o.quiet, &x.pid, &x.hz, &x.no_summary);
 	const struct option_spec specs[] = {
-		OPT_STRING('o', "output", &o.dir, "DIR",
-			   "directory of the trace (default: moca-CMD-DATE)"),
+		OPT_STRING('o', "output", &o.dir, "DIR", "directory of the trace (default: moca-CMD-DATE)"),
 		OPT_DURATION(0, "interval", &o.interval_ns,
 			     "shortest interval between two looks at a page "
 			     "(default: 5ms at first, 50ms later)"),
@@ -344,14 +402,15 @@ int cmd_record(int argc, char **argv)
 			   "runs are seen well (default: 200ms; 0 with --interval)"),
 		OPT_STRING(0, "sample", &x.sample, "SHARE", "look again at a "
 			   "share of large memory; auto: as it fits (default: 1)"),
-		OPT_SIZE(0, "max-size", &o.max_size,
-			 "end the recording at this size of the trace"),
-		OPT_FLAG(0, "only-children", &o.only_children,
-			 "leave the first program alone, trace its children"),
-		OPT_LIST(0, "include", &x.include, "NAME",
-			 "trace only programs of this name (repeatable)"),
+		OPT_SIZE(0, "max-size", &o.max_size, "end the recording at this size of the trace"),
+		OPT_FLAG(0, "only-children", &o.only_children, "leave the first program alone, trace its children"),
+		OPT_LIST(0, "include", &x.include, "NAME", "trace only programs of this name (repeatable)"),
 		OPT_LIST(0, "exclude", &x.exclude, "NAME", "do not trace these (repeatable)"),
 		OPT_FLAG(0, "stack", &o.stack, "observe writes to main threads' stacks again, too"),
+		OPT_FLAG(0, "stacks", &x.stacks, "record the call stack of each access"),
+		OPT_SIZE(0, "stack-bytes", &x.stack_bytes,
+			 "--stacks: copy so much of each stack; more shows more "
+			 "callers and costs more (default: 2k)"),
 		OPT_UINT('p', "pid", &x.pid, "PID",
 			 "attach to a running process; ^C ends the recording "
 			 "and leaves it running"),
@@ -365,16 +424,18 @@ int cmd_record(int argc, char **argv)
 		OPT_FLAG(0, "tracepoints", &o.tracepoints,
 			 "root: take read or write from the page-fault "
 			 "tracepoints, also inside system calls (slower)"),
+		OPT_STRING(0, "ranks", &x.ranks.list, "LIST", "below mpirun: trace these ranks alone, as 0,17,100-107, or none"),
+		OPT_FLAG(0, "no-ranks", &x.ranks.off, "record into DIR itself, also below mpirun"),
+		OPT_FLAG(0, "no-environment", &o.no_environment, "leave the environment, which moca try uses, out of the trace"),
+		OPT_FLAG(0, "one-per-node", &x.ranks.one_per_node, "below mpirun: trace the first rank of each node alone"),
 		OPT_FLAG('q', "quiet", &o.quiet, "no status, no summary"),
-		OPT_FLAG(0, "no-summary", &x.no_summary,
-			 "do not look for what could be better at the end"),
+		OPT_FLAG(0, "no-summary", &x.no_summary, "do not look for what could be better at the end"),
 		OPT_FLAG('v', "verbose", &moca_verbose, "say what is done"),
 		OPT_STRING(0, "program-stdout", &x.out, "FILE",
 			   "write the program's standard output to FILE"),
 		OPT_STRING(0, "program-stderr", &x.err, "FILE",
 			   "write the program's standard error to FILE"),
-		OPT_FLAG(0, "no-allocs", &x.no_allocs,
-			 "do not record the program's allocations"),
+		OPT_FLAG(0, "no-allocs", &x.no_allocs, "do not record the program's allocations"),
 		OPT_STRING(0, "allocs", &x.agent.allocs, "HOW",
 			   "auto: where allocations cost more than their half "
 			   "of the budget, stacks and places of some are "
@@ -406,8 +467,7 @@ int cmd_record(int argc, char **argv)
 			 "sample page faults and CPU time so often, 1 to 1000 "
 			 "times a second (default: 20)"),
 		OPT_FLAG(0, "no-rates", &x.no_rates, "do not sample these"),
-		OPT_FLAG(0, "no-zap", &x.no_zap,
-			 "record the program's real faults only"),
+		OPT_FLAG(0, "no-zap", &x.no_zap, "record the program's real faults only"),
 		OPT_END,
 	};
 	int first = moca_options_parse(specs, argc, argv, usage, about);
@@ -416,8 +476,7 @@ int cmd_record(int argc, char **argv)
 		return 0;
 	if (first < 0 || check(&o, &x, objects.count, argc - first))
 		return EXIT_USAGE;
-	settle(&o, &x);
 	o.argv = argv + first;
 	o.companion = &companion;
-	return run(&o, &x);
+	return start(&o, &x);
 }

@@ -373,7 +373,7 @@ int cmd_report(int argc, char **argv)
 	struct wanted w = { .command = "report" };
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
-		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if the trace tells it"),
+		OPT_STRING(0, "topology", &w.topology, "MACHINE", "the machine to draw: NODESxCPUS, such as 4x16, or a file in hwloc's XML; else the one it was recorded on, if the trace tells it"),
 		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page; else those around what accesses the structures are, where the files are readable"),
 		OPT_LIST(0, "fail-if", &w.fail_if, "CONDITION", "of two traces: exit with code 1 if it holds, and show it in the page; may be repeated"),
 		OPT_FLAG('q', "quiet", &w.quiet, "do not say what was written"),
@@ -400,7 +400,7 @@ int cmd_view(int argc, char **argv)
 	struct wanted w = { .command = "view" };
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
-		OPT_STRING(0, "topology", &w.topology, "WHAT", "the machine to draw, as of moca report"),
+		OPT_STRING(0, "topology", &w.topology, "MACHINE", "the machine to draw, as of moca report"),
 		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page"),
 		OPT_END
 	};

@@ -3,6 +3,8 @@
 #ifndef MOCA_CLI_COMMANDS_H
 #define MOCA_CLI_COMMANDS_H
 
+#include <stddef.h>
+
 /* argv[0] is the command's name. The return value is the exit code. */
 int cmd_record(int argc, char **argv);
 int cmd_rate(int argc, char **argv);
@@ -11,6 +13,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_objects(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
+int cmd_try(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_view(int argc, char **argv);
@@ -25,6 +28,16 @@ int cmd_cc(int argc, char **argv);
 int cmd_as(int argc, char **argv);
 /* The command line of the original: moca -c CMD -a ARGS; argv[0] is "moca". */
 int cmd_classic(int argc, char **argv);
+
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+};
+
+/* moca completion SHELL: what a shell needs to complete these commands. */
+int command_completion(const struct command *list, size_t n, int argc,
+		       char **argv);
 
 /* Exit codes. record's own failures use 125, as env(1) and timeout(1) do. */
 #define EXIT_USAGE 2

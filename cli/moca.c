@@ -13,12 +13,6 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *help;
-};
-
 static int cmd_help(int argc, char **argv);
 
 static const struct command commands[] = {
@@ -31,6 +25,7 @@ static const struct command commands[] = {
 	{ "info", cmd_info, "summarise a trace" },
 	{ "objects", cmd_objects, "say which data structures were accessed" },
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
+	{ "try", cmd_try, "run it again with what is advised, and say what it was worth" },
 	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
 	{ "report", cmd_report, "make a page that shows and explains a trace" },
 	{ "view", cmd_view, "make that page and open it" },
@@ -139,6 +134,10 @@ static int dispatch(int argc, char **argv)
 			   argv[1]);
 		return EXIT_USAGE;
 	}
+	/* Not in the table: it is for shells, not for people. */
+	if (!strcmp(argv[1], "completion"))
+		return command_completion(commands, ARRAY_SIZE(commands),
+					  argc - 1, argv + 1);
 	c = find_command(argv[1]);
 	return c ? c->run(argc - 1, argv + 1) : unknown_command(argv[1]);
 }

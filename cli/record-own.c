@@ -15,7 +15,7 @@ static void tell_libraries(void)
 {
 	static const char *const places[] = {
 		"libmoca-alloc.so", "libmocatrace.so",
-		"../lib/moca/libmoca-alloc.so", "../lib/libmocatrace.so.0",
+		"../lib/moca/libmoca-alloc.so", "../" MOCA_LIBDIR "/libmocatrace.so.0",
 		"cc/libmoca-count.so", "../lib/moca/cc/libmoca-count.so",
 	};
 	char exe[PATH_MAX / 2], path[PATH_MAX];

@@ -107,12 +107,12 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/exact/signals tests/exact/sequences tests/exact/collector \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
-	tests/programs/preload tests/way/run tests/alloc/detours \
-	tests/coverage/nodes tests/coverage/samples \
+	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
+	tests/coverage/nodes tests/coverage/samples tests/stacks/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
-	tests/advice/run tests/export/run tests/rate/run tests/web/run \
+	tests/advice/run tests/export/run tests/export/tables tests/rate/run tests/web/run \
 	tests/exact/counts tests/exact/life tests/exact/lackey \
 	tests/exact/programs tests/vm/run tests/faults/run tests/stress/run)
 
@@ -137,7 +137,7 @@ test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_P
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
 	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) \
-	$(TEST_DIR)/rate/load \
+	$(TEST_DIR)/rate/load $(TEST_DIR)/stacks/callers \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:
@@ -360,6 +360,11 @@ $(TEST_DIR)/alloc/%: tests/alloc/%.c include/abi/alloc-events.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
+# Without frame pointers, and each call one: stacks are known.
+$(TEST_DIR)/stacks/%: tests/stacks/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -O1 -fomit-frame-pointer \
+		-fno-optimize-sibling-calls -o $@ $<
 $(TEST_DIR)/rate/%: tests/rate/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
