@@ -351,4 +351,16 @@ static inline int noted(const char *text)
 	return 0;
 }
 
+/* Threads sweep their own halves, for so many intervals. */
+static inline void halves(unsigned intervals, int type)
+{
+	unsigned i;
+
+	for (i = 0; i < intervals; i++) {
+		next();
+		sweep(0, 0, BIG / 2, type);
+		sweep(1, BIG / 2, BIG, type);
+	}
+}
+
 #endif
