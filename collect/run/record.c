@@ -534,6 +534,23 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	return code;
 }
 
+/*
+ * Here SIGXFSZ has the action that the program inherits: a limit of the size of
+ * files (ulimit -f) would end this process.
+ */
+static int write_launch(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction was;
+	int err;
+
+	sigaction(SIGXFSZ, &ignore, &was);
+	err = moca_launch_write(rec.dirfd, rec.opt->argv,
+				rec.opt->no_environment ? NULL : environ);
+	sigaction(SIGXFSZ, &was, NULL);
+	return err;
+}
+
 int record_run(const struct moca_record_options *opt,
 	       const struct record_way *way)
 {
@@ -561,10 +578,8 @@ int record_run(const struct moca_record_options *opt,
 		return EXIT_OURS;
 	machine_begin(&rec.machine, rec.dirfd, opt->attach, rec.start_ns);
 	/* Before a companion adds to the environment. */
-	rec.launch_error = rec.attach ? 0 : moca_launch_write(rec.dirfd,
-							      opt->argv,
-							      opt->no_environment ?
-							      NULL : environ);
+	if (!rec.attach)
+		rec.launch_error = write_launch();
 	if (opt->max_size)
 		rec.quota = moca_quota_new(opt->max_size);
 	if (opt->max_size && !rec.quota) {
