@@ -78,7 +78,7 @@ static void tell(const struct condition *c, char *buf, size_t len)
 	char is[32], needed[32];
 
 	if (c->unit == CONDITION_HOLDS) {
-		snprintf(buf, len, "needed, but not so: %s", c->what);
+		snprintf(buf, len, "not met: %s", c->what);
 		return;
 	}
 	if (isnan(c->value)) {

@@ -114,14 +114,18 @@ export const further = (list) => list.length > 1 && h("section", { class: "panel
 export const headline = (d) => d.summary.undecided ? `Nothing can be said of ${d.summary.undecided}${d.exact?.only ? ": there are no slices of time" : `: the trace has ${f.count(d.summary.totals.intervals)} interval${d.summary.totals.intervals === 1 ? "" : "s"} with accesses`}` :
 	"Nothing was found that could clearly be better";
 
+/** Which machine remote shares are of: none, an assumed one, or the recorded one. */
+const machine = (t) => !t ? "" : `Remote shares are predicted for ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs${t.assumed ? ", an assumed machine (the recorded one has one node)" : t.what_if ? ", an imagined machine" : ", the recorded machine"}.`;
+
 /** Nothing found is an answer, too: what was looked at, and how near. */
 export function checks(s) {
 	const near = (s.checks || []).filter((c) => !c.found && c.missed && c.near >= 0.05).sort((a, b) => b.near - a.near).slice(0, 4);
-	const most = s.objects?.find((o) => o.id === s.most_remote);
+	const most = s.objects?.find((o) => o.id === s.most_remote), would = s.topology?.what_if;
 	return s.checks?.length > 0 && h("div", { "data-checks": "" }, h("h4", {}, "What was checked"),
 		h("p", {}, s.checks.map((c) => c.looked_at > 1 ? `${c.id} (${f.count(c.looked_at)} structures)` : c.id).join(", ")),
 		near.length > 0 && [h("h4", {}, "What came closest"), h("ul", {}, near.map((c) => h("li", {}, `${c.id}, ${f.cut(c.name || "the program", 80)}: ${f.cut(c.missed, 400)}`)))],
-		most && [h("h4", {}, "The most remote structure"), h("p", {}, `${f.cut(most.name, 80)}: ${share(most.remote.first_touch)} of the accesses to it come from another node, ${share(most.remote.parallel_init)} if each page were at its user.`)]);
+		most && [h("h4", {}, "The most remote structure"), h("p", {}, `${f.cut(most.name, 80)}: ${share(most.remote.first_touch)} of the accesses to it ${would ? "would " : ""}come from another node, ${share(most.remote.parallel_init)} if each page were at its user.`)],
+		would && h("p", { class: "small" }, machine(s.topology)));
 }
 
 export async function findings(d) {
@@ -130,7 +134,7 @@ export async function findings(d) {
 		list.push(...(await finding(d, s.findings[i], i + 1, seen)));
 	return [
 		h("p", {}, s.findings.length ? `${f.count(s.findings.length)} finding${s.findings.length > 1 ? "s" : ""}, the most worthwhile first.` : `${headline(d)}.`,
-			t ? ` Remote shares are predicted for ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs${t.assumed ? ", an assumed machine (the recorded one has one node)" : t.what_if ? ", an imagined machine" : ", the recorded machine"}.` : ""),
+			s.findings.length || !t?.what_if ? ` ${machine(t)}` : ""),
 		...list,
 		!s.findings.length && h("section", { class: "panel" }, checks(s)),
 		s.notes?.length > 0 && h("section", { class: "panel" }, h("h3", {}, "Notes"), h("ul", {}, s.notes.map((n) => h("li", {}, f.cut(n, 600))))),
