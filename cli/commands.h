@@ -13,6 +13,7 @@ int cmd_trace(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_objects(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_try(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_report(int argc, char **argv);

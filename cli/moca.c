@@ -18,6 +18,7 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and trace its page accesses" },
 	{ "rate", cmd_rate, "sample page faults and CPU use over time" },
+	{ "top", cmd_top, "watch live which data structures a program uses, and who" },
 	{ "trace", cmd_trace, "record the events that programs emit" },
 	{ "cc", cmd_cc, "compile a C program that counts its own accesses" },
 	{ "c++", cmd_cc, "the same for C++" },

@@ -108,7 +108,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
-	tests/coverage/nodes tests/coverage/samples tests/stacks/run \
+	tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
@@ -137,7 +137,7 @@ test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_P
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
 	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) \
-	$(TEST_DIR)/rate/load $(TEST_DIR)/stacks/callers \
+	$(TEST_DIR)/rate/load $(TEST_DIR)/top/load $(TEST_DIR)/stacks/callers \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:
@@ -365,6 +365,9 @@ $(TEST_DIR)/stacks/%: tests/stacks/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -O1 -fomit-frame-pointer \
 		-fno-optimize-sibling-calls -o $@ $<
+$(TEST_DIR)/top/%: tests/top/%.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -pthread -o $@ $<
 $(TEST_DIR)/rate/%: tests/rate/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * moca top: another `moca`, record, writes a trace, and this one reads its last
+ * seconds again and again. So what is shown is what the other commands tell.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/top.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+
+#define DELAY_NS 2000000000ull
+#define DELAY_MIN_NS 100000000ull
+#define DELAY_MAX_NS 60000000000ull
+#define WINDOW_NS 5000000000ull
+#define SHARE 10	/* reading takes one of so many parts of a CPU's time */
+#define ARGS_MORE 32
+#define END_MS 20
+
+static const char usage[] = "moca top [OPTIONS] -p PID | [--] CMD [ARGS]";
+static const char about[] =
+	"Show live which data structures a program uses, who reads and writes them, its working set, nodes, faults and CPU time. The program runs as it is, or is attached to and left as it was. Keys: q ends it, space pauses, s sorts by something else, up, down and Enter open a structure, + and - change the pace. Without a terminal, one picture follows the other.";
+
+struct top {
+	uint64_t pid, delay_ns, window_ns, count, max_size;
+	uint64_t interval_ns;
+	const char *sort, *dir, *sample, *budget;
+	struct top_view view;
+	struct top_window window;	/* as shown */
+	char tmp[4096];		/* a folder of ours; "": none */
+	char *trace;
+	pid_t recorder;		/* 0: it has ended */
+	int status;		/* how */
+	int keys;		/* the terminal, or -1 */
+	struct termios was;
+	int is_quitting;
+	uint64_t shown;		/* pictures */
+};
+
+static volatile sig_atomic_t got_signal;
+
+static void on_signal(int sig)
+{
+	got_signal = sig;
+}
+
+/* --- the recorder ---------------------------------------------------------- */
+
+static char *in_tmp(const struct top *t, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", t->tmp, name) < 0 ? NULL : path;
+}
+
+static int make_folder(struct top *t)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (snprintf(t->tmp, sizeof(t->tmp), "%s/moca-top-XXXXXX",
+		     tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(t->tmp) ||
+	    !mkdtemp(t->tmp)) {
+		moca_error("top: cannot make a folder for the recording in %s: %s (TMPDIR names another one)",
+			   tmp && *tmp ? tmp : "/tmp", strerror(errno));
+		t->tmp[0] = 0;
+		return -EIO;
+	}
+	t->trace = t->dir ? strdup(t->dir) : in_tmp(t, "trace");
+	return t->trace ? 0 : -ENOMEM;
+}
+
+/* What the recorder is to be told; the strings are t's or static. NULL: no memory. */
+static char **recorder_args(struct top *t, char **argv, int argc)
+{
+	static char pid[24], size[24], interval[24];
+	char **list = calloc((size_t)argc + ARGS_MORE, sizeof(*list));
+	size_t n = 0;
+
+	if (!list)
+		return NULL;
+#define ADD(s) (list[n++] = (char *)(s))
+	ADD("moca");
+	ADD("record");
+	ADD("-q");
+	ADD("--no-summary");
+	ADD("--no-ranks");
+	ADD("-o");
+	ADD(t->trace);
+	ADD("--sample");
+	ADD(t->sample ? t->sample : t->interval_ns ? "1" : "auto");
+	snprintf(size, sizeof(size), "%llu", (unsigned long long)t->max_size);
+	ADD("--max-size");
+	ADD(size);
+	if (t->interval_ns) {
+		snprintf(interval, sizeof(interval), "%lluus",
+			 (unsigned long long)t->interval_ns / 1000);
+		ADD("--interval");
+		ADD(interval);
+	}
+	if (t->budget) {
+		ADD("--budget");
+		ADD(t->budget);
+	}
+	if (t->pid) {
+		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)t->pid);
+		ADD("-p");
+		ADD(pid);
+		return list;
+	}
+	ADD("--program-stdout");
+	ADD(in_tmp(t, "stdout"));
+	ADD("--program-stderr");
+	ADD(in_tmp(t, "stderr"));
+	ADD("--");
+#undef ADD
+	if (!list[n - 2] || !list[n - 4])
+		return NULL;
+	memcpy(list + n, argv, (size_t)argc * sizeof(*argv));
+	return list;
+}
+
+static void become_recorder(const struct top *t, char **args,
+			    const char *messages)
+{
+	int err = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	/* Without us it ends as by q. */
+	prctl(PR_SET_PDEATHSIG, t->pid ? SIGINT : SIGTERM);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	if (err >= 0)
+		dup2(err, STDERR_FILENO);
+	execv("/proc/self/exe", args);
+	moca_error("cannot start the recorder: %s", strerror(errno));
+	_exit(EXIT_RECORD);
+}
+
+static int start(struct top *t, char **argv, int argc)
+{
+	char **args = recorder_args(t, argv, argc);
+	char *messages = in_tmp(t, "messages");
+
+	if (!args || !messages) {
+		moca_error("top: out of memory");
+		return -ENOMEM;
+	}
+	fflush(NULL);
+	t->recorder = fork();
+	if (!t->recorder)
+		become_recorder(t, args, messages);
+	free(messages);
+	free(args);
+	if (t->recorder < 0) {
+		moca_error("top: cannot start the recorder: %s",
+			   strerror(errno));
+		t->recorder = 0;
+		return -EAGAIN;
+	}
+	return 0;
+}
+
+static int has_ended(struct top *t)
+{
+	if (t->recorder && waitpid(t->recorder, &t->status, WNOHANG) ==
+				   t->recorder)
+		t->recorder = 0;
+	return !t->recorder;
+}
+
+/* Attached to: it is left. Started: it is told to end, as by the recorder. */
+static void end_recorder(struct top *t)
+{
+	if (has_ended(t))
+		return;
+	kill(t->recorder, t->pid ? SIGINT : SIGTERM);
+	while (!has_ended(t))
+		poll(NULL, 0, END_MS);
+}
+
+/* --- the terminal ---------------------------------------------------------- */
+
+static void open_terminal(struct top *t)
+{
+	struct termios raw;
+
+	t->view.is_tty = isatty(STDOUT_FILENO);
+	t->keys = t->view.is_tty ? open("/dev/tty", O_RDONLY | O_CLOEXEC) : -1;
+	if (t->keys >= 0 && !tcgetattr(t->keys, &t->was)) {
+		raw = t->was;
+		raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+		raw.c_cc[VMIN] = 0;
+		raw.c_cc[VTIME] = 0;
+		tcsetattr(t->keys, TCSANOW, &raw);
+	}
+	if (t->view.is_tty)
+		fputs("\033[?1049h\033[?25l\033[2J", stdout);
+}
+
+static void close_terminal(struct top *t)
+{
+	if (t->keys >= 0) {
+		tcsetattr(t->keys, TCSANOW, &t->was);
+		close(t->keys);
+	}
+	t->keys = -1;
+	if (t->view.is_tty)
+		fputs("\033[?25h\033[?1049l", stdout);
+	fflush(stdout);
+}
+
+static void size_of_terminal(struct top_view *v)
+{
+	struct winsize w;
+
+	v->columns = 100;
+	v->rows = 30;
+	if (v->is_tty && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) && w.ws_col) {
+		v->columns = w.ws_col > 40 ? w.ws_col : 40;
+		v->rows = w.ws_row > 10 ? w.ws_row : 10;
+	}
+}
+
+/* --- keys ------------------------------------------------------------------ */
+
+static void toggle_open(struct top *t)
+{
+	const struct moca_object *row;
+
+	if (t->view.open) {
+		free(t->view.open);
+		t->view.open = NULL;
+	} else if (t->view.selected < t->window.v.count) {
+		row = t->window.v.rows[t->view.selected];
+		if (row->id != UINT32_MAX)	/* no sum of sections */
+			t->view.open = strdup(row->name);
+	}
+}
+
+/* 1: the picture must be made anew, of the trace as it is. */
+static int act(struct top *t, int key)
+{
+	struct top_view *v = &t->view;
+
+	switch (key) {
+	case 'q':
+		t->is_quitting = 1;
+		return 0;
+	case ' ':
+	case 'p':
+		v->paused = !v->paused;
+		return 0;
+	case 's':
+		v->sort = (v->sort + 1) % TOP_SORTS;
+		return 1;
+	case 'j':
+		v->selected++;
+		return 0;
+	case 'k':
+		v->selected -= v->selected != 0;
+		return 0;
+	case '\n':
+	case '\r':
+		toggle_open(t);
+		return 1;
+	case '+':
+		v->wanted_ns /= v->wanted_ns > 2 * DELAY_MIN_NS ? 2 : 1;
+		break;
+	case '-':
+		v->wanted_ns *= v->wanted_ns < DELAY_MAX_NS / 2 ? 2 : 1;
+		break;
+	}
+	v->delay_ns = v->wanted_ns;
+	return 0;
+}
+
+/* Arrows are ESC [ A and ESC [ B. */
+static int read_keys(struct top *t)
+{
+	char buf[64];
+	ssize_t n = read(t->keys, buf, sizeof(buf)), i;
+	int anew = 0;
+
+	for (i = 0; i < n; i++) {
+		if (buf[i] == '\033' && i + 2 < n && buf[i + 1] == '[') {
+			i += 2;
+			anew |= act(t, buf[i] == 'A' ? 'k' :
+				       buf[i] == 'B' ? 'j' : 0);
+		} else {
+			anew |= act(t, buf[i]);
+		}
+	}
+	return anew;
+}
+
+/* --- pictures -------------------------------------------------------------- */
+
+/* Reads the trace; nothing is changed where there is none yet. */
+static int read_window(struct top *t)
+{
+	uint64_t began = moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID), took;
+	struct top_window w;
+	int err = top_window_read(&w, t->trace, t->window_ns, t->view.sort,
+				  t->view.open);
+
+	if (err) {
+		top_window_free(&w);
+		return err == -ENOENT || err == -EBADMSG ? 0 : err;
+	}
+	top_window_free(&t->window);
+	t->window = w;
+	t->window.v.path = t->trace;
+	took = moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
+	t->view.delay_ns = t->view.wanted_ns > SHARE * took ?
+				   t->view.wanted_ns : SHARE * took;
+	return 0;
+}
+
+static void show(struct top *t)
+{
+	size_of_terminal(&t->view);
+	if (t->window.v.trace)
+		top_view_show(&t->view, &t->window);
+}
+
+/* Until the next picture is due, a key tells something, or all has ended. */
+static int wait_and_act(struct top *t, uint64_t until_ns)
+{
+	struct pollfd p = { .fd = t->keys, .events = POLLIN };
+	uint64_t now = moca_now_ns(), ms;
+
+	ms = until_ns > now ? (until_ns - now) / 1000000 + 1 : 0;
+	/* The recorder's end is noticed soon. */
+	if (poll(&p, t->keys >= 0, ms > 200 ? 200 : (int)ms) <= 0 ||
+	    t->keys < 0)
+		return 0;
+	if (read_keys(t) && read_window(t))
+		return -EIO;
+	show(t);
+	return 0;
+}
+
+static int watch(struct top *t)
+{
+	uint64_t next = moca_now_ns() + t->view.delay_ns;
+	int err = 0, ended = 0;
+
+	while (!t->is_quitting && !got_signal && !err) {
+		ended = has_ended(t);
+		if (ended || moca_now_ns() >= next) {
+			if (!t->view.paused || ended)
+				err = read_window(t);
+			if (!err && !t->view.paused) {
+				show(t);
+				t->shown += t->window.v.trace != NULL;
+			}
+			next = moca_now_ns() + t->view.delay_ns;
+			if (ended || (t->count && t->shown >= t->count))
+				break;
+		}
+		if (!err)
+			err = wait_and_act(t, next);
+	}
+	if (err)
+		moca_error("top: cannot read the recording in %s: %s", t->trace,
+			   strerror(-err));
+	return err;
+}
+
+/* --- the end --------------------------------------------------------------- */
+
+/* What the program, or the recorder, wrote while the screen was ours. */
+static void pass_on(const struct top *t, const char *name, FILE *to)
+{
+	char *path = in_tmp(t, name), buf[4096];
+	FILE *f = path ? fopen(path, "re") : NULL;
+	size_t n;
+
+	while (f && (n = fread(buf, 1, sizeof(buf), f)) > 0)
+		fwrite(buf, 1, n, to);
+	if (f)
+		fclose(f);
+	free(path);
+	fflush(to);
+}
+
+/* A folder of files alone, as a trace is. */
+static void remove_files(const char *dir)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+
+	while (d && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+static int finish(struct top *t, int err)
+{
+	end_recorder(t);
+	close_terminal(t);
+	if (!t->pid) {
+		pass_on(t, "stdout", stdout);
+		pass_on(t, "stderr", stderr);
+	}
+	pass_on(t, "messages", stderr);
+	if (t->dir && t->window.v.trace)
+		fprintf(stderr, "moca: the recording is in %s: moca summary %s\n",
+			t->dir, t->dir);
+	top_window_free(&t->window);
+	free(t->view.open);
+	if (!t->dir)
+		remove_files(t->trace);
+	remove_files(t->tmp);
+	free(t->trace);
+	if (err)
+		return 1;
+	/* The program's end is none of ours, but that it could not be recorded. */
+	return WIFEXITED(t->status) && WEXITSTATUS(t->status) >= EXIT_RECORD &&
+	       WEXITSTATUS(t->status) <= 127 ? WEXITSTATUS(t->status) : 0;
+}
+
+static int set_sort(struct top *t)
+{
+	static const char *const words[TOP_SORTS] = { "accesses", "reads",
+						      "writes", "pages" };
+	int i;
+
+	for (i = 0; t->sort && i < TOP_SORTS; i++)
+		if (!strcmp(t->sort, words[i])) {
+			t->view.sort = (enum top_sort)i;
+			return 0;
+		}
+	if (t->sort)
+		moca_error("top: option '--sort' needs accesses, reads, writes or pages, not '%s'",
+			   t->sort);
+	return t->sort ? -EINVAL : 0;
+}
+
+static int check(struct top *t, int operands)
+{
+	if (set_sort(t))
+		return -EINVAL;
+	if (!t->pid == !operands) {
+		moca_error(t->pid ? "top: a process (-p) or a command, not both" :
+			   "top: what shall be watched? Give a command, or -p PID");
+		return -EINVAL;
+	}
+	if (t->pid > INT32_MAX) {
+		moca_error("top: '-p %llu' is no number of a process",
+			   (unsigned long long)t->pid);
+		return -EINVAL;
+	}
+	if (t->delay_ns < DELAY_MIN_NS || t->delay_ns > DELAY_MAX_NS) {
+		moca_error("top: '--delay' takes 100ms to 60s");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	char what[64];
+	struct top t = { .delay_ns = DELAY_NS, .window_ns = WINDOW_NS,
+			 .max_size = 1ull << 30, .keys = -1 };
+	const struct option_spec specs[] = {
+		OPT_UINT('p', "pid", &t.pid, "PID", "watch a running process, and leave it as it was"),
+		OPT_DURATION('d', "delay", &t.delay_ns, "between two pictures (default: 2s)"),
+		OPT_DURATION(0, "window", &t.window_ns, "show what was accessed in this time (default: 5s; more where intervals are longer)"),
+		OPT_UINT('n', "count", &t.count, "N", "end after so many pictures"),
+		OPT_STRING(0, "sort", &t.sort, "KEY", "by accesses, reads, writes or pages"),
+		OPT_STRING('o', "output", &t.dir, "DIR", "keep the recording, for moca summary and all others"),
+		OPT_SIZE(0, "max-size", &t.max_size, "end at this size of the recording (default: 1G)"),
+		OPT_STRING(0, "sample", &t.sample, "SHARE", "as of moca record (default: auto; 1 with --interval)"),
+		OPT_DURATION(0, "interval", &t.interval_ns, "as of moca record"),
+		OPT_STRING(0, "budget", &t.budget, "PERCENT", "as of moca record"),
+		OPT_END
+	};
+	const struct sigaction sa = { .sa_handler = on_signal };
+	int first = moca_options_parse(specs, argc, argv, usage, about), err;
+
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	if (check(&t, argc - first))
+		return EXIT_USAGE;
+	if (t.pid)
+		snprintf(what, sizeof(what), "process %llu",
+			 (unsigned long long)t.pid);
+	t.view.what = t.pid ? what : argv[first];
+	t.view.wanted_ns = t.view.delay_ns = t.delay_ns;
+	if (make_folder(&t))
+		return 1;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	err = start(&t, argv + first, argc - first);
+	if (!err) {
+		open_terminal(&t);
+		err = watch(&t);
+	}
+	return finish(&t, err);
+}
