@@ -159,16 +159,14 @@ static int64_t find(struct moca_callers *c, const struct place *like)
 	return (int64_t)c->place_count++;
 }
 
-int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
-		       uint64_t address, uint32_t i,
-		       const struct moca_caller **out)
+int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
+			  uint64_t time_ns, uint64_t address, uint32_t i)
 {
 	/* A return address belongs to the call before it. */
 	struct place p = { .address = address - (i != 0), .pid = pid };
 	const struct moca_mapping *m =
 		moca_trace_find_mapping(c->t, pid, p.address, time_ns);
 	uint64_t vaddr;
-	int64_t at;
 
 	if (m && m->name[0] == '/') {
 		p.module = moca_symbols_module(c->symbols, m->name);
@@ -180,7 +178,27 @@ int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
 			vaddr = p.address - m->addr + m->offset;
 		p.address = vaddr;
 	}
-	at = find(c, &p);
+	return find(c, &p);
+}
+
+struct moca_caller_place moca_callers_place(const struct moca_callers *c,
+					    uint32_t number)
+{
+	const struct place *p = &c->places[number];
+
+	return (struct moca_caller_place){
+		.callers = c->callers + p->at, .count = p->count,
+		.path = p->module ? moca_module_path(p->module) : NULL,
+		.address = p->address,
+	};
+}
+
+int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+		       uint64_t address, uint32_t i,
+		       const struct moca_caller **out)
+{
+	int64_t at = moca_callers_find(c, pid, time_ns, address, i);
+
 	if (at < 0)
 		return (int)at;
 	*out = c->callers + c->places[at].at;

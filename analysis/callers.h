@@ -31,6 +31,22 @@ struct moca_caller {
 int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
 		       uint64_t address, uint32_t i,
 		       const struct moca_caller **out);
+
+/* What an address of a file, or of a process, is. */
+struct moca_caller_place {
+	const struct moca_caller *callers;	/* the innermost first */
+	uint32_t count;				/* 1 or more */
+	const char *path;	/* of the file; NULL: in none */
+	uint64_t address;	/* in the file as it is linked, or in memory */
+};
+
+/* Like moca_callers_frame(), the number of the place; the same has the same one. */
+int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
+			  uint64_t time_ns, uint64_t address, uint32_t i);
+/* Valid until moca_callers_find() is called again, or what calls it. */
+struct moca_caller_place moca_callers_place(const struct moca_callers *c,
+					    uint32_t number);
+
 /*
  * All functions of the stack of that number, the innermost first. How many; 0: the
  * trace has no such stack; -ENOMEM. *cut: the outermost are not known.

@@ -13,8 +13,10 @@ struct touch {
 	uint64_t page;		/* number, and 1 */
 	uint64_t time_ns;
 	uint32_t pid;
-	uint32_t stack;		/* index */
+	uint32_t stack;		/* index, or NOT_WANTED */
 };
+
+#define NOT_WANTED UINT32_MAX
 
 static uint64_t hash_touch(const struct touch *t)
 {
@@ -35,48 +37,62 @@ MOCA_TABLE(touches, struct touch, hash_touch, same_touch, used_touch);
 
 struct build {
 	struct moca_flame *out;
+	const struct moca_flame_options *o;
 	size_t room;
 	struct moca_index index;
 	struct touch *touches;
 	size_t touch_count, touch_cap;
 	unsigned shift;
+	uint32_t pid, task;	/* of the chunk at hand */
+	size_t task_index;
+	size_t taken;		/* of the task's accesses, before the chunk */
 };
 
-static int64_t find_stack(struct build *b, uint32_t pid,
-			  const struct moca_access *a)
+static int64_t find_stack(struct build *b, const struct moca_access *a)
 {
 	struct moca_flame *f = b->out;
-	uint64_t hash = moca_mix((uint64_t)pid << 32 | a->stack);
-	uint32_t i;
+	uint32_t task = b->o->by_task ? b->task : MOCA_NO_TASK, i;
+	uint64_t hash = moca_mix(moca_mix((uint64_t)b->pid << 32 | task) +
+				 a->stack);
 
 	moca_index_each(i, &b->index, hash)
-		if (f->stacks[i].pid == pid && f->stacks[i].number == a->stack)
+		if (f->stacks[i].pid == b->pid && f->stacks[i].task == task &&
+		    f->stacks[i].number == a->stack)
 			return i;
 	if (moca_vec_fit(f->stacks, b->room, f->count + 1) ||
 	    moca_index_add(&b->index, hash, (uint32_t)f->count))
 		return -ENOMEM;
 	f->stacks[f->count] = (struct moca_flame_stack){
-		.pid = pid, .number = a->stack, .time_ns = a->time_ns,
+		.pid = b->pid, .task = task, .number = a->stack,
+		.time_ns = a->time_ns,
 	};
 	return (int64_t)f->count++;
 }
 
-static int add(struct build *b, uint32_t pid, const struct moca_access *a)
+static void count(struct moca_flame_stack *s, const struct moca_access *a)
 {
-	struct touch key = { .page = (a->addr >> b->shift) + 1, .pid = pid };
-	int64_t i = find_stack(b, pid, a);
-	struct moca_flame_stack *s;
-	struct touch *t;
-
-	if (i < 0 || touches_fit(&b->touches, &b->touch_cap, b->touch_count))
-		return -ENOMEM;
-	s = &b->out->stacks[i];
 	s->counts[MOCA_FLAME_FAULTS]++;
 	s->counts[MOCA_FLAME_ACCESSES] += a->weight;
 	if (a->type == MOCA_ACCESS_WRITE)
 		s->counts[MOCA_FLAME_WRITES] += a->weight;
 	else if (a->type != MOCA_ACCESS_UNKNOWN)
 		s->counts[MOCA_FLAME_READS] += a->weight;
+}
+
+static int add(struct build *b, size_t n, const struct moca_access *a)
+{
+	struct touch key = { .page = (a->addr >> b->shift) + 1, .pid = b->pid };
+	int64_t i = NOT_WANTED;
+	struct touch *t;
+
+	if (!b->o->wants || b->o->wants(b->o->arg, b->task_index, n, a)) {
+		i = find_stack(b, a);
+		if (i < 0)
+			return -ENOMEM;
+		count(&b->out->stacks[i], a);
+	}
+	if (touches_fit(&b->touches, &b->touch_cap, b->touch_count))
+		return -ENOMEM;
 	t = touches_at(b->touches, b->touch_cap, &key);
 	if (t->page && t->time_ns <= a->time_ns)
 		return 0;
@@ -87,24 +103,32 @@ static int add(struct build *b, uint32_t pid, const struct moca_access *a)
 	return 0;
 }
 
-static int walk(struct build *b, struct moca_trace *t,
-		const struct moca_query *query)
+static void begin_task(struct build *b, const struct moca_trace *t, uint32_t id)
+{
+	b->task = id;
+	b->taken = 0;
+	b->task_index = trace_task_index(t, id);
+	b->pid = b->task_index == SIZE_MAX ? 0 :
+		 moca_trace_task(t, b->task_index)->pid;
+}
+
+static int walk(struct build *b, struct moca_trace *t)
 {
 	const struct moca_chunk *chunk;
 	struct moca_cursor *c;
-	int ret = moca_cursor_open(&c, t, query);
+	int ret = moca_cursor_open(&c, t, NULL);
 
 	if (ret)
 		return ret;
+	b->task = MOCA_NO_TASK;
 	while ((ret = moca_cursor_chunk(c, &chunk)) > 0) {
-		size_t task = trace_task_index(t, chunk->task);
-		uint32_t pid = task == SIZE_MAX ? 0 :
-			       moca_trace_task(t, task)->pid;
-
+		if (chunk->task != b->task)
+			begin_task(b, t, chunk->task);
 		for (size_t i = 0; i < chunk->count && ret >= 0; i++)
-			ret = add(b, pid, &chunk->accesses[i]);
+			ret = add(b, b->taken + i, &chunk->accesses[i]);
 		if (ret < 0)
 			break;
+		b->taken += chunk->count;
 	}
 	moca_cursor_close(c);
 	return ret;
@@ -116,19 +140,23 @@ static int compare(const void *a, const void *b)
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
+	if (x->task != y->task)
+		return x->task < y->task ? -1 : 1;
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
 int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
-		     const struct moca_query *query)
+		     const struct moca_flame_options *o)
 {
-	struct build b = { .out = out, .shift = trace_page_shift(t) };
+	static const struct moca_flame_options all;
+	struct build b = { .out = out, .o = o ? o : &all,
+			   .shift = trace_page_shift(t) };
 	int err;
 
 	*out = (struct moca_flame){ 0 };
-	err = walk(&b, t, query);
+	err = walk(&b, t);
 	for (size_t i = 0; i < b.touch_cap; i++)
-		if (b.touches[i].page)
+		if (b.touches[i].page && b.touches[i].stack != NOT_WANTED)
 			out->stacks[b.touches[i].stack]
 				.counts[MOCA_FLAME_TOUCHES]++;
 	free(b.touches);

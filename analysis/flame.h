@@ -14,25 +14,37 @@ enum moca_flame_count {
 	MOCA_FLAME_COUNTS,
 };
 
-/* A call stack of a process. */
+/* A call stack of a process, or of a thread. */
 struct moca_flame_stack {
 	uint32_t pid;
+	uint32_t task;		/* MOCA_NO_TASK: of all threads of the process */
 	uint32_t number;	/* for moca_trace_stack; 0: not known */
 	uint64_t time_ns;	/* of an access with it */
 	uint64_t counts[MOCA_FLAME_COUNTS];
 };
 
 struct moca_flame {
-	struct moca_flame_stack *stacks;	/* by pid and number */
+	struct moca_flame_stack *stacks;	/* by pid, task and number */
 	size_t count;
 };
 
+struct moca_flame_options {
+	int by_task;		/* each thread has stacks of its own */
+	/*
+	 * Does the access count: number n, from 0, of the task with that index?
+	 * NULL: each does. A first touch is one among all, and counts if it is wanted.
+	 */
+	int (*wants)(void *arg, size_t task, size_t n,
+		     const struct moca_access *a);
+	void *arg;
+};
+
 /*
- * Walk the accesses that the query has (NULL: all). 0 or -errno, with nothing to
- * free. Beside what it gives, 32 bytes for each page while it runs.
+ * Walk all accesses; o may be NULL. 0 or -errno, with nothing to free. Beside
+ * what it gives, 32 bytes for each page while it runs.
  */
 int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
-		     const struct moca_query *query);
+		     const struct moca_flame_options *o);
 void moca_flame_free(struct moca_flame *f);
 
 #endif

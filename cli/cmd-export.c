@@ -27,6 +27,7 @@ enum {
 	TABLES = 4,		/* --table, --no-objects */
 	EVENTS_ONLY = 8,
 	ONE_FILE = 16,		/* OUT is a file, or - for stdout */
+	VALUE = 32,		/* --value */
 };
 
 /*
@@ -46,6 +47,13 @@ static const struct format {
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 	{ "jsonl", "the same as JSON, an object a line",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
+	{ "folded", "call stacks with a sum each, as flame graph tools read them",
+	  NARROWS | OBJECTS | VALUE | ONE_FILE, export_stacks_refuse,
+	  export_stacks },
+	{ "speedscope", "call stacks for speedscope",
+	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
+	{ "pprof", "call stacks for pprof",
+	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -308,6 +316,7 @@ static int check_options(struct export *x, const struct format *f,
 		{ x->tables.count != 0, TABLES, "--table" },
 		{ x->no_objects, TABLES, "--no-objects" },
 		{ x->events_only, EVENTS_ONLY, "--events-only" },
+		{ strcmp(x->value, "accesses") != 0, VALUE, "--value" },
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -371,14 +380,16 @@ static const char about[] =
 	"Write a trace in the format of other tools; man moca-export says what of a trace each format has.\n"
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
 	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
+	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_export(int argc, char **argv)
 {
-	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped };
+	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped,
+			    .value = "accesses" };
 	struct narrow n = { .task = UINT64_MAX };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, folded, speedscope, pprof"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),
@@ -388,6 +399,7 @@ int cmd_export(int argc, char **argv)
 		OPT_LIST(0, "table", &x.tables, "NAME", "only this table; may be repeated"),
 		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
 		OPT_FLAG(0, "events-only", &x.events_only, "only the events that the program emitted: no accesses, no task events"),
+		OPT_STRING(0, "value", &x.value, "VALUE", "what folded stacks sum: accesses, reads, writes, first-touches, records"),
 		OPT_FLAG('q', "quiet", &x.quiet, "do not say what was written"),
 		OPT_END
 	};

@@ -20,6 +20,7 @@ struct export {
 	struct string_list tables;
 	int no_objects;
 	int events_only;
+	const char *value;	/* what folded stacks sum */
 	int quiet;
 	struct moca_trace *t;
 	int dirfd;		/* of a format that writes a directory; or -1 */
@@ -40,8 +41,10 @@ int export_create(struct export *x, const char *name);
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */
 int export_tables(struct export *x);	/* export-tables.c */
+int export_stacks(struct export *x);	/* export-stacks.c */
 
 /* Before OUT is made: 0, or after a message an exit code. */
 int export_ctf_refuse(const struct export *x);
+int export_stacks_refuse(const struct export *x);
 
 #endif

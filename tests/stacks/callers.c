@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Touches a known number of pages below known callers, without frame pointers:
- * usage: callers first|thread|signal. Prints nothing.
+ * usage: callers first|second|inlined|thread|signal. Prints nothing.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #define PAGE 4096ul
 #define NOINLINE __attribute__((noinline, noclone))
@@ -43,6 +44,20 @@ static NOINLINE void deep(int depth, size_t first, size_t pages)
 	kept++;
 }
 
+/* A function within another one; a thread whose name parts what has stacks. */
+static inline __attribute__((always_inline)) void inner(size_t first,
+							size_t pages)
+{
+	for (size_t i = first; i < first + pages; i++)
+		memory[i * PAGE] = 1;
+}
+
+static NOINLINE void outer(size_t first, size_t pages)
+{
+	inner(first, pages);
+	kept++;
+}
+
 static void on_signal(int sig)
 {
 	touch(0, 100);
@@ -74,6 +89,13 @@ int main(int argc, char **argv)
 		red(0, 300);
 		blue(300, 700);
 		deep(10, 1000, 50);
+	} else if (!strcmp(argv[1], "second")) {
+		red(0, 800);
+		blue(800, 100);
+		outer(900, 100);
+	} else if (!strcmp(argv[1], "inlined")) {
+		prctl(PR_SET_NAME, "a;b\n\"\xff<i>\\");
+		outer(0, 120);
 	} else if (!strcmp(argv[1], "signal")) {
 		signal(SIGUSR1, on_signal);
 		interrupted();

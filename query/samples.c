@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "query/samples.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/callers.h"
+#include "analysis/flame.h"
+#include "analysis/objects/objects.h"
+#include "analysis/trace.h"
+#include "lib/base/vec.h"
+#include "query/table.h"
+
+const char *const query_sample_kinds[QUERY_SAMPLES] = {
+	[QUERY_SAMPLE_ACCESSES] = "accesses",
+	[QUERY_SAMPLE_READS] = "reads",
+	[QUERY_SAMPLE_WRITES] = "writes",
+	[QUERY_SAMPLE_TOUCHES] = "first-touches",
+	[QUERY_SAMPLE_RECORDS] = "records",
+};
+
+struct stacks {
+	struct samples samples;	/* first */
+	struct moca_trace *t;
+	struct moca_flame flame;
+	struct moca_callers *callers;
+	size_t at;		/* the next stack */
+	uint32_t task;		/* whose names stand in samples */
+	uint64_t values[QUERY_SAMPLES];
+	uint32_t places[MOCA_STACK_FRAMES_MAX];
+	struct samples_line *lines;	/* of the place that was asked for last */
+	size_t line_room;
+};
+
+/* What says which accesses are wanted. */
+struct filter {
+	const struct query_filter *f;
+	struct moca_trace *t;
+	struct query_keys *keys;	/* NULL: of all objects */
+	struct query_keys_view *view;
+	uint8_t *wanted;		/* by id of the object */
+	size_t count;
+};
+
+static int is_wanted(void *arg, size_t task, size_t n,
+		     const struct moca_access *a)
+{
+	const struct filter *x = arg;
+	const struct moca_query *r = &x->f->range;
+	const struct moca_object *o;
+
+	if (a->addr < r->addr_begin || (r->addr_end && a->addr >= r->addr_end) ||
+	    a->time_ns < r->begin_ns || (r->end_ns && a->time_ns >= r->end_ns))
+		return 0;
+	if (r->one_task && (task == SIZE_MAX ||
+			    moca_trace_task(x->t, task)->id != r->task))
+		return 0;
+	if (!x->keys)
+		return 1;
+	o = query_keys_object(x->view, task, n);
+	return o && o->id < x->count && x->wanted[o->id];
+}
+
+static int choose_objects(struct filter *x, struct query *q)
+{
+	struct moca_query all = { .size = sizeof(all) };
+	const struct moca_object *o;
+	int err = query_keys_of(q, &all, &x->keys);
+
+	if (err)
+		return err;
+	o = moca_objects_rows(query_keys_objects(x->keys), &x->count);
+	x->view = query_keys_view_new(x->keys);
+	x->wanted = calloc(x->count + 1, 1);
+	if (!x->view || !x->wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->count; i++)
+		x->wanted[i] = !sqlite3_strglob(x->f->object, o[i].name);
+	return 0;
+}
+
+static int sum(struct stacks *s, const struct query_filter *f)
+{
+	struct filter x = { .f = f, .t = s->t };
+	const struct moca_flame_options o = {
+		.by_task = 1, .wants = is_wanted, .arg = &x,
+	};
+	struct query *q = NULL;
+	int err = f->object ? query_open(&q, s->t) : 0;
+
+	if (!err && q)
+		err = choose_objects(&x, q);
+	if (!err)
+		err = moca_flame_build(&s->flame, s->t, &o);
+	free(x.wanted);
+	free(x.view);
+	if (x.keys)
+		query_keys_put(x.keys);
+	query_close(q);
+	return err;
+}
+
+/* Stacks are by task, so that a name is looked for once. */
+static void set_task(struct stacks *x, uint32_t id)
+{
+	struct samples *s = &x->samples;
+	size_t i = trace_task_index(x->t, id);
+	const struct moca_task *task;
+	const char *name;
+
+	if (s->process && x->task == id)
+		return;
+	x->task = id;
+	s->thread = s->process = "";
+	s->pid = s->tid = 0;
+	if (i == SIZE_MAX)
+		return;
+	task = moca_trace_task(x->t, i);
+	name = trace_process_name(x->t, task->pid);
+	s->process = name ? name : "";
+	s->thread = task->name ? task->name : "";
+	s->pid = task->pid;
+	s->tid = task->tid;
+}
+
+static int find_places(struct stacks *s, const struct moca_flame_stack *of)
+{
+	struct moca_stack stack;
+	int64_t at;
+
+	s->samples.count = 0;
+	s->samples.cut = 0;
+	if (moca_trace_stack(s->t, of->number, &stack))
+		return 0;
+	for (uint32_t i = 0; i < stack.count; i++) {
+		at = moca_callers_find(s->callers, of->pid, of->time_ns,
+				       stack.frames[i], i);
+		if (at < 0)
+			return (int)at;
+		s->places[s->samples.count++] = (uint32_t)at;
+	}
+	s->samples.cut = (stack.flags & MOCA_STACK_CUT) != 0;
+	return 0;
+}
+
+static int next_stack(struct samples *samples)
+{
+	struct stacks *s = (struct stacks *)samples;
+	const struct moca_flame_stack *of;
+	int err;
+
+	if (s->at == s->flame.count)
+		return 0;
+	of = &s->flame.stacks[s->at++];
+	s->values[QUERY_SAMPLE_ACCESSES] = of->counts[MOCA_FLAME_ACCESSES];
+	s->values[QUERY_SAMPLE_READS] = of->counts[MOCA_FLAME_READS];
+	s->values[QUERY_SAMPLE_WRITES] = of->counts[MOCA_FLAME_WRITES];
+	s->values[QUERY_SAMPLE_TOUCHES] = of->counts[MOCA_FLAME_TOUCHES];
+	s->values[QUERY_SAMPLE_RECORDS] = of->counts[MOCA_FLAME_FAULTS];
+	set_task(s, of->task);
+	err = find_places(s, of);
+	return err ? err : 1;
+}
+
+static void begin_anew(struct samples *samples)
+{
+	((struct stacks *)samples)->at = 0;
+}
+
+static struct samples_place give_place(struct samples *samples, uint32_t number)
+{
+	struct stacks *s = (struct stacks *)samples;
+	struct moca_caller_place p = moca_callers_place(s->callers, number);
+
+	/* Without memory it has its outermost function alone, as without inlining. */
+	if (moca_vec_fit(s->lines, s->line_room, p.count))
+		p = (struct moca_caller_place){ p.callers + p.count - 1, 1,
+						p.path, p.address };
+	for (uint32_t i = 0; i < p.count; i++)
+		s->lines[i] = (struct samples_line){
+			p.callers[i].name, p.callers[i].file, p.callers[i].line,
+		};
+	return (struct samples_place){ s->lines, p.count, p.path, p.address };
+}
+
+int query_samples_open(struct samples **out, struct moca_trace *t,
+		       const struct query_filter *f)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->t = t;
+	s->samples = (struct samples){
+		.kinds = query_sample_kinds, .kind_count = QUERY_SAMPLES,
+		.places = s->places, .values = s->values,
+		.next = next_stack, .rewind = begin_anew, .place = give_place,
+	};
+	s->samples.begin_ns = trace_meta_u64(t, META_START_TIME, 0);
+	s->samples.length_ns = trace_meta_u64(t, META_END, 0);
+	if (s->samples.length_ns)
+		s->samples.length_ns -= trace_meta_u64(t, META_START, 0);
+	err = moca_vec_fit(s->lines, s->line_room, 1);
+	if (!err)
+		err = sum(s, f);
+	if (!err)
+		err = moca_callers_open(&s->callers, t, NULL);
+	if (err)
+		query_samples_close(&s->samples);
+	else
+		*out = &s->samples;
+	return err;
+}
+
+void query_samples_close(struct samples *samples)
+{
+	struct stacks *s = (struct stacks *)samples;
+
+	if (!s)
+		return;
+	moca_flame_free(&s->flame);
+	moca_callers_close(s->callers);
+	free(s->lines);
+	free(s);
+}
