@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "export/stacks.h"
+#include "lib/base/strings.h"
 #include "lib/base/table.h"
 #include "lib/base/utf8.h"
 #include "lib/base/vec.h"
@@ -37,9 +38,7 @@ struct pprof {
 	uint8_t packed[1 << 16];
 	struct bytes plain;	/* for z */
 	struct bytes message, part;	/* that are being made */
-	char **strings;
-	size_t string_count, string_room;
-	struct moca_index string_index;
+	struct moca_strings strings;
 	struct function *functions;
 	size_t function_count, function_room;
 	struct moca_index function_index;
@@ -154,28 +153,15 @@ static char *as_utf8(const char *s)
 static uint64_t number_string(struct pprof *x, const char *s)
 {
 	char *copy = as_utf8(s ? s : "");
-	uint64_t hash;
-	uint32_t i;
+	size_t before = x->strings.count;
+	int64_t n = copy ? moca_strings_number(&x->strings, copy) : -ENOMEM;
 
-	if (!copy)
-		goto err_memory;
-	hash = moca_mix(moca_hash_bytes(0, copy, strlen(copy)));
-	moca_index_each(i, &x->string_index, hash)
-		if (!strcmp(x->strings[i], copy)) {
-			free(copy);
-			return i;
-		}
-	if (moca_vec_fit(x->strings, x->string_room, x->string_count + 1) ||
-	    moca_index_add(&x->string_index, hash, (uint32_t)x->string_count))
-		goto err_memory;
-	put_bytes(x, &x->plain, STRING_TABLE, copy, strlen(copy));
-	x->strings[x->string_count] = copy;
-	return x->string_count++;
-
-err_memory:
+	if (n < 0)
+		x->error = -ENOMEM;
+	else if (x->strings.count > before)
+		put_bytes(x, &x->plain, STRING_TABLE, copy, strlen(copy));
 	free(copy);
-	x->error = -ENOMEM;
-	return 0;
+	return n < 0 ? 0 : (uint64_t)n;
 }
 
 static uint64_t number_function(struct pprof *x, const char *name,
@@ -344,16 +330,13 @@ static void put_kinds(struct pprof *x)
 
 static void free_pprof(struct pprof *x)
 {
-	for (size_t i = 0; i < x->string_count; i++)
-		free(x->strings[i]);
-	free(x->strings);
+	moca_strings_free(&x->strings);
 	free(x->functions);
 	free(x->mappings);
 	free(x->known);
 	free(x->plain.data);
 	free(x->message.data);
 	free(x->part.data);
-	moca_index_free(&x->string_index);
 	moca_index_free(&x->function_index);
 	deflateEnd(&x->z);
 	free(x);

@@ -11,6 +11,8 @@ struct moca_strings {
 	struct moca_index index;
 };
 
+/* The number of text's copy, from 0 and in the order in which they come; -ENOMEM. */
+int64_t moca_strings_number(struct moca_strings *s, const char *text);
 /* The one copy of text, which lives as long as s; NULL: no memory. */
 const char *moca_strings_intern(struct moca_strings *s, const char *text);
 void moca_strings_free(struct moca_strings *s);

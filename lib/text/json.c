@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/utf8.h"
 
@@ -67,6 +68,17 @@ void json_string(struct json *j, const char *key, const char *value)
 		quote(j->f, value);
 	else
 		fputs("null", j->f);
+}
+
+void json_cut(struct json *j, const char *key, const char *value, size_t max)
+{
+	char buf[JSON_CUT + 1];
+
+	if (value && strlen(value) > max && max <= JSON_CUT) {
+		snprintf(buf, sizeof(buf), "%.*s...", (int)max - 3, value);
+		value = buf;
+	}
+	json_string(j, key, value);
 }
 
 void json_uint(struct json *j, const char *key, uint64_t value)

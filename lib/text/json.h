@@ -19,6 +19,9 @@ struct json {
 void json_open(struct json *j, const char *key, char bracket);
 void json_close(struct json *j, char bracket);
 void json_string(struct json *j, const char *key, const char *value);
+/* At most max bytes of it, 4 to JSON_CUT: what is longer ends in "...". */
+#define JSON_CUT 1000
+void json_cut(struct json *j, const char *key, const char *value, size_t max);
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_int(struct json *j, const char *key, int64_t value);
 void json_bool(struct json *j, const char *key, int value);

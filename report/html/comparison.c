@@ -19,7 +19,7 @@
 #define OVER_TIME 24u	/* of these with accesses over time */
 #define FINDINGS 100u	/* of each run */
 #define NAME_BYTES 400u
-#define TITLE_BYTES 1000u
+#define TITLE_BYTES JSON_CUT
 
 /* What conditions have no word for. Sums of a run, or of a structure. */
 struct extra {
@@ -36,19 +36,6 @@ struct side {
 	struct extra *pairs;
 	uint64_t *reads, *writes;	/* [pair][window] of the first OVER_TIME */
 };
-
-static void put_cut(struct json *j, const char *key, const char *text,
-		    size_t max)
-{
-	char buf[TITLE_BYTES + 4];
-
-	if (!text || strlen(text) <= max) {
-		json_string(j, key, text);
-		return;
-	}
-	snprintf(buf, sizeof(buf), "%.*s...", (int)max - 3, text);
-	json_string(j, key, buf);
-}
 
 static int count_faults(struct side *s)
 {
@@ -146,9 +133,9 @@ static void put_run(struct json *j, const char *key, const struct side *s)
 	char machine[256];
 
 	json_open(j, key, '{');
-	put_cut(j, "path", r->path, NAME_BYTES);
-	put_cut(j, "command", moca_trace_meta(r->trace, META_COMMAND),
-		NAME_BYTES);
+	json_cut(j, "path", r->path, NAME_BYTES);
+	json_cut(j, "command", moca_trace_meta(r->trace, META_COMMAND),
+		 NAME_BYTES);
 	advice_topology(p, machine, sizeof(machine));
 	json_string(j, "machine", machine);
 	json_uint(j, "intervals", p->intervals);
@@ -214,9 +201,9 @@ static void put_pairs(struct json *j, const struct comparison *c,
 	for (i = 0; i < c->count && i < PAIRS; i++) {
 		x = &c->pairs[i];
 		json_open(j, NULL, '{');
-		put_cut(j, "name", x->name, NAME_BYTES);
+		json_cut(j, "name", x->name, NAME_BYTES);
 		if (x->name != x->name_a)
-			put_cut(j, "name_a", x->name_a, NAME_BYTES);
+			json_cut(j, "name_a", x->name_a, NAME_BYTES);
 		put_values(j, x, side, i);
 		if (i < OVER_TIME) {
 			put_windows(j, "over_time_a", &side[0], i);
@@ -252,7 +239,7 @@ static void put_finding(struct json *j, const struct moca_finding *f,
 	json_open(j, NULL, '{');
 	json_string(j, "state", state);
 	json_string(j, "id", moca_finding_id(f->kind));
-	put_cut(j, "title", f->title, TITLE_BYTES);
+	json_cut(j, "title", f->title, TITLE_BYTES);
 	json_string(j, "confidence", moca_confidence_name(f->confidence));
 	json_close(j, '}');
 }
@@ -279,7 +266,7 @@ static void put_conditions(struct json *j, const struct report_compare *x)
 	json_open(j, "conditions", '[');
 	for (i = 0; i < x->condition_count; i++) {
 		json_open(j, NULL, '{');
-		put_cut(j, "condition", x->conditions[i], NAME_BYTES);
+		json_cut(j, "condition", x->conditions[i], NAME_BYTES);
 		json_bool(j, "holds", x->holds[i]);
 		json_close(j, '}');
 	}

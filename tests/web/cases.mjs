@@ -197,7 +197,7 @@ await test("compare: what changed, where, and when", () => withPage("compared", 
 	await page.waitForFunction(() => document.querySelector("main").dataset.view === "object");
 }));
 
-for (const kind of ["hostile", "counts", "empty"])
+for (const kind of ["hostile", "counts", "empty", "stacks"])
 	await test(`compare: ${kind}`, () => withPage(`compared-${kind}`, {}, async (page) => {
 		const text = await told(page);
 		must(await page.getAttribute("main", "data-view") === "compare" && text.length > 40, "it does not show");
@@ -215,6 +215,93 @@ for (const scheme of ["light", "dark"])
 		must(await page.evaluate(() => document.documentElement.scrollWidth) <= 420, "too wide");
 		await page.screenshot({ path: `${shots}/compare-${scheme}-narrow.png`, fullPage: true });
 	}));
+
+/* Frames of a flame graph by their names: what is said of them, and how wide they are. */
+const frames = (page, name) => page.$$eval(".flame .frame", (all, n) => all.filter((x) => x.getAttribute("aria-label").startsWith(`${n}: `)).map((x) => ({
+	said: x.getAttribute("aria-label").slice(n.length + 2), share: x.offsetWidth / x.parentNode.clientWidth, at: x.dataset.i,
+	color: getComputedStyle(x).backgroundColor.match(/\d+/g).map(Number) })), name);
+const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
+
+await test("call stacks: who touched which pages", () => withPage("stacks", {}, async (page) => {
+	must((await viewsOf(page)).includes("flame"), "the menu lacks them");
+	await go(page, "#/flame?by=first_touches");
+	const [red] = await frames(page, "red"), [blue] = await frames(page, "blue"), [all] = await frames(page, "all");
+	must(/^300 first touches, \d/.test(red?.said) && /^700 first touches, \d/.test(blue?.said), JSON.stringify([red, blue]));
+	must(Math.abs(blue.share / red.share - 7 / 3) < 0.05 && all.share > 0.99, JSON.stringify([red, blue, all]));
+	must((await frames(page, "touch")).length === 3, "touch() has not three callers");
+	const table = (await page.locator("[data-flame='functions'] tbody tr").first().innerText()).replace(/\s+/g, " ");
+	must(/^touch .*callers\.c:\d+ 1,050 /.test(table), table);
+	await page.screenshot({ path: `${shots}/stacks.png`, fullPage: true });
+	await page.click(`.frame[data-i='${red.at}']`);
+	must((await frames(page, "red"))[0].share > 0.99 && !(await frames(page, "blue")).length, "a click does not zoom");
+	must(page.url().includes(`at=${red.at}`), page.url());
+	must((await page.textContent(".chosen")).includes("Line with most"), await page.textContent(".chosen"));
+	await page.keyboard.press("ArrowDown");
+	must(/^touch: 300 /.test(await focused(page)), await focused(page));
+	await page.keyboard.press("ArrowUp");
+	await page.keyboard.press("ArrowUp");
+	must(/^main: /.test(await focused(page)), await focused(page));
+	await page.keyboard.press("Escape");
+	must((await frames(page, "blue")).length === 1 && /^all: /.test(await focused(page)), "Escape does not show all");
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("Enter");
+	must(/^_start: /.test(await focused(page)) && page.url().includes("at="), await focused(page));
+	await page.click("button.more >> visible=true");
+	await page.fill("#flame-find", "red");
+	must((await page.textContent(".count")).startsWith("300 first touches, "), await page.textContent(".count"));
+	must(await page.locator(".frame.found").count() === 1 && page.url().includes("find=red"), "the find marks others");
+	await page.fill("#flame-find", "no such function");
+	must(await page.textContent(".count") === "No function matches", await page.textContent(".count"));
+	const saved = async (action) => {
+		const [d] = await Promise.all([page.waitForEvent("download"), page.click(`[data-figure='flame'] [data-action='${action}']`)]);
+		return readFileSync(await d.path(), "utf8");
+	};
+	const rows = (await saved("CSV")).trim().split("\r\n").map((l) => l.split(","));
+	const of = (end) => rows.filter((r) => r[0].endsWith(end)).map((r) => r[6]).join();
+	must(of(";main;red;touch") === "300" && of(";main;blue;touch") === "700", "the CSV has other sums");
+	must(/>blue</.test(await saved("SVG")), "the drawing lacks blue()");
+	await page.click("button[data-by='writes']");
+	must(/^300 writes, /.test((await frames(page, "red"))[0].said) && page.url().includes("by=writes"), "writes");
+}));
+
+await test("call stacks: a link; one thread alone", () => withPage("stacks-thread", { hash: "#/flame?by=accesses&thread=1" }, async (page) => {
+	const one = (await frames(page, "all"))[0].said;
+	must(await page.inputValue("#flame-thread") === "1" && (await frames(page, "red")).length === 1, "thread 1 is not shown");
+	must(!(await frames(page, "main")).length, "main() is of another thread");
+	await page.selectOption("#flame-thread", "");
+	const all = (await frames(page, "all"))[0].said, number = (s) => Number(s.split(" ")[0].replaceAll(",", ""));
+	must((await frames(page, "main")).length && number(all) > number(one), `${one} of ${all}`);
+	must(!page.url().includes("thread="), page.url());
+}));
+
+await test("call stacks: two runs, red and blue", () => withPage("compared-stacks", {}, async (page) => {
+	must(await page.getAttribute("main", "data-view") === "compare", "not the first view");
+	await page.click("[data-figure='compare-flame'] button[data-by='first_touches']");
+	const one = async (name) => (await frames(page, name))[0];
+	const red = await one("red"), blue = await one("blue"), gone = await one("deep"), outer = await one("outer");
+	must(red.color[0] > red.color[2] && outer.color[0] > outer.color[2] + 40, `grown: ${red.color}, ${outer.color}`);
+	must(blue.color[2] > blue.color[0] + 40 && gone.color[2] > gone.color[0] + 40, `shrunk: ${blue.color}, ${gone.color}`);
+	must(/ of A, 0 % of B$/.test(gone.said) && /^0 % of A, /.test(outer.said), `${gone.said}; ${outer.said}`);
+	await page.locator("#fig-compare-flame").screenshot({ path: `${shots}/compare-flame.png` });
+	await page.fill("#compare-find", "deep");
+	must(/^In or below what matches: [\d.]+ % of A, 0 % of B$/.test(await page.textContent("#fig-compare-flame .count")), await page.textContent("#fig-compare-flame .count"));
+}));
+
+await test("call stacks: none, or in one run alone", async () => {
+	await withPage("one", {}, async (page) => must(!(await viewsOf(page)).includes("flame"), "an empty view"));
+	await withPage("compared", {}, async (page) => must(!/call stacks/i.test(await told(page)), "it speaks of call stacks"));
+	await withPage("compared-half", {}, async (page) => must((await told(page)).includes("A was recorded without call stacks"), "it does not say why"));
+});
+
+for (const scheme of ["light", "dark"])
+	await test(`call stacks: accessible, ${scheme}; a phone`, async () => {
+		for (const [file, hash] of [["stacks", "#/flame?find=touch"], ["compared-stacks", "#/compare"]])
+			await withPage(file, { colorScheme: scheme, viewport: { width: 420, height: 800 }, hash }, async (page) => {
+				await accessible(page, file);
+				must(await page.evaluate(() => document.documentElement.scrollWidth) <= 420, "too wide");
+				await page.screenshot({ path: `${shots}/${file}-${scheme}-narrow.png`, fullPage: true });
+			});
+	});
 
 await test("counts: of the run", () => withPage("sliced", {}, async (page) => {
 	await go(page, "#/introduction");

@@ -10,6 +10,7 @@ import { topology } from "./view-topology.js";
 import { object } from "./view-object.js";
 import { countedRates, notCounted } from "./view-counts.js";
 import { faults } from "./view-faults.js";
+import { flame } from "./view-flame.js";
 import { compare } from "./view-compare.js";
 import { cut } from "./format.js";
 
@@ -24,6 +25,7 @@ function pages() {
 		d.summary && ["findings", "Findings", () => findings(d)],
 		["overview", "Overview", (state) => d.exact?.only ? notCounted("The overview") : overview(d, state)],
 		["objects", "Data structures", (state) => views.objects(d, state)],
+		has("flame") && ["flame", "Call stacks", (state) => flame(d, state)],
 		d.summary && ["phases", "Phases", () => d.exact?.only ? notCounted("The division into phases") : phases(d)],
 		["rates", "Rates and threads", () => d.exact?.only ? countedRates(d) : views.rates(d)],
 		["faults", "Faults and CPU", () => faults()],
@@ -84,7 +86,8 @@ const help = h("dialog", { id: "keys", "aria-labelledby": "keys-title" },
 		["?", "this list"], ["In a heatmap: arrows", "move (with Shift: farther)"], ["+, −, 0", "zoom in, out, show all"],
 		["Enter", "read the cell in the middle"],
 		["In the overview: arrows", "the next area; on its slider the next level of detail"],
-		["Enter, Escape", "open the area's structure there; choose nothing"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
+		["Enter, Escape", "open the area's structure there; choose nothing"],
+		["In a flame graph: arrows", "what calls, is called, stands beside"], ["Enter, Escape", "show the function as wide as all; show all"]].map(([k, v]) => [h("dt", {}, h("kbd", {}, k)), h("dd", {}, v)])),
 	h("form", { method: "dialog" }, h("button", {}, "Close")));
 
 function key(e) {

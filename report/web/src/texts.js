@@ -12,6 +12,16 @@ export const texts = {
 		reveal: "Phases that became shorter or longer, structures that are used earlier, later or no more.",
 		act: "Compare a row of A with that of B; open the structure in B by the table above.",
 	},
+	compareFlame: {
+		read: "Call stacks of both runs as one tree, functions of one name below the same callers being one frame. Its width is its share of A's and its share of B's together, so that what is in one run alone is seen as well. Red: its share is larger in B, blue: smaller; full colours: it is in one of the runs only; grey: as before.",
+		reveal: "Which callers have more or less of the accesses since the change, and what came or went. Shares add up to all of a run: where one grows, others shrink though they do as much as before.",
+		act: "Look at the red frame that is lowest in the tree: below it nothing else grew. Click it, and read its shares. moca diff --flame lists the functions that changed most.",
+	},
+	flame: {
+		read: "Each frame is a function, below the one that called it; functions that are inlined have frames of their own. The width is its share of what is counted, with all that it calls; neighbours have no order in time. Colour: reads (blue), writes (orange), both (purple). An access is the first of a page in an interval, or what it weighs in samples; a first touch is the first of a page in the run.",
+		reveal: "Which part of the program is behind the accesses that code deep in a library does: who has the memory copied, filled or searched. Of first touches: who decides on which node pages lie.",
+		act: "Go down from the top to where a wide frame parts into several, or ends: that is the code to look at. Choose First touches and a thread to see which one initialises what all use. Click a frame to have it as wide as all; Find marks a function wherever it is called.",
+	},
 	overview: {
 		read: "Each line is a data structure, most accessed first; time runs to the right. A cell is coloured by reads (blue), writes (orange) and both (purple), the stronger the more; all lines have one scale, so they compare. Sections of program files (code, symbol tables) have no lines: Data structures lists them. Click a line to see the structure page by page.",
 		reveal: "Phases: times in which other structures are used. Structures that are only written at the start (candidates for replication), structures that are never touched again (memory that could be freed), and bursts.",

@@ -5,6 +5,7 @@ import { h } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { strips } from "./charts.js";
 import { json } from "./data.js";
+import { flameChange } from "./view-flame.js";
 import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -160,6 +161,6 @@ export async function compare(d, state) {
 			h("dl", { class: "facts" }, run("A, before", c.run_a), run("B, after", c.run_b), one ? [h("dt", {}, "Machine"), h("dd", {}, c.run_a.machine)] :
 				[h("dt", {}, "Machine of A"), h("dd", {}, c.run_a.machine), h("dt", {}, "Machine of B"), h("dd", {}, c.run_b.machine)]),
 			h("p", { class: "small" }, "All other views are of B.", !one && " Remote shares are of each run's own machine.")),
-		findings(c), conditions(c), structures(d, c, state), ...bothOverTime(c), totals(c),
+		findings(c), conditions(c), structures(d, c, state), await flameChange(), ...bothOverTime(c), totals(c),
 	];
 }
