@@ -7,6 +7,7 @@
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
+#include "cli/diff-flame.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
@@ -24,6 +25,8 @@ struct diff {
 	struct moca_profile *profile[2];
 	struct comparison comparison;
 	struct diff_conditions conditions;
+	int by_callers;		/* --flame */
+	struct diff_flame flame;
 	int damaged;		/* parts of one were left out */
 };
 
@@ -135,6 +138,8 @@ static void print_text(const struct diff *d)
 	if (left)
 		printf("... and %zu more with few accesses: --json has all\n",
 		       left);
+	if (d->by_callers)
+		diff_flame_print(&d->flame, width);
 }
 
 static void json_values(struct json *j, const struct comparison_pair *x)
@@ -185,6 +190,8 @@ static void print_json(const struct diff *d)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	if (d->by_callers)
+		diff_flame_json(&d->flame, &j);
 	json_close(&j, '}');
 }
 
@@ -223,6 +230,8 @@ static int run(struct diff *d, const char *topology, int json)
 	if (!ret)
 		ret = diff_conditions_judge(&d->conditions, "diff",
 					    &d->comparison, d->path[0]);
+	if (!ret && d->by_callers)
+		ret = diff_flame_make(&d->flame, d->path, d->trace);
 	if (ret)
 		return ret;
 	if (json)
@@ -237,6 +246,7 @@ static void free_diff(struct diff *d)
 {
 	size_t i;
 
+	diff_flame_free(&d->flame);
 	diff_conditions_free(&d->conditions);
 	comparison_free(&d->comparison);
 	for (i = 0; i < 2; i++) {
@@ -258,6 +268,7 @@ int cmd_diff(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_LIST(0, "fail-if", &conditions, "CONDITION", "exit with code 1 if it holds; may be repeated"),
 		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
+		OPT_FLAG(0, "flame", &d.by_callers, "functions, too: whose share of the accesses grew or shrank most (of traces with call stacks)"),
 		OPT_FLAG(0, "json", &json, "print JSON for programs"),
 		OPT_END
 	};
