@@ -568,6 +568,7 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 	for (i = 0; i < COUNT(whole) && !p->counts && !r.err; i++)
 		whole[i](&r);
 	doubt_all(&r);
+	evidence_callers(&r);
 	conditions_tell(&r);
 	add_notes(&r);
 	if (r.a->count)

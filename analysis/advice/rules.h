@@ -145,6 +145,8 @@ int passed_in_turn(const struct moca_profile *p,
  */
 double advice_cache(struct rules *r, int *told);
 /* A number of the metadata; 0: there is none. */
+/* Who calls the code that accesses each finding's object, where stacks tell. */
+void evidence_callers(struct rules *r);
 double advice_meta(const struct rules *r, const char *key);
 /* Evidence that several rules give. */
 void evidence_use(struct rules *r, struct moca_finding *f);

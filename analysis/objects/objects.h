@@ -144,6 +144,7 @@ struct moca_observed {
 	uint16_t weight;	/* as of struct moca_access */
 	uint8_t rank;		/* of its stripe by MOCA_STRIPE_CORE_KEY; 0
 				   where nothing was sampled */
+	uint32_t stack;		/* as of struct moca_access */
 };
 #define MOCA_ERAS 0xfffu
 

@@ -193,6 +193,15 @@ static void prefetch(const struct gather *g, const struct moca_observed *x)
 	__builtin_prefetch(e + g->pages.entry - 1, 1);
 }
 
+/* Which stack accesses what, in a trace that has stacks. */
+static int take_stack(struct gather *g, const struct moca_observed *x)
+{
+	struct moca_observed by_stack = *x;
+
+	by_stack.ip = x->stack;
+	return moca_uses_add(&g->p->stacks, &by_stack, 1);
+}
+
 void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
 	struct moca_profile_walk *w = arg;
@@ -205,6 +214,8 @@ void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 		if (i + AHEAD < count)
 			prefetch(g, &x[i + AHEAD]);
 		take(g, &x[i]);
+		if (x[i].stack && !g->err)
+			g->err = take_stack(g, &x[i]);
 	}
 }
 
@@ -684,6 +695,7 @@ void moca_profile_free(struct moca_profile *p)
 	}
 	free(p->rows);
 	free(p->lines.users);
+	moca_uses_free(&p->stacks);
 	free(p->lane_of);
 	free(p->cpu_of);
 	free(p->task_nodes);

@@ -14,6 +14,7 @@
 #include "analysis/objects/objects.h"
 #include "analysis/profile/lines.h"
 #include "analysis/topology.h"
+#include "analysis/uses.h"
 
 #define MOCA_PROFILE_WINDOWS 128	/* parts of the time, at most */
 #define MOCA_PROFILE_PARTS 64		/* of an object */
@@ -182,6 +183,7 @@ struct moca_profile {
 	double variance;		/* of accesses to data */
 	uint64_t left_out;		/* accesses to pages beyond the limit */
 	struct moca_lines lines;	/* that tasks take turns at, by samples */
+	struct moca_uses stacks;	/* whose .ip is a call stack's number */
 	unsigned threads;		/* most that lived at a time */
 	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */

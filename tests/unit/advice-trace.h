@@ -38,6 +38,10 @@ static int recorded_node = MOCA_NODE_UNKNOWN;
 /* Not 0: tasks change the CPU after so many intervals. */
 static unsigned stays;
 static unsigned unknown_of_10;	/* touches whose node is not told */
+/* Call stacks, from number 1 on, and which one a touch has; NULL: none. */
+static const struct moca_stack *stacks;
+static size_t stack_count;
+static uint32_t (*stack_of)(const struct touch *t);
 static struct moca_profile *profile;
 static struct moca_advice *advice;
 static struct moca_phases phases;
@@ -185,6 +189,8 @@ static inline void write_touches(struct moca_writer *w)
 					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
+					.stack = stack_of ?
+						stack_of(&touches[i]) : 0,
 					.weight = touches[i].weight,
 					.cpu = (uint16_t)(stays ? (task + k / stays) % 2 :
 								  task),
@@ -293,6 +299,8 @@ static inline int look(const char *machine)
 	    moca_event_writer_create(&mw, dirfd_))
 		abort();
 	put_types(mw);
+	if (stack_count && moca_writer_stacks(w, 1, stacks, stack_count))
+		abort();
 	for (i = 0; i < told_count; i++)
 		write_told(w, mw, i);
 	write_touches(w);

@@ -39,6 +39,49 @@ static int serial(void)
 	return 0;
 }
 
+/* Of 21 touches of a page the first has stack 1, of the others a few have none. */
+static uint32_t by_interval(const struct touch *t)
+{
+	return !t->interval ? 1 : t->interval == 1 ? 0 : t->interval < 4 ? 3 : 2;
+}
+
+/* A finding names the functions that call what accesses its object. */
+static int called_by(void)
+{
+	static const uint64_t frames[][3] = {
+		{ CODE + 0x10, CODE + 0x101, CODE + 0x201 },
+		{ CODE + 0x10, CODE + 0x301, CODE + 0x201 },
+		{ CODE + 0x20 },
+	};
+	static const struct moca_stack list[] = {
+		{ frames[0], 3, 0 }, { frames[1], 3, 0 }, { frames[2], 1, 0 },
+	};
+	const struct moca_finding *f;
+	const char *line = NULL;
+
+	begin(THREADS, BIG);
+	put_map(0, CODE, 1 << 20, "/nowhere/prog");
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	stacks = list;
+	stack_count = 3;
+	stack_of = by_interval;
+	CHECK(!look("2x1") && advice->count == 1);
+	stack_count = 0;
+	stack_of = NULL;
+	f = &advice->findings[0];
+	for (int i = 0; i < MOCA_FINDING_LINES && f->evidence[i]; i++)
+		if (!strncmp(f->evidence[i], "called by ", 10))
+			line = f->evidence[i];
+	/* 17, 1, and of 2 the caller is not known. */
+	CHECK(line && !strcmp(line, "called by prog+0x300 (81 %)"));
+	CHECK(!look("2x1") && advice->count == 1);
+	f = &advice->findings[0];
+	for (int i = 0; i < MOCA_FINDING_LINES && f->evidence[i]; i++)
+		CHECK(strncmp(f->evidence[i], "called by ", 10));
+	return 0;
+}
+
 static int parallel(void)
 {
 	begin(THREADS, BIG);
@@ -503,6 +546,7 @@ static int empty(void)
 int main(void)
 {
 	run("serial initialisation", serial);
+	run("who calls what accesses an object", called_by);
 	run("parallel initialisation", parallel);
 	run("initialised in other parts", mismatch);
 	run("moving parts", moving);
