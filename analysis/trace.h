@@ -30,6 +30,8 @@
 #define META_SLOWDOWN "slowdown_estimate"
 #define META_NOTE "note"
 #define META_LOSS "loss"		/* those notes that tell of what is missing */
+#define META_RANK "rank"
+#define META_JOB "job"
 #define META_TRACE_EVENTS "trace.events"	/* events written */
 
 /* A number of the metadata, or dflt. */

@@ -24,7 +24,7 @@ static volatile sig_atomic_t stopped;
 enum {
 	NARROWS = 1,		/* --from, --until, --task, --address */
 	OBJECTS = 2,		/* --object */
-	TABLES = 4,		/* --table, --no-objects */
+	TABLES = 4,		/* --table, --no-objects, --partition */
 	EVENTS_ONLY = 8,
 	ONE_FILE = 16,		/* OUT is a file, or - for stdout */
 	VALUE = 32,		/* --value */
@@ -54,6 +54,8 @@ static const struct format {
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
 	{ "pprof", "call stacks for pprof",
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
+	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
+	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
 
 #define FORMATS (sizeof(formats) / sizeof(formats[0]))
@@ -253,9 +255,12 @@ static int export(struct export *x, const struct format *format)
 {
 	int err;
 
-	if (format->takes & ONE_FILE || !strcmp(x->out, "-") ?
-		    open_file(x) : open_directory(x))
+	if ((x->partition && export_partition(x)) ||
+	    (format->takes & ONE_FILE || !strcmp(x->out, "-") ?
+		     open_file(x) : open_directory(x))) {
+		export_partition_end(x, 1);
 		return 1;
+	}
 	take_signals();
 	err = format->run(x);
 	end_files(x, err);
@@ -270,6 +275,7 @@ static int export(struct export *x, const struct format *format)
 		is_left(x);
 	if (x->dirfd >= 0)
 		close(x->dirfd);
+	export_partition_end(x, err);
 	if (err && stopped) {
 		signal(stopped, SIG_DFL);
 		fflush(NULL);
@@ -294,8 +300,9 @@ static int parse_addresses(const char *s, struct moca_query *q)
 }
 
 /* The options that narrow an export, before the trace is known. */
+#define NOT_GIVEN UINT64_MAX
 struct narrow {
-	uint64_t from, until, task;
+	uint64_t from, until, task;	/* or NOT_GIVEN */
 	const char *addresses;
 };
 
@@ -308,13 +315,14 @@ static int check_options(struct export *x, const struct format *f,
 		int needs;
 		const char *name;
 	} options[] = {
-		{ n->from != 0, NARROWS, "--from" },
-		{ n->until != 0, NARROWS, "--until" },
-		{ n->task != UINT64_MAX, NARROWS, "--task" },
+		{ n->from != NOT_GIVEN, NARROWS, "--from" },
+		{ n->until != NOT_GIVEN, NARROWS, "--until" },
+		{ n->task != NOT_GIVEN, NARROWS, "--task" },
 		{ n->addresses != NULL, NARROWS, "--address" },
 		{ x->object != NULL, OBJECTS, "--object" },
 		{ x->tables.count != 0, TABLES, "--table" },
 		{ x->no_objects, TABLES, "--no-objects" },
+		{ x->partition, TABLES, "--partition" },
 		{ x->events_only, EVENTS_ONLY, "--events-only" },
 		{ strcmp(x->value, "accesses") != 0, VALUE, "--value" },
 	};
@@ -330,12 +338,17 @@ static int check_options(struct export *x, const struct format *f,
 			   n->addresses);
 		return -EINVAL;
 	}
-	if (n->until && n->until <= n->from) {
-		moca_error("export: '--until' must be later than '--from'");
+	if (n->until != NOT_GIVEN &&
+	    n->until <= (n->from == NOT_GIVEN ? 0 : n->from)) {
+		moca_error("export: '--until' must be later than '--from', which is 0 if it is not given");
 		return -EINVAL;
 	}
 	if (x->no_objects && x->object) {
 		moca_error("export: '--object' needs the objects that '--no-objects' leaves out: give one of the two");
+		return -EINVAL;
+	}
+	if (x->partition && x->out && !strcmp(x->out, "-")) {
+		moca_error("export: '--partition' makes directories: give one instead of '-o -'");
 		return -EINVAL;
 	}
 	if (!x->out || !*x->out) {
@@ -356,11 +369,11 @@ static int check_options(struct export *x, const struct format *f,
 static void narrow(struct export *x, const struct narrow *n)
 {
 	x->range.size = sizeof(x->range);
-	if (n->from)
+	if (n->from != NOT_GIVEN)
 		x->range.begin_ns = trace_after(x->t, n->from);
-	if (n->until)
+	if (n->until != NOT_GIVEN)
 		x->range.end_ns = trace_after(x->t, n->until);
-	if (n->task != UINT64_MAX) {
+	if (n->task != NOT_GIVEN) {
 		x->range.task = (uint32_t)n->task;
 		x->range.one_task = 1;
 	}
@@ -368,7 +381,7 @@ static void narrow(struct export *x, const struct narrow *n)
 
 static int has_task(const struct export *x, uint64_t task)
 {
-	if (task == UINT64_MAX || (task < UINT32_MAX &&
+	if (task == NOT_GIVEN || (task < UINT32_MAX &&
 	    trace_task_index(x->t, (uint32_t)task) != SIZE_MAX))
 		return 1;
 	moca_error("export: '%s' has no task %llu ('moca info %s' lists them)",
@@ -381,15 +394,16 @@ static const char about[] =
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
 	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
 	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
+	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_export(int argc, char **argv)
 {
 	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped,
 			    .value = "accesses" };
-	struct narrow n = { .task = UINT64_MAX };
+	struct narrow n = { NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NULL };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, folded, speedscope, pprof"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, parquet, folded, speedscope, pprof"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),
@@ -398,6 +412,7 @@ int cmd_export(int argc, char **argv)
 		OPT_STRING(0, "object", &x.object, "GLOB", "only objects whose names match"),
 		OPT_LIST(0, "table", &x.tables, "NAME", "only this table; may be repeated"),
 		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
+		OPT_FLAG(0, "partition", &x.partition, "write into OUT/job=JOB/rank=RANK, which must not exist; OUT may hold other ranks"),
 		OPT_FLAG(0, "events-only", &x.events_only, "only the events that the program emitted: no accesses, no task events"),
 		OPT_STRING(0, "value", &x.value, "VALUE", "what folded stacks sum: accesses, reads, writes, first-touches, records"),
 		OPT_FLAG('q', "quiet", &x.quiet, "do not say what was written"),
@@ -416,7 +431,9 @@ int cmd_export(int argc, char **argv)
 		x.t = trace_open("export", x.trace);
 	if (x.t && has_task(&x, n.task)) {
 		narrow(&x, &n);
-		ret = format->refuse ? format->refuse(&x) : 0;
+		ret = x.partition ? export_partition_refuse(&x) : 0;
+		if (!ret && format->refuse)
+			ret = format->refuse(&x);
 		if (!ret)
 			ret = export(&x, format);
 	}

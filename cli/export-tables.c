@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "cli/export.h"
+#include "export/parquet.h"
 #include "export/table.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -19,6 +21,7 @@ static const struct table_format {
 } formats[] = {
 	{ "csv", "csv", table_csv },
 	{ "jsonl", "jsonl", table_json },
+	{ "parquet", "parquet", parquet_write },
 };
 
 struct tables {
@@ -48,6 +51,15 @@ static int add_name(struct tables *t, const char *name)
 	return 0;
 }
 
+/* Tables have one name in any case of letters. */
+static int has_name(const struct tables *t, const char *name)
+{
+	for (size_t i = 0; i < t->names.count; i++)
+		if (!strcasecmp(t->names.items[i], name))
+			return 1;
+	return 0;
+}
+
 static int look(void *arg, const char *name, const char *sql)
 {
 	struct tables *t = arg;
@@ -63,7 +75,8 @@ static int find_names(struct tables *t)
 	if (!asked->count)
 		return query_schema(t->q, look, t);
 	for (size_t i = 0; i < asked->count && !err; i++)
-		err = add_name(t, asked->items[i]);
+		if (!has_name(t, asked->items[i]))
+			err = add_name(t, asked->items[i]);
 	return err;
 }
 

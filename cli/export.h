@@ -21,6 +21,10 @@ struct export {
 	int no_objects;
 	int events_only;
 	const char *value;	/* what folded stacks sum */
+	int partition;
+	char *partition_path;	/* then, out */
+	char *parents[2];	/* made above it; strdup() */
+	size_t parent_count;
 	int quiet;
 	struct moca_trace *t;
 	int dirfd;		/* of a format that writes a directory; or -1 */
@@ -37,6 +41,15 @@ struct export {
  * descriptor, which the caller closes, or -errno.
  */
 int export_create(struct export *x, const char *name);
+
+/*
+ * --partition: out becomes OUT/job=JOB/rank=RANK, and what is above that is made. 0,
+ * or -1 after a message. _end frees, and of an export that failed removes, it.
+ */
+int export_partition(struct export *x);
+void export_partition_end(struct export *x, int failed);
+/* Before OUT is made: 0, or after a message an exit code. */
+int export_partition_refuse(const struct export *x);
 
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */

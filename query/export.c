@@ -79,6 +79,36 @@ static enum rows_type type_of(const char *declared)
 	return sqlite3_stricmp(declared, "REAL") ? ROWS_TEXT : ROWS_REAL;
 }
 
+static int is_address(const char *name)
+{
+	static const char *const names[] = { "addr", "page", "ip", "phys" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			return 1;
+	return 0;
+}
+
+/* Of what programs emit it is the field's type that says so. */
+static int is_unsigned(const struct query *q, const char *table, size_t column,
+		       const char *name)
+{
+	for (size_t i = 0; i < q->event_count; i++) {
+		const struct moca_event_type *e = q->events[i].event;
+		const struct moca_field *f;
+
+		if (sqlite3_stricmp(q->events[i].name, table))
+			continue;
+		if (column < QUERY_MOMENT_COLUMNS ||
+		    column - QUERY_MOMENT_COLUMNS >= e->field_count)
+			return 0;
+		f = &e->fields[column - QUERY_MOMENT_COLUMNS];
+		return f->size == 8 && (f->kind == MOCA_FIELD_UNSIGNED ||
+					f->kind == MOCA_FIELD_HEX);
+	}
+	return is_address(name);
+}
+
 static int prepare(struct query *q, const char *sql, sqlite3_stmt **s)
 {
 	int err = sql ? sqlite3_prepare_v2(q->db, sql, -1, s, NULL) :
@@ -163,11 +193,14 @@ static int select_rows(struct selected *x, const char *table,
 	if (!columns || !x->rows.cells || !x->text)
 		return -ENOMEM;
 	x->rows.count = (size_t)n;
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n; i++) {
+		const char *name = sqlite3_column_name(x->s, i);
+
 		columns[i] = (struct rows_column){
-			sqlite3_column_name(x->s, i),
-			type_of(sqlite3_column_decltype(x->s, i)),
+			name, type_of(sqlite3_column_decltype(x->s, i)),
+			is_unsigned(x->q, table, (size_t)i, name),
 		};
+	}
 	return 0;
 }
 

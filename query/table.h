@@ -131,6 +131,7 @@ void query_real(sqlite3_context *out, double x);	/* NAN: NULL */
  */
 #define QUERY_MOMENT "time_ns INTEGER, task INTEGER, pid INTEGER, tid INTEGER, " \
 		     "thread TEXT"
+#define QUERY_MOMENT_COLUMNS 5u
 int query_moment(const struct query *q, sqlite3_context *out, int i,
 		 uint64_t time_ns, uint32_t task);
 /* The task's pid, tid and name; column: 0, 1, 2. */

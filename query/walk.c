@@ -13,20 +13,21 @@
 
 enum {
 	A_TIME, A_TASK, A_PID, A_TID, A_THREAD, A_CPU, A_NODE, A_TYPE, A_MODE,
-	A_ADDR, A_PAGE, A_IP, A_PHYS, A_INTERVAL, A_WEIGHT, A_OBJECT, A_KIND,
-	A_SITE, A_COLUMNS
+	A_ADDR, A_PAGE, A_IP, A_PHYS, A_INTERVAL, A_WEIGHT, A_STACK, A_OBJECT,
+	A_KIND, A_SITE, A_COLUMNS
 };
 
-#define NUMBER(name) { name, ROWS_INTEGER }
-#define TEXT(name) { name, ROWS_TEXT }
+#define NUMBER(name) { name, ROWS_INTEGER, 0 }
+#define ADDRESS(name) { name, ROWS_INTEGER, 1 }
+#define TEXT(name) { name, ROWS_TEXT, 0 }
 
 /* As query_accesses and query_counts have them. */
 static const struct rows_column access_columns[] = {
 	NUMBER("time_ns"), NUMBER("task"), NUMBER("pid"), NUMBER("tid"),
 	TEXT("thread"), NUMBER("cpu"), NUMBER("node"), TEXT("type"),
-	TEXT("mode"), NUMBER("addr"), NUMBER("page"), NUMBER("ip"),
-	NUMBER("phys"), NUMBER("interval"), NUMBER("weight"), TEXT("object"),
-	TEXT("kind"), TEXT("site"),
+	TEXT("mode"), ADDRESS("addr"), ADDRESS("page"), ADDRESS("ip"),
+	ADDRESS("phys"), NUMBER("interval"), NUMBER("weight"), NUMBER("stack"),
+	TEXT("object"), TEXT("kind"), TEXT("site"),
 };
 
 enum {
@@ -36,7 +37,7 @@ enum {
 
 static const struct rows_column count_columns[] = {
 	NUMBER("task"), NUMBER("pid"), NUMBER("tid"), TEXT("thread"),
-	NUMBER("addr"), NUMBER("granularity"), NUMBER("slice"),
+	ADDRESS("addr"), NUMBER("granularity"), NUMBER("slice"),
 	NUMBER("begin_ns"), NUMBER("end_ns"), NUMBER("loads"),
 	NUMBER("stores"), NUMBER("first_ns"), TEXT("first_type"),
 };
@@ -214,6 +215,7 @@ static int next_access(struct rows *r)
 	set_or_null(w, A_IP, a->ip != 0, a->ip);
 	set_or_null(w, A_PHYS, a->phys != 0, a->phys);
 	set(w, A_WEIGHT, a->weight);
+	set_or_null(w, A_STACK, a->stack != 0, a->stack);
 	return 1;
 }
 

@@ -34,6 +34,7 @@ struct rows_cell {
 struct rows_column {
 	const char *name;
 	enum rows_type type;	/* of most cells; never ROWS_NULL */
+	int is_unsigned;	/* of integers: those below 0 are 2^63 or more */
 };
 
 struct rows {

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Readers that others wrote, by npm, each pinned by version and hash. One that cannot
+be had is a skip with its reason."""
+import fcntl
+import json
+import os
+import subprocess
+
+from formats import HERE, Skip
+
+READERS = os.path.join(HERE, "readers")
+
+
+def need_node(least):
+    try:
+        version = subprocess.check_output(["node", "--version"]).decode()
+    except FileNotFoundError:
+        raise Skip("node is missing")
+    if int(version[1:].split(".")[0]) < least:
+        raise Skip("node %d is needed, and it is %s" % (least, version.strip()))
+
+
+def _npm(*args, cwd):
+    try:
+        p = subprocess.run(["npm", *args], cwd=cwd, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT)
+    except FileNotFoundError:
+        raise Skip("npm is missing")
+    if p.returncode:
+        raise Skip("npm %s failed (no network?): %s" % (args[0],
+                                                        p.stdout[-200:]))
+    return p.stdout.decode()
+
+
+def _lock():
+    """Tests that run beside each other install once."""
+    f = open(os.path.join(READERS, "package.json"))
+    fcntl.flock(f, fcntl.LOCK_EX)
+    return f
+
+
+class Node:
+    """A program of readers/ that answers a line of JSON for each line."""
+
+    def __init__(self, *args):
+        self.args = args
+
+    def __enter__(self):
+        self.p = subprocess.Popen(["node", *self.args], cwd=READERS,
+                                  stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.p.stdin.close()
+        self.p.wait()
+        self.p.stdout.close()
+
+    def ask(self, sql):
+        self.p.stdin.write(" ".join(sql.split()) + "\n")
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        assert line, "%s ended at: %s" % (self.args[0], sql)
+        return json.loads(line)
+
+
+def install():
+    """Packages of npm, by the versions and hashes of package-lock.json."""
+    lock, done = (os.path.join(READERS, f) for f in (
+        "package-lock.json", "node_modules/.package-lock.json"))
+    with _lock():
+        if not os.path.exists(done) or \
+                os.path.getmtime(done) < os.path.getmtime(lock):
+            _npm("ci", "--no-audit", "--no-fund", cwd=READERS)
+            os.utime(done)
+
+
+def DuckDB():
+    need_node(20)
+    install()
+    return Node("duckdb.mjs")
