@@ -108,7 +108,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
-	tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run \
+	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \

@@ -95,6 +95,7 @@ struct collector {
 	char shares[TEXT_SAMPLES_MAX];
 	int sweeping;		/* address spaces are in use */
 	struct message *gone;	/* MSG_SPACE_END of some, meanwhile */
+	struct message *late;	/* taken, and later than samples in the rings */
 };
 
 static struct sampled_task *find_task(struct collector *c, pid_t tid)
@@ -305,20 +306,6 @@ static void append(struct collector *c, struct sampled_task *t,
 		recording_check_size(&c->recording);
 }
 
-static uint8_t type_of(struct collector *c, const struct sampled_task *t,
-		       const struct sample *s)
-{
-	uint8_t type = MOCA_ACCESS_UNKNOWN;
-
-	if (s->mode == MOCA_MODE_USER)
-		type = decoder_type(c->decoder, s->pid, t->mm ? t->mm->space.id : -1,
-				    s->ip, s->addr);
-	/* String moves, and the kernel's copies, which are such. */
-	if (type == MOCA_ACCESS_UNKNOWN && s->at_source != s->at_target)
-		type = s->at_target ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
-	return type;
-}
-
 static void on_sample(struct collector *c, struct sample *s)
 {
 	struct sampled_task *t = find_task(c, s->tid);
@@ -331,7 +318,8 @@ static void on_sample(struct collector *c, struct sample *s)
 	t->pid = s->pid;
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
-		s->type = type_of(c, t, s);
+		s->type = decoder_type(c->decoder, t->mm ? t->mm->space.id : -1,
+				       s);
 	seen = see(t, s->addr);
 	fault = seen.fault;
 	t->faults[fault]++;
@@ -511,8 +499,7 @@ static void note_text(struct collector *c, const struct sampled_task *t,
 
 	if (!t->mm)
 		return;
-	if (e->type == MOCA_CHANGE_MMAP && !(e->prot & PROT_WRITE))
-		text_map(c->text, t->mm->space.id, e);
+	text_note(c->text, t->mm->space.id, e);
 	stacks_changed(c->stacks);
 	if (e->type == MOCA_CHANGE_TASK_START && e->flags & MOCA_TASK_FORK) {
 		each_task(c, visit_by_id, &parent);
@@ -596,13 +583,19 @@ static void on_message(struct collector *c, struct message *m)
 	message_free(m);
 }
 
-void collector_pump(struct collector *c)
+/*
+ * Samples before a message that is taken are in the rings by the snapshot, and what
+ * is told after that waits until the next time, as do the samples behind it.
+ */
+static void pump(struct collector *c)
 {
-	struct message *m = queue_take(c->rec->queue), *next;
+	struct message *m = c->late, *next;
 
-	/* Messages first: samples before them are in the rings by now. */
+	queue_append(c->rec->queue, &m);
 	sampler_snapshot(c->sampler);
-	for (; m; m = next) {
+	c->late = queue_append(c->rec->queue, &m);
+	decoder_turn(c->decoder);
+	for (; m != c->late; m = next) {
 		next = m->next;
 		/* Samples may have to be written before m is dealt with. */
 		phys_taken(c->phys, m);
@@ -610,7 +603,16 @@ void collector_pump(struct collector *c)
 		phys_taken(c->phys, next);
 		on_message(c, m);
 	}
-	take_samples(c, UINT64_MAX);
+	phys_taken(c->phys, c->late);
+	take_samples(c, c->late ? c->late->time_ns : UINT64_MAX);
+}
+
+void collector_pump(struct collector *c)
+{
+	pump(c);
+	/* Then all that was there when this began is dealt with. */
+	if (c->late)
+		pump(c);
 }
 
 uint64_t collector_room(const struct collector *c)

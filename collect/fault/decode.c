@@ -10,22 +10,37 @@
 #include <unistd.h>
 
 #include "collect/fault/text.h"
+#include "lib/base/clock.h"
 #include <moca/types.h>
 
-/* The text of a program does not change: remember the answer by address. */
 #define CACHE_SIZE (1u << 14)
 #define INSN_BYTES 15
 
+struct code {
+	uint8_t bytes[INSN_BYTES];
+	uint8_t count;
+};
+
+/*
+ * An instruction, as it was found. A file that is mapped has the same until another
+ * mapping hides it. In memory, a program may write others at any time: it is looked
+ * at anew in each turn, and counts for the time between two looks that found the same.
+ */
 struct entry {
 	uint64_t ip;
+	uint64_t since_ns;	/* it was there then, and at the last look */
+	uint64_t turn;		/* of the last look; 0: none */
+	uint32_t era;		/* of the space, when it was found in a file */
 	int space;
+	struct code code;
 	uint8_t type;
-	uint8_t valid;
+	uint8_t certain;
 };
 
 struct decoder {
 	ZydisDecoder zydis;
 	const struct text *text;
+	uint64_t turn;
 	struct entry cache[CACHE_SIZE];
 };
 
@@ -39,15 +54,26 @@ struct decoder *decoder_new(const struct text *text)
 		free(d);
 		return NULL;
 	}
-	if (d)
+	if (d) {
 		d->text = text;
+		d->turn = 1;
+	}
 	return d;
+}
+
+void decoder_turn(struct decoder *d)
+{
+	d->turn++;
 }
 
 void decoder_free(struct decoder *d)
 {
 	free(d);
 }
+
+/* What an instruction does, where it is not an enum moca_access_type. */
+#define NOT_KNOWN MOCA_ACCESS_UNKNOWN
+#define DOES_BOTH UINT8_MAX	/* it reads one place and writes another */
 
 static uint8_t classify(const ZydisDecodedInstruction *insn,
 			const ZydisDecodedOperand *ops)
@@ -67,7 +93,7 @@ static uint8_t classify(const ZydisDecodedInstruction *insn,
 		return MOCA_ACCESS_WRITE;
 	if (reads && !writes)
 		return MOCA_ACCESS_READ;
-	return MOCA_ACCESS_UNKNOWN;
+	return reads ? DOES_BOTH : NOT_KNOWN;
 }
 
 /* Is the page of addr there? To read one that is not would make it. */
@@ -88,9 +114,8 @@ static int is_there(pid_t pid, uint64_t addr)
 	return (int)(entry >> 63);
 }
 
-/* len bytes at ip, all in one page: of the process, or of its file. */
-static ssize_t fetch_part(const struct decoder *d, pid_t pid, int space,
-			  uint64_t ip, uint8_t *bytes, size_t len)
+/* len bytes at ip, all in one page, as they are in memory now. */
+static size_t read_part(pid_t pid, uint64_t ip, uint8_t *bytes, size_t len)
 {
 	struct iovec local = { bytes, len };
 	struct iovec remote = { (void *)ip, len };
@@ -98,53 +123,116 @@ static ssize_t fetch_part(const struct decoder *d, pid_t pid, int space,
 
 	if (is_there(pid, ip))
 		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-	return n > 0 ? n : text_read(d->text, space, ip, bytes, len);
+	return n > 0 ? (size_t)n : 0;
 }
 
-/* The bytes at ip, which may stand at the end of a page. */
-static ssize_t fetch(const struct decoder *d, pid_t pid, int space,
-		     uint64_t ip, uint8_t bytes[INSN_BYTES])
+/* The instruction may stand at the end of a page. */
+static void read_memory(pid_t pid, uint64_t ip, struct code *c)
 {
-	size_t first = 4096 - (ip & 4095);
-	ssize_t n, more;
+	size_t first = 4096 - (ip & 4095), n;
 
-	if (first >= INSN_BYTES)
-		return fetch_part(d, pid, space, ip, bytes, INSN_BYTES);
-	n = fetch_part(d, pid, space, ip, bytes, first);
-	if (n < (ssize_t)first)
-		return n;
-	more = fetch_part(d, pid, space, ip + first, bytes + first,
-			  INSN_BYTES - first);
-	return more > 0 ? n + more : n;
+	memset(c, 0, sizeof(*c));
+	if (first > INSN_BYTES)
+		first = INSN_BYTES;
+	n = read_part(pid, ip, c->bytes, first);
+	if (n == first && n < INSN_BYTES)
+		n += read_part(pid, ip + n, c->bytes + n, INSN_BYTES - n);
+	c->count = (uint8_t)n;
 }
 
-static uint8_t decode(struct decoder *d, pid_t pid, int space, uint64_t ip)
+static enum text_known read_file(const struct decoder *d, int space,
+				 uint64_t ip, struct code *c)
+{
+	enum text_known known;
+	size_t n = 0;
+
+	memset(c, 0, sizeof(*c));
+	known = text_code(d->text, space, ip, c->bytes, INSN_BYTES, &n);
+	c->count = (uint8_t)n;
+	return known;
+}
+
+static int is_same(const struct code *a, const struct code *b)
+{
+	return a->count == b->count && !memcmp(a->bytes, b->bytes, a->count);
+}
+
+static uint8_t decode(const struct decoder *d, const struct code *c)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
-	uint8_t text[INSN_BYTES];
-	ssize_t n = fetch(d, pid, space, ip, text);
 
-	if (n <= 0 ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, text, n, &insn, ops)))
-		return MOCA_ACCESS_UNKNOWN;
+	if (!c->count ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, c->bytes, c->count,
+						 &insn, ops)))
+		return NOT_KNOWN;
 	return classify(&insn, ops);
 }
 
-uint8_t decoder_type(struct decoder *d, pid_t pid, int space, uint64_t ip,
-		     uint64_t addr)
+/* What is at e's address in memory; from when on it is known to have been. */
+static void look(const struct decoder *d, struct entry *e, pid_t pid,
+		 const struct code *named)
 {
-	uint64_t hash = (ip ^ ((uint64_t)space << 40)) * 0x9e3779b97f4a7c15ull;
+	struct code now;
+
+	read_memory(pid, e->ip, &now);
+	if (named && is_same(named, &now))
+		e->since_ns = 0;	/* a file that was mapped has it */
+	else if (!e->turn || !is_same(&e->code, &now))
+		e->since_ns = moca_now_ns();
+	e->turn = d->turn;
+	if (is_same(&e->code, &now))
+		return;
+	e->code = now;
+	e->type = decode(d, &now);
+}
+
+static void find(const struct decoder *d, struct entry *e, pid_t pid)
+{
+	uint32_t era = text_era(d->text, e->space);
+	enum text_known known;
+	struct code file;
+
+	if (e->era == era && (e->certain || e->turn == d->turn))
+		return;
+	known = read_file(d, e->space, e->ip, &file);
+	e->era = era;
+	e->certain = known == TEXT_CERTAIN;
+	if (!e->certain) {
+		look(d, e, pid, known == TEXT_NAMED ? &file : NULL);
+		return;
+	}
+	e->code = file;
+	e->type = decode(d, &file);
+	e->since_ns = 0;
+	e->turn = 0;
+}
+
+static uint8_t type_at(struct decoder *d, int space, const struct sample *s)
+{
+	uint64_t hash = (s->ip ^ ((uint64_t)space << 40)) *
+			0x9e3779b97f4a7c15ull;
 	struct entry *e = &d->cache[hash >> 50];
 
 	/* The fetch of the instruction itself, which may straddle pages. */
-	if (addr >= ip && addr - ip < INSN_BYTES)
+	if (s->addr >= s->ip && s->addr - s->ip < INSN_BYTES)
 		return MOCA_ACCESS_EXEC;
-	if (e->valid && e->ip == ip && e->space == space)
-		return e->type;
-	e->ip = ip;
-	e->space = space;
-	e->type = decode(d, pid, space, ip);
-	e->valid = 1;
-	return e->type;
+	if (e->ip != s->ip || e->space != space)
+		*e = (struct entry){ .ip = s->ip, .space = space };
+	find(d, e, (pid_t)s->pid);
+	return s->time_ns >= e->since_ns ? e->type : NOT_KNOWN;
+}
+
+uint8_t decoder_type(struct decoder *d, int space, const struct sample *s)
+{
+	uint8_t type = DOES_BOTH;	/* the kernel, which copies */
+
+	if (s->mode == MOCA_MODE_USER)
+		type = type_at(d, space, s);
+	if (type != DOES_BOTH)
+		return type;
+	/* As string moves have it, and the kernel's copies, which are such. */
+	if (s->at_source == s->at_target)
+		return MOCA_ACCESS_UNKNOWN;
+	return s->at_target ? MOCA_ACCESS_WRITE : MOCA_ACCESS_READ;
 }

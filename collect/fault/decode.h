@@ -6,19 +6,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/fault/sampler.h"
+
 struct decoder;
 struct text;
 
-/* text, borrowed: the code of processes that are gone. NULL: no memory. */
+/* text, borrowed: what code was where. NULL: no memory. */
 struct decoder *decoder_new(const struct text *text);
 void decoder_free(struct decoder *d);
 
 /*
- * What the instruction at ip, of address space `space` (any number that tells
- * address spaces apart) and process pid, did at addr: enum moca_access_type.
- * UNKNOWN where one instruction both reads and writes different places.
+ * The samples that follow were all taken by now: what code in memory is read from
+ * here on is how it is behind them.
  */
-uint8_t decoder_type(struct decoder *d, pid_t pid, int space, uint64_t ip,
-		     uint64_t addr);
+void decoder_turn(struct decoder *d);
+
+/*
+ * What the instruction of s, of address space `space` (any number that tells
+ * address spaces apart, as text has them), did at its address: enum
+ * moca_access_type. UNKNOWN where one instruction both reads and writes different
+ * places, and where other code may have been there then.
+ */
+uint8_t decoder_type(struct decoder *d, int space, const struct sample *s);
 
 #endif

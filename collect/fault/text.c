@@ -5,9 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "lib/base/clock.h"
 
 #define SPACES 1024u	/* buckets */
 #define MAPS_MAX 4096u	/* of a space: the earliest is forgotten */
@@ -16,17 +19,21 @@ struct mapped {
 	struct mapped *next;	/* of the same space, the latest first */
 	uint64_t addr, len, offset;
 	uint64_t dev, ino;	/* as of struct moca_change; 0 = not known */
-	char path[];
+	uint64_t clock_ns;	/* when it was mapped, CLOCK_REALTIME */
+	int doubtful;		/* what is there may not be what the file has */
+	char path[];		/* "": no file, or one that is written to */
 };
 
 struct space {
 	struct space *next;
 	int number;
+	uint32_t era;
 	struct mapped *maps;
 };
 
 struct text {
 	struct space *spaces[SPACES];
+	uint32_t era;		/* the last one that any space got */
 };
 
 struct text *text_new(void)
@@ -69,11 +76,14 @@ void text_free(struct text *t)
 	free(t);
 }
 
-/* What m is mapped over is seen no more; nor is what is one too many. */
-static void forget_hidden(struct space *s, const struct mapped *m)
+/*
+ * What m is mapped over is seen no more; nor is what is one too many. How many
+ * these were.
+ */
+static unsigned int forget_hidden(struct space *s, const struct mapped *m)
 {
 	struct mapped **p = &s->maps, *old;
-	unsigned int n = 0;
+	unsigned int n = 0, gone = 0;
 
 	while ((old = *p)) {
 		if (++n < MAPS_MAX && (old->addr < m->addr ||
@@ -84,7 +94,9 @@ static void forget_hidden(struct space *s, const struct mapped *m)
 		}
 		*p = old->next;
 		free(old);
+		gone++;
 	}
+	return gone;
 }
 
 static struct mapped *new_mapped(const struct mapped *like, const char *path)
@@ -103,28 +115,94 @@ static struct space *get(struct text *t, int number)
 {
 	struct space **p = find(t, number);
 
-	if (!*p && (*p = calloc(1, sizeof(**p))))
+	if (!*p && (*p = calloc(1, sizeof(**p)))) {
 		(*p)->number = number;
+		(*p)->era = ++t->era;
+	}
 	return *p;
 }
 
-void text_map(struct text *t, int number, const struct moca_change *e)
+static int overlaps(const struct mapped *m, uint64_t addr, uint64_t len)
 {
-	const struct mapped like = { .addr = e->addr, .len = e->len,
-				     .offset = e->offset, .dev = e->dev,
-				     .ino = e->ino };
-	struct space *s;
-	struct mapped *m;
+	return m->addr < addr ? addr - m->addr < m->len : m->addr - addr < len;
+}
 
-	if (e->name[0] != '/')
+static int hides_part(const struct space *s, const struct mapped *m)
+{
+	const struct mapped *old;
+
+	for (old = s->maps; old; old = old->next)
+		if (overlaps(old, m->addr, m->len))
+			return 1;
+	return 0;
+}
+
+/* Times of files are CLOCK_REALTIME, those of changes CLOCK_MONOTONIC. */
+static uint64_t clock_of(uint64_t time_ns)
+{
+	return moca_clock_ns(CLOCK_REALTIME) - (moca_now_ns() - time_ns);
+}
+
+static void map(struct text *t, int number, const struct moca_change *e)
+{
+	const int file = e->name[0] == '/' && !(e->prot & PROT_WRITE);
+	const struct mapped like = {
+		.addr = e->addr, .len = e->len, .offset = e->offset,
+		.dev = file ? e->dev : 0, .ino = file ? e->ino : 0,
+		.clock_ns = file ? clock_of(e->time_ns) : 0,
+		/* Of shared memory, writers need not show in the file's times. */
+		.doubtful = (e->flags & MOCA_MAP_SHARED) != 0,
+	};
+	struct space *s = file ? get(t, number) : *find(t, number);
+	struct mapped *m;
+	int gone, part;
+
+	if (!s)
 		return;
-	s = get(t, number);
-	m = s ? new_mapped(&like, e->name) : NULL;
-	if (!m)
+	gone = forget_hidden(s, &like) != 0;
+	part = hides_part(s, &like);
+	if (file || gone || part)
+		s->era = ++t->era;
+	if (!file && !part)
 		return;
-	forget_hidden(s, m);
+	m = new_mapped(&like, file ? e->name : "");
+	if (!m) {
+		/* Better nothing than what is hidden now. */
+		text_forget(t, number);
+		return;
+	}
 	m->next = s->maps;
 	s->maps = m;
+}
+
+static void doubt(struct text *t, int number, uint64_t addr, uint64_t len)
+{
+	struct space *s = *find(t, number);
+	struct mapped *m;
+
+	for (m = s ? s->maps : NULL; m; m = m->next) {
+		if (m->doubtful || !overlaps(m, addr, len))
+			continue;
+		m->doubtful = 1;
+		s->era = ++t->era;
+	}
+}
+
+void text_note(struct text *t, int number, const struct moca_change *e)
+{
+	if (e->type == MOCA_CHANGE_MMAP)
+		map(t, number, e);
+	else if (e->type == MOCA_CHANGE_GAP && e->flags & MOCA_GAP_MAPPINGS)
+		doubt(t, number, 0, UINT64_MAX);
+	else if (e->type == MOCA_CHANGE_GAP)
+		doubt(t, number, e->addr, e->len);
+}
+
+uint32_t text_era(const struct text *t, int number)
+{
+	const struct space *s = *find(t, number);
+
+	return s ? s->era : 0;
 }
 
 void text_fork(struct text *t, int number, int parent)
@@ -161,6 +239,15 @@ static const struct mapped *mapped_at(const struct text *t, int number,
 	return m;
 }
 
+/* Is the open file the one that was mapped? *st: what it is. */
+static int is_same(int fd, const struct mapped *m, struct stat *st)
+{
+	return !fstat(fd, st) && S_ISREG(st->st_mode) && m->ino &&
+	       st->st_ino == m->ino &&
+	       ((uint64_t)major(st->st_dev) << 32 | minor(st->st_dev)) ==
+		       m->dev;
+}
+
 int text_open(const struct text *t, int number, uint64_t addr,
 	      struct text_range *out)
 {
@@ -174,31 +261,40 @@ int text_open(const struct text *t, int number, uint64_t addr,
 	out->fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (out->fd < 0)
 		return -ENOENT;
-	if (!fstat(out->fd, &st) && S_ISREG(st.st_mode) &&
-	    st.st_ino == m->ino &&
-	    ((uint64_t)major(st.st_dev) << 32 | minor(st.st_dev)) == m->dev)
+	if (is_same(out->fd, m, &st))
 		return 0;
 	close(out->fd);
 	return -ENOENT;
 }
 
-ssize_t text_read(const struct text *t, int number, uint64_t addr, void *buf,
-		  size_t len)
+enum text_known text_code(const struct text *t, int number, uint64_t addr,
+			  void *buf, size_t len, size_t *n)
 {
 	const struct mapped *m = mapped_at(t, number, addr);
-	struct stat st;
-	ssize_t n = -ENOENT;
-	int fd;
+	enum text_known known = TEXT_NONE;
+	struct stat st = { 0 };
+	ssize_t got;
+	int fd, same;
 
-	if (!m)
-		return -ENOENT;
+	if (!m || !m->path[0])
+		return TEXT_NONE;
 	if (len > m->len - (addr - m->addr))
 		len = m->len - (addr - m->addr);
 	fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return -ENOENT;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		n = pread(fd, buf, len, (off_t)(m->offset + (addr - m->addr)));
+		return TEXT_NONE;
+	same = is_same(fd, m, &st);
+	if (S_ISREG(st.st_mode)) {
+		got = pread(fd, buf, len,
+			    (off_t)(m->offset + (addr - m->addr)));
+		/* Behind the read: what changes the file before it shows. */
+		same = same && !fstat(fd, &st) && !m->doubtful &&
+		       moca_timespec_ns(st.st_ctim) <= m->clock_ns;
+		if (got > 0) {
+			*n = (size_t)got;
+			known = same ? TEXT_CERTAIN : TEXT_NAMED;
+		}
+	}
 	close(fd);
-	return n < 0 ? -ENOENT : n;
+	return known;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The file mappings of address spaces that are not written to: what a process
- * that is gone had as its code can still be read from its files, and where their
- * pages are can still be asked. Collector thread only.
+ * had as its code when it made an access can still be read from its files, also
+ * when something else is there by now, and where their pages are can still be
+ * asked. Collector thread only.
  */
 #ifndef MOCA_FAULT_TEXT_H
 #define MOCA_FAULT_TEXT_H
@@ -19,18 +20,29 @@ struct text;
 struct text *text_new(void);
 void text_free(struct text *t);
 
-/* Space maps what the event, MOCA_CHANGE_MMAP, tells; if that is a file. */
-void text_map(struct text *t, int space, const struct moca_change *e);
+/*
+ * What e tells of a mapping of the space: MOCA_CHANGE_MMAP of anything, as it hides
+ * what was there; MOCA_CHANGE_GAP, as contents may be others from then on.
+ */
+void text_note(struct text *t, int space, const struct moca_change *e);
 /* Space is a fork's copy of parent. */
 void text_fork(struct text *t, int space, int parent);
 void text_forget(struct text *t, int space);
 
+enum text_known {
+	TEXT_NONE,	/* no file was mapped there last, or it cannot be read */
+	TEXT_NAMED,	/* the file of that name: it may be another by now */
+	TEXT_CERTAIN,	/* the same file, unchanged since it was mapped */
+};
+
 /*
- * Read len bytes of code at addr from the file that was mapped there last.
- * How many, to the end of the mapping at most; -ENOENT: no file was.
+ * Up to len bytes of code at addr, to the end of the mapping at most, from the
+ * file that was mapped there last; *n: how many, if the answer is not TEXT_NONE.
  */
-ssize_t text_read(const struct text *t, int space, uint64_t addr, void *buf,
-		  size_t len);
+enum text_known text_code(const struct text *t, int space, uint64_t addr,
+			  void *buf, size_t len, size_t *n);
+/* Another number when what text_code says of the space may be another. */
+uint32_t text_era(const struct text *t, int space);
 
 /* Some pages of a file that is mapped. */
 struct text_range {

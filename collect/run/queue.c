@@ -125,6 +125,14 @@ struct message *queue_take(struct queue *q)
 	return m;
 }
 
+struct message *queue_append(struct queue *q, struct message **list)
+{
+	while (*list)
+		list = &(*list)->next;
+	*list = queue_take(q);
+	return *list;
+}
+
 void queue_awake(struct queue *q)
 {
 	uint64_t n;

@@ -76,6 +76,8 @@ void queue_visit(struct queue *q,
 		 void (*visit)(const struct message *m, void *arg), void *arg);
 /* All messages, oldest first, or NULL. */
 struct message *queue_take(struct queue *q);
+/* Put them behind those of *list. The first of them, or NULL. */
+struct message *queue_append(struct queue *q, struct message **list);
 /* There was no memory for what n messages tell. Any thread. */
 void queue_lose(struct queue *q, uint64_t n);
 /* An agent could not tell n of its changes. Any thread. */

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code of processes that are gone: from which file, and how much is kept. */
+/* Code of processes: from which file, if that is certain, and how much is kept. */
 #include "collect/fault/text.h"
 
+#include <fcntl.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "lib/base/clock.h"
 #include "tests/unit/trace-util.h"
 
 static char path[] = "/tmp/moca-text-XXXXXX";
@@ -29,13 +32,14 @@ static void map_as(struct text *t, int space, uint64_t addr, uint64_t len,
 		   uint64_t offset, const char *name, const struct stat *st)
 {
 	struct moca_change e = { .type = MOCA_CHANGE_MMAP, .addr = addr,
-				.len = len, .offset = offset, .name = name };
+				.len = len, .offset = offset, .name = name,
+				.time_ns = moca_now_ns() };
 
 	if (st) {
 		e.dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
 		e.ino = st->st_ino;
 	}
-	text_map(t, space, &e);
+	text_note(t, space, &e);
 }
 
 static void map(struct text *t, int space, uint64_t addr, uint64_t len,
@@ -46,9 +50,29 @@ static void map(struct text *t, int space, uint64_t addr, uint64_t len,
 
 static char at(struct text *t, int space, uint64_t addr)
 {
+	size_t n = 0;
 	char c;
 
-	return text_read(t, space, addr, &c, 1) == 1 ? c : 0;
+	return text_code(t, space, addr, &c, 1, &n) && n == 1 ? c : 0;
+}
+
+static enum text_known known(struct text *t, int space, uint64_t addr)
+{
+	size_t n;
+	char c;
+
+	return text_code(t, space, addr, &c, 1, &n);
+}
+
+static void note(struct text *t, uint64_t addr, uint64_t len,
+		 enum moca_change_type type, uint32_t prot, uint32_t flags)
+{
+	const struct moca_change e = {
+		.type = type, .addr = addr, .len = len, .prot = prot,
+		.flags = flags, .name = path, .time_ns = moca_now_ns(),
+	};
+
+	text_note(t, 1, &e);
 }
 
 static int t_latest(void)
@@ -97,6 +121,79 @@ static int t_same_file(void)
 	return 0;
 }
 
+/* What is mapped over code hides it: anonymous memory, and what is written to. */
+static int t_hidden(void)
+{
+	struct text *t = text_new();
+	uint32_t era;
+
+	strcpy(path, "/tmp/moca-text-XXXXXX");
+	CHECK(t && !make_file());
+	map(t, 1, 0x10000, 0x4000, 0, path);
+	era = text_era(t, 1);
+	map(t, 1, 0x20000, 0x4000, 0, "");
+	map(t, 1, 0x30000, 0x4000, 0, "[heap]");
+	CHECK(text_era(t, 1) == era);
+	map(t, 1, 0x11000, 0x1000, 0, "");
+	CHECK(at(t, 1, 0x10fff) == 'A' && !at(t, 1, 0x11000) &&
+	      !at(t, 1, 0x11fff) && at(t, 1, 0x12000) == 'C');
+	CHECK(text_era(t, 1) != era);
+	era = text_era(t, 1);
+	note(t, 0x12000, 0x1000, MOCA_CHANGE_MMAP, PROT_READ | PROT_WRITE, 0);
+	CHECK(!at(t, 1, 0x12000) && at(t, 1, 0x13000) == 'D');
+	CHECK(text_era(t, 1) != era);
+	era = text_era(t, 1);
+	map(t, 1, 0x10000, 0x4000, 0, "");
+	CHECK(!at(t, 1, 0x10000) && !at(t, 1, 0x13000));
+	CHECK(text_era(t, 1) != era);
+	CHECK(!text_era(t, 2));
+	text_free(t);
+	unlink(path);
+	return 0;
+}
+
+/* The same file, mapped privately, and not changed since by anybody. */
+static int t_certain(void)
+{
+	struct text *t = text_new();
+	struct stat st;
+	uint64_t i;
+	int fd;
+
+	strcpy(path, "/tmp/moca-text-XXXXXX");
+	CHECK(t && !make_file() && !stat(path, &st));
+	for (i = 1; i <= 4; i++)
+		map_as(t, 1, i << 16, 0x4000, 0, path, &st);
+	CHECK(known(t, 1, 0x10000) == TEXT_CERTAIN &&
+	      known(t, 1, 0x20000) == TEXT_CERTAIN);
+	/* Became writable. Of nothing, and of neighbours, it says nothing. */
+	note(t, 0x21000, 0x1000, MOCA_CHANGE_GAP, 0, 0);
+	note(t, 0x14000, 0x1000, MOCA_CHANGE_GAP, 0, 0);
+	note(t, 0, 0, MOCA_CHANGE_GAP, 0, 0);
+	CHECK(known(t, 1, 0x10000) == TEXT_CERTAIN &&
+	      known(t, 1, 0x20000) == TEXT_NAMED);
+	map(t, 1, 0x30000, 0x4000, 0, path);	/* device, inode: not known */
+	CHECK(known(t, 1, 0x30000) == TEXT_NAMED);
+	note(t, 0x50000, 0x4000, MOCA_CHANGE_MMAP, PROT_READ, MOCA_MAP_SHARED);
+	CHECK(known(t, 1, 0x50000) == TEXT_NAMED);
+	/* From then on mappings are not told. */
+	note(t, 0, 0, MOCA_CHANGE_GAP, 0, MOCA_GAP_MAPPINGS);
+	CHECK(known(t, 1, 0x10000) == TEXT_NAMED && at(t, 1, 0x10000) == 'A');
+	map_as(t, 2, 0x10000, 0x4000, 0, path, &st);
+	CHECK(known(t, 2, 0x10000) == TEXT_CERTAIN);
+	/* The kernel's clock of files is a tick behind: any later time will do. */
+	fd = open(path, O_WRONLY);
+	do
+		CHECK(fd >= 0 && pwrite(fd, "Z", 1, 0) == 1 && !fstat(fd, &st));
+	while (known(t, 2, 0x10000) == TEXT_CERTAIN);
+	close(fd);
+	CHECK(known(t, 2, 0x10000) == TEXT_NAMED && at(t, 2, 0x10000) == 'Z');
+	unlink(path);
+	CHECK(known(t, 2, 0x10000) == TEXT_NONE);
+	text_free(t);
+	return 0;
+}
+
 /* A program that maps code for ever, at one place or everywhere, and forks. */
 static int t_bounded(void)
 {
@@ -120,5 +217,7 @@ int main(void)
 	run("text: the latest mapping", t_latest);
 	run("text: bounded memory", t_bounded);
 	run("same file", t_same_file);
+	run("text: what hides code", t_hidden);
+	run("text: what is certain", t_certain);
 	return failures != 0;
 }
