@@ -21,6 +21,7 @@ struct mapped {
 	uint64_t dev, ino;	/* as of struct moca_change; 0 = not known */
 	uint64_t clock_ns;	/* when it was mapped, CLOCK_REALTIME */
 	int doubtful;		/* what is there may not be what the file has */
+	int ours;		/* a file of Moca's: its name is enough */
 	char path[];		/* "": no file, or one that is written to */
 };
 
@@ -152,6 +153,7 @@ static void map(struct text *t, int number, const struct moca_change *e)
 		.clock_ns = file ? clock_of(e->time_ns) : 0,
 		/* Of shared memory, writers need not show in the file's times. */
 		.doubtful = (e->flags & MOCA_MAP_SHARED) != 0,
+		.ours = (e->flags & MOCA_MAP_MOCA) != 0,
 	};
 	struct space *s = file ? get(t, number) : *find(t, number);
 	struct mapped *m;
@@ -283,7 +285,7 @@ enum text_known text_code(const struct text *t, int number, uint64_t addr,
 	fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return TEXT_NONE;
-	same = is_same(fd, m, &st);
+	same = is_same(fd, m, &st) || m->ours;
 	if (S_ISREG(st.st_mode)) {
 		got = pread(fd, buf, len,
 			    (off_t)(m->offset + (addr - m->addr)));
