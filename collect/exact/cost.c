@@ -56,6 +56,7 @@ static double stopped(const struct costs *c)
 static double unsure_of(const struct costs *c, double translated, double accesses)
 {
 	return (double)atomic_load(&c->stops) * COST_COLD_NS +
+	       (double)atomic_load(&c->doubt_ns) +
 	       NEW_CODE_SHARE * translated +
 	       accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
 }

@@ -181,6 +181,7 @@ static uint64_t beside(struct account *a)
 static uint64_t cold(const struct account *a)
 {
 	return atomic_load(&a->rec->costs.stops) * COST_COLD_NS +
+	       atomic_load(&a->rec->costs.doubt_ns) +
 	       atomic_load(&a->rec->costs.kind[COST_SWITCH].count) *
 		       COST_COLD_SWITCH_NS +
 	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS +
@@ -251,6 +252,7 @@ static void take_start(struct account *a)
 	a->waited_ns = 0;
 	a->stopped_ns = 0;
 	a->cold_ns = cold(a);
+	a->late_ns = atomic_load(&a->rec->costs.wake_ns);
 }
 
 double account_price(const struct account *a,
@@ -340,7 +342,8 @@ void account_window(struct account *a, const struct account_faults *f)
 {
 	uint64_t now = moca_now_ns(), cpu = task_clock_ns(a->clock);
 	double before = touch_ns(a), touched, priced;
-	uint64_t sum, still, side, busiest, own, chill, again, free_ns, alive_ns;
+	uint64_t sum, still, side, busiest, own, chill, late, again, free_ns;
+	uint64_t alive_ns;
 	uint64_t ended = atomic_load(&a->rec->ended_ns);
 	struct control *c = &a->control;
 	struct control_window w;
@@ -362,6 +365,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	sum = waited(a);
 	still = stopped(a);
 	chill = cold(a);
+	late = atomic_load(&a->rec->costs.wake_ns);
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
 	priced = account_price(a, f->count) -
@@ -376,6 +380,7 @@ void account_window(struct account *a, const struct account_faults *f)
 						      a->waits.tid), 1),
 				CONTROL_STRETCH_MOST),
 		.cold_ns = estimate_since(chill, a->cold_ns),
+		.late_ns = estimate_since(late, a->late_ns),
 		.stopped_ns = estimate_since(still, a->stopped_ns),
 		.program_ns = estimate_since(cpu, a->program_cpu_ns),
 		.beside_ns = estimate_since(side, a->beside_ns),
@@ -408,6 +413,7 @@ void account_window(struct account *a, const struct account_faults *f)
 	a->stopped_ns = still;
 	a->free_ns = free_ns;
 	a->cold_ns = chill;
+	a->late_ns = late;
 	a->at_ns = now;
 }
 
@@ -497,6 +503,7 @@ void account_describe(struct account *a, struct moca_meta *m)
 			      a->program_cpu_ns);
 	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&a->rec->costs.stops));
 	moca_meta_set(m, "cost.cold_ns", "%lu", cold(a));
+	moca_meta_set(m, "cost.wake_ns", "%lu", atomic_load(&a->rec->costs.wake_ns));
 	moca_meta_set(m, "cost.price.stop_ns", "%lu",
 		      atomic_load(&a->rec->costs.stop_ns));
 	if (atomic_load(&a->rec->costs.call_ns))

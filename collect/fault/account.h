@@ -37,6 +37,7 @@ struct account {
 	uint64_t stopped_ns;	/* of those, of stops */
 	uint64_t free_ns;	/* of those, of memory given back */
 	uint64_t cold_ns;	/* what may come on top, of cold caches */
+	uint64_t late_ns;	/* the same, of waits for a CPU behind stops */
 	uint64_t at_ns;		/* of the last window */
 	uint64_t cpu_before;	/* of the collector, before the program began */
 	uint64_t write_ns;

@@ -318,8 +318,7 @@ static void on_sample(struct collector *c, struct sample *s)
 	t->pid = s->pid;
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
-		s->type = decoder_type(c->decoder, t->mm ? t->mm->space.id : -1,
-				       s);
+		s->type = decoder_type(c->decoder, t->mm, s);
 	seen = see(t, s->addr);
 	fault = seen.fault;
 	t->faults[fault]++;

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/fault/memory.h"
 #include "collect/fault/sampler.h"
 
 struct decoder;
@@ -22,11 +23,11 @@ void decoder_free(struct decoder *d);
 void decoder_turn(struct decoder *d);
 
 /*
- * What the instruction of s, of address space `space` (any number that tells
- * address spaces apart, as text has them), did at its address: enum
- * moca_access_type. UNKNOWN where one instruction both reads and writes different
- * places, and where other code may have been there then.
+ * What the instruction of s, a sample of mm (NULL: not known yet), did at its
+ * address: enum moca_access_type. UNKNOWN where one instruction both reads and writes
+ * different places, and where other code may have been there then. Takes mm->lock for
+ * a moment.
  */
-uint8_t decoder_type(struct decoder *d, int space, const struct sample *s);
+uint8_t decoder_type(struct decoder *d, struct mm *mm, const struct sample *s);
 
 #endif

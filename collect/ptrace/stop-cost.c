@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include "collect/ptrace/round-cost.h"
 #include "collect/ptrace/tracee.h"
@@ -18,6 +19,8 @@
  * Even: entries and ends of calls take turns, and the two are to begin at either.
  */
 #define CALL_EVERY 16
+/* One of so many stops is looked at: how long we waited for a CPU before it. */
+#define WAKE_EVERY 8
 /* What pages of the memfd take at most, in a call, of what native ones take. */
 #define PAGES_FACTOR 4
 
@@ -61,12 +64,39 @@ static void learn_call(struct costs *c, struct task *t, uint64_t now)
 	atomic_store(&c->call_ns, round_wait());
 }
 
+/* How long this thread waited for a CPU so far; 0: not known. */
+static uint64_t delay_ns(void)
+{
+	uint64_t run, wait;
+
+	return moca_proc_schedstat(getpid(), gettid(), &run, &wait) ? 0 : wait;
+}
+
+/*
+ * Where others use the CPUs, we wait for one before we see to a stop, and its task
+ * waits for us. What is more than the price of a stop has in it, in one of
+ * WAKE_EVERY, stands for the others.
+ */
+static uint64_t waited_before(struct costs *c)
+{
+	uint64_t before = c->stop.delay_ns, waited;
+
+	c->stop.delay_ns = 0;
+	if (!before)
+		return 0;
+	waited = estimate_since(delay_ns(), before);
+	waited = estimate_since(waited, atomic_load(&c->stop_ns));
+	atomic_fetch_add(&c->wake_ns, WAKE_EVERY * waited);
+	return WAKE_EVERY * waited;
+}
+
 void cost_stop_begin(struct costs *c, struct task *t)
 {
 	uint64_t now = moca_now_ns();
 
 	learn_call(c, t, now);
 
+	c->stop.wake_ns = waited_before(c);
 	c->stop.kind = COST_STOP;
 	c->stop.counts = 1;
 	c->stop.inner_ns = 0;
@@ -192,10 +222,11 @@ void cost_stop_end(struct costs *c, struct task *t)
 	if (c->stop.kind == COST_CALL && atomic_load(&c->call_ns))
 		base = atomic_load(&c->call_ns) + c->stop_cpu_ns;
 	else
-		base += c->stop.before_ns;
+		base += c->stop.before_ns + c->stop.wake_ns;
 	add_to_task(c, t, ns + base);
 	ns -= c->stop.inner_ns < ns ? c->stop.inner_ns : ns;
 	cost_add(c, c->stop.kind, c->stop.counts, ns + base);
+	c->stop.delay_ns = c->stop.ended++ % WAKE_EVERY ? 0 : delay_ns();
 }
 
 void cost_stop_learn(struct costs *c)

@@ -22,6 +22,8 @@
 #define SURE_SHARE 0.8
 /* Of what is left for the program, what cold caches may take. */
 #define COLD_SHARE 0.5
+/* The same, what its tasks may have waited for a CPU behind stops. */
+#define LATE_SHARE 0.95
 /* Of the budget, for allocations. */
 #define ALLOC_SHARE 0.5
 /* How often to ask again while waiting for the budget. */
@@ -194,7 +196,7 @@ void control_settle(struct control *c, const struct control_window *w)
 	double total_ns = w->total_ns + (stretch - 1) * w->priced_ns;
 	double busiest_ns = w->busiest_ns +
 			    (stretch - 1) * w->busiest_priced_ns;
-	double at_once, loss, now;
+	double at_once, loss, now, rest, cold;
 
 	if (!(w->wall_ns > 0))
 		return;
@@ -212,8 +214,10 @@ void control_settle(struct control *c, const struct control_window *w)
 	now = clamp(loss, -MOST * w->wall_ns, MOST * w->wall_ns);
 	c->carry_ns = clamp(loss - now, 0, MOST * w->wall_ns);
 	c->spent_ns += now;
-	c->cold_ns += clamp(w->cold_ns / at_once, 0,
-			    COLD_SHARE * (w->wall_ns - fmax(now, 0)));
+	rest = w->wall_ns - fmax(now, 0);
+	cold = clamp(w->cold_ns / at_once, 0, COLD_SHARE * rest);
+	c->cold_ns += cold + clamp(w->late_ns / at_once, 0,
+				   LATE_SHARE * rest - cold);
 }
 
 void control_cut(struct control_window *w, double alive_ns, double freed_ns)

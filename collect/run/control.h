@@ -46,6 +46,8 @@ struct control_window {
 	double total_ns;	/* the same, added up over all tasks; below 0:
 				   the program alone would wait longer */
 	double cold_ns;		/* what cold caches may add to that sum */
+	double late_ns;		/* and what tasks may have waited for a CPU that
+				   others had, behind a stop */
 	double stopped_ns;	/* of that sum, while tasks stood still */
 	double program_ns;	/* CPU time of the program's tasks */
 	double beside_ns;	/* CPU time of ours, beside the program */

@@ -58,6 +58,12 @@ enum cost_kind {
 #define COST_FORK_NS 190000
 #define COST_THREAD_NS 24000
 /*
+ * They depend on the machine and on its host: 0.8 to 0.9 of them on another VM. What
+ * is sure is the least; up to the most is told as what may be.
+ */
+#define COST_UNSEEN_LEAST 0.6
+#define COST_UNSEEN_MOST 1.5
+/*
  * A task that gives its CPU up and gets it back: perf's events leave it and come
  * back. CPU time; as little on a CPU that others use meanwhile, and up to so much
  * more on one that was idle.
@@ -90,13 +96,17 @@ struct cost_sum {
 
 struct costs {
 	struct cost_sum kind[COST_KINDS];
-	atomic_ulong unseen_ns;	/* the sum of cost_unseen */
+	atomic_ulong unseen_ns;	/* the sum of cost_unseen, at least */
+	atomic_ulong doubt_ns;	/* what it may have been more */
 	/* Of the stops: CPU time of the program's tasks, ns. */
 	atomic_ulong task_cpu_ns;
 	/* Of stops where tasks begin and end: neither that nor ours. The task
 	 * may have worked or waited. */
 	atomic_ulong unsure_ns;
 	atomic_ulong stops;	/* that a task went on from */
+	/* What we waited for a CPU before stops, besides their price, is in the
+	 * stops; their tasks may have waited as long behind them. */
+	atomic_ulong wake_ns;
 	/* Of the stops since the window began: of the busiest task, ns. */
 	atomic_ulong busiest_ns;
 	atomic_uint window;	/* raised by the collector */
@@ -133,6 +143,9 @@ struct costs {
 		uint64_t before_ns;	/* it may have waited for the last one */
 		uint64_t end_ns;	/* of the last one */
 		uint64_t length_ns;
+		unsigned long ended;	/* stops so far */
+		uint64_t delay_ns;	/* our waits when it ended; 0: not asked */
+		uint64_t wake_ns;	/* what we waited for before it */
 	} stop;
 };
 
@@ -145,12 +158,15 @@ static inline void cost_add(struct costs *c, enum cost_kind kind,
 	atomic_fetch_add_explicit(&c->kind[kind].ns, ns, memory_order_relaxed);
 }
 
-/* The program spends this as well, where no stop and no fault shows it. */
-static inline void cost_unseen(struct costs *c, enum cost_kind kind,
-			       uint64_t ns)
+/* The program spends about this as well, where no stop and no fault shows it. */
+static inline void cost_unseen(struct costs *c, enum cost_kind kind, double ns)
 {
-	cost_add(c, kind, 0, ns);
-	atomic_fetch_add_explicit(&c->unseen_ns, ns, memory_order_relaxed);
+	uint64_t least = (uint64_t)(COST_UNSEEN_LEAST * ns);
+	uint64_t more = (uint64_t)((COST_UNSEEN_MOST - COST_UNSEEN_LEAST) * ns);
+
+	cost_add(c, kind, 0, least);
+	atomic_fetch_add_explicit(&c->unseen_ns, least, memory_order_relaxed);
+	atomic_fetch_add_explicit(&c->doubt_ns, more, memory_order_relaxed);
 }
 
 /*

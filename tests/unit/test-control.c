@@ -338,6 +338,18 @@ static int t_cold(void)
 	w.cold_ns = 5000 * MS;
 	control_settle(&c, &w);
 	CHECK(fabs(c.cold_ns - (100 + 450) * MS) < 1);
+	/* What tasks may have waited for a CPU may be nearly all of it. */
+	w.cold_ns = 0;
+	w.late_ns = 200 * MS;
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	control_settle(&c, &w);
+	CHECK(fabs(c.cold_ns - 100 * MS) < 1 && c.spent_ns == sure.spent_ns);
+	w.cold_ns = w.late_ns = 5000 * MS;
+	control_settle(&c, &w);
+	CHECK(fabs(c.cold_ns - (100 + 855) * MS) < 1);
+	w.late_ns = NAN;
+	control_settle(&c, &w);
+	CHECK(fabs(c.cold_ns - (100 + 855 + 450) * MS) < 1);
 	/* The same of CPU time. */
 	control_cpu(&c, &(struct control_cpu){
 		.program_ns = 1100 * MS, .priced_ns = 100 * MS,

@@ -24,11 +24,14 @@ static char path[] = "/tmp/moca-code-XXXXXX";
 struct code_test {
 	struct text *text;
 	struct decoder *decoder;
+	struct mm mm;
 	uint8_t *page;
 };
 
 static int begin(struct code_test *c)
 {
+	*c = (struct code_test){ .mm = { .space = { .id = SPACE }, .memfd = -1 } };
+	pthread_mutex_init(&c->mm.lock, NULL);
 	c->text = text_new();
 	c->decoder = decoder_new(c->text);
 	c->page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
@@ -40,6 +43,8 @@ static int begin(struct code_test *c)
 static void end(struct code_test *c)
 {
 	munmap(c->page, 8192);
+	moca_regions_free(&c->mm.regions);
+	pthread_mutex_destroy(&c->mm.lock);
 	decoder_free(c->decoder);
 	text_free(c->text);
 }
@@ -52,7 +57,7 @@ static char type_at(struct code_test *c, size_t offset, uint64_t time_ns)
 		.mode = MOCA_MODE_USER,
 	};
 
-	switch (decoder_type(c->decoder, SPACE, &s)) {
+	switch (decoder_type(c->decoder, &c->mm, &s)) {
 	case MOCA_ACCESS_READ:
 		return 'r';
 	case MOCA_ACCESS_WRITE:
@@ -173,6 +178,41 @@ static int t_made(void)
 	return 0;
 }
 
+/* A page that a sweep took is not other code; the memfd has it in any case. */
+static int t_swept(void)
+{
+	struct region r = { .kind = REGION_MEMFD, .off = 4096 };
+	struct code_test c;
+	uint64_t between;
+
+	CHECK(!begin(&c));
+	memcpy(c.page, load, 3);
+	CHECK(type_at(&c, 0, 1) == '?');
+	between = moca_now_ns();
+	decoder_turn(c.decoder);
+	mprotect(c.page, 4096, PROT_NONE);	/* it cannot be read */
+	CHECK(!madvise(c.page, 4096, MADV_DONTNEED));
+	CHECK(type_at(&c, 0, between) == '?');
+	decoder_turn(c.decoder);
+	CHECK(type_at(&c, 0, between) == '?');
+	mprotect(c.page, 4096, PROT_READ | PROT_WRITE);
+	memcpy(c.page, load, 3);
+	decoder_turn(c.decoder);
+	CHECK(type_at(&c, 0, between) == 'r');
+	c.mm.memfd = memfd_create("code", MFD_CLOEXEC);
+	CHECK(c.mm.memfd >= 0 && pwrite(c.mm.memfd, store, 3, 4096) == 3);
+	r.start = (uint64_t)c.page;
+	r.end = r.start + 4096;
+	CHECK(!moca_regions_add(&c.mm.regions, &r));
+	decoder_turn(c.decoder);
+	CHECK(type(&c, 0) == '?');
+	decoder_turn(c.decoder);
+	CHECK(type(&c, 0) == 'w');
+	close(c.mm.memfd);
+	end(&c);
+	return 0;
+}
+
 /* Of a string move, registers tell; of code that is not known, they do not. */
 static int t_registers(void)
 {
@@ -184,17 +224,17 @@ static int t_registers(void)
 	s.ip = (uint64_t)c.page;
 	memcpy(c.page, "\xa4\xc3", 2);	/* movsb */
 	s.time_ns = moca_now_ns();
-	CHECK(decoder_type(c.decoder, SPACE, &s) == MOCA_ACCESS_UNKNOWN);
+	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
 	decoder_turn(c.decoder);
 	s.time_ns = moca_now_ns();
-	CHECK(decoder_type(c.decoder, SPACE, &s) == MOCA_ACCESS_WRITE);
+	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_WRITE);
 	s.at_source = s.at_target--;
-	CHECK(decoder_type(c.decoder, SPACE, &s) == MOCA_ACCESS_READ);
+	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
 	s.mode = MOCA_MODE_KERNEL;
 	s.ip = 0;
-	CHECK(decoder_type(c.decoder, SPACE, &s) == MOCA_ACCESS_READ);
+	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
 	s.at_target = 1;
-	CHECK(decoder_type(c.decoder, SPACE, &s) == MOCA_ACCESS_UNKNOWN);
+	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
 	end(&c);
 	return 0;
 }
@@ -227,6 +267,7 @@ int main(void)
 	run("decode: files that are mapped over", t_over);
 	run("decode: code that is made", t_made);
 	run("decode: files that may be others", t_named);
+	run("decode: code that a sweep took", t_swept);
 	run("decode: what registers tell", t_registers);
 	return failures != 0;
 }
