@@ -8,11 +8,14 @@
  * Prints "area NAME ADDRESS PAGES", when the rounds were over, then "right" or what was wrong.
  *
  * usage: sampled MILLISECONDS		(of CPU time, for the rounds)
+ *	  sampled reaper		below itself there can be no zapper, from its
+ *		begin on; touches its memory for three seconds
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -135,12 +138,30 @@ static void life(unsigned char value)
 	expect(a->at, part, (char)value, "the parent's, behind the child");
 }
 
+/* It adopts orphans, and does little, so that it takes as long at any load. */
+static int reap(void)
+{
+	char *p;
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+		die("prctl failed");
+	p = map(MB(8));
+	for (int i = 0; i < 30; i++) {
+		for (unsigned long at = 0; at < MB(8); at += PAGE)
+			p[at]++;
+		usleep(100000);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long ms = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000, end;
 	unsigned char value = 1;
 	struct timespec over;
 
+	if (argc > 1 && !strcmp(argv[1], "reaper"))
+		return reap();
 	for (size_t a = 0; a < AREAS; a++) {
 		if (!strcmp(areas[a].name, "filled")) {
 			areas[a].at = fill(areas[a].pages * PAGE);
