@@ -2,6 +2,7 @@
 #include "collect/fault/placement.h"
 
 #include <linux/mempolicy.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #define MADV_POPULATE_READ 22	/* 5.14; before, there is no such help */
 #endif
 #define BATCH 512
+
+_Static_assert(BATCH <= STUB_CALLS_MAX, "a list has room for a batch");
 
 /* Calls that are gathered for one run of the stub. */
 struct batch {
@@ -82,23 +85,75 @@ int placement_show(struct mm *mm, struct tracee_calls *c, uint64_t start,
 	return b.err;
 }
 
+/* Memory that is not ours to ask: what its file, or shared memory, has of it. */
+struct others {
+	uint64_t pages[BATCH];
+	unsigned int n;
+};
+
+static void note_other(struct others *o, const struct mm *mm, uint64_t page)
+{
+	const struct region *r = moca_regions_find(&mm->regions, page);
+
+	if (r && (r->kind == REGION_SHARED || r->kind == REGION_FILE))
+		o->pages[o->n++] = page;
+}
+
+/* The answer of mincore for call i: in one of its arguments, which it has not. */
+static uint64_t answer_at(unsigned int i)
+{
+	return STUB_DATA + STUB_CALLS + i * sizeof(struct stub_call) +
+	       offsetof(struct stub_call, args[5]);
+}
+
+/* A page that does not exist stays so: to populate it would make it. */
+static void show_others(struct batch *b, const struct others *o)
+{
+	uint64_t there[BATCH];
+	unsigned int n = 0;
+	int done;
+
+	flush(b);
+	for (unsigned int i = 0; i < o->n; i++)
+		b->mm->stub->calls[i] = (struct stub_call){
+			.nr = SYS_mincore,
+			.args = { o->pages[i], PAGE_SIZE, answer_at(i) },
+		};
+	done = o->n && !b->err ? tracee_list(b->c, o->n) : 0;
+	if (done < 0)
+		b->err = done;
+	for (int i = 0; i < done; i++)
+		if (!b->mm->stub->calls[i].ret &&
+		    b->mm->stub->calls[i].args[5] & 1)
+			there[n++] = o->pages[i];
+	for (unsigned int i = 0; i < n; i++)
+		populate(b, there[i], there[i] + PAGE_SIZE);
+	flush(b);
+}
+
 int placement_show_pages(struct mm *mm, struct tracee_calls *c, uint64_t list,
 			 uint64_t n)
 {
 	struct batch b = { mm, c, 0, 0 };
 	uint64_t addrs[BATCH];
+	struct others others;
 
 	for (uint64_t i = 0; i < n && !b.err; i += BATCH) {
 		uint64_t want = n - i < BATCH ? n - i : BATCH;
 		ssize_t got = tracee_read(c->task->tid, list + i * 8, addrs,
 					  want * 8);
 
+		others.n = 0;
 		for (ssize_t k = 0; k < got / 8; k++) {
 			uint64_t page = addrs[k] & PAGE_MASK;
 
-			if (page < USER_END)
-				show(&b, page, page + PAGE_SIZE);
+			if (page >= USER_END)
+				continue;
+			show(&b, page, page + PAGE_SIZE);
+			note_other(&others, mm, page);
 		}
+		if (others.n)
+			show_others(&b, &others);
 		if (got != (ssize_t)want * 8)
 			break;	/* the kernel will say EFAULT */
 	}

@@ -541,6 +541,32 @@ static void locked(void)
 	CHECK(munlockall() == 0);
 }
 
+/* Where pages are that it shares. */
+static void placement_shared(void)
+{
+	static void *pages[64];
+	static int status[64];
+	char *p = mmap(NULL, 64 * PAGE, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int there = 0, missing = 0;
+
+	CHECK(p != MAP_FAILED);
+	for (int i = 0; i < 64; i++) {
+		pages[i] = p + i * PAGE;
+		if (i % 2)
+			p[i * PAGE] = 1;
+	}
+	if (syscall(SYS_move_pages, 0, 1, pages + 1, NULL, status, 0))
+		UNSUPPORTED("move_pages");
+	pause_ms(60);
+	CHECK(syscall(SYS_move_pages, 0, 64, pages, NULL, status, 0) == 0);
+	for (int i = 0; i < 64; i++) {
+		there += i % 2 && status[i] >= 0;
+		missing += i % 2 == 0 && status[i] == -ENOENT;
+	}
+	printf("%d shared pages have a node, %d do not exist\n", there, missing);
+	CHECK(munmap(p, 64 * PAGE) == 0);
+}
+
 /* Where its pages are, the program asks, and has them moved. */
 static void placement(void)
 {
@@ -796,6 +822,7 @@ static const struct test_case cases[] = {
 	{ "deep-stack", deep_stack },
 	{ "mlockall", locked },
 	{ "placement", placement },
+	{ "placement-shared", placement_shared },
 	{ "views", views },
 	{ "populate", populate },
 	{ "huge", huge },
