@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "collect/fault/account.h"
-#include "collect/fault/decode.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/sample.h"
 #include "collect/fault/stacks.h"
-#include "collect/fault/text.h"
+#include "collect/perf/decode.h"
+#include "collect/perf/text.h"
 #include "collect/run/certificate.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/pageset.h"

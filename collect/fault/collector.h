@@ -8,7 +8,7 @@
 
 #include "collect/fault/certify.h"
 #include "collect/fault/memory.h"
-#include "collect/fault/sampler.h"
+#include "collect/perf/sampler.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 

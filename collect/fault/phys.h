@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "collect/fault/memory.h"
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 #include "collect/run/queue.h"
 
 struct phys;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "collect/fault/unwind.h"
+#include "collect/perf/unwind.h"
 
 struct moca_meta;
 struct moca_writer;

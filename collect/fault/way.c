@@ -17,6 +17,7 @@
 #include "collect/fault/mm.h"
 #include "collect/fault/task-clock.h"
 #include "collect/fault/zap.h"
+#include "collect/perf/refused.h"
 #include "collect/ptrace/way.h"
 #include "collect/run/attach-check.h"
 #include "collect/run/recording.h"
@@ -65,32 +66,16 @@ static void summary(struct recorder *r)
 		 *t.shares ? ", samples: " : "", t.shares, t.bytes / 1e6, cost);
 }
 
-/* kernel.perf_event_paranoid; 99 where it cannot be read. */
-static int paranoid(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-	int level = 99;
-
-	if (f && fscanf(f, "%d", &level) != 1)
-		level = 99;
-	if (f)
-		fclose(f);
-	return level;
-}
-
 static void explain_sampler(const struct recorder *rec, int err,
 			    const char *what)
 {
 	int rights = err == -EACCES || err == -EPERM;
-	int sysctl = rights && paranoid() > 2;
 
-	if (rec->attach && (err == -ESRCH || (rights && !sysctl)))
+	if (rec->attach && (err == -ESRCH ||
+			    (rights && !sampler_forbidden(err))))
 		attach_refused(rec->opt->attach, err);
 	else
-		moca_error("cannot %s: %s; `moca doctor` says what this user "
-			   "may do%s", what, strerror(-err), !sysctl ? "" :
-			   ", and `sysctl kernel.perf_event_paranoid=2` (as "
-			   "root) allows it");
+		sampler_refused(err, what);
 }
 
 static pid_t *list_threads(const struct recorder *rec, size_t *count)

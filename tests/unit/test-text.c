@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Code of processes: from which file, if that is certain, and how much is kept. */
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -5,8 +5,8 @@
  * when something else is there by now, and where their pages are can still be
  * asked. Collector thread only.
  */
-#ifndef MOCA_FAULT_TEXT_H
-#define MOCA_FAULT_TEXT_H
+#ifndef MOCA_PERF_TEXT_H
+#define MOCA_PERF_TEXT_H
 
 #include <stddef.h>
 #include <stdint.h>

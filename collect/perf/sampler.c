@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/fault/sampler.h"
+#include "collect/perf/sampler.h"
 
 #include <asm/perf_regs.h>
 #include <errno.h>

@@ -7,14 +7,14 @@
  * instruction. Root may ask for the page-fault tracepoints, whose error code
  * tells them in the kernel too: they cost 100 ms at the end, 0.5 ms a fork.
  */
-#ifndef MOCA_FAULT_SAMPLER_H
-#define MOCA_FAULT_SAMPLER_H
+#ifndef MOCA_PERF_SAMPLER_H
+#define MOCA_PERF_SAMPLER_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "collect/fault/unwind.h"
+#include "collect/perf/unwind.h"
 
 struct sampler;
 

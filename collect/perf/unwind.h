@@ -4,8 +4,8 @@
  * stack, by .eh_frame of the files that are mapped; code that has none (JIT) by
  * frame pointers. Collector thread only.
  */
-#ifndef MOCA_FAULT_UNWIND_H
-#define MOCA_FAULT_UNWIND_H
+#ifndef MOCA_PERF_UNWIND_H
+#define MOCA_PERF_UNWIND_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/fault/decode.h"
+#include "collect/perf/decode.h"
 
 #include <Zydis/Zydis.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 #include "lib/base/clock.h"
 #include <moca/types.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Read or write, from the instruction that faulted (Zydis). */
-#ifndef MOCA_FAULT_DECODE_H
-#define MOCA_FAULT_DECODE_H
+#ifndef MOCA_PERF_DECODE_H
+#define MOCA_PERF_DECODE_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/fault/unwind.h"
+#include "collect/perf/unwind.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 #include "lib/code/cfi.h"
 
 #define RULES (1u << 15)

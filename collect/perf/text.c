@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
