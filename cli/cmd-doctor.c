@@ -97,6 +97,21 @@ static const char *const kernel_never[] = {
 	NULL
 };
 
+static const struct sight native_sights[] = {
+	{ "rwp", "each page's first use in each interval, by each program and thread: also main stacks; nothing is moved, a fork copies nothing",
+	  NULL },
+	{ NULL, NULL, NULL },
+};
+static const char *const native_needed[] = {
+	"rwp", "page_faults", "ptrace", "pidfd_getfd", "seccomp", NULL
+};
+static const char *const native_never[] = {
+	"how often a page is used within one interval: it is reported once, as what it was used for first",
+	"repeated uses of files on disk: code, initialised variables, mapped files; each page's first is reported",
+	"programs that run already ('--via user' does), call stacks, physical addresses, nodes of pages",
+	NULL
+};
+
 static const struct way ways[] = {
 	{ "moca record", "page faults, from user space", fault_needed,
 	  fault_sights, fault_never },
@@ -104,6 +119,8 @@ static const struct way ways[] = {
 	  exact_needed, exact_sights, exact_never },
 	{ "moca record --via kernel", "page faults, by the kernel module",
 	  kernel_needed, kernel_sights, kernel_never },
+	{ "moca record --via native", "page faults, on memory that stays where it is",
+	  native_needed, native_sights, native_never },
 };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))

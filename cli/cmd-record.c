@@ -14,6 +14,7 @@
 #include "collect/exact/record.h"
 #include "collect/fault/record.h"
 #include "collect/kernel/record.h"
+#include "collect/native/record.h"
 #include "collect/rate/rate.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
@@ -68,6 +69,7 @@ static const struct way {
 } ways[] = {
 	{ "user", moca_fault_run, 1 },
 	{ "kernel", moca_kernel_run, 0 },
+	{ "native", moca_native_run, 1 },
 };
 
 static const struct way *find_way(const char *name)
@@ -128,8 +130,8 @@ static int check_exact(const struct moca_record_options *o,
 		       const struct extra *x, size_t objects)
 {
 	const struct moca_exact_options *c = &x->counts;
-	const char *other = x->via && strcmp(x->via, "user") &&
-			    strcmp(x->via, "auto") ? "--via kernel" :
+	const char *other = x->via && !strcmp(x->via, "kernel") ? "--via kernel" :
+			    x->via && !strcmp(x->via, "native") ? "--via native" :
 						     only_pages(o, x);
 
 	if (!x->exact && (c->granularity || c->slice_ns)) {
@@ -143,9 +145,9 @@ static int check_exact(const struct moca_record_options *o,
 		moca_error("--exact does not go with %s: %s", other,
 			   x->pid ? "a program is counted from its first "
 				    "instruction on" :
-			   x->via && !strcmp(other, "--via kernel") ?
-				      "the module sees pages, not each load "
-				      "and store" :
+			   x->via && !strncmp(other, "--via", strlen("--via")) ?
+				      "that way sees pages, not each load and "
+				      "store" :
 			   x->pages ? "the same run is recorded one way or the "
 				      "other; record it twice" :
 			   x->hz != NOT_GIVEN_HZ ?
@@ -209,11 +211,27 @@ static int check_stacks(struct moca_record_options *o, const struct extra *x)
 	return 0;
 }
 
+/* What page mode on native memory does not do yet, or never needs. */
+static int check_native(const struct moca_record_options *o,
+			const struct extra *x)
+{
+	const char *what = x->pid ? "-p" : x->stacks ? "--stacks" :
+			   x->no_zap ? "--no-zap" :
+			   o->sample_level || o->sample_auto ? "--sample" : NULL;
+
+	if (!x->via || strcmp(x->via, "native") || !what)
+		return 0;
+	moca_error("--via native does not go with %s%s; --via user does", what,
+		   x->pid ? ": it records programs that it starts" : "");
+	return -EINVAL;
+}
+
 static int check(struct moca_record_options *o, const struct extra *x,
 		 size_t objects, int operands)
 {
 	if (x->via && strcmp(x->via, "auto") && !find_way(x->via)) {
-		moca_error("--via takes auto, user or kernel, not %s", x->via);
+		moca_error("--via takes auto, user, native or kernel, not %s",
+			   x->via);
 		return -EINVAL;
 	}
 	if (x->on_error && strcmp(x->on_error, "stop") &&
@@ -269,7 +287,7 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
-	if (check_stacks(o, x))
+	if (check_native(o, x) || check_stacks(o, x))
 		return -EINVAL;
 	return check_exact(o, x, objects);
 }
@@ -416,8 +434,8 @@ int cmd_record(int argc, char **argv)
 			 "and leaves it running"),
 		OPT_STRING(0, "via", &x.via, "WAY",
 			   "kernel: by the module moca; user: from user space; "
-			   "auto: by the module where this user may use it "
-			   "(default: auto)"),
+			   "native: so, and memory stays where it is (Linux 7.3); "
+			   "auto: kernel, or else user (default: auto)"),
 		OPT_STRING(0, "on-error", &x.on_error, "WHAT",
 			   "when recording fails, the program shall continue "
 			   "or stop (default: continue)"),

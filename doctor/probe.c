@@ -30,6 +30,7 @@ static const struct {
 	{ "wp_shmem", "see each page alone (no fault-around)",
 	  probe_wp_shmem },
 	{ "wp_async", "protect any mapping (WP_ASYNC)", probe_wp_async },
+	{ "rwp", "protect memory where it is (RWP)", probe_rwp },
 	{ "memfd", "back memory with a memfd", probe_memfd },
 	{ "process_madvise", "reset many regions at once",
 	  probe_process_madvise },

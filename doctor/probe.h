@@ -38,6 +38,7 @@ void probe_pidfd_getfd(struct probe *p);
 void probe_userfaultfd(struct probe *p);
 void probe_wp_shmem(struct probe *p);
 void probe_wp_async(struct probe *p);
+void probe_rwp(struct probe *p);
 void probe_memfd(struct probe *p);
 void probe_process_madvise(struct probe *p);
 void probe_pagemap(struct probe *p);

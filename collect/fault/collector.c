@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "collect/fault/account.h"
+#include "collect/fault/code.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
 #include "collect/fault/sample.h"
 #include "collect/fault/stacks.h"
-#include "collect/perf/decode.h"
 #include "collect/perf/text.h"
 #include "collect/run/certificate.h"
 #include "collect/run/own-faults.h"
@@ -318,7 +318,7 @@ static void on_sample(struct collector *c, struct sample *s)
 	t->pid = s->pid;
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
-		s->type = decoder_type(c->decoder, t->mm, s);
+		s->type = code_type(c->decoder, t->mm, s);
 	seen = see(t, s->addr);
 	fault = seen.fault;
 	t->faults[fault]++;

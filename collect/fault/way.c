@@ -72,10 +72,10 @@ static void explain_sampler(const struct recorder *rec, int err,
 	int rights = err == -EACCES || err == -EPERM;
 
 	if (rec->attach && (err == -ESRCH ||
-			    (rights && !sampler_forbidden(err))))
+			    (rights && !refused_by_sysctl(err))))
 		attach_refused(rec->opt->attach, err);
 	else
-		sampler_refused(err, what);
+		refused_explain(err, what);
 }
 
 static pid_t *list_threads(const struct recorder *rec, size_t *count)

@@ -115,50 +115,30 @@ static int is_there(pid_t pid, uint64_t addr)
 	return (int)(entry >> 63);
 }
 
-/*
- * The same of the memfd, where sweeps take no page away. -1: it is not there; else
- * how many.
- */
-static ssize_t read_memfd(struct mm *mm, uint64_t ip, uint8_t *bytes, size_t len)
-{
-	const struct region *r;
-	ssize_t n = -1;
-
-	if (!mm)
-		return -1;
-	pthread_mutex_lock(&mm->lock);
-	r = moca_regions_find(&mm->regions, ip);
-	if (r && r->kind == REGION_MEMFD && mm->memfd >= 0)
-		n = pread(mm->memfd, bytes, len,
-			  (off_t)(r->off + (ip - r->start)));
-	pthread_mutex_unlock(&mm->lock);
-	return n;
-}
-
 /* len bytes at ip, all in one page, as they are in memory now. */
-static size_t read_part(struct mm *mm, pid_t pid, uint64_t ip, uint8_t *bytes,
+static size_t read_part(const struct code_space *sp, uint64_t ip, uint8_t *bytes,
 			size_t len)
 {
 	struct iovec local = { bytes, len };
 	struct iovec remote = { (void *)ip, len };
-	ssize_t n = read_memfd(mm, ip, bytes, len);
+	ssize_t n = sp->read ? sp->read(sp->arg, ip, bytes, len) : -1;
 
-	if (n < 0 && is_there(pid, ip))
-		n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+	if (n < 0 && sp->pid && is_there(sp->pid, ip))
+		n = process_vm_readv(sp->pid, &local, 1, &remote, 1, 0);
 	return n > 0 ? (size_t)n : 0;
 }
 
 /* The instruction may stand at the end of a page. */
-static void read_memory(struct mm *mm, pid_t pid, uint64_t ip, struct code *c)
+static void read_memory(const struct code_space *sp, uint64_t ip, struct code *c)
 {
 	size_t first = 4096 - (ip & 4095), n;
 
 	memset(c, 0, sizeof(*c));
 	if (first > INSN_BYTES)
 		first = INSN_BYTES;
-	n = read_part(mm, pid, ip, c->bytes, first);
+	n = read_part(sp, ip, c->bytes, first);
 	if (n == first && n < INSN_BYTES)
-		n += read_part(mm, pid, ip + n, c->bytes + n, INSN_BYTES - n);
+		n += read_part(sp, ip + n, c->bytes + n, INSN_BYTES - n);
 	c->count = (uint8_t)n;
 }
 
@@ -192,13 +172,13 @@ static uint8_t decode(const struct decoder *d, const struct code *c)
 }
 
 /* What is at e's address in memory; from when on it is known to have been. */
-static void look(const struct decoder *d, struct entry *e, struct mm *mm,
-		 pid_t pid, const struct code *named)
+static void look(const struct decoder *d, struct entry *e,
+		 const struct code_space *sp, const struct code *named)
 {
 	struct code now;
 	int looked = e->turn != 0;
 
-	read_memory(mm, pid, e->ip, &now);
+	read_memory(sp, e->ip, &now);
 	e->turn = d->turn;
 	e->seen = now.count != 0;
 	/* A page that a sweep took may be the same when it comes back. */
@@ -214,8 +194,8 @@ static void look(const struct decoder *d, struct entry *e, struct mm *mm,
 	e->type = decode(d, &now);
 }
 
-static void find(const struct decoder *d, struct entry *e, struct mm *mm,
-		 pid_t pid)
+static void find(const struct decoder *d, struct entry *e,
+		 const struct code_space *sp)
 {
 	uint32_t era = text_era(d->text, e->space);
 	enum text_known known;
@@ -227,7 +207,7 @@ static void find(const struct decoder *d, struct entry *e, struct mm *mm,
 	e->era = era;
 	e->certain = known == TEXT_CERTAIN;
 	if (!e->certain) {
-		look(d, e, mm, pid, known == TEXT_NAMED ? &file : NULL);
+		look(d, e, sp, known == TEXT_NAMED ? &file : NULL);
 		return;
 	}
 	e->code = file;
@@ -237,28 +217,29 @@ static void find(const struct decoder *d, struct entry *e, struct mm *mm,
 	e->turn = 0;
 }
 
-static uint8_t type_at(struct decoder *d, struct mm *mm, const struct sample *s)
+static uint8_t type_at(struct decoder *d, const struct code_space *sp,
+		       const struct sample *s)
 {
-	int space = mm ? mm->space.id : -1;
-	uint64_t hash = (s->ip ^ ((uint64_t)space << 40)) *
+	uint64_t hash = (s->ip ^ ((uint64_t)sp->id << 40)) *
 			0x9e3779b97f4a7c15ull;
 	struct entry *e = &d->cache[hash >> 50];
 
 	/* The fetch of the instruction itself, which may straddle pages. */
 	if (s->addr >= s->ip && s->addr - s->ip < INSN_BYTES)
 		return MOCA_ACCESS_EXEC;
-	if (e->ip != s->ip || e->space != space)
-		*e = (struct entry){ .ip = s->ip, .space = space };
-	find(d, e, mm, (pid_t)s->pid);
+	if (e->ip != s->ip || e->space != sp->id)
+		*e = (struct entry){ .ip = s->ip, .space = sp->id };
+	find(d, e, sp);
 	return e->seen && s->time_ns >= e->since_ns ? e->type : NOT_KNOWN;
 }
 
-uint8_t decoder_type(struct decoder *d, struct mm *mm, const struct sample *s)
+uint8_t decoder_type(struct decoder *d, const struct code_space *space,
+		     const struct sample *s)
 {
 	uint8_t type = DOES_BOTH;	/* the kernel, which copies */
 
 	if (s->mode == MOCA_MODE_USER)
-		type = type_at(d, mm, s);
+		type = type_at(d, space, s);
 	if (type != DOES_BOTH)
 		return type;
 	/* As string moves have it, and the kernel's copies, which are such. */

@@ -20,15 +20,15 @@ static int paranoid(void)
 	return level;
 }
 
-int sampler_forbidden(int err)
+int refused_by_sysctl(int err)
 {
 	return (err == -EACCES || err == -EPERM) && paranoid() > 2;
 }
 
-void sampler_refused(int err, const char *what)
+void refused_explain(int err, const char *what)
 {
 	moca_error("cannot %s: %s; `moca doctor` says what this user may do%s",
-		   what, strerror(-err), !sampler_forbidden(err) ? "" :
+		   what, strerror(-err), !refused_by_sysctl(err) ? "" :
 		   ", and `sysctl kernel.perf_event_paranoid=2` (as root) "
 		   "allows it");
 }

@@ -4,8 +4,8 @@
 #define MOCA_PERF_REFUSED_H
 
 /* Is it kernel.perf_event_paranoid that keeps this user, err (-errno), from it? */
-int sampler_forbidden(int err);
+int refused_by_sysctl(int err);
 /* sampler_open() failed with err (-errno) at `what`: say so. */
-void sampler_refused(int err, const char *what);
+void refused_explain(int err, const char *what);
 
 #endif

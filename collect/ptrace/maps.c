@@ -31,19 +31,13 @@ static int copy(struct vma *v, const struct moca_maps_line *l)
 	return v->name ? 0 : -ENOMEM;
 }
 
-int maps_read(pid_t pid, struct vma_list *out)
+static int read_all(struct moca_maps *m, struct vma_list *out)
 {
-	char buf[MOCA_MAPS_BUF];
-	struct moca_maps m;
 	struct moca_maps_line l;
 	size_t room = 0;
 	int ret;
 
-	memset(out, 0, sizeof(*out));
-	ret = moca_proc_maps(&m, pid, buf, sizeof(buf));
-	if (ret)
-		return ret;
-	while ((ret = moca_maps_next(&m, &l)) > 0) {
+	while ((ret = moca_maps_next(m, &l)) > 0) {
 		ret = moca_vec_fit(out->items, room, out->count + 1);
 		if (!ret)
 			ret = copy(&out->items[out->count], &l);
@@ -51,10 +45,35 @@ int maps_read(pid_t pid, struct vma_list *out)
 			break;
 		out->count++;
 	}
-	close(m.fd);
 	if (ret)
 		maps_free(out);
 	return ret;
+}
+
+int maps_read(pid_t pid, struct vma_list *out)
+{
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps m;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	ret = moca_proc_maps(&m, pid, buf, sizeof(buf));
+	if (ret)
+		return ret;
+	ret = read_all(&m, out);
+	close(m.fd);
+	return ret;
+}
+
+int maps_read_again(int fd, struct vma_list *out)
+{
+	char buf[MOCA_MAPS_BUF];
+	struct moca_maps m;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	ret = moca_proc_maps_again(&m, fd, buf, sizeof(buf));
+	return ret ? ret : read_all(&m, out);
 }
 
 int maps_find(pid_t pid, uint64_t addr, struct vma *out)

@@ -645,7 +645,18 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 
 int supervisor_seize(struct recorder *rec, pid_t pid)
 {
-	return tracer_call(PTRACE_SEIZE, pid, NULL, TRACE_OPTIONS) ? -errno : 0;
+	int options = TRACE_OPTIONS;
+
+	if (rec->way->traced->survives)
+		options &= ~PTRACE_O_EXITKILL;
+	return tracer_call(PTRACE_SEIZE, pid, NULL, options) ? -errno : 0;
+}
+
+int supervisor_guard(struct task *t, int on)
+{
+	int options = on ? TRACE_OPTIONS : TRACE_OPTIONS & ~PTRACE_O_EXITKILL;
+
+	return tracer_call(PTRACE_SETOPTIONS, t->tid, NULL, options) ? -errno : 0;
 }
 
 /* Take over the first task (seized, before its exec). */

@@ -12,6 +12,12 @@
 	 PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE | \
 	 PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL)
 
+/*
+ * t, whose way survives, is about to run calls for us, or is done with them: killed
+ * with the recorder in between, it would go on amid one. 0 or -errno.
+ */
+int supervisor_guard(struct task *t, int on);
+
 /* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
 #define SECCOMP_OURS 0x6d6fu
 /* ... and of what stands for seccomp's strict mode (strict.h). */

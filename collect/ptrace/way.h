@@ -16,6 +16,9 @@ struct trace_way {
 	int filtered;	/* the program begins with a seccomp filter of the way's
 			   own, which stops the calls that it handles */
 
+	int survives;	/* the program goes on when the recorder is killed, but in
+			   supervisor_guard(); or it is ended then */
+
 	/* --- address spaces (space.h) --- */
 	size_t space_bytes;	/* of its own, which begins with struct space */
 	void (*space_begin)(struct space *s);	/* zeroed before; or NULL */

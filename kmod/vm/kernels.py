@@ -28,6 +28,11 @@ PACKAGES = {"6.1": "linux-headers-cloud-amd64",
 STOCK = ("6.1", "6.12")
 RT = ("6.1-rt", "6.12-rt")  # without page tracing: kmod/Kbuild says why
 DEBUG = "debug"  # that of make check-kasan
+# Of page mode on native memory, without the module: the newest of the suites of
+# Debian that have such. Its headers are not needed.
+NATIVE = "7.3"
+NATIVE_SUITES = ("trixie-backports", "sid")
+NATIVE_PACKAGE = r"linux-image-(7\.3\.[^-]*-cloud-amd64)"
 DEBUG_SERIES = "6.1"
 
 
@@ -63,6 +68,30 @@ def installed_headers(package):
         raise Error("the package %s is not installed: tools/install-deps "
                     "check installs it" % package)
     return m.group(1), m.group(2)
+
+
+def archive():
+    """Where this machine has Debian's packages from."""
+    _, text, _ = output("apt-get", "indextargets", "--format",
+                        "$(ORIGIN) $(CODENAME) $(REPO_URI)",
+                        "Created-By: Packages")
+    for line in text.splitlines():
+        origin, _, uri = line.split(" ")
+        if origin == "Debian" and uri.endswith("/debian/"):
+            return uri
+    raise Unavailable("apt knows no archive of Debian (apt-get update?)")
+
+
+def suites_apt(suites):
+    """As private_apt(), of these suites alone."""
+    base = os.path.join(WORK, "apt-suites")
+    options = private_apt("suites")[:6]
+    with open(base + ".list", "w") as f:
+        for s in suites:
+            f.write("deb [signed-by=/usr/share/keyrings/debian-archive-"
+                    "keyring.gpg] %s %s main\n" % (archive(), s))
+    return options + ["-o", "Dir::Etc::SourceList=" + base + ".list",
+                      "-o", "Dir::Etc::SourceParts=-"]
 
 
 def private_apt(arch=""):
@@ -156,6 +185,57 @@ def debian_kernel(label):
     return Kernel(label, release, "%s/boot/vmlinuz-%s" % (folder, release),
                   "%s/lib/modules/%s" % (folder, release),
                   "/lib/modules/%s/build" % release)
+
+
+def native_kernel():
+    """Kernel and modules are packages of their own by now; older ones have both
+    in that of the image."""
+    check_machine()
+    kept = sorted(glob.glob(os.path.join(WORK, "img", "native-*/release")))
+    if not kept:
+        kept = [fetch_native()]
+    with open(kept[-1]) as f:
+        release = f.read().strip()
+    folder = os.path.dirname(kept[-1])
+    modules = "%s/usr/lib/modules/%s" % (folder, release)
+    return Kernel(NATIVE, release, modules + "/vmlinuz", modules, None)
+
+
+def fetch_native():
+    """The path of the file that says its release, in a folder with the rest."""
+    base = os.path.join(WORK, "img", "native")
+    with Lock(base):
+        apt = suites_apt(NATIVE_SUITES)
+        get = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", *apt]
+        output(*get, "update")
+        _, text, _ = output("apt-cache", *apt, "pkgnames", "linux-image-7.")
+        found = sorted(m.group(1) for m in (
+            re.fullmatch(NATIVE_PACKAGE, l) for l in text.splitlines()) if m)
+        if not found:
+            raise Unavailable("none of Debian's suites %s that can be reached "
+                              "has a kernel %s" %
+                              (", ".join(NATIVE_SUITES), NATIVE))
+        release, debs = found[-1], os.path.join(WORK, "debs")
+        folder, part = base + "-" + release, base + ".new"
+        os.makedirs(debs, exist_ok=True)
+        shutil.rmtree(part, ignore_errors=True)
+        for package in ("linux-base-", "linux-binary-", "linux-modules-"):
+            rc, said, why = output("env", "-C", debs, *get, "download",
+                                   package + release)
+            got = glob.glob("%s/%s_*.deb" % (debs, glob.escape(
+                package + release)))
+            if rc or not got:
+                raise Unavailable("cannot download %s%s (apt-get says: %s)" %
+                                  (package, release, (why or said)[-200:]))
+            rc, _, why = output("dpkg-deb", "-x", got[0], part)
+            os.unlink(got[0])
+            if rc:
+                raise Error("cannot unpack %s: %s" % (got[0], why))
+        with open(part + "/release", "w") as f:
+            f.write(release + "\n")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(part, folder)
+        return folder + "/release"
 
 
 def arm64_kernel(label):
@@ -315,7 +395,8 @@ def build_debug_kernel(jobs):
 
 
 def find(label):
-    return debug_kernel() if label == DEBUG else debian_kernel(label)
+    return debug_kernel() if label == DEBUG else \
+        native_kernel() if label == NATIVE else debian_kernel(label)
 
 
 def build_module(kernel, source=None, *arguments):

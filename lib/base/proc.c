@@ -148,6 +148,14 @@ int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size)
 	return m->fd < 0 ? -errno : 0;
 }
 
+int moca_proc_maps_again(struct moca_maps *m, int fd, char *buf, size_t size)
+{
+	*m = (struct moca_maps){
+		.fd = fd, .read = read_some, .buf = buf, .size = size,
+	};
+	return lseek(fd, 0, SEEK_SET) ? -errno : 0;
+}
+
 int moca_proc_auxv(struct moca_auxv *aux, pid_t pid)
 {
 	ssize_t n;

@@ -49,6 +49,8 @@ int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
  * 0 or -errno; the caller closes m->fd.
  */
 int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size);
+/* The same of fd, /proc/PID/maps that is open: of the memory that PID had then. */
+int moca_proc_maps_again(struct moca_maps *m, int fd, char *buf, size_t size);
 
 #define MOCA_AUXV_MAX 64	/* pairs; some 25 there are */
 

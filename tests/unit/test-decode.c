@@ -3,14 +3,14 @@
  * Loads and stores by the code that made them: of files, also when something else is
  * mapped there by now; of memory, where it was the same before and behind.
  */
-#include "collect/fault/decode.h"
+#include "collect/fault/code.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "collect/fault/text.h"
+#include "collect/perf/text.h"
 #include "lib/base/clock.h"
 #include "tests/unit/trace-util.h"
 
@@ -57,7 +57,7 @@ static char type_at(struct code_test *c, size_t offset, uint64_t time_ns)
 		.mode = MOCA_MODE_USER,
 	};
 
-	switch (decoder_type(c->decoder, &c->mm, &s)) {
+	switch (code_type(c->decoder, &c->mm, &s)) {
 	case MOCA_ACCESS_READ:
 		return 'r';
 	case MOCA_ACCESS_WRITE:
@@ -224,17 +224,17 @@ static int t_registers(void)
 	s.ip = (uint64_t)c.page;
 	memcpy(c.page, "\xa4\xc3", 2);	/* movsb */
 	s.time_ns = moca_now_ns();
-	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
+	CHECK(code_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
 	decoder_turn(c.decoder);
 	s.time_ns = moca_now_ns();
-	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_WRITE);
+	CHECK(code_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_WRITE);
 	s.at_source = s.at_target--;
-	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
+	CHECK(code_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
 	s.mode = MOCA_MODE_KERNEL;
 	s.ip = 0;
-	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
+	CHECK(code_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_READ);
 	s.at_target = 1;
-	CHECK(decoder_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
+	CHECK(code_type(c.decoder, &c.mm, &s) == MOCA_ACCESS_UNKNOWN);
 	end(&c);
 	return 0;
 }
