@@ -5,6 +5,7 @@
 
 #include "agent/exact/cache.h"
 #include "agent/exact/emit.h"
+#include "agent/exact/keep.h"
 #include "agent/exact/maps.h"
 
 #define CACHE_SIZE (64ul << 20)
@@ -329,6 +330,18 @@ static uint64_t make_landing(uint64_t pc, uint64_t host)
 	}
 }
 
+/* 0, or -1: there is no code. */
+static int find_region(struct work *w, uint64_t pc)
+{
+	if (moca_exact_region_find(w, pc))
+		return -1;
+	w->precise = moca_exact.faults &&
+		     (moca_exact.setup.debug & DEBUG_PRECISE ||
+		      moca_exact_keep_faulty(w));
+	w->kept = moca_exact.faults && !w->precise;
+	return 0;
+}
+
 static uint64_t translate_at(struct context *c, uint64_t pc)
 {
 	static struct work *w;
@@ -342,7 +355,7 @@ static uint64_t translate_at(struct context *c, uint64_t pc)
 	if (!w)
 		w = moca_exact_map(sizeof(*w));
 	moca_exact_save_vectors(c);
-	r = moca_exact_region_find(w, pc) ? NULL : moca_exact_translate(w);
+	r = find_region(w, pc) ? NULL : moca_exact_translate(w);
 	moca_exact_restore_vectors(c);
 	moca_exact.shared->translating += moca_exact_cpu_ns() - began;
 	if (!r)
@@ -458,6 +471,11 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->balanced = p->own && !p->start ? m->quiet : m->balanced;
 		p->spilled = m->transfer && at > m->host + m->own;
 		p->loop = m->loop;
+		p->region = r;
+		p->mark = low - 1;
+		p->state = r->precise ? PRECISE : r->kept ? KEPT : LOST;
+		p->away = !r->kept ? 0 : m->host == at ? r->kept[low - 1].start :
+						       r->kept[low - 1].own;
 		return p->start || p->own;
 	}
 	return -1;
@@ -465,7 +483,7 @@ int moca_exact_locate(uint64_t host, struct place *p)
 
 /* --- when the source changes --------------------------------------------------- */
 
-static void forget(struct region *r)
+void moca_exact_forget(struct region *r)
 {
 	struct link *l, *next;
 
@@ -505,7 +523,7 @@ static void forget_range(uint64_t start, uint64_t end)
 	for (r = newest; r; r = older) {
 		older = r->older;
 		if (r->low < end && r->high > start)
-			forget(r);
+			moca_exact_forget(r);
 	}
 }
 
@@ -526,7 +544,7 @@ void moca_exact_stale(uint64_t pc)
 
 	moca_exact_lock();
 	if (moca_exact_cache_find(pc, &r))
-		forget(r);
+		moca_exact_forget(r);
 	moca_exact_unlock();
 }
 

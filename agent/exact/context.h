@@ -25,6 +25,7 @@
 #define C_HELPER 400		/* what a helper is called for */
 #define C_NR 408		/* of the system call under way */
 #define C_VECTORS 512		/* xmm0-15 while we decode */
+#define C_KEPT 768		/* 16 registers of which translated code is at work: keep.h */
 #define C_WIDE 1024		/* operands of a gather: 3 of 64 bytes */
 #define C_GS 1280			/* what the program has set: ARCH_SET_GS */
 
@@ -75,7 +76,8 @@ struct context {
 	uint64_t nr;
 	uint64_t unused[12];
 	uint8_t vectors[256];
-	uint8_t spare1[256];
+	uint64_t kept[16];
+	uint8_t spare1[128];
 	uint8_t wide[256];
 	uint64_t gs;
 
@@ -122,6 +124,7 @@ _Static_assert(offsetof(struct context, cold_back) == C_COLD_BACK, "");
 _Static_assert(offsetof(struct context, helper) == C_HELPER, "");
 _Static_assert(offsetof(struct context, nr) == C_NR, "");
 _Static_assert(offsetof(struct context, vectors) == C_VECTORS, "");
+_Static_assert(offsetof(struct context, kept) == C_KEPT, "");
 _Static_assert(offsetof(struct context, wide) == C_WIDE, "");
 _Static_assert(offsetof(struct context, gs) == C_GS, "");
 _Static_assert(sizeof(struct context) <= C_LOOP_NOW, "");

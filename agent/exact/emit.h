@@ -5,6 +5,13 @@
 
 #include "agent/exact/translate.h"
 
+#define SPILL(n) GS(C_SPILL + 8 * (n))
+/* Spill slots: 0 and 1 are those of jumps by register. */
+#define SPILL_RAX 2
+#define SPILL_FLAGS 3
+#define SPILL_SCRATCH 4
+#define SPILL_SECOND 5
+
 void emit_bytes(uint8_t **p, const void *bytes, size_t n);
 void emit_32(uint8_t **p, uint32_t v);
 void emit_64(uint8_t **p, uint64_t v);
@@ -47,5 +54,13 @@ void emit_increment(uint8_t **p, int r);
 /* and $mask, r32; cmp $v, r32 */
 void emit_and(uint8_t **p, int r, uint32_t mask);
 void emit_compare(uint8_t **p, int r, uint32_t v);
+
+/*
+ * gs.c. An instruction whose operand is at %gs: its address by our own means, then
+ * the instruction with that alone. 0, or -1: it has too many registers.
+ */
+int moca_exact_write_gs(uint8_t **p, const struct insn *x);
+/* Of a gather: its indices and mask, for C to see. */
+void moca_exact_show_vectors(uint8_t **p, const struct helped *h);
 
 #endif

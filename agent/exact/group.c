@@ -11,17 +11,12 @@
 static struct x86_values values[REGION_INSNS];	/* ahead of each */
 static uint32_t last_version;
 
-static int ends_block(const struct work *w, int i)
-{
-	return i == w->count || w->insns[i].leader ||
-	       w->insns[i - 1].next != i;
-}
-
-static int fits(const struct group *g, const struct x86_mem *a, int at)
+static int fits(const struct work *w, const struct group *g,
+		const struct x86_mem *a, int at)
 {
 	int64_t span = 1l << moca_exact.shift, d = moca_x86_disp(a, &values[at]);
 
-	if (moca_exact.precise && at != g->first)
+	if (w->precise && at != g->first)
 		return 0;
 	/* Those whose address is known must be in one granule. */
 	if (a->rip && (d ^ g->what.low) >> moca_exact.shift)
@@ -31,18 +26,20 @@ static int fits(const struct group *g, const struct x86_mem *a, int at)
 								 span - 1);
 }
 
-static void add(struct work *w, int from, int block, int at,
-		const struct x86_mem *a)
+/* Returns which group it is in. */
+static int16_t add(struct work *w, int from, int block, int at,
+		   const struct x86_mem *a)
 {
 	struct group *g;
 	int i = w->group_count - 1;
 
-	while (i >= from && !fits(&w->groups[i], a, at))
+	while (i >= from && !fits(w, &w->groups[i], a, at))
 		i--;
 	if (i >= from) {
 		g = &w->groups[i];
 	} else {
-		g = &w->groups[w->group_count++];
+		i = w->group_count++;
+		g = &w->groups[i];
 		memset(g, 0, offsetof(struct group, members));
 		g->first = at;
 		g->block = block;
@@ -52,6 +49,7 @@ static void add(struct work *w, int from, int block, int at,
 	}
 	g->place = at;		/* the last, for now */
 	moca_x86_group_put(&g->what, a, &values[at]);
+	return (int16_t)i;
 }
 
 /* A register that holds that version ahead of instruction at, or -1. */
@@ -65,13 +63,15 @@ static int holder(uint32_t version, int at, int wanted)
 	return -1;
 }
 
-static int scratch_at(const struct insn *x, const struct x86_mem *m)
+/* Where registers are kept, those that are at hand are known later. */
+static int scratch_at(const struct work *w, const struct insn *x,
+		      const struct x86_mem *m)
 {
 	/* Those that need no REX prefix first. */
 	static const int8_t order[] = { RAX, RCX, RDX, RSI, RDI, RBX, RBP,
 					8, 9, 10, 11, 12, 13, 14, 15 };
 
-	if (moca_exact.precise)
+	if (w->precise || w->kept)
 		return -1;
 	for (unsigned int i = 0; i < sizeof(order); i++)
 		if (!(x->live & X86_BIT(order[i])) && order[i] != m->base &&
@@ -112,7 +112,7 @@ static int fits_32(int64_t d)
 /* Where to count g: at its first access or ahead of it. */
 static void place(struct work *w, struct group *g)
 {
-	int best = -1, last = g->place;
+	int best = -1, last = g->place, good = w->kept ? 2 : 3;
 	struct x86_mem m;
 
 	for (int at = g->first; at >= g->block; at--) {
@@ -124,7 +124,7 @@ static void place(struct work *w, struct group *g)
 		if (!g->what.mem.rip && (!fits_32(g->what.low + m.disp) ||
 				    !fits_32(g->what.high + m.disp)))
 			continue;
-		scratch = scratch_at(x, &m);
+		scratch = scratch_at(w, x, &m);
 		score = !(x->live & X86_FLAGS) * 2 + (scratch >= 0 || g->what.mem.rip);
 		if (score <= best)
 			continue;
@@ -132,7 +132,7 @@ static void place(struct work *w, struct group *g)
 		g->place = at;
 		g->scratch = (int8_t)scratch;
 		g->flags_dead = !(x->live & X86_FLAGS);
-		if (score == 3 || moca_exact.precise)
+		if (score >= good || w->precise)
 			break;
 	}
 	if (best < 0) {
@@ -159,16 +159,16 @@ void moca_exact_group(struct work *w)
 	for (int i = 0; i < w->count; i++)
 		w->insns[i].balanced = 1;
 	for (int i = 0; i < w->count; i++) {
-		const struct insn *x = &w->insns[i];
+		struct insn *x = &w->insns[i];
 
-		if (!i || ends_block(w, i)) {
+		if (!i || moca_exact_ends_block(w, i)) {
 			for (; from < w->group_count; from++)
 				place(w, &w->groups[from]);
 			block = i;
 			moca_x86_values_new(&values[i], X86_GPRS, &last_version);
 		}
-		if (!w->uncounted)
-			for (int k = 0; k < x->what.accesses; k++)
+		for (int k = 0; k < x->what.accesses; k++)
+			x->group_of[k] = w->uncounted ? -1 :
 				add(w, from, block, i, &x->what.access[k]);
 		if (i + 1 < w->count) {
 			values[i + 1] = values[i];

@@ -60,6 +60,12 @@ static uint64_t address(const struct context *c, const uint64_t *regs,
 	return a + segment(c, m);
 }
 
+uint64_t moca_exact_help_address(const struct context *c, const uint64_t *regs,
+				 const struct x86_mem *m)
+{
+	return m->rip ? (uint64_t)m->disp : address(c, regs, m, m->disp);
+}
+
 /* n elements from where the registers are now; back: that is where they ended. */
 static void count_string(struct context *c, const struct helped *h,
 			 const uint64_t *regs, uint64_t flags, uint64_t n,
@@ -136,32 +142,48 @@ static void help_vsib(struct context *c, const struct helped *h)
 	}
 }
 
-static void help_bit(struct context *c, const struct helped *h)
+/* Counts one access, or takes it back. */
+typedef void tell(struct context *c, uint64_t addr, int store);
+
+static void count_one(struct context *c, uint64_t addr, int store)
 {
-	uint64_t bit = c->gpr[h->reg], a;
+	moca_exact_count(c, addr, store, 1);
+}
+
+static void tell_xlat(struct context *c, const struct helped *h,
+		      const uint64_t *regs, tell *f)
+{
+	f(c, regs[RBX] + (uint8_t)regs[RAX] + segment(c, &h->mem), 0);
+}
+
+static void tell_bit(struct context *c, const struct helped *h,
+		     const uint64_t *regs, tell *f)
+{
+	uint64_t bit = regs[h->reg], a;
 	int64_t at = h->reg_size == 8 ? (int64_t)bit :
 		     h->reg_size == 4 ? (int32_t)bit : (int16_t)bit;
 
 	/* In units of the operand's size, towards minus infinity. */
 	at = at >> (h->reg_size == 8 ? 6 : h->reg_size == 4 ? 5 : 4);
-	a = address(c, c->gpr, &h->mem, h->mem.disp + at * h->reg_size);
-	moca_exact_count(c, a, 0, 1);
+	a = address(c, regs, &h->mem, h->mem.disp + at * h->reg_size);
+	f(c, a, 0);
 	if (h->mem.store)
-		moca_exact_count(c, a, 1, 1);
+		f(c, a, 1);
 }
 
 /* enter n: pushes rbp, n - 1 pointers of frames around, and its own. */
-static void help_enter(struct context *c, const struct helped *h)
+static void tell_enter(struct context *c, const struct helped *h,
+		       const uint64_t *regs, tell *f)
 {
-	uint64_t sp = c->gpr[RSP] - 8, bp = c->gpr[RBP];
+	uint64_t sp = regs[RSP] - 8, bp = regs[RBP];
 
-	moca_exact_count(c, sp, 1, 1);
+	f(c, sp, 1);
 	for (int i = 1; i < h->count; i++) {
-		moca_exact_count(c, bp -= 8, 0, 1);
-		moca_exact_count(c, sp -= 8, 1, 1);
+		f(c, bp -= 8, 0);
+		f(c, sp -= 8, 1);
 	}
 	if (h->count)
-		moca_exact_count(c, sp - 8, 1, 1);
+		f(c, sp - 8, 1);
 }
 
 static void help_group(struct context *c, const struct helped *h)
@@ -196,14 +218,13 @@ void moca_exact_help(struct context *c)
 		help_vsib(c, h);
 		break;
 	case H_XLAT:
-		moca_exact_count(c, c->gpr[RBX] + (uint8_t)c->gpr[RAX] +
-					    segment(c, &h->mem), 0, 1);
+		tell_xlat(c, h, c->gpr, count_one);
 		break;
 	case H_BIT:
-		help_bit(c, h);
+		tell_bit(c, h, c->gpr, count_one);
 		break;
 	case H_ENTER:
-		help_enter(c, h);
+		tell_enter(c, h, c->gpr, count_one);
 		break;
 	case H_GROUP:
 		help_group(c, h);
@@ -227,6 +248,52 @@ static int decode(uint64_t pc, struct insn *x)
 	return ret;
 }
 
+static void uncount_string(struct context *c, const struct helped *h,
+			   const uint64_t *regs, uint64_t flags)
+{
+	int64_t step = flags & 0x400 ? -(int64_t)h->size : h->size;
+	uint64_t n = times(h, regs);
+
+	if (by_result(h)) {
+		if (h->rep)
+			count_string(c, h, regs, flags,
+				     c->spill[STRING_TIMES] - n, 1);
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t from = regs[RSI] + (uint64_t)step * i +
+				segment(c, &h->mem);
+		uint64_t to = regs[RDI] + (uint64_t)step * i;
+
+		if (h->op != 's')
+			moca_exact_uncount(c, from, 0);
+		if (h->op != 'l')
+			moca_exact_uncount(c, to, 1);
+	}
+}
+
+void moca_exact_uncount_helped(struct context *c, const struct insn *x,
+			       const uint64_t *regs, uint64_t flags)
+{
+	switch (x->helped->kind) {
+	case H_STRING:
+		uncount_string(c, x->helped, regs, flags);
+		break;
+	case H_XLAT:
+		tell_xlat(c, x->helped, regs, moca_exact_uncount);
+		break;
+	case H_BIT:
+		tell_bit(c, x->helped, regs, moca_exact_uncount);
+		break;
+	case H_ENTER:
+		tell_enter(c, x->helped, regs, moca_exact_uncount);
+		break;
+	default:
+		/* How far a gather has come is not looked at. */
+		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, x->pc);
+	}
+}
+
 void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 			     const uint64_t *regs, uint64_t flags)
 {
@@ -234,14 +301,11 @@ void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 
 	if (decode(pc, &x))
 		return;
-	if (x.kind == X86_STRING) {
-		moca_exact_uncount_rest(c, pc, regs, flags);
-		return;
-	}
+	if (x.helped)
+		moca_exact_uncount_helped(c, &x, regs, flags);
 	for (int i = 0; i < x.what.accesses; i++) {
 		const struct x86_mem *m = &x.what.access[i];
-		uint64_t a = m->rip ? (uint64_t)m->disp :
-				      address(c, regs, m, m->disp);
+		uint64_t a = moca_exact_help_address(c, regs, m);
 
 		if (m->load)
 			moca_exact_uncount(c, a, 0);
@@ -254,28 +318,7 @@ void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 			     const uint64_t *regs, uint64_t flags)
 {
 	struct insn x;
-	int64_t step;
-	uint64_t n;
 
-	if (decode(pc, &x) || x.kind != X86_STRING)
-		return;
-	if (by_result(x.helped)) {
-		if (x.helped->rep)
-			count_string(c, x.helped, regs, flags,
-				     c->spill[STRING_TIMES] -
-					     times(x.helped, regs), 1);
-		return;
-	}
-	step = flags & 0x400 ? -(int64_t)x.helped->size : x.helped->size;
-	n = times(x.helped, regs);
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t from = regs[RSI] + (uint64_t)step * i +
-				segment(c, &x.helped->mem);
-		uint64_t to = regs[RDI] + (uint64_t)step * i;
-
-		if (x.helped->op != 's')
-			moca_exact_uncount(c, from, 0);
-		if (x.helped->op != 'l')
-			moca_exact_uncount(c, to, 1);
-	}
+	if (!decode(pc, &x) && x.kind == X86_STRING)
+		uncount_string(c, x.helped, regs, flags);
 }

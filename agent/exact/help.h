@@ -11,5 +11,11 @@ uint32_t moca_exact_help_after(struct helped *h);
 /* A group that lies in two granules, one look at which took scratch. */
 uint32_t moca_exact_help_group(const struct group *g, int scratch,
 			       struct straddle **out);
+/* m's address by these registers, in the order of struct context. */
+uint64_t moca_exact_help_address(const struct context *c, const uint64_t *regs,
+				 const struct x86_mem *m);
+/* x, which is helped, did not happen, or not to its end. */
+void moca_exact_uncount_helped(struct context *c, const struct insn *x,
+			       const uint64_t *regs, uint64_t flags);
 
 #endif

@@ -389,7 +389,7 @@ void moca_exact_loop_places(const struct loop *l, const uint8_t *enter,
 void moca_exact_loops(struct work *w)
 {
 	w->loop_count = 0;
-	if (moca_exact.precise || w->writable || w->uncounted ||
+	if (w->precise || w->writable || w->uncounted ||
 	    moca_exact.setup.debug & DEBUG_NO_LOOPS)
 		return;
 	for (int i = 0; i < w->count; i++) {

@@ -197,6 +197,20 @@ static void registers(uint64_t *r, const struct sigcontext_64 *mc)
 	memcpy(r, in, sizeof(in));
 }
 
+/* Registers that translated code is at work with have the program's values again. */
+static void give_back(struct context *c, struct kucontext *uc, uint32_t away)
+{
+	struct sigcontext_64 *mc = &uc->mc;
+	__u64 *const to[16] = { &mc->ax, &mc->cx, &mc->dx,  &mc->bx,
+				   &mc->sp, &mc->bp, &mc->si,  &mc->di,
+				   &mc->r8, &mc->r9, &mc->r10, &mc->r11,
+				   &mc->r12, &mc->r13, &mc->r14, &mc->r15 };
+
+	for (int r = 0; r < 16; r++)
+		if (away & X86_BIT(r))
+			*to[r] = c->kept[r];
+}
+
 /* In ours, one waits: it will be looked at on the way out, unless we are past that. */
 static void in_ours(struct context *c, struct kucontext *uc)
 {
@@ -241,6 +255,7 @@ static void look(struct context *c, struct kucontext *uc)
 		return;
 	}
 	if (where > 0 && (p.start || p.own) && p.balanced) {
+		give_back(c, uc, p.away);
 		at_boundary(c, uc, p.pc);
 		return;
 	}
@@ -327,6 +342,22 @@ static int breakpoint(uint64_t rip, struct place *p)
 	return 0;
 }
 
+/* What was counted and was not done, of an instruction that faults at rip. */
+static void take_back(struct context *c, const struct place *p, uint64_t rip,
+		      const uint64_t *regs, uint64_t flags)
+{
+	if (p->state == KEPT && !p->balanced)
+		moca_exact_uncount_ahead(c, p, regs, flags);
+	else if (p->loop && !p->balanced)
+		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
+	else if (p->own && repeats((const uint8_t *)rip))
+		moca_exact_uncount_rest(c, p->pc, regs, flags);
+	else if (!p->balanced && p->state == PRECISE)
+		moca_exact_uncount_insn(c, p->pc, regs, flags);
+	else if (!p->balanced)
+		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
+}
+
 static void synchronous(struct context *c, struct ksiginfo *info,
 			struct kucontext *uc)
 {
@@ -357,17 +388,10 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 	} else if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
+	give_back(c, uc, p.away);
 	registers(regs, &uc->mc);
-	/* All of this iteration: so there is a gap, if it was not its begin. */
 	moca_exact_loop_end(c);
-	if (p.loop && !p.balanced)
-		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p.pc);
-	else if (where > 0 && p.own && repeats((const uint8_t *)rip))
-		moca_exact_uncount_rest(c, p.pc, regs, uc->mc.flags);
-	else if (!p.balanced && moca_exact.precise)
-		moca_exact_uncount_insn(c, p.pc, regs, uc->mc.flags);
-	else if (!p.balanced)
-		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p.pc);
+	take_back(c, &p, rip, regs, uc->mc.flags);
 
 	if (info->addr == rip)
 		info->addr = p.pc + (uint64_t)length;
@@ -483,8 +507,8 @@ int moca_exact_signal_syscall(struct context *c, long nr)
 {
 	switch (nr) {
 	case __NR_rt_sigaction:
-		if (!moca_exact.precise && sets_fault_handler(c)) {
-			moca_exact.precise = 1;
+		if (!moca_exact.faults && sets_fault_handler(c)) {
+			moca_exact.faults = 1;
 			moca_exact_forget_all();
 		}
 		break;

@@ -3,14 +3,8 @@
 #include "agent/exact/cold.h"
 #include "agent/exact/emit.h"
 #include "agent/exact/help.h"
+#include "agent/exact/keep.h"
 #include "agent/exact/straddle.h"
-
-#define SPILL(n) GS(C_SPILL + 8 * (n))
-/* Spill slots: 0 and 1 are those of jumps by register. */
-#define SPILL_RAX 2
-#define SPILL_FLAGS 3
-#define SPILL_SCRATCH 4
-#define SPILL_SECOND 5
 
 #define CC_NOT_EQUAL 5
 #define CC_EQUAL 4
@@ -55,6 +49,10 @@ static struct out {
 	const struct loop *loop;	/* whose second translation it is */
 	uint8_t *enter[REGION_LOOPS];	/* where a loop's stretches begin */
 	uint8_t *own;		/* what can fault as the instruction would */
+	uint32_t away;		/* registers: keep.h */
+	/* Of all instructions, and then of those of loops' second translations. */
+	struct kept_mark kept[REGION_INSNS * 2];
+	struct kept_mark *mark;	/* of the one that is written */
 } o;
 
 static const uint64_t *exit_to(enum exit_literal which)
@@ -207,9 +205,70 @@ static int counts(const struct group *g)
 	return !o.loop || !g->deferred;
 }
 
+/* Registers of operands of what is counted ahead of x, and whether flags are needed. */
+static uint32_t operands(const struct work *w, const struct insn *x, int *keep)
+{
+	uint32_t used = X86_BIT(RSP);
+
+	*keep = 0;
+	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		const struct group *g = &w->groups[i];
+
+		if (!counts(g))
+			continue;
+		*keep |= !g->flags_dead;
+		if (g->what.mem.base >= 0)
+			used |= X86_BIT(g->what.mem.base);
+		if (g->what.mem.index >= 0)
+			used |= X86_BIT(g->what.mem.index);
+	}
+	return used;
+}
+
+static void count_one_kept(const struct group *g, int r)
+{
+	if (g->what.mem.rip || r >= 0) {
+		count_group(g, r);
+		return;
+	}
+	/* All registers are operands of groups here: they take turns. */
+	r = borrow_alone(&g->what.mem);
+	emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
+	count_group(g, r);
+	emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
+}
+
+/* The same where registers are kept: keep.h */
+static void count_groups_kept(const struct work *w, const struct insn *x)
+{
+	int keep, rax_away, r = -1;
+	uint32_t used = operands(w, x, &keep);
+
+	moca_exact_keep_back(&o.p, &o.away, used);
+	rax_away = keep && !(used & X86_BIT(RAX));
+	if (rax_away)
+		moca_exact_keep_take(&o.p, &o.away, RAX);
+	if (keep)
+		save_flags(rax_away);
+	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
+		const struct group *g = &w->groups[i];
+
+		if (!counts(g))
+			continue;
+		if (r < 0 && !g->what.mem.rip)
+			r = moca_exact_keep_choose(w, (int)(x - w->insns), used,
+						   o.away);
+		if (r >= 0)
+			moca_exact_keep_take(&o.p, &o.away, r);
+		count_one_kept(g, r);
+	}
+	if (keep)
+		restore_flags(rax_away);
+}
+
 static void count_groups(const struct work *w, const struct insn *x)
 {
-	int rax_dead = !(x->live & X86_BIT(RAX)) && !moca_exact.precise;
+	int rax_dead = !(x->live & X86_BIT(RAX)) && !w->precise;
 	int keep = 0, borrows = 0, shared = -1;
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
@@ -367,104 +426,12 @@ static void copy(const struct insn *x)
 	}
 }
 
-/* With the base of %gs added to the register that the instruction implies. */
-static void write_gs_base(const struct insn *x, int spare)
-{
-	const uint8_t *from = (const uint8_t *)x->pc;
-
-	emit_gs_store(&o.p, x->gs_base, SPILL(SPILL_SCRATCH));
-	emit_gs_store(&o.p, spare, SPILL(SPILL_SECOND));
-	emit_gs_load(&o.p, spare, GS(C_GS));
-	emit_lea_sum(&o.p, x->gs_base, x->gs_base, spare);
-	emit_gs_load(&o.p, spare, SPILL(SPILL_SECOND));
-	emit_bytes(&o.p, from, x->gs_at);
-	emit_bytes(&o.p, from + x->gs_at + 1, x->what.len - x->gs_at - 1u);
-	emit_gs_load(&o.p, x->gs_base, SPILL(SPILL_SCRATCH));
-}
-
-/* Its address by our own means, then the instruction with that alone. */
-static void write_gs(const struct insn *x)
-{
-	static const int8_t simple[] = { RAX, RCX, RDX, RBX, RSI, RDI };
-	const uint8_t *from = (const uint8_t *)x->pc;
-	struct x86_mem m = x->what.mem;
-	uint32_t used = x->what.reads | x->what.writes;
-	int r = -1, second = -1;
-
-	for (unsigned int i = 0; i < sizeof(simple); i++) {
-		if (used & X86_BIT(simple[i]))
-			continue;
-		if (r < 0)
-			r = simple[i];
-		else if (second < 0)
-			second = simple[i];
-	}
-	if (second < 0) {
-		leave(LIT_NATIVE, x->pc);
-		return;
-	}
-	if (x->gs_base >= 0) {
-		write_gs_base(x, r);
-		return;
-	}
-	m.seg = 0;
-	emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
-	emit_gs_store(&o.p, second, SPILL(SPILL_SECOND));
-	emit_address(&o.p, r, &m, m.disp);
-	emit_gs_load(&o.p, second, GS(C_GS));
-	emit_lea_sum(&o.p, r, r, second);
-	for (int i = 0; i < x->modrm_at; i++) {
-		uint8_t b = from[i];
-
-		if (i == x->gs_at)
-			continue;
-		if (i == x->rex_at && (b & 0xf0) == 0x40)
-			b &= (uint8_t)~3;
-		*o.p++ = b;
-	}
-	*o.p++ = (uint8_t)((from[x->modrm_at] & 0x38) | r);
-	emit_bytes(&o.p, from + x->what.len - x->imm_len, x->imm_len);
-	emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
-	emit_gs_load(&o.p, second, SPILL(SPILL_SECOND));
-}
-
-/* Of a gather: its indices and mask, for C to see. */
-static void show_vectors(const struct helped *h)
-{
-	uint8_t m = h->mask, v = h->vector;
-
-	if (h->wide_mask) {	/* vmovdqu %ymm, %gs: */
-		uint8_t a[] = { 0x65, 0xc5, v < 8 ? 0xfe : 0x7e, 0x7f,
-				(uint8_t)((v & 7) << 3 | 4), 0x25 };
-		uint8_t b[] = { 0x65, 0xc5, m < 8 ? 0xfe : 0x7e, 0x7f,
-				(uint8_t)((m & 7) << 3 | 4), 0x25 };
-
-		emit_bytes(&o.p, a, sizeof(a));
-		emit_32(&o.p, (uint32_t)GS(C_WIDE));
-		emit_bytes(&o.p, b, sizeof(b));
-		emit_32(&o.p, (uint32_t)GS(C_WIDE + 64));
-	} else {		/* vmovdqu64 %zmm, %gs:; kmovw %k, %gs: */
-		uint8_t a[] = { 0x65, 0x62,
-				(uint8_t)(0x61 | (v & 8 ? 0 : 0x80) |
-					  (v & 16 ? 0 : 0x10)),
-				0xfe, 0x48, 0x7f,
-				(uint8_t)((v & 7) << 3 | 4), 0x25 };
-		uint8_t b[] = { 0x65, 0xc5, 0xf8, 0x91,
-				(uint8_t)((m & 7) << 3 | 4), 0x25 };
-
-		emit_bytes(&o.p, a, sizeof(a));
-		emit_32(&o.p, (uint32_t)GS(C_WIDE));
-		emit_bytes(&o.p, b, sizeof(b));
-		emit_32(&o.p, (uint32_t)GS(C_WIDE + 64));
-	}
-}
-
 static void help_before(const struct work *w, const struct insn *x)
 {
 	if (!x->helped || w->uncounted)
 		return;
 	if (x->helped->kind == H_VSIB)
-		show_vectors(x->helped);
+		moca_exact_show_vectors(&o.p, x->helped);
 	call_helper(moca_exact_help_add(x->helped));
 }
 
@@ -515,7 +482,8 @@ static void write_insn(const struct work *w, const struct insn *x)
 		write_string(w, x);
 		break;
 	case K_GS:
-		write_gs(x);
+		if (moca_exact_write_gs(&o.p, x))
+			leave(LIT_NATIVE, x->pc);
 		break;
 	case K_RDGS:
 		emit_gs_load(&o.p, x->reg, GS(C_GS));
@@ -611,6 +579,37 @@ static void verify(const struct work *w)
 	emit_patch(over, o.p);
 }
 
+/* --- one instruction after the other -------------------------------------------------- */
+
+/* It is the one at this mark. */
+static void mark_kept(const struct work *w, int i, int mark)
+{
+	o.mark = &o.kept[mark];
+	if (!w->kept)
+		return;
+	moca_exact_keep_mark(o.mark, w, i);
+	o.mark->start = (uint16_t)o.away;
+}
+
+static void count_ahead(const struct work *w, const struct insn *x)
+{
+	if (!w->kept) {
+		count_groups(w, x);
+		return;
+	}
+	count_groups_kept(w, x);
+	moca_exact_keep_back(&o.p, &o.away, moca_exact_keep_needed(x));
+	o.mark->own = (uint16_t)o.away;
+}
+
+/* Registers that it overwrites are the program's; and where a block ends, all. */
+static void behind(const struct work *w, int i)
+{
+	o.away &= ~w->insns[i].what.kills;
+	if (moca_exact_ends_block(w, i + 1))
+		moca_exact_keep_back(&o.p, &o.away, X86_GPRS);
+}
+
 /* --- loops that are counted when they are left ---------------------------------------- */
 
 static struct mark fast_marks[REGION_INSNS];
@@ -631,7 +630,7 @@ static int spare_register(const struct work *w, const struct loop *l, int *dead)
 		taken = used;
 	while (taken & X86_BIT(r))
 		r--;
-	*dead = !(live & X86_BIT(r));
+	*dead = !w->kept && !(live & X86_BIT(r));
 	return r;
 }
 
@@ -693,9 +692,12 @@ static void write_loop_body(struct work *w, const struct loop *l,
 			x->fast = (uint32_t)(o.p - code);
 			mark_fast(x, 0);
 		}
-		count_groups(w, x);
+		mark_kept(w, i, w->count + (int)fast_count - 1);
+		o.mark->leaves = i == l->last;
+		count_ahead(w, x);
 		o.own = o.p;
 		write_insn(w, x);
+		behind(w, i);
 		fast_marks[fast_count - 1].own =
 			((uint32_t)(o.own - code) - x->fast) & 0xffff;
 	}
@@ -834,6 +836,11 @@ static struct region *finish(struct work *w, uint8_t *code)
 	}
 	memcpy(r->marks + w->count, fast_marks,
 	       fast_count * sizeof(*fast_marks));
+	r->precise = w->precise;
+	if (w->kept) {
+		r->kept = moca_exact_alloc((size_t)r->count * sizeof(*r->kept));
+		memcpy(r->kept, o.kept, (size_t)r->count * sizeof(*r->kept));
+	}
 	o.k->at = o.p;
 	moca_exact_cache_add(o.k, r, w);
 	return r;
@@ -852,6 +859,7 @@ struct region *moca_exact_translate(struct work *w)
 	o.p = code = o.k->at;
 	o.cold_count = o.slow_count = o.fix_count = o.failed = 0;
 	o.loop = NULL;
+	o.away = 0;
 	fast_count = 0;
 	for (int i = 0; i < w->count; i++) {
 		struct insn *x = &w->insns[i];
@@ -863,10 +871,12 @@ struct region *moca_exact_translate(struct work *w)
 		if (loop >= 0)
 			choose(w, loop);
 		x->body = (uint32_t)(o.p - code);
-		count_groups(w, x);
+		mark_kept(w, i, i);
+		count_ahead(w, x);
 		help_before(w, x);
 		o.own = o.p;
 		write_insn(w, x);
+		behind(w, i);
 		x->own = (uint32_t)(o.own - code);
 		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
 			jump_to(x->next, x->pc + x->what.len);

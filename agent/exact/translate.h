@@ -71,6 +71,7 @@ struct insn {
 	uint32_t fast;		/* in the copy that counts when it is left */
 	uint8_t balanced;
 	int32_t groups;		/* first of those to be counted ahead of it, -1 */
+	int16_t group_of[X86_ACCESSES];	/* that each access is in, -1: none */
 };
 
 /* Accesses of one block by the same registers, counted at once. */
@@ -109,7 +110,9 @@ struct region {
 	struct mark *marks;	/* one per instruction, by host */
 	struct link *in;	/* links that lead here */
 	struct region *newer, *older;	/* of those that are valid */
+	struct kept_mark *kept;	/* beside marks, or NULL: keep.h */
 	int dead;
+	int precise;
 };
 
 /* Where the translation of an instruction is. */
@@ -130,7 +133,17 @@ struct work {
 	uint64_t low, high;
 	int writable;		/* the source may change unseen */
 	int uncounted;		/* Moca's own code */
+	/* The program handles faults. The state at each instruction: */
+	int precise;		/* is there */
+	int kept;		/* can be made up: keep.h */
 };
+
+/* Behind instruction i - 1 of w: does a block end there? */
+static inline int moca_exact_ends_block(const struct work *w, int i)
+{
+	return i == w->count || w->insns[i].leader ||
+	       w->insns[i - 1].next != i;
+}
 
 /* decode.c. With libZydis, laid out there. 0, or -1: it cannot be used. */
 int moca_exact_decode_init(uint64_t zydis);

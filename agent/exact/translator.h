@@ -101,6 +101,7 @@ void moca_exact_say(const char *what, uint64_t value);
 #define DEBUG_GAPS 1u		/* tell the address of each */
 #define DEBUG_NO_LOOPS 2u	/* count each access of loops as it is made */
 #define DEBUG_ALL_LOOPS 4u	/* even where that does not pay */
+#define DEBUG_PRECISE 8u	/* all is precise once faults are handled */
 
 struct process {
 	struct moca_exact_setup setup;
@@ -110,10 +111,9 @@ struct process {
 	uint32_t shift;		/* of a granule */
 	/*
 	 * The program can see what faults (it has handlers for SIGSEGV and the
-	 * like): accesses are counted one by one, and no register is borrowed
-	 * without being put back, from now on.
+	 * like): from now on the state at each instruction can be made up.
 	 */
-	int precise;
+	int faults;
 	int lock;
 	int no_clock;		/* PR_SET_TSC: reading it is a fault */
 	uint64_t clock;		/* when that began */
@@ -213,9 +213,23 @@ struct place {
 	 * iteration is over, and moca_exact_loop_end counts them.
 	 */
 	int loop;
+	/*
+	 * How the state there is made up: keep.h. away: a set of registers whose values
+	 * are in c->kept. region and mark are keep.c's.
+	 */
+	enum { LOST, KEPT, PRECISE } state;
+	uint32_t away, mark;
+	struct region *region;
 };
 /* 1: found; 0: within translated code, but between the instructions; -1: not a cache. */
 int moca_exact_locate(uint64_t host, struct place *p);
+/*
+ * keep.c, of an instruction that has faulted where p says, of which regs and flags
+ * are the program's: take back what was counted for it, and ahead for those
+ * behind it. Takes the lock, as do the two below.
+ */
+void moca_exact_uncount_ahead(struct context *c, const struct place *p,
+			      const uint64_t *regs, uint64_t flags);
 /* Take back what was counted for the instruction at pc, which has faulted; regs
  * in the order of struct context. */
 void moca_exact_uncount_insn(struct context *c, uint64_t pc,
@@ -237,8 +251,10 @@ void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 uint64_t moca_exact_find(struct context *c, uint64_t pc);
 /* What was translated from [start, end) is no more valid. Takes the lock. */
 void moca_exact_invalidate(uint64_t start, uint64_t end);
-/* All translations; new ones will be as moca_exact.precise says. */
+/* All translations; new ones will be as moca_exact.faults says. */
 void moca_exact_forget_all(void);
+/* One of them. Under the lock. */
+void moca_exact_forget(struct region *r);
 
 /* --- signal.c ----------------------------------------------------------------- */
 

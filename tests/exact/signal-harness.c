@@ -72,9 +72,10 @@ OURS int moca_exact_locate(uint64_t host, struct place *p)
 	harness_steps++;
 	if (host >= (uint64_t)emulated_site && host < (uint64_t)emulated_end)
 		return 0;
-	p->pc = host;
-	p->start = p->own = 1;
-	p->balanced = mode == DIRECT || harness_steps % 7 == 0;
+	*p = (struct place){
+		.pc = host, .start = 1, .own = 1,
+		.balanced = mode == DIRECT || harness_steps % 7 == 0,
+	};
 	return 1;
 }
 
@@ -102,6 +103,11 @@ OURS void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 
 OURS void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 				  const uint64_t *regs, uint64_t spilled)
+{
+}
+
+OURS void moca_exact_uncount_ahead(struct context *c, const struct place *p,
+				   const uint64_t *regs, uint64_t flags)
 {
 }
 
