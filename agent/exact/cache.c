@@ -468,8 +468,9 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->pc = m->pc;
 		p->start = m->host == at;
 		p->own = m->host + m->own == at;
-		p->balanced = p->own && !p->start ? m->quiet : m->balanced;
 		p->spilled = m->transfer && at > m->host + m->own;
+		p->balanced = !p->start && (p->own || p->spilled) ?
+				      m->quiet : m->balanced;
 		p->loop = m->loop;
 		p->region = r;
 		p->mark = low - 1;

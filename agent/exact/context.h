@@ -101,6 +101,7 @@ struct context {
 		uint64_t trapno, err, cr2;	/* of its last fault */
 		uint64_t unaligned;	/* AC is off for one instruction of ours */
 		uint64_t scratch;	/* address of a frame for rt_sigreturn */
+		uint64_t state;		/* at a fault: the kernel's fpstate */
 		uint64_t private;	/* the table is to be its process's */
 		struct {
 			uint64_t forced;	/* a fault: cannot be blocked */

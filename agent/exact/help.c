@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Accesses that are counted in C, with all registers at hand. */
+#include <asm/sigcontext.h>
+
 #include "agent/exact/help.h"
 #include "agent/exact/straddle.h"
 
@@ -123,10 +125,20 @@ static void help_string_after(struct context *c, const struct helped *h)
 	count_string(c, h, c->gpr, c->flags, n, 1);
 }
 
-static void help_vsib(struct context *c, const struct helped *h)
+/* Counts one access, or takes it back. */
+typedef void tell(struct context *c, uint64_t addr, int store);
+
+static void count_one(struct context *c, uint64_t addr, int store)
+{
+	moca_exact_count(c, addr, store, 1);
+}
+
+/* By indices and mask as c->wide has them. */
+static void tell_vsib(struct context *c, const struct helped *h,
+		      const uint64_t *regs, tell *f)
 {
 	const uint8_t *mask = c->wide + 64;
-	uint64_t base = address(c, c->gpr, &h->mem, h->mem.disp);
+	uint64_t base = address(c, regs, &h->mem, h->mem.disp);
 
 	for (int i = 0; i < h->elements; i++) {
 		int64_t index;
@@ -137,17 +149,8 @@ static void help_vsib(struct context *c, const struct helped *h)
 			continue;
 		index = h->index_size == 4 ? ((const int32_t *)c->wide)[i] :
 					     ((const int64_t *)c->wide)[i];
-		moca_exact_count(c, base + (uint64_t)(index * h->mem.scale),
-				 h->store, 1);
+		f(c, base + (uint64_t)(index * h->mem.scale), h->store);
 	}
-}
-
-/* Counts one access, or takes it back. */
-typedef void tell(struct context *c, uint64_t addr, int store);
-
-static void count_one(struct context *c, uint64_t addr, int store)
-{
-	moca_exact_count(c, addr, store, 1);
 }
 
 static void tell_xlat(struct context *c, const struct helped *h,
@@ -215,7 +218,7 @@ void moca_exact_help(struct context *c)
 		help_string(c, h);
 		break;
 	case H_VSIB:
-		help_vsib(c, h);
+		tell_vsib(c, h, c->gpr, count_one);
 		break;
 	case H_XLAT:
 		tell_xlat(c, h, c->gpr, count_one);
@@ -272,6 +275,44 @@ static void uncount_string(struct context *c, const struct helped *h,
 	}
 }
 
+/* Bytes of a component of the kernel's frame; NULL: all are 0, as in the beginning. */
+static const uint8_t *component(const struct _fpstate_64 *fp, uint32_t number)
+{
+	const struct _header *header = (const struct _header *)(fp + 1);
+	uint32_t a = 0xd, b = 0, c = number, d = 0;
+
+	if (fp->sw_reserved.magic1 != FP_XSTATE_MAGIC1 ||
+	    !(header->xfeatures >> number & 1))
+		return NULL;
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	if (b + a > fp->sw_reserved.xstate_size)
+		return NULL;
+	return (const uint8_t *)fp + b;
+}
+
+#define YMM_HIGH 2
+#define OPMASK 5
+
+/* What a gather that has faulted has yet to do: its mask, which goes to c->wide. */
+static void show_mask(struct context *c, const struct helped *h)
+{
+	const struct _fpstate_64 *fp = (const void *)c->signal.state;
+	uint8_t *mask = c->wide + 64;
+	const uint8_t *more;
+
+	memset(mask, 0, 64);
+	if (!h->wide_mask) {
+		more = component(fp, OPMASK);
+		if (more)
+			memcpy(mask, more + 8 * h->mask, 8);
+		return;
+	}
+	memcpy(mask, (const uint8_t *)fp->xmm_space + 16 * h->mask, 16);
+	more = component(fp, YMM_HIGH);
+	if (more)
+		memcpy(mask + 16, more + 16 * h->mask, 16);
+}
+
 void moca_exact_uncount_helped(struct context *c, const struct insn *x,
 			       const uint64_t *regs, uint64_t flags)
 {
@@ -288,9 +329,12 @@ void moca_exact_uncount_helped(struct context *c, const struct insn *x,
 	case H_ENTER:
 		tell_enter(c, x->helped, regs, moca_exact_uncount);
 		break;
-	default:
-		/* How far a gather has come is not looked at. */
-		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, x->pc);
+	case H_VSIB:
+		show_mask(c, x->helped);
+		tell_vsib(c, x->helped, regs, moca_exact_uncount);
+		break;
+	case H_GROUP:
+		break;
 	}
 }
 

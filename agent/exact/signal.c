@@ -388,6 +388,7 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 	} else if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 
+	c->signal.state = (uint64_t)uc->mc.fpstate;
 	give_back(c, uc, p.away);
 	registers(regs, &uc->mc);
 	moca_exact_loop_end(c);

@@ -149,8 +149,7 @@ static const struct template *pick(struct rng *r, int family, int high,
 		t = &pool[order[first[f] +
 				rng_below(r, first[f + 1] - first[f])]];
 	} while ((high && !t->high) || (counting && t->uncounted) ||
-		 t->writes & writes ||
-		 (closing && counting && t->family == F_GATHER));
+		 t->writes & writes);
 	return t;
 }
 
@@ -600,9 +599,6 @@ int main(int argc, char **argv)
 			uint64_t h;
 
 			if (f < FAMILIES && first[f] == first[f + 1])
-				continue;
-			/* How far those have come is a gap: agent/exact. */
-			if (closing && expected && f == F_GATHER)
 				continue;
 			if (only && strcmp(only, names[f]))
 				continue;
