@@ -47,7 +47,8 @@ void terminal_style(enum style s)
 /* Columns of a word, as text_name prints it. */
 static int measure(const char *word)
 {
-	FILE *null = fopen("/dev/null", "we");
+	/* Not made where there is none. */
+	FILE *null = fopen("/dev/null", "r+e");
 	int n;
 
 	if (!null)
