@@ -6,6 +6,7 @@
 # make check-long  the same with what needs large packages
 # make bench    the figures of doc/costs.md and NEWS
 # make dist     build/dist/moca-VERSION.tar.gz of the commit, with its checksum
+# make deb      Debian packages of the commit, in build/deb
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib; make uninstall removes that
 VERSION := 0.1.0
@@ -25,10 +26,12 @@ CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -DMOCA_VERSION='"$(VERSION)"'
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 	-MMD -MP
 
-# libmoca: with what lib/format uses of lib/base.
-FORMAT_SRC := $(wildcard lib/format/*.c) lib/base/strings.c lib/base/table.c
+# libmoca: with what lib/format uses of lib/base. The recorder's quota is no part
+# of it, nor of its license.
+FORMAT_SRC := $(filter-out lib/format/quota.c,$(wildcard lib/format/*.c)) \
+	lib/base/strings.c lib/base/table.c
 BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c lib/x86/*.c)
-CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c)
+CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c) lib/format/quota.c
 # Each way of seeing is a folder of it.
 COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
 EXPORT_SRC := $(wildcard export/*.c)
@@ -56,6 +59,13 @@ ALLOC_SRC := $(wildcard agent/alloc/*.c) $(wildcard agent/alloc/*.S) \
 	$(wildcard lib/code/*.c)
 ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
+# More flags for what is of the tool alone (debian/rules): what runs inside other
+# programs is compiled as it was tested.
+HARDENING ?=
+ifneq ($(HARDENING),)
+# private: what these are made of may be an agent.
+$(filter-out $(TRACE_OBJ) $(ALLOC_OBJ),$(MOCA_OBJ)): private ALL_CFLAGS += $(HARDENING)
+endif
 # All but main(), for the tests that link against the tool's own parts.
 PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 
@@ -110,6 +120,9 @@ $(BUILD)/libmocatrace.so: $(TRACE_OBJ) agent/trace/libmocatrace.map
 # In a library: as quick as in the program itself, and without calls.
 $(TRACE_OBJ) $(TRACE_OBJ32): ALL_CFLAGS += -ftls-model=initial-exec
 
+# Where it finds libmocatrace: empty for libraries where the linker looks anyway.
+ALLOC_RPATH ?= $$ORIGIN:$$ORIGIN/../../$(LIBDIR)
+comma := ,
 # Preloaded: a program that uses libmocatrace itself shares that copy of it.
 # Versions of symbols would keep ours from being found.
 $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
@@ -117,7 +130,7 @@ $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
 	$(CC) $(CFLAGS) $(LDFLAGS) -shared -pthread -static-libgcc \
 		-Wl,-soname,libmoca-alloc.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs \
 		$(FEW_SEGMENTS) -Wl,--version-script=agent/alloc/libmoca-alloc.map \
-		-Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../$(LIBDIR)' \
+		$(if $(ALLOC_RPATH),-Wl$(comma)-rpath$(comma)'$(ALLOC_RPATH)') \
 		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
 
 # Without builtins: the compiler must not know what malloc is.
@@ -232,6 +245,7 @@ $(BUILD)/obj/%.o: %.S
 
 include tests/tests.mk
 include tests/bench/bench.mk
+include tools/package.mk
 
 deps:
 	@tools/install-deps build

@@ -108,7 +108,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
-	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run \
+	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run tests/installed/tree \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
@@ -153,7 +153,8 @@ check-long:
 	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 \
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
-		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes
+		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes \
+		tests/installed/roots
 
 # A million random sequences of each of three pools, in exact mode.
 .PHONY: check-exact-long
