@@ -7,6 +7,7 @@
 # make bench    the figures of doc/costs.md and NEWS
 # make dist     build/dist/moca-VERSION.tar.gz of the commit, with its checksum
 # make deb      Debian packages of the commit, in build/deb
+# make static   build/one-file/moca, which needs no library where it runs
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib; make uninstall removes that
 VERSION := 0.1.0

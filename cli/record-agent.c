@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/record-unpack.h"
 #include "lib/base/err.h"
+#include "lib/code/embedded.h"
 #include "lib/ring/meter.h"
 
 #define LIBRARY "libmoca-alloc.so"
@@ -96,6 +98,8 @@ char *agent_find(void)
 			return real;
 		free(real);
 	}
+	if (moca_embedded_alloc)
+		return record_unpack();
 	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
 		  "are not recorded, and objects on the heap have no names. "
 		  "Build or install Moca as a whole (in a folder without "

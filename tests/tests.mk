@@ -108,11 +108,13 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
-	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/top/run tests/installed/tree \
+	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run \
+	tests/top/run tests/installed/tree tests/installed/one-file \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
-	tests/advice/run tests/export/run tests/export/tables tests/export/stacks tests/export/parquet tests/rate/run tests/web/run \
+	tests/advice/run tests/export/run tests/export/tables tests/export/stacks \
+	tests/export/parquet tests/rate/run tests/web/run \
 	tests/exact/counts tests/exact/life tests/exact/lackey \
 	tests/exact/programs tests/vm/run tests/faults/run tests/stress/run)
 

@@ -13,6 +13,7 @@
 #include <Zydis/Zydis.h>
 
 #include "collect/exact/collector.h"
+#include "lib/code/embedded.h"
 
 extern const uint8_t moca_exact_agent[], moca_exact_agent_end[];
 
@@ -92,10 +93,16 @@ int exact_image_zydis(struct exact_image *im)
 	Dl_info info;
 	int err = 0;
 
-	if (!zydis.file)
+	if (!zydis.file && moca_embedded_zydis) {
+		zydis.file = moca_embedded_zydis;
+		zydis.len = (size_t)(moca_embedded_zydis_end -
+				     moca_embedded_zydis);
+		err = check(&zydis);
+	} else if (!zydis.file) {
 		err = dladdr((void *)ZydisGetVersion, &info) &&
 				      info.dli_fname ?
 			      map_file(&zydis, info.dli_fname) : -ELIBACC;
+	}
 	if (err)
 		zydis.file = NULL;
 	*im = zydis;

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/code/embedded.h"
 #include "lib/code/link.h"
 
 #define PAGE 4096ul
@@ -42,6 +43,8 @@ static int find_file(void)
 	unsigned int i;
 	int fd = -1;
 
+	if (moca_embedded_zydis_open)
+		return moca_embedded_zydis_open();
 	while (fd < 0 && at && *at) {
 		size_t len = strcspn(at, ":;");
 

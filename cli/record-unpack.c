@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/record-unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "collect/run/own.h"
+#include "lib/base/err.h"
+#include "lib/code/embedded.h"
+
+struct file {
+	const char *name;
+	const uint8_t *bytes, *end;
+};
+
+/* Of the bytes of both: FNV-1a. */
+static uint64_t version_of(const struct file *f, size_t count)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (size_t i = 0; i < count; i++)
+		for (const uint8_t *b = f[i].bytes; b < f[i].end; b++)
+			hash = (hash ^ *b) * 1099511628211ull;
+	return hash;
+}
+
+/* Is it ours alone to write, and may what lies there be executed? */
+static int usable(const char *dir)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	return !lstat(dir, &st) && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid() && !(st.st_mode & 022) &&
+	       !statvfs(dir, &fs) && !(fs.f_flag & ST_NOEXEC);
+}
+
+/* Is it there with these bytes? */
+static int present(const char *path, const struct file *f)
+{
+	size_t len = (size_t)(f->end - f->bytes);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), same = 0;
+	struct stat st;
+	void *p;
+
+	if (fd < 0)
+		return 0;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size == (off_t)len) {
+		p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (p != MAP_FAILED) {
+			same = !memcmp(p, f->bytes, len);
+			munmap(p, len);
+		}
+	}
+	close(fd);
+	return same;
+}
+
+/* Under another name first: others may want it at the same time. 0 or -errno. */
+static int put(const char *dir, const struct file *f)
+{
+	char path[PATH_MAX], made[PATH_MAX + 16];
+	const uint8_t *at = f->bytes;
+	int fd, err = 0;
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, f->name) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (!present(path, f)) {
+		snprintf(made, sizeof(made), "%s.XXXXXX", path);
+		fd = mkostemp(made, O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		for (; !err && at < f->end; at += n) {
+			n = write(fd, at, (size_t)(f->end - at));
+			if (n <= 0)
+				err = n ? -errno : -ENOSPC;
+		}
+		/* For programs of other users, too. */
+		if (!err && (fchmod(fd, 0644) || rename(made, path)))
+			err = -errno;
+		close(fd);
+		if (err)
+			unlink(made);
+	}
+	if (!err)
+		own_file(path);
+	return err;
+}
+
+/* Folders that may have to be made: base itself, and ours in it. */
+static int put_below(const char *base, const struct file *f, size_t count,
+		     char *dir, size_t size)
+{
+	int err = 0;
+
+	/* Blanks and colons part the entries of LD_PRELOAD. */
+	if (base[0] != '/' || strpbrk(base, " :;") ||
+	    snprintf(dir, size, "%s/moca-%u-%016llx", base,
+		     (unsigned int)geteuid(),
+		     (unsigned long long)version_of(f, count)) >= (int)size)
+		return -EINVAL;
+	mkdir(base, 0700);
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return -errno;
+	if (!usable(dir))
+		return -EACCES;
+	for (size_t i = 0; i < count && !err; i++)
+		err = put(dir, &f[i]);
+	return err;
+}
+
+char *record_unpack(void)
+{
+	const struct file files[] = {
+		{ "libmocatrace.so.0", moca_embedded_trace,
+		  moca_embedded_trace_end },
+		{ "libmoca-alloc.so", moca_embedded_alloc,
+		  moca_embedded_alloc_end },
+	};
+	char home[PATH_MAX], dir[PATH_MAX - 32], *path;
+	const char *bases[] = { getenv("XDG_CACHE_HOME"), NULL, "/tmp" };
+	int err = -ENOENT;
+
+	if (!moca_embedded_alloc || !moca_embedded_trace)
+		return NULL;
+	if (getenv("HOME")) {
+		snprintf(home, sizeof(home), "%s/.cache", getenv("HOME"));
+		bases[1] = home;
+	}
+	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
+		if (!bases[i])
+			continue;
+		err = put_below(bases[i], files, 2, dir, sizeof(dir));
+		if (!err && asprintf(&path, "%s/%s", dir, files[1].name) > 0)
+			return path;
+	}
+	moca_warn("cannot unpack libmoca-alloc.so for the program into "
+		  "$XDG_CACHE_HOME, ~/.cache or /tmp: %s. Allocations of programs "
+		  "that are linked with libraries are not recorded; name a "
+		  "folder of yours by XDG_CACHE_HOME from which programs may be "
+		  "executed, or say --no-allocs", strerror(-err));
+	return NULL;
+}
