@@ -241,8 +241,10 @@ $(BUILD)/obj/%.o: %.S
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-# build/vm has a kernel's sources, whose files of this name are none of ours.
--include $(shell find $(BUILD) -path $(BUILD)/vm -prune -o -name '*.d' -print 2>/dev/null)
+# build/vm has a kernel's sources, deb and roots have trees of their own: what is
+# called so there is none of ours.
+NOT_OURS := -path $(BUILD)/vm -o -path $(BUILD)/deb -o -path $(BUILD)/roots
+-include $(shell find $(BUILD) \( $(NOT_OURS) \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 include tests/tests.mk
 include tests/bench/bench.mk
