@@ -7,6 +7,7 @@
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
+#include "cli/diff-ci.h"
 #include "cli/diff-flame.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
@@ -27,6 +28,8 @@ struct diff {
 	struct diff_conditions conditions;
 	int by_callers;		/* --flame */
 	struct diff_flame flame;
+	const char *junit;	/* a file, or NULL */
+	int json, markdown;
 	int damaged;		/* parts of one were left out */
 };
 
@@ -218,7 +221,7 @@ static int load(struct diff *d, int side, const char *topology)
 	return 0;
 }
 
-static int run(struct diff *d, const char *topology, int json)
+static int run(struct diff *d, const char *topology)
 {
 	int ret = load(d, 0, topology);
 
@@ -234,10 +237,15 @@ static int run(struct diff *d, const char *topology, int json)
 		ret = diff_flame_make(&d->flame, d->path, d->trace);
 	if (ret)
 		return ret;
-	if (json)
+	if (d->json)
 		print_json(d);
+	else if (d->markdown)
+		diff_markdown(&d->comparison, &d->conditions, d->path);
 	else
 		print_text(d);
+	if (d->junit && diff_junit(d->junit, &d->comparison, &d->conditions,
+				   d->path))
+		return EXIT_USAGE;
 	ret = diff_conditions_tell(&d->conditions, "diff", &d->comparison);
 	return ret ? ret : d->damaged;
 }
@@ -264,12 +272,14 @@ int cmd_diff(int argc, char **argv)
 	struct diff d = { 0 };
 	struct string_list conditions = { 0 };
 	const char *topology = NULL;
-	int json = 0, first, ret;
+	int first, ret = 0;
 	const struct option_spec specs[] = {
 		OPT_LIST(0, "fail-if", &conditions, "CONDITION", "exit with code 1 if it holds; may be repeated"),
 		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
 		OPT_FLAG(0, "flame", &d.by_callers, "functions, too: whose share of the accesses grew or shrank most (of traces with call stacks)"),
-		OPT_FLAG(0, "json", &json, "print JSON for programs"),
+		OPT_STRING(0, "junit", &d.junit, "FILE", "write each condition into it as a test case of JUnit's XML"),
+		OPT_FLAG(0, "markdown", &d.markdown, "print Markdown, for a comment on a change"),
+		OPT_FLAG(0, "json", &d.json, "print JSON for programs"),
 		OPT_END
 	};
 
@@ -282,11 +292,19 @@ int cmd_diff(int argc, char **argv)
 		free(conditions.items);
 		return EXIT_USAGE;
 	}
+	if (d.json && d.markdown) {
+		moca_error("diff: --json and --markdown both say how to print: give one of them");
+		ret = EXIT_USAGE;
+	} else if (d.junit && !conditions.count) {
+		moca_error("diff: --junit writes conditions: give one by --fail-if");
+		ret = EXIT_USAGE;
+	}
 	d.path[0] = argv[first];
 	d.path[1] = argv[first + 1];
-	ret = diff_conditions_parse(&d.conditions, "diff", &conditions);
 	if (!ret)
-		ret = run(&d, topology, json);
+		ret = diff_conditions_parse(&d.conditions, "diff", &conditions);
+	if (!ret)
+		ret = run(&d, topology);
 	free_diff(&d);
 	free(conditions.items);
 	return ret;

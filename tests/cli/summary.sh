@@ -97,4 +97,33 @@ d = json.load(open(sys.argv[1]))
 assert d["total"]["a"] == d["total"]["b"] and not d["conditions"][0]["holds"]
 assert all(o["a"] == o["b"] for o in d["objects"])' "$tmp/out"
 then ok "diff: --json"; else not_ok "diff: --json" "see above"; fi
+# What is of a format's own stays text there.
+mv "$tmp/trace" "$tmp/a_*|<b>&"
+odd=$tmp/"a_*|<b>&"
+run "diff: --junit, --markdown" 1 "$MOCA" diff "$odd" "$odd" --markdown --junit "$tmp/x.xml" \
+	--fail-if 'pages>1G' --fail-if 'accesses>=1'
+if python3 -c 'import sys, xml.etree.ElementTree as et
+suite = et.parse(sys.argv[1]).getroot()
+cases = suite.findall("testcase")
+assert suite.get("tests") == "2" and suite.get("failures") == "1", suite.attrib
+assert [c.get("name") for c in cases] == ["pages>1G", "accesses>=1"]
+assert [len(c.findall("failure")) for c in cases] == [0, 1]
+assert cases[0].get("classname").endswith("a_*|<b>&"), cases[0].attrib
+assert " -> " in cases[1].find("failure").get("message")
+lines = open(sys.argv[2]).read().split("\n")
+assert lines[0] == "### moca diff: 1 of 2 conditions failed", lines[0]
+assert lines[2].endswith(r"a\_\*\|&lt;b&gt;&amp;  "), lines[2]
+rows = [l for l in lines if l.startswith("| ")]
+assert sum("**failed**" in r for r in rows) == 1 and sum("| ok |" in r for r in rows) == 1
+tables = [[r.count("|") - r.count(r"\|") for r in t.split("\n")] for t in
+          "\n".join(lines).split("\n\n") if t.startswith("| ")]
+assert len(tables) >= 3 and all(len(set(t)) == 1 for t in map(lambda t: [n for n in t if n], tables)), tables
+' "$tmp/x.xml" "$tmp/out"
+then ok "diff: --junit, --markdown"; else not_ok "diff: --junit, --markdown" "see above"; fi
+run "diff: --junit alone" 2 "$MOCA" diff "$odd" "$odd" --junit "$tmp/y" && [ ! -e "$tmp/y" ] &&
+	has "diff: --junit alone" "$tmp/err" 'fail-if'
+run "diff: --junit into nothing" 2 "$MOCA" diff "$odd" "$odd" --fail-if 'pages>1G' --junit "$tmp/none/y" &&
+	has "diff: --junit into nothing" "$tmp/err" 'cannot write --junit'
+run "diff: two forms" 2 "$MOCA" diff "$odd" "$odd" --json --markdown &&
+	has "diff: two forms" "$tmp/err" 'give one of them'
 finish

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/diff-ci.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "lib/base/err.h"
+#include "lib/base/utf8.h"
+
+#define TOP 10
+
+/* What a format reads as its own; names are the recorded program's. */
+struct escapes {
+	char byte;
+	const char *as;
+};
+
+static const struct escapes xml[] = {
+	{ '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" },
+	{ 0, NULL },
+};
+
+/* A cell of a table: it ends at a bar, and HTML is not wanted. */
+static const struct escapes markdown[] = {
+	{ '|', "\\|" }, { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" },
+	{ '`', "\\`" }, { '*', "\\*" }, { '_', "\\_" }, { '[', "\\[" },
+	{ ']', "\\]" }, { '\\', "\\\\" }, { 0, NULL },
+};
+
+static void put(FILE *f, const struct escapes *table, const char *s)
+{
+	const struct escapes *e;
+	char shown[5];
+	int n;
+
+	for (; *s; s += n) {
+		n = moca_utf8_show((const unsigned char *)s, shown);
+		for (e = table; e->as && e->byte != *s; e++)
+			;
+		/* A control character is shown as \xHH, of which nothing is
+		 * the format's but Markdown's backslash. */
+		if (e->as)
+			fputs(e->as, f);
+		else if (table == markdown && *shown == '\\')
+			fprintf(f, "\\%s", shown);
+		else
+			fputs(shown, f);
+	}
+}
+
+static void values(const struct comparison *c, const struct condition *x,
+		   char a[TEXT_MAX], char b[TEXT_MAX])
+{
+	const struct comparison_pair *p = comparison_of(c, x);
+
+	diff_value(a, x->metric, p->value[0][x->metric]);
+	diff_value(b, x->metric, p->value[1][x->metric]);
+}
+
+static void put_values(const struct comparison_pair *p, enum condition_metric m)
+{
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	printf(" %s → %s |", p->in[0] || !p->name ?
+	       diff_value(a, m, p->value[0][m]) : "–", p->in[1] || !p->name ?
+	       diff_value(b, m, p->value[1][m]) : "–");
+}
+
+void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
+		   const char *const path[2])
+{
+	static const enum condition_metric shown[] = {
+		DIFF_ACCESSES, DIFF_PAGES, DIFF_SHARED, DIFF_REMOTE };
+	char a[TEXT_MAX], b[TEXT_MAX];
+	size_t i, failed = 0;
+
+	for (i = 0; i < x->count; i++)
+		failed += x->holds[i] != 0;
+	printf("### moca diff");
+	if (x->count)
+		printf(": %zu of %zu conditions failed", failed, x->count);
+	printf("\n\nA: ");
+	put(stdout, markdown, path[0]);
+	printf("  \nB: ");
+	put(stdout, markdown, path[1]);
+	printf("\n\n");
+	if (x->count)
+		printf("| Condition | | A | B |\n|---|---|---|---|\n");
+	for (i = 0; i < x->count; i++) {
+		values(c, &x->list[i], a, b);
+		printf("| ");
+		put(stdout, markdown, x->texts[i]);
+		printf(" | %s | %s | %s |\n", x->holds[i] ? "**failed**" : "ok",
+		       a, b);
+	}
+	printf("%s| Whole run | A | B |\n|---|---|---|\n", x->count ? "\n" : "");
+	for (int m = 0; m < DIFF_METRICS; m++)
+		printf("| %s | %s | %s |\n",
+		       condition_metric_name((enum condition_metric)m),
+		       diff_value(a, (enum condition_metric)m,
+				  c->all.value[0][m]),
+		       diff_value(b, (enum condition_metric)m,
+				  c->all.value[1][m]));
+	if (c->count)
+		printf("\n| Data structure | accesses | pages | shared pages | remote |\n|---|---|---|---|---|\n");
+	for (i = 0; i < c->count && i < TOP; i++) {
+		printf("| ");
+		put(stdout, markdown, c->pairs[i].name);
+		printf(" |");
+		for (size_t k = 0; k < sizeof(shown) / sizeof(*shown); k++)
+			put_values(&c->pairs[i], shown[k]);
+		printf("\n");
+	}
+	if (c->count > TOP)
+		printf("\nand %zu more with fewer accesses\n", c->count - TOP);
+}
+
+static void put_cases(FILE *f, const struct comparison *c,
+		      const struct diff_conditions *x,
+		      const char *const path[2])
+{
+	char a[TEXT_MAX], b[TEXT_MAX];
+	size_t i, failed = 0;
+
+	for (i = 0; i < x->count; i++)
+		failed += x->holds[i] != 0;
+	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<testsuite name=\"moca diff\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
+		x->count, failed);
+	for (i = 0; i < x->count; i++) {
+		values(c, &x->list[i], a, b);
+		fputs("<testcase classname=\"moca diff ", f);
+		put(f, xml, path[0]);
+		fputs(" ", f);
+		put(f, xml, path[1]);
+		fputs("\" name=\"", f);
+		put(f, xml, x->texts[i]);
+		if (x->holds[i]) {
+			fprintf(f, "\"><failure message=\"%s -&gt; %s\"/></testcase>\n",
+				a, b);
+			continue;
+		}
+		fprintf(f, "\"><system-out>%s -&gt; %s</system-out></testcase>\n",
+			a, b);
+	}
+	fputs("</testsuite>\n", f);
+}
+
+int diff_junit(const char *file, const struct comparison *c,
+	       const struct diff_conditions *x, const char *const path[2])
+{
+	FILE *f = fopen(file, "we");
+	int err = f ? 0 : errno;
+
+	if (f) {
+		put_cases(f, c, x, path);
+		if (ferror(f))
+			err = EIO;
+		if (fclose(f) && !err)
+			err = errno;
+	}
+	if (!err)
+		return 0;
+	moca_error("diff: cannot write --junit %s: %s; name a file that can be written",
+		   file, strerror(err));
+	return EXIT_USAGE;
+}
