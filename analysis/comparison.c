@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/baseline.h"
+
 /* Shares are sums here, and divided in share(). */
 static void add_object(struct comparison_pair *x, int side,
 		       const struct moca_profile_object *o)
@@ -23,6 +25,14 @@ static void add_object(struct comparison_pair *x, int side,
 		v[DIFF_THREADS] = o->object->threads;
 }
 
+/* Shares are shares already: one row is all that side A has of a pair. */
+static void add_row(struct comparison_pair *x, const struct moca_baseline_row *r)
+{
+	x->in[0] = 1;
+	memcpy(x->value[0], r->value, sizeof(x->value[0]));
+	x->node_unknown[0] = r->unknown;
+}
+
 /* What is behind x in the list, of the same structure, becomes part of x. */
 static void join(struct comparison_pair *x, const struct comparison_pair *y)
 {
@@ -39,12 +49,12 @@ static void join(struct comparison_pair *x, const struct comparison_pair *y)
 	}
 }
 
-static void share(struct comparison_pair *x)
+static void share(const struct comparison *c, struct comparison_pair *x)
 {
 	double *v;
 	int side;
 
-	for (side = 0; side < 2; side++) {
+	for (side = c->baseline ? 1 : 0; side < 2; side++) {
 		v = x->value[side];
 		v[DIFF_SHARED] /= v[DIFF_PAGES] > 0 ? v[DIFF_PAGES] : 1;
 		v[DIFF_REMOTE] /= v[DIFF_ACCESSES] > 0 ? v[DIFF_ACCESSES] : 1;
@@ -70,28 +80,28 @@ static int compare_pairs(const void *a, const void *b)
 static int compare_sites(const void *a, const void *b)
 {
 	const struct comparison_pair *x = a, *y = b;
-	int order = !x->site - !y->site;
+	int order = !x->function - !y->function;
 
-	if (order || !x->site)
+	if (order || !x->function)
 		return order ?: strcmp(x->name, y->name);
-	order = strcmp(x->site->function, y->site->function);
+	order = strcmp(x->function, y->function);
 	if (!order)
-		order = strcmp(x->site->file, y->site->file);
+		order = strcmp(x->file, y->file);
 	return order ?: strcmp(x->name, y->name);
 }
 
 static int is_same_site(const struct comparison_pair *x,
 			const struct comparison_pair *y)
 {
-	return x->site && y->site &&
-	       !strcmp(x->site->function, y->site->function) &&
-	       !strcmp(x->site->file, y->site->file);
+	return x->function && y->function &&
+	       !strcmp(x->function, y->function) && !strcmp(x->file, y->file);
 }
 
 /* One pair for each row of both runs, then those of one name put together. */
 static int make_pairs(struct comparison *c)
 {
-	size_t i, n = c->profile[0]->count + c->profile[1]->count, k;
+	size_t i, n = c->profile[1]->count + (c->baseline ? c->baseline->count :
+					      c->profile[0]->count), k;
 	const struct moca_profile_object *row;
 	const struct moca_site *site;
 	struct comparison_pair *x;
@@ -100,7 +110,16 @@ static int make_pairs(struct comparison *c)
 	c->pairs = calloc(n + 1, sizeof(*c->pairs));
 	if (!c->pairs)
 		return -ENOMEM;
-	for (side = 0; side < 2; side++) {
+	for (i = 0; c->baseline && i < c->baseline->count; i++) {
+		x = &c->pairs[c->count++];
+		x->name = x->name_a = c->baseline->rows[i].name;
+		x->function = c->baseline->rows[i].function;
+		x->file = c->baseline->rows[i].file;
+		add_row(x, &c->baseline->rows[i]);
+	}
+	if (c->baseline)
+		add_row(&c->all, &c->baseline->all);
+	for (side = c->baseline ? 1 : 0; side < 2; side++) {
 		for (i = 0; i < c->profile[side]->count; i++) {
 			row = &c->profile[side]->rows[i];
 			if (!row->data || !row->accesses)
@@ -109,8 +128,10 @@ static int make_pairs(struct comparison *c)
 			x = &c->pairs[c->count++];
 			x->name = x->name_a = row->object->name;
 			if (site && !site->is_variable && site->function &&
-			    site->file)
-				x->site = site;
+			    site->file) {
+				x->function = site->function;
+				x->file = site->file;
+			}
 			add_object(x, side, row);
 			add_object(&c->all, side, row);
 		}
@@ -222,8 +243,8 @@ int comparison_match(struct comparison *c)
 		return err;
 	join_moved(c);
 	for (i = 0; i < c->count; i++)
-		share(&c->pairs[i]);
-	share(&c->all);
+		share(c, &c->pairs[i]);
+	share(c, &c->all);
 	qsort(c->pairs, c->count, sizeof(*c->pairs), compare_pairs);
 	return make_index(c);
 }
@@ -249,6 +270,26 @@ int comparison_make(struct comparison *c, struct moca_trace *const trace[2],
 	add_findings(c, 0);
 	add_findings(c, 1);
 	return 0;
+}
+
+int comparison_with_baseline(struct comparison *c,
+			     const struct moca_baseline *baseline,
+			     struct moca_trace *trace,
+			     const struct moca_profile *profile)
+{
+	int err;
+
+	memset(c, 0, sizeof(*c));
+	c->baseline = baseline;
+	c->profile[1] = profile;
+	if (baseline->counts != !!profile->counts)
+		return -EXDEV;
+	err = moca_advice_compute(&c->advice[1], trace, profile);
+	if (!err)
+		err = comparison_match(c);
+	if (!err)
+		add_findings(c, 1);
+	return err;
 }
 
 void comparison_free(struct comparison *c)

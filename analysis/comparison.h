@@ -10,18 +10,21 @@
 #include "analysis/advice/advice.h"
 #include "analysis/condition.h"
 
+struct moca_baseline;
+
 struct comparison_pair {
 	const char *name;	/* NULL = the whole run; else B's, if it is there */
 	const char *name_a;	/* A's; the same but for the number of a line */
-	const struct moca_site *site;	/* that names it; NULL: it has a name */
+	const char *function, *file;	/* that allocate it; NULL: it has a name */
 	double value[2][DIFF_METRICS];
 	double node_unknown[2];	/* accesses; all of them: its remote share is not known */
 	int in[2];		/* is there such a structure? */
 };
 
 struct comparison {
-	const struct moca_profile *profile[2];
+	const struct moca_profile *profile[2];	/* A's NULL: it is a baseline */
 	struct moca_advice *advice[2];
+	const struct moca_baseline *baseline;	/* A, or NULL */
 	struct comparison_pair all;
 	struct comparison_pair *pairs;	/* by accesses in both, most first */
 	size_t count;
@@ -39,6 +42,11 @@ struct comparison {
  */
 int comparison_make(struct comparison *c, struct moca_trace *const trace[2],
 		    const struct moca_profile *const profile[2]);
+/* The same, of a baseline (analysis/baseline.h), which is A, and a run. */
+int comparison_with_baseline(struct comparison *c,
+			     const struct moca_baseline *baseline,
+			     struct moca_trace *trace,
+			     const struct moca_profile *profile);
 /* The pairs alone, of the profiles that c has, without findings. */
 int comparison_match(struct comparison *c);
 void comparison_free(struct comparison *c);

@@ -7,6 +7,7 @@
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
+#include "cli/diff-baseline.h"
 #include "cli/diff-ci.h"
 #include "cli/diff-flame.h"
 #include "cli/diff-runs.h"
@@ -24,6 +25,8 @@ struct diff {
 	const char *path[2];
 	struct moca_trace *trace[2];
 	struct moca_profile *profile[2];
+	struct moca_baseline baseline;
+	int has_baseline;	/* and no trace A */
 	struct comparison comparison;
 	struct diff_conditions conditions;
 	int by_callers;		/* --flame */
@@ -85,19 +88,21 @@ static void print_pair(const struct comparison_pair *x, int width)
 static void print_findings(const struct diff *d)
 {
 	const struct moca_advice *a;
+	const char *title;
 	char lead[32];
-	size_t i;
+	size_t i, count;
 	int side;
 
 	for (side = 0; side < 2; side++) {
 		a = d->comparison.advice[side];
+		count = a ? a->count : d->baseline.finding_count;
 		printf("\nFindings of %s\n", side ? "B" : "A");
-		for (i = 0; i < a->count; i++) {
+		for (i = 0; i < count; i++) {
+			title = a ? a->findings[i].title : d->baseline.findings[i];
 			snprintf(lead, sizeof(lead), "%3zu. ", i + 1);
-			terminal_wrap(lead, a->findings[i].title,
-				      terminal_width(TERMINAL_PIPE));
+			terminal_wrap(lead, title, terminal_width(TERMINAL_PIPE));
 		}
-		if (!a->count)
+		if (!count)
 			printf("  None.\n");
 	}
 }
@@ -112,7 +117,10 @@ static void print_text(const struct diff *d)
 
 	terminal_wrap("A             ", d->path[0], width);
 	terminal_wrap("B             ", d->path[1], width);
-	advice_topology(d->profile[0], other, sizeof(other));
+	if (d->has_baseline)
+		snprintf(other, sizeof(other), "%s", d->baseline.machine);
+	else
+		advice_topology(d->profile[0], other, sizeof(other));
 	advice_topology(d->profile[1], buf, sizeof(buf));
 	if (strcmp(other, buf))
 		terminal_wrap("Machine of A  ", other, width);
@@ -223,11 +231,22 @@ static int load(struct diff *d, int side, const char *topology)
 
 static int run(struct diff *d, const char *topology)
 {
-	int ret = load(d, 0, topology);
+	int ret;
 
+	d->has_baseline = moca_baseline_is(d->path[0]);
+	ret = d->has_baseline ? diff_baseline_read(&d->baseline, d->path[0]) :
+				load(d, 0, topology);
+	if (!ret && moca_baseline_is(d->path[1])) {
+		moca_error("diff: '%s' is a baseline: it stands first, and a trace that is compared with it second",
+			   d->path[1]);
+		ret = EXIT_USAGE;
+	}
 	if (!ret)
 		ret = load(d, 1, topology);
-	if (!ret)
+	if (!ret && d->has_baseline)
+		ret = diff_baseline_compare(&d->comparison, &d->baseline, d->path,
+					    d->trace[1], d->profile[1]);
+	else if (!ret)
 		ret = diff_runs("diff", &d->comparison, d->path, d->trace,
 				d->profile);
 	if (!ret)
@@ -257,6 +276,7 @@ static void free_diff(struct diff *d)
 	diff_flame_free(&d->flame);
 	diff_conditions_free(&d->conditions);
 	comparison_free(&d->comparison);
+	moca_baseline_free(&d->baseline);
 	for (i = 0; i < 2; i++) {
 		moca_profile_free(d->profile[i]);
 		moca_trace_close(d->trace[i]);
@@ -264,7 +284,7 @@ static void free_diff(struct diff *d)
 }
 
 static const char about[] =
-	"Compare two runs, data structure by data structure, by name or, without one, by the function that allocates. 'moca report A B' makes a page of the same.\n"
+	"Compare two runs, data structure by data structure, by name or, without one, by the function that allocates. 'moca report A B' makes a page of the same. A may be a baseline, which 'moca baseline' wrote.\n"
 	"The exit code is 1 when a condition of --fail-if holds or parts of a trace are damaged and were left out, 2 when the command line is wrong or the runs cannot be compared. A condition is METRIC[(NAME)] OPERATOR [+|-]NUMBER[%], as 'remote>+5%', 'pages(u)>+10%', 'remote(grid)>20%'; METRIC is accesses, reads, writes, pages, threads, shared, remote, wss or findings.";
 
 int cmd_diff(int argc, char **argv)

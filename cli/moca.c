@@ -28,6 +28,7 @@ static const struct command commands[] = {
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
 	{ "try", cmd_try, "run it again with what is advised, and say what it was worth" },
 	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
+	{ "baseline", cmd_baseline, "keep what diff compares of a run, as a small file" },
 	{ "report", cmd_report, "make a page that shows and explains a trace" },
 	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },

@@ -124,6 +124,53 @@ run "diff: --junit alone" 2 "$MOCA" diff "$odd" "$odd" --junit "$tmp/y" && [ ! -
 	has "diff: --junit alone" "$tmp/err" 'fail-if'
 run "diff: --junit into nothing" 2 "$MOCA" diff "$odd" "$odd" --fail-if 'pages>1G' --junit "$tmp/none/y" &&
 	has "diff: --junit into nothing" "$tmp/err" 'cannot write --junit'
-run "diff: two forms" 2 "$MOCA" diff "$odd" "$odd" --json --markdown &&
+# A baseline is what diff says of the run itself.
+mv "$odd" "$tmp/trace"
+file=$tmp/base
+if run "baseline" 0 "$MOCA" baseline "$tmp/trace" -o "$file" && run "baseline: json" 0 "$MOCA" diff --json "$tmp/trace" "$tmp/trace"; then
+	sed '/^  "a": "/d' "$tmp/out" >"$tmp/want"
+	run "baseline: itself" 0 "$MOCA" diff --json "$file" "$tmp/trace"
+	sed '/^  "a": "/d' "$tmp/out" | cmp -s - "$tmp/want" && ok "baseline: itself" ||
+		not_ok "baseline: itself" "$(head -c 300 "$tmp/out")"
+fi
+run "baseline: standard output" 0 "$MOCA" baseline "$tmp/trace" -o - && cmp -s "$tmp/out" "$file" && ok "baseline: standard output"
+sed 's/^total\t[0-9]*/total\t10/' "$file" >"$tmp/less"
+run "baseline: fail-if" 1 "$MOCA" diff "$tmp/less" "$tmp/trace" --fail-if 'accesses>+1' &&
+	has "baseline: fail-if" "$tmp/err" 'FAILED accesses>\+1: 10 -> '
+sed 's/^machine.*/machine\tanother\\x5c\\x7c/' "$file" >"$tmp/other"
+run "baseline: another machine" 0 "$MOCA" diff "$tmp/other" "$tmp/trace" &&
+	has "baseline: another machine" "$tmp/err" 'of another machine \(another\\\|\)'
+run "baseline: as B" 2 "$MOCA" diff "$tmp/trace" "$file" && has "baseline: as B" "$tmp/err" 'stands first'
+run "baseline: a pipe is none" 2 "$MOCA" diff <(:) "$tmp/trace" && ok "baseline: a pipe is none"
+sed 's/^way.*/way\tcounts/' "$file" >"$tmp/counts"
+run "baseline: of counts" 2 "$MOCA" diff "$tmp/counts" "$tmp/trace" && has "baseline: of counts" "$tmp/err" "counts' has counts of exact mode"
+broken() {
+	local name=$1
+	shift
+	"$@" "$file" >"$tmp/bad"
+	run "baseline: $name" 2 "$MOCA" diff "$tmp/bad" "$tmp/trace" && has "baseline: $name" "$tmp/err" 'baseline'
+}
+broken "newer" sed '1s/1$/2/'
+broken "cut" head -c -1
+broken "a NUL" sed 's/^way/w\x00y/'
+broken "no total" sed '/^total/d'
+broken "two totals" sed '/^total/p'
+broken "one name twice" sed '/^object/p'
+broken "a negative number" sed 's/^total\t/total\t-/'
+broken "no number" sed 's/^total\t/total\tnan/'
+broken "a share above 1" sed 's/^object\(\(\t[^\t]*\)\{5\}\)\t[^\t]*/object\1\t2/'
+broken "too few fields" sed 's/^object\t[^\t]*/object/'
+broken "an unknown line" sed '2i new\tline'
+broken "a byte written badly" sed 's/^of.*/of\t\\x0/'
+broken "a NUL written" sed 's/^of.*/of\t\\x00/'
+run "baseline: no file" 2 "$MOCA" baseline "$tmp/trace" && has "baseline: no file" "$tmp/err" 'moca baseline DIR -o FILE'
+run "baseline: nowhere" 2 "$MOCA" baseline "$tmp/trace" -o "$tmp/none/x" && has "baseline: nowhere" "$tmp/err" 'cannot write'
+run "baseline: no trace" 2 "$MOCA" baseline "$tmp/none" -o "$tmp/x" && has "baseline: no trace" "$tmp/err" 'is not a trace'
+cp -r "$tmp/trace" "$tmp/broken"
+for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
+run "baseline: damaged" 1 "$MOCA" baseline "$tmp/broken" -o "$tmp/x" && [ ! -e "$tmp/x" ] &&
+	has "baseline: damaged" "$tmp/err" 'are damaged'
+rm -r "$tmp/broken"
+run "diff: two forms" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --json --markdown &&
 	has "diff: two forms" "$tmp/err" 'give one of them'
 finish

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/baseline.h"
+#include "analysis/trace.h"
+#include "cli/commands.h"
+#include "cli/diff-runs.h"
+#include "cli/open.h"
+#include "lib/base/err.h"
+#include "report/advice.h"
+
+static int write_file(const char *path, const struct comparison *c,
+		      const char *of, const char *machine)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
+	int err = f ? 0 : errno;
+
+	if (f) {
+		moca_baseline_write(f, c, of, machine);
+		if (fflush(f) || ferror(f))
+			err = errno ? errno : EIO;
+		if (f != stdout && fclose(f) && !err)
+			err = errno;
+	}
+	if (!err)
+		return 0;
+	moca_error("baseline: cannot write '%s': %s; name a file that can be written",
+		   path, strerror(err));
+	return EXIT_USAGE;
+}
+
+/* Both sides are the trace: what is written is what moca diff finds in it. */
+static int run(const char *path, const char *out, const char *topology)
+{
+	struct moca_profile *profile = NULL;
+	struct comparison c = { 0 };
+	struct moca_damage damage;
+	struct moca_trace *t;
+	char machine[256];
+	int ret;
+
+	t = trace_open("baseline", path);
+	if (!t)
+		return EXIT_USAGE;
+	ret = advice_profile("baseline", path, t, topology, &profile);
+	if (ret) {
+		moca_trace_close(t);
+		return EXIT_USAGE;
+	}
+	moca_trace_damage(t, &damage);
+	if (trace_damaged(&damage)) {
+		moca_error("baseline: parts of '%s' are damaged, and what is compared with it would lack them: 'moca check %s' says which; record it again",
+			   path, path);
+		ret = 1;
+	}
+	if (!ret) {
+		const char *const paths[] = { path, path };
+		struct moca_trace *const traces[] = { t, t };
+		struct moca_profile *const profiles[] = { profile, profile };
+
+		ret = diff_runs("baseline", &c, paths, traces, profiles);
+	}
+	if (!ret) {
+		advice_topology(profile, machine, sizeof(machine));
+		ret = write_file(out, &c, path, machine);
+	}
+	comparison_free(&c);
+	moca_profile_free(profile);
+	moca_trace_close(t);
+	return ret;
+}
+
+static const char about[] =
+	"Write what 'moca diff' compares of a run into a small file of text, to keep beside a program's sources: 'moca diff FILE DIR' compares later runs with it.\n"
+	"The exit code is 1 when parts of the trace are damaged, 2 when the command line is wrong or the file cannot be written.";
+
+int cmd_baseline(int argc, char **argv)
+{
+	const char *topology = NULL, *out = NULL;
+	const struct option_spec specs[] = {
+		OPT_STRING('o', "output", &out, "FILE", "write it there; - is the standard output"),
+		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
+		OPT_END
+	};
+	int first = moca_options_parse_mixed(specs, argc, argv,
+					     "moca baseline -o FILE [OPTIONS] DIR",
+					     about);
+
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	if (argc - first != 1 || !out) {
+		moca_error("baseline: a trace and a file are needed: moca baseline DIR -o FILE");
+		return EXIT_USAGE;
+	}
+	return run(argv[first], out, topology);
+}
