@@ -32,3 +32,5 @@ $(call obj,lib/standalone/files.S): private CPPFLAGS += \
 	'-DZYDIS_FILE="$(ZYDIS_FILE)"' \
 	'-DALLOC_FILE="$(ONE_FILE)/within/libmoca-alloc.so"' \
 	'-DTRACE_FILE="$(ONE_FILE)/within/libmocatrace.so"'
+# For tests/installed/one-file. Sanitizers have no static libraries.
+test-programs: $(if $(filter $(INSTRUMENTING),$(CFLAGS)),,$(ONE_FILE)/moca)
