@@ -12,6 +12,7 @@
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
+# make bench-exact-handlers [QUICK=1]: programs that handle faults, tests/bench/exact/handlers.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
@@ -19,6 +20,8 @@
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
+# Twice: as everybody builds it, and without libgfortran's handlers of faults.
+FORTRAN_KERNELS := $(BUILD)/tests/bench/solve $(BUILD)/tests/bench/solve-plain
 
 .PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
 	bench-trace bench-programs bench-advice bench-apps
@@ -117,6 +120,10 @@ $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fopenmp -o $@ $< -lm
 
+$(FORTRAN_KERNELS): $(BUILD)/tests/bench/%: tests/bench/kernels/solve.f90
+	@mkdir -p $(@D)/$*.d
+	gfortran -O2 $(if $(filter %-plain,$*),-fno-backtrace) -J$(@D)/$*.d -o $@ $<
+
 bench-apps:
 	@tools/install-deps bench-apps
 	@$(MAKE) --no-print-directory all
@@ -147,6 +154,13 @@ bench-exact:
 	@$(MAKE) --no-print-directory all bench-programs $(BUILD)/tests/exact/granules
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/exact/run
+
+.PHONY: bench-exact-handlers
+bench-exact-handlers:
+	@tools/install-deps bench-exact
+	@$(MAKE) --no-print-directory all $(FORTRAN_KERNELS) $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/exact/handlers
 
 .PHONY: bench-exact-loops
 bench-exact-loops: $(BUILD)/tests/bench/loops-scalar $(BUILD)/tests/bench/loops-vector
