@@ -121,8 +121,8 @@ $(BUILD)/tests/bench/%: tests/bench/kernels/%.c tests/bench/kernels/kernel.h
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -fopenmp -o $@ $< -lm
 
 $(FORTRAN_KERNELS): $(BUILD)/tests/bench/%: tests/bench/kernels/solve.f90
-	@mkdir -p $(@D)/$*.d
-	gfortran -O2 $(if $(filter %-plain,$*),-fno-backtrace) -J$(@D)/$*.d -o $@ $<
+	@mkdir -p $(@D)/modules/$*
+	gfortran -O2 $(if $(filter %-plain,$*),-fno-backtrace) -J$(@D)/modules/$* -o $@ $<
 
 bench-apps:
 	@tools/install-deps bench-apps

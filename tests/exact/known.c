@@ -608,6 +608,26 @@ static void straddles(uint64_t p)
 	}
 }
 
+/*
+ * Flags are needed from the comparison on, so the load is counted ahead of it, when
+ * its base was in rsi; and in rcx, which nobody needs: that is another's to take.
+ */
+static void copies(uint64_t p)
+{
+	for (int i = 0; i < 100; i++)
+		asm volatile("mov %%rsi, %%rcx\n"
+			     "mov %%rax, (%%rdi)\n"
+			     "cmp %%rsi, %%rdi\n"
+			     "mov %%rsi, %%r8\n"
+			     "mov 8(%%r8), %%rdx\n"
+			     "jne 1f\n"
+			     "1: mov %%rax, %%r9; mov $1, %%ecx"
+			     : : "D"(p), "S"(p + 0x8000)
+			     : "rax", "rcx", "rdx", "r8", "r9", "memory", "cc");
+	series(p, 0, 100, 0, 1);
+	series(p + 0x8008, 0, 100, 1, 0);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(uint64_t p);
@@ -623,7 +643,7 @@ static const struct {
 	{ "wrap", wrap, 0 },		   { "lengths", lengths, 0 },
 	{ "neighbours", neighbours, 0 },   { "sometimes", sometimes, 0 },
 	{ "mixed", mixed, 4096 },	   { "sweep", sweep, 0 },
-	{ "straddles", straddles, 0 },
+	{ "straddles", straddles, 0 },     { "copies", copies, 0 },
 };
 #define N_CASES (sizeof(cases) / sizeof(cases[0]))
 
