@@ -52,13 +52,18 @@ static int16_t add(struct work *w, int from, int block, int at,
 	return (int16_t)i;
 }
 
-/* A register that holds that version ahead of instruction at, or -1. */
-static int holder(uint32_t version, int at, int wanted)
+/*
+ * A register that holds that version ahead of instruction at, or -1. It is one that
+ * the program needs: another may have been taken to count with.
+ */
+static int holder(const struct work *w, uint32_t version, int at, int wanted)
 {
-	if (values[at].version[wanted] == version)
+	uint32_t live = w->insns[at].live;
+
+	if (values[at].version[wanted] == version && live & X86_BIT(wanted))
 		return wanted;
 	for (int r = 0; r < 16; r++)
-		if (values[at].version[r] == version)
+		if (values[at].version[r] == version && live & X86_BIT(r))
 			return r;
 	return -1;
 }
@@ -81,12 +86,13 @@ static int scratch_at(const struct work *w, const struct insn *x,
 }
 
 /* g's operand as it is ahead of instruction at. 0, or -1: not known there. */
-static int operand_at(const struct group *g, int at, struct x86_mem *m)
+static int operand_at(const struct work *w, const struct group *g, int at,
+		      struct x86_mem *m)
 {
 	*m = g->what.mem;
 	m->disp = 0;
 	if (m->base >= 0) {
-		int r = holder(g->what.base_version, at, m->base);
+		int r = holder(w, g->what.base_version, at, m->base);
 
 		if (r < 0)
 			return -1;
@@ -94,7 +100,7 @@ static int operand_at(const struct group *g, int at, struct x86_mem *m)
 		m->disp -= values[at].plus[r];
 	}
 	if (m->index >= 0) {
-		int r = holder(g->what.index_version, at, m->index);
+		int r = holder(w, g->what.index_version, at, m->index);
 
 		if (r < 0 || r == RSP)
 			return -1;
@@ -119,7 +125,7 @@ static void place(struct work *w, struct group *g)
 		const struct insn *x = &w->insns[at];
 		int scratch, score;
 
-		if (operand_at(g, at, &m))
+		if (operand_at(w, g, at, &m))
 			break;
 		if (!g->what.mem.rip && (!fits_32(g->what.low + m.disp) ||
 				    !fits_32(g->what.high + m.disp)))
@@ -141,7 +147,7 @@ static void place(struct work *w, struct group *g)
 		g->scratch = -1;
 		g->flags_dead = 0;
 	}
-	operand_at(g, g->place, &m);
+	operand_at(w, g, g->place, &m);
 	g->what.mem = m;
 	moca_x86_group_move(&g->what, m.disp);
 	g->next = w->insns[g->place].groups;
