@@ -369,8 +369,6 @@ static int read_and_register(const struct native_space *s, pid_t pid,
 		err = maps_read_again(s->maps, l);
 		if (err)
 			return err;
-		if (!l->count)
-			return -ESRCH;
 		/* EINVAL: what cannot be registered has come in between. */
 		if (s->uffd < 0 || register_plain(s, l, pid) != -EINVAL ||
 		    i == READS_MAX - 1)

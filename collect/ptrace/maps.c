@@ -73,7 +73,10 @@ int maps_read_again(int fd, struct vma_list *out)
 
 	memset(out, 0, sizeof(*out));
 	ret = moca_proc_maps_again(&m, fd, buf, sizeof(buf));
-	return ret ? ret : read_all(&m, out);
+	if (!ret)
+		ret = read_all(&m, out);
+	/* Whether the kernel says so, or tells of no mapping. */
+	return !ret && !out->count ? -ESRCH : ret;
 }
 
 int maps_find(pid_t pid, uint64_t addr, struct vma *out)

@@ -27,7 +27,7 @@ struct vma_list {
 /* 0 or -errno. */
 int maps_read(pid_t pid, struct vma_list *out);
 /* The same of fd, /proc/PID/maps that is open: of the memory that PID had when it
- * was opened, though it has executed another program since. No lines: it is gone. */
+ * was opened, though it has executed another program since. -ESRCH: it is gone. */
 int maps_read_again(int fd, struct vma_list *out);
 /* The mapping at addr, or NULL. */
 const struct vma *maps_at(const struct vma_list *l, uint64_t addr);
