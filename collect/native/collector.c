@@ -186,7 +186,8 @@ struct tell_args {
 	struct native_collector *c;
 	struct native_space *s;
 	struct native_task *t;
-	uint64_t mapped_ns, unmapped_ns;	/* 0: not these */
+	enum moca_change_type type;	/* the others are left out */
+	uint64_t time_ns;
 };
 
 static void tell_one(void *arg, const struct moca_change *e, int ended)
@@ -194,14 +195,10 @@ static void tell_one(void *arg, const struct moca_change *e, int ended)
 	struct tell_args *a = arg;
 	struct moca_change change = *e;
 
-	if (e->type == MOCA_CHANGE_MMAP && a->mapped_ns) {
-		change.time_ns = a->mapped_ns;
-		text_note(a->c->text, a->s->space.id, e);
-	} else if (e->type == MOCA_CHANGE_MUNMAP && a->unmapped_ns) {
-		change.time_ns = a->unmapped_ns;
-	} else {
+	if (e->type != a->type)
 		return;
-	}
+	change.time_ns = a->time_ns;
+	text_note(a->c->text, a->s->space.id, e);
 	native_task_change(&a->c->tasks, a->t, &change);
 }
 
@@ -214,19 +211,19 @@ static void forget_ended(void *arg, const struct moca_change *e, int ended)
 }
 
 /*
- * What is mapped anew may have been so since the last look, and what is gone until
- * now: accesses in between are of it.
+ * What is mapped anew may have been so since the last look (0: since the task's last
+ * event), and what is gone until now: accesses in between are of it.
  */
 static void tell_changes(struct native_collector *c, struct native_space *s,
 			 struct native_task *t, const struct native_maps *before,
 			 const struct native_maps *now, uint64_t since,
 			 uint64_t until)
 {
-	struct tell_args a = { c, s, t, since, 0 };
+	struct tell_args a = { c, s, t, MOCA_CHANGE_MMAP, since };
 
 	native_maps_differ(before, now, t->pid, tell_one, &a);
-	a.mapped_ns = 0;
-	a.unmapped_ns = until;
+	a.type = MOCA_CHANGE_MUNMAP;
+	a.time_ns = until;
 	native_maps_differ(before, now, t->pid, tell_one, &a);
 }
 

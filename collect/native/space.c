@@ -331,10 +331,13 @@ static int register_plain(const struct native_space *s, const struct vma_list *l
 	return err;
 }
 
+/* *gone: the memory is being given back, as its last task ends. */
 static enum native_state protect_one(const struct native_space *s,
-				     const struct vma *v, int plain)
+				     const struct vma *v, int plain, int *gone)
 {
 	int err = protect(s, v->start, v->end);
+
+	*gone |= err == -ESRCH;
 
 	/* What lies in a file does not grow, nor is it one with what is beside it. */
 	if (err == -ENOENT && !plain) {
@@ -383,7 +386,7 @@ int native_space_protect(struct native_space *s, pid_t pid,
 			 void (*witness)(void *arg, uint64_t start, uint64_t end),
 			 void *arg, struct native_maps *out)
 {
-	int err;
+	int err, gone = 0;
 
 	memset(out, 0, sizeof(*out));
 	err = read_and_register(s, pid, &out->list);
@@ -395,7 +398,7 @@ int native_space_protect(struct native_space *s, pid_t pid,
 		native_maps_free(out);
 		return err;
 	}
-	for (size_t i = 0; i < out->list.count; i++) {
+	for (size_t i = 0; i < out->list.count && !gone; i++) {
 		const struct vma *v = &out->list.items[i];
 
 		if (is_apart(v, pid))
@@ -406,7 +409,10 @@ int native_space_protect(struct native_space *s, pid_t pid,
 		}
 		if (before && witness)
 			look(s, before, v->start, v->end, witness, arg);
-		out->states[i] = (uint8_t)protect_one(s, v, is_plain(v, pid));
+		out->states[i] = (uint8_t)protect_one(s, v, is_plain(v, pid),
+						      &gone);
 	}
-	return 0;
+	if (gone)
+		native_maps_free(out);
+	return gone ? -ESRCH : 0;
 }

@@ -66,7 +66,24 @@ cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
 	ok "private" || not_ok "private" "$(stat -c '%a %n' "$tmp"/moca-true-20*/*)"
 
 # Which way; with the module: tests/vm/record-choice.sh.
-run "bad via" 2 "$MOCA" record --via magic -- true && has "bad via" "$tmp/err" 'auto, user or kernel'
+run "bad via" 2 "$MOCA" record --via magic -- true && has "bad via" "$tmp/err" 'auto, user, native or kernel'
+for option in "-p $$" --stacks --no-zap --sample=1/8 --exact; do
+	set -- true
+	[ "$option" = "-p $$" ] && set --
+	run "native, $option" 2 "$MOCA" record --via native $option ${1:+-- "$1"} &&
+		has "native, $option" "$tmp/err" 'native does not go with|does not go with --via native'
+done
+# Here or not: it is said, and what to do.
+"$MOCA" doctor >"$tmp/doctor"
+if grep -q '^ok .*protect memory where it is' "$tmp/doctor"; then
+	run native 0 "$MOCA" record --via native -o "$tmp/vn" -- true && has native "$tmp/err" 'on native memory'
+	run "native, check" 0 "$MOCA" check "$tmp/vn" && ok "native, check"
+else
+	run native 125 "$MOCA" record --via native -o "$tmp/vn" -- true &&
+		has native "$tmp/err" 'error: --via native: ' 'record with --via user'
+	[ -e "$tmp/vn" ] && not_ok "native, nothing is left" "$tmp/vn" || ok "native, nothing is left"
+fi
+
 run "via, exact" 2 "$MOCA" record --via kernel --exact -- true &&
 	has "via, exact" "$tmp/err" 'does not go with --via kernel'
 run "via user" 0 "$MOCA" record -q --via user -o "$tmp/vu" -- true && run "via user" 0 "$MOCA" info "$tmp/vu" &&
