@@ -51,7 +51,7 @@ struct native_collector {
 	uint64_t refused;	/* bytes that are not watched, at most at once */
 	double returns;		/* faults of the interval that goes on */
 	uint64_t account_ns, cpu_ns, stopped_ns;	/* accounted already */
-	struct message *gone;	/* MSG_SPACE_END of some, during a sweep */
+	struct message *gone, **gone_tail;	/* of spaces, during a sweep */
 	int sweeping, over, halted;
 };
 
@@ -381,6 +381,65 @@ static void forget_space(struct native_collector *c, struct native_space *s)
 	space_free(c->rec, &s->space);
 }
 
+/* s->now is new. */
+static void looked(struct native_collector *c, struct native_space *s,
+		   struct native_task *t, struct native_maps *before,
+		   uint64_t now_ns)
+{
+	tell_changes(c, s, t, before, &s->now, s->looked_ns, now_ns);
+	native_maps_differ(before, &s->now, t->pid, forget_ended, s);
+	tell_refused(c, s, t, before, now_ns);
+	native_maps_free(before);
+	s->looked_ns = now_ns;
+}
+
+static void tell_unseen(void *arg, struct native_space *s, uint64_t start,
+			uint64_t end)
+{
+	struct native_collector *c = arg;
+	struct native_task *t = native_task_of(&c->tasks, s);
+
+	if (s->unseen_told || !t)
+		return;
+	s->unseen_told = 1;
+	gap(c, t, moca_now_ns(), start, end - start,
+	    "pages were touched that have no record of this interval: by the kernel "
+	    "without a fault (direct I/O, process_vm_readv, io_uring), or as they "
+	    "were protected (the first of the process is told)");
+}
+
+/* The supervisor's, at the end of a process. Samples until then are in. */
+static void last_look(struct native_collector *c, struct message *m)
+{
+	struct native_space *s = native_space_of(m->space);
+	struct native_task *t = native_task_of(&c->tasks, s);
+	struct native_maps before;
+
+	if (!s->pages)
+		s->pages = pageset_new();
+	pthread_mutex_lock(&s->lock);
+	before = s->now;
+	if (s->last.list.count) {
+		s->now = s->last;
+		memset(&s->last, 0, sizeof(s->last));
+	} else {
+		memset(&before, 0, sizeof(before));
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (!s->pages || !t || !before.list.count) {
+		native_maps_free(&before);
+		return;
+	}
+	native_witness_begin(&c->witness);
+	native_witness_look(&c->witness, s);
+	for (size_t i = 0; i < m->extent_count; i++)
+		native_witness_add(&c->witness, s, m->extents[i].start,
+				   m->extents[i].end);
+	native_witness_judge(&c->witness, &c->cert, tell_unseen, c);
+	looked(c, s, t, &before, m->time_ns);
+	s->told = 1;
+}
+
 static void on_message(struct native_collector *c, struct message *m)
 {
 	struct native_task *t;
@@ -400,17 +459,21 @@ static void on_message(struct native_collector *c, struct message *m)
 		if (t)
 			t->ignore = 1;
 		break;
+	case MSG_WITNESS:
 	case MSG_SPACE_END:
 		if (c->sweeping) {
-			m->next = c->gone;
-			c->gone = m;
+			m->next = NULL;
+			*c->gone_tail = m;
+			c->gone_tail = &m->next;
 			return;
 		}
-		forget_space(c, native_space_of(m->space));
+		if (m->kind == MSG_WITNESS)
+			last_look(c, m);
+		else
+			forget_space(c, native_space_of(m->space));
 		break;
 	case MSG_PREFILL:
 	case MSG_DROP:
-	case MSG_WITNESS:
 		break;		/* of memory that is moved */
 	}
 	message_free(m);
@@ -457,36 +520,22 @@ static void sweep_space(struct native_collector *c, struct native_space *s,
 		s->pages = pageset_new();
 	if (!s->pages || !t)
 		return;
-	native_witness_look(&c->witness, s);
 	pthread_mutex_lock(&s->lock);
-	err = native_space_protect(s, s->pid ? s->pid : t->pid, &before,
-				   on_touched, &l, &now);
-	pthread_mutex_unlock(&s->lock);
-	if (err) {
-		s->gone |= err == -ESRCH;
+	if (s->last.list.count) {
+		/* The supervisor has looked since: its message comes first. */
+		pthread_mutex_unlock(&s->lock);
 		return;
 	}
-	s->now = now;
-	tell_changes(c, s, t, &before, &now, s->looked_ns, now_ns);
-	native_maps_differ(&before, &now, t->pid, forget_ended, s);
-	tell_refused(c, s, t, &before, now_ns);
-	native_maps_free(&before);
-	s->looked_ns = now_ns;
-}
-
-static void tell_unseen(void *arg, struct native_space *s, uint64_t start,
-			uint64_t end)
-{
-	struct native_collector *c = arg;
-	struct native_task *t = native_task_of(&c->tasks, s);
-
-	if (s->unseen_told || !t)
-		return;
-	s->unseen_told = 1;
-	gap(c, t, moca_now_ns(), start, end - start,
-	    "pages were touched that have no record of this interval: by the kernel "
-	    "without a fault (direct I/O, process_vm_readv, io_uring), or as they "
-	    "were protected (the first of the process is told)");
+	native_witness_look(&c->witness, s);
+	err = native_space_protect(s, s->pid ? s->pid : t->pid, &before,
+				   on_touched, &l, &now);
+	if (!err)
+		s->now = now;
+	pthread_mutex_unlock(&s->lock);
+	if (err)
+		s->gone |= err == -ESRCH;
+	else
+		looked(c, s, t, &before, now_ns);
 }
 
 static int is_swept(struct space *space)
@@ -514,24 +563,27 @@ static void sweep_all(struct native_collector *c, uint64_t now_ns)
 static void sweep(struct native_collector *c)
 {
 	uint64_t now = moca_now_ns();
+	struct message *m, *next;
 	double returns;
-	struct message *m;
 
 	pump(c, now);
 	returns = c->returns;
 	c->returns = 0;
 	native_tasks_cut(&c->tasks, now);
 	c->sweeping = 1;
+	c->gone = NULL;
+	c->gone_tail = &c->gone;
 	native_witness_begin(&c->witness);
 	sweep_all(c, now);
 	/* Samples until the look's end tell what it saw. */
 	pump(c, UINT64_MAX);
 	native_witness_judge(&c->witness, &c->cert, tell_unseen, c);
 	c->sweeping = 0;
-	while ((m = c->gone)) {
-		c->gone = m->next;
+	for (m = c->gone; m; m = next) {
+		next = m->next;
 		on_message(c, m);
 	}
+	c->gone = NULL;
 	control_swept(&c->control, now, returns, 1);
 	moca_debug("interval %lu: %.0f faults; swept in %.1f ms",
 		   c->tasks.interval, returns, (moca_now_ns() - now) / 1e6);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include "collect/ptrace/vdso.h"
 #include "collect/run/queue.h"
 #include "lib/base/err.h"
+#include "lib/base/vec.h"
 
 #define CS_32BIT 0x23
 
@@ -26,7 +28,8 @@
  * free, which is free again before the program goes on. A descriptor, or -errno;
  * -ESRCH: it died.
  */
-static int make_uffd(struct task *t, const struct user_regs_struct *regs)
+static int make_uffd(const struct recorder *rec, struct task *t,
+		     const struct user_regs_struct *regs)
 {
 	uint64_t insn = vdso_syscall(t->tid), args[6] = { RWP_FLAGS };
 	struct tracee_calls c;
@@ -36,7 +39,7 @@ static int make_uffd(struct task *t, const struct user_regs_struct *regs)
 	if (!insn)
 		return -ENOEXEC;
 	/* Killed with us, rather than to go on amid the call. */
-	err = supervisor_guard(t, 1);
+	err = supervisor_guard(rec, t, 1);
 	if (err)
 		return err;
 	err = tracee_begin(&c, t, regs);
@@ -55,7 +58,7 @@ static int make_uffd(struct task *t, const struct user_regs_struct *regs)
 		err = -ESRCH;
 out:
 	if (err != -ESRCH)
-		supervisor_guard(t, 0);
+		supervisor_guard(rec, t, 0);
 	if (err && fd >= 0)
 		close(fd);
 	return err ? err : fd;
@@ -72,10 +75,11 @@ static int open_file(pid_t pid, const char *name)
 }
 
 /* From its first instruction on, all pages fault. 0 or -errno. */
-static int take(struct task *t, const struct user_regs_struct *regs)
+static int take(const struct recorder *rec, struct task *t,
+		const struct user_regs_struct *regs)
 {
 	struct native_space *s = native_space_of(t->space);
-	int err, fd = make_uffd(t, regs);
+	int err, fd = make_uffd(rec, t, regs);
 
 	if (fd < 0)
 		return fd;
@@ -174,7 +178,7 @@ int native_after_exec(struct recorder *rec, struct task *t, const char *path)
 	if (loads == PRELOAD_STATIC)
 		supervisor_gap(rec, t, "allocations are not recorded: a static "
 			       "program, with --via native");
-	err = take(t, &regs);
+	err = take(rec, t, &regs);
 	if (err == -ESRCH)
 		return err;
 	if (err)
@@ -201,7 +205,7 @@ void native_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	}
 	err = tracee_get_regs(child, &regs);
 	if (!err)
-		err = take(child, &regs);
+		err = take(rec, child, &regs);
 	if (err) {
 		moca_debug("process %d is not watched: %s", child->pid,
 			   strerror(-err));
@@ -217,6 +221,54 @@ void native_child_announced(struct recorder *rec, struct task *child)
 
 	if (left)
 		leave(rec, child, left);
+}
+
+struct last_look {
+	struct extent *runs;
+	size_t count, room, lost;
+};
+
+static void keep_run(void *arg, uint64_t start, uint64_t end)
+{
+	struct last_look *l = arg;
+
+	if (moca_vec_fit(l->runs, l->room, l->count + 1))
+		l->lost++;
+	else
+		l->runs[l->count++] = (struct extent){ start, end };
+}
+
+/*
+ * The last look at the memory of a process. Other tasks may have it, and go on: so
+ * it is protected again, as in a sweep.
+ */
+void native_exiting(struct recorder *rec, struct task *t)
+{
+	struct native_space *s = native_space_of(t->space);
+	struct last_look l = { 0 };
+	struct native_maps now;
+	struct message *m;
+	int err;
+
+	if (!atomic_load_explicit(&s->ready, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&s->lock);
+	err = native_space_protect(s, t->pid, &s->now, keep_run, &l, &now);
+	m = err ? NULL : message_new(rec->queue, MSG_WITNESS, l.count, NULL);
+	if (m) {
+		memcpy(m->extents, l.runs, l.count * sizeof(*l.runs));
+		m->extent_count = l.count;
+		m->space = t->space;
+		/* One that nobody has taken yet is older. */
+		native_maps_free(&s->last);
+		s->last = now;
+	} else if (!err) {
+		native_maps_free(&now);
+	}
+	pthread_mutex_unlock(&s->lock);
+	free(l.runs);
+	if (m)
+		queue_push(rec->queue, m);
 }
 
 /* The program makes a userfaultfd of its own: ours goes first, for good. */

@@ -5,10 +5,11 @@
 
 #include "collect/ptrace/task.h"
 
-/* trace_way.after_exec, after_fork, child_announced and call. */
+/* trace_way.after_exec, after_fork, child_announced, exiting and call. */
 int native_after_exec(struct recorder *rec, struct task *t, const char *path);
 void native_after_fork(struct recorder *rec, struct task *t, struct task *child);
 void native_child_announced(struct recorder *rec, struct task *child);
+void native_exiting(struct recorder *rec, struct task *t);
 int native_call(struct recorder *rec, struct task *t,
 		const struct user_regs_struct *regs);
 

@@ -119,6 +119,7 @@ static const struct trace_way traced = {
 	.after_exec = native_after_exec,
 	.after_fork = native_after_fork,
 	.child_announced = native_child_announced,
+	.exiting = native_exiting,
 	.call = native_call,
 };
 

@@ -44,6 +44,7 @@ void native_space_free(struct space *space)
 	if (s->maps >= 0)
 		close(s->maps);
 	native_maps_free(&s->now);
+	native_maps_free(&s->last);
 	pageset_free(s->pages);
 	pthread_mutex_destroy(&s->lock);
 }

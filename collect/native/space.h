@@ -43,8 +43,12 @@ struct native_space {
 	const char *left;	/* why it is left alone, as are its forks; NULL:
 				   it is not. Supervisor. */
 
+	struct native_maps last;	/* of the last look, which the supervisor took;
+					   under the lock until the collector has it */
+
 	/* The collector's, from the message that tells of it on. */
-	struct native_maps now;	/* as of the last look; first, the supervisor's */
+	struct native_maps now;	/* as of the last look; first, the supervisor's. It
+				   changes under the lock */
 	int told;		/* the trace has these */
 	struct pageset *pages;
 	uint64_t looked_ns;

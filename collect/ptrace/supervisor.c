@@ -345,6 +345,17 @@ static void wait_first_stop(struct task *child)
 		child->status = task_status(status);
 }
 
+static int options_of(const struct recorder *rec, int thread)
+{
+	int options = TRACE_OPTIONS;
+
+	if (rec->way->traced->survives)
+		options &= ~PTRACE_O_EXITKILL;
+	if (rec->way->traced->exiting && !thread)
+		options |= PTRACE_O_TRACEEXIT;
+	return options;
+}
+
 /* The child is known and in its first stop: it begins. */
 static void begin_child(struct recorder *rec, struct task *t,
 			struct task *child, uint64_t flags)
@@ -367,6 +378,10 @@ static void begin_child(struct recorder *rec, struct task *t,
 		child->space = space_get(t->space);
 	else
 		copy_memory(rec, t, child);
+	/* It has the options of whoever made it: a thread's end stops nowhere. */
+	if (way->exiting && !child->gone)
+		tracer_call(PTRACE_SETOPTIONS, child->tid, NULL,
+			    options_of(rec, (flags & CLONE_THREAD) != 0));
 	if (way->before_child)
 		way->before_child(rec, t, child);
 	supervisor_announce(rec, child, t, kind);
@@ -602,6 +617,10 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 	case PTRACE_EVENT_VFORK_DONE:
 		t->in_vfork = 0;
 		break;
+	case PTRACE_EVENT_EXIT:
+		if (t->announced && t->space && rec->way->traced->exiting)
+			rec->way->traced->exiting(rec, t);
+		break;
 	case PTRACE_EVENT_SECCOMP:
 		on_seccomp(rec, t);
 		return;
@@ -645,17 +664,16 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 
 int supervisor_seize(struct recorder *rec, pid_t pid)
 {
-	int options = TRACE_OPTIONS;
-
-	if (rec->way->traced->survives)
-		options &= ~PTRACE_O_EXITKILL;
-	return tracer_call(PTRACE_SEIZE, pid, NULL, options) ? -errno : 0;
+	return tracer_call(PTRACE_SEIZE, pid, NULL, options_of(rec, 0)) ?
+		       -errno : 0;
 }
 
-int supervisor_guard(struct task *t, int on)
+int supervisor_guard(const struct recorder *rec, struct task *t, int on)
 {
-	int options = on ? TRACE_OPTIONS : TRACE_OPTIONS & ~PTRACE_O_EXITKILL;
+	int options = options_of(rec, t->tid != t->pid);
 
+	if (on)
+		options |= PTRACE_O_EXITKILL;
 	return tracer_call(PTRACE_SETOPTIONS, t->tid, NULL, options) ? -errno : 0;
 }
 

@@ -16,7 +16,7 @@
  * t, whose way survives, is about to run calls for us, or is done with them: killed
  * with the recorder in between, it would go on amid one. 0 or -errno.
  */
-int supervisor_guard(struct task *t, int on);
+int supervisor_guard(const struct recorder *rec, struct task *t, int on);
 
 /* The data of our filter's SECCOMP_RET_TRACE, which tells it from others'. */
 #define SECCOMP_OURS 0x6d6fu

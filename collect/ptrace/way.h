@@ -52,6 +52,10 @@ struct trace_way {
 	/* The same child is announced now. Or NULL. */
 	void (*child_announced)(struct recorder *rec, struct task *child);
 
+	/* t, its process's leader, is about to end: its memory is there still, and
+	 * may be other tasks' as well. Or NULL. */
+	void (*exiting)(struct recorder *rec, struct task *t);
+
 	/* --- system calls --- */
 	/* Attached, where each call stops: does it handle those? NULL: none. */
 	int (*call_wanted)(long nr);
