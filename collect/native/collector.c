@@ -51,7 +51,7 @@ struct native_collector {
 	uint64_t refused;	/* bytes that are not watched, at most at once */
 	double returns;		/* faults of the interval that goes on */
 	uint64_t account_ns, cpu_ns, stopped_ns;	/* accounted already */
-	struct message *gone, **gone_tail;	/* of spaces, during a sweep */
+	struct message *gone, **gone_tail;	/* ends that came during a sweep */
 	int sweeping, over, halted;
 };
 
@@ -402,7 +402,7 @@ static void tell_unseen(void *arg, struct native_space *s, uint64_t start,
 	if (s->unseen_told || !t)
 		return;
 	s->unseen_told = 1;
-	gap(c, t, moca_now_ns(), start, end - start,
+	gap(c, t, s->looked_ns, start, end - start,
 	    "pages were touched that have no record of this interval: by the kernel "
 	    "without a fault (direct I/O, process_vm_readv, io_uring), or as they "
 	    "were protected (the first of the process is told)");
@@ -435,9 +435,30 @@ static void last_look(struct native_collector *c, struct message *m)
 	for (size_t i = 0; i < m->extent_count; i++)
 		native_witness_add(&c->witness, s, m->extents[i].start,
 				   m->extents[i].end);
-	native_witness_judge(&c->witness, &c->cert, tell_unseen, c);
 	looked(c, s, t, &before, m->time_ns);
 	s->told = 1;
+	native_witness_judge(&c->witness, &c->cert, tell_unseen, c);
+}
+
+/* In their order: a last look is told of a task that is there. */
+static void on_end(struct native_collector *c, struct message *m)
+{
+	struct native_task *t;
+
+	switch (m->kind) {
+	case MSG_WITNESS:
+		last_look(c, m);
+		break;
+	case MSG_TASK_END:
+		/* Since a sweep began another may have taken its number. */
+		t = native_task(&c->tasks, m->tid);
+		if (t && t->id == m->task)
+			native_task_end(&c->tasks, m->tid, m->time_ns);
+		break;
+	default:
+		forget_space(c, native_space_of(m->space));
+		break;
+	}
 }
 
 static void on_message(struct native_collector *c, struct message *m)
@@ -451,27 +472,22 @@ static void on_message(struct native_collector *c, struct message *m)
 	case MSG_TASK:
 		on_task(c, m);
 		break;
-	case MSG_TASK_END:
-		native_task_end(&c->tasks, m->tid, m->time_ns);
-		break;
 	case MSG_IGNORE:
 		t = native_task(&c->tasks, m->tid);
 		if (t)
 			t->ignore = 1;
 		break;
 	case MSG_WITNESS:
+	case MSG_TASK_END:
 	case MSG_SPACE_END:
-		if (c->sweeping) {
-			m->next = NULL;
-			*c->gone_tail = m;
-			c->gone_tail = &m->next;
-			return;
+		if (!c->sweeping) {
+			on_end(c, m);
+			break;
 		}
-		if (m->kind == MSG_WITNESS)
-			last_look(c, m);
-		else
-			forget_space(c, native_space_of(m->space));
-		break;
+		m->next = NULL;
+		*c->gone_tail = m;
+		c->gone_tail = &m->next;
+		return;
 	case MSG_PREFILL:
 	case MSG_DROP:
 		break;		/* of memory that is moved */

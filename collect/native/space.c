@@ -230,13 +230,14 @@ void native_maps_differ(const struct native_maps *before,
 
 /* --- protecting ----------------------------------------------------------------- */
 
-/* Pages of [start, end) that were protected before, and touched since. */
+/* Pages of v that were protected before, as pages of it, and touched since. */
 static void look(struct native_space *s, const struct native_maps *before,
-		 uint64_t start, uint64_t end,
+		 const struct vma *v,
 		 void (*witness)(void *arg, uint64_t start, uint64_t end),
 		 void *arg)
 {
 	const struct vma_list *l = &before->list;
+	uint64_t start = v->start, end = v->end;
 	size_t lo = 0, hi = l->count;
 
 	while (lo < hi) {
@@ -248,11 +249,11 @@ static void look(struct native_space *s, const struct native_maps *before,
 			hi = mid;
 	}
 	for (; lo < l->count && l->items[lo].start < end; lo++) {
-		const struct vma *v = &l->items[lo];
+		const struct vma *o = &l->items[lo];
 
-		if (before->states[lo] == NATIVE_PROTECTED)
-			rwp_touched(s->pagemap, v->start > start ? v->start : start,
-				    v->end < end ? v->end : end, witness, arg);
+		if (before->states[lo] == NATIVE_PROTECTED && is_same(o, v))
+			rwp_touched(s->pagemap, o->start > start ? o->start : start,
+				    o->end < end ? o->end : end, witness, arg);
 	}
 }
 
@@ -409,7 +410,7 @@ int native_space_protect(struct native_space *s, pid_t pid,
 			continue;
 		}
 		if (before && witness)
-			look(s, before, v->start, v->end, witness, arg);
+			look(s, before, v, witness, arg);
 		out->states[i] = (uint8_t)protect_one(s, v, is_plain(v, pid),
 						      &gone);
 	}

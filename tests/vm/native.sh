@@ -66,6 +66,21 @@ expect "shell" 0 record -o t6 -- \
 n=$($MOCA check t6 | sed -n 's/.*; \([0-9]*\) tasks.*/\1/p')
 [ "${n:-0}" -ge 31 ] && ok "shell: all are there" || not_ok "shell: all are there" "$n tasks"
 
+# Without rights: faults in user mode are seen.
+echo 2 >/proc/sys/kernel/perf_event_paranoid
+mkdir -p /tmp/nobody && chown 65534:65534 /tmp/nobody && chmod 755 /tmp/native
+echo 'nobody:x:65534:65534::/tmp/nobody:/bin/sh' >/etc/passwd
+chmod 755 / /tests && chmod 1777 /tmp
+nobody() {
+	su -s /bin/sh nobody -c "$*"
+}
+expect "another user" 0 nobody $MOCA record -q --via native --budget none --interval 20ms \
+	-o /tmp/nobody/t -- $LIFE threads /tmp/nobody/truth &&
+	expect "another user: moca check" 0 $MOCA check /tmp/nobody/t && {
+	n=$($MOCA dump --accesses /tmp/nobody/t | grep -c ' W U ')
+	[ "$n" -ge 384 ] && ok "another user" || not_ok "another user" "$n writes in user mode, of 384"
+}
+
 # What the program computes.
 for what in churn uffd gup; do
 	$LIFE $what >plain 2>&1
