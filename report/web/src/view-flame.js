@@ -85,7 +85,7 @@ function threadsOf(t) {
 }
 
 function finder(id, value, input) {
-	return [h("label", { for: id }, "Find a function"), h("input", { type: "search", id, value, placeholder: "name", oninput: (e) => input(e.currentTarget.value) })];
+	return h("span", { class: "field" }, h("label", { for: id }, "Find a function"), h("input", { type: "search", id, value, placeholder: "name", oninput: (e) => input(e.currentTarget.value) }));
 }
 
 function functionTable(t, s, kind, all) {
@@ -140,8 +140,8 @@ export async function flame(d, state) {
 		remember();
 		fill();
 	};
-	const pick = threads.length > 1 && [h("label", { for: "flame-thread" }, "Thread"), h("select", { id: "flame-thread", onchange: (e) => change((v) => thread = v === "" ? null : Number(v))(e.currentTarget.value) },
-		h("option", { value: "" }, "all"), threads.map((x) => h("option", { value: x.id, selected: x.id === thread }, `#${x.id} ${f.cut(x.name || "", 30)}`)))];
+	const pick = threads.length > 1 && h("span", { class: "field" }, h("label", { for: "flame-thread" }, "Thread"), h("select", { id: "flame-thread", onchange: (e) => change((v) => thread = v === "" ? null : Number(v))(e.currentTarget.value) },
+		h("option", { value: "" }, "all"), threads.map((x) => h("option", { value: x.id, selected: x.id === thread }, `#${x.id} ${f.cut(x.name || "", 30)}`))));
 	fill();
 	return [figure({ id: "flame", title: "Who calls what accesses", explain: texts.flame,
 		subtitle: "Call stacks, from the outermost function down; the width is the share",
