@@ -53,6 +53,7 @@ struct account {
 		double stretch;
 	} waits;
 	uint64_t alloc_ns;	/* as of the last window */
+	uint64_t alloc_doubt_ns;	/* of that, what may be the program's */
 	uint64_t alloc_events;	/* told one by one */
 	unsigned int thin;	/* of allocations */
 	int began;

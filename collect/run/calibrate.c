@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/calibrate.h"
 
+#include <asm/perf_regs.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <linux/userfaultfd.h>
 #include <math.h>
 #include <pthread.h>
@@ -25,13 +27,17 @@
 #define DEFAULT_NS 1700.0
 #define DEFAULT_TOUCH_NS 1500.0
 /*
- * What a real fault costs more than one of this loop: perf's sample, cold
+ * What a real fault costs more than one of this loop, beside perf's sample: cold
  * page tables and caches, and other threads. From make bench: the slowdown at
  * a fixed interval, divided by its repeated faults, less what is measured here.
  */
-#define REAL_FAULT_NS 1000.0
-/* Of that, perf's sample. */
+#define REAL_FAULT_NS 350.0
+/* perf's sample, where it cannot be measured; what is believed of a measurement. */
 #define SAMPLE_NS 650.0
+#define SAMPLE_LEAST_NS 100.0
+#define SAMPLE_MOST_NS 3000.0
+#define SAMPLE_PAGES 64		/* their samples have room in the ring */
+#define RING_PAGES 2
 /*
  * How long another thread has to begin on another CPU; none is free, else. 0.1 to
  * 0.2 ms where one is idle, up to a turn of another program where none is.
@@ -136,6 +142,77 @@ static double measure_memfd(double *first, double *write)
 		*write = measure_write(p);
 	munmap(p, PAGES * PAGE_SIZE);
 	return best;
+}
+
+/* As sampler.c has it: the faults of this thread. -1: not allowed. */
+static int open_faults(void)
+{
+	struct perf_event_attr a = {
+		.size = sizeof(a), .type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS, .sample_period = 1,
+		.disabled = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+			       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
+			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_INTR,
+		.sample_regs_intr = 1ull << PERF_REG_X86_SI |
+				    1ull << PERF_REG_X86_DI,
+	};
+	int fd = syscall(SYS_perf_event_open, &a, 0, -1, -1,
+			 PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	a.exclude_kernel = 1;
+	return syscall(SYS_perf_event_open, &a, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* ns of a repeated touch of p's pages. */
+static double touch_again(char *p)
+{
+	madvise(p, SAMPLE_PAGES * PAGE_SIZE, MADV_DONTNEED);
+	return touch(p, SAMPLE_PAGES);
+}
+
+/* What a sample takes: the least of faults with it, less the least without. */
+static double with_samples(int event, struct perf_event_mmap_page *ring, char *p)
+{
+	double with = HUGE_VAL, without = HUGE_VAL;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		without = fmin(without, touch_again(p));
+		/* A full ring takes none. */
+		__atomic_store_n(&ring->data_tail, ring->data_head,
+				 __ATOMIC_RELEASE);
+		ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+		with = fmin(with, touch_again(p));
+		ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
+	}
+	return fmin(fmax(with - without, SAMPLE_LEAST_NS), SAMPLE_MOST_NS);
+}
+
+static double measure_sample(void)
+{
+	size_t ring_len = (1 + RING_PAGES) * PAGE_SIZE;
+	size_t len = SAMPLE_PAGES * PAGE_SIZE;
+	void *ring = MAP_FAILED, *p;
+	double ns = SAMPLE_NS;
+	int event = open_faults();
+
+	if (event < 0)
+		return ns;
+	ring = mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+	p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		 -1, 0);
+	if (ring != MAP_FAILED && p != MAP_FAILED) {
+		touch(p, SAMPLE_PAGES);
+		ns = with_samples(event, ring, p);
+	}
+	if (ring != MAP_FAILED)
+		munmap(ring, ring_len);
+	if (p != MAP_FAILED)
+		munmap(p, len);
+	close(event);
+	return ns;
 }
 
 double calibrate_minor_ns(void)
@@ -313,8 +390,9 @@ struct fault_prices calibrate_prices(void)
 	struct fault_prices p = {
 		.repeated_ns = DEFAULT_NS,
 		.touch_ns = DEFAULT_TOUCH_NS,
-		.again_ns = SAMPLE_NS,
+		.again_ns = measure_sample(),
 	};
+	double sample = p.again_ns;
 	double first = 0, write = 0, minor = measure_memfd(&first, &write);
 	double unshared, beside, huge_free;
 	enum huge_pages huge = huge_pages();
@@ -334,8 +412,8 @@ struct fault_prices calibrate_prices(void)
 					   beside - native);
 	p.again_ns += write;
 	if (minor)
-		p.repeated_ns = minor + REAL_FAULT_NS;
+		p.repeated_ns = minor + sample + REAL_FAULT_NS;
 	if (minor && native)
-		p.touch_ns = (first > native ? first - native : 0) + SAMPLE_NS;
+		p.touch_ns = (first > native ? first - native : 0) + sample;
 	return p;
 }
