@@ -18,8 +18,8 @@
 /* Of the credit, what sweeps have in any case. */
 #define RESERVE 0.5
 /* More of a program's CPU time than this is not believed to be ours by prices:
- * an error of a tenth would then be most of what is left. */
-#define SURE_SHARE 0.8
+ * what is left is as small as their error. */
+#define SURE_SHARE 0.7
 /* Of what is left for the program, what cold caches may take. */
 #define COLD_SHARE 0.5
 /* The same, what its tasks may have waited for a CPU behind stops. */
