@@ -28,6 +28,7 @@ enum {
 	EVENTS_ONLY = 8,
 	ONE_FILE = 16,		/* OUT is a file, or - for stdout */
 	VALUE = 32,		/* --value */
+	WINDOWS = 64,		/* --window */
 };
 
 /*
@@ -54,6 +55,8 @@ static const struct format {
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
 	{ "pprof", "call stacks for pprof",
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
+	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
+	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
@@ -302,7 +305,7 @@ static int parse_addresses(const char *s, struct moca_query *q)
 /* The options that narrow an export, before the trace is known. */
 #define NOT_GIVEN UINT64_MAX
 struct narrow {
-	uint64_t from, until, task;	/* or NOT_GIVEN */
+	uint64_t from, until, task, window;	/* or NOT_GIVEN */
 	const char *addresses;
 };
 
@@ -319,6 +322,7 @@ static int check_options(struct export *x, const struct format *f,
 		{ n->until != NOT_GIVEN, NARROWS, "--until" },
 		{ n->task != NOT_GIVEN, NARROWS, "--task" },
 		{ n->addresses != NULL, NARROWS, "--address" },
+		{ n->window != NOT_GIVEN, WINDOWS, "--window" },
 		{ x->object != NULL, OBJECTS, "--object" },
 		{ x->tables.count != 0, TABLES, "--table" },
 		{ x->no_objects, TABLES, "--no-objects" },
@@ -341,6 +345,10 @@ static int check_options(struct export *x, const struct format *f,
 	if (n->until != NOT_GIVEN &&
 	    n->until <= (n->from == NOT_GIVEN ? 0 : n->from)) {
 		moca_error("export: '--until' must be later than '--from', which is 0 if it is not given");
+		return -EINVAL;
+	}
+	if (!n->window) {
+		moca_error("export: '--window' must be longer than 0");
 		return -EINVAL;
 	}
 	if (x->no_objects && x->object) {
@@ -373,6 +381,8 @@ static void narrow(struct export *x, const struct narrow *n)
 		x->range.begin_ns = trace_after(x->t, n->from);
 	if (n->until != NOT_GIVEN)
 		x->range.end_ns = trace_after(x->t, n->until);
+	if (n->window != NOT_GIVEN)
+		x->window_ns = n->window;
 	if (n->task != NOT_GIVEN) {
 		x->range.task = (uint32_t)n->task;
 		x->range.one_task = 1;
@@ -395,21 +405,24 @@ static const char about[] =
 	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
 	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
+	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_export(int argc, char **argv)
 {
 	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped,
 			    .value = "accesses" };
-	struct narrow n = { NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NULL };
+	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
+			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, parquet, folded, speedscope, pprof"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, parquet, perfetto, folded, speedscope, pprof"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),
 		OPT_UINT(0, "task", &n.task, "N", "only this task, by its number in the trace"),
 		OPT_STRING(0, "address", &n.addresses, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_STRING(0, "object", &x.object, "GLOB", "only objects whose names match"),
+		OPT_DURATION(0, "window", &n.window, "perfetto: sums of so long a time; without it, as short as leaves a file of moderate size"),
 		OPT_LIST(0, "table", &x.tables, "NAME", "only this table; may be repeated"),
 		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
 		OPT_FLAG(0, "partition", &x.partition, "write into OUT/job=JOB/rank=RANK, which must not exist; OUT may hold other ranks"),

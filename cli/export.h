@@ -18,6 +18,7 @@ struct export {
 	struct moca_query range;
 	const char *object;
 	struct string_list tables;
+	uint64_t window_ns;	/* of sums; 0: as short as may be */
 	int no_objects;
 	int events_only;
 	const char *value;	/* what folded stacks sum */
@@ -53,6 +54,7 @@ int export_partition_refuse(const struct export *x);
 
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */
+int export_perfetto(struct export *x);	/* export-perfetto.c */
 int export_tables(struct export *x);	/* export-tables.c */
 int export_stacks(struct export *x);	/* export-stacks.c */
 

