@@ -38,6 +38,7 @@ MOCA_TABLE(slots, struct slot, hash_slot, same_slot, used_slot);
 
 struct sums {
 	uint64_t origin, window_ns;
+	size_t most;		/* cells */
 	int fixed;		/* the length of windows was asked for */
 	struct slot *slots;
 	size_t cap, count;
@@ -103,16 +104,16 @@ static int shrink(struct sums *s, uint64_t since)
 	int err = 0;
 
 	if (s->fixed)
-		return s->count > 4 * MOCA_SERIES_CELLS ? -E2BIG : 0;
+		return s->count > 4 * s->most ? -E2BIG : 0;
 	while (!err && since / s->window_ns >= MOCA_SERIES_WINDOWS)
 		err = halve(s);
 	/* As long as it helps: there may be more objects than that. */
 	do {
 		before = s->count;
-		if (!err && s->count > MOCA_SERIES_CELLS &&
+		if (!err && s->count > s->most &&
 		    s->window_ns < UINT64_MAX / 2)
 			err = halve(s);
-	} while (!err && s->count > MOCA_SERIES_CELLS &&
+	} while (!err && s->count > s->most &&
 		 s->count < before - before / 16);
 	return err;
 }
@@ -313,7 +314,9 @@ static int walk_trace(struct moca_series *s, struct walk *w)
 static void begin_sums(struct sums *s, const struct walk *w, uint64_t origin)
 {
 	*s = (struct sums){
-		.origin = origin, .fixed = w->o->window_ns != 0,
+		.origin = origin,
+		.most = w->o->cells ? w->o->cells : MOCA_SERIES_CELLS,
+		.fixed = w->o->window_ns != 0,
 		.window_ns = w->o->window_ns ? w->o->window_ns :
 					       MOCA_SERIES_WINDOW,
 	};

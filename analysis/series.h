@@ -42,6 +42,7 @@ struct moca_series_options {
 	struct moca_query range;
 	const char *object;	/* a glob of names; NULL: all */
 	uint64_t window_ns;	/* 0: as short as may be */
+	size_t cells;		/* in place of MOCA_SERIES_CELLS; 0: these */
 	int profile;		/* make one; of the whole trace alone */
 };
 
