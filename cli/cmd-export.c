@@ -55,6 +55,8 @@ static const struct format {
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
 	{ "pprof", "call stacks for pprof",
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
+	{ "framesoc", "the CSV files that importers of the original's traces read since 2016",
+	  0, NULL, export_framesoc },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
@@ -406,6 +408,7 @@ static const char about[] =
 	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
 	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
+	"framesoc: what each thread did with each page in each interval, who touched a page, structures, stacks, as CSV files of the original Moca.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
 int cmd_export(int argc, char **argv)
@@ -415,7 +418,7 @@ int cmd_export(int argc, char **argv)
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, parquet, perfetto, folded, speedscope, pprof"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),

@@ -54,6 +54,7 @@ int export_partition_refuse(const struct export *x);
 
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */
+int export_framesoc(struct export *x);	/* export-framesoc.c */
 int export_perfetto(struct export *x);	/* export-perfetto.c */
 int export_tables(struct export *x);	/* export-tables.c */
 int export_stacks(struct export *x);	/* export-stacks.c */

@@ -12,36 +12,33 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
-#define MASK_WORDS 16
-#define CPUS_MAX (64 * MASK_WORDS)
-
-struct page {
-	uint64_t addr;
-	uint64_t phys;
-	uint64_t reads;
-	uint64_t writes;
-	uint64_t cpus[MASK_WORDS];
-};
+#define CPUS_MAX (64 * CLASSIC_MASK_WORDS)
 
 /* The chunk at hand: its pages, and where they are. */
 struct classic {
 	const struct classic_options *o;
-	struct page *pages;
+	struct classic_page *pages;
 	size_t count;
 	size_t room;
 	struct moca_index index;
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint64_t cpus[MASK_WORDS];
+	uint64_t cpus[CLASSIC_MASK_WORDS];
 	uint64_t number;	/* chunks written in this task */
 	uint64_t last_end;	/* of the last of these, as written */
 	FILE *f;
+	/* In place of f. */
+	int (*fn)(void *arg, const struct classic_chunk *chunk);
+	void *arg;
+	int ended;		/* what fn returned */
+	const struct moca_task *task;
+	size_t task_index;
 };
 
-static struct page *find_page(struct classic *c, uint64_t addr)
+static struct classic_page *find_page(struct classic *c, uint64_t addr)
 {
 	uint64_t hash = moca_mix(addr);
-	struct page *p;
+	struct classic_page *p;
 	uint32_t i;
 
 	moca_index_each(i, &c->index, hash)
@@ -51,7 +48,7 @@ static struct page *find_page(struct classic *c, uint64_t addr)
 	    moca_index_add(&c->index, hash, (uint32_t)c->count))
 		return NULL;
 	p = &c->pages[c->count++];
-	*p = (struct page){ .addr = addr };
+	*p = (struct classic_page){ .addr = addr };
 	return p;
 }
 
@@ -66,7 +63,7 @@ static int add_accesses(struct classic *c, const struct moca_chunk *chunk)
 	for (i = 0; i < chunk->count; i++) {
 		const struct moca_access *a = &chunk->accesses[i];
 		uint64_t addr = a->addr & ~(uint64_t)(c->o->page_size - 1);
-		struct page *p = find_page(c, addr);
+		struct classic_page *p = find_page(c, addr);
 		/* Outside of a sweep's sample: once at least. */
 		unsigned n = a->weight ? a->weight : 1;
 
@@ -97,7 +94,7 @@ static int add_counts(struct classic *c, const struct moca_counts *counts)
 		c->end_ns = counts->end_ns;
 	for (i = 0; i < counts->count; i++) {
 		const struct moca_count *r = &counts->rows[i];
-		struct page *p = find_page(c, r->addr & ~(uint64_t)(
+		struct classic_page *p = find_page(c, r->addr & ~(uint64_t)(
 						      c->o->page_size - 1));
 
 		if (!p)
@@ -124,10 +121,27 @@ static uint64_t since(const struct classic *c, uint64_t time_ns)
 	return time_ns > c->o->origin_ns ? time_ns - c->o->origin_ns : 0;
 }
 
+static void print_chunk(struct classic *c, uint64_t begin, uint64_t end)
+{
+	fprintf(c->f, "Chunk %" PRIu64 " %zu %" PRIu64 " %" PRIu64 " ",
+		c->number++, c->count, begin, end);
+	print_mask(c->f, c->cpus, c->o->cpus);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct classic_page *p = &c->pages[i];
+
+		fprintf(c->f,
+			/* Importers refuse 0x: digits alone. */
+			"Access %" PRIx64 " %" PRIx64 " %" PRIu64
+			" %" PRIu64 " ",
+			p->addr, p->phys, p->reads, p->writes);
+		print_mask(c->f, p->cpus, c->o->cpus);
+	}
+}
+
 static void write_chunk(struct classic *c)
 {
 	uint64_t begin = since(c, c->begin_ns), end = since(c, c->end_ns);
-	size_t i;
+	struct classic_chunk chunk;
 
 	if (!c->count)
 		return;
@@ -137,18 +151,16 @@ static void write_chunk(struct classic *c)
 	if (end <= begin)
 		end = begin + 1;
 	c->last_end = end;
-	fprintf(c->f, "Chunk %" PRIu64 " %zu %" PRIu64 " %" PRIu64 " ",
-		c->number++, c->count, begin, end);
-	print_mask(c->f, c->cpus, c->o->cpus);
-	for (i = 0; i < c->count; i++) {
-		const struct page *p = &c->pages[i];
-
-		fprintf(c->f,
-			/* Importers refuse 0x: digits alone. */
-			"Access %" PRIx64 " %" PRIx64 " %" PRIu64
-			" %" PRIu64 " ",
-			p->addr, p->phys, p->reads, p->writes);
-		print_mask(c->f, p->cpus, c->o->cpus);
+	if (c->fn) {
+		chunk = (struct classic_chunk){
+			.task = c->task, .index = c->task_index,
+			.begin_ns = begin, .end_ns = end,
+			.pages = c->pages, .count = c->count,
+		};
+		if (!c->ended)
+			c->ended = c->fn(c->arg, &chunk);
+	} else {
+		print_chunk(c, begin, end);
 	}
 	c->count = 0;
 	memset(c->cpus, 0, sizeof(c->cpus));
@@ -183,7 +195,7 @@ static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_chunk(cursor, &chunk)) > 0) {
-		ret = add_accesses(c, chunk);
+		ret = c->ended ? c->ended : add_accesses(c, chunk);
 		if (ret)
 			break;
 		if (!chunk->more)
@@ -191,7 +203,7 @@ static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
 	}
 	moca_cursor_close(cursor);
 	write_chunk(c);
-	return ret;
+	return ret ? ret : c->ended;
 }
 
 /* The same of counts. */
@@ -209,7 +221,7 @@ static int write_slices(struct classic *c, struct moca_trace *t, uint32_t id)
 		/* A slice that had no more after all. */
 		if (c->count && counts->begin_ns >= c->end_ns)
 			write_chunk(c);
-		ret = add_counts(c, counts);
+		ret = c->ended ? c->ended : add_counts(c, counts);
 		if (ret)
 			break;
 		if (!counts->more)
@@ -217,7 +229,14 @@ static int write_slices(struct classic *c, struct moca_trace *t, uint32_t id)
 	}
 	moca_cursor_close(cursor);
 	write_chunk(c);
-	return ret;
+	return ret ? ret : c->ended;
+}
+
+static int walk_task(struct classic *c, struct moca_trace *t,
+		     const struct moca_task *task)
+{
+	return task->counts && !task->accesses ? write_slices(c, t, task->id) :
+						 write_chunks(c, t, task->id);
 }
 
 static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
@@ -233,10 +252,7 @@ static int write_task(struct classic *c, struct moca_trace *t, int dirfd,
 	if (!task->id)
 		fprintf(c->f, " %u", c->o->page_size);
 	putc('\n', c->f);
-	if (task->counts && !task->accesses)
-		err = write_slices(c, t, task->id);
-	else
-		err = write_chunks(c, t, task->id);
+	err = walk_task(c, t, task);
 	if (!err && ferror(c->f))
 		err = -EIO;
 	errno = 0;
@@ -254,6 +270,26 @@ int moca_classic_export(struct moca_trace *t, int dirfd,
 
 	for (i = 0; i < n && !err; i++)
 		err = write_task(&c, t, dirfd, moca_trace_task(t, i));
+	free(c.pages);
+	moca_index_free(&c.index);
+	return err;
+}
+
+int moca_classic_chunks(struct moca_trace *t,
+			const struct classic_options *options,
+			int (*fn)(void *arg, const struct classic_chunk *chunk),
+			void *arg)
+{
+	struct classic c = { .o = options, .fn = fn, .arg = arg };
+	size_t n = moca_trace_task_count(t);
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		c.task = moca_trace_task(t, i);
+		c.task_index = i;
+		c.last_end = 0;
+		err = walk_task(&c, t, c.task);
+	}
 	free(c.pages);
 	moca_index_free(&c.index);
 	return err;

@@ -26,6 +26,34 @@ struct classic_options {
 	unsigned cpus;		/* digits of a cpumask, at least */
 };
 
+#define CLASSIC_MASK_WORDS 16
+
+/* A page in a chunk: as an Access line. */
+struct classic_page {
+	uint64_t addr;
+	uint64_t phys;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t cpus[CLASSIC_MASK_WORDS];
+};
+
+struct classic_chunk {
+	const struct moca_task *task;
+	size_t index;			/* of the task */
+	uint64_t begin_ns, end_ns;	/* since the origin */
+	const struct classic_page *pages;
+	size_t count;
+};
+
+/*
+ * Each chunk of all tasks, by task and time, as it would be written. What fn returns
+ * other than 0 ends the walk. 0, that, or -errno.
+ */
+int moca_classic_chunks(struct moca_trace *t,
+			const struct classic_options *options,
+			int (*fn)(void *arg, const struct classic_chunk *chunk),
+			void *arg);
+
 /*
  * Write all tasks of t into the directory dirfd, over files of the same name.
  * Memory is bounded by the pages of one interval. 0 or -errno.
