@@ -134,10 +134,6 @@ static int add_text(struct parquet_column *c, const struct rows_cell *cell)
 	if (!c->numbers)
 		return -ENOMEM;
 	if (cell->type == ROWS_TEXT) {
-		if (x->id && x->id == c->last_id) {
-			c->numbers[c->count++] = c->last_number;
-			return 0;
-		}
 		err = number_of(c, x, &number);
 	} else {
 		if (cell->type == ROWS_INTEGER)

@@ -45,6 +45,25 @@ struct parquet_packer {
 
 /* 0, -ENOMEM, or -EDOM: the cell is not of the column's type. */
 int parquet_column_add(struct parquet_column *c, const struct rows_cell *cell);
+
+/* The same: most cells are numbers, or the text before once more, or NULL again. */
+static inline int parquet_column_put(struct parquet_column *c,
+				     const struct rows_cell *cell)
+{
+	if (cell->type == ROWS_INTEGER && c->type == ROWS_INTEGER &&
+	    c->values) {
+		c->values[c->count++] = (uint64_t)cell->integer;
+	} else if (cell->type == ROWS_TEXT && c->last_id &&
+		   cell->text->id == c->last_id) {
+		c->numbers[c->count++] = c->last_number;
+	} else if (cell->type != ROWS_NULL || !c->levels) {
+		return parquet_column_add(c, cell);
+	}
+	if (c->levels)
+		c->levels[c->rows] = cell->type != ROWS_NULL;
+	c->rows++;
+	return 0;
+}
 /*
  * Write the pages at o->written, and the column's ColumnChunk to t; add to what all of the row
  * group takes. The column is empty then. 0 or -ENOMEM.

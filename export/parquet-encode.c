@@ -37,6 +37,11 @@ static uint8_t *put_block(uint8_t *p, const uint64_t *v, size_t n)
 	uint8_t *widths;
 	size_t i, m;
 
+	/* Many columns stay what they are. */
+	if (!memcmp(v, v - 1, n * sizeof(*v))) {
+		memset(p, 0, 1 + MINIS);
+		return p + 1 + MINIS;
+	}
 	for (i = 0; i < n; i++) {
 		d[i] = v[i] - v[(ptrdiff_t)i - 1];
 		min = (int64_t)d[i] < min ? (int64_t)d[i] : min;

@@ -136,7 +136,7 @@ static int write_rows(struct parquet *x)
 		if (ret < 0)
 			return ret;
 		for (size_t i = 0; i < r->count && !err; i++)
-			err = parquet_column_add(&x->columns[i], &r->cells[i]);
+			err = parquet_column_put(&x->columns[i], &r->cells[i]);
 		/* Lengths of texts are looked at now and then: it takes time. */
 		in_group++;
 		if (!err && (in_group == PARQUET_ROWS ||
