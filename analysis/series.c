@@ -36,14 +36,20 @@ static int used_slot(const struct slot *s)
 
 MOCA_TABLE(slots, struct slot, hash_slot, same_slot, used_slot);
 
+/* Where a thread's sum of an object was last, as long as no slot moves. */
+struct recent {
+	struct slot *slot;	/* NULL: none */
+	uint64_t begin_ns, end_ns;	/* of its window */
+};
+#define RECENT_BITS 10
+
 struct sums {
 	uint64_t origin, window_ns;
 	size_t most;		/* cells */
 	int fixed;		/* the length of windows was asked for */
 	struct slot *slots;
 	size_t cap, count;
-	struct slot *last;	/* the one of the last access, if nothing moved */
-	uint64_t begin_ns, end_ns;	/* of its window */
+	struct recent recent[1u << RECENT_BITS];
 	int error;
 };
 
@@ -58,10 +64,12 @@ static void add_sums(struct moca_series_cell *to,
 static struct slot *slot_of(struct sums *s, const struct moca_series_cell *cell)
 {
 	const struct slot key = { .cell = *cell, .used = 1 };
-	struct slot *at;
+	struct slot *at, *before = s->slots;
 
 	if (slots_fit(&s->slots, &s->cap, s->count))
 		return NULL;
+	if (s->slots != before)
+		memset(s->recent, 0, sizeof(s->recent));
 	at = slots_at(s->slots, s->cap, &key);
 	if (!at->used) {
 		*at = key;
@@ -82,7 +90,7 @@ static int halve(struct sums *s)
 	s->window_ns *= 2;
 	s->slots = NULL;
 	s->cap = s->count = 0;
-	s->last = NULL;
+	memset(s->recent, 0, sizeof(s->recent));
 	for (i = 0; i < cap; i++) {
 		struct moca_series_cell cell = old[i].cell;
 
@@ -124,25 +132,28 @@ static int64_t *sums_of(struct sums *s, uint32_t who, uint32_t key,
 {
 	uint64_t since = time_ns > s->origin ? time_ns - s->origin : 0;
 	struct moca_series_cell cell = { .who = who, .row = key };
-	struct slot *last = s->last;
+	struct recent *r = &s->recent[(key * 0x9e3779b1u ^ who * 0x85ebca6bu) >>
+				      (32 - RECENT_BITS)];
+	struct slot *at = r->slot;
 
-	if (last && last->cell.who == who && last->cell.row == key &&
-	    since >= s->begin_ns && since < s->end_ns)
-		return last->cell.sums;
+	if (at && at->cell.who == who && at->cell.row == key &&
+	    since >= r->begin_ns && since < r->end_ns)
+		return at->cell.sums;
 	if (s->error)
 		return NULL;
 	s->error = shrink(s, since);
 	if (s->error)
 		return NULL;
 	cell.window = since / s->window_ns;
-	s->last = slot_of(s, &cell);
-	if (!s->last) {
+	at = slot_of(s, &cell);
+	if (!at) {
 		s->error = -ENOMEM;
 		return NULL;
 	}
-	s->begin_ns = cell.window * s->window_ns;
-	s->end_ns = moca_add_sat(s->begin_ns, s->window_ns);
-	return s->last->cell.sums;
+	r->slot = at;
+	r->begin_ns = cell.window * s->window_ns;
+	r->end_ns = moca_add_sat(r->begin_ns, s->window_ns);
+	return at->cell.sums;
 }
 
 /* --- the walk ----------------------------------------------------------- */
