@@ -17,6 +17,8 @@
  * meanwhile: its mmap waits.
  */
 #define PIECE (16ull << 20)
+/* No program fills so much: it is reserved, and most of it is not there. */
+#define SPARSE (16ull << 30)
 /* What userfaultfd takes: not below vm.mmap_min_addr, nor the last page. */
 #define ADDRESSES_BEGIN 65536ull
 #define ADDRESSES_END (USER_END - PAGE_SIZE)
@@ -260,11 +262,12 @@ static void look(struct native_space *s, const struct native_maps *before,
 /* 0 or -errno; -ENOENT: it is not registered, or not all of it. */
 static int protect(const struct native_space *s, uint64_t start, uint64_t end)
 {
+	uint64_t piece = end - start > SPARSE ? SPARSE / 16 : PIECE;
 	int err = 0;
 
-	for (uint64_t at = start; at < end && !err; at += PIECE)
+	for (uint64_t at = start; at < end && !err; at += piece)
 		err = rwp_protect(s->uffd, at,
-				  end - at > PIECE ? at + PIECE : end);
+				  end - at > piece ? at + piece : end);
 	return err;
 }
 
