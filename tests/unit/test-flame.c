@@ -266,5 +266,6 @@ int main(void)
 	run("flame: functions", functions);
 	run("flame: limits", limits);
 	run("flame: two runs", two_runs);
+	dir_remove();
 	return failures != 0;
 }
