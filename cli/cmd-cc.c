@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/code/embedded.h"
 
 #define GRANULARITY "--moca-granularity="
 #define ARGS_MORE 24
@@ -70,7 +71,8 @@ char *compile_dir(void)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	size_t i;
 
-	if (n < 0)
+	/* One file has no such folder: what lies beside it may be another's. */
+	if (n < 0 || moca_embedded_alloc)
 		return NULL;
 	self[n] = 0;
 	slash = strrchr(self, '/');

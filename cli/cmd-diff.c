@@ -252,6 +252,11 @@ static int run(struct diff *d, const char *topology)
 	if (!ret)
 		ret = diff_conditions_judge(&d->conditions, "diff",
 					    &d->comparison, d->path[0]);
+	if (!ret && d->by_callers && d->has_baseline) {
+		moca_error("diff: '--flame' needs call stacks, which the baseline '%s' does not have: give two traces",
+			   d->path[0]);
+		ret = EXIT_USAGE;
+	}
 	if (!ret && d->by_callers)
 		ret = diff_flame_make(&d->flame, d->path, d->trace);
 	if (ret)

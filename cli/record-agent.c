@@ -84,6 +84,9 @@ char *agent_find(void)
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	size_t i;
 
+	/* One file may lie anywhere: what lies beside it may be another's. */
+	if (moca_embedded_alloc)
+		return record_unpack();
 	exe[n > 0 ? n : 0] = 0;
 	slash = strrchr(exe, '/');
 	if (slash)
@@ -98,8 +101,6 @@ char *agent_find(void)
 			return real;
 		free(real);
 	}
-	if (moca_embedded_alloc)
-		return record_unpack();
 	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
 		  "are not recorded, and objects on the heap have no names. "
 		  "Build or install Moca as a whole (in a folder without "

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,29 @@ static int usable(const char *dir)
 	       !statvfs(dir, &fs) && !(fs.f_flag & ST_NOEXEC);
 }
 
+/* May nobody but us and root put something else in its place, or into it? */
+static int trusted(const char *dir)
+{
+	struct stat st;
+
+	return !stat(dir, &st) && S_ISDIR(st.st_mode) &&
+	       (!st.st_uid || st.st_uid == geteuid()) &&
+	       (!(st.st_mode & 022) || st.st_mode & S_ISVTX);
+}
+
+static int trusted_parent(const char *dir)
+{
+	char parent[PATH_MAX];
+	char *slash;
+
+	if (snprintf(parent, sizeof(parent), "%s", dir) >= (int)sizeof(parent))
+		return 0;
+	slash = strrchr(parent, '/');
+	if (slash)
+		slash[slash == parent] = 0;
+	return slash && trusted(parent);
+}
+
 /* Is it there with these bytes? */
 static int present(const char *path, const struct file *f)
 {
@@ -65,13 +89,32 @@ static int present(const char *path, const struct file *f)
 	return same;
 }
 
+/* A limit of the size of files (ulimit -f) is an error. 0 or -errno. */
+static int write_all(int fd, const struct file *f)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	const uint8_t *at = f->bytes;
+	struct sigaction was;
+	int err = 0;
+	ssize_t n;
+
+	sigaction(SIGXFSZ, &ignore, &was);
+	for (; !err && at < f->end; at += n > 0 ? n : 0) {
+		n = write(fd, at, (size_t)(f->end - at));
+		if (!n)
+			err = -ENOSPC;
+		else if (n < 0 && errno != EINTR)
+			err = -errno;
+	}
+	sigaction(SIGXFSZ, &was, NULL);
+	return err;
+}
+
 /* Under another name first: others may want it at the same time. 0 or -errno. */
 static int put(const char *dir, const struct file *f)
 {
 	char path[PATH_MAX], made[PATH_MAX + 16];
-	const uint8_t *at = f->bytes;
 	int fd, err = 0;
-	ssize_t n;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dir, f->name) >=
 	    (int)sizeof(path))
@@ -81,11 +124,7 @@ static int put(const char *dir, const struct file *f)
 		fd = mkostemp(made, O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
-		for (; !err && at < f->end; at += n) {
-			n = write(fd, at, (size_t)(f->end - at));
-			if (n <= 0)
-				err = n ? -errno : -ENOSPC;
-		}
+		err = write_all(fd, f);
 		/* For programs of other users, too. */
 		if (!err && (fchmod(fd, 0644) || rename(made, path)))
 			err = -errno;
@@ -102,15 +141,22 @@ static int put(const char *dir, const struct file *f)
 static int put_below(const char *base, const struct file *f, size_t count,
 		     char *dir, size_t size)
 {
+	char real[PATH_MAX];
 	int err = 0;
 
+	if (base[0] != '/' || !trusted_parent(base))
+		return -EACCES;
+	mkdir(base, 0700);
+	if (!realpath(base, real))
+		return -errno;
+	if (!trusted(real) || !trusted_parent(real))
+		return -EACCES;
 	/* Blanks and colons part the entries of LD_PRELOAD. */
-	if (base[0] != '/' || strpbrk(base, " :;") ||
-	    snprintf(dir, size, "%s/moca-%u-%016llx", base,
+	if (strpbrk(real, " :;") ||
+	    snprintf(dir, size, "%s/moca-%u-%016llx", real,
 		     (unsigned int)geteuid(),
 		     (unsigned long long)version_of(f, count)) >= (int)size)
 		return -EINVAL;
-	mkdir(base, 0700);
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return -errno;
 	if (!usable(dir))

@@ -7,6 +7,8 @@
 #include "lib/code/zydis.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,22 +28,38 @@ static const char *const names[CALLS] = {
 extern void *moca_standalone_calls[CALLS] __attribute__((visibility("hidden")));
 void *moca_standalone_calls[CALLS];
 
-int moca_embedded_zydis_open(void)
+static int write_all(int fd)
 {
-	size_t len = (size_t)(moca_embedded_zydis_end - moca_embedded_zydis);
-	int fd = memfd_create("libZydis", MFD_CLOEXEC);
+	const uint8_t *at = moca_embedded_zydis;
 	ssize_t n;
 
-	for (size_t done = 0; fd >= 0 && done < len; done += (size_t)n) {
-		n = write(fd, moca_embedded_zydis + done, len - done);
-		if (n > 0)
-			continue;
-		close(fd);
+	for (; at < moca_embedded_zydis_end; at += n > 0 ? n : 0) {
+		n = write(fd, at, (size_t)(moca_embedded_zydis_end - at));
+		if (n < 0 && errno != EINTR)
+			return -errno;
 		if (!n)
-			errno = ENOSPC;
-		return -1;
+			return -ENOSPC;
 	}
-	return fd;
+	return 0;
+}
+
+int moca_embedded_zydis_open(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	int fd = memfd_create("libZydis", MFD_CLOEXEC), err;
+	struct sigaction was;
+
+	if (fd < 0)
+		return -1;
+	/* A limit of the size of files (ulimit -f) counts for a memfd, too. */
+	sigaction(SIGXFSZ, &ignore, &was);
+	err = write_all(fd);
+	sigaction(SIGXFSZ, &was, NULL);
+	if (!err)
+		return fd;
+	close(fd);
+	errno = -err;
+	return -1;
 }
 
 static int problem;

@@ -140,6 +140,7 @@ run "baseline: fail-if" 1 "$MOCA" diff "$tmp/less" "$tmp/trace" --fail-if 'acces
 sed 's/^machine.*/machine\tanother\\x5c\\x7c/' "$file" >"$tmp/other"
 run "baseline: another machine" 0 "$MOCA" diff "$tmp/other" "$tmp/trace" &&
 	has "baseline: another machine" "$tmp/err" 'of another machine \(another\\\|\)'
+run "baseline: no call stacks" 2 "$MOCA" diff --flame "$file" "$tmp/trace" && has "baseline: no call stacks" "$tmp/err" 'needs call stacks'
 run "baseline: as B" 2 "$MOCA" diff "$tmp/trace" "$file" && has "baseline: as B" "$tmp/err" 'stands first'
 run "baseline: a pipe is none" 2 "$MOCA" diff <(:) "$tmp/trace" && ok "baseline: a pipe is none"
 sed 's/^way.*/way\tcounts/' "$file" >"$tmp/counts"
