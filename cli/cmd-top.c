@@ -31,6 +31,7 @@
 #define SHARE 10	/* reading takes one of so many parts of a CPU's time */
 #define ARGS_MORE 32
 #define END_MS 20
+#define PATIENCE_MS 5000
 
 static const char usage[] = "moca top [OPTIONS] -p PID | [--] CMD [ARGS]";
 static const char about[] =
@@ -46,12 +47,15 @@ struct top {
 	char *trace;
 	pid_t recorder;		/* 0: it has ended */
 	int status;		/* how */
+	int was_told;		/* to end, by us */
 	int keys;		/* the terminal, or -1 */
 	struct termios was;
 	int is_quitting;
 	uint64_t shown;		/* pictures */
 };
 
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+static struct sigaction was[3];	/* of these: what the program is to inherit */
 static volatile sig_atomic_t got_signal;
 
 static void on_signal(int sig)
@@ -141,9 +145,11 @@ static void become_recorder(const struct top *t, char **args,
 
 	/* Without us it ends as by q. */
 	prctl(PR_SET_PDEATHSIG, t->pid ? SIGINT : SIGTERM);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
+	for (int i = 0; i < 3; i++)
+		sigaction(ends[i], &was[i], NULL);
+	/* Keys are ours, and a read of the terminal does not wait. */
+	if (t->keys >= 0 && isatty(STDIN_FILENO))
+		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
 	if (err >= 0)
 		dup2(err, STDERR_FILENO);
 	execv("/proc/self/exe", args);
@@ -177,8 +183,10 @@ static int start(struct top *t, char **argv, int argc)
 
 static int has_ended(struct top *t)
 {
-	if (t->recorder && waitpid(t->recorder, &t->status, WNOHANG) ==
-				   t->recorder)
+	pid_t pid = t->recorder ? waitpid(t->recorder, &t->status, WNOHANG) : 0;
+
+	/* ECHILD: SIGCHLD is ignored. */
+	if (pid == t->recorder || (pid < 0 && errno == ECHILD))
 		t->recorder = 0;
 	return !t->recorder;
 }
@@ -186,11 +194,18 @@ static int has_ended(struct top *t)
 /* Attached to: it is left. Started: it is told to end, as by the recorder. */
 static void end_recorder(struct top *t)
 {
+	int ms;
+
 	if (has_ended(t))
 		return;
 	kill(t->recorder, t->pid ? SIGINT : SIGTERM);
-	while (!has_ended(t))
+	t->was_told = 1;
+	for (ms = 0; !has_ended(t); ms += END_MS) {
+		if (ms == PATIENCE_MS)
+			moca_warn("top: waiting for %s, which was told to end by SIGTERM; moca top killed by SIGKILL leaves it to itself",
+				  t->view.what);
 		poll(NULL, 0, END_MS);
+	}
 }
 
 /* --- the terminal ---------------------------------------------------------- */
@@ -209,7 +224,7 @@ static void open_terminal(struct top *t)
 		tcsetattr(t->keys, TCSANOW, &raw);
 	}
 	if (t->view.is_tty)
-		fputs("\033[?1049h\033[?25l\033[2J", stdout);
+		fputs("\033[?1049h\033[?7l\033[?25l\033[2J", stdout);
 }
 
 static void close_terminal(struct top *t)
@@ -220,7 +235,7 @@ static void close_terminal(struct top *t)
 	}
 	t->keys = -1;
 	if (t->view.is_tty)
-		fputs("\033[?25h\033[?1049l", stdout);
+		fputs("\033[?25h\033[?7h\033[?1049l", stdout);
 	fflush(stdout);
 }
 
@@ -415,8 +430,8 @@ static void remove_files(const char *dir)
 
 static int finish(struct top *t, int err)
 {
-	end_recorder(t);
 	close_terminal(t);
+	end_recorder(t);
 	if (!t->pid) {
 		pass_on(t, "stdout", stdout);
 		pass_on(t, "stderr", stderr);
@@ -433,6 +448,11 @@ static int finish(struct top *t, int err)
 	free(t->trace);
 	if (err)
 		return 1;
+	if (!t->was_told && WIFSIGNALED(t->status)) {
+		moca_error("top: the recorder was ended by signal %d",
+			   WTERMSIG(t->status));
+		return EXIT_RECORD;
+	}
 	/* The program's end is none of ours, but that it could not be recorded. */
 	return WIFEXITED(t->status) && WEXITSTATUS(t->status) >= EXIT_RECORD &&
 	       WEXITSTATUS(t->status) <= 127 ? WEXITSTATUS(t->status) : 0;
@@ -467,6 +487,10 @@ static int check(struct top *t, int operands)
 	if (t->pid > INT32_MAX) {
 		moca_error("top: '-p %llu' is no number of a process",
 			   (unsigned long long)t->pid);
+		return -EINVAL;
+	}
+	if (t->window_ns < DELAY_MIN_NS) {
+		moca_error("top: '--window' takes 100ms or more");
 		return -EINVAL;
 	}
 	if (t->delay_ns < DELAY_MIN_NS || t->delay_ns > DELAY_MAX_NS) {
@@ -508,13 +532,14 @@ int cmd_top(int argc, char **argv)
 	t.view.wanted_ns = t.view.delay_ns = t.delay_ns;
 	if (make_folder(&t))
 		return 1;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	err = start(&t, argv + first, argc - first);
-	if (!err) {
-		open_terminal(&t);
-		err = watch(&t);
+	for (int i = 0; i < 3; i++) {
+		sigaction(ends[i], NULL, &was[i]);
+		if (was[i].sa_handler != SIG_IGN)
+			sigaction(ends[i], &sa, NULL);
 	}
+	open_terminal(&t);
+	err = start(&t, argv + first, argc - first);
+	if (!err)
+		err = watch(&t);
 	return finish(&t, err);
 }

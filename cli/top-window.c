@@ -11,7 +11,8 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
-#define RATE_BINS 1024u
+#define RATE_BINS 8u	/* in the window, of as many as are allowed of all */
+#define RATE_BINS_MAX (1u << 17)
 #define WIDER 4		/* times as much, where nothing is in the window */
 
 struct page {
@@ -141,9 +142,14 @@ static int choose_window(struct top_window *w, uint64_t window_ns)
 static int read_rates(struct top_window *w)
 {
 	struct moca_rates *r;
-	uint64_t width, at;
+	uint64_t width, at, bins;
 	size_t i;
-	int err = moca_rates_compute(&r, w->v.trace, RATE_BINS);
+	int err;
+
+	bins = RATE_BINS * ((w->end_ns - w->start_ns) /
+			    (w->end_ns - w->begin_ns + 1) + 1);
+	err = moca_rates_compute(&r, w->v.trace,
+				 bins < RATE_BINS_MAX ? bins : RATE_BINS_MAX);
 
 	if (err || !r)
 		return err;

@@ -78,8 +78,20 @@ void moca_exact_count(struct context *c, uint64_t addr, int store, uint64_t n)
 	count_granule(c, addr >> moca_exact.shift, store, n);
 }
 
-void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
-			    int store, uint64_t n)
+static void uncount_granule(struct context *c, uint64_t granule, int store,
+			    uint64_t n)
+{
+	uint8_t *bits = (uint8_t *)c->slot + MOCA_EXACT_TOUCHED;
+	uint64_t cell = granule & CELL_MASK;
+	uint32_t *p = counter(c, granule, store);
+
+	*p += (uint32_t)n;
+	if (!*p)
+		bits[cell / 4] &= (uint8_t)~((1u << store) << cell % 4 * 2);
+}
+
+static void range(struct context *c, uint64_t addr, int64_t step, int store,
+		  uint64_t n, void (*f)(struct context *, uint64_t, int, uint64_t))
 {
 	const uint64_t size = 1ull << moca_exact.shift;
 
@@ -92,10 +104,22 @@ void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
 			here = in / (uint64_t)-step + 1;
 		if (here > n)
 			here = n;
-		count_granule(c, addr >> moca_exact.shift, store, here);
+		f(c, addr >> moca_exact.shift, store, here);
 		addr += (uint64_t)step * here;
 		n -= here;
 	}
+}
+
+void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
+			    int store, uint64_t n)
+{
+	range(c, addr, step, store, n, count_granule);
+}
+
+void moca_exact_uncount_range(struct context *c, uint64_t addr, int64_t step,
+			      int store, uint64_t n)
+{
+	range(c, addr, step, store, n, uncount_granule);
 }
 
 /* What is left when none remain is as if there had never been one. */

@@ -60,6 +60,11 @@ void emit_compare(uint8_t **p, int r, uint32_t v);
  * the instruction with that alone. 0, or -1: it has too many registers.
  */
 int moca_exact_write_gs(uint8_t **p, const struct insn *x);
+/*
+ * The instruction at pc, whose operand is at %gs, has faulted in what was written for
+ * it: regs gets back the registers that this took. 0, or -1: it has no such operand.
+ */
+int moca_exact_gs_faulted(const struct context *c, uint64_t pc, uint64_t *regs);
 /* Of a gather: its indices and mask, for C to see. */
 void moca_exact_show_vectors(uint8_t **p, const struct helped *h);
 

@@ -17,24 +17,49 @@ static void write_gs_base(uint8_t **p, const struct insn *x, int spare)
 	emit_gs_load(p, x->gs_base, SPILL(SPILL_SCRATCH));
 }
 
-/* Its address by our own means, then the instruction with that alone. */
-int moca_exact_write_gs(uint8_t **p, const struct insn *x)
+/* Two registers that x has no use for. 0, or -1. */
+static int choose(const struct insn *x, int *r, int *second)
 {
 	static const int8_t simple[] = { RAX, RCX, RDX, RBX, RSI, RDI };
-	const uint8_t *from = (const uint8_t *)x->pc;
-	struct x86_mem m = x->what.mem;
 	uint32_t used = x->what.reads | x->what.writes;
-	int r = -1, second = -1;
 
+	*r = *second = -1;
 	for (unsigned int i = 0; i < sizeof(simple); i++) {
 		if (used & X86_BIT(simple[i]))
 			continue;
-		if (r < 0)
-			r = simple[i];
-		else if (second < 0)
-			second = simple[i];
+		if (*r < 0)
+			*r = simple[i];
+		else if (*second < 0)
+			*second = simple[i];
 	}
-	if (second < 0)
+	return *second < 0 ? -1 : 0;
+}
+
+/* x has faulted amid what was written for it: what its registers are. */
+int moca_exact_gs_faulted(const struct context *c, uint64_t pc, uint64_t *regs)
+{
+	int r, second;
+	struct insn x;
+
+	if (moca_exact_decode_cold(pc, &x) || x.kind != K_GS ||
+	    choose(&x, &r, &second))
+		return -1;
+	if (x.gs_base >= 0)
+		r = x.gs_base;
+	else
+		regs[second] = c->spill[SPILL_SECOND];
+	regs[r] = c->spill[SPILL_SCRATCH];
+	return 0;
+}
+
+/* Its address by our own means, then the instruction with that alone. */
+int moca_exact_write_gs(uint8_t **p, const struct insn *x)
+{
+	const uint8_t *from = (const uint8_t *)x->pc;
+	struct x86_mem m = x->what.mem;
+	int r, second;
+
+	if (choose(x, &r, &second))
 		return -1;
 	if (x->gs_base >= 0) {
 		write_gs_base(p, x, r);

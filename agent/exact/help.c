@@ -238,7 +238,7 @@ void moca_exact_help(struct context *c)
 /* --- what did not happen ---------------------------------------------------------- */
 
 /* A cold use: the lock is free, as the thread is in translated code. */
-static int decode(uint64_t pc, struct insn *x)
+int moca_exact_decode_cold(uint64_t pc, struct insn *x)
 {
 	struct context *c = current();
 	int ret;
@@ -255,7 +255,7 @@ static void uncount_string(struct context *c, const struct helped *h,
 			   const uint64_t *regs, uint64_t flags)
 {
 	int64_t step = flags & 0x400 ? -(int64_t)h->size : h->size;
-	uint64_t n = times(h, regs);
+	uint64_t n = times(h, regs), from = regs[RSI], to = regs[RDI];
 
 	if (by_result(h)) {
 		if (h->rep)
@@ -263,16 +263,14 @@ static void uncount_string(struct context *c, const struct helped *h,
 				     c->spill[STRING_TIMES] - n, 1);
 		return;
 	}
-	for (uint64_t i = 0; i < n; i++) {
-		uint64_t from = regs[RSI] + (uint64_t)step * i +
-				segment(c, &h->mem);
-		uint64_t to = regs[RDI] + (uint64_t)step * i;
-
-		if (h->op != 's')
-			moca_exact_uncount(c, from, 0);
-		if (h->op != 'l')
-			moca_exact_uncount(c, to, 1);
+	if (h->mem.narrow) {
+		from = (uint32_t)from;
+		to = (uint32_t)to;
 	}
+	if (h->op != 's')
+		moca_exact_uncount_range(c, from + segment(c, &h->mem), step, 0, n);
+	if (h->op != 'l')
+		moca_exact_uncount_range(c, to, step, 1, n);
 }
 
 /* Bytes of a component of the kernel's frame; NULL: all are 0, as in the beginning. */
@@ -343,7 +341,7 @@ void moca_exact_uncount_insn(struct context *c, uint64_t pc,
 {
 	struct insn x;
 
-	if (decode(pc, &x))
+	if (moca_exact_decode_cold(pc, &x))
 		return;
 	if (x.helped)
 		moca_exact_uncount_helped(c, &x, regs, flags);
@@ -363,6 +361,6 @@ void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 {
 	struct insn x;
 
-	if (!decode(pc, &x) && x.kind == X86_STRING)
+	if (!moca_exact_decode_cold(pc, &x) && x.kind == X86_STRING)
 		uncount_string(c, x.helped, regs, flags);
 }

@@ -8,6 +8,7 @@
  * step (TF) until there is one; in ours a signal waits in c->signal.queue, and the
  * way out (entry.S, at `deliver`) is a boundary. What waits is c->pending.
  */
+#include "agent/exact/emit.h"
 #include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 
@@ -350,12 +351,29 @@ static void take_back(struct context *c, const struct place *p, uint64_t rip,
 		moca_exact_uncount_ahead(c, p, regs, flags);
 	else if (p->loop && !p->balanced)
 		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
-	else if (p->own && repeats((const uint8_t *)rip))
+	else if (p->region && p->own && repeats((const uint8_t *)rip))
 		moca_exact_uncount_rest(c, p->pc, regs, flags);
 	else if (!p->balanced && p->state == PRECISE)
 		moca_exact_uncount_insn(c, p->pc, regs, flags);
 	else if (!p->balanced)
 		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
+}
+
+/* An operand at %gs has faulted: two registers are in spill slots. */
+static int in_gs(const struct context *c, const struct place *p,
+		 struct kucontext *uc)
+{
+	struct sigcontext_64 *mc = &uc->mc;
+	uint64_t r[16];
+
+	if (!p->region)
+		return 0;
+	registers(r, mc);
+	if (moca_exact_gs_faulted(c, p->pc, r))
+		return 0;
+	mc->ax = r[RAX], mc->cx = r[RCX], mc->dx = r[RDX], mc->bx = r[RBX];
+	mc->si = r[RSI], mc->di = r[RDI];
+	return 1;
 }
 
 static void synchronous(struct context *c, struct ksiginfo *info,
@@ -385,6 +403,8 @@ static void synchronous(struct context *c, struct ksiginfo *info,
 	if (!where && p.spilled) {	/* a call whose push faults */
 		uc->mc.ax = c->spill[0];
 		uc->mc.cx = c->spill[1];
+	} else if (!where && in_gs(c, &p, uc)) {
+		p.balanced = 0;
 	} else if (!where || !(p.start || p.own))
 		moca_exact_die("a fault between two instructions, at", rip);
 

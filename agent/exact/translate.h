@@ -149,6 +149,8 @@ static inline int moca_exact_ends_block(const struct work *w, int i)
 int moca_exact_decode_init(uint64_t zydis);
 /* 0, or -1: cannot be decoded from at most max bytes. */
 int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x);
+/* The same of translated code, at a fault; takes the lock. */
+int moca_exact_decode_cold(uint64_t pc, struct insn *x);
 
 /* region.c */
 int moca_exact_region_find(struct work *w, uint64_t entry);

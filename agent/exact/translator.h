@@ -176,6 +176,9 @@ void moca_exact_count(struct context *c, uint64_t addr, int store, uint64_t n);
 /* n accesses, the first at addr, each step bytes on. */
 void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
 			    int store, uint64_t n);
+/* Take them back: they were counted and did not happen. */
+void moca_exact_uncount_range(struct context *c, uint64_t addr, int64_t step,
+			      int store, uint64_t n);
 /* Take one access back that was counted and did not happen. */
 void moca_exact_uncount(struct context *c, uint64_t addr, int store);
 void moca_exact_gap(struct context *c, enum moca_exact_gap gap, uint64_t addr);

@@ -308,13 +308,20 @@ static int64_t wraps_of(uint32_t cell, uint32_t store)
 }
 
 /*
+ * What a fault takes back of a granule was counted ahead by one block, one iteration
+ * or one string instruction: no more than there are bytes in a page, many times over.
+ */
+#define BACK_MAX (1 << 20)
+
+/*
  * Accesses since the counter was told last; exact-arena.h has the formula. One
  * that came round just now may not be in the part of the log that was read
  * before it: then the sum is less than nothing.
  */
-static uint64_t growth(uint64_t *id, uint32_t before, uint32_t now, int touched,
+static uint64_t growth(uint64_t *id, uint32_t *kept, uint32_t now, int touched,
 		       int store)
 {
+	const uint32_t before = *kept;
 	const uint64_t used = USED << store, owed = OWED << store;
 	int64_t told = 0, sum = 0;
 
@@ -330,6 +337,10 @@ static uint64_t growth(uint64_t *id, uint32_t before, uint32_t now, int touched,
 		sum += wraps_of(*id & CELL_MASK, store) * WRAP;
 	if (*id & owed)
 		sum -= WRAP;
+	/* Taken back since, at a fault: what was told stays ahead until it is done. */
+	if (sum < told && told - sum < BACK_MAX)
+		return 0;
+	*kept = now;
 	*id = (*id & ~owed) | used;
 	if (sum < told) {
 		sum += WRAP;
@@ -378,18 +389,19 @@ static int add_row(struct cell *c, int fresh, uint64_t base, uint64_t at)
 	struct moca_count *r = &x.rows[x.row_count];
 	uint64_t id = c->id, granule = id & GRANULE_MASK, first = 0;
 	uint64_t before = fresh ? 0 : c->value;
+	uint32_t kept[2] = { (uint32_t)before, before >> 32 };
 	const uint32_t *now = &x.pairs[2 * at];
 
 	*r = (struct moca_count){ .addr = granule << moca_exact_recording.shift };
-	r->loads = growth(&id, (uint32_t)before, now[0],
+	r->loads = growth(&id, &kept[0], now[0],
 			  touched(base, base + at, 0), 0);
-	r->stores = growth(&id, before >> 32, now[1],
+	r->stores = growth(&id, &kept[1], now[1],
 			   touched(base, base + at, 1), 1);
 	if (fresh) {
 		first = c->value;
 	} else {
 		c->id = id;
-		c->value = (uint64_t)now[1] << 32 | now[0];
+		c->value = (uint64_t)kept[1] << 32 | kept[0];
 		if (x.next < x.fresh_count && x.fresh[x.next].id == granule)
 			first = x.fresh[x.next++].value;
 	}

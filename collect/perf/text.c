@@ -13,6 +13,7 @@
 #include "lib/base/clock.h"
 
 #define SPACES 1024u	/* buckets */
+#define TICK_NS 10000000u /* of the clock of files, at most */
 #define MAPS_MAX 4096u	/* of a space: the earliest is forgotten */
 
 struct mapped {
@@ -21,6 +22,7 @@ struct mapped {
 	uint64_t dev, ino;	/* as of struct moca_change; 0 = not known */
 	uint64_t clock_ns;	/* when it was mapped, CLOCK_REALTIME */
 	int doubtful;		/* what is there may not be what the file has */
+	int shared;		/* writers need not show in the file's times */
 	int ours;		/* a file of Moca's: its name is enough */
 	char path[];		/* "": no file, or one that is written to */
 };
@@ -153,6 +155,7 @@ static void map(struct text *t, int number, const struct moca_change *e)
 		.clock_ns = file ? clock_of(e->time_ns) : 0,
 		/* Of shared memory, writers need not show in the file's times. */
 		.doubtful = (e->flags & MOCA_MAP_SHARED) != 0,
+		.shared = (e->flags & MOCA_MAP_SHARED) != 0,
 		.ours = (e->flags & MOCA_MAP_MOCA) != 0,
 	};
 	struct space *s = file ? get(t, number) : *find(t, number);
@@ -291,10 +294,14 @@ enum text_known text_code(const struct text *t, int number, uint64_t addr,
 			    (off_t)(m->offset + (addr - m->addr)));
 		/* Behind the read: what changes the file before it shows. */
 		same = same && !fstat(fd, &st) && !m->doubtful &&
-		       moca_timespec_ns(st.st_ctim) <= m->clock_ns;
+		       moca_timespec_ns(st.st_ctim) + TICK_NS <= m->clock_ns;
 		if (got > 0) {
 			*n = (size_t)got;
 			known = same ? TEXT_CERTAIN : TEXT_NAMED;
+			/* Memory that is the file agrees with it, whoever wrote to it. */
+			if (!same && (m->shared || (st.st_ino == m->ino &&
+			    moca_timespec_ns(st.st_ctim) + TICK_NS > m->clock_ns)))
+				known = TEXT_NONE;
 		}
 	}
 	close(fd);

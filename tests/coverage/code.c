@@ -69,6 +69,8 @@ static char *map_file(const struct code *c, char *at)
 	fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
 	if (fd < 0 || write(fd, page, PAGE) != PAGE)
 		die(path);
+	/* The kernel's clock of files is up to a tick behind. */
+	usleep(20000);
 	p = mmap(at, PAGE, PROT_READ | PROT_EXEC,
 		 MAP_PRIVATE | (at ? MAP_FIXED : 0), fd, 0);
 	if (p == MAP_FAILED)

@@ -607,6 +607,36 @@ static void vector_context(void)
 	printf("%lu %u %d\n", seen.gpr[0], out, count);
 }
 
+/* An operand at %gs, whose address takes registers to work out. */
+static char *gs_page;
+
+static void on_gs(int sig, siginfo_t *si, void *uc)
+{
+	count++;
+	seen.addr = (uint64_t)si->si_addr - (uint64_t)gs_page;
+	for (int i = 0; i < 16; i++)
+		seen.gpr[i] = i == 0 ? 0 : (uint64_t)regs(uc)[i];
+	mprotect(gs_page, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void gs_fault(void)
+{
+	uint64_t v = 1, a = 0x1234, b = 0x5678, c = 0x9abc;
+
+	gs_page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+	CHECK(gs_page != MAP_FAILED);
+	handle(SIGSEGV, on_gs, 0);
+	CHECK(!syscall(SYS_arch_prctl, 0x1001, gs_page));	/* ARCH_SET_GS */
+	for (int i = 0; i < 3; i++) {
+		asm volatile("movq %%gs:16, %0"
+			     : "=r"(v), "+a"(a), "+c"(b), "+d"(c) : : "memory");
+		CHECK(!mprotect(gs_page, 4096, PROT_NONE));
+	}
+	printf("%d faults at %lu: %lu, %lx %lx %lx; %lx %lx\n", count, seen.addr, v,
+	       a, b, c, seen.gpr[REG_RCX], seen.gpr[REG_RDX]);
+}
+
 static void by_segv(void)
 {
 	puts("about to die");
@@ -639,6 +669,7 @@ static const struct test_case cases[] = {
 	{ "to-threads", to_threads }, { "masked", masked },
 	{ "queued", queued },	{ "actions", actions },
 	{ "vector-context", vector_context },
+	{ "gs-fault", gs_fault },
 	{ "by-segv", by_segv }, { "by-ill", by_ill },
 	{ "by-fpe", by_fpe },	{ "by-int3", by_int3 },
 	{ 0 },

@@ -4,9 +4,11 @@
  * instruction which no translator takes: it writes %gs. Both work before and behind it.
  * `room`: one thread, whose name acts on terminals, calls code that no translation
  * of fits in a call's reach. `full`: beside another thread, and with no address space
- * left, calls would take Moca's memory. `many`: 300 threads, one after the other, are losers.
+ * left, calls would take Moca's memory. `nowhere`: a thread that is native handles a call through NULL. `many`: 300 threads, one after the other, are losers.
  */
 #include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -73,6 +75,30 @@ static void *leaves(void *arg)
 	return arg;
 }
 
+static sigjmp_buf back;
+
+static void on_nowhere(int sig)
+{
+	siglongjmp(back, sig);
+}
+
+static int nowhere(void)
+{
+	void (*volatile f)(void) = NULL;
+	int sig;
+
+	signal(SIGSEGV, on_nowhere);
+	/* A far return, which nobody translates, to the next line. */
+	__asm__ volatile("sub $128, %%rsp\n push $0x33\n lea 1f(%%rip), %%rax\n"
+			 "push %%rax\n lretq\n 1: add $128, %%rsp"
+			 : : : "rax", "cc", "memory");
+	sig = sigsetjmp(back, 1);
+	if (!sig)
+		f();
+	printf("signal %d\n", sig);
+	return 0;
+}
+
 static int many(void)
 {
 	pthread_t t;
@@ -122,6 +148,8 @@ int main(int argc, char **argv)
 		return full();
 	if (argc > 1 && !strcmp(argv[1], "many"))
 		return many();
+	if (argc > 1 && !strcmp(argv[1], "nowhere"))
+		return nowhere();
 	for (int i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, run, sums[i]);
 	for (int i = 0; i < 2; i++)

@@ -89,6 +89,8 @@ static int map_file(struct code_test *c, const uint8_t *code, int told)
 	fd = mkstemp(path);
 	memcpy(bytes, code, 3);
 	CHECK(fd >= 0 && write(fd, bytes, 4096) == 4096 && !fstat(fd, &st));
+	/* The kernel's clock of files is up to a tick behind. */
+	usleep(20000);
 	CHECK(mmap(c->page, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) ==
 	      c->page);
 	close(fd);

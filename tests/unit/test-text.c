@@ -25,6 +25,8 @@ static int make_file(void)
 		if (write(fd, page, sizeof(page)) != sizeof(page))
 			return 1;
 	}
+	/* The kernel's clock of files is up to a tick behind. */
+	usleep(20000);
 	return close(fd);
 }
 
@@ -175,7 +177,8 @@ static int t_certain(void)
 	map(t, 1, 0x30000, 0x4000, 0, path);	/* device, inode: not known */
 	CHECK(known(t, 1, 0x30000) == TEXT_NAMED);
 	note(t, 0x50000, 0x4000, MOCA_CHANGE_MMAP, PROT_READ, MOCA_MAP_SHARED);
-	CHECK(known(t, 1, 0x50000) == TEXT_NAMED);
+	/* Memory that is the file agrees with it, whoever writes to it. */
+	CHECK(known(t, 1, 0x50000) == TEXT_NONE);
 	/* From then on mappings are not told. */
 	note(t, 0, 0, MOCA_CHANGE_GAP, 0, MOCA_GAP_MAPPINGS);
 	CHECK(known(t, 1, 0x10000) == TEXT_NAMED && at(t, 1, 0x10000) == 'A');
@@ -187,7 +190,8 @@ static int t_certain(void)
 		CHECK(fd >= 0 && pwrite(fd, "Z", 1, 0) == 1 && !fstat(fd, &st));
 	while (known(t, 2, 0x10000) == TEXT_CERTAIN);
 	close(fd);
-	CHECK(known(t, 2, 0x10000) == TEXT_NAMED && at(t, 2, 0x10000) == 'Z');
+	/* What is mapped is the file, so that memory which agrees proves nothing. */
+	CHECK(known(t, 2, 0x10000) == TEXT_NONE);
 	unlink(path);
 	CHECK(known(t, 2, 0x10000) == TEXT_NONE);
 	text_free(t);
