@@ -89,8 +89,10 @@ static void write_packet(struct perfetto *p)
 
 	if (b->error)
 		p->error = b->error;
-	if (p->error)
+	if (p->error) {
+		b->len = 0;	/* else it grows to the end of the trace */
 		return;
+	}
 	to = out_room(p->o, 1 + MOCA_VARINT_MAX);
 	to[0] = TRACE_PACKET << 3 | BYTES;
 	n = 1 + moca_put_varint(to + 1, b->len);
