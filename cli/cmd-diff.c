@@ -320,6 +320,9 @@ int cmd_diff(int argc, char **argv)
 	if (d.json && d.markdown) {
 		moca_error("diff: --json and --markdown both say how to print: give one of them");
 		ret = EXIT_USAGE;
+	} else if (d.by_callers && d.markdown) {
+		moca_error("diff: --markdown has no functions: give --flame with --json, or alone");
+		ret = EXIT_USAGE;
 	} else if (d.junit && !conditions.count) {
 		moca_error("diff: --junit writes conditions: give one by --fail-if");
 		ret = EXIT_USAGE;

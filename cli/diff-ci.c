@@ -11,43 +11,63 @@
 
 #define TOP 10
 
-/* What a format reads as its own; names are the recorded program's. */
-struct escapes {
-	char byte;
-	const char *as;
-};
-
-static const struct escapes xml[] = {
-	{ '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" }, { '"', "&quot;" },
-	{ 0, NULL },
-};
-
-/* A cell of a table: it ends at a bar, and HTML is not wanted. */
-static const struct escapes markdown[] = {
-	{ '|', "\\|" }, { '<', "&lt;" }, { '>', "&gt;" }, { '&', "&amp;" },
-	{ '`', "\\`" }, { '*', "\\*" }, { '_', "\\_" }, { '[', "\\[" },
-	{ ']', "\\]" }, { '\\', "\\\\" }, { 0, NULL },
-};
-
-static void put(FILE *f, const struct escapes *table, const char *s)
+/* Names are the recorded program's: no format may read them as its own. */
+static void put_xml(FILE *f, const char *s)
 {
-	const struct escapes *e;
+	static const struct {
+		const char *text, *as;
+	} marks[] = {
+		{ "<", "&lt;" }, { ">", "&gt;" }, { "&", "&amp;" },
+		{ "\"", "&quot;" },
+		/* U+FFFE and U+FFFF, which are no characters of XML. */
+		{ "\xef\xbf\xbe", "&#xfffd;" }, { "\xef\xbf\xbf", "&#xfffd;" },
+	};
+	const size_t count = sizeof(marks) / sizeof(*marks);
 	char shown[5];
-	int n;
+	size_t i;
 
-	for (; *s; s += n) {
-		n = moca_utf8_show((const unsigned char *)s, shown);
-		for (e = table; e->as && e->byte != *s; e++)
+	while (*s) {
+		s += moca_utf8_show((const unsigned char *)s, shown);
+		for (i = 0; i < count && strcmp(marks[i].text, shown); i++)
 			;
-		/* A control character is shown as \xHH, of which nothing is
-		 * the format's but Markdown's backslash. */
-		if (e->as)
-			fputs(e->as, f);
-		else if (table == markdown && *shown == '\\')
-			fprintf(f, "\\%s", shown);
-		else
-			fputs(shown, f);
+		fputs(i < count ? marks[i].as : shown, f);
 	}
+}
+
+static void put_fence(size_t n)
+{
+	while (n--)
+		putchar('`');
+}
+
+/*
+ * Nothing acts in a code span of Markdown, whose fence is longer than any in it;
+ * but a bar ends the cell of a table also there, and a backslash in front of one
+ * would take the place of its escape.
+ */
+static void put_code(const char *s, int in_table)
+{
+	size_t run = 0, longest = 0;
+	const char *p;
+	char shown[5];
+
+	for (p = s; *p; p++) {
+		run = *p == '`' ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	put_fence(longest + 1);
+	putchar(' ');
+	while (*s) {
+		s += moca_utf8_show((const unsigned char *)s, shown);
+		if (in_table && !strcmp(shown, "|"))
+			fputs("\\|", stdout);
+		else if (in_table && !strcmp(shown, "\\") && *s == '|')
+			fputs("\\x5c", stdout);
+		else
+			fputs(shown, stdout);
+	}
+	putchar(' ');
+	put_fence(longest + 1);
 }
 
 static void values(const struct comparison *c, const struct condition *x,
@@ -82,16 +102,16 @@ void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
 	if (x->count)
 		printf(": %zu of %zu conditions failed", failed, x->count);
 	printf("\n\nA: ");
-	put(stdout, markdown, path[0]);
+	put_code(path[0], 0);
 	printf("  \nB: ");
-	put(stdout, markdown, path[1]);
+	put_code(path[1], 0);
 	printf("\n\n");
 	if (x->count)
 		printf("| Condition | | A | B |\n|---|---|---|---|\n");
 	for (i = 0; i < x->count; i++) {
 		values(c, &x->list[i], a, b);
 		printf("| ");
-		put(stdout, markdown, x->texts[i]);
+		put_code(x->texts[i], 1);
 		printf(" | %s | %s | %s |\n", x->holds[i] ? "**failed**" : "ok",
 		       a, b);
 	}
@@ -107,7 +127,7 @@ void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
 		printf("\n| Data structure | accesses | pages | shared pages | remote |\n|---|---|---|---|---|\n");
 	for (i = 0; i < c->count && i < TOP; i++) {
 		printf("| ");
-		put(stdout, markdown, c->pairs[i].name);
+		put_code(c->pairs[i].name, 1);
 		printf(" |");
 		for (size_t k = 0; k < sizeof(shown) / sizeof(*shown); k++)
 			put_values(&c->pairs[i], shown[k]);
@@ -132,11 +152,11 @@ static void put_cases(FILE *f, const struct comparison *c,
 	for (i = 0; i < x->count; i++) {
 		values(c, &x->list[i], a, b);
 		fputs("<testcase classname=\"moca diff ", f);
-		put(f, xml, path[0]);
+		put_xml(f, path[0]);
 		fputs(" ", f);
-		put(f, xml, path[1]);
+		put_xml(f, path[1]);
 		fputs("\" name=\"", f);
-		put(f, xml, x->texts[i]);
+		put_xml(f, x->texts[i]);
 		if (x->holds[i]) {
 			fprintf(f, "\"><failure message=\"%s -&gt; %s\"/></testcase>\n",
 				a, b);

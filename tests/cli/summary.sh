@@ -97,9 +97,9 @@ d = json.load(open(sys.argv[1]))
 assert d["total"]["a"] == d["total"]["b"] and not d["conditions"][0]["holds"]
 assert all(o["a"] == o["b"] for o in d["objects"])' "$tmp/out"
 then ok "diff: --json"; else not_ok "diff: --json" "see above"; fi
-# What is of a format's own stays text there.
-mv "$tmp/trace" "$tmp/a_*|<b>&"
-odd=$tmp/"a_*|<b>&"
+# What is of a format's own stays text there; of XML, what is no character is none.
+odd=$tmp/$'a_*|<b>& ``~@$#:\\|\a\xef\xbf\xbf'
+mv "$tmp/trace" "$odd"
 run "diff: --junit, --markdown" 1 "$MOCA" diff "$odd" "$odd" --markdown --junit "$tmp/x.xml" \
 	--fail-if 'pages>1G' --fail-if 'accesses>=1'
 if python3 -c 'import sys, xml.etree.ElementTree as et
@@ -108,11 +108,12 @@ cases = suite.findall("testcase")
 assert suite.get("tests") == "2" and suite.get("failures") == "1", suite.attrib
 assert [c.get("name") for c in cases] == ["pages>1G", "accesses>=1"]
 assert [len(c.findall("failure")) for c in cases] == [0, 1]
-assert cases[0].get("classname").endswith("a_*|<b>&"), cases[0].attrib
+assert cases[0].get("classname").endswith("a_*|<b>& ``~@$#:\\|\\x07\ufffd"), cases[0].attrib
 assert " -> " in cases[1].find("failure").get("message")
 lines = open(sys.argv[2]).read().split("\n")
 assert lines[0] == "### moca diff: 1 of 2 conditions failed", lines[0]
-assert lines[2].endswith(r"a\_\*\|&lt;b&gt;&amp;  "), lines[2]
+assert lines[2].startswith("A: ``` /") and \
+    lines[2].endswith("/a_*|<b>& ``~@$#:\\|\\x07\uffff ```  "), lines[2]
 rows = [l for l in lines if l.startswith("| ")]
 assert sum("**failed**" in r for r in rows) == 1 and sum("| ok |" in r for r in rows) == 1
 tables = [[r.count("|") - r.count(r"\|") for r in t.split("\n")] for t in
@@ -145,6 +146,11 @@ run "baseline: as B" 2 "$MOCA" diff "$tmp/trace" "$file" && has "baseline: as B"
 run "baseline: a pipe is none" 2 "$MOCA" diff <(:) "$tmp/trace" && ok "baseline: a pipe is none"
 sed 's/^way.*/way\tcounts/' "$file" >"$tmp/counts"
 run "baseline: of counts" 2 "$MOCA" diff "$tmp/counts" "$tmp/trace" && has "baseline: of counts" "$tmp/err" "counts' has counts of exact mode"
+# A cell is one, whatever is in the name.
+name='x`\|@y'
+awk -v OFS='\t' -F '\t' '$1 == "object" && !n++ { $12 = "x`\\x5c|@y" } { print }' "$file" >"$tmp/named"
+run "diff: --markdown, a cell" 0 "$MOCA" diff --markdown "$tmp/named" "$tmp/trace" --fail-if "pages($name)>1G" &&
+	has "diff: --markdown, a cell" "$tmp/out" '^\| `` pages\(x`\\x5c\\\|@y\)>1G `` \| ok \|' '^\| `` x`\\x5c\\\|@y `` \|'
 broken() {
 	local name=$1
 	shift
@@ -172,6 +178,8 @@ for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
 run "baseline: damaged" 1 "$MOCA" baseline "$tmp/broken" -o "$tmp/x" && [ ! -e "$tmp/x" ] &&
 	has "baseline: damaged" "$tmp/err" 'are damaged'
 rm -r "$tmp/broken"
+run "diff: functions in Markdown" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --flame --markdown &&
+	has "diff: functions in Markdown" "$tmp/err" '--markdown has no functions'
 run "diff: two forms" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --json --markdown &&
 	has "diff: two forms" "$tmp/err" 'give one of them'
 finish
