@@ -6,8 +6,10 @@
  *	TID HOW ADDRESS		HOW: r or w
  *
  * usage: native-life touch|fork|threads|exec|vfork TRUTH
- *        native-life gup|uffd|churn|work [FILE]
- * The second ones print the same in every run; work writes it to FILE, too.
+ *        native-life gup|uffd|churn
+ *        native-life work FILE GO
+ * The second ones print the same in every run. work writes it to FILE instead; it
+ * does its work again and again, until there is a file GO, and once more.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -257,12 +259,10 @@ static void *churning(void *arg)
 	return NULL;
 }
 
-static void run_churn(const char *file, uint64_t rounds)
+static uint64_t churn_all(uint64_t rounds)
 {
 	uint64_t x[THREADS][2], sum = 0;
 	pthread_t t[THREADS];
-	char text[64], path[256];
-	int fd;
 
 	for (size_t i = 0; i < THREADS; i++) {
 		x[i][0] = i + 1;
@@ -274,11 +274,23 @@ static void run_churn(const char *file, uint64_t rounds)
 		pthread_join(t[i], NULL);
 		sum = step(sum ^ x[i][0]);
 	}
+	return sum;
+}
+
+static void run_work(const char *file, const char *go)
+{
+	uint64_t sum, first = 0;
+	char text[64], path[256];
+	int last, fd;
+
+	do {
+		last = !access(go, F_OK);
+		sum = churn_all(40);
+		if (first && sum != first)
+			die("another sum");
+		first = sum;
+	} while (!last);
 	snprintf(text, sizeof(text), "churn %016lx\n", sum);
-	if (!file) {
-		fputs(text, stdout);
-		return;
-	}
 	/* All at once, for who waits for it. */
 	snprintf(path, sizeof(path), "%s.new", file);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -298,11 +310,11 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "uffd"))
 		run_uffd();
 	else if (!strcmp(what, "churn"))
-		run_churn(NULL, 60);
+		printf("churn %016lx\n", churn_all(60));
 	else if (!truth_path)
 		return 2;
-	else if (!strcmp(what, "work"))
-		run_churn(truth_path, 200);
+	else if (!strcmp(what, "work") && argc > 3)
+		run_work(truth_path, argv[3]);
 	else if (!strcmp(what, "touch"))
 		run_touch();
 	else if (!strcmp(what, "fork"))

@@ -102,21 +102,26 @@ engine() {
 		read -r comm 2>/dev/null <$p/comm && [ "$comm" = moca-engine ] && echo ${p#/proc/}
 	done
 }
-$LIFE work $PWD/work.plain
+# It works until there is a file `go`, which is made when the recorder is dead.
+touch go && $LIFE work $PWD/work.plain $PWD/go
 for i in 1 2 3; do
-	rm -f work.out
-	record -o kill$i -- $LIFE work $PWD/work.out >said 2>&1 &
+	rm -f work.out go
+	record -o kill$i -- $LIFE work $PWD/work.out $PWD/go >said 2>&1 &
 	front=$!
-	# It runs, or has ended: then there is nothing to kill.
 	until pidof native-life >/dev/null || ! kill -0 $front 2>/dev/null; do :; done
 	j=0
 	while [ $j -lt $((i * i * 8)) ]; do j=$((j + 1)); cat /proc/self/maps >/dev/null; done
 	pid=$(engine)
+	[ -n "$pid" ] && kill -9 $pid || not_ok "killed recorder $i" "there is none: $(cat said)"
+	while grep -q '^State:.[^ZX]' /proc/${pid:-none}/status 2>/dev/null; do :; done
 	alive=$(pidof native-life)
-	kill -9 $pid && wait $front
+	touch go
+	wait $front
 	while pidof native-life >/dev/null; do usleep 10000; done
 	if [ -z "$alive" ]; then
-		not_ok "killed recorder $i" "the program had ended before: $(cat said)"
+		not_ok "killed recorder $i" "the program ended with it: $(cat said)"
+	elif [ -z "$pid" ]; then
+		:
 	elif cmp -s work.plain work.out; then
 		ok "killed recorder $i"
 	else
