@@ -268,7 +268,7 @@ static int run(struct diff *d, const char *topology)
 	else
 		print_text(d);
 	if (d->junit && diff_junit(d->junit, &d->comparison, &d->conditions,
-				   d->path))
+				   d->path, d->damaged))
 		return EXIT_USAGE;
 	ret = diff_conditions_tell(&d->conditions, "diff", &d->comparison);
 	return ret ? ret : d->damaged;
@@ -312,6 +312,11 @@ int cmd_diff(int argc, char **argv)
 					 "moca diff [OPTIONS] A B", about);
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	if (d.junit &&
+	    diff_junit_remove(d.junit, argv + first, (size_t)(argc - first))) {
+		free(conditions.items);
+		return EXIT_USAGE;
+	}
 	if (argc - first != 2) {
 		moca_error("diff: two traces are needed: moca diff A B");
 		free(conditions.items);

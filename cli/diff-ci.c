@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "lib/base/err.h"
@@ -139,7 +141,7 @@ void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
 
 static void put_cases(FILE *f, const struct comparison *c,
 		      const struct diff_conditions *x,
-		      const char *const path[2])
+		      const char *const path[2], int damaged)
 {
 	char a[TEXT_MAX], b[TEXT_MAX];
 	size_t i, failed = 0;
@@ -147,8 +149,8 @@ static void put_cases(FILE *f, const struct comparison *c,
 	for (i = 0; i < x->count; i++)
 		failed += x->holds[i] != 0;
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<testsuite name=\"moca diff\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"0\">\n",
-		x->count, failed);
+		"<testsuite name=\"moca diff\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"0\">\n",
+		x->count + (size_t)damaged, failed, damaged);
 	for (i = 0; i < x->count; i++) {
 		values(c, &x->list[i], a, b);
 		fputs("<testcase classname=\"moca diff ", f);
@@ -165,17 +167,42 @@ static void put_cases(FILE *f, const struct comparison *c,
 		fprintf(f, "\"><system-out>%s -&gt; %s</system-out></testcase>\n",
 			a, b);
 	}
+	if (damaged)
+		fputs("<testcase classname=\"moca diff\" name=\"traces are whole\"><error message=\"parts of a trace are damaged and were left out\"/></testcase>\n",
+		      f);
 	fputs("</testsuite>\n", f);
 }
 
+int diff_junit_remove(const char *file, char *const *paths, size_t count)
+{
+	struct stat st, of;
+
+	/* Not through a link: /dev/stdout is one. */
+	if (lstat(file, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		if (!stat(paths[i], &of) && of.st_dev == st.st_dev &&
+		    of.st_ino == st.st_ino) {
+			moca_error("diff: --junit %s is what is compared: name another file",
+				   file);
+			return EXIT_USAGE;
+		}
+	if (!unlink(file))
+		return 0;
+	moca_error("diff: cannot replace --junit %s: %s; name a file that can be written",
+		   file, strerror(errno));
+	return EXIT_USAGE;
+}
+
 int diff_junit(const char *file, const struct comparison *c,
-	       const struct diff_conditions *x, const char *const path[2])
+	       const struct diff_conditions *x, const char *const path[2],
+	       int damaged)
 {
 	FILE *f = fopen(file, "we");
 	int err = f ? 0 : errno;
 
 	if (f) {
-		put_cases(f, c, x, path);
+		put_cases(f, c, x, path, damaged);
 		if (ferror(f))
 			err = EIO;
 		if (fclose(f) && !err)

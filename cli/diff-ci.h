@@ -12,10 +12,18 @@
 void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
 		   const char *const path[2]);
 /*
+ * Before anything is read: a file of the last run is removed, so that it is not
+ * taken for this one's if this one fails. paths: what is compared. 0, or
+ * EXIT_USAGE after a message.
+ */
+int diff_junit_remove(const char *file, char *const *paths, size_t count);
+/*
  * Each condition as a test case of JUnit's XML, which failed if it holds, into
- * file. 0, or EXIT_USAGE after a message.
+ * file. damaged: parts of a trace were left out, which is an error there. 0, or
+ * EXIT_USAGE after a message.
  */
 int diff_junit(const char *file, const struct comparison *c,
-	       const struct diff_conditions *x, const char *const path[2]);
+	       const struct diff_conditions *x, const char *const path[2],
+	       int damaged);
 
 #endif

@@ -90,6 +90,15 @@ cp -r "$tmp/trace" "$tmp/broken"
 for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
 run "diff: damaged" 1 "$MOCA" diff "$tmp/trace" "$tmp/broken" &&
 	has "diff: damaged" "$tmp/err" "parts of '.*/broken' are damaged and were left out"
+run "diff: damaged, --junit" 1 "$MOCA" diff "$tmp/trace" "$tmp/broken" --fail-if 'pages>1G' --junit "$tmp/x.xml"
+if python3 -c 'import sys, xml.etree.ElementTree as et
+suite = et.parse(sys.argv[1]).getroot()
+assert [suite.get(k) for k in ("tests", "failures", "errors")] == ["2", "0", "1"], suite.attrib
+assert [len(c.findall("error")) for c in suite.findall("testcase")] == [0, 1]' "$tmp/x.xml"
+then ok "diff: damaged, --junit"; else not_ok "diff: damaged, --junit" "see above"; fi
+run "diff: --junit of the last run" 2 "$MOCA" diff "$tmp/trace" "$tmp/none" --fail-if 'pages>1G' --junit "$tmp/x.xml" &&
+	if [ -e "$tmp/x.xml" ]; then not_ok "diff: --junit of the last run" "it stayed"
+	else ok "diff: --junit of the last run"; fi
 rm -r "$tmp/broken"
 run "diff: --json" 0 "$MOCA" diff --json "$tmp/trace" "$tmp/trace" --fail-if 'pages>1G'
 if python3 -c 'import json, sys
@@ -138,6 +147,10 @@ run "baseline: standard output" 0 "$MOCA" baseline "$tmp/trace" -o - && cmp -s "
 sed 's/^total\t[0-9]*/total\t10/' "$file" >"$tmp/less"
 run "baseline: fail-if" 1 "$MOCA" diff "$tmp/less" "$tmp/trace" --fail-if 'accesses>+1' &&
 	has "baseline: fail-if" "$tmp/err" 'FAILED accesses>\+1: 10 -> '
+cp "$file" "$tmp/kept"
+run "baseline: as --junit" 2 "$MOCA" diff "$file" "$tmp/trace" --fail-if 'pages>1G' --junit "$tmp/./base" &&
+	has "baseline: as --junit" "$tmp/err" 'is what is compared'
+cmp -s "$file" "$tmp/kept" || not_ok "baseline: as --junit" "it is gone"
 sed 's/^machine.*/machine\tanother\\x5c\\x7c/' "$file" >"$tmp/other"
 run "baseline: another machine" 0 "$MOCA" diff "$tmp/other" "$tmp/trace" &&
 	has "baseline: another machine" "$tmp/err" 'of another machine \(another\\\|\)'
