@@ -18,16 +18,22 @@
 
 /* --- writing ------------------------------------------------------------ */
 
-static void put_name(FILE *f, const char *s)
+/* Each byte can be read back: as itself, or as \xHH. */
+static void put_name(FILE *f, const char *name)
 {
+	const unsigned char *s = (const unsigned char *)name;
 	char shown[5];
+	int n;
 
-	while (*s) {
+	for (; *s; s += n) {
+		n = moca_utf8_show(s, shown);
 		if (*s == '\\')
-			fputs("\\x5c", f), s++;
+			fputs("\\x5c", f);
+		else if (n == 2 && *shown == '\\')
+			/* U+0080 to U+009F, of which one byte is shown. */
+			fprintf(f, "\\x%02x\\x%02x", s[0], s[1]);
 		else
-			s += moca_utf8_show((const unsigned char *)s, shown),
-				fputs(shown, f);
+			fputs(shown, f);
 	}
 }
 
@@ -49,7 +55,7 @@ static void put_values(FILE *f, const char *key, const struct comparison_pair *p
 void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 			 const char *machine)
 {
-	size_t i;
+	size_t i, objects = 0;
 
 	fputs(BEGIN VERSION "\n", f);
 	put_line(f, "of", of);
@@ -64,6 +70,7 @@ void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 
 		if (!p->in[1])
 			continue;
+		objects++;
 		put_values(f, "object", p);
 		fputc('\t', f);
 		put_name(f, p->name);
@@ -75,6 +82,7 @@ void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 		}
 		fputc('\n', f);
 	}
+	fprintf(f, "end\t%zu\n", objects);
 }
 
 /* --- reading ------------------------------------------------------------ */
@@ -115,9 +123,10 @@ static int read_text(const char *path, char **out)
 		return -EIO;
 	}
 	fclose(f);
-	/* Text, that ends with its last line. */
-	if (n > LARGEST || !n || memchr(*out, 0, n) || (*out)[n - 1] != '\n')
+	if (n > LARGEST || !n || memchr(*out, 0, n))
 		return -EBADMSG;
+	if ((*out)[n - 1] != '\n')
+		return -ENODATA;
 	(*out)[n] = 0;
 	return 0;
 }
@@ -185,12 +194,23 @@ static int read_object(struct moca_baseline *b, char **fields, size_t n)
 	return 0;
 }
 
+/* What the last line must say. */
+static int is_count(const struct moca_baseline *b, const char *text)
+{
+	char count[24];
+
+	snprintf(count, sizeof(count), "%zu", b->count);
+	return !strcmp(text, count);
+}
+
 static int read_line(struct moca_baseline *b, char *line, int *total)
 {
 	char *fields[FIELDS];
 	size_t n = 0;
 	char *field;
 
+	if (b->whole)
+		return -EBADMSG;
 	while ((field = strsep(&line, "\t"))) {
 		if (n == FIELDS)
 			return -EBADMSG;
@@ -211,6 +231,8 @@ static int read_line(struct moca_baseline *b, char *line, int *total)
 		b->of = fields[1];
 	else if (!strcmp(fields[0], "machine") && !b->machine)
 		b->machine = fields[1];
+	else if (!strcmp(fields[0], "end") && is_count(b, fields[1]))
+		b->whole = 1;
 	else if (!strcmp(fields[0], "way") && b->counts < 0)
 		b->counts = !strcmp(fields[1], "counts") ? 1 :
 			    !strcmp(fields[1], "pages") ? 0 : -1;
@@ -254,6 +276,8 @@ int moca_baseline_read(struct moca_baseline *b, const char *path, size_t *line)
 		if (i && read_line(b, at, &total))
 			return -EBADMSG;
 	}
+	if (!b->whole)
+		return -ENODATA;
 	if (!total || !b->of || !b->machine || b->counts < 0)
 		return -EBADMSG;
 	/* A comparison has one pair of each name. */

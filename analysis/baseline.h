@@ -11,6 +11,7 @@
  *	finding	TITLE			as many as there are
  *	total	METRICS UNKNOWN
  *	object	METRICS UNKNOWN NAME [FUNCTION FILE]
+ *	end	OBJECTS			how many there are
  *
  * METRICS are those of enum condition_metric, in its order; UNKNOWN are accesses
  * whose node is not known. What allocates an object without a name of its own is
@@ -38,13 +39,14 @@ struct moca_baseline {
 	size_t finding_count;
 	struct moca_baseline_row all, *rows;
 	size_t count;
+	int whole;		/* its last line was read */
 };
 
 /* Is it a file that begins as a baseline does? */
 int moca_baseline_is(const char *path);
 /*
- * 0; -EPROTO: of a newer moca; -EBADMSG: line *line of it is none, or it is too
- * large; -errno. Free it with moca_baseline_free() also then.
+ * 0; -EPROTO: of a newer moca; -ENODATA: it is cut off; -EBADMSG: line *line of it
+ * is none, or it is too large; -errno. Free it with moca_baseline_free() also then.
  */
 int moca_baseline_read(struct moca_baseline *b, const char *path, size_t *line);
 void moca_baseline_free(struct moca_baseline *b);

@@ -18,6 +18,9 @@ int diff_baseline_read(struct moca_baseline *b, const char *path)
 	if (err == -EPROTO)
 		moca_error("diff: '%s' was written by a newer moca than this one (%s): update moca, or write it anew by 'moca baseline'",
 			   path, MOCA_VERSION);
+	else if (err == -ENODATA)
+		moca_error("diff: the baseline '%s' is cut off: it has no line 'end', which is its last one; write it anew by 'moca baseline'",
+			   path);
 	else if (err == -EBADMSG && line)
 		moca_error("diff: '%s' is a damaged baseline (line %zu, or what must be there is not): write it anew by 'moca baseline'",
 			   path, line);

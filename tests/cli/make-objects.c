@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	if (!strcmp(kind, "empty"))
 		trace_begin();
 	else if (!strcmp(kind, "odd-names"))
-		program("/lib/\033[2Jodd\n\xff\"name", "[\033]0;x\007]");
+		program("/lib/\033[2Jodd\n\xff\"name", "[\033]0;x\007\xc2\x9b]");
 	else
 		program("/etc/demo", "[anon:demo]");
 	if (!strcmp(kind, "at-once")) {

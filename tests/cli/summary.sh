@@ -159,6 +159,14 @@ run "baseline: as B" 2 "$MOCA" diff "$tmp/trace" "$file" && has "baseline: as B"
 run "baseline: a pipe is none" 2 "$MOCA" diff <(:) "$tmp/trace" && ok "baseline: a pipe is none"
 sed 's/^way.*/way\tcounts/' "$file" >"$tmp/counts"
 run "baseline: of counts" 2 "$MOCA" diff "$tmp/counts" "$tmp/trace" && has "baseline: of counts" "$tmp/err" "counts' has counts of exact mode"
+# A control character of two bytes is read back.
+if "$BUILD/tests/make-objects" "$tmp/c1" odd-names && run "baseline: C1" 0 "$MOCA" baseline "$tmp/c1" -o "$tmp/c1.base" &&
+	has "baseline: C1 is written" "$tmp/c1.base" '\\xc2\\x9b' && run "baseline: C1" 0 "$MOCA" diff --json "$tmp/c1" "$tmp/c1"; then
+	sed '/^  "a": "/d' "$tmp/out" >"$tmp/want"
+	run "baseline: C1" 0 "$MOCA" diff --json "$tmp/c1.base" "$tmp/c1"
+	sed '/^  "a": "/d' "$tmp/out" | cmp -s - "$tmp/want" && ok "baseline: C1" ||
+		not_ok "baseline: C1" "$(head -c 300 "$tmp/out")"
+fi
 # A cell is one, whatever is in the name.
 name='x`\|@y'
 awk -v OFS='\t' -F '\t' '$1 == "object" && !n++ { $12 = "x`\\x5c|@y" } { print }' "$file" >"$tmp/named"
@@ -171,11 +179,14 @@ broken() {
 	run "baseline: $name" 2 "$MOCA" diff "$tmp/bad" "$tmp/trace" && has "baseline: $name" "$tmp/err" 'baseline'
 }
 broken "newer" sed '1s/1$/2/'
-broken "cut" head -c -1
+broken "cut" head -c -1 && has "baseline: cut: told" "$tmp/err" 'is cut off'
+broken "cut at a line" sed '$d' && has "baseline: cut at a line: told" "$tmp/err" 'is cut off'
+broken "an object less" sed '0,/^object/{/^object/d}' && has "baseline: an object less: told" "$tmp/err" 'damaged baseline'
+broken "a line behind the end" sed '$p'
 broken "a NUL" sed 's/^way/w\x00y/'
 broken "no total" sed '/^total/d'
 broken "two totals" sed '/^total/p'
-broken "one name twice" sed '/^object/p'
+broken "one name twice" awk -F '\t' '/^object/ { print; n++ } /^end/ { $0 = "end\t" 2 * n } 1'
 broken "a negative number" sed 's/^total\t/total\t-/'
 broken "no number" sed 's/^total\t/total\tnan/'
 broken "a share above 1" sed 's/^object\(\(\t[^\t]*\)\{5\}\)\t[^\t]*/object\1\t2/'
