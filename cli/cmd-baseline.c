@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/baseline.h"
 #include "analysis/trace.h"
@@ -12,18 +15,71 @@
 #include "lib/base/err.h"
 #include "report/advice.h"
 
-static int write_file(const char *path, const struct comparison *c,
-		      const char *of, const char *machine)
-{
-	FILE *f = strcmp(path, "-") ? fopen(path, "we") : stdout;
-	int err = f ? 0 : errno;
+struct written {
+	const struct comparison *comparison;
+	const char *of, *machine;
+};
 
-	if (f) {
-		moca_baseline_write(f, c, of, machine);
-		if (fflush(f) || ferror(f))
-			err = errno ? errno : EIO;
-		if (f != stdout && fclose(f) && !err)
-			err = errno;
+/* 0 or an error number; f is closed. */
+static int write_all(FILE *f, const struct written *w)
+{
+	int err = 0;
+
+	errno = 0;
+	moca_baseline_write(f, w->comparison, w->of, w->machine);
+	if (fflush(f) || ferror(f))
+		err = errno ? errno : EIO;
+	if (f != stdout && fclose(f) && !err)
+		err = errno;
+	return err;
+}
+
+/* mode: of the file that it replaces, or 0 */
+static int replace(const char *path, mode_t mode, const struct written *w)
+{
+	mode_t mask = umask(0);
+	char *temporary;
+	FILE *f = NULL;
+	int fd, err;
+
+	umask(mask);
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return ENOMEM;
+	fd = mkstemp(temporary);
+	if (fd < 0) {
+		err = errno;
+		free(temporary);
+		return err;
+	}
+	if (!fchmod(fd, mode ? mode : 0666 & ~mask))
+		f = fdopen(fd, "w");
+	err = f ? write_all(f, w) : errno;
+	if (!f)
+		close(fd);
+	if (!err && rename(temporary, path))
+		err = errno;
+	if (err)
+		unlink(temporary);
+	free(temporary);
+	return err;
+}
+
+/* A device, a pipe and a link are written to as they are. */
+static int write_file(const char *path, const struct written *w)
+{
+	struct stat st;
+	FILE *f;
+	int err;
+
+	if (!strcmp(path, "-")) {
+		err = write_all(stdout, w);
+	} else if (lstat(path, &st)) {
+		err = replace(path, 0, w);
+	} else if (S_ISREG(st.st_mode)) {
+		err = replace(path, st.st_mode & 0777, w);
+	} else {
+		f = fopen(path, "we");
+		err = f ? write_all(f, w) : errno;
 	}
 	if (!err)
 		return 0;
@@ -65,7 +121,7 @@ static int run(const char *path, const char *out, const char *topology)
 	}
 	if (!ret) {
 		advice_topology(profile, machine, sizeof(machine));
-		ret = write_file(out, &c, path, machine);
+		ret = write_file(out, &(struct written){ &c, path, machine });
 	}
 	comparison_free(&c);
 	moca_profile_free(profile);
@@ -95,5 +151,7 @@ int cmd_baseline(int argc, char **argv)
 		moca_error("baseline: a trace and a file are needed: moca baseline DIR -o FILE");
 		return EXIT_USAGE;
 	}
+	/* So that a limit on files (ulimit -f) is an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
 	return run(argv[first], out, topology);
 }

@@ -196,6 +196,22 @@ broken "a byte written badly" sed 's/^of.*/of\t\\x0/'
 broken "a NUL written" sed 's/^of.*/of\t\\x00/'
 run "baseline: no file" 2 "$MOCA" baseline "$tmp/trace" && has "baseline: no file" "$tmp/err" 'moca baseline DIR -o FILE'
 run "baseline: nowhere" 2 "$MOCA" baseline "$tmp/trace" -o "$tmp/none/x" && has "baseline: nowhere" "$tmp/err" 'cannot write'
+# What is there stays until all is written.
+mkdir "$tmp/dir" && echo kept >"$tmp/dir/b" && chmod 640 "$tmp/dir/b"
+limited() {
+	(set -o pipefail && (ulimit -f 0 && "$@" 2>&1) | cat >&2)
+}
+run "baseline: no room" 2 limited "$MOCA" baseline "$tmp/trace" -o "$tmp/dir/b" &&
+	has "baseline: no room" "$tmp/err" 'cannot write .*File too large' &&
+	has "baseline: no room: the old one" "$tmp/dir/b" '^kept$'
+run "baseline: replaced" 0 "$MOCA" baseline "$tmp/trace" -o "$tmp/dir/b"
+if cmp -s "$file" "$tmp/dir/b" && [ "$(ls -A "$tmp/dir")" = b ] && [ "$(stat -c %a "$tmp/dir/b")" = 640 ]
+then ok "baseline: replaced"; else not_ok "baseline: replaced" "$(ls -lA "$tmp/dir")"; fi
+run "baseline: full device" 2 "$MOCA" baseline "$tmp/trace" -o /dev/full &&
+	has "baseline: full device" "$tmp/err" 'No space left'
+ln -s dir/b "$tmp/link" && : >"$tmp/dir/b"
+run "baseline: a link" 0 "$MOCA" baseline "$tmp/trace" -o "$tmp/link"
+if [ -L "$tmp/link" ] && cmp -s "$file" "$tmp/dir/b"; then ok "baseline: a link"; else not_ok "baseline: a link" "$(ls -lA "$tmp")"; fi
 run "baseline: no trace" 2 "$MOCA" baseline "$tmp/none" -o "$tmp/x" && has "baseline: no trace" "$tmp/err" 'is not a trace'
 cp -r "$tmp/trace" "$tmp/broken"
 for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
