@@ -260,13 +260,14 @@ static int export(struct export *x, const struct format *format)
 {
 	int err;
 
+	/* Before anything is made, which would stay. */
+	take_signals();
 	if ((x->partition && export_partition(x)) ||
 	    (format->takes & ONE_FILE || !strcmp(x->out, "-") ?
 		     open_file(x) : open_directory(x))) {
 		export_partition_end(x, 1);
 		return 1;
 	}
-	take_signals();
 	err = format->run(x);
 	end_files(x, err);
 	if (x->fd >= 0 && x->fd != STDOUT_FILENO && close(x->fd) && !err)
