@@ -107,3 +107,24 @@ def differences(expected, got, inside):
             out.append("thread %d, %x: %d loads and %d stores instead of %d "
                        "and %d" % (*key, *g, *e))
     return out
+
+
+def make_pool(seed, path, work):
+    """The templates of this seed; exit 77: this CPU is too old."""
+    return t.run([t.built("exact/pool"), str(seed), path], work, timeout=300)
+
+
+def seed_that_runs(seed, pool, how, work):
+    """(seed, pool): whose sequences run natively to their end, from this seed on. With
+    memory that is closed, some templates end natively by SIGSEGV, as the kernel can make
+    no frame, or cannot return from it; what exact mode makes of these nobody can say."""
+    if "faults" not in how:
+        return seed, pool
+    for more in range(0, 1000, 100):
+        other = "%s-%d" % (pool, seed + more)
+        make_pool(seed + more, other, work)
+        plain = t.run([t.built("exact/random"), other, "--seed",
+                       str(seed + more), *how], work, timeout=300)
+        if plain.status != "signal 11":
+            break
+    return seed + more, other

@@ -31,6 +31,11 @@ static uint8_t *room(void)
 	return p;
 }
 
+void rewrite_begin(void)
+{
+	room();
+}
+
 /* mov dword [rip+rel to what], value */
 static void put_store(struct sequence *s, uint32_t what, uint32_t value)
 {

@@ -588,6 +588,7 @@ int main(int argc, char **argv)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
 		 0) == MAP_FAILED)
 		die("memory");
+	rewrite_begin();
 	if (signals)
 		take_signals(signals);
 	for (int f = 0; alone && f < FAMILIES; f++)

@@ -33,6 +33,8 @@ void expect(uint64_t addr, uint64_t loads, uint64_t stores);
 /* Loops over arrays: random-affine.c. */
 void build_affine(struct sequence *s, struct rng *r);
 
+/* random-rewrite.c: before code runs near its memory, where translations may lie then. */
+void rewrite_begin(void);
 /* Code that changes itself, in memory that is writable and executable:
  * random-rewrite.c. Returns a hash of what a batch of n did; prints nothing. */
 uint64_t run_rewriting(struct rng *r, unsigned int n, int counting);
