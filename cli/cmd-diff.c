@@ -107,6 +107,19 @@ static void print_findings(const struct diff *d)
 	}
 }
 
+/* Of these are the accesses below, which weigh what their interval lasts. */
+static void print_records(const struct diff *d, int width)
+{
+	const struct moca_profile *a = d->profile[0], *b = d->profile[1];
+	char text[300], n[4][TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%s in %s interval%s -> %s in %s interval%s; accesses below are weighed by the length of intervals",
+		 text_count(n[0], a->records), text_count(n[1], a->intervals),
+		 PLURAL(a->intervals), text_count(n[2], b->records),
+		 text_count(n[3], b->intervals), PLURAL(b->intervals));
+	terminal_wrap("Records       ", text, width);
+}
+
 static void print_text(const struct diff *d)
 {
 	int width = terminal_width(TERMINAL_PIPE), name = width >= 130 ? 40 :
@@ -126,6 +139,8 @@ static void print_text(const struct diff *d)
 		terminal_wrap("Machine of A  ", other, width);
 	terminal_wrap(strcmp(other, buf) ? "Machine of B  " : "Machine       ",
 		      buf, width);
+	if (!d->has_baseline && d->profile[0]->records)
+		print_records(d, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
 		print_metric(&d->comparison.all, (enum condition_metric)m);

@@ -10,11 +10,29 @@
 
 struct process moca_exact;
 
+#define SPINS 100	/* a translation takes 30 us and more */
+
+/* Others translate: it may take long, and they may want this CPU. */
+static void wait_for_lock(void)
+{
+	uint64_t began = moca_exact_cpu_ns();
+
+	do {
+		for (int i = 0; i < SPINS && __atomic_load_n(&moca_exact.lock,
+							     __ATOMIC_RELAXED); i++)
+			__builtin_ia32_pause();
+		if (__atomic_load_n(&moca_exact.lock, __ATOMIC_RELAXED))
+			moca_exact_call(__NR_sched_yield, 0, 0, 0, 0, 0, 0);
+	} while (__atomic_exchange_n(&moca_exact.lock, 1, __ATOMIC_ACQUIRE));
+	/* A part of what translating costs; the lock is ours. */
+	if (moca_exact.shared)
+		moca_exact.shared->translating += moca_exact_cpu_ns() - began;
+}
+
 void moca_exact_lock(void)
 {
-	while (__atomic_exchange_n(&moca_exact.lock, 1, __ATOMIC_ACQUIRE))
-		while (__atomic_load_n(&moca_exact.lock, __ATOMIC_RELAXED))
-			__builtin_ia32_pause();
+	if (__atomic_exchange_n(&moca_exact.lock, 1, __ATOMIC_ACQUIRE))
+		wait_for_lock();
 }
 
 void moca_exact_unlock(void)

@@ -115,6 +115,8 @@ static int prepare(struct recorder *r, struct moca_meta *meta,
 		return EXIT_OURS;
 	}
 	moca_debug("%.1f ms: events open", (moca_now_ns() - r->start_ns) / 1e6);
+	if (r->opt->tracepoints && sampler_source(sampler) != SAMPLER_TRACEPOINT)
+		moca_warn("--tracepoints: this user may not read the page-fault tracepoints; read or write is told by the instruction instead ('moca doctor' says what is missing)");
 	describe_sampler(meta, sampler);
 	err = collector_create(&collector, r, sampler, writer, meta,
 			       clock);

@@ -121,6 +121,9 @@ int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 	}
 	t->damage.chunks += f.gaps;
 	t->damage.tail_bytes = moca_add_sat(t->damage.tail_bytes, f.tail);
+	/* A recorder writes to a file as soon as it has made it. */
+	if (!ret && !f.end && !moca_trace_truncated(t))
+		t->damage.files++;
 	if (ret == -EIO)
 		ret = -EINVAL;
 out:
