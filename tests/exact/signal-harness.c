@@ -106,6 +106,11 @@ OURS void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 {
 }
 
+OURS int moca_exact_gs_faulted(const struct context *c, uint64_t pc, uint64_t *regs)
+{
+	return -1;
+}
+
 OURS void moca_exact_uncount_ahead(struct context *c, const struct place *p,
 				   const uint64_t *regs, uint64_t flags)
 {
