@@ -152,7 +152,7 @@ check:
 check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 \
+	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 NATIVE=1 \
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
 		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes \

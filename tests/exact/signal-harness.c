@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/exact/emit.h"
 #include "agent/exact/native.h"
 #include "signal-harness.h"
 
