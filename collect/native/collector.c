@@ -62,7 +62,7 @@ static uint8_t type_of(const struct native_collector *c,
 		       const struct native_task *t, const struct sample *s)
 {
 	const struct native_space *sp = t->space;
-	int open = !sp || native_maps_state(&sp->now, s->ip) != NATIVE_PROTECTED;
+	int open = !sp || native_space_state(sp, s->ip) != NATIVE_PROTECTED;
 	const struct code_space space = { .id = sp ? sp->space.id : -1,
 					  .pid = open ? (pid_t)s->pid : 0 };
 
@@ -73,7 +73,7 @@ static uint8_t type_of(const struct native_collector *c,
 static enum page_fault see(struct native_collector *c, struct native_space *s,
 			   uint64_t addr)
 {
-	enum native_state state = native_maps_state(&s->now, addr);
+	enum native_state state = native_space_state(s, addr);
 	enum page_fault f;
 	struct page_block *b;
 	unsigned int p = (addr >> 12) % BLOCK_PAGES;
@@ -89,8 +89,7 @@ static enum page_fault see(struct native_collector *c, struct native_space *s,
 	if (f != PAGE_TOUCHED)
 		return f != PAGE_REPEATED || state == NATIVE_PROTECTED ? f :
 								PAGE_AGAIN;
-	if (s->now.list.count && state != NATIVE_PROTECTED &&
-	    state != NATIVE_UNKNOWN) {
+	if (state != NATIVE_PROTECTED && state != NATIVE_UNKNOWN) {
 		c->cert.pages_other += state != NATIVE_APART;
 		return f;
 	}

@@ -100,6 +100,13 @@ enum native_state native_maps_state(const struct native_maps *m, uint64_t addr)
 	return i < 0 ? NATIVE_UNKNOWN : m->states[i];
 }
 
+enum native_state native_space_state(const struct native_space *s, uint64_t addr)
+{
+	/* Pairs with the supervisor's store. */
+	return atomic_load_explicit(&s->ready, memory_order_acquire) ?
+		       native_maps_state(&s->now, addr) : NATIVE_UNKNOWN;
+}
+
 static uint64_t dev_of(const struct vma *v)
 {
 	return moca_identity_dev(v->major, v->minor);

@@ -46,9 +46,11 @@ struct native_space {
 	struct native_maps last;	/* of the last look, which the supervisor took;
 					   under the lock until the collector has it */
 
-	/* The collector's, from the message that tells of it on. */
-	struct native_maps now;	/* as of the last look; first, the supervisor's. It
-				   changes under the lock */
+	/*
+	 * The collector's, from the message that tells of it on: but now and told,
+	 * which are the supervisor's until it is ready.
+	 */
+	struct native_maps now;	/* as of the last look. It changes under the lock */
 	int told;		/* the trace has these */
 	struct pageset *pages;
 	uint64_t looked_ns;
@@ -82,6 +84,11 @@ void native_maps_free(struct native_maps *m);
 int native_maps_copy(struct native_maps *out, const struct native_maps *from);
 /* What became of the mapping at addr. */
 enum native_state native_maps_state(const struct native_maps *m, uint64_t addr);
+/*
+ * The same of s->now. A task has samples while the supervisor still reads its
+ * mappings, behind an exec: there is no mapping then. Collector thread.
+ */
+enum native_state native_space_state(const struct native_space *s, uint64_t addr);
 
 /*
  * How now differs from before, in order of addresses: MOCA_CHANGE_MMAP of what is

@@ -129,6 +129,23 @@ static int t_state(void)
 	return 0;
 }
 
+/* The supervisor has read the mappings, and not yet protected them. */
+static int t_ready(void)
+{
+	struct maps a = { 0 };
+	struct native_space s = { .ready = 0 };
+
+	add(&a, 16, 24, 3, "", 0, 0);
+	s.now.list = a.m.list;
+	CHECK(native_space_state(&s, 16 * PAGE) == NATIVE_UNKNOWN);
+	s.now.states = a.states;
+	CHECK(native_space_state(&s, 16 * PAGE) == NATIVE_UNKNOWN);
+	s.ready = 1;
+	CHECK(native_space_state(&s, 16 * PAGE) == NATIVE_PROTECTED);
+	CHECK(native_space_state(&s, 24 * PAGE) == NATIVE_UNKNOWN);
+	return 0;
+}
+
 /* An open file of /proc is of the memory that the process had. */
 static int t_again(void)
 {
@@ -276,6 +293,7 @@ int main(void)
 	run("native: mappings that differ", t_differ);
 	run("native: what is the same mapping", t_same);
 	run("native: what became of a mapping", t_state);
+	run("native: mappings that are being read", t_ready);
 	run("native: mappings of memory that is gone", t_again);
 	run("native: the witness", t_witness);
 	run("native: samples during a look", t_late);
