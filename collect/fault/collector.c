@@ -519,10 +519,11 @@ static void on_event(struct collector *c, struct message *m)
 		return;
 	}
 	note_text(c, t, &m->event);
-	/* Of a process as a whole. */
 	if (m->event.type == MOCA_CHANGE_GAP && !m->event.len &&
 	    !strstr(m->event.name, "allocations"))
 		certify_reason(c->blind, m->event.name);
+	/* A task that is left runs on; the message that it is over follows. */
+	t->ignore |= m->event.type == MOCA_CHANGE_TASK_END;
 	/* A thread that executed a program took over another's number. */
 	if (t->events && t->events->task != m->task)
 		write_events(c, t);
