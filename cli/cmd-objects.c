@@ -163,23 +163,9 @@ static int is_hidden(struct objects_view *v, const struct wanted *w,
 /* One row for the sections of a file, where rows are not asked for by name. */
 static int fold(struct objects_view *v, const struct wanted *w)
 {
-	size_t i, kept = 0;
-	uint32_t to;
-	int err;
-
 	if (v->all || v->name || w->glob)
 		return 0;
-	err = objects_fold(v->rows, v->count, &v->fold);
-	if (err)
-		return err;
-	for (i = 0; i < v->count; i++)
-		if (v->fold.into[i] == OBJECTS_NOT_FOLDED)
-			v->rows[kept++] = v->rows[i];
-	for (to = 0; to < v->fold.count; to++)
-		if (v->fold.rows[to].instances > 1)
-			v->rows[kept++] = &v->fold.rows[to];
-	v->count = kept;
-	return 0;
+	return objects_fold_rows(v->rows, &v->count, &v->fold);
 }
 
 static int choose(struct objects_view *v, const struct wanted *w, int json)

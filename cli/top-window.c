@@ -200,8 +200,7 @@ static int compare_rows(const void *a, const void *b, void *arg)
 static int list_rows(struct objects_view *v, enum top_sort sort)
 {
 	const struct moca_object *rows;
-	size_t i, n, kept = 0;
-	uint32_t to;
+	size_t i, n;
 	int err;
 
 	rows = moca_objects_rows(v->objects, &n);
@@ -211,16 +210,9 @@ static int list_rows(struct objects_view *v, enum top_sort sort)
 	for (i = 0; i < n; i++)
 		if (rows[i].accesses && rows[i].kind != MOCA_OBJECT_MOCA)
 			v->rows[v->count++] = &rows[i];
-	err = objects_fold(v->rows, v->count, &v->fold);
+	err = objects_fold_rows(v->rows, &v->count, &v->fold);
 	if (err)
 		return err;
-	for (i = 0; i < v->count; i++)
-		if (v->fold.into[i] == OBJECTS_NOT_FOLDED)
-			v->rows[kept++] = v->rows[i];
-	for (to = 0; to < v->fold.count; to++)
-		if (v->fold.rows[to].instances > 1)
-			v->rows[kept++] = &v->fold.rows[to];
-	v->count = kept;
 	qsort_r(v->rows, v->count, sizeof(*v->rows), compare_rows, &sort);
 	return 0;
 }

@@ -136,6 +136,25 @@ int objects_fold(const struct moca_object *const *rows, size_t n,
 	return err;
 }
 
+int objects_fold_rows(const struct moca_object **rows, size_t *n,
+		      struct objects_fold *f)
+{
+	int err = objects_fold(rows, *n, f);
+	size_t i, kept = 0;
+	uint32_t to;
+
+	if (err)
+		return err;
+	for (i = 0; i < *n; i++)
+		if (f->into[i] == OBJECTS_NOT_FOLDED)
+			rows[kept++] = rows[i];
+	for (to = 0; to < f->count; to++)
+		if (f->rows[to].instances > 1)
+			rows[kept++] = &f->rows[to];
+	*n = kept;
+	return 0;
+}
+
 void objects_fold_free(struct objects_fold *f)
 {
 	size_t i;

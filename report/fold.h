@@ -17,6 +17,12 @@ struct objects_fold {
 /* Of n rows; a file's only section stays as it is. 0 or -ENOMEM. */
 int objects_fold(const struct moca_object *const *rows, size_t n,
 		 struct objects_fold *out);
+/*
+ * The same, and *rows are then those that are not folded and f's sums, in no order;
+ * *n: how many.
+ */
+int objects_fold_rows(const struct moca_object **rows, size_t *n,
+		      struct objects_fold *f);
 void objects_fold_free(struct objects_fold *f);
 
 #endif

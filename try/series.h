@@ -60,7 +60,7 @@ int try_series_init(struct try_series *s, const struct try_program *p,
 int try_series_run(struct try_series *s, size_t rounds, const char **what);
 void try_series_free(struct try_series *s);
 
-/* Of arm i against plain, in the rounds. */
+/* The gains of change i (an arm of the comparison) against the plain runs, a round each. */
 struct try_ratio try_series_ratio(const struct try_series *s, size_t i,
 				  enum try_measure m);
 /* The median of the rounds. */

@@ -16,8 +16,8 @@ struct decoder *decoder_new(const struct text *text);
 void decoder_free(struct decoder *d);
 
 /*
- * The samples that follow were all taken by now: what code in memory is read from
- * here on is how it is behind them.
+ * The caller says that all samples it will pass were taken before this call. Code that
+ * the decoder reads from memory from here on is the code as it was after them.
  */
 void decoder_turn(struct decoder *d);
 
