@@ -197,13 +197,16 @@ static void *read_stream(struct recovery *r, const char *name, size_t size)
 	return buf;
 }
 
-/* Does the thread that wrote it still run? */
+/*
+ * Does the thread that wrote it still run? `ended` does not tell: a thread that
+ * found its slot reclaimed gives its buffer back, and runs on.
+ */
 static int is_alive(const struct moca_ring_header *h)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u", h->pid, h->tid);
-	return !h->ended && h->pid && !access(path, F_OK);
+	return h->pid && !access(path, F_OK);
 }
 
 static void note_running(struct recovery *r, uint32_t pid)
