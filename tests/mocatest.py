@@ -176,8 +176,9 @@ def descendants(pid=None):
         if not e.isdigit():
             continue
         try:
-            with open("/proc/%s/stat" % e) as f:
-                ppid = int(f.read().rsplit(")", 1)[1].split()[1])
+            # A task's name is any bytes.
+            with open("/proc/%s/stat" % e, "rb") as f:
+                ppid = int(f.read().rsplit(b")", 1)[1].split()[1])
         except OSError:
             continue
         children.setdefault(ppid, []).append(int(e))
@@ -191,9 +192,9 @@ def descendants(pid=None):
 
 def comm(pid):
     try:
-        with open("/proc/%d/cmdline" % pid) as f:
+        with open("/proc/%d/cmdline" % pid, errors="replace") as f:
             line = f.read().replace("\0", " ").strip()
-        with open("/proc/%d/stat" % pid) as f:
+        with open("/proc/%d/stat" % pid, errors="replace") as f:
             state = f.read().rsplit(")", 1)[1].split()[0]
         return "%d[%s] %s" % (pid, state, line)
     except OSError:
