@@ -52,12 +52,15 @@ static void spin(unsigned long ms)
 		;
 }
 
-/* Each lives over several samples, and touches k times as many as the first. */
+/*
+ * Each lives over several samples, on a busy machine as well, and touches k times
+ * as many as the first.
+ */
 static void *long_thread(void *arg)
 {
 	usleep(150000);
 	touch(pages * (size_t)arg);
-	usleep(150000);
+	usleep(700000);
 	return NULL;
 }
 
@@ -113,7 +116,7 @@ static void many(void *(*f)(void *), size_t n, unsigned long ms)
 
 /*
  * A grandchild burns ms and is left to this process, which waits for it once its
- * standard input ends, and lives for 300 ms more.
+ * standard input ends, and lives for a second more.
  */
 static void orphan(unsigned long ms)
 {
@@ -141,7 +144,7 @@ static void orphan(unsigned long ms)
 	while (wait(NULL) > 0)
 		;
 	spin(20);
-	usleep(300000);
+	usleep(999999);
 }
 
 static void report(void)

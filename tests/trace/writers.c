@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * usage: writers THREADS COUNT [signals] [progress FILE] [pace] [wait]
+ * usage: writers THREADS COUNT [signals] [progress FILE] [pace] [wait] [together]
  *
  * THREADS threads emit COUNT numbered events each (0: for ever); thread i is
  * writer 4 (i mod 16). signals: each is interrupted by three timers, whose
  * handlers nest and emit as the writers 1, 2 and 3 above that. progress: after
  * each event its number is stored in FILE (u64 per thread and level, mapped),
  * for whoever kills us. pace: rest now and then, so that nothing need be
- * dropped. wait: do not begin before a line comes on stdin. Prints how many
- * events each level emitted.
+ * dropped. wait: do not begin before a line comes on stdin. together: no thread
+ * goes on before each has emitted one. Prints how many events each level emitted.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,7 +41,8 @@ struct state {
 static __thread struct state *self;
 static struct state states[THREADS_MAX];
 static uint64_t count;
-static int with_signals, with_pace;
+static int with_signals, with_pace, together;
+static pthread_barrier_t begun;
 
 static void emit(int level)
 {
@@ -104,6 +105,8 @@ static void *work(void *arg)
 		start_timers();
 	for (i = 0; !count || i < count; i++) {
 		emit(0);
+		if (together && !i)
+			pthread_barrier_wait(&begun);
 		if (with_pace && i % 100 == 99)
 			usleep(100);
 	}
@@ -137,7 +140,7 @@ int main(int argc, char **argv)
 	int i, j, n = argc > 2 ? atoi(argv[1]) : 0;
 
 	if (n < 1 || n > THREADS_MAX) {
-		fprintf(stderr, "usage: writers THREADS COUNT [signals] [progress FILE] [pace] [wait]\n");
+		fprintf(stderr, "usage: writers THREADS COUNT [signals] [progress FILE] [pace] [wait] [together]\n");
 		return 2;
 	}
 	count = strtoull(argv[2], NULL, 0);
@@ -148,10 +151,13 @@ int main(int argc, char **argv)
 			map_progress(argv[++i], n);
 		else if (!strcmp(argv[i], "pace"))
 			with_pace = 1;
+		else if (!strcmp(argv[i], "together"))
+			together = 1;
 		else if (!strcmp(argv[i], "wait"))
 			getchar();
 	}
 	install_handlers();
+	pthread_barrier_init(&begun, NULL, n);
 	for (i = 0; i < n; i++) {
 		states[i].writer = i % 16 * (LEVELS + 1);
 		if (pthread_create(&threads[i], NULL, work, &states[i]))
