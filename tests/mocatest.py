@@ -209,8 +209,9 @@ def reap():
         pass
 
 
-def kill_left(grace=2.0):
-    """End what our dead children left behind; return its description."""
+def kill_left(grace=10.0):
+    """End what our dead children left behind; return its description. What ends by
+    itself may need a while for that on a busy machine."""
     end = time.monotonic() + grace
     while True:
         reap()
@@ -234,7 +235,7 @@ def kill_left(grace=2.0):
     return text
 
 
-def wait_for(happened, seconds=60):
+def wait_for(happened, seconds=200):
     """Until happened() is true; whether it is."""
     end = time.monotonic() + seconds
     while not happened():
@@ -257,7 +258,7 @@ def default_signals():
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
-def run(argv, cwd, stdin=b"", timeout=60, env=None):
+def run(argv, cwd, stdin=b"", timeout=200, env=None):
     """Run argv to its end and take its whole output."""
     began = time.monotonic()
     with tempfile.TemporaryFile() as i, tempfile.TemporaryFile() as o, \

@@ -7,7 +7,7 @@ trap 'kill $pid 2>/dev/null' EXIT
 i=0
 until redis-cli -s ./s ping 2>/dev/null; do
 	i=$((i + 1))
-	[ $i -gt 100 ] && exit 1
+	[ $i -gt 1000 ] && exit 1
 	sleep 0.1
 done | head -n 1
 cli() { redis-cli -s ./s "$@"; }
@@ -19,7 +19,7 @@ cli eval 'for i=1,5000 do redis.call("SET","k"..i,i) end return 1' 0
 i=0
 while cli info persistence | grep -q bgsave_in_progress:1; do
 	i=$((i + 1))
-	[ $i -gt 200 ] && break
+	[ $i -gt 2000 ] && break
 	sleep 0.05
 done
 cli info persistence | tr -d '\r' | grep rdb_last_bgsave_status

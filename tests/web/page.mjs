@@ -12,6 +12,7 @@ export async function open(browser, file, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1360, height: 900 },
 		acceptDownloads: true, ...options });
 	const page = await context.newPage();
+	page.setDefaultTimeout(200000);
 	const problems = [];
 	page.on("console", (m) => ["error", "warning"].includes(m.type()) && problems.push(`console: ${m.text()}`));
 	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
@@ -20,7 +21,7 @@ export async function open(browser, file, options = {}) {
 			problems.push(`request: ${r.url().slice(0, 100)}`);
 	});
 	await page.goto(`file://${file}${options.hash || ""}`);
-	await page.waitForFunction(() => document.body.dataset.ready, null, { timeout: 30000 });
+	await page.waitForFunction(() => document.body.dataset.ready);
 	return { page, problems, context };
 }
 
