@@ -307,10 +307,10 @@ static void thread_timer(void)
 
 static void waits_for_signals(void)
 {
-	struct timespec ts = { 5, 0 }, rest = { 0, 0 }, nap = { 0, 300000000 };
+	struct timespec ts = { 100, 0 }, rest = { 0, 0 }, nap = { 1000, 0 };
 	siginfo_t info;
 	sigset_t set;
-	int pid;
+	int pid, ret, error;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
@@ -323,12 +323,15 @@ static void waits_for_signals(void)
 	CHECK(sigtimedwait(&set, &info, &ts) == SIGCHLD);
 	printf("%d %d\n", info.si_code, info.si_status);
 	how("it", pid);
-	struct itimerval v = { { 0, 0 }, { 0, 150000 } };
+	/* Again, as the first one may come before the nap. */
+	struct itimerval v = { { 0, 150000 }, { 0, 150000 } }, off = { 0 };
 	struct sigaction sa = { .sa_sigaction = tick, .sa_flags = SA_SIGINFO };
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &v, NULL);
-	printf("%d", nanosleep(&nap, &rest));
-	printf(" %d %s\n", errno, rest.tv_nsec > 50000000 ? "rest" : "no rest");
+	ret = nanosleep(&nap, &rest);
+	error = errno;
+	setitimer(ITIMER_REAL, &off, NULL);
+	printf("%d %d %s\n", ret, error, rest.tv_sec > 500 ? "rest" : "no rest");
 }
 
 static void group_wait(void)

@@ -575,7 +575,7 @@ static void *waker(void *arg)
 static void futex_private(void)
 {
 	int *word = map_pages(1);
-	struct timespec ts = { 5, 0 };
+	struct timespec ts = { 20, 0 };
 	pthread_t t;
 	int ret;
 
