@@ -48,6 +48,9 @@ async function withPage(file, options, f) {
 const firstObject = (page) => page.evaluate(() =>
 	document.querySelector("a[href^='#/object/']").getAttribute("href"));
 
+/* Until what was asked for is drawn. */
+const drawn = (page) => page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+
 /* Is there something drawn, and not just one colour? */
 const colors = (page, selector) => page.evaluate((s) => {
 	const from = document.querySelector(s), c = new OffscreenCanvas(from.width, from.height);
@@ -451,7 +454,7 @@ await test("all meanings of colours draw", () => withPage("recorded", {}, async 
 	const shown = new Set();
 	for (const mode of ["type", "count", "thread", "sharing", "node"]) {
 		await page.click(`[data-mode='${mode}']`);
-		await page.waitForTimeout(100);
+		await drawn(page);
 		must(await colors(page, "canvas.heat") > 3, `${mode} is blank`);
 		shown.add(await page.evaluate(() => document.querySelector("canvas.heat").toDataURL().length + document.querySelector(".legend-slot").textContent));
 	}
@@ -645,8 +648,9 @@ await test("overview: the slider changes the areas and the link", () => withPage
 	must(await said(page) !== third, "the button does not move the slider");
 	await page.click("[aria-label='One level simpler']");
 	must(await said(page) === third, "nor back");
-	/* The address follows after a while. */
-	await page.waitForTimeout(400);
+	/* The address follows after a while, with a few digits more. */
+	await page.waitForFunction((text) => Math.abs(+new URLSearchParams(location.hash.split("?")[1]).get("p") / +text - 1) < 6e-4,
+		third.match(/^p = ([0-9.e-]+)/)[1]);
 	const other = await open(browser, `${dir}/recorded.html`, { hash: await page.evaluate(() => location.hash) });
 	must(await said(other.page) === third, `the link shows ${await said(other.page)} and not ${third}`);
 	await other.context.close();
