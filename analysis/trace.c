@@ -2,6 +2,7 @@
 #include "analysis/trace.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,7 @@ const char *trace_bad_number(const struct moca_trace *t, const char **value)
 	static const char *const keys[] = {
 		META_BUDGET, META_SLOWDOWN, META_INTERVAL, META_CPUS,
 		META_NODES, META_START, META_END, META_START_TIME,
+		META_FAILED, META_FAILURE,
 		"cost.wall_estimate", "cost.wall_low", "cost.wall_high",
 		"cost.wall_ns", "cost.wall_added_ns", "cost.cpu_estimate",
 		"cost.cpu_low", "cost.cpu_high", "cost.cpu_ns",
@@ -88,6 +90,14 @@ uint64_t trace_origin(const struct moca_trace *t)
 			origin = task->start_ns;
 	}
 	return origin;
+}
+
+int trace_failure(const struct moca_trace *t)
+{
+	const char *state = moca_trace_meta(t, "state");
+	uint64_t err = trace_meta_u64(t, META_FAILURE, 0);
+
+	return state && !strcmp(state, "failed") && err < INT_MAX ? (int)err : 0;
 }
 
 uint64_t trace_after(const struct moca_trace *t, uint64_t ns)

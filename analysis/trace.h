@@ -21,6 +21,8 @@
 #define META_PHYS "phys_source"
 #define META_START "start_ns"		/* CLOCK_MONOTONIC */
 #define META_END "end_ns"
+#define META_FAILED "failed_ns"		/* the same clock */
+#define META_FAILURE "failure"
 #define META_PAGE_SIZE "page_size"
 #define META_MAPPINGS_TOLD "mappings_told"
 #define META_CHANGES_LOST "changes_lost"
@@ -46,6 +48,8 @@ const char *trace_bad_number(const struct moca_trace *t, const char **value);
 unsigned trace_page_shift(const struct moca_trace *t);
 /* The time that everything is shown relative to. */
 uint64_t trace_origin(const struct moca_trace *t);
+/* Why its recording failed, an errno; 0: it did not, or does not say so. */
+int trace_failure(const struct moca_trace *t);
 /* So long after it, as --from and --to say. */
 uint64_t trace_after(const struct moca_trace *t, uint64_t ns);
 

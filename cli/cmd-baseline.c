@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/unfinished.h"
 #include "report/advice.h"
 
 struct written {
@@ -43,23 +43,18 @@ static int replace(const char *path, mode_t mode, const struct written *w)
 	int fd, err;
 
 	umask(mask);
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-		return ENOMEM;
-	fd = mkstemp(temporary);
-	if (fd < 0) {
-		err = errno;
-		free(temporary);
-		return err;
-	}
+	fd = unfinished_beside(path, &temporary);
+	if (fd < 0)
+		return -fd;
 	if (!fchmod(fd, mode ? mode : 0666 & ~mask))
 		f = fdopen(fd, "w");
 	err = f ? write_all(f, w) : errno;
 	if (!f)
 		close(fd);
-	if (!err && rename(temporary, path))
-		err = errno;
+	if (!err)
+		err = -unfinished_replace(temporary, path);
 	if (err)
-		unlink(temporary);
+		unfinished_remove();
 	free(temporary);
 	return err;
 }
@@ -151,7 +146,6 @@ int cmd_baseline(int argc, char **argv)
 		moca_error("baseline: a trace and a file are needed: moca baseline DIR -o FILE");
 		return EXIT_USAGE;
 	}
-	/* So that a limit on files (ulimit -f) is an error like a full disk. */
-	signal(SIGXFSZ, SIG_IGN);
+	unfinished_signals("baseline");
 	return run(argv[first], out, topology);
 }

@@ -623,7 +623,7 @@ static const char about[] =
 int cmd_dump(int argc, char **argv)
 {
 	struct dump d = { .query = { .size = sizeof(d.query) } };
-	uint64_t task = UINT64_MAX, from = 0, to = 0;
+	uint64_t task = UINT64_MAX, from = 0, to = UINT64_MAX;
 	const char *range = NULL, *path;
 	int accesses = 0, changes = 0, counts = 0, all, first, ret;
 	const struct option_spec specs[] = {
@@ -663,8 +663,8 @@ int cmd_dump(int argc, char **argv)
 		moca_error("dump: '--stacks' goes with the text form only: 'moca query DIR \"SELECT * FROM stacks\" --csv' has call stacks as values");
 		return EXIT_USAGE;
 	}
-	if (to && to <= from) {
-		moca_error("dump: '--to' must be later than '--from'");
+	if (to <= from) {
+		moca_error("dump: '--to' must be later than '--from', which is 0 if it is not given");
 		return EXIT_USAGE;
 	}
 	d.t = trace_open("dump", path);
@@ -679,7 +679,7 @@ int cmd_dump(int argc, char **argv)
 	d.weights = moca_trace_top_weight(d.t) != 1;
 	if (from)
 		d.query.begin_ns = trace_after(d.t, from);
-	if (to)
+	if (to != UINT64_MAX)
 		d.query.end_ns = trace_after(d.t, to);
 	if (task != UINT64_MAX) {
 		d.query.task = task;

@@ -2,11 +2,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/trace.h"
@@ -16,9 +14,8 @@
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 #include "lib/cmdline/options.h"
+#include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
-
-static volatile sig_atomic_t stopped;
 
 /* What a format takes of the options that narrow an export. */
 enum {
@@ -110,14 +107,12 @@ static int is_empty(int fd)
 
 static int open_directory(struct export *x)
 {
-	int ret;
+	int ret = unfinished_folder(x->out, 0700, 0);
 
-	if (!mkdir(x->out, 0700)) {
-		x->made = 1;
-	} else if (errno != EEXIST) {
+	if (ret && ret != -EEXIST) {
 		moca_error("export: cannot make the directory '%s': %s%s",
-			   x->out, strerror(errno),
-			   errno == ENOENT ?
+			   x->out, strerror(-ret),
+			   ret == -ENOENT ?
 				   " (the directory that it is to be in must exist)" :
 				   "");
 		return -1;
@@ -145,68 +140,26 @@ static int open_file(struct export *x)
 		x->quiet = 1;
 		return 0;
 	}
-	x->fd = open(x->out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (x->fd >= 0) {
-		x->made = 1;
+	x->fd = unfinished_file(AT_FDCWD, x->out, 0600);
+	if (x->fd >= 0)
 		return 0;
-	}
-	if (errno == EEXIST)
+	if (x->fd == -EEXIST)
 		moca_error("export: '%s' exists, and nothing is overwritten: remove it or give another name",
 			   x->out);
 	else
 		moca_error("export: cannot make '%s': %s (give a file in a directory that exists and may be written to)",
-			   x->out, strerror(errno));
+			   x->out, strerror(-x->fd));
 	return -1;
 }
 
 int export_create(struct export *x, const char *name)
 {
-	struct string_list *l = &x->files;
-	char *copy = strdup(name);
-	int fd;
-
-	if (!copy || moca_vec_fit(l->items, l->room, l->count + 1)) {
-		free(copy);
-		return -ENOMEM;
-	}
-	fd = openat(x->dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-		    0600);
-	if (fd < 0) {
-		free(copy);
-		return -errno;
-	}
-	l->items[l->count++] = copy;
-	return fd;
+	return unfinished_file(x->dirfd, name, 0600);
 }
 
-/* Forget the files that were made; of an export that failed, remove them. */
-static void end_files(struct export *x, int failed)
+static void explain_failure(const struct export *x, int err, int left)
 {
-	for (size_t i = 0; i < x->files.count; i++) {
-		if (failed)
-			unlinkat(x->dirfd, x->files.items[i], 0);
-		free((char *)x->files.items[i]);
-	}
-	free(x->files.items);
-}
-
-/* What was begun is gone? An empty directory that was there before stays. */
-static int is_left(const struct export *x)
-{
-	if (x->dirfd >= 0)
-		return is_empty(x->dirfd) <= 0 || (x->made && rmdir(x->out));
-	return x->made && unlink(x->out);
-}
-
-static void explain_failure(const struct export *x, int err)
-{
-	int left = is_left(x);
-
-	if (stopped)
-		moca_say("export: interrupted: %s",
-			 left ? "what was begun could not be removed" :
-				"what was begun is removed");
-	else if (x->read_failed)
+	if (x->read_failed)
 		moca_error("export: cannot read the trace '%s': %s (of '%s', %s)",
 			   x->trace, strerror(-err), x->out,
 			   left ? "what was begun could not be removed" :
@@ -219,26 +172,6 @@ static void explain_failure(const struct export *x, int err)
 				   "",
 			   left ? "what was begun could not be removed" :
 				  "what was begun is removed");
-}
-
-static void stop(int sig)
-{
-	stopped = sig;
-}
-
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-
-static void take_signals(void)
-{
-	struct sigaction sa = { .sa_handler = stop }, old;
-	size_t i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &old) &&
-		    old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &sa, NULL);
-	/* So that a limit on files (ulimit -f) is an error like a full disk. */
-	signal(SIGXFSZ, SIG_IGN);
 }
 
 static int warn_of_damage(const struct export *x)
@@ -258,35 +191,33 @@ static int warn_of_damage(const struct export *x)
 
 static int export(struct export *x, const struct format *format)
 {
-	int err;
+	int err, left;
 
 	/* Before anything is made, which would stay. */
-	take_signals();
+	unfinished_signals("export");
 	if ((x->partition && export_partition(x)) ||
 	    (format->takes & ONE_FILE || !strcmp(x->out, "-") ?
 		     open_file(x) : open_directory(x))) {
-		export_partition_end(x, 1);
+		unfinished_remove();
+		free(x->partition_path);
 		return 1;
 	}
 	err = format->run(x);
-	end_files(x, err);
 	if (x->fd >= 0 && x->fd != STDOUT_FILENO && close(x->fd) && !err)
 		err = -errno;
 	/* Who reads the other end has gone: it wants no more. */
 	if (err == -EPIPE && x->fd == STDOUT_FILENO)
 		err = 0;
-	else if (err && !x->refused)
-		explain_failure(x, err);
-	else if (err)
-		is_left(x);
+	if (err) {
+		left = unfinished_remove();
+		if (!x->refused)
+			explain_failure(x, err, left);
+	} else {
+		unfinished_keep();
+	}
 	if (x->dirfd >= 0)
 		close(x->dirfd);
-	export_partition_end(x, err);
-	if (err && stopped) {
-		signal(stopped, SIG_DFL);
-		fflush(NULL);
-		raise(stopped);
-	}
+	free(x->partition_path);
 	return x->refused ? EXIT_USAGE : err ? 1 : warn_of_damage(x);
 }
 
@@ -414,7 +345,7 @@ static const char about[] =
 
 int cmd_export(int argc, char **argv)
 {
-	struct export x = { .dirfd = -1, .fd = -1, .stop = &stopped,
+	struct export x = { .dirfd = -1, .fd = -1,
 			    .value = "accesses" };
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };

@@ -270,7 +270,7 @@ int cmd_objects(int argc, char **argv)
 	struct objects_view v = { .min_size = 4096 };
 	struct wanted w = { .kind = -1 };
 	const char *sort = NULL, *kind = NULL, *by = NULL;
-	uint64_t task = UINT64_MAX, from = 0, to = 0, min = UINT64_MAX;
+	uint64_t task = UINT64_MAX, from = 0, to = UINT64_MAX, min = UINT64_MAX;
 	int json = 0, first, ret;
 	const struct option_spec specs[] = {
 		OPT_STRING(0, "by", &by, "WHAT", "who touches NAME: line, function or thread; or which part of it is touched: range"),
@@ -308,8 +308,8 @@ int cmd_objects(int argc, char **argv)
 			   by, v.path, by);
 		return EXIT_USAGE;
 	}
-	if (to && to <= from) {
-		moca_error("objects: '--to' must be later than '--from'");
+	if (to <= from) {
+		moca_error("objects: '--to' must be later than '--from', which is 0 if it is not given");
 		return EXIT_USAGE;
 	}
 	w.sized = min != UINT64_MAX;
@@ -328,7 +328,7 @@ int cmd_objects(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	opt.begin_ns = from ? trace_after(v.trace, from) : 0;
-	opt.end_ns = to ? trace_after(v.trace, to) : 0;
+	opt.end_ns = to != UINT64_MAX ? trace_after(v.trace, to) : 0;
 	opt.name = v.name;
 	opt.instances = v.instances;
 	opt.touchers = v.by != BY_NONE && v.by != BY_RANGE;

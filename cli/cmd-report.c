@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* moca report and moca view: one HTML page that shows a trace. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
 #include "report/html/report.h"
 
@@ -152,26 +154,25 @@ static int write_page(const struct report *r, const char *command,
 		      const char *out)
 {
 	const char *title = moca_trace_meta(r->trace, META_COMMAND);
-	char *temporary;
+	char *temporary = NULL;
 	mode_t mask = umask(0);
 	FILE *f = NULL;
 	int fd, err;
 
 	umask(mask);
-	if (asprintf(&temporary, "%s.XXXXXX", out) < 0)
-		return -ENOMEM;
-	fd = mkstemp(temporary);
+	fd = unfinished_beside(out, &temporary);
 	if (fd >= 0 && fchmod(fd, 0666 & ~mask))
 		moca_warn("%s: cannot set the mode of '%s': %s", command, out,
 			  strerror(errno));
 	if (fd >= 0)
 		f = fdopen(fd, "w");
 	if (!f) {
-		err = -errno;
+		err = fd < 0 ? fd : -errno;
 		moca_error("%s: cannot write '%s': %s", command, out,
 			   strerror(-err));
 		if (fd >= 0)
 			close(fd);
+		unfinished_remove();
 		free(temporary);
 		return err;
 	}
@@ -180,12 +181,12 @@ static int write_page(const struct report *r, const char *command,
 			      r->blob_count);
 	if (fclose(f) && !err)
 		err = -EIO;
-	if (!err && rename(temporary, out))
-		err = -errno;
+	if (!err)
+		err = unfinished_replace(temporary, out);
 	if (err) {
 		moca_error("%s: cannot write '%s': %s", command, out,
-			   strerror(errno ? errno : -err));
-		unlink(temporary);
+			   strerror(-err));
+		unfinished_remove();
 	}
 	free(temporary);
 	return err;
@@ -281,6 +282,7 @@ static int open_page(const char *out)
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
+		signal(SIGXFSZ, SIG_DFL);
 		execlp("xdg-open", "xdg-open", out, (char *)NULL);
 		_exit(127);
 	}
@@ -350,6 +352,7 @@ static int run(const struct wanted *w, int argc, char **argv, int first,
 			   w->command);
 		return 1;
 	}
+	unfinished_signals(w->command);
 	ret = open_traces(w, argc, argv, first, &r, &b);
 	if (!ret)
 		ret = show(w, &r, b.report.trace ? &b : NULL, view);

@@ -73,7 +73,7 @@ static int write_file(struct files *x, int which)
 
 	if (fd < 0)
 		return fd;
-	err = out_open(&o, fd, x->x->stop);
+	err = out_open(&o, fd);
 	if (!err) {
 		if (which == EVENTS)
 			err = framesoc_events(&x->f, &o);

@@ -4,13 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/export.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/unfinished.h"
 
 static const char *const keys[] = { META_JOB, META_RANK };
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -39,21 +38,16 @@ static void put_value(FILE *f, const char *s)
 	}
 }
 
-static int make_folder(struct export *x, const char *path)
+/* Another rank's may be in it, or come to be. */
+static int make_folder(const char *path)
 {
-	char *copy;
+	int err = unfinished_folder(path, 0700, 1);
 
-	if (mkdir(path, 0700)) {
-		if (errno == EEXIST)
-			return 0;
-		moca_error("export: cannot make the directory '%s': %s", path,
-			   strerror(errno));
-		return -1;
-	}
-	copy = strdup(path);
-	if (copy)
-		x->parents[x->parent_count++] = copy;
-	return 0;
+	if (!err || err == -EEXIST)
+		return 0;
+	moca_error("export: cannot make the directory '%s': %s", path,
+		   strerror(-err));
+	return -1;
 }
 
 int export_partition(struct export *x)
@@ -73,7 +67,7 @@ int export_partition(struct export *x)
 		/* All but the last are made here. */
 		if (fflush(f))
 			goto err_memory;
-		if (make_folder(x, path)) {
+		if (make_folder(path)) {
 			fclose(f);
 			free(path);
 			return -1;
@@ -95,17 +89,4 @@ err_memory:
 	moca_error("export: cannot name the folder of a rank: %s (end other programs, or give this one more)",
 		   strerror(ENOMEM));
 	return -1;
-}
-
-void export_partition_end(struct export *x, int failed)
-{
-	while (x->parent_count) {
-		char *path = x->parents[--x->parent_count];
-
-		/* Another rank's may be in it. */
-		if (failed)
-			rmdir(path);
-		free(path);
-	}
-	free(x->partition_path);
 }

@@ -508,7 +508,7 @@ int export_perfetto(struct export *x)
 	x->read_failed = err != 0;
 	if (err)
 		return err;
-	err = out_open(&o, x->fd, x->stop);
+	err = out_open(&o, x->fd);
 	if (!err) {
 		err = write_all(&v, &o);
 		failed = out_close(&o);

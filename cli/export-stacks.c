@@ -67,7 +67,7 @@ int export_stacks(struct export *x)
 		x->read_failed = 1;
 		return err;
 	}
-	err = out_open(&o, x->fd, x->stop);
+	err = out_open(&o, x->fd);
 	if (!err) {
 		err = write_stacks(x, &o, s, &count);
 		x->read_failed = err && !o.error;

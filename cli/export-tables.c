@@ -115,7 +115,7 @@ static int write_table(struct tables *t, const char *table)
 		return err;
 	}
 	fd = open_file(t, table);
-	err = fd < 0 ? fd : out_open(&o, fd, t->x->stop);
+	err = fd < 0 ? fd : out_open(&o, fd);
 	if (!err) {
 		err = t->format->write(&o, r, &count);
 		t->x->read_failed = err && !o.error;

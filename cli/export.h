@@ -3,8 +3,6 @@
 #ifndef MOCA_CLI_EXPORT_H
 #define MOCA_CLI_EXPORT_H
 
-#include <signal.h>
-
 #include <moca/reader.h>
 
 #include "export/out.h"
@@ -24,17 +22,12 @@ struct export {
 	const char *value;	/* what folded stacks sum */
 	int partition;
 	char *partition_path;	/* then, out */
-	char *parents[2];	/* made above it; strdup() */
-	size_t parent_count;
 	int quiet;
 	struct moca_trace *t;
 	int dirfd;		/* of a format that writes a directory; or -1 */
 	int fd;			/* of one that writes a file; or -1 */
-	int made;		/* out did not exist */
-	struct string_list files;	/* made in dirfd, by export_create() */
 	int read_failed;	/* what went wrong is the trace */
 	int refused;		/* after a message: the command line is wrong */
-	const volatile sig_atomic_t *stop;
 };
 
 /*
@@ -45,10 +38,9 @@ int export_create(struct export *x, const char *name);
 
 /*
  * --partition: out becomes OUT/job=JOB/rank=RANK, and what is above that is made. 0,
- * or -1 after a message. _end frees, and of an export that failed removes, it.
+ * or -1 after a message. The caller frees partition_path.
  */
 int export_partition(struct export *x);
-void export_partition_end(struct export *x, int failed);
 /* Before OUT is made: 0, or after a message an exit code. */
 int export_partition_refuse(const struct export *x);
 

@@ -13,6 +13,7 @@
 #define FIXED 56	/* columns of the figures of a row */
 #define THREADS_SHOWN 6
 #define TEXT_LINES 6	/* above and below the rows */
+#define IDLE 1000		/* less than one part of so many of a CPU */
 
 static const char *const sort_names[TOP_SORTS] = { "accesses", "reads",
 						    "writes", "pages" };
@@ -55,7 +56,7 @@ static void print_sums(struct out *o, const struct top_window *w)
 {
 	const struct moca_certificate *c = &w->certificate;
 	double seconds = (double)w->rates_ns / 1e9;
-	char a[TEXT_MAX], b[TEXT_MAX];
+	char a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX];
 
 	if (w->rates_ns) {
 		printf("CPUs %.2f  faults/s %s minor", (double)w->cpu_ns /
@@ -70,9 +71,12 @@ static void print_sums(struct out *o, const struct top_window *w)
 		       text_count(a, (uint64_t)((double)w->major / seconds)));
 	}
 	printf("working set %s", text_size(a, w->pages << w->page_shift));
-	if (c->pages_touched)
-		printf("  pages seen %s of %s", text_count(a, c->pages_seen),
-		       text_count(b, c->pages_touched));
+	if (c->pages_touched && w->certified_ns)
+		printf("  pages seen %s of %s, %s after the start",
+		       text_count(a, c->pages_seen),
+		       text_count(b, c->pages_touched),
+		       text_duration(d, w->certified_ns > w->start_ns ?
+					w->certified_ns - w->start_ns : 0));
 	if (w->lost)
 		printf("  %s samples LOST", text_count(a, w->lost));
 	end_line(o);
@@ -192,6 +196,21 @@ static void print_touchers(struct out *o, const struct top_window *w)
 	}
 }
 
+/* A window without an access is wider, up to all that was recorded. */
+static void print_nothing(struct out *o, const struct top_window *w)
+{
+	char a[TEXT_MAX];
+
+	printf("  no access has a record yet, %s after the start: ",
+	       text_duration(a, w->end_ns - w->start_ns));
+	if (w->rates_ns && w->cpu_ns < w->rates_ns / IDLE)
+		fputs("its threads wait", stdout);
+	else
+		fputs("what it touches again shows after the next sweep",
+		      stdout);
+	end_line(o);
+}
+
 static void print_rows(struct out *o, const struct top_window *w)
 {
 	size_t first = 0, room, i;
@@ -216,12 +235,8 @@ static void print_rows(struct out *o, const struct top_window *w)
 		    (!i || strcmp(w->v.rows[i - 1]->name, o->s->open)))
 			print_touchers(o, w);
 	}
-	if (!w->v.count) {
-		fputs(w->end_ns - w->start_ns < 1000000000 ?
-		      "  no accesses yet" :
-		      "  no accesses: it waits, or runs code alone", stdout);
-		end_line(o);
-	}
+	if (!w->v.count)
+		print_nothing(o, w);
 }
 
 void top_view_show(struct top_view *s, const struct top_window *w)

@@ -285,6 +285,7 @@ int top_window_read(struct top_window *w, const char *path, uint64_t window_ns,
 		w->end_ns = w->start_ns;
 	w->sampled = moca_trace_top_weight(w->v.trace) != 1;
 	moca_trace_certificate(w->v.trace, &w->certificate);
+	w->certified_ns = trace_meta_u64(w->v.trace, META_END, 0);
 	for (i = 0; i < moca_trace_task_count(w->v.trace); i++)
 		w->lost += moca_trace_task(w->v.trace, i)->lost;
 	err = choose_window(w, window_ns);

@@ -30,6 +30,7 @@ struct top_window {
 	uint64_t rates_ns;
 	uint64_t minor, own, major, cpu_ns;
 	struct moca_certificate certificate;
+	uint64_t certified_ns;	/* when the recorder wrote that */
 	uint64_t lost;
 	int sampled;		/* sweeps took samples: figures are estimates */
 	/* Of the row that is opened: who touches it. NULL: none is. */

@@ -2,7 +2,6 @@
 #include "export/ctf-stream.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
+#include "lib/cmdline/unfinished.h"
 
 #define CTF_MAGIC 0xc1fc1fc1u
 #define EVENT_HEADER 10u
@@ -92,8 +92,6 @@ static int write_all(struct moca_ctf_stream *s, const uint8_t *p, size_t len)
 			len -= n;
 			s->bytes += n;
 		}
-		if (s->stop && *s->stop)
-			return -EINTR;
 	}
 	return 0;
 }
@@ -106,10 +104,9 @@ static int flush(struct moca_ctf_stream *s)
 
 	if (s->fd < 0) {
 		moca_ctf_stream_name(name, s->task->id);
-		s->fd = openat(s->dirfd, name,
-			       O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		s->fd = unfinished_file(s->dirfd, name, 0600);
 		if (s->fd < 0)
-			return -errno;
+			return s->fd;
 	}
 	moca_put64(b + AT_BEGIN, s->begin_ns);
 	moca_put64(b + AT_END, s->last_ns);

@@ -7,7 +7,6 @@
 #ifndef MOCA_EXPORT_CTF_STREAM_H
 #define MOCA_EXPORT_CTF_STREAM_H
 
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,7 +17,6 @@
 struct moca_ctf_stream {
 	/* Of all files. */
 	int dirfd;			/* borrowed */
-	const volatile sig_atomic_t *stop;	/* may be NULL */
 	uint8_t uuid[16];
 	uint64_t time_max;		/* later would overflow readers */
 	uint8_t *buf;			/* the packet at hand */
@@ -51,7 +49,7 @@ void moca_ctf_stream_begin(struct moca_ctf_stream *s,
 /*
  * Room for len bytes of the fields of an event, which must be filled before
  * the next call. Times do not decrease within a file: an earlier one is told
- * as that of the event before. 0, -EINTR when *stop was set, -E2BIG, -errno.
+ * as that of the event before. 0, -E2BIG, -errno.
  */
 int moca_ctf_stream_event(struct moca_ctf_stream *s, unsigned id,
 			  uint64_t time_ns, size_t len, uint8_t **out);

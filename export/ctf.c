@@ -2,7 +2,6 @@
 #include "export/ctf.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "export/ctf-stream.h"
 #include "export/ctf-type.h"
 #include "lib/base/bytes.h"
+#include "lib/cmdline/unfinished.h"
 
 #define NS 1000000000ull
 
@@ -22,7 +22,6 @@ struct ctf {
 	struct moca_ctf_stream s;
 	struct moca_ctf_info info;
 	FILE *metadata;
-	int begun;			/* files are ours to remove */
 	struct moca_ctf_types *types;
 	/* What the task at hand has, in order of time. */
 	struct moca_cursor *accesses;
@@ -88,11 +87,9 @@ static int create_metadata(struct ctf *x)
 {
 	int fd;
 
-	fd = openat(x->s.dirfd, "metadata",
-		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	fd = unfinished_file(x->s.dirfd, "metadata", 0600);
 	if (fd < 0)
-		return -errno;
-	x->begun = 1;
+		return fd;
 	x->metadata = fdopen(fd, "w");
 	if (x->metadata)
 		return 0;
@@ -410,18 +407,6 @@ static int write_task(struct ctf *x, const struct moca_task *task)
 	return ret;
 }
 
-static void remove_files(struct ctf *x)
-{
-	size_t i, n = moca_trace_task_count(x->t);
-	char name[32];
-
-	for (i = 0; i < n; i++) {
-		moca_ctf_stream_name(name, moca_trace_task(x->t, i)->id);
-		unlinkat(x->s.dirfd, name, 0);
-	}
-	unlinkat(x->s.dirfd, "metadata", 0);
-}
-
 int moca_ctf_export(struct moca_trace *t, int dirfd,
 		    const struct moca_ctf_options *o,
 		    struct moca_ctf_result *r)
@@ -434,7 +419,6 @@ int moca_ctf_export(struct moca_trace *t, int dirfd,
 	err = moca_ctf_stream_init(&x.s, dirfd);
 	if (err)
 		return err;
-	x.s.stop = o->stop;
 	find_info(&x);
 	x.types = calloc(1, sizeof(*x.types));
 	err = x.types ? create_metadata(&x) : -ENOMEM;
@@ -447,8 +431,6 @@ int moca_ctf_export(struct moca_trace *t, int dirfd,
 
 		err = err ? err : failed;
 	}
-	if (err && x.begun)
-		remove_files(&x);
 	r->bytes += x.s.bytes;
 	r->moved = x.s.moved;
 	moca_ctf_stream_free(&x.s);

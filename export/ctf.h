@@ -7,15 +7,12 @@
 #ifndef MOCA_EXPORT_CTF_H
 #define MOCA_EXPORT_CTF_H
 
-#include <signal.h>
 #include <stdint.h>
 
 #include <moca/reader.h>
 
 struct moca_ctf_options {
 	int events_only;
-	/* When it becomes non-zero: clean up, return -EINTR. May be NULL. */
-	const volatile sig_atomic_t *stop;
 };
 
 struct moca_ctf_result {
@@ -33,7 +30,7 @@ struct moca_ctf_result {
 /*
  * Write the trace into directory dirfd, which holds none of these files. What
  * is damaged in the trace is left out: see moca_trace_damage. 0 or -errno, and
- * then the files that were begun are removed.
+ * then unfinished_remove() takes away what was begun.
  */
 int moca_ctf_export(struct moca_trace *t, int dirfd,
 		    const struct moca_ctf_options *o,

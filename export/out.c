@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -43,12 +44,12 @@ static void *write_buffers(void *arg)
 	}
 }
 
-int out_open(struct out *o, int fd, const volatile sig_atomic_t *stop)
+int out_open(struct out *o, int fd)
 {
 	sigset_t all, old;
 	int err;
 
-	*o = (struct out){ .fd = fd, .stop = stop };
+	*o = (struct out){ .fd = fd };
 	o->data = malloc(OUT_SIZE);
 	o->full = malloc(OUT_SIZE);
 	if (!o->data || !o->full) {
@@ -84,8 +85,6 @@ void out_flush(struct out *o)
 {
 	uint8_t *p = o->data;
 
-	if (!o->error && o->stop && *o->stop)
-		o->error = -EINTR;
 	collect(o);
 	o->data = o->full;
 	o->full = p;

@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,7 +20,6 @@ struct out {
 	size_t len;
 	uint64_t written;	/* bytes, those in data included */
 	int error;		/* -errno of the first write that failed */
-	const volatile sig_atomic_t *stop;	/* not 0: -EINTR; may be NULL */
 	/* The thread has `full` between `filled` and `emptied`. */
 	pthread_t thread;
 	sem_t filled, emptied;
@@ -35,7 +33,7 @@ struct out {
  * Write to fd, which stays the caller's. *o must not move. 0 or -errno; after 0 it
  * is closed in any case.
  */
-int out_open(struct out *o, int fd, const volatile sig_atomic_t *stop);
+int out_open(struct out *o, int fd);
 /* What is left in the buffer goes out. 0, or the first error. */
 int out_close(struct out *o);
 /* Empty the buffer. */

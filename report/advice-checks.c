@@ -121,8 +121,12 @@ void advice_first_print(const struct advice_view *v)
 {
 	const struct moca_advice *a = v->advice;
 
+	if (a->failed)
+		printf("%s\n%s\n", a->failed, a->again);
 	if (a->count)
 		print_first(&a->findings[0]);
+	else if (a->failed)
+		puts("nothing in what was recorded is worth a change");
 	else if (a->undecided && !v->profile->counts)
 		printf("nothing can be said of %s: %u interval%s only\n%s%s",
 		       a->undecided,

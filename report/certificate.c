@@ -18,7 +18,8 @@
 static const char *written(const struct moca_trace *t, char *buf, size_t size)
 {
 	uint64_t begin = trace_meta_u64(t, META_START, 0);
-	uint64_t end = trace_meta_u64(t, META_END, 0);
+	uint64_t end = trace_meta_u64(t, trace_failure(t) ? META_FAILED :
+								META_END, 0);
 	char a[TEXT_MAX];
 
 	if (!end || end < begin)
@@ -38,7 +39,10 @@ const char *certificate_unfinished(const struct moca_trace *t, char *buf,
 	if (!moca_trace_truncated(t))
 		return NULL;
 	written(t, when, sizeof(when));
-	if (state && !strcmp(state, "failed"))
+	if (trace_failure(t))
+		snprintf(buf, size, "the recording failed %s (%s): what the program did from then on is not in it",
+			 when, strerror(trace_failure(t)));
+	else if (state && !strcmp(state, "failed"))
 		snprintf(buf, size, "the recording failed and ended %s", when);
 	else
 		snprintf(buf, size, "the recording goes on, or its recorder was killed; the recorder last wrote its sums %s",

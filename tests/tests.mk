@@ -62,6 +62,12 @@ $(OWN_MOUNTS): tests/own-mounts.c tests/own-mounts.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
+# What stops moca where a test wants it.
+HALT := $(TEST_DIR)/cli/halt.so
+$(HALT): tests/cli/halt.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
+
 # What makes moca's own calls fail, and what it records meanwhile.
 FAULTS := $(addprefix $(TEST_DIR)/faults/,fail.so program exact-agent \
 	libraries/moca)
@@ -138,7 +144,7 @@ include kmod/kmod.mk
 test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) \
+	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) $(HALT) \
 	$(TEST_DIR)/rate/load $(TEST_DIR)/top/load $(TEST_DIR)/stacks/callers \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 

@@ -13,6 +13,7 @@
 #include "analysis/counts/counts.h"
 #include "analysis/natives.h"
 #include "analysis/profile/where.h"
+#include "analysis/trace.h"
 #include "lib/base/shell.h"
 #include "lib/base/vec.h"
 
@@ -417,7 +418,9 @@ static void add_notes(struct rules *r)
 		add_counts_notes(r);
 	else if (!p->accesses)
 		advice_note(r, "The trace has no accesses to data.");
-	if (!p->counts && p->accesses && p->intervals < INTERVALS_MIN)
+	if (trace_failure(r->trace))
+		note_failure(r);
+	else if (!p->counts && p->accesses && p->intervals < INTERVALS_MIN)
 		note_resolution(r);
 	if (c.lost)
 		advice_note(r, "%" PRIu64 " samples were lost while recording.",
@@ -594,6 +597,7 @@ void moca_advice_free(struct moca_advice *a)
 	for (i = 0; i < a->note_count; i++)
 		free(a->notes[i]);
 	free(a->again);
+	free(a->failed);
 	for (i = 0; i < a->check_count; i++)
 		free(a->checks[i].missed);
 	free(a->findings);

@@ -79,8 +79,10 @@ struct moca_advice {
 	/* What matters and the trace is too coarse to tell: "who uses which
 	   page"; NULL: nothing. */
 	const char *undecided;
-	char *again;		/* how to record it with more intervals; NULL:
-				   it has enough */
+	char *again;		/* how to record it so that the trace tells more;
+				   NULL: it tells enough */
+	char *failed;		/* the recording ended before the program: when
+				   and why; NULL: it did not */
 	char **notes;		/* what was not looked at, or cannot be told */
 	size_t note_count, note_cap;
 };

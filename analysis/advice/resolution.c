@@ -5,10 +5,13 @@
  * is the budget that enough of them take. Without a budget each interval would be
  * looked at, whatever it costs: a program of much memory would not end.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/advice/rules.h"
+#include "analysis/trace.h"
 
 #define WANTED (2 * INTERVALS_MIN)
 /* A program that runs shorter has no time for so many. */
@@ -49,6 +52,30 @@ static unsigned interval_of(double seconds)
 		if (seconds * 1000 / WANTED >= steps[i])
 			return steps[i];
 	return 1;
+}
+
+/* Room on a disk, or for a file: not what longer intervals would give. */
+static const char *record_again(int err)
+{
+	if (err == ENOSPC || err == EDQUOT)
+		return "Record again where there is more room (-o names the directory), or end it before (--max-size).";
+	if (err == EFBIG)
+		return "Record again with a higher limit on files (ulimit -f), or end it before (--max-size).";
+	return "Record again.";
+}
+
+void note_failure(struct rules *r)
+{
+	int err = trace_failure(r->trace);
+	double at = advice_meta(r, META_FAILED) - (double)trace_origin(r->trace);
+
+	finding_set(r, &r->a->again, "%s", record_again(err));
+	finding_set(r, &r->a->failed,
+		    "the recording failed %.2f s after its begin (%s): what the program did from then on is not in the trace",
+		    fmax(at, 0) / 1e9, strerror(err));
+	r->a->undecided = "what the program did after its recording failed";
+	if (r->a->failed && r->a->again)
+		advice_note(r, "%s. %s", r->a->failed, r->a->again);
 }
 
 void note_resolution(struct rules *r)

@@ -69,6 +69,8 @@ void advice_note(struct rules *r, const char *fmt, ...);
 
 /* Of a trace with too few intervals: says so, and sets again. */
 void note_resolution(struct rules *r);
+/* The same of a recording that failed, as on a full disk. */
+void note_failure(struct rules *r);
 
 /* n of the object's accesses, as a share of all of these. */
 static inline double of(uint64_t n, const struct moca_profile_object *o)

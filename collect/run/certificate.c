@@ -34,10 +34,15 @@ static unsigned long hundredths(uint64_t part, uint64_t whole)
 	return (unsigned long)((unsigned __int128)part * 10000 / whole);
 }
 
+/* Of pages that page tables have: with a record, and all. */
+#define ELSEWHERE "%lu of %lu elsewhere (files, shared memory, stacks)"
+
 const char *certificate_sentence(const struct moca_certificate *k,
 				 const char *why, char *buf, size_t size)
 {
-	uint64_t all = k->pages_touched + k->pages_other + k->pages_blind;
+	uint64_t outside = k->pages_other + k->pages_blind;
+	uint64_t seen = k->pages_seen + k->pages_other;
+	uint64_t all = k->pages_touched + outside;
 	unsigned long p;
 
 	if (!k->pages_touched && !k->pages_other && !k->pages_blind) {
@@ -45,20 +50,19 @@ const char *certificate_sentence(const struct moca_certificate *k,
 			 "no page was touched while it was recorded");
 	} else if (!k->pages_touched) {
 		snprintf(buf, size, "nothing can be certified of its own "
-			 "memory (%s); outside, %lu pages seen, of %lu more "
-			 "nothing is known", why ? why :
-			 "none was touched", k->pages_other, k->pages_blind);
+			 "memory (%s); " ELSEWHERE, why ? why :
+			 "none was touched", k->pages_other, outside);
 	} else if (!k->pages_seen && !k->records) {
 		snprintf(buf, size, "nothing can be certified (of %lu touched "
 			 "pages none was reported: the kernel tells nothing "
 			 "of a program that has gained rights, or whose file "
 			 "may not be read)", k->pages_touched);
 	} else if (k->pages_blind) {
-		p = hundredths(k->pages_seen + k->pages_other, all);
-		snprintf(buf, size, "%lu of %lu touched pages seen, and %lu "
-			 "others; of %lu more nothing is known (%lu.%02lu %%)",
-			 k->pages_seen, k->pages_touched, k->pages_other,
-			 k->pages_blind, p / 100, p % 100);
+		p = hundredths(seen, all);
+		snprintf(buf, size, "%lu of %lu touched pages of its own "
+			 "memory seen, " ELSEWHERE ": %lu of %lu in all "
+			 "(%lu.%02lu %%)", k->pages_seen, k->pages_touched,
+			 k->pages_other, outside, seen, all, p / 100, p % 100);
 	} else {
 		p = hundredths(k->pages_seen, k->pages_touched);
 		snprintf(buf, size, "%lu of %lu touched pages seen "

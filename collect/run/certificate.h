@@ -23,8 +23,10 @@ void certificate_describe(const struct moca_certificate *k,
 			  struct moca_meta *m);
 /*
  * The first words of a recording's last line: "12 of 12 touched pages seen
- * (100.00 %)". Never 100 % when a page is not known of, or there was none; why
- * nothing can be certified, then, or NULL. Returns buf.
+ * (100.00 %)". Where pages outside of the program's own memory have no record, each
+ * of the two is told with what it is a share of, and both together. Never 100 % when a
+ * page is not known of, or there was none; why nothing can be certified, then, or
+ * NULL. Returns buf.
  */
 const char *certificate_sentence(const struct moca_certificate *k,
 				 const char *why, char *buf, size_t size);

@@ -462,6 +462,19 @@ static int has_sampler(void)
 	return c && c->pid && c->pid(c->arg, 0);
 }
 
+/* What a trace that lacks the end has to say is no answer: how to get one. */
+static void tell_again(int err)
+{
+	if (rec.opt->quiet)
+		return;
+	if (err == ENOSPC || err == EDQUOT || err == EFBIG)
+		moca_say("to record all of it: give it more room (%s), or let it end in time (--max-size)",
+			 err == EFBIG ? "ulimit -f" :
+					"-o names the directory");
+	moca_say("next: moca summary %s (what it did until the recording failed)",
+		 rec.dir);
+}
+
 /* In the engine: everything between the directory and the exit code. */
 static int engine(struct moca_meta *meta, struct moca_writer *writer)
 {
@@ -528,7 +541,9 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (!rec.attach)	/* as wait(2) has it */
 		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
 	moca_seal_write(meta, rec.dirfd);
-	if (!failed && rec.opt->companion && rec.opt->companion->answer)
+	if (atomic_load(&rec.failed))
+		tell_again(atomic_load(&rec.failed));
+	else if (!failed && rec.opt->companion && rec.opt->companion->answer)
 		rec.opt->companion->answer(rec.opt->companion->arg, rec.dir);
 	launch_tell_end(&rec, code, sig);
 	return code;

@@ -43,6 +43,7 @@ void recording_fail(struct recording *r, int err, const char *what)
 	if (!failure_of_recording(r->rec, err, what))
 		return;
 	r->failed = -err;
+	r->failed_ns = moca_now_ns();
 	if (r->ops->halt)
 		r->ops->halt(r->arg);
 }
@@ -97,6 +98,10 @@ static void write_meta(struct recording *r, const char *state, uint64_t now)
 
 	moca_meta_set(r->meta, "state", "%s", state);
 	moca_meta_set(r->meta, "end_ns", "%lu", now);
+	if (r->failed) {
+		moca_meta_set(r->meta, "failed_ns", "%lu", r->failed_ns);
+		moca_meta_set(r->meta, "failure", "%d", r->failed);
+	}
 	r->ops->describe(r->arg, now);
 	moca_meta_set(r->meta, "access_bytes", "%lu",
 		      moca_writer_access_bytes(r->writer));

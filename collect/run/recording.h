@@ -46,6 +46,7 @@ struct recording {
 	uint64_t next_second_ns;
 	uint64_t records;	/* at the last second */
 	int failed;		/* errno; 0: it did not */
+	uint64_t failed_ns;	/* then; what follows is not in the trace */
 	int full;		/* --max-size is reached */
 };
 
