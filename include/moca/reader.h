@@ -129,6 +129,12 @@ const char *moca_trace_meta(const struct moca_trace *t, const char *key);
 /* The n-th (from 0) value of a repeated key, or NULL. */
 const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
 				unsigned n);
+/*
+ * The i-th (from 0) line of the metadata: its key, and *value. NULL behind the last:
+ * then *value is NULL. A key comes as often as it has values.
+ */
+const char *moca_trace_meta_line(const struct moca_trace *t, size_t i,
+				 const char **value);
 
 /* Whether the metadata is what the recorder wrote. */
 enum moca_metadata {

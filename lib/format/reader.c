@@ -342,6 +342,15 @@ const char *moca_trace_meta_nth(const struct moca_trace *t, const char *key,
 	return moca_meta_nth(t->meta, key, n);
 }
 
+const char *moca_trace_meta_line(const struct moca_trace *t, size_t i,
+				 const char **value)
+{
+	*value = NULL;
+	if (i >= moca_meta_count(t->meta))
+		return NULL;
+	return moca_meta_line(t->meta, i, value);
+}
+
 enum moca_metadata moca_trace_metadata(const struct moca_trace *t)
 {
 	return moca_meta_checked(t->meta);

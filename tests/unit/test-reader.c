@@ -478,6 +478,34 @@ static int t_growing(void)
 	return 0;
 }
 
+/* All lines, in their order, are what the keys give; behind the last is none. */
+static int t_meta_lines(void)
+{
+	struct moca_meta *m = moca_meta_new();
+	const char *key, *value;
+	struct moca_trace *t;
+	unsigned notes = 0;
+	size_t i;
+
+	dir_new();
+	CHECK(m && !moca_meta_set(m, "format", "1") &&
+	      !moca_meta_add(m, "note", "a\nb") &&
+	      !moca_meta_set(m, "state", "complete") &&
+	      !moca_meta_add(m, "note", "") && !moca_meta_write(m, dirfd_));
+	moca_meta_free(m);
+	CHECK(!moca_trace_open(&t, dir));
+	for (i = 0; (key = moca_trace_meta_line(t, i, &value)); i++) {
+		if (!strcmp(key, "note"))
+			CHECK(moca_trace_meta_nth(t, "note", notes++) == value);
+		else
+			CHECK(moca_trace_meta(t, key) == value);
+	}
+	CHECK(i >= 4 && notes == 2 && !value);
+	CHECK(!moca_trace_meta_line(t, SIZE_MAX, &value) && !value);
+	moca_trace_close(t);
+	return 0;
+}
+
 int main(void)
 {
 	run("reader/truncated-at-every-byte", t_truncated);
@@ -489,6 +517,7 @@ int main(void)
 	run("reader/mappings-attached", t_mappings_attached);
 	run("reader/mappings-random", t_mappings_random);
 	run("reader/while-written", t_growing);
+	run("reader/meta-lines", t_meta_lines);
 	dir_remove();
 	return failures != 0;
 }
