@@ -9,11 +9,13 @@
 # make deb      Debian packages of the commit, in build/deb
 # make static   build/one-file/moca, which needs no library where it runs
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
-# make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib; make uninstall removes that
+# make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib PYTHONDIR=; make uninstall removes that
 VERSION := 0.1.0
 PREFIX ?= /usr/local
 # Where the linker finds libraries, below PREFIX.
 LIBDIR ?= lib
+# Where Python finds packages, below PREFIX: in /usr/local by its version.
+PYTHONDIR ?= lib/$(if $(filter /usr/local,$(PREFIX)),$(or $(shell python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null),python3),python3)/dist-packages
 BUILD ?= build
 # One name for one folder: rules of dependencies hold for the name that they were
 # written with, and objects of another one would stay as they are.
@@ -260,7 +262,7 @@ demo:
 
 # One list says what goes where: tools/install-files.
 install_files = @PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' \
-	BUILD='$(BUILD)' VERSION='$(VERSION)' tools/install-files
+	BUILD='$(BUILD)' VERSION='$(VERSION)' PYTHONDIR='$(PYTHONDIR)' tools/install-files
 install: all
 	$(install_files) install
 uninstall:

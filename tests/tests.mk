@@ -115,7 +115,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
 	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run \
-	tests/top/run tests/installed/tree tests/installed/one-file \
+	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
