@@ -52,18 +52,19 @@ static int64_t find_stack(struct build *b, const struct moca_access *a)
 {
 	struct moca_flame *f = b->out;
 	uint32_t task = b->o->by_task ? b->task : MOCA_NO_TASK, i;
+	uint64_t ip = b->o->by_code && !a->stack ? a->ip : 0;
 	uint64_t hash = moca_mix(moca_mix((uint64_t)b->pid << 32 | task) +
-				 a->stack);
+				 (ip ? moca_mix(ip) : a->stack));
 
 	moca_index_each(i, &b->index, hash)
 		if (f->stacks[i].pid == b->pid && f->stacks[i].task == task &&
-		    f->stacks[i].number == a->stack)
+		    f->stacks[i].number == a->stack && f->stacks[i].ip == ip)
 			return i;
 	if (moca_vec_fit(f->stacks, b->room, f->count + 1) ||
 	    moca_index_add(&b->index, hash, (uint32_t)f->count))
 		return -ENOMEM;
 	f->stacks[f->count] = (struct moca_flame_stack){
-		.pid = b->pid, .task = task, .number = a->stack,
+		.pid = b->pid, .task = task, .number = a->stack, .ip = ip,
 		.time_ns = a->time_ns,
 	};
 	return (int64_t)f->count++;
@@ -142,7 +143,9 @@ static int compare(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->ip < y->ip ? -1 : x->ip > y->ip;
 }
 
 int moca_flame_build(struct moca_flame *out, struct moca_trace *t,

@@ -19,17 +19,19 @@ struct moca_flame_stack {
 	uint32_t pid;
 	uint32_t task;		/* MOCA_NO_TASK: of all threads of the process */
 	uint32_t number;	/* for moca_trace_stack; 0: not known */
+	uint64_t ip;		/* with by_code and no number; else 0 */
 	uint64_t time_ns;	/* of an access with it */
 	uint64_t counts[MOCA_FLAME_COUNTS];
 };
 
 struct moca_flame {
-	struct moca_flame_stack *stacks;	/* by pid, task and number */
+	struct moca_flame_stack *stacks;	/* by pid, task, number and ip */
 	size_t count;
 };
 
 struct moca_flame_options {
 	int by_task;		/* each thread has stacks of its own */
+	int by_code;		/* where no stack is known, each instruction is one */
 	/*
 	 * Does the access count: number n, from 0, of the task with that index?
 	 * NULL: each does. A first touch is one among all, and counts if it is wanted.

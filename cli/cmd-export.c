@@ -52,6 +52,10 @@ static const struct format {
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
 	{ "pprof", "call stacks for pprof",
 	  NARROWS | OBJECTS | ONE_FILE, export_stacks_refuse, export_stacks },
+	{ "callgrind", "costs by file, function and line for KCachegrind and callgrind_annotate",
+	  NARROWS | OBJECTS | ONE_FILE, export_callgrind_refuse, export_callgrind },
+	{ "dhat", "allocations by place for DHAT's viewer",
+	  OBJECTS | ONE_FILE, NULL, export_dhat },
 	{ "framesoc", "the CSV files that importers of the original's traces read since 2016",
 	  0, NULL, export_framesoc },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
@@ -338,6 +342,8 @@ static const char about[] =
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
 	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
 	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
+	"callgrind: accesses by file, function and line, with their callers where call stacks were recorded; of exact mode loads and stores by the line that allocates what they went to.\n"
+	"dhat: bytes and blocks by the place that allocates, with their lives, for dh_view.html of Valgrind.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
 	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
 	"framesoc: what each thread did with each page in each interval, who touched a page, structures, stacks, as CSV files of the original Moca.\n"
@@ -350,7 +356,7 @@ int cmd_export(int argc, char **argv)
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof, callgrind, dhat"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),

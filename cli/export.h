@@ -46,6 +46,8 @@ int export_partition_refuse(const struct export *x);
 
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */
+int export_callgrind(struct export *x);	/* export-callgrind.c */
+int export_dhat(struct export *x);	/* export-dhat.c */
 int export_framesoc(struct export *x);	/* export-framesoc.c */
 int export_perfetto(struct export *x);	/* export-perfetto.c */
 int export_tables(struct export *x);	/* export-tables.c */
@@ -54,5 +56,6 @@ int export_stacks(struct export *x);	/* export-stacks.c */
 /* Before OUT is made: 0, or after a message an exit code. */
 int export_ctf_refuse(const struct export *x);
 int export_stacks_refuse(const struct export *x);
+int export_callgrind_refuse(const struct export *x);
 
 #endif

@@ -84,7 +84,7 @@ static int sum(struct stacks *s, const struct query_filter *f)
 {
 	struct filter x = { .f = f, .t = s->t };
 	const struct moca_flame_options o = {
-		.by_task = 1, .wants = is_wanted, .arg = &x,
+		.by_task = 1, .by_code = f->by_code, .wants = is_wanted, .arg = &x,
 	};
 	struct query *q = NULL;
 	int err = f->object ? query_open(&q, s->t) : 0;
@@ -131,8 +131,12 @@ static int find_places(struct stacks *s, const struct moca_flame_stack *of)
 
 	s->samples.count = 0;
 	s->samples.cut = 0;
-	if (moca_trace_stack(s->t, of->number, &stack))
-		return 0;
+	if (moca_trace_stack(s->t, of->number, &stack)) {
+		/* Then the instruction alone may be known. */
+		if (!of->ip)
+			return 0;
+		stack = (struct moca_stack){ &of->ip, 1, 0 };
+	}
 	for (uint32_t i = 0; i < stack.count; i++) {
 		at = moca_callers_find(s->callers, of->pid, of->time_ns,
 				       stack.frames[i], i);
