@@ -108,6 +108,28 @@ struct moca_location {
 size_t moca_module_locate(struct moca_module *m, uint64_t vaddr,
 			  struct moca_location *out, size_t max);
 
+/* Code, by link-time addresses. */
+struct moca_code {
+	uint64_t begin, end;
+};
+struct moca_codes {
+	struct moca_code *items;	/* free() it */
+	size_t count, room;
+};
+
+/*
+ * Code of that source line, and what is inlined there; file: the end of a path,
+ * whole names of folders. Or code of the functions of that name, as the linker or
+ * people have it. Adds what there is: 0; -ENOENT: none; -ENODATA: the module has no
+ * lines; -ENOMEM; or the module's error.
+ */
+int moca_module_line_code(struct moca_module *m, const char *file,
+			  unsigned line, struct moca_codes *out);
+int moca_module_function_code(struct moca_module *m, const char *name,
+			      struct moca_codes *out);
+/* Bytes of the build id, cut to max; 0: it has none. */
+size_t moca_module_build_id(struct moca_module *m, uint8_t *out, size_t max);
+
 /* A frame of an allocation's call stack: the call's address, i.e. return - 1. */
 struct moca_site_frame {
 	struct moca_module *module;	/* NULL: in no file */
