@@ -42,6 +42,7 @@ QUERY_SRC := $(wildcard query/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
 TRY_SRC := $(wildcard try/*.c)
+PLACE_SRC := $(wildcard place/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
 
 obj = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
@@ -53,7 +54,7 @@ MOCA_LIBS := -lZydis -lzstd -lz -lsqlite3 -lhwloc -lm -ldw -lelf -lsupc++
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) \
 	$(COLLECT_SRC) $(EXPORT_SRC) $(QUERY_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
-	$(COMPILE_SRC) $(TRY_SRC)))
+	$(COMPILE_SRC) $(TRY_SRC) $(PLACE_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
@@ -61,6 +62,8 @@ TRACE_OBJ := $(call obj,$(TRACE_SRC))
 ALLOC_SRC := $(wildcard agent/alloc/*.c) $(wildcard agent/alloc/*.S) \
 	$(wildcard lib/code/*.c)
 ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
+# What `moca place` preloads: a plan for the program's memory.
+PLACE_AGENT_OBJ := $(call obj,$(wildcard agent/place/*.c) $(wildcard agent/place/*.S))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # More flags for what is of the tool alone (debian/rules): what runs inside other
 # programs is compiled as it was tested.
@@ -91,7 +94,7 @@ $(BUILD)/completions/moca.fish: $(BUILD)/moca
 .PHONY: all demo check bench install uninstall clean deps
 all: $(BUILD)/moca $(BUILD)/libmoca.a $(BUILD)/libmoca.so \
 	$(BUILD)/libmocatrace.a $(BUILD)/libmocatrace.so \
-	$(BUILD)/libmoca-alloc.so $(CC_FILES) $(COMPLETIONS)
+	$(BUILD)/libmoca-alloc.so $(BUILD)/libmoca-place.so $(CC_FILES) $(COMPLETIONS)
 
 $(BUILD)/moca: $(MOCA_OBJ)
 	$(CC) $(CFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(MOCA_LIBS)
@@ -135,6 +138,14 @@ $(BUILD)/libmoca-alloc.so: $(ALLOC_OBJ) agent/alloc/libmoca-alloc.map \
 		$(FEW_SEGMENTS) -Wl,--version-script=agent/alloc/libmoca-alloc.map \
 		$(if $(ALLOC_RPATH),-Wl$(comma)-rpath$(comma)'$(ALLOC_RPATH)') \
 		-o $@ $(ALLOC_OBJ) -L$(BUILD) -lmocatrace
+
+# Its constructor runs before all others, the C library's included.
+$(BUILD)/libmoca-place.so: $(PLACE_AGENT_OBJ) agent/place/libmoca-place.map
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -static-libgcc \
+		-Wl,-soname,libmoca-place.so -Wl,-z,nodelete -Wl,-z,now -Wl,-z,defs \
+		-Wl,-z,initfirst -Wl,--version-script=agent/place/libmoca-place.map \
+		-o $@ $(PLACE_AGENT_OBJ)
+$(PLACE_AGENT_OBJ): ALL_CFLAGS += -fvisibility=hidden -fexceptions
 
 # Without builtins: the compiler must not know what malloc is.
 $(call obj,$(wildcard agent/alloc/*.c)): ALL_CFLAGS += -ftls-model=initial-exec -fvisibility=hidden \
