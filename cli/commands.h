@@ -15,6 +15,7 @@ int cmd_objects(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 int cmd_try(int argc, char **argv);
+int cmd_place(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_report(int argc, char **argv);

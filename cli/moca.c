@@ -27,6 +27,7 @@ static const struct command commands[] = {
 	{ "objects", cmd_objects, "say which data structures were accessed" },
 	{ "summary", cmd_summary, "say what could be better, and what to try" },
 	{ "try", cmd_try, "run it again with what is advised, and say what it was worth" },
+	{ "place", cmd_place, "run a program with a plan for its memory" },
 	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
 	{ "baseline", cmd_baseline, "keep what diff compares of a run, as a small file" },
 	{ "report", cmd_report, "make a page that shows and explains a trace" },

@@ -77,22 +77,19 @@ int agent_check(const struct agent_options *o)
 	return 0;
 }
 
-char *agent_find(void)
+char *agent_library(const char *name, char folder[PATH_MAX])
 {
 	static const char *const places[] = { "", "../lib/moca/" };
-	char exe[PATH_MAX], *path, *real, *slash;
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *path, *real, *slash;
 	size_t i;
 
-	/* One file may lie anywhere: what lies beside it may be another's. */
-	if (moca_embedded_alloc)
-		return record_unpack();
-	exe[n > 0 ? n : 0] = 0;
-	slash = strrchr(exe, '/');
+	folder[n > 0 ? n : 0] = 0;
+	slash = strrchr(folder, '/');
 	if (slash)
 		slash[1] = 0;
 	for (i = 0; slash && i < sizeof(places) / sizeof(*places); i++) {
-		if (asprintf(&path, "%s%s" LIBRARY, exe, places[i]) < 0)
+		if (asprintf(&path, "%s%s%s", folder, places[i], name) < 0)
 			break;
 		real = realpath(path, NULL);
 		free(path);
@@ -101,6 +98,19 @@ char *agent_find(void)
 			return real;
 		free(real);
 	}
+	return NULL;
+}
+
+char *agent_find(void)
+{
+	char exe[PATH_MAX], *path;
+
+	/* One file may lie anywhere: what lies beside it may be another's. */
+	if (moca_embedded_alloc)
+		return record_unpack();
+	path = agent_library(LIBRARY, exe);
+	if (path)
+		return path;
 	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
 		  "are not recorded, and objects on the heap have no names. "
 		  "Build or install Moca as a whole (in a folder without "

@@ -3,6 +3,7 @@
 #ifndef MOCA_CLI_RECORD_AGENT_H
 #define MOCA_CLI_RECORD_AGENT_H
 
+#include <limits.h>
 #include <stdint.h>
 
 #include "lib/cmdline/options.h"
@@ -18,6 +19,12 @@ struct agent_options {
 
 /* Are they well-formed? 0, or -EINVAL after a message. */
 int agent_check(const struct agent_options *o);
+/*
+ * Absolute path of a library that programs load: beside the tool, or where `make
+ * install` puts it. folder: where the tool is, filled in. To be freed; NULL: none is
+ * there, or LD_PRELOAD could not name it.
+ */
+char *agent_library(const char *name, char folder[PATH_MAX]);
 /*
  * Absolute path of libmoca-alloc.so: beside the tool, or where `make install`
  * puts it. NULL after a warning. To be freed.

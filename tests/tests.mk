@@ -115,7 +115,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/way/run tests/alloc/detours \
 	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run \
-	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file \
+	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file tests/place/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
@@ -138,6 +138,9 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/make-finding \
 
 WAYS := $(TEST_DIR)/way/present
 
+# Programs whose sites a plan names; tests/place/run.
+PLACED := $(addprefix $(TEST_DIR)/place/,load load-now load-no-plt load-nopie library.so news)
+
 include tests/exact/exact.mk
 include kmod/kmod.mk
 
@@ -145,7 +148,7 @@ include kmod/kmod.mk
 test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_PROGRAMS) $(MAKE_TRACE) \
 	$(MAKE_OBJECTS) $(EXPORT_PROGRAMS) $(FUZZER) $(EMITTING) $(STORMS) \
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
-	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) $(HALT) \
+	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) $(HALT) $(PLACED) \
 	$(TEST_DIR)/rate/load $(TEST_DIR)/top/load $(TEST_DIR)/stacks/callers \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
@@ -378,6 +381,23 @@ $(TEST_DIR)/stacks/%: tests/stacks/%.c
 $(TEST_DIR)/top/%: tests/top/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -pthread -o $@ $<
+# Each call stays where it is, and is a call.
+PLACE_CFLAGS := -O2 -g -fno-builtin -fno-optimize-sibling-calls -fno-ipa-icf
+placed = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) -pthread $(PLACE_CFLAGS) \
+	$(1) -o $@ $<
+$(TEST_DIR)/place/load: tests/place/load.c
+	$(call placed,-Wl$(comma)-z$(comma)lazy)
+$(TEST_DIR)/place/load-now: tests/place/load.c
+	$(call placed,-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now)
+$(TEST_DIR)/place/load-no-plt: tests/place/load.c
+	$(call placed,-fno-plt)
+$(TEST_DIR)/place/load-nopie: tests/place/load.c
+	$(call placed,-no-pie -fno-pie -Wl$(comma)--build-id=none)
+$(TEST_DIR)/place/library.so: tests/place/library.c
+	$(call placed,-shared -fPIC)
+$(TEST_DIR)/place/news: tests/place/news.cc
+	@mkdir -p $(@D)
+	$(CXX) -Wall -Wextra $(PLACE_CFLAGS) -o $@ $<
 $(TEST_DIR)/rate/%: tests/rate/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
