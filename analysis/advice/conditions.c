@@ -49,7 +49,8 @@ int conditions_hold(struct rules *r, enum moca_finding_kind kind,
 		m->held = 1;
 		return 1;
 	}
-	if (near <= m->near)
+	/* The first one is kept, however far it is. */
+	if (m->count && near <= m->near)
 		return 0;
 	m->near = near;
 	m->object = o;

@@ -30,6 +30,8 @@ struct rules {
 	int err;
 	unsigned model;		/* model.c; 0: not looked yet */
 	double cache;		/* pages of a node's; 0: likewise */
+	int cpu_told;		/* cpu-time.c; 0: likewise, -1: not told */
+	double cpu_ns[MOCA_PROFILE_LANES];
 	char name[80];
 	const struct moca_profile_object **by_id;	/* advice_row */
 	struct condition_miss miss[MOCA_FINDING_KINDS];
@@ -146,9 +148,14 @@ int passed_in_turn(const struct moca_profile *p,
  * trace.
  */
 double advice_cache(struct rules *r, int *told);
-/* A number of the metadata; 0: there is none. */
+/*
+ * CPU time of each lane's threads, on a what-if machine; NULL: it was not sampled, or
+ * not of nearly all threads, as those that live shortly. r->err: no memory.
+ */
+const double *advice_cpu_ns(struct rules *r);
 /* Who calls the code that accesses each finding's object, where stacks tell. */
 void evidence_callers(struct rules *r);
+/* A number of the metadata; 0: there is none. */
 double advice_meta(const struct rules *r, const char *key);
 /* Evidence that several rules give. */
 void evidence_use(struct rules *r, struct moca_finding *f);

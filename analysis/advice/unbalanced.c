@@ -6,9 +6,12 @@
 #include "analysis/advice/rules.h"
 
 #define LARGEST 1.5		/* the largest part, in mean ones */
+/* The same where CPU time tells who rests; less is what schedules leave. */
+#define LARGEST_SURE 1.2
 #define IDLE 0.3		/* of the time of the busiest, others are idle */
 #define WAITED 0.3		/* of what threads ran: more, and who is idle may
 				   only wait for a CPU */
+#define CPU_MIN_NS 1e8		/* less CPU time was sampled too seldom */
 
 /* Lanes that have a part in its use; the busiest of them. */
 static unsigned users(const struct moca_profile *p,
@@ -60,13 +63,60 @@ static double waited(const struct rules *r)
 	return prices > 0 ? advice_meta(r, "cost.busy.ns") / prices : 0;
 }
 
+/*
+ * By the CPU time of the threads that use it: what the others had less than the
+ * busiest, on average. CPU time is of all that a thread does, so the busiest must be
+ * the one with the largest part. 0: so it is not, or it is not known.
+ */
+static double rest_share(struct rules *r, const struct moca_profile_object *o,
+			 unsigned top, double *busiest_ns)
+{
+	const double *cpu_ns = advice_cpu_ns(r);
+	double others_ns = 0;
+	unsigned i, n = 0;
+
+	*busiest_ns = cpu_ns ? cpu_ns[top] : 0;
+	for (i = 0; cpu_ns && i < r->p->lanes; i++) {
+		if (i == top || !moca_profile_uses(r->p, o, i))
+			continue;
+		if (cpu_ns[i] >= *busiest_ns)
+			return 0;
+		others_ns += cpu_ns[i];
+		n++;
+	}
+	return n && *busiest_ns >= CPU_MIN_NS ?
+	       1 - others_ns / n / *busiest_ns : 0;
+}
+
+static void say_idle(struct rules *r, struct moca_finding *f, double idle,
+		     double busiest_ns)
+{
+	if (busiest_ns > 0)
+		finding_line(r, f->evidence,
+			     "it had %.2f s of CPU time, the others %.2f s on average",
+			     busiest_ns / 1e9, (1 - idle) * busiest_ns / 1e9);
+	else
+		finding_line(r, f->evidence,
+			     "while it works, the others touch nothing in %.0f %% of the time",
+			     100 * idle);
+}
+
 int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	unsigned top, n = users(p, o, &top);
 	double share = (double)o->use[top] / o->accesses;
-	double idle = is_used(r, o) ? idle_share(p, o, top) : 0;
+	double busiest_ns = 0, rest = 0, idle;
+	int sure;
+
+	if (!is_used(r, o))
+		return 0;
+	/* The CPU time is looked up for what may be it only. */
+	if (n > 1 && p->threads <= p->lanes && share * n >= LARGEST_SURE)
+		rest = rest_share(r, o, top, &busiest_ns);
+	sure = rest >= IDLE;
+	idle = sure ? rest : idle_share(p, o, top);
 	const struct condition needed[] = {
 		AT_LEAST("threads that use it", NUMBER, n, 2),
 		/* Else a lane is several. */
@@ -79,13 +129,13 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("share of all accesses", SHARE,
 			 (double)o->accesses / p->accesses, 0.2),
 		AT_LEAST("the busiest thread's part, in mean ones", NUMBER,
-			 share * n, LARGEST),
+			 share * n, sure ? LARGEST_SURE : LARGEST),
 		AT_LEAST("time in which others are idle", SHARE, idle, IDLE),
 		AT_MOST("time that threads waited for a CPU, of what they ran",
-			SHARE, waited(r), WAITED),
+			SHARE, sure ? 0 : waited(r), WAITED),
 	};
 
-	if (!is_used(r, o) || !CONDITIONS(r, MOCA_FINDING_UNBALANCED, o, needed))
+	if (!CONDITIONS(r, MOCA_FINDING_UNBALANCED, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_UNBALANCED, o,
 			idle * o->accesses / p->accesses);
@@ -99,9 +149,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	finding_line(r, f->evidence,
 		     "of %u threads the busiest has %.0f %% of the accesses, %.1f times the mean",
 		     n, 100 * share, share * n);
-	finding_line(r, f->evidence,
-		     "while it works, the others touch nothing in %.0f %% of the time",
-		     100 * idle);
+	say_idle(r, f, idle, sure ? busiest_ns : 0);
 	finding_set(r, &f->cause,
 		    "Each thread has pages of its own, but not equally many: the others wait for the busiest.");
 	finding_set(r, &f->fix,

@@ -217,8 +217,9 @@ static inline void write_touches(struct moca_writer *w)
 static int via_kernel;
 /* In the metadata; 0: neither is there. */
 static unsigned sample_core, sample_level;
-/* Further metadata. */
+/* Further metadata, and further files of the directory. */
 static void (*put_more)(struct moca_meta *m);
+static void (*put_files)(void);
 
 static inline void put_times(void)
 {
@@ -306,6 +307,8 @@ static inline int look(const char *machine)
 	write_touches(w);
 	moca_writer_destroy(w);
 	moca_event_writer_destroy(mw);
+	if (put_files)
+		put_files();
 	if (!machine && moca_machine_write(dirfd_, &is, 0))
 		abort();
 	return moca_trace_open(&trace, dir) ||

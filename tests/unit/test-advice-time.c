@@ -4,6 +4,7 @@
  * what is found of memory that is idle, hot or grows, and which phases there are.
  */
 #include "analysis/overview.h"
+#include "lib/format/rate-writer.h"
 #include "tests/unit/advice-trace.h"
 
 /* kept: so many pages of the structure are used to the end. */
@@ -238,6 +239,93 @@ static int idle_intervals(void)
 	return 0;
 }
 
+/* --- who works, by CPU time --------------------------------------------------- */
+
+static unsigned cpu_ms[THREADS], process_ms;
+
+/* A sample of each thread, and one of the process. */
+static void put_cpu_times(void)
+{
+	struct moca_rate_counts c = { .wall_ns = 1000 };
+	uint64_t ns = clock_ns + 1000;
+	struct moca_rate_writer *w;
+	uint32_t i;
+
+	if (moca_rate_describe(dirfd_) ||
+	    moca_rate_writer_create(&w, dirfd_, MOCA_RATE_STREAM_OWN) ||
+	    moca_rate_writer_start(w, 100, "prog", ns))
+		abort();
+	moca_rate_settings(w, ns, INTERVAL_NS, "proc");
+	moca_rate_task(w, ns, 0, 100, MOCA_RATE_PROCESS, "prog");
+	for (i = 0; i < THREADS; i++)
+		moca_rate_task(w, ns, 1 + i, 100, 100 + i, "prog");
+	moca_rate_tick(w, ns, 0, 1, THREADS);
+	for (i = 0; i <= THREADS; i++) {
+		c.cpu_ns = (i ? cpu_ms[i - 1] : process_ms) * 1000000ull;
+		moca_rate_sample(w, ns + 1000, i, &c);
+	}
+	moca_rate_tick(w, ns + 1000, 1000, 1, THREADS);
+	if (moca_rate_writer_end(w, ns + 2000) || moca_rate_writer_close(w))
+		abort();
+}
+
+/*
+ * The first `cut` pages of 2,048 are thread 0's; both use all of theirs in each
+ * interval, however long they rest in it. Their CPU time, and that of all.
+ */
+static int parts(unsigned cut, unsigned ms0, unsigned ms1, unsigned all)
+{
+	unsigned i;
+	int err;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 12; i++) {
+		sweep(0, 0, cut, MOCA_ACCESS_WRITE);
+		sweep(1, cut, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	cpu_ms[0] = ms0;
+	cpu_ms[1] = ms1;
+	process_ms = all;
+	put_files = put_cpu_times;
+	err = look("2x1");
+	put_files = NULL;
+	return err;
+}
+
+static int rests(void)
+{
+	const struct moca_finding *f;
+
+	/* Three quarters, but for a page: all of them are used all the time. */
+	CHECK(!parts(BIG / 4 + 1, 1000, 3000, 4000));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	f = &advice->findings[0];
+	CHECK(f->gain > 0.66 && f->gain < 0.67);
+	CHECK(strstr(f->evidence[3], "it had 3.00 s of CPU time, the others 1.00 s"));
+	return 0;
+}
+
+static int only_seems_to_rest(void)
+{
+	/* As unequal, but the smaller part takes as much time. */
+	CHECK(!parts(BIG / 4, 3000, 3000, 6000));
+	CHECK(!advice->count);
+	/* Or more: the other one waits for this. */
+	CHECK(!parts(BIG / 4, 3000, 1000, 4000));
+	CHECK(!advice->count);
+	/* Equal parts, of which one takes longer, or its thread does something else. */
+	CHECK(!parts(BIG / 2, 1000, 3000, 4000));
+	CHECK(!advice->count);
+	/* A quarter of the program's CPU time is of threads that were not seen. */
+	CHECK(!parts(BIG / 4, 750, 2250, 4000));
+	CHECK(!advice->count);
+	/* Too little to have been sampled. */
+	CHECK(!parts(BIG / 4, 20, 60, 80));
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* Two phases: one object, then the other. */
 static int two_phases(void)
 {
@@ -310,6 +398,8 @@ int main(void)
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);
 	run("freed at the end", freed_late);
+	run("who rests by CPU time", rests);
+	run("who only seems to rest", only_seems_to_rest);
 	run("two phases", two_phases);
 	run("overview", overview);
 	done();

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The CPU time of threads, as the sampler beside the recording told it: unlike the
+ * times of accesses it does not grow while a thread waits for a CPU, and unlike
+ * records it tells what a thread did within an interval.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/advice/rules.h"
+#include "analysis/rates.h"
+#include "lib/format/rate-writer.h"
+
+/* Of the CPU time of all processes, what threads that were sampled had. */
+#define KNOWN_MIN 0.9
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct moca_task *x = *(const struct moca_task *const *)a;
+	const struct moca_task *y = *(const struct moca_task *const *)b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* The last of these numbers that had begun by then; NULL: none. */
+static const struct moca_task *find(const struct moca_task *const *tasks, size_t n,
+				    const struct moca_rates_task *is)
+{
+	const struct moca_task key = { .pid = is->pid, .tid = is->tid,
+				       .start_ns = is->begin_ns };
+	const struct moca_task *wanted = &key;
+	size_t from = 0, to = n, mid;
+
+	while (from < to) {
+		mid = from + (to - from) / 2;
+		if (by_thread(&tasks[mid], &wanted) <= 0)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (!from || tasks[from - 1]->pid != is->pid ||
+	    tasks[from - 1]->tid != is->tid)
+		return NULL;
+	return tasks[from - 1];
+}
+
+static int add_up(struct rules *r, const struct moca_rates *rates)
+{
+	size_t n = moca_trace_task_count(r->trace), i;
+	const struct moca_task **tasks = calloc(n + 1, sizeof(*tasks)), *task;
+	double all = 0, known = 0;
+
+	if (!tasks)
+		return -ENOMEM;
+	for (i = 0; i < n; i++)
+		tasks[i] = moca_trace_task(r->trace, i);
+	qsort(tasks, n, sizeof(*tasks), by_thread);
+	for (i = 0; i < rates->task_count; i++) {
+		const struct moca_rates_task *is = &rates->tasks[i];
+		double ns = (double)is->total.cpu_ns;
+
+		if (is->tid == MOCA_RATE_PROCESS || is->tid == MOCA_RATE_REAPED) {
+			all += ns;
+			continue;
+		}
+		task = find(tasks, n, is);
+		if (!task || task->id >= r->p->tasks)
+			continue;
+		r->cpu_ns[r->p->lane_of[task->id]] += ns;
+		known += ns;
+	}
+	free(tasks);
+	r->cpu_told = known > 0 && known >= KNOWN_MIN * all ? 1 : -1;
+	return 0;
+}
+
+const double *advice_cpu_ns(struct rules *r)
+{
+	struct moca_rates *rates = NULL;
+	int err = 0;
+
+	/* As recorded, lanes are of nodes: a thread that moves has several. */
+	if (!r->p->topology.what_if || !r->p->lane_of)
+		return NULL;
+	if (!r->cpu_told) {
+		r->cpu_told = -1;
+		err = moca_rates_compute(&rates, r->trace, 1);
+		if (!err && rates)
+			err = add_up(r, rates);
+		moca_rates_free(rates);
+		if (err == -ENOMEM)
+			r->err = err;
+	}
+	return r->cpu_told > 0 ? r->cpu_ns : NULL;
+}
