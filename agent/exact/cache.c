@@ -357,7 +357,7 @@ static uint64_t translate_at(struct context *c, uint64_t pc)
 	moca_exact_save_vectors(c);
 	r = find_region(w, pc) ? NULL : moca_exact_translate(w);
 	moca_exact_restore_vectors(c);
-	moca_exact.shared->translating += moca_exact_cpu_ns() - began;
+	moca_exact_took(began);
 	if (!r)
 		return 0;
 	moca_exact.shared->regions++;

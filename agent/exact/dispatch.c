@@ -38,6 +38,7 @@ void moca_exact_dispatch(struct context *c, uint64_t kind)
 {
 	uint64_t pc, host;
 
+	c->slot->apart.exits += kind != EXIT_SYSCALL;
 	switch (kind) {
 	case EXIT_LINK:
 		host = moca_exact_follow_link(c, c->arg, &pc);

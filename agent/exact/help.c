@@ -68,6 +68,12 @@ uint64_t moca_exact_help_address(const struct context *c, const uint64_t *regs,
 	return m->rip ? (uint64_t)m->disp : address(c, regs, m, m->disp);
 }
 
+/* Of one element. */
+static uint64_t accesses_of(const struct helped *h)
+{
+	return h->op == 'm' || h->op == 'c' ? 2 : 1;
+}
+
 /* n elements from where the registers are now; back: that is where they ended. */
 static void count_string(struct context *c, const struct helped *h,
 			 const uint64_t *regs, uint64_t flags, uint64_t n,
@@ -91,6 +97,7 @@ static void count_string(struct context *c, const struct helped *h,
 		moca_exact_count_range(c, to, step, 1, n);
 	if (h->op == 'c' || h->op == 'a')
 		moca_exact_count_range(c, to, step, 0, n);
+	c->slot->apart.strings += n * accesses_of(h);
 }
 
 static uint64_t times(const struct helped *h, const uint64_t *regs)
@@ -209,6 +216,7 @@ void moca_exact_help(struct context *c)
 	uintptr_t p = table[(uint32_t)c->helper];
 	const struct helped *h = (const struct helped *)(p & ~AFTER);
 
+	c->slot->apart.helped++;
 	if (p & AFTER) {
 		help_string_after(c, h);
 		return;
@@ -271,6 +279,7 @@ static void uncount_string(struct context *c, const struct helped *h,
 		moca_exact_uncount_range(c, from + segment(c, &h->mem), step, 0, n);
 	if (h->op != 'l')
 		moca_exact_uncount_range(c, to, step, 1, n);
+	c->slot->apart.strings -= n * accesses_of(h);
 }
 
 /* Bytes of a component of the kernel's frame; NULL: all are 0, as in the beginning. */

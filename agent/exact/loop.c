@@ -551,6 +551,7 @@ static void count_part(struct context *c, struct moca_exact_loop *l,
 	uint32_t load = (uint32_t)*cell, store = *cell >> 32;
 	uint32_t loads = e->load * times, stores = e->store * times;
 
+	c->slot->apart.stretched += (uint64_t)loads + stores;
 	l->word = (uint64_t)(store - stores) << 32 | (load - loads);
 	barrier();
 	l->next = part + 1;

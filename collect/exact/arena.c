@@ -107,6 +107,7 @@ void exact_arena_release(struct exact_arena *a, unsigned int n)
 	v->task = NULL;
 	v->tally = NULL;
 	memset(v->gaps, 0, sizeof(v->gaps));
+	memset(&v->apart, 0, sizeof(v->apart));
 	v->lost = 0;
 	v->told_ns = 0;
 	/* Pairs with the agent's exchange that takes it: it finds all zero. */

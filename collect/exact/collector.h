@@ -112,6 +112,7 @@ struct exact_view {
 	struct counted_task *task;		/* whose counts these are; or NULL */
 	struct tally *tally;		/* what was read of it; NULL: nothing */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];	/* accounted already */
+	struct moca_exact_apart apart;		/* the same */
 	uint64_t lost;
 	uint64_t told_ns;	/* until when its counts were written */
 };
@@ -179,6 +180,7 @@ struct exact_totals {
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
 	uint64_t regions, blocks, instructions, code_bytes, invalidated, loops;
 	uint64_t translating;	/* CPU time of it, ns */
+	struct moca_exact_apart apart;	/* of all slots; may be nonsense */
 	uint64_t program_cpu_ns;
 	/* Of tasks, as they were asked: on a CPU, and waiting for one. */
 	uint64_t run_ns, wait_ns;

@@ -3,8 +3,8 @@
  * What exact mode cost, told at the end. Stops, the start and the end are timed as
  * in page mode (collect/run/cost.h). The agent times its translating by its
  * thread's CPU clock, which stands still while others have the CPU. No clock
- * separates counting from the program's own work, so an access has two prices: the
- * least and the most that was measured in sixteen programs.
+ * separates counting from the program's own work, so what is counted has two
+ * prices (price.h).
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,19 +12,14 @@
 #include <unistd.h>
 
 #include "collect/exact/collector.h"
+#include "collect/exact/price.h"
 #include "collect/run/control.h"
 
 /*
- * CPU time of a counted access, ns: 0.16 in lu and 0.19 in stencil, whose loops are
- * counted when they are left, 1.5 in bash, which jumps by registers all the time,
- * up to 1.75 in a loop of one load, a[i & 4095], where nothing hides it,
- * 1.9 to 2.5 in ruby's fib on a busy machine.
+ * What new code takes besides, as no cache has it: of what translating it took. java
+ * and cc1 took 0.7 and 0.8 of it with an access at 1 ns.
  */
-#define COUNT_LEAST_NS 0.10
-#define COUNT_MOST_NS 3.0
-/* What new code takes besides, when it runs for the first times: of what
- * translating it took (cc1: a third). */
-#define NEW_CODE_SHARE 0.5
+#define NEW_CODE_SHARE 1.0
 
 static void set(struct costs *c, enum cost_kind kind, uint64_t count,
 		uint64_t ns)
@@ -53,25 +48,27 @@ static double stopped(const struct costs *c)
 }
 
 /* What may be ours besides what is timed and priced: CPU time, ns. */
-static double unsure_of(const struct costs *c, double translated, double accesses)
+static double unsure_of(const struct costs *c, double translated,
+			const struct price *p)
 {
 	return (double)atomic_load(&c->stops) * COST_COLD_NS +
 	       (double)atomic_load(&c->doubt_ns) +
 	       NEW_CODE_SHARE * translated +
-	       accesses * (COUNT_MOST_NS - COUNT_LEAST_NS);
+	       p->sum_most - p->sum_least;
 }
 
 static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
-				       const struct exact_totals *t, double accesses)
+				       const struct exact_totals *t,
+				       const struct price *p)
 {
 	struct costs *c = &rec->costs;
 	double ours = moca_process_cpu_ns(getpid()) +
 		      moca_process_cpu_ns(getppid()) +
 		      beside(rec, 0, COST_RATE) + beside(rec, 1, COST_EVENTS);
 	double priced = translated + atomic_load(&c->task_cpu_ns) +
-			atomic_load(&c->unseen_ns) + accesses * COUNT_LEAST_NS;
+			atomic_load(&c->unseen_ns) + p->sum_least;
 	double unsure = atomic_load(&c->unsure_ns) +
-			unsure_of(c, translated, accesses);
+			unsure_of(c, translated, p);
 
 	return estimate_of(t->program_cpu_ns + ours, ours, priced, unsure);
 }
@@ -105,16 +102,25 @@ static struct estimate estimate_wall_of(struct recorder *rec, double work,
 			   start + (double)(now - ended), work, unsure);
 }
 
+static uint64_t accesses_of(const struct exact_totals *t)
+{
+	uint64_t sum;
+
+	if (__builtin_add_overflow(t->loads, t->stores, &sum))
+		sum = UINT64_MAX;
+	return sum;
+}
+
 void exact_cost(struct recorder *rec, struct exact_totals *t,
 		struct moca_meta *m, char *buf, size_t size)
 {
 	uint64_t began = atomic_load(&rec->began_ns);
 	uint64_t ended = atomic_load(&rec->ended_ns), now = moca_now_ns();
-	double accesses = (double)t->loads + (double)t->stores;
 	double translated, work;
+	struct price p;
 	struct estimate wall, cpu;
 	struct costs *c = &rec->costs;
-	char two[64];
+	char two[96];
 	size_t at;
 
 	snprintf(buf, size, "what recording cost is not known");
@@ -123,15 +129,16 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 	t->program_cpu_ns = cost_reaped_cpu_ns();
 	/* A damaged arena tells anything. */
 	translated = fmin(t->translating, t->program_cpu_ns);
-	accesses = fmin(accesses, t->program_cpu_ns / COUNT_LEAST_NS);
+	price_of(accesses_of(t), &t->apart, moca_exact_recording.shift,
+		 t->program_cpu_ns, &p);
 	set(c, COST_TRANSLATE, t->regions, translated);
-	set(c, COST_COUNT, t->loads + t->stores, accesses * COUNT_LEAST_NS);
+	for (int k = 0; k < PRICE_KINDS; k++)
+		set(c, price_cost(k), p.count[k], p.least[k]);
 	set(c, COST_RECORDER, 1, moca_thread_cpu_ns());
 	set(c, COST_END, 1, now - ended);
-	cpu = estimate_cpu_of(rec, translated, t, accesses);
-	work = translated + accesses * COUNT_LEAST_NS;
-	wall = estimate_wall_of(rec, work, unsure_of(c, translated, accesses),
-				t, now);
+	cpu = estimate_cpu_of(rec, translated, t, &p);
+	work = translated + p.sum_least;
+	wall = estimate_wall_of(rec, work, unsure_of(c, translated, &p), t, now);
 	cost_describe(c, m);
 	estimate_describe(&wall, "wall", m);
 	estimate_describe(&cpu, "cpu", m);
@@ -139,8 +146,7 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 		moca_meta_set(m, "slowdown_estimate", "%.4f", wall.middle);
 	moca_meta_set(m, "cost.program_cpu_ns", "%lu", t->program_cpu_ns);
 	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&c->stops));
-	moca_meta_set(m, "cost.count_most_ns", "%.0f",
-		      fmin(accesses * COUNT_MOST_NS, t->program_cpu_ns));
+	moca_meta_set(m, "cost.count_most_ns", "%.0f", p.sum_most);
 	estimate_wall(&wall, buf, size);
 	estimate_cpu(&cpu, two, sizeof(two));
 	at = strlen(buf);

@@ -143,7 +143,7 @@ static void summary(struct recorder *rec)
 	const struct exact_totals *t = harvest_totals(moca_exact_recording.harvest);
 	const char *left = moca_exact_recording.left;
 	uint64_t gaps = exact_gaps(t);
-	char cost[256];
+	char cost[320];
 
 	harvest_cost(moca_exact_recording.harvest, cost, sizeof(cost));
 	if (rec->opt->quiet)

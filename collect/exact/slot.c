@@ -155,6 +155,18 @@ static void take_growth(uint64_t now, uint64_t *before, uint64_t *sum)
 	*before = now;
 }
 
+/* They may go back, so what is added is modulo 2^64, as they are. */
+static void take_apart(struct exact_view *v, struct exact_totals *t)
+{
+	const struct moca_exact_apart now = v->head->apart;
+
+	t->apart.strings += now.strings - v->apart.strings;
+	t->apart.stretched += now.stretched - v->apart.stretched;
+	t->apart.helped += now.helped - v->apart.helped;
+	t->apart.exits += now.exits - v->apart.exits;
+	v->apart = now;
+}
+
 void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
 {
 	struct exact_view *v = &a->views[n];
@@ -163,6 +175,7 @@ void slot_drain(struct harvest *h, struct exact_arena *a, unsigned int n)
 	take_events(h, v);
 	for (int i = 0; i < MOCA_EXACT_GAP_COUNT; i++)
 		take_growth(v->head->gaps[i], &v->gaps[i], &h->totals.gaps[i]);
+	take_apart(v, &h->totals);
 	take_growth(v->head->events_lost, &v->lost, &lost);
 	if (lost > MISSED_MAX) {
 		hostile(v, "its lost events");

@@ -37,6 +37,10 @@ enum cost_kind {
 	COST_BUSY,	/* what faults took longer as tasks waited for a CPU */
 	COST_TRANSLATE,	/* exact mode: code translated, in the program */
 	COST_COUNT,	/* exact mode: accesses counted, at the least price */
+	COST_LOOP,	/* the same of loops that are counted when they are left */
+	COST_STRING,	/* the same of string instructions */
+	COST_HELP,	/* exact mode: C counted, at the least price */
+	COST_LOOKUP,	/* exact mode: C looked up where a jump leads to, the same */
 	COST_FREE,	/* memory given back: holes in the memfd */
 	COST_ALLOC,	/* calls of allocators, in libmoca-alloc */
 	COST_SWEEP,	/* sweeps */

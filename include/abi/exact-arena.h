@@ -93,6 +93,22 @@ enum moca_exact_gap {
 	"native", "unknown instruction", "folded mappings", "threads", \
 	"log full", "fault", "far branch", "no room for code"
 
+/*
+ * What has a price of its own when it is told what recording cost; modulo 2^64.
+ * Accesses are of those that are counted.
+ */
+struct moca_exact_apart {
+	/* Accesses of string instructions, one or two an element. They go back
+	 * where an instruction stops amid its elements. */
+	uint64_t strings;
+	/* Accesses of loops by stretches: struct moca_exact_loop. */
+	uint64_t stretched;
+	/* Times that C counted for an instruction or a group. */
+	uint64_t helped;
+	/* Times that C was asked where a jump leads to. */
+	uint64_t exits;
+};
+
 /* First page of a slot. Zero when free. */
 struct moca_exact_slot {
 	uint32_t state;
@@ -109,6 +125,7 @@ struct moca_exact_slot {
 	uint64_t events_lost;
 	/* How much was done, for the certificate. Only ever grow. */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
+	struct moca_exact_apart apart;
 };
 
 /*
@@ -165,7 +182,8 @@ struct moca_exact_shared {
 	uint64_t loops;		/* whose accesses are counted when they end */
 	/* By the collector, before there is a slot. */
 	struct moca_exact_own_file own[MOCA_EXACT_OWN_FILES];
-	uint64_t translating;	/* CPU time that translating took, ns */
+	/* CPU time that the agent's start and translating took, ns. */
+	uint64_t translating;
 };
 
 /* Then a name, at most 4,095 bytes and a NUL, then up to 7 bytes to 8. */

@@ -13,6 +13,7 @@
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
 # make bench-exact-handlers [QUICK=1]: programs that handle faults, tests/bench/exact/handlers.
+# make bench-exact-told [REPEAT=5]: what exact mode tells of its cost, tests/bench/exact/told.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
@@ -162,12 +163,21 @@ bench-exact-handlers:
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/exact/handlers
 
+.PHONY: bench-exact-told
+bench-exact-told: $(BUILD)/tests/bench/strings
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/exact/told
+
 .PHONY: bench-exact-loops
 bench-exact-loops: $(BUILD)/tests/bench/loops-scalar $(BUILD)/tests/bench/loops-vector
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/exact/granules
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/exact/loops
 
+$(BUILD)/tests/bench/strings: tests/bench/exact/strings.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) -o $@ $<
 $(BUILD)/tests/bench/loops-scalar: LOOP_FLAGS = -O2 -fno-tree-vectorize
 $(BUILD)/tests/bench/loops-vector: LOOP_FLAGS = -O3 -mavx2
 $(BUILD)/tests/bench/loops-%: tests/bench/exact/loops.c

@@ -3,7 +3,7 @@
 EXACT_DIR := $(TEST_DIR)/exact
 EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules signal \
 	life-signals life-code life-exceptions signal-counts native \
-	oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
+	elements oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
 EXACT_DEPS := $(wildcard tests/exact/*.h)
 exact_workload = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS)
 
@@ -37,5 +37,10 @@ $(EXACT_DIR)/oracle-%: tests/exact/oracle.c
 		-mavx2)) -ffreestanding -fno-stack-protector -mno-red-zone \
 		-fno-tree-loop-distribute-patterns -fno-pie -no-pie -static \
 		-nostdlib -DPROGRAM=$* -o $@ $<
+# Without instructions for strings that are the compiler's.
+$(EXACT_DIR)/elements: tests/exact/elements.c
+	$(exact_workload) -ffreestanding -fno-stack-protector -mno-sse \
+		-fno-tree-loop-distribute-patterns -fno-pie -no-pie -static \
+		-nostdlib -o $@ $<
 $(EXACT_DIR)/%: tests/exact/%.c
 	$(exact_workload) -o $@ $<
