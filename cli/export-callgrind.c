@@ -99,7 +99,7 @@ static int write_file(struct export *x, struct callgrind *c, uint64_t *written)
 {
 	const char *command = moca_trace_meta(x->t, META_COMMAND);
 	struct out o;
-	int err = out_open(&o, x->fd, x->stop), failed;
+	int err = out_open(&o, x->fd), failed;
 
 	x->read_failed = 0;
 	if (err)

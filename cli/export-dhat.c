@@ -213,7 +213,7 @@ static int write_file(struct heap *h, uint64_t *written)
 {
 	struct dhat d;
 	struct out o;
-	int err = out_open(&o, h->x->fd, h->x->stop), failed;
+	int err = out_open(&o, h->x->fd), failed;
 
 	if (err)
 		return err;
