@@ -88,6 +88,23 @@ def sound_but_for_chance(trace, again):
     return why, detail
 
 
+def folded(trace):
+    """Whether the kernel's choice of addresses made mappings share counters."""
+    return os.path.exists(os.path.join(trace, "metadata")) and \
+        "folded_mappings" in (gaps(trace) or "")
+
+
+def unfolded(trace, record):
+    """What record() returns, which records anew: again where that chance came, and
+    three times in a row are none."""
+    for _ in range(3):
+        t.remove(trace)
+        result = record()
+        if t.PLAIN or not folded(trace):
+            break
+    return result
+
+
 def summed(lines, granularity):
     """Counts of 64-byte lines {(tid, address): [l, s]} by granule."""
     out = {}
