@@ -17,7 +17,7 @@
 #define THREADS 2	/* one after the other, each with a slot */
 #define HOSTILE 4	/* positions and lengths that are nonsense */
 #define FORK 8		/* a child that counts and is killed by itself */
-#define BUSY 16		/* counts on for 0.35 s */
+#define BUSY 16		/* counts on for 0.7 s, or more */
 #define KILLED 32	/* ends by SIGKILL, having counted */
 #define ENDED 64	/* says itself that the thread ended */
 #define MANY 128	/* 200,000 granules, from the highest down */
@@ -226,9 +226,9 @@ static void busy(struct moca_exact_slot *s)
 {
 	struct { long sec, ns; } pause = { 0, 1000000 };
 
-	for (int i = 0; i < 350; i++) {
+	for (int i = 0; i < 700; i++) {
 		count(s, 0x40000000, 0, 1000);
-		if (i == 300)
+		if (i == 600)
 			count(s, 0x40001000, 1, 1);
 		call(__NR_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 	}
