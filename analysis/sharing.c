@@ -40,12 +40,19 @@ static int has_part(const uint64_t of[MOCA_SHARINGS], unsigned i)
 	return of[i] && of[i] >= sum / LEAST + (sum % LEAST != 0);
 }
 
-enum moca_sharing moca_sharing_sum(const struct moca_sharing_sums *s)
+enum moca_sharing moca_sharing_sum(const struct moca_sharing_sums *s,
+				   uint64_t users, int one)
 {
+	uint64_t pages = 0;
 	unsigned i;
 
 	for (i = MOCA_SHARINGS; --i;)
 		if (has_part(s->pages, i) || has_part(s->accesses, i))
+			return (enum moca_sharing)i;
+	for (i = 0; i < MOCA_SHARINGS; i++)
+		pages += s->pages[i];
+	for (i = MOCA_SHARINGS; one && users > pages && --i;)
+		if (s->pages[i])
 			return (enum moca_sharing)i;
 	return MOCA_SHARING_PRIVATE;
 }

@@ -12,7 +12,9 @@
  *
  * An object is of the strongest of these (the last above) that a tenth of its
  * pages has, or of its accesses went to: a few pages at the borders of parts do
- * not make an array shared, and one hot page does.
+ * not make an array shared, and one hot page does. Of one instance that more touched
+ * than it has pages, one shared page is enough: they had none of their own, even if
+ * so few intervals saw most pages with one of them only.
  *
  * "Who" is threads, and once more processes: those only share pages of a file, a
  * memfd, a SysV segment, or memory that was mapped shared.
@@ -45,8 +47,9 @@ void moca_sharing_add(struct moca_sharing_sums *s, enum moca_sharing of,
 		      uint64_t accesses);
 /* All other accesses of the object went to pages of one alone. */
 void moca_sharing_rest(struct moca_sharing_sums *s, uint64_t accesses);
-/* What the object is. */
-enum moca_sharing moca_sharing_sum(const struct moca_sharing_sums *s);
+/* What the object is, that so many touched; one: it is one instance. */
+enum moca_sharing moca_sharing_sum(const struct moca_sharing_sums *s,
+				   uint64_t users, int one);
 
 /* "shared write". */
 const char *moca_sharing_name(enum moca_sharing s);

@@ -657,8 +657,11 @@ static void finish_sharing(struct moca_table *t)
 		r = &t->rows[i];
 		moca_sharing_rest(&r->by_thread, r->o.accesses);
 		moca_sharing_rest(&r->by_process, r->o.accesses);
-		r->o.sharing = moca_sharing_sum(&r->by_thread);
-		r->o.sharing_processes = moca_sharing_sum(&r->by_process);
+		r->o.sharing = moca_sharing_sum(&r->by_thread, r->o.threads,
+						r->o.instances < 2);
+		r->o.sharing_processes =
+			moca_sharing_sum(&r->by_process, r->o.processes,
+					 r->o.instances < 2);
 		if (r->programs)
 			r->o.program = "";
 	}
@@ -702,9 +705,9 @@ int moca_table_finish(struct moca_table *t)
 	for (i = 0; i < t->inst_count; i++)
 		t->inst[i].object = moca_table_target(t, t->inst_key[i].row);
 	moca_table_finish_details(t);
-	finish_sharing(t);
 	if (finish_threads(t))
 		return -ENOMEM;
 	finish_processes(t);
+	finish_sharing(t);
 	return 0;
 }

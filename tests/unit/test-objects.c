@@ -282,6 +282,40 @@ static int sharing(void)
 	return 0;
 }
 
+/*
+ * Most pages are seen once, in a short run: one that two wrote is enough where more
+ * touched them than there are. Instances have their own users, one after the other.
+ */
+static int sharing_of_many(void)
+{
+	enum { PAGES = 15, TASKS = 17 };
+	int instances, few, i;
+
+	for (instances = 1; instances <= 2; instances++)
+		for (few = 0; few < 2; few++) {
+			start_program();
+			for (i = 1; i < TASKS; i++)
+				start_task(i, 100, 100 + i, 0,
+					   MOCA_TASK_THREAD);
+			put_stack(0, 1, 1);
+			put_alloc(0, HEAP, PAGES * PAGE, 1, MOCA_ALLOC_MALLOC);
+			if (instances > 1)
+				put_alloc(0, HEAP + 64 * PAGE, PAGE, 1,
+					  MOCA_ALLOC_MALLOC);
+			for (i = 0; i < 2 * PAGES; i++)
+				put_access(few ? 0 : i / 2,
+					   HEAP + i / 2 * PAGE, W);
+			put_access(TASKS - 2, HEAP, W);
+			put_access(TASKS - 1, HEAP, W);
+			trace_end();
+			CHECK(!objects_of(NULL));
+			CHECK(row_by(MOCA_OBJECT_HEAP, 1)->sharing ==
+			      (few || instances > 1 ? MOCA_SHARING_PRIVATE :
+						      MOCA_SHARING_WRITE));
+		}
+	return 0;
+}
+
 static int thread_stacks(void)
 {
 	const uint64_t low = 0x7e0000000000, size = 8 << 20, sp = low + size -
@@ -845,6 +879,7 @@ int main(void)
 	run("objects: small ones in bulk", small_in_bulk);
 	run("objects: the program's own mappings", own_mappings);
 	run("objects: sharing", sharing);
+	run("objects: sharing of many", sharing_of_many);
 	run("objects: stacks of threads", thread_stacks);
 	run("objects: threads that were attached to", attached_threads);
 	run("objects: stacks, told by the agent", stacks_by_agent);
