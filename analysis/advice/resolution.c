@@ -75,7 +75,7 @@ void note_failure(struct rules *r)
 		    fmax(at, 0) / 1e9, strerror(err));
 	r->a->undecided = "what the program did after its recording failed";
 	if (r->a->failed && r->a->again)
-		advice_note(r, "%s. %s", r->a->failed, r->a->again);
+		advice_note(r, "T%s. %s", r->a->failed + 1, r->a->again);
 }
 
 void note_resolution(struct rules *r)

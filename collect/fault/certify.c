@@ -209,7 +209,8 @@ static int by_blind(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static void describe_spots(const struct blind_spots *b, struct moca_meta *m)
+static void describe_spots(const struct blind_spots *b,
+			   const struct moca_certificate *k, struct moca_meta *m)
 {
 	struct spot rest = b->others, *list;
 	char line[4200];
@@ -221,6 +222,9 @@ static void describe_spots(const struct blind_spots *b, struct moca_meta *m)
 	if (b->unwitnessed)
 		moca_meta_set(m, "certificate.unwitnessed", "%lu",
 			      b->unwitnessed);
+	/* Where not all was written, nobody can tell what of it was seen. */
+	if (!k->pages_blind)
+		return;
 	list = malloc((b->count + 1) * sizeof(*list));
 	if (!list)
 		return;
@@ -250,7 +254,7 @@ void certify_describe(const struct blind_spots *b,
 {
 	certificate_describe(k, m);
 	moca_meta_set(m, "certificate.pages_blind", "%lu", k->pages_blind);
-	describe_spots(b, m);
+	describe_spots(b, k, m);
 }
 
 const char *certify_sentence(const struct blind_spots *b,

@@ -12,7 +12,8 @@ struct moca_certificate certificate_after(const struct moca_certificate *k,
 	struct moca_certificate after = *k;
 
 	if (failed)
-		after.pages_seen = after.pages_touched = after.pages_other = 0;
+		after.pages_seen = after.pages_touched = after.pages_other =
+			after.pages_blind = 0;
 	return after;
 }
 

@@ -65,6 +65,17 @@ cd "$tmp" && run "default directory" 0 "$MOCA" record -q -- true &&
 [ "$(stat -c %a "$tmp"/moca-true-20*)" = 700 ] && [ "$(stat -c %a "$tmp"/moca-true-20*/metadata)" = 600 ] &&
 	ok "private" || not_ok "private" "$(stat -c '%a %n' "$tmp"/moca-true-20*/*)"
 
+# A limit of the size of files fails as a full disk does: no other interval is the answer.
+(ulimit -f 32; exec "$MOCA" record -o "$tmp/full" -- python3 -c 'b = b"x" * (100 << 20)') >"$tmp/out" 2>"$tmp/err"
+rc=$?
+[ $rc = 125 ] && ok "failed" || not_ok "failed" "exit code $rc: $(cat "$tmp/err")"
+has "failed: told" "$tmp/err" 'cannot write the trace in .*File too large' 'nothing can be certified \(' \
+	'to record all of it: give it more room \(ulimit -f\)' 'next: moca summary .* \(what it did until the recording failed\)'
+run "failed: summary" 0 "$MOCA" summary --first "$tmp/full" && { has "failed: summary" "$tmp/out" \
+	'^the recording failed [0-9.]+ s after its begin \(File too large\)' '^Record again with a higher limit on files'
+	grep -q -- --interval "$tmp/out" && not_ok "failed: advice" "$(cat "$tmp/out")" || ok "failed: advice"; }
+run "failed: info" 0 "$MOCA" info "$tmp/full" && has "failed: info" "$tmp/out" 'Not finished: the recording failed .* after its begin \(File too large\)'
+
 # Which way; with the module: tests/vm/record-choice.sh.
 run "bad via" 2 "$MOCA" record --via magic -- true && has "bad via" "$tmp/err" 'auto, user, native or kernel'
 for option in "-p $$" --stacks --no-zap --sample=1/8 --exact; do

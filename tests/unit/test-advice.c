@@ -315,6 +315,31 @@ static int few_intervals(void)
 	return 0;
 }
 
+static void failed(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "state", "failed") ||
+	    moca_meta_set(m, "failure", "%d", ENOSPC) ||
+	    moca_meta_set(m, "failed_ns", "%llu",
+			  (unsigned long long)clock_ns))
+		abort();
+}
+
+/* Of a full disk: room is the answer, and not other intervals. */
+static int failed_recording(void)
+{
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	put_more = failed;
+	CHECK(!look("2x1"));
+	put_more = NULL;
+	CHECK(advice->note_count == 1 && advice->failed && advice->again);
+	CHECK(strstr(advice->failed, strerror(ENOSPC)));
+	CHECK(strstr(advice->notes[0], "more room"));
+	CHECK(!strstr(advice->notes[0], "--interval"));
+	CHECK(strstr(advice->undecided, "failed"));
+	return 0;
+}
+
 /* All in one interval: no write is late, and yet it is not read mostly. */
 static int one_interval(void)
 {
@@ -557,6 +582,7 @@ int main(void)
 	run("table", table);
 	run("small object", small);
 	run("few intervals", few_intervals);
+	run("failed recording", failed_recording);
 	run("advice: one interval", one_interval);
 	run("handed on", handed);
 	run("ring of buffers", ring);
