@@ -122,6 +122,10 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		/* Else a lane is several. */
 		AT_MOST("threads of the program", NUMBER, p->threads,
 			p->lanes),
+		/* Else they are as many programs of their own. */
+		HOLDS("it is of one process, or processes share it",
+		      o->object->processes < 2 ||
+		      o->object->sharing_processes != MOCA_SHARING_PRIVATE),
 		AT_LEAST("size", PAGES, o->pages, PAGES_MIN / 4),
 		AT_LEAST("pages of one thread each", SHARE,
 			 by_history(r, o, (double)o->private_pages / o->pages),

@@ -259,7 +259,7 @@ int moca_counts_profile_of(struct moca_profile **out,
 		moca_topology_of(&p->topology, t);
 	/* On which CPU something was counted is not known. */
 	p->topology.what_if = 1;
-	err = moca_profile_place(p, t, NULL);
+	err = moca_profile_place(p, t);
 	if (!err)
 		err = fill(p);
 	if (err) {

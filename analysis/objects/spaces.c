@@ -284,14 +284,30 @@ static int start_thread(struct moca_objects *o, struct replay_process *p,
 	return err;
 }
 
+/*
+ * Who starts a task is not within an allocator: what it touched is no object that is
+ * yet to be told, and comes before what the task touches. It may tell nothing more
+ * for long, as who waits for its children.
+ */
+static int release_parent(struct moca_objects *o, const struct moca_change *e)
+{
+	const struct moca_task *t = moca_trace_find_task(o->trace, e->parent);
+
+	return t ? moca_objects_release(o, task_state(o, t), 0, 0, 0) : 0;
+}
+
 static int start_task(struct moca_objects *o, const struct moca_task *t,
 		      const struct moca_change *e)
 {
 	struct replay_task *state = task_state(o, t);
 	struct replay_process *p = find_process(o, e->pid);
+	int err;
 
 	if (!p)
 		return -ENOMEM;
+	err = release_parent(o, e);
+	if (err)
+		return err;
 	state->process = p;
 	state->stack = 0;
 	if (state->early) {

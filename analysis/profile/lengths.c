@@ -138,28 +138,39 @@ out:
 	return err;
 }
 
-struct work {
-	const struct lengths *lengths;
+struct peaks {
+	struct peak {
+		uint64_t interval, n;	/* the last one with records */
+	} *now;
 	uint64_t *of;
 	uint32_t tasks;
 };
 
-static int add_work(void *arg, const struct moca_chunk *c)
+static int add_peak(void *arg, const struct moca_chunk *c)
 {
-	struct work *w = arg;
+	struct peaks *p = arg;
+	struct peak *now;
 
-	if (c->task < w->tasks)
-		w->of[c->task] += (c->read_weight + c->write_weight) *
-				  lengths_weight(w->lengths, c->interval);
+	if (c->task >= p->tasks)
+		return 0;
+	now = &p->now[c->task];
+	if (now->interval != c->interval)
+		*now = (struct peak){ .interval = c->interval };
+	now->n += c->read_weight + c->write_weight;
+	if (p->of[c->task] < now->n)
+		p->of[c->task] = now->n;
 	return 0;
 }
 
-int lengths_work(const struct lengths *l, struct moca_trace *t, uint64_t *of,
-		 uint32_t tasks)
+int lengths_peaks(struct moca_trace *t, uint64_t *of, uint32_t tasks)
 {
-	struct work w = { .lengths = l, .of = of, .tasks = tasks };
+	struct peaks p = { .of = of, .tasks = tasks };
+	int err;
 
-	return each_chunk(t, add_work, &w);
+	p.now = calloc((size_t)tasks + 1, sizeof(*p.now));
+	err = p.now ? each_chunk(t, add_peak, &p) : -ENOMEM;
+	free(p.now);
+	return err;
 }
 
 void lengths_free(struct lengths *l)

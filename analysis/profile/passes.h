@@ -210,9 +210,11 @@ void samples_watch(const struct gather *g, struct moca_profile_object *o,
 		   const struct order *order, size_t n);
 /* What was found with these, in proportion to all pages and accesses. */
 void samples_extrapolate(struct moca_profile_object *o);
-/* Adds to `of`, by task number, what the records of each weigh. 0 or -errno. */
-int lengths_work(const struct lengths *l, struct moca_trace *t, uint64_t *of,
-		 uint32_t tasks);
+/*
+ * Of each task, what its records of one interval weigh at most, by its number: how
+ * much it does while it works, however long that is. `of` is zeroed. 0 or -errno.
+ */
+int lengths_peaks(struct moca_trace *t, uint64_t *of, uint32_t tasks);
 static inline unsigned lengths_weight(const struct lengths *l,
 				      uint64_t interval)
 {
@@ -242,12 +244,8 @@ int moca_profile_is_data(const struct moca_object *o);
 int moves_begin(struct moca_profile *p);
 void moves_take(struct moca_profile *p, const struct moca_observed *x,
 		unsigned weight);
-/*
- * Deal the tasks out over lanes. Fills p->lane_of, lanes. lengths may be NULL: of
- * counts. 0 or -errno.
- */
-int moca_profile_place(struct moca_profile *p, struct moca_trace *t,
-		       const struct lengths *lengths);
+/* Deal the tasks out over lanes. Fills p->lane_of, lanes. 0 or -errno. */
+int moca_profile_place(struct moca_profile *p, struct moca_trace *t);
 
 /* Is it to be counted as a page, not only for its accesses? */
 static inline int page_counts(const struct page *page)

@@ -611,7 +611,7 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	if (!err)
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
-		err = moca_profile_place(p, t, &w->g.lengths);
+		err = moca_profile_place(p, t);
 	if (!err)
 		err = moves_begin(p);
 	if (!err)

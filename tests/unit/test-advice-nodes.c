@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Nodes: machines that are described, recorded or assumed, and pages on them. */
+#include "analysis/trace.h"
 #include "tests/unit/advice-trace.h"
 
 /* Threads that come one after the other are one, as far as places go. */
@@ -25,6 +26,150 @@ static int placement(void)
 	/* Spread over the 8 CPUs; who comes later is where there is room. */
 	CHECK(profile->cpu_of[0] == 0 && profile->cpu_of[1] == 4 &&
 	      profile->cpu_of[2] == 4);
+	return 0;
+}
+
+/* --- who takes a place ------------------------------------------------------- */
+
+/* Thread 0 has `pages` in each of so many intervals, then thread 1 all in 60. */
+static int one_then_other(unsigned intervals, unsigned pages)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 60; i++) {
+		if (i < intervals)
+			sweep(0, 0, pages, MOCA_ACCESS_WRITE);
+		if (i > 1)
+			sweep(1, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look("2x1");
+}
+
+static int helpers(void)
+{
+	/* A thirtieth of all accesses, but it worked as much while it did. */
+	CHECK(!one_then_other(2, BIG));
+	CHECK(profile->threads == 2 && only(MOCA_FINDING_SERIAL_TOUCH));
+	/* As many, but never much: a helper. */
+	CHECK(!one_then_other(60, 64));
+	CHECK(profile->threads == 1 && !advice->count);
+	return 0;
+}
+
+static void put_credit(struct moca_meta *m)
+{
+	if (moca_meta_set(m, META_CREDIT, "200000000"))
+		abort();
+}
+
+/* The time is that of the begin of this interval. */
+static void go_to(uint32_t k)
+{
+	clock_ns = first_ns + interval_at(k) - 10000;
+}
+
+/*
+ * Two threads have a half each, for two short intervals, or one after the other; two
+ * others have the same halves for long ones.
+ */
+static int by_pairs(int at_once)
+{
+	unsigned i;
+	int err;
+
+	begin(1, BIG);
+	first_ns = clock_ns + 100000;
+	long_from = 2;
+	long_times = 100;
+	for (i = 1; i <= 4; i++) {
+		go_to(i > 2 ? 2 : at_once ? 0 : i - 1);
+		start_task(i, 100, 100 + i, 0, MOCA_TASK_THREAD);
+		if (i > 2)
+			continue;
+		go_to(at_once ? 2 : i);
+		put_change(i, MOCA_CHANGE_TASK_END)->time_ns = clock_ns;
+	}
+	for (i = 0; i < 14; i++) {
+		if (i > 1 || at_once || i == 0)
+			sweep(i < 2 ? 1 : 3, 0, BIG / 2, MOCA_ACCESS_WRITE);
+		if (i > 1 || at_once || i == 1)
+			sweep(i < 2 ? 2 : 4, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	put_more = put_credit;
+	err = look("2x1");
+	put_more = NULL;
+	long_from = 0;
+	return err;
+}
+
+static int short_lives(void)
+{
+	CHECK(!by_pairs(1));
+	CHECK(profile->threads == 2 && !advice->count);
+	CHECK(profile->lane_of[1] != profile->lane_of[2] &&
+	      profile->lane_of[3] != profile->lane_of[4]);
+	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) < 0.01);
+	/* One after the other, they have the same place. */
+	CHECK(!by_pairs(0));
+	CHECK(profile->lane_of[1] == profile->lane_of[2]);
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	return 0;
+}
+
+#define SHARED_AT (400ul << 20)	/* behind HEAP */
+
+/*
+ * A process with memory that two children of it share, or that each has a copy of,
+ * and use by halves. It fills it before these begin, or not at all. Its last access
+ * before that may belong to an object that is yet to be told, and it tells none.
+ */
+static int forked(int is_shared, int is_filled)
+{
+	uint64_t at = SHARED_AT / PAGE;
+	struct moca_change *e;
+	unsigned i;
+
+	begin(1, 16);
+	e = put_map(0, HEAP + SHARED_AT, BIG * PAGE, "");
+	if (is_shared) {
+		e->flags = MOCA_MAP_SHARED;
+		e->memory = MOCA_MEMORY_ANONYMOUS;
+		e->dev = 1;
+		e->ino = 7;
+	} else {
+		e->memory = MOCA_MEMORY_PRIVATE;
+	}
+	first_ns = clock_ns + 100000;
+	touch(0, 1000, MOCA_ACCESS_WRITE);
+	if (is_filled)
+		sweep(0, at, at + BIG, MOCA_ACCESS_WRITE);
+	next();
+	go_to(1);
+	start_task(1, 101, 101, 0, MOCA_TASK_FORK);
+	start_task(2, 102, 102, 0, MOCA_TASK_FORK);
+	for (i = 0; i < 14; i++) {
+		sweep(1, at, at + BIG / 2, MOCA_ACCESS_WRITE);
+		sweep(2, at + BIG / 2, at + BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	return look("2x1");
+}
+
+static int processes(void)
+{
+	CHECK(!forked(1, 1));
+	CHECK(profile->lane_of[1] != profile->lane_of[2]);
+	CHECK(object()->pages == BIG && only(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(object()->touch_task == 0);
+	/* Each fills its part itself. */
+	CHECK(!forked(1, 0));
+	CHECK(profile->lane_of[1] != profile->lane_of[2] && !advice->count);
+	/* What each writes is its own copy. */
+	CHECK(!forked(0, 1));
+	CHECK(profile->lane_of[1] != profile->lane_of[2] && !advice->count);
 	return 0;
 }
 
@@ -145,6 +290,9 @@ static int topology(void)
 int main(void)
 {
 	run("placement of threads", placement);
+	run("helpers take no place", helpers);
+	run("threads that live shortly", short_lives);
+	run("placement of processes", processes);
 	run("recorded machine", recorded);
 	run("recorded nodes", recorded_nodes);
 	run("unknown nodes", unknown_nodes);
