@@ -49,6 +49,7 @@ static const struct moca_task *find(const struct moca_task *const *tasks, size_t
 	return tasks[from - 1];
 }
 
+/* Of each lane's threads. */
 static int add_up(struct rules *r, const struct moca_rates *rates)
 {
 	size_t n = moca_trace_task_count(r->trace), i;
@@ -75,26 +76,64 @@ static int add_up(struct rules *r, const struct moca_rates *rates)
 		known += ns;
 	}
 	free(tasks);
-	r->cpu_told = known > 0 && known >= KNOWN_MIN * all ? 1 : -1;
+	r->lanes_told = known > 0 && known >= KNOWN_MIN * all;
 	return 0;
+}
+
+/* Of all processes, over the windows of the profile that each bin lies in. */
+static void spread_out(struct rules *r, const struct moca_rates *rates)
+{
+	const struct moca_profile *p = r->p;
+	double width = ((double)rates->end_ns - (double)rates->begin_ns) /
+		       (double)rates->bin_count;
+	double from, to, begin, end;
+	size_t i;
+	unsigned w;
+
+	for (i = 0; i < rates->bin_count && width > 0; i++) {
+		from = (double)rates->begin_ns - (double)p->begin_ns +
+		       width * (double)i;
+		to = from + width;
+		for (w = 0; w < p->windows; w++) {
+			begin = fmax(from, (double)w * (double)p->window_ns);
+			end = fmin(to, (double)(w + 1) * (double)p->window_ns);
+			if (end > begin)
+				r->cpu_in[w] += (double)rates->bins[i].cpu_ns *
+						(end - begin) / width;
+		}
+	}
+	r->windows_told = rates->total.cpu_ns != 0;
+}
+
+static void look_up(struct rules *r)
+{
+	struct moca_rates *rates = NULL;
+	int err;
+
+	if (r->cpu_looked)
+		return;
+	r->cpu_looked = 1;
+	err = moca_rates_compute(&rates, r->trace, MOCA_PROFILE_WINDOWS);
+	if (!err && rates) {
+		spread_out(r, rates);
+		/* As recorded, lanes are of nodes: a thread that moves has several. */
+		if (r->p->topology.what_if && r->p->lane_of)
+			err = add_up(r, rates);
+	}
+	moca_rates_free(rates);
+	/* Samples that cannot be read are as if there were none. */
+	if (err == -ENOMEM)
+		r->err = err;
 }
 
 const double *advice_cpu_ns(struct rules *r)
 {
-	struct moca_rates *rates = NULL;
-	int err = 0;
+	look_up(r);
+	return r->lanes_told ? r->cpu_ns : NULL;
+}
 
-	/* As recorded, lanes are of nodes: a thread that moves has several. */
-	if (!r->p->topology.what_if || !r->p->lane_of)
-		return NULL;
-	if (!r->cpu_told) {
-		r->cpu_told = -1;
-		err = moca_rates_compute(&rates, r->trace, 1);
-		if (!err && rates)
-			err = add_up(r, rates);
-		moca_rates_free(rates);
-		if (err == -ENOMEM)
-			r->err = err;
-	}
-	return r->cpu_told > 0 ? r->cpu_ns : NULL;
+const double *advice_cpu_in(struct rules *r)
+{
+	look_up(r);
+	return r->windows_told ? r->cpu_in : NULL;
 }

@@ -15,16 +15,39 @@
 /* One buffer that is filled bit by bit has the size that it was asked for. */
 #define ALLOCATIONS_MIN 16
 
-/* Pages of the object that are first touched in each quarter of the time. */
-static void count_touches(const struct moca_profile *p,
+/*
+ * Pages of the object that are first touched in each quarter of the CPU time: while
+ * the program has no CPU or nothing to do, nothing grows. Of the time, where CPU time
+ * was not sampled.
+ */
+static void count_touches(const struct moca_profile *p, const double *cpu_in,
 			  const struct moca_profile_object *o,
 			  uint64_t quarter[QUARTERS])
 {
+	double all = 0, until = 0, at;
 	unsigned w;
 
 	memset(quarter, 0, QUARTERS * sizeof(*quarter));
-	for (w = 0; o->touches_in && w < p->windows; w++)
-		quarter[w * QUARTERS / p->windows] += o->touches_in[w];
+	for (w = 0; w < p->windows; w++)
+		all += cpu_in ? cpu_in[w] : 1;
+	for (w = 0; o->touches_in && all > 0 && w < p->windows; w++) {
+		at = (until + (cpu_in ? cpu_in[w] : 1) / 2) / all;
+		quarter[at < 1 ? (unsigned)(at * QUARTERS) : QUARTERS - 1] +=
+			o->touches_in[w];
+		until += cpu_in ? cpu_in[w] : 1;
+	}
+}
+
+/* Of the time, what brief_pages are of. */
+static uint64_t count_settled(const struct moca_profile *p,
+			      const struct moca_profile_object *o)
+{
+	uint64_t n = 0;
+	unsigned w;
+
+	for (w = 0; o->touches_in && 4 * w < 3 * p->windows; w++)
+		n += o->touches_in[w];
+	return n;
 }
 
 static double least_share(const uint64_t quarter[QUARTERS], uint64_t pages)
@@ -39,7 +62,7 @@ static double least_share(const uint64_t quarter[QUARTERS], uint64_t pages)
 }
 
 static void say(struct rules *r, struct moca_finding *f,
-		const uint64_t quarter[QUARTERS], double brief)
+		const uint64_t quarter[QUARTERS], double brief, int of_cpu)
 {
 	const struct moca_profile_object *o = f->object;
 	const struct moca_profile *p = r->p;
@@ -55,9 +78,10 @@ static void say(struct rules *r, struct moca_finding *f,
 		    name, mib / moca_profile_seconds(p));
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
-		     "%" PRIu64 " allocations, %.0f MiB together%s%s; first touched in each quarter of the time: %.0f, %.0f, %.0f and %.0f %% of its pages",
+		     "%" PRIu64 " allocations, %.0f MiB together%s%s; first touched in each quarter of the %s: %.0f, %.0f, %.0f and %.0f %% of its pages",
 		     o->object->instances, o->object->bytes / (double)(1 << 20),
 		     *o->object->site ? ", in " : "", o->object->site,
+		     of_cpu ? "CPU time" : "time",
 		     100. * quarter[0] / o->pages, 100. * quarter[1] / o->pages,
 		     100. * quarter[2] / o->pages, 100. * quarter[3] / o->pages);
 	finding_line(r, f->evidence,
@@ -78,14 +102,17 @@ int rule_growing(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
 	double bytes = 4096. * o->pages, brief;
+	const double *cpu_in = NULL;
 	uint64_t quarter[QUARTERS], settled;
 	struct moca_finding *f;
 
 	if ((o->object->kind != MOCA_OBJECT_HEAP &&
 	     o->object->kind != MOCA_OBJECT_SMALL) || !moca_profile_watched(r->p, o))
 		return 0;
-	count_touches(p, o, quarter);
-	settled = quarter[0] + quarter[1] + quarter[2];
+	if (o->pages >= 4 * PAGES_MIN)
+		cpu_in = advice_cpu_in(r);
+	count_touches(p, cpu_in, o, quarter);
+	settled = count_settled(p, o);
 	brief = settled ? (double)o->brief_pages / settled : 0;
 
 	const struct condition needed[] = {
@@ -96,7 +123,9 @@ int rule_growing(struct rules *r, const struct moca_profile_object *o)
 			 SECONDS_MIN),
 		AT_LEAST("allocations", NUMBER, o->object->instances,
 			 ALLOCATIONS_MIN),
-		AT_LEAST("of its pages, what is new in each quarter of the time",
+		AT_LEAST(cpu_in ?
+			 "of its pages, what is new in each quarter of the CPU time" :
+			 "of its pages, what is new in each quarter of the time",
 			 SHARE, least_share(quarter, o->pages), 0.1),
 		AT_LEAST("of its pages, what is used for a moment only", SHARE,
 			 brief, 0.75),
@@ -111,6 +140,6 @@ int rule_growing(struct rules *r, const struct moca_profile_object *o)
 			GAIN_MIN * o->pages / p->pages);
 	if (!f)
 		return 0;
-	say(r, f, quarter, brief);
+	say(r, f, quarter, brief, cpu_in != NULL);
 	return 1;
 }

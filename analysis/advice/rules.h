@@ -30,8 +30,9 @@ struct rules {
 	int err;
 	unsigned model;		/* model.c; 0: not looked yet */
 	double cache;		/* pages of a node's; 0: likewise */
-	int cpu_told;		/* cpu-time.c; 0: likewise, -1: not told */
+	int cpu_looked, lanes_told, windows_told;	/* cpu-time.c */
 	double cpu_ns[MOCA_PROFILE_LANES];
+	double cpu_in[MOCA_PROFILE_WINDOWS];
 	char name[80];
 	const struct moca_profile_object **by_id;	/* advice_row */
 	struct condition_miss miss[MOCA_FINDING_KINDS];
@@ -153,6 +154,8 @@ double advice_cache(struct rules *r, int *told);
  * not of nearly all threads, as those that live shortly. r->err: no memory.
  */
 const double *advice_cpu_ns(struct rules *r);
+/* CPU time of all processes in each window; NULL: it was not sampled. */
+const double *advice_cpu_in(struct rules *r);
 /* Who calls the code that accesses each finding's object, where stacks tell. */
 void evidence_callers(struct rules *r);
 /* A number of the metadata; 0: there is none. */

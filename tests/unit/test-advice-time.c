@@ -242,31 +242,46 @@ static int idle_intervals(void)
 /* --- who works, by CPU time --------------------------------------------------- */
 
 static unsigned cpu_ms[THREADS], process_ms;
+static struct moca_rate_writer *rates;
+
+static void begin_rates(uint64_t ns)
+{
+	if (moca_rate_describe(dirfd_) ||
+	    moca_rate_writer_create(&rates, dirfd_, MOCA_RATE_STREAM_OWN) ||
+	    moca_rate_writer_start(rates, 100, "prog", ns))
+		abort();
+	moca_rate_settings(rates, ns, INTERVAL_NS, "proc");
+	moca_rate_task(rates, ns, 0, 100, MOCA_RATE_PROCESS, "prog");
+	moca_rate_tick(rates, ns, 0, 1, THREADS);
+}
+
+static void put_cpu(uint64_t ns, uint64_t wall_ns, uint32_t task, unsigned ms)
+{
+	const struct moca_rate_counts c = { .cpu_ns = ms * 1000000ull,
+					    .wall_ns = wall_ns };
+
+	moca_rate_sample(rates, ns, task, &c);
+}
+
+static void end_rates(uint64_t ns)
+{
+	if (moca_rate_writer_end(rates, ns) || moca_rate_writer_close(rates))
+		abort();
+}
 
 /* A sample of each thread, and one of the process. */
 static void put_cpu_times(void)
 {
-	struct moca_rate_counts c = { .wall_ns = 1000 };
 	uint64_t ns = clock_ns + 1000;
-	struct moca_rate_writer *w;
 	uint32_t i;
 
-	if (moca_rate_describe(dirfd_) ||
-	    moca_rate_writer_create(&w, dirfd_, MOCA_RATE_STREAM_OWN) ||
-	    moca_rate_writer_start(w, 100, "prog", ns))
-		abort();
-	moca_rate_settings(w, ns, INTERVAL_NS, "proc");
-	moca_rate_task(w, ns, 0, 100, MOCA_RATE_PROCESS, "prog");
+	begin_rates(ns);
 	for (i = 0; i < THREADS; i++)
-		moca_rate_task(w, ns, 1 + i, 100, 100 + i, "prog");
-	moca_rate_tick(w, ns, 0, 1, THREADS);
-	for (i = 0; i <= THREADS; i++) {
-		c.cpu_ns = (i ? cpu_ms[i - 1] : process_ms) * 1000000ull;
-		moca_rate_sample(w, ns + 1000, i, &c);
-	}
-	moca_rate_tick(w, ns + 1000, 1000, 1, THREADS);
-	if (moca_rate_writer_end(w, ns + 2000) || moca_rate_writer_close(w))
-		abort();
+		moca_rate_task(rates, ns, 1 + i, 100, 100 + i, "prog");
+	for (i = 0; i <= THREADS; i++)
+		put_cpu(ns + 1000, 1000, i, i ? cpu_ms[i - 1] : process_ms);
+	moca_rate_tick(rates, ns + 1000, 1000, 1, THREADS);
+	end_rates(ns + 2000);
 }
 
 /*
@@ -323,6 +338,59 @@ static int only_seems_to_rest(void)
 	/* Too little to have been sampled. */
 	CHECK(!parts(BIG / 4, 20, 60, 80));
 	CHECK(!advice->count);
+	return 0;
+}
+
+static unsigned works_until;
+
+/* 10 ms of CPU time in each interval, but next to none from that one on. */
+static void put_working_time(void)
+{
+	uint64_t ns = first_ns;
+	unsigned i;
+
+	begin_rates(ns);
+	for (i = 0; i < 64; i++) {
+		ns += INTERVAL_NS;
+		put_cpu(ns, INTERVAL_NS, 0, i < works_until ? 10 : 0);
+		moca_rate_tick(rates, ns, INTERVAL_NS, 1, 1);
+	}
+	end_rates(ns + 1);
+}
+
+/* 48 buffers of 100 pages in as many intervals, none in 16 more. */
+static int grows_then_rests(unsigned until)
+{
+	unsigned i;
+	int err;
+
+	begin(1, 100);
+	for (i = 1; i < 48; i++)
+		put_alloc(0, HEAP + 100 * i * PAGE, 100 * PAGE, 1,
+			  MOCA_ALLOC_MALLOC);
+	first_ns = clock_ns + 1000;
+	for (i = 0; i < 64; i++) {
+		if (i < 48)
+			sweep(0, 100 * i, 100 * i + 100, MOCA_ACCESS_WRITE);
+		touch(0, 10000, MOCA_ACCESS_WRITE);
+		next();
+	}
+	works_until = until;
+	put_files = put_working_time;
+	err = look("2x1");
+	put_files = NULL;
+	return err;
+}
+
+static int grows_while_it_works(void)
+{
+	/* It has no CPU, or nothing to do, in the last quarter of the time. */
+	CHECK(!grows_then_rests(48));
+	CHECK(only(MOCA_FINDING_GROWING));
+	CHECK(strstr(advice->findings[0].evidence[2], "quarter of the CPU time: 2"));
+	/* It works on, and nothing grows. */
+	CHECK(!grows_then_rests(64));
+	CHECK(!finding(MOCA_FINDING_GROWING));
 	return 0;
 }
 
@@ -400,6 +468,7 @@ int main(void)
 	run("freed at the end", freed_late);
 	run("who rests by CPU time", rests);
 	run("who only seems to rest", only_seems_to_rest);
+	run("grows while it works", grows_while_it_works);
 	run("two phases", two_phases);
 	run("overview", overview);
 	done();
