@@ -58,6 +58,8 @@ static const struct format {
 	  OBJECTS | ONE_FILE, NULL, export_dhat },
 	{ "framesoc", "the CSV files that importers of the original's traces read since 2016",
 	  0, NULL, export_framesoc },
+	{ "paje", "a trace of Paje: counters by thread, object and window",
+	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_paje },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
@@ -346,6 +348,7 @@ static const char about[] =
 	"dhat: bytes and blocks by the place that allocates, with their lives, for dh_view.html of Valgrind.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
 	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
+	"paje: the same counters and phases for tools of Paje: pj_dump, ViTE.\n"
 	"framesoc: what each thread did with each page in each interval, who touched a page, structures, stacks, as CSV files of the original Moca.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
@@ -356,14 +359,14 @@ int cmd_export(int argc, char **argv)
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof, callgrind, dhat"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof, callgrind, dhat, paje"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),
 		OPT_UINT(0, "task", &n.task, "N", "only this task, by its number in the trace"),
 		OPT_STRING(0, "address", &n.addresses, "A-B", "only addresses from A to before B, in hexadecimal"),
 		OPT_STRING(0, "object", &x.object, "GLOB", "only objects whose names match"),
-		OPT_DURATION(0, "window", &n.window, "perfetto: sums of so long a time; without it, as short as leaves a file of moderate size"),
+		OPT_DURATION(0, "window", &n.window, "perfetto, paje: sums of so long a time; without it, as short as leaves a file of moderate size"),
 		OPT_LIST(0, "table", &x.tables, "NAME", "only this table; may be repeated"),
 		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
 		OPT_FLAG(0, "partition", &x.partition, "write into OUT/job=JOB/rank=RANK, which must not exist; OUT may hold other ranks"),

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/phases.h"
 #include "analysis/rates.h"
-#include "analysis/series.h"
 #include "analysis/trace.h"
+#include "cli/export-series.h"
 #include "cli/export.h"
 #include "export/perfetto.h"
 #include "lib/base/err.h"
@@ -35,6 +34,7 @@ struct view {
 	struct owner *owners;
 	size_t owner_count, owner_room;
 	struct moca_index by_id;
+	uint64_t counter;	/* the track of the one at hand, or of phases */
 	uint64_t values, series, events, phases;
 };
 
@@ -78,17 +78,6 @@ static uint64_t thread_track(struct view *v, const struct moca_task *t)
 
 /* --- counters ----------------------------------------------------------- */
 
-static const struct {
-	const char *name;
-	enum perfetto_unit unit;
-} sums[MOCA_SERIES_SUMS] = {
-	[MOCA_SERIES_READS] = { "reads", PERFETTO_COUNT },
-	[MOCA_SERIES_WRITES] = { "writes", PERFETTO_COUNT },
-	[MOCA_SERIES_RECORDS] = { "records", PERFETTO_COUNT },
-	[MOCA_SERIES_LOADS] = { "loads", PERFETTO_COUNT },
-	[MOCA_SERIES_STORES] = { "stores", PERFETTO_COUNT },
-};
-
 static uint64_t add_counter(struct view *v, uint64_t parent, const char *of,
 			    const char *what, const char *about,
 			    enum perfetto_unit unit)
@@ -107,128 +96,38 @@ static void put_value(struct view *v, uint64_t track, uint64_t ns,
 	v->values++;
 }
 
-static uint64_t begin_of(const struct view *v,
-			 const struct moca_series_table *t, uint64_t window)
+static int begin_counter(void *arg, uint32_t who, const struct moca_object *o,
+			 int sum)
 {
-	return v->s->origin + window * t->window_ns;
-}
-
-/* One sum of n cells of one thread and object. Between windows with any it is 0. */
-static void put_sums(struct view *v, const struct moca_series_cell *c, size_t n,
-		     int sum, uint64_t track)
-{
-	const struct moca_series_table *t = &v->s->accesses;
-	int64_t before = 0;
-
-	for (size_t i = 0; i < n && !v->p.o->error; i++) {
-		int ends = i + 1 == n || c[i + 1].window != c[i].window + 1;
-
-		if (c[i].sums[sum] || before)
-			put_value(v, track, begin_of(v, t, c[i].window),
-				  c[i].sums[sum]);
-		before = c[i].sums[sum];
-		if (before && ends) {
-			put_value(v, track, begin_of(v, t, c[i].window + 1), 0);
-			before = 0;
-		}
-	}
-}
-
-static int has_sum(const struct moca_series_cell *c, size_t n, int sum)
-{
-	for (size_t i = 0; i < n; i++)
-		if (c[i].sums[sum])
-			return 1;
-	return 0;
-}
-
-/* How many from c[0] on are of its owner, and of its row if by_row. */
-static size_t group(const struct moca_series_cell *c, size_t left, int by_row)
-{
-	size_t n = 1;
-
-	while (n < left && c[n].who == c[0].who &&
-	       (!by_row || c[n].row == c[0].row))
-		n++;
-	return n;
-}
-
-static void put_accesses(struct view *v)
-{
-	const struct moca_series_table *t = &v->s->accesses;
-	const struct moca_object *rows, *o;
-	uint64_t parent, track;
-	size_t i, n, count, task;
-
-	rows = moca_objects_rows(v->s->objects, &count);
-	for (i = 0; i < t->count && !v->p.o->error; i += n) {
-		const struct moca_series_cell *c = &t->cells[i];
-
-		n = group(c, t->count - i, 1);
-		task = trace_task_index(v->x->t, c->who);
-		if (task == SIZE_MAX)
-			continue;
-		o = &rows[c->row];
-		parent = thread_track(v, moca_trace_task(v->x->t, task));
-		for (int k = 0; k < MOCA_SERIES_SUMS; k++) {
-			if (!has_sum(c, n, k))
-				continue;
-			track = add_counter(v, parent, o->name, sums[k].name,
-					    o->site, sums[k].unit);
-			put_sums(v, c, n, k, track);
-		}
-	}
-}
-
-/* Bytes alive from each window on, of cells that rise by window. */
-static void put_levels(struct view *v, const struct moca_series_cell *c,
-		       size_t n, uint64_t track)
-{
-	const struct moca_series_table *t = &v->s->allocations;
-	int64_t level = 0, told = -1;
-
-	for (size_t i = 0; i < n && !v->p.o->error; i++) {
-		level += c[i].sums[0];
-		if (i + 1 < n && c[i + 1].window == c[i].window)
-			continue;
-		if (level != told)
-			put_value(v, track, begin_of(v, t, c[i].window), level);
-		told = level;
-	}
-}
-
-static int by_window(const void *a, const void *b)
-{
-	const struct moca_series_cell *x = a, *y = b;
-
-	return x->window < y->window ? -1 : x->window > y->window;
-}
-
-static void put_allocations(struct view *v)
-{
-	struct moca_series_table *t = &v->s->allocations;
-	const struct moca_object *rows;
-	size_t i, n, k, m, count;
+	int alive = sum == EXPORT_BYTES_ALIVE;
+	struct view *v = arg;
 	uint64_t parent;
+	size_t task;
 
-	rows = moca_objects_rows(v->s->objects, &count);
-	for (i = 0; i < t->count && !v->p.o->error; i += n) {
-		struct moca_series_cell *c = &t->cells[i];
-
-		n = group(c, t->count - i, 0);
-		parent = process_track(v, c->who);
-		for (k = 0; k < n; k += m) {
-			const struct moca_object *o = &rows[c[k].row];
-
-			m = group(c + k, n - k, 1);
-			put_levels(v, c + k, m,
-				   add_counter(v, parent, o->name, "bytes alive",
-					       o->site, PERFETTO_BYTES));
-		}
-		qsort(c, n, sizeof(*c), by_window);
-		put_levels(v, c, n, add_counter(v, parent, "all objects",
-						"bytes alive", "", PERFETTO_BYTES));
+	if (alive) {
+		parent = process_track(v, who);
+	} else {
+		task = trace_task_index(v->x->t, who);
+		if (task == SIZE_MAX)
+			return 0;
+		parent = thread_track(v, moca_trace_task(v->x->t, task));
 	}
+	v->counter = add_counter(v, parent, o ? o->name : "all objects",
+				 export_sum_names[sum], o ? o->site : "",
+				 alive ? PERFETTO_BYTES : PERFETTO_COUNT);
+	return 1;
+}
+
+static void counter_value(void *arg, uint64_t ns, int64_t value)
+{
+	struct view *v = arg;
+
+	put_value(v, v->counter, ns, value);
+}
+
+static int is_stopped(void *arg)
+{
+	return ((struct view *)arg)->p.o->error;
 }
 
 /* --- rates -------------------------------------------------------------- */
@@ -396,76 +295,45 @@ static int put_events(struct view *v)
 
 /* --- phases ------------------------------------------------------------- */
 
-static void put_phase(struct view *v, uint64_t track, size_t n,
-		      const struct moca_phase *phase)
+static void put_phase(void *arg, size_t n, const struct moca_phase *phase)
 {
-	char name[512];
-	size_t len = (size_t)snprintf(name, sizeof(name), "phase %zu", n + 1);
+	char name[EXPORT_PHASE_NAME];
+	struct view *v = arg;
 
-	for (int i = 0; i < MOCA_PHASE_TOP && phase->top[i].object; i++)
-		len += (size_t)snprintf(name + len, sizeof(name) - len,
-					"%s%.100s", i ? ", " : ": ",
-					phase->top[i].object->object->name);
-	perfetto_event(&v->p, PERFETTO_SLICE, track, phase->begin_ns,
-		       "phases", name);
+	if (!n)
+		v->counter = perfetto_track(&v->p, 0, "phases");
+	perfetto_event(&v->p, PERFETTO_SLICE, v->counter, phase->begin_ns,
+		       "phases", export_phase_name(name, n, phase));
 	perfetto_arg_uint(&v->p, "accesses", phase->accesses);
 	perfetto_arg_uint(&v->p, "pages", phase->pages);
 	perfetto_put(&v->p);
-	perfetto_slice_end(&v->p, track, phase->end_ns);
+	perfetto_slice_end(&v->p, v->counter, phase->end_ns);
 	v->phases++;
 }
 
-static int put_phases(struct view *v)
-{
-	const struct moca_profile *p = v->s->profile;
-	struct moca_profile *own = NULL;
-	struct moca_phases phases;
-	uint64_t track;
-	int err = 0;
-
-	/* Of counts of exact mode it takes a walk of its own. */
-	if (!p)
-		err = moca_profile_compute(&own, v->x->t, NULL);
-	if (!err)
-		err = moca_phases_compute(&phases, p ? p : own, -1);
-	if (err) {
-		moca_profile_free(own);
-		return err;
-	}
-	track = phases.count ? perfetto_track(&v->p, 0, "phases") : 0;
-	for (size_t i = 0; i < phases.count; i++)
-		put_phase(v, track, i, &phases.phases[i]);
-	moca_phases_free(&phases);
-	moca_profile_free(own);
-	return 0;
-}
-
 /* --- all of it ---------------------------------------------------------- */
-
-static int is_narrowed(const struct export *x)
-{
-	return x->object || x->range.begin_ns || x->range.end_ns ||
-	       x->range.addr_begin || x->range.addr_end || x->range.one_task;
-}
 
 static int write_all(struct view *v, struct out *o)
 {
 	uint64_t start = trace_meta_u64(v->x->t, META_START, 0);
 	uint64_t real = trace_meta_u64(v->x->t, META_START_TIME, 0);
+	const struct export_counters counters = {
+		v, begin_counter, counter_value, is_stopped };
 	size_t n = moca_trace_task_count(v->x->t);
 	int err = 0, failed;
 
 	perfetto_begin(&v->p, o, start, start ? real : 0);
 	for (size_t i = 0; i < n; i++)
 		thread_track(v, moca_trace_task(v->x->t, i));
-	put_accesses(v);
+	export_series_accesses(v->s, &counters);
 	/* Who allocated is not told of what was moved or freed by others. */
 	if (!v->x->range.one_task)
-		put_allocations(v);
-	if (!is_narrowed(v->x)) {
+		export_series_allocations(v->s, &counters);
+	if (!export_is_narrowed(v->x)) {
 		err = put_rates(v);
 		if (!err)
-			err = put_phases(v);
+			err = export_series_phases(v->s, v->x->t,
+						   put_phase, v);
 	}
 	if (!err)
 		err = put_events(v);
@@ -491,20 +359,11 @@ static void say(const struct view *v, const struct out *o)
 
 int export_perfetto(struct export *x)
 {
-	const struct moca_series_options opt = {
-		.range = x->range, .object = x->object,
-		.window_ns = x->window_ns, .profile = !is_narrowed(x),
-	};
 	struct view v = { .x = x };
 	struct out o;
 	int err, failed;
 
-	err = moca_series_compute(&v.s, x->t, &opt);
-	if (err == -E2BIG) {
-		moca_error("export: windows of this length make more than %u sums of '%s': give a longer '--window', or none",
-			   4 * MOCA_SERIES_CELLS, x->trace);
-		x->refused = 1;
-	}
+	err = export_series_of(x, &v.s);
 	x->read_failed = err != 0;
 	if (err)
 		return err;

@@ -44,11 +44,19 @@ int export_partition(struct export *x);
 /* Before OUT is made: 0, or after a message an exit code. */
 int export_partition_refuse(const struct export *x);
 
+/* Is it of less than the whole trace? Rates and phases are not, then. */
+static inline int export_is_narrowed(const struct export *x)
+{
+	return x->object || x->range.begin_ns || x->range.end_ns ||
+	       x->range.addr_begin || x->range.addr_end || x->range.one_task;
+}
+
 /* Of the formats; 0, or -errno. Those of several say it by x->to. */
 int export_ctf(struct export *x);	/* export-ctf.c */
 int export_callgrind(struct export *x);	/* export-callgrind.c */
 int export_dhat(struct export *x);	/* export-dhat.c */
 int export_framesoc(struct export *x);	/* export-framesoc.c */
+int export_paje(struct export *x);	/* export-paje.c */
 int export_perfetto(struct export *x);	/* export-perfetto.c */
 int export_tables(struct export *x);	/* export-tables.c */
 int export_stacks(struct export *x);	/* export-stacks.c */
