@@ -2,14 +2,11 @@
 #include "analysis/baseline.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "lib/base/utf8.h"
+#include "analysis/fields.h"
 
 #define BEGIN "moca-baseline\t"
 #define VERSION "1"
@@ -18,29 +15,10 @@
 
 /* --- writing ------------------------------------------------------------ */
 
-/* Each byte can be read back: as itself, or as \xHH. */
-static void put_name(FILE *f, const char *name)
-{
-	const unsigned char *s = (const unsigned char *)name;
-	char shown[5];
-	int n;
-
-	for (; *s; s += n) {
-		n = moca_utf8_show(s, shown);
-		if (*s == '\\')
-			fputs("\\x5c", f);
-		else if (n == 2 && *shown == '\\')
-			/* U+0080 to U+009F, of which one byte is shown. */
-			fprintf(f, "\\x%02x\\x%02x", s[0], s[1]);
-		else
-			fputs(shown, f);
-	}
-}
-
 static void put_line(FILE *f, const char *key, const char *text)
 {
 	fprintf(f, "%s\t", key);
-	put_name(f, text);
+	fields_put(f, text);
 	fputc('\n', f);
 }
 
@@ -73,12 +51,12 @@ void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 		objects++;
 		put_values(f, "object", p);
 		fputc('\t', f);
-		put_name(f, p->name);
+		fields_put(f, p->name);
 		if (p->function) {
 			fputc('\t', f);
-			put_name(f, p->function);
+			fields_put(f, p->function);
 			fputc('\t', f);
-			put_name(f, p->file);
+			fields_put(f, p->file);
 		}
 		fputc('\n', f);
 	}
@@ -89,72 +67,20 @@ void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 
 int moca_baseline_is(const char *path)
 {
-	char begin[sizeof(BEGIN) - 1];
-	struct stat st;
-	int fd, is;
-
-	/* A pipe would lose what is looked at here. */
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
-		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	is = read(fd, begin, sizeof(begin)) == (ssize_t)sizeof(begin) &&
-	     !memcmp(begin, BEGIN, sizeof(begin));
-	close(fd);
-	return is;
+	return fields_begin(path, BEGIN);
 }
 
 static int read_text(const char *path, char **out)
 {
 	FILE *f = fopen(path, "re");
-	size_t n;
+	size_t len;
+	int err;
 
 	if (!f)
 		return -errno;
-	*out = malloc(LARGEST + 1);
-	if (!*out) {
-		fclose(f);
-		return -ENOMEM;
-	}
-	n = fread(*out, 1, LARGEST + 1, f);
-	if (ferror(f)) {
-		fclose(f);
-		return -EIO;
-	}
+	err = fields_read(f, LARGEST, out, &len);
 	fclose(f);
-	if (n > LARGEST || !n || memchr(*out, 0, n))
-		return -EBADMSG;
-	if ((*out)[n - 1] != '\n')
-		return -ENODATA;
-	(*out)[n] = 0;
-	return 0;
-}
-
-static int digit(char c)
-{
-	return c >= '0' && c <= '9' ? c - '0' :
-	       c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* In place: \xHH as the byte that it is, which is not NUL. */
-static int plain(char *s)
-{
-	char *to = s;
-
-	for (; *s; to++) {
-		if (*s != '\\') {
-			*to = *s++;
-			continue;
-		}
-		if (s[1] != 'x' || digit(s[2]) < 0 || digit(s[3]) < 0 ||
-		    !(digit(s[2]) | digit(s[3])))
-			return -EBADMSG;
-		*to = (char)(digit(s[2]) << 4 | digit(s[3]));
-		s += 4;
-	}
-	*to = 0;
-	return 0;
+	return err;
 }
 
 /* fields: METRICS UNKNOWN */
@@ -183,7 +109,7 @@ static int read_object(struct moca_baseline *b, char **fields, size_t n)
 	if (read_values(r, fields + 1))
 		return -EBADMSG;
 	for (size_t i = DIFF_METRICS + 2; i < n; i++)
-		if (plain(fields[i]) || !*fields[i])
+		if (fields_plain(fields[i]) || !*fields[i])
 			return -EBADMSG;
 	r->name = fields[DIFF_METRICS + 2];
 	if (n == DIFF_METRICS + 5) {
@@ -206,16 +132,10 @@ static int is_count(const struct moca_baseline *b, const char *text)
 static int read_line(struct moca_baseline *b, char *line, int *total)
 {
 	char *fields[FIELDS];
-	size_t n = 0;
-	char *field;
+	size_t n = fields_split(line, fields, FIELDS);
 
-	if (b->whole)
+	if (b->whole || !n)
 		return -EBADMSG;
-	while ((field = strsep(&line, "\t"))) {
-		if (n == FIELDS)
-			return -EBADMSG;
-		fields[n++] = field;
-	}
 	if (!strcmp(fields[0], "object"))
 		return read_object(b, fields, n);
 	if (!strcmp(fields[0], "total")) {
@@ -223,7 +143,7 @@ static int read_line(struct moca_baseline *b, char *line, int *total)
 			return -EBADMSG;
 		return read_values(&b->all, fields + 1);
 	}
-	if (n != 2 || plain(fields[1]))
+	if (n != 2 || fields_plain(fields[1]))
 		return -EBADMSG;
 	if (!strcmp(fields[0], "finding"))
 		b->findings[b->finding_count++] = fields[1];
