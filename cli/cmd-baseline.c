@@ -3,16 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/baseline.h"
 #include "analysis/trace.h"
+#include "cli/baseline-file.h"
 #include "cli/commands.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
-#include "lib/cmdline/unfinished.h"
 #include "report/advice.h"
 
 struct written {
@@ -20,62 +18,18 @@ struct written {
 	const char *of, *machine;
 };
 
-/* 0 or an error number; f is closed. */
-static int write_all(FILE *f, const struct written *w)
+static int fill(FILE *f, const void *ctx)
 {
-	int err = 0;
+	const struct written *w = ctx;
 
-	errno = 0;
 	moca_baseline_write(f, w->comparison, w->of, w->machine);
-	if (fflush(f) || ferror(f))
-		err = errno ? errno : EIO;
-	if (f != stdout && fclose(f) && !err)
-		err = errno;
-	return err;
+	return 0;
 }
 
-/* mode: of the file that it replaces, or 0 */
-static int replace(const char *path, mode_t mode, const struct written *w)
-{
-	mode_t mask = umask(0);
-	char *temporary;
-	FILE *f = NULL;
-	int fd, err;
-
-	umask(mask);
-	fd = unfinished_beside(path, &temporary);
-	if (fd < 0)
-		return -fd;
-	if (!fchmod(fd, mode ? mode : 0666 & ~mask))
-		f = fdopen(fd, "w");
-	err = f ? write_all(f, w) : errno;
-	if (!f)
-		close(fd);
-	if (!err)
-		err = -unfinished_replace(temporary, path);
-	if (err)
-		unfinished_remove();
-	free(temporary);
-	return err;
-}
-
-/* A device, a pipe and a link are written to as they are. */
 static int write_file(const char *path, const struct written *w)
 {
-	struct stat st;
-	FILE *f;
-	int err;
+	int err = baseline_file_write(path, fill, w);
 
-	if (!strcmp(path, "-")) {
-		err = write_all(stdout, w);
-	} else if (lstat(path, &st)) {
-		err = replace(path, 0, w);
-	} else if (S_ISREG(st.st_mode)) {
-		err = replace(path, st.st_mode & 0777, w);
-	} else {
-		f = fopen(path, "we");
-		err = f ? write_all(f, w) : errno;
-	}
 	if (!err)
 		return 0;
 	moca_error("baseline: cannot write '%s': %s; name a file that can be written",
