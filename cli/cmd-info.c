@@ -11,6 +11,7 @@
 #include "cli/info-cost.h"
 #include "cli/info.h"
 #include "cli/open.h"
+#include "cli/reduce-job.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/text/text.h"
@@ -575,12 +576,17 @@ int cmd_info(int argc, char **argv)
 
 	first = moca_options_parse_mixed(specs, argc, argv,
 		"moca info [OPTIONS] DIR",
-		"Summarise a trace: what ran, how complete the recording is, which pages were used by which task and mapping, and which events programs emitted, and when.");
+		"Summarise a trace: what ran, how complete the recording is, which pages were used by which task and mapping, and which events programs emitted, and when. Of a job of many ranks: rank by rank.");
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	path = trace_operand(argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
+	if (reduce_is_job(path))
+		return reduce_show(&(struct reduce_options){ .command = "info" },
+				   &(struct reduce_shown){
+					   .path = path, .json = json,
+					   .all = in.all, .print = REDUCE_INFO });
 	in.t = trace_open("info", path);
 	if (!in.t)
 		return EXIT_USAGE;

@@ -7,6 +7,7 @@
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
+#include "cli/reduce-job.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "report/advice.h"
@@ -107,8 +108,27 @@ static int parse_detail(const char *s, double *out)
 	return -EINVAL;
 }
 
+/* Of ranks phases are not told: each has its own clock. */
+static int show_job(struct advice_view *v, const char *topology,
+		    const char *detail, int json)
+{
+	const struct reduce_options o = { .command = "summary",
+					  .topology = topology };
+	struct reduce_shown shown = { .path = v->path, .json = json,
+				      .all = v->all };
+
+	if (detail) {
+		moca_error("summary: '--detail' is of phases, which a job of many ranks has none of: give the trace of one rank, as %s/rank-0",
+			   v->path);
+		return EXIT_USAGE;
+	}
+	shown.print = v->first ? REDUCE_FIRST : REDUCE_SUMMARY;
+	return reduce_show(&o, &shown);
+}
+
 static const char about[] =
 	"Say what could be better in how a program uses memory, with the evidence and what to try; which data structures are used most, how and by whom; how much of it would be remote on a NUMA machine; and in which phases.\n"
+	"Of a folder with the traces of a job's ranks, and of a profile by 'moca reduce': how the ranks differ, which of them have which finding, and which data structures they use.\n"
 	"On a machine with one node, and with --topology, the machine is a supposed one.";
 
 int cmd_summary(int argc, char **argv)
@@ -133,6 +153,8 @@ int cmd_summary(int argc, char **argv)
 	v.path = trace_operand(argc, argv, first);
 	if (!v.path || parse_detail(detail, &p))
 		return EXIT_USAGE;
+	if (reduce_is_job(v.path))
+		return show_job(&v, topology, detail, json);
 	v.trace = trace_open("summary", v.path);
 	if (!v.trace)
 		return EXIT_USAGE;

@@ -17,6 +17,7 @@ int cmd_top(int argc, char **argv);
 int cmd_try(int argc, char **argv);
 int cmd_place(int argc, char **argv);
 int cmd_baseline(int argc, char **argv);
+int cmd_reduce(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_view(int argc, char **argv);

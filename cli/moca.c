@@ -30,6 +30,7 @@ static const struct command commands[] = {
 	{ "place", cmd_place, "run a program with a plan for its memory" },
 	{ "diff", cmd_diff, "compare two runs, data structure by data structure" },
 	{ "baseline", cmd_baseline, "keep what diff compares of a run, as a small file" },
+	{ "reduce", cmd_reduce, "put the ranks of a job together, into a small file" },
 	{ "report", cmd_report, "make a page that shows and explains a trace" },
 	{ "view", cmd_view, "make that page and open it" },
 	{ "dump", cmd_dump, "print every record of a trace" },

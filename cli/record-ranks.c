@@ -167,6 +167,7 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 		return RANKS_PLAIN;
 	o->rank = rank;
 	o->ranks = number_of(size_names);
+	o->ranks_chosen = r->list || r->one_per_node;
 	o->job = job();
 	/* The only one needs no folder of its own: a shell below srun, say. */
 	if (o->ranks && strtoul(o->ranks, NULL, 10) == 1)

@@ -19,7 +19,7 @@ TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
-MAKE_OBJECTS := $(TEST_DIR)/make-objects $(TEST_DIR)/make-exact
+MAKE_OBJECTS := $(TEST_DIR)/make-objects $(TEST_DIR)/make-exact $(TEST_DIR)/make-job
 EXPORT_PROGRAMS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/export/*.c))
 FUZZER := $(patsubst tests/fuzz/%.c,$(TEST_DIR)/%, \

@@ -269,6 +269,8 @@ static void describe(struct moca_meta *m)
 		moca_meta_set(m, "rank", "%s", o->rank);
 	if (o->ranks)
 		moca_meta_set(m, "ranks", "%s", o->ranks);
+	if (o->ranks_chosen)
+		moca_meta_set(m, "ranks_chosen", "1");
 	if (o->job)
 		moca_meta_set(m, "job", "%s", o->job);
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));

@@ -82,6 +82,7 @@ struct moca_record_options {
 	const char *rank;	/* in a job of many, as its launcher says; NULL:
 				   in none */
 	const char *ranks;	/* how many it has; NULL: not known */
+	int ranks_chosen;	/* others are left out on purpose */
 	const char *job;	/* its name; NULL: not known */
 	char **argv;
 	int no_environment;	/* it is not kept in the trace */

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/job/spread.h"
+#include "cli/baseline-file.h"
+#include "cli/commands.h"
+#include "cli/reduce-job.h"
+#include "lib/base/err.h"
+#include "lib/cmdline/options.h"
+#include "report/job.h"
+
+static int write_profile(FILE *f, const void *job)
+{
+	return moca_job_write(f, job);
+}
+
+/* Only a folder is to have all ranks. */
+static int has_folder(char *const *paths, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (reduce_is_job(paths[i]) && !moca_job_is(paths[i]))
+			return 1;
+	return 0;
+}
+
+static int run(const struct reduce_options *o, const char *out, char **paths,
+	       size_t count)
+{
+	struct moca_job_view view = { 0 };
+	struct moca_job job;
+	int ret, err;
+
+	ret = reduce_load(&job, o, paths, count);
+	if (!ret && moca_job_look(&view, &job)) {
+		moca_error("reduce: out of memory");
+		ret = EXIT_USAGE;
+	}
+	if (!ret) {
+		err = baseline_file_write(out, write_profile, &job);
+		if (err) {
+			moca_error("reduce: cannot write '%s': %s; name a file that can be written",
+				   out, strerror(err));
+			ret = EXIT_USAGE;
+		}
+	}
+	if (!ret)
+		ret = job_warn("reduce", &view, !has_folder(paths, count));
+	moca_job_view_free(&view);
+	moca_job_free(&job);
+	return ret;
+}
+
+static const char about[] =
+	"Put what is told of the ranks of a job together, into a small file of text, the job's profile: 'moca summary FILE', 'moca info FILE' and 'moca diff FILE FILE' show it.\n"
+	"An operand is a folder that 'mpirun moca record -o DIR' wrote, the trace of one rank, or a profile of some ranks: of all orders and groups of these the result is the same, to the byte. The exit code is 1 when a rank is damaged, cannot be read or is missing in a folder, 2 when the command line is wrong or the file cannot be written.";
+
+int cmd_reduce(int argc, char **argv)
+{
+	struct reduce_options o = { .command = "reduce" };
+	const char *out = NULL;
+	const struct option_spec specs[] = {
+		OPT_STRING('o', "output", &out, "FILE", "write it there; - is the standard output"),
+		OPT_UINT('j', "jobs", &o.processes, "N", "so many processes at once (one per CPU)"),
+		OPT_STRING(0, "topology", &o.topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
+		OPT_END
+	};
+	int first = moca_options_parse_mixed(specs, argc, argv,
+					     "moca reduce -o FILE [OPTIONS] DIR...",
+					     about);
+
+	if (first < 0)
+		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	if (first == argc || !out) {
+		moca_error("reduce: ranks and a file are needed: moca reduce DIR -o FILE");
+		return EXIT_USAGE;
+	}
+	/* So that a limit on files (ulimit -f) is an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
+	return run(&o, out, argv + first, (size_t)(argc - first));
+}

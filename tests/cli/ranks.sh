@@ -1,0 +1,115 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# beside: others
+# timeout: 600
+# The ranks of a job as one: moca reduce, and moca summary and info of a job.
+. "$(dirname "$0")/lib.sh.inc"
+
+# same NAME A B: the same bytes.
+same() { if cmp "$2" "$3" >"$tmp/cmp" 2>&1; then ok "$1"; else not_ok "$1" "$(head -c 300 "$tmp/cmp")"; fi; }
+# json NAME EXPRESSION: it holds of j, the JSON in $tmp/out.
+json() {
+	python3 -c "import json, sys
+j = json.load(open(sys.argv[1]))
+assert $2, json.dumps(j)[:800]" "$tmp/out" 2>"$tmp/err" && ok "$1" ||
+		not_ok "$1" "$(tail -1 "$tmp/err" | head -c 600)"
+}
+
+job=$tmp/job
+"$BUILD/tests/make-job" "$job" 12 12 1200 6 || not_ok make-job "it failed"
+
+run "summary" 0 "$MOCA" summary "$job" &&
+	has "summary" "$tmp/out" '^Ranks +12 of 12 on 2 hosts$' \
+	'^Failed +rank 5: killed by signal 9' \
+	'^  rank 3 on node-0: accesses 58,368, median 14,784$' \
+	'^time +600 ms +0 +650 ms +600 ms +1\.20 s +3$' \
+	'^  1\. \[heap\] is placed by the thread' '^     all ranks: +0-11 \(12 of 12\)$' \
+	'^\[heap\] +12 +220,992 +14,784 +58,368'
+if grep -n . "$tmp/out" | grep -q ':Ranks that differ' &&
+	[ "$(grep -n '^Ranks that differ' "$tmp/out" | cut -d: -f1)" -lt "$(grep -n '^By rank' "$tmp/out" | cut -d: -f1)" ]; then
+	ok "summary: outliers first"
+else
+	not_ok "summary: outliers first" "$(head -c 400 "$tmp/out")"
+fi
+run "summary --first" 0 "$MOCA" summary --first "$job" &&
+	has "summary --first" "$tmp/out" '^\[heap\] is placed' '12 of 12'
+run "summary --detail" 2 "$MOCA" summary --detail 0 "$job" &&
+	has "summary --detail" "$tmp/err" 'phases'
+run "summary --json" 0 "$MOCA" summary --json "$job" && json "summary --json" \
+	"j['rank_count'] == 12 and j['of_ranks'] == 12 and not j['missing'] and \
+	j['outliers'][0]['rank'] == 3 and j['outliers'][0]['host'] == 'node-0' and \
+	[r['rank'] for r in j['ranks']] == list(range(12)) and \
+	j['by_rank']['time']['most'] == 1.2 and j['by_rank']['time']['most_rank'] == 3 and \
+	j['findings'][0]['rank_count'] == 12 and j['by_rank']['faults'] is None and \
+	j['objects'][0]['accesses'] == sum(r['accesses'] for r in j['ranks'])"
+# A rank is what moca summary of its trace says it is.
+run "summary of a rank" 0 "$MOCA" summary --json "$job/rank-3" &&
+	python3 -c "
+import json, sys
+j = json.load(open(sys.argv[1]))
+print(j['objects'][0]['accesses'], j['objects'][0]['pages'])" "$tmp/out" >"$tmp/alone"
+run "info" 0 "$MOCA" info "$job" &&
+	has "info" "$tmp/out" '^ +3 whole +node-0 +1\.20 s +58,368' '^ +0 whole' '^ +6 cut '
+[ "$(grep -E '^ +[0-9]+ whole' "$tmp/out" | head -1 | awk '{ print $1 }')" = 3 ] &&
+	ok "info: outliers first" || not_ok "info: outliers first" "$(head -c 400 "$tmp/out")"
+[ "$(cat "$tmp/alone")" = "58368 2432" ] && ok "a rank alone" ||
+	not_ok "a rank alone" "$(cat "$tmp/alone")"
+run "info --all" 0 "$MOCA" info --all "$job" &&
+	[ "$(grep -cE '^ +[0-9]+ (whole|cut)' "$tmp/out")" = 12 ] && ok "info --all" || not_ok "info --all" "$(wc -l <"$tmp/out")"
+
+# One result, however it comes about.
+run "reduce" 0 "$MOCA" reduce "$job" -o "$tmp/all"
+[ "$(head -1 "$tmp/all")" = "moca-profile	1" ] && ok "reduce" || not_ok "reduce" "$(head -1 "$tmp/all")"
+run "reduce -j 1" 0 "$MOCA" reduce -j 1 "$job" -o "$tmp/one" && same "reduce -j 1" "$tmp/all" "$tmp/one"
+run "reduce -j 5" 0 "$MOCA" reduce -j 5 "$job" -o "$tmp/five" && same "reduce -j 5" "$tmp/all" "$tmp/five"
+run "reduce to -" 0 "$MOCA" reduce "$job" -o - && same "reduce to -" "$tmp/all" "$tmp/out"
+run "reduce: part 0" 0 "$MOCA" reduce -o "$tmp/part-0" "$job"/rank-1*
+run "reduce: part 1" 0 "$MOCA" reduce -o "$tmp/part-1" "$job"/rank-[2468]
+run "reduce: part 2" 0 "$MOCA" reduce -o "$tmp/part-2" "$job"/rank-[03579]
+run "reduce parts" 0 "$MOCA" reduce -o "$tmp/tree" "$tmp/part-2" "$tmp/part-0" "$tmp/part-1" && same "reduce parts" "$tmp/all" "$tmp/tree"
+run "summary of a part" 1 "$MOCA" summary "$tmp/part-1" &&
+	has "summary of a part" "$tmp/err" 'of 12 ranks, 8 have no trace.*0-1, 3, 5, 7, 9-11'
+run "summary of a profile" 0 "$MOCA" summary --json "$tmp/all" && json "summary of a profile" \
+	"j['rank_count'] == 12 and j['outliers'][0]['rank'] == 3"
+
+# What is wrong.
+run "reduce: twice" 2 "$MOCA" reduce -o "$tmp/x" "$job" "$tmp/part-2" && has "reduce: twice" "$tmp/err" 'rank [03579] is there twice'
+run "reduce: nothing" 2 "$MOCA" reduce -o "$tmp/x" && has "reduce: nothing" "$tmp/err" 'ranks and a file are needed'
+run "reduce: no file" 2 "$MOCA" reduce "$job" && has "reduce: no file" "$tmp/err" 'ranks and a file are needed'
+run "reduce: no job" 2 "$MOCA" reduce -o "$tmp/x" "$tmp" && has "reduce: no job" "$tmp/err" 'no folder with traces of ranks'
+run "reduce: cannot write" 2 "$MOCA" reduce -o "$tmp/none/x" "$tmp/all" && has "reduce: cannot write" "$tmp/err" 'cannot write'
+[ -e "$tmp/x" ] && not_ok "reduce: no file of an error" "there is one" || ok "reduce: no file of an error"
+"$MAKE_TRACE" "$tmp/alone-trace" complete
+run "reduce: no rank" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/alone-trace" && has "reduce: no rank" "$tmp/err" 'a trace of no rank'
+head -c 900 "$tmp/all" >"$tmp/cut"
+run "reduce: cut profile" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/cut" && has "reduce: cut profile" "$tmp/err" 'is cut off'
+sed 's/58368/58369/' "$tmp/all" >"$tmp/changed"
+run "reduce: changed profile" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/changed" && has "reduce: changed profile" "$tmp/err" 'checksum is wrong'
+sed '1s/1$/2/' "$tmp/all" >"$tmp/newer"
+run "reduce: newer profile" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/newer" && has "reduce: newer profile" "$tmp/err" 'by a newer moca'
+for command in summary info; do
+	run "$command: damaged profile" 2 "$MOCA" $command "$tmp/changed" && has "$command: damaged profile" "$tmp/err" "^moca: error: $command:.*checksum"
+done
+cp -r "$job/rank-0" "$tmp/rank-9"
+run "reduce: wrong name" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/rank-9" && has "reduce: wrong name" "$tmp/err" 'by its metadata the trace of rank 0'
+
+# Ranks that are missing, damaged, unreadable, cut off.
+run "summary: cut off" 0 "$MOCA" summary "$tmp/all" && has "summary: cut off" "$tmp/out" '^Cut off +rank 6: '
+rm -r "$job/rank-8" "$job/rank-9" "$job/rank-11"
+for command in summary info; do
+	run "$command: missing" 1 "$MOCA" $command "$job" &&
+		has "$command: missing" "$tmp/out" '^Ranks +9 of 12' '^Missing +ranks 8-9, 11: no trace' &&
+		has "$command: missing, told" "$tmp/err" 'have no trace.*8-9, 11'
+done
+echo nonsense >"$job/rank-2/metadata"
+printf 'xxxxxxxxxxxxxxxx' | dd of="$job/rank-4/task-1" bs=1 seek=2000 conv=notrunc status=none
+run "reduce: damage" 1 "$MOCA" reduce -o "$tmp/bad" "$job" && has "reduce: damage" "$tmp/err" \
+	"rank-2' is not a readable trace" 'of ranks 4 are damaged' 'ranks 2 cannot be read' 'have no trace.*8-9, 11'
+run "reduce: damage, -j 1" 1 "$MOCA" reduce -j 1 -o "$tmp/bad-1" "$job" && same "reduce: damage, -j 1" "$tmp/bad" "$tmp/bad-1"
+run "summary: damage" 1 "$MOCA" summary "$tmp/bad" && has "summary: damage" "$tmp/out" \
+	'^Missing +ranks 8-9, 11:' '^Unreadable +rank 2:' '^Damaged +rank 4:' '^Cut off +rank 6:'
+run "summary: damage, JSON" 1 "$MOCA" summary --json "$tmp/bad" && json "summary: damage, JSON" \
+	"[r['state'] for r in j['ranks'][:7]] == ['whole', 'whole', 'unreadable', 'whole', 'damaged', 'whole', 'cut'] and \
+	j['ranks'][2]['accesses'] is None and j['by_rank']['accesses']['ranks'] == 8 and \
+	j['missing'] == [{'first': 8, 'last': 9}, {'first': 11, 'last': 11}]"
+finish
