@@ -25,12 +25,13 @@ static void add_object(struct comparison_pair *x, int side,
 		v[DIFF_THREADS] = o->object->threads;
 }
 
-/* Shares are shares already: one row is all that side A has of a pair. */
-static void add_row(struct comparison_pair *x, const struct moca_baseline_row *r)
+/* Shares are shares already: one row is all that the side has of a pair. */
+static void add_row(struct comparison_pair *x, int side,
+		    const struct moca_baseline_row *r)
 {
-	x->in[0] = 1;
-	memcpy(x->value[0], r->value, sizeof(x->value[0]));
-	x->node_unknown[0] = r->unknown;
+	x->in[side] = 1;
+	memcpy(x->value[side], r->value, sizeof(x->value[side]));
+	x->node_unknown[side] = r->unknown;
 }
 
 /* What is behind x in the list, of the same structure, becomes part of x. */
@@ -54,7 +55,9 @@ static void share(const struct comparison *c, struct comparison_pair *x)
 	double *v;
 	int side;
 
-	for (side = c->baseline ? 1 : 0; side < 2; side++) {
+	for (side = 0; side < 2; side++) {
+		if (c->baseline[side])
+			continue;
 		v = x->value[side];
 		v[DIFF_SHARED] /= v[DIFF_PAGES] > 0 ? v[DIFF_PAGES] : 1;
 		v[DIFF_REMOTE] /= v[DIFF_ACCESSES] > 0 ? v[DIFF_ACCESSES] : 1;
@@ -97,44 +100,64 @@ static int is_same_site(const struct comparison_pair *x,
 	       !strcmp(x->function, y->function) && !strcmp(x->file, y->file);
 }
 
-/* One pair for each row of both runs, then those of one name put together. */
-static int make_pairs(struct comparison *c)
+static void add_baseline(struct comparison *c, int side)
 {
-	size_t i, n = c->profile[1]->count + (c->baseline ? c->baseline->count :
-					      c->profile[0]->count), k;
+	const struct moca_baseline *b = c->baseline[side];
+	struct comparison_pair *x;
+	size_t i;
+
+	for (i = 0; i < b->count; i++) {
+		x = &c->pairs[c->count++];
+		x->name = x->name_a = b->rows[i].name;
+		x->function = b->rows[i].function;
+		x->file = b->rows[i].file;
+		add_row(x, side, &b->rows[i]);
+	}
+	add_row(&c->all, side, &b->all);
+}
+
+static void add_profile(struct comparison *c, int side)
+{
 	const struct moca_profile_object *row;
 	const struct moca_site *site;
 	struct comparison_pair *x;
+	size_t i;
+
+	for (i = 0; i < c->profile[side]->count; i++) {
+		row = &c->profile[side]->rows[i];
+		if (!row->data || !row->accesses)
+			continue;
+		site = row->object->alloc;
+		x = &c->pairs[c->count++];
+		x->name = x->name_a = row->object->name;
+		if (site && !site->is_variable && site->function &&
+		    site->file) {
+			x->function = site->function;
+			x->file = site->file;
+		}
+		add_object(x, side, row);
+		add_object(&c->all, side, row);
+	}
+}
+
+/* One pair for each row of both runs, then those of one name put together. */
+static int make_pairs(struct comparison *c)
+{
+	struct comparison_pair *x;
+	size_t i, n = 0, k;
 	int side;
 
+	for (side = 0; side < 2; side++)
+		n += c->baseline[side] ? c->baseline[side]->count :
+					 c->profile[side]->count;
 	c->pairs = calloc(n + 1, sizeof(*c->pairs));
 	if (!c->pairs)
 		return -ENOMEM;
-	for (i = 0; c->baseline && i < c->baseline->count; i++) {
-		x = &c->pairs[c->count++];
-		x->name = x->name_a = c->baseline->rows[i].name;
-		x->function = c->baseline->rows[i].function;
-		x->file = c->baseline->rows[i].file;
-		add_row(x, &c->baseline->rows[i]);
-	}
-	if (c->baseline)
-		add_row(&c->all, &c->baseline->all);
-	for (side = c->baseline ? 1 : 0; side < 2; side++) {
-		for (i = 0; i < c->profile[side]->count; i++) {
-			row = &c->profile[side]->rows[i];
-			if (!row->data || !row->accesses)
-				continue;
-			site = row->object->alloc;
-			x = &c->pairs[c->count++];
-			x->name = x->name_a = row->object->name;
-			if (site && !site->is_variable && site->function &&
-			    site->file) {
-				x->function = site->function;
-				x->file = site->file;
-			}
-			add_object(x, side, row);
-			add_object(&c->all, side, row);
-		}
+	for (side = 0; side < 2; side++) {
+		if (c->baseline[side])
+			add_baseline(c, side);
+		else
+			add_profile(c, side);
 	}
 	qsort(c->pairs, c->count, sizeof(*c->pairs), compare_names);
 	for (k = 0, i = 1; i < c->count; i++) {
@@ -280,7 +303,7 @@ int comparison_with_baseline(struct comparison *c,
 	int err;
 
 	memset(c, 0, sizeof(*c));
-	c->baseline = baseline;
+	c->baseline[0] = baseline;
 	c->profile[1] = profile;
 	if (baseline->counts != !!profile->counts)
 		return -EXDEV;
@@ -290,6 +313,15 @@ int comparison_with_baseline(struct comparison *c,
 	if (!err)
 		add_findings(c, 1);
 	return err;
+}
+
+int comparison_of_baselines(struct comparison *c, const struct moca_baseline *a,
+			    const struct moca_baseline *b)
+{
+	memset(c, 0, sizeof(*c));
+	c->baseline[0] = a;
+	c->baseline[1] = b;
+	return a->counts != b->counts ? -EXDEV : comparison_match(c);
 }
 
 void comparison_free(struct comparison *c)

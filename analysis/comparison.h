@@ -22,9 +22,9 @@ struct comparison_pair {
 };
 
 struct comparison {
-	const struct moca_profile *profile[2];	/* A's NULL: it is a baseline */
+	const struct moca_profile *profile[2];	/* NULL: it is a baseline */
 	struct moca_advice *advice[2];
-	const struct moca_baseline *baseline;	/* A, or NULL */
+	const struct moca_baseline *baseline[2];	/* or NULL */
 	struct comparison_pair all;
 	struct comparison_pair *pairs;	/* by accesses in both, most first */
 	size_t count;
@@ -47,6 +47,9 @@ int comparison_with_baseline(struct comparison *c,
 			     const struct moca_baseline *baseline,
 			     struct moca_trace *trace,
 			     const struct moca_profile *profile);
+/* The same, of two of them (a job's ranks are one: analysis/job/compare.h). */
+int comparison_of_baselines(struct comparison *c, const struct moca_baseline *a,
+			    const struct moca_baseline *b);
 /* The pairs alone, of the profiles that c has, without findings. */
 int comparison_match(struct comparison *c);
 void comparison_free(struct comparison *c);

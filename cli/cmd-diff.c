@@ -10,8 +10,10 @@
 #include "cli/diff-baseline.h"
 #include "cli/diff-ci.h"
 #include "cli/diff-flame.h"
+#include "cli/diff-jobs.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
+#include "cli/reduce-job.h"
 #include "lib/base/err.h"
 #include "lib/text/json.h"
 #include "lib/text/terminal.h"
@@ -25,8 +27,9 @@ struct diff {
 	const char *path[2];
 	struct moca_trace *trace[2];
 	struct moca_profile *profile[2];
-	struct moca_baseline baseline;
-	int has_baseline;	/* and no trace A */
+	struct moca_baseline baseline[2];
+	int has_baseline[2];	/* and no trace */
+	struct diff_job job[2];	/* those have baselines */
 	struct comparison comparison;
 	struct diff_conditions conditions;
 	int by_callers;		/* --flame */
@@ -95,10 +98,11 @@ static void print_findings(const struct diff *d)
 
 	for (side = 0; side < 2; side++) {
 		a = d->comparison.advice[side];
-		count = a ? a->count : d->baseline.finding_count;
+		count = a ? a->count : d->baseline[side].finding_count;
 		printf("\nFindings of %s\n", side ? "B" : "A");
 		for (i = 0; i < count; i++) {
-			title = a ? a->findings[i].title : d->baseline.findings[i];
+			title = a ? a->findings[i].title :
+				    d->baseline[side].findings[i];
 			snprintf(lead, sizeof(lead), "%3zu. ", i + 1);
 			terminal_wrap(lead, title, terminal_width(TERMINAL_PIPE));
 		}
@@ -120,6 +124,16 @@ static void print_records(const struct diff *d, int width)
 	terminal_wrap("Records       ", text, width);
 }
 
+static const char *machine_of(const struct diff *d, int side, char *buf,
+			      size_t size)
+{
+	if (d->has_baseline[side])
+		snprintf(buf, size, "%s", d->baseline[side].machine);
+	else
+		advice_topology(d->profile[side], buf, size);
+	return buf;
+}
+
 static void print_text(const struct diff *d)
 {
 	int width = terminal_width(TERMINAL_PIPE), name = width >= 130 ? 40 :
@@ -130,20 +144,19 @@ static void print_text(const struct diff *d)
 
 	terminal_wrap("A             ", d->path[0], width);
 	terminal_wrap("B             ", d->path[1], width);
-	if (d->has_baseline)
-		snprintf(other, sizeof(other), "%s", d->baseline.machine);
-	else
-		advice_topology(d->profile[0], other, sizeof(other));
-	advice_topology(d->profile[1], buf, sizeof(buf));
+	machine_of(d, 0, other, sizeof(other));
+	machine_of(d, 1, buf, sizeof(buf));
 	if (strcmp(other, buf))
 		terminal_wrap("Machine of A  ", other, width);
 	terminal_wrap(strcmp(other, buf) ? "Machine of B  " : "Machine       ",
 		      buf, width);
-	if (!d->has_baseline && d->profile[0]->records)
+	if (d->profile[0] && d->profile[1] && d->profile[0]->records)
 		print_records(d, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
 		print_metric(&d->comparison.all, (enum condition_metric)m);
+	if (d->job[1].is)
+		diff_jobs_print(d->job);
 	print_findings(d);
 	printf("\n%-*s %22s %18s %18s %18s\n", name, "Data structure",
 	       "accesses", "pages", "shared pages", "remote");
@@ -216,6 +229,8 @@ static void print_json(const struct diff *d)
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
+	if (d->job[1].is)
+		diff_jobs_json(d->job, &j);
 	if (d->by_callers)
 		diff_flame_json(&d->flame, &j);
 	json_close(&j, '}');
@@ -244,32 +259,58 @@ static int load(struct diff *d, int side, const char *topology)
 	return 0;
 }
 
+/* A trace, a job, or, as A, a baseline. */
+static int load_side(struct diff *d, int side, const char *topology)
+{
+	const char *path = d->path[side];
+
+	if (moca_baseline_is(path)) {
+		d->has_baseline[side] = 1;
+		if (!side)
+			return diff_baseline_read(&d->baseline[0], path);
+		d->has_baseline[side] = 0;
+		moca_error("diff: '%s' is a baseline: it stands first, and a trace that is compared with it second",
+			   path);
+		return EXIT_USAGE;
+	}
+	if (reduce_is_job(path)) {
+		d->has_baseline[side] = 1;
+		return diff_job_load(&d->job[side], &d->baseline[side], path,
+				     topology, &d->damaged);
+	}
+	return load(d, side, topology);
+}
+
+static int compare(struct diff *d)
+{
+	if (d->has_baseline[1] && d->has_baseline[0])
+		return diff_jobs_compare(&d->comparison, d->baseline, d->path);
+	if (d->job[0].is || d->job[1].is) {
+		moca_error("diff: '%s' is a job of many ranks, '%s' is one trace: compare a job with a job, and a rank, as %s/rank-0, with a rank",
+			   d->path[!d->job[0].is], d->path[d->job[0].is],
+			   d->path[!d->job[0].is]);
+		return EXIT_USAGE;
+	}
+	if (d->has_baseline[0])
+		return diff_baseline_compare(&d->comparison, &d->baseline[0],
+					     d->path, d->trace[1], d->profile[1]);
+	return diff_runs("diff", &d->comparison, d->path, d->trace, d->profile);
+}
+
 static int run(struct diff *d, const char *topology)
 {
-	int ret;
+	int ret = load_side(d, 0, topology);
 
-	d->has_baseline = moca_baseline_is(d->path[0]);
-	ret = d->has_baseline ? diff_baseline_read(&d->baseline, d->path[0]) :
-				load(d, 0, topology);
-	if (!ret && moca_baseline_is(d->path[1])) {
-		moca_error("diff: '%s' is a baseline: it stands first, and a trace that is compared with it second",
-			   d->path[1]);
-		ret = EXIT_USAGE;
-	}
 	if (!ret)
-		ret = load(d, 1, topology);
-	if (!ret && d->has_baseline)
-		ret = diff_baseline_compare(&d->comparison, &d->baseline, d->path,
-					    d->trace[1], d->profile[1]);
-	else if (!ret)
-		ret = diff_runs("diff", &d->comparison, d->path, d->trace,
-				d->profile);
+		ret = load_side(d, 1, topology);
+	if (!ret)
+		ret = compare(d);
 	if (!ret)
 		ret = diff_conditions_judge(&d->conditions, "diff",
 					    &d->comparison, d->path[0]);
-	if (!ret && d->by_callers && d->has_baseline) {
-		moca_error("diff: '--flame' needs call stacks, which the baseline '%s' does not have: give two traces",
-			   d->path[0]);
+	if (!ret && d->by_callers && d->has_baseline[0]) {
+		moca_error("diff: '--flame' needs call stacks, which the %s '%s' does not have: give two traces",
+			   d->job[0].is ? "job" : "baseline", d->path[0]);
 		ret = EXIT_USAGE;
 	}
 	if (!ret && d->by_callers)
@@ -296,15 +337,16 @@ static void free_diff(struct diff *d)
 	diff_flame_free(&d->flame);
 	diff_conditions_free(&d->conditions);
 	comparison_free(&d->comparison);
-	moca_baseline_free(&d->baseline);
 	for (i = 0; i < 2; i++) {
+		moca_baseline_free(&d->baseline[i]);
+		diff_job_free(&d->job[i]);
 		moca_profile_free(d->profile[i]);
 		moca_trace_close(d->trace[i]);
 	}
 }
 
 static const char about[] =
-	"Compare two runs, data structure by data structure, by name or, without one, by the function that allocates. 'moca report A B' makes a page of the same. A may be a baseline, which 'moca baseline' wrote.\n"
+	"Compare two runs, data structure by data structure, by name or, without one, by the function that allocates. 'moca report A B' makes a page of the same. A may be a baseline, which 'moca baseline' wrote. Two jobs of many ranks, as folders or as profiles that 'moca reduce' wrote, are compared by the sums of their ranks.\n"
 	"The exit code is 1 when a condition of --fail-if holds or parts of a trace are damaged and were left out, 2 when the command line is wrong or the runs cannot be compared. A condition is METRIC[(NAME)] OPERATOR [+|-]NUMBER[%], as 'remote>+5%', 'pages(u)>+10%', 'remote(grid)>20%'; METRIC is accesses, reads, writes, pages, threads, shared, remote, wss or findings.";
 
 int cmd_diff(int argc, char **argv)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/trace.h"
+#include "cli/reduce-job.h"
 #include "lib/base/err.h"
 
 /* t, or NULL after a message. */
@@ -31,6 +32,11 @@ struct moca_trace *trace_open(const char *command, const char *path)
 		return with_numbers(t, command, path);
 	case -ENOENT:
 	case -ENOTDIR:
+		if (reduce_is_job(path)) {
+			moca_error("%s: '%s' is a job of many ranks, not one trace: give a rank's, as DIR/rank-0 ('moca summary', 'info', 'diff' and 'reduce' take whole jobs)",
+				   command, path);
+			break;
+		}
 		moca_error("%s: '%s' is not a trace: no such directory, or no file 'metadata' in it (give the directory that 'moca record -o' wrote)",
 			   command, path);
 		break;

@@ -93,6 +93,28 @@ done
 cp -r "$job/rank-0" "$tmp/rank-9"
 run "reduce: wrong name" 2 "$MOCA" reduce -o "$tmp/x" "$tmp/rank-9" && has "reduce: wrong name" "$tmp/err" 'by its metadata the trace of rank 0'
 
+# Two jobs.
+"$BUILD/tests/make-job" "$tmp/job-b" 10 20 1200
+run "diff" 0 "$MOCA" diff "$job" "$tmp/job-b" && has "diff" "$tmp/out" \
+	'^  accesses +220,992 -> +319,040' '^Ranks of A: 12$' '^Ranks of B: 10$' \
+	'^time +1\.00 s +0 +1\.10 s' '^Ranks that changed most, of 10 that both have' \
+	'^  rank 0: time 600 ms -> 1\.00 s' '^  1\. \[heap\] is placed' '^\[heap\] +220,992 -> 319,040'
+run "diff --json" 0 "$MOCA" diff --json "$tmp/all" "$tmp/job-b" && json "diff --json" \
+	"j['total']['a']['accesses'] == 220992 and j['total']['b']['accesses'] == 319040 and \
+	j['total']['b']['findings'] == 1 and j['by_rank']['b']['time']['least'] == 1 and \
+	len([r for r in j['ranks_changed'] if r['metric'] == 'time']) == 10"
+run "diff --fail-if" 1 "$MOCA" diff "$job" "$tmp/job-b" --fail-if 'accesses([heap])>+10%' &&
+	has "diff --fail-if" "$tmp/err" 'FAILED accesses.*220,992 -> 319,040'
+run "diff: the same" 0 "$MOCA" diff "$job" "$tmp/all" --markdown --junit "$tmp/junit.xml" --fail-if 'accesses>+0' \
+	--fail-if 'remote>+0' && has "diff: the same" "$tmp/junit.xml" 'tests="2" failures="0"'
+run "diff: a job and a rank" 2 "$MOCA" diff "$job" "$job/rank-0" && has "diff: a job and a rank" "$tmp/err" "job' is a job.*rank-0' is one trace"
+run "diff: a rank and a job" 2 "$MOCA" diff "$job/rank-0" "$job" && has "diff: a rank and a job" "$tmp/err" "job' is a job.*rank-0' is one trace"
+run "diff --flame of jobs" 2 "$MOCA" diff --flame "$job" "$job" && has "diff --flame of jobs" "$tmp/err" 'needs call stacks, which the job'
+run "diff: damaged profile" 2 "$MOCA" diff "$job" "$tmp/changed" && has "diff: damaged profile" "$tmp/err" 'checksum'
+"$MOCA" baseline "$job/rank-0" -o "$tmp/baseline"
+run "diff: baseline and job" 0 "$MOCA" diff "$tmp/baseline" "$job" && has "diff: baseline and job" "$tmp/out" '^  accesses +14,784 -> +220,992'
+run "objects of a job" 2 "$MOCA" objects "$job" && has "objects of a job" "$tmp/err" 'a job of many ranks'
+
 # Ranks that are missing, damaged, unreadable, cut off.
 run "summary: cut off" 0 "$MOCA" summary "$tmp/all" && has "summary: cut off" "$tmp/out" '^Cut off +rank 6: '
 rm -r "$job/rank-8" "$job/rank-9" "$job/rank-11"
@@ -101,6 +123,7 @@ for command in summary info; do
 		has "$command: missing" "$tmp/out" '^Ranks +9 of 12' '^Missing +ranks 8-9, 11: no trace' &&
 		has "$command: missing, told" "$tmp/err" 'have no trace.*8-9, 11'
 done
+run "diff: missing" 1 "$MOCA" diff "$tmp/all" "$job" && has "diff: missing" "$tmp/err" 'have no trace.*8-9, 11'
 echo nonsense >"$job/rank-2/metadata"
 printf 'xxxxxxxxxxxxxxxx' | dd of="$job/rank-4/task-1" bs=1 seek=2000 conv=notrunc status=none
 run "reduce: damage" 1 "$MOCA" reduce -o "$tmp/bad" "$job" && has "reduce: damage" "$tmp/err" \
