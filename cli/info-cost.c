@@ -84,6 +84,23 @@ static double ratio_of(const struct moca_trace *t, const char *what,
 	return number(t, key);
 }
 
+/* Nothing bounds it, and what is sure is little: estimate.h */
+static int is_vague(const struct moca_trace *t, const char *what)
+{
+	return ratio_of(t, what, "high") > ESTIMATE_FAR &&
+	       ratio_of(t, what, "low") < ESTIMATE_VAGUE;
+}
+
+/* "0.24 s of 2.58 s" */
+static void put_vague(const struct moca_trace *t, const char *what)
+{
+	double all = (double)part_ns(t, what, "ns");
+	double low = ratio_of(t, what, "low");
+
+	printf("at least %.2f s of %.2f s",
+	       low > 1 ? all * (1 - 1 / low) / 1e9 : 0, all / 1e9);
+}
+
 /* "1.12 times", or a range where that says more. */
 static void put_times(const struct moca_trace *t, const char *what)
 {
@@ -108,7 +125,10 @@ static void print_estimates(const struct moca_trace *t)
 
 	if (credit > 0)
 		snprintf(beyond, sizeof(beyond), " and %g s", credit / 1e9);
-	if (wall) {
+	if (wall && is_vague(t, "wall")) {
+		printf("\nCost of recording: ");
+		put_vague(t, "wall");
+	} else if (wall) {
 		printf("\nCost of recording: the program took ");
 		put_times(t, "wall");
 		printf(" as long");
@@ -117,7 +137,11 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(a, part_ns(t, "wall", "added_ns")),
 		       text_duration(b, part_ns(t, "wall", "ns")));
 	}
-	if (ratio_of(t, "cpu", "estimate") > 0) {
+	if (ratio_of(t, "cpu", "estimate") > 0 && is_vague(t, "cpu")) {
+		printf("; with the recorder, ");
+		put_vague(t, "cpu");
+		printf(" of CPU time");
+	} else if (ratio_of(t, "cpu", "estimate") > 0) {
 		printf("; with the recorder, ");
 		put_times(t, "cpu");
 		printf(" the CPU time");
@@ -127,6 +151,8 @@ static void print_estimates(const struct moca_trace *t)
 		       text_duration(b, part_ns(t, "cpu", "ns")));
 	}
 	puts(".");
+	if (is_vague(t, "wall") || is_vague(t, "cpu"))
+		puts("  No clock tells how much more of the rest was recording's.");
 	own = low > 0 ? part_ns(t, "wall", "ns") / low : 0;
 	if (wall && budget > 0 && own > 0 &&
 	    low > 1 + budget + 0.02 + credit / own)
@@ -179,10 +205,12 @@ static void print_counting(const struct moca_trace *t)
 	if (most)
 		printf("  Counting is in the program's own code: by the least and "
 		       "the most that an access took in programs that were\n"
-		       "  measured (0.1 and 3 ns). It may have taken up to %s, "
-		       "and code that runs for the first time half of what "
-		       "translating\n  it took. Where that is most of the time, "
-		       "the least is told.\n", text_duration(a, most));
+		       "  measured (0.1 and 3 ns; in loops, by string "
+		       "instructions and by calls other prices). It may have "
+		       "taken up to\n  %s, and code that runs for the first "
+		       "time as much as translating it. Where that is most of "
+		       "the\n  time, the least is told.\n",
+		       text_duration(a, most));
 }
 
 void info_cost_print(const struct moca_trace *t)

@@ -538,7 +538,7 @@ void account_describe(struct account *a, struct moca_meta *m)
 void account_sentence(const struct account *a, char *buf, size_t size)
 {
 	struct estimate e = wall(a);
-	char one[96], two[64] = "", what[96], over[64] = "", credit[32] = "";
+	char one[96], two[96] = "", what[96], over[64] = "", credit[32] = "";
 	int n;
 
 	estimate_wall(&e, one, sizeof(one));

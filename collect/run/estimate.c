@@ -65,6 +65,11 @@ static int is_close(const struct estimate *e)
 	       e->high - e->low <= fmax(2 * CLOSE, 0.2 * e->middle);
 }
 
+int estimate_vague(const struct estimate *e)
+{
+	return e->high > ESTIMATE_FAR && e->low < ESTIMATE_VAGUE;
+}
+
 void estimate_ratio(const struct estimate *e, char *buf, size_t size)
 {
 	if (e->high > ESTIMATE_FAR)
@@ -90,7 +95,10 @@ void estimate_wall(const struct estimate *e, char *buf, size_t size)
 	char ratio[48];
 
 	estimate_ratio(e, ratio, sizeof(ratio));
-	if (e->told)
+	if (e->told && estimate_vague(e))
+		snprintf(buf, size, "recording took at least %.2f s of %.2f s",
+			 fmax(e->sure_ns, 0) / 1e9, e->all_ns / 1e9);
+	else if (e->told)
 		snprintf(buf, size, "estimated slowdown %s", ratio);
 	else
 		snprintf(buf, size, "recording took %.1f ms of a run of %.1f ms "
@@ -103,7 +111,11 @@ void estimate_cpu(const struct estimate *e, char *buf, size_t size)
 	char ratio[48];
 
 	estimate_ratio(e, ratio, sizeof(ratio));
-	if (e->told)
+	if (e->told && estimate_vague(e))
+		snprintf(buf, size, "CPU time: at least %.2f s of %.2f s for "
+			 "recording", fmax(e->sure_ns, 0) / 1e9,
+			 e->all_ns / 1e9);
+	else if (e->told)
 		snprintf(buf, size, "CPU time %s", ratio);
 	else
 		snprintf(buf, size, "%.1f ms of CPU time for recording",

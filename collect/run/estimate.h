@@ -14,6 +14,8 @@
 /* Of a ratio above this, nobody knows how far. */
 #define ESTIMATE_FAR 20.0
 #define ESTIMATE_UNKNOWN 100.0
+/* "At least" less than this says nothing: the times are told instead. */
+#define ESTIMATE_VAGUE 2.0
 /* A program that ran no longer by itself has no ratio. */
 #define ESTIMATE_SHORT_NS 5e7
 
@@ -41,16 +43,21 @@ struct estimate estimate_of(double all_ns, double measured_ns,
    credit_ns besides. */
 int estimate_exceeds(const struct estimate *e, double share, double credit_ns);
 
-/* "1.12x", "2.1x to 2.9x", "at least 20x"; only where told. */
+/* "1.12x", "2.1x to 2.9x", "at least 20x"; only where told, and not vague. */
 void estimate_ratio(const struct estimate *e, char *buf, size_t size);
 /* "about 12 %", "at least 300 %": more than without; only where told. */
 void estimate_percent(const struct estimate *e, char *buf, size_t size);
-/* "estimated slowdown 1.12x", or what it took of a run too short for that. */
+/* Nothing bounds it, and what is sure is little. */
+int estimate_vague(const struct estimate *e);
+/*
+ * "estimated slowdown 1.12x"; what it took of a run too short for that; or
+ * "recording took at least 0.24 s of 2.58 s", where it is vague.
+ */
 void estimate_wall(const struct estimate *e, char *buf, size_t size);
 /* Keys cost.WHAT_*; of a run that was too short for a ratio the times alone. */
 void estimate_describe(const struct estimate *e, const char *what,
 		       struct moca_meta *m);
-/* "CPU time 1.12x", or what it took. */
+/* "CPU time 1.12x", or what it took, at least where it is vague. */
 void estimate_cpu(const struct estimate *e, char *buf, size_t size);
 
 /* Of counters that may go back: 0 then. */

@@ -55,7 +55,8 @@ static void put_run(struct json *j, const struct report *r)
 	static const char *const keys[] = {
 		META_COMMAND, META_HOST, META_KERNEL, META_CPUS, "nodes",
 		"version", "state", META_COLLECTOR, META_INTERVAL, META_BUDGET,
-		META_CREDIT, META_SLOWDOWN, META_READ_WRITE, META_PHYS, "node_source",
+		META_CREDIT, META_SLOWDOWN, "cost.wall_low", "cost.wall_high",
+		META_READ_WRITE, META_PHYS, "node_source",
 		META_PAGE_SIZE, META_START_TIME, "fault_ns",
 		"filter.dropped",
 	};

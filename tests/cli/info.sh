@@ -18,6 +18,22 @@ has "info: working set" "$tmp/out" '████' 'max 15 .*median 15 .*4 interv
 has "info: resolution" "$tmp/out" '^Resolution +4 intervals of 50 ms to 50 ms, median 50 ms: they tell who touched a page first; .* 10 are needed'
 has "info: slowdown" "$tmp/out" '1\.25 times'
 has "info: machine not recorded" "$tmp/out" '^Machine +not recorded'
+# As the last line of moca record: tests/unit/test-control.c.
+told() {
+	cp -r "$tmp/lossy" "$tmp/told"
+	sed -i -e '/^sums /d' -e '/^checksum /d' -e '/^slowdown_estimate /d' "$tmp/told/metadata"
+	for what in wall cpu; do
+		printf 'cost.%s_estimate %s\ncost.%s_low %s\ncost.%s_high %s\ncost.%s_ns 1000000000\ncost.%s_added_ns 200000000\n' \
+			$what "$2" $what "$3" $what "$4" $what $what
+	done >>"$tmp/told/metadata"
+	run "info: cost: $1" 0 "$MOCA" info "$tmp/told"
+	has "info: cost: $1" "$tmp/out" "$5"
+	rm -r "$tmp/told"
+}
+told vague 1.2500 1.2500 100.0000 '^Cost of recording: at least 0\.20 s of 1\.00 s; with the recorder, at least 0\.20 s of 1\.00 s of CPU time\.$'
+told 'nothing is sure' 0.9500 0.9500 100.0000 '^Cost of recording: at least 0\.00 s of 1\.00 s; '
+told 'at least' 2.5000 2.5000 100.0000 'took at least 2\.5 times as long; with the recorder, at least 2\.5 times the CPU time\.$'
+told range 1.8000 1.2500 2.5000 'took about 1\.2 to 2\.5 times as long; '
 run "info: nodes" 0 "$MOCA" info "$tmp/nodes"
 has "info: nodes" "$tmp/out" '^Machine +2 nodes, 2 CPUs \(a.*CPU\), 3.0 GiB; huge pages madvise; memory policy bind' \
 	'^By NUMA node: 84.62 % of the accesses were remote.* known for 76.47 %' \

@@ -400,11 +400,11 @@ static int t_hostile(void)
 	return 0;
 }
 
-static int says(double all, double measured, double priced, const char *wall,
-		const char *cpu)
+static int vague(double all, double measured, double priced, double unsure,
+		 const char *wall, const char *cpu)
 {
 	struct estimate e = estimate_of(all * MS, measured * MS, priced * MS,
-				       0);
+				       unsure * MS);
 	char buf[96];
 
 	estimate_wall(&e, buf, sizeof(buf));
@@ -418,6 +418,12 @@ static int says(double all, double measured, double priced, const char *wall,
 	return !strcmp(buf, cpu);
 }
 
+static int says(double all, double measured, double priced, const char *wall,
+		const char *cpu)
+{
+	return vague(all, measured, priced, 0, wall, cpu);
+}
+
 /* Never a cap as a fact; of short runs no ratio, but what recording took. */
 static int t_told(void)
 {
@@ -428,6 +434,14 @@ static int t_told(void)
 		   "CPU time 2.7x to 4.3x"));
 	CHECK(says(1000, 0, 985, "estimated slowdown at least 8.8x",
 		   "CPU time at least 8.8x"));
+	CHECK(vague(1000, 200, 0, 800, "recording took at least 0.20 s of 1.00 s",
+		    "CPU time: at least 0.20 s of 1.00 s for recording"));
+	CHECK(vague(1000, 0, -50, 1000, "recording took at least 0.00 s of 1.00 s",
+		    "CPU time: at least 0.00 s of 1.00 s for recording"));
+	CHECK(vague(1000, 600, 0, 400, "estimated slowdown at least 2.5x",
+		    "CPU time at least 2.5x"));
+	CHECK(vague(1000, 200, 0, 400, "estimated slowdown 1.2x to 2.5x",
+		    "CPU time 1.2x to 2.5x"));
 	CHECK(says(14, 2, 9,
 		   "recording took 11.0 ms of a run of 14.0 ms (too short for a ratio)",
 		   "11.0 ms of CPU time for recording"));

@@ -32,6 +32,19 @@ function card(title, value, note) {
 		note && h("div", { class: "card-note" }, note));
 }
 
+/* As collect/run/estimate.h tells it: above 20 nothing bounds it. */
+function slowdown(r) {
+	const low = +r["cost.wall_low"], high = +r["cost.wall_high"], middle = +r.slowdown_estimate;
+
+	if (!(middle > 0))
+		return null;
+	if (high > 20)
+		return low < 2 ? "not known" : `at least ${low.toFixed(low < 10 ? 1 : 0)} times`;
+	if (high - low > Math.max(0.1, 0.2 * middle))
+		return `${low.toFixed(1)} to ${high.toFixed(1)} times (estimated)`;
+	return `${r.slowdown_estimate} times (estimated)`;
+}
+
 function facts(list) {
 	return h("dl", { class: "facts" }, list.filter(([, v]) => v !== null && v !== undefined && v !== "")
 		.map(([k, v]) => [h("dt", {}, k), h("dd", {}, v)]));
@@ -197,7 +210,7 @@ export async function introduction(d) {
 			["Granularity", d.exact && d.exact.granularity && f.bytes(d.exact.granularity)], ["Slices", d.exact && (d.exact.slice_ns ? f.time(d.exact.slice_ns) : "none")],
 			["Interval", r.interval_ns && (+r.credit_ns ? "grows to " : "") + f.time(Number(r.interval_ns))],
 			["Samples", r.samples && `${r.samples}: their records stand for the rest, numbers and shares of accesses are estimates`],
-			["Budget", +r.budget ? `${+(100 * r.budget).toFixed(2)} %${+r.credit_ns ? ` and ${f.time(Number(r.credit_ns))} once` : ""}` : r.budget], ["Slowdown", r.slowdown_estimate && `${r.slowdown_estimate} times (estimated)`],
+			["Budget", +r.budget ? `${+(100 * r.budget).toFixed(2)} %${+r.credit_ns ? ` and ${f.time(Number(r.credit_ns))} once` : ""}` : r.budget], ["Slowdown", slowdown(r)],
 			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
 			["Page size", r.page_size && f.bytes(Number(r.page_size))],
 			["Filtered out", r["filter.dropped"]]]),
