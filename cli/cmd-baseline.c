@@ -11,6 +11,7 @@
 #include "cli/diff-runs.h"
 #include "cli/open.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/unfinished.h"
 #include "report/advice.h"
 
 struct written {
