@@ -314,6 +314,14 @@ const struct place_call place_calls[] = {
 	{ NULL, NULL, NULL, 0 },
 };
 
+static struct link_map *module_of(const void *code)
+{
+	struct dl_find_object o;
+
+	return code && !_dl_find_object((void *)code, &o) ? o.dlfo_link_map :
+							    NULL;
+}
+
 /*
  * What the program calls. In one at fixed addresses a function's address may be
  * that of its own stub, which leads to us.
@@ -321,22 +329,16 @@ const struct place_call place_calls[] = {
 static void *find(const char *name)
 {
 	void *p = dlsym(RTLD_DEFAULT, name);
+	const struct link_map *m = module_of(p);
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 
-	if (p && dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) &&
-	    symbol && symbol->st_shndx == SHN_UNDEF)
+	/* Only a program has stubs as addresses; dladdr1 takes its time. */
+	if (m && !m->l_name[0] &&
+	    dladdr1(p, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
+	    symbol->st_shndx == SHN_UNDEF)
 		p = dlsym(RTLD_NEXT, name);
 	return p;
-}
-
-static struct link_map *module_of(const void *code)
-{
-	struct link_map *map = NULL;
-	Dl_info info;
-
-	return code && dladdr1(code, &info, (void **)&map, RTLD_DL_LINKMAP) ?
-		       map : NULL;
 }
 
 /* libstdc++ and libc++: all of their delete call free. */

@@ -404,6 +404,8 @@ void place_scan(void)
 		for (size_t i = 0; i < PLACE_CACHE; i++)
 			__atomic_store_n(&place_cache[i], 0, __ATOMIC_SEQ_CST);
 	}
+	if (!s.now->count)
+		return;
 	place_find_real();
 	dl_iterate_phdr(lead_new, &s);
 }

@@ -17,6 +17,7 @@
 # make bench-exact-told [REPEAT=5]: what exact mode tells of its cost, tests/bench/exact/told.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
+# make bench-place [QUICK=1]: what a plan costs programs that allocate, tests/bench/place.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
@@ -44,6 +45,15 @@ bench-cc:
 	@$(MAKE) --no-print-directory all
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/cc/run
+
+.PHONY: bench-place
+bench-place: $(BUILD)/tests/bench/pairs
+	@tools/install-deps bench-place
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/place/load
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/place/run
+$(BUILD)/tests/bench/pairs: tests/bench/place/pairs.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) $(PLACE_CFLAGS) -o $@ $<
 
 bench-trace:
 	@tools/install-deps bench-trace
