@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "cli/reduce-job.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/cmdline/unfinished.h"
 #include "report/job.h"
 
 static int write_profile(FILE *f, const void *job)
@@ -41,6 +41,7 @@ static int run(const struct reduce_options *o, const char *out, char **paths,
 		ret = EXIT_USAGE;
 	}
 	if (!ret) {
+		unfinished_signals("reduce");
 		err = baseline_file_write(out, write_profile, &job);
 		if (err) {
 			moca_error("reduce: cannot write '%s': %s; name a file that can be written",
@@ -79,7 +80,5 @@ int cmd_reduce(int argc, char **argv)
 		moca_error("reduce: ranks and a file are needed: moca reduce DIR -o FILE");
 		return EXIT_USAGE;
 	}
-	/* So that a limit on files (ulimit -f) is an error like a full disk. */
-	signal(SIGXFSZ, SIG_IGN);
 	return run(&o, out, argv + first, (size_t)(argc - first));
 }
