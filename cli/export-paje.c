@@ -321,7 +321,7 @@ static int write_file(struct view *v, uint64_t *written)
 
 	v->x->read_failed = 0;
 	qsort(v->items, v->item_count, sizeof(*v->items), compare);
-	err = out_open(&o, v->x->fd, v->x->stop);
+	err = out_open(&o, v->x->fd);
 	if (err)
 		return err;
 	paje_begin(&o, export_sum_names, MOCA_SERIES_SUMS,
