@@ -117,6 +117,8 @@ static void count_range(struct count_context *c, uint64_t addr, uint64_t n,
 		if (here > n)
 			here = n;
 		count_one(c, addr, (uint32_t)here, store);
+		c->slot->apart.granules++;
+		c->slot->apart.strings += here;
 		addr = down ? addr - here * size : addr + here * size;
 		n -= here;
 	}

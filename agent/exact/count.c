@@ -110,10 +110,17 @@ static void range(struct context *c, uint64_t addr, int64_t step, int store,
 	}
 }
 
+static void count_string(struct context *c, uint64_t granule, int store,
+			 uint64_t n)
+{
+	c->slot->apart.granules++;
+	count_granule(c, granule, store, n);
+}
+
 void moca_exact_count_range(struct context *c, uint64_t addr, int64_t step,
 			    int store, uint64_t n)
 {
-	range(c, addr, step, store, n, count_granule);
+	range(c, addr, step, store, n, count_string);
 }
 
 void moca_exact_uncount_range(struct context *c, uint64_t addr, int64_t step,

@@ -129,8 +129,7 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 	t->program_cpu_ns = cost_reaped_cpu_ns();
 	/* A damaged arena tells anything. */
 	translated = fmin(t->translating, t->program_cpu_ns);
-	price_of(accesses_of(t), &t->apart, moca_exact_recording.shift,
-		 t->program_cpu_ns, &p);
+	price_of(accesses_of(t), &t->apart, t->program_cpu_ns, &p);
 	set(c, COST_TRANSLATE, t->regions, translated);
 	for (int k = 0; k < PRICE_KINDS; k++)
 		set(c, price_cost(k), p.count[k], p.least[k]);

@@ -15,20 +15,11 @@ static const struct {
 } prices[PRICE_KINDS] = {
 	[PRICE_COUNT] = { COST_COUNT, 0.10, 3.0 },
 	[PRICE_LOOP] = { COST_LOOP, 0, 1.0 },
-	/* By granules: string_most(). */
-	[PRICE_STRING] = { COST_STRING, 0, 0 },
+	/* Of a granule, not of an access. */
+	[PRICE_STRING] = { COST_STRING, 0, 12 },
 	[PRICE_HELP] = { COST_HELP, 10, 120 },
 	[PRICE_EXIT] = { COST_LOOKUP, 20, 1000 },
 };
-/* A granule of a string instruction, and the longest element. */
-#define GRANULE_MOST_NS 10.0
-#define ELEMENT_BYTES 8.0
-
-static double string_most(unsigned int shift)
-{
-	return GRANULE_MOST_NS * ELEMENT_BYTES / (double)(1ull << (shift & 31));
-}
-
 static double least_of(double a, double b)
 {
 	return a < b ? a : b;
@@ -46,7 +37,7 @@ static uint64_t take(uint64_t n, uint64_t *left)
 }
 
 void price_of(uint64_t accesses, const struct moca_exact_apart *apart,
-	      unsigned int shift, uint64_t cpu_ns, struct price *p)
+	      uint64_t cpu_ns, struct price *p)
 {
 	uint64_t left = accesses;
 
@@ -57,14 +48,13 @@ void price_of(uint64_t accesses, const struct moca_exact_apart *apart,
 	p->count[PRICE_HELP] = apart->helped;
 	p->count[PRICE_EXIT] = apart->exits;
 	for (int k = 0; k < PRICE_KINDS; k++) {
-		double n = (double)p->count[k], most = prices[k].most;
+		double n = (double)(k == PRICE_STRING ? apart->granules :
+							p->count[k]);
 
-		if (k == PRICE_STRING)
-			most = string_most(shift);
 		p->least[k] = least_of(n * prices[k].least,
 				       (double)cpu_ns - p->sum_least);
 		p->sum_least += p->least[k];
-		p->sum_most += n * most;
+		p->sum_most += n * prices[k].most;
 	}
 	/* Sums of rounded numbers. */
 	p->sum_least = least_of(p->sum_least, (double)cpu_ns);

@@ -27,11 +27,11 @@ struct price {
 };
 
 /*
- * accesses: all that were counted, those of `apart` among them; shift: log2 of the
- * granule; cpu_ns: CPU time of the program, which no sum exceeds.
+ * accesses: all that were counted, those of `apart` among them; cpu_ns: CPU time of
+ * the program, which no sum exceeds.
  */
 void price_of(uint64_t accesses, const struct moca_exact_apart *apart,
-	      unsigned int shift, uint64_t cpu_ns, struct price *p);
+	      uint64_t cpu_ns, struct price *p);
 enum cost_kind price_cost(enum price_kind kind);
 
 #endif

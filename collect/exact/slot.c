@@ -161,6 +161,7 @@ static void take_apart(struct exact_view *v, struct exact_totals *t)
 	const struct moca_exact_apart now = v->head->apart;
 
 	t->apart.strings += now.strings - v->apart.strings;
+	t->apart.granules += now.granules - v->apart.granules;
 	t->apart.stretched += now.stretched - v->apart.stretched;
 	t->apart.helped += now.helped - v->apart.helped;
 	t->apart.exits += now.exits - v->apart.exits;

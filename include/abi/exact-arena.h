@@ -101,6 +101,8 @@ struct moca_exact_apart {
 	/* Accesses of string instructions, one or two an element. They go back
 	 * where an instruction stops amid its elements. */
 	uint64_t strings;
+	/* Granules that were counted for those, one after the other. */
+	uint64_t granules;
 	/* Accesses of loops by stretches: struct moca_exact_loop. */
 	uint64_t stretched;
 	/* Times that C counted for an instruction or a group. */
