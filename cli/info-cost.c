@@ -205,11 +205,10 @@ static void print_counting(const struct moca_trace *t)
 	if (most)
 		printf("  Counting is in the program's own code: by the least and "
 		       "the most that an access took in programs that were\n"
-		       "  measured (0.1 and 3 ns; in loops, by string "
-		       "instructions and by calls other prices). It may have "
-		       "taken up to\n  %s, and code that runs for the first "
-		       "time as much as translating it. Where that is most of "
-		       "the\n  time, the least is told.\n",
+		       "  measured (0.1 and 3 ns; in loops, of strings and by "
+		       "calls other prices). It may have taken up to %s,\n"
+		       "  and code that is new twice what translating it took. "
+		       "Where that is most of the time, the least is told.\n",
 		       text_duration(a, most));
 }
 
