@@ -251,6 +251,9 @@ static void be_hostile(struct moca_exact_slot *s)
 	s->log_count = 100000;
 	s->gaps[0] = UINT64_MAX;
 	s->gaps[1] = UINT64_MAX;
+	s->apart = (struct moca_exact_apart){
+		UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+	};
 	slot(4095)->state = 17;
 	slot(4095)->tid = 1;
 	slot(4095)->log_count = UINT64_MAX;
