@@ -36,7 +36,7 @@ static unsigned long hundredths(uint64_t part, uint64_t whole)
 }
 
 /* Of pages that page tables have: with a record, and all. */
-#define ELSEWHERE "%lu of %lu elsewhere (files, shared memory, stacks)"
+#define ELSEWHERE "%lu of %lu elsewhere (files, shared memory, stacks, huge pages)"
 
 const char *certificate_sentence(const struct moca_certificate *k,
 				 const char *why, char *buf, size_t size)
@@ -51,7 +51,8 @@ const char *certificate_sentence(const struct moca_certificate *k,
 			 "no page was touched while it was recorded");
 	} else if (!k->pages_touched) {
 		snprintf(buf, size, "nothing can be certified of its own "
-			 "memory (%s); " ELSEWHERE, why ? why :
+			 "memory (%s); %lu of %lu pages in its page "
+			 "tables seen", why ? why :
 			 "none was touched", k->pages_other, outside);
 	} else if (!k->pages_seen && !k->records) {
 		snprintf(buf, size, "nothing can be certified (of %lu touched "
