@@ -420,7 +420,7 @@ static void add_notes(struct rules *r)
 		advice_note(r, "The trace has no accesses to data.");
 	if (trace_failure(r->trace))
 		note_failure(r);
-	else if (!p->counts && p->accesses && p->intervals < INTERVALS_MIN)
+	else if (p->accesses && are_few(r))
 		note_resolution(r);
 	if (c.lost)
 		advice_note(r, "%" PRIu64 " samples were lost while recording.",
@@ -547,6 +547,11 @@ static void apply(struct rules *r, const struct moca_profile_object *o)
 		counted[i](r, o);
 	if (r->p->counts)
 		return;
+	if (are_few(r)) {
+		if (r->p->intervals >= INTERVALS_FEW && is_used(r, o))
+			rule_serial_touch(r, o);
+		return;
+	}
 	for (i = 0; i < COUNT(placement) && !r->err && is_used(r, o); i++)
 		if (placement[i](r, o))
 			break;
@@ -563,8 +568,7 @@ int moca_advice_compute(struct moca_advice **out, struct moca_trace *t,
 	r.a = calloc(1, sizeof(*r.a));
 	if (!r.a)
 		return -ENOMEM;
-	for (i = 0; i < p->count &&
-		    (p->counts || p->intervals >= INTERVALS_MIN); i++)
+	for (i = 0; i < p->count; i++)
 		if (p->rows[i].data && p->rows[i].pages)
 			apply(&r, &p->rows[i]);
 	find_most_remote(&r);

@@ -16,6 +16,8 @@
 /* A node's last-level cache, where the trace does not tell it. */
 #define PAGES_OF_CACHE 8192u	/* 32 MiB */
 #define INTERVALS_MIN MOCA_ADVICE_INTERVALS
+/* So many say who uses a page only where each was used by the same in all of them. */
+#define INTERVALS_FEW 5
 /* Shorter runs say nothing of what memory is kept for. */
 #define SECONDS_MIN 1
 /* Of all accesses to data: less is not worth a change. */
@@ -70,6 +72,10 @@ void finding_line(struct rules *r, char **lines, const char *fmt, ...);
 __attribute__((format(printf, 2, 3)))
 void advice_note(struct rules *r, const char *fmt, ...);
 
+static inline int are_few(const struct rules *r)
+{
+	return !r->p->counts && r->p->intervals < INTERVALS_MIN;
+}
 /* Of a trace with too few intervals: says so, and sets again. */
 void note_resolution(struct rules *r);
 /* The same of a recording that failed, as on a full disk. */

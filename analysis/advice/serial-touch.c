@@ -10,6 +10,14 @@
 
 #define SERIAL 0.8		/* of the pages: one node prepared it */
 #define REUSE 4			/* accesses per page: less is no use of it */
+#define LEFT 0.5		/* of the remote accesses, what is left at most */
+/*
+ * The same of few intervals: threads that use all of it come first to a page by
+ * chance, and of four intervals with two records each, the best place of a page would
+ * leave three fifths of them.
+ */
+#define LEFT_OF_FEW 0.1
+#define RECORDS_OF_FEW 8
 
 static void say(struct rules *r, struct moca_finding *f, double on_home)
 {
@@ -87,13 +95,17 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 	double then = share_remote(o, MOCA_POLICY_PARALLEL_INIT);
 	double gain = (now - then) * o->accesses / r->p->accesses, on_home;
 	struct moca_finding *f;
+	int few = are_few(r);
 	const struct condition needed[] = {
 		AT_LEAST("size", PAGES, o->pages, PAGES_MIN),
 		AT_LEAST("its accesses from other nodes", SHARE, now,
 			 REMOTE_MIN),
 		/* The least that is worth a change of the program. */
 		AT_MOST("of these, those that the best places leave", SHARE,
-			now > 0 ? then / now : 1, 0.5),
+			now > 0 ? then / now : 1, few ? LEFT_OF_FEW : LEFT),
+		AT_LEAST("records per page", NUMBER,
+			 (double)o->records / o->pages,
+			 few ? RECORDS_OF_FEW : 0),
 		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
 		AT_LEAST("accesses per page", NUMBER, per_page(o), REUSE),
 		AT_LEAST("pages used again later", SHARE,
@@ -115,8 +127,12 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 	if (!f)
 		return 0;
 	f->after = then;
-	f->confidence = then < 0.1 ? MOCA_CONFIDENCE_HIGH :
-				     MOCA_CONFIDENCE_MEDIUM;
+	f->confidence = then < 0.1 && !few ? MOCA_CONFIDENCE_HIGH :
+					     MOCA_CONFIDENCE_MEDIUM;
 	say(r, f, on_home);
+	if (few)
+		finding_line(r, f->evidence,
+			     "the trace has %" PRIu64 " intervals only: in these, nearly each page had one user behind who prepared it",
+			     r->p->intervals);
 	return 1;
 }

@@ -696,6 +696,40 @@ static int too_few(void)
 	return 0;
 }
 
+/* Thread 0 fills it; each has its own half, or they take turns at the halves. */
+static int few_halves(unsigned intervals, int in_turn)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	for (i = 1; i < intervals; i++) {
+		next();
+		sweep(in_turn ? i & 1 : 0, 0, BIG / 2, MOCA_ACCESS_READ);
+		sweep(in_turn ? i & 1 : 0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+		sweep(in_turn ? ~i & 1 : 1, BIG / 2, BIG, MOCA_ACCESS_READ);
+		sweep(in_turn ? ~i & 1 : 1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	}
+	return look("2x1");
+}
+
+static int few_that_agree(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!few_halves(6, 0));
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH) && noted("6 intervals only"));
+	f = &advice->findings[0];
+	CHECK(f->confidence == MOCA_CONFIDENCE_MEDIUM);
+	CHECK(has_line(f->evidence, "has 6 intervals only"));
+	/* They do not agree, or are fewer still. */
+	CHECK(!few_halves(6, 1));
+	CHECK(!advice->count && noted("6 intervals only"));
+	CHECK(!few_halves(4, 0));
+	CHECK(!advice->count && noted("4 intervals only"));
+	return 0;
+}
+
 int main(void)
 {
 	run("churn", churn);
@@ -713,6 +747,7 @@ int main(void)
 	run("lines that only look so", no_line_turns);
 	run("rules: closest", closest);
 	run("too few intervals", too_few);
+	run("few intervals that agree", few_that_agree);
 	done();
 	free(touches);
 	dir_remove();
