@@ -2,6 +2,8 @@
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
+# make bench-export [QUICK=1] [ONLY="parquet perfetto"] [REPEAT=3]: moca export, each
+# format: accesses per second and memory.
 # make bench-advice [ONLY="churn table"] [REPEAT=3]: moca summary of programs with
 # known faults, recorded with the defaults: recall and precision, tests/bench/advice.
 # make bench-apps [ONLY="povray R"] [REPEAT=3]: what moca says of real applications, and
@@ -27,7 +29,7 @@ KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 FORTRAN_KERNELS := $(BUILD)/tests/bench/solve $(BUILD)/tests/bench/solve-plain
 
 .PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
-	bench-trace bench-programs bench-advice bench-apps
+	bench-export bench-trace bench-programs bench-advice bench-apps
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
 
@@ -68,6 +70,11 @@ bench-objects:
 bench-summary:
 	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' tests/bench/summary/run
+
+bench-export:
+	@$(MAKE) --no-print-directory all $(BUILD)/tests/bench/make-trace
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+		tests/bench/export/run
 
 bench-advice:
 	@$(MAKE) --no-print-directory all
