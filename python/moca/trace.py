@@ -5,7 +5,6 @@ import ctypes
 import os
 import struct
 import warnings
-import weakref
 from ctypes import POINTER, byref, c_char_p, c_size_t, c_uint32, c_void_p
 
 from . import command, errors, library
@@ -56,7 +55,8 @@ def _named(names, number):
 
 
 class _Cursor:
-    """A walk of libmoca: closed with its trace at the latest."""
+    """A walk of libmoca: closed with its trace at the latest, which holds it for that:
+    of what is garbage together, either may be finalized first."""
 
     def __init__(self, trace, query):
         self.trace, self.handle = trace, c_void_p()
@@ -70,6 +70,7 @@ class _Cursor:
         if self.handle:
             self.trace.library.moca_cursor_close(self.handle)
             self.handle = c_void_p()
+        self.trace.cursors.discard(self)
 
     def steps(self, function, pointer, *more):
         """pointer's contents, valid until the next."""
@@ -429,7 +430,7 @@ class Trace:
 
     def __init__(self, path):
         self.path = os.fsdecode(path)
-        self.handle, self.cursors = c_void_p(), weakref.WeakSet()
+        self.handle, self.cursors = c_void_p(), set()
         self._tasks = self._warned = None
         try:
             self.library = library.load()
