@@ -260,8 +260,10 @@ static void describe(struct moca_meta *m)
 		moca_meta_set(m, "launch", "1");
 	moca_meta_set(m, "collector", "%s", rec.way->collector);
 	moca_meta_set(m, "page_size", "%lu", (unsigned long)PAGE_SIZE);
+	/* When start_ns was: together they pair this host's two clocks. */
 	moca_meta_set(m, "start_time", "%lu",
-		      moca_clock_ns(CLOCK_REALTIME));
+		      moca_clock_ns(CLOCK_REALTIME) -
+			      (moca_now_ns() - rec.start_ns));
 	moca_meta_set(m, "start_ns", "%lu", rec.start_ns);
 	moca_meta_set(m, "host", "%s", un.nodename);
 	moca_meta_set(m, "kernel", "%s", un.release);
