@@ -56,7 +56,9 @@ static void rank(struct json *j, const struct moca_job_rank *r)
 {
 	static const char *const names[MOCA_JOB_VALUES] = {
 		[MOCA_JOB_SIZE] = "of_ranks", [MOCA_JOB_CHOSEN] = "chosen",
-		[MOCA_JOB_EXIT] = "exit_status", [MOCA_JOB_TIME] = "time_ns",
+		[MOCA_JOB_EXIT] = "exit_status",
+		[MOCA_JOB_BEGIN] = "begin_unix_ns",
+		[MOCA_JOB_TIME] = "time_ns",
 		[MOCA_JOB_ACCESSES] = "accesses", [MOCA_JOB_READS] = "reads",
 		[MOCA_JOB_WRITES] = "writes",
 		[MOCA_JOB_REMOTE] = "remote_accesses",

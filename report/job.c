@@ -157,6 +157,32 @@ static void print_state(const struct moca_job_view *v, enum moca_job_state s,
 	terminal_wrap(lead, line, width);
 }
 
+/* When ranks began: so far apart clocks of hosts, or starts, are. */
+static void print_begin(const struct moca_job *j, int width)
+{
+	const struct moca_job_rank *first = NULL, *last = NULL;
+	char line[160], a[TEXT_MAX];
+	size_t i;
+
+	for (i = 0; i < j->rank_count; i++) {
+		const struct moca_job_rank *r = &j->ranks[i];
+
+		if (r->value[MOCA_JOB_BEGIN] == MOCA_JOB_NOT_KNOWN)
+			continue;
+		if (!first || r->value[MOCA_JOB_BEGIN] < first->value[MOCA_JOB_BEGIN])
+			first = r;
+		if (!last || r->value[MOCA_JOB_BEGIN] > last->value[MOCA_JOB_BEGIN])
+			last = r;
+	}
+	if (!first || first == last)
+		return;
+	snprintf(line, sizeof(line), "all within %s by their hosts' clocks: rank %" PRIu32 " first, rank %" PRIu32 " last",
+		 text_duration(a, last->value[MOCA_JOB_BEGIN] -
+				  first->value[MOCA_JOB_BEGIN]),
+		 first->number, last->number);
+	terminal_wrap("Began         ", line, width);
+}
+
 static void print_failed(const struct moca_job *j, int width)
 {
 	char line[160], how[64];
@@ -209,6 +235,7 @@ static void print_head(const struct moca_job_view *v, const char *path,
 		    "parts are missing in what follows", width);
 	print_state(v, MOCA_JOB_CUT, "Cut off       ",
 		    "the recording goes on, or did not end properly", width);
+	print_begin(j, width);
 	print_failed(j, width);
 	print_common(j, "Name          ", offsetof(struct moca_job_rank, job),
 		     "ranks of several jobs", width);

@@ -34,6 +34,7 @@ enum moca_job_value {
 	MOCA_JOB_SIZE,		/* ranks of the job, as its launcher said */
 	MOCA_JOB_CHOSEN,	/* 1: --ranks or --one-per-node left some out */
 	MOCA_JOB_EXIT,		/* as of wait(2) */
+	MOCA_JOB_BEGIN,		/* ns of Unix time, by its host's clock */
 	MOCA_JOB_TIME,		/* ns that were recorded */
 	MOCA_JOB_ACCESSES,	/* to data; so are the next ones */
 	MOCA_JOB_READS,

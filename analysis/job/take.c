@@ -118,6 +118,8 @@ static int fill_rank(struct moca_job *j, struct moca_trace *t,
 						   MOCA_JOB_NOT_KNOWN);
 	r->value[MOCA_JOB_EXIT] = trace_meta_u64(t, META_EXIT_STATUS,
 						 MOCA_JOB_NOT_KNOWN);
+	r->value[MOCA_JOB_BEGIN] = trace_meta_u64(t, META_START_TIME,
+						  MOCA_JOB_NOT_KNOWN);
 	if (end > begin)
 		r->value[MOCA_JOB_TIME] = end - begin;
 	add_sums(r->value, p);

@@ -4,10 +4,11 @@
  * reads jobs: make-job DIR RANKS [INTERVALS [PAGES [CUT]]]
  *
  * Of rank N: DIR/rank-N, of host node-(N / 8). Thread 0 of 4 first touches a table of
- * PAGES (64) pages, and all use it in INTERVALS (12) intervals of 50 ms, the lower
- * half more often; each has 8 pages of its own. Rank 3 runs twice as long and has
+ * PAGES (64) pages; then each uses a quarter of it, in INTERVALS (12) intervals of
+ * 50 ms, and 8 pages of its own. Rank 3 runs twice as long and has
  * twice the table, rank 5 was killed by signal 9, odd ranks have a file, too, with
- * 2 accesses in each interval. The recording of rank CUT does not end.
+ * 2 accesses in each interval; rank N began N % 4 tenths of a second late. The
+ * recording of rank CUT does not end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -91,7 +92,7 @@ static void put(struct moca_access *a, unsigned interval, unsigned t, unsigned a
 	};
 }
 
-/* Of the table each thread uses its part, and thread 0 all of it at first. */
+/* Of the table thread 0 uses all at first, then each thread its part. */
 static int write_interval(struct rank *r, unsigned interval, unsigned t,
 			  struct moca_access *a)
 {
@@ -129,7 +130,7 @@ static int write_meta(struct rank *r, struct moca_meta *m, int fd, int complete)
 	moca_meta_set(m, "rank", "%u", r->number);
 	moca_meta_set(m, "ranks", "%u", r->of);
 	moca_meta_set(m, "job", "made");
-	moca_meta_set(m, "start_time", "1735787045000000000");
+	moca_meta_set(m, "start_time", "1735787045%u00000000", r->number % 4);
 	moca_meta_set(m, "exit_status", "%d", r->number == 5 ? 9 : 0);
 	moca_meta_set(m, "cpus", "4");
 	moca_meta_set(m, "page_size", "4096");

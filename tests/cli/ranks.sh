@@ -20,7 +20,7 @@ job=$tmp/job
 
 run "summary" 0 "$MOCA" summary "$job" &&
 	has "summary" "$tmp/out" '^Ranks +12 of 12 on 2 hosts$' \
-	'^Failed +rank 5: killed by signal 9' \
+	"^Began +all within 300 ms by their hosts' clocks: rank 0 first, rank 3 last" '^Failed +rank 5: killed by signal 9' \
 	'^  rank 3 on node-0: accesses 58,368, median 14,784$' \
 	'^time +600 ms +0 +650 ms +600 ms +1\.20 s +3$' \
 	'^  1\. \[heap\] is placed by the thread' '^     all ranks: +0-11 \(12 of 12\)$' \

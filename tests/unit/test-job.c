@@ -252,7 +252,7 @@ static int damage(void)
 /* Lines with a right checksum that no writer writes: what it is made of is wrong. */
 static int hostile(void)
 {
-#define VALUES "\t8\t-\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\t14\n"
+#define VALUES "\t8\t-\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\t11\t12\t13\t14\t15\n"
 #define RANK_0 "rank\t0\twhole\th\tj\tm\tc" VALUES
 #define FIND "finding\tk\to\t1\t2\t"
 #define SUMS "\t1\t2\t3\t4\t5\t6\t7"
