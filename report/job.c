@@ -54,7 +54,8 @@ static const char *ranges_text(char *buf, const struct moca_job_range *r,
 static const char *state_text(char *buf, const struct moca_job *j,
 			      enum moca_job_state state)
 {
-	struct moca_job_range r[LIST_MAX / 4];
+	/* More than fit into buf, of which ranges_text() says so. */
+	struct moca_job_range r[LIST_MAX];
 	size_t n = 0, i;
 
 	for (i = 0; i < j->rank_count; i++) {
@@ -62,11 +63,11 @@ static const char *state_text(char *buf, const struct moca_job *j,
 			continue;
 		if (n && r[n - 1].last + 1 == j->ranks[i].number)
 			r[n - 1].last++;
-		else if (n < sizeof(r) / sizeof(*r))
+		else if (n == LIST_MAX)
+			break;
+		else
 			r[n++] = (struct moca_job_range){ j->ranks[i].number,
 							  j->ranks[i].number };
-		else
-			break;
 	}
 	return ranges_text(buf, r, n);
 }
