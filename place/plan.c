@@ -202,9 +202,9 @@ static int read_memory(struct parser *s)
 
 /* --- tables --------------------------------------------------------------- */
 
-enum key { SITE, OBJECT, MODULE, HUGE, PREFAULT, ALIGN, PAD, MEMORY, NODES,
+enum key { SITE, THROUGH, OBJECT, MODULE, HUGE, PREFAULT, ALIGN, PAD, MEMORY, NODES,
 	KEYS };
-static const char *const keys[KEYS] = { "site", "object", "module", "huge",
+static const char *const keys[KEYS] = { "site", "through", "object", "module", "huge",
 	"prefault", "align", "pad", "memory", "nodes" };
 
 static int read_value(struct parser *s, enum key k)
@@ -214,6 +214,8 @@ static int read_value(struct parser *s, enum key k)
 	switch (k) {
 	case SITE:
 		return read_string(s, keys[k], &e->site);
+	case THROUGH:
+		return read_string(s, keys[k], &e->through);
 	case OBJECT:
 		return read_string(s, keys[k], &e->object);
 	case MODULE:
@@ -246,7 +248,7 @@ static int unknown_key(struct parser *s, const char *name, int n)
 	if (near.best[0])
 		return wrong(s, "unknown key '%s': did you mean '%s'?", word,
 			     near.best);
-	return wrong(s, "unknown key '%s': there are site, object, module, huge, prefault, align, pad, memory, nodes",
+	return wrong(s, "unknown key '%s': there are site, through, object, module, huge, prefault, align, pad, memory, nodes",
 		     word);
 }
 
@@ -290,6 +292,8 @@ static int check_entry(struct parser *s)
 		return wrong(s, "[[place]] needs either 'site' (who allocates: \"FILE:LINE\" or a function) or 'object' (a variable)");
 	if (!e->huge && !e->prefault && !e->align && !e->pad && !e->memory)
 		return wrong(s, "[[place]] says nothing to do: give huge, prefault, align, pad or memory");
+	if (e->object && e->through)
+		return wrong(s, "'through' names what a site calls: a variable has none");
 	if (e->object && (e->align || e->pad))
 		return wrong(s, "a variable lies where the linker has put it: 'align' and 'pad' are for sites");
 	if ((e->memory == MOCA_PLACE_MEMORY_BIND ||
@@ -396,6 +400,7 @@ void place_plan_free(struct place_plan *p)
 
 	for (i = 0; i < p->count; i++) {
 		free(p->items[i].site);
+		free(p->items[i].through);
 		free(p->items[i].object);
 		free(p->items[i].module);
 	}

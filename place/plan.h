@@ -17,6 +17,7 @@ struct place_entry {
 	unsigned line;		/* where it begins, from 1 */
 	char *site;		/* "FILE:LINE" or a function; NULL: object is there */
 	char *object;		/* a variable's name */
+	char *through;		/* wrappers that the site calls, "a, b"; NULL */
 	char *module;		/* path of the file with it; NULL: the program */
 	int huge, prefault;
 	uint32_t align, pad;	/* bytes; 0: not said */

@@ -92,6 +92,33 @@ static int find_code(struct moca_module *module, const char *site,
 	return moca_module_function_code(module, text, out);
 }
 
+/* Each of the wrappers that a site calls. */
+static int find_through(struct maker *m, struct moca_module *module,
+			const struct place_entry *e, struct place_found *f)
+{
+	char *names = strdup(e->through), *rest = names, *name;
+	struct moca_codes codes = { 0 };
+	int err = names ? 0 : -ENOMEM;
+	size_t i;
+
+	while (!err && (name = strsep(&rest, ", "))) {
+		if (!*name)
+			continue;
+		err = find_code(module, name, &codes);
+		if (err == -ENOENT || err == -ENODATA) {
+			err = not_found(f, "'%s' has no function '%s' to go through",
+					moca_module_path(module), name);
+			break;
+		}
+	}
+	for (i = 0; !err && !f->why_not && i < codes.count; i++)
+		err = add_range(m, codes.items[i].begin, codes.items[i].end,
+				f->module, MOCA_PLACE_WRAPPER);
+	free(codes.items);
+	free(names);
+	return err;
+}
+
 static int find_site(struct maker *m, struct moca_module *module,
 		     const struct place_entry *e, struct place_found *f,
 		     uint32_t policy)
@@ -111,6 +138,8 @@ static int find_site(struct maker *m, struct moca_module *module,
 	else if (err == -ENOENT)
 		err = not_found(f, "'%s' has no code of it: the line of the call is needed, or a function that was not inlined",
 				path);
+	if (!err && !f->why_not && e->through)
+		err = find_through(m, module, e, f);
 	for (i = 0; !err && i < codes.count; i++)
 		err = add_range(m, codes.items[i].begin, codes.items[i].end,
 				f->module, policy);

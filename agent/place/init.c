@@ -31,7 +31,9 @@ static int is_whole(struct moca_place_head *h, uint64_t size)
 		return 0;
 	r = moca_place_ranges(h);
 	for (i = 0; i < h->ranges; i++)
-		if (r[i].module >= h->modules || r[i].policy >= h->policies)
+		if (r[i].module >= h->modules ||
+		    (r[i].policy >= h->policies &&
+		     r[i].policy != MOCA_PLACE_WRAPPER))
 			return 0;
 	v = moca_place_statics(h);
 	for (i = 0; i < h->statics; i++)

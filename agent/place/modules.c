@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unwind.h>
 
 #include "agent/place/place.h"
 
@@ -43,21 +44,25 @@ static const struct loaded *loaded_at(uint64_t addr)
 	return NULL;
 }
 
-/* The first in the plan's order. */
+/* The first in the plan's order that is no wrapper. */
 static uint32_t policy_at(uint64_t addr)
 {
 	const struct loaded *l = loaded_at(addr);
 	const struct moca_place_range *r = moca_place_ranges(place_plan);
-	uint32_t i;
+	uint32_t i, policy = PLACE_NONE;
 
-	for (i = 0; l && i < place_plan->ranges; i++)
-		if (r[i].module == l->module &&
-		    addr - l->bias - r[i].begin < r[i].end - r[i].begin)
+	for (i = 0; l && i < place_plan->ranges; i++) {
+		if (r[i].module != l->module ||
+		    addr - l->bias - r[i].begin >= r[i].end - r[i].begin)
+			continue;
+		if (r[i].policy != MOCA_PLACE_WRAPPER)
 			return r[i].policy;
-	return PLACE_NONE;
+		policy = PLACE_WRAPPER;
+	}
+	return policy;
 }
 
-struct moca_place_policy *place_policy_slow(uint64_t ret)
+static uint32_t policy_of(uint64_t ret)
 {
 	uint64_t *at = &place_cache[ret % PLACE_CACHE];
 	uint64_t e = __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -70,7 +75,46 @@ struct moca_place_policy *place_policy_slow(uint64_t ret)
 		policy = policy_at(ret - 1);
 		__atomic_store_n(at, ret << 16 | policy, __ATOMIC_RELAXED);
 	}
-	return policy == PLACE_NONE ? NULL :
+	return policy;
+}
+
+/* --- behind wrappers -------------------------------------------------------- */
+
+#define WALK_MAX 64		/* frames, ours included */
+
+struct walk {
+	uint64_t ret;		/* where it begins */
+	int is_inside;		/* of the wrapper, from there on */
+	unsigned frames;
+	uint32_t policy;
+};
+
+/* No further than to who called the wrappers. */
+static _Unwind_Reason_Code look(struct _Unwind_Context *c, void *arg)
+{
+	struct walk *w = arg;
+	uint64_t ip = _Unwind_GetIP(c);
+
+	if (ip == w->ret)
+		w->is_inside = 1;
+	if (w->is_inside)
+		w->policy = policy_of(ip);
+	if (++w->frames == WALK_MAX ||
+	    (w->is_inside && w->policy != PLACE_WRAPPER))
+		return _URC_END_OF_STACK;
+	return _URC_NO_REASON;
+}
+
+struct moca_place_policy *place_policy_slow(uint64_t ret)
+{
+	uint32_t policy = policy_of(ret);
+	struct walk w = { .ret = ret, .policy = PLACE_NONE };
+
+	if (policy == PLACE_WRAPPER) {
+		_Unwind_Backtrace(look, &w);
+		policy = w.policy;
+	}
+	return policy >= PLACE_WRAPPER ? NULL :
 	       moca_place_policies(place_plan) + policy;
 }
 

@@ -40,6 +40,7 @@ struct moca_place_policy *place_policy_slow(uint64_t ret);
 
 #define PLACE_CACHE 1024	/* return addresses; a power of two */
 #define PLACE_NONE 0xffffu	/* no policy */
+#define PLACE_WRAPPER 0xfffeu	/* its caller's */
 /* ret << 16 | index of its policy. 0: empty. A stale entry is never wrong. */
 extern uint64_t place_cache[PLACE_CACHE];
 

@@ -272,6 +272,7 @@ static void fill(struct moca_site *out, const struct place *p)
 	out->file = p->at.file;
 	out->line = p->at.line;
 	out->frame = p->frame;
+	out->module = p->m->path;
 }
 
 /*
@@ -453,9 +454,35 @@ static int visit_frame(struct walk *w, const struct moca_site_frame *frame,
 	return 0;
 }
 
-int moca_symbols_site(struct moca_symbols *s,
-		      const struct moca_site_frame *frames, size_t n,
-		      struct moca_site *out)
+/* Frames inside of the site's, outermost first. */
+static int name_through(struct moca_symbols *s,
+			const struct moca_site_frame *frames, size_t n,
+			struct moca_site *out)
+{
+	const char *text = "", *name;
+	struct elf_symbol *sym;
+	unsigned i;
+
+	if (!out->module || out->frame >= n)
+		return 0;
+	for (i = out->frame; i-- > 0;) {
+		sym = frames[i].module == frames[out->frame].module ?
+		      module_function(frames[i].module, frames[i].vaddr) : NULL;
+		if (!sym)
+			return 0;
+		name = elf_symbol_name(frames[i].module, sym);
+		if (strpbrk(name, " ,(<"))
+			name = sym->raw;
+		text = arena_printf(s, "%s%s%s", text, *text ? ", " : "", name);
+		if (!text)
+			return -ENOMEM;
+	}
+	out->through = text;
+	return 0;
+}
+
+static int name_it(struct moca_symbols *s, const struct moca_site_frame *frames,
+		   size_t n, struct moca_site *out)
 {
 	struct walk w = { .s = s };
 
@@ -477,4 +504,13 @@ int moca_symbols_site(struct moca_symbols *s,
 	if (w.have_first)
 		return name_site(s, &w.first, out);
 	return 0;
+}
+
+int moca_symbols_site(struct moca_symbols *s,
+		      const struct moca_site_frame *frames, size_t n,
+		      struct moca_site *out)
+{
+	int err = name_it(s, frames, n, out);
+
+	return err ? err : name_through(s, frames, n, out);
 }

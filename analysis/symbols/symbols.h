@@ -146,6 +146,11 @@ struct moca_site {
 	const char *file;
 	unsigned line;
 	unsigned frame;		/* index of that frame in the stack */
+	const char *module;	/* path of that frame's file; NULL */
+	/* Functions that the call went through from there, "a, b": the linker's
+	   names where people's have blanks or commas. "": none; NULL: some are
+	   of other files, or have no name */
+	const char *through;
 	const struct moca_shape *shape;	/* of what the variable points to; NULL */
 };
 

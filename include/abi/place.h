@@ -65,10 +65,14 @@ struct moca_place_policy {
 	uint32_t unused;
 };
 
-/* Code that calls allocators for a policy: link-time addresses. */
+/*
+ * Code that calls allocators for a policy: link-time addresses. Of a wrapper, its
+ * caller has the policy.
+ */
+#define MOCA_PLACE_WRAPPER UINT32_MAX
 struct moca_place_range {
 	uint64_t begin, end;
-	uint32_t module, policy;	/* indices */
+	uint32_t module, policy;	/* indices; MOCA_PLACE_WRAPPER */
 };
 
 /* A variable: the same, of data. */

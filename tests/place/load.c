@@ -142,6 +142,34 @@ static NOINLINE void *inlined(size_t size)
 	return p;
 }
 
+static NOINLINE void *deep_wrapper(size_t size)
+{
+	void *p = malloc(size);
+
+	return p;
+}
+
+static NOINLINE void *outer_wrapper(size_t size)
+{
+	void *p = deep_wrapper(size + 1);
+
+	return p;
+}
+
+static NOINLINE void *wrapped(size_t size)
+{
+	void *p = outer_wrapper(size);	/* line: wrapped */
+
+	return p;
+}
+
+static NOINLINE void *wrapped_else(size_t size)
+{
+	void *p = outer_wrapper(size);
+
+	return p;
+}
+
 /* --- what is asked ----------------------------------------------------------- */
 
 static int say_huge(void)
@@ -355,6 +383,19 @@ static int say_inlined(void)
 	return 0;
 }
 
+/* The same wrapper, by two callers; by chance all are aligned by 1 in 4^BLOCKS. */
+static int say_wrapped(void)
+{
+	int i, bad = 0, other_bad = 0;
+
+	for (i = 0; i < BLOCKS; i++) {
+		bad += (size_t)wrapped(23) % 64 != 0;
+		other_bad += (size_t)wrapped_else(23) % 64 != 0;
+	}
+	printf("wrapped %d other %d\n", bad, other_bad != 0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -379,6 +420,8 @@ int main(int argc, char **argv)
 		return say_library(argv[2]);
 	if (!strcmp(what, "inlined"))
 		return say_inlined();
+	if (!strcmp(what, "wrapped"))
+		return say_wrapped();
 	if (!strcmp(what, "exit"))
 		return 7;
 	if (!strcmp(what, "kill"))
