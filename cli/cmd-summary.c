@@ -68,7 +68,7 @@ static int show(struct advice_view *v, const char *topology, double detail,
 	if (err)
 		return err;
 	/* The JSON has none of them: moca info --json does. */
-	err = json || v->first ? 0 : moca_rates_compute(&v->rates, v->trace, 1);
+	err = json || v->first || v->plan ? 0 : moca_rates_compute(&v->rates, v->trace, 1);
 	if (err) {
 		moca_error("summary: cannot read the trace '%s': %s", v->path,
 			   strerror(-err));
@@ -78,7 +78,9 @@ static int show(struct advice_view *v, const char *topology, double detail,
 		moca_error("summary: out of memory");
 		return 1;
 	}
-	if (v->first)
+	if (v->plan)
+		advice_plan_print(stdout, v);
+	else if (v->first)
 		advice_first_print(v);
 	else if (json)
 		advice_json(stdout, v);
@@ -142,6 +144,7 @@ int cmd_summary(int argc, char **argv)
 		OPT_STRING(0, "detail", &detail, "P", "phases: 0 shows each difference, 1 none (best trade)"),
 		OPT_FLAG(0, "all", &v.all, "list all objects, also those that are little used, and sections one by one"),
 		OPT_FLAG(0, "first", &v.first, "print the first finding only, in three lines at most"),
+		OPT_FLAG(0, "plan", &v.plan, "print what findings advise as a plan for moca place"),
 		OPT_FLAG(0, "json", &json, "print JSON for programs, with everything in it"),
 		OPT_END
 	};
@@ -150,6 +153,10 @@ int cmd_summary(int argc, char **argv)
 					 "moca summary [OPTIONS] DIR", about);
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
+	if (v.plan + v.first + json > 1) {
+		moca_error("summary: --plan, --first and --json do not go together: give one of them");
+		return EXIT_USAGE;
+	}
 	v.path = trace_operand(argc, argv, first);
 	if (!v.path || parse_detail(detail, &p))
 		return EXIT_USAGE;

@@ -20,6 +20,7 @@ struct advice_view {
 	struct moca_overview overview;	/* with --json */
 	int all;			/* all objects */
 	int first;			/* the first finding only */
+	int plan;			/* a plan for moca place */
 };
 
 /*
@@ -33,6 +34,11 @@ void advice_free(struct advice_view *v);
 void advice_print(const struct advice_view *v);
 /* The first finding, or that there is none, in three lines at most. */
 void advice_first_print(const struct advice_view *v);
+/*
+ * What findings advise, as a plan for moca place: what it cannot do, and what that is
+ * for, as comments.
+ */
+void advice_plan_print(FILE *f, const struct advice_view *v);
 /* The table of data structures. */
 void advice_objects_print(const struct advice_view *v);
 void advice_json(FILE *f, const struct advice_view *v);
