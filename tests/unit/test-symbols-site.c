@@ -135,6 +135,37 @@ static int check_site(const struct moca_site *site, const struct expected *e,
 	}
 }
 
+/* Sites that called a wrapper, of all variants. */
+static unsigned wrapped;
+
+/* The functions that a call went through have code, in the site's file. */
+static int check_through(struct moca_symbols *s, const struct moca_site *site)
+{
+	struct moca_codes codes = { 0 };
+	struct moca_module *m;
+	char name[300];
+
+	if (!site->module)
+		return 0;
+	CHECK(site->frame || (site->through && !*site->through));
+	if (!site->through || !*site->through)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s",
+		 (int)strcspn(site->through, ","), site->through);
+	m = moca_symbols_module(s, site->module);
+	CHECK(m && moca_module_function_code(m, name, &codes) == 0 &&
+	      codes.count);
+	free(codes.items);
+	wrapped++;
+	return 0;
+}
+
+static int t_through(void)
+{
+	CHECK(wrapped);
+	return 0;
+}
+
 static int check_stacks(enum level level, unsigned least)
 {
 	struct moca_site_frame frames[FRAMES];
@@ -156,7 +187,9 @@ static int check_stacks(enum level level, unsigned least)
 		    !expected[number].name[0])
 			continue;
 		CHECK(moca_symbols_site(s, frames, n, &site) == 0);
-		rc = check_site(&site, &expected[number], size, level);
+		rc = check_through(s, &site);
+		if (!rc)
+			rc = check_site(&site, &expected[number], size, level);
 		seen += !expected[number].seen++;
 	}
 	fclose(f);
@@ -321,6 +354,7 @@ int main(void)
 		snprintf(name, sizeof(name), "sites: %s", current->name);
 		run(name, t_variant);
 	}
+	run("sites: behind wrappers", t_through);
 	run("sites: one of two", t_either);
 	run("sites: unknown frames", t_unknown);
 	dir_remove();
