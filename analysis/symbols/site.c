@@ -54,7 +54,8 @@ static const char *base(const char *path)
 static int library(const struct moca_module *m)
 {
 	static const char *const names[] = {
-		"libmoca-alloc.so", "libmocatrace.so", "libc.so", "libc-2",
+		"libmoca-alloc.so", "libmoca-place.so", "libmocatrace.so",
+		"libc.so", "libc-2",
 		"libstdc++.so", "libgfortran.so", "ld-linux", "ld-2",
 		"libm.so", "libpthread", "libdl.so", "libgcc_s.so",
 		"libc++.so", "libc++abi.so", "libquadmath.so", "libjemalloc",
