@@ -11,9 +11,6 @@
 #define PAGE 4096ul
 #define HUGE (2ul << 20)
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
 
 /* As in linux/mempolicy.h, which not every system has. */
 #define MPOL_PREFERRED 1
@@ -34,14 +31,16 @@ static uint64_t count_mappings(void)
 	char buf[4096];
 	uint64_t lines = 0;
 	ssize_t n, i;
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	/* The C library's functions would be points of cancellation. */
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps",
+			      O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return UINT64_MAX;
-	while ((n = read(fd, buf, sizeof(buf))) > 0)
+	while ((n = syscall(SYS_read, fd, buf, sizeof(buf))) > 0)
 		for (i = 0; i < n; i++)
 			lines += buf[i] == '\n';
-	close(fd);
+	syscall(SYS_close, fd);
 	return n < 0 ? UINT64_MAX : lines;
 }
 

@@ -12,9 +12,15 @@
 #include "agent/place/place.h"
 
 struct moca_place_head *place_plan;
+static int is_deep;
 /* For dlopen.S. */
 void *(*place_real_dlopen)(const char *name, int flags);
 int place_may_look(const char *name, int flags, const void *ret);
+int place_is_deep(void)
+{
+	return __atomic_load_n(&is_deep, __ATOMIC_RELAXED);
+}
+
 void *place_dlopen(const char *name, int flags);
 
 /* --- the plan -------------------------------------------------------------- */
@@ -107,6 +113,8 @@ int place_may_look(const char *name, int flags, const void *ret)
 
 	if (!place_real_dlopen)
 		*(void **)&place_real_dlopen = dlsym(RTLD_NEXT, "dlopen");
+	if (flags & RTLD_DEEPBIND)
+		__atomic_store_n(&is_deep, 1, __ATOMIC_RELAXED);
 	if (!place_plan || !name || !strchr(name, '/') || strchr(name, '$') ||
 	    flags & RTLD_DEEPBIND)
 		return 0;

@@ -187,6 +187,7 @@ struct tables {
 	uint64_t plt_size, data_size, strings_size;
 	uint64_t relro, relro_end;	/* read-only by now */
 	int is_open;			/* not at this moment */
+	int is_busy;			/* another thread's dlopen relocates it */
 };
 
 static int is_within(const struct loaded *l, const void *p, uint64_t size)
@@ -283,6 +284,14 @@ static int is_open(struct tables *t, uint64_t slot)
 {
 	if (slot < t->relro || slot >= t->relro_end || t->is_open)
 		return 1;
+	/*
+	 * Writable: the loader is at work in another thread, whose dlopen looks here
+	 * again. Kernels before 5.14 refuse the call.
+	 */
+	if (!madvise((void *)t->relro, PAGE, MADV_POPULATE_WRITE))
+		t->is_busy = 1;
+	if (t->is_busy)
+		return 0;
 	if (mprotect((void *)t->relro, t->relro_end - t->relro,
 		     PROT_READ | PROT_WRITE))
 		return 0;
@@ -301,10 +310,11 @@ static int lead(struct tables *t, const struct place_call *c, uint64_t slot)
 
 	/* What leads to another allocator than ours would is left alone. */
 	if (!*c->real || now == (uint64_t)c->ours ||
-	    (is_lazy ? c->only_bound : now != (uint64_t)*c->real))
+	    (is_lazy ? c->only_bound || place_is_deep() : now != (uint64_t)*c->real))
 		return 0;
 	if (slot % 8 || !is_open(t, slot)) {
-		place_count(&place_plan->unread);
+		if (!t->is_busy)
+			place_count(&place_plan->unread);
 		return 0;
 	}
 	/* One word: other threads call either. */

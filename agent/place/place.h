@@ -14,6 +14,11 @@
 
 #include "include/abi/place.h"
 
+/* Linux 5.14; not in the headers of older C libraries. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -33,6 +38,11 @@ static inline void place_count(uint32_t *sum)
 	__atomic_fetch_add(sum, 1, __ATOMIC_RELAXED);
 }
 
+/*
+ * init.c: has a library been opened with RTLD_DEEPBIND? Stubs of calls may then lead
+ * to allocators of such libraries.
+ */
+int place_is_deep(void);
 /* modules.c: look at all modules of the process; new ones are led here. */
 void place_scan(void);
 /* The policy of a call that returns to ret; NULL: none. */

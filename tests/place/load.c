@@ -5,6 +5,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -204,8 +207,12 @@ static int say_memory(void)
 
 static int say_present(void)
 {
-	char *p = large(4 * HUGE), *q = plain(4 * HUGE);
+	char *p, *q;
 
+	/* One byte would make a whole huge page present. */
+	prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+	p = large(4 * HUGE);
+	q = plain(4 * HUGE);
 	if (!p || !q)
 		return 1;
 	printf("large %d plain %d\n",
@@ -214,6 +221,47 @@ static int say_present(void)
 	free(p);
 	free(q);
 	return 0;
+}
+
+static int reached;
+
+static void *allocate_cancelled(void *arg)
+{
+	/* No call of an allocator is a point of cancellation. */
+	pthread_cancel(pthread_self());
+	arg = large(4 * HUGE);
+	reached = 1;
+	free(arg);
+	return NULL;
+}
+
+static int say_cancelled(void)
+{
+	pthread_t t;
+	void *end;
+
+	if (pthread_create(&t, NULL, allocate_cancelled, NULL) ||
+	    pthread_join(t, &end))
+		return 1;
+	printf("reached %d\n", reached);
+	return 0;
+}
+
+/* Write over what can be written of the plan. */
+static int scribble(void)
+{
+	const char *path = getenv("MOCA_PLACE");
+	int fd = path ? open(path, O_RDWR) : -1;
+	struct stat st;
+	char *p;
+
+	if (fd < 0 || fstat(fd, &st))
+		return 1;
+	p = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return 1;
+	memset(p, 0x7f, st.st_size);
+	return 3;
 }
 
 /* Whether all of n blocks are aligned, and no two share so many bytes. */
@@ -408,6 +456,10 @@ int main(int argc, char **argv)
 		return say_memory();
 	if (!strcmp(what, "present"))
 		return say_present();
+	if (!strcmp(what, "cancelled"))
+		return say_cancelled();
+	if (!strcmp(what, "scribble"))
+		return scribble();
 	if (!strcmp(what, "pad"))
 		return say_pad();
 	if (!strcmp(what, "errors"))
