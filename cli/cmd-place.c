@@ -92,6 +92,8 @@ static int run_program(char **argv)
 	int report[2], error = 0, status;
 	sigset_t all, mask;
 	pid_t pid;
+	/* Ignored, no child would be there to be waited for. */
+	void (*ignored)(int) = signal(SIGCHLD, SIG_DFL);
 
 	if (pipe2(report, O_CLOEXEC))
 		return -errno;
@@ -99,8 +101,10 @@ static int run_program(char **argv)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &mask);
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		signal(SIGCHLD, ignored);
 		begin_program(argv, report[1], &mask);
+	}
 	close(report[1]);
 	if (pid < 0) {
 		error = errno;
@@ -188,7 +192,7 @@ static int prepare(struct place_setup *s, const struct place_plan *plan,
 
 static int read_plan(struct place_plan *plan, const char *path)
 {
-	struct place_problem p;
+	struct place_problem p = { 0 };
 	int err = place_plan_read(plan, path, &p);
 
 	if (err == -EINVAL && p.line)
@@ -207,6 +211,7 @@ static int place(const struct place_plan *plan, const char *report_path,
 	char *program = find_program(argv[0]);
 	struct place_setup s = { .fd = -1 };
 	FILE *report = NULL;
+	struct stat st;
 	int ret, status;
 
 	if (!program || access(program, X_OK)) {
@@ -216,6 +221,12 @@ static int place(const struct place_plan *plan, const char *report_path,
 		ret = program && errno != ENOENT ? 126 : 127;
 		free(program);
 		return ret;
+	}
+	if (!stat(program, &st) && S_ISDIR(st.st_mode)) {
+		moca_error("place: cannot execute '%s': it is a directory",
+			   argv[0]);
+		free(program);
+		return 126;
 	}
 	ret = prepare(&s, plan, program);
 	if (!ret && report_path) {

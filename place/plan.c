@@ -92,6 +92,10 @@ static int read_string(struct parser *s, const char *key, char **out)
 	text[n] = 0;
 	if (!n)
 		return wrong(s, "'%s' is empty", key);
+	/* There was room for all of the file. */
+	text = realloc(text, n + 1);
+	if (text)
+		*out = text;
 	return 0;
 }
 
@@ -380,7 +384,7 @@ int place_plan_read(struct place_plan *out, const char *path,
 	while (!err && got && n < BYTES_MAX) {
 		got = read(fd, text + n, BYTES_MAX - n);
 		if (got < 0 && errno != EINTR)
-			err = -errno;
+			err = errno == EINVAL ? -EIO : -errno;
 		else if (got > 0)
 			n += (size_t)got;
 	}

@@ -11,13 +11,13 @@
 static const struct moca_place_policy *policy(const struct place_setup *s,
 					      size_t i)
 {
-	return moca_place_policies(s->head) + i;
+	return s->policies + i;
 }
 
 static const struct moca_place_module *module(const struct place_setup *s,
 					      size_t i)
 {
-	return moca_place_modules(s->head) + s->found[i].module;
+	return s->placed + s->found[i].module;
 }
 
 /* --- all of it ---------------------------------------------------------------- */

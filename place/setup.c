@@ -300,11 +300,12 @@ static int make_file(struct maker *m)
 		return -errno;
 	}
 	*s->head = h;
+	s->policies = moca_place_policies(s->head);
+	s->placed = moca_place_modules(s->head);
 	for (i = 0; i < s->module_count; i++)
 		fill_module(m, i);
 	for (i = 0; i < s->plan->count; i++)
-		fill_policy(moca_place_policies(s->head) + i,
-			    &s->plan->items[i]);
+		fill_policy(s->policies + i, &s->plan->items[i]);
 	if (m->range_count)
 		memcpy(moca_place_ranges(s->head), m->ranges,
 		       m->range_count * sizeof(*m->ranges));

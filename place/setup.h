@@ -20,6 +20,9 @@ struct place_found {
 struct place_setup {
 	int fd;			/* of the file in memory; -1 */
 	struct moca_place_head *head;
+	/* In it; programs may write to the numbers from which these were made. */
+	struct moca_place_policy *policies;
+	struct moca_place_module *placed;
 	size_t size;
 	const struct place_plan *plan;
 	struct place_found *found;	/* one of each entry */
