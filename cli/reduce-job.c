@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,8 +332,12 @@ static int collect(struct work *w, struct moca_job *out, size_t process,
 	int status, ret;
 
 	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
+		if (errno != EINTR) {
+			moca_error("%s: cannot wait for the process that read '%s': %s",
+				   w->options->command,
+				   w->items[w->at[process]].path, strerror(errno));
 			return EXIT_USAGE;
+		}
 	if (WIFSIGNALED(status)) {
 		moca_error("%s: the process that read '%s' was killed by signal %d (%s); --jobs 1 takes less memory at once",
 			   w->options->command, w->items[w->at[process]].path,
@@ -369,6 +374,8 @@ static int run_all(struct work *w, struct moca_job *out, size_t processes)
 	size_t i, begun = 0;
 	int ret = pids && files ? 0 : EXIT_USAGE, one;
 
+	/* Ignored, no child would be there to be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	for (i = 0; i < processes && !ret; i++) {
 		files[i] = answer_file();
 		fflush(NULL);
