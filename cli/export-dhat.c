@@ -98,6 +98,9 @@ static int read_lives(struct heap *h)
 
 		if (!h->singly[at->object])
 			continue;
+		/* What ends makes room first; a block must begin before that. */
+		if (end && end <= begin)
+			end = begin + 1;
 		h->moments[h->moment_count++] = (struct moment){
 			begin, at->size, at->object, 1 };
 		if (end) {

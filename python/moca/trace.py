@@ -450,7 +450,8 @@ class Trace:
     def _origin(self):
         """As analysis/trace.c has it, so that times are those of moca query."""
         text = self.metadata_value("start_ns") or ""
-        if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 64:
+        if len(text) <= 20 and text.isascii() and text.isdigit() and \
+                0 < int(text) < 1 << 63:
             return int(text)
         starts = [t.start_ns for t in self._c_tasks() if t.start_ns]
         return min(starts, default=0)
