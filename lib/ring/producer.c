@@ -102,17 +102,34 @@ static int wait_for_room(struct moca_ring *r, uint64_t limit)
 	return moved;
 }
 
-/* Has what is in the way been there for so long that it was left? */
+/* In one instruction, also at 32 bits: a handler may come at any moment. */
+static void set_stuck(struct moca_ring *r, uint64_t since)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->stuck_since, since, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/*
+ * Has what is in the way been there for so long that it was left? A handler that
+ * comes amid this may set a later time, of the same floor: then the clock that was
+ * read here is behind it.
+ */
 static int left_inside(struct moca_ring *r)
 {
 	uint64_t now = moca_clock_read(r->clock);
+	int is_same = r->stuck_floor == r->floor;
+	uint64_t since;
 
-	if (!r->stuck_since || r->stuck_floor != r->floor) {
-		r->stuck_since = now;
+	/* Stored before the floor, read behind it: it is of this floor or later. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	since = __atomic_load_n(&r->stuck_since, __ATOMIC_RELAXED);
+	if (!since || !is_same) {
+		set_stuck(r, now);
 		r->stuck_floor = r->floor;
 		return 0;
 	}
-	if (now - r->stuck_since < LEFT_INSIDE)
+	if ((int64_t)(now - since) < (int64_t)LEFT_INSIDE)
 		return 0;
 	r->left = r->nest ? r->nest - 1 : 0;
 	r->floor = __atomic_load_n(&r->shm->reserve, __ATOMIC_RELAXED);
@@ -145,7 +162,7 @@ static int erase_oldest(struct moca_ring *r, int needed)
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	memset(r->data + (from & (r->size - 1)), 0, r->subbuf_size);
 	__atomic_store_n(&h->limit, limit + r->subbuf_size, __ATOMIC_RELEASE);
-	r->stuck_since = 0;
+	set_stuck(r, 0);
 	return 1;
 }
 
