@@ -50,20 +50,21 @@ struct truth {
 struct test {
 	const char *name;
 	uint32_t mode, subbuf, subbufs, clock;
-	int kill;
+	enum { STORM, KILL, BARRED } how;
 };
 
 static const struct test tests[] = {
-	{ "discard-4k", MOCA_RING_DISCARD, 4096, 2, MOCA_CLOCK_TSC, 0 },
-	{ "discard-64k", MOCA_RING_DISCARD, 65536, 8, MOCA_CLOCK_MONOTONIC, 0 },
-	{ "overwrite-4k", MOCA_RING_OVERWRITE, 4096, 2, MOCA_CLOCK_TSC, 0 },
-	{ "overwrite-64k", MOCA_RING_OVERWRITE, 65536, 2, MOCA_CLOCK_TSC, 0 },
+	{ "barred", MOCA_RING_OVERWRITE, 4096, 2, MOCA_CLOCK_TSC, BARRED },
+	{ "discard-4k", MOCA_RING_DISCARD, 4096, 2, MOCA_CLOCK_TSC, STORM },
+	{ "discard-64k", MOCA_RING_DISCARD, 65536, 8, MOCA_CLOCK_MONOTONIC, STORM },
+	{ "overwrite-4k", MOCA_RING_OVERWRITE, 4096, 2, MOCA_CLOCK_TSC, STORM },
+	{ "overwrite-64k", MOCA_RING_OVERWRITE, 65536, 2, MOCA_CLOCK_TSC, STORM },
 	{ "overwrite-16k", MOCA_RING_OVERWRITE, 16384, 4,
-	  MOCA_CLOCK_MONOTONIC, 0 },
-	{ "block-4k", MOCA_RING_BLOCK, 4096, 2, MOCA_CLOCK_TSC, 0 },
-	{ "block-64k", MOCA_RING_BLOCK, 65536, 4, MOCA_CLOCK_MONOTONIC, 0 },
-	{ "kill-discard", MOCA_RING_DISCARD, 4096, 4, MOCA_CLOCK_TSC, 1 },
-	{ "kill-overwrite", MOCA_RING_OVERWRITE, 4096, 2, MOCA_CLOCK_TSC, 1 },
+	  MOCA_CLOCK_MONOTONIC, STORM },
+	{ "block-4k", MOCA_RING_BLOCK, 4096, 2, MOCA_CLOCK_TSC, STORM },
+	{ "block-64k", MOCA_RING_BLOCK, 65536, 4, MOCA_CLOCK_MONOTONIC, STORM },
+	{ "kill-discard", MOCA_RING_DISCARD, 4096, 4, MOCA_CLOCK_TSC, KILL },
+	{ "kill-overwrite", MOCA_RING_OVERWRITE, 4096, 2, MOCA_CLOCK_TSC, KILL },
 };
 
 static struct truth *truth;
@@ -526,6 +527,47 @@ static void killed(const struct test *t, struct sums *total)
 	}
 }
 
+/* One event of n bytes; NULL: it was dropped. */
+static uint64_t *emit_plain(uint32_t n)
+{
+	uint64_t pos, header, *p;
+
+	p = moca_ring_reserve(&ring, MOCA_REC_FIRST, n, &pos, &header);
+	if (p)
+		moca_ring_commit(&ring, p, pos, header);
+	return p;
+}
+
+/*
+ * A handler finds its way barred by the record of whom it interrupted, and another
+ * one, which came while it looked at the clock, set a later time.
+ */
+static void barred(const struct test *t)
+{
+	struct moca_ring_reader r;
+	uint64_t pos, header, erased, *p;
+	int i;
+
+	setup(t, &r);
+	ring.nest = 1;
+	p = moca_ring_reserve(&ring, MOCA_REC_FIRST, 64, &pos, &header);
+	CHECK(p, "no room in the beginning");
+	ring.nest = 2;
+	for (i = 0; i < 100 && emit_plain(500); i++)
+		;
+	CHECK(i < 100, "it wrote over what is being written");
+	erased = ring.shm->erased;
+	ring.stuck_since = moca_clock_read(ring.clock) + (1ull << 32);
+	CHECK(!emit_plain(500), "it took the place of what is being written");
+	CHECK(ring.shm->erased == erased, "%llu",
+	      (unsigned long long)ring.shm->erased);
+	ring.nest = 1;
+	if (p)
+		moca_ring_commit(&ring, p, pos, header);
+	ring.nest = 0;
+	moca_ring_reader_free(&r);
+}
+
 static void *shared(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
@@ -575,10 +617,12 @@ int main(int argc, char **argv)
 		const struct test *t = &tests[i];
 		struct sums s = { 0 };
 
-		if (!wanted(t->name, argv + optind) || (TSAN && t->kill))
+		if (!wanted(t->name, argv + optind) || (TSAN && t->how == KILL))
 			continue;
 		failures = 0;
-		if (t->kill)
+		if (t->how == BARRED)
+			barred(t);
+		else if (t->how == KILL)
 			killed(t, &s);
 		else
 			storm(t, &s);
