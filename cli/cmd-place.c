@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/place-agent.h"
 #include "collect/run/loads.h"
+#include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "place/setup.h"
@@ -129,22 +128,6 @@ static int run_program(char **argv)
 	return status;
 }
 
-/* End as the program did, so that the shell sees no difference. */
-static int end_like(int status)
-{
-	struct rlimit none = { 0, 0 };
-
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	fflush(NULL);
-	/* No second core file. */
-	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	signal(WTERMSIG(status), SIG_DFL);
-	kill(getpid(), WTERMSIG(status));
-	return 128 + WTERMSIG(status);
-}
-
 /* --- what came of it --------------------------------------------------------- */
 
 static void tell(const struct place_setup *s, FILE *report, const char *path)
@@ -248,7 +231,9 @@ static int place(const struct place_plan *plan, const char *report_path,
 		} else {
 			tell(&s, report, report_path);
 			report = NULL;
-			ret = end_like(status);
+			ret = WIFSIGNALED(status) ?
+				      moca_end_by(WTERMSIG(status)) :
+				      WEXITSTATUS(status);
 		}
 	}
 	if (report)

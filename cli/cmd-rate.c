@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "cli/rate.h"
 #include "collect/machine/machine.h"
 #include "lib/base/clock.h"
+#include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/format/meta.h"
@@ -282,7 +282,6 @@ static int child_code(struct run *r)
 {
 	struct signalfd_siginfo info;
 	struct pollfd p = { r->signals, POLLIN, 0 };
-	struct rlimit none = { 0, 0 };
 	int status, err;
 
 	while (waitpid(r->child, &status, WNOHANG) != r->child) {
@@ -294,15 +293,8 @@ static int child_code(struct run *r)
 	if (read(r->report, &err, sizeof(err)) == sizeof(err))
 		moca_error("rate: cannot execute %s: %s", r->w->argv[0],
 			   strerror(err));
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	fflush(NULL);
-	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	signal(WTERMSIG(status), SIG_DFL);
-	sigprocmask(SIG_SETMASK, &r->mask, NULL);
-	kill(getpid(), WTERMSIG(status));
-	return 128 + WTERMSIG(status);
+	return WIFSIGNALED(status) ? moca_end_by(WTERMSIG(status)) :
+				     WEXITSTATUS(status);
 }
 
 /* --- where it goes ------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +19,7 @@
 #include "collect/run/oom.h"
 #include "collect/run/waiting.h"
 #include "collect/run/way.h"
+#include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/ring/registry.h"
 
@@ -274,21 +274,9 @@ static void forward(int sig)
 /* End as the program did, so that the shell sees no difference. */
 static void end_like(int exit_code, int sig)
 {
-	struct rlimit none = { 0, 0 };
-
+	if (sig)
+		exit_code = moca_end_by(sig);
 	fflush(NULL);
-	if (sig) {
-		sigset_t all;
-
-		/* No second core file. */
-		setrlimit(RLIMIT_CORE, &none);
-		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-		signal(sig, SIG_DFL);
-		sigfillset(&all);
-		sigprocmask(SIG_UNBLOCK, &all, NULL);
-		kill(getpid(), sig);
-		exit_code = 128 + sig;
-	}
 	_exit(exit_code);
 }
 

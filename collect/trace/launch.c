@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/ring/clock.h"
 #include "lib/ring/registry.h"
@@ -96,25 +96,6 @@ static pid_t start(const struct tracer_options *o, const char *session,
 		;
 	close(report[0]);
 	return pid;
-}
-
-/* End as the program did, so that the shell sees no difference. */
-static int end_like(int status)
-{
-	struct rlimit none = { 0, 0 };
-	sigset_t all;
-
-	if (!WIFSIGNALED(status))
-		return WEXITSTATUS(status);
-	fflush(NULL);
-	/* No second core file. */
-	setrlimit(RLIMIT_CORE, &none);
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	signal(WTERMSIG(status), SIG_DFL);
-	sigfillset(&all);
-	sigprocmask(SIG_UNBLOCK, &all, NULL);
-	kill(getpid(), WTERMSIG(status));
-	return 128 + WTERMSIG(status);
 }
 
 static void summarize(const struct tracer_options *o, const char *dir,
@@ -215,5 +196,6 @@ int tracer_launch(const struct tracer_options *opt)
 		status = wait_for(pid, signals);
 	if (r.error && !status)
 		return EXIT_OURS;
-	return end_like(status);
+	return WIFSIGNALED(status) ? moca_end_by(WTERMSIG(status)) :
+				     WEXITSTATUS(status);
 }

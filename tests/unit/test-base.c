@@ -2,6 +2,7 @@
 /* lib/base: arrays, tables, strings, bytes and clocks. */
 #include "lib/base/bytes.h"
 #include "lib/base/clock.h"
+#include "lib/base/end.h"
 #include "lib/base/proc.h"
 #include "lib/base/shell.h"
 #include "lib/base/strings.h"
@@ -9,11 +10,40 @@
 #include "tests/unit/trace-util.h"
 
 #include <elf.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #define KEYS 5000
+
+/* --- end ------------------------------------------------------------------ */
+
+/* By that signal, though it is blocked, and another one is pending. */
+static int end_by(void)
+{
+	sigset_t set;
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		sigfillset(&set);
+		sigprocmask(SIG_BLOCK, &set, NULL);
+		signal(SIGTERM, SIG_IGN);
+		raise(SIGHUP);
+		_exit(moca_end_by(SIGTERM));
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	pid = fork();
+	if (!pid)
+		_exit(moca_end_by(SIGCHLD));
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGCHLD);
+	return 0;
+}
 
 /* --- shell ---------------------------------------------------------------- */
 
@@ -456,5 +486,6 @@ int main(void)
 	run("proc: auxiliary vector", proc_auxv);
 	run("maps: lines of any length, read in any pieces", maps_lines);
 	run("maps: a process's own", maps_own);
+	run("end: by a signal", end_by);
 	return failures != 0;
 }
