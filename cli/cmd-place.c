@@ -2,6 +2,7 @@
 /* moca place: a program with a plan for its memory, and nothing recorded. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/place-agent.h"
 #include "collect/run/loads.h"
+#include "collect/run/target.h"
 #include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
@@ -23,29 +25,6 @@ static const char about[] =
 	"Run COMMAND with a plan for its memory: huge pages, padding, nodes and prefaulting of what named sites allocate, and of named variables. Nothing is recorded. At the end, what of the plan did not match is said; the exit code is COMMAND's.";
 
 /* --- the program ------------------------------------------------------------ */
-
-/* The file that exec will take; NULL: there is none. To be freed. */
-static char *find_program(const char *name)
-{
-	const char *path = getenv("PATH"), *end;
-	struct stat st;
-	char *file;
-
-	if (strchr(name, '/'))
-		return strdup(name);
-	for (path = path ? path : "/bin:/usr/bin"; *path;
-	     path = *end ? end + 1 : end) {
-		end = strchrnul(path, ':');
-		if (asprintf(&file, "%.*s%s%s", (int)(end - path), path,
-			     end > path ? "/" : "./", name) < 0)
-			return NULL;
-		if (!access(file, X_OK) && !stat(file, &st) &&
-		    S_ISREG(st.st_mode))
-			return file;
-		free(file);
-	}
-	return NULL;
-}
 
 /* Signals that are the program's; we wait for its end. */
 static const int passed_on[] = { SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -191,24 +170,22 @@ static int read_plan(struct place_plan *plan, const char *path)
 static int place(const struct place_plan *plan, const char *report_path,
 		 char **argv)
 {
-	char *program = find_program(argv[0]);
+	char program[PATH_MAX];
 	struct place_setup s = { .fd = -1 };
 	FILE *report = NULL;
 	struct stat st;
-	int ret, status;
+	int ret = target_find(argv[0], program, sizeof(program)), status;
 
-	if (!program || access(program, X_OK)) {
+	if (ret) {
 		moca_error("place: cannot execute '%s': %s", argv[0],
-			   program ? strerror(errno) :
-				     "there is no such program in PATH");
-		ret = program && errno != ENOENT ? 126 : 127;
-		free(program);
-		return ret;
+			   ret == -ENOENT && !strchr(argv[0], '/') ?
+				   "there is no such program in PATH" :
+				   strerror(-ret));
+		return ret == -ENOENT ? 127 : 126;
 	}
 	if (!stat(program, &st) && S_ISDIR(st.st_mode)) {
 		moca_error("place: cannot execute '%s': it is a directory",
 			   argv[0]);
-		free(program);
 		return 126;
 	}
 	ret = prepare(&s, plan, program);
@@ -239,7 +216,6 @@ static int place(const struct place_plan *plan, const char *report_path,
 	if (report)
 		fclose(report);
 	place_setup_free(&s);
-	free(program);
 	return ret;
 }
 
