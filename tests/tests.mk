@@ -39,7 +39,8 @@ ALLOCATING := $(addprefix $(TEST_DIR)/alloc/,calls early-malloc news left life t
 
 # An agent for the tests of exact mode's collector.
 EXACT_PROGRAMS := $(addprefix $(TEST_DIR)/exact/,stand-in rows limited)
-$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c include/abi/exact-arena.h
+$(TEST_DIR)/exact/stand-in: tests/exact/stand-in.c tests/exact/call.h \
+		include/abi/exact-arena.h
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) -std=gnu11 $(WARN) $(EXACT_AGENT_CFLAGS) \
 		$(EXACT_AGENT_LDFLAGS) -o $@ $<

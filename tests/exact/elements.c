@@ -8,21 +8,9 @@
 #include <asm/signal.h>
 #include <linux/mman.h>
 
+#include "tests/exact/call.h"
+
 #define PAGE 4096
-
-static long call(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall" : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-			   "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
 
 static void stos(char *to, long n)
 {

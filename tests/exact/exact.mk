@@ -38,7 +38,7 @@ $(EXACT_DIR)/oracle-%: tests/exact/oracle.c
 		-fno-tree-loop-distribute-patterns -fno-pie -no-pie -static \
 		-nostdlib -DPROGRAM=$* -o $@ $<
 # Without instructions for strings that are the compiler's.
-$(EXACT_DIR)/elements: tests/exact/elements.c
+$(EXACT_DIR)/elements: tests/exact/elements.c tests/exact/call.h
 	$(exact_workload) -ffreestanding -fno-stack-protector -mno-sse \
 		-fno-tree-loop-distribute-patterns -fno-pie -no-pie -static \
 		-nostdlib -o $@ $<

@@ -12,6 +12,7 @@
 
 #include <moca/types.h>
 #include "include/abi/exact-arena.h"
+#include "tests/exact/call.h"
 
 #define WRAPS 1		/* 3 * 2^32 loads and 7 of a granule, 2^32 stores */
 #define THREADS 2	/* one after the other, each with a slot */
@@ -27,20 +28,6 @@
 #define STACK (64 << 10)
 
 static struct moca_exact_setup setup;
-
-static long call(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall" : "=a"(ret)
-			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-			   "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
 
 static uint64_t now(void)
 {
