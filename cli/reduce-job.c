@@ -324,7 +324,10 @@ static void run_child(struct work *w, size_t process, FILE *f)
 	_exit(ret);
 }
 
-/* One process's part, which it wrote before it ended. */
+/*
+ * Waits for a process and merges the profile that it wrote, of the ranks that it
+ * read, into *out. 0 or an exit code.
+ */
 static int collect(struct work *w, struct moca_job *out, size_t process,
 		   pid_t pid, FILE *f)
 {

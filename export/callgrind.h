@@ -28,7 +28,7 @@ struct callgrind_place {
  */
 struct callgrind *callgrind_begin(const char *const *kinds, size_t count);
 void callgrind_free(struct callgrind *c);
-/* Values of each kind, added to the place's. 0 or -ENOMEM. */
+/* Adds values, one of each kind, to what the place at costs. 0 or -ENOMEM. */
 int callgrind_cost(struct callgrind *c, const struct callgrind_place *at,
 		   const uint64_t *values);
 /*

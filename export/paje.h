@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A trace of Pajé: containers, and what changes in them, in order of time. Containers are
- * named by numbers, which the caller gives.
+ * A trace of Pajé: containers, and what changes in them, in order of time. The caller
+ * numbers the containers.
  */
 #ifndef MOCA_EXPORT_PAJE_H
 #define MOCA_EXPORT_PAJE_H

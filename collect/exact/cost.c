@@ -3,8 +3,8 @@
  * What exact mode cost, told at the end. Stops, the start and the end are timed as
  * in page mode (collect/run/cost.h). The agent times its translating by its
  * thread's CPU clock, which stands still while others have the CPU. No clock
- * separates counting from the program's own work, so what is counted has two
- * prices (price.h).
+ * separates counting from the program's own work: each access that is counted has a
+ * least and a most price (price.h).
  */
 #include <math.h>
 #include <stdio.h>

@@ -28,7 +28,7 @@ int unfinished_folder(const char *path, mode_t mode, int shared);
 /* As mkstemp(): a file beside path, whose name the caller frees. */
 int unfinished_beside(const char *path, char **name);
 
-/* What unfinished_beside() made takes the place of path: 0 or -errno. */
+/* Renames the file that unfinished_beside() made to path. 0 or -errno. */
 int unfinished_replace(const char *name, const char *path);
 
 /* All of it is as it should be. */
