@@ -34,7 +34,7 @@ struct account {
 	uint64_t idle_ns, idle_at_ns;	/* when it was looked at last */
 	uint64_t idle_beside_ns;
 	uint64_t waited_ns;	/* of all kinds that are waited for */
-	uint64_t stopped_ns;	/* of those, of stops */
+	uint64_t stopped_ns;	/* of those, of stops: the tasks did nothing */
 	uint64_t free_ns;	/* of those, of memory given back */
 	uint64_t cold_ns;	/* what may come on top, of cold caches */
 	uint64_t late_ns;	/* the same, of waits for a CPU behind stops */
@@ -53,7 +53,7 @@ struct account {
 		double stretch;
 	} waits;
 	uint64_t alloc_ns;	/* as of the last window */
-	uint64_t alloc_doubt_ns;	/* of that, what may be the program's */
+	uint64_t alloc_sure_ns, alloc_doubt_ns;	/* of it, at least; besides */
 	uint64_t alloc_events;	/* told one by one */
 	unsigned int thin;	/* of allocations */
 	int began;

@@ -280,3 +280,10 @@ int control_exceeded(const struct control *c, const struct estimate *wall)
 {
 	return estimate_exceeds(wall, c->budget + TOLERANCE, c->credit_ns);
 }
+
+int control_likely_exceeded(const struct control *c,
+			    const struct estimate *wall)
+{
+	return estimate_likely_exceeds(wall, c->budget + TOLERANCE,
+				       c->credit_ns);
+}

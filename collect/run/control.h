@@ -141,7 +141,10 @@ unsigned int control_thin(const struct control *c, unsigned int thin,
 /* Estimated wall time with / without recording. */
 double control_slowdown(const struct control *c, uint64_t now_ns);
 struct estimate control_wall(const struct control *c, uint64_t now_ns);
-/* Whether the budget can be said not to have been held. */
+/* Whether the budget can be said not to have been held; to have been, as is
+   more likely than not. */
 int control_exceeded(const struct control *c, const struct estimate *wall);
+int control_likely_exceeded(const struct control *c,
+			    const struct estimate *wall);
 
 #endif

@@ -79,9 +79,10 @@ enum cost_kind {
  * What a task may take more once it goes on from a stop, in CPU time: its caches
  * are cold, above all where it goes on on another CPU, and so is the switch. It is
  * in nobody's clock but the task's own, among its work: 13 to 33 us a stop in
- * four programs of tests/bench/cost/run. Told as what may be.
+ * four programs of tests/bench/cost/run, and 60 to 80 of the elapsed time where a
+ * CPU of a VM is idle in between. Told as what may be.
  */
-#define COST_COLD_NS 25000
+#define COST_COLD_NS 50000
 /*
  * The same of a first touch: what is tried at the start is a loop. perl, python3
  * and csr take 0.3 to 0.6 us more a page, a loop (discard) nothing.

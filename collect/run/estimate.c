@@ -58,6 +58,14 @@ int estimate_exceeds(const struct estimate *e, double share, double credit_ns)
 	return e->sure_ns > share * e->own_ns + credit_ns;
 }
 
+int estimate_likely_exceeds(const struct estimate *e, double share,
+			    double credit_ns)
+{
+	double own = e->middle > 0 ? e->all_ns / e->middle : e->all_ns;
+
+	return e->all_ns - own > share * own + credit_ns;
+}
+
 /* Known well enough to be told as one number. */
 static int is_close(const struct estimate *e)
 {

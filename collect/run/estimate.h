@@ -42,6 +42,9 @@ struct estimate estimate_of(double all_ns, double measured_ns,
 /* Whether recording took more than that share of the program's own time, and
    credit_ns besides. */
 int estimate_exceeds(const struct estimate *e, double share, double credit_ns);
+/* The same of the middle of what it may have taken: more likely than not. */
+int estimate_likely_exceeds(const struct estimate *e, double share,
+			    double credit_ns);
 
 /* "1.12x", "2.1x to 2.9x", "at least 20x"; only where told, and not vague. */
 void estimate_ratio(const struct estimate *e, char *buf, size_t size);

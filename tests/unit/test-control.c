@@ -476,6 +476,27 @@ static int t_others(void)
 	return 0;
 }
 
+/* What is sure fits, what is likely does not. */
+static int t_likely(void)
+{
+	struct control c;
+	struct estimate e;
+
+	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
+	e = estimate_of(1000 * MS, 80 * MS, 0, 10 * MS);
+	CHECK(!control_exceeded(&c, &e) && !control_likely_exceeded(&c, &e));
+	e = estimate_of(1000 * MS, 80 * MS, 0, 300 * MS);
+	CHECK(!control_exceeded(&c, &e) && control_likely_exceeded(&c, &e));
+	/* Where nothing bounds it, only what is sure tells. */
+	e = estimate_of(1000 * MS, 80 * MS, 0, 1000 * MS);
+	CHECK(!control_exceeded(&c, &e) && !control_likely_exceeded(&c, &e));
+	e = estimate_of(1000 * MS, 200 * MS, 0, 0);
+	CHECK(control_exceeded(&c, &e) && control_likely_exceeded(&c, &e));
+	e = estimate_of(0, 0, 0, 0);
+	CHECK(!control_likely_exceeded(&c, &e));
+	return 0;
+}
+
 static int t_thin(void)
 {
 	struct control c;
@@ -695,6 +716,7 @@ int main(void)
 	run("control: hostile inputs", t_hostile);
 	run("control: what is told", t_told);
 	run("control: other costs", t_others);
+	run("control: likely over the budget", t_likely);
 	run("control: sparse allocations", t_thin);
 	run("control: when to sweep", t_next);
 	return failures != 0;
