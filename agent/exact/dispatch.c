@@ -26,7 +26,8 @@ static void settle(struct context *c, uint64_t pc, uint64_t host)
 		return;
 	}
 	/* As the CPU: it has gone there, and cannot fetch. */
-	moca_exact_fault(c, 11 /* SIGSEGV */, 1 /* SEGV_MAPERR */, pc);
+	moca_exact_fault(c, 11 /* SIGSEGV */, moca_exact_is_mapped(pc) ?
+			 2 /* SEGV_ACCERR */ : 1 /* SEGV_MAPERR */, pc);
 }
 
 void moca_exact_go(struct context *c, uint64_t pc)

@@ -160,6 +160,29 @@ int moca_exact_is_code(uint64_t pc, uint64_t *start, uint64_t *end, int *flags)
 	return ret;
 }
 
+struct sought {
+	uint64_t address;
+	int found;
+};
+
+static void seek(void *arg, const struct moca_maps_line *l)
+{
+	struct sought *s = arg;
+
+	if (l->start <= s->address && s->address < l->end)
+		s->found = 1;
+}
+
+int moca_exact_is_mapped(uint64_t address)
+{
+	struct sought s = { .address = address };
+
+	moca_exact_lock();
+	moca_exact_maps(seek, &s);
+	moca_exact_unlock();
+	return s.found;
+}
+
 void moca_exact_code_gone(uint64_t start, uint64_t end)
 {
 	/* Cheap, and rare enough: what is left is read again. */

@@ -246,6 +246,8 @@ uint64_t moca_exact_follow_jump(struct context *c, uint64_t pc);
 void moca_exact_stale(uint64_t pc);
 /* Executable memory? Takes the lock; translate.h has the rest. */
 int moca_exact_is_code(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
+/* Whether there is memory of any kind, by the kernel's list. */
+int moca_exact_is_mapped(uint64_t address);
 /*
  * The same for a rep-prefixed string instruction that stopped between two elements, or
  * before the first: what is left (regs[RCX]) will be counted when it goes on.
