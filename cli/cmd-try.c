@@ -16,6 +16,7 @@
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
+#include "cli/try-plan.h"
 #include "cli/try-print.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/nearest.h"
@@ -45,6 +46,7 @@ struct try {
 	struct moca_launch launch;
 	struct try_program program;
 	struct try_row *rows;
+	struct try_placed *placed;	/* one of each row; the last: together */
 	struct try_change together;
 	struct try_row together_row;
 	struct try_series series, second;
@@ -73,6 +75,7 @@ static int find_changes(struct try *x)
 		err = advice_compute(&v, -1, 0);
 		if (!err)
 			err = try_changes_of(&x->changes, v.trace, v.advice,
+					     v.profile,
 					     x->all || x->wanted_count);
 		if (err) {
 			moca_error("try: cannot read the findings of '%s': %s",
@@ -92,11 +95,17 @@ static int find_changes(struct try *x)
 	return err;
 }
 
+/* By its name or number, or that of a finding that it follows. */
 static int is_change(const struct try_change *c, const char *name)
 {
 	char number[24];
+	int kind;
 
 	snprintf(number, sizeof(number), "%zu", c->number);
+	for (kind = 0; kind < MOCA_FINDING_KINDS; kind++)
+		if (c->kinds >> kind & 1 &&
+		    !strcmp(name, moca_finding_id((enum moca_finding_kind)kind)))
+			return 1;
 	return !strcmp(name, c->id) || !strcmp(name, number);
 }
 
@@ -298,9 +307,44 @@ static int is_tried(const struct try *x, size_t i)
 	       is_wanted(x, &x->changes.items[i]);
 }
 
+/* What the program gets in its environment, in *setting; NULL: it is not tried. */
+static int prepare(struct try *x, size_t i, const char **setting)
+{
+	struct try_change *c = &x->changes.items[i];
+	int err;
+
+	*setting = c->setting;
+	if (!c->plan_text)
+		return 0;
+	err = try_placed_make(&x->placed[i], c, &x->program, &c->why_not);
+	*setting = x->placed[i].setting;
+	return err;
+}
+
+/* A plan that matched nothing was not tried. */
+static int look_at_plan(struct try *x, size_t i)
+{
+	struct try_row *r = &x->rows[i];
+	uint64_t blocks, bytes;
+	char text[1024];
+
+	if (!x->changes.items[i].plan_text)
+		return 0;
+	try_placed_matched(&x->placed[i], &blocks, &bytes);
+	r->placed = &x->placed[i];
+	if (blocks)
+		return 0;
+	if (!try_placed_complaint(&x->placed[i], text, sizeof(text)))
+		snprintf(text, sizeof(text), "the plan matched nothing");
+	x->changes.items[i].why_not = strdup(text);
+	r->series = NULL;
+	r->result = TRY_RESULT_NOT_TRIED;
+	return x->changes.items[i].why_not ? 0 : -ENOMEM;
+}
+
 static int run_all(struct try *x)
 {
-	const char *settings[TRY_CHANGES_MAX], *ids[TRY_CHANGES_MAX];
+	const char *settings[TRY_CHANGES_MAX], *ids[TRY_CHANGES_MAX], *setting;
 	size_t i, n = 0;
 	int err;
 
@@ -314,7 +358,12 @@ static int run_all(struct try *x)
 				strdup("there are too many changes; name it");
 			continue;
 		}
-		settings[n] = x->changes.items[i].setting;
+		err = prepare(x, i, &setting);
+		if (err)
+			return err;
+		if (!setting)
+			continue;
+		settings[n] = setting;
 		ids[n++] = x->changes.items[i].id;
 		x->rows[i].arm = n;
 	}
@@ -326,6 +375,10 @@ static int run_all(struct try *x)
 			x->rows[i].series = &x->series;
 			x->rows[i].result = try_result_of(&x->series,
 							  x->rows[i].arm);
+			if (look_at_plan(x, i)) {
+				moca_error("try: out of memory");
+				err = 1;
+			}
 		}
 	return err;
 }
@@ -335,56 +388,78 @@ static int has_helped(const struct try_row *r)
 	return r->result == TRY_RESULT_QUICKER || r->result == TRY_RESULT_CPU;
 }
 
-/* Where two or more changes helped: all of them at once. */
-static int run_together(struct try *x)
+/* "old between new", in old's place. 0 or -ENOMEM. */
+static int append(char **old, const char *between, const char *new)
 {
-	char *setting = NULL, *title = NULL, *more;
-	const char *id = "together";
-	size_t i, n = 0;
-	int err = 0;
+	char *more;
 
-	for (i = 0; !err && i < x->changes.count; i++) {
+	if (asprintf(&more, "%s%s%s", *old ? *old : "", *old ? between : "",
+		     new) < 0)
+		more = NULL;
+	free(*old);
+	*old = more;
+	return more ? 0 : -ENOMEM;
+}
+
+/* All that helped as one change; how many these are, or -ENOMEM. */
+static int join_changes(struct try *x)
+{
+	struct try_change *t = &x->together;
+	size_t i;
+	int n = 0;
+
+	*t = (struct try_change){ .id = "together", .predicted = NAN };
+	for (i = 0; i < x->changes.count; i++) {
 		const struct try_change *c = &x->changes.items[i];
 
 		if (!has_helped(&x->rows[i]))
 			continue;
 		n++;
-		if (asprintf(&more, "%s%s%s", setting ? setting : "",
-			     setting ? " " : "", c->setting) < 0)
-			err = -ENOMEM;
-		free(setting);
-		setting = err ? NULL : more;
-		if (!err && asprintf(&more, "%s%s%s", title ? title : "",
-				     title ? ", " : "", c->id) < 0)
-			err = -ENOMEM;
-		free(title);
-		title = err ? NULL : more;
+		if (append(&t->title, ", ", c->id) ||
+		    (c->setting && append(&t->setting, " ", c->setting)) ||
+		    try_plan_merge(&t->plan, &c->plan))
+			return -ENOMEM;
 	}
-	x->together = (struct try_change){ .id = id, .title = title,
-					   .setting = setting,
-					   .predicted = NAN };
-	if (err) {
+	if (t->plan.count)
+		t->plan_text = try_plan_text(&t->plan);
+	return t->plan.count && !t->plan_text ? -ENOMEM : n;
+}
+
+/* Where two or more changes helped: all of them at once. */
+static int run_together(struct try *x)
+{
+	struct try_placed *placed = &x->placed[x->changes.count];
+	struct try_change *t = &x->together;
+	const char *setting;
+	int n = join_changes(x), err = 0;
+	char *joined;
+
+	if (n < 2 && n >= 0)
+		return 0;
+	if (n > 0 && t->plan_text)
+		err = try_placed_make(placed, t, &x->program, &t->why_not);
+	if (err)
+		return err;
+	setting = t->plan_text && n > 0 ? placed->setting : t->setting;
+	if (n > 0)
+		err = run(x, &x->second, &setting, &t->id, 1);
+	if (!err && n > 0 && t->setting) {
+		/* As one would type it: of a variable that is set twice the
+		   last counts. */
+		joined = try_setting_joined(x->program.env, t->setting);
+		free(t->setting);
+		t->setting = joined;
+		n = joined ? n : -ENOMEM;
+	}
+	if (n < 0) {
 		moca_error("try: out of memory");
 		return 1;
 	}
-	if (n < 2)
-		return 0;
-	err = run(x, &x->second, (const char *const *)&setting, &id, 1);
-	if (!err) {
-		more = try_setting_joined(x->program.env, setting);
-		if (!more) {
-			moca_error("try: out of memory");
-			return 1;
-		}
-		/* As one would type it: of a variable that is set twice the
-		   last counts. */
-		x->together.setting = more;
-		free(setting);
-	}
 	if (!err)
 		x->together_row = (struct try_row){
-			&x->together, &x->second, 1,
-			try_result_of(&x->second, 1),
+			.change = t, .series = &x->second, .arm = 1,
+			.result = try_result_of(&x->second, 1),
+			.placed = t->plan_text ? placed : NULL,
 		};
 	return err;
 }
@@ -425,9 +500,13 @@ static void list(const struct try *x)
 		printf("%zu. %s%s", c->number, c->id, *c->title ? ": " : "");
 		text_name(stdout, c->title, 0);
 		putchar('\n');
-		printf("   %s", c->setting ? "" : "cannot be tried: ");
-		text_name(stdout, c->setting ? c->setting : c->why_not, 0);
-		putchar('\n');
+		if (c->why_not) {
+			fputs("   cannot be tried: ", stdout);
+			text_name(stdout, c->why_not, 0);
+			putchar('\n');
+		} else {
+			try_print_change(c);
+		}
 	}
 }
 
@@ -435,10 +514,14 @@ static int try_all(struct try *x)
 {
 	struct try_view v = { .program = &x->program, .rounds = x->rounds,
 			      .recorded_status = x->recorded_status };
+	size_t i;
 	int err;
 
 	x->rows = calloc(x->changes.count, sizeof(*x->rows));
-	if (!x->rows) {
+	x->placed = calloc(x->changes.count + 1, sizeof(*x->placed));
+	for (i = 0; x->placed && i <= x->changes.count; i++)
+		x->placed[i].setup.fd = -1;
+	if (!x->rows || !x->placed) {
 		moca_error("try: out of memory");
 		return 1;
 	}
@@ -518,6 +601,11 @@ static int split(struct try *x, int argc, char **argv)
 
 static void try_free(struct try *x)
 {
+	size_t i;
+
+	for (i = 0; x->placed && i <= x->changes.count; i++)
+		try_placed_free(&x->placed[i]);
+	free(x->placed);
 	try_series_free(&x->series);
 	try_series_free(&x->second);
 	try_changes_free(&x->changes);
@@ -526,6 +614,9 @@ static void try_free(struct try *x)
 	free(x->input_path);
 	free(x->together.title);
 	free(x->together.setting);
+	free(x->together.plan_text);
+	free(x->together.why_not);
+	try_plan_free(&x->together.plan);
 	free(x->rows);
 }
 

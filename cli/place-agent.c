@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -13,19 +14,39 @@
 
 #define LIBRARY "libmoca-place.so"
 
-int place_agent_environment(int fd)
+int place_agent_setting(int fd, char **out)
 {
 	char folder[PATH_MAX], *library = agent_library(LIBRARY, folder);
-	const char *before = getenv("LD_PRELOAD");
-	char *preload = NULL, file[64];
-	int err = 0;
+	int n;
 
+	*out = NULL;
 	if (!library) {
 		moca_error("place: cannot find " LIBRARY " in %s or %s../lib/moca: build or install Moca as a whole, in a folder without blanks and colons in its name (moca in one file has none)",
 			   folder, folder);
 		return EXIT_RECORD;
 	}
-	snprintf(file, sizeof(file), "/proc/%d/fd/%d", getpid(), fd);
+	n = asprintf(out, "LD_PRELOAD=%s " MOCA_PLACE_ENV "=/proc/%d/fd/%d",
+		     library, getpid(), fd);
+	free(library);
+	if (n >= 0)
+		return 0;
+	*out = NULL;
+	moca_error("place: out of memory");
+	return EXIT_RECORD;
+}
+
+int place_agent_environment(int fd)
+{
+	const char *before = getenv("LD_PRELOAD");
+	char *setting, *file, *library, *preload = NULL;
+	int err = place_agent_setting(fd, &setting);
+
+	if (err)
+		return err;
+	library = strchr(setting, '=') + 1;
+	file = strchr(library, ' ');
+	*file = 0;
+	file = strchr(file + 1, '=') + 1;
 	if (asprintf(&preload, "%s%s%s", library,
 		     before && *before ? ":" : "", before ? before : "") < 0)
 		preload = NULL;
@@ -35,6 +56,6 @@ int place_agent_environment(int fd)
 		err = EXIT_RECORD;
 	}
 	free(preload);
-	free(library);
+	free(setting);
 	return err;
 }

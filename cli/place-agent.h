@@ -9,5 +9,10 @@
  * after a message.
  */
 int place_agent_environment(int fd);
+/*
+ * The same as variables, for another environment: "LD_PRELOAD=... MOCA_PLACE=...", to be
+ * freed; neither value has a blank. 0, or an exit code after a message.
+ */
+int place_agent_setting(int fd, char **out);
 
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/advice/advice.h"
+#include "lib/base/plural.h"
 #include "lib/base/shell.h"
 #include "lib/text/json.h"
 #include "lib/text/text.h"
@@ -154,16 +156,55 @@ static void print_result(const struct try_row *r, size_t rounds)
 	}
 }
 
-static void print_title(const struct try_change *c)
+void try_print_change(const struct try_change *c)
 {
-	if (*c->title)
-		text_name(stdout, c->title, 0);
-	putchar('\n');
+	const char *p = c->plan_text, *end;
+	char line[1024];
+
 	if (c->setting) {
 		fputs("   ", stdout);
 		text_name(stdout, c->setting, 0);
 		putchar('\n');
 	}
+	if (p)
+		puts("   a plan, as moca place follows it:");
+	for (; p && *p; p = end + (*end == '\n')) {
+		end = strchrnul(p, '\n');
+		snprintf(line, sizeof(line), "%.*s", (int)(end - p), p);
+		fputs("      ", stdout);
+		text_name(stdout, line, 0);
+		putchar('\n');
+	}
+}
+
+static void print_title(const struct try_change *c)
+{
+	if (*c->title)
+		text_name(stdout, c->title, 0);
+	putchar('\n');
+	try_print_change(c);
+}
+
+/* How much the plan was about, and what of it was not done. */
+static void print_placed(const struct try_row *r)
+{
+	char count[TEXT_MAX], size[TEXT_MAX], text[1024];
+	uint64_t blocks, bytes;
+	/* And one to warm up. */
+	size_t runs = r->series->rounds + 1;
+
+	if (!r->placed)
+		return;
+	try_placed_matched(r->placed, &blocks, &bytes);
+	printf("   placed       %s block%s, %s in each run\n",
+	       text_count(count, (blocks + runs / 2) / runs),
+	       PLURAL((blocks + runs / 2) / runs),
+	       text_size(size, bytes / runs));
+	if (!try_placed_complaint(r->placed, text, sizeof(text)))
+		return;
+	fputs("   Not all of the plan was done: ", stdout);
+	text_name(stdout, text, 0);
+	putchar('\n');
 }
 
 static void print_row(const struct try_row *r, size_t rounds)
@@ -183,9 +224,14 @@ static void print_row(const struct try_row *r, size_t rounds)
 	if (!isnan(r->change->predicted))
 		printf("   predicted    %.0f %% less CPU time\n",
 		       100 * r->change->predicted);
+	print_placed(r);
 	print_measures(r);
 	if (r->result != TRY_RESULT_DIFFERS)
 		print_result(r, rounds);
+	if (r->change->note && (r->result == TRY_RESULT_SAME ||
+				r->result == TRY_RESULT_UNDECIDED ||
+				r->result == TRY_RESULT_SLOWER))
+		printf("   %s.\n", r->change->note);
 }
 
 /* The words as a shell takes them; what no terminal may see is made safe. */
@@ -261,6 +307,7 @@ void try_print(const struct try_view *v)
 	print_title(v->together->change);
 	if (v->together->result == TRY_RESULT_DIFFERS)
 		print_difference(v->together);
+	print_placed(v->together);
 	print_measures(v->together);
 	if (v->together->result != TRY_RESULT_DIFFERS)
 		printf("   The program takes %s time.\n",
@@ -289,6 +336,38 @@ static void json_measures(struct json *j, const struct try_row *r)
 	}
 }
 
+/* The findings that it follows, by name. */
+static void json_findings(struct json *j, uint32_t kinds)
+{
+	int i;
+
+	json_open(j, "follows", '[');
+	for (i = 0; i < MOCA_FINDING_KINDS; i++)
+		if (kinds >> i & 1)
+			json_string(j, NULL,
+				    moca_finding_id((enum moca_finding_kind)i));
+	json_close(j, ']');
+}
+
+/* What all runs together have matched, and what was not done. */
+static void json_placed(struct json *j, const struct try_placed *p)
+{
+	uint64_t blocks, bytes;
+	char text[1024];
+
+	if (!p) {
+		json_null(j, "placed");
+		return;
+	}
+	try_placed_matched(p, &blocks, &bytes);
+	json_open(j, "placed", '{');
+	json_uint(j, "blocks", blocks);
+	json_uint(j, "bytes", bytes);
+	json_string(j, "not_done", try_placed_complaint(p, text, sizeof(text)) ?
+					   text : NULL);
+	json_close(j, '}');
+}
+
 static void json_row(struct json *j, const char *key, const struct try_row *r)
 {
 	const struct try_change *c = r->change;
@@ -297,10 +376,14 @@ static void json_row(struct json *j, const char *key, const struct try_row *r)
 	json_string(j, "id", c->id);
 	json_string(j, "title", c->title);
 	json_string(j, "setting", c->setting);
+	json_string(j, "plan", c->plan_text);
+	json_findings(j, c->kinds);
 	json_bool(j, "finding", c->from_finding);
 	json_double(j, "predicted_cpu_share", c->predicted);
 	json_string(j, "result", try_result_name(r->result));
 	json_string(j, "why_not", c->why_not);
+	json_string(j, "note", c->note);
+	json_placed(j, r->series ? r->placed : NULL);
 	if (r->series) {
 		const struct try_arm *a = &r->series->arms[r->arm];
 

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "cli/try-plan.h"
 #include "try/change.h"
 #include "try/series.h"
 
@@ -30,6 +31,7 @@ struct try_row {
 	const struct try_series *series;
 	size_t arm;
 	enum try_result result;
+	const struct try_placed *placed;	/* its plan, as runs followed it; NULL */
 };
 
 struct try_view {
@@ -42,6 +44,8 @@ struct try_view {
 	int recorded_status;		/* -1: not known */
 };
 
+/* What it changes, a few lines. */
+void try_print_change(const struct try_change *c);
 void try_print_program(const struct try_view *v);
 void try_print(const struct try_view *v);
 void try_json(FILE *f, const struct try_view *v);

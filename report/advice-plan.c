@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The findings of moca summary as a plan that moca place follows. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/advice/wish.h"
 #include "lib/text/text.h"
 #include "report/advice.h"
-
-#define LINE 64			/* bytes of a cache line */
-
-/* What the findings of one structure come to. */
-struct wish {
-	int huge, interleave, pad;
-};
 
 static void comment(FILE *f, const char *before, const char *text,
 		    const char *behind)
@@ -19,89 +14,6 @@ static void comment(FILE *f, const char *before, const char *text,
 	fprintf(f, "# %s", before);
 	text_name(f, text, 0);
 	fprintf(f, "%s\n", behind);
-}
-
-/* A string of TOML; 0: it has characters that none may have there. */
-static int put_string(FILE *f, const char *key, const char *text)
-{
-	const unsigned char *c;
-
-	for (c = (const unsigned char *)text; *c; c++)
-		if (*c < ' ' || *c == 127)
-			return 0;
-	fprintf(f, "%s = \"", key);
-	for (; *text; text++)
-		fprintf(f, "%s%c", *text == '"' || *text == '\\' ? "\\" : "",
-			*text);
-	fputs("\"\n", f);
-	return 1;
-}
-
-/* Objects that lie in lines with others are of one thread each. */
-static int is_small(const struct moca_object *o)
-{
-	return (o->kind == MOCA_OBJECT_HEAP && o->instances > 1 &&
-		o->size <= 4 * LINE) ||
-	       o->kind == MOCA_OBJECT_SMALL;
-}
-
-/* Why nothing can be done about that finding; NULL: it is in *w. */
-static const char *add_wish(struct wish *w, const struct moca_finding *x)
-{
-	switch (x->kind) {
-	case MOCA_FINDING_SERIAL_TOUCH:
-	case MOCA_FINDING_OTHER_TOUCH:
-	case MOCA_FINDING_MOVING_PARTS:
-	case MOCA_FINDING_ONE_NODE:
-	case MOCA_FINDING_SCATTERED:
-		w->interleave = 1;
-		return NULL;
-	case MOCA_FINDING_HUGE_PAGES:
-		w->huge = 1;
-		return NULL;
-	case MOCA_FINDING_SHARED_LINES:
-		if (!is_small(x->object->object))
-			return "threads meet within one block or variable, which a plan cannot take apart";
-		w->pad = 1;
-		return NULL;
-	default:
-		return "no plan does that ('moca try' may)";
-	}
-}
-
-/* Who makes it, or where it is; NULL, or why a plan cannot name it. */
-static const char *why_nameless(const struct moca_object *o)
-{
-	if (o->kind == MOCA_OBJECT_STATIC && !o->section && o->module)
-		return NULL;
-	if (o->kind != MOCA_OBJECT_HEAP && o->kind != MOCA_OBJECT_SMALL)
-		return "it is neither allocated nor a static variable";
-	if (!o->alloc || !o->alloc->module ||
-	    (!(o->alloc->file && o->alloc->line) && !o->alloc->function))
-		return "the trace does not tell who allocates it";
-	if (!o->alloc->through)
-		return "it is allocated by another library's doing";
-	return NULL;
-}
-
-static int put_name(FILE *f, const struct moca_object *o)
-{
-	const struct moca_site *s = o->alloc;
-	char text[512];
-	const char *base;
-	int n;
-
-	if (o->kind == MOCA_OBJECT_STATIC)
-		return put_string(f, "object", o->name) &&
-		       put_string(f, "module", o->module);
-	base = s->file ? strrchr(s->file, '/') : NULL;
-	base = base ? base + 1 : s->file;
-	n = s->file && s->line ?
-	    snprintf(text, sizeof(text), "%s:%u", base, s->line) :
-	    snprintf(text, sizeof(text), "%s", s->function);
-	return n < (int)sizeof(text) && put_string(f, "site", text) &&
-	       (!*s->through || put_string(f, "through", s->through)) &&
-	       put_string(f, "module", s->module);
 }
 
 static void put_remote(FILE *f, const struct moca_finding *x)
@@ -128,8 +40,9 @@ static int is_first(const struct moca_advice *a, size_t i)
 static int put_object(FILE *f, const struct moca_advice *a, size_t i)
 {
 	const struct moca_profile_object *o = a->findings[i].object;
-	const char *why, *nameless = why_nameless(o->object);
-	struct wish w = { 0 };
+	const char *why, *nameless = moca_wish_nameless(o->object);
+	struct moca_wish w = { 0 };
+	char *name;
 
 	fputc('\n', f);
 	for (size_t k = i; k < a->count; k++) {
@@ -138,7 +51,7 @@ static int put_object(FILE *f, const struct moca_advice *a, size_t i)
 		if (x->object != o)
 			continue;
 		comment(f, "", x->title, "");
-		why = nameless ? nameless : add_wish(&w, x);
+		why = nameless ? nameless : moca_wish_add(&w, x);
 		if (why)
 			comment(f, "  not in this plan: ", why, "");
 		else if (w.interleave && x->kind != MOCA_FINDING_HUGE_PAGES)
@@ -146,17 +59,19 @@ static int put_object(FILE *f, const struct moca_advice *a, size_t i)
 	}
 	if (!w.huge && !w.interleave && !w.pad)
 		return 0;
-	fputs("[[place]]\n", f);
-	if (!put_name(f, o->object)) {
+	name = moca_wish_name(o->object);
+	if (!name) {
 		fputs("# its name has characters that a plan cannot have\n", f);
 		return 0;
 	}
+	fprintf(f, "[[place]]\n%s", name);
+	free(name);
 	if (w.huge)
 		fputs("huge = true\n", f);
 	if (w.interleave)
 		fputs("memory = \"interleave\"\n", f);
 	if (w.pad)
-		fprintf(f, "pad = %d\n", LINE);
+		fprintf(f, "pad = %d\n", w.pad);
 	return 1;
 }
 

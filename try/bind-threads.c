@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* OpenMP's threads stay on their CPUs. */
-#include <stddef.h>
-
 #include "try/list.h"
 
-const char *try_bind_threads(const struct try_subject *s, const char **title,
-			     const char **setting)
+const char *try_bind_threads(const struct try_subject *s, struct try_made *out)
 {
 	if (!s->openmp)
 		return "the program does not use OpenMP";
 	if (s->threads < 2)
 		return "the program has one thread";
-	*title = "OpenMP's threads stay on their CPUs";
-	*setting = "OMP_PROC_BIND=spread OMP_PLACES=cores";
+	out->title = "OpenMP's threads stay on their CPUs";
+	out->setting = "OMP_PROC_BIND=spread OMP_PLACES=cores";
 	return NULL;
 }

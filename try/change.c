@@ -12,8 +12,9 @@
 #include "analysis/advice/advice.h"
 #include "lib/base/vec.h"
 #include "try/list.h"
+#include "try/machine.h"
 
-#define TUNABLES "GLIBC_TUNABLES"
+#define CPUS "/sys/devices/system/cpu"
 
 /* --- the environment ------------------------------------------------------ */
 
@@ -32,16 +33,41 @@ static char **find_variable(char **env, const char *v)
 	return env;
 }
 
-/* Of glibc's tunables that are there twice the last one counts. */
+/*
+ * Variables that are lists, and where what is added goes. Of glibc's tunables, and of
+ * jemalloc's settings, that are there twice the last one counts; of libraries that
+ * are preloaded the first.
+ */
+static const struct {
+	const char *name;
+	char between;
+	int first;
+} lists[] = {
+	{ "GLIBC_TUNABLES", ':', 0 },
+	{ "MALLOC_CONF", ',', 0 },
+	{ "LD_PRELOAD", ':', 1 },
+};
+
+/* The variable v where `old` (NULL: none) is there. To be freed; NULL: no memory. */
 static char *join(const char *old, const char *v)
 {
-	size_t n = strlen(TUNABLES);
+	size_t n = name_length(v), i;
 	char *text;
 
-	if (!old || name_length(v) != n || strncmp(v, TUNABLES, n) ||
-	    !old[n] || !old[n + 1] || !v[n])
+	for (i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		if (strlen(lists[i].name) == n &&
+		    !strncmp(v, lists[i].name, n))
+			break;
+	if (!old || i == sizeof(lists) / sizeof(*lists) || !old[n] ||
+	    !old[n + 1] || !v[n])
 		return strdup(v);
-	return asprintf(&text, "%s:%s", old, v + n + 1) < 0 ? NULL : text;
+	if (lists[i].first)
+		n = asprintf(&text, "%s%c%s", v, lists[i].between,
+			     old + n + 1) < 0;
+	else
+		n = asprintf(&text, "%s%c%s", old, lists[i].between,
+			     v + n + 1) < 0;
+	return n ? NULL : text;
 }
 
 /* The list has room for one more. */
@@ -170,13 +196,42 @@ static int add_findings(struct try_changes *c, const struct moca_advice *a)
 			snprintf(why, sizeof(why),
 				 "change %zu has the same setting, and is measured", same->number);
 		x = add(c, moca_finding_id(f->kind), f->title, f->setting,
-			same ? why : f->setting ? NULL :
-			"it needs a change of the source, or of where the program runs");
+			same ? why : NULL);
 		if (!x)
 			return -ENOMEM;
 		x->from_finding = 1;
+		x->kinds = 1u << f->kind;
 		if (!isnan(f->seconds))
 			x->predicted = f->gain;
+	}
+	return 0;
+}
+
+/* Findings without a setting: by what they are tried, or that they are not. */
+static int refer(struct try_changes *c)
+{
+	const struct try_change *by;
+	struct try_change *x;
+	size_t i, k;
+	int n;
+
+	for (i = 0; i < c->count; i++) {
+		x = &c->items[i];
+		if (!x->from_finding || x->setting || x->why_not)
+			continue;
+		for (k = 0, by = NULL; k < c->count; k++)
+			if (!c->items[k].from_finding &&
+			    c->items[k].kinds & x->kinds &&
+			    (!by || (by->why_not && !c->items[k].why_not)))
+				by = &c->items[k];
+		n = !by ? asprintf(&x->why_not, "it needs a change of the source, or of where the program runs") :
+		    by->why_not ? asprintf(&x->why_not, "%s", by->why_not) :
+		    asprintf(&x->why_not, "change %zu (%s) does it, by a plan",
+			     by->number, by->id);
+		if (n < 0) {
+			x->why_not = NULL;
+			return -ENOMEM;
+		}
 	}
 	return 0;
 }
@@ -220,11 +275,16 @@ static int most_threads(const struct moca_trace *t)
 
 static int look(struct try_subject *s, struct moca_trace *t)
 {
-	static const char *const others[] = { "/libjemalloc", "/libtcmalloc",
-					      "/libmimalloc" };
+	static const struct {
+		const char *name;
+		enum try_allocator which;
+	} others[] = { { "/libjemalloc", TRY_ALLOCATOR_JEMALLOC },
+		       { "/libtcmalloc", TRY_ALLOCATOR_TCMALLOC },
+		       { "/libmimalloc", TRY_ALLOCATOR_MIMALLOC } };
+	enum try_allocator other = TRY_ALLOCATOR_UNKNOWN;
 	const struct moca_mapping *m;
 	size_t i, k, n;
-	int err = moca_trace_mappings(t, &m, &n), other = 0;
+	int err = moca_trace_mappings(t, &m, &n);
 
 	if (err)
 		return err;
@@ -232,54 +292,94 @@ static int look(struct try_subject *s, struct moca_trace *t)
 	if (s->threads < 0)
 		return s->threads;
 	for (i = 0; i < n; i++) {
-		s->glibc |= strstr(m[i].name, "/libc.so.6") ||
-			    strstr(m[i].name, "/libc-2.");
+		if (strstr(m[i].name, "/libc.so.6") ||
+		    strstr(m[i].name, "/libc-2."))
+			s->allocator = TRY_ALLOCATOR_GLIBC;
 		s->openmp |= strstr(m[i].name, "/libgomp.so") ||
 			     strstr(m[i].name, "/libomp.so") ||
 			     strstr(m[i].name, "/libiomp5.so");
 		for (k = 0; k < sizeof(others) / sizeof(*others); k++)
-			other |= strstr(m[i].name, others[k]) != NULL;
+			if (strstr(m[i].name, others[k].name))
+				other = others[k].which;
 	}
-	s->glibc &= !other;
+	if (other)
+		s->allocator = other;
+	s->nodes = try_machine_nodes();
+	s->cores = try_machine_cores(CPUS);
+	s->is_virtual = try_machine_is_virtual();
 	return 0;
 }
 
-static int add_list(struct try_changes *c, struct moca_trace *t)
+/* Takes the plan over. */
+static int add_made(struct try_changes *c, const char *id, struct try_made *m,
+		    const char *why)
+{
+	struct try_change *x = add(c, id, m->title, why ? NULL : m->setting,
+				   why);
+
+	if (!x) {
+		try_plan_free(&m->plan);
+		return -ENOMEM;
+	}
+	x->plan = m->plan;
+	x->note = m->note;
+	x->kinds = m->kinds;
+	x->predicted = m->predicted;
+	if (x->plan.count)
+		x->plan_text = try_plan_text(&x->plan);
+	return x->plan.count && !x->plan_text ? -ENOMEM : 0;
+}
+
+enum when { FINDING, ALL };
+
+static int add_list(struct try_changes *c, struct try_subject *s, int all)
 {
 	static const struct {
 		const char *(*fill)(const struct try_subject *s,
-				    const char **title, const char **setting);
+				    struct try_made *out);
 		const char *id;
+		enum when when;
 	} list[] = {
-#define X(function, id) { function, id },
+#define X(function, id, when) { function, id, when },
 		TRY_LIST(X)
 #undef X
 	};
-	struct try_subject s = { 0 };
-	const char *title, *setting, *why;
-	int err = look(&s, t);
+	const char *why;
+	int err = 0;
 	size_t i;
 
 	for (i = 0; !err && i < sizeof(list) / sizeof(*list); i++) {
-		title = "";
-		setting = NULL;
-		why = list[i].fill(&s, &title, &setting);
-		if (setting && (same_setting(c, setting) || has_id(c, list[i].id)))
+		struct try_made m = { .title = "", .predicted = NAN };
+
+		if (list[i].when == ALL && !all)
 			continue;
-		if (!add(c, list[i].id, title, setting, why))
-			err = -ENOMEM;
+		why = list[i].fill(s, &m);
+		if (m.err || (!m.kinds && list[i].when == FINDING) ||
+		    (m.setting && (same_setting(c, m.setting) ||
+				   has_id(c, list[i].id)))) {
+			try_plan_free(&m.plan);
+			err = m.err;
+			continue;
+		}
+		err = add_made(c, list[i].id, &m, why);
 	}
 	return err;
 }
 
 int try_changes_of(struct try_changes *out, struct moca_trace *t,
-		   const struct moca_advice *a, int all)
+		   const struct moca_advice *a, const struct moca_profile *p,
+		   int all)
 {
+	struct try_subject s = { .advice = a, .profile = p };
 	int err;
 
 	*out = (struct try_changes){ 0 };
 	err = add_findings(out, a);
-	return err || !all ? err : add_list(out, t);
+	if (!err)
+		err = look(&s, t);
+	if (!err)
+		err = add_list(out, &s, all);
+	return err ? err : refer(out);
 }
 
 void try_changes_free(struct try_changes *c)
@@ -289,7 +389,9 @@ void try_changes_free(struct try_changes *c)
 	for (i = 0; i < c->count; i++) {
 		free(c->items[i].title);
 		free(c->items[i].setting);
+		free(c->items[i].plan_text);
 		free(c->items[i].why_not);
+		try_plan_free(&c->items[i].plan);
 	}
 	free(c->items);
 	*c = (struct try_changes){ 0 };

@@ -4,12 +4,23 @@
 
 #include "try/list.h"
 
-const char *try_huge_pages(const struct try_subject *s, const char **title,
-			   const char **setting)
+const char *try_huge_pages(const struct try_subject *s, struct try_made *out)
 {
-	if (!s->glibc)
-		return "the program's malloc is not glibc's";
-	*title = "malloc asks the kernel for huge pages";
-	*setting = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+	switch (s->allocator) {
+	case TRY_ALLOCATOR_GLIBC:
+		out->setting = "GLIBC_TUNABLES=glibc.malloc.hugetlb=1";
+		break;
+	case TRY_ALLOCATOR_JEMALLOC:
+		out->setting = "MALLOC_CONF=thp:always";
+		break;
+	case TRY_ALLOCATOR_MIMALLOC:
+		out->setting = "MIMALLOC_ALLOW_LARGE_OS_PAGES=1";
+		break;
+	case TRY_ALLOCATOR_TCMALLOC:
+		return "tcmalloc has no variable for huge pages";
+	default:
+		return "the program's malloc is none of those that are known";
+	}
+	out->title = "malloc asks the kernel for huge pages";
 	return NULL;
 }

@@ -4,14 +4,23 @@
 
 #include "try/list.h"
 
-const char *try_one_arena(const struct try_subject *s, const char **title,
-			  const char **setting)
+const char *try_one_arena(const struct try_subject *s, struct try_made *out)
 {
-	if (!s->glibc)
-		return "the program's malloc is not glibc's";
 	if (s->threads < 2)
 		return "the program has one thread";
-	*title = "all threads allocate from one heap of malloc";
-	*setting = "GLIBC_TUNABLES=glibc.malloc.arena_max=1";
+	switch (s->allocator) {
+	case TRY_ALLOCATOR_GLIBC:
+		out->setting = "GLIBC_TUNABLES=glibc.malloc.arena_max=1";
+		break;
+	case TRY_ALLOCATOR_JEMALLOC:
+		out->setting = "MALLOC_CONF=narenas:1";
+		break;
+	case TRY_ALLOCATOR_TCMALLOC:
+	case TRY_ALLOCATOR_MIMALLOC:
+		return "the program's malloc has no variable for it";
+	default:
+		return "the program's malloc is none of those that are known";
+	}
+	out->title = "all threads allocate from one heap of malloc";
 	return NULL;
 }
