@@ -47,6 +47,7 @@ int advice_compute(struct advice_view *v, double detail, int json)
 
 	if (!err && json)
 		err = moca_overview_compute(&v->overview, v->profile, detail);
+	advice_tried_read(v);
 	return err ? err : moca_advice_compute(&v->advice, v->trace,
 					       v->profile);
 }
@@ -56,6 +57,7 @@ void advice_free(struct advice_view *v)
 	moca_phases_free(&v->phases);
 	moca_overview_free(&v->overview);
 	moca_advice_free(v->advice);
+	moca_tried_free(&v->tried);
 }
 
 static int show(struct advice_view *v, const char *topology, double detail,

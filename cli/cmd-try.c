@@ -16,6 +16,7 @@
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
+#include "cli/try-keep.h"
 #include "cli/try-plan.h"
 #include "cli/try-print.h"
 #include "lib/base/err.h"
@@ -415,6 +416,7 @@ static int join_changes(struct try *x)
 		if (!has_helped(&x->rows[i]))
 			continue;
 		n++;
+		t->kinds |= c->kinds;
 		if (append(&t->title, ", ", c->id) ||
 		    (c->setting && append(&t->setting, " ", c->setting)) ||
 		    try_plan_merge(&t->plan, &c->plan))
@@ -539,6 +541,7 @@ static int try_all(struct try *x)
 		return err;
 	v.series = x->series.rounds ? &x->series : NULL;
 	v.together = x->together_row.series ? &x->together_row : NULL;
+	try_keep(&v, x->path);
 	if (x->json)
 		try_json(stdout, &v);
 	else

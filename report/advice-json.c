@@ -137,7 +137,8 @@ static void json_lines(struct json *j, const char *key, char *const *lines)
 	json_close(j, ']');
 }
 
-static void json_finding(struct json *j, const struct moca_finding *f)
+static void json_finding(struct json *j, const struct advice_view *v,
+			 const struct moca_finding *f)
 {
 	json_open(j, NULL, '{');
 	json_string(j, "id", moca_finding_id(f->kind));
@@ -161,6 +162,7 @@ static void json_finding(struct json *j, const struct moca_finding *f)
 	json_string(j, "fix", f->fix);
 	json_string(j, "setting", f->setting);
 	json_lines(j, "try", f->try_);
+	advice_tried_json(j, v, f);
 	json_open(j, "first_touch", '{');
 	json_string(j, "function", f->function);
 	json_string(j, "file", f->file);
@@ -376,7 +378,7 @@ void advice_json(FILE *f, const struct advice_view *v)
 	json_totals(&j, v->profile);
 	json_open(&j, "findings", '[');
 	for (i = 0; i < v->advice->count; i++)
-		json_finding(&j, &v->advice->findings[i]);
+		json_finding(&j, v, &v->advice->findings[i]);
 	json_close(&j, ']');
 	advice_checks_json(&j, v);
 	json_string(&j, "undecided", v->advice->undecided);

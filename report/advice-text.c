@@ -162,7 +162,8 @@ static void print_lines(const char *lead, char *const *lines, int width)
 		terminal_wrap(i ? "                " : lead, lines[i], width);
 }
 
-static void print_finding(const struct moca_finding *f, unsigned n, int width)
+static void print_finding(const struct advice_view *v,
+			  const struct moca_finding *f, unsigned n, int width)
 {
 	char lead[32], numbers[256];
 
@@ -175,6 +176,7 @@ static void print_finding(const struct moca_finding *f, unsigned n, int width)
 	terminal_wrap("     Cause      ", f->cause, width);
 	terminal_wrap("     Fix        ", f->fix, width);
 	print_lines("     Try        ", f->try_, width);
+	advice_tried_print(v, f, width);
 	if (!isnan(f->seconds)) {
 		snprintf(numbers, sizeof(numbers),
 			 "%.2f s of CPU time, %.0f %% of it", f->seconds,
@@ -207,7 +209,7 @@ static void print_findings(const struct advice_view *v)
 	printf("\nFindings\n");
 	terminal_style(STYLE_NONE);
 	for (i = 0; i < a->count; i++)
-		print_finding(&a->findings[i], (unsigned)i + 1, width);
+		print_finding(v, &a->findings[i], (unsigned)i + 1, width);
 	if (!a->count) {
 		terminal_style(STYLE_GOOD);
 		if (a->undecided)

@@ -9,6 +9,7 @@
 #include "analysis/overview.h"
 #include "analysis/phases.h"
 #include "analysis/rates.h"
+#include "lib/format/tried.h"
 
 struct advice_view {
 	const char *path;		/* of the trace */
@@ -18,6 +19,8 @@ struct advice_view {
 	struct moca_phases phases;
 	struct moca_rates *rates;	/* NULL: none were sampled */
 	struct moca_overview overview;	/* with --json */
+	struct moca_tried tried;	/* what moca try measured; count 0: nothing */
+	int tried_error;		/* -errno: its file cannot be read; 0 */
 	int all;			/* all objects */
 	int first;			/* the first finding only */
 	int plan;			/* a plan for moca place */
@@ -43,6 +46,13 @@ void advice_plan_print(FILE *f, const struct advice_view *v);
 void advice_objects_print(const struct advice_view *v);
 void advice_json(FILE *f, const struct advice_view *v);
 struct json;
+/* What moca try left in the trace's directory, which v->path is. */
+void advice_tried_read(struct advice_view *v);
+/* Of what follows a finding: predicted beside measured. */
+void advice_tried_print(const struct advice_view *v,
+			const struct moca_finding *x, int width);
+void advice_tried_json(struct json *j, const struct advice_view *v,
+		       const struct moca_finding *x);
 /* Which rules were asked, what came closest, what is most remote. */
 void advice_checks_print(const struct advice_view *v, int width);
 void advice_checks_json(struct json *j, const struct advice_view *v);

@@ -19,9 +19,9 @@ static void fill_128(const struct try_subject *s, const struct moca_finding *f,
 static const char *note(const struct try_subject *s)
 {
 	if (s->cores == 1)
-		return "all CPUs that the program may use here are of one core, whose threads share all caches: lines do not move between caches. On another machine it may gain";
+		return "All CPUs that the program may use here are of one core, whose threads share all caches: lines do not move between caches. On another machine it may gain";
 	if (s->is_virtual)
-		return "this is a virtual machine, whose CPUs may be threads of one core, whatever it tells: lines do not move between caches then. On another machine it may gain";
+		return "This is a virtual machine, whose CPUs may be threads of one core, whatever it tells: lines do not move between caches then. On another machine it may gain";
 	return NULL;
 }
 

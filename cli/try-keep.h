@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What moca try measured stays with the trace, for moca summary and the report. */
+#ifndef MOCA_CLI_TRY_KEEP_H
+#define MOCA_CLI_TRY_KEEP_H
+
+#include "cli/try-print.h"
+
+/* Write it into the trace's directory; warns where that cannot be. */
+void try_keep(const struct try_view *v, const char *path);
+
+#endif
