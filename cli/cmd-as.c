@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,8 @@ static int run(char **argv)
 	int status, err;
 	pid_t pid;
 
+	/* Ignored, no child would be there to be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	err = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
 	if (err) {
 		moca_error("cannot run the assembler %s: %s", argv[0],

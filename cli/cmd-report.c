@@ -277,6 +277,8 @@ static int open_page(const char *out)
 	int status = 0;
 	pid_t pid;
 
+	/* Ignored, no child would be there to be waited for. */
+	signal(SIGCHLD, SIG_DFL);
 	fflush(NULL);
 	pid = fork();
 	if (pid < 0)

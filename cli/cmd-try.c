@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -258,6 +259,8 @@ static int settle_program(struct try *x)
 {
 	int err = read_launch(x);
 
+	/* The program begins with it ignored, if we did; but we wait for it. */
+	x->program.ignores_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	if (!err)
 		err = leave_job(x);
 	if (err)

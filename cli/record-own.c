@@ -15,6 +15,7 @@ static void tell_libraries(void)
 {
 	static const char *const places[] = {
 		"libmoca-alloc.so", "libmocatrace.so",
+		"libmoca-place.so", "../lib/moca/libmoca-place.so",
 		"../lib/moca/libmoca-alloc.so", "../" MOCA_LIBDIR "/libmocatrace.so.0",
 		"cc/libmoca-count.so", "../lib/moca/cc/libmoca-count.so",
 	};

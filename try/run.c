@@ -53,6 +53,8 @@ static void child(const struct try_program *p, const int out[2], int report)
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (p->dir && chdir(p->dir))
 		fail(report, STEP_DIRECTORY);
+	if (p->ignores_children)
+		signal(SIGCHLD, SIG_IGN);
 	if (p->input) {
 		fd = open(p->input, O_RDONLY | O_CLOEXEC);
 		if (fd < 0 || (p->input_offset &&

@@ -11,6 +11,7 @@ struct try_program {
 	const char *dir;	/* NULL: where we are */
 	const char *input;	/* a file; NULL: it has no standard input */
 	uint64_t input_offset;	/* bytes */
+	int ignores_children;	/* it begins with SIGCHLD ignored */
 };
 
 struct try_output {
@@ -29,7 +30,7 @@ struct try_run {
 };
 
 /*
- * Run the program to its end. Its output is read, and not shown. 0, or -errno:
+ * Run the program to its end; SIGCHLD must not be ignored here. Its output is read, and not shown. 0, or -errno:
  * it could not be started; *what says what failed then.
  */
 int try_run(const struct try_program *p, struct try_run *out,

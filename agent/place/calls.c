@@ -44,6 +44,7 @@ static struct {
 /* One allocator made what aligned_alloc, malloc and free are; and new, delete. */
 static int can_align, can_align_new;
 
+#define NOINLINE __attribute__((noinline))
 #define RET() ((uint64_t)__builtin_return_address(0))
 
 static size_t rounded(const struct moca_place_policy *p, size_t size)
@@ -88,15 +89,23 @@ static void *make_aligned(const struct moca_place_policy *p, size_t size)
 	return addr;
 }
 
-static void *place_malloc(size_t size)
+static NOINLINE void *placed_malloc(size_t size, uint64_t ret)
 {
-	struct moca_place_policy *p = place_policy(RET());
+	struct moca_place_policy *p = place_policy_slow(ret);
 	void *addr;
 
-	if (likely(!p))
+	if (!p)
 		return real.malloc(size);
 	addr = make_aligned(p, size);
 	return finish(p, addr ? addr : real.malloc(size), size);
+}
+
+/* Who calls nothing before the program's own needs no frame. */
+static void *place_malloc(size_t size)
+{
+	if (likely(!place_is_wanted(RET())))
+		return real.malloc(size);
+	return placed_malloc(size, RET());
 }
 
 static void *place_calloc(size_t n, size_t size)

@@ -13,6 +13,7 @@
 #include "agent/place/place.h"
 
 #define PAGE 4096ul
+#define COPIES 64	/* of modules that are loaded more than once, in all */
 
 /* A module of the plan, as it is loaded. */
 struct loaded {
@@ -357,7 +358,7 @@ static unsigned lead_calls(const struct loaded *l,
 /* --- all of them ----------------------------------------------------------- */
 
 struct scan {
-	const struct table *old;
+	struct table *old;
 	struct table *now;
 };
 
@@ -394,9 +395,12 @@ static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 		l.end = at + ph->p_memsz > l.end ? at + ph->p_memsz : l.end;
 	}
 	/* What the cache can hold. */
-	if (l.begin < l.end && !(l.end >> 47) &&
-	    s->now->count < place_plan->modules)
+	if (l.begin >= l.end || l.end >> 47)
+		return 0;
+	if (s->now->count < place_plan->modules + COPIES)
 		s->now->items[s->now->count++] = l;
+	else
+		place_count(&place_plan->unread);
 	return 0;
 }
 
@@ -434,30 +438,46 @@ static int lead_new(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* 0: another thread's was published meanwhile. */
+static int publish(struct table *old, struct table *now)
+{
+	size_t i;
+
+	if (!__atomic_compare_exchange_n(&table, &old, now, 0,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return 0;
+	for (i = 0; i < PLACE_CACHE; i++)
+		__atomic_store_n(&place_cache[i], 0, __ATOMIC_SEQ_CST);
+	return 1;
+}
+
 void place_scan(void)
 {
 	size_t size = sizeof(struct table) +
-		      place_plan->modules * sizeof(struct loaded);
-	struct scan s = { .old = table };
+		      (place_plan->modules + COPIES) * sizeof(struct loaded);
+	struct scan s;
+	int is_new;
 
-	s.now = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (s.now == MAP_FAILED) {
-		place_count(&place_plan->unread);
-		return;
-	}
-	dl_iterate_phdr(collect, &s);
-	if (s.old && s.old->count == s.now->count &&
-	    !memcmp(s.old->items, s.now->items,
-		    s.now->count * sizeof(struct loaded))) {
-		munmap(s.now, size);
-		s.now = table;
-	} else {
+	/* Of two threads whose libraries come at once, neither hides the other's. */
+	do {
+		/* Pairs with the release below, of another thread. */
+		s.old = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+		s.now = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (s.now == MAP_FAILED) {
+			place_count(&place_plan->unread);
+			return;
+		}
+		dl_iterate_phdr(collect, &s);
+		is_new = !s.old || s.old->count != s.now->count ||
+			 memcmp(s.old->items, s.now->items,
+				s.now->count * sizeof(struct loaded));
 		/* Pairs with the acquire in loaded_at(). */
-		__atomic_store_n(&table, s.now, __ATOMIC_RELEASE);
-		for (size_t i = 0; i < PLACE_CACHE; i++)
-			__atomic_store_n(&place_cache[i], 0, __ATOMIC_SEQ_CST);
-	}
+		if (is_new && publish(s.old, s.now))
+			break;
+		munmap(s.now, size);
+		s.now = s.old;
+	} while (is_new);
 	if (!s.now->count)
 		return;
 	place_find_real();

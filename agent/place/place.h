@@ -54,15 +54,19 @@ struct moca_place_policy *place_policy_slow(uint64_t ret);
 /* ret << 16 | index of its policy. 0: empty. A stale entry is never wrong. */
 extern uint64_t place_cache[PLACE_CACHE];
 
-static inline struct moca_place_policy *place_policy(uint64_t ret)
+/* 0: a call that returns there is known to have no policy. */
+static inline int place_is_wanted(uint64_t ret)
 {
 	/* One word: it is of one address, whoever writes meanwhile. */
 	uint64_t e = __atomic_load_n(&place_cache[ret % PLACE_CACHE],
 				     __ATOMIC_RELAXED);
 
-	if (likely(e == (ret << 16 | PLACE_NONE)))
-		return NULL;
-	return place_policy_slow(ret);
+	return e != (ret << 16 | PLACE_NONE);
+}
+
+static inline struct moca_place_policy *place_policy(uint64_t ret)
+{
+	return place_is_wanted(ret) ? place_policy_slow(ret) : NULL;
 }
 
 /*

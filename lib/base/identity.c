@@ -74,5 +74,6 @@ int moca_identity_maybe_own(const char *name)
 	base = base ? base + 1 : name;
 	return begins(name, "/memfd:moca-") || in_own_folder(name) ||
 	       begins(base, "libmoca-alloc.so") ||
+	       begins(base, "libmoca-place.so") ||
 	       begins(base, "libmocatrace.so");
 }
