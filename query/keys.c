@@ -140,7 +140,7 @@ static int compute(struct query_keys *k)
 		.size = sizeof(opt), .begin_ns = k->window.begin_ns,
 		.end_ns = k->window.end_ns, .task = k->window.task,
 		.one_task = (int)k->window.one_task,
-		.each = note, .each_arg = k,
+		.each = note, .each_arg = k, .keys_only = 1,
 	};
 	int err;
 

@@ -378,7 +378,7 @@ static void count_lost(struct moca_objects *o)
 static int is_shown(const struct moca_row *r)
 {
 	return !r->alias &&
-	       (r->o.first_task != MOCA_NO_TASK || r->o.accesses ||
+	       (r->o.first_task != MOCA_NO_TASK || r->o.accesses || r->touched ||
 		r->o.instances || r->o.loads || r->o.stores);
 }
 

@@ -188,6 +188,12 @@ struct moca_objects_options {
 	/* If not NULL, called for each row of counts: of a task by slices. */
 	void (*counted)(void *arg, const struct moca_counted *x);
 	void *counted_arg;
+	/*
+	 * For those who look at each access themselves: rows have names, sites,
+	 * instances and lives, but of accesses nothing is summed up. What observe
+	 * is told has no pages and eras. Ranges and touchers are not kept.
+	 */
+	int keys_only;
 };
 
 struct moca_objects;

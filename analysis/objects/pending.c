@@ -15,13 +15,17 @@
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
 #define AHEAD 32		/* accesses */
+#define RING (4 * AHEAD)	/* a power of two above 2 * AHEAD */
 #define PAGE 4096ull
 
+/* Of a struct moca_hit, what was not the same of all of a task's. */
 struct pending {
 	struct moca_access a;
-	struct moca_hit h;
 	struct replay_space *s;	/* held */
-	int loose;		/* to free memory; else it only keeps order */
+	uint64_t at, interval;
+	uint32_t id, where, era;
+	uint8_t mixed, whole, wide;
+	uint8_t loose;		/* to free memory; else it only keeps order */
 };
 
 static void observe(const struct moca_objects *o, const struct moca_hit *h,
@@ -138,10 +142,12 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 			return err;
 	}
 	p = &t->pending[t->pending_count++];
-	p->a = *h->a;
-	p->h = *h;
-	p->s = s;
-	p->loose = loose;
+	*p = (struct pending){
+		.a = *h->a, .s = s, .at = h->at, .interval = h->interval,
+		.id = h->id, .where = h->where, .era = h->era,
+		.mixed = h->mixed != 0, .whole = h->whole != 0,
+		.wide = h->wide != 0, .loose = loose != 0,
+	};
 	s->refs++;
 	o->pending_count++;
 	return 1;
@@ -153,10 +159,22 @@ static int is_whole(uint64_t addr, uint64_t first, uint64_t last)
 	return (addr & ~(PAGE - 1)) >= first && (addr | (PAGE - 1)) <= last;
 }
 
+static struct moca_hit hit_of(const struct pending *p, uint32_t task)
+{
+	return (struct moca_hit){
+		.a = &p->a, .task = task, .space = p->s->id, .where = p->where,
+		.at = p->at, .id = p->id, .era = p->era,
+		.interval = p->interval, .mixed = p->mixed, .whole = p->whole,
+		.wide = p->wide, .below = p->loose,
+	};
+}
+
 int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			 uint64_t first, uint64_t last, uint32_t id)
 {
+	uint32_t task = moca_trace_task(o->trace, (size_t)(t - o->tasks))->id;
 	size_t i, n = t->pending_count;
+	struct moca_hit ring[RING], *h;
 	struct pending *p;
 	int err = 0;
 
@@ -165,22 +183,24 @@ int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 	for (i = 0; i < n + 2 * AHEAD; i++) {
 		if (i < n) {
 			p = &t->pending[i];
-			p->h.a = &p->a;
+			h = &ring[i % RING];
+			*h = hit_of(p, task);
 			if (id && p->loose && p->a.addr >= first &&
 			    p->a.addr <= last) {
-				p->h.id = id;
-				p->h.whole = is_whole(p->a.addr, first, last);
+				h->id = id;
+				h->whole = is_whole(p->a.addr, first, last);
 			}
-			__builtin_prefetch(&o->table.inst_key[p->h.id]);
+			__builtin_prefetch(&o->table.inst_key[h->id]);
 		}
 		if (i >= AHEAD && i - AHEAD < n)
 			moca_table_prefetch(&o->table,
-					    &t->pending[i - AHEAD].h);
+					    &ring[(i - AHEAD) % RING]);
 		if (i < 2 * AHEAD)
 			continue;
 		p = &t->pending[i - 2 * AHEAD];
 		if (!err)
-			err = moca_objects_count(o, &p->h, p->s);
+			err = moca_objects_count(o, &ring[(i - 2 * AHEAD) % RING],
+						 p->s);
 		moca_space_put(o, p->s);
 	}
 	o->pending_count -= n;

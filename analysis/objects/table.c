@@ -257,6 +257,9 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 	uint32_t row = t->inst_key[h->id].row;
 	const struct moca_page_stat *s;
 
+	__builtin_prefetch(&t->counts[row], 1);
+	if (t->opt->keys_only)
+		return;
 	h->hash = hash_page(row, h->where, h->at >> PAGE_SHIFT);
 	if (t->page_cap) {
 		s = &t->pages[h->hash & (t->page_cap - 1)];
@@ -264,7 +267,6 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 		/* A search goes on there, if it must. */
 		__builtin_prefetch(s + 2, 1);
 	}
-	__builtin_prefetch(&t->counts[row], 1);
 	if (t->opt->instances)
 		__builtin_prefetch(&t->inst[h->id], 1);
 }
@@ -452,6 +454,10 @@ int moca_table_count(struct moca_table *t, struct moca_hit *h)
 	struct moca_row_count *c = &t->counts[row];
 	struct moca_page_stat *s;
 
+	if (t->opt->keys_only) {
+		c->touched = 1;
+		return 0;
+	}
 	s = page_stat(t, row, h);
 	if (!s)
 		return -ENOMEM;
@@ -491,6 +497,7 @@ static void fold_row(struct moca_row *to, const struct moca_row *from)
 	if (f->size > o->size)
 		o->size = f->size;
 	to->live += from->live;
+	to->touched |= from->touched;
 	o->instances += f->instances;
 	if (__builtin_add_overflow(o->bytes, f->bytes, &o->bytes))
 		o->bytes = UINT64_MAX;
@@ -682,6 +689,7 @@ static void finish_counts(struct moca_table *t)
 		o->writes = c->writes;
 		o->wide = c->wide;
 		o->node_unknown = c->node_unknown;
+		t->rows[i].touched = c->touched;
 	}
 	free(t->counts);
 	t->counts = NULL;

@@ -16,6 +16,7 @@ struct moca_row {
 	uint64_t live;		/* objects that have not ended */
 	uint32_t alias;		/* of another row, index + 1; 0 = none */
 	int programs;		/* several use it: it is of none */
+	int touched;		/* with keys_only: it has accesses */
 	struct moca_sharing_sums by_thread, by_process;
 	uint32_t site;		/* of allocations, index + 1; 0 = none */
 };
@@ -27,6 +28,7 @@ struct moca_row_count {
 	uint64_t node_unknown;
 	uint32_t last_task[4];	/* that are known to have touched it */
 	int wanted;		/* keep details (options.name) */
+	int touched;		/* with keys_only: it has accesses */
 };
 
 /*
