@@ -169,15 +169,15 @@ static int is_in(const struct moca_query *r, uint64_t addr)
 	return addr >= r->addr_begin && (!r->addr_end || addr < r->addr_end);
 }
 
-static void add_access(void *arg, uint32_t task, const struct moca_access *a,
-		       uint32_t key)
+static void add_access(void *arg, const struct moca_settled *x)
 {
+	const struct moca_access *a = x->access;
 	struct walk *w = arg;
 	int64_t *sums;
 
 	if (!is_in(&w->o->range, a->addr))
 		return;
-	sums = sums_of(&w->accesses, task, key, a->time_ns);
+	sums = sums_of(&w->accesses, x->task, x->key, a->time_ns);
 	if (!sums)
 		return;
 	sums[MOCA_SERIES_RECORDS]++;
@@ -286,14 +286,18 @@ static int take_cells(struct moca_series_table *out, struct sums *s,
 	return 0;
 }
 
-/* The trace once, for the sums and, if it is wanted, the profile. */
+/*
+ * The trace once, for the sums and, if it is wanted, for phases; of what was sampled
+ * these need the whole profile.
+ */
 static int walk_trace(struct moca_series *s, struct walk *w)
 {
 	struct moca_objects_options opt = {
 		.size = sizeof(opt), .begin_ns = w->o->range.begin_ns,
 		.end_ns = w->o->range.end_ns, .task = w->o->range.task,
 		.one_task = (int)w->o->range.one_task, .instances = 1,
-		.each = add_access, .each_arg = w,
+		.keys_only = 1,
+		.settled = add_access, .settled_arg = w,
 		.counted = add_counts, .counted_arg = w,
 	};
 	struct moca_observers *others = NULL;
@@ -303,7 +307,11 @@ static int walk_trace(struct moca_series *s, struct walk *w)
 	/* Of a trace of counts alone the profile is another walk's. */
 	if (w->o->profile && !moca_objects_exact_only(w->t)) {
 		others = moca_observers_new();
-		err = others ? moca_profile_begin(&p, w->t, NULL) : -ENOMEM;
+		err = others ? moca_profile_begin_phases(&p, w->t) : -ENOMEM;
+		if (err == -ENOTSUP) {
+			opt.keys_only = 0;
+			err = moca_profile_begin(&p, w->t, NULL);
+		}
 		if (!err)
 			err = moca_observers_add(others, moca_profile_take, p);
 		opt.observe = moca_observers_put;

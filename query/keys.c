@@ -15,6 +15,7 @@
 #include "query/table.h"
 
 #define BLOCK 4096	/* keys */
+#define LATE 256	/* keys that come behind later ones, at a time */
 #define LEVEL 1
 
 /* Equal keys are one; else they are packed by zstd. */
@@ -24,11 +25,19 @@ struct block {
 	uint32_t key;
 };
 
+/* A key that came late, for where its access was. */
+struct late {
+	uint64_t n;
+	uint32_t key;
+};
+
 struct task_keys {
 	struct block *blocks;
 	size_t block_count, room;
 	uint32_t *last;	/* the keys behind the last block: BLOCK, or NULL */
 	size_t count;	/* of all keys */
+	struct late *late;	/* that are yet to be put there: n rises */
+	size_t late_count, late_room;
 };
 
 struct query_keys_view {
@@ -56,30 +65,88 @@ static int is_uniform(const uint32_t *keys)
 	return 1;
 }
 
+/* 0 or -ENOMEM: *b is as it was. */
+static int pack(struct query_keys *k, struct block *b, const uint32_t *keys)
+{
+	uint8_t packed[ZSTD_COMPRESSBOUND(BLOCK * sizeof(uint32_t))];
+	struct block made = { .key = keys[0] };
+	size_t n;
+
+	if (!is_uniform(keys)) {
+		n = ZSTD_compressCCtx(k->pack, packed, sizeof(packed), keys,
+				      BLOCK * sizeof(*keys), LEVEL);
+		if (ZSTD_isError(n))
+			return -ENOMEM;
+		made.data = malloc(n);
+		if (!made.data)
+			return -ENOMEM;
+		memcpy(made.data, packed, n);
+		made.size = (uint32_t)n;
+	}
+	*b = made;
+	return 0;
+}
+
+/* 1 or 0. */
+static int unpack(const struct block *b, uint32_t *keys)
+{
+	if (!b->data) {
+		for (size_t i = 0; i < BLOCK; i++)
+			keys[i] = b->key;
+		return 1;
+	}
+	return ZSTD_decompress(keys, BLOCK * sizeof(*keys), b->data, b->size) ==
+	       BLOCK * sizeof(*keys);
+}
+
 /* t->last is full. 0 or -ENOMEM. */
 static int close_block(struct query_keys *k, struct task_keys *t)
 {
-	uint8_t packed[ZSTD_COMPRESSBOUND(BLOCK * sizeof(uint32_t))];
-	struct block *b;
-	size_t n;
+	int err = moca_vec_fit(t->blocks, t->room, t->block_count + 1);
 
-	if (moca_vec_fit(t->blocks, t->room, t->block_count + 1))
-		return -ENOMEM;
-	b = &t->blocks[t->block_count];
-	*b = (struct block){ .key = t->last[0] };
-	if (!is_uniform(t->last)) {
-		n = ZSTD_compressCCtx(k->pack, packed, sizeof(packed), t->last,
-				      BLOCK * sizeof(*t->last), LEVEL);
-		if (ZSTD_isError(n))
-			return -ENOMEM;
-		b->data = malloc(n);
-		if (!b->data)
-			return -ENOMEM;
-		memcpy(b->data, packed, n);
-		b->size = (uint32_t)n;
+	if (!err)
+		err = pack(k, &t->blocks[t->block_count], t->last);
+	t->block_count += !err;
+	return err;
+}
+
+/* Those of late[0..count) that are in the block. 0 or -errno. */
+static int put_block(struct query_keys *k, struct block *b,
+		     const struct late *late, size_t count)
+{
+	uint32_t keys[BLOCK];
+	struct block was = *b;
+	int err;
+
+	if (!unpack(b, keys))
+		return -EBADMSG;
+	for (size_t i = 0; i < count; i++)
+		keys[late[i].n % BLOCK] = late[i].key;
+	err = pack(k, b, keys);
+	if (!err)
+		free(was.data);
+	return err;
+}
+
+/* Put what came late where it belongs. 0 or -errno. */
+static int put_late(struct query_keys *k, struct task_keys *t)
+{
+	size_t i, n;
+	int err = 0;
+
+	for (i = 0; i < t->late_count && !err; i += n) {
+		const struct late *l = &t->late[i];
+		uint64_t at = l->n / BLOCK;
+
+		for (n = 1; i + n < t->late_count && l[n].n / BLOCK == at; n++)
+			;
+		if (at < t->block_count)
+			err = put_block(k, &t->blocks[at], l, n);
+		for (size_t j = 0; at == t->block_count && j < n; j++)
+			t->last[l[j].n % BLOCK] = l[j].key;
 	}
-	t->block_count++;
-	return 0;
+	t->late_count = 0;
+	return err;
 }
 
 static int add_key(struct query_keys *k, struct task_keys *t, uint32_t key)
@@ -98,17 +165,52 @@ static int add_key(struct query_keys *k, struct task_keys *t, uint32_t key)
 	return err;
 }
 
-static void note(void *arg, uint32_t task, const struct moca_access *access,
-		 uint32_t key)
+/* Before the n-th key others came late, or it comes late itself. */
+static int add_late(struct query_keys *k, struct task_keys *t, uint64_t n,
+		    uint32_t key)
+{
+	int err = 0;
+
+	if (n >= t->count) {
+		/* Any key will do until theirs come. */
+		while (t->count < n && !err)
+			err = add_key(k, t, key);
+		return err ? err : add_key(k, t, key);
+	}
+	if (t->late_count == LATE ||
+	    (t->late_count && t->late[t->late_count - 1].n >= n))
+		err = put_late(k, t);
+	if (!err)
+		err = moca_vec_fit(t->late, t->late_room, t->late_count + 1);
+	if (!err)
+		t->late[t->late_count++] = (struct late){ n, key };
+	return err;
+}
+
+static void note(void *arg, const struct moca_settled *x)
 {
 	struct query_keys *k = arg;
-	size_t i = trace_task_index(k->t, task);
-	struct task_keys *t;
+	struct task_keys *t = &k->tasks[x->task_index];
 
-	if (k->error || i == SIZE_MAX)
+	if (k->error)
 		return;
-	t = &k->tasks[i];
-	k->error = add_key(k, t, key);
+	k->error = x->n == t->count ? add_key(k, t, x->key) :
+				      add_late(k, t, x->n, x->key);
+}
+
+/* What is still late. 0 or -errno. */
+static int settle(struct query_keys *k)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < k->task_count && !err; i++) {
+		struct task_keys *t = &k->tasks[i];
+
+		err = put_late(k, t);
+		free(t->late);
+		t->late = NULL;
+	}
+	return err;
 }
 
 void query_keys_put(struct query_keys *k)
@@ -120,6 +222,7 @@ void query_keys_put(struct query_keys *k)
 			free(k->tasks[i].blocks[n].data);
 		free(k->tasks[i].blocks);
 		free(k->tasks[i].last);
+		free(k->tasks[i].late);
 	}
 	free(k->tasks);
 	moca_objects_free(k->objects);
@@ -140,7 +243,7 @@ static int compute(struct query_keys *k)
 		.size = sizeof(opt), .begin_ns = k->window.begin_ns,
 		.end_ns = k->window.end_ns, .task = k->window.task,
 		.one_task = (int)k->window.one_task,
-		.each = note, .each_arg = k, .keys_only = 1,
+		.keys_only = 1, .settled = note, .settled_arg = k,
 	};
 	int err;
 
@@ -150,9 +253,11 @@ static int compute(struct query_keys *k)
 		err = moca_objects_compute(&k->objects, k->t, &opt);
 	else
 		err = -ENOMEM;
+	if (!err)
+		err = k->error ? k->error : settle(k);
 	ZSTD_freeCCtx(k->pack);
 	k->pack = NULL;
-	return err ? err : k->error;
+	return err;
 }
 
 int query_keys_of(struct query *q, struct moca_query *window,
@@ -195,14 +300,6 @@ struct query_keys_view *query_keys_view_new(struct query_keys *k)
 	return v;
 }
 
-static int unpack(struct query_keys_view *v, const struct block *b)
-{
-	size_t n = ZSTD_decompress(v->keys, sizeof(v->keys), b->data, b->size);
-
-	v->block = n == sizeof(v->keys) ? b : NULL;
-	return n == sizeof(v->keys);
-}
-
 const struct moca_object *query_keys_object(struct query_keys_view *v,
 					    size_t task, size_t n)
 {
@@ -218,8 +315,11 @@ const struct moca_object *query_keys_object(struct query_keys_view *v,
 		key = t->last[n % BLOCK];
 	} else {
 		b = &t->blocks[n / BLOCK];
-		if (b->data && v->block != b && !unpack(v, b))
-			return NULL;
+		if (b->data && v->block != b) {
+			v->block = unpack(b, v->keys) ? b : NULL;
+			if (!v->block)
+				return NULL;
+		}
 		key = b->data ? v->keys[n % BLOCK] : b->key;
 	}
 	return moca_objects_row_of(k->objects, key);

@@ -123,7 +123,7 @@ static int count_batch(struct batch *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++) {
-		waits[i] = moca_objects_waits(o, b->of[i]);
+		waits[i] = !moca_objects_unordered(o) && moca_objects_waits(o, b->of[i]);
 		if (!waits[i])
 			moca_table_prefetch(&o->table, &b->h[i]);
 	}
@@ -215,9 +215,11 @@ static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 		b->a[b->count] = item->accesses[i];
 		b->h[b->count].a = &b->a[b->count];
 		b->h[b->count].task = item->task->id;
+		b->h[b->count].task_index = (size_t)(t - b->o->tasks);
 		b->h[b->count].space = s->id;
 		b->of[b->count] = t;
 		b->h[b->count].interval = item->interval;
+		b->h[b->count].n = t->taken++;
 		b->space[b->count++] = s;
 	}
 	return 0;

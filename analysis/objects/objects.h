@@ -165,6 +165,15 @@ struct moca_counted {
 	uint64_t first_ns;	/* 0: not first touched here */
 };
 
+/* An access of which it is known what it went to. */
+struct moca_settled {
+	const struct moca_access *access;
+	uint64_t n;		/* its number among the task's, from 0 */
+	size_t task_index;	/* in the trace */
+	uint32_t task;
+	uint32_t key;		/* for moca_objects_row_of */
+};
+
 struct moca_objects_options {
 	size_t size;		/* of this struct */
 	uint64_t begin_ns, end_ns;	/* accesses only of this time; 0 */
@@ -194,6 +203,12 @@ struct moca_objects_options {
 	 * is told has no pages and eras. Ranges and touchers are not kept.
 	 */
 	int keys_only;
+	/*
+	 * If not NULL, called for each access. Without each and observe one that
+	 * waits for an object to be told comes behind later ones of its task.
+	 */
+	void (*settled)(void *arg, const struct moca_settled *x);
+	void *settled_arg;
 };
 
 struct moca_objects;

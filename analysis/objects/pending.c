@@ -22,7 +22,7 @@
 struct pending {
 	struct moca_access a;
 	struct replay_space *s;	/* held */
-	uint64_t at, interval;
+	uint64_t at, interval, n;
 	uint32_t id, where, era;
 	uint8_t mixed, whole, wide;
 	uint8_t loose;		/* to free memory; else it only keeps order */
@@ -55,6 +55,17 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h,
 	o->opt.observe(o->opt.observe_arg, &x);
 }
 
+static void tell_settled(const struct moca_objects *o, const struct moca_hit *h)
+{
+	const struct moca_settled x = {
+		.access = h->a, .n = h->n, .task = h->task,
+		.task_index = h->task_index,
+		.key = o->table.inst_key[h->id].row,
+	};
+
+	o->opt.settled(o->opt.settled_arg, &x);
+}
+
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		       const struct replay_space *s)
 {
@@ -69,6 +80,8 @@ int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		x->module = l ? l->module : NULL;
 		x->vaddr = x->ip - (l ? l->bias : 0);
 	}
+	if (o->opt.settled)
+		tell_settled(o, h);
 	if (o->opt.each)
 		o->opt.each(o->opt.each_arg, h->task, h->a,
 			    o->table.inst_key[h->id].row);
@@ -130,12 +143,16 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 
 	if (!loose && !moca_objects_waits(o, t))
 		return 0;
-	if (t->pending_count == PENDING_MAX ||
-	    (t->pending_count && o->pending_count >= PENDING_ALL)) {
+	if (t->held == PENDING_MAX ||
+	    (t->held && o->pending_count >= PENDING_ALL)) {
 		err = moca_objects_release(o, t, 0, 0, 0);
 		if (err)
 			return err;
 	}
+	t->held++;
+	o->pending_count++;
+	if (!loose && moca_objects_unordered(o))
+		return 0;
 	if (t->pending_count == t->pending_cap) {
 		err = grow(o, t);
 		if (err)
@@ -143,13 +160,12 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 	}
 	p = &t->pending[t->pending_count++];
 	*p = (struct pending){
-		.a = *h->a, .s = s, .at = h->at, .interval = h->interval,
+		.a = *h->a, .s = s, .at = h->at, .interval = h->interval, .n = h->n,
 		.id = h->id, .where = h->where, .era = h->era,
 		.mixed = h->mixed != 0, .whole = h->whole != 0,
 		.wide = h->wide != 0, .loose = loose != 0,
 	};
 	s->refs++;
-	o->pending_count++;
 	return 1;
 }
 
@@ -159,12 +175,13 @@ static int is_whole(uint64_t addr, uint64_t first, uint64_t last)
 	return (addr & ~(PAGE - 1)) >= first && (addr | (PAGE - 1)) <= last;
 }
 
-static struct moca_hit hit_of(const struct pending *p, uint32_t task)
+static struct moca_hit hit_of(const struct pending *p, size_t index,
+			      uint32_t task)
 {
 	return (struct moca_hit){
-		.a = &p->a, .task = task, .space = p->s->id, .where = p->where,
+		.a = &p->a, .task = task, .task_index = index, .space = p->s->id, .where = p->where,
 		.at = p->at, .id = p->id, .era = p->era,
-		.interval = p->interval, .mixed = p->mixed, .whole = p->whole,
+		.interval = p->interval, .n = p->n, .mixed = p->mixed, .whole = p->whole,
 		.wide = p->wide, .below = p->loose,
 	};
 }
@@ -172,7 +189,8 @@ static struct moca_hit hit_of(const struct pending *p, uint32_t task)
 int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 			 uint64_t first, uint64_t last, uint32_t id)
 {
-	uint32_t task = moca_trace_task(o->trace, (size_t)(t - o->tasks))->id;
+	size_t index = (size_t)(t - o->tasks);
+	uint32_t task = moca_trace_task(o->trace, index)->id;
 	size_t i, n = t->pending_count;
 	struct moca_hit ring[RING], *h;
 	struct pending *p;
@@ -180,11 +198,11 @@ int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 
 	t->pending_count = 0;
 	/* What each needs is far apart in memory, and is fetched ahead. */
-	for (i = 0; i < n + 2 * AHEAD; i++) {
+	for (i = 0; n && i < n + 2 * AHEAD; i++) {
 		if (i < n) {
 			p = &t->pending[i];
 			h = &ring[i % RING];
-			*h = hit_of(p, task);
+			*h = hit_of(p, index, task);
 			if (id && p->loose && p->a.addr >= first &&
 			    p->a.addr <= last) {
 				h->id = id;
@@ -203,7 +221,8 @@ int moca_objects_release(struct moca_objects *o, struct replay_task *t,
 						 p->s);
 		moca_space_put(o, p->s);
 	}
-	o->pending_count -= n;
+	o->pending_count -= t->held;
+	t->held = 0;
 	leave(o, t);
 	return err;
 }

@@ -127,6 +127,8 @@ struct replay_task {
 	int early;		/* an access came before its TASK_START */
 	struct pending *pending;	/* accesses that wait: pending.c */
 	size_t pending_count, pending_cap;
+	size_t held;		/* of these, and since: what is told of late */
+	uint64_t taken;		/* accesses so far */
 	/* An object that it handed to realloc. */
 	struct replay_space *realloc_space;
 	uint64_t realloc_addr;
@@ -319,12 +321,17 @@ const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 /* Count an access, whose hit was prefetched. 0 or -ENOMEM. */
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		       const struct replay_space *s);
+/* May what waits come behind later accesses of its task? */
+static inline int moca_objects_unordered(const struct moca_objects *o)
+{
+	return o->opt.settled && !o->opt.each && !o->opt.observe;
+}
 /* Does any access of the task wait now, for the order of others? */
 static inline int moca_objects_waits(const struct moca_objects *o,
 				     const struct replay_task *t)
 {
 	/* Who is called for each access gets them in order. */
-	return t->pending_count && (o->opt.each || o->opt.observe);
+	return t->held && (o->opt.each || o->opt.observe || o->opt.settled);
 }
 /* 1: it waits for what its thread tells next; 0: count it now; -ENOMEM. */
 int moca_objects_hold(struct moca_objects *o, struct replay_task *t,

@@ -167,6 +167,7 @@ void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 /* An access with what it went to. */
 struct moca_hit {
 	const struct moca_access *a;
+	size_t task_index;	/* in the trace */
 	uint32_t task;		/* number */
 	uint32_t space;		/* of the process */
 	uint32_t where;		/* the same, or of what is mapped there; */
@@ -176,6 +177,7 @@ struct moca_hit {
 	uint32_t era;		/* of the memory, if it was ever given back */
 	uint64_t hash;		/* of row, space and page; by _prefetch */
 	uint64_t interval;	/* of the task's chunk */
+	uint64_t n;		/* number among the task's accesses */
 	int mixed;		/* the page has other objects too */
 	int whole;		/* all of the page is the instance's: it began
 				   with that */

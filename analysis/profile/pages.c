@@ -24,13 +24,25 @@ static void *reserve(size_t size)
 	return p;
 }
 
+static size_t entry_size(unsigned lanes, int sampled)
+{
+	size_t size = sizeof(struct page) + 2 * lanes;
+
+	if (sampled)
+		size = page_history_at(lanes) + sizeof(struct page_history);
+	return (size + 7) & ~(size_t)7;
+}
+
+size_t pages_limit(unsigned lanes, int sampled)
+{
+	return MEMORY / (entry_size(lanes, sampled) + sizeof(struct page_id) +
+			 TABLE);
+}
+
 int pages_init(struct pages *p, unsigned lanes, int sampled)
 {
-	p->entry = sizeof(struct page) + 2 * lanes;
-	if (sampled)
-		p->entry = page_history_at(lanes) + sizeof(struct page_history);
-	p->entry = (p->entry + 7) & ~(size_t)7;
-	p->limit = MEMORY / (p->entry + sizeof(*p->ids) + TABLE);
+	p->entry = entry_size(lanes, sampled);
+	p->limit = pages_limit(lanes, sampled);
 	p->entries = reserve(p->limit * p->entry);
 	p->ids = reserve(p->limit * sizeof(*p->ids));
 	return p->entries && p->ids ? 0 : -ENOMEM;

@@ -92,6 +92,31 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 	return i < p->count ? i : p->limit - 1 - (i - p->count);
 }
 
+/* Bytes that pages take decide how many there may be: index and more are left out. */
+size_t pages_limit(unsigned lanes, int sampled);
+
+/* page-windows.c: of a page of a row, when phases alone are wanted. */
+struct page_window {
+	uint64_t page : 52;	/* number */
+	uint64_t window : 12;	/* the last one, + 1; or: */
+	uint32_t space;
+	uint32_t key;		/* of the row, + 1; 0: empty */
+};
+#define PAGE_WINDOW_NONE 4095u	/* it is left out */
+
+struct page_windows {
+	struct page_window *entries;	/* a hash */
+	size_t cap, count, limit;
+};
+#define PAGE_LEFT_OUT 2
+
+/* Get what an access will need nearer. A hash for: */
+uint64_t page_windows_prefetch(const struct page_windows *p,
+			       const struct moca_observed *x);
+/* 1: the page is new in this window; 0; PAGE_LEFT_OUT; -ENOMEM. */
+int page_windows_use(struct page_windows *p, const struct moca_observed *x,
+		     uint64_t hash, unsigned window);
+
 /* A page of an object, by row, address space and address. */
 struct order {
 	uint32_t object;
@@ -146,6 +171,10 @@ struct gather {
 	struct lengths lengths;
 	struct line_walk *lines;
 	struct pages pages;
+	int phases_only;	/* then these pages: */
+	struct page_windows page_windows;
+	uint64_t now_begin, now_end;	/* of the last access's window */
+	unsigned now_window;
 	struct row **rows;	/* by key */
 	size_t row_cap;
 	size_t with_windows;

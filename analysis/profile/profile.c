@@ -43,6 +43,20 @@ static void row_free(struct row *r)
 	free(r);
 }
 
+/* What phases need of a row. */
+static struct row *row_windows(struct gather *g, struct row *r)
+{
+	if (g->with_windows == ROWS_WITH_WINDOWS)
+		return r;
+	g->with_windows++;
+	r->reads_in = calloc(g->p->windows, sizeof(*r->reads_in));
+	r->writes_in = calloc(g->p->windows, sizeof(*r->writes_in));
+	if (r->reads_in && r->writes_in)
+		return r;
+	row_free(r);
+	return NULL;
+}
+
 static struct row *row_new(struct gather *g)
 {
 	const struct moca_profile *p = g->p;
@@ -51,6 +65,8 @@ static struct row *row_new(struct gather *g)
 	if (!r)
 		return NULL;
 	r->touch_task = MOCA_NO_TASK;
+	if (g->phases_only)
+		return row_windows(g, r);
 	r->last_page = calloc(p->lanes, sizeof(*r->last_page));
 	r->written = calloc(p->lanes, sizeof(*r->written));
 	if (!r->last_page || !r->written)
@@ -202,12 +218,70 @@ static int take_stack(struct gather *g, const struct moca_observed *x)
 	return moca_uses_add(&g->p->stacks, &by_stack, 1);
 }
 
+/* As window_of, of accesses most of which are in the window of the one before. */
+static unsigned window_near(struct gather *g, uint64_t time_ns)
+{
+	const struct moca_profile *p = g->p;
+
+	if (time_ns >= g->now_begin && time_ns < g->now_end)
+		return g->now_window;
+	g->now_window = window_of(p, time_ns);
+	g->now_begin = p->begin_ns + g->now_window * p->window_ns;
+	g->now_end = g->now_begin + p->window_ns;
+	return g->now_window;
+}
+
+/* What take() and the pass of the working set make of it for phases. */
+static void take_window(struct gather *g, const struct moca_observed *x,
+			uint64_t hash)
+{
+	unsigned window = window_near(g, x->time_ns);
+	int write = x->type == MOCA_ACCESS_WRITE, use;
+	struct row *r;
+
+	if (x->interval >= UINT32_MAX)
+		return;
+	r = row_at(g, x->key);
+	use = r ? page_windows_use(&g->page_windows, x, hash, window) : -ENOMEM;
+	if (use < 0)
+		g->err = use;
+	if (use < 0 || use == PAGE_LEFT_OUT)
+		return;
+	g->p->working_set[window] += (uint64_t)use;
+	r->accesses += (uint64_t)lengths_weight(&g->lengths, x->interval) *
+		       x->weight;
+	if (r->reads_in)
+		r->reads_in[window] += write ? 0 : x->weight;
+	if (r->writes_in)
+		r->writes_in[window] += write ? x->weight : 0;
+	note_interval(g, x->interval, window);
+}
+
+static void take_windows(struct gather *g, const struct moca_observed *x,
+			 size_t count)
+{
+	uint64_t hashes[AHEAD];
+	size_t i;
+
+	for (i = 0; i < count + AHEAD && !g->err; i++) {
+		if (i >= AHEAD)
+			take_window(g, &x[i - AHEAD], hashes[i % AHEAD]);
+		if (i < count)
+			hashes[i % AHEAD] =
+				page_windows_prefetch(&g->page_windows, &x[i]);
+	}
+}
+
 void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
 	struct moca_profile_walk *w = arg;
 	struct gather *g = &w->g;
 	size_t i;
 
+	if (g->phases_only) {
+		take_windows(g, x, count);
+		return;
+	}
 	for (i = 0; i < count && i < AHEAD; i++)
 		prefetch(g, &x[i]);
 	for (i = 0; i < count && !g->err; i++) {
@@ -372,7 +446,7 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 {
 	unsigned lane;
 
-	for (lane = 0; lane < p->lanes; lane++)
+	for (lane = 0; r->written && lane < p->lanes; lane++)
 		o->written[lane] += r->written[lane];
 	o->sampled |= r->sampled;
 	o->swept += r->swept;
@@ -504,6 +578,14 @@ static int finish(struct gather *g)
 	    g->intervals < INTERVALS_MAX)
 		p->intervals = g->intervals;
 
+	if (!err && g->phases_only) {
+		find_seen(g);
+		for (i = 0; i < p->count; i++)
+			lengths_scale(&g->lengths, p, &p->rows[i]);
+		p->lengths = NULL;
+		qsort(p->rows, p->count, sizeof(*p->rows), by_accesses);
+		return 0;
+	}
 	if (!err)
 		err = pass_pages(g);
 	if (!err)
@@ -581,12 +663,13 @@ static void walk_free(struct moca_profile_walk *w)
 	free(g->sweeps);
 	lines_free(g->lines);
 	pages_free(&g->pages);
+	free(g->page_windows.entries);
 	lengths_free(&g->lengths);
 	free(w);
 }
 
-int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
-		       const struct moca_topology *topology)
+static int begin(struct moca_profile_walk **out, struct moca_trace *t,
+		 const struct moca_topology *topology, int phases_only)
 {
 	struct moca_profile_walk *w = calloc(1, sizeof(*w));
 	struct moca_profile *p = calloc(1, sizeof(*p));
@@ -604,17 +687,22 @@ int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.intervals = meta_ns(t, "intervals");
 	memset(w->g.first_interval, 0xff, sizeof(w->g.first_interval));
 	p->lengths = &w->g.lengths;
-	w->g.lines = lines_begin();
-	err = w->g.lines ? 0 : -ENOMEM;
+	w->g.phases_only = phases_only;
+	if (!phases_only)
+		w->g.lines = lines_begin();
+	err = w->g.lines || phases_only ? 0 : -ENOMEM;
 	if (!err)
 		err = samples_find(&w->g, t);
+	if (!err && phases_only && p->sampled)
+		err = -ENOTSUP;
 	if (!err)
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
 		err = moca_profile_place(p, t);
-	if (!err)
+	w->g.page_windows.limit = pages_limit(p->lanes, p->sampled);
+	if (!err && !phases_only)
 		err = moves_begin(p);
-	if (!err)
+	if (!err && !phases_only)
 		err = pages_init(&w->g.pages, p->lanes,
 				 p->sampled);
 	if (err)
@@ -626,6 +714,18 @@ err_free:
 		walk_free(w);
 	moca_profile_free(p);
 	return err;
+}
+
+int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
+		       const struct moca_topology *topology)
+{
+	return begin(out, t, topology, 0);
+}
+
+int moca_profile_begin_phases(struct moca_profile_walk **out,
+			      struct moca_trace *t)
+{
+	return begin(out, t, NULL, 1);
 }
 
 int moca_profile_end(struct moca_profile **out, struct moca_profile_walk *w,
