@@ -4,22 +4,14 @@
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
-#include "query/table.h"
+#include "query/accesses.h"
 #include "report/objects.h"
-
-enum {
-	TIME, TASK, PID, TID, THREAD, CPU, NODE, TYPE, MODE, ADDR, PAGE, IP,
-	PHYS, INTERVAL, WEIGHT, STACK, OBJECT, KIND, SITE,
-};
-
-/* The columns that need the objects. */
-#define OBJECT_COLUMNS (1u << OBJECT | 1u << KIND | 1u << SITE)
 
 static int open_walk(struct query_cursor *c)
 {
 	struct moca_query range = c->scan.range;
 
-	if (c->scan.columns & OBJECT_COLUMNS) {
+	if (c->scan.columns & ACCESS_OBJECTS) {
 		/* Keys are told of all accesses of the window. */
 		struct moca_query window = range;
 		int err;
@@ -73,26 +65,32 @@ static int next_access(struct query_cursor *c)
 	}
 }
 
-static const char *type_name(unsigned type)
+const char *access_type_name(unsigned type)
 {
 	static const char *const names[] = { "unknown", "read", "write", "exec" };
 
 	return type < sizeof(names) / sizeof(*names) ? names[type] : names[0];
 }
 
+const char *access_mode_name(unsigned mode)
+{
+	return mode ? "kernel" : "user";
+}
+
 static void object_column(struct query_cursor *c, int column,
 			  sqlite3_context *out)
 {
-	const struct moca_object *o =
-		c->view ? query_keys_object(c->view, c->task_index,
-					    c->taken + c->at) : NULL;
+	const struct moca_object *o = c->object;
+
+	if (c->view)
+		o = query_keys_object(c->view, c->task_index, c->taken + c->at);
 
 	if (!o)
 		sqlite3_result_null(out);
-	else if (column == KIND)
+	else if (column == ACCESS_KIND)
 		query_text(out, objects_kind(o->kind));
 	else
-		query_text(out, column == OBJECT ? o->name : o->site);
+		query_text(out, column == ACCESS_OBJECT ? o->name : o->site);
 }
 
 static void column(struct query_cursor *c, int i, sqlite3_context *out)
@@ -102,41 +100,41 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 	if (query_moment(c->q, out, i, a->time_ns, c->task))
 		return;
 	switch (i) {
-	case CPU:
+	case ACCESS_CPU:
 		query_u64(out, a->cpu);
 		break;
-	case NODE:
+	case ACCESS_NODE:
 		if (a->node < 0)
 			sqlite3_result_null(out);
 		else
 			query_u64(out, (uint64_t)a->node);
 		break;
-	case TYPE:
-		query_lasting(out, type_name(a->type));
+	case ACCESS_TYPE:
+		query_lasting(out, access_type_name(a->type));
 		break;
-	case MODE:
-		query_lasting(out, a->mode ? "kernel" : "user");
+	case ACCESS_MODE:
+		query_lasting(out, access_mode_name(a->mode));
 		break;
-	case ADDR:
+	case ACCESS_ADDR:
 		query_u64(out, a->addr);
 		break;
-	case PAGE:
+	case ACCESS_PAGE:
 		query_u64(out, a->addr & ~((1ull << trace_page_shift(c->q->t)) - 1));
 		break;
-	case IP:
-	case PHYS:
-		if (i == IP ? a->ip : a->phys)
-			query_u64(out, i == IP ? a->ip : a->phys);
+	case ACCESS_IP:
+	case ACCESS_PHYS:
+		if (i == ACCESS_IP ? a->ip : a->phys)
+			query_u64(out, i == ACCESS_IP ? a->ip : a->phys);
 		else
 			sqlite3_result_null(out);
 		break;
-	case INTERVAL:
+	case ACCESS_INTERVAL:
 		query_u64(out, c->chunk->interval);
 		break;
-	case WEIGHT:
+	case ACCESS_WEIGHT:
 		query_u64(out, a->weight);
 		break;
-	case STACK:
+	case ACCESS_STACK:
 		if (a->stack)
 			query_u64(out, a->stack);
 		else
@@ -153,6 +151,7 @@ const struct query_table query_accesses = {
 		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
 		   "phys INTEGER, interval INTEGER, weight INTEGER, stack INTEGER, "
 		   "object TEXT, kind TEXT, site TEXT",
-	.time = TIME, .addr = ADDR, .task = TASK, .dear = OBJECT_COLUMNS,
+	.time = ACCESS_TIME, .addr = ACCESS_ADDR, .task = ACCESS_TASK,
+	.dear = ACCESS_OBJECTS, .grouped = ACCESS_GROUPED,
 	.open = open_walk, .next = next_access, .column = column,
 };

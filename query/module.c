@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/err.h"
+#include "query/groups.h"
 #include "query/table.h"
 
 /* What xBestIndex found, a letter each, in the order of xFilter's values. */
@@ -15,6 +16,7 @@ enum narrow {
 };
 
 #define NARROW_MAX 16
+#define IN_ORDER '*'	/* in place of all of these, before an order of groups.c */
 /* What a walk is guessed to give. */
 #define ROWS_WALKED 1e7
 #define ROWS_LOADED 1e3
@@ -124,7 +126,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *x)
 {
 	const struct vtab *v = (const struct vtab *)base;
 	double rows = v->table->load ? ROWS_LOADED : ROWS_WALKED, cost = 1;
-	char plan[NARROW_MAX + 1];
+	char plan[NARROW_MAX + 1], order[GROUPS_ORDER_MAX + 1];
 	int n = 0;
 
 	for (int i = 0; i < x->nConstraint && n < NARROW_MAX; i++) {
@@ -140,7 +142,13 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *x)
 	}
 	plan[n] = '\0';
 	x->orderByConsumed = is_walked_so(v->table, x);
-	x->idxStr = sqlite3_mprintf("%s", plan);
+	if (!n && !x->orderByConsumed &&
+	    query_groups_plan(v->q, v->table, x, order)) {
+		x->orderByConsumed = 1;
+		x->idxStr = sqlite3_mprintf("%c%s", IN_ORDER, order);
+	} else {
+		x->idxStr = sqlite3_mprintf("%s", plan);
+	}
 	x->needToFreeIdxStr = 1;
 	/* Columns that are asked for, for xFilter. */
 	x->idxNum = (int)(x->colUsed & 0x7fffffff) |
@@ -173,6 +181,7 @@ static void end_walk(struct query_cursor *c)
 	c->view = NULL;
 	query_keys_put(c->keys);
 	c->keys = NULL;
+	query_groups_close(c);
 }
 
 static int close_cursor(sqlite3_vtab_cursor *base)
@@ -295,7 +304,7 @@ static int step(struct query_cursor *c)
 		c->ended = (size_t)c->row >= c->count;
 		return SQLITE_OK;
 	}
-	ret = c->table->next(c);
+	ret = c->groups ? query_groups_next(c) : c->table->next(c);
 	c->ended = ret <= 0;
 	return ret < 0 ? fail(c->q, c->base.pVtab, ret) : SQLITE_OK;
 }
@@ -315,6 +324,11 @@ static int filter(sqlite3_vtab_cursor *base, int columns, const char *plan,
 	c->at = c->taken = 0;
 	c->chunk = NULL;
 	c->counts = NULL;
+	if (*plan == IN_ORDER) {
+		c->ended = 0;
+		ret = query_groups_open(c, plan + 1);
+		return ret ? fail(c->q, base->pVtab, ret) : step(c);
+	}
 	c->ended = !apply(c, plan, argc, argv);
 	if (c->ended)
 		return SQLITE_OK;
@@ -340,7 +354,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 {
 	struct query_cursor *c = (struct query_cursor *)base;
 
-	c->table->column(c, i, out);
+	if (!c->groups || !query_groups_column(c, i, out))
+		c->table->column(c, i, out);
 	return SQLITE_OK;
 }
 

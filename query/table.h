@@ -15,8 +15,10 @@
 #include "query/query.h"
 
 struct moca_advice;
+struct moca_object;
 struct moca_objects;
 struct moca_profile;
+struct query_groups;
 struct query_keys;
 struct query_keys_view;
 struct query_stacks;
@@ -48,6 +50,9 @@ struct query_cursor {
 	struct query_keys_view *view;
 	size_t task_index;	/* of task */
 	size_t taken;		/* of the task's keys, before the chunk */
+	/* Of one that is given by groups.c: */
+	struct query_groups *groups;
+	const struct moca_object *object;	/* of the row */
 };
 
 #define QUERY_NO_COLUMN (-1)
@@ -58,6 +63,7 @@ struct query_table {
 	/* Columns whose conditions narrow a walk; QUERY_NO_COLUMN: none. */
 	int time, addr, task;
 	uint64_t dear;	/* columns that need the data structures: bits */
+	uint64_t grouped;	/* of which groups.c can give rows in order */
 	/* A table that is loaded at once: the number of rows. 0 or -errno. */
 	int (*load)(struct query *q, size_t *count);
 	/* One that is walked. open: 0 or -errno; next: 1, at the end 0, -errno */
@@ -79,6 +85,7 @@ struct query {
 	struct moca_advice *advice;
 	struct query_stacks *stacks;
 	struct query_keys *keys;	/* of the last scan that asked for any */
+	int groups_off;		/* for the statement that is prepared now */
 	struct query_table *events;	/* one for each type of events */
 	size_t event_count;
 };

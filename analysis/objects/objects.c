@@ -486,6 +486,11 @@ static int finish(struct moca_objects *o)
 	if (err)
 		return err;
 	make_details(o);
+	/* As large as all that was allocated, and nobody's from here on. */
+	free(o->table.inst);
+	free(o->table.inst_key);
+	o->table.inst = NULL;
+	o->table.inst_key = NULL;
 	sum_totals(o);
 	count_changed(o);
 	count_lost(o);
