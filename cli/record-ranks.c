@@ -133,7 +133,8 @@ no_memory:
 
 int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 {
-	const char *rank = r->off ? NULL : number_of(rank_names), *local;
+	const char *given = number_of(rank_names), *local;
+	const char *rank = r->off ? NULL : given;
 	int has = r->list && !r->off ? list_has(r->list, rank ? strtoul(rank, NULL, 10) : 0) : 1;
 
 	if (has < 0) {
@@ -156,6 +157,7 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 			   r->list ? "--ranks" : "--one-per-node");
 		return -EINVAL;
 	}
+	o->launched = given && !o->attach;
 	if (!rank || o->attach)
 		return RANKS_RECORD;
 	local = number_of(local_names);

@@ -52,6 +52,9 @@ void failure_of_front(struct recorder *rec, struct moca_meta *meta)
 	else
 		moca_meta_add(meta, "note",
 			      "the front process died during the recording");
+	/* To a launcher the front is the rank: without it, no other may stay. */
+	if (rec->opt->launched && rec->root > 0 && !rec->root_done)
+		kill(rec->root, SIGKILL);
 	leave_program(rec);
 }
 

@@ -21,7 +21,10 @@
 #include "collect/run/way.h"
 #include "lib/base/end.h"
 #include "lib/base/err.h"
+#include "lib/format/meta.h"
 #include "lib/ring/registry.h"
+
+static pid_t front_pid, front_group;
 
 /* Without ptrace nobody could tell each image (session.h). */
 static void set_session(uint64_t session)
@@ -72,6 +75,10 @@ static void child_main(struct recorder *rec, int gate, int report)
 	struct exec_failure why = { 0 };
 	char go;
 
+	/* Fails where the front was killed: then its group may be gone. */
+	if (rec->opt->launched && setpgid(0, front_group))
+		moca_debug("the program is in the recorder's process group: %s",
+			   strerror(errno));
 	for (int sig = 1; sig <= SIGNALS_SET; sig++)
 		set_ignored(sig, rec->ignored >> sig & 1);
 	sigprocmask(SIG_SETMASK, &rec->sigmask, NULL);
@@ -171,7 +178,6 @@ struct stop_state {
 };
 
 static struct stop_state *stop_state;
-static pid_t front_pid;
 /* In the engine: `stopped`, and the signals that follow from it, as one. */
 static pthread_mutex_t stop_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -323,6 +329,40 @@ static void tell_engine_killed(const struct record_way *way, int sig)
 }
 
 /*
+ * The engine that was killed cannot say so in the trace. Where the program was
+ * ended with it, how that ended is known as well.
+ */
+static void note_engine_killed(const struct recorder *rec, int sig)
+{
+	struct moca_meta *m;
+	const char *state;
+	char text[160];
+	int err = moca_meta_read(&m, rec->dirfd);
+
+	/* Killed before it wrote any: the trace has nothing. */
+	if (err == -ENOENT)
+		return;
+	if (err)
+		goto out;
+	snprintf(text, sizeof(text), "the recording process was ended by signal "
+		 "%d (%s); what it had not written is not in the trace", sig,
+		 strsignal(sig));
+	state = moca_meta_get(m, "state");
+	if (state && !strcmp(state, "recording")) {
+		moca_meta_set(m, "state", "failed");
+		if (rec->way->killed && !rec->attach)
+			moca_meta_set(m, "exit_status", "%d", SIGKILL);
+		moca_meta_add_loss(m, text);
+		err = moca_meta_write(m, rec->dirfd);
+	}
+	moca_meta_free(m);
+out:
+	if (err)
+		moca_warn("cannot note in %s that the recording process was killed: %s",
+			  rec->dir, strerror(-err));
+}
+
+/*
  * A helper has done its work when the engine tells the end, and is about to
  * exit. Who measures us (time(1), rusage) gets its CPU time only if its exit is
  * taken. Never for long: an end that was told is an end.
@@ -399,8 +439,10 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 	}
 	while (waitpid(engine, &status, 0) < 0 && errno == EINTR)
 		;
-	if (WIFSIGNALED(status))
+	if (WIFSIGNALED(status)) {
 		tell_engine_killed(rec->way, WTERMSIG(status));
+		note_engine_killed(rec, WTERMSIG(status));
+	}
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		tell_oom(&oom, "the recording process or the program");
 	end_like(125, 0);
@@ -422,6 +464,7 @@ int launch_engine(struct recorder *rec)
 	if (stop_state == MAP_FAILED)
 		return -errno;
 	front_pid = getpid();
+	front_group = getpgrp();
 	waiting_init();
 	fflush(NULL);
 	/* None may come before its handler is there. */
@@ -440,6 +483,10 @@ int launch_engine(struct recorder *rec)
 	}
 	close(pair[0]);
 	rec->front = pair[1];
+	/* A launcher that kills the group of a rank leaves us to end its trace. */
+	if (rec->opt->launched && setpgid(0, 0))
+		moca_debug("the recorder stays in the launcher's process group: %s",
+			   strerror(errno));
 	prctl(PR_SET_NAME, "moca-engine", 0, 0, 0);
 	return 0;
 }

@@ -306,6 +306,10 @@ static void start_companion(void)
 	if (!c)
 		return;
 	c->start(c->arg, rec.dir, rec.quota);
+	/* As the engine: launch_engine(). */
+	for (int i = 0; rec.opt->launched && c->pid && i < 2; i++)
+		if (c->pid(c->arg, i) > 0)
+			setpgid(c->pid(c->arg, i), c->pid(c->arg, i));
 	session = c->session ? c->session(c->arg) : NULL;
 	if (session)
 		rec.session = strtoull(session, NULL, 16);

@@ -83,6 +83,7 @@ struct moca_record_options {
 				   in none */
 	const char *ranks;	/* how many it has; NULL: not known */
 	int ranks_chosen;	/* others are left out on purpose */
+	int launched;	/* by a launcher, which kills a rank by its process group */
 	const char *job;	/* its name; NULL: not known */
 	char **argv;
 	int no_environment;	/* it is not kept in the trace */
