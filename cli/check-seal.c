@@ -7,6 +7,7 @@
 #include "lib/format/launch.h"
 #include "lib/format/seal.h"
 #include "lib/format/trace.h"
+#include "lib/format/tried.h"
 #include "lib/text/text.h"
 
 static int differs(const char *what, uint64_t said, uint64_t found)
@@ -57,6 +58,22 @@ static int check_launch(struct moca_trace *t)
 	return 1;
 }
 
+/* What moca try left there: no part of the trace. 1: it is damaged. */
+static int check_tried(struct moca_trace *t)
+{
+	struct moca_tried tried;
+	int err = moca_tried_read(&tried, t->dirfd);
+
+	if (!err)
+		moca_tried_free(&tried);
+	if (!err || err == -ENOENT)
+		return 0;
+	printf("damaged: the file tried (what moca try measured): %s\n",
+	       err == -EBADMSG ? "its checksum or its contents are wrong" :
+				 strerror(-err));
+	return 1;
+}
+
 enum check_seal check_seal(struct moca_trace *t)
 {
 	struct moca_seal said, found;
@@ -73,7 +90,7 @@ enum check_seal check_seal(struct moca_trace *t)
 	default:
 		break;
 	}
-	if (check_launch(t))
+	if (check_launch(t) | check_tried(t))
 		return CHECK_SEAL_WRONG;
 	if (moca_trace_truncated(t))
 		return CHECK_SEAL_RIGHT;	/* what is there is told */

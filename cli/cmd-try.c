@@ -544,7 +544,7 @@ static int try_all(struct try *x)
 		return err;
 	v.series = x->series.rounds ? &x->series : NULL;
 	v.together = x->together_row.series ? &x->together_row : NULL;
-	try_keep(&v, x->path);
+	try_keep(&v, x->path, x->command);
 	if (x->json)
 		try_json(stdout, &v);
 	else

@@ -13,6 +13,7 @@
 #include "lib/base/err.h"
 #include "lib/format/tried.h"
 
+#define COMMAND_MAX 512
 #define FINDINGS_MAX 512	/* bytes of the names of all of them */
 
 static struct moca_tried_ratio ratio(const struct try_row *r,
@@ -42,8 +43,22 @@ static void names(uint32_t kinds, char out[FINDINGS_MAX])
 					       moca_finding_id((enum moca_finding_kind)i));
 }
 
+/* The words with blanks between them, for people; cut, and without what no line has. */
+static void join_words(char *const *argv, char out[COMMAND_MAX])
+{
+	size_t at = 0, i;
+
+	out[0] = 0;
+	for (; argv && *argv && at < COMMAND_MAX; argv++)
+		at += (size_t)snprintf(out + at, COMMAND_MAX - at, "%s%s",
+				       at ? " " : "", *argv);
+	for (i = 0; out[i]; i++)
+		if ((unsigned char)out[i] < ' ' || out[i] == 127)
+			out[i] = '?';
+}
+
 static void fill(struct moca_tried_change *c, const struct try_row *r,
-		 char findings[FINDINGS_MAX])
+		 char findings[FINDINGS_MAX], const char *command)
 {
 	struct timespec now;
 
@@ -53,6 +68,7 @@ static void fill(struct moca_tried_change *c, const struct try_row *r,
 		.id = r->change->id, .result = try_result_name(r->result),
 		.findings = findings,
 		.setting = r->change->setting ? r->change->setting : "",
+		.command = command,
 		.plan = r->change->plan_text ? r->change->plan_text : "",
 		.predicted = r->change->predicted,
 		.when_ns = (uint64_t)now.tv_sec * 1000000000u +
@@ -76,21 +92,24 @@ static int write_all(const struct moca_tried_change *items, size_t n,
 	return err;
 }
 
-void try_keep(const struct try_view *v, const char *path)
+void try_keep(const struct try_view *v, const char *path,
+	      char *const *command)
 {
+	char words[COMMAND_MAX];
 	struct moca_tried_change *items = calloc(v->count + 1, sizeof(*items));
 	char (*findings)[FINDINGS_MAX] = calloc(v->count + 1,
 						sizeof(*findings));
 	int err = items && findings ? 0 : -ENOMEM;
 	size_t i, n = 0;
 
+	join_words(command, words);
 	for (i = 0; !err && i < v->count; i++)
 		if (v->rows[i].series) {
-			fill(&items[n], &v->rows[i], findings[n]);
+			fill(&items[n], &v->rows[i], findings[n], words);
 			n++;
 		}
 	if (!err && v->together) {
-		fill(&items[n], v->together, findings[n]);
+		fill(&items[n], v->together, findings[n], words);
 		n++;
 	}
 	if (!err && n)

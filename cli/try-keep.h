@@ -6,6 +6,8 @@
 #include "cli/try-print.h"
 
 /* Write it into the trace's directory; warns where that cannot be. */
-void try_keep(const struct try_view *v, const char *path);
+/* command: what was run in place of the recorded one, or NULL. */
+void try_keep(const struct try_view *v, const char *path,
+	      char *const *command);
 
 #endif

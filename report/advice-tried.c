@@ -91,6 +91,9 @@ static void sentence(const struct moca_tried_change *c, char *buf, size_t size)
 		fprintf(f, "; page faults %s",
 			than_plain(a, (double)c->faults[1] /
 					      (double)c->faults[0]));
+	if (*c->command)
+		fprintf(f, "; of another command than the recorded one: %.200s",
+			c->command);
 	fclose(f);
 	buf[size - 1] = 0;
 }
@@ -143,6 +146,7 @@ static void json_change(struct json *j, const struct moca_tried_change *c)
 	json_string(j, "result", c->result);
 	json_string(j, "text", text);
 	json_string(j, "setting", *c->setting ? c->setting : NULL);
+	json_string(j, "command", *c->command ? c->command : NULL);
 	json_string(j, "plan", *c->plan ? c->plan : NULL);
 	json_uint(j, "when_ns", c->when_ns);
 	json_uint(j, "rounds", c->rounds);

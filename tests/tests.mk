@@ -138,7 +138,7 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/make-finding \
 WAYS := $(TEST_DIR)/way/present
 
 # Programs whose sites a plan names; tests/place/run.
-PLACED := $(addprefix $(TEST_DIR)/place/,load load-now load-no-plt load-nopie library.so news)
+PLACED := $(addprefix $(TEST_DIR)/place/,load load-now load-no-plt load-nopie library.so news tried)
 
 include tests/exact/exact.mk
 include kmod/kmod.mk
@@ -394,6 +394,8 @@ $(TEST_DIR)/place/load-nopie: tests/place/load.c
 	$(call placed,-no-pie -fno-pie -Wl$(comma)--build-id=none)
 $(TEST_DIR)/place/library.so: tests/place/library.c
 	$(call placed,-shared -fPIC)
+$(TEST_DIR)/place/tried: tests/place/tried.c
+	$(call placed,)
 $(TEST_DIR)/place/news: tests/place/news.cc
 	@mkdir -p $(@D)
 	$(CXX) -Wall -Wextra $(PLACE_CFLAGS) -o $@ $<

@@ -74,6 +74,7 @@ static int add_change(struct moca_meta *m, const struct moca_tried_change *c)
 	err = err ? err : add_text(m, "result", c->result);
 	err = err ? err : add_text(m, "findings", c->findings);
 	err = err ? err : add_text(m, "setting", c->setting);
+	err = err ? err : add_text(m, "command", c->command);
 	err = err ? err : add_text(m, "plan", c->plan);
 	if (!err)
 		err = isnan(c->predicted) ?
@@ -203,9 +204,10 @@ static int read_change(const struct moca_meta *m, unsigned i,
 	c->result = read_text(m, "result", i, 0);
 	c->findings = read_text(m, "findings", i, 0);
 	c->setting = read_text(m, "setting", i, 0);
+	c->command = read_text(m, "command", i, 0);
 	c->plan = read_text(m, "plan", i, 1);
 	if (!c->id || !*c->id || !c->result || !*c->result || !c->findings ||
-	    !c->setting || !c->plan || !predicted)
+	    !c->setting || !c->command || !c->plan || !predicted)
 		return -EBADMSG;
 	c->predicted = NAN;
 	err = !strcmp(predicted, NOTHING) ? 0 :

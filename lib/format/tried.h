@@ -23,6 +23,7 @@ struct moca_tried_change {
 	const char *result;	/* "quicker", as moca try --json has it */
 	const char *findings;	/* those that it follows: "a,b"; "": none */
 	const char *setting;	/* variables of the environment; "": none */
+	const char *command;	/* that was run in place of the recorded one; "" */
 	const char *plan;	/* as moca place takes it; "": none */
 	double predicted;	/* share of the CPU time saved; NAN: not known */
 	uint64_t when_ns;	/* Unix time */

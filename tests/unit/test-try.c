@@ -2,9 +2,17 @@
 /* moca try: intervals of ratios, environments, and how a program was started. */
 #include <math.h>
 
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "analysis/objects/objects.h"
 #include "lib/format/launch.h"
+#include "lib/format/meta.h"
+#include "lib/format/tried.h"
 #include "tests/unit/trace-util.h"
 #include "try/change.h"
+#include "try/machine.h"
+#include "try/plan.h"
 #include "try/stat.h"
 
 static int near(double a, double b)
@@ -96,6 +104,213 @@ static int environments(void)
 	return 0;
 }
 
+/* What lists of values have already stays; of LD_PRELOAD the first counts. */
+static int joined_lists(void)
+{
+	char *const env[] = { (char *)"LD_PRELOAD=/a.so /b.so",
+			      (char *)"MALLOC_CONF=x:1", (char *)"EMPTY=",
+			      NULL };
+	char **e = try_environment(env, "LD_PRELOAD=/m.so MALLOC_CONF=y:2 EMPTY=1");
+
+	CHECK(e && !strcmp(e[0], "LD_PRELOAD=/m.so:/a.so /b.so"));
+	CHECK(!strcmp(e[1], "MALLOC_CONF=x:1,y:2"));
+	CHECK(!strcmp(e[2], "EMPTY=1") && !e[3]);
+	try_environment_free(e);
+	return 0;
+}
+
+/* --- plans ---------------------------------------------------------------- */
+
+static int plans(void)
+{
+	const struct moca_site here = { .file = "/src/a.c", .line = 12,
+					.module = "/bin/a \"b\"", .through = "" };
+	const struct moca_site unknown = { .file = "/src/a.c", .line = 12 };
+	const struct moca_object heap = { .kind = MOCA_OBJECT_HEAP,
+					  .name = "h", .alloc = &here };
+	const struct moca_object fixed = { .kind = MOCA_OBJECT_STATIC,
+					   .name = "grid",
+					   .module = "/bin/a" };
+	const struct moca_object odd = { .kind = MOCA_OBJECT_STATIC,
+					 .name = "two\nlines",
+					 .module = "/bin/a" };
+	const struct moca_object stack = { .kind = MOCA_OBJECT_STACK,
+					   .name = "stack" };
+	const struct moca_object nameless = { .kind = MOCA_OBJECT_HEAP,
+					      .name = "x", .alloc = &unknown };
+	struct try_plan p = { 0 }, more = { 0 };
+	char *text;
+
+	CHECK(!try_plan_add(&p, &heap, &(struct try_wish){ .pad = 64 }));
+	CHECK(!try_plan_add(&more, &heap, &(struct try_wish){ .pad = 128, .huge = 1 }));
+	CHECK(!try_plan_add(&more, &fixed, &(struct try_wish){ .bind = 2 }));
+	CHECK(try_plan_add(&p, &odd, &(struct try_wish){ .huge = 1 }) == -ENOENT);
+	CHECK(try_plan_add(&p, &stack, &(struct try_wish){ .huge = 1 }) == -ENOENT);
+	CHECK(try_plan_add(&p, &nameless, &(struct try_wish){ .huge = 1 }) == -ENOENT);
+	CHECK(!try_plan_merge(&p, &more));
+	text = try_plan_text(&p);
+	CHECK(text && !strcmp(text,
+		"[[place]]\nsite = \"a.c:12\"\nmodule = \"/bin/a \\\"b\\\"\"\n"
+		"huge = true\npad = 128\n"
+		"[[place]]\nobject = \"grid\"\nmodule = \"/bin/a\"\n"
+		"memory = \"bind\"\nnodes = [1]\n"));
+	free(text);
+	CHECK(!try_plan_merge(&p, &(struct try_plan){ &(struct try_wish){
+		.name = more.items[1].name, .interleave = 1 }, 1, 1 }));
+	text = try_plan_text(&p);
+	CHECK(text && strstr(text, "interleave") && !strstr(text, "bind"));
+	free(text);
+	try_plan_free(&p);
+	try_plan_free(&more);
+	return 0;
+}
+
+/* All CPUs of one core, of two, or nothing that tells. */
+static int cores(void)
+{
+	char path[600], base[400];
+	int cpu, n;
+	cpu_set_t set;
+
+	CHECK(!sched_getaffinity(0, sizeof(set), &set));
+	snprintf(base, sizeof(base), "/proc/self/fd/%d", dirfd_);
+	CHECK(try_machine_cores(base) == 0);
+	for (n = 1; n <= 2; n++) {
+		int seen = 0;
+
+		for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+			FILE *f;
+
+			if (!CPU_ISSET(cpu, &set))
+				continue;
+			snprintf(path, sizeof(path), "%s/cpu%d", base, cpu);
+			CHECK(n > 1 || !mkdir(path, 0700));
+			strcat(path, "/topology");
+			CHECK(n > 1 || !mkdir(path, 0700));
+			strcat(path, "/thread_siblings_list");
+			f = fopen(path, "w");
+			CHECK(f);
+			fprintf(f, "%d-%d\n", n == 1 ? 0 : seen++, 4096);
+			fclose(f);
+		}
+		CHECK(try_machine_cores(base) ==
+		      (n == 1 ? 1 : (unsigned)CPU_COUNT(&set)));
+	}
+	return 0;
+}
+
+/* --- the file tried ------------------------------------------------------- */
+
+static const struct moca_tried_change example = {
+	.id = "pad-64", .result = "quicker", .findings = "shared-lines,one-node",
+	.setting = "", .command = "", .plan = "[[place]]\nsite = \"a\"\n",
+	.predicted = NAN, .when_ns = 1234567890123456789, .rounds = 5,
+	.confidence = 0.99, .wall = { 0.5, 0.25, 1 }, .cpu = { 0.5, 0, HUGE_VAL },
+	.faults = { 10, 20 }, .peak_bytes = { 4096, 1 << 20 },
+};
+
+static int tried(void)
+{
+	struct moca_tried_change c[2] = { example, example };
+	struct moca_tried t;
+
+	CHECK(moca_tried_read(&t, dirfd_) == -ENOENT);
+	CHECK(!moca_tried_write(dirfd_, c, 1));
+	c[0].id = "prefault";
+	c[0].predicted = 0.25;
+	c[1].result = "slower";
+	CHECK(!moca_tried_write(dirfd_, c, 2));
+	CHECK(!moca_tried_read(&t, dirfd_) && t.count == 2);
+	/* Of one name the new one counts. */
+	CHECK(!strcmp(t.items[0].id, "prefault"));
+	CHECK(near(t.items[0].predicted, 0.25));
+	CHECK(!strcmp(t.items[1].id, "pad-64") && isnan(t.items[1].predicted));
+	CHECK(!strcmp(t.items[1].result, "slower"));
+	CHECK(!strcmp(t.items[1].plan, example.plan) && !*t.items[1].setting);
+	CHECK(t.items[1].when_ns == example.when_ns && t.items[1].rounds == 5);
+	CHECK(near(t.items[1].wall.low, 0.25) && t.items[1].cpu.high > 1000);
+	CHECK(t.items[1].faults[1] == 20 && t.items[1].peak_bytes[0] == 4096);
+	CHECK(moca_tried_follows(&t.items[1], "one-node"));
+	CHECK(moca_tried_follows(&t.items[1], "shared-lines"));
+	CHECK(!moca_tried_follows(&t.items[1], "shared"));
+	CHECK(!moca_tried_follows(&t.items[1], "node"));
+	moca_tried_free(&t);
+	/* More than there may be. */
+	for (int i = 0; i <= MOCA_TRIED_MAX; i++) {
+		char id[16];
+
+		snprintf(id, sizeof(id), "c%d", i);
+		c[0].id = id;
+		if (moca_tried_write(dirfd_, c, 1))
+			return i < MOCA_TRIED_MAX - 2;
+	}
+	return 1;
+}
+
+/* With a right checksum, and values that cannot be. */
+static int tried_hostile(void)
+{
+	static const char *const lines[][2] = {
+		{ "wall", "500000 600000 700000" }, { "wall", "1 1" },
+		{ "wall", "1 1 1 " }, { "wall", "-1 -1 1" },
+		{ "wall", "1 1 99999999999999999999" }, { "cpu", "nan nan nan" },
+		{ "faults", "1 2 3" }, { "peak", "0x10 1" },
+		{ "predicted", "1000001" }, { "confidence", "" },
+		{ "when", "18446744073709551615" }, { "rounds", "99999999" },
+		{ "result", "a\033[2J" }, { "setting", "A=1\nB=2" },
+		{ "plan", "\007" }, { "change", "-" }, { "command", "\r" },
+	};
+	struct moca_tried t;
+	struct moca_meta *m;
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		CHECK(!moca_tried_write(dirfd_, &example, 1));
+		CHECK(!moca_meta_read_as(&m, dirfd_, MOCA_TRIED_NAME));
+		CHECK(!moca_meta_set(m, lines[i][0], "%s", lines[i][1]));
+		CHECK(!moca_meta_write_as(m, dirfd_, MOCA_TRIED_NAME));
+		moca_meta_free(m);
+		if (moca_tried_read(&t, dirfd_) != -EBADMSG)
+			return fprintf(stderr, "%s %s\n", lines[i][0],
+				       lines[i][1]), 1;
+	}
+	/* A line that is missing, and a damaged file, which is written anew. */
+	CHECK(!moca_tried_write(dirfd_, &example, 1));
+	CHECK(!moca_meta_read_as(&m, dirfd_, MOCA_TRIED_NAME));
+	moca_meta_unset(m, "peak");
+	CHECK(!moca_meta_write_as(m, dirfd_, MOCA_TRIED_NAME));
+	moca_meta_free(m);
+	CHECK(moca_tried_read(&t, dirfd_) == -EBADMSG);
+	CHECK(!moca_tried_write(dirfd_, &example, 1));
+	CHECK(!moca_tried_read(&t, dirfd_) && t.count == 1);
+	moca_tried_free(&t);
+	return 0;
+}
+
+static int tried_damaged(void)
+{
+	struct moca_tried t;
+	size_t len, i;
+	uint8_t *p;
+
+	CHECK(!moca_tried_write(dirfd_, &example, 1));
+	p = slurp("tried", &len);
+	CHECK(p);
+	for (i = 0; i < 2 * len; i++) {
+		if (i < len)
+			p[i] ^= 4;
+		spill("tried", p, i < len ? len : i - len);
+		if (i < len)
+			p[i] ^= 4;
+		if (!moca_tried_read(&t, dirfd_)) {
+			moca_tried_free(&t);
+			return fprintf(stderr, "byte %zu\n", i), 1;
+		}
+	}
+	free(p);
+	return 0;
+}
+
 /* --- the file launch ------------------------------------------------------ */
 
 static int launched(void)
@@ -170,6 +385,10 @@ static int in_directory(int (*test)(void))
 
 static int t_launched(void) { return in_directory(launched); }
 static int t_damaged(void) { return in_directory(launch_damaged); }
+static int t_cores(void) { return in_directory(cores); }
+static int t_tried(void) { return in_directory(tried); }
+static int t_tried_damaged(void) { return in_directory(tried_damaged); }
+static int t_tried_hostile(void) { return in_directory(tried_hostile); }
 static int t_large(void) { return in_directory(large_environment); }
 
 int main(void)
@@ -179,6 +398,12 @@ int main(void)
 	run("try/no false gain", no_false_gain);
 	run("try/median", medians);
 	run("try/environment", environments);
+	run("try/lists of values", joined_lists);
+	run("try/plans", plans);
+	run("try/cores", t_cores);
+	run("tried/round trip", t_tried);
+	run("tried/damaged", t_tried_damaged);
+	run("tried/hostile", t_tried_hostile);
 	run("launch/round trip", t_launched);
 	run("launch/damaged", t_damaged);
 	run("launch/large environment", t_large);
