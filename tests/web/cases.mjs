@@ -128,6 +128,7 @@ await test("answer: what to change, where, and what it gains", () => withPage("f
 	must(await page.textContent("[data-finding] h3") === "next is placed by the thread that prepares it, not by those that use it", await page.textContent("[data-finding] h3"));
 	must(/47 % → 3 % of the accesses to it from another node/.test(await page.textContent(".gain")), await page.textContent(".gain"));
 	must((await page.textContent("[data-finding]")).includes("an assumed machine of 2 nodes"), "it does not say of which machine");
+	must(/^interleave: no gain: there is no difference; measured: time 0\.1 % more .* n = 5/.test(await page.textContent("[data-finding] [data-tried='interleave']")), await page.textContent("[data-finding]"));
 	must(await page.locator("[data-finding] a[href='#/object/0']").count() === 1, "no link to the structure");
 	const line = (text) => page.locator("table.source tr.hit", { hasText: text });
 	for (const [text, number] of [["next[1]++;", "30,720 (93.75 %)"], ["</script><b>first</b>", "2,048 (6.25 %)first touch"]]) {

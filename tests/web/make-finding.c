@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 #include "lib/format/meta.h"
 #include "lib/format/seal.h"
+#include "lib/format/tried.h"
 #include "lib/format/writer.h"
 
 #define PAGES 2048u
@@ -104,6 +106,22 @@ static void put_accesses(uint32_t task, uint64_t interval, unsigned from,
 	chunks++;
 }
 
+/* As if interleaving had been tried, without a gain. */
+static void put_tried(int fd)
+{
+	const struct moca_tried_change c = {
+		.id = "interleave", .result = "no-difference",
+		.findings = "serial-first-touch", .setting = "", .command = "",
+		.plan = "", .predicted = NAN,
+		.when_ns = 1700000000000000000, .rounds = 5,
+		.confidence = 0.99, .wall = { 1.001, 0.99, 1.01 },
+		.cpu = { 1, 0.99, 1.01 }, .faults = { 100, 100 },
+		.peak_bytes = { 8 << 20, 8 << 20 },
+	};
+
+	must(moca_tried_write(fd, &c, 1), "tried");
+}
+
 int main(int argc, char **argv)
 {
 	struct moca_meta *m = moca_meta_new();
@@ -153,5 +171,7 @@ int main(int argc, char **argv)
 	must(moca_meta_set(m, "certificate.chunks", "%llu",
 			   (unsigned long long)chunks), "metadata");
 	must(moca_seal_write(m, fd), "metadata");
+	if (!fixed)
+		put_tried(fd);
 	return 0;
 }
