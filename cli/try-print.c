@@ -148,6 +148,8 @@ static void print_result(const struct try_row *r, size_t rounds)
 		puts("   No difference: the time changes by less than 3 %.");
 		break;
 	default:
+		if (r->is_repeated)
+			puts("   It seemed to help in the first rounds, and not when they were repeated.");
 		printf("   Not decided: from %s to ", than_plain(a, wall.low));
 		printf("%s. More rounds tell (-n %zu), or a quieter machine.\n",
 		       than_plain(b, wall.high),
@@ -190,8 +192,7 @@ static void print_placed(const struct try_row *r)
 {
 	char count[TEXT_MAX], size[TEXT_MAX], text[1024];
 	uint64_t blocks, bytes;
-	/* And one to warm up. */
-	size_t runs = r->series->rounds + 1;
+	size_t runs = r->runs ? r->runs : 1;
 
 	if (!r->placed)
 		return;
@@ -350,7 +351,8 @@ static void json_findings(struct json *j, uint32_t kinds)
 }
 
 /* What all runs together have matched, and what was not done. */
-static void json_placed(struct json *j, const struct try_placed *p)
+static void json_placed(struct json *j, const struct try_placed *p,
+			size_t runs)
 {
 	uint64_t blocks, bytes;
 	char text[1024];
@@ -361,6 +363,7 @@ static void json_placed(struct json *j, const struct try_placed *p)
 	}
 	try_placed_matched(p, &blocks, &bytes);
 	json_open(j, "placed", '{');
+	json_uint(j, "runs", runs);
 	json_uint(j, "blocks", blocks);
 	json_uint(j, "bytes", bytes);
 	json_string(j, "not_done", try_placed_complaint(p, text, sizeof(text)) ?
@@ -383,12 +386,13 @@ static void json_row(struct json *j, const char *key, const struct try_row *r)
 	json_string(j, "result", try_result_name(r->result));
 	json_string(j, "why_not", c->why_not);
 	json_string(j, "note", c->note);
-	json_placed(j, r->series ? r->placed : NULL);
+	json_placed(j, r->series ? r->placed : NULL, r->runs);
 	if (r->series) {
 		const struct try_arm *a = &r->series->arms[r->arm];
 
 		json_bool(j, "other_exit", a->other_status);
 		json_bool(j, "other_output", a->other_output != 0);
+		json_bool(j, "repeated", r->is_repeated);
 		json_measures(j, r);
 	}
 	json_close(j, '}');

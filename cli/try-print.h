@@ -31,6 +31,8 @@ struct try_row {
 	const struct try_series *series;
 	size_t arm;
 	enum try_result result;
+	size_t runs;		/* with the change, in all */
+	int is_repeated;	/* it helped before, in other rounds */
 	const struct try_placed *placed;	/* its plan, as runs followed it; NULL */
 };
 

@@ -138,7 +138,7 @@ WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/make-finding \
 WAYS := $(TEST_DIR)/way/present
 
 # Programs whose sites a plan names; tests/place/run.
-PLACED := $(addprefix $(TEST_DIR)/place/,load load-now load-no-plt load-nopie library.so news tried)
+PLACED := $(addprefix $(TEST_DIR)/place/,load load-now load-no-plt load-nopie library.so news tried spread)
 
 include tests/exact/exact.mk
 include kmod/kmod.mk
@@ -161,7 +161,7 @@ check:
 check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all LOADS=50 NATIVE=1 \
+	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all SPREAD=all LOADS=50 NATIVE=1 \
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
 		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes \
@@ -394,6 +394,8 @@ $(TEST_DIR)/place/load-nopie: tests/place/load.c
 	$(call placed,-no-pie -fno-pie -Wl$(comma)--build-id=none)
 $(TEST_DIR)/place/library.so: tests/place/library.c
 	$(call placed,-shared -fPIC)
+$(TEST_DIR)/place/spread: tests/place/spread.c
+	$(call placed,)
 $(TEST_DIR)/place/tried: tests/place/tried.c
 	$(call placed,)
 $(TEST_DIR)/place/news: tests/place/news.cc

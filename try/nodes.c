@@ -4,6 +4,7 @@
 
 #include "try/findings.h"
 
+#define CLEARLY 0.1		/* of its accesses: one node serves all of them */
 #define KINDS \
 	(1u << MOCA_FINDING_SERIAL_TOUCH | 1u << MOCA_FINDING_OTHER_TOUCH | \
 	 1u << MOCA_FINDING_MOVING_PARTS | 1u << MOCA_FINDING_ONE_NODE | \
@@ -37,7 +38,7 @@ static void fill_one(const struct try_subject *s, const struct moca_finding *f,
 	unsigned node;
 
 	if (!w->interleave || s->profile->topology.what_if ||
-	    !(f->remote[MOCA_POLICY_BIND] <
+	    !(f->remote[MOCA_POLICY_BIND] + CLEARLY <
 	      f->remote[MOCA_POLICY_INTERLEAVE]))
 		return;
 	node = user(s->profile, f->object);

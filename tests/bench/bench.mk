@@ -20,6 +20,7 @@
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
 # make bench-place [QUICK=1]: what a plan costs programs that allocate, tests/bench/place.
+# make bench-try [ONLY="fill-once"] [ROUNDS=5]: what moca try finds beside changes by hand, tests/bench/try.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
 # make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
 # what is measured.
@@ -56,6 +57,14 @@ bench-place: $(BUILD)/tests/bench/pairs
 $(BUILD)/tests/bench/pairs: tests/bench/place/pairs.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) $(PLACE_CFLAGS) -o $@ $<
+
+.PHONY: bench-try
+bench-try: $(BUILD)/tests/bench/programs
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' ROUNDS='$(ROUNDS)' TABLE='$(TABLE)' tests/bench/try/run
+$(BUILD)/tests/bench/programs: tests/bench/try/programs.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) -pthread $(PLACE_CFLAGS) -o $@ $<
 
 bench-trace:
 	@tools/install-deps bench-trace

@@ -24,8 +24,8 @@ run "prefault: listed" 0 "$MOCA" try --all --list "$tmp/fill" prefault prefault-
 		'^ +module = ".*/place/tried"$' '^ +prefault = true$' '^ +huge = true$'
 run "prefault" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault && {
 	holds "prefault: the plan" '[c["id"] for c in d["changes"]] == ["prefault"] and "site = \"tried.c:'"$(line fill)"'\"" in d["changes"][0]["plan"] and d["changes"][0]["setting"] is None'
-	# 6 blocks in each of 4 runs with it.
-	holds "prefault: matched" 'd["changes"][0]["placed"] == {"blocks": 24, "bytes": 24 * 8 * 2 ** 20, "not_done": None}'
+	# 6 blocks in each run with it: 4, or 8 where it seemed to help.
+	holds "prefault: matched" '(lambda p: p["runs"] in (4, 8) and p["blocks"] == 6 * p["runs"] and p["bytes"] == p["blocks"] * 8 * 2 ** 20 and not p["not_done"])(d["changes"][0]["placed"])'
 	holds "prefault: the same output" 'd["changes"][0]["result"] not in ("differs", "not-tried") and not d["changes"][0]["other_output"]'
 }
 run "prefault: text" 0 "$MOCA" try --all -n 3 "$tmp/fill" prefault && has "prefault: text" "$tmp/out" '^   a plan, as moca place follows it:$' '^   placed +6 blocks, 48.0 MiB in each run$'
@@ -37,9 +37,9 @@ run "another command" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- "$
 run "a static program" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault huge-pages -- "$BUILD/tests/programs/memory-static" &&
 	holds "a static program" '[c["result"] for c in d["changes"] if c["id"] == "prefault"] == ["not-tried"] and "static program" in [c["why_not"] for c in d["changes"] if c["id"] == "prefault"][0]'
 run "it sees the plan" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- "$prog" env && holds "it sees the plan" 'd["changes"][0]["result"] == "differs"'
-run "variables that are there" 0 env LD_PRELOAD= "$MOCA" try --all --json -n 3 "$tmp/fill" prefault && holds "variables that are there" 'd["changes"][0]["placed"]["blocks"] == 24'
+run "variables that are there" 0 env LD_PRELOAD= "$MOCA" try --all --json -n 3 "$tmp/fill" prefault && holds "variables that are there" 'd["changes"][0]["placed"]["blocks"] == 6 * d["changes"][0]["placed"]["runs"]'
 run "SIGCHLD is ignored" 0 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- \
-	sh -c 'grep SigIgn /proc/self/status >&2; exec "$@"' sh "$prog" fill && holds "SIGCHLD is ignored" 'd["status"] == 0 and d["changes"][0]["placed"]["blocks"] == 24'
+	sh -c 'grep SigIgn /proc/self/status >&2; exec "$@"' sh "$prog" fill && holds "SIGCHLD is ignored" 'd["status"] == 0 and d["changes"][0]["placed"]["blocks"] == 6 * d["changes"][0]["placed"]["runs"]'
 
 # False sharing, as counted.
 record share share --exact --granularity 64
@@ -47,7 +47,7 @@ run "padding: listed" 0 "$MOCA" try --list "$tmp/share" shared-lines &&
 	has "padding: listed" "$tmp/out" '^1. shared-lines: ' 'cannot be tried: change 2 \(pad-64\) does it, by a plan' '^2. pad-64: ' "^ +site = \"tried.c:$(line share)\"$" '^ +pad = 64$' '^3. pad-128: ' '^ +pad = 128$'
 run "padding" 0 "$MOCA" try --json -n 3 "$tmp/share" && {
 	holds "padding: both" '[c["id"] for c in d["changes"]] == ["shared-lines", "pad-64", "pad-128"] and [c["follows"] for c in d["changes"]] == [["shared-lines"]] * 3'
-	holds "padding: matched" '[c["placed"] and c["placed"]["blocks"] for c in d["changes"]] == [None, 16, 16]'
+	holds "padding: matched" '[c["placed"] and c["placed"]["blocks"] / c["placed"]["runs"] for c in d["changes"]] == [None, 4, 4]'
 	holds "padding: the same output" 'not any(c.get("other_output") for c in d["changes"])'
 	grep -q ' hypervisor' /proc/cpuinfo && { holds "padding: why not here" 'all(c["note"] for c in d["changes"][1:])'; }
 }

@@ -40,7 +40,9 @@ run "as recorded" 0 "$MOCA" try --all -n 3 "$tmp/reads" huge-pages && {
 	grep -q one-arena "$tmp/out" && not_ok "only what was asked for" "one-arena is told" || ok "only what was asked for"
 	has "as recorded" "$tmp/out" '^Program: .*/prog reads$' "^in $tmp/where, standard input: $tmp/input, [0-9]+ variables" \
 		'^3 rounds after a warm-up' 'huge-pages: malloc asks' '^   time +.* -> .*99 % confidence' '^   page faults +[0-9,]+ -> [0-9,]+$'
-	[ "$(wc -l <"$COUNT")" = 9 ] && ok "number of runs" || not_ok "number of runs" "$(wc -l <"$COUNT"), not 2 + 1 + 3 * 2"
+	# What seems to help is run again.
+	n=9; grep -qE 'helps: |seemed to help' "$tmp/out" && n=18
+	[ "$(wc -l <"$COUNT")" = "$n" ] && ok "number of runs" || not_ok "number of runs" "$(wc -l <"$COUNT"), not 2 + 1 + 3 * 2, or twice that: $n"
 }
 run "same output" 0 "$MOCA" try --json --all -n 3 "$tmp/reads" huge-pages &&
 	{ json 'not d["output_varies"] and [c["other_output"] for c in d["changes"] if c["id"] == "huge-pages"] == [False] and d["rounds"] == 3 and d["directory"].endswith("where")' && ok "same output" || not_ok "same output" "$(head -c 400 "$tmp/out")"; }
@@ -89,7 +91,7 @@ rm "$tmp/old/launch"
 run "no launch" 2 "$MOCA" try --all -n 3 "$tmp/old" huge-pages && has "no launch" "$tmp/err" 'does not say how its program was started' 'behind --'
 rm -r "$tmp/old"
 "$MAKE_TRACE" "$tmp/other" complete
-run "not for it" 0 "$MOCA" try "$tmp/other" huge-pages && has "not for it" "$tmp/err" "'huge-pages' cannot be tried: the program's malloc is not glibc's"
+run "not for it" 0 "$MOCA" try "$tmp/other" huge-pages && has "not for it" "$tmp/err" "'huge-pages' cannot be tried: the program's malloc is none of those"
 
 # A rank of a job, and an environment that was not kept.
 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$MOCA" record -q --no-summary -o "$tmp/job" -- "$tmp/prog" fails </dev/null >/dev/null 2>&1
