@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "cli/record-agent.h"
+#include "cli/record-cgroup.h"
 #include "cli/record-companion.h"
 #include "cli/record-own.h"
 #include "cli/record-ranks.h"
@@ -20,7 +21,7 @@
 #include "lib/cmdline/options.h"
 
 static const char usage[] = "moca record [options] -- CMD [ARG...]\n"
-			    "       moca record [options] -p PID";
+			    "       moca record [options] -p PID | --cgroup PATH | --container ID";
 static const char about[] =
 	"Run CMD and record which of its threads touch which pages, when, and\n"
 	"whether they read or write; or, with --exact, count every load and store.\n"
@@ -59,7 +60,15 @@ struct extra {
 	int no_summary;
 	struct agent_options agent;
 	struct ranks_options ranks;
+	struct cgroup_options cgroup;
 };
+
+/* Which option says that running processes are recorded; NULL: none. */
+static const char *attaches(const struct extra *x)
+{
+	return x->pid ? "-p" : x->cgroup.path ? "--cgroup" :
+	       x->cgroup.container ? "--container" : NULL;
+}
 
 /* How --via names the ways of recording page accesses. */
 static const struct way {
@@ -97,7 +106,7 @@ static int open_output(const char *path, int *fd)
 static const char *only_pages(const struct moca_record_options *o,
 			      const struct extra *x)
 {
-	return x->pages ? "--pages" : x->pid ? "-p" : o->stack ? "--stack" :
+	return x->pages ? "--pages" : attaches(x) ? attaches(x) : o->stack ? "--stack" :
 	       o->tracepoints ? "--tracepoints" : x->no_zap ? "--no-zap" :
 	       o->budget != NOT_GIVEN ? "--budget" :
 	       x->hz != NOT_GIVEN_HZ ? "--rate" :
@@ -143,7 +152,7 @@ static int check_exact(const struct moca_record_options *o,
 		return 0;
 	if (other) {
 		moca_error("--exact does not go with %s: %s", other,
-			   x->pid ? "a program is counted from its first "
+			   attaches(x) ? "a program is counted from its first "
 				    "instruction on" :
 			   x->via && !strncmp(other, "--via", strlen("--via")) ?
 				      "that way sees pages, not each load and "
@@ -215,14 +224,14 @@ static int check_stacks(struct moca_record_options *o, const struct extra *x)
 static int check_native(const struct moca_record_options *o,
 			const struct extra *x)
 {
-	const char *what = x->pid ? "-p" : x->stacks ? "--stacks" :
+	const char *what = attaches(x) ? attaches(x) : x->stacks ? "--stacks" :
 			   x->no_zap ? "--no-zap" :
 			   o->sample_level || o->sample_auto ? "--sample" : NULL;
 
 	if (!x->via || strcmp(x->via, "native") || !what)
 		return 0;
 	moca_error("--via native does not go with %s%s; --via user does", what,
-		   x->pid ? ": it records programs that it starts" : "");
+		   attaches(x) ? ": it records programs that it starts" : "");
 	return -EINVAL;
 }
 
@@ -240,10 +249,13 @@ static int check(struct moca_record_options *o, const struct extra *x,
 			   x->on_error);
 		return -EINVAL;
 	}
-	if (!x->pid == !operands) {
-		moca_error(x->pid ? "give either a command or -p PID, not both" :
-				    "what shall be recorded? Give a command "
-				    "(moca record -- CMD ARGS) or -p PID");
+	if (!!x->pid + !!x->cgroup.path + !!x->cgroup.container + !!operands != 1) {
+		moca_error(!attaches(x) ?
+				   "what shall be recorded? Give a command "
+				   "(moca record -- CMD ARGS) or -p PID" :
+			   x->cgroup.path || x->cgroup.container ?
+				   "give one of a command, -p, --cgroup and --container" :
+				   "give either a command or -p PID, not both");
 		return -EINVAL;
 	}
 	if (x->pid > INT32_MAX) {
@@ -278,9 +290,9 @@ static int check(struct moca_record_options *o, const struct extra *x,
 			   "looks at all pages; --via user takes samples");
 		return -EINVAL;
 	}
-	if (x->pid && objects) {
-		moca_error("--object does not go with -p: a running process "
-			   "is recorded without its allocations");
+	if (attaches(x) && objects) {
+		moca_error("--object does not go with %s: a running process "
+			   "is recorded without its allocations", attaches(x));
 		return -EINVAL;
 	}
 	if (o->budget != NOT_GIVEN && !(o->budget > 0)) {
@@ -386,11 +398,28 @@ static int run(struct moca_record_options *o, struct extra *x)
 	return way->run(o);
 }
 
+struct both {
+	struct moca_record_options *o;
+	struct extra *x;
+};
+
+static int record_member(void *arg, pid_t pid)
+{
+	struct both *b = arg;
+
+	b->x->pid = (uint64_t)pid;
+	return run(b->o, b->x);
+}
+
 static int start(struct moca_record_options *o, struct extra *x)
 {
+	struct both both = { o, x };
 	int choice;
 
 	settle(o, x);
+	if (x->cgroup.path || x->cgroup.container)
+		return cgroup_record(&x->cgroup, o,
+				     &(struct cgroup_way){ record_member, &both });
 	choice = ranks_choose(&x->ranks, o);
 	if (choice < 0)
 		return EXIT_USAGE;
@@ -432,13 +461,13 @@ int cmd_record(int argc, char **argv)
 		OPT_UINT('p', "pid", &x.pid, "PID",
 			 "attach to a running process; ^C ends the recording "
 			 "and leaves it running"),
+		OPT_STRING(0, "cgroup", &x.cgroup.path, "PATH", "attach to all processes of a cgroup, also to those that come later"),
+		OPT_STRING(0, "container", &x.cgroup.container, "ID", "the same of the container of this ID; each has a trace DIR/rank-N"),
 		OPT_STRING(0, "via", &x.via, "WAY",
 			   "kernel: by the module moca; user: from user space; "
 			   "native: so, and memory stays where it is (Linux 7.3); "
 			   "auto: kernel, or else user (default: auto)"),
-		OPT_STRING(0, "on-error", &x.on_error, "WHAT",
-			   "when recording fails, the program shall continue "
-			   "or stop (default: continue)"),
+		OPT_STRING(0, "on-error", &x.on_error, "WHAT", "when recording fails, the program shall continue or stop (default: continue)"),
 		OPT_FLAG(0, "tracepoints", &o.tracepoints,
 			 "root: take read or write from the page-fault "
 			 "tracepoints, also inside system calls (slower)"),
@@ -449,10 +478,8 @@ int cmd_record(int argc, char **argv)
 		OPT_FLAG('q', "quiet", &o.quiet, "no status, no summary"),
 		OPT_FLAG(0, "no-summary", &x.no_summary, "do not look for what could be better at the end"),
 		OPT_FLAG('v', "verbose", &moca_verbose, "say what is done"),
-		OPT_STRING(0, "program-stdout", &x.out, "FILE",
-			   "write the program's standard output to FILE"),
-		OPT_STRING(0, "program-stderr", &x.err, "FILE",
-			   "write the program's standard error to FILE"),
+		OPT_STRING(0, "program-stdout", &x.out, "FILE", "write the program's standard output to FILE"),
+		OPT_STRING(0, "program-stderr", &x.err, "FILE", "write the program's standard error to FILE"),
 		OPT_FLAG(0, "no-allocs", &x.no_allocs, "do not record the program's allocations"),
 		OPT_STRING(0, "allocs", &x.agent.allocs, "HOW",
 			   "auto: where allocations cost more than their half "

@@ -13,6 +13,22 @@
 
 #define KERNEL_THREAD 0x200000	/* PF_KTHREAD of include/linux/sched.h */
 
+static int ends_expected;
+
+void attach_expect_ends(void)
+{
+	ends_expected = 1;
+}
+
+/* One that ended while it was to be attached to, or waits for its parent. */
+static int has_ended(pid_t pid)
+{
+	char text[512];
+
+	return moca_proc_stat(text, sizeof(text), pid) || *text == 'Z' ||
+	       *text == 'X';
+}
+
 /* Of /proc/PID/stat: state, ppid, pgrp, session, tty, tpgid, flags. */
 static int is_kernel_thread(const char *stat)
 {
@@ -63,6 +79,8 @@ int attach_check(pid_t pid, int by_ptrace, int sees_all)
 	uint64_t leader;
 	int err;
 
+	if (ends_expected && has_ended(pid))
+		return -ESRCH;
 	err = moca_proc_stat(text, sizeof(text), pid);
 	if (err == -ENOENT || err == -ESRCH) {
 		attach_refused(pid, -ESRCH);
@@ -103,6 +121,8 @@ void attach_refused(pid_t pid, int err)
 	char scope[16] = "";
 	FILE *f;
 
+	if (ends_expected && has_ended(pid))
+		return;
 	/* Who came first may have come since it was looked at. */
 	if (rights && is_traced(pid))
 		return;

@@ -11,6 +11,12 @@
  */
 int attach_check(pid_t pid, int by_ptrace, int sees_all);
 
+/*
+ * From now on a process that has ended is no error that is told: it was a member
+ * of a list, and named by nobody.
+ */
+void attach_expect_ends(void);
+
 /* The kernel refused to attach, or to show the process, with -errno: a message.
  * All ways explain it here. */
 void attach_refused(pid_t pid, int err);

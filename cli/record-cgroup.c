@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A recorder attaches to one process and follows the children that it makes from
+ * then on. So this process looks at the list of members again and again, and
+ * starts a recorder for each that no recorder follows.
+ */
+#include "cli/record-cgroup.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collect/run/attach-check.h"
+#include "lib/base/err.h"
+#include "lib/base/plural.h"
+#include "lib/base/proc.h"
+#include "lib/base/vec.h"
+
+#define EXIT_OURS 125
+#define LOOK_NS 20000000	/* between two looks at the list */
+#define RECORDERS_MOST 256	/* at once: each takes some 10 MB */
+#define DEEPEST 24		/* cgroups below the one that was named */
+#define ANCESTORS_MOST 64
+
+struct member {
+	pid_t pid;
+	uint64_t start;		/* ticks since boot: which of this number */
+	pid_t recorder;		/* 0: none of its own */
+	int settled;		/* what to do about it was decided */
+	int seen;		/* in the last look */
+};
+
+struct cgroup {
+	const char *path;
+	struct moca_record_options *o;
+	const struct cgroup_way *way;
+	struct member *members;
+	size_t count, room;
+	size_t looks;
+	size_t recorders;	/* that run */
+	uint32_t next;		/* rank */
+	size_t good;		/* recorders that ended well */
+	int outside;		/* members of another PID namespace were told */
+	int crowded;		/* RECORDERS_MOST was told */
+	int gone;		/* the cgroup was removed */
+	int ending;		/* by a signal */
+};
+
+/* --- who it is ---------------------------------------------------------- */
+
+/* Field 22 of /proc/PID/stat. 0: it is gone, or a zombie. */
+static uint64_t start_of(pid_t pid)
+{
+	char text[1024], *at = text;
+	int i;
+
+	if (moca_proc_stat(text, sizeof(text), pid) || *text == 'Z' ||
+	    *text == 'X')
+		return 0;
+	for (i = 3; i < 22 && at; i++) {
+		at = strchr(at, ' ');
+		at += at != NULL;
+	}
+	return at ? strtoull(at, NULL, 10) : 0;
+}
+
+/* Ours are in the cgroup as well, if we are. */
+static int is_ours(pid_t pid)
+{
+	pid_t self = getpid();
+	int i;
+
+	for (i = 0; i < ANCESTORS_MOST && pid > 1; i++) {
+		if (pid == self)
+			return 1;
+		pid = (pid_t)moca_proc_number(pid, "PPid:");
+	}
+	return 0;
+}
+
+/*
+ * A vfork's child, a task that a recorder put there: it has the memory of a
+ * process that is recorded, and cannot be recorded apart from it.
+ */
+static int shares_memory(const struct cgroup *c, pid_t pid)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->members[i].recorder &&
+		    !syscall(SYS_kcmp, pid, c->members[i].pid, KCMP_VM, 0, 0))
+			return 1;
+	return 0;
+}
+
+/* --- its recorder ------------------------------------------------------- */
+
+static void record_member(const struct cgroup *c, pid_t pid, pid_t parent)
+{
+	struct moca_record_options *o = c->o;
+	char *dir, *rank;
+
+	/* Signals stay blocked: the recorder's front takes them, once it can. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent ||
+	    asprintf(&dir, "%s/rank-%u", o->dir, c->next) < 0 ||
+	    asprintf(&rank, "%u", c->next) < 0)
+		_exit(EXIT_OURS);
+	o->dir = dir;
+	o->rank = rank;
+	o->attach = pid;
+	o->quiet = 1;
+	attach_expect_ends();
+	exit(c->way->record(c->way->arg, pid));
+}
+
+static void start_recorder(struct cgroup *c, struct member *m)
+{
+	char name[64] = "";
+	pid_t self = getpid(), pid;
+
+	if (c->recorders == RECORDERS_MOST) {
+		if (!c->crowded++)
+			moca_warn("%s has more than %d processes: others are recorded when some of these end",
+				  c->path, RECORDERS_MOST);
+		return;
+	}
+	moca_proc_status(name, sizeof(name), m->pid, "Name:");
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		record_member(c, m->pid, self);
+	m->settled = 1;
+	if (pid < 0) {
+		moca_warn("cannot start a recorder for process %d: %s", m->pid,
+			  strerror(errno));
+		return;
+	}
+	m->recorder = pid;
+	if (!c->o->quiet)
+		moca_say("process %d (%s): %s/rank-%u", m->pid, name, c->o->dir,
+			 c->next);
+	c->next++;
+	c->recorders++;
+}
+
+static void take_ends(struct cgroup *c)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		for (size_t i = 0; i < c->count; i++)
+			if (c->members[i].recorder == pid)
+				c->members[i].recorder = 0;
+		c->recorders--;
+		c->good += WIFEXITED(status) && !WEXITSTATUS(status);
+	}
+}
+
+/* --- the list ----------------------------------------------------------- */
+
+/*
+ * What comes later is looked at twice: what the recorders do in programs, a clone
+ * of a task that they trace at once, is not seen half done.
+ */
+static void decide(struct cgroup *c, struct member *m, int is_new)
+{
+	if (is_new && c->looks)
+		return;
+	if (is_ours(m->pid) || shares_memory(c, m->pid) ||
+	    is_ours((pid_t)moca_proc_number(m->pid, "TracerPid:"))) {
+		m->settled = 1;
+		return;
+	}
+	/* Who traces it, or may not be attached to: its recorder says so. */
+	start_recorder(c, m);
+}
+
+static int see(struct cgroup *c, pid_t pid)
+{
+	uint64_t start = start_of(pid);
+	struct member *m = NULL;
+	int is_new;
+
+	if (!start)
+		return 0;
+	for (size_t i = 0; i < c->count && !m; i++)
+		if (c->members[i].pid == pid && c->members[i].start == start)
+			m = &c->members[i];
+	is_new = !m;
+	if (is_new) {
+		m = moca_vec_add(c->members, c->count, c->room);
+		if (!m)
+			return -ENOMEM;
+		*m = (struct member){ .pid = pid, .start = start };
+	}
+	m->seen = 1;
+	if (!m->settled && !c->ending)
+		decide(c, m, is_new);
+	return 0;
+}
+
+static int read_list(struct cgroup *c, const char *path)
+{
+	char *file, *line = NULL;
+	size_t size = 0;
+	int err = 0;
+	long pid;
+	FILE *f;
+
+	if (asprintf(&file, "%s/cgroup.procs", path) < 0)
+		return -ENOMEM;
+	f = fopen(file, "re");
+	free(file);
+	if (!f)
+		return -errno;
+	while (!err && getline(&line, &size, f) > 0) {
+		pid = strtol(line, NULL, 10);
+		if (pid > 0)
+			err = see(c, (pid_t)pid);
+		else if (!c->outside++)
+			moca_warn("%s has processes that this PID namespace does not show: record from the host, or from their own",
+				  c->path);
+	}
+	free(line);
+	fclose(f);
+	return err;
+}
+
+/* Of this cgroup and of all below. Only the first must be there. */
+static int look(struct cgroup *c, const char *path, int depth)
+{
+	int err = read_list(c, path);
+	struct dirent *e;
+	char *below;
+	DIR *d;
+
+	/* What is threaded is listed by the cgroup above it. */
+	if (err == -EOPNOTSUPP)
+		err = 0;
+	if (err || depth == DEEPEST)
+		return err;
+	d = opendir(path);
+	while (d && !err && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || *e->d_name == '.')
+			continue;
+		if (asprintf(&below, "%s/%s", path, e->d_name) < 0) {
+			err = -ENOMEM;
+			break;
+		}
+		err = look(c, below, depth + 1);
+		if (err == -ENOENT || err == -ENODEV)
+			err = 0;	/* removed meanwhile */
+		free(below);
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
+static size_t forget_gone(struct cgroup *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (!c->members[i].seen && !c->members[i].recorder)
+			continue;
+		c->members[n] = c->members[i];
+		c->members[n++].seen = 0;
+	}
+	c->count = n;
+	return n;
+}
+
+/* --- all of it ---------------------------------------------------------- */
+
+static void end_all(struct cgroup *c, int sig)
+{
+	if (!c->ending && !c->o->quiet && sig == SIGINT)
+		moca_say("the recording ends; the processes go on");
+	c->ending = 1;
+	for (size_t i = 0; i < c->count; i++)
+		if (c->members[i].recorder)
+			kill(c->members[i].recorder, SIGTERM);
+}
+
+static int follow(struct cgroup *c)
+{
+	const struct timespec wait = { .tv_nsec = LOOK_NS };
+	sigset_t set;
+	int err, sig, had = 0;
+
+	sigemptyset(&set);
+	for (const int *s = (const int[]){ SIGINT, SIGTERM, SIGHUP, SIGCHLD, 0 };
+	     *s; s++)
+		sigaddset(&set, *s);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGCHLD, SIG_DFL);
+	for (;; c->looks++) {
+		err = c->ending ? 0 : look(c, c->path, 0);
+		c->gone = err == -ENOENT || err == -ENODEV;
+		if (err && !c->gone) {
+			moca_error("cannot read the members of %s: %s; the recording ends",
+				   c->path, strerror(-err));
+			end_all(c, SIGTERM);
+		}
+		take_ends(c);
+		if (c->ending || c->gone ? !c->recorders :
+					   !forget_gone(c) && had)
+			return err && !c->gone ? err : 0;
+		had |= c->count != 0;
+		if (!c->looks && !c->count && !c->o->quiet)
+			moca_say("%s has no processes yet: those that come are recorded",
+				 c->path);
+		sig = sigtimedwait(&set, NULL, &wait);
+		if (sig > 0 && sig != SIGCHLD)
+			end_all(c, sig);
+	}
+}
+
+/* The folder of all traces. 0 or EXIT_OURS after a message. */
+static int make_folder(struct cgroup *c, const char *name)
+{
+	char when[64], *dir;
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!c->o->dir) {
+		localtime_r(&now, &tm);
+		strftime(when, sizeof(when), "%Y%m%d-%H%M%S", &tm);
+		if (asprintf(&dir, "moca-%s-%s", name, when) < 0) {
+			moca_error("out of memory");
+			return EXIT_OURS;
+		}
+		c->o->dir = dir;	/* for as long as we run */
+	}
+	if (!mkdir(c->o->dir, 0700))
+		return 0;
+	/* An empty one will do; of rmdir's errors, this says that it is none. */
+	if (errno == EEXIST && !rmdir(c->o->dir) && !mkdir(c->o->dir, 0700))
+		return 0;
+	moca_error("cannot make the directory %s for the traces: %s; choose another with -o",
+		   c->o->dir, strerror(errno));
+	return EXIT_OURS;
+}
+
+int cgroup_record(const struct cgroup_options *g, struct moca_record_options *o,
+		  const struct cgroup_way *way)
+{
+	char *path = cgroup_find(g);
+	struct cgroup c = { .path = path, .o = o, .way = way };
+	int ret = EXIT_OURS;
+
+	if (!path)
+		return EXIT_OURS;
+	while (strlen(path) > 1 && path[strlen(path) - 1] == '/')
+		path[strlen(path) - 1] = 0;
+	o->job = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	if (make_folder(&c, o->job))
+		goto out;
+	if (!follow(&c) && c.good)
+		ret = 0;
+	if (!c.next && c.ending)
+		ret = 0;	/* none came */
+	if (!c.good)
+		rmdir(o->dir);	/* with nothing in it only */
+	if (c.good && !o->quiet)
+		moca_say("next: moca summary %s (%zu process%s)", o->dir, c.good,
+			 c.good == 1 ? "" : "es");
+	if (c.next && !c.good)
+		moca_error("none of the %u process%s of %s that were tried could be recorded",
+			   c.next, c.next == 1 ? "" : "es", path);
+out:
+	free(c.members);
+	free(path);
+	return ret;
+}
