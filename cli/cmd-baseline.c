@@ -10,9 +10,11 @@
 #include "cli/commands.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
+#include "cli/reduce-job.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/unfinished.h"
 #include "report/advice.h"
+#include "report/job.h"
 
 struct written {
 	const struct comparison *comparison;
@@ -79,8 +81,43 @@ static int run(const char *path, const char *out, const char *topology)
 	return ret;
 }
 
+static int fill_job(FILE *f, const void *job)
+{
+	return moca_job_write(f, job);
+}
+
+/* Of a job its profile, which moca diff takes for it; of all ranks, or none. */
+static int run_job(const char *path, const char *out, const char *topology)
+{
+	const struct reduce_options o = { .command = "baseline",
+					  .topology = topology };
+	char *const paths[] = { (char *)path };
+	struct moca_job_view view = { 0 };
+	struct moca_job job;
+	int ret = reduce_load(&job, &o, paths, 1), err;
+
+	if (!ret && moca_job_look(&view, &job)) {
+		moca_error("baseline: out of memory");
+		ret = EXIT_USAGE;
+	}
+	if (!ret && job_warn("baseline", &view, 0)) {
+		moca_error("baseline: what is compared with '%s' would lack these ranks: record it again, or 'moca reduce' keeps the others",
+			   path);
+		ret = 1;
+	}
+	err = ret ? 0 : baseline_file_write(out, fill_job, &job);
+	if (err) {
+		moca_error("baseline: cannot write '%s': %s; name a file that can be written",
+			   out, strerror(err));
+		ret = EXIT_USAGE;
+	}
+	moca_job_view_free(&view);
+	moca_job_free(&job);
+	return ret;
+}
+
 static const char about[] =
-	"Write what 'moca diff' compares of a run into a small file of text, to keep beside a program's sources: 'moca diff FILE DIR' compares later runs with it.\n"
+	"Write what 'moca diff' compares of a run into a small file of text, to keep beside a program's sources: 'moca diff FILE DIR' compares later runs with it. Of a job (mpirun moca record -o DIR) it is what 'moca reduce' writes.\n"
 	"The exit code is 1 when parts of the trace are damaged, 2 when the command line is wrong or the file cannot be written.";
 
 int cmd_baseline(int argc, char **argv)
@@ -102,5 +139,6 @@ int cmd_baseline(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	unfinished_signals("baseline");
-	return run(argv[first], out, topology);
+	return reduce_is_job(argv[first]) ? run_job(argv[first], out, topology) :
+					    run(argv[first], out, topology);
 }

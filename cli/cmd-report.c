@@ -13,6 +13,8 @@
 #include "cli/commands.h"
 #include "cli/diff-runs.h"
 #include "cli/open.h"
+#include "cli/reduce-job.h"
+#include "cli/report-job.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
@@ -347,8 +349,20 @@ static int run(const struct wanted *w, int argc, char **argv, int first,
 {
 	struct report r = { .no_source = w->no_source };
 	struct before b = { 0 };
-	int ret;
+	char *out = NULL;
+	int ret, is_job = 0;
 
+	for (int i = first; i < argc; i++)
+		is_job |= reduce_is_job(argv[i]);
+	if (is_job) {
+		unfinished_signals(w->command);
+		ret = report_job(w->command, argv + first, argc - first, w->out,
+				 w->topology, w->quiet, &out);
+		if (view && out && open_page(out))
+			printf("%s\n", out);
+		free(out);
+		return ret;
+	}
 	if (!moca_page_available()) {
 		moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
 			   w->command);
@@ -370,6 +384,7 @@ static int run(const struct wanted *w, int argc, char **argv, int first,
 static const char about_report[] =
 	"Make one HTML page that shows a trace: which data structures were accessed, when, where, by which threads, with explanations. It needs no network and no other file; a browser shows it.\n"
 	"The page is DIR/report.html unless -o says otherwise.\n"
+	"Of a job (mpirun moca record -o DIR) or its profile, it is a page of all ranks side by side, those that differ most first.\n"
 	"Of two traces, A before and B after a change: B's page, which opens with both side by side: findings that are gone and new, what grew and shrank, each data structure over time. It is B/compare.html unless -o says otherwise. The conditions of --fail-if are those of 'moca diff'.\n"
 	"Exit code: 0; 1 when a condition of --fail-if holds, parts of the trace are damaged and were left out, or the page cannot be written; 2 for a wrong command line or when DIR is no trace.";
 

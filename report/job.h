@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The profile of a job as text and JSON. */
+/* The profile of a job as text, JSON and HTML. */
 #ifndef MOCA_REPORT_JOB_H
 #define MOCA_REPORT_JOB_H
 
@@ -20,6 +20,11 @@ void job_info_print(const struct moca_job_view *v, const char *path, int all);
 void job_spread_print(const struct moca_job_view *v);
 /* Everything, for programs. */
 void job_json(FILE *f, const struct moca_job_view *v, const char *path);
+/*
+ * All of it as one HTML page without a script; 2000 ranks and 500 structures at
+ * most. Look at ferror(f). -ENOMEM or 0.
+ */
+int job_page(FILE *f, const struct moca_job_view *v, const char *path);
 /* How ranks differ: "ranks": {...}, a member of an object. */
 void job_spread_json(struct json *j, const char *key,
 		     const struct moca_job_view *v);

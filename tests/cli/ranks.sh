@@ -57,12 +57,51 @@ run "info" 0 "$MOCA" info "$job" &&
 run "info --all" 0 "$MOCA" info --all "$job" &&
 	[ "$(grep -cE '^ +[0-9]+ (whole|cut)' "$tmp/out")" = 12 ] && ok "info --all" || not_ok "info --all" "$(wc -l <"$tmp/out")"
 
+# A page of all ranks, the one that differs first; what its ranks are called is text.
+run "report" 0 "$MOCA" report -o "$tmp/page" "$job" && has "report" "$tmp/page" '^<!DOCTYPE html>' ' of 12 ranks, recorded by moca' \
+	'<li>rank 3 on node-0: accesses 58,368, median 14,784</li>' 'killed by signal 9' '<td class="l">\[heap\]</td><td>12</td><td>220,992</td>'
+python3 - "$tmp/page" >"$tmp/out" 2>&1 <<'EOF' && ok "report: ranks side by side" || not_ok "report: ranks side by side" "$(tail -1 "$tmp/out")"
+import html.parser, sys
+class Page(html.parser.HTMLParser):
+    table, cells, rows, open, tags = None, [], [], [], set()
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if tag == "table":
+            self.table = dict(attrs)["id"]
+        if tag == "tr":
+            self.cells = []
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+        if tag == "tr" and self.table == "ranks":
+            self.rows.append(self.cells)
+    def handle_data(self, data):
+        if self.open and self.open[-1] in ("td", "th", "span"):
+            self.cells.append(data)
+p = Page()
+p.feed(open(sys.argv[1]).read())
+assert not p.open and not p.tags & {"script", "img", "link"}, (p.open, p.tags)
+numbers = [r[0] for r in p.rows[1:]]
+assert numbers[0] == "3" and sorted(map(int, numbers)) == list(range(12)), numbers
+assert p.rows[0][0] == "rank" and "58,368" in p.rows[1], p.rows[:2]
+EOF
+run "report in the job" 0 "$MOCA" report -q "$job" && same "report in the job" <(sed 2d "$tmp/page") <(sed 2d "$job/report.html")
+rm -f "$job/report.html"
+run "report of two" 2 "$MOCA" report "$job" "$job" && has "report of two" "$tmp/err" 'moca diff A B'
+run "report: nowhere" 1 "$MOCA" report -o "$tmp/nonesuch/page" "$job" && has "report: nowhere" "$tmp/err" 'cannot write'
+
 # One result, however it comes about.
 run "reduce" 0 "$MOCA" reduce "$job" -o "$tmp/all"
 [ "$(head -1 "$tmp/all")" = "moca-profile	1" ] && ok "reduce" || not_ok "reduce" "$(head -1 "$tmp/all")"
 run "reduce -j 1" 0 "$MOCA" reduce -j 1 "$job" -o "$tmp/one" && same "reduce -j 1" "$tmp/all" "$tmp/one"
 run "reduce -j 5" 0 "$MOCA" reduce -j 5 "$job" -o "$tmp/five" && same "reduce -j 5" "$tmp/all" "$tmp/five"
 run "reduce to -" 0 "$MOCA" reduce "$job" -o - && same "reduce to -" "$tmp/all" "$tmp/out"
+run "baseline" 0 "$MOCA" baseline "$job" -o "$tmp/base" && same "baseline" "$tmp/all" "$tmp/base"
+run "diff with it" 0 "$MOCA" diff "$tmp/base" "$job" --fail-if 'accesses>+0'
+run "baseline of a part" 0 "$MOCA" reduce -o "$tmp/some" "$job/rank-0" && run "baseline lacks ranks" 1 "$MOCA" baseline "$tmp/some" -o "$tmp/nobase" &&
+	has "baseline lacks ranks" "$tmp/err" 'would lack these ranks'
+[ ! -e "$tmp/nobase" ] && ok "baseline lacks ranks: none" || not_ok "baseline lacks ranks: none" "it was written"
 run "reduce: part 0" 0 "$MOCA" reduce -o "$tmp/part-0" "$job"/rank-1*
 run "reduce: part 1" 0 "$MOCA" reduce -o "$tmp/part-1" "$job"/rank-[2468]
 run "reduce: part 2" 0 "$MOCA" reduce -o "$tmp/part-2" "$job"/rank-[03579]
