@@ -4,11 +4,12 @@
 #include <moca/types.h>
 
 #include "agent/exact/cache.h"
+#include "agent/exact/chart.h"
 #include "agent/exact/emit.h"
 #include "agent/exact/keep.h"
 #include "agent/exact/maps.h"
 
-#define CACHE_SIZE (64ul << 20)
+#define CACHE_SIZE MOCA_EXACT_CACHE_SIZE
 #define CACHES 64
 #define REACH ((1l << 31) - (1l << 20))
 #define LINKS_MAX (1u << 24)
@@ -122,13 +123,15 @@ struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room)
 		moca_exact_limits_more(-(int64_t)CACHE_SIZE);
 		return NULL;
 	}
-	k = &caches[cache_count++];
+	k = &caches[cache_count];
+	k->number = cache_count++;
 	moca_exact_own_add((uint64_t)p, (uint64_t)p + CACHE_SIZE);
 	k->base = p;
 	k->end = p + CACHE_SIZE;
 	for (int i = 0; i < LIT_COUNT; i++)
 		((uint64_t *)p)[i] = (uint64_t)exits[i];
 	k->at = p + 64 * ((LIT_COUNT * 8 + 63) / 64);
+	moca_exact_chart_cache(k);
 	k->room = 4096;
 	k->regions = moca_exact_map((size_t)k->room * sizeof(*k->regions));
 	moca_exact_event(current(), MOCA_CHANGE_MMAP, (uint64_t)p, CACHE_SIZE, 0,
@@ -144,6 +147,16 @@ uint64_t *moca_exact_literal(struct cache *k, uint64_t value)
 	k->end -= 8;
 	*(uint64_t *)k->end = value;
 	return (uint64_t *)k->end;
+}
+
+void moca_exact_cache_fork(void)
+{
+	moca_exact_chart_fork(caches, cache_count);
+}
+
+void moca_exact_cache_forked(int made)
+{
+	moca_exact_chart_parent(made, caches, cache_count);
 }
 
 /* --- what is where ---------------------------------------------------------- */

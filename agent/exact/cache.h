@@ -22,6 +22,7 @@ struct cache {
 	uint8_t *base, *at, *end;	/* at: next code; end: lowest literal */
 	struct region **regions;	/* by address */
 	int count, room;
+	int number;
 };
 
 /* A cache within reach of [low, high) with room bytes, or NULL. */

@@ -4,6 +4,7 @@
 #include <asm/unistd.h>
 #include <linux/mman.h>
 
+#include "agent/exact/chart.h"
 #include "agent/exact/maps.h"
 #include "agent/exact/translate.h"
 #include "lib/code/self-relocate.h"
@@ -107,6 +108,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	c->flags = 0x202;
 	c->gpr[RSP] = stack;
 	__asm__("rdfsbase %0" : "=r"(c->fs));
+	moca_exact_chart_begin();
 	moca_exact_thread_first(c);
 	moca_exact_signal_init(c);
 	moca_exact_fold_init(c);

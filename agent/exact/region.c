@@ -47,6 +47,12 @@ static int ends_run(const struct insn *x)
 	}
 }
 
+int moca_exact_falls_through(const struct insn *x)
+{
+	return !ends_run(x) && x->kind != X86_CALL && x->kind != X86_CALL_IND &&
+	       x->kind != X86_SYSCALL;
+}
+
 static void visit_later(const struct work *w, uint64_t target)
 {
 	int64_t d = (int64_t)(target - w->entry);

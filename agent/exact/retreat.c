@@ -17,6 +17,7 @@
 #include <linux/time_types.h>
 #include <moca/types.h>
 
+#include "agent/exact/chart.h"
 #include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 
@@ -333,6 +334,7 @@ int moca_exact_retreat(struct context *c)
 		return ret;
 	}
 	caller = c;
+	moca_exact_chart_leave();
 	/* Of a thread that went on natively before: the kernel has its own. */
 	moca_exact_sighand_trap();
 	wait_for_all(c);

@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <moca/types.h>
 
+#include "agent/exact/chart.h"
 #include "agent/exact/native.h"
 #include "agent/exact/signal.h"
 
@@ -85,6 +86,7 @@ static void introduce(struct context *c)
 	if (s->kind & MOCA_TASK_FORK)
 		moca_exact.pid = s->pid;
 	c->space = moca_exact.pid;
+	s->chart = moca_exact.chart;
 	__atomic_store_n(&s->tid, (uint32_t)moca_exact_call(__NR_gettid, 0, 0,
 							    0, 0, 0, 0),
 			 __ATOMIC_RELEASE);
@@ -184,11 +186,15 @@ void moca_exact_thread_clone(struct context *c, long nr)
 		return;
 	}
 	/* A fork must not find the lock taken for ever. */
-	if (!(q.flags & CLONE_VM))
+	if (!(q.flags & CLONE_VM)) {
 		moca_exact_lock();
+		moca_exact_cache_fork();
+	}
 	moca_exact_clone(c, (uint64_t)child + CONTEXT_SIZE);
-	if (!(q.flags & CLONE_VM))
+	if (!(q.flags & CLONE_VM)) {
+		moca_exact_cache_forked((int64_t)c->gpr[RAX] >= 0);
 		moca_exact_unlock();
+	}
 	if ((int64_t)c->gpr[RAX] < 0)
 		give_back(child);
 	moca_exact_signal_cloned(c);
@@ -198,8 +204,10 @@ void moca_exact_thread_clone(struct context *c, long nr)
 void moca_exact_child(struct context *c);
 void moca_exact_child(struct context *c)
 {
-	if (c->slot->kind & MOCA_TASK_FORK)
+	if (c->slot->kind & MOCA_TASK_FORK) {
+		moca_exact_chart_child();
 		moca_exact_unlock();
+	}
 	introduce(c);
 	if (c->slot->kind & MOCA_TASK_FORK)
 		moca_exact_retreat_forked();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* Writing a region's translation: its instructions, and their counting. */
+#include "agent/exact/chart.h"
 #include "agent/exact/cold.h"
 #include "agent/exact/emit.h"
 #include "agent/exact/help.h"
@@ -60,6 +61,12 @@ static const uint64_t *exit_to(enum exit_literal which)
 	return (const uint64_t *)o.k->base + which;
 }
 
+/* From there on it is the program's instruction. */
+static void own_code(const uint8_t *from)
+{
+	moca_exact_chart_tell(from, o.p, MOCA_EXACT_CODE_OWN);
+}
+
 /* --- counting ------------------------------------------------------------------- */
 
 static void save_flags(int rax_dead)
@@ -99,12 +106,15 @@ static void call_helper(uint32_t number)
 
 static void cold_here(int scratch, int store, uint64_t granule)
 {
+	const uint8_t *from = o.p;
+
 	if (o.cold_count == COLDS) {
 		o.failed = 1;
 		return;
 	}
 	moca_exact_cold_begin(&o.colds[o.cold_count++], &o.p, scratch, store,
 			      granule);
+	moca_exact_chart_tell(from, o.p, MOCA_EXACT_CODE_UPDATED);
 }
 
 static void sums(const struct group *g, uint32_t *load, uint32_t *store)
@@ -376,20 +386,26 @@ static void write_return(const struct insn *x)
 		emit_bytes(&o.p, lea, sizeof(lea));
 		emit_32(&o.p, x->pop);
 	}
+	own_code(o.own);
 	jump_by_table();
 }
 
 static void write_indirect(const struct insn *x)
 {
+	const uint8_t *from;
+
 	emit_gs_store(&o.p, RAX, SPILL(0));
 	o.own = o.p;
 	if (x->reg == 0xff)
 		emit_load(&o.p, RAX, &x->what.mem);
 	else if (x->reg != RAX)
 		emit_move(&o.p, RAX, x->reg);
+	own_code(o.own);
 	emit_gs_store(&o.p, RCX, SPILL(1));
+	from = o.p;
 	if (x->kind == X86_CALL_IND)
 		push_return(x);
+	own_code(from);
 	jump_by_table();
 }
 
@@ -437,7 +453,10 @@ static void help_before(const struct work *w, const struct insn *x)
 
 static void write_string(const struct work *w, const struct insn *x)
 {
+	const uint8_t *from = o.p;
+
 	copy(x);
+	moca_exact_chart_tell(from, o.p, MOCA_EXACT_CODE_STRING);
 	if (!w->uncounted && (x->helped->op == 'c' || x->helped->op == 'a'))
 		call_helper(moca_exact_help_after(x->helped));
 }
@@ -445,6 +464,7 @@ static void write_string(const struct work *w, const struct insn *x)
 static void write_insn(const struct work *w, const struct insn *x)
 {
 	static const uint8_t clear_eax[] = { 0xb8, 0, 0, 0, 0 };
+	const uint8_t *from = o.p;
 
 	switch (x->kind) {
 	case X86_JCC:
@@ -467,24 +487,24 @@ static void write_insn(const struct work *w, const struct insn *x)
 		break;
 	case X86_RET:
 		write_return(x);
-		break;
+		return;
 	case X86_JUMP_IND:
 	case X86_CALL_IND:
 		write_indirect(x);
-		break;
+		return;
 	case X86_SYSCALL:
 		leave(LIT_SYSCALL, x->pc + x->what.len);
-		break;
+		return;
 	case K_NATIVE:
 		leave(LIT_NATIVE, x->pc);
-		break;
+		return;
 	case X86_STRING:
 		write_string(w, x);
-		break;
+		return;
 	case K_GS:
 		if (moca_exact_write_gs(&o.p, x))
 			leave(LIT_NATIVE, x->pc);
-		break;
+		return;
 	case K_RDGS:
 		emit_gs_load(&o.p, x->reg, GS(C_GS));
 		break;
@@ -502,24 +522,7 @@ static void write_insn(const struct work *w, const struct insn *x)
 	default:
 		copy(x);
 	}
-}
-
-static int falls_through(const struct insn *x)
-{
-	switch (x->kind) {
-	case X86_JUMP:
-	case X86_CALL:
-	case X86_RET:
-	case X86_JUMP_IND:
-	case X86_CALL_IND:
-	case X86_SYSCALL:
-	case K_NATIVE:
-	case X86_XBEGIN:
-	case X86_STOP:
-		return 0;
-	default:
-		return 1;
-	}
+	own_code(from);
 }
 
 /* --- source that may change unseen -------------------------------------------------- */
@@ -842,6 +845,8 @@ static struct region *finish(struct work *w, uint8_t *code)
 		memcpy(r->kept, o.kept, (size_t)r->count * sizeof(*r->kept));
 	}
 	o.k->at = o.p;
+	if (!w->uncounted)
+		moca_exact_chart_put(o.k);
 	moca_exact_cache_add(o.k, r, w);
 	return r;
 }
@@ -861,6 +866,7 @@ struct region *moca_exact_translate(struct work *w)
 	o.loop = NULL;
 	o.away = 0;
 	fast_count = 0;
+	moca_exact_chart_new();
 	for (int i = 0; i < w->count; i++) {
 		struct insn *x = &w->insns[i];
 		int loop = loop_at(w, i);
@@ -878,7 +884,7 @@ struct region *moca_exact_translate(struct work *w)
 		write_insn(w, x);
 		behind(w, i);
 		x->own = (uint32_t)(o.own - code);
-		if (falls_through(x) && (x->next < 0 || x->next != i + 1))
+		if (moca_exact_falls_through(x) && (x->next < 0 || x->next != i + 1))
 			jump_to(x->next, x->pc + x->what.len);
 	}
 	for (int i = 0; i < w->loop_count; i++)

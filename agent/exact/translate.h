@@ -154,6 +154,8 @@ int moca_exact_decode_cold(uint64_t pc, struct insn *x);
 
 /* region.c */
 int moca_exact_region_find(struct work *w, uint64_t entry);
+/* May what is behind x come after it, at once? */
+int moca_exact_falls_through(const struct insn *x);
 /* Are no flags needed at pc? Only of code of files: other code may change. */
 int moca_exact_flags_dead_at(uint64_t pc);
 /* Mappings have changed: what was known of flags may not be so. */

@@ -93,15 +93,30 @@ unsigned int exact_arena_used(struct exact_arena *a)
 	return used < MOCA_EXACT_SLOTS ? used : MOCA_EXACT_SLOTS;
 }
 
+static void punch(const struct exact_arena *a, unsigned int n, uint64_t from,
+		  uint64_t to)
+{
+	fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		  (off_t)(n * MOCA_EXACT_SLOT_SIZE + from), (off_t)(to - from));
+}
+
+void exact_arena_free_chart(struct exact_arena *a, uint32_t chart)
+{
+	if (chart && chart <= MOCA_EXACT_SLOTS)
+		punch(a, chart - 1, MOCA_EXACT_CHART,
+		      MOCA_EXACT_CHART + MOCA_EXACT_CHART_SIZE);
+}
+
 void exact_arena_release(struct exact_arena *a, unsigned int n)
 {
 	struct exact_view *v = &a->views[n];
 
 	exact_tally_free(v->tally);
-	/* The first page stays: to look at its state would make it again. */
-	fallocate(a->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-		  (off_t)(n * MOCA_EXACT_SLOT_SIZE + MOCA_EXACT_EVENTS),
-		  MOCA_EXACT_SLOT_SIZE - MOCA_EXACT_EVENTS);
+	/* The first page stays: to look at its state would make it again. So does
+	 * the chart, which is a process's. */
+	punch(a, n, MOCA_EXACT_EVENTS, MOCA_EXACT_CHART);
+	punch(a, n, MOCA_EXACT_CHART + MOCA_EXACT_CHART_SIZE,
+	      MOCA_EXACT_SLOT_SIZE);
 	memset((char *)v->head + sizeof(v->head->state), 0,
 	       sizeof(*v->head) - sizeof(v->head->state));
 	v->task = NULL;

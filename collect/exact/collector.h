@@ -56,6 +56,7 @@ struct exact_space {
 	struct space space;		/* must come first */
 	struct exact_arena *arena;	/* set once, by the supervisor; NULL: none */
 	struct pageset *pages;		/* the harvester's */
+	uint32_t chart;			/* the same: struct moca_exact_slot */
 };
 
 /* Of a task's, or a message's, space; NULL: none. */
@@ -141,6 +142,8 @@ unsigned int exact_arena_used(struct exact_arena *a);
 struct moca_exact_slot *exact_arena_slot(struct exact_arena *a, unsigned int n);
 /* Give a slot's memory back, and the slot to whoever needs one. */
 void exact_arena_release(struct exact_arena *a, unsigned int n);
+/* The chart of a process that is gone; its number + 1, of the program. */
+void exact_arena_free_chart(struct exact_arena *a, uint32_t chart);
 /* Bytes of memory that it takes now. */
 uint64_t exact_arena_memory(const struct exact_arena *a);
 /* Read len bytes of slot n. 0 or -errno. */
@@ -191,6 +194,8 @@ struct exact_totals {
 
 int harvest_new(struct harvest **out, struct recorder *rec,
 		struct moca_meta *meta, struct moca_writer *writer);
+/* The program is about to begin. */
+void harvest_begin(struct harvest *h, pid_t pid);
 void harvest_run(struct harvest *h, atomic_int *finished);
 const struct exact_totals *harvest_totals(struct harvest *h);
 /* What recording cost: exact_cost. */
@@ -204,8 +209,9 @@ void harvest_say_natives(const struct harvest *h);
  * The program has ended and all is written: what it cost, into the trace's keys and
  * as a part of the last line.
  */
+struct shares;
 void exact_cost(struct recorder *rec, struct exact_totals *t,
-		struct moca_meta *m, char *buf, size_t size);
+		const struct shares *shares, struct moca_meta *m, char *buf, size_t size);
 
 /* What was counted or not, into the trace's metadata. record.c */
 void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t);

@@ -13,6 +13,7 @@
 
 #include "collect/exact/collector.h"
 #include "collect/exact/price.h"
+#include "collect/exact/share.h"
 #include "collect/run/control.h"
 
 /*
@@ -57,20 +58,52 @@ static double unsure_of(const struct costs *c, double translated,
 	       p->sum_most - p->sum_least;
 }
 
-static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
+/* What recording took of the CPU time of the program's tasks, ns. */
+struct added {
+	int sampled;	/* by samples; or by prices, and only least is there */
+	double least, likely, most;
+	double unsure;	/* by prices: what may be ours besides */
+};
+
+/* What stops took is the kernel's work for calls of the program's, as samples have it. */
+static struct added added_of(const struct costs *c, const struct exact_totals *t,
+			     const struct shares *s, const struct price *p,
+			     double translated)
+{
+	struct work_done w = { .translating_ns = translated,
+			       .accesses = p->count[PRICE_COUNT] };
+	double all = t->program_cpu_ns;
+	double stops = atomic_load(&c->task_cpu_ns) + atomic_load(&c->unseen_ns);
+	struct added a = { .least = translated + p->sum_least };
+	struct own_time own;
+
+	cost_reaped_parts(&w.user_ns, &w.system_ns);
+	a.unsure = unsure_of(c, translated, p);
+	a.sampled = own_time_of(s, &w, &own);
+	if (!a.sampled)
+		return a;
+	a.least = fmax(a.least, all - own.most + stops);
+	a.likely = fmax(a.least, all - own.likely + stops);
+	a.most = fmax(a.likely, all - own.least + stops);
+	return a;
+}
+
+static struct estimate estimate_cpu_of(struct recorder *rec,
 				       const struct exact_totals *t,
-				       const struct price *p)
+				       const struct added *a)
 {
 	struct costs *c = &rec->costs;
 	double ours = moca_process_cpu_ns(getpid()) +
 		      moca_process_cpu_ns(getppid()) +
 		      beside(rec, 0, COST_RATE) + beside(rec, 1, COST_EVENTS);
-	double priced = translated + atomic_load(&c->task_cpu_ns) +
-			atomic_load(&c->unseen_ns) + p->sum_least;
-	double unsure = atomic_load(&c->unsure_ns) +
-			unsure_of(c, translated, p);
+	double all = t->program_cpu_ns + ours;
 
-	return estimate_of(t->program_cpu_ns + ours, ours, priced, unsure);
+	if (a->sampled)
+		return estimate_between(all, ours + a->least, ours + a->likely,
+					ours + a->most);
+	return estimate_of(all, ours, a->least + atomic_load(&c->task_cpu_ns) +
+			   atomic_load(&c->unseen_ns),
+			   atomic_load(&c->unsure_ns) + a->unsure);
 }
 
 /*
@@ -78,8 +111,9 @@ static struct estimate estimate_cpu_of(struct recorder *rec, double translated,
  * wait for a CPU. Where that is not known, all the time in which they did not run
  * may be that.
  */
-static struct estimate estimate_wall_of(struct recorder *rec, double work,
-					double unsure, const struct exact_totals *t,
+static struct estimate estimate_wall_of(struct recorder *rec,
+					const struct added *a,
+					const struct exact_totals *t,
 					uint64_t now)
 {
 	struct costs *c = &rec->costs;
@@ -87,7 +121,9 @@ static struct estimate estimate_wall_of(struct recorder *rec, double work,
 	uint64_t ended = atomic_load(&rec->ended_ns);
 	double ran = (double)(ended - began), cpu = t->program_cpu_ns;
 	double start = atomic_load(&c->kind[COST_START].ns);
-	double stretch = 1, most, at_once, waiting;
+	double stretch = 1, most, at_once, waiting, unsure, work;
+	double all = start + (double)(now - began);
+	double sure = start + (double)(now - ended);
 
 	if (t->run_ns)
 		stretch += (double)t->wait_ns / (double)t->run_ns;
@@ -96,10 +132,15 @@ static struct estimate estimate_wall_of(struct recorder *rec, double work,
 	waiting = cpu * (stretch - 1) / ran;
 	at_once = fmax(at_once + waiting, 1);
 	most = !t->run_ns && cpu > 0 ? fmax(ran / cpu, 1) : stretch;
-	unsure = (unsure * most + work * (most - stretch)) / at_once;
-	work = (work * stretch + stopped(c)) / at_once;
-	return estimate_of(start + (double)(now - began),
-			   start + (double)(now - ended), work, unsure);
+	if (a->sampled) {
+		sure += stopped(c) / at_once;
+		return estimate_between(all, sure + a->least * stretch / at_once,
+					sure + a->likely * stretch / at_once,
+					sure + a->most * most / at_once);
+	}
+	unsure = (a->unsure * most + a->least * (most - stretch)) / at_once;
+	work = (a->least * stretch + stopped(c)) / at_once;
+	return estimate_of(all, sure, work, unsure);
 }
 
 static uint64_t accesses_of(const struct exact_totals *t)
@@ -111,12 +152,51 @@ static uint64_t accesses_of(const struct exact_totals *t)
 	return sum;
 }
 
+/* The table's lines of what counts: by samples all at once, or each by its price. */
+static void set_counting(struct costs *c, const struct price *p,
+			 const struct shares *s, const struct added *a,
+			 double translated)
+{
+	double counted = fmax(a->likely - translated, 0);
+
+	for (int k = 0; k < PRICE_KINDS; k++)
+		set(c, price_cost(k), p->count[k], a->sampled ? 0 : p->least[k]);
+	if (a->sampled)
+		set(c, COST_COUNTED, 1, counted);
+	set(c, COST_SAMPLE, shares_sum(s), shares_sum(s) * SHARE_SAMPLE_NS);
+}
+
+static void describe_samples(const struct shares *s, const struct added *a,
+			     const struct price *p, struct moca_meta *m)
+{
+	static const char *const names[SHARE_KINDS] = {
+		"own", "entered", "updated", "counting", "agent", "kernel",
+		"kernel_ours", "unknown",
+	};
+	char key[64];
+
+	for (int i = 0; i < SHARE_KINDS; i++) {
+		snprintf(key, sizeof(key), "cost.samples.%s", names[i]);
+		moca_meta_set(m, key, "%lu", s->count[i]);
+	}
+	if (s->lost)
+		moca_meta_set(m, "cost.samples.lost", "%lu", s->lost);
+	if (a->sampled) {
+		moca_meta_set(m, "cost.count_low_ns", "%.0f", a->least);
+		moca_meta_set(m, "cost.count_high_ns", "%.0f", a->most);
+	} else {
+		moca_meta_set(m, "cost.count_most_ns", "%.0f", p->sum_most);
+	}
+}
+
 void exact_cost(struct recorder *rec, struct exact_totals *t,
-		struct moca_meta *m, char *buf, size_t size)
+		const struct shares *shares, struct moca_meta *m, char *buf,
+		size_t size)
 {
 	uint64_t began = atomic_load(&rec->began_ns);
 	uint64_t ended = atomic_load(&rec->ended_ns), now = moca_now_ns();
-	double translated, work;
+	double translated;
+	struct added a;
 	struct price p;
 	struct estimate wall, cpu;
 	struct costs *c = &rec->costs;
@@ -131,13 +211,12 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 	translated = fmin(t->translating, t->program_cpu_ns);
 	price_of(accesses_of(t), &t->apart, t->program_cpu_ns, &p);
 	set(c, COST_TRANSLATE, t->regions, translated);
-	for (int k = 0; k < PRICE_KINDS; k++)
-		set(c, price_cost(k), p.count[k], p.least[k]);
+	a = added_of(c, t, shares, &p, translated);
+	set_counting(c, &p, shares, &a, translated);
 	set(c, COST_RECORDER, 1, moca_thread_cpu_ns());
 	set(c, COST_END, 1, now - ended);
-	cpu = estimate_cpu_of(rec, translated, t, &p);
-	work = translated + p.sum_least;
-	wall = estimate_wall_of(rec, work, unsure_of(c, translated, &p), t, now);
+	cpu = estimate_cpu_of(rec, t, &a);
+	wall = estimate_wall_of(rec, &a, t, now);
 	cost_describe(c, m);
 	estimate_describe(&wall, "wall", m);
 	estimate_describe(&cpu, "cpu", m);
@@ -145,7 +224,7 @@ void exact_cost(struct recorder *rec, struct exact_totals *t,
 		moca_meta_set(m, "slowdown_estimate", "%.4f", wall.middle);
 	moca_meta_set(m, "cost.program_cpu_ns", "%lu", t->program_cpu_ns);
 	moca_meta_set(m, "cost.stops", "%lu", atomic_load(&c->stops));
-	moca_meta_set(m, "cost.count_most_ns", "%.0f", p.sum_most);
+	describe_samples(shares, &a, &p, m);
 	estimate_wall(&wall, buf, size);
 	estimate_cpu(&cpu, two, sizeof(two));
 	at = strlen(buf);

@@ -117,6 +117,7 @@ static void leave(struct harvest *h, struct counted_task *t, uint64_t now)
 	for (n = 0; n < used && t->slot < 0; n++)
 		if (slot_state(a, n) != MOCA_EXACT_FREE && !a->views[n].task)
 			find_owner(h, a, n);
+	share_before(h, now);
 	if (t->slot >= 0)
 		end_slot(h, a, t->slot, now);
 	else
@@ -200,6 +201,8 @@ static void on_space_end(struct harvest *h, struct exact_space *space,
 			if (t->space == space)
 				leave(h, t, now);
 	pages_end(h, space);
+	if (a)
+		exact_arena_free_chart(a, space->chart);
 	space_free(h->rec, &space->space);
 	if (a && atomic_fetch_sub(&a->spaces, 1) == 1)
 		end_arena(h, a);
@@ -209,6 +212,8 @@ static void on_message(struct harvest *h, const struct message *m)
 {
 	struct counted_task *t;
 
+	if (m->kind != MSG_EVENT)
+		share_before(h, m->time_ns);
 	switch (m->kind) {
 	case MSG_EVENT:
 		t = get_task(h, m->task);
@@ -365,19 +370,28 @@ static const struct recording_ops ops = {
 		     "there on is not in the trace",
 };
 
+void harvest_begin(struct harvest *h, pid_t pid)
+{
+	share_open(h, pid);
+}
+
 void harvest_run(struct harvest *h, atomic_int *finished)
 {
 	struct pollfd p[2];
-	uint64_t now, next;
+	uint64_t now, next, began;
 	int last;
 
 	do {
+		began = moca_now_ns();
 		/* Before the pump, so that nothing is left behind. */
 		last = atomic_load(finished);
 		tracer_clock_tick(&h->clock);
 		pump(h);
 		h->waits_left = WAITS;
 		each_slot(h, look);
+		share_before(h, began);
+		if (last)
+			share_settle(h, began);
 		harvest_memory(h);
 		natives_look(&h->natives);
 		now = moca_now_ns();
@@ -400,7 +414,8 @@ void harvest_say_natives(const struct harvest *h)
 
 void harvest_cost(struct harvest *h, char *buf, size_t size)
 {
-	exact_cost(h->rec, &h->totals, h->recording.meta, buf, size);
+	exact_cost(h->rec, &h->totals, &h->share.sums, h->recording.meta, buf,
+		   size);
 }
 
 const struct exact_totals *harvest_totals(struct harvest *h)

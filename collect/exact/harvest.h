@@ -5,6 +5,7 @@
 
 #include "collect/exact/collector.h"
 #include "collect/exact/native.h"
+#include "collect/exact/share.h"
 #include "collect/run/recording.h"
 
 #define BUCKETS 4096
@@ -42,6 +43,7 @@ struct harvest {
 	struct exact_totals totals;
 	unsigned int waits_left;	/* tasks to be asked in this look */
 	struct natives natives;
+	struct share share;
 };
 
 /* --- events.c -------------------------------------------------------------- */

@@ -130,6 +130,8 @@ static int prepare(struct recorder *rec, struct moca_meta *meta,
 	if (err)
 		moca_error("cannot begin the trace in %s: %s", rec->dir,
 			   strerror(-err));
+	if (!err)
+		harvest_begin(moca_exact_recording.harvest, rec->root);
 	return err ? EXIT_OURS : 0;
 }
 

@@ -35,6 +35,8 @@ static const struct {
 	[COST_STRING] = { "strings", "accesses of strings, at least" },
 	[COST_HELP] = { "helped", "calls to count, at least" },
 	[COST_LOOKUP] = { "lookup", "jumps looked up, at least" },
+	[COST_COUNTED] = { "counted", "counting, by samples of CPU time" },
+	[COST_SAMPLE] = { "sample", "samples of CPU time" },
 	[COST_ALLOC] = { "alloc", "calls of allocators" },
 	[COST_SWEEP] = { "sweep", "sweeps" },
 	[COST_RATE] = { "rate", "the sampler of faults and CPU time" },
@@ -150,6 +152,17 @@ uint64_t cost_reaped_cpu_ns(void)
 		return 0;
 	return (ru.ru_utime.tv_sec + ru.ru_stime.tv_sec) * 1000000000ull +
 	       (ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000ull;
+}
+
+void cost_reaped_parts(double *user, double *system)
+{
+	struct rusage ru;
+
+	if (getrusage(RUSAGE_CHILDREN, &ru))
+		return;
+	*user = (double)ru.ru_utime.tv_sec * 1e9 + (double)ru.ru_utime.tv_usec * 1e3;
+	*system = (double)ru.ru_stime.tv_sec * 1e9 +
+		  (double)ru.ru_stime.tv_usec * 1e3;
 }
 
 uint64_t cost_reaped_switches(void)

@@ -41,6 +41,8 @@ enum cost_kind {
 	COST_STRING,	/* the same of string instructions */
 	COST_HELP,	/* exact mode: C counted, at the least price */
 	COST_LOOKUP,	/* exact mode: C looked up where a jump leads to, the same */
+	COST_COUNTED,	/* exact mode: all of these, by samples of the CPU clock */
+	COST_SAMPLE,	/* those samples */
 	COST_FREE,	/* memory given back: holes in the memfd */
 	COST_ALLOC,	/* calls of allocators, in libmoca-alloc */
 	COST_SWEEP,	/* sweeps */
@@ -198,6 +200,8 @@ void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
  * clock leaves a thread before its end: 20 to 50 us of each.
  */
 uint64_t cost_reaped_cpu_ns(void);
+/* The same apart, ns: its own, and the kernel's for it; as they were if that fails. */
+void cost_reaped_parts(double *user, double *system);
 /* How often they gave their CPU up, or it was taken. */
 uint64_t cost_reaped_switches(void);
 

@@ -21,6 +21,12 @@ static double within(double x, double most)
 	return x < most ? x : most;
 }
 
+/* No more than is told. */
+static double ratio(double all, double own)
+{
+	return own > all / ESTIMATE_UNKNOWN ? all / own : ESTIMATE_UNKNOWN;
+}
+
 struct estimate estimate_of(double all_ns, double measured_ns,
 			    double priced_ns, double unsure_ns)
 {
@@ -50,6 +56,27 @@ struct estimate estimate_of(double all_ns, double measured_ns,
 	e.middle = e.high > ESTIMATE_FAR ? e.low : e.all_ns / own;
 	if (!e.all_ns)
 		e.middle = 1;
+	return e;
+}
+
+struct estimate estimate_between(double all_ns, double least_ns,
+				 double likely_ns, double most_ns)
+{
+	struct estimate e = { .middle = 1, .low = 1, .high = 1 };
+	double own;
+
+	e.all_ns = within(all_ns, 1e18);
+	e.sure_ns = within(least_ns, e.all_ns);
+	e.added_ns = fmax(within(likely_ns, e.all_ns), e.sure_ns);
+	own = e.all_ns - fmax(within(most_ns, e.all_ns), e.added_ns);
+	e.own_ns = e.all_ns - e.sure_ns;
+	e.told = e.own_ns >= ESTIMATE_SHORT_NS;
+	if (!e.all_ns)
+		return e;
+	e.low = ratio(e.all_ns, e.own_ns);
+	e.high = ratio(e.all_ns, own);
+	e.middle = e.high > ESTIMATE_FAR ?
+			   e.low : ratio(e.all_ns, e.all_ns - e.added_ns);
 	return e;
 }
 

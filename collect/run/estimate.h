@@ -39,6 +39,9 @@ struct estimate {
  */
 struct estimate estimate_of(double all_ns, double measured_ns,
 			    double priced_ns, double unsure_ns);
+/* The same where a clock tells: recording took least to most, likely so much. */
+struct estimate estimate_between(double all_ns, double least_ns,
+				 double likely_ns, double most_ns);
 /* Whether recording took more than that share of the program's own time, and
    credit_ns besides. */
 int estimate_exceeds(const struct estimate *e, double share, double credit_ns);

@@ -11,6 +11,7 @@
  *	EVENTS	ring of bytes, struct moca_exact_event after struct
  *	TOUCHED	2 bits per granule: bit 0 it was read, bit 1 it was written
  *	LOG	64-bit entries, in order of time: MOCA_EXACT_LOG_*
+ *	CHART	struct moca_exact_chart: a process's, whichever slots it has
  *	CONTEXT	the agent's own; nobody else looks at it, but for
  *	LOOP	struct moca_exact_loop, its last page but one (agent/count has
  *		its own things in the last)
@@ -46,6 +47,7 @@
 #define MOCA_EXACT_TOUCHED (128ull << 20)
 #define MOCA_EXACT_LOG (256ull << 20)
 #define MOCA_EXACT_LOG_MAX (384ull << 20)	/* entries: 3 GiB */
+#define MOCA_EXACT_CHART (MOCA_EXACT_LOG + 8 * MOCA_EXACT_LOG_MAX)
 #define MOCA_EXACT_CONTEXT ((4ull << 30) - (16ull << 20))
 #define MOCA_EXACT_COUNTS (4ull << 30)
 #define MOCA_EXACT_LOOP (MOCA_EXACT_COUNTS - 8192)
@@ -111,6 +113,39 @@ struct moca_exact_apart {
 	uint64_t exits;
 };
 
+/*
+ * What each byte of a process's translated code is: an instruction of the program's,
+ * copied as it is or with another addressing of the same work; the jump behind a
+ * counter's update; or else Moca's: what finds the counter, looks up where a jump
+ * leads, keeps registers. So a sample of an instruction pointer tells whose time it is.
+ *
+ * As many as there are slots; the n-th lies in slot n, which may be another
+ * process's. Taken FREE -> LIVE by the agent when a process begins; the child of a fork
+ * begins with a copy of its parent's. The collector makes it FREE, all zeros, when
+ * the process is gone. A byte is told before it runs, and memory of code is never
+ * used again: what is told of it is right for ever.
+ */
+#define MOCA_EXACT_CACHE_SIZE (64ull << 20)
+#define MOCA_EXACT_CHART_CACHES 32u	/* what is beyond them is not told */
+#define MOCA_EXACT_CODE_OURS 0u
+#define MOCA_EXACT_CODE_OWN 1u
+#define MOCA_EXACT_CODE_UPDATED 2u
+#define MOCA_EXACT_CODE_STRING 3u	/* own, and can be interrupted amid */
+struct moca_exact_chart {
+	uint32_t state;
+	uint32_t caches;	/* written after base */
+	uint32_t left;		/* they are the program's memory now */
+	uint32_t reserved;
+	uint64_t agent, agent_end;	/* its code, and libZydis */
+	/* Its code that makes the program's system calls. */
+	uint64_t call, call_end;
+	uint64_t base[MOCA_EXACT_CHART_CACHES];
+};
+/* Of cache i: two bits per byte, MOCA_EXACT_CODE_*; the first in the lowest ones. */
+#define MOCA_EXACT_CHART_BYTES (MOCA_EXACT_CACHE_SIZE / 4)
+#define MOCA_EXACT_CHART_BITS(i) (4096ull + (i) * MOCA_EXACT_CHART_BYTES)
+#define MOCA_EXACT_CHART_SIZE MOCA_EXACT_CHART_BITS(MOCA_EXACT_CHART_CACHES)
+
 /* First page of a slot. Zero when free. */
 struct moca_exact_slot {
 	uint32_t state;
@@ -128,6 +163,8 @@ struct moca_exact_slot {
 	/* How much was done, for the certificate. Only ever grow. */
 	uint64_t gaps[MOCA_EXACT_GAP_COUNT];
 	struct moca_exact_apart apart;
+	uint32_t chart;		/* its process's number of one + 1; 0: it has none */
+	uint32_t reserved;
 };
 
 /*
@@ -175,7 +212,7 @@ struct moca_exact_own_file {
 #define MOCA_EXACT_SHARED 4096ull
 struct moca_exact_shared {
 	uint32_t used;		/* slots ever taken: the highest + 1 */
-	uint32_t reserved;
+	uint32_t charts;	/* the same of charts */
 	uint64_t regions;	/* translated */
 	uint64_t blocks;
 	uint64_t instructions;
