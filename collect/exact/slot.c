@@ -8,6 +8,7 @@
 
 #include "collect/exact/harvest.h"
 #include "collect/ptrace/maps.h"
+#include "collect/run/jit.h"
 #include "collect/run/own.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
@@ -106,6 +107,7 @@ static void take_event(struct harvest *h, const struct counted_task *t,
 			    e.time_ns, e.len, name);
 		e.len = 0;	/* no bytes: its CPU time */
 	}
+	jit_change(h->rec->jit, t->id, &e);
 	events_add(h, (struct counted_task *)t, &e);
 }
 

@@ -281,6 +281,7 @@ int kernel_collector_create(struct kernel_collector **out,
 	struct kernel_collector *c = calloc(1, sizeof(*c));
 	uint64_t now = moca_now_ns();
 	const struct kernel_trace_options o = {
+		.jit = rec->jit,
 		.writer = writer, .own_faults = &rec->own_faults,
 		.start_ns = rec->start_ns, .root = rec->root,
 		.attach = rec->attach, .injects = rec->opt->zap,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/run/jit.h"
 #include "lib/base/vec.h"
 #include "lib/format/writer.h"
 
@@ -147,8 +148,13 @@ void kernel_task_event(struct kernel_trace *t, struct ktask *k,
 	 * it as old as another task's access that was moved to the begin.
 	 */
 	uint64_t least = t->begin_ns + 1;
-	struct moca_change *to;
+	struct moca_change *to, told = *e;
 
+	told.name = e->name ? e->name : "";
+	if (k->proc)
+		told.pid = (uint32_t)k->proc->pid;
+	if (t->o.jit)
+		jit_change(t->o.jit, k->id, &told);
 	if (least < k->last_ns)
 		least = k->last_ns;
 	if (least < k->event_ns)

@@ -24,6 +24,7 @@ struct own_faults;
 #define kernel_trace_unknown "[unknown thread]"
 
 struct kernel_trace_options {
+	struct jit *jit;		/* is told of changes; NULL: nobody is */
 	struct moca_writer *writer;	/* borrowed */
 	struct own_faults **own_faults;	/* *own_faults may be NULL */
 	uint64_t start_ns;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collect/run/jit.h"
 #include "collect/run/queue.h"
 #include "lib/base/vec.h"
 #include "lib/format/writer.h"
@@ -209,6 +210,7 @@ void native_task_change(struct native_tasks *ts, struct native_task *t,
 	m->event.pid = (uint32_t)t->pid;
 	m->event.tid = (uint32_t)t->tid;
 	m->task = t->id;
+	jit_message(ts->recording->rec->jit, m);
 	native_task_event(ts, t, m);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "collect/run/jit.h"
 #include "collect/run/recorder.h"
 #include "lib/base/bytes.h"
 
@@ -15,15 +16,17 @@ struct queue {
 	struct message *head, **tail;
 	int fd;
 	uint64_t lost, missed;	/* read when all other threads ended */
+	struct jit *jit;
 };
 
-struct queue *queue_new(void)
+struct queue *queue_new(struct jit *jit)
 {
 	struct queue *q = calloc(1, sizeof(*q));
 
 	if (!q)
 		return NULL;
 	pthread_mutex_init(&q->lock, NULL);
+	q->jit = jit;
 	q->tail = &q->head;
 	q->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (q->fd < 0) {
@@ -62,6 +65,7 @@ void message_free(struct message *m)
 
 void queue_push(struct queue *q, struct message *m)
 {
+	jit_message(q->jit, m);
 	pthread_mutex_lock(&q->lock);
 	/* Stamped under the lock, so that order is order of time. */
 	m->time_ns = moca_now_ns();

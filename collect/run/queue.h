@@ -57,8 +57,10 @@ struct message {
 };
 
 struct queue;
+struct jit;
 
-struct queue *queue_new(void);
+/* jit: is told of all messages, by who pushes them; borrowed. */
+struct queue *queue_new(struct jit *jit);
 
 /*
  * A message with room for n extents, and a copy of name. Stamped with the time

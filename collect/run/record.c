@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collect/run/attach-check.h"
+#include "collect/run/jit.h"
 #include "collect/run/launch.h"
 #include "collect/run/own-faults.h"
 #include "collect/run/queue.h"
@@ -347,6 +348,24 @@ static void finish_machine(struct moca_meta *meta)
 	moca_meta_add_loss(meta, text);
 }
 
+/* All processes have written their last name, or are let go. */
+static void write_jit(struct moca_meta *meta, struct moca_writer *writer)
+{
+	char text[160];
+	int err;
+
+	/* Of a disk that is full there is enough to be told. */
+	if (atomic_load(&rec.failed))
+		return;
+	err = jit_write(rec.jit, writer, meta, rec.quota);
+	jit_free(rec.jit);
+	if (!err)
+		return;
+	snprintf(text, sizeof(text), "the names of compiled code could not be "
+		 "kept: %s; that code has none", strerror(-err));
+	moca_meta_add_loss(meta, text);
+}
+
 /* Such a program may have done something else than it does. */
 static void tell_rights(struct moca_meta *meta)
 {
@@ -539,6 +558,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	failed = explain_exec();
 	finish_companion(meta);
 	finish_machine(meta);
+	write_jit(meta, writer);
 	tell_rights(meta);
 	tell_launch(meta);
 	tell_lost(meta);
@@ -626,7 +646,8 @@ int record_run(const struct moca_record_options *opt,
 		return EXIT_OURS;
 	}
 	set_signals();
-	rec.queue = queue_new();
+	rec.jit = jit_new(rec.attach);
+	rec.queue = rec.jit ? queue_new(rec.jit) : NULL;
 	meta = moca_meta_new();
 	err = rec.queue && meta ? moca_writer_create(&writer, rec.dirfd) :
 				  -ENOMEM;

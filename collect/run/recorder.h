@@ -27,6 +27,7 @@
 /* Where addresses of programs end (4-level paging). */
 #define USER_END (1ull << 47)
 
+struct jit;
 struct own_faults;
 struct queue;
 struct record_way;
@@ -66,6 +67,7 @@ struct recorder {
 
 	struct own_faults *own_faults;	/* the collector's; NULL: not told */
 	struct queue *queue;
+	struct jit *jit;
 	pthread_t supervisor;
 
 	atomic_int failed;	/* recording ended early: errno */

@@ -19,6 +19,7 @@ static const char *const prefixes[] = {
 static const char types_name[] = "marker-types";
 static const char machine_name[] = "machine";
 static const char stacks_name[] = "stacks";
+static const char jit_name[] = "jit";
 /*
  * A name that readers which do not know it count as damage: without it, tasks
  * are missing.
@@ -36,6 +37,8 @@ void moca_file_name(char buf[MOCA_FILE_NAME_MAX], enum moca_file_type type,
 		strcpy(buf, shared_name);
 	else if (type == MOCA_FILE_STACKS)
 		strcpy(buf, stacks_name);
+	else if (type == MOCA_FILE_JIT)
+		strcpy(buf, jit_name);
 	else
 		snprintf(buf, MOCA_FILE_NAME_MAX, "%s%u", prefixes[type],
 			 number);
@@ -73,6 +76,10 @@ int moca_file_name_parse(const char *name, enum moca_file_type *type,
 	}
 	if (!strcmp(name, stacks_name)) {
 		*type = MOCA_FILE_STACKS;
+		return 1;
+	}
+	if (!strcmp(name, jit_name)) {
+		*type = MOCA_FILE_JIT;
 		return 1;
 	}
 	if (!strcmp(name, shared_name)) {

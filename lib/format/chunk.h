@@ -28,6 +28,7 @@ enum moca_chunk_kind {
 	MOCA_KIND_COUNTS = 5,
 	MOCA_KIND_MACHINE = 6,
 	MOCA_KIND_STACKS = 7,
+	MOCA_KIND_JIT = 8,
 	MOCA_KINDS,
 };
 
@@ -39,6 +40,7 @@ enum moca_file_type {
 	MOCA_FILE_MACHINE,	/* machine */
 	MOCA_FILE_SHARED,	/* task-shared: chunks of many tasks */
 	MOCA_FILE_STACKS,	/* stacks */
+	MOCA_FILE_JIT,		/* jit */
 	MOCA_FILES,
 };
 

@@ -229,6 +229,20 @@ static int fold_stacks(void *arg, struct moca_decoder *d,
 					      d->changes.len, h->records);
 }
 
+static int fold_jit(void *arg, struct moca_decoder *d, const struct moca_file *f,
+		    const struct moca_header *h, uint64_t pos)
+{
+	struct moca_trace *t = arg;
+	int ret;
+
+	if (h->kind != MOCA_KIND_JIT)
+		return 0;
+	ret = moca_decoder_bytes(d, f, h, pos, MOCA_S_JIT_LIST,
+				 MOCA_JIT_RAW_MAX);
+	return ret ? ret : moca_jits_decode(&t->jits, d->changes.data,
+					    d->changes.len, h->records);
+}
+
 /* A file of the whole trace, of which there is one. */
 static int scan_one(struct moca_trace *t, enum moca_file_type type,
 		    struct moca_decoder *d,
@@ -270,6 +284,10 @@ static int scan(struct moca_trace *t)
 		ret = scan_one(t, MOCA_FILE_MACHINE, &d, fold_machine);
 	if (!ret && listed(&l, MOCA_FILE_STACKS, &count))
 		ret = scan_one(t, MOCA_FILE_STACKS, &d, fold_stacks);
+	if (!ret && listed(&l, MOCA_FILE_JIT, &count))
+		ret = scan_one(t, MOCA_FILE_JIT, &d, fold_jit);
+	if (!ret)
+		ret = moca_jits_index(&t->jits);
 	for (type = 0; type < MOCA_FILES; type++)
 		moca_buf_free(&l.numbers[type]);
 	moca_decoder_free(&d);
@@ -324,6 +342,7 @@ void moca_trace_close(struct moca_trace *t)
 	moca_types_free(&t->types);
 	free(t->machine);
 	moca_stacks_free(&t->stacks);
+	moca_jits_free(&t->jits);
 	free(t->places);
 	moca_mappings_free(&t->mappings);
 	pthread_mutex_destroy(&t->damage_lock);
@@ -400,6 +419,11 @@ int moca_trace_stack(const struct moca_trace *t, uint32_t number,
 		     struct moca_stack *out)
 {
 	return moca_stacks_get(&t->stacks, number, out);
+}
+
+const struct moca_jits *moca_trace_jits(const struct moca_trace *t)
+{
+	return &t->jits;
 }
 
 uint32_t moca_trace_stack_count(const struct moca_trace *t)

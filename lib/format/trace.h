@@ -9,6 +9,7 @@
 
 #include "lib/format/event-type.h"
 #include "lib/format/file.h"
+#include "lib/format/jit.h"
 #include "lib/format/machine.h"
 #include "lib/format/mapping.h"
 #include "lib/format/meta.h"
@@ -48,6 +49,7 @@ struct moca_trace {
 	struct moca_types types;
 	struct moca_machine *machine;	/* NULL: none, or damaged */
 	struct moca_stacks stacks;
+	struct moca_jits jits;
 	pthread_mutex_t damage_lock;	/* of the next four */
 	struct moca_damage damage;
 	uint64_t *places;		/* set of damaged chunks; 0 = empty */

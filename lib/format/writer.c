@@ -8,6 +8,7 @@
 #include "lib/format/append.h"
 #include "lib/format/change.h"
 #include "lib/format/counts.h"
+#include "lib/format/jit.h"
 #include "lib/format/stacks.h"
 #include "lib/format/stream.h"
 
@@ -293,6 +294,35 @@ int moca_writer_stacks(struct moca_writer *w, uint32_t first,
 			ret = moca_append_chunk(w->dirfd, &w->stacks, &h,
 						&w->stream, w->stacks_next,
 						&bytes);
+		if (ret)
+			return ret;
+		w->bytes += bytes;
+	}
+	return 0;
+}
+
+int moca_writer_jit(struct moca_writer *w, const struct moca_jits *j)
+{
+	struct moca_append file = {
+		.type = MOCA_FILE_JIT,
+		.flags = O_CREAT | O_EXCL,
+	};
+	struct moca_header h = { .kind = MOCA_KIND_JIT };
+	uint64_t next[MOCA_KINDS] = { 0 }, bytes;
+	int n, ret;
+
+	for (size_t i = 0; i < j->count; i += (size_t)n) {
+		w->changes.len = 0;
+		n = moca_jits_encode(&w->changes, j, i);
+		if (n < 0)
+			return n;
+		h.records = (uint32_t)n;
+		moca_stream_reset(&w->stream);
+		ret = moca_stream_put(&w->stream, MOCA_S_JIT_LIST,
+				      w->changes.data, w->changes.len, 1);
+		if (!ret)
+			ret = moca_append_chunk(w->dirfd, &file, &h, &w->stream,
+						next, &bytes);
 		if (ret)
 			return ret;
 		w->bytes += bytes;

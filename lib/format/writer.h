@@ -77,6 +77,10 @@ int moca_writer_changes(struct moca_writer *w, uint32_t task,
 int moca_writer_stacks(struct moca_writer *w, uint32_t first,
 		       const struct moca_stack *list, size_t n);
 
+struct moca_jits;
+/* Append the names of compiled code, which is done once. 0; -EEXIST or -errno as above. */
+int moca_writer_jit(struct moca_writer *w, const struct moca_jits *j);
+
 /* Bytes written so far, in all files; those of access chunks; and accesses. */
 uint64_t moca_writer_bytes(const struct moca_writer *w);
 uint64_t moca_writer_access_bytes(const struct moca_writer *w);

@@ -131,7 +131,7 @@ static int t_lost(void)
 
 int main(void)
 {
-	queue = queue_new();
+	queue = queue_new(NULL);
 	if (!queue)
 		return 1;
 	run("certify/rounding", t_rounding);

@@ -124,7 +124,7 @@ static int t_nonsense(void)
 	dir_new();
 	rec.dir = dir;
 	rec.dirfd = dirfd_;
-	rec.queue = queue_new();
+	rec.queue = queue_new(NULL);
 	CHECK(rec.queue);
 	rec.start_ns = moca_now_ns() - 1000000000;
 	moca_exact_recording.shift = 12;
