@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/symbols/jit.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
@@ -18,6 +19,7 @@ struct place {
 	struct moca_module *module;	/* NULL: address is the process's */
 	uint64_t address;
 	uint32_t pid;		/* without a module */
+	uint32_t jit;		/* in the trace's, and 1; 0: it has no such name */
 	uint32_t at, count;	/* in callers */
 };
 
@@ -103,6 +105,8 @@ static int add_unnamed(struct moca_callers *c, struct place *p)
 		snprintf(text, sizeof(text), "%s+0x%" PRIx64,
 			 base ? base + 1 : path, p->address);
 		caller.name = keep_text(c, text);
+	} else if (p->jit) {
+		caller.name = jit_name(moca_trace_jits(c->t), p->jit);
 	}
 	return caller.name ? add(c, p, &caller) : -ENOMEM;
 }
@@ -132,6 +136,7 @@ static uint64_t hash_of(const struct place *p)
 {
 	return moca_mix((uintptr_t)p->module ^
 			p->address * 0x9e3779b97f4a7c15ull ^
+			(uint64_t)p->jit << 13 ^
 			(uint64_t)p->pid << 40);
 }
 
@@ -146,7 +151,7 @@ static int64_t find(struct moca_callers *c, const struct place *like)
 	moca_index_each(i, &c->index, hash)
 		if (c->places[i].module == p.module &&
 		    c->places[i].address == p.address &&
-		    c->places[i].pid == p.pid)
+		    c->places[i].pid == p.pid && c->places[i].jit == p.jit)
 			return i;
 	err = name_place(c, &p);
 	if (!err)
@@ -168,7 +173,9 @@ int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
 		moca_trace_find_mapping(c->t, pid, p.address, time_ns);
 	uint64_t vaddr;
 
-	if (m && m->name[0] == '/') {
+	if (!m || jit_may_lie_in(m->name))
+		p.jit = jit_find(moca_trace_jits(c->t), pid, p.address, time_ns);
+	if (m && !p.jit && m->name[0] == '/') {
 		p.module = moca_symbols_module(c->symbols, m->name);
 		if (!p.module)
 			return -ENOMEM;
@@ -178,6 +185,17 @@ int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
 			vaddr = p.address - m->addr + m->offset;
 		p.address = vaddr;
 	}
+	return find(c, &p);
+}
+
+int64_t moca_callers_site(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+			  const struct moca_site_frame *frame)
+{
+	struct place p = { .module = frame->module, .address = frame->vaddr,
+			   .pid = frame->module ? 0 : pid };
+
+	if (!p.module)
+		p.jit = jit_find(moca_trace_jits(c->t), pid, p.address, time_ns);
 	return find(c, &p);
 }
 
@@ -205,28 +223,50 @@ int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
 	return (int)c->places[at].count;
 }
 
+/* Add the functions of a place to the stack. 0 or -ENOMEM. */
+static int add_place(struct moca_callers *c, int64_t number, size_t *total)
+{
+	struct moca_caller_place p;
+
+	if (number < 0)
+		return (int)number;
+	p = moca_callers_place(c, (uint32_t)number);
+	if (moca_vec_fit(c->stack, c->stack_room, *total + p.count))
+		return -ENOMEM;
+	memcpy(c->stack + *total, p.callers, p.count * sizeof(*p.callers));
+	*total += p.count;
+	return 0;
+}
+
 int moca_callers_stack(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
 		       uint32_t number, const struct moca_caller **out,
 		       int *cut)
 {
-	const struct moca_caller *frame;
 	struct moca_stack s;
 	size_t total = 0;
+	int err = 0;
 
 	if (moca_trace_stack(c->t, number, &s))
 		return 0;
-	for (uint32_t i = 0; i < s.count; i++) {
-		int n = moca_callers_frame(c, pid, time_ns, s.frames[i], i,
-					   &frame);
-
-		if (n < 0)
-			return n;
-		if (moca_vec_fit(c->stack, c->stack_room, total + (size_t)n))
-			return -ENOMEM;
-		memcpy(c->stack + total, frame, (size_t)n * sizeof(*frame));
-		total += (size_t)n;
-	}
+	for (uint32_t i = 0; i < s.count && !err; i++)
+		err = add_place(c, moca_callers_find(c, pid, time_ns,
+						     s.frames[i], i), &total);
 	*out = c->stack;
 	*cut = (s.flags & MOCA_STACK_CUT) != 0;
-	return (int)total;
+	return err ? err : (int)total;
+}
+
+int moca_callers_heap(struct moca_callers *c, uint32_t pid,
+		      const struct moca_heap_stack *s,
+		      const struct moca_caller **out, int *cut)
+{
+	size_t total = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < s->count && !err; i++)
+		err = add_place(c, moca_callers_site(c, pid, s->time_ns,
+						     &s->frames[i]), &total);
+	*out = c->stack;
+	*cut = s->cut;
+	return err ? err : (int)total;
 }

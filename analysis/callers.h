@@ -5,7 +5,7 @@
 
 #include <moca/reader.h>
 
-#include "analysis/symbols/symbols.h"
+#include "analysis/objects/objects.h"
 
 struct moca_callers;
 
@@ -43,6 +43,9 @@ struct moca_caller_place {
 /* Like moca_callers_frame(), the number of the place; the same has the same one. */
 int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
 			  uint64_t time_ns, uint64_t address, uint32_t i);
+/* The same of a frame of an allocation, of the symbols that c was opened with. */
+int64_t moca_callers_site(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
+			  const struct moca_site_frame *frame);
 /* Valid until moca_callers_find() is called again, or what calls it. */
 struct moca_caller_place moca_callers_place(const struct moca_callers *c,
 					    uint32_t number);
@@ -54,5 +57,9 @@ struct moca_caller_place moca_callers_place(const struct moca_callers *c,
 int moca_callers_stack(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
 		       uint32_t number, const struct moca_caller **out,
 		       int *cut);
+/* Of an allocation's stack, of a process. The same. */
+int moca_callers_heap(struct moca_callers *c, uint32_t pid,
+		      const struct moca_heap_stack *s,
+		      const struct moca_caller **out, int *cut);
 
 #endif

@@ -11,6 +11,7 @@
 struct build {
 	struct moca_flame_tree *out;
 	struct moca_callers *callers;
+	const struct moca_heap_stack *heap;
 	size_t most;		/* nodes, and leaves of threads */
 	size_t of_threads;	/* leaves */
 	struct moca_index nodes, leaves;
@@ -76,21 +77,30 @@ static int add(struct build *b, const struct moca_flame_stack *s)
 					cut_off = { .name = "[cut off]" };
 	struct moca_flame_tree *x = b->out;
 	uint64_t accesses = s->counts[MOCA_FLAME_ACCESSES];
+	uint64_t bytes = s->counts[MOCA_FLAME_BYTES];
 	const struct moca_caller *c;
 	int64_t at = MOCA_FLAME_ROOT, next;
-	int cut = 0, n = moca_callers_stack(b->callers, s->pid, s->time_ns,
-					    s->number, &c, &cut);
+	int cut = 0, n;
 
+	if (s->heap)
+		n = moca_callers_heap(b->callers, s->pid, &b->heap[s->heap - 1],
+				      &c, &cut);
+	else
+		n = moca_callers_stack(b->callers, s->pid, s->time_ns,
+				       s->number, &c, &cut);
 	if (n < 0)
 		return n;
 	x->without += n ? 0 : accesses;
 	x->cut += cut ? accesses : 0;
+	x->bytes.without += n ? 0 : bytes;
+	x->bytes.cut += cut ? bytes : 0;
 	if (!n || cut)
 		at = find_node(b, MOCA_FLAME_ROOT, n ? &cut_off : &none);
 	while (n-- > 0 && at >= 0) {
 		next = find_node(b, (uint32_t)at, &c[n]);
 		if (next == at) {
 			x->shortened += accesses;
+			x->bytes.shortened += bytes;
 			break;
 		}
 		at = next;
@@ -104,11 +114,18 @@ static int add(struct build *b, const struct moca_flame_stack *s)
 	return at < 0 ? (int)at : 0;
 }
 
-static int by_accesses(const void *a, const void *b)
+/* Of all accesses, or of all that was allocated: a stack is of either. */
+static double share(const struct moca_flame_stack *s, const double *all)
+{
+	int by = s->heap ? MOCA_FLAME_BYTES : MOCA_FLAME_ACCESSES;
+
+	return all[by] > 0 ? (double)s->counts[by] / all[by] : 0;
+}
+
+static int by_share(const void *a, const void *b, void *all)
 {
 	const struct moca_flame_stack *x = a, *y = b;
-	uint64_t m = x->counts[MOCA_FLAME_ACCESSES];
-	uint64_t n = y->counts[MOCA_FLAME_ACCESSES];
+	double m = share(x, all), n = share(y, all);
 
 	if (m != n)
 		return m > n ? -1 : 1;
@@ -116,12 +133,17 @@ static int by_accesses(const void *a, const void *b)
 		return x->pid < y->pid ? -1 : 1;
 	if (x->task != y->task)
 		return x->task < y->task ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	if (x->heap != y->heap)
+		return x->heap < y->heap ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
 static int add_all(struct build *b, struct moca_flame *f)
 {
 	struct moca_flame_tree *x = b->out;
+	double all[MOCA_FLAME_COUNTS] = { 0 };
 	int64_t name = moca_strings_number(&x->functions, "");
 	int err = name < 0 ? -ENOMEM :
 			     moca_vec_fit(x->nodes, x->node_room, 1);
@@ -131,22 +153,35 @@ static int add_all(struct build *b, struct moca_flame *f)
 	x->nodes[x->node_count++] = (struct moca_flame_node){
 		.parent = MOCA_FLAME_ROOT, .function = (uint32_t)name,
 	};
+	for (size_t i = 0; i < f->count; i++)
+		for (int k = 0; k < MOCA_FLAME_COUNTS; k++)
+			all[k] += (double)f->stacks[i].counts[k];
 	if (f->count)
-		qsort(f->stacks, f->count, sizeof(*f->stacks), by_accesses);
+		qsort_r(f->stacks, f->count, sizeof(*f->stacks), by_share, all);
 	for (size_t i = 0; i < f->count && !err; i++)
 		err = add(b, &f->stacks[i]);
 	return err;
 }
 
 int moca_flame_tree_build(struct moca_flame_tree *out, struct moca_trace *t,
-			  struct moca_callers *c, size_t nodes, int by_task)
+			  struct moca_callers *c,
+			  const struct moca_objects *heap, size_t nodes,
+			  int by_task)
 {
-	const struct moca_flame_options o = { .by_task = by_task };
+	const struct moca_flame_options o = {
+		.by_task = by_task, .by_time = 1, .heap = heap,
+		.no_accesses = heap && !moca_trace_stack_count(t),
+	};
 	struct build b = { .out = out, .callers = c, .most = nodes };
 	struct moca_flame f;
 	int err;
 
 	*out = (struct moca_flame_tree){ 0 };
+	if (heap) {
+		size_t n;
+
+		b.heap = moca_objects_heap_stacks(heap, &n);
+	}
 	err = moca_flame_build(&f, t, &o);
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accesses by the functions that led to them, as a tree: a flame graph. */
+/* Accesses and allocations by the functions that led to them, as a tree: a flame graph. */
 #ifndef MOCA_FLAME_TREE_H
 #define MOCA_FLAME_TREE_H
 
@@ -13,7 +13,7 @@
 struct moca_flame_node {
 	uint32_t parent;	/* a lower number; of the root: itself */
 	uint32_t function;	/* number of its name */
-	const char *file;	/* of its line in the stack with most accesses; NULL.
+	const char *file;	/* of its line in the stack with most of them; NULL.
 				   It is the callers' */
 	unsigned line;		/* 0: not known */
 };
@@ -35,16 +35,23 @@ struct moca_flame_tree {
 	uint64_t without;	/* of the accesses: no stack is known */
 	uint64_t cut;		/* their outermost callers are not known */
 	uint64_t shortened;	/* their innermost functions did not fit */
+	struct {
+		uint64_t without, cut, shortened;
+	} bytes;		/* the same, of those that were allocated */
 };
 
 /*
- * Of all accesses. c, of the same trace, must outlive the tree. At most `nodes`
- * nodes, 1 or more, and as many leaves of single threads (0: none): stacks with most
- * accesses have them first, what is left ends at the innermost node that there is.
- * 0 or -errno, with nothing to free.
+ * Of all accesses, and with heap (of the same trace, whose symbols c has been opened
+ * with) of all that was allocated; then accesses are left out of a trace that has no
+ * stacks of them. c, of the same trace, must outlive the tree. At most `nodes` nodes, 1
+ * or more, and as many leaves of single threads (0: none): stacks with the largest share
+ * of all accesses, or bytes, have them first, what is left ends at the innermost node
+ * that there is. 0 or -errno, with nothing to free.
  */
 int moca_flame_tree_build(struct moca_flame_tree *out, struct moca_trace *t,
-			  struct moca_callers *c, size_t nodes, int by_task);
+			  struct moca_callers *c,
+			  const struct moca_objects *heap, size_t nodes,
+			  int by_task);
 void moca_flame_tree_free(struct moca_flame_tree *x);
 
 /* A function, wherever it is called. */

@@ -7,6 +7,7 @@
 #include "analysis/trace.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
+#include "lib/format/jit.h"
 
 /* The earliest access to a page that was met so far. */
 struct touch {
@@ -17,6 +18,29 @@ struct touch {
 };
 
 #define NOT_WANTED UINT32_MAX
+
+/* Does a stack of a process have code that is replaced? */
+struct variant {
+	uint64_t key;		/* pid and number, and 1 */
+	int changes;
+};
+
+static uint64_t hash_variant(const struct variant *v)
+{
+	return moca_mix(v->key);
+}
+
+static int same_variant(const struct variant *a, const struct variant *b)
+{
+	return a->key == b->key;
+}
+
+static int used_variant(const struct variant *v)
+{
+	return v->key != 0;
+}
+
+MOCA_TABLE(variants, struct variant, hash_variant, same_variant, used_variant);
 
 static uint64_t hash_touch(const struct touch *t)
 {
@@ -46,26 +70,81 @@ struct build {
 	uint32_t pid, task;	/* of the chunk at hand */
 	size_t task_index;
 	size_t taken;		/* of the task's accesses, before the chunk */
+	const struct moca_trace *trace;
+	const struct moca_jits *jits;	/* NULL: by_time is not wanted, or none */
+	struct variant *variants;
+	size_t variant_count, variant_cap;
 };
+
+/* A return address belongs to the call before it. */
+static uint64_t frame_of(const struct moca_stack *s, uint32_t i)
+{
+	return s->frames[i] - (i != 0);
+}
+
+static int has_changes(const struct build *b, const struct moca_stack *s)
+{
+	for (uint32_t i = 0; i < s->count; i++)
+		if (moca_jits_changes(b->jits, b->pid, frame_of(s, i)))
+			return 1;
+	return 0;
+}
+
+/* What the addresses of the access' stack mean, where it depends on the time. */
+static int find_code(struct build *b, const struct moca_access *a, uint64_t *code)
+{
+	struct variant key = { .key = ((uint64_t)b->pid << 32 | a->stack) + 1 };
+	struct moca_stack s = { .frames = &a->ip, .count = 1 };
+	struct variant *v;
+
+	*code = 0;
+	if (!b->jits || (!a->stack && !(b->o->by_code && a->ip)))
+		return 0;
+	if (a->stack) {
+		if (variants_fit(&b->variants, &b->variant_cap,
+				 b->variant_count))
+			return -ENOMEM;
+		v = variants_at(b->variants, b->variant_cap, &key);
+		if (!v->key) {
+			*v = key;
+			v->changes = !moca_trace_stack(b->trace, a->stack, &s) &&
+				     has_changes(b, &s);
+			b->variant_count++;
+		}
+		if (!v->changes || moca_trace_stack(b->trace, a->stack, &s))
+			return 0;
+	}
+	for (uint32_t i = 0; i < s.count; i++)
+		*code = moca_mix(*code + 1 +
+				 (uint64_t)moca_jits_find(b->jits, b->pid,
+							  frame_of(&s, i),
+							  a->time_ns));
+	return 0;
+}
 
 static int64_t find_stack(struct build *b, const struct moca_access *a)
 {
 	struct moca_flame *f = b->out;
 	uint32_t task = b->o->by_task ? b->task : MOCA_NO_TASK, i;
 	uint64_t ip = b->o->by_code && !a->stack ? a->ip : 0;
-	uint64_t hash = moca_mix(moca_mix((uint64_t)b->pid << 32 | task) +
-				 (ip ? moca_mix(ip) : a->stack));
+	uint64_t hash, code;
+
+	if (find_code(b, a, &code))
+		return -ENOMEM;
+	hash = moca_mix(moca_mix((uint64_t)b->pid << 32 | task) + code +
+			(ip ? moca_mix(ip) : a->stack));
 
 	moca_index_each(i, &b->index, hash)
 		if (f->stacks[i].pid == b->pid && f->stacks[i].task == task &&
-		    f->stacks[i].number == a->stack && f->stacks[i].ip == ip)
+		    f->stacks[i].number == a->stack && f->stacks[i].ip == ip &&
+		    f->stacks[i].code == code)
 			return i;
 	if (moca_vec_fit(f->stacks, b->room, f->count + 1) ||
 	    moca_index_add(&b->index, hash, (uint32_t)f->count))
 		return -ENOMEM;
 	f->stacks[f->count] = (struct moca_flame_stack){
 		.pid = b->pid, .task = task, .number = a->stack, .ip = ip,
-		.time_ns = a->time_ns,
+		.time_ns = a->time_ns, .code = code,
 	};
 	return (int64_t)f->count++;
 }
@@ -145,7 +224,41 @@ static int compare(const void *a, const void *b)
 		return x->task < y->task ? -1 : 1;
 	if (x->number != y->number)
 		return x->number < y->number ? -1 : 1;
-	return x->ip < y->ip ? -1 : x->ip > y->ip;
+	if (x->ip != y->ip)
+		return x->ip < y->ip ? -1 : 1;
+	if (x->heap != y->heap)
+		return x->heap < y->heap ? -1 : 1;
+	/* Of one stack by time. */
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+static int add_heap(struct build *b, const struct moca_trace *t)
+{
+	const struct moca_heap_stack *h;
+	struct moca_flame *f = b->out;
+	size_t n, i, at;
+
+	h = moca_objects_heap_stacks(b->o->heap, &n);
+	if (moca_vec_fit(f->stacks, b->room, f->count + n))
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		at = trace_task_index(t, h[i].task);
+		if (at == SIZE_MAX ||
+		    (b->o->one_task && h[i].task != b->o->heap_task))
+			continue;
+		f->stacks[f->count++] = (struct moca_flame_stack){
+			.pid = moca_trace_task(t, at)->pid,
+			.task = b->o->by_task ? h[i].task : MOCA_NO_TASK,
+			.heap = (uint32_t)i + 1, .time_ns = h[i].time_ns,
+			.counts = {
+				[MOCA_FLAME_BYTES] = h[i].bytes,
+				[MOCA_FLAME_ALLOCATIONS] = h[i].allocations,
+				[MOCA_FLAME_AT_PEAK] = h[i].at_peak,
+				[MOCA_FLAME_AT_END] = h[i].at_end,
+			},
+		};
+	}
+	return 0;
 }
 
 int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
@@ -153,16 +266,22 @@ int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
 {
 	static const struct moca_flame_options all;
 	struct build b = { .out = out, .o = o ? o : &all,
-			   .shift = trace_page_shift(t) };
+			   .shift = trace_page_shift(t), .trace = t };
 	int err;
 
+	if (b.o->by_time && moca_trace_jits(t)->count)
+		b.jits = moca_trace_jits(t);
+
 	*out = (struct moca_flame){ 0 };
-	err = walk(&b, t);
+	err = b.o->no_accesses ? 0 : walk(&b, t);
+	if (!err && b.o->heap)
+		err = add_heap(&b, t);
 	for (size_t i = 0; i < b.touch_cap; i++)
 		if (b.touches[i].page && b.touches[i].stack != NOT_WANTED)
 			out->stacks[b.touches[i].stack]
 				.counts[MOCA_FLAME_TOUCHES]++;
 	free(b.touches);
+	free(b.variants);
 	moca_index_free(&b.index);
 	if (err)
 		moca_flame_free(out);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Accesses by call stack. */
+/* Accesses and allocations by call stack. */
 #ifndef MOCA_FLAME_H
 #define MOCA_FLAME_H
 
 #include <moca/reader.h>
+
+#include "analysis/objects/objects.h"
 
 enum moca_flame_count {
 	MOCA_FLAME_ACCESSES,	/* what they weigh, as the next two */
@@ -11,6 +13,10 @@ enum moca_flame_count {
 	MOCA_FLAME_WRITES,
 	MOCA_FLAME_TOUCHES,	/* pages whose first access it was, of a process */
 	MOCA_FLAME_FAULTS,	/* records: page faults */
+	MOCA_FLAME_BYTES,	/* that were allocated, and the next two of these: */
+	MOCA_FLAME_AT_PEAK,	/* alive when most of all were */
+	MOCA_FLAME_AT_END,	/* alive when the trace ended */
+	MOCA_FLAME_ALLOCATIONS,
 	MOCA_FLAME_COUNTS,
 };
 
@@ -20,17 +26,21 @@ struct moca_flame_stack {
 	uint32_t task;		/* MOCA_NO_TASK: of all threads of the process */
 	uint32_t number;	/* for moca_trace_stack; 0: not known */
 	uint64_t ip;		/* with by_code and no number; else 0 */
-	uint64_t time_ns;	/* of an access with it */
+	uint32_t heap;		/* of moca_objects_heap_stacks, and 1; 0: of accesses */
+	uint64_t time_ns;	/* of an access with it, or of an allocation */
+	uint64_t code;		/* with by_time: another for each meaning of its addresses */
 	uint64_t counts[MOCA_FLAME_COUNTS];
 };
 
 struct moca_flame {
-	struct moca_flame_stack *stacks;	/* by pid, task, number and ip */
+	struct moca_flame_stack *stacks;	/* by pid, task, number, ip and heap */
 	size_t count;
 };
 
 struct moca_flame_options {
 	int by_task;		/* each thread has stacks of its own */
+	int by_time;		/* where code was replaced while it ran, a stack before
+				   and one after it are two */
 	int by_code;		/* where no stack is known, each instruction is one */
 	/*
 	 * Does the access count: number n, from 0, of the task with that index?
@@ -39,6 +49,14 @@ struct moca_flame_options {
 	int (*wants)(void *arg, size_t task, size_t n,
 		     const struct moca_access *a);
 	void *arg;
+	/*
+	 * Of the same trace, with heap_stacks: what was allocated, too; of one thread
+	 * with one_task. NULL: accesses alone.
+	 */
+	const struct moca_objects *heap;
+	uint32_t heap_task;
+	int one_task;
+	int no_accesses;	/* allocations alone */
 };
 
 /*

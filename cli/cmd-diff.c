@@ -358,7 +358,7 @@ int cmd_diff(int argc, char **argv)
 	const struct option_spec specs[] = {
 		OPT_LIST(0, "fail-if", &conditions, "CONDITION", "exit with code 1 if it holds; may be repeated"),
 		OPT_STRING(0, "topology", &topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
-		OPT_FLAG(0, "flame", &d.by_callers, "functions, too: whose share of the accesses grew or shrank most (of traces with call stacks)"),
+		OPT_FLAG(0, "flame", &d.by_callers, "functions, too: whose share of the accesses, and of the allocated bytes, grew or shrank most (of traces with call stacks)"),
 		OPT_STRING(0, "junit", &d.junit, "FILE", "write each condition into it as a test case of JUnit's XML"),
 		OPT_FLAG(0, "markdown", &d.markdown, "print Markdown, for a comment on a change"),
 		OPT_FLAG(0, "json", &d.json, "print JSON for programs"),

@@ -268,7 +268,7 @@ static int check_options(struct export *x, const struct format *f,
 		{ x->no_objects, TABLES, "--no-objects" },
 		{ x->partition, TABLES, "--partition" },
 		{ x->events_only, EVENTS_ONLY, "--events-only" },
-		{ strcmp(x->value, "accesses") != 0, VALUE, "--value" },
+		{ x->value != NULL, VALUE, "--value" },
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -343,7 +343,7 @@ static const char about[] =
 	"Write a trace in the format of other tools; man moca-export says what of a trace each format has.\n"
 	"ctf: Common Trace Format 1.8, which babeltrace2 and Trace Compass read. Each thread is a stream; in it are, by time, what the program emitted (facility:name), page accesses (moca:access) and what happened to the thread and to its mappings (moca:task_start, moca:mmap ...). What the recorder lost is told as discarded events.\n"
 	"csv, jsonl: each table of 'moca query DIR .tables', a file each: CSV with a heading, or a JSON object a line.\n"
-	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, a file for viewers of profiles.\n"
+	"folded, speedscope, pprof: call stacks (moca record --stacks) with their accesses, reads, writes and first touches, and those of allocations with their bytes, a file for viewers of profiles.\n"
 	"callgrind: accesses by file, function and line, with their callers where call stacks were recorded; of exact mode loads and stores by the line that allocates what they went to.\n"
 	"dhat: bytes and blocks by the place that allocates, with their lives, for dh_view.html of Valgrind.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
@@ -354,8 +354,7 @@ static const char about[] =
 
 int cmd_export(int argc, char **argv)
 {
-	struct export x = { .dirfd = -1, .fd = -1,
-			    .value = "accesses" };
+	struct export x = { .dirfd = -1, .fd = -1 };
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
@@ -371,7 +370,7 @@ int cmd_export(int argc, char **argv)
 		OPT_FLAG(0, "no-objects", &x.no_objects, "accesses without the columns of objects: quicker"),
 		OPT_FLAG(0, "partition", &x.partition, "write into OUT/job=JOB/rank=RANK, which must not exist; OUT may hold other ranks"),
 		OPT_FLAG(0, "events-only", &x.events_only, "only the events that the program emitted: no accesses, no task events"),
-		OPT_STRING(0, "value", &x.value, "VALUE", "what folded stacks sum: accesses, reads, writes, first-touches, records"),
+		OPT_STRING(0, "value", &x.value, "VALUE", "what folded stacks sum: accesses, reads, writes, first-touches, records; of allocations allocated-bytes, peak-bytes, end-bytes, allocations"),
 		OPT_FLAG('q', "quiet", &x.quiet, "do not say what was written"),
 		OPT_END
 	};

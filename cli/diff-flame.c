@@ -13,33 +13,70 @@
 
 #define NODES ((size_t)1 << 20)
 #define TOP 20
-#define LITTLE 0.0005	/* of a run's accesses: no change that text tells */
-#define BY MOCA_FLAME_ACCESSES
+#define LITTLE 0.0005	/* of all of a run: no change that text tells */
+
+/* Both runs have something of it; or neither counts. */
+static int have_both(const struct diff_flame *x, int count)
+{
+	return x->tree[0].all[count] && x->tree[1].all[count];
+}
+
+static int read_run(struct diff_flame *x, int run, struct moca_trace *t)
+{
+	const struct moca_objects_options o = {
+		.size = sizeof(o), .heap_stacks = 1, .events_only = 1,
+	};
+	int err = moca_objects_compute(&x->objects[run], t, &o);
+
+	if (!err)
+		err = moca_callers_open(&x->callers[run], t,
+					moca_objects_symbols(x->objects[run]));
+	if (!err)
+		err = moca_flame_tree_build(&x->tree[run], t, x->callers[run],
+					    x->objects[run], NODES, 0);
+	return err;
+}
+
+/* What of the two can be compared. 0, or an exit code after a message. */
+static int choose(struct diff_flame *x, const char *const path[2],
+		  struct moca_trace *const trace[2])
+{
+	int stacks[2], run;
+
+	for (run = 0; run < 2; run++)
+		stacks[run] = moca_trace_stack_count(trace[run]) != 0;
+	x->by = stacks[0] && stacks[1] ? MOCA_FLAME_ACCESSES :
+					 MOCA_FLAME_BYTES;
+	if (x->by == MOCA_FLAME_ACCESSES ||
+	    (stacks[0] == stacks[1] && have_both(x, MOCA_FLAME_BYTES)))
+		return 0;
+	run = stacks[0] && !stacks[1];
+	moca_error("diff: '%s' has no call stacks%s, which '--flame' compares: record both runs with 'moca record --stacks'",
+		   path[run], stacks[!run] ? " of accesses, as the other run has" : "");
+	return EXIT_USAGE;
+}
 
 int diff_flame_make(struct diff_flame *x, const char *const path[2],
 		    struct moca_trace *const trace[2])
 {
-	int err = 0, run;
+	int err = 0, run, code;
 
-	for (run = 0; run < 2; run++)
-		if (!moca_trace_stack_count(trace[run])) {
-			moca_error("diff: '%s' has no call stacks, which '--flame' compares: record both runs with 'moca record --stacks'",
-				   path[run]);
-			return EXIT_USAGE;
-		}
 	for (run = 0; run < 2 && !err; run++) {
-		err = moca_callers_open(&x->callers[run], trace[run], NULL);
-		if (!err)
-			err = moca_flame_tree_build(&x->tree[run], trace[run],
-						    x->callers[run], NODES, 0);
+		err = read_run(x, run, trace[run]);
 		if (err)
 			moca_error("diff: cannot read the call stacks of '%s': %s",
 				   path[run], strerror(-err));
 	}
 	if (err)
 		return 1;
+	code = choose(x, path, trace);
+	if (code)
+		return code;
 	err = moca_flame_changes_make(&x->changes, &x->tree[0], &x->tree[1],
-				      BY);
+				      x->by);
+	if (!err && x->by != MOCA_FLAME_BYTES && have_both(x, MOCA_FLAME_BYTES))
+		err = moca_flame_changes_make(&x->bytes, &x->tree[0],
+					      &x->tree[1], MOCA_FLAME_BYTES);
 	if (err)
 		moca_error("diff: cannot compare the call stacks: %s",
 			   strerror(-err));
@@ -49,27 +86,30 @@ int diff_flame_make(struct diff_flame *x, const char *const path[2],
 void diff_flame_free(struct diff_flame *x)
 {
 	moca_flame_changes_free(&x->changes);
+	moca_flame_changes_free(&x->bytes);
 	for (int run = 0; run < 2; run++) {
 		moca_flame_tree_free(&x->tree[run]);
 		moca_callers_close(x->callers[run]);
+		moca_objects_free(x->objects[run]);
 	}
 }
 
 /* Shares of both runs; own: of the function's own code. Their difference. */
 static double shares(const struct moca_flame_changes *x,
-		     const struct moca_flame_change *c, int own, double out[2])
+		     const struct moca_flame_change *c, int by, int own,
+		     double out[2])
 {
 	for (int run = 0; run < 2; run++)
-		out[run] = moca_flame_share(x, run, BY,
-					    own ? c->in[run].self[BY] :
-						  c->in[run].total[BY]);
+		out[run] = moca_flame_share(x, run, by,
+					    own ? c->in[run].self[by] :
+						  c->in[run].total[by]);
 	return out[1] - out[0];
 }
 
 static void print_shares(const struct moca_flame_changes *x,
-			 const struct moca_flame_change *c, int own)
+			 const struct moca_flame_change *c, int by, int own)
 {
-	double s[2], change = shares(x, c, own, s);
+	double s[2], change = shares(x, c, by, own, s);
 
 	printf(" %6.1f %% -> %5.1f %% ", 100 * s[0], 100 * s[1]);
 	if (fabs(change) < LITTLE) {
@@ -81,18 +121,21 @@ static void print_shares(const struct moca_flame_changes *x,
 	terminal_style(STYLE_NONE);
 }
 
-void diff_flame_print(const struct diff_flame *x, int width)
+static void print_changes(const struct moca_flame_changes *c, int by, int width)
 {
-	const struct moca_flame_changes *c = &x->changes;
 	int name = width >= 110 ? 44 : width >= 90 ? 30 : 22;
 	size_t shown = 0, left = 0;
 	double s[2];
 
-	printf("\n%-*s %25s %25s\n", name, "Function, of all accesses",
+	printf("\n%-*s %25s %25s\n", name,
+	       by == MOCA_FLAME_BYTES ?
+		       width >= 90 ? "Function, of allocated bytes" :
+				     "Function, of allocated" :
+		       "Function, of all accesses",
 	       "with what it calls", "in its own code");
 	for (size_t i = 0; i < c->count; i++) {
-		if (fabs(shares(c, &c->list[i], 0, s)) < LITTLE &&
-		    fabs(shares(c, &c->list[i], 1, s)) < LITTLE)
+		if (fabs(shares(c, &c->list[i], by, 0, s)) < LITTLE &&
+		    fabs(shares(c, &c->list[i], by, 1, s)) < LITTLE)
 			continue;
 		if (shown == TOP) {
 			left++;
@@ -100,8 +143,8 @@ void diff_flame_print(const struct diff_flame *x, int width)
 		}
 		shown++;
 		terminal_name(c->list[i].name, name);
-		print_shares(c, &c->list[i], 0);
-		print_shares(c, &c->list[i], 1);
+		print_shares(c, &c->list[i], by, 0);
+		print_shares(c, &c->list[i], by, 1);
 		printf("\n");
 	}
 	if (!shown)
@@ -112,12 +155,23 @@ void diff_flame_print(const struct diff_flame *x, int width)
 		       left);
 }
 
+void diff_flame_print(const struct diff_flame *x, int width)
+{
+	print_changes(&x->changes, x->by, width);
+	if (x->bytes.count)
+		print_changes(&x->bytes, MOCA_FLAME_BYTES, width);
+}
+
 static const char *const counts[MOCA_FLAME_COUNTS] = {
 	[MOCA_FLAME_ACCESSES] = "accesses",
 	[MOCA_FLAME_READS] = "reads",
 	[MOCA_FLAME_WRITES] = "writes",
 	[MOCA_FLAME_TOUCHES] = "first_touches",
 	[MOCA_FLAME_FAULTS] = "records",
+	[MOCA_FLAME_BYTES] = "allocated_bytes",
+	[MOCA_FLAME_AT_PEAK] = "peak_bytes",
+	[MOCA_FLAME_AT_END] = "end_bytes",
+	[MOCA_FLAME_ALLOCATIONS] = "allocations",
 };
 
 static void put_counts(struct json *j, const char *key,

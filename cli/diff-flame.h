@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* moca diff --flame: functions by what changed of the accesses below them. */
+/* moca diff --flame: functions by what changed of the accesses, and of what is allocated, below them. */
 #ifndef MOCA_CLI_DIFF_FLAME_H
 #define MOCA_CLI_DIFF_FLAME_H
 
@@ -8,8 +8,12 @@
 
 struct diff_flame {
 	struct moca_callers *callers[2];
+	struct moca_objects *objects[2];	/* of allocations; NULL: none */
 	struct moca_flame_tree tree[2];
-	struct moca_flame_changes changes;
+	struct moca_flame_changes changes;	/* by accesses; or by allocated
+						   bytes, where it has no stacks */
+	struct moca_flame_changes bytes;	/* by these, where it has both */
+	int by;		/* what changes are sorted by */
 };
 
 /* 0, or an exit code after a message; free it also then. */

@@ -19,7 +19,8 @@ struct export {
 	uint64_t window_ns;	/* of sums; 0: as short as may be */
 	int no_objects;
 	int events_only;
-	const char *value;	/* what folded stacks sum */
+	const char *value;	/* what folded stacks sum; NULL: accesses, or the first
+				   that there is */
 	int partition;
 	char *partition_path;	/* then, out */
 	int quiet;

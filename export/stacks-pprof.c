@@ -311,15 +311,16 @@ static void put_sample(struct pprof *x)
 
 static void put_kinds(struct pprof *x)
 {
-	uint64_t unit;
+	uint64_t units[2];
 
 	number_string(x, "");	/* 0 */
-	unit = number_string(x, "count");
+	units[0] = number_string(x, "count");
+	units[1] = number_string(x, "bytes");
 	for (size_t i = 0; i < x->s->kind_count; i++) {
 		uint64_t kind = number_string(x, x->s->kinds[i]);
 
 		put_uint(x, &x->message, 1, kind);
-		put_uint(x, &x->message, 2, unit);
+		put_uint(x, &x->message, 2, units[x->s->kind_bytes[i]]);
 		end_message(x, SAMPLE_TYPE);
 	}
 	put_uint(x, &x->plain, DEFAULT_SAMPLE_TYPE,

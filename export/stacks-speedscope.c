@@ -147,7 +147,9 @@ static int put_profile(struct scope *x, size_t kind, uint64_t *count)
 	out_string(o, kind ? ",\n{\"type\":\"sampled\",\"name\":" :
 			     "{\"type\":\"sampled\",\"name\":");
 	out_json(o, name, strlen(name));
-	out_string(o, ",\"unit\":\"none\",\"startValue\":0,\n\"samples\":[");
+	out_string(o, x->s->kind_bytes[kind] ? ",\"unit\":\"bytes\"" :
+					       ",\"unit\":\"none\"");
+	out_string(o, ",\"startValue\":0,\n\"samples\":[");
 	err = put_list(x, kind, 1, &sum, &n);
 	*count += n;
 	out_string(o, "],\n\"weights\":[");

@@ -13,6 +13,7 @@ struct query_filter {
 	struct moca_query range;
 	const char *object;	/* a glob of names; NULL: all */
 	int no_objects;		/* accesses without the columns of objects */
+	int heap;		/* samples: of allocations, too */
 	int by_code;		/* samples: an instruction is a stack where none is known */
 };
 

@@ -18,12 +18,25 @@ const char *const query_sample_kinds[QUERY_SAMPLES] = {
 	[QUERY_SAMPLE_WRITES] = "writes",
 	[QUERY_SAMPLE_TOUCHES] = "first-touches",
 	[QUERY_SAMPLE_RECORDS] = "records",
+	[QUERY_SAMPLE_ALLOCATED] = "allocated-bytes",
+	[QUERY_SAMPLE_AT_PEAK] = "peak-bytes",
+	[QUERY_SAMPLE_AT_END] = "end-bytes",
+	[QUERY_SAMPLE_ALLOCATIONS] = "allocations",
+};
+
+static const uint8_t kind_bytes[QUERY_SAMPLES] = {
+	[QUERY_SAMPLE_ALLOCATED] = 1,
+	[QUERY_SAMPLE_AT_PEAK] = 1,
+	[QUERY_SAMPLE_AT_END] = 1,
 };
 
 struct stacks {
 	struct samples samples;	/* first */
 	struct moca_trace *t;
 	struct moca_flame flame;
+	struct moca_objects *objects;	/* of allocations; NULL: not wanted */
+	const struct moca_heap_stack *heap;
+	size_t heap_count;
 	struct moca_callers *callers;
 	size_t at;		/* the next stack */
 	uint32_t task;		/* whose names stand in samples */
@@ -84,7 +97,10 @@ static int sum(struct stacks *s, const struct query_filter *f)
 {
 	struct filter x = { .f = f, .t = s->t };
 	const struct moca_flame_options o = {
-		.by_task = 1, .by_code = f->by_code, .wants = is_wanted, .arg = &x,
+		.by_task = 1, .by_time = 1, .by_code = f->by_code, .wants = is_wanted, .arg = &x,
+		.heap = s->objects, .one_task = f->range.one_task,
+		.heap_task = f->range.task,
+		.no_accesses = !f->by_code && !moca_trace_stack_count(s->t),
 	};
 	struct query *q = NULL;
 	int err = f->object ? query_open(&q, s->t) : 0;
@@ -124,6 +140,22 @@ static void set_task(struct stacks *x, uint32_t id)
 	s->tid = task->tid;
 }
 
+static int find_heap(struct stacks *s, const struct moca_flame_stack *of)
+{
+	const struct moca_heap_stack *h = &s->heap[of->heap - 1];
+	int64_t at;
+
+	for (size_t i = 0; i < h->count && i < MOCA_STACK_FRAMES_MAX; i++) {
+		at = moca_callers_site(s->callers, of->pid, of->time_ns,
+				       &h->frames[i]);
+		if (at < 0)
+			return (int)at;
+		s->places[s->samples.count++] = (uint32_t)at;
+	}
+	s->samples.cut = h->cut;
+	return 0;
+}
+
 static int find_places(struct stacks *s, const struct moca_flame_stack *of)
 {
 	struct moca_stack stack;
@@ -131,6 +163,8 @@ static int find_places(struct stacks *s, const struct moca_flame_stack *of)
 
 	s->samples.count = 0;
 	s->samples.cut = 0;
+	if (of->heap)
+		return find_heap(s, of);
 	if (moca_trace_stack(s->t, of->number, &stack)) {
 		/* Then the instruction alone may be known. */
 		if (!of->ip)
@@ -162,6 +196,11 @@ static int next_stack(struct samples *samples)
 	s->values[QUERY_SAMPLE_WRITES] = of->counts[MOCA_FLAME_WRITES];
 	s->values[QUERY_SAMPLE_TOUCHES] = of->counts[MOCA_FLAME_TOUCHES];
 	s->values[QUERY_SAMPLE_RECORDS] = of->counts[MOCA_FLAME_FAULTS];
+	s->values[QUERY_SAMPLE_ALLOCATED] = of->counts[MOCA_FLAME_BYTES];
+	s->values[QUERY_SAMPLE_AT_PEAK] = of->counts[MOCA_FLAME_AT_PEAK];
+	s->values[QUERY_SAMPLE_AT_END] = of->counts[MOCA_FLAME_AT_END];
+	s->values[QUERY_SAMPLE_ALLOCATIONS] =
+		of->counts[MOCA_FLAME_ALLOCATIONS];
 	set_task(s, of->task);
 	err = find_places(s, of);
 	return err ? err : 1;
@@ -188,6 +227,31 @@ static struct samples_place give_place(struct samples *samples, uint32_t number)
 	return (struct samples_place){ s->lines, p.count, p.path, p.address };
 }
 
+static int find_allocations(struct stacks *s)
+{
+	const struct moca_objects_options o = {
+		.size = sizeof(o), .heap_stacks = 1, .events_only = 1,
+	};
+	int err = moca_objects_compute(&s->objects, s->t, &o);
+
+	if (!err)
+		s->heap = moca_objects_heap_stacks(s->objects, &s->heap_count);
+	return err;
+}
+
+/* The kinds that there may be something of: they stand side by side. */
+static void choose_kinds(struct stacks *s, const struct query_filter *f)
+{
+	int accesses = f->by_code || moca_trace_stack_count(s->t);
+	int first = accesses ? QUERY_SAMPLE_ACCESSES : QUERY_SAMPLE_ALLOCATED;
+	int end = s->heap_count ? QUERY_SAMPLES : QUERY_SAMPLE_ALLOCATED;
+
+	s->samples.kinds = query_sample_kinds + first;
+	s->samples.kind_bytes = kind_bytes + first;
+	s->samples.values = s->values + first;
+	s->samples.kind_count = (size_t)(end - first);
+}
+
 int query_samples_open(struct samples **out, struct moca_trace *t,
 		       const struct query_filter *f)
 {
@@ -198,8 +262,7 @@ int query_samples_open(struct samples **out, struct moca_trace *t,
 		return -ENOMEM;
 	s->t = t;
 	s->samples = (struct samples){
-		.kinds = query_sample_kinds, .kind_count = QUERY_SAMPLES,
-		.places = s->places, .values = s->values,
+		.places = s->places,
 		.next = next_stack, .rewind = begin_anew, .place = give_place,
 	};
 	s->samples.begin_ns = trace_meta_u64(t, META_START_TIME, 0);
@@ -207,10 +270,14 @@ int query_samples_open(struct samples **out, struct moca_trace *t,
 	if (s->samples.length_ns)
 		s->samples.length_ns -= trace_meta_u64(t, META_START, 0);
 	err = moca_vec_fit(s->lines, s->line_room, 1);
+	if (!err && f->heap)
+		err = find_allocations(s);
 	if (!err)
 		err = sum(s, f);
 	if (!err)
-		err = moca_callers_open(&s->callers, t, NULL);
+		err = moca_callers_open(&s->callers, t, s->objects ?
+					moca_objects_symbols(s->objects) : NULL);
+	choose_kinds(s, f);
 	if (err)
 		query_samples_close(&s->samples);
 	else
@@ -226,6 +293,20 @@ void query_samples_close(struct samples *samples)
 		return;
 	moca_flame_free(&s->flame);
 	moca_callers_close(s->callers);
+	moca_objects_free(s->objects);
 	free(s->lines);
 	free(s);
+}
+
+void query_samples_heap(const struct samples *samples, uint64_t *bytes,
+			uint64_t *estimated, uint64_t *without_lives)
+{
+	const struct stacks *s = (const struct stacks *)samples;
+	struct moca_heap_totals t = { 0 };
+
+	if (s->objects)
+		moca_objects_heap_totals(s->objects, &t);
+	*bytes = t.bytes;
+	*estimated = t.estimated;
+	*without_lives = t.without_lives;
 }

@@ -113,6 +113,8 @@ static void locate(struct objects_toucher *to, const struct moca_toucher *from,
 		}
 	}
 	if (!to->function)
+		to->function = from->code;
+	if (!to->function)
 		to->module = from->module;
 }
 

@@ -115,7 +115,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
 	tests/programs/preload tests/programs/ranks tests/programs/cgroup tests/way/run tests/alloc/detours \
-	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run \
+	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/stacks/jit-names \
 	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file tests/place/run \
 	tests/programs/corpus tests/model/run tests/programs/run \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
@@ -149,6 +149,7 @@ test-programs: $(UNIT_TESTS) $(BUILD)/tests/bench/cost-load $(EXAMPLES) $(TEST_P
 	$(ALLOCATING) $(DETOURED) $(WEB_PROGRAMS) $(EXACT_PROGRAMS) \
 	$(EXACT_WORKLOADS) $(WAYS) $(CC_PROGRAMS) $(FAULTS) $(OWN_MOUNTS) $(HALT) $(PLACED) \
 	$(TEST_DIR)/rate/load $(TEST_DIR)/top/load $(TEST_DIR)/stacks/callers \
+	$(TEST_DIR)/stacks/allocs $(TEST_DIR)/stacks/jit \
 	$(BUILD)/vm/init $(VM_PROGRAMS)
 
 check:

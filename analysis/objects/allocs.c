@@ -204,6 +204,22 @@ static int end_realloc(struct told *e, uint64_t addr, uint64_t size, int *same)
 	return end_object(e->o, e->s, id, e->m->time_ns);
 }
 
+/*
+ * One object of the binding, for 2^level of them; id: of its instance, 0: none.
+ * 0 or -ENOMEM.
+ */
+static int heap_begin(struct told *e, uint32_t b, uint32_t id, uint64_t size,
+		      unsigned int level)
+{
+	struct moca_heap *h = e->o->heap;
+	int64_t stack = h ? moca_heap_stack(h, e->of->id, b, e->m->time_ns) : 0;
+
+	if (!h || stack < 0)
+		return (int)stack;
+	return moca_heap_begin(h, (uint32_t)stack, id, size, level,
+			       e->m->time_ns);
+}
+
 /* An allocator works in the mapping at addr. */
 static void mark_map(struct told *e, uint64_t addr)
 {
@@ -252,8 +268,10 @@ static int on_alloc(struct told *e)
 	id = row < 0 ? row : moca_table_instance(&o->table, (uint32_t)row,
 						 e->s->pid, addr, size,
 						 e->m->time_ns, 1);
-	if (id < 0)
-		return (int)id;
+	if (id >= 0)
+		err = heap_begin(e, (uint32_t)b, (uint32_t)id, size, 0);
+	if (id < 0 || err)
+		return id < 0 ? (int)id : err;
 	if (e->era)
 		o->table.inst_key[id].era = e->era;
 	o->table.rows[row].o.mapped += e->v[3] == MOCA_ALLOC_MMAP;
@@ -344,7 +362,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 static int on_tally(struct told *e)
 {
 	struct moca_objects *o = e->o;
-	int64_t b, row;
+	int64_t b, row, stack;
 	struct moca_object *r;
 
 	b = binding(e, e->v[0]);
@@ -352,6 +370,12 @@ static int on_tally(struct told *e)
 						   MOCA_OBJECT_SMALL);
 	if (row < 0)
 		return (int)row;
+	stack = o->heap ? moca_heap_stack(o->heap, e->of->id, (uint32_t)b,
+					  e->m->time_ns) : 0;
+	if (stack < 0)
+		return (int)stack;
+	if (o->heap)
+		moca_heap_add(o->heap, (uint32_t)stack, e->v[1], e->v[2]);
 	r = &o->table.rows[row].o;
 	r->instances = add(r->instances, e->v[1]);
 	r->bytes = add(r->bytes, e->v[2]);
@@ -418,10 +442,10 @@ static int on_thinned(struct told *e)
 	return forget_below(e, min);
 }
 
-/* A sampled object, which has a place. */
-static int place_sample(struct told *e, uint32_t row, uint64_t addr,
-			uint64_t size)
+/* A sampled object of the binding and row, which has a place. */
+static int place_sample(struct told *e, uint32_t b, uint32_t row)
 {
+	uint64_t addr = e->v[0], size = e->v[1];
 	uint64_t last = last_byte(addr, size ? size : 1);
 	struct moca_objects *o = e->o;
 	int64_t id;
@@ -437,7 +461,10 @@ static int place_sample(struct told *e, uint32_t row, uint64_t addr,
 	if (id < 0)
 		return (int)id;
 	mark_map(e, addr);
-	err = moca_objects_set(o, &e->s->big, addr, last, (uint32_t)id);
+	err = heap_begin(e, b, (uint32_t)id, size, (unsigned int)e->v[3]);
+	if (!err)
+		err = moca_objects_set(o, &e->s->big, addr, last,
+				       (uint32_t)id);
 	return err ? err : moca_objects_release(o, e->task, addr, last,
 						(uint32_t)id);
 }
@@ -468,7 +495,8 @@ static int on_sample(struct told *e)
 	r->bytes = add(r->bytes, size << level);
 	r->size = r->bytes;
 	o->totals.samples++;
-	return addr ? place_sample(e, (uint32_t)row, addr, size) : 0;
+	return addr ? place_sample(e, (uint32_t)b, (uint32_t)row) :
+		      heap_begin(e, (uint32_t)b, 0, size, (unsigned int)level);
 }
 
 static int on_sized(struct told *e)

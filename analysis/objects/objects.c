@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/symbols/jit.h"
 #include "analysis/timeline.h"
+#include "include/abi/alloc-events.h"
 
 #define PAGE 4096u
 #define BATCH 128
@@ -410,6 +412,7 @@ static int make_touchers(struct moca_objects *o)
 	struct moca_table *t = &o->table;
 	const struct moca_touch *x;
 	struct moca_toucher *p = NULL;
+	uint32_t jit = 0;
 	size_t i;
 
 	o->touchers = calloc(t->touch_count + 1, sizeof(*o->touchers));
@@ -421,12 +424,15 @@ static int make_touchers(struct moca_objects *o)
 			continue;
 		if (!p || p->object != t->rows[x->row - 1].o.id ||
 		    p->task != x->task || p->module != x->module ||
-		    p->vaddr != x->vaddr) {
+		    p->vaddr != x->vaddr || jit != x->jit) {
+			jit = x->jit;
 			p = &o->touchers[o->toucher_count++];
 			p->object = t->rows[x->row - 1].o.id;
 			p->task = x->task;
 			p->module = x->module;
 			p->vaddr = x->vaddr;
+			if (!x->module && x->jit)
+				p->code = jit_name(t->jits, x->jit);
 		}
 		p->reads += x->reads;
 		p->writes += x->writes;
@@ -465,6 +471,30 @@ static void make_details(struct moca_objects *o)
 	}
 }
 
+/* The sites have their place now. */
+static int make_heap_stacks(struct moca_objects *o)
+{
+	size_t n = o->heap ? moca_heap_finish(o->heap) : 0;
+	struct moca_heap_stack *s;
+
+	if (!n)
+		return 0;
+	o->heap_stacks = s = calloc(n, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++, s++) {
+		const struct binding *b =
+			&o->bindings[moca_heap_sums(o->heap, i, s)];
+		const struct site *site = &o->sites[b->site];
+
+		s->frames = site->frames;
+		s->count = site->count;
+		s->cut = site->count >= MOCA_ALLOC_FRAMES;
+	}
+	o->heap_stack_count = n;
+	return 0;
+}
+
 static int finish(struct moca_objects *o)
 {
 	int err;
@@ -486,6 +516,9 @@ static int finish(struct moca_objects *o)
 	if (err)
 		return err;
 	make_details(o);
+	err = make_heap_stacks(o);
+	if (err)
+		return err;
 	/* As large as all that was allocated, and nobody's from here on. */
 	free(o->table.inst);
 	free(o->table.inst_key);
@@ -520,6 +553,10 @@ static int set_up(struct moca_objects *o)
 	if (!o->tasks)
 		return -ENOMEM;
 	err = moca_symbols_open(&o->symbols);
+	if (!err && o->opt.heap_stacks) {
+		o->table.heap = o->heap = moca_heap_new();
+		err = o->heap ? 0 : -ENOMEM;
+	}
 	/* Index 0 of each is none. */
 	if (!err)
 		err = moca_vec_fit(o->maps, o->map_cap, 1);
@@ -536,6 +573,8 @@ static int set_up(struct moca_objects *o)
 		o->pids[t->id] = t->pid;
 	}
 	o->table.pids = o->pids;
+	if (moca_trace_jits(o->trace)->count)
+		o->table.jits = moca_trace_jits(o->trace);
 	err = moca_objects_shared_init(o);
 	if (err)
 		return err;
@@ -560,6 +599,11 @@ static int run(struct moca_objects *o)
 	struct batch *b;
 	int err;
 
+	/* No access is so late. */
+	if (opt->events_only) {
+		q.begin_ns = UINT64_MAX - 1;
+		q.end_ns = UINT64_MAX;
+	}
 	b = calloc(1, sizeof(*b));
 	if (!b)
 		return -ENOMEM;
@@ -630,6 +674,8 @@ void moca_objects_free(struct moca_objects *o)
 	free(o->instances);
 	free(o->touchers);
 	free(o->ranges);
+	moca_heap_free(o->heap);
+	free(o->heap_stacks);
 	moca_symbols_close(o->symbols);
 	free(o);
 }
@@ -670,6 +716,21 @@ const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
 {
 	*count = o->range_count;
 	return o->ranges;
+}
+
+const struct moca_heap_stack *
+moca_objects_heap_stacks(const struct moca_objects *o, size_t *count)
+{
+	*count = o->heap_stack_count;
+	return o->heap_stacks;
+}
+
+void moca_objects_heap_totals(const struct moca_objects *o,
+			      struct moca_heap_totals *out)
+{
+	*out = (struct moca_heap_totals){ 0 };
+	if (o->heap)
+		moca_heap_totals(o->heap, out);
 }
 
 const char *const *moca_objects_unseen(const struct moca_objects *o,

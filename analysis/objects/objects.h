@@ -101,6 +101,8 @@ struct moca_toucher {
 	uint32_t task;
 	struct moca_module *module;	/* NULL = in no file */
 	uint64_t vaddr;			/* of the instruction; 0 = unknown */
+	const char *code;		/* the name that a compiler gave it while
+					   the program ran; NULL; the trace's */
 	uint64_t reads;
 	uint64_t writes;
 	uint64_t accesses;
@@ -209,6 +211,8 @@ struct moca_objects_options {
 	 */
 	void (*settled)(void *arg, const struct moca_settled *x);
 	void *settled_arg;
+	int heap_stacks;	/* keep struct moca_heap_stack */
+	int events_only;	/* no accesses and no counts: allocations alone */
 };
 
 struct moca_objects;
@@ -232,6 +236,31 @@ const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,
 						 size_t *count);
 const struct moca_range *moca_objects_ranges(const struct moca_objects *o,
 					     size_t *count);
+/* What a task allocated by one call stack. */
+struct moca_heap_stack {
+	uint32_t task;
+	uint64_t time_ns;	/* of the first time */
+	const struct moca_site_frame *frames;	/* the innermost first */
+	size_t count;
+	int cut;		/* so many frames that some may be missing */
+	uint64_t allocations, bytes;
+	/* Bytes of those whose ends are told: alive when most of all were ... */
+	uint64_t at_peak;
+	uint64_t at_end;	/* ... and when the trace ended */
+};
+struct moca_heap_totals {
+	uint64_t allocations, bytes;
+	uint64_t estimated;	/* of the bytes: by samples */
+	uint64_t without_lives;	/* of the bytes: when they ended is not told */
+	uint64_t peak, peak_ns, end;	/* bytes of all that have lives */
+};
+/* Of moca_objects_options.heap_stacks, by no order; the array belongs to o. */
+const struct moca_heap_stack *
+moca_objects_heap_stacks(const struct moca_objects *o, size_t *count);
+/* All zeros without heap_stacks. */
+void moca_objects_heap_totals(const struct moca_objects *o,
+			      struct moca_heap_totals *out);
+
 /*
  * Functions that allocate and could not be watched, and why: "NAME: reason".
  * The first MOCA_UNSEEN_MAX.

@@ -10,6 +10,7 @@
 
 #include "analysis/identity.h"
 #include "analysis/objects/addrmap.h"
+#include "analysis/objects/heap.h"
 #include "analysis/objects/objects.h"
 #include "analysis/objects/table.h"
 #include "lib/base/vec.h"
@@ -220,6 +221,9 @@ struct moca_objects {
 	size_t toucher_count;
 	struct moca_range *ranges;
 	size_t range_count;
+	struct moca_heap *heap;		/* NULL: not wanted */
+	struct moca_heap_stack *heap_stacks;
+	size_t heap_stack_count;
 };
 
 /* The last byte of [addr, addr + len), len > 0, in the address space. */

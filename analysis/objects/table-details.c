@@ -8,18 +8,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/symbols/jit.h"
+
 #define PAGE_SHIFT 12
 
 static uint64_t hash_touch(const struct moca_touch *x)
 {
 	return moca_mix(moca_mix(x->ip) ^ ((uint64_t)x->row << 32 | x->task) ^
-			(uint64_t)x->space << 20);
+			(uint64_t)x->space << 20 ^ (uint64_t)x->jit << 44);
 }
 
 static int same_touch(const struct moca_touch *a, const struct moca_touch *b)
 {
 	return a->ip == b->ip && a->row == b->row && a->task == b->task &&
-	       a->space == b->space;
+	       a->space == b->space && a->jit == b->jit;
 }
 
 static int used_touch(const struct moca_touch *x)
@@ -37,6 +39,9 @@ static int count_touch(struct moca_table *t, const struct moca_hit *h,
 	struct moca_touch *x;
 	int is_new = 0;
 
+	if (t->jits)
+		key.jit = jit_find(t->jits, t->pids[h->task], h->a->ip,
+				   h->a->time_ns);
 	if (touches_fit(&t->touches, &t->touch_cap, t->touch_count))
 		return -ENOMEM;
 	x = touches_at(t->touches, t->touch_cap, &key);
@@ -119,7 +124,9 @@ static int compare_touches(const void *a, const void *b)
 		return x->task < y->task ? -1 : 1;
 	if (x->module != y->module)
 		return (uintptr_t)x->module < (uintptr_t)y->module ? -1 : 1;
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return x->jit < y->jit ? -1 : x->jit > y->jit;
 }
 
 void moca_table_finish_details(struct moca_table *t)

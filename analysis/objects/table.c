@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/objects/table.h"
 
+#include "analysis/objects/heap.h"
+
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -232,6 +234,8 @@ void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 		return;
 	/* 0 is for those that live on. */
 	i->end_ns = time_ns ? time_ns : 1;
+	if (t->heap)
+		moca_heap_end(t->heap, id);
 	if (r->live)
 		r->live--;
 	if (i->end_ns > r->o.end_ns)

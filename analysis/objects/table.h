@@ -77,12 +77,17 @@ struct moca_touch {
 	uint32_t row;		/* index + 1; 0 = empty */
 	uint32_t task;
 	uint32_t space;
+	uint32_t jit;		/* in t->jits, and 1; 0 = no such code */
 	uint64_t reads, writes, accesses;
 };
+
+struct moca_heap;
+struct moca_jits;
 
 struct moca_table {
 	const struct moca_objects_options *opt;
 	const uint32_t *pids;		/* of tasks, by number */
+	const struct moca_jits *jits;	/* names of code; NULL: none */
 	struct moca_strings strings;
 	struct moca_row *rows;
 	struct moca_row_count *counts;	/* of each row */
@@ -94,6 +99,7 @@ struct moca_table {
 	struct moca_instance *inst;
 	size_t inst_count, inst_cap;
 	uint32_t inst_free;		/* a chain by inst.object; 0 = end */
+	struct moca_heap *heap;		/* is told of their ends; or NULL */
 	struct moca_place *places;
 	size_t place_count, place_cap;
 	struct moca_page_stat *pages;

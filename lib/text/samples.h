@@ -26,6 +26,7 @@ struct samples_place {
 
 struct samples {
 	const char *const *kinds;	/* what is summed: "first-touches" */
+	const uint8_t *kind_bytes;	/* of each kind: does it sum bytes? */
 	size_t kind_count;
 	uint64_t begin_ns, length_ns;	/* of the recording; Unix time */
 	/* The stack at hand. */

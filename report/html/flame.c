@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The call stacks of accesses as a tree, as a blob of its own, of two runs one
+ * The call stacks of accesses and allocations as a tree, as a blob of its own, of two runs one
  * each: doc/design/report.md says what is in it. Without stacks there is none.
  */
 #include <errno.h>
@@ -69,8 +69,12 @@ static void put_counts(struct json *j, const char *key,
 	json_close(j, ']');
 }
 
-/* thread: a task's number in the trace; -1: none alone. */
-static void put_leaves(struct json *j, const struct moca_flame_tree *x)
+/*
+ * thread: a task's number in the trace; -1: none alone. stacks: has the trace any of
+ * accesses?
+ */
+static void put_leaves(struct json *j, const struct moca_flame_tree *x,
+		       int stacks)
 {
 	json_open(j, "leaves", '{');
 	json_open(j, "node", '[');
@@ -83,10 +87,18 @@ static void put_leaves(struct json *j, const struct moca_flame_tree *x)
 			x->leaves[i].task == MOCA_NO_TASK ?
 				(int64_t)-1 : (int64_t)x->leaves[i].task);
 	json_close(j, ']');
-	put_counts(j, "reads", x, MOCA_FLAME_READS);
-	put_counts(j, "writes", x, MOCA_FLAME_WRITES);
-	put_counts(j, "accesses", x, MOCA_FLAME_ACCESSES);
-	put_counts(j, "first_touches", x, MOCA_FLAME_TOUCHES);
+	if (stacks) {
+		put_counts(j, "reads", x, MOCA_FLAME_READS);
+		put_counts(j, "writes", x, MOCA_FLAME_WRITES);
+		put_counts(j, "accesses", x, MOCA_FLAME_ACCESSES);
+		put_counts(j, "first_touches", x, MOCA_FLAME_TOUCHES);
+	}
+	if (x->all[MOCA_FLAME_ALLOCATIONS]) {
+		put_counts(j, "allocated", x, MOCA_FLAME_BYTES);
+		put_counts(j, "allocations", x, MOCA_FLAME_ALLOCATIONS);
+		put_counts(j, "at_peak", x, MOCA_FLAME_AT_PEAK);
+		put_counts(j, "at_end", x, MOCA_FLAME_AT_END);
+	}
 	json_close(j, '}');
 }
 
@@ -142,9 +154,31 @@ static int number_files(const struct moca_flame_tree *x, uint32_t *files,
 	return 0;
 }
 
-static int put(struct json *j, const struct moca_trace *t,
+/* What is to be known of the bytes; null: there are none. */
+static void put_heap(struct json *j, const struct report *of,
+		     const struct moca_flame_tree *x)
+{
+	struct moca_heap_totals t;
+
+	if (!x->all[MOCA_FLAME_ALLOCATIONS]) {
+		json_null(j, "heap");
+		return;
+	}
+	moca_objects_heap_totals(of->objects, &t);
+	json_open(j, "heap", '{');
+	json_uint(j, "without", x->bytes.without);
+	json_uint(j, "cut", x->bytes.cut);
+	json_uint(j, "shortened", x->bytes.shortened);
+	json_uint(j, "estimated", t.estimated);
+	json_uint(j, "without_lives", t.without_lives);
+	json_int(j, "peak_ns", t.peak ? (int64_t)(t.peak_ns - of->origin) : 0);
+	json_close(j, '}');
+}
+
+static int put(struct json *j, const struct report *of,
 	       const struct moca_flame_tree *x)
 {
+	const struct moca_trace *t = of->trace;
 	uint32_t *files = calloc(x->node_count + 1, sizeof(*files));
 	struct moca_strings names = { 0 };
 	int err = files ? number_files(x, files, &names) : -ENOMEM;
@@ -154,16 +188,27 @@ static int put(struct json *j, const struct moca_trace *t,
 		json_uint(j, "without", x->without);
 		json_uint(j, "cut", x->cut);
 		json_uint(j, "shortened", x->shortened);
+		put_heap(j, of, x);
 		err = put_threads(j, t, x);
 		put_strings(j, "names", &x->functions);
 		put_strings(j, "files", &names);
 		put_nodes(j, x, files);
-		put_leaves(j, x);
+		put_leaves(j, x, moca_trace_stack_count(t) != 0);
 		json_close(j, '}');
 	}
 	moca_strings_free(&names);
 	free(files);
 	return err;
+}
+
+/* Has it stacks of accesses, or of allocations? */
+static int has_stacks(const struct report *of)
+{
+	size_t n = 0;
+
+	if (of->objects)
+		moca_objects_heap_stacks(of->objects, &n);
+	return n || moca_trace_stack_count(of->trace);
 }
 
 /* Of a trace with stacks: a blob. of: what has the trace. */
@@ -180,11 +225,11 @@ static int add(struct report *r, const struct report *of, const char *name)
 
 	if (err)
 		return err;
-	err = moca_flame_tree_build(&tree, of->trace, c, NODES, 1);
+	err = moca_flame_tree_build(&tree, of->trace, c, of->objects, NODES, 1);
 	if (err)
 		goto out_callers;
 	j.f = open_memstream(&text, &len);
-	err = j.f ? put(&j, of->trace, &tree) : -ENOMEM;
+	err = j.f ? put(&j, of, &tree) : -ENOMEM;
 	if (j.f && fclose(j.f) && !err)
 		err = -ENOMEM;
 	if (!err)
@@ -201,9 +246,9 @@ int report_flame(struct report *r)
 	const struct report *before = r->compare ? r->compare->before : NULL;
 	int err = 0;
 
-	if (moca_trace_stack_count(r->trace))
+	if (has_stacks(r))
 		err = add(r, r, "flame");
-	if (!err && before && moca_trace_stack_count(before->trace))
+	if (!err && before && has_stacks(before))
 		err = add(r, before, "flame-before");
 	return err;
 }

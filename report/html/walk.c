@@ -281,6 +281,7 @@ static int walk(struct report *r)
 		.observe_arg = observers,
 		.counted = moca_counts_add,
 		.counted_arg = r->counts,
+		.heap_stacks = 1,
 	};
 	int err;
 

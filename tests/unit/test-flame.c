@@ -160,7 +160,7 @@ static int functions(void)
 	touch(0, 3, 0, 2);
 	touch(0, 4, 3, 1);
 	end((const char *const[]){ "abab", "ac", "-d", NULL });
-	CHECK(!moca_flame_tree_build(&x, trace, callers, 100, 0));
+	CHECK(!moca_flame_tree_build(&x, trace, callers, NULL, 100, 0));
 	CHECK(x.all[n] == 15 && x.without == 2 && x.cut == 1 && !x.shortened);
 	CHECK(at(&x, "abab", n) == 8 && at(&x, "ac", n) == 4 &&
 	      at(&x, "ac", MOCA_FLAME_WRITES) == 4);
@@ -199,7 +199,7 @@ static int limits(void)
 		touch(i, 10 + i, 2, 1);
 	}
 	end((const char *const[]){ "xyz", "abcd", NULL });
-	CHECK(!moca_flame_tree_build(&x, trace, callers, 3, 1));
+	CHECK(!moca_flame_tree_build(&x, trace, callers, NULL, 3, 1));
 	CHECK(x.node_count == 3 && x.all[n] == 73 && x.shortened == 73);
 	CHECK(at(&x, "ab", n) == 71 && at(&x, "", n) == 2);
 	for (size_t i = 0; i < x.leaf_count; i++) {
@@ -211,7 +211,7 @@ static int limits(void)
 	CHECK(alone == 3 && others == 6);
 	CHECK(x.leaves[0].task == 0 && x.leaves[0].counts[n] == 64);
 	moca_flame_tree_free(&x);
-	CHECK(!moca_flame_tree_build(&x, trace, callers, 1, 0));
+	CHECK(!moca_flame_tree_build(&x, trace, callers, NULL, 1, 0));
 	CHECK(x.node_count == 1 && x.leaf_count == 1 && x.all[n] == 73 &&
 	      x.leaves[0].counts[n] == 73);
 	moca_flame_tree_free(&x);
@@ -231,7 +231,7 @@ static int two_runs(void)
 	touch(0, 1, 1, 4);
 	touch(0, 2, 2, 4);
 	end((const char *const[]){ "ab", "ac", NULL });
-	CHECK(!moca_flame_tree_build(&a, trace, callers, 100, 0));
+	CHECK(!moca_flame_tree_build(&a, trace, callers, NULL, 100, 0));
 	first = callers;
 	first_trace = trace;
 	begin();
@@ -239,7 +239,7 @@ static int two_runs(void)
 	touch(0, 2, 2, 4);
 	touch(0, 3, 3, 4);
 	end((const char *const[]){ "ab", "ac", "ade", NULL });
-	CHECK(!moca_flame_tree_build(&b, trace, callers, 100, 0));
+	CHECK(!moca_flame_tree_build(&b, trace, callers, NULL, 100, 0));
 	CHECK(!moca_flame_changes_make(&x, &a, &b, MOCA_FLAME_ACCESSES));
 	CHECK(x.count == 5);
 	CHECK(!strcmp(x.list[0].name, name('c')) &&

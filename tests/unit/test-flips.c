@@ -40,6 +40,8 @@ struct targets {
 	uint64_t bits;
 };
 
+static const char *only;	/* of all files; NULL: all */
+
 static void list_targets(struct targets *t)
 {
 	DIR *d = opendir(dir);
@@ -50,7 +52,8 @@ static void list_targets(struct targets *t)
 	while (d && (e = readdir(d)) && t->count < FILES_MAX) {
 		struct target *x = &t->list[t->count];
 
-		if (fstatat(dirfd_, e->d_name, &st, 0) || !S_ISREG(st.st_mode))
+		if (fstatat(dirfd_, e->d_name, &st, 0) ||
+		    !S_ISREG(st.st_mode) || (only && strcmp(e->d_name, only)))
 			continue;
 		snprintf(x->name, sizeof(x->name), "%s", e->d_name);
 		x->first = t->bits;
@@ -127,7 +130,7 @@ static int flip_all(uint64_t count)
 	int status, bad = 0;
 
 	list_targets(&t);
-	CHECK(t.count > 1);
+	CHECK(t.count > (only ? 0 : 1));
 	fflush(NULL);
 	for (unsigned i = 0; i < CHILDREN; i++) {
 		pids[i] = fork();
@@ -191,12 +194,33 @@ static int t_recording(void)
 	return flip_all(n ? strtoull(n, NULL, 10) : 2000);
 }
 
+/* The names of code that a program compiled, which ls does not. */
+static int t_jit(void)
+{
+	char cmd[512];
+	int ret;
+
+	dir_new();
+	snprintf(cmd, sizeof(cmd), "mkdir %s.d && %s/moca record -q -o %s -- "
+		 "%s/tests/stacks/jit dump %s.d >/dev/null 2>&1; ret=$?; "
+		 "rm -rf %s.d; exit $ret", dir, build(), dir, build(), dir, dir);
+	if (system(cmd)) {
+		snprintf(why, sizeof(why), "moca record does not work here");
+		return 2;
+	}
+	only = "jit";
+	ret = flip_all(0);
+	only = NULL;
+	return ret;
+}
+
 int main(void)
 {
 	run("flips/accesses", t_accesses);
 	run("flips/events", t_events);
 	run("flips/counts", t_counts);
 	run("flips/recording", t_recording);
+	run("flips/jit", t_jit);
 	dir_remove();
 	return failures != 0;
 }

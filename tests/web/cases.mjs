@@ -268,6 +268,21 @@ await test("call stacks: who touched which pages", () => withPage("stacks", {}, 
 	must(/^300 writes, /.test((await frames(page, "red"))[0].said) && page.url().includes("by=writes"), "writes");
 }));
 
+await test("call stacks: who allocated, what was alive at the peak and at the end", () => withPage("allocs", { hash: "#/flame" }, async (page) => {
+	const said = async (name) => (await frames(page, name))[0]?.said;
+	must(/^10 MiB allocated, \d/.test(await said("hold")) && /^3 MiB allocated, /.test(await said("keep")), `${await said("hold")}; ${await said("keep")}`);
+	must((await page.textContent("#fig-flame")).includes("are of objects whose ends were not recorded"), "it does not say what has no lives");
+	await page.screenshot({ path: `${shots}/allocs.png`, fullPage: true });
+	await page.click("button[data-by='at_peak']");
+	must(/^10 MiB alive at the peak, /.test(await said("hold")) && !(await said("churn")) && page.url().includes("by=at_peak"), await said("hold"));
+	must((await page.textContent("#fig-flame")).includes("The peak was "), "it does not say when the peak was");
+	await page.click("button[data-by='at_end']");
+	must(/^3 MiB alive at the end, 100 %/.test(await said("keep")) && !(await said("hold")), await said("keep"));
+	await page.click("button[data-by='allocations']");
+	must(/^10 allocations, /.test(await said("churn")) && /^5 allocations, /.test(await said("hold")), await said("churn"));
+	must(!(await page.locator("button[data-by='reads']").count()), "it offers reads without stacks of accesses");
+}));
+
 await test("call stacks: a link; one thread alone", () => withPage("stacks-thread", { hash: "#/flame?by=accesses&thread=1" }, async (page) => {
 	const one = (await frames(page, "all"))[0].said;
 	must(await page.inputValue("#flame-thread") === "1" && (await frames(page, "red")).length === 1, "thread 1 is not shown");

@@ -18,8 +18,8 @@ export const texts = {
 		act: "Look at the red frame that is lowest in the tree: below it nothing else grew. Click it, and read its shares. moca diff --flame lists the functions that changed most.",
 	},
 	flame: {
-		read: "Each frame is a function, below the one that called it; functions that are inlined have frames of their own. The width is its share of what is counted, with all that it calls; neighbours have no order in time. Colour: reads (blue), writes (orange), both (purple). An access is the first of a page in an interval, or what it weighs in samples; a first touch is the first of a page in the run.",
-		reveal: "Which part of the program is behind the accesses that code deep in a library does: who has the memory copied, filled or searched. Of first touches: who decides on which node pages lie.",
+		read: "Each frame is a function, below the one that called it; functions that are inlined have frames of their own. The width is its share of what is counted, with all that it calls; neighbours have no order in time. Colour: reads (blue), writes (orange), both (purple). An access is the first of a page in an interval, or what it weighs in samples; a first touch is the first of a page in the run. Allocated bytes are by the call stack that asked for them; alive at the peak are those that were there when most of all were.",
+		reveal: "Which part of the program is behind the accesses that code deep in a library does: who has the memory copied, filled or searched. Of first touches: who decides on which node pages lie. Of allocated bytes: who asks for memory, who holds it when it is scarce, and who never gives it back.",
 		act: "Go down from the top to where a wide frame parts into several, or ends: that is the code to look at. Choose First touches and a thread to see which one initialises what all use. Click a frame to have it as wide as all; Find marks a function wherever it is called.",
 	},
 	overview: {

@@ -8,13 +8,19 @@ import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
 
-/* [key, button, what there is one of, more of them] */
-const KINDS = [["accesses", "Accesses", "access", "accesses"], ["reads", "Reads", "read", "reads"], ["writes", "Writes", "write", "writes"],
+/* [key, button, what there is one of, more of them, of allocations] */
+const ACCESSES = [["accesses", "Accesses", "access", "accesses"], ["reads", "Reads", "read", "reads"], ["writes", "Writes", "write", "writes"],
 	["first_touches", "First touches", "first touch", "first touches"]];
+const HEAP = [["allocated", "Allocated bytes", "allocated byte", "allocated bytes", true], ["at_peak", "Alive at the peak", "byte alive at the peak", "bytes alive at the peak", true],
+	["at_end", "Alive at the end", "byte alive at the end", "bytes alive at the end", true], ["allocations", "Allocations", "allocation", "allocations", true]];
+const kindsOf = (t) => [...ACCESSES, ...HEAP].filter(([key]) => t.leaves[key]);
+const isBytes = (kind) => kind[4] && kind[0] !== "allocations";
 const THREADS = 300, FUNCTIONS = 20;
 const GROWN = [200, 40, 40], SHRUNK = [0, 100, 190];
 
-const many = (kind, n) => `${f.count(n)} ${n === 1 ? kind[2] : kind[3]}`;
+const amount = (kind, n) => isBytes(kind) ? f.bytes(n) : f.count(n);
+/* Of bytes the amount has its unit: what is left of the words is "allocated", "alive at the peak". */
+const many = (kind, n) => isBytes(kind) ? `${f.bytes(n)} ${kind[3].replace(/ ?bytes ?/, "")}` : `${f.count(n)} ${n === 1 ? kind[2] : kind[3]}`;
 
 /* A colour towards the page's, so that text can be read on it. */
 function soft(color, strength) {
@@ -24,6 +30,7 @@ function soft(color, strength) {
 }
 
 const grey = () => soft(p.OTHER, 0.55);
+const heapColor = () => soft(p.BOTH, 0.8);
 
 /* Of each node what is its own, and that with all below; thread: null or its number. */
 function sums(t, key, thread) {
@@ -80,8 +87,9 @@ function modes(kinds, chosen, choose) {
 
 function threadsOf(t) {
 	const n = new Map();
-	t.leaves.thread.forEach((id, i) => n.set(id, (n.get(id) || 0) + t.leaves.accesses[i]));
-	return t.threads.map((x) => ({ ...x, accesses: n.get(x.id) || 0 })).sort((a, b) => b.accesses - a.accesses).slice(0, THREADS);
+	const of = t.leaves[kindsOf(t)[0][0]];
+	t.leaves.thread.forEach((id, i) => n.set(id, (n.get(id) || 0) + of[i]));
+	return t.threads.map((x) => ({ ...x, has: n.get(x.id) || 0 })).sort((a, b) => b.has - a.has).slice(0, THREADS);
 }
 
 function finder(id, value, input) {
@@ -95,43 +103,50 @@ function functionTable(t, s, kind, all) {
 		h("div", { class: "scroll-x", tabindex: 0, role: "region", "aria-label": "Table of functions" }, h("table", {},
 			h("thead", {}, h("tr", {}, ["Function", "Line with most", "Own", "", "With what it calls", ""].map((x, i) => h("th", { scope: "col", class: i > 1 ? "plain n" : "plain" }, x)))),
 			h("tbody", {}, list.slice(0, FUNCTIONS).map((x) => h("tr", {}, h("th", { scope: "row", title: x.name }, f.cut(x.name, 70)), h("td", { class: "small" }, whereOf(t, x.at) || ""),
-				h("td", { class: "n" }, f.count(x.self)), h("td", { class: "n" }, f.percent(x.self, all)), h("td", { class: "n" }, f.count(x.total)), h("td", { class: "n" }, f.percent(x.total, all)))))))];
+				h("td", { class: "n" }, amount(kind, x.self)), h("td", { class: "n" }, f.percent(x.self, all)), h("td", { class: "n" }, amount(kind, x.total)), h("td", { class: "n" }, f.percent(x.total, all)))))))];
 }
 
-/* What of the accesses the stacks do not tell. */
-function gaps(t) {
-	const all = t.leaves.accesses.reduce((a, b) => a + b, 0);
-	const said = [[t.without, "have no call stack"], [t.cut, "have stacks whose outermost callers were not recorded ([cut off])"], [t.shortened, "have innermost functions that are left out of this page, as there are too many"]]
-		.filter(([n]) => n).map(([n, text]) => `${f.percent(n, all)} of the accesses ${text}`);
+/* What of the accesses, or of the bytes, the stacks do not tell. */
+function gaps(t, kind) {
+	const heap = kind[4] && t.heap, x = heap || t, what = heap ? "allocated bytes" : "accesses";
+	const all = t.leaves[heap ? "allocated" : "accesses"].reduce((a, b) => a + b, 0);
+	const said = [[x.without, "have no call stack"], [x.cut, "have stacks whose outermost callers were not recorded ([cut off])"], [x.shortened, "have innermost functions that are left out of this page, as there are too many"],
+		[heap && heap.estimated, "are estimated by samples, as the program allocated too often for all to be recorded"],
+		[heap && heap.without_lives, "are of objects whose ends were not recorded: alive at the peak and at the end are without these"]]
+		.filter(([n]) => n).map(([n, text]) => `${f.percent(n, all)} of the ${what} ${text}`);
+	if (heap && kind[0] === "at_peak")
+		said.push(`The peak was ${f.time(heap.peak_ns)} after the recording's begin`);
 	return said.length > 0 && h("p", { class: "small" }, `${said.join("; ")}.`);
 }
 
 export async function flame(d, state) {
-	const t = await json("flame"), threads = threadsOf(t);
-	let kind = KINDS.find(([k]) => k === state.get("by")) || KINDS[0], word = state.get("find") || "";
+	const t = await json("flame"), threads = threadsOf(t), kinds = kindsOf(t);
+	let kind = kinds.find(([k]) => k === state.get("by")) || kinds[0], word = state.get("find") || "";
 	let thread = threads.find((x) => String(x.id) === state.get("thread"))?.id ?? null;
 	let at = Number(state.get("at")) || 0, s, chart;
-	const plot = h("div", {}), table = h("section", { class: "panel", "data-flame": "functions" }), count = h("span", { class: "count", role: "status" });
+	const plot = h("div", {}), under = h("div", {}), over = h("div", {}), table = h("section", { class: "panel", "data-flame": "functions" }), count = h("span", { class: "count", role: "status" });
 	const remember = () => history.replaceState(null, "", `#/flame?${new URLSearchParams({ by: kind[0], ...(thread !== null && { thread }), ...(at && { at }), ...(word && { find: word }) })}`);
 	const find = () => {
 		const found = chart.find(word), sum = found?.reduce((n, i) => n + s.total[i], 0);
 		count.textContent = found ? found.length ? `${many(kind, sum)}, ${f.percent(sum, s.total[0])}, in or below what matches` : "No function matches" : many(kind, s.total[0]);
 	};
 	const fill = () => {
-		const r = sums(t, "reads", thread).total, w = sums(t, "writes", thread).total;
+		const [r, w] = kind[4] ? [] : [sums(t, "reads", thread).total, sums(t, "writes", thread).total];
 		s = sums(t, kind[0], thread);
 		if (!(at < s.total.length && s.total[at]))
 			at = 0;
 		chart = icicle({ label: `Flame graph of ${kind[3]}`, at, tree: { parent: t.nodes.parent, value: s.total, names: (i) => nameOf(t, i) },
-			color: (i) => i && r[i] + w[i] ? soft(p.mix(r[i], w[i], 0), 1) : grey(),
+			color: (i) => !i ? grey() : kind[4] ? heapColor() : r[i] + w[i] ? soft(p.mix(r[i], w[i], 0), 1) : grey(),
 			said: (i) => `${f.cut(nameOf(t, i), 100)}: ${many(kind, s.total[i])}, ${f.percent(s.total[i], s.total[0])}`,
-			describe: (i) => [["Function", f.cut(nameOf(t, i), 200)], whereOf(t, i) && ["Line with most", whereOf(t, i)], [kind[1], `${f.count(s.total[i])}, ${f.percent(s.total[i], s.total[0])}`],
-				["In its own code", f.count(s.self[i])], ["Reads, writes", `${f.count(r[i])}, ${f.count(w[i])}`]],
+			describe: (i) => [["Function", f.cut(nameOf(t, i), 200)], whereOf(t, i) && ["Line with most", whereOf(t, i)], [kind[1], `${amount(kind, s.total[i])}, ${f.percent(s.total[i], s.total[0])}`],
+				["In its own code", amount(kind, s.self[i])], r && ["Reads, writes", `${f.count(r[i])}, ${f.count(w[i])}`]],
 			moved: (i) => {
 				at = i;
 				remember();
 			} });
 		plot.replaceChildren(...s.total[0] ? chart.element : [h("p", { class: "empty" }, `There are no ${kind[3]} here.`)]);
+		under.replaceChildren(...[gaps(t, kind)].filter(Boolean));
+		over.replaceChildren(legend(kind[4] ? [[p.css(heapColor()), kind[3]]] : [[p.css(soft(p.READ, 1)), "reads"], [p.css(soft(p.BOTH, 1)), "both"], [p.css(soft(p.WRITE, 1)), "writes"]]));
 		table.replaceChildren(...functionTable(t, s, kind, s.total[0]));
 		find();
 	};
@@ -143,16 +158,16 @@ export async function flame(d, state) {
 	const pick = threads.length > 1 && h("span", { class: "field" }, h("label", { for: "flame-thread" }, "Thread"), h("select", { id: "flame-thread", onchange: (e) => change((v) => thread = v === "" ? null : Number(v))(e.currentTarget.value) },
 		h("option", { value: "" }, "all"), threads.map((x) => h("option", { value: x.id, selected: x.id === thread }, `#${x.id} ${f.cut(x.name || "", 30)}`))));
 	fill();
-	return [figure({ id: "flame", title: "Who calls what accesses", explain: texts.flame,
+	return [figure({ id: "flame", title: t.leaves.accesses ? t.heap ? "Who calls what accesses and allocates" : "Who calls what accesses" : "Who calls what allocates", explain: texts.flame,
 		subtitle: "Call stacks, from the outermost function down; the width is the share",
-		body: [h("div", { class: "bar-row" }, modes(KINDS, kind, change((k) => kind = k)), pick, finder("flame-find", word, (v) => {
+		body: [h("div", { class: "bar-row" }, modes(kinds, kind, change((k) => kind = k)), pick, finder("flame-find", word, (v) => {
 			word = v;
 			remember();
 			find();
-		}), count), legend([[p.css(soft(p.READ, 1)), "reads"], [p.css(soft(p.BOTH, 1)), "both"], [p.css(soft(p.WRITE, 1)), "writes"]]), plot, gaps(t)],
+		}), count), over, plot, under],
 		picture: () => chart.picture(),
-		rows: () => [["stack", "file", "line", ...KINDS.map(([k]) => k)], ...(() => {
-			const own = KINDS.map(([k]) => sums(t, k, thread).self);
+		rows: () => [["stack", "file", "line", ...kinds.map(([k]) => k)], ...(() => {
+			const own = kinds.map(([k]) => sums(t, k, thread).self);
 			return [...own[0].keys()].filter((i) => own.some((v) => v[i])).map((i) => [pathOf(t, t.nodes.parent, nameOf, i) || "all", t.files[t.nodes.file[i]] || "", t.nodes.line[i] || "", ...own.map((v) => v[i])]);
 		})()] }), table];
 }
@@ -193,13 +208,17 @@ export async function flameChange() {
 	const [ta, tb] = await Promise.all([json("flame-before"), json("flame")]);
 	if (!ta || !tb)
 		return ta || tb ? h("p", { class: "small" }, `${ta ? "B" : "A"} was recorded without call stacks (moca record --stacks): there is no flame graph of both.`) : null;
+	const kinds = kindsOf(ta).filter(([key]) => tb.leaves[key]), one = ta.leaves.accesses ? tb.leaves.accesses ? null : "B" : tb.leaves.accesses && "A";
+	const missing = one && h("p", { class: "small" }, `${one} was recorded without call stacks of accesses (moca record --stacks): there is no flame graph of these of both.`);
+	if (!kinds.length)
+		return missing;
 	const m = merge(ta, tb);
-	let kind = KINDS[0], chart, a, b, word = "";
+	let kind = kinds[0], chart, a, b, word = "";
 	const plot = h("div", {}), count = h("span", { class: "count", role: "status" });
 	const delta = (i) => b.total[i] - a.total[i];
 	const find = () => {
 		const found = chart.find(word), sum = (x) => found.reduce((n, i) => n + x.total[i], 0);
-		count.textContent = !found ? `${many(kind, a.all)} in A, ${f.count(b.all)} in B` : found.length ? `In or below what matches: ${f.percent(sum(a), 1)} of A, ${f.percent(sum(b), 1)} of B` : "No function matches";
+		count.textContent = !found ? `${many(kind, a.all)} in A, ${amount(kind, b.all)} in B` : found.length ? `In or below what matches: ${f.percent(sum(a), 1)} of A, ${f.percent(sum(b), 1)} of B` : "No function matches";
 	};
 	const fill = () => {
 		a = shares(m, ta, m.a, kind[0]);
@@ -217,15 +236,15 @@ export async function flameChange() {
 		find();
 	};
 	fill();
-	return figure({ id: "compare-flame", title: "Who calls what accesses, B beside A", explain: texts.compareFlame,
+	return figure({ id: "compare-flame", title: kinds[0][4] ? "Who calls what allocates, B beside A" : "Who calls what accesses, B beside A", explain: texts.compareFlame,
 		subtitle: "Call stacks by the names of functions; the width is the share of A and that of B together",
-		body: [h("div", { class: "bar-row" }, modes(KINDS, kind, (k) => {
+		body: [h("div", { class: "bar-row" }, modes(kinds, kind, (k) => {
 			kind = k;
 			fill();
 		}), finder("compare-find", "", (v) => {
 			word = v;
 			find();
-		}), count), legend([[p.css(soft(GROWN, 1)), "larger share in B"], [p.css(grey()), "the same"], [p.css(soft(SHRUNK, 1)), "smaller share in B"]]), plot],
+		}), count), legend([[p.css(soft(GROWN, 1)), "larger share in B"], [p.css(grey()), "the same"], [p.css(soft(SHRUNK, 1)), "smaller share in B"]]), plot, missing],
 		picture: () => chart.picture(),
 		rows: () => [["stack", "share_of_a", "share_of_b", "own_share_of_a", "own_share_of_b"], ...m.parent.map((_, i) => [pathOf(m, m.parent, (x, k) => x.name[k], i) || "all", a.total[i], b.total[i], a.self[i], b.self[i]])] });
 }

@@ -21,7 +21,7 @@ function frames(location) {
 }
 
 console.log(JSON.stringify({
-	kinds: p.sampleType.map((t) => text(t.type)), first: text(p.defaultSampleType),
+	kinds: p.sampleType.map((t) => text(t.type)), units: p.sampleType.map((t) => text(t.unit)), first: text(p.defaultSampleType),
 	time: String(p.timeNanos), length: String(p.durationNanos),
 	samples: p.sample.map((s) => ({
 		values: s.value.map(Number),

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What was allocated by which call stack, and what of it was alive when most was,
+ * and at the end: sums that follow the pass through the trace.
+ */
+#ifndef MOCA_OBJECTS_HEAP_H
+#define MOCA_OBJECTS_HEAP_H
+
+#include "analysis/objects/objects.h"
+
+struct moca_heap;
+
+/* NULL: no memory. */
+struct moca_heap *moca_heap_new(void);
+void moca_heap_free(struct moca_heap *h);
+
+/* The number of what a task allocates by a binding; or -ENOMEM. */
+int64_t moca_heap_stack(struct moca_heap *h, uint32_t task, uint32_t binding,
+			uint64_t time_ns);
+/* n objects of so many bytes together, of which no ends are told. */
+void moca_heap_add(struct moca_heap *h, uint32_t stack, uint64_t n,
+		   uint64_t bytes);
+/*
+ * An object, for 2^level of them, has the instance `id` until it ends; 0: its
+ * end is not told. 0 or -ENOMEM.
+ */
+int moca_heap_begin(struct moca_heap *h, uint32_t stack, uint32_t id,
+		    uint64_t size, unsigned int level, uint64_t time_ns);
+void moca_heap_end(struct moca_heap *h, uint32_t id);
+
+/* All is told: how many stacks there are. */
+size_t moca_heap_finish(struct moca_heap *h);
+/* The sums of a stack, without its frames; its binding. */
+uint32_t moca_heap_sums(const struct moca_heap *h, size_t stack,
+			struct moca_heap_stack *out);
+void moca_heap_totals(const struct moca_heap *h,
+		      struct moca_heap_totals *out);
+
+#endif
