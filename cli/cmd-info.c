@@ -291,7 +291,7 @@ static void print_working_set(const struct info *in)
 	for (i = 0; i < width; i++)
 		fputs(columns[i] ? bars[(columns[i] * 8 - 1) / max] : " ",
 		      stdout);
-	printf("\n  max %s (%s), median %s (%s), %zu interval%s\n",
+	printf("\n  most %s (%s), half of the time at most %s (%s), %zu interval%s\n",
 	       text_count(a, max), text_size(b, max << shift),
 	       text_count(m, in->s.pages_median),
 	       text_size(s, in->s.pages_median << shift),

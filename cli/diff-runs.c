@@ -8,6 +8,21 @@
 #include "cli/commands.h"
 #include "lib/base/err.h"
 
+/* Numbers of a run whose samples were lost differ by what is missing. */
+static void warn_lost(const char *command, const char *path,
+		      struct moca_trace *t)
+{
+	struct moca_certificate k;
+
+	moca_trace_certificate(t, &k);
+	if (!k.lost)
+		return;
+	moca_warn("%s: '%s' is incomplete: %lu sample%s were lost, and of %lu touched pages %lu were seen; what differs may be what is missing ('moca info %s')",
+		  command, path, (unsigned long)k.lost, PLURAL(k.lost),
+		  (unsigned long)k.pages_touched, (unsigned long)k.pages_seen,
+		  path);
+}
+
 int diff_runs(const char *command, struct comparison *c,
 	      const char *const path[2], struct moca_trace *const trace[2],
 	      struct moca_profile *const profile[2])
@@ -15,6 +30,9 @@ int diff_runs(const char *command, struct comparison *c,
 	const struct moca_profile *const p[] = { profile[0], profile[1] };
 	int err = comparison_make(c, trace, p), counts;
 
+	for (int side = 0; side < 2; side++)
+		if (trace[side])
+			warn_lost(command, path[side], trace[side]);
 	if (!err)
 		return 0;
 	counts = !profile[0]->counts;

@@ -57,7 +57,7 @@ void resolution_print(const struct resolution *r)
 	else
 		printf("%s: ", text_duration(a, r->longest_ns));
 	if (r->intervals >= MOCA_ADVICE_INTERVALS)
-		printf("they tell who uses which page; when, to %s\n",
+		printf("they tell who uses which page, and when to within %s\n",
 		       text_duration(b, r->longest_ns));
 	else if (r->intervals > 1)
 		printf("they tell who touched a page first; for who uses it in the long run they are too few, %d are needed (moca record --interval, --budget)\n",

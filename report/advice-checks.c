@@ -126,7 +126,7 @@ void advice_first_print(const struct advice_view *v)
 	if (a->count)
 		print_first(&a->findings[0]);
 	else if (a->failed)
-		puts("nothing in what was recorded is worth a change");
+		puts("no rule found anything worth a change in what was recorded");
 	else if (a->undecided && !v->profile->counts)
 		printf("nothing can be said of %s: %u interval%s only\n%s%s",
 		       a->undecided,
@@ -139,7 +139,7 @@ void advice_first_print(const struct advice_view *v)
 		printf("nothing can be said of %s: moca summary's notes tell why\n",
 		       a->undecided);
 	else
-		printf("nothing in this trace is worth a change: %zu rules were asked\n",
+		printf("no finding: none of %zu rules found what is worth a change\n",
 		       a->check_count);
 }
 

@@ -218,7 +218,7 @@ static void print_findings(const struct advice_view *v)
 				 a->undecided);
 		terminal_wrap("  ", a->undecided ? buf : !v->profile->accesses ?
 			      "Nothing can be said: the trace has no access." :
-			      "None: nothing in this trace is worth a change.",
+			      "None: no rule found what is worth a change.",
 			      width);
 		terminal_style(STYLE_NONE);
 	}
@@ -242,23 +242,25 @@ static void print_phase(const struct advice_view *v, const struct moca_phase *x)
 
 	for (i = 0; i < MOCA_PHASE_TOP && x->top[i].object; i++) {
 		uint64_t n = x->top[i].reads + x->top[i].writes;
+		const char *name = x->top[i].object->object->name;
 
 		/* What has little of it is not what the phase is about. */
 		if (10 * n < x->accesses || at >= sizeof(what) - 120)
 			continue;
 		at += (size_t)snprintf(what + at, sizeof(what) - at,
-				       "%s%.60s %.0f %% (%.0f %% writes)",
-				       at ? ", " : "",
-				       x->top[i].object->object->name,
+				       "%s%.60s%s %.0f %% (%.0f %% writes)",
+				       at ? ", " : "", name,
+				       strlen(name) > 60 ? "..." : "",
 				       100. * n / x->accesses,
 				       100. * x->top[i].writes / n);
 	}
 	if (!at)
-		snprintf(what, sizeof(what), x->accesses ? "many" : "nothing");
-	snprintf(lead, sizeof(lead), "  %8.3f - %8.3f s %10s pages  ",
+		snprintf(what, sizeof(what), "%s", x->accesses ? "many" :
+			 "none of the data structures with most accesses");
+	snprintf(lead, sizeof(lead), "  %8.3f - %8.3f s %10s page%s  ",
 		 x->begin_ns > origin ? (x->begin_ns - origin) / 1e9 : 0,
 		 x->end_ns > origin ? (x->end_ns - origin) / 1e9 : 0,
-		 text_count(a, x->pages));
+		 text_count(a, x->pages), x->pages == 1 ? " " : "s");
 	terminal_wrap(lead, what, terminal_width(TERMINAL_PIPE));
 }
 

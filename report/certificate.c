@@ -94,8 +94,9 @@ void certificate_print_exact(struct moca_trace *t)
 		       text_count(b, c.stores), PLURAL(c.stores));
 	exact_print_gaps(t, "  - ");
 	exact_print_natives(t, "  ");
-	printf("  They went to %s page%s.\n",
-	       text_count(a, c.pages_touched), PLURAL(c.pages_touched));
+	if (c.pages_touched)
+		printf("  They went to %s page%s.\n",
+		       text_count(a, c.pages_touched), PLURAL(c.pages_touched));
 }
 
 static void print_seen(struct moca_trace *t, const struct moca_certificate *c)

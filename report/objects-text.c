@@ -337,7 +337,7 @@ static void print_head(const struct objects_view *v)
 		putchar('\n');
 	}
 	if (t->without_agent)
-		printf("  Without allocations: %s of %s program images (other rights, another loader, or\n"
+		printf("  Without allocations: %s of %s program images (attached to, other rights, another loader, or\n"
 		       "  recorded with allocations off): what is in their heaps is not told apart.\n",
 		       text_count(a, t->without_agent),
 		       text_count(b, t->processes));

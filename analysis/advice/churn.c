@@ -235,7 +235,7 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 			    100 * f->gain);
 	}
 	finding_line(r, f->evidence,
-		     "%" PRIu64 " first touches of %" PRIu64 " pages: %" PRIu64 " were of memory that the program had before",
+		     "of %" PRIu64 " first touches of %" PRIu64 " pages, %" PRIu64 " gave the program memory again that it had given back",
 		     x->touches, r->p->distinct, x->again);
 	if (is_beyond(x))
 		finding_line(r, f->evidence,

@@ -29,7 +29,7 @@ int rule_counted_touch(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("pages used by others later", SHARE,
 			 (double)o->late_pages / o->pages, 0.5),
 		/* Buffers that are passed on as they are filled are another case. */
-		HOLDS("it was prepared before others used it",
+		HOLDS("one thread prepared it before others used it",
 		      moca_counts_early_remote(p, o) <=
 			      o->remote[MOCA_POLICY_FIRST_TOUCH] / 10),
 	};

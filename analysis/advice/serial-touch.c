@@ -111,7 +111,7 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("pages used again later", SHARE,
 			 by_history(r, o, (double)o->late_pages / o->pages),
 			 0.5),
-		HOLDS("it was prepared before others used it",
+		HOLDS("one thread prepared it before others used it",
 		      prepared_before(r->p, o)),
 		HOLDS("it is not passed from who writes to who reads",
 		      !passed_in_turn(r->p, o)),

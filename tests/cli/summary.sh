@@ -72,6 +72,14 @@ then ok "summary: --json"; else not_ok "summary: --json" "see above"; fi
 run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>+0' \
 	--fail-if 'pages>+0%' --fail-if 'remote>+0%' --fail-if 'wss<-0' &&
 	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$'
+has "diff: lost samples are told" "$tmp/err" "incomplete: 3 samples were lost, and of 15 touched pages 14 were seen"
+"$MAKE_TRACE" "$tmp/complete" complete || not_ok "make-trace" "it failed"
+run "diff: complete" 0 "$MOCA" diff "$tmp/complete" "$tmp/complete" &&
+	if grep -q incomplete "$tmp/err"; then
+		not_ok "diff: complete" "$(head -c 200 "$tmp/err")"
+	else
+		ok "diff: complete"
+	fi
 run "diff: holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>=1' &&
 	has "diff: holds" "$tmp/err" 'FAILED accesses>=1: [0-9,]+ -> [0-9,]+'
 run "diff: one of two holds" 1 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses < 1' \
