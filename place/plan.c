@@ -366,7 +366,7 @@ int place_plan_parse(struct place_plan *out, const char *text, size_t n,
 		err = check_entry(&s);
 	s.line = 0;
 	if (!err && !out->count)
-		err = wrong(&s, "it has no [[place]]");
+		err = wrong(&s, "it has no [[place]], so that there is nothing to do");
 	return err;
 }
 

@@ -154,7 +154,7 @@ static void print_sampled(const struct advice_view *v)
 	struct sampled *s = sampled_lines(v, &n);
 
 	if (s && n)
-		print_heading("Cache lines that threads take turns at: how often each was seen to come first",
+		print_heading("Cache lines that several threads use: how often each was seen to come first",
 			      "reads", "writes",
 			      "first byte that it uses        where");
 	for (i = 0; s && i < n && (v->all || i < TOP_LINES); i++)

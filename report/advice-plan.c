@@ -82,8 +82,6 @@ void advice_plan_print(FILE *f, const struct advice_view *v)
 
 	comment(f, "A plan for moca place, made by: moca summary --plan ",
 		v->path, "");
-	comment(f, "Run it: moca place --plan FILE -- ", "PROGRAM",
-		"   (moca-place(1) has all keys)");
 	for (i = 0; i < a->count; i++) {
 		if (a->findings[i].object) {
 			if (is_first(a, i))
@@ -95,6 +93,11 @@ void advice_plan_print(FILE *f, const struct advice_view *v)
 		comment(f, "  not in this plan: ",
 			"it is about the program as a whole", "");
 	}
-	if (!n)
-		fprintf(f, "\n# No finding has something that a plan can do.\n");
+	fputc('\n', f);
+	if (n)
+		comment(f, "Run it: moca place --plan FILE -- ", "PROGRAM",
+			"   (moca-place(1) has all keys)");
+	else
+		comment(f, "No finding has something that a plan can do: ",
+			"there is nothing to run with it", "");
 }

@@ -297,15 +297,26 @@ double advice_meta(const struct rules *r, const char *key)
 
 /* --- notes -------------------------------------------------------------- */
 
-/* Did two tasks come to one line of it, as far as samples tell? */
+/* What a task must have come to a line for to use it again and again. */
+#define OFTEN 3
+
+/* Did two tasks come to one line of it often, as far as samples tell? */
 static int has_line(const struct rules *r, const struct moca_object *o)
 {
 	const struct moca_lines *l = &r->p->lines;
-	size_t i;
+	const struct moca_line_user *u;
+	size_t i, k, n, often;
 
-	for (i = 0; i < l->count; i++)
-		if (l->users[i].key == o->id)
+	for (i = 0; i < l->count; i += n) {
+		n = moca_line_users(l, i);
+		for (often = k = 0; k < n; k++) {
+			u = &l->users[i + k];
+			often += u->key == o->id &&
+				 u->reads + u->writes >= OFTEN;
+		}
+		if (often >= 2)
 			return 1;
+	}
 	return 0;
 }
 

@@ -51,6 +51,10 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 	finding_line(r, f->try_,
 		     "%s = aligned_alloc(2 << 20, size); madvise(%s, size, MADV_HUGEPAGE);   /* before its first use */",
 		     name, name);
+	/* What the program maps, or declares, malloc's settings do not reach. */
+	if (o->object->kind != MOCA_OBJECT_HEAP ||
+	    2 * o->object->mapped >= o->object->instances)
+		return 1;
 	finding_set(r, &f->setting, "GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
 	finding_line(r, f->try_, "%s ./program", f->setting ? f->setting : "");
 	return 1;
