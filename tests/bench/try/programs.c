@@ -232,7 +232,7 @@ static uint64_t random_chase(void)
 	/* One cycle, of steps that are a large odd number apart. */
 	for (i = 0; i < n; i++)
 		to[i] = (uint32_t)((i * 1ull + 7654321) % n);
-	for (i = 0; i < 6000000; i++) {
+	for (i = 0; i < 1500000; i++) {
 		at = to[at];
 		sum += at;
 	}
