@@ -421,6 +421,46 @@ static int say_library(const char *path)
 	return 0;
 }
 
+static pthread_barrier_t at_once;
+
+/* How many of its blocks are not aligned. */
+static void *open_one(void *path)
+{
+	void *(*make)(size_t) = NULL;
+	intptr_t bad = 0;
+	void *l;
+	int i;
+
+	pthread_barrier_wait(&at_once);
+	l = dlopen(path, RTLD_NOW);
+	if (l)
+		*(void **)&make = dlsym(l, "library_make");
+	for (i = 0; make && i < 16; i++)
+		bad += (size_t)make(24) % 64 != 0;
+	return (void *)(make ? bad : -1);
+}
+
+/* Copies of a library, which threads open at the same time. */
+static int say_libraries(char **paths, unsigned n)
+{
+	pthread_t threads[16];
+	intptr_t bad = 0;
+	void *one;
+	unsigned i;
+
+	n = n > 16 ? 16 : n;
+	pthread_barrier_init(&at_once, NULL, n);
+	for (i = 0; i < n; i++)
+		if (pthread_create(&threads[i], NULL, open_one, paths[i]))
+			abort();
+	for (i = 0; i < n; i++) {
+		pthread_join(threads[i], &one);
+		bad += (intptr_t)one;
+	}
+	printf("libraries %u, bad %d\n", n, (int)bad);
+	return 0;
+}
+
 static int say_inlined(void)
 {
 	int i, bad = 0;
@@ -470,6 +510,8 @@ int main(int argc, char **argv)
 		return say_fork();
 	if (!strcmp(what, "library") && argc > 2)
 		return say_library(argv[2]);
+	if (!strcmp(what, "libraries") && argc > 2)
+		return say_libraries(argv + 2, (unsigned)argc - 2);
 	if (!strcmp(what, "inlined"))
 		return say_inlined();
 	if (!strcmp(what, "wrapped"))
