@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "lib/base/bytes.h"
 #include "lib/base/vec.h"
 
 /* How texts that come again are written, by their id. */
 enum known { UNKNOWN, PLAIN, QUOTED };
 
 struct texts {
+	int (*is_special)(const char *s, size_t len);
 	uint8_t *known;
 	size_t count, room;
 };
@@ -23,18 +25,28 @@ static int is_special(const char *s, size_t len)
 	return 0;
 }
 
+/* Is there a byte that JSON escapes, or that may be no UTF-8? */
+static int is_escaped(const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((signed char)s[i] < ' ' || s[i] == '"' || s[i] == '\\' || s[i] == 0x7f)
+			return 1;
+	return 0;
+}
+
+/* Is it written otherwise than it is? */
 static int needs_quotes(struct texts *t, const struct rows_text *x)
 {
 	if (!x->id)
-		return is_special(x->s, x->len);
+		return t->is_special(x->s, x->len);
 	while (t->count <= x->id) {
 		/* Without memory it is looked at each time. */
 		if (moca_vec_fit(t->known, t->room, t->count + 1))
-			return is_special(x->s, x->len);
+			return t->is_special(x->s, x->len);
 		t->known[t->count++] = UNKNOWN;
 	}
 	if (t->known[x->id] == UNKNOWN)
-		t->known[x->id] = is_special(x->s, x->len) ? QUOTED : PLAIN;
+		t->known[x->id] = t->is_special(x->s, x->len) ? QUOTED : PLAIN;
 	return t->known[x->id] == QUOTED;
 }
 
@@ -106,7 +118,7 @@ static void put_text(struct out *o, struct texts *t, const struct rows_text *x)
 
 static void put_heading(struct out *o, const struct rows *r)
 {
-	struct texts none = { 0 };
+	struct texts none = { .is_special = is_special };
 
 	for (size_t i = 0; i < r->count; i++) {
 		struct rows_text name = {
@@ -158,7 +170,7 @@ static void put_row(struct out *o, struct texts *t, struct last *d,
 int table_csv(struct out *o, struct rows *r, uint64_t *count)
 {
 	struct last *d = calloc(r->count + 1, sizeof(*d));
-	struct texts t = { 0 };
+	struct texts t = { .is_special = is_special };
 	int ret;
 
 	if (!d)
@@ -174,40 +186,103 @@ int table_csv(struct out *o, struct rows *r, uint64_t *count)
 	return ret < 0 ? ret : o->error;
 }
 
-static void put_json(struct out *o, const struct rows_cell *c)
+/* What stands before a column's value: {"name": or ,"name":, one after the other. */
+struct heads {
+	struct moca_buf bytes;
+	size_t *ends;		/* that of the one before: it is written each time */
+};
+
+static int make_heads(struct heads *h, const struct rows *r)
 {
-	switch (c->type) {
-	case ROWS_INTEGER:
-		out_i64(o, c->integer);
-		return;
-	case ROWS_REAL:
-		if (out_real(o, c->real))
-			return;
-		break;
-	case ROWS_TEXT:
-		out_json(o, c->text->s, c->text->len);
-		return;
-	default:
-		break;
+	struct moca_buf *b = &h->bytes;
+
+	h->ends = calloc(r->count + 1, sizeof(*h->ends));
+	if (!h->ends)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->count; i++) {
+		const char *name = r->columns[i].name;
+
+		h->ends[i] = b->len;
+		if (is_escaped(name, strlen(name)))
+			continue;
+		moca_buf_add(b, i ? ",\"" : "{\"", 2);
+		moca_buf_add(b, name, strlen(name));
+		moca_buf_add(b, "\":", 2);
+		h->ends[i] = b->len;
 	}
-	out_string(o, "null");
+	return b->error;
+}
+
+/* A value that is no number, nor a short text that comes again. */
+static void put_other(struct out *o, const struct rows_cell *c)
+{
+	if (c->type == ROWS_TEXT)
+		out_json(o, c->text->s, c->text->len);
+	else if (c->type != ROWS_REAL || !out_real(o, c->real))
+		out_string(o, "null");
+}
+
+/* The i-th; where the next begins. */
+static const uint8_t *put_head(struct out *o, const struct heads *h,
+			       const struct rows *r, size_t i,
+			       const uint8_t *head)
+{
+	const uint8_t *end = h->bytes.data + h->ends[i];
+
+	if (end != head) {
+		out_bytes(o, head, (size_t)(end - head));
+		return end;
+	}
+	out_byte(o, i ? ',' : '{');
+	out_json(o, r->columns[i].name, strlen(r->columns[i].name));
+	out_byte(o, ':');
+	return head;
+}
+
+static void put_object(struct out *o, struct texts *t, struct last *d,
+		       const struct heads *h, const struct rows *r)
+{
+	const uint8_t *head = h->bytes.data;
+	uint8_t *p, *from;
+
+	for (size_t i = 0; i < r->count; i++) {
+		const struct rows_cell *c = &r->cells[i];
+
+		head = put_head(o, h, r, i, head);
+		p = from = out_room(o, SHORT + OUT_NUMBER + 2);
+		if (c->type == ROWS_INTEGER) {
+			p = put_integer(p, &d[i], c->integer);
+		} else if (c->type == ROWS_TEXT && c->text->len <= SHORT &&
+			   (is_last(&d[i], c->text) ||
+			    !needs_quotes(t, c->text))) {
+			*p++ = '"';
+			p = put_plain(p, &d[i], c->text);
+			*p++ = '"';
+		} else {
+			put_other(o, c);
+			continue;
+		}
+		out_used(o, (size_t)(p - from));
+	}
+	out_bytes(o, "}\n", 2);
 }
 
 int table_json(struct out *o, struct rows *r, uint64_t *count)
 {
-	int ret;
+	struct last *d = calloc(r->count + 1, sizeof(*d));
+	struct texts t = { .is_special = is_escaped };
+	struct heads h = { 0 };
+	int ret = d ? make_heads(&h, r) : -ENOMEM;
 
 	*count = 0;
-	while ((ret = r->next(r)) > 0 && !o->error) {
-		for (size_t i = 0; i < r->count; i++) {
-			out_byte(o, i ? ',' : '{');
-			out_json(o, r->columns[i].name,
-				 strlen(r->columns[i].name));
-			out_byte(o, ':');
-			put_json(o, &r->cells[i]);
-		}
-		out_string(o, "}\n");
+	while (!ret && (ret = r->next(r)) > 0 && !o->error) {
+		put_object(o, &t, d, &h, r);
 		++*count;
+		ret = 0;
 	}
+	moca_buf_free(&h.bytes);
+	free(h.ends);
+	free(t.known);
+	free(d);
 	return ret < 0 ? ret : o->error;
 }
