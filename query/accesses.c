@@ -88,7 +88,7 @@ static void object_column(struct query_cursor *c, int column,
 	if (!o)
 		sqlite3_result_null(out);
 	else if (column == ACCESS_KIND)
-		query_text(out, objects_kind(o->kind));
+		query_lasting(out, objects_kind(o->kind));
 	else
 		query_text(out, column == ACCESS_OBJECT ? o->name : o->site);
 }

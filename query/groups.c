@@ -272,7 +272,7 @@ void query_groups_close(struct query_cursor *c)
 	free(g);
 }
 
-/* Too many kinds of rows: SQLite sorts the rows. Columns have the places of ours. */
+/* Too many kinds: SQLite sorts the rows. Columns have the places of ours. */
 static int open_sorted(struct query_groups *g, const char *order)
 {
 	static const char *const names[ACCESS_COLUMNS] = {

@@ -125,7 +125,8 @@ static int count_batch(struct batch *b)
 	size_t i;
 
 	for (i = 0; i < b->count; i++) {
-		waits[i] = !moca_objects_unordered(o) && moca_objects_waits(o, b->of[i]);
+		waits[i] = !moca_objects_unordered(o) &&
+			   moca_objects_waits(o, b->of[i]);
 		if (!waits[i])
 			moca_table_prefetch(&o->table, &b->h[i]);
 	}
@@ -382,8 +383,8 @@ static void count_lost(struct moca_objects *o)
 static int is_shown(const struct moca_row *r)
 {
 	return !r->alias &&
-	       (r->o.first_task != MOCA_NO_TASK || r->o.accesses || r->touched ||
-		r->o.instances || r->o.loads || r->o.stores);
+	       (r->o.first_task != MOCA_NO_TASK || r->o.accesses ||
+		r->touched || r->o.instances || r->o.loads || r->o.stores);
 }
 
 static int make_rows(struct moca_objects *o)

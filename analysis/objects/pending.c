@@ -160,8 +160,8 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 	}
 	p = &t->pending[t->pending_count++];
 	*p = (struct pending){
-		.a = *h->a, .s = s, .at = h->at, .interval = h->interval, .n = h->n,
-		.id = h->id, .where = h->where, .era = h->era,
+		.a = *h->a, .s = s, .at = h->at, .interval = h->interval,
+		.n = h->n, .id = h->id, .where = h->where, .era = h->era,
 		.mixed = h->mixed != 0, .whole = h->whole != 0,
 		.wide = h->wide != 0, .loose = loose != 0,
 	};
@@ -179,9 +179,10 @@ static struct moca_hit hit_of(const struct pending *p, size_t index,
 			      uint32_t task)
 {
 	return (struct moca_hit){
-		.a = &p->a, .task = task, .task_index = index, .space = p->s->id, .where = p->where,
-		.at = p->at, .id = p->id, .era = p->era,
-		.interval = p->interval, .n = p->n, .mixed = p->mixed, .whole = p->whole,
+		.a = &p->a, .task = task, .task_index = index,
+		.space = p->s->id, .where = p->where, .at = p->at,
+		.id = p->id, .era = p->era, .interval = p->interval,
+		.n = p->n, .mixed = p->mixed, .whole = p->whole,
 		.wide = p->wide, .below = p->loose,
 	};
 }
