@@ -7,6 +7,7 @@
 #include "cli/baseline-file.h"
 #include "cli/commands.h"
 #include "cli/reduce-job.h"
+#include "cli/reduce-tree.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/cmdline/unfinished.h"
@@ -28,14 +29,21 @@ static int has_folder(char *const *paths, size_t count)
 	return 0;
 }
 
-static int run(const struct reduce_options *o, const char *out, char **paths,
-	       size_t count)
+static int run(const struct reduce_options *o, const char *tree,
+	       const char *out, char **paths, size_t count)
 {
 	struct moca_job_view view = { 0 };
 	struct moca_job job;
 	int ret, err;
 
 	ret = reduce_load(&job, o, paths, count);
+	if (o->parts) {
+		ret = reduce_tree(&job, o, tree, out, ret);
+		if (o->part) {
+			moca_job_free(&job);
+			return ret;
+		}
+	}
 	if (!ret && moca_job_look(&view, &job)) {
 		moca_error("reduce: out of memory");
 		ret = EXIT_USAGE;
@@ -63,10 +71,11 @@ static const char about[] =
 int cmd_reduce(int argc, char **argv)
 {
 	struct reduce_options o = { .command = "reduce" };
-	const char *out = NULL;
+	const char *out = NULL, *tree = NULL;
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &out, "FILE", "write it there; - is the standard output"),
 		OPT_UINT('j', "jobs", &o.processes, "N", "so many processes at once (one per CPU)"),
+		OPT_STRING(0, "job", &tree, "NAME", "below mpirun, which starts it many times: what their files in common are named by, where the launcher names no job"),
 		OPT_STRING(0, "topology", &o.topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
 		OPT_END
 	};
@@ -80,5 +89,7 @@ int cmd_reduce(int argc, char **argv)
 		moca_error("reduce: ranks and a file are needed: moca reduce DIR -o FILE");
 		return EXIT_USAGE;
 	}
-	return run(&o, out, argv + first, (size_t)(argc - first));
+	if (reduce_tree_place(&o, &tree, out))
+		return EXIT_USAGE;
+	return run(&o, tree, out, argv + first, (size_t)(argc - first));
 }

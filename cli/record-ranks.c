@@ -25,6 +25,7 @@ static const char *const size_names[] = {
 static const char *const local_names[] = {
 	"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID", NULL
 };
+static const char *const task_names[] = { "SLURM_ARRAY_TASK_ID", NULL };
 static const char *const job_names[] = {
 	"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PMIX_NAMESPACE",
 	"PMI_JOBID", NULL
@@ -61,6 +62,20 @@ static const char *job(void)
 			return s;
 	}
 	return NULL;
+}
+
+int ranks_place(struct ranks_place *p)
+{
+	const char *rank = number_of(rank_names), *size = number_of(size_names);
+
+	if (!rank || !size)
+		return 0;
+	p->rank = (uint32_t)strtoul(rank, NULL, 10);
+	p->size = (uint32_t)strtoul(size, NULL, 10);
+	p->job = job();
+	p->step = number_of((const char *const[]){ "SLURM_STEP_ID",
+						   "SLURM_STEPID", NULL });
+	return p->rank < p->size;
 }
 
 /* One number of a list. -EINVAL: there is none. */
@@ -102,8 +117,12 @@ static int list_has(const char *s, unsigned long rank)
 	}
 }
 
-/* DIR/rank-N instead of DIR, which other ranks may make at the same time. */
-static int own_folder(struct moca_record_options *o, const char *rank)
+/*
+ * DIR/KIND-N instead of DIR, which others of the job may make at the same time; for a
+ * task of an array of jobs, or a rank.
+ */
+static int own_folder(struct moca_record_options *o, const char *kind,
+		      const char *number)
 {
 	struct stat st;
 	char *path;
@@ -118,11 +137,12 @@ static int own_folder(struct moca_record_options *o, const char *rank)
 	}
 	free(path);
 	if (mkdir(o->dir, 0700) && errno != EEXIST) {
-		moca_error("cannot make %s for the ranks' traces: %s", o->dir,
+		moca_error("cannot make %s for the traces of a job: %s", o->dir,
 			   strerror(errno));
 		return -EINVAL;
 	}
-	if (asprintf(&path, "%s/rank-%lu", o->dir, strtoul(rank, NULL, 10)) < 0)
+	if (asprintf(&path, "%s/%s-%lu", o->dir, kind,
+		     strtoul(number, NULL, 10)) < 0)
 		goto no_memory;
 	o->dir = path;	/* for as long as we run */
 	return 0;
@@ -134,7 +154,7 @@ no_memory:
 int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 {
 	const char *given = number_of(rank_names), *local;
-	const char *rank = r->off ? NULL : given;
+	const char *rank = r->off ? NULL : given, *task;
 	int has = r->list && !r->off ? list_has(r->list, rank ? strtoul(rank, NULL, 10) : 0) : 1;
 
 	if (has < 0) {
@@ -158,8 +178,11 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 		return -EINVAL;
 	}
 	o->launched = given && !o->attach;
-	if (!rank || o->attach)
+	if (r->off || o->attach)
 		return RANKS_RECORD;
+	task = number_of(task_names);
+	if (!rank)
+		return task && o->dir ? own_folder(o, "task", task) : RANKS_RECORD;
 	local = number_of(local_names);
 	if (r->one_per_node && !local) {
 		moca_error("--one-per-node: the launcher does not say which ranks share a node (OMPI_COMM_WORLD_LOCAL_RANK, MPI_LOCALRANKID, SLURM_LOCALID); name ranks with --ranks");
@@ -171,10 +194,12 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 	o->ranks = number_of(size_names);
 	o->ranks_chosen = r->list || r->one_per_node;
 	o->job = job();
+	if (task && o->dir && own_folder(o, "task", task))
+		return -EINVAL;
 	/* The only one needs no folder of its own: a shell below srun, say. */
 	if (o->ranks && strtoul(o->ranks, NULL, 10) == 1)
 		return RANKS_RECORD;
-	return o->dir ? own_folder(o, rank) : RANKS_RECORD;
+	return o->dir ? own_folder(o, "rank", rank) : RANKS_RECORD;
 }
 
 int ranks_exec(char **argv)

@@ -6,6 +6,8 @@
 #ifndef MOCA_CLI_RECORD_RANKS_H
 #define MOCA_CLI_RECORD_RANKS_H
 
+#include <stdint.h>
+
 #include "collect/run/record.h"
 
 struct ranks_options {
@@ -24,6 +26,15 @@ enum ranks_choice {
  * made. A choice, or -EINVAL after a message.
  */
 int ranks_choose(const struct ranks_options *r, struct moca_record_options *o);
+
+/* Of any command that a launcher started many times. */
+struct ranks_place {
+	uint32_t rank, size;
+	const char *job, *step;	/* NULL: not known */
+};
+
+/* 1: the launcher says which of how many this process is. */
+int ranks_place(struct ranks_place *p);
 /* Become the program. Only returns, an exit code, after a message. */
 int ranks_exec(char **argv);
 

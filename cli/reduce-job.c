@@ -164,7 +164,7 @@ static int add_operand(struct work *w, const char *path)
 
 /* --- one of them -------------------------------------------------------- */
 
-static int merge(struct moca_job *to, const struct moca_job *from,
+int reduce_merge(struct moca_job *to, const struct moca_job *from,
 		 const struct reduce_options *o, const char *path)
 {
 	uint32_t rank;
@@ -208,8 +208,8 @@ static int read_profile(struct moca_job *j, const struct reduce_options *o,
 	return EXIT_USAGE;
 }
 
-static int take_profile(struct moca_job *j, const struct reduce_options *o,
-			const char *path)
+int reduce_read(struct moca_job *j, const struct reduce_options *o,
+		const char *path)
 {
 	FILE *f = fopen(path, "re");
 	int ret;
@@ -293,10 +293,10 @@ static int work_on(struct work *w, struct moca_job *sum, size_t process)
 		w->at[process] = i;
 		moca_job_init(&one);
 		ret = w->items[i].profile ?
-			      take_profile(&one, w->options, w->items[i].path) :
+			      reduce_read(&one, w->options, w->items[i].path) :
 			      take_trace(&one, w->options, &w->items[i]);
 		if (!ret)
-			ret = merge(sum, &one, w->options, w->items[i].path);
+			ret = reduce_merge(sum, &one, w->options, w->items[i].path);
 		moca_job_free(&one);
 	}
 	/* One error is enough. */
@@ -353,8 +353,8 @@ static int collect(struct work *w, struct moca_job *out, size_t process,
 	moca_job_init(&part);
 	ret = read_profile(&part, w->options, f, "what another process read");
 	if (!ret)
-		ret = merge(out, &part, w->options,
-			    w->items[w->at[process]].path);
+		ret = reduce_merge(out, &part, w->options,
+				   w->items[w->at[process]].path);
 	moca_job_free(&part);
 	return ret;
 }
@@ -432,6 +432,20 @@ static int by_place(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* Of all items, those that this process of many is to read. */
+static void keep_share(struct work *w)
+{
+	const struct reduce_options *o = w->options;
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (!o->parts || i % o->parts == o->part)
+			w->items[n++] = w->items[i];
+		else
+			free(w->items[i].path);
+	w->count = n;
+}
+
 int reduce_load(struct moca_job *out, const struct reduce_options *o,
 		char *const *paths, size_t count)
 {
@@ -446,6 +460,7 @@ int reduce_load(struct moca_job *out, const struct reduce_options *o,
 	if (ret)
 		goto out;
 	qsort(w.items, w.count, sizeof(*w.items), by_place);
+	keep_share(&w);
 	processes = processes_of(&w);
 	size = (processes + 1) * sizeof(size_t);
 	shared = mmap(NULL, size, PROT_READ | PROT_WRITE,

@@ -15,6 +15,7 @@ struct reduce_options {
 	const char *command;	/* for messages */
 	const char *topology;	/* as --topology, or NULL */
 	uint64_t processes;	/* at work at once; 0: one per CPU */
+	uint32_t part, parts;	/* only each parts-th of them; parts 0: all */
 };
 
 /*
@@ -29,6 +30,12 @@ int reduce_is_job(const char *path);
  */
 int reduce_load(struct moca_job *out, const struct reduce_options *o,
 		char *const *paths, size_t count);
+/* One profile, of moca reduce; as reduce_load. */
+int reduce_read(struct moca_job *j, const struct reduce_options *o,
+		const char *path);
+/* Add `from`, which was read from path. 0, or an exit code after a message. */
+int reduce_merge(struct moca_job *to, const struct moca_job *from,
+		 const struct reduce_options *o, const char *path);
 
 /* What moca summary and moca info show of a job. */
 struct reduce_shown {

@@ -97,6 +97,27 @@ run "reduce" 0 "$MOCA" reduce "$job" -o "$tmp/all"
 run "reduce -j 1" 0 "$MOCA" reduce -j 1 "$job" -o "$tmp/one" && same "reduce -j 1" "$tmp/all" "$tmp/one"
 run "reduce -j 5" 0 "$MOCA" reduce -j 5 "$job" -o "$tmp/five" && same "reduce -j 5" "$tmp/all" "$tmp/five"
 run "reduce to -" 0 "$MOCA" reduce "$job" -o - && same "reduce to -" "$tmp/all" "$tmp/out"
+# Started many times, as mpirun does: a tree. tree NAME JOB PROCESSES: the exit codes.
+tree() {
+	local i pids=() codes=
+	for ((i = 0; i < $3; i++)); do
+		PMI_RANK=$i PMI_SIZE=$3 "$MOCA" reduce --job "$2" -o "$tmp/grown" "${odd[i]:-$job}" 2>"$tmp/tree.$i" &
+		pids+=($!)
+	done
+	for i in "${pids[@]}"; do wait "$i"; codes="$codes $?"; done
+	echo "$codes" >"$tmp/codes"
+	if ls "$tmp"/grown.*part-* >/dev/null 2>&1; then not_ok "$1: parts" "$(ls "$tmp")"; else ok "$1: parts"; fi
+}
+for n in 2 5 8 20; do
+	rm -f "$tmp/grown" && odd=() && tree "tree of $n" "j$n" $n && same "tree of $n" "$tmp/all" "$tmp/grown"
+	[ -z "$(tr -d ' 0\n' <"$tmp/codes")" ] && ok "tree of $n: exit codes" || not_ok "tree of $n: exit codes" "$(cat "$tmp/codes" "$tmp"/tree.*)"
+done
+rm -f "$tmp/grown" && odd=([3]="$tmp/nonesuch") && tree "tree: one fails" jx 6
+[ "$(cat "$tmp/codes")" = " 2 0 2 2 0 0" ] && [ ! -e "$tmp/grown" ] && ok "tree: one fails" ||
+	not_ok "tree: one fails" "$(cat "$tmp/codes" "$tmp"/tree.*)"
+has "tree: one fails" "$tmp/tree.2" 'process 3 of 6 could not read'
+run "tree without a job" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce -o "$tmp/grown" "$job" && has "tree without a job" "$tmp/err" 'name it with --job'
+run "tree to -" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --job x -o - "$job" && has "tree to -" "$tmp/err" 'not -'
 run "baseline" 0 "$MOCA" baseline "$job" -o "$tmp/base" && same "baseline" "$tmp/all" "$tmp/base"
 run "diff with it" 0 "$MOCA" diff "$tmp/base" "$job" --fail-if 'accesses>+0'
 run "baseline of a part" 0 "$MOCA" reduce -o "$tmp/some" "$job/rank-0" && run "baseline lacks ranks" 1 "$MOCA" baseline "$tmp/some" -o "$tmp/nobase" &&
