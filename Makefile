@@ -282,6 +282,8 @@ uninstall:
 # The sources as one file, the same byte for byte whoever makes it of a commit.
 # The umask and the compression are said, as git's settings may differ.
 DIST := moca-$(VERSION)
+# The key that signs the checksums; without one they are not signed.
+SIGN ?= $(shell git config --get user.signingkey 2>/dev/null)
 .PHONY: dist
 dist:
 	@git diff --quiet HEAD -- || { echo "make dist: the tree has changes that are not committed; commit or stash them" >&2; exit 1; }
@@ -289,7 +291,11 @@ dist:
 	@git -c tar.umask=0022 archive --format=tar --prefix=$(DIST)/ \
 		-o $(BUILD)/dist/$(DIST).tar HEAD
 	@gzip -9nf $(BUILD)/dist/$(DIST).tar
-	@cd $(BUILD)/dist && sha256sum $(DIST).tar.gz >SHA256SUMS && cat SHA256SUMS
+	@cd $(BUILD)/dist && rm -f SHA256SUMS.asc && sha256sum $(DIST).tar.gz >SHA256SUMS && cat SHA256SUMS
+	@if [ -n "$(SIGN)" ]; then \
+		cd $(BUILD)/dist && gpg --batch --yes --local-user "$(SIGN)" --armor --detach-sign SHA256SUMS && \
+		echo "signed: SHA256SUMS.asc"; \
+	else echo "not signed: name a key of gpg as SIGN=KEY, or as git's user.signingkey"; fi
 
 clean:
 	rm -rf $(BUILD)

@@ -9,7 +9,6 @@
 #include "analysis/fields.h"
 
 #define BEGIN "moca-baseline\t"
-#define VERSION "1"
 #define LARGEST (16 << 20)
 #define FIELDS (DIFF_METRICS + 5)
 
@@ -35,7 +34,7 @@ void moca_baseline_write(FILE *f, const struct comparison *c, const char *of,
 {
 	size_t i, objects = 0;
 
-	fputs(BEGIN VERSION "\n", f);
+	fputs(BEGIN MOCA_BASELINE_VERSION "\n", f);
 	put_line(f, "of", of);
 	put_line(f, "way", c->profile[1]->counts ? "counts" : "pages");
 	put_line(f, "machine", machine);
@@ -191,7 +190,7 @@ int moca_baseline_read(struct moca_baseline *b, const char *path, size_t *line)
 		*line = i + 1;
 		if (!i && strncmp(at, BEGIN, strlen(BEGIN)))
 			return -EBADMSG;
-		if (!i && strcmp(at + strlen(BEGIN), VERSION))
+		if (!i && strcmp(at + strlen(BEGIN), MOCA_BASELINE_VERSION))
 			return -EPROTO;
 		if (i && read_line(b, at, &total))
 			return -EBADMSG;

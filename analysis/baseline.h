@@ -24,6 +24,9 @@
 
 #include "analysis/comparison.h"
 
+/* The number of the file's first line. */
+#define MOCA_BASELINE_VERSION "1"
+
 struct moca_baseline_row {
 	const char *name;
 	const char *function, *file;	/* NULL: it has a name */

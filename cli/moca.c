@@ -7,9 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/baseline.h"
+#include "analysis/job/job.h"
 #include "cli/commands.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/nearest.h"
+#include "lib/format/chunk.h"
+#include "report/html/page.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -109,6 +113,17 @@ static int cmd_help(int argc, char **argv)
 	return c->run(2, help);
 }
 
+/* The first line stays as it is: scripts read it. doc/versions.md has the policy. */
+static void print_version(void)
+{
+	printf("moca %s\n", MOCA_VERSION);
+	printf("writes and reads: traces %d, baselines %s, profiles of jobs %s\n",
+	       MOCA_FORMAT_VERSION, MOCA_BASELINE_VERSION, MOCA_JOB_VERSION);
+	printf("libraries: libmoca.so.0, libmocatrace.so.0\n");
+	printf("the page of moca report: %s\n",
+	       moca_page_available() ? "built in" : "not built in");
+}
+
 /* "-c", "-w40": a flag of the original, which had no commands. */
 static int is_classic(const char *arg)
 {
@@ -128,7 +143,7 @@ static int dispatch(int argc, char **argv)
 		return 0;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
-		printf("moca %s\n", MOCA_VERSION);
+		print_version();
 		return 0;
 	}
 	if (is_classic(argv[1]))

@@ -28,7 +28,6 @@
 #include "analysis/job/job.h"
 
 #define BEGIN "moca-profile\t"
-#define VERSION "1"
 #define LARGEST (64 << 20)
 #define RANK_TEXTS 7
 #define ROW_TEXTS 6
@@ -122,7 +121,7 @@ int moca_job_write(FILE *out, const struct moca_job *j)
 
 	if (!f)
 		return -ENOMEM;
-	fputs(BEGIN VERSION "\n", f);
+	fputs(BEGIN MOCA_JOB_VERSION "\n", f);
 	fprintf(f, "way\t%s\n", j->counts < 0 ? "none" :
 				j->counts ? "counts" : "pages");
 	for (i = 0; i < j->rank_count; i++)
@@ -375,7 +374,7 @@ static int read_all(struct moca_job *j, char *all, size_t len, size_t *line)
 		return -EBADMSG;
 	}
 	/* What a newer one has at its end is not known. */
-	if (strncmp(all + begin, VERSION "\n", strlen(VERSION) + 1))
+	if (strncmp(all + begin, MOCA_JOB_VERSION "\n", strlen(MOCA_JOB_VERSION) + 1))
 		return -EPROTO;
 	err = check_end(all, len, &body);
 	if (err)

@@ -16,6 +16,8 @@
 struct moca_profile;
 struct moca_trace;
 
+/* The number of the file's first line. */
+#define MOCA_JOB_VERSION "1"
 #define MOCA_JOB_NOT_KNOWN UINT64_MAX
 #define MOCA_JOB_RANK_MAX 999999999u
 /* Structures of a rank that are told by name; the rest are one, called "". */
