@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/symbols/jit.h"
+#include "analysis/trace.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
@@ -41,11 +42,16 @@ int moca_callers_open(struct moca_callers **out, struct moca_trace *t,
 		      struct moca_symbols *symbols)
 {
 	struct moca_callers *c = calloc(1, sizeof(*c));
+	char root[TRACE_ROOT_MAX];
 	int err = c ? 0 : -ENOMEM;
 
 	if (!err && !symbols)
 		err = moca_symbols_open(&c->own);
+	if (!err && c->own)
+		err = moca_symbols_root(c->own, trace_root(t, root));
 	if (err) {
+		if (c)
+			moca_symbols_close(c->own);
 		free(c);
 		return err;
 	}

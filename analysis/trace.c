@@ -2,6 +2,7 @@
 #include "analysis/trace.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "include/abi/alloc-events.h"
 #include "lib/format/rate-writer.h"
@@ -98,6 +100,37 @@ int trace_failure(const struct moca_trace *t)
 	uint64_t err = trace_meta_u64(t, META_FAILURE, 0);
 
 	return state && !strcmp(state, "failed") && err < INT_MAX ? (int)err : 0;
+}
+
+/* Is it the mount namespace of that process, "self" or a number? */
+static int has_mounts(const char *process, const char *mounts)
+{
+	char path[TRACE_ROOT_MAX], now[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
+	n = readlink(path, now, sizeof(now) - 1);
+	now[n > 0 ? n : 0] = 0;
+	return n > 0 && !strcmp(now, mounts);
+}
+
+const char *trace_root(const struct moca_trace *t, char buf[TRACE_ROOT_MAX])
+{
+	const char *root = getenv("MOCA_SYSROOT");
+	const char *mounts = moca_trace_meta(t, META_MOUNTS);
+	uint64_t pid = trace_meta_u64(t, META_MOUNTS_PID, 0);
+	char process[24];
+
+	if (root && *root)
+		return root;
+	if (!mounts || has_mounts("self", mounts))
+		return NULL;
+	snprintf(process, sizeof(process), "%" PRIu64, pid);
+	if (pid && has_mounts(process, mounts))
+		snprintf(buf, TRACE_ROOT_MAX, "/proc/%s/root", process);
+	else
+		snprintf(buf, TRACE_ROOT_MAX, "/proc/self/mounts-are-gone");
+	return buf;
 }
 
 uint64_t trace_after(const struct moca_trace *t, uint64_t ns)

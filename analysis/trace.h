@@ -34,6 +34,8 @@
 #define META_LOSS "loss"		/* those notes that tell of what is missing */
 #define META_RANK "rank"
 #define META_JOB "job"
+#define META_MOUNTS "mounts"		/* another namespace than the recorder's */
+#define META_MOUNTS_PID "mounts_pid"
 #define META_TRACE_EVENTS "trace.events"	/* events written */
 
 /* A number of the metadata, or dflt. */
@@ -52,6 +54,14 @@ uint64_t trace_origin(const struct moca_trace *t);
 int trace_failure(const struct moca_trace *t);
 /* So long after it, as --from and --to say. */
 uint64_t trace_after(const struct moca_trace *t, uint64_t ns);
+
+/*
+ * The folder that the program's files are below: MOCA_SYSROOT of the environment;
+ * /proc/PID/root of one that had other mounts than its recorder, as in a container;
+ * one that does not exist when that is gone. NULL: they are where they are named.
+ */
+#define TRACE_ROOT_MAX 64
+const char *trace_root(const struct moca_trace *t, char buf[TRACE_ROOT_MAX]);
 
 /* The index of a task by its id; SIZE_MAX when its file is missing. */
 size_t trace_task_index(const struct moca_trace *t, uint32_t id);

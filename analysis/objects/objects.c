@@ -11,6 +11,7 @@
 #include "analysis/symbols/jit.h"
 #include "analysis/timeline.h"
 #include "include/abi/alloc-events.h"
+#include "analysis/trace.h"
 
 #define PAGE 4096u
 #define BATCH 128
@@ -537,6 +538,7 @@ static int set_up(struct moca_objects *o)
 {
 	size_t i, n = moca_trace_task_count(o->trace);
 	const struct moca_task *t;
+	char root[TRACE_ROOT_MAX];
 	int err;
 
 	o->table.opt = &o->opt;
@@ -558,6 +560,8 @@ static int set_up(struct moca_objects *o)
 		o->table.heap = o->heap = moca_heap_new();
 		err = o->heap ? 0 : -ENOMEM;
 	}
+	if (!err)
+		err = moca_symbols_root(o->symbols, trace_root(o->trace, root));
 	/* Index 0 of each is none. */
 	if (!err)
 		err = moca_vec_fit(o->maps, o->map_cap, 1);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -47,9 +48,13 @@ static int open_file(struct moca_module *m)
 {
 	unsigned char ident[EI_NIDENT];
 	struct stat st;
+	char *path = NULL;
 	int fd, rc = -ENOEXEC;
 
-	fd = open_regular(m->path, &st);
+	if (m->symbols->root && asprintf(&path, "%s%s", m->symbols->root, m->path) < 0)
+		return -ENOMEM;
+	fd = open_regular(path ? path : m->path, &st);
+	free(path);
 	if (fd < 0)
 		return fd;
 	m->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u +

@@ -71,6 +71,12 @@ int moca_symbols_open(struct moca_symbols **out)
 	return *out ? 0 : -ENOMEM;
 }
 
+int moca_symbols_root(struct moca_symbols *s, const char *root)
+{
+	s->root = root ? arena_string(s, root, strlen(root)) : NULL;
+	return root && !s->root ? -ENOMEM : 0;
+}
+
 void moca_symbols_close(struct moca_symbols *s)
 {
 	struct arena_block *b;

@@ -19,6 +19,11 @@ struct moca_module;	/* an ELF file */
 /* 0 or -ENOMEM. */
 int moca_symbols_open(struct moca_symbols **out);
 void moca_symbols_close(struct moca_symbols *s);
+/*
+ * Files are looked for below this folder from now on, as for a program that had
+ * another root; NULL: as they are named. 0 or -ENOMEM.
+ */
+int moca_symbols_root(struct moca_symbols *s, const char *root);
 
 /*
  * The file at path, opened and read at first need. Never NULL but for want of

@@ -24,6 +24,7 @@ struct moca_symbols {
 	size_t module_count, module_room;
 	struct moca_index module_index;	/* by path */
 	struct source *sources;
+	const char *root;	/* of all paths, or NULL */
 };
 
 /* Memory that lives as long as s. NULL: none left. */

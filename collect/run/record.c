@@ -242,6 +242,23 @@ static int has_capability(int cap)
 	       (d[0].effective & (1u << cap));
 }
 
+/* Names of files mean others there: readers of the trace look in its root. */
+static void describe_mounts(struct moca_meta *m, pid_t pid)
+{
+	char path[64], ours[64], its[64];
+	ssize_t n = readlink("/proc/self/ns/mnt", ours, sizeof(ours) - 1), k;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	k = readlink(path, its, sizeof(its) - 1);
+	if (n <= 0 || k <= 0)
+		return;
+	ours[n] = its[k] = 0;
+	if (!strcmp(ours, its))
+		return;
+	moca_meta_set(m, "mounts", "%s", its);
+	moca_meta_set(m, "mounts_pid", "%d", pid);
+}
+
 static void describe(struct moca_meta *m)
 {
 	const struct moca_record_options *o = rec.opt;
@@ -276,6 +293,8 @@ static void describe(struct moca_meta *m)
 		moca_meta_set(m, "ranks_chosen", "1");
 	if (o->job)
 		moca_meta_set(m, "job", "%s", o->job);
+	if (rec.attach)
+		describe_mounts(m, rec.opt->attach);
 	moca_meta_set(m, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 	moca_meta_set(m, "nodes", "%u", machine_nodes());
 	moca_meta_set(m, "state", "recording");
