@@ -156,6 +156,16 @@ struct task *attach_pick(const struct space *s, pid_t pid)
 	return NULL;
 }
 
+/* Its last task may have ended meanwhile, and it with it. */
+static int is_there(const struct space *s)
+{
+	struct task *t = tasks_next(NULL);
+
+	while (t && t->space != s)
+		t = tasks_next(t);
+	return t != NULL;
+}
+
 int attach_begin(struct recorder *rec, pid_t pid)
 {
 	struct space *s;
@@ -164,6 +174,8 @@ int attach_begin(struct recorder *rec, pid_t pid)
 
 	tracer_call_attached();
 	ret = seize_all(pid);
+	if (!ret && !tasks_next(NULL))
+		ret = -ESRCH;	/* they ended before they were seized */
 	if (ret)
 		return ret;
 	s = space_new(rec, pid);
@@ -178,10 +190,10 @@ int attach_begin(struct recorder *rec, pid_t pid)
 	s->refs--;	/* each task has its own now */
 	settle(rec);
 	tell_standstill(pid);
-	if (rec->way->traced->attach)
+	if (rec->way->traced->attach && is_there(s))
 		rec->way->traced->attach(rec, s, attach_pick(s, pid));
 	quiesce_end(NULL, NULL);
-	return 0;
+	return tasks_next(NULL) ? 0 : -ESRCH;
 }
 
 int attach_syscall(struct recorder *rec, struct task *t)

@@ -123,6 +123,11 @@ void attach_refused(pid_t pid, int err)
 
 	if (ends_expected && has_ended(pid))
 		return;
+	/* What the kernel says of one that waits for its parent is EPERM. */
+	if (rights && has_ended(pid)) {
+		err = -ESRCH;
+		rights = 0;
+	}
 	/* Who came first may have come since it was looked at. */
 	if (rights && is_traced(pid))
 		return;
