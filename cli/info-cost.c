@@ -207,13 +207,23 @@ static void print_sum(const struct moca_trace *t, uint64_t total_ns)
 		       text_duration(a, saved));
 }
 
-/* Exact mode: what no clock tells. */
+/* Exact mode: what samples of the CPU clock tell, or no clock does. */
 static void print_counting(const struct moca_trace *t)
 {
 	uint64_t most = trace_meta_u64(t, "cost.count_most_ns", 0);
-	char a[TEXT_MAX];
+	uint64_t low = trace_meta_u64(t, "cost.count_low_ns", 0);
+	uint64_t high = trace_meta_u64(t, "cost.count_high_ns", 0);
+	char a[TEXT_MAX], b[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
 
-	if (most)
+	if (high)
+		printf("  Counting and translating took %s to %s of %s of the "
+		       "program's CPU time, by %s samples of where its tasks\n"
+		       "  were: at instructions of the program's, or at what "
+		       "Moca puts between them.\n",
+		       text_duration(a, low), text_duration(b, high),
+		       text_duration(d, trace_meta_u64(t, "cost.program_cpu_ns", 0)),
+		       text_count(e, trace_meta_u64(t, "cost.sample.count", 0)));
+	else if (most)
 		printf("  Counting is in the program's own code: by the least and "
 		       "the most that an access took in programs that were\n"
 		       "  measured (0.1 and 3 ns; in loops, of strings and by "
@@ -221,6 +231,22 @@ static void print_counting(const struct moca_trace *t)
 		       "  and code that is new twice what translating it took. "
 		       "Where that is most of the time, the least is told.\n",
 		       text_duration(a, most));
+}
+
+/* Exact mode: it is in the time of all that counts, by samples. */
+static int is_counted_only(const struct line *l)
+{
+	return !l->ns && l->kind >= COST_COUNT && l->kind <= COST_LOOKUP;
+}
+
+/* Without the label's "at least", which is of a price. */
+static void print_count(const struct line *l)
+{
+	const char *label = cost_label(l->kind), *end = strchr(label, ',');
+	int len = (int)(end ? (size_t)(end - label) : strlen(label));
+	char a[TEXT_MAX];
+
+	printf("  %-36.*s %13s\n", len, label, text_count(a, l->count));
 }
 
 void info_cost_print(const struct moca_trace *t)
@@ -242,6 +268,10 @@ void info_cost_print(const struct moca_trace *t)
 	for (unsigned int i = 0; i < c.count; i++) {
 		const struct line *l = &c.lines[i];
 
+		if (is_counted_only(l)) {
+			print_count(l);
+			continue;
+		}
 		printf("  %-36s %13s %10s %10s %8s\n", cost_label(l->kind),
 		       text_count(a, l->count),
 		       l->count > 1 ? text_mean(b, l->ns, l->count) : "",
@@ -297,6 +327,9 @@ void info_cost_json(struct json *j, const struct moca_trace *t)
 	json_uint(j, "saved_ns", trace_meta_u64(t, "cost.saved_ns", 0));
 	json_uint(j, "count_most_ns",
 		  trace_meta_u64(t, "cost.count_most_ns", 0));
+	json_uint(j, "count_low_ns", trace_meta_u64(t, "cost.count_low_ns", 0));
+	json_uint(j, "count_high_ns",
+		  trace_meta_u64(t, "cost.count_high_ns", 0));
 	json_uint(j, "stops", trace_meta_u64(t, "cost.stops", 0));
 	json_open(j, "kinds", '[');
 	for (unsigned int i = 0; i < c.count; i++) {

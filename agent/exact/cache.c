@@ -154,11 +154,6 @@ void moca_exact_cache_fork(void)
 	moca_exact_chart_fork(caches, cache_count);
 }
 
-void moca_exact_cache_forked(int made)
-{
-	moca_exact_chart_parent(made, caches, cache_count);
-}
-
 /* --- what is where ---------------------------------------------------------- */
 
 static size_t hash(uint64_t pc)

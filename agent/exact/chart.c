@@ -86,11 +86,6 @@ static void add_cache(struct moca_exact_chart *c, const struct cache *k)
 	__atomic_store_n(&c->caches, (uint32_t)k->number + 1, __ATOMIC_RELEASE);
 }
 
-static size_t used_bytes(const struct cache *k)
-{
-	return (size_t)(k->at - k->base + 3) / 4;
-}
-
 void moca_exact_chart_fork(const struct cache *caches, int count)
 {
 	struct moca_exact_chart *c;
@@ -100,8 +95,9 @@ void moca_exact_chart_fork(const struct cache *caches, int count)
 		return;
 	c = chart_at(childs - 1);
 	describe(c);
+	c->parent = moca_exact.chart;
 	for (int i = 0; i < count && i < (int)MOCA_EXACT_CHART_CACHES; i++) {
-		memcpy(bits_of(c, i), bits_of(chart, i), used_bytes(&caches[i]));
+		c->parents[i] = (uint64_t)(caches[i].at - caches[i].base);
 		add_cache(c, &caches[i]);
 	}
 }
@@ -112,14 +108,12 @@ void moca_exact_chart_child(void)
 	childs = 0;
 }
 
-void moca_exact_chart_parent(int made, const struct cache *caches, int count)
+void moca_exact_chart_parent(int made)
 {
 	struct moca_exact_chart *c;
 
 	if (childs && !made) {
 		c = chart_at(childs - 1);
-		for (int i = 0; i < count && i < (int)MOCA_EXACT_CHART_CACHES; i++)
-			memset(bits_of(c, i), 0, used_bytes(&caches[i]));
 		memset((uint8_t *)c + sizeof(c->state), 0,
 		       sizeof(*c) - sizeof(c->state));
 		__atomic_store_n(&c->state, MOCA_EXACT_FREE, __ATOMIC_RELEASE);

@@ -10,13 +10,12 @@
 
 void moca_exact_chart_begin(void);
 /*
- * This process is about to fork: one for the child, with what this one has, which
- * may be gone before the child runs. Then in the child, or in the parent: was it
- * made?
+ * This process is about to fork: one for the child, which refers to this one's. Then
+ * in the child; in the parent: was it made?
  */
 void moca_exact_chart_fork(const struct cache *caches, int count);
 void moca_exact_chart_child(void);
-void moca_exact_chart_parent(int made, const struct cache *caches, int count);
+void moca_exact_chart_parent(int made);
 /* There is another cache. */
 void moca_exact_chart_cache(const struct cache *k);
 /* A region begins to be written: what was noted of another is void. */

@@ -192,7 +192,7 @@ void moca_exact_thread_clone(struct context *c, long nr)
 	}
 	moca_exact_clone(c, (uint64_t)child + CONTEXT_SIZE);
 	if (!(q.flags & CLONE_VM)) {
-		moca_exact_cache_forked((int64_t)c->gpr[RAX] >= 0);
+		moca_exact_chart_parent((int64_t)c->gpr[RAX] >= 0);
 		moca_exact_unlock();
 	}
 	if ((int64_t)c->gpr[RAX] < 0)

@@ -259,9 +259,8 @@ void moca_exact_uncount_rest(struct context *c, uint64_t pc,
 uint64_t moca_exact_find(struct context *c, uint64_t pc);
 /* What was translated from [start, end) is no more valid. Takes the lock. */
 void moca_exact_invalidate(uint64_t start, uint64_t end);
-/* A child is about to be made by fork, has been, or not. Under the lock. */
+/* A child is about to be made by fork. Under the lock. */
 void moca_exact_cache_fork(void);
-void moca_exact_cache_forked(int made);
 /* All translations; new ones will be as moca_exact.faults says. */
 void moca_exact_forget_all(void);
 /* One of them. Under the lock. */

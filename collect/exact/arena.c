@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -100,11 +101,51 @@ static void punch(const struct exact_arena *a, unsigned int n, uint64_t from,
 		  (off_t)(n * MOCA_EXACT_SLOT_SIZE + from), (off_t)(to - from));
 }
 
+/* Does a LIVE one have chart (its number + 1) as its parent? */
+static int is_parent(struct exact_arena *a, uint32_t chart, unsigned int used)
+{
+	struct moca_exact_chart c;
+
+	for (unsigned int n = 0; n < used; n++)
+		if (!exact_arena_read(a, n, MOCA_EXACT_CHART, &c,
+				      offsetof(struct moca_exact_chart, agent)) &&
+		    c.state == MOCA_EXACT_LIVE && c.parent == chart)
+			return 1;
+	return 0;
+}
+
+static unsigned int charts_used(struct exact_arena *a)
+{
+	const struct moca_exact_slot *s = exact_arena_slot(a, 0);
+	const struct moca_exact_shared *shared;
+	uint32_t used;
+
+	if (!s)
+		return MOCA_EXACT_SLOTS;
+	shared = (const void *)((const char *)s + MOCA_EXACT_SHARED);
+	/* Pairs with the agent's before it takes one. */
+	used = __atomic_load_n(&shared->charts, __ATOMIC_ACQUIRE);
+	return used < MOCA_EXACT_SLOTS ? used : MOCA_EXACT_SLOTS;
+}
+
 void exact_arena_free_chart(struct exact_arena *a, uint32_t chart)
 {
+	unsigned int used = charts_used(a);
+	struct moca_exact_chart c;
+
 	if (chart && chart <= MOCA_EXACT_SLOTS)
+		a->gone[chart - 1] = 1;
+	/* It, and those that were kept for it: its parent, and so on. */
+	while (chart && chart <= MOCA_EXACT_SLOTS && a->gone[chart - 1] &&
+	       !is_parent(a, chart, used)) {
+		if (exact_arena_read(a, chart - 1, MOCA_EXACT_CHART, &c,
+				     sizeof(c)))
+			return;
+		a->gone[chart - 1] = 0;
 		punch(a, chart - 1, MOCA_EXACT_CHART,
 		      MOCA_EXACT_CHART + MOCA_EXACT_CHART_SIZE);
+		chart = c.parent;
+	}
 }
 
 void exact_arena_release(struct exact_arena *a, unsigned int n)

@@ -128,6 +128,8 @@ struct exact_arena {
 				   away when it is told of the end */
 	struct exact_view *views;	/* MOCA_EXACT_SLOTS */
 	struct moca_exact_shared before;	/* accounted already */
+	uint8_t gone[MOCA_EXACT_SLOTS];	/* charts whose process is, and which are
+					   their children's */
 	struct counted_task *unbound;		/* tasks whose slot is not known yet */
 };
 

@@ -404,6 +404,7 @@ void harvest_run(struct harvest *h, atomic_int *finished)
 		if (!last)
 			recording_wait(&h->recording, p, 0, next);
 	} while (!last);
+	share_close(h);
 	recording_end(&h->recording);
 }
 

@@ -12,12 +12,16 @@
 /* An access takes no less where it is counted; less was seen: it hid behind the
  * program's own waits, which samples show longer than they are without it. */
 #define COUNTED_NS 0.35
+/* Where so much of the time is at the program's instructions, most of it waits for
+ * memory, and counting may make it wait for so much of that longer. */
+#define WAITING 0.7
+#define LONGER_MOST (1.0 / 3)
 /*
  * The rest of counting, of an access. Where it takes more than FAST it runs from no
  * cache or behind jumps that were not foreseen, and so does what is the program's
  * among it: half as long again from SLOW on.
  */
-#define FAST_NS 0.3
+#define FAST_NS 0.2
 #define SLOW_NS 0.6
 #define SLOWER 0.5
 /* The same where much is translated: of its share of the time. */
@@ -82,6 +86,15 @@ static double likely_user(const double *ns, double accesses, double fresh)
 	return own / (1 + fresh);
 }
 
+/* The program's own waits, by counting. */
+static double longer(const double *ns, double accesses, double all)
+{
+	double own = ns[SHARE_OWN];
+
+	return own < WAITING * all ? 0 :
+	       fmin(COUNTED_NS * accesses, LONGER_MOST * own);
+}
+
 int own_time_of(const struct shares *s, const struct work_done *w,
 		struct own_time *out)
 {
@@ -109,7 +122,8 @@ int own_time_of(const struct shares *s, const struct work_done *w,
 	error = DEVIATIONS * sqrt((1 - own / all + 1 / known) /
 				  ((own / all + 1 / known) * known));
 	out->likely = own;
-	out->least = fmax(own * (1 - hypot(1 - LEAST, error)) - half, 0);
+	out->least = fmax(own * (1 - hypot(1 - LEAST, error)) - half -
+			  longer(ns, (double)w->accesses, all), 0);
 	out->most = fmin(own * (1 + hypot(MOST - 1, error)) + half, all);
 	return 1;
 }

@@ -6,6 +6,8 @@
 #include "collect/exact/harvest.h"
 #include "lib/base/err.h"
 
+/* Of forks that are followed back. */
+#define GENERATIONS 64
 #define PERIOD_NS 4000037	/* prime; SHARE_SAMPLE_NS each are 0.3 % */
 
 void share_open(struct harvest *h, pid_t pid)
@@ -40,13 +42,33 @@ static struct counted_task *task_of(struct harvest *h, uint32_t tid)
 	return NULL;
 }
 
-/* MOCA_EXACT_CODE_* of the byte at offset at of cache i; 4: it cannot be read. */
+/* The chart that tells of offset at of cache i, or -1: there is none. */
+static long chart_of(const struct exact_arena *a, unsigned int number,
+		     unsigned int i, uint64_t at)
+{
+	struct moca_exact_chart c;
+
+	for (int depth = 0; depth < GENERATIONS; depth++) {
+		if (number >= MOCA_EXACT_SLOTS ||
+		    exact_arena_read(a, number, MOCA_EXACT_CHART, &c, sizeof(c)) ||
+		    c.state != MOCA_EXACT_LIVE)
+			return -1;
+		if (!c.parent || at >= c.parents[i])
+			return (long)number;
+		number = c.parent - 1;
+	}
+	return -1;
+}
+
+/* MOCA_EXACT_CODE_* of the byte at offset at of cache i; 4: nobody tells. */
 static unsigned int code_at(const struct exact_arena *a, unsigned int number,
 			    unsigned int i, uint64_t at)
 {
+	long n = chart_of(a, number, i, at);
 	uint8_t byte;
 
-	if (exact_arena_read(a, number, MOCA_EXACT_CHART +
+	if (n < 0 ||
+	    exact_arena_read(a, (unsigned int)n, MOCA_EXACT_CHART +
 			     MOCA_EXACT_CHART_BITS(i) + at / 4, &byte, 1))
 		return 4;
 	return byte >> at % 4 * 2 & 3;

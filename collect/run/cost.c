@@ -133,6 +133,7 @@ void cost_phrase(const struct costs *c, enum cost_kind kind, char *buf,
 	case COST_RATE:
 	case COST_EVENTS:
 	case COST_RECORDER:
+	case COST_COUNTED:
 	case COST_END:
 	case COST_KINDS:
 		snprintf(buf, size, "%s", kind == COST_KINDS ? "nothing" :

@@ -120,10 +120,11 @@ struct moca_exact_apart {
  * leads, keeps registers. So a sample of an instruction pointer tells whose time it is.
  *
  * As many as there are slots; the n-th lies in slot n, which may be another
- * process's. Taken FREE -> LIVE by the agent when a process begins; the child of a fork
- * begins with a copy of its parent's. The collector makes it FREE, all zeros, when
- * the process is gone. A byte is told before it runs, and memory of code is never
- * used again: what is told of it is right for ever.
+ * process's. Taken FREE -> LIVE by the agent when a process begins, or is about to be
+ * forked: code that it had then is told by its parent's chart. The collector makes it
+ * FREE, all zeros, when the process is gone and no LIVE one has it as its parent.
+ * A byte is told before it runs, and memory of code is never used again: what is
+ * told of it is right for ever.
  */
 #define MOCA_EXACT_CACHE_SIZE (64ull << 20)
 #define MOCA_EXACT_CHART_CACHES 32u	/* what is beyond them is not told */
@@ -135,11 +136,13 @@ struct moca_exact_chart {
 	uint32_t state;
 	uint32_t caches;	/* written after base */
 	uint32_t left;		/* they are the program's memory now */
-	uint32_t reserved;
+	uint32_t parent;	/* its number + 1; 0: none */
 	uint64_t agent, agent_end;	/* its code, and libZydis */
 	/* Its code that makes the program's system calls. */
 	uint64_t call, call_end;
 	uint64_t base[MOCA_EXACT_CHART_CACHES];
+	/* So many bytes of each cache are its parent's to tell. */
+	uint64_t parents[MOCA_EXACT_CHART_CACHES];
 };
 /* Of cache i: two bits per byte, MOCA_EXACT_CODE_*; the first in the lowest ones. */
 #define MOCA_EXACT_CHART_BYTES (MOCA_EXACT_CACHE_SIZE / 4)

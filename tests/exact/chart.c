@@ -63,8 +63,9 @@ static void fail(const char *format, ...)
 
 static uint8_t *find_arena(void)
 {
-	FILE *f = fopen("/proc/self/maps", "r");
-	unsigned long start = 0;
+	static uint8_t *found;
+	FILE *f = found ? NULL : fopen("/proc/self/maps", "r");
+	unsigned long start = (unsigned long)found;
 	char line[512];
 
 	while (f && !start && fgets(line, sizeof(line), f))
@@ -74,7 +75,8 @@ static uint8_t *find_arena(void)
 		fclose(f);
 	if (!start)
 		fail("there is no arena");
-	return (uint8_t *)start;
+	found = (uint8_t *)start;
+	return found;
 }
 
 /* The chart of this thread's process. */
@@ -106,8 +108,13 @@ static struct moca_exact_chart *find_chart(uint32_t *number)
 static unsigned int code_at(const struct moca_exact_chart *c, unsigned int i,
 			    uint64_t at)
 {
-	const uint8_t *bits = (const uint8_t *)c + MOCA_EXACT_CHART_BITS(i);
+	const uint8_t *bits;
 
+	while (c->parent && at < c->parents[i])
+		c = (void *)(find_arena() +
+			     (c->parent - 1) * MOCA_EXACT_SLOT_SIZE +
+			     MOCA_EXACT_CHART);
+	bits = (const uint8_t *)c + MOCA_EXACT_CHART_BITS(i);
 	return bits[at / 4] >> at % 4 * 2 & 3;
 }
 

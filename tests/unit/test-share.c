@@ -137,6 +137,54 @@ static int t_kinds(void)
 	return 0;
 }
 
+/* What a process had from its parent is told by that one's chart, while it is there. */
+static int t_parents(void)
+{
+	struct moca_exact_chart c;
+	const uint8_t own = 1 << 2;
+	uint32_t child = CHART + 2;
+
+	CHECK(!begin());
+	c = chart_new();
+	c.parent = CHART + 1;
+	c.parents[1] = 4;
+	c.state = MOCA_EXACT_LIVE;
+	if (pwrite(arena->fd, &c, sizeof(c), (off_t)((child - 1) *
+		   MOCA_EXACT_SLOT_SIZE + MOCA_EXACT_CHART)) < 0 ||
+	    pwrite(arena->fd, &own, 1, (off_t)((child - 1) *
+		   MOCA_EXACT_SLOT_SIZE + MOCA_EXACT_CHART +
+		   MOCA_EXACT_CHART_BITS(1) + 1)) < 0)
+		abort();
+	arena->views[0].head->chart = child;
+	((struct moca_exact_shared *)((char *)arena->views[0].head +
+				      MOCA_EXACT_SHARED))->charts = child;
+	CHECK(is(BASE + 2, 0, SHARE_UPDATED));
+	CHECK(is(BASE + 5, 0, SHARE_ENTERED));	/* its own */
+	/* The parent is gone: what its child needs stays. */
+	exact_arena_free_chart(arena, CHART + 1);
+	CHECK(is(BASE + 2, 0, SHARE_UPDATED));
+	/* Until that is gone, too. */
+	exact_arena_free_chart(arena, child);
+	CHECK(is(BASE + 2, 0, SHARE_UNKNOWN));
+	arena->views[0].head->chart = CHART + 1;
+	CHECK(is(BASE + 2, 0, SHARE_UNKNOWN));
+	/* Parents in a circle, and none that there can be. */
+	c = chart_new();
+	c.parent = CHART + 1;
+	c.parents[1] = 4;
+	write_chart(&c);
+	CHECK(is(BASE + 2, 0, SHARE_UNKNOWN));
+	exact_arena_free_chart(arena, CHART + 1);
+	c.parent = UINT32_MAX;
+	write_chart(&c);
+	CHECK(is(BASE + 2, 0, SHARE_UNKNOWN));
+	exact_arena_free_chart(arena, UINT32_MAX);
+	exact_arena_free_chart(arena, CHART + 1);
+	CHECK(is(BASE + 2, 0, SHARE_UNKNOWN));
+	end();
+	return 0;
+}
+
 /* In what the process had then: not by a message that is younger. */
 static int t_waiting(void)
 {
@@ -173,6 +221,7 @@ static int t_waiting(void)
 int main(void)
 {
 	run("samples by charts: kinds", t_kinds);
+	run("samples by charts: parents", t_parents);
 	run("samples by charts: waiting", t_waiting);
 	return failures != 0;
 }
