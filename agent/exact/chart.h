@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * What each byte of the translated code is, for the collector: struct moca_exact_chart. A process without a chart, as none was left,
- * runs as well. All under the lock, or before there are threads.
+ * What each byte of the translated code is, for the collector: struct
+ * moca_exact_chart. A process that has none, as none was left, runs as well. All
+ * under the lock, or before there are threads.
  */
 #ifndef MOCA_EXACT_AGENT_CHART_H
 #define MOCA_EXACT_AGENT_CHART_H

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /*
- * Constants of 16 programs, of which each was run plainly and recorded in turns:
+ * Constants of 15 programs (test-own-time.c), each run plainly and recorded in turns:
  * tests/bench/exact/told, and the kernels of tests/bench/exact/run.
  */
 
