@@ -61,6 +61,7 @@ static const char *const fault_never[] = {
 	"how often a page is used within one interval: it is reported once, and once more when a write follows a read",
 	"which other threads use the page in the same interval: the first is reported; over several intervals all show up",
 	"single accesses to the main thread's stack after its first touch (--stack adds its writes)",
+	"names of code that a program compiles while it runs, unless it writes them: node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, python3 -X perf (3.12)",
 	NULL
 };
 
