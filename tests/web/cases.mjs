@@ -306,6 +306,16 @@ await test("call stacks: two runs, red and blue", () => withPage("compared-stack
 	must(/^In or below what matches: [\d.]+ % of A, 0 % of B$/.test(await page.textContent("#fig-compare-flame .count")), await page.textContent("#fig-compare-flame .count"));
 }));
 
+await test("call stacks: two runs by what they allocate", () => withPage("compared-allocs", {}, async (page) => {
+	const of = async (name) => (await frames(page, name))[0];
+	must((await page.textContent("#fig-compare-flame")).includes("Who calls what allocates"), "it has another title");
+	const hold = await of("hold"), churn = await of("churn");
+	must(/^55\.\d+ % of A, 19\.\d+ % of B$/.test(hold.said), hold.said);
+	must(hold.color[2] > hold.color[0] && churn.color[0] > churn.color[2], `shrunk: ${hold.color}, grown: ${churn.color}`);
+	await page.click("[data-figure='compare-flame'] button[data-by='at_end']");
+	must((await of("keep")).said === "100 % of A, 100 % of B" && !(await of("hold")), "what is alive at the end");
+}));
+
 await test("call stacks: none, or in one run alone", async () => {
 	await withPage("one", {}, async (page) => must(!(await viewsOf(page)).includes("flame"), "an empty view"));
 	await withPage("compared", {}, async (page) => must(!/call stacks/i.test(await told(page)), "it speaks of call stacks"));
