@@ -15,6 +15,7 @@
 #include "cli/open.h"
 #include "cli/reduce-job.h"
 #include "cli/report-job.h"
+#include "cli/report-live.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
@@ -22,6 +23,9 @@
 
 #define MAX_FILE 10000000u
 #define SPARE 600000u		/* for what is not plots */
+#define DELAY_NS 2000000000ull	/* between two pages of what runs */
+#define DELAY_MIN_NS 100000000ull
+#define DELAY_MAX_NS 3600000000000ull
 
 struct wanted {
 	const char *command;	/* "report" or "view" */
@@ -344,6 +348,13 @@ static int open_traces(const struct wanted *w, int argc, char **argv, int first,
 	return r->trace ? 0 : EXIT_USAGE;
 }
 
+static int no_page(const struct wanted *w)
+{
+	moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
+		   w->command);
+	return 1;
+}
+
 static int run(const struct wanted *w, int argc, char **argv, int first,
 	       int view)
 {
@@ -363,11 +374,8 @@ static int run(const struct wanted *w, int argc, char **argv, int first,
 		free(out);
 		return ret;
 	}
-	if (!moca_page_available()) {
-		moca_error("%s: this moca was built without the page: install nodejs and npm and build it again ('make' says what is missing)",
-			   w->command);
-		return 1;
-	}
+	if (!moca_page_available())
+		return no_page(w);
 	unfinished_signals(w->command);
 	ret = open_traces(w, argc, argv, first, &r, &b);
 	if (!ret)
@@ -413,23 +421,78 @@ int cmd_report(int argc, char **argv)
 
 static const char about_view[] =
 	"Make the page of 'moca report' and open it in the browser (xdg-open); where there is none, print its path.\n"
-	"The page is DIR/report.html, of two runs B/compare.html, or in a temporary directory when DIR may not be written to.";
+	"The page is DIR/report.html, of two runs B/compare.html, or in a temporary directory when DIR may not be written to.\n"
+	"With --live or -p, record a program and show the page while it runs: at an address of this machine alone, which is printed and opened. ^C ends that; a process that was attached to goes on. The trace and its report stay.";
+
+static int check_live(const struct live_options *o, int operands)
+{
+	if (!o->pid == !operands) {
+		moca_error(o->pid ? "view: a process (-p) or a command, not both" :
+			   "view: what shall be shown live? Give a command: moca view --live -- CMD, or -p PID");
+		return -EINVAL;
+	}
+	if (o->pid > INT32_MAX) {
+		moca_error("view: '-p %llu' is no number of a process",
+			   (unsigned long long)o->pid);
+		return -EINVAL;
+	}
+	if (o->delay_ns < DELAY_MIN_NS || o->delay_ns > DELAY_MAX_NS) {
+		moca_error("view: '--delay' takes 100ms to 1h");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* What is of recordings alone, without --live or -p. */
+static int check_not_live(const struct live_options *o)
+{
+	const char *name = o->stacks	  ? "--stacks" :
+			   o->trace	  ? "--trace" :
+			   o->interval_ns ? "--interval" :
+			   o->sample	  ? "--sample" :
+			   o->budget	  ? "--budget" : NULL;
+
+	if (name)
+		moca_error("view: %s is for --live or -p", name);
+	return name ? -EINVAL : 0;
+}
 
 int cmd_view(int argc, char **argv)
 {
 	struct wanted w = { .command = "view" };
+	struct live_options o = { .delay_ns = DELAY_NS, .max_size = 1ull << 30 };
+	int is_live = 0;
 	const struct option_spec specs[] = {
 		OPT_STRING('o', "output", &w.out, "FILE", "write the page there"),
 		OPT_STRING(0, "topology", &w.topology, "MACHINE", "the machine to draw, as of moca report"),
 		OPT_FLAG(0, "no-source", &w.no_source, "no lines of source files in the page"),
+		OPT_FLAG(0, "live", &is_live, "record the command behind -- and show its page while it runs"),
+		OPT_UINT('p', "pid", &o.pid, "PID", "the same of a running process, which is left as it was"),
+		OPT_DURATION('d', "delay", &o.delay_ns, "live: between two pages (default: 2s; more where a page takes more than a tenth of that)"),
+		OPT_STRING(0, "trace", &o.trace, "DIR", "live: keep the trace there (default: moca-CMD-DATE)"),
+		OPT_FLAG(0, "stacks", &o.stacks, "live: as of moca record"),
+		OPT_DURATION(0, "interval", &o.interval_ns, "live: as of moca record"),
+		OPT_STRING(0, "sample", &o.sample, "SHARE", "live: as of moca record (default: auto; 1 with --interval)"),
+		OPT_STRING(0, "budget", &o.budget, "PERCENT", "live: as of moca record"),
+		OPT_SIZE(0, "max-size", &o.max_size, "live: end at this size of the trace (default: 1G)"),
 		OPT_END
 	};
 	int first = moca_options_parse_mixed(specs, argc, argv,
-					     "moca view [OPTIONS] DIR | A B",
+					     "moca view [OPTIONS] DIR | A B | --live -- CMD [ARGS] | -p PID",
 					     about_view);
 
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	w.quiet = 1;
-	return run(&w, argc, argv, first, 1);
+	if (!is_live && !o.pid)
+		return check_not_live(&o) ? EXIT_USAGE :
+					    run(&w, argc, argv, first, 1);
+	if (check_live(&o, argc - first))
+		return EXIT_USAGE;
+	if (!moca_page_available())
+		return no_page(&w);
+	o.out = w.out;
+	o.topology = w.topology;
+	o.no_source = w.no_source;
+	return report_live(&o, argc - first, argv + first);
 }

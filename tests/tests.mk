@@ -132,7 +132,7 @@ DETOURED := $(addprefix $(TEST_DIR)/alloc/,detour-targets \
 	$(OWN_MALLOC))
 
 WEB_PROGRAMS := $(TEST_DIR)/web/make-traces $(TEST_DIR)/web/make-finding \
-	$(TEST_DIR)/web/workload \
+	$(TEST_DIR)/web/workload $(TEST_DIR)/web/live \
 	$(BUILD)/tests/bench/make-trace
 
 WAYS := $(TEST_DIR)/way/present
@@ -215,7 +215,7 @@ $(TEST_DIR)/web/make-%: tests/web/make-%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
-$(TEST_DIR)/web/workload: tests/web/workload.c
+$(TEST_DIR)/web/workload $(TEST_DIR)/web/live: $(TEST_DIR)/web/%: tests/web/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 

@@ -129,6 +129,12 @@ export function counts(id) {
 	return counted.get(id);
 }
 
+/** The data of the page were replaced. */
+export function forget() {
+	for (const x of [parsed, cache, counted])
+		x.clear();
+}
+
 /** The index with what it refers to, connected. */
 export async function load() {
 	const [index, topology, summary, slices, rates, allocs] = await Promise.all([

@@ -12,6 +12,7 @@ import { countedRates, notCounted } from "./view-counts.js";
 import { faults } from "./view-faults.js";
 import { flame } from "./view-flame.js";
 import { compare } from "./view-compare.js";
+import { follow, isLive } from "./live.js";
 import { cut } from "./format.js";
 
 const main = h("main", { id: "main", tabindex: -1 });
@@ -32,6 +33,17 @@ function pages() {
 		["allocations", "Allocations", () => views.allocations(d)],
 		["topology", "Machine", () => topology(d)],
 	].filter(Boolean);
+}
+
+const focusable = () => [...main.querySelectorAll("a[href], button, input, select, summary, [tabindex]")];
+
+/* Of data that are newer: what one reads and the focus stay where they are. */
+async function showAgain() {
+	const at = focusable().indexOf(document.activeElement), top = scrollY;
+	await show();
+	if (at >= 0)
+		focusable()[at]?.focus({ preventScroll: true });
+	scrollTo(0, top);
 }
 
 async function show() {
@@ -110,13 +122,25 @@ function key(e) {
 	}
 }
 
+/* The views of these data. */
+function fillMenu() {
+	menu.replaceChildren(...pages().map(([k, text]) => h("li", {}, h("a", { href: `#/${k}`, "data-view": k }, text))));
+}
+
+async function renew() {
+	d = await load();
+	fillMenu();
+	await showAgain();
+}
+
 async function start() {
 	setTheme(memory.get("theme"));
 	d = await load();
-	menu.append(...pages().map(([k, text]) => h("li", {}, h("a", { href: `#/${k}`, "data-view": k }, text))));
+	fillMenu();
 	document.getElementById("app").replaceWith(
 		h("div", { id: "app" },
 			h("header", { class: "side" }, h("div", { class: "brand" }, h("h1", {}, "Moca"), h("p", { class: "run", title: cut(d.run.command || d.run.path, 400) }, cut(d.run.command || d.run.path, 70))),
+				isLive() && follow(renew),
 				h("nav", { "aria-label": "Views" }, menu),
 				h("div", { class: "side-end" }, themeButton(), h("button", { type: "button", class: "quiet", onclick: () => help.showModal() }, "Keys"),
 					h("p", { class: "small" }, d.generator))),

@@ -7,7 +7,7 @@ import * as p from "./palette.js";
 
 const NODE = 8;		/* numbers of a node */
 const PAGE = 4096;	/* what addresses are counted in */
-let loaded;
+let loaded, loadedFrom;
 
 /** Is there an overview in this page? */
 export const hasSpace = () => !!document.getElementById("moca-overview");
@@ -149,7 +149,11 @@ export function kindsOf(m, a, mode) {
 
 /** The model; once. null: this page has none. */
 export async function space(d) {
-	loaded = loaded || json("overview").then((o) => o && build(d, o));
+	const from = json("overview");
+	/* A live page's data are replaced. */
+	if (from !== loadedFrom)
+		loaded = from.then((o) => o && build(d, o));
+	loadedFrom = from;
 	return loaded;
 }
 

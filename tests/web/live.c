@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * live GO STOP: uses the array `early` until there is a file GO, then `late` as well
+ * until there is a file STOP. What tests/web/live.py watches.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define PAGES 512
+#define PAGE 4096
+
+static void use(volatile char *a)
+{
+	for (long i = 0; i < PAGES; i++)
+		a[i * PAGE]++;
+}
+
+int main(int argc, char **argv)
+{
+	volatile char *early = malloc(PAGES * PAGE), *late;
+
+	if (argc != 3 || !early)
+		return 1;
+	puts("begins");
+	fflush(stdout);
+	while (access(argv[1], F_OK))
+		use(early);
+	late = malloc(PAGES * PAGE);
+	if (!late)
+		return 1;
+	while (access(argv[2], F_OK)) {
+		use(early);
+		use(late);
+	}
+	puts("ends in order");
+	return 0;
+}
