@@ -10,8 +10,8 @@
 
 #include "analysis/symbols/jit.h"
 #include "analysis/timeline.h"
-#include "include/abi/alloc-events.h"
 #include "analysis/trace.h"
+#include "include/abi/alloc-events.h"
 
 #define PAGE 4096u
 #define BATCH 128
