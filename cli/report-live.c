@@ -26,7 +26,7 @@
 #include "lib/base/err.h"
 
 #define SHARE 10	/* pages take one of so many parts of a CPU's time */
-#define NICE 10
+#define NICE 5
 #define ARGS_MORE 32
 #define LOOK_MS 50
 #define PATIENCE_MS 5000

@@ -87,7 +87,7 @@ async function gone(pid) {
 
 let failed = "";
 try {
-	page.setDefaultTimeout(300000);
+	page.setDefaultTimeout(600000);
 	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
 	page.on("request", (r) => r.url().startsWith("data:") || r.url().startsWith("blob:") || r.url().startsWith(url) || problems.push(`request: ${r.url()}`));
 	await page.goto(url);

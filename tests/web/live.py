@@ -14,8 +14,8 @@ import time
 import mocatest as mt
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SECONDS = 400   # no wait is as long, but when nothing comes any more
-FAST = ("-d", "100ms", "--interval", "50ms", "--budget", "none")
+SECONDS = 600   # no wait is as long, but when nothing comes any more
+FAST = ("-d", "100ms", "--interval", "200ms", "--budget", "none")
 
 
 class Bad(Exception):
