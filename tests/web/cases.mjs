@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // node cases.mjs DIR SHOTS [FIRST STEP]: the page in a real browser. DIR has a page of
-// each trace, SHOTS gets pictures. Every STEPth case from the FIRST on (all).
+// each trace, SHOTS gets pictures. Every STEPth case from the FIRST on (all); of these,
+// CASES in the environment: those whose name has that word.
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, go } from "./page.mjs";
+import { looks } from "./looks.mjs";
 import { gainOf } from "../../report/web/src/view-findings.js";
 import { Heatmap } from "../../report/web/src/heatmap.js";
 import { modesOf } from "../../report/web/src/view-overview.js";
@@ -24,7 +26,7 @@ function must(cond, why) {
 }
 
 async function test(name, f) {
-	if (cases++ % step !== first)
+	if (cases++ % step !== first || !name.includes(process.env.CASES || ""))
 		return;
 	try {
 		await f();
@@ -474,6 +476,53 @@ await test("zoom by wheel, drag, buttons and keys; its link", () => withPage("re
 		await page.click("[data-zoom='Zoom in']");
 	must(/, 1 page$/.test(await status(page)) || /A cell at full zoom: [0-9,]+ neighbouring/.test(await page.textContent("main")), `no single page: ${await status(page)}`);
 }));
+
+await test("one selection of time for all plots", () => withPage("recorded", {}, async (page) => {
+	const note = async () => await page.isVisible("#selection") ? page.textContent("#selection span") : "";
+	const over = () => page.locator(".u-over").first().boundingBox();
+	await go(page, "#/rates");
+	must(await note() === "", "something is selected at first");
+	const strip = () => page.evaluate(() => document.querySelector("canvas.strips").toDataURL());
+	const all = await strip();
+	await page.locator(".u-over").first().scrollIntoViewIfNeeded();
+	const b = await over();
+	await page.mouse.move(b.x + 0.25 * b.width, b.y + 40);
+	await page.mouse.down();
+	await page.mouse.move(b.x + 0.5 * b.width, b.y + 40, { steps: 5 });
+	await page.mouse.up();
+	await page.waitForFunction(() => /^#\/rates\?t=\d+,\d+$/.test(location.hash));
+	const said = await note(), link = await page.evaluate(() => location.hash);
+	must(/^Plots over time show .* to /.test(said), said);
+	must(await strip() !== all, "the strips do not show it");
+	const ticks = (n) => page.evaluate((i) => {
+		const u = document.querySelectorAll(".uplot canvas")[i];
+		return u.toDataURL();
+	}, n);
+	const working = await ticks(1);
+	await go(page, "#/faults");
+	must(await note() === said, "another view has another");
+	await toObject(page);
+	const zoomed = await status(page);
+	must(!zoomed.includes("(all)"), zoomed);
+	/* A heatmap selects, too; and a double click there shows all again. */
+	await page.dblclick("canvas.heat", { position: { x: 400, y: 100 } });
+	must(await note() === "" && (await status(page)).includes("(all)"), await status(page));
+	await page.focus("canvas.heat");
+	await page.keyboard.press("+");
+	const mine = await note();
+	must(mine && mine !== said, mine);
+	await go(page, "#/rates");
+	must(await note() === mine, "it is lost");
+	must(await ticks(1) !== working, "the working set does not follow");
+	await page.click("#selection button");
+	must(await note() === "" && await strip() === all, "All of the run does not show it");
+	const other = await open(browser, `${dir}/recorded.html`, { hash: link });
+	must(await other.page.textContent("#selection span") === said, "the link forgets it");
+	await accessible(other.page, "with a selection");
+	await other.context.close();
+}));
+
+await looks({ test, withPage, viewsOf });
 
 await test("all meanings of colours draw", () => withPage("recorded", {}, async (page) => {
 	await toObject(page);

@@ -6,6 +6,7 @@ import * as f from "./format.js";
 import { css, variable } from "./palette.js";
 import { canvasContext } from "./vector.js";
 import { linesPicture } from "./lines-picture.js";
+import { onSelect, select, selected, shade } from "./selection.js";
 
 const live = new Set();
 
@@ -20,11 +21,12 @@ export function redrawCharts() {
 
 /**
  * x: numbers; series: [{ label, values, color, fill, width, dash, stepped }];
- * xText, yText: how a value is shown; mark(): an x to be marked; onpick(x): there
+ * xText, yText: how a value is shown; time: x is time of the run, and what is selected
+ * of it is shown; mark(): an x to be marked; onpick(x): there
  * was a click at x. { element, picture(), rows(), mark(): draw it anew }
  */
 export function lines({ x, series, xLabel, yLabel, xText = f.short,
-			yText = f.short, ySteps, height = 240, label, onpick, mark }) {
+			yText = f.short, ySteps, height = 240, label, onpick, mark, time }) {
 	const element = h("div", { class: "chart", role: "img", "aria-label": label });
 	const c = { element };
 	const axis = (text, format) => ({
@@ -54,6 +56,19 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		});
 	};
 	c.mark = () => c.plot?.redraw(false, false);
+	/* A drag and a double click select; what is selected is no drag. */
+	let follows = false;
+	const follow = () => {
+		const [a, b] = selected() || [x[0], x[x.length - 1]];
+		follows = true;
+		c.plot.batch(() => c.plot.setScale("x", { min: a, max: b }));
+		follows = false;
+	};
+	const zoomed = (u, key) => {
+		const { min, max } = u.scales.x;
+		if (key === "x" && !follows && c.plot === u)
+			select(min > x[0] || max < x[x.length - 1] ? [min, max] : null, c);
+	};
 	c.make = () => {
 		const width = Math.max(260, element.clientWidth || 800);
 		c.plot?.destroy();
@@ -61,7 +76,7 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		c.plot = new uPlot({
 			width, height, padding: [10, 30, 0, 0],
 			legend: { live: true },
-			hooks: mark ? { draw: [drawMark] } : {},
+			hooks: { draw: mark ? [drawMark] : [], setScale: time ? [zoomed] : [] },
 			cursor: { y: false, drag: { x: true, y: false } },
 			scales: { x: { time: false }, y: { range: (_, lo, hi) => [Math.min(0, lo), hi > 0 ? hi * 1.05 : 1] } },
 			axes: [axis(xLabel, xText), axis(yLabel, yText)],
@@ -76,7 +91,11 @@ export function lines({ x, series, xLabel, yLabel, xText = f.short,
 		}, [x, ...series.map((s) => s.values)], element);
 		if (onpick)
 			listen(c.plot.over);
+		if (time && selected())
+			follow();
 	};
+	if (time && x.length > 1)
+		onSelect(element, (from) => from !== c && c.plot && follow());
 	c.picture = () => linesPicture({ x, series, xLabel, yLabel, xText, yText, ySteps, mark,
 		width: c.width, height, scales: c.plot.scales });
 	c.rows = () => [[xLabel, ...series.map((s) => s.label)],
@@ -146,9 +165,10 @@ export function bars({ rows, text = f.count, steps, label }) {
 /**
  * A strip of cells on a canvas: color(i) of n columns for each of the tracks.
  * tracks: [{ label, color(column of n) -> [r, g, b, a] or null, describe(column) }];
- * range: what the columns go from and to, of which xText(value) says one
+ * range: what the columns go from and to, of which xText(value) says one; time: it is
+ * time of the run, of which what is not selected is dim
  */
-export function strips({ tracks, columns, label, height = 22, range, xText, left = 110 }) {
+export function strips({ tracks, columns, label, height = 22, range, xText, left = 110, time }) {
 	const canvas = h("canvas", { class: "strips", role: "img", "aria-label": label });
 	const element = h("div", { class: "chart" }, canvas);
 	const gap = 4, total = tracks.length * (height + gap) + 24;
@@ -171,6 +191,8 @@ export function strips({ tracks, columns, label, height = 22, range, xText, left
 			g.fillRect(left, y, w, height);
 			g.imageSmoothingEnabled = false;
 			g.drawImage(small, left, y, w, height);
+			if (time)
+				shade(g, variable("--surface"), range, left, y, w, height);
 			g.fillStyle = variable("--muted");
 			g.textAlign = "right";
 			g.fillText(f.cut(t.label, Math.floor(left / 6.4)), left - 6, y + height / 2);
@@ -200,6 +222,8 @@ export function strips({ tracks, columns, label, height = 22, range, xText, left
 	});
 	canvas.addEventListener("pointerleave", () => tip.hide());
 	live.add(c);
+	if (time)
+		onSelect(element, () => c.make());
 	new ResizeObserver(() => element.isConnected && element.clientWidth !== width && c.make()).observe(element);
 	return c;
 }

@@ -276,6 +276,21 @@ export class Heatmap {
 		this.say();
 	}
 
+	/** That time, as far as this has any of it; null: all. Nobody is told. */
+	showTime(range) {
+		const a = this.home, bin = (ns) => (ns - this.d.time.begin_ns) / this.d.length * this.bins;
+		const b0 = range ? Math.max(a.b0, bin(range[0])) : a.b0, b1 = range ? Math.min(a.b1, bin(range[1])) : a.b1;
+		this.view = { ...this.view, ...(b1 > b0 ? { b0, b1: Math.max(b1, Math.min(a.b1, b0 + 1)) } : { b0: a.b0, b1: a.b1 }) };
+		this.draw();
+		this.say();
+	}
+
+	/** The time that is shown, if that is not all. */
+	timeShown() {
+		const v = this.view, a = this.home;
+		return v.b0 > a.b0 + 1e-6 || v.b1 < a.b1 - 1e-6 ? [this.timeOf(v.b0), this.timeOf(v.b1)] : null;
+	}
+
 	isHome() {
 		return ["r0", "r1", "b0", "b1"].every((k) =>
 			Math.abs(this.view[k] - this.home[k]) < 1e-6);

@@ -13,11 +13,12 @@ import { faults } from "./view-faults.js";
 import { flame } from "./view-flame.js";
 import { compare } from "./view-compare.js";
 import { follow, isLive } from "./live.js";
+import { parseRange, select, selected, selectionNote } from "./selection.js";
 import { cut } from "./format.js";
 
 const main = h("main", { id: "main", tabindex: -1 });
 const menu = h("ul");
-let d, number = 0;
+let d, number = 0, timer = 0;
 
 function pages() {
 	return [
@@ -54,6 +55,9 @@ async function show() {
 	const isObject = name === "object";
 	const title = isObject ? d.objectAt.get(Number(id))?.name || "No such structure" : page[1];
 	tip.hide();
+	/* An object's address has a range of its own, which its heatmap reads. */
+	if (!isObject && state.has("t"))
+		select(parseRange(state.get("t")));
 	const content = isObject ? await object(d, state, Number(id)) : await page[2](state);
 	/* Another view was asked for meanwhile. */
 	if (mine !== number)
@@ -127,6 +131,16 @@ function fillMenu() {
 	menu.replaceChildren(...pages().map(([k, text]) => h("li", {}, h("a", { href: `#/${k}`, "data-view": k }, text))));
 }
 
+/* Views whose address says no more than its name have what is selected there. */
+function rememberTime() {
+	clearTimeout(timer);
+	timer = setTimeout(() => {
+		const at = location.hash.match(/^#\/(introduction|findings|phases|rates|faults|allocations)(\?|$)/);
+		if (at)
+			history.replaceState(null, "", `#/${at[1]}${selected() ? `?t=${selected().map(Math.round)}` : ""}`);
+	}, 200);
+}
+
 async function renew() {
 	d = await load();
 	fillMenu();
@@ -144,7 +158,8 @@ async function start() {
 				h("nav", { "aria-label": "Views" }, menu),
 				h("div", { class: "side-end" }, themeButton(), h("button", { type: "button", class: "quiet", onclick: () => help.showModal() }, "Keys"),
 					h("p", { class: "small" }, d.generator))),
-			main, help));
+			h("div", { class: "content" }, selectionNote(), main), help));
+	document.addEventListener("moca-time", rememberTime);
 	/* The link's hash is not a view. */
 	document.getElementById("skip").addEventListener("click", (e) => {
 		e.preventDefault();

@@ -70,7 +70,7 @@ function overSlices(d, id, title, all, what) {
 	const x = Float64Array.from(s.begin_ns), loads = total("loads"), stores = total("stores");
 	const each = all.length > 1 ? all.slice(0, LINES).map((y, i) => ({ label: what(y), color: p.css(c[i]), width: 1.2, dash: [4, 3], stepped: true,
 		values: Float64Array.from(y.loads, (v, k) => v + y.stores[k]) })) : [];
-	const chart = lines({ x, xLabel: "begin of the slice", yLabel: "per slice", xText: f.time, label: `${title} over time`, height: 240,
+	const chart = lines({ x, time: true, xLabel: "begin of the slice", yLabel: "per slice", xText: f.time, label: `${title} over time`, height: 240,
 		series: [{ label: "loads", values: loads, color: p.css(p.READ), width: 2, stepped: true },
 			{ label: "stores", values: stores, color: p.css(p.WRITE), width: 2, stepped: true }, ...each] });
 	return figure({ id, title, explain: texts.slices, body: chart.element, picture: chart.picture,

@@ -45,7 +45,7 @@ function times(r) {
 }
 
 function chart(r, id, title, subtitle, explain, yLabel, series, yText) {
-	const c = lines({ x: times(r), xLabel: "time", yLabel, xText: f.time, yText, label: title, series });
+	const c = lines({ x: times(r), time: true, xLabel: "time", yLabel, xText: f.time, yText, label: title, series });
 	return figure({ id, title, subtitle, explain, body: c.element, picture: c.picture, rows: c.rows });
 }
 

@@ -153,7 +153,7 @@ export function phases(d) {
 		const t = d.time.begin_ns + (i + 0.5) / n * d.length;
 		return all.findIndex((x) => t >= at(x.begin_ns) && t < at(x.end_ns));
 	};
-	const strip = strips({ columns: 1000, height: 30, label: "Phases over time", range: [d.time.begin_ns, d.time.end_ns], xText: f.time, tracks: [{
+	const strip = strips({ columns: 1000, height: 30, label: "Phases over time", time: true, range: [d.time.begin_ns, d.time.end_ns], xText: f.time, tracks: [{
 		label: "phase", color: (i, n) => of(i, n) < 0 ? null : colors[of(i, n)],
 		describe: (i, n) => {
 			const k = of(i, n);

@@ -2,6 +2,7 @@
 // One data structure: where, when and by whom it is used.
 import { h } from "./dom.js";
 import { figure, legend } from "./figure.js";
+import { onSelect, select, selected } from "./selection.js";
 import { lines, strips } from "./charts.js";
 import { Heatmap } from "./heatmap.js";
 import { MODES } from "./raster.js";
@@ -78,7 +79,22 @@ function heatFigure(d, object, plot, heat, threads, state) {
 		changed: (v) => {
 			shown = v;
 			remember();
+			select(map.timeShown(), map);
 		} });
+	const follow = () => {
+		map.showTime(selected());
+		shown = map.isHome() ? null : map.view;
+	};
+	if (view)
+		select(map.timeShown(), map);
+	else if (selected())
+		follow();
+	onSelect(map.element, (from) => {
+		if (from === map)
+			return;
+		follow();
+		remember();
+	});
 	const keys = h("div", { class: "legend-slot" }, modeLegend(mode, threads, d, map));
 	const choose = h("div", { class: "modes", role: "group", "aria-label": "What colours mean" }, MODES.map((m) =>
 		h("button", { type: "button", "data-mode": m, "aria-pressed": m === mode ? "true" : "false", onclick: (e) => {

@@ -152,7 +152,7 @@ async function overviewHeat(d) {
 			object: o,
 		});
 	}
-	const strip = strips({ tracks, columns: COLUMNS, height: 16, left: 150,
+	const strip = strips({ tracks, columns: COLUMNS, height: 16, left: 150, time: true,
 		label: "Accesses to each data structure over time",
 		range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	strip.element.addEventListener("click", (e) => {
@@ -341,7 +341,7 @@ function workingSet(d) {
 	const page = Number(d.run.page_size) || 4096, begin = t.begin_ns - d.run.origin_ns;
 	const most = set.reduce((a, b) => Math.max(a, b), 0), mean = set.reduce((a, b) => a + b, 0) / set.length;
 	/* A step needs an end: the last one's value is drawn once more. */
-	const chart = lines({ x: Float64Array.from({ length: set.length + 1 }, (_, i) => begin + i * t.window_ns), xLabel: "time", yLabel: "pages", xText: f.time, height: 220, label: "Pages in use over time",
+	const chart = lines({ x: Float64Array.from({ length: set.length + 1 }, (_, i) => begin + i * t.window_ns), time: true, xLabel: "time", yLabel: "pages", xText: f.time, height: 220, label: "Pages in use over time",
 		series: [{ label: "pages", values: Float64Array.from([...set, set.at(-1)]), color: p.css(p.PRIVATE), fill: "rgba(0, 158, 115, 0.14)", width: 2, stepped: true }] });
 	return figure({ id: "working-set", title: "Working set", explain: texts.workingSet, body: chart.element, picture: chart.picture,
 		subtitle: `Different pages in each ${f.time(t.window_ns)}: ${f.count(most)} at most (${f.bytes(most * page)}), ${f.count(mean)} on average (${f.bytes(Math.round(mean) * page)})`,
@@ -361,12 +361,12 @@ export function rates(d) {
 		return out;
 	};
 	const x = binTimes(d), known = d.threads.some((t) => t.cpus.length);
-	const chart = lines({ x, xLabel: "time", yLabel: "records per second", xText: f.time, label: "Records per second over time",
+	const chart = lines({ x, time: true, xLabel: "time", yLabel: "records per second", xText: f.time, label: "Records per second over time",
 		series: [{ label: "reads", values: sum("reads"), color: p.css(p.READ), fill: "rgba(0, 114, 178, 0.12)" },
 			{ label: "writes", values: sum("writes"), color: p.css(p.WRITE), fill: "rgba(213, 94, 0, 0.12)" },
 			...(d.totals.accesses > d.totals.reads + d.totals.writes ? [{ label: "unknown", values: sum("other"), color: p.css(p.OTHER), dash: [4, 3] }] : [])] });
 	const iv = d.intervals, ix = Float64Array.from(iv, (v) => v[0]);
-	const each = lines({ x: ix, xLabel: "begin", yLabel: "records", xText: f.time, label: "Records of each interval of the recording", height: 200,
+	const each = lines({ x: ix, time: true, xLabel: "begin", yLabel: "records", xText: f.time, label: "Records of each interval of the recording", height: 200,
 		series: [{ label: "records", values: Float64Array.from(iv, (v) => v[2] + v[3] + v[4]), color: p.css(p.READ), stepped: true },
 			{ label: "lost", values: Float64Array.from(iv, (v) => v[5]), color: p.css(p.WRITE), stepped: true }] });
 	const colors = threadColors(d), totals = d.threads.map(threadTotals);
@@ -393,7 +393,7 @@ export function rates(d) {
 			return [["Thread", threadName(d, t.index)], ["Time", f.time(x[b])], ["CPU", [...on].join(", ") || "not seen"], ["Records", f.count(records)]];
 		},
 	}));
-	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
+	const strip = strips({ tracks, columns: n, label: "CPU of each thread over time", time: true, range: [d.time.begin_ns, d.time.end_ns], xText: f.time });
 	void colors;
 	return [
 		figure({ id: "rates", title: "Records per second", subtitle: "All threads together; drag to zoom, double click to go back", explain: texts.rates, body: chart.element, picture: chart.picture, rows: chart.rows }),
@@ -437,7 +437,7 @@ export function allocations(d) {
 		return [a.sites.length > 0 && h("section", { class: "panel" }, siteTable(d, a.sites)), h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are counted by site, without times." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
 	const colors = p.categorical(a.series.length).map(p.css);
 	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.name || `structure ${id}`;
-	const chart = lines({ x: binTimes(d), xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, ySteps: f.byteSteps, label: "Allocated bytes over time", height: 280,
+	const chart = lines({ x: binTimes(d), time: true, xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, ySteps: f.byteSteps, label: "Allocated bytes over time", height: 280,
 		series: [{ label: "all together", values: a.live.reduce((s, v) => s.map((n, i) => n + v[i]), new Float64Array(d.time.rate_bins)), color: p.variable("--text"), width: 2, stepped: true },
 			...a.series.map((id, i) => ({ label: name(id), values: a.live[i], color: colors[i], stepped: true }))] });
 	return [
