@@ -283,7 +283,7 @@ static int load(struct serve *s)
 {
 	s->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	if (!s->library) {
-		moca_error("view: a live page needs " LIBRARY ", which cannot be loaded: %s (Debian: apt-get install libmicrohttpd-dev; 'moca top' shows a running program without it)",
+		moca_error("view: a live page needs " LIBRARY ", which cannot be loaded: %s (Debian: apt-get install libmicrohttpd12, from 13 on libmicrohttpd12t64; the moca of 'make static' cannot use it; 'moca top' shows a running program without it)",
 			   dlerror());
 		return -ENOENT;
 	}

@@ -312,7 +312,7 @@ static void print_head(const struct objects_view *v)
 	if (v->trace && moca_trace_top_weight(v->trace) != 1)
 		printf("%-14sa share of 1/%u of large memory in an interval: shares are estimates\n",
 		       "Sampled", moca_trace_top_weight(v->trace));
-	printf("%-14s%s recorded one by one", "Allocations",
+	printf("%-14s%s with a record each", "Allocations",
 	       text_count(a, t->allocations));
 	printf(", %s small ones as sums by site (%s)", text_count(a, t->small),
 	       text_size(b, t->small_bytes));
