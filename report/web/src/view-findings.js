@@ -118,13 +118,33 @@ export const headline = (d) => d.summary.undecided ? `Nothing can be said of ${d
 /** Which machine remote shares are of: none, an assumed one, or the recorded one. */
 const machine = (t) => !t ? "" : `Remote shares are predicted for ${f.count(t.nodes)} nodes, ${f.count(t.cpus)} CPUs${t.assumed ? ", an assumed machine (the recorded one has one node)" : t.what_if ? ", an imagined machine" : ", the recorded machine"}.`;
 
+/* What each check looks for. One of a newer moca has its name alone. */
+const checkWords = {
+	"serial-first-touch": "Pages that one thread placed and others use",
+	"mismatched-first-touch": "Pages that several threads placed, but not those that use them",
+	"moving-parts": "Parts that go from thread to thread",
+	"one-node": "One node that serves what all threads use",
+	"replicate": "Data that all threads read and none writes",
+	"unbalanced-parts": "Threads with more work than others",
+	"huge-pages": "Large memory that huge pages would serve",
+	"abandoned": "Memory that is kept and no longer used",
+	"shared-lines": "Cache lines that threads take from each other",
+	"scattered-writes": "Threads that write all over one structure",
+	"recycled-memory": "Memory that an earlier owner placed",
+	"misplaced": "Several structures that are placed wrong for one reason",
+	"fault-churn": "Memory that is given back to the kernel and taken again",
+	"growing-memory": "Memory that is allocated on and on",
+	"hot-and-cold": "Much memory that is used seldom",
+	"thread-migration": "Threads that change their node",
+};
+
 /** Nothing found is an answer, too: what was looked at, and how near. */
 export function checks(s) {
 	const near = (s.checks || []).filter((c) => !c.found && c.missed && c.near >= 0.05).sort((a, b) => b.near - a.near).slice(0, 4);
 	const most = s.objects?.find((o) => o.id === s.most_remote), would = s.topology?.what_if;
 	return s.checks?.length > 0 && h("div", { "data-checks": "" }, h("h4", {}, "What was checked"),
-		h("p", {}, s.checks.map((c) => c.looked_at > 1 ? `${c.id} (${f.count(c.looked_at)} structures)` : c.id).join(", ")),
-		near.length > 0 && [h("h4", {}, "What came closest"), h("ul", {}, near.map((c) => h("li", {}, `${c.id}, ${f.cut(c.name || "the program", 80)}: ${f.cut(c.missed, 400)}`)))],
+		h("ul", { class: "checked" }, s.checks.map((c) => h("li", { title: c.id }, `${checkWords[c.id] || c.id}${c.looked_at > 1 ? ` (${f.count(c.looked_at)} structures)` : ""}`))),
+		near.length > 0 && [h("h4", {}, "What came closest"), h("ul", {}, near.map((c) => h("li", { title: c.id }, `${checkWords[c.id] || c.id}, ${f.cut(c.name || "the program", 80)}: ${f.cut(c.missed, 400)}`)))],
 		most && [h("h4", {}, "The most remote structure"), h("p", {}, `${f.cut(most.name, 80)}: ${share(most.remote.first_touch)} of the accesses to it ${would ? "would " : ""}come from another node, ${share(most.remote.parallel_init)} if each page were at its user.`)],
 		would && h("p", { class: "small" }, machine(s.topology)));
 }
