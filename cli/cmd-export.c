@@ -62,6 +62,8 @@ static const struct format {
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_paje },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
+	{ "tabarnac", "TABARNAC's CSV files: pages by thread, structures, stacks",
+	  0, NULL, export_tabarnac },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
@@ -349,6 +351,7 @@ static const char about[] =
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
 	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
 	"paje: the same counters and phases for tools of Paje: pj_dump, ViTE.\n"
+	"tabarnac: reads and writes of each page by each thread, who touched it first, structures, stacks, as TABARNAC's R scripts read them.\n"
 	"framesoc: what each thread did with each page in each interval, who touched a page, structures, stacks, as CSV files of the original Moca.\n"
 	"Exit code: 0; 1 when parts of the trace are damaged and were left out, or OUT cannot be written; 2 for a wrong command line or when DIR is no trace.";
 
@@ -358,7 +361,7 @@ int cmd_export(int argc, char **argv)
 	struct narrow n = { .from = NOT_GIVEN, .until = NOT_GIVEN,
 			    .task = NOT_GIVEN, .window = NOT_GIVEN };
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof, callgrind, dhat, paje"),
+		OPT_STRING(0, "to", &x.to, "FORMAT", "the format: ctf, csv, jsonl, framesoc, parquet, perfetto, folded, speedscope, pprof, callgrind, dhat, paje, tabarnac"),
 		OPT_STRING('o', "output", &x.out, "OUT", "what to write, which must not exist: a directory (that may be empty) or a file, as the format says; -: stdout"),
 		OPT_DURATION(0, "from", &n.from, "only from this time after the start on"),
 		OPT_DURATION(0, "until", &n.until, "only before this time after the start"),

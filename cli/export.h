@@ -59,6 +59,7 @@ int export_dhat(struct export *x);	/* export-dhat.c */
 int export_framesoc(struct export *x);	/* export-framesoc.c */
 int export_paje(struct export *x);	/* export-paje.c */
 int export_perfetto(struct export *x);	/* export-perfetto.c */
+int export_tabarnac(struct export *x);	/* export-tabarnac.c */
 int export_tables(struct export *x);	/* export-tables.c */
 int export_stacks(struct export *x);	/* export-stacks.c */
 
