@@ -206,7 +206,9 @@ const char *trace_change_name(uint32_t type)
 
 void trace_status(char *buf, size_t size, int status)
 {
-	if (WIFSIGNALED(status))
+	if (status == -1)
+		snprintf(buf, size, "how is not known");
+	else if (WIFSIGNALED(status))
 		snprintf(buf, size, "killed by signal %d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else
@@ -228,6 +230,11 @@ int trace_events_only(const struct moca_trace *t)
 int trace_is_allocation(const struct moca_event_type *type)
 {
 	return !strcmp(type->facility, MOCA_ALLOC_FACILITY);
+}
+
+int trace_is_memory(const struct moca_event_type *type)
+{
+	return !strcmp(type->facility, "perf_mem");
 }
 
 int trace_is_rate(const struct moca_event_type *type)

@@ -32,6 +32,8 @@
 #define META_SLOWDOWN "slowdown_estimate"
 #define META_NOTE "note"
 #define META_LOSS "loss"		/* those notes that tell of what is missing */
+#define META_IMPORT "import.from"	/* recorded by another tool */
+#define META_IMPORT_TIMES "import.times"	/* "none": its times mean nothing */
 #define META_RANK "rank"
 #define META_JOB "job"
 #define META_MOUNTS "mounts"		/* another namespace than the recorder's */
@@ -82,6 +84,9 @@ int trace_events_only(const struct moca_trace *t);
 
 /* Is it a sample of page faults and CPU time? */
 int trace_is_rate(const struct moca_event_type *type);
+
+/* Is it a sample of an access by a processor, which moca import wrote? */
+int trace_is_memory(const struct moca_event_type *type);
 
 /* Is it what libmoca-alloc tells, and no event of the program's own? */
 int trace_is_allocation(const struct moca_event_type *type);

@@ -11,9 +11,11 @@
 #include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "report/latency.h"
 #include "report/objects.h"
 
 #define FEW 10000	/* one of so many accesses: 0.01 % */
+#define LATENCIES 10	/* structures whose latency is listed */
 #define MUCH 100	/* the same: 1 % */
 
 struct words {
@@ -200,6 +202,7 @@ static int show(struct objects_view *v, struct moca_objects_options *opt,
 	int err;
 
 	trace_raise_limit();
+	v->narrow = opt;
 	err = moca_objects_compute(&v->objects, v->trace, opt);
 	if (err) {
 		moca_error("objects: cannot read the trace '%s': %s%s", v->path,
@@ -216,6 +219,8 @@ static int show(struct objects_view *v, struct moca_objects_options *opt,
 	}
 	if (!err)
 		err = json ? objects_json(v) : objects_print(v);
+	if (!err && !json && !v->name)
+		err = latency_print(v->trace, opt, v->all ? SIZE_MAX : LATENCIES);
 	if (err) {
 		moca_error("objects: out of memory");
 		return 1;

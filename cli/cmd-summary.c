@@ -11,6 +11,9 @@
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "report/advice.h"
+#include "report/latency.h"
+
+#define LATENCIES 10	/* structures whose latency is listed */
 
 int advice_profile(const char *command, const char *path,
 		   struct moca_trace *t, const char *topology,
@@ -88,6 +91,11 @@ static int show(struct advice_view *v, const char *topology, double detail,
 		advice_json(stdout, v);
 	else
 		advice_print(v);
+	if (!v->plan && !v->first && !json &&
+	    latency_print(v->trace, NULL, LATENCIES)) {
+		moca_error("summary: out of memory");
+		return 1;
+	}
 	moca_trace_damage(v->trace, &damage);
 	if (!trace_damaged(&damage))
 		return 0;

@@ -8,6 +8,7 @@
 
 #include "lib/text/json.h"
 #include "lib/text/text.h"
+#include "report/latency.h"
 #include "report/refused.h"
 
 #define NAME_MAX_LEN 4096
@@ -285,6 +286,8 @@ int objects_json(const struct objects_view *v)
 		err = json_touchers(&j, v);
 	if (v->instances)
 		json_instances(&j, v);
+	if (!err && moca_latency_known(v->trace))
+		err = latency_json(&j, v->trace, v->narrow);
 	json_close(&j, '}');
 	return err;
 }

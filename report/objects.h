@@ -26,6 +26,7 @@ struct objects_view {
 	int all;
 	int instances;
 	uint64_t min_size;
+	const struct moca_objects_options *narrow;	/* time, task */
 };
 
 /* One line of --by: who touched what is listed. */
