@@ -38,6 +38,7 @@ CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c) lib/forma
 # Each way of seeing is a folder of it.
 COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
 EXPORT_SRC := $(wildcard export/*.c)
+IMPORT_SRC := $(wildcard import/*.c)
 QUERY_SRC := $(wildcard query/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
 COMPILE_SRC := $(wildcard compile/*.c)
@@ -53,7 +54,7 @@ MOCA_LIBS := -lZydis -lzstd -lz -lsqlite3 -lhwloc -lm -ldw -lelf -lsupc++
 # The tracer: what programs link with, and what its collector shares with them.
 RING_SRC := $(wildcard lib/ring/*.c)
 MOCA_OBJ := $(sort $(LIB_OBJ) $(call obj,$(BASE_SRC) $(RING_SRC) $(CLI_SRC) \
-	$(COLLECT_SRC) $(EXPORT_SRC) $(QUERY_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
+	$(COLLECT_SRC) $(EXPORT_SRC) $(IMPORT_SRC) $(QUERY_SRC) $(ANALYSIS_SRC) $(REPORT_SRC) \
 	$(COMPILE_SRC) $(TRY_SRC) $(PLACE_SRC)))
 TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)

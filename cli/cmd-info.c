@@ -78,7 +78,7 @@ static void end_status(const struct info *in, char *buf, size_t size)
 	if (meta(in, META_EXIT_STATUS))
 		trace_status(buf, size,
 			     trace_meta_u64(in->t, META_EXIT_STATUS, 0));
-	else if (in->events_only)
+	else if (in->events_only || meta(in, META_IMPORT))
 		*buf = 0;
 	else if (first && first->end_ns)
 		trace_status(buf, size, first->status);
@@ -104,8 +104,13 @@ static void print_head(const struct info *in, const char *path)
 	if (in->s.nodes.machine || !in->events_only)
 		nodes_print_machine(&in->s.nodes);
 	end_status(in, status, sizeof(status));
-	printf("%-14s%s%s%s\n", "Ran for", text_duration(a, info_duration(in)),
-	       *status ? ", " : "", status);
+	if (meta(in, META_IMPORT_TIMES))
+		printf("%-14snot known: %s tells no times\n", "Ran for",
+		       meta(in, META_COLLECTOR));
+	else
+		printf("%-14s%s%s%s\n", "Ran for",
+		       text_duration(a, info_duration(in)),
+		       *status ? ", " : "", status);
 	printf("%-14s%s", "Collector",
 	       meta(in, META_COLLECTOR) ? meta(in, META_COLLECTOR) : "unknown");
 	if (meta(in, "kernel.features")) {

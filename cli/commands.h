@@ -24,6 +24,7 @@ int cmd_view(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 /* Each of cc, c++, fc. */

@@ -51,7 +51,7 @@ static void json_metadata(struct json *j, const struct info *in)
 		META_COMMAND, META_START_TIME, META_HOST, META_KERNEL,
 		META_CPUS, META_PAGE_SIZE, META_COLLECTOR, META_INTERVAL,
 		META_BUDGET, META_START, META_END, META_EXIT_STATUS,
-		META_READ_WRITE, META_PHYS, "via", "kernel.features",
+		META_READ_WRITE, META_PHYS, META_IMPORT, "via", "kernel.features",
 		META_SAMPLE, META_SAMPLE_LEVELS,
 	};
 	const char *value;

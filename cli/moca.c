@@ -40,6 +40,7 @@ static const struct command commands[] = {
 	{ "dump", cmd_dump, "print every record of a trace" },
 	{ "query", cmd_query, "ask a trace in SQL" },
 	{ "export", cmd_export, "write a trace in the format of other tools" },
+	{ "import", cmd_import, "make a trace of what other tools recorded" },
 	{ "work", cmd_work, "use memory in a known way, to try profilers with" },
 	{ "check", cmd_check, "verify that a trace is whole" },
 	{ "doctor", cmd_doctor, "say what this machine and user can record" },

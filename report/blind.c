@@ -39,6 +39,8 @@ int blind_altogether(const struct moca_trace *t, const char **why)
 
 	moca_trace_certificate(t, &c);
 	*why = moca_trace_meta(t, "certificate.reason");
+	if (*why && moca_trace_meta(t, META_IMPORT))
+		return 1;
 	if (!*why && moca_trace_truncated(t))
 		*why = "the recorder was cut off, or is still at work: it has not written what it has seen";
 	else if (!*why && !c.pages_touched)

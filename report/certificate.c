@@ -76,9 +76,17 @@ void certificate_print_exact(struct moca_trace *t)
 	int whole = !moca_trace_truncated(t);
 	char a[TEXT_MAX], b[TEXT_MAX], p[TEXT_MAX];
 	struct moca_certificate c;
+	const char *why;
 
 	moca_trace_certificate(t, &c);
 	print_unfinished(t);
+	if (moca_trace_meta(t, META_IMPORT)) {
+		blind_altogether(t, &why);
+		printf("\nNothing can be certified: %s.\n  %s load%s and %s store%s are told.\n",
+		       why, text_count(a, c.loads), PLURAL(c.loads),
+		       text_count(b, c.stores), PLURAL(c.stores));
+		return;
+	}
 	if (c.gaps)
 		printf("\nCounted, but not all: %s load%s and %s store%s; %s time%s something was not counted:\n",
 		       text_count(a, c.loads), PLURAL(c.loads),
@@ -158,6 +166,6 @@ void certificate_print(struct moca_trace *t)
 		       text_count(a, c.lost), PLURAL(c.lost),
 		       text_count(b, c.lossy_chunks),
 		       text_count(p, c.chunks), PLURAL(c.chunks));
-	else
+	else if (!moca_trace_meta(t, META_IMPORT))
 		printf("  No sample was lost.\n");
 }

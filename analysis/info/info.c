@@ -495,7 +495,8 @@ static int walk_events(struct walk *w)
 	for (i = 0; i < s->kind_count; i++) {
 		s->kinds[i].type = types[i];
 		s->kinds[i].is_allocation = trace_is_allocation(types[i]);
-		s->kinds[i].is_rate = trace_is_rate(types[i]);
+		s->kinds[i].is_rate = trace_is_rate(types[i]) ||
+				      trace_is_memory(types[i]);
 	}
 	ret = moca_cursor_open(&cursor, w->t, NULL);
 	if (ret)

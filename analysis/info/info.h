@@ -48,7 +48,7 @@ struct moca_info_gap {
 struct moca_info_kind {
 	const struct moca_event_type *type;
 	int is_allocation;	/* libmoca-alloc told it, no program */
-	int is_rate;		/* a sampler did */
+	int is_rate;		/* a sampler did, or perf mem */
 	uint64_t count;
 	uint64_t first_ns;
 	uint64_t last_ns;

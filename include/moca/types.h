@@ -89,7 +89,7 @@ enum moca_change_type {
 	 * pointer, offset = its thread pointer, 0 = unknown.
 	 */
 	MOCA_CHANGE_TASK_START = 1,
-	MOCA_CHANGE_TASK_END = 2,	/* status, as of wait(2) */
+	MOCA_CHANGE_TASK_END = 2,	/* status, as of wait(2); -1: not known */
 	MOCA_CHANGE_EXEC = 3,		/* pid, name = path of the program */
 	MOCA_CHANGE_NAME = 4,		/* name = the thread's new name */
 	MOCA_CHANGE_MMAP = 5,		/* addr, len, prot, flags, offset, name */

@@ -58,7 +58,7 @@ static void put_run(struct json *j, const struct report *r)
 		META_CREDIT, META_SLOWDOWN, "cost.wall_low", "cost.wall_high",
 		META_READ_WRITE, META_PHYS, "node_source",
 		META_PAGE_SIZE, META_START_TIME, "fault_ns",
-		"filter.dropped",
+		"filter.dropped", META_IMPORT, "certificate.reason",
 	};
 	const char *status = moca_trace_meta(r->trace, META_EXIT_STATUS);
 	struct moca_certificate c;

@@ -9,7 +9,7 @@ run --help 0 "$MOCA" --help && has --help "$tmp/out" '^usage: moca'
 run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+' '^writes and reads: traces 1, baselines [0-9]+, profiles of jobs [0-9]+$' 'libmoca\.so\.0' 'moca report: (not )?built in'
 head -1 "$tmp/out" | grep -qxE 'moca [0-9]+\.[0-9]+\.[0-9]+' && ok "--version: first line" || not_ok "--version: first line" "$(head -1 "$tmp/out")"
 run "no command" 2 "$MOCA" && has "no command" "$tmp/err" '^usage: moca'
-for c in record rate trace cc info objects summary diff dump query export work check doctor; do
+for c in record rate trace cc info objects summary diff dump query export import work check doctor; do
 	run "$c --help" 0 "$MOCA" $c --help && has "$c --help" "$tmp/out" "^usage: moca $c"
 	run "help $c" 0 "$MOCA" help $c && has "help $c" "$tmp/out" "^usage: moca $c"
 done

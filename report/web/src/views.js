@@ -59,6 +59,8 @@ function seen(c) {
 }
 
 function certificate(d) {
+	if (d.run["import.from"])
+		return [h("p", {}, h("b", {}, "Nothing can be certified"), `: ${d.run["certificate.reason"]}.`)];
 	if (d.exact?.only)
 		return countedCertificate(d);
 	const c = d.certificate, out = [];
@@ -191,8 +193,8 @@ export async function introduction(d) {
 			card("Duration", f.time(r.end_ns || d.length), d.exact?.only ? d.exact.slices > 1 ? `${f.count(d.exact.slices)} slices` : "no slices" : `${f.count(d.intervals.length)} interval${d.intervals.length === 1 ? "" : "s"}`),
 			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
-			d.exact?.only ? card("Counted", d.exact.gaps ? "not all" : "all", d.exact.gaps ? `${f.count(d.exact.gaps)} gaps` : `granules of ${f.bytes(d.exact.granularity)}`) :
-				card("Pages seen", seen(d.certificate), `${f.count(d.certificate.lost)} records lost`)),
+			d.exact?.only && !r["import.from"] ? card("Counted", d.exact.gaps ? "not all" : "all", d.exact.gaps ? `${f.count(d.exact.gaps)} gaps` : `granules of ${f.bytes(d.exact.granularity)}`) :
+				r["import.from"] ? card("Recorded by", r["import.from"], "nothing is certified") : card("Pages seen", seen(d.certificate), `${f.count(d.certificate.lost)} records lost`)),
 	];
 	if (d.plots.length)
 		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What `perf script` prints: a line for each sample and, with --show-task-events and
+ * --show-mmap-events, for what happens to tasks and mappings. doc/formats/import.md
+ * has the options that it is to be called with.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/import.h"
+#include "import/perf-line.h"
+#include "import/perf-map.h"
+#include "import/perf-memory.h"
+#include "import/perf-run.h"
+#include "lib/base/table.h"
+#include "lib/format/meta.h"
+
+#define KERNEL_HALF (1ull << 63)
+/* perf mem's samples come all the time: parts of it, as intervals are. */
+#define WINDOW_NS 100000000ull
+#define WINDOWS_MAX (1u << 20)
+
+/* The task that has a thread number now. */
+struct holder {
+	uint32_t tid;
+	uint32_t task;		/* number + 1; 0: free entry */
+};
+
+static uint64_t hash_holder(const struct holder *h)
+{
+	return moca_mix(h->tid + 1ull);
+}
+
+static int same_holder(const struct holder *a, const struct holder *b)
+{
+	return a->tid == b->tid;
+}
+
+static int used_holder(const struct holder *h)
+{
+	return h->task != 0;
+}
+
+MOCA_TABLE(holders, struct holder, hash_holder, same_holder, used_holder);
+
+struct perf {
+	struct import *x;
+	struct lines lines;
+	struct holder *holders;
+	size_t cap, count;
+	struct perf_memory memory;	/* of perf mem's samples */
+	uint64_t faults, samples;	/* page faults; samples of memory */
+	uint64_t kernel, nowhere, other;	/* samples left out, by why */
+	uint64_t lost, mappings, cpus;
+	uint64_t first_ns;
+};
+
+static struct import_task *find(struct perf *p, uint32_t tid, uint32_t *task)
+{
+	const struct holder key = { .tid = tid };
+	struct holder *h;
+
+	if (!p->count)
+		return NULL;
+	h = holders_at(p->holders, p->cap, &key);
+	if (!h->task)
+		return NULL;
+	*task = h->task - 1;
+	return &p->x->trace.tasks[*task];
+}
+
+static int too_much(struct perf *p, int err)
+{
+	if (err != -E2BIG)
+		return err;
+	return lines_wrong(&p->lines, "there is more than a trace of Moca's holds: 4,194,304 tasks, or a million events of one");
+}
+
+/* A task that begins: its number or -errno. */
+static int64_t begin(struct perf *p, const struct perf_line *l, uint32_t pid,
+		     uint32_t tid, const struct moca_change *start)
+{
+	struct holder key = { .tid = tid };
+	int64_t task = import_trace_task(&p->x->trace, pid, tid);
+	struct holder *h;
+	int err;
+
+	if (task < 0)
+		return too_much(p, (int)task);
+	if (holders_fit(&p->holders, &p->cap, p->count))
+		return -ENOMEM;
+	h = holders_at(p->holders, p->cap, &key);
+	p->count += !h->task;
+	key.task = (uint32_t)task + 1;
+	*h = key;
+	err = import_trace_change(&p->x->trace, (uint32_t)task, start);
+	return err ? too_much(p, err) : task;
+}
+
+/* The task of a line, which may be its first sign of life. */
+static int64_t task_of(struct perf *p, const struct perf_line *l, uint32_t pid,
+		       uint32_t tid)
+{
+	struct moca_change start = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = l->time_ns,
+		.parent = MOCA_NO_TASK, .name = l->comm,
+	};
+	uint32_t task, leader;
+	const struct import_task *t = find(p, tid, &task);
+
+	if (t && !t->ended && (!pid || t->pid == pid))
+		return task;
+	pid = pid ? pid : tid;
+	start.flags = MOCA_TASK_ATTACHED;
+	if (pid != tid) {
+		start.flags |= MOCA_TASK_THREAD;
+		t = find(p, pid, &leader);
+		if (t && !t->ended)
+			start.parent = leader;
+	}
+	return begin(p, l, pid, tid, &start);
+}
+
+static int add(struct perf *p, int64_t task, const struct moca_change *c)
+{
+	struct import_task *t = &p->x->trace.tasks[task];
+	struct moca_change e = *c;
+	size_t n = t->change_count;
+
+	/* What is merged of several CPUs may be told a little late. */
+	if (n && e.time_ns < t->changes[n - 1].time_ns)
+		e.time_ns = t->changes[n - 1].time_ns;
+	return too_much(p, import_trace_change(&p->x->trace, (uint32_t)task,
+					       &e));
+}
+
+static int fork_event(struct perf *p, const struct perf_line *l)
+{
+	struct moca_change start = {
+		.type = MOCA_CHANGE_TASK_START, .time_ns = l->time_ns,
+		.parent = MOCA_NO_TASK, .name = l->comm,
+	};
+	uint32_t pid, tid, ppid, ptid, parent;
+	const struct import_task *t;
+	int64_t ret;
+
+	if (perf_line_fork(l, &pid, &tid, &ppid, &ptid))
+		return lines_wrong(&p->lines, "PERF_RECORD_FORK is not followed by (PID:TID):(PID:TID)");
+	t = find(p, ptid, &parent);
+	if (!t || t->ended)
+		t = find(p, ppid, &parent);
+	if (t && !t->ended) {
+		start.parent = parent;
+		start.flags = pid == ppid ? MOCA_TASK_THREAD : MOCA_TASK_FORK;
+	} else if (pid != tid) {
+		start.flags = MOCA_TASK_THREAD | MOCA_TASK_ATTACHED;
+	}
+	ret = begin(p, l, pid, tid, &start);
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int exit_event(struct perf *p, const struct perf_line *l)
+{
+	const struct moca_change end = {
+		.type = MOCA_CHANGE_TASK_END, .time_ns = l->time_ns,
+		.status = -1,
+		.parent = MOCA_NO_TASK, .name = "",
+	};
+	uint32_t pid, tid, ppid, ptid, task;
+	struct import_task *t;
+
+	if (perf_line_fork(l, &pid, &tid, &ppid, &ptid))
+		return lines_wrong(&p->lines, "PERF_RECORD_EXIT is not followed by (PID:TID):(PID:TID)");
+	t = find(p, tid, &task);
+	if (!t || t->ended)
+		return 0;
+	t->ended = 1;
+	return add(p, task, &end);
+}
+
+static int comm_event(struct perf *p, const struct perf_line *l)
+{
+	char name[PERF_COMM_MAX];
+	uint32_t pid, tid;
+	int exec, err;
+	int64_t task;
+	struct moca_change c = {
+		.type = MOCA_CHANGE_NAME, .time_ns = l->time_ns,
+		.parent = MOCA_NO_TASK, .name = name,
+	};
+
+	if (perf_line_comm(l, name, &pid, &tid, &exec))
+		return lines_wrong(&p->lines, "PERF_RECORD_COMM is not followed by NAME:PID/TID");
+	/* perf itself, before it runs the program; and idle CPUs. */
+	if (!tid || (!exec && !strcmp(name, "perf-exec")))
+		return 0;
+	task = task_of(p, l, pid, tid);
+	if (task < 0)
+		return (int)task;
+	if (exec) {
+		c.type = MOCA_CHANGE_EXEC;
+		err = add(p, task, &c);
+		if (err)
+			return err;
+		p->x->trace.tasks[task].exec =
+			p->x->trace.tasks[task].change_count;
+		c.type = MOCA_CHANGE_NAME;
+	}
+	return add(p, task, &c);
+}
+
+/* The first file that is mapped after an exec is the program. */
+static int path_of_exec(struct import_task *t, const struct moca_change *map)
+{
+	char *path;
+
+	if (!t->exec || *map->name != '/')
+		return 0;
+	path = strdup(map->name);
+	if (!path)
+		return -ENOMEM;
+	free((char *)t->changes[t->exec - 1].name);
+	t->changes[t->exec - 1].name = path;
+	t->exec = 0;
+	return 0;
+}
+
+static int map_event(struct perf *p, const struct perf_line *l)
+{
+	struct moca_change map = {
+		.type = MOCA_CHANGE_MMAP, .time_ns = l->time_ns,
+		.parent = MOCA_NO_TASK, .name = "",
+	};
+	uint32_t pid, tid;
+	int64_t task;
+	int ret = perf_map_parse(l->rest, &map, &pid, &tid);
+
+	if (ret < 0)
+		return lines_wrong(&p->lines, "PERF_RECORD_MMAP is not followed by PID/TID: [ADDRESS(LENGTH) @ OFFSET ...]: PROTECTION NAME");
+	/* Of the kernel, or of nothing. */
+	if (ret || !tid || !map.len || map.addr >= KERNEL_HALF)
+		return 0;
+	p->mappings++;
+	task = task_of(p, l, pid, tid);
+	if (task < 0)
+		return (int)task;
+	ret = path_of_exec(&p->x->trace.tasks[task], &map);
+	return ret ? ret : add(p, task, &map);
+}
+
+static int record_event(struct perf *p, const struct perf_line *l)
+{
+	const char *what = l->event;
+
+	if (!strcmp(what, "PERF_RECORD_FORK"))
+		return fork_event(p, l);
+	if (!strcmp(what, "PERF_RECORD_EXIT"))
+		return exit_event(p, l);
+	if (!strcmp(what, "PERF_RECORD_COMM"))
+		return comm_event(p, l);
+	if (!strcmp(what, "PERF_RECORD_MMAP") ||
+	    !strcmp(what, "PERF_RECORD_MMAP2"))
+		return map_event(p, l);
+	if (!strncmp(what, "PERF_RECORD_LOST", strlen("PERF_RECORD_LOST")))
+		p->lost += perf_line_lost(l);
+	return 0;
+}
+
+/* Of page faults there is one; processors' samples have windows of time. */
+static struct import_interval interval_of(const struct perf *p,
+					  const struct perf_line *l)
+{
+	struct import_interval v = { .number = 0 };
+
+	if (!l->has_source || !perf_memory_told(l->source) ||
+	    l->time_ns < p->first_ns)
+		return v;
+	v.number = (l->time_ns - p->first_ns) / WINDOW_NS;
+	/* Longer than a day: no more windows. */
+	if (v.number >= WINDOWS_MAX)
+		return (struct import_interval){ .number = WINDOWS_MAX };
+	v.begin_ns = p->first_ns + v.number * WINDOW_NS;
+	v.end_ns = v.begin_ns + WINDOW_NS - 1;
+	v.clip = 1;
+	return v;
+}
+
+static int access_type(const struct perf *p, const struct perf_line *l)
+{
+	int type = l->has_source ? perf_memory_type(l->source) :
+				   MOCA_ACCESS_UNKNOWN;
+
+	return type ? type : p->x->type;
+}
+
+static int sample(struct perf *p, const struct perf_line *l)
+{
+	struct moca_access a = {
+		.addr = l->addr, .ip = l->ip, .time_ns = l->time_ns,
+		.phys = l->phys & ~4095ull, .cpu = (uint16_t)l->cpu,
+		.node = MOCA_NODE_UNKNOWN, .weight = 1,
+		.type = (uint8_t)access_type(p, l),
+		.mode = l->ip >= KERNEL_HALF ? MOCA_MODE_KERNEL : MOCA_MODE_USER,
+	};
+	struct import_interval interval = interval_of(p, l);
+	int64_t task;
+	int ret;
+
+	if (l->addr >= KERNEL_HALF || !l->tid) {
+		p->kernel++;
+		return 0;
+	}
+	if (!l->addr) {
+		p->nowhere++;
+		return 0;
+	}
+	task = task_of(p, l, l->pid, l->tid);
+	if (task < 0)
+		return (int)task;
+	ret = import_trace_access(&p->x->trace, (uint32_t)task,
+				  &interval, &a);
+	if (ret == -ESTALE)
+		return lines_wrong(&p->lines, "its time is before that of the thread's sample before: perf script sorts by time, so this file was put together or cut");
+	if (ret)
+		return ret;
+	if (l->cpu >= p->cpus)
+		p->cpus = l->cpu + 1;
+	if (!l->has_source || !perf_memory_told(l->source)) {
+		p->faults++;
+		return 0;
+	}
+	p->samples++;
+	return perf_memory_add(&p->memory, (uint32_t)task, l);
+}
+
+static int is_fault(const char *event)
+{
+	static const char *const names[] = {
+		"page-faults", "faults", "minor-faults", "major-faults",
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t n = strlen(names[i]);
+
+		if (!strncmp(event, names[i], n) &&
+		    (!event[n] || event[n] == ':'))
+			return 1;
+	}
+	return 0;
+}
+
+static int line(struct perf *p)
+{
+	struct perf_line l;
+	const char *why;
+	int ret = perf_line_parse(&l, p->lines.text, &why);
+
+	if (ret > 0)
+		return 0;
+	if (ret)
+		return lines_wrong(&p->lines, "%s", why);
+	if (l.time_ns && !p->first_ns)
+		p->first_ns = l.time_ns;
+	if (!strncmp(l.event, "PERF_RECORD_", strlen("PERF_RECORD_")))
+		return record_event(p, &l);
+	if (!is_fault(l.event) && !strchr(l.rest, '|')) {
+		p->other++;
+		return 0;
+	}
+	if (perf_line_fields(&l, &why))
+		return lines_wrong(&p->lines, "%s", why);
+	return sample(p, &l);
+}
+
+static int tell(struct perf *p)
+{
+	struct import *x = p->x;
+	int err;
+
+	err = p->samples ? import_note(x, "imported from perf script: %" PRIu64 " samples of loads and stores by the processor%s; each stands for many accesses, a number that is not known",
+				       p->samples, p->faults ? ", and page faults" : "") :
+			   import_note(x, "imported from perf script: samples of page faults only, which are first touches and touches of what the kernel took away");
+	if (!err)
+		err = import_note(x, "perf does not tell when memory is unmapped or moved: a mapping is taken to last until another one is in its place");
+	if (!err && !p->mappings)
+		err = import_note(x, "no mapping is told: perf script --show-mmap-events, perf record -d tell them");
+	if (!err && x->type)
+		err = import_note(x, "accesses of unknown type were told to be %ss when they were imported",
+				  x->type == MOCA_ACCESS_WRITE ? "write" : "read");
+	if (!err && p->kernel)
+		err = import_note(x, "%" PRIu64 " samples of the kernel's own memory or of idle CPUs are left out",
+				  p->kernel);
+	if (!err && p->nowhere)
+		err = import_note(x, "%" PRIu64 " samples that perf has no address of are left out",
+				  p->nowhere);
+	if (!err && p->other)
+		err = import_note(x, "%" PRIu64 " samples of other events are left out",
+				  p->other);
+	if (!err && p->lost) {
+		char text[80];
+
+		snprintf(text, sizeof(text), "perf lost %" PRIu64 " events while it recorded",
+			 p->lost);
+		err = moca_meta_add_loss(x->meta, text);
+	}
+	x->left_out = p->kernel + p->nowhere + p->other;
+	x->from = p->samples ? "perf mem" : "perf script";
+	x->reason = p->samples ?
+		"imported from perf mem: samples tell which accesses there were, not which there were not" :
+		"imported from perf script: samples of page faults only";
+	if (!err)
+		err = moca_meta_set(x->meta, "collector", "%s", x->from);
+	if (!err && p->cpus)
+		err = moca_meta_set(x->meta, "cpus", "%" PRIu64, p->cpus);
+	return err;
+}
+
+static int read_all(struct perf *p)
+{
+	int ret = 0, err = 0;
+
+	while (!err && (ret = lines_next(&p->lines)) > 0)
+		err = line(p);
+	err = err ? err : ret;
+	if (!err && !p->samples && !p->faults)
+		return import_wrong(p->x, p->x->path, "it has no sample of a page fault or of an access that could be imported: %" PRIu64 " samples are of other events or of the kernel's memory (perf record -e page-faults -c 1 -d records page faults, perf mem record accesses)",
+				    p->other + p->kernel + p->nowhere);
+	return err;
+}
+
+int import_perf(struct import *x)
+{
+	struct perf p = { .x = x };
+	struct perf_run run;
+	FILE *f = perf_run_open(&run, x);
+	int err = f ? lines_open(&p.lines, f, x->path, &x->error) : -EBADMSG;
+
+	perf_memory_init(&p.memory, x->dirfd, &x->trace);
+	if (!err)
+		err = read_all(&p);
+	lines_close(&p.lines);
+	if (f)
+		err = perf_run_close(&run, x, f, err);
+	if (!err)
+		err = tell(&p);
+	if (!err)
+		err = perf_memory_end(&p.memory);
+	perf_memory_free(&p.memory);
+	free(p.holders);
+	return err;
+}
