@@ -266,6 +266,33 @@ static int is_own(struct jit *j, int fd, uint32_t uid, struct stat *st)
 
 #define OPEN_FILE (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
 
+/*
+ * The change was told late, and the process is gone: by our own root, as long as it had
+ * the same. Nothing is opened but a regular file of its own user.
+ */
+static int open_outside(const struct process *p, const char *path)
+{
+	char self[32];
+	struct stat st;
+	int at, fd;
+
+	if (p->tmp != OURS)
+		return -ENOENT;
+	at = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (at < 0)
+		return -errno;
+	if (fstat(at, &st) || !S_ISREG(st.st_mode) || st.st_uid != p->uid) {
+		close(at);
+		return -EACCES;
+	}
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", at);
+	fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	close(at);
+	return fd;
+}
+
 static void add_dump(struct jit *j, const struct moca_change *c)
 {
 	const struct process *p = find_process(j, c->pid);
@@ -281,6 +308,8 @@ static void add_dump(struct jit *j, const struct moca_change *c)
 		return;
 	}
 	fd = open_below((pid_t)c->pid, c->name, OPEN_FILE);
+	if (fd < 0)
+		fd = open_outside(p, c->name);
 	if (fd < 0) {
 		j->unreadable++;
 		return;
