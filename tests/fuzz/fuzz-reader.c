@@ -25,6 +25,7 @@
 
 #include "lib/base/bytes.h"
 #include "lib/format/chunk.h"
+#include "lib/format/jit.h"
 #include "lib/format/machine.h"
 #include "lib/format/writer.h"
 #include "tests/unit/event-util.h"
@@ -35,7 +36,7 @@ static char dir[PATH_MAX];
 static int dirfd_ = -1;
 
 static const char *const files[] = { "task-0", "task-shared", "marker-0",
-				     "marker-types", "machine" };
+				     "marker-types", "machine", "stacks", "jit" };
 
 static void dir_remove(void)
 {
@@ -135,6 +136,36 @@ static void walk_machine(const struct moca_trace *t)
 		       strlen(m->settings[i].value);
 	if (m && m->xml)
 		sum += strlen(m->xml);
+	__asm__ volatile("" : : "r"(sum));
+}
+
+/* Each name is found where it is, at its time: or what was told later. */
+static void walk_jit(const struct moca_trace *t)
+{
+	const struct moca_jits *j = moca_trace_jits(t);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < j->count; i++) {
+		const struct moca_jit *x = &j->list[i];
+		int64_t at = moca_jits_find(j, x->pid, x->addr, x->time_ns);
+
+		if (at < 0 || j->list[at].time_ns != x->time_ns ||
+		    j->list[at].addr > x->addr)
+			abort();
+		sum += strlen(j->names + x->name);
+	}
+	__asm__ volatile("" : : "r"(sum));
+}
+
+static void walk_stacks(const struct moca_trace *t)
+{
+	struct moca_stack s;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 1; i <= moca_trace_stack_count(t); i++)
+		if (!moca_trace_stack(t, i, &s))
+			for (uint32_t k = 0; k < s.count; k++)
+				sum += s.frames[k];
 	__asm__ volatile("" : : "r"(sum));
 }
 
@@ -294,6 +325,8 @@ static void read_once(const uint8_t *data, size_t size)
 	walk_events(t, NULL);
 	walk_events(t, &q);
 	walk_machine(t);
+	walk_jit(t);
+	walk_stacks(t);
 	if (!moca_trace_mappings(t, &m, &n)) {
 		for (i = 0; i < n; i++)
 			if (moca_trace_find_mapping(t, m[i].pid, m[i].addr,
