@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sums by thread, object and window: windows grow, and nothing is lost. */
+#include "analysis/phases.h"
 #include "analysis/series.h"
 #include "analysis/trace.h"
 #include "tests/unit/objects-trace.h"
@@ -144,6 +145,40 @@ static int asked_for(void)
 	return 0;
 }
 
+/* The walk for phases alone tells what the whole profile does. */
+static int phases_alike(void)
+{
+	struct moca_series_options o = { .range.size = sizeof(o.range),
+					 .profile = 1 };
+	struct moca_profile *whole = NULL;
+	struct moca_phases a, b;
+	uint64_t accesses = 0;
+
+	CHECK(!open_trace(STEP));
+	CHECK(!moca_series_compute(&series, trace, &o));
+	CHECK(series->profile);
+	CHECK(!moca_profile_compute(&whole, trace, NULL));
+	CHECK(!moca_phases_compute(&a, series->profile, -1));
+	CHECK(!moca_phases_compute(&b, whole, -1));
+	CHECK(a.count && a.count == b.count);
+	for (size_t i = 0; i < a.count; i++) {
+		const struct moca_phase *x = &a.phases[i], *y = &b.phases[i];
+
+		CHECK(x->begin_ns == y->begin_ns && x->end_ns == y->end_ns);
+		CHECK(x->accesses == y->accesses && x->pages == y->pages);
+		CHECK(x->pages);
+		CHECK(!strcmp(x->top[0].object->object->name,
+			      y->top[0].object->object->name));
+		accesses += x->accesses;
+	}
+	CHECK(accesses == ACCESSES);
+	moca_phases_free(&a);
+	moca_phases_free(&b);
+	moca_profile_free(whole);
+	done();
+	return 0;
+}
+
 int main(void)
 {
 	run("series: all windows fit", all_fit);
@@ -151,6 +186,7 @@ int main(void)
 	run("series: windows grow with the sums", few_cells);
 	run("series: more owners than sums", too_few_cells);
 	run("series: windows that were asked for", asked_for);
+	run("series: phases as of the whole profile", phases_alike);
 	dir_remove();
 	return failures != 0;
 }
