@@ -76,7 +76,7 @@ static int churn(void)
 	f = finding(MOCA_FINDING_CHURN);
 	CHECK(f && near(f->gain, 0.198) && near(f->seconds, 0.198));
 	CHECK(f->confidence == MOCA_CONFIDENCE_HIGH);
-	CHECK(has_line(f->evidence, "198000 were of memory"));
+	CHECK(has_line(f->evidence, "198000 gave the program memory again"));
 	CHECK(has_line(f->evidence, "100 times 7.8 MiB"));
 	CHECK(has_line(f->try_, "glibc.malloc.trim_threshold=67108864"));
 	CHECK(has_line(f->try_, "glibc.malloc.mmap_threshold=33554432"));
