@@ -87,7 +87,10 @@ void note_resolution(struct rules *r)
 
 	own = advice_meta(r, "cost.wall_ns") -
 	      advice_meta(r, "cost.wall_added_ns");
-	if (!(own > 0) || !(look > 0)) {
+	if (moca_trace_meta(r->trace, META_IMPORT)) {
+		finding_set(r, &r->a->again,
+			    "It was recorded by another tool: moca record sees each page in each interval.");
+	} else if (!(own > 0) || !(look > 0)) {
 		finding_set(r, &r->a->again,
 			    "Record again with --interval 20ms --budget 50%%, or give the program more work.");
 	} else if (own < OWN_SECONDS * 1e9) {
