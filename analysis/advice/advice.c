@@ -480,6 +480,20 @@ static void doubt(struct rules *r, struct moca_finding *f)
 			     100 * share);
 }
 
+/* Nor is any finding surer than what was seen. */
+static void doubt_lost(struct rules *r, struct moca_finding *f, double share)
+{
+	enum moca_confidence most = share >= UNKNOWN_MANY ?
+		MOCA_CONFIDENCE_LOW : MOCA_CONFIDENCE_MEDIUM;
+
+	if (share < UNKNOWN_SOME)
+		return;
+	if (f->confidence > most)
+		f->confidence = most;
+	finding_line(r, f->evidence, "%.0f %% of the samples were lost",
+		     100 * share);
+}
+
 static void finding_free(struct moca_finding *f)
 {
 	size_t k;
@@ -498,11 +512,16 @@ static void doubt_all(struct rules *r)
 {
 	const struct moca_profile *p = r->p;
 	struct moca_advice *a = r->a;
+	struct moca_certificate c;
 	size_t i, kept = 0;
+	double lost;
 
+	moca_trace_certificate(r->trace, &c);
+	lost = c.lost ? (double)c.lost / ((double)c.lost + (double)c.records) : 0;
 	for (i = 0; i < a->count; i++) {
 		struct moca_finding *f = &a->findings[i];
 
+		doubt_lost(r, f, lost);
 		if (!isnan(f->after) && f->object->accesses &&
 		    (double)f->object->unknown >=
 			    UNKNOWN_MOST * (double)f->object->accesses) {

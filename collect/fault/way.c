@@ -64,6 +64,11 @@ static void summary(struct recorder *r)
 		 k->chunks, PLURAL(k->chunks), t.tasks, PLURAL(t.tasks),
 		 t.intervals, PLURAL(t.intervals), empty,
 		 *t.shares ? ", samples: " : "", t.shares, t.bytes / 1e6, cost);
+	if (k->lost)
+		moca_say("samples were lost as there was no room for them until "
+			 "the recorder got a CPU: leave it one, or let less come at a time (%s)",
+			 r->opt->stack_bytes ? "--stack-bytes 512, or no --stacks" :
+					       "a longer --interval");
 }
 
 static void explain_sampler(const struct recorder *rec, int err,

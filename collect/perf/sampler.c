@@ -25,8 +25,8 @@
 #define RING_PAGES_MIN (1u << 3)
 #define SAMPLE_BYTES_MAX 80
 /* With copies of stacks: of all rings together, and of one at most. */
-#define STACK_RINGS_BYTES (64ul << 20)
-#define STACK_RING_PAGES_MAX (1u << 13)
+#define STACK_RINGS_BYTES (128ul << 20)
+#define STACK_RING_PAGES_MAX (1u << 14)
 /* Bytes that one step of a string instruction touches at most. */
 #define STRING_STEP 64
 /* Of a record: its length has 16 bits. */

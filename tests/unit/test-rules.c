@@ -29,13 +29,15 @@ static int has_line(char *const *lines, const char *text)
 
 /* --- memory that is given back and taken again ------------------------------ */
 
-static unsigned long touched, cpu_ms, huge_asked;
+static unsigned long touched, cpu_ms, huge_asked, lost;
 static int made_by = MOCA_ALLOC_MALLOC;
 
 static void put_prices(struct moca_meta *m)
 {
 	if (moca_meta_set(m, "certificate.pages_touched", "%lu", touched) ||
 	    moca_meta_set(m, "certificate.pages_seen", "%lu", touched) ||
+	    moca_meta_set(m, "certificate.records", "1000") ||
+	    moca_meta_set(m, "certificate.lost", "%lu", lost) ||
 	    moca_meta_set(m, "cost.price.native_touch_ns", "800") ||
 	    moca_meta_set(m, "cost.price.native_free_ns", "200") ||
 	    moca_meta_set(m, "cost.price.native_huge_ns", "200") ||
@@ -80,6 +82,19 @@ static int churn(void)
 	CHECK(has_line(f->evidence, "100 times 7.8 MiB"));
 	CHECK(has_line(f->try_, "glibc.malloc.trim_threshold=67108864"));
 	CHECK(has_line(f->try_, "glibc.malloc.mmap_threshold=33554432"));
+	/* What was lost may have said something else. */
+	lost = 30;
+	CHECK(!steps(STEPS, 2000, NULL));
+	CHECK(finding(MOCA_FINDING_CHURN)->confidence == MOCA_CONFIDENCE_HIGH);
+	lost = 100;
+	CHECK(!steps(STEPS, 2000, NULL));
+	f = finding(MOCA_FINDING_CHURN);
+	CHECK(f->confidence == MOCA_CONFIDENCE_MEDIUM);
+	CHECK(has_line(f->evidence, "9 % of the samples were lost"));
+	lost = 1000;
+	CHECK(!steps(STEPS, 2000, NULL));
+	CHECK(finding(MOCA_FINDING_CHURN)->confidence == MOCA_CONFIDENCE_LOW);
+	lost = 0;
 	/* Larger than what glibc's threshold takes. */
 	CHECK(!steps(STEPS, 10000, NULL));
 	CHECK(finding(MOCA_FINDING_CHURN));
