@@ -546,6 +546,7 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	struct estimate e = wall(a);
 	char one[96], two[96] = "", what[96], over[64] = "", credit[32] = "";
 	int sure = control_exceeded(&a->control, &e), n;
+	enum cost_kind culprit;
 
 	estimate_wall(&e, one, sizeof(one));
 	if (a->control.cpu.all_ns > 0)
@@ -554,9 +555,8 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	if ((!sure && !control_likely_exceeded(&a->control, &e)) || n < 0 ||
 	    (size_t)n >= size)
 		return;
-	cost_phrase(&a->rec->costs,
-		    cost_culprit(&a->rec->costs, a->control.crowd > 0.5), what,
-		    sizeof(what));
+	culprit = cost_culprit(&a->rec->costs, a->control.crowd > 0.5);
+	cost_phrase(&a->rec->costs, culprit, what, sizeof(what));
 	if (e.told && sure) {
 		estimate_percent(&e, over, sizeof(over) - 2);
 		strcat(over, ", ");
@@ -565,6 +565,8 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 		snprintf(credit, sizeof(credit), " and %g s",
 			 a->control.credit_ns / 1e9);
 	snprintf(buf + n, size - n, "; the budget of %g %%%s was %snot held: %s"
-		 "most of it %s", a->control.budget * 100, credit,
-		 sure ? "" : "probably ", over, what);
+		 "most of it %s%s", a->control.budget * 100, credit,
+		 sure ? "" : "probably ", over, what,
+		 culprit != COST_CALL ? "" :
+		 " (a program that moca record starts has none)");
 }

@@ -49,7 +49,7 @@ static void summary(struct recorder *r)
 	struct collector_totals t;
 	char seen[512], empty[64] = "";
 	const struct moca_certificate *k = &t.certificate;
-	char cost[256];
+	char cost[320];
 
 	collector_cost(collector, cost, sizeof(cost));
 	if (r->opt->quiet)
