@@ -110,7 +110,7 @@ say "exact: summary" 0 'Exact +loads and stores' 'parts of different threads mee
 hasnt "exact: summary: nothing of intervals" 'interval|Working set'
 say "exact: summary: first touch" 0 'placed by the thread that prepares it' '4096 pages, 410100000 loads and 2097152 stores' 'Remote +49.7 % by first touch' \
 	'no time slices' 'granules of 4096 bytes' -- env COLUMNS=300 "$MOCA" summary --topology 2x1 "$tmp/pages"
-say "exact: summary: well placed" 0 'None: nothing' 'Remote +0.1 %' -- "$MOCA" summary --topology 2x1 "$tmp/balanced"
+say "exact: summary: well placed" 0 'None: no rule' 'Remote +0.1 %' -- "$MOCA" summary --topology 2x1 "$tmp/balanced"
 say "exact: summary: gaps" 0 '3 times something was not counted' -- env COLUMNS=300 "$MOCA" summary "$tmp/gaps"
 say "exact: summary: nothing counted" 0 'no accesses to data|Nothing was counted' -- "$MOCA" summary "$tmp/empty"
 say "exact: diff" 0 'accesses +412,197,328 -> +412,199,888' 'remote +49.7 % -> +0.1 %' -- "$MOCA" diff --topology 2x1 "$tmp/pages" "$tmp/balanced"
