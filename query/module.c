@@ -359,8 +359,15 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *out, int i)
 	return SQLITE_OK;
 }
 
+/* Rows that were grouped have lost their numbers, which no plan can see coming. */
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 {
+	if (((struct query_cursor *)base)->groups) {
+		sqlite3_free(base->pVtab->zErrMsg);
+		base->pVtab->zErrMsg = sqlite3_mprintf(
+			"rows that are grouped or ordered by columns have no rowid: write GROUP BY +COLUMN or ORDER BY +COLUMN");
+		return SQLITE_ERROR;
+	}
 	*out = ((struct query_cursor *)base)->row;
 	return SQLITE_OK;
 }

@@ -117,6 +117,9 @@ static void leave(struct harvest *h, struct counted_task *t, uint64_t now)
 	for (n = 0; n < used && t->slot < 0; n++)
 		if (slot_state(a, n) != MOCA_EXACT_FREE && !a->views[n].task)
 			find_owner(h, a, n);
+	/* It is freed with the process, also where no sample asked for it. */
+	if (t->slot >= 0 && t->space)
+		t->space->chart = a->views[t->slot].head->chart;
 	share_before(h, now);
 	if (t->slot >= 0)
 		end_slot(h, a, t->slot, now);
