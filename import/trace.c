@@ -13,7 +13,7 @@
 
 #define TASKS_MAX (1u << 22)
 #define CHUNK 65536u			/* records of a chunk, at most */
-#define KEPT_MAX ((size_t)1 << 20)	/* accesses of all tasks: 48 MB */
+#define KEPT_MAX ((size_t)1 << 20)	/* accesses beside one of each task: 48 MB */
 #define CHANGES_MAX ((size_t)1 << 20)	/* of one task, kept to the end */
 
 int import_trace_begin(struct import_trace *x, int dirfd)
@@ -87,6 +87,33 @@ int import_trace_change(struct import_trace *x, uint32_t task,
 	return 0;
 }
 
+/*
+ * A task with one access or none gives its array back: tasks that are done would keep
+ * 3 MB each. Where that fails, the larger array is as good.
+ */
+static void shrink(struct import_task *t)
+{
+	struct moca_access *smaller;
+
+	if (!t->access_count) {
+		free(t->accesses);
+		t->accesses = NULL;
+		t->access_room = 0;
+		return;
+	}
+	smaller = realloc(t->accesses, t->access_count * sizeof(*t->accesses));
+	if (!smaller)
+		return;
+	t->accesses = smaller;
+	t->access_room = t->access_count;
+}
+
+/* Of a task's accesses, those that flush_all() would write. */
+static size_t beside_one(const struct import_task *t)
+{
+	return t->access_count ? t->access_count - 1 : 0;
+}
+
 /* The first n of the accesses that a task has kept. */
 static int flush(struct import_trace *x, uint32_t task, size_t n, int more)
 {
@@ -95,6 +122,7 @@ static int flush(struct import_trace *x, uint32_t task, size_t n, int more)
 		.task = task, .interval = t->interval.number, .more = more,
 		.begin_ns = t->interval.begin_ns, .end_ns = t->interval.end_ns,
 	};
+	size_t before = beside_one(t);
 	int err;
 
 	if (!n)
@@ -108,10 +136,11 @@ static int flush(struct import_trace *x, uint32_t task, size_t n, int more)
 		return err;
 	x->records += n;
 	x->chunks++;
-	x->kept -= n;
 	t->access_count -= n;
+	x->kept -= before - beside_one(t);
 	memmove(t->accesses, t->accesses + n,
 		t->access_count * sizeof(*t->accesses));
+	shrink(t);
 	return 0;
 }
 
@@ -141,7 +170,7 @@ int import_trace_access(struct import_trace *x, uint32_t task,
 		err = flush(x, task, t->access_count, 0);
 	else if (t->access_count == CHUNK)
 		err = flush(x, task, CHUNK - 1, 1);
-	if (!err && x->kept >= KEPT_MAX && x->count < KEPT_MAX / 2)
+	if (!err && x->kept >= KEPT_MAX)
 		err = flush_all(x);
 	if (err)
 		return err;
@@ -149,7 +178,7 @@ int import_trace_access(struct import_trace *x, uint32_t task,
 	if (!to)
 		return -ENOMEM;
 	*to = *a;
-	x->kept++;
+	x->kept += t->access_count > 1;
 	if (!interval->clip)
 		note_time(x, interval->end_ns);
 	t->interval = *interval;
@@ -165,18 +194,20 @@ int import_trace_counts(struct import_trace *x, uint32_t task,
 	struct moca_chunk_info info = {
 		.task = task, .begin_ns = begin_ns, .end_ns = end_ns,
 	};
+	uint64_t sum;
 	int err = 0;
 
+	for (size_t i = 0; i < n; i++)
+		if (__builtin_add_overflow(x->loads, rows[i].loads, &x->loads) ||
+		    __builtin_add_overflow(x->stores, rows[i].stores, &x->stores) ||
+		    __builtin_add_overflow(x->loads, x->stores, &sum))
+			return -EOVERFLOW;
 	for (size_t at = 0; at < n && !err; at += CHUNK) {
 		size_t len = n - at < CHUNK ? n - at : CHUNK;
 
 		info.more = at + len < n;
 		err = moca_writer_counts(x->writer, &info, 12, rows + at, len);
 		x->chunks++;
-		for (size_t i = at; i < at + len; i++) {
-			x->loads += rows[i].loads;
-			x->stores += rows[i].stores;
-		}
 	}
 	note_time(x, begin_ns);
 	note_time(x, end_ns);

@@ -39,7 +39,7 @@ struct import_trace {
 	struct moca_writer *writer;
 	struct import_task *tasks;
 	size_t count, room;
-	size_t kept;		/* accesses, of all tasks */
+	size_t kept;		/* accesses of all tasks, beside one of each */
 	uint64_t begin_ns, end_ns;	/* first and last time; 0: none yet */
 	uint64_t records, chunks, lost;
 	uint64_t loads, stores;
@@ -61,7 +61,10 @@ int import_trace_change(struct import_trace *x, uint32_t task,
 int import_trace_access(struct import_trace *x, uint32_t task,
 			const struct import_interval *interval,
 			const struct moca_access *a);
-/* Rows as moca_writer_counts() wants them, however many, of pages. 0 or -errno. */
+/*
+ * Rows as moca_writer_counts() wants them, however many, of pages. 0; -EOVERFLOW: all
+ * loads and stores of the trace together are 2^64 or more; -errno.
+ */
 int import_trace_counts(struct import_trace *x, uint32_t task,
 			uint64_t begin_ns, uint64_t end_ns,
 			const struct moca_count *rows, size_t n);
