@@ -193,8 +193,7 @@ static int read_pages(struct tabarnac *t, FILE *f)
 
 	err = lines_open(&t->lines, f, t->x->path, &t->x->error);
 	ret = err ? err : lines_next(&t->lines);
-	if (ret >= 0)
-		err = heading(t);
+	err = ret < 0 ? ret : heading(t);
 	while (!err && (ret = lines_next(&t->lines)) > 0)
 		if (*t->lines.text)
 			err = page_line(t);
@@ -213,6 +212,8 @@ static int read_pages(struct tabarnac *t, FILE *f)
 			err = import_trace_counts(&t->x->trace,
 						  t->cells[at].thread, BEGIN_NS,
 						  END_NS, t->rows, rows);
+		if (err == -EOVERFLOW)
+			err = import_wrong(t->x, t->x->path, "all its reads and writes together are 2^64 or more, which cannot be counted");
 		at = end;
 	}
 	return err;
@@ -316,7 +317,8 @@ static int read_beside(struct tabarnac *t, const char *end,
 		return *missing ? 0 : -EBADMSG;
 	err = lines_open(&t->lines, f, t->path, &t->x->error);
 	ret = err ? err : lines_next(&t->lines);
-	if (ret >= 0 && strcmp(t->lines.text, first))
+	err = ret < 0 ? ret : 0;
+	if (!err && strcmp(t->lines.text, first))
 		err = lines_wrong(&t->lines, "the heading '%s' is missing", first);
 	while (!err && (ret = lines_next(&t->lines)) > 0)
 		if (*t->lines.text)
@@ -335,6 +337,8 @@ static int tell(struct tabarnac *t)
 	x->reason = "imported from TABARNAC, which does not tell what it missed";
 	x->left_out = t->odd;
 	err = import_note(x, "imported from TABARNAC: sums of reads and writes of pages by thread; times are not in it, nor processes, instructions, CPUs, nodes and when a structure lived");
+	if (!err)
+		err = import_note(x, "process 1 and its threads 1, 2 and so on stand for those of T0, T1 and so on, whose numbers are not told");
 	if (!err)
 		err = import_note(x, "of a page's first touch the thread is told, and taken to have read where it did so at all");
 	if (!err && t->no_structs)
