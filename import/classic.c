@@ -357,6 +357,8 @@ static int tell(struct classic *c)
 	x->from = "the original Moca";
 	x->reason = "imported from a text trace of the original Moca, which does not tell what it missed";
 	err = import_note(x, "imported from text traces of the original Moca: processes, mappings, names and the moment of an access in its chunk are not in them; all tasks are taken to be threads of one process, and runs of touched blocks of 2 MiB to be mappings");
+	if (!err)
+		err = import_note(x, "whether the program or the kernel accessed is not in them: all accesses are told as the program's");
 	if (!err && c->several)
 		err = import_note(x, "%" PRIu64 " lines are of several CPUs: the lowest of these is told",
 				  c->several);
