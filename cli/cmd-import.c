@@ -117,28 +117,10 @@ static void say(const struct import *x, const char *out)
 			 PLURAL(t->count), x->from);
 }
 
-/* All files of a trace that is not whole. */
-static void remove_files(int dirfd, size_t tasks)
-{
-	static const char *const names[] = {
-		"metadata", "task-shared", "marker-types", "stacks",
-	};
-	char name[32];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		unlinkat(dirfd, names[i], 0);
-	for (size_t i = 0; i < tasks; i++) {
-		snprintf(name, sizeof(name), "task-%zu", i);
-		unlinkat(dirfd, name, 0);
-		snprintf(name, sizeof(name), "marker-%zu", i);
-		unlinkat(dirfd, name, 0);
-	}
-}
-
 static int import(struct import *x, const struct format *f, const char *out,
 		  int quiet)
 {
-	int err = unfinished_folder(out, 0700, 0);
+	int err = unfinished_folder_whole(out, 0700);
 
 	if (err) {
 		moca_error("import: cannot make the directory '%s': %s (give one that does not exist, in a directory that does)",
@@ -148,8 +130,6 @@ static int import(struct import *x, const struct format *f, const char *out,
 	x->dirfd = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	err = x->dirfd < 0 ? -errno : read_it(x, f);
 	if (err) {
-		if (x->dirfd >= 0)
-			remove_files(x->dirfd, x->trace.count);
 		explain(x, out, err, unfinished_remove());
 	} else {
 		unfinished_keep();
@@ -165,7 +145,7 @@ static int import(struct import *x, const struct format *f, const char *out,
 
 static const char about[] =
 	"Make a trace of what other tools recorded; all commands that read traces work on it. What the source does not tell, the trace names; how complete it is cannot be certified.\n"
-	"perf: page faults (perf record -e page-faults -c 1 -d) and samples of loads and stores (perf mem record). FILE is perf.data, which perf must be there for, or what 'perf script -G --ns --show-task-events --show-mmap-events -F comm,pid,tid,cpu,time,event,addr,ip' printed; of perf mem '-F comm,pid,tid,cpu,time,event,addr,data_src,weight,ip'.\n"
+	"perf: page faults (perf record -e page-faults -c 1 -d) and samples of loads and stores (perf mem record). FILE is perf.data, which perf must be there for, or what 'perf script -G --ns --show-task-events --show-mmap-events -F comm,pid,tid,cpu,time,period,event,addr,ip' printed; of perf mem '-F comm,pid,tid,cpu,time,event,addr,data_src,weight,ip'.\n"
 	"classic: FILE is the directory with Moca-task0, Moca-task1 and so on.\n"
 	"tabarnac: FILE is PROG.full.page.csv; PROG.structs.csv and PROG.stackmap.csv are read from beside it.\n"
 	"Exit code: 0; 1 when FILE is not as its format has it, or DIR cannot be written: nothing is left then; 2 for a wrong command line.";

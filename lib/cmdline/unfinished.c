@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/vec.h"
@@ -23,10 +24,14 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 #define ENDS (sizeof(ends) / sizeof(ends[0]))
 
+/* Of the kernel's struct linux_dirent64. */
+#define LENGTH_AT 16
+#define NAME_AT 19
+
 struct begun {
 	int dirfd;
 	char *name;
-	int folder, shared;
+	int folder, shared, whole;
 };
 
 static struct begun *list;
@@ -58,6 +63,33 @@ static void release(const sigset_t *before)
 	pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+/*
+ * All files of a folder. In a handler: opendir() allocates, the kernel's call does not.
+ * Only who holds the lock comes here, so that there is one buffer.
+ */
+static void empty(const struct begun *b)
+{
+	static _Alignas(8) char entries[4096];
+	int fd = openat(b->dirfd, b->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unsigned short len;
+	size_t removed = 1;
+	long n;
+
+	/* Names may be skipped where others are removed: until none is. */
+	while (fd >= 0 && removed) {
+		removed = 0;
+		lseek(fd, 0, SEEK_SET);
+		while ((n = syscall(SYS_getdents64, fd, entries,
+				    sizeof(entries))) > 0)
+			for (long at = 0; at < n; at += len) {
+				memcpy(&len, entries + at + LENGTH_AT, sizeof(len));
+				removed += !unlinkat(fd, entries + at + NAME_AT, 0);
+			}
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
 /* The last first: files before their folders. How many are left. */
 static int take_away(void)
 {
@@ -66,6 +98,8 @@ static int take_away(void)
 	for (size_t i = count; i--;) {
 		const struct begun *b = &list[i];
 
+		if (b->whole)
+			empty(b);
 		if (unlinkat(b->dirfd, b->name, b->folder ? AT_REMOVEDIR : 0) &&
 		    errno != ENOENT &&
 		    !(b->shared && (errno == ENOTEMPTY || errno == EEXIST)))
@@ -149,7 +183,7 @@ int unfinished_file(int dirfd, const char *name, mode_t mode)
 	return fd;
 }
 
-int unfinished_folder(const char *path, mode_t mode, int shared)
+static int make_folder(const char *path, mode_t mode, int shared, int whole)
 {
 	sigset_t before;
 	int err;
@@ -160,6 +194,7 @@ int unfinished_folder(const char *path, mode_t mode, int shared)
 		list[count].dirfd = AT_FDCWD;
 		list[count].folder = 1;
 		list[count].shared = shared;
+		list[count].whole = whole;
 		if (mkdir(path, mode)) {
 			err = -errno;
 			free(list[count].name);
@@ -169,6 +204,16 @@ int unfinished_folder(const char *path, mode_t mode, int shared)
 	}
 	release(&before);
 	return err;
+}
+
+int unfinished_folder(const char *path, mode_t mode, int shared)
+{
+	return make_folder(path, mode, shared, 0);
+}
+
+int unfinished_folder_whole(const char *path, mode_t mode)
+{
+	return make_folder(path, mode, 0, 1);
 }
 
 int unfinished_beside(const char *path, char **name)

@@ -25,6 +25,11 @@ void unfinished_signals(const char *command);
  */
 int unfinished_file(int dirfd, const char *name, mode_t mode);
 int unfinished_folder(const char *path, mode_t mode, int shared);
+/*
+ * A folder that is its own, at an absolute or relative path: what it holds when it is
+ * removed is removed with it, folders in it apart.
+ */
+int unfinished_folder_whole(const char *path, mode_t mode);
 /* As mkstemp(): a file beside path, whose name the caller frees. */
 int unfinished_beside(const char *path, char **name);
 
