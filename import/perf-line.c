@@ -100,6 +100,7 @@ static int head(struct perf_line *l, const char *begin, const char *end)
 		if (number(&p, UINT16_MAX - 1, &n) || p != end - 1 || *p != ']')
 			return -EINVAL;
 		l->cpu = (uint32_t)n;
+		l->has_cpu = 1;
 		end = without_blanks(begin, word);
 		word = word_before(begin, end);
 	}
@@ -134,6 +135,7 @@ static int event(struct perf_line *l, const char *s, const char **why)
 	lines_blanks(&s);
 	end = s;
 	if (!number(&end, UINT64_MAX / 10 - 1, &period) && *end == ' ') {
+		l->period = period;
 		s = end;
 		lines_blanks(&s);
 	}

@@ -9,14 +9,16 @@
 #define PERF_EVENT_MAX 128
 
 /* The fields that a perf script is to print, for messages and for running it. */
-#define PERF_FIELDS "comm,pid,tid,cpu,time,event,addr,ip"
+#define PERF_FIELDS "comm,pid,tid,cpu,time,period,event,addr,ip"
 #define PERF_FIELDS_MEMORY "comm,pid,tid,cpu,time,event,addr,data_src,weight,ip"
 
 struct perf_line {
 	char comm[PERF_COMM_MAX];
 	uint32_t pid;		/* 0: not told */
 	uint32_t tid;
-	uint32_t cpu;		/* 0 where it is not told */
+	uint32_t cpu;		/* 0 where it is not told: */
+	int has_cpu;
+	uint64_t period;	/* 0: not told */
 	uint64_t time_ns;
 	char event[PERF_EVENT_MAX];	/* or PERF_RECORD_... */
 	const char *rest;	/* what follows */

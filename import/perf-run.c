@@ -3,48 +3,88 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "import/perf-line.h"
 
-extern char **environ;
-
 #define MAGIC "PERFILE2"
+
+/*
+ * The child: its output goes to fds[1], an error to failed. It ends with this process,
+ * however that ends: it may compute for long before it writes and finds nobody.
+ */
+static void become(char *const argv[], pid_t parent, int out, int failed)
+{
+	int err = 0, in = open("/dev/null", O_RDWR);
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		err = errno;
+	if (getppid() != parent)
+		_exit(127);
+	/* It warns of symbols, which nobody asked it for. */
+	/* Where it is the output already, it would be closed. */
+	if (out == STDOUT_FILENO)
+		fcntl(out, F_SETFD, 0);
+	if (!err && (in < 0 || dup2(in, STDIN_FILENO) < 0 ||
+		     dup2(in, STDERR_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0))
+		err = errno;
+	if (!err) {
+		execvp("perf", argv);
+		err = errno;
+	}
+	if (write(failed, &err, sizeof(err)) != sizeof(err))
+		_exit(126);
+	_exit(127);
+}
+
+/* The child runs perf: 0; or the errno for which it does not, and it is gone. */
+static int began(pid_t pid, int failed)
+{
+	int err = 0;
+	ssize_t n;
+
+	do
+		n = read(failed, &err, sizeof(err));
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return 0;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return err;
+}
 
 /* perf with these arguments, whose output *f is to be read. 0 or errno. */
 static int start(char *const argv[], pid_t *pid, FILE **f)
 {
-	posix_spawn_file_actions_t files;
-	int fds[2], err;
+	const pid_t self = getpid();
+	int fds[2], failed[2], err = 0;
 
 	if (pipe2(fds, O_CLOEXEC))
 		return errno;
 	*f = fdopen(fds[0], "r");
-	err = *f ? posix_spawn_file_actions_init(&files) : ENOMEM;
-	if (err) {
+	if (!*f || pipe2(failed, O_CLOEXEC)) {
+		err = *f ? errno : ENOMEM;
+		close(fds[1]);
 		if (*f)
 			fclose(*f);
 		else
 			close(fds[0]);
-		close(fds[1]);
 		return err;
 	}
-	err = posix_spawn_file_actions_adddup2(&files, fds[1], STDOUT_FILENO);
-	if (!err)
-		err = posix_spawn_file_actions_addopen(&files, STDIN_FILENO,
-						       "/dev/null", O_RDONLY, 0);
-	/* It warns of symbols, which nobody asked it for. */
-	if (!err)
-		err = posix_spawn_file_actions_addopen(&files, STDERR_FILENO,
-						       "/dev/null", O_WRONLY, 0);
-	if (!err)
-		err = posix_spawnp(pid, "perf", &files, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
+	*pid = fork();
+	if (!*pid)
+		become(argv, self, fds[1], failed[1]);
+	err = *pid < 0 ? errno : 0;
 	close(fds[1]);
+	close(failed[1]);
+	if (!err)
+		err = began(*pid, failed[0]);
+	close(failed[0]);
 	if (err)
 		fclose(*f);
 	return err;
@@ -77,12 +117,14 @@ static FILE *cannot(struct import *x, int err)
  */
 struct has {
 	int addr, cpu, memory;
+	int any_memory;		/* those of an event have it */
 };
 
 static void look(const char *line, struct has *has)
 {
 	const char *s = strstr(line, "sample_type: ");
 	char types[512];
+	int memory;
 
 	if (!s)
 		return;
@@ -90,8 +132,10 @@ static void look(const char *line, struct has *has)
 	snprintf(types, sizeof(types), "|%.*s|", (int)strcspn(s, ", "), s);
 	has->addr &= strstr(types, "|ADDR|") != NULL;
 	has->cpu &= strstr(types, "|CPU|") != NULL;
-	has->memory &= strstr(types, "|DATA_SRC|") != NULL &&
-		       strstr(types, "|WEIGHT") != NULL;
+	memory = strstr(types, "|DATA_SRC|") != NULL &&
+		 strstr(types, "|WEIGHT") != NULL;
+	has->memory &= memory;
+	has->any_memory |= memory;
 }
 
 static int look_at_events(struct import *x, struct has *has)
@@ -122,9 +166,33 @@ static int look_at_events(struct import *x, struct has *has)
 	return 0;
 }
 
+/* Does a text have samples of loads and stores? Those of others are "|OP N/A|". */
+static int has_sources(FILE *f)
+{
+	static const char op[] = "|OP ";
+	const size_t len = sizeof(op) - 1;
+	size_t kept = 0, n;
+	char text[65536];
+
+	rewind(f);
+	while ((n = fread(text + kept, 1, sizeof(text) - kept, f)) > 0) {
+		const char *end = text + kept + n, *s = text;
+
+		while ((s = memmem(s, (size_t)(end - s), op, len)) &&
+		       s + len < end) {
+			s += len;
+			if (*s != 'N')
+				return 1;
+		}
+		kept = kept + n < len ? kept + n : len;
+		memmove(text, end - kept, kept);
+	}
+	return 0;
+}
+
 FILE *perf_run_open(struct perf_run *r, struct import *x)
 {
-	struct has has = { 1, 1, 1 };
+	struct has has = { 1, 1, 1, 0 };
 	char magic[sizeof(MAGIC) - 1], fields[128];
 	char *argv[] = {
 		(char *)"perf", (char *)"--no-pager", (char *)"script",
@@ -135,19 +203,22 @@ FILE *perf_run_open(struct perf_run *r, struct import *x)
 	FILE *f = import_open(x, x->path);
 	int err;
 
-	r->pid = 0;
+	*r = (struct perf_run){ .pid = 0 };
 	if (!f)
 		return NULL;
 	if (fread(magic, 1, sizeof(magic), f) != sizeof(magic) ||
 	    memcmp(magic, MAGIC, sizeof(magic))) {
+		r->memory = has_sources(f);
 		rewind(f);
 		return f;
 	}
 	fclose(f);
 	if (look_at_events(x, &has))
 		return NULL;
-	snprintf(fields, sizeof(fields), "comm,pid,tid,%stime,event,addr,%sip",
+	snprintf(fields, sizeof(fields), "comm,pid,tid,%stime,period,event,addr,%sip",
 		 has.cpu ? "cpu," : "", has.memory ? "data_src,weight," : "");
+	r->memory = has.memory;
+	r->apart = has.any_memory && !has.memory;
 	err = start(argv, &r->pid, &f);
 	return err ? cannot(x, err) : f;
 }
@@ -159,6 +230,9 @@ int perf_run_close(struct perf_run *r, struct import *x, FILE *f, int err)
 	fclose(f);
 	if (!r->pid)
 		return err;
+	/* What it says is not wanted any more. */
+	if (err)
+		kill(r->pid, SIGKILL);
 	status = finish(r->pid);
 	if (err || !status)
 		return err;

@@ -9,6 +9,8 @@
 
 struct perf_run {
 	pid_t pid;		/* of perf; 0: the file itself is read */
+	int memory;		/* samples of loads and stores may be in it */
+	int apart;		/* they are, and perf cannot print them beside others */
 };
 
 /* NULL after import_wrong(). */
