@@ -18,9 +18,11 @@
 #include "lib/format/meta.h"
 
 #define KERNEL_HALF (1ull << 63)
+#define LOST "PERF_RECORD_LOST"
 /* perf mem's samples come all the time: parts of it, as intervals are. */
 #define WINDOW_NS 100000000ull
 #define WINDOWS_MAX (1u << 20)
+#define PAGE 4096ull
 
 /* The task that has a thread number now. */
 struct holder {
@@ -54,7 +56,11 @@ struct perf {
 	uint64_t faults, samples;	/* page faults; samples of memory */
 	uint64_t kernel, nowhere, other;	/* samples left out, by why */
 	uint64_t lost, mappings, cpus;
-	uint64_t first_ns;
+	uint64_t first_ns, last_ns;	/* of lines; 0: none yet */
+	uint64_t periods, missing;	/* faults with a period; without a record */
+	uint64_t unaligned, no_cpu;
+	int windows;			/* samples of memory are in it */
+	int apart;			/* perf could not print some of them */
 };
 
 static struct import_task *find(struct perf *p, uint32_t tid, uint32_t *task)
@@ -242,6 +248,11 @@ static int map_event(struct perf *p, const struct perf_line *l)
 	/* Of the kernel, or of nothing. */
 	if (ret || !tid || !map.len || map.addr >= KERNEL_HALF)
 		return 0;
+	/* perf inject tells code that was compiled at run time in this way. */
+	if ((map.addr | map.len) & (PAGE - 1) || map.len > KERNEL_HALF - map.addr) {
+		p->unaligned++;
+		return 0;
+	}
 	p->mappings++;
 	task = task_of(p, l, pid, tid);
 	if (task < 0)
@@ -263,19 +274,18 @@ static int record_event(struct perf *p, const struct perf_line *l)
 	if (!strcmp(what, "PERF_RECORD_MMAP") ||
 	    !strcmp(what, "PERF_RECORD_MMAP2"))
 		return map_event(p, l);
-	if (!strncmp(what, "PERF_RECORD_LOST", strlen("PERF_RECORD_LOST")))
+	if (!strncmp(what, LOST, strlen(LOST)))
 		p->lost += perf_line_lost(l);
 	return 0;
 }
 
-/* Of page faults there is one; processors' samples have windows of time. */
+/* Of page faults alone there is one; beside processors' samples, windows of time. */
 static struct import_interval interval_of(const struct perf *p,
 					  const struct perf_line *l)
 {
 	struct import_interval v = { .number = 0 };
 
-	if (!l->has_source || !perf_memory_told(l->source) ||
-	    l->time_ns < p->first_ns)
+	if (!p->windows || l->time_ns < p->first_ns)
 		return v;
 	v.number = (l->time_ns - p->first_ns) / WINDOW_NS;
 	/* Longer than a day: no more windows. */
@@ -321,14 +331,16 @@ static int sample(struct perf *p, const struct perf_line *l)
 		return (int)task;
 	ret = import_trace_access(&p->x->trace, (uint32_t)task,
 				  &interval, &a);
-	if (ret == -ESTALE)
-		return lines_wrong(&p->lines, "its time is before that of the thread's sample before: perf script sorts by time, so this file was put together or cut");
 	if (ret)
 		return ret;
-	if (l->cpu >= p->cpus)
+	p->no_cpu += !l->has_cpu;
+	if (l->has_cpu && l->cpu >= p->cpus)
 		p->cpus = l->cpu + 1;
 	if (!l->has_source || !perf_memory_told(l->source)) {
 		p->faults++;
+		p->periods += l->period != 0;
+		if (l->period > 1)
+			p->missing += l->period - 1;
 		return 0;
 	}
 	p->samples++;
@@ -351,19 +363,36 @@ static int is_fault(const char *event)
 	return 0;
 }
 
+/* What has no time was before all that has one. 0 or -EBADMSG. */
+static int in_order(struct perf *p, const struct perf_line *l)
+{
+	if (!l->time_ns)
+		return 0;
+	if (l->time_ns < p->last_ns)
+		return lines_wrong(&p->lines, "its time is before that of a line before: perf script sorts by time, so this file was put together or cut");
+	p->last_ns = l->time_ns;
+	return 0;
+}
+
 static int line(struct perf *p)
 {
 	struct perf_line l;
 	const char *why;
-	int ret = perf_line_parse(&l, p->lines.text, &why);
+	int ret = perf_line_parse(&l, p->lines.text, &why), record;
 
 	if (ret > 0)
 		return 0;
 	if (ret)
 		return lines_wrong(&p->lines, "%s", why);
+	record = !strncmp(l.event, "PERF_RECORD_", strlen("PERF_RECORD_"));
+	/* Times of the trace are above 0: a record's 0 is what was before it. */
+	if (l.time_ns || !record)
+		l.time_ns++;
 	if (l.time_ns && !p->first_ns)
 		p->first_ns = l.time_ns;
-	if (!strncmp(l.event, "PERF_RECORD_", strlen("PERF_RECORD_")))
+	if (record && strncmp(l.event, LOST, strlen(LOST)) && in_order(p, &l))
+		return -EBADMSG;
+	if (record)
 		return record_event(p, &l);
 	if (!is_fault(l.event) && !strchr(l.rest, '|')) {
 		p->other++;
@@ -371,7 +400,19 @@ static int line(struct perf *p)
 	}
 	if (perf_line_fields(&l, &why))
 		return lines_wrong(&p->lines, "%s", why);
-	return sample(p, &l);
+	return in_order(p, &l) ? -EBADMSG : sample(p, &l);
+}
+
+/* Of how many page faults a sample is one. */
+static int tell_faults(struct perf *p)
+{
+	if (p->missing)
+		return import_note(p->x, "page faults were sampled: %" PRIu64 " samples stand for %" PRIu64 " more faults, of which there is no record (perf record -c 1 records each)",
+				   p->faults, p->missing);
+	if (p->faults > p->periods)
+		return import_note(p->x, "of %" PRIu64 " page faults the period is not told: where perf sampled them, as it does without -c 1, most have no record",
+				   p->faults - p->periods);
+	return 0;
 }
 
 static int tell(struct perf *p)
@@ -386,6 +427,16 @@ static int tell(struct perf *p)
 		err = import_note(x, "perf does not tell when memory is unmapped or moved: a mapping is taken to last until another one is in its place");
 	if (!err && !p->mappings)
 		err = import_note(x, "no mapping is told: perf script --show-mmap-events, perf record -d tell them");
+	if (!err)
+		err = tell_faults(p);
+	if (!err && p->unaligned)
+		err = import_note(x, "%" PRIu64 " mappings that are not of whole pages, or not the program's, are left out",
+				  p->unaligned);
+	if (!err && p->no_cpu)
+		err = import_note(x, "of %" PRIu64 " samples the CPU is not told: CPU 0 stands in its place (perf record --sample-cpu, perf script -F ...,cpu tell it)",
+				  p->no_cpu);
+	if (!err && p->apart)
+		err = import_note(x, "samples of memory accesses were recorded beside events without a data source: perf script prints the sources of all events or of none, so these are among those left out; record them by themselves");
 	if (!err && x->type)
 		err = import_note(x, "accesses of unknown type were told to be %ss when they were imported",
 				  x->type == MOCA_ACCESS_WRITE ? "write" : "read");
@@ -437,6 +488,8 @@ int import_perf(struct import *x)
 	FILE *f = perf_run_open(&run, x);
 	int err = f ? lines_open(&p.lines, f, x->path, &x->error) : -EBADMSG;
 
+	p.windows = run.memory;
+	p.apart = run.apart;
 	perf_memory_init(&p.memory, x->dirfd, &x->trace);
 	if (!err)
 		err = read_all(&p);
