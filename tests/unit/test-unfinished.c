@@ -76,6 +76,29 @@ static int t_left(void)
 	return !gone();
 }
 
+/* Of a whole folder all files go, more than one read of it tells; folders stay. */
+static int t_whole(void)
+{
+	char name[64];
+	int fd;
+
+	CHECK(!unfinished_folder_whole("whole", 0700));
+	for (int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "whole/a-file-of-some-length-%d", i);
+		fd = open(name, O_WRONLY | O_CREAT, 0600);
+		CHECK(fd >= 0 && !close(fd));
+	}
+	CHECK(!mkdir("whole/folder", 0700));
+	CHECK(unfinished_remove() == 1 && exists("whole/folder"));
+	CHECK(!rmdir("whole/folder") && !rmdir("whole"));
+	/* Nothing but files. */
+	CHECK(!unfinished_folder_whole("whole", 0700));
+	fd = open("whole/.hidden", O_WRONLY | O_CREAT, 0600);
+	CHECK(fd >= 0 && !close(fd) && !symlink("/", "whole/link"));
+	CHECK(!unfinished_remove() && !exists("whole"));
+	return 0;
+}
+
 static int t_replace(void)
 {
 	char *name;
@@ -134,6 +157,7 @@ int main(void)
 		return 1;
 	run("unfinished/remove", t_remove);
 	run("unfinished/left", t_left);
+	run("unfinished/whole", t_whole);
 	run("unfinished/replace", t_replace);
 	run("unfinished/signals", t_signals);
 	return rmdir(top) || failures != 0;
