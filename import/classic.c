@@ -384,7 +384,7 @@ int import_classic(struct import *x)
 		err = read_files(&c);
 	}
 	if (!err)
-		err = regions_tell(&c.regions, &x->trace, 0);
+		err = regions_tell(&c.regions, &x->trace, 0, 0);
 	if (!err)
 		err = tell(&c);
 	regions_free(&c.regions);

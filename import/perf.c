@@ -14,6 +14,7 @@
 #include "import/perf-map.h"
 #include "import/perf-memory.h"
 #include "import/perf-run.h"
+#include "import/regions.h"
 #include "lib/base/table.h"
 #include "lib/format/meta.h"
 
@@ -47,11 +48,37 @@ static int used_holder(const struct holder *h)
 
 MOCA_TABLE(holders, struct holder, hash_holder, same_holder, used_holder);
 
+/* What a process touched, where nothing is told of mappings. */
+struct place {
+	uint32_t pid;
+	uint32_t task;		/* its first one's number + 1; 0: free entry */
+	struct regions regions;
+};
+
+static uint64_t hash_place(const struct place *p)
+{
+	return moca_mix(p->pid + 1ull);
+}
+
+static int same_place(const struct place *a, const struct place *b)
+{
+	return a->pid == b->pid;
+}
+
+static int used_place(const struct place *p)
+{
+	return p->task != 0;
+}
+
+MOCA_TABLE(places, struct place, hash_place, same_place, used_place);
+
 struct perf {
 	struct import *x;
 	struct lines lines;
 	struct holder *holders;
 	size_t cap, count;
+	struct place *places;
+	size_t place_cap, place_count;
 	struct perf_memory memory;	/* of perf mem's samples */
 	uint64_t faults, samples;	/* page faults; samples of memory */
 	uint64_t kernel, nowhere, other;	/* samples left out, by why */
@@ -297,6 +324,79 @@ static struct import_interval interval_of(const struct perf *p,
 	return v;
 }
 
+/* The changes from n on go behind the one at `from`: they are in order of time. */
+static int put_behind(struct import_task *t, size_t from, size_t n)
+{
+	size_t more = t->change_count - n, later = n - from - 1;
+	struct moca_change *at = t->changes + from + 1;
+	struct moca_change *kept;
+
+	if (!more || !later)
+		return 0;
+	kept = malloc(later * sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	memcpy(kept, at, later * sizeof(*kept));
+	memmove(at, t->changes + n, more * sizeof(*kept));
+	memcpy(at + more, kept, later * sizeof(*kept));
+	free(kept);
+	return 0;
+}
+
+/* Where there is no mapping so far, and may be none. 0 or -errno. */
+static int add_place(struct perf *p, uint32_t task, uint64_t addr)
+{
+	const struct place key = {
+		.pid = p->x->trace.tasks[task].pid, .task = task + 1,
+	};
+	struct place *to;
+	int err;
+
+	if (p->mappings)
+		return 0;
+	if (places_fit(&p->places, &p->place_cap, p->place_count))
+		return -ENOMEM;
+	to = places_at(p->places, p->place_cap, &key);
+	if (!to->task) {
+		*to = key;
+		p->place_count++;
+	}
+	err = regions_add(&to->regions, addr);
+	return err == -E2BIG ? lines_wrong(&p->lines, "there are too many places in memory, and no mapping is told") : err;
+}
+
+/* Mappings that are as old as the process, or as its last program. */
+static int tell_places(struct perf *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < p->place_cap && !err && !p->mappings; i++) {
+		struct place *at = &p->places[i];
+		struct import_task *t;
+		size_t n, from = 0;
+
+		if (!at->task)
+			continue;
+		t = &p->x->trace.tasks[at->task - 1];
+		n = t->change_count;
+		for (size_t k = 0; k < n; k++)
+			if (t->changes[k].type == MOCA_CHANGE_EXEC)
+				from = k;
+		err = regions_tell(&at->regions, &p->x->trace, at->task - 1,
+				   t->changes[from].time_ns);
+		if (!err)
+			err = put_behind(t, from, n);
+	}
+	return err == -E2BIG ? import_wrong(p->x, p->x->path, "there are too many places in memory, and no mapping is told") : err;
+}
+
+static void free_places(struct perf *p)
+{
+	for (size_t i = 0; i < p->place_cap; i++)
+		regions_free(&p->places[i].regions);
+	free(p->places);
+}
+
 static int access_type(const struct perf *p, const struct perf_line *l)
 {
 	int type = l->has_source ? perf_memory_type(l->source) :
@@ -331,6 +431,8 @@ static int sample(struct perf *p, const struct perf_line *l)
 		return (int)task;
 	ret = import_trace_access(&p->x->trace, (uint32_t)task,
 				  &interval, &a);
+	if (!ret)
+		ret = add_place(p, (uint32_t)task, l->addr);
 	if (ret)
 		return ret;
 	p->no_cpu += !l->has_cpu;
@@ -426,7 +528,7 @@ static int tell(struct perf *p)
 	if (!err)
 		err = import_note(x, "perf does not tell when memory is unmapped or moved: a mapping is taken to last until another one is in its place");
 	if (!err && !p->mappings)
-		err = import_note(x, "no mapping is told: perf script --show-mmap-events, perf record -d tell them");
+		err = import_note(x, "no mapping is told (perf script --show-mmap-events, perf record -d tell them): runs of touched blocks of 2 MiB stand for them");
 	if (!err)
 		err = tell_faults(p);
 	if (!err && p->unaligned)
@@ -497,10 +599,13 @@ int import_perf(struct import *x)
 	if (f)
 		err = perf_run_close(&run, x, f, err);
 	if (!err)
+		err = tell_places(&p);
+	if (!err)
 		err = tell(&p);
 	if (!err)
 		err = perf_memory_end(&p.memory);
 	perf_memory_free(&p.memory);
 	free(p.holders);
+	free_places(&p);
 	return err;
 }

@@ -47,7 +47,8 @@ int regions_add(struct regions *r, uint64_t addr)
 	return 0;
 }
 
-int regions_tell(struct regions *r, struct import_trace *x, uint64_t time_ns)
+int regions_tell(struct regions *r, struct import_trace *x, uint32_t task,
+		 uint64_t time_ns)
 {
 	struct moca_change map = {
 		.type = MOCA_CHANGE_MMAP, .time_ns = time_ns, .name = "",
@@ -67,7 +68,7 @@ int regions_tell(struct regions *r, struct import_trace *x, uint64_t time_ns)
 		/* The last block of all addresses ends where none is. */
 		if (map.addr + map.len < map.addr)
 			map.len -= 4096;
-		err = import_trace_change(x, 0, &map);
+		err = import_trace_change(x, task, &map);
 	}
 	return err;
 }

@@ -15,8 +15,9 @@ struct regions {
 
 /* Something at addr was touched. 0; -E2BIG: too many places; -ENOMEM. */
 int regions_add(struct regions *r, uint64_t addr);
-/* Their mappings, of task 0's process at that time. 0 or -errno. */
-int regions_tell(struct regions *r, struct import_trace *x, uint64_t time_ns);
+/* Their mappings, of the process of a task at that time. 0 or -errno. */
+int regions_tell(struct regions *r, struct import_trace *x, uint32_t task,
+		 uint64_t time_ns);
 void regions_free(struct regions *r);
 
 #endif

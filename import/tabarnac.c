@@ -205,7 +205,7 @@ static int read_pages(struct tabarnac *t, FILE *f)
 		qsort(t->cells, t->count, sizeof(*t->cells), by_thread);
 	err = begin_threads(t);
 	if (!err)
-		err = regions_tell(&t->regions, &t->x->trace, BEGIN_NS);
+		err = regions_tell(&t->regions, &t->x->trace, 0, BEGIN_NS);
 	while (!err && at < t->count) {
 		err = thread_rows(t, at, &end, &rows);
 		if (!err)
