@@ -2,6 +2,7 @@
 #include "cli/open.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/trace.h"
@@ -26,6 +27,7 @@ struct moca_trace *trace_open(const char *command, const char *path)
 {
 	struct moca_trace *t = NULL;
 	int err = moca_trace_open(&t, path);
+	char *task;
 
 	switch (err) {
 	case 0:
@@ -35,6 +37,13 @@ struct moca_trace *trace_open(const char *command, const char *path)
 		if (reduce_is_job(path)) {
 			moca_error("%s: '%s' is a job of many ranks, not one trace: give a rank's, as DIR/rank-0 ('moca summary', 'info', 'diff' and 'reduce' take whole jobs)",
 				   command, path);
+			break;
+		}
+		task = reduce_task_of(path);
+		if (task) {
+			moca_error("%s: '%s' is of an array of Slurm jobs, not one trace: give one of its tasks, as %s",
+				   command, path, task);
+			free(task);
 			break;
 		}
 		moca_error("%s: '%s' is not a trace: no such directory, or no file 'metadata' in it (give the directory that 'moca record -o' wrote)",

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/reduce-job.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -23,6 +25,7 @@
 #include "report/job.h"
 
 #define RANK "rank-"
+#define TASK "task-"
 #define NO_RANK UINT32_MAX
 #define PROCESSES 256u
 
@@ -105,6 +108,35 @@ int reduce_is_job(const char *path)
 	return is;
 }
 
+char *reduce_task_of(const char *path)
+{
+	unsigned long v, least = ULONG_MAX;
+	char *task, *found = NULL;
+	struct dirent *e;
+	char *end;
+	DIR *d = has_metadata(path) ? NULL : opendir(path);
+
+	while (d && (e = readdir(d))) {
+		if (strncmp(e->d_name, TASK, strlen(TASK)))
+			continue;
+		v = strtoul(e->d_name + strlen(TASK), &end, 10);
+		if (!isdigit((unsigned char)e->d_name[strlen(TASK)]) || *end ||
+		    v >= least ||
+		    asprintf(&task, "%s/%s", path, e->d_name) < 0)
+			continue;
+		if (has_metadata(task) || reduce_is_job(task)) {
+			free(found);
+			found = task;
+			least = v;
+		} else {
+			free(task);
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 /* path becomes the list's. */
 static int add_item(struct work *w, char *path, uint32_t rank, int profile)
 {
@@ -151,12 +183,21 @@ static int add_folder(struct work *w, const char *path)
 
 static int add_operand(struct work *w, const char *path)
 {
+	char *task;
+
 	if (moca_job_is(path))
 		return add_item(w, strdup(path), NO_RANK, 1);
 	if (has_metadata(path))
 		return add_item(w, strdup(path), rank_of_path(path), 0);
 	if (reduce_is_job(path))
 		return add_folder(w, path);
+	task = reduce_task_of(path);
+	if (task) {
+		moca_error("%s: '%s' is of an array of Slurm jobs: give one of its tasks, as %s",
+			   w->options->command, path, task);
+		free(task);
+		return EXIT_USAGE;
+	}
 	moca_error("%s: '%s' is no folder with traces of ranks (rank-0 and so on), no trace and no profile of 'moca reduce': give what 'mpirun moca record -o DIR' wrote",
 		   w->options->command, path);
 	return EXIT_USAGE;

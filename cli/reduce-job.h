@@ -24,6 +24,11 @@ struct reduce_options {
  */
 int reduce_is_job(const char *path);
 /*
+ * A folder of an array of Slurm jobs, whose tasks' traces or jobs are task-N: the
+ * path of the first of these, which the caller frees; or NULL.
+ */
+char *reduce_task_of(const char *path);
+/*
  * What all of these have together: folders of ranks, traces of ranks, profiles.
  * 0, or an exit code after a message. A rank whose trace cannot be read is told,
  * and has its place in the profile. Free it also then.

@@ -118,6 +118,11 @@ rm -f "$tmp/grown" && odd=([3]="$tmp/nonesuch") && tree "tree: one fails" jx 6
 has "tree: one fails" "$tmp/tree.2" 'process 3 of 6 could not read'
 run "tree without a job" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce -o "$tmp/grown" "$job" && has "tree without a job" "$tmp/err" 'name it with --job'
 run "tree to -" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --job x -o - "$job" && has "tree to -" "$tmp/err" 'not -'
+# Tasks of an array.
+mkdir "$tmp/array" && cp -r "$job" "$tmp/array/task-12" && "$MAKE_TRACE" "$tmp/array/task-3" complete && : >"$tmp/array/task-1"
+for command in "reduce -o $tmp/x" summary info objects; do
+	run "array: $command" 2 "$MOCA" $command "$tmp/array" && has "array: $command" "$tmp/err" "of an array of Slurm jobs.*as $tmp/array/task-3\$"
+done
 run "baseline" 0 "$MOCA" baseline "$job" -o "$tmp/base" && same "baseline" "$tmp/all" "$tmp/base"
 run "diff with it" 0 "$MOCA" diff "$tmp/base" "$job" --fail-if 'accesses>+0'
 run "baseline of a part" 0 "$MOCA" reduce -o "$tmp/some" "$job/rank-0" && run "baseline lacks ranks" 1 "$MOCA" baseline "$tmp/some" -o "$tmp/nobase" &&
