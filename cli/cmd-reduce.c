@@ -7,11 +7,14 @@
 #include "cli/baseline-file.h"
 #include "cli/commands.h"
 #include "cli/reduce-job.h"
+#include "cli/reduce-seen.h"
 #include "cli/reduce-tree.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/cmdline/unfinished.h"
 #include "report/job.h"
+
+#define WAIT 600	/* seconds, of --tree */
 
 static int write_profile(FILE *f, const void *job)
 {
@@ -29,16 +32,17 @@ static int has_folder(char *const *paths, size_t count)
 	return 0;
 }
 
-static int run(const struct reduce_options *o, const char *tree,
-	       const char *out, char **paths, size_t count)
+static int run(const struct reduce_options *o, const struct reduce_tree *tree,
+	       char **paths, size_t count)
 {
 	struct moca_job_view view = { 0 };
+	const char *out = tree->out;
 	struct moca_job job;
 	int ret, err;
 
 	ret = reduce_load(&job, o, paths, count);
 	if (o->parts) {
-		ret = reduce_tree(&job, o, tree, out, ret);
+		ret = reduce_tree(&job, o, tree, ret);
 		if (o->part) {
 			moca_job_free(&job);
 			return ret;
@@ -71,11 +75,15 @@ static const char about[] =
 int cmd_reduce(int argc, char **argv)
 {
 	struct reduce_options o = { .command = "reduce" };
-	const char *out = NULL, *tree = NULL;
+	struct reduce_tree tree = { .wait = WAIT };
+	struct reduce_seen seen = { 0 };
+	int many = 0, ret;
 	const struct option_spec specs[] = {
-		OPT_STRING('o', "output", &out, "FILE", "write it there; - is the standard output"),
+		OPT_STRING('o', "output", &tree.out, "FILE", "write it there; - is the standard output"),
 		OPT_UINT('j', "jobs", &o.processes, "N", "so many processes at once (one per CPU)"),
-		OPT_STRING(0, "job", &tree, "NAME", "below mpirun, which starts it many times: what their files in common are named by, where the launcher names no job"),
+		OPT_FLAG(0, "tree", &many, "mpirun or srun starts it many times: they share the ranks out, and merge in a tree"),
+		OPT_STRING(0, "job", &tree.job, "NAME", "of --tree: what their files in common are named by, where the launcher names no job, or parts of it differ in the name"),
+		OPT_UINT(0, "wait", &tree.wait, "SECONDS", "of --tree: fail when a part of another process does not come for so long (600)"),
 		OPT_STRING(0, "topology", &o.topology, "MACHINE", "as if on this machine: NODESxCPUS, as 4x16, or an XML file of hwloc"),
 		OPT_END
 	};
@@ -85,11 +93,18 @@ int cmd_reduce(int argc, char **argv)
 
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
-	if (first == argc || !out) {
+	if (first == argc || !tree.out) {
 		moca_error("reduce: ranks and a file are needed: moca reduce DIR -o FILE");
 		return EXIT_USAGE;
 	}
-	if (reduce_tree_place(&o, &tree, out))
+	if (!many && (tree.job || tree.wait != WAIT)) {
+		moca_error("reduce: --job and --wait are for --tree: give that too, in each process that mpirun starts");
 		return EXIT_USAGE;
-	return run(&o, tree, out, argv + first, (size_t)(argc - first));
+	}
+	if (many && reduce_tree_place(&o, &tree))
+		return EXIT_USAGE;
+	o.seen = &seen;
+	ret = run(&o, &tree, argv + first, (size_t)(argc - first));
+	reduce_seen_free(&seen);
+	return ret;
 }

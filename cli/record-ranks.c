@@ -31,6 +31,12 @@ static const char *const job_names[] = {
 	"PMI_JOBID", NULL
 };
 
+/* mpirun's own name first: of a batch job that runs it twice, each has another. */
+static const char *const launch_names[] = {
+	"PMIX_NAMESPACE", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+	"PMI_JOBID", NULL
+};
+
 static const char *number_of(const char *const *names)
 {
 	const char *s;
@@ -49,13 +55,12 @@ static const char *number_of(const char *const *names)
 	return NULL;
 }
 
-static const char *job(void)
+static const char *name_of(const char *const *names)
 {
 	const char *s;
-	size_t i;
 
-	for (i = 0; job_names[i]; i++) {
-		s = getenv(job_names[i]);
+	for (; *names; names++) {
+		s = getenv(*names);
 		if (s && *s && strlen(s) <= JOB_MOST &&
 		    s[strspn(s, "0123456789abcdefghijklmnopqrstuvwxyz"
 				"ABCDEFGHIJKLMNOPQRSTUVWXYZ._:@-[]")] == 0)
@@ -72,9 +77,7 @@ int ranks_place(struct ranks_place *p)
 		return 0;
 	p->rank = (uint32_t)strtoul(rank, NULL, 10);
 	p->size = (uint32_t)strtoul(size, NULL, 10);
-	p->job = job();
-	p->step = number_of((const char *const[]){ "SLURM_STEP_ID",
-						   "SLURM_STEPID", NULL });
+	p->job = name_of(launch_names);
 	return p->rank < p->size;
 }
 
@@ -193,7 +196,7 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o)
 	o->rank = rank;
 	o->ranks = number_of(size_names);
 	o->ranks_chosen = r->list || r->one_per_node;
-	o->job = job();
+	o->job = name_of(job_names);
 	if (task && o->dir && own_folder(o, "task", task))
 		return -EINVAL;
 	/* The only one needs no folder of its own: a shell below srun, say. */

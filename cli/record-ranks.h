@@ -30,7 +30,7 @@ int ranks_choose(const struct ranks_options *r, struct moca_record_options *o);
 /* Of any command that a launcher started many times. */
 struct ranks_place {
 	uint32_t rank, size;
-	const char *job, *step;	/* NULL: not known */
+	const char *job;	/* the same in all of them; NULL: not known */
 };
 
 /* 1: the launcher says which of how many this process is. */

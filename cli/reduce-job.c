@@ -19,6 +19,7 @@
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
+#include "cli/reduce-seen.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 #include "report/advice.h"
@@ -224,8 +225,8 @@ int reduce_merge(struct moca_job *to, const struct moca_job *from,
 	return err ? EXIT_USAGE : 0;
 }
 
-static int read_profile(struct moca_job *j, const struct reduce_options *o,
-			FILE *f, const char *path)
+int reduce_read_file(struct moca_job *j, const struct reduce_options *o,
+		     FILE *f, const char *path)
 {
 	size_t line;
 	int err = moca_job_read(j, f, &line);
@@ -249,8 +250,8 @@ static int read_profile(struct moca_job *j, const struct reduce_options *o,
 	return EXIT_USAGE;
 }
 
-int reduce_read(struct moca_job *j, const struct reduce_options *o,
-		const char *path)
+static int read_profile(struct moca_job *j, const struct reduce_options *o,
+			const char *path)
 {
 	FILE *f = fopen(path, "re");
 	int ret;
@@ -260,7 +261,7 @@ int reduce_read(struct moca_job *j, const struct reduce_options *o,
 			   path, strerror(errno));
 		return EXIT_USAGE;
 	}
-	ret = read_profile(j, o, f, path);
+	ret = reduce_read_file(j, o, f, path);
 	fclose(f);
 	return ret;
 }
@@ -334,7 +335,7 @@ static int work_on(struct work *w, struct moca_job *sum, size_t process)
 		w->at[process] = i;
 		moca_job_init(&one);
 		ret = w->items[i].profile ?
-			      reduce_read(&one, w->options, w->items[i].path) :
+			      read_profile(&one, w->options, w->items[i].path) :
 			      take_trace(&one, w->options, &w->items[i]);
 		if (!ret)
 			ret = reduce_merge(sum, &one, w->options, w->items[i].path);
@@ -392,7 +393,8 @@ static int collect(struct work *w, struct moca_job *out, size_t process,
 		return WEXITSTATUS(status);
 	rewind(f);
 	moca_job_init(&part);
-	ret = read_profile(&part, w->options, f, "what another process read");
+	ret = reduce_read_file(&part, w->options, f,
+			       "what another process read");
 	if (!ret)
 		ret = reduce_merge(out, &part, w->options,
 				   w->items[w->at[process]].path);
@@ -473,6 +475,23 @@ static int by_place(const void *a, const void *b)
 	return strcmp(x->path, y->path);
 }
 
+/* What there is, and, before its share is read, what that is. 0 or an exit code. */
+static int see(const struct work *w)
+{
+	const struct reduce_options *o = w->options;
+	struct reduce_seen *s = o->seen;
+
+	for (size_t i = 0; i < w->count; i++) {
+		if (reduce_seen_add(s, w->items[i].path, w->items[i].profile)) {
+			moca_error("%s: out of memory", o->command);
+			return EXIT_USAGE;
+		}
+		if (i % o->parts == o->part)
+			s->items[i].sum = reduce_seen_sum(&s->items[i]);
+	}
+	return 0;
+}
+
 /* Of all items, those that this process of many is to read. */
 static void keep_share(struct work *w)
 {
@@ -501,6 +520,10 @@ int reduce_load(struct moca_job *out, const struct reduce_options *o,
 	if (ret)
 		goto out;
 	qsort(w.items, w.count, sizeof(*w.items), by_place);
+	if (o->parts && o->seen)
+		ret = see(&w);
+	if (ret)
+		goto out;
 	keep_share(&w);
 	processes = processes_of(&w);
 	size = (processes + 1) * sizeof(size_t);

@@ -8,14 +8,18 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "analysis/job/job.h"
+
+struct reduce_seen;
 
 struct reduce_options {
 	const char *command;	/* for messages */
 	const char *topology;	/* as --topology, or NULL */
 	uint64_t processes;	/* at work at once; 0: one per CPU */
 	uint32_t part, parts;	/* only each parts-th of them; parts 0: all */
+	struct reduce_seen *seen;	/* to be filled, with parts; or NULL */
 };
 
 /*
@@ -35,9 +39,9 @@ char *reduce_task_of(const char *path);
  */
 int reduce_load(struct moca_job *out, const struct reduce_options *o,
 		char *const *paths, size_t count);
-/* One profile, of moca reduce; as reduce_load. */
-int reduce_read(struct moca_job *j, const struct reduce_options *o,
-		const char *path);
+/* The profile that is the rest of f; path: for messages. As reduce_load. */
+int reduce_read_file(struct moca_job *j, const struct reduce_options *o,
+		     FILE *f, const char *path);
 /* Add `from`, which was read from path. 0, or an exit code after a message. */
 int reduce_merge(struct moca_job *to, const struct moca_job *from,
 		 const struct reduce_options *o, const char *path);

@@ -101,7 +101,7 @@ run "reduce to -" 0 "$MOCA" reduce "$job" -o - && same "reduce to -" "$tmp/all" 
 tree() {
 	local i pids=() codes=
 	for ((i = 0; i < $3; i++)); do
-		PMI_RANK=$i PMI_SIZE=$3 "$MOCA" reduce --job "$2" -o "$tmp/grown" "${odd[i]:-$job}" 2>"$tmp/tree.$i" &
+		PMI_RANK=$i PMI_SIZE=$3 "$MOCA" reduce --tree --job "$2" -o "$tmp/grown" "${odd[i]:-$job}" 2>"$tmp/tree.$i" &
 		pids+=($!)
 	done
 	for i in "${pids[@]}"; do wait "$i"; codes="$codes $?"; done
@@ -116,8 +116,41 @@ rm -f "$tmp/grown" && odd=([3]="$tmp/nonesuch") && tree "tree: one fails" jx 6
 [ "$(cat "$tmp/codes")" = " 2 0 2 2 0 0" ] && [ ! -e "$tmp/grown" ] && ok "tree: one fails" ||
 	not_ok "tree: one fails" "$(cat "$tmp/codes" "$tmp"/tree.*)"
 has "tree: one fails" "$tmp/tree.2" 'process 3 of 6 could not read'
-run "tree without a job" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce -o "$tmp/grown" "$job" && has "tree without a job" "$tmp/err" 'name it with --job'
-run "tree to -" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --job x -o - "$job" && has "tree to -" "$tmp/err" 'not -'
+run "tree without a job" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --tree -o "$tmp/grown" "$job" && has "tree without a job" "$tmp/err" 'name it with --job'
+run "tree to -" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --tree --job x -o - "$job" && has "tree to -" "$tmp/err" 'not -'
+run "tree of one" 0 env PMI_RANK=0 PMI_SIZE=1 "$MOCA" reduce --tree -o "$tmp/grown" "$job" && same "tree of one" "$tmp/all" "$tmp/grown"
+run "tree without a launcher" 2 "$MOCA" reduce --tree -o "$tmp/x" "$job" && has "tree without a launcher" "$tmp/err" 'no launcher has said'
+run "tree: a job is no path" 2 env PMI_RANK=0 PMI_SIZE=2 "$MOCA" reduce --tree --job a/b -o "$tmp/x" "$job" && has "tree: a job is no path" "$tmp/err" 'no name for files'
+run "job without a tree" 2 "$MOCA" reduce --job a -o "$tmp/x" "$job" && has "job without a tree" "$tmp/err" 'are for --tree'
+# Without --tree a launcher's variables mean nothing.
+rm -f "$tmp/grown"
+run "no tree" 0 env PMI_RANK=1 PMI_SIZE=2 "$MOCA" reduce -o "$tmp/grown" "$job" && same "no tree" "$tmp/all" "$tmp/grown"
+# Others do not come: all that are missing are told, and what came is removed; also what one that was killed left.
+rm -f "$tmp/grown"
+in_slurm() { env SLURM_JOB_ID=77 SLURM_STEP_ID="$1" SLURM_PROCID="$2" SLURM_STEP_NUM_TASKS="$3" "$MOCA" reduce --tree -o "$tmp/grown" "${@:4}" "$job"; }
+run "tree: two come" 0 in_slurm 0 3 6 && run "tree: two come" 0 in_slurm 0 2 6 --wait 0
+run "tree: one without those below" 2 in_slurm 0 4 6 --wait 0 && has "tree: one without those below" "$tmp/err" 'process 5 of 6 has not written .*grown\.77\.part-5'
+[ -e "$tmp/grown.77.part-2" ] && [ ! -s "$tmp/grown.77.part-4" ] && ok "tree: parts" || not_ok "tree: parts" "$(ls "$tmp")"
+: >"$tmp/grown.77.part-3.AbCdEf"
+: >"$tmp/grown.77.part-30"
+run "tree: one is missing" 2 in_slurm 1 0 6 --wait 0 && has "tree: one is missing" "$tmp/err" 'process 1 of 6 has not written .* processes 1 to 1 '
+rm "$tmp/grown.77.part-30" && ok "tree: a part of others" || not_ok "tree: a part of others" "it was removed"
+ls "$tmp"/grown* >/dev/null 2>&1 && not_ok "tree: nothing left" "$(ls "$tmp")" || ok "tree: nothing left"
+# A part of before: of other traces, of other processes, cut, or by nobody.
+run "stale part" 0 in_slurm 0 1 2 && mv "$job/rank-3" "$tmp/away" && run "stale part: a trace is gone" 2 in_slurm 1 0 2 --wait 0 &&
+	has "stale part: a trace is gone" "$tmp/err" 'not of the traces that are there now.*sees 11 traces' && run "stale part: removed" 2 in_slurm 1 0 2 --wait 0 &&
+	has "stale part: removed" "$tmp/err" 'has not written'
+mv "$tmp/away" "$job/rank-3"
+run "changed trace" 0 in_slurm 0 1 2 && cp "$job/rank-3/metadata" "$tmp/kept" && cp "$job/rank-5/metadata" "$job/rank-3/metadata" &&
+	run "changed trace: refused" 2 in_slurm 0 0 2 --wait 0 && has "changed trace: refused" "$tmp/err" "another one than '.*rank-3'"
+cp "$tmp/kept" "$job/rank-3/metadata"
+run "part of four" 0 in_slurm 0 1 4 && run "part of four: refused" 2 in_slurm 0 0 2 --wait 0 && has "part of four: refused" "$tmp/err" "begins with 'moca-part 1 1 4 12'"
+run "cut part" 0 in_slurm 0 1 2 && head -3 "$tmp/grown.77.part-1" >"$tmp/short" && mv "$tmp/short" "$tmp/grown.77.part-1" &&
+	run "cut part: refused" 2 in_slurm 0 0 2 --wait 0 && has "cut part: refused" "$tmp/err" 'another one than'
+cp "$tmp/all" "$tmp/grown.77.part-1"
+run "no part" 2 in_slurm 0 0 2 --wait 0 && has "no part" "$tmp/err" "begins with 'moca-profile"
+ls "$tmp"/grown* >/dev/null 2>&1 && not_ok "refused: nothing left" "$(ls "$tmp")" || ok "refused: nothing left"
+run "good part" 0 in_slurm 0 1 2 && run "good part of another step" 0 in_slurm 1 0 2 --wait 0 && same "good part" "$tmp/all" "$tmp/grown"
 # Tasks of an array.
 mkdir "$tmp/array" && cp -r "$job" "$tmp/array/task-12" && "$MAKE_TRACE" "$tmp/array/task-3" complete && : >"$tmp/array/task-1"
 for command in "reduce -o $tmp/x" summary info objects; do
