@@ -182,6 +182,9 @@ static int is_over(struct kernel_collector *c, atomic_int *finished)
 		return 1;
 	if (!atomic_load(finished))
 		return 0;
+	/* What is left of a rank that was killed goes on, unrecorded. */
+	if (atomic_load(&rec->rank_ended))
+		return 1;
 	if (!c->running)	/* we ended early: of its children we know no more */
 		return 1;
 	return kernel_device_totals(&c->dev, &c->totals) ||

@@ -761,6 +761,22 @@ static void begin_program(struct recorder *rec)
 	atomic_store(&rec->began_ns, now);
 }
 
+/*
+ * A rank's other processes, those that left its process group among them, end with
+ * it: without a tracer they could not go on. What is forked meanwhile is told as a
+ * stop, and has its turn behind that.
+ */
+static void end_rank(const struct recorder *rec)
+{
+	struct task *t;
+
+	if (!atomic_load(&rec->rank_ended) || !rec->root_done)
+		return;
+	for (t = tasks_next(NULL); t; t = tasks_next(t))
+		if (!t->own)
+			kill(t->tid, SIGKILL);
+}
+
 void supervisor_run(struct recorder *rec)
 {
 	while (tasks_count()) {
@@ -772,6 +788,7 @@ void supervisor_run(struct recorder *rec)
 			attach_end(rec);
 			continue;
 		}
+		end_rank(rec);
 		tid = wait_any(&status);
 		if (tid < 0 && errno == EINTR) {
 			takeover_look();

@@ -53,8 +53,13 @@ void failure_of_front(struct recorder *rec, struct moca_meta *meta)
 		moca_meta_add(meta, "note",
 			      "the front process died during the recording");
 	/* To a launcher the front is the rank: without it, no other may stay. */
-	if (rec->opt->launched && rec->root > 0 && !rec->root_done)
-		kill(rec->root, SIGKILL);
+	if (rec->opt->launched) {
+		atomic_store(&rec->rank_ended, 1);
+		if (rec->root > 0 && !rec->root_done)
+			kill(rec->root, SIGKILL);
+		/* The supervisor shall look at it: recording_wait says it again. */
+		pthread_kill(rec->supervisor, SIGURG);
+	}
 	leave_program(rec);
 }
 

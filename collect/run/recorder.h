@@ -72,6 +72,7 @@ struct recorder {
 
 	atomic_int failed;	/* recording ended early: errno */
 	atomic_int stop_recording;	/* the supervisor shall let go */
+	atomic_int rank_ended;	/* recording ends once `root` has ended */
 	uint64_t launch_ns;	/* our own exec, as good as */
 	int launch_error;	/* -errno of the file `launch`; 0: it is there */
 	struct costs costs;

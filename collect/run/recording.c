@@ -144,6 +144,8 @@ void recording_wait(struct recording *r, struct pollfd *p, unsigned int n,
 	/* The supervisor may have looked just before it was told, and wait. */
 	if (rec->way->traced && atomic_load(&rec->stop_recording))
 		record_stop(rec);
+	if (rec->way->traced && atomic_load(&rec->rank_ended))
+		pthread_kill(rec->supervisor, SIGURG);
 	queue_awake(rec->queue);
 	if (rec->front >= 0 && p[n + 1].revents & (POLLHUP | POLLERR))
 		failure_of_front(rec, r->meta);
