@@ -29,6 +29,22 @@ static int has_ended(pid_t pid)
 	       *text == 'X';
 }
 
+/* Its main thread called pthread_exit, which looks as if all of it had ended. */
+static int others_run(pid_t pid)
+{
+	char text[512];
+	size_t count;
+	pid_t *tids = target_threads(pid, &count);
+	int run = 0;
+
+	for (size_t i = 0; i < count && !run; i++)
+		run = tids[i] != pid &&
+		      !moca_proc_stat(text, sizeof(text), tids[i]) &&
+		      *text != 'Z' && *text != 'X';
+	free(tids);
+	return run;
+}
+
 /* Of /proc/PID/stat: state, ppid, pgrp, session, tty, tpgid, flags. */
 static int is_kernel_thread(const char *stat)
 {
@@ -89,6 +105,13 @@ int attach_check(pid_t pid, int by_ptrace, int sees_all)
 	if (!err && is_kernel_thread(text)) {
 		moca_error("cannot attach to process %d: it is a thread of the "
 			   "kernel, which has no memory of a program", pid);
+		return -EINVAL;
+	}
+	if (!err && (*text == 'Z' || *text == 'X') && others_run(pid)) {
+		moca_error("cannot attach to process %d: its main thread has "
+			   "ended, others run, and the kernel does not show "
+			   "the memory of such a process by its number; start "
+			   "the program with 'moca record'", pid);
 		return -EINVAL;
 	}
 	if (!err && (*text == 'Z' || *text == 'X')) {
