@@ -293,18 +293,27 @@ static void end_all(struct cgroup *c, int sig)
 			kill(c->members[i].recorder, SIGTERM);
 }
 
+/* Blocked, a SIGHUP that nohup has us ignore would be queued all the same. */
+static void block_signals(sigset_t *set)
+{
+	struct sigaction hangup;
+
+	sigemptyset(set);
+	for (const int *s = (const int[]){ SIGINT, SIGTERM, SIGCHLD, 0 }; *s; s++)
+		sigaddset(set, *s);
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN)
+		sigaddset(set, SIGHUP);
+	sigprocmask(SIG_BLOCK, set, NULL);
+	signal(SIGCHLD, SIG_DFL);
+}
+
 static int follow(struct cgroup *c)
 {
 	const struct timespec wait = { .tv_nsec = LOOK_NS };
 	sigset_t set;
 	int err, sig, had = 0;
 
-	sigemptyset(&set);
-	for (const int *s = (const int[]){ SIGINT, SIGTERM, SIGHUP, SIGCHLD, 0 };
-	     *s; s++)
-		sigaddset(&set, *s);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGCHLD, SIG_DFL);
+	block_signals(&set);
 	for (;; c->looks++) {
 		err = c->ending ? 0 : look(c, c->path, 0);
 		c->gone = err == -ENOENT || err == -ENODEV;

@@ -266,6 +266,11 @@ int launch_front_gone(struct recorder *rec)
 	       (p.revents & (POLLHUP | POLLERR));
 }
 
+int launch_ignores(const struct recorder *rec, int sig)
+{
+	return sig == SIGHUP && rec->opt->attach && rec->ignored >> SIGHUP & 1;
+}
+
 static pid_t engine_pid;
 
 /* A request to end goes to the program (or, attached, ends the recording). */
@@ -418,7 +423,8 @@ static void front_main(struct recorder *rec, int sock, pid_t engine)
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGTSTP, attach ? SIG_DFL : SIG_IGN);
 	for (size_t i = 0; i < sizeof(pass) / sizeof(pass[0]); i++)
-		signal(pass[i], forward);
+		if (!launch_ignores(rec, pass[i]))
+			signal(pass[i], forward);
 	sigprocmask(SIG_UNBLOCK, &ours, NULL);
 	for (;;) {
 		n = hear(rec, sock, &m);

@@ -40,6 +40,8 @@ void launch_tell_end(struct recorder *rec, int exit_code, int signal);
 /* record_way.supervise without ptrace: wait tells of the program's stops and of
  * its end. Attached, it returns at once. */
 void launch_supervise(struct recorder *rec);
+/* The signal, which nohup has us ignore, ends no recording that is attached. */
+int launch_ignores(const struct recorder *rec, int sig);
 /* 1 once the front is gone. */
 int launch_front_gone(struct recorder *rec);
 

@@ -109,7 +109,8 @@ static void set_signals(void)
 		signal(ignored[i], SIG_IGN);
 	sa.sa_handler = forward;
 	for (size_t i = 0; i < sizeof(passed) / sizeof(*passed); i++)
-		sigaction(passed[i], &sa, NULL);
+		if (!launch_ignores(&rec, passed[i]))
+			sigaction(passed[i], &sa, NULL);
 	sigfillset(&all);
 	sigprocmask(SIG_UNBLOCK, &all, NULL);
 }
