@@ -74,13 +74,13 @@ static uint64_t start_of(pid_t pid)
 	return at ? strtoull(at, NULL, 10) : 0;
 }
 
-/* Ours are in the cgroup as well, if we are. */
+/* Ours are in the cgroup as well, if we are. We may be 1: a container's command. */
 static int is_ours(pid_t pid)
 {
 	pid_t self = getpid();
 	int i;
 
-	for (i = 0; i < ANCESTORS_MOST && pid > 1; i++) {
+	for (i = 0; i < ANCESTORS_MOST && pid > 0; i++) {
 		if (pid == self)
 			return 1;
 		pid = (pid_t)moca_proc_number(pid, "PPid:");
