@@ -50,6 +50,7 @@ struct cgroup {
 	size_t recorders;	/* that run */
 	uint32_t next;		/* rank */
 	size_t good;		/* recorders that ended well */
+	int made_dir;		/* it was not there before */
 	int outside;		/* members of another PID namespace were told */
 	int crowded;		/* RECORDERS_MOST was told */
 	int gone;		/* the cgroup was removed */
@@ -336,12 +337,31 @@ static int follow(struct cgroup *c)
 	}
 }
 
+/* 0 or -errno. The user's own keeps its owner and mode. */
+static int empty_folder(const char *path)
+{
+	DIR *d = opendir(path);
+	struct dirent *e;
+	int err = 0;
+
+	if (!d)
+		return -errno;
+	while (!err && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			err = -ENOTEMPTY;
+	if (!err && faccessat(dirfd(d), ".", W_OK, 0))
+		err = -errno;
+	closedir(d);
+	return err;
+}
+
 /* The folder of all traces. 0 or EXIT_OURS after a message. */
 static int make_folder(struct cgroup *c, const char *name)
 {
 	char when[64], *dir;
 	time_t now = time(NULL);
 	struct tm tm;
+	int err;
 
 	if (!c->o->dir) {
 		localtime_r(&now, &tm);
@@ -352,13 +372,14 @@ static int make_folder(struct cgroup *c, const char *name)
 		}
 		c->o->dir = dir;	/* for as long as we run */
 	}
-	if (!mkdir(c->o->dir, 0700))
+	c->made_dir = !mkdir(c->o->dir, 0700);
+	if (c->made_dir)
 		return 0;
-	/* An empty one will do; of rmdir's errors, this says that it is none. */
-	if (errno == EEXIST && !rmdir(c->o->dir) && !mkdir(c->o->dir, 0700))
+	err = errno == EEXIST ? empty_folder(c->o->dir) : -errno;
+	if (!err)
 		return 0;
 	moca_error("cannot make the directory %s for the traces: %s; choose another with -o",
-		   c->o->dir, strerror(errno));
+		   c->o->dir, strerror(-err));
 	return EXIT_OURS;
 }
 
@@ -380,7 +401,7 @@ int cgroup_record(const struct cgroup_options *g, struct moca_record_options *o,
 		ret = 0;
 	if (!c.next && c.ending)
 		ret = 0;	/* none came */
-	if (!c.good)
+	if (!c.good && c.made_dir)
 		rmdir(o->dir);	/* with nothing in it only */
 	if (c.good && !o->quiet)
 		moca_say("next: moca summary %s (%zu process%s)", o->dir, c.good,
