@@ -199,6 +199,11 @@ char *cgroup_find(const struct cgroup_options *g)
 
 	if (g->container)
 		return find_container(g->container);
+	/* As a path below the mount it would be all that the machine runs. */
+	if (!*g->path) {
+		moca_error("--cgroup takes a cgroup, as /proc/PID/cgroup names it, or its folder; not nothing");
+		return NULL;
+	}
 	if (is_cgroup(g->path)) {
 		path = strdup(g->path);
 		if (!path)
