@@ -47,8 +47,6 @@ static int is_container(const char *name, const char *id)
 	};
 	size_t len, i;
 
-	if (!strcmp(name, id))
-		return 1;
 	for (i = 0; i < sizeof(before) / sizeof(*before); i++)
 		if (!strncmp(name, before[i], strlen(before[i])))
 			break;
@@ -148,8 +146,8 @@ static char *find_container(const char *id)
 	struct search s = { .id = id };
 	int ret;
 
-	if (!*id || strlen(id) > ID_MOST || strchr(id, '/') || *id == '.') {
-		moca_error("--container takes the ID of a container, as 'podman ps' and 'docker ps' show it; not %s",
+	if (!*id || strlen(id) > ID_MOST || id[strspn(id, HEX)]) {
+		moca_error("--container takes the ID of a container, hexadecimal digits as 'podman ps' and 'docker ps' show them (of a name: podman inspect --format '{{.Id}}' NAME); not %s",
 			   *id ? id : "nothing");
 		return NULL;
 	}
