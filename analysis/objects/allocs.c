@@ -216,7 +216,7 @@ static int heap_begin(struct told *e, uint32_t b, uint32_t id, uint64_t size,
 
 	if (!h || stack < 0)
 		return (int)stack;
-	return moca_heap_begin(h, (uint32_t)stack, id, size, level,
+	return moca_heap_begin(h, (uint32_t)stack, id, e->s->id, size, level,
 			       e->m->time_ns);
 }
 

@@ -20,6 +20,8 @@ struct stack {
 struct block {
 	uint32_t stack;		/* and 1; 0: it is not */
 	uint32_t level;
+	uint32_t owner;		/* the space that has it, */
+	uint32_t next, prev;	/* and its other instances; 0 = none */
 };
 
 struct moca_heap {
@@ -29,6 +31,8 @@ struct moca_heap {
 	struct block *blocks;	/* by instance */
 	uint64_t *sizes;
 	size_t block_room, size_room;
+	uint32_t *first;	/* by owner: its list of instances */
+	size_t first_room;
 	uint32_t last;		/* the stack that was asked for last */
 	uint64_t live;
 	uint64_t peaks;		/* their number */
@@ -52,6 +56,7 @@ void moca_heap_free(struct moca_heap *h)
 	free(h->stacks);
 	free(h->blocks);
 	free(h->sizes);
+	free(h->first);
 	moca_index_free(&h->index);
 	free(h);
 }
@@ -102,8 +107,36 @@ static void remember(const struct moca_heap *h, struct stack *s)
 	s->seen = h->peaks;
 }
 
+static int put_owner(struct moca_heap *h, uint32_t id, uint32_t owner)
+{
+	struct block *b = &h->blocks[id];
+
+	if (moca_vec_fit_zeroed(h->first, h->first_room, (size_t)owner + 1))
+		return -ENOMEM;
+	b->owner = owner;
+	b->prev = 0;
+	b->next = h->first[owner];
+	if (b->next)
+		h->blocks[b->next].prev = id;
+	h->first[owner] = id;
+	return 0;
+}
+
+static void drop_owner(struct moca_heap *h, uint32_t id)
+{
+	const struct block *b = &h->blocks[id];
+
+	if (b->next)
+		h->blocks[b->next].prev = b->prev;
+	if (b->prev)
+		h->blocks[b->prev].next = b->next;
+	else
+		h->first[b->owner] = b->next;
+}
+
 int moca_heap_begin(struct moca_heap *h, uint32_t stack, uint32_t id,
-		    uint64_t size, unsigned int level, uint64_t time_ns)
+		    uint32_t owner, uint64_t size, unsigned int level,
+		    uint64_t time_ns)
 {
 	struct stack *s = &h->stacks[stack];
 	uint64_t bytes = size << level;
@@ -116,9 +149,12 @@ int moca_heap_begin(struct moca_heap *h, uint32_t stack, uint32_t id,
 	if (moca_vec_fit_zeroed(h->blocks, h->block_room, (size_t)id + 1) ||
 	    moca_vec_fit_zeroed(h->sizes, h->size_room, (size_t)id + 1))
 		return -ENOMEM;
-	h->totals.without_lives -= bytes;
 	moca_heap_end(h, id);
-	h->blocks[id] = (struct block){ stack + 1, level };
+	if (put_owner(h, id, owner))
+		return -ENOMEM;
+	h->totals.without_lives -= bytes;
+	h->blocks[id].stack = stack + 1;
+	h->blocks[id].level = level;
 	h->sizes[id] = size;
 	remember(h, s);
 	/* Sizes are the trace's: a sum may wrap around. */
@@ -146,7 +182,29 @@ void moca_heap_end(struct moca_heap *h, uint32_t id)
 	remember(h, s);
 	s->live -= bytes;
 	h->live -= bytes;
+	drop_owner(h, id);
 	*b = (struct block){ 0 };
+}
+
+int moca_heap_end_all(struct moca_heap *h, uint32_t owner,
+		      uint32_t (*heir)(void *arg, uint32_t id), void *arg)
+{
+	uint32_t id = owner < h->first_room ? h->first[owner] : 0, next, to;
+
+	for (; id; id = next) {
+		next = h->blocks[id].next;
+		to = heir ? heir(arg, id) : 0;
+		if (!to) {
+			moca_heap_end(h, id);
+			continue;
+		}
+		drop_owner(h, id);
+		if (put_owner(h, id, to)) {
+			h->blocks[id] = (struct block){ 0 };
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 size_t moca_heap_finish(struct moca_heap *h)

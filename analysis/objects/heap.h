@@ -22,11 +22,18 @@ void moca_heap_add(struct moca_heap *h, uint32_t stack, uint64_t n,
 		   uint64_t bytes);
 /*
  * An object, for 2^level of them, has the instance `id` until it ends; 0: its
- * end is not told. 0 or -ENOMEM.
+ * end is not told. owner: of the space that it is in. 0 or -ENOMEM.
  */
 int moca_heap_begin(struct moca_heap *h, uint32_t stack, uint32_t id,
-		    uint64_t size, unsigned int level, uint64_t time_ns);
+		    uint32_t owner, uint64_t size, unsigned int level,
+		    uint64_t time_ns);
 void moca_heap_end(struct moca_heap *h, uint32_t id);
+/*
+ * A space ends, and with it what it has; heir: NULL, or the owner that has the
+ * object from now on, 0: none. 0 or -ENOMEM.
+ */
+int moca_heap_end_all(struct moca_heap *h, uint32_t owner,
+		      uint32_t (*heir)(void *arg, uint32_t id), void *arg);
 
 /* All is told: how many stacks there are. */
 size_t moca_heap_finish(struct moca_heap *h);

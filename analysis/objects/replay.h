@@ -92,6 +92,8 @@ struct replay_space {
 	int shares;		/* has memory that others may map, too */
 	int discards;		/* gave contents back, and kept the mapping */
 	int copied;		/* layers are or were shared with another */
+	int forked;		/* there is a copy of it */
+	uint32_t origin;	/* id of the first of all that are copies */
 	int agent;		/* libmoca-alloc told something */
 	uint64_t thin_level;	/* as of MOCA_ALLOC's `thinned`; 0: it tells all */
 	uint64_t thin_min;
@@ -101,6 +103,7 @@ struct replay_space {
 struct replay_process {
 	uint32_t pid;
 	size_t tasks;		/* alive */
+	int counted;		/* in moca_objects.living */
 	struct replay_space *space;	/* NULL: not begun, or ended */
 	uint32_t ended_id;	/* of the space that it had, among o->ended */
 	struct replay_process *next;	/* in the hash chain */
@@ -176,6 +179,8 @@ struct moca_objects {
 	struct replay_process *processes[PROCESS_BUCKETS];
 	struct replay_space *ended[ENDED_MAX];	/* the last ones, for late accesses */
 	size_t ended_at;
+	size_t living;			/* processes that have not ended */
+	uint32_t last_space;		/* of the last one that did; 0 = none */
 	struct replay_task *tasks;		/* by the trace's index */
 	uint32_t space_count;		/* ids given */
 	struct map *maps;		/* [0] is none, as in all of these */

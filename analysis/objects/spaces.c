@@ -19,7 +19,7 @@ static struct replay_space *space_new(struct moca_objects *o, uint32_t pid,
 	if (!s)
 		return NULL;
 	s->refs = 1;
-	s->id = ++o->space_count;
+	s->id = s->origin = ++o->space_count;
 	s->pid = pid;
 	s->main_task = task;
 	s->big.pool = s->small.pool = s->own.pool = s->seen.pool = &o->pool;
@@ -98,7 +98,8 @@ static struct replay_space *space_copy(struct moca_objects *o, struct replay_spa
 	s->agent = from->agent;
 	s->thin_level = from->thin_level;
 	s->thin_min = from->thin_min;
-	s->copied = from->copied = 1;
+	s->copied = from->copied = from->forked = 1;
+	s->origin = from->origin;
 	return s;
 }
 
@@ -151,6 +152,78 @@ static struct replay_space *parent_space(struct moca_objects *o, uint32_t parent
 					      NULL;
 }
 
+/* Who has what a space leaves: a copy of it, if that did not free it. */
+struct copy {
+	const struct moca_objects *o;
+	const struct replay_space *of;
+};
+
+static uint32_t heir(void *arg, uint32_t id)
+{
+	const struct copy *c = arg;
+	uint64_t addr = c->o->table.inst[id].addr;
+
+	return moca_addrmap_find(&c->of->big, addr) == id ||
+		       moca_addrmap_find(&c->of->own, addr) == id ?
+		       c->of->id : 0;
+}
+
+/* The oldest copy that a process lives in, or NULL. */
+static const struct replay_space *find_copy(const struct moca_objects *o,
+					    const struct replay_space *s)
+{
+	const struct replay_space *found = NULL, *x;
+	const struct replay_process *p;
+	size_t i;
+
+	for (i = 0; s->forked && i < PROCESS_BUCKETS; i++) {
+		for (p = o->processes[i]; p; p = p->next) {
+			x = p->space;
+			if (x && x != s && x->origin == s->origin &&
+			    (!found || x->id < found->id))
+				found = x;
+		}
+	}
+	return found;
+}
+
+/*
+ * The process leaves its space, which others go on in if they only borrow it: what
+ * was allocated there is no more. What the last of all processes has stays: it is
+ * what was alive at the end. 0 or -ENOMEM.
+ */
+static int leave_space(struct moca_objects *o, const struct replay_process *p,
+		       int is_last)
+{
+	const struct replay_space *s = p->space;
+	struct copy c = { .o = o };
+	int err = 0;
+
+	if (!o->heap || !s || s->pid != p->pid)
+		return 0;
+	if (!is_last) {
+		c.of = find_copy(o, s);
+		return moca_heap_end_all(o->heap, s->id, c.of ? heir : NULL,
+					 &c);
+	}
+	if (o->last_space)
+		err = moca_heap_end_all(o->heap, o->last_space, NULL, NULL);
+	o->last_space = s->id;
+	return err;
+}
+
+/* There is one more process: what the last one of those before it had is no more. */
+static int count_process(struct moca_objects *o, struct replay_process *p)
+{
+	uint32_t last = o->last_space;
+
+	o->living += !p->counted;
+	p->counted = 1;
+	o->last_space = 0;
+	return o->heap && last ? moca_heap_end_all(o->heap, last, NULL, NULL) :
+				 0;
+}
+
 /* A process begins. */
 static int start_process(struct moca_objects *o, struct replay_process *p,
 			 const struct moca_task *t, const struct moca_change *e)
@@ -159,6 +232,8 @@ static int start_process(struct moca_objects *o, struct replay_process *p,
 
 	if (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK))
 		from = parent_space(o, e->parent, p->pid);
+	if (leave_space(o, p, 0) || count_process(o, p))
+		return -ENOMEM;
 	moca_space_put(o, p->space);
 	p->tasks = 1;
 	if (!from) {
@@ -329,18 +404,22 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 	return start_thread(o, p, t, e);
 }
 
-static void end_task(struct moca_objects *o, const struct moca_task *t)
+static int end_task(struct moca_objects *o, const struct moca_task *t)
 {
 	struct replay_task *state = task_state(o, t);
 	struct replay_process *p = state->process;
+	int err;
 
 	state->stack = 0;
 	if (!p || t->flags & MOCA_TASK_EVENTS)
-		return;
+		return 0;
 	if (p->tasks)
 		p->tasks--;
 	if (p->tasks)
-		return;
+		return 0;
+	o->living -= p->counted != 0;
+	p->counted = 0;
+	err = leave_space(o, p, !o->living);
 	/* An access may come to us a little late: keep it for a while. */
 	if (p->space) {
 		moca_space_put(o, o->ended[o->ended_at]);
@@ -349,6 +428,7 @@ static void end_task(struct moca_objects *o, const struct moca_task *t)
 		p->ended_id = p->space->id;
 	}
 	p->space = NULL;
+	return err;
 }
 
 /* What has become of a process that ended lately, or NULL. */
@@ -403,6 +483,8 @@ static int exec(struct moca_objects *o, const struct moca_task *t,
 	if (!p)
 		p = state->process = find_process(o, t->pid);
 	if (!p)
+		return -ENOMEM;
+	if (leave_space(o, p, 0))
 		return -ENOMEM;
 	moca_space_put(o, p->space);
 	p->space = space_new(o, p->pid, t->id);
@@ -618,8 +700,7 @@ int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		return start_task(o, t, e);
 	case MOCA_CHANGE_TASK_END:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
-		end_task(o, t);
-		return err;
+		return err ? err : end_task(o, t);
 	case MOCA_CHANGE_EXEC:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
 		return err ? err : exec(o, t, e);
