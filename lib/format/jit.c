@@ -14,7 +14,9 @@ void moca_jits_free(struct moca_jits *j)
 	free(j->list);
 	free(j->names);
 	free(j->order);
-	free(j->far);
+	free(j->edges);
+	free(j->nodes);
+	free(j->items);
 	*j = (struct moca_jits){ 0 };
 }
 
@@ -117,62 +119,154 @@ static int compare(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static uint64_t last_of(const struct moca_jit *x)
-{
-	return x->addr + (x->size - 1);
-}
-
 /*
- * Items [from, end) are a tree, whose root is the one in the middle: what it holds is
- * passed over where all of it ends before an address.
+ * A segment tree (Bentley): edges are where an item begins, or the first byte behind
+ * one; leaf i of the tree is what lies from edge i to the next. An item is in the
+ * O(log n) nodes that it covers, of which it does not cover the parents; items of a
+ * node (from nodes[i] to nodes[i + 1] of `items`) are in the order of time and
+ * telling. So however they overlap, a search looks at O(log n) nodes.
  */
-static uint64_t find_far(struct moca_jits *j, size_t from, size_t end)
-{
-	size_t mid = from + (end - from) / 2;
-	uint64_t far, below;
+struct moca_jit_edge {
+	uint64_t addr;
+	uint32_t pid;
+};
 
-	far = last_of(&j->list[mid]);
-	if (mid > from) {
-		below = find_far(j, from, mid);
-		far = below > far ? below : far;
-	}
-	if (mid + 1 < end) {
-		below = find_far(j, mid + 1, end);
-		far = below > far ? below : far;
-	}
-	return j->far[mid] = far;
+static int compare_edges(const void *a, const void *b)
+{
+	const struct moca_jit_edge *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* The items of a process. */
-static void find_process(const struct moca_jits *j, uint32_t pid, size_t *from,
-			 size_t *end)
+static struct moca_jit_edge begin_of(const struct moca_jit *x)
 {
-	size_t low = 0, high = j->count, mid;
+	return (struct moca_jit_edge){ x->addr, x->pid };
+}
 
-	for (int upper = 0; upper < 2; upper++) {
-		for (high = j->count; low < high;) {
-			mid = low + (high - low) / 2;
-			if (j->list[mid].pid < pid ||
-			    (upper && j->list[mid].pid == pid))
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		*(upper ? end : from) = low;
+/* Behind the last address is the next process. */
+static struct moca_jit_edge end_of(const struct moca_jit *x)
+{
+	uint64_t addr = x->addr + x->size;
+
+	return (struct moca_jit_edge){ addr, x->pid + !addr };
+}
+
+/* How many edges are not behind that place. */
+static size_t count_edges(const struct moca_jits *j, struct moca_jit_edge e)
+{
+	size_t low = 0, high = j->edge_count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (compare_edges(&j->edges[mid], &e) <= 0)
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	return low;
+}
+
+static int find_edges(struct moca_jits *j)
+{
+	struct moca_jit_edge end;
+	size_t n = 0;
+
+	j->edges = malloc(2 * j->count * sizeof(*j->edges));
+	if (!j->edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < j->count; i++) {
+		j->edges[n++] = begin_of(&j->list[i]);
+		end = end_of(&j->list[i]);
+		/* Behind the last byte of the last process is nothing. */
+		if (end.addr || end.pid)
+			j->edges[n++] = end;
+	}
+	qsort(j->edges, n, sizeof(*j->edges), compare_edges);
+	for (size_t i = 0; i < n; i++)
+		if (!j->edge_count ||
+		    compare_edges(&j->edges[j->edge_count - 1], &j->edges[i]))
+			j->edges[j->edge_count++] = j->edges[i];
+	return 0;
+}
+
+/* Node i has an item more: counted, or put in its place. */
+static void put_item(struct moca_jits *j, size_t i, uint32_t item)
+{
+	if (j->items)
+		j->items[j->nodes[i]] = item;
+	j->nodes[i]++;
+}
+
+static void put_in_nodes(struct moca_jits *j, uint32_t item)
+{
+	const struct moca_jit *x = &j->list[item];
+	struct moca_jit_edge end = end_of(x);
+	size_t low = count_edges(j, begin_of(x)) - 1, high = j->edge_count;
+
+	if (end.addr || end.pid)
+		high = count_edges(j, end) - 1;
+	low += j->edge_count;
+	high += j->edge_count;
+	for (; low < high; low /= 2, high /= 2) {
+		if (low & 1)
+			put_item(j, low++, item);
+		if (high & 1)
+			put_item(j, --high, item);
+	}
+}
+
+/* k: all items in the order of time and telling. */
+static int plant(struct moca_jits *j, const struct keyed *k)
+{
+	size_t i, n = 2 * j->edge_count;
+	uint32_t sum = 0, count;
+
+	j->nodes = calloc(n + 1, sizeof(*j->nodes));
+	if (!j->nodes)
+		return -ENOMEM;
+	for (i = 0; i < j->count; i++)
+		put_in_nodes(j, (uint32_t)i);
+	/* At most 2 * 21 of each of MOCA_JIT_MAX. */
+	for (i = 0; i < n; i++) {
+		count = j->nodes[i];
+		j->nodes[i] = sum;
+		sum += count;
+	}
+	j->items = malloc(((size_t)sum + 1) * sizeof(*j->items));
+	if (!j->items)
+		return -ENOMEM;
+	for (i = 0; i < j->count; i++)
+		put_in_nodes(j, k[i].order);
+	/* Each is now where the next one begins. */
+	memmove(j->nodes + 1, j->nodes, n * sizeof(*j->nodes));
+	j->nodes[0] = 0;
+	return 0;
+}
+
+/* In `order` is the place in the list. */
+static int compare_times(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->jit.time_ns != y->jit.time_ns)
+		return x->jit.time_ns < y->jit.time_ns ? -1 : 1;
+	/* The order of telling. */
+	return x->jit.name < y->jit.name ? -1 : x->jit.name > y->jit.name;
 }
 
 int moca_jits_index(struct moca_jits *j)
 {
 	struct keyed *k;
-	size_t i, from, end;
+	size_t i;
+	int err;
 
 	if (!j->count || j->order)
 		return 0;
 	k = malloc(j->count * sizeof(*k));
 	j->order = malloc(j->count * sizeof(*j->order));
-	j->far = malloc(j->count * sizeof(*j->far));
-	if (!k || !j->order || !j->far) {
+	if (!k || !j->order) {
 		free(k);
 		return -ENOMEM;
 	}
@@ -182,79 +276,70 @@ int moca_jits_index(struct moca_jits *j)
 	for (i = 0; i < j->count; i++) {
 		j->list[i] = k[i].jit;
 		j->order[i] = k[i].order;
+		k[i].order = (uint32_t)i;
 	}
+	qsort(k, j->count, sizeof(*k), compare_times);
+	err = find_edges(j);
+	if (!err)
+		err = plant(j, k);
 	free(k);
-	for (i = 0; i < j->count; i = end) {
-		find_process(j, j->list[i].pid, &from, &end);
-		find_far(j, from, end);
-	}
-	return 0;
+	return err;
 }
 
-struct search {
-	const struct moca_jits *j;
-	uint64_t addr, time_ns;
-	int64_t best;
-	size_t timed;		/* that lie there, and have a time */
-};
-
-static int is_better(const struct search *s, size_t i)
+/* The leaf where addr is; 0: there is nothing. */
+static size_t find_leaf(const struct moca_jits *j, uint32_t pid, uint64_t addr)
 {
-	const struct moca_jit *a = &s->j->list[i], *b;
+	size_t n;
 
-	if (a->time_ns > s->time_ns)
+	if (!j->items)
 		return 0;
-	if (s->best == NONE)
-		return 1;
-	b = &s->j->list[s->best];
-	if (a->time_ns != b->time_ns)
-		return a->time_ns > b->time_ns;
-	return s->j->order[i] > s->j->order[s->best];
+	n = count_edges(j, (struct moca_jit_edge){ addr, pid });
+	return n ? j->edge_count + n - 1 : 0;
 }
 
-static void search(struct search *s, size_t from, size_t end)
+/* The last item of a node that was there by that time, or NONE. */
+static int64_t last_by(const struct moca_jits *j, size_t node, uint64_t time_ns)
 {
-	const struct moca_jit *x;
-	size_t mid;
+	uint32_t low = j->nodes[node], high = j->nodes[node + 1], mid;
 
-	while (from < end) {
-		mid = from + (end - from) / 2;
-		if (s->j->far[mid] < s->addr)
-			return;
-		search(s, from, mid);
-		x = &s->j->list[mid];
-		if (x->addr > s->addr)
-			return;
-		if (last_of(x) >= s->addr) {
-			s->timed += x->time_ns != 0;
-			if (is_better(s, mid))
-				s->best = (int64_t)mid;
-		}
-		from = mid + 1;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (j->list[j->items[mid]].time_ns <= time_ns)
+			low = mid + 1;
+		else
+			high = mid;
 	}
+	return low > j->nodes[node] ? (int64_t)j->items[low - 1] : NONE;
 }
 
-static struct search search_all(const struct moca_jits *j, uint32_t pid,
-				uint64_t addr, uint64_t time_ns)
+static int is_later(const struct moca_jits *j, int64_t a, int64_t b)
 {
-	struct search s = { .j = j, .addr = addr, .time_ns = time_ns,
-			    .best = NONE };
-	size_t from, end;
+	uint64_t x = j->list[a].time_ns, y = j->list[b].time_ns;
 
-	if (!j->count || !j->order)
-		return s;
-	find_process(j, pid, &from, &end);
-	search(&s, from, end);
-	return s;
+	return x != y ? x > y : j->order[a] > j->order[b];
 }
 
 int64_t moca_jits_find(const struct moca_jits *j, uint32_t pid, uint64_t addr,
 		       uint64_t time_ns)
 {
-	return search_all(j, pid, addr, time_ns).best;
+	int64_t best = NONE, last;
+
+	for (size_t i = find_leaf(j, pid, addr); i; i /= 2) {
+		last = last_by(j, i, time_ns);
+		if (last != NONE && (best == NONE || is_later(j, last, best)))
+			best = last;
+	}
+	return best;
 }
 
 int moca_jits_changes(const struct moca_jits *j, uint32_t pid, uint64_t addr)
 {
-	return search_all(j, pid, addr, UINT64_MAX).timed != 0;
+	int64_t last;
+
+	for (size_t i = find_leaf(j, pid, addr); i; i /= 2) {
+		last = last_by(j, i, UINT64_MAX);
+		if (last != NONE && j->list[last].time_ns)
+			return 1;
+	}
+	return 0;
 }

@@ -32,8 +32,11 @@ struct moca_jits {
 	size_t count, room;
 	char *names;
 	uint32_t names_len, names_room;
-	uint32_t *order;	/* once indexed: of telling, by place in list */
-	uint64_t *far;		/* the last byte of what is below in the tree */
+	/* Once indexed (jit.c has what these are): */
+	uint32_t *order;	/* of telling, by place in list */
+	struct moca_jit_edge *edges;
+	size_t edge_count;
+	uint32_t *nodes, *items;
 };
 
 void moca_jits_free(struct moca_jits *j);

@@ -99,6 +99,41 @@ static int found(void)
 	return 0;
 }
 
+/* As many as there may be, all over one another: no search looks at all of them. */
+static int over(void)
+{
+	struct moca_jits j = { 0 };
+	size_t n = MOCA_JIT_MAX;
+	int64_t got;
+
+	for (size_t i = 0; i < n; i++)
+		CHECK(!moca_jits_add(&j, 1, i / 2, i + 1, 1ull << 40, "f", 1));
+	CHECK(!moca_jits_index(&j));
+	for (size_t i = 0; i < n; i++) {
+		got = moca_jits_find(&j, 1, 1ull << 39, i / 2);
+		CHECK(got == (int64_t)(i | 1));
+		got = moca_jits_find(&j, 1, i + 1, n);
+		CHECK(got == (int64_t)i);
+		CHECK(moca_jits_changes(&j, 1, i + 1) == (i > 1));
+	}
+	moca_jits_free(&j);
+	/* The whole address space, and its last byte. */
+	CHECK(!moca_jits_add(&j, UINT32_MAX, 0, 0, UINT64_MAX, "a", 1));
+	CHECK(!moca_jits_add(&j, UINT32_MAX, 0, UINT64_MAX, 1, "b", 1));
+	CHECK(!moca_jits_add(&j, 5, 0, UINT64_MAX - 7, 8, "c", 1));
+	CHECK(!moca_jits_index(&j));
+	got = moca_jits_find(&j, UINT32_MAX, 0, 0);
+	CHECK(!strcmp(name_of(&j, got), "a"));
+	got = moca_jits_find(&j, UINT32_MAX, UINT64_MAX, 9);
+	CHECK(!strcmp(name_of(&j, got), "b"));
+	got = moca_jits_find(&j, 5, UINT64_MAX, 0);
+	CHECK(!strcmp(name_of(&j, got), "c"));
+	CHECK(moca_jits_find(&j, 6, 0, 0) < 0 &&
+	      moca_jits_find(&j, 4, UINT64_MAX, 0) < 0);
+	moca_jits_free(&j);
+	return 0;
+}
+
 /* --- what programs write -------------------------------------------------- */
 
 static int file_of(const void *data, size_t len)
@@ -291,6 +326,7 @@ int main(void)
 {
 	run("jit/round-trip", round_trip);
 	run("jit/found", found);
+	run("jit/over", over);
 	run("jit/maps", maps);
 	run("jit/many", many);
 	run("jit/dumps", dumps);
