@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "lib/base/bytes.h"
@@ -111,6 +112,7 @@ struct dump {
 	struct loaded *loaded;
 	size_t count, room;
 	struct moca_index index;
+	uint64_t secret[2];	/* so that no program can make hashes collide */
 };
 
 static uint32_t u32(const uint8_t *p)
@@ -134,12 +136,17 @@ static int skip(struct dump *d, uint64_t n)
 	return 0;
 }
 
+static uint64_t hash_of(const struct dump *d, uint64_t index)
+{
+	return moca_mix(moca_mix(index ^ d->secret[0]) + d->secret[1]);
+}
+
 static struct loaded *find_loaded(const struct dump *d, uint64_t index)
 {
 	struct loaded *found = NULL;
 	uint32_t i;
 
-	moca_index_each(i, &d->index, moca_mix(index))
+	moca_index_each(i, &d->index, hash_of(d, index))
 		if (d->loaded[i].index == index)
 			found = &d->loaded[i];
 	return found;
@@ -154,7 +161,7 @@ static int remember(struct dump *d, uint64_t index, uint32_t name)
 		return 0;
 	}
 	if (moca_vec_fit(d->loaded, d->room, d->count + 1) ||
-	    moca_index_add(&d->index, moca_mix(index), (uint32_t)d->count))
+	    moca_index_add(&d->index, hash_of(d, index), (uint32_t)d->count))
 		return -ENOMEM;
 	d->loaded[d->count++] = (struct loaded){ index, name };
 	return 0;
@@ -241,10 +248,13 @@ static int read_records(struct dump *d)
 
 int jit_read_dump(struct jit_read *r, int fd)
 {
-	struct dump d = { .r = r, .f = fdopen(fd, "r") };
+	struct dump d = { .r = r };
 	uint8_t b[HEADER];
 	int ret;
 
+	/* So few bytes are there at once, or never. */
+	if (getrandom(d.secret, sizeof(d.secret), 0) == sizeof(d.secret))
+		d.f = fdopen(fd, "r");
 	if (!d.f) {
 		ret = -errno;
 		close(fd);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "collect/run/jit-read.h"
+#include "lib/base/table.h"
 #include "tests/unit/trace-util.h"
 
 static const char *name_of(const struct moca_jits *j, int64_t at)
@@ -322,6 +323,46 @@ static int hostile(void)
 	return 0;
 }
 
+/* The number that moca_mix() makes x of. */
+static uint64_t unmix(uint64_t x)
+{
+	uint64_t k = 0xd6e8feb86659fd93ull, inverse = k;
+
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - k * inverse;
+	x ^= x >> 32;
+	x *= inverse;
+	x ^= x >> 32;
+	x *= inverse;
+	return x ^ x >> 32;
+}
+
+/* Numbers of one hash each: what is there is not searched one by one. */
+static int colliding(void)
+{
+	struct moca_jits j = { 0 };
+	struct jit_read r = { .out = &j, .pid = 9 };
+	size_t n = 500000, len;
+	uint8_t *all;
+
+	CHECK(moca_mix(unmix(12345)) == 12345);
+	head(0);
+	all = malloc(dump_len + n * 64);
+	CHECK(all);
+	memcpy(all, dump, len = dump_len);
+	for (uint64_t i = 1; i <= n; i++) {
+		dump_len = 0;
+		load("f", i, i * 16, 16, unmix(i << 32 | ((i ^ 7) & UINT32_MAX)));
+		memcpy(all + len, dump, dump_len);
+		len += dump_len;
+	}
+	CHECK(!jit_read_dump(&r, file_of(all, len)));
+	CHECK(j.count == n && !r.damaged && !r.full);
+	free(all);
+	moca_jits_free(&j);
+	return 0;
+}
+
 int main(void)
 {
 	run("jit/round-trip", round_trip);
@@ -331,5 +372,6 @@ int main(void)
 	run("jit/many", many);
 	run("jit/dumps", dumps);
 	run("jit/hostile", hostile);
+	run("jit/colliding", colliding);
 	return failures != 0;
 }
