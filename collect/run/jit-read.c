@@ -25,6 +25,12 @@ static int add(struct jit_read *r, uint64_t time_ns, uint64_t addr,
 	return err == -ENOMEM ? err : 0;
 }
 
+int jit_read_over(const struct jit_read *r)
+{
+	return r->bytes >= JIT_BYTES_MAX || r->full >= JIT_FULL_MAX ||
+	       (r->stop && atomic_load_explicit(r->stop, memory_order_relaxed));
+}
+
 /* --- maps ----------------------------------------------------------------- */
 
 static int hex(const char **p, uint64_t *out)
@@ -59,8 +65,7 @@ static int read_line(struct jit_read *r, const char *line, size_t len)
 int jit_read_map(struct jit_read *r, int fd)
 {
 	char line[MOCA_JIT_NAME_MAX + 64];
-	uint64_t bytes = 0;
-	size_t len = 0;
+	size_t len = 0, bytes = 0;	/* kept, and read, of a line */
 	int err = 0, c;
 	FILE *f = fdopen(fd, "r");
 
@@ -69,8 +74,10 @@ int jit_read_map(struct jit_read *r, int fd)
 		close(fd);
 		return err;
 	}
+	r->bytes += JIT_FILE_BYTES;
 	/* The end of a line that is longer is left out. */
-	while (!err && (c = getc_unlocked(f)) != EOF && ++bytes < JIT_FILE_MAX) {
+	while (!err && bytes < JIT_LINE_MAX && (c = getc_unlocked(f)) != EOF) {
+		bytes++;
 		if (c != '\n') {
 			if (len < sizeof(line) - 1)
 				line[len++] = (char)c;
@@ -78,10 +85,14 @@ int jit_read_map(struct jit_read *r, int fd)
 		}
 		line[len] = 0;
 		err = read_line(r, line, len);
-		len = 0;
+		r->bytes += bytes;
+		len = bytes = 0;
+		if (jit_read_over(r))
+			break;
 	}
 	/* The last line has no end where it was being written. */
-	r->damaged += len != 0 || bytes >= JIT_FILE_MAX;
+	r->damaged += len != 0;
+	r->bytes += bytes;
 	if (!err && ferror(f))
 		err = -EIO;
 	fclose(f);
@@ -108,7 +119,6 @@ struct loaded {
 struct dump {
 	struct jit_read *r;
 	FILE *f;
-	uint64_t at;		/* bytes read */
 	struct loaded *loaded;
 	size_t count, room;
 	struct moca_index index;
@@ -124,15 +134,16 @@ static int take(struct dump *d, void *to, size_t n)
 {
 	if (fread(to, 1, n, d->f) != n)
 		return -ENODATA;
-	d->at += n;
+	d->r->bytes += n;
 	return 0;
 }
 
+/* A part of a page is read for it, at most; n has 32 bits. */
 static int skip(struct dump *d, uint64_t n)
 {
-	if (d->at + n > JIT_FILE_MAX || fseeko(d->f, (off_t)n, SEEK_CUR))
+	if (n && fseeko(d->f, (off_t)n, SEEK_CUR))
 		return -ENODATA;
-	d->at += n;
+	d->r->bytes += n < JIT_FILE_BYTES ? n : JIT_FILE_BYTES;
 	return 0;
 }
 
@@ -223,7 +234,7 @@ static int read_records(struct dump *d)
 	uint64_t left, time_ns;
 	int ret = 0;
 
-	while (!take(d, b, RECORD)) {
+	while (!jit_read_over(d->r) && !take(d, b, RECORD)) {
 		if (u32(b + 4) < RECORD)
 			return 1;
 		left = u32(b + 4) - RECORD;
@@ -260,6 +271,7 @@ int jit_read_dump(struct jit_read *r, int fd)
 		close(fd);
 		return ret;
 	}
+	r->bytes += JIT_FILE_BYTES;
 	ret = take(&d, b, HEADER);
 	if (ret || u32(b) != MAGIC || u32(b + 4) < 1 || u32(b + 8) < HEADER ||
 	    moca_get64(b + 32) & ARCH_TIMES)

@@ -384,7 +384,8 @@ static int read_all(struct jit *j, struct jit_read *r, uint64_t *files)
 {
 	int err = 0, fd;
 
-	for (size_t i = 0; i < j->count && err != -ENOMEM; i++) {
+	for (size_t i = 0; i < j->count && err != -ENOMEM && !jit_read_over(r);
+	     i++) {
 		fd = open_map(j, &j->list[i]);
 		if (fd < 0)
 			continue;
@@ -393,7 +394,8 @@ static int read_all(struct jit *j, struct jit_read *r, uint64_t *files)
 		j->unreadable += err != 0;
 		*files += !err;
 	}
-	for (size_t i = 0; i < j->dump_count && err != -ENOMEM; i++) {
+	for (size_t i = 0;
+	     i < j->dump_count && err != -ENOMEM && !jit_read_over(r); i++) {
 		r->pid = j->dumps[i].pid;
 		err = jit_read_dump(r, j->dumps[i].fd);
 		j->dumps[i].fd = -1;
@@ -415,6 +417,15 @@ static void tell(const struct jit *j, const struct jit_read *r, uint64_t files,
 		moca_meta_set(m, "jit.full", "%lu", r->full);
 		moca_meta_set(m, "jit.damaged", "%lu", r->damaged);
 	}
+	if (jit_read_over(r)) {
+		snprintf(text, sizeof(text), "not all files with names of compiled "
+			 "code were read: %s; code that they name has none",
+			 r->bytes >= JIT_BYTES_MAX ? "they have more than 256 MiB" :
+			 r->full >= JIT_FULL_MAX ?
+			 "they have more names than a trace has room for" :
+			 "a signal ended it");
+		moca_meta_add(m, "note", text);
+	}
 	if (!left)
 		return;
 	snprintf(text, sizeof(text), "%lu file%s with names of compiled code "
@@ -427,10 +438,10 @@ static void tell(const struct jit *j, const struct jit_read *r, uint64_t files,
 }
 
 int jit_write(struct jit *j, struct moca_writer *w, struct moca_meta *m,
-	      struct moca_quota *quota)
+	      struct moca_quota *quota, const atomic_int *stop)
 {
 	struct moca_jits names = { 0 };
-	struct jit_read r = { .out = &names };
+	struct jit_read r = { .out = &names, .stop = stop };
 	uint64_t files = 0;
 	int err;
 

@@ -11,6 +11,7 @@
 #ifndef MOCA_RUN_JIT_H
 #define MOCA_RUN_JIT_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,10 +32,10 @@ void jit_message(struct jit *j, const struct message *m);
 void jit_change(struct jit *j, uint32_t task, const struct moca_change *c);
 
 /*
- * Read what there is, and write it and its keys. quota: NULL: none. 0 or -errno: it
- * could not be written.
+ * Read what there is, and write it and its keys. quota: NULL: none. stop: once it is
+ * not 0, no more is read. 0 or -errno: it could not be written.
  */
 int jit_write(struct jit *j, struct moca_writer *w, struct moca_meta *m,
-	      struct moca_quota *quota);
+	      struct moca_quota *quota, const atomic_int *stop);
 
 #endif

@@ -368,16 +368,33 @@ static void finish_machine(struct moca_meta *meta)
 	moca_meta_add_loss(meta, text);
 }
 
-/* All processes have written their last name, or are let go. */
+static atomic_int no_names;
+
+static void leave_names(int sig)
+{
+	atomic_store(&no_names, 1);
+}
+
+/*
+ * All processes have written their last name, or are let go: from now on a signal is
+ * for the recorder.
+ */
 static void write_jit(struct moca_meta *meta, struct moca_writer *writer)
 {
+	struct sigaction sa = { .sa_handler = leave_names,
+				.sa_flags = SA_RESTART };
+	struct sigaction old[2];
 	char text[160];
 	int err;
 
 	/* Of a disk that is full there is enough to be told. */
 	if (atomic_load(&rec.failed))
 		return;
-	err = jit_write(rec.jit, writer, meta, rec.quota);
+	sigaction(SIGINT, &sa, &old[0]);
+	sigaction(SIGTERM, &sa, &old[1]);
+	err = jit_write(rec.jit, writer, meta, rec.quota, &no_names);
+	sigaction(SIGINT, &old[0], NULL);
+	sigaction(SIGTERM, &old[1], NULL);
 	jit_free(rec.jit);
 	if (!err)
 		return;

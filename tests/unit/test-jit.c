@@ -168,6 +168,7 @@ static int maps(void)
 	CHECK(!jit_read_map(&r, file_of(line, sizeof(line))));
 	CHECK(j.count == 4 && strlen(name_of(&j, 3)) == MOCA_JIT_NAME_MAX);
 	CHECK(!jit_read_map(&r, file_of("", 0)) && j.count == 4);
+	CHECK(!jit_read_over(&r));
 	moca_jits_free(&j);
 	return 0;
 }
@@ -188,6 +189,39 @@ static int many(void)
 	CHECK(!moca_jits_index(&j));
 	CHECK(moca_jits_find(&j, 1, 1, 0) == (int64_t)j.count - 1);
 	free(text);
+	moca_jits_free(&j);
+	return 0;
+}
+
+/* Whatever files programs leave, and however many: reading them has an end. */
+static int limits(void)
+{
+	static char line[JIT_LINE_MAX + 1];
+	static const char after[] = "\n1000 10 a\n";
+	struct moca_jits j = { 0 };
+	struct jit_read r = { .out = &j, .pid = 1 };
+	atomic_int stop = 0;
+	int fd = memfd_create("jit", MFD_CLOEXEC), n;
+
+	/* A line without an end is damage, and the file's end: 1 TiB of NULs. */
+	CHECK(fd >= 0 && !ftruncate(fd, 1ll << 40) && !jit_read_map(&r, fd));
+	CHECK(r.damaged == 1 && r.bytes <= JIT_FILE_BYTES + JIT_LINE_MAX);
+	fd = file_of(line, JIT_LINE_MAX);
+	CHECK(lseek(fd, 0, SEEK_END) > 0 &&
+	      write(fd, after, sizeof(after) - 1) == sizeof(after) - 1 &&
+	      !lseek(fd, 0, SEEK_SET) && !jit_read_map(&r, fd));
+	CHECK(r.damaged == 2 && !j.count && !jit_read_over(&r));
+	/* Of all files together; each is some bytes. */
+	for (n = 0; !jit_read_over(&r); n++)
+		CHECK(n <= (int)(JIT_BYTES_MAX / JIT_FILE_BYTES) &&
+		      !jit_read_map(&r, file_of("", 0)));
+	CHECK(n > 1000 && r.damaged == 2);
+	/* A signal ends it behind the line at hand. */
+	r = (struct jit_read){ .out = &j, .pid = 1, .stop = &stop };
+	CHECK(!jit_read_map(&r, file_of("1 1 a\n1 1 b\n", 12)) && j.count == 2);
+	stop = 1;
+	CHECK(!jit_read_map(&r, file_of("1 1 a\n1 1 b\n", 12)) && j.count == 3);
+	CHECK(jit_read_over(&r) && !r.damaged);
 	moca_jits_free(&j);
 	return 0;
 }
@@ -370,6 +404,7 @@ int main(void)
 	run("jit/over", over);
 	run("jit/maps", maps);
 	run("jit/many", many);
+	run("jit/limits", limits);
 	run("jit/dumps", dumps);
 	run("jit/hostile", hostile);
 	run("jit/colliding", colliding);
