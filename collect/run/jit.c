@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 #define DUMPS 64u
 #define OURS (-1)		/* the recorder's own /tmp */
 #define TICK_NS 20000000ull	/* clocks of files and of processes are coarse */
+#define LOOK_NS 10000000ull	/* between two looks at a process's user */
 #define NAME_BYTES 64u		/* of a compressed name in the trace, about */
 
 struct process {
@@ -38,6 +40,7 @@ struct process {
 	int tmp;		/* in directories; or OURS */
 	int nested;		/* it has numbers of its own */
 	uint64_t begin_ns;	/* Unix time; 0: in the recording */
+	uint64_t looked_ns;	/* at its user */
 };
 
 struct held {
@@ -194,16 +197,25 @@ static struct process *find_by_task(struct jit *j, uint32_t task)
 	return NULL;
 }
 
+/* As which user it makes files; if it is gone, the last that is known. */
+static void look_at_user(struct process *p)
+{
+	char uids[64];
+	uint32_t uid;
+
+	p->looked_ns = moca_now_ns();
+	/* Real, effective, saved, and that of files. */
+	if (!moca_proc_status(uids, sizeof(uids), (pid_t)p->pid, "Uid:") &&
+	    sscanf(uids, "%*u %*u %*u %u", &uid) == 1)
+		p->uid = uid;
+}
+
 /* What the kernel says of it: it has begun a program, or is attached to. */
 static void look(struct jit *j, struct process *p)
 {
 	pid_t last = 0;
-	char uids[64];
 
-	/* Real, effective, saved, and that of files. */
-	if (!moca_proc_status(uids, sizeof(uids), (pid_t)p->pid, "Uid:") &&
-	    sscanf(uids, "%*u %*u %*u %u", &p->uid) != 1)
-		p->uid = geteuid();
+	look_at_user(p);
 	p->nested = moca_proc_numbers((pid_t)p->pid, &last) > 1;
 	p->inner = p->nested && last > 0 ? (uint32_t)last : p->pid;
 	p->tmp = find_tmp(j, (pid_t)p->pid);
@@ -253,6 +265,19 @@ static int is_dump(const char *name)
 	       !strcmp(base + len - 5, ".dump");
 }
 
+/*
+ * Who got rid of root's rights without an exec did it before it maps memory for code,
+ * most often; it may also map other memory, and make code of that later.
+ */
+static void look_again(struct jit *j, const struct moca_change *c)
+{
+	int for_code = c->prot & PROT_EXEC && !(c->flags & MOCA_MAP_FILE);
+	struct process *p = find_process(j, c->pid);
+
+	if (p && !p->uid && (for_code || moca_now_ns() - p->looked_ns > LOOK_NS))
+		look_at_user(p);
+}
+
 /* Is it the process's own? Says also what is not, but for what is no file. */
 static int is_own(struct jit *j, int fd, uint32_t uid, struct stat *st)
 {
@@ -295,7 +320,7 @@ static int open_outside(const struct process *p, const char *path)
 
 static void add_dump(struct jit *j, const struct moca_change *c)
 {
-	const struct process *p = find_process(j, c->pid);
+	struct process *p = find_process(j, c->pid);
 	struct stat st;
 	int fd;
 
@@ -307,6 +332,7 @@ static void add_dump(struct jit *j, const struct moca_change *c)
 		j->many++;
 		return;
 	}
+	look_at_user(p);
 	fd = open_below((pid_t)c->pid, c->name, OPEN_FILE);
 	if (fd < 0)
 		fd = open_outside(p, c->name);
@@ -326,15 +352,17 @@ void jit_change(struct jit *j, uint32_t task, const struct moca_change *c)
 {
 	struct process *p;
 
-	/* Most changes are none of these. */
+	/* Nothing else says who a process is, and what it writes. */
 	if (!j || !(c->type == MOCA_CHANGE_EXEC ||
 	      (c->type == MOCA_CHANGE_TASK_START &&
 	       !(c->flags & MOCA_TASK_THREAD)) ||
-	      (c->type == MOCA_CHANGE_MMAP && is_dump(c->name))))
+	      c->type == MOCA_CHANGE_MMAP))
 		return;
 	pthread_mutex_lock(&j->lock);
-	if (c->type == MOCA_CHANGE_MMAP) {
+	if (c->type == MOCA_CHANGE_MMAP && is_dump(c->name)) {
 		add_dump(j, c);
+	} else if (c->type == MOCA_CHANGE_MMAP) {
+		look_again(j, c);
 	} else {
 		p = find_process(j, c->pid);
 		if (!p)
@@ -409,7 +437,7 @@ static void tell(const struct jit *j, const struct jit_read *r, uint64_t files,
 		 struct moca_meta *m)
 {
 	uint64_t left = j->foreign + j->many + j->unreadable;
-	char text[400];
+	char text[440];
 
 	if (files) {
 		moca_meta_set(m, "jit.files", "%lu", files);
@@ -429,7 +457,7 @@ static void tell(const struct jit *j, const struct jit_read *r, uint64_t files,
 	if (!left)
 		return;
 	snprintf(text, sizeof(text), "%lu file%s with names of compiled code "
-		 "%s left out: %lu of another user than the process, %lu that "
+		 "%s left out: %lu of another user than the process when it was last seen, %lu that "
 		 "cannot be read or %s no map and no dump with times of "
 		 "CLOCK_MONOTONIC, %lu as there are too many; that code has no names",
 		 left, PLURAL(left), left == 1 ? "was" : "were", j->foreign,

@@ -7,6 +7,7 @@
  *			after it has been moved: DIR/jit-PID.dump
  *	jit arch DIR	the same with times of the CPU's own
  *	jit wait FILE	as map, and wait until there is FILE
+ *	jit drop	as map, as user 65534 without another program
  *
  * The number of its process is printed first.
  */
@@ -45,10 +46,12 @@ static char *get(size_t size, int prot)
 	return p;
 }
 
+static int at_once;	/* memory for code is mapped as such */
+
 /* In a page of its own. */
 static char *make(void)
 {
-	char *p = get(PAGE, PROT_READ | PROT_WRITE);
+	char *p = get(PAGE, PROT_READ | PROT_WRITE | (at_once ? PROT_EXEC : 0));
 
 	memcpy(p, code, sizeof(code));
 	if (mprotect(p, PAGE, PROT_READ | PROT_EXEC))
@@ -179,7 +182,10 @@ int main(int argc, char **argv)
 
 	printf("%d\n", getpid());
 	fflush(stdout);
-	if (!strcmp(how, "map") || !strcmp(how, "wait"))
+	at_once = !strcmp(how, "drop");
+	if (at_once && (setgid(65534) || setuid(65534)))
+		die("setuid");
+	if (at_once || !strcmp(how, "map") || !strcmp(how, "wait"))
 		by_map();
 	else if (argc == 3 && (!strcmp(how, "dump") || !strcmp(how, "arch")))
 		by_dump(argv[2], !strcmp(how, "arch"));
