@@ -31,6 +31,7 @@
 #define LOOK_MS 50
 #define PATIENCE_MS 5000
 #define SAME_SIGNAL_NS 1000000000ull
+#define WITNESS_LOOKS 10
 
 struct live {
 	const struct live_options *opt;
@@ -40,7 +41,8 @@ struct live {
 	char *trace, *final;
 	pid_t recorder;		/* 0: it has ended */
 	int status;		/* how */
-	int was_told;		/* to end, by us */
+	int was_told;		/* to end, by us or by who told us */
+	pid_t witness;		/* 0: none */
 	pid_t maker;		/* of a page; 0: none is made */
 	int makes_final;
 	uint64_t maker_began_ns;
@@ -52,11 +54,81 @@ struct live {
 
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction was[3];	/* of these: what the program is to inherit */
-static volatile sig_atomic_t got_signal;
+static volatile sig_atomic_t got_signal, which_signal;
 
 static void on_signal(int sig)
 {
+	if (!got_signal)
+		which_signal = sig;
 	got_signal = got_signal + 1;
+}
+
+/* --- the witness ------------------------------------------------------------- */
+
+/*
+ * ^C is for all processes of the terminal's group, and a program that got it ends by
+ * itself; `kill` may be for us alone. A process of our group that blocks signals tells
+ * which it was: of it a signal to the group is pending.
+ */
+static void start_witness(struct live *l)
+{
+	pid_t parent = getpid();
+	sigset_t all;
+
+	l->witness = fork();
+	if (l->witness < 0)
+		l->witness = 0;
+	if (l->witness)
+		return;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	for (int i = 0; i < 3; i++)
+		signal(ends[i], SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close_range(0, ~0u, 0);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+static int is_pending(pid_t pid, int sig)
+{
+	unsigned long long set = 0;
+	char path[64], line[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ShdPnd: %llx", &set) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return set >> (sig - 1) & 1;
+}
+
+/* Whether the signal that we got went to the program as well. */
+static int is_of_group(const struct live *l)
+{
+	int i;
+
+	/* Some, as timeout(1), send it to us first, and to the group behind that. */
+	for (i = 0; which_signal && l->witness && i < WITNESS_LOOKS; i++) {
+		if (is_pending(l->witness, which_signal))
+			return 1;
+		poll(NULL, 0, LOOK_MS);
+	}
+	return 0;
+}
+
+static void end_witness(struct live *l)
+{
+	if (!l->witness)
+		return;
+	kill(l->witness, SIGKILL);
+	while (waitpid(l->witness, NULL, 0) < 0 && errno == EINTR)
+		;
+	l->witness = 0;
 }
 
 /* --- folders ---------------------------------------------------------------- */
@@ -232,17 +304,44 @@ static int has_ended(struct live *l)
 	return !l->recorder;
 }
 
-/* Attached to: it is left. Started: it is told to end, as by the recorder. */
+/* It is told to end. Attached to: it is left. */
+static void tell_recorder(struct live *l)
+{
+	kill(l->recorder, l->opt->pid ? SIGINT : SIGTERM);
+}
+
+/*
+ * Started: the program that got our signal as well ends by itself, as below moca
+ * record; it may have to tidy up. It is told by SIGTERM where it did not get it, and
+ * by the next signal.
+ */
 static void end_recorder(struct live *l)
 {
-	int ms;
+	uint64_t began = moca_now_ns();
+	int by_itself, seen, ms;
 
 	if (has_ended(l))
 		return;
-	kill(l->recorder, l->opt->pid ? SIGINT : SIGTERM);
 	l->was_told = 1;
+	by_itself = is_of_group(l);
+	if (!by_itself)
+		tell_recorder(l);
+	seen = got_signal;
 	for (ms = 0; !has_ended(l); ms += LOOK_MS) {
-		if (ms == PATIENCE_MS)
+		/* One ^C may come twice. */
+		if (moca_now_ns() < began + SAME_SIGNAL_NS) {
+			seen = got_signal;
+		} else if (got_signal != seen) {
+			seen = got_signal;
+			by_itself = 0;
+			ms = 0;
+			tell_recorder(l);
+		}
+		if (ms == PATIENCE_MS && by_itself)
+			moca_warn("view: waiting for %s, which got signal %d (%s) as well; another ^C tells it to end by SIGTERM",
+				  l->what, (int)which_signal,
+				  strsignal(which_signal));
+		else if (ms == PATIENCE_MS)
 			moca_warn("view: waiting for %s, which was told to end by SIGTERM; moca view killed by SIGKILL leaves it to itself",
 				  l->what);
 		poll(NULL, 0, LOOK_MS);
@@ -490,6 +589,8 @@ int report_live(const struct live_options *o, int argc, char **argv)
 			sigaction(ends[i], &sa, NULL);
 	}
 	err = make_folders(&l, o->pid ? "pid" : argv[0]);
+	if (!err && !o->pid)
+		start_witness(&l);
 	if (!err)
 		err = start_recorder(&l, argv, argc);
 	if (!err) {
@@ -503,6 +604,7 @@ int report_live(const struct live_options *o, int argc, char **argv)
 		finish_page(&l);
 		err = err ? 1 : exit_code(&l);
 	}
+	end_witness(&l);
 	serve_close(l.serve);
 	free_all(&l);
 	return err < 0 ? 1 : err;

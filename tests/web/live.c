@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * live GO STOP: uses the array `early` until there is a file GO, then `late` as well
- * until there is a file STOP. What tests/web/live.py watches.
+ * until there is a file STOP. What tests/web/live.py watches. With a third argument,
+ * it tells signals, goes on behind SIGINT, and ends by SIGTERM.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -16,12 +18,25 @@ static void use(volatile char *a)
 		a[i * PAGE]++;
 }
 
+static void tell(int sig)
+{
+	const char *text = sig == SIGINT ? "SIGINT\n" : "SIGTERM\n";
+
+	if (write(STDOUT_FILENO, text, sig == SIGINT ? 7 : 8) < 0 ||
+	    sig == SIGTERM)
+		_exit(3);
+}
+
 int main(int argc, char **argv)
 {
 	volatile char *early = malloc(PAGES * PAGE), *late;
 
-	if (argc != 3 || !early)
+	if (argc < 3 || !early)
 		return 1;
+	if (argc > 3) {
+		signal(SIGINT, tell);
+		signal(SIGTERM, tell);
+	}
 	puts("begins");
 	fflush(stdout);
 	while (access(argv[1], F_OK))

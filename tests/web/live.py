@@ -43,7 +43,7 @@ class View:
         self.p = subprocess.Popen(
             [mt.MOCA, "view", *FAST, "--trace", os.path.join(d, name), *args],
             cwd=d, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=mt.default_signals,
+            preexec_fn=mt.default_signals, start_new_session=True,
             env=mt.environment(TMPDIR=self.tmp,
                                PATH=self.bin + ":/usr/bin:/bin"))
         self.said = self.p.stderr.readline()
@@ -230,6 +230,34 @@ def interrupted(d, program, shots):
         v.close()
 
 
+def tidies(d, program, shots):
+    """^C of a terminal is for view and the program, which tidies up; the next one ends it."""
+    for name, again in ("live-tidies", False), ("live-again", True):
+        stop = os.path.join(d, name + "-stop")
+        v = View(d, name, "--live", "--", program, d + "/none", stop, "tells")
+        try:
+            v.until(lambda e: e["page"])
+            os.killpg(v.p.pid, signal.SIGINT)
+            said = v.p.stderr.readline()
+            want("it waits", "which got signal 2" in said, said)
+            if again:
+                os.killpg(v.p.pid, signal.SIGINT)
+            else:
+                open(d + "/none", "w").close()
+                open(stop, "w").close()
+            out, err = v.p.communicate(timeout=SECONDS)
+            want("exit code", not v.p.returncode, (v.p.returncode, err))
+            got = out.split("\n", 1)[1]
+            want("what the program did", got == "SIGINT\nends in order\n"
+                 if not again else got.endswith("SIGTERM\n"), out)
+            want("the report", "the report is" in err, err)
+            left(v, os.path.join(d, name))
+        finally:
+            v.close()
+            with contextlib.suppress(OSError):
+                os.unlink(d + "/none")
+
+
 def attached(d, program, shots):
     """A process, which goes on as it was."""
     stop = d + "/attached-stop"
@@ -282,7 +310,7 @@ def usage(d, program, shots):
 def live(cases, d, shots):
     """shots: where pictures go; None: there is no browser."""
     program = mt.built("web/live")
-    for case in (usage, run, interrupted, attached):
+    for case in (usage, run, interrupted, tidies, attached):
         try:
             case(d, program, shots)
             cases.ok("view --live: " + case.__name__)
