@@ -121,13 +121,18 @@ static int is_of_group(const struct live *l)
 	return 0;
 }
 
+static void wait_for(pid_t pid)
+{
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 static void end_witness(struct live *l)
 {
 	if (!l->witness)
 		return;
 	kill(l->witness, SIGKILL);
-	while (waitpid(l->witness, NULL, 0) < 0 && errno == EINTR)
-		;
+	wait_for(l->witness);
 	l->witness = 0;
 }
 
@@ -260,9 +265,12 @@ static char **recorder_args(const struct live *l, char **argv, int argc)
 }
 
 /* This moca with other arguments; signals are as we found them. */
-static void become(char **args, int if_we_die)
+static void become(char **args, int if_we_die, pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, if_we_die);
+	/* Who died before that is not told of. */
+	if (getppid() != parent)
+		_exit(EXIT_RECORD);
 	for (int i = 0; i < 3; i++)
 		sigaction(ends[i], &was[i], NULL);
 	execv("/proc/self/exe", args);
@@ -274,6 +282,7 @@ static void become(char **args, int if_we_die)
 static int start_recorder(struct live *l, char **argv, int argc)
 {
 	char **args = recorder_args(l, argv, argc);
+	pid_t us = getpid();
 
 	if (!args) {
 		moca_error("view: out of memory");
@@ -283,7 +292,7 @@ static int start_recorder(struct live *l, char **argv, int argc)
 	l->state.began_ns = moca_now_ns();
 	l->recorder = fork();
 	if (!l->recorder)
-		become(args, l->opt->pid ? SIGINT : SIGTERM);
+		become(args, l->opt->pid ? SIGINT : SIGTERM, us);
 	free(args);
 	if (l->recorder < 0) {
 		moca_error("view: cannot start the recorder: %s",
@@ -350,7 +359,7 @@ static void end_recorder(struct live *l)
 
 /* --- pages ------------------------------------------------------------------ */
 
-static void become_maker(const struct live *l, const char *out)
+static void become_maker(const struct live *l, const char *out, pid_t parent)
 {
 	const struct live_options *o = l->opt;
 	char *args[12] = { "moca", "report", "-q", "-o", (char *)(uintptr_t)out };
@@ -372,16 +381,18 @@ static void become_maker(const struct live *l, const char *out)
 			  strerror(errno));
 	if (fd >= 0)
 		dup2(fd, STDERR_FILENO);
-	become(args, SIGTERM);
+	become(args, SIGTERM, parent);
 }
 
 static int start_page(struct live *l, int is_final)
 {
+	pid_t us = getpid();
+
 	l->makes_final = is_final;
 	l->maker_began_ns = moca_now_ns();
 	l->maker = fork();
 	if (!l->maker)
-		become_maker(l, is_final ? l->final : l->page);
+		become_maker(l, is_final ? l->final : l->page, us);
 	if (l->maker < 0) {
 		moca_error("view: cannot start what makes the page: %s",
 			   strerror(errno));
@@ -528,7 +539,7 @@ static void finish_page(struct live *l)
 
 	if (l->maker && !l->makes_final) {
 		kill(l->maker, SIGTERM);
-		waitpid(l->maker, NULL, 0);
+		wait_for(l->maker);
 		l->maker = 0;
 	}
 	while (!l->is_over && !step(l)) {
