@@ -486,19 +486,10 @@ static int step(struct live *l)
  * By a file that only we may read: on a command line, all users see the token. Nobody
  * waits for a browser, whose messages are none of ours.
  */
-static void open_browser(const struct live *l)
+static void become_browser(const struct live *l)
 {
-	int fd = open(l->open, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	int null;
 
-	if (fd < 0)
-		return;
-	dprintf(fd, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n",
-		serve_url(l->serve));
-	close(fd);
-	fflush(NULL);
-	if (fork())
-		return;
 	setsid();
 	for (int i = 0; i < 3; i++)
 		sigaction(ends[i], &was[i], NULL);
@@ -507,6 +498,28 @@ static void open_browser(const struct live *l)
 		dup2(null, i);
 	execlp("xdg-open", "xdg-open", l->open, (char *)NULL);
 	_exit(127);
+}
+
+/* By a child that ends at once: init waits for its children. */
+static void open_browser(const struct live *l)
+{
+	int fd = open(l->open, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	pid_t pid;
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url=%s\">\n",
+		serve_url(l->serve));
+	close(fd);
+	fflush(NULL);
+	pid = fork();
+	if (pid > 0)
+		wait_for(pid);
+	if (pid)
+		return;
+	if (!fork())
+		become_browser(l);
+	_exit(0);
 }
 
 /* --- all of it -------------------------------------------------------------- */

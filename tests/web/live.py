@@ -173,6 +173,12 @@ def opened(v):
     with open(v.bin + "/opened") as f:
         text = f.read()
     want("what is opened", "url=" + v.url in text, text)
+    # Nobody's child stays as a zombie: of the server it is none.
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError), open(path) as f:
+            name, rest = f.read().split("(", 1)[1].rsplit(")", 1)
+            want("xdg-open is no child", name != "xdg-open" or
+                 int(rest.split()[1]) != v.p.pid, path)
 
 
 def browse(what, v, *args):
