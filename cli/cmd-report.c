@@ -469,7 +469,7 @@ int cmd_view(int argc, char **argv)
 		OPT_FLAG(0, "live", &is_live, "record the command behind -- and show its page while it runs"),
 		OPT_UINT('p', "pid", &o.pid, "PID", "the same of a running process, which is left as it was"),
 		OPT_DURATION('d', "delay", &o.delay_ns, "live: between two pages (default: 2s; more where a page takes more than a tenth of that)"),
-		OPT_STRING(0, "trace", &o.trace, "DIR", "live: keep the trace there (default: moca-CMD-DATE)"),
+		OPT_STRING(0, "trace", &o.trace, "DIR", "live: keep the trace there, in a new or empty directory (default: moca-CMD-DATE)"),
 		OPT_FLAG(0, "stacks", &o.stacks, "live: as of moca record"),
 		OPT_DURATION(0, "interval", &o.interval_ns, "live: as of moca record"),
 		OPT_STRING(0, "sample", &o.sample, "SHARE", "live: as of moca record (default: auto; 1 with --interval)"),

@@ -6,6 +6,7 @@
  */
 #include "cli/report-live.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -174,6 +175,26 @@ static char *make_trace_folder(const struct live *l, const char *program)
 		   dir ? dir : "moca-...", strerror(errno));
 	free(dir);
 	return NULL;
+}
+
+/* What is in the trace's folder is to be of this run: 0, or -errno after a message. */
+static int check_empty(const char *dir)
+{
+	struct dirent *e;
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	/* The recorder makes it, or says why it cannot. */
+	if (!d)
+		return 0;
+	while ((e = readdir(d)))
+		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	closedir(d);
+	if (!n)
+		return 0;
+	moca_error("view: the directory %s for the trace is not empty; choose another with --trace, or remove it first ('moca view %s' shows a trace that is there)",
+		   dir, dir);
+	return -ENOTEMPTY;
 }
 
 static int make_folders(struct live *l, const char *program)
@@ -598,8 +619,11 @@ int report_live(const struct live_options *o, int argc, char **argv)
 	const struct sigaction sa = { .sa_handler = on_signal };
 	char what[64] = "";
 	struct live l = { .opt = o, .what = what };
-	int err = serve_open(&l.serve);
+	int err;
 
+	if (o->trace && check_empty(o->trace))
+		return EXIT_RECORD;
+	err = serve_open(&l.serve);
 	if (err)
 		return 1;
 	if (o->pid)

@@ -6,6 +6,7 @@ import glob
 import http.client
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -292,6 +293,24 @@ def attached(d, program, shots):
             p.kill()
 
 
+def not_empty(d, program, shots):
+    """A folder that has a trace: it stays as it is, and is not taken for this run's."""
+    old = d + "/live-old"
+    shutil.copytree(d + "/one", old)
+    with open(old + "/report.html", "w") as f:
+        f.write("old")
+    p = subprocess.run([mt.MOCA, "view", "--live", "--trace", old, "--",
+                        program, d + "/never", d + "/ever"], cwd=d, text=True,
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       timeout=SECONDS, env=mt.environment(
+                           PATH=d + "/nothing", TMPDIR=d))
+    want("it refuses", p.returncode == 125 and not p.stdout and
+         "is not empty; choose another with --trace" in p.stderr,
+         (p.returncode, p.stderr))
+    with open(old + "/report.html") as f:
+        want("the old report", f.read() == "old")
+
+
 def usage(d, program, shots):
     for args, code, word in (
             (["--live"], 2, "Give a command"),
@@ -316,7 +335,7 @@ def usage(d, program, shots):
 def live(cases, d, shots):
     """shots: where pictures go; None: there is no browser."""
     program = mt.built("web/live")
-    for case in (usage, run, interrupted, tidies, attached):
+    for case in (usage, not_empty, run, interrupted, tidies, attached):
         try:
             case(d, program, shots)
             cases.ok("view --live: " + case.__name__)
