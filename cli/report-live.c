@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/report-live-folder.h"
 #include "cli/report-serve.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -38,6 +39,7 @@ struct live {
 	const struct live_options *opt;
 	const char *what;	/* the program, or the process */
 	char tmp[4096];		/* a folder of ours; "": none */
+	int tmp_fd;
 	char *page, *open, *messages;	/* in it */
 	char *trace, *final;
 	pid_t recorder;		/* 0: it has ended */
@@ -199,16 +201,10 @@ static int check_empty(const char *dir)
 
 static int make_folders(struct live *l, const char *program)
 {
-	const char *tmp = getenv("TMPDIR");
+	int err = live_folder_make(l->tmp, sizeof(l->tmp), &l->tmp_fd);
 
-	if (snprintf(l->tmp, sizeof(l->tmp), "%s/moca-live-XXXXXX",
-		     tmp && *tmp ? tmp : "/tmp") >= (int)sizeof(l->tmp) ||
-	    !mkdtemp(l->tmp)) {
-		moca_error("view: cannot make a folder for the page in %s: %s (TMPDIR names another one)",
-			   tmp && *tmp ? tmp : "/tmp", strerror(errno));
-		l->tmp[0] = 0;
-		return -EIO;
-	}
+	if (err)
+		return err;
 	l->page = below(l->tmp, "report.html");
 	l->open = below(l->tmp, "open.html");
 	l->messages = below(l->tmp, "messages");
@@ -225,13 +221,7 @@ static void remove_folders(struct live *l)
 {
 	if (!l->tmp[0])
 		return;
-	if (l->page)
-		unlink(l->page);
-	if (l->open)
-		unlink(l->open);
-	if (l->messages)
-		unlink(l->messages);
-	rmdir(l->tmp);
+	live_folder_remove(l->tmp, l->tmp_fd);
 	/* Of a recording that did not begin. */
 	if (l->trace && !l->opt->trace)
 		rmdir(l->trace);

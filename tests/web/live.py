@@ -32,8 +32,8 @@ class View:
     """moca view --live, whose address is known."""
 
     def __init__(self, d, name, *args):
-        self.tmp = os.path.join(d, name + "-tmp")
-        os.mkdir(self.tmp)
+        self.tmp = os.path.join(d, name.split(".")[0] + "-tmp")
+        os.makedirs(self.tmp, exist_ok=True)
         self.bin = os.path.join(d, name + "-bin")
         os.mkdir(self.bin)
         # A stand-in for xdg-open keeps what it is given.
@@ -265,6 +265,42 @@ def tidies(d, program, shots):
                 os.unlink(d + "/none")
 
 
+def killed(d, program, shots):
+    """SIGKILL: the next one removes what is left, and nothing else."""
+    args = "-d", "1h", "--live", "--", program, d + "/never", d + "/ever"
+    views = [View(d, "live-killed", *args)]
+    try:
+        # No page is made now.
+        views[0].until(lambda e: e["page"])
+        tmp = views[0].tmp
+        left = os.listdir(tmp)
+        want("a folder", len(left) == 1 and os.path.exists(
+            os.path.join(tmp, left[0], "report.html")), left)
+        os.mkdir(tmp + "/moca-live-backup")
+        with open(tmp + "/moca-live-backup/report.html", "w"):
+            pass
+        views.append(View(d, "live-killed.2", *args))
+        views[1].until(lambda e: e["page"])
+        two = os.listdir(tmp)
+        want("both live", len(two) == 3 and left[0] in two, two)
+        views[0].p.kill()
+        # Its recorder and program have ended, too.
+        views[0].p.communicate(timeout=SECONDS)
+        want("it is left", left[0] in os.listdir(tmp), os.listdir(tmp))
+        views.append(View(d, "live-killed.3", *args))
+        now = os.listdir(tmp)
+        want("what lives, and what is not of moca", len(now) == 3 and
+             set(two) - set(left) <= set(now), (two, left, now))
+        for v in views[1:]:
+            code, _, err = v.end()
+            want("exit code", code == 0, (code, err))
+        want("the end", os.listdir(tmp) == ["moca-live-backup"] and
+             os.listdir(tmp + "/moca-live-backup"), os.listdir(tmp))
+    finally:
+        for v in views:
+            v.close()
+
+
 def attached(d, program, shots):
     """A process, which goes on as it was."""
     stop = d + "/attached-stop"
@@ -335,7 +371,8 @@ def usage(d, program, shots):
 def live(cases, d, shots):
     """shots: where pictures go; None: there is no browser."""
     program = mt.built("web/live")
-    for case in (usage, not_empty, run, interrupted, tidies, attached):
+    for case in (usage, not_empty, run, interrupted, tidies, killed,
+                 attached):
         try:
             case(d, program, shots)
             cases.ok("view --live: " + case.__name__)
