@@ -94,7 +94,7 @@ static int read_lives(struct heap *h)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++, at++) {
 		struct dhat_point *p = &h->points[at->object];
-		uint64_t begin = at->begin_ns, end = at->end_ns;
+		uint64_t begin = at->begin_ns, end = moca_objects_end_of(h->objects, at);
 
 		if (!h->singly[at->object])
 			continue;

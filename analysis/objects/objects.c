@@ -497,6 +497,32 @@ static int make_heap_stacks(struct moca_objects *o)
 	return 0;
 }
 
+static int compare_left(const void *a, const void *b)
+{
+	const struct left *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
+}
+
+uint64_t moca_objects_end_of(const struct moca_objects *o,
+			     const struct moca_instance *i)
+{
+	const struct left key = { .pid = i->pid, .time_ns = i->begin_ns };
+	size_t low = 0, high = o->left_count, mid;
+
+	while (!i->end_ns && low < high) {
+		mid = low + (high - low) / 2;
+		if (compare_left(&o->left[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return i->end_ns || low == o->left_count || o->left[low].pid != i->pid ?
+		       i->end_ns : o->left[low].time_ns;
+}
+
 static int finish(struct moca_objects *o)
 {
 	int err;
@@ -517,6 +543,8 @@ static int finish(struct moca_objects *o)
 		err = make_touchers(o);
 	if (err)
 		return err;
+	if (o->left_count)
+		qsort(o->left, o->left_count, sizeof(*o->left), compare_left);
 	make_details(o);
 	err = make_heap_stacks(o);
 	if (err)
@@ -680,6 +708,7 @@ void moca_objects_free(struct moca_objects *o)
 	free(o->touchers);
 	free(o->ranges);
 	moca_heap_free(o->heap);
+	free(o->left);
 	free(o->heap_stacks);
 	moca_symbols_close(o->symbols);
 	free(o);

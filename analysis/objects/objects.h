@@ -260,6 +260,12 @@ moca_objects_heap_stacks(const struct moca_objects *o, size_t *count);
 /* All zeros without heap_stacks. */
 void moca_objects_heap_totals(const struct moca_objects *o,
 			      struct moca_heap_totals *out);
+/*
+ * When an instance ended, or its process did, or began another program; 0: it was
+ * there at the end. What the last process to end had was there at the end.
+ */
+uint64_t moca_objects_end_of(const struct moca_objects *o,
+			     const struct moca_instance *i);
 
 /*
  * Functions that allocate and could not be watched, and why: "NAME: reason".

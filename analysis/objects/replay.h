@@ -103,7 +103,9 @@ struct replay_space {
 struct replay_process {
 	uint32_t pid;
 	size_t tasks;		/* alive */
-	int counted;		/* in moca_objects.living */
+	/* In moca_objects.living, if it is counted. */
+	int counted;
+	struct replay_process *prev_living, *next_living;
 	struct replay_space *space;	/* NULL: not begun, or ended */
 	uint32_t ended_id;	/* of the space that it had, among o->ended */
 	struct replay_process *next;	/* in the hash chain */
@@ -116,6 +118,13 @@ struct thread {
 	uint64_t stack;		/* initial stack pointer */
 	uint64_t pointer;	/* thread pointer */
 	uint64_t start_ns;
+};
+
+/* A process that left its space for good, and none has that memory now. */
+struct left {
+	uint32_t pid;
+	uint32_t space;		/* id */
+	uint64_t time_ns;
 };
 
 /* A process that will exec. */
@@ -179,8 +188,10 @@ struct moca_objects {
 	struct replay_process *processes[PROCESS_BUCKETS];
 	struct replay_space *ended[ENDED_MAX];	/* the last ones, for late accesses */
 	size_t ended_at;
-	size_t living;			/* processes that have not ended */
-	uint32_t last_space;		/* of the last one that did; 0 = none */
+	struct replay_process *living;	/* processes that have not ended */
+	struct left last;		/* the last one that did; space 0: none */
+	struct left *left;		/* all others, and execs; by pid, time */
+	size_t left_count, left_cap;
 	struct replay_task *tasks;		/* by the trace's index */
 	uint32_t space_count;		/* ids given */
 	struct map *maps;		/* [0] is none, as in all of these */

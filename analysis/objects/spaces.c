@@ -174,17 +174,29 @@ static const struct replay_space *find_copy(const struct moca_objects *o,
 {
 	const struct replay_space *found = NULL, *x;
 	const struct replay_process *p;
-	size_t i;
 
-	for (i = 0; s->forked && i < PROCESS_BUCKETS; i++) {
-		for (p = o->processes[i]; p; p = p->next) {
-			x = p->space;
-			if (x && x != s && x->origin == s->origin &&
-			    (!found || x->id < found->id))
-				found = x;
-		}
+	for (p = s->forked ? o->living : NULL; p; p = p->next_living) {
+		x = p->space;
+		if (x && x != s && x->origin == s->origin &&
+		    (!found || x->id < found->id))
+			found = x;
 	}
 	return found;
+}
+
+/* Without a copy all of it is no more. */
+static int end_space(struct moca_objects *o, const struct left *l,
+		     const struct replay_space *copy)
+{
+	struct copy c = { .o = o, .of = copy };
+
+	if (!copy) {
+		if (moca_vec_fit(o->left, o->left_cap, o->left_count + 1))
+			return -ENOMEM;
+		o->left[o->left_count++] = *l;
+	}
+	return o->heap ? moca_heap_end_all(o->heap, l->space,
+					   copy ? heir : NULL, &c) : 0;
 }
 
 /*
@@ -193,35 +205,48 @@ static const struct replay_space *find_copy(const struct moca_objects *o,
  * what was alive at the end. 0 or -ENOMEM.
  */
 static int leave_space(struct moca_objects *o, const struct replay_process *p,
-		       int is_last)
+		       uint64_t time_ns, int is_last)
 {
 	const struct replay_space *s = p->space;
-	struct copy c = { .o = o };
-	int err = 0;
+	struct left l = { .pid = p->pid, .time_ns = time_ns }, last = o->last;
 
-	if (!o->heap || !s || s->pid != p->pid)
+	if (!s || s->pid != p->pid)
 		return 0;
-	if (!is_last) {
-		c.of = find_copy(o, s);
-		return moca_heap_end_all(o->heap, s->id, c.of ? heir : NULL,
-					 &c);
-	}
-	if (o->last_space)
-		err = moca_heap_end_all(o->heap, o->last_space, NULL, NULL);
-	o->last_space = s->id;
-	return err;
+	l.space = s->id;
+	if (!is_last)
+		return end_space(o, &l, find_copy(o, s));
+	o->last = l;
+	return last.space ? end_space(o, &last, NULL) : 0;
 }
 
 /* There is one more process: what the last one of those before it had is no more. */
 static int count_process(struct moca_objects *o, struct replay_process *p)
 {
-	uint32_t last = o->last_space;
+	struct left last = o->last;
 
-	o->living += !p->counted;
-	p->counted = 1;
-	o->last_space = 0;
-	return o->heap && last ? moca_heap_end_all(o->heap, last, NULL, NULL) :
-				 0;
+	if (!p->counted) {
+		p->counted = 1;
+		p->prev_living = NULL;
+		p->next_living = o->living;
+		if (o->living)
+			o->living->prev_living = p;
+		o->living = p;
+	}
+	o->last = (struct left){ 0 };
+	return last.space ? end_space(o, &last, NULL) : 0;
+}
+
+static void uncount_process(struct moca_objects *o, struct replay_process *p)
+{
+	if (!p->counted)
+		return;
+	p->counted = 0;
+	if (p->next_living)
+		p->next_living->prev_living = p->prev_living;
+	if (p->prev_living)
+		p->prev_living->next_living = p->next_living;
+	else
+		o->living = p->next_living;
 }
 
 /* A process begins. */
@@ -232,7 +257,7 @@ static int start_process(struct moca_objects *o, struct replay_process *p,
 
 	if (e->flags & (MOCA_TASK_FORK | MOCA_TASK_VFORK))
 		from = parent_space(o, e->parent, p->pid);
-	if (leave_space(o, p, 0) || count_process(o, p))
+	if (leave_space(o, p, e->time_ns, 0) || count_process(o, p))
 		return -ENOMEM;
 	moca_space_put(o, p->space);
 	p->tasks = 1;
@@ -404,7 +429,8 @@ static int start_task(struct moca_objects *o, const struct moca_task *t,
 	return start_thread(o, p, t, e);
 }
 
-static int end_task(struct moca_objects *o, const struct moca_task *t)
+static int end_task(struct moca_objects *o, const struct moca_task *t,
+		    uint64_t time_ns)
 {
 	struct replay_task *state = task_state(o, t);
 	struct replay_process *p = state->process;
@@ -417,9 +443,8 @@ static int end_task(struct moca_objects *o, const struct moca_task *t)
 		p->tasks--;
 	if (p->tasks)
 		return 0;
-	o->living -= p->counted != 0;
-	p->counted = 0;
-	err = leave_space(o, p, !o->living);
+	uncount_process(o, p);
+	err = leave_space(o, p, time_ns, !o->living);
 	/* An access may come to us a little late: keep it for a while. */
 	if (p->space) {
 		moca_space_put(o, o->ended[o->ended_at]);
@@ -484,7 +509,7 @@ static int exec(struct moca_objects *o, const struct moca_task *t,
 		p = state->process = find_process(o, t->pid);
 	if (!p)
 		return -ENOMEM;
-	if (leave_space(o, p, 0))
+	if (leave_space(o, p, e->time_ns, 0))
 		return -ENOMEM;
 	moca_space_put(o, p->space);
 	p->space = space_new(o, p->pid, t->id);
@@ -700,7 +725,7 @@ int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		return start_task(o, t, e);
 	case MOCA_CHANGE_TASK_END:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
-		return err ? err : end_task(o, t);
+		return err ? err : end_task(o, t, e->time_ns);
 	case MOCA_CHANGE_EXEC:
 		err = moca_objects_release(o, task_state(o, t), 0, 0, 0);
 		return err ? err : exec(o, t, e);

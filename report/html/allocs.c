@@ -91,22 +91,26 @@ static int compare_events(const void *a, const void *b)
 	return y->ends - x->ends;
 }
 
-static struct event *list_events(const struct moca_instance *x, size_t n,
+static struct event *list_events(const struct moca_objects *o,
+				 const struct moca_instance *x, size_t n,
 				 const struct moca_object *rows, size_t *count)
 {
 	struct event *e = malloc((2 * n + 1) * sizeof(*e));
+	uint64_t end;
 	size_t i;
 
 	*count = 0;
 	for (i = 0; e && i < n; i++) {
+		if (!is_alloc(&rows[x[i].object]))
+			continue;
 		/* What ends when it begins is never alive. */
-		if (!is_alloc(&rows[x[i].object]) ||
-		    (x[i].end_ns && x[i].end_ns <= x[i].begin_ns))
+		end = moca_objects_end_of(o, &x[i]);
+		if (end && end <= x[i].begin_ns)
 			continue;
 		e[(*count)++] = (struct event){ x[i].begin_ns, x[i].size,
 						x[i].object, 0 };
-		if (x[i].end_ns)
-			e[(*count)++] = (struct event){ x[i].end_ns, x[i].size,
+		if (end)
+			e[(*count)++] = (struct event){ end, x[i].size,
 							x[i].object, 1 };
 	}
 	if (e)
@@ -181,13 +185,14 @@ int report_sites(const struct report *r, struct report_sites *out)
 	const struct moca_instance *x;
 	struct report_site *s;
 	struct event *e;
+	uint64_t end;
 	size_t i, n;
 
 	memset(out, 0, sizeof(*out));
 	rows = moca_objects_rows(r->objects, &out->count);
 	x = moca_objects_instances(r->objects, &n);
 	out->list = s = calloc(out->count + 1, sizeof(*s));
-	e = list_events(x, n, rows, &out->events);
+	e = list_events(r->objects, x, n, rows, &out->events);
 	if (!s || !e) {
 		free(s);
 		free(e);
@@ -200,15 +205,16 @@ int report_sites(const struct report *r, struct report_sites *out)
 	for (i = 0; i < n; i++) {
 		if (!is_alloc(&rows[x[i].object]))
 			continue;
-		if (!x[i].end_ns) {
+		end = moca_objects_end_of(r->objects, &x[i]);
+		if (!end) {
 			s[x[i].object].at_end += x[i].size;
 			out->end += x[i].size;
 		}
 		if (x[i].begin_ns > out->peak_ns ||
-		    (x[i].end_ns && x[i].end_ns <= out->peak_ns))
+		    (end && end <= out->peak_ns))
 			continue;
 		s[x[i].object].at_peak += x[i].size;
-		s[x[i].object].kept += x[i].end_ns ? 0 : x[i].size;
+		s[x[i].object].kept += end ? 0 : x[i].size;
 	}
 	return 0;
 }

@@ -3,14 +3,16 @@
 #include "tests/unit/objects-trace.h"
 
 static struct moca_heap_totals heap;
+static uint64_t end;		/* bytes, by the instances */
 
 static int heap_of(void)
 {
 	const struct moca_objects_options opt = {
-		.size = sizeof(opt), .heap_stacks = 1,
+		.size = sizeof(opt), .heap_stacks = 1, .instances = 1,
 	};
 	const struct moca_heap_stack *s;
-	uint64_t peak = 0, end = 0;
+	const struct moca_instance *x;
+	uint64_t peak = 0, at_end = 0;
 	size_t i, n;
 
 	trace_end();
@@ -20,9 +22,12 @@ static int heap_of(void)
 	s = moca_objects_heap_stacks(objects, &n);
 	for (i = 0; i < n; i++) {
 		peak += s[i].at_peak;
-		end += s[i].at_end;
+		at_end += s[i].at_end;
 	}
-	return peak != heap.peak || end != heap.end;
+	x = moca_objects_instances(objects, &n);
+	for (i = end = 0; i < n; i++)
+		end += moca_objects_end_of(objects, &x[i]) ? 0 : x[i].size;
+	return peak != heap.peak || at_end != heap.end;
 }
 
 static void alloc(uint32_t task, uint64_t at, uint64_t size)
@@ -43,6 +48,7 @@ static int in_turn(void)
 	}
 	CHECK(!heap_of());
 	CHECK(heap.peak == 4100 && heap.end == 100 && heap.bytes == 20100);
+	CHECK(end == 100);
 	return 0;
 }
 
@@ -56,7 +62,7 @@ static int last(void)
 	put_change(1, MOCA_CHANGE_TASK_END);
 	put_change(0, MOCA_CHANGE_TASK_END);
 	CHECK(!heap_of());
-	CHECK(heap.peak == 4100 && heap.end == 100);
+	CHECK(heap.peak == 4100 && heap.end == 100 && end == 100);
 	/* It was not the last. */
 	start_program();
 	alloc(0, 0, 100);
@@ -67,7 +73,7 @@ static int last(void)
 	alloc(1, 0, 30);
 	put_change(1, MOCA_CHANGE_TASK_END);
 	CHECK(!heap_of());
-	CHECK(heap.peak == 100 && heap.end == 30);
+	CHECK(heap.peak == 100 && heap.end == 30 && end == 30);
 	return 0;
 }
 
@@ -84,7 +90,7 @@ static int execs(void)
 	put_exec(1, "/bin/third");
 	put_change(1, MOCA_CHANGE_TASK_END);
 	CHECK(!heap_of());
-	CHECK(heap.peak == 100 && heap.end == 30);
+	CHECK(heap.peak == 100 && heap.end == 30 && end == 30);
 	return 0;
 }
 
