@@ -19,6 +19,7 @@
 #include "lib/base/err.h"
 #include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
+#include "report/advice.h"
 #include "report/html/report.h"
 
 #define MAX_FILE 10000000u
@@ -238,6 +239,7 @@ static int make_page(const struct wanted *w, struct report *r,
 		moca_say("%s: %s, %zu data structures, %zu of them plotted",
 			 out, text_size(buf, (uint64_t)st.st_size),
 			 r->row_count, r->plot_count);
+	advice_tried_warn(w->command, r->path);
 	err = warn_of_damage(r, w->command);
 	if (!b)
 		return err;

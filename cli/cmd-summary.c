@@ -96,6 +96,7 @@ static int show(struct advice_view *v, const char *topology, double detail,
 		moca_error("summary: out of memory");
 		return 1;
 	}
+	advice_tried_warn("summary", v->path);
 	moca_trace_damage(v->trace, &damage);
 	if (!trace_damaged(&damage))
 		return 0;

@@ -114,7 +114,10 @@ void try_keep(const struct try_view *v, const char *path,
 	}
 	if (!err && n)
 		err = write_all(items, n, path);
-	if (err)
+	if (err > 0)
+		moca_warn("try: the file '" MOCA_TRIED_NAME "' in '%s', with what was measured before, is damaged: it is kept as '" MOCA_TRIED_DAMAGED "', and a new one has this measurement alone",
+			  path);
+	if (err < 0)
 		moca_warn("try: cannot keep what was measured in '%s', for moca summary and the report: %s",
 			  path, strerror(-err));
 	free(items);

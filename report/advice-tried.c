@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/base/err.h"
 #include "lib/text/json.h"
 #include "lib/text/terminal.h"
 #include "report/advice.h"
@@ -23,6 +24,20 @@ void advice_tried_read(struct advice_view *v)
 	v->tried_error = err == -ENOENT ? 0 : err;
 	if (fd >= 0)
 		close(fd);
+}
+
+void advice_tried_warn(const char *command, const char *path)
+{
+	struct advice_view v = { .path = path };
+
+	advice_tried_read(&v);
+	if (v.tried_error)
+		moca_warn("%s: what moca try measured of '%s' is left out: the file '%s' there %s", command,
+			  path, MOCA_TRIED_NAME, v.tried_error == -EBADMSG ?
+			  "is damaged (the next moca try keeps it as '"
+			  MOCA_TRIED_DAMAGED "')" :
+			  strerror(-v.tried_error));
+	moca_tried_free(&v.tried);
 }
 
 /* "23 % less" */
@@ -114,7 +129,7 @@ void advice_tried_print(const struct advice_view *v,
 		lead = "                ";
 	}
 	if (v->tried_error)
-		terminal_wrap(lead, "what moca try measured cannot be read: the file 'tried' of the trace is damaged; moca try writes it anew",
+		terminal_wrap(lead, "what moca try measured cannot be read: the file 'tried' of the trace is damaged; the next moca try keeps it as 'tried.damaged', and writes a new one",
 			      width);
 }
 

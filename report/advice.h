@@ -48,6 +48,8 @@ void advice_json(FILE *f, const struct advice_view *v);
 struct json;
 /* What moca try left in the trace's directory, which v->path is. */
 void advice_tried_read(struct advice_view *v);
+/* Say so where its file cannot be read. */
+void advice_tried_warn(const char *command, const char *path);
 /* Of what follows a finding: predicted beside measured. */
 void advice_tried_print(const struct advice_view *v,
 			const struct moca_finding *x, int width);

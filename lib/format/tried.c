@@ -104,15 +104,17 @@ static int has(const struct moca_tried_change *items, size_t n, const char *id)
 int moca_tried_write(int dirfd, const struct moca_tried_change *items,
 		     size_t count)
 {
-	struct moca_meta *m = moca_meta_new();
 	struct moca_tried old = { 0 };
 	size_t i, n = count;
-	int err, is_old;
+	struct moca_meta *m;
+	int err, was;
 
-	if (!m)
-		return -ENOMEM;
-	is_old = !moca_tried_read(&old, dirfd);
-	err = moca_meta_set(m, "tried", "1");
+	was = moca_tried_read(&old, dirfd);
+	/* What cannot be read, but is perhaps sound, stays. */
+	if (was && was != -ENOENT && was != -EBADMSG)
+		return was;
+	m = moca_meta_new();
+	err = m ? moca_meta_set(m, "tried", "1") : -ENOMEM;
 	for (i = 0; !err && i < old.count; i++)
 		if (!has(items, count, old.items[i].id)) {
 			err = add_change(m, &old.items[i]);
@@ -122,12 +124,15 @@ int moca_tried_write(int dirfd, const struct moca_tried_change *items,
 		err = add_change(m, &items[i]);
 	if (!err && n > MOCA_TRIED_MAX)
 		err = -E2BIG;
+	if (!err && was == -EBADMSG &&
+	    renameat(dirfd, MOCA_TRIED_NAME, dirfd, MOCA_TRIED_DAMAGED))
+		err = -errno;
 	if (!err)
 		err = moca_meta_write_as(m, dirfd, MOCA_TRIED_NAME);
-	if (is_old)
+	if (!was)
 		moca_tried_free(&old);
 	moca_meta_free(m);
-	return err;
+	return err ? err : was == -EBADMSG;
 }
 
 /* --- reading -------------------------------------------------------------- */

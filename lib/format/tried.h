@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define MOCA_TRIED_NAME "tried"
+#define MOCA_TRIED_DAMAGED "tried.damaged"
 #define MOCA_TRIED_MAX 64	/* changes */
 
 /* changed / plain, and the interval of its mean; all above 0 and finite. */
@@ -46,8 +47,9 @@ struct moca_tried {
 int moca_tried_follows(const struct moca_tried_change *c, const char *finding);
 
 /*
- * Add these to what the directory has; of one id the new one counts. A damaged file
- * is replaced. 0; -E2BIG: more than MOCA_TRIED_MAX; -errno.
+ * Add these to what the directory has; of one id the new one counts. 0; 1: as well,
+ * but the file there was damaged, and is now MOCA_TRIED_DAMAGED, in place of an older
+ * such one; -E2BIG: more than MOCA_TRIED_MAX; -errno.
  */
 int moca_tried_write(int dirfd, const struct moca_tried_change *items,
 		     size_t count);

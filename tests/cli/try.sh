@@ -102,6 +102,17 @@ OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 "$MOCA" record -q --no-summary --n
 [ -f "$tmp/alone/launch" ] && ok "no ranks" || not_ok "no ranks" "no trace in DIR itself"
 grep -aq '^env ' "$tmp/alone/launch" && not_ok "no environment" "it is kept" || ok "no environment"
 
+# What was measured, damaged: it is said, and kept.
+sed -i s/huge/hugf/ "$tmp/reads/tried"; cp "$tmp/reads/tried" "$tmp/tried"
+run "damaged: summary" 0 "$MOCA" summary "$tmp/reads" && has "damaged: summary" "$tmp/err" "what moca try measured of .* is left out: the file 'tried' there is damaged"
+if [ -s "$BUILD/report/template.html" ]; then
+	run "damaged: report" 0 "$MOCA" report -o "$tmp/page.html" "$tmp/reads" && has "damaged: report" "$tmp/err" "what moca try measured of .* is left out: the file 'tried' there is damaged"
+fi
+run "damaged: try" 0 "$MOCA" try --all -n 3 "$tmp/reads" huge-pages -- "$tmp/prog" tells && has "damaged: try" "$tmp/err" "is damaged: it is kept as 'tried.damaged'"
+cmp "$tmp/tried" "$tmp/reads/tried.damaged" && ok "damaged: kept" || not_ok "damaged: kept" "it is not as it was"
+run "damaged: check" 0 "$MOCA" check "$tmp/reads" && ok "damaged: check"
+"$MOCA" summary "$tmp/reads" 2>&1 | grep 'is left out' && not_ok "damaged: new" "it is still damaged" || ok "damaged: new"
+
 # A damaged file, or none.
 record damaged "$tmp/prog" fails
 sed -i 's/fails/tells/' "$tmp/damaged/launch"

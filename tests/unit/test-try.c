@@ -265,7 +265,7 @@ static int tried_hostile(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
-		CHECK(!moca_tried_write(dirfd_, &example, 1));
+		CHECK(moca_tried_write(dirfd_, &example, 1) == (i > 0));
 		CHECK(!moca_meta_read_as(&m, dirfd_, MOCA_TRIED_NAME));
 		CHECK(!moca_meta_set(m, lines[i][0], "%s", lines[i][1]));
 		CHECK(!moca_meta_write_as(m, dirfd_, MOCA_TRIED_NAME));
@@ -274,14 +274,15 @@ static int tried_hostile(void)
 			return fprintf(stderr, "%s %s\n", lines[i][0],
 				       lines[i][1]), 1;
 	}
-	/* A line that is missing, and a damaged file, which is written anew. */
-	CHECK(!moca_tried_write(dirfd_, &example, 1));
+	/* A line that is missing, and a damaged file, which is kept. */
+	CHECK(moca_tried_write(dirfd_, &example, 1) == 1);
 	CHECK(!moca_meta_read_as(&m, dirfd_, MOCA_TRIED_NAME));
 	moca_meta_unset(m, "peak");
 	CHECK(!moca_meta_write_as(m, dirfd_, MOCA_TRIED_NAME));
 	moca_meta_free(m);
 	CHECK(moca_tried_read(&t, dirfd_) == -EBADMSG);
-	CHECK(!moca_tried_write(dirfd_, &example, 1));
+	CHECK(moca_tried_write(dirfd_, &example, 1) == 1);
+	CHECK(!faccessat(dirfd_, MOCA_TRIED_DAMAGED, R_OK, 0));
 	CHECK(!moca_tried_read(&t, dirfd_) && t.count == 1);
 	moca_tried_free(&t);
 	return 0;
