@@ -76,15 +76,18 @@ static void on_signal(int sig)
 static void start_witness(struct live *l)
 {
 	pid_t parent = getpid();
-	sigset_t all;
+	sigset_t all, before;
 
+	/* None is taken before it blocks them. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	l->witness = fork();
 	if (l->witness < 0)
 		l->witness = 0;
-	if (l->witness)
+	if (l->witness || getpid() == parent) {
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		return;
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	}
 	for (int i = 0; i < 3; i++)
 		signal(ends[i], SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
