@@ -153,15 +153,26 @@ static void start_recorder(struct cgroup *c, struct member *m)
 	c->recorders++;
 }
 
+static struct member *member_of(const struct cgroup *c, pid_t recorder)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->members[i].recorder == recorder)
+			return &c->members[i];
+	return NULL;
+}
+
+/* Who executed us may have left children that are no recorders. */
 static void take_ends(struct cgroup *c)
 {
+	struct member *m;
 	int status;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (size_t i = 0; i < c->count; i++)
-			if (c->members[i].recorder == pid)
-				c->members[i].recorder = 0;
+		m = member_of(c, pid);
+		if (!m)
+			continue;
+		m->recorder = 0;
 		c->recorders--;
 		c->good += WIFEXITED(status) && !WEXITSTATUS(status);
 	}
