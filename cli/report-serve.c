@@ -182,7 +182,10 @@ static enum MHD_Result refuse(struct serve *s, struct MHD_Connection *c,
 	return say(s, c, code, "text/plain; charset=utf-8", why);
 }
 
-/* The page as it is; to who opens the address before there is one, that it waits. */
+/*
+ * Answers with the page of the moment. Before the first page is made, the answer is
+ * a page that says so (waits), or error 404.
+ */
 static enum MHD_Result send_page(struct serve *s, struct MHD_Connection *c,
 				 int waits)
 {

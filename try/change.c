@@ -207,7 +207,10 @@ static int add_findings(struct try_changes *c, const struct moca_advice *a)
 	return 0;
 }
 
-/* Findings without a setting: by what they are tried, or that they are not. */
+/*
+ * Each finding without a setting of its own refers to the change that tries it, or
+ * gets the reason why nothing tries it.
+ */
 static int refer(struct try_changes *c)
 {
 	const struct try_change *by;

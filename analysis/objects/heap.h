@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What was allocated by which call stack, and what of it was alive when most was,
- * and at the end: sums that follow the pass through the trace.
+ * Sums of the heap by call stack: how much each stack allocated, how much of that
+ * was alive when the program had most bytes alive (the peak), and how much was alive
+ * at the end. They follow the pass through the trace.
  */
 #ifndef MOCA_OBJECTS_HEAP_H
 #define MOCA_OBJECTS_HEAP_H
@@ -14,7 +15,7 @@ struct moca_heap;
 struct moca_heap *moca_heap_new(void);
 void moca_heap_free(struct moca_heap *h);
 
-/* The number of what a task allocates by a binding; or -ENOMEM. */
+/* The number of the stack by which a task allocates at a binding; or -ENOMEM. */
 int64_t moca_heap_stack(struct moca_heap *h, uint32_t task, uint32_t binding,
 			uint64_t time_ns);
 /* n objects of so many bytes together, of which no ends are told. */

@@ -31,7 +31,10 @@ struct share {
 	uint32_t last[SHARE_TASKS];	/* by thread id: the task that had it, + 1 */
 };
 
-/* pid is about to begin. Where samples are not allowed, there are none. */
+/*
+ * Opens the sampling of process pid, which has not run yet. Where perf_event_open is
+ * not allowed, no samples are taken.
+ */
 void share_open(struct harvest *h, pid_t pid);
 void share_close(struct harvest *h);
 /* Look up what was before then. */

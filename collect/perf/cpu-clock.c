@@ -153,7 +153,7 @@ static void copy(const struct cpu_ring *r, uint64_t pos, void *out, size_t n)
 /* Takes records of r until one is a sample. */
 static int take(struct cpu_ring *r, struct clock_sample *out, uint64_t *lost)
 {
-	/* Pairs with the kernel's store after it wrote the data. */
+	/* Pairs with the kernel's release of data_head, behind the samples it wrote. */
 	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = r->page->data_tail, n;
 	struct perf_event_header h;

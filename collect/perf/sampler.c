@@ -419,7 +419,7 @@ void sampler_snapshot(struct sampler *s)
 	for (unsigned int c = 0; c < s->cpus; c++) {
 		if (!s->rings[c].page)
 			continue;
-		/* Pairs with the kernel's store after it wrote the data. */
+		/* Pairs with the kernel's release of data_head, behind the samples it wrote. */
 		s->rings[c].head = __atomic_load_n(&s->rings[c].page->data_head,
 						   __ATOMIC_ACQUIRE);
 	}

@@ -118,7 +118,7 @@ static unsigned int code_at(const struct moca_exact_chart *c, unsigned int i,
 	return bits[at / 4] >> at % 4 * 2 & 3;
 }
 
-/* Bytes of cache i that were written, and some behind them. */
+/* How many bytes of code cache i to look at: all written ones, and a few more. */
 static uint64_t length(const struct moca_exact_chart *c, unsigned int i)
 {
 	const uint8_t *code = (const uint8_t *)c->base[i];
