@@ -567,6 +567,6 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 	snprintf(buf + n, size - n, "; the budget of %g %%%s was %snot held: %s"
 		 "most of it %s%s", a->control.budget * 100, credit,
 		 sure ? "" : "probably ", over, what,
-		 culprit != COST_CALL ? "" :
-		 " (a program that moca record starts has none)");
+		 a->rec->attach && culprit == COST_CALL ?
+			 " (a program that moca record starts has none)" : "");
 }
