@@ -10,12 +10,17 @@
  *
  * Calls that libraries make are not counted: what a library does with a failure
  * is not Moca's.
+ *
+ * FAIL_CALL=gone, zombie or seized: no call fails, but the process that is the FAIL_ATth
+ * to be seized ends: right before that, and its parent has seen it or has not; or
+ * right behind it.
  */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -258,11 +263,42 @@ int fallocate(int fd, int mode, off_t offset, off_t len)
 	return REAL(fallocate)(fd, mode, offset, len);
 }
 
+/* R, S, Z...; 0: it is gone. */
+static char state_of(pid_t pid)
+{
+	char path[64], text[512], *name;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = REAL(fopen)(path, "re");
+	if (!f)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	name = strrchr(text, ')');
+	return name ? name[2] : 0;
+}
+
+/* Kill it, and wait until it is a zombie; or until its parent has waited for it. */
+static void end(pid_t pid, int gone)
+{
+	char state;
+
+	kill(pid, SIGKILL);
+	do {
+		usleep(1000);
+		state = state_of(pid);
+	} while (state && (gone || state != 'Z'));
+}
+
 long ptrace(enum __ptrace_request request, ...)
 {
+	void *addr, *data, *from = __builtin_return_address(0);
 	va_list ap;
 	pid_t pid;
-	void *addr, *data;
+	long ret;
 
 	va_start(ap, request);
 	pid = va_arg(ap, pid_t);
@@ -270,5 +306,14 @@ long ptrace(enum __ptrace_request request, ...)
 	data = va_arg(ap, void *);
 	va_end(ap);
 	FAILS("ptrace", EIO, -1);
-	return REAL(ptrace)(request, pid, addr, data);
+	if (request != PTRACE_SEIZE)
+		return REAL(ptrace)(request, pid, addr, data);
+	if (fails("gone", from))
+		end(pid, 1);
+	if (fails("zombie", from))
+		end(pid, 0);
+	ret = REAL(ptrace)(request, pid, addr, data);
+	if (fails("seized", from))
+		end(pid, 0);
+	return ret;
 }
