@@ -6,18 +6,17 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE 4096ul
+#include "collect/perf/ring.h"
+
 /* Each CPU's: 16 KiB have 250 samples. */
 #define RING_PAGES 4ul
-#define RING_BYTES (RING_PAGES * PAGE)
 
 struct cpu_ring {
-	struct perf_event_mmap_page *page;	/* NULL: the CPU is off */
+	struct perf_ring perf;	/* not mapped: the CPU is off */
 	int fd;
 };
 
@@ -57,7 +56,6 @@ static int open_ring(struct cpu_clock *c, unsigned int cpu, pid_t tid,
 {
 	struct cpu_ring *r = &c->rings[cpu];
 	struct perf_event_attr a;
-	void *p;
 
 	/* In step with no other CPU's, nor with what is done each millisecond. */
 	describe(&a, period_ns + 1009 * cpu, c->kernel);
@@ -65,12 +63,7 @@ static int open_ring(struct cpu_clock *c, unsigned int cpu, pid_t tid,
 			     PERF_FLAG_FD_CLOEXEC);
 	if (r->fd < 0)
 		return errno == ENODEV ? 0 : -errno;
-	p = mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		 r->fd, 0);
-	if (p == MAP_FAILED)
-		return -errno;
-	r->page = p;
-	return 0;
+	return perf_ring_map(&r->perf, r->fd, RING_PAGES);
 }
 
 static int open_all(struct cpu_clock *c, pid_t tid, uint64_t period_ns)
@@ -79,7 +72,7 @@ static int open_all(struct cpu_clock *c, pid_t tid, uint64_t period_ns)
 
 	for (unsigned int i = 0; i < c->cpus && !err; i++) {
 		err = open_ring(c, i, tid, period_ns);
-		any |= c->rings[i].page != NULL;
+		any |= c->rings[i].perf.page != NULL;
 	}
 	return err ? err : any ? 0 : -ENODEV;
 }
@@ -87,11 +80,9 @@ static int open_all(struct cpu_clock *c, pid_t tid, uint64_t period_ns)
 static void close_all(struct cpu_clock *c)
 {
 	for (unsigned int i = 0; i < c->cpus; i++) {
-		if (c->rings[i].page)
-			munmap(c->rings[i].page, PAGE + RING_BYTES);
+		perf_ring_unmap(&c->rings[i].perf);
 		if (c->rings[i].fd >= 0)
 			close(c->rings[i].fd);
-		c->rings[i].page = NULL;
 		c->rings[i].fd = -1;
 	}
 }
@@ -138,38 +129,20 @@ int cpu_clock_has_kernel(const struct cpu_clock *c)
 	return c->kernel;
 }
 
-/* Copy n bytes at position pos, which may wrap. */
-static void copy(const struct cpu_ring *r, uint64_t pos, void *out, size_t n)
-{
-	const char *data = (const char *)r->page + PAGE;
-	size_t at = pos & (RING_BYTES - 1), first = RING_BYTES - at;
-
-	if (first > n)
-		first = n;
-	memcpy(out, data + at, first);
-	memcpy((char *)out + first, data, n - first);
-}
-
 /* Takes records of r until one is a sample. */
-static int take(struct cpu_ring *r, struct clock_sample *out, uint64_t *lost)
+static int take(struct perf_ring *r, struct clock_sample *out, uint64_t *lost)
 {
-	/* Pairs with the kernel's release of data_head, behind the samples it wrote. */
-	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = r->page->data_tail, n;
 	struct perf_event_header h;
 	struct body b;
 	int found = 0;
+	size_t n;
 
-	while (tail < head && !found) {
-		copy(r, tail, &h, sizeof(h));
-		if (h.size < sizeof(h) || h.size > head - tail) {
-			tail = head;	/* cannot be: give up on it */
-			break;
-		}
-		n = h.size - sizeof(h);
+	perf_ring_look(r);
+	while (!found && perf_ring_header(r, &h)) {
+		n = perf_ring_length(&h);
 		memset(&b, 0, sizeof(b));
-		copy(r, tail + sizeof(h), &b, n < sizeof(b) ? n : sizeof(b));
-		tail += h.size;
+		perf_ring_body(r, &b, n < sizeof(b) ? n : sizeof(b));
+		perf_ring_skip(r, &h);
 		/* Its id, then how many; both are as long as b's first ones. */
 		if (h.type == PERF_RECORD_LOST && n >= 16)
 			*lost += b.time;
@@ -184,8 +157,7 @@ static int take(struct cpu_ring *r, struct clock_sample *out, uint64_t *lost)
 		};
 		found = 1;
 	}
-	/* Pairs with the kernel's load before it overwrites. */
-	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
+	perf_ring_release(r);
 	return found;
 }
 
@@ -193,7 +165,7 @@ int cpu_clock_next(struct cpu_clock *c, struct clock_sample *out,
 		   uint64_t *lost)
 {
 	for (unsigned int i = 0; i < c->cpus; i++) {
-		struct cpu_ring *r = &c->rings[c->next % c->cpus];
+		struct perf_ring *r = &c->rings[c->next % c->cpus].perf;
 
 		if (r->page && take(r, out, lost))
 			return 1;

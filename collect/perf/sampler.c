@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +17,8 @@
 #include <unistd.h>
 
 #include <moca/types.h>
+
+#include "collect/perf/ring.h"
 
 #define PAGE 4096ul
 /* Pages of a ring: as many as the user may lock, between these. */
@@ -33,11 +34,7 @@
 #define RECORD_BYTES_MAX (1u << 16)
 
 struct ring {
-	struct perf_event_mmap_page *page;
-	const char *data;
-	uint64_t head;		/* of the snapshot */
-	uint64_t tail;
-	uint64_t released;	/* where the kernel may write up to */
+	struct perf_ring perf;
 	int fd;
 };
 
@@ -215,30 +212,24 @@ static int choose_source(struct sampler *s, pid_t tid, int tracepoints,
 static int map_ring(struct sampler *s, unsigned int cpu, int fd, size_t *pages)
 {
 	for (; *pages >= RING_PAGES_MIN; *pages /= 2) {
-		void *p = mmap(NULL, (*pages + 1) * PAGE,
-			       PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		int err = perf_ring_map(&s->rings[cpu].perf, fd, *pages);
 
-		if (p != MAP_FAILED) {
-			s->rings[cpu].page = p;
-			s->rings[cpu].data = (char *)p + PAGE;
+		if (!err) {
 			s->rings[cpu].fd = fd;
 			return 0;
 		}
-		if (errno != EPERM && errno != ENOMEM)
-			return -errno;
+		if (err != -EPERM && err != -ENOMEM)
+			return err;
 		if (cpu)
 			return -EAGAIN;	/* begin anew with smaller ones */
 	}
 	return -EPERM;
 }
 
-static void unmap_rings(struct sampler *s, size_t pages)
+static void unmap_rings(struct sampler *s)
 {
 	for (unsigned int c = 0; c < s->cpus; c++)
-		if (s->rings[c].page) {
-			munmap(s->rings[c].page, (pages + 1) * PAGE);
-			s->rings[c].page = NULL;
-		}
+		perf_ring_unmap(&s->rings[c].perf);
 }
 
 static int map_rings(struct sampler *s, const int *first)
@@ -257,7 +248,7 @@ static int map_rings(struct sampler *s, const int *first)
 				ret = map_ring(s, c, first[c], &pages);
 		}
 		if (ret == -EAGAIN) {
-			unmap_rings(s, pages);
+			unmap_rings(s);
 			pages /= 2;
 		}
 	} while (ret == -EAGAIN);
@@ -372,7 +363,7 @@ void sampler_close(struct sampler *s)
 	if (!s)
 		return;
 	if (s->rings)
-		unmap_rings(s, s->data_bytes / PAGE);
+		unmap_rings(s);
 	for (size_t i = 0; i < s->fd_count; i++)
 		close(s->fds[i]);
 	free(s->rings);
@@ -416,13 +407,9 @@ void sampler_stop(struct sampler *s)
 
 void sampler_snapshot(struct sampler *s)
 {
-	for (unsigned int c = 0; c < s->cpus; c++) {
-		if (!s->rings[c].page)
-			continue;
-		/* Pairs with the kernel's release of data_head, behind the samples it wrote. */
-		s->rings[c].head = __atomic_load_n(&s->rings[c].page->data_head,
-						   __ATOMIC_ACQUIRE);
-	}
+	for (unsigned int c = 0; c < s->cpus; c++)
+		if (s->rings[c].perf.page)
+			perf_ring_look(&s->rings[c].perf);
 }
 
 uint64_t sampler_room(const struct sampler *s)
@@ -430,36 +417,14 @@ uint64_t sampler_room(const struct sampler *s)
 	uint64_t most = 0;
 
 	for (unsigned int c = 0; c < s->cpus; c++) {
-		const struct ring *r = &s->rings[c];
-		uint64_t used = !r->page ? 0 : __atomic_load_n(&r->page->data_head,
-						__ATOMIC_ACQUIRE) - r->tail;
+		const struct perf_ring *r = &s->rings[c].perf;
+		uint64_t used = r->page ? perf_ring_used(r) : 0;
 
 		if (used > most)
 			most = used;
 	}
-	if (most > s->data_bytes)
-		most = s->data_bytes;
 	return (s->data_bytes - most) /
 	       (SAMPLE_BYTES_MAX + s->stack_bytes + (s->stack_bytes ? 48 : 0));
-}
-
-/* Copy n bytes at position pos, which may wrap. */
-static void copy(const struct sampler *s, const struct ring *r, uint64_t pos,
-		 void *out, size_t n)
-{
-	size_t at = pos & (s->data_bytes - 1), first = s->data_bytes - at;
-
-	if (first > n)
-		first = n;
-	memcpy(out, r->data + at, first);
-	memcpy((char *)out + first, r->data, n - first);
-}
-
-static void release(struct ring *r)
-{
-	/* Pairs with the kernel's load before it overwrites. */
-	__atomic_store_n(&r->page->data_tail, r->tail, __ATOMIC_RELEASE);
-	r->released = r->tail;
 }
 
 static int parse_raw(const struct sampler *s, const char *body, size_t n,
@@ -560,22 +525,10 @@ static int parse_software(const struct sampler *s, const char *body, size_t n,
 	return 1;
 }
 
-/* The n bytes at pos: where they are, or, if they wrap, a copy. */
-static const char *record_at(const struct sampler *s, const struct ring *r,
-			     uint64_t pos, size_t n)
-{
-	size_t at = pos & (s->data_bytes - 1);
-
-	if (n <= s->data_bytes - at)
-		return r->data + at;
-	copy(s, r, pos, s->record, n);
-	return s->record;
-}
-
 int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 		 struct sample *out, uint64_t *lost)
 {
-	struct ring *r = &s->rings[cpu];
+	struct perf_ring *r = &s->rings[cpu].perf;
 	struct perf_event_header h;
 	const char *body;
 	size_t n;
@@ -584,22 +537,17 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 	out->stack.known = 0;
 	/* The caller is done with the last one: room for the next. */
 	if (s->stack_bytes && r->page && r->tail - r->released > s->data_bytes / 16)
-		release(r);
-	while (r->tail < r->head) {
-		copy(s, r, r->tail, &h, sizeof(h));
-		if (h.size < sizeof(h) || h.size > r->head - r->tail) {
-			r->tail = r->head;	/* cannot be: give up on it */
-			break;
-		}
-		n = h.size - sizeof(h);
-		body = record_at(s, r, r->tail + sizeof(h), n);
+		perf_ring_release(r);
+	while (perf_ring_header(r, &h)) {
+		n = perf_ring_length(&h);
+		body = perf_ring_at(r, s->record, n);
 		if (h.type == PERF_RECORD_LOST && n >= 16) {
 			memcpy(lost, body + 8, 8);
-			r->tail += h.size;
+			perf_ring_skip(r, &h);
 			return 2;
 		}
 		if (h.type != PERF_RECORD_SAMPLE) {
-			r->tail += h.size;
+			perf_ring_skip(r, &h);
 			continue;
 		}
 		ok = s->source == SAMPLER_TRACEPOINT ?
@@ -610,11 +558,11 @@ int sampler_next(struct sampler *s, unsigned int cpu, uint64_t until,
 					    out);
 		if (ok && out->time_ns > until)
 			break;
-		r->tail += h.size;
+		perf_ring_skip(r, &h);
 		if (ok)
 			return 1;
 	}
 	if (r->page)
-		release(r);
+		perf_ring_release(r);
 	return 0;
 }
