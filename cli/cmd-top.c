@@ -12,13 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/record-live.h"
 #include "cli/top.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
@@ -29,39 +28,24 @@
 #define DELAY_MAX_NS 60000000000ull
 #define WINDOW_NS 5000000000ull
 #define SHARE 10	/* reading takes one of so many parts of a CPU's time */
-#define ARGS_MORE 32
-#define END_MS 20
-#define PATIENCE_MS 5000
 
 static const char usage[] = "moca top [OPTIONS] -p PID | [--] CMD [ARGS]";
 static const char about[] =
 	"Show live which data structures a program uses, who reads and writes them, its working set, nodes, faults and CPU time. The program runs as it is, or is attached to and left as it was. Keys: q ends it, space pauses, s sorts by something else, up, down and Enter open a structure, + and - change the pace. Without a terminal, one picture follows the other.";
 
 struct top {
-	uint64_t pid, delay_ns, window_ns, count, max_size;
-	uint64_t interval_ns;
-	const char *sort, *dir, *sample, *budget;
+	uint64_t delay_ns, window_ns, count;
+	const char *sort, *dir;
 	struct top_view view;
 	struct top_window window;	/* as shown */
 	char tmp[4096];		/* a folder of ours; "": none */
-	char *trace;
-	pid_t recorder;		/* 0: it has ended */
-	int status;		/* how */
-	int was_told;		/* to end, by us */
+	char *trace, *out, *err, *messages;	/* the last three in it */
+	struct record_live recorder;
 	int keys;		/* the terminal, or -1 */
 	struct termios was;
 	int is_quitting;
 	uint64_t shown;		/* pictures */
 };
-
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-static struct sigaction was[3];	/* of these: what the program is to inherit */
-static volatile sig_atomic_t got_signal;
-
-static void on_signal(int sig)
-{
-	got_signal = sig;
-}
 
 /* --- the recorder ---------------------------------------------------------- */
 
@@ -85,127 +69,39 @@ static int make_folder(struct top *t)
 		return -EIO;
 	}
 	t->trace = t->dir ? strdup(t->dir) : in_tmp(t, "trace");
-	return t->trace ? 0 : -ENOMEM;
+	t->out = in_tmp(t, "stdout");
+	t->err = in_tmp(t, "stderr");
+	t->messages = in_tmp(t, "messages");
+	if (t->trace && t->out && t->err && t->messages)
+		return 0;
+	moca_error("top: out of memory");
+	rmdir(t->tmp);
+	return -ENOMEM;
 }
 
-/* What the recorder is to be told; the strings are t's or static. NULL: no memory. */
-static char **recorder_args(struct top *t, char **argv, int argc)
+static void prepare_recorder(void *arg)
 {
-	static char pid[24], size[24], interval[24];
-	char **list = calloc((size_t)argc + ARGS_MORE, sizeof(*list));
-	size_t n = 0;
+	const struct top *t = arg;
+	int err = open(t->messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+		       0600);
 
-	if (!list)
-		return NULL;
-#define ADD(s) (list[n++] = (char *)(s))
-	ADD("moca");
-	ADD("record");
-	ADD("-q");
-	ADD("--no-summary");
-	ADD("--no-ranks");
-	ADD("-o");
-	ADD(t->trace);
-	ADD("--sample");
-	ADD(t->sample ? t->sample : t->interval_ns ? "1" : "auto");
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)t->max_size);
-	ADD("--max-size");
-	ADD(size);
-	if (t->interval_ns) {
-		snprintf(interval, sizeof(interval), "%lluus",
-			 (unsigned long long)t->interval_ns / 1000);
-		ADD("--interval");
-		ADD(interval);
-	}
-	if (t->budget) {
-		ADD("--budget");
-		ADD(t->budget);
-	}
-	if (t->pid) {
-		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)t->pid);
-		ADD("-p");
-		ADD(pid);
-		return list;
-	}
-	ADD("--program-stdout");
-	ADD(in_tmp(t, "stdout"));
-	ADD("--program-stderr");
-	ADD(in_tmp(t, "stderr"));
-	ADD("--");
-#undef ADD
-	if (!list[n - 2] || !list[n - 4])
-		return NULL;
-	memcpy(list + n, argv, (size_t)argc * sizeof(*argv));
-	return list;
-}
-
-static void become_recorder(const struct top *t, char **args,
-			    const char *messages)
-{
-	int err = open(messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-	/* Without us it ends as by q. */
-	prctl(PR_SET_PDEATHSIG, t->pid ? SIGINT : SIGTERM);
-	for (int i = 0; i < 3; i++)
-		sigaction(ends[i], &was[i], NULL);
 	/* Keys are ours, and a read of the terminal does not wait. */
 	if (t->keys >= 0 && isatty(STDIN_FILENO))
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
 	if (err >= 0)
 		dup2(err, STDERR_FILENO);
-	execv("/proc/self/exe", args);
-	moca_error("cannot start the recorder: %s", strerror(errno));
-	_exit(EXIT_RECORD);
 }
 
 static int start(struct top *t, char **argv, int argc)
 {
-	char **args = recorder_args(t, argv, argc);
-	char *messages = in_tmp(t, "messages");
+	struct record_live *r = &t->recorder;
 
-	if (!args || !messages) {
-		moca_error("top: out of memory");
-		return -ENOMEM;
+	r->trace = t->trace;
+	if (!r->pid) {
+		r->out = t->out;
+		r->err = t->err;
 	}
-	fflush(NULL);
-	t->recorder = fork();
-	if (!t->recorder)
-		become_recorder(t, args, messages);
-	free(messages);
-	free(args);
-	if (t->recorder < 0) {
-		moca_error("top: cannot start the recorder: %s",
-			   strerror(errno));
-		t->recorder = 0;
-		return -EAGAIN;
-	}
-	return 0;
-}
-
-static int has_ended(struct top *t)
-{
-	pid_t pid = t->recorder ? waitpid(t->recorder, &t->status, WNOHANG) : 0;
-
-	/* ECHILD: SIGCHLD is ignored. */
-	if (pid == t->recorder || (pid < 0 && errno == ECHILD))
-		t->recorder = 0;
-	return !t->recorder;
-}
-
-/* Attached to: it is left. Started: it is told to end, as by the recorder. */
-static void end_recorder(struct top *t)
-{
-	int ms;
-
-	if (has_ended(t))
-		return;
-	kill(t->recorder, t->pid ? SIGINT : SIGTERM);
-	t->was_told = 1;
-	for (ms = 0; !has_ended(t); ms += END_MS) {
-		if (ms == PATIENCE_MS)
-			moca_warn("top: waiting for %s, which was told to end by SIGTERM; moca top killed by SIGKILL leaves it to itself",
-				  t->view.what);
-		poll(NULL, 0, END_MS);
-	}
+	return record_live_start(r, argv, argc, prepare_recorder, t);
 }
 
 /* --- the terminal ---------------------------------------------------------- */
@@ -375,8 +271,8 @@ static int watch(struct top *t)
 	uint64_t next = moca_now_ns() + t->view.delay_ns;
 	int err = 0, ended = 0;
 
-	while (!t->is_quitting && !got_signal && !err) {
-		ended = has_ended(t);
+	while (!t->is_quitting && !record_live_signalled() && !err) {
+		ended = record_live_has_ended(&t->recorder);
 		if (ended || moca_now_ns() >= next) {
 			if (!t->view.paused || ended)
 				err = read_window(t);
@@ -400,17 +296,16 @@ static int watch(struct top *t)
 /* --- the end --------------------------------------------------------------- */
 
 /* What the program, or the recorder, wrote while the screen was ours. */
-static void pass_on(const struct top *t, const char *name, FILE *to)
+static void pass_on(const char *path, FILE *to)
 {
-	char *path = in_tmp(t, name), buf[4096];
-	FILE *f = path ? fopen(path, "re") : NULL;
+	FILE *f = fopen(path, "re");
+	char buf[4096];
 	size_t n;
 
 	while (f && (n = fread(buf, 1, sizeof(buf), f)) > 0)
 		fwrite(buf, 1, n, to);
 	if (f)
 		fclose(f);
-	free(path);
 	fflush(to);
 }
 
@@ -431,12 +326,12 @@ static void remove_files(const char *dir)
 static int finish(struct top *t, int err)
 {
 	close_terminal(t);
-	end_recorder(t);
-	if (!t->pid) {
-		pass_on(t, "stdout", stdout);
-		pass_on(t, "stderr", stderr);
+	record_live_end(&t->recorder);
+	if (!t->recorder.pid) {
+		pass_on(t->out, stdout);
+		pass_on(t->err, stderr);
 	}
-	pass_on(t, "messages", stderr);
+	pass_on(t->messages, stderr);
 	if (t->dir && t->window.v.trace)
 		fprintf(stderr, "moca: the recording is in %s: moca summary %s\n",
 			t->dir, t->dir);
@@ -446,16 +341,10 @@ static int finish(struct top *t, int err)
 		remove_files(t->trace);
 	remove_files(t->tmp);
 	free(t->trace);
-	if (err)
-		return 1;
-	if (!t->was_told && WIFSIGNALED(t->status)) {
-		moca_error("top: the recorder was ended by signal %d",
-			   WTERMSIG(t->status));
-		return EXIT_RECORD;
-	}
-	/* The program's end is none of ours, but that it could not be recorded. */
-	return WIFEXITED(t->status) && WEXITSTATUS(t->status) >= EXIT_RECORD &&
-	       WEXITSTATUS(t->status) <= 127 ? WEXITSTATUS(t->status) : 0;
+	free(t->out);
+	free(t->err);
+	free(t->messages);
+	return err ? 1 : record_live_exit_code(&t->recorder);
 }
 
 static int set_sort(struct top *t)
@@ -479,14 +368,14 @@ static int check(struct top *t, int operands)
 {
 	if (set_sort(t))
 		return -EINVAL;
-	if (!t->pid == !operands) {
-		moca_error(t->pid ? "top: a process (-p) or a command, not both" :
+	if (!t->recorder.pid == !operands) {
+		moca_error(t->recorder.pid ? "top: a process (-p) or a command, not both" :
 			   "top: what shall be watched? Give a command, or -p PID");
 		return -EINVAL;
 	}
-	if (t->pid > INT32_MAX) {
+	if (t->recorder.pid > INT32_MAX) {
 		moca_error("top: '-p %llu' is no number of a process",
-			   (unsigned long long)t->pid);
+			   (unsigned long long)t->recorder.pid);
 		return -EINVAL;
 	}
 	if (t->window_ns < DELAY_MIN_NS) {
@@ -504,39 +393,34 @@ int cmd_top(int argc, char **argv)
 {
 	char what[64];
 	struct top t = { .delay_ns = DELAY_NS, .window_ns = WINDOW_NS,
-			 .max_size = 1ull << 30, .keys = -1 };
+			 .keys = -1, .recorder = { .command = "top",
+						   .max_size = 1ull << 30 } };
+	struct record_live *r = &t.recorder;
 	const struct option_spec specs[] = {
-		OPT_UINT('p', "pid", &t.pid, "PID", "watch a running process, and leave it as it was"),
+		OPT_UINT('p', "pid", &r->pid, "PID", "watch a running process, and leave it as it was"),
 		OPT_DURATION('d', "delay", &t.delay_ns, "between two pictures (default: 2s)"),
 		OPT_DURATION(0, "window", &t.window_ns, "show what was accessed in this time (default: 5s; more where intervals are longer)"),
 		OPT_UINT('n', "count", &t.count, "N", "end after so many pictures"),
 		OPT_STRING(0, "sort", &t.sort, "KEY", "by accesses, reads, writes or pages"),
 		OPT_STRING('o', "output", &t.dir, "DIR", "keep the recording, for moca summary and all others"),
-		OPT_SIZE(0, "max-size", &t.max_size, "end at this size of the recording (default: 1G)"),
-		OPT_STRING(0, "sample", &t.sample, "SHARE", "as of moca record (default: auto; 1 with --interval)"),
-		OPT_DURATION(0, "interval", &t.interval_ns, "as of moca record"),
-		OPT_STRING(0, "budget", &t.budget, "PERCENT", "as of moca record"),
+		OPT_SIZE(0, "max-size", &r->max_size, "end at this size of the recording (default: 1G)"),
+		OPT_STRING(0, "sample", &r->sample, "SHARE", "as of moca record (default: auto; 1 with --interval)"),
+		OPT_DURATION(0, "interval", &r->interval_ns, "as of moca record"),
+		OPT_STRING(0, "budget", &r->budget, "PERCENT", "as of moca record"),
 		OPT_END
 	};
-	const struct sigaction sa = { .sa_handler = on_signal };
 	int first = moca_options_parse(specs, argc, argv, usage, about), err;
 
 	if (first < 0)
 		return first == -ECANCELED ? 0 : EXIT_USAGE;
 	if (check(&t, argc - first))
 		return EXIT_USAGE;
-	if (t.pid)
-		snprintf(what, sizeof(what), "process %llu",
-			 (unsigned long long)t.pid);
-	t.view.what = t.pid ? what : argv[first];
+	snprintf(what, sizeof(what), "process %llu", (unsigned long long)r->pid);
+	t.view.what = r->what = r->pid ? what : argv[first];
 	t.view.wanted_ns = t.view.delay_ns = t.delay_ns;
 	if (make_folder(&t))
 		return 1;
-	for (int i = 0; i < 3; i++) {
-		sigaction(ends[i], NULL, &was[i]);
-		if (was[i].sa_handler != SIG_IGN)
-			sigaction(ends[i], &sa, NULL);
-	}
+	record_live_signals();
 	open_terminal(&t);
 	err = start(&t, argv + first, argc - first);
 	if (!err)

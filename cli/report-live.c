@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/record-live.h"
 #include "cli/report-live-folder.h"
 #include "cli/report-serve.h"
 #include "lib/base/clock.h"
@@ -29,23 +29,16 @@
 
 #define SHARE 10	/* pages take one of so many parts of a CPU's time */
 #define NICE 5
-#define ARGS_MORE 32
 #define LOOK_MS 50
-#define PATIENCE_MS 5000
 #define SAME_SIGNAL_NS 1000000000ull
-#define WITNESS_LOOKS 10
 
 struct live {
 	const struct live_options *opt;
-	const char *what;	/* the program, or the process */
+	struct record_live recorder;
 	char tmp[4096];		/* a folder of ours; "": none */
 	int tmp_fd;
 	char *page, *open, *messages;	/* in it */
 	char *trace, *final;
-	pid_t recorder;		/* 0: it has ended */
-	int status;		/* how */
-	int was_told;		/* to end, by us or by who told us */
-	pid_t witness;		/* 0: none */
 	pid_t maker;		/* of a page; 0: none is made */
 	int makes_final;
 	uint64_t maker_began_ns;
@@ -55,91 +48,10 @@ struct live {
 	struct serve_state state;
 };
 
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
-static struct sigaction was[3];	/* of these: what the program is to inherit */
-static volatile sig_atomic_t got_signal, which_signal;
-
-static void on_signal(int sig)
-{
-	if (!got_signal)
-		which_signal = sig;
-	got_signal = got_signal + 1;
-}
-
-/* --- the witness ------------------------------------------------------------- */
-
-/*
- * ^C is for all processes of the terminal's group, and a program that got it ends by
- * itself; `kill` may be for us alone. A process of our group that blocks signals tells
- * which it was: of it a signal to the group is pending.
- */
-static void start_witness(struct live *l)
-{
-	pid_t parent = getpid();
-	sigset_t all, before;
-
-	/* None is taken before it blocks them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	l->witness = fork();
-	if (l->witness < 0)
-		l->witness = 0;
-	if (l->witness || getpid() == parent) {
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		return;
-	}
-	for (int i = 0; i < 3; i++)
-		signal(ends[i], SIG_DFL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	close_range(0, ~0u, 0);
-	while (getppid() == parent)
-		pause();
-	_exit(0);
-}
-
-static int is_pending(pid_t pid, int sig)
-{
-	unsigned long long set = 0;
-	char path[64], line[256];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "ShdPnd: %llx", &set) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return set >> (sig - 1) & 1;
-}
-
-/* Whether the signal that we got went to the program as well. */
-static int is_of_group(const struct live *l)
-{
-	int i;
-
-	/* Some, as timeout(1), send it to us first, and to the group behind that. */
-	for (i = 0; which_signal && l->witness && i < WITNESS_LOOKS; i++) {
-		if (is_pending(l->witness, which_signal))
-			return 1;
-		poll(NULL, 0, LOOK_MS);
-	}
-	return 0;
-}
-
 static void wait_for(pid_t pid)
 {
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
-}
-
-static void end_witness(struct live *l)
-{
-	if (!l->witness)
-		return;
-	kill(l->witness, SIGKILL);
-	wait_for(l->witness);
-	l->witness = 0;
 }
 
 /* --- folders ---------------------------------------------------------------- */
@@ -232,143 +144,10 @@ static void remove_folders(struct live *l)
 
 /* --- the recorder ----------------------------------------------------------- */
 
-/* What the recorder is to be told; the strings are static, l's or argv's. */
-static char **recorder_args(const struct live *l, char **argv, int argc)
-{
-	static char pid[24], size[24], interval[40];
-	const struct live_options *o = l->opt;
-	char **list = calloc((size_t)argc + ARGS_MORE, sizeof(*list));
-	size_t n = 0;
-
-	if (!list)
-		return NULL;
-#define ADD(s) (list[n++] = (char *)(uintptr_t)(s))
-	ADD("moca");
-	ADD("record");
-	ADD("-q");
-	ADD("--no-summary");
-	ADD("--no-ranks");
-	ADD("-o");
-	ADD(l->trace);
-	ADD("--sample");
-	ADD(o->sample ? o->sample : o->interval_ns ? "1" : "auto");
-	snprintf(size, sizeof(size), "%llu", (unsigned long long)o->max_size);
-	ADD("--max-size");
-	ADD(size);
-	if (o->interval_ns) {
-		snprintf(interval, sizeof(interval), "%lluus",
-			 (unsigned long long)o->interval_ns / 1000);
-		ADD("--interval");
-		ADD(interval);
-	}
-	if (o->budget) {
-		ADD("--budget");
-		ADD(o->budget);
-	}
-	if (o->stacks)
-		ADD("--stacks");
-	if (o->pid) {
-		snprintf(pid, sizeof(pid), "%llu", (unsigned long long)o->pid);
-		ADD("-p");
-		ADD(pid);
-		return list;
-	}
-	ADD("--");
-	memcpy(list + n, argv, (size_t)argc * sizeof(*argv));
-	return list;
-}
-
-/* This moca with other arguments; signals are as we found them. */
-static void become(char **args, int if_we_die, pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, if_we_die);
-	/* Who died before that is not told of. */
-	if (getppid() != parent)
-		_exit(EXIT_RECORD);
-	for (int i = 0; i < 3; i++)
-		sigaction(ends[i], &was[i], NULL);
-	execv("/proc/self/exe", args);
-	moca_error("view: cannot start 'moca %s': %s", args[1],
-		   strerror(errno));
-	_exit(EXIT_RECORD);
-}
-
 static int start_recorder(struct live *l, char **argv, int argc)
 {
-	char **args = recorder_args(l, argv, argc);
-	pid_t us = getpid();
-
-	if (!args) {
-		moca_error("view: out of memory");
-		return -ENOMEM;
-	}
-	fflush(NULL);
 	l->state.began_ns = moca_now_ns();
-	l->recorder = fork();
-	if (!l->recorder)
-		become(args, l->opt->pid ? SIGINT : SIGTERM, us);
-	free(args);
-	if (l->recorder < 0) {
-		moca_error("view: cannot start the recorder: %s",
-			   strerror(errno));
-		l->recorder = 0;
-		return -EAGAIN;
-	}
-	return 0;
-}
-
-static int has_ended(struct live *l)
-{
-	pid_t pid = l->recorder ? waitpid(l->recorder, &l->status, WNOHANG) : 0;
-
-	/* ECHILD: SIGCHLD is ignored. */
-	if (pid == l->recorder || (pid < 0 && errno == ECHILD))
-		l->recorder = 0;
-	return !l->recorder;
-}
-
-/* It is told to end. Attached to: it is left. */
-static void tell_recorder(struct live *l)
-{
-	kill(l->recorder, l->opt->pid ? SIGINT : SIGTERM);
-}
-
-/*
- * Started: the program that got our signal as well ends by itself, as below moca
- * record; it may have to tidy up. It is told by SIGTERM where it did not get it, and
- * by the next signal.
- */
-static void end_recorder(struct live *l)
-{
-	uint64_t began = moca_now_ns();
-	int by_itself, seen, ms;
-
-	if (has_ended(l))
-		return;
-	l->was_told = 1;
-	by_itself = is_of_group(l);
-	if (!by_itself)
-		tell_recorder(l);
-	seen = got_signal;
-	for (ms = 0; !has_ended(l); ms += LOOK_MS) {
-		/* One ^C may come twice. */
-		if (moca_now_ns() < began + SAME_SIGNAL_NS) {
-			seen = got_signal;
-		} else if (got_signal != seen) {
-			seen = got_signal;
-			by_itself = 0;
-			ms = 0;
-			tell_recorder(l);
-		}
-		if (ms == PATIENCE_MS && by_itself)
-			moca_warn("view: waiting for %s, which got signal %d (%s) as well; another ^C tells it to end by SIGTERM",
-				  l->what, (int)which_signal,
-				  strsignal(which_signal));
-		else if (ms == PATIENCE_MS)
-			moca_warn("view: waiting for %s, which was told to end by SIGTERM; moca view killed by SIGKILL leaves it to itself",
-				  l->what);
-		poll(NULL, 0, LOOK_MS);
-	}
+	return record_live_start(&l->recorder, argv, argc, NULL, NULL);
 }
 
 /* --- pages ------------------------------------------------------------------ */
@@ -395,7 +174,7 @@ static void become_maker(const struct live *l, const char *out, pid_t parent)
 			  strerror(errno));
 	if (fd >= 0)
 		dup2(fd, STDERR_FILENO);
-	become(args, SIGTERM, parent);
+	record_live_become("view", args, SIGTERM, parent);
 }
 
 static int start_page(struct live *l, int is_final)
@@ -477,7 +256,7 @@ static int has_trace(const struct live *l)
 static int step(struct live *l)
 {
 	struct rusage used = { 0 };
-	int ended = has_ended(l), status = 0;
+	int ended = record_live_has_ended(&l->recorder), status = 0;
 	pid_t pid;
 
 	if (l->maker) {
@@ -505,8 +284,7 @@ static void become_browser(const struct live *l)
 	int null;
 
 	setsid();
-	for (int i = 0; i < 3; i++)
-		sigaction(ends[i], &was[i], NULL);
+	record_live_as_found();
 	null = open("/dev/null", O_RDWR);
 	for (int i = 0; null >= 0 && i < 3; i++)
 		dup2(null, i);
@@ -542,13 +320,13 @@ static int watch(struct live *l)
 {
 	int err = 0;
 
-	while (!got_signal && !err) {
+	while (!record_live_signalled() && !err) {
 		err = step(l);
 		if (l->is_over && !l->has_final)
 			break;
 		if (l->is_over && !l->has_told) {
 			moca_say("the recording of %s has ended; the report is %s (^C ends the server)",
-				 l->what, l->final);
+				 l->recorder.what, l->final);
 			l->has_told = 1;
 		}
 		if (!err)
@@ -562,7 +340,7 @@ static void finish_page(struct live *l)
 {
 	/* One ^C may come twice: to the terminal's processes, and by who started us. */
 	uint64_t began = moca_now_ns();
-	int seen = got_signal;
+	int seen = record_live_signalled();
 
 	if (l->maker && !l->makes_final) {
 		kill(l->maker, SIGTERM);
@@ -571,8 +349,8 @@ static void finish_page(struct live *l)
 	}
 	while (!l->is_over && !step(l)) {
 		if (moca_now_ns() < began + SAME_SIGNAL_NS)
-			seen = got_signal;
-		if (got_signal != seen && l->maker)
+			seen = record_live_signalled();
+		if (record_live_signalled() != seen && l->maker)
 			kill(l->maker, SIGTERM);
 		poll(NULL, 0, LOOK_MS);
 	}
@@ -585,16 +363,9 @@ static void finish_page(struct live *l)
 
 static int exit_code(const struct live *l)
 {
-	if (!l->was_told && WIFSIGNALED(l->status)) {
-		moca_error("view: the recorder was ended by signal %d",
-			   WTERMSIG(l->status));
-		return EXIT_RECORD;
-	}
-	/* The program's end is none of ours, but that it could not be recorded. */
-	if (WIFEXITED(l->status) && WEXITSTATUS(l->status) >= EXIT_RECORD &&
-	    WEXITSTATUS(l->status) <= 127)
-		return WEXITSTATUS(l->status);
-	return !l->has_final;
+	int code = record_live_exit_code(&l->recorder);
+
+	return code ? code : !l->has_final;
 }
 
 static void free_all(struct live *l)
@@ -609,9 +380,13 @@ static void free_all(struct live *l)
 
 int report_live(const struct live_options *o, int argc, char **argv)
 {
-	const struct sigaction sa = { .sa_handler = on_signal };
-	char what[64] = "";
-	struct live l = { .opt = o, .what = what };
+	char what[64];
+	struct live l = { .opt = o, .recorder = {
+		.command = "view", .what = o->pid ? what : argv[0],
+		.sample = o->sample, .budget = o->budget, .pid = o->pid,
+		.interval_ns = o->interval_ns, .max_size = o->max_size,
+		.stacks = o->stacks,
+	} };
 	int err;
 
 	if (o->trace && check_empty(o->trace))
@@ -619,19 +394,10 @@ int report_live(const struct live_options *o, int argc, char **argv)
 	err = serve_open(&l.serve);
 	if (err)
 		return 1;
-	if (o->pid)
-		snprintf(what, sizeof(what), "process %llu",
-			 (unsigned long long)o->pid);
-	else
-		l.what = argv[0];
-	for (int i = 0; i < 3; i++) {
-		sigaction(ends[i], NULL, &was[i]);
-		if (was[i].sa_handler != SIG_IGN)
-			sigaction(ends[i], &sa, NULL);
-	}
+	snprintf(what, sizeof(what), "process %llu", (unsigned long long)o->pid);
+	record_live_signals();
 	err = make_folders(&l, o->pid ? "pid" : argv[0]);
-	if (!err && !o->pid)
-		start_witness(&l);
+	l.recorder.trace = l.trace;
 	if (!err)
 		err = start_recorder(&l, argv, argc);
 	if (!err) {
@@ -641,11 +407,10 @@ int report_live(const struct live_options *o, int argc, char **argv)
 		moca_say("the live page: %s", serve_url(l.serve));
 		open_browser(&l);
 		err = watch(&l);
-		end_recorder(&l);
+		record_live_end(&l.recorder);
 		finish_page(&l);
 		err = err ? 1 : exit_code(&l);
 	}
-	end_witness(&l);
 	serve_close(l.serve);
 	free_all(&l);
 	return err < 0 ? 1 : err;
