@@ -205,6 +205,7 @@ static void print_samples(const struct info *in)
 	const struct moca_rates *r = in->rates;
 	uint64_t cpu = trace_meta_u64(in->t, "cost.program_cpu_ns", 0);
 	char a[TEXT_MAX], b[TEXT_MAX];
+	double cpus = 0;
 
 	if (!r)
 		return;
@@ -215,9 +216,12 @@ static void print_samples(const struct info *in)
 		printf(", %s of CPU time", text_duration(a, r->total.cpu_ns));
 	if (r->end_ns > r->begin_ns)
 		printf(" in %s", text_duration(b, r->end_ns - r->begin_ns));
-	if (r->total.cpu_ns && r->end_ns > r->begin_ns)
-		printf(" (%.2f CPUs)", (double)r->total.cpu_ns /
-				       (double)(r->end_ns - r->begin_ns));
+	if (r->end_ns > r->begin_ns)
+		cpus = (double)r->total.cpu_ns /
+		       (double)(r->end_ns - r->begin_ns);
+	/* Of a program that waits nearly all the time it would be 0.00. */
+	if (cpus >= 0.005)
+		printf(" (%.2f CPUs)", cpus);
 	printf(", %" PRIu64 " sample%s.\n", r->rounds, PLURAL(r->rounds));
 	/* A short program may end before a second sample, and one has no CPU time. */
 	if (!r->total.cpu_ns && cpu)
