@@ -22,7 +22,7 @@
 #define PAGES 1024ul		/* of each structure */
 #define ROUNDS 14
 #define STEP_NS 10000000
-#define STEPS 300		/* a round lasts no longer than so many */
+#define STEPS 6000		/* a round lasts no longer than so many: a minute */
 #define SWEEPS 3		/* the last but one began after the round's writes */
 #define NODES 8
 
