@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -38,6 +39,8 @@ struct live {
 	char tmp[4096];		/* a folder of ours; "": none */
 	int tmp_fd;
 	char *page, *open, *messages;	/* in it */
+	int held_fd;		/* the user's folder for the trace; -1: none */
+	int made_held;		/* by us */
 	char *trace, *final;
 	pid_t maker;		/* of a page; 0: none is made */
 	int makes_final;
@@ -112,6 +115,35 @@ static int check_empty(const char *dir)
 	moca_error("view: the directory %s for the trace is not empty; choose another with --trace, or remove it first ('moca view %s' shows a trace that is there)",
 		   dir, dir);
 	return -ENOTEMPTY;
+}
+
+/*
+ * The user's folder for the trace is ours until we end: a second page would show this
+ * one's recording. What cannot be opened, or locked, is left to the recorder. 0, or
+ * -errno after a message.
+ */
+static int hold_trace(struct live *l)
+{
+	const char *dir = l->opt->trace;
+
+	l->made_held = !mkdir(dir, 0700);
+	l->held_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (l->held_fd >= 0 && flock(l->held_fd, LOCK_EX | LOCK_NB) &&
+	    errno == EWOULDBLOCK) {
+		moca_error("view: another moca view --live records into the directory %s; choose another with --trace",
+			   dir);
+		return -EBUSY;
+	}
+	return check_empty(dir);
+}
+
+static void leave_trace(struct live *l)
+{
+	/* Of a recording that did not begin. */
+	if (l->made_held)
+		rmdir(l->opt->trace);
+	if (l->held_fd >= 0)
+		close(l->held_fd);
 }
 
 static int make_folders(struct live *l, const char *program)
@@ -381,7 +413,7 @@ static void free_all(struct live *l)
 int report_live(const struct live_options *o, int argc, char **argv)
 {
 	char what[64];
-	struct live l = { .opt = o, .recorder = {
+	struct live l = { .opt = o, .held_fd = -1, .recorder = {
 		.command = "view", .what = o->pid ? what : argv[0],
 		.sample = o->sample, .budget = o->budget, .pid = o->pid,
 		.interval_ns = o->interval_ns, .max_size = o->max_size,
@@ -389,11 +421,15 @@ int report_live(const struct live_options *o, int argc, char **argv)
 	} };
 	int err;
 
-	if (o->trace && check_empty(o->trace))
+	if (o->trace && hold_trace(&l)) {
+		leave_trace(&l);
 		return EXIT_RECORD;
+	}
 	err = serve_open(&l.serve);
-	if (err)
+	if (err) {
+		leave_trace(&l);
 		return 1;
+	}
 	snprintf(what, sizeof(what), "process %llu", (unsigned long long)o->pid);
 	record_live_signals();
 	err = make_folders(&l, o->pid ? "pid" : argv[0]);
@@ -413,5 +449,6 @@ int report_live(const struct live_options *o, int argc, char **argv)
 	}
 	serve_close(l.serve);
 	free_all(&l);
+	leave_trace(&l);
 	return err < 0 ? 1 : err;
 }

@@ -2,6 +2,7 @@
 """moca view --live: who gets the page and who does not, what it shows while the
 program runs, and what is left."""
 import contextlib
+import fcntl
 import glob
 import http.client
 import json
@@ -83,8 +84,11 @@ class View:
             c.close()
 
     def end(self):
-        if self.p.poll() is None:
-            self.p.send_signal(signal.SIGINT)
+        self.p.send_signal(signal.SIGINT)
+        return self.ended()
+
+    def ended(self):
+        """It has been told: a second signal would be another word."""
         out, err = self.p.communicate(timeout=SECONDS)
         return self.p.returncode, out, err
 
@@ -313,7 +317,7 @@ def attached(d, program, shots):
                 v.until(lambda e: e["page"])
                 if shots:
                     browse("gone", v, str(v.p.pid))
-                code, _, err = v.end()
+                code, _, err = v.ended() if shots else v.end()
                 want("exit code", code == 0, (code, err))
                 left(v, os.path.join(d, "live-attached"))
             finally:
@@ -347,6 +351,38 @@ def not_empty(d, program, shots):
         want("the old report", f.read() == "old")
 
 
+def one_trace(d, program, shots):
+    """A second page with the folder of one that runs is refused, even as long as that
+    is empty; the first one is as it was."""
+    trace = os.path.join(d, "live-one")
+
+    def second():
+        p = subprocess.run(
+            [mt.MOCA, "view", "--live", "--trace", trace, "--", "echo", "ran"],
+            cwd=d, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            timeout=SECONDS, env=mt.environment(PATH=d + "/nothing:/usr/bin:/bin",
+                                                TMPDIR=d))
+        want("it refuses", p.returncode == 125 and not p.stdout and
+             "another moca view --live records into the directory" in p.stderr,
+             (p.returncode, p.stdout, p.stderr))
+
+    os.mkdir(trace)
+    held = os.open(trace, os.O_RDONLY | os.O_DIRECTORY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    second()
+    want("the folder stays", os.listdir(trace) == [], os.listdir(trace))
+    os.close(held)
+    v = View(d, "live-one", "--live", "--", program, d + "/never", d + "/ever")
+    try:
+        v.until(lambda e: e["page"])
+        second()
+        code, out, err = v.end()
+        want("exit code", code == 0, (code, err))
+        left(v, trace)
+    finally:
+        v.close()
+
+
 def usage(d, program, shots):
     for args, code, word in (
             (["--live"], 2, "Give a command"),
@@ -365,13 +401,14 @@ def usage(d, program, shots):
         want(" ".join(args), p.returncode == code and word in p.stderr,
              (p.returncode, p.stderr))
         want("nothing is left", not glob.glob(d + "/moca-live-*") and
-             not glob.glob(d + "/moca-no-program-*"), os.listdir(d))
+             not glob.glob(d + "/moca-no-program-*") and
+             not os.path.exists(d + "/none-there"), os.listdir(d))
 
 
 def live(cases, d, shots):
     """shots: where pictures go; None: there is no browser."""
     program = mt.built("web/live")
-    for case in (usage, not_empty, run, interrupted, tidies, killed,
+    for case in (usage, not_empty, one_trace, run, interrupted, tidies, killed,
                  attached):
         try:
             case(d, program, shots)
