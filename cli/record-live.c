@@ -251,7 +251,10 @@ static void tell(const struct record_live *r)
 
 static void say_waits(const struct record_live *r, int by_itself)
 {
-	if (by_itself)
+	if (r->pid)
+		moca_warn("%s: waiting for the recorder of %s, which was told to leave it",
+			  r->command, r->what);
+	else if (by_itself)
 		moca_warn("%s: waiting for %s, which got signal %d (%s) as well; another ^C tells it to end by SIGTERM",
 			  r->command, r->what, (int)which_signal,
 			  strsignal(which_signal));
