@@ -2,6 +2,7 @@
 """moca view --live: who gets the page and who does not, what it shows while the
 program runs, and what is left."""
 import contextlib
+import errno
 import fcntl
 import glob
 import http.client
@@ -135,11 +136,16 @@ def refusals(v):
                       ("no HTTP", bytes(range(256)) * 4 + b"\r\n\r\n")):
         with socket.create_connection(v.host.split(":"), SECONDS) as s:
             answer = b""
-            with contextlib.suppress(ConnectionError):
+            try:
                 s.sendall(raw)
                 s.shutdown(socket.SHUT_WR)
                 while more := s.recv(65536):
                     answer += more
+            except ConnectionError:
+                pass
+            except OSError as e:
+                # It was reset before the shutdown.
+                want(what, e.errno == errno.ENOTCONN, e)
             want(what, b"moca-index" not in answer, answer[:200])
     # More connections than it takes, which say nothing.
     idle = []
