@@ -41,22 +41,6 @@ enum try_result try_result_of(const struct try_series *s, size_t arm)
 	return wall == TRY_SAME ? TRY_RESULT_SAME : TRY_RESULT_UNDECIDED;
 }
 
-/* "23 % less", "as much" */
-static const char *than_plain(char buf[TEXT_MAX], double ratio)
-{
-	double percent = 100 * (ratio - 1);
-
-	if (!isfinite(percent))
-		return "without a bound";
-	if (percent > 900)
-		return "more than 10 times as much";
-	if (fabs(percent) < 0.05)
-		return "as much";
-	snprintf(buf, TEXT_MAX, fabs(percent) < 10 ? "%.1f %% %s" : "%.0f %% %s",
-		 fabs(percent), percent < 0 ? "less" : "more");
-	return buf;
-}
-
 static const char *value(char buf[TEXT_MAX], enum try_measure m, double v)
 {
 	switch (m) {
@@ -93,10 +77,10 @@ static void print_measures(const struct try_row *r)
 		       value(b, m, try_series_median(r->series, r->arm, m)));
 		if (m == TRY_WALL || m == TRY_CPU) {
 			x = try_series_ratio(r->series, r->arm, m);
-			printf("; of pairs %s (", than_plain(c, x.mean));
+			printf("; of pairs %s (", text_than(c, x.mean));
 			printf("%.0f %% confidence: from %s to ",
-			       100 * TRY_CONFIDENCE, than_plain(a, x.low));
-			printf("%s)", than_plain(b, x.high));
+			       100 * TRY_CONFIDENCE, text_than(a, x.low));
+			printf("%s)", text_than(b, x.high));
 		}
 		putchar('\n');
 	}
@@ -133,16 +117,16 @@ static void print_result(const struct try_row *r, size_t rounds)
 	switch (r->result) {
 	case TRY_RESULT_QUICKER:
 		printf("   It helps: the program takes %s time.\n",
-		       than_plain(a, wall.mean));
+		       text_than(a, wall.mean));
 		break;
 	case TRY_RESULT_CPU:
 		printf("   It helps: the program takes %s CPU time; %s.\n",
-		       than_plain(a, cpu.mean), wall.verdict == TRY_SAME ?
+		       text_than(a, cpu.mean), wall.verdict == TRY_SAME ?
 		       "it takes as long" : "whether it ends sooner is not decided");
 		break;
 	case TRY_RESULT_SLOWER:
 		printf("   It does not help: the program takes %s time.\n",
-		       than_plain(a, wall.mean));
+		       text_than(a, wall.mean));
 		break;
 	case TRY_RESULT_SAME:
 		puts("   No difference: the time changes by less than 3 %.");
@@ -150,9 +134,9 @@ static void print_result(const struct try_row *r, size_t rounds)
 	default:
 		if (r->is_repeated)
 			puts("   It seemed to help in the first rounds, and not when they were repeated.");
-		printf("   Not decided: from %s to ", than_plain(a, wall.low));
+		printf("   Not decided: from %s to ", text_than(a, wall.low));
 		printf("%s. More rounds tell (-n %zu), or a quieter machine.\n",
-		       than_plain(b, wall.high),
+		       text_than(b, wall.high),
 		       rounds < TRY_ROUNDS_MAX / 4 ? 4 * rounds :
 						     (size_t)TRY_ROUNDS_MAX);
 	}
@@ -312,9 +296,9 @@ void try_print(const struct try_view *v)
 	print_measures(v->together);
 	if (v->together->result != TRY_RESULT_DIFFERS)
 		printf("   The program takes %s time.\n",
-		       than_plain(a, try_series_ratio(v->together->series,
-						      v->together->arm,
-						      TRY_WALL).mean));
+		       text_than(a, try_series_ratio(v->together->series,
+						     v->together->arm,
+						     TRY_WALL).mean));
 }
 
 /* --- JSON ----------------------------------------------------------------- */

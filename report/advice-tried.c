@@ -11,9 +11,8 @@
 #include "lib/base/err.h"
 #include "lib/text/json.h"
 #include "lib/text/terminal.h"
+#include "lib/text/text.h"
 #include "report/advice.h"
-
-#define TEXT 64
 
 void advice_tried_read(struct advice_view *v)
 {
@@ -40,20 +39,6 @@ void advice_tried_warn(const char *command, const char *path)
 	moca_tried_free(&v.tried);
 }
 
-/* "23 % less" */
-static const char *than_plain(char buf[TEXT], double ratio)
-{
-	double percent = 100 * (ratio - 1);
-
-	if (percent > 900)
-		return "more than 10 times as much";
-	if (fabs(percent) < 0.05)
-		return "as much";
-	snprintf(buf, TEXT, fabs(percent) < 10 ? "%.1f %% %s" : "%.0f %% %s",
-		 fabs(percent), percent < 0 ? "less" : "more");
-	return buf;
-}
-
 static const char *verdict(const char *result)
 {
 	static const char *const words[][2] = {
@@ -75,18 +60,18 @@ static const char *verdict(const char *result)
 static void say_ratio(FILE *f, const char *what,
 		      const struct moca_tried_ratio *r)
 {
-	char a[TEXT];
+	char a[TEXT_MAX];
 
-	fprintf(f, "%s %s", what, than_plain(a, r->mean));
-	fprintf(f, " (from %s", than_plain(a, r->low));
-	fprintf(f, " to %s)", than_plain(a, r->high));
+	fprintf(f, "%s %s", what, text_than(a, r->mean));
+	fprintf(f, " (from %s", text_than(a, r->low));
+	fprintf(f, " to %s)", text_than(a, r->high));
 }
 
 static void sentence(const struct moca_tried_change *c, char *buf, size_t size)
 {
 	time_t when = (time_t)(c->when_ns / 1000000000);
 	FILE *f = fmemopen(buf, size, "w");
-	char day[32] = "an unknown day", a[TEXT];
+	char day[32] = "an unknown day", a[TEXT_MAX];
 	struct tm tm;
 
 	buf[0] = 0;
@@ -104,7 +89,7 @@ static void sentence(const struct moca_tried_change *c, char *buf, size_t size)
 		100 * c->confidence, (unsigned long long)c->rounds, day);
 	if (c->faults[0])
 		fprintf(f, "; page faults %s",
-			than_plain(a, (double)c->faults[1] /
+			text_than(a, (double)c->faults[1] /
 					      (double)c->faults[0]));
 	if (*c->command)
 		fprintf(f, "; of another command than the recorded one: %.200s",

@@ -87,6 +87,21 @@ const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole)
 	return buf;
 }
 
+const char *text_than(char buf[TEXT_MAX], double ratio)
+{
+	double percent = 100 * (ratio - 1);
+
+	if (!isfinite(percent))
+		return "without a bound";
+	if (percent > 900)
+		return "more than 10 times as much";
+	if (fabs(percent) < 0.05)
+		return "as much";
+	snprintf(buf, TEXT_MAX, fabs(percent) < 10 ? "%.1f %% %s" : "%.0f %% %s",
+		 fabs(percent), percent < 0 ? "less" : "more");
+	return buf;
+}
+
 const char *text_samples(char buf[TEXT_SAMPLES_MAX], const char *levels)
 {
 	unsigned long least = ULONG_MAX, most = 0, all = 0, sampled = 0;

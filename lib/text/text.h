@@ -18,6 +18,8 @@ const char *text_duration(char buf[TEXT_MAX], uint64_t ns);	/* 2.50 s */
 const char *text_mean(char buf[TEXT_MAX], uint64_t ns, uint64_t n);	/* 0.1 ns */
 /* part of whole; never rounded up to 100 % nor down to 0. */
 const char *text_percent(char buf[TEXT_MAX], uint64_t part, uint64_t whole);
+/* A ratio to what was before: "23 % less", "as much". */
+const char *text_than(char buf[TEXT_MAX], double ratio);
 
 /*
  * Which share sweeps let go, of the key sample.levels (a level and how many intervals it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The sample that a sweep lets go: which stripes, and what a fault stands for. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "collect/fault/sample.h"
@@ -335,8 +336,23 @@ static int durations(void)
 	return 0;
 }
 
+/* What is told of a ratio keeps its bounds: none is cut off, or left out. */
+static int ratios(void)
+{
+	char b[TEXT_MAX];
+
+	CHECK(!strcmp(text_than(b, 0.77), "23 % less"));
+	CHECK(!strcmp(text_than(b, 1.054), "5.4 % more"));
+	CHECK(!strcmp(text_than(b, 1.0004), "as much"));
+	CHECK(!strcmp(text_than(b, 10), "900 % more"));
+	CHECK(!strcmp(text_than(b, 11), "more than 10 times as much"));
+	CHECK(!strcmp(text_than(b, HUGE_VAL), "without a bound"));
+	return 0;
+}
+
 int main(void)
 {
+	run("sample: ratios as they are told", ratios);
 	run("sample: durations as they are told", durations);
 	run("sample: one stripe of each group, levels nested", t_groups);
 	run("sample: each sweep draws anew", t_draws);
