@@ -395,7 +395,7 @@ $(TEST_DIR)/place/load-nopie: tests/place/load.c
 	$(call placed,-no-pie -fno-pie -Wl$(comma)--build-id=none)
 $(TEST_DIR)/place/library.so: tests/place/library.c
 	$(call placed,-shared -fPIC)
-$(TEST_DIR)/place/spread: tests/place/spread.c
+$(TEST_DIR)/place/spread: tests/place/spread.c tests/vm/each-node.h
 	$(call placed,)
 $(TEST_DIR)/place/tried: tests/place/tried.c
 	$(call placed,)

@@ -5,84 +5,18 @@
  * each writes to its pages once. Prints "NAME NODES SHARE", the share in
  * percent; "check": asks the kernel whether the pages are where they should be.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "tests/vm/each-node.h"
 
-#define PAGE 4096ul
 #define PAGES 2048ul		/* of all threads together */
 #define ROUNDS 8
-#define STEP_NS 10000000
-#define STEPS 300		/* a round lasts no longer than so many */
-#define SWEEPS 3		/* the last but one began after the round's writes */
-#define NODES 8
 #define MPOL_INTERLEAVE 3
 #define MPOL_MF_MOVE 2
 #define BATCH 64ul		/* pages that one call moves */
 #define MOVE_TRIES 10
 
-static const char *name;
-static int nodes, check;
-static int cpu_of[NODES];
-static char *memory, *canary;
-static pthread_barrier_t barrier;
+static int check;
+static char *memory;
 static long wrong, rewritten;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "remote %s: %s: %s\n", name, what, strerror(errno));
-	exit(1);
-}
-
-static void go_to(int node)
-{
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu_of[node], &set);
-	if (sched_setaffinity(0, sizeof(set), &set))
-		die("sched_setaffinity");
-}
-
-static void find_nodes(void)
-{
-	unsigned cpu, node;
-	int i, n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-
-	for (i = 0; i < NODES; i++)
-		cpu_of[i] = -1;
-	for (i = 0; i < n; i++) {
-		cpu_set_t set;
-
-		CPU_ZERO(&set);
-		CPU_SET(i, &set);
-		if (sched_setaffinity(0, sizeof(set), &set) ||
-		    syscall(SYS_getcpu, &cpu, &node, NULL) || node >= NODES)
-			die("getcpu");
-		if (cpu_of[node] < 0)
-			cpu_of[node] = i;
-		if (nodes <= (int)node)
-			nodes = (int)node + 1;
-	}
-}
-
-static char *map_pages(size_t pages)
-{
-	void *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap");
-	return p;
-}
 
 static void map(void)
 {
@@ -116,50 +50,15 @@ static void look(int node)
 		look_at(i, node < 0 ? (int)(i % (size_t)nodes) : node);
 }
 
-static long faults(void)
-{
-	struct rusage u;
-
-	/* The second call: what it takes itself is there by then. */
-	for (int i = 0; i < 2; i++)
-		if (getrusage(RUSAGE_THREAD, &u))
-			die("getrusage");
-	return u.ru_minflt;
-}
-
-/* A page that faults again was swept: intervals end, on a slow host, too. */
-static void wait_sweeps(void)
-{
-	const struct timespec step = { 0, STEP_NS };
-	int sweeps = 0;
-
-	for (int i = 0; i < STEPS && sweeps < SWEEPS; i++) {
-		long before;
-
-		nanosleep(&step, NULL);
-		before = faults();
-		++*(volatile char *)canary;
-		sweeps += faults() > before;
-	}
-}
-
-static void wait_round(int t)
-{
-	pthread_barrier_wait(&barrier);
-	if (!t && !check)
-		wait_sweeps();
-	pthread_barrier_wait(&barrier);
-}
-
 /* Each has a part; who wrote to all of it first is on node 0. */
 static void serial(int t)
 {
 	if (!t)
 		touch(0, 1);
-	wait_round(t);
+	wait_round(t, !check);
 	for (int r = 0; r < ROUNDS; r++) {
 		touch((size_t)t, (size_t)nodes);
-		wait_round(t);
+		wait_round(t, !check);
 	}
 }
 
@@ -168,11 +67,11 @@ static void interleaved(int t)
 {
 	size_t part = PAGES / (size_t)nodes;
 
-	wait_round(t);
+	wait_round(t, !check);
 	for (int r = 0; r < ROUNDS; r++) {
 		for (size_t i = 0; i < part; i++)
 			memory[((size_t)t * part + i) * PAGE]++;
-		wait_round(t);
+		wait_round(t, !check);
 	}
 }
 
@@ -184,7 +83,7 @@ static void churn(int t)
 			map();
 			touch(0, 1);
 		}
-		wait_round(t);
+		wait_round(t, !check);
 		touch((size_t)t, (size_t)nodes);
 		pthread_barrier_wait(&barrier);
 		if (!t && r == ROUNDS - 1)
@@ -200,9 +99,9 @@ static void wander(int t)
 {
 	for (int r = 0; r < ROUNDS; r++) {
 		if (r == ROUNDS / 2)
-			go_to((t + 1) % nodes);
+			go_to_cpu(cpu_of[(t + 1) % nodes]);
 		touch((size_t)t, (size_t)nodes);
-		wait_round(t);
+		wait_round(t, !check);
 	}
 }
 
@@ -250,15 +149,15 @@ static void moved(int t)
 {
 	if (!t)
 		touch(0, 1);
-	wait_round(t);
+	wait_round(t, !check);
 	for (int r = 0; r < ROUNDS; r++) {
 		if (r == ROUNDS / 2) {
 			if (!t)
 				move_half();
-			wait_round(t);
+			wait_round(t, !check);
 		}
 		touch((size_t)t, (size_t)nodes);
-		wait_round(t);
+		wait_round(t, !check);
 	}
 	pthread_barrier_wait(&barrier);
 	for (size_t i = 0; check && !t && i < PAGES; i++)
@@ -279,7 +178,7 @@ static void *thread(void *arg)
 {
 	int t = (int)(long)arg;
 
-	go_to(t);
+	go_to_cpu(cpu_of[t]);
 	program(t);
 	return NULL;
 }
@@ -304,14 +203,14 @@ static double share(void)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[NODES];
+	const char *which = argc > 1 ? argv[1] : "";
 	unsigned long mask;
 	size_t i;
 
-	name = argc > 1 ? argv[1] : "";
+	name = "remote";
 	check = argc > 2;
 	for (i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		if (!strcmp(name, programs[i].name))
+		if (!strcmp(which, programs[i].name))
 			program = programs[i].run;
 	if (!program)
 		die("no such program");
@@ -321,22 +220,16 @@ int main(int argc, char **argv)
 	    syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &mask,
 		    8 * sizeof(mask)))
 		die("set_mempolicy");
-	canary = map_pages(1);
 	if (program != churn)
 		map();
-	pthread_barrier_init(&barrier, NULL, (unsigned)nodes);
-	for (i = 0; i < (size_t)nodes; i++)
-		if (pthread_create(&threads[i], NULL, thread, (void *)i))
-			die("pthread_create");
-	for (i = 0; i < (size_t)nodes; i++)
-		pthread_join(threads[i], NULL);
+	run_threads(thread);
 	if (program == serial)
 		look(0);
 	if (program == wander)
 		look(-1);
-	printf("%s %d %.2f\n", name, nodes, share());
+	printf("%s %d %.2f\n", which, nodes, share());
 	if (wrong)
-		fprintf(stderr, "remote %s: %ld pages are elsewhere\n", name,
+		fprintf(stderr, "remote %s: %ld pages are elsewhere\n", which,
 			wrong);
 	return wrong != 0;
 }
