@@ -48,8 +48,6 @@ const char *moca_wish_nameless(const struct moca_object *o)
 	if (!o->alloc || !o->alloc->module ||
 	    (!(o->alloc->file && o->alloc->line) && !o->alloc->function))
 		return "the trace does not tell who allocates it";
-	if (o->mapped && 2 * o->mapped >= o->instances)
-		return "the program maps it by mmap itself: a plan reaches what allocators give (madvise in the program would do it)";
 	if (!o->alloc->through)
 		return "it is allocated by another library's doing";
 	return NULL;

@@ -41,6 +41,11 @@ run "variables that are there" 0 env LD_PRELOAD= "$MOCA" try --all --json -n 3 "
 run "SIGCHLD is ignored" 0 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- \
 	sh -c 'grep SigIgn /proc/self/status >&2; exec "$@"' sh "$prog" fill && holds "SIGCHLD is ignored" 'd["status"] == 0 and d["changes"][0]["placed"]["blocks"] == 6 * d["changes"][0]["placed"]["runs"]'
 
+# What the program maps itself has a line, too.
+record map map
+run "a mapping" 0 "$MOCA" try --all --json -n 3 "$tmp/map" prefault-huge &&
+	holds "a mapping" '"site = \"tried.c:'"$(line map)"'\"" in d["changes"][0]["plan"] and d["changes"][0]["placed"]["blocks"] == d["changes"][0]["placed"]["runs"] > 0 and not d["changes"][0]["other_output"]'
+
 # False sharing, as counted.
 record share share --exact --granularity 64
 run "padding: listed" 0 "$MOCA" try --list "$tmp/share" shared-lines &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A program whose memory moca try changes by plans: "tried fill" touches all of
- * large blocks, "tried share" has threads store into small ones that lie in the same
+ * large blocks, "tried map" of a mapping of its own, "tried share" has threads store into small ones that lie in the same
  * cache lines, "tried env" says whether a plan is there. What it prints else is the
  * same in each run.
  */
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define BLOCKS 6
 #define BYTES (8ul << 20)
@@ -36,6 +37,17 @@ static uint64_t fill(void)
 		free(blocks[i]);
 	}
 	return sum;
+}
+
+static uint64_t map(void)
+{
+	char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,	/* line: map */
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return 1;
+	memset(p, 3, BYTES);
+	return (uint64_t)p[BYTES / 2];
 }
 
 static void *work(void *arg)
@@ -77,8 +89,9 @@ int main(int argc, char **argv)
 		fill();
 		puts(getenv("MOCA_PLACE") ? "a plan" : "no plan");
 	} else {
-		printf("%llu\n", (unsigned long long)(!strcmp(what, "share") ?
-						      share() : fill()));
+		printf("%llu\n", (unsigned long long)(
+			!strcmp(what, "share") ? share() :
+			!strcmp(what, "map") ? map() : fill()));
 	}
 	return 0;
 }
