@@ -76,6 +76,108 @@ static int no_false_gain(void)
 	return 0;
 }
 
+/* Ranks: of 15 pairs two wild ones on each side are none of the interval. */
+static int wild_pairs(void)
+{
+	double plain[15], changed[15];
+	struct try_ratio r;
+	size_t i;
+
+	for (i = 0; i < 15; i++) {
+		plain[i] = 1;
+		changed[i] = 0.8 + 0.001 * (double)i;
+	}
+	changed[3] = changed[9] = 11;
+	plain[5] = plain[6] = 7;
+	r = try_ratio_of(plain, changed, 15);
+	CHECK(r.verdict == TRY_LESS && r.mean > 0.8 && r.mean < 0.82);
+	CHECK(r.low >= 0.8 && r.high < 0.82);
+	/* A third one is a bound of it. */
+	changed[0] = 12;
+	r = try_ratio_of(plain, changed, 15);
+	CHECK(r.verdict == TRY_UNDECIDED && near(r.high, 11));
+	/* Less than 12 pairs: of one wild run in 5 the mean tells nothing. */
+	changed[0] = 0.8;
+	r = try_ratio_of(plain, changed, 5);
+	CHECK(r.verdict == TRY_UNDECIDED && r.mean > 1 && r.median < 0.82);
+	CHECK(try_ratio_promises(&r));
+	return 0;
+}
+
+/* How often the interval holds the median of what all come from: 99 % and more. */
+static int coverage(void)
+{
+	static const size_t counts[] = { 12, 15, 20, 60, 1000 };
+	double a[1000], b[1000];
+	struct try_ratio r;
+	unsigned seed = 3;
+	size_t n, i;
+	int k, out;
+
+	for (n = 0; n < sizeof(counts) / sizeof(*counts); n++) {
+		for (k = 0, out = 0; k < 2000; k++) {
+			for (i = 0; i < counts[n]; i++) {
+				a[i] = 1;
+				/* Far from a normal distribution. */
+				b[i] = pow(10, 2. * rand_r(&seed) / RAND_MAX - 1);
+			}
+			r = try_ratio_of(a, b, counts[n]);
+			out += r.low > 1 || r.high < 1;
+		}
+		CHECK(out > 0 && out <= 34);
+	}
+	return 0;
+}
+
+/* One time in ten a run takes some times as long, as on a busy machine. */
+static double noisy(unsigned *seed)
+{
+	double x = 1 + 0.1 * rand_r(seed) / RAND_MAX;
+
+	return rand_r(seed) % 10 ? x : x * (1 + 4. * rand_r(seed) / RAND_MAX);
+}
+
+static struct try_ratio series(unsigned *seed, double gain, size_t n)
+{
+	double a[15], b[15];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		a[i] = noisy(seed);
+		b[i] = gain * noisy(seed);
+	}
+	return try_ratio_of(a, b, n);
+}
+
+/* As moca try does: 5 rounds, and where these promise something 15 new ones. */
+static int gains_of(double gain)
+{
+	unsigned seed = 2;
+	struct try_ratio r;
+	int i, gains = 0;
+
+	for (i = 0; i < 2000; i++) {
+		r = series(&seed, gain, 5);
+		if (r.verdict == TRY_LESS)
+			r = series(&seed, gain, 5);
+		if (try_ratio_promises(&r))
+			r = series(&seed, gain, 15);
+		gains += r.verdict == TRY_LESS;
+	}
+	return gains;
+}
+
+static int busy_machine(void)
+{
+	int none = gains_of(1), some = gains_of(0.8);
+
+	if (none > 4 || some < 1600)
+		printf("gains of none: %d, of 20 %%: %d of 2000\n", none, some);
+	CHECK(none <= 4);
+	CHECK(some >= 1600);
+	return 0;
+}
+
 static int medians(void)
 {
 	double odd[] = { 3, 1, 2 }, even[] = { 4, 1, 3, 2 };
@@ -398,6 +500,9 @@ int main(void)
 	run("try/verdicts", verdicts);
 	run("try/no false gain", no_false_gain);
 	run("try/median", medians);
+	run("try/wild pairs", wild_pairs);
+	run("try/coverage of ranks", coverage);
+	run("try/busy machine", busy_machine);
 	run("try/environment", environments);
 	run("try/lists of values", joined_lists);
 	run("try/plans", plans);
