@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/trace.h"
@@ -20,6 +22,7 @@
 #include "cli/try-keep.h"
 #include "cli/try-plan.h"
 #include "cli/try-print.h"
+#include "lib/base/end.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/nearest.h"
 #include "lib/cmdline/options.h"
@@ -28,6 +31,7 @@
 #include "report/advice.h"
 
 #define ROUNDS 5
+#define LONGER 3	/* times as many */
 
 extern char **environ;
 
@@ -51,7 +55,11 @@ struct try {
 	struct try_placed *placed;	/* one of each row; the last: together */
 	struct try_change together;
 	struct try_row together_row;
-	struct try_series series, again, second;
+	/* In this order: all; what helped; what may help; all that helped. */
+	struct try_series series, again, longer, second, second_longer;
+	sigset_t mask;		/* before we took the signals */
+	int stop_fd;		/* that tell us to stop; -1 */
+	int stopped_by;		/* the signal; 0 */
 };
 
 static const char about[] =
@@ -267,6 +275,7 @@ static int settle_program(struct try *x)
 		return err;
 	if (x->launch.env_left_out && !x->command)
 		moca_warn("try: the environment of the recording was not kept: this one's is taken");
+	x->program.stop_fd = -1;
 	x->program.argv = x->command ? x->command : x->launch.argv;
 	x->program.env = x->launch.argv && !x->launch.env_left_out ?
 				 x->launch.env : environ;
@@ -276,30 +285,100 @@ static int settle_program(struct try *x)
 
 /* --- the runs --------------------------------------------------------------- */
 
-static void show_progress(void *arg, size_t round, size_t rounds,
-			  const char *name)
+/* The run that goes on is ended, and nothing stays behind. */
+static int take_signals(struct try *x)
 {
-	if (round)
-		fprintf(stderr, "\r\033[Kmoca: round %zu of %zu: %s", round,
-			rounds, name);
-	else
-		fprintf(stderr, "\r\033[Kmoca: warm-up: %s", name);
+	const int all[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction now;
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		/* What nohup and `&` have us ignore, we ignore. */
+		if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN)
+			sigaddset(&set, all[i]);
+	x->stop_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (x->stop_fd < 0) {
+		moca_error("try: cannot wait for signals: %s", strerror(errno));
+		return 1;
+	}
+	sigprocmask(SIG_BLOCK, &set, &x->mask);
+	x->program.stop_fd = x->stop_fd;
+	x->program.mask = &x->mask;
+	return 0;
 }
 
-static int run(struct try *x, struct try_series *s,
+static void say_stopped(struct try *x, const struct try_series *s,
+			size_t rounds)
+{
+	struct signalfd_siginfo info = { .ssi_signo = SIGTERM };
+	char where[64] = "the warm-up";
+
+	if (read(x->stop_fd, &info, sizeof(info)) != sizeof(info))
+		info.ssi_signo = SIGTERM;
+	x->stopped_by = (int)info.ssi_signo;
+	if (s->round)
+		snprintf(where, sizeof(where), "round %zu of %zu", s->round,
+			 rounds);
+	moca_error("try: stopped by a signal (%s) in %s, in a run of '%s': the program was ended, and nothing that was measured is kept",
+		   strsignal(x->stopped_by), where, s->arms[s->arm].name);
+}
+
+static void say_status(char *buf, size_t size, int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(buf, size, "by a signal (%s)",
+			 strsignal(WTERMSIG(status)));
+	else
+		snprintf(buf, size, "with exit code %d", WEXITSTATUS(status));
+}
+
+static void say_other_end(const struct try *x, const struct try_series *s)
+{
+	char then[80], now[80];
+
+	say_status(then, sizeof(then), s->expected);
+	say_status(now, sizeof(now), s->status);
+	moca_error("try: '%s' ended %s when it was recorded, and ends %s now: it does not do the same again. Its output goes to a pipe, its standard input is %s, and files that it made may be there: see why, or give a command behind -- that can be repeated",
+		   x->program.argv[0], then, now,
+		   x->program.input ? x->program.input : "closed");
+}
+
+static void show_progress(const struct try_series *s, size_t rounds)
+{
+	char left[TEXT_MAX];
+
+	if (s->round)
+		fprintf(stderr, "\r\033[Kmoca: round %zu of %zu: %s", s->round,
+			rounds, s->arms[s->arm].name);
+	else
+		fprintf(stderr, "\r\033[Kmoca: warm-up: %s",
+			s->arms[s->arm].name);
+	if (s->left_ns)
+		fprintf(stderr, ", %s left",
+			text_duration(left, s->left_ns));
+}
+
+static int run(struct try *x, struct try_series *s, size_t rounds,
 	       const char *const *settings, const char *const *ids, size_t count)
 {
 	const char *what = "get memory for the results";
-	int err = try_series_init(s, &x->program, settings, ids, count,
-				  x->rounds);
+	int err = try_series_init(s, &x->program, settings, ids, count, rounds);
 
 	if (isatty(STDERR_FILENO))
 		s->progress = show_progress;
+	if (!x->command && s == &x->series)
+		s->expected = x->recorded_status;
 	if (!err)
-		err = try_series_run(s, x->rounds, &what);
+		err = try_series_run(s, rounds, &what);
 	if (s->progress)
 		fputs("\r\033[K", stderr);
-	if (err)
+	if (err == -ECANCELED)
+		say_stopped(x, s, rounds);
+	else if (err == -EDOM)
+		say_other_end(x, s);
+	else if (err)
 		moca_error("try: cannot run '%s': cannot %s: %s",
 			   x->program.argv[0], what, strerror(-err));
 	return err ? 1 : 0;
@@ -373,7 +452,7 @@ static int run_all(struct try *x)
 	}
 	if (!n)
 		return 0;
-	err = run(x, &x->series, settings, ids, n);
+	err = run(x, &x->series, x->rounds, settings, ids, n);
 	for (i = 0; !err && i < x->changes.count; i++)
 		if (x->rows[i].arm) {
 			x->rows[i].series = &x->series;
@@ -394,11 +473,21 @@ static int has_helped(const struct try_row *r)
 	return r->result == TRY_RESULT_QUICKER || r->result == TRY_RESULT_CPU;
 }
 
-/*
- * What helped has to help again, in as many new rounds: of a dozen changes one may
- * seem to by chance. What is told then is of these rounds, which nobody chose.
- */
-static int confirm(struct try *x)
+/* Not decided, and more than half of the pairs are quicker. */
+static int may_help(const struct try_row *r)
+{
+	struct try_ratio wall, cpu;
+
+	if (!r->series || r->result != TRY_RESULT_UNDECIDED)
+		return 0;
+	wall = try_series_ratio(r->series, r->arm, TRY_WALL);
+	cpu = try_series_ratio(r->series, r->arm, TRY_CPU);
+	return try_ratio_promises(&wall) || try_ratio_promises(&cpu);
+}
+
+/* These changes once more, in a series of its own: what is told is of that one. */
+static int repeat(struct try *x, struct try_series *s, size_t rounds,
+		  int (*is_meant)(const struct try_row *r))
 {
 	const char *settings[TRY_CHANGES_MAX], *ids[TRY_CHANGES_MAX];
 	struct try_row *rows[TRY_CHANGES_MAX], *r;
@@ -407,24 +496,44 @@ static int confirm(struct try *x)
 
 	for (i = 0; i < x->changes.count && n < TRY_CHANGES_MAX; i++) {
 		r = &x->rows[i];
-		if (!has_helped(r))
+		if (!is_meant(r))
 			continue;
 		rows[n] = r;
-		settings[n] = x->series.arms[r->arm].setting;
+		settings[n] = r->series->arms[r->arm].setting;
 		ids[n++] = r->change->id;
 	}
 	if (!n)
 		return 0;
-	err = run(x, &x->again, settings, ids, n);
+	err = run(x, s, rounds, settings, ids, n);
 	for (i = 0; !err && i < n; i++) {
 		r = rows[i];
-		r->runs += x->again.rounds + 1;
-		r->series = &x->again;
+		r->runs += s->rounds + 1;
+		r->is_repeated |= has_helped(r);
+		r->series = s;
 		r->arm = i + 1;
-		r->result = try_result_of(&x->again, r->arm);
-		r->is_repeated = 1;
+		r->result = try_result_of(s, r->arm);
 	}
 	return err;
+}
+
+static size_t more_rounds(const struct try *x)
+{
+	size_t n = LONGER * x->rounds;
+
+	n = n < TRY_RANKS_MIN ? TRY_RANKS_MIN : n;
+	return n > TRY_ROUNDS_MAX ? TRY_ROUNDS_MAX : n;
+}
+
+/*
+ * What helped has to help again, in as many new rounds: of a dozen changes one may
+ * seem to by chance. What may help, a few wild runs hide: it has more new rounds.
+ * What is told then is of these rounds, which nobody chose.
+ */
+static int confirm(struct try *x)
+{
+	int err = repeat(x, &x->again, x->rounds, has_helped);
+
+	return err ? err : repeat(x, &x->longer, more_rounds(x), may_help);
 }
 
 /* "old between new", in old's place. 0 or -ENOMEM. */
@@ -465,6 +574,22 @@ static int join_changes(struct try *x)
 	return t->plan.count && !t->plan_text ? -ENOMEM : n;
 }
 
+/* All that helped, in rounds of its own. */
+static int run_joined(struct try *x, const char *setting, struct try_series *s,
+		      size_t rounds)
+{
+	struct try_row *r = &x->together_row;
+	int err = run(x, s, rounds, &setting, &x->together.id, 1);
+
+	if (err)
+		return err;
+	r->series = s;
+	r->arm = 1;
+	r->result = try_result_of(s, 1);
+	r->runs += s->rounds + 1;
+	return 0;
+}
+
 /* Where two or more changes helped: all of them at once. */
 static int run_together(struct try *x)
 {
@@ -480,9 +605,15 @@ static int run_together(struct try *x)
 		err = try_placed_make(placed, t, &x->program, &t->why_not);
 	if (err)
 		return err;
+	x->together_row = (struct try_row){
+		.change = t, .placed = t->plan_text ? placed : NULL,
+	};
 	setting = t->plan_text && n > 0 ? placed->setting : t->setting;
 	if (n > 0)
-		err = run(x, &x->second, &setting, &t->id, 1);
+		err = run_joined(x, setting, &x->second, x->rounds);
+	if (!err && may_help(&x->together_row))
+		err = run_joined(x, setting, &x->second_longer,
+				 more_rounds(x));
 	if (!err && n > 0 && t->setting) {
 		/* As one would type it: of a variable that is set twice the
 		   last counts. */
@@ -495,13 +626,6 @@ static int run_together(struct try *x)
 		moca_error("try: out of memory");
 		return 1;
 	}
-	if (!err)
-		x->together_row = (struct try_row){
-			.change = t, .series = &x->second, .arm = 1,
-			.result = try_result_of(&x->second, 1),
-			.placed = t->plan_text ? placed : NULL,
-			.runs = x->second.rounds + 1,
-		};
 	return err;
 }
 
@@ -567,6 +691,8 @@ static int try_all(struct try *x)
 		return 1;
 	}
 	err = settle_program(x);
+	if (!err)
+		err = take_signals(x);
 	if (err)
 		return err;
 	v.rows = x->rows;
@@ -652,7 +778,13 @@ static void try_free(struct try *x)
 	free(x->placed);
 	try_series_free(&x->series);
 	try_series_free(&x->again);
+	try_series_free(&x->longer);
 	try_series_free(&x->second);
+	try_series_free(&x->second_longer);
+	if (x->stop_fd >= 0) {
+		close(x->stop_fd);
+		sigprocmask(SIG_SETMASK, &x->mask, NULL);
+	}
 	try_changes_free(&x->changes);
 	if (x->launch.meta)
 		moca_launch_free(&x->launch);
@@ -667,7 +799,7 @@ static void try_free(struct try *x)
 
 int cmd_try(int argc, char **argv)
 {
-	struct try x = { .rounds = ROUNDS };
+	struct try x = { .rounds = ROUNDS, .stop_fd = -1 };
 	const struct option_spec specs[] = {
 		OPT_UINT('n', "rounds", &x.rounds, "N", "runs of each, in turn, after a warm-up (5)"),
 		OPT_FLAG(0, "all", &x.all, "try also what helps many programs, without a finding"),
@@ -718,5 +850,5 @@ int cmd_try(int argc, char **argv)
 			ret = judge(&x);
 	}
 	try_free(&x);
-	return ret;
+	return x.stopped_by ? moca_end_by(x.stopped_by) : ret;
 }

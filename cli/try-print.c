@@ -28,7 +28,7 @@ enum try_result try_result_of(const struct try_series *s, size_t arm)
 	enum try_verdict wall = try_series_ratio(s, arm, TRY_WALL).verdict;
 	enum try_verdict cpu = try_series_ratio(s, arm, TRY_CPU).verdict;
 
-	if (a->other_status || a->other_output)
+	if (a->other_status || try_series_differs(s, arm))
 		return TRY_RESULT_DIFFERS;
 	if (wall == TRY_LESS)
 		return TRY_RESULT_QUICKER;
@@ -97,13 +97,14 @@ static void print_status(const char *before, int status)
 static void print_difference(const struct try_row *r)
 {
 	const struct try_arm *a = &r->series->arms[r->arm];
+	int other_output = try_series_differs(r->series, r->arm);
 
 	fputs("   The program does something else with it: ", stdout);
 	if (a->other_status)
 		print_status("it ends with", a->status);
-	if (a->other_status && a->other_output)
+	if (a->other_status && other_output)
 		fputs(", and ", stdout);
-	if (a->other_output)
+	if (other_output)
 		fputs("its output is another", stdout);
 	puts(". That is no gain.");
 }
@@ -192,6 +193,13 @@ static void print_placed(const struct try_row *r)
 	putchar('\n');
 }
 
+static void print_new_rounds(const struct try_row *r, size_t rounds)
+{
+	if (r->series->rounds != rounds)
+		printf("   %zu rounds did not decide; of %zu new ones:\n",
+		       rounds, r->series->rounds);
+}
+
 static void print_row(const struct try_row *r, size_t rounds)
 {
 	/* Nobody asked for it. */
@@ -210,6 +218,7 @@ static void print_row(const struct try_row *r, size_t rounds)
 		printf("   predicted    %.0f %% less CPU time\n",
 		       100 * r->change->predicted);
 	print_placed(r);
+	print_new_rounds(r, rounds);
 	print_measures(r);
 	if (r->result != TRY_RESULT_DIFFERS)
 		print_result(r, rounds);
@@ -252,6 +261,26 @@ void try_print_program(const struct try_view *v)
 	fflush(stdout);
 }
 
+/* How far it can be told that a change leaves the output as it is. */
+static void print_outputs(const struct try_series *s)
+{
+	static const char *const what[TRY_STREAMS] = { "output",
+						       "error output" };
+	uint64_t bytes = 0;
+	int i;
+
+	for (i = 0; i < TRY_STREAMS; i++) {
+		bytes += s->output[i].bytes;
+		if (s->arms[0].differs[i])
+			printf("Its %s differs from run to run without a change%s.\n",
+			       what[i], s->arms[0].differs[i] == TRY_NUMBERS ?
+			       ", in its numbers: the rest of it is compared" :
+			       ": of the output that varies nothing is compared");
+	}
+	if (!bytes)
+		puts("It writes no output: whether it computes the same with a change is not compared.");
+}
+
 static void print_plain(const struct try_view *v)
 {
 	const struct try_series *s = v->series;
@@ -269,8 +298,7 @@ static void print_plain(const struct try_view *v)
 			     v->recorded_status);
 		putchar('\n');
 	}
-	if (s->output_varies || s->err_varies)
-		puts("Its output differs from run to run without a change: of the output that varies nothing is compared.");
+	print_outputs(s);
 	if (s->arms[0].other_status)
 		puts("It ends in different ways without a change: that a change is harmless cannot be said.");
 	if (s->arms[0].output_open)
@@ -293,6 +321,7 @@ void try_print(const struct try_view *v)
 	if (v->together->result == TRY_RESULT_DIFFERS)
 		print_difference(v->together);
 	print_placed(v->together);
+	print_new_rounds(v->together, v->rounds);
 	print_measures(v->together);
 	if (v->together->result != TRY_RESULT_DIFFERS)
 		printf("   The program takes %s time.\n",
@@ -375,10 +404,25 @@ static void json_row(struct json *j, const char *key, const struct try_row *r)
 		const struct try_arm *a = &r->series->arms[r->arm];
 
 		json_bool(j, "other_exit", a->other_status);
-		json_bool(j, "other_output", a->other_output != 0);
+		json_uint(j, "rounds", r->series->rounds);
+		json_bool(j, "other_output",
+			  try_series_differs(r->series, r->arm));
 		json_bool(j, "repeated", r->is_repeated);
 		json_measures(j, r);
 	}
+	json_close(j, '}');
+}
+
+static void json_compared(struct json *j, const struct try_series *s)
+{
+	static const char *const amounts[] = {
+		[TRY_EQUAL] = "all", [TRY_NUMBERS] = "all-but-numbers",
+		[TRY_TEXT] = "nothing",
+	};
+
+	json_open(j, "compared", '{');
+	json_string(j, "output", amounts[s->arms[0].differs[TRY_STDOUT]]);
+	json_string(j, "error_output", amounts[s->arms[0].differs[TRY_STDERR]]);
 	json_close(j, '}');
 }
 
@@ -399,7 +443,9 @@ void try_json(FILE *f, const struct try_view *v)
 	json_double(&j, "confidence", TRY_CONFIDENCE);
 	if (v->series) {
 		json_int(&j, "status", v->series->status);
-		json_bool(&j, "output_varies", v->series->output_varies);
+		json_bool(&j, "output_varies",
+			  v->series->arms[0].differs[TRY_STDOUT] != TRY_EQUAL);
+		json_compared(&j, v->series);
 	}
 	json_open(&j, "changes", '[');
 	for (i = 0; i < v->count; i++)

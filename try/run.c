@@ -11,10 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "lib/base/clock.h"
+#include "try/end.h"
 
 /* After the program's end: for what it wrote before, and in all. */
 #define DRAIN_MS 200
@@ -45,12 +44,17 @@ static void fail(int fd, enum step step)
 	_exit(127);
 }
 
-static void child(const struct try_program *p, const int out[2], int report)
+static void child(const struct try_program *p, const int out[2], int report,
+		  pid_t parent)
 {
 	int fd;
 
 	/* Who is killed leaves no run behind. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(126);
+	if (p->mask)
+		sigprocmask(SIG_SETMASK, p->mask, NULL);
 	if (p->dir && chdir(p->dir))
 		fail(report, STEP_DIRECTORY);
 	if (p->ignores_children)
@@ -73,34 +77,32 @@ static void child(const struct try_program *p, const int out[2], int report)
 
 struct reader {
 	int fd;			/* -1: it is at its end */
-	uint64_t bytes;
-	XXH64_state_t state;
+	struct try_hash hash;
 };
 
-static int reader_read(struct reader *r)
+static void reader_read(struct reader *r)
 {
 	char buf[1 << 16];
 	ssize_t n = read(r->fd, buf, sizeof(buf));
 
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return 1;
+		return;
 	if (n <= 0) {
 		close(r->fd);
 		r->fd = -1;
-		return 0;
+		return;
 	}
-	r->bytes += (uint64_t)n;
-	XXH64_update(&r->state, buf, (size_t)n);
-	return 1;
+	try_hash_add(&r->hash, buf, (size_t)n);
 }
 
 /*
  * All that the two bring until the program has ended; pidfd tells of that. 1: both
- * are at their ends.
+ * are at their ends; 0: somebody holds them open; -ECANCELED.
  */
-static int read_output(struct reader r[2], int pidfd, uint64_t *end_ns)
+static int read_output(struct reader r[2], int pidfd, int stop_fd,
+		       uint64_t *end_ns)
 {
-	struct pollfd p[3] = { 0 };
+	struct pollfd p[4] = { 0 };
 	int i, n, ended = 0;
 
 	for (;;) {
@@ -108,15 +110,18 @@ static int read_output(struct reader r[2], int pidfd, uint64_t *end_ns)
 			p[i] = (struct pollfd){ .fd = r[i].fd, .events = POLLIN };
 		p[2] = (struct pollfd){ .fd = ended ? -1 : pidfd,
 					.events = POLLIN };
+		p[3] = (struct pollfd){ .fd = stop_fd, .events = POLLIN };
 		if (ended && r[0].fd < 0 && r[1].fd < 0)
 			return 1;
 		if (ended && moca_now_ns() - *end_ns > DRAIN_NS)
 			return 0;
-		n = poll(p, 3, ended ? DRAIN_MS : -1);
+		n = poll(p, 4, ended ? DRAIN_MS : -1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return 0;
+		if (p[3].revents)
+			return -ECANCELED;
 		if (p[2].revents) {
 			ended = 1;
 			*end_ns = moca_now_ns();
@@ -151,7 +156,7 @@ static int started(int fd, const char **what)
 static pid_t start(const struct try_program *p, int out[2], int *report)
 {
 	int ends[3][2], i, err;
-	pid_t pid;
+	pid_t pid, self = getpid();
 
 	for (i = 0; i < 3; i++)
 		if (pipe2(ends[i], O_CLOEXEC)) {
@@ -165,7 +170,8 @@ static pid_t start(const struct try_program *p, int out[2], int *report)
 	pid = fork();
 	err = -errno;
 	if (!pid)
-		child(p, (const int[]){ ends[0][1], ends[1][1] }, ends[2][1]);
+		child(p, (const int[]){ ends[0][1], ends[1][1] }, ends[2][1],
+		      self);
 	for (i = 0; i < 3; i++) {
 		close(ends[i][1]);
 		if (pid < 0)
@@ -177,17 +183,26 @@ static pid_t start(const struct try_program *p, int out[2], int *report)
 	return pid < 0 ? err : pid;
 }
 
+static int is_stopped(int stop_fd)
+{
+	struct pollfd p = { .fd = stop_fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
 int try_run(const struct try_program *p, struct try_run *out,
 	    const char **what)
 {
 	struct reader r[2];
 	struct rusage used;
 	uint64_t begin, end;
-	int fds[2], report = -1, pidfd, i, err;
+	int fds[2] = { -1, -1 }, report = -1, pidfd, i, err, open = 0;
 	pid_t pid;
 
 	*out = (struct try_run){ 0 };
 	*what = "start a process";
+	if (is_stopped(p->stop_fd))
+		return -ECANCELED;
 	begin = moca_now_ns();
 	pid = start(p, fds, &report);
 	if (pid < 0)
@@ -201,17 +216,22 @@ int try_run(const struct try_program *p, struct try_run *out,
 	}
 	for (i = 0; i < 2; i++) {
 		r[i].fd = fds[i];
-		r[i].bytes = 0;
-		XXH64_reset(&r[i].state, 0);
+		try_hash_begin(&r[i].hash);
 	}
 	end = begin;
 	if (!err)
-		out->output_open = !read_output(r, pidfd, &end);
-	while (wait4(pid, &out->status, 0, &used) < 0 && errno == EINTR)
-		;
+		open = read_output(r, pidfd, p->stop_fd, &end);
+	out->output_open = !open;
 	for (i = 0; i < 2; i++)
 		if (r[i].fd >= 0)
 			close(r[i].fd);
+	if (open == -ECANCELED) {
+		try_end(pid);
+		close(pidfd);
+		return open;
+	}
+	while (wait4(pid, &out->status, 0, &used) < 0 && errno == EINTR)
+		;
 	if (pidfd >= 0)
 		close(pidfd);
 	if (err)
@@ -220,9 +240,7 @@ int try_run(const struct try_program *p, struct try_run *out,
 	out->cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
 	out->faults = (double)(used.ru_minflt + used.ru_majflt);
 	out->peak_bytes = (double)used.ru_maxrss * 1024;
-	out->output = (struct try_output){
-		r[0].bytes, XXH64_digest(&r[0].state),
-		r[1].bytes, XXH64_digest(&r[1].state),
-	};
+	out->output[TRY_STDOUT] = try_hash_end(&r[0].hash);
+	out->output[TRY_STDERR] = try_hash_end(&r[1].hash);
 	return 0;
 }

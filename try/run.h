@@ -3,7 +3,10 @@
 #ifndef MOCA_TRY_RUN_H
 #define MOCA_TRY_RUN_H
 
+#include <signal.h>
 #include <stdint.h>
+
+#include "try/output.h"
 
 struct try_program {
 	char *const *argv;	/* until NULL */
@@ -12,12 +15,11 @@ struct try_program {
 	const char *input;	/* a file; NULL: it has no standard input */
 	uint64_t input_offset;	/* bytes */
 	int ignores_children;	/* it begins with SIGCHLD ignored */
+	int stop_fd;		/* readable: runs are to end; -1 */
+	const sigset_t *mask;	/* of signals, as it begins; NULL: ours */
 };
 
-struct try_output {
-	uint64_t bytes, hash;	/* XXH64 */
-	uint64_t err_bytes, err_hash;
-};
+enum { TRY_STDOUT, TRY_STDERR, TRY_STREAMS };
 
 struct try_run {
 	double wall_s;
@@ -25,13 +27,14 @@ struct try_run {
 	double faults;		/* minor and major, likewise */
 	double peak_bytes;	/* of the largest of these processes */
 	int status;		/* as wait(2) has it */
-	struct try_output output;
+	struct try_stream output[TRY_STREAMS];
 	int output_open;	/* a process that it left behind holds it open */
 };
 
 /*
- * Run the program to its end; SIGCHLD must not be ignored here. Its output is read, and not shown. 0, or -errno:
- * it could not be started; *what says what failed then.
+ * Run the program to its end; SIGCHLD must not be ignored here. Its output is read,
+ * and not shown. 0; -ECANCELED: stop_fd became readable, and the program was ended;
+ * -errno: it could not be started, and *what says what failed.
  */
 int try_run(const struct try_program *p, struct try_run *out,
 	    const char **what);

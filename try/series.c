@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "try/change.h"
 
 int try_series_init(struct try_series *s, const struct try_program *p,
@@ -13,7 +14,7 @@ int try_series_init(struct try_series *s, const struct try_program *p,
 {
 	size_t i, k;
 
-	*s = (struct try_series){ .program = p };
+	*s = (struct try_series){ .program = p, .expected = -1 };
 	s->arms = calloc(count + 1, sizeof(*s->arms));
 	if (!s->arms)
 		return -ENOMEM;
@@ -61,98 +62,104 @@ static int run_arm(struct try_series *s, size_t i, struct try_run *out,
 static void compare(struct try_series *s, struct try_arm *arm,
 		    const struct try_run *r)
 {
-	const struct try_output *a = &s->output, *b = &r->output;
+	enum try_difference d;
+	int i;
 
 	if (r->status != s->status && !arm->other_status) {
 		arm->other_status = 1;
 		arm->status = r->status;
 	}
 	arm->output_open |= r->output_open;
-	if (!s->output_varies && (a->bytes != b->bytes || a->hash != b->hash))
-		arm->other_output |= TRY_STDOUT;
-	if (!s->err_varies &&
-	    (a->err_bytes != b->err_bytes || a->err_hash != b->err_hash))
-		arm->other_output |= TRY_STDERR;
+	for (i = 0; i < TRY_STREAMS; i++) {
+		d = try_stream_compare(&s->output[i], &r->output[i]);
+		if (d > arm->differs[i])
+			arm->differs[i] = d;
+	}
 }
 
-/* Plain runs before the rounds: what the others are compared with. */
-static int begin(struct try_series *s, const char **what)
+static int run_next(struct try_series *s, size_t rounds, size_t round,
+		    size_t arm, struct try_run *out, const char **what)
 {
-	struct try_run first, second;
-	int err = run_arm(s, 0, &first, what);
+	s->round = round;
+	s->arm = arm;
+	if (s->progress)
+		s->progress(s, rounds);
+	return run_arm(s, arm, out, what);
+}
 
-	if (!err)
-		err = run_arm(s, 0, &second, what);
+/* Runs before the rounds: plain ones, which the others are compared with, and these. */
+static int warm_up(struct try_series *s, size_t rounds, const char **what)
+{
+	struct try_run r;
+	size_t i;
+	int err = run_next(s, rounds, 0, 0, &r, what);
+
 	if (err)
 		return err;
-	s->status = first.status;
-	s->output = first.output;
-	s->output_varies = first.output.bytes != second.output.bytes ||
-			   first.output.hash != second.output.hash;
-	s->err_varies = first.output.err_bytes != second.output.err_bytes ||
-			first.output.err_hash != second.output.err_hash;
-	s->arms[0].status = first.status;
-	compare(s, &s->arms[0], &second);
-	return 0;
+	s->status = s->arms[0].status = r.status;
+	memcpy(s->output, r.output, sizeof(s->output));
+	if (s->expected >= 0 && r.status != s->expected)
+		return -EDOM;
+	for (i = 0; !err && i < s->arm_count; i++) {
+		err = run_next(s, rounds, 0, i, &r, what);
+		if (!err)
+			compare(s, &s->arms[i], &r);
+	}
+	return err;
 }
 
-/*
- * What plain runs do differently later, after the first two were the same, is no
- * change's doing.
- */
+/* What plain runs do differently later, too, is no change's doing. */
 static void look_at_plain(struct try_series *s)
 {
-	unsigned int varies = s->arms[0].other_output;
-	int ends = s->arms[0].other_status;
 	size_t i;
 
-	s->output_varies |= (varies & TRY_STDOUT) != 0;
-	s->err_varies |= (varies & TRY_STDERR) != 0;
-	for (i = 0; i < s->arm_count; i++)
-		s->arms[i].other_output &= ~varies;
-	for (i = 1; ends && i < s->arm_count; i++)
+	for (i = 1; s->arms[0].other_status && i < s->arm_count; i++)
 		s->arms[i].other_status = 0;
 }
 
-static void tell(const struct try_series *s, size_t round, size_t rounds,
-		 size_t i)
+static int run_rounds(struct try_series *s, size_t rounds, const char **what)
 {
-	if (s->progress)
-		s->progress(s->arg, round, rounds, s->arms[i].name);
+	uint64_t begin = moca_now_ns();
+	size_t i, k, done = 0, all = rounds * s->arm_count;
+	struct try_run r;
+	int err;
+
+	while (s->rounds < rounds) {
+		for (k = 0; k < s->arm_count; k++, done++) {
+			i = (k + s->rounds) % s->arm_count;
+			err = run_next(s, rounds, s->rounds + 1, i, &r, what);
+			if (err)
+				return err;
+			compare(s, &s->arms[i], &r);
+			s->arms[i].values[TRY_WALL][s->rounds] = r.wall_s;
+			s->arms[i].values[TRY_CPU][s->rounds] = r.cpu_s;
+			s->arms[i].values[TRY_FAULTS][s->rounds] = r.faults;
+			s->arms[i].values[TRY_PEAK][s->rounds] = r.peak_bytes;
+			s->left_ns = (moca_now_ns() - begin) / (done + 1) *
+				     (all - done - 1);
+		}
+		s->rounds++;
+	}
+	return 0;
 }
 
 int try_series_run(struct try_series *s, size_t rounds, const char **what)
 {
-	struct try_run r;
-	size_t i, k, round;
-	int err;
+	int err = warm_up(s, rounds, what);
 
-	tell(s, 0, rounds, 0);
-	err = begin(s, what);
-	for (i = 1; !err && i < s->arm_count; i++) {
-		tell(s, 0, rounds, i);
-		err = run_arm(s, i, &r, what);
-		if (!err)
-			compare(s, &s->arms[i], &r);
-	}
-	for (round = 0; !err && round < rounds; round++) {
-		for (k = 0; !err && k < s->arm_count; k++) {
-			i = (k + round) % s->arm_count;
-			tell(s, round + 1, rounds, i);
-			err = run_arm(s, i, &r, what);
-			if (err)
-				break;
-			compare(s, &s->arms[i], &r);
-			s->arms[i].values[TRY_WALL][round] = r.wall_s;
-			s->arms[i].values[TRY_CPU][round] = r.cpu_s;
-			s->arms[i].values[TRY_FAULTS][round] = r.faults;
-			s->arms[i].values[TRY_PEAK][round] = r.peak_bytes;
-		}
-		if (!err)
-			s->rounds++;
-	}
+	if (!err)
+		err = run_rounds(s, rounds, what);
 	look_at_plain(s);
 	return err;
+}
+
+int try_series_differs(const struct try_series *s, size_t i)
+{
+	int k, differs = 0;
+
+	for (k = 0; k < TRY_STREAMS; k++)
+		differs |= s->arms[i].differs[k] > s->arms[0].differs[k];
+	return differs;
 }
 
 struct try_ratio try_series_ratio(const struct try_series *s, size_t i,

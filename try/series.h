@@ -10,11 +10,8 @@
 #include "try/run.h"
 #include "try/stat.h"
 
-#define TRY_ROUNDS_MAX 1000
+#define TRY_ROUNDS_MAX TRY_PAIRS_MAX
 #define TRY_CHANGES_MAX 32
-
-#define TRY_STDOUT 1u
-#define TRY_STDERR 2u
 
 enum try_measure { TRY_WALL, TRY_CPU, TRY_FAULTS, TRY_PEAK, TRY_MEASURES };
 
@@ -27,7 +24,8 @@ struct try_arm {
 	int status;		/* of the first run that was not as plain ones, or
 				   of the first */
 	int other_status;	/* a run ended in another way than plain ones */
-	unsigned int other_output;	/* TRY_STDOUT, TRY_STDERR: a run's was another */
+	enum try_difference differs[TRY_STREAMS];	/* the most, from the
+				   first plain run's */
 	int output_open;	/* a process stayed behind with its output */
 };
 
@@ -36,14 +34,16 @@ struct try_series {
 	struct try_arm *arms;
 	size_t arm_count;
 	size_t rounds;		/* that are complete */
+	int expected;		/* status of the first run, else it is the
+				   last one; -1: any */
 	int status;		/* of plain runs */
-	struct try_output output;	/* of the first plain run */
-	int output_varies;	/* plain runs differ from each other: not compared */
-	int err_varies;
+	struct try_stream output[TRY_STREAMS];	/* of the first plain run */
+	/* Where it is: a round from 1 (0: the warm-up), and an arm. */
+	size_t round, arm;
+	uint64_t left_ns;	/* what runs take from here on, as far as it is
+				   known; 0: not yet */
 	/* Called before each run; NULL: not. */
-	void (*progress)(void *arg, size_t round, size_t rounds,
-			 const char *name);
-	void *arg;
+	void (*progress)(const struct try_series *s, size_t rounds);
 };
 
 /*
@@ -54,11 +54,18 @@ int try_series_init(struct try_series *s, const struct try_program *p,
 		    size_t count, size_t rounds);
 /*
  * A run of each to warm up (two plain ones, which tell whether the output is the
- * same each time), and the rounds. 0, or -errno: a run could not be started, and
- * *what says what failed.
+ * same each time), and the rounds. 0; -ECANCELED: the program's stop_fd says so;
+ * -EDOM: its status is not the expected one; -errno: a run could not be started,
+ * and *what says what failed.
  */
 int try_series_run(struct try_series *s, size_t rounds, const char **what);
 void try_series_free(struct try_series *s);
+
+/*
+ * Whether an arm's output is another than that of plain runs, as far as these have
+ * the same each time.
+ */
+int try_series_differs(const struct try_series *s, size_t i);
 
 /* The gains of change i (an arm of the comparison) against the plain runs, a round each. */
 struct try_ratio try_series_ratio(const struct try_series *s, size_t i,

@@ -24,8 +24,8 @@ run "prefault: listed" 0 "$MOCA" try --all --list "$tmp/fill" prefault prefault-
 		'^ +module = ".*/place/tried"$' '^ +prefault = true$' '^ +huge = true$'
 run "prefault" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault && {
 	holds "prefault: the plan" '[c["id"] for c in d["changes"]] == ["prefault"] and "site = \"tried.c:'"$(line fill)"'\"" in d["changes"][0]["plan"] and d["changes"][0]["setting"] is None'
-	# 6 blocks in each run with it: 4, or 8 where it seemed to help.
-	holds "prefault: matched" '(lambda p: p["runs"] in (4, 8) and p["blocks"] == 6 * p["runs"] and p["bytes"] == p["blocks"] * 8 * 2 ** 20 and not p["not_done"])(d["changes"][0]["placed"])'
+	# 6 blocks in each run with it: 4, or more where it seemed to help, or may.
+	holds "prefault: matched" '(lambda p: p["runs"] >= 4 and p["blocks"] == 6 * p["runs"] and p["bytes"] == p["blocks"] * 8 * 2 ** 20 and not p["not_done"])(d["changes"][0]["placed"])'
 	holds "prefault: the same output" 'd["changes"][0]["result"] not in ("differs", "not-tried") and not d["changes"][0]["other_output"]'
 }
 run "prefault: text" 0 "$MOCA" try --all -n 3 "$tmp/fill" prefault && has "prefault: text" "$tmp/out" '^   a plan, as moca place follows it:$' '^   placed +6 blocks, 48.0 MiB in each run$'
@@ -40,7 +40,6 @@ run "it sees the plan" 0 "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- "
 run "variables that are there" 0 env LD_PRELOAD= "$MOCA" try --all --json -n 3 "$tmp/fill" prefault && holds "variables that are there" 'd["changes"][0]["placed"]["blocks"] == 6 * d["changes"][0]["placed"]["runs"]'
 run "SIGCHLD is ignored" 0 python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' "$MOCA" try --all --json -n 3 "$tmp/fill" prefault -- \
 	sh -c 'grep SigIgn /proc/self/status >&2; exec "$@"' sh "$prog" fill && holds "SIGCHLD is ignored" 'd["status"] == 0 and d["changes"][0]["placed"]["blocks"] == 6 * d["changes"][0]["placed"]["runs"]'
-
 # What the program maps itself has a line, too.
 record map map
 run "a mapping" 0 "$MOCA" try --all --json -n 3 "$tmp/map" prefault-huge &&
@@ -57,15 +56,15 @@ run "padding" 0 "$MOCA" try --json -n 3 "$tmp/share" && {
 	grep -q ' hypervisor' /proc/cpuinfo && { holds "padding: why not here" 'all(c["note"] for c in d["changes"][1:])'; }
 }
 [ "$(stat -c %a "$tmp/share/tried")" = 600 ] && ok "kept: mode" || not_ok "kept: mode" "not 0600"
-# Wide, as lines break where the numbers are long.
-run "kept: summary" 0 env COLUMNS=999 "$MOCA" summary "$tmp/share" && has "kept: summary" "$tmp/out" '^     Tried      pad-64: .* n = 3, ' '^                pad-128: .* n = 3, '
+run "kept: summary" 0 env COLUMNS=999 "$MOCA" summary "$tmp/share" && has "kept: summary" "$tmp/out" '^     Tried      pad-64: ' '^                pad-128: ' &&
+	tr -s '\n ' '  ' <"$tmp/out" >"$tmp/flat" && has "kept: rounds" "$tmp/flat" 'n = (3|12), on '
 run "kept: one more" 0 "$MOCA" try -n 4 "$tmp/share" pad-128
-run "kept: JSON" 0 "$MOCA" summary --json "$tmp/share" && holds "kept: JSON" '[(t["id"], t["rounds"], t["command"]) for t in d["findings"][0]["tried"]] == [("pad-64", 3, None), ("pad-128", 4, None)]'
+run "kept: JSON" 0 "$MOCA" summary --json "$tmp/share" && holds "kept: JSON" '[(t["id"], t["rounds"] in n, t["command"]) for t, n in zip(d["findings"][0]["tried"], ((3, 12), (4, 12)))] == [("pad-64", True, None), ("pad-128", True, None)]'
 run "kept: another command" 0 "$MOCA" try -n 3 "$tmp/share" pad-64 -- "$prog" share 1 && run "kept: another command" 0 "$MOCA" summary --json "$tmp/share" &&
 	holds "kept: another command" '[t["command"] for t in d["findings"][0]["tried"]] == [None, "'"$prog"' share 1"]'
 run "kept: sound" 0 "$MOCA" check "$tmp/share" && ok "kept: sound"
 run "kept: report" 0 "$MOCA" report -o "$tmp/report.html" "$tmp/share" && ok "kept: report"
-sed -i 's/^rounds 4/rounds 5/' "$tmp/share/tried"
+sed -i 's/^rounds /rounds 1/' "$tmp/share/tried"
 run "damaged: summary" 0 "$MOCA" summary "$tmp/share" && has "damaged: summary" "$tmp/out" "the file 'tried' of the trace is"
 "$MOCA" check "$tmp/share" >"$tmp/out" && not_ok "damaged: check" "exit code 0" || has "damaged: check" "$tmp/out" '^damaged: the file tried'
 run "damaged: anew" 0 "$MOCA" try -n 3 "$tmp/share" pad-64 && run "damaged: anew" 0 "$MOCA" check "$tmp/share" && ok "damaged: anew"
