@@ -109,8 +109,9 @@ static void print_difference(const struct try_row *r)
 	puts(". That is no gain.");
 }
 
-static void print_result(const struct try_row *r, size_t rounds)
+static void print_result(const struct try_row *r)
 {
+	size_t rounds = r->series->rounds;
 	char a[TEXT_MAX], b[TEXT_MAX];
 	struct try_ratio wall = try_series_ratio(r->series, r->arm, TRY_WALL);
 	struct try_ratio cpu = try_series_ratio(r->series, r->arm, TRY_CPU);
@@ -221,7 +222,7 @@ static void print_row(const struct try_row *r, size_t rounds)
 	print_new_rounds(r, rounds);
 	print_measures(r);
 	if (r->result != TRY_RESULT_DIFFERS)
-		print_result(r, rounds);
+		print_result(r);
 	if (r->change->note && (r->result == TRY_RESULT_SAME ||
 				r->result == TRY_RESULT_UNDECIDED ||
 				r->result == TRY_RESULT_SLOWER))
