@@ -57,9 +57,9 @@ run "padding" 0 "$MOCA" try --json -n 3 "$tmp/share" && {
 }
 [ "$(stat -c %a "$tmp/share/tried")" = 600 ] && ok "kept: mode" || not_ok "kept: mode" "not 0600"
 run "kept: summary" 0 env COLUMNS=999 "$MOCA" summary "$tmp/share" && has "kept: summary" "$tmp/out" '^     Tried      pad-64: ' '^                pad-128: ' &&
-	tr -s '\n ' '  ' <"$tmp/out" >"$tmp/flat" && has "kept: rounds" "$tmp/flat" 'n = (3|12), on '
+	tr -s '\n ' '  ' <"$tmp/out" >"$tmp/flat" && has "kept: rounds" "$tmp/flat" 'n = (3|15), on '
 run "kept: one more" 0 "$MOCA" try -n 4 "$tmp/share" pad-128
-run "kept: JSON" 0 "$MOCA" summary --json "$tmp/share" && holds "kept: JSON" '[(t["id"], t["rounds"] in n, t["command"]) for t, n in zip(d["findings"][0]["tried"], ((3, 12), (4, 12)))] == [("pad-64", True, None), ("pad-128", True, None)]'
+run "kept: JSON" 0 "$MOCA" summary --json "$tmp/share" && holds "kept: JSON" '[(t["id"], t["rounds"] in n, t["command"]) for t, n in zip(d["findings"][0]["tried"], ((3, 15), (4, 20)))] == [("pad-64", True, None), ("pad-128", True, None)]'
 run "kept: another command" 0 "$MOCA" try -n 3 "$tmp/share" pad-64 -- "$prog" share 1 && run "kept: another command" 0 "$MOCA" summary --json "$tmp/share" &&
 	holds "kept: another command" '[t["command"] for t in d["findings"][0]["tried"]] == [None, "'"$prog"' share 1"]'
 run "kept: sound" 0 "$MOCA" check "$tmp/share" && ok "kept: sound"
