@@ -345,6 +345,20 @@ static void say_other_end(const struct try *x, const struct try_series *s)
 		   x->program.input ? x->program.input : "closed");
 }
 
+/* Somebody ended it: of itself it may end in another way. */
+static int was_stopped(int status)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+				       SIGKILL };
+	size_t i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (status >= 0 && WIFSIGNALED(status) &&
+		    WTERMSIG(status) == signals[i])
+			return 1;
+	return 0;
+}
+
 static void show_progress(const struct try_series *s, size_t rounds)
 {
 	char left[TEXT_MAX];
@@ -368,7 +382,8 @@ static int run(struct try *x, struct try_series *s, size_t rounds,
 
 	if (isatty(STDERR_FILENO))
 		s->progress = show_progress;
-	if (!x->command && s == &x->series)
+	if (!x->command && s == &x->series &&
+	    !was_stopped(x->recorded_status))
 		s->expected = x->recorded_status;
 	if (!err)
 		err = try_series_run(s, rounds, &what);

@@ -19,6 +19,7 @@ behind) sleep 2 & ;;
 pids) echo "$$ took 0x$(printf %x $((RANDOM * RANDOM))), $RANDOM.$RANDOM s${GLIBC_TUNABLES:+${2-}}" ;;
 quiet) ;;
 once) [ ! -e "$ONCE" ] || exit 4; touch "$ONCE" ;;
+killed) [ ! -e "$ONCE" ] || exit 0; touch "$ONCE"; kill -TERM $$ ;;
 hangs)	# at that run
 	[ "$(wc -l <"$COUNT")" -lt "$2" ] && exit
 	[ -z "${3-}" ] || trap '' TERM
@@ -103,6 +104,11 @@ run "not again" 1 "$MOCA" try --all -n 3 "$tmp/once.d" huge-pages && {
 	has "not again" "$tmp/err" "ended with exit code 0 when it was recorded, and ends with exit code 4 now: it does not do the same again"
 	[ "$(wc -l <"$COUNT")" = 1 ] && ok "not again: one run" || not_ok "not again: one run" "$(wc -l <"$COUNT")"
 }
+# But if somebody had stopped it when it was recorded, it may end now.
+export ONCE=$tmp/killed
+record killed.d "$tmp/prog" killed
+run "was stopped" 0 "$MOCA" try --all -n 3 "$tmp/killed.d" huge-pages &&
+	has "was stopped" "$tmp/out" 'When it was recorded, it ended with a signal \(Terminated\)'
 
 # Stopped amid a run: the program ends, with what it started, and that is said.
 ready=$COUNT.ready
