@@ -336,12 +336,14 @@ static void say_status(char *buf, size_t size, int status)
 
 static void say_other_end(const struct try *x, const struct try_series *s)
 {
-	char then[80], now[80];
+	char then[80], now[80], line[TRY_TAIL + 1];
+	const char *said = try_tail_line(&s->said, line);
 
 	say_status(then, sizeof(then), s->expected);
 	say_status(now, sizeof(now), s->status);
-	moca_error("try: '%s' ended %s when it was recorded, and ends %s now: it does not do the same again. Its output goes to a pipe, its standard input is %s, and files that it made may be there: see why, or give a command behind -- that can be repeated",
-		   x->program.argv[0], then, now,
+	moca_error("try: '%s' ended %s when it was recorded, and ends %s now%s%s%s: it does not do the same again. Its output goes to a pipe, its standard input is %s, and files that it made may be there: see why, or give a command behind -- that can be repeated",
+		   x->program.argv[0], then, now, *said ? " ('" : "", said,
+		   *said ? "')" : "",
 		   x->program.input ? x->program.input : "closed");
 }
 
@@ -357,6 +359,17 @@ static int was_stopped(int status)
 		    WTERMSIG(status) == signals[i])
 			return 1;
 	return 0;
+}
+
+static void say_not_run(const struct try *x, const char *what, int err)
+{
+	const char *name = what == try_step_directory ? x->program.dir :
+			   what == try_step_input ? x->program.input : NULL;
+
+	moca_error("try: cannot run '%s': cannot %s%s%s%s: %s%s",
+		   x->program.argv[0], what, name ? " '" : "",
+		   name ? name : "", name ? "'" : "", strerror(-err),
+		   what == try_step_input ? "; --input gives another one" : "");
 }
 
 static void show_progress(const struct try_series *s, size_t rounds)
@@ -394,8 +407,7 @@ static int run(struct try *x, struct try_series *s, size_t rounds,
 	else if (err == -EDOM)
 		say_other_end(x, s);
 	else if (err)
-		moca_error("try: cannot run '%s': cannot %s: %s",
-			   x->program.argv[0], what, strerror(-err));
+		say_not_run(x, what, err);
 	return err ? 1 : 0;
 }
 

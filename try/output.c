@@ -2,6 +2,7 @@
 #include "try/output.h"
 
 #include <ctype.h>
+#include <string.h>
 
 void try_hash_begin(struct try_hash *h)
 {
@@ -67,4 +68,31 @@ enum try_difference try_stream_compare(const struct try_stream *a,
 		return TRY_EQUAL;
 	return a->rest == b->rest && a->bytes <= TRY_REST_MAX &&
 	       b->bytes <= TRY_REST_MAX ? TRY_NUMBERS : TRY_TEXT;
+}
+
+void try_tail_add(struct try_tail *t, const char *buf, size_t n)
+{
+	size_t kept;
+
+	if (n > TRY_TAIL) {
+		buf += n - TRY_TAIL;
+		n = TRY_TAIL;
+	}
+	kept = t->n + n > TRY_TAIL ? TRY_TAIL - n : t->n;
+	memmove(t->text, t->text + t->n - kept, kept);
+	memcpy(t->text + kept, buf, n);
+	t->n = kept + n;
+}
+
+const char *try_tail_line(const struct try_tail *t, char buf[TRY_TAIL + 1])
+{
+	size_t end = t->n, begin;
+
+	while (end && isspace((unsigned char)t->text[end - 1]))
+		end--;
+	for (begin = end; begin && t->text[begin - 1] != '\n'; begin--)
+		;
+	memcpy(buf, t->text + begin, end - begin);
+	buf[end - begin] = 0;
+	return buf;
 }

@@ -25,6 +25,17 @@ struct try_hash {
 	enum { TRY_NO_NUMBER, TRY_ZERO, TRY_NUMBER, TRY_HEX } in;
 };
 
+/* The end of what was written, of which the last line may tell why a program failed. */
+#define TRY_TAIL 200
+struct try_tail {
+	char text[TRY_TAIL];	/* not ended by 0 */
+	size_t n;
+};
+
+void try_tail_add(struct try_tail *t, const char *buf, size_t n);
+/* Its last line that is not empty, in buf: of a long one the end. "": there is none. */
+const char *try_tail_line(const struct try_tail *t, char buf[TRY_TAIL + 1]);
+
 void try_hash_begin(struct try_hash *h);
 void try_hash_add(struct try_hash *h, const char *buf, size_t n);
 struct try_stream try_hash_end(const struct try_hash *h);

@@ -29,9 +29,12 @@ struct failure {
 
 enum step { STEP_DIRECTORY, STEP_INPUT, STEP_EXEC };
 
+const char try_step_directory[] = "change to its directory";
+const char try_step_input[] = "open its standard input";
+
 static const char *const steps[] = {
-	[STEP_DIRECTORY] = "change to its directory",
-	[STEP_INPUT] = "open its standard input",
+	[STEP_DIRECTORY] = try_step_directory,
+	[STEP_INPUT] = try_step_input,
 	[STEP_EXEC] = "execute it",
 };
 
@@ -78,6 +81,7 @@ static void child(const struct try_program *p, const int out[2], int report,
 struct reader {
 	int fd;			/* -1: it is at its end */
 	struct try_hash hash;
+	struct try_tail tail;
 };
 
 static void reader_read(struct reader *r)
@@ -93,6 +97,7 @@ static void reader_read(struct reader *r)
 		return;
 	}
 	try_hash_add(&r->hash, buf, (size_t)n);
+	try_tail_add(&r->tail, buf, (size_t)n);
 }
 
 /*
@@ -216,6 +221,7 @@ int try_run(const struct try_program *p, struct try_run *out,
 	}
 	for (i = 0; i < 2; i++) {
 		r[i].fd = fds[i];
+		r[i].tail.n = 0;
 		try_hash_begin(&r[i].hash);
 	}
 	end = begin;
@@ -242,5 +248,6 @@ int try_run(const struct try_program *p, struct try_run *out,
 	out->peak_bytes = (double)used.ru_maxrss * 1024;
 	out->output[TRY_STDOUT] = try_hash_end(&r[0].hash);
 	out->output[TRY_STDERR] = try_hash_end(&r[1].hash);
+	out->said = r[1].tail;
 	return 0;
 }

@@ -28,8 +28,12 @@ struct try_run {
 	double peak_bytes;	/* of the largest of these processes */
 	int status;		/* as wait(2) has it */
 	struct try_stream output[TRY_STREAMS];
+	struct try_tail said;	/* the end of its standard error */
 	int output_open;	/* a process that it left behind holds it open */
 };
+
+/* What of a run failed, where it is about these two. */
+extern const char try_step_directory[], try_step_input[];
 
 /*
  * Run the program to its end; SIGCHLD must not be ignored here. Its output is read,

@@ -98,6 +98,7 @@ static int warm_up(struct try_series *s, size_t rounds, const char **what)
 		return err;
 	s->status = s->arms[0].status = r.status;
 	memcpy(s->output, r.output, sizeof(s->output));
+	s->said = r.said;
 	if (s->expected >= 0 && r.status != s->expected)
 		return -EDOM;
 	for (i = 0; !err && i < s->arm_count; i++) {

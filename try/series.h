@@ -38,6 +38,7 @@ struct try_series {
 				   last one; -1: any */
 	int status;		/* of plain runs */
 	struct try_stream output[TRY_STREAMS];	/* of the first plain run */
+	struct try_tail said;	/* by that one */
 	/* Where it is: a round from 1 (0: the warm-up), and an arm. */
 	size_t round, arm;
 	uint64_t left_ns;	/* what runs take from here on, as far as it is

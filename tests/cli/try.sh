@@ -18,7 +18,7 @@ fails) exit 7 ;;
 behind) sleep 2 & ;;
 pids) echo "$$ took 0x$(printf %x $((RANDOM * RANDOM))), $RANDOM.$RANDOM s${GLIBC_TUNABLES:+${2-}}" ;;
 quiet) ;;
-once) [ ! -e "$ONCE" ] || exit 4; touch "$ONCE" ;;
+once) [ ! -e "$ONCE" ] || { printf 'first\nit is there\n\n' >&2; exit 4; }; touch "$ONCE" ;;
 killed) [ ! -e "$ONCE" ] || exit 0; touch "$ONCE"; kill -TERM $$ ;;
 hangs)	# at that run
 	[ "$(wc -l <"$COUNT")" -lt "$2" ] && exit
@@ -101,7 +101,7 @@ export ONCE=$tmp/once
 record once.d "$tmp/prog" once
 : >"$COUNT"
 run "not again" 1 "$MOCA" try --all -n 3 "$tmp/once.d" huge-pages && {
-	has "not again" "$tmp/err" "ended with exit code 0 when it was recorded, and ends with exit code 4 now: it does not do the same again"
+	has "not again" "$tmp/err" "ended with exit code 0 when it was recorded, and ends with exit code 4 now \\('it is there'\\): it does not do the same again"
 	[ "$(wc -l <"$COUNT")" = 1 ] && ok "not again: one run" || not_ok "not again: one run" "$(wc -l <"$COUNT")"
 }
 # But if somebody had stopped it when it was recorded, it may end now.
@@ -132,6 +132,12 @@ run "progress" 0 python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exit
 
 # What cannot be run.
 : >"$COUNT"
+(cd "$tmp/where" && mkdir deep && cd deep && "$MOCA" record -q --no-summary -o "$tmp/deep" -- "$tmp/prog" reads <"$tmp/count" >/dev/null 2>&1)
+rmdir "$tmp/where/deep"
+run "no directory" 1 "$MOCA" try --all -n 3 "$tmp/deep" huge-pages && has "no directory" "$tmp/err" "cannot run '.*prog': cannot change to its directory '$tmp/where/deep': No such file"
+mkdir "$tmp/where/deep"; mv "$COUNT" "$COUNT.old"
+run "no input" 1 "$MOCA" try --all -n 3 "$tmp/deep" huge-pages && has "no input" "$tmp/err" "cannot open its standard input '$tmp/count': No such file or directory; --input gives another one"
+mv "$COUNT.old" "$COUNT"
 run "not found" 1 "$MOCA" try --all -n 3 "$tmp/reads" huge-pages -- "$tmp/none" && has "not found" "$tmp/err" "cannot run '.*none': cannot execute it: No such file"
 run "few rounds" 2 "$MOCA" try -n 2 "$tmp/reads" && has "few rounds" "$tmp/err" "'-n 2' is not a number of rounds"
 run "unknown" 2 "$MOCA" try --all "$tmp/reads" huge-page && has "unknown" "$tmp/err" "did you mean 'huge-pages'"

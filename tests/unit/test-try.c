@@ -12,6 +12,7 @@
 #include "tests/unit/trace-util.h"
 #include "try/change.h"
 #include "try/machine.h"
+#include "try/output.h"
 #include "try/plan.h"
 #include "try/stat.h"
 
@@ -494,8 +495,93 @@ static int t_tried_damaged(void) { return in_directory(tried_damaged); }
 static int t_tried_hostile(void) { return in_directory(tried_hostile); }
 static int t_large(void) { return in_directory(large_environment); }
 
+/* --- output --------------------------------------------------------------- */
+
+static struct try_stream stream(const char *text, size_t at)
+{
+	struct try_hash h;
+
+	try_hash_begin(&h);
+	try_hash_add(&h, text, at);
+	try_hash_add(&h, text + at, strlen(text) - at);
+	return try_hash_end(&h);
+}
+
+/* In whatever pieces the two come. */
+static int differ(const char *a, const char *b, enum try_difference want)
+{
+	struct try_stream x, y = stream(b, 0);
+	size_t i;
+
+	for (i = 0; i <= strlen(a); i++) {
+		x = stream(a, i);
+		if (try_stream_compare(&x, &y) != want)
+			return fprintf(stderr, "'%s' '%s' %zu\n", a, b, i), 0;
+	}
+	return 1;
+}
+
+static int outputs(void)
+{
+	static char large[2][TRY_REST_MAX + 2];
+	struct try_stream a, b;
+
+	CHECK(differ("pid 12", "pid 12", TRY_EQUAL));
+	CHECK(differ("pid 12", "pid 7", TRY_NUMBERS));
+	CHECK(differ("took  9.5 s", "took 10.25 s", TRY_NUMBERS));
+	CHECK(differ("done in 3.", "done in 2.5.", TRY_NUMBERS));
+	CHECK(differ("at 0x7f3a00", "at 0xBeef", TRY_NUMBERS));
+	CHECK(differ("0x12 xs", "0 xs", TRY_NUMBERS));
+	CHECK(differ("a 1 b", "a 1 c", TRY_TEXT));
+	CHECK(differ("1 2", "1 x", TRY_TEXT));
+	CHECK(differ("5 of 6", "5 of", TRY_TEXT));
+	CHECK(differ("10xa", "10xb", TRY_TEXT));
+	CHECK(differ("-1", "1", TRY_TEXT) && differ("", "1", TRY_TEXT));
+	/* What is too long to look for numbers in may differ in more. */
+	memset(large, 'x', sizeof(large));
+	large[0][0] = '1';
+	large[1][0] = '2';
+	large[0][TRY_REST_MAX] = large[1][TRY_REST_MAX] = 0;
+	a = stream(large[0], 0);
+	b = stream(large[1], 0);
+	CHECK(try_stream_compare(&a, &b) == TRY_NUMBERS);
+	large[0][TRY_REST_MAX] = large[1][TRY_REST_MAX] = 'x';
+	large[0][TRY_REST_MAX + 1] = large[1][TRY_REST_MAX + 1] = 0;
+	a = stream(large[0], 0);
+	b = stream(large[1], 0);
+	CHECK(try_stream_compare(&a, &b) == TRY_TEXT);
+	return 0;
+}
+
+static int tails(void)
+{
+	struct try_tail t = { .n = 0 };
+	char buf[TRY_TAIL + 1], text[3 * TRY_TAIL];
+	size_t i;
+
+	CHECK(!*try_tail_line(&t, buf));
+	try_tail_add(&t, "one\ntwo", 7);
+	CHECK(!strcmp(try_tail_line(&t, buf), "two"));
+	try_tail_add(&t, " words\n\n \n", 10);
+	CHECK(!strcmp(try_tail_line(&t, buf), "two words"));
+	/* Longer than what is kept, at once and byte by byte. */
+	for (i = 0; i < sizeof(text); i++)
+		text[i] = (char)('a' + i % 26);
+	try_tail_add(&t, text, sizeof(text));
+	CHECK(t.n == TRY_TAIL);
+	CHECK(!memcmp(try_tail_line(&t, buf), text + 2 * TRY_TAIL, TRY_TAIL));
+	CHECK(!buf[TRY_TAIL]);
+	t.n = 0;
+	for (i = 0; i < sizeof(text); i++)
+		try_tail_add(&t, text + i, 1);
+	CHECK(t.n == TRY_TAIL && !memcmp(t.text, text + 2 * TRY_TAIL, TRY_TAIL));
+	return 0;
+}
+
 int main(void)
 {
+	run("try/outputs", outputs);
+	run("try/last words", tails);
 	run("try/interval", interval);
 	run("try/verdicts", verdicts);
 	run("try/no false gain", no_false_gain);
