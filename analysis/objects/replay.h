@@ -141,6 +141,7 @@ struct replay_task {
 	struct pending *pending;	/* accesses that wait: pending.c */
 	size_t pending_count, pending_cap;
 	size_t held;		/* of these, and since: what is told of late */
+	uint64_t held_since;	/* interval of the first */
 	uint64_t taken;		/* accesses so far */
 	/* An object that it handed to realloc. */
 	struct replay_space *realloc_space;
@@ -214,6 +215,7 @@ struct moca_objects {
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
 	size_t unseen_count;
 	size_t pending_count;		/* of all tasks */
+	uint64_t held_since;		/* no task holds what is older */
 	uint64_t now;			/* what the pass has come to */
 	struct pending *spare;		/* room for them, of no task */
 	size_t spare_cap;

@@ -183,6 +183,27 @@ static int both_walk(void)
 	return 0;
 }
 
+/*
+ * The threads come to all of it in turn. The one touches memory first that could be
+ * an object which it is about to be given: what it does later waits for that, but not
+ * until the other one has done all.
+ */
+static int turns_wait(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	touch(0, 3 * BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 24; i++) {
+		sweep(i & 1, 0, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(object()->pages == BIG && object()->shared_pages == BIG);
+	CHECK(!object()->handed_pages);
+	return 0;
+}
+
 /* The same, but nobody writes: all threads may need all of it. */
 static int moving_reads(void)
 {
@@ -578,6 +599,7 @@ int main(void)
 	run("moving parts, seen in parts", moving_seen);
 	run("both walk over all of it", both_walk);
 	run("moving parts, read", moving_reads);
+	run("in turn, behind what waits", turns_wait);
 	run("random, on one node", one_node);
 	run("table", table);
 	run("small object", small);
