@@ -22,7 +22,7 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 			 SECONDS_MIN),
 	};
 
-	if (o->object->kind != MOCA_OBJECT_HEAP || !moca_profile_watched(r->p, o) ||
+	if (o->object->kind != MOCA_OBJECT_HEAP || !o->idle_known ||
 	    !CONDITIONS(r, MOCA_FINDING_ABANDONED, o, needed))
 		return 0;
 	f = finding_add(r, MOCA_FINDING_ABANDONED, o,
@@ -40,6 +40,6 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 		     100. * o->idle_pages / p->pages);
 	finding_set(r, &f->cause, "It lives to the end of the program.");
 	finding_set(r, &f->fix, "Free %s when it has done its work.", name);
-	finding_line(r, f->try_, "free(%s);", name);
+	try_free(r, f, name);
 	return 1;
 }

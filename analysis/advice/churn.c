@@ -166,7 +166,7 @@ static void try_environment(struct rules *r, struct moca_finding *f,
 	finding_line(r, f->try_, "%s ./program%s", f->setting,
 		     allocator_of(r) != MIMALLOC ? "" :
 		     "   # before 2.1: MIMALLOC_RESET_DELAY, MIMALLOC_DECOMMIT_DELAY");
-	if (allocator_of(r) != GLIBC)
+	if (allocator_of(r) != GLIBC || !advice_takes_c(r, f))
 		return;
 	keep = keep > INT32_MAX ? (uint64_t)INT32_MAX : keep;
 	if (x->largest < MMAP_THRESHOLD_MAX)

@@ -25,7 +25,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("share of all accesses", SHARE,
 			 (double)o->accesses / p->accesses, 0.2),
 		AT_LEAST("steps per page", NUMBER,
-			 (double)o->steps / o->pages, 4),
+			 page_steps(r, o), 4),
 	};
 
 	if (!is_used(r, o) || !CONDITIONS(r, MOCA_FINDING_HUGE_PAGES, o, needed))
@@ -48,7 +48,8 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 	finding_set(r, &f->cause,
 		    "TLBs reach 6 to 12 MiB by pages of 4 KiB (1,536 to 3,072 entries). Whether the program has huge pages without the recorder, which needs small ones, the trace does not tell: see AnonHugePages in /proc/PID/smaps.");
 	finding_set(r, &f->fix, "Try huge pages for %s, and keep them if the program is faster.", name);
-	finding_line(r, f->try_,
+	if (advice_takes_c(r, f))
+		finding_line(r, f->try_,
 		     "%s = aligned_alloc(2 << 20, size); madvise(%s, size, MADV_HUGEPAGE);   /* before its first use */",
 		     name, name);
 	/* What the program maps, or declares, malloc's settings do not reach. */

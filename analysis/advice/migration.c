@@ -134,7 +134,7 @@ int rule_migration(struct rules *r)
 			    "OMP_PROC_BIND=spread OMP_PLACES=cores");
 		finding_line(r, f->try_, "%s ./program",
 			     f->setting ? f->setting : "");
-	} else {
+	} else if (advice_takes_c(r, f)) {
 		finding_line(r, f->try_,
 			     "pthread_setaffinity_np(thread, sizeof(cpus), &cpus);   /* of each thread, when it begins */");
 	}

@@ -25,14 +25,15 @@ struct group {
 	uint64_t pages, accesses, remote[MOCA_POLICIES];
 };
 
-/* What a finding about places is about already. */
+/* What a finding about places is about already, also one that promises nothing. */
 static int is_told(const struct rules *r, const struct moca_profile_object *o)
 {
 	size_t i;
 
 	for (i = 0; i < r->a->count; i++)
 		if (r->a->findings[i].object == o &&
-		    !isnan(r->a->findings[i].after))
+		    (!isnan(r->a->findings[i].after) ||
+		     r->a->findings[i].kind == MOCA_FINDING_MOVING_PARTS))
 			return 1;
 	return 0;
 }
@@ -162,6 +163,7 @@ static uint64_t sort_out(const struct rules *r, struct group *g)
 {
 	const struct moca_profile *p = r->p;
 	uint64_t pages = 0;
+	enum cause c;
 	size_t i;
 
 	for (i = 0; i < p->count; i++) {
@@ -170,7 +172,11 @@ static uint64_t sort_out(const struct rules *r, struct group *g)
 		    !excess(&p->rows[i]) || is_told(r, &p->rows[i]) ||
 		    passed_in_turn(p, &p->rows[i]))
 			continue;
-		add(&g[cause_of(r, &p->rows[i])], &p->rows[i]);
+		c = cause_of(r, &p->rows[i]);
+		/* What comes and goes is used shortly, by its owner. */
+		if (c != AGAIN && c != PASSED_ON && !has_users(r, &p->rows[i]))
+			continue;
+		add(&g[c], &p->rows[i]);
 		pages += p->rows[i].pages;
 	}
 	return pages;

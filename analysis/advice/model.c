@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * In which language a program is written and how it has threads, by the libraries
- * that are mapped: so that advice is code of that kind.
+ * In which language a program is written and how it has threads, so that advice is
+ * code of that kind: by the libraries that are mapped, the name of the program, and
+ * the name of the source file that allocates.
  */
 #include <string.h>
 
 #include "analysis/advice/rules.h"
 
-enum { LOOKED = 1, OPENMP = 2, CXX = 4, FORTRAN = 8, TBB = 16 };
+enum {
+	LOOKED = 1,
+	OPENMP = 2,
+	CXX = 4,
+	FORTRAN = 8,
+	TBB = 16,
+	JAVA = 32,
+	SCRIPT = 64,	/* an interpreter's: its memory is nobody's to place */
+	PLAIN_C = 128,
+};
+
+#define LANGUAGES ((unsigned)(CXX | FORTRAN | JAVA | SCRIPT | PLAIN_C))
 
 static unsigned look(struct rules *r)
 {
+	/* By the begin of the file's name. */
 	static const struct {
 		const char *name;
 		unsigned is;
@@ -21,6 +34,7 @@ static unsigned look(struct rules *r)
 		{ "/libflang", FORTRAN },      { "/libtbb.so", TBB },
 	};
 	const struct moca_mapping *m;
+	const char *base;
 	size_t i, k, n;
 
 	if (r->model)
@@ -28,11 +42,59 @@ static unsigned look(struct rules *r)
 	r->model = LOOKED;
 	if (moca_trace_mappings(r->trace, &m, &n))
 		return r->model;
-	for (i = 0; i < n; i++)
-		for (k = 0; k < sizeof(libraries) / sizeof(*libraries); k++)
-			if (strstr(m[i].name, libraries[k].name))
+	for (i = 0; i < n; i++) {
+		base = strrchr(m[i].name, '/');
+		for (k = 0; base && k < sizeof(libraries) / sizeof(*libraries); k++)
+			if (!strncmp(base, libraries[k].name,
+				     strlen(libraries[k].name)))
 				r->model |= libraries[k].is;
+	}
 	return r->model;
+}
+
+/* By the end of the name of a source file; 0: not known. */
+static unsigned language_of(const char *file)
+{
+	static const struct {
+		const char *end;
+		unsigned is;
+	} ends[] = {
+		{ "c", PLAIN_C },   { "cc", CXX },	{ "cpp", CXX },
+		{ "cxx", CXX },	    { "C", CXX },	{ "hpp", CXX },
+		{ "f", FORTRAN },   { "F", FORTRAN },	{ "f90", FORTRAN },
+		{ "F90", FORTRAN }, { "f95", FORTRAN }, { "f03", FORTRAN },
+		{ "f08", FORTRAN }, { "F03", FORTRAN }, { "F08", FORTRAN },
+	};
+	const char *dot = file ? strrchr(file, '.') : NULL;
+	size_t i;
+
+	for (i = 0; dot && i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(dot + 1, ends[i].end))
+			return ends[i].is;
+	return 0;
+}
+
+/* JAVA or SCRIPT, where a program of that name runs what was written; or 0. */
+static unsigned runtime_of(const char *program)
+{
+	const char *base = strrchr(program, '/');
+
+	base = base ? base + 1 : program;
+	if (!strcmp(base, "java"))
+		return JAVA;
+	return !strncmp(base, "python", 6) || !strcmp(base, "node") ||
+	       !strcmp(base, "perl") || !strncmp(base, "ruby", 4) ? SCRIPT : 0;
+}
+
+/* Of the finding's object. */
+static unsigned model_of(struct rules *r, const struct moca_finding *f)
+{
+	const struct moca_object *o = f->object->object;
+	unsigned model = look(r) | runtime_of(o->program), language;
+
+	language = language_of(o->alloc && o->alloc->file ? o->alloc->file :
+							    f->file);
+	return language ? (model & ~LANGUAGES) | language : model;
 }
 
 int advice_openmp(struct rules *r)
@@ -40,12 +102,60 @@ int advice_openmp(struct rules *r)
 	return (look(r) & OPENMP) != 0;
 }
 
+int advice_takes_c(struct rules *r, const struct moca_finding *f)
+{
+	return !(model_of(r, f) & (FORTRAN | JAVA | SCRIPT));
+}
+
+int is_of_runtime(const struct moca_object *o)
+{
+	const char *module = o->alloc ? o->alloc->module : NULL;
+
+	if (!runtime_of(o->program))
+		return 0;
+	return o->kind == MOCA_OBJECT_ANONYMOUS ||
+	       o->kind == MOCA_OBJECT_ALLOCATOR ||
+	       (module && (strstr(module, "/libjvm.so") ||
+			   runtime_of(module)));
+}
+
+void try_note(struct rules *r, struct moca_finding *f, const char *text)
+{
+	unsigned model = model_of(r, f);
+
+	if (model & FORTRAN)
+		finding_line(r, f->try_, "! %s", text);
+	else if (!(model & SCRIPT))
+		finding_line(r, f->try_, "/* %s */", text);
+}
+
+/* Threads stay on their nodes. */
+static void try_bind(struct rules *r, struct moca_finding *f, unsigned model)
+{
+	if (model & OPENMP)
+		finding_line(r, f->try_,
+			     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
+	else if (model & JAVA)
+		finding_line(r, f->try_,
+			     "java -XX:+UseNUMA -XX:+UseParallelGC ...   # new objects lie on the node of the thread that makes them");
+	else if (model & (FORTRAN | SCRIPT))
+		;	/* neither has a call for it */
+	else if (model & CXX)
+		finding_line(r, f->try_,
+			     "pthread_setaffinity_np(thread.native_handle(), ...);   // or taskset, numactl: a thread stays on its node");
+	else
+		finding_line(r, f->try_,
+			     "pthread_setaffinity_np(thread, ...)   /* or taskset, numactl: a thread stays on its node */");
+}
+
 void try_parallel_init(struct rules *r, struct moca_finding *f,
 		       const char *name, const char *where)
 {
-	unsigned model = look(r);
+	unsigned model = model_of(r, f);
 
-	if (model & OPENMP && model & FORTRAN)
+	if (model & (JAVA | SCRIPT))
+		;
+	else if (model & OPENMP && model & FORTRAN)
 		finding_line(r, f->try_,
 			     "!$omp parallel do schedule(static)   ! on the loop that first fills %s%s",
 			     name, where);
@@ -57,32 +167,36 @@ void try_parallel_init(struct rules *r, struct moca_finding *f,
 		finding_line(r, f->try_,
 			     "tbb::parallel_for(range, body, tbb::static_partitioner());   // on the loop that first fills %s%s, and on those that work",
 			     name, where);
+	else if (model & FORTRAN)
+		finding_line(r, f->try_,
+			     "do i = first(t), first(t + 1) - 1   ! in each thread t, in place of the loop that first fills %s%s",
+			     name, where);
 	else
 		finding_line(r, f->try_,
 			     "/* in each thread, before the work, in place of the loop that first fills %s%s: */ for (i = first[t]; i < first[t + 1]; i++) ...",
 			     name, where);
-	if (model & OPENMP)
-		finding_line(r, f->try_,
-			     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
-	else if (model & CXX)
-		finding_line(r, f->try_,
-			     "pthread_setaffinity_np(thread.native_handle(), ...);   // or taskset, numactl: a thread stays on its node");
-	else
-		finding_line(r, f->try_,
-			     "pthread_setaffinity_np(thread, ...)   /* or taskset, numactl: a thread stays on its node */");
+	try_bind(r, f, model);
 }
 
-/* The line for OpenMP in Fortran, OpenMP in C and C++, or threads by themselves. */
+/*
+ * The line for OpenMP in Fortran, OpenMP in C and C++, or threads by themselves,
+ * where Fortran has a line of its own (NULL: none).
+ */
 static void try_by_model(struct rules *r, struct moca_finding *f,
 			 const char *fortran, const char *pragma,
-			 const char *threads)
+			 const char *threads, const char *own)
 {
-	unsigned model = look(r);
+	unsigned model = model_of(r, f);
+	const char *line = threads;
 
-	finding_line(r, f->try_, "%s",
-		     !(model & OPENMP) ? threads :
-		     model & FORTRAN   ? fortran :
-					 pragma);
+	if (model & SCRIPT)
+		return;
+	if (model & FORTRAN)
+		line = model & OPENMP ? fortran : own;
+	else if (model & OPENMP && !(model & JAVA))
+		line = pragma;
+	if (line)
+		finding_line(r, f->try_, "%s", line);
 }
 
 void try_static_schedule(struct rules *r, struct moca_finding *f)
@@ -90,7 +204,20 @@ void try_static_schedule(struct rules *r, struct moca_finding *f)
 	try_by_model(r, f,
 		     "!$omp parallel do schedule(static)   ! in place of dynamic; or bounds of equal work:",
 		     "#pragma omp parallel for schedule(static)   /* in place of dynamic; or bounds of equal work: */",
-		     "/* the same bounds for each thread in each round, of equal work: */");
+		     "/* the same bounds for each thread in each round, of equal work: */",
+		     "! the same bounds for each thread in each round, of equal work:");
+}
+
+void try_equal_work(struct rules *r, struct moca_finding *f)
+{
+	unsigned model = model_of(r, f);
+
+	if (model & FORTRAN)
+		finding_line(r, f->try_,
+			     "first(t) = the first part that begins at or behind total_work * t / threads");
+	else if (!(model & SCRIPT))
+		finding_line(r, f->try_,
+			     "first[t] = the first part that begins at or behind total_work * t / threads");
 }
 
 void try_small_chunks(struct rules *r, struct moca_finding *f)
@@ -98,13 +225,21 @@ void try_small_chunks(struct rules *r, struct moca_finding *f)
 	try_by_model(r, f,
 		     "!$omp parallel do schedule(static, chunk)   ! small chunks in turn",
 		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */",
-		     "for (i = t; i < chunks; i += threads) ...   /* small chunks in turn */");
+		     "for (i = t; i < chunks; i += threads) ...   /* small chunks in turn */",
+		     "do i = t, chunks, threads   ! small chunks in turn");
 }
 
 void try_own_lines(struct rules *r, struct moca_finding *f, int apart)
 {
-	unsigned model = look(r);
+	unsigned model = model_of(r, f);
 
+	if (model & SCRIPT)
+		return;
+	if (model & JAVA) {
+		finding_line(r, f->try_,
+			     "@jdk.internal.vm.annotation.Contended   // of the field, with -XX:-RestrictContended; or LongAdder for AtomicLong");
+		return;
+	}
 	if (model & FORTRAN)
 		finding_line(r, f->try_,
 			     "real(8) :: part(8, threads)   ! part(1, t) is thread t's: 64 bytes apart");
@@ -124,4 +259,19 @@ void try_own_lines(struct rules *r, struct moca_finding *f, int apart)
 	else if (!apart)
 		finding_line(r, f->try_,
 			     "sum += part;   /* a local variable, in the loop; then once, below the lock: */");
+}
+
+/* What allocated it in C++ is not told: a vector, new, malloc. */
+void try_free(struct rules *r, struct moca_finding *f, const char *name)
+{
+	unsigned model = model_of(r, f);
+
+	if (model & FORTRAN)
+		finding_line(r, f->try_, "deallocate (%s)", name);
+	else if (model & CXX)
+		finding_line(r, f->try_,
+			     "%s.clear(); %s.shrink_to_fit();   // or delete, reset(), free: as it was allocated",
+			     name, name);
+	else if (!(model & (JAVA | SCRIPT)))
+		finding_line(r, f->try_, "free(%s);", name);
 }

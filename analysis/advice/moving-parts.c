@@ -39,8 +39,7 @@ static void say(struct rules *r, struct moca_finding *f)
 		    "Give each thread the same neighbouring parts of %s each time, of equal work rather than equal length where parts differ, and let it touch them first.",
 		    name);
 	try_static_schedule(r, f);
-	finding_line(r, f->try_,
-		     "first[t] = the first part that begins at or behind total_work * t / threads");
+	try_equal_work(r, f);
 	if (advice_openmp(r))
 		finding_line(r, f->try_,
 			     "OMP_PROC_BIND=spread OMP_PLACES=cores ./program");
@@ -87,7 +86,7 @@ int rule_moving_parts(struct rules *r, const struct moca_profile_object *o)
 			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_LEAST("late writes", SHARE, of(o->late_writes, o), 0.05),
 		AT_LEAST("steps per page", NUMBER,
-			 (double)o->steps / o->pages, 1),
+			 page_steps(r, o), 1),
 		AT_LEAST("steps under 1 MiB", SHARE,
 			 o->steps ? (double)o->steps_near / o->steps : 0, 0.7),
 		HOLDS("all that use it write it", all_users_write(r->p, o)),

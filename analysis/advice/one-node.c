@@ -52,6 +52,8 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 		    "Spread %s over all nodes: as many of its accesses stay remote (%.0f %%), but each node serves only its %.0f %%.",
 		    name, 100 * f->after, 100. / p->topology.nodes);
 	finding_line(r, f->try_, "numactl --interleave=all ./program");
+	if (!advice_takes_c(r, f))
+		return 1;
 	finding_line(r, f->try_,
 		     "numa_interleave_memory(%s, size, numa_all_nodes_ptr);   /* before its first use; -lnuma */",
 		     name);

@@ -59,7 +59,8 @@ static void say(struct rules *r, struct moca_finding *f)
 	finding_set(r, &f->fix,
 		    "Have memory for %s that nobody touched before: allocate it once, before %.80s or at its own place, each thread touching its part; or have malloc give large blocks back to the kernel when they are freed.",
 		    name, by->name);
-	finding_line(r, f->try_,
+	if (advice_takes_c(r, f))
+		finding_line(r, f->try_,
 		     "%.80s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);   /* new pages%s%.120s */",
 		     name, at(o->object), o->object->site);
 	finding_line(r, f->try_,

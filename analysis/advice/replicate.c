@@ -74,7 +74,8 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	finding_set(r, &f->fix,
 		    "Give each node a copy of %s (%.0f MiB each), made by a thread of that node; or at least spread it over all nodes.",
 		    name, o->pages * 4096. / (1 << 20));
-	finding_line(r, f->try_,
+	if (advice_takes_c(r, f))
+		finding_line(r, f->try_,
 		     "copy[n] = numa_alloc_onnode(size, n); memcpy(copy[n], %s, size);   /* read copy[numa_node_of_cpu(sched_getcpu())] */",
 		     name);
 	finding_line(r, f->try_,

@@ -92,6 +92,15 @@ static inline double by_history(const struct rules *r,
 {
 	return r->p->sampled && !o->watched_pages ? NAN : x;
 }
+/*
+ * Of pages whose histories are known: in how many intervals they were used, how
+ * many records, and how many steps from another page to them they have, on average.
+ */
+double page_visits(const struct rules *r, const struct moca_profile_object *o);
+double page_records(const struct rules *r, const struct moca_profile_object *o);
+double page_steps(const struct rules *r, const struct moca_profile_object *o);
+/* Pages have users of their own: not as many as who comes first by chance. */
+int has_users(const struct rules *r, const struct moca_profile_object *o);
 /* With less than 1 % of all accesses nothing about it would gain anything. */
 static inline int is_used(const struct rules *r,
 			  const struct moca_profile_object *o)
@@ -126,6 +135,15 @@ const char *touch_text(struct rules *r, struct moca_finding *f, char *buf,
 const char *command_text(const struct rules *r);
 /* Does a program of the trace use OpenMP: is a library of it mapped? */
 int advice_openmp(struct rules *r);
+/* Is what the finding is about written in C or C++? */
+int advice_takes_c(struct rules *r, const struct moca_finding *f);
+/*
+ * Memory that the runtime of another language divides, as the JVM's heap: all of a
+ * program's structures are in it.
+ */
+int is_of_runtime(const struct moca_object *o);
+/* A comment, in the program's language. */
+void try_note(struct rules *r, struct moca_finding *f, const char *text);
 /*
  * How to have each thread touch its own part first, in the language of the
  * program as far as it is known; where: " at FILE:LINE" of the loop, or "".
@@ -135,7 +153,9 @@ void try_parallel_init(struct rules *r, struct moca_finding *f,
 /* The same of work whose parts move, of unequal parts, and of lines that threads
  * share; apart: each thread has bytes of its own there. */
 void try_static_schedule(struct rules *r, struct moca_finding *f);
+void try_equal_work(struct rules *r, struct moca_finding *f);
 void try_small_chunks(struct rules *r, struct moca_finding *f);
+void try_free(struct rules *r, struct moca_finding *f, const char *name);
 void try_own_lines(struct rules *r, struct moca_finding *f, int apart);
 /*
  * 1 if nearly all pages of the object had their first touch before another thread

@@ -29,10 +29,8 @@ static void say(struct rules *r, struct moca_finding *f)
 	finding_set(r, &f->fix,
 		    "Let each thread write a part of %s of its own: a copy that is merged at the end if it is small, else sort what is to be written by the owner of its place first (partition by owner), and let the owner write it.",
 		    name);
-	finding_line(r, f->try_,
-		     "/* histogram: own[t][bin]++ in each thread; then, each thread a range of bins: sum[bin] += own[t][bin] */");
-	finding_line(r, f->try_,
-		     "/* sort, hash table: buffer[t][owner(key)] first; then each owner takes its buffers of all threads */");
+	try_note(r, f, "histogram: own[t][bin]++ in each thread; then, each thread a range of bins: sum[bin] += own[t][bin]");
+	try_note(r, f, "sort, hash table: buffer[t][owner(key)] first; then each owner takes its buffers of all threads");
 	if (f->remote[MOCA_POLICY_INTERLEAVE] <
 	    f->remote[MOCA_POLICY_FIRST_TOUCH] + 0.05)
 		finding_line(r, f->try_,
@@ -58,7 +56,7 @@ int rule_scattered(struct rules *r, const struct moca_profile_object *o)
 			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
 		AT_LEAST("late writes", SHARE, of(o->late_writes, o), 0.05),
 		AT_LEAST("steps per page", NUMBER,
-			 (double)o->steps / o->pages, 1),
+			 page_steps(r, o), 1),
 		AT_MOST("steps under 1 MiB", SHARE,
 			o->steps ? (double)o->steps_near / o->steps : 1,
 			NEAR_MOST),

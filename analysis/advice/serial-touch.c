@@ -18,6 +18,15 @@
  */
 #define LEFT_OF_FEW 0.1
 #define RECORDS_OF_FEW 8
+/*
+ * Intervals in which a page was used, and of these those in which a thread came back
+ * to it after another: of users by chance a quarter or more in eight intervals. In
+ * fewer, or where a long interval weighs as much as all others, the best place leaves
+ * little by chance.
+ */
+#define VISITS_MIN 8
+#define VISITS_OF_FEW INTERVALS_FEW
+#define RETURNS_MOST 0.25
 
 static void say(struct rules *r, struct moca_finding *f, double on_home)
 {
@@ -89,6 +98,37 @@ static double per_page(const struct moca_profile_object *o)
 	return (double)o->accesses / o->pages;
 }
 
+double page_visits(const struct rules *r, const struct moca_profile_object *o)
+{
+	return by_history(r, o, o->watched_pages ? (double)o->watched_visits /
+						   o->watched_pages : 0);
+}
+
+double page_records(const struct rules *r, const struct moca_profile_object *o)
+{
+	return o->visits ? page_visits(r, o) * o->records / o->visits : 0;
+}
+
+double page_steps(const struct rules *r, const struct moca_profile_object *o)
+{
+	return r->p->sampled ? page_records(r, o) - 1 :
+			       (double)o->steps / o->pages;
+}
+
+static double returns(const struct rules *r, const struct moca_profile_object *o)
+{
+	uint64_t first = 2 * o->watched_pages;
+
+	return by_history(r, o, o->watched_visits > first ?
+		(double)o->returns / (o->watched_visits - first) : 0);
+}
+
+int has_users(const struct rules *r, const struct moca_profile_object *o)
+{
+	return page_visits(r, o) >= VISITS_OF_FEW &&
+	       returns(r, o) <= RETURNS_MOST;
+}
+
 int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);
@@ -103,9 +143,12 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 		/* The least that is worth a change of the program. */
 		AT_MOST("of these, those that the best places leave", SHARE,
 			now > 0 ? then / now : 1, few ? LEFT_OF_FEW : LEFT),
-		AT_LEAST("records per page", NUMBER,
-			 (double)o->records / o->pages,
+		AT_LEAST("records per page", NUMBER, page_records(r, o),
 			 few ? RECORDS_OF_FEW : 0),
+		AT_LEAST("intervals in which a page was used", NUMBER,
+			 page_visits(r, o), few ? VISITS_OF_FEW : VISITS_MIN),
+		AT_MOST("of these, those in which a thread came back after another",
+			SHARE, returns(r, o), RETURNS_MOST),
 		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
 		AT_LEAST("accesses per page", NUMBER, per_page(o), REUSE),
 		AT_LEAST("pages used again later", SHARE,

@@ -147,7 +147,7 @@ int rule_tiers(struct rules *r)
 		     "systemd-run --scope -p MemoryHigh=%.0fM ./program   # with swap, zswap or a demotion target (/sys/kernel/mm/numa/demotion_enabled)",
 		     BESIDES + ceil(1.2 * mib(p->pages - p->cold_pages)));
 	/* There is no slow one where there is one. */
-	if (p->topology.assumed == MOCA_ASSUMED_ONE_NODE)
+	if (p->topology.assumed == MOCA_ASSUMED_ONE_NODE || !advice_takes_c(r, f))
 		return 1;
 	finding_line(r, f->try_,
 		     "mbind(%s, ..., MPOL_PREFERRED, slow node)   /* of the part that is used seldom, in an allocation of its own */",

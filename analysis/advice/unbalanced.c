@@ -126,6 +126,8 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		HOLDS("it is of one process, or processes share it",
 		      o->object->processes < 2 ||
 		      o->object->sharing_processes != MOCA_SHARING_PRIVATE),
+		HOLDS("it is a structure of the program, not all of its language's heap",
+		      !is_of_runtime(o->object)),
 		AT_LEAST("size", PAGES, o->pages, PAGES_MIN / 4),
 		AT_LEAST("pages of one thread each", SHARE,
 			 by_history(r, o, (double)o->private_pages / o->pages),
@@ -159,7 +161,6 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	finding_set(r, &f->fix,
 		    "Divide by work instead of by count, in neighbouring parts; or deal out small parts dynamically, if one node has the memory.");
 	try_small_chunks(r, f);
-	finding_line(r, f->try_,
-		     "first[t] = the first part that begins at or behind total_work * t / threads");
+	try_equal_work(r, f);
 	return 1;
 }

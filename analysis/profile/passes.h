@@ -37,6 +37,7 @@ struct page {
 	uint8_t returns;	/* of lanes, after another one; at most 255 */
 	uint8_t flags;
 	uint8_t first_window;
+	uint16_t visits;	/* intervals that it has records in */
 	uint16_t use[];		/* likewise, of each lane; in proportion */
 };
 

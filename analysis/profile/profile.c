@@ -189,6 +189,9 @@ static void take(struct gather *g, const struct moca_observed *x)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
 	count_use(g->p, &s);
+	if ((s.is_new || x->interval > s.page->last_interval) &&
+	    s.page->visits < UINT16_MAX)
+		s.page->visits++;
 	s.page->flags |= PAGE_PRESENT;
 	s.page->users |= (uint8_t)(1u << s.lane % 8);
 	s.page->last_lane = (uint8_t)s.lane;

@@ -76,6 +76,12 @@ struct moca_profile_object {
 	uint64_t accesses, reads, writes;
 	uint64_t records;	/* as they are, not by length of interval; 0 of
 				   counts */
+	/*
+	 * In how many intervals each page has records, and the same of watched
+	 * ones alone; and how often a lane came back to one of these after
+	 * another, beyond once.
+	 */
+	uint64_t visits, watched_visits, returns;
 	/* Of the pages: of one lane; handed on; used in turn. */
 	uint64_t private_pages, handed_pages, shared_pages;
 	uint64_t shared_accesses;	/* to those used in turn */
@@ -86,6 +92,10 @@ struct moca_profile_object {
 	uint64_t idle_pages;	/* last used in an interval that ended in the
 				   first half of the trace, of objects that
 				   live to its end, or nearly */
+	uint64_t quiet_pages;	/* of all pages, those that have no record of
+				   the second half, as idle ones */
+	int idle_known;		/* enough was looked at for idle_pages to tell of
+				   nearly all pages */
 	uint64_t brief_pages;	/* first used in the first three quarters of the
 				   trace, last in an interval that ended within a
 				   sixteenth of it later, or a window behind */

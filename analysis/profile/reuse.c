@@ -2,6 +2,8 @@
 /* What becomes of pages after their first interval: written, read, nothing. */
 #include "analysis/profile/passes.h"
 
+#include <math.h>
+
 static void access_(struct gather *g, const struct seen *s)
 {
 	if (s->is_new)
@@ -51,7 +53,12 @@ static int is_kept(const struct moca_profile *p, const struct moca_object *o)
 static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		  const struct page *page, uint64_t number, size_t i, size_t n)
 {
+	int quiet = page_counts(page) && !(page->flags & PAGE_RECYCLED) &&
+		    is_kept(p, o->object) &&
+		    page->last_interval < p->half_interval;
+
 	o->late_writes += page->late_writes;
+	o->quiet_pages += (uint64_t)quiet;
 	if (!page_tells(page))
 		return;
 	o->late_pages += (page->flags & PAGE_USED_LATE) != 0;
@@ -60,10 +67,33 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		return;
 	o->brief_pages += (uint64_t)is_brief(p, page);
 	/* A page shows at the begin of an interval, however long that is. */
-	if (is_kept(p, o->object) && page->last_interval < p->half_interval)
-		o->idle_pages++;
+	o->idle_pages += (uint64_t)quiet;
+}
+
+/*
+ * Samples of the second half tell of what was idle in it, as each draws anew: of
+ * all pages so many were in one of them at least. Of what no sweep ever let go, as
+ * far as one can see, nothing is known.
+ */
+static void object_(const struct moca_profile *p,
+		    struct moca_profile_object *o)
+{
+	double sweeps = (double)p->intervals - 1 - (double)p->half_interval;
+	double drawn, used;
+
+	o->idle_known = moca_profile_watched(p, o);
+	if (o->idle_known || !(sweeps > 0) ||
+	    (!o->watched_pages && 100 * o->visits < 101 * o->pages))
+		return;
+	drawn = 1 - pow(1 - 1. / p->top_weight, sweeps);
+	if (drawn * (double)o->pages < MOCA_PROFILE_WATCHED)
+		return;
+	used = fmin((double)(o->pages - o->quiet_pages) / drawn,
+		    (double)o->pages);
+	o->idle_known = 1;
+	o->idle_pages = o->pages - (uint64_t)used;
 }
 
 const struct pass moca_pass_reuse = {
-	.name = "reuse", .access = access_, .page = page_,
+	.name = "reuse", .access = access_, .page = page_, .object = object_,
 };

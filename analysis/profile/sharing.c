@@ -35,8 +35,11 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		most = page->use[lane] > most ? page->use[lane] : most;
 		least = page->use[lane] < least ? page->use[lane] : least;
 	}
+	o->visits += page->visits;
 	if (page->flags & PAGE_UNWATCHED)
 		return;
+	o->watched_visits += page->visits;
+	o->returns += page->returns ? page->returns - 1u : 0;
 	if (page->returns >= RETURNS_MIN)
 		o->shared_accesses += page->accesses;
 	if (!page_counts(page))

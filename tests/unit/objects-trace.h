@@ -103,12 +103,14 @@ static inline struct moca_change *put_map(uint32_t task, uint64_t addr,
 	return e;
 }
 
+static const char *program_path = "/bin/prog";
+
 /* A program with a heap of 64 MiB: task 0, pid 100. */
 static inline void start_program(void)
 {
 	trace_begin();
 	start_task(0, 100, 100, MOCA_NO_TASK, 0);
-	put_exec(0, "/bin/prog");
+	put_exec(0, program_path);
 	put_map(0, HEAP, 64 << 20, "");
 }
 

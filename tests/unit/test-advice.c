@@ -135,6 +135,42 @@ static int moving(void)
 	return 0;
 }
 
+static void chosen_lengths(struct moca_meta *m)
+{
+	if (moca_meta_set(m, "credit_ns", "200000000"))
+		abort();
+}
+
+/*
+ * Who came to a part in the few intervals that are long seems to be its user: the
+ * gap is chance, and no second finding.
+ */
+static int moving_seldom(void)
+{
+	unsigned i, part;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG / 2, MOCA_ACCESS_WRITE);
+	sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 12; i++) {
+		next();
+		for (part = 0; part < BIG / 64; part++)
+			sweep(rnd() & 1, 64 * part, 64 * part + 64,
+			      MOCA_ACCESS_WRITE);
+	}
+	long_from = 12;
+	long_times = 10;
+	put_more = chosen_lengths;
+	CHECK(!look("2x1"));
+	long_from = 0;
+	put_more = NULL;
+	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) -
+	      remote(MOCA_POLICY_PARALLEL_INIT) > 0.15);
+	CHECK(only(MOCA_FINDING_MOVING_PARTS));
+	CHECK(isnan(advice->findings[0].after));
+	return 0;
+}
+
 /* The same in intervals of a quarter of a round. */
 static int moving_seen(void)
 {
@@ -201,6 +237,31 @@ static int turns_wait(void)
 	CHECK(!look("2x1"));
 	CHECK(object()->pages == BIG && object()->shared_pages == BIG);
 	CHECK(!object()->handed_pages);
+	return 0;
+}
+
+/* Four intervals or less have records of a page, and the last weighs most: chance. */
+static int by_chance(void)
+{
+	unsigned i, k;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 12; i++) {
+		next();
+		for (k = 0; k < BIG; k++)
+			if (i == 11 || (k + i) % 6 == 0)
+				touch(rnd() & 1, k, MOCA_ACCESS_READ);
+	}
+	long_from = 12;
+	long_times = 20;
+	put_more = chosen_lengths;
+	CHECK(!look("2x1"));
+	long_from = 0;
+	put_more = NULL;
+	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) > 0.4);
+	CHECK(remote(MOCA_POLICY_PARALLEL_INIT) < 0.1);
+	CHECK(object()->visits < 5 * BIG && !advice->count);
 	return 0;
 }
 
@@ -490,11 +551,11 @@ static int halo(void)
 }
 
 /* Three quarters are of one thread; the other one rests meanwhile. */
-static void unequal_parts(void)
+static void unequal_parts_of(uint64_t allocated)
 {
 	unsigned i;
 
-	begin(THREADS, BIG);
+	begin(THREADS, allocated);
 	for (i = 0; i < 20; i++) {
 		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
 		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
@@ -502,6 +563,27 @@ static void unequal_parts(void)
 		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
 		next();
 	}
+}
+
+static void unequal_parts(void)
+{
+	unequal_parts_of(BIG);
+}
+
+/* What the JVM divides among all structures of a program is none by itself. */
+static int unbalanced_runtime(void)
+{
+	unequal_parts_of(1);
+	CHECK(!look("2x1"));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	CHECK(object()->object->kind == MOCA_OBJECT_ALLOCATOR);
+	program_path = "/usr/bin/java";
+	unequal_parts_of(1);
+	program_path = "/bin/prog";
+	CHECK(!look("2x1"));
+	CHECK(object()->object->kind == MOCA_OBJECT_ALLOCATOR);
+	CHECK(!advice->count);
+	return 0;
 }
 
 static int unbalanced(void)
@@ -596,10 +678,12 @@ int main(void)
 	run("parallel initialisation", parallel);
 	run("initialised in other parts", mismatch);
 	run("moving parts", moving);
+	run("moving parts, seen seldom", moving_seldom);
 	run("moving parts, seen in parts", moving_seen);
 	run("both walk over all of it", both_walk);
 	run("moving parts, read", moving_reads);
 	run("in turn, behind what waits", turns_wait);
+	run("users by chance", by_chance);
 	run("random, on one node", one_node);
 	run("table", table);
 	run("small object", small);
@@ -613,6 +697,7 @@ int main(void)
 	run("halo", halo);
 	run("unbalanced", unbalanced);
 	run("unbalanced by others", unbalanced_by_others);
+	run("unbalanced, of a runtime", unbalanced_runtime);
 	run("huge pages", huge_pages);
 	run("hot spot", hot_spot);
 	run("empty trace", empty);

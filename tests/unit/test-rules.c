@@ -514,6 +514,35 @@ static int model(void)
 	      !has_line(advice->findings[0].try_, "OMP"));
 	CHECK(!serial("/lib/libc.so.6", "/lib/libm.so.6"));
 	CHECK(has_line(advice->findings[0].try_, "pthread_setaffinity_np"));
+	/* Fortran with threads of its own: no line of C. */
+	CHECK(!serial("/lib/libgfortran.so.5", "/lib/libm.so.6"));
+	CHECK(has_line(advice->findings[0].try_, "do i = first(t)") &&
+	      !has_line(advice->findings[0].try_, "for ("));
+	return 0;
+}
+
+/* Java has a setting of its own, of what an interpreter runs nothing is known. */
+static int runtimes(void)
+{
+	char *const *lines;
+	int i;
+
+	program_path = "/usr/lib/jvm/17/bin/java";
+	i = serial("/lib/libjvm.so", "/lib/libstdc++.so.6");
+	program_path = "/usr/bin/python3.11";
+	CHECK(!i && advice->count == 1);
+	lines = advice->findings[0].try_;
+	CHECK(has_line(lines, "-XX:+UseNUMA"));
+	CHECK(!has_line(lines, "native_handle") && !has_line(lines, "for ("));
+	i = serial("/lib/libpython3.11.so", "/lib/libstdc++.so.6");
+	CHECK(!i && advice->count == 1);
+	lines = advice->findings[0].try_;
+	CHECK(!has_line(lines, "native_handle") && !has_line(lines, "for ("));
+	/* A program that has only the name's begin. */
+	program_path = "/bin/node-solver";
+	i = serial("/lib/libc.so.6", "/lib/libm.so.6");
+	program_path = "/bin/prog";
+	CHECK(!i && has_line(advice->findings[0].try_, "for ("));
 	return 0;
 }
 
@@ -758,6 +787,7 @@ int main(void)
 	run("an array that grows in its place", grows_in_place);
 	run("scattered writes", scattered);
 	run("advice in the program's words", model);
+	run("advice to what a runtime runs", runtimes);
 	run("lines that threads take turns at", line_turns);
 	run("lines that only look so", no_line_turns);
 	run("rules: closest", closest);
