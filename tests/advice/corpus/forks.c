@@ -190,12 +190,52 @@ static void messages(void)
 	each(ring, shared(4 * 4096));
 }
 
+/* A table that both read at random; fixed: what their caches hold. */
+static void look_up(long w, void *arg)
+{
+	const uint32_t *table = arg;
+	uint64_t n = (uint64_t)(fixed ? MIB / 2 : 64 * MIB) / 4, sum = 0;
+
+	for (uint64_t i = 0; i < 60000000; i++)
+		sum += table[noise(2 * i + (uint64_t)w) % n];
+	sink += sum;
+}
+
+static void table(void)
+{
+	uint64_t n = (uint64_t)(fixed ? MIB / 2 : 64 * MIB) / 4;
+	uint32_t *a = shared(n * 4);
+
+	for (uint64_t i = 0; i < n; i++)
+		a[i] = (uint32_t)noise(i); /* FAULT p-table */
+	each(look_up, a);
+}
+
+/* Each process has memory of its own, and fills it itself. */
+static void own(long w, void *arg)
+{
+	long n = 2 * MIB;
+	double *a = memory((size_t)n * 8);
+
+	(void)arg;
+	for (int r = 0; r < 800; r++)
+		for (long i = 0; i < n; i++)
+			a[i] = r ? a[i] * 0.5 + (double)w : 1;
+	sink += (uint64_t)a[77];
+}
+
+static void owns(void)
+{
+	each(own, NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*work)(void);
 } works[] = {
 	{ "p-counters", counters }, { "p-filled", filled }, { "p-churn", churn },
 	{ "p-leak", leaks }, { "p-copies", copies }, { "p-messages", messages },
+	{ "p-table", table }, { "p-own", owns },
 };
 
 int main(int argc, char **argv)

@@ -131,7 +131,7 @@ static void buckets(void)
 		keys[i] = (uint32_t)noise((uint64_t)i);
 		sorted[i] = 0;
 	}
-	for (int r = 0; r < 80; r++)
+	for (int r = 0; r < 160; r++)
 #pragma omp parallel
 	{
 		long t = omp_get_thread_num(), from = n / threads * t;
@@ -235,6 +235,25 @@ static void reduction(void)
 	result += (uint64_t)sum;
 }
 
+/* Each thread counts by itself, in its own table; then they are added up. */
+static void tables(void)
+{
+	uint64_t n = 6 * MIB / 4, sum = 0;
+
+#pragma omp parallel reduction(+ : sum)
+	{
+		uint32_t *own = memory(n * 4);
+		uint64_t t = (uint64_t)omp_get_thread_num();
+
+		memset(own, 0, n * 4);
+		for (uint64_t i = 0; i < 100000000; i++)
+			own[noise(2 * i + t) % n]++;
+		for (uint64_t i = 0; i < n; i++)
+			sum += own[i] * i;
+	}
+	result += sum;
+}
+
 /* Initialised by one thread, then used by that one nearly alone. */
 static void mostly_one(void)
 {
@@ -260,6 +279,7 @@ static const struct {
 	{ "o-sums", sums }, { "o-buckets", buckets }, { "o-triangle", triangle },
 	{ "o-recycled", recycled }, { "o-halves", halves },
 	{ "o-reduction", reduction }, { "o-mostly-one", mostly_one },
+	{ "o-tables", tables },
 };
 
 int main(int argc, char **argv)

@@ -8,6 +8,7 @@
 static bool fixed_;
 static const long N = 200000;
 static const int ARRAYS = 12;
+static const long ROWS = 512, COLUMNS = 8192;
 
 static double *take(double *&kept)
 {
@@ -60,6 +61,23 @@ static void temporaries()
 	printf("%g\n", v[77]);
 }
 
+/* A matrix of rows, which a constructor fills; fixed: the threads that use them. */
+static void matrix()
+{
+	std::vector<std::vector<double>> row(ROWS);
+
+	#pragma omp parallel for schedule(static) if (fixed_)
+	for (long i = 0; i < ROWS; i++)
+		row[i].resize(COLUMNS, 1.0); // FAULT matrix
+	for (int r = 0; r < 500; r++) {
+		#pragma omp parallel for schedule(static)
+		for (long i = 0; i < ROWS; i++)
+			for (double &x : row[i])
+				x = x * 0.5 + r;
+	}
+	printf("%g\n", row[7][7]);
+}
+
 int main(int argc, char **argv)
 {
 	std::string name = argc > 1 ? argv[1] : "";
@@ -69,6 +87,8 @@ int main(int argc, char **argv)
 		hydro();
 	else if (name == "temporaries")
 		temporaries();
+	else if (name == "matrix")
+		matrix();
 	else
 		return 2;
 	return 0;

@@ -33,7 +33,7 @@ program openmp
         u(i) = i ! FAULT f-serial
       end do
     end if
-    do r = 1, 300
+    do r = 1, 600
       !$omp parallel do schedule(static)
       do i = 1, n
         u(i) = u(i) * 0.5d0 + r
@@ -96,6 +96,52 @@ program openmp
       u = r
       total = total + u(7)
       deallocate (u)
+    end do
+  case ('f-dealt')
+    allocate (u(n))
+    if (fixed) then
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        u(i) = i
+      end do
+    else
+      !$omp parallel do schedule(static, 32768)
+      do i = 1, n
+        u(i) = i ! FAULT f-dealt
+      end do
+    end if
+    do r = 1, 600
+      !$omp parallel do schedule(static)
+      do i = 1, n
+        u(i) = u(i) * 0.5d0 + r
+      end do
+    end do
+    total = u(77)
+  case ('f-abandon')
+    allocate (w(1)%a(6000000)) ! FAULT f-abandon
+    allocate (u(1500000))
+    w(1)%a = 1
+    do i = 1, 1500000
+      u(i) = w(1)%a(4 * i)
+    end do
+    if (fixed) deallocate (w(1)%a)
+    do r = 1, 6000
+      do i = 1, 1500000
+        u(i) = u(i) * 0.5d0 + r
+      end do
+    end do
+    total = u(77)
+  case ('f-reduction')
+    allocate (u(n / 2))
+    !$omp parallel do schedule(static)
+    do i = 1, n / 2
+      u(i) = i
+    end do
+    do r = 1, 1000
+      !$omp parallel do schedule(static) reduction(+:total)
+      do i = 1, n / 2
+        total = total + u(i) * r
+      end do
     end do
   case default
     stop 2

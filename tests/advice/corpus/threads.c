@@ -173,6 +173,22 @@ static void serial_heap(long t)
 	relax(heap_field, t, 120);
 }
 
+/* Pages are dealt out to be filled, 64 at a time; fixed: as they are used. */
+static double dealt[CELLS];
+
+static void dealt_out(long t)
+{
+	long block = 64 * 4096 / 8, from = CELLS / THREADS * t;
+
+	for (long b = fixed ? from : block * t;
+	     b < (fixed ? from + CELLS / THREADS : CELLS);
+	     b += fixed ? block : block * THREADS)
+		for (long i = b; i < b + block; i++)
+			dealt[i] = (double)(i % 7); /* FAULT dealt-out */
+	wait_all();
+	relax(dealt, t, 120);
+}
+
 static uint32_t *shared_table;
 
 /* All read at random; fixed: what each node's caches hold. */
@@ -186,7 +202,7 @@ static void read_table(long t, long bytes)
 			shared_table[i] = (uint32_t)noise(i);
 	}
 	wait_all();
-	for (uint64_t i = 0; i < 60000000; i++)
+	for (uint64_t i = 0; i < 160000000; i++)
 		result[t][0] += shared_table[noise(i * THREADS +
 						   (uint64_t)t) % n];
 }
@@ -221,6 +237,32 @@ static void scatter(long t)
 					 n]++;
 }
 
+#define SLOTS (4 * MIB)		/* of 8 bytes: 32 MiB, an eighth of it used */
+
+/* Keys of all threads go to one table; fixed: each has the half of its keys. */
+static _Atomic uint64_t *slots;
+
+static void hash(long t)
+{
+	uint64_t half = SLOTS / THREADS;
+
+	if (!t)
+		slots = memory(SLOTS * 8); /* FAULT hash */
+	wait_all();
+	memset((void *)(slots + half * (uint64_t)t), 0, half * 8);
+	wait_all();
+	for (uint64_t i = 0; i < 40000000; i++) {
+		uint64_t key = noise(i % (SLOTS / 8) * THREADS + (uint64_t)t) | 1;
+		uint64_t at = key % (fixed ? half : SLOTS), free_ = 0;
+
+		if (fixed)
+			at += half * (uint64_t)t;
+		if (!atomic_compare_exchange_strong(&slots[at], &free_, key))
+			atomic_fetch_add(&slots[at], 2);
+	}
+	result[t][0] += slots[77];
+}
+
 /* --- how much memory ------------------------------------------------------ */
 
 /* Used to fill the other, then kept; fixed: freed. */
@@ -240,7 +282,7 @@ static void abandon(long t)
 	result[0][0] = (uint64_t)input[5];
 	if (fixed)
 		free(input);
-	for (int r = 0; r < 200; r++)
+	for (int r = 0; r < 500; r++)
 		for (long i = 1; i < n / 4; i++)
 			work[i] += work[i - 1] * 0.25;
 	result[0][1] = (uint64_t)work[7];
@@ -334,7 +376,7 @@ static void rings(long t)
 	a = memory(n * 8); /* FAULT rings */
 	for (uint64_t i = 0; i < n; i++)
 		a[i] = noise(i);
-	for (uint64_t i = 0; i < 200000000; i++)
+	for (uint64_t i = 0; i < 500000000; i++)
 		result[0][0] += a[i % 2000 || fixed ? noise(i) % HOT :
 				  HOT + noise(i) % (uint64_t)COLD];
 }
@@ -350,7 +392,7 @@ static void jumps(long t)
 	nodes = memory(n * 8); /* FAULT jumps */
 	for (uint64_t i = 0; i < n; i++)
 		nodes[i] = i;
-	for (uint64_t i = 0; i < 60000000; i++)
+	for (uint64_t i = 0; i < 160000000; i++)
 		nodes[fixed ? i % n : noise(i) % n]++;
 	result[0][0] = nodes[99];
 }
@@ -470,6 +512,89 @@ static void helper(long t)
 	result[t][0] = (uint64_t)own[7];
 }
 
+/* Each thread counts in a table of its own; they are added up at the end. */
+static void own_tables(long t)
+{
+	static uint32_t *own[THREADS];
+	uint64_t n = 6 * MIB / 4;
+
+	own[t] = memory(n * 4);
+	memset(own[t], 0, n * 4);
+	for (uint64_t i = 0; i < 100000000; i++)
+		own[t][noise(i * THREADS + (uint64_t)t) % n]++;
+	wait_all();
+	for (uint64_t i = n / THREADS * (uint64_t)t;
+	     i < n / THREADS * (uint64_t)(t + 1); i++)
+		result[t][0] += own[0][i] + own[1][i];
+}
+
+/* Two arrays change places in each step; each thread has its half of both. */
+static void two_arrays(long t)
+{
+	static double *u[2];
+	long n = 2 * MIB, from = n / THREADS * t, to = from + n / THREADS;
+
+	if (!t) {
+		u[0] = memory((size_t)n * 8);
+		u[1] = memory((size_t)n * 8);
+	}
+	wait_all();
+	memset(u[0] + from, 0, (size_t)(to - from) * 8);
+	memset(u[1] + from, 0, (size_t)(to - from) * 8);
+	wait_all();
+	for (int r = 0; r < 800; r++) {
+		double *in = u[r % 2], *out = u[1 - r % 2];
+
+		for (long i = from + 1; i < to - 1; i++)
+			out[i] = (in[i - 1] + in[i + 1]) * 0.5 + 1;
+		wait_all();
+	}
+	result[t][0] = (uint64_t)u[0][from + 1];
+}
+
+/* Blocks of one large array, which is begun anew in each round. */
+static void arena(long t)
+{
+	size_t n = 24 * MIB, used;
+	char *base;
+
+	if (t)
+		return;
+	base = memory(n);
+	for (int r = 0; r < 1200; r++)
+		for (used = 0; used + MIB <= n; used += MIB) {
+			double *block = (double *)(base + used);
+
+			for (long i = 0; i < MIB / 8; i++)
+				block[i] = (double)(i + r);
+			result[0][0] += (uint64_t)block[r];
+		}
+}
+
+/* What was read at the begin is needed again at the end. */
+static void comes_back(long t)
+{
+	long n = 48 * MIB / 8, rounds = 500;
+	double *input, *work;
+
+	if (t)
+		return;
+	input = memory((size_t)n * 8);
+	work = memory((size_t)n / 4 * 8);
+	for (long i = 0; i < n; i++)
+		input[i] = (double)(i % 5);
+	for (long i = 0; i < n; i++)
+		work[i / 4] = input[i];
+	for (int r = 0; r < rounds; r++) {
+		for (long i = 1; i < n / 4; i++)
+			work[i] += work[i - 1] * 0.25;
+		if (r % (rounds / 4) == rounds / 4 - 1)
+			for (long i = 0; i < n; i++)
+				work[i / 4] -= input[i];
+	}
+	result[0][0] = (uint64_t)work[7];
+}
+
 static void *run(void *arg);
 
 static const struct {
@@ -485,7 +610,9 @@ static const struct {
 	{ "jumps", jumps }, { "unequal", unequal }, { "table-20", table_20 },
 	{ "small-blocks", small_blocks }, { "log-ring", log_ring },
 	{ "stream", stream }, { "readers", readers }, { "handed", handed },
-	{ "helper", helper },
+	{ "helper", helper }, { "dealt-out", dealt_out }, { "hash", hash },
+	{ "own-tables", own_tables }, { "two-arrays", two_arrays },
+	{ "arena", arena }, { "comes-back", comes_back },
 };
 static size_t chosen;
 

@@ -153,6 +153,51 @@ static void strings()
 	printf("%zu\n", sum);
 }
 
+static unsigned long noise(unsigned long i)
+{
+	i += 0x9e3779b97f4a7c15u;
+	i = (i ^ i >> 30) * 0xbf58476d1ce4e5b9u;
+	return i ^ i >> 27;
+}
+
+// Elements go to where they belong; fixed: each thread has what belongs to its half.
+static void sort()
+{
+	unsigned long n = 6l << 20;
+	std::unique_ptr<unsigned[]> out(new unsigned[n]); // FAULT cxx-sort
+
+	both([&](unsigned long t) {
+		std::memset(&out[n / 2 * t], 0, n / 2 * sizeof(unsigned));
+	});
+	both([&](unsigned long t) {
+		for (unsigned long i = 0; i < 80000000; i++) {
+			unsigned long to = noise(2 * i + t);
+
+			out[fixed_ ? n / 2 * t + to % (n / 2) : to % n] = i;
+		}
+	});
+	printf("%u\n", out[77]);
+}
+
+// Sums are local, and written once.
+static void local_sums()
+{
+	static double sums[2];
+	std::unique_ptr<double[]> v(new double[N / 2]);
+
+	both([&](int t) {
+		double sum = 0;
+
+		for (long i = N / 4 * t; i < N / 4 * (t + 1); i++)
+			v[i] = i;
+		for (int r = 0; r < 1000; r++)
+			for (long i = N / 4 * t; i < N / 4 * (t + 1); i++)
+				sum += v[i] * r;
+		sums[t] = sum;
+	});
+	printf("%g\n", sums[0] + sums[1]);
+}
+
 int main(int argc, char **argv)
 {
 	std::string name = argc > 1 ? argv[1] : "";
@@ -174,6 +219,10 @@ int main(int argc, char **argv)
 		own_vectors();
 	else if (name == "cxx-strings")
 		strings();
+	else if (name == "cxx-sort")
+		sort();
+	else if (name == "cxx-local-sums")
+		local_sums();
 	else
 		return 2;
 	return 0;
