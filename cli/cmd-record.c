@@ -75,10 +75,11 @@ static const struct way {
 	const char *name;
 	int (*run)(const struct moca_record_options *o);
 	int credits;		/* holds a credit besides the budget */
+	int samples;		/* may look at a share of memory */
 } ways[] = {
-	{ "user", moca_fault_run, 1 },
-	{ "kernel", moca_kernel_run, 0 },
-	{ "native", moca_native_run, 1 },
+	{ "user", moca_fault_run, 1, 1 },
+	{ "kernel", moca_kernel_run, 0, 0 },
+	{ "native", moca_native_run, 1, 0 },
 };
 
 static const struct way *find_way(const char *name)
@@ -384,6 +385,9 @@ static int run(struct moca_record_options *o, struct extra *x)
 		o->credit_ns = o->shortest_ns = 0;
 		o->sample_auto = 0;
 	}
+	if (way && way->samples && !x->sample && o->shortest_ns &&
+	    o->credit_ns && !isinf(o->budget))
+		o->sample_auto = 1;
 	if (!x->no_allocs && !x->pid) {
 		o->preload = agent_find();
 		/* Beside counting each access, allocations cost nothing. */
@@ -448,7 +452,7 @@ int cmd_record(int argc, char **argv)
 			   "what it may take beyond the budget, so that short "
 			   "runs are seen well (default: 200ms; 0 with --interval)"),
 		OPT_STRING(0, "sample", &x.sample, "SHARE", "look again at a "
-			   "share of large memory; auto: as it fits (default: 1)"),
+			   "share of large memory; auto: as it fits (default: auto; 1 with --interval)"),
 		OPT_SIZE(0, "max-size", &o.max_size, "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children, "leave the first program alone, trace its children"),
 		OPT_LIST(0, "include", &x.include, "NAME", "trace only programs of this name (repeatable)"),

@@ -9,6 +9,7 @@
 #include "collect/fault/certify.h"
 #include "collect/fault/memory.h"
 #include "collect/perf/sampler.h"
+#include "lib/base/stripe.h"
 #include "lib/format/meta.h"
 #include "lib/format/writer.h"
 
@@ -62,7 +63,14 @@ void sweep_ask_thaw(struct recorder *rec, uint64_t now_ns);
  */
 uint64_t sweep_all(struct recorder *rec, struct collector *c,
 		   unsigned int level, int *done);
-/* sweep.c: pages that such a sweep would let go, times the chance to come back. */
-double sweep_expected(struct recorder *rec, unsigned int level);
+/*
+ * sweep.c: pages that a sweep of each level would let go, times the chance to come
+ * back; all: those that have an entry.
+ */
+struct sweep_expected {
+	double pages[MOCA_STRIPE_RANK_MAX + 1];
+	uint64_t all;
+};
+void sweep_expect(struct recorder *rec, struct sweep_expected *x);
 
 #endif

@@ -41,41 +41,45 @@ static int is_due(const struct account *a, uint64_t now_ns, double pages)
 		has_zapper(a->rec));
 }
 
-/* The least one of which a sample fits; -1: none does. */
-static int sample_level(const struct account *a, uint64_t now_ns, double *pages)
+unsigned int pace_most_level(uint64_t pages)
 {
-	double room = control_room(&a->control, now_ns, a->share);
-	int level = 1;
+	uint64_t stripes = pages / (MOCA_STRIPE_BYTES / PAGE_SIZE);
+	unsigned int level = 0;
 
-	if (!(room > 0))
-		return -1;
-	*pages = sweep_expected(a->rec, MOCA_STRIPE_RANK_MAX);
-	if (!is_due(a, now_ns, *pages))
-		return -1;
-	*pages = sweep_expected(a->rec, 0);
-	if (*pages > 2 * room)
-		level = (int)ceil(log2(*pages / room));
-	for (; level < MOCA_STRIPE_RANK_MAX; level++) {
-		*pages = sweep_expected(a->rec, (unsigned int)level);
-		if (is_due(a, now_ns, *pages))
-			return level;
-	}
-	*pages = sweep_expected(a->rec, MOCA_STRIPE_RANK_MAX);
-	return MOCA_STRIPE_RANK_MAX;
+	while (level < MOCA_STRIPE_RANK_MAX &&
+	       stripes >> moca_stripe_core(level + 1) >= PACE_CORE_MIN)
+		level++;
+	return level;
+}
+
+/* The least one of which a sample fits; -1: none does. */
+static int sample_level(const struct account *a, uint64_t now_ns,
+			const struct sweep_expected *x, double *pages)
+{
+	unsigned int most = pace_most_level(x->all), level;
+
+	for (level = 1; level <= most; level++)
+		if (is_due(a, now_ns, x->pages[level])) {
+			*pages = x->pages[level];
+			return (int)level;
+		}
+	return -1;
 }
 
 int pace_level(const struct account *a, uint64_t now_ns, double *pages)
 {
 	const struct moca_record_options *opt = a->rec->opt;
 	const struct control *c = &a->control;
+	struct sweep_expected x;
 
-	*pages = sweep_expected(a->rec, opt->sample_level);
+	sweep_expect(a->rec, &x);
+	*pages = x.pages[opt->sample_level];
 	if (is_due(a, now_ns, *pages))
 		return (int)opt->sample_level;
 	if (!opt->sample_auto || isinf(c->budget) ||
 	    now_ns < c->last_sweep_ns + control_patience(c))
 		return -1;
-	return sample_level(a, now_ns, pages);
+	return sample_level(a, now_ns, &x, pages);
 }
 
 uint64_t pace_next(const struct account *a, uint64_t now_ns, double pages)

@@ -11,6 +11,13 @@
 /* No sweep is due before, ns. */
 uint64_t pace_at(const struct account *a);
 /*
+ * Stripes of the core (lib/base/stripe.h) that a sample must have at least: without
+ * them no history of a page is known, and no rule about who uses what holds.
+ */
+#define PACE_CORE_MIN 16u
+/* The highest level that has so many, of so many pages; 0: they are too few. */
+unsigned int pace_most_level(uint64_t pages);
+/*
  * The level of the sweep to make now, and the pages that are expected to come
  * back; -1: none now.
  */

@@ -492,29 +492,32 @@ static void add_present(struct page_block *b, void *arg)
 			e->whole += b->faults[w];
 }
 
-double sweep_expected(struct recorder *rec, unsigned int level)
+/* Of one address space, a sweep of that level. */
+static double expect_level(const struct expected *e, unsigned int level)
+{
+	/* What came since the last sweep is not classified yet. */
+	uint64_t most = SAMPLE_WHOLE_ALL + (e->all >> moca_stripe_core(level));
+	uint64_t whole = e->whole < most ? e->whole : most;
+
+	whole = whole < e->all ? whole : e->all;
+	return whole + ldexp(e->all - whole, -(int)level);
+}
+
+void sweep_expect(struct recorder *rec, struct sweep_expected *x)
 {
 	size_t n;
 	struct mm **mms = list_mms(rec, &n);
-	double total = 0;
 
+	memset(x, 0, sizeof(*x));
 	for (size_t i = 0; i < n; i++) {
 		struct expected e = { 0 };
 
 		if (mms[i]->state != MM_MOVED || !mms[i]->pages)
 			continue;
 		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &e);
-		/* What came since the last sweep is not classified yet. */
-		uint64_t most = SAMPLE_WHOLE_ALL +
-				(e.all >> moca_stripe_core(level));
-
-		if (e.whole > most)
-			e.whole = most;
-		if (e.whole > e.all)
-			e.whole = e.all;
-		total += (e.whole + ldexp(e.all - e.whole, -(int)level)) *
-			 mms[i]->refault;
+		x->all += e.all;
+		for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++)
+			x->pages[k] += expect_level(&e, k) * mms[i]->refault;
 	}
 	free(mms);
-	return total;
 }

@@ -17,6 +17,8 @@
 #define TOLERANCE 0.02
 /* Of the credit, what sweeps have in any case. */
 #define RESERVE 0.5
+/* The same of what others took beyond budget and credit. */
+#define EXCESS 0.2
 /* More of a program's CPU time than this is not believed to be ours by prices:
  * what is left is as small as their error. */
 #define SURE_SHARE 0.7
@@ -90,17 +92,19 @@ static double allowance(const struct control *c, uint64_t now_ns)
 }
 
 /*
- * What sweeps may take still, where what cannot be put off has taken more than budget
- * and credit by itself: to see nothing would not make that cheap.
+ * What sweeps may take still, where what cannot be put off has taken their part of the
+ * credit, or more than budget and credit by itself: to see nothing would not make that
+ * cheap. The more the others took, the less does what sweeps take matter.
  */
 static double reserve(const struct control *c, uint64_t now_ns)
 {
-	double all = elapsed(c, now_ns), over = spent(c) - c->swept_ns;
+	double all = elapsed(c, now_ns), others = spent(c) - c->swept_ns;
+	double may = c->budget * fmax(all - spent(c), 0) + c->credit_ns;
 
-	if (over <= c->budget * fmax(all - spent(c), 0) + c->credit_ns)
+	if (!(others > may - RESERVE * c->credit_ns) || !(c->credit_ns > 0))
 		return -HUGE_VAL;
-	return RESERVE * c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)) -
-	       c->swept_ns;
+	return RESERVE * c->credit_ns * (1 - exp(-all / CREDIT_TAU_NS)) +
+	       EXCESS * fmax(others - may, 0) - c->swept_ns;
 }
 
 /* What a sweep may cost now; below 0: none can be made. */

@@ -20,10 +20,10 @@
 
 #define MOCA_STRIPE_CORE_KEY UINT64_C(0)
 
-/* The core's least rank beside samples of that level: a quarter of their share. */
+/* The core's least rank beside samples of that level: half of their share. */
 static inline unsigned moca_stripe_core(unsigned level)
 {
-	return level + 2;	/* beyond all ranks: there is no core */
+	return level + 1;	/* beyond all ranks: there is no core */
 }
 
 static inline uint64_t moca_stripe_key(uint32_t space, uint32_t sweep)

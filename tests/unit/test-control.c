@@ -650,13 +650,18 @@ static int t_reserve(void)
 
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	control_grow(&c, 200 * MS, 5 * MS);
-	control_stall(&c, 265 * MS);
-	/* They have not: 273 ms may be taken until then. */
-	CHECK(!control_due(&c, 1000 * MS, 10000, 1));
-	CHECK(control_room(&c, 1000 * MS, 1) < 0);
+	control_stall(&c, 150 * MS);
+	/* They have not: 185 ms may be taken until then, and 272 in all. */
+	CHECK(control_room(&c, 1000 * MS, 1) > 100000 &&
+	      control_room(&c, 1000 * MS, 1) < 115000);
+	control_stall(&c, 115 * MS);
+	CHECK(control_due(&c, 1000 * MS, 94000, 1));
+	CHECK(!control_due(&c, 1000 * MS, 95000, 1));
 	control_stall(&c, 250 * MS);
 	CHECK(control_due(&c, 1000 * MS, 10000, 1));
-	CHECK(!control_due(&c, 1000 * MS, 100000, 1));
+	/* And a fifth of the 266 ms that were not allowed. */
+	CHECK(control_due(&c, 1000 * MS, 147000, 1));
+	CHECK(!control_due(&c, 1000 * MS, 148000, 1));
 	for (uint64_t t = 1000 * MS; t < 20000 * MS; t += 100 * MS) {
 		double n = control_room(&c, t, 1) / 2;
 
@@ -668,7 +673,8 @@ static int t_reserve(void)
 		control_returned(&c, t + 50 * MS, n, 1);
 		taken += n * 1000;
 	}
-	CHECK(taken > 80 * MS && taken < 101 * MS);
+	/* Of 20 s, half goes to stops: 1.1 s would be allowed. */
+	CHECK(taken > 1000 * MS && taken < 101 * MS + 0.2 * 9000 * MS);
 	/* As without a credit: nothing. */
 	control_init(&c, 0.10, 50 * MS, 1000, 2, 0);
 	control_stall(&c, 500 * MS);

@@ -9,6 +9,7 @@
 #include "collect/fault/pace.h"
 #include "collect/fault/zap.h"
 #include "collect/ptrace/stub.h"
+#include "lib/base/stripe.h"
 #include "tests/unit/trace-util.h"
 
 static int offer(struct mm *mm, uint32_t id)
@@ -43,6 +44,19 @@ static int t_turns(void)
 	mm.threaded = 0;
 	offer(&mm, 2);
 	CHECK(pace_take(&mm) == -1);
+	return 0;
+}
+
+/* A sample's core has 16 stripes of 64 pages, of all memory's 2^-(level + 1). */
+static int t_most_level(void)
+{
+	CHECK(pace_most_level(0) == 0);
+	CHECK(pace_most_level(4 * 16 * 64 - 1) == 0);
+	CHECK(pace_most_level(4 * 16 * 64) == 1);
+	CHECK(pace_most_level(8192) == 2);
+	/* 16 GB. */
+	CHECK(pace_most_level(4194304) == 11);
+	CHECK(pace_most_level(UINT64_MAX) == MOCA_STRIPE_RANK_MAX);
 	return 0;
 }
 
@@ -126,6 +140,7 @@ int main(void)
 {
 	run("pace: tasks take turns", t_turns);
 	run("pace: real-time tasks are passed over", t_real_time);
+	run("pace: samples have a core", t_most_level);
 	run("pace: the zapper is held on a CPU and released", t_held);
 	return failures != 0;
 }
