@@ -12,6 +12,8 @@
 #define WAITED 0.3		/* of what threads ran: more, and who is idle may
 				   only wait for a CPU */
 #define CPU_MIN_NS 1e8		/* less CPU time was sampled too seldom */
+#define FAULTS_MOST 0.4		/* of CPU time, recording's own faults: more, and it
+				   tells who had most of these */
 
 /* Lanes that have a part in its use; the busiest of them. */
 static unsigned users(const struct moca_profile *p,
@@ -49,16 +51,22 @@ static double idle_share(const struct moca_profile *p,
 	return busy >= 20 && others ? (double)idle / busy / others : 0;
 }
 
+/* What faults that recording made took, of all threads, ns. */
+static double faults_ns(const struct rules *r)
+{
+	return advice_meta(r, "cost.repeated.ns") +
+	       advice_meta(r, "cost.copied.ns") +
+	       advice_meta(r, "cost.touch.ns") +
+	       advice_meta(r, "cost.again.ns");
+}
+
 /*
  * What threads waited for a CPU, of what they ran: as the recorder made prices
  * dearer for it.
  */
 static double waited(const struct rules *r)
 {
-	double prices = advice_meta(r, "cost.repeated.ns") +
-			advice_meta(r, "cost.copied.ns") +
-			advice_meta(r, "cost.touch.ns") +
-			advice_meta(r, "cost.again.ns");
+	double prices = faults_ns(r);
 
 	return prices > 0 ? advice_meta(r, "cost.busy.ns") / prices : 0;
 }
@@ -72,10 +80,14 @@ static double rest_share(struct rules *r, const struct moca_profile_object *o,
 			 unsigned top, double *busiest_ns)
 {
 	const double *cpu_ns = advice_cpu_ns(r);
-	double others_ns = 0;
+	double others_ns = 0, all_ns = 0;
 	unsigned i, n = 0;
 
 	*busiest_ns = cpu_ns ? cpu_ns[top] : 0;
+	for (i = 0; cpu_ns && i < r->p->lanes; i++)
+		all_ns += cpu_ns[i];
+	if (faults_ns(r) > FAULTS_MOST * all_ns)
+		return 0;
 	for (i = 0; cpu_ns && i < r->p->lanes; i++) {
 		if (i == top || !moca_profile_uses(r->p, o, i))
 			continue;
