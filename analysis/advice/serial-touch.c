@@ -20,13 +20,14 @@
 #define RECORDS_OF_FEW 8
 /*
  * Intervals in which a page was used, and of these those in which a thread came back
- * to it after another: of users by chance a quarter or more in eight intervals. In
- * fewer, or where a long interval weighs as much as all others, the best place leaves
- * little by chance.
+ * to it after another: of users by chance a quarter or more in eight intervals, and a
+ * tenth in five. Where a long interval weighs as much as all others, the best place
+ * leaves little by chance.
  */
-#define VISITS_MIN 8
-#define VISITS_OF_FEW INTERVALS_FEW
+#define VISITS_MIN 5
+#define VISITS_MANY 8
 #define RETURNS_MOST 0.25
+#define RETURNS_OF_FEW 0.1
 
 static void say(struct rules *r, struct moca_finding *f, double on_home)
 {
@@ -115,6 +116,12 @@ double page_steps(const struct rules *r, const struct moca_profile_object *o)
 			       (double)o->steps / o->pages;
 }
 
+static double returns_most(const struct rules *r,
+			   const struct moca_profile_object *o)
+{
+	return page_visits(r, o) < VISITS_MANY ? RETURNS_OF_FEW : RETURNS_MOST;
+}
+
 static double returns(const struct rules *r, const struct moca_profile_object *o)
 {
 	uint64_t first = 2 * o->watched_pages;
@@ -125,8 +132,8 @@ static double returns(const struct rules *r, const struct moca_profile_object *o
 
 int has_users(const struct rules *r, const struct moca_profile_object *o)
 {
-	return page_visits(r, o) >= VISITS_OF_FEW &&
-	       returns(r, o) <= RETURNS_MOST;
+	return page_visits(r, o) >= VISITS_MIN &&
+	       returns(r, o) <= returns_most(r, o);
 }
 
 int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
@@ -146,9 +153,9 @@ int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("records per page", NUMBER, page_records(r, o),
 			 few ? RECORDS_OF_FEW : 0),
 		AT_LEAST("intervals in which a page was used", NUMBER,
-			 page_visits(r, o), few ? VISITS_OF_FEW : VISITS_MIN),
+			 page_visits(r, o), VISITS_MIN),
 		AT_MOST("of these, those in which a thread came back after another",
-			SHARE, returns(r, o), RETURNS_MOST),
+			SHARE, returns(r, o), returns_most(r, o)),
 		AT_LEAST("gain", SHARE, gain, GAIN_MIN),
 		AT_LEAST("accesses per page", NUMBER, per_page(o), REUSE),
 		AT_LEAST("pages used again later", SHARE,

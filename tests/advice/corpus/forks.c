@@ -204,10 +204,10 @@ static void look_up(long w, void *arg)
 static void table(void)
 {
 	uint64_t n = (uint64_t)(fixed ? MIB / 2 : 64 * MIB) / 4;
-	uint32_t *a = shared(n * 4);
+	uint32_t *a = shared(n * 4); /* FAULT p-table */
 
 	for (uint64_t i = 0; i < n; i++)
-		a[i] = (uint32_t)noise(i); /* FAULT p-table */
+		a[i] = (uint32_t)noise(i);
 	each(look_up, a);
 }
 
