@@ -7,6 +7,7 @@
 #include "agent/exact/chart.h"
 #include "agent/exact/emit.h"
 #include "agent/exact/keep.h"
+#include "agent/exact/landing.h"
 #include "agent/exact/maps.h"
 
 #define CACHE_SIZE MOCA_EXACT_CACHE_SIZE
@@ -22,7 +23,7 @@
 struct entry {
 	uint64_t pc;
 	uint64_t host;		/* 0: no more */
-	uint64_t landing;	/* for jumps by register; 0: none yet */
+	struct landing *landing;	/* for jumps by register; NULL: none yet */
 	struct region *region;
 };
 
@@ -267,12 +268,12 @@ int moca_exact_cache_add(struct cache *k, struct region *r,
 			continue;
 		e->host = (uint64_t)r->code + x->host;
 		e->region = r;
-		e->landing = 0;
+		e->landing = NULL;
 	}
 	return 0;
 }
 
-/* --- links and landings ------------------------------------------------------- */
+/* --- links -------------------------------------------------------------------- */
 
 static void attach(struct link *l, uint64_t host, struct region *r)
 {
@@ -303,39 +304,6 @@ uint64_t *moca_exact_link_to(struct cache *k, uint8_t **at, uint64_t target)
 	if (host)
 		attach(l, host, r);
 	return l->slot;
-}
-
-/*
- * What a jump by register comes to by the table: is it the one that was meant?
- * Flags are kept; rax is where to, and it and rcx are in the spill slots.
- */
-static uint64_t make_landing(uint64_t pc, uint64_t host)
-{
-	struct cache *k = moca_exact_cache_near(host, host + 1, 65536 + 256);
-	uint64_t *lit;
-	uint8_t *p, *jump;
-
-	if (!k)
-		return 0;
-	lit = moca_exact_literal(k, -pc);
-	if (!lit)
-		return 0;
-	p = k->at;
-	emit_load_literal(&p, RCX, lit);
-	emit_lea_sum(&p, RCX, RAX, RCX);
-	*p++ = 0xe3;			/* jrcxz */
-	jump = p++;
-	emit_jump_literal(&p, (uint64_t *)k->base + LIT_JUMP);
-	*jump = (uint8_t)(p - jump - 1);
-	emit_gs_load(&p, RAX, GS(C_SPILL));
-	emit_gs_load(&p, RCX, GS(C_SPILL + 8));
-	emit_jump(&p, (uint8_t *)host);
-	{
-		uint64_t landing = (uint64_t)k->at;
-
-		k->at = p;
-		return landing;
-	}
 }
 
 /* 0, or -1: there is no code. */
@@ -417,10 +385,9 @@ uint64_t moca_exact_follow_jump(struct context *c, uint64_t pc)
 	if (host) {
 		e = entry_of(pc);
 		if (!e->landing)
-			e->landing = make_landing(pc, e->host);
+			e->landing = moca_exact_landing(pc, e->host);
 		if (e->landing)
-			moca_exact.jumps[pc & ((1u << JUMP_BITS) - 1)] =
-				e->landing;
+			moca_exact_landing_show(e->landing);
 	}
 	moca_exact_unlock();
 	return host;
@@ -511,16 +478,12 @@ void moca_exact_forget(struct region *r)
 	r->in = NULL;
 	for (uint32_t i = 0; i < r->count; i++) {
 		struct entry *e = entry_of(r->marks[i].pc);
-		uint64_t *jump;
 
 		if (!e || e->region != r)
 			continue;
 		e->host = 0;
-		jump = &moca_exact.jumps[e->pc & ((1u << JUMP_BITS) - 1)];
-		if (e->landing && *jump == e->landing)
-			__atomic_store_n(jump, (uint64_t)moca_exact_exit_jump,
-					 __ATOMIC_RELEASE);
-		e->landing = 0;
+		moca_exact_landing_hide(e->landing);
+		e->landing = NULL;
 	}
 	moca_exact.shared->invalidated++;
 }

@@ -86,7 +86,7 @@ static void find_split(struct piece *c, int low, int high)
 	find_split(c, low, mid);
 }
 
-static void write_code(struct straddle *s)
+void moca_exact_straddle_write(struct straddle *s)
 {
 	uint64_t back = (uint64_t)s->back;
 	struct piece c = { .s = s };
@@ -110,6 +110,6 @@ void moca_exact_straddled(struct straddle *s)
 	if (s->times > TIMES_C || ++s->times != TIMES_C)
 		return;
 	moca_exact_lock();
-	write_code(s);
+	moca_exact_straddle_write(s);
 	moca_exact_unlock();
 }

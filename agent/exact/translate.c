@@ -848,6 +848,9 @@ static struct region *finish(struct work *w, uint8_t *code)
 	if (!w->uncounted)
 		moca_exact_chart_put(o.k);
 	moca_exact_cache_add(o.k, r, w);
+	if (moca_exact.setup.debug & DEBUG_STRADDLES)
+		for (int i = 0; i < o.slow_count; i++)
+			moca_exact_straddle_write(o.slows[i].straddle);
 	return r;
 }
 

@@ -102,6 +102,7 @@ void moca_exact_say(const char *what, uint64_t value);
 #define DEBUG_NO_LOOPS 2u	/* count each access of loops as it is made */
 #define DEBUG_ALL_LOOPS 4u	/* even where that does not pay */
 #define DEBUG_PRECISE 8u	/* all is precise once faults are handled */
+#define DEBUG_STRADDLES 16u	/* C counts no group: straddle.h */
 
 struct process {
 	struct moca_exact_setup setup;

@@ -16,6 +16,7 @@
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
 # make bench-exact-handlers [QUICK=1]: programs that handle faults, tests/bench/exact/handlers.
+# make bench-exact-lottery [QUICK=1]: does it cost the same each time, tests/bench/exact/lottery.
 # make bench-exact-told [REPEAT=5]: what exact mode tells of its cost, tests/bench/exact/told.
 # make bench-cc [QUICK=1]: programs that moca cc builds, tests/bench/cc.
 # make bench-cost [QUICK=1]: told cost against measured, tests/bench/cost.
@@ -189,6 +190,13 @@ bench-exact-handlers:
 	@$(MAKE) --no-print-directory all $(FORTRAN_KERNELS) $(BUILD)/tests/exact/granules
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
 		tests/bench/exact/handlers
+
+.PHONY: bench-exact-lottery
+bench-exact-lottery:
+	@tools/install-deps bench-exact
+	@$(MAKE) --no-print-directory all $(FORTRAN_KERNELS) $(BUILD)/tests/exact/granules
+	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' RUNS='$(RUNS)' \
+		tests/bench/exact/lottery -v
 
 .PHONY: bench-exact-told
 bench-exact-told: $(BUILD)/tests/bench/strings

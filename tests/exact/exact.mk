@@ -3,7 +3,7 @@
 EXACT_DIR := $(TEST_DIR)/exact
 EXACT_WORKLOADS := $(addprefix $(EXACT_DIR)/,pool random known granules signal \
 	life-signals life-code life-exceptions signal-counts native \
-	elements chart oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
+	elements chart steady oracle-1 oracle-2 oracle-3 oracle-4 oracle-5)
 EXACT_DEPS := $(wildcard tests/exact/*.h)
 exact_workload = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS)
 

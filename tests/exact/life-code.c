@@ -65,6 +65,44 @@ static void remapped(void)
 	printf("%lu\n", sum);
 }
 
+/*
+ * Functions whose addresses have the same low 16 bits, some of which are rewritten
+ * while others are called: with so many, and with so few.
+ */
+static void crowd(size_t functions)
+{
+	const size_t apart = 65536;
+	uint64_t sum = 0, random = 1;
+	uint8_t *all;
+
+	all = mmap(NULL, functions * apart, PROT_NONE, ANON | MAP_NORESERVE, -1,
+		   0);
+	CHECK(all != MAP_FAILED);
+	for (uint32_t i = 0; i < 20000; i++) {
+		uint8_t *p;
+
+		random = random * 6364136223846793005 + 1442695040888963407;
+		p = all + (random >> 33) % functions * apart;
+		if (i < functions)
+			p = all + i * apart;
+		if (i < functions || i % 16 == 0) {
+			CHECK(mprotect(p, PAGE, RW) == 0);
+			write_constant(p, i);
+			CHECK(mprotect(p, PAGE, PROT_READ | PROT_EXEC) == 0);
+		}
+		sum = sum * 3 + run(p);
+	}
+	printf("%lu\n", sum);
+	CHECK(munmap(all, functions * apart) == 0);
+}
+
+static void crowded(void)
+{
+	crowd(2);
+	crowd(5);
+	crowd(200);
+}
+
 /* One memfd mapped twice: written here, run there. */
 static void two_mappings(void)
 {
@@ -517,7 +555,7 @@ static void kills(void)
 
 static const struct test_case cases[] = {
 	{ "jit", jit },		{ "remapped", remapped },
-	{ "two-mappings", two_mappings },
+	{ "crowded", crowded }, { "two-mappings", two_mappings },
 	{ "self-modifying", self_modifying }, { "straddling", straddling },
 	{ "read-code", read_code },
 	{ "jit-threads", jit_threads }, { "longjmps", longjmps },
