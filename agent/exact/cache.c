@@ -449,8 +449,8 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		p->loop = m->loop;
 		p->region = r;
 		p->mark = low - 1;
-		p->state = r->precise ? PRECISE : r->kept ? KEPT : LOST;
-		p->away = !r->kept ? 0 : m->host == at ? r->kept[low - 1].start :
+		p->precise = r->precise;
+		p->away = r->precise ? 0 : m->host == at ? r->kept[low - 1].start :
 						       r->kept[low - 1].own;
 		return p->start || p->own;
 	}

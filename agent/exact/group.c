@@ -68,21 +68,10 @@ static int holder(const struct work *w, uint32_t version, int at, int wanted)
 	return -1;
 }
 
-/* Where registers are kept, those that are at hand are known later. */
-static int scratch_at(const struct work *w, const struct insn *x,
-		      const struct x86_mem *m)
+/* Is a register dead ahead of x? If handlers of faults see all of them, none is. */
+static int has_dead(const struct work *w, const struct insn *x)
 {
-	/* Those that need no REX prefix first. */
-	static const int8_t order[] = { RAX, RCX, RDX, RSI, RDI, RBX, RBP,
-					8, 9, 10, 11, 12, 13, 14, 15 };
-
-	if (w->precise || w->kept)
-		return -1;
-	for (unsigned int i = 0; i < sizeof(order); i++)
-		if (!(x->live & X86_BIT(order[i])) && order[i] != m->base &&
-		    order[i] != m->index)
-			return order[i];
-	return -1;
+	return !w->precise && !w->kept && (X86_GPRS & ~x->live);
 }
 
 /* g's operand as it is ahead of instruction at. 0, or -1: not known there. */
@@ -123,20 +112,19 @@ static void place(struct work *w, struct group *g)
 
 	for (int at = g->first; at >= g->block; at--) {
 		const struct insn *x = &w->insns[at];
-		int scratch, score;
+		int score;
 
 		if (operand_at(w, g, at, &m))
 			break;
 		if (!g->what.mem.rip && (!fits_32(g->what.low + m.disp) ||
 				    !fits_32(g->what.high + m.disp)))
 			continue;
-		scratch = scratch_at(w, x, &m);
-		score = !(x->live & X86_FLAGS) * 2 + (scratch >= 0 || g->what.mem.rip);
+		score = !(x->live & X86_FLAGS) * 2 +
+			(has_dead(w, x) || g->what.mem.rip);
 		if (score <= best)
 			continue;
 		best = score;
 		g->place = at;
-		g->scratch = (int8_t)scratch;
 		g->flags_dead = !(x->live & X86_FLAGS);
 		if (score >= good || w->precise)
 			break;
@@ -144,7 +132,6 @@ static void place(struct work *w, struct group *g)
 	if (best < 0) {
 		/* Its own displacement is fine, so there is one. */
 		g->place = g->first;
-		g->scratch = -1;
 		g->flags_dead = 0;
 	}
 	operand_at(w, g, g->place, &m);

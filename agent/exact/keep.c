@@ -66,7 +66,8 @@ int moca_exact_keep_choose(const struct work *w, int i, uint32_t used,
 
 		if (used & X86_BIT(order[k]))
 			continue;
-		if (away & X86_BIT(order[k]))
+		if (away & X86_BIT(order[k]) ||
+		    (!w->kept && !(w->insns[i].live & X86_BIT(order[k]))))
 			return order[k];
 		value = worth(w, i, order[k]);
 		if (value > most) {

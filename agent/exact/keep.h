@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 /*
- * Registers in programs that handle faults. Counting takes a register for itself
- * once its value is in c->kept: it is *away*. It is given back before the
- * program's next instruction that needs it, and at the end of the block at the
- * latest; not at all if the program overwrites it. Marks tell which ones are away
- * where, and what has been counted ahead, so that the state at any instruction
- * that faults can be made up. Flags that no instruction needs any more are not kept.
+ * Registers to count with. Counting takes one for itself once its value is in
+ * c->kept: it is *away*. It is given back before the program's next instruction
+ * that needs it, and at the end of the block at the latest; not at all if the
+ * program overwrites it. Marks tell which ones are away where, and what has been
+ * counted ahead, so that the state at any instruction that faults or is
+ * interrupted can be made up. Flags that no instruction needs any more are not kept;
+ * dead registers are in programs that handle faults, and serve at no cost in others.
  *
  * Code whose instructions fault again and again is made *precise*: each access is
  * counted by itself, just ahead of it, and no register is away.

@@ -347,16 +347,12 @@ static int breakpoint(uint64_t rip, struct place *p)
 static void take_back(struct context *c, const struct place *p, uint64_t rip,
 		      const uint64_t *regs, uint64_t flags)
 {
-	if (p->state == KEPT && !p->balanced)
+	if (!p->precise && !p->balanced)
 		moca_exact_uncount_ahead(c, p, regs, flags);
-	else if (p->loop && !p->balanced)
-		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
 	else if (p->region && p->own && repeats((const uint8_t *)rip))
 		moca_exact_uncount_rest(c, p->pc, regs, flags);
-	else if (!p->balanced && p->state == PRECISE)
-		moca_exact_uncount_insn(c, p->pc, regs, flags);
 	else if (!p->balanced)
-		moca_exact_gap(c, MOCA_EXACT_GAP_FAULT, p->pc);
+		moca_exact_uncount_insn(c, p->pc, regs, flags);
 }
 
 /* An operand at %gs has faulted: two registers are in spill slots. */

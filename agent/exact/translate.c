@@ -235,7 +235,14 @@ static uint32_t operands(const struct work *w, const struct insn *x, int *keep)
 	return used;
 }
 
-static void count_one_kept(const struct group *g, int r)
+/* Ahead of x, to count with. Nobody sees what a dead one has, but handlers of faults. */
+static void take(const struct work *w, const struct insn *x, int r)
+{
+	if (w->kept || x->live & X86_BIT(r))
+		moca_exact_keep_take(&o.p, &o.away, r);
+}
+
+static void count_one(const struct group *g, int r)
 {
 	if (g->what.mem.rip || r >= 0) {
 		count_group(g, r);
@@ -248,8 +255,7 @@ static void count_one_kept(const struct group *g, int r)
 	emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
 }
 
-/* The same where registers are kept: keep.h */
-static void count_groups_kept(const struct work *w, const struct insn *x)
+static void count_groups(const struct work *w, const struct insn *x)
 {
 	int keep, rax_away, r = -1;
 	uint32_t used = operands(w, x, &keep);
@@ -257,7 +263,7 @@ static void count_groups_kept(const struct work *w, const struct insn *x)
 	moca_exact_keep_back(&o.p, &o.away, used);
 	rax_away = keep && !(used & X86_BIT(RAX));
 	if (rax_away)
-		moca_exact_keep_take(&o.p, &o.away, RAX);
+		take(w, x, RAX);
 	if (keep)
 		save_flags(rax_away);
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
@@ -269,50 +275,34 @@ static void count_groups_kept(const struct work *w, const struct insn *x)
 			r = moca_exact_keep_choose(w, (int)(x - w->insns), used,
 						   o.away);
 		if (r >= 0)
-			moca_exact_keep_take(&o.p, &o.away, r);
-		count_one_kept(g, r);
+			take(w, x, r);
+		count_one(g, r);
 	}
 	if (keep)
 		restore_flags(rax_away);
 }
 
-static void count_groups(const struct work *w, const struct insn *x)
+/* Where no register may be away: each group borrows what it needs. */
+static void count_precise(const struct work *w, const struct insn *x)
 {
-	int rax_dead = !(x->live & X86_BIT(RAX)) && !w->precise;
 	int keep = 0, borrows = 0, shared = -1;
 
 	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
-		if (!counts(&w->groups[i]))
-			continue;
 		keep |= !w->groups[i].flags_dead;
-		borrows += w->groups[i].scratch < 0 && !w->groups[i].what.mem.rip;
+		borrows += !w->groups[i].what.mem.rip;
 	}
 	if (keep)
-		save_flags(rax_dead);
+		save_flags(0);
 	if (borrows)
 		shared = borrow_for(x, w);
 	if (shared >= 0)
 		emit_gs_store(&o.p, shared, SPILL(SPILL_SCRATCH));
-	for (int i = x->groups; i >= 0; i = w->groups[i].next) {
-		const struct group *g = &w->groups[i];
-		int r = g->scratch, own = 0;
-
-		if (!counts(g))
-			continue;
-		if (r < 0 && !g->what.mem.rip) {
-			own = shared < 0;
-			r = own ? borrow_alone(&g->what.mem) : shared;
-		}
-		if (own)
-			emit_gs_store(&o.p, r, SPILL(SPILL_SCRATCH));
-		count_group(g, r);
-		if (own)
-			emit_gs_load(&o.p, r, SPILL(SPILL_SCRATCH));
-	}
+	for (int i = x->groups; i >= 0; i = w->groups[i].next)
+		count_one(&w->groups[i], shared);
 	if (shared >= 0)
 		emit_gs_load(&o.p, shared, SPILL(SPILL_SCRATCH));
 	if (keep)
-		restore_flags(rax_dead);
+		restore_flags(0);
 }
 
 /* --- where it goes ---------------------------------------------------------------- */
@@ -588,7 +578,7 @@ static void verify(const struct work *w)
 static void mark_kept(const struct work *w, int i, int mark)
 {
 	o.mark = &o.kept[mark];
-	if (!w->kept)
+	if (w->precise)
 		return;
 	moca_exact_keep_mark(o.mark, w, i);
 	o.mark->start = (uint16_t)o.away;
@@ -596,11 +586,11 @@ static void mark_kept(const struct work *w, int i, int mark)
 
 static void count_ahead(const struct work *w, const struct insn *x)
 {
-	if (!w->kept) {
-		count_groups(w, x);
+	if (w->precise) {
+		count_precise(w, x);
 		return;
 	}
-	count_groups_kept(w, x);
+	count_groups(w, x);
 	moca_exact_keep_back(&o.p, &o.away, moca_exact_keep_needed(x));
 	o.mark->own = (uint16_t)o.away;
 }
@@ -840,7 +830,7 @@ static struct region *finish(struct work *w, uint8_t *code)
 	memcpy(r->marks + w->count, fast_marks,
 	       fast_count * sizeof(*fast_marks));
 	r->precise = w->precise;
-	if (w->kept) {
+	if (!w->precise) {
 		r->kept = moca_exact_alloc((size_t)r->count * sizeof(*r->kept));
 		memcpy(r->kept, o.kept, (size_t)r->count * sizeof(*r->kept));
 	}

@@ -81,7 +81,6 @@ struct group {
 	int32_t first, block;	/* that of its first access; of its block */
 	struct x86_group what;	/* with registers and displacements as at place */
 	uint8_t deferred;	/* counted when its loop is left: loop.c */
-	int8_t scratch;		/* register, or -1: borrow one */
 	uint8_t flags_dead;
 	struct x86_member members[GROUP_MEMBERS];
 };
@@ -110,7 +109,7 @@ struct region {
 	struct mark *marks;	/* one per instruction, by host */
 	struct link *in;	/* links that lead here */
 	struct region *newer, *older;	/* of those that are valid */
-	struct kept_mark *kept;	/* beside marks, or NULL: keep.h */
+	struct kept_mark *kept;	/* beside marks; NULL: precise. keep.h */
 	int dead;
 	int precise;
 };
@@ -133,9 +132,8 @@ struct work {
 	uint64_t low, high;
 	int writable;		/* the source may change unseen */
 	int uncounted;		/* Moca's own code */
-	/* The program handles faults. The state at each instruction: */
-	int precise;		/* is there */
-	int kept;		/* can be made up: keep.h */
+	int precise;		/* the state at each instruction is there: keep.h */
+	int kept;		/* handlers of faults see dead registers, too */
 };
 
 /* Behind instruction i - 1 of w: does a block end there? */

@@ -224,7 +224,7 @@ struct place {
 	 * How the state there is made up: keep.h. away: a set of registers whose values
 	 * are in c->kept. region and mark are keep.c's.
 	 */
-	enum { LOST, KEPT, PRECISE } state;
+	int precise;
 	uint32_t away, mark;
 	struct region *region;
 };
