@@ -8,12 +8,19 @@
 #include "lib/base/vec.h"
 #include "lib/format/trace.h"
 
+/*
+ * Cursors that keep a descriptor. When there are more, each gives its own back
+ * between two of its chunks, so that no number of tasks meets a limit of files.
+ */
+#define KEEPERS_MOST 128
+
 /* One kind of record of one task. */
 struct source {
 	uint64_t time_ns;	/* of the record at hand */
 	size_t task;		/* index in the trace */
 	enum moca_timeline_kind kind;
 	struct moca_cursor *cursor;
+	int keeps;		/* one of the timeline's keepers */
 	const struct moca_change *change;
 	const struct moca_event *event;
 	const struct moca_chunk *chunk;
@@ -36,6 +43,7 @@ struct moca_timeline {
 	struct source **heap;		/* the earliest is heap[0] */
 	size_t count;
 	size_t cap;
+	unsigned keepers;
 	int told;			/* heap[0] was returned: step it */
 };
 
@@ -83,14 +91,14 @@ static int push(struct moca_timeline *tl, struct source *s)
 	return 0;
 }
 
-static void source_free(struct source *s)
+static void source_free(struct moca_timeline *tl, struct source *s)
 {
+	tl->keepers -= s->keeps != 0;
 	moca_cursor_close(s->cursor);
 	free(s);
 }
 
-/* Load the next record. 1, 0 at the end, -errno. */
-static int source_step(struct source *s)
+static int load_next(struct source *s)
 {
 	uint32_t task;
 	int ret;
@@ -123,6 +131,16 @@ static int source_step(struct source *s)
 	}
 }
 
+/* Load the next record. 1, 0 at the end, -errno. */
+static int source_step(struct source *s)
+{
+	int ret = load_next(s);
+
+	if (ret > 0 && !s->keeps)
+		moca_cursor_park(s->cursor);
+	return ret;
+}
+
 static int open_source(struct moca_timeline *tl, size_t task,
 		       enum moca_timeline_kind kind)
 {
@@ -138,13 +156,15 @@ static int open_source(struct moca_timeline *tl, size_t task,
 	q.one_task = 1;
 	s->kind = kind;
 	s->task = task;
+	s->keeps = tl->keepers < KEEPERS_MOST;
+	tl->keepers += s->keeps != 0;
 	ret = moca_cursor_open(&s->cursor, tl->trace, &q);
 	if (!ret)
 		ret = source_step(s);
 	if (ret > 0)
 		ret = push(tl, s);
 	else
-		source_free(s);
+		source_free(tl, s);
 	return ret;
 }
 
@@ -225,7 +245,7 @@ void moca_timeline_close(struct moca_timeline *tl)
 	if (!tl)
 		return;
 	while (tl->count)
-		source_free(tl->heap[--tl->count]);
+		source_free(tl, tl->heap[--tl->count]);
 	free(tl->heap);
 	free(tl->waiting);
 	free(tl);
@@ -241,7 +261,7 @@ static int step_told(struct moca_timeline *tl)
 	if (ret < 0)
 		return ret;
 	if (!ret) {
-		source_free(s);
+		source_free(tl, s);
 		tl->heap[0] = tl->heap[--tl->count];
 	}
 	if (tl->count)

@@ -67,6 +67,15 @@ void moca_cursor_close(struct moca_cursor *c)
 	free(c);
 }
 
+void moca_cursor_park(struct moca_cursor *c)
+{
+	size_t i;
+
+	moca_file_park(&c->file);
+	for (i = 0; i < c->merge.open_count; i++)
+		moca_file_park(&c->merge.open[i]->file);
+}
+
 void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n)
 {
 	c->merge.streams_below = n;
@@ -121,7 +130,7 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 	int ret;
 
 	for (;;) {
-		if (c->file.fd < 0) {
+		if (!moca_file_is_open(&c->file)) {
 			if (!next_task(c, t->file_count))
 				return 0;
 			ret = moca_task_file_open(&c->file, t, c->at);

@@ -7,22 +7,37 @@
 
 #define WINDOW (64u << 10)
 
-int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
-		   uint32_t number, uint64_t limit)
+/* Its number is that of its task, or none. 0 or -errno. */
+static int open_regular(struct moca_file *f, struct stat *st)
 {
 	char name[MOCA_FILE_NAME_MAX];
-	struct stat st;
 
-	*f = (struct moca_file){ .type = type, .task = number };
-	moca_file_name(name, type, number);
-	f->fd = openat(dirfd, name,
+	moca_file_name(name, f->type, f->task);
+	f->fd = openat(f->dirfd, name,
 		       O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
 		return -errno;
-	if (fstat(f->fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (fstat(f->fd, st) < 0 || !S_ISREG(st->st_mode)) {
 		moca_file_close(f);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
+		   uint32_t number, uint64_t limit)
+{
+	struct stat st;
+	int ret;
+
+	*f = (struct moca_file){
+		.dirfd = dirfd, .type = type, .task = number,
+	};
+	ret = open_regular(f, &st);
+	if (ret)
+		return ret;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
 	f->end = (uint64_t)st.st_size < limit ? (uint64_t)st.st_size : limit;
 	return 0;
 }
@@ -32,6 +47,29 @@ void moca_file_close(struct moca_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	f->fd = -1;
+	f->parked = 0;
+}
+
+void moca_file_park(struct moca_file *f)
+{
+	if (f->fd < 0)
+		return;
+	moca_file_close(f);
+	f->parked = 1;
+}
+
+static int unpark(struct moca_file *f)
+{
+	struct stat st;
+	int ret = open_regular(f, &st);
+
+	if (ret)
+		return ret;
+	f->parked = 0;
+	if (st.st_dev == f->dev && st.st_ino == f->ino)
+		return 0;
+	moca_file_close(f);
+	return -ESTALE;
 }
 
 /* Up to len bytes at pos: the number, less only at the end; or -EIO. */
@@ -135,6 +173,11 @@ int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos)
 	ssize_t len;
 	int ret;
 
+	if (f->parked) {
+		ret = unpark(f);
+		if (ret)
+			return ret;
+	}
 	if (f->places)
 		return next_place(f, h, pos);
 	if (f->pos >= f->end)

@@ -3,6 +3,8 @@
 #ifndef MOCA_FORMAT_FILE_H
 #define MOCA_FORMAT_FILE_H
 
+#include <sys/types.h>
+
 #include "lib/base/bytes.h"
 #include "lib/format/access.h"
 #include "lib/format/change.h"
@@ -11,7 +13,11 @@
 #include "lib/format/stream.h"
 
 struct moca_file {
-	int fd;			/* -1 = not open */
+	int fd;			/* -1 = not open, or parked */
+	int parked;		/* open, without a descriptor of its own */
+	int dirfd;		/* of the caller: where a parked one is opened again */
+	dev_t dev;
+	ino_t ino;
 	enum moca_file_type type;
 	uint32_t task;		/* that its chunks' headers must tell */
 	const uint64_t *places;	/* not NULL: of the chunks, instead of all */
@@ -29,9 +35,19 @@ struct moca_file {
 int moca_file_open(struct moca_file *f, int dirfd, enum moca_file_type type,
 		   uint32_t number, uint64_t limit);
 void moca_file_close(struct moca_file *f);
+static inline int moca_file_is_open(const struct moca_file *f)
+{
+	return f->fd >= 0 || f->parked;
+}
+/*
+ * Give the descriptor back until the next step, which opens the file again by
+ * dirfd. A chunk that was stepped to is to be unpacked before.
+ */
+void moca_file_park(struct moca_file *f);
 /*
  * Step to the next whole chunk; *pos is where it begins. Only its header is
- * read. 1; 0 at the end; -EIO, -ENOMEM.
+ * read. 1; 0 at the end; -EIO, -ENOMEM; of a parked file what open(2) says, or
+ * -ESTALE when another is there by now.
  */
 int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos);
 

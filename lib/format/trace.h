@@ -109,6 +109,11 @@ void moca_task_changes_only(struct moca_cursor *c);
  * accesses, which are NULL: by headers and checksums, without unpacking.
  */
 void moca_chunks_only(struct moca_cursor *c);
+/*
+ * Give the cursor's descriptors back until it reads on: for who has many. What it
+ * told last stays valid.
+ */
+void moca_cursor_park(struct moca_cursor *c);
 /* The task with that number, or NULL. */
 const struct moca_task *moca_trace_find_task(const struct moca_trace *t,
 					     uint32_t id);

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The timeline: all records of all tasks, by time. */
 #include <dirent.h>
+#include <sys/resource.h>
 
 #include "analysis/timeline.h"
 #include "tests/unit/event-trace.h"
 
 #define TASKS 7
 #define ACCESSES 5000
+#define MANY 300
+#define MANY_CHUNKS 4
+#define LARGE 8000
+#define LARGE_CHUNKS 4
 
 struct seen {
 	uint64_t time_ns;
@@ -232,6 +237,108 @@ static int few_descriptors(void)
 	return 0;
 }
 
+static size_t expect(size_t n, uint64_t time, uint32_t task, int kind)
+{
+	expected[n] = (struct seen){ time, task, kind };
+	return n + 1;
+}
+
+/* So much that the task gets a file of its own beside task-shared. */
+static size_t put_large(size_t n, uint32_t task, uint64_t start)
+{
+	static uint64_t times[LARGE];
+	size_t i, chunk;
+
+	for (chunk = 0; chunk < LARGE_CHUNKS; chunk++) {
+		for (i = 0; i < LARGE; i++)
+			times[i] = start + (chunk << 50) + rnd() % (1ull << 50);
+		qsort(times, LARGE, sizeof(*times), compare_u64);
+		put_accesses(task, times, LARGE);
+		for (i = 0; i < LARGE; i++)
+			n = expect(n, times[i], task, MOCA_TIMELINE_ACCESSES);
+	}
+	return n;
+}
+
+static size_t put_many(void)
+{
+	uint64_t times[2];
+	uint32_t task, i;
+	size_t n = 0;
+
+	begin();
+	for (task = 0; task < MANY; task++) {
+		put_change(task, MOCA_CHANGE_TASK_START, 1000 + task);
+		n = expect(n, 1000 + task, task, MOCA_TIMELINE_CHANGE);
+		for (i = 0; i < MANY_CHUNKS; i++) {
+			times[0] = 5000 + 10000 * i + rnd() % 4000;
+			times[1] = times[0] + rnd() % 4000;
+			put_accesses(task, times, 2);
+			n = expect(n, times[0], task, MOCA_TIMELINE_ACCESSES);
+			n = expect(n, times[1], task, MOCA_TIMELINE_ACCESSES);
+		}
+		put_change(task, MOCA_CHANGE_NAME, 90000 + task);
+		n = expect(n, 90000 + task, task, MOCA_TIMELINE_CHANGE);
+	}
+	n = put_large(n, MANY - 1, 100000);
+	put_events(0, 103, 2600, 3300);
+	put_events(1, 100 + MANY - 1, 2700, 89000);
+	n = expect(n, 2600, 3, MOCA_TIMELINE_EVENT);
+	n = expect(n, 3300, 3, MOCA_TIMELINE_EVENT);
+	n = expect(n, 2700, MANY - 1, MOCA_TIMELINE_EVENT);
+	n = expect(n, 89000, MANY - 1, MOCA_TIMELINE_EVENT);
+	moca_writer_destroy(w);
+	qsort(expected, n, sizeof(*expected), compare_seen);
+	return n;
+}
+
+/* Of tasks that all live at one time, too: fewer descriptors than tasks. */
+static int many_at_once(void)
+{
+	struct rlimit was, few;
+	size_t n = put_many(), i;
+	ssize_t found;
+	char own[32];
+
+	snprintf(own, sizeof(own), "task-%d", MANY - 1);
+	CHECK(!faccessat(dirfd_, own, R_OK, 0));
+	CHECK(!getrlimit(RLIMIT_NOFILE, &was));
+	few = was;
+	few.rlim_cur = 200;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	found = read_all(NULL, got, sizeof(got) / sizeof(*got));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &was));
+	CHECK(found == (ssize_t)n);
+	for (i = 0; i < n; i++)
+		CHECK(!compare_seen(&expected[i], &got[i]));
+	return 0;
+}
+
+/* A file that was given back, and is another once it is needed again. */
+static int swapped(void)
+{
+	struct moca_timeline_item item;
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+	int ret;
+
+	put_many();
+	CHECK(!moca_trace_open(&t, dir));
+	CHECK(!moca_timeline_open(&tl, t, NULL));
+	do
+		ret = moca_timeline_next(tl, &item);
+	while (ret > 0 && item.kind != MOCA_TIMELINE_ACCESSES);
+	CHECK(ret == 1);
+	CHECK(!linkat(dirfd_, "task-0", dirfd_, "other", 0));
+	CHECK(!renameat(dirfd_, "other", dirfd_, "task-shared"));
+	while ((ret = moca_timeline_next(tl, &item)) > 0)
+		;
+	CHECK(ret == -ESTALE);
+	moca_timeline_close(tl);
+	moca_trace_close(t);
+	return 0;
+}
+
 static int empty_trace(void)
 {
 	dir_new();
@@ -283,6 +390,8 @@ int main(void)
 	run("timeline: all records by time", merged_by_time);
 	run("timeline: the query bounds accesses only", query_bounds_accesses);
 	run("timeline: few descriptors", few_descriptors);
+	run("timeline: many tasks at once", many_at_once);
+	run("timeline: a file that is swapped", swapped);
 	run("timeline: empty trace", empty_trace);
 	run("timeline: bad query", bad_query);
 	run("timeline: closed early", closed_early);
