@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collect/perf/clock.h"
 #include "collect/perf/ring.h"
 
 /* Each CPU's: 16 KiB have 250 samples. */
@@ -22,6 +23,7 @@ struct cpu_ring {
 
 struct cpu_clock {
 	int kernel;
+	uint64_t ahead_ns;		/* our clock of perf's */
 	unsigned int cpus, next;	/* next: to be looked at first */
 	struct cpu_ring rings[];
 };
@@ -99,6 +101,7 @@ int cpu_clock_open(struct cpu_clock **out, pid_t tid, uint64_t period_ns)
 	if (!c)
 		return -ENOMEM;
 	c->cpus = (unsigned int)cpus;
+	c->ahead_ns = perf_clock_ahead();
 	for (unsigned int i = 0; i < c->cpus; i++)
 		c->rings[i].fd = -1;
 	c->kernel = 1;
@@ -167,8 +170,10 @@ int cpu_clock_next(struct cpu_clock *c, struct clock_sample *out,
 	for (unsigned int i = 0; i < c->cpus; i++) {
 		struct perf_ring *r = &c->rings[c->next % c->cpus].perf;
 
-		if (r->page && take(r, out, lost))
+		if (r->page && take(r, out, lost)) {
+			out->time_ns += c->ahead_ns;
 			return 1;
+		}
 		c->next++;
 	}
 	return 0;

@@ -18,6 +18,7 @@
 
 #include <moca/types.h>
 
+#include "collect/perf/clock.h"
 #include "collect/perf/ring.h"
 
 #define PAGE 4096ul
@@ -53,6 +54,7 @@ struct sampler {
 	size_t fd_count;
 	struct trace_format trace;
 	uint32_t stack_bytes;	/* copied of each stack; 0: none */
+	uint64_t ahead_ns;	/* our clock of perf's */
 	char *record;		/* one that is not in one piece in its ring */
 };
 
@@ -331,6 +333,7 @@ int sampler_open(struct sampler **out, const pid_t *tids, size_t count,
 		return -ENOMEM;
 	s->cpus = sysconf(_SC_NPROCESSORS_CONF);
 	s->stack_bytes = stack_bytes;
+	s->ahead_ns = perf_clock_ahead();
 	s->record = malloc(RECORD_BYTES_MAX);
 	s->rings = calloc(s->cpus, sizeof(*s->rings));
 	s->fds = calloc(count * s->cpus * 2, sizeof(*s->fds));
@@ -438,6 +441,7 @@ static int parse_raw(const struct sampler *s, const char *body, size_t n,
 	memcpy(&out->pid, body, 4);
 	memcpy(&out->tid, body + 4, 4);
 	memcpy(&out->time_ns, body + 8, 8);
+	out->time_ns += s->ahead_ns;
 	memcpy(&out->cpu, body + 16, 2);
 	memcpy(&size, body + 24, 4);
 	body += 28;
@@ -510,6 +514,7 @@ static int parse_software(const struct sampler *s, const char *body, size_t n,
 	memcpy(&out->pid, body + 8, 4);
 	memcpy(&out->tid, body + 12, 4);
 	memcpy(&out->time_ns, body + 16, 8);
+	out->time_ns += s->ahead_ns;
 	memcpy(&out->addr, body + 24, 8);
 	memcpy(&out->cpu, body + 32, 2);
 	out->type = MOCA_ACCESS_UNKNOWN;
