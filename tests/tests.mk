@@ -166,7 +166,7 @@ check-long:
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
 		$(UNIT_TESTS) $(SCRIPT_TESTS) $(CLI_TESTS) tests/house/recipes \
-		tests/installed/roots
+		tests/programs/slurm tests/installed/roots
 
 # A million random sequences of each of three pools, in exact mode.
 .PHONY: check-exact-long
