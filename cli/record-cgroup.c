@@ -21,13 +21,18 @@
 #include <unistd.h>
 
 #include "collect/run/attach-check.h"
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 #include "lib/base/proc.h"
+#include "lib/base/table.h"
 #include "lib/base/vec.h"
 
 #define EXIT_OURS 125
-#define LOOK_NS 20000000	/* between two looks at the list */
+#define LOOK_NS 20000000	/* between two looks at the list, or more: */
+#define LOOK_SHARE 20		/* one part of the time for looks, at most, */
+#define LOOK_MOST_NS 1000000000	/* but so often at least */
+#define FROZEN_LOOKS 50		/* between two looks at who is frozen */
 #define RECORDERS_MOST 256	/* at once: each takes some 10 MB */
 #define DEEPEST 24		/* cgroups below the one that was named */
 #define ANCESTORS_MOST 64
@@ -37,8 +42,33 @@ struct member {
 	uint64_t start;		/* ticks since boot: which of this number */
 	pid_t recorder;		/* 0: none of its own */
 	int settled;		/* what to do about it was decided */
+	int waits;		/* for a recorder: RECORDERS_MOST run */
 	int seen;		/* in the last look */
 };
+
+/* Which of the members it is. */
+struct seat {
+	pid_t pid;		/* 0: none */
+	uint64_t start;
+	size_t at;
+};
+
+static uint64_t seat_hash(const struct seat *s)
+{
+	return moca_mix(moca_mix((uint64_t)s->pid) ^ s->start);
+}
+
+static int seat_same(const struct seat *a, const struct seat *b)
+{
+	return a->pid == b->pid && a->start == b->start;
+}
+
+static int seat_used(const struct seat *s)
+{
+	return s->pid != 0;
+}
+
+MOCA_TABLE(seat, struct seat, seat_hash, seat_same, seat_used);
 
 struct cgroup {
 	const char *path;
@@ -46,6 +76,8 @@ struct cgroup {
 	const struct cgroup_way *way;
 	struct member *members;
 	size_t count, room;
+	struct seat *seats;	/* of the members */
+	size_t seats_cap, seats_count;
 	size_t looks;
 	size_t recorders;	/* that run */
 	uint32_t next;		/* rank */
@@ -55,6 +87,7 @@ struct cgroup {
 	int crowded;		/* RECORDERS_MOST was told */
 	int gone;		/* the cgroup was removed */
 	int ending;		/* by a signal */
+	int frozen;		/* members that do not stop were told */
 };
 
 /* --- who it is ---------------------------------------------------------- */
@@ -123,12 +156,34 @@ static void record_member(const struct cgroup *c, pid_t pid, pid_t parent)
 	exit(c->way->record(c->way->arg, pid));
 }
 
+/*
+ * Whoever is frozen does not stop for a recorder, which waits for it. Told once,
+ * for the first that is found.
+ */
+static void tell_frozen(struct cgroup *c, const struct member *m)
+{
+	char name[64] = "", *thaw;
+
+	if (c->frozen)
+		return;
+	thaw = cgroup_frozen(m->pid);
+	if (!thaw)
+		return;
+	c->frozen = 1;
+	moca_proc_status(name, sizeof(name), m->pid, "Name:");
+	moca_warn("process %d (%s) is frozen by its cgroup: %s only once it is thawed (podman unpause, docker unpause, or %s)",
+		  m->pid, name, c->ending ? "its recording may end" :
+					    "it may be attached to", thaw);
+	free(thaw);
+}
+
 static void start_recorder(struct cgroup *c, struct member *m)
 {
 	char name[64] = "";
 	pid_t self = getpid(), pid;
 
-	if (c->recorders == RECORDERS_MOST) {
+	m->waits = c->recorders == RECORDERS_MOST;
+	if (m->waits) {
 		if (!c->crowded++)
 			moca_warn("%s has more than %d processes: others are recorded when some of these end",
 				  c->path, RECORDERS_MOST);
@@ -151,6 +206,7 @@ static void start_recorder(struct cgroup *c, struct member *m)
 			 c->next);
 	c->next++;
 	c->recorders++;
+	tell_frozen(c, m);
 }
 
 static struct member *member_of(const struct cgroup *c, pid_t recorder)
@@ -186,7 +242,8 @@ static void take_ends(struct cgroup *c)
  */
 static void decide(struct cgroup *c, struct member *m, int is_new)
 {
-	if (is_new && c->looks)
+	if ((is_new && c->looks) ||
+	    (m->waits && c->recorders == RECORDERS_MOST))
 		return;
 	if (is_ours(m->pid) || shares_memory(c, m->pid) ||
 	    is_ours((pid_t)moca_proc_number(m->pid, "TracerPid:"))) {
@@ -199,22 +256,26 @@ static void decide(struct cgroup *c, struct member *m, int is_new)
 
 static int see(struct cgroup *c, pid_t pid)
 {
-	uint64_t start = start_of(pid);
-	struct member *m = NULL;
+	struct seat key = { .pid = pid, .start = start_of(pid) }, *seat;
+	struct member *m;
 	int is_new;
 
-	if (!start)
+	if (!key.start)
 		return 0;
-	for (size_t i = 0; i < c->count && !m; i++)
-		if (c->members[i].pid == pid && c->members[i].start == start)
-			m = &c->members[i];
-	is_new = !m;
+	if (seat_fit(&c->seats, &c->seats_cap, c->seats_count))
+		return -ENOMEM;
+	seat = seat_at(c->seats, c->seats_cap, &key);
+	is_new = !seat->pid;
 	if (is_new) {
 		m = moca_vec_add(c->members, c->count, c->room);
 		if (!m)
 			return -ENOMEM;
-		*m = (struct member){ .pid = pid, .start = start };
+		*m = (struct member){ .pid = pid, .start = key.start };
+		key.at = c->count - 1;
+		*seat = key;
+		c->seats_count++;
 	}
+	m = &c->members[seat->at];
 	m->seen = 1;
 	if (!m->settled && !c->ending)
 		decide(c, m, is_new);
@@ -279,17 +340,25 @@ static int look(struct cgroup *c, const char *path, int depth)
 	return err;
 }
 
+/* Those that are left have other seats. */
 static size_t forget_gone(struct cgroup *c)
 {
+	struct seat key, *seat;
 	size_t n = 0;
 
+	if (c->seats_cap)
+		memset(c->seats, 0, c->seats_cap * sizeof(*c->seats));
 	for (size_t i = 0; i < c->count; i++) {
 		if (!c->members[i].seen && !c->members[i].recorder)
 			continue;
 		c->members[n] = c->members[i];
-		c->members[n++].seen = 0;
+		c->members[n].seen = 0;
+		key = (struct seat){ c->members[n].pid, c->members[n].start, n };
+		seat = seat_at(c->seats, c->seats_cap, &key);
+		*seat = key;
+		n++;
 	}
-	c->count = n;
+	c->count = c->seats_count = n;
 	return n;
 }
 
@@ -297,12 +366,22 @@ static size_t forget_gone(struct cgroup *c)
 
 static void end_all(struct cgroup *c, int sig)
 {
+	if (!c->ending)
+		c->frozen = 0;	/* what it means now is something else */
 	if (!c->ending && !c->o->quiet && sig == SIGINT)
 		moca_say("the recording ends; the processes go on");
 	c->ending = 1;
 	for (size_t i = 0; i < c->count; i++)
 		if (c->members[i].recorder)
 			kill(c->members[i].recorder, SIGTERM);
+}
+
+/* After a signal nothing more may be said for as long as the user leaves them so. */
+static void look_for_frozen(struct cgroup *c)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->members[i].recorder)
+			tell_frozen(c, &c->members[i]);
 }
 
 /* Blocked, a SIGHUP that nohup has us ignore would be queued all the same. */
@@ -321,12 +400,13 @@ static void block_signals(sigset_t *set)
 
 static int follow(struct cgroup *c)
 {
-	const struct timespec wait = { .tv_nsec = LOOK_NS };
+	uint64_t cpu, wait_ns;
 	sigset_t set;
 	int err, sig, had = 0;
 
 	block_signals(&set);
 	for (;; c->looks++) {
+		cpu = moca_thread_cpu_ns();
 		err = c->ending ? 0 : look(c, c->path, 0);
 		c->gone = err == -ENOENT || err == -ENODEV;
 		if (err && !c->gone) {
@@ -342,9 +422,18 @@ static int follow(struct cgroup *c)
 		if (!c->looks && !c->count && !c->o->quiet)
 			moca_say("%s has no processes yet: those that come are recorded",
 				 c->path);
-		sig = sigtimedwait(&set, NULL, &wait);
+		wait_ns = (moca_thread_cpu_ns() - cpu) * LOOK_SHARE;
+		if (wait_ns > LOOK_MOST_NS)
+			wait_ns = LOOK_MOST_NS;
+		sig = sigtimedwait(&set, NULL, &(struct timespec){
+			.tv_sec = (time_t)(wait_ns / 1000000000),
+			.tv_nsec = wait_ns < LOOK_NS ? LOOK_NS :
+					(long)(wait_ns % 1000000000),
+		});
 		if (sig > 0 && sig != SIGCHLD)
 			end_all(c, sig);
+		if (c->ending && c->looks % FROZEN_LOOKS == 0)
+			look_for_frozen(c);
 	}
 }
 
@@ -422,6 +511,7 @@ int cgroup_record(const struct cgroup_options *g, struct moca_record_options *o,
 			   c.next, c.next == 1 ? "" : "es", path);
 out:
 	free(c.members);
+	free(c.seats);
 	free(path);
 	return ret;
 }
