@@ -11,6 +11,7 @@
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-reduce [RANKS=1000]: moca reduce of a job of many ranks.
+# make bench-ranks [RANKS=2] [REPEAT=7]: recording below mpirun beside recording without, tests/bench/ranks.
 # make bench-overview: the division of a report's overview, at its largest.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
@@ -218,6 +219,11 @@ $(BUILD)/tests/bench/loops-vector: LOOP_FLAGS = -O3 -mavx2
 $(BUILD)/tests/bench/loops-%: tests/bench/exact/loops.c
 	@mkdir -p $(@D)
 	$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARN) $(LOOP_FLAGS) -o $@ $<
+
+.PHONY: bench-ranks
+bench-ranks: $(BUILD)/tests/bench/stencil
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' tests/bench/ranks $(or $(RANKS),2) $(or $(REPEAT),7)
 
 .PHONY: bench-reduce
 bench-reduce:
