@@ -10,7 +10,7 @@
 # make static   build/one-file/moca, which needs no library where it runs
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
 # make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib PYTHONDIR=; make uninstall removes that
-VERSION := 0.1.0
+VERSION := 0.2.0
 PREFIX ?= /usr/local
 # Where the linker finds libraries, below PREFIX.
 LIBDIR ?= lib

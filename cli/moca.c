@@ -10,8 +10,10 @@
 #include "analysis/baseline.h"
 #include "analysis/job/job.h"
 #include "cli/commands.h"
+#include "cli/report-serve.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/nearest.h"
+#include "lib/code/embedded.h"
 #include "lib/format/chunk.h"
 #include "report/html/page.h"
 
@@ -121,8 +123,12 @@ static void print_version(void)
 	printf("writes and reads: traces %d, baselines %s, profiles of jobs %s\n",
 	       MOCA_FORMAT_VERSION, MOCA_BASELINE_VERSION, MOCA_JOB_VERSION);
 	printf("libraries: libmoca.so.0, libmocatrace.so.0\n");
+	printf("records: page accesses (--via user, native, kernel), counts (--exact), events\n");
+	printf("what programs load: %s\n",
+	       moca_embedded_alloc ? "within this file" : "beside it");
 	printf("the page of moca report: %s\n",
 	       moca_page_available() ? "built in" : "not built in");
+	printf("a live page (moca view --live): %s\n", serve_available());
 }
 
 /* "-c", "-w40": a flag of the original, which had no commands. */

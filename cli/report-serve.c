@@ -282,6 +282,16 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c,
 
 /* --- the server ------------------------------------------------------------- */
 
+const char *serve_available(void)
+{
+	void *library = dlopen(LIBRARY, RTLD_LAZY | RTLD_LOCAL);
+
+	if (!library)
+		return "no, " LIBRARY " cannot be loaded";
+	dlclose(library);
+	return "by " LIBRARY;
+}
+
 static int load(struct serve *s)
 {
 	s->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -401,6 +411,11 @@ void serve_close(struct serve *s)
 }
 
 #else
+
+const char *serve_available(void)
+{
+	return "no, built without libmicrohttpd";
+}
 
 int serve_open(struct serve **out)
 {

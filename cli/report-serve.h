@@ -26,6 +26,8 @@ struct serve_state {
 
 struct serve;
 
+/* Whether there may be one here, in words. */
+const char *serve_available(void);
 /* Any free port. 0, or -errno after a message. */
 int serve_open(struct serve **out);
 /* The page's address, with the token. */

@@ -6,7 +6,8 @@
 
 run help 0 "$MOCA" help && has help "$tmp/out" '^usage: moca' record rate trace info objects summary diff dump query export work check doctor
 run --help 0 "$MOCA" --help && has --help "$tmp/out" '^usage: moca'
-run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+' '^writes and reads: traces 1, baselines [0-9]+, profiles of jobs [0-9]+$' 'libmoca\.so\.0' 'moca report: (not )?built in'
+run --version 0 "$MOCA" --version && has --version "$tmp/out" '^moca [0-9]+\.[0-9]+' '^writes and reads: traces 1, baselines [0-9]+, profiles of jobs [0-9]+$' 'libmoca\.so\.0' 'moca report: (not )?built in' \
+	'^records: page accesses .*--exact' '^what programs load: beside it$' '^a live page .*: (by|no,) '
 head -1 "$tmp/out" | grep -qxE 'moca [0-9]+\.[0-9]+\.[0-9]+' && ok "--version: first line" || not_ok "--version: first line" "$(head -1 "$tmp/out")"
 run "no command" 2 "$MOCA" && has "no command" "$tmp/err" '^usage: moca'
 for c in record rate trace cc info objects summary diff dump query export import work check doctor; do
