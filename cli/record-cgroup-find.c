@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/record-cgroup.h"
+#include "collect/run/cgroup.h"
 #include "lib/base/err.h"
 
 /* Containers are not deeper, and a host has not more cgroups. */
@@ -86,53 +87,6 @@ static void search_below(struct search *s, const char *path, int depth)
 		closedir(d);
 }
 
-/* One that is not hidden by escapes, of a file system of that type. */
-static int parse_mount(char *line, const char *type, const char **point)
-{
-	char *dash = strstr(line, " - "), *field = line, *end;
-	int i;
-
-	if (!dash || strncmp(dash + 3, type, strlen(type)) ||
-	    dash[3 + strlen(type)] != ' ')
-		return 0;
-	for (i = 0; i < 4 && field; i++) {
-		field = strchr(field, ' ');
-		field += field != NULL;
-	}
-	end = field ? strchr(field, ' ') : NULL;
-	if (!end || end > dash)
-		return 0;
-	*end = 0;
-	*point = field;
-	return !strchr(field, '\\');
-}
-
-/*
- * each() with each mount of cgroups, the unified ones first, until it returns
- * 1. 1, 0, or -errno.
- */
-static int each_mount(int (*each)(void *arg, const char *point), void *arg)
-{
-	static const char *const types[] = { "cgroup2", "cgroup" };
-	const char *point;
-	char *line = NULL;
-	size_t size = 0;
-	int ret = 0;
-
-	for (size_t i = 0; i < 2 && !ret; i++) {
-		FILE *f = fopen("/proc/self/mountinfo", "re");
-
-		if (!f)
-			return -errno;
-		while (!ret && getline(&line, &size, f) > 0)
-			if (parse_mount(line, types[i], &point))
-				ret = each(arg, point);
-		fclose(f);
-	}
-	free(line);
-	return ret;
-}
-
 static int search_mount(void *arg, const char *point)
 {
 	struct search *s = arg;
@@ -151,7 +105,7 @@ static char *find_container(const char *id)
 			   *id ? id : "nothing");
 		return NULL;
 	}
-	ret = each_mount(search_mount, &s);
+	ret = cgroup_each_mount(search_mount, &s);
 	if (ret > 0 && !s.second)
 		return s.found;
 	if (s.second)
@@ -208,7 +162,7 @@ char *cgroup_find(const struct cgroup_options *g)
 			moca_error("out of memory");
 		return path;
 	}
-	ret = each_mount(look_below, &b);
+	ret = cgroup_each_mount(look_below, &b);
 	if (ret > 0)
 		return b.found;
 	if (ret < 0)
@@ -218,93 +172,4 @@ char *cgroup_find(const struct cgroup_options *g)
 		moca_error("--cgroup %s: there is no such cgroup, neither as a folder nor below /sys/fs/cgroup; /proc/PID/cgroup names that of a process",
 			   g->path);
 	return NULL;
-}
-
-/* --- who is frozen ------------------------------------------------------- */
-
-struct freezer {
-	const char *path;	/* of the cgroup below the mount */
-	const char *file;	/* has a 1 where this cgroup itself is frozen */
-	const char *thaw, *into;
-	char *command;		/* what was found */
-};
-
-static int says_one(const char *folder, const char *file)
-{
-	char *name;
-	FILE *f;
-	int c;
-
-	if (asprintf(&name, "%s/%s", folder, file) < 0)
-		return 0;
-	f = fopen(name, "re");
-	free(name);
-	if (!f)
-		return 0;
-	c = fgetc(f);
-	fclose(f);
-	return c == '1';
-}
-
-/* The cgroup, or one above it. */
-static int look_frozen(void *arg, const char *point)
-{
-	struct freezer *f = arg;
-	size_t least = strlen(point);
-	char *folder, *slash;
-
-	if (asprintf(&folder, "%s%s", point, f->path) < 0)
-		return 0;
-	while (!f->command && strlen(folder) > least) {
-		if (says_one(folder, f->file) &&
-		    asprintf(&f->command, "echo %s >%s/%s", f->thaw, folder,
-			     f->into) < 0)
-			f->command = NULL;
-		slash = strrchr(folder, '/');
-		*slash = 0;
-	}
-	free(folder);
-	return f->command != NULL;
-}
-
-/* Of one line of /proc/PID/cgroup: "0::/path", "7:freezer:/path". */
-static char *frozen_by_line(char *line)
-{
-	char *controllers = strchr(line, ':');
-	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-	struct freezer f = {
-		.file = "cgroup.freeze", .thaw = "0", .into = "cgroup.freeze",
-	};
-
-	if (!path || path[1] != '/')
-		return NULL;
-	*path++ = 0;
-	path[strcspn(path, "\n")] = 0;
-	f.path = path;
-	if (controllers[1]) {
-		if (!strstr(controllers, "freezer"))
-			return NULL;
-		f.file = "freezer.self_freezing";
-		f.thaw = "THAWED";
-		f.into = "freezer.state";
-	}
-	each_mount(look_frozen, &f);
-	return f.command;
-}
-
-char *cgroup_frozen(pid_t pid)
-{
-	char name[64], *line = NULL, *found = NULL;
-	size_t size = 0;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
-	f = fopen(name, "re");
-	if (!f)
-		return NULL;
-	while (!found && getline(&line, &size, f) > 0)
-		found = frozen_by_line(line);
-	free(line);
-	fclose(f);
-	return found;
 }

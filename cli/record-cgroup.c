@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "collect/run/attach-check.h"
+#include "collect/run/cgroup.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"

@@ -28,12 +28,6 @@ struct cgroup_way {
 char *cgroup_find(const struct cgroup_options *g);
 
 /*
- * The command of a shell that thaws the cgroup by which the process is frozen; to be
- * freed. NULL: none is.
- */
-char *cgroup_frozen(pid_t pid);
-
-/*
  * Record its members, and those of cgroups below it, until all have ended or a
  * signal asks for the end. o: dir, or NULL; rank, job, dir and quiet are set for
  * each member. An exit code.

@@ -120,8 +120,8 @@ void attached_end(struct recorder *rec)
 			mm_of(t->space)->dead = 1;	/* said once */
 			moca_error("cannot make the memory of process %d its "
 				   "own again, because none of its threads "
-				   "stopped within 10 seconds: it runs on, but "
-				   "may compute wrong results after its next "
-				   "fork; end it, and start it anew", t->pid);
+				   "can be stopped: it runs on, but may "
+				   "compute wrong results after its next fork; "
+				   "end it, and start it anew", t->pid);
 		}
 }

@@ -11,6 +11,7 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "collect/ptrace/debugger.h"
 #include "collect/ptrace/quiesce.h"
@@ -20,9 +21,11 @@
 #include "collect/ptrace/tasks.h"
 #include "collect/ptrace/tracer-call.h"
 #include "collect/ptrace/way.h"
+#include "collect/run/cgroup.h"
 #include "lib/base/err.h"
 
 #define SETTLE_NS 10000000000ull
+#define SETTLE_MOST_NS 120000000000ull	/* where memory was moved */
 
 /* A filter cannot be taken off again, so attached programs get none. */
 int moca_attach_request(const struct recorder *rec)
@@ -119,6 +122,61 @@ static void settle(struct recorder *rec)
 	}
 }
 
+/* A recorder of many processes is quiet, and tells the first of them itself. */
+static void tell_frozen(const struct recorder *rec, pid_t pid, const char *what)
+{
+	char *thaw = rec->opt->quiet ? NULL : cgroup_frozen(pid);
+
+	if (thaw)
+		moca_warn("process %d is frozen by its cgroup: %s only once it is thawed (podman unpause, docker unpause, or %s)",
+			  pid, what, thaw);
+	free(thaw);
+}
+
+static int is_frozen(pid_t pid)
+{
+	char *thaw = cgroup_frozen(pid);
+
+	free(thaw);
+	return thaw != NULL;
+}
+
+/* Does it stand still at last, if it is waited for? What sleeps in the kernel may not. */
+static int will_settle(const struct task *t)
+{
+	char state;
+
+	if (t->own || !t->announced || t->in_vfork || settled(t) ||
+	    (t->stop == TASK_STOPPED && !t->status))
+		return 0;
+	state = quiesce_state(t->tid);
+	return state && state != 'Z' && state != 'X' && state != 'D';
+}
+
+/*
+ * Waits on behind the 10 seconds. What the freezer of cgroups 1 froze does not stop,
+ * however long it is waited for, and what finds no CPU stops within two minutes; memory
+ * that was moved cannot be left so. (Cgroups 2 let the frozen stop, and hold our first call
+ * until they are thawed.) With give_up only for the frozen, and until it is set.
+ */
+static void settle_on(struct recorder *rec, const atomic_int *give_up)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	uint64_t limit = moca_now_ns() + (give_up ? 0 : SETTLE_MOST_NS);
+	struct task *t;
+
+	for (;;) {
+		settle(rec);
+		for (t = tasks_next(NULL); t; t = tasks_next(t))
+			if ((moca_now_ns() < limit && will_settle(t)) ||
+			    (!t->own && !settled(t) && is_frozen(t->pid)))
+				break;
+		if (!t || (give_up && atomic_load(give_up)))
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* Nothing else would say why there is nothing to record. */
 static void tell_standstill(pid_t pid)
 {
@@ -188,7 +246,8 @@ int attach_begin(struct recorder *rec, pid_t pid)
 		supervisor_announce(rec, t, NULL, MOCA_TASK_ATTACHED);
 	}
 	s->refs--;	/* each task has its own now */
-	settle(rec);
+	tell_frozen(rec, pid, "it is attached to");
+	settle_on(rec, &rec->stop_recording);
 	tell_standstill(pid);
 	if (rec->way->traced->attach && is_there(s))
 		rec->way->traced->attach(rec, s, attach_pick(s, pid));
@@ -237,7 +296,10 @@ void attach_end(struct recorder *rec)
 {
 	struct task *t, *next;
 
-	settle(rec);
+	t = tasks_next(NULL);
+	if (t)
+		tell_frozen(rec, t->pid, "its recording ends");
+	settle_on(rec, NULL);
 	if (rec->way->traced->detach)
 		rec->way->traced->detach(rec);
 	for (t = tasks_next(NULL); t; t = next) {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/run/cgroup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One that is not hidden by escapes, of a file system of that type. */
+static int parse_mount(char *line, const char *type, const char **point)
+{
+	char *dash = strstr(line, " - "), *field = line, *end;
+	int i;
+
+	if (!dash || strncmp(dash + 3, type, strlen(type)) ||
+	    dash[3 + strlen(type)] != ' ')
+		return 0;
+	for (i = 0; i < 4 && field; i++) {
+		field = strchr(field, ' ');
+		field += field != NULL;
+	}
+	end = field ? strchr(field, ' ') : NULL;
+	if (!end || end > dash)
+		return 0;
+	*end = 0;
+	*point = field;
+	return !strchr(field, '\\');
+}
+
+int cgroup_each_mount(int (*each)(void *arg, const char *point), void *arg)
+{
+	static const char *const types[] = { "cgroup2", "cgroup" };
+	const char *point;
+	char *line = NULL;
+	size_t size = 0;
+	int ret = 0;
+
+	for (size_t i = 0; i < 2 && !ret; i++) {
+		FILE *f = fopen("/proc/self/mountinfo", "re");
+
+		if (!f)
+			return -errno;
+		while (!ret && getline(&line, &size, f) > 0)
+			if (parse_mount(line, types[i], &point))
+				ret = each(arg, point);
+		fclose(f);
+	}
+	free(line);
+	return ret;
+}
+
+struct freezer {
+	const char *path;	/* of the cgroup below the mount */
+	const char *file;	/* has a 1 where this cgroup itself is frozen */
+	const char *thaw, *into;
+	char *command;		/* what was found */
+};
+
+static int says_one(const char *folder, const char *file)
+{
+	char *name;
+	FILE *f;
+	int c;
+
+	if (asprintf(&name, "%s/%s", folder, file) < 0)
+		return 0;
+	f = fopen(name, "re");
+	free(name);
+	if (!f)
+		return 0;
+	c = fgetc(f);
+	fclose(f);
+	return c == '1';
+}
+
+/* The cgroup, or one above it. */
+static int look_frozen(void *arg, const char *point)
+{
+	struct freezer *f = arg;
+	size_t least = strlen(point);
+	char *folder, *slash;
+
+	if (asprintf(&folder, "%s%s", point, f->path) < 0)
+		return 0;
+	while (!f->command && strlen(folder) > least) {
+		if (says_one(folder, f->file) &&
+		    asprintf(&f->command, "echo %s >%s/%s", f->thaw, folder,
+			     f->into) < 0)
+			f->command = NULL;
+		slash = strrchr(folder, '/');
+		*slash = 0;
+	}
+	free(folder);
+	return f->command != NULL;
+}
+
+/* Of one line of /proc/PID/cgroup: "0::/path", "7:freezer:/path". */
+static char *frozen_by_line(char *line)
+{
+	char *controllers = strchr(line, ':');
+	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+	struct freezer f = {
+		.file = "cgroup.freeze", .thaw = "0", .into = "cgroup.freeze",
+	};
+
+	if (!path || path[1] != '/')
+		return NULL;
+	*path++ = 0;
+	path[strcspn(path, "\n")] = 0;
+	f.path = path;
+	if (controllers[1]) {
+		if (!strstr(controllers, "freezer"))
+			return NULL;
+		f.file = "freezer.self_freezing";
+		f.thaw = "THAWED";
+		f.into = "freezer.state";
+	}
+	cgroup_each_mount(look_frozen, &f);
+	return f.command;
+}
+
+char *cgroup_frozen(pid_t pid)
+{
+	char name[64], *line = NULL, *found = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/%d/cgroup", (int)pid);
+	f = fopen(name, "re");
+	if (!f)
+		return NULL;
+	while (!found && getline(&line, &size, f) > 0)
+		found = frozen_by_line(line);
+	free(line);
+	fclose(f);
+	return found;
+}
