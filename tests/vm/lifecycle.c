@@ -541,6 +541,7 @@ static int is_free(struct session *other, pid_t pid)
 
 static void holders(void)
 {
+	size_t drained = 0;
 	const struct moca_setup setup = { .interval_ns = 5 * MS,
 					  .chunk_bytes = 16 << 10,
 					  .ring_chunks = 4 };
@@ -588,8 +589,11 @@ static void holders(void)
 		die("REGISTER");
 	session_do(&s, MOCA_IOC_START, "START");
 	close(s.fd);
-	usleep(50000);
-	check(!is_free(&other, b->pid) && session_drain(&s, NULL, NULL),
+	for (int i = 0; i < 24000 && !drained; i++) {
+		usleep(5000);
+		drained = session_drain(&s, NULL, NULL);
+	}
+	check(!is_free(&other, b->pid) && drained,
 	      "holders: a mapping", "the session is gone");
 	s.fd = -1;
 	session_close(&s);
