@@ -59,18 +59,23 @@ static void free_rings(struct moca_session *s)
 	s->list_rings = 0;
 }
 
-void moca_session_destroy(struct moca_session *s)
+/* Nobody has the descriptor any more. */
+static void end_session(struct moca_session *s)
 {
-	if (s->ready)
-		moca_buffers_release(&s->buffers);
+	moca_buffers_release(&s->buffers);
 	moca_session_stop(s);
 	moca_space_unregister_all(s);
 	/* Nobody knows the session now. */
-	if (s->ready) {
-		moca_space_unfollow();
-		atomic_dec(&sessions);
-	}
+	moca_space_unfollow();
+	atomic_dec(&sessions);
 	free_rings(s);
+}
+
+void moca_session_destroy(struct moca_session *s)
+{
+	/* One that was never set up knows nobody, and need not wait for any. */
+	if (s->ready)
+		end_session(s);
 	put_pid_ns(s->pid_ns);
 	put_cred(s->cred);
 	kfree(s);

@@ -674,6 +674,71 @@ static void limits(void)
 	session_close(&s[0]);
 }
 
+/* ---- without a set-up ---- */
+
+#define TRACING "/sys/kernel/tracing/"
+
+static int put_tracing(const char *file, const char *text)
+{
+	char path[128];
+	int fd, err;
+
+	snprintf(path, sizeof(path), TRACING "%s", file);
+	fd = open(path, O_WRONLY | O_TRUNC);
+	err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Times that this process waited for other CPUs since the last time. */
+static int waits(void)
+{
+	FILE *f = fopen(TRACING "trace", "r");
+	char line[512];
+	int n = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		n += line[0] != '#' && strstr(line, "synchronize_rcu") != NULL;
+	if (f)
+		fclose(f);
+	put_tracing("trace", "");
+	return n;
+}
+
+/* A descriptor that nobody set up is closed at once: nobody can know of it. */
+static void unready(void)
+{
+	char pid[16];
+	struct session s;
+	int n;
+
+	snprintf(pid, sizeof(pid), "%d", getpid());
+	if (put_tracing("set_ftrace_filter", "synchronize_rcu") ||
+	    put_tracing("set_ftrace_pid", pid) ||
+	    put_tracing("current_tracer", "function")) {
+		printf("skip unready: no tracer of functions: %s\n",
+		       strerror(errno));
+		return;
+	}
+	waits();
+	for (int i = 0; i < 50; i++) {
+		int fd = open("/dev/moca", O_RDWR);
+
+		if (fd < 0 || close(fd))
+			die("/dev/moca");
+	}
+	n = waits();
+	check(!n, "unready: closed at once", "%d waits in 50 times", n);
+	session_open(&s, &small);
+	session_close(&s);
+	n = waits();
+	check(n, "unready: a session waits", "it does not");
+	put_tracing("current_tracer", "nop");
+	put_tracing("set_ftrace_pid", "");
+	put_tracing("set_ftrace_filter", "");
+}
+
 /* ---- the pace ---- */
 
 static void pace(void)
@@ -701,6 +766,7 @@ static const struct { const char *name; void (*fn)(void); } tests[] = {
 	{ "kills", kills }, { "two", two }, { "any", any_order },
 	{ "ends", ends }, { "swarms", swarms }, { "overflow", overflow }, { "unborn", unborn },
 	{ "holders", holders }, { "limits", limits }, { "pace", pace },
+	{ "unready", unready },
 };
 #define TESTS (sizeof(tests) / sizeof(*tests))
 
