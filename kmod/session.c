@@ -2,7 +2,6 @@
 #include "session.h"
 
 #include <linux/capability.h>
-#include <linux/cpu.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -104,10 +103,11 @@ static int check_setup(struct moca_setup *a)
 	return 0;
 }
 
+/* A ring for each CPU that is there: one that is offline may come online. */
 static int make_rings(struct moca_session *s, struct moca_setup *a)
 {
 	u64 bytes = moca_ring_bytes(a->chunk_bytes, a->ring_chunks);
-	u32 n = num_online_cpus() + 1;
+	u32 n = num_present_cpus() + 1;
 	u32 cpu;
 
 	if (bytes * n > (u64)READ_ONCE(max_mb) << 20)
@@ -117,11 +117,10 @@ static int make_rings(struct moca_session *s, struct moca_setup *a)
 	s->list = kvcalloc(n, sizeof(*s->list), GFP_KERNEL_ACCOUNT);
 	if (!s->rings || !s->list)
 		return -ENOMEM;
-	cpus_read_lock();
-	for_each_online_cpu(cpu) {
+	for_each_present_cpu(cpu) {
 		struct moca_ring *r;
 
-		/* One that came this moment: what it sees is counted as lost. */
+		/* One that was added this moment: what it sees is lost. */
 		if (s->list_rings == n - 1)
 			break;
 		r = moca_ring_create(cpu, a->chunk_bytes, a->ring_chunks,
@@ -131,7 +130,6 @@ static int make_rings(struct moca_session *s, struct moca_setup *a)
 		s->rings[cpu] = r;
 		s->list[s->list_rings++] = r;
 	}
-	cpus_read_unlock();
 	s->own = moca_ring_create(MOCA_CPU_NONE, a->chunk_bytes,
 				  a->ring_chunks, NUMA_NO_NODE);
 	if (!s->own || s->list_rings < n - 1) {
