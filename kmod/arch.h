@@ -10,6 +10,11 @@
 #ifdef CONFIG_X86_64
 
 #include <linux/cc_platform.h>
+#include <asm/cpufeature.h>
+#include <asm/invpcid.h>
+#include <asm/special_insns.h>
+
+#include "compat.h"
 
 /*
  * pte_modify() is an inline function that reads cc_mask, which is not exported:
@@ -26,7 +31,26 @@ static inline bool moca_arch_refuses(void)
 #define MOCA_FLUSH_SYMBOL "flush_tlb_mm_range"
 typedef void moca_flush_fn(struct mm_struct *mm, unsigned long start,
 			   unsigned long end, unsigned int shift, bool tables);
+#if MOCA_HAS_FLUSH_ALL
 #define moca_arch_flush_cpu() __flush_tlb_all()
+#define moca_arch_can_flush_cpu() true
+#else
+/* The same, by what is not exported to others. Interrupts are off. */
+static inline void moca_arch_flush_cpu(void)
+{
+	unsigned long cr4;
+
+	if (boot_cpu_has(X86_FEATURE_INVPCID)) {
+		invpcid_flush_all();
+		return;
+	}
+	cr4 = __read_cr4();
+	asm volatile("mov %0, %%cr4" : : "r" (cr4 ^ X86_CR4_PGE) : "memory");
+	asm volatile("mov %0, %%cr4" : : "r" (cr4) : "memory");
+}
+/* In a paravirtualised guest of Xen these are the hypervisor's. */
+#define moca_arch_can_flush_cpu() (!boot_cpu_has(X86_FEATURE_XENPV))
+#endif
 #define MOCA_FLUSH_SHIFT PAGE_SHIFT
 #define MOCA_FLUSH_ALL_END TLB_FLUSH_ALL
 

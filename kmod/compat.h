@@ -7,7 +7,14 @@
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/sched/coredump.h>
+#include <linux/sched/task.h>
 #include <linux/version.h>
+#if __has_include(<linux/sched/exec_state.h>)
+#include <linux/sched/exec_state.h>
+#define MOCA_HAS_EXEC_STATE 1
+#else
+#define MOCA_HAS_EXEC_STATE 0
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
 #define moca_pte_mkwrite(pte) pte_mkwrite(pte)
@@ -55,6 +62,26 @@
 
 /* move_page_tables() has a structure of mm/'s own for an argument from 6.16 on. */
 #define MOCA_CAN_SEE_MOVES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0))
+
+/*
+ * Whose capabilities it takes to look at the memory of t, which has some; NULL:
+ * its owner may. From 7.2 on that is kept by task, not by mm. Under task_lock(t)
+ * and rcu_read_lock().
+ */
+static inline struct user_namespace *moca_hidden_in(struct task_struct *t)
+{
+#if MOCA_HAS_EXEC_STATE
+	struct task_exec_state *e = rcu_dereference(t->exec_state);
+
+	return READ_ONCE(e->dumpable) == TASK_DUMPABLE_OWNER ? NULL :
+							       e->user_ns;
+#else
+	return get_dumpable(t->mm) == SUID_DUMP_USER ? NULL : t->mm->user_ns;
+#endif
+}
+
+/* __flush_tlb_all() is exported to KVM alone from 6.19 on. */
+#define MOCA_HAS_FLUSH_ALL (LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0))
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
 #define moca_mm_flag(mm, bit) mm_flags_test(bit, mm)

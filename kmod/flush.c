@@ -43,14 +43,19 @@ static void no_flush(struct mm_struct *mm, unsigned long start,
 }
 DEFINE_STATIC_CALL(moca_range, no_flush);
 
-static void find_flush(void)
+static int find_flush(void)
 {
 	void *addr = find(MOCA_FLUSH_SYMBOL);
 
-	if (!addr)
-		return;
-	static_call_update(moca_range, (moca_flush_fn *)addr);
-	has_range = true;
+	if (addr) {
+		static_call_update(moca_range, (moca_flush_fn *)addr);
+		has_range = true;
+	} else if (!moca_arch_can_flush_cpu()) {
+		pr_err("moca: cannot flush the TLB of this guest of Xen: there is no "
+		       MOCA_FLUSH_SYMBOL "\n");
+		return -EOPNOTSUPP;
+	}
+	return 0;
 }
 
 static void flush_cpu(void *unused)
@@ -71,8 +76,9 @@ void moca_flush(struct mm_struct *mm, unsigned long start, unsigned long end)
 #else
 static const bool has_range = true;
 
-static void find_flush(void)
+static int find_flush(void)
 {
+	return 0;
 }
 
 void moca_flush(struct mm_struct *mm, unsigned long start, unsigned long end)
@@ -134,10 +140,10 @@ bool moca_split_huge(struct vm_area_struct *vma, pmd_t *pmd,
 }
 #endif
 
-void moca_flush_init(void)
+int moca_flush_init(void)
 {
-	find_flush();
 	find_split();
+	return find_flush();
 }
 
 u32 moca_flush_features(void)

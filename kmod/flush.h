@@ -5,9 +5,10 @@
 
 #include <linux/mm_types.h>
 
-/* Find the kernel's functions. Never fails: without them, all CPUs are flushed
- * wholly, and huge pages are seen as a whole. */
-void moca_flush_init(void);
+/* Find the kernel's functions. Without them, all CPUs are flushed wholly, and huge
+ * pages are seen as a whole. 0; -EOPNOTSUPP, which is said in the kernel's log: a
+ * guest of Xen whose CPUs we cannot flush. */
+int moca_flush_init(void);
 /* MOCA_HAS_* of what was found. */
 u32 moca_flush_features(void);
 

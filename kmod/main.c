@@ -28,8 +28,7 @@ static int __init pages_init(void)
 		pr_err("moca: this kernel runs with encrypted memory: its page tables are not like others\n");
 		return -EOPNOTSUPP;
 	}
-	moca_flush_init();
-	return moca_device_init();
+	return moca_flush_init() ?: moca_device_init();
 }
 
 static void pages_exit(void)

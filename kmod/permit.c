@@ -5,10 +5,11 @@
 #include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/sched.h>
-#include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+
+#include "compat.h"
 
 /* Capabilities in ns count for all namespaces below it. */
 static bool may_profile(struct user_namespace *ns)
@@ -33,15 +34,18 @@ static bool same_owner(const struct cred *me, const struct cred *t)
 
 static bool may_see_memory(struct task_struct *t)
 {
-	struct mm_struct *mm;
+	struct user_namespace *ns;
 	bool may = true;
 
 	/* Without memory (kernel threads, zombies) there is none to hide. */
+	rcu_read_lock();
 	task_lock(t);
-	mm = t->mm;
-	if (mm && get_dumpable(mm) != SUID_DUMP_USER)
-		may = may_profile(mm->user_ns);
+	if (t->mm) {
+		ns = moca_hidden_in(t);
+		may = !ns || may_profile(ns);
+	}
 	task_unlock(t);
+	rcu_read_unlock();
 	return may;
 }
 
