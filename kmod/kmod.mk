@@ -13,7 +13,7 @@ $(TEST_DIR)/vm/%: tests/vm/%.c
 # KDIR: the headers of another kernel than the running one's; without headers
 # of either, for the kernels of the tests.
 KDIR ?= $(wildcard /lib/modules/$(shell uname -r)/build)
-.PHONY: kmod install-dkms kmod-arm64 vm-debug check-kasan
+.PHONY: kmod install-dkms kmod-arm64 vm-debug check-kernels check-kasan
 kmod:
 ifneq ($(KDIR),)
 	@kmod/vm/build-module '$(KDIR)' \
@@ -41,6 +41,16 @@ vm-debug:
 	@tools/install-deps vm
 	@$(MAKE) --no-print-directory -s $(BUILD)/moca $(BUILD)/vm/init $(VM_PROGRAMS)
 	@BUILD='$(abspath $(BUILD))' kmod/vm/shell $(KERNEL)
+
+# The guests' cases on all kernels, one after the other; those that make check
+# does not boot are fetched.
+KERNELS ?= 6.1 6.12 6.1-rt 6.12-rt 6.12-trixie 7.2 7.3 7.3-rt
+check-kernels:
+	@tools/install-deps check
+	@bad=0; for k in $(KERNELS); do \
+		BUILD='$(abspath $(BUILD))' KERNELS=$$k tests/run tests/vm/run || \
+			bad=1; \
+	done; exit $$bad
 
 # The guests' cases on a kernel that watches memory, locks and leaks.
 check-kasan:

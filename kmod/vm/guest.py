@@ -104,7 +104,7 @@ def kernel_arguments(kernel, options):
     return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr no_timer_check "
             "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 KERNEL=%s %s %s" %
-            (kernel.label,
+            (kernel.label.replace("-trixie", ""),
              "acpi=off tsc=reliable" if kernel.label == DEBUG else "",
              options.append)).strip()
 

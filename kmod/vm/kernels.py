@@ -28,11 +28,16 @@ PACKAGES = {"6.1": "linux-headers-cloud-amd64",
 STOCK = ("6.1", "6.12")
 RT = ("6.1-rt", "6.12-rt")  # without page tracing: kmod/Kbuild says why
 DEBUG = "debug"  # that of make check-kasan
-# Of page mode on native memory, without the module: the newest of the suites of
-# Debian that have such. Its headers are not needed.
-NATIVE = "7.3"
-NATIVE_SUITES = ("trixie-backports", "sid")
-NATIVE_PACKAGE = r"linux-image-(7\.3\.[^-]*-cloud-amd64)"
+# Those of newer suites: what the release of each looks like. Headers, image and
+# the C library that the headers' programs need are fetched, not installed.
+SUITES = ("trixie", "trixie-backports", "sid")
+FETCHED = {"6.12-trixie": r"6\.12\.[^-]*\+deb13-cloud-amd64",
+           "7.2": r"7\.2\.[^-]*-cloud-amd64",
+           "7.3": r"7\.3\.[^-]*-cloud-amd64",
+           "7.3-rt": r"7\.3\.[^-]*-rt-amd64"}
+NEWER = ("6.12-trixie", "7.2", "7.3")
+NEWER_RT = ("7.3-rt",)
+NATIVE = "7.3"  # that of page mode on native memory, without the module
 DEBUG_SERIES = "6.1"
 
 
@@ -46,7 +51,8 @@ class Unavailable(Error):
 
 class Kernel:
     """release: as uname -r says; image: what QEMU boots; modules: the folder
-    with the kernel's own modules (or None); headers: to build ours with."""
+    with the kernel's own modules (or None); headers: to build ours with (or
+    None: build_module() fetches them)."""
 
     def __init__(self, label, release, image, modules, headers):
         self.label, self.release, self.image = label, release, image
@@ -187,55 +193,155 @@ def debian_kernel(label):
                   "/lib/modules/%s/build" % release)
 
 
-def native_kernel():
-    """Kernel and modules are packages of their own by now; older ones have both
-    in that of the image."""
+def fetched_kernel(label):
     check_machine()
-    kept = sorted(glob.glob(os.path.join(WORK, "img", "native-*/release")))
-    if not kept:
-        kept = [fetch_native()]
-    with open(kept[-1]) as f:
-        release = f.read().strip()
-    folder = os.path.dirname(kept[-1])
-    modules = "%s/usr/lib/modules/%s" % (folder, release)
-    return Kernel(NATIVE, release, modules + "/vmlinuz", modules, None)
-
-
-def fetch_native():
-    """The path of the file that says its release, in a folder with the rest."""
-    base = os.path.join(WORK, "img", "native")
+    base = os.path.join(WORK, "img", "fetched-" + label)
     with Lock(base):
-        apt = suites_apt(NATIVE_SUITES)
-        get = ["apt-get", "-q", "-o", "APT::Sandbox::User=root", *apt]
-        output(*get, "update")
-        _, text, _ = output("apt-cache", *apt, "pkgnames", "linux-image-7.")
-        found = sorted(m.group(1) for m in (
-            re.fullmatch(NATIVE_PACKAGE, l) for l in text.splitlines()) if m)
-        if not found:
-            raise Unavailable("none of Debian's suites %s that can be reached "
-                              "has a kernel %s" %
-                              (", ".join(NATIVE_SUITES), NATIVE))
-        release, debs = found[-1], os.path.join(WORK, "debs")
-        folder, part = base + "-" + release, base + ".new"
-        os.makedirs(debs, exist_ok=True)
-        shutil.rmtree(part, ignore_errors=True)
-        for package in ("linux-base-", "linux-binary-", "linux-modules-"):
-            rc, said, why = output("env", "-C", debs, *get, "download",
-                                   package + release)
-            got = glob.glob("%s/%s_*.deb" % (debs, glob.escape(
-                package + release)))
-            if rc or not got:
-                raise Unavailable("cannot download %s%s (apt-get says: %s)" %
-                                  (package, release, (why or said)[-200:]))
-            rc, _, why = output("dpkg-deb", "-x", got[0], part)
-            os.unlink(got[0])
-            if rc:
-                raise Error("cannot unpack %s: %s" % (got[0], why))
-        with open(part + "/release", "w") as f:
-            f.write(release + "\n")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(part, folder)
-        return folder + "/release"
+        kept = glob.glob(base + "/release")
+        if not kept:
+            fetch_kernel(label, base)
+        with open(base + "/release") as f:
+            release = f.read().strip()
+    modules, = glob.glob("%s/**/lib/modules/%s" % (base, release),
+                         recursive=True)
+    image = [p for p in (modules + "/vmlinuz",
+                         "%s/boot/vmlinuz-%s" % (base, release))
+             if os.path.exists(p)][0]
+    return Kernel(label, release, image, modules, None)
+
+
+def numbers(release):
+    return [int(n) for n in re.findall(r"\d+", release)]
+
+
+class Suites:
+    """Packages of SUITES, which this machine's apt need not know."""
+    updated = False
+
+    def __init__(self):
+        self.apt = suites_apt(SUITES)
+        self.get = ["apt-get", "-q", "-o", "APT::Sandbox::User=root",
+                    *self.apt]
+
+    def update(self):
+        with Lock(os.path.join(WORK, "apt-update")):
+            if not Suites.updated:
+                output(*self.get, "update")
+            Suites.updated = True
+
+    def releases(self, pattern):
+        """Of kernels that there are, the oldest first."""
+        _, text, _ = output("apt-cache", *self.apt, "pkgnames",
+                            "linux-image-")
+        return sorted({m.group(1) for m in (
+            re.fullmatch("linux-image-(%s)" % pattern, l)
+            for l in text.splitlines()) if m}, key=numbers)
+
+    def depends(self, package):
+        """Whether there is one, and the packages that it needs."""
+        rc, text, _ = output("apt-cache", *self.apt, "show",
+                             "--no-all-versions", package)
+        m = re.search(r"^Depends: (.*)$", text, re.M)
+        return not rc and text, re.findall(r"[\w.+-]+(?= |,|$)",
+                                           m.group(1)) if m else []
+
+    def unpack(self, package, into):
+        debs = into + ".debs"
+        shutil.rmtree(debs, ignore_errors=True)
+        os.makedirs(debs)
+        _, said, why = output("env", "-C", debs, *self.get, "download",
+                              package)
+        got = glob.glob(debs + "/*.deb")
+        if not got:
+            raise Unavailable("cannot download %s (apt-get says: %s)" %
+                              (package, (why or said)[-200:]))
+        rc, _, why = output("dpkg-deb", "-x", got[0], into)
+        shutil.rmtree(debs)
+        if rc:
+            raise Error("cannot unpack %s: %s" % (package, why))
+
+
+def fetch_kernel(label, folder):
+    """Image and modules, which are packages of their own by now."""
+    suites, part = Suites(), folder + ".new"
+    suites.update()
+    found = suites.releases(FETCHED[label])
+    if not found:
+        raise Unavailable("none of Debian's suites %s that can be reached has "
+                          "a kernel %s" % (", ".join(SUITES), label))
+    release = found[-1]
+    shutil.rmtree(part, ignore_errors=True)
+    packages = [p + release for p in (
+        "linux-binary-", "linux-modules-", "linux-base-")]
+    if not suites.depends(packages[0])[0]:
+        packages = ["linux-image-" + release]
+    for package in packages:
+        suites.unpack(package, part)
+    with open(part + "/release", "w") as f:
+        f.write(release + "\n")
+    shutil.rmtree(folder, ignore_errors=True)
+    os.rename(part, folder)
+
+
+def fetched_headers(kernel):
+    """The folder to build modules with."""
+    folder = os.path.join(WORK, "headers", kernel.release)
+    headers = "%s/usr/src/linux-headers-%s" % (folder, kernel.release)
+    with Lock(folder):
+        if not os.path.isdir(folder):
+            fetch_headers(kernel.release, folder)
+    return headers
+
+
+def fetch_headers(release, folder):
+    suites, part = Suites(), folder + ".new"
+    shutil.rmtree(part, ignore_errors=True)
+    package = "linux-headers-" + release
+    needed = [p for p in suites.depends(package)[1]
+              if re.match("linux-(headers|kbuild)-", p)]
+    for p in (package, *needed):
+        suites.unpack(p, part)
+    suites.unpack("libc6", part + "/libc")
+    run_by(part, folder)
+    with open("%s/usr/src/%s/Makefile" % (part, package)) as f:
+        text = f.read()
+    with open(f.name, "w") as f:
+        f.write(text.replace("/usr/src/", folder + "/usr/src/"))
+    os.rename(part, folder)
+
+
+def run_by(part, folder):
+    """The programs of kbuild may need a newer C library than is here: each is
+    run by the loader of the one that was fetched, in the folder where all of
+    it will be."""
+    loader, = glob.glob(part + "/libc/**/ld-linux-x86-64.so.2",
+                        recursive=True)[:1]
+    here, = glob.glob(os.path.dirname(loader) + "/libc.so.6")
+    start = 'exec "%s" --argv0 "$0" --library-path "%s:/lib/x86_64-linux-gnu:' \
+        '/usr/lib/x86_64-linux-gnu"' % (
+            loader.replace(part, folder, 1),
+            os.path.dirname(here).replace(part, folder, 1))
+    for path in glob.glob(part + "/usr/lib/linux-kbuild-*/**", recursive=True):
+        if os.path.islink(path) or not os.path.isfile(path) or \
+                not os.access(path, os.X_OK):
+            continue
+        with open(path, "rb") as f:
+            if f.read(4) != b"\x7fELF":
+                continue
+        os.rename(path, path + ".elf")
+        with open(path, "w") as f:
+            f.write('#!/bin/sh\n%s "%s.elf" "$@"\n' % (
+                start, path.replace(part, folder, 1)))
+        os.chmod(path, 0o755)
+
+
+def foreign_arguments():
+    """For make, of headers that are a newer compiler's: what that knows and
+    ours does not is left out."""
+    rc, _, _ = output("gcc", "-fmin-function-alignment=16", "-E", "-x", "c",
+                      "/dev/null")
+    return ["CC=gcc", "KCFLAGS=-Werror -Wno-attributes"] + (
+        ["CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="] if rc else [])
 
 
 def arm64_kernel(label):
@@ -396,17 +502,21 @@ def build_debug_kernel(jobs):
 
 def find(label):
     return debug_kernel() if label == DEBUG else \
-        native_kernel() if label == NATIVE else debian_kernel(label)
+        fetched_kernel(label) if label in FETCHED else debian_kernel(label)
 
 
 def build_module(kernel, source=None, *arguments):
     """The paths of the modules that a folder (default: kmod/) makes; arguments
     are make's."""
     source = source or os.environ.get("MOCA_KMOD") or os.path.join(TOP, "kmod")
+    headers = kernel.headers
+    if not headers:
+        headers = fetched_headers(kernel)
+        arguments = (*foreign_arguments(), *arguments)
     out = os.path.join(BUILD, os.path.basename(source.rstrip("/")),
                        kernel.release)
     p = subprocess.run([os.path.join(TOP, "kmod/vm/build-module"),
-                        kernel.headers, out, source, "--", "KCFLAGS=-Werror",
+                        headers, out, source, "--", "KCFLAGS=-Werror",
                         *arguments],
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                        text=True)

@@ -31,6 +31,8 @@ try "the kernel's log says why" 0 'no page tracing.*real-time' dmesg
 try "record --via kernel" 125 'without page tracing.*real-time' \
 	$MOCA record --via kernel -o t1 -- true
 try "record, auto" 0 'touched pages seen' $MOCA record -o t2 -- true
+grep -q 'loaded, but not used.*without page tracing' said &&
+	ok "auto: says so" || not_ok "auto: says so" "$(cat said)"
 grep -q '^collector fault' t2/metadata && ok "auto: from user space" ||
 	not_ok "auto: from user space" "$(grep ^collector t2/metadata)"
 try "doctor" 0 'without page tracing' $MOCA doctor
