@@ -60,6 +60,9 @@
 #define MOCA_CP_FLAGS_ARG 5
 #endif
 
+/* follow_page() finds no page behind an entry without rights. */
+#define MOCA_LOOKUP_NEEDS_REPAIR (LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0))
+
 /* move_page_tables() has a structure of mm/'s own for an argument from 6.16 on. */
 #define MOCA_CAN_SEE_MOVES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0))
 

@@ -13,6 +13,7 @@
 #include "entry.h"
 #include "frame.h"
 #include "hook.h"
+#include "lookup.h"
 #include "opened.h"
 #include "record.h"
 #include "session.h"
@@ -279,15 +280,19 @@ static int hook(void)
 	    !moca_hook(&around_ops, "filemap_map_pages"))
 		have |= MOCA_HAS_NO_AROUND;
 	sees_gather = !no_ftrace && hook_gather();
-	if (!no_ftrace)
+	if (!no_ftrace) {
 		moca_opened_hook();
+		moca_lookup_hook();
+	}
 	return 0;
 }
 
 static void unhook(void)
 {
-	if (!no_ftrace)
+	if (!no_ftrace) {
+		moca_lookup_unhook();
 		moca_opened_unhook();
+	}
 	if (sees_gather)
 		moca_unhook(&gather_ops);
 	if (have & MOCA_HAS_NO_AROUND)

@@ -11,6 +11,7 @@
 #define PAGES 512
 #define ROUNDS 10
 #define MPOL_BIND 2
+#define MPOL_MF_MOVE 2
 
 static char *memory;
 static long seen, wrong;
@@ -70,6 +71,32 @@ static void gone(struct session *s)
 	      "%ld of %ld wrong", wrong, seen);
 }
 
+/* Each page to the other node, and back; asked while they are made to fault. */
+static void move(struct session *s)
+{
+	int nodes[PAGES], status[PAGES];
+	void *pages[PAGES];
+	long away;
+
+	session_do(s, MOCA_IOC_TICK, "TICK");
+	check(!moved(), "move_pages finds them", "%ld not", moved());
+	for (int back = 0; back < 2; back++) {
+		for (size_t i = 0; i < PAGES; i++) {
+			pages[i] = memory + i * PAGE;
+			nodes[i] = back ? node_of(i) : !node_of(i);
+		}
+		session_do(s, MOCA_IOC_TICK, "TICK");
+		if (syscall(SYS_move_pages, 0, (long)PAGES, pages, nodes,
+			    status, MPOL_MF_MOVE) < 0)
+			die("move_pages");
+		session_do(s, MOCA_IOC_TICK, "TICK");
+		away = moved();
+		check(away == (back ? 0 : PAGES), back ? "moved back" :
+		      "moved away", "%ld of %d are away", away, PAGES);
+	}
+	session_drain(s, NULL, NULL);
+}
+
 static long hints(void)
 {
 	char line[128];
@@ -121,8 +148,8 @@ int main(void)
 	/* Ours are mended before the kernel takes them for hints. */
 	check(before >= 0 && hints() - before < seen / 20, "no hints",
 	      "%ld hints of %ld false faults", hints() - before, seen);
+	move(&s);
 	session_close(&s);
-	/* Now: before 6.5, move_pages does not see pages of NUMA hints. */
 	check(!moved(), "where they were", "%ld pages moved", moved());
 	session_open(&s, &setup);
 	if (session_register(&s, getpid()))
