@@ -2,6 +2,7 @@
 #include <linux/module.h>
 
 #include "rate.h"
+#include "user.h"
 
 #ifdef MOCA_NO_PAGES
 /* Kbuild says why. */
@@ -46,8 +47,10 @@ static int __init moca_init(void)
 	if (err)
 		return err;
 	err = pages_init();
-	if (err)
+	if (err) {
 		moca_rate_exit();
+		moca_user_exit();
+	}
 	return err;
 }
 
@@ -55,6 +58,7 @@ static void __exit moca_exit(void)
 {
 	moca_rate_exit();
 	pages_exit();
+	moca_user_exit();
 }
 
 module_init(moca_init);

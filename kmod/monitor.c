@@ -18,6 +18,7 @@
 #include "record.h"
 #include "session.h"
 #include "space.h"
+#include "user.h"
 
 /* Intervals grow to so many times what was asked for, at most. */
 #define STRETCH_MAX 128
@@ -25,7 +26,7 @@
 
 static bool fifo = true;
 module_param(fifo, bool, 0444);
-MODULE_PARM_DESC(fifo, "the monitor runs before ordinary tasks");
+MODULE_PARM_DESC(fifo, "the monitors of profilers run before ordinary tasks");
 
 /* ---- cutting: chunks of an interval end on all CPUs ---- */
 
@@ -383,14 +384,59 @@ void moca_monitor_end(struct moca_session *s)
 	end_interval(s, false);
 }
 
+/*
+ * What the monitor's thread used of its CPU since the last time, and its ticks of
+ * all, is counted for its user. The scheduler knows the former when the thread
+ * has slept.
+ */
+static void charge(struct moca_session *s, u64 *counted, u64 ticks)
+{
+	u64 ran = READ_ONCE(current->se.sum_exec_runtime);
+
+	moca_user_ran(s->user, ran - *counted +
+			       ticks * MOCA_CUT_NS * num_online_cpus());
+	*counted = ran;
+}
+
+static void sleep_for(u64 ns)
+{
+	ktime_t at = ns_to_ktime(ns);
+
+	set_current_state(TASK_INTERRUPTIBLE);
+	schedule_hrtimeout(&at, HRTIMER_MODE_REL);
+}
+
+static void tick_once(struct moca_session *s, u64 *counted)
+{
+	mutex_lock(&s->lock);
+	/* It may have been stopped while we waited for the lock. */
+	if (s->monitor == current)
+		moca_monitor_tick(s);
+	mutex_unlock(&s->lock);
+	if (s->user) {
+		sleep_for(NSEC_PER_USEC);
+		charge(s, counted, 1);
+	}
+	cond_resched();
+}
+
+/* When the next interval may end. */
+static u64 due_at(struct moca_session *s)
+{
+	return max(READ_ONCE(s->begin_ns) + READ_ONCE(s->length_ns),
+		   moca_user_rests_until(s->user));
+}
+
 static int monitor(void *arg)
 {
 	struct moca_session *s = arg;
+	u64 counted = current->se.sum_exec_runtime;
 
-	if (fifo)
+	/* A user's own monitor is not to keep others from their CPU. */
+	if (fifo && !s->user)
 		sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
-		u64 due = READ_ONCE(s->begin_ns) + READ_ONCE(s->length_ns);
+		u64 due = due_at(s);
 		ktime_t at = ns_to_ktime(due);
 
 		set_current_state(TASK_INTERRUPTIBLE);
@@ -403,17 +449,14 @@ static int monitor(void *arg)
 		if (waits_for_reader(s)) {
 			at = ns_to_ktime(READER_WAIT_NS);
 			schedule_hrtimeout(&at, HRTIMER_MODE_REL);
+			charge(s, &counted, 0);
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
-		mutex_lock(&s->lock);
-		/* It may have been stopped while we waited for the lock. */
-		if (s->monitor == current)
-			moca_monitor_tick(s);
-		mutex_unlock(&s->lock);
-		cond_resched();
+		tick_once(s, &counted);
 	}
 	__set_current_state(TASK_RUNNING);
+	charge(s, &counted, 0);
 	return 0;
 }
 

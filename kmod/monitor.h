@@ -9,6 +9,9 @@
 struct moca_session;
 struct task_struct;
 
+/* What the interrupt that ends an interval is said to take of each CPU. */
+#define MOCA_CUT_NS 2000
+
 /* The first interval begins now. */
 void moca_monitor_begin(struct moca_session *s);
 /* Inject what is there before the first interval. */

@@ -23,13 +23,23 @@ static u64 key_of(u32 pid, u64 addr)
 	       (pid ? 0 : 1ull << 63);
 }
 
+static unsigned int bits_for(u64 most)
+{
+	return ilog2(roundup_pow_of_two(max(most, 1024ull) * 3 / 2));
+}
+
+u64 moca_page_set_bytes(u64 most)
+{
+	return sizeof(struct entry) << bits_for(most);
+}
+
 struct moca_page_set *moca_page_set_create(u64 most)
 {
 	struct moca_page_set *p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 
 	if (!p)
 		return NULL;
-	p->bits_max = ilog2(roundup_pow_of_two(max(most, 1024ull) * 3 / 2));
+	p->bits_max = bits_for(most);
 	p->entries = kvcalloc(1ull << p->bits_max, sizeof(*p->entries),
 			      GFP_KERNEL_ACCOUNT);
 	if (!p->entries) {

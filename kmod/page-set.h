@@ -9,6 +9,8 @@ struct moca_page_set;
 
 /* For most pages at a time. NULL: no memory. */
 struct moca_page_set *moca_page_set_create(u64 most);
+/* What it takes of the kernel's memory. */
+u64 moca_page_set_bytes(u64 most);
 void moca_page_set_destroy(struct moca_page_set *p);
 
 /* Empty it, and make it ready for n pages. */

@@ -5,6 +5,7 @@
  * counts is only read.
  */
 #include <linux/cred.h>
+#include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -20,6 +21,7 @@
 
 #include "permit.h"
 #include "rate.h"
+#include "user.h"
 
 #define HZ_MAX 1000u
 #define TASKS_MAX 65536u
@@ -50,6 +52,7 @@ struct entry {
 	struct pid *pid;
 	u64 cpu_ns;		/* of the process, as told */
 	unsigned long minor, major;
+	struct moca_user *user;	/* whose it is; NULL: a profiler's */
 };
 
 /* One that has ended, whose number was not taken back yet. */
@@ -197,6 +200,8 @@ static void drop(struct entry *e)
 	look_at(e);
 	put_task_struct(e->task);
 	put_pid(e->pid);
+	moca_user_drop_sampled(e->user);
+	moca_user_put(e->user);
 	*e = entries[--count];
 }
 
@@ -311,11 +316,27 @@ static struct task_struct *find_leader(pid_t nr)
 	return t;
 }
 
-static int add(struct task_struct *leader)
+/* One of the slots, and of those that its user may have. 0 or -errno. */
+static int take_slot(struct file *f, struct moca_user **user)
+{
+	int err = count == rate_tasks ? -ENOSPC :
+					moca_user_get(f->f_cred, user);
+
+	if (err)
+		return err;
+	err = moca_user_add_sampled(*user);
+	if (err)
+		moca_user_put(*user);
+	return err;
+}
+
+static int add(struct file *f, struct task_struct *leader)
 {
 	struct moca_rate_sum now;
+	struct moca_user *user;
 	struct pid *pid;
 	struct entry *e;
+	int err;
 
 	if (is_dead(leader))
 		return -ESRCH;
@@ -327,15 +348,17 @@ static int add(struct task_struct *leader)
 		put_pid(pid);
 		return -EEXIST;
 	}
-	if (count == rate_tasks) {
+	err = take_slot(f, &user);
+	if (err) {
 		put_pid(pid);
-		return -ENOSPC;
+		return err;
 	}
 	add_up(leader, &now);
 	e = &entries[count++];
 	*e = (struct entry){
 		.task = get_task_struct(leader), .pid = pid,
 		.cpu_ns = now.cpu_ns, .minor = now.minor, .major = now.major,
+		.user = user,
 	};
 	start();
 	return 0;
@@ -349,7 +372,7 @@ int moca_rate_register(struct file *f, pid_t nr)
 	if (!leader)
 		return -ESRCH;
 	mutex_lock(&lock);
-	err = moca_file_may_trace(f, leader) ? add(leader) : -EPERM;
+	err = moca_file_may_trace(f, leader) ? add(f, leader) : -EPERM;
 	moca_rate_buffer_note(rate_hz, count);
 	mutex_unlock(&lock);
 	put_task_struct(leader);

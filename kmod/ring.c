@@ -3,8 +3,9 @@
 
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/version.h>
 #include <linux/vmalloc.h>
+
+#include "map-pages.h"
 
 struct moca_ring *moca_ring_create(u32 cpu, u32 chunk_bytes, u32 chunks,
 				   int node)
@@ -13,7 +14,7 @@ struct moca_ring *moca_ring_create(u32 cpu, u32 chunk_bytes, u32 chunks,
 
 	if (!r)
 		return NULL;
-	r->mem = vmalloc_user(moca_ring_bytes(chunk_bytes, chunks));
+	r->mem = moca_pages_new(moca_ring_bytes(chunk_bytes, chunks), true);
 	if (!r->mem) {
 		kfree(r);
 		return NULL;
@@ -131,11 +132,8 @@ int moca_ring_mmap(struct moca_ring *r, struct vm_area_struct *vma,
 	if (offset || len != PAGE_SIZE) {
 		if (vma->vm_flags & VM_WRITE)
 			return -EPERM;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-		vm_flags_clear(vma, VM_MAYWRITE);
-#else
-		vma->vm_flags &= ~VM_MAYWRITE;
-#endif
+		moca_map_readonly(vma);
 	}
-	return remap_vmalloc_range(vma, r->mem, offset >> PAGE_SHIFT);
+	return moca_map_pages(vma, r->mem, all >> PAGE_SHIFT,
+			      offset >> PAGE_SHIFT);
 }

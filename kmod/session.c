@@ -2,6 +2,8 @@
 #include "session.h"
 
 #include <linux/capability.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched/signal.h>
@@ -13,12 +15,16 @@
 #include "monitor.h"
 #include "page-set.h"
 #include "space.h"
+#include "user.h"
 
 #define NS_PER_MS 1000000ull
+/* A start is one interrupt, however long the last sweeps were. */
+#define START_WAIT_NS (100 * NS_PER_MS)
+#define REST_MAX_NS (1000000 * NS_PER_MS)
 
 static unsigned int max_mb = 512;
 module_param(max_mb, uint, 0644);
-MODULE_PARM_DESC(max_mb, "memory of one session's rings, MiB");
+MODULE_PARM_DESC(max_mb, "memory of one session: its rings and what finds pages in them, MiB (default 512)");
 
 static unsigned int max_sessions = 16;
 module_param(max_sessions, uint, 0644);
@@ -56,6 +62,32 @@ static void free_rings(struct moca_session *s)
 	s->own = NULL;
 	s->seen = NULL;
 	s->list_rings = 0;
+	moca_user_uncharge(s->user, s->charged);
+	s->charged = 0;
+}
+
+/* 0, -ENOMEM or -EUSERS. */
+static int enlist_user(struct moca_session *s)
+{
+	int err = moca_user_get(s->cred, &s->user);
+
+	if (err)
+		return err;
+	err = moca_user_add_session(s->user);
+	if (err) {
+		moca_user_put(s->user);
+		s->user = NULL;
+	}
+	return err;
+}
+
+static void dismiss_user(struct moca_session *s)
+{
+	if (!s->user)
+		return;
+	moca_user_drop_session(s->user);
+	moca_user_put(s->user);
+	s->user = NULL;
 }
 
 /* Nobody has the descriptor any more. */
@@ -68,6 +100,7 @@ static void end_session(struct moca_session *s)
 	moca_space_unfollow();
 	atomic_dec(&sessions);
 	free_rings(s);
+	dismiss_user(s);
 }
 
 void moca_session_destroy(struct moca_session *s)
@@ -103,15 +136,27 @@ static int check_setup(struct moca_setup *a)
 	return 0;
 }
 
-/* A ring for each CPU that is there: one that is offline may come online. */
+/*
+ * A ring for each CPU that is there: one that is offline may come online. 0 or
+ * -errno; then the caller frees what there is.
+ */
 static int make_rings(struct moca_session *s, struct moca_setup *a)
 {
 	u64 bytes = moca_ring_bytes(a->chunk_bytes, a->ring_chunks);
 	u32 n = num_present_cpus() + 1;
+	u64 most = (u64)a->chunk_bytes * a->ring_chunks * (n - 1) /
+		   sizeof(struct moca_rec_access);
+	u64 all = bytes * n + moca_page_set_bytes(most) +
+		  (n + (u64)nr_cpu_ids) * sizeof(void *);
+	int err;
 	u32 cpu;
 
-	if (bytes * n > (u64)READ_ONCE(max_mb) << 20)
+	if (all > (u64)READ_ONCE(max_mb) << 20)
 		return -ENOSPC;
+	err = moca_user_charge(s->user, all);
+	if (err)
+		return err;
+	s->charged = all;
 	s->cpus = nr_cpu_ids;
 	s->rings = kvcalloc(s->cpus, sizeof(*s->rings), GFP_KERNEL_ACCOUNT);
 	s->list = kvcalloc(n, sizeof(*s->list), GFP_KERNEL_ACCOUNT);
@@ -126,20 +171,17 @@ static int make_rings(struct moca_session *s, struct moca_setup *a)
 		r = moca_ring_create(cpu, a->chunk_bytes, a->ring_chunks,
 				     cpu_to_node(cpu));
 		if (!r)
-			break;
+			return -ENOMEM;
 		s->rings[cpu] = r;
 		s->list[s->list_rings++] = r;
 	}
 	s->own = moca_ring_create(MOCA_CPU_NONE, a->chunk_bytes,
 				  a->ring_chunks, NUMA_NO_NODE);
-	if (!s->own || s->list_rings < n - 1) {
-		moca_ring_destroy(s->own);
+	if (!s->own)
 		return -ENOMEM;
-	}
 	s->list[s->list_rings++] = s->own;
 	s->ring_stride = roundup_pow_of_two(bytes);
-	s->seen = moca_page_set_create((u64)a->chunk_bytes * a->ring_chunks *
-				       (n - 1) / sizeof(struct moca_rec_access));
+	s->seen = moca_page_set_create(most);
 	return s->seen ? 0 : -ENOMEM;
 }
 
@@ -154,16 +196,14 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 		err = -EEXIST;
 		goto out;
 	}
-	if (atomic_inc_return(&sessions) > READ_ONCE(max_sessions)) {
-		atomic_dec(&sessions);
+	if (atomic_inc_return(&sessions) > READ_ONCE(max_sessions))
 		err = -EUSERS;
-		goto out;
-	}
-	err = make_rings(s, a);
-	if (!err)
-		err = moca_space_follow();
+	err = err ?: enlist_user(s);
+	err = err ?: make_rings(s, a);
+	err = err ?: moca_space_follow();
 	if (err) {
 		free_rings(s);
+		dismiss_user(s);
 		atomic_dec(&sessions);
 		goto out;
 	}
@@ -182,12 +222,40 @@ out:
 	return err;
 }
 
+/*
+ * Ends of intervals interrupt all CPUs, also those that a program asks for: their
+ * number is bounded as what the user's monitors use is. For `most` ns. 0 or -EINTR.
+ */
+static int wait_for_rest(struct moca_session *s, u64 most)
+{
+	u64 rest = moca_user_rests_until(s->user);
+	ktime_t until = ns_to_ktime(min(rest, ktime_get_ns() + most));
+
+	while (s->user && ktime_before(ktime_get(), until)) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout(&until, HRTIMER_MODE_ABS);
+		if (signal_pending(current))
+			return -EINTR;
+	}
+	return 0;
+}
+
+static void count_cut(struct moca_session *s)
+{
+	moca_user_ran(s->user, MOCA_CUT_NS * num_online_cpus());
+}
+
 int moca_session_start(struct moca_session *s)
 {
 	int err;
 
+	/* Pairs with the release in moca_session_setup: it has its user. */
+	err = smp_load_acquire(&s->ready) ? wait_for_rest(s, START_WAIT_NS) :
+						-EINVAL;
+	if (err)
+		return err;
 	mutex_lock(&s->lock);
-	err = !s->ready ? -EINVAL : s->running ? -EALREADY : moca_fault_get();
+	err = s->running ? -EALREADY : moca_fault_get();
 	if (err)
 		goto out;
 	moca_monitor_begin(s);
@@ -224,6 +292,7 @@ int moca_session_stop(struct moca_session *s)
 	mutex_unlock(&s->lock);
 	if (monitor)
 		moca_monitor_stop(monitor);
+	count_cut(s);
 	moca_space_restore_all(s);
 	moca_fault_put();
 	return 0;
@@ -245,14 +314,19 @@ int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
 
 int moca_session_tick(struct moca_session *s)
 {
-	int err = 0;
+	int err = READ_ONCE(s->running) ? wait_for_rest(s, REST_MAX_NS) :
+					  -EINVAL;
 
+	if (err)
+		return err;
 	mutex_lock(&s->lock);
 	if (s->running)
 		moca_monitor_tick(s);
 	else
 		err = -EINVAL;
 	mutex_unlock(&s->lock);
+	if (!err)
+		count_cut(s);
 	return err;
 }
 

@@ -15,6 +15,7 @@
 #include "user-buffer.h"
 
 struct moca_page_set;
+struct moca_user;
 
 struct moca_session {
 	struct mutex lock;		/* set-up, start, stop, ticks */
@@ -25,6 +26,8 @@ struct moca_session {
 	const struct cred *cred;	/* of the opener */
 	struct pid_namespace *pid_ns;
 	bool sees_frames;		/* may know physical addresses */
+	struct moca_user *user;		/* who is charged; NULL: a profiler */
+	u64 charged;			/* bytes, of rings and the page set */
 
 	u32 cpus;			/* rings[cpu]; may be NULL */
 	struct moca_ring **rings;

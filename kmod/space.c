@@ -18,6 +18,10 @@
 #include "record.h"
 #include "session.h"
 #include "user-buffer.h"
+#include "user.h"
+
+/* Charged to the cgroup of the task that forks or executes. */
+#define MEMORY_ATOMIC (GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT)
 
 struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
 
@@ -49,6 +53,8 @@ void moca_space_put(struct moca_space *sp)
 	if (!refcount_dec_and_test(&sp->refs))
 		return;
 	mmdrop(sp->mm);
+	moca_user_uncharge(sp->user, sizeof(*sp));
+	moca_user_put(sp->user);
 	kfree_rcu(sp, rcu);
 }
 
@@ -94,10 +100,16 @@ static struct moca_space *drop_member(struct member *m)
 static struct moca_space *new_space(struct moca_session *s,
 				    struct mm_struct *mm, u32 pid, gfp_t gfp)
 {
-	struct moca_space *sp = kzalloc(sizeof(*sp), gfp);
+	struct moca_space *sp;
 
-	if (!sp)
+	if (moca_user_charge(s->user, sizeof(*sp)))
 		return NULL;
+	sp = kzalloc(sizeof(*sp), gfp);
+	if (!sp) {
+		moca_user_uncharge(s->user, sizeof(*sp));
+		return NULL;
+	}
+	sp->user = moca_user_hold(s->user);
 	mmgrab(mm);
 	sp->mm = mm;
 	sp->session = s;
@@ -229,10 +241,10 @@ static void follow(struct moca_space *from, struct task_struct *parent,
 	u32 what = 0;
 
 	if (shares || !(s->flags & MOCA_SETUP_NO_FOLLOW))
-		m = kmalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
+		m = kmalloc(sizeof(*m), MEMORY_ATOMIC);
 	if (m && !shares)
 		sp = new_space(s, child->mm, moca_session_pid(s, child),
-			       GFP_ATOMIC | __GFP_NOWARN);
+			       MEMORY_ATOMIC);
 	if (!m || (!shares && !sp)) {
 		kfree(m);
 		if (!shares && from->thp_off)
@@ -330,7 +342,7 @@ static void on_exec(void *unused, struct task_struct *t, pid_t old_tid,
 	may = moca_cred_may_trace(s->cred, t);
 	if (may)
 		sp = new_space(s, t->mm, moca_session_pid(s, t),
-			       GFP_ATOMIC | __GFP_NOWARN);
+			       MEMORY_ATOMIC);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (m && m->space->session != s)
@@ -404,7 +416,7 @@ static int add_all_members(struct moca_session *s, struct moca_space *sp,
 
 		if (t->mm != sp->mm || find_member(t))
 			continue;
-		m = kmalloc(sizeof(*m), GFP_ATOMIC | __GFP_NOWARN);
+		m = kmalloc(sizeof(*m), MEMORY_ATOMIC);
 		if (!m) {
 			err = -ENOMEM;
 			break;

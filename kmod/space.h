@@ -16,6 +16,7 @@
 #include <linux/task_work.h>
 
 struct moca_session;
+struct moca_user;
 
 #define MOCA_KNOWN 256		/* mappings that were told of lately */
 
@@ -25,6 +26,7 @@ struct moca_space {
 	u64 order;			/* in that list: it rises */
 	struct mm_struct *mm;		/* its struct is held, not its users */
 	struct moca_session *session;	/* borrowed: outlives it in the table */
+	struct moca_user *user;		/* who is charged for it; held */
 	refcount_t refs;
 	u32 pid;			/* as the session's opener sees it */
 	int tasks;			/* under the lock */

@@ -16,6 +16,7 @@
 #include "map-pages.h"
 #include "session.h"
 #include "user-buffer.h"
+#include "user.h"
 
 /* SIGRTMIN + 3 as the C library counts: it keeps the first two. */
 #define SIGNAL 37
@@ -50,6 +51,7 @@ struct buffer {
 	u32 number;		/* its place among the offsets */
 	u32 bytes;
 	void *data;		/* NULL: the session was not active */
+	struct moca_user *user;	/* who is charged for data */
 };
 
 /* Innermost. Protects lists, users, closing, and who is told what. */
@@ -142,11 +144,20 @@ static void forget_thread(struct thread *th)
 	kfree(th);
 }
 
+static void free_data(struct buffer *buf)
+{
+	if (!buf->data)
+		return;
+	atomic_long_sub(buf->bytes, &in_use);
+	moca_user_uncharge(buf->user, buf->bytes);
+	moca_user_put(buf->user);
+	vfree(buf->data);
+	buf->data = NULL;
+}
+
 static void free_buffer(struct buffer *buf)
 {
-	if (buf->data)
-		atomic_long_sub(buf->bytes, &in_use);
-	vfree(buf->data);
+	free_data(buf);
 	kfree(buf);
 }
 
@@ -284,15 +295,19 @@ static int add_data(struct moca_buffers *b, struct buffer *buf)
 	void *data;
 
 	if (atomic_long_add_return(bytes, &in_use) >
-	    (long)READ_ONCE(buffer_mb) << 20)
+	    (long)READ_ONCE(buffer_mb) << 20 ||
+	    moca_user_charge(b->session->user, bytes))
 		goto err;
 	data = moca_pages_new(bytes, true);
 	if (!data)
-		goto err;
+		goto err_charged;
 	buf->number = (u32)atomic_inc_return(&numbers);
 	buf->bytes = bytes;
+	buf->user = moca_user_hold(b->session->user);
 	buf->data = data;
 	return 0;
+err_charged:
+	moca_user_uncharge(b->session->user, bytes);
 err:
 	atomic_long_sub(bytes, &in_use);
 	return -ENOMEM;
@@ -429,11 +444,8 @@ static int switch_buffer(struct moca_buffers *b, u32 used)
 	if (used)
 		hand_over(buf, used, 0);
 	memset(buf->data, 0, used);
-	if (last) {
-		atomic_long_sub(buf->bytes, &in_use);
-		vfree(buf->data);
-		buf->data = NULL;
-	}
+	if (last)
+		free_data(buf);
 	return 0;
 }
 

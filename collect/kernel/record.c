@@ -23,6 +23,8 @@
 #define EXIT_OURS 125
 /* Where nothing can be measured: as the module has it. */
 #define DEFAULT_NS 1000.0
+/* Of a ring's chunk, in bytes. */
+#define CHUNK_LEAST 16384u
 
 static struct kernel_collector *collector;
 
@@ -85,12 +87,20 @@ static void refuse(struct moca_kernel_check *c, int err, const char *what)
 			 "/sys/module/moca/parameters/allow_own";
 	else if (err == -EBUSY)
 		c->fix = "end the other recording first";
+	else if (err == -EUSERS)
+		c->fix = "end other recordings first, or have root raise "
+			 "max_sessions (of all) or user_sessions (of a user) in "
+			 "/sys/module/moca/parameters";
+	else if (err == -ENOSPC)
+		c->fix = "have root raise max_mb (of a recording) or user_mb "
+			 "(of a user's recordings) in "
+			 "/sys/module/moca/parameters";
 }
 
 void moca_kernel_try(struct moca_kernel_check *c, pid_t pid)
 {
 	const struct moca_setup small = {
-		.interval_ns = 1000000000, .chunk_bytes = 16384,
+		.interval_ns = 1000000000, .chunk_bytes = CHUNK_LEAST,
 		.ring_chunks = 4,
 	};
 	struct kernel_device dev;
@@ -141,10 +151,15 @@ static int setup(struct kernel_device *dev, struct moca_setup want)
 {
 	int err;
 
-	for (want.ring_chunks = 64; ; want.ring_chunks /= 2) {
+	want.ring_chunks = 64;
+	for (;;) {
 		err = kernel_device_setup(dev, &want);
-		if (err != -ENOSPC || want.ring_chunks == 4)
+		if (err != -ENOSPC || want.chunk_bytes)
 			return err;
+		if (want.ring_chunks > 4)
+			want.ring_chunks /= 2;
+		else
+			want.chunk_bytes = CHUNK_LEAST;
 	}
 }
 

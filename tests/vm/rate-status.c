@@ -227,6 +227,71 @@ static void users(void)
 	check("nobody is left", !listed(0), "%d are", listed(0));
 }
 
+static void set_limit(const char *text)
+{
+	FILE *f = fopen("/sys/module/moca/parameters/rate_user_tasks", "w");
+
+	if (!f || fputs(text, f) < 0 || fclose(f))
+		give_up("rate_user_tasks");
+}
+
+/* By a user who may have three of these five. Exit: a bit each. */
+static int of_three(const pid_t *pids)
+{
+	int bad = 0;
+
+	if (setgid(1000) || setuid(1000))
+		return 1;
+	for (int i = 0; i < 3; i++)
+		bad |= (tell('R', pids[i]) != 0) << 1;
+	bad |= (tell('R', pids[3]) != ENOSPC) << 2;
+	bad |= (tell('R', pids[0]) != EEXIST) << 3;
+	bad |= (tell('U', pids[1]) != 0) << 4;
+	bad |= (tell('R', pids[3]) != 0) << 5;
+	bad |= (tell('R', pids[4]) != ENOSPC) << 6;
+	return bad;
+}
+
+/* Who is no profiler has some of the slots only; ends give them back. */
+static void slots_of_user(void)
+{
+	const volatile uint32_t *registered = &map_info()->registered;
+	pid_t pids[5], child;
+	int status, err;
+
+	for (int i = 0; i < 5; i++)
+		pids[i] = start_idle(1000, 1);
+	set_limit("3");
+	child = fork();
+	if (!child)
+		_exit(of_three(pids));
+	waitpid(child, &status, 0);
+	check("slots of a user", WIFEXITED(status) && !WEXITSTATUS(status),
+	      "bits %x", WEXITSTATUS(status));
+	err = tell('R', pids[4]);
+	check("root has more", !err && listed(0) == 4, "error %d, %d listed",
+	      err, listed(0));
+	err = tell('U', pids[4]);
+	for (int i = 0; i < 4; i++)
+		end(pids[i]);
+	/* The next round notices; a round is due 20 times in a second. */
+	for (int i = 0; i < 12000 && *registered; i++)
+		sleep_ms(10);
+	for (int i = 0; i < 4; i++)
+		pids[i] = start_idle(1000, 1);
+	child = fork();
+	if (!child)
+		_exit(of_three(pids));
+	waitpid(child, &status, 0);
+	check("slots of processes that ended", !err && WIFEXITED(status) &&
+	      !WEXITSTATUS(status), "bits %x", WEXITSTATUS(status));
+	set_limit("512");
+	for (int i = 0; i < 5; i++) {
+		tell('U', pids[i]);
+		end(pids[i]);
+	}
+}
+
 static void __attribute__((noreturn)) *sleep_long(void *arg)
 {
 	*(pid_t *)arg = (pid_t)syscall(SYS_gettid);
@@ -334,6 +399,7 @@ int main(int argc, char **argv)
 	good_input();
 	dead();
 	users();
+	slots_of_user();
 	namespaces();
 	exec_by_thread();
 	threads();

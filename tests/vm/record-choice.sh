@@ -14,12 +14,12 @@ not_ok() { echo "not ok $1: $2"; }
 try() {
 	name=$1 want=$2 pattern=$3
 	shift 3
-	"$@" >said 2>&1
+	"$@" >$HOME/said 2>&1
 	code=$?
 	if [ $code != "$want" ]; then
-		not_ok "$name" "exit code $code, not $want: $(tail -n 3 said | tr '\n' ' ')"
-	elif ! grep -q -e "$pattern" said; then
-		not_ok "$name" "no '$pattern' in: $(tail -n 3 said | tr '\n' ' ')"
+		not_ok "$name" "exit code $code, not $want: $(tail -n 3 $HOME/said | tr '\n' ' ')"
+	elif ! grep -q -e "$pattern" $HOME/said; then
+		not_ok "$name" "no '$pattern' in: $(tail -n 3 $HOME/said | tr '\n' ' ')"
 	else
 		ok "$name"
 	fi
@@ -56,6 +56,17 @@ echo 1 >/sys/module/moca/parameters/allow_own
 try "another user, allowed" 0 'by the kernel module' nobody $MOCA record -o n3 -- true
 grep -q '^phys_source none' n3/metadata && ok "another user: no physical addresses" ||
 	not_ok "another user: no physical addresses" "$(grep ^phys n3/metadata)"
+cd /sys/module/moca/parameters || not_ok parameters "there are none"
+echo 0 >user_mb
+try "no memory for this user" 125 'user_mb' nobody $MOCA record --via kernel -o $HOME/n6 -- true
+# Rings are made smaller until they fit.
+echo 1 >user_mb
+try "little memory for this user" 0 'by the kernel module' nobody $MOCA record -o $HOME/n7 -- true
+echo 64 >user_mb
+echo 0 >user_sessions
+try "no session for this user" 125 'user_sessions' nobody $MOCA record --via kernel -o $HOME/n8 -- true
+echo 8 >user_sessions
+cd $HOME || exit 1
 # A program that gains rights runs with them, and out of sight.
 mkdir suid && cp /bin/busybox suid/true && chmod 4755 suid/true
 try "other rights" 0 'by the kernel module' nobody $MOCA record --via kernel -o n5 -- suid/true
