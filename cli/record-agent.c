@@ -6,9 +6,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/record-unpack.h"
@@ -17,6 +20,8 @@
 #include "lib/ring/meter.h"
 
 #define LIBRARY "libmoca-alloc.so"
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#define NEEDED "libmocatrace.so.0"
 #define ARG_MAX_NUMBER 5	/* the sixth integer argument is the last in a
 				   register */
 
@@ -101,6 +106,44 @@ char *agent_library(const char *name, char folder[PATH_MAX])
 	return NULL;
 }
 
+/* What a command that fails says, as much as fits; 0: it does not fail. */
+static int failure_of(char *const argv[], char *text, size_t size)
+{
+	int fd = memfd_create("moca-agent", MFD_CLOEXEC), status = 0;
+	posix_spawn_file_actions_t files;
+	ssize_t n = 0;
+	pid_t pid;
+
+	if (fd < 0)
+		return 0;
+	if (posix_spawn_file_actions_init(&files))
+		goto out;
+	if (!posix_spawn_file_actions_adddup2(&files, fd, STDOUT_FILENO) &&
+	    !posix_spawn_file_actions_adddup2(&files, fd, STDERR_FILENO) &&
+	    !posix_spawn(&pid, argv[0], &files, NULL, argv, environ)) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		n = pread(fd, text, size - 1, 0);
+	}
+	posix_spawn_file_actions_destroy(&files);
+out:
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return status;
+}
+
+/*
+ * A library that is loaded first, and lacks one that it needs, keeps a program
+ * from starting: so the loader is asked. Whether it finds the other.
+ */
+static int finds_needed(char *path)
+{
+	char text[4096];
+	char *argv[] = { LOADER, "--list", path, NULL };
+
+	return !failure_of(argv, text, sizeof(text)) || !strstr(text, NEEDED);
+}
+
 char *agent_find(void)
 {
 	char exe[PATH_MAX], *path;
@@ -109,8 +152,16 @@ char *agent_find(void)
 	if (moca_embedded_alloc)
 		return record_unpack();
 	path = agent_library(LIBRARY, exe);
-	if (path)
+	if (path && finds_needed(path))
 		return path;
+	if (path) {
+		moca_warn("programs cannot load %s: the loader finds no " NEEDED
+			  ", which it needs. Allocations are not recorded, and "
+			  "objects on the heap have no names. Build or install "
+			  "Moca as a whole, or say --no-allocs", path);
+		free(path);
+		return NULL;
+	}
 	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
 		  "are not recorded, and objects on the heap have no names. "
 		  "Build or install Moca as a whole (in a folder without "
