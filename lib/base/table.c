@@ -37,8 +37,25 @@ void *moca_huge_alloc(size_t count, size_t size)
 void *moca_table_memory(size_t count, size_t size)
 {
 	void *p = moca_huge_alloc(count, size);
+	size_t bytes = count * size;
 
+	/* What the kernel gives is zeroed; what is not touched takes no memory. */
+	if (p && bytes >= HUGE_BYTES) {
+		bytes = (bytes + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
+		if (!madvise(p, bytes, MADV_DONTNEED))
+			return p;
+	}
 	return p ? memset(p, 0, count * size) : NULL;
+}
+
+void moca_table_let_go(void *p, size_t from, size_t to)
+{
+	uintptr_t begin = (uintptr_t)p + from, end = (uintptr_t)p + to;
+
+	begin = (begin + HUGE_BYTES - 1) & ~(HUGE_BYTES - 1);
+	end &= ~(HUGE_BYTES - 1);
+	if (begin < end)
+		madvise((void *)begin, end - begin, MADV_DONTNEED);
 }
 
 static void put(uint64_t *slots, size_t cap, uint64_t slot)

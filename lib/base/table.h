@@ -40,6 +40,13 @@ uint64_t moca_hash_bytes(uint64_t hash, const void *bytes, size_t len);
 void *moca_huge_alloc(size_t count, size_t size);
 /* The same, zeroed. */
 void *moca_table_memory(size_t count, size_t size);
+/*
+ * Bytes from .. to of that memory, or of moca_huge_alloc's, will not be read any more:
+ * what of them are whole huge pages goes back at once, so that a copy that is being
+ * made does not take as much again. p is still to be freed.
+ */
+void moca_table_let_go(void *p, size_t from, size_t to);
+#define MOCA_TABLE_PIECE ((size_t)4 << 20)	/* bytes to let go at a time */
 
 /*
  * NAME_at(entries, cap, key): the entry that is like *key, or the free one where
@@ -70,7 +77,7 @@ void *moca_table_memory(size_t count, size_t size);
 	static inline int name##_fit(type **entries, size_t *cap,	\
 				     size_t count)			\
 	{								\
-		size_t i, more = *cap ? 2 * *cap : 8;			\
+		size_t i, more = *cap ? 2 * *cap : 8, gone = 0;		\
 		type *p;						\
 									\
 		if (10 * count < 7 * *cap)				\
@@ -78,10 +85,17 @@ void *moca_table_memory(size_t count, size_t size);
 		p = moca_table_memory(more, sizeof(*p));		\
 		if (!p)							\
 			return -ENOMEM;					\
-		for (i = 0; i < *cap; i++)				\
+		for (i = 0; i < *cap; i++) {				\
 			if (used(&(*entries)[i]))			\
 				*name##_at(p, more, &(*entries)[i]) =	\
 					(*entries)[i];			\
+			if ((i + 1) * sizeof(*p) - gone <		\
+			    MOCA_TABLE_PIECE)				\
+				continue;				\
+			moca_table_let_go(*entries, gone,		\
+					  (i + 1) * sizeof(*p));	\
+			gone += MOCA_TABLE_PIECE;			\
+		}							\
 		free(*entries);						\
 		*entries = p;						\
 		*cap = more;						\

@@ -180,15 +180,48 @@ static int table_memory(void)
 	size_t i, k;
 	uint64_t *p;
 
-	for (i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
-		p = moca_table_memory(counts[i], sizeof(*p));
+	/* The second time it may be what was given back. */
+	for (i = 0; i < 2 * sizeof(counts) / sizeof(*counts); i++) {
+		size_t count = counts[i / 2];
+
+		p = moca_table_memory(count, sizeof(*p));
 		CHECK(p && !((uintptr_t)p % 64));
-		for (k = 0; k < counts[i]; k++)
+		for (k = 0; k < count; k++)
 			CHECK(!p[k]);
+		memset(p, 0xff, count * sizeof(*p));
 		free(p);
 	}
 	CHECK(!moca_table_memory(SIZE_MAX / 4, 8));
 	CHECK(!moca_table_memory(SIZE_MAX - 10, 1));
+	return 0;
+}
+
+/* What is let go of a table is what was said, and no more; growing loses nothing. */
+static int table_lets_go(void)
+{
+	const size_t huge = (size_t)2 << 20, bytes = 5 * huge;
+	struct entry *t = NULL, *e, key;
+	size_t cap = 0, count, i;
+	uint8_t *p = moca_table_memory(bytes, 1);
+
+	CHECK(p);
+	memset(p, 1, bytes);
+	moca_table_let_go(p, 100, 3 * huge + 100);
+	for (i = 0; i < bytes; i++)
+		CHECK(p[i] == (i < huge || i >= 3 * huge));
+	free(p);
+	for (count = 0; count < 8 * MOCA_TABLE_PIECE / sizeof(*t) / 10; count++) {
+		CHECK(!entries_fit(&t, &cap, count));
+		key = (struct entry){ .key = (uint32_t)count * 8, .seen = 1 };
+		*entries_at(t, cap, &key) = key;
+	}
+	CHECK(cap * sizeof(*t) > MOCA_TABLE_PIECE);
+	for (i = 0; i < count; i++) {
+		key.key = (uint32_t)i * 8;
+		e = entries_at(t, cap, &key);
+		CHECK(e->seen == 1 && e->key == key.key);
+	}
+	free(t);
 	return 0;
 }
 
@@ -476,6 +509,7 @@ int main(void)
 	run("vec: zeroed", vec_zeroed);
 	run("table: each key once, whatever its hash", table_holds);
 	run("table: memory is zeroed and aligned", table_memory);
+	run("table: what is copied is let go", table_lets_go);
 	run("table: an index finds each item", index_finds);
 	run("strings: equal ones are one", strings_once);
 	run("bytes: grow, and errors stay", bytes_grow);
