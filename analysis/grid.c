@@ -5,11 +5,54 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
-#define MIN_CAP 8
+#define MIN_CAP 8u
+#define MAPPED_CAP 1024u	/* from this on tables have mappings of their own */
+
+/* --- memory of cells ---------------------------------------------------- */
+
+/*
+ * A grid grows many times, and others do meanwhile: what it leaves behind in malloc's
+ * arenas is of a size that none asks for again, and took as much as all cells. So large
+ * tables are mapped.
+ */
+static struct moca_grid_cell *cells_new(size_t cap)
+{
+	void *p;
+
+	if (cap < MAPPED_CAP)
+		return calloc(cap, sizeof(struct moca_grid_cell));
+	if (cap > PTRDIFF_MAX / sizeof(struct moca_grid_cell))
+		return NULL;
+	p = mmap(NULL, cap * sizeof(struct moca_grid_cell),
+		 PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void cells_free(struct moca_grid_cell *cells, size_t cap)
+{
+	if (cap < MAPPED_CAP)
+		free(cells);
+	else
+		munmap(cells, cap * sizeof(*cells));
+}
+
+/* The next room after cap: by half, where much would stay empty otherwise. */
+static size_t more(size_t cap)
+{
+	return !cap ? MIN_CAP : cap < MAPPED_CAP ? 2 * cap : cap + cap / 2;
+}
+
+/* Has the room a quarter that is free, for that many cells? */
+static int has_room(size_t cap, size_t count)
+{
+	return count * 4 <= cap * 3;
+}
 
 void moca_grids_init(struct moca_grids *g, unsigned bins_log2, size_t limit)
 {
@@ -25,7 +68,7 @@ void moca_grids_free(struct moca_grids *g)
 	size_t i;
 
 	for (i = 0; i < g->grid_count; i++)
-		free(g->grids[i].cells);
+		cells_free(g->grids[i].cells, g->grids[i].cap);
 	free(g->grids);
 	memset(g, 0, sizeof(*g));
 }
@@ -40,12 +83,19 @@ static uint64_t who_of(const struct moca_grid_cell *c)
 	return (uint64_t)c->thread << 16 | (uint64_t)c->node << 8 | c->flags;
 }
 
+/* All bits count for the upper half, by which a cell has its place. */
 static uint64_t hash_cell(const struct moca_grid_cell *c)
 {
-	uint64_t x = c->group << 12 ^ c->bin;
+	uint64_t x = (c->group << 12 ^ c->bin) * 0x9e3779b97f4a7c15ull;
 
-	x = (x ^ who_of(c) << 40) * 0x9e3779b97f4a7c15ull;
-	return x ^ x >> 32;
+	x ^= x >> 32 ^ who_of(c) * 0xd6e8feb86659fd93ull;
+	return x * 0x9e3779b97f4a7c15ull;
+}
+
+/* Where a cell's search begins: cap is any number below 2^32. */
+static size_t home_of(uint64_t hash, size_t cap)
+{
+	return (size_t)((hash >> 32) * (uint64_t)cap >> 32);
 }
 
 static int same_cell(const struct moca_grid_cell *a,
@@ -55,12 +105,16 @@ static int same_cell(const struct moca_grid_cell *a,
 	       who_of(a) == who_of(b);
 }
 
-static int used_cell(const struct moca_grid_cell *c)
+/* The cell that is like *c, or the empty one where it would be. */
+static struct moca_grid_cell *find_cell(const struct moca_grid *g,
+					const struct moca_grid_cell *c)
 {
-	return !is_empty(c);
-}
+	size_t at = home_of(hash_cell(c), g->cap);
 
-MOCA_TABLE(cells, struct moca_grid_cell, hash_cell, same_cell, used_cell);
+	while (!is_empty(&g->cells[at]) && !same_cell(&g->cells[at], c))
+		at = at + 1 < g->cap ? at + 1 : 0;
+	return &g->cells[at];
+}
 
 static void add_count(uint32_t *to, uint32_t n)
 {
@@ -70,7 +124,7 @@ static void add_count(uint32_t *to, uint32_t n)
 /* There is room. Returns 1 when the cell is new. */
 static int put(struct moca_grid *g, const struct moca_grid_cell *c)
 {
-	struct moca_grid_cell *x = cells_at(g->cells, g->cap, c);
+	struct moca_grid_cell *x = find_cell(g, c);
 
 	if (is_empty(x)) {
 		*x = *c;
@@ -96,7 +150,7 @@ static int rebuild(struct moca_grid *g, unsigned page_shift,
 	struct moca_grid_cell c;
 	size_t i;
 
-	n.cells = moca_table_memory(cap, sizeof(*n.cells));
+	n.cells = cells_new(cap);
 	if (!n.cells)
 		return -ENOMEM;
 	for (i = 0; i < g->cap; i++) {
@@ -107,7 +161,7 @@ static int rebuild(struct moca_grid *g, unsigned page_shift,
 		c.bin >>= by_time;
 		put(&n, &c);
 	}
-	free(g->cells);
+	cells_free(g->cells, g->cap);
 	*g = n;
 	return 0;
 }
@@ -118,7 +172,7 @@ static int shrink(struct moca_grid *g)
 	size_t cap = MIN_CAP;
 
 	while (cap * 2 < g->count * 3)
-		cap *= 2;
+		cap = more(cap);
 	return cap < g->cap ? rebuild(g, g->page_shift, g->time_shift, cap) : 0;
 }
 
@@ -249,9 +303,8 @@ int moca_grids_add(struct moca_grids *s, uint32_t key,
 			return err;
 	}
 	g = &s->grids[key];
-	if ((g->count + 1) * 4 > g->cap * 3) {
-		err = rebuild(g, g->page_shift, g->time_shift,
-			      g->cap ? 2 * g->cap : MIN_CAP);
+	if (!has_room(g->cap, g->count + 1)) {
+		err = rebuild(g, g->page_shift, g->time_shift, more(g->cap));
 		if (err)
 			return err;
 	}
@@ -272,7 +325,7 @@ void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,
 	g = &s->grids[key];
 	x.group >>= g->page_shift;
 	x.bin >>= g->time_shift;
-	__builtin_prefetch(&g->cells[hash_cell(&x) & (g->cap - 1)]);
+	__builtin_prefetch(&g->cells[home_of(hash_cell(&x), g->cap)], 1);
 }
 
 int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
@@ -292,8 +345,8 @@ int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
 	time = a->time_shift > b->time_shift ? a->time_shift : b->time_shift;
 	before = a->count + b->count;
 	cap = a->cap > MIN_CAP ? a->cap : MIN_CAP;
-	while (cap * 3 < before * 4 + 4)
-		cap *= 2;
+	while (!has_room(cap, before + 1))
+		cap = more(cap);
 	err = rebuild(b, page, time, b->cap);
 	if (!err)
 		err = rebuild(a, page, time, cap);
@@ -302,7 +355,7 @@ int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
 			put(a, &b->cells[i]);
 	s->cells -= before - a->count;
 	if (!err) {
-		free(b->cells);
+		cells_free(b->cells, b->cap);
 		memset(b, 0, sizeof(*b));
 	}
 	return err;
@@ -322,7 +375,7 @@ void moca_grids_drop(struct moca_grids *s, uint32_t key)
 		return;
 	g = &s->grids[key];
 	s->cells -= g->count;
-	free(g->cells);
+	cells_free(g->cells, g->cap);
 	memset(g, 0, sizeof(*g));
 }
 

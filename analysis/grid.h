@@ -28,7 +28,7 @@ struct moca_grid {
 	unsigned page_shift;
 	unsigned time_shift;
 	size_t count;
-	size_t cap;		/* of cells; a power of 2, or 0 */
+	size_t cap;		/* of cells; 0: there are none */
 	struct moca_grid_cell *cells;	/* a hash table: empty where all three
 					   counts are 0 */
 };

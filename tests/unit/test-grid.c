@@ -136,6 +136,37 @@ static int fine(void)
 	return 0;
 }
 
+/* Cells that differ by thread, node or flags alone are as many, in a large table. */
+static int by_who(void)
+{
+	struct moca_grid_cell c = { .group = 7 };
+	const struct moca_grid *g;
+	struct moca_grids s;
+	uint64_t sum = 0;
+	size_t i, n = 0;
+
+	moca_grids_init(&s, BINS_LOG2, 1000000);
+	for (unsigned again = 0; again < 2; again++)
+		for (i = 0; i < 64 * 16 * 2 * 8; i++) {
+			c.thread = (uint16_t)(i % 64);
+			c.node = (uint8_t)(i / 64 % 16);
+			c.flags = (uint8_t)(i / 64 / 16 % 2);
+			c.bin = (uint32_t)(i / 64 / 16 / 2);
+			c.reads = (uint32_t)i + 1;
+			CHECK(!moca_grids_add(&s, 0, &c));
+		}
+	g = moca_grids_get(&s, 0);
+	CHECK(g && g->count == 64 * 16 * 2 * 8 && s.cells == g->count);
+	CHECK(g->count * 4 <= g->cap * 3 && g->cap < 2 * g->count + 100);
+	for (i = 0; i < g->cap; i++) {
+		n += g->cells[i].reads != 0;
+		sum += g->cells[i].reads;
+	}
+	CHECK(n == g->count && sum == n * (n + 1));
+	moca_grids_free(&s);
+	return 0;
+}
+
 static int bounded(void)
 {
 	struct moca_grids s;
@@ -224,6 +255,7 @@ static int full_count(void)
 int main(void)
 {
 	run("grid: fine enough for all", fine);
+	run("grid: who, in a large table", by_who);
 	run("grid: bounded, sums exact", bounded);
 	run("grid: as coarse as can be", coarsest);
 	run("grid: several made one", merged);
