@@ -256,6 +256,12 @@ static uint64_t hash_page(uint32_t row, uint32_t space, uint64_t page)
 			space >> 12);
 }
 
+/* Where the search for a page begins, in a table of any size below 2^32. */
+static size_t home_of(const struct moca_table *t, uint64_t hash)
+{
+	return (size_t)((hash >> 32) * (uint64_t)t->page_cap >> 32);
+}
+
 void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 {
 	uint32_t row = t->inst_key[h->id].row;
@@ -266,7 +272,7 @@ void moca_table_prefetch(const struct moca_table *t, struct moca_hit *h)
 		return;
 	h->hash = hash_page(row, h->where, h->at >> PAGE_SHIFT);
 	if (t->page_cap) {
-		s = &t->pages[h->hash & (t->page_cap - 1)];
+		s = &t->pages[home_of(t, h->hash)];
 		__builtin_prefetch(s, 1);
 		/* A search goes on there, if it must. */
 		__builtin_prefetch(s + 2, 1);
@@ -286,12 +292,49 @@ static int same_stat(const struct moca_page_stat *a,
 	return a->page == b->page && a->row == b->row && a->space == b->space;
 }
 
-static int used_stat(const struct moca_page_stat *s)
+/* The entry that is like *key, or the free one where it would be. */
+static struct moca_page_stat *find_stat(const struct moca_table *t,
+					uint64_t hash,
+					const struct moca_page_stat *key)
 {
-	return s->row != 0;
+	size_t at = home_of(t, hash);
+
+	while (t->pages[at].row && !same_stat(&t->pages[at], key))
+		at = at + 1 < t->page_cap ? at + 1 : 0;
+	return &t->pages[at];
 }
 
-MOCA_TABLE(pages, struct moca_page_stat, hash_stat, same_stat, used_stat);
+/*
+ * It grows by half and by a third in turn: twice as much room as before is most of what
+ * the walk takes, and stays half empty.
+ */
+static int fit_pages(struct moca_table *t)
+{
+	struct moca_page_stat *old = t->pages;
+	size_t i, gone = 0, cap = t->page_cap, more;
+
+	if (10 * t->page_count < 7 * cap)
+		return 0;
+	more = !cap ? 8 : cap & (cap - 1) ? cap / 3 * 4 : cap / 2 * 3;
+	if (more > UINT32_MAX)
+		return -ENOMEM;
+	t->pages = moca_table_memory(more, sizeof(*t->pages));
+	if (!t->pages) {
+		t->pages = old;
+		return -ENOMEM;
+	}
+	t->page_cap = more;
+	for (i = 0; i < cap; i++) {
+		if (old[i].row)
+			*find_stat(t, hash_stat(&old[i]), &old[i]) = old[i];
+		if ((i + 1) * sizeof(*old) - gone < MOCA_TABLE_PIECE)
+			continue;
+		moca_table_let_go(old, gone, (i + 1) * sizeof(*old));
+		gone += MOCA_TABLE_PIECE;
+	}
+	free(old);
+	return 0;
+}
 
 static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 					const struct moca_hit *h)
@@ -303,9 +346,9 @@ static struct moca_page_stat *page_stat(struct moca_table *t, uint32_t row,
 				  (uint32_t)t->page_count : MOCA_NO_PAGE,
 	}, *s;
 
-	if (pages_fit(&t->pages, &t->page_cap, t->page_count))
+	if (fit_pages(t))
 		return NULL;
-	s = pages_find(t->pages, t->page_cap, h->hash, &key);
+	s = find_stat(t, h->hash, &key);
 	if (!s->row) {
 		*s = key;
 		t->page_count++;
