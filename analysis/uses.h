@@ -30,6 +30,7 @@ struct moca_use {
 /* All zeros: empty. */
 struct moca_uses {
 	struct moca_use *items;	/* those with .used; cap of them */
+	uint16_t *tags;		/* of each a part of its hash; 0: it is empty */
 	size_t cap, count;
 	uint64_t seen;		/* accesses, */
 	uint64_t forget_at;	/* and from how many on some are forgotten */
