@@ -14,6 +14,7 @@ struct build {
 	const struct moca_heap_stack *heap;
 	size_t most;		/* nodes, and leaves of threads */
 	size_t of_threads;	/* leaves */
+	struct moca_flame_windows windows;	/* of stacks */
 	struct moca_index nodes, leaves;
 };
 
@@ -71,6 +72,29 @@ static int64_t find_leaf(struct build *b, uint32_t node, uint32_t task)
 	return (int64_t)x->leaf_count++;
 }
 
+/* What a stack has in each window, to what its leaf has. */
+static int add_windows(struct build *b, const struct moca_flame_stack *s,
+		       size_t leaf)
+{
+	struct moca_flame_windows *to = &b->out->over_time, *from = &b->windows;
+	const uint64_t *sums;
+	uint64_t *x;
+
+	sums = s->heap ? NULL : moca_flame_windows_of(from, s->item);
+	for (unsigned w = 0; sums && w < from->count;
+	     w++, sums += MOCA_FLAME_TIMED) {
+		if (!sums[MOCA_FLAME_ACCESSES] && !sums[MOCA_FLAME_TOUCHES])
+			continue;
+		x = moca_flame_windows_at(to, leaf,
+					  from->begin_ns + w * from->window_ns);
+		if (!x)
+			return -ENOMEM;
+		for (int k = 0; k < MOCA_FLAME_TIMED; k++)
+			x[k] += sums[k];
+	}
+	return 0;
+}
+
 static int add(struct build *b, const struct moca_flame_stack *s)
 {
 	static const struct moca_caller none = { .name = "[no stack]" },
@@ -111,7 +135,7 @@ static int add(struct build *b, const struct moca_flame_stack *s)
 		x->leaves[at].counts[i] += s->counts[i];
 		x->all[i] += s->counts[i];
 	}
-	return at < 0 ? (int)at : 0;
+	return at < 0 ? (int)at : add_windows(b, s, (size_t)at);
 }
 
 /* Of all accesses, or of all that was allocated: a stack is of either. */
@@ -163,35 +187,60 @@ static int add_all(struct build *b, struct moca_flame *f)
 	return err;
 }
 
+/* b->windows: those of stacks, empty; or of none */
+static int build(struct build *b, struct moca_trace *t,
+		 const struct moca_objects *heap, int by_task)
+{
+	const struct moca_flame_options o = {
+		.by_task = by_task, .by_time = 1, .heap = heap,
+		.no_accesses = heap && !moca_trace_stack_count(t),
+		.windows = b->windows.count ? &b->windows : NULL,
+	};
+	struct moca_flame f;
+	size_t n;
+	int err;
+
+	*b->out = (struct moca_flame_tree){ 0 };
+	if (heap)
+		b->heap = moca_objects_heap_stacks(heap, &n);
+	err = moca_flame_build(&f, t, &o);
+	if (err)
+		goto out;
+	/* As long as those of stacks are by now; there are no more leaves than these. */
+	b->out->over_time = (struct moca_flame_windows){
+		.begin_ns = b->windows.begin_ns, .count = b->windows.count,
+		.window_ns = b->windows.window_ns,
+	};
+	err = add_all(b, &f);
+	moca_flame_free(&f);
+	if (err)
+		moca_flame_tree_free(b->out);
+out:
+	moca_flame_windows_free(&b->windows);
+	moca_index_free(&b->nodes);
+	moca_index_free(&b->leaves);
+	return err;
+}
+
 int moca_flame_tree_build(struct moca_flame_tree *out, struct moca_trace *t,
 			  struct moca_callers *c,
 			  const struct moca_objects *heap, size_t nodes,
 			  int by_task)
 {
-	const struct moca_flame_options o = {
-		.by_task = by_task, .by_time = 1, .heap = heap,
-		.no_accesses = heap && !moca_trace_stack_count(t),
-	};
 	struct build b = { .out = out, .callers = c, .most = nodes };
-	struct moca_flame f;
-	int err;
 
-	*out = (struct moca_flame_tree){ 0 };
-	if (heap) {
-		size_t n;
+	return build(&b, t, heap, by_task);
+}
 
-		b.heap = moca_objects_heap_stacks(heap, &n);
-	}
-	err = moca_flame_build(&f, t, &o);
-	if (err)
-		return err;
-	err = add_all(&b, &f);
-	moca_flame_free(&f);
-	moca_index_free(&b.nodes);
-	moca_index_free(&b.leaves);
-	if (err)
-		moca_flame_tree_free(out);
-	return err;
+int moca_flame_tree_over_time(struct moca_flame_tree *out, struct moca_trace *t,
+			      struct moca_callers *c,
+			      const struct moca_objects *heap, size_t nodes,
+			      uint64_t begin_ns, uint64_t end_ns)
+{
+	struct build b = { .out = out, .callers = c, .most = nodes };
+
+	moca_flame_windows_init(&b.windows, begin_ns, end_ns);
+	return build(&b, t, heap, 1);
 }
 
 void moca_flame_tree_free(struct moca_flame_tree *x)
@@ -199,6 +248,7 @@ void moca_flame_tree_free(struct moca_flame_tree *x)
 	free(x->nodes);
 	free(x->leaves);
 	moca_strings_free(&x->functions);
+	moca_flame_windows_free(&x->over_time);
 	*x = (struct moca_flame_tree){ 0 };
 }
 

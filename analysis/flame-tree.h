@@ -38,6 +38,8 @@ struct moca_flame_tree {
 	struct {
 		uint64_t without, cut, shortened;
 	} bytes;		/* the same, of those that were allocated */
+	/* With _over_time: what leaves have of accesses in parts of the run, by number. */
+	struct moca_flame_windows over_time;
 };
 
 /*
@@ -52,6 +54,11 @@ int moca_flame_tree_build(struct moca_flame_tree *out, struct moca_trace *t,
 			  struct moca_callers *c,
 			  const struct moca_objects *heap, size_t nodes,
 			  int by_task);
+/* The same by task, with x->over_time of [begin_ns, end_ns). */
+int moca_flame_tree_over_time(struct moca_flame_tree *out, struct moca_trace *t,
+			      struct moca_callers *c,
+			      const struct moca_objects *heap, size_t nodes,
+			      uint64_t begin_ns, uint64_t end_ns);
 void moca_flame_tree_free(struct moca_flame_tree *x);
 
 /* A function, wherever it is called. */

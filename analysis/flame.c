@@ -144,19 +144,35 @@ static int64_t find_stack(struct build *b, const struct moca_access *a)
 		return -ENOMEM;
 	f->stacks[f->count] = (struct moca_flame_stack){
 		.pid = b->pid, .task = task, .number = a->stack, .ip = ip,
-		.time_ns = a->time_ns, .code = code,
+		.time_ns = a->time_ns, .code = code, .item = f->count,
 	};
 	return (int64_t)f->count++;
 }
 
-static void count(struct moca_flame_stack *s, const struct moca_access *a)
+/* To what a stack has, of all of the run or of a window. */
+static void weigh(uint64_t *counts, const struct moca_access *a)
 {
-	s->counts[MOCA_FLAME_FAULTS]++;
-	s->counts[MOCA_FLAME_ACCESSES] += a->weight;
+	counts[MOCA_FLAME_ACCESSES] += a->weight;
 	if (a->type == MOCA_ACCESS_WRITE)
-		s->counts[MOCA_FLAME_WRITES] += a->weight;
+		counts[MOCA_FLAME_WRITES] += a->weight;
 	else if (a->type != MOCA_ACCESS_UNKNOWN)
-		s->counts[MOCA_FLAME_READS] += a->weight;
+		counts[MOCA_FLAME_READS] += a->weight;
+}
+
+static int count(struct build *b, size_t i, const struct moca_access *a)
+{
+	struct moca_flame_stack *s = &b->out->stacks[i];
+	uint64_t *in_window;
+
+	s->counts[MOCA_FLAME_FAULTS]++;
+	weigh(s->counts, a);
+	if (!b->o->windows)
+		return 0;
+	in_window = moca_flame_windows_at(b->o->windows, i, a->time_ns);
+	if (!in_window)
+		return -ENOMEM;
+	weigh(in_window, a);
+	return 0;
 }
 
 static int add(struct build *b, size_t n, const struct moca_access *a)
@@ -167,9 +183,8 @@ static int add(struct build *b, size_t n, const struct moca_access *a)
 
 	if (!b->o->wants || b->o->wants(b->o->arg, b->task_index, n, a)) {
 		i = find_stack(b, a);
-		if (i < 0)
+		if (i < 0 || count(b, (size_t)i, a))
 			return -ENOMEM;
-		count(&b->out->stacks[i], a);
 	}
 	if (touches_fit(&b->touches, &b->touch_cap, b->touch_count))
 		return -ENOMEM;
@@ -261,6 +276,23 @@ static int add_heap(struct build *b, const struct moca_trace *t)
 	return 0;
 }
 
+/* Each page's first touch, when no earlier access can come. */
+static void count_touches(struct build *b)
+{
+	struct moca_flame_windows *w = b->o->windows;
+	const struct touch *t;
+
+	for (t = b->touches; t < b->touches + b->touch_cap; t++) {
+		if (!t->page || t->stack == NOT_WANTED)
+			continue;
+		b->out->stacks[t->stack].counts[MOCA_FLAME_TOUCHES]++;
+		/* The stack has its windows since its first access. */
+		if (w)
+			moca_flame_windows_at(w, t->stack, t->time_ns)
+				[MOCA_FLAME_TOUCHES]++;
+	}
+}
+
 int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
 		     const struct moca_flame_options *o)
 {
@@ -276,10 +308,8 @@ int moca_flame_build(struct moca_flame *out, struct moca_trace *t,
 	err = b.o->no_accesses ? 0 : walk(&b, t);
 	if (!err && b.o->heap)
 		err = add_heap(&b, t);
-	for (size_t i = 0; i < b.touch_cap; i++)
-		if (b.touches[i].page && b.touches[i].stack != NOT_WANTED)
-			out->stacks[b.touches[i].stack]
-				.counts[MOCA_FLAME_TOUCHES]++;
+	if (!err)
+		count_touches(&b);
 	free(b.touches);
 	free(b.variants);
 	moca_index_free(&b.index);

@@ -5,6 +5,7 @@
 
 #include <moca/reader.h>
 
+#include "analysis/flame-windows.h"
 #include "analysis/objects/objects.h"
 
 enum moca_flame_count {
@@ -29,6 +30,7 @@ struct moca_flame_stack {
 	uint32_t heap;		/* of moca_objects_heap_stacks, and 1; 0: of accesses */
 	uint64_t time_ns;	/* of an access with it, or of an allocation */
 	uint64_t code;		/* with by_time: another for each meaning of its addresses */
+	size_t item;		/* its number in options.windows; of accesses alone */
 	uint64_t counts[MOCA_FLAME_COUNTS];
 };
 
@@ -57,6 +59,11 @@ struct moca_flame_options {
 	uint32_t heap_task;
 	int one_task;
 	int no_accesses;	/* allocations alone */
+	/*
+	 * What stacks of accesses have in each part of the run; the caller has called
+	 * _init and frees it, also after an error. NULL: not wanted.
+	 */
+	struct moca_flame_windows *windows;
 };
 
 /*

@@ -14,6 +14,7 @@
 
 #define NODES 30000u		/* and as many leaves of single threads */
 #define NAME_BYTES 400u
+#define TIMES 100000u		/* leaves in windows */
 
 static void put_strings(struct json *j, const char *key,
 			const struct moca_strings *s)
@@ -102,6 +103,69 @@ static void put_leaves(struct json *j, const struct moca_flame_tree *x,
 	json_close(j, '}');
 }
 
+static int is_empty(const uint64_t *sums)
+{
+	return !sums[MOCA_FLAME_ACCESSES] && !sums[MOCA_FLAME_TOUCHES];
+}
+
+/* How many leaves are in how many windows; then these are as few as the page has room for. */
+static size_t fit_windows(struct moca_flame_windows *x)
+{
+	size_t n;
+
+	for (;;) {
+		n = 0;
+		for (size_t i = 0; i < x->items * x->count; i++)
+			n += !is_empty(x->sums[i]);
+		if (n <= TIMES || x->count < 2)
+			return n;
+		moca_flame_windows_join(x);
+	}
+}
+
+enum timed { LEAF, WINDOW, SUM };
+
+/* One column of leaves in windows; which: of the sums. */
+static void put_timed(struct json *j, const char *key,
+		      const struct moca_flame_windows *x, enum timed c, int which)
+{
+	const char *comma = "";
+
+	json_open(j, key, '[');
+	for (size_t i = 0; i < x->items * x->count; i++) {
+		if (is_empty(x->sums[i]))
+			continue;
+		fprintf(j->f, "%s%" PRIu64, comma,
+			c == LEAF	? i / x->count :
+			c == WINDOW	? i % x->count : x->sums[i][which]);
+		comma = ",";
+	}
+	json_close(j, ']');
+}
+
+/* What leaves have in parts of the run; null: nothing is known of that. */
+static void put_over_time(struct json *j, const struct report *of,
+			  struct moca_flame_tree *tree)
+{
+	struct moca_flame_windows *x = &tree->over_time;
+
+	if (!x->items || !fit_windows(x)) {
+		json_null(j, "over_time");
+		return;
+	}
+	json_open(j, "over_time", '{');
+	json_int(j, "begin_ns", (int64_t)(x->begin_ns - of->origin));
+	json_uint(j, "window_ns", x->window_ns);
+	json_uint(j, "windows", x->count);
+	put_timed(j, "leaf", x, LEAF, 0);
+	put_timed(j, "window", x, WINDOW, 0);
+	put_timed(j, "reads", x, SUM, MOCA_FLAME_READS);
+	put_timed(j, "writes", x, SUM, MOCA_FLAME_WRITES);
+	put_timed(j, "accesses", x, SUM, MOCA_FLAME_ACCESSES);
+	put_timed(j, "first_touches", x, SUM, MOCA_FLAME_TOUCHES);
+	json_close(j, '}');
+}
+
 static int compare(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -176,7 +240,7 @@ static void put_heap(struct json *j, const struct report *of,
 }
 
 static int put(struct json *j, const struct report *of,
-	       const struct moca_flame_tree *x)
+	       struct moca_flame_tree *x)
 {
 	const struct moca_trace *t = of->trace;
 	uint32_t *files = calloc(x->node_count + 1, sizeof(*files));
@@ -194,6 +258,7 @@ static int put(struct json *j, const struct report *of,
 		put_strings(j, "files", &names);
 		put_nodes(j, x, files);
 		put_leaves(j, x, moca_trace_stack_count(t) != 0);
+		put_over_time(j, of, x);
 		json_close(j, '}');
 	}
 	moca_strings_free(&names);
@@ -225,7 +290,13 @@ static int add(struct report *r, const struct report *of, const char *name)
 
 	if (err)
 		return err;
-	err = moca_flame_tree_build(&tree, of->trace, c, of->objects, NODES, 1);
+	/* What is selected in the page is of the time of its own run. */
+	if (of == r)
+		err = moca_flame_tree_over_time(&tree, of->trace, c, of->objects,
+						NODES, of->begin_ns, of->end_ns);
+	else
+		err = moca_flame_tree_build(&tree, of->trace, c, of->objects,
+					    NODES, 1);
 	if (err)
 		goto out_callers;
 	j.f = open_memstream(&text, &len);

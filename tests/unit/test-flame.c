@@ -260,12 +260,90 @@ static int two_runs(void)
 	return 0;
 }
 
+/* In each part of the run, and in all: the same sums, however long the parts are. */
+static int over_time(void)
+{
+	const int n = MOCA_FLAME_ACCESSES, first = MOCA_FLAME_TOUCHES;
+	struct moca_flame_windows *w;
+	struct moca_flame_tree x;
+	uint64_t from, sum = 0;
+
+	begin();
+	from = clock_ns;
+	for (unsigned i = 0; i < 128; i++)
+		touch(0, i / 2, 1 + i / 64, 1);
+	end((const char *const[]){ "ab", "ac", NULL });
+	CHECK(!moca_flame_tree_over_time(&x, trace, callers, NULL, 100,
+					 from + 1, clock_ns + 1));
+	w = &x.over_time;
+	CHECK(w->count == MOCA_FLAME_WINDOWS && w->items == 2 &&
+	      x.leaf_count == 2 && x.leaves[0].counts[n] == 64);
+	while (w->count) {
+		unsigned half = w->count / 2;
+
+		for (size_t i = 0; i < 2 * w->count; i++) {
+			/* The first leaf has the first half of the run. */
+			int its = w->count == 1 || i / w->count ==
+						   i % w->count / half;
+			uint64_t each = w->count == 1 ? 64 : 128 / w->count;
+
+			CHECK(w->sums[i][n] == (its ? each : 0));
+			CHECK(w->sums[i][first] == (its ? each / 2 : 0));
+			CHECK(w->sums[i][MOCA_FLAME_WRITES] == w->sums[i][n]);
+			sum += w->sums[i][n];
+		}
+		CHECK(sum == 128);
+		sum = 0;
+		if (w->count == 1)
+			break;
+		moca_flame_windows_join(w);
+		CHECK(w->count == half);
+	}
+	moca_flame_tree_free(&x);
+	over();
+	return 0;
+}
+
+/* With many stacks the parts get longer, and nothing is lost; times beyond the ends. */
+static int many_items(void)
+{
+	struct moca_flame_windows w;
+	const uint64_t *sums;
+	uint64_t *at, sum = 0;
+	size_t i, n = 50000;
+
+	moca_flame_windows_init(&w, 1000, 1000 + 64 * 10);
+	CHECK(w.window_ns == 10 && moca_flame_window_of(&w, 0) == 0 &&
+	      moca_flame_window_of(&w, 1639) == 63 &&
+	      moca_flame_window_of(&w, UINT64_MAX) == 63);
+	CHECK(!moca_flame_windows_of(&w, 0));
+	for (i = 0; i < n; i++) {
+		at = moca_flame_windows_at(&w, i, 1000 + i % 640);
+		CHECK(at);
+		at[MOCA_FLAME_READS] += i;
+	}
+	CHECK(w.count == 16 && w.window_ns == 40 && w.items == n);
+	for (i = 0; i < n; i++) {
+		sums = moca_flame_windows_of(&w, i);
+		CHECK(sums[i % 640 / 40 * MOCA_FLAME_TIMED + MOCA_FLAME_READS] == i);
+		for (unsigned k = 0; k < w.count * MOCA_FLAME_TIMED; k++)
+			sum += sums[k];
+	}
+	CHECK(sum == n * (n - 1) / 2);
+	moca_flame_windows_free(&w);
+	moca_flame_windows_init(&w, 5, 5);
+	CHECK(w.window_ns == 1 && moca_flame_window_of(&w, 5) == 0);
+	return 0;
+}
+
 int main(void)
 {
 	run("flame: first touches", touches);
 	run("flame: functions", functions);
 	run("flame: limits", limits);
 	run("flame: two runs", two_runs);
+	run("flame: over time", over_time);
+	run("flame: over time, of many stacks", many_items);
 	dir_remove();
 	return failures != 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The overview's picture: time x place, a rectangle for each area.
 import { h, tip, pairs } from "./dom.js";
+import { onSelect, select, selected } from "./selection.js";
 import { canvasContext } from "./vector.js";
 import { unpack, describe, topKinds, colorsOf } from "./space.js";
 import * as f from "./format.js";
@@ -19,8 +20,10 @@ export class Areas {
 		this.canvas = h("canvas", { class: "areas", tabindex: 0, role: "img", "aria-describedby": "area-title",
 			"aria-label": "Areas of data and time in which what happens is alike. Arrow keys go from area to area, Enter opens the structure there." });
 		this.element = h("div", { class: "heatmap" }, this.canvas);
+		this.band = null;	/* what is being dragged over: [x, x] */
 		this.layout();
 		this.listen();
+		onSelect(this.element, () => this.draw());
 		new ResizeObserver(() => this.element.isConnected && this.draw()).observe(this.element);
 	}
 
@@ -85,9 +88,23 @@ export class Areas {
 		return Math.min(150, Math.round(width * 0.27));
 	}
 
+	/* The slices that are shown, with parts of them: what is selected of the time. */
+	shown() {
+		const { m } = this, range = selected(), begin = m.time(0), end = m.time(m.slices);
+		const at = (t) => Math.min(m.slices, Math.max(0, (t - begin) / (end - begin) * m.slices));
+		const [a, b] = range ? range.map(at) : [0, m.slices];
+		return b > a ? [a, b] : [0, m.slices];
+	}
+
 	x(slice, width) {
-		const left = this.left(width);
-		return left + slice / this.m.slices * (width - left - RIGHT);
+		const left = this.left(width), [a, b] = this.view;
+		return left + (Math.min(b, Math.max(a, slice)) - a) / (b - a) * (width - left - RIGHT);
+	}
+
+	/* The time at a place of the picture. */
+	timeAt(x) {
+		const left = this.left(this.width), [a, b] = this.view;
+		return this.m.time(a + Math.min(1, Math.max(0, (x - left) / (this.width - left - RIGHT))) * (b - a));
 	}
 
 	/* The rectangle of an area; null when it is not shown. */
@@ -97,13 +114,13 @@ export class Areas {
 			return null;
 		const y = first.y + Math.max(0, a.node.begin - first.o.begin) * first.each;
 		const end = last.y + Math.min(last.o.end - last.o.begin, a.node.end - last.o.begin) * last.each;
-		const x = this.x(a.begin, width);
-		return { x, y, w: this.x(a.end, width) - x, h: end - y };
+		const x = this.x(a.begin, width), w = this.x(a.end, width) - x;
+		return w > 0 ? { x, y, w, h: end - y } : null;
 	}
 
 	drawAxes(c, width) {
 		const m = this.m, left = this.left(width), names = Math.floor(left / 6.6);
-		const n = Math.max(2, Math.floor((width - left) / 130)), end = m.time(m.slices), begin = m.time(0);
+		const n = Math.max(2, Math.floor((width - left) / 130)), [begin, end] = this.view.map(m.time);
 		c.fillStyle = p.variable("--muted");
 		c.textAlign = "right";
 		for (const { o, y, height } of this.places) {
@@ -148,6 +165,7 @@ export class Areas {
 
 	/** Draw all into a context, of a canvas or of an SVG. */
 	paint(c, width) {
+		this.view = this.shown();
 		c.font = `11px ${p.variable("--font")}`;
 		c.textBaseline = "middle";
 		c.fillStyle = p.variable("--plot");
@@ -166,7 +184,14 @@ export class Areas {
 
 	draw() {
 		this.width = Math.max(260, this.element.clientWidth || 800);
-		this.paint(canvasContext(this.canvas, this.width, this.height), this.width);
+		const c = canvasContext(this.canvas, this.width, this.height);
+		this.paint(c, this.width);
+		if (!this.band)
+			return;
+		const [from, to] = this.band;
+		c.strokeStyle = p.variable("--text");
+		c.lineWidth = 1;
+		c.strokeRect(Math.min(from, to) + 0.5, 0.5, Math.abs(to - from), this.bottom - 1);
 	}
 
 	area({ leaf, slice }) {
@@ -180,7 +205,8 @@ export class Areas {
 	/* The cell below the pointer, or null. */
 	cellAt(e) {
 		const r = this.canvas.getBoundingClientRect(), m = this.m, left = this.left(this.width);
-		const y = e.clientY - r.top, slice = Math.floor((e.clientX - r.left - left) / (this.width - left - RIGHT) * m.slices);
+		const y = e.clientY - r.top, across = (e.clientX - r.left - left) / (this.width - left - RIGHT), [a, b] = this.view;
+		const slice = across >= 0 && across < 1 ? Math.floor(a + across * (b - a)) : -1;
 		const at = this.places.find((x) => y >= x.y && y < x.y + x.height);
 		return at && slice >= 0 && slice < m.slices ?
 			{ leaf: at.o.begin + Math.min(at.o.end - at.o.begin - 1, Math.floor((y - at.y) / at.each)), slice } : null;
@@ -203,16 +229,56 @@ export class Areas {
 			this.choose({ leaf, slice });
 	}
 
+	/* A drag selects the time, a double click all of it; a finger scrolls. */
+	listenToDrags() {
+		const c = this.canvas, x = (e) => {
+			const left = this.left(this.width);
+			return Math.min(this.width - RIGHT, Math.max(left, e.clientX - c.getBoundingClientRect().left));
+		};
+		let from = null;
+		c.addEventListener("pointerdown", (e) => {
+			from = e.button || e.pointerType === "touch" ? null : x(e);
+			this.dragged = false;
+		});
+		c.addEventListener("pointermove", (e) => {
+			if (from === null || (!this.band && Math.abs(x(e) - from) < 4))
+				return;
+			c.setPointerCapture(e.pointerId);
+			this.band = [from, x(e)];
+			tip.hide();
+			this.draw();
+		});
+		const end = (e) => {
+			const { band } = this, times = band?.map((at) => this.timeAt(at)).sort((a, b) => a - b);
+			from = null;
+			if (!band)
+				return;
+			this.band = null;
+			/* The click that follows chooses nothing. */
+			this.dragged = e.type === "pointerup";
+			if (this.dragged && times[1] > times[0])
+				select(times);
+			this.draw();
+		};
+		c.addEventListener("pointerup", end);
+		c.addEventListener("pointercancel", end);
+		c.addEventListener("dblclick", () => select(null));
+	}
+
 	listen() {
 		const c = this.canvas;
+		this.listenToDrags();
 		c.addEventListener("pointermove", (e) => {
+			if (this.band)
+				return;
 			const at = this.cellAt(e);
 			c.style.cursor = at ? "pointer" : "default";
 			return at ? tip.show(e.clientX, e.clientY, pairs(describe(this.m, this.area(at)))) : tip.hide();
 		});
 		c.addEventListener("pointerleave", () => tip.hide());
 		c.addEventListener("click", (e) => {
-			const at = this.cellAt(e);
+			const at = !this.dragged && this.cellAt(e);
+			this.dragged = false;
 			if (at)
 				this.choose(at);
 		});

@@ -8,6 +8,9 @@ let range = null;	/* [from, to], ns; null: all of the run */
 /** What is selected, or null. */
 export const selected = () => range;
 
+/** The same for an address: { t } or nothing. */
+export const timeState = () => range ? { t: range.map(Math.round).join() } : {};
+
 /** From an address; null where it is none. */
 export function parseRange(text) {
 	const [a, b] = (text || "").split(",").map(Number);
@@ -41,10 +44,21 @@ export function selectionNote() {
 		h("button", { type: "button", class: "quiet", onclick: () => select(null) }, "All of the run"));
 	const say = () => {
 		element.hidden = !range;
-		text.textContent = range ? `Plots over time show ${f.time(range[0])} to ${f.time(range[1])}. Sums, bars and tables are of all of the run.` : "";
+		text.textContent = range ? `Plots over time and call stacks of accesses show ${f.time(range[0])} to ${f.time(range[1])}. Other sums, bars and tables are of all of the run.` : "";
 	};
 	say();
 	document.addEventListener("moca-time", say);
+	return element;
+}
+
+/** Says of a plot that cannot follow why, while something is selected. */
+export function selectionAside(text) {
+	const element = h("p", { class: "small", "data-aside": "time", role: "note" }, text);
+	const say = () => {
+		element.hidden = !range;
+	};
+	say();
+	onSelect(element, say);
 	return element;
 }
 

@@ -6,6 +6,7 @@ import { figure, legend } from "./figure.js";
 import { strips } from "./charts.js";
 import { json } from "./data.js";
 import { flameChange } from "./view-flame.js";
+import { selectionAside, timeState } from "./selection.js";
 import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -46,9 +47,9 @@ function totals(c) {
 	const { a, b } = c.total;
 	const rows = named(TOTALS, c.counts).filter(([k]) => Number.isFinite(a[k]) && Number.isFinite(b[k]) && (a[k] || b[k]));
 	return figure({ id: "compare-totals", title: "The whole run", subtitle: c.counts ? "" : `A has ${plural(c.run_a.intervals, "interval")}, B ${f.count(c.run_b.intervals)}: a page has one record in each that it is used in`,
-		body: scroller("Table of the whole run", h("table", { class: "compare" }, head(["", "A", "B", "Change", ""]),
+		body: [selectionAside("These are sums of all of both runs, whatever is selected."), scroller("Table of the whole run", h("table", { class: "compare" }, head(["", "A", "B", "Change", ""]),
 			h("tbody", {}, rows.map(([k, text, how, isShare]) => h("tr", {}, h("th", { scope: "row" }, text), h("td", { class: "n" }, how(a[k])), h("td", { class: "n" }, how(b[k])),
-				h("td", { class: "n" }, changed(a[k], b[k], isShare)), h("td", { class: "bars" }, barPair(a[k], b[k], isShare ? 1 : Math.max(a[k], b[k]))))))),),
+				h("td", { class: "n" }, changed(a[k], b[k], isShare)), h("td", { class: "bars" }, barPair(a[k], b[k], isShare ? 1 : Math.max(a[k], b[k]))))))),)],
 		rows: () => [["metric", "a", "b"], ...rows.map(([k]) => [k, a[k], b[k]])] });
 }
 
@@ -82,7 +83,7 @@ function overTime(c, side, objects, strongest) {
 		const w = Math.min(n - 1, Math.floor(i * n / columns)), v = x[`over_time_${side}`];
 		return [v[w], v[n + w], w];
 	};
-	const strip = strips({ columns: n, height: 16, left: 150, label: `Accesses to each structure over the time of ${side.toUpperCase()}`, range: [run.begin_ns, end], xText: f.time,
+	const strip = strips({ columns: n, height: 16, left: 150, label: `Accesses to each structure over the time of ${side.toUpperCase()}`, range: [run.begin_ns, end], xText: f.time, time: side === "b",
 		tracks: objects.map((x) => ({ label: x.name,
 			color: (i, columns) => {
 				const [r, w] = at(x, i, columns);
@@ -94,7 +95,8 @@ function overTime(c, side, objects, strongest) {
 			} })) });
 	return figure({ id: `compare-${side}`, title: side === "a" ? "A over its time" : "B over its time", explain: side === "a" ? texts.compareTime : null,
 		subtitle: `${f.cut(run.path, 120)}: ${f.time(n * run.window_ns)}, ${plural(run.intervals, "interval")}`,
-		body: [side === "a" && legend([[p.css(p.READ), "reads"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "writes"], ["var(--plot)", "no access"]]), strip.element],
+		body: [side === "a" && legend([[p.css(p.READ), "reads"], [p.css(p.BOTH), "both"], [p.css(p.WRITE), "writes"], ["var(--plot)", "no access"]]),
+			side === "a" && selectionAside("This is all of A: what is selected is of B's time alone, as A has times of its own."), strip.element],
 		picture: strip.picture,
 		rows: () => [["structure", "begin_ns", "end_ns", "reads", "writes"], ...objects.flatMap((x) => Array.from({ length: n }, (_, w) =>
 			[x.name, run.begin_ns + w * run.window_ns, run.begin_ns + (w + 1) * run.window_ns, x[`over_time_${side}`][w], x[`over_time_${side}`][n + w]]))] });
@@ -143,13 +145,13 @@ function structures(d, c, state) {
 		chosen = m;
 		for (const b of buttons.children)
 			b.setAttribute("aria-pressed", String(b === e.currentTarget));
-		history.replaceState(null, "", `#/compare?by=${m[0]}`);
+		history.replaceState(null, "", `#/compare?${new URLSearchParams({ by: m[0], ...timeState() })}`);
 		fill();
 	} }, m[1])));
 	fill();
 	return figure({ id: "compare-structures", title: "Data structures, the most changed first", explain: texts.compare,
 		subtitle: `${plural(c.count, "structure")} in either run, by name${c.count > c.objects.length ? `; the ${f.count(c.objects.length)} with most accesses are here` : ""}`,
-		body: [h("div", { class: "bar-row" }, buttons), legend([["var(--muted)", "A"], ["var(--accent)", "B"]]), scroller("Table of data structures", table), more],
+		body: [h("div", { class: "bar-row" }, buttons), selectionAside("These are sums of all of both runs, whatever is selected."), legend([["var(--muted)", "A"], ["var(--accent)", "B"]]), scroller("Table of data structures", table), more],
 		rows: () => [["structure", "structure_in_a", ...metrics.flatMap(([k]) => [`${k}_a`, `${k}_b`])], ...sorted().map((x) => [x.name, x.name_a || x.name, ...metrics.flatMap(([k]) => [x.a?.[k], x.b?.[k]])])] });
 }
 

@@ -4,6 +4,7 @@ import { json } from "./data.js";
 import { h } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { icicle } from "./icicle.js";
+import { onSelect, selected, selectionAside, timeState } from "./selection.js";
 import { texts } from "./texts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -32,13 +33,27 @@ function soft(color, strength) {
 const grey = () => soft(p.OTHER, 0.55);
 const heapColor = () => soft(p.BOTH, 0.8);
 
-/* Of each node what is its own, and that with all below; thread: null or its number. */
-function sums(t, key, thread) {
+/* The windows that what is selected lies in, as [first, behind the last]; null: all of the run is shown. */
+function windowsOf(t, kind) {
+	const x = t.over_time, range = selected();
+	if (!x || !range || !x[kind[0]])
+		return null;
+	const at = (time, round) => Math.min(x.windows, Math.max(0, round((time - x.begin_ns) / x.window_ns)));
+	return [at(range[0], Math.floor), at(range[1], Math.ceil)];
+}
+
+/*
+ * Of each node what is its own, and that with all below; thread: null or its number; of these windows, or null: of all.
+ */
+function sums(t, key, thread, windows = null) {
 	const { parent } = t.nodes, { node, thread: of } = t.leaves, from = t.leaves[key];
-	const self = new Float64Array(parent.length);
-	for (let i = 0; i < node.length; i++)
+	const self = new Float64Array(parent.length), x = t.over_time;
+	for (let i = 0; !windows && i < node.length; i++)
 		if (thread === null || of[i] === thread)
 			self[node[i]] += from[i];
+	for (let k = 0; windows && k < x.leaf.length; k++)
+		if (x.window[k] >= windows[0] && x.window[k] < windows[1] && (thread === null || of[x.leaf[k]] === thread))
+			self[node[x.leaf[k]]] += x[key][k];
 	const total = self.slice();
 	for (let i = parent.length - 1; i > 0; i--)
 		total[parent[i]] += total[i];
@@ -119,20 +134,30 @@ function gaps(t, kind) {
 	return said.length > 0 && h("p", { class: "small" }, `${said.join("; ")}.`);
 }
 
+/* Of which time a plot is, while something is selected. */
+function timeSaid(t, kind, windows) {
+	const x = t.over_time, at = (w) => f.time(x.begin_ns + w * x.window_ns);
+	return windows ? `This is of ${at(windows[0])} to ${at(windows[1])}: what is selected, in whole parts of ${f.time(x.window_ns)}.` :
+		`${kind[1]} ${kind[4] ? "are not told by time here" : "cannot be told by time here"}: this is of all of the run, whatever is selected.`;
+}
+
 export async function flame(d, state) {
 	const t = await json("flame"), threads = threadsOf(t), kinds = kindsOf(t);
 	let kind = kinds.find(([k]) => k === state.get("by")) || kinds[0], word = state.get("find") || "";
 	let thread = threads.find((x) => String(x.id) === state.get("thread"))?.id ?? null;
-	let at = Number(state.get("at")) || 0, s, chart;
-	const plot = h("div", {}), under = h("div", {}), over = h("div", {}), table = h("section", { class: "panel", "data-flame": "functions" }), count = h("span", { class: "count", role: "status" });
-	const remember = () => history.replaceState(null, "", `#/flame?${new URLSearchParams({ by: kind[0], ...(thread !== null && { thread }), ...(at && { at }), ...(word && { find: word }) })}`);
+	let at = Number(state.get("at")) || 0, s, chart, windows = null;
+	const plot = h("div", {}), under = h("div", {}), when = h("p", { class: "small", "data-flame": "time", role: "note" }), over = h("div", {}), table = h("section", { class: "panel", "data-flame": "functions" }), count = h("span", { class: "count", role: "status" });
+	const remember = () => history.replaceState(null, "", `#/flame?${new URLSearchParams({ by: kind[0], ...(thread !== null && { thread }), ...(at && { at }), ...(word && { find: word }), ...timeState() })}`);
 	const find = () => {
 		const found = chart.find(word), sum = found?.reduce((n, i) => n + s.total[i], 0);
 		count.textContent = found ? found.length ? `${many(kind, sum)}, ${f.percent(sum, s.total[0])}, in or below what matches` : "No function matches" : many(kind, s.total[0]);
 	};
 	const fill = () => {
-		const [r, w] = kind[4] ? [] : [sums(t, "reads", thread).total, sums(t, "writes", thread).total];
-		s = sums(t, kind[0], thread);
+		windows = windowsOf(t, kind);
+		const [r, w] = kind[4] ? [] : [sums(t, "reads", thread, windows).total, sums(t, "writes", thread, windows).total];
+		s = sums(t, kind[0], thread, windows);
+		when.hidden = !selected();
+		when.textContent = selected() ? timeSaid(t, kind, windows) : "";
 		if (!(at < s.total.length && s.total[at]))
 			at = 0;
 		chart = icicle({ label: `Flame graph of ${kind[3]}`, at, tree: { parent: t.nodes.parent, value: s.total, names: (i) => nameOf(t, i) },
@@ -158,16 +183,17 @@ export async function flame(d, state) {
 	const pick = threads.length > 1 && h("span", { class: "field" }, h("label", { for: "flame-thread" }, "Thread"), h("select", { id: "flame-thread", onchange: (e) => change((v) => thread = v === "" ? null : Number(v))(e.currentTarget.value) },
 		h("option", { value: "" }, "all"), threads.map((x) => h("option", { value: x.id, selected: x.id === thread }, `#${x.id} ${f.cut(x.name || "", 30)}`))));
 	fill();
+	onSelect(plot, change(() => {}));
 	return [figure({ id: "flame", title: t.leaves.accesses ? t.heap ? "Who calls what accesses and allocates" : "Who calls what accesses" : "Who calls what allocates", explain: texts.flame,
 		subtitle: "Call stacks, from the outermost function down; the width is the share",
 		body: [h("div", { class: "bar-row" }, modes(kinds, kind, change((k) => kind = k)), pick, finder("flame-find", word, (v) => {
 			word = v;
 			remember();
 			find();
-		}), count), over, plot, under],
+		}), count), over, when, plot, under],
 		picture: () => chart.picture(),
 		rows: () => [["stack", "file", "line", ...kinds.map(([k]) => k)], ...(() => {
-			const own = kinds.map(([k]) => sums(t, k, thread).self);
+			const own = kinds.map((k) => sums(t, k[0], thread, windowsOf(t, k)).self);
 			return [...own[0].keys()].filter((i) => own.some((v) => v[i])).map((i) => [pathOf(t, t.nodes.parent, nameOf, i) || "all", t.files[t.nodes.file[i]] || "", t.nodes.line[i] || "", ...own.map((v) => v[i])]);
 		})()] }), table];
 }
@@ -244,7 +270,8 @@ export async function flameChange() {
 		}), finder("compare-find", "", (v) => {
 			word = v;
 			find();
-		}), count), legend([[p.css(soft(GROWN, 1)), "larger share in B"], [p.css(grey()), "the same"], [p.css(soft(SHRUNK, 1)), "smaller share in B"]]), plot, missing],
+		}), count), legend([[p.css(soft(GROWN, 1)), "larger share in B"], [p.css(grey()), "the same"], [p.css(soft(SHRUNK, 1)), "smaller share in B"]]),
+			selectionAside("This is of all of both runs: what is selected is of B's time alone."), plot, missing],
 		picture: () => chart.picture(),
 		rows: () => [["stack", "share_of_a", "share_of_b", "own_share_of_a", "own_share_of_b"], ...m.parent.map((_, i) => [pathOf(m, m.parent, (x, k) => x.name[k], i) || "all", a.total[i], b.total[i], a.self[i], b.self[i]])] });
 }

@@ -4,6 +4,7 @@
 import { h, pairs } from "./dom.js";
 import { figure, legend } from "./figure.js";
 import { lines } from "./charts.js";
+import { onSelect, timeState } from "./selection.js";
 import { texts } from "./texts.js";
 import { Areas } from "./areas.js";
 import { space, describe, nameOf, kindOf, topOf, pagesOf, linkOf, rows, needKinds, colorsOf, nodeText } from "./space.js";
@@ -134,6 +135,8 @@ function rememberer(m, now) {
 				q.set("only", only.id);
 			if (cursor)
 				q.set("at", `${cursor.leaf},${cursor.slice}`);
+			if (timeState().t)
+				q.set("t", timeState().t);
 			history.replaceState(null, "", `#/overview?${q}`);
 		}, 200);
 	};
@@ -211,6 +214,7 @@ export async function overview(d, state) {
 	});
 	keys.replaceChildren(legendOf(m, now.mode));
 	detail.set(now.level);
+	onSelect(picture.element, remember);
 	chart = curves(m, detail.chosen, detail.set);
 	return [
 		figure({ id: "areas", title: "Where what happens differs", explain: texts.areas, subtitle: subtitle(m),
