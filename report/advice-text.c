@@ -162,6 +162,16 @@ static void print_lines(const char *lead, char *const *lines, int width)
 		terminal_wrap(i ? "                " : lead, lines[i], width);
 }
 
+/* Each with a mark, as most of them take several lines. */
+static void print_evidence(char *const *lines, int width)
+{
+	int i;
+
+	for (i = 0; i < MOCA_FINDING_LINES && lines[i]; i++)
+		terminal_wrap(i ? "                - " : "     Evidence   - ",
+			      lines[i], width);
+}
+
 static void print_finding(const struct advice_view *v,
 			  const struct moca_finding *f, unsigned n, int width)
 {
@@ -172,7 +182,7 @@ static void print_finding(const struct advice_view *v,
 	terminal_style(STYLE_WARN);
 	terminal_wrap(lead, f->title, width);
 	terminal_style(STYLE_NONE);
-	print_lines("     Evidence   ", f->evidence, width);
+	print_evidence(f->evidence, width);
 	terminal_wrap("     Cause      ", f->cause, width);
 	terminal_wrap("     Fix        ", f->fix, width);
 	print_lines("     Try        ", f->try_, width);
