@@ -492,7 +492,7 @@ await test("one selection of time for all plots", () => withPage("recorded", {},
 	await page.mouse.up();
 	await page.waitForFunction(() => /^#\/rates\?t=\d+,\d+$/.test(location.hash));
 	const said = await note(), link = await page.evaluate(() => location.hash);
-	must(/^Plots over time show .* to /.test(said), said);
+	must(/^Plots over time and call stacks of accesses show .* to /.test(said), said);
 	must(await strip() !== all, "the strips do not show it");
 	const ticks = (n) => page.evaluate((i) => {
 		const u = document.querySelectorAll(".uplot canvas")[i];
@@ -522,7 +522,58 @@ await test("one selection of time for all plots", () => withPage("recorded", {},
 	await other.context.close();
 }));
 
-await looks({ test, withPage, viewsOf });
+/* A piece of the page's data. */
+const blob = (page, name) => page.evaluate(async (n) => {
+	const bytes = Uint8Array.from(atob(document.getElementById(`moca-${n}`).textContent), (c) => c.charCodeAt(0));
+	return JSON.parse(await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text());
+}, name);
+const asides = (page) => page.$$eval("[data-aside='time'], [data-flame='time']", (all) => all.filter((x) => !x.hidden).length);
+
+await test("selection: call stacks are those of that time", async () => {
+	const number = (s) => Number(s.split(" ")[0].replaceAll(",", ""));
+	await withPage("stacks", { hash: "#/flame?by=first_touches" }, async (page) => {
+		const { over_time: x, leaves } = await blob(page, "flame"), sum = (v) => v.reduce((a, b) => a + b, 0);
+		must(sum(x.first_touches) === sum(leaves.first_touches) && new Set(x.window).size > 1, "windows have other sums than the run");
+		const of = async () => number((await frames(page, "all"))[0]?.said || "0"), all = await of();
+		must(!await asides(page), "it speaks of a selection");
+		/* The first half of the windows with touches, the second, and both. */
+		const used = [...new Set(x.window)].sort((a, b) => a - b), half = used[used.length >> 1], time = (w) => Math.round(x.begin_ns + w * x.window_ns);
+		const parts = [];
+		for (const [from, to] of [[0, half], [half, x.windows], [0, x.windows]]) {
+			await page.evaluate((h) => {
+				location.hash = h;
+			}, `#/flame?by=first_touches&t=${time(from)},${time(to)}`);
+			await page.waitForFunction((text) => document.querySelector("[data-flame='time']")?.textContent && document.querySelector("#selection span").textContent !== text && !document.querySelector("#selection").hidden, parts.at(-1)?.said || "");
+			await drawn(page);
+			parts.push({ n: await of(), said: await page.textContent("#selection span"), want: sum(x.first_touches.filter((_, k) => x.window[k] >= from && x.window[k] < to)) });
+		}
+		must(parts.every((p) => p.n === p.want) && parts[0].n < all && parts[0].n + parts[1].n === all && parts[2].n === all, JSON.stringify([all, parts]));
+		must((await page.textContent("[data-flame='time']")).startsWith("This is of "), await page.textContent("[data-flame='time']"));
+		await page.screenshot({ path: `${shots}/stacks-selected.png`, fullPage: true });
+		await page.click("#selection button");
+		must(!await asides(page) && !/[?&]t=/.test(page.url()), `nothing is selected: ${page.url()}`);
+	});
+	await withPage("allocs", { hash: "#/flame?t=0,1" }, async (page) => {
+		must(/^10 MiB allocated, /.test((await frames(page, "hold"))[0].said) && (await page.textContent("[data-flame='time']")).includes("all of the run, whatever is selected"), "it does not say that it is of all of the run");
+	});
+});
+
+await test("selection: two runs say what it is of", () => withPage("compared-stacks", {}, async (page) => {
+	const strip = (side) => page.evaluate((s) => document.querySelector(`[data-figure='compare-${s}'] canvas`).toDataURL(), side);
+	const before = [await strip("a"), await strip("b")];
+	must(!await asides(page), "it speaks of a selection");
+	const { run_b: b } = await blob(page, "comparison");
+	const t = [0.25, 0.5].map((x) => Math.round(b.begin_ns + x * b.windows * b.window_ns));
+	await go(page, `#/compare?t=${t}`);
+	must(await strip("a") === before[0] && await strip("b") !== before[1], "A follows, or B does not");
+	for (const figure of ["compare-a", "compare-flame", "compare-structures", "compare-totals"])
+		must(await page.isVisible(`[data-figure='${figure}'] [data-aside='time']`), `${figure} does not say what it is of`);
+	must(!await page.locator("[data-figure='compare-b'] [data-aside]").count(), "B follows, and says that it does not");
+	await accessible(page, "two runs with a selection");
+	await page.screenshot({ path: `${shots}/compare-selected.png`, fullPage: true });
+}));
+
+await looks({ test, withPage, viewsOf, dir });
 
 await test("all meanings of colours draw", () => withPage("recorded", {}, async (page) => {
 	await toObject(page);
@@ -824,6 +875,35 @@ await test("overview: by thread and by node", () => withPage("recorded", { hash:
 	must(/#\d+ workload/.test(await other.page.textContent(".legend-slot")), "the link shows other colours");
 	await other.context.close();
 	await accessible(page, "by thread");
+}));
+
+await test("selection: the overview zooms to it, and selects", () => withPage("recorded", { hash: "#/overview?p=0" }, async (page) => {
+	const all = await pictureOf(page), box = await page.locator("canvas.areas").boundingBox(), y = box.y + 30;
+	const at = (part) => box.x + 150 + part * (box.width - 162);
+	await page.mouse.move(at(0.5), y);
+	await page.mouse.down();
+	await page.mouse.move(at(0.75), y, { steps: 5 });
+	await page.mouse.up();
+	await page.waitForFunction(() => /[?&]t=\d+(,|%2C)\d+/.test(location.hash));
+	const half = await pictureOf(page), said = await page.textContent("#selection span");
+	must(half !== all && (await page.textContent(".chosen")).includes("Nothing is chosen"), "a drag does not zoom, or chooses an area");
+	const { time } = await blob(page, "index"), [from, to] = decodeURIComponent(page.url()).match(/t=(\d+),(\d+)/).slice(1).map(Number);
+	const length = time.end_ns - time.begin_ns;
+	must(Math.abs((from - time.begin_ns) / length - 0.5) < 0.02 && Math.abs((to - time.begin_ns) / length - 0.75) < 0.02, `${from} to ${to} of ${JSON.stringify(time)}`);
+	/* The pointer finds what is there now. */
+	await page.hover("canvas.areas", { position: { x: at(0.02) - box.x, y: 30 } });
+	const tip = await page.locator(".tip").count() ? await page.textContent(".tip") : "", [, begin, end] = tip.match(/Time(.+?) to (.+?)Pages/) || [];
+	must(begin && end, `no area at the left end: ${tip}`);
+	await page.screenshot({ path: `${shots}/overview-selected.png`, fullPage: true });
+	await go(page, "#/rates");
+	must(await page.textContent("#selection span") === said, "another view has another");
+	await go(page, "#/overview?p=0");
+	must(await pictureOf(page) === half, "the overview shows another part");
+	await page.dblclick("canvas.areas", { position: { x: at(0.5) - box.x, y: 30 } });
+	must(!await page.isVisible("#selection"), "a double click does not show all");
+	await page.focus("canvas.areas");
+	await page.keyboard.press("Escape");
+	must(await pictureOf(page) === all, "all of the run looks other than before");
 }));
 
 await test("overview: cells that are coarser tell no threads", () => {
