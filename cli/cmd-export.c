@@ -13,6 +13,7 @@
 #include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
+#include "lib/cmdline/choice.h"
 #include "lib/cmdline/options.h"
 #include "lib/cmdline/unfinished.h"
 #include "lib/text/text.h"
@@ -33,8 +34,7 @@ enum {
  * may be NULL. run: 0, or -errno, and what it made is removed.
  */
 static const struct format {
-	const char *name;
-	const char *help;
+	const char *name, *help;	/* as struct choice */
 	int takes;
 	int (*refuse)(const struct export *x);
 	int (*run)(struct export *x);
@@ -68,28 +68,14 @@ static const struct format {
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
 
-#define FORMATS (sizeof(formats) / sizeof(formats[0]))
-
 static const struct format *find_format(const char *name)
 {
-	size_t i, n = FORMATS;
-	char known[2048] = "";
+	static const struct choice_option to = { "export", "--to",
+						 "to which format" };
+	int i = choice_find(&to, formats, sizeof(formats) / sizeof(formats[0]),
+			    sizeof(formats[0]), name);
 
-	for (i = 0; i < n; i++) {
-		size_t len = strlen(known);
-
-		if (name && !strcmp(formats[i].name, name))
-			return &formats[i];
-		snprintf(known + len, sizeof(known) - len, "%s%s (%s)",
-			 len ? ", " : "", formats[i].name, formats[i].help);
-	}
-	if (name)
-		moca_error("export: '--to %s' is no known format: there is %s",
-			   name, known);
-	else
-		moca_error("export: to which format? --to FORMAT, which may be %s",
-			   known);
-	return NULL;
+	return i < 0 ? NULL : &formats[i];
 }
 
 /* 1, 0 or -errno. */

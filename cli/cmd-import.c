@@ -9,14 +9,14 @@
 #include "cli/commands.h"
 #include "import/import.h"
 #include "lib/base/err.h"
+#include "lib/cmdline/choice.h"
 #include "lib/cmdline/options.h"
 #include "lib/cmdline/unfinished.h"
 #include "lib/format/meta.h"
 #include "lib/text/text.h"
 
 static const struct format {
-	const char *name;
-	const char *help;
+	const char *name, *help;	/* as struct choice */
 	int typed;		/* it takes --type */
 	int (*run)(struct import *x);
 } formats[] = {
@@ -28,27 +28,14 @@ static const struct format {
 	  0, import_tabarnac },
 };
 
-#define FORMATS (sizeof(formats) / sizeof(formats[0]))
-
 static const struct format *find_format(const char *name)
 {
-	char known[512] = "";
+	static const struct choice_option from = { "import", "--from",
+						   "of which format" };
+	int i = choice_find(&from, formats, sizeof(formats) / sizeof(formats[0]),
+			    sizeof(formats[0]), name);
 
-	for (size_t i = 0; i < FORMATS; i++) {
-		size_t len = strlen(known);
-
-		if (name && !strcmp(formats[i].name, name))
-			return &formats[i];
-		snprintf(known + len, sizeof(known) - len, "%s%s (%s)",
-			 len ? ", " : "", formats[i].name, formats[i].help);
-	}
-	if (name)
-		moca_error("import: '--from %s' is no known format: there is %s",
-			   name, known);
-	else
-		moca_error("import: of which format? --from FORMAT, which may be %s",
-			   known);
-	return NULL;
+	return i < 0 ? NULL : &formats[i];
 }
 
 static int parse_type(const struct format *f, const char *type)
