@@ -24,6 +24,8 @@ static const struct format {
 	  1, import_perf },
 	{ "classic", "a directory with the original Moca's Moca-task files",
 	  0, import_classic },
+	{ "framesoc", "a directory with the original Moca's CSV files",
+	  0, import_framesoc },
 	{ "tabarnac", "TABARNAC's PROG.full.page.csv, with the two beside it",
 	  0, import_tabarnac },
 };
@@ -134,6 +136,7 @@ static const char about[] =
 	"Make a trace of what other tools recorded; all commands that read traces work on it. What the source does not tell, the trace names; how complete it is cannot be certified.\n"
 	"perf: page faults (perf record -e page-faults -c 1 -d) and samples of loads and stores (perf mem record). FILE is perf.data, which perf must be there for, or what 'perf script -G --ns --show-task-events --show-mmap-events -F comm,pid,tid,cpu,time,period,event,addr,ip' printed; of perf mem '-F comm,pid,tid,cpu,time,event,addr,data_src,weight,ip'.\n"
 	"classic: FILE is the directory with Moca-task0, Moca-task1 and so on.\n"
+	"framesoc: FILE is the directory with the CSV files that importers of the original's traces read, as 'moca export --to framesoc' writes them.\n"
 	"tabarnac: FILE is PROG.full.page.csv; PROG.structs.csv and PROG.stackmap.csv are read from beside it.\n"
 	"Exit code: 0; 1 when FILE is not as its format has it, or DIR cannot be written: nothing is left then; 2 for a wrong command line.";
 
@@ -144,7 +147,7 @@ int cmd_import(int argc, char **argv)
 	const struct format *format;
 	int quiet = 0;
 	const struct option_spec specs[] = {
-		OPT_STRING(0, "from", &from, "FORMAT", "the format: perf, classic, tabarnac"),
+		OPT_STRING(0, "from", &from, "FORMAT", "the format: perf, classic, framesoc, tabarnac"),
 		OPT_STRING('o', "output", &out, "DIR", "the trace to make, which must not exist"),
 		OPT_STRING(0, "type", &type, "TYPE", "perf: what accesses are of which perf does not tell it: read, write (without it, unknown)"),
 		OPT_FLAG('q', "quiet", &quiet, "do not say what was written"),

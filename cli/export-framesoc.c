@@ -27,6 +27,14 @@ static void put_name(struct out *o, const char *name)
 			    (*s == '#' && s == name) ? '_' : *s);
 }
 
+/* Of an imported trace structures are mappings with their names. */
+static int is_structure(const struct moca_trace *t, const struct moca_object *row)
+{
+	return row->kind == MOCA_OBJECT_HEAP || row->kind == MOCA_OBJECT_STATIC ||
+	       (row->kind == MOCA_OBJECT_ANONYMOUS && row->named &&
+		moca_trace_meta(t, META_IMPORT));
+}
+
 /* Objects of a page and more, as the original has them; or stacks. */
 static int put_structures(struct files *x, struct out *o, int stacks)
 {
@@ -42,8 +50,7 @@ static int put_structures(struct files *x, struct out *o, int stacks)
 		const struct moca_object *row = &rows[at->object];
 
 		if (stacks ? row->kind != MOCA_OBJECT_STACK :
-			     (row->kind != MOCA_OBJECT_HEAP &&
-			      row->kind != MOCA_OBJECT_STATIC))
+			     !is_structure(x->x->t, row))
 			continue;
 		if (!stacks && at->size < 1ull << shift)
 			continue;

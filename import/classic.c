@@ -20,7 +20,6 @@
 #define CHUNKS_MAX ((size_t)1 << 24)
 #define COUNT_MAX 65536u	/* of an access line */
 #define INTERVALS_MAX (1u << 20)
-#define CPUS_MAX 1024u
 
 struct chunk {
 	uint64_t n, begin, end;
@@ -128,20 +127,26 @@ static int hex(const char **s, uint64_t *out)
 	return err;
 }
 
-/* Binary digits, CPU 0 last: the lowest CPU, how many there are, and digits. */
+/* The lowest CPU, and how many there are. */
 static int mask(struct classic *c, const char *s, uint16_t *cpu, unsigned *set)
 {
-	size_t n = strspn(s, "01"), last = n + strspn(s + n, " \t");
+	uint64_t words[LINES_CPU_WORDS];
+	size_t digits;
 
+	if (lines_mask(&s, words, &digits))
+		return -EINVAL;
+	lines_blanks(&s);
+	if (*s)
+		return -EINVAL;
+	if (digits > c->cpus)
+		c->cpus = digits;
 	*set = 0;
 	*cpu = 0;
-	if (!n || n > CPUS_MAX || s[last])
-		return -EINVAL;
-	if (n > c->cpus)
-		c->cpus = n;
-	for (size_t i = 0; i < n; i++)
-		if (s[n - 1 - i] == '1' && !(*set)++)
-			*cpu = (uint16_t)i;
+	for (size_t i = LINES_CPU_WORDS; i--;) {
+		*set += (unsigned)__builtin_popcountll(words[i]);
+		if (words[i])
+			*cpu = (uint16_t)(64 * i + (unsigned)__builtin_ctzll(words[i]));
+	}
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct import {
 /* Of the formats: 0, or -errno after *error says why where it is not errno alone. */
 int import_perf(struct import *x);	/* perf.c */
 int import_classic(struct import *x);	/* classic.c */
+int import_framesoc(struct import *x);	/* framesoc.c */
 int import_tabarnac(struct import *x);	/* tabarnac.c */
 
 /* Say what went wrong with no line in particular: -EBADMSG. */

@@ -108,6 +108,22 @@ int lines_hex(const char **s, uint64_t *out)
 	return 0;
 }
 
+int lines_mask(const char **s, uint64_t mask[LINES_CPU_WORDS], size_t *digits)
+{
+	const char *p = *s;
+	size_t n = strspn(p, "01");
+
+	if (!n || n > LINES_CPUS || !is_end(p[n]))
+		return -EINVAL;
+	memset(mask, 0, LINES_CPU_WORDS * sizeof(*mask));
+	for (size_t i = 0; i < n; i++)
+		if (p[n - 1 - i] == '1')
+			mask[i / 64] |= 1ull << (i % 64);
+	*s = p + n;
+	*digits = n;
+	return 0;
+}
+
 void lines_blanks(const char **s)
 {
 	while (**s == ' ' || **s == '\t')

@@ -47,6 +47,13 @@ int lines_wrong(struct lines *l, const char *fmt, ...)
 int lines_decimal(const char **s, uint64_t *out);
 /* The same in hexadecimal; prefix 0x may be there. */
 int lines_hex(const char **s, uint64_t *out);
+/*
+ * CPUs as binary digits, CPU 0 last: bit c % 64 of word c / 64 is CPU c; *digits of
+ * them. *s goes behind. 0, or -EINVAL: none, or more than LINES_CPUS.
+ */
+#define LINES_CPUS 1024u
+#define LINES_CPU_WORDS (LINES_CPUS / 64)
+int lines_mask(const char **s, uint64_t mask[LINES_CPU_WORDS], size_t *digits);
 /* Step over blanks and tabs. */
 void lines_blanks(const char **s);
 

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "import/import.h"
 #include "import/regions.h"
+#include "import/structures.h"
 #include "lib/base/vec.h"
 #include "lib/format/meta.h"
 
@@ -22,7 +22,7 @@
 #define PAGE 4096ull
 #define THREADS_MAX 65536u
 #define CELLS_MAX ((size_t)1 << 25)	/* 1 GiB */
-#define ADDRESS_MAX (1ull << 56)
+#define ADDRESS_MAX STRUCTURES_ADDRESS_MAX
 #define STACK_MAX (1ull << 32)
 /* No times are told: those of accesses are these. */
 #define BEGIN_NS 1u
@@ -50,7 +50,7 @@ struct tabarnac {
 	char *path;			/* of a file beside */
 	int no_structs, no_stacks;
 	struct regions regions;
-	uint64_t odd;			/* structures and stacks of no size */
+	struct structures structures;	/* and stacks */
 };
 
 static int heading(struct tabarnac *t)
@@ -210,8 +210,9 @@ static int read_pages(struct tabarnac *t, FILE *f)
 		err = thread_rows(t, at, &end, &rows);
 		if (!err)
 			err = import_trace_counts(&t->x->trace,
-						  t->cells[at].thread, BEGIN_NS,
-						  END_NS, t->rows, rows);
+						  t->cells[at].thread, 0,
+						  BEGIN_NS, END_NS, t->rows,
+						  rows);
 		if (err == -EOVERFLOW)
 			err = import_wrong(t->x, t->x->path, "all its reads and writes together are 2^64 or more, which cannot be counted");
 		at = end;
@@ -239,53 +240,9 @@ static FILE *beside(struct tabarnac *t, const char *end, int *missing)
 	return import_open(t->x, t->path);
 }
 
-/* TABARNAC's rule: a page is of what its first byte is in. */
-static int add_mapping(struct tabarnac *t, const char *name, uint64_t addr,
-		       uint64_t size)
-{
-	struct moca_change map = {
-		.type = MOCA_CHANGE_MMAP, .time_ns = BEGIN_NS,
-		.parent = MOCA_NO_TASK, .name = name,
-		.prot = PROT_READ | PROT_WRITE,
-		.memory = MOCA_MEMORY_PRIVATE,
-	};
-	uint64_t end;
-	int err;
-
-	if (!size || addr >= ADDRESS_MAX || size >= ADDRESS_MAX - addr) {
-		t->odd++;
-		return 0;
-	}
-	end = (addr + size + PAGE - 1) & ~(PAGE - 1);
-	map.addr = (addr + PAGE - 1) & ~(PAGE - 1);
-	/* Too small to have a page of its own. */
-	if (map.addr >= end)
-		return 0;
-	map.len = end - map.addr;
-	err = import_trace_change(&t->x->trace, 0, &map);
-	return err == -E2BIG ?
-		lines_wrong(&t->lines, "there are more than a million structures") : err;
-}
-
-/* NAME,ADDRESS,SIZE: the name may have commas itself. */
 static int struct_line(struct tabarnac *t)
 {
-	char *text = t->lines.text, *size = strrchr(text, ','), *addr;
-	uint64_t a, n;
-	const char *p;
-
-	if (size) {
-		*size++ = 0;
-		addr = strrchr(text, ',');
-		if (addr) {
-			*addr++ = 0;
-			p = addr;
-			if (!lines_decimal(&p, &a) && !*p &&
-			    (p = size, !lines_decimal(&p, &n)) && !*p && *text)
-				return add_mapping(t, text, a, n);
-		}
-	}
-	return lines_wrong(&t->lines, "it should be 'NAME,ADDRESS,SIZE'");
+	return structures_line(&t->structures, &t->lines);
 }
 
 static int stack_line(struct tabarnac *t)
@@ -299,11 +256,11 @@ static int stack_line(struct tabarnac *t)
 		return lines_wrong(&t->lines, "it should be 'THREAD,PAGE,SIZE'");
 	/* A stack without a limit has none. */
 	if (page >= ADDRESS_MAX / PAGE || size > STACK_MAX || size > page * PAGE) {
-		t->odd++;
+		t->structures.odd++;
 		return 0;
 	}
 	snprintf(name, sizeof(name), "Stack#%" PRIu64, tid);
-	return add_mapping(t, name, page * PAGE - size, size);
+	return structures_map(&t->structures, &t->lines, name, page * PAGE - size, size);
 }
 
 static int read_beside(struct tabarnac *t, const char *end,
@@ -331,11 +288,12 @@ static int read_beside(struct tabarnac *t, const char *end,
 static int tell(struct tabarnac *t)
 {
 	struct import *x = t->x;
+	uint64_t odd = t->structures.odd;
 	int err;
 
 	x->from = "TABARNAC";
 	x->reason = "imported from TABARNAC, which does not tell what it missed";
-	x->left_out = t->odd;
+	x->left_out = odd;
 	err = import_note(x, "imported from TABARNAC: sums of reads and writes of pages by thread; times are not in it, nor processes, instructions, CPUs, nodes and when a structure lived");
 	if (!err)
 		err = import_note(x, "process 1 and its threads 1, 2 and so on stand for those of T0, T1 and so on, whose numbers are not told");
@@ -345,9 +303,9 @@ static int tell(struct tabarnac *t)
 		err = import_note(x, "there was no file " STRUCTS ": data structures have no names");
 	if (!err && t->no_stacks)
 		err = import_note(x, "there was no file " STACKS ": stacks are not told");
-	if (!err && t->odd)
+	if (!err && odd)
 		err = import_note(x, "%" PRIu64 " structures or stacks without a size are left out",
-				  t->odd);
+				  odd);
 	if (!err)
 		err = moca_meta_set(x->meta, "collector", "%s", x->from);
 	if (!err)
@@ -357,7 +315,12 @@ static int tell(struct tabarnac *t)
 
 int import_tabarnac(struct import *x)
 {
-	struct tabarnac t = { .x = x };
+	struct tabarnac t = {
+		.x = x,
+		/* TABARNAC's rule: a page is of what its first byte is in. */
+		.structures = { .trace = &x->trace, .time_ns = BEGIN_NS,
+				.page_size = PAGE },
+	};
 	size_t len = strlen(x->path);
 	FILE *f;
 	int err;

@@ -187,12 +187,13 @@ int import_trace_access(struct import_trace *x, uint32_t task,
 	return 0;
 }
 
-int import_trace_counts(struct import_trace *x, uint32_t task,
+int import_trace_counts(struct import_trace *x, uint32_t task, uint64_t slice,
 			uint64_t begin_ns, uint64_t end_ns,
 			const struct moca_count *rows, size_t n)
 {
 	struct moca_chunk_info info = {
-		.task = task, .begin_ns = begin_ns, .end_ns = end_ns,
+		.task = task, .interval = slice,
+		.begin_ns = begin_ns, .end_ns = end_ns,
 	};
 	uint64_t sum;
 	int err = 0;

@@ -62,10 +62,10 @@ int import_trace_access(struct import_trace *x, uint32_t task,
 			const struct import_interval *interval,
 			const struct moca_access *a);
 /*
- * Rows as moca_writer_counts() wants them, however many, of pages. 0; -EOVERFLOW: all
+ * Rows as moca_writer_counts() wants them, however many, of pages; slices of a task rise. 0; -EOVERFLOW: all
  * loads and stores of the trace together are 2^64 or more; -errno.
  */
-int import_trace_counts(struct import_trace *x, uint32_t task,
+int import_trace_counts(struct import_trace *x, uint32_t task, uint64_t slice,
 			uint64_t begin_ns, uint64_t end_ns,
 			const struct moca_count *rows, size_t n);
 /*
