@@ -57,7 +57,7 @@ static int before(const struct source *a, const struct source *b)
 	return a->task < b->task;
 }
 
-static void sift_down(struct moca_timeline *tl, size_t i)
+static inline void sift_down(struct moca_timeline *tl, size_t i)
 {
 	struct source *s = tl->heap[i];
 	size_t child;
@@ -98,6 +98,16 @@ static void source_free(struct moca_timeline *tl, struct source *s)
 	free(s);
 }
 
+/* Accesses that are decoded already: the next one is at hand. 1 or 0. */
+static inline int source_go_on(struct source *s)
+{
+	if (s->kind != MOCA_TIMELINE_ACCESSES || !s->chunk ||
+	    s->at == s->chunk->count)
+		return 0;
+	s->time_ns = s->chunk->accesses[s->at].time_ns;
+	return 1;
+}
+
 static int load_next(struct source *s)
 {
 	uint32_t task;
@@ -120,13 +130,12 @@ static int load_next(struct source *s)
 			s->time_ns = s->counts->begin_ns;
 		return ret;
 	default:
-		while (!s->chunk || s->at == s->chunk->count) {
+		while (!source_go_on(s)) {
 			s->at = 0;
 			ret = moca_cursor_chunk(s->cursor, &s->chunk);
 			if (ret <= 0)
 				return ret;
 		}
-		s->time_ns = s->chunk->accesses[s->at].time_ns;
 		return 1;
 	}
 }
@@ -255,7 +264,7 @@ void moca_timeline_close(struct moca_timeline *tl)
 static int step_told(struct moca_timeline *tl)
 {
 	struct source *s = tl->heap[0];
-	int ret = source_step(s);
+	int ret = source_go_on(s) ? 1 : source_step(s);
 
 	tl->told = 0;
 	if (ret < 0)
@@ -270,7 +279,7 @@ static int step_told(struct moca_timeline *tl)
 }
 
 /* How many accesses of the earliest source come before all else. */
-static size_t run_length(const struct moca_timeline *tl)
+static inline size_t run_length(const struct moca_timeline *tl)
 {
 	const struct source *s = tl->heap[0], *next = NULL;
 	const struct moca_access *a = s->chunk->accesses;
@@ -299,6 +308,109 @@ static size_t run_length(const struct moca_timeline *tl)
 	return i - s->at;
 }
 
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t waiting_time(const struct moca_timeline *tl)
+{
+	return tl->waiting_at < tl->waiting_count ?
+		       tl->waiting[tl->waiting_at].time_ns : UINT64_MAX;
+}
+
+/* The next accesses of s that come before those of other, and before the limit. */
+static inline struct moca_timeline_run take_run(struct source *s,
+						const struct source *other,
+						uint64_t limit)
+{
+	const struct moca_access *a = s->chunk->accesses;
+	uint64_t until = earlier(other->time_ns, limit);
+	int at_limit = other->time_ns < limit && s->task < other->task;
+	size_t i = s->at, n = s->chunk->count;
+
+	for (i++; i < n && (a[i].time_ns < until ||
+			    (at_limit && a[i].time_ns == until)); i++)
+		;
+	n = s->at;
+	s->at = i;
+	return (struct moca_timeline_run){ a + n, i - n, s->task,
+					   s->chunk->interval };
+}
+
+/*
+ * Runs of the two earliest sources, if both are accesses, as long as all others are
+ * later: most runs of threads that work together are an access or two.
+ */
+static size_t merge_two(struct moca_timeline *tl,
+			struct moca_timeline_run *runs, size_t max)
+{
+	size_t n = 0, j = tl->count > 2 && before(tl->heap[2], tl->heap[1]) ?
+				  2 : 1;
+	const size_t others[] = { 3 - j, 2 * j + 1, 2 * j + 2 };
+	struct source *a = tl->heap[0], *b, *x;
+	uint64_t limit = waiting_time(tl);
+
+	if (tl->count < 2 || tl->heap[j]->kind != MOCA_TIMELINE_ACCESSES)
+		return 0;
+	b = tl->heap[j];
+	for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++)
+		if (others[k] < tl->count)
+			limit = earlier(limit, tl->heap[others[k]]->time_ns);
+	while (n < max && a->time_ns < limit) {
+		runs[n++] = take_run(a, b, limit);
+		if (!source_go_on(a)) {
+			tl->told = 1;
+			break;
+		}
+		if (before(b, a)) {
+			x = a;
+			a = b;
+			b = x;
+		}
+	}
+	tl->heap[0] = a;
+	tl->heap[j] = b;
+	sift_down(tl, j);
+	/* What was told last is the earliest still. */
+	if (!tl->told)
+		sift_down(tl, 0);
+	return n;
+}
+
+size_t moca_timeline_more(struct moca_timeline *tl,
+			  struct moca_timeline_run *runs, size_t max)
+{
+	struct source *s;
+	size_t n = 0, merged;
+
+	while (n < max) {
+		if (tl->told) {
+			if (!source_go_on(tl->heap[0]))
+				break;
+			tl->told = 0;
+			sift_down(tl, 0);
+		}
+		s = tl->count ? tl->heap[0] : NULL;
+		if (!s || s->kind != MOCA_TIMELINE_ACCESSES ||
+		    waiting_time(tl) <= s->time_ns)
+			break;
+		merged = merge_two(tl, runs + n, max - n);
+		n += merged;
+		if (merged)
+			continue;
+		runs[n] = (struct moca_timeline_run){
+			.accesses = s->chunk->accesses + s->at,
+			.count = run_length(tl),
+			.task_index = s->task,
+			.interval = s->chunk->interval,
+		};
+		s->at += runs[n++].count;
+		tl->told = 1;
+	}
+	return n;
+}
+
 int moca_timeline_next(struct moca_timeline *tl,
 		       struct moca_timeline_item *out)
 {
@@ -320,19 +432,22 @@ int moca_timeline_next(struct moca_timeline *tl,
 	if (!tl->count)
 		return 0;
 	s = tl->heap[0];
-	*out = (struct moca_timeline_item){
-		.kind = s->kind,
-		.time_ns = s->time_ns,
-		.task = moca_trace_task(tl->trace, s->task),
-		.change = s->change,
-		.event = s->event,
-		.counts = s->counts,
-	};
+	out->kind = s->kind;
+	out->time_ns = s->time_ns;
+	out->task = &tl->trace->tasks[s->task];
+	out->task_index = s->task;
+	out->change = s->change;
+	out->event = s->event;
+	out->counts = s->counts;
 	if (s->kind == MOCA_TIMELINE_ACCESSES) {
 		out->accesses = s->chunk->accesses + s->at;
 		out->count = run_length(tl);
 		out->interval = s->chunk->interval;
 		s->at += out->count;
+	} else {
+		out->accesses = NULL;
+		out->count = 0;
+		out->interval = 0;
 	}
 	tl->told = 1;
 	return 1;

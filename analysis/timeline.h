@@ -19,6 +19,7 @@ struct moca_timeline_item {
 	enum moca_timeline_kind kind;
 	uint64_t time_ns;		/* of accesses: of the first */
 	const struct moca_task *task;
+	size_t task_index;		/* of it, in the trace */
 	const struct moca_change *change;
 	const struct moca_event *event;
 	/*
@@ -40,6 +41,21 @@ struct moca_timeline;
 int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
 		       const struct moca_query *query);
 void moca_timeline_close(struct moca_timeline *tl);
+/* Accesses of one task, as those of an item. */
+struct moca_timeline_run {
+	const struct moca_access *accesses;
+	size_t count;
+	size_t task_index;
+	uint64_t interval;
+};
+
+/*
+ * Behind an item of accesses: the runs that come next, max at most, as far as nothing
+ * has to be read for them, and nothing else comes before. How many; all are valid until
+ * the next moca_timeline_next().
+ */
+size_t moca_timeline_more(struct moca_timeline *tl,
+			  struct moca_timeline_run *runs, size_t max);
 /*
  * The next item, valid until the next call. 1, 0 at the end, -errno. At one
  * time changes come before events, and both before accesses, and all before counts.

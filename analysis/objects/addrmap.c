@@ -424,6 +424,35 @@ const uint64_t *moca_addrmap_slot(const struct moca_addrmap *m, uint64_t addr)
 	return slot;
 }
 
+#define NEAR_LEVEL 2		/* 1 GiB */
+
+const uint64_t *moca_addrmap_slot_near(const struct moca_addrmap *m,
+				       uint64_t addr,
+				       struct moca_addrnear *near)
+{
+	unsigned level = m->height;
+	const uint64_t *slot;
+
+	if (near->slot && near->map == m &&
+	    !((addr ^ near->addr) & ~span(NEAR_LEVEL))) {
+		slot = near->slot;
+		level = NEAR_LEVEL;
+	} else {
+		if (addr > span(level))
+			return NULL;
+		slot = &m->root;
+		while (level > NEAR_LEVEL && is_node(*slot))
+			slot = &to_node(*slot)->slots[slot_index(addr, --level)];
+		*near = (struct moca_addrnear){
+			.map = m, .addr = addr,
+			.slot = level == NEAR_LEVEL ? slot : NULL,
+		};
+	}
+	while (level && is_node(*slot))
+		slot = &to_node(*slot)->slots[slot_index(addr, --level)];
+	return slot;
+}
+
 uint32_t moca_addrmap_pieces_at(uint64_t slot, uint64_t addr)
 {
 	const struct pieces *p;

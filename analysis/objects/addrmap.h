@@ -60,6 +60,18 @@ int moca_addrmap_next(const struct moca_addrmap *m, uint64_t from,
  * prefetched and then passed to _at, both before the next change.
  */
 const uint64_t *moca_addrmap_slot(const struct moca_addrmap *m, uint64_t addr);
+/*
+ * The same of many addresses: most are where the one before was. Zero-initialise, and
+ * no change of any map in between.
+ */
+struct moca_addrnear {
+	const struct moca_addrmap *map;
+	uint64_t addr;
+	const uint64_t *slot;	/* further up, of both; NULL: none */
+};
+const uint64_t *moca_addrmap_slot_near(const struct moca_addrmap *m,
+				       uint64_t addr,
+				       struct moca_addrnear *near);
 uint32_t moca_addrmap_pieces_at(uint64_t slot, uint64_t addr);
 
 /* Of a slot: the id at addr; 0 = none. */

@@ -8,7 +8,6 @@
 #include "include/abi/alloc-events.h"
 
 #define GRANULE 16		/* that malloc hands out */
-#define ALLOC_FIELDS 5		/* of an event, at most */
 #define THIN_MAX 10u		/* of levels */
 #define STACK_SHIFT 12		/* an id of a stack as an address: a page */
 
@@ -562,12 +561,41 @@ static int on_tls(struct told *e)
 	return moca_space_role(e->o, e->s, &r);
 }
 
-static void get_fields(struct told *e)
+static void lay_out(struct alloc_layout *l, const struct moca_event_type *t)
 {
-	struct moca_value v;
-	size_t i;
+	size_t i, len = 0;
 
-	for (i = 0; i < ALLOC_FIELDS; i++)
+	*l = (struct alloc_layout){ .type = t };
+	for (i = 0; i < ALLOC_FIELDS && i < t->field_count; i++) {
+		const struct moca_field *f = &t->fields[i];
+
+		if (f->shape != MOCA_FIELD_SCALAR ||
+		    f->kind == MOCA_FIELD_STRING)
+			break;
+		l->at[i] = len;
+		len += f->size;
+	}
+	l->count = i;
+	l->len = len;
+}
+
+static void get_fields(struct told *e, enum alloc_event event)
+{
+	struct alloc_layout *l = &e->o->layouts[event];
+	const struct moca_event *m = e->m;
+	struct moca_value v = { .count = 1 };
+	size_t i, n;
+
+	/* Of processes with different libraries types may differ. */
+	if (l->type != m->type)
+		lay_out(l, m->type);
+	n = m->len < l->len ? 0 : l->count;
+	for (i = 0; i < n; i++) {
+		v.field = &m->type->fields[i];
+		v.data = m->payload + l->at[i];
+		e->v[i] = moca_value_integer(&v, 0);
+	}
+	for (; i < ALLOC_FIELDS && i < m->type->field_count; i++)
 		e->v[i] = !moca_event_value(e->m, i, &v) && v.count ?
 				  moca_value_integer(&v, 0) : 0;
 }
@@ -602,16 +630,17 @@ int moca_objects_alloc(struct moca_objects *o, const struct moca_task *t,
 	enum alloc_event event = ALLOC_NONE;
 	int err;
 
-	if (strcmp(m->type->facility, MOCA_ALLOC_FACILITY))
-		return 0;
 	if (m->type->id < sizeof(o->alloc_types))
 		event = o->alloc_types[m->type->id];
-	e.s = moca_objects_space(o, t);
+	if (event == ALLOC_NONE &&
+	    strcmp(m->type->facility, MOCA_ALLOC_FACILITY))
+		return 0;
+	e.task = &o->tasks[t - moca_trace_task(o->trace, 0)];
+	e.s = moca_objects_space(o, t, e.task);
 	if (!e.s)
 		return -ENOMEM;
-	e.task = &o->tasks[t - moca_trace_task(o->trace, 0)];
 	e.s->agent = 1;
-	get_fields(&e);
+	get_fields(&e, event);
 	switch (event) {
 	case ALLOC_STACK:
 		return on_stack(&e);

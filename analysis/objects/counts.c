@@ -444,7 +444,7 @@ int moca_objects_counts(struct moca_objects *o, const struct moca_task *t,
 	if (!st)
 		return -ENOMEM;
 	st->rows = malloc(c->count * sizeof(*st->rows));
-	st->s = st->rows ? moca_objects_space(o, t) : NULL;
+	st->s = st->rows ? moca_objects_space(o, t, &o->tasks[t - moca_trace_task(o->trace, 0)]) : NULL;
 	if (!st->s) {
 		free(st->rows);
 		free(st);

@@ -15,6 +15,7 @@
 
 #define PAGE 4096u
 #define BATCH 128
+#define RUNS 64		/* of accesses, at a time */
 /* Address maps: what any trace may take, and more for what it tells. */
 #define POOL_MIN ((size_t)256 << 20)
 #define POOL_PER_TASK ((size_t)1 << 20)
@@ -60,6 +61,11 @@ struct batch {
 	struct replay_space *space[BATCH];
 	struct replay_task *of[BATCH];
 	const uint64_t *slot[BATCH];
+	/* Where the key of each is all that is asked for, most have no hit. */
+	int keys;
+	uint64_t n[BATCH], interval[BATCH];	/* as of a hit */
+	uint32_t task[BATCH];
+	uint32_t id[BATCH];	/* instance; 0: the hit tells it */
 };
 
 /* The layers below the first. Sets h->id and h->mixed; 0 or -ENOMEM. */
@@ -145,57 +151,126 @@ static int count_batch(struct batch *b)
 	return 0;
 }
 
-static int flush(struct batch *b)
+/* What the i-th went to. 0 or -ENOMEM. */
+static int find_hit(struct batch *b, size_t i)
 {
 	struct moca_objects *o = b->o;
-	struct moca_hit *h;
-	uint64_t addr;
+	struct moca_hit *h = &b->h[i];
+	uint64_t addr = place_of(h->a, &h->wide);
+	int err = 0;
+
+	h->where = h->space;
+	h->at = h->a->addr;
+	h->mixed = h->below = h->whole = 0;
+	h->era = 0;
+	h->id = 0;
+	if (b->slot[i]) {
+		h->mixed = moca_addrmap_mixed(*b->slot[i]);
+		h->id = moca_addrmap_at(*b->slot[i], addr);
+		h->whole = h->id && !h->mixed;
+	}
+	if (!h->id)
+		err = look_further(o, b->space[i], addr, h);
+	else if (!b->space[i]->shares)
+		goto found;
+	if (!err)
+		err = moca_space_locate(o, b->space[i], h);
+	if (err)
+		return err;
+found:
+	find_era(b->space[i], h);
+	h->wide &= h->mixed;
+	__builtin_prefetch(&o->table.inst_key[h->id]);
+	return 0;
+}
+
+/* As the batch has it. */
+static void make_hit(struct batch *b, size_t i)
+{
+	struct moca_hit *h = &b->h[i];
+
+	h->a = &b->a[i];
+	h->task = b->task[i];
+	h->task_index = (size_t)(b->of[i] - b->o->tasks);
+	h->space = b->space[i]->id;
+	h->interval = b->interval[i];
+	h->n = b->n[i];
+}
+
+/* As find_hit() and count_batch(); but of most the instance is enough. */
+static int flush_keys(struct batch *b)
+{
+	struct moca_objects *o = b->o;
+	struct moca_settled x;
+	int wide, err = 0;
 	size_t i;
-	int err;
+
+	for (i = 0; i < b->count && !err; i++) {
+		uint64_t addr = place_of(&b->a[i], &wide);
+
+		b->id[i] = b->slot[i] && !b->space[i]->shares ?
+				   moca_addrmap_at(*b->slot[i], addr) : 0;
+		if (b->id[i]) {
+			__builtin_prefetch(&o->table.inst_key[b->id[i]]);
+			continue;
+		}
+		make_hit(b, i);
+		err = find_hit(b, i);
+	}
+	for (i = 0; i < b->count && !err; i++) {
+		if (!b->id[i]) {
+			err = moca_objects_hold(o, b->of[i], &b->h[i],
+						b->space[i]);
+			if (!err)
+				err = moca_objects_count(o, &b->h[i],
+							 b->space[i]);
+			err = err < 0 ? err : 0;
+			continue;
+		}
+		err = moca_objects_release_late(o, b->interval[i]);
+		if (!err && b->of[i]->held)
+			err = moca_objects_hold_one(o, b->of[i], b->interval[i]);
+		x.access = &b->a[i];
+		x.n = b->n[i];
+		x.task = b->task[i];
+		x.task_index = (size_t)(b->of[i] - o->tasks);
+		x.key = o->table.inst_key[b->id[i]].row;
+		o->table.counts[x.key].touched = 1;
+		o->opt.settled(o->opt.settled_arg, &x);
+	}
+	b->count = 0;
+	return err;
+}
+
+static int flush(struct batch *b)
+{
+	struct moca_addrnear near = { .map = NULL };
+	int err = 0;
+	size_t i;
 
 	for (i = 0; i < b->count; i++) {
-		b->slot[i] = moca_addrmap_slot(&b->space[i]->big,
-					       b->a[i].addr);
+		b->slot[i] = moca_addrmap_slot_near(&b->space[i]->big,
+						    b->a[i].addr, &near);
 		if (b->slot[i])
 			__builtin_prefetch(b->slot[i]);
 	}
 	for (i = 0; i < b->count; i++)
 		if (b->slot[i])
 			moca_addrmap_prefetch(*b->slot[i]);
-	for (i = 0; i < b->count; i++) {
-		h = &b->h[i];
-		addr = place_of(h->a, &h->wide);
-		h->where = h->space;
-		h->at = h->a->addr;
-		h->mixed = h->below = h->whole = 0;
-		h->era = 0;
-		h->id = 0;
-		if (b->slot[i]) {
-			h->mixed = moca_addrmap_mixed(*b->slot[i]);
-			h->id = moca_addrmap_at(*b->slot[i], addr);
-			h->whole = h->id && !h->mixed;
-		}
-		err = 0;
-		if (!h->id)
-			err = look_further(o, b->space[i], addr, h);
-		else if (!b->space[i]->shares)
-			goto found;
-		if (!err)
-			err = moca_space_locate(o, b->space[i], h);
-		if (err)
-			return err;
-found:
-		find_era(b->space[i], h);
-		h->wide &= h->mixed;
-		__builtin_prefetch(&o->table.inst_key[h->id]);
+	if (b->keys)
+		return flush_keys(b);
+	for (i = 0; i < b->count && !err; i++) {
+		make_hit(b, i);
+		err = find_hit(b, i);
 	}
-	return count_batch(b);
+	return err ? err : count_batch(b);
 }
 
-static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
+static int add_run(struct batch *b, const struct moca_timeline_run *item)
 {
-	struct replay_task *t = &b->o->tasks[item->task -
-				      moca_trace_task(b->o->trace, 0)];
+	struct replay_task *t = &b->o->tasks[item->task_index];
+	const struct moca_task *task = moca_trace_task(b->o->trace,
+						       item->task_index);
 	struct replay_space *s;
 	size_t i;
 	int err;
@@ -206,7 +281,7 @@ static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 		if (err)
 			return err;
 	}
-	s = moca_objects_space(b->o, item->task);
+	s = moca_objects_space(b->o, task, t);
 	if (!s)
 		return -ENOMEM;
 	s->touched = 1;
@@ -217,16 +292,31 @@ static int add_accesses(struct batch *b, const struct moca_timeline_item *item)
 				return err;
 		}
 		b->a[b->count] = item->accesses[i];
-		b->h[b->count].a = &b->a[b->count];
-		b->h[b->count].task = item->task->id;
-		b->h[b->count].task_index = (size_t)(t - b->o->tasks);
-		b->h[b->count].space = s->id;
 		b->of[b->count] = t;
-		b->h[b->count].interval = item->interval;
-		b->h[b->count].n = t->taken++;
+		b->task[b->count] = task->id;
+		b->interval[b->count] = item->interval;
+		b->n[b->count] = t->taken++;
 		b->space[b->count++] = s;
 	}
 	return 0;
+}
+
+/* Those of the item, and all that come before anything else. */
+static int add_accesses(struct batch *b, struct moca_timeline *tl,
+			const struct moca_timeline_item *item)
+{
+	struct moca_timeline_run runs[RUNS] = { {
+		item->accesses, item->count, item->task_index, item->interval,
+	} };
+	size_t n = 1;
+	int err = 0;
+
+	while (n && !err) {
+		for (size_t i = 0; i < n && !err; i++)
+			err = add_run(b, &runs[i]);
+		n = err ? 0 : moca_timeline_more(tl, runs, RUNS);
+	}
+	return err;
 }
 
 static int walk(struct moca_objects *o, struct moca_timeline *tl,
@@ -237,7 +327,7 @@ static int walk(struct moca_objects *o, struct moca_timeline *tl,
 
 	while (!err && (ret = moca_timeline_next(tl, &item)) > 0) {
 		if (item.kind == MOCA_TIMELINE_ACCESSES) {
-			err = add_accesses(b, &item);
+			err = add_accesses(b, tl, &item);
 			continue;
 		}
 		err = flush(b);
@@ -641,7 +731,7 @@ static int run(struct moca_objects *o)
 	if (!b)
 		return -ENOMEM;
 	b->o = o;
-	b->count = 0;
+	b->keys = opt->keys_only && moca_objects_unordered(o);
 	err = moca_timeline_open(&tl, o->trace, &q);
 	if (!err) {
 		err = walk(o, tl, b);
@@ -729,6 +819,11 @@ const struct moca_object *moca_objects_row_of(const struct moca_objects *o,
 	while (r->alias)
 		r = &o->table.rows[r->alias - 1];
 	return &o->rows[r->o.id];
+}
+
+size_t moca_objects_key_count(const struct moca_objects *o)
+{
+	return o->table.row_count;
 }
 
 const struct moca_instance *moca_objects_instances(const struct moca_objects *o,

@@ -230,6 +230,8 @@ const struct moca_object *moca_objects_rows(const struct moca_objects *o,
 /* The row that the accesses of that key are counted in. */
 const struct moca_object *moca_objects_row_of(const struct moca_objects *o,
 					      uint32_t key);
+/* Keys are below this. */
+size_t moca_objects_key_count(const struct moca_objects *o);
 const struct moca_instance *moca_objects_instances(const struct moca_objects *o,
 						   size_t *count);
 const struct moca_toucher *moca_objects_touchers(const struct moca_objects *o,

@@ -11,15 +11,7 @@
 
 #include "lib/base/stripe.h"
 
-#define PENDING_MAX 65536	/* of a task, */
-#define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
-/*
- * No call of an allocator goes on for so many intervals. Without a limit, what a
- * thread that allocates no more did came behind all that others did later: who used a
- * page in turn, and who first, was lost.
- */
-#define PENDING_INTERVALS 3
 #define AHEAD 32		/* accesses */
 #define RING (4 * AHEAD)	/* a power of two above 2 * AHEAD */
 #define PAGE 4096ull
@@ -141,8 +133,7 @@ static void leave(struct moca_objects *o, struct replay_task *t)
 	t->pending_cap = 0;
 }
 
-/* What has waited long enough, of all tasks. */
-static int release_late(struct moca_objects *o, uint64_t interval)
+int moca_objects_release_waited(struct moca_objects *o, uint64_t interval)
 {
 	size_t i, n = moca_trace_task_count(o->trace);
 	uint64_t least = UINT64_MAX;
@@ -168,27 +159,15 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 	int loose, err;
 	struct pending *p;
 
-	if (o->pending_count &&
-	    h->interval >= o->held_since + PENDING_INTERVALS) {
-		err = release_late(o, h->interval);
-		if (err)
-			return err;
-	}
+	err = moca_objects_release_late(o, h->interval);
+	if (err)
+		return err;
 	loose = is_loose(o, h, s);
 	if (!loose && !moca_objects_waits(o, t))
 		return 0;
-	if (t->held == PENDING_MAX ||
-	    (t->held && o->pending_count >= PENDING_ALL)) {
-		err = moca_objects_release(o, t, 0, 0, 0);
-		if (err)
-			return err;
-	}
-	if (!t->held)
-		t->held_since = h->interval;
-	if (!o->pending_count || h->interval < o->held_since)
-		o->held_since = h->interval;
-	t->held++;
-	o->pending_count++;
+	err = moca_objects_hold_one(o, t, h->interval);
+	if (err)
+		return err;
 	if (!loose && moca_objects_unordered(o))
 		return 0;
 	if (t->pending_count == t->pending_cap) {

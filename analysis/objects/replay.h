@@ -177,6 +177,16 @@ enum alloc_event {
 	ALLOC_SMALL, ALLOC_TALLY, ALLOC_SKIPPED, ALLOC_THREAD, ALLOC_TLS,
 	ALLOC_DETOUR, ALLOC_THINNED, ALLOC_SAMPLE, ALLOC_SIZED, ALLOC_FREED,
 };
+#define ALLOC_EVENTS (ALLOC_FREED + 1)
+#define ALLOC_FIELDS 5		/* of an event, at most */
+
+/* Where the fields are that a type of events begins with, while these are numbers. */
+struct alloc_layout {
+	const struct moca_event_type *type;	/* NULL: none yet */
+	size_t count;
+	size_t at[ALLOC_FIELDS];	/* in the payload */
+	size_t len;			/* of all of these */
+};
 
 struct moca_objects {
 	struct moca_trace *trace;
@@ -210,6 +220,7 @@ struct moca_objects {
 	size_t binding_count, binding_cap;
 	struct moca_index binding_index;
 	uint8_t alloc_types[16384];	/* enum alloc_event, by id of type */
+	struct alloc_layout layouts[ALLOC_EVENTS];
 	int sampled;			/* not all accesses weigh 1 */
 	int alloc_used;			/* there is a type of libmoca-alloc */
 	const char *unseen[MOCA_UNSEEN_MAX];	/* interned */
@@ -263,9 +274,10 @@ int moca_objects_set(struct moca_objects *o, struct moca_addrmap *m,
 /* An event of the trace. 0 or -errno. */
 int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		       const struct moca_change *e);
-/* The space that the task lives in; NULL: no memory. */
+/* The space that the task lives in, whose state that is; NULL: no memory. */
 struct replay_space *moca_objects_space(struct moca_objects *o,
-				 const struct moca_task *t);
+					const struct moca_task *t,
+					struct replay_task *state);
 void moca_space_put(struct moca_objects *o, struct replay_space *s);
 void moca_objects_free_spaces(struct moca_objects *o);
 /* The module that holds addr, or NULL. */
@@ -340,6 +352,21 @@ const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 
 /* --- pending.c: accesses that wait for an object to be told ------------- */
 
+#define PENDING_MAX 65536	/* of a task, */
+#define PENDING_ALL 1000000	/* of all of them: some 130 MB */
+/*
+ * No call of an allocator goes on for so many intervals. Without a limit, what a
+ * thread that allocates no more did came behind all that others did later: who used a
+ * page in turn, and who first, was lost.
+ */
+#define PENDING_INTERVALS 3
+
+/*
+ * Count what waits of a task. What is free memory of [first, last] was touched
+ * by the allocator on behalf of that instance; 0 = none. 0 or -ENOMEM.
+ */
+int moca_objects_release(struct moca_objects *o, struct replay_task *t,
+			 uint64_t first, uint64_t last, uint32_t id);
 /* Count an access, whose hit was prefetched. 0 or -ENOMEM. */
 int moca_objects_count(struct moca_objects *o, struct moca_hit *h,
 		       const struct replay_space *s);
@@ -355,15 +382,35 @@ static inline int moca_objects_waits(const struct moca_objects *o,
 	/* Who is called for each access gets them in order. */
 	return t->held && (o->opt.each || o->opt.observe || o->opt.settled);
 }
+/* What has waited long enough, of all tasks. 0 or -ENOMEM. */
+int moca_objects_release_waited(struct moca_objects *o, uint64_t interval);
+/* As that, before an access of that interval is looked at. */
+static inline int moca_objects_release_late(struct moca_objects *o,
+					    uint64_t interval)
+{
+	return o->pending_count &&
+		       interval >= o->held_since + PENDING_INTERVALS ?
+		       moca_objects_release_waited(o, interval) : 0;
+}
+/* One more of a task whose accesses wait, or are counted with them. 0 or -ENOMEM. */
+static inline int moca_objects_hold_one(struct moca_objects *o,
+					struct replay_task *t, uint64_t interval)
+{
+	int err = t->held == PENDING_MAX ||
+			  (t->held && o->pending_count >= PENDING_ALL) ?
+			  moca_objects_release(o, t, 0, 0, 0) : 0;
+
+	if (!t->held)
+		t->held_since = interval;
+	if (!o->pending_count || interval < o->held_since)
+		o->held_since = interval;
+	t->held++;
+	o->pending_count++;
+	return err;
+}
 /* 1: it waits for what its thread tells next; 0: count it now; -ENOMEM. */
 int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 		      const struct moca_hit *h, struct replay_space *s);
-/*
- * Count what waits of a task. What is free memory of [first, last] was touched
- * by the allocator on behalf of that instance; 0 = none. 0 or -ENOMEM.
- */
-int moca_objects_release(struct moca_objects *o, struct replay_task *t,
-			 uint64_t first, uint64_t last, uint32_t id);
 int moca_objects_release_all(struct moca_objects *o);
 void moca_objects_free_pending(struct moca_objects *o);
 

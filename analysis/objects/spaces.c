@@ -468,11 +468,11 @@ static struct replay_space *ended_space(const struct moca_objects *o,
 	return NULL;
 }
 
-struct replay_space *moca_objects_space(struct moca_objects *o,
-				 const struct moca_task *t)
+/* Clocks differ a little: it touches memory before it is told. 0 or -ENOMEM. */
+static int start_early(struct moca_objects *o, const struct moca_task *t,
+		       struct replay_task *state)
 {
-	struct replay_task *state = task_state(o, t);
-	struct moca_change e = {
+	const struct moca_change e = {
 		.type = MOCA_CHANGE_TASK_START,
 		.time_ns = t->start_ns,
 		.pid = t->pid,
@@ -481,16 +481,23 @@ struct replay_space *moca_objects_space(struct moca_objects *o,
 		.flags = t->flags,
 		.name = t->name,
 	};
-	struct replay_process *p = state->process;
+	int err = start_task(o, t, &e);
+
+	if (!err)
+		state->early = !(t->flags & MOCA_TASK_EVENTS);
+	return err;
+}
+
+struct replay_space *moca_objects_space(struct moca_objects *o,
+					const struct moca_task *t,
+					struct replay_task *state)
+{
+	struct replay_process *p;
 	struct replay_space *s;
 
-	if (!p) {
-		/* Clocks differ a little: it touches memory before it is told. */
-		if (start_task(o, t, &e))
-			return NULL;
-		p = state->process;
-		state->early = !(t->flags & MOCA_TASK_EVENTS);
-	}
+	if (!state->process && start_early(o, t, state))
+		return NULL;
+	p = state->process;
 	if (p->space)
 		return p->space;
 	s = ended_space(o, p);
@@ -731,13 +738,13 @@ int moca_objects_change(struct moca_objects *o, const struct moca_task *t,
 		return err ? err : exec(o, t, e);
 	case MOCA_CHANGE_MMAP:
 	case MOCA_CHANGE_MUNMAP:
-		s = moca_objects_space(o, t);
+		s = moca_objects_space(o, t, task_state(o, t));
 		if (!s)
 			return -ENOMEM;
 		return e->type == MOCA_CHANGE_MMAP ? add_map(o, s, e) :
 						    remove_map(o, s, e);
 	case MOCA_CHANGE_DISCARD:
-		s = moca_objects_space(o, t);
+		s = moca_objects_space(o, t, task_state(o, t));
 		if (!s)
 			return -ENOMEM;
 		s->discards = 1;

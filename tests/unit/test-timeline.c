@@ -6,6 +6,8 @@
 #include "analysis/timeline.h"
 #include "tests/unit/event-trace.h"
 
+#define MORE_MAX 64		/* runs at a time */
+#define INTERVAL 7u
 #define TASKS 7
 #define ACCESSES 5000
 #define MANY 300
@@ -41,7 +43,8 @@ static void put_change(uint32_t task, uint32_t type, uint64_t time)
 static void put_accesses(uint32_t task, const uint64_t *times, size_t n)
 {
 	static struct moca_access a[65536];
-	struct moca_chunk_info info = { .task = task, .begin_ns = times[0],
+	struct moca_chunk_info info = { .task = task, .interval = INTERVAL,
+					.begin_ns = times[0],
 					.end_ns = times[n - 1] };
 	size_t i;
 
@@ -93,14 +96,41 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What it returns; the number, or -1. */
-static ssize_t read_all(const struct moca_query *q, struct seen *out,
-			size_t max)
+/* Runs behind an item of accesses, `runs` at a time: how many accesses; -1. */
+static ssize_t read_more(struct moca_timeline *tl, struct moca_trace *t,
+			 struct seen *out, size_t max, size_t runs)
+{
+	struct moca_timeline_run list[MORE_MAX], *run;
+	size_t n = 0, i, k, count;
+
+	while ((count = moca_timeline_more(tl, list, runs)))
+		for (k = 0; k < count; k++) {
+			uint32_t task;
+
+			run = &list[k];
+			task = moca_trace_task(t, run->task_index)->id;
+			if (!run->count || run->interval != INTERVAL)
+				return -1;
+			for (i = 0; i < run->count && n < max; i++) {
+				if (run->accesses[i].ip != task)
+					return -1;
+				out[n++] = (struct seen){
+					run->accesses[i].time_ns, task,
+					MOCA_TIMELINE_ACCESSES };
+			}
+		}
+	return (ssize_t)n;
+}
+
+/* What it returns; the number, or -1. runs: 0, or so many further runs at a time. */
+static ssize_t read_with(const struct moca_query *q, struct seen *out,
+			 size_t max, size_t runs)
 {
 	struct moca_timeline_item item;
 	struct moca_timeline *tl;
 	struct moca_trace *t;
 	size_t n = 0, i;
+	ssize_t more;
 	int ret;
 
 	if (moca_trace_open(&t, dir) || moca_timeline_open(&tl, t, q))
@@ -121,12 +151,28 @@ static ssize_t read_all(const struct moca_query *q, struct seen *out,
 			out[n++] = (struct seen){ item.accesses[i].time_ns,
 				item.task->id, (int)item.kind };
 		}
-		if (ret < 0)
+		more = runs ? read_more(tl, t, out + n, max - n, runs) : 0;
+		if (ret < 0 || more < 0)
 			break;
+		n += (size_t)more;
 	}
 	moca_timeline_close(tl);
 	moca_trace_close(t);
-	return ret < 0 ? -1 : (ssize_t)n;
+	return ret ? -1 : (ssize_t)n;
+}
+
+/* The same, which further runs do not change. */
+static ssize_t read_all(const struct moca_query *q, struct seen *out, size_t max)
+{
+	static struct seen other[TASKS * (ACCESSES + 10)];
+	static const size_t runs[] = { 1, 3, MORE_MAX };
+	ssize_t n = read_with(q, out, max, 0);
+
+	for (size_t i = 0; i < sizeof(runs) / sizeof(*runs); i++)
+		if (read_with(q, other, max, runs[i]) != n ||
+		    (n > 0 && memcmp(other, out, (size_t)n * sizeof(*out))))
+			return -1;
+	return n;
 }
 
 static struct seen expected[TASKS * (ACCESSES + 10)], got[TASKS * (ACCESSES + 10)];
