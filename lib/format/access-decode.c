@@ -153,14 +153,17 @@ static int get_cpus(struct moca_access_scratch *x,
 {
 	size_t i;
 
+	/* Records are far larger than caches: they are gone through once. */
 	if (get_planes(x, s, MOCA_S_CPU, n))
 		return -EBADMSG;
 	for (i = 0; i < n; i++)
-		recs[i].cpu = (uint16_t)(x->high[i] << 8 | x->low[i]);
+		x->values[i] = (uint64_t)x->high[i] << 8 | x->low[i];
 	if (get_planes(x, s, MOCA_S_NODE, n))
 		return -EBADMSG;
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		recs[i].cpu = (uint16_t)x->values[i];
 		recs[i].node = (int16_t)((x->high[i] << 8 | x->low[i]) - 1);
+	}
 	return 0;
 }
 
@@ -173,9 +176,12 @@ static int get_kinds(struct moca_access_scratch *x,
 	if (moca_stream_get(s, MOCA_S_TYPE, x->low, (n + 3) / 4) ||
 	    moca_stream_get(s, MOCA_S_MODE, x->high, (n + 7) / 8))
 		return -EBADMSG;
+	/* And what most are, with neither a weight nor a stack. */
 	for (i = 0; i < n; i++) {
 		recs[i].type = x->low[i / 4] >> i % 4 * 2 & 3;
 		recs[i].mode = x->high[i / 8] >> i % 8 & 1;
+		recs[i].weight = 1;
+		recs[i].stack = recs[i].reserved = 0;
 	}
 	return 0;
 }
@@ -186,11 +192,8 @@ static int get_weights(struct moca_access_scratch *x,
 {
 	size_t i;
 
-	if (!moca_stream_len(s, MOCA_S_WEIGHT)) {
-		for (i = 0; i < n; i++)
-			recs[i].weight = 1;
+	if (!moca_stream_len(s, MOCA_S_WEIGHT))
 		return 0;
-	}
 	if (moca_stream_get(s, MOCA_S_WEIGHT, x->low, n))
 		return -EBADMSG;
 	for (i = 0; i < n; i++) {
@@ -210,8 +213,6 @@ static int get_stacks(struct moca_access_scratch *x,
 	uint64_t prev = 0;
 	uint32_t index;
 
-	for (i = 0; i < n; i++)
-		recs[i].stack = recs[i].reserved = 0;
 	if (!count)
 		return 0;
 	if (count > n || get_buckets(x, s, MOCA_S_STACKS, count))
