@@ -118,7 +118,7 @@ static int run_sql(struct query *q, const struct asked *a)
 	sqlite3 *db = query_database(q);
 	sqlite3_stmt *s;
 	const char *rest;
-	int err = sqlite3_prepare_v2(db, a->sql, -1, &s, &rest);
+	int err = query_prepare(q, a->sql, &s, &rest);
 
 	if (err) {
 		explain(q, sqlite3_errmsg(db));

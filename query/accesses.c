@@ -5,6 +5,7 @@
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
 #include "query/accesses.h"
+#include "query/alike.h"
 #include "report/objects.h"
 
 static int open_walk(struct query_cursor *c)
@@ -140,6 +141,9 @@ static void column(struct query_cursor *c, int i, sqlite3_context *out)
 		else
 			sqlite3_result_null(out);
 		break;
+	case ACCESS_ALIKE:
+		query_u64(out, c->alike ? c->alike : 1);
+		break;
 	default:
 		object_column(c, i, out);
 	}
@@ -151,6 +155,7 @@ const struct query_table query_accesses = {
 		   "mode TEXT, addr INTEGER, page INTEGER, ip INTEGER, "
 		   "phys INTEGER, interval INTEGER, weight INTEGER, stack INTEGER, "
 		   "object TEXT, kind TEXT, site TEXT",
+	.hidden = QUERY_ALIKE,
 	.time = ACCESS_TIME, .addr = ACCESS_ADDR, .task = ACCESS_TASK,
 	.dear = ACCESS_OBJECTS, .grouped = ACCESS_GROUPED,
 	.open = open_walk, .next = next_access, .column = column,

@@ -2,8 +2,9 @@
 /*
  * Accesses for statements that group or sort by what many of them have in common,
  * and ask for nothing else: task, type, object. Those that are alike in all columns
- * that are asked for are counted in one walk, and given one after the other in the
- * order that is asked for: SQLite sorts nothing. Kinds of rows are bounded; where
+ * that are asked for are counted in one walk, and given one after the other, or as
+ * one row if their number is asked for (alike.c), in the order that is asked for:
+ * SQLite sorts nothing. Kinds of rows are bounded; where
  * there are more, SQLite sorts the rows themselves, in temporary files.
  */
 #include "query/groups.h"
@@ -22,21 +23,50 @@
 
 /* Rows that are alike; what is not asked for is 0. */
 struct kind {
-	uint32_t task;		/* index in the trace */
-	uint32_t key;		/* of the row, or NO_KEY */
-	uint16_t cpu;
-	int16_t node;
-	uint16_t weight;
-	uint8_t type, mode;
-	uint32_t first;		/* so many kinds came before it */
-	uint32_t pad;
+	uint64_t who;		/* key of the row, or NO_KEY; task's index */
+	uint64_t how;		/* mode, type, weight, node, CPU */
+	uint64_t first;		/* so many kinds came before it */
 	uint64_t count;		/* 0: empty */
 };
 #define NO_KEY UINT32_MAX
+/* Where they are in these. */
+enum { KEY_SHIFT = 32 };
+enum { NODE_SHIFT = 16, WEIGHT_SHIFT = 32, TYPE_SHIFT = 48, MODE_SHIFT = 56 };
+
+static uint32_t key_of(const struct kind *k)
+{
+	return (uint32_t)(k->who >> KEY_SHIFT);
+}
+
+static uint16_t cpu_of(const struct kind *k)
+{
+	return (uint16_t)k->how;
+}
+
+static int16_t node_of(const struct kind *k)
+{
+	return (int16_t)(k->how >> NODE_SHIFT);
+}
+
+static uint16_t weight_of(const struct kind *k)
+{
+	return (uint16_t)(k->how >> WEIGHT_SHIFT);
+}
+
+static uint8_t type_of(const struct kind *k)
+{
+	return (uint8_t)(k->how >> TYPE_SHIFT);
+}
+
+static uint8_t mode_of(const struct kind *k)
+{
+	return (uint8_t)(k->how >> MODE_SHIFT);
+}
 
 struct query_groups {
 	struct query *q;
 	uint64_t columns;
+	uint64_t who, how;	/* the bits of kinds that are asked for */
 	struct kind *kinds;	/* a hash while they are counted, then by order */
 	size_t cap, count;
 	struct moca_objects *objects;	/* or NULL */
@@ -52,15 +82,12 @@ struct query_groups {
 
 static uint64_t hash_kind(const struct kind *k)
 {
-	uint64_t who = (uint64_t)k->key << 32 | k->task, how;
-
-	memcpy(&how, &k->cpu, sizeof(how));
-	return moca_mix(who ^ how * 0x9e3779b97f4a7c15ull);
+	return moca_mix(k->who ^ k->how * 0x9e3779b97f4a7c15ull);
 }
 
 static int same_kind(const struct kind *a, const struct kind *b)
 {
-	return !memcmp(a, b, offsetof(struct kind, first));
+	return a->who == b->who && a->how == b->how;
 }
 
 static int used_kind(const struct kind *k)
@@ -75,38 +102,59 @@ static int wants(const struct query_groups *g, uint64_t columns)
 	return (g->columns & columns) != 0;
 }
 
+static void choose_bits(struct query_groups *g)
+{
+	static const struct {
+		uint64_t columns, how;
+	} bits[] = {
+		{ 1u << ACCESS_CPU, UINT16_MAX },
+		{ 1u << ACCESS_NODE, (uint64_t)UINT16_MAX << NODE_SHIFT },
+		{ 1u << ACCESS_WEIGHT, (uint64_t)UINT16_MAX << WEIGHT_SHIFT },
+		{ 1u << ACCESS_TYPE, (uint64_t)UINT8_MAX << TYPE_SHIFT },
+		{ 1u << ACCESS_MODE, (uint64_t)UINT8_MAX << MODE_SHIFT },
+	};
+
+	g->who = (uint64_t)UINT32_MAX << KEY_SHIFT;
+	if (wants(g, ACCESS_TASKS))
+		g->who |= UINT32_MAX;
+	for (size_t i = 0; i < sizeof(bits) / sizeof(*bits); i++)
+		if (wants(g, bits[i].columns))
+			g->how |= bits[i].how;
+}
+
 static void add(struct query_groups *g, size_t task, uint32_t key,
 		const struct moca_access *a)
 {
-	struct kind k = { .key = key }, *at;
+	struct kind k = { .count = 0 }, *at;
 
 	if (g->error)
 		return;
-	if (wants(g, ACCESS_TASKS))
-		k.task = (uint32_t)task;
-	if (wants(g, 1u << ACCESS_CPU))
-		k.cpu = a->cpu;
-	if (wants(g, 1u << ACCESS_NODE))
-		k.node = a->node;
-	if (wants(g, 1u << ACCESS_WEIGHT))
-		k.weight = a->weight;
-	if (wants(g, 1u << ACCESS_TYPE))
-		k.type = a->type;
-	if (wants(g, 1u << ACCESS_MODE))
-		k.mode = a->mode;
+	k.who = ((uint64_t)key << KEY_SHIFT | (uint32_t)task) & g->who;
+	k.how = ((uint64_t)a->mode << MODE_SHIFT |
+		 (uint64_t)a->type << TYPE_SHIFT |
+		 (uint64_t)a->weight << WEIGHT_SHIFT |
+		 (uint64_t)(uint16_t)a->node << NODE_SHIFT | a->cpu) & g->how;
+	if (!g->cap) {
+		g->error = kinds_fit(&g->kinds, &g->cap, g->count);
+		if (g->error)
+			return;
+	}
+	at = kinds_at(g->kinds, g->cap, &k);
+	if (at->count) {
+		at->count++;
+		return;
+	}
+	if (g->count == KINDS_MAX) {
+		g->error = -E2BIG;
+		return;
+	}
 	g->error = kinds_fit(&g->kinds, &g->cap, g->count);
 	if (g->error)
 		return;
 	at = kinds_at(g->kinds, g->cap, &k);
-	if (!at->count) {
-		if (g->count == KINDS_MAX) {
-			g->error = -E2BIG;
-			return;
-		}
-		*at = k;
-		at->first = (uint32_t)g->count++;
-	}
-	at->count++;
+	*at = k;
+	at->first = g->count++;
+	at->count = 1;
 }
 
 static void add_settled(void *arg, const struct moca_settled *x)
@@ -149,13 +197,14 @@ static int walk_objects(struct query_groups *g)
 static const struct moca_task *task_of(const struct query_groups *g,
 				       const struct kind *k)
 {
-	return moca_trace_task(g->q->t, k->task);
+	return moca_trace_task(g->q->t, (uint32_t)k->who);
 }
 
 static const struct moca_object *object_of(const struct query_groups *g,
 					   const struct kind *k)
 {
-	return k->key == NO_KEY ? NULL : moca_objects_row_of(g->objects, k->key);
+	return key_of(k) == NO_KEY ? NULL :
+		       moca_objects_row_of(g->objects, key_of(k));
 }
 
 static const char *text_of(const struct query_groups *g, const struct kind *k,
@@ -167,9 +216,9 @@ static const char *text_of(const struct query_groups *g, const struct kind *k,
 	case ACCESS_THREAD:
 		return task_of(g, k)->name;
 	case ACCESS_TYPE:
-		return access_type_name(k->type);
+		return access_type_name(type_of(k));
 	case ACCESS_MODE:
-		return access_mode_name(k->mode);
+		return access_mode_name(mode_of(k));
 	}
 	return !o ? NULL : column == ACCESS_OBJECT ? o->name :
 	       column == ACCESS_SITE ? o->site : objects_kind(o->kind);
@@ -186,12 +235,12 @@ static int64_t number_of(const struct query_groups *g, const struct kind *k,
 	case ACCESS_TID:
 		return task_of(g, k)->tid;
 	case ACCESS_CPU:
-		return k->cpu;
+		return cpu_of(k);
 	case ACCESS_WEIGHT:
-		return k->weight;
+		return weight_of(k);
 	}
 	/* NULL comes first. */
-	return k->node < 0 ? -1 : k->node;
+	return node_of(k) < 0 ? -1 : node_of(k);
 }
 
 /* As SQLite compares: NULL, then numbers, or bytes of texts. */
@@ -249,6 +298,8 @@ int query_groups_plan(const struct query *q, const struct query_table *t,
 	    x->colUsed & ~t->grouped || x->nOrderBy < 1 ||
 	    x->nOrderBy > GROUPS_ORDER_MAX)
 		return 0;
+	if (x->orderByConsumed && !(x->colUsed >> ACCESS_ALIKE & 1))
+		return 0;
 	for (; n < x->nOrderBy; n++) {
 		if (x->aOrderBy[n].desc || x->aOrderBy[n].iColumn < 0)
 			return 0;
@@ -282,6 +333,7 @@ static int open_sorted(struct query_groups *g, const char *order)
 		[ACCESS_TYPE] = "type", [ACCESS_MODE] = "mode",
 		[ACCESS_WEIGHT] = "weight", [ACCESS_OBJECT] = "object",
 		[ACCESS_KIND] = "kind", [ACCESS_SITE] = "site",
+		[ACCESS_ALIKE] = "1",
 	};
 	struct query *q = g->q;
 	sqlite3_str *sql = sqlite3_str_new(q->db);
@@ -314,6 +366,7 @@ int query_groups_open(struct query_cursor *c, const char *order)
 	c->groups = g;
 	g->q = c->q;
 	g->columns = c->scan.columns;
+	choose_bits(g);
 	err = wants(g, ACCESS_OBJECTS) ? walk_objects(g) : walk_plain(g);
 	if (err == -E2BIG) {
 		free(g->kinds);
@@ -353,10 +406,13 @@ int query_groups_next(struct query_cursor *c)
 	if (g->at == g->count)
 		return 0;
 	k = &g->kinds[g->at++];
-	g->left = k->count - 1;
+	if (wants(g, 1u << ACCESS_ALIKE))
+		c->alike = k->count;
+	else
+		g->left = k->count - 1;
 	g->access = (struct moca_access){
-		.cpu = k->cpu, .node = k->node, .type = k->type,
-		.mode = k->mode, .weight = k->weight,
+		.cpu = cpu_of(k), .node = node_of(k), .type = type_of(k),
+		.mode = mode_of(k), .weight = weight_of(k),
 	};
 	g->chunk = (struct moca_chunk){ .count = 1, .accesses = &g->access };
 	c->chunk = &g->chunk;

@@ -11,7 +11,8 @@
 
 /*
  * Whether a statement can be served: order, of GROUPS_ORDER_MAX + 1 characters, is
- * then what query_groups_open() takes.
+ * then what query_groups_open() takes. What is walked in its order anyway is served
+ * where a row may stand for many.
  */
 int query_groups_plan(const struct query *q, const struct query_table *t,
 		      const sqlite3_index_info *x, char *order);

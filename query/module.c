@@ -55,7 +55,10 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 		   sqlite3_vtab **out, char **error)
 {
 	struct plug *p = aux;
-	char *sql = sqlite3_mprintf("CREATE TABLE x(%s)", p->table->columns);
+	const char *hidden = p->table->hidden;
+	char *sql = sqlite3_mprintf("CREATE TABLE x(%s%s%s%s)", p->table->columns,
+				    hidden ? ", " : "", hidden ? hidden : "",
+				    hidden ? " INTEGER HIDDEN" : "");
 	struct vtab *v;
 	int err;
 
@@ -142,8 +145,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *x)
 	}
 	plan[n] = '\0';
 	x->orderByConsumed = is_walked_so(v->table, x);
-	if (!n && !x->orderByConsumed &&
-	    query_groups_plan(v->q, v->table, x, order)) {
+	if (!n && query_groups_plan(v->q, v->table, x, order)) {
 		x->orderByConsumed = 1;
 		x->idxStr = sqlite3_mprintf("%c%s", IN_ORDER, order);
 	} else {
@@ -324,6 +326,7 @@ static int filter(sqlite3_vtab_cursor *base, int columns, const char *plan,
 	c->at = c->taken = 0;
 	c->chunk = NULL;
 	c->counts = NULL;
+	c->alike = 0;
 	if (*plan == IN_ORDER) {
 		c->ended = 0;
 		ret = query_groups_open(c, plan + 1);

@@ -12,6 +12,7 @@
 #include "analysis/advice/advice.h"
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
+#include "query/alike.h"
 #include "query/table.h"
 
 /* Sorting and grouping take so much, and go on in temporary files. */
@@ -272,6 +273,20 @@ void query_close(struct query *q)
 	moca_profile_free(q->profile);
 	moca_objects_free(q->objects);
 	free(q);
+}
+
+int query_prepare(struct query *q, const char *sql, sqlite3_stmt **out,
+		  const char **rest)
+{
+	char *other = query_alike(sql);
+	int err = other ? sqlite3_prepare_v2(q->db, other, -1, out, NULL) : 1;
+
+	free(other);
+	/* Errors are told in the words of the user. */
+	if (err)
+		return sqlite3_prepare_v2(q->db, sql, -1, out, rest);
+	*rest = sql + strlen(sql);
+	return 0;
 }
 
 sqlite3 *query_database(struct query *q)

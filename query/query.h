@@ -19,6 +19,14 @@ struct sqlite3;
 int query_open(struct query **out, struct moca_trace *t);
 void query_close(struct query *q);
 
+struct sqlite3_stmt;
+/*
+ * As sqlite3_prepare_v2(), of one statement: *rest is what is behind it. Statements
+ * that count accesses by group are run without a row for each.
+ */
+int query_prepare(struct query *q, const char *sql, struct sqlite3_stmt **out,
+		  const char **rest);
+
 /* The database; it belongs to q. */
 struct sqlite3 *query_database(struct query *q);
 

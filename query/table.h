@@ -53,6 +53,7 @@ struct query_cursor {
 	/* Of one that is given by groups.c: */
 	struct query_groups *groups;
 	const struct moca_object *object;	/* of the row */
+	uint64_t alike;		/* so many accesses are the row; 0: one */
 };
 
 #define QUERY_NO_COLUMN (-1)
@@ -60,6 +61,7 @@ struct query_cursor {
 struct query_table {
 	const char *name;
 	const char *columns;	/* "time_ns INTEGER, ..." */
+	const char *hidden;	/* the name of one more, of integers; or NULL */
 	/* Columns whose conditions narrow a walk; QUERY_NO_COLUMN: none. */
 	int time, addr, task;
 	uint64_t dear;	/* columns that need the data structures: bits */
@@ -118,7 +120,10 @@ void query_keys_put(struct query_keys *k);
  * memory.
  */
 struct query_keys_view *query_keys_view_new(struct query_keys *k);
-/* The n-th access of a task, by its index; NULL: not known. */
+/* Of the n-th access of a task, by its index, the object's id; or QUERY_NO_ID. */
+uint32_t query_keys_id(struct query_keys_view *v, size_t task, size_t n);
+#define QUERY_NO_ID UINT32_MAX
+/* The same as the object; NULL: not known. */
 const struct moca_object *query_keys_object(struct query_keys_view *v,
 					    size_t task, size_t n);
 const struct moca_objects *query_keys_objects(const struct query_keys *k);

@@ -55,6 +55,7 @@ static const struct rows_text types[] = {
 /* Texts of an object. */
 struct labels {
 	struct rows_text name, site;
+	const struct rows_text *kind;
 	uint8_t wanted;
 };
 
@@ -159,20 +160,20 @@ static int next_chunk(struct walk *w)
 /* Whether the access is wanted. */
 static int set_object(struct walk *w, size_t at)
 {
-	const struct moca_object *o =
-		query_keys_object(w->view, w->task_index, w->taken + at);
+	uint32_t id = query_keys_id(w->view, w->task_index, w->taken + at);
+	const struct labels *l = id < w->label_count ? &w->labels[id] : NULL;
 
-	if (!o || o->id >= w->label_count) {
+	if (!l) {
 		set_text(w, A_OBJECT, NULL);
 		set_text(w, A_KIND, NULL);
 		set_text(w, A_SITE, NULL);
 		return !w->filter.object;
 	}
-	if (!w->labels[o->id].wanted)
+	if (!l->wanted)
 		return 0;
-	set_text(w, A_OBJECT, &w->labels[o->id].name);
-	set_text(w, A_KIND, &w->kinds[o->kind]);
-	set_text(w, A_SITE, &w->labels[o->id].site);
+	set_text(w, A_OBJECT, &l->name);
+	set_text(w, A_KIND, l->kind);
+	set_text(w, A_SITE, &l->site);
 	return 1;
 }
 
@@ -301,6 +302,7 @@ static int find_objects(struct walk *w, struct moca_query *range, uint32_t *id)
 	for (size_t i = 0; i < n; i++)
 		w->labels[i] = (struct labels){
 			text(o[i].name, id), text(o[i].site, id),
+			&w->kinds[o[i].kind],
 			!w->filter.object ||
 				!sqlite3_strglob(w->filter.object, o[i].name),
 		};
