@@ -62,14 +62,15 @@ static void put_quoted(struct out *o, const struct rows_text *x)
 }
 
 /*
- * A column's last value, a number or the id of a short text, as it was written: it
- * often comes again.
+ * A column's last value, a number or the id of a short text, as it was written: in
+ * some columns it often comes again. It is kept when it comes for the second time:
+ * others have nothing to do with it.
  */
 #define LAST 32
 
 struct last {
 	int64_t value;
-	size_t len;		/* 0: none yet */
+	size_t len;		/* 0: the text is not kept */
 	uint8_t text[LAST];
 };
 
@@ -77,33 +78,50 @@ static uint8_t *put_integer(uint8_t *p, struct last *d, int64_t value)
 {
 	size_t n;
 
-	if (d->len && d->value == value) {
+	if (d->value == value) {
+		if (!d->len)
+			d->len = out_put_i64(d->text, value);
 		memcpy(p, d->text, LAST);
 		return p + d->len;
 	}
 	n = out_put_i64(p, value);
 	d->value = value;
-	d->len = n;
-	memcpy(d->text, p, LAST);
+	d->len = 0;
 	return p + n;
+}
+
+/* Most texts are short. */
+static void copy_text(uint8_t *p, const char *s, size_t len)
+{
+	if (len >= 8 && len <= 16) {
+		memcpy(p, s, 8);
+		memcpy(p + len - 8, s + len - 8, 8);
+	} else if (len >= 4 && len < 8) {
+		memcpy(p, s, 4);
+		memcpy(p + len - 4, s + len - 4, 4);
+	} else {
+		memcpy(p, s, len);
+	}
 }
 
 static int is_last(const struct last *d, const struct rows_text *x)
 {
-	return x->id && d->len && d->value == x->id;
+	return x->id && d->value == x->id;
 }
 
 /* Of a text that is not quoted. */
 static uint8_t *put_plain(uint8_t *p, struct last *d, const struct rows_text *x)
 {
-	if (is_last(d, x)) {
+	if (is_last(d, x) && x->len <= LAST) {
+		if (!d->len)
+			memcpy(d->text, x->s, x->len);
+		d->len = x->len;
 		memcpy(p, d->text, LAST);
 		return p + d->len;
 	}
-	memcpy(p, x->s, x->len);
+	copy_text(p, x->s, x->len);
 	d->value = x->id;
-	d->len = x->id && x->len <= LAST ? x->len : 0;
-	memcpy(d->text, p, LAST);
+	d->len = 0;
 	return p + x->len;
 }
 
