@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/trace.h"
 #include "lib/base/vec.h"
 #include "lib/format/rate-writer.h"
 #include "lib/format/trace.h"
@@ -423,7 +424,10 @@ int moca_rates_compute(struct moca_rates **out, struct moca_trace *t,
 	*out = NULL;
 	memset(w.heads, 0xff, sizeof(w.heads));
 	w.r = calloc(1, sizeof(*w.r));
-	err = w.r ? walk(&w, t) : -ENOMEM;
+	err = w.r ? 0 : -ENOMEM;
+	/* Most traces have other events alone, and many of them. */
+	if (!err && trace_has_events(t, trace_is_rate))
+		err = walk(&w, t);
 	/* Beside page tracing, which told none if there were none. */
 	if (!err && moca_trace_meta(t, "rate.period_ns"))
 		w.r->has_own = 1;

@@ -242,6 +242,18 @@ int trace_is_rate(const struct moca_event_type *type)
 	return !strcmp(type->facility, MOCA_RATE_FACILITY);
 }
 
+int trace_has_events(const struct moca_trace *t,
+		     int (*wanted)(const struct moca_event_type *type))
+{
+	const struct moca_event_type *const *types;
+	size_t i, n;
+
+	types = moca_trace_event_types(t, &n);
+	for (i = 0; i < n && !wanted(types[i]); i++)
+		;
+	return i < n;
+}
+
 int trace_half_filtered(const struct moca_trace *t)
 {
 	return trace_meta_u64(t, "filter.begun", 0) != 0;

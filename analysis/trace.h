@@ -84,6 +84,9 @@ int trace_events_only(const struct moca_trace *t);
 
 /* Is it a sample of page faults and CPU time? */
 int trace_is_rate(const struct moca_event_type *type);
+/* Has the trace a type of events that is wanted? */
+int trace_has_events(const struct moca_trace *t,
+		     int (*wanted)(const struct moca_event_type *type));
 
 /* Is it a sample of an access by a processor, which moca import wrote? */
 int trace_is_memory(const struct moca_event_type *type);

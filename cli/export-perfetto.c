@@ -269,7 +269,13 @@ static void put_event(struct view *v, uint64_t track, const struct moca_event *e
 	v->events++;
 }
 
-/* What programs emitted: allocations and rates are counters. */
+/* Allocations and rates are counters. */
+static int is_put(const struct moca_event_type *type)
+{
+	return !trace_is_allocation(type) && !trace_is_rate(type);
+}
+
+/* What programs emitted. */
 static int put_events(struct view *v)
 {
 	const struct moca_event *e;
@@ -278,14 +284,15 @@ static int put_events(struct view *v)
 	size_t at;
 	int ret;
 
+	if (!trace_has_events(v->x->t, is_put))
+		return 0;
 	ret = moca_cursor_open(&c, v->x->t, &v->x->range);
 	if (ret)
 		return ret;
 	while (!v->p.o->error && !v->p.error &&
 	       (ret = moca_cursor_event(c, &e, &task)) > 0) {
 		at = trace_task_index(v->x->t, task);
-		if (at == SIZE_MAX || trace_is_allocation(e->type) ||
-		    trace_is_rate(e->type))
+		if (at == SIZE_MAX || !is_put(e->type))
 			continue;
 		put_event(v, thread_track(v, moca_trace_task(v->x->t, at)), e);
 	}
