@@ -12,6 +12,7 @@
 #include "lib/base/stripe.h"
 
 #define PENDING_KEPT 256	/* room that a task keeps for its next ones */
+#define LOOP_BYTES 256	/* of code: memset's stores are near each other */
 #define AHEAD 32		/* accesses */
 #define RING (4 * AHEAD)	/* a power of two above 2 * AHEAD */
 #define PAGE 4096ull
@@ -153,6 +154,23 @@ int moca_objects_release_waited(struct moca_objects *o, uint64_t interval)
 	return err;
 }
 
+/*
+ * calloc of much memory, or realloc, goes on for many intervals, and comes to each
+ * page once: as long as it does, what waits is not late. Who comes back works there.
+ */
+static void follow(struct replay_task *t, const struct moca_hit *h)
+{
+	uint64_t ip = h->a->ip, at = h->a->addr;
+	int same = (ip > t->walk_ip ? ip - t->walk_ip : t->walk_ip - ip) <
+		   LOOP_BYTES && t->walk_at != UINT64_MAX;
+
+	t->walk_ended |= same && at < t->walk_at;
+	if (same && at > t->walk_at && !t->walk_ended)
+		t->held_since = h->interval;
+	t->walk_ip = ip;
+	t->walk_at = at;
+}
+
 int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 		      const struct moca_hit *h, struct replay_space *s)
 {
@@ -168,7 +186,9 @@ int moca_objects_hold(struct moca_objects *o, struct replay_task *t,
 	err = moca_objects_hold_one(o, t, h->interval);
 	if (err)
 		return err;
-	if (!loose && moca_objects_unordered(o))
+	if (loose)
+		follow(t, h);
+	else if (moca_objects_unordered(o))
 		return 0;
 	if (t->pending_count == t->pending_cap) {
 		err = grow(o, t);

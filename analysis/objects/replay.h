@@ -141,7 +141,10 @@ struct replay_task {
 	struct pending *pending;	/* accesses that wait: pending.c */
 	size_t pending_count, pending_cap;
 	size_t held;		/* of these, and since: what is told of late */
-	uint64_t held_since;	/* interval of the first */
+	uint64_t held_since;	/* interval of the first, or of what goes on */
+	/* The last one to free memory; whether one came back behind another. */
+	uint64_t walk_ip, walk_at;
+	int walk_ended;
 	uint64_t taken;		/* accesses so far */
 	/* An object that it handed to realloc. */
 	struct replay_space *realloc_space;
@@ -355,7 +358,8 @@ const struct thread *moca_objects_next_thread(const struct moca_objects *o,
 #define PENDING_MAX 65536	/* of a task, */
 #define PENDING_ALL 1000000	/* of all of them: some 130 MB */
 /*
- * No call of an allocator goes on for so many intervals. Without a limit, what a
+ * No call of an allocator goes on for so many intervals, but where it fills or copies
+ * memory, from its begin to its end by one loop (pending.c). Without a limit, what a
  * thread that allocates no more did came behind all that others did later: who used a
  * page in turn, and who first, was lost.
  */
@@ -400,8 +404,11 @@ static inline int moca_objects_hold_one(struct moca_objects *o,
 			  (t->held && o->pending_count >= PENDING_ALL) ?
 			  moca_objects_release(o, t, 0, 0, 0) : 0;
 
-	if (!t->held)
+	if (!t->held) {
 		t->held_since = interval;
+		t->walk_at = UINT64_MAX;
+		t->walk_ended = 0;
+	}
 	if (!o->pending_count || interval < o->held_since)
 		o->held_since = interval;
 	t->held++;

@@ -265,6 +265,35 @@ static int by_chance(void)
 	return 0;
 }
 
+/*
+ * calloc takes ten intervals to fill what it then tells: all that is of the object. A
+ * thread that comes back to where it was is in no such call, and does not wait.
+ */
+static int filled_slowly(void)
+{
+	unsigned i;
+
+	begin(1, 16);
+	for (i = 0; i < 10; i++, next())
+		sweep(0, BIG + i * 64, BIG + i * 64 + 64, MOCA_ACCESS_WRITE);
+	first_ns = clock_ns + 1000;
+	clock_ns = first_ns + 10 * INTERVAL_NS;
+	put_alloc(0, HEAP + BIG * PAGE, 640 * PAGE, 1, MOCA_ALLOC_CALLOC);
+	CHECK(!look("2x1"));
+	CHECK(object()->object->kind == MOCA_OBJECT_HEAP);
+	CHECK(object()->pages == 640 && object()->accesses == 640);
+
+	begin(1, 16);
+	for (i = 0; i < 10; i++, next())
+		sweep(0, BIG, BIG + 64, MOCA_ACCESS_WRITE);
+	first_ns = clock_ns + 1000;
+	clock_ns = first_ns + 10 * INTERVAL_NS;
+	put_alloc(0, HEAP + BIG * PAGE, 640 * PAGE, 1, MOCA_ALLOC_CALLOC);
+	CHECK(!look("2x1"));
+	CHECK(object()->object->kind != MOCA_OBJECT_HEAP);
+	return 0;
+}
+
 /* The same, but nobody writes: all threads may need all of it. */
 static int moving_reads(void)
 {
@@ -681,6 +710,7 @@ int main(void)
 	run("moving parts, seen seldom", moving_seldom);
 	run("moving parts, seen in parts", moving_seen);
 	run("both walk over all of it", both_walk);
+	run("filled slowly", filled_slowly);
 	run("moving parts, read", moving_reads);
 	run("in turn, behind what waits", turns_wait);
 	run("users by chance", by_chance);
