@@ -142,11 +142,21 @@ static double seconds(struct timeval t)
 	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
 }
 
-/* The child's report: 0, or -errno and what it was about. */
-static int started(int fd, const char **what)
+/*
+ * The child's report: 0, or -errno and what it was about. A pipe with a name, as its
+ * input, lets it wait for who writes.
+ */
+static int started(int fd, int stop_fd, const char **what)
 {
+	struct pollfd p[2] = { { .fd = fd, .events = POLLIN },
+			       { .fd = stop_fd, .events = POLLIN } };
 	struct failure f;
 	ssize_t n;
+
+	while (poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	if (p[1].revents)
+		return -ECANCELED;
 
 	do
 		n = read(fd, &f, sizeof(f));
@@ -212,7 +222,7 @@ int try_run(const struct try_program *p, struct try_run *out,
 	pid = start(p, fds, &report);
 	if (pid < 0)
 		return pid;
-	err = started(report, what);
+	err = started(report, p->stop_fd, what);
 	close(report);
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (!err && pidfd < 0) {
@@ -225,8 +235,7 @@ int try_run(const struct try_program *p, struct try_run *out,
 		try_hash_begin(&r[i].hash);
 	}
 	end = begin;
-	if (!err)
-		open = read_output(r, pidfd, p->stop_fd, &end);
+	open = err ? err : read_output(r, pidfd, p->stop_fd, &end);
 	out->output_open = !open;
 	for (i = 0; i < 2; i++)
 		if (r[i].fd >= 0)

@@ -126,6 +126,15 @@ stop() {	# NAME SIGNAL RUN WHERE [IGNORES]
 stop "stopped" TERM 1 "the warm-up"
 stop "interrupted" INT 6 "round 2 of 3"
 stop "stopped, and ignored" TERM 4 "round 1 of 3" ignores
+# Also while the program waits for its input to be opened.
+mkfifo "$tmp/fifo"
+env --default-signal=INT "$MOCA" try --all -n 3 --input "$tmp/fifo" "$tmp/reads" huge-pages >"$tmp/out" 2>"$tmp/err" & pid=$!
+for _ in $(seq 6000); do one=$(cat "/proc/$pid/task/$pid/children"); [ -z "$one" ] || break; sleep 0.05; done
+kill -TERM $pid
+for _ in $(seq 6000); do grep -q 'stopped by' "$tmp/err" && break; sleep 0.05; done
+has "input" "$tmp/err" 'stopped by a signal .* in the warm-up' || kill -9 $one
+wait $pid; code=$?
+[ "$code" = 143 ] && ok "input: exit code" || not_ok "input: exit code" "$code"
 # On a terminal: where it is, and how long it takes.
 run "progress" 0 python3 -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$MOCA" try --all -n 3 "$tmp/reads" huge-pages </dev/null &&
 	has "progress" "$tmp/out" 'warm-up: huge-pages' 'round 2 of 3: huge-pages, .+ left'
