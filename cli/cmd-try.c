@@ -285,7 +285,7 @@ static int settle_program(struct try *x)
 
 /* --- the runs --------------------------------------------------------------- */
 
-/* The run that goes on is ended, and nothing stays behind. */
+/* The run that goes on is ended, and what it started; not who left it before that. */
 static int take_signals(struct try *x)
 {
 	const int all[] = { SIGINT, SIGTERM, SIGHUP };

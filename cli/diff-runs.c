@@ -23,6 +23,16 @@ static void warn_lost(const char *command, const char *path,
 		  path);
 }
 
+/* Sums of sampled records are estimates: what they differ by may be chance. */
+static void warn_sampled(const char *command, const char *path,
+			 const struct moca_profile *p)
+{
+	if (p->sampled)
+		moca_warn("%s: '%s' looked again at a share of large memory only (1/%u at the least): its accesses are estimates, with a standard error of up to %.1f points in a structure's share of them; record with --sample 1 where less than that matters",
+			  command, path, p->top_weight,
+			  100 * moca_profile_most_error(p));
+}
+
 int diff_runs(const char *command, struct comparison *c,
 	      const char *const path[2], struct moca_trace *const trace[2],
 	      struct moca_profile *const profile[2])
@@ -30,9 +40,14 @@ int diff_runs(const char *command, struct comparison *c,
 	const struct moca_profile *const p[] = { profile[0], profile[1] };
 	int err = comparison_make(c, trace, p), counts;
 
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2; side++) {
+		/* A baseline is of one run. */
+		if (side && profile[1] == profile[0])
+			break;
 		if (trace[side])
 			warn_lost(command, path[side], trace[side]);
+		warn_sampled(command, path[side], profile[side]);
+	}
 	if (!err)
 		return 0;
 	counts = !profile[0]->counts;

@@ -74,6 +74,13 @@ run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>
 	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$'
 has "diff: lost samples are told" "$tmp/err" "incomplete: 3 samples were lost, and of 15 touched pages 14 were seen"
 "$MAKE_TRACE" "$tmp/complete" complete || not_ok "make-trace" "it failed"
+"$MAKE_TRACE" "$tmp/sampled" sampled
+run "diff: samples are told" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" &&
+	has "diff: samples are told" "$tmp/err" "/sampled' looked again at a share of large memory only \(1/4 at the least\)"
+run "diff: one is not sampled" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" && if grep -q "/complete' looked" "$tmp/err"; then
+	not_ok "diff: one is not sampled" "it is told"; else ok "diff: one is not sampled"; fi
+run "baseline: samples are told" 0 "$MOCA" baseline "$tmp/sampled" -o "$tmp/sampled.toml" &&
+	has "baseline: samples are told" "$tmp/err" "looked again" && [ "$(grep -c 'looked again' "$tmp/err")" = 1 ] || not_ok "baseline: samples are told" "not once"
 run "diff: complete" 0 "$MOCA" diff "$tmp/complete" "$tmp/complete" &&
 	if grep -q incomplete "$tmp/err"; then
 		not_ok "diff: complete" "$(head -c 200 "$tmp/err")"
