@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/shell.h"
+
 /* One that is not hidden by escapes, of a file system of that type. */
 static int parse_mount(char *line, const char *type, const char **point)
 {
@@ -73,6 +75,28 @@ static int says_one(const char *folder, const char *file)
 	return c == '1';
 }
 
+/* Whoever made the cgroup chose its name; the reader may be root. NULL: no memory. */
+static char *thaw_command(const struct freezer *f, const char *folder)
+{
+	char *file, *command = NULL, *word;
+	size_t size;
+	int plain, n;
+
+	if (asprintf(&file, "%s/%s", folder, f->into) < 0)
+		return NULL;
+	size = 4 * strlen(file) + 16;
+	word = malloc(size);
+	plain = moca_shell_is_plain(file) && !strchr(file, ' ');
+	if (word && (plain || moca_shell_word(word, size, file)))
+		n = asprintf(&command, "echo %s >%s", f->thaw,
+			     plain ? file : word);
+	else
+		n = asprintf(&command, "echo %s into its %s", f->thaw, f->into);
+	free(word);
+	free(file);
+	return n < 0 ? NULL : command;
+}
+
 /* The cgroup, or one above it. */
 static int look_frozen(void *arg, const char *point)
 {
@@ -83,10 +107,8 @@ static int look_frozen(void *arg, const char *point)
 	if (asprintf(&folder, "%s%s", point, f->path) < 0)
 		return 0;
 	while (!f->command && strlen(folder) > least) {
-		if (says_one(folder, f->file) &&
-		    asprintf(&f->command, "echo %s >%s/%s", f->thaw, folder,
-			     f->into) < 0)
-			f->command = NULL;
+		if (says_one(folder, f->file))
+			f->command = thaw_command(f, folder);
 		slash = strrchr(folder, '/');
 		*slash = 0;
 	}
