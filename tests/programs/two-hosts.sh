@@ -23,7 +23,9 @@ mkfifo "$tmp/there" || exit 1
 # shellcheck disable=SC2086
 unshare --net --uts $clock --fork --kill-child sh -c \
 	'hostname west && echo $$ >"$0" && exec sleep 100000' "$tmp/there" &
-read -r west <"$tmp/there"
+exec 3<>"$tmp/there"
+read -r -t 120 west <&3 || unable "no second host"
+exec 3<&-
 in_west() {
 	nsenter --target "$west" --net --uts "$@"
 }
