@@ -139,7 +139,7 @@ void advice_first_print(const struct advice_view *v)
 		printf("nothing can be said of %s: moca summary's notes tell why\n",
 		       a->undecided);
 	else
-		printf("no finding: none of %zu rules found what is worth a change\n",
+		printf("no finding: none of %zu rules found anything worth a change\n",
 		       a->check_count);
 }
 

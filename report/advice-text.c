@@ -228,7 +228,7 @@ static void print_findings(const struct advice_view *v)
 				 a->undecided);
 		terminal_wrap("  ", a->undecided ? buf : !v->profile->accesses ?
 			      "Nothing can be said: the trace has no access." :
-			      "None: no rule found what is worth a change.",
+			      "None: no rule found anything worth a change.",
 			      width);
 		terminal_style(STYLE_NONE);
 	}
