@@ -73,6 +73,10 @@ static int add_up(struct rules *r, const struct moca_rates *rates)
 		if (!task || task->id >= r->p->tasks)
 			continue;
 		r->cpu_ns[r->p->lane_of[task->id]] += ns;
+		/* What it had after the last sample before its end. */
+		if (is->end_ns && !is->seen)
+			r->cpu_more_ns[r->p->lane_of[task->id]] +=
+				(double)rates->period_ns;
 		known += ns;
 	}
 	free(tasks);
@@ -130,6 +134,12 @@ const double *advice_cpu_ns(struct rules *r)
 {
 	look_up(r);
 	return r->lanes_told ? r->cpu_ns : NULL;
+}
+
+const double *advice_cpu_more_ns(struct rules *r)
+{
+	look_up(r);
+	return r->lanes_told ? r->cpu_more_ns : NULL;
 }
 
 const double *advice_cpu_in(struct rules *r)

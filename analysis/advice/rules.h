@@ -34,6 +34,7 @@ struct rules {
 	double cache;		/* pages of a node's; 0: likewise */
 	int cpu_looked, lanes_told, windows_told;	/* cpu-time.c */
 	double cpu_ns[MOCA_PROFILE_LANES];
+	double cpu_more_ns[MOCA_PROFILE_LANES];
 	double cpu_in[MOCA_PROFILE_WINDOWS];
 	char name[80];
 	const struct moca_profile_object **by_id;	/* advice_row */
@@ -180,6 +181,11 @@ double advice_cache(struct rules *r, int *told);
  * not of nearly all threads, as those that live shortly. r->err: no memory.
  */
 const double *advice_cpu_ns(struct rules *r);
+/*
+ * Likewise, what they may have had on top: of a thread that ended, the time after the
+ * last sample of it is not known.
+ */
+const double *advice_cpu_more_ns(struct rules *r);
 /* CPU time of all processes in each window; NULL: it was not sampled. */
 const double *advice_cpu_in(struct rules *r);
 /* Who calls the code that accesses each finding's object, where stacks tell. */

@@ -9,6 +9,8 @@
 /* The same where CPU time tells who rests; less is what schedules leave. */
 #define LARGEST_SURE 1.2
 #define IDLE 0.3		/* of the time of the busiest, others are idle */
+#define ALONE 0.5		/* of the time in which others work, the busiest is
+				   idle: more, and they work in turn */
 #define WAITED 0.3		/* of what threads ran: more, and who is idle may
 				   only wait for a CPU */
 #define CPU_MIN_NS 1e8		/* less CPU time was sampled too seldom */
@@ -51,6 +53,29 @@ static double idle_share(const struct moca_profile *p,
 	return busy >= 20 && others ? (double)idle / busy / others : 0;
 }
 
+/*
+ * Of the windows in which another user of the object works, the share in which the
+ * busiest touches nothing at all: of threads that work in turn, none waits for the
+ * busiest one's part.
+ */
+static double alone_share(const struct moca_profile *p,
+			  const struct moca_profile_object *o, unsigned top)
+{
+	unsigned w, i, works = 0, alone = 0;
+
+	for (w = 0; w < p->windows; w++) {
+		for (i = 0; i < p->lanes; i++)
+			if (i != top && moca_profile_uses(p, o, i) &&
+			    p->lane_activity[w][i])
+				break;
+		if (i == p->lanes)
+			continue;
+		works++;
+		alone += !p->lane_activity[w][top];
+	}
+	return works ? (double)alone / works : 0;
+}
+
 /* What faults that recording made took, of all threads, ns. */
 static double faults_ns(const struct rules *r)
 {
@@ -71,42 +96,55 @@ static double waited(const struct rules *r)
 	return prices > 0 ? advice_meta(r, "cost.busy.ns") / prices : 0;
 }
 
+struct rest {
+	double share;		/* what the others had less than the busiest */
+	double busiest_ns;
+	double others_ns;	/* on average */
+};
+
 /*
- * By the CPU time of the threads that use it: what the others had less than the
- * busiest, on average. CPU time is of all that a thread does, so the busiest must be
- * the one with the largest part. 0: so it is not, or it is not known.
+ * By the CPU time of the threads that use it. CPU time is of all that a thread does,
+ * so the busiest must be the one with the largest part. The share is the least that
+ * the samples leave: in a run of a few samples the others may have worked as much.
+ * 0: so it is not, or it is not known.
  */
-static double rest_share(struct rules *r, const struct moca_profile_object *o,
-			 unsigned top, double *busiest_ns)
+static void look_who_rests(struct rules *r, const struct moca_profile_object *o,
+			   unsigned top, struct rest *rest)
 {
 	const double *cpu_ns = advice_cpu_ns(r);
-	double others_ns = 0, all_ns = 0;
+	const double *more_ns = advice_cpu_more_ns(r);
+	double all_ns = 0, most_ns = 0;
 	unsigned i, n = 0;
 
-	*busiest_ns = cpu_ns ? cpu_ns[top] : 0;
-	for (i = 0; cpu_ns && i < r->p->lanes; i++)
+	if (!cpu_ns || cpu_ns[top] < CPU_MIN_NS)
+		return;
+	for (i = 0; i < r->p->lanes; i++)
 		all_ns += cpu_ns[i];
 	if (faults_ns(r) > FAULTS_MOST * all_ns)
-		return 0;
-	for (i = 0; cpu_ns && i < r->p->lanes; i++) {
+		return;
+	for (i = 0; i < r->p->lanes; i++) {
 		if (i == top || !moca_profile_uses(r->p, o, i))
 			continue;
-		if (cpu_ns[i] >= *busiest_ns)
-			return 0;
-		others_ns += cpu_ns[i];
+		if (cpu_ns[i] >= cpu_ns[top])
+			return;
+		rest->others_ns += cpu_ns[i];
+		most_ns += fmin(cpu_ns[i] + more_ns[i], cpu_ns[top]);
 		n++;
 	}
-	return n && *busiest_ns >= CPU_MIN_NS ?
-	       1 - others_ns / n / *busiest_ns : 0;
+	if (!n)
+		return;
+	rest->others_ns /= n;
+	rest->busiest_ns = cpu_ns[top];
+	rest->share = 1 - most_ns / n / cpu_ns[top];
 }
 
 static void say_idle(struct rules *r, struct moca_finding *f, double idle,
-		     double busiest_ns)
+		     const struct rest *rest)
 {
-	if (busiest_ns > 0)
+	if (rest)
 		finding_line(r, f->evidence,
 			     "it had %.2f s of CPU time, the others %.2f s on average",
-			     busiest_ns / 1e9, (1 - idle) * busiest_ns / 1e9);
+			     rest->busiest_ns / 1e9, rest->others_ns / 1e9);
 	else
 		finding_line(r, f->evidence,
 			     "while it works, the others touch nothing in %.0f %% of the time",
@@ -119,16 +157,17 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	struct moca_finding *f;
 	unsigned top, n = users(p, o, &top);
 	double share = (double)o->use[top] / o->accesses;
-	double busiest_ns = 0, rest = 0, idle;
+	struct rest rest = { 0 };
+	double idle;
 	int sure;
 
 	if (!is_used(r, o))
 		return 0;
 	/* The CPU time is looked up for what may be it only. */
 	if (n > 1 && p->threads <= p->lanes && share * n >= LARGEST_SURE)
-		rest = rest_share(r, o, top, &busiest_ns);
-	sure = rest >= IDLE;
-	idle = sure ? rest : idle_share(p, o, top);
+		look_who_rests(r, o, top, &rest);
+	sure = rest.share >= IDLE;
+	idle = sure ? rest.share : idle_share(p, o, top);
 	const struct condition needed[] = {
 		AT_LEAST("threads that use it", NUMBER, n, 2),
 		/* Else a lane is several. */
@@ -149,6 +188,8 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("the busiest thread's part, in mean ones", NUMBER,
 			 share * n, sure ? LARGEST_SURE : LARGEST),
 		AT_LEAST("time in which others are idle", SHARE, idle, IDLE),
+		AT_MOST("time in which others work without the busiest", SHARE,
+			alone_share(p, o, top), ALONE),
 		AT_MOST("time that threads waited for a CPU, of what they ran",
 			SHARE, sure ? 0 : waited(r), WAITED),
 	};
@@ -167,7 +208,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	finding_line(r, f->evidence,
 		     "of %u threads the busiest has %.0f %% of the accesses, %.1f times the mean",
 		     n, 100 * share, share * n);
-	say_idle(r, f, idle, sure ? busiest_ns : 0);
+	say_idle(r, f, idle, sure ? &rest : NULL);
 	finding_set(r, &f->cause,
 		    "Each thread has pages of its own, but not equally many: the others wait for the busiest.");
 	finding_set(r, &f->fix,

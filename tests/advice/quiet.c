@@ -147,7 +147,7 @@ static void in_turn(long thread)
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (area != PLACE)
 			exit(1);
-		for (int pass = 0; pass < 200; pass++)
+		for (int pass = 0; pass < 2000; pass++)
 			for (long i = 0; i < OWN; i += 64)
 				sum[thread][0] += ++area[i];
 		munmap(area, OWN);

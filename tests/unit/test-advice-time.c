@@ -263,6 +263,9 @@ static void put_cpu(uint64_t ns, uint64_t wall_ns, uint32_t task, unsigned ms)
 	moca_rate_sample(rates, ns, task, &c);
 }
 
+/* Task 1 ends, and what it had since its last sample is not known. */
+static int loses_end;
+
 static void end_rates(uint64_t ns)
 {
 	if (moca_rate_writer_end(rates, ns) || moca_rate_writer_close(rates))
@@ -281,6 +284,8 @@ static void put_cpu_times(void)
 	for (i = 0; i <= THREADS; i++)
 		put_cpu(ns + 1000, 1000, i, i ? cpu_ms[i - 1] : process_ms);
 	moca_rate_tick(rates, ns + 1000, 1000, 1, THREADS);
+	if (loses_end)
+		moca_rate_end(rates, ns + 1500, 1, 0);
 	end_rates(ns + 2000);
 }
 
@@ -318,6 +323,26 @@ static int rests(void)
 	f = &advice->findings[0];
 	CHECK(f->gain > 0.66 && f->gain < 0.67);
 	CHECK(strstr(f->evidence[3], "it had 3.00 s of CPU time, the others 1.00 s"));
+	return 0;
+}
+
+/* Within the time between two samples, both may have worked as long. */
+static int ends_between_samples(void)
+{
+	const struct moca_finding *f;
+
+	/* Samples are INTERVAL_NS apart. */
+	CHECK(!parts(BIG / 4 + 1, 65, 100, 165));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	loses_end = 1;
+	CHECK(!parts(BIG / 4 + 1, 65, 100, 165));
+	CHECK(!advice->count);
+	/* Of a longer run it does not matter. */
+	CHECK(!parts(BIG / 4 + 1, 1000, 3000, 4000));
+	loses_end = 0;
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	f = &advice->findings[0];
+	CHECK(f->gain > 0.65 && f->gain < 0.67);
 	return 0;
 }
 
@@ -478,6 +503,7 @@ int main(void)
 	run("intervals without accesses", idle_intervals);
 	run("freed at the end", freed_late);
 	run("who rests by CPU time", rests);
+	run("rests, as samples leave open", ends_between_samples);
 	run("who only seems to rest", only_seems_to_rest);
 	run("grows while it works", grows_while_it_works);
 	run("two phases", two_phases);

@@ -624,6 +624,24 @@ static int unbalanced(void)
 	return 0;
 }
 
+/* One thread works three times as long as the other, but never beside it. */
+static int unequal_in_turn(void)
+{
+	unsigned i;
+
+	begin(THREADS, BIG);
+	for (i = 0; i < 40; i++) {
+		if (i % 4)
+			sweep(1, BIG / 8, BIG, MOCA_ACCESS_WRITE);
+		else
+			sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+		next();
+	}
+	CHECK(!look("2x1"));
+	CHECK(!advice->count);
+	return 0;
+}
+
 static void busy_machine(struct moca_meta *m)
 {
 	if (moca_meta_set(m, "cost.repeated.ns", "100000000") ||
@@ -726,6 +744,7 @@ int main(void)
 	run("pipeline", pipeline);
 	run("halo", halo);
 	run("unbalanced", unbalanced);
+	run("unequal, in turn", unequal_in_turn);
 	run("unbalanced by others", unbalanced_by_others);
 	run("unbalanced, of a runtime", unbalanced_runtime);
 	run("huge pages", huge_pages);
