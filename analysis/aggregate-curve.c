@@ -330,3 +330,13 @@ int moca_aggregate_qualities(struct moca_aggregate *a,
 	free(s.cuts.l);
 	return s.err;
 }
+
+int moca_aggregate_detail(struct moca_aggregate *a, double detail,
+			  struct moca_quality **out, size_t *count, double *p)
+{
+	int err = moca_aggregate_qualities(a, out, count);
+
+	if (!err)
+		*p = detail >= 0 ? detail : moca_aggregate_knee(*out, *count);
+	return err;
+}

@@ -83,5 +83,8 @@ int moca_aggregate_qualities(struct moca_aggregate *a,
 
 /* The p in the middle of the quality with most gain for its loss: the knee. */
 double moca_aggregate_knee(const struct moca_quality *q, size_t count);
+/* The qualities, and *p: detail as asked for (0 to 1), or below 0 the knee of these. */
+int moca_aggregate_detail(struct moca_aggregate *a, double detail,
+			  struct moca_quality **out, size_t *count, double *p);
 
 #endif

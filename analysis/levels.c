@@ -100,14 +100,10 @@ int moca_levels_compute(struct moca_levels *out,
 	err = moca_aggregate_create(&a, in);
 	if (err)
 		return err;
-	err = moca_aggregate_qualities(a, &out->qualities,
-				       &out->quality_count);
-	if (!err) {
-		out->p = detail >= 0 ? detail :
-			 moca_aggregate_knee(out->qualities,
-					     out->quality_count);
+	err = moca_aggregate_detail(a, detail, &out->qualities,
+				    &out->quality_count, &out->p);
+	if (!err)
 		err = add_levels(out, a);
-	}
 	moca_aggregate_free(a);
 	if (err)
 		moca_levels_free(out);

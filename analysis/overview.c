@@ -107,14 +107,10 @@ static int aggregate(struct moca_overview *out, const struct input *in,
 
 	if (err)
 		return err;
-	err = moca_aggregate_qualities(a, &out->qualities,
-				       &out->quality_count);
-	if (!err) {
-		out->p = detail >= 0 ? detail :
-			 moca_aggregate_knee(out->qualities,
-					     out->quality_count);
+	err = moca_aggregate_detail(a, detail, &out->qualities,
+				    &out->quality_count, &out->p);
+	if (!err)
 		err = moca_aggregate_best(a, out->p, &areas, &n, NULL);
-	}
 	if (!err)
 		err = describe(out, in, p, areas, n);
 	free(areas);

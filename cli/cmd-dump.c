@@ -561,21 +561,6 @@ static int dump_all(struct dump *d)
 	return ret < 0 ? ret : 0;
 }
 
-static int parse_addresses(const char *s, struct moca_query *q)
-{
-	char *end;
-
-	errno = 0;
-	q->addr_begin = strtoull(s, &end, 16);
-	if (end == s || *end != '-' || errno)
-		return -EINVAL;
-	s = end + 1;
-	q->addr_end = strtoull(s, &end, 16);
-	if (end == s || *end || errno || q->addr_end <= q->addr_begin)
-		return -EINVAL;
-	return 0;
-}
-
 static int dump(struct dump *d, const char *path, int accesses, int changes,
 		int counts)
 {
@@ -649,7 +634,7 @@ int cmd_dump(int argc, char **argv)
 	path = trace_operand(argc, argv, first);
 	if (!path)
 		return EXIT_USAGE;
-	if (range && parse_addresses(range, &d.query)) {
+	if (range && trace_addresses(range, &d.query)) {
 		moca_error("dump: option '--address' needs a range such as 7f0000000000-7f0000400000, not '%s'",
 			   range);
 		return EXIT_USAGE;

@@ -215,21 +215,6 @@ static int export(struct export *x, const struct format *format)
 	return x->refused ? EXIT_USAGE : err ? 1 : warn_of_damage(x);
 }
 
-static int parse_addresses(const char *s, struct moca_query *q)
-{
-	char *end;
-
-	errno = 0;
-	q->addr_begin = strtoull(s, &end, 16);
-	if (end == s || *end != '-' || errno)
-		return -EINVAL;
-	s = end + 1;
-	q->addr_end = strtoull(s, &end, 16);
-	if (end == s || *end || errno || q->addr_end <= q->addr_begin)
-		return -EINVAL;
-	return 0;
-}
-
 /* The options that narrow an export, before the trace is known. */
 #define NOT_GIVEN UINT64_MAX
 struct narrow {
@@ -265,7 +250,7 @@ static int check_options(struct export *x, const struct format *f,
 				   f->name, options[i].name);
 			return -EINVAL;
 		}
-	if (n->addresses && parse_addresses(n->addresses, &x->range)) {
+	if (n->addresses && trace_addresses(n->addresses, &x->range)) {
 		moca_error("export: option '--address' needs a range such as 7f0000000000-7f0000400000, not '%s'",
 			   n->addresses);
 		return -EINVAL;

@@ -83,3 +83,18 @@ const char *trace_operand(int argc, char **argv, int first)
 	}
 	return argv[first];
 }
+
+int trace_addresses(const char *s, struct moca_query *q)
+{
+	char *end;
+
+	errno = 0;
+	q->addr_begin = strtoull(s, &end, 16);
+	if (end == s || *end != '-' || errno)
+		return -EINVAL;
+	s = end + 1;
+	q->addr_end = strtoull(s, &end, 16);
+	if (end == s || *end || errno || q->addr_end <= q->addr_begin)
+		return -EINVAL;
+	return 0;
+}

@@ -14,4 +14,10 @@ struct moca_trace *trace_open(const char *command, const char *path);
  */
 const char *trace_operand(int argc, char **argv, int first);
 
+/*
+ * The range FIRST-END of an option, both hexadecimal, END behind the last byte, into
+ * q->addr_begin and q->addr_end. 0; -EINVAL: it is none, or empty.
+ */
+int trace_addresses(const char *s, struct moca_query *q);
+
 #endif
