@@ -103,6 +103,19 @@ static void print_rates(const struct moca_rates *r)
 	       ns > 0 ? (double)r->total.cpu_ns / ns : 0);
 }
 
+/* "100 accesses"; sampled, "25 records, which stand for about 100 accesses". */
+static void print_accesses(const struct moca_profile *p)
+{
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	if (p->sampled)
+		printf("%s records, which stand for about %s accesses",
+		       text_count(a, p->records), text_count(b, p->accesses));
+	else
+		printf("%s accesses",
+		       text_count(a, p->counts ? p->accesses : p->records));
+}
+
 static void print_head(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
@@ -115,9 +128,9 @@ static void print_head(const struct advice_view *v)
 		terminal_wrap("Command       ", command, width);
 	advice_topology(p, buf, sizeof(buf));
 	terminal_wrap("Machine       ", buf, width);
-	printf("Data          %s accesses to %s %s, %" PRIu64
-	       " %s%s, %u thread%s at a time\n",
-	       text_count(a, p->counts ? p->accesses : p->records),
+	printf("Data          ");
+	print_accesses(p);
+	printf(" to %s %s, %" PRIu64 " %s%s, %u thread%s at a time\n",
 	       text_count(b, p->pages),
 	       p->counts && p->counts->page_shift ? "groups of pages" : "pages",
 	       p->intervals, p->counts ? "slice" : "interval",

@@ -148,8 +148,8 @@ static void say(struct rules *r, const struct group *g, enum cause c)
 		    titles[c]);
 	finding_line(r, f->evidence, "%s", names);
 	finding_line(r, f->evidence,
-		     "together %" PRIu64 " pages, %" PRIu64 " accesses, %.0f %% of all to data",
-		     g->pages, g->accesses,
+		     "together %" PRIu64 " pages, %s%" PRIu64 " accesses, %.0f %% of all to data",
+		     g->pages, r->p->sampled ? "about " : "", g->accesses,
 		     100. * g->accesses / r->p->accesses);
 	finding_line(r, f->evidence,
 		     "%.0f %% of their accesses come from another node than the page's; were each page at its user, %.0f %% would",

@@ -206,7 +206,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		    name_text(r, o));
 	evidence_use(r, f);
 	finding_line(r, f->evidence,
-		     "of %u threads the busiest has %.0f %% of the accesses, %.1f times the mean",
+		     "of the %u threads that have a part in it, the busiest has %.0f %% of the accesses, %.1f times the mean",
 		     n, 100 * share, share * n);
 	say_idle(r, f, idle, sure ? &rest : NULL);
 	finding_set(r, &f->cause,

@@ -75,6 +75,8 @@ run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>
 has "diff: lost samples are told" "$tmp/err" "incomplete: 3 samples were lost, and of 15 touched pages 14 were seen"
 "$MAKE_TRACE" "$tmp/complete" complete || not_ok "make-trace" "it failed"
 "$MAKE_TRACE" "$tmp/sampled" sampled
+run "summary: samples are told" 0 "$MOCA" summary "$tmp/sampled" &&
+	has "summary: samples are told" "$tmp/out" "records, which stand for about [0-9,]+ accesses to "
 run "diff: samples are told" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" &&
 	has "diff: samples are told" "$tmp/err" "/sampled' looked again at a share of large memory only \(1/4 at the least\)"
 run "diff: one is not sampled" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" && if grep -q "/complete' looked" "$tmp/err"; then
