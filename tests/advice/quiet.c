@@ -81,7 +81,7 @@ static void private_memory(long thread)
 	unsigned char *own = memory(OWN);
 
 	memset(own, (int)thread, OWN);
-	for (uint64_t i = 0; i < 25000000; i++)
+	for (uint64_t i = 0; i < 75000000; i++)
 		sum[thread][0] += own[noise(i) % OWN]++;
 	free(own);
 }
@@ -115,7 +115,7 @@ static void queue(long thread)
 {
 	unsigned *mine = thread ? &emptied : &filled;
 
-	for (unsigned n = 0; n < 30000; n++) {
+	for (unsigned n = 0; n < 120000; n++) {
 		unsigned char *s = slots[n % SLOTS];
 
 		pthread_mutex_lock(&lock);
