@@ -8,7 +8,7 @@ import tarfile
 import time
 
 from image import Image
-from kernels import DEBUG, WORK, Error
+from kernels import DEBUG, WORK, Error, busybox
 
 EXIT = 2 * 42 + 1  # what only init.c makes of QEMU's exit code
 DISK = 512 << 20   # bytes that the files of a boot's cases may have
@@ -137,7 +137,7 @@ class Boot:
     def base(self, modules):
         """What every guest has; modules: the files of ours."""
         self.image.copy(os.path.join(WORK, "init"), "init")
-        self.image.copy("/bin/busybox", "bin/busybox")
+        self.image.copy(busybox(), "bin/busybox")
         for name in ("sh", "tar"):
             self.image.entry("bin/" + name, 0o120777, b"busybox")
         for m in modules:

@@ -171,6 +171,21 @@ class Lock:
         self.file.close()
 
 
+def busybox():
+    """The path of one without libraries. Debian's two packages of it exclude each
+    other: where the other one is installed, it is fetched."""
+    if os.path.exists("/bin/busybox") and output("ldd", "/bin/busybox")[0]:
+        return "/bin/busybox"
+    folder = os.path.join(WORK, "busybox")
+    with Lock(folder):
+        if not os.path.isdir(folder):
+            deb = download("busybox-static", "", os.path.join(WORK, "debs"))
+            unpack(deb, folder)
+            os.unlink(deb)
+    found, = glob.glob(folder + "/**/bin/busybox", recursive=True)[:1]
+    return found
+
+
 def check_machine():
     if not shutil.which("dpkg-query") or not shutil.which("apt-get"):
         raise Unavailable("no Debian system, whose kernels these are")
