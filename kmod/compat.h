@@ -63,8 +63,36 @@
 /* follow_page() finds no page behind an entry without rights. */
 #define MOCA_LOOKUP_NEEDS_REPAIR (LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0))
 
-/* move_page_tables() has a structure of mm/'s own for an argument from 6.16 on. */
-#define MOCA_CAN_SEE_MOVES (LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0))
+/*
+ * What move_page_tables() is about to do; false: it cannot be told. From 6.16 on
+ * its argument is a structure of mm/'s own, which no header has. What it begins
+ * with is believed where both mappings are indeed at its addresses. Under the
+ * mmap lock of current->mm.
+ */
+static __always_inline bool moca_move_args(struct ftrace_regs *fregs,
+					   unsigned long *from,
+					   unsigned long *to,
+					   unsigned long *len)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+	*from = moca_ftrace_arg(fregs, 1);
+	*to = moca_ftrace_arg(fregs, 3);
+	*len = moca_ftrace_arg(fregs, 4);
+	return true;
+#else
+	const struct {
+		struct vm_area_struct *from_vma, *to_vma;
+		unsigned long from, from_end, to, len;
+	} *move = (void *)moca_ftrace_arg(fregs, 0);
+
+	*from = move->from;
+	*to = move->to;
+	*len = move->len;
+	return move->len && move->from_end - move->from == move->len &&
+	       find_vma(current->mm, move->from) == move->from_vma &&
+	       find_vma(current->mm, move->to) == move->to_vma;
+#endif
+}
 
 /*
  * Whose capabilities it takes to look at the memory of t, which has some; NULL:

@@ -304,7 +304,8 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 	struct vm_area_struct *vma = NULL;
 	bool more = false;
 
-	mmap_read_lock(w->mm);
+	if (!w->locked)
+		mmap_read_lock(w->mm);
 	inc_tlb_flush_pending(w->mm);
 	while (!more && *addr < w->end && (vma = find_vma(w->mm, *addr))) {
 		bool leave = w->idle ? !has_plain_entries(vma) :
@@ -324,7 +325,8 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 	}
 	flush_pending(w, &p);
 	dec_tlb_flush_pending(w->mm);
-	mmap_read_unlock(w->mm);
+	if (!w->locked)
+		mmap_read_unlock(w->mm);
 	return more;
 }
 
@@ -338,5 +340,6 @@ void moca_walk(struct moca_walk *w)
 	if (mm_has_notifiers(w->mm))
 		return;
 	while (walk_some(w, &addr) && !is_enough(w))
-		cond_resched();
+		if (!w->locked)
+			cond_resched();
 }

@@ -48,13 +48,15 @@ struct moca_walk {
 	/* Of each mapping, under the mmap lock, before its entries. False: leave
 	 * it alone. NULL: all that are safe. */
 	bool (*mapping)(struct moca_walk *w, struct vm_area_struct *vma);
+	bool locked;		/* who calls has the mmap lock, and may not sleep */
 	u64 most;		/* entries to be looked at, about; 0: all */
 	u64 changed, looked;	/* out: entries */
 };
 
 /*
  * Inject or repair the entries of an address space whose user count is held.
- * Takes the mmap lock and lets others have it in between. May sleep.
+ * Takes the mmap lock and lets others have it in between, and may sleep, but where
+ * `locked` says otherwise; huge pages are not split then.
  */
 void moca_walk(struct moca_walk *w);
 

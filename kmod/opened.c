@@ -40,6 +40,16 @@ static bool is_untouched(const struct opened *o)
 	return o->moved && READ_ONCE(o->sp->tasks) == 1;
 }
 
+static void walk_and_count(struct moca_session *s, struct moca_walk *w)
+{
+	u64 begin = ktime_get_mono_fast_ns();
+
+	moca_walk(w);
+	atomic64_add(w->looked, &s->opened.looked);
+	atomic64_add(w->changed, &s->opened.injected);
+	atomic64_add(ktime_get_mono_fast_ns() - begin, &s->opened.ns);
+}
+
 static void close_again(struct moca_session *s, const struct opened *o)
 {
 	struct moca_walk w = {
@@ -47,17 +57,13 @@ static void close_again(struct moca_session *s, const struct opened *o)
 		.end = o->end, .idle = !is_untouched(o),
 		.split = !(s->flags & MOCA_SETUP_KEEP_THP),
 	};
-	u64 begin = ktime_get_mono_fast_ns();
 	s64 looked = atomic64_read(&s->opened.looked);
 
 	if (looked >= LOOK_MAX || !mmget_not_zero(w.mm))
 		return;
 	w.most = LOOK_MAX - looked;
-	moca_walk(&w);
+	walk_and_count(s, &w);
 	mmput_async(w.mm);
-	atomic64_add(w.looked, &s->opened.looked);
-	atomic64_add(w.changed, &s->opened.injected);
-	atomic64_add(ktime_get_mono_fast_ns() - begin, &s->opened.ns);
 }
 
 static void drop(struct opened *o)
@@ -131,6 +137,31 @@ static void notrace close_later(struct moca_space *sp, unsigned long start,
 	drop(o);
 }
 
+/*
+ * What is about to be moved is made false faults first: so it moves as such, and
+ * whatever task touches it then has its record. Of so much at most, as preemption
+ * is off; in bytes. Under the mmap lock, for writing.
+ */
+#define CLOSE_FIRST (64ul << 20)
+
+static unsigned long notrace close_first(struct moca_space *sp,
+					 unsigned long from, unsigned long len)
+{
+	struct moca_session *s = sp->session;
+	struct moca_walk w = {
+		.mm = sp->mm, .inject = true, .locked = true, .start = from,
+		.end = from + min(len, CLOSE_FIRST),
+	};
+
+	/* Huge pages may have to be split, which is not for here. */
+	if (s->flags & (MOCA_SETUP_NO_INJECT | MOCA_SETUP_KEEP_THP) ||
+	    !READ_ONCE(s->running) ||
+	    atomic64_read(&s->opened.looked) >= LOOK_MAX)
+		return 0;
+	walk_and_count(s, &w);
+	return w.end - from;
+}
+
 static void notrace see_opened(struct mm_struct *mm, unsigned long start,
 			       unsigned long len, bool moved)
 {
@@ -160,17 +191,22 @@ static void notrace on_protect(unsigned long ip, unsigned long parent,
 			   moca_ftrace_arg(fregs, 3) - start, false);
 }
 
-/* move_page_tables(vma, old_addr, new_vma, new_addr, len, ...). */
-static void notrace __maybe_unused on_move(unsigned long ip,
-					   unsigned long parent,
-					   struct ftrace_ops *ops,
-					   struct ftrace_regs *fregs)
+/* move_page_tables(), before it does: of the memory of who calls. */
+static void notrace on_move(unsigned long ip, unsigned long parent,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct vm_area_struct *vma = (void *)moca_ftrace_arg(fregs, 0);
+	unsigned long from, to, len, closed = 0;
+	struct moca_space *sp;
 
-	if (unlikely(moca_space_maybe(vma->vm_mm)))
-		see_opened(vma->vm_mm, moca_ftrace_arg(fregs, 3),
-			   moca_ftrace_arg(fregs, 4), true);
+	if (likely(!moca_space_maybe(current->mm)) ||
+	    !moca_move_args(fregs, &from, &to, &len))
+		return;
+	preempt_disable_notrace();
+	sp = moca_space_find(current->mm);
+	if (sp)
+		closed = close_first(sp, from, len);
+	preempt_enable_notrace();
+	see_opened(current->mm, to + closed, len - closed, true);
 }
 
 static struct ftrace_ops protect_ops = {
@@ -188,8 +224,7 @@ static bool sees_protect, sees_move;
 void moca_opened_hook(void)
 {
 	sees_protect = !moca_hook(&protect_ops, "change_protection");
-	sees_move = MOCA_CAN_SEE_MOVES &&
-		    !moca_hook(&move_ops, "move_page_tables");
+	sees_move = !moca_hook(&move_ops, "move_page_tables");
 }
 
 void moca_opened_unhook(void)

@@ -2,8 +2,9 @@
 /*
  * What the kernel opens: mprotect gives all entries of a range the new rights,
  * false faults as well, and mremap moves entries that are open to another
- * address. Both would be touched without a fault until the next sweep: the task
- * makes them false faults (again) before it returns to its program.
+ * address. Both would be touched without a fault until the next sweep. What moves
+ * is made false faults first; of the rest of a large move, and after mprotect, the
+ * task makes them before it returns to its program.
  */
 #ifndef MOCA_KMOD_OPENED_H
 #define MOCA_KMOD_OPENED_H

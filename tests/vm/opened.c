@@ -5,14 +5,15 @@
  * has its record, and what is not, has none.
  */
 #include <pthread.h>
-#include <sys/utsname.h>
 
 #include "session.h"
 
 #define PAGES 64
+#define CLOSED_FIRST 16384	/* kmod/opened.c */
 
 static struct session s;
 static char *memory;
+static long pages = PAGES;
 static long faults, swept, late;
 
 static void look(void *arg, const struct moca_chunk_head *h,
@@ -21,7 +22,7 @@ static void look(void *arg, const struct moca_chunk_head *h,
 	const struct moca_rec_access *a = (const void *)rec;
 
 	if (rec->type != MOCA_REC_ACCESS || a->addr < (uintptr_t)memory ||
-	    a->addr >= (uintptr_t)memory + PAGES * PAGE)
+	    a->addr >= (uintptr_t)memory + pages * PAGE)
 		return;
 	faults += !(a->flags & MOCA_ACC_SWEPT);
 	swept += !!(a->flags & MOCA_ACC_SWEPT);
@@ -45,7 +46,7 @@ static void has(const char *name, long n)
 
 static void get(void)
 {
-	memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE,
+	memory = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		die("mmap");
@@ -59,14 +60,19 @@ static void rights(int prot)
 
 static void touch(long step)
 {
-	for (long i = 0; i < PAGES; i += step)
+	for (long i = 0; i < pages; i += step)
 		(void)*(volatile char *)(memory + i * PAGE);
+}
+
+static void write_some(long step)
+{
+	for (long i = 0; i < pages; i += step)
+		((volatile char *)memory)[i * PAGE] = 1;
 }
 
 static void write_all(void)
 {
-	for (long i = 0; i < PAGES; i++)
-		((volatile char *)memory)[i * PAGE] = 1;
+	write_some(1);
 }
 
 /* To where nothing was: a mapping of ours, which it replaces. */
@@ -75,7 +81,7 @@ static void move(void)
 	char *from = memory;
 
 	get();
-	if (mremap(from, PAGES * PAGE, PAGES * PAGE,
+	if (mremap(from, pages * PAGE, pages * PAGE,
 		   MREMAP_MAYMOVE | MREMAP_FIXED, memory) != memory)
 		die("mremap");
 }
@@ -120,6 +126,40 @@ static void change_place(void)
 	munmap(memory, PAGES * PAGE);
 }
 
+/* More than is closed before it is moved: the task closes what is left. */
+static void change_place_of_much(void)
+{
+	pages = CLOSED_FIRST + PAGES;
+	get();
+	write_some(16);
+	move();
+	has("none read after a large mremap", 0);
+	touch(16);
+	move();
+	touch(32);
+	has("some read after a large mremap", pages / 32);
+	munmap(memory, pages * PAGE);
+	pages = PAGES;
+}
+
+/* Another might have read what is left before mremap returned. */
+static void change_place_of_much_beside_another(void)
+{
+	pages = CLOSED_FIRST + PAGES;
+	get();
+	for (long i = CLOSED_FIRST; i < pages; i++)
+		((volatile char *)memory)[i * PAGE] = 1;
+	move();
+	tick();
+	check(!faults && swept == PAGES, "several threads: by nobody known",
+	      "%ld faults, %ld of %d swept", faults, swept, PAGES);
+	check(!late, "swept when the interval ends", "%ld later", late);
+	touch(16);
+	has("read in the next interval", pages / 16);
+	munmap(memory, pages * PAGE);
+	pages = PAGES;
+}
+
 static pthread_barrier_t barrier;
 
 static void *wait(void *arg)
@@ -128,7 +168,6 @@ static void *wait(void *arg)
 	return NULL;
 }
 
-/* It might have read them at the new address before mremap returned. */
 static void change_place_beside_another(void)
 {
 	pthread_t t;
@@ -139,25 +178,14 @@ static void change_place_beside_another(void)
 	get();
 	write_all();
 	move();
-	tick();
-	check(!faults && swept == PAGES, "several threads: by nobody known",
-	      "%ld faults, %ld of %d swept", faults, swept, PAGES);
-	check(!late, "swept when the interval ends", "%ld later", late);
-	touch(1);
-	has("read in the next interval", PAGES);
+	touch(4);
+	has("several threads: some read after mremap", PAGES / 4);
+	move();
+	has("several threads: none read after mremap", 0);
+	munmap(memory, PAGES * PAGE);
+	change_place_of_much_beside_another();
 	pthread_barrier_wait(&barrier);
 	pthread_join(t, NULL);
-}
-
-/* compat.h: move_page_tables() cannot be hooked this way from 6.16 on. */
-static int moves_are_seen(void)
-{
-	int major = 0, minor = 0;
-	struct utsname u;
-
-	if (uname(&u) || sscanf(u.release, "%d.%d", &major, &minor) != 2)
-		die("uname");
-	return major < 6 || (major == 6 && minor < 16);
 }
 
 int main(void)
@@ -170,13 +198,9 @@ int main(void)
 		die("REGISTER");
 	session_do(&s, MOCA_IOC_START, "START");
 	change_rights();
-	if (moves_are_seen()) {
-		change_place();
-		change_place_beside_another();
-	} else {
-		printf("skip mremap: from Linux 6.16 on the module does not "
-		       "see what it moves\n");
-	}
+	change_place();
+	change_place_of_much();
+	change_place_beside_another();
 	session_close(&s);
 	return failures != 0;
 }

@@ -36,8 +36,8 @@ same() {
 	rm -r t-$name
 }
 
-# What one of several threads moved by mremap, a sweep may find to be touched by
-# nobody known (doc/design/kernel-module.md); the others move nothing unseen.
+# What one of several threads got rights to by mprotect, another may touch before
+# it is closed again (doc/design/kernel-module.md).
 same xz 98 /tests/xz -T2 --block-size=128KiB -3 -c some
 same sort 98 /tests/sort --parallel=2 -S 8M -n some
 same sqlite3 100 /tests/sqlite3 :memory: "create table t(a,b);
