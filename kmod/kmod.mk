@@ -48,7 +48,8 @@ KERNELS ?= 6.1 6.12 6.1-rt 6.12-rt 6.12-trixie 7.2 7.3 7.3-rt
 check-kernels:
 	@tools/install-deps check
 	@bad=0; for k in $(KERNELS); do \
-		BUILD='$(abspath $(BUILD))' KERNELS=$$k tests/run tests/vm/run || \
+		BUILD='$(abspath $(BUILD))' KERNELS=$$k CLANG=all \
+			tests/run tests/vm/run || \
 			bad=1; \
 	done; exit $$bad
 

@@ -33,10 +33,11 @@ HARMLESS = re.compile(
 
 
 class Options:
-    """What a boot may be asked for; cases with equal ones share a boot."""
+    """What a boot may be asked for; cases with equal ones share a boot.
+    compiler: what makes the module."""
 
     NAMES = {"nodes": 1, "memory": 1024, "cpus": 2, "icount": False,
-             "append": "", "modules": (), "disk": DISK}
+             "append": "", "modules": (), "disk": DISK, "compiler": "gcc"}
 
     def __init__(self, **given):
         for name, default in self.NAMES.items():

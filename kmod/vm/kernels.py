@@ -350,13 +350,100 @@ def run_by(part, folder):
         os.chmod(path, 0o755)
 
 
-def foreign_arguments():
+def takes(compiler, option):
+    return not output(compiler, "-Werror", option, "-S", "-o", "/dev/null",
+                      "-x", "c", "/dev/null")[0]
+
+
+def foreign_arguments(compiler):
     """For make, of headers that are a newer compiler's: what that knows and
-    ours does not is left out."""
-    rc, _, _ = output("gcc", "-fmin-function-alignment=16", "-E", "-x", "c",
-                      "/dev/null")
-    return ["CC=gcc", "KCFLAGS=-Werror -Wno-attributes"] + (
-        ["CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="] if rc else [])
+    ours does not is left out; clang warns of what it does not know there."""
+    return ["CC=" + compiler, "KCFLAGS=-Werror -Wno-attributes" + (
+        " -Wno-unused-variable" if compiler == "clang" else "")] + (
+        [] if takes(compiler, "-fmin-function-alignment=16") else
+        ["CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT="])
+
+
+def clang_options():
+    """What a kernel's configuration asks of gcc and not of this clang; None:
+    nothing. Structures are as they were: C sees nothing of it."""
+    changes = {"FTRACE_MCOUNT_USE_CC": None, "FTRACE_MCOUNT_USE_OBJTOOL": "y",
+               # The kernel that boots expects calls in modules, as gcc makes.
+               "HAVE_OBJTOOL_NOP_MCOUNT": None, "UBSAN_BOUNDS_STRICT": None}
+    for option, names in (
+            ("-mfunction-return=thunk-extern", ("RETHUNK", "MITIGATION_RETHUNK")),
+            ("-mharden-sls=all", ("SLS", "MITIGATION_SLS")),
+            ("-mstack-protector-guard-symbol=__ref_stack_chk_guard",
+             ("STACKPROTECTOR", "STACKPROTECTOR_STRONG"))):
+        if not takes("clang", option):
+            changes.update(dict.fromkeys(names))
+    if not takes("clang", "-ftrivial-auto-var-init=zero"):
+        changes.update({"CC_HAS_AUTO_VAR_INIT_ZERO_BARE": None,
+                        "CC_HAS_AUTO_VAR_INIT_ZERO_ENABLER": "y"})
+    return changes
+
+
+def clang_itself():
+    """What it says of the compiler."""
+    _, version, _ = output("clang", "-dumpversion")
+    major, minor, patch = [int(n) for n in version.split(".")[:3]]
+    return {"CC_IS_GCC": None, "CC_IS_CLANG": "y", "GCC_VERSION": "0",
+            "CLANG_VERSION": "%d" % (major * 10000 + minor * 100 + patch),
+            "CC_IMPLICIT_FALLTHROUGH": "-Wimplicit-fallthrough",
+            "GCC_ASM_GOTO_OUTPUT_BROKEN": None,
+            "GCC_ASM_GOTO_OUTPUT_WORKAROUND": None,
+            # Before 6.15 these are gcc's alone.
+            "CC_HAS_NAMED_AS": None, "CC_HAS_NAMED_AS_FIXED_SANITIZERS": None,
+            "USE_X86_SEG_SUPPORT": None}
+
+
+def links(source, folder):
+    """A folder with links to what is in another."""
+    os.makedirs(folder)
+    for name in os.listdir(source):
+        os.symlink(os.path.join(source, name), os.path.join(folder, name))
+
+
+def replace(headers, folder, name, change):
+    """A file instead of a link: what change() makes of the text."""
+    os.unlink(os.path.join(folder, name))
+    with open(os.path.join(headers, name)) as f, \
+            open(os.path.join(folder, name), "w") as made:
+        made.write(change(f.read()))
+
+
+def clang_headers(headers, release):
+    """The folder to build modules with as if clang had compiled the kernel."""
+    if not shutil.which("clang"):
+        raise Unavailable("clang is not installed")
+    folder = os.path.join(WORK, "clang", release)
+    shutil.rmtree(folder, ignore_errors=True)
+    links(headers, folder)
+    for part in ("include", "include/config", "include/generated"):
+        os.unlink(os.path.join(folder, part))
+        links(os.path.join(headers, part), os.path.join(folder, part))
+
+    def configure(text):
+        for symbol, value in {**clang_itself(), **clang_options()}.items():
+            text = re.sub(r"^CONFIG_%s=.*\n" % symbol, "", text, flags=re.M)
+            text += "CONFIG_%s=%s\n" % (symbol, value) if value else ""
+        return text
+
+    def define(text):
+        for symbol, value in clang_itself().items():
+            text = re.sub(r"^#define CONFIG_%s .*\n" % symbol, "", text,
+                          flags=re.M)
+            if value:
+                text += "#define CONFIG_%s %s\n" % (
+                    symbol, "1" if value == "y" else value)
+        return text
+
+    # From 6.13 on the Makefile says where the configuration is.
+    replace(headers, folder, "Makefile", lambda text: re.sub(
+        "^KBUILD_OUTPUT=.*", "KBUILD_OUTPUT=" + folder, text, flags=re.M))
+    replace(headers, folder, "include/config/auto.conf", configure)
+    replace(headers, folder, "include/generated/autoconf.h", define)
+    return folder
 
 
 def arm64_kernel(label):
@@ -520,16 +607,18 @@ def find(label):
         fetched_kernel(label) if label in FETCHED else debian_kernel(label)
 
 
-def build_module(kernel, source=None, *arguments):
+def build_module(kernel, source=None, *arguments, compiler="gcc"):
     """The paths of the modules that a folder (default: kmod/) makes; arguments
     are make's."""
     source = source or os.environ.get("MOCA_KMOD") or os.path.join(TOP, "kmod")
     headers = kernel.headers
     if not headers:
         headers = fetched_headers(kernel)
-        arguments = (*foreign_arguments(), *arguments)
+        arguments = (*foreign_arguments(compiler), *arguments)
     out = os.path.join(BUILD, os.path.basename(source.rstrip("/")),
                        kernel.release)
+    if compiler == "clang":
+        headers, out = clang_headers(headers, kernel.release), out + "-clang"
     p = subprocess.run([os.path.join(TOP, "kmod/vm/build-module"),
                         headers, out, source, "--", "KCFLAGS=-Werror",
                         *arguments],
