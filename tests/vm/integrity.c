@@ -147,6 +147,41 @@ static int do_map(unsigned int round)
 	return 0;
 }
 
+static void *use_page(void *m)
+{
+	for (;; usleep(1000))
+		++*(volatile uint64_t *)m;
+	return NULL;
+}
+
+/* A whole table moves, and a part of one, in a process of two threads. */
+static int do_remap(unsigned int round)
+{
+	const size_t n = HUGE / PAGE + 64;
+	static uint64_t *a, *b;
+	pthread_t t;
+
+	if (!a) {
+		a = map(5 * HUGE / PAGE);
+		a = (void *)(((uintptr_t)a + HUGE - 1) & ~(HUGE - 1));
+		b = a + 2 * HUGE / PAGE * WORDS;
+		WANT(!pthread_create(&t, NULL, use_page, map(1)));
+	}
+	WANT(mmap(a, n * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE |
+		  MAP_ANONYMOUS, -1, 0) == a);
+	fill(a, n, round);
+	WANT(mremap(a, n * PAGE, n * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, b) ==
+	     b && is_filled(b, n, round));
+	nap(round);
+	a += WORDS;
+	WANT(mremap(b, n * PAGE, n * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, a) ==
+	     a && is_filled(a, n, round));
+	fill(a, n, ~round);
+	WANT(is_filled(a, n, ~round));
+	a -= WORDS;
+	return 0;
+}
+
 /* A mapped file, and what read and write make of it. */
 static int check_file(int fd, off_t at, size_t n, unsigned int round)
 {
@@ -582,11 +617,11 @@ static int do_move(unsigned int round)
 
 static const struct { const char *name; int (*once)(unsigned int); } all[] = {
 	{ "memory", do_memory }, { "fork", do_fork }, { "map", do_map },
-	{ "file", do_file }, { "disk", do_disk }, { "direct", do_direct },
-	{ "pipe", do_pipe }, { "remote", do_remote }, { "ptrace", do_ptrace },
-	{ "core", do_core }, { "mlock", do_mlock }, { "userfaultfd", do_uffd },
-	{ "ksm", do_ksm }, { "swap", do_swap }, { "huge", do_huge },
-	{ "move", do_move },
+	{ "remap", do_remap }, { "file", do_file }, { "disk", do_disk },
+	{ "direct", do_direct }, { "pipe", do_pipe }, { "remote", do_remote },
+	{ "ptrace", do_ptrace }, { "core", do_core }, { "mlock", do_mlock },
+	{ "userfaultfd", do_uffd }, { "ksm", do_ksm }, { "swap", do_swap },
+	{ "huge", do_huge }, { "move", do_move },
 };
 #define WORKERS (sizeof(all) / sizeof(*all))
 
