@@ -392,6 +392,8 @@ def clang_itself():
             "CC_IMPLICIT_FALLTHROUGH": "-Wimplicit-fallthrough",
             "GCC_ASM_GOTO_OUTPUT_BROKEN": None,
             "GCC_ASM_GOTO_OUTPUT_WORKAROUND": None,
+            # Of newer compilers.
+            "CC_HAS_COUNTED_BY": None, "CC_HAS_COUNTED_BY_PTR": None,
             # Before 6.15 these are gcc's alone.
             "CC_HAS_NAMED_AS": None, "CC_HAS_NAMED_AS_FIXED_SANITIZERS": None,
             "USE_X86_SEG_SUPPORT": None}
