@@ -200,6 +200,13 @@ $(TEST_DIR)/unit/test-symfile: tests/unit/test-symfile.c \
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< lib/code/symfile.c
 
+WALK_PARTS := agent/alloc/stack.c agent/alloc/unwind.c agent/alloc/cfi.c \
+	lib/code/cfi.c
+$(TEST_DIR)/unit/test-walks: tests/unit/test-walks.c $(WALK_PARTS) \
+		$(wildcard agent/alloc/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(WALK_PARTS)
+
 # A way of recording of its own, beside ours.
 $(TEST_DIR)/way/%: tests/way/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)

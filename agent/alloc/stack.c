@@ -242,31 +242,57 @@ walk(struct alloc_thread *t, const struct alloc_frame *f, unsigned index)
 	return id;
 }
 
+/* The first of the ALLOC_WAYS places where it may be. */
 static inline unsigned place_of(uint64_t ip, uint64_t cfa)
 {
 	uint64_t h = ip * 0x9e3779b97f4a7c15ull ^ cfa * 0xc2b2ae3d27d4eb4full;
 
-	return h >> 40 & (ALLOC_CACHE - 1);
+	return h >> 40 & (ALLOC_CACHE - ALLOC_WAYS);
+}
+
+static inline int is_cached(const struct alloc_thread *t,
+			    const struct alloc_cached *e,
+			    const struct alloc_frame *f)
+{
+	uint64_t cfa = (uint64_t)(f + 1);
+
+	return e->ip == f->ret && e->cfa == cfa &&
+	       (e->rbp == f->rbp || !e->uses_rbp) &&
+	       (!e->foreign ||
+		(t->foreign_unmaps == __atomic_load_n(&alloc_unmaps,
+						      __ATOMIC_ACQUIRE) &&
+		 cfa >= t->foreign_low && cfa < t->foreign_high)) &&
+	       is_same(e);
+}
+
+/* Where a stack that is at none of them is to be kept. */
+static unsigned victim(struct alloc_thread *t, unsigned first)
+{
+	unsigned i;
+
+	for (i = first; i < first + ALLOC_WAYS; i++)
+		if (!t->cache[i].ip)
+			return i;
+	/* In turn, one more than there is room for would put out each. */
+	t->victim = t->victim * 1103515245 + 12345;
+	return first + (t->victim >> 16) % ALLOC_WAYS;
 }
 
 uint32_t alloc_stack_id(struct alloc_thread *t, const struct alloc_frame *f,
 			unsigned *index)
 {
-	uint64_t cfa = (uint64_t)(f + 1);
+	unsigned first = place_of(f->ret, (uint64_t)(f + 1)), i;
 	struct alloc_cached *e;
 
-	*index = place_of(f->ret, cfa);
-	e = &t->cache[*index];
-	if (likely(e->ip == f->ret && e->cfa == cfa &&
-		   (e->rbp == f->rbp || !e->uses_rbp) &&
-		   (!e->foreign || (t->foreign_unmaps ==
-				    __atomic_load_n(&alloc_unmaps,
-						    __ATOMIC_ACQUIRE) &&
-				    cfa >= t->foreign_low &&
-				    cfa < t->foreign_high)) &&
-		   is_same(e))) {
+	for (i = first; i < first + ALLOC_WAYS; i++) {
+		e = &t->cache[i];
+		if (!is_cached(t, e, f))
+			continue;
+		*index = i;
 		if (likely(e->id != 0) || ++e->tries < TRIES)
 			return e->id;
+		return walk(t, f, i);
 	}
+	*index = victim(t, first);
 	return walk(t, f, *index);
 }

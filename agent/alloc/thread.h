@@ -9,6 +9,7 @@
 #include "include/abi/alloc-events.h"
 
 #define ALLOC_CACHE 512		/* recent call stacks of a thread */
+#define ALLOC_WAYS 8		/* of them by one caller and stack pointer */
 #define ALLOC_SLOTS 32		/* of one, words of the stack it depends on */
 
 /*
@@ -82,6 +83,7 @@ struct alloc_thread {
 	uint32_t quick, quick_given, quick_turn;
 	uint64_t random;
 	uint64_t last_tick;	/* TSC when its meter was flushed */
+	uint32_t victim;	/* random: what goes out of the cache */
 	struct alloc_cached cache[ALLOC_CACHE];
 };
 
