@@ -29,43 +29,40 @@ static struct {
 
 static uint32_t forgotten;
 
-static uint64_t pack(const struct moca_cfi_rule *r)
+union packed {
+	struct alloc_rule rule;
+	uint64_t word;
+};
+
+_Static_assert(sizeof(union packed) == 8, "one word");
+
+static union packed pack(struct moca_cfi_rule r)
 {
-	return (uint64_t)r->cfa | (uint64_t)r->rbp << 3 |
-	       (uint64_t)(r->cfa_off & 0x3ffffff) << 5 |
-	       (uint64_t)(r->rbp_off & 0x3ffffff) << 31 | 1ull << 63;
+	return (union packed){ .rule = {
+		.cfa = r.cfa, .rbp = r.rbp, .cfa_off = r.cfa_off,
+		.rbp_off = r.rbp_off, .known = 1,
+	} };
 }
 
-static struct moca_cfi_rule unpack(uint64_t w)
-{
-	return (struct moca_cfi_rule){
-		.cfa = w & 7,
-		.rbp = w >> 3 & 3,
-		.cfa_off = (int32_t)(w >> 5 << 6) >> 6,
-		.rbp_off = (int32_t)(w >> 31 << 6) >> 6,
-	};
-}
-
-struct moca_cfi_rule alloc_cfi_rule(uint64_t ip)
+struct alloc_rule alloc_cfi_rule(uint64_t ip)
 {
 	uint64_t era = __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE);
-	uint64_t key = ip | era << 48, rule;
+	uint64_t key = ip | era << 48;
 	unsigned i = (ip * 0x9e3779b97f4a7c15ull) >> 50 & ~(WAYS - 1u), w;
-	struct moca_cfi_rule r;
+	union packed r;
 
 	for (w = 0; w < WAYS; w++) {
-		rule = __atomic_load_n(&rules[i + w].rule, __ATOMIC_RELAXED);
+		r.word = __atomic_load_n(&rules[i + w].rule, __ATOMIC_RELAXED);
 		if (__atomic_load_n(&rules[i + w].key, __ATOMIC_RELAXED) +
-			    rule == key && rule)
-			return unpack(rule);
+			    r.word == key && r.word)
+			return r.rule;
 	}
-	r = parse_rule(ip);
-	rule = pack(&r);
+	r = pack(parse_rule(ip));
 	/* A free way, or any: by the address, so that both are used. */
 	w = !rules[i].rule ? 0 : !rules[i + 1].rule ? 1 : ip & 1;
-	__atomic_store_n(&rules[i + w].rule, rule, __ATOMIC_RELAXED);
-	__atomic_store_n(&rules[i + w].key, key - rule, __ATOMIC_RELAXED);
-	return r;
+	__atomic_store_n(&rules[i + w].rule, r.word, __ATOMIC_RELAXED);
+	__atomic_store_n(&rules[i + w].key, key - r.word, __ATOMIC_RELAXED);
+	return r.rule;
 }
 
 void alloc_cfi_forget(void)

@@ -8,13 +8,20 @@
 
 #include "lib/code/cfi.h"
 
+/* struct moca_cfi_rule in a register: told through memory, each step waits for it. */
+struct alloc_rule {
+	uint64_t cfa : 3, rbp : 2;
+	int64_t cfa_off : 26, rbp_off : 26;
+	uint64_t known : 1;
+};
+
 #pragma GCC visibility push(hidden)
 
 /*
  * The rule at ip: the address of an instruction, so a return address less 1.
  * Any thread, at any time.
  */
-struct moca_cfi_rule alloc_cfi_rule(uint64_t ip);
+struct alloc_rule alloc_cfi_rule(uint64_t ip);
 /* A module was unloaded: other code may come to be where it was. */
 void alloc_cfi_forget(void);
 

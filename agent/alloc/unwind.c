@@ -92,7 +92,7 @@ static int step_signal(struct alloc_walk *w, struct cursor *c,
 static int step(struct alloc_walk *w, struct cursor *c, uint64_t own_low,
 		uint64_t own_high)
 {
-	struct moca_cfi_rule r = alloc_cfi_rule(c->exact ? c->ip : c->ip - 1);
+	struct alloc_rule r = alloc_cfi_rule(c->exact ? c->ip : c->ip - 1);
 	uint64_t cfa, ra;
 
 	switch (r.cfa) {
