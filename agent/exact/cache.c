@@ -440,7 +440,7 @@ int moca_exact_locate(uint64_t host, struct place *p)
 		if (!low)
 			return 0;
 		m = &r->marks[low - 1];
-		p->pc = m->pc;
+		p->pc = moca_exact_mark_pc(r, low - 1);
 		p->start = m->host == at;
 		p->own = m->host + m->own == at;
 		p->spilled = m->transfer && at > m->host + m->own;
@@ -477,7 +477,7 @@ void moca_exact_forget(struct region *r)
 	}
 	r->in = NULL;
 	for (uint32_t i = 0; i < r->count; i++) {
-		struct entry *e = entry_of(r->marks[i].pc);
+		struct entry *e = entry_of(moca_exact_mark_pc(r, i));
 
 		if (!e || e->region != r)
 			continue;

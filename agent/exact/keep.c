@@ -204,7 +204,7 @@ static int take_all_back(struct context *c, const struct place *p,
 
 	moca_x86_values_new(&v, X86_GPRS, &last);
 	for (uint32_t i = p->mark;; i++) {
-		uint64_t pc = r->marks[i].pc;
+		uint64_t pc = moca_exact_mark_pc(r, i);
 
 		if (moca_exact_decode(pc, 15, &x))
 			return -1;
@@ -215,7 +215,8 @@ static int take_all_back(struct context *c, const struct place *p,
 		if (p->loop ? r->kept[i].leaves : r->kept[i].last)
 			return 0;
 		/* Else it is not what was translated. */
-		if (i + 1 == r->count || r->marks[i + 1].pc != pc + x.what.len)
+		if (i + 1 == r->count ||
+		    moca_exact_mark_pc(r, i + 1) != pc + x.what.len)
 			return -1;
 		moca_x86_values_step(&v, &x.what, &last);
 	}

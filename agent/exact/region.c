@@ -6,6 +6,9 @@
 #define INSN_MAX 15		/* bytes */
 #define SLOTS 8192		/* of the table below; a power of two */
 
+_Static_assert(2 * (FAR_JUMP + REGION_INSNS * INSN_MAX) < 1 << 22,
+	       "pc of struct mark");
+
 static int32_t table[SLOTS];	/* of instructions by address; index + 1 */
 static uint64_t todo[REGION_INSNS];
 static int todo_count;

@@ -668,10 +668,11 @@ static int loop_at(const struct work *w, int head)
 	return -1;
 }
 
-static void mark_fast(const struct insn *x, int head)
+static void mark_fast(const struct work *w, const struct insn *x, int head)
 {
 	fast_marks[fast_count++] = (struct mark){
-		.host = x->fast, .balanced = head, .loop = 1, .pc = x->pc,
+		.host = x->fast, .balanced = head, .loop = 1,
+		.pc = x->pc - w->low,
 	};
 }
 
@@ -683,7 +684,7 @@ static void write_loop_body(struct work *w, const struct loop *l,
 
 		if (i > l->head) {
 			x->fast = (uint32_t)(o.p - code);
-			mark_fast(x, 0);
+			mark_fast(w, x, 0);
 		}
 		mark_kept(w, i, w->count + (int)fast_count - 1);
 		o.mark->leaves = i == l->last;
@@ -714,7 +715,7 @@ static void write_fast_loop(struct work *w, int number, const uint8_t *code)
 	while ((uint64_t)o.p % LOOP_ALIGNED)
 		*o.p++ = 0xcc;
 	x->fast = (uint32_t)(o.p - code);
-	mark_fast(x, 1);
+	mark_fast(w, x, 1);
 	emit_gs_compare(&o.p, l->progress, GS(C_LOOP_LIMIT));
 	over = emit_jcc(&o.p, CC_EQUAL, NULL);
 	emit_patch(over, o.enter[number]);
@@ -824,7 +825,7 @@ static struct region *finish(struct work *w, uint8_t *code)
 			.transfer = x->kind == X86_RET ||
 				    x->kind == X86_JUMP_IND ||
 				    x->kind == X86_CALL_IND,
-			.pc = x->pc,
+			.pc = x->pc - w->low,
 		};
 	}
 	memcpy(r->marks + w->count, fast_marks,
@@ -844,9 +845,15 @@ static struct region *finish(struct work *w, uint8_t *code)
 	return r;
 }
 
+/* What so many instructions take at most. */
+#define ROOM(count) (131072 + (size_t)(count) * 2048)
+_Static_assert(ROOM(REGION_INSNS) < 1 << 22, "host of struct mark");
+_Static_assert(sizeof(struct mark) == 8 && sizeof(struct kept_mark) == 8,
+	       "there are as many as instructions");
+
 struct region *moca_exact_translate(struct work *w)
 {
-	size_t room = 131072 + (size_t)w->count * 2048;
+	size_t room = ROOM(w->count);
 	uint8_t *code;
 
 	moca_exact_group(w);

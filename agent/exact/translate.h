@@ -114,12 +114,18 @@ struct region {
 	int precise;
 };
 
-/* Where the translation of an instruction is. */
+/* Where the translation of an instruction is: 8 bytes, as there are many. */
 struct mark {
-	uint32_t host;		/* from region.code */
-	uint32_t own : 16, balanced : 1, quiet : 1, transfer : 1, loop : 1;
-	uint64_t pc;
+	uint64_t host : 22;	/* from region.code */
+	uint64_t own : 16;	/* from host */
+	uint64_t pc : 22;	/* from region.low */
+	uint64_t balanced : 1, quiet : 1, transfer : 1, loop : 1;
 };
+
+static inline uint64_t moca_exact_mark_pc(const struct region *r, uint32_t i)
+{
+	return r->low + r->marks[i].pc;
+}
 
 struct work {
 	struct insn insns[REGION_INSNS];
