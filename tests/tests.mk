@@ -205,7 +205,8 @@ WALK_PARTS := agent/alloc/stack.c agent/alloc/unwind.c agent/alloc/cfi.c \
 $(TEST_DIR)/unit/test-walks: tests/unit/test-walks.c $(WALK_PARTS) \
 		$(wildcard agent/alloc/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $< $(WALK_PARTS)
+	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -ffunction-sections \
+		-Wl,--gc-sections -o $@ $< $(WALK_PARTS)
 
 # A way of recording of its own, beside ours.
 $(TEST_DIR)/way/%: tests/way/%.c $(PARTS_OBJ)
