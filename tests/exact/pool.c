@@ -760,6 +760,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: pool SEED FILE\n");
 		return 2;
 	}
+	/* Ahead of malloc: the kernel may place the heap where these are to be. */
+	if (machine_map() ||
+	    mprotect((void *)CODE, CODE_SIZE,
+		     PROT_READ | PROT_WRITE | PROT_EXEC)) {
+		perror("pool: memory");
+		return 1;
+	}
 	if (machine_init(&why)) {
 		printf("unsupported: %s\n", why);
 		return 77;
@@ -767,9 +774,7 @@ int main(int argc, char **argv)
 	rng_seed(&pool_rng, strtoull(argv[1], NULL, 0));
 	templates = malloc(60000 * sizeof(*templates));
 	accesses = malloc(60000 * ACCESSES_MAX * sizeof(*accesses));
-	if (!templates || !accesses || machine_map() ||
-	    mprotect((void *)CODE, CODE_SIZE,
-		     PROT_READ | PROT_WRITE | PROT_EXEC)) {
+	if (!templates || !accesses) {
 		perror("pool: memory");
 		return 1;
 	}

@@ -550,6 +550,13 @@ int main(int argc, char **argv)
 	const char *signals = NULL;
 	unsigned long seed = 1, count = 10000, one = ~0ul, shown = ~0ul;
 
+	/* Ahead of malloc: the kernel may place the heap where these are to be. */
+	if (machine_map() ||
+	    mmap((void *)HIGH_CODE, CODE_SIZE, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+		 0) == MAP_FAILED)
+		die("memory");
+	rewrite_begin();
 	if (argc < 2) {
 		fprintf(stderr, "usage: random POOL [--seed N] [--count N] "
 				"[--only FAMILY] [--batch N] [--show N] "
@@ -583,12 +590,6 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	load(argv[1]);
-	if (machine_map() ||
-	    mmap((void *)HIGH_CODE, CODE_SIZE, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
-		 0) == MAP_FAILED)
-		die("memory");
-	rewrite_begin();
 	if (signals)
 		take_signals(signals);
 	for (int f = 0; alone && f < FAMILIES; f++)
