@@ -12,7 +12,7 @@
 #include "analysis/rates.h"
 #include "lib/format/rate-writer.h"
 
-/* Of the CPU time of all processes, what threads that were sampled had. */
+/* Of the CPU time of all processes, what is known of their threads. */
 #define KNOWN_MIN 0.9
 
 static int by_thread(const void *a, const void *b)
@@ -54,7 +54,7 @@ static int add_up(struct rules *r, const struct moca_rates *rates)
 {
 	size_t n = moca_trace_task_count(r->trace), i;
 	const struct moca_task **tasks = calloc(n + 1, sizeof(*tasks)), *task;
-	double all = 0, known = 0;
+	double all = 0, known = 0, more = 0;
 
 	if (!tasks)
 		return -ENOMEM;
@@ -74,13 +74,16 @@ static int add_up(struct rules *r, const struct moca_rates *rates)
 			continue;
 		r->cpu_ns[r->p->lane_of[task->id]] += ns;
 		/* What it had after the last sample before its end. */
-		if (is->end_ns && !is->seen)
+		if (is->end_ns && !is->seen) {
 			r->cpu_more_ns[r->p->lane_of[task->id]] +=
 				(double)rates->period_ns;
+			more += (double)rates->period_ns;
+		}
 		known += ns;
 	}
 	free(tasks);
-	r->lanes_told = known > 0 && known >= KNOWN_MIN * all;
+	/* What is within the error of those that ended is not of others. */
+	r->lanes_told = known > 0 && known + more >= KNOWN_MIN * all;
 	return 0;
 }
 

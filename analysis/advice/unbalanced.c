@@ -11,20 +11,34 @@
 #define IDLE 0.3		/* of the time of the busiest, others are idle */
 #define ALONE 0.5		/* of the time in which others work, the busiest is
 				   idle: more, and they work in turn */
+#define OWN_PAGES 0.2		/* of its pages, a part: twice what may have other
+				   users than who came first */
 #define WAITED 0.3		/* of what threads ran: more, and who is idle may
 				   only wait for a CPU */
 #define CPU_MIN_NS 1e8		/* less CPU time was sampled too seldom */
 #define FAULTS_MOST 0.4		/* of CPU time, recording's own faults: more, and it
 				   tells who had most of these */
 
-/* Lanes that have a part in its use; the busiest of them. */
+/*
+ * Has it a part of the object: uses it much, or was the first in a good part of its
+ * pages? Nearly all pages are of one thread, so these are its own, and that it hardly
+ * works on them is what the rule asks for.
+ */
+static int has_part(const struct moca_profile *p,
+		    const struct moca_profile_object *o, unsigned lane)
+{
+	return moca_profile_uses(p, o, lane) ||
+	       (o->use[lane] && (double)o->first[lane] >= OWN_PAGES * (double)o->pages);
+}
+
+/* Lanes that have a part; the busiest of them. */
 static unsigned users(const struct moca_profile *p,
 		      const struct moca_profile_object *o, unsigned *top)
 {
 	unsigned i, n = 0;
 
 	for (*top = 0, i = 0; i < p->lanes; i++) {
-		n += (unsigned)moca_profile_uses(p, o, i);
+		n += (unsigned)has_part(p, o, i);
 		if (o->use[i] > o->use[*top])
 			*top = i;
 	}
@@ -41,13 +55,13 @@ static double idle_share(const struct moca_profile *p,
 	unsigned w, i, busy = 0, idle = 0, others = 0;
 
 	for (i = 0; i < p->lanes; i++)
-		others += i != top && moca_profile_uses(p, o, i);
+		others += i != top && has_part(p, o, i);
 	for (w = 0; w < p->windows; w++) {
 		if (!p->lane_activity[w][top])
 			continue;
 		busy++;
 		for (i = 0; i < p->lanes; i++)
-			idle += i != top && moca_profile_uses(p, o, i) &&
+			idle += i != top && has_part(p, o, i) &&
 				!p->lane_activity[w][i];
 	}
 	return busy >= 20 && others ? (double)idle / busy / others : 0;
@@ -65,7 +79,7 @@ static double alone_share(const struct moca_profile *p,
 
 	for (w = 0; w < p->windows; w++) {
 		for (i = 0; i < p->lanes; i++)
-			if (i != top && moca_profile_uses(p, o, i) &&
+			if (i != top && has_part(p, o, i) &&
 			    p->lane_activity[w][i])
 				break;
 		if (i == p->lanes)
@@ -123,7 +137,7 @@ static void look_who_rests(struct rules *r, const struct moca_profile_object *o,
 	if (faults_ns(r) > FAULTS_MOST * all_ns)
 		return;
 	for (i = 0; i < r->p->lanes; i++) {
-		if (i == top || !moca_profile_uses(r->p, o, i))
+		if (i == top || !has_part(r->p, o, i))
 			continue;
 		if (cpu_ns[i] >= cpu_ns[top])
 			return;

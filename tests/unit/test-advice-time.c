@@ -346,6 +346,59 @@ static int ends_between_samples(void)
 	return 0;
 }
 
+/* What a thread that ended had behind its last sample is not other threads'. */
+static int ends_unsampled(void)
+{
+	CHECK(!parts(BIG / 4 + 1, 200, 440, 720));
+	CHECK(!advice->count);
+	loses_end = 1;
+	CHECK(!parts(BIG / 4 + 1, 200, 440, 720));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	/* But half of all is more than that. */
+	CHECK(!parts(BIG / 4 + 1, 100, 260, 720));
+	CHECK(!advice->count);
+	loses_end = 0;
+	return 0;
+}
+
+/*
+ * One thread has half of the pages, and works on them in the first interval alone;
+ * whole: it is first in all pages, the other's as well.
+ */
+static int helper(unsigned whole)
+{
+	unsigned i;
+	int err;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, whole ? BIG : BIG / 2, MOCA_ACCESS_WRITE);
+	for (i = 0; i < 30; i++) {
+		sweep(1, whole ? 0 : BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+	cpu_ms[0] = 40;
+	cpu_ms[1] = 1000;
+	process_ms = 1040;
+	put_files = put_cpu_times;
+	err = look("2x1");
+	put_files = NULL;
+	return err;
+}
+
+static int hardly_works(void)
+{
+	size_t i;
+
+	CHECK(!helper(0));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	CHECK(advice->findings[0].gain > 0.9);
+	/* Who prepared all of it for the other has no part of it. */
+	CHECK(!helper(1));
+	for (i = 0; i < advice->count; i++)
+		CHECK(advice->findings[i].kind != MOCA_FINDING_UNBALANCED);
+	return 0;
+}
+
 static void many_faults(struct moca_meta *m)
 {
 	if (moca_meta_set(m, "cost.repeated.ns", "1700000000"))
@@ -504,6 +557,8 @@ int main(void)
 	run("freed at the end", freed_late);
 	run("who rests by CPU time", rests);
 	run("rests, as samples leave open", ends_between_samples);
+	run("rests, but for its last samples", ends_unsampled);
+	run("has a part, and hardly works", hardly_works);
 	run("who only seems to rest", only_seems_to_rest);
 	run("grows while it works", grows_while_it_works);
 	run("two phases", two_phases);
