@@ -65,11 +65,12 @@ uint64_t sweep_all(struct recorder *rec, struct collector *c,
 		   unsigned int level, int *done);
 /*
  * sweep.c: pages that a sweep of each level would let go, times the chance to come
- * back; all: those that have an entry.
+ * back; distinct: those that have an entry, of what processes share only those of the
+ * one that has most.
  */
 struct sweep_expected {
 	double pages[MOCA_STRIPE_RANK_MAX + 1];
-	uint64_t all;
+	uint64_t distinct;
 };
 void sweep_expect(struct recorder *rec, struct sweep_expected *x);
 

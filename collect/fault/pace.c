@@ -56,7 +56,7 @@ unsigned int pace_most_level(uint64_t pages)
 static int sample_level(const struct account *a, uint64_t now_ns,
 			const struct sweep_expected *x, double *pages)
 {
-	unsigned int most = pace_most_level(x->all), level;
+	unsigned int most = pace_most_level(x->distinct), level;
 
 	for (level = 1; level <= most; level++)
 		if (is_due(a, now_ns, x->pages[level])) {

@@ -12,9 +12,10 @@
 uint64_t pace_at(const struct account *a);
 /*
  * Stripes of the core (lib/base/stripe.h) that a sample must have at least: without
- * them no history of a page is known, and no rule about who uses what holds.
+ * them no history of a page is known, and no rule about who uses what holds. Eight of
+ * a structure tell of it (samples.c): here so many are of one of a quarter of the memory.
  */
-#define PACE_CORE_MIN 16u
+#define PACE_CORE_MIN 32u
 /* The highest level that has so many, of so many pages; 0: they are too few. */
 unsigned int pace_most_level(uint64_t pages);
 /*

@@ -477,9 +477,12 @@ uint64_t sweep_all(struct recorder *rec, struct collector *c,
 	return total;
 }
 
-/* Pages that a sweep would let go: of all stripes, of those let go whole. */
+/*
+ * Pages that a sweep would let go: of all stripes, of those let go whole; of what
+ * processes share.
+ */
 struct expected {
-	uint64_t all, whole;
+	uint64_t all, whole, shared;
 };
 
 static void add_present(struct page_block *b, void *arg)
@@ -490,6 +493,26 @@ static void add_present(struct page_block *b, void *arg)
 	for (unsigned int w = 0; w < BLOCK_WORDS; w++)
 		if (!(b->large >> w & 1))
 			e->whole += b->faults[w];
+}
+
+static void add_shared(struct page_block *b, void *arg)
+{
+	((struct expected *)arg)->shared += b->present;
+}
+
+static void expect_shared(struct mm *mm, struct expected *e)
+{
+	struct region r;
+	uint64_t pos = 0;
+
+	pthread_mutex_lock(&mm->lock);
+	while (moca_regions_next(&mm->regions, &pos, USER_END, &r))
+		if (r.kind == REGION_SHARED)
+			pageset_walk(mm->pages, r.start, r.end, add_shared, e);
+	pthread_mutex_unlock(&mm->lock);
+	/* Blocks at its ends have other pages, too. */
+	if (e->shared > e->all)
+		e->shared = e->all;
 }
 
 /* Of one address space, a sweep of that level. */
@@ -507,6 +530,7 @@ void sweep_expect(struct recorder *rec, struct sweep_expected *x)
 {
 	size_t n;
 	struct mm **mms = list_mms(rec, &n);
+	uint64_t shared = 0;
 
 	memset(x, 0, sizeof(*x));
 	for (size_t i = 0; i < n; i++) {
@@ -515,9 +539,13 @@ void sweep_expect(struct recorder *rec, struct sweep_expected *x)
 		if (mms[i]->state != MM_MOVED || !mms[i]->pages)
 			continue;
 		pageset_walk(mms[i]->pages, 0, USER_END, add_present, &e);
-		x->all += e.all;
+		expect_shared(mms[i], &e);
+		x->distinct += e.all - e.shared;
+		if (shared < e.shared)
+			shared = e.shared;
 		for (unsigned int k = 0; k <= MOCA_STRIPE_RANK_MAX; k++)
 			x->pages[k] += expect_level(&e, k) * mms[i]->refault;
 	}
+	x->distinct += shared;
 	free(mms);
 }

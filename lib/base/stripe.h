@@ -20,10 +20,10 @@
 
 #define MOCA_STRIPE_CORE_KEY UINT64_C(0)
 
-/* The core's least rank beside samples of that level: half of their share. */
+/* The core's least rank beside samples of that level: it is as large as these. */
 static inline unsigned moca_stripe_core(unsigned level)
 {
-	return level + 1;	/* beyond all ranks: there is no core */
+	return level;
 }
 
 static inline uint64_t moca_stripe_key(uint32_t space, uint32_t sweep)

@@ -47,12 +47,12 @@ static int t_turns(void)
 	return 0;
 }
 
-/* A sample's core has 16 stripes of 64 pages, of all memory's 2^-(level + 1). */
+/* A sample's core has 32 stripes of 64 pages, of all memory's 2^-level. */
 static int t_most_level(void)
 {
 	CHECK(pace_most_level(0) == 0);
-	CHECK(pace_most_level(4 * 16 * 64 - 1) == 0);
-	CHECK(pace_most_level(4 * 16 * 64) == 1);
+	CHECK(pace_most_level(2 * 32 * 64 - 1) == 0);
+	CHECK(pace_most_level(2 * 32 * 64) == 1);
 	CHECK(pace_most_level(8192) == 2);
 	/* 16 GB. */
 	CHECK(pace_most_level(4194304) == 11);

@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collect/fault/collector.h"
 #include "collect/fault/sample.h"
 #include "collect/run/pageset.h"
+#include "collect/run/recorder.h"
 #include "lib/base/stripe.h"
 #include "lib/text/text.h"
 #include "tests/unit/trace-util.h"
@@ -137,6 +139,37 @@ static int t_small(void)
 	CHECK(large(&mm, MB(402)) == 0);
 	moca_regions_free(&mm.regions);
 	pageset_free(mm.pages);
+	return 0;
+}
+
+/* What processes share are not as many pages as have entries of it. */
+static int t_distinct(void)
+{
+	static struct recorder rec;
+	struct mm mm[3] = { 0 };
+	struct sweep_expected x;
+
+	for (int i = 0; i < 3; i++) {
+		mm[i].pages = pageset_new();
+		mm[i].state = MM_MOVED;
+		mm[i].refault = 1;
+		mm[i].space.next = i < 2 ? &mm[i + 1].space : NULL;
+		pthread_mutex_init(&mm[i].lock, NULL);
+		region(&mm[i], MB(100), MB(164), REGION_SHARED);
+		region(&mm[i], MB(200), MB(208), REGION_MEMFD);
+		/* One of them has used the half only. */
+		touch(&mm[i], MB(100), MB(i ? 164 : 132));
+		touch(&mm[i], MB(200), MB(208));
+	}
+	rec.spaces = &mm[0].space;
+	sweep_expect(&rec, &x);
+	CHECK(x.distinct == MB(64 + 3 * 8) / 4096);
+	CHECK(x.pages[0] == (double)(MB(2 * 64 + 32 + 3 * 8) / 4096));
+	for (int i = 0; i < 3; i++) {
+		moca_regions_free(&mm[i].regions);
+		pageset_free(mm[i].pages);
+		pthread_mutex_destroy(&mm[i].lock);
+	}
 	return 0;
 }
 
@@ -358,6 +391,7 @@ int main(void)
 	run("sample: each sweep draws anew", t_draws);
 	run("sample: what is small is let go whole", t_small);
 	run("sample: of many small areas the smallest", t_many_small);
+	run("sample: what processes share counts once", t_distinct);
 	run("sample: what a fault stands for", t_weights);
 	run("sample: pages of a stripe", t_masks);
 	run("sample: sums are those of full sweeps", t_sums);
