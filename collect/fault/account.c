@@ -19,6 +19,9 @@
 #define WINDOW_NS 50000000ull
 /* What a task must have run for its waits to tell something. */
 #define RUN_MIN_NS 1000000ull
+/* The same of one that was not looked at before: to be woken, and behind the stops of
+ * its begin, it waited for a CPU whatever it ran. */
+#define RUN_FIRST_NS 10000000ull
 /* So many repeated faults tell which part is the busiest task's. */
 #define SHARE_MIN 1000
 /* Idle time comes in ticks of 10 ms. */
@@ -295,21 +298,22 @@ void account_look(struct account *a)
 	a->at_once = wall > 0 ? fmin(fmax(cpu / wall - 1, 0), 1) : 0;
 }
 
-/*
- * How much longer what the busiest task does takes, as it waits for a CPU: since
- * it was looked at last, or ever. As before where too little can be known.
- */
-static double stretch(struct account_waits *w, pid_t tid)
+double account_stretch(struct account_waits *w, pid_t tid)
 {
-	uint64_t run, wait, run_before = 0, wait_before = 0;
+	uint64_t run, wait, run_before = 0, wait_before = 0, least = RUN_FIRST_NS;
 
-	if (!tid || moca_proc_schedstat(tid, tid, &run, &wait))
+	if (!tid)
 		return w->stretch;
+	if (moca_proc_schedstat(tid, tid, &run, &wait)) {
+		w->stretch = 1 + fmax(w->stretch - 1, 0) / 2;
+		return w->stretch;
+	}
 	if (w->tid == tid && w->run_ns <= run && w->wait_ns <= wait) {
 		run_before = w->run_ns;
 		wait_before = w->wait_ns;
+		least = RUN_MIN_NS;
 	}
-	if (run - run_before < RUN_MIN_NS)
+	if (run - run_before < least)
 		return w->stretch;
 	*w = (struct account_waits){
 		.tid = tid, .run_ns = run, .wait_ns = wait,
@@ -390,8 +394,8 @@ void account_window(struct account *a, const struct account_faults *f)
 		.total_ns = priced + estimate_since(sum, a->waited_ns),
 		.priced_ns = priced,
 		.busiest_priced_ns = f->busiest_ns,
-		.stretch = fmin(fmax(stretch(&a->waits, f->busiest ? f->busiest :
-						      a->waits.tid), 1),
+		.stretch = fmin(fmax(account_stretch(&a->waits, f->busiest ?
+				  f->busiest : a->waits.tid), 1),
 				CONTROL_STRETCH_MOST),
 		.cold_ns = estimate_since(chill, a->cold_ns),
 		.late_ns = estimate_since(late, a->late_ns),

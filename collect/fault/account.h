@@ -65,6 +65,12 @@ void account_init(struct account *a, struct recorder *rec,
 void account_free(struct account *a);
 /* The collector begins. */
 void account_begin(struct account *a);
+/*
+ * How much longer what the busiest task does takes, as it waits for a CPU: since
+ * it was looked at last, or ever, if that is long. As before where too little can be
+ * known. Of a task that has ended half of it is forgotten each time.
+ */
+double account_stretch(struct account_waits *w, pid_t tid);
 /* What so many faults cost, ns. */
 double account_price(const struct account *a,
 		     const uint64_t count[PAGE_FAULTS]);

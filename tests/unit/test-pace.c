@@ -60,6 +60,27 @@ static int t_most_level(void)
 	return 0;
 }
 
+/* Waits of a task that is gone are forgotten, and not those of one that is there. */
+static int t_stretch(void)
+{
+	struct account_waits w = { .stretch = 9 };
+	pid_t pid = fork();
+	double gone;
+
+	if (!pid)
+		_exit(0);
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	CHECK(account_stretch(&w, 0) == 9);
+	CHECK(account_stretch(&w, pid) == 5);
+	CHECK(account_stretch(&w, pid) == 3);
+	while (account_stretch(&w, getpid()) == 3 && !w.tid)
+		;	/* until it has run for long enough */
+	CHECK(w.tid == getpid() && w.stretch >= 1);
+	gone = w.stretch;
+	CHECK(account_stretch(&w, pid) == 1 + (gone - 1) / 2);
+	return 0;
+}
+
 /* A real-time task would not let the zapper in. */
 static int t_real_time(void)
 {
@@ -141,6 +162,7 @@ int main(void)
 	run("pace: tasks take turns", t_turns);
 	run("pace: real-time tasks are passed over", t_real_time);
 	run("pace: samples have a core", t_most_level);
+	run("pace: how long tasks wait for a CPU", t_stretch);
 	run("pace: the zapper is held on a CPU and released", t_held);
 	return failures != 0;
 }
