@@ -138,7 +138,7 @@ static int t_held(void)
 {
 	struct mm mm = { 0 };
 	cpu_set_t set;
-	int all;
+	int all, tries;
 
 	CHECK(!sched_getaffinity(0, sizeof(set), &set));
 	all = CPU_COUNT(&set);
@@ -147,8 +147,11 @@ static int t_held(void)
 	mm.stub = mmap(NULL, sizeof(*mm.stub), PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(mm.stub != MAP_FAILED);
-	/* It has one, and all again behind it. */
-	CHECK(zap_once(&mm, 1) == all);
+	/* It has one, and all again behind it. On a busy machine it may not run once
+	 * before it is released. */
+	for (tries = 0; tries < 100 && zap_once(&mm, 1) != all; tries++)
+		;
+	CHECK(tries < 100);
 	/* Where it does nothing there, it has all while it is waited for. */
 	CHECK(zap_once(&mm, all) == all);
 	mm.zap_cpu = -1;
@@ -162,7 +165,8 @@ int main(void)
 	run("pace: tasks take turns", t_turns);
 	run("pace: real-time tasks are passed over", t_real_time);
 	run("pace: samples have a core", t_most_level);
-	run("pace: how long tasks wait for a CPU", t_stretch);
 	run("pace: the zapper is held on a CPU and released", t_held);
+	/* It uses a CPU, which what comes behind it would be late for. */
+	run("pace: how long tasks wait for a CPU", t_stretch);
 	return failures != 0;
 }
