@@ -111,6 +111,7 @@ static double waited(const struct rules *r)
 }
 
 struct rest {
+	int known;		/* CPU time tells who rests */
 	double share;		/* what the others had less than the busiest */
 	double busiest_ns;
 	double others_ns;	/* on average */
@@ -136,6 +137,7 @@ static void look_who_rests(struct rules *r, const struct moca_profile_object *o,
 		all_ns += cpu_ns[i];
 	if (faults_ns(r) > FAULTS_MOST * all_ns)
 		return;
+	rest->known = 1;
 	for (i = 0; i < r->p->lanes; i++) {
 		if (i == top || !has_part(r->p, o, i))
 			continue;
@@ -180,7 +182,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	/* The CPU time is looked up for what may be it only. */
 	if (n > 1 && p->threads <= p->lanes && share * n >= LARGEST_SURE)
 		look_who_rests(r, o, top, &rest);
-	sure = rest.share >= IDLE;
+	sure = rest.known && share * n >= LARGEST_SURE;
 	idle = sure ? rest.share : idle_share(p, o, top);
 	const struct condition needed[] = {
 		AT_LEAST("threads that use it", NUMBER, n, 2),

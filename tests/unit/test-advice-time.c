@@ -430,6 +430,35 @@ static int only_seems_to_rest(void)
 	return 0;
 }
 
+/* It touches nothing in half of the time, and has CPU time as the other. */
+static int works_without_memory(void)
+{
+	unsigned k;
+
+	for (k = 0; k < 2; k++) {
+		unsigned i;
+
+		begin(THREADS, BIG);
+		for (i = 0; i < 40; i++) {
+			if (i % 2)
+				sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+			sweep(1, BIG / 8, BIG, MOCA_ACCESS_WRITE);
+			next();
+		}
+		cpu_ms[0] = k ? 1000 : 100;
+		cpu_ms[1] = 1010;
+		process_ms = cpu_ms[0] + cpu_ms[1];
+		put_files = put_cpu_times;
+		CHECK(!look("2x1"));
+		put_files = NULL;
+		if (k)
+			CHECK(!advice->count);
+		else
+			CHECK(only(MOCA_FINDING_UNBALANCED));
+	}
+	return 0;
+}
+
 static unsigned works_until;
 
 /* 10 ms of CPU time in each interval, but next to none from that one on. */
@@ -560,6 +589,7 @@ int main(void)
 	run("rests, but for its last samples", ends_unsampled);
 	run("has a part, and hardly works", hardly_works);
 	run("who only seems to rest", only_seems_to_rest);
+	run("who works without memory", works_without_memory);
 	run("grows while it works", grows_while_it_works);
 	run("two phases", two_phases);
 	run("overview", overview);

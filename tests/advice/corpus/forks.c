@@ -211,6 +211,23 @@ static void table(void)
 	each(look_up, a);
 }
 
+/* Of what they share each has a half, which it fills and writes itself. */
+static void half(long w, void *arg)
+{
+	long n = 4 * MIB;
+	double *a = (double *)arg + n * w;
+
+	for (int r = 0; r < 400; r++)
+		for (long i = 0; i < n; i++)
+			a[i] = r ? a[i] * 0.5 + (double)w : 1;
+	sink += (uint64_t)a[77];
+}
+
+static void halves(void)
+{
+	each(half, shared(WORKERS * 4 * MIB * 8));
+}
+
 /* Each process has memory of its own, and fills it itself. */
 static void own(long w, void *arg)
 {
@@ -236,6 +253,7 @@ static const struct {
 	{ "p-counters", counters }, { "p-filled", filled }, { "p-churn", churn },
 	{ "p-leak", leaks }, { "p-copies", copies }, { "p-messages", messages },
 	{ "p-table", table }, { "p-own", owns },
+	{ "p-halves", halves },
 };
 
 int main(int argc, char **argv)

@@ -512,6 +512,37 @@ static void helper(long t)
 	result[t][0] = (uint64_t)own[7];
 }
 
+/* As helper, but the other one goes on without memory: neither rests. */
+static void computes(long t)
+{
+	long n = 3 * MIB / 2;
+	double *own = memory((size_t)n * 8);
+
+	for (int r = 0; r < (t ? 2 : 1200); r++)
+		for (long i = 0; i < n; i++)
+			own[i] = r ? own[i] * 0.5 + 1 : 0;
+	result[t][0] = (uint64_t)own[7];
+	for (uint64_t i = 0; i < 1000000000 && t; i++)
+		result[1][1] = noise(result[1][1] + i);
+}
+
+/* One part is seven times as large, and gone over once where the other is seven times. */
+static void even_work(long t)
+{
+	long n = 16 * MIB / 8, cut = n / 8 * 7;
+	long from = t ? cut : 0, to = t ? n : cut;
+
+	if (!t)
+		parts = memory((size_t)n * 8);
+	wait_all();
+	for (int r = 0; r < 700; r++) {
+		for (int k = 0; k < (t ? 7 : 1); k++)
+			for (long i = from; i < to; i++)
+				parts[i] = parts[i] * 0.5 + (double)r;
+		wait_all();
+	}
+}
+
 /* Each thread counts in a table of its own; they are added up at the end. */
 static void own_tables(long t)
 {
@@ -613,6 +644,7 @@ static const struct {
 	{ "helper", helper }, { "dealt-out", dealt_out }, { "hash", hash },
 	{ "own-tables", own_tables }, { "two-arrays", two_arrays },
 	{ "arena", arena }, { "comes-back", comes_back },
+	{ "computes", computes }, { "even-work", even_work },
 };
 static size_t chosen;
 
