@@ -59,6 +59,16 @@ static enum cause cause_of(const struct rules *r,
 	return on_home < SERIAL ? OTHER_PARTS : BY_ONE;
 }
 
+/*
+ * Its pages are used too seldom for each to have a user, but nearly all uses come from
+ * one other node than theirs: of users by chance, no node would have spared so much.
+ */
+static int is_elsewhere(const struct moca_profile_object *o)
+{
+	return 2 * o->remote[MOCA_POLICY_BIND] <=
+	       o->remote[MOCA_POLICY_FIRST_TOUCH];
+}
+
 static void add(struct group *g, const struct moca_profile_object *o)
 {
 	size_t i;
@@ -102,7 +112,7 @@ static void say_cause(struct rules *r, struct moca_finding *f, enum cause c)
 	static const char *const causes[CAUSES] = {
 		[BY_ONE] = "Linux places a page on the node of the thread that touches it first; one thread prepares all of these, and others use them.",
 		[AGAIN] = "They are allocated again and again: each time malloc gives them other memory, and its pages are where some earlier use of them, or the first touch of the moment, placed them; not where the threads work.",
-		[PASSED_ON] = "One thread fills them and others use them while that goes on, as in a pipeline: who fills a page places it, and who uses it most is on another node.",
+		[PASSED_ON] = "One thread fills them and others use them, as in a pipeline: who fills a page places it, and who uses it most is on another node.",
 		[OTHER_PARTS] = "Several threads prepare them, but in other parts than they are used in.",
 	};
 	static const char *const fixes[CAUSES] = {
@@ -174,8 +184,11 @@ static uint64_t sort_out(const struct rules *r, struct group *g)
 			continue;
 		c = cause_of(r, &p->rows[i]);
 		/* What comes and goes is used shortly, by its owner. */
-		if (c != AGAIN && c != PASSED_ON && !has_users(r, &p->rows[i]))
-			continue;
+		if (c != AGAIN && c != PASSED_ON && !has_users(r, &p->rows[i])) {
+			if (!is_elsewhere(&p->rows[i]))
+				continue;
+			c = PASSED_ON;
+		}
 		add(&g[c], &p->rows[i]);
 		pages += p->rows[i].pages;
 	}

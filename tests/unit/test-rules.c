@@ -257,6 +257,36 @@ static int misplaced(void)
 	return 0;
 }
 
+/* Filled by thread 0; of each twelfth three uses, by thread 1 or by chance. */
+static int passed_on(int chance)
+{
+	unsigned i, k, part = BIG / 12;
+
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	next();
+	for (i = 0; i < 36; i++) {
+		for (k = i / 3 * part; k < (i / 3 + 1) * part; k++)
+			touch(chance ? rnd() % 2 : 1, k, MOCA_ACCESS_READ);
+		next();
+	}
+	return look("2x1");
+}
+
+static int misplaced_once(void)
+{
+	const struct moca_finding *f;
+
+	CHECK(!passed_on(0));
+	f = finding(MOCA_FINDING_MISPLACED);
+	CHECK(f && strstr(f->title, "filled on one node and used on another"));
+	CHECK(f->confidence == MOCA_CONFIDENCE_LOW && f->gain > 0.4);
+	/* The best place of each page would spare a third of it as well. */
+	CHECK(!passed_on(1));
+	CHECK(!finding(MOCA_FINDING_MISPLACED));
+	return 0;
+}
+
 /* --- memory with an earlier owner ------------------------------------------- */
 
 /* Its memory goes back to the kernel, and is mapped once more. */
@@ -781,6 +811,7 @@ int main(void)
 	run("threads_move", threads_move);
 	run("no churn", no_churn);
 	run("structures with one cause", misplaced);
+	run("misplaced, used seldom", misplaced_once);
 	run("memory with an earlier owner", recycled);
 	run("memory that begins anew", begins_anew);
 	run("memory that only looks so", only_looks_anew);
