@@ -27,9 +27,18 @@ static int by_thread(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* The last of these numbers that had begun by then; NULL: none. */
+static int is_of(const struct moca_task *task, const struct moca_rates_task *is)
+{
+	return task->pid == is->pid && task->tid == is->tid;
+}
+
+/*
+ * The last of these numbers that had begun by then; NULL: none. The sampler may have
+ * seen a thread before the tracer was told of it.
+ */
 static const struct moca_task *find(const struct moca_task *const *tasks, size_t n,
-				    const struct moca_rates_task *is)
+				    const struct moca_rates_task *is,
+				    uint64_t period_ns)
 {
 	const struct moca_task key = { .pid = is->pid, .tid = is->tid,
 				       .start_ns = is->begin_ns };
@@ -43,10 +52,11 @@ static const struct moca_task *find(const struct moca_task *const *tasks, size_t
 		else
 			to = mid;
 	}
-	if (!from || tasks[from - 1]->pid != is->pid ||
-	    tasks[from - 1]->tid != is->tid)
-		return NULL;
-	return tasks[from - 1];
+	if (from && is_of(tasks[from - 1], is))
+		return tasks[from - 1];
+	return from < n && is_of(tasks[from], is) &&
+			       tasks[from]->start_ns - is->begin_ns <= period_ns ?
+		       tasks[from] : NULL;
 }
 
 /* Of each lane's threads. */
@@ -69,7 +79,7 @@ static int add_up(struct rules *r, const struct moca_rates *rates)
 			all += ns;
 			continue;
 		}
-		task = find(tasks, n, is);
+		task = find(tasks, n, is, rates->period_ns);
 		if (!task || task->id >= r->p->tasks)
 			continue;
 		r->cpu_ns[r->p->lane_of[task->id]] += ns;

@@ -242,6 +242,7 @@ static int idle_intervals(void)
 /* --- who works, by CPU time --------------------------------------------------- */
 
 static unsigned cpu_ms[THREADS], process_ms;
+static uint64_t period_ns = INTERVAL_NS;
 static struct moca_rate_writer *rates;
 
 static void begin_rates(uint64_t ns)
@@ -250,7 +251,7 @@ static void begin_rates(uint64_t ns)
 	    moca_rate_writer_create(&rates, dirfd_, MOCA_RATE_STREAM_OWN) ||
 	    moca_rate_writer_start(rates, 100, "prog", ns))
 		abort();
-	moca_rate_settings(rates, ns, INTERVAL_NS, "proc");
+	moca_rate_settings(rates, ns, period_ns, "proc");
 	moca_rate_task(rates, ns, 0, 100, MOCA_RATE_PROCESS, "prog");
 	moca_rate_tick(rates, ns, 0, 1, THREADS);
 }
@@ -272,10 +273,13 @@ static void end_rates(uint64_t ns)
 		abort();
 }
 
+/* When the sampler saw the threads; 0: at the end. They began at a millisecond. */
+static uint64_t seen_ns;
+
 /* A sample of each thread, and one of the process. */
 static void put_cpu_times(void)
 {
-	uint64_t ns = clock_ns + 1000;
+	uint64_t ns = seen_ns ? seen_ns : clock_ns + 1000;
 	uint32_t i;
 
 	begin_rates(ns);
@@ -323,6 +327,20 @@ static int rests(void)
 	f = &advice->findings[0];
 	CHECK(f->gain > 0.66 && f->gain < 0.67);
 	CHECK(strstr(f->evidence[3], "it had 3.00 s of CPU time, the others 1.00 s"));
+	return 0;
+}
+
+/* Threads that the sampler saw first are the same; what was seen long before is not. */
+static int seen_sooner(void)
+{
+	seen_ns = 700000;
+	CHECK(!parts(BIG / 4 + 1, 1000, 3000, 4000));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	period_ns = 200000;
+	CHECK(!parts(BIG / 4 + 1, 1000, 3000, 4000));
+	CHECK(!advice->count);
+	period_ns = INTERVAL_NS;
+	seen_ns = 0;
 	return 0;
 }
 
@@ -585,6 +603,7 @@ int main(void)
 	run("intervals without accesses", idle_intervals);
 	run("freed at the end", freed_late);
 	run("who rests by CPU time", rests);
+	run("rests, seen before the tracer was told", seen_sooner);
 	run("rests, as samples leave open", ends_between_samples);
 	run("rests, but for its last samples", ends_unsampled);
 	run("has a part, and hardly works", hardly_works);
