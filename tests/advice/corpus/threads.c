@@ -515,6 +515,7 @@ static void helper(long t)
 /* As helper, but the other one goes on without memory: neither rests. */
 static void computes(long t)
 {
+	static atomic_int done;
 	long n = 3 * MIB / 2;
 	double *own = memory((size_t)n * 8);
 
@@ -522,8 +523,10 @@ static void computes(long t)
 		for (long i = 0; i < n; i++)
 			own[i] = r ? own[i] * 0.5 + 1 : 0;
 	result[t][0] = (uint64_t)own[7];
-	for (uint64_t i = 0; i < 1000000000 && t; i++)
-		result[1][1] = noise(result[1][1] + i);
+	if (!t)
+		done = 1;
+	for (uint64_t i = 1, x = 0; t && (i % (1 << 22) || !done); i++)
+		result[1][1] = x = noise(x + i);
 }
 
 /* One part is seven times as large, and gone over once where the other is seven times. */
