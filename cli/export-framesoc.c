@@ -97,11 +97,42 @@ static int write_file(struct files *x, int which)
 	return err;
 }
 
-int export_framesoc(struct export *x)
+/* Files from..until. */
+static int write_files(struct files *x, int from, int until)
+{
+	int err = 0;
+
+	for (int i = from; i < until && !err; i++) {
+		err = write_file(x, i);
+		x->x->read_failed = x->f.read_failed;
+	}
+	return err;
+}
+
+/* Who touched what is let go before the objects are found: together it was too much. */
+static int write_all(struct files *x, const struct classic_options *options)
 {
 	const struct moca_objects_options opt = {
 		.size = sizeof(opt), .instances = 1,
 	};
+	int err = framesoc_begin(&x->f, x->x->t, options);
+
+	x->x->read_failed = err != 0;
+	if (!err)
+		err = write_files(x, EVENTS, STRUCTURES);
+	framesoc_free(&x->f);
+	if (err)
+		return err;
+	err = moca_objects_compute(&x->objects, x->x->t, &opt);
+	x->x->read_failed = err != 0;
+	if (!err)
+		err = write_files(x, STRUCTURES, FILES);
+	moca_objects_free(x->objects);
+	return err;
+}
+
+int export_framesoc(struct export *x)
+{
 	const struct classic_options options = {
 		.origin_ns = trace_origin(x->t),
 		.page_size = 1u << trace_page_shift(x->t),
@@ -109,22 +140,12 @@ int export_framesoc(struct export *x)
 	};
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
 	struct files f = { .x = x };
-	int err;
+	int err = write_all(&f, &options);
 
-	err = framesoc_begin(&f.f, x->t, &options);
-	if (!err)
-		err = moca_objects_compute(&f.objects, x->t, &opt);
-	x->read_failed = err != 0;
-	for (int i = 0; i < FILES && !err; i++) {
-		err = write_file(&f, i);
-		x->read_failed = f.f.read_failed;
-	}
 	if (!err && !x->quiet)
 		moca_say("%s: %s event%s, %s structure%s or stack%s, %s", x->out,
 			 text_count(a, f.f.events), PLURAL(f.f.events),
 			 text_count(b, f.structures), PLURAL(f.structures), PLURAL(f.structures),
 			 text_size(c, f.bytes));
-	moca_objects_free(f.objects);
-	framesoc_free(&f.f);
 	return err;
 }
