@@ -84,16 +84,22 @@ static void explain(struct query *q, const char *what)
 	static const char table[] = "no such table: ", column[] =
 		"no such column: ";
 	struct nearest x = { 0 };
-	const char *name = NULL;
+	const char *name = NULL, *events = NULL;
 
 	if (!strncmp(what, table, sizeof(table) - 1)) {
 		name = what + sizeof(table) - 1;
+		events = query_events_of(name);
 	} else if (!strncmp(what, column, sizeof(column) - 1)) {
 		x.columns = 1;
 		name = what + sizeof(column) - 1;
 		/* "t.name" */
 		if (strchr(name, '.'))
 			name = strchr(name, '.') + 1;
+	}
+	if (events) {
+		moca_error("query: %s: it is of events %s, and this trace has none ('.tables' lists what it has)",
+			   what, events);
+		return;
 	}
 	if (name) {
 		moca_nearest_begin(&x.n, name);

@@ -51,6 +51,14 @@ static const struct view {
 
 #define VIEWS (sizeof(views) / sizeof(*views))
 
+const char *query_events_of(const char *view)
+{
+	for (size_t i = 0; i < VIEWS; i++)
+		if (!sqlite3_stricmp(view, views[i].name))
+			return views[i].if_event;
+	return NULL;
+}
+
 void query_text(sqlite3_context *out, const char *s)
 {
 	if (s)

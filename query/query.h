@@ -37,6 +37,12 @@ struct sqlite3 *query_database(struct query *q);
 int query_failure(const struct query *q);
 
 /*
+ * The table of events that a view of that name is of; a trace without such events has
+ * neither. NULL: no view needs them.
+ */
+const char *query_events_of(const char *view);
+
+/*
  * Its tables and views, by name: for each the statement that declares it, as a
  * user may read it. What fn returns other than 0 ends the walk. 0, that, or
  * -errno.
