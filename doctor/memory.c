@@ -26,6 +26,7 @@
 #endif
 
 #define PAGE 4096ul
+#define ALLOW_UFFD "in a container: docker run --security-opt seccomp=unconfined"
 
 static int open_uffd(void)
 {
@@ -53,7 +54,7 @@ void probe_userfaultfd(struct probe *p)
 		p->without = "reads of neighbouring pages are missed: the kernel maps 16 pages at one fault";
 		p->fix = err == ENOSYS ?
 				 "use a kernel with CONFIG_USERFAULTFD, 5.19 or newer" :
-				 "in a container: docker run --security-opt seccomp=unconfined";
+				 ALLOW_UFFD;
 	}
 	if (user >= 0)
 		close(user);
@@ -97,7 +98,7 @@ void probe_wp_shmem(struct probe *p)
 	}
 	probe_set(p, PROBE_NO, "WP_HUGETLBFS_SHMEM: %s", strerror(-err));
 	p->without = "of 16 neighbouring pages that are read, only one is seen";
-	p->fix = "use Linux 5.19 or newer";
+	p->fix = err == -EPERM ? ALLOW_UFFD : "use Linux 5.19 or newer";
 }
 
 void probe_wp_async(struct probe *p)
@@ -111,7 +112,7 @@ void probe_wp_async(struct probe *p)
 	}
 	probe_set(p, PROBE_NO, "WP_ASYNC: %s", strerror(-err));
 	p->without = "reads of neighbouring pages of files are missed, and '--stack' does not work";
-	p->fix = "use Linux 6.7 or newer";
+	p->fix = err == -EPERM ? ALLOW_UFFD : "use Linux 6.7 or newer";
 }
 
 /* A huge sparse memfd, one page of it written and given back. -errno. */

@@ -88,6 +88,15 @@ static const char *paranoid(char *buf, size_t size)
 	return probe_read(PARANOID, buf, size) ? "unknown" : buf;
 }
 
+/* The sysctl allows it, and so another does not. */
+static int refused_by_filter(const char *level)
+{
+	char *end;
+	long n = strtol(level, &end, 10);
+
+	return end != level && n <= 2;
+}
+
 void probe_perf_user(struct probe *p)
 {
 	int n = count_fault(1, 0);
@@ -104,6 +113,8 @@ void probe_perf_user(struct probe *p)
 	p->without = "no recording at all: page faults are what is recorded";
 	p->fix = n == -ENOSYS || n == -ENOENT ?
 			 "use a kernel with CONFIG_PERF_EVENTS" :
+		 n == -EPERM && refused_by_filter(level) ?
+			 "in a container: a seccomp profile that allows perf_event_open (--security-opt seccomp=unconfined allows all), --cap-add PERFMON" :
 			 "sudo sysctl kernel.perf_event_paranoid=2";
 }
 

@@ -15,7 +15,7 @@ SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
-	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held frozen zappers blind $(SANITIZERS)) \
+	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held frozen profile zappers blind $(SANITIZERS)) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
 	$(wildcard tests/stress/*.c))
 MAKE_TRACE := $(if $(wildcard tests/cli/make-trace.c),$(TEST_DIR)/make-trace)
@@ -263,7 +263,8 @@ $(TEST_DIR)/programs/%-static-pie: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,-static-pie -fPIE)
 $(TEST_DIR)/programs/%-nopie: tests/programs/%.c $(PROGRAM_DEPS)
 	$(call program,-no-pie -fno-pie)
-$(TEST_DIR)/programs/blind: tests/programs/blind.c
+$(TEST_DIR)/programs/blind $(TEST_DIR)/programs/profile: \
+		$(TEST_DIR)/programs/%: tests/programs/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 sanitized = @mkdir -p $(@D) && $(CC) -O1 -g -w -pthread -fsanitize=$(1) -o $@ $<

@@ -15,8 +15,11 @@ struct ctx;
 /* When a program that has our filter stops at the call. Arguments count by their
  * lower 32 bits. */
 enum call_when {
+	/* By number and place alone. */
 	CALL_EACH,	/* always */
+	CALL_STUB,	/* when it is our stub's */
 	CALL_PROGRAMS,	/* unless it is our stub's */
+	/* By an argument, too. */
 	CALL_PROGRAMS_BITS,	/* the same, when argument `arg` has any of the
 				   bits of `value` */
 	CALL_BITS,	/* when argument `arg` has any of the bits of `value` */

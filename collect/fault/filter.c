@@ -46,27 +46,35 @@ static void if_bits(struct filter *f, uint32_t bits, uint8_t else_skip)
 	add(f, BPF_JMP | BPF_JSET | BPF_K, bits, 0, else_skip);
 }
 
-/* A call unless its instruction is in our stub. */
-static void trace_outside_stub(struct filter *f)
+/* By where its instruction is: in our stub, or not. */
+static void by_place(struct filter *f, uint32_t in_stub, uint32_t outside)
 {
 	load(f, OFFSET(instruction_pointer));
 	add(f, BPF_ALU | BPF_AND | BPF_K, ~(STUB_CODE_SIZE - 1u), 0, 0);
 	if_equal(f, STUB_BASE, 3);
 	load(f, OFFSET(instruction_pointer) + 4);
 	if_equal(f, 0, 1);
-	verdict(f, SECCOMP_RET_ALLOW);
-	verdict(f, TRACE);
+	verdict(f, in_stub);
+	verdict(f, outside);
+}
+
+static void trace_outside_stub(struct filter *f)
+{
+	by_place(f, SECCOMP_RET_ALLOW, TRACE);
 }
 
 /* What is done about c, once its number is known; next: of the list. */
 static void decide(struct filter *f, const struct traced_call *c,
 		   const struct traced_call *next, uint32_t descriptor)
 {
-	if (c->when != CALL_EACH && c->when != CALL_PROGRAMS)
+	if (c->when > CALL_PROGRAMS)
 		load(f, OFFSET(args) + 8 * c->arg);
 	switch (c->when) {
 	case CALL_EACH:
 		verdict(f, TRACE);
+		return;
+	case CALL_STUB:
+		by_place(f, TRACE, SECCOMP_RET_ALLOW);
 		return;
 	case CALL_PROGRAMS:
 		trace_outside_stub(f);

@@ -728,7 +728,7 @@ static const struct traced_call calls[] = {
 	{ SYS_exit_group, CALL_EACH, 0, 0, 0, NULL, NULL },
 	{ SYS_execve, CALL_EACH, 0, 0, 0, NULL, NULL },
 	{ SYS_execveat, CALL_EACH, 0, 0, 0, NULL, NULL },
-	{ STUB_NR_DONE, CALL_EACH, 0, 0, 1, NULL, NULL },
+	{ STUB_NR_DONE, CALL_STUB, 0, 0, 1, NULL, NULL },
 	DESCRIPTOR(SYS_close, 0),
 	DESCRIPTOR(SYS_fcntl, 0),
 	DESCRIPTOR(SYS_dup2, 1),
