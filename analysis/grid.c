@@ -319,13 +319,18 @@ void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,
 {
 	struct moca_grid_cell x = *c;
 	const struct moca_grid *g;
+	size_t at;
 
 	if (key >= s->grid_count || !s->grids[key].cap)
 		return;
 	g = &s->grids[key];
 	x.group >>= g->page_shift;
 	x.bin >>= g->time_shift;
-	__builtin_prefetch(&g->cells[home_of(hash_cell(&x), g->cap)], 1);
+	at = home_of(hash_cell(&x), g->cap);
+	__builtin_prefetch(&g->cells[at], 1);
+	/* A new cell in a table that is nearly full is seldom in the first line. */
+	at = at + 2 < g->cap ? at + 2 : 0;
+	__builtin_prefetch(&g->cells[at], 1);
 }
 
 int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
