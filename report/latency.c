@@ -66,13 +66,13 @@ int latency_print(struct moca_trace *t,
 }
 
 int latency_json(struct json *j, struct moca_trace *t,
-		 const struct moca_objects_options *narrow)
+		 const struct moca_objects_options *narrow, size_t most)
 {
 	struct moca_latency l = { .count = 0 };
 	int err = moca_latency_known(t) ? moca_latency_compute(&l, t, narrow) : 0;
 
 	json_open(j, "latency", '[');
-	for (size_t i = 0; i < l.count && !err; i++) {
+	for (size_t i = 0; i < l.count && i < most && !err; i++) {
 		const struct moca_latency_row *r = &l.rows[i];
 
 		json_open(j, NULL, '{');
@@ -91,6 +91,7 @@ int latency_json(struct json *j, struct moca_trace *t,
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	json_uint(j, "latency_rows", l.count);
 	moca_latency_free(&l);
 	return err;
 }

@@ -12,8 +12,11 @@
  */
 int latency_print(struct moca_trace *t,
 		  const struct moca_objects_options *narrow, size_t most);
-/* The array "latency" of an open object; likewise. */
+/*
+ * The array "latency" of an open object, of `most` structures at most, and
+ * "latency_rows", how many there are; likewise.
+ */
 int latency_json(struct json *j, struct moca_trace *t,
-		 const struct moca_objects_options *narrow);
+		 const struct moca_objects_options *narrow, size_t most);
 
 #endif

@@ -287,7 +287,7 @@ int objects_json(const struct objects_view *v)
 	if (v->instances)
 		json_instances(&j, v);
 	if (!err && moca_latency_known(v->trace))
-		err = latency_json(&j, v->trace, v->narrow);
+		err = latency_json(&j, v->trace, v->narrow, SIZE_MAX);
 	json_close(&j, '}');
 	return err;
 }

@@ -13,6 +13,7 @@ struct report;
 	X(report_faults)	/* page faults and CPU time over time */ \
 	X(report_code)		/* lines of source that access structures */ \
 	X(report_source)	/* what stands there; behind report_code */ \
+	X(report_latency)	/* of a processor's samples, by structure */ \
 	X(report_flame)		/* call stacks of accesses; of the other run, too */ \
 	X(report_comparison)	/* another run beside this one */
 

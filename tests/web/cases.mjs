@@ -228,6 +228,15 @@ const frames = (page, name) => page.$$eval(".flame .frame", (all, n) => all.filt
 	color: getComputedStyle(x).backgroundColor.match(/\d+/g).map(Number) })), name);
 const focused = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label"));
 
+await test("latency of perf's samples, by structure", () => withPage("latency", {}, async (page) => {
+	const said = (await page.textContent("main")).replace(/\s+/g, " ");
+	must(said.includes("perf keeps one in many") && !said.includes("does not see them"), "it is not said what was sampled");
+	await go(page, "#/objects");
+	const row = (await page.locator("[data-figure='latency'] tbody tr").first().innerText()).replace(/\s+/g, " ");
+	must(/ 4 143\.7 362 25(\.0+)? % L1 50(\.0+)? %, L3 25(\.0+)? %, RAM 25(\.0+)? %$/.test(row), row);
+	await page.screenshot({ path: `${shots}/latency.png`, fullPage: true });
+}));
+
 await test("call stacks: who touched which pages", () => withPage("stacks", {}, async (page) => {
 	must((await viewsOf(page)).includes("flame"), "the menu lacks them");
 	await go(page, "#/flame?by=first_touches");

@@ -113,6 +113,11 @@ export const texts = {
 		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",
 		act: "A peak of temporary buffers: reuse one. Memory that is allocated and freed in turn: keep it, so its pages are not touched first again and again.",
 	},
+	latency: {
+		read: "Bars: of the time that all sampled accesses took together, the share of each structure, the most first; at most 16. The table also has how many samples there are, the mean and the longest latency of those that have one, how many were answered by another node's memory or cache, and what answered: a cache (L1, L2, L3), a buffer that is being filled (LFB), or memory (RAM).",
+		reveal: "Which structure the processor waits for. One with few samples and a high mean misses the caches each time; one that other nodes answer lies on the wrong one.",
+		act: "Begin with the longest bar. From memory: make it smaller, go over it in order, or prefetch. From another node: place it where it is used. Few samples (under some hundred) say little.",
+	},
 	sites: {
 		read: "Each line is a place in the program that allocates (with the variable that it is assigned to). Bars: bytes of it that were alive when most was allocated in all, divided by what was freed later and what was kept until the end. The table also has its calls, all bytes that it ever allocated, the most that were alive at once, and those alive at the end. Small objects are counted by site without times: of these it is not known when they were alive.",
 		reveal: "What the peak consists of, which decides how much memory the program needs; what is never freed (a leak, or a cache); what is allocated again and again (many calls, much in all, little at once).",

@@ -8,6 +8,7 @@ import { cells, has, threadName, threadTotals } from "./data.js";
 import { texts } from "./texts.js";
 import { texts as exactTexts } from "./texts-counts.js";
 import { answer } from "./view-answer.js";
+import { latency } from "./view-latency.js";
 import { countedGlance, countedCertificate, countedNotRecorded } from "./view-counts.js";
 import * as f from "./format.js";
 import * as p from "./palette.js";
@@ -94,7 +95,10 @@ function warnings(d) {
 }
 
 function notRecorded(d) {
-	const list = d.exact?.only ? countedNotRecorded(d) : [
+	const list = d.exact?.only ? countedNotRecorded(d) : has("latency") ? [
+		"Accesses that the processor did not sample: perf keeps one in many.",
+		"Bandwidth: the samples do not tell it. The latency of what they tell stands at the data structures.",
+	] : [
 		"How often a page is accessed within an interval: it has one record for the thread that comes first (and one more for a first write after a read).",
 		"Cache misses, bandwidth and latency: this collector does not see them.",
 	];
@@ -308,7 +312,7 @@ export const named = (d) => {
 	return own.length ? own : d.plots;
 };
 
-export function objects(d, state) {
+export async function objects(d, state) {
 	if (!d.objects.length)
 		return [h("p", { class: "empty" }, "No data structure was accessed.")];
 	const colors = threadColors(d), top = named(d).slice(0, 16), kinds = d.exact?.only ? ["Loads", "Stores"] : ["Reads", "Writes"];
@@ -326,6 +330,7 @@ export function objects(d, state) {
 		rows: large.map((o) => ({ label: o.name, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
 	return [
 		table(d, state),
+		has("latency") && await latency(),
 		chart("reads", `${kinds[0]} by structure and thread`, `${kinds[0]} of each data structure by thread`, 1),
 		chart("writes", `${kinds[1]} by structure and thread`, `${kinds[1]} of each data structure by thread`, 2),
 		figure({ id: "size", title: "Size", subtitle: `The ${large.length} largest`, explain: texts.size, body: size.element, svg: size.svg,
