@@ -471,7 +471,8 @@ static void writes(int sig, siginfo_t *info, void *uc)
 static void do_restart(void)
 {
 	struct itimerval t = { { 0, 20000 }, { 0, 20000 } };
-	struct timespec nap = { 0, 300000000 }, left = { 9, 9 };
+	/* So long that the timer ends it, however busy the machine is. */
+	struct timespec nap = { 600, 0 }, left = { 999, 9 };
 	char c = 0;
 	long r;
 
@@ -485,11 +486,11 @@ static void do_restart(void)
 	r = sys(SYS_read, tube[0], &c, 1, 0, 0, 0);
 	out("read %ld\n", r);
 	r = sys(SYS_nanosleep, &nap, &left, 0, 0, 0, 0);
-	out("nanosleep %ld %d\n", r, left.tv_nsec < 300000000);
+	out("nanosleep %ld %d\n", r, left.tv_sec < 600);
 	r = sys(SYS_pause, 0, 0, 0, 0, 0, 0);
 	out("pause %ld\n", r);
 	act(SIGALRM, SIG_IGN, 0, 0);
-	nap.tv_nsec /= 10;
+	nap = (struct timespec){ 0, 30000000 };
 	r = sys(SYS_nanosleep, &nap, &left, 0, 0, 0, 0);
 	out("nanosleep %ld\n", r);
 }
