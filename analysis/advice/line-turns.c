@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/advice/rules.h"
 #include "analysis/profile/where.h"
@@ -17,6 +18,10 @@
 #define WRITES_SURE 10
 /* Of the intervals: a line that is fought about is used in all of them. */
 #define INTERVALS_USED 0.3
+
+/* From the first to the last byte that a mutex or a barrier of glibc has written, at
+ * most; of two mutexes side by side these are farther apart. */
+#define LOCK_BYTES 28
 
 /* Two users of a line, and what it takes to be about them. */
 struct meeting {
@@ -41,6 +46,45 @@ static int is_data(const struct moca_profile_object *o)
 	       o->object->kind == MOCA_OBJECT_ANONYMOUS;
 }
 
+int advice_synchronizes(const char *function)
+{
+	static const char *const prefixes[] = {
+		"pthread_", "lll_", "futex_", "sem_", "mtx_", "cnd_",
+		"gomp_barrier_", "gomp_team_barrier_", "gomp_mutex_",
+	};
+
+	if (!function)
+		return 0;
+	function += strspn(function, "_");
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
+		if (!strncmp(function, prefixes[i], strlen(prefixes[i])))
+			return 1;
+	return 0;
+}
+
+static int is_synchronization(struct rules *r, const struct moca_line_user *u)
+{
+	struct moca_location at;
+	const char *path;
+
+	return !moca_where_code(r->p, r->trace, u->task, u->ip, u->ip_ns, &at,
+				&path) &&
+	       advice_synchronizes(at.function);
+}
+
+/*
+ * A lock, a barrier, a semaphore: all threads are to write it, and it is the C
+ * library that does. Bytes that are farther apart are of two of these.
+ */
+static int is_one_lock(struct rules *r, const struct moca_line_user *a,
+		       const struct moca_line_user *b)
+{
+	uint64_t bytes = a->write_bytes | b->write_bytes;
+
+	return bytes && bytes >> __builtin_ctzll(bytes) < 1ull << LOCK_BYTES &&
+	       is_synchronization(r, a) && is_synchronization(r, b);
+}
+
 static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 		 struct meeting *m)
 {
@@ -63,6 +107,8 @@ static int meets(struct rules *r, const struct moca_line_user *u, size_t n,
 			 m->used, INTERVALS_USED),
 		AT_MOST("size", PAGES, m->o->pages, MOCA_LINES_PAGES),
 		HOLDS("they use different bytes", apart(&u[0], &u[1])),
+		HOLDS("it is more than one lock or barrier",
+		      !is_one_lock(r, &u[0], &u[1])),
 	};
 
 	return CONDITIONS(r, MOCA_FINDING_SHARED_LINES, m->o, needed);

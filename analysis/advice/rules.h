@@ -188,6 +188,8 @@ const double *advice_cpu_ns(struct rules *r);
 const double *advice_cpu_more_ns(struct rules *r);
 /* CPU time of all processes in each window; NULL: it was not sampled. */
 const double *advice_cpu_in(struct rules *r);
+/* 1: a function of that name works on locks, barriers or the like (NULL: 0). */
+int advice_synchronizes(const char *function);
 /* Who calls the code that accesses each finding's object, where stacks tell. */
 void evidence_callers(struct rules *r);
 /* A number of the metadata; 0: there is none. */

@@ -3,6 +3,7 @@
  * Hand-made traces for the rules that look at the whole program or at memory's
  * history: of each one that has it, and one that only looks like it.
  */
+#include "analysis/advice/rules.h"
 #include "tests/unit/advice-trace.h"
 
 #define STEPS 100u
@@ -692,6 +693,19 @@ static int no_line_turns(void)
 	return 0;
 }
 
+/* What all threads are to write: no name of the program's is taken for it. */
+static int locks(void)
+{
+	CHECK(advice_synchronizes("___pthread_barrier_wait"));
+	CHECK(advice_synchronizes("pthread_mutex_unlock"));
+	CHECK(advice_synchronizes("__lll_lock_wait"));
+	CHECK(advice_synchronizes("gomp_team_barrier_wait_end"));
+	CHECK(!advice_synchronizes("main") && !advice_synchronizes(NULL));
+	CHECK(!advice_synchronizes("semantics") && !advice_synchronizes("_"));
+	CHECK(!advice_synchronizes("my_pthread_work"));
+	return 0;
+}
+
 /* --- what came near --------------------------------------------------------- */
 
 static int closest(void)
@@ -821,6 +835,7 @@ int main(void)
 	run("advice to what a runtime runs", runtimes);
 	run("lines that threads take turns at", line_turns);
 	run("lines that only look so", no_line_turns);
+	run("locks and barriers by their functions", locks);
 	run("rules: closest", closest);
 	run("too few intervals", too_few);
 	run("few intervals that agree", few_that_agree);
