@@ -421,9 +421,10 @@ static int event_line(struct framesoc *f)
 	if (err || f->looking)
 		return err ? err : look_at(f, &e);
 	/* A thread's chunks are one after the other now. */
-	t = &f->threads[e.thread];
-	at = t->at;
-	if (f->chunks[at].begin != e.begin || f->chunks[at].end != e.end)
+	t = e.thread < f->thread_count ? &f->threads[e.thread] : NULL;
+	at = t ? t->at : NO_CHUNK;
+	if (at < f->count &&
+	    (f->chunks[at].begin != e.begin || f->chunks[at].end != e.end))
 		at = ++t->at;
 	if (at >= f->count || f->chunks[at].thread != e.thread ||
 	    f->chunks[at].begin != e.begin || f->chunks[at].end != e.end)
