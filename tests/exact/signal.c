@@ -465,7 +465,7 @@ static void writes(int sig, siginfo_t *info, void *uc)
 {
 	seen++;
 	if (seen == 3)
-		sys(SYS_write, tube[1], "x", 1, 0, 0, 0);
+		sys(SYS_write, tube[1], "3", 1, 0, 0, 0);
 }
 
 static void do_restart(void)
@@ -481,7 +481,7 @@ static void do_restart(void)
 	act(SIGALRM, writes, SA_SIGINFO | SA_RESTART, 0);
 	sys(SYS_setitimer, ITIMER_REAL, &t, 0, 0, 0, 0);
 	r = sys(SYS_read, tube[0], &c, 1, 0, 0, 0);
-	out("read %ld %c seen %d\n", r, c, seen);
+	out("read %ld %c\n", r, c);
 	act(SIGALRM, writes, SA_SIGINFO, 0);
 	r = sys(SYS_read, tube[0], &c, 1, 0, 0, 0);
 	out("read %ld\n", r);
