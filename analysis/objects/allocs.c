@@ -344,7 +344,8 @@ static int on_small(struct told *e)
 		if (id < 0)
 			return (int)id;
 		known->small_inst = (uint32_t)id;
-		o->table.rows[row].o.begin_ns = e->m->time_ns;
+		/* Samples of its site may have begun before, and have ended. */
+		moca_table_lives(&o->table, (uint32_t)row, e->m->time_ns);
 	}
 	mark_map(e, first);
 	err = moca_objects_set(o, &e->s->small, first, last,

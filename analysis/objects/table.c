@@ -224,6 +224,15 @@ int64_t moca_table_place(struct moca_table *t, uint32_t row, uint32_t space,
 	return id;
 }
 
+void moca_table_lives(struct moca_table *t, uint32_t row, uint64_t time_ns)
+{
+	struct moca_row *r = &t->rows[row];
+
+	if (!r->o.begin_ns || time_ns < r->o.begin_ns)
+		r->o.begin_ns = time_ns;
+	r->live++;
+}
+
 void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 		    int drop)
 {

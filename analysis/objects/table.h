@@ -166,6 +166,8 @@ int64_t moca_table_instance(struct moca_table *t, uint32_t row, uint32_t pid,
 int64_t moca_table_place(struct moca_table *t, uint32_t row, uint32_t space,
 			 uint32_t pid, uint64_t addr, uint64_t size,
 			 uint64_t time_ns);
+/* Of the row there are objects from then on that are not told one by one. */
+void moca_table_lives(struct moca_table *t, uint32_t row, uint64_t time_ns);
 /* It ends. drop: nobody has the id any more, it may be used again. */
 void moca_table_end(struct moca_table *t, uint32_t id, uint64_t time_ns,
 		    int drop);

@@ -13,7 +13,7 @@
 #define CODE 0x400000ull
 
 enum { T_STACK = 16, T_ALLOC, T_FREE, T_UNMAP, T_SMALL, T_TALLY, T_SKIPPED,
-       T_THREAD, T_TLS };
+       T_THREAD, T_TLS, T_SAMPLE };
 
 /* One task's records, gathered in order of time and written by trace_end(). */
 struct told {
@@ -218,6 +218,17 @@ static inline void put_small(uint32_t task, uint64_t addr, uint32_t size,
 	put_event(task, T_SMALL);
 }
 
+static inline void put_sample(uint32_t task, uint64_t addr, uint64_t size,
+			      uint32_t stack)
+{
+	field(task, addr, 8);
+	field(task, size, 8);
+	field(task, stack, 4);
+	field(task, 0, 1);
+	field(task, MOCA_ALLOC_MALLOC, 1);
+	put_event(task, T_SAMPLE);
+}
+
 static inline void put_tally(uint32_t task, uint32_t stack, uint64_t count,
 			     uint64_t bytes)
 {
@@ -248,6 +259,8 @@ static inline void put_types(struct moca_event_writer *mw)
 		{ "skipped", "u64 count\nu64 bytes\n" },
 		{ "thread", "x64 pointer\nx64 stack_low\nx64 stack_high\n" },
 		{ "tls", "x64 addr\nu64 size\nx64 base\n" },
+		{ "sample",
+		  "x64 addr\nu64 size\nu32 stack\nu8 level\nu8 kind\n" },
 	};
 	unsigned i;
 

@@ -174,6 +174,26 @@ static int vfork_and_exec(void)
 	return 0;
 }
 
+/* A sample has ended before others of its site are told in bulk. */
+static int small_after_samples(void)
+{
+	const struct moca_object *a;
+
+	start_program();
+	put_stack(0, 1, 1);
+	put_sample(0, HEAP + 16, 24, 1);
+	put_free(0, HEAP + 16, MOCA_FREE_FREE);
+	put_small(0, HEAP + 64, 24, 1);
+	put_access(0, HEAP + 64, R);
+	trace_end();
+	CHECK(!objects_of(NULL));
+	a = row_by(MOCA_OBJECT_SMALL, 1);
+	CHECK(a && a->accesses == 1 && a->sampled == 1);
+	/* It began with the sample, and lives. */
+	CHECK(a->begin_ns && a->begin_ns < a->first_ns && !a->end_ns);
+	return 0;
+}
+
 static int small_in_bulk(void)
 {
 	const struct moca_object *a, *b;
@@ -800,6 +820,7 @@ int main(void)
 	run("objects: fork", forks);
 	run("objects: vfork and exec", vfork_and_exec);
 	run("objects: small ones in bulk", small_in_bulk);
+	run("objects: small ones in bulk, and samples", small_after_samples);
 	run("objects: the program's own mappings", own_mappings);
 	run("objects: sharing", sharing);
 	run("objects: sharing of many", sharing_of_many);
