@@ -317,8 +317,8 @@ static void print_head(const struct objects_view *v)
 	printf(", %s small ones as sums by site (%s)", text_count(a, t->small),
 	       text_size(b, t->small_bytes));
 	if (t->skipped)
-		printf(", %s small ones without a site",
-		       text_count(c, t->skipped));
+		printf(", %s small one%s without a site",
+		       text_count(c, t->skipped), PLURAL(t->skipped));
 	putchar('\n');
 	if (t->thin_level)
 		thinned_print(t->thin_level, t->thin_min,

@@ -66,7 +66,10 @@ static void number(const struct condition *c, double v, char *buf, size_t len)
 		snprintf(buf, len, "%.*f %%", v < 0.1 ? 1 : 0, 100 * v);
 		break;
 	case CONDITION_PAGES:
-		snprintf(buf, len, "%.1f MiB", v * 4096 / (1 << 20));
+		if (v < 256)
+			snprintf(buf, len, "%.0f KiB", 4 * v);
+		else
+			snprintf(buf, len, "%.1f MiB", v / 256);
 		break;
 	default:
 		snprintf(buf, len, "%.*f", v < 10 && v != (int)v ? 1 : 0, v);
@@ -79,7 +82,7 @@ static void tell(const struct condition *c, char *buf, size_t len)
 	char is[32], needed[32];
 
 	if (c->unit == CONDITION_HOLDS) {
-		snprintf(buf, len, "not met: %s", c->what);
+		snprintf(buf, len, "not so: %s", c->what);
 		return;
 	}
 	if (isnan(c->value)) {
