@@ -8,6 +8,7 @@
 #ifndef EXPECT_H
 #define EXPECT_H
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,10 +38,34 @@ static inline void expect(const char *name, const char *kind,
 	       pages, threads, sharing);
 }
 
-/* Let the pages be looked at anew: more than an interval of the recording. */
+/*
+ * Let the pages be looked at anew. A sweep has taken a page of ours from the page
+ * tables, and so has the next one: the first one is done. A recording without
+ * sweeps, or none: after a while.
+ */
 static inline void expect_settle(void)
 {
-	usleep(70000);
+	static volatile char probe[2 * EXPECT_PAGE];
+	unsigned long at = ((unsigned long)probe + EXPECT_PAGE - 1) /
+			   EXPECT_PAGE;
+	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), i, round;
+	uint64_t entry;
+
+	for (round = 0; round < 2; round++) {
+		*(volatile char *)(at * EXPECT_PAGE) = 1;
+		for (i = 0; i < 400; i++) {
+			usleep(5000);
+			if (pread(fd, &entry, sizeof(entry),
+				  (off_t)(at * sizeof(entry))) !=
+				    sizeof(entry) ||
+			    !(entry >> 63))
+				break;
+		}
+	}
+	if (fd < 0)
+		usleep(70000);
+	else
+		close(fd);
 }
 
 /* Distinct pages of several objects. */
