@@ -474,6 +474,19 @@ static void division(unsigned int kind)
 	finish(ZYDIS_MNEMONIC_DIV);
 }
 
+/*
+ * In what fnstenv and fnsave have stored at x: where the last x87 instruction and
+ * its operand were. The kernel does not keep these over a signal or another task's
+ * turn: AMD's CPUs save them for it only while an exception is pending.
+ */
+static void clear_pointers(uint32_t x)
+{
+	for (unsigned int i = 12; i < 28; i += 4) {
+		emit_hex(&d, "c7 04 25"), emit32(&d, x + i);
+		emit32(&d, 0), count(&d, x + i, 0, 1);
+	}
+}
+
 /* What saves and loads state; the saved instruction pointer is cleared. */
 static void state(unsigned int kind)
 {
@@ -502,20 +515,14 @@ static void state(unsigned int kind)
 		emit_hex(&d, "48 0f ae 0c 25"), emit32(&d, x);
 		count(&d, x, 1, 0);
 		break;
-	case 3: /* fnstenv x; mov dword [x+12],0; mov dword [x+16],0; fldenv */
+	case 3: /* fnstenv x; clear; fldenv */
 		emit_hex(&d, "d9 34 25"), emit32(&d, x), count(&d, x, 0, 1);
-		for (unsigned int i = 12; i < 20; i += 4) {
-			emit_hex(&d, "c7 04 25"), emit32(&d, x + i);
-			emit32(&d, 0), count(&d, x + i, 0, 1);
-		}
+		clear_pointers(x);
 		emit_hex(&d, "d9 24 25"), emit32(&d, x), count(&d, x, 1, 0);
 		break;
 	case 4: /* fnsave; clear; frstor */
 		emit_hex(&d, "dd 34 25"), emit32(&d, x), count(&d, x, 0, 1);
-		for (unsigned int i = 12; i < 20; i += 4) {
-			emit_hex(&d, "c7 04 25"), emit32(&d, x + i);
-			emit32(&d, 0), count(&d, x + i, 0, 1);
-		}
+		clear_pointers(x);
 		emit_hex(&d, "dd 24 25"), emit32(&d, x), count(&d, x, 1, 0);
 		break;
 	default: /* xsave, xsaveopt, xsavec of x87 SSE AVX; then xrstor */
