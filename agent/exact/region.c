@@ -5,6 +5,8 @@
 #define FAR_JUMP 65536		/* another function, most likely */
 #define INSN_MAX 15		/* bytes */
 #define SLOTS 8192		/* of the table below; a power of two */
+/* Of a function that is called: it saves six registers, and makes room for itself. */
+#define ENTRY_INSNS 16
 
 _Static_assert(2 * (FAR_JUMP + REGION_INSNS * INSN_MAX) < 1 << 22,
 	       "pc of struct mark");
@@ -209,7 +211,7 @@ int moca_exact_flags_dead_at(uint64_t pc)
 	if (!moca_exact_code_at(pc, &start, &end, &flags) ||
 	    flags & (CODE_WRITABLE | CODE_ANONYMOUS))
 		return 0;
-	for (int i = 0; i < 6 && at < end; i++) {
+	for (int i = 0; i < ENTRY_INSNS && at < end; i++) {
 		struct insn x;
 
 		if (moca_exact_decode(at, end - at, &x) ||
