@@ -24,6 +24,7 @@
 #include "collect/fault/data-limit.h"
 #include "collect/fault/filecopy.h"
 #include "collect/fault/limit-call.h"
+#include "collect/fault/listed.h"
 #include "collect/fault/mapcall-ctx.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/ours.h"
@@ -594,8 +595,13 @@ static int do_descriptor(struct ctx *x)
 
 	switch (x->nr) {
 	case SYS_close:
+		x->ret = listed_is(x->task->tid, (int)fd) ? 0 : -EBADF;
+		return 0;
 	case SYS_fcntl:
 		x->ret = -EBADF;
+		if (((int)x->a[1] == F_GETFD || (int)x->a[1] == F_SETFD) &&
+		    listed_is(x->task->tid, (int)fd))
+			x->ret = (int)x->a[1] == F_GETFD ? FD_CLOEXEC : 0;
 		return 0;
 	case SYS_dup2:
 	case SYS_dup3:

@@ -2,6 +2,7 @@
 /* The corpus: corners of processes, threads, namespaces and rights. */
 #include "case.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
@@ -415,6 +416,44 @@ static void descriptors(void)
 	execl("/bin/sh", "sh", "-c", "ls -l /proc/self/fd | wc -l", NULL);
 }
 
+static void close_listed(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *e;
+	int fd;
+
+	CHECK(d);
+	while ((e = readdir(d))) {
+		fd = atoi(e->d_name);
+		if (fd < 3 || fd == dirfd(d))
+			continue;
+		CHECK(fcntl(fd, F_GETFD) >= 0);
+		CHECK(!fcntl(fd, F_SETFD, FD_CLOEXEC));
+		CHECK(!close(fd));
+	}
+	CHECK(!closedir(d));
+	/* What is not listed is not open. */
+	for (fd = 3; fd < 2048; fd++)
+		CHECK(close(fd) < 0 && errno == EBADF);
+	fill(map_pages(32), 32, 1);
+}
+
+/* All that is listed can be closed, as crashpad and others do ahead of an exec. */
+static void descriptors_listed(void)
+{
+	int pid;
+
+	CHECK(open("/dev/null", O_RDONLY) >= 0);
+	pid = fork();
+	if (!pid) {
+		close_listed();
+		_exit(0);
+	}
+	wait_ok(pid);
+	close_listed();
+	printf("all closed\n");
+}
+
 static void status_of_signals(void)
 {
 	static const char *const keys[] = { "SigQ", "SigBlk", "SigIgn",
@@ -755,6 +794,7 @@ static const struct test_case cases[] = {
 	{ "traces-child", traces_child },
 	{ "environment", environment },
 	{ "descriptors", descriptors },
+	{ "descriptors-listed", descriptors_listed },
 	{ "status", status_of_signals },
 	{ "core", dumps_core },
 	{ "limits", limits_of_others },
