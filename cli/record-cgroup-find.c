@@ -87,11 +87,11 @@ static void search_below(struct search *s, const char *path, int depth)
 		closedir(d);
 }
 
-static int search_mount(void *arg, const char *point)
+static int search_mount(void *arg, const struct cgroup_mount *m)
 {
 	struct search *s = arg;
 
-	search_below(s, point, 0);
+	search_below(s, m->point, 0);
 	return s->error ? s->error : s->found != NULL;
 }
 
@@ -127,19 +127,21 @@ struct below {
 	char *found;
 };
 
-static int look_below(void *arg, const char *point)
+static int look_below(void *arg, const struct cgroup_mount *m)
 {
 	struct below *b = arg;
 
-	if (asprintf(&b->found, "%s%s%s", point, *b->path == '/' ? "" : "/",
-		     b->path) < 0) {
+	const struct cgroup_mount all = { m->point, "/" };
+	const struct cgroup_mount *as[] = { m, &all };
+
+	/* As it is named in /proc, or below this mount. */
+	for (size_t i = 0; i < 2; i++) {
+		b->found = cgroup_folder(as[i], b->path);
+		if (b->found && is_cgroup(b->found))
+			return 1;
+		free(b->found);
 		b->found = NULL;
-		return -ENOMEM;
 	}
-	if (is_cgroup(b->found))
-		return 1;
-	free(b->found);
-	b->found = NULL;
 	return 0;
 }
 

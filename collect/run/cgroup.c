@@ -9,30 +9,27 @@
 #include "lib/base/shell.h"
 
 /* One that is not hidden by escapes, of a file system of that type. */
-static int parse_mount(char *line, const char *type, const char **point)
+static int parse_mount(char *line, const char *type, struct cgroup_mount *m)
 {
-	char *dash = strstr(line, " - "), *field = line, *end;
+	char *dash = strstr(line, " - "), *at = line;
 	int i;
 
 	if (!dash || strncmp(dash + 3, type, strlen(type)) ||
 	    dash[3 + strlen(type)] != ' ')
 		return 0;
-	for (i = 0; i < 4 && field; i++) {
-		field = strchr(field, ' ');
-		field += field != NULL;
-	}
-	end = field ? strchr(field, ' ') : NULL;
-	if (!end || end > dash)
-		return 0;
-	*end = 0;
-	*point = field;
-	return !strchr(field, '\\');
+	*dash = 0;
+	for (i = 0; i < 3; i++)
+		strsep(&at, " ");
+	m->root = strsep(&at, " ");
+	m->point = strsep(&at, " ");
+	return m->point && !strchr(m->root, '\\') && !strchr(m->point, '\\');
 }
 
-int cgroup_each_mount(int (*each)(void *arg, const char *point), void *arg)
+int cgroup_each_mount(int (*each)(void *arg, const struct cgroup_mount *m),
+		      void *arg)
 {
 	static const char *const types[] = { "cgroup2", "cgroup" };
-	const char *point;
+	struct cgroup_mount m;
 	char *line = NULL;
 	size_t size = 0;
 	int ret = 0;
@@ -43,12 +40,27 @@ int cgroup_each_mount(int (*each)(void *arg, const char *point), void *arg)
 		if (!f)
 			return -errno;
 		while (!ret && getline(&line, &size, f) > 0)
-			if (parse_mount(line, types[i], &point))
-				ret = each(arg, point);
+			if (parse_mount(line, types[i], &m))
+				ret = each(arg, &m);
 		fclose(f);
 	}
 	free(line);
 	return ret;
+}
+
+char *cgroup_folder(const struct cgroup_mount *m, const char *path)
+{
+	size_t len = strlen(m->root);
+	char *folder;
+
+	/* Of a tree that begins above our namespace's nothing is known. */
+	if (!strcmp(m->root, "/") || !strncmp(m->root, "/..", 3))
+		len = 0;
+	if (strncmp(path, m->root, len) || (len && path[len] && path[len] != '/'))
+		return NULL;
+	path += len;
+	return asprintf(&folder, "%s%s%s", m->point,
+			*path && *path != '/' ? "/" : "", path) < 0 ? NULL : folder;
 }
 
 struct freezer {
@@ -97,16 +109,15 @@ static char *thaw_command(const struct freezer *f, const char *folder)
 	return n < 0 ? NULL : command;
 }
 
-/* The cgroup, or one above it. */
-static int look_frozen(void *arg, const char *point)
+/* The cgroup, or one above it that is mounted. */
+static int look_frozen(void *arg, const struct cgroup_mount *m)
 {
-	struct freezer *f = arg;
-	size_t least = strlen(point);
 	char *folder, *slash;
+	struct freezer *f = arg;
+	size_t least = strlen(m->point);
 
-	if (asprintf(&folder, "%s%s", point, f->path) < 0)
-		return 0;
-	while (!f->command && strlen(folder) > least) {
+	folder = cgroup_folder(m, f->path);
+	while (folder && !f->command && strlen(folder) >= least) {
 		if (says_one(folder, f->file))
 			f->command = thaw_command(f, folder);
 		slash = strrchr(folder, '/');
