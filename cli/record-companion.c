@@ -88,15 +88,16 @@ static void finish_events(struct companion *c,
 	char note[PATH_MAX + 256];
 	int err;
 
-	if (!c->events) {
+	if (c->events)
+		c->cpu_ns[1] = moca_trace_session_cpu_ns(c->events);
+	err = c->events ? moca_trace_session_finish(c->events, &r) : -ECANCELED;
+	c->events = NULL;
+	if (err == -ECANCELED) {
 		notes->lose(notes->arg, "allocations and events of libmocatrace "
 			   "were not recorded: their collector could not be "
 			   "started");
 		return;
 	}
-	c->cpu_ns[1] = moca_trace_session_cpu_ns(c->events);
-	err = moca_trace_session_finish(c->events, &r);
-	c->events = NULL;
 	if (!*c->quiet && r.streams)
 		moca_say("%lu event%s (allocations and the program's own), %lu "
 			 "lost, %lu torn.", r.events, PLURAL(r.events), r.lost,

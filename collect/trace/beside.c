@@ -250,17 +250,23 @@ void moca_trace_session_stop(struct moca_trace_session *s)
 int moca_trace_session_finish(struct moca_trace_session *s,
 			      struct tracer_result *result)
 {
+	int err, status = 0;
 	ssize_t n;
-	int err;
 
 	memset(result, 0, sizeof(*result));
 	moca_trace_session_stop(s);
+	/* Its first word is there still when the recording failed before it. */
 	do
 		n = recv(s->control, result, sizeof(*result), 0);
-	while (n < 0 && errno == EINTR);
-	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
+	while ((n < 0 && errno == EINTR) || n == sizeof(s->id));
+	while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	err = n == sizeof(*result) ? result->error : clean_up(s);
+	if (n == sizeof(*result))
+		err = result->error;
+	else
+		/* One that did not begin has said why. */
+		err = WIFEXITED(status) && WEXITSTATUS(status) ? -ECANCELED :
+								 clean_up(s);
 	free_session(s);
 	return err;
 }
