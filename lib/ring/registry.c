@@ -40,6 +40,7 @@ int moca_registry_dir(char *path, size_t size)
 	const char *own = secure_getenv("MOCA_RUNTIME_DIR");
 	const char *xdg = secure_getenv("XDG_RUNTIME_DIR");
 	unsigned uid = geteuid();
+	struct stat st;
 	char run[64];
 
 	if (own && own[0] == '/')
@@ -49,7 +50,9 @@ int moca_registry_dir(char *path, size_t size)
 	put_path(run, sizeof(run), "/run/user/%u", uid);
 	if (is_own_dir(run))
 		return put_path(path, size, "%s/moca", run);
-	return put_path(path, size, "/tmp/moca-%u", uid);
+	/* Images of containers may have no /tmp. */
+	return put_path(path, size, "%s/moca-%u",
+			lstat("/tmp", &st) ? "/dev/shm" : "/tmp", uid);
 }
 
 int moca_registry_open_dir(const char *path)
