@@ -24,10 +24,11 @@ chosen include "$shell tail" --include sort
 chosen exclude "sort" --exclude sort
 chosen include-two "$shell" --include sort --include tail
 
-# Writes to the main thread's stack, again in each interval.
+# Writes to the main thread's stack, again in each interval of a second: without, the
+# few of its start.
 stack_writes() {
 	run "$1" 0 "$MOCA" record -q -o "$tmp/$1" --interval 10ms --budget none "${@:2}" \
-		-- "$BUILD/tests/stress/busy" 20 || return
+		-- "$MOCA" work -q --compute 10us 1 R 4000 || return
 	"$MOCA" dump --accesses "$tmp/$1" | grep -c '\[stack\]'
 }
 without=$(stack_writes plain)
