@@ -37,7 +37,9 @@ static void on_signal(int sig)
 
 void record_live_signals(void)
 {
-	const struct sigaction sa = { .sa_handler = on_signal };
+	/* A terminal that is slow to read gets all of what is written to it. */
+	const struct sigaction sa = { .sa_handler = on_signal,
+				      .sa_flags = SA_RESTART };
 
 	for (int i = 0; i < 3; i++) {
 		sigaction(ends[i], NULL, &was[i]);
