@@ -41,7 +41,7 @@ struct recent {
 	struct slot *slot;	/* NULL: none */
 	uint64_t begin_ns, end_ns;	/* of its window */
 };
-#define RECENT_BITS 10
+#define RECENT_BITS 12
 
 struct sums {
 	uint64_t origin, window_ns;
@@ -161,6 +161,7 @@ static int64_t *sums_of(struct sums *s, uint32_t who, uint32_t key,
 struct walk {
 	const struct moca_series_options *o;
 	struct moca_trace *t;
+	struct moca_profile_walk *phases;	/* which is told of accesses, too */
 	struct sums accesses, allocations;
 };
 
@@ -177,6 +178,8 @@ static void add_access(void *arg, const struct moca_settled *x)
 
 	if (!is_in(&w->o->range, a->addr))
 		return;
+	if (w->phases)
+		moca_profile_use(w->phases, x);
 	sums = sums_of(&w->accesses, x->task, x->key, a->time_ns);
 	if (!sums)
 		return;
@@ -286,6 +289,23 @@ static int take_cells(struct moca_series_table *out, struct sums *s,
 	return 0;
 }
 
+/* The whole profile, which has a CPU of its own. 0 or -errno. */
+static int begin_profile(struct moca_profile_walk **p,
+			 struct moca_observers **others, const struct walk *w,
+			 struct moca_objects_options *opt)
+{
+	int err;
+
+	*others = moca_observers_new();
+	err = *others ? moca_profile_begin(p, w->t, NULL) : -ENOMEM;
+	if (!err)
+		err = moca_observers_add(*others, moca_profile_take, *p);
+	opt->keys_only = 0;
+	opt->observe = moca_observers_put;
+	opt->observe_arg = *others;
+	return err;
+}
+
 /*
  * The trace once, for the sums and, if it is wanted, for phases; of what was sampled
  * these need the whole profile.
@@ -306,16 +326,11 @@ static int walk_trace(struct moca_series *s, struct walk *w)
 
 	/* Of a trace of counts alone the profile is another walk's. */
 	if (w->o->profile && !moca_objects_exact_only(w->t)) {
-		others = moca_observers_new();
-		err = others ? moca_profile_begin_phases(&p, w->t) : -ENOMEM;
-		if (err == -ENOTSUP) {
-			opt.keys_only = 0;
-			err = moca_profile_begin(&p, w->t, NULL);
-		}
-		if (!err)
-			err = moca_observers_add(others, moca_profile_take, p);
-		opt.observe = moca_observers_put;
-		opt.observe_arg = others;
+		err = moca_profile_begin_phases(&p, w->t);
+		if (err == -ENOTSUP)
+			err = begin_profile(&p, &others, w, &opt);
+		else
+			w->phases = p;
 	}
 	if (!err)
 		err = moca_objects_compute(&s->objects, w->t, &opt);

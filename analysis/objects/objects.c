@@ -231,6 +231,9 @@ static int flush_keys(struct batch *b)
 		if (!err && b->of[i]->held)
 			err = moca_objects_hold_one(o, b->of[i], b->interval[i]);
 		x.access = &b->a[i];
+		x.addr = b->a[i].addr;
+		x.interval = b->interval[i];
+		x.space = b->space[i]->id;
 		x.n = b->n[i];
 		x.task = b->task[i];
 		x.task_index = (size_t)(b->of[i] - o->tasks);

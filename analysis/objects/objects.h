@@ -170,6 +170,9 @@ struct moca_counted {
 /* An access of which it is known what it went to. */
 struct moca_settled {
 	const struct moca_access *access;
+	uint64_t addr;		/* as these of struct moca_observed */
+	uint64_t interval;
+	uint32_t space;
 	uint64_t n;		/* its number among the task's, from 0 */
 	size_t task_index;	/* in the trace */
 	uint32_t task;

@@ -57,7 +57,8 @@ static void observe(const struct moca_objects *o, const struct moca_hit *h,
 static void tell_settled(const struct moca_objects *o, const struct moca_hit *h)
 {
 	const struct moca_settled x = {
-		.access = h->a, .n = h->n, .task = h->task,
+		.access = h->a, .addr = h->at, .interval = h->interval,
+		.space = h->where, .n = h->n, .task = h->task,
 		.task_index = h->task_index,
 		.key = o->table.inst_key[h->id].row,
 	};

@@ -1,111 +1,234 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* In which window each page of a row was used last: 16 bytes for a page. */
+/*
+ * In which windows each page of a row was used. Pages stand beside their neighbours, in
+ * leaves of 2 MiB of memory, each with two rows; further rows of a page, and pages
+ * that are alone in such a leaf, are in a hash. 16 bytes for a page of one or two rows.
+ */
 #include "analysis/profile/passes.h"
 
-#include <string.h>
-#include <sys/mman.h>
+#include <stdlib.h>
 
 #include "lib/base/table.h"
+#include "lib/base/vec.h"
 
-static uint64_t hash_entry(const struct page_window *e)
+#define LEAF_BITS 9
+#define LEAF_PAGES (1u << LEAF_BITS)
+#define WAYS 2
+#define SLAB_BITS 8		/* leaves: 2 MiB */
+/* 64 MiB of leaves may be nearly empty; beyond, they have so many pages on average. */
+#define LEAVES_FREE 8192u
+#define LEAF_LEAST 32u
+#define NO_LEAF UINT32_MAX
+#define BACK 24u		/* bits of page_use.windows behind the last */
+
+struct leaf {
+	struct page_use uses[LEAF_PAGES][WAYS];
+};
+
+struct page_leaf {
+	uint64_t number;
+	uint32_t space;
+	uint32_t leaf;		/* + 1, or NO_LEAF; 0: empty */
+};
+
+struct page_more {
+	uint64_t page;
+	uint32_t space;
+	struct page_use use;
+};
+
+static uint64_t hash_leaf(const struct page_leaf *x)
 {
-	return moca_mix(e->page ^ (uint64_t)e->key << 40 ^
-			(uint64_t)e->space << 52 ^ e->space >> 12);
+	return moca_mix(x->number ^ (uint64_t)x->space << 45);
 }
 
-static int same_entry(const struct page_window *a, const struct page_window *b)
+static int same_leaf(const struct page_leaf *a, const struct page_leaf *b)
 {
-	return a->page == b->page && a->key == b->key && a->space == b->space;
+	return a->number == b->number && a->space == b->space;
 }
 
-static int used_entry(const struct page_window *e)
+static int used_leaf(const struct page_leaf *x)
 {
-	return e->key != 0;
+	return x->leaf != 0;
 }
 
-MOCA_TABLE(entries, struct page_window, hash_entry, same_entry, used_entry);
+MOCA_TABLE(leaves, struct page_leaf, hash_leaf, same_leaf, used_leaf);
 
-#define STEP (((size_t)2 << 20) / sizeof(struct page_window))
+static uint64_t hash_more(const struct page_more *x)
+{
+	return moca_mix(x->page ^ (uint64_t)x->use.key << 40 ^
+			(uint64_t)x->space << 52 ^ x->space >> 12);
+}
+
+static int same_more(const struct page_more *a, const struct page_more *b)
+{
+	return a->page == b->page && a->use.key == b->use.key &&
+	       a->space == b->space;
+}
+
+static int used_more(const struct page_more *x)
+{
+	return x->use.key != 0;
+}
+
+MOCA_TABLE(mores, struct page_more, hash_more, same_more, used_more);
 
 /*
- * Into a table twice as large, which is not zeroed, step by step: of the old one what
- * has been read is given back, since both at a time are what takes most memory. An
- * entry is at most as far from its begin as it was, so that its place is zeroed.
+ * Is it new in that window? Accesses may come late: 24 windows before the last one are
+ * remembered, and in earlier ones it is taken for new.
  */
-static void spread(struct page_window *to, struct page_window *from, size_t was)
+static int note(struct page_use *u, unsigned window)
 {
-	size_t begin = 0, done, i;
+	uint32_t now = window + 1, last = u->windows & 0xff, bit;
+	uint32_t before = u->windows >> 8;
 
-	while (used_entry(&from[begin]))
-		begin++;
-	for (done = 0; done < was; done += STEP) {
-		memset(to + done, 0, STEP * sizeof(*to));
-		memset(to + was + done, 0, STEP * sizeof(*to));
-		for (i = done; i < done + STEP; i++)
-			if (i > begin && used_entry(&from[i]))
-				*entries_at(to, 2 * was, &from[i]) = from[i];
-		if (done > begin)
-			madvise(from + done, STEP * sizeof(*from),
-				MADV_DONTNEED);
+	if (now == last)
+		return 0;
+	if (now > last) {
+		bit = last && now - last <= BACK ? 1u << (now - last - 1) : 0;
+		before = bit ? before << (now - last) | bit : 0;
+		u->windows = before << 8 | now;
+		return 1;
 	}
-	/* The end of a run that goes on from the last place to the first. */
-	for (i = 0; i < begin; i++)
-		*entries_at(to, 2 * was, &from[i]) = from[i];
+	if (last - now > BACK)
+		return 1;
+	bit = 1u << (last - now - 1);
+	u->windows |= bit << 8;
+	return !(before & bit);
 }
 
-/* Room for one more. */
-static int make_room(struct page_windows *p)
+/* A row of a page that has none of its own yet. As page_windows_use. */
+static int add(struct page_windows *p, struct page_use *u, uint32_t key,
+	       unsigned window)
 {
-	struct page_window *more;
-
-	if (p->cap < STEP || 10 * p->count < 7 * p->cap)
-		return entries_fit(&p->entries, &p->cap, p->count);
-	more = moca_huge_alloc(2 * p->cap, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	spread(more, p->entries, p->cap);
-	free(p->entries);
-	p->entries = more;
-	p->cap *= 2;
-	return 0;
-}
-
-static struct page_window entry_of(const struct moca_observed *x)
-{
-	return (struct page_window){ .page = x->addr >> PAGE_SHIFT,
-				     .space = x->space, .key = x->key + 1 };
-}
-
-uint64_t page_windows_prefetch(const struct page_windows *p,
-			       const struct moca_observed *x)
-{
-	const struct page_window e = entry_of(x);
-	uint64_t hash = hash_entry(&e);
-
-	if (p->cap)
-		__builtin_prefetch(&p->entries[hash & (p->cap - 1)], 1);
-	return hash;
-}
-
-int page_windows_use(struct page_windows *p, const struct moca_observed *x,
-		     uint64_t hash, unsigned window)
-{
-	struct page_window key = entry_of(x), *e;
-	int is_new;
-
-	if (make_room(p))
-		return -ENOMEM;
-	e = entries_find(p->entries, p->cap, hash, &key);
-	if (!e->key) {
-		*e = key;
-		e->window = p->count >= p->limit ? PAGE_WINDOW_NONE :
-						   window + 1;
-		p->count++;
-		return e->window == PAGE_WINDOW_NONE ? PAGE_LEFT_OUT : 1;
-	}
-	if (e->window == PAGE_WINDOW_NONE)
+	if (p->count >= p->limit)
 		return PAGE_LEFT_OUT;
-	is_new = e->window != window + 1;
-	e->window = window + 1;
-	return is_new;
+	p->count++;
+	*u = (struct page_use){ .key = key, .windows = window + 1 };
+	return 1;
+}
+
+static struct page_use *ways_in(const struct page_windows *p, uint32_t leaf,
+				uint64_t page)
+{
+	struct leaf *l = p->slabs[(leaf - 1) >> SLAB_BITS];
+
+	l += (leaf - 1) & ((1u << SLAB_BITS) - 1);
+	return l->uses[page & (LEAF_PAGES - 1)];
+}
+
+/* The leaf of x, + 1; NO_LEAF; 0: not yet known. */
+static uint32_t leaf_of(struct page_windows *p, const struct page_place *x)
+{
+	const struct page_leaf key = { .number = x->page >> LEAF_BITS,
+				       .space = x->space };
+	uint32_t leaf;
+
+	if (p->near && p->near_number == key.number &&
+	    p->near_space == key.space)
+		return p->near;
+	leaf = p->leaf_cap ? leaves_at(p->leaves, p->leaf_cap, &key)->leaf : 0;
+	if (leaf) {
+		p->near = leaf;
+		p->near_number = key.number;
+		p->near_space = key.space;
+	}
+	return leaf;
+}
+
+void page_windows_prefetch(struct page_windows *p, struct page_place *x)
+{
+	uint32_t leaf = leaf_of(p, x);
+
+	x->ways = leaf && leaf != NO_LEAF ? ways_in(p, leaf, x->page) : NULL;
+	if (x->ways)
+		__builtin_prefetch(x->ways, 1);
+}
+
+/* Room for one more leaf. */
+static int add_slab(struct page_windows *p)
+{
+	size_t n = p->leaf_count >> SLAB_BITS;
+
+	if (p->leaf_count & ((1u << SLAB_BITS) - 1))
+		return 0;
+	if (moca_vec_fit(p->slabs, p->slab_cap, n + 1))
+		return -ENOMEM;
+	p->slabs[n] = moca_table_memory((size_t)1 << SLAB_BITS,
+					sizeof(struct leaf));
+	return p->slabs[n] ? 0 : -ENOMEM;
+}
+
+/* The first access to memory near x: shall it have a leaf? As leaf_of, or 0: no memory. */
+static uint32_t make_leaf(struct page_windows *p, const struct page_place *x)
+{
+	struct page_leaf new = { .number = x->page >> LEAF_BITS,
+				 .space = x->space, .leaf = NO_LEAF };
+
+	if (p->leaf_count < LEAVES_FREE ||
+	    (p->leaf_count < NO_LEAF - 1 &&
+	     p->count / LEAF_LEAST >= p->leaf_count)) {
+		if (add_slab(p))
+			return 0;
+		new.leaf = (uint32_t)++p->leaf_count;
+	}
+	if (leaves_fit(&p->leaves, &p->leaf_cap, p->leaf_entries))
+		return 0;
+	p->leaf_entries++;
+	*leaves_at(p->leaves, p->leaf_cap, &new) = new;
+	return new.leaf;
+}
+
+static int use_more(struct page_windows *p, const struct page_place *x,
+		    unsigned window)
+{
+	struct page_more key = { .page = x->page, .space = x->space,
+				 .use.key = x->key + 1 }, *m;
+	int ret;
+
+	if (mores_fit(&p->mores, &p->more_cap, p->more_count))
+		return -ENOMEM;
+	m = mores_at(p->mores, p->more_cap, &key);
+	if (m->use.key)
+		return note(&m->use, window);
+	ret = add(p, &key.use, x->key + 1, window);
+	if (ret == 1) {
+		*m = key;
+		p->more_count++;
+	}
+	return ret;
+}
+
+int page_windows_use(struct page_windows *p, struct page_place *x,
+		     unsigned window)
+{
+	uint32_t key = x->key + 1, leaf;
+
+	if (!x->ways) {
+		leaf = leaf_of(p, x);
+		if (!leaf)
+			leaf = make_leaf(p, x);
+		if (!leaf)
+			return -ENOMEM;
+		if (leaf != NO_LEAF)
+			x->ways = ways_in(p, leaf, x->page);
+	}
+	for (unsigned i = 0; x->ways && i < WAYS; i++) {
+		if (x->ways[i].key == key)
+			return note(&x->ways[i], window);
+		if (!x->ways[i].key)
+			return add(p, &x->ways[i], key, window);
+	}
+	return use_more(p, x, window);
+}
+
+void page_windows_free(struct page_windows *p)
+{
+	size_t n = (p->leaf_count + (1u << SLAB_BITS) - 1) >> SLAB_BITS;
+
+	for (size_t i = 0; i < n; i++)
+		free(p->slabs[i]);
+	free(p->slabs);
+	free(p->leaves);
+	free(p->mores);
 }

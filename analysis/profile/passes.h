@@ -96,27 +96,39 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 /* Bytes that pages take decide how many there may be: index and more are left out. */
 size_t pages_limit(unsigned lanes, int sampled);
 
-/* page-windows.c: of a page of a row, when phases alone are wanted. */
-struct page_window {
-	uint64_t page : 52;	/* number */
-	uint64_t window : 12;	/* the last one, + 1; or: */
-	uint32_t space;
-	uint32_t key;		/* of the row, + 1; 0: empty */
+/* page-windows.c: a row of a page, when phases alone are wanted. */
+struct page_use {
+	uint32_t key;		/* of the row, + 1; 0: free */
+	uint32_t windows;	/* the last one, + 1: 8 bits; and a bit for each of
+				   those before it that it was used in */
 };
-#define PAGE_WINDOW_NONE 4095u	/* it is left out */
 
 struct page_windows {
-	struct page_window *entries;	/* a hash */
-	size_t cap, count, limit;
+	size_t count, limit;	/* rows of pages */
+	struct page_leaf *leaves;	/* a hash */
+	size_t leaf_cap, leaf_entries;
+	struct leaf **slabs;
+	size_t slab_cap, leaf_count;
+	struct page_more *mores;	/* a hash */
+	size_t more_cap, more_count;
+	uint64_t near_number;	/* the leaf that was looked for last */
+	uint32_t near_space, near;
 };
 #define PAGE_LEFT_OUT 2
 
-/* Get what an access will need nearer. A hash for: */
-uint64_t page_windows_prefetch(const struct page_windows *p,
-			       const struct moca_observed *x);
+struct page_place {
+	uint64_t page;		/* number */
+	uint32_t space;
+	uint32_t key;		/* of the row */
+	struct page_use *ways;	/* by _prefetch */
+};
+
+/* Get what _use will need nearer. */
+void page_windows_prefetch(struct page_windows *p, struct page_place *x);
 /* 1: the page is new in this window; 0; PAGE_LEFT_OUT; -ENOMEM. */
-int page_windows_use(struct page_windows *p, const struct moca_observed *x,
-		     uint64_t hash, unsigned window);
+int page_windows_use(struct page_windows *p, struct page_place *x,
+		     unsigned window);
+void page_windows_free(struct page_windows *p);
 
 /* A page of an object, by row, address space and address. */
 struct order {
@@ -172,10 +184,7 @@ struct gather {
 	struct lengths lengths;
 	struct line_walk *lines;
 	struct pages pages;
-	int phases_only;	/* then these pages: */
-	struct page_windows page_windows;
-	uint64_t now_begin, now_end;	/* of the last access's window */
-	unsigned now_window;
+	struct window_walk *windows;	/* for phases alone; or NULL */
 	struct row **rows;	/* by key */
 	size_t row_cap;
 	size_t with_windows;
@@ -200,6 +209,10 @@ struct gather {
 	int err;
 };
 
+struct moca_profile_walk {
+	struct gather g;
+};
+
 /*
  * A pass: access is called for each access in order of time; page for each
  * page of a row, by space and number (of the page), i of n; object when that is done.
@@ -214,6 +227,17 @@ struct pass {
 	void (*object)(const struct moca_profile *p,
 		       struct moca_profile_object *o);
 };
+
+/* windows.c: what phases alone need. */
+struct window_walk *windows_begin(size_t limit);
+/* The last accesses, too. 0 or -ENOMEM. */
+int windows_end(struct gather *g);
+void windows_free(struct window_walk *w);
+
+/* profile.c. The row of a key; NULL: no memory. */
+struct row *row_at(struct gather *g, uint32_t key);
+unsigned window_of(const struct moca_profile *p, uint64_t time_ns);
+void note_interval(struct gather *g, uint64_t interval, unsigned window);
 
 extern const struct pass moca_pass_working_set, moca_pass_sharing,
 	moca_pass_first_touch, moca_pass_distribution, moca_pass_remote,

@@ -24,10 +24,6 @@ static const struct pass *const passes[] = {
 };
 #define PASSES (sizeof(passes) / sizeof(*passes))
 
-struct moca_profile_walk {
-	struct gather g;
-};
-
 /* --- accesses ----------------------------------------------------------- */
 
 static void row_free(struct row *r)
@@ -65,7 +61,7 @@ static struct row *row_new(struct gather *g)
 	if (!r)
 		return NULL;
 	r->touch_task = MOCA_NO_TASK;
-	if (g->phases_only)
+	if (g->windows)
 		return row_windows(g, r);
 	r->last_page = calloc(p->lanes, sizeof(*r->last_page));
 	r->written = calloc(p->lanes, sizeof(*r->written));
@@ -85,7 +81,7 @@ err_free:
 	return NULL;
 }
 
-static struct row *row_at(struct gather *g, uint32_t key)
+struct row *row_at(struct gather *g, uint32_t key)
 {
 	if (moca_vec_fit_zeroed(g->rows, g->row_cap, (size_t)key + 1))
 		return NULL;
@@ -94,7 +90,7 @@ static struct row *row_at(struct gather *g, uint32_t key)
 	return g->rows[key];
 }
 
-static unsigned window_of(const struct moca_profile *p, uint64_t time_ns)
+unsigned window_of(const struct moca_profile *p, uint64_t time_ns)
 {
 	uint64_t w = time_ns > p->begin_ns ?
 		     (time_ns - p->begin_ns) / p->window_ns : 0;
@@ -135,7 +131,7 @@ static void count_use(const struct moca_profile *p, const struct seen *s)
 		page->accesses += s->weight;
 }
 
-static void note_interval(struct gather *g, uint64_t interval, unsigned window)
+void note_interval(struct gather *g, uint64_t interval, unsigned window)
 {
 	struct moca_profile *p = g->p;
 
@@ -221,70 +217,12 @@ static int take_stack(struct gather *g, const struct moca_observed *x)
 	return moca_uses_add(&g->p->stacks, &by_stack, 1);
 }
 
-/* As window_of, of accesses most of which are in the window of the one before. */
-static unsigned window_near(struct gather *g, uint64_t time_ns)
-{
-	const struct moca_profile *p = g->p;
-
-	if (time_ns >= g->now_begin && time_ns < g->now_end)
-		return g->now_window;
-	g->now_window = window_of(p, time_ns);
-	g->now_begin = p->begin_ns + g->now_window * p->window_ns;
-	g->now_end = g->now_begin + p->window_ns;
-	return g->now_window;
-}
-
-/* What take() and the pass of the working set make of it for phases. */
-static void take_window(struct gather *g, const struct moca_observed *x,
-			uint64_t hash)
-{
-	unsigned window = window_near(g, x->time_ns);
-	int write = x->type == MOCA_ACCESS_WRITE, use;
-	struct row *r;
-
-	if (x->interval >= UINT32_MAX)
-		return;
-	r = row_at(g, x->key);
-	use = r ? page_windows_use(&g->page_windows, x, hash, window) : -ENOMEM;
-	if (use < 0)
-		g->err = use;
-	if (use < 0 || use == PAGE_LEFT_OUT)
-		return;
-	g->p->working_set[window] += (uint64_t)use;
-	r->accesses += (uint64_t)lengths_weight(&g->lengths, x->interval) *
-		       x->weight;
-	if (r->reads_in)
-		r->reads_in[window] += write ? 0 : x->weight;
-	if (r->writes_in)
-		r->writes_in[window] += write ? x->weight : 0;
-	note_interval(g, x->interval, window);
-}
-
-static void take_windows(struct gather *g, const struct moca_observed *x,
-			 size_t count)
-{
-	uint64_t hashes[AHEAD];
-	size_t i;
-
-	for (i = 0; i < count + AHEAD && !g->err; i++) {
-		if (i >= AHEAD)
-			take_window(g, &x[i - AHEAD], hashes[i % AHEAD]);
-		if (i < count)
-			hashes[i % AHEAD] =
-				page_windows_prefetch(&g->page_windows, &x[i]);
-	}
-}
-
 void moca_profile_take(void *arg, const struct moca_observed *x, size_t count)
 {
 	struct moca_profile_walk *w = arg;
 	struct gather *g = &w->g;
 	size_t i;
 
-	if (g->phases_only) {
-		take_windows(g, x, count);
-		return;
-	}
 	for (i = 0; i < count && i < AHEAD; i++)
 		prefetch(g, &x[i]);
 	for (i = 0; i < count && !g->err; i++) {
@@ -574,14 +512,16 @@ static int finish(struct gather *g)
 {
 	struct moca_profile *p = g->p;
 	size_t i;
-	int err = make_rows(g);
+	int err = g->windows ? windows_end(g) : 0;
 
+	if (!err)
+		err = make_rows(g);
 	/* As the recorder counts them: at the end some may have no accesses. */
 	if (p->intervals && p->intervals < g->intervals &&
 	    g->intervals < INTERVALS_MAX)
 		p->intervals = g->intervals;
 
-	if (!err && g->phases_only) {
+	if (!err && g->windows) {
 		find_seen(g);
 		for (i = 0; i < p->count; i++)
 			lengths_scale(&g->lengths, p, &p->rows[i]);
@@ -666,7 +606,7 @@ static void walk_free(struct moca_profile_walk *w)
 	free(g->sweeps);
 	lines_free(g->lines);
 	pages_free(&g->pages);
-	free(g->page_windows.entries);
+	windows_free(g->windows);
 	lengths_free(&g->lengths);
 	free(w);
 }
@@ -690,24 +630,22 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 	w->g.intervals = meta_ns(t, "intervals");
 	memset(w->g.first_interval, 0xff, sizeof(w->g.first_interval));
 	p->lengths = &w->g.lengths;
-	w->g.phases_only = phases_only;
-	if (!phases_only)
-		w->g.lines = lines_begin();
-	err = w->g.lines || phases_only ? 0 : -ENOMEM;
-	if (!err)
-		err = samples_find(&w->g, t);
+	err = samples_find(&w->g, t);
 	if (!err && phases_only && p->sampled)
 		err = -ENOTSUP;
 	if (!err)
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
 		err = moca_profile_place(p, t);
-	w->g.page_windows.limit = pages_limit(p->lanes, p->sampled);
-	if (!err && !phases_only)
-		err = moves_begin(p);
-	if (!err && !phases_only)
-		err = pages_init(&w->g.pages, p->lanes,
-				 p->sampled);
+	if (!err && phases_only) {
+		w->g.windows = windows_begin(pages_limit(p->lanes, 0));
+		err = w->g.windows ? 0 : -ENOMEM;
+	} else if (!err) {
+		w->g.lines = lines_begin();
+		err = w->g.lines ? moves_begin(p) : -ENOMEM;
+		if (!err)
+			err = pages_init(&w->g.pages, p->lanes, p->sampled);
+	}
 	if (err)
 		goto err_free;
 	*out = w;

@@ -225,11 +225,14 @@ struct moca_profile_walk;
 int moca_profile_begin(struct moca_profile_walk **out, struct moca_trace *t,
 		       const struct moca_topology *topology);
 /*
- * The same for moca_phases_compute() alone: windows, and of rows their accesses. Of
- * traces that were not sampled; -ENOTSUP: this one was.
+ * The same for moca_phases_compute() alone: windows, and of rows their accesses. It is
+ * told of them by moca_profile_use(), in any order within a few windows. Of traces that
+ * were not sampled; -ENOTSUP: this one was.
  */
 int moca_profile_begin_phases(struct moca_profile_walk **out,
 			      struct moca_trace *t);
+void moca_profile_use(struct moca_profile_walk *w,
+		      const struct moca_settled *x);
 void moca_profile_take(void *w, const struct moca_observed *x, size_t count);
 int moca_profile_end(struct moca_profile **out, struct moca_profile_walk *w,
 		     struct moca_objects *o);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The windows in which pages were used, beside an array of all; the table grows. */
+/* The windows in which pages were used, beside an array of all of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,39 +22,65 @@ static uint64_t next(void)
 	return seed;
 }
 
-/* The last window of each, and 1; 0: none yet. */
-static uint8_t last[SPACES][KEYS][PAGES];
+/* Of each, a bit for each window that it was used in. */
+static unsigned __int128 used[SPACES][KEYS][PAGES];
 
-static int as_an_array(void)
+static int use(struct page_windows *p, struct page_place x, unsigned window)
+{
+	page_windows_prefetch(p, &x);
+	return page_windows_use(p, &x, window);
+}
+
+/* Windows go on with the uses, and each use is up to `late` windows late. */
+static int as_an_array(unsigned late, uint64_t apart)
 {
 	for (uint64_t round = 1; round <= 4; round++) {
 		struct page_windows p = { .limit = SIZE_MAX };
 		size_t pages = 0;
 
 		seed = round * 0x9e3779b97f4a7c15ull;
-		memset(last, 0, sizeof(last));
+		memset(used, 0, sizeof(used));
 		for (size_t i = 0; i < USES; i++) {
-			unsigned window = (unsigned)(next() % WINDOWS);
+			unsigned window = (unsigned)(i * WINDOWS / USES);
+			unsigned before = (unsigned)(next() % (late + 1));
 			uint32_t page = (uint32_t)(next() % PAGES);
-			struct moca_observed x = {
-				.addr = (uint64_t)page << PAGE_SHIFT | 8,
+			struct page_place x = {
+				.page = page * apart,
 				.key = (uint32_t)(next() % KEYS),
 				.space = (uint32_t)(next() % SPACES),
 			};
-			uint8_t *at = &last[x.space][x.key][page];
-			uint64_t hash = page_windows_prefetch(&p, &x);
+			unsigned __int128 *at = &used[x.space][x.key][page];
+			unsigned __int128 bit;
 
+			window -= before < window ? before : window;
+			bit = (unsigned __int128)1 << window;
 			pages += !*at;
-			CHECK(page_windows_use(&p, &x, hash, window) ==
-			      (*at != window + 1));
-			*at = (uint8_t)(window + 1);
+			CHECK(use(&p, x, window) == !(*at & bit));
+			*at |= bit;
 		}
 		CHECK(p.count == pages);
 		CHECK(pages > PAGES * KEYS * SPACES / 2);
-		CHECK(10 * p.count < 8 * p.cap);
-		free(p.entries);
+		page_windows_free(&p);
 	}
 	return 0;
+}
+
+static int neighbours(void)
+{
+	return as_an_array(0, 1) || as_an_array(24, 1);
+}
+
+/* Most leaves would have one page: they are not made. */
+static int far_apart(void)
+{
+	struct page_windows p = { .limit = SIZE_MAX };
+
+	for (uint32_t i = 0; i < 3 * PAGES; i++)
+		CHECK(use(&p, (struct page_place){ .page = i * 1000ull }, 0) ==
+		      1);
+	CHECK(p.leaf_count < PAGES && p.more_count > PAGES);
+	page_windows_free(&p);
+	return as_an_array(3, 1000);
 }
 
 static int beyond_the_limit(void)
@@ -63,19 +89,19 @@ static int beyond_the_limit(void)
 
 	for (unsigned round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 100; i++) {
-			struct moca_observed x = { .addr = (uint64_t)i << PAGE_SHIFT };
-			uint64_t hash = page_windows_prefetch(&p, &x);
+			struct page_place x = { .page = i };
 
-			CHECK(page_windows_use(&p, &x, hash, round) ==
+			CHECK(use(&p, x, round) ==
 			      (i < 10 ? 1 : PAGE_LEFT_OUT));
 		}
-	free(p.entries);
+	page_windows_free(&p);
 	return 0;
 }
 
 int main(void)
 {
-	run("page windows: as an array of all pages has them", as_an_array);
+	run("page windows: as an array of all pages has them", neighbours);
+	run("page windows: pages that have no neighbours", far_apart);
 	run("page windows: beyond the limit pages are left out", beyond_the_limit);
 	return failures != 0;
 }
