@@ -36,10 +36,13 @@ static int used_slot(const struct slot *s)
 
 MOCA_TABLE(slots, struct slot, hash_slot, same_slot, used_slot);
 
-/* Where a thread's sum of an object was last, as long as no slot moves. */
+/*
+ * Sums of the latest window, before they go to slots: those are far apart in memory.
+ * Which of two that have one place is here changes with each access to the other.
+ */
 struct recent {
-	struct slot *slot;	/* NULL: none */
-	uint64_t begin_ns, end_ns;	/* of its window */
+	uint32_t who, key;	/* key + 1; 0: free */
+	int64_t sums[MOCA_SERIES_SUMS];
 };
 #define RECENT_BITS 12
 
@@ -49,27 +52,27 @@ struct sums {
 	int fixed;		/* the length of windows was asked for */
 	struct slot *slots;
 	size_t cap, count;
-	struct recent recent[1u << RECENT_BITS];
+	uint64_t begin_ns, end_ns;	/* of the latest window, since the origin */
+	struct recent *recent;
+	uint16_t places[1u << RECENT_BITS];	/* those of recent in use */
+	size_t place_count;
 	int error;
 };
 
-static void add_sums(struct moca_series_cell *to,
-		     const struct moca_series_cell *from)
+static void add_sums(struct moca_series_cell *to, const int64_t *sums)
 {
 	for (int i = 0; i < MOCA_SERIES_SUMS; i++)
-		to->sums[i] += from->sums[i];
+		to->sums[i] += sums[i];
 }
 
 /* The slot of that cell, made if there is none. NULL: no memory. */
 static struct slot *slot_of(struct sums *s, const struct moca_series_cell *cell)
 {
 	const struct slot key = { .cell = *cell, .used = 1 };
-	struct slot *at, *before = s->slots;
+	struct slot *at;
 
 	if (slots_fit(&s->slots, &s->cap, s->count))
 		return NULL;
-	if (s->slots != before)
-		memset(s->recent, 0, sizeof(s->recent));
 	at = slots_at(s->slots, s->cap, &key);
 	if (!at->used) {
 		*at = key;
@@ -90,7 +93,6 @@ static int halve(struct sums *s)
 	s->window_ns *= 2;
 	s->slots = NULL;
 	s->cap = s->count = 0;
-	memset(s->recent, 0, sizeof(s->recent));
 	for (i = 0; i < cap; i++) {
 		struct moca_series_cell cell = old[i].cell;
 
@@ -100,7 +102,7 @@ static int halve(struct sums *s)
 		at = slot_of(s, &cell);
 		if (!at)
 			break;
-		add_sums(&at->cell, &cell);
+		add_sums(&at->cell, cell.sums);
 	}
 	free(old);
 	return i < cap ? -ENOMEM : 0;
@@ -126,34 +128,75 @@ static int shrink(struct sums *s, uint64_t since)
 	return err;
 }
 
-/* The sums to add to. NULL: s->error says why. */
-static int64_t *sums_of(struct sums *s, uint32_t who, uint32_t key,
-			uint64_t time_ns)
+/* The slot of that time. NULL: s->error says why. */
+static struct slot *slot_since(struct sums *s, uint32_t who, uint32_t key,
+			       uint64_t since)
 {
-	uint64_t since = time_ns > s->origin ? time_ns - s->origin : 0;
 	struct moca_series_cell cell = { .who = who, .row = key };
-	struct recent *r = &s->recent[(key * 0x9e3779b1u ^ who * 0x85ebca6bu) >>
-				      (32 - RECENT_BITS)];
-	struct slot *at = r->slot;
+	struct slot *at;
 
-	if (at && at->cell.who == who && at->cell.row == key &&
-	    since >= r->begin_ns && since < r->end_ns)
-		return at->cell.sums;
-	if (s->error)
-		return NULL;
-	s->error = shrink(s, since);
+	if (!s->error)
+		s->error = shrink(s, since);
 	if (s->error)
 		return NULL;
 	cell.window = since / s->window_ns;
 	at = slot_of(s, &cell);
-	if (!at) {
+	if (!at)
 		s->error = -ENOMEM;
-		return NULL;
+	return at;
+}
+
+/* It goes to its slot, and its place is free. */
+static void settle(struct sums *s, struct recent *r)
+{
+	struct slot *at = slot_since(s, r->who, r->key - 1, s->begin_ns);
+
+	if (at)
+		add_sums(&at->cell, r->sums);
+	*r = (struct recent){ 0 };
+}
+
+static void settle_all(struct sums *s)
+{
+	while (s->place_count)
+		settle(s, &s->recent[s->places[--s->place_count]]);
+}
+
+/* The window of that time is the latest from now on. */
+static void go_on(struct sums *s, uint64_t since)
+{
+	settle_all(s);
+	if (!s->error)
+		s->error = shrink(s, since);
+	s->begin_ns = since / s->window_ns * s->window_ns;
+	s->end_ns = moca_add_sat(s->begin_ns, s->window_ns);
+}
+
+/* The sums to add to, before the next call. NULL: s->error says why. */
+static int64_t *sums_of(struct sums *s, uint32_t who, uint32_t key,
+			uint64_t time_ns)
+{
+	uint64_t since = time_ns > s->origin ? time_ns - s->origin : 0;
+	uint32_t place = (key * 0x9e3779b1u ^ who * 0x85ebca6bu) >>
+			 (32 - RECENT_BITS);
+	struct recent *r = &s->recent[place];
+	struct slot *at;
+
+	if (since >= s->end_ns)
+		go_on(s, since);
+	if (since < s->begin_ns || since == UINT64_MAX) {
+		at = slot_since(s, who, key, since);
+		return at ? at->cell.sums : NULL;
 	}
-	r->slot = at;
-	r->begin_ns = cell.window * s->window_ns;
-	r->end_ns = moca_add_sat(r->begin_ns, s->window_ns);
-	return at->cell.sums;
+	if (r->key == key + 1 && r->who == who)
+		return r->sums;
+	if (r->key)
+		settle(s, r);
+	else
+		s->places[s->place_count++] = (uint16_t)place;
+	r->who = who;
+	r->key = key + 1;
+	return s->error ? NULL : r->sums;
 }
 
 /* --- the walk ----------------------------------------------------------- */
@@ -254,10 +297,12 @@ static int by_place(const void *a, const void *b)
 static int take_cells(struct moca_series_table *out, struct sums *s,
 		      const struct walk *w, const struct moca_objects *keys)
 {
-	struct moca_series_cell *c = (void *)s->slots;
+	struct moca_series_cell *c;
 	size_t i, n = 0;
 
 	_Static_assert(sizeof(*c) <= sizeof(*s->slots), "goes in place");
+	settle_all(s);
+	c = (void *)s->slots;
 	out->window_ns = s->window_ns;
 	if (s->error)
 		return s->error;
@@ -280,7 +325,7 @@ static int take_cells(struct moca_series_table *out, struct sums *s,
 		qsort(c, n, sizeof(*c), by_place);
 	for (i = 0; i < n; i++) {
 		if (out->count && !by_place(&c[out->count - 1], &c[i]))
-			add_sums(&c[out->count - 1], &c[i]);
+			add_sums(&c[out->count - 1], c[i].sums);
 		else
 			c[out->count++] = c[i];
 	}
@@ -345,7 +390,7 @@ static int walk_trace(struct moca_series *s, struct walk *w)
 	return moca_profile_end(&s->profile, p, s->objects);
 }
 
-static void begin_sums(struct sums *s, const struct walk *w, uint64_t origin)
+static int begin_sums(struct sums *s, const struct walk *w, uint64_t origin)
 {
 	*s = (struct sums){
 		.origin = origin,
@@ -353,7 +398,15 @@ static void begin_sums(struct sums *s, const struct walk *w, uint64_t origin)
 		.fixed = w->o->window_ns != 0,
 		.window_ns = w->o->window_ns ? w->o->window_ns :
 					       MOCA_SERIES_WINDOW,
+		.recent = calloc(1u << RECENT_BITS, sizeof(*s->recent)),
 	};
+	return s->recent ? 0 : -ENOMEM;
+}
+
+static void end_sums(struct sums *s)
+{
+	free(s->slots);
+	free(s->recent);
 }
 
 int moca_series_compute(struct moca_series **out, struct moca_trace *t,
@@ -366,17 +419,19 @@ int moca_series_compute(struct moca_series **out, struct moca_trace *t,
 	if (!s)
 		return -ENOMEM;
 	s->origin = trace_origin(t);
-	begin_sums(&w.accesses, &w, s->origin);
-	begin_sums(&w.allocations, &w, s->origin);
-	err = walk_trace(s, &w);
+	err = begin_sums(&w.accesses, &w, s->origin);
+	if (!err)
+		err = begin_sums(&w.allocations, &w, s->origin);
+	if (!err)
+		err = walk_trace(s, &w);
 	if (!err)
 		add_instances(&w, s->objects);
 	if (!err)
 		err = take_cells(&s->accesses, &w.accesses, &w, s->objects);
 	if (!err)
 		err = take_cells(&s->allocations, &w.allocations, &w, NULL);
-	free(w.accesses.slots);
-	free(w.allocations.slots);
+	end_sums(&w.accesses);
+	end_sums(&w.allocations);
 	if (err)
 		moca_series_free(s);
 	else
