@@ -2,6 +2,7 @@
 #include "collect/ptrace/wait.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -15,6 +16,12 @@
 static pid_t *kept;
 static size_t kept_count, kept_room;
 static int options = __WALL;	/* of wait_any */
+
+/*
+ * Looks at one task before we sleep: its calls take a few us. Whoever sleeps
+ * waits for any task, and the kernel goes through all of them.
+ */
+#define LOOKS 16
 
 void wait_plain(void)
 {
@@ -60,11 +67,16 @@ int wait_task(pid_t tid, int *status)
 
 int wait_resumed(pid_t tid, int *status)
 {
-	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+	pid_t got;
 
-	/* Also finds that there is nothing to wait for. */
-	if (got)
-		return got == tid ? 0 : -errno;
+	for (int i = 0; i < LOOKS; i++) {
+		got = waitpid(tid, status, __WALL | WNOHANG);
+		/* Also finds that there is nothing to wait for. */
+		if (got)
+			return got == tid ? 0 : -errno;
+		/* It may need this CPU. */
+		sched_yield();
+	}
 	for (;;) {
 		got = waitpid(-1, status, __WALL);
 		if (got == tid)
