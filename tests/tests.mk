@@ -10,7 +10,7 @@ UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
 CASE_PROGRAMS := memory files signals processes forks threads kernel \
 	corpus-memory corpus-over corpus-process corpus-clone corpus-kernel \
-	takeover waits
+	takeover waits stops
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
 	memory-static-pie memory-nopie processes-nopie
@@ -114,7 +114,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/exact/signals tests/exact/sequences tests/exact/collector \
 	tests/programs/fork-memory tests/house/run tests/programs/terminal \
 	tests/house/format tests/house/names tests/exact/native tests/programs/refusals \
-	tests/programs/preload tests/programs/ranks tests/programs/cgroup tests/way/run tests/alloc/detours \
+	tests/programs/preload tests/programs/stops tests/programs/ranks tests/programs/cgroup tests/way/run tests/alloc/detours \
 	tests/coverage/code tests/coverage/nodes tests/coverage/samples tests/stacks/run tests/stacks/jit-names \
 	tests/python/run tests/python/layout tests/top/run tests/installed/tree tests/installed/one-file tests/place/run \
 	tests/programs/corpus tests/model/run tests/programs/run \

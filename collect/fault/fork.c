@@ -531,6 +531,7 @@ static int inherit(struct mm *mm, const struct mm *from)
 	mm->brk = from->brk;
 	mm->populates = 0;	/* as mlockall's effect: not inherited */
 	mm->keyed = from->keyed;
+	mm->busy = from->busy;
 	mm->untold = from->untold;
 	mm->stack_start = from->stack_start;
 	mm->stack_end = from->stack_end;

@@ -45,6 +45,11 @@ static inline void look(struct ctx *x, uint64_t start, uint64_t end)
  * done. 0 or -errno.
  */
 int mapcall_leave(struct ctx *x, const char *why);
+/* madvise.c: 1 when any of the range is on the memfd. */
+int mapcall_on_memfd(const struct mm *mm, uint64_t start, uint64_t end);
+/* x is a call of madvise: whether it is of such memory; carry it out. */
+int mapcall_madvise_concerns(const struct ctx *x);
+int mapcall_madvise(struct ctx *x);
 /* mlock.c: x is a call of mlock, mlock2 or mlockall. 0 or -errno. */
 int mapcall_mlock(struct ctx *x);
 /* mremap.c: x is a call of mremap. 0 or -errno. */

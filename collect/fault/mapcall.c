@@ -50,7 +50,9 @@
 #ifndef SYS_process_madvise
 #define SYS_process_madvise 440
 #endif
-#define MADV_GUARD_INSTALL_NR 102
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
 #define COPY_MAX (64ul << 20)
 
 /* What stands behind descriptor fd of the program: its name and kind. */
@@ -148,8 +150,8 @@ static int leave_anonymous(struct ctx *x, uint64_t len, int prot)
 }
 
 /*
- * The common case in one go: map anonymously where the kernel likes, and the
- * memfd over it. No other mapping can have these offsets.
+ * The common case in one go: map anonymously, and the memfd over it. No other
+ * mapping can have these offsets.
  */
 static int map_at_once(struct ctx *x, uint64_t len, int prot)
 {
@@ -176,6 +178,8 @@ static int map_at_once(struct ctx *x, uint64_t len, int prot)
 	r.start = x->ret;
 	r.off = plane + r.start;
 	r.end = r.start + len;
+	if (x->a[3] & MAP_FIXED)
+		mm_drop(x->rec, x->mm, x->task, r.start, r.end, 0);
 	if (n < 2 || calls[1].ret != x->ret)
 		return leave_anonymous(x, len, prot);
 	mm_moved(x->rec, x->mm, x->task, &r, prot, "");
@@ -207,6 +211,16 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
 		   anon ? 0 : x->a[5], x->a[2],
 		   MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
 	return 1;
+}
+
+/* Is nothing else on the memfd where the mapping in x will be? */
+static int maps_anew(const struct ctx *x, uint64_t len)
+{
+	if (x->mm->moved || x->a[0] >= USER_END)
+		return 0;
+	return !(x->a[3] & MAP_FIXED) ||
+	       (len <= USER_END - x->a[0] &&
+		!mapcall_on_memfd(x->mm, x->a[0], x->a[0] + len));
 }
 
 static int do_mmap(struct ctx *x)
@@ -254,8 +268,7 @@ static int do_mmap(struct ctx *x)
 		    (x->mm->populates || (data_limit_set(x->task) &&
 					  !(flags & MAP_FIXED))))
 			x->a[2] = PROT_NONE;
-		if (!(flags & MAP_FIXED) && !x->mm->moved &&
-		    x->a[0] < USER_END)
+		if (maps_anew(x, len))
 			return map_at_once(x, len, prot);
 	}
 	err = run_own(x);
@@ -298,6 +311,33 @@ static int do_mmap(struct ctx *x)
 	if (flags & MAP_POPULATE)
 		witness_filled(x->rec, x->mm, x->task, x->ret, x->ret + len);
 	return 0;
+}
+
+/*
+ * May the munmap in x run by itself, its memory given back before? Nobody else
+ * uses it in between, as no other thread and no io_uring is there, and the call
+ * cannot fail: it parts no mapping in two, and nothing is sealed.
+ */
+static int unmaps_surely(const struct ctx *x)
+{
+	uint64_t start = x->a[0], len = PAGE_UP(x->a[1]);
+	const struct mm *mm = x->mm;
+	const struct region *r = moca_regions_find(&mm->regions, start);
+
+	return r && r->kind == REGION_MEMFD && !(start & ~PAGE_MASK) && len &&
+	       len <= r->end - start &&
+	       (r->start == start || r->end == start + len) &&
+	       mm->space.refs == 1 && !mm->busy && !mm->policies &&
+	       !x->rec->attach && !atomic_load(&mm->want_zapper);
+}
+
+static void unmap_before(struct ctx *x)
+{
+	pthread_mutex_lock(&x->mm->lock);
+	zap_settle(x->mm);
+	zap_tell(x->rec, x->mm, x->task);
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), 0);
+	pthread_mutex_unlock(&x->mm->lock);
 }
 
 static int do_munmap(struct ctx *x)
@@ -357,113 +397,6 @@ static int do_brk(struct ctx *x)
 		gap(x, old, new - old, "heap not moved: real faults only");
 	}
 	return 0;
-}
-
-/* 1 when any of the range is on the memfd. */
-static int touches_memfd(const struct mm *mm, uint64_t start, uint64_t end)
-{
-	struct region r;
-
-	while (moca_regions_next(&mm->regions, &start, end, &r))
-		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
-			return 1;
-	return 0;
-}
-
-static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
-{
-	int err;
-
-	if (!filecopy_can_refill(x->mm, start, end)) {
-		/* The file's own pages cannot be shown: keep what is there. */
-		x->ret = -ENOMEM;
-		return 0;
-	}
-	if (start & ~PAGE_MASK)
-		return run_own(x);	/* an error */
-	err = freeze_empty(x->rec, x->mm, &x->c, start, end);
-	if (err == -ESRCH)
-		return err;
-	if (err) {
-		x->ret = -ENOMEM;
-		return 0;
-	}
-	err = run_own(x);
-	/* ENOMEM: some of it was unmapped, the rest was done. */
-	if (err || (failed(x->ret) && x->ret != -ENOMEM))
-		return err;
-	mm_drop(x->rec, x->mm, x->task, start, end, 1);
-	err = filecopy_refill(x->mm, start, end);
-	if (!err)
-		mm_prefill(x->rec, x->mm, start, end);
-	return err;
-}
-
-/* Advice that lasts, and has to be given again where memory is mapped anew. */
-static int do_lasting_advice(struct ctx *x, uint64_t start, uint64_t end,
-			     uint32_t set, uint32_t clear)
-{
-	int err = run_own(x);
-
-	if (!err && !failed(x->ret))
-		err = moca_regions_flag(&x->mm->regions, start, end, set,
-					clear);
-	return err;
-}
-
-static int do_madvise(struct ctx *x)
-{
-	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
-	int advice = x->a[2], err;
-
-	if (end < start || !touches_memfd(x->mm, start, end))
-		return run_own(x);
-	switch (advice) {
-	case MADV_FREE:
-		x->a[2] = MADV_DONTNEED;
-		/* fall through */
-	case MADV_DONTNEED:
-	case MADV_GUARD_INSTALL_NR:
-	case 24: /* MADV_DONTNEED_LOCKED */
-		return do_discard(x, start, end);
-	case MADV_WIPEONFORK:
-	case MADV_KEEPONFORK:
-		x->a[2] = MADV_NORMAL;
-		return do_lasting_advice(
-			x, start, end,
-			advice == MADV_WIPEONFORK ? REGION_WIPEONFORK : 0,
-			advice == MADV_KEEPONFORK ? REGION_WIPEONFORK : 0);
-	case MADV_DONTFORK:
-		return do_lasting_advice(x, start, end, REGION_DONTFORK, 0);
-	case MADV_DOFORK:
-		return do_lasting_advice(x, start, end, 0, REGION_DONTFORK);
-	case MADV_DONTDUMP:
-		return do_lasting_advice(x, start, end, REGION_DONTDUMP, 0);
-	case MADV_DODUMP:
-		return do_lasting_advice(x, start, end, 0, REGION_DONTDUMP);
-	case 100: /* MADV_HWPOISON */
-	case 101: /* MADV_SOFT_OFFLINE */
-		err = run_own(x);
-		/* The kernel fetched the pages; the program touched none. */
-		mm_prefill(x->rec, x->mm, start, end);
-		return err;
-	case MADV_REMOVE:
-		x->ret = -EINVAL;	/* as for private memory */
-		return 0;
-	case MADV_HUGEPAGE:
-		/* Natively one fault takes 512 pages of it. */
-		atomic_fetch_add(&x->rec->costs.huge_asked,
-				 (end - start) / PAGE_SIZE);
-		/* fall through */
-	case 22: /* MADV_POPULATE_READ */
-	case 23: /* MADV_POPULATE_WRITE */
-	case 25: /* MADV_COLLAPSE */
-		/* A wish about speed, which would blur or hide accesses. */
-		x->a[2] = MADV_NORMAL;
-		/* fall through */
-	default:
-		return run_own(x);
-	}
 }
 
 /* Private pages of a file become writable: they may not be zapped any more. */
@@ -699,6 +632,12 @@ static int do_pkey_alloc(struct ctx *x)
 	return run_own(x);
 }
 
+static int do_mseal(struct ctx *x)
+{
+	x->mm->busy = 1;
+	return run_own(x);
+}
+
 static int do_userfaultfd(struct ctx *x)
 {
 	return mapcall_leave(x, "the program uses userfaultfd itself: real faults "
@@ -767,9 +706,11 @@ static const struct traced_call calls[] = {
 	PROGRAMS(SYS_munmap, do_munmap),
 	{ SYS_brk, CALL_PROGRAMS, 0, 0, 0, moves_break, do_brk },
 	PROGRAMS(SYS_mremap, mapcall_mremap),
-	PROGRAMS(SYS_madvise, do_madvise),
+	{ SYS_madvise, CALL_PROGRAMS, 0, 0, 0, mapcall_madvise_concerns,
+	  mapcall_madvise },
 	{ SYS_process_madvise, CALL_PROGRAMS, 0, 0, 0, empties,
 	  do_process_madvise },
+	PROGRAMS(SYS_mseal, do_mseal),
 	PROGRAMS(SYS_userfaultfd, do_userfaultfd),
 	{ SYS_io_uring_setup, CALL_PROGRAMS, 0, 0, 0, pinned_concerns,
 	  pinned_call },
@@ -856,6 +797,10 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	if (!mm || mm->state != MM_MOVED ||
 	    (!stub_call_meets(&x) && !concerns(&x, call)))
 		return 0;
+	if (x.nr == SYS_munmap && unmaps_surely(&x)) {
+		unmap_before(&x);
+		return 0;
+	}
 	err = tracee_begin(&x.c, t, regs);
 	if (err)
 		return err;

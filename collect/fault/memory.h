@@ -60,6 +60,8 @@ struct mm {
 	int keyed;		/* it has protection keys */
 	int policies;		/* the program made some (mbind) */
 	int populates;		/* mlockall(MCL_FUTURE) */
+	int locked;		/* some was locked once */
+	int busy;		/* munmap may fail, or the kernel write */
 	unsigned int plane;	/* of the memfd, for new mappings: freeze.h */
 	size_t moved;		/* regions for which mm_is_moved holds */
 	struct base *base;	/* its own memfd, once it was frozen; or NULL */

@@ -57,6 +57,7 @@ int mapcall_mlock(struct ctx *x)
 	int err = run_own(x), all = x->nr == SYS_mlockall;
 	uint64_t start = all ? 0 : x->a[0] & PAGE_MASK, end;
 
+	x->mm->locked = 1;
 	if (!err && all && x->ret == -ENOMEM && x->a[0] & MCL_CURRENT)
 		err = lock_others(x);
 	if (err || failed(x->ret))

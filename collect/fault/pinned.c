@@ -269,6 +269,7 @@ int pinned_call(struct ctx *x)
 	int err = x->nr == SYS_io_uring_setup ? release_rings(x) :
 						release_registered(x);
 
+	x->mm->busy = 1;
 	if (err == -ESRCH)
 		return err;
 	if (err) {

@@ -363,6 +363,63 @@ static void reserve_fixed(void)
 	CHECK(munmap(p, RESERVED) == 0);
 }
 
+/* Pages in the middle, at either end, and all of what is left. */
+static void unmap_parts(void)
+{
+	static const struct {
+		size_t at, pages;
+	} parts[] = { { 6, 4 }, { 0, 2 }, { 14, 2 }, { 2, 4 }, { 10, 4 } };
+	char *p;
+
+	for (int round = 0; round < 3; round++) {
+		p = map_pages(16);
+		fill(p, 16, 5);
+		for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+			char *q = p + parts[i].at * PAGE;
+
+			q[100] = 9;
+			CHECK(munmap(q + 1, PAGE) == -1 && errno == EINVAL);
+			CHECK(munmap(q, 0) == -1 && errno == EINVAL);
+			CHECK(q[100] == 9);
+			CHECK(munmap(q, parts[i].pages * PAGE) == 0);
+			CHECK(msync(q, PAGE, MS_ASYNC) == -1 &&
+			      errno == ENOMEM);
+		}
+		CHECK(mmap(p, 16 * PAGE, RW, ANON | MAP_FIXED, -1, 0) == p);
+		CHECK(zeroed(p, 16 * PAGE));
+		CHECK(munmap(p, 16 * PAGE) == 0);
+	}
+}
+
+/* What is sealed stays, with what is in it. */
+static void sealed(void)
+{
+	char *p = map_pages(8);
+
+	fill(p, 8, 6);
+	if (syscall(462 /* mseal */, p, 8 * PAGE, 0))
+		UNSUPPORTED("mseal");
+	for (int i = 0; i < 3; i++) {
+		CHECK(munmap(p, 8 * PAGE) == -1 && errno == EPERM);
+		CHECK(filled(p, 8, 6));
+	}
+}
+
+/* What is locked cannot be thrown away. */
+static void locked_dontneed(void)
+{
+	char *p = map_pages(4);
+
+	fill(p, 4, 7);
+	if (mlock(p, 4 * PAGE))
+		UNSUPPORTED("mlock");
+	CHECK(madvise(p, 4 * PAGE, MADV_DONTNEED) == -1 && errno == EINVAL);
+	CHECK(filled(p, 4, 7));
+	CHECK(munlock(p, 4 * PAGE) == 0);
+	CHECK(madvise(p, 4 * PAGE, MADV_DONTNEED) == 0);
+	CHECK(zeroed(p, 4 * PAGE));
+}
+
 /* mov eax, VALUE; ret */
 static void emit(unsigned char *p, uint32_t value)
 {
@@ -813,6 +870,9 @@ static const struct test_case cases[] = {
 	{ "dontfork", dontfork },
 	{ "reserve-mprotect", reserve_mprotect },
 	{ "reserve-fixed", reserve_fixed },
+	{ "unmap-parts", unmap_parts },
+	{ "sealed", sealed },
+	{ "locked-dontneed", locked_dontneed },
 	{ "jit", jit },
 	{ "brk", heap_brk },
 	{ "data-bss", data_and_bss },

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* madvise: what it empties, and advice that lasts. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "collect/fault/filecopy.h"
+#include "collect/fault/mapcall-ctx.h"
+#include "collect/fault/mm.h"
+
+#define MADV_GUARD_INSTALL_NR 102
+
+int mapcall_on_memfd(const struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct region r;
+
+	while (moca_regions_next(&mm->regions, &start, end, &r))
+		if (r.kind == REGION_MEMFD || r.kind == REGION_FROZEN)
+			return 1;
+	return 0;
+}
+
+/* Is all of it on the memfd, and no copy of a file? */
+static int is_memory(const struct mm *mm, uint64_t start, uint64_t end)
+{
+	struct region r;
+
+	while (start < end) {
+		uint64_t at = start;
+
+		if (!moca_regions_next(&mm->regions, &start, end, &r) ||
+		    r.start != at || r.kind != REGION_MEMFD ||
+		    r.flags & REGION_FILE_COPY)
+			return 0;
+	}
+	return 1;
+}
+
+static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
+{
+	int err;
+
+	if (!filecopy_can_refill(x->mm, start, end)) {
+		/* The file's own pages cannot be shown: keep what is there. */
+		x->ret = -ENOMEM;
+		return 0;
+	}
+	if (start & ~PAGE_MASK)
+		return run_own(x); /* an error */
+	err = freeze_empty(x->rec, x->mm, &x->c, start, end);
+	if (err == -ESRCH)
+		return err;
+	if (err) {
+		x->ret = -ENOMEM;
+		return 0;
+	}
+	/* Giving the pages back is all that the call would do. */
+	if (x->a[2] != MADV_GUARD_INSTALL_NR && !x->mm->locked &&
+	    is_memory(x->mm, start, end))
+		x->ret = 0;
+	else
+		err = run_own(x);
+	/* ENOMEM: some of it was unmapped, the rest was done. */
+	if (err || (failed(x->ret) && x->ret != -ENOMEM))
+		return err;
+	mm_drop(x->rec, x->mm, x->task, start, end, 1);
+	err = filecopy_refill(x->mm, start, end);
+	if (!err)
+		mm_prefill(x->rec, x->mm, start, end);
+	return err;
+}
+
+/* Advice that lasts, and has to be given again where memory is mapped anew. */
+static int do_lasting_advice(struct ctx *x, uint64_t start, uint64_t end,
+			     uint32_t set, uint32_t clear)
+{
+	int err = run_own(x);
+
+	if (!err && !failed(x->ret))
+		err = moca_regions_flag(&x->mm->regions, start, end, set,
+					clear);
+	return err;
+}
+
+int mapcall_madvise_concerns(const struct ctx *x)
+{
+	return mapcall_on_memfd(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
+}
+
+int mapcall_madvise(struct ctx *x)
+{
+	uint64_t start = x->a[0], end = start + PAGE_UP(x->a[1]);
+	int advice = x->a[2], err;
+
+	switch (advice) {
+	case MADV_FREE:
+		x->a[2] = MADV_DONTNEED;
+		/* fall through */
+	case MADV_DONTNEED:
+	case MADV_GUARD_INSTALL_NR:
+	case 24: /* MADV_DONTNEED_LOCKED */
+		return do_discard(x, start, end);
+	case MADV_WIPEONFORK:
+	case MADV_KEEPONFORK:
+		x->a[2] = MADV_NORMAL;
+		return do_lasting_advice(
+			x, start, end,
+			advice == MADV_WIPEONFORK ? REGION_WIPEONFORK : 0,
+			advice == MADV_KEEPONFORK ? REGION_WIPEONFORK : 0);
+	case MADV_DONTFORK:
+		return do_lasting_advice(x, start, end, REGION_DONTFORK, 0);
+	case MADV_DOFORK:
+		return do_lasting_advice(x, start, end, 0, REGION_DONTFORK);
+	case MADV_DONTDUMP:
+		return do_lasting_advice(x, start, end, REGION_DONTDUMP, 0);
+	case MADV_DODUMP:
+		return do_lasting_advice(x, start, end, 0, REGION_DONTDUMP);
+	case 100: /* MADV_HWPOISON */
+	case 101: /* MADV_SOFT_OFFLINE */
+		err = run_own(x);
+		/* The kernel fetched the pages; the program touched none. */
+		mm_prefill(x->rec, x->mm, start, end);
+		return err;
+	case MADV_REMOVE:
+		x->ret = -EINVAL; /* as for private memory */
+		return 0;
+	case MADV_HUGEPAGE:
+		/* Natively one fault takes 512 pages of it. */
+		atomic_fetch_add(&x->rec->costs.huge_asked,
+				 (end - start) / PAGE_SIZE);
+		/* fall through */
+	case 22: /* MADV_POPULATE_READ */
+	case 23: /* MADV_POPULATE_WRITE */
+	case 25: /* MADV_COLLAPSE */
+		/* A wish about speed, which would blur or hide accesses. */
+		x->a[2] = MADV_NORMAL;
+		/* fall through */
+	default:
+		return run_own(x);
+	}
+}
