@@ -590,18 +590,6 @@ static struct stub_call call(long nr, uint64_t a, uint64_t b, uint64_t d,
 	return (struct stub_call){ .nr = nr, .args = { a, b, d, e, f, g } };
 }
 
-/* Put our descriptors where they stay: n calls. */
-static unsigned int settle_fds(struct recorder *rec, struct stub_call *calls,
-			       long memfd, long uffd)
-{
-	unsigned int n = 0;
-
-	calls[n++] = call(SYS_dup3, memfd, rec->fd_number, O_CLOEXEC, 0, 0, 0);
-	if (uffd >= 0)
-		calls[n++] = call(SYS_close, uffd, 0, 0, 0, 0, 0);
-	return n;
-}
-
 void mm_set_moved(struct mm *mm)
 {
 	pthread_mutex_lock(&mm->lock);
@@ -609,43 +597,35 @@ void mm_set_moved(struct mm *mm)
 	pthread_mutex_unlock(&mm->lock);
 }
 
-/* Close the memfd's first number if it got its own. 0 or -errno. */
-static int close_spare(struct recorder *rec, struct mm *mm,
-		       struct tracee_calls *c, long memfd, long duplicate)
-{
-	int err = 0;
-
-	mm->remote_fd = memfd;
-	if (duplicate != rec->fd_number || memfd == rec->fd_number)
-		return 0;
-	mm->remote_fd = rec->fd_number;
-	tracee_call(c, &err, SYS_close, memfd, 0, 0, 0, 0, 0);
-	return err;
-}
-
 int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	     uint64_t insn)
 {
+	long remote = -1, spare[2];
 	struct stub_call *calls;
-	long remote = -1;
-	int err, n;
+	unsigned int n = 0;
+	int err;
 
 	err = make_memfd_raw(mm, c, insn, &remote);
 	if (err)
 		return err;
 	calls = mm->stub->calls;
 	calls[0] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
-	n = tracee_list(c, 1);
-	if (n < 0)
-		return n;
+	calls[1] = call(SYS_dup3, remote, rec->fd_number, O_CLOEXEC, 0, 0, 0);
+	err = tracee_list(c, 2);
+	if (err < 0)
+		return err;
 	mm_adopt_uffd(mm, c->task->pid, calls[0].ret);
-	n = tracee_list(c, settle_fds(rec, calls, remote, calls[0].ret));
-	if (n < 0)
-		return n;
-	err = close_spare(rec, mm, c, remote, calls[0].ret);
-	if (!err)
-		mm_set_moved(mm);
-	return err;
+	mm->remote_fd = calls[1].ret == rec->fd_number ? calls[1].ret : remote;
+	spare[0] = calls[0].ret;
+	spare[1] = mm->remote_fd == remote ? -1 : remote;
+	for (int i = 0; i < 2; i++)
+		if (spare[i] >= 0)
+			calls[n++] = call(SYS_close, spare[i], 0, 0, 0, 0, 0);
+	err = n ? tracee_list(c, n) : 0;
+	if (err < 0)
+		return err;
+	mm_set_moved(mm);
+	return 0;
 }
 
 /* Page cache of a regular file: dropping its entries loses nothing. */
