@@ -35,7 +35,7 @@ struct moca_trace *trace_open(const char *command, const char *path)
 	case -ENOENT:
 	case -ENOTDIR:
 		if (reduce_is_job(path)) {
-			moca_error("%s: '%s' is a job of many ranks, not one trace: give a rank's, as DIR/rank-0 ('moca summary', 'info', 'diff' and 'reduce' take whole jobs)",
+			moca_error("%s: '%s' is a job of many ranks, not one trace: give a rank's, as DIR/rank-0 ('moca summary', 'info', 'report', 'diff', 'baseline' and 'reduce' take whole jobs)",
 				   command, path);
 			break;
 		}
