@@ -320,7 +320,7 @@ static const char about[] =
 	"callgrind: accesses by file, function and line, with their callers where call stacks were recorded; of exact mode loads and stores by the line that allocates what they went to.\n"
 	"dhat: bytes and blocks by the place that allocates, with their lives, for dh_view.html of Valgrind.\n"
 	"parquet: the same tables as Apache Parquet, packed by zstd.\n"
-	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates.\n"
+	"perfetto: what each thread did with each data structure, as counters of windows of time; phases, what the program emitted, bytes alive, rates; call stacks of accesses.\n"
 	"paje: the same counters and phases for tools of Paje: pj_dump, ViTE.\n"
 	"tabarnac: reads and writes of each page by each thread, who touched it first, structures, stacks, as TABARNAC's R scripts read them.\n"
 	"framesoc: what each thread did with each page in each interval, who touched a page, structures, stacks, as CSV files of the original Moca.\n"

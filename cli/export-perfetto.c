@@ -11,11 +11,13 @@
 #include "cli/export-series.h"
 #include "cli/export.h"
 #include "export/perfetto.h"
+#include "export/stacks.h"
 #include "lib/base/err.h"
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 #include "lib/format/rate-writer.h"
 #include "lib/text/text.h"
+#include "query/samples.h"
 
 #define RATE_BINS 1024u
 #define PROCESS UINT64_MAX	/* in place of a thread's id */
@@ -35,7 +37,7 @@ struct view {
 	size_t owner_count, owner_room;
 	struct moca_index by_id;
 	uint64_t counter;	/* the track of the one at hand, or of phases */
-	uint64_t values, series, events, phases;
+	uint64_t values, series, events, phases, stacks;
 };
 
 /* --- who ---------------------------------------------------------------- */
@@ -318,6 +320,28 @@ static void put_phase(void *arg, size_t n, const struct moca_phase *phase)
 	v->phases++;
 }
 
+/* --- call stacks -------------------------------------------------------- */
+
+/* Where accesses have some: for those of allocations alone the walk would be too dear. */
+static int put_stacks(struct view *v)
+{
+	const struct query_filter f = { .range = v->x->range,
+					.object = v->x->object,
+					.heap = !export_is_narrowed(v->x) };
+	struct samples *s;
+	int err;
+
+	if (!moca_trace_stack_count(v->x->t))
+		return 0;
+	err = query_samples_open(&s, v->x->t, &f);
+	if (err)
+		return err;
+	err = stacks_perfetto(&v->p, s, trace_meta_u64(v->x->t, META_END, 0),
+			      &v->stacks);
+	query_samples_close(s);
+	return err;
+}
+
 /* --- all of it ---------------------------------------------------------- */
 
 static int write_all(struct view *v, struct out *o)
@@ -344,6 +368,8 @@ static int write_all(struct view *v, struct out *o)
 	}
 	if (!err)
 		err = put_events(v);
+	if (!err)
+		err = put_stacks(v);
 	v->x->read_failed = err && !o->error;
 	failed = perfetto_end(&v->p);
 	return err ? err : failed;
@@ -352,15 +378,17 @@ static int write_all(struct view *v, struct out *o)
 static void say(const struct view *v, const struct out *o)
 {
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX], e[TEXT_MAX];
+	char f[TEXT_MAX];
 
 	if (v->x->quiet)
 		return;
-	moca_say("%s: %s value%s of %s counter%s in windows of %s, %s event%s, %s phase%s, %s",
+	moca_say("%s: %s value%s of %s counter%s in windows of %s, %s event%s, %s phase%s, %s stack%s, %s",
 		 v->x->out, text_count(a, v->values), PLURAL(v->values),
 		 text_count(b, v->series), PLURAL(v->series),
 		 text_duration(c, v->s->accesses.window_ns),
 		 text_count(d, v->events), PLURAL(v->events),
 		 text_count(e, v->phases), PLURAL(v->phases),
+		 text_count(f, v->stacks), PLURAL(v->stacks),
 		 text_size((char[TEXT_MAX]){ 0 }, o->written));
 }
 

@@ -29,7 +29,7 @@ enum {
 	ARG_NAME = 10,
 };
 /* Values of enums. */
-enum { REALTIME = 1, MONOTONIC = 3 };
+enum { REALTIME = 1, MONOTONIC = 3, MONOTONIC_COARSE = 4 };
 enum { TYPE_END = 2, TYPE_COUNTER = 4 };
 enum { FLAG_CLEARED = 1 };
 enum { MERGE_NONE = 2 };	/* tracks of one name stay two */
@@ -42,7 +42,7 @@ static void put_tag(struct moca_buf *b, unsigned int field, enum wire wire)
 	moca_buf_varint(b, field << 3 | wire);
 }
 
-static void put_uint(struct moca_buf *b, unsigned int field, uint64_t v)
+void perfetto_put_uint(struct moca_buf *b, unsigned int field, uint64_t v)
 {
 	put_tag(b, field, VARINT);
 	moca_buf_varint(b, v);
@@ -57,7 +57,7 @@ static void put_bytes(struct moca_buf *b, unsigned int field, const void *p,
 }
 
 /* Strings of protocol buffers are UTF-8: what is not becomes U+FFFD. */
-static void put_text(struct moca_buf *b, unsigned int field, const char *s)
+void perfetto_put_text(struct moca_buf *b, unsigned int field, const char *s)
 {
 	struct moca_buf text = { 0 };
 	int n;
@@ -72,13 +72,19 @@ static void put_text(struct moca_buf *b, unsigned int field, const char *s)
 	moca_buf_free(&text);
 }
 
+void perfetto_put_buf(struct moca_buf *b, unsigned int field,
+		      struct moca_buf *from)
+{
+	if (from->error)
+		b->error = from->error;
+	put_bytes(b, field, from->data, from->len);
+	from->len = 0;
+}
+
 /* What is in `part` as a field of b. */
 static void put_part(struct perfetto *p, struct moca_buf *b, unsigned int field)
 {
-	if (p->part.error)
-		b->error = p->part.error;
-	put_bytes(b, field, p->part.data, p->part.len);
-	p->part.len = 0;
+	perfetto_put_buf(b, field, &p->part);
 }
 
 static void write_packet(struct perfetto *p)
@@ -101,11 +107,24 @@ static void write_packet(struct perfetto *p)
 	b->len = 0;
 }
 
+void perfetto_message(struct perfetto *p, unsigned int sequence, uint64_t ns,
+		      unsigned int field, struct moca_buf *from)
+{
+	struct moca_buf *b = &p->packet;
+
+	perfetto_put_uint(b, PACKET_TIMESTAMP, ns);
+	/* No other packet of that sequence says what clock it has. */
+	perfetto_put_uint(b, PACKET_CLOCK, MONOTONIC);
+	perfetto_put_uint(b, PACKET_SEQUENCE, sequence);
+	perfetto_put_buf(b, field, from);
+	write_packet(p);
+}
+
 static void put_clock(struct perfetto *p, struct moca_buf *b, unsigned int id,
 		      uint64_t ns)
 {
-	put_uint(&p->part, CLOCK_ID, id);
-	put_uint(&p->part, CLOCK_TIME, ns);
+	perfetto_put_uint(&p->part, CLOCK_ID, id);
+	perfetto_put_uint(&p->part, CLOCK_TIME, ns);
 	put_part(p, b, SNAPSHOT_CLOCKS);
 }
 
@@ -116,18 +135,20 @@ void perfetto_begin(struct perfetto *p, struct out *o, uint64_t ns,
 
 	*p = (struct perfetto){ .o = o };
 	put_clock(p, &p->event, MONOTONIC, ns);
+	/* Times of profiles are taken for those of this clock. */
+	put_clock(p, &p->event, MONOTONIC_COARSE, ns);
 	if (real_ns)
 		put_clock(p, &p->event, REALTIME, real_ns);
-	put_uint(&p->event, SNAPSHOT_PRIMARY, MONOTONIC);
+	perfetto_put_uint(&p->event, SNAPSHOT_PRIMARY, MONOTONIC);
 	put_bytes(b, PACKET_CLOCK_SNAPSHOT, p->event.data, p->event.len);
 	p->event.len = 0;
-	put_uint(b, PACKET_SEQUENCE, SEQUENCE);
+	perfetto_put_uint(b, PACKET_SEQUENCE, SEQUENCE);
 	write_packet(p);
-	put_uint(b, PACKET_SEQUENCE, SEQUENCE);
-	put_uint(b, PACKET_FLAGS, FLAG_CLEARED);
-	put_uint(&p->part, PACKET_CLOCK, MONOTONIC);
+	perfetto_put_uint(b, PACKET_SEQUENCE, SEQUENCE);
+	perfetto_put_uint(b, PACKET_FLAGS, FLAG_CLEARED);
+	perfetto_put_uint(&p->part, PACKET_CLOCK, MONOTONIC);
 	put_part(p, b, PACKET_DEFAULTS);
-	put_uint(b, PACKET_FIRST, 1);
+	perfetto_put_uint(b, PACKET_FIRST, 1);
 	write_packet(p);
 }
 
@@ -145,18 +166,18 @@ static void begin_track(struct perfetto *p, uint64_t parent, const char *name)
 {
 	struct moca_buf *b = &p->event;
 
-	put_uint(b, TRACK_UUID, ++p->tracks);
+	perfetto_put_uint(b, TRACK_UUID, ++p->tracks);
 	if (parent)
-		put_uint(b, TRACK_PARENT, parent);
+		perfetto_put_uint(b, TRACK_PARENT, parent);
 	if (name)
-		put_text(b, TRACK_NAME, name);
+		perfetto_put_text(b, TRACK_NAME, name);
 	if (name)
-		put_uint(b, TRACK_MERGE, MERGE_NONE);
+		perfetto_put_uint(b, TRACK_MERGE, MERGE_NONE);
 }
 
 static uint64_t end_track(struct perfetto *p)
 {
-	put_uint(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	perfetto_put_uint(&p->packet, PACKET_SEQUENCE, SEQUENCE);
 	if (p->event.error)
 		p->error = p->event.error;
 	put_bytes(&p->packet, PACKET_TRACK, p->event.data, p->event.len);
@@ -168,8 +189,8 @@ static uint64_t end_track(struct perfetto *p)
 uint64_t perfetto_process(struct perfetto *p, uint32_t pid, const char *name)
 {
 	begin_track(p, 0, NULL);
-	put_uint(&p->part, PROCESS_PID, pid);
-	put_text(&p->part, PROCESS_NAME, name);
+	perfetto_put_uint(&p->part, PROCESS_PID, pid);
+	perfetto_put_text(&p->part, PROCESS_NAME, name);
 	put_part(p, &p->event, TRACK_PROCESS);
 	return end_track(p);
 }
@@ -178,9 +199,9 @@ uint64_t perfetto_thread(struct perfetto *p, uint32_t pid, uint32_t tid,
 			 const char *name)
 {
 	begin_track(p, 0, NULL);
-	put_uint(&p->part, THREAD_PID, pid);
-	put_uint(&p->part, THREAD_TID, tid);
-	put_text(&p->part, THREAD_NAME, name);
+	perfetto_put_uint(&p->part, THREAD_PID, pid);
+	perfetto_put_uint(&p->part, THREAD_TID, tid);
+	perfetto_put_text(&p->part, THREAD_NAME, name);
 	put_part(p, &p->event, TRACK_THREAD);
 	return end_track(p);
 }
@@ -196,10 +217,10 @@ uint64_t perfetto_counter(struct perfetto *p, uint64_t parent,
 			  enum perfetto_unit unit)
 {
 	begin_track(p, parent, name);
-	put_uint(&p->part, COUNTER_UNIT, unit);
+	perfetto_put_uint(&p->part, COUNTER_UNIT, unit);
 	put_part(p, &p->event, TRACK_COUNTER);
 	if (*about)
-		put_text(&p->event, TRACK_ABOUT, about);
+		perfetto_put_text(&p->event, TRACK_ABOUT, about);
 	return end_track(p);
 }
 
@@ -208,10 +229,10 @@ uint64_t perfetto_counter(struct perfetto *p, uint64_t parent,
 static void begin_event(struct perfetto *p, unsigned int type, uint64_t track,
 			uint64_t ns)
 {
-	put_uint(&p->packet, PACKET_TIMESTAMP, ns);
-	put_uint(&p->packet, PACKET_SEQUENCE, SEQUENCE);
-	put_uint(&p->event, EVENT_TYPE, type);
-	put_uint(&p->event, EVENT_TRACK, track);
+	perfetto_put_uint(&p->packet, PACKET_TIMESTAMP, ns);
+	perfetto_put_uint(&p->packet, PACKET_SEQUENCE, SEQUENCE);
+	perfetto_put_uint(&p->event, EVENT_TYPE, type);
+	perfetto_put_uint(&p->event, EVENT_TRACK, track);
 }
 
 void perfetto_put(struct perfetto *p)
@@ -227,7 +248,7 @@ void perfetto_value(struct perfetto *p, uint64_t track, uint64_t ns,
 		    int64_t value)
 {
 	begin_event(p, TYPE_COUNTER, track, ns);
-	put_uint(&p->event, EVENT_VALUE, (uint64_t)value);
+	perfetto_put_uint(&p->event, EVENT_VALUE, (uint64_t)value);
 	perfetto_put(p);
 }
 
@@ -236,8 +257,8 @@ void perfetto_event(struct perfetto *p, enum perfetto_type type,
 		    const char *name)
 {
 	begin_event(p, type, track, ns);
-	put_text(&p->event, EVENT_CATEGORY, category);
-	put_text(&p->event, EVENT_NAME, name);
+	perfetto_put_text(&p->event, EVENT_CATEGORY, category);
+	perfetto_put_text(&p->event, EVENT_NAME, name);
 }
 
 void perfetto_slice_end(struct perfetto *p, uint64_t track, uint64_t ns)
@@ -248,25 +269,25 @@ void perfetto_slice_end(struct perfetto *p, uint64_t track, uint64_t ns)
 
 static void end_arg(struct perfetto *p, const char *name)
 {
-	put_text(&p->part, ARG_NAME, name);
+	perfetto_put_text(&p->part, ARG_NAME, name);
 	put_part(p, &p->event, EVENT_ANNOTATION);
 }
 
 void perfetto_arg_int(struct perfetto *p, const char *name, int64_t value)
 {
-	put_uint(&p->part, ARG_INT, (uint64_t)value);
+	perfetto_put_uint(&p->part, ARG_INT, (uint64_t)value);
 	end_arg(p, name);
 }
 
 void perfetto_arg_uint(struct perfetto *p, const char *name, uint64_t value)
 {
-	put_uint(&p->part, ARG_UINT, value);
+	perfetto_put_uint(&p->part, ARG_UINT, value);
 	end_arg(p, name);
 }
 
 void perfetto_arg_hex(struct perfetto *p, const char *name, uint64_t value)
 {
-	put_uint(&p->part, ARG_POINTER, value);
+	perfetto_put_uint(&p->part, ARG_POINTER, value);
 	end_arg(p, name);
 }
 
@@ -284,6 +305,6 @@ void perfetto_arg_real(struct perfetto *p, const char *name, double value)
 
 void perfetto_arg_text(struct perfetto *p, const char *name, const char *value)
 {
-	put_text(&p->part, ARG_TEXT, value);
+	perfetto_put_text(&p->part, ARG_TEXT, value);
 	end_arg(p, name);
 }

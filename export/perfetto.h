@@ -54,4 +54,13 @@ void perfetto_arg_text(struct perfetto *p, const char *name, const char *value);
 void perfetto_put(struct perfetto *p);
 void perfetto_slice_end(struct perfetto *p, uint64_t track, uint64_t ns);
 
+/* For messages of their own: fields, and a packet of a sequence but the first. */
+void perfetto_put_uint(struct moca_buf *b, unsigned int field, uint64_t v);
+void perfetto_put_text(struct moca_buf *b, unsigned int field, const char *s);
+/* What is in `from`, which is empty then, as of the next. */
+void perfetto_put_buf(struct moca_buf *b, unsigned int field,
+		      struct moca_buf *from);
+void perfetto_message(struct perfetto *p, unsigned int sequence, uint64_t ns,
+		      unsigned int field, struct moca_buf *from);
+
 #endif

@@ -25,5 +25,9 @@ int stacks_folded(struct out *o, struct samples *s, size_t kind,
 int stacks_speedscope(struct out *o, struct samples *s, uint64_t *count);
 /* pprof's profile.proto, packed by gzip: all kinds. */
 int stacks_pprof(struct out *o, struct samples *s, uint64_t *count);
+/* Perfetto's profiles of heaps, of that moment: all kinds. Memory grows with stacks. */
+struct perfetto;
+int stacks_perfetto(struct perfetto *p, struct samples *s, uint64_t ns,
+		    uint64_t *count);
 
 #endif
