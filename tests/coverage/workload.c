@@ -14,7 +14,7 @@
  * KIND is private, bss, file (a private mapping of one) or turns (anonymous,
  * of another thread in each phase).
  *
- * usage: workload TRUTH PHASE_MS REST_MS
+ * usage: workload TRUTH PHASE_MS REST_MS [swept]
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +55,8 @@ static struct task tasks[THREADS];
 static char bss[THREADS][PAGES * PAGE] __attribute__((aligned(4096)));
 static char *taken_in_turns[THREADS];
 static int zero;
+static int pagemap = -1;	/* open: swept */
+static char probe[THREADS][PAGE] __attribute__((aligned(4096)));
 
 static void die(const char *what)
 {
@@ -76,6 +78,29 @@ static void rest(long ms)
 
 	while (nanosleep(&ts, &ts) && errno == EINTR)
 		;
+}
+
+static int is_present(const char *p)
+{
+	uint64_t entry;
+
+	if (pread(pagemap, &entry, sizeof(entry),
+		  (uintptr_t)p / PAGE * sizeof(entry)) != sizeof(entry))
+		die("pagemap");
+	return entry >> 63;
+}
+
+/*
+ * Two sweeps have taken a page of its own from the page tables: the first is over,
+ * and all that was touched before is gone.
+ */
+static void wait_swept(volatile char *page)
+{
+	for (int round = 0; round < 2; round++) {
+		*page = 1;
+		for (int i = 0; i < 24000 && is_present((char *)page); i++)
+			rest(5);
+	}
 }
 
 static char *anonymous(void)
@@ -179,6 +204,8 @@ static void *run(void *arg)
 		pthread_barrier_wait(&barrier);
 		phase(t, n);
 		rest(rest_ms);
+		if (pagemap >= 0)
+			wait_swept(probe[t->number]);
 		pthread_barrier_wait(&barrier);
 		if (t->number == 0)
 			for (int i = 0; i < THREADS; i++)
@@ -213,13 +240,15 @@ static void child(int n, long wait_ms)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
+	if (argc != 4 && (argc != 5 || strcmp(argv[4], "swept")))
 		return 2;
 	truth = fopen(argv[1], "w");
 	phase_ms = atol(argv[2]);
 	rest_ms = atol(argv[3]);
 	zero = open("/dev/zero", O_RDONLY);
-	if (!truth || zero < 0)
+	if (argc == 5)
+		pagemap = open("/proc/self/pagemap", O_RDONLY);
+	if (!truth || zero < 0 || (argc == 5 && pagemap < 0))
 		die(argv[1]);
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {
