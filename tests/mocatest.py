@@ -68,7 +68,7 @@ class Cases:
         else:
             self.fail(name, why, detail)
 
-    def each(self, function, jobs, waits=1.0):
+    def each(self, function, jobs, waits=1.5):
         """function(cases, *job) for each job, as many at once as there are
         CPUs, times waits: more of those that wait for most of their time
         (environment: JOBS).
@@ -91,7 +91,8 @@ class Cases:
             if pid not in running:
                 continue    # an orphan
             i, out, job, began = running.pop(pid)
-            _tell_seconds(function, job, time.monotonic() - began, used)
+            tell_seconds(time.monotonic() - began,
+                         used.ru_utime + used.ru_stime, _name(function, job))
             self.failed += status != 0
             ended[i] = out
             while told in ended:
@@ -105,17 +106,19 @@ class Cases:
         sys.exit(1 if self.failed or _unsound else 0)
 
 
-def _tell_seconds(function, job, seconds, used):
-    """What a job took, in the file that tests/run has for it."""
+def _name(function, job):
+    names = [getattr(x, "name", None) or getattr(x, "__name__", None) or x
+             for x in job]
+    return " ".join(str(x) for x in names if isinstance(x, (str, int))) or \
+        function.__name__
+
+
+def tell_seconds(seconds, cpu, name):
+    """What a case took, in the file that tests/run has for it."""
     path = os.environ.get("MOCA_TEST_SECONDS")
     if path:
-        names = [getattr(x, "name", None) or getattr(x, "__name__", None) or x
-                 for x in job]
-        name = " ".join(str(x) for x in names if isinstance(x, (str, int)))
         with open(path, "a") as f:
-            f.write("%9.1f %7.1f  %s\n" % (
-                seconds, used.ru_utime + used.ru_stime,
-                name or function.__name__))
+            f.write("%9.1f %7.1f  %s\n" % (seconds, cpu, name))
 
 
 def _job(function, job, out):

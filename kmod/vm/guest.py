@@ -129,6 +129,7 @@ class Boot:
         self.out = os.path.join(WORK, "out", kernel.label)
         self.image = Image()
         self.cases, self.lines, self.process = [], [], None
+        self.spent = {}     # of CPUs: seconds of each step
         shutil.rmtree(self.folder, ignore_errors=True)
         os.makedirs(self.folder)
 
@@ -204,12 +205,11 @@ class Boot:
         cannot do so, and one that does not start. Its seconds are those of a
         CPU, so that a guest of a busy host has as many; of one that does
         nothing IDLE of ours are one."""
-        limits, current = dict(self.cases), None
+        limits, current, used = dict(self.cases), None, 0
         began = time.monotonic()
 
         def clock():
-            return max(cpu_seconds(self.process.pid),
-                       (time.monotonic() - began) / IDLE)
+            return max(used, (time.monotonic() - began) / IDLE)
 
         until = 90 * slower
         while True:
@@ -217,7 +217,11 @@ class Boot:
                 return self.process.wait(0.05)
             except subprocess.TimeoutExpired:
                 pass
-            now = re.findall(r"^(?:hello|begin|end|bye)\b.*$",
+            step = current or "boot"
+            self.spent[step] = self.spent.get(step, 0) - used
+            used = cpu_seconds(self.process.pid) or used
+            self.spent[step] += used
+            now = re.findall(r"^(?:hello|begin|end|bye)\b.*(?=\n)",
                              self.text("results"), re.M)
             if now and now[-1] != current:
                 current = now[-1]

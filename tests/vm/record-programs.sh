@@ -4,7 +4,7 @@
 # threads, one that forks, a database, a compiler's worth of small processes.
 cd /tmp || exit 1
 i=0
-while [ $i -lt 4000 ]; do
+while [ $i -lt 2000 ]; do
 	i=$((i + 1))
 	echo "$((i * 7919 % 10007)) line $i of a file that is not the same twice"
 done >lines
@@ -41,7 +41,7 @@ same() {
 same xz 98 /tests/xz -T2 --block-size=128KiB -3 -c some
 same sort 98 /tests/sort --parallel=2 -S 8M -n some
 same sqlite3 100 /tests/sqlite3 :memory: "create table t(a,b);
-	with recursive n(x) as (select 1 union all select x+1 from n where x<20000)
+	with recursive n(x) as (select 1 union all select x+1 from n where x<8000)
 	insert into t select x*7919%10007, x from n; create index i on t(a);
 	select count(*), sum(b), max(a) from t where a between 100 and 5000;
 	select a, count(*) from t group by a%17 order by 2 limit 5"

@@ -8,7 +8,7 @@
 #include "tests/vm/each-node.h"
 
 #define PAGES 2048ul		/* of all threads together */
-#define ROUNDS 8
+#define ROUNDS 4
 #define MPOL_INTERLEAVE 3
 #define MPOL_MF_MOVE 2
 #define BATCH 64ul		/* pages that one call moves */
