@@ -3,8 +3,8 @@
  * Loads whose page faults and CPU time are known. Prints "minor major cpu_us" of
  * itself and of the children it waited for, as getrusage has them.
  *
- * usage: load touch PAGES | spin MS | threads N PAGES | short N PAGES |
- *             children N PAGES | orphan MS | idle N MS | busy N MS
+ * usage: load touch PAGES | spin MS | threads N PAGES | stay N PAGES |
+ *             short N PAGES | children N PAGES | orphan MS | idle N MS | busy N MS
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -61,6 +61,18 @@ static void *long_thread(void *arg)
 	usleep(150000);
 	touch(pages * (size_t)arg);
 	usleep(700000);
+	return NULL;
+}
+
+static volatile int stays = 1;
+
+/* Touches them again and again, until the end of stdin. */
+static void *staying_thread(void *arg)
+{
+	while (stays) {
+		touch(pages * (size_t)arg);
+		usleep(200000);
+	}
 	return NULL;
 }
 
@@ -166,6 +178,7 @@ int main(int argc, char **argv)
 	size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 0, i;
 	const char *what = argc > 2 ? argv[1] : "";
 	pthread_t t[64];
+	char c;
 
 	pages = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	usleep(120000);
@@ -177,6 +190,14 @@ int main(int argc, char **argv)
 		for (i = 0; i < n && i < 64; i++)
 			start(&t[i], long_thread, (void *)(i + 1));
 		for (i = 0; i < n && i < 64; i++)
+			pthread_join(t[i], NULL);
+	} else if (!strcmp(what, "stay") && n <= 64) {
+		for (i = 0; i < n; i++)
+			start(&t[i], staying_thread, (void *)(i + 1));
+		while (read(0, &c, 1) > 0)
+			;
+		stays = 0;
+		for (i = 0; i < n; i++)
 			pthread_join(t[i], NULL);
 	} else if (!strcmp(what, "short")) {
 		for (i = 0; i < n; i++) {
