@@ -78,7 +78,7 @@ static void print_temperature(const struct moca_profile *p)
 	if (!watched)
 		snprintf(all, sizeof(all), ", of %s",
 			 text_size(a, p->pages * 4096));
-	printf("Temperature   used in half of the intervals or more %s, in a tenth or less %s, of %s%s%s\n",
+	printf("Temperature   used in half of the intervals or more %s, in a quarter or less %s, of %s%s%s\n",
 	       text_size(a, p->hot_pages * 4096),
 	       text_size(b, p->cold_pages * 4096),
 	       text_size(c, p->watched_pages * 4096),

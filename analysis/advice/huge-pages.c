@@ -9,6 +9,17 @@
 
 #define LARGE 16384		/* 64 MiB: as the pattern has it */
 
+/*
+ * Half of it is used seldom, and a small part of it all the time: where nearly all
+ * accesses are. A few pages of many come into half of the intervals by chance.
+ */
+static int has_hot_part(const struct moca_profile_object *o)
+{
+	return 64 * o->hot_pages >= o->cold_pages &&
+	       4 * o->hot_pages <= o->cold_pages &&
+	       2 * o->cold_pages >= o->pages;
+}
+
 int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 {
 	const struct moca_profile *p = r->p;
@@ -20,6 +31,8 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		HOLDS("it is used at random",
 		      o->patterns & MOCA_PATTERN_RANDOM),
 		HOLDS("it is used all over", o->patterns & MOCA_PATTERN_HUGE),
+		HOLDS("no small part of it is used all the time, most of it seldom",
+		      !has_hot_part(o)),
 		AT_LEAST("size of what is used in an interval", PAGES,
 			 (double)o->accesses / p->intervals, MOCA_TLB_REACH),
 		AT_LEAST("share of all accesses", SHARE,

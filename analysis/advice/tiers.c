@@ -104,9 +104,9 @@ int rule_tiers(struct rules *r)
 		AT_LEAST("of all data, what was looked at in each interval", SHARE,
 			 p->pages ? (double)p->watched_pages / p->pages : 0,
 			 WATCHED_MIN),
-		AT_LEAST("size of what is used in a tenth of the intervals at most",
+		AT_LEAST("size of what is used in a quarter of the intervals at most",
 			 PAGES, p->cold_pages, COLD_MIN),
-		AT_LEAST("of all data, what is used in a tenth of the intervals at most",
+		AT_LEAST("of all data, what is used in a quarter of the intervals at most",
 			 SHARE, p->pages ? (double)p->cold_pages / p->pages : 0, 0.5),
 		AT_LEAST("size of what is used in half of the intervals", PAGES,
 			 p->hot_pages, HOT_MIN),
@@ -132,7 +132,7 @@ int rule_tiers(struct rules *r)
 	finding_set(r, &f->title, "%.0f MiB are used all the time, %.0f MiB seldom: a small fast memory would do",
 		    mib(p->hot_pages), mib(p->cold_pages));
 	say_top(r, f, "used in half of the intervals or more", t.hot_top, 1);
-	say_top(r, f, "used in a tenth of the intervals or less", t.cold_top, 0);
+	say_top(r, f, "used in a quarter of the intervals or less", t.cold_top, 0);
 	finding_line(r, f->evidence,
 		     "a page of the latter is used %.1f times in %.1f s: at most %.0f MB a second would come from it, as the whole of a page is read each time at most",
 		     (double)p->cold_accesses / p->cold_pages, seconds, rate / 1e6);

@@ -84,6 +84,47 @@ static int is_even(const double *ns, size_t n, double mean)
 	return 1;
 }
 
+static int by_length(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/*
+ * The most likely rate of uses at which a page comes to be used in these intervals is
+ * q at most where the sum of length / (1 - exp(-q * length)) over them is all the time
+ * at most. That is a short interval's weight 1 / q, and a long one's own length: that a
+ * page is used somewhere in it says nothing of what is used all the time.
+ */
+static double use_of(double length, double share)
+{
+	return length / (1 - pow(1 - share, length));
+}
+
+static int weigh_uses(struct lengths *l, const double *ns, size_t n)
+{
+	double *sorted = malloc(n * sizeof(*sorted)), median, length;
+	size_t i;
+
+	l->uses = malloc(n * sizeof(*l->uses));
+	if (!sorted || !l->uses) {
+		free(sorted);
+		return -ENOMEM;
+	}
+	memcpy(sorted, ns, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), by_length);
+	median = sorted[n / 2];
+	free(sorted);
+	for (i = n; i-- > 0;) {
+		length = ns[i] > 0 && median > 0 ? ns[i] / median : 1;
+		l->uses[i].seldom = (float)use_of(length, LENGTHS_SELDOM);
+		l->uses[i].often = (float)use_of(length, LENGTHS_OFTEN);
+		l->uses[i].since = length + (i + 1 < n ? l->uses[i + 1].since : 0);
+	}
+	return 0;
+}
+
 static int weigh(struct lengths *l, const double *ns, size_t n, unsigned top)
 {
 	double sum = 0, w;
@@ -94,8 +135,7 @@ static int weigh(struct lengths *l, const double *ns, size_t n, unsigned top)
 	if (!(sum > 0) || is_even(ns, n, sum / (double)n))
 		return 0;
 	l->weight = malloc(n * sizeof(*l->weight));
-	l->since = malloc(n * sizeof(*l->since));
-	if (!l->weight || !l->since)
+	if (!l->weight)
 		return -ENOMEM;
 	l->unit = UNIT;
 	/* Of intervals 16 times as long as the mean one the most that fits. */
@@ -105,9 +145,8 @@ static int weigh(struct lengths *l, const double *ns, size_t n, unsigned top)
 		w = round(l->unit * ns[i] * (double)n / sum);
 		l->weight[i] = w < 1 ? 1 : w > WEIGHT_MAX ? WEIGHT_MAX :
 							   (uint16_t)w;
-		l->since[i] = l->weight[i] + (i + 1 < n ? l->since[i + 1] : 0);
 	}
-	return 0;
+	return weigh_uses(l, ns, n);
 }
 
 int lengths_find(struct lengths *l, struct moca_trace *t,
@@ -176,7 +215,7 @@ int lengths_peaks(struct moca_trace *t, uint64_t *of, uint32_t tasks)
 void lengths_free(struct lengths *l)
 {
 	free(l->weight);
-	free(l->since);
+	free(l->uses);
 }
 
 /* What there is remains: not 0. */

@@ -24,25 +24,25 @@ static void *reserve(size_t size)
 	return p;
 }
 
-static size_t entry_size(unsigned lanes, int sampled)
+static size_t entry_size(unsigned lanes, int history)
 {
 	size_t size = sizeof(struct page) + 2 * lanes;
 
-	if (sampled)
+	if (history)
 		size = page_history_at(lanes) + sizeof(struct page_history);
 	return (size + 7) & ~(size_t)7;
 }
 
-size_t pages_limit(unsigned lanes, int sampled)
+size_t pages_limit(unsigned lanes, int history)
 {
-	return MEMORY / (entry_size(lanes, sampled) + sizeof(struct page_id) +
+	return MEMORY / (entry_size(lanes, history) + sizeof(struct page_id) +
 			 TABLE);
 }
 
-int pages_init(struct pages *p, unsigned lanes, int sampled)
+int pages_init(struct pages *p, unsigned lanes, int history)
 {
-	p->entry = entry_size(lanes, sampled);
-	p->limit = pages_limit(lanes, sampled);
+	p->entry = entry_size(lanes, history);
+	p->limit = pages_limit(lanes, history);
 	p->entries = reserve(p->limit * p->entry);
 	p->ids = reserve(p->limit * sizeof(*p->ids));
 	return p->entries && p->ids ? 0 : -ENOMEM;

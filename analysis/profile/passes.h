@@ -29,6 +29,7 @@ struct page {
 	uint32_t last_interval;
 	uint32_t accesses;	/* by weight */
 	uint32_t late_writes;	/* likewise */
+	uint32_t visits;	/* intervals that it has records in */
 	uint8_t last_window;
 	uint8_t users;		/* of its last history: a bit of each lane % 8 */
 	uint8_t first_lane;
@@ -37,15 +38,14 @@ struct page {
 	uint8_t returns;	/* of lanes, after another one; at most 255 */
 	uint8_t flags;
 	uint8_t first_window;
-	uint16_t visits;	/* intervals that it has records in */
-	uint16_t use[];		/* likewise, of each lane; in proportion */
+	uint16_t use[];		/* accesses of each lane; in proportion */
 };
 
-/* Behind use, where sweeps took samples: by the lengths of intervals alone. */
+/* Behind use, where sweeps took samples, or intervals differ in length. */
 struct page_history {
-	uint32_t accesses;
-	uint32_t late_writes;
+	uint32_t accesses;	/* by the lengths of intervals alone */
 	uint32_t new_in;	/* window + 1, if its first record of all weighs 1 */
+	float seldom, often;	/* struct length_uses, of intervals that use it */
 };
 
 /* Which page it is, apart: an access does not need it. */
@@ -74,8 +74,8 @@ struct pages {
 	size_t parked_count, parked_cap;
 };
 
-/* sampled: with room for struct page_history. */
-int pages_init(struct pages *p, unsigned lanes, int sampled);
+/* history: with room for struct page_history. */
+int pages_init(struct pages *p, unsigned lanes, int history);
 void pages_free(struct pages *p);
 struct page *pages_at(const struct pages *p, size_t i);
 /* The page of an access; NULL: no room. */
@@ -94,7 +94,7 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 }
 
 /* Bytes that pages take decide how many there may be: index and more are left out. */
-size_t pages_limit(unsigned lanes, int sampled);
+size_t pages_limit(unsigned lanes, int history);
 
 /* page-windows.c: a row of a page, when phases alone are wanted. */
 struct page_use {
@@ -176,8 +176,16 @@ struct lengths {
 	unsigned use_unit;	/* what struct page counts in `use`, of weights */
 	size_t count;
 	uint16_t *weight;
-	uint64_t *since;	/* of an interval and all behind it, together */
+	/* In medians of their lengths: a use of a page in an interval, by how often a
+	 * page is used; and this interval and all behind it. */
+	struct length_uses {
+		float seldom, often;
+		double since;
+	} *uses;
 };
+/* Of intervals of the median length, those that it is used in. */
+#define LENGTHS_SELDOM 0.25f
+#define LENGTHS_OFTEN 0.5f
 
 struct gather {
 	struct moca_profile *p;
@@ -253,10 +261,9 @@ int lengths_find(struct lengths *l, struct moca_trace *t,
 void lengths_free(struct lengths *l);
 /* Fills p->top_weight, g->sampled_in, g->core. 0 or -errno. */
 int samples_find(struct gather *g, struct moca_trace *t);
-/* An access, where sweeps took samples; and if it is a late write. */
+/* An access, where sweeps took samples. */
 void samples_take(struct gather *g, const struct seen *s);
 void samples_take_set(struct gather *g, const struct seen *s);
-void samples_take_late(const struct gather *g, const struct seen *s);
 /* Fills p->working_set. */
 void samples_working_set(const struct gather *g);
 /* Which of an object's n pages tell of their histories, and o->watched_pages. */
@@ -273,16 +280,6 @@ static inline unsigned lengths_weight(const struct lengths *l,
 				      uint64_t interval)
 {
 	return interval < l->count ? l->weight[interval] : l->unit;
-}
-/* What the intervals from this one to the last, of so many, weigh. */
-static inline uint64_t lengths_since(const struct lengths *l, uint64_t all,
-				     uint64_t interval)
-{
-	if (interval >= l->count)
-		return (all - interval) * l->unit;
-	/* Behind the last one with records each is taken for a mean one. */
-	return l->since[interval] +
-	       (all > l->count ? (all - l->count) * l->unit : 0);
 }
 /* What was gathered of an object by weight, in intervals of mean length. */
 void lengths_scale(const struct lengths *l, const struct moca_profile *p,
@@ -318,16 +315,14 @@ static inline size_t page_history_at(unsigned lanes)
 	return (sizeof(struct page) + 2 * lanes + 3) & ~(size_t)3;
 }
 
-/* Its accesses and late writes as they are, without samples. */
-static inline struct page_history page_history(const struct moca_profile *p,
-					       const struct page *page)
+/* NULL: there is none. */
+static inline struct page_history *page_history(const struct moca_profile *p,
+						const struct page *page)
 {
-	const char *at = (const char *)page + page_history_at(p->lanes);
+	char *at = (char *)page + page_history_at(p->lanes);
 
-	if (!p->sampled)
-		return (struct page_history){ .accesses = page->accesses,
-				.late_writes = page->late_writes };
-	return *(const struct page_history *)(const void *)at;
+	return p->sampled || p->lengths->uses ?
+		       (struct page_history *)(void *)at : NULL;
 }
 
 /* The lane that used a page most. */

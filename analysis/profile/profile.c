@@ -185,13 +185,14 @@ static void take(struct gather *g, const struct moca_observed *x)
 		if (passes[i]->access)
 			passes[i]->access(g, &s);
 	count_use(g->p, &s);
-	if ((s.is_new || x->interval > s.page->last_interval) &&
-	    s.page->visits < UINT16_MAX)
+	/* Processes that share it may tell of an earlier one behind a later one. */
+	if (s.is_new || x->interval > s.page->last_interval) {
 		s.page->visits++;
+		s.page->last_interval = (uint32_t)x->interval;
+	}
 	s.page->flags |= PAGE_PRESENT;
 	s.page->users |= (uint8_t)(1u << s.lane % 8);
 	s.page->last_lane = (uint8_t)s.lane;
-	s.page->last_interval = (uint32_t)x->interval;
 	s.page->last_window = (uint8_t)s.window;
 	note_interval(g, x->interval, s.window);
 }
@@ -616,7 +617,7 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 {
 	struct moca_profile_walk *w = calloc(1, sizeof(*w));
 	struct moca_profile *p = calloc(1, sizeof(*p));
-	int err = -ENOMEM;
+	int err = -ENOMEM, history;
 
 	if (!w || !p)
 		goto err_free;
@@ -637,14 +638,15 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
 		err = moca_profile_place(p, t);
+	history = p->sampled || w->g.lengths.uses;
 	if (!err && phases_only) {
-		w->g.windows = windows_begin(pages_limit(p->lanes, 0));
+		w->g.windows = windows_begin(pages_limit(p->lanes, history));
 		err = w->g.windows ? 0 : -ENOMEM;
 	} else if (!err) {
 		w->g.lines = lines_begin();
 		err = w->g.lines ? moves_begin(p) : -ENOMEM;
 		if (!err)
-			err = pages_init(&w->g.pages, p->lanes, p->sampled);
+			err = pages_init(&w->g.pages, p->lanes, history);
 	}
 	if (err)
 		goto err_free;

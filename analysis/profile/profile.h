@@ -101,7 +101,7 @@ struct moca_profile_object {
 				   sixteenth of it later, or a window behind */
 	/*
 	 * Used in at least half of the intervals from their first one on; in a
-	 * tenth at most. hot_first, hot_last: which of `pages`, by address.
+	 * quarter at most (lengths.c). hot_first, hot_last: which of `pages`, by address.
 	 */
 	uint64_t hot_pages, hot_first, hot_last;
 	uint64_t cold_pages, cold_accesses;

@@ -21,8 +21,6 @@ static void access_(struct gather *g, const struct seen *s)
 	s->page->flags |= PAGE_WRITTEN_LATE;
 	if (s->page->late_writes <= UINT32_MAX - s->weight)
 		s->page->late_writes += s->weight;
-	if (g->p->sampled)
-		samples_take_late(g, s);
 }
 
 /*

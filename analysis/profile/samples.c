@@ -66,8 +66,7 @@ int samples_find(struct gather *g, struct moca_trace *t)
 void samples_take(struct gather *g, const struct seen *s)
 {
 	const struct moca_observed *x = s->x;
-	char *at = (char *)s->page + page_history_at(g->p->lanes);
-	struct page_history *h = (struct page_history *)(void *)at;
+	struct page_history *h = page_history(g->p, s->page);
 
 	if (h->accesses <= UINT32_MAX - s->length)
 		h->accesses += s->length;
@@ -81,15 +80,6 @@ void samples_take(struct gather *g, const struct seen *s)
 		s->row->swept++;
 }
 
-void samples_take_late(const struct gather *g, const struct seen *s)
-{
-	char *at = (char *)s->page + page_history_at(g->p->lanes);
-	struct page_history *h = (struct page_history *)(void *)at;
-
-	if (h->late_writes <= UINT32_MAX - s->length)
-		h->late_writes += s->length;
-}
-
 /*
  * Each sweep of a window draws anew, and what it has stands for all pages that are
  * used in its interval: those of several are not to be added up. First touches
@@ -97,8 +87,7 @@ void samples_take_late(const struct gather *g, const struct seen *s)
  */
 void samples_take_set(struct gather *g, const struct seen *s)
 {
-	char *at = (char *)s->page + page_history_at(g->p->lanes);
-	struct page_history *h = (struct page_history *)(void *)at;
+	struct page_history *h = page_history(g->p, s->page);
 	int again = !s->is_first && s->page->last_window == s->window;
 	const struct moca_observed *x = s->x;
 	struct sweep *sweep;
@@ -183,7 +172,8 @@ void samples_watch(const struct gather *g, struct moca_profile_object *o,
 			s.watched += !(page->flags & PAGE_OUTSIDE);
 		}
 		s.accesses += page->accesses;
-		s.as_seen += page_history(g->p, page).accesses;
+		s.as_seen += g->p->sampled ? page_history(g->p, page)->accesses :
+					     page->accesses;
 		if (!all && page->flags & PAGE_OUTSIDE) {
 			page->flags |= PAGE_UNWATCHED;
 			continue;

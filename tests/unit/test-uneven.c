@@ -129,7 +129,10 @@ static int serial(void)
 	return 0;
 }
 
-/* 2 MiB all the time, 6 MiB in the first third of it, 80 MiB twice a part. */
+/*
+ * 2 MiB all the time, 3 MiB in the first third of it, 3 MiB in three eighths of all of
+ * it, 74 MiB a tenth each time: each of these in the long interval as well.
+ */
 static int temperature(void)
 {
 	unsigned m, from;
@@ -139,10 +142,11 @@ static int temperature(void)
 		moment(m);
 		use(0, 0, 512, MOCA_ACCESS_WRITE);
 		if (m < 15)
-			use(0, 512, 2048, MOCA_ACCESS_WRITE);
+			use(0, 512, 1280, MOCA_ACCESS_WRITE);
+		if (m % 8 < 3)
+			use(0, 1280, 2048, MOCA_ACCESS_WRITE);
 		from = 2048 + m % 10 * 1900;
-		if (m < MOMENTS / 2)
-			use(0, from, from + 1900, MOCA_ACCESS_READ);
+		use(0, from, from + 1900, MOCA_ACCESS_READ);
 	}
 	CHECK(!look("2x1"));
 	CHECK(object()->hot_pages == 512);
@@ -211,8 +215,30 @@ static int at_random(unsigned moments)
 	return look("2x1");
 }
 
+/* 86 MiB, each page in a fifth of the time; of 2 MiB, all the time. */
+static int part(unsigned hot)
+{
+	unsigned m, i;
+
+	start(1, PAGES);
+	for (m = 0; m < MOMENTS; m++) {
+		moment(m);
+		use(0, 0, hot, MOCA_ACCESS_READ);
+		for (i = 0; i < PAGES / 5; i++) {
+			uint64_t page = i * 1999 % (PAGES / 5) * 5 + m % 5;
+
+			use(0, page, page + 1, MOCA_ACCESS_READ);
+		}
+	}
+	return look("one");
+}
+
 static int huge(void)
 {
+	CHECK(!part(512));
+	CHECK(!finding(MOCA_FINDING_HUGE_PAGES));
+	CHECK(!part(0));
+	CHECK(finding(MOCA_FINDING_HUGE_PAGES));
 	CHECK(!at_random(10));
 	CHECK(!finding(MOCA_FINDING_HUGE_PAGES));
 	CHECK(!at_random(MOMENTS));
