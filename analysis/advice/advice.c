@@ -578,8 +578,9 @@ static void apply(struct rules *r, const struct moca_profile_object *o)
 	if (r->p->counts)
 		return;
 	if (are_few(r)) {
-		if (r->p->intervals >= INTERVALS_FEW && is_used(r, o))
-			rule_serial_touch(r, o);
+		if (r->p->intervals >= INTERVALS_FEW && is_used(r, o) &&
+		    !rule_serial_touch(r, o))
+			rule_replicate(r, o);
 		return;
 	}
 	for (i = 0; i < COUNT(placement) && !r->err && is_used(r, o); i++)

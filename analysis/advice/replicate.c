@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A table that all nodes read, that nobody writes, and that no cache holds. */
+#include <inttypes.h>
+
 #include "analysis/advice/rules.h"
 #include "analysis/caches.h"
 
@@ -32,7 +34,7 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	const struct moca_profile *p = r->p;
 	struct moca_finding *f;
 	const char *name = name_text(r, o);
-	int told = 0;
+	int told = 0, few = are_few(r);
 	/* hwloc is asked for what may be large enough only. */
 	double cache = o->pages < PAGES_MIN ? PAGES_MIN :
 					      advice_cache(r, &told);
@@ -46,7 +48,10 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 		AT_LEAST("gain", SHARE, gain, 2 * GAIN_MIN),
 		AT_LEAST("its accesses to pages used in turn", SHARE,
 			 by_history(r, o, of(o->shared_accesses, o)), 0.5),
-		AT_MOST("late writes", SHARE, of(o->late_writes, o), 0.005),
+		AT_MOST("late writes", SHARE, of(o->late_writes, o),
+			few ? 0 : 0.005),
+		HOLDS("all read each page, interval by interval",
+		      !few || has_mixed_users(r, o)),
 		AT_LEAST("nodes that use it", NUMBER,
 			 nodes_using(p, o, 0.5 / p->topology.nodes), 2),
 	};
@@ -57,7 +62,7 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	if (!f)
 		return 0;
 	f->after = 0;
-	f->confidence = MOCA_CONFIDENCE_MEDIUM;
+	f->confidence = few ? MOCA_CONFIDENCE_LOW : MOCA_CONFIDENCE_MEDIUM;
 	finding_set(r, &f->title, "%s is read from all nodes and never written",
 		    name);
 	evidence_use(r, f);
@@ -68,6 +73,10 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 		     "%.1f MiB; the last-level cache of a node holds %.1f MiB%s",
 		     o->pages * 4096. / (1 << 20), cache * 4096 / (1 << 20),
 		     told ? "" : " (supposed: the trace does not tell it)");
+	if (few)
+		finding_line(r, f->evidence,
+			     "the trace has %" PRIu64 " intervals only: in these, threads came back to each page after one another",
+			     r->p->intervals);
 	finding_set(r, &f->cause,
 		    "With one copy, %.0f %% of the reads come from another node; no place of its pages avoids that.",
 		    100 * now);

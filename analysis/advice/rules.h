@@ -102,6 +102,8 @@ double page_records(const struct rules *r, const struct moca_profile_object *o);
 double page_steps(const struct rules *r, const struct moca_profile_object *o);
 /* Pages have users of their own: not as many as who comes first by chance. */
 int has_users(const struct rules *r, const struct moca_profile_object *o);
+/* Its pages have none: threads come back to each after one another, as by chance. */
+int has_mixed_users(const struct rules *r, const struct moca_profile_object *o);
 /* With less than 1 % of all accesses nothing about it would gain anything. */
 static inline int is_used(const struct rules *r,
 			  const struct moca_profile_object *o)

@@ -136,6 +136,11 @@ int has_users(const struct rules *r, const struct moca_profile_object *o)
 	       returns(r, o) <= returns_most(r, o);
 }
 
+int has_mixed_users(const struct rules *r, const struct moca_profile_object *o)
+{
+	return page_visits(r, o) >= VISITS_MIN && returns(r, o) >= RETURNS_MOST;
+}
+
 int rule_serial_touch(struct rules *r, const struct moca_profile_object *o)
 {
 	double now = share_remote(o, MOCA_POLICY_FIRST_TOUCH);

@@ -426,6 +426,41 @@ static int few_intervals(void)
 	return 0;
 }
 
+/* Two read a table of 40 MiB after the first filled it; or one after the other. */
+static int few_reads(unsigned n, int apart, int written)
+{
+	unsigned i;
+	uint64_t k;
+
+	begin(THREADS, 10240);
+	sweep(0, 0, 10240, MOCA_ACCESS_WRITE);
+	for (i = 0; i < n; i++) {
+		next();
+		for (k = 0; k < 10240; k++)
+			touch(apart ? 2 * i >= n : (i + k / 7) % 2, k,
+			      MOCA_ACCESS_READ);
+		if (i == 2 && written)
+			touch(1, 7, MOCA_ACCESS_WRITE);
+	}
+	return look("2x1");
+}
+
+static int table_of_few(void)
+{
+	CHECK(!few_reads(7, 0, 0));
+	CHECK(only(MOCA_FINDING_REPLICATE));
+	CHECK(advice->findings[0].confidence == MOCA_CONFIDENCE_LOW);
+	CHECK(strstr(advice->notes[0], "8 intervals only"));
+	/* In as few one write is not seldom. */
+	CHECK(!few_reads(7, 0, 1));
+	CHECK(!advice->count);
+	CHECK(!few_reads(7, 1, 0));
+	CHECK(!advice->count);
+	CHECK(!few_reads(3, 0, 0));
+	CHECK(!advice->count);
+	return 0;
+}
+
 static void failed(struct moca_meta *m)
 {
 	if (moca_meta_set(m, "state", "failed") ||
@@ -736,6 +771,7 @@ int main(void)
 	run("table", table);
 	run("small object", small);
 	run("few intervals", few_intervals);
+	run("a table that is read, in few intervals", table_of_few);
 	run("failed recording", failed_recording);
 	run("advice: one interval", one_interval);
 	run("handed on", handed);
