@@ -137,16 +137,17 @@ static int put(const char *dir, const struct file *f)
 	return err;
 }
 
-/* Folders that may have to be made: base itself, and ours in it. */
-static int put_below(const char *base, const struct file *f, size_t count,
-		     char *dir, size_t size)
+/* Ours in base may have to be made; base itself only if it is the user's. */
+static int put_below(const char *base, int users, const struct file *f,
+		     size_t count, char *dir, size_t size)
 {
 	char real[PATH_MAX];
 	int err = 0;
 
 	if (base[0] != '/' || !trusted_parent(base))
 		return -EACCES;
-	mkdir(base, 0700);
+	if (users)
+		mkdir(base, 0700);
 	if (!realpath(base, real))
 		return -errno;
 	if (!trusted(real) || !trusted_parent(real))
@@ -175,7 +176,9 @@ char *record_unpack(void)
 		  moca_embedded_alloc_end },
 	};
 	char home[PATH_MAX], dir[PATH_MAX - 32], *path;
-	const char *bases[] = { getenv("XDG_CACHE_HOME"), NULL, "/tmp" };
+	/* Images of containers may have no /tmp. */
+	const char *bases[] = { getenv("XDG_CACHE_HOME"), NULL, "/tmp",
+				"/dev/shm" };
 	int err = -ENOENT;
 
 	if (!moca_embedded_alloc || !moca_embedded_trace)
@@ -187,13 +190,13 @@ char *record_unpack(void)
 	for (size_t i = 0; i < sizeof(bases) / sizeof(*bases); i++) {
 		if (!bases[i])
 			continue;
-		err = put_below(bases[i], files, 2, dir, sizeof(dir));
+		err = put_below(bases[i], i < 2, files, 2, dir, sizeof(dir));
 		if (!err && asprintf(&path, "%s/%s", dir, files[1].name) > 0)
 			return path;
 	}
 	moca_warn("cannot unpack libmoca-alloc.so for the program into "
-		  "$XDG_CACHE_HOME, ~/.cache or /tmp: %s. Allocations of programs "
-		  "that are linked with libraries are not recorded; name a "
+		  "$XDG_CACHE_HOME, ~/.cache, /tmp or /dev/shm: %s. Allocations "
+		  "of programs that are linked with libraries are not recorded; name a "
 		  "folder of yours by XDG_CACHE_HOME from which programs may be "
 		  "executed, or say --no-allocs", strerror(-err));
 	return NULL;
