@@ -4,7 +4,7 @@
 // CASES in the environment: those whose name has that word.
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { launch, open, go } from "./page.mjs";
+import { launch, open, go, leaveOutPictures } from "./page.mjs";
 import { looks } from "./looks.mjs";
 import { gainOf } from "../../report/web/src/view-findings.js";
 import { Heatmap } from "../../report/web/src/heatmap.js";
@@ -312,7 +312,7 @@ await test("call stacks: two runs, red and blue", () => withPage("compared-stack
 	must(red.color[0] > red.color[2] && outer.color[0] > outer.color[2] + 40, `grown: ${red.color}, ${outer.color}`);
 	must(blue.color[2] > blue.color[0] + 40 && gone.color[2] > gone.color[0] + 40, `shrunk: ${blue.color}, ${gone.color}`);
 	must(/ of A, 0 % of B$/.test(gone.said) && /^0 % of A, /.test(outer.said), `${gone.said}; ${outer.said}`);
-	await page.locator("#fig-compare-flame").screenshot({ path: `${shots}/compare-flame.png` });
+	await leaveOutPictures(page.locator("#fig-compare-flame")).screenshot({ path: `${shots}/compare-flame.png` });
 	await page.fill("#compare-find", "deep");
 	must(/^In or below what matches: [\d.]+ % of A, 0 % of B$/.test(await page.textContent("#fig-compare-flame .count")), await page.textContent("#fig-compare-flame .count"));
 }));

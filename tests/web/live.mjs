@@ -3,13 +3,13 @@
 // Chromium, whose program live.py has started.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { go, launch } from "./page.mjs";
+import { go, launch, leaveOutPictures } from "./page.mjs";
 
 const [what, url, ...rest] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browser = await launch();
 const context = await browser.newContext({ viewport: { width: 1360, height: 900 } });
-const page = await context.newPage();
+const page = leaveOutPictures(await context.newPage());
 const problems = [];
 
 function must(cond, why) {

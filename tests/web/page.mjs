@@ -7,12 +7,20 @@ export const launch = () => chromium.launch({
 	args: ["--no-sandbox", "--disable-dev-shm-usage"],
 });
 
+/** For people alone, whom SCREENSHOTS=1 in the environment tells of. */
+export function leaveOutPictures(of) {
+	if (!process.env.SCREENSHOTS)
+		of.screenshot = async () => {};
+	return of;
+}
+
 /** A page of file; problems lists console errors and requests it made. */
 export async function open(browser, file, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1360, height: 900 },
 		acceptDownloads: true, ...options });
 	const page = await context.newPage();
 	page.setDefaultTimeout(200000);
+	leaveOutPictures(page);
 	const problems = [];
 	page.on("console", (m) => ["error", "warning"].includes(m.type()) && problems.push(`console: ${m.text()}`));
 	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
