@@ -162,7 +162,7 @@ check:
 check-long:
 	@tools/install-deps check-long
 	@$(MAKE) --no-print-directory all test-programs
-	@BUILD='$(abspath $(BUILD))' CORPUS=long COUNTS=long FAULTS=all SPREAD=all LOADS=50 NATIVE=1 \
+	@BUILD='$(abspath $(BUILD))' CORPUS=long FAULTS=all SPREAD=all LOADS=50 NATIVE=1 \
 		KERNELS='6.1 6.12 6.1-rt 6.12-rt' \
 		FUZZ_SECONDS=60 tests/run --timeout 7200 \
 		--total 36000 \
