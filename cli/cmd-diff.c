@@ -124,6 +124,40 @@ static void print_records(const struct diff *d, int width)
 	terminal_wrap("Records       ", text, width);
 }
 
+/* Of an interval, by how much its mean length differs; told from a tenth on. */
+static double lengths_ratio(const struct moca_profile *a,
+			    const struct moca_profile *b)
+{
+	double x = moca_profile_seconds(a) * (double)b->intervals;
+	double y = moca_profile_seconds(b) * (double)a->intervals;
+
+	return x > y ? x / y : y / x;
+}
+
+/* By a tool whose records do not depend on intervals, perhaps. */
+static int is_imported(const struct diff *d, int side)
+{
+	return d->trace[side] && moca_trace_meta(d->trace[side], META_IMPORT);
+}
+
+/* A page counts once in each interval, so these sums tell of the recording, too. */
+static void print_lengths(const struct diff *d, int width)
+{
+	const struct moca_profile *a = d->profile[0], *b = d->profile[1];
+	char text[400], n[2][TEXT_MAX];
+
+	if (a->counts || b->counts || is_imported(d, 0) || is_imported(d, 1) ||
+	    !a->intervals || !b->intervals ||
+	    !(lengths_ratio(a, b) >= 1.1))
+		return;
+	snprintf(text, sizeof(text), "of %s on average -> %s: accesses, reads, writes and wss depend on that, as a page counts once in an interval. To compare them, record both with --interval 20ms --budget none. Pages, shared and remote hardly depend on it",
+		 text_duration(n[0], (uint64_t)(1e9 * moca_profile_seconds(a) /
+						(double)a->intervals)),
+		 text_duration(n[1], (uint64_t)(1e9 * moca_profile_seconds(b) /
+						(double)b->intervals)));
+	terminal_wrap("Intervals     ", text, width);
+}
+
 static const char *machine_of(const struct diff *d, int side, char *buf,
 			      size_t size)
 {
@@ -152,6 +186,8 @@ static void print_text(const struct diff *d)
 		      buf, width);
 	if (d->profile[0] && d->profile[1] && d->profile[0]->records)
 		print_records(d, width);
+	if (d->profile[0] && d->profile[1])
+		print_lengths(d, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
 		print_metric(&d->comparison.all, (enum condition_metric)m);

@@ -76,11 +76,17 @@ has "diff: lost samples are told" "$tmp/err" "incomplete: 3 samples were lost, a
 "$MAKE_TRACE" "$tmp/complete" complete || not_ok "make-trace" "it failed"
 "$MAKE_TRACE" "$tmp/sampled" sampled
 run "summary: samples are told" 0 "$MOCA" summary "$tmp/sampled" &&
-	has "summary: samples are told" "$tmp/out" "records, which stand for about [0-9,]+ accesses to "
+	has "summary: samples are told" "$tmp/out" "records, which stand for about [0-9,]+ accesses to " \
+	'sampling alone gives them a standard error of [0-9.]+ points at most'
 run "diff: samples are told" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" &&
 	has "diff: samples are told" "$tmp/err" "/sampled' looked again at a share of large memory only \(1/4 at the least\)"
 run "diff: one is not sampled" 0 "$MOCA" diff "$tmp/complete" "$tmp/sampled" && if grep -q "/complete' looked" "$tmp/err"; then
 	not_ok "diff: one is not sampled" "it is told"; else ok "diff: one is not sampled"; fi
+"$BUILD/tests/make-objects" "$tmp/longer" || not_ok "make-objects" "it failed"
+run "diff: intervals differ" 0 "$MOCA" diff "$tmp/complete" "$tmp/longer" &&
+	has "diff: intervals differ" "$tmp/out" '^Intervals +of 50 ms on average -> 1\.00 s: accesses, '
+run "diff: intervals do not" 0 "$MOCA" diff "$tmp/complete" "$tmp/complete" && if grep -q '^Intervals' "$tmp/out"; then
+	not_ok "diff: intervals do not" "they are told to"; else ok "diff: intervals do not"; fi
 run "baseline: samples are told" 0 "$MOCA" baseline "$tmp/sampled" -o "$tmp/sampled.toml" &&
 	has "baseline: samples are told" "$tmp/err" "looked again" && [ "$(grep -c 'looked again' "$tmp/err")" = 1 ] || not_ok "baseline: samples are told" "not once"
 run "diff: complete" 0 "$MOCA" diff "$tmp/complete" "$tmp/complete" &&
