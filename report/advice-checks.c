@@ -90,7 +90,8 @@ void advice_checks_print(const struct advice_view *v, int width)
 }
 
 /* A name of the program's is cut and made safe by whoever prints the line. */
-static void print_first(const struct moca_finding *f)
+static void print_first(const struct moca_finding *f,
+			const struct moca_topology *t)
 {
 	printf("%s", f->title);
 	if (f->file && f->line)
@@ -104,7 +105,11 @@ static void print_first(const struct moca_finding *f)
 		       f->seconds, 100 * f->gain,
 		       moca_confidence_name(f->confidence));
 	else if (f->after >= 0)
-		printf("predicted: %.0f %% of its accesses remote in place of %.0f %%; it has to do with %.0f %% of all; confidence %s\n",
+		printf("predicted%s: %.0f %% of its accesses remote in place of %.0f %%; it has to do with %.0f %% of all; confidence %s\n",
+		       !t->what_if ? "" :
+		       t->assumed == MOCA_ASSUMED_ONE_NODE ?
+				     " (of a supposed machine; this one has one node)" :
+				     " (of a supposed machine)",
 		       100 * f->after,
 		       100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->gain,
 		       moca_confidence_name(f->confidence));
@@ -124,7 +129,7 @@ void advice_first_print(const struct advice_view *v)
 	if (a->failed)
 		printf("%s\n%s\n", a->failed, a->again);
 	if (a->count)
-		print_first(&a->findings[0]);
+		print_first(&a->findings[0], &v->profile->topology);
 	else if (a->failed)
 		puts("no rule found anything worth a change in what was recorded");
 	else if (a->undecided && !v->profile->counts)

@@ -137,8 +137,8 @@ static void print_head(const struct advice_view *v)
 	       PLURAL(p->intervals), p->threads,
 	       PLURAL(p->threads));
 	if (p->sampled)
-		printf("Sampled       a share of 1/%u of large memory in an interval: shares are estimates, with a standard error of %.1f points at most\n",
-		       p->top_weight, 100 * moca_profile_most_error(p));
+		printf("Sampled       a share of 1/%u of large memory in an interval: shares are estimates; sampling alone gives them a standard error of %.1f points at most\n",
+		       p->top_weight, ceil(1000 * moca_profile_most_error(p)) / 10);
 	if (p->counts) {
 		struct moca_certificate cert;
 

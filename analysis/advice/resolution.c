@@ -104,7 +104,7 @@ void note_resolution(struct rules *r)
 		ms = interval_of(own / 1e9);
 		if (100 * share > BUDGET_MAX)
 			finding_set(r, &r->a->again,
-				    "Record again with --budget 100%% and work for %.0f s or more: to look at all its pages once takes %.0f ms, %.1f s for %u intervals.",
+				    "Record again with --budget 100%%, and give the program work for %.0f s or more: to look at all its pages once takes %.0f ms, %.1f s for %u intervals.",
 				    ceil(own * share / 1e9), look / 1e6,
 				    WANTED * look / 1e9, WANTED);
 		else

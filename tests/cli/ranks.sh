@@ -33,6 +33,8 @@ else
 fi
 run "summary --first" 0 "$MOCA" summary --first "$job" &&
 	has "summary --first" "$tmp/out" '^\[heap\] is placed' '12 of 12'
+run "summary --first of a rank" 0 "$MOCA" summary --first "$job/rank-0" &&
+	has "summary --first of a rank" "$tmp/out" '^predicted \(of a supposed machine\): [0-9]+ % of its accesses remote in place of '
 run "summary --detail" 2 "$MOCA" summary --detail 0 "$job" &&
 	has "summary --detail" "$tmp/err" 'phases'
 run "summary --json" 0 "$MOCA" summary --json "$job" && json "summary --json" \

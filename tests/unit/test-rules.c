@@ -772,7 +772,7 @@ static int too_few(void)
 	CHECK(!few(400, 10) && noted("--interval 20ms --budget 75%"));
 	/* No budget that one would give. */
 	CHECK(!few(1000, 200));
-	CHECK(noted("--budget 100% and work for 5 s or more") &&
+	CHECK(noted("--budget 100%, and give the program work for 5 s or more") &&
 	      !noted("none"));
 	CHECK(!few(50, 1) && noted("0.05 s by itself: give it more work"));
 	/* In the last ones nothing was accessed: they count as well. */
