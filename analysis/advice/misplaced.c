@@ -11,8 +11,12 @@
 
 /* Of all accesses: remote, less what would be with each page at its user. */
 #define GAP_MIN 0.15
-/* A structure that is allocated so often is made again and again. */
+/*
+ * A structure that is allocated so often is made again and again, if none is kept
+ * to the end, or so many bytes are allocated per byte of its pages.
+ */
 #define OFTEN 8
+#define REUSED 2
 #define NAMED 6
 #define NAMED_MIN 0.001		/* of all accesses: less adds up to nothing */
 #define SERIAL 0.8		/* of the pages: one node prepared it */
@@ -46,12 +50,20 @@ static uint64_t excess(const struct moca_profile_object *o)
 	return now > then ? now - then : 0;
 }
 
+static int is_made_again(const struct moca_profile_object *o)
+{
+	const struct moca_object *x = o->object;
+
+	return x->kind == MOCA_OBJECT_HEAP && x->instances >= OFTEN &&
+	       (x->end_ns || x->bytes >= REUSED * o->pages * 4096);
+}
+
 static enum cause cause_of(const struct rules *r,
 			   const struct moca_profile_object *o)
 {
 	double on_home;
 
-	if (o->object->kind == MOCA_OBJECT_HEAP && o->object->instances >= OFTEN)
+	if (is_made_again(o))
 		return AGAIN;
 	if (!prepared_before(r->p, o))
 		return PASSED_ON;

@@ -204,20 +204,24 @@ static int threads_move(void)
 #define MANY 24u
 #define EACH 400u
 
-/* 24 objects, prepared by `first` and then used by the other thread. */
-static int many(uint32_t first, unsigned again)
+/*
+ * 24 objects, prepared by `first` and then used by the other thread; allocated so often
+ * in the same memory, or in parts that are all kept.
+ */
+static int many_of(uint32_t first, unsigned again, unsigned parts)
 {
+	uint64_t at, size = EACH / parts;
 	unsigned i, k;
 
 	begin(THREADS, 1);
 	for (i = 0; i < MANY; i++) {
 		put_stack(0, 2 + i, 2 + i);
-		for (k = 0; k < again; k++) {
-			if (k)
-				put_free(0, HEAP + (1 + i * EACH) * PAGE,
-					 MOCA_ALLOC_MALLOC);
-			put_alloc(0, HEAP + (1 + i * EACH) * PAGE, EACH * PAGE,
-				  2 + i, MOCA_ALLOC_MALLOC);
+		for (k = 0; k < again * parts; k++) {
+			at = HEAP + (1 + i * EACH + k % parts * size) * PAGE;
+			if (k >= parts)
+				put_free(0, at, MOCA_ALLOC_MALLOC);
+			put_alloc(0, at, size * PAGE, 2 + i,
+				  MOCA_ALLOC_MALLOC);
 		}
 	}
 	sweep(first, 1, 1 + MANY * EACH, MOCA_ACCESS_WRITE);
@@ -230,6 +234,11 @@ static int many(uint32_t first, unsigned again)
 			touch(0, 10000 + k, MOCA_ACCESS_WRITE);
 	}
 	return look("2x1");
+}
+
+static int many(uint32_t first, unsigned again)
+{
+	return many_of(first, again, 1);
 }
 
 static int misplaced(void)
@@ -250,6 +259,11 @@ static int misplaced(void)
 	CHECK(advice->count == 1 && f);
 	CHECK(strstr(f->title, "allocated again and again"));
 	CHECK(strstr(f->fix, "Allocate them once"));
+	/* As often, but all are kept: where they were made is what matters. */
+	CHECK(!many_of(0, 1, 8));
+	f = finding(MOCA_FINDING_MISPLACED);
+	CHECK(advice->count == 1 && f && f->object->object->instances == 8);
+	CHECK(strstr(f->title, "24 structures are placed by the thread"));
 	/* Each at its user. */
 	CHECK(!many(1, 1));
 	CHECK(!advice->count);
