@@ -58,7 +58,8 @@ static void make_jumps(void)
 	moca_exact_limits_more((int64_t)n * 8);
 	ret = moca_exact_call(__NR_mmap, 0, (long)(n * 8),
 			      PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT |
+				      MAP_POPULATE, -1, 0);
 	if (ret < 0 && ret > -4096)
 		moca_exact_die("no memory below 2 GiB for a table",
 			       (uint64_t)-ret);
