@@ -4,10 +4,17 @@
 #include "lib/code/link.h"
 #include "lib/x86/describe.h"
 
+/* Of those that are looked at by number: op[0] to op[2]. */
+#define OPERANDS_SEEN 3
+
 static ZydisDecoder decoder;
-static ZyanStatus (*decode_full)(const ZydisDecoder *, const void *, ZyanUSize,
-				 ZydisDecodedInstruction *,
-				 ZydisDecodedOperand *);
+static ZyanStatus (*decode_insn)(const ZydisDecoder *, ZydisDecoderContext *,
+				 const void *, ZyanUSize,
+				 ZydisDecodedInstruction *);
+static ZyanStatus (*decode_operands)(const ZydisDecoder *,
+				     const ZydisDecoderContext *,
+				     const ZydisDecodedInstruction *,
+				     ZydisDecodedOperand *, ZyanU8);
 
 static void failed(void)
 {
@@ -23,8 +30,9 @@ int moca_exact_decode_init(uint64_t zydis)
 	if (moca_link(&l, zydis, failed))
 		return -1;
 	init = moca_link_find(&l, "ZydisDecoderInit");
-	decode_full = moca_link_find(&l, "ZydisDecoderDecodeFull");
-	if (!init || !decode_full)
+	decode_insn = moca_link_find(&l, "ZydisDecoderDecodeInstruction");
+	decode_operands = moca_link_find(&l, "ZydisDecoderDecodeOperands");
+	if (!init || !decode_insn || !decode_operands)
 		return -1;
 	ok = init(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	return ZYAN_SUCCESS(ok) ? 0 : -1;
@@ -263,6 +271,26 @@ static void encoding(struct insn *x, const ZydisDecodedInstruction *d)
 		x->kind = K_NATIVE;
 }
 
+/*
+ * 0, or -1: not known, or longer than max bytes. ZydisDecoderDecodeFull() does
+ * the same, and clears all of the ten operands that are left, 800 bytes.
+ */
+static int decode_all(uint64_t pc, uint64_t max, ZydisDecodedInstruction *d,
+		      ZydisDecodedOperand *op)
+{
+	ZydisDecoderContext context;
+
+	if (!ZYAN_SUCCESS(decode_insn(&decoder, &context, (const void *)pc,
+				      max < 15 ? max : 15, d)))
+		return -1;
+	for (int i = d->operand_count; i < OPERANDS_SEEN; i++)
+		memset(&op[i], 0, sizeof(op[i]));
+	if (!ZYAN_SUCCESS(decode_operands(&decoder, &context, d, op,
+					  d->operand_count)))
+		return -1;
+	return 0;
+}
+
 int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
 {
 	ZydisDecodedInstruction d;
@@ -272,8 +300,7 @@ int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
 	x->pc = pc;
 	x->groups = -1;
 	x->compare.a = -1;
-	if (!ZYAN_SUCCESS(decode_full(&decoder, (const void *)pc,
-				      max < 15 ? max : 15, &d, op))) {
+	if (decode_all(pc, max, &d, op)) {
 		/* The CPU may know it, or not: it shall decide. */
 		x->kind = K_NATIVE;
 		x->what.len = 1;

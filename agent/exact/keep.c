@@ -19,9 +19,11 @@ void moca_exact_keep_take(uint8_t **p, uint32_t *away, int r)
 
 void moca_exact_keep_back(uint8_t **p, uint32_t *away, uint32_t regs)
 {
-	for (int r = 0; r < 16; r++)
-		if (*away & regs & X86_BIT(r))
-			emit_gs_load(p, r, GS(C_KEPT + 8 * r));
+	for (uint32_t back = *away & regs; back; back &= back - 1) {
+		int r = __builtin_ctz(back);
+
+		emit_gs_load(p, r, GS(C_KEPT + 8 * r));
+	}
 	*away &= ~regs;
 }
 

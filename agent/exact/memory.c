@@ -12,6 +12,9 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+#undef memcpy
+#undef memset
+
 void *memcpy(void *to, const void *from, size_t n)
 {
 	void *ret = to;

@@ -4,7 +4,7 @@
 
 #define FAR_JUMP 65536		/* another function, most likely */
 #define INSN_MAX 15		/* bytes */
-#define SLOTS 8192		/* of the table below; a power of two */
+#define SLOTS (4 * REGION_INSNS) /* of the table below; a power of two */
 /* Of a function that is called: it saves six registers, and makes room for itself. */
 #define ENTRY_INSNS 16
 

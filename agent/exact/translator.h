@@ -76,6 +76,9 @@ void *memset(void *p, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 size_t strlen(const char *s);
+/* Freestanding, the compiler would call them for 4 bytes, too. */
+#define memcpy __builtin_memcpy
+#define memset __builtin_memset
 /* Zeroed, for ever. Under the lock, or before there are threads. */
 void *moca_exact_alloc(size_t size);
 /* Whole pages of our own. */
