@@ -6,7 +6,8 @@
 #include "agent/exact/straddle.h"
 
 #define HELPED_MAX (1u << 22)
-#define AFTER 1ul		/* in the low bit of a pointer */
+#define AFTER 1ul		/* in the low bits of a pointer */
+#define GROUP 2ul		/* it is a struct straddle */
 
 static uintptr_t *table;
 static uint32_t count;
@@ -34,12 +35,8 @@ uint32_t moca_exact_help_after(struct helped *h)
 uint32_t moca_exact_help_group(const struct group *g, int scratch,
 			       struct straddle **out)
 {
-	struct helped *h = moca_exact_alloc(sizeof(*h));
-
-	h->kind = H_GROUP;
-	h->mem = g->what.mem;
-	h->straddle = *out = moca_exact_straddle(g, scratch);
-	return add((uintptr_t)h);
+	*out = moca_exact_straddle(g, scratch);
+	return add((uintptr_t)*out | GROUP);
 }
 
 static uint64_t segment(const struct context *c, const struct x86_mem *m)
@@ -196,13 +193,11 @@ static void tell_enter(struct context *c, const struct helped *h,
 		f(c, sp - 8, 1);
 }
 
-static void help_group(struct context *c, const struct helped *h)
+static void help_group(struct context *c, struct straddle *s)
 {
-	struct straddle *s = h->straddle;
-
 	for (int i = 0; i < s->count; i++) {
 		const struct x86_member *m = &s->members[i];
-		uint64_t a = address(c, c->gpr, &h->mem, m->disp);
+		uint64_t a = address(c, c->gpr, &s->mem, m->disp);
 
 		moca_exact_count(c, a, 0, m->load);
 		moca_exact_count(c, a, 1, m->store);
@@ -221,6 +216,10 @@ void moca_exact_help(struct context *c)
 		help_string_after(c, h);
 		return;
 	}
+	if (p & GROUP) {
+		help_group(c, (struct straddle *)(p & ~GROUP));
+		return;
+	}
 	switch (h->kind) {
 	case H_STRING:
 		help_string(c, h);
@@ -236,9 +235,6 @@ void moca_exact_help(struct context *c)
 		break;
 	case H_ENTER:
 		tell_enter(c, h, c->gpr, count_one);
-		break;
-	case H_GROUP:
-		help_group(c, h);
 		break;
 	}
 }
@@ -339,8 +335,6 @@ void moca_exact_uncount_helped(struct context *c, const struct insn *x,
 	case H_VSIB:
 		show_mask(c, x->helped);
 		tell_vsib(c, x->helped, regs, moca_exact_uncount);
-		break;
-	case H_GROUP:
 		break;
 	}
 }

@@ -5,6 +5,8 @@
 
 #include "agent/exact/translate.h"
 
+struct straddle;
+
 uint32_t moca_exact_help_add(struct helped *h);
 /* Behind a cmps or scas, whose length is known then. */
 uint32_t moca_exact_help_after(struct helped *h);

@@ -20,13 +20,13 @@ struct piece {
 
 struct straddle *moca_exact_straddle(const struct group *g, int scratch)
 {
-	struct straddle *s = moca_exact_alloc(sizeof(*s));
+	struct straddle *s = moca_exact_alloc(
+		sizeof(*s) + (size_t)g->what.count * sizeof(*s->members));
 
 	s->mem = g->what.mem;
 	s->low = g->what.low;
 	s->scratch = (int8_t)scratch;
 	s->count = g->what.count;
-	s->members = moca_exact_alloc((size_t)g->what.count * sizeof(*s->members));
 	for (int i = 0; i < g->what.count; i++) {
 		int at = i;
 

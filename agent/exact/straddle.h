@@ -18,7 +18,7 @@ struct straddle {
 	const uint8_t *back;	/* where it goes on */
 	uint32_t times;		/* counted by C; threads may miss some */
 	int count;
-	struct x86_member *members;	/* by address */
+	struct x86_member members[];	/* by address */
 };
 
 struct straddle *moca_exact_straddle(const struct group *g, int scratch);

@@ -25,9 +25,7 @@ enum {
 };
 
 /* What a helper counts. */
-enum helped_kind { H_STRING, H_VSIB, H_XLAT, H_BIT, H_ENTER, H_GROUP };
-
-struct straddle;
+enum helped_kind { H_STRING, H_VSIB, H_XLAT, H_BIT, H_ENTER };
 
 struct helped {
 	enum helped_kind kind;
@@ -44,8 +42,6 @@ struct helped {
 	uint8_t reg_size;
 	/* H_ENTER: nesting */
 	uint8_t count;
-	/* H_GROUP */
-	struct straddle *straddle;
 };
 
 struct insn {
