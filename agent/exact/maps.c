@@ -69,6 +69,8 @@ static void add_range(void *arg, const struct moca_maps_line *l)
 		r.flags |= CODE_OURS;
 	if (!is_file(l->name))
 		r.flags |= CODE_ANONYMOUS;
+	if (has(l->name, "/ld-linux"))
+		r.flags |= CODE_LOADER;
 	/* Ours: the program has no business there. */
 	if (r.start < moca_exact.setup.agent_end &&
 	    r.end > moca_exact.setup.agent)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* What is translated at once, and which registers and flags it needs where. */
-#include "agent/exact/translate.h"
+#include "agent/exact/cache.h"
 
 #define FAR_JUMP 65536		/* another function, most likely */
 #define INSN_MAX 15		/* bytes */
@@ -107,16 +107,21 @@ static int run(struct work *w, uint64_t pc)
 	if (!w->count) {
 		w->writable = flags & CODE_WRITABLE;
 		w->uncounted = flags & CODE_OURS;
+		w->most = flags & (CODE_LOADER | CODE_OURS) ? COLD_INSNS :
+							      REGION_INSNS;
 	} else if (w->writable || flags & CODE_WRITABLE) {
 		return 0;	/* one block at a time */
 	}
 	for (;; n++) {
 		struct insn *x = &w->insns[w->count];
 
-		if (w->count == REGION_INSNS || index_of(w, pc) >= 0)
+		if (w->count == w->most || index_of(w, pc) >= 0)
 			return 0;
 		if (pc >= end)
 			return 0;	/* code behind that is another region's */
+		if (w->most == COLD_INSNS && w->count &&
+		    moca_exact_cache_find(pc, NULL))
+			return 0;	/* it is there: a jump will do */
 		if (decode(w, pc, &end, x))
 			return 0;	/* the next region begins with it */
 		index_add(w, w->count++);

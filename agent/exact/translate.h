@@ -12,6 +12,8 @@
 #include "lib/x86/group.h"
 
 #define REGION_INSNS 256	/* more, and much that never runs is decoded */
+/* In the loader, most of which never runs, and where nothing is counted. */
+#define COLD_INSNS 64
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
 #define REGION_LOOPS 32
 #define GROUP_MEMBERS 16
@@ -130,6 +132,7 @@ struct work {
 	int group_count;
 	struct loop loops[REGION_LOOPS];
 	int loop_count;
+	int most;		/* instructions that it may have */
 	uint64_t entry;
 	uint64_t low, high;
 	int writable;		/* the source may change unseen */
@@ -185,6 +188,7 @@ struct link {
 #define CODE_WRITABLE 1
 #define CODE_OURS 2
 #define CODE_ANONYMOUS 4
+#define CODE_LOADER 8
 int moca_exact_code_at(uint64_t pc, uint64_t *start, uint64_t *end, int *flags);
 
 #endif
