@@ -4,8 +4,9 @@
 # make bench-summary [QUICK=1]: moca summary on the same trace.
 # make bench-export [QUICK=1] [ONLY="parquet perfetto"] [REPEAT=3] [OBJECTS=1000]: moca
 # export, each format: accesses per second and memory.
-# make bench-advice [ONLY="churn table"] [REPEAT=3]: moca summary of programs with
-# known faults, recorded with the defaults: recall and precision, tests/bench/advice.
+# make bench-advice [ONLY="churn table"] [REPEAT=3] [PAGES=1]: moca summary of programs with
+# known faults, recorded with the defaults: recall and precision, tests/bench/advice;
+# and how many clicks it takes from the report's opening to the line of the fault.
 # make bench-apps [ONLY="povray R"] [REPEAT=3]: what moca says of real applications, and
 # what its advice is worth, tests/bench/apps.
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
@@ -13,6 +14,7 @@
 # make bench-reduce [RANKS=1000]: moca reduce of a job of many ranks.
 # make bench-ranks [RANKS=2] [REPEAT=7]: recording below mpirun beside recording without, tests/bench/ranks.
 # make bench-overview: the division of a report's overview, at its largest.
+# make bench-unwind: what finding the callers of an access costs the recorder.
 # make bench-alloc [QUICK=1]: libmoca-alloc beside heaptrack, tests/bench/alloc.
 # make bench-exact [QUICK=1]: exact mode beside valgrind and qemu, tests/bench/exact.
 # make bench-exact-loops [QUICK=1]: loops of all lengths, tests/bench/exact/loops.
@@ -24,14 +26,14 @@
 # make bench-place [QUICK=1]: what a plan costs programs that allocate, tests/bench/place.
 # make bench-try [ONLY="fill-once"] [ROUNDS=5]: what moca try finds beside changes by hand, tests/bench/try.
 # make bench-kmod: what the kernel module costs, in guests, tests/bench/kmod.
-# make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3]: tests/bench/run says
+# make bench [QUICK=1] [ONLY="stencil sort"] [REPEAT=3] [STACKS=1]: tests/bench/run says
 # what is measured.
 KERNELS := $(patsubst tests/bench/kernels/%.c,$(BUILD)/tests/bench/%, \
 	$(wildcard tests/bench/kernels/*.c))
 # Twice: as everybody builds it, and without libgfortran's handlers of faults.
 FORTRAN_KERNELS := $(BUILD)/tests/bench/solve $(BUILD)/tests/bench/solve-plain
 
-.PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-summary \
+.PHONY: bench bench-kmod bench-cc bench-alloc bench-objects bench-overview bench-unwind bench-summary \
 	bench-export bench-trace bench-programs bench-advice bench-apps
 EMITTERS := $(addprefix $(BUILD)/tests/bench/,emit-moca emit-lttng)
 bench-programs: $(KERNELS)
@@ -40,7 +42,7 @@ bench:
 	@tools/install-deps bench
 	@$(MAKE) --no-print-directory all bench-programs
 	@BUILD='$(abspath $(BUILD))' QUICK='$(QUICK)' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
-		tests/bench/run
+		STACKS='$(STACKS)' tests/bench/run
 
 bench-kmod:
 	@tools/install-deps check
@@ -88,8 +90,10 @@ bench-export:
 		tests/bench/export/run
 
 bench-advice:
+	$(if $(PAGES),@tools/install-deps bench-report)
+	$(if $(PAGES),@cd tests/web && npm ci --no-audit --no-fund >/dev/null)
 	@$(MAKE) --no-print-directory all
-	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' \
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' PAGES='$(PAGES)' \
 		tests/bench/advice/run
 
 $(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
@@ -106,7 +110,11 @@ bench-overview: $(BUILD)/tests/bench/overview
 	@for noise in 0 1; do for objects in 2 24; do \
 		$< $$objects $$noise || exit 1; done; done
 
-$(BUILD)/tests/bench/overview: tests/bench/overview.c $(PARTS_OBJ)
+bench-unwind: $(BUILD)/tests/bench/unwind
+	@$<
+
+$(BUILD)/tests/bench/overview $(BUILD)/tests/bench/unwind: \
+		$(BUILD)/tests/bench/%: tests/bench/%.c $(PARTS_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
 		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
