@@ -11,41 +11,90 @@
 #include "lib/base/vec.h"
 
 #define MIN_CAP 8u
-#define MAPPED_CAP 1024u	/* from this on tables have mappings of their own */
+#define BLOCK_BYTES sizeof(union moca_grid_block)
+#define CHUNK ((size_t)2 << 20)	/* a huge page */
 
 /* --- memory of cells ---------------------------------------------------- */
 
-/*
- * A grid grows many times, and others do meanwhile: what it leaves behind in malloc's
- * arenas is of a size that none asks for again, and took as much as all cells. So large
- * tables are mapped.
- */
-static struct moca_grid_cell *cells_new(size_t cap)
+/* Blocks of cells for all grids, in one more huge page. 0 or -ENOMEM. */
+static int add_chunk(struct moca_grids *s)
 {
+	size_t i;
 	void *p;
 
-	if (cap < MAPPED_CAP)
-		return calloc(cap, sizeof(struct moca_grid_cell));
-	if (cap > PTRDIFF_MAX / sizeof(struct moca_grid_cell))
-		return NULL;
-	p = mmap(NULL, cap * sizeof(struct moca_grid_cell),
-		 PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
+	if (moca_vec_fit(s->chunks, s->chunk_cap, s->chunk_count + 1))
+		return -ENOMEM;
+	p = aligned_alloc(CHUNK, CHUNK);
+	if (!p)
+		return -ENOMEM;
+	madvise(p, CHUNK, MADV_HUGEPAGE);
+	s->chunks[s->chunk_count++] = p;
+	for (i = 0; i < CHUNK / BLOCK_BYTES; i++) {
+		union moca_grid_block *x = (void *)((char *)p + i * BLOCK_BYTES);
+
+		x->next = s->free_blocks;
+		s->free_blocks = x;
+	}
+	return 0;
 }
 
-static void cells_free(struct moca_grid_cell *cells, size_t cap)
+/* Zeroed cells, MOCA_GRID_BLOCK of them or, of a small table, cap. NULL: no memory. */
+static struct moca_grid_cell *block_new(struct moca_grids *s, size_t cap)
 {
-	if (cap < MAPPED_CAP)
-		free(cells);
-	else
-		munmap(cells, cap * sizeof(*cells));
+	union moca_grid_block *x;
+
+	if (cap < MOCA_GRID_BLOCK)
+		return calloc(cap, sizeof(struct moca_grid_cell));
+	if (!s->free_blocks && add_chunk(s))
+		return NULL;
+	x = s->free_blocks;
+	s->free_blocks = x->next;
+	return memset(x, 0, BLOCK_BYTES);
 }
 
-/* The next room after cap: by half, where much would stay empty otherwise. */
+static void cells_free(struct moca_grids *s, struct moca_grid *g)
+{
+	size_t i, n = g->cap / MOCA_GRID_BLOCK;
+	union moca_grid_block *x;
+
+	if (g->cap && !n)
+		free(g->blocks[0]);
+	for (i = 0; i < n && g->blocks[i]; i++) {
+		x = (void *)g->blocks[i];
+		x->next = s->free_blocks;
+		s->free_blocks = x;
+	}
+	free(g->blocks);
+}
+
+/*
+ * Room for g->cap cells. A grid grows many times, and others do meanwhile: tables in one
+ * piece leave pieces of sizes behind that none asks for again, in malloc's arenas as
+ * in huge pages, and took as much as all cells.
+ */
+static int cells_new(struct moca_grids *s, struct moca_grid *g)
+{
+	size_t n = (g->cap + MOCA_GRID_BLOCK - 1) / MOCA_GRID_BLOCK, i;
+
+	g->blocks = calloc(n, sizeof(*g->blocks));
+	if (!g->blocks)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		g->blocks[i] = block_new(s, g->cap);
+		if (!g->blocks[i]) {
+			cells_free(s, g);
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* The next room after cap: by a third, where much would stay empty otherwise. */
 static size_t more(size_t cap)
 {
-	return !cap ? MIN_CAP : cap < MAPPED_CAP ? 2 * cap : cap + cap / 2;
+	size_t by = (cap / 3 + MOCA_GRID_BLOCK - 1) & ~(MOCA_GRID_BLOCK - 1);
+
+	return !cap ? MIN_CAP : cap < MOCA_GRID_BLOCK ? 2 * cap : cap + by;
 }
 
 /* Has the room a quarter that is free, for that many cells? */
@@ -68,7 +117,10 @@ void moca_grids_free(struct moca_grids *g)
 	size_t i;
 
 	for (i = 0; i < g->grid_count; i++)
-		cells_free(g->grids[i].cells, g->grids[i].cap);
+		cells_free(g, &g->grids[i]);
+	for (i = 0; i < g->chunk_count; i++)
+		free(g->chunks[i]);
+	free(g->chunks);
 	free(g->grids);
 	memset(g, 0, sizeof(*g));
 }
@@ -110,10 +162,11 @@ static struct moca_grid_cell *find_cell(const struct moca_grid *g,
 					const struct moca_grid_cell *c)
 {
 	size_t at = home_of(hash_cell(c), g->cap);
+	struct moca_grid_cell *x;
 
-	while (!is_empty(&g->cells[at]) && !same_cell(&g->cells[at], c))
+	while (!is_empty(x = moca_grid_at(g, at)) && !same_cell(x, c))
 		at = at + 1 < g->cap ? at + 1 : 0;
-	return &g->cells[at];
+	return x;
 }
 
 static void add_count(uint32_t *to, uint32_t n)
@@ -140,8 +193,8 @@ static int put(struct moca_grid *g, const struct moca_grid_cell *c)
 }
 
 /* The same at other shifts, which are not finer, with room for as many cells. */
-static int rebuild(struct moca_grid *g, unsigned page_shift,
-		   unsigned time_shift, size_t cap)
+static int rebuild(struct moca_grids *s, struct moca_grid *g,
+		   unsigned page_shift, unsigned time_shift, size_t cap)
 {
 	unsigned by_page = page_shift - g->page_shift;
 	unsigned by_time = time_shift - g->time_shift;
@@ -150,30 +203,29 @@ static int rebuild(struct moca_grid *g, unsigned page_shift,
 	struct moca_grid_cell c;
 	size_t i;
 
-	n.cells = cells_new(cap);
-	if (!n.cells)
+	if (cells_new(s, &n))
 		return -ENOMEM;
 	for (i = 0; i < g->cap; i++) {
-		if (is_empty(&g->cells[i]))
+		if (is_empty(moca_grid_at(g, i)))
 			continue;
-		c = g->cells[i];
+		c = *moca_grid_at(g, i);
 		c.group >>= by_page;
 		c.bin >>= by_time;
 		put(&n, &c);
 	}
-	cells_free(g->cells, g->cap);
+	cells_free(s, g);
 	*g = n;
 	return 0;
 }
 
 /* Not more room than the cells need. */
-static int shrink(struct moca_grid *g)
+static int shrink(struct moca_grids *s, struct moca_grid *g)
 {
 	size_t cap = MIN_CAP;
 
 	while (cap * 2 < g->count * 3)
 		cap = more(cap);
-	return cap < g->cap ? rebuild(g, g->page_shift, g->time_shift, cap) : 0;
+	return cap < g->cap ? rebuild(s, g, g->page_shift, g->time_shift, cap) : 0;
 }
 
 /*
@@ -189,9 +241,9 @@ static size_t count_groups(const struct moca_grid *g, unsigned by,
 
 	memset(map, 0, bits / 8);
 	for (i = 0; i < g->cap; i++) {
-		if (is_empty(&g->cells[i]))
+		if (is_empty(moca_grid_at(g, i)))
 			continue;
-		x = (g->cells[i].group >> by) * 0x9e3779b97f4a7c15ull;
+		x = (moca_grid_at(g, i)->group >> by) * 0x9e3779b97f4a7c15ull;
 		x >>= 64 - map_log2;
 		map[x / 64] |= (uint64_t)1 << x % 64;
 	}
@@ -237,14 +289,14 @@ int moca_grids_coarsen(struct moca_grids *s, uint32_t key)
 	if (bins_log2 && (count < 2 || g->page_shift >= MOCA_GRID_PAGE_BITS ||
 			  (bins_log2 > s->min_bins_log2 &&
 			   (size_t)1 << bins_log2 >= count / 2))) {
-		err = rebuild(g, g->page_shift, g->time_shift + 1, g->cap);
+		err = rebuild(s, g, g->page_shift, g->time_shift + 1, g->cap);
 	} else {
 		by = page_step(g, count, map, map_log2);
-		err = rebuild(g, g->page_shift + by, g->time_shift, g->cap);
+		err = rebuild(s, g, g->page_shift + by, g->time_shift, g->cap);
 	}
 	free(map);
 	if (!err)
-		err = shrink(g);
+		err = shrink(s, g);
 	s->cells -= before - g->count;
 	return err ? err : 1;
 }
@@ -304,7 +356,7 @@ int moca_grids_add(struct moca_grids *s, uint32_t key,
 	}
 	g = &s->grids[key];
 	if (!has_room(g->cap, g->count + 1)) {
-		err = rebuild(g, g->page_shift, g->time_shift, more(g->cap));
+		err = rebuild(s, g, g->page_shift, g->time_shift, more(g->cap));
 		if (err)
 			return err;
 	}
@@ -327,10 +379,10 @@ void moca_grids_prefetch(const struct moca_grids *s, uint32_t key,
 	x.group >>= g->page_shift;
 	x.bin >>= g->time_shift;
 	at = home_of(hash_cell(&x), g->cap);
-	__builtin_prefetch(&g->cells[at], 1);
+	__builtin_prefetch(moca_grid_at(g, at), 1);
 	/* A new cell in a table that is nearly full is seldom in the first line. */
 	at = at + 2 < g->cap ? at + 2 : 0;
-	__builtin_prefetch(&g->cells[at], 1);
+	__builtin_prefetch(moca_grid_at(g, at), 1);
 }
 
 int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
@@ -352,15 +404,15 @@ int moca_grids_merge(struct moca_grids *s, uint32_t into, uint32_t from)
 	cap = a->cap > MIN_CAP ? a->cap : MIN_CAP;
 	while (!has_room(cap, before + 1))
 		cap = more(cap);
-	err = rebuild(b, page, time, b->cap);
+	err = rebuild(s, b, page, time, b->cap);
 	if (!err)
-		err = rebuild(a, page, time, cap);
+		err = rebuild(s, a, page, time, cap);
 	for (i = 0; !err && i < b->cap; i++)
-		if (!is_empty(&b->cells[i]))
-			put(a, &b->cells[i]);
+		if (!is_empty(moca_grid_at(b, i)))
+			put(a, moca_grid_at(b, i));
 	s->cells -= before - a->count;
 	if (!err) {
-		cells_free(b->cells, b->cap);
+		cells_free(s, b);
 		memset(b, 0, sizeof(*b));
 	}
 	return err;
@@ -380,7 +432,7 @@ void moca_grids_drop(struct moca_grids *s, uint32_t key)
 		return;
 	g = &s->grids[key];
 	s->cells -= g->count;
-	cells_free(g->cells, g->cap);
+	cells_free(s, g);
 	memset(g, 0, sizeof(*g));
 }
 
@@ -403,8 +455,8 @@ struct moca_grid_cell *moca_grid_sorted(const struct moca_grid *g)
 	if (!out)
 		return NULL;
 	for (i = 0; i < g->cap; i++)
-		if (!is_empty(&g->cells[i]))
-			out[n++] = g->cells[i];
+		if (!is_empty(moca_grid_at(g, i)))
+			out[n++] = *moca_grid_at(g, i);
 	qsort(out, n, sizeof(*out), compare_cells);
 	return out;
 }

@@ -29,9 +29,24 @@ struct moca_grid {
 	unsigned time_shift;
 	size_t count;
 	size_t cap;		/* of cells; 0: there are none */
-	struct moca_grid_cell *cells;	/* a hash table: empty where all three
-					   counts are 0 */
+	/* A hash table in pieces: empty where all three counts are 0. */
+	struct moca_grid_cell **blocks;
 };
+
+#define MOCA_GRID_BLOCK ((size_t)256)	/* cells */
+
+/* Memory for so many cells: of a grid, or in the list of those that no grid has. */
+union moca_grid_block {
+	union moca_grid_block *next;
+	struct moca_grid_cell cells[MOCA_GRID_BLOCK];
+};
+
+/* The i-th cell of g->cap. */
+static inline struct moca_grid_cell *moca_grid_at(const struct moca_grid *g,
+						  size_t i)
+{
+	return &g->blocks[i / MOCA_GRID_BLOCK][i % MOCA_GRID_BLOCK];
+}
 
 struct moca_grids {
 	struct moca_grid *grids;	/* by key */
@@ -41,6 +56,9 @@ struct moca_grids {
 	unsigned min_bins_log2;	/* coarsen time no further while pages can */
 	unsigned bins_log2;	/* of time, at time_shift 0 */
 	unsigned max_shift;	/* of time */
+	void **chunks;		/* memory of blocks */
+	size_t chunk_count, chunk_cap;
+	union moca_grid_block *free_blocks;
 };
 
 /*

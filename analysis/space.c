@@ -87,8 +87,8 @@ static int find_places(const struct moca_space_input *in,
 	int err = 0;
 
 	for (i = 0; !err && i < g->cap; i++)
-		if (!is_empty(&g->cells[i])) {
-			p = place_of(in, &g->cells[i]);
+		if (!is_empty(moca_grid_at(g, i))) {
+			p = place_of(in, moca_grid_at(g, i));
 			err = add_place(o, &p);
 		}
 	if (err)
@@ -236,9 +236,10 @@ static void count_cells(struct builder *b, size_t object)
 	unsigned bins_log2 = b->in->bins_log2 - g->time_shift;
 	const struct moca_grid_cell *c;
 	struct place p;
-	size_t at;
+	size_t at, i;
 
-	for (c = g->cells; c < g->cells + g->cap; c++) {
+	for (i = 0; i < g->cap; i++) {
+		c = moca_grid_at(g, i);
 		if (is_empty(c))
 			continue;
 		p = place_of(b->in, c);

@@ -250,7 +250,7 @@ static int put_threads_of(struct json *j, const struct moca_grid *g)
 	if (!sum)
 		return -ENOMEM;
 	for (i = 0; g && i < g->cap; i++) {
-		c = &g->cells[i];
+		c = moca_grid_at(g, i);
 		sum[c->thread][0] += c->reads;
 		sum[c->thread][1] += c->writes;
 		sum[c->thread][2] += c->other;

@@ -159,8 +159,8 @@ static int by_who(void)
 	CHECK(g && g->count == 64 * 16 * 2 * 8 && s.cells == g->count);
 	CHECK(g->count * 4 <= g->cap * 3 && g->cap < 2 * g->count + 100);
 	for (i = 0; i < g->cap; i++) {
-		n += g->cells[i].reads != 0;
-		sum += g->cells[i].reads;
+		n += moca_grid_at(g, i)->reads != 0;
+		sum += moca_grid_at(g, i)->reads;
 	}
 	CHECK(n == g->count && sum == n * (n + 1));
 	moca_grids_free(&s);
@@ -246,8 +246,8 @@ static int full_count(void)
 		CHECK(!moca_grids_add(&s, 0, &c));
 	CHECK(s.cells == 1);
 	for (i = 0; i < (int)s.grids[0].cap; i++)
-		CHECK(!s.grids[0].cells[i].writes ||
-		      s.grids[0].cells[i].writes == UINT32_MAX);
+		CHECK(!moca_grid_at(&s.grids[0], (size_t)i)->writes ||
+		      moca_grid_at(&s.grids[0], (size_t)i)->writes == UINT32_MAX);
 	moca_grids_free(&s);
 	return 0;
 }
