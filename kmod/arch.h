@@ -69,6 +69,24 @@ static inline unsigned long moca_arch_tls(struct task_struct *t)
 #define moca_arch_put(vma, addr, ptep, old, new) \
 	ptep_modify_prot_commit(vma, addr, ptep, old, new)
 
+#define MOCA_ARCH_HAS_HEAT 1
+
+/* Of pte_flags() or pmd_flags(): written since the bit was cleared. Without the
+ * right to write, the bit may mean a shadow stack. */
+static inline bool moca_arch_is_written(unsigned long flags)
+{
+	return (flags & (_PAGE_RW | _PAGE_DIRTY)) == (_PAGE_RW | _PAGE_DIRTY);
+}
+
+/* Clear bits of an entry (pte or pmd) that the CPUs may set meanwhile. */
+static inline void moca_arch_rest(void *entry, bool touched, bool written)
+{
+	if (touched)
+		clear_bit(_PAGE_BIT_ACCESSED, entry);
+	if (written)
+		clear_bit(_PAGE_BIT_DIRTY, entry);
+}
+
 #else	/* arm64: it compiles; nobody has run it */
 
 #include <linux/version.h>
@@ -92,6 +110,12 @@ static inline void moca_arch_flush_mm(struct mm_struct *mm)
 #else
 #define moca_arch_put(vma, addr, ptep, old, new) set_pte(ptep, new)
 #endif
+
+#define MOCA_ARCH_HAS_HEAT 0
+#define moca_arch_is_written(flags) false
+#define moca_arch_rest(entry, touched, written) do { } while (0)
+#define pte_flags(pte) pte_val(pte)
+#define pmd_flags(pmd) pmd_val(pmd)
 
 static inline bool moca_arch_refuses(void)
 {

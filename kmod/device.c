@@ -11,6 +11,7 @@
 
 #include "fault.h"
 #include "flush.h"
+#include "heat.h"
 #include "permit.h"
 #include "session.h"
 #include "space.h"
@@ -111,7 +112,8 @@ static long about(void __user *arg)
 	if (err)
 		return err;
 	a.abi = MOCA_ABI;
-	a.features = moca_fault_features() | moca_flush_features();
+	a.features = moca_fault_features() | moca_flush_features() |
+		     moca_heat_features();
 	a.page_shift = PAGE_SHIFT;
 	return put_arg(&a, arg);
 }
@@ -197,6 +199,8 @@ static long ioctl(struct file *f, unsigned int cmd, unsigned long arg)
 		return pace(s, p);
 	case MOCA_IOC_TICK:
 		return moca_session_tick(s);
+	case MOCA_IOC_LOOK:
+		return moca_session_look(s);
 	case MOCA_IOC_TOTALS:
 		return totals(s, p);
 	case MOCA_IOC_BUFFERS:

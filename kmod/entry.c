@@ -11,6 +11,7 @@
 #include <linux/sched/mm.h>
 
 #include "flush.h"
+#include "heat.h"
 #include "pagetable.h"
 
 /* Tables that are swept before others may have the mmap lock. */
@@ -41,18 +42,41 @@ static void repair_pte(struct vm_area_struct *vma, unsigned long addr,
 }
 
 /*
+ * Its dirty bit is to be cleared: the page has to know then. As zap_pte_range(),
+ * under the entry's lock. Reclaim takes a clean entry for one that no CPU writes to,
+ * so TLBs are flushed before the lock is given back.
+ */
+static void keep_dirt(struct page *page)
+{
+	struct folio *folio = page_folio(page);
+
+	if (!folio_test_dirty(folio))
+		folio_mark_dirty(folio);
+}
+
+static bool is_written(pte_t pte)
+{
+	return !pte_special(pte) && moca_arch_is_written(pte_flags(pte));
+}
+
+/*
  * The access bit is cleared: the hardware sets it when the page is touched without
  * our seeing, after mprotect, say. That it was set is not lost: a repair sets it.
  */
-static void inject_pte(struct vm_area_struct *vma, unsigned long addr,
-		       pte_t *ptep)
+static pte_t inject_pte(struct vm_area_struct *vma, unsigned long addr,
+			pte_t *ptep, bool clean)
 {
 	pte_t old = moca_arch_take(vma, addr, ptep);
 	pte_t new = pte_mkold(pte_modify(old, PAGE_NONE));
 
 	if (pte_write(old))
 		new = moca_pte_mkwrite(new);
+	if (clean && is_written(old)) {
+		keep_dirt(pte_page(old));
+		new = pte_mkclean(new);
+	}
 	moca_arch_put(vma, addr, ptep, old, new);
+	return old;
 }
 
 /* What was accessed before nobody could is not to look accessed when they can. */
@@ -82,7 +106,7 @@ static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 
 /* As the kernel's own: the entry must never be seen as none. */
 static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
-		       pmd_t *pmd)
+		       pmd_t *pmd, bool clean)
 {
 	pmd_t old, new;
 
@@ -91,6 +115,10 @@ static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
 	new = pmd_mkold(pmd_modify(old, PAGE_NONE));
 	if (pmd_write(old))
 		new = moca_pmd_mkwrite(new);
+	if (clean) {
+		keep_dirt(pmd_page(old));
+		new = pmd_mkclean(new);
+	}
 	set_pmd_at(vma->vm_mm, addr, pmd, new);
 }
 
@@ -117,7 +145,7 @@ static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 }
 
 static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
-		       pmd_t *pmd)
+		       pmd_t *pmd, bool clean)
 {
 }
 
@@ -184,10 +212,88 @@ static void note_change(struct moca_walk *w, struct pending *p,
 static void flush_pending(struct moca_walk *w, struct pending *p)
 {
 	/* Entries that were repaired are in no TLB. */
-	if (w->inject && p->end > p->start)
+	if ((w->inject || w->look) && p->end > p->start)
 		moca_flush(w->mm, p->start, p->end);
 	p->start = ULONG_MAX;
 	p->end = 0;
+}
+
+/* What the entries of one table told, under its lock. */
+struct collected {
+	struct moca_heat_bits bits;
+	const u64 *was;		/* of which pages it was told since the last sweep */
+	bool any, written;
+};
+
+static bool test_page(const u64 *bits, unsigned int page)
+{
+	return bits && bits[page / 64] >> (page % 64) & 1;
+}
+
+static void collect(struct collected *c, unsigned int page, bool touched,
+		    bool written)
+{
+	if (!touched && !written)
+		return;
+	c->any = true;
+	/* Somebody else (reclaim) may have cleared the first alone. */
+	c->bits.touched[page / 64] |= 1ull << page % 64;
+	if (!written)
+		return;
+	c->written = true;
+	c->bits.written[page / 64] |= 1ull << page % 64;
+}
+
+static void collect_all(struct collected *c, bool touched, bool written)
+{
+	c->any = touched || written;
+	c->written = written;
+	memset(c->bits.touched, c->any ? 0xff : 0, sizeof(c->bits.touched));
+	memset(c->bits.written, written ? 0xff : 0, sizeof(c->bits.written));
+}
+
+static void look_at_pmd(struct moca_walk *w, pmd_t *pmd, unsigned long addr,
+			struct pending *p)
+{
+	struct collected c = { 0 };
+
+	collect_all(&c, pmd_young(*pmd), moca_arch_is_written(pmd_flags(*pmd)));
+	if (!c.any || !moca_heat_tell(w, addr, &c.bits) || !c.bits.touched[0])
+		return;
+	if (c.written)
+		keep_dirt(pmd_page(*pmd));
+	moca_arch_rest(pmd, true, c.written);
+	if (c.written)
+		moca_flush(w->mm, addr, addr + PMD_SIZE);
+	else
+		note_change(w, p, addr, addr + PMD_SIZE);
+}
+
+/* Under the pmd's lock. */
+static void inject_huge(struct moca_walk *w, struct vm_area_struct *vma,
+			pmd_t *pmd, unsigned long addr, struct pending *p)
+{
+	struct collected c = { .was = moca_heat_was(w, addr) };
+	pmd_t v = *pmd;
+	struct moca_found f = {
+		.addr = addr, .pfn = pmd_pfn(v),
+		.young = pmd_young(v) || test_page(c.was, 0),
+		.dirty = pmd_dirty(v), .huge = true,
+	};
+
+	if (w->idle && f.young)
+		return;
+	if (w->heat)
+		collect_all(&c, pmd_young(v),
+			    moca_arch_is_written(pmd_flags(v)));
+	inject_pmd(vma, addr, pmd, c.written);
+	if (c.written)
+		moca_flush(w->mm, addr, addr + PMD_SIZE);
+	if (c.any)
+		moca_heat_tell(w, addr, &c.bits);
+	if (w->found)
+		w->found(w, &f);
+	note_change(w, p, addr, addr + PMD_SIZE);
 }
 
 static void walk_huge(struct moca_walk *w, struct vm_area_struct *vma,
@@ -201,23 +307,104 @@ static void walk_huge(struct moca_walk *w, struct vm_area_struct *vma,
 	lock = pmd_lock(w->mm, pmd);
 	v = *pmd;
 	addr &= PMD_MASK;
-	if (pmd_is_thp(v) && w->inject && !pmd_protnone(v) &&
-	    !(w->idle && pmd_young(v))) {
-		struct moca_found f = {
-			.addr = addr, .pfn = pmd_pfn(v),
-			.young = pmd_young(v), .dirty = pmd_dirty(v),
-			.huge = true,
-		};
-
-		inject_pmd(vma, addr, pmd);
-		if (w->found)
-			w->found(w, &f);
-		note_change(w, p, addr, addr + PMD_SIZE);
-	} else if (pmd_is_thp(v) && !w->inject && pmd_protnone(v)) {
+	if (!pmd_is_thp(v)) {
+		/* It was split meanwhile. */
+	} else if (w->look) {
+		if (!pmd_protnone(v))
+			look_at_pmd(w, pmd, addr, p);
+		w->looked += PTRS_PER_PTE;
+	} else if (w->inject && !pmd_protnone(v)) {
+		inject_huge(w, vma, pmd, addr, p);
+	} else if (!w->inject && pmd_protnone(v)) {
 		repair_pmd(vma, addr, pmd, false);
 		w->changed++;
 	}
 	spin_unlock(lock);
+}
+
+/* Read the bits of all entries that are open; clear them once they are told. */
+static void look_at_table(struct moca_walk *w, pte_t *ptep, unsigned long addr,
+			  unsigned long end, struct pending *p)
+{
+	const unsigned int first = pte_index(addr);
+	const unsigned int n = (end - addr) >> PAGE_SHIFT;
+	struct collected c = { 0 };
+
+	for (unsigned int i = 0; i < n; i++) {
+		pte_t pte = READ_ONCE(ptep[i]);
+
+		if (pte_present(pte) && !pte_protnone(pte))
+			collect(&c, first + i, pte_young(pte), is_written(pte));
+	}
+	if (!c.any || !moca_heat_tell(w, addr & PMD_MASK, &c.bits))
+		return;
+	for (unsigned int i = 0; i < n; i++) {
+		bool written = test_page(c.bits.written, first + i);
+
+		if (!test_page(c.bits.touched, first + i))
+			continue;
+		if (written)
+			keep_dirt(pte_page(ptep[i]));
+		moca_arch_rest(&ptep[i], true, written);
+	}
+	if (c.written)
+		moca_flush(w->mm, addr, end);
+	else
+		note_change(w, p, addr, end);
+}
+
+static void inject_table(struct moca_walk *w, struct vm_area_struct *vma,
+			 pte_t *ptep, unsigned long addr, unsigned long end,
+			 struct pending *p)
+{
+	const unsigned long table = addr & PMD_MASK, begin = addr;
+	struct collected c = { .was = moca_heat_was(w, table) };
+
+	for (; addr < end; addr += PAGE_SIZE, ptep++) {
+		bool was = test_page(c.was, pte_index(addr));
+		pte_t pte = *ptep;
+
+		if (!pte_present(pte) || pte_protnone(pte) ||
+		    (w->idle && (was || pte_young(pte))))
+			continue;
+		pte = inject_pte(vma, addr, ptep, w->heat);
+		note_change(w, p, addr, addr + PAGE_SIZE);
+		if (w->heat)
+			collect(&c, pte_index(addr), pte_young(pte),
+				is_written(pte));
+		if (w->found) {
+			const struct moca_found f = {
+				.addr = addr, .pfn = pte_pfn(pte),
+				.young = was || pte_young(pte),
+				.dirty = pte_dirty(pte),
+			};
+
+			w->found(w, &f);
+		}
+	}
+	if (c.written)
+		moca_flush(w->mm, begin, end);
+	if (c.any)
+		moca_heat_tell(w, table, &c.bits);
+}
+
+static void repair_table(struct moca_walk *w, struct vm_area_struct *vma,
+			 pte_t *ptep, unsigned long addr, unsigned long end)
+{
+	for (; addr < end; addr += PAGE_SIZE, ptep++) {
+		if (!pte_present(*ptep) || !pte_protnone(*ptep))
+			continue;
+		repair_pte(vma, addr, ptep, false);
+		w->changed++;
+	}
+}
+
+static void forget_table(struct vm_area_struct *vma, pte_t *ptep,
+			 unsigned long addr, unsigned long end)
+{
+	for (; addr < end; addr += PAGE_SIZE, ptep++)
+		if (pte_present(*ptep) && pte_young(*ptep))
+			forget_pte(vma, addr, ptep);
 }
 
 static void walk_table(struct moca_walk *w, struct vm_area_struct *vma,
@@ -230,36 +417,14 @@ static void walk_table(struct moca_walk *w, struct vm_area_struct *vma,
 	if (!ptep)
 		return;
 	w->looked += (end - addr) >> PAGE_SHIFT;
-	for (; addr < end; addr += PAGE_SIZE, ptep++) {
-		pte_t pte = *ptep;
-
-		if (pte_none(pte) || !pte_present(pte))
-			continue;
-		if (!vma_is_accessible(vma)) {
-			if (pte_young(pte))
-				forget_pte(vma, addr, ptep);
-			continue;
-		}
-		if (!pte_protnone(pte) != w->inject ||
-		    (w->idle && pte_young(pte)))
-			continue;
-		if (!w->inject) {
-			repair_pte(vma, addr, ptep, false);
-			w->changed++;
-			continue;
-		}
-		inject_pte(vma, addr, ptep);
-		note_change(w, p, addr, addr + PAGE_SIZE);
-		if (w->found) {
-			const struct moca_found f = {
-				.addr = addr, .pfn = pte_pfn(pte),
-				.young = pte_young(pte),
-				.dirty = pte_dirty(pte),
-			};
-
-			w->found(w, &f);
-		}
-	}
+	if (!vma_is_accessible(vma))
+		forget_table(vma, ptep, addr, end);
+	else if (w->look)
+		look_at_table(w, ptep, addr, end, p);
+	else if (w->inject)
+		inject_table(w, vma, ptep, addr, end, p);
+	else
+		repair_table(w, vma, ptep, addr, end);
 	spin_unlock(lock);
 }
 

@@ -10,6 +10,9 @@
 #include <linux/mm_types.h>
 #include <linux/types.h>
 
+struct moca_heat;
+struct moca_space;
+
 /* Whether entries of vma may be injected. */
 bool moca_vma_is_safe(struct vm_area_struct *vma);
 
@@ -31,7 +34,8 @@ void moca_entry_repair(struct vm_area_struct *vma, unsigned long addr,
 struct moca_found {
 	unsigned long addr;
 	u64 pfn;
-	bool young;		/* accessed since it was last injected */
+	bool young;		/* accessed since it was last injected, as the entry
+				   or moca_walk.was has it */
 	bool dirty;
 	bool huge;
 };
@@ -39,7 +43,8 @@ struct moca_found {
 struct moca_walk {
 	struct mm_struct *mm;
 	unsigned long start, end;	/* 0, 0: all */
-	bool inject;		/* else: repair */
+	bool inject;		/* else: repair, or */
+	bool look;		/* for heat alone: entries stay open */
 	bool idle;		/* only what was not accessed; and what cannot be
 				   accessed now was not */
 	bool split;		/* huge pages become small ones */
@@ -48,13 +53,20 @@ struct moca_walk {
 	/* Of each mapping, under the mmap lock, before its entries. False: leave
 	 * it alone. NULL: all that are safe. */
 	bool (*mapping)(struct moca_walk *w, struct vm_area_struct *vma);
+	/* Accessed and dirty bits are cleared and, if tell, told (heat.h). The
+	 * dirt goes to the page. NULL: entries keep them, but that injection
+	 * clears the accessed bit. */
+	struct moca_heat *heat;
+	bool tell;
+	const struct moca_heat *was;	/* what it has cleared was accessed */
+	struct moca_space *sp;	/* whose mm it is; NULL without these two */
 	bool locked;		/* who calls has the mmap lock, and may not sleep */
 	u64 most;		/* entries to be looked at, about; 0: all */
 	u64 changed, looked;	/* out: entries */
 };
 
 /*
- * Inject or repair the entries of an address space whose user count is held.
+ * Inject, repair or look at the entries of an address space whose user count is held.
  * Takes the mmap lock and lets others have it in between, and may sleep, but where
  * `locked` says otherwise; huge pages are not split then.
  */

@@ -13,6 +13,7 @@
 
 #include "entry.h"
 #include "frame.h"
+#include "heat.h"
 #include "opened.h"
 #include "page-set.h"
 #include "record.h"
@@ -187,11 +188,15 @@ static void sweep_space(struct moca_session *s, struct moca_space *sp,
 			.mm = sp->mm, .inject = true,
 			.split = !(s->flags & MOCA_SETUP_KEEP_THP),
 			.mapping = on_mapping,
-			.found = first || READ_ONCE(sp->fresh) ? NULL :
-								 on_found,
+			.heat = s->heat, .was = s->heat, .sp = sp,
 		},
 		.sp = sp, .time = time,
 	};
+
+	if (!first && !READ_ONCE(sp->fresh)) {
+		sw.walk.found = on_found;
+		sw.walk.tell = true;
+	}
 
 	if (!mmget_not_zero(sp->mm))
 		return;
@@ -212,8 +217,12 @@ static void sweep_all(struct moca_session *s, u64 time, bool first)
 
 	if (s->flags & MOCA_SETUP_NO_INJECT)
 		return;
+	if (s->heat)
+		moca_heat_sweep(s, time);
 	while ((sp = moca_space_next(s, sp)))
 		sweep_space(s, sp, time, first);
+	if (s->heat && !first)
+		moca_heat_swept(s);
 }
 
 /* A reader that is behind: false faults would only be lost. */
@@ -312,6 +321,8 @@ void moca_monitor_begin(struct moca_session *s)
 void moca_monitor_sweep_first(struct moca_session *s)
 {
 	sweep_all(s, s->begin_ns, true);
+	if (s->heat)
+		moca_heat_start(s);
 }
 
 static void put_interval(struct moca_session *s,
@@ -352,7 +363,7 @@ static void end_interval(struct moca_session *s, bool inject)
 	}
 	each_access(s, fill_frame);
 	false_faults = sum_false(s);
-	sums.monitor_ns = ktime_get_mono_fast_ns() - start;
+	sums.monitor_ns = ktime_get_mono_fast_ns() - start + moca_heat_took(s);
 	s->sums.monitor_ns += sums.monitor_ns;
 	s->sums.injected += atomic64_xchg(&s->opened.injected, 0);
 	atomic64_set(&s->opened.looked, 0);
@@ -381,6 +392,8 @@ void moca_monitor_tick(struct moca_session *s)
 
 void moca_monitor_end(struct moca_session *s)
 {
+	if (s->heat)
+		moca_heat_look(s);
 	end_interval(s, false);
 }
 
@@ -406,11 +419,13 @@ static void sleep_for(u64 ns)
 	schedule_hrtimeout(&at, HRTIMER_MODE_REL);
 }
 
-static void tick_once(struct moca_session *s, u64 *counted)
+static void tick_once(struct moca_session *s, bool look, u64 *counted)
 {
 	mutex_lock(&s->lock);
 	/* It may have been stopped while we waited for the lock. */
-	if (s->monitor == current)
+	if (s->monitor == current && look)
+		moca_heat_look(s);
+	else if (s->monitor == current)
 		moca_monitor_tick(s);
 	mutex_unlock(&s->lock);
 	if (s->user) {
@@ -420,11 +435,14 @@ static void tick_once(struct moca_session *s, u64 *counted)
 	cond_resched();
 }
 
-/* When the next interval may end. */
-static u64 due_at(struct moca_session *s)
+/* When the next interval may end, or (look) a look at heat comes before it. */
+static u64 due_at(struct moca_session *s, bool *look)
 {
-	return max(READ_ONCE(s->begin_ns) + READ_ONCE(s->length_ns),
-		   moca_user_rests_until(s->user));
+	u64 end = READ_ONCE(s->begin_ns) + READ_ONCE(s->length_ns);
+	u64 heat = moca_heat_due(s);
+
+	*look = heat < end;
+	return max(min(heat, end), moca_user_rests_until(s->user));
 }
 
 static int monitor(void *arg)
@@ -436,7 +454,8 @@ static int monitor(void *arg)
 	if (fifo && !s->user)
 		sched_set_fifo_low(current);
 	while (!kthread_should_stop()) {
-		u64 due = due_at(s);
+		bool look;
+		u64 due = due_at(s, &look);
 		ktime_t at = ns_to_ktime(due);
 
 		set_current_state(TASK_INTERRUPTIBLE);
@@ -446,14 +465,14 @@ static int monitor(void *arg)
 			schedule_hrtimeout(&at, HRTIMER_MODE_ABS);
 			continue;
 		}
-		if (waits_for_reader(s)) {
+		if (!look && waits_for_reader(s)) {
 			at = ns_to_ktime(READER_WAIT_NS);
 			schedule_hrtimeout(&at, HRTIMER_MODE_REL);
 			charge(s, &counted, 0);
 			continue;
 		}
 		__set_current_state(TASK_RUNNING);
-		tick_once(s, &counted);
+		tick_once(s, look, &counted);
 	}
 	__set_current_state(TASK_RUNNING);
 	charge(s, &counted, 0);

@@ -56,6 +56,7 @@ static void close_again(struct moca_session *s, const struct opened *o)
 		.mm = o->sp->mm, .inject = true, .start = o->start,
 		.end = o->end, .idle = !is_untouched(o),
 		.split = !(s->flags & MOCA_SETUP_KEEP_THP),
+		.was = s->heat, .sp = o->sp,
 	};
 	s64 looked = atomic64_read(&s->opened.looked);
 

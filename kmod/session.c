@@ -12,6 +12,7 @@
 #include <linux/topology.h>
 
 #include "fault.h"
+#include "heat.h"
 #include "monitor.h"
 #include "page-set.h"
 #include "space.h"
@@ -57,10 +58,12 @@ static void free_rings(struct moca_session *s)
 	kvfree(s->list);
 	kvfree(s->rings);
 	moca_page_set_destroy(s->seen);
+	moca_heat_destroy(s->heat);
 	s->list = NULL;
 	s->rings = NULL;
 	s->own = NULL;
 	s->seen = NULL;
+	s->heat = NULL;
 	s->list_rings = 0;
 	moca_user_uncharge(s->user, s->charged);
 	s->charged = 0;
@@ -133,6 +136,11 @@ static int check_setup(struct moca_setup *a)
 	    (a->interval_ns < NS_PER_MS ||
 	     a->interval_ns > 1000000 * NS_PER_MS))
 		return -EINVAL;
+	if (a->heat_ns && !moca_heat_features())
+		return -EOPNOTSUPP;
+	if (a->heat_ns && !(a->flags & MOCA_SETUP_MANUAL) &&
+	    (a->heat_ns < NS_PER_MS || a->heat_ns > 1000000 * NS_PER_MS))
+		return -EINVAL;
 	return 0;
 }
 
@@ -147,7 +155,8 @@ static int make_rings(struct moca_session *s, struct moca_setup *a)
 	u64 most = (u64)a->chunk_bytes * a->ring_chunks * (n - 1) /
 		   sizeof(struct moca_rec_access);
 	u64 all = bytes * n + moca_page_set_bytes(most) +
-		  (n + (u64)nr_cpu_ids) * sizeof(void *);
+		  (n + (u64)nr_cpu_ids) * sizeof(void *) +
+		  (a->heat_ns ? moca_heat_bytes() : 0);
 	int err;
 	u32 cpu;
 
@@ -182,7 +191,9 @@ static int make_rings(struct moca_session *s, struct moca_setup *a)
 	s->list[s->list_rings++] = s->own;
 	s->ring_stride = roundup_pow_of_two(bytes);
 	s->seen = moca_page_set_create(most);
-	return s->seen ? 0 : -ENOMEM;
+	if (a->heat_ns)
+		s->heat = moca_heat_create(a->heat_ns);
+	return s->seen && (s->heat || !a->heat_ns) ? 0 : -ENOMEM;
 }
 
 int moca_session_setup(struct moca_session *s, struct moca_setup *a)
@@ -312,7 +323,7 @@ int moca_session_pace(struct moca_session *s, const struct moca_pace *p)
 	return 0;
 }
 
-int moca_session_tick(struct moca_session *s)
+static int do_now(struct moca_session *s, void (*what)(struct moca_session *s))
 {
 	int err = READ_ONCE(s->running) ? wait_for_rest(s, REST_MAX_NS) :
 					  -EINVAL;
@@ -321,13 +332,24 @@ int moca_session_tick(struct moca_session *s)
 		return err;
 	mutex_lock(&s->lock);
 	if (s->running)
-		moca_monitor_tick(s);
+		what(s);
 	else
 		err = -EINVAL;
 	mutex_unlock(&s->lock);
 	if (!err)
 		count_cut(s);
 	return err;
+}
+
+int moca_session_tick(struct moca_session *s)
+{
+	return do_now(s, moca_monitor_tick);
+}
+
+int moca_session_look(struct moca_session *s)
+{
+	/* What is set up stays. */
+	return READ_ONCE(s->heat) ? do_now(s, moca_heat_look) : -EINVAL;
 }
 
 void moca_session_totals(struct moca_session *s, struct moca_totals *t)
@@ -341,6 +363,7 @@ void moca_session_totals(struct moca_session *s, struct moca_totals *t)
 	t->interval = s->interval;
 	t->interval_ns = s->length_ns;
 	t->lost += atomic64_read(&s->homeless);
+	moca_heat_totals(s, t);
 	for (u32 i = 0; i < s->list_rings; i++) {
 		t->faults += READ_ONCE(s->list[i]->faults);
 		t->false_faults += READ_ONCE(s->list[i]->false_faults);

@@ -14,6 +14,7 @@
 #include "ring.h"
 #include "user-buffer.h"
 
+struct moca_heat;
 struct moca_page_set;
 struct moca_user;
 
@@ -41,6 +42,7 @@ struct moca_session {
 	u64 interval, begin_ns;
 	u64 base_ns, length_ns;		/* asked for; with the budget's factor */
 	u32 budget_permille, fault_ns;
+	struct moca_heat *heat;		/* NULL: not asked for */
 	struct moca_page_set *seen;	/* pages with a record in an interval */
 	u64 cpu_ns, last_false;		/* at the last tick */
 	struct {
@@ -65,6 +67,7 @@ int moca_session_start(struct moca_session *s);
 int moca_session_stop(struct moca_session *s);
 int moca_session_pace(struct moca_session *s, const struct moca_pace *pace);
 int moca_session_tick(struct moca_session *s);
+int moca_session_look(struct moca_session *s);
 void moca_session_totals(struct moca_session *s, struct moca_totals *t);
 
 /* A number of a task or process as the session's opener sees it. */

@@ -146,6 +146,7 @@ static void sweep_first(struct moca_space *sp)
 	struct moca_walk w = {
 		.mm = sp->mm, .inject = true,
 		.split = !(sp->session->flags & MOCA_SETUP_KEEP_THP),
+		.heat = sp->session->heat, .sp = sp,
 	};
 
 	if (!(sp->session->flags & MOCA_SETUP_NO_INJECT) &&

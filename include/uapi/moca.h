@@ -26,6 +26,7 @@
 #define MOCA_HAS_THP_SPLIT 4u	/* huge mappings can be split */
 #define MOCA_HAS_NO_AROUND 8u	/* the kernel maps no file pages around a fault
 				   in programs that are traced */
+#define MOCA_HAS_HEAT 16u	/* moca_setup.heat_ns */
 
 struct moca_about {
 	__u32 size;
@@ -52,6 +53,10 @@ struct moca_setup {
 	__u32 pad;
 	__u64 ring_bytes;	/* out: what to map of each ring */
 	__u64 ring_stride;	/* out: ring r is at offset r * ring_stride */
+	__u64 heat_ns;		/* between two looks at accessed and dirty bits, at
+				   least: 1 ms to 1,000 s; manual: any, and
+				   MOCA_IOC_LOOK looks. 0: no looks. EOPNOTSUPP
+				   without MOCA_HAS_HEAT */
 };
 
 /* Change what moca_setup set; while it runs, too. */
@@ -82,6 +87,13 @@ struct moca_totals {
 	__u64 held;		/* intervals without injection: rings were full */
 	__u64 monitor_ns;	/* time of the monitor thread */
 	__u64 skipped;		/* mappings never injected: unsafe */
+	__u64 looks;		/* of heat, sweeps among them */
+	__u64 looked;		/* entries that they read, sweeps excepted */
+	__u64 hot;		/* pages found touched, each time */
+	__u64 looks_held;	/* tables left as they were: moca_rec_look */
+	__u64 looks_lost;
+	__u64 look_ns;		/* time that looks took, sweeps excepted; a part of
+				   monitor_ns */
 };
 
 /* The tracer's two calls (update and switch), for programs under a session. */
@@ -124,6 +136,7 @@ struct moca_buffer_control {
 #define MOCA_IOC_BUFFERS _IOW(MOCA_IOC_MAGIC, 9, struct moca_buffer_control)
 #define MOCA_IOC_UPDATE _IOWR(MOCA_IOC_MAGIC, 10, struct moca_buffer_update)
 #define MOCA_IOC_SWITCH _IOW(MOCA_IOC_MAGIC, 11, struct moca_buffer_switch)
+#define MOCA_IOC_LOOK _IO(MOCA_IOC_MAGIC, 12)	/* look at the bits now */
 
 /*
  * A mapped ring: a page of each of these two, then ring_chunks chunks. The first
@@ -176,6 +189,8 @@ enum {
 	MOCA_REC_INTERVAL = 7,
 	MOCA_REC_EVENTS = 8,
 	MOCA_REC_NAME = 9,
+	MOCA_REC_HEAT = 10,
+	MOCA_REC_LOOK = 11,
 };
 
 #define MOCA_ACC_WRITE 1u
@@ -287,6 +302,40 @@ struct moca_rec_interval {
 	__u64 next_ns;		/* length of the next, as the budget has it */
 };
 
+/*
+ * Pages that were touched since the look before, without a fault or with one. Their
+ * look's MOCA_REC_LOOK follows. A huge page that is not split has all of its bits.
+ */
+#define MOCA_HEAT_WORDS 8u
+
+struct moca_rec_heat {
+	struct moca_rec rec;	/* tid: the process'; time: the look's begin */
+	__u32 pid;
+	__u32 words;		/* 1 to MOCA_HEAT_WORDS */
+	__u64 addr;		/* of the first page; a multiple of 64 pages */
+	__u64 since_ns;		/* touched from then on */
+	__u64 bits[];		/* so many words of pages that were touched, bit 0 of
+				   the first is the page at addr; then so many of
+				   those of them that were written */
+};
+
+#define MOCA_LOOK_SWEEP 1u	/* it was the sweep that ended an interval */
+
+/* What was looked at is told. */
+struct moca_rec_look {
+	struct moca_rec rec;	/* time: its begin */
+	__u64 since_ns;		/* begin of the last one before that held nothing:
+				   what is told was touched from then on */
+	__u64 end_ns;		/* and until then */
+	__u64 looked;		/* entries; of a sweep 0: they are its own cost */
+	__u64 touched;		/* pages */
+	__u64 held;		/* tables (2 MB) of which there was no room to tell:
+				   their bits stay for the next look */
+	__u64 lost;		/* the same of a sweep: untold */
+	__u32 flags;		/* MOCA_LOOK_SWEEP */
+	__u32 pad;
+};
+
 /* What a program handed over by MOCA_IOC_SWITCH, or left when it died. */
 struct moca_rec_events {
 	struct moca_rec rec;
@@ -300,10 +349,10 @@ struct moca_rec_events {
 #define MOCA_ASSERT_SIZE(type, n) \
 	_Static_assert(sizeof(struct type) == (n), #type " has grown")
 MOCA_ASSERT_SIZE(moca_about, 16);
-MOCA_ASSERT_SIZE(moca_setup, 56);
+MOCA_ASSERT_SIZE(moca_setup, 64);
 MOCA_ASSERT_SIZE(moca_pace, 16);
 MOCA_ASSERT_SIZE(moca_target, 8);
-MOCA_ASSERT_SIZE(moca_totals, 96);
+MOCA_ASSERT_SIZE(moca_totals, 144);
 MOCA_ASSERT_SIZE(moca_buffer_update, 32);
 MOCA_ASSERT_SIZE(moca_buffer_switch, 16);
 MOCA_ASSERT_SIZE(moca_buffer_control, 16);
@@ -317,6 +366,8 @@ MOCA_ASSERT_SIZE(moca_rec_name, 32);
 MOCA_ASSERT_SIZE(moca_rec_mapping, 64);
 MOCA_ASSERT_SIZE(moca_rec_gap, 40);
 MOCA_ASSERT_SIZE(moca_rec_interval, 72);
+MOCA_ASSERT_SIZE(moca_rec_heat, 40);
+MOCA_ASSERT_SIZE(moca_rec_look, 72);
 MOCA_ASSERT_SIZE(moca_rec_events, 32);
 
 #endif

@@ -112,6 +112,48 @@ static void traced(struct session *s)
 	tell("idle_sweep", "traced", empty);
 }
 
+/* What a look takes, by page of `shared`, most of what this process has. */
+static double look(struct session *s)
+{
+	uint64_t before = session_totals(s).look_ns;
+
+	session_do(s, MOCA_IOC_LOOK, "LOOK");
+	session_drain(s, NULL, NULL);
+	return (double)(session_totals(s).look_ns - before) / PAGES;
+}
+
+static void heat(void)
+{
+	const struct moca_setup setup = {
+		.flags = MOCA_SETUP_MANUAL, .ring_chunks = 512, .heat_ns = 1,
+	};
+	double idle = 1e9, read = 1e9, written = 1e9;
+	struct session s;
+
+	madvise(anon, PAGES * PAGE, MADV_DONTNEED);
+	session_open(&s, &setup);
+	if (session_register(&s, getpid()))
+		die("REGISTER");
+	session_do(&s, MOCA_IOC_START, "START");
+	writes(shared);
+	look(&s);
+	for (int i = 0; i < TIMES; i++) {
+		double t = look(&s);
+
+		idle = t < idle ? t : idle;
+		reads(shared);
+		t = look(&s);
+		read = t < read ? t : read;
+		writes(shared);
+		t = look(&s);
+		written = t < written ? t : written;
+	}
+	tell("look_idle", "heat", idle);
+	tell("look_read", "heat", read);
+	tell("look_written", "heat", written);
+	session_close(&s);
+}
+
 int main(void)
 {
 	const struct moca_setup setup = {
@@ -158,6 +200,7 @@ int main(void)
 	check(!session_totals(&s).lost, "cost", "%llu records lost",
 	      session_totals(&s).lost);
 	session_close(&s);
+	heat();
 	if (fclose(figures))
 		die("figures");
 	return failures != 0;

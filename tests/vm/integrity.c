@@ -2,7 +2,8 @@
 /*
  * Data stays right while pages are made to fault every 5 ms: workers, each of
  * which does one thing that a kernel does with pages, check their own.
- * usage: integrity SECONDS [keep] [NAME...]; keep: huge pages stay huge. On a
+ * usage: integrity SECONDS [keep | heat] [NAME...]; keep: huge pages stay huge; heat:
+ * their bits are cleared each millisecond as well. On a
  * busy host it takes longer: until all that is asked for has happened.
  */
 #include <dirent.h>
@@ -825,9 +826,11 @@ static void say(void)
 int main(int argc, char **argv)
 {
 	int keep = argc > 2 && !strcmp(argv[2], "keep");
+	int heat = argc > 2 && !strcmp(argv[2], "heat");
 	const struct moca_setup setup = {
 		.interval_ns = 5000000, .ring_chunks = 128,
 		.flags = keep ? MOCA_SETUP_KEEP_THP : 0,
+		.heat_ns = heat ? 1000000 : 0,
 	};
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	struct moca_totals t;
@@ -851,7 +854,7 @@ int main(int argc, char **argv)
 	if (!pid) {
 		/* Whatever hangs ends with us, and is missed. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		root((const char **)argv + 2 + keep);
+		root((const char **)argv + 2 + (keep || heat));
 	}
 	while (!state->go)
 		usleep(1000);
@@ -884,6 +887,9 @@ int main(int argc, char **argv)
 	check(t.injected > INJECTED && t.false_faults > FALSE_FAULTS,
 	      "injection",
 	      "%llu pages, %llu false faults", t.injected, t.false_faults);
+	if (heat)
+		check(t.looks > t.interval + 10 && t.hot > 10000, "heat",
+		      "%llu looks, %llu pages", t.looks, t.hot);
 	say();
 	check_reached(before, huge, keep);
 	printf("%ld records of huge pages\n", huge);
