@@ -237,9 +237,15 @@ int trace_is_memory(const struct moca_event_type *type)
 	return !strcmp(type->facility, "perf_mem");
 }
 
+int trace_is_heat(const struct moca_event_type *type)
+{
+	return !strcmp(type->facility, MOCA_HEAT_FACILITY);
+}
+
 int trace_is_rate(const struct moca_event_type *type)
 {
-	return !strcmp(type->facility, MOCA_RATE_FACILITY);
+	return !strcmp(type->facility, MOCA_RATE_FACILITY) ||
+	       trace_is_heat(type);
 }
 
 int trace_has_events(const struct moca_trace *t,

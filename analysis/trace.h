@@ -82,7 +82,9 @@ void trace_status(char *buf, size_t size, int status);
 /* Was it made by `moca trace`: are there events only? */
 int trace_events_only(const struct moca_trace *t);
 
-/* Is it a sample of page faults and CPU time? */
+/* Is it a look at which pages were touched? */
+int trace_is_heat(const struct moca_event_type *type);
+/* Is it a sample of Moca's: of page faults and CPU time, or such a look? */
 int trace_is_rate(const struct moca_event_type *type);
 /* Has the trace a type of events that is wanted? */
 int trace_has_events(const struct moca_trace *t,

@@ -87,6 +87,38 @@ static void end_status(const struct info *in, char *buf, size_t size)
 				 "when this was written" : "at the end");
 }
 
+/* What the module's looks at accessed bits found, and took. */
+static void print_heat(const struct info *in)
+{
+	uint64_t looks = trace_meta_u64(in->t, "heat.looks", 0);
+	uint64_t looked = trace_meta_u64(in->t, "heat.looked", 0);
+	uint64_t held = trace_meta_u64(in->t, "heat.held", 0);
+	uint64_t lost = trace_meta_u64(in->t, "heat.lost", 0);
+	char a[TEXT_MAX], b[TEXT_MAX];
+
+	if (!meta(in, "heat.looks"))
+		return;
+	printf("%-14s%s look%s at accessed bits, every %s asked for", "Heat",
+	       text_count(a, looks), PLURAL(looks),
+	       text_duration(b, trace_meta_u64(in->t, "heat.period_ns", 0)));
+	printf("; %s time%s that a page was touched between two",
+	       text_count(a, trace_meta_u64(in->t, "heat.touched", 0)),
+	       PLURAL(trace_meta_u64(in->t, "heat.touched", 0)));
+	if (looked)
+		printf("; %.1f ns a page",
+		       (double)trace_meta_u64(in->t, "heat.look_ns", 0) /
+			       (double)looked);
+	putchar('\n');
+	if (held)
+		printf("%-14s%s time%s there was no room to tell of 2 MB: the next "
+		       "look told, or the sweep\n", "", text_count(a, held),
+		       PLURAL(held));
+	if (lost)
+		printf("%-14s%s time%s a sweep had no room to tell of 2 MB: what was "
+		       "touched there since the look before is not known\n", "",
+		       text_count(a, lost), PLURAL(lost));
+}
+
 static void print_head(const struct info *in, const char *path)
 {
 	char a[TEXT_MAX], date[64], status[80], samples[TEXT_SAMPLES_MAX];
@@ -134,6 +166,7 @@ static void print_head(const struct info *in, const char *path)
 		text_name(stdout, budget, 0);
 	}
 	putchar('\n');
+	print_heat(in);
 	if (!in->exact)
 		resolution_print(&in->resolution);
 	if (*text_samples(samples, meta(in, META_SAMPLE_LEVELS)))

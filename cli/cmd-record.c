@@ -112,7 +112,7 @@ static const char *only_pages(const struct moca_record_options *o,
 	       o->budget != NOT_GIVEN ? "--budget" :
 	       x->hz != NOT_GIVEN_HZ ? "--rate" :
 	       o->credit_ns != NOT_GIVEN_NS ? "--credit" :
-	       o->interval_ns ? "--interval" : x->sample ? "--sample" : NULL;
+	       o->interval_ns ? "--interval" : o->heat_ns ? "--heat" : x->sample ? "--sample" : NULL;
 }
 
 /* 1, or 1/N for a power of two up to 4096, as a level. -EINVAL after a message. */
@@ -221,6 +221,29 @@ static int check_stacks(struct moca_record_options *o, const struct extra *x)
 	return 0;
 }
 
+/* Only the module can look at the bits. */
+static int check_heat(const struct moca_record_options *o,
+		      const struct extra *x)
+{
+	const char *what = x->via && strcmp(x->via, "kernel") &&
+			   strcmp(x->via, "auto") ? "--via" :
+			   x->stacks ? "--stacks" :
+			   o->sample_level || o->sample_auto ? "--sample" : NULL;
+
+	if (o->heat_ns && what) {
+		moca_error("--heat does not go with %s%s%s: it takes the kernel "
+			   "module, --via kernel", what,
+			   !strcmp(what, "--via") ? " " : "",
+			   !strcmp(what, "--via") ? x->via : "");
+		return -EINVAL;
+	}
+	if (o->heat_ns && o->heat_ns < 1000000) {
+		moca_error("--heat must be 1ms at least");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* What page mode on native memory does not do yet, or never needs. */
 static int check_native(const struct moca_record_options *o,
 			const struct extra *x)
@@ -300,7 +323,7 @@ static int check(struct moca_record_options *o, const struct extra *x,
 		moca_error("--budget must be more than 0 (or none)");
 		return -EINVAL;
 	}
-	if (check_native(o, x) || check_stacks(o, x))
+	if (check_native(o, x) || check_stacks(o, x) || check_heat(o, x))
 		return -EINVAL;
 	return check_exact(o, x, objects);
 }
@@ -313,7 +336,8 @@ static const struct way *choose_way(const struct moca_record_options *o,
 				    const struct extra *x)
 {
 	struct moca_kernel_check c;
-	int must = x->via && !strcmp(x->via, "kernel");
+	const char *wants = o->heat_ns ? "--heat" : "--via kernel";
+	int must = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
 
 	if (x->via && strcmp(x->via, "auto") && !must)
 		return find_way(x->via);
@@ -322,13 +346,20 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	    (x->sample && (o->sample_level || o->sample_auto)))
 		return find_way("user");
 	moca_kernel_try(&c, (pid_t)x->pid);
+	if (c.state == MOCA_KERNEL_READY && o->heat_ns &&
+	    !moca_kernel_has_heat(&c)) {
+		moca_error("--heat: the module that is loaded cannot look at "
+			   "accessed bits; load the one that was built with "
+			   "this moca, on x86-64 (moca doctor)");
+		return NULL;
+	}
 	if (c.state == MOCA_KERNEL_READY)
 		return find_way("kernel");
 	/* Neither way can: the other one's words are the plainer ones. */
 	if (c.error == ESRCH && x->pid)
 		return find_way("user");
 	if (must) {
-		moca_error("--via kernel: %s%s%s", c.why,
+		moca_error("%s: %s%s%s", wants, c.why,
 			   c.fix ? "; to allow it: " : "", c.fix ? c.fix : "");
 		return NULL;
 	}
@@ -453,6 +484,8 @@ int cmd_record(int argc, char **argv)
 			   "runs are seen well (default: 200ms; 0 with --interval)"),
 		OPT_STRING(0, "sample", &x.sample, "SHARE", "look again at a "
 			   "share of large memory; auto: as it fits (default: auto; 1 with --interval)"),
+		OPT_DURATION(0, "heat", &o.heat_ns, "--via kernel: so often, without a fault, look "
+			     "which pages were touched and written (1ms and more)"),
 		OPT_SIZE(0, "max-size", &o.max_size, "end the recording at this size of the trace"),
 		OPT_FLAG(0, "only-children", &o.only_children, "leave the first program alone, trace its children"),
 		OPT_LIST(0, "include", &x.include, "NAME", "trace only programs of this name (repeatable)"),

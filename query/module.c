@@ -326,6 +326,7 @@ static int filter(sqlite3_vtab_cursor *base, int columns, const char *plan,
 	c->at = c->taken = 0;
 	c->chunk = NULL;
 	c->counts = NULL;
+	c->event = NULL;
 	c->alike = 0;
 	if (*plan == IN_ORDER) {
 		c->ended = 0;

@@ -21,7 +21,7 @@
 static const struct query_table *const tables[] = {
 	&query_accesses, &query_counts, &query_tasks, &query_mappings,
 	&query_objects, &query_object_nodes, &query_instances, &query_changes,
-	&query_events, &query_findings, &query_checks, &query_certificate,
+	&query_events, &query_findings, &query_heat, &query_checks, &query_certificate,
 	&query_metadata, &query_stacks,
 };
 

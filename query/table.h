@@ -100,7 +100,7 @@ int query_add(struct query *q, const struct query_table *t);
 extern const struct query_table query_accesses, query_counts, query_changes,
 	query_events, query_tasks, query_mappings, query_metadata,
 	query_certificate, query_objects, query_object_nodes, query_instances,
-	query_findings, query_checks, query_stacks;
+	query_findings, query_checks, query_stacks, query_heat;
 /* What its rows are of: stacks.c. */
 void query_stacks_free(struct query_stacks *s);
 /* One of events of one type: t->event. columns is made by events.c; free() it. */

@@ -23,6 +23,7 @@ static const char *const more[RULES] = {
 	[RULE_SUMS] = "sums of pages are wrong",
 	[RULE_CHANGES] = "changes of tasks and mappings contradict others",
 	[RULE_STACKS] = "accesses tell call stacks that are not there",
+	[RULE_HEAT] = "looks at heat contradict themselves",
 };
 
 __attribute__((format(printf, 3, 0)))
@@ -174,6 +175,7 @@ static int take(struct meaning *m, const struct moca_timeline_item *i)
 		t->changes++;
 	} else if (i->kind == MOCA_TIMELINE_EVENT) {
 		changes_event(m, i);
+		heat_event(m, i);
 		err = objects_event(m, i);
 		t->events++;
 	}

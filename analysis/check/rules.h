@@ -16,6 +16,7 @@ enum rule {
 	RULE_CHANGES,		/* changes.c */
 	RULE_OBJECTS,		/* objects.c */
 	RULE_STACKS,		/* stacks.c */
+	RULE_HEAT,		/* heat.c */
 	RULES,
 };
 
@@ -32,6 +33,7 @@ struct meaning {
 	struct touched *touched;	/* of sums.c */
 	struct processes *processes;	/* of changes.c */
 	struct objects *objects;	/* of objects.c */
+	uint64_t hot;			/* of heat.c: pages since the last look */
 	/* By index of the task: changes and events told so far. */
 	struct told_of {
 		uint64_t changes, events;
@@ -64,6 +66,8 @@ void life_counts(struct meaning *m, const struct moca_counts *c,
 		 const struct moca_task *task);
 
 void stacks_chunk(struct meaning *m, const struct moca_chunk *c);
+
+void heat_event(struct meaning *m, const struct moca_timeline_item *i);
 
 int mapping_new(struct meaning *m);
 void mapping_chunk(struct meaning *m, const struct moca_chunk *c,

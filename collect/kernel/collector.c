@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/kernel/heat.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/trace.h"
 #include "collect/run/certificate.h"
@@ -28,6 +30,7 @@ struct kernel_collector {
 	struct kernel_device dev;
 	struct kernel_merge *merge;
 	struct kernel_trace *trace;
+	struct kernel_heat *heat;	/* NULL: not asked for, or written */
 	struct control control;
 	struct moca_totals totals;
 	uint64_t monitor_ns, cpu_ns;	/* accounted already */
@@ -155,6 +158,14 @@ static void describe(void *arg, uint64_t now)
 	moca_meta_set(m, "kernel.held", "%lu", (uint64_t)n->held);
 	moca_meta_set(m, "kernel.skipped", "%lu", (uint64_t)n->skipped);
 	moca_meta_set(m, "kernel.monitor_ns", "%lu", (uint64_t)n->monitor_ns);
+	if (!c->rec->opt->heat_ns)
+		return;
+	moca_meta_set(m, "heat.looks", "%lu", (uint64_t)n->looks);
+	moca_meta_set(m, "heat.looked", "%lu", (uint64_t)n->looked);
+	moca_meta_set(m, "heat.touched", "%lu", (uint64_t)n->hot);
+	moca_meta_set(m, "heat.held", "%lu", (uint64_t)n->looks_held);
+	moca_meta_set(m, "heat.lost", "%lu", (uint64_t)n->looks_lost);
+	moca_meta_set(m, "heat.look_ns", "%lu", (uint64_t)n->look_ns);
 }
 
 static const struct recording_ops ops = {
@@ -200,6 +211,24 @@ static void settle_lost(struct kernel_collector *c)
 		kernel_trace_lost(c->trace, c->totals.lost - told);
 }
 
+static void finish_heat(struct kernel_collector *c)
+{
+	uint64_t lost = kernel_heat_lost(c->heat);
+	int err = kernel_heat_close(c->heat);
+	char text[160];
+
+	c->heat = NULL;
+	if (err)
+		snprintf(text, sizeof(text), "not all looks at heat are here: "
+			 "they could not be written: %s", strerror(-err));
+	else if (lost)
+		snprintf(text, sizeof(text), "not all heat is here: there was "
+			 "no room for what sweeps found of %lu stretch%s of "
+			 "2 MB", lost, lost == 1 ? "" : "es");
+	if (err || lost)
+		moca_meta_add_loss(c->recording.meta, text);
+}
+
 static void finish(struct kernel_collector *c)
 {
 	uint64_t interval, damaged;
@@ -214,6 +243,7 @@ static void finish(struct kernel_collector *c)
 	kernel_trace_cut(c->trace, interval + 1, moca_now_ns());
 	if (kernel_trace_error(c->trace))
 		recording_fail(&c->recording, kernel_trace_error(c->trace), "write the trace");
+	finish_heat(c);
 	damaged = kernel_merge_damaged(c->merge);
 	if (damaged)
 		moca_meta_add_loss(c->recording.meta, "the module handed over chunks "
@@ -283,7 +313,7 @@ int kernel_collector_create(struct kernel_collector **out,
 {
 	struct kernel_collector *c = calloc(1, sizeof(*c));
 	uint64_t now = moca_now_ns();
-	const struct kernel_trace_options o = {
+	struct kernel_trace_options o = {
 		.jit = rec->jit,
 		.writer = writer, .own_faults = &rec->own_faults,
 		.start_ns = rec->start_ns, .root = rec->root,
@@ -291,17 +321,24 @@ int kernel_collector_create(struct kernel_collector **out,
 		.wanted = is_wanted, .arg = rec,
 	};
 
+	int err = 0;
+
 	if (!c)
 		return -ENOMEM;
 	c->rec = rec;
 	c->running = 1;
+	c->dev.fd = -1;
+	if (rec->opt->heat_ns)
+		err = kernel_heat_create(&c->heat, rec->dirfd, rec->root);
+	o.heat = c->heat;
 	c->merge = kernel_merge_new(dev->ring_count);
 	c->trace = kernel_trace_new(&o);
-	c->dev.fd = -1;
 	if (recording_init(&c->recording, rec, meta, writer, &ops, c) ||
-	    !c->merge || !c->trace) {
+	    !c->merge || !c->trace)
+		err = -ENOMEM;
+	if (err) {
 		kernel_collector_destroy(c);
-		return -ENOMEM;
+		return err;
 	}
 	control_init(&c->control, rec->opt->budget, rec->opt->interval_ns,
 		     fault_ns, (unsigned int)sysconf(_SC_NPROCESSORS_ONLN), now);
@@ -316,6 +353,7 @@ void kernel_collector_destroy(struct kernel_collector *c)
 	if (!c)
 		return;
 	kernel_device_close(&c->dev);
+	kernel_heat_close(c->heat);
 	kernel_merge_free(c->merge);
 	kernel_trace_free(c->trace);
 	recording_free(&c->recording);

@@ -15,6 +15,8 @@ static const unsigned char fixed[] = {
 	[MOCA_REC_INTERVAL] = sizeof(struct moca_rec_interval),
 	[MOCA_REC_EVENTS] = sizeof(struct moca_rec_events),
 	[MOCA_REC_NAME] = sizeof(struct moca_rec_name),
+	[MOCA_REC_HEAT] = sizeof(struct moca_rec_heat),
+	[MOCA_REC_LOOK] = sizeof(struct moca_rec_look),
 };
 
 int kernel_chunk_open(struct kernel_chunk *c, const void *p, size_t room)
@@ -38,6 +40,7 @@ static int is_sound(const struct moca_rec *r)
 {
 	const struct moca_rec_mapping *m = (const void *)r;
 	const struct moca_rec_access *a = (const void *)r;
+	const struct moca_rec_heat *h = (const void *)r;
 
 	switch (r->type) {
 	case MOCA_REC_ACCESS:
@@ -48,6 +51,10 @@ static int is_sound(const struct moca_rec *r)
 		return has_text(r, sizeof(*m)) && m->start < m->end &&
 		       m->end <= 1ull << 57 && !(m->start & 4095) &&
 		       !(m->end & 4095);
+	case MOCA_REC_HEAT:
+		return h->words && h->words <= MOCA_HEAT_WORDS &&
+		       r->bytes >= sizeof(*h) + 16 * h->words &&
+		       h->addr < 1ull << 57 && !(h->addr % (64 * 4096));
 	case MOCA_REC_EVENTS:
 		return ((const struct moca_rec_events *)(const void *)r)->used
 		       <= r->bytes - sizeof(struct moca_rec_events);

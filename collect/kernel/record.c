@@ -38,6 +38,7 @@ static const struct {
 	{ MOCA_HAS_RANGE_FLUSH, "range flush" },
 	{ MOCA_HAS_THP_SPLIT, "huge pages split" },
 	{ MOCA_HAS_NO_AROUND, "no fault-around" },
+	{ MOCA_HAS_HEAT, "heat" },
 };
 
 const char *moca_kernel_features(uint32_t bits, char *buf, size_t size)
@@ -50,6 +51,11 @@ const char *moca_kernel_features(uint32_t bits, char *buf, size_t size)
 			n += (size_t)snprintf(buf + n, size - n, "%s%s",
 					      n ? ", " : "", features[i].name);
 	return buf;
+}
+
+int moca_kernel_has_heat(const struct moca_kernel_check *c)
+{
+	return (c->features & MOCA_HAS_HEAT) != 0;
 }
 
 static void refuse(struct moca_kernel_check *c, int err, const char *what)
@@ -138,6 +144,8 @@ static void describe(struct recorder *rec, struct moca_meta *m,
 		      moca_kernel_features(dev->about.features, names,
 					   sizeof(names)));
 	recording_describe_budget(rec->opt, m);
+	if (rec->opt->heat_ns)
+		moca_meta_set(m, "heat.period_ns", "%lu", rec->opt->heat_ns);
 	moca_meta_set(m, "read_write_source", "fault");
 	moca_meta_set(m, "node_source", "kernel");
 	if (!(dev->about.features & MOCA_HAS_NO_AROUND))
@@ -234,6 +242,7 @@ static struct moca_setup wanted_setup(const struct moca_record_options *o,
 	return (struct moca_setup){
 		.flags = o->zap ? 0 : MOCA_SETUP_NO_INJECT,
 		.interval_ns = o->interval_ns,
+		.heat_ns = o->heat_ns,
 		.budget_permille = isinf(o->budget)    ? 0 :
 				   permille < 1	       ? 1 :
 				   permille > 1000000  ? 1000000 :

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collect/kernel/heat.h"
 #include "collect/kernel/task.h"
 #include "lib/base/identity.h"
 #include "lib/format/writer.h"
@@ -468,6 +469,14 @@ static void on_access(struct kernel_trace *t, const struct moca_rec_access *r,
 	t->last_id = k->id;
 }
 
+static void on_heat(struct kernel_trace *t, const struct moca_rec_heat *r)
+{
+	const struct kproc *p = kernel_proc(t, r->pid, 0);
+
+	if (!p || (p->begun && p->wanted))
+		kernel_heat_pages(t->o.heat, r);
+}
+
 /* --- what comes out of the rings ------------------------------------------------ */
 
 static void visit_relieve(struct kernel_trace *t, struct ktask *k, void *arg)
@@ -560,6 +569,12 @@ void kernel_trace_take(struct kernel_trace *t, const struct kernel_item *item)
 		break;
 	case MOCA_REC_GAP:
 		on_gap(t, (const void *)r);
+		break;
+	case MOCA_REC_HEAT:
+		on_heat(t, (const void *)r);
+		break;
+	case MOCA_REC_LOOK:
+		kernel_heat_look(t->o.heat, (const void *)r);
 		break;
 	}
 	if (t->buffered > ALL_RECORDS)

@@ -17,6 +17,7 @@
 
 #include "collect/kernel/merge.h"
 
+struct kernel_heat;
 struct kernel_trace;
 struct moca_writer;
 struct own_faults;
@@ -27,6 +28,7 @@ struct kernel_trace_options {
 	struct jit *jit;		/* is told of changes; NULL: nobody is */
 	struct moca_writer *writer;	/* borrowed */
 	struct own_faults **own_faults;	/* *own_faults may be NULL */
+	struct kernel_heat *heat;	/* borrowed; NULL: none is told */
 	uint64_t start_ns;
 	pid_t root;
 	int attach;		/* root ran already; else, what is before its

@@ -32,6 +32,7 @@
 #include "lib/format/launch.h"
 #include "lib/format/meta.h"
 #include "lib/format/quota.h"
+#include "lib/format/rate-writer.h"
 #include "lib/format/seal.h"
 #include "lib/format/writer.h"
 
@@ -664,6 +665,15 @@ int record_run(const struct moca_record_options *opt,
 		rec.quota = moca_quota_new(opt->max_size);
 	if (opt->max_size && !rec.quota) {
 		moca_error("cannot keep --max-size: %s", strerror(errno));
+		machine_wait(&rec.machine);
+		remove_begun();
+		return EXIT_OURS;
+	}
+	/* Before a companion has its own types of events. */
+	err = opt->heat_ns ? moca_heat_describe(rec.dirfd) : 0;
+	if (err) {
+		moca_error("cannot begin the trace in %s: %s%s", rec.dir,
+			   strerror(-err), advice(err));
 		machine_wait(&rec.machine);
 		remove_begun();
 		return EXIT_OURS;

@@ -58,6 +58,7 @@ struct moca_record_options {
 	uint64_t shortest_ns;	/* intervals begin so short and grow; 0: not */
 	double budget;		/* accepted slowdown, fraction; HUGE_VAL = any */
 	uint64_t credit_ns;	/* beyond it, once */
+	uint64_t heat_ns;	/* between two looks at accessed bits; 0: none */
 	uint64_t max_size;	/* bytes of trace, 0 = no limit */
 	int only_children;	/* leave the first program itself alone */
 	const char **include;	/* names of programs to trace, if any */

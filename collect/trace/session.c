@@ -67,7 +67,7 @@ static int open_directory(struct tracer_session *s)
 
 	if (s->opt.beside) {
 		/* Those below are the samplers'. */
-		s->next_stream = MOCA_RATE_STREAMS;
+		s->next_stream = MOCA_OWN_STREAMS;
 		s->dir = strdup(s->opt.dir);
 		return s->dir ? 0 : -ENOMEM;
 	}

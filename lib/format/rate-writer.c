@@ -10,7 +10,9 @@
 
 /* Told from the top down, as ids of programs' events grow from the bottom. */
 enum {
-	ID_SETTINGS = MOCA_REC_LAST - 7,
+	ID_HEAT_PAGES = MOCA_REC_LAST - 9,
+	ID_HEAT_LOOK,
+	ID_SETTINGS,
 	ID_TASK,
 	ID_SAMPLE,
 	ID_TICK,
@@ -19,7 +21,7 @@ enum {
 };
 
 #define WORDS 8192u
-#define RECORD_WORDS 16u	/* of the largest */
+#define RECORD_WORDS 24u	/* of the largest */
 #define NAME_BYTES 63u
 #define FLUSH_NS 1000000000ull
 #define TICKS 1000		/* ns, for a line through one point */
@@ -35,12 +37,29 @@ struct moca_rate_writer {
 	int error;
 };
 
+struct type {
+	uint32_t id;
+	const char *name, *fields;
+};
+
+static int describe(int dirfd, const char *facility, const struct type *types,
+		    size_t n)
+{
+	struct moca_event_writer *w;
+	int err = moca_event_writer_create(&w, dirfd);
+
+	if (err)
+		return err;
+	for (size_t i = 0; !err && i < n; i++)
+		err = moca_event_writer_type(w, types[i].id, facility,
+					      types[i].name, types[i].fields);
+	moca_event_writer_destroy(w);
+	return err;
+}
+
 int moca_rate_describe(int dirfd)
 {
-	static const struct {
-		uint32_t id;
-		const char *name, *fields;
-	} types[] = {
+	static const struct type types[] = {
 		{ ID_SETTINGS, "settings", "u64 period_ns\nstring source\n" },
 		{ ID_TASK, "task",
 		  "u32 task\nu32 pid\nu32 tid\nstring name\n" },
@@ -52,18 +71,24 @@ int moca_rate_describe(int dirfd)
 		  "u32 task\nenum last s32 lost=0,seen=1\n" },
 		{ ID_OWN, "own", "u32 pid\nu32 tid\nu64 begin_ns\nu64 minor\n" },
 	};
-	struct moca_event_writer *w;
-	size_t i;
-	int err = moca_event_writer_create(&w, dirfd);
 
-	if (err)
-		return err;
-	for (i = 0; !err && i < sizeof(types) / sizeof(*types); i++)
-		err = moca_event_writer_type(w, types[i].id,
-					      MOCA_RATE_FACILITY,
-					      types[i].name, types[i].fields);
-	moca_event_writer_destroy(w);
-	return err;
+	return describe(dirfd, MOCA_RATE_FACILITY, types,
+			sizeof(types) / sizeof(*types));
+}
+
+int moca_heat_describe(int dirfd)
+{
+	static const struct type types[] = {
+		{ ID_HEAT_PAGES, "pages",
+		  "u32 pid\nu64 since_ns\nu64 addr\nsequence touched u64\n"
+		  "sequence written u64\n" },
+		{ ID_HEAT_LOOK, "look",
+		  "u64 since_ns\nu64 end_ns\nu64 looked\nu64 touched\n"
+		  "u64 held\nu64 lost\nenum kind s32 look=0,sweep=1\n" },
+	};
+
+	return describe(dirfd, MOCA_HEAT_FACILITY, types,
+			sizeof(types) / sizeof(*types));
 }
 
 int moca_rate_writer_create(struct moca_rate_writer **out, int dirfd,
@@ -205,6 +230,13 @@ static void add(struct moca_rate_writer *w, uint64_t ns, unsigned id,
 	w->words += words;
 }
 
+/* Who reads the trace meanwhile, or after a crash, finds most of it. */
+static void flush_long(struct moca_rate_writer *w)
+{
+	if (w->last_ns - w->first_ns >= FLUSH_NS)
+		moca_rate_writer_flush(w);
+}
+
 void moca_rate_settings(struct moca_rate_writer *w, uint64_t ns,
 			uint64_t period_ns, const char *source)
 {
@@ -249,9 +281,7 @@ void moca_rate_tick(struct moca_rate_writer *w, uint64_t ns, uint64_t wall_ns,
 	put_u32(&r, processes);
 	put_u32(&r, tasks);
 	add(w, ns, ID_TICK, &r);
-	/* Who reads the trace meanwhile, or after a crash, finds most of it. */
-	if (w->last_ns - w->first_ns >= FLUSH_NS)
-		moca_rate_writer_flush(w);
+	flush_long(w);
 }
 
 void moca_rate_end(struct moca_rate_writer *w, uint64_t ns, uint32_t task,
@@ -274,4 +304,40 @@ void moca_rate_own(struct moca_rate_writer *w, uint64_t ns, uint32_t pid,
 	put_u64(&r, begin_ns);
 	put_u64(&r, minor);
 	add(w, ns, ID_OWN, &r);
+}
+
+static void put_sequence(struct record *r, const uint64_t *v, uint32_t n)
+{
+	put_u32(r, n);
+	put(r, v, n * sizeof(*v));
+}
+
+void moca_heat_pages(struct moca_rate_writer *w, uint64_t ns, uint64_t since_ns,
+		     uint32_t pid, uint64_t addr, uint32_t words,
+		     const uint64_t *bits)
+{
+	struct record r = { .len = 0 };
+
+	put_u32(&r, pid);
+	put_u64(&r, since_ns);
+	put_u64(&r, addr);
+	put_sequence(&r, bits, words);
+	put_sequence(&r, bits + words, words);
+	add(w, ns, ID_HEAT_PAGES, &r);
+}
+
+void moca_heat_looked(struct moca_rate_writer *w, uint64_t ns,
+		      const struct moca_heat_look *l)
+{
+	struct record r = { .len = 0 };
+
+	put_u64(&r, l->since_ns);
+	put_u64(&r, l->end_ns);
+	put_u64(&r, l->looked);
+	put_u64(&r, l->touched);
+	put_u64(&r, l->held);
+	put_u64(&r, l->lost);
+	put_u32(&r, (uint32_t)!!l->sweep);
+	add(w, ns, ID_HEAT_LOOK, &r);
+	flush_long(w);
 }

@@ -16,12 +16,19 @@
 #define MOCA_RATE_FACILITY "moca_rate"
 /*
  * Streams that are the samplers' beside a page trace: the one of tasks, and
- * the one in which the page tracer tells its own faults. Those of programs
- * come behind.
+ * the one in which the page tracer tells its own faults.
  */
 #define MOCA_RATE_STREAM 0u
 #define MOCA_RATE_STREAM_OWN 1u
 #define MOCA_RATE_STREAMS 2u
+/*
+ * Behind them the stream of heat, which pages were touched between two looks, in
+ * events of a facility of its own. Those of programs come behind.
+ */
+#define MOCA_HEAT_FACILITY "moca_heat"
+#define MOCA_HEAT_STREAM 2u
+#define MOCA_OWN_STREAMS 3u
+#define MOCA_HEAT_WORDS_MAX 8u
 
 /* tid of what is told of a whole process, with the threads that ended. */
 #define MOCA_RATE_PROCESS 0u
@@ -72,6 +79,26 @@ void moca_rate_end(struct moca_rate_writer *w, uint64_t ns, uint32_t task,
 /* Faults that page tracing itself caused in the period from begin_ns on. */
 void moca_rate_own(struct moca_rate_writer *w, uint64_t ns, uint32_t pid,
 		   uint32_t tid, uint64_t begin_ns, uint64_t minor);
+
+/* As moca_rate_describe, of the events of heat. */
+int moca_heat_describe(int dirfd);
+/*
+ * Of process pid, pages from addr on: bits has so many words (up to
+ * MOCA_HEAT_WORDS_MAX) of those that were touched since since_ns, then as many of
+ * those of them that were written.
+ */
+void moca_heat_pages(struct moca_rate_writer *w, uint64_t ns, uint64_t since_ns,
+		     uint32_t pid, uint64_t addr, uint32_t words,
+		     const uint64_t *bits);
+/* A look ended, of which all pages were told. */
+struct moca_heat_look {
+	uint64_t since_ns, end_ns;
+	uint64_t looked, touched;	/* pages */
+	uint64_t held, lost;	/* tables whose bits were left, or are untold */
+	int sweep;
+};
+void moca_heat_looked(struct moca_rate_writer *w, uint64_t ns,
+		      const struct moca_heat_look *l);
 
 /* To the file. 0 or the first error of all so far. */
 int moca_rate_writer_flush(struct moca_rate_writer *w);

@@ -7,11 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/heat.h"
 #include "collect/kernel/decode.h"
+#include "collect/kernel/heat.h"
 #include "collect/kernel/merge.h"
 #include "collect/kernel/space.h"
 #include "collect/kernel/trace.h"
 #include "collect/run/own.h"
+#include "lib/format/rate-writer.h"
 #include "tests/unit/kernel-rings.h"
 #include "tests/unit/trace-util.h"
 
@@ -42,6 +45,31 @@ static void rings_free(void)
 
 /* --- decoding ----------------------------------------------------------------- */
 
+/* `words` words, of which the first has the pages `touched`, half of them written. */
+static void put_heat(struct maker *m, uint32_t pid, uint64_t time, uint64_t addr,
+		     uint32_t words, uint64_t touched)
+{
+	struct moca_rec_heat *h = PUT(m, HEAT, heat, 16 * words, pid, time);
+
+	h->pid = pid;
+	h->words = words;
+	h->addr = addr;
+	h->since_ns = time - 5;
+	h->bits[0] = touched;
+	h->bits[words] = touched & 0x5555555555555555ull;
+}
+
+static void put_look(struct maker *m, uint64_t time, uint64_t touched)
+{
+	struct moca_rec_look *l = PUT(m, LOOK, look, 0, 0, time);
+
+	l->since_ns = time - 5;
+	l->end_ns = time + 1;
+	l->looked = 512;
+	l->touched = touched;
+	l->lost = 2;
+}
+
 /* One of each type, in one chunk. */
 static void put_all(struct maker *m)
 {
@@ -62,13 +90,16 @@ static void put_all(struct maker *m)
 	put_interval(m, 0, 107);
 	maker_put(m, 999, sizeof(struct moca_rec), 40, 7, 108);
 	put_exit(m, 7, 7, 109, 0);
+	put_heat(m, 7, 110, AT(64), 2, 3);
+	put_look(m, 110, 2);
 }
 
 static int t_all(void)
 {
 	static const int types[] = { MOCA_REC_TASK, MOCA_REC_EXEC,
 		MOCA_REC_MAPPING, MOCA_REC_ACCESS, MOCA_REC_GAP, MOCA_REC_NAME,
-		MOCA_REC_EVENTS, MOCA_REC_INTERVAL, MOCA_REC_EXIT };
+		MOCA_REC_EVENTS, MOCA_REC_INTERVAL, MOCA_REC_EXIT,
+		MOCA_REC_HEAT, MOCA_REC_LOOK };
 	const struct moca_rec *r;
 	struct kernel_chunk c;
 
@@ -108,6 +139,35 @@ static unsigned int devour(const void *p, size_t room, int *bad)
 	return n;
 }
 
+/* Words that are none, or not there; pages that do not begin a word. */
+static int t_heat_records(void)
+{
+	const struct moca_rec *r;
+	struct kernel_chunk c;
+
+	CHECK(!rings_new());
+	for (int wrong = 0; wrong < 5; wrong++) {
+		struct moca_rec_heat *h;
+
+		maker_chunk(&cpu0, 0, 100, 200, 0);
+		put_heat(&cpu0, 7, 110, AT(64), 8, 1);
+		h = (void *)(cpu0.open + 1);
+		if (wrong == 1)
+			h->words = 0;
+		else if (wrong == 2)
+			h->words = 9;
+		else if (wrong == 3)
+			h->rec.bytes -= 8;
+		else if (wrong == 4)
+			h->addr += 4096;
+		cpu0.open->bytes = sizeof(*cpu0.open) + h->rec.bytes;
+		CHECK(!kernel_chunk_open(&c, cpu0.open, cpu0.open->bytes));
+		CHECK(kernel_chunk_next(&c, &r) == (wrong ? -EBADMSG : 1));
+	}
+	rings_free();
+	return 0;
+}
+
 /* A copy that ends where a page does that may not be touched. */
 static char *at_the_edge(const void *p, size_t len)
 {
@@ -134,12 +194,12 @@ static int t_truncated(void)
 		/* Cut off, and saying so or not. */
 		n = devour(p, len, &bad);
 		CHECK(bad == (len < all));
-		CHECK(n == (len < all ? 0 : 9));
+		CHECK(n == (len < all ? 0 : 11));
 		if (len >= sizeof(struct moca_chunk_head)) {
 			((struct moca_chunk_head *)(void *)p)->bytes =
 				(uint32_t)len;
 			n = devour(p, len, &bad);
-			CHECK(n <= 9 && (n == 9) == (len == all));
+			CHECK(n <= 11 && (n == 11) == (len == all));
 		}
 		munmap(p - (4096 - len), 8192);
 	}
@@ -424,6 +484,24 @@ static struct kernel_trace *trace_new(const char *unwanted)
 	if (moca_writer_create(&writer, dirfd_))
 		return NULL;
 	with.writer = writer;
+	return kernel_trace_new(&with);
+}
+
+static struct kernel_trace *trace_new_with_heat(struct kernel_heat **h,
+						const char *unwanted)
+{
+	const struct kernel_trace_options o = {
+		.own_faults = &no_own_faults, .start_ns = 900, .root = 7,
+		.injects = 1, .wanted = is_wanted, .arg = (void *)unwanted,
+	};
+	struct kernel_trace_options with = o;
+
+	dir_new();
+	if (moca_writer_create(&writer, dirfd_) || moca_heat_describe(dirfd_) ||
+	    kernel_heat_create(h, dirfd_, 7))
+		return NULL;
+	with.writer = writer;
+	with.heat = *h;
 	return kernel_trace_new(&with);
 }
 
@@ -748,11 +826,78 @@ static int t_hostile(void)
 	return 0;
 }
 
+/* Pages of process 7, and looks with their sums; none of what is not wanted. */
+static void walk_heat(struct moca_trace *r, uint64_t *pages, uint64_t *written,
+		      uint64_t *looks, uint64_t *sum)
+{
+	const struct moca_event *e;
+	struct moca_cursor *cur;
+	struct moca_heat_run run;
+	uint64_t touched;
+	uint32_t task;
+
+	*pages = *written = *looks = *sum = 0;
+	if (moca_cursor_open(&cur, r, NULL))
+		abort();
+	while (moca_cursor_event(cur, &e, &task) > 0) {
+		if (moca_heat_run(&run, e) > 0 && run.pid == 7 &&
+		    run.since_ns == 1996 && run.pages == 128)
+			for (size_t i = 0; i < run.pages; i++) {
+				*pages += moca_heat_touched(&run, i) &&
+					  run.addr == AT(64);
+				*written += moca_heat_written(&run, i);
+			}
+		if (moca_heat_look_end(e, &touched)) {
+			++*looks;
+			*sum += touched;
+		}
+	}
+	moca_cursor_close(cur);
+}
+
+static int t_heat(void)
+{
+	uint64_t pages, written, looks, sum;
+	struct kernel_heat *h = NULL;
+	struct kernel_trace *t;
+	struct moca_trace *r;
+
+	for (int unwanted = 0; unwanted < 2; unwanted++) {
+		CHECK(!rings_new());
+		t = trace_new_with_heat(&h, unwanted ? "/bin/program" : NULL);
+		CHECK(t);
+		put_program();
+		maker_chunk(&monitor, 0, 2000, 3000, 0);
+		put_heat(&monitor, 7, 2001, AT(64), 2, 0xf0f);
+		put_look(&monitor, 2001, 8);
+		put_look(&monitor, 2100, 0);
+		put_interval(&monitor, 1, 3000);
+		maker_done(&monitor);
+		CHECK(!kernel_merge_fill(merge, rings));
+		trace_interval(t, 0);
+		trace_interval(t, UINT64_MAX);
+		CHECK(!kernel_trace_error(t) && kernel_heat_lost(h) == 4);
+		CHECK(!kernel_heat_close(h));
+		put_meta("complete");
+		CHECK(!moca_trace_open(&r, dir));
+		walk_heat(r, &pages, &written, &looks, &sum);
+		CHECK(pages == (unwanted ? 0 : 8) && looks == 2);
+		CHECK(sum == pages && written == pages / 2);
+		moca_trace_close(r);
+		kernel_trace_free(t);
+		moca_writer_destroy(writer);
+		rings_free();
+	}
+	return 0;
+}
+
 int main(void)
 {
 	run("kernel: a record of each type", t_all);
 	run("kernel: cut off anywhere", t_truncated);
 	run("kernel: lengths that are wrong", t_lengths);
+	run("kernel: records of heat that are wrong", t_heat_records);
+	run("kernel: heat", t_heat);
 	run("kernel: a ring's positions", t_ring);
 	run("kernel: rings in one order of time", t_merge);
 	run("kernel: lives of mappings", t_space);

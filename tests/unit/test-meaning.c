@@ -5,6 +5,7 @@
  */
 #include "analysis/check/meaning.h"
 
+#include "lib/format/rate-writer.h"
 #include "tests/unit/objects-trace.h"
 
 #define STACK_AT 0x7ffe00000000ull
@@ -59,6 +60,30 @@ static void walk(struct meaning *m, struct moca_trace *t)
 	moca_cursor_close(cursor);
 }
 
+/* A look of which three pages are told, and written of them and others. */
+static struct {
+	int wanted;
+	uint64_t since_ns, written, touched;
+} look;
+
+static void put_look(void)
+{
+	const uint64_t bits[] = { 0x7, look.written };
+	const struct moca_heat_look l = { .touched = look.touched };
+	struct moca_rate_writer *w;
+
+	if (moca_heat_describe(dirfd_) ||
+	    moca_rate_writer_create(&w, dirfd_, MOCA_HEAT_STREAM))
+		abort();
+	/* Its stream begins before its task, as the recorder's does. */
+	moca_rate_writer_start(w, 100, "", 500);
+	moca_heat_pages(w, clock_ns, look.since_ns, 100, HEAP, 1, bits);
+	moca_heat_looked(w, clock_ns, &l);
+	moca_rate_writer_end(w, clock_ns);
+	if (moca_rate_writer_close(w))
+		abort();
+}
+
 /* How many contradictions the trace that was gathered has; -errno. */
 static int judge(void)
 {
@@ -69,6 +94,8 @@ static int judge(void)
 	int err;
 
 	trace_end();
+	if (look.wanted)
+		put_look();
 	put_metadata();
 	wrongs = 0;
 	told_text[0] = 0;
@@ -529,6 +556,32 @@ static int many(void)
 	return 0;
 }
 
+static int judge_look(int64_t age_ns, uint64_t written, uint64_t touched)
+{
+	int n;
+
+	two_threads();
+	look.wanted = 1;
+	look.since_ns = clock_ns - (uint64_t)age_ns;
+	look.written = written;
+	look.touched = touched;
+	n = judge();
+	look.wanted = 0;
+	return n;
+}
+
+static int heat(void)
+{
+	CHECK(!judge_look(5, 0x5, 3));
+	CHECK(judge_look(5, 0x5, 4) == 1);
+	CHECK(says("heat, event 1: a look has 4 pages, but 3 are told"));
+	CHECK(judge_look(5, 0xc, 3) == 1);
+	CHECK(says("the page at 0x7f0000003000 was written, but not touched"));
+	CHECK(judge_look(-5, 0x5, 0) == 1);
+	CHECK(says("heat, event 0: its pages or times are none"));
+	return 0;
+}
+
 int main(void)
 {
 	run("meaning: sound", sound);
@@ -551,6 +604,7 @@ int main(void)
 	run("meaning: changes that contradict others", changes);
 	run("meaning: threads that were attached to", attached);
 	run("meaning: orphans", orphans);
+	run("meaning: heat", heat);
 	run("meaning: an event behind its task's end", late_event);
 	run("meaning: objects that overlap", overlap);
 	run("meaning: objects that do not", no_overlap);

@@ -17,6 +17,7 @@
 #include "collect/trace/beside.h"
 #include "collect/trace/shm.h"
 #include "collect/trace/slot.h"
+#include "lib/format/rate-writer.h"
 #include "lib/ring/clock.h"
 
 static int failed;
@@ -116,8 +117,9 @@ static void test_run(int with_program)
 	       (long)r.events);
 	result(with_program ? "streams" : "no streams",
 	       r.streams == (with_program ? 2 : 0), "it is", r.streams);
-	/* The first two numbers are those of the samplers of rates. */
-	snprintf(file, sizeof(file), "%s/marker-3", dir);
+	/* The first numbers are those of rates and heat. */
+	snprintf(file, sizeof(file), "%s/marker-%u", dir,
+		 MOCA_OWN_STREAMS + 1);
 	result("files", (access(file, F_OK) == 0) == with_program, "it is",
 	       with_program);
 	snprintf(file, sizeof(file), "%s/metadata", dir);
