@@ -181,12 +181,16 @@ void moca_user_uncharge(struct moca_user *u, u64 bytes)
 		atomic64_sub(bytes, &u->bytes);
 }
 
+/* Who is refused is not counted, not even for a moment: another may have the place. */
 static bool add_one(atomic_t *count, unsigned int most)
 {
-	if ((unsigned int)atomic_inc_return(count) <= most)
-		return true;
-	atomic_dec(count);
-	return false;
+	int n = atomic_read(count);
+
+	do {
+		if ((unsigned int)n >= most)
+			return false;
+	} while (!atomic_try_cmpxchg(count, &n, n + 1));
+	return true;
 }
 
 int moca_user_add_session(struct moca_user *u)
