@@ -269,14 +269,16 @@ static void look_at_all(struct moca_session *s, bool tell)
 		look_at(s, sp, tell);
 }
 
-/* A look that took `took` may be every so often, at most. */
+/* How long after its begin a look that took `took` is followed by another: half of a
+ * CPU's time is for others in any case. */
 static u64 pause_after(const struct moca_session *s, u64 took)
 {
-	u64 least = 0;
+	u64 least = 2 * took;
 
 	if (s->budget_permille)
-		least = div64_u64(took * 1000 * BUDGET_PART,
-				  (u64)s->budget_permille * num_online_cpus());
+		least = max(least, div64_u64(took * 1000 * BUDGET_PART,
+					     (u64)s->budget_permille *
+					     num_online_cpus()));
 	return max(s->heat->period_ns, least);
 }
 
