@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "entry.h"
 
+#include <linux/bitops.h>
 #include <linux/fs.h>
 #include <linux/hugetlb.h>
 #include <linux/mm.h>
@@ -329,23 +330,25 @@ static void look_at_table(struct moca_walk *w, pte_t *ptep, unsigned long addr,
 	const unsigned int first = pte_index(addr);
 	const unsigned int n = (end - addr) >> PAGE_SHIFT;
 	struct collected c = { 0 };
+	unsigned long page;
 
 	for (unsigned int i = 0; i < n; i++) {
 		pte_t pte = READ_ONCE(ptep[i]);
 
-		if (pte_present(pte) && !pte_protnone(pte))
+		/* Most are neither. */
+		if ((pte_young(pte) || pte_dirty(pte)) && pte_present(pte) &&
+		    !pte_protnone(pte))
 			collect(&c, first + i, pte_young(pte), is_written(pte));
 	}
 	if (!c.any || !moca_heat_tell(w, addr & PMD_MASK, &c.bits))
 		return;
-	for (unsigned int i = 0; i < n; i++) {
-		bool written = test_page(c.bits.written, first + i);
+	for_each_set_bit(page, (unsigned long *)c.bits.touched, PTRS_PER_PTE) {
+		pte_t *at = &ptep[page - first];
+		bool written = test_page(c.bits.written, page);
 
-		if (!test_page(c.bits.touched, first + i))
-			continue;
 		if (written)
-			keep_dirt(pte_page(ptep[i]));
-		moca_arch_rest(&ptep[i], true, written);
+			keep_dirt(pte_page(*at));
+		moca_arch_rest(at, true, written);
 	}
 	if (c.written)
 		moca_flush(w->mm, addr, end);

@@ -282,12 +282,13 @@ static u64 pause_after(const struct moca_session *s, u64 took)
 	return max(s->heat->period_ns, least);
 }
 
-/* Give the reader what there is before the ring is half full. */
+/* Give the reader a quarter of the ring as soon as it is filled: a chunk that is cut
+ * before it is full takes as much of the ring. */
 static void hand_over(struct moca_session *s)
 {
 	u64 now = ktime_get_mono_fast_ns();
 
-	if (moca_ring_room(s->own) > s->own->chunks / 4 * 3)
+	if (s->own->head - s->own->published <= s->own->chunks / 4)
 		return;
 	moca_ring_cut(s->own, s->interval, s->begin_ns);
 	moca_ring_publish(s->own, now);
