@@ -14,6 +14,7 @@ struct report;
 	X(report_code)		/* lines of source that access structures */ \
 	X(report_source)	/* what stands there; behind report_code */ \
 	X(report_latency)	/* of a processor's samples, by structure */ \
+	X(report_heat)		/* pages by time, as looks at accessed bits tell */ \
 	X(report_flame)		/* call stacks of accesses; of the other run, too */ \
 	X(report_comparison)	/* another run beside this one */
 

@@ -237,6 +237,16 @@ await test("latency of perf's samples, by structure", () => withPage("latency", 
 	await page.screenshot({ path: `${shots}/latency.png`, fullPage: true });
 }));
 
+await test("heat: pages by time", () => withPage("heat", {}, async (page) => {
+	const figure = page.locator("[data-figure='heat']");
+	const said = (await figure.innerText()).replace(/\s+/g, " ");
+	must(/2[ ,\u202f\u00a0]?048 pages in \d+ stretches of memory/.test(said), said);
+	const [d] = await Promise.all([page.waitForEvent("download"), page.click("[data-figure='heat'] [data-action='CSV']")]);
+	const rows = readFileSync(await d.path(), "utf8").trim().split("\r\n").slice(1).map((l) => l.split(","));
+	must(rows.length === 32 && rows.every((r, i) => r[6] === "64" && r[7] === (i % 2 ? "64" : "0") && (!i || Number(r[4]) > Number(rows[i - 1][4]))), `the CSV has other looks: ${rows.slice(0, 3).join(" | ")}`);
+	await page.screenshot({ path: `${shots}/heat.png`, fullPage: true });
+}));
+
 await test("call stacks: who touched which pages", () => withPage("stacks", {}, async (page) => {
 	must((await viewsOf(page)).includes("flame"), "the menu lacks them");
 	await go(page, "#/flame?by=first_touches");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make-finding DIR [fixed]: a trace, written by hand, of this very program as if it had
+ * make-finding DIR [fixed | heat]: a trace, written by hand, of this very program as if it had
  * run: prepare() touches all of `next`, then two threads work on their halves of
  * it in fill(). It has a finding, and known counts of known lines of this file.
- * fixed: each prepares its own half, and in half as many intervals.
+ * fixed: each prepares its own half, and in half as many intervals. heat: with looks at
+ * accessed bits, of which the k-th has 64 pages from page 64 k on, each second written.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "lib/format/meta.h"
+#include "lib/format/rate-writer.h"
 #include "lib/format/seal.h"
 #include "lib/format/tried.h"
 #include "lib/format/writer.h"
@@ -106,6 +108,27 @@ static void put_accesses(uint32_t task, uint64_t interval, unsigned from,
 	chunks++;
 }
 
+static void put_heat(int fd)
+{
+	const struct moca_heat_look l = { .touched = 64, .looked = PAGES };
+	const uint64_t step = INTERVALS * INTERVAL_NS / (PAGES / 64);
+	struct moca_rate_writer *w;
+
+	must(moca_heat_describe(fd), "types of heat");
+	must(moca_rate_writer_create(&w, fd, MOCA_HEAT_STREAM), "heat");
+	must(moca_rate_writer_start(w, 100, "", START), "heat");
+	for (uint64_t k = 0; k < PAGES / 64; k++) {
+		const uint64_t bits[] = { UINT64_MAX, k % 2 ? UINT64_MAX : 0 };
+		uint64_t at = START + k * step;
+
+		moca_heat_pages(w, at + step - 1, at, 100,
+				(uintptr_t)next + 64 * k * PAGE, 1, bits);
+		moca_heat_looked(w, at + step - 1, &l);
+	}
+	must(moca_rate_writer_end(w, START + INTERVALS * INTERVAL_NS), "heat");
+	must(moca_rate_writer_close(w), "heat");
+}
+
 /* As if interleaving had been tried, without a gain. */
 static void put_tried(int fd)
 {
@@ -129,8 +152,9 @@ int main(int argc, char **argv)
 	uint32_t task;
 	uint64_t i;
 	int fixed = argc == 3 && !strcmp(argv[2], "fixed"), fd;
+	int heat = argc == 3 && !strcmp(argv[2], "heat");
 
-	if (argc != 2 + fixed || !m || readlink("/proc/self/exe", exe,
+	if (argc != 2 + fixed + heat || !m || readlink("/proc/self/exe", exe,
 					sizeof(exe) - 1) < 0)
 		return 2;
 	prepare();
@@ -164,6 +188,8 @@ int main(int argc, char **argv)
 		put_accesses(1, i, 0, PAGES / 2, fill);
 		put_accesses(2, i, PAGES / 2, PAGES, fill);
 	}
+	if (heat)
+		put_heat(fd);
 	must(moca_meta_set(m, "state", "complete"), "metadata");
 	must(moca_meta_set(m, "command", "%s", exe), "metadata");
 	must(moca_meta_set(m, "certificate.records", "%llu",

@@ -113,6 +113,11 @@ export const texts = {
 		reveal: "Growth without end (a leak), short peaks that decide how much memory is needed, memory that is kept long after its use.",
 		act: "A peak of temporary buffers: reuse one. Memory that is allocated and freed in turn: keep it, so its pages are not touched first again and again.",
 	},
+	heat: {
+		read: "Each line is a stretch of memory, in order of address. A column is coloured where a look found pages touched since the look before: the fuller, the more of them, of the most of that line; the colour says whether they were written.",
+		reveal: "What is used when, more finely than intervals: working sets that move, memory that is touched once and then kept, loops that go over all of it.",
+		act: "Give back or compress what stays blank; work on one stretch at a time where all of them are touched again and again. Who touched them the records of accesses say.",
+	},
 	latency: {
 		read: "Bars: of the time that all sampled accesses took together, the share of each structure, the most first; at most 16. The table also has how many samples there are, the mean and the longest latency of those that have one, how many were answered by another node's memory or cache, and what answered: a cache (L1, L2, L3), a buffer that is being filled (LFB), or memory (RAM).",
 		reveal: "Which structure the processor waits for. One with few samples and a high mean misses the caches each time; one that other nodes answer lies on the wrong one.",

@@ -8,6 +8,7 @@ import { cells, has, threadName, threadTotals } from "./data.js";
 import { texts } from "./texts.js";
 import { texts as exactTexts } from "./texts-counts.js";
 import { answer } from "./view-answer.js";
+import { heat } from "./view-heat.js";
 import { latency } from "./view-latency.js";
 import { countedGlance, countedCertificate, countedNotRecorded } from "./view-counts.js";
 import * as f from "./format.js";
@@ -201,7 +202,7 @@ export async function introduction(d) {
 				r["import.from"] ? card("Recorded by", r["import.from"], "nothing is certified") : card("Pages seen", seen(d.certificate), `${f.count(d.certificate.lost)} records lost`)),
 	];
 	if (d.plots.length)
-		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d));
+		body.push(d.exact?.only ? countedGlance(d) : await overviewHeat(d), ...(has("heat") ? [await heat()] : []));
 	else
 		body.push(r.collector === "rate" ? h("p", { class: "empty" }, "Pages were not traced, but ", h("a", { href: "#/faults" }, "page faults and CPU use"), " were sampled over time.") :
 			h("p", { class: "empty" }, d.exact?.only ? "Nothing was counted, so there is nothing to draw: moca info says what was not counted." : "No access was recorded, so there is nothing to draw: the program may have ended before the first interval, or touched nothing that can be seen (moca info says what could not be)."));
