@@ -330,7 +330,6 @@ static void look_at_table(struct moca_walk *w, pte_t *ptep, unsigned long addr,
 	const unsigned int first = pte_index(addr);
 	const unsigned int n = (end - addr) >> PAGE_SHIFT;
 	struct collected c = { 0 };
-	unsigned long page;
 
 	for (unsigned int i = 0; i < n; i++) {
 		pte_t pte = READ_ONCE(ptep[i]);
@@ -342,14 +341,16 @@ static void look_at_table(struct moca_walk *w, pte_t *ptep, unsigned long addr,
 	}
 	if (!c.any || !moca_heat_tell(w, addr & PMD_MASK, &c.bits))
 		return;
-	for_each_set_bit(page, (unsigned long *)c.bits.touched, PTRS_PER_PTE) {
-		pte_t *at = &ptep[page - first];
-		bool written = test_page(c.bits.written, page);
+	for (unsigned int i = 0; i < MOCA_HEAT_WORDS; i++)
+		for (u64 left = c.bits.touched[i]; left; left &= left - 1) {
+			unsigned int page = 64 * i + __ffs64(left);
+			bool written = test_page(c.bits.written, page);
+			pte_t *at = &ptep[page - first];
 
-		if (written)
-			keep_dirt(pte_page(*at));
-		moca_arch_rest(at, true, written);
-	}
+			if (written)
+				keep_dirt(pte_page(*at));
+			moca_arch_rest(at, true, written);
+		}
 	if (c.written)
 		moca_flush(w->mm, addr, end);
 	else

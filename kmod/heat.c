@@ -181,10 +181,13 @@ static bool leave_moved_out(struct moca_space *sp, unsigned long table,
 	return any;
 }
 
-/* Half of the monitor's ring is for what else it tells. */
-static bool has_room(const struct moca_session *s)
+/*
+ * Half of the monitor's ring is for what else it tells; what a sweep finds is told
+ * this time or never, and there is no sweep without a quarter (monitor.c).
+ */
+static bool has_room(const struct moca_session *s, bool look)
 {
-	return moca_ring_room(s->own) > s->own->chunks / 2;
+	return moca_ring_room(s->own) > s->own->chunks / (look ? 2 : 8);
 }
 
 bool moca_heat_tell(struct moca_walk *w, unsigned long table,
@@ -197,7 +200,7 @@ bool moca_heat_tell(struct moca_walk *w, unsigned long table,
 		return true;
 	if (!list_empty(&w->sp->opened) && !leave_moved_out(w->sp, table, b))
 		return true;
-	if (!has_room(s) ||
+	if (!has_room(s, w->look) ||
 	    (w->look && !(s->flags & MOCA_SETUP_NO_INJECT) &&
 	     !remember(h, w->sp, table, b)) ||
 	    !put(s, w->sp->pid, table, b)) {
