@@ -61,7 +61,7 @@ static int check_how(const char *how)
 	if (!how || !strcmp(how, "auto") || !strcmp(how, "full") ||
 	    sampled_level(how) > 0)
 		return 0;
-	moca_error("--allocs %s: give auto (fewer are told one by one when that "
+	moca_error("--allocs %s: give auto (fewer are recorded one by one when that "
 		   "costs more than the budget), full, or 1/N, of which N is a "
 		   "power of two from 2 to %u", how, 1u << MOCA_THIN_MAX);
 	return -EINVAL;
