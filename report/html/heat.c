@@ -33,6 +33,7 @@ struct heat {
 	struct word *words;
 	size_t count, room;
 	uint64_t left_out;	/* runs of pages */
+	int full;
 	struct stretch *stretches;
 	size_t stretch_count;
 	uint64_t begin_ns, end_ns;
@@ -74,10 +75,16 @@ static uint64_t bits_of(const struct moca_heat_run *r, size_t word,
 
 static int find_words(struct heat *h, const struct moca_heat_run *r)
 {
+	if (r->since_ns < h->begin_ns)
+		h->begin_ns = r->since_ns;
+	if (r->time_ns > h->end_ns)
+		h->end_ns = r->time_ns;
 	/* Twice as many before they are tidied: then there is room again. */
-	if (h->count + r->pages / 64 > 2 * WORDS_MAX)
+	if (h->count + r->pages / 64 > 2 * WORDS_MAX) {
 		tidy(h);
-	if (h->count >= WORDS_MAX) {
+		h->full = h->count >= WORDS_MAX;
+	}
+	if (h->full) {
 		h->left_out++;
 		return 0;
 	}
@@ -92,18 +99,17 @@ static int find_words(struct heat *h, const struct moca_heat_run *r)
 				.pid = r->pid, .touched = touched,
 			};
 	}
-	if (r->since_ns < h->begin_ns)
-		h->begin_ns = r->since_ns;
-	if (r->time_ns > h->end_ns)
-		h->end_ns = r->time_ns;
 	return 0;
 }
 
 static int add_to_bins(struct heat *h, const struct moca_heat_run *r)
 {
-	double at = (double)(r->time_ns - h->begin_ns) /
-		    (double)(h->end_ns - h->begin_ns + 1);
-	size_t bin = (size_t)(at * BINS);
+	uint64_t at = r->time_ns > h->begin_ns ? r->time_ns - h->begin_ns : 0;
+	uint64_t all = h->end_ns - h->begin_ns;
+	size_t bin = at < all ? (size_t)((double)at / (double)all * BINS) :
+				BINS - 1;
+
+	bin = bin < BINS ? bin : BINS - 1;
 
 	for (size_t i = 0; i < r->pages / 64; i++) {
 		const struct word key = { .addr = r->addr + i * WORD_BYTES,
