@@ -329,7 +329,7 @@ int kernel_collector_create(struct kernel_collector **out,
 	c->running = 1;
 	c->dev.fd = -1;
 	if (rec->opt->heat_ns)
-		err = kernel_heat_create(&c->heat, rec->dirfd, rec->root);
+		err = kernel_heat_create(&c->heat, rec);
 	o.heat = c->heat;
 	c->merge = kernel_merge_new(dev->ring_count);
 	c->trace = kernel_trace_new(&o);

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 
 #include "collect/run/recorder.h"
+#include "lib/format/quota.h"
 #include "lib/format/rate-writer.h"
 
 _Static_assert(MOCA_HEAT_WORDS <= MOCA_HEAT_WORDS_MAX, "an event holds a record");
 
 struct kernel_heat {
 	struct moca_rate_writer *writer;
+	struct moca_quota *quota;
 	pid_t root;
 	uint64_t start_ns;
 	int started;		/* there is something in the stream */
@@ -18,16 +20,17 @@ struct kernel_heat {
 	uint64_t lost;
 };
 
-int kernel_heat_create(struct kernel_heat **out, int dirfd, pid_t root)
+int kernel_heat_create(struct kernel_heat **out, const struct recorder *rec)
 {
 	struct kernel_heat *h = calloc(1, sizeof(*h));
 	int err;
 
 	if (!h)
 		return -ENOMEM;
-	h->root = root;
+	h->root = rec->root;
+	h->quota = rec->quota;
 	h->start_ns = moca_now_ns();
-	err = moca_rate_writer_create(&h->writer, dirfd, MOCA_HEAT_STREAM);
+	err = moca_rate_writer_create(&h->writer, rec->dirfd, MOCA_HEAT_STREAM);
 	if (err)
 		free(h);
 	else
@@ -69,6 +72,8 @@ void kernel_heat_look(struct kernel_heat *h, const struct moca_rec_look *r)
 		return;
 	start(h);
 	moca_heat_looked(h->writer, r->rec.time_ns, &l);
+	moca_quota_set(h->quota, MOCA_QUOTA_HEAT,
+		       moca_rate_writer_bytes(h->writer));
 	h->touched = 0;
 	h->lost += r->lost;
 }

@@ -7,14 +7,15 @@
 #define MOCA_KERNEL_HEAT_H
 
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "include/uapi/moca.h"
 
 struct kernel_heat;
 
-/* 0 or -errno. dirfd is borrowed; root: whom the stream is told of. */
-int kernel_heat_create(struct kernel_heat **out, int dirfd, pid_t root);
+struct recorder;
+
+/* 0 or -errno. Its stream counts for rec's --max-size. */
+int kernel_heat_create(struct kernel_heat **out, const struct recorder *rec);
 /* h may be NULL in all that follow. */
 void kernel_heat_pages(struct kernel_heat *h, const struct moca_rec_heat *r);
 /* A look ended, whose pages were told. */

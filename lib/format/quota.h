@@ -11,6 +11,7 @@
 enum moca_quota_part {
 	MOCA_QUOTA_ACCESSES,	/* with counts and changes */
 	MOCA_QUOTA_EVENTS,	/* of programs and allocators */
+	MOCA_QUOTA_HEAT,	/* looks of the kernel module at accessed bits */
 	MOCA_QUOTA_PARTS
 };
 

@@ -134,6 +134,11 @@ int moca_rate_writer_flush(struct moca_rate_writer *w)
 	return w->error;
 }
 
+uint64_t moca_rate_writer_bytes(const struct moca_rate_writer *w)
+{
+	return moca_event_writer_bytes(w->writer);
+}
+
 int moca_rate_writer_close(struct moca_rate_writer *w)
 {
 	int err;

@@ -50,6 +50,8 @@ struct moca_rate_writer;
  */
 int moca_rate_writer_create(struct moca_rate_writer **out, int dirfd,
 			    uint32_t stream);
+/* That were written so far. */
+uint64_t moca_rate_writer_bytes(const struct moca_rate_writer *w);
 /* Flushes. 0 or the first error of all, -errno. */
 int moca_rate_writer_close(struct moca_rate_writer *w);
 
