@@ -53,8 +53,11 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 		x->ret = -ENOMEM;
 		return 0;
 	}
-	/* Giving the pages back is all that the call would do. */
-	if (x->a[2] != MADV_GUARD_INSTALL_NR && !x->mm->locked &&
+	/*
+	 * Giving the pages back is all that the call would do, but for locked memory,
+	 * where it is an error; who is attached to may have locked some before.
+	 */
+	if (x->a[2] == MADV_DONTNEED && !x->mm->locked && !x->rec->attach &&
 	    is_memory(x->mm, start, end))
 		x->ret = 0;
 	else

@@ -30,6 +30,7 @@
 #include "collect/fault/ours.h"
 #include "collect/fault/pinned.h"
 #include "collect/fault/placement.h"
+#include "collect/fault/punch.h"
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/stub-call.h"
@@ -314,9 +315,10 @@ static int do_mmap(struct ctx *x)
 }
 
 /*
- * May the munmap in x run by itself, its memory given back before? Nobody else
- * uses it in between, as no other thread and no io_uring is there, and the call
- * cannot fail: it parts no mapping in two, and nothing is sealed.
+ * May the munmap in x run by itself, its memory given back before? The program
+ * does not use it in between, as no other thread and no io_uring is there, and the
+ * call cannot fail: it parts no mapping in two, as nothing of ours is on one side,
+ * and nothing is sealed.
  */
 static int unmaps_surely(const struct ctx *x)
 {
@@ -326,18 +328,37 @@ static int unmaps_surely(const struct ctx *x)
 
 	return r && r->kind == REGION_MEMFD && !(start & ~PAGE_MASK) && len &&
 	       len <= r->end - start &&
-	       (r->start == start || r->end == start + len) &&
+	       (!mapcall_on_memfd(mm, start - PAGE_SIZE, start) ||
+		!mapcall_on_memfd(mm, start + len, start + len + PAGE_SIZE)) &&
 	       mm->space.refs == 1 && !mm->busy && !mm->policies &&
 	       !x->rec->attach && !atomic_load(&mm->want_zapper);
 }
 
 static void unmap_before(struct ctx *x)
 {
+	const struct region *r;
+
 	pthread_mutex_lock(&x->mm->lock);
 	zap_settle(x->mm);
 	zap_tell(x->rec, x->mm, x->task);
+	r = moca_regions_find(&x->mm->regions, x->a[0]);
+	x->mm->gone_off = r->off + (x->a[0] - r->start);
+	x->mm->gone_bytes = PAGE_UP(x->a[1]);
 	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), 0);
 	pthread_mutex_unlock(&x->mm->lock);
+}
+
+/*
+ * Another process may have written to it (process_vm_writev) ahead of the munmap:
+ * what is mapped there next is to be zero.
+ */
+static void settle_gone(struct mm *mm)
+{
+	if (mm->gone_bytes &&
+	    memfd_punch(mm->memfd, mm->gone_off, mm->gone_bytes))
+		moca_warn("cannot give back memory of process %d: it is not zero",
+			  mm->space.pid);
+	mm->gone_bytes = 0;
 }
 
 static int do_munmap(struct ctx *x)
@@ -797,6 +818,7 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	if (!mm || mm->state != MM_MOVED ||
 	    (!stub_call_meets(&x) && !concerns(&x, call)))
 		return 0;
+	settle_gone(mm);
 	if (x.nr == SYS_munmap && unmaps_surely(&x)) {
 		unmap_before(&x);
 		return 0;

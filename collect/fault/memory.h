@@ -62,6 +62,7 @@ struct mm {
 	int populates;		/* mlockall(MCL_FUTURE) */
 	int locked;		/* some was locked once */
 	int busy;		/* munmap may fail, or the kernel write */
+	uint64_t gone_off, gone_bytes; /* in memfd: unmapped since the last stop */
 	unsigned int plane;	/* of the memfd, for new mappings: freeze.h */
 	size_t moved;		/* regions for which mm_is_moved holds */
 	struct base *base;	/* its own memfd, once it was frozen; or NULL */
