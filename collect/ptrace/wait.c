@@ -2,7 +2,6 @@
 #include "collect/ptrace/wait.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -74,8 +73,6 @@ int wait_resumed(pid_t tid, int *status)
 		/* Also finds that there is nothing to wait for. */
 		if (got)
 			return got == tid ? 0 : -errno;
-		/* It may need this CPU. */
-		sched_yield();
 	}
 	for (;;) {
 		got = waitpid(-1, status, __WALL);
