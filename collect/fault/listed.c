@@ -4,14 +4,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-/* As /proc/123/fd: of other folders nothing is asked, who serves them may wait for us. */
+/* As /proc/123/fd. */
 static int may_be_list(const char *name)
 {
 	size_t len = strlen(name);
@@ -20,19 +18,46 @@ static int may_be_list(const char *name)
 	       isdigit((unsigned char)name[len - 4]);
 }
 
+/*
+ * Is what its descriptor `at` is of in a mounted /proc? The folder itself is not
+ * asked: who serves it (FUSE) may wait for us.
+ */
+static int is_of_proc(pid_t tid, const char *at)
+{
+	char path[PATH_MAX], line[8192], *type;
+	int mount = -1, id, found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", tid, at);
+	f = fopen(path, "re");
+	while (f && mount < 0 && fgets(line, sizeof(line), f))
+		if (sscanf(line, "mnt_id: %d", &id) == 1)
+			mount = id;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/mountinfo", tid);
+	f = mount < 0 ? NULL : fopen(path, "re");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		type = strstr(line, " - ");
+		found = sscanf(line, "%d", &id) == 1 && id == mount && type &&
+			!strncmp(type, " - proc ", 8);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* Its descriptor `at` is such a folder, and has fd in it. */
 static int is_in(pid_t tid, const char *at, int fd)
 {
 	char path[PATH_MAX], name[PATH_MAX];
-	struct statfs fs;
 	struct stat st;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%s", tid, at);
 	n = readlink(path, name, sizeof(name) - 1);
 	name[n > 0 ? n : 0] = 0;
-	if (!may_be_list(name) || statfs(path, &fs) ||
-	    fs.f_type != PROC_SUPER_MAGIC)
+	if (!may_be_list(name) || !is_of_proc(tid, at))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%s/%d", tid, at, fd);
 	return !lstat(path, &st);
