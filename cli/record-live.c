@@ -28,10 +28,15 @@ static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction was[3];	/* of these: what the program is to inherit */
 static volatile sig_atomic_t got_signal, which_signal;
 
+/* Whoever signals again does not wait for a reader that never reads. */
 static void on_signal(int sig)
 {
+	const struct sigaction again = { .sa_handler = on_signal };
+
 	if (!got_signal)
 		which_signal = sig;
+	else
+		sigaction(sig, &again, NULL);
 	got_signal = got_signal + 1;
 }
 
