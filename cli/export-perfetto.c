@@ -336,7 +336,10 @@ static int put_stacks(struct view *v)
 	err = query_samples_open(&s, v->x->t, &f);
 	if (err)
 		return err;
-	err = stacks_perfetto(&v->p, s, trace_meta_u64(v->x->t, META_END, 0),
+	/* One that was killed has no end. */
+	err = stacks_perfetto(&v->p, s,
+			      trace_meta_u64(v->x->t, META_END,
+					     trace_meta_u64(v->x->t, META_START, 0)),
 			      &v->stacks);
 	query_samples_close(s);
 	return err;

@@ -84,10 +84,8 @@ static int find_words(struct heat *h, const struct moca_heat_run *r)
 		tidy(h);
 		h->full = h->count >= WORDS_MAX;
 	}
-	if (h->full) {
-		h->left_out++;
+	if (h->full)
 		return 0;
-	}
 	if (moca_vec_fit(h->words, h->room, h->count + r->pages / 64))
 		return -ENOMEM;
 	for (size_t i = 0; i < r->pages / 64; i++) {
@@ -109,8 +107,9 @@ static int add_to_bins(struct heat *h, const struct moca_heat_run *r)
 	size_t bin = at < all ? (size_t)((double)at / (double)all * BINS) :
 				BINS - 1;
 
-	bin = bin < BINS ? bin : BINS - 1;
+	int missing = 0;
 
+	bin = bin < BINS ? bin : BINS - 1;
 	for (size_t i = 0; i < r->pages / 64; i++) {
 		const struct word key = { .addr = r->addr + i * WORD_BYTES,
 					  .pid = r->pid };
@@ -118,13 +117,17 @@ static int add_to_bins(struct heat *h, const struct moca_heat_run *r)
 					       sizeof(key), compare);
 		struct stretch *s = w ? &h->stretches[w->stretch] : NULL;
 
-		if (!s)
+		uint64_t touched = bits_of(r, i, moca_heat_touched);
+
+		if (!s) {
+			missing |= touched != 0;
 			continue;
-		s->touched[bin] += (uint32_t)__builtin_popcountll(
-			bits_of(r, i, moca_heat_touched));
+		}
+		s->touched[bin] += (uint32_t)__builtin_popcountll(touched);
 		s->written[bin] += (uint32_t)__builtin_popcountll(
 			bits_of(r, i, moca_heat_written));
 	}
+	h->left_out += (uint64_t)missing;
 	return 0;
 }
 
