@@ -31,7 +31,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 		HOLDS("it is used at random",
 		      o->patterns & MOCA_PATTERN_RANDOM),
 		HOLDS("it is used all over", o->patterns & MOCA_PATTERN_HUGE),
-		HOLDS("no small part of it is used all the time, most of it seldom",
+		HOLDS("it is not so that a small part is used all the time and most of it seldom",
 		      !has_hot_part(o)),
 		AT_LEAST("size of what is used in an interval", PAGES,
 			 (double)o->accesses / p->intervals, MOCA_TLB_REACH),
