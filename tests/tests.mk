@@ -63,9 +63,9 @@ $(OWN_MOUNTS): tests/own-mounts.c tests/own-mounts.h
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -o $@ $<
 
-# What stops moca where a test wants it.
-HALT := $(TEST_DIR)/cli/halt.so
-$(HALT): tests/cli/halt.c
+# What stops moca where a test wants it; what it takes for a module of another version.
+HALT := $(addprefix $(TEST_DIR)/cli/,halt.so other-module.so)
+$(HALT): $(TEST_DIR)/cli/%.so: tests/cli/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -shared -fPIC -o $@ $<
 

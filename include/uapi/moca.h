@@ -17,7 +17,8 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#define MOCA_ABI 1
+/* Of another number when a structure has grown: the size is a part of each ioctl's. */
+#define MOCA_ABI 2
 
 /* What the module does on this kernel, in moca_about.features. */
 #define MOCA_HAS_FTRACE 1u	/* faults are seen by ftrace, else by a kprobe */

@@ -97,6 +97,16 @@ else
 	[ -e "$tmp/vn" ] && not_ok "native, nothing is left" "$tmp/vn" || ok "native, nothing is left"
 fi
 
+# The module of an earlier moca, and of a later one.
+for abi in 1 99; do
+	run "version $abi, auto" 0 env OTHER_ABI=$abi LD_PRELOAD="$BUILD/tests/cli/other-module.so" \
+		"$MOCA" record -o "$tmp/abi$abi" -- true &&
+		has "version $abi, auto" "$tmp/err" "not used: .* speaks version $abi, this moca version 2; .*modprobe moca" \
+			'touched pages seen'
+	run "version $abi" 125 env OTHER_ABI=$abi LD_PRELOAD="$BUILD/tests/cli/other-module.so" \
+		"$MOCA" record --heat 10ms -o "$tmp/abi" -- true &&
+		has "version $abi" "$tmp/err" "^moca: error: .* speaks version $abi, this moca version 2; .*modprobe moca"
+done
 run "via, exact" 2 "$MOCA" record --via kernel --exact -- true &&
 	has "via, exact" "$tmp/err" 'does not go with --via kernel'
 run "via user" 0 "$MOCA" record -q --via user -o "$tmp/vu" -- true && run "via user" 0 "$MOCA" info "$tmp/vu" &&
