@@ -256,8 +256,8 @@ static void look_at(struct moca_session *s, struct moca_space *sp, bool tell)
 		.heat = s->heat,
 	};
 
-	/* Of a program that has not begun, the kernel has touched the pages. */
-	if (READ_ONCE(sp->fresh) || !mmget_not_zero(sp->mm))
+	/* Before its first sweep, what was touched is not of the recording. */
+	if ((tell && READ_ONCE(sp->fresh)) || !mmget_not_zero(sp->mm))
 		return;
 	moca_walk(&w);
 	mmput_async(sp->mm);

@@ -140,17 +140,18 @@ static void restore(struct moca_space *sp)
 	mmput_async(sp->mm);
 }
 
-/* What is there already is seen from its next access on. */
+/* What is there already is seen from its next access on; and was accessed before. */
 static void sweep_first(struct moca_space *sp)
 {
+	const bool inject = !(sp->session->flags & MOCA_SETUP_NO_INJECT);
 	struct moca_walk w = {
-		.mm = sp->mm, .inject = true,
+		.mm = sp->mm, .inject = inject, .look = !inject,
 		.split = !(sp->session->flags & MOCA_SETUP_KEEP_THP),
 		.heat = sp->session->heat, .sp = sp,
 	};
 
-	if (!(sp->session->flags & MOCA_SETUP_NO_INJECT) &&
-	    READ_ONCE(sp->session->running) && mmget_not_zero(sp->mm)) {
+	if ((inject || w.heat) && READ_ONCE(sp->session->running) &&
+	    mmget_not_zero(sp->mm)) {
 		moca_walk(&w);
 		mmput_async(sp->mm);
 	}
@@ -459,6 +460,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 		mmput(mm);
 		return -ENOMEM;
 	}
+	sp->fresh = true;
 	spin_lock_irqsave(&table_lock, flags);
 	old = moca_space_find(mm);
 	if (old) {
@@ -479,6 +481,7 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 	} else {
 		forbid_thp(sp);
 		sweep_first(sp);
+		WRITE_ONCE(sp->fresh, false);
 		moca_space_unpin(sp, s);
 	}
 	mmput(mm);

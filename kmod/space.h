@@ -32,8 +32,9 @@ struct moca_space {
 	int tasks;			/* under the lock */
 	bool thp_off;			/* we forbade huge pages */
 	bool told_unsafe;
-	bool fresh;			/* its program has not begun: pages were
-					   touched by the kernel's exec only */
+	bool fresh;			/* its first sweep is to come: pages were
+					   touched before that, by the kernel's
+					   exec, say */
 	u32 known[MOCA_KNOWN];		/* hashes of mappings; racy, harmless */
 	struct callback_head first;	/* work of its first task */
 	struct list_head opened;	/* ranges to be closed (opened.c) */

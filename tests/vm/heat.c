@@ -274,6 +274,49 @@ static void child(void)
 		die("the child");
 }
 
+/* A process that comes late: what it touched before is not told. */
+static void late(const char *name, uint32_t flags)
+{
+	const struct moca_setup setup = {
+		.flags = MOCA_SETUP_MANUAL | flags, .heat_ns = 1,
+	};
+	int go[2], done[2];
+	pid_t p;
+	char c;
+
+	if (pipe(go) || pipe(done))
+		die("pipe");
+	pages = PAGES;
+	get();
+	p = fork();
+	if (!p) {
+		writes(0, 1);
+		if (write(done[1], "", 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(1);
+		reads(0, 2);
+		_exit(write(done[1], "", 1) != 1 || read(go[0], &c, 1) != 1);
+	}
+	if (read(done[0], &c, 1) != 1)
+		die("the child");
+	session_open(&s, &setup);
+	session_do(&s, MOCA_IOC_START, "START");
+	if (session_register(&s, p))
+		die("REGISTER");
+	pid = (uint32_t)p;
+	begin();
+	look();
+	if (write(go[1], "", 1) != 1 || read(done[0], &c, 1) != 1)
+		die("the child");
+	look();
+	tick();
+	has(name, 0, 2, 1, NONE, 1, 0);
+	pid = (uint32_t)getpid();
+	if (write(go[1], "", 1) != 1 || waitpid(p, NULL, 0) != p)
+		die("the child");
+	session_close(&s);
+	munmap(memory, PAGES * PAGE);
+}
+
 /* A huge page that stays one has all bits, and only when it is touched. */
 static void huge(void)
 {
@@ -404,6 +447,9 @@ int main(int argc, char **argv)
 	tick();
 	has("without false faults", 0, 2, 2, 0, 2, 1);
 	session_close(&s);
+	munmap(memory, PAGES * PAGE);
+	late("a late process", 0);
+	late("a late process, without false faults", MOCA_SETUP_NO_INJECT);
 	open_session(0, 4);
 	no_room();
 	session_close(&s);
