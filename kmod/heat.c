@@ -46,6 +46,7 @@ struct moca_heat {
 		u64 looks, pages, touched, held, lost, ns;
 	} sums;
 	u32 used;
+	bool last;		/* the look under way: none follows */
 	struct table tables[TABLES];
 };
 
@@ -182,12 +183,12 @@ static bool leave_moved_out(struct moca_space *sp, unsigned long table,
 }
 
 /*
- * Half of the monitor's ring is for what else it tells; what a sweep finds is told
- * this time or never, and there is no sweep without a quarter (monitor.c).
+ * Half of the monitor's ring is for what else it tells; what a sweep or the last look
+ * finds is told this time or never, and there is no sweep without a quarter (monitor.c).
  */
-static bool has_room(const struct moca_session *s, bool look)
+static bool has_room(const struct moca_session *s, bool may_hold)
 {
-	return moca_ring_room(s->own) > s->own->chunks / (look ? 2 : 8);
+	return moca_ring_room(s->own) > s->own->chunks / (may_hold ? 2 : 8);
 }
 
 bool moca_heat_tell(struct moca_walk *w, unsigned long table,
@@ -195,16 +196,17 @@ bool moca_heat_tell(struct moca_walk *w, unsigned long table,
 {
 	struct moca_session *s = w->sp->session;
 	struct moca_heat *h = s->heat;
+	const bool may_hold = w->look && !h->last;
 
 	if (!w->tell)
 		return true;
 	if (!list_empty(&w->sp->opened) && !leave_moved_out(w->sp, table, b))
 		return true;
-	if (!has_room(s, w->look) ||
-	    (w->look && !(s->flags & MOCA_SETUP_NO_INJECT) &&
+	if (!has_room(s, may_hold) ||
+	    (may_hold && !(s->flags & MOCA_SETUP_NO_INJECT) &&
 	     !remember(h, w->sp, table, b)) ||
 	    !put(s, w->sp->pid, table, b)) {
-		if (w->look)
+		if (may_hold)
 			h->held++;
 		else
 			h->lost++;
@@ -311,6 +313,13 @@ void moca_heat_look(struct moca_session *s)
 	h->sums.ns += took;
 	h->took_ns += took;
 	WRITE_ONCE(h->due_ns, h->now_ns + pause_after(s, took));
+}
+
+void moca_heat_end(struct moca_session *s)
+{
+	s->heat->last = true;
+	moca_heat_look(s);
+	s->heat->last = false;
 }
 
 void moca_heat_start(struct moca_session *s)

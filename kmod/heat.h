@@ -36,6 +36,8 @@ void moca_heat_destroy(struct moca_heat *h);
 void moca_heat_start(struct moca_session *s);
 /* Look at all processes, and tell. */
 void moca_heat_look(struct moca_session *s);
+/* The last time: what finds no room is lost. */
+void moca_heat_end(struct moca_session *s);
 /* Around a sweep of all processes at `now`, whose walks have w->heat. */
 void moca_heat_sweep(struct moca_session *s, u64 now);
 void moca_heat_swept(struct moca_session *s);

@@ -393,7 +393,7 @@ void moca_monitor_tick(struct moca_session *s)
 void moca_monitor_end(struct moca_session *s)
 {
 	if (s->heat)
-		moca_heat_look(s);
+		moca_heat_end(s);
 	end_interval(s, false);
 }
 

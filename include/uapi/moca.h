@@ -332,7 +332,8 @@ struct moca_rec_look {
 	__u64 touched;		/* pages */
 	__u64 held;		/* tables (2 MB) of which there was no room to tell:
 				   their bits stay for the next look */
-	__u64 lost;		/* the same of a sweep: untold */
+	__u64 lost;		/* the same of a sweep, or of the look at
+				   STOP: untold */
 	__u32 flags;		/* MOCA_LOOK_SWEEP */
 	__u32 pad;
 };

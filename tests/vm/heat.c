@@ -378,6 +378,28 @@ static void no_room(void)
 	step = 1;
 }
 
+/* The last look holds nothing back: what finds no room is counted as lost. */
+static void last_look(void)
+{
+	struct moca_totals t;
+
+	pages = 1000;
+	step = 512;
+	get();
+	tick();
+	begin();
+	writes(0, 1);
+	session_do(&s, MOCA_IOC_STOP, "STOP");
+	session_drain(&s, look_at, NULL);
+	t = session_totals(&s);
+	check(looks && !held && lost && lost <= t.looks_lost &&
+	      sum(touched) + lost >= (uint64_t)pages, "the last look tells, or "
+	      "counts as lost", "%ld touched, %lu held, %lu lost, %lu looks",
+	      sum(touched), held, lost, looks);
+	munmap(memory, pages * step * PAGE);
+	step = 1;
+}
+
 static void open_session(uint32_t flags, uint32_t chunks)
 {
 	const struct moca_setup setup = {
@@ -452,6 +474,7 @@ int main(int argc, char **argv)
 	late("a late process, without false faults", MOCA_SETUP_NO_INJECT);
 	open_session(0, 4);
 	no_room();
+	last_look();
 	session_close(&s);
 	return failures != 0;
 }
