@@ -326,7 +326,11 @@ void moca_heat_start(struct moca_session *s)
 {
 	struct moca_heat *h = s->heat;
 
-	h->since_ns = ktime_get_mono_fast_ns();
+	/* What it knew was of the recording before. */
+	forget_all(h);
+	/* The first sweep has begun at begin_ns. */
+	h->since_ns = s->flags & MOCA_SETUP_NO_INJECT ?
+			      ktime_get_mono_fast_ns() : s->begin_ns;
 	WRITE_ONCE(h->due_ns, h->since_ns + h->period_ns);
 	if (s->flags & MOCA_SETUP_NO_INJECT)
 		look_at_all(s, false);

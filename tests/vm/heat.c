@@ -413,6 +413,28 @@ static void open_session(uint32_t flags, uint32_t chunks)
 	session_do(&s, MOCA_IOC_START, "START");
 }
 
+/* What was touched before STOP is not swept after START. */
+static void again(void)
+{
+	pages = PAGES;
+	get();
+	writes(0, 1);
+	look();
+	session_do(&s, MOCA_IOC_STOP, "STOP");
+	session_do(&s, MOCA_IOC_START, "START");
+	session_drain(&s, look_at, NULL);
+	begin();
+	if (mprotect(memory, PAGES * PAGE, PROT_NONE) ||
+	    mprotect(memory, PAGES * PAGE, PROT_READ | PROT_WRITE))
+		die("mprotect");
+	look();
+	tick();
+	has("nothing touched since START", NONE, 1, 0, NONE, 1, 0);
+	check(!faults && !swept, "nothing swept since START",
+	      "%ld faults, %ld swept", faults, swept);
+	munmap(memory, PAGES * PAGE);
+}
+
 static void refusals(void)
 {
 	struct moca_setup setup = { .interval_ns = 50000000, .heat_ns = 999999 };
@@ -457,6 +479,7 @@ int main(int argc, char **argv)
 	remembered();
 	child();
 	totals();
+	again();
 	session_close(&s);
 	open_session(MOCA_SETUP_NO_INJECT, 0);
 	pages = PAGES;
