@@ -336,7 +336,7 @@ static const struct way *choose_way(const struct moca_record_options *o,
 				    const struct extra *x)
 {
 	struct moca_kernel_check c;
-	const char *wants = o->heat_ns ? "--heat" : "--via kernel";
+	const char *wants = o->heat_ns ? "--heat" : "--via kernel", *why;
 	int must = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
 
 	if (x->via && strcmp(x->via, "auto") && !must)
@@ -347,10 +347,9 @@ static const struct way *choose_way(const struct moca_record_options *o,
 		return find_way("user");
 	moca_kernel_try(&c, (pid_t)x->pid);
 	if (c.state == MOCA_KERNEL_READY && o->heat_ns &&
-	    !moca_kernel_has_heat(&c)) {
+	    (why = moca_kernel_no_heat(&c))) {
 		moca_error("--heat: the module that is loaded cannot look at "
-			   "accessed bits; load the one that was built with "
-			   "this moca, on x86-64 (moca doctor)");
+			   "accessed bits: %s", why);
 		return NULL;
 	}
 	if (c.state == MOCA_KERNEL_READY)

@@ -10,6 +10,8 @@
 #include <linux/timekeeping.h>
 
 #include "arch.h"
+#include "fault.h"
+#include "flush.h"
 #include "opened.h"
 #include "ring.h"
 #include "session.h"
@@ -50,9 +52,18 @@ struct moca_heat {
 	struct table tables[TABLES];
 };
 
+/*
+ * Looks wait for other CPUs under a table's lock (keep_dirt() in entry.c): the handler
+ * of a kprobe may spin on it with interrupts off, for ever; and a flush is to be of
+ * the CPUs that have the address space, not of all.
+ */
 u32 moca_heat_features(void)
 {
-	return MOCA_ARCH_HAS_HEAT ? MOCA_HAS_HEAT : 0;
+	const u32 needed = MOCA_HAS_FTRACE | MOCA_HAS_RANGE_FLUSH;
+	u32 have = moca_fault_features() | moca_flush_features();
+
+	return MOCA_ARCH_HAS_HEAT && (have & needed) == needed ? MOCA_HAS_HEAT :
+								 0;
 }
 
 u64 moca_heat_bytes(void)

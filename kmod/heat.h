@@ -24,7 +24,7 @@ struct moca_heat_bits {
 	u64 touched[MOCA_HEAT_WORDS], written[MOCA_HEAT_WORDS];
 };
 
-/* MOCA_HAS_HEAT, where entries can be read so. */
+/* MOCA_HAS_HEAT, where entries can be read so. May sleep. */
 u32 moca_heat_features(void);
 /* What it takes of the kernel's memory. */
 u64 moca_heat_bytes(void);

@@ -269,6 +269,12 @@ int moca_session_start(struct moca_session *s)
 	err = s->running ? -EALREADY : moca_fault_get();
 	if (err)
 		goto out;
+	/* Since SETUP, ftrace may have been lost. */
+	if (s->heat && !moca_heat_features()) {
+		moca_fault_put();
+		err = -EOPNOTSUPP;
+		goto out;
+	}
 	moca_monitor_begin(s);
 	WRITE_ONCE(s->running, true);
 	moca_monitor_sweep_first(s);

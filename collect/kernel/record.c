@@ -53,9 +53,16 @@ const char *moca_kernel_features(uint32_t bits, char *buf, size_t size)
 	return buf;
 }
 
-int moca_kernel_has_heat(const struct moca_kernel_check *c)
+const char *moca_kernel_no_heat(const struct moca_kernel_check *c)
 {
-	return (c->features & MOCA_HAS_HEAT) != 0;
+	if (c->features & MOCA_HAS_HEAT)
+		return NULL;
+	if (!(c->features & MOCA_HAS_FTRACE))
+		return "it cannot use ftrace (no_ftrace=1, or a kernel without)";
+	if (!(c->features & MOCA_HAS_RANGE_FLUSH))
+		return "it has not found the kernel's flush_tlb_mm_range "
+		       "(no_symbols=1, or a kernel without kprobes)";
+	return "it can on x86-64 only";
 }
 
 static void refuse(struct moca_kernel_check *c, int err, const char *what)

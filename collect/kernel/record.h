@@ -25,8 +25,8 @@ struct moca_kernel_check {
 
 /* Try whether pid (0: a program of our own) can be recorded: leaves nothing. */
 void moca_kernel_try(struct moca_kernel_check *c, pid_t pid);
-/* Can the module look at accessed bits? */
-int moca_kernel_has_heat(const struct moca_kernel_check *c);
+/* Why the module cannot look at accessed bits; NULL: it can. */
+const char *moca_kernel_no_heat(const struct moca_kernel_check *c);
 /* "ftrace, range flush, ..." */
 const char *moca_kernel_features(uint32_t features, char *buf, size_t size);
 

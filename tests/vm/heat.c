@@ -2,7 +2,8 @@
 /*
  * Heat: each look tells exactly the pages that were touched since the look before,
  * and which of them were written, also when they made no fault. What a look has
- * told the sweep still knows. usage: heat [keep]; keep: huge pages stay huge
+ * told the sweep still knows. usage: heat [keep | refused]; keep: huge pages stay huge;
+ * refused: the module has no ftrace, or no flush of ranges
  */
 #include <pthread.h>
 #include <sys/wait.h>
@@ -451,6 +452,23 @@ static void refusals(void)
 	session_close(&x);
 }
 
+static void refused(void)
+{
+	const struct moca_setup setup = {
+		.flags = MOCA_SETUP_MANUAL, .heat_ns = 1,
+	};
+	struct moca_about about = { .size = sizeof(about) };
+	struct session x;
+	int err = session_try(&x, &setup);
+
+	check(err == -EOPNOTSUPP, "heat is refused", "%s", strerror(-err));
+	if (ioctl(x.fd, MOCA_IOC_ABOUT, &about))
+		die("ABOUT");
+	check(!(about.features & MOCA_HAS_HEAT), "and not offered",
+	      "features %x", about.features);
+	close(x.fd);
+}
+
 static void totals(void)
 {
 	struct moca_totals t = session_totals(&s);
@@ -465,6 +483,10 @@ int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	pid = (uint32_t)getpid();
+	if (argc > 1 && !strcmp(argv[1], "refused")) {
+		refused();
+		return failures != 0;
+	}
 	if (argc > 1) {
 		open_session(MOCA_SETUP_KEEP_THP, 0);
 		huge();
