@@ -8,6 +8,7 @@
 #include <linux/mm_inline.h>
 #include <linux/mmap_lock.h>
 #include <linux/mmu_notifier.h>
+#include <linux/page_idle.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 
@@ -53,6 +54,21 @@ static void keep_dirt(struct page *page)
 
 	if (!folio_test_dirty(folio))
 		folio_mark_dirty(folio);
+}
+
+/*
+ * Its accessed bit is to be cleared without its being closed: reclaim asks the page, as
+ * after DAMON. Nothing, on kernels without CONFIG_PAGE_IDLE_FLAG.
+ */
+static void keep_young(struct page *page)
+{
+	struct folio *folio;
+
+	if (!IS_ENABLED(CONFIG_PAGE_IDLE_FLAG))
+		return;
+	folio = page_folio(page);
+	if (!folio_test_young(folio))
+		folio_set_young(folio);
 }
 
 static bool is_written(pte_t pte)
@@ -261,6 +277,8 @@ static void look_at_pmd(struct moca_walk *w, pmd_t *pmd, unsigned long addr,
 	collect_all(&c, pmd_young(*pmd), moca_arch_is_written(pmd_flags(*pmd)));
 	if (!c.any || !moca_heat_tell(w, addr, &c.bits) || !c.bits.touched[0])
 		return;
+	if (pmd_young(*pmd))
+		keep_young(pmd_page(*pmd));
 	if (c.written)
 		keep_dirt(pmd_page(*pmd));
 	moca_arch_rest(pmd, true, c.written);
@@ -345,10 +363,12 @@ static void look_at_table(struct moca_walk *w, pte_t *ptep, unsigned long addr,
 		for (u64 left = c.bits.touched[i]; left; left &= left - 1) {
 			unsigned int page = 64 * i + __ffs64(left);
 			bool written = test_page(c.bits.written, page);
-			pte_t *at = &ptep[page - first];
+			pte_t *at = &ptep[page - first], pte = *at;
 
+			if (pte_young(pte) && !pte_special(pte))
+				keep_young(pte_page(pte));
 			if (written)
-				keep_dirt(pte_page(*at));
+				keep_dirt(pte_page(pte));
 			moca_arch_rest(at, true, written);
 		}
 	if (c.written)
