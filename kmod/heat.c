@@ -199,7 +199,8 @@ static bool leave_moved_out(struct moca_space *sp, unsigned long table,
  */
 static bool has_room(const struct moca_session *s, bool may_hold)
 {
-	return moca_ring_room(s->own) > s->own->chunks / (may_hold ? 2 : 8);
+	return moca_ring_room(s->own) >
+	       max(s->own->chunks / (may_hold ? 2 : 8), 1u);
 }
 
 bool moca_heat_tell(struct moca_walk *w, unsigned long table,
