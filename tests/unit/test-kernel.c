@@ -14,6 +14,7 @@
 #include "collect/kernel/space.h"
 #include "collect/kernel/trace.h"
 #include "collect/run/own.h"
+#include "collect/run/recorder.h"
 #include "lib/format/rate-writer.h"
 #include "tests/unit/kernel-rings.h"
 #include "tests/unit/trace-util.h"
@@ -495,10 +496,12 @@ static struct kernel_trace *trace_new_with_heat(struct kernel_heat **h,
 		.injects = 1, .wanted = is_wanted, .arg = (void *)unwanted,
 	};
 	struct kernel_trace_options with = o;
+	struct recorder rec = { .root = 7 };
 
 	dir_new();
+	rec.dirfd = dirfd_;
 	if (moca_writer_create(&writer, dirfd_) || moca_heat_describe(dirfd_) ||
-	    kernel_heat_create(h, dirfd_, 7))
+	    kernel_heat_create(h, &rec))
 		return NULL;
 	with.writer = writer;
 	with.heat = *h;

@@ -253,7 +253,9 @@ def tidies(d, program, shots):
         stop = os.path.join(d, name + "-stop")
         v = View(d, name, "--live", "--", program, d + "/none", stop, "tells")
         try:
+            # There may be a page of its loader: it takes signals when it has begun.
             v.until(lambda e: e["page"])
+            want("it begins", v.p.stdout.readline() == "begins\n")
             os.killpg(v.p.pid, signal.SIGINT)
             said = v.p.stderr.readline()
             want("it waits", "which got signal 2" in said, said)
@@ -264,9 +266,8 @@ def tidies(d, program, shots):
                 open(stop, "w").close()
             out, err = v.p.communicate(timeout=SECONDS)
             want("exit code", not v.p.returncode, (v.p.returncode, err))
-            got = out.split("\n", 1)[1]
-            want("what the program did", got == "SIGINT\nends in order\n"
-                 if not again else got.endswith("SIGTERM\n"), out)
+            want("what the program did", out == "SIGINT\nends in order\n"
+                 if not again else out.endswith("SIGTERM\n"), out)
             want("the report", "the report is" in err, err)
             left(v, os.path.join(d, name))
         finally:
