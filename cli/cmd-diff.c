@@ -124,7 +124,10 @@ static void print_records(const struct diff *d, int width)
 	terminal_wrap("Records       ", text, width);
 }
 
-/* Of an interval, by how much its mean length differs; told from a tenth on. */
+/*
+ * The longer mean length of an interval of the two runs, divided by the shorter one: 1
+ * or more. The line is printed from 1.1 on.
+ */
 static double lengths_ratio(const struct moca_profile *a,
 			    const struct moca_profile *b)
 {
@@ -134,13 +137,16 @@ static double lengths_ratio(const struct moca_profile *a,
 	return x > y ? x / y : y / x;
 }
 
-/* By a tool whose records do not depend on intervals, perhaps. */
+/* Was the trace imported? Other tools' records need not depend on intervals. */
 static int is_imported(const struct diff *d, int side)
 {
 	return d->trace[side] && moca_trace_meta(d->trace[side], META_IMPORT);
 }
 
-/* A page counts once in each interval, so these sums tell of the recording, too. */
+/*
+ * Prints both mean lengths where they differ. A page is recorded once in an interval,
+ * so that the number of records depends on how many intervals a recording had.
+ */
 static void print_lengths(const struct diff *d, int width)
 {
 	const struct moca_profile *a = d->profile[0], *b = d->profile[1];

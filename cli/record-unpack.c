@@ -176,7 +176,7 @@ char *record_unpack(void)
 		  moca_embedded_alloc_end },
 	};
 	char home[PATH_MAX], dir[PATH_MAX - 32], *path;
-	/* Images of containers may have no /tmp. */
+	/* A container image may have no /tmp; container engines mount /dev/shm. */
 	const char *bases[] = { getenv("XDG_CACHE_HOME"), NULL, "/tmp",
 				"/dev/shm" };
 	int err = -ENOENT;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call stacks for Perfetto, as its profiles of heaps: each kind of sum is a heap of that
- * name, of each process. The outermost frame is the thread. Perfetto takes a second sum
- * of a stack for a later one in its place, so that equal stacks are added up before.
+ * Writes call stacks as Perfetto's heap profiles. Each process has a heap for each kind
+ * of sum (accesses, reads, writes ...), with the kind as its name. The outermost frame is
+ * the thread. Equal stacks are added up here: a second value of a stack would replace
+ * the first one in Perfetto.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -90,7 +90,10 @@ static void claim_mapping(void *arg, const struct moca_maps_line *l)
 			l->start - (grows ? STACK_ROOM : 0), l->end);
 }
 
-/* All zero. They take 2 MB, of which most is never touched. */
+/*
+ * Sets all owners to 0. The table has 2 MB, of which a process touches a small part:
+ * the kernel gives zeroed pages when they are touched.
+ */
 static void clear(void)
 {
 	const size_t size = STRETCHES * sizeof(*owners);

@@ -15,15 +15,17 @@
 
 #define MOCA_RATE_FACILITY "moca_rate"
 /*
- * Streams that are the samplers' beside a page trace: the one of tasks, and
- * the one in which the page tracer tells its own faults.
+ * Streams of rate samples in a page trace. The first has the page faults and CPU
+ * time of tasks. The second has the page faults that the page tracer caused, so
+ * that readers can subtract them.
  */
 #define MOCA_RATE_STREAM 0u
 #define MOCA_RATE_STREAM_OWN 1u
 #define MOCA_RATE_STREAMS 2u
 /*
- * Behind them the stream of heat, which pages were touched between two looks, in
- * events of a facility of its own. Those of programs come behind.
+ * The stream of heat follows them: its events say which pages were touched between
+ * two looks at the accessed bits. Streams of the programs' events have the numbers
+ * behind it.
  */
 #define MOCA_HEAT_FACILITY "moca_heat"
 #define MOCA_HEAT_STREAM 2u

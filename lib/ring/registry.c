@@ -50,7 +50,7 @@ int moca_registry_dir(char *path, size_t size)
 	put_path(run, sizeof(run), "/run/user/%u", uid);
 	if (is_own_dir(run))
 		return put_path(path, size, "%s/moca", run);
-	/* Images of containers may have no /tmp. */
+	/* A container image may have no /tmp; container engines mount /dev/shm. */
 	return put_path(path, size, "%s/moca-%u",
 			lstat("/tmp", &st) ? "/dev/shm" : "/tmp", uid);
 }

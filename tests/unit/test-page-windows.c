@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The windows in which pages were used, beside an array of all of them. */
+/*
+ * page_windows keeps in which windows of time each page was used. The tests use random
+ * pages and windows, and compare it with an array that has one entry for each of both.
+ */
 #include <stdlib.h>
 #include <string.h>
 
