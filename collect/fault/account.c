@@ -91,6 +91,7 @@ void account_init(struct account *a, struct recorder *rec,
 
 		p->repeated_ns += stack;
 		p->touch_ns += stack;
+		p->kept_ns += stack;
 		p->again_ns += stack;
 	}
 	control_init(&a->control, rec->opt->budget, rec->opt->interval_ns,
@@ -199,7 +200,8 @@ static uint64_t cold(const struct account *a)
 	       atomic_load(&a->rec->costs.doubt_ns) + a->alloc_doubt_ns +
 	       atomic_load(&a->rec->costs.kind[COST_SWITCH].count) *
 		       COST_COLD_SWITCH_NS +
-	       a->faults[PAGE_TOUCHED] * COST_COLD_TOUCH_NS +
+	       (a->faults[PAGE_TOUCHED] + a->faults[PAGE_KEPT]) *
+		       COST_COLD_TOUCH_NS +
 	       a->alloc_events * COST_COLD_EVENT_NS;
 }
 
@@ -215,14 +217,22 @@ static double huge_price(const struct account *a, uint64_t touched)
 	       (a->prices.native_touch_ns - a->prices.native_huge_ns);
 }
 
+/* The same of all first touches, with small pages. */
+static double first_touches(const struct account *a,
+			    const uint64_t count[PAGE_FAULTS])
+{
+	return count[PAGE_TOUCHED] * a->prices.touch_ns +
+	       count[PAGE_KEPT] * a->prices.kept_ns;
+}
+
 /* What first touches took more than natively, so far, ns. It may be less. */
 static double touch_ns(const struct account *a)
 {
-	double touched = a->faults[PAGE_TOUCHED];
+	double touched = a->faults[PAGE_TOUCHED] + a->faults[PAGE_KEPT];
 	double asked = fmin(atomic_load(&a->rec->costs.huge_asked), touched);
 
 	/* Huge pages are not copied one by one. */
-	return touched * a->prices.touch_ns + huge_price(a, touched) -
+	return first_touches(a, a->faults) + huge_price(a, touched) -
 	       (touched ? a->saved_ns * (1 - asked / touched) : 0);
 }
 
@@ -275,7 +285,7 @@ double account_price(const struct account *a,
 {
 	return (count[PAGE_REPEATED] + count[PAGE_COPIED]) *
 		       a->prices.repeated_ns +
-	       count[PAGE_TOUCHED] * a->prices.touch_ns +
+	       first_touches(a, count) +
 	       (count[PAGE_AGAIN] + count[PAGE_UNSHARED]) * a->prices.again_ns;
 }
 
@@ -373,7 +383,8 @@ void account_window(struct account *a, const struct account_faults *f)
 	set(a, COST_COPIED, a->faults[PAGE_COPIED],
 	    a->faults[PAGE_COPIED] * a->prices.repeated_ns);
 	touched = touch_ns(a);
-	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED], fmax(0, touched));
+	set(a, COST_TOUCH, a->faults[PAGE_TOUCHED] + a->faults[PAGE_KEPT],
+	    fmax(0, touched));
 	again = a->faults[PAGE_AGAIN] + a->faults[PAGE_UNSHARED];
 	set(a, COST_AGAIN, again, again * a->prices.again_ns);
 	take_meter(a, cpu);
@@ -386,8 +397,8 @@ void account_window(struct account *a, const struct account_faults *f)
 	late = atomic_load(&a->rec->costs.wake_ns);
 	busiest = atomic_exchange(&a->rec->costs.busiest_ns, 0);
 	atomic_fetch_add(&a->rec->costs.window, 1);
-	priced = account_price(a, f->count) -
-		 f->count[PAGE_TOUCHED] * a->prices.touch_ns + touched - before;
+	priced = account_price(a, f->count) - first_touches(a, f->count) +
+		 touched - before;
 	w = (struct control_window){
 		.wall_ns = estimate_since(now, a->at_ns),
 		.busiest_ns = f->busiest_ns + busiest,

@@ -13,6 +13,7 @@
 
 #include "collect/fault/account.h"
 #include "collect/fault/code.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/pace.h"
 #include "collect/fault/phys.h"
@@ -630,6 +631,7 @@ static void account(struct collector *c)
 	each_task(c, visit_faults, &f);
 	c->repeated += f.count[PAGE_REPEATED];
 	account_window(&c->account, &f);
+	keep_expire(c->rec);
 }
 
 static void cut(struct collector *c)
@@ -638,10 +640,7 @@ static void cut(struct collector *c)
 
 	collector_pump(c);
 	each_task(c, visit_write, &now);
-	pthread_mutex_lock(&c->rec->space_lock);
-	for (struct mm *mm = mm_first(c->rec); mm; mm = mm_next(mm))
-		phys_forget(mm);
-	pthread_mutex_unlock(&c->rec->space_lock);
+	phys_forget_all(c->rec);
 	c->interval++;
 	c->filled += c->fills;
 	c->fills = 0;

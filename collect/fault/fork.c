@@ -18,6 +18,7 @@
 #include "collect/fault/filecopy.h"
 #include "collect/fault/fork-native.h"
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
 #include "collect/ptrace/limits.h"
 #include "collect/ptrace/pidns.h"
@@ -286,7 +287,7 @@ static int map_frozen(struct fork *f)
 	if (!calls)
 		return -ENOMEM;
 	calls[count++] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_memfd),
-			      MFD_CLOEXEC, 0, 0, 0, 0);
+			      MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
 	calls[count++] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct piece *p = &f->pieces[i];
@@ -604,6 +605,9 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	struct limits parents, childs;
 	int ret;
 
+	ret = keep_forget(f.from);
+	if (ret)
+		return ret;
 	limits_raise(&parents, parent->pid);
 	limits_raise(&childs, child->pid);
 	ret = give_child_memory(&f);

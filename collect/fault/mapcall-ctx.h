@@ -4,6 +4,7 @@
 #define MOCA_FAULT_MAPCALL_CTX_H
 
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/ptrace/tracee.h"
 
 /* One call being carried out. */
@@ -37,6 +38,7 @@ static inline int failed(long ret)
 static inline void look(struct ctx *x, uint64_t start, uint64_t end)
 {
 	freeze_look(x->mm, x->task->tid, start, end);
+	keep_look(x->rec, x->mm, x->task->tid, start, end);
 }
 
 /*

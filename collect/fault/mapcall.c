@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -23,6 +24,7 @@
 #include "collect/fault/calls.h"
 #include "collect/fault/data-limit.h"
 #include "collect/fault/filecopy.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/limit-call.h"
 #include "collect/fault/listed.h"
 #include "collect/fault/mapcall-ctx.h"
@@ -302,6 +304,8 @@ static int do_mmap(struct ctx *x)
 			      private ? REGION_FILE : REGION_SHARED, prot,
 			      anon ? 0 : x->a[5], name, &of);
 	} else {
+		/* Its driver may write to memory of the program's for long. */
+		x->mm->busy = 1;
 		task_event_map(x->rec, x->task, x->ret, len, x->a[5], prot,
 			       MOCA_MAP_FILE | (private ? 0 : MOCA_MAP_SHARED),
 			       name, &of);
@@ -337,6 +341,7 @@ static int unmaps_surely(const struct ctx *x)
 static void unmap_before(struct ctx *x)
 {
 	const struct region *r;
+	uint64_t kept;
 
 	pthread_mutex_lock(&x->mm->lock);
 	zap_settle(x->mm);
@@ -344,7 +349,13 @@ static void unmap_before(struct ctx *x)
 	r = moca_regions_find(&x->mm->regions, x->a[0]);
 	x->mm->gone_off = r->off + (x->a[0] - r->start);
 	x->mm->gone_bytes = PAGE_UP(x->a[1]);
+	keep_look(x->rec, x->mm, x->task->tid, x->a[0],
+		  x->a[0] + PAGE_UP(x->a[1]));
+	kept = x->mm->keep.bytes;
 	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), 0);
+	/* What is kept is zeroed later. */
+	if (x->mm->keep.bytes != kept)
+		x->mm->gone_bytes = 0;
 	pthread_mutex_unlock(&x->mm->lock);
 }
 
@@ -684,6 +695,9 @@ static int do_prctl(struct ctx *x)
 	{ nr, CALL_DESCRIPTOR, arg, 0, 0, NULL, do_descriptor }
 #define WRITABLE(nr) \
 	{ nr, CALL_PROGRAMS_BITS, 2, PROT_WRITE, 0, matters_writable, do_mprotect }
+#define SOCKET(arg, value) \
+	{ SYS_setsockopt, CALL_VALUE, arg, value, 0, pinned_later_concerns, \
+	  pinned_later }
 #define PRCTL(value) \
 	{ SYS_prctl, CALL_VALUE, 0, value, 0, means_prctl, do_prctl }
 /* Of the ptrace room: a program that debugs itself, forks (debugger.h). */
@@ -714,6 +728,11 @@ static const struct traced_call calls[] = {
 	PRCTL(PR_SET_CHILD_SUBREAPER),
 	WRITABLE(SYS_mprotect),
 	WRITABLE(SYS_pkey_mprotect),
+	SOCKET(1, SOL_XDP),
+	SOCKET(2, SO_ZEROCOPY),
+	PROGRAMS(SYS_vmsplice, pinned_later),
+	PROGRAMS(SYS_io_setup, pinned_later),
+	{ SYS_mincore, CALL_PROGRAMS, 0, 0, 0, keep_concerns, keep_mincore },
 	PROGRAMS(SYS_mbind, do_placement),
 	PROGRAMS(SYS_move_pages, do_placement),
 	PROGRAMS(SYS_migrate_pages, do_placement),
@@ -793,6 +812,15 @@ static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
 	task_event(rec, t, MOCA_CHANGE_NAME, 0, 0, 0, 0, 0, name);
 }
 
+static int carry_out(struct ctx *x, const struct traced_call *call)
+{
+	int err = keep_goes_along(x->nr) ? 0 : keep_forget(x->mm);
+
+	if (err)
+		return err;
+	return stub_call_meets(x) ? stub_call_leave(x) : call->handle(x);
+}
+
 int mapcall_handle(struct recorder *rec, struct task *t,
 		   const struct user_regs_struct *regs)
 {
@@ -829,7 +857,7 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	pthread_mutex_lock(&mm->lock);
 	zap_settle(mm);
 	zap_tell(rec, mm, t);
-	err = stub_call_meets(&x) ? stub_call_leave(&x) : call->handle(&x);
+	err = carry_out(&x, call);
 	/* Not where the call has taken the stub away. */
 	if (!err && mm->state == MM_MOVED && atomic_load(&mm->want_zapper))
 		mm_start_zapper(rec, mm, &x.c);

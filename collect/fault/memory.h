@@ -41,6 +41,24 @@ struct freeze_state {
 	size_t looked_count, looked_room;
 };
 
+#define KEEP_WINDOWS 16u
+
+/* See keep.h. */
+struct keep {
+	struct extent *kept;	/* offsets in the memfd, of pages without a mapping */
+	size_t count, room;
+	uint64_t bytes;		/* their sum */
+	uint64_t since_ns;	/* when the last of them came */
+	uint64_t peak;		/* bytes of pages of the program's, at most so far */
+	struct extent *taken;	/* addresses, mapped over kept pages: keep_look */
+	size_t taken_count, taken_room;
+	struct {
+		uint64_t off;
+		char *at;	/* NULL: there is none */
+	} windows[KEEP_WINDOWS];
+	unsigned int next_window;
+};
+
 #define MM_OURS 4	/* two libraries, and some to spare */
 
 /* Stacks of so many threads stay mapped: unwinding reads them in faults. */
@@ -62,6 +80,8 @@ struct mm {
 	int populates;		/* mlockall(MCL_FUTURE) */
 	int locked;		/* some was locked once */
 	int busy;		/* munmap may fail, or the kernel write */
+	int sealed;		/* the memfd cannot shrink: keep.h */
+	struct keep keep;
 	uint64_t gone_off, gone_bytes; /* in memfd: unmapped since the last stop */
 	unsigned int plane;	/* of the memfd, for new mappings: freeze.h */
 	size_t moved;		/* regions for which mm_is_moved holds */

@@ -22,6 +22,7 @@
 #include "collect/fault/base.h"
 #include "collect/fault/filecopy.h"
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/pages.h"
 #include "collect/fault/pinned.h"
@@ -88,6 +89,7 @@ void mm_free(struct space *s)
 	if (mm->zapper_fd >= 0)
 		close(mm->zapper_fd);
 	free(mm->freeze.looked);
+	keep_free(mm);
 	filecopy_free(mm);
 	moca_regions_free(&mm->regions);
 	pthread_mutex_destroy(&mm->lock);
@@ -293,6 +295,7 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 		if (r.kind != REGION_MEMFD)
 			continue;
 		if (!mm->dead &&
+		    (keep || !keep_range(rec, mm, r.off, r.end - r.start)) &&
 		    memfd_punch(mm->memfd, r.off, r.end - r.start))
 			moca_warn("cannot give back memory of process %d: it is not zero",
 				  mm->space.pid);
@@ -452,8 +455,10 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	if (end > USER_END)
 		return -ERANGE;
 	if (copy) {
-		err = copy_in(mm, c->task->tid, start, end, off,
-			      copy == MM_COPY_ANONYMOUS);
+		err = keep_punch(mm, &r);
+		if (!err)
+			err = copy_in(mm, c->task->tid, start, end, off,
+				      copy == MM_COPY_ANONYMOUS);
 		if (err)
 			goto err_punch;
 	}
@@ -481,6 +486,9 @@ void mm_moved(struct recorder *rec, struct mm *mm, struct task *t,
 	if (mm_is_moved(mm, r))
 		mm->moved++;
 	add_region(rec, mm, t, r, prot, 0, name, NULL);
+	if (keep_take(rec, mm, r))
+		moca_warn("cannot give back memory of process %d: it is not zero",
+			  mm->space.pid);
 	if (mm->populates) {
 		mm_prefill_mapped(rec, mm, r->start, r->end);
 		cost_natural(&rec->costs, (r->end - r->start) / PAGE_SIZE, 0);
@@ -505,6 +513,7 @@ int mm_adopt_memfd(struct mm *mm, pid_t pid, int remote)
 	if (ftruncate(mm->memfd, MEMFD_STUB + STUB_SIZE) ||
 	    fstat(mm->memfd, &st))
 		return -errno;
+	mm->sealed = !fcntl(mm->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL);
 	if (pwrite(mm->memfd, moca_stub_code, code, MEMFD_STUB) !=
 	    (ssize_t)code)
 		return -EIO;
@@ -525,7 +534,7 @@ static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
 {
 	/* Below the stack pointer of a program that has not begun. */
 	uint64_t name = (c->saved.rsp - 256) & ~15ull;
-	uint64_t make[6] = { name, MFD_CLOEXEC };
+	uint64_t make[6] = { name, MFD_CLOEXEC | MFD_ALLOW_SEALING };
 	uint64_t code[6] = { STUB_BASE, STUB_CODE_SIZE, PROT_READ | PROT_EXEC,
 			     MAP_SHARED | MAP_FIXED_NOREPLACE, 0, MEMFD_STUB };
 	struct iovec local = { (void *)"moca", 5 };

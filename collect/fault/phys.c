@@ -373,3 +373,11 @@ void phys_forget(struct mm *mm)
 	free(s);
 	mm->places = NULL;
 }
+
+void phys_forget_all(struct recorder *rec)
+{
+	pthread_mutex_lock(&rec->space_lock);
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm))
+		phys_forget(mm);
+	pthread_mutex_unlock(&rec->space_lock);
+}

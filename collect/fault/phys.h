@@ -41,5 +41,7 @@ int phys_went(struct mm *mm, uint64_t time_ns, struct placed *list,
 void phys_taken(struct phys *p, const struct message *list);
 /* All accesses of mm until now are filled in. */
 void phys_forget(struct mm *mm);
+/* Of all address spaces. */
+void phys_forget_all(struct recorder *rec);
 
 #endif

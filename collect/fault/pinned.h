@@ -29,4 +29,11 @@ int pinned_call(struct ctx *x);
 /* Does it give the kernel memory of the program's? */
 int pinned_concerns(const struct ctx *x);
 
+/*
+ * x is a call after which the kernel reads or writes pages of the program's, mapped
+ * or not: vmsplice, io_setup, or setsockopt of SO_ZEROCOPY or SOL_XDP.
+ */
+int pinned_later(struct ctx *x);
+int pinned_later_concerns(const struct ctx *x);
+
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/punch.h"
 #include "collect/fault/witness.h"
@@ -123,6 +124,8 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	atomic_store(&mm->want_zapper, 0);
 	buf = malloc(PIECE);
 	ret = buf ? freeze_thaw_range(rec, mm, c, 0, USER_END) : -ENOMEM;
+	if (!ret)
+		ret = keep_forget(mm);
 	if (!ret)
 		ret = maps_read(c->task->tid, &l);
 	if (ret) {

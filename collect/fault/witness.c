@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/nodes.h"
 #include "collect/fault/ours.h"
@@ -254,9 +255,11 @@ int witness_at_call(struct recorder *rec, struct task *t,
 				   nr != SYS_exit_group && nr != SYS_execve &&
 					   nr != SYS_execveat)
 		return 0;
-	if (mm && mm->freeze.bytes && t->pid == mm->space.pid) {
+	if (mm && t->pid == mm->space.pid) {
 		pthread_mutex_lock(&mm->lock);
-		freeze_look(mm, t->tid, 0, USER_END);
+		if (mm->freeze.bytes)
+			freeze_look(mm, t->tid, 0, USER_END);
+		keep_look(rec, mm, t->tid, 0, USER_END);
 		pthread_mutex_unlock(&mm->lock);
 	}
 	witness_end(rec, t);

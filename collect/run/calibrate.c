@@ -390,6 +390,7 @@ struct fault_prices calibrate_prices(void)
 	struct fault_prices p = {
 		.repeated_ns = DEFAULT_NS,
 		.touch_ns = DEFAULT_TOUCH_NS,
+		.kept_ns = DEFAULT_TOUCH_NS,
 		.again_ns = measure_sample(),
 	};
 	double sample = p.again_ns;
@@ -413,7 +414,9 @@ struct fault_prices calibrate_prices(void)
 	p.again_ns += write;
 	if (minor)
 		p.repeated_ns = minor + sample + REAL_FAULT_NS;
-	if (minor && native)
+	if (minor && native) {
 		p.touch_ns = (first > native ? first - native : 0) + sample;
+		p.kept_ns = minor - native + sample;
+	}
 	return p;
 }

@@ -7,6 +7,8 @@
 struct fault_prices {
 	double repeated_ns;	/* a first access after a zap, with its sample */
 	double touch_ns;	/* what a first touch takes more than natively */
+	double kept_ns;		/* the same, of an emptied page of the memfd; < 0:
+				   less than natively */
 	double again_ns;	/* a write after a read, with its sample */
 	double native_touch_ns, native_free_ns;	/* of a page */
 	double native_fill_ns;	/* of a page that a call fills: without a fault */

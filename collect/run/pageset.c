@@ -148,10 +148,10 @@ enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
 	if (!pageset_see(s, addr))
 		return !again ? PAGE_REPEATED :
 		       fresh ? PAGE_UNSHARED : PAGE_AGAIN;
-	if (b->prefilled[p / 64] & bit)
+	if (b->prefilled[p / 64] & ~b->kept[p / 64] & bit)
 		return PAGE_COPIED;
 	b->fresh[p / 64] |= bit;
-	return PAGE_TOUCHED;
+	return b->kept[p / 64] & bit ? PAGE_KEPT : PAGE_TOUCHED;
 }
 
 void pageset_zapped(struct page_block *b)
@@ -249,6 +249,13 @@ void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end,
 		if (!b)
 			continue;
 		b->prefilled[p / 64] |= bit;
+		b->kept[p / 64] &= ~bit;
+		if (filled == FILLED_KEPT)
+			b->kept[p / 64] |= bit;
+		if (filled == FILLED_TOUCHED)
+			b->prefilled[p / 64] &= ~bit;
+		if (filled >= FILLED_KEPT)
+			continue;
 		if (filled == FILLED_SWEPT && !(b->faulted[p / 64] & bit))
 			count_entry(b, p);
 		if (filled != FILLED_DATA)
@@ -354,6 +361,7 @@ static void clear_block(struct page_block *b, void *arg)
 			c->seen += __builtin_popcountll(b->seen[i]);
 		memset(b->seen, 0, sizeof(b->seen));
 		memset(b->prefilled, 0, sizeof(b->prefilled));
+		memset(b->kept, 0, sizeof(b->kept));
 		pageset_zapped(b);
 		memset(b->gone, 0, sizeof(b->gone));
 		memset(b->recent, 0, sizeof(b->recent));
@@ -370,6 +378,7 @@ static void clear_block(struct page_block *b, void *arg)
 		c->seen += (b->seen[p / 64] & bit) != 0;
 		b->seen[p / 64] &= ~bit;
 		b->prefilled[p / 64] &= ~bit;
+		b->kept[p / 64] &= ~bit;
 		b->faulted[p / 64] &= ~bit;
 		b->fresh[p / 64] &= ~bit;
 		b->gone[p / 64] &= ~bit;

@@ -20,6 +20,7 @@ struct page_block {
 	uint32_t present;	/* faults since the block was last zapped */
 	uint64_t seen[BLOCK_WORDS];	/* has a record */
 	uint64_t prefilled[BLOCK_WORDS];	/* exists without a touch */
+	uint64_t kept[BLOCK_WORDS];	/* of these: emptied */
 	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
 	uint64_t fresh[BLOCK_WORDS];	/* first touched since then */
 	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
@@ -48,6 +49,7 @@ int pageset_see(struct pageset *s, uint64_t addr);
 enum page_fault {
 	PAGE_TOUCHED,	/* the first of a page that was empty */
 	PAGE_COPIED,	/* the first of a page that existed already */
+	PAGE_KEPT,	/* the same, of an emptied one: natively a first touch */
 	PAGE_REPEATED,	/* the first since the page was zapped */
 	PAGE_AGAIN,	/* a later one: a write after a read */
 	PAGE_UNSHARED,	/* the same, after the first touch: without recording
@@ -85,7 +87,9 @@ uint16_t pageset_weigh(struct pageset *s, uint64_t addr, enum page_fault f,
 enum page_filled {
 	FILLED_DATA,
 	FILLED_MAPPED,	/* and have entries, */
-	FILLED_SWEPT	/* which the next sweep shall count as it does faults */
+	FILLED_SWEPT,	/* which the next sweep shall count as it does faults */
+	FILLED_KEPT,	/* or they hold zeros, of memory that was given back; */
+	FILLED_TOUCHED	/* no: they were touched after all */
 };
 void pageset_prefill(struct pageset *s, uint64_t start, uint64_t end,
 		     enum page_filled filled);

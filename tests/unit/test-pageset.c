@@ -39,6 +39,7 @@ static void zap(struct page_block *b, void *arg)
 static int t_faults(void)
 {
 	struct pageset *s = pageset_new();
+	uint64_t touched = 0, seen = 0;
 
 	CHECK(s);
 	pageset_prefill(s, AT(20), AT(21), FILLED_DATA);
@@ -52,6 +53,19 @@ static int t_faults(void)
 	CHECK(pageset_fault(s, AT(10)) == PAGE_REPEATED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_REPEATED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
+	/* Emptied and kept, it is natively a first touch. */
+	pageset_clear(s, AT(20), AT(22));
+	pageset_prefill(s, AT(20), AT(22), FILLED_KEPT);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_KEPT);
+	CHECK(pageset_fault(s, AT(20)) == PAGE_UNSHARED);
+	pageset_settle(s, AT(20), AT(22), &touched, &seen);
+	CHECK(touched == 1 && seen == 1);
+	touched = seen = 0;
+	pageset_prefill(s, AT(20), AT(22), FILLED_TOUCHED);
+	pageset_settle(s, AT(20), AT(22), &touched, &seen);
+	CHECK(touched == 2 && seen == 1);
+	pageset_clear(s, AT(20), AT(22));
+	CHECK(pageset_fault(s, AT(20)) == PAGE_TOUCHED);
 	/* Given back, it is empty again. */
 	pageset_clear(s, AT(10), AT(11));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);

@@ -1,0 +1,438 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/fault/keep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "collect/fault/mapcall-ctx.h"
+#include "collect/fault/nodes.h"
+#include "collect/fault/pages.h"
+#include "collect/fault/punch.h"
+#include "collect/ptrace/quiesce.h"
+#include "collect/run/pageset.h"
+#include "collect/run/queue.h"
+#include "lib/base/clock.h"
+#include "lib/base/err.h"
+
+/* A shorter range is punched: a list of many would cost more than it saves. */
+#define KEEP_LEAST (64ul << 10)
+/* All that is kept, and the longest range. */
+#define KEEP_MOST    (128ul << 20)
+#define KEEP_LONGEST (64ul << 20)
+#define KEEP_NS	     1000000000ull
+#define RANGES_MOST  64
+#define WINDOW_BYTES (64ull << 20)
+
+/*
+ * Where the memfd's page at offset off is in our memory. A window stays mapped:
+ * to map it for each take would cost a fault per page.
+ */
+static char *window(struct mm *mm, uint64_t off)
+{
+	uint64_t base = off & ~(WINDOW_BYTES - 1);
+	struct keep *k = &mm->keep;
+	unsigned int i;
+
+	for (i = 0; i < KEEP_WINDOWS; i++)
+		if (k->windows[i].at && k->windows[i].off == base)
+			return k->windows[i].at + (off - base);
+	i = k->next_window++ % KEEP_WINDOWS;
+	if (k->windows[i].at)
+		munmap(k->windows[i].at, WINDOW_BYTES);
+	k->windows[i].off = base;
+	k->windows[i].at =
+		mmap(NULL, WINDOW_BYTES, PROT_READ | PROT_WRITE,
+		     MAP_SHARED | MAP_NORESERVE, mm->memfd, (off_t)base);
+	if (k->windows[i].at == MAP_FAILED) {
+		k->windows[i].at = NULL;
+		return NULL;
+	}
+	return k->windows[i].at + (off - base);
+}
+
+/* The next run of existing pages in [*pos, end), within one window. 1 or 0. */
+static int next_run(struct mm *mm, uint64_t *pos, uint64_t end,
+		    struct extent *run)
+{
+	off_t data = *pos < end ? lseek(mm->memfd, (off_t)*pos, SEEK_DATA) : -1;
+	off_t hole;
+
+	if (data < 0 || (uint64_t)data >= end)
+		return 0;
+	hole = lseek(mm->memfd, data, SEEK_HOLE);
+	run->start = (uint64_t)data;
+	run->end = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+	if (run->end > (run->start | (WINDOW_BYTES - 1)) + 1)
+		run->end = (run->start | (WINDOW_BYTES - 1)) + 1;
+	*pos = run->end;
+	return 1;
+}
+
+/* Bytes of pages that the memfd has. */
+static uint64_t memfd_bytes(const struct mm *mm)
+{
+	struct stat st;
+
+	return fstat(mm->memfd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+static int may_keep(const struct recorder *rec, const struct mm *mm)
+{
+	return mm->sealed && mm->state == MM_MOVED && !rec->attach &&
+	       !mm->dead && !mm->busy && !mm->populates && !mm->locked &&
+	       !mm->base && !mm->base_count && !nodes_several();
+}
+
+static int punch_kept(struct mm *mm)
+{
+	struct keep *k = &mm->keep;
+	int err = 0, ret;
+
+	for (size_t i = 0; i < k->count; i++) {
+		ret = memfd_punch(mm->memfd, k->kept[i].start,
+				  k->kept[i].end - k->kept[i].start);
+		err = err ? err : ret;
+	}
+	k->count = 0;
+	k->bytes = 0;
+	return err;
+}
+
+int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len)
+{
+	struct keep *k = &mm->keep;
+	uint64_t used;
+
+	if (len < KEEP_LEAST || len > KEEP_LONGEST || !may_keep(rec, mm))
+		return 0;
+	if (k->bytes + len > KEEP_MOST || k->count == RANGES_MOST)
+		punch_kept(mm);
+	used = memfd_bytes(mm);
+	if (used > k->bytes && used - k->bytes > k->peak)
+		k->peak = used - k->bytes;
+	if (extents_add(&k->kept, &k->count, &k->room, off, off + len))
+		return 0;
+	k->bytes += len;
+	k->since_ns = moca_now_ns();
+	return 1;
+}
+
+/*
+ * Take [off, end) out of what is kept. 1 and *part: one more part of it was; 0:
+ * there is none; -errno: it was, and what is left of the range is not zero.
+ */
+static int take_part(struct mm *mm, uint64_t off, uint64_t end,
+		     struct extent *part)
+{
+	struct keep *k = &mm->keep;
+	int err;
+
+	for (size_t i = 0; i < k->count; i++) {
+		struct extent *e = &k->kept[i], rest = *e;
+
+		if (e->end <= off || end <= e->start)
+			continue;
+		part->start = e->start > off ? e->start : off;
+		part->end = e->end < end ? e->end : end;
+		k->bytes -= part->end - part->start;
+		if (part->start > e->start) {
+			e->end = part->start;
+			rest.start = part->end;
+			/* What the list has no room for is punched. */
+			if (rest.start < rest.end &&
+			    extents_add(&k->kept, &k->count, &k->room,
+					rest.start, rest.end)) {
+				k->bytes -= rest.end - rest.start;
+				err = memfd_punch(mm->memfd, rest.start,
+						  rest.end - rest.start);
+				return err ? err : 1;
+			}
+		} else if (part->end < e->end) {
+			e->start = part->end;
+		} else {
+			*e = k->kept[--k->count];
+		}
+		return 1;
+	}
+	return 0;
+}
+
+/* Zero what exists of part; tell the pages, which r has at its addresses. */
+static int empty(struct recorder *rec, struct mm *mm, const struct region *r,
+		 const struct extent *part)
+{
+	uint64_t shift = r->start - r->off, pos = part->start;
+	struct extent *list = NULL, run;
+	size_t count = 0, room = 0;
+	struct message *m;
+	char *p;
+	int err = 0;
+
+	while (!err && next_run(mm, &pos, part->end, &run)) {
+		p = window(mm, run.start);
+		if (p)
+			memset(p, 0, run.end - run.start);
+		else
+			err = memfd_punch(mm->memfd, run.start,
+					  run.end - run.start);
+		if (p && !err)
+			err = extents_add(&list, &count, &room,
+					  run.start + shift, run.end + shift);
+	}
+	m = count ? message_new(rec->queue, MSG_PREFILL, count, NULL) : NULL;
+	if (m) {
+		memcpy(m->extents, list, count * sizeof(*list));
+		m->extent_count = count;
+		m->space = &mm->space;
+		m->start = part->start + shift;
+		m->end = part->end + shift;
+		m->filled = FILLED_KEPT;
+		queue_push(rec->queue, m);
+	}
+	/* A page that is not told as kept would be told as touched. */
+	if (count &&
+	    (!m || extents_add(&mm->keep.taken, &mm->keep.taken_count,
+			       &mm->keep.taken_room, part->start + shift,
+			       part->end + shift)))
+		err = err ? err
+			  : memfd_punch(mm->memfd, part->start,
+					part->end - part->start);
+	free(list);
+	return err;
+}
+
+int keep_take(struct recorder *rec, struct mm *mm, const struct region *r)
+{
+	uint64_t end = r->off + (r->end - r->start), covered = 0, used;
+	struct keep *k = &mm->keep;
+	struct extent part;
+	int more, err = 0;
+
+	if (!k->count || r->kind != REGION_MEMFD)
+		return 0;
+	used = memfd_bytes(mm);
+	while (!err && (more = take_part(mm, r->off, end, &part))) {
+		err = more < 0 ? more : empty(rec, mm, r, &part);
+		covered += part.end - part.start;
+	}
+	if (err)
+		return memfd_punch(mm->memfd, r->off, end - r->off);
+	/* The program has no more memory than it had at most by itself. */
+	if (k->count && used + (r->end - r->start) - covered > k->peak)
+		err = punch_kept(mm);
+	return err;
+}
+
+int keep_punch(struct mm *mm, const struct region *r)
+{
+	uint64_t end = r->off + (r->end - r->start);
+	struct extent part;
+	int more, err = 0;
+
+	while (!err && (more = take_part(mm, r->off, end, &part)))
+		err = more < 0 ? more
+			       : memfd_punch(mm->memfd, part.start,
+					     part.end - part.start);
+	return err;
+}
+
+/* The pages of [start, end) that the page tables of tid have, to the collector.
+ */
+static int tell_touched(struct recorder *rec, struct mm *mm, pid_t tid,
+			uint64_t start, uint64_t end)
+{
+	struct extent *list = NULL, found;
+	size_t count = 0, room = 0;
+	struct message *m;
+	struct pages p;
+	int err = pages_open(&p, tid, PAGES_THERE, start, end);
+
+	if (err)
+		return err;
+	while (!err && pages_next(&p, &found) == 1)
+		err = extents_add(&list, &count, &room, found.start, found.end);
+	pages_close(&p);
+	m = count ? message_new(rec->queue, MSG_PREFILL, count, NULL) : NULL;
+	if (m) {
+		memcpy(m->extents, list, count * sizeof(*list));
+		m->extent_count = count;
+		m->space = &mm->space;
+		m->start = start;
+		m->end = end;
+		m->filled = FILLED_TOUCHED;
+		queue_push(rec->queue, m);
+	}
+	free(list);
+	return err;
+}
+
+void keep_look(struct recorder *rec, struct mm *mm, pid_t tid, uint64_t start,
+	       uint64_t end)
+{
+	struct keep *k = &mm->keep;
+	size_t i = 0;
+
+	while (i < k->taken_count) {
+		struct extent *e = &k->taken[i], part = *e, rest = *e;
+
+		if (e->end <= start || end <= e->start) {
+			i++;
+			continue;
+		}
+		part.start = e->start > start ? e->start : start;
+		part.end = e->end < end ? e->end : end;
+		if (tell_touched(rec, mm, tid, part.start, part.end))
+			moca_debug("what process %d touched of kept pages is "
+				   "known by its records alone",
+				   mm->space.pid);
+		rest.start = part.end;
+		if (part.start > e->start) {
+			e->end = part.start;
+			if (rest.start < rest.end)
+				extents_add(&k->taken, &k->taken_count,
+					    &k->taken_room, rest.start,
+					    rest.end);
+			i++;
+		} else if (rest.start < rest.end) {
+			*e = rest;
+			i++;
+		} else {
+			*e = k->taken[--k->taken_count];
+		}
+	}
+}
+
+static int is_zero(const char *p, uint64_t len)
+{
+	return !*p && !memcmp(p, p + 1, len - 1);
+}
+
+/* Punch the pages of run, at addr, that hold zeros and have no entry. */
+static int hide_run(struct mm *mm, pid_t tid, const struct extent *run,
+		    uint64_t addr)
+{
+	const char *at = window(mm, run->start);
+	uint64_t pos = addr, end = addr + (run->end - run->start);
+	struct extent found = { end, end };
+	struct pages p;
+	int err = at ? pages_open(&p, tid, PAGES_THERE, addr, end) : -ENOMEM;
+
+	if (err)
+		return err;
+	while (pos < end && !err) {
+		if (pages_next(&p, &found) != 1)
+			found.start = found.end = end;
+		for (; pos < found.start && !err; pos += PAGE_SIZE)
+			if (is_zero(at + (pos - addr), PAGE_SIZE))
+				err = memfd_punch(mm->memfd,
+						  run->start + (pos - addr),
+						  PAGE_SIZE);
+		pos = found.end;
+	}
+	pages_close(&p);
+	return err;
+}
+
+static int hide_taken(struct mm *mm, pid_t tid)
+{
+	struct keep *k = &mm->keep;
+	struct extent run;
+	int err = 0;
+
+	for (size_t i = 0; i < k->taken_count && !err; i++) {
+		uint64_t pos = k->taken[i].start;
+		struct region r;
+
+		while (!err && moca_regions_next(&mm->regions, &pos,
+						 k->taken[i].end, &r)) {
+			uint64_t off = r.off, end = r.off + (r.end - r.start);
+
+			if (r.kind != REGION_MEMFD)
+				continue;
+			while (!err && next_run(mm, &off, end, &run))
+				err = hide_run(mm, tid, &run,
+					       r.start + (run.start - r.off));
+		}
+	}
+	k->taken_count = 0;
+	return err;
+}
+
+int keep_forget(struct mm *mm)
+{
+	mm->keep.taken_count = 0;
+	return mm->keep.count ? punch_kept(mm) : 0;
+}
+
+int keep_mincore(struct ctx *x)
+{
+	int err;
+
+	/* A page that another thread writes to must not be punched. */
+	quiesce(&x->mm->space, x->task);
+	err = hide_taken(x->mm, x->task->tid);
+	quiesce_end(&x->mm->space, x->task);
+	if (err)
+		moca_debug("process %d may see kept pages that it has not "
+			   "touched: %s",
+			   x->mm->space.pid, strerror(-err));
+	return run_own(x);
+}
+
+int keep_goes_along(long nr)
+{
+	switch (nr) {
+	case SYS_mmap:
+	case SYS_munmap:
+	case SYS_brk:
+	case SYS_mprotect:
+	case SYS_madvise:
+	case SYS_close:
+	case SYS_fcntl:
+	case SYS_prctl:
+	case SYS_mincore:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int keep_concerns(const struct ctx *x)
+{
+	return x->mm->keep.taken_count != 0;
+}
+
+void keep_expire(struct recorder *rec)
+{
+	uint64_t now = moca_now_ns();
+
+	pthread_mutex_lock(&rec->space_lock);
+	for (struct mm *mm = mm_first(rec); mm; mm = mm_next(mm)) {
+		/* Who holds it may wait for the other lock. */
+		if (pthread_mutex_trylock(&mm->lock))
+			continue;
+		if (mm->keep.count && now > mm->keep.since_ns + KEEP_NS &&
+		    punch_kept(mm))
+			moca_debug("cannot give back memory of process %d",
+				   mm->space.pid);
+		pthread_mutex_unlock(&mm->lock);
+	}
+	pthread_mutex_unlock(&rec->space_lock);
+}
+
+void keep_free(struct mm *mm)
+{
+	struct keep *k = &mm->keep;
+
+	for (unsigned int i = 0; i < KEEP_WINDOWS; i++)
+		if (k->windows[i].at)
+			munmap(k->windows[i].at, WINDOW_BYTES);
+	free(k->kept);
+	free(k->taken);
+	memset(k, 0, sizeof(*k));
+}
