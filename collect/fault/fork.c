@@ -415,21 +415,21 @@ static int map_own(struct fork *f)
 {
 	size_t n = count_kind(f, PIECE_COPY) + count_kind(f, PIECE_HOLE);
 	struct stub_call *calls = calloc(3 * n + 9, sizeof(*calls));
-	int number = f->rec->fd_number, inherited = f->from->remote_fd, ret;
+	int inherited = f->from->remote_fd, ret;
 	int memfd = f->memfd, uffd = f->uffd;
-	int settles = f->own_files && memfd != number;
+	int settles = f->own_files;
 
 	if (!calls)
 		return -ENOMEM;
 	do {
 		n = 0;
 		if (settles) {
-			calls[n] = call(SYS_dup3, memfd, number, O_CLOEXEC, 0,
-					0, 0);
+			calls[n] = call(SYS_dup3, memfd, inherited, O_CLOEXEC,
+					0, 0, 0);
 			calls[n++].flags = STUB_CALL_MUST;
 			calls[n++] = call(SYS_close, memfd, 0, 0, 0, 0, 0);
 		}
-		f->mm->remote_fd = settles ? number : memfd;
+		f->mm->remote_fd = settles ? inherited : memfd;
 		if (uffd >= 0)
 			calls[n++] = call(SYS_close, uffd, 0, 0, 0, 0, 0);
 		if (f->own_files && inherited != f->mm->remote_fd)
@@ -599,7 +599,9 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	struct fork f = {
 		.rec = rec, .from = mm_of(parent->space), .mm = mm_of(child->space),
 		.parent = parent, .child = child, .memfd = -1, .uffd = -1,
-		.own_files = syscall(SYS_kcmp, parent->tid, child->tid,
+		/* Of an orphan only kcmp tells; it may be refused. */
+		.own_files = !child->shares_files &&
+			     syscall(SYS_kcmp, parent->tid, child->tid,
 				     KCMP_FILES, 0, 0) != 0,
 	};
 	struct limits parents, childs;

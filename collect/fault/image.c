@@ -91,7 +91,9 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 		char why[200];
 
 		snprintf(why, sizeof(why), "memory could not be moved (%s): "
-			 "real faults only", strerror(-err));
+			 "real faults only", err == -EBUSY ?
+			 "it has a file at Moca's descriptor number" :
+			 strerror(-err));
 		mm->untold = 1;
 		task_event_unmapped(rec, t, why);
 	}
@@ -168,8 +170,6 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	err = mm_fork(rec, t, child);
 	pthread_mutex_unlock(&mm->lock);
 	quiesce_end(t->space, t);
-	if (!err && mm->witnessed)
-		witness_begin(rec, child);
 	if (!err || err == -ESRCH)
 		return;
 	/* Nothing could be mapped over what it shares (fork-native.c). */

@@ -57,6 +57,9 @@
 #define SYS_mseal 462
 #endif
 #define COPY_MAX (64ul << 20)
+/* A program that lists its descriptors and closes them does so a few times; one
+ * that begins anew until nothing is left has to get there. */
+#define LISTED_MOST 16
 
 /* What stands behind descriptor fd of the program: its name and kind. */
 static int describe_fd(const struct ctx *x, int fd, char *name, size_t size,
@@ -561,6 +564,12 @@ static int do_descriptor(struct ctx *x)
 	switch (x->nr) {
 	case SYS_close:
 		x->ret = listed_is(x->task->tid, (int)fd) ? 0 : -EBADF;
+		/* Not of a vfork child, which ends or executes a program. */
+		if (!x->ret && x->task->pid == x->mm->space.pid &&
+		    ++x->mm->listed > LISTED_MOST)
+			return mapcall_leave(x, "the program closes Moca's "
+					     "descriptor again and again: real "
+					     "faults only");
 		return 0;
 	case SYS_fcntl:
 		x->ret = -EBADF;

@@ -79,6 +79,7 @@ struct mm {
 	int policies;		/* the program made some (mbind) */
 	int populates;		/* mlockall(MCL_FUTURE) */
 	int locked;		/* some was locked once */
+	unsigned int listed;	/* closes of remote_fd that followed a listing */
 	int busy;		/* munmap may fail, or the kernel write */
 	int sealed;		/* the memfd cannot shrink: keep.h */
 	struct keep keep;

@@ -609,30 +609,44 @@ void mm_set_moved(struct mm *mm)
 int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	     uint64_t insn)
 {
-	long remote = -1, spare[2];
+	long remote = -1, own, spare[3];
 	struct stub_call *calls;
 	unsigned int n = 0;
-	int err;
+	int err, taken;
 
 	err = make_memfd_raw(mm, c, insn, &remote);
 	if (err)
 		return err;
 	calls = mm->stub->calls;
-	calls[0] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
-	calls[1] = call(SYS_dup3, remote, rec->fd_number, O_CLOEXEC, 0, 0, 0);
+	/*
+	 * The memfd's descriptor goes where it is not in the program's way, and
+	 * replaces none of its files. userfaultfd comes behind it: it is not to
+	 * get that number.
+	 */
+	calls[0] = call(SYS_fcntl, remote, F_DUPFD_CLOEXEC, rec->fd_number, 0,
+			0, 0);
+	calls[1] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
 	err = tracee_list(c, 2);
 	if (err < 0)
 		return err;
-	mm_adopt_uffd(mm, c->task->pid, calls[0].ret);
-	mm->remote_fd = calls[1].ret == rec->fd_number ? calls[1].ret : remote;
-	spare[0] = calls[0].ret;
-	spare[1] = mm->remote_fd == remote ? -1 : remote;
-	for (int i = 0; i < 2; i++)
+	own = calls[0].ret;
+	/* The filter knows one number. */
+	taken = !rec->attach && (own == -EMFILE ||
+				 (own >= 0 && own != rec->fd_number));
+	if (!taken)
+		mm_adopt_uffd(mm, c->task->pid, calls[1].ret);
+	mm->remote_fd = own >= 0 ? own : remote;
+	spare[0] = calls[1].ret;
+	spare[1] = own >= 0 ? remote : -1;
+	spare[2] = taken ? own : -1;
+	for (int i = 0; i < 3; i++)
 		if (spare[i] >= 0)
 			calls[n++] = call(SYS_close, spare[i], 0, 0, 0, 0, 0);
 	err = n ? tracee_list(c, n) : 0;
 	if (err < 0)
 		return err;
+	if (taken)
+		return -EBUSY;
 	mm_set_moved(mm);
 	return 0;
 }

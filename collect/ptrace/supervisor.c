@@ -366,6 +366,7 @@ static void begin_child(struct recorder *rec, struct task *t,
 					       MOCA_TASK_FORK;
 
 	child->filtered = t->filtered;
+	child->shares_files = (flags & CLONE_FILES) != 0;
 	child_tid_begin(child);
 	cost_stop_is(&rec->costs,
 		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);

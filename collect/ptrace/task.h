@@ -50,6 +50,7 @@ struct task {
 	uint64_t exec_ns;	/* began one that may take over: takeover.h */
 	int clone_changed;	/* in a clone whose flags we changed: child-tid.h */
 	uint64_t child_tid;	/* where its number goes; 0: nowhere */
+	int shares_files;	/* descriptors are its parent's, too */
 	int in_vfork;		/* waits in the kernel for its vfork child */
 	int let_go;		/* it shall run without us from here on */
 	int plain;		/* it does: our child, no tracee */

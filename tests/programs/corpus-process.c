@@ -416,11 +416,12 @@ static void descriptors(void)
 	execl("/bin/sh", "sh", "-c", "ls -l /proc/self/fd | wc -l", NULL);
 }
 
-static void close_listed(void)
+/* Returns how many there were. */
+static int close_each(void)
 {
 	DIR *d = opendir("/proc/self/fd");
 	struct dirent *e;
-	int fd;
+	int fd, n = 0;
 
 	CHECK(d);
 	while ((e = readdir(d))) {
@@ -430,8 +431,17 @@ static void close_listed(void)
 		CHECK(fcntl(fd, F_GETFD) >= 0);
 		CHECK(!fcntl(fd, F_SETFD, FD_CLOEXEC));
 		CHECK(!close(fd));
+		n++;
 	}
 	CHECK(!closedir(d));
+	return n;
+}
+
+static void close_listed(void)
+{
+	int fd;
+
+	close_each();
 	/* What is not listed is not open. */
 	for (fd = 3; fd < 2048; fd++)
 		CHECK(close(fd) < 0 && errno == EBADF);
@@ -452,6 +462,36 @@ static void descriptors_listed(void)
 	wait_ok(pid);
 	close_listed();
 	printf("all closed\n");
+}
+
+/* Until the list is empty, which what stays open would never let it be. */
+static void descriptors_emptied(void)
+{
+	char *p = map_pages(32);
+
+	fill(p, 32, 1);
+	CHECK(open("/dev/null", O_RDONLY) >= 0);
+	while (close_each())
+		;
+	CHECK(filled(p, 32, 1));
+	printf("nothing is open\n");
+}
+
+/* A file at the number that Moca's descriptor has stays the program's. */
+static void descriptor_kept(void)
+{
+	char text[6] = "";
+	int ends[2];
+
+	CHECK(!pipe(ends));
+	CHECK(write(ends[1], "kept\nthere\n", 11) == 11);
+	CHECK(dup2(ends[0], 1000) == 1000);
+	CHECK(!close(ends[0]) && !close(ends[1]));
+	pause_ms(400);
+	CHECK(read(1000, text, 5) == 5);
+	printf("%s", text);
+	fflush(stdout);
+	execlp("head", "head", "-c", "6", "/proc/self/fd/1000", NULL);
 }
 
 static void status_of_signals(void)
@@ -795,6 +835,8 @@ static const struct test_case cases[] = {
 	{ "environment", environment },
 	{ "descriptors", descriptors },
 	{ "descriptors-listed", descriptors_listed },
+	{ "descriptors-emptied", descriptors_emptied },
+	{ "descriptor-kept", descriptor_kept },
 	{ "status", status_of_signals },
 	{ "core", dumps_core },
 	{ "limits", limits_of_others },
