@@ -38,11 +38,20 @@ struct entry {
 	uint8_t seen;		/* the last look found something */
 };
 
+/* The same of all spaces of one era: a fork's child does not ask for files again. */
+struct certain {
+	uint64_t ip;
+	uint32_t era;		/* 0: free */
+	struct code code;
+	uint8_t type;
+};
+
 struct decoder {
 	ZydisDecoder zydis;
 	const struct text *text;
 	uint64_t turn;
 	struct entry cache[CACHE_SIZE];
+	struct certain certain[CACHE_SIZE];
 };
 
 struct decoder *decoder_new(const struct text *text)
@@ -194,24 +203,32 @@ static void look(const struct decoder *d, struct entry *e,
 	e->type = decode(d, &now);
 }
 
-static void find(const struct decoder *d, struct entry *e,
-		 const struct code_space *sp)
+static size_t slot(uint64_t ip, uint64_t of)
+{
+	return ((ip ^ (of << 40)) * 0x9e3779b97f4a7c15ull) >> 50;
+}
+
+static void find(struct decoder *d, struct entry *e, const struct code_space *sp)
 {
 	uint32_t era = text_era(d->text, e->space);
-	enum text_known known;
+	struct certain *c = &d->certain[slot(e->ip, era)];
+	enum text_known known = TEXT_CERTAIN;
 	struct code file;
 
 	if (e->era == era && (e->certain || e->turn == d->turn))
 		return;
-	known = read_file(d, e->space, e->ip, &file);
+	if (!era || c->era != era || c->ip != e->ip)
+		known = read_file(d, e->space, e->ip, &file);
 	e->era = era;
 	e->certain = known == TEXT_CERTAIN;
 	if (!e->certain) {
 		look(d, e, sp, known == TEXT_NAMED ? &file : NULL);
 		return;
 	}
-	e->code = file;
-	e->type = decode(d, &file);
+	if (c->era != era || c->ip != e->ip)
+		*c = (struct certain){ e->ip, era, file, decode(d, &file) };
+	e->code = c->code;
+	e->type = c->type;
 	e->since_ns = 0;
 	e->seen = 1;
 	e->turn = 0;
@@ -220,9 +237,7 @@ static void find(const struct decoder *d, struct entry *e,
 static uint8_t type_at(struct decoder *d, const struct code_space *sp,
 		       const struct sample *s)
 {
-	uint64_t hash = (s->ip ^ ((uint64_t)sp->id << 40)) *
-			0x9e3779b97f4a7c15ull;
-	struct entry *e = &d->cache[hash >> 50];
+	struct entry *e = &d->cache[slot(s->ip, (uint64_t)sp->id)];
 
 	/* The fetch of the instruction itself, which may straddle pages. */
 	if (s->addr >= s->ip && s->addr - s->ip < INSN_BYTES)

@@ -230,6 +230,8 @@ void text_fork(struct text *t, int number, int parent)
 			return;
 		end = &(*end)->next;
 	}
+	/* What holds for the parent's code holds for the same code here. */
+	s->era = from->era;
 }
 
 static const struct mapped *mapped_at(const struct text *t, int number,

@@ -143,6 +143,26 @@ static int t_over(void)
 	return 0;
 }
 
+/* What was found in a file holds for a fork's child, which has the same mappings. */
+static int t_forked(void)
+{
+	struct code_test c;
+
+	CHECK(!begin(&c) && !map_file(&c, load, 1));
+	CHECK(type(&c, 0) == 'r');
+	unlink(path);
+	text_fork(c.text, SPACE + 1, SPACE);
+	CHECK(!map_file(&c, store, 1));
+	unlink(path);
+	/* Neither its file nor memory has it by now. */
+	c.mm.space.id = SPACE + 1;
+	CHECK(type(&c, 0) == 'r');
+	c.mm.space.id = SPACE;
+	CHECK(type(&c, 0) != 'r');
+	end(&c);
+	return 0;
+}
+
 /* Code in memory: told where it was the same before and behind the access. */
 static int t_made(void)
 {
@@ -267,6 +287,7 @@ static int t_named(void)
 int main(void)
 {
 	run("decode: files that are mapped over", t_over);
+	run("decode: code of a fork's child", t_forked);
 	run("decode: code that is made", t_made);
 	run("decode: files that may be others", t_named);
 	run("decode: code that a sweep took", t_swept);
