@@ -24,6 +24,12 @@ struct memory {
 	uint64_t dev, ino;
 };
 
+/* Files that were found to be ours: each process maps the same few. */
+#define FOUND 16u
+
+static struct memory found_files[FOUND];
+static size_t found_count;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct known *known;
 static struct memory *memories;
@@ -150,15 +156,30 @@ static int stat_above(const char *path, struct stat *out)
 	return stat(above, out);
 }
 
+/* Under the lock. */
+static int was_found(const struct stat *file)
+{
+	for (size_t i = 0; i < found_count && i < FOUND; i++)
+		if (found_files[i].dev == file->st_dev &&
+		    found_files[i].ino == file->st_ino)
+			return 1;
+	return 0;
+}
+
 /* The file of that path: is it the one that is mapped, and is it ours? */
 static int is_known(const char *path, uint64_t ino)
 {
 	struct stat file, above, one;
-	int found = 0, has_above;
+	int found, has_above;
 
 	/* A file system may tell another device of a mapping (btrfs, overlay). */
 	if (stat(path, &file) || (ino && file.st_ino != ino))
 		return 0;
+	pthread_mutex_lock(&lock);
+	found = was_found(&file);
+	pthread_mutex_unlock(&lock);
+	if (found)
+		return 1;
 	has_above = !stat_above(path, &above);
 	pthread_mutex_lock(&lock);
 	for (size_t i = 0; i < known_count && !found; i++) {
@@ -167,6 +188,9 @@ static int is_known(const char *path, uint64_t ino)
 		found = (!k->is_folder || has_above) && !stat(k->path, &one) &&
 			is_same(&one, k->is_folder ? &above : &file);
 	}
+	if (found)
+		found_files[found_count++ % FOUND] =
+			(struct memory){ file.st_dev, file.st_ino };
 	pthread_mutex_unlock(&lock);
 	return found;
 }
