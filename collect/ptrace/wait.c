@@ -21,6 +21,12 @@ static int options = __WALL;	/* of wait_any */
  * waits for any task, and the kernel goes through all of them.
  */
 #define LOOKS 16
+/*
+ * Where the task has no CPU but ours, it cannot get on while we look. After so many
+ * sleeps in a row that followed such looks, one round in VAIN_EVERY looks so often.
+ */
+#define VAIN 8
+#define VAIN_EVERY 32
 
 void wait_plain(void)
 {
@@ -66,14 +72,19 @@ int wait_task(pid_t tid, int *status)
 
 int wait_resumed(pid_t tid, int *status)
 {
+	static unsigned int vain, round;
+	int looks = vain < VAIN || !(round++ % VAIN_EVERY) ? LOOKS : 1;
 	pid_t got;
 
-	for (int i = 0; i < LOOKS; i++) {
+	for (int i = 0; i < looks; i++) {
 		got = waitpid(tid, status, __WALL | WNOHANG);
+		if (got == tid && i)
+			vain = 0;
 		/* Also finds that there is nothing to wait for. */
 		if (got)
 			return got == tid ? 0 : -errno;
 	}
+	vain++;
 	for (;;) {
 		got = waitpid(-1, status, __WALL);
 		if (got == tid)
