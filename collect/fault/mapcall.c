@@ -363,8 +363,9 @@ static void unmap_before(struct ctx *x)
 }
 
 /*
- * Another process may have written to it (process_vm_writev) ahead of the munmap:
- * what is mapped there next is to be zero.
+ * What is mapped there next is to be zero. Little was not given back before; of
+ * more, another process may have written to it (process_vm_writev) ahead of the
+ * munmap.
  */
 static void settle_gone(struct mm *mm)
 {

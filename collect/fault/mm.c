@@ -49,6 +49,8 @@
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
+/* What is no longer mapped stays on the memfd until the next stop, if it is no more. */
+#define GONE_LATER (1ul << 20)
 /* A larger segment of an ELF object is not copied. */
 #define COPY_MAX (64ul << 20)
 
@@ -279,6 +281,13 @@ int mm_is_moved(const struct mm *mm, const struct region *r)
 	       r->off != plane_offset(mm->plane, r->start);
 }
 
+/* Is r what a munmap is about to unmap, to be given back at the next stop? */
+static int goes_later(const struct mm *mm, const struct region *r)
+{
+	return mm->gone_bytes && mm->gone_bytes <= GONE_LATER &&
+	       r->off == mm->gone_off;
+}
+
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 	     uint64_t start, uint64_t end, int keep)
 {
@@ -296,6 +305,7 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 			continue;
 		if (!mm->dead &&
 		    (keep || !keep_range(rec, mm, r.off, r.end - r.start)) &&
+		    !goes_later(mm, &r) &&
 		    memfd_punch(mm->memfd, r.off, r.end - r.start))
 			moca_warn("cannot give back memory of process %d: it is not zero",
 				  mm->space.pid);
