@@ -22,6 +22,7 @@
 #include "lib/code/symfile.h"
 
 #define WORDS_MAX (1u << 20)	/* of arguments, environment, auxv: 8 MiB */
+#define TEXT_MAX (1u << 14)	/* bytes of the environment that are read at once */
 
 /* The vectors at the stack pointer of a new image. */
 struct image {
@@ -31,6 +32,9 @@ struct image {
 	size_t env;		/* index of the first of envp */
 	size_t env_count;
 	size_t aux;
+	/* Of the environment, whose strings lie behind each other. */
+	char text[TEXT_MAX];
+	size_t text_len;
 };
 
 /* What is appended to them. */
@@ -81,7 +85,9 @@ static int read_image(pid_t tid, uint64_t sp, struct image *im)
 {
 	ssize_t n;
 
-	*im = (struct image){ .sp = sp };
+	im->sp = sp;
+	im->words = NULL;
+	im->count = im->text_len = 0;
 	n = read_words(tid, im, 512);
 	if (n)
 		return n;
@@ -98,6 +104,9 @@ static int read_image(pid_t tid, uint64_t sp, struct image *im)
 	if (n < 0)
 		return n;
 	im->count = n;
+	n = im->env_count ? tracee_read(tid, im->words[im->env], im->text,
+					sizeof(im->text)) : 0;
+	im->text_len = n > 0 ? n : 0;
 	return 0;
 }
 
@@ -118,11 +127,20 @@ static size_t find_variable(pid_t tid, const struct image *im,
 	size_t len = strlen(name), i;
 	char buf[64];
 
-	for (i = 0; i < im->env_count; i++)
-		if (tracee_read(tid, im->words[im->env + i], buf, len + 1) ==
-			    (ssize_t)len + 1 &&
-		    !memcmp(buf, name, len) && buf[len] == '=')
+	for (i = 0; i < im->env_count; i++) {
+		uint64_t addr = im->words[im->env + i];
+		uint64_t at = addr - im->words[im->env];
+		const char *s = im->text + at;
+
+		if (at >= im->text_len || im->text_len - at <= len) {
+			s = buf;
+			if (tracee_read(tid, addr, buf, len + 1) !=
+			    (ssize_t)len + 1)
+				continue;
+		}
+		if (!memcmp(s, name, len) && s[len] == '=')
 			break;
+	}
 	return i;
 }
 
