@@ -25,7 +25,7 @@ enum call_when {
 	CALL_BITS,	/* when argument `arg` has any of the bits of `value` */
 	CALL_VALUE,	/* when argument `arg` is `value`, unless it is our stub's;
 			   several may follow each other for one number */
-	CALL_DESCRIPTOR,	/* when argument `arg` is our descriptor */
+	CALL_DESCRIPTOR,	/* the same, when argument `arg` is our descriptor */
 };
 
 struct traced_call {

@@ -89,12 +89,9 @@ static void decide(struct filter *f, const struct traced_call *c,
 		verdict(f, TRACE);
 		break;
 	case CALL_VALUE:
-		if_equal(f, c->value, 7);
-		trace_outside_stub(f);
-		break;
 	case CALL_DESCRIPTOR:
-		if_equal(f, descriptor, 1);
-		verdict(f, TRACE);
+		if_equal(f, c->when == CALL_VALUE ? c->value : descriptor, 7);
+		trace_outside_stub(f);
 		break;
 	}
 	if (next && next->nr == c->nr)
