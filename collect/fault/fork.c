@@ -20,8 +20,8 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
+#include "collect/fault/witness.h"
 #include "collect/ptrace/limits.h"
-#include "collect/ptrace/pidns.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
 
@@ -107,6 +107,7 @@ struct fork {
 	size_t count, room;
 	int own_files;		/* descriptors are not the parent's */
 	int memfd, uffd;	/* the child's numbers of them; -1: none */
+	pid_t number;		/* what the child takes for its own */
 };
 
 static int add_piece(struct fork *f, const struct piece *p)
@@ -280,7 +281,7 @@ static struct stub_call call(long nr, uint64_t a, uint64_t b, uint64_t d,
 static int map_frozen(struct fork *f)
 {
 	size_t n = count_kind(f, PIECE_FREEZE) + count_kind(f, PIECE_FROZEN);
-	struct stub_call *calls = calloc(3 * n + 2, sizeof(*calls));
+	struct stub_call *calls = calloc(3 * n + 3, sizeof(*calls));
 	size_t count = 0;
 	int ret;
 
@@ -289,6 +290,7 @@ static int map_frozen(struct fork *f)
 	calls[count++] = call(SYS_memfd_create, STUB_ENTRY(moca_stub_memfd),
 			      MFD_CLOEXEC | MFD_ALLOW_SEALING, 0, 0, 0, 0);
 	calls[count++] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
+	calls[count++] = call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct piece *p = &f->pieces[i];
 		const struct region *r = &p->region;
@@ -302,12 +304,13 @@ static int map_frozen(struct fork *f)
 		count += freeze_advice(r, calls + count);
 	}
 	ret = tracee_run(&f->calls, f->from->stub, calls, count);
-	for (size_t i = 2; i < count && !ret; i++)
+	for (size_t i = 3; i < count && !ret; i++)
 		if (calls[i].nr == SYS_mmap &&
 		    calls[i].ret != (long)calls[i].args[0])
 			ret = calls[i].ret < 0 ? (int)calls[i].ret : -EEXIST;
 	f->memfd = calls[0].ret;
 	f->uffd = calls[1].ret;
+	f->number = calls[2].ret;
 	if (!ret && f->memfd < 0)
 		ret = f->memfd;
 	free(calls);
@@ -395,15 +398,15 @@ static int run_maps(struct fork *f, struct stub_call *calls, size_t n,
  * Its number (child-tid.h), which the stub reads from itself in the memfd that
  * is descriptor fd by then: a call, or none.
  */
-static size_t child_number(const struct task *child, struct stub_data *stub,
-			   int fd, struct stub_call *out)
+static size_t child_number(const struct fork *f, struct stub_data *stub, int fd,
+			   struct stub_call *out)
 {
-	if (!child->child_tid)
+	if (!f->child->child_tid)
 		return 0;
-	stub->child_tid = pidns_number(child->tid);
+	stub->child_tid = f->number;
 	*out = (struct stub_call){
 		.nr = SYS_pread64,
-		.args = { fd, child->child_tid, sizeof(stub->child_tid),
+		.args = { fd, f->child->child_tid, sizeof(stub->child_tid),
 			  MEMFD_STUB + STUB_CODE_SIZE +
 				  offsetof(struct stub_data, child_tid) },
 	};
@@ -435,8 +438,7 @@ static int map_own(struct fork *f)
 		if (f->own_files && inherited != f->mm->remote_fd)
 			calls[n++] = call(SYS_close, inherited, 0, 0, 0, 0, 0);
 		n += list_maps(f, f->mm->remote_fd, calls + n);
-		n += child_number(f->child, f->mm->stub, f->mm->remote_fd,
-				    calls + n);
+		n += child_number(f, f->mm->stub, f->mm->remote_fd, calls + n);
 		n += list_stub(f->mm->remote_fd, calls + n);
 		ret = run_maps(f, calls, n, settles);
 		/* Above its limit: it stays where it is. */
@@ -566,10 +568,9 @@ static int let_child_go(struct fork *f, int why)
 	return 0;
 }
 
-static int give_child_memory(struct fork *f)
+static int give_child_memory(struct fork *f, struct vma_list *l)
 {
 	struct user_regs_struct regs;
-	struct vma_list l;
 	int ret, end;
 
 	ret = tracee_get_regs(f->child, &regs);
@@ -579,11 +580,9 @@ static int give_child_memory(struct fork *f)
 		return ret;
 	ret = inherit(f->mm, f->from);
 	if (!ret)
-		ret = maps_read(f->child->tid, &l);
-	if (!ret) {
-		ret = find_pieces(f, &l);
-		maps_free(&l);
-	}
+		ret = maps_read(f->child->tid, l);
+	if (!ret)
+		ret = find_pieces(f, l);
 	if (!ret && count_kind(f, PIECE_FREEZE))
 		ret = freeze_parent(f);
 	if (!ret)
@@ -605,14 +604,15 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 				     KCMP_FILES, 0, 0) != 0,
 	};
 	struct limits parents, childs;
+	struct vma_list l = { 0 };
 	int ret;
 
 	ret = keep_forget(f.from);
 	if (ret)
 		return ret;
-	limits_raise(&parents, parent->pid);
-	limits_raise(&childs, child->pid);
-	ret = give_child_memory(&f);
+	limits_raise(&parents, parent->tid);
+	limits_raise(&childs, child->tid);
+	ret = give_child_memory(&f, &l);
 	limits_restore(&childs);
 	limits_restore(&parents);
 	freeze_forked(f.from, count_kind(&f, PIECE_FREEZE) != 0);
@@ -620,6 +620,11 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 		f.mm->freeze.bytes = f.mm->base_count ? f.from->freeze.bytes : 0;
 		freeze_forked(f.mm, f.mm->base_count != 0);
 	}
+	if (!ret && f.from->witnessed && f.mm->state == MM_MOVED)
+		witness_begin_child(rec, parent, child, &l);
+	else if (!ret && f.from->witnessed)
+		witness_begin(rec, child);
+	maps_free(&l);
 	free(f.pieces);
 	return ret;
 }

@@ -415,7 +415,7 @@ static int do_brk(struct ctx *x)
 	/* The limit was looked at above; the kernel's sum has ours in it. */
 	limited = data_limit_set(x->task) && x->mm->space.refs == 1;
 	if (limited)
-		limits_raise_data(&limits, x->task->pid);
+		limits_raise_data(&limits, x->task->tid);
 	err = run_own(x);
 	if (limited)
 		limits_restore(&limits);

@@ -2,9 +2,9 @@
 #include "collect/ptrace/limits.h"
 
 #include <stddef.h>
-#include <unistd.h>
+#include <sys/ptrace.h>
 
-#include "lib/base/proc.h"
+#include "collect/ptrace/tracer-call.h"
 
 static const int which[LIMITS] = { RLIMIT_NOFILE, RLIMIT_AS, RLIMIT_DATA };
 
@@ -32,36 +32,38 @@ static int raise_one(pid_t pid, int resource, const struct rlimit *was)
  * The parent of an orphan may have been waited for, and its number be another
  * process's. Who is traced by us keeps it until we have waited.
  */
-static int is_traced(pid_t pid)
+static int is_traced(pid_t tid)
 {
-	return (pid_t)moca_proc_number(pid, "TracerPid:") == gettid();
+	unsigned long msg;
+
+	return !tracer_call(PTRACE_GETEVENTMSG, tid, NULL, &msg);
 }
 
-static void raise_these(struct limits *l, pid_t pid, int resource)
+static void raise_these(struct limits *l, pid_t tid, int resource)
 {
-	*l = (struct limits){ .pid = pid };
-	if (!is_traced(pid))
+	*l = (struct limits){ .tid = tid };
+	if (!is_traced(tid))
 		return;
 	for (int i = 0; i < LIMITS; i++)
 		if (resource < 0 || which[i] == resource)
-			l->raised[i] = !prlimit(pid, which[i], NULL,
+			l->raised[i] = !prlimit(tid, which[i], NULL,
 						&l->was[i]) &&
-				       raise_one(pid, which[i], &l->was[i]);
+				       raise_one(tid, which[i], &l->was[i]);
 }
 
-void limits_raise(struct limits *l, pid_t pid)
+void limits_raise(struct limits *l, pid_t tid)
 {
-	raise_these(l, pid, -1);
+	raise_these(l, tid, -1);
 }
 
-void limits_raise_data(struct limits *l, pid_t pid)
+void limits_raise_data(struct limits *l, pid_t tid)
 {
-	raise_these(l, pid, RLIMIT_DATA);
+	raise_these(l, tid, RLIMIT_DATA);
 }
 
 void limits_restore(const struct limits *l)
 {
 	for (int i = 0; i < LIMITS; i++)
 		if (l->raised[i])
-			prlimit(l->pid, which[i], &l->was[i], NULL);
+			prlimit(l->tid, which[i], &l->was[i], NULL);
 }

@@ -13,15 +13,16 @@
 #define LIMITS 3
 
 struct limits {
-	pid_t pid;
+	pid_t tid;
 	struct rlimit was[LIMITS];
 	int raised[LIMITS];
 };
 
-/* As high as we may. What we may not raise stays as it is. */
-void limits_raise(struct limits *l, pid_t pid);
+/* Those of the process of tid, which stands still, as high as we may. What we may
+ * not raise stays as it is. */
+void limits_raise(struct limits *l, pid_t tid);
 /* The same of RLIMIT_DATA alone. */
-void limits_raise_data(struct limits *l, pid_t pid);
+void limits_raise_data(struct limits *l, pid_t tid);
 void limits_restore(const struct limits *l);
 
 #endif
