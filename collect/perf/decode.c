@@ -38,10 +38,12 @@ struct entry {
 	uint8_t seen;		/* the last look found something */
 };
 
-/* The same of all spaces of one era: a fork's child does not ask for files again. */
+/*
+ * The same of any space: by its place in a file, which several processes map; and by
+ * era and address, for which a fork's child need not ask for files at all.
+ */
 struct certain {
-	uint64_t ip;
-	uint32_t era;		/* 0: free */
+	struct text_place at;	/* or era, 0, 0, address; all 0: free */
 	struct code code;
 	uint8_t type;
 };
@@ -208,27 +210,75 @@ static size_t slot(uint64_t ip, uint64_t of)
 	return ((ip ^ (of << 40)) * 0x9e3779b97f4a7c15ull) >> 50;
 }
 
+static struct certain *certain_at(struct decoder *d, const struct text_place *at)
+{
+	return &d->certain[slot(at->offset, at->dev ^ at->ino)];
+}
+
+static int is_at(const struct certain *c, const struct text_place *at)
+{
+	return !memcmp(&c->at, at, sizeof(*at));
+}
+
+static void note(struct decoder *d, const struct text_place *at,
+		 const struct entry *e)
+{
+	*certain_at(d, at) = (struct certain){ *at, e->code, e->type };
+}
+
+/* 1: e is what was found there before. */
+static int recall(struct decoder *d, const struct text_place *at, struct entry *e)
+{
+	const struct certain *c = certain_at(d, at);
+
+	if (!is_at(c, at))
+		return 0;
+	e->code = c->code;
+	e->type = c->type;
+	return 1;
+}
+
+/* e from the file that was mapped: how well that is known. */
+static enum text_known from_file(struct decoder *d, struct entry *e,
+				 const struct text_place *here, struct code *file)
+{
+	struct text_place place, again;
+	int placed = text_place(d->text, e->space, e->ip, INSN_BYTES, &place);
+	enum text_known known = TEXT_CERTAIN;
+
+	if (!placed || !recall(d, &place, e)) {
+		known = read_file(d, e->space, e->ip, file);
+		if (known != TEXT_CERTAIN)
+			return known;
+		e->code = *file;
+		e->type = decode(d, file);
+		/* It may have been written to in between. */
+		if (placed && text_place(d->text, e->space, e->ip, INSN_BYTES,
+					 &again) &&
+		    !memcmp(&place, &again, sizeof(place)))
+			note(d, &place, e);
+	}
+	note(d, here, e);
+	return known;
+}
+
 static void find(struct decoder *d, struct entry *e, const struct code_space *sp)
 {
 	uint32_t era = text_era(d->text, e->space);
-	struct certain *c = &d->certain[slot(e->ip, era)];
+	const struct text_place here = { .dev = era, .offset = e->ip };
 	enum text_known known = TEXT_CERTAIN;
 	struct code file;
 
 	if (e->era == era && (e->certain || e->turn == d->turn))
 		return;
-	if (!era || c->era != era || c->ip != e->ip)
-		known = read_file(d, e->space, e->ip, &file);
+	if (!era || !recall(d, &here, e))
+		known = from_file(d, e, &here, &file);
 	e->era = era;
 	e->certain = known == TEXT_CERTAIN;
 	if (!e->certain) {
 		look(d, e, sp, known == TEXT_NAMED ? &file : NULL);
 		return;
 	}
-	if (c->era != era || c->ip != e->ip)
-		*c = (struct certain){ e->ip, era, file, decode(d, &file) };
-	e->code = c->code;
-	e->type = c->type;
 	e->since_ns = 0;
 	e->seen = 1;
 	e->turn = 0;

@@ -246,13 +246,24 @@ static const struct mapped *mapped_at(const struct text *t, int number,
 	return m;
 }
 
-/* Is the open file the one that was mapped? *st: what it is. */
-static int is_same(int fd, const struct mapped *m, struct stat *st)
+/* Is the file of that status the one that was mapped? */
+static int is_of(const struct stat *st, const struct mapped *m)
 {
-	return !fstat(fd, st) && S_ISREG(st->st_mode) && m->ino &&
-	       st->st_ino == m->ino &&
+	return S_ISREG(st->st_mode) && m->ino && st->st_ino == m->ino &&
 	       ((uint64_t)major(st->st_dev) << 32 | minor(st->st_dev)) ==
 		       m->dev;
+}
+
+/* The same of an open file. *st: what it is. */
+static int is_same(int fd, const struct mapped *m, struct stat *st)
+{
+	return !fstat(fd, st) && is_of(st, m);
+}
+
+/* Did it not change since it was mapped? */
+static int is_older(const struct stat *st, const struct mapped *m)
+{
+	return moca_timespec_ns(st->st_ctim) + TICK_NS <= m->clock_ns;
 }
 
 int text_open(const struct text *t, int number, uint64_t addr,
@@ -296,16 +307,31 @@ enum text_known text_code(const struct text *t, int number, uint64_t addr,
 			    (off_t)(m->offset + (addr - m->addr)));
 		/* Behind the read: what changes the file before it shows. */
 		same = same && !fstat(fd, &st) && !m->doubtful &&
-		       moca_timespec_ns(st.st_ctim) + TICK_NS <= m->clock_ns;
+		       is_older(&st, m);
 		if (got > 0) {
 			*n = (size_t)got;
 			known = same ? TEXT_CERTAIN : TEXT_NAMED;
 			/* Memory that is the file agrees with it, whoever wrote to it. */
 			if (!same && (m->shared || (st.st_ino == m->ino &&
-			    moca_timespec_ns(st.st_ctim) + TICK_NS > m->clock_ns)))
+						    !is_older(&st, m))))
 				known = TEXT_NONE;
 		}
 	}
 	close(fd);
 	return known;
+}
+
+int text_place(const struct text *t, int number, uint64_t addr, size_t len,
+	       struct text_place *out)
+{
+	const struct mapped *m = mapped_at(t, number, addr);
+	struct stat st;
+
+	if (!m || m->doubtful || !m->path[0] ||
+	    len > m->len - (addr - m->addr) || stat(m->path, &st) ||
+	    !is_of(&st, m) || !is_older(&st, m))
+		return 0;
+	*out = (struct text_place){ m->dev, m->ino, moca_timespec_ns(st.st_ctim),
+				    m->offset + (addr - m->addr) };
+	return 1;
 }

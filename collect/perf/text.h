@@ -41,6 +41,17 @@ enum text_known {
  */
 enum text_known text_code(const struct text *t, int space, uint64_t addr,
 			  void *buf, size_t len, size_t *n);
+/* Bytes of a file in one state of it: no two writes leave the same. */
+struct text_place {
+	uint64_t dev, ino, changed_ns, offset;
+};
+
+/*
+ * 1: the len bytes at addr are those at *out, and text_code is certain of them as
+ * long as that is the answer. The file is not opened.
+ */
+int text_place(const struct text *t, int space, uint64_t addr, size_t len,
+	       struct text_place *out);
 /* Another number when what text_code says of the space may be another. */
 uint32_t text_era(const struct text *t, int space);
 

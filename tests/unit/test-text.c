@@ -123,6 +123,43 @@ static int t_same_file(void)
 	return 0;
 }
 
+/* One place of a file for all that map it, until it changes. */
+static int t_place(void)
+{
+	struct text_place a, b;
+	struct text *t = text_new();
+	struct stat st;
+	int fd;
+
+	strcpy(path, "/tmp/moca-text-XXXXXX");
+	CHECK(t && !make_file() && !stat(path, &st));
+	map_as(t, 1, 0x10000, 0x3000, 0x1000, path, &st);
+	map_as(t, 2, 0x50000, 0x4000, 0, path, &st);
+	memset(&a, 0, sizeof(a));
+	memset(&b, 0, sizeof(b));
+	CHECK(text_place(t, 1, 0x10123, 15, &a));
+	CHECK(text_place(t, 2, 0x51123, 15, &b));
+	CHECK(!memcmp(&a, &b, sizeof(a)) && a.offset == 0x1123);
+	CHECK(text_place(t, 2, 0x51124, 15, &b) && b.offset == 0x1124);
+	/* Not what lies behind the mapping, nor where nothing is. */
+	CHECK(text_place(t, 1, 0x12ff1, 15, &b));
+	CHECK(!text_place(t, 1, 0x12ff2, 15, &b));
+	CHECK(!text_place(t, 1, 0x13000, 1, &b));
+	/* Written to since it was mapped, and mapped since. */
+	fd = open(path, O_WRONLY);
+	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && !close(fd));
+	CHECK(!text_place(t, 1, 0x10123, 15, &b));
+	usleep(20000);
+	map_as(t, 3, 0x10000, 0x3000, 0x1000, path, &st);
+	CHECK(text_place(t, 3, 0x10123, 15, &b));
+	CHECK(a.changed_ns != b.changed_ns && a.offset == b.offset);
+	/* Another has its name. */
+	unlink(path);
+	CHECK(!text_place(t, 3, 0x10123, 15, &b));
+	text_free(t);
+	return 0;
+}
+
 /* What is mapped over code hides it: anonymous memory, and what is written to. */
 static int t_hidden(void)
 {
@@ -223,5 +260,6 @@ int main(void)
 	run("same file", t_same_file);
 	run("text: what hides code", t_hidden);
 	run("text: what is certain", t_certain);
+	run("text: places in files", t_place);
 	return failures != 0;
 }
