@@ -61,9 +61,12 @@
  * that begins anew until nothing is left has to get there. */
 #define LISTED_MOST 16
 
-/* What stands behind descriptor fd of the program: its name and kind. */
+/*
+ * What stands behind descriptor fd of the program: its name and kind, and how many
+ * bytes it has from offset x->a[5] to its end, rounded up to pages.
+ */
 static int describe_fd(const struct ctx *x, int fd, char *name, size_t size,
-		       struct moca_identity *of)
+		       struct moca_identity *of, uint64_t *rest)
 {
 	char path[64];
 	struct statfs fs;
@@ -75,23 +78,13 @@ static int describe_fd(const struct ctx *x, int fd, char *name, size_t size,
 	name[n > 0 ? n : 0] = 0;
 	if (stat(path, &st))
 		return 0;
+	if ((uint64_t)st.st_size > x->a[5])
+		*rest = PAGE_UP(st.st_size - x->a[5]);
 	*of = moca_identity_of(name, moca_identity_dev(major(st.st_dev),
 						       minor(st.st_dev)),
 			       st.st_ino, 0);
 	return S_ISREG(st.st_mode) && !statfs(path, &fs) &&
 	       fs.f_type != HUGETLBFS_MAGIC;
-}
-
-/* Bytes from offset to the end of file fd, rounded up to pages. */
-static uint64_t file_rest(const struct ctx *x, int fd, uint64_t offset)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", x->task->tid, fd);
-	if (stat(path, &st) || (uint64_t)st.st_size <= offset)
-		return 0;
-	return PAGE_UP(st.st_size - offset);
 }
 
 static void gap(struct ctx *x, uint64_t addr, uint64_t len, const char *why)
@@ -240,10 +233,8 @@ static int do_mmap(struct ctx *x)
 	char name[4096] = "";
 	int err;
 
-	if (!anon) {
-		regular = describe_fd(x, fd, name, sizeof(name), &of);
-		rest = file_rest(x, fd, x->a[5]);
-	}
+	if (!anon)
+		regular = describe_fd(x, fd, name, sizeof(name), &of, &rest);
 	err = map_ours(x, len, anon, name, &of);
 	if (err)
 		return err < 0 ? err : 0;

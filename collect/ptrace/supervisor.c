@@ -172,12 +172,13 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 /* How many filters limit the system calls of tid, or its strict mode. */
 static int filters_of(pid_t tid)
 {
-	int filters = (int)moca_proc_number(tid, "Seccomp_filters:");
-	int mode = (int)moca_proc_number(tid, "Seccomp:");
+	int filters = (int)moca_proc_number(tid, "Seccomp_filters:"), mode;
 
+	if (filters)
+		return filters;
 	/* Kernels before 5.9 tell the mode alone. */
-	return filters || !mode ? filters :
-	       mode == SECCOMP_MODE_STRICT ? INT_MAX : 1;
+	mode = (int)moca_proc_number(tid, "Seccomp:");
+	return !mode ? 0 : mode == SECCOMP_MODE_STRICT ? INT_MAX : 1;
 }
 
 int supervisor_limited(struct recorder *rec, pid_t tid)
