@@ -246,12 +246,16 @@ static const struct mapped *mapped_at(const struct text *t, int number,
 	return m;
 }
 
+static uint64_t dev_of(const struct stat *st)
+{
+	return (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
+}
+
 /* Is the file of that status the one that was mapped? */
 static int is_of(const struct stat *st, const struct mapped *m)
 {
 	return S_ISREG(st->st_mode) && m->ino && st->st_ino == m->ino &&
-	       ((uint64_t)major(st->st_dev) << 32 | minor(st->st_dev)) ==
-		       m->dev;
+	       dev_of(st) == m->dev;
 }
 
 /* The same of an open file. *st: what it is. */
@@ -329,9 +333,11 @@ int text_place(const struct text *t, int number, uint64_t addr, size_t len,
 
 	if (!m || m->doubtful || !m->path[0] ||
 	    len > m->len - (addr - m->addr) || stat(m->path, &st) ||
-	    !is_of(&st, m) || !is_older(&st, m))
+	    !S_ISREG(st.st_mode) || (!m->ours && !is_of(&st, m)) ||
+	    !is_older(&st, m))
 		return 0;
-	*out = (struct text_place){ m->dev, m->ino, moca_timespec_ns(st.st_ctim),
+	*out = (struct text_place){ dev_of(&st), st.st_ino,
+				    moca_timespec_ns(st.st_ctim),
 				    m->offset + (addr - m->addr) };
 	return 1;
 }
