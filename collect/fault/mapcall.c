@@ -185,6 +185,14 @@ static int map_at_once(struct ctx *x, uint64_t len, int prot)
 	return 0;
 }
 
+static void tell_ours(struct ctx *x, uint64_t addr, uint64_t len, int anon,
+		      const char *name)
+{
+	task_event(x->rec, x->task, MOCA_CHANGE_MMAP, addr, len,
+		   anon ? 0 : x->a[5], x->a[2],
+		   MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
+}
+
 /*
  * A mapping of our own libraries is left as it is. 1: so it was; 0: it is not
  * one; -errno.
@@ -206,9 +214,32 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
 		x->ret + len, 0);
 	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
 		ours_add(x->mm, x->ret, x->ret + len);
-	task_event(x->rec, x->task, MOCA_CHANGE_MMAP, x->ret, len,
-		   anon ? 0 : x->a[5], x->a[2],
-		   MOCA_MAP_MOCA | (anon ? 0 : MOCA_MAP_FILE), name);
+	tell_ours(x, x->ret, len, anon, name);
+	return 1;
+}
+
+/*
+ * Does the mmap in x put a part of one of our libraries where that is mapped
+ * already? Nothing of it is watched: the program makes the call itself.
+ */
+static int maps_part_of_ours(struct ctx *x)
+{
+	uint64_t len = PAGE_UP(x->a[1]), rest;
+	int anon = (x->a[3] & MAP_ANONYMOUS) != 0;
+	struct moca_identity of = { 0 };
+	char name[4096] = "";
+
+	if (!(x->a[3] & MAP_FIXED) || x->a[3] & MAP_GROWSDOWN ||
+	    !ours_holds(x->mm, x->a[0], x->a[0] + len))
+		return 0;
+	if (!anon)
+		describe_fd(x, x->a[4], name, sizeof(name), &of, &rest);
+	if (!anon && !own_is(x->task->pid, name, of.dev, of.ino))
+		return 0;
+	pthread_mutex_lock(&x->mm->lock);
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + len, 0);
+	tell_ours(x, x->a[0], len, anon, name);
+	pthread_mutex_unlock(&x->mm->lock);
 	return 1;
 }
 
@@ -848,6 +879,8 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	    (!stub_call_meets(&x) && !concerns(&x, call)))
 		return 0;
 	settle_gone(mm);
+	if (x.nr == SYS_mmap && maps_part_of_ours(&x))
+		return 0;
 	if (x.nr == SYS_munmap && unmaps_surely(&x)) {
 		unmap_before(&x);
 		return 0;

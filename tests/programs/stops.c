@@ -97,12 +97,38 @@ static void over_file(void)
 	printf("%ld\n", switches() - before);
 }
 
+/* As a loader does for the parts of a library of Moca's. */
+static void over_ours(void)
+{
+	unsigned long start, offset;
+	char line[8192], name[4096];
+	FILE *f = fopen("/proc/self/maps", "re"), *lib;
+	long before;
+
+	CHECK(f);
+	do
+		CHECK(fgets(line, sizeof(line), f));
+	while (!strstr(line, "/libmoca-alloc.so") ||
+	       sscanf(line, "%lx-%*x r-xp %lx %*s %*s %4095s", &start, &offset,
+		      name) != 3);
+	fclose(f);
+	lib = fopen(name, "re");
+	CHECK(lib);
+	before = switches();
+	for (int i = 0; i < TIMES; i++)
+		CHECK(mmap((void *)start, PAGE, PROT_READ | PROT_EXEC,
+			   MAP_PRIVATE | MAP_FIXED, fileno(lib), offset) ==
+		      (void *)start);
+	printf("%ld\n", switches() - before);
+}
+
 const struct test_case cases[] = {
 	{ "map", mapping },
 	{ "unmap", unmapping },
 	{ "discard", discarding },
 	{ "advise", advising },
 	{ "over-file", over_file },
+	{ "over-ours", over_ours },
 	{ 0 },
 };
 
