@@ -156,14 +156,16 @@ char *agent_find(void)
 		return path;
 	if (path) {
 		moca_warn("programs cannot load %s: the loader finds no " NEEDED
-			  ", which it needs. Allocations are not recorded, and "
-			  "objects on the heap have no names. Build or install "
+			  ", which it needs. Allocations of programs that "
+			  "are linked with libraries are not recorded, and "
+			  "objects on their heaps have no names. Build or install "
 			  "Moca as a whole, or say --no-allocs", path);
 		free(path);
 		return NULL;
 	}
 	moca_warn("cannot find " LIBRARY " in %s or %s../lib/moca: allocations "
-		  "are not recorded, and objects on the heap have no names. "
+		  "of programs that are linked with libraries are not "
+		  "recorded, and objects on their heaps have no names. "
 		  "Build or install Moca as a whole (in a folder without "
 		  "blanks and colons in its name), or say --no-allocs", exe,
 		  exe);

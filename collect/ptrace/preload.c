@@ -175,6 +175,11 @@ static const char *check_file(pid_t tid)
 	return loads_refusal_of(path);
 }
 
+int preload_is_static(pid_t tid)
+{
+	return check_file(tid) == loads_static;
+}
+
 /* May any user read this file, and does it lie below folders so? */
 static int is_public(const char *path)
 {

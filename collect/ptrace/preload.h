@@ -23,6 +23,9 @@
 int preload_inject(const struct recorder *rec, struct task *t,
 		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX]);
 
+/* Has the program of tid no loader? */
+int preload_is_static(pid_t tid);
+
 /*
  * Only the library's settings, for a program that it was put into: rsp of its
  * registers is to become regs->rsp. 0 or -errno: as it was.

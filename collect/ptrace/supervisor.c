@@ -154,8 +154,10 @@ int supervisor_preload(struct recorder *rec, struct task *t,
 	char what[PRELOAD_WHY_MAX + 64], why[PRELOAD_WHY_MAX];
 	int ret;
 
+	/* A static program needs no library's file. */
 	if (!rec->opt->preload)
-		return 0;
+		return rec->opt->preload_config && preload_is_static(t->tid) ?
+			       PRELOAD_STATIC : 0;
 	ret = preload_inject(rec, t, regs, why);
 	if (ret == PRELOAD_STATIC)
 		return ret;
