@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/ptrace/stop-cost.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
@@ -67,9 +68,12 @@ static void learn_call(struct costs *c, struct task *t, uint64_t now)
 /* How long this thread waited for a CPU so far; 0: not known. */
 static uint64_t delay_ns(void)
 {
+	static int fd = -2;	/* the supervisor's alone */
 	uint64_t run, wait;
 
-	return moca_proc_schedstat(getpid(), gettid(), &run, &wait) ? 0 : wait;
+	if (fd == -2)
+		fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	return moca_proc_schedstat_of(fd, &run, &wait) ? 0 : wait;
 }
 
 /*

@@ -41,16 +41,18 @@
 static void read_comm(pid_t tid, char *buf, size_t size)
 {
 	char path[64];
-	FILE *f;
+	ssize_t n;
+	int fd;
 
 	buf[0] = 0;
 	snprintf(path, sizeof(path), "/proc/%d/comm", tid);
-	f = fopen(path, "re");
-	if (!f)
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
 		return;
-	if (fgets(buf, size, f))
-		buf[strcspn(buf, "\n")] = 0;
-	fclose(f);
+	n = read(fd, buf, size - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = 0;
+	buf[strcspn(buf, "\n")] = 0;
 }
 
 void supervisor_tell_task(struct recorder *rec, const struct task *t,

@@ -121,14 +121,11 @@ static int read_some(int fd, void *buf, size_t size)
 	return n < 0 ? -errno : (int)n;
 }
 
-int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
-			uint64_t *wait_ns)
+static int parse_schedstat(char *text, ssize_t n, uint64_t *run_ns,
+			   uint64_t *wait_ns)
 {
-	char what[40], text[96], *end;
-	ssize_t n;
+	char *end;
 
-	snprintf(what, sizeof(what), "task/%d/schedstat", tid);
-	n = read_file(pid, what, text, sizeof(text) - 1);
 	*run_ns = *wait_ns = 0;
 	if (n < 0)
 		return (int)n;
@@ -137,6 +134,25 @@ int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
 	if (end != text && *end == ' ')
 		*wait_ns = strtoull(end, NULL, 10);
 	return *run_ns ? 0 : -ENODATA;
+}
+
+int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
+			uint64_t *wait_ns)
+{
+	char what[40], text[96];
+
+	snprintf(what, sizeof(what), "task/%d/schedstat", tid);
+	return parse_schedstat(text, read_file(pid, what, text,
+					       sizeof(text) - 1),
+			       run_ns, wait_ns);
+}
+
+int moca_proc_schedstat_of(int fd, uint64_t *run_ns, uint64_t *wait_ns)
+{
+	char text[96];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	return parse_schedstat(text, n < 0 ? -errno : n, run_ns, wait_ns);
 }
 
 int moca_proc_maps(struct moca_maps *m, pid_t pid, char *buf, size_t size)

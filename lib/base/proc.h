@@ -41,6 +41,8 @@ int moca_proc_stat(char *buf, size_t size, pid_t pid);
  */
 int moca_proc_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns,
 			uint64_t *wait_ns);
+/* The same of fd, /proc/PID/task/TID/schedstat that is open. */
+int moca_proc_schedstat_of(int fd, uint64_t *run_ns, uint64_t *wait_ns);
 
 #define MOCA_MAPS_BUF 8192	/* the longest path, and what stands before it */
 

@@ -378,7 +378,7 @@ static int proc_status(void)
 {
 	char text[64], want[64];
 	uint64_t run_ns, wait_ns;
-	int err;
+	int err, fd;
 
 	CHECK(moca_proc_number(0, "Pid:") == (uint64_t)getpid());
 	CHECK(moca_proc_number(getpid(), "PPid:") == (uint64_t)getppid());
@@ -391,6 +391,14 @@ static int proc_status(void)
 	CHECK(!run_ns && !wait_ns);
 	err = moca_proc_schedstat(0, getpid(), &run_ns, &wait_ns);
 	CHECK(err == -ENOENT || (!err && run_ns));
+	CHECK(moca_proc_schedstat_of(-1, &run_ns, &wait_ns) == -EBADF);
+	CHECK(!run_ns && !wait_ns);
+	fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	/* As often as it is asked for. */
+	for (int i = 0; i < 2 && fd >= 0; i++)
+		CHECK(!moca_proc_schedstat_of(fd, &run_ns, &wait_ns) && run_ns);
+	if (fd >= 0)
+		close(fd);
 	return 0;
 }
 
