@@ -242,7 +242,7 @@ static int recall(struct decoder *d, const struct text_place *at, struct entry *
 static enum text_known from_file(struct decoder *d, struct entry *e,
 				 const struct text_place *here, struct code *file)
 {
-	struct text_place place, again;
+	struct text_place place;
 	int placed = text_place(d->text, e->space, e->ip, INSN_BYTES, &place);
 	enum text_known known = TEXT_CERTAIN;
 
@@ -252,10 +252,8 @@ static enum text_known from_file(struct decoder *d, struct entry *e,
 			return known;
 		e->code = *file;
 		e->type = decode(d, file);
-		/* It may have been written to in between. */
-		if (placed && text_place(d->text, e->space, e->ip, INSN_BYTES,
-					 &again) &&
-		    !memcmp(&place, &again, sizeof(place)))
+		/* Certain: the file has not changed since it was mapped. */
+		if (placed)
 			note(d, &place, e);
 	}
 	note(d, here, e);

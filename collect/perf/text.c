@@ -21,6 +21,7 @@ struct mapped {
 	uint64_t addr, len, offset;
 	uint64_t dev, ino;	/* as of struct moca_change; 0 = not known */
 	uint64_t clock_ns;	/* when it was mapped, CLOCK_REALTIME */
+	uint64_t changed_ns;	/* its file, before that; 0: nobody has asked */
 	int doubtful;		/* what is there may not be what the file has */
 	int shared;		/* writers need not show in the file's times */
 	int ours;		/* a file of Moca's: its name is enough */
@@ -234,11 +235,10 @@ void text_fork(struct text *t, int number, int parent)
 	s->era = from->era;
 }
 
-static const struct mapped *mapped_at(const struct text *t, int number,
-				      uint64_t addr)
+static struct mapped *mapped_at(const struct text *t, int number, uint64_t addr)
 {
 	const struct space *s = *find(t, number);
-	const struct mapped *m;
+	struct mapped *m;
 
 	for (m = s ? s->maps : NULL; m; m = m->next)
 		if (addr - m->addr < m->len)
@@ -328,16 +328,26 @@ enum text_known text_code(const struct text *t, int number, uint64_t addr,
 int text_place(const struct text *t, int number, uint64_t addr, size_t len,
 	       struct text_place *out)
 {
-	const struct mapped *m = mapped_at(t, number, addr);
+	struct mapped *m = mapped_at(t, number, addr);
 	struct stat st;
 
 	if (!m || m->doubtful || !m->path[0] ||
-	    len > m->len - (addr - m->addr) || stat(m->path, &st) ||
-	    !S_ISREG(st.st_mode) || (!m->ours && !is_of(&st, m)) ||
-	    !is_older(&st, m))
+	    len > m->len - (addr - m->addr))
 		return 0;
-	*out = (struct text_place){ dev_of(&st), st.st_ino,
-				    moca_timespec_ns(st.st_ctim),
-				    m->offset + (addr - m->addr) };
+	out->offset = m->offset + (addr - m->addr);
+	out->dev = m->dev;
+	out->ino = m->ino;
+	out->changed_ns = m->changed_ns;
+	if (m->changed_ns)
+		return 1;
+	if (stat(m->path, &st) || !S_ISREG(st.st_mode) ||
+	    (!m->ours && !is_of(&st, m)) || !is_older(&st, m))
+		return 0;
+	out->dev = dev_of(&st);
+	out->ino = st.st_ino;
+	out->changed_ns = moca_timespec_ns(st.st_ctim);
+	/* Of ours the number is not told. */
+	if (is_of(&st, m))
+		m->changed_ns = out->changed_ns;
 	return 1;
 }

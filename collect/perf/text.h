@@ -47,8 +47,8 @@ struct text_place {
 };
 
 /*
- * 1: the len bytes at addr are those at *out, and text_code is certain of them as
- * long as that is the answer. The file is not opened.
+ * 1: the len bytes at addr are those at *out, which text_code reads if it is certain.
+ * The file is asked for its status once for each mapping, and not opened.
  */
 int text_place(const struct text *t, int space, uint64_t addr, size_t len,
 	       struct text_place *out);

@@ -145,17 +145,20 @@ static int t_place(void)
 	CHECK(text_place(t, 1, 0x12ff1, 15, &b));
 	CHECK(!text_place(t, 1, 0x12ff2, 15, &b));
 	CHECK(!text_place(t, 1, 0x13000, 1, &b));
-	/* Written to since it was mapped, and mapped since. */
+	/* Written to: what was mapped is known still, and nothing of who asks late. */
+	map_as(t, 4, 0x10000, 0x3000, 0x1000, path, &st);
 	fd = open(path, O_WRONLY);
 	CHECK(fd >= 0 && write(fd, "x", 1) == 1 && !close(fd));
-	CHECK(!text_place(t, 1, 0x10123, 15, &b));
+	CHECK(text_place(t, 1, 0x10123, 15, &b) && !memcmp(&a, &b, sizeof(a)));
+	CHECK(!text_place(t, 4, 0x10123, 15, &b));
 	usleep(20000);
 	map_as(t, 3, 0x10000, 0x3000, 0x1000, path, &st);
 	CHECK(text_place(t, 3, 0x10123, 15, &b));
 	CHECK(a.changed_ns != b.changed_ns && a.offset == b.offset);
-	/* Another has its name. */
+	/* Nothing has its name. */
+	map_as(t, 5, 0x10000, 0x3000, 0x1000, path, &st);
 	unlink(path);
-	CHECK(!text_place(t, 3, 0x10123, 15, &b));
+	CHECK(!text_place(t, 5, 0x10123, 15, &b));
 	text_free(t);
 	return 0;
 }
