@@ -14,9 +14,10 @@ static void add_object(struct comparison_pair *x, int side,
 	double *v = x->value[side];
 
 	x->in[side] = 1;
-	v[DIFF_ACCESSES] += o->accesses;
-	v[DIFF_READS] += o->reads;
-	v[DIFF_WRITES] += o->writes;
+	v[DIFF_ACCESSES] += o->object->accesses;
+	v[DIFF_READS] += o->object->reads;
+	v[DIFF_WRITES] += o->object->writes;
+	x->weighed[side] += o->accesses;
 	v[DIFF_PAGES] += o->pages;
 	v[DIFF_SHARED] += o->shared_pages;
 	v[DIFF_REMOTE] += o->remote[MOCA_POLICY_FIRST_TOUCH];
@@ -41,6 +42,7 @@ static void join(struct comparison_pair *x, const struct comparison_pair *y)
 
 	for (side = 0; side < 2; side++) {
 		x->in[side] |= y->in[side];
+		x->weighed[side] += y->weighed[side];
 		x->node_unknown[side] += y->node_unknown[side];
 		for (m = 0; m < DIFF_METRICS; m++)
 			if (m != DIFF_THREADS)
@@ -50,9 +52,10 @@ static void join(struct comparison_pair *x, const struct comparison_pair *y)
 	}
 }
 
+/* What is remote or has no node is of accesses weighed by the length of intervals. */
 static void share(const struct comparison *c, struct comparison_pair *x)
 {
-	double *v;
+	double *v, all;
 	int side;
 
 	for (side = 0; side < 2; side++) {
@@ -60,7 +63,10 @@ static void share(const struct comparison *c, struct comparison_pair *x)
 			continue;
 		v = x->value[side];
 		v[DIFF_SHARED] /= v[DIFF_PAGES] > 0 ? v[DIFF_PAGES] : 1;
-		v[DIFF_REMOTE] /= v[DIFF_ACCESSES] > 0 ? v[DIFF_ACCESSES] : 1;
+		all = x->weighed[side] > 0 ? x->weighed[side] : 1;
+		v[DIFF_REMOTE] /= all;
+		x->node_unknown[side] = x->node_unknown[side] / all *
+					v[DIFF_ACCESSES];
 	}
 }
 
@@ -242,7 +248,6 @@ static void add_findings(struct comparison *c, int side)
 	const struct moca_profile *p = c->profile[side];
 	const struct moca_advice *a = c->advice[side];
 	struct comparison_pair *x;
-	unsigned w;
 	size_t i;
 
 	for (i = 0; i < a->count; i++) {
@@ -251,9 +256,7 @@ static void add_findings(struct comparison *c, int side)
 		if (x)
 			x->value[side][DIFF_FINDINGS]++;
 	}
-	for (w = 0; w < p->windows; w++)
-		if (c->all.value[side][DIFF_WSS] < p->working_set[w])
-			c->all.value[side][DIFF_WSS] = p->working_set[w];
+	c->all.value[side][DIFF_WSS] = p->used.most;
 	c->all.value[side][DIFF_THREADS] = p->threads;
 }
 
@@ -280,6 +283,7 @@ int comparison_make(struct comparison *c, struct moca_trace *const trace[2],
 	memset(c, 0, sizeof(*c));
 	if (!profile[0]->counts != !profile[1]->counts)
 		return -EXDEV;
+	c->counts = profile[0]->counts != NULL;
 	for (side = 0; side < 2; side++) {
 		c->profile[side] = profile[side];
 		err = moca_advice_compute(&c->advice[side], trace[side],
@@ -305,6 +309,7 @@ int comparison_with_baseline(struct comparison *c,
 	memset(c, 0, sizeof(*c));
 	c->baseline[0] = baseline;
 	c->profile[1] = profile;
+	c->counts = baseline->counts;
 	if (baseline->counts != !!profile->counts)
 		return -EXDEV;
 	err = moca_advice_compute(&c->advice[1], trace, profile);
@@ -321,6 +326,7 @@ int comparison_of_baselines(struct comparison *c, const struct moca_baseline *a,
 	memset(c, 0, sizeof(*c));
 	c->baseline[0] = a;
 	c->baseline[1] = b;
+	c->counts = a->counts;
 	return a->counts != b->counts ? -EXDEV : comparison_match(c);
 }
 

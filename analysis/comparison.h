@@ -18,6 +18,7 @@ struct comparison_pair {
 	const char *function, *file;	/* that allocate it; NULL: it has a name */
 	double value[2][DIFF_METRICS];
 	double node_unknown[2];	/* accesses; all of them: its remote share is not known */
+	double weighed[2];	/* accesses by length of interval; 0 of a baseline */
 	int in[2];		/* is there such a structure? */
 };
 
@@ -25,6 +26,7 @@ struct comparison {
 	const struct moca_profile *profile[2];	/* NULL: it is a baseline */
 	struct moca_advice *advice[2];
 	const struct moca_baseline *baseline[2];	/* or NULL */
+	int counts;		/* of exact mode: no working set is known */
 	struct comparison_pair all;
 	struct comparison_pair *pairs;	/* by accesses in both, most first */
 	size_t count;
@@ -53,6 +55,13 @@ int comparison_of_baselines(struct comparison *c, const struct moca_baseline *a,
 /* The pairs alone, of the profiles that c has, without findings. */
 int comparison_match(struct comparison *c);
 void comparison_free(struct comparison *c);
+
+/* Is the metric known of whole runs? */
+static inline int comparison_knows(const struct comparison *c,
+				   enum condition_metric m)
+{
+	return !c->counts || m != DIFF_WSS;
+}
 
 /* The structure of that name, in either run; NULL: there is none. */
 struct comparison_pair *comparison_find(const struct comparison *c,

@@ -19,7 +19,7 @@ enum condition_metric {
 	DIFF_ACCESSES, DIFF_READS, DIFF_WRITES, DIFF_PAGES, DIFF_THREADS,
 	DIFF_SHARED,	/* share of the pages that threads use in turn */
 	DIFF_REMOTE,	/* share of the accesses */
-	DIFF_WSS,	/* most pages in a window; whole runs only */
+	DIFF_WSS,	/* most pages in an interval; whole runs only */
 	DIFF_FINDINGS,	/* of an object, or all */
 	DIFF_METRICS
 };

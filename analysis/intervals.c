@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analysis/intervals.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 /* Intervals [from, to) have that time together. */
 static void share_out(double *ns, size_t from, size_t to, uint64_t begin_ns,
 		      uint64_t end_ns)
@@ -28,4 +31,46 @@ void moca_intervals_lengths(double *ns, const uint64_t *begins, size_t count,
 		  end_ns > begin_ns && all > count ?
 			  begin_ns + (end_ns - begin_ns) / (all - from) *
 					     (count - from) : end_ns);
+}
+
+/* An interval, by its working set and its length. */
+struct used {
+	uint64_t pages;
+	double ns;
+};
+
+static int by_pages(const void *a, const void *b)
+{
+	const struct used *x = a, *y = b;
+
+	return x->pages < y->pages ? -1 : x->pages > y->pages;
+}
+
+int moca_intervals_pages(struct moca_interval_pages *out, const uint64_t *sets,
+			 const uint64_t *begins, size_t count,
+			 uint64_t begin_ns, uint64_t end_ns)
+{
+	struct used *used = malloc((count + 1) * sizeof(*used));
+	double *ns = malloc((count + 1) * sizeof(*ns)), all = 0, sum = 0;
+	size_t i;
+	int err = used && ns ? 0 : -ENOMEM;
+
+	*out = (struct moca_interval_pages){ 0 };
+	if (err)
+		goto out;
+	moca_intervals_lengths(ns, begins, count, count, begin_ns, end_ns);
+	for (i = 0; i < count; i++) {
+		used[i] = (struct used){ sets[i], ns[i] };
+		all += ns[i];
+	}
+	qsort(used, count, sizeof(*used), by_pages);
+	out->most = count ? used[count - 1].pages : 0;
+	for (i = 0; i < count && 2 * sum <= all; i++) {
+		out->median = used[i].pages;
+		sum += used[i].ns;
+	}
+out:
+	free(used);
+	free(ns);
+	return err;
 }

@@ -158,6 +158,18 @@ size_t trace_task_index(const struct moca_trace *t, uint32_t id)
 	return SIZE_MAX;
 }
 
+uint32_t *trace_pids(const struct moca_trace *t, size_t *count)
+{
+	size_t i, n = moca_trace_task_count(t);
+	uint32_t *pids;
+
+	*count = n ? moca_trace_task(t, n - 1)->id + 1 : 1;
+	pids = calloc(*count, sizeof(*pids));
+	for (i = 0; pids && i < n; i++)
+		pids[moca_trace_task(t, i)->id] = moca_trace_task(t, i)->pid;
+	return pids;
+}
+
 const char *trace_process_name(const struct moca_trace *t, uint32_t pid)
 {
 	const struct moca_task *task;

@@ -67,6 +67,8 @@ const char *trace_root(const struct moca_trace *t, char buf[TRACE_ROOT_MAX]);
 
 /* The index of a task by its id; SIZE_MAX when its file is missing. */
 size_t trace_task_index(const struct moca_trace *t, uint32_t id);
+/* The processes of tasks, by their ids, of which there are fewer than *count. NULL: no memory. */
+uint32_t *trace_pids(const struct moca_trace *t, size_t *count);
 /* The name of a process: of its first thread. */
 const char *trace_process_name(const struct moca_trace *t, uint32_t pid);
 

@@ -46,7 +46,7 @@ static const char *change_text(char buf[TEXT_MAX], enum condition_metric m,
 {
 	*buf = 0;
 	if (condition_metric_is_share(m))
-		snprintf(buf, TEXT_MAX, "%+.1f", 100 * (b - a));
+		snprintf(buf, TEXT_MAX, "%+.1f points", 100 * (b - a));
 	else if (a > 0)
 		snprintf(buf, TEXT_MAX, "%+.1f %%", 100 * (b - a) / a);
 	else if (b > 0)
@@ -54,11 +54,16 @@ static const char *change_text(char buf[TEXT_MAX], enum condition_metric m,
 	return buf;
 }
 
-static void print_metric(const struct comparison_pair *x, enum condition_metric m)
+static void print_metric(const struct comparison *c, enum condition_metric m)
 {
-	double a = x->value[0][m], b = x->value[1][m];
+	double a = c->all.value[0][m], b = c->all.value[1][m];
 	char u[TEXT_MAX], v[TEXT_MAX], w[TEXT_MAX];
 
+	if (!comparison_knows(c, m)) {
+		printf("  %-12s not known: exact counts have no time\n",
+		       condition_metric_name(m));
+		return;
+	}
 	printf("  %-12s %14s -> %14s  ", condition_metric_name(m),
 	       diff_value(u, m, a), diff_value(v, m, b));
 	if (a != b)
@@ -111,16 +116,23 @@ static void print_findings(const struct diff *d)
 	}
 }
 
-/* Of these are the accesses below, which weigh what their interval lasts. */
+/* Of each run: records, and of sampled ones how many accesses these stand for. */
 static void print_records(const struct diff *d, int width)
 {
-	const struct moca_profile *a = d->profile[0], *b = d->profile[1];
-	char text[300], n[4][TEXT_MAX];
+	const struct moca_profile *const *p =
+		(const struct moca_profile *const *)d->profile;
+	char side[2][2 * TEXT_MAX + 32], a[TEXT_MAX], b[TEXT_MAX], text[300];
 
-	snprintf(text, sizeof(text), "%s in %s interval%s -> %s in %s interval%s; accesses below are weighed by the length of intervals",
-		 text_count(n[0], a->records), text_count(n[1], a->intervals),
-		 PLURAL(a->intervals), text_count(n[2], b->records),
-		 text_count(n[3], b->intervals), PLURAL(b->intervals));
+	for (int i = 0; i < 2; i++)
+		snprintf(side[i], sizeof(side[i]), "%s in %s interval%s%s",
+			 text_count(a, p[i]->records),
+			 text_count(b, p[i]->intervals),
+			 PLURAL(p[i]->intervals),
+			 p[i]->sampled ? " (samples)" : "");
+	snprintf(text, sizeof(text), "%s -> %s%s", side[0], side[1],
+		 p[0]->weighed || p[1]->weighed ?
+			 "; in the remote shares below an access weighs what its interval is long" :
+			 "");
 	terminal_wrap("Records       ", text, width);
 }
 
@@ -196,7 +208,7 @@ static void print_text(const struct diff *d)
 		print_lengths(d, width);
 	printf("\n");
 	for (m = 0; m < DIFF_METRICS; m++)
-		print_metric(&d->comparison.all, (enum condition_metric)m);
+		print_metric(&d->comparison, (enum condition_metric)m);
 	if (d->job[1].is)
 		diff_jobs_print(d->job);
 	print_findings(d);
@@ -223,7 +235,8 @@ static void print_text(const struct diff *d)
 		diff_flame_print(&d->flame, width);
 }
 
-static void json_values(struct json *j, const struct comparison_pair *x)
+static void json_values(struct json *j, const struct comparison *c,
+			const struct comparison_pair *x)
 {
 	static const char *const sides[] = { "a", "b" };
 	int side;
@@ -234,7 +247,7 @@ static void json_values(struct json *j, const struct comparison_pair *x)
 			continue;
 		}
 		json_open(j, sides[side], '{');
-		comparison_json(j, x, side);
+		comparison_json(j, c, x, side);
 		json_close(j, '}');
 	}
 }
@@ -249,7 +262,7 @@ static void print_json(const struct diff *d)
 	json_string(&j, "a", d->path[0]);
 	json_string(&j, "b", d->path[1]);
 	json_open(&j, "total", '{');
-	json_values(&j, &d->comparison.all);
+	json_values(&j, &d->comparison, &d->comparison.all);
 	json_close(&j, '}');
 	json_open(&j, "objects", '[');
 	for (i = 0; i < d->comparison.count; i++) {
@@ -259,7 +272,7 @@ static void print_json(const struct diff *d)
 		json_string(&j, "name", x->name);
 		if (x->name != x->name_a)
 			json_string(&j, "name_a", x->name_a);
-		json_values(&j, x);
+		json_values(&j, &d->comparison, x);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');

@@ -21,6 +21,7 @@
 #include "report/nodes.h"
 #include "report/refused.h"
 #include "report/thinned.h"
+#include "report/working-set.h"
 
 #define TOP 10
 
@@ -320,24 +321,20 @@ size_t info_spark_columns(const struct info *in, uint64_t columns[INFO_COLUMNS])
 
 static void print_working_set(const struct info *in)
 {
-	static const char *const bars[] = { "▁", "▂", "▃", "▄",
-					    "▅", "▆", "▇", "█" };
-	uint64_t columns[INFO_COLUMNS], max = in->s.pages_max;
+	uint64_t columns[INFO_COLUMNS], max = in->s.used.most;
 	size_t i, width = info_spark_columns(in, columns);
-	char a[TEXT_MAX], b[TEXT_MAX], m[TEXT_MAX], s[TEXT_MAX];
-	unsigned shift = trace_page_shift(in->t);
 
 	if (!max)
 		return;
 	printf("\nWorking set: distinct pages observed per interval, over time\n  ");
 	for (i = 0; i < width; i++)
-		fputs(columns[i] ? bars[(columns[i] * 8 - 1) / max] : " ",
-		      stdout);
-	printf("\n  most %s (%s), half of the time at most %s (%s), %zu interval%s\n",
-	       text_count(a, max), text_size(b, max << shift),
-	       text_count(m, in->s.pages_median),
-	       text_size(s, in->s.pages_median << shift),
-	       in->s.interval_count, PLURAL(in->s.interval_count));
+		working_set_bar(columns[i], max);
+	printf("\n  ");
+	working_set_print(&in->s.used, trace_page_shift(in->t));
+	printf(", %zu interval%s%s\n", in->s.interval_count,
+	       PLURAL(in->s.interval_count),
+	       moca_trace_top_weight(in->t) != 1 ? ", estimated from samples" :
+						   "");
 }
 
 static void print_counts(const struct info *in, const struct moca_info_counts *n)
@@ -520,6 +517,7 @@ static const char *mapping_name(const struct moca_info_mapping *m)
 static void print_mappings(const struct info *in)
 {
 	size_t i, n = in->s.mapping_count, shown = 0;
+	char a[TEXT_MAX], b[TEXT_MAX];
 
 	print_heading(in, "By mapping, largest first", "mapping");
 	for (i = 0; i < n; i++) {
@@ -542,9 +540,16 @@ static void print_mappings(const struct info *in)
 		shown++;
 	}
 	print_more(n - shown, "mapping");
+	if (n > 1) {
+		printf("  %-24s", "all");
+		print_counts(in, &in->s.total);
+		putchar('\n');
+	}
 	if (in->s.own.pages)
-		printf("  Not counted: %" PRIu64 " page%s of Moca's own in the program%s.\n",
-		       in->s.own.pages, in->s.own.pages == 1 ? "" : "s",
+		printf("  Not counted: %s access%s to %s page%s of Moca's own in the program%s.\n",
+		       text_count(a, in->s.own.accesses),
+		       in->s.own.accesses == 1 ? "" : "es",
+		       text_count(b, in->s.own.pages), PLURAL(in->s.own.pages),
 		       in->s.task_count > 1 ? " and its children" : "");
 }
 

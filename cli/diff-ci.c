@@ -119,7 +119,8 @@ void diff_markdown(const struct comparison *c, const struct diff_conditions *x,
 	}
 	printf("%s| Whole run | A | B |\n|---|---|---|\n", x->count ? "\n" : "");
 	for (int m = 0; m < DIFF_METRICS; m++)
-		printf("| %s | %s | %s |\n",
+		if (comparison_knows(c, (enum condition_metric)m))
+			printf("| %s | %s | %s |\n",
 		       condition_metric_name((enum condition_metric)m),
 		       diff_value(a, (enum condition_metric)m,
 				  c->all.value[0][m]),

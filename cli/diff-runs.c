@@ -135,6 +135,11 @@ int diff_conditions_judge(struct diff_conditions *x, const char *command,
 			return EXIT_USAGE;
 		}
 		m = x->list[i].metric;
+		if (!comparison_knows(c, m)) {
+			moca_error("%s: '--fail-if %s': exact counts have no time, so that the working set (wss) is not known; compare traces of pages, recorded without --exact",
+				   command, x->texts[i]);
+			return EXIT_USAGE;
+		}
 		side = unknown_side(p, &x->list[i]);
 		if (side >= 0) {
 			moca_error("%s: '--fail-if %s': the remote share of %s is not known, as the trace has no node for its accesses; record it with pages' nodes, or name a machine (--topology 2x1)",

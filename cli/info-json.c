@@ -176,8 +176,8 @@ static void json_working_set(struct json *j, const struct info *in)
 
 	json_open(j, "working_set", '{');
 	json_uint(j, "intervals", in->s.interval_count);
-	json_uint(j, "pages_max", in->s.pages_max);
-	json_uint(j, "pages_median", in->s.pages_median);
+	json_uint(j, "pages_max", in->s.used.most);
+	json_uint(j, "pages_median", in->s.used.median);
 	json_open(j, "pages_over_time", '[');
 	for (i = 0; i < width; i++)
 		json_uint(j, NULL, columns[i]);

@@ -111,10 +111,19 @@ static void json_tasks(struct json *j, const struct advice_view *v)
 
 static void json_totals(struct json *j, const struct moca_profile *p)
 {
+	struct moca_objects_totals t;
+
+	moca_objects_totals(p->objects, &t);
 	json_open(j, "totals", '{');
-	json_uint(j, "accesses", p->accesses);
+	json_uint(j, "accesses", p->unweighed);
+	json_uint(j, "weighed_accesses", p->accesses);
 	json_uint(j, "records", p->records);
-	json_uint(j, "pages", p->pages);
+	json_uint(j, "pages", p->data_pages);
+	json_uint(j, "other_accesses", p->other_accesses);
+	json_uint(j, "other_pages", p->other_pages);
+	json_uint(j, "allocations_lost", t.lost);
+	json_uint(j, "working_set_most", p->used.most);
+	json_uint(j, "working_set_median", p->used.median);
 	json_uint(j, "intervals", p->intervals);
 	json_uint(j, "left_out", p->left_out);
 	if (p->sampled) {
@@ -221,9 +230,10 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "size", o->object->size);
 	json_uint(j, "threads", o->object->threads);
 	json_uint(j, "pages", o->pages);
-	json_uint(j, "accesses", o->accesses);
-	json_uint(j, "reads", o->reads);
-	json_uint(j, "writes", o->writes);
+	json_uint(j, "accesses", o->object->accesses);
+	json_uint(j, "weighed_accesses", o->accesses);
+	json_uint(j, "reads", o->object->reads);
+	json_uint(j, "writes", o->object->writes);
 	json_uint(j, "watched_pages", o->watched_pages);
 	json_uint(j, "private_pages", o->private_pages);
 	json_uint(j, "handed_pages", o->handed_pages);

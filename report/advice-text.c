@@ -11,6 +11,7 @@
 #include "lib/text/text.h"
 #include "report/advice.h"
 #include "report/objects.h"
+#include "report/working-set.h"
 
 #define PHASES_SHOWN 24
 
@@ -42,10 +43,7 @@ static void print_share(const char *before, uint64_t part, uint64_t whole)
 
 static void print_working_set(const struct moca_profile *p)
 {
-	static const char *const bars[] = { "▁", "▂", "▃", "▄",
-					    "▅", "▆", "▇", "█" };
 	unsigned w, step = (p->windows + 63) / 64, i;
-	char a[TEXT_MAX], b[TEXT_MAX];
 	uint64_t max = 0, most;
 
 	for (w = 0; w < p->windows; w++)
@@ -56,11 +54,11 @@ static void print_working_set(const struct moca_profile *p)
 		for (most = 0, i = w; i < w + step && i < p->windows; i++)
 			if (p->working_set[p->seen_in[i]] > most)
 				most = p->working_set[p->seen_in[i]];
-		fputs(most ? bars[(most * 8 - 1) / max] : " ", stdout);
+		working_set_bar(most, max);
 	}
-	printf("\n              most %s pages (%s) in %s\n", text_count(a, max),
-	       text_size(b, max * 4096),
-	       text_duration((char[TEXT_MAX]){ 0 }, p->window_ns));
+	printf("\n              ");
+	working_set_print(&p->used, 12);
+	putchar('\n');
 }
 
 /* Of data: how often pages are used, where there are intervals to tell. */
@@ -110,17 +108,68 @@ static void print_accesses(const struct moca_profile *p)
 
 	if (p->sampled)
 		printf("%s records, which stand for about %s accesses",
-		       text_count(a, p->records), text_count(b, p->accesses));
+		       text_count(a, p->records), text_count(b, p->unweighed));
 	else
-		printf("%s accesses",
-		       text_count(a, p->counts ? p->accesses : p->records));
+		printf("%s accesses", text_count(a, p->unweighed));
+}
+
+/* "1 page", "2 groups of pages". */
+static const char *pages_text(char buf[TEXT_MAX + 24],
+			      const struct moca_profile *p, uint64_t n)
+{
+	int grouped = p->counts && p->counts->page_shift;
+	char a[TEXT_MAX];
+
+	snprintf(buf, TEXT_MAX + 24, "%s %s%s%s", text_count(a, n),
+		 grouped ? "group" : "page", PLURAL(n),
+		 grouped ? " of pages" : "");
+	return buf;
+}
+
+/* What other commands count and this one does not. */
+static void print_others(const struct moca_profile *p, int width)
+{
+	char text[200], a[TEXT_MAX], b[TEXT_MAX + 24];
+
+	if (!p->other_accesses && !p->other_pages)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s access%s to %s without data: code, mapped files, the kernel's, Moca's own",
+		 text_count(a, p->other_accesses),
+		 p->other_accesses == 1 ? "" : "es",
+		 pages_text(b, p, p->other_pages));
+	terminal_wrap("Left out      ", text, width);
+}
+
+static int is_own_event(const struct moca_event_type *type)
+{
+	return !trace_is_allocation(type) && !trace_is_rate(type) &&
+	       !trace_is_memory(type);
+}
+
+/* Events that buffers had no room for; of accesses a note tells. */
+static void print_lost(const struct moca_profile *p,
+		       const struct moca_trace *trace, int width)
+{
+	struct moca_objects_totals t;
+	char text[200], a[TEXT_MAX];
+
+	moca_objects_totals(p->objects, &t);
+	if (!t.lost)
+		return;
+	snprintf(text, sizeof(text),
+		 "%s event%s of allocations%s found no room in a buffer: some data structures are missing, or live too long here",
+		 text_count(a, t.lost), PLURAL(t.lost),
+		 trace_has_events(trace, is_own_event) ?
+			 ", or of the program's own," : "");
+	terminal_wrap("Lost          ", text, width);
 }
 
 static void print_head(const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
 	const char *command = moca_trace_meta(v->trace, META_COMMAND);
-	char buf[256], a[TEXT_MAX], b[TEXT_MAX];
+	char buf[256], a[TEXT_MAX], b[TEXT_MAX + 24];
 	int width = terminal_width(TERMINAL_PIPE);
 
 	terminal_wrap("Trace         ", v->path, width);
@@ -130,12 +179,15 @@ static void print_head(const struct advice_view *v)
 	terminal_wrap("Machine       ", buf, width);
 	printf("Data          ");
 	print_accesses(p);
-	printf(" to %s %s, %" PRIu64 " %s%s, %u thread%s at a time\n",
-	       text_count(b, p->pages),
-	       p->counts && p->counts->page_shift ? "groups of pages" : "pages",
-	       p->intervals, p->counts ? "slice" : "interval",
-	       PLURAL(p->intervals), p->threads,
-	       PLURAL(p->threads));
+	printf(" to %s, %" PRIu64 " %s%s, %u thread%s at a time\n",
+	       pages_text(b, p, p->data_pages), p->intervals,
+	       p->counts ? "slice" : "interval", PLURAL(p->intervals),
+	       p->threads, PLURAL(p->threads));
+	print_others(p, width);
+	print_lost(p, v->trace, width);
+	if (p->weighed)
+		terminal_wrap("Weighed       ", "intervals differ in length: in shares of accesses each counts as long as its interval is",
+			      width);
 	if (p->sampled)
 		printf("Sampled       a share of 1/%u of large memory in an interval: shares are estimates; sampling alone gives them a standard error of %.1f points at most\n",
 		       p->top_weight, ceil(1000 * moca_profile_most_error(p)) / 10);

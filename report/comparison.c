@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "report/comparison.h"
 
-void comparison_json(struct json *j, const struct comparison_pair *x, int side)
+void comparison_json(struct json *j, const struct comparison *c,
+		     const struct comparison_pair *x, int side)
 {
 	enum condition_metric m;
 
@@ -10,7 +11,9 @@ void comparison_json(struct json *j, const struct comparison_pair *x, int side)
 
 		if (m == DIFF_WSS && x->name)
 			continue;
-		if (condition_metric_is_share(m))
+		if (!comparison_knows(c, m))
+			json_null(j, name);
+		else if (condition_metric_is_share(m))
 			json_double(j, name, x->value[side][m]);
 		else
 			json_uint(j, name, (uint64_t)x->value[side][m]);

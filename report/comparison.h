@@ -7,6 +7,7 @@
 #include "lib/text/json.h"
 
 /* Members of an object: side's metrics, by name. WSS is of the whole run only. */
-void comparison_json(struct json *j, const struct comparison_pair *x, int side);
+void comparison_json(struct json *j, const struct comparison *c,
+		     const struct comparison_pair *x, int side);
 
 #endif

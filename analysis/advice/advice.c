@@ -276,7 +276,7 @@ void evidence_use(struct rules *r, struct moca_finding *f)
 
 	finding_line(r, f->evidence,
 		     "%" PRIu64 " pages, %s%" PRIu64 " accesses, %.0f %% of all to data, by %u thread%s",
-		     o->pages, r->p->sampled ? "about " : "", o->accesses,
+		     o->pages, r->p->sampled ? "about " : "", o->object->accesses,
 		     100. * o->accesses / r->p->accesses, o->object->threads,
 		     o->object->threads == 1 ? "" : "s");
 	if (!o->watched_pages)

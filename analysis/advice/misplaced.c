@@ -27,6 +27,7 @@ struct group {
 	const struct moca_profile_object *top[NAMED];	/* most first */
 	size_t count;
 	uint64_t pages, accesses, remote[MOCA_POLICIES];
+	uint64_t unweighed;	/* accesses, however long intervals are */
 };
 
 /* What a finding about places is about already, also one that promises nothing. */
@@ -94,6 +95,7 @@ static void add(struct group *g, const struct moca_profile_object *o)
 	g->count++;
 	g->pages += o->pages;
 	g->accesses += o->accesses;
+	g->unweighed += o->object->accesses;
 	for (i = 0; i < MOCA_POLICIES; i++)
 		g->remote[i] += o->remote[i];
 }
@@ -171,7 +173,7 @@ static void say(struct rules *r, const struct group *g, enum cause c)
 	finding_line(r, f->evidence, "%s", names);
 	finding_line(r, f->evidence,
 		     "together %" PRIu64 " pages, %s%" PRIu64 " accesses, %.0f %% of all to data",
-		     g->pages, r->p->sampled ? "about " : "", g->accesses,
+		     g->pages, r->p->sampled ? "about " : "", g->unweighed,
 		     100. * g->accesses / r->p->accesses);
 	finding_line(r, f->evidence,
 		     "%.0f %% of their accesses come from another node than the page's; were each page at its user, %.0f %% would",

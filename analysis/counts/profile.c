@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/info/info.h"
 #include "analysis/profile/passes.h"
+#include "analysis/trace.h"
 
 /* All cells of one group of pages of an object: who uses it, who came first. */
 struct group {
@@ -207,11 +209,73 @@ static int by_accesses(const void *a, const void *b)
 	return x->object->id < y->object->id ? -1 : 1;
 }
 
-static int fill(struct moca_profile *p)
+/* A group of pages that an object uses, of a process or of a memory. */
+struct used_group {
+	uint64_t group;
+	uint32_t owner;
+	uint32_t other;		/* it is no data */
+};
+
+/* Of one group that of data comes first. */
+static int by_place(const void *a, const void *b)
+{
+	const struct used_group *x = a, *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	if (x->group != y->group)
+		return x->group < y->group ? -1 : 1;
+	return (x->other > y->other) - (x->other < y->other);
+}
+
+/*
+ * Groups that several objects use count once. Rows are by the objects' ids. Pages are
+ * as many as moca info has, which asks not which mappings shared a row's counts.
+ */
+static int count_pages(struct moca_profile *p, struct moca_trace *trace)
+{
+	uint64_t all;
+	const struct moca_counts_table *t = p->counts;
+	struct used_group *u = malloc((t->cell_count + 1) * sizeof(*u));
+	const struct moca_counts_cell *c;
+	size_t i, n = 0, tasks;
+	uint32_t *pids = trace_pids(t->trace, &tasks);
+	int err = u && pids ? 0 : -ENOMEM;
+
+	if (err)
+		goto out;
+	for (i = 0; i < t->cell_count; i++) {
+		c = &t->cells[i];
+		u[n++] = (struct used_group){
+			c->group,
+			c->space & MOCA_SPACE_SHARED ? c->space :
+			c->task < tasks ? pids[c->task] : 0,
+			!p->rows[c->object].data };
+	}
+	qsort(u, n, sizeof(*u), by_place);
+	for (i = 0; i < n; i++) {
+		if (i && u[i].owner == u[i - 1].owner &&
+		    u[i].group == u[i - 1].group)
+			continue;
+		p->data_pages += !u[i].other;
+		p->other_pages += u[i].other;
+	}
+	if (!t->page_shift)
+		err = moca_info_counted_pages(&all, trace);
+	if (!t->page_shift && !err)
+		p->other_pages = all > p->data_pages ? all - p->data_pages : 0;
+out:
+	free(u);
+	free(pids);
+	return err;
+}
+
+static int fill(struct moca_profile *p, struct moca_trace *t)
 {
 	const struct moca_object *objects;
 	struct moca_profile_object *o;
 	size_t i, k;
+	int err;
 
 	objects = moca_objects_rows(p->objects, &p->count);
 	p->rows = calloc(p->count + 1, sizeof(*p->rows));
@@ -224,6 +288,7 @@ static int fill(struct moca_profile *p)
 		o->data = moca_profile_is_data(&objects[i]);
 		o->touch_task = MOCA_NO_TASK;
 		fill_object(p, o);
+		moca_profile_count(p, o);
 		if (!o->data)
 			continue;
 		p->accesses += o->accesses;
@@ -235,8 +300,9 @@ static int fill(struct moca_profile *p)
 		for (k = 0; k < p->topology.nodes; k++)
 			p->served[k] += o->served[k];
 	}
+	err = count_pages(p, t);
 	qsort(p->rows, p->count, sizeof(*p->rows), by_accesses);
-	return 0;
+	return err;
 }
 
 int moca_counts_profile_of(struct moca_profile **out,
@@ -261,7 +327,7 @@ int moca_counts_profile_of(struct moca_profile **out,
 	p->topology.what_if = 1;
 	err = moca_profile_place(p, t);
 	if (!err)
-		err = fill(p);
+		err = fill(p, t);
 	if (err) {
 		/* Not ours unless it is a profile. */
 		p->objects = NULL;

@@ -11,6 +11,7 @@
 #include "analysis/intervals.h"
 #include "analysis/trace.h"
 #include "lib/base/vec.h"
+#include "lib/format/trace.h"
 
 /* What the numbers of intervals in a (perhaps corrupt) file may reach. */
 #define INTERVALS_MAX (1u << 22)
@@ -273,6 +274,16 @@ static int add_interval(struct moca_info *s, const struct moca_chunk *c)
 	return 0;
 }
 
+/* When intervals are, and all of them. */
+static int add_span(struct moca_info *s, const struct moca_chunk *c)
+{
+	if (!s->begin_ns || c->begin_ns < s->begin_ns)
+		s->begin_ns = c->begin_ns;
+	if (c->end_ns > s->end_ns)
+		s->end_ns = c->end_ns;
+	return add_interval(s, c);
+}
+
 static int add_chunk(struct walk *w, const struct moca_chunk *c,
 		     uint32_t *task_id)
 {
@@ -289,11 +300,7 @@ static int add_chunk(struct walk *w, const struct moca_chunk *c,
 		*task_id = c->task;
 	}
 	s->bytes += c->bytes;
-	if (!s->begin_ns || c->begin_ns < s->begin_ns)
-		s->begin_ns = c->begin_ns;
-	if (c->end_ns > s->end_ns)
-		s->end_ns = c->end_ns;
-	err = add_interval(s, c);
+	err = add_span(s, c);
 	for (i = 0; i < c->count && !err; i++)
 		err = add_access(w, task, &s->tasks[index], &c->accesses[i]);
 	return err;
@@ -557,9 +564,15 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 			ret = moca_info_place(w, pid,
 					    moca_info_find_mapping(w, pid, a), a,
 					    &at);
-			if (ret >= 0 && !at.own)
-				ret = page_set_add(&sets[c->interval - first],
-						   at.owner, at.page);
+			if (ret < 0 || at.own)
+				continue;
+			ret = page_set_add(&sets[c->interval - first], at.owner,
+					   at.page);
+			if (ret > 0)
+				v[c->interval].weight += a->weight;
+			if (ret > 0 && w->counts_all)
+				ret = count_page(&w->process_pages,
+						 &w->s->total, at.owner, at.page);
 		}
 		if (ret < 0)
 			break;
@@ -572,57 +585,26 @@ static int count_batch(struct walk *w, size_t first, size_t end,
 	return ret;
 }
 
-/* Of an interval: its working set, and its length. */
-struct used {
-	uint64_t pages;
-	double ns;
-};
-
-static int by_pages(const void *a, const void *b)
-{
-	const struct used *x = a, *y = b;
-
-	return x->pages < y->pages ? -1 : x->pages > y->pages;
-}
-
-static int find_used(const struct moca_info *s, struct used *used)
+/* The working set of each interval, and of all the most and the median. */
+static int find_used(struct moca_info *s)
 {
 	size_t i, n = s->interval_count;
+	uint64_t *sets = malloc((n + 1) * sizeof(*sets));
 	uint64_t *begins = malloc((n + 1) * sizeof(*begins));
-	double *ns = malloc((n + 1) * sizeof(*ns));
-
-	for (i = 0; i < n && begins && ns; i++)
-		begins[i] = s->intervals[i].begin_ns;
-	if (begins && ns)
-		moca_intervals_lengths(ns, begins, n, n, s->begin_ns,
-				       s->end_ns);
-	for (i = 0; i < n && begins && ns; i++)
-		used[i] = (struct used){ s->intervals[i].pages, ns[i] };
-	free(begins);
-	free(ns);
-	return begins && ns ? 0 : -ENOMEM;
-}
-
-/* Half of the time no more pages are used. */
-static int median(struct moca_info *s)
-{
-	size_t i, n = s->interval_count;
-	struct used *used = malloc((n + 1) * sizeof(*used));
-	double all = 0, sum = 0;
-	int err = used ? find_used(s, used) : -ENOMEM;
+	int err = sets && begins ? 0 : -ENOMEM;
 
 	for (i = 0; i < n && !err; i++) {
-		all += used[i].ns;
-		if (used[i].pages > s->pages_max)
-			s->pages_max = used[i].pages;
+		s->intervals[i].pages = moca_interval_set(
+			s->intervals[i].pages, s->intervals[i].weight,
+			s->total.pages);
+		sets[i] = s->intervals[i].pages;
+		begins[i] = s->intervals[i].begin_ns;
 	}
 	if (!err)
-		qsort(used, n, sizeof(*used), by_pages);
-	for (i = 0; i < n && !err && 2 * sum <= all; i++) {
-		s->pages_median = used[i].pages;
-		sum += used[i].ns;
-	}
-	free(used);
+		err = moca_intervals_pages(&s->used, sets, begins, n,
+					   s->begin_ns, s->end_ns);
+	free(sets);
+	free(begins);
 	return err;
 }
 
@@ -650,7 +632,7 @@ static int count_intervals(struct walk *w)
 		ret = count_batch(w, first, end, sets);
 	}
 	free(sets);
-	return ret ? ret : median(s);
+	return ret ? ret : find_used(s);
 }
 
 static int by_size(const void *a, const void *b)
@@ -677,10 +659,86 @@ static void leave_out_own(struct moca_info *s)
 	s->mapping_count = n;
 }
 
+static int walk_intervals(struct walk *w)
+{
+	const struct moca_chunk *c;
+	struct moca_cursor *cursor;
+	int ret = moca_cursor_open(&cursor, w->t, NULL);
+
+	if (ret)
+		return ret;
+	moca_chunks_only(cursor);
+	while ((ret = moca_cursor_chunk(cursor, &c)) > 0) {
+		if (trace_task_index(w->t, c->task) == SIZE_MAX)
+			continue;
+		ret = add_span(w->s, c);
+		if (ret)
+			break;
+	}
+	moca_cursor_close(cursor);
+	return ret;
+}
+
+/* What all walks need. 0 or -errno. */
+static int begin_walk(struct walk *w)
+{
+	int err;
+
+	w->page_shift = trace_page_shift(w->t);
+	err = moca_trace_mappings(w->t, &w->maps, &w->map_count);
+	if (!err)
+		err = moca_identities_build(&w->identities, w->t);
+	return err ? err : make_groups(w);
+}
+
+static void end_walk(struct walk *w)
+{
+	page_set_free(&w->group_pages);
+	page_set_free(&w->task_pages);
+	page_set_free(&w->process_pages);
+	page_set_free(&w->written);
+	page_set_free(&w->users);
+	free(w->group_of);
+	free(w->of);
+	moca_identities_free(&w->identities);
+}
+
+int moca_info_working_set(struct moca_interval_pages *out,
+			  struct moca_trace *t)
+{
+	struct moca_info s = { 0 };
+	struct walk w = { .s = &s, .t = t,
+			  .counts_all = moca_trace_top_weight(t) != 1 };
+	int err = begin_walk(&w);
+
+	if (!err)
+		err = walk_intervals(&w);
+	if (!err)
+		err = count_intervals(&w);
+	*out = s.used;
+	end_walk(&w);
+	moca_info_free(&s);
+	return err;
+}
+
+int moca_info_counted_pages(uint64_t *out, struct moca_trace *t)
+{
+	struct moca_info s = { 0 };
+	struct walk w = { .s = &s, .t = t };
+	int err = begin_walk(&w);
+
+	s.tasks = calloc(moca_trace_task_count(t) + 1, sizeof(*s.tasks));
+	if (!err)
+		err = s.tasks ? moca_info_walk_counts(&w) : -ENOMEM;
+	*out = s.total.pages + s.own.pages;
+	end_walk(&w);
+	moca_info_free(&s);
+	return err;
+}
+
 int moca_info_compute(struct moca_info *s, struct moca_trace *t)
 {
-	struct walk w = { .s = s, .t = t,
-			  .page_shift = trace_page_shift(t) };
+	struct walk w = { .s = s, .t = t };
 	int err;
 
 	memset(s, 0, sizeof(*s));
@@ -688,11 +746,7 @@ int moca_info_compute(struct moca_info *s, struct moca_trace *t)
 	s->tasks = calloc(s->task_count + 1, sizeof(*s->tasks));
 	err = s->tasks ? nodes_init(&s->nodes, t) : -ENOMEM;
 	if (!err)
-		err = moca_trace_mappings(t, &w.maps, &w.map_count);
-	if (!err)
-		err = moca_identities_build(&w.identities, t);
-	if (!err)
-		err = make_groups(&w);
+		err = begin_walk(&w);
 	if (!err)
 		err = walk_chunks(&w);
 	if (!err && !s->records)
@@ -701,16 +755,14 @@ int moca_info_compute(struct moca_info *s, struct moca_trace *t)
 		err = walk_changes(&w);
 	if (!err)
 		err = walk_events(&w);
+	/* As a working set alone is found; and memory is not held for long. */
 	page_set_free(&w.group_pages);
 	page_set_free(&w.task_pages);
 	page_set_free(&w.process_pages);
+	page_set_free(&w.written);
 	if (!err)
 		err = count_intervals(&w);
-	page_set_free(&w.written);
-	page_set_free(&w.users);
-	free(w.group_of);
-	free(w.of);
-	moca_identities_free(&w.identities);
+	end_walk(&w);
 	leave_out_own(s);
 	qsort(s->mappings, s->mapping_count, sizeof(*s->mappings), by_size);
 	if (err)

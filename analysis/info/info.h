@@ -12,6 +12,7 @@
 #include <moca/reader.h>
 
 #include "analysis/info/nodes.h"
+#include "analysis/intervals.h"
 
 struct moca_info_counts {
 	uint64_t pages;		/* distinct */
@@ -75,16 +76,16 @@ struct moca_info {
 	uint64_t slices;
 	uint64_t begin_ns;		/* of the first chunk */
 	uint64_t end_ns;		/* of the last chunk */
-	/* Distinct pages of all processes in each interval. */
+	/* Distinct pages of all processes in each interval; of samples, estimated. */
 	size_t interval_count;
 	struct moca_info_interval {
 		uint64_t begin_ns;
 		uint64_t end_ns;
 		uint64_t records;
 		uint64_t pages;
+		uint64_t weight;	/* of the first record of each page */
 	} *intervals;
-	uint64_t pages_max;
-	uint64_t pages_median;
+	struct moca_interval_pages used;
 	/* Of events, without what libmoca-alloc told: that is allocations. */
 	size_t kind_count;
 	struct moca_info_kind *kinds;	/* most events first */
@@ -110,5 +111,11 @@ uint64_t moca_info_events_lost(const struct moca_info *s,
 /* 0 or -errno. */
 int moca_info_compute(struct moca_info *s, struct moca_trace *t);
 void moca_info_free(struct moca_info *s);
+
+/* `used` of struct moca_info alone. 0 or -errno. */
+int moca_info_working_set(struct moca_interval_pages *out,
+			  struct moca_trace *t);
+/* Pages of `total` and `own`, of a trace of counts. 0 or -errno. */
+int moca_info_counted_pages(uint64_t *out, struct moca_trace *t);
 
 #endif

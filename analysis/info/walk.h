@@ -29,6 +29,8 @@ struct walk {
 	struct page_set group_pages;
 	struct page_set task_pages;
 	struct page_set process_pages;
+	int counts_all;		/* a working set alone is wanted, and by samples:
+				   count s->total.pages with it */
 	struct page_set written;	/* pages of private mappings of files that
 					   their process, the owner, wrote */
 	struct page_set users;	/* of memories: pages are processes */

@@ -69,6 +69,13 @@ static uint64_t told_cost(const struct moca_trace *t)
 	return millionths(v > 0 ? v : ratio(t, META_SLOWDOWN), MILLION);
 }
 
+/* A part of accesses that are weighed by the length of intervals, of as many as others count. */
+static uint64_t part_of(uint64_t part, uint64_t weighed, uint64_t accesses)
+{
+	return weighed ? (uint64_t)llround((double)part / (double)weighed *
+					   (double)accesses) : 0;
+}
+
 /* Sums of the rows, as moca diff has them; those of p itself would do as well. */
 static void add_sums(uint64_t *value, const struct moca_profile *p)
 {
@@ -78,6 +85,7 @@ static void add_sums(uint64_t *value, const struct moca_profile *p)
 		MOCA_JOB_SHARED
 	};
 	const struct moca_profile_object *o;
+	uint64_t weighed = 0;
 	size_t i;
 
 	for (i = 0; i < sizeof(zero) / sizeof(*zero); i++)
@@ -86,14 +94,19 @@ static void add_sums(uint64_t *value, const struct moca_profile *p)
 		o = &p->rows[i];
 		if (!o->data || !o->accesses)
 			continue;
-		value[MOCA_JOB_ACCESSES] += o->accesses;
-		value[MOCA_JOB_READS] += o->reads;
-		value[MOCA_JOB_WRITES] += o->writes;
+		weighed += o->accesses;
+		value[MOCA_JOB_ACCESSES] += o->object->accesses;
+		value[MOCA_JOB_READS] += o->object->reads;
+		value[MOCA_JOB_WRITES] += o->object->writes;
 		value[MOCA_JOB_REMOTE] += o->remote[MOCA_POLICY_FIRST_TOUCH];
 		value[MOCA_JOB_NO_NODE] += o->unknown;
 		value[MOCA_JOB_PAGES] += o->pages;
 		value[MOCA_JOB_SHARED] += o->shared_pages;
 	}
+	value[MOCA_JOB_REMOTE] = part_of(value[MOCA_JOB_REMOTE], weighed,
+					 value[MOCA_JOB_ACCESSES]);
+	value[MOCA_JOB_NO_NODE] = part_of(value[MOCA_JOB_NO_NODE], weighed,
+					  value[MOCA_JOB_ACCESSES]);
 }
 
 static int fill_rank(struct moca_job *j, struct moca_trace *t,
@@ -104,7 +117,6 @@ static int fill_rank(struct moca_job *j, struct moca_trace *t,
 	uint64_t end = trace_meta_u64(t, META_END, 0);
 	struct moca_certificate certificate;
 	struct moca_rates *rates;
-	unsigned w;
 	int err;
 
 	r->host = text(j, moca_trace_meta(t, META_HOST));
@@ -124,10 +136,7 @@ static int fill_rank(struct moca_job *j, struct moca_trace *t,
 		r->value[MOCA_JOB_TIME] = end - begin;
 	add_sums(r->value, p);
 	r->value[MOCA_JOB_THREADS] = p->threads;
-	r->value[MOCA_JOB_WSS] = 0;
-	for (w = 0; w < p->windows; w++)
-		if (r->value[MOCA_JOB_WSS] < p->working_set[w])
-			r->value[MOCA_JOB_WSS] = p->working_set[w];
+	r->value[MOCA_JOB_WSS] = p->used.most;
 	r->value[MOCA_JOB_COST] = told_cost(t);
 	moca_trace_certificate(t, &certificate);
 	if (!p->counts && certificate.pages_touched) {
@@ -158,13 +167,16 @@ static void fill_row(struct moca_job_row *x, uint32_t rank,
 	}
 	x->ranks = 1;
 	x->threads = o->object->threads;
-	x->sum[MOCA_JOB_SUM_ACCESSES] = o->accesses;
-	x->sum[MOCA_JOB_SUM_READS] = o->reads;
-	x->sum[MOCA_JOB_SUM_WRITES] = o->writes;
+	x->sum[MOCA_JOB_SUM_ACCESSES] = o->object->accesses;
+	x->sum[MOCA_JOB_SUM_READS] = o->object->reads;
+	x->sum[MOCA_JOB_SUM_WRITES] = o->object->writes;
 	x->sum[MOCA_JOB_SUM_PAGES] = o->pages;
 	x->sum[MOCA_JOB_SUM_SHARED] = o->shared_pages;
-	x->sum[MOCA_JOB_SUM_REMOTE] = o->remote[MOCA_POLICY_FIRST_TOUCH];
-	x->sum[MOCA_JOB_SUM_NO_NODE] = o->unknown;
+	x->sum[MOCA_JOB_SUM_REMOTE] =
+		part_of(o->remote[MOCA_POLICY_FIRST_TOUCH], o->accesses,
+			o->object->accesses);
+	x->sum[MOCA_JOB_SUM_NO_NODE] = part_of(o->unknown, o->accesses,
+					       o->object->accesses);
 	x->least.rank = x->most.rank = x->remote.rank = rank;
 }
 

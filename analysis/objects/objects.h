@@ -121,6 +121,7 @@ struct moca_range {
 	uint64_t accesses;
 };
 
+#define MOCA_SPACE_SHARED (1u << 31)	/* of numbers of spaces: of a memory */
 #define MOCA_NO_PAGE ((1u << 29) - 1)	/* there are more pages than this */
 
 /* An access and what it went to, for those who look at each. */

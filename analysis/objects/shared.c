@@ -10,8 +10,6 @@
 #include <stdlib.h>
 
 #define PAGE 4096ull
-/* Address spaces of processes have smaller numbers. */
-#define SHARED_SPACE (1u << 31)
 
 int moca_objects_shared_init(struct moca_objects *o)
 {
@@ -91,14 +89,14 @@ int moca_space_locate(struct moca_objects *o, struct replay_space *s,
 			return err == -ENOMEM ? err : 0;
 		}
 	}
-	h->where = SHARED_SPACE | m->of;
+	h->where = MOCA_SPACE_SHARED | m->of;
 	h->at = h->a->addr + m->delta;
 	return 0;
 }
 
 int moca_space_is_shared(uint32_t space)
 {
-	return (space & SHARED_SPACE) != 0;
+	return (space & MOCA_SPACE_SHARED) != 0;
 }
 
 const struct moca_memory_of *moca_space_memory(const struct moca_objects *o,
@@ -113,7 +111,7 @@ const struct moca_memory_of *moca_space_memory(const struct moca_objects *o,
 
 uint32_t moca_space_number(const struct map *m)
 {
-	return SHARED_SPACE | m->of;
+	return MOCA_SPACE_SHARED | m->of;
 }
 
 void moca_space_use(struct moca_objects *o, const struct replay_space *s,

@@ -93,6 +93,17 @@ static inline size_t pages_all(const struct pages *p, size_t i)
 	return i < p->count ? i : p->limit - 1 - (i - p->count);
 }
 
+/* places.c: which process each space is of. */
+struct places {
+	uint32_t *pids;		/* of tasks, by number */
+	size_t task_count;
+	uint32_t *pid_of_space;	/* of those that were seen and are no memories */
+	size_t space_count;
+};
+
+/* x is the first access of its row to its page. 0 or -ENOMEM. */
+int places_note(struct places *p, const struct moca_observed *x);
+
 /* Bytes that pages take decide how many there may be: index and more are left out. */
 size_t pages_limit(unsigned lanes, int history);
 
@@ -197,6 +208,8 @@ struct gather {
 	size_t row_cap;
 	size_t with_windows;
 	uint64_t intervals;	/* of the trace, with those without accesses */
+	struct places places;
+	struct moca_trace *trace;
 	uint8_t *sampled_in;	/* of each interval: it has records of samples;
 				   NULL: nothing was sampled */
 	size_t sampled_count;
@@ -235,6 +248,9 @@ struct pass {
 	void (*object)(const struct moca_profile *p,
 		       struct moca_profile_object *o);
 };
+
+/* places.c: fills p->data_pages, other_pages. 0 or -ENOMEM. */
+int places_count(const struct gather *g);
 
 /* windows.c: what phases alone need. */
 struct window_walk *windows_begin(size_t limit);
@@ -291,6 +307,9 @@ void lengths_scale(const struct lengths *l, const struct moca_profile *p,
 int owners_find(struct gather *g);
 /* Is it the program's own data? */
 int moca_profile_is_data(const struct moca_object *o);
+/* Add a row to the sums of accesses that are not weighed by length. */
+void moca_profile_count(struct moca_profile *p,
+			const struct moca_profile_object *o);
 /* Fills p->task_nodes, where several nodes were recorded. 0 or -ENOMEM. */
 int moves_begin(struct moca_profile *p);
 void moves_take(struct moca_profile *p, const struct moca_observed *x,

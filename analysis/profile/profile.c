@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "analysis/counts/profile.h"
+#include "analysis/info/info.h"
 #include "analysis/observers.h"
 #include "analysis/profile/passes.h"
+#include "analysis/trace.h"
 #include "lib/base/vec.h"
 
 #define WINDOWS_MIN 8
@@ -170,6 +172,10 @@ static void take(struct gather *g, const struct moca_observed *x)
 	s.window = window_of(g->p, x->time_ns);
 	s.is_first = s.is_placed = !(s.page->flags & PAGE_PRESENT);
 	s.row->pages += (uint64_t)s.is_first;
+	if (s.is_first && places_note(&g->places, x)) {
+		g->err = -ENOMEM;
+		return;
+	}
 	if (s.row->pages <= MOCA_LINES_PAGES)
 		lines_take(g->lines, x, s.weight);
 	if (x->anew && !s.is_first)
@@ -449,6 +455,15 @@ static int make_rows(struct gather *g)
 	return 0;
 }
 
+void moca_profile_count(struct moca_profile *p,
+			const struct moca_profile_object *o)
+{
+	if (o->data)
+		p->unweighed += o->object->accesses;
+	else
+		p->other_accesses += o->object->accesses;
+}
+
 static void finish_object(struct moca_profile *p,
 			  struct moca_profile_object *o)
 {
@@ -459,6 +474,7 @@ static void finish_object(struct moca_profile *p,
 	for (i = 0; i < PASSES; i++)
 		if (passes[i]->object)
 			passes[i]->object(p, o);
+	moca_profile_count(p, o);
 	if (!o->data)
 		return;
 	p->records += o->records;
@@ -512,6 +528,7 @@ static void find_seen(struct gather *g)
 static int finish(struct gather *g)
 {
 	struct moca_profile *p = g->p;
+	uint64_t all;
 	size_t i;
 	int err = g->windows ? windows_end(g) : 0;
 
@@ -543,6 +560,16 @@ static int finish(struct gather *g)
 		return err;
 	if (p->sampled)
 		samples_working_set(g);
+	err = places_count(g);
+	all = p->data_pages + p->other_pages;
+	if (!err)
+		err = moca_info_working_set(&p->used, g->trace);
+	if (err)
+		return err;
+	for (i = 0; i < p->windows; i++)
+		if (p->working_set[i] > all)
+			p->working_set[i] = all;
+	p->weighed = g->lengths.uses != NULL;
 	find_seen(g);
 	for (i = 0; i < p->count; i++) {
 		lengths_scale(&g->lengths, p, &p->rows[i]);
@@ -603,6 +630,8 @@ static void walk_free(struct moca_profile_walk *w)
 	for (i = 0; i < g->row_cap; i++)
 		row_free(g->rows[i]);
 	free(g->rows);
+	free(g->places.pids);
+	free(g->places.pid_of_space);
 	free(g->sampled_in);
 	free(g->sweeps);
 	lines_free(g->lines);
@@ -626,6 +655,7 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 	else
 		moca_topology_of(&p->topology, t);
 	w->g.p = p;
+	w->g.trace = t;
 	p->writes_known = moca_sharing_writes_known(t);
 	set_windows(p, t);
 	w->g.intervals = meta_ns(t, "intervals");
@@ -644,7 +674,9 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 		err = w->g.windows ? 0 : -ENOMEM;
 	} else if (!err) {
 		w->g.lines = lines_begin();
-		err = w->g.lines ? moves_begin(p) : -ENOMEM;
+		w->g.places.pids = trace_pids(t, &w->g.places.task_count);
+		err = w->g.lines && w->g.places.pids ? moves_begin(p) :
+						       -ENOMEM;
 		if (!err)
 			err = pages_init(&w->g.pages, p->lanes, history);
 	}

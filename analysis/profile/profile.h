@@ -11,6 +11,7 @@
 #ifndef MOCA_PROFILE_H
 #define MOCA_PROFILE_H
 
+#include "analysis/intervals.h"
 #include "analysis/objects/objects.h"
 #include "analysis/profile/lines.h"
 #include "analysis/topology.h"
@@ -55,9 +56,11 @@ enum moca_pattern {
 const char *moca_pattern_name(unsigned bit);
 
 /*
- * An access is a page's record of an interval. Where intervals differ in length,
- * one of a long interval counts for more: accesses are those that intervals of
- * mean length would have. What is told by window is as it was recorded.
+ * An access is a page's record of an interval, as often as it weighs. Where intervals
+ * differ in length (`weighed` in struct moca_profile), each counts here by the length of
+ * its interval in proportion to the mean one, for shares to be of the time. What is told
+ * by window, and what object->accesses has, is not weighed by length: so are all numbers
+ * of accesses that users see.
  */
 struct moca_profile_object {
 	const struct moca_object *object;
@@ -74,8 +77,7 @@ struct moca_profile_object {
 	int sampled;		/* while pages are passed, as these of struct row */
 	uint64_t swept;
 	uint64_t accesses, reads, writes;
-	uint64_t records;	/* as they are, not by length of interval; 0 of
-				   counts */
+	uint64_t records;	/* 0 of counts */
 	/*
 	 * In how many intervals each page has records, and the same of watched
 	 * ones alone; and how often a lane came back to one of these after
@@ -180,7 +182,12 @@ struct moca_profile {
 	struct moca_profile_object *rows;	/* by accesses, most first */
 	size_t count;
 	uint64_t accesses;		/* to data, and of these remote */
+	uint64_t unweighed;		/* accesses to data, however long intervals
+					   are, as other commands count them */
+	uint64_t other_accesses;	/* as these, to what is no data: code,
+					   files, the kernel's, Moca's */
 	uint64_t records;		/* of accesses to data; 0 of counts */
+	int weighed;			/* intervals differ in length */
 	uint64_t remote[MOCA_POLICIES];
 	uint64_t unknown;		/* of accesses */
 	uint64_t pages;			/* of data */
@@ -189,6 +196,9 @@ struct moca_profile {
 	uint64_t hot_pages, cold_pages, cold_accesses;	/* of data, as of rows */
 	uint64_t distinct;		/* pages, code as well, however many
 					   objects were there */
+	uint64_t data_pages, other_pages;	/* with data in them, and others; as
+						   moca info counts pages */
+	struct moca_interval_pages used;	/* without Moca's; not of counts */
 	uint64_t served[MOCA_TOPOLOGY_NODES];
 	double variance;		/* of accesses to data */
 	uint64_t left_out;		/* accesses to pages beyond the limit */

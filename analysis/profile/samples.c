@@ -115,7 +115,7 @@ void samples_take_set(struct gather *g, const struct seen *s)
 		g->most_pages[s->window] = sweep->pages;
 }
 
-/* At least what has records, and at most all pages that there are. */
+/* At least what has records. */
 void samples_working_set(const struct gather *g)
 {
 	struct moca_profile *p = g->p;
@@ -124,8 +124,6 @@ void samples_working_set(const struct gather *g)
 
 	for (w = 0; w < p->windows; w++) {
 		n = g->new_pages[w] + g->most_pages[w];
-		if (n > p->distinct)
-			n = p->distinct;
 		if (p->working_set[w] < n)
 			p->working_set[w] = n;
 	}

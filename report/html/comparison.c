@@ -159,7 +159,8 @@ static void put_extra(struct json *j, const struct extra *x, int run)
 	json_uint(j, "cpu_ns", x->cpu_ns);
 }
 
-static void put_values(struct json *j, const struct comparison_pair *x,
+static void put_values(struct json *j, const struct comparison *c,
+		       const struct comparison_pair *x,
 		       const struct side side[2], size_t at)
 {
 	static const char *const keys[] = { "a", "b" };
@@ -171,7 +172,7 @@ static void put_values(struct json *j, const struct comparison_pair *x,
 			continue;
 		}
 		json_open(j, keys[s - side], '{');
-		comparison_json(j, x, s - side);
+		comparison_json(j, c, x, s - side);
 		put_extra(j, x->name ? &s->pairs[at] : &s->all, !x->name);
 		json_close(j, '}');
 	}
@@ -204,7 +205,7 @@ static void put_pairs(struct json *j, const struct comparison *c,
 		json_cut(j, "name", x->name, NAME_BYTES);
 		if (x->name != x->name_a)
 			json_cut(j, "name_a", x->name_a, NAME_BYTES);
-		put_values(j, x, side, i);
+		put_values(j, c, x, side, i);
 		if (i < OVER_TIME) {
 			put_windows(j, "over_time_a", &side[0], i);
 			put_windows(j, "over_time_b", &side[1], i);
@@ -289,7 +290,7 @@ static int put(struct report *r, const struct side side[2])
 	put_run(&j, "run_a", &side[0]);
 	put_run(&j, "run_b", &side[1]);
 	json_open(&j, "total", '{');
-	put_values(&j, &c->all, side, 0);
+	put_values(&j, c, &c->all, side, 0);
 	json_close(&j, '}');
 	put_pairs(&j, c, side);
 	put_findings(&j, c);

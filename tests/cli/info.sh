@@ -14,7 +14,7 @@ has "info: loss" "$tmp/out" 'of 15 pages that were touched, 14 have a record' 'L
 has "info: unseen" "$tmp/out" 'system calls were not seen' 'device: 16.0 KiB'
 has "info: mapping" "$tmp/out" '^  \[heap\] +9 +8 +32 +0 +20.00 % +100 demo' '^  /lib/demo.so +4 +16 +0'
 has "info: task" "$tmp/out" '^  0 +100 +demo +12 +16 +32' '^  1 +101 +worker +2 +8 +0 +0 +100 %' '^  2 +200 +renamed +2 +4 +4 +4'
-has "info: working set" "$tmp/out" '████' 'most 15 .*at most 15 .*4 intervals'
+has "info: working set" "$tmp/out" '████' 'most 15 pages .* in an interval, half of the time 15 .*or fewer, 4 intervals$'
 has "info: resolution" "$tmp/out" '^Resolution +4 intervals of 50 ms to 50 ms, median 50 ms: they tell who touched a page first; .* 10 are needed'
 has "info: slowdown" "$tmp/out" '1\.25 times'
 has "info: machine not recorded" "$tmp/out" '^Machine +not recorded'

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * make-objects DIR [plain|odd-names|at-once|empty|truncated]: a small trace of a program
+ * make-objects DIR [plain|odd-names|at-once|empty|truncated|lost]: a small trace of a program
  * whose allocations were recorded, for the tests of moca objects. The program
  * is this file: its static array objects_table is touched; so are two heap
  * objects of caller 1 (one of 8 pages, 40 accesses; freed, then one of 2 pages,
  * 10 accesses), small ones of caller 2, a file, a thread's stack, and memory of
- * which nothing is known.
+ * which nothing is known. "lost": 7 events of its first task found no room.
  */
 #include "tests/unit/objects-trace.h"
 
@@ -116,6 +116,7 @@ int main(int argc, char **argv)
 		clock_ns -= 1000;
 		put_free(0, HEAP + (1 << 20), MOCA_FREE_FREE);
 	}
+	told_lost = strcmp(kind, "lost") ? 0 : 7;
 	trace_end();
 	if (!strcmp(kind, "truncated"))
 		put_meta("recording");

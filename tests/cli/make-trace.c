@@ -3,7 +3,7 @@
  * Write a small trace that is the same each time, for the tests of the
  * commands that read traces: make-trace DIR
  * [truncated|complete|odd-names|events|only-events|nodes|wrong-nodes|doubtful|
- *  sampled|clashing]
+ *  sampled|uneven|clashing]
  * [BLIND]
  *
  * Process 100 (task 0, thread 101 = task 1) and its child 200 (task 2). Each
@@ -20,7 +20,9 @@
  * CPU 0 on node 0, where the heap is, and CPU 1 on node 2; task 1 runs on CPU 0;
  * "wrong-nodes" says in its metadata that there are three. "doubtful" is complete
  * and tells SIGSEGV of another page. "sampled" is complete, and of interval 1 on its
- * heap's even pages weigh 4 and the others 0. BLIND is a line of the metadata: "6 1 NAME", of
+ * heap's even pages weigh 4 and the others 0. "uneven" is complete; its recorder chose
+ * lengths of 40 ms and, of the last interval, 80 ms, and task 0 has no records in
+ * intervals 1 and 2. BLIND is a line of the metadata: "6 1 NAME", of
  * NAME (/lib/demo.so, [heap]) 6 pages existed unseen, and 1 was seen.
  */
 #include <errno.h>
@@ -51,8 +53,15 @@ static int killed;
 static const char *blind;
 static int doubtful;
 static int sampled;
+static int uneven;
 static int clashing;
 static int node_count;	/* in the metadata; 0: not told */
+
+/* When an interval begins, ms after START. */
+static unsigned begin_of(unsigned interval)
+{
+	return interval == INTERVALS ? 200 : interval * (uneven ? 40 : 50);
+}
 
 static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
 		       int more, const struct moca_access *a, size_t n)
@@ -60,8 +69,8 @@ static int write_chunk(uint32_t task, unsigned interval, uint64_t samples_lost,
 	struct moca_chunk_info info = {
 		.task = task,
 		.interval = interval,
-		.begin_ns = START + interval * 50 * MS,
-		.end_ns = START + (interval + 1) * 50 * MS - 1,
+		.begin_ns = START + begin_of(interval) * MS,
+		.end_ns = START + begin_of(interval + 1) * MS - 1,
 		.lost = samples_lost,
 		.more = more,
 	};
@@ -86,7 +95,7 @@ static struct moca_access access_at(unsigned interval, unsigned ms,
 	return (struct moca_access){
 		.addr = addr,
 		.ip = 0x401000 + addr % 64,
-		.time_ns = START + (interval * 50 + ms) * MS,
+		.time_ns = START + (begin_of(interval) + ms) * MS,
 		.phys = addr < FILE_ADDR ? (addr & ~(PAGE - 1)) + (1ull << 32) :
 					   0,
 		.cpu = 1,
@@ -128,7 +137,8 @@ static int write_interval(unsigned interval, int lossy_too)
 	child[0] = access_at(interval, 30, HEAP, MOCA_ACCESS_READ);
 	child[1] = access_at(interval, 31, HEAP, MOCA_ACCESS_WRITE);
 	child[2] = access_at(interval, 32, 0xdead0000, MOCA_ACCESS_UNKNOWN);
-	err = write_main(interval);
+	err = uneven && (interval == 1 || interval == 2) ? 0 :
+							   write_main(interval);
 	if (!err)
 		err = write_chunk(1, interval,
 				  lossy_too && interval == 1 ? 3 : 0, 0,
@@ -323,6 +333,8 @@ static int write_meta(struct moca_meta *m, const char *name, int fd,
 	moca_meta_set(m, "page_size", "4096");
 	if (node_count)
 		moca_meta_set(m, "nodes", "%d", node_count);
+	if (uneven)
+		moca_meta_set(m, "credit_ns", "200000000");
 	if (!only_events) {
 		moca_meta_set(m, "collector", "fault");
 		moca_meta_set(m, "mappings_told", "all");
@@ -371,6 +383,7 @@ int main(int argc, char **argv)
 	blind = argc > 3 ? argv[3] : NULL;
 	doubtful = !strcmp(kind, "doubtful");
 	sampled = !strcmp(kind, "sampled");
+	uneven = !strcmp(kind, "uneven");
 	clashing = !strcmp(kind, "clashing");
 	node_count = !strcmp(kind, "nodes") ? 2 :
 		     !strcmp(kind, "wrong-nodes") ? 3 : 0;
@@ -386,7 +399,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < INTERVALS && !err && !only_events; i++)
 		err = write_interval(i, strcmp(kind, "complete") && !events &&
 					!killed && !doubtful && !sampled &&
-					!node_count);
+					!uneven && !node_count);
 	if (!err && node_count)
 		err = write_machine(fd);
 	if (!err && (events || only_events))

@@ -36,6 +36,7 @@ struct told {
 static struct told told[TASKS_MAX];
 static size_t told_count;
 static uint64_t clock_ns;
+static uint64_t told_lost;	/* events, of task 0 */
 
 static inline void trace_begin(void)
 {
@@ -297,6 +298,7 @@ static inline void write_told(struct moca_writer *w,
 	if (!t->r.events)
 		return;
 	c.clock_before = t->r.first;
+	c.lost = task ? 0 : told_lost;
 	if (moca_event_writer_changes(mw, task, &e, 1) ||
 	    moca_event_writer_chunk(mw, &c))
 		abort();

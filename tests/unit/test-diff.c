@@ -90,6 +90,7 @@ static struct moca_profile *profile_of(const struct row *rows, size_t n)
 		s[i] = (struct moca_site){ .function = rows[i].function,
 					   .file = "x.c" };
 		o[i] = (struct moca_object){ .name = rows[i].name,
+			.accesses = rows[i].accesses,
 			.alloc = rows[i].function ? &s[i] : NULL };
 		p->rows[i] = (struct moca_profile_object){ .object = &o[i],
 			.data = 1, .accesses = rows[i].accesses, .pages = 1 };

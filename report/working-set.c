@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "report/working-set.h"
+
+#include <stdio.h>
+
+#include "lib/text/text.h"
+
+void working_set_bar(uint64_t pages, uint64_t most)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄",
+					    "▅", "▆", "▇", "█" };
+	uint64_t height;
+
+	if (pages > most)
+		pages = most;
+	height = pages ? (pages * 8 - 1) / most : 0;
+	fputs(pages ? bars[height] : " ", stdout);
+}
+
+void working_set_print(const struct moca_interval_pages *p,
+		       unsigned page_shift)
+{
+	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
+
+	printf("most %s page%s (%s) in an interval, half of the time %s (%s) or fewer",
+	       text_count(a, p->most), PLURAL(p->most),
+	       text_size(b, p->most << page_shift), text_count(c, p->median),
+	       text_size(d, p->median << page_shift));
+}
