@@ -21,17 +21,47 @@ static int by_near(const void *a, const void *b)
 	return x->kind < y->kind ? -1 : 1;
 }
 
-static void print_names(const struct moca_advice *a, int width)
+static int was_asked(const struct moca_advice *a, enum moca_finding_kind k)
 {
-	char text[512];
-	size_t at = 0, i;
+	size_t i;
 
-	for (i = 0; i < a->check_count && at < sizeof(text); i++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s",
-				       i ? ", " : "",
-				       moca_finding_id(a->checks[i].kind));
-	if (at)
-		terminal_wrap("  Checked       ", text, width);
+	for (i = 0; i < a->check_count; i++)
+		if (a->checks[i].kind == k)
+			return 1;
+	return 0;
+}
+
+/* Of all rules, those that were asked, or were not. */
+static void print_names(const struct moca_advice *a, int asked,
+			const char *lead, const char *why, int width)
+{
+	char text[800];
+	size_t at = 0;
+	int k;
+
+	for (k = 0; k < MOCA_FINDING_KINDS && at < sizeof(text); k++)
+		if (was_asked(a, (enum moca_finding_kind)k) == asked)
+			at += (size_t)snprintf(
+				text + at, sizeof(text) - at, "%s%s",
+				at ? ", " : "",
+				moca_finding_id((enum moca_finding_kind)k));
+	if (!at)
+		return;
+	if (at < sizeof(text))
+		snprintf(text + at, sizeof(text) - at, "%s", why);
+	terminal_wrap(lead, text, width);
+}
+
+/* Why other rules were not asked. */
+static const char *why_not(const struct moca_profile *p)
+{
+	if (!p->accesses)
+		return ": there is no access to data";
+	if (p->counts)
+		return ": they need the order of accesses, which exact counts do not have, or granules of 64 bytes (shared-lines)";
+	if (p->intervals < MOCA_ADVICE_INTERVALS)
+		return ": they need more intervals (see the notes)";
+	return ": no data structure of the kind that they look at is used enough";
 }
 
 static void print_closest(const struct moca_advice *a, int width)
@@ -80,7 +110,8 @@ void advice_checks_print(const struct advice_view *v, int width)
 {
 	const struct moca_advice *a = v->advice;
 
-	print_names(a, width);
+	print_names(a, 1, "  Checked       ", "", width);
+	print_names(a, 0, "  Not asked     ", why_not(v->profile), width);
 	print_closest(a, width);
 	/* Of fewer intervals the notes say that nothing can be said. */
 	if (v->profile->accesses &&

@@ -182,12 +182,11 @@ static int64_t section(struct seek *k, const struct load *l)
 	return part_of(k, id, l->path, 1);
 }
 
-/* site: "", of a mapping of Moca's. */
-static int64_t own(struct seek *k, const char *name, const char *site)
+static int64_t own(struct seek *k, const char *name)
 {
 	return place(k, MOCA_OBJECT_MOCA,
 		     intern(k, *name ? name : "memory of libmoca"),
-		     intern(k, site), 1,
+		     intern(k, ""), 1,
 		     k->map ? k->map->addr : k->first, 0, k->time_ns);
 }
 
@@ -196,7 +195,7 @@ static int64_t module(struct seek *k, const struct load *l)
 	const struct moca_variable *v;
 
 	if (l->own)
-		return own(k, base_name(l->path), "");
+		return own(k, base_name(l->path));
 	clip(k, l->first, l->last);
 	if (k->map && k->map->prot & PROT_EXEC)
 		return section(k, l);
@@ -213,8 +212,7 @@ static int64_t by_role(struct seek *k)
 		return stack(k, r->task, r->addr, r->last);
 	if (r->kind == ROLE_TLS) {
 		if (r->own)
-			return own(k, base_name(moca_module_path(r->module)),
-				   "in a thread's memory");
+			return own(k, base_name(moca_module_path(r->module)));
 		v = find_variable(k, r->module, r->addr, 1);
 		if (v)
 			return variable(k, v, r->module, r->addr);
@@ -305,7 +303,7 @@ static int64_t by_first_touch(struct seek *k)
 	if (m->inst)
 		return m->inst;
 	if (l && l->own)
-		id = own(k, base, "in memory that it touched first");
+		id = own(k, base);
 	else if (!strncmp(base, "ld-linux", 8) || !strncmp(base, "ld.so", 5))
 		id = place(k, MOCA_OBJECT_ALLOCATOR,
 			   moca_objects_text(k->o, "memory of %s", base),
@@ -367,7 +365,7 @@ static int64_t by_map(struct seek *k)
 	if (m->flags & MOCA_MAP_STACK || !strcmp(m->name, "[stack]"))
 		return stack(k, k->s->main_task, m->addr, m->last);
 	if (m->flags & MOCA_MAP_MOCA)
-		return own(k, base_name(m->name), "");
+		return own(k, base_name(m->name));
 	id = known_shared(k);
 	if (id)
 		return id;
@@ -408,7 +406,7 @@ static int64_t by_nothing(struct seek *k)
 	uint32_t id;
 
 	if (k->addr >= STUB_FIRST && k->addr <= STUB_LAST)
-		return own(k, "recorder", "in no mapping that is known");
+		return own(k, "recorder");
 	/* The kernel sets a program up before its mappings are told. */
 	if (!k->s->maps.root ||
 	    (k->mode == MOCA_MODE_KERNEL &&
