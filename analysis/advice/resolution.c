@@ -16,6 +16,8 @@
 #define WANTED (2 * INTERVALS_MIN)
 /* A program that runs shorter has no time for so many. */
 #define OWN_SECONDS 0.1
+/* A smaller part of the time that it ran is a difference of estimates. */
+#define OWN_SURE 0.1
 /* What is more than this is not advised: a longer run costs less. */
 #define BUDGET_MAX 300u
 
@@ -81,18 +83,22 @@ void note_failure(struct rules *r)
 void note_resolution(struct rules *r)
 {
 	const struct moca_profile *p = r->p;
+	double wall = advice_meta(r, "cost.wall_ns");
 	double look = look_ns(r), own, share;
 	const char *s = p->intervals == 1 ? "" : "s";
 	unsigned budget, ms;
 
-	own = advice_meta(r, "cost.wall_ns") -
-	      advice_meta(r, "cost.wall_added_ns");
+	own = wall - advice_meta(r, "cost.wall_added_ns");
 	if (moca_trace_meta(r->trace, META_IMPORT)) {
 		finding_set(r, &r->a->again,
 			    "It was recorded by another tool: moca record sees each page in each interval.");
 	} else if (!(own > 0) || !(look > 0)) {
 		finding_set(r, &r->a->again,
 			    "Record again with --interval 20ms --budget 50%%, or give the program more work.");
+	} else if (own < wall * OWN_SURE) {
+		finding_set(r, &r->a->again,
+			    "Of the %.2f s that it ran, recording took nearly all: give the program more work.",
+			    wall / 1e9);
 	} else if (own < OWN_SECONDS * 1e9) {
 		finding_set(r, &r->a->again,
 			    "The program runs %.2f s by itself: give it more work.",
@@ -109,10 +115,10 @@ void note_resolution(struct rules *r)
 				    WANTED * look / 1e9, WANTED);
 		else
 			finding_set(r, &r->a->again,
-				    "Record again with --interval %ums --budget %u%%: to look at all its pages once takes %.1f ms; %u times that, and the %.2f s that recording takes besides, make the %.2f s that it runs by itself about %.2f s.",
+				    "Record again with --interval %ums --budget %u%%: to look at all its pages once takes %.1f ms; %u times that, and the %.2f s that recording takes besides, make the %.2f s that it runs by itself about %.2f s. That is for up to %u intervals; on a busy machine there are fewer.",
 				    ms, budget, look / 1e6, WANTED,
 				    advice_meta(r, "cost.wall_added_ns") / 1e9,
-				    own / 1e9, own * (1 + share) / 1e9);
+				    own / 1e9, own * (1 + share) / 1e9, WANTED);
 	}
 	/* Of one thread there is no doubt who it is. */
 	r->a->undecided = p->tasks == 1 ? "when which page is used" :
