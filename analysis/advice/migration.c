@@ -123,7 +123,7 @@ int rule_migration(struct rules *r)
 		    100 * away);
 	say_movers(r, f, &x);
 	finding_line(r, f->evidence,
-		     "%.0f %% of all accesses to data are remote, most of them to %s",
+		     "%.0f %% of all accesses to data are remote, the largest part of them to %s",
 		     100 * remote, name_text(r, o));
 	finding_set(r, &f->cause,
 		    "The scheduler moves threads that are not bound to where a CPU is idle; their pages stay where they are, or follow slowly.");

@@ -580,7 +580,7 @@ void account_sentence(const struct account *a, char *buf, size_t size)
 		snprintf(credit, sizeof(credit), " and %g s",
 			 a->control.credit_ns / 1e9);
 	snprintf(buf + n, size - n, "; the budget of %g %%%s was %snot held: %s"
-		 "most of it %s%s", a->control.budget * 100, credit,
+		 "the largest part: %s%s", a->control.budget * 100, credit,
 		 sure ? "" : "probably ", over, what,
 		 a->rec->attach && culprit == COST_CALL ?
 			 " (a program that moca record starts has none)" : "");
