@@ -37,6 +37,7 @@
 #include "lib/base/proc.h"
 
 #define CS_32BIT 0x23
+#define COMM_LEN 15	/* of a task's name, at most */
 
 static void read_comm(pid_t tid, char *buf, size_t size)
 {
@@ -207,6 +208,19 @@ int supervisor_calibrate(struct recorder *rec, struct tracee_calls *c)
 	return err;
 }
 
+/* The task's name as the kernel has it, where its file has another: a link's, a script's. */
+static void tell_name(struct recorder *rec, struct task *t, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char comm[64];
+
+	read_comm(t->tid, comm, sizeof(comm));
+	/* By fexecve it is the descriptor's number. */
+	if (comm[strspn(comm, "0123456789")] &&
+	    strncmp(comm, slash ? slash + 1 : path, COMM_LEN))
+		task_event(rec, t, MOCA_CHANGE_NAME, 0, 0, 0, 0, 0, comm);
+}
+
 static int at_exec_end(struct recorder *rec, struct task *t)
 {
 	char path[4096];
@@ -214,6 +228,7 @@ static int at_exec_end(struct recorder *rec, struct task *t)
 
 	exe_name(t->tid, path, sizeof(path));
 	task_event(rec, t, MOCA_CHANGE_EXEC, 0, 0, 0, 0, 0, path);
+	tell_name(rec, t, path);
 	if (rights_lost(rec, t->tid)) {
 		supervisor_gap(rec, t, "it runs without the rights of its file "
 			       "(set-user-ID, set-group-ID or capabilities): "
