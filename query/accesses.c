@@ -1,12 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The accesses of a trace, as they are walked. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
 #include "query/accesses.h"
 #include "query/alike.h"
 #include "report/objects.h"
+
+static int meets(const struct query_name *n, const char *name)
+{
+	switch (n->how) {
+	case SQLITE_INDEX_CONSTRAINT_GLOB:
+		return !sqlite3_strglob(n->s, name);
+	case SQLITE_INDEX_CONSTRAINT_LIKE:
+		return !sqlite3_strlike(n->s, name, 0);
+	}
+	return !strcmp(n->s, name);
+}
+
+/* The objects whose names meet all conditions. 0 or -ENOMEM. */
+static int choose_objects(struct query_cursor *c)
+{
+	const struct moca_object *o;
+	size_t n;
+
+	if (!c->scan.name_count)
+		return 0;
+	o = moca_objects_rows(query_keys_objects(c->keys), &n);
+	c->wanted = malloc(n + 1);
+	if (!c->wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		c->wanted[i] = 1;
+		for (size_t j = 0; j < c->scan.name_count; j++)
+			c->wanted[i] &= meets(&c->scan.names[j], o[i].name);
+	}
+	return 0;
+}
 
 static int open_walk(struct query_cursor *c)
 {
@@ -22,33 +55,42 @@ static int open_walk(struct query_cursor *c)
 		if (err)
 			return err;
 		c->view = query_keys_view_new(c->keys);
-		if (!c->view)
-			return -ENOMEM;
+		err = c->view ? choose_objects(c) : -ENOMEM;
+		if (err)
+			return err;
 		range = window;
 	}
 	c->task = MOCA_NO_TASK;
 	return moca_cursor_open(&c->walk, c->q->t, &range);
 }
 
-static int is_in(const struct query_cursor *c, uint64_t addr)
+/* Is the row one that may meet the conditions? */
+static int is_in(const struct query_cursor *c)
 {
 	const struct moca_query *r = &c->scan.range;
+	uint64_t addr = c->chunk->accesses[c->at].addr;
+	uint32_t id;
 
-	return addr >= r->addr_begin && (!r->addr_end || addr < r->addr_end);
+	if (addr < r->addr_begin || (r->addr_end && addr >= r->addr_end))
+		return 0;
+	if (!c->wanted)
+		return 1;
+	id = query_keys_id(c->view, c->task_index, c->taken + c->at);
+	return id != QUERY_NO_ID && c->wanted[id];
 }
 
 static int next_access(struct query_cursor *c)
 {
 	int ret;
 
-	for (;;) {
+	/* Of the last row. */
+	c->at += c->row > 0;
+	for (;; c->at = 0) {
 		size_t count = c->chunk ? c->chunk->count : 0;
 
-		c->at += c->row > 0 && c->at < count;
-		while (c->at < count && !is_in(c, c->chunk->accesses[c->at].addr))
-			c->at++;
-		if (c->at < count)
-			return 1;
+		for (; c->at < count; c->at++)
+			if (is_in(c))
+				return 1;
 		c->taken += count;
 		ret = moca_cursor_chunk(c->walk, &c->chunk);
 		if (ret <= 0)
@@ -58,11 +100,6 @@ static int next_access(struct query_cursor *c)
 			c->task_index = trace_task_index(c->q->t, c->task);
 			c->taken = 0;
 		}
-		c->at = 0;
-		if (!c->chunk->count)
-			continue;
-		if (is_in(c, c->chunk->accesses[0].addr))
-			return 1;
 	}
 }
 
@@ -157,6 +194,7 @@ const struct query_table query_accesses = {
 		   "object TEXT, kind TEXT, site TEXT",
 	.hidden = QUERY_ALIKE,
 	.time = ACCESS_TIME, .addr = ACCESS_ADDR, .task = ACCESS_TASK,
+	.object = ACCESS_OBJECT,
 	.dear = ACCESS_OBJECTS, .grouped = ACCESS_GROUPED,
 	.open = open_walk, .next = next_access, .column = column,
 };

@@ -14,7 +14,7 @@
 #include "lib/base/vec.h"
 #include "query/table.h"
 
-#define BLOCK 4096	/* keys */
+#define BLOCK QUERY_KEYS_BLOCK
 #define LATE 256	/* keys that come behind later ones, at a time */
 
 /* Keys less the smallest one, as so many bits each as the largest needs. */
@@ -37,12 +37,6 @@ struct task_keys {
 	size_t count;	/* of all keys */
 	struct late *late;	/* that are yet to be put there: n rises */
 	size_t late_count, late_room;
-};
-
-struct query_keys_view {
-	struct query_keys *of;
-	const struct block *block;
-	uint32_t keys[BLOCK];
 };
 
 struct query_keys {
@@ -315,32 +309,31 @@ struct query_keys_view *query_keys_view_new(struct query_keys *k)
 
 	if (v) {
 		v->of = k;
-		v->block = NULL;
+		v->task = SIZE_MAX;
 	}
 	return v;
 }
 
-uint32_t query_keys_id(struct query_keys_view *v, size_t task, size_t n)
+void query_keys_load(struct query_keys_view *v, size_t task, size_t block)
 {
 	const struct query_keys *k = v->of;
-	const struct task_keys *t;
-	const struct block *b;
-	uint32_t key;
+	const struct task_keys *t = task < k->task_count ? &k->tasks[task] : NULL;
+	size_t i, count = 0;
 
-	if (task >= k->task_count || n >= k->tasks[task].count)
-		return QUERY_NO_ID;
-	t = &k->tasks[task];
-	if (n / BLOCK == t->block_count) {
-		key = t->last[n % BLOCK];
-	} else {
-		b = &t->blocks[n / BLOCK];
-		if (b->data && v->block != b) {
-			unpack(b, v->keys);
-			v->block = b;
-		}
-		key = b->data ? v->keys[n % BLOCK] : b->least;
+	v->task = task;
+	v->block = block;
+	if (t && block < t->block_count) {
+		unpack(&t->blocks[block], v->ids);
+		count = BLOCK;
+	} else if (t && block == t->block_count) {
+		count = t->count % BLOCK;
+		for (i = 0; i < count; i++)
+			v->ids[i] = t->last[i];
 	}
-	return k->ids[key];
+	for (i = 0; i < count; i++)
+		v->ids[i] = k->ids[v->ids[i]];
+	for (; i < BLOCK; i++)
+		v->ids[i] = QUERY_NO_ID;
 }
 
 const struct moca_object *query_keys_object(struct query_keys_view *v,

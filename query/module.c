@@ -13,6 +13,8 @@ enum narrow {
 	TIME_FROM = 'a', TIME_AFTER, TIME_UNTIL, TIME_BEFORE, TIME_IS,
 	ADDR_FROM, ADDR_AFTER, ADDR_UNTIL, ADDR_BEFORE, ADDR_IS,
 	TASK_IS,
+	/* The last ones. */
+	NAME_IS, NAME_GLOB, NAME_LIKE,
 };
 
 #define NARROW_MAX 16
@@ -112,6 +114,21 @@ static int narrow(const struct query_table *t, int column, int op)
 	return 0;
 }
 
+/* The letter of a condition on the name of an object, or 0. */
+static int narrow_name(sqlite3_index_info *x, int i)
+{
+	switch (x->aConstraint[i].op) {
+	case SQLITE_INDEX_CONSTRAINT_GLOB:
+		return NAME_GLOB;
+	case SQLITE_INDEX_CONSTRAINT_LIKE:
+		return NAME_LIKE;
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+		return strcmp(sqlite3_vtab_collation(x, i), "BINARY") ? 0 :
+									NAME_IS;
+	}
+	return 0;
+}
+
 /* Walks are by task, and within a task by time: for GROUP BY task as well. */
 static int is_walked_so(const struct query_table *t,
 			const sqlite3_index_info *x)
@@ -125,36 +142,50 @@ static int is_walked_so(const struct query_table *t,
 		x->aOrderBy[1].iColumn == t->time);
 }
 
+/* Conditions that narrow a walk go to plan; names: those on names of objects. */
+static void find_conditions(const struct query_table *t, sqlite3_index_info *x,
+			    int names, char plan[NARROW_MAX + 1])
+{
+	size_t n = strlen(plan), most = names ? n + QUERY_NAMES_MAX : NARROW_MAX;
+
+	for (int i = 0; i < x->nConstraint && n < most && n < NARROW_MAX; i++) {
+		int column = x->aConstraint[i].iColumn, c = 0;
+
+		if (!x->aConstraint[i].usable || column < 0)
+			continue;
+		if (!names)
+			c = narrow(t, column, x->aConstraint[i].op);
+		else if (t->object && column == t->object)
+			c = narrow_name(x, i);
+		if (!c)
+			continue;
+		plan[n++] = (char)c;
+		plan[n] = '\0';
+		x->aConstraintUsage[i].argvIndex = (int)n;
+	}
+}
+
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *x)
 {
 	const struct vtab *v = (const struct vtab *)base;
 	double rows = v->table->load ? ROWS_LOADED : ROWS_WALKED, cost = 1;
-	char plan[NARROW_MAX + 1], order[GROUPS_ORDER_MAX + 1];
-	int n = 0;
+	char plan[NARROW_MAX + 1] = "", order[GROUPS_ORDER_MAX + 1];
 
-	for (int i = 0; i < x->nConstraint && n < NARROW_MAX; i++) {
-		int c = x->aConstraint[i].usable && x->aConstraint[i].iColumn >= 0 ?
-				narrow(v->table, x->aConstraint[i].iColumn,
-				       x->aConstraint[i].op) : 0;
-
-		if (!c)
-			continue;
-		plan[n++] = c;
-		x->aConstraintUsage[i].argvIndex = n;
-		cost *= COST_EACH;
-	}
-	plan[n] = '\0';
+	find_conditions(v->table, x, 0, plan);
 	x->orderByConsumed = is_walked_so(v->table, x);
-	if (!n && query_groups_plan(v->q, v->table, x, order)) {
+	if (!*plan && query_groups_plan(v->q, v->table, x, order)) {
 		x->orderByConsumed = 1;
 		x->idxStr = sqlite3_mprintf("%c%s", IN_ORDER, order);
 	} else {
+		find_conditions(v->table, x, 1, plan);
 		x->idxStr = sqlite3_mprintf("%s", plan);
 	}
 	x->needToFreeIdxStr = 1;
 	/* Columns that are asked for, for xFilter. */
 	x->idxNum = (int)(x->colUsed & 0x7fffffff) |
 		    (x->colUsed >> 31 ? 1 << 30 : 0);
+	for (const char *c = plan; *c; c++)
+		cost *= COST_EACH;
 	if (cost < COST_LEAST)
 		cost = COST_LEAST;
 	x->estimatedRows = (sqlite3_int64)(rows * cost);
@@ -181,6 +212,8 @@ static void end_walk(struct query_cursor *c)
 	c->walk = NULL;
 	free(c->view);
 	c->view = NULL;
+	free(c->wanted);
+	c->wanted = NULL;
 	query_keys_put(c->keys);
 	c->keys = NULL;
 	query_groups_close(c);
@@ -264,6 +297,19 @@ static void apply_addr(struct query_cursor *c, int what, sqlite3_int64 value,
 		lower(until, behind((uint64_t)value));
 }
 
+static void apply_name(struct query_cursor *c, int what, sqlite3_value *value)
+{
+	static const int how[] = { SQLITE_INDEX_CONSTRAINT_EQ,
+				   SQLITE_INDEX_CONSTRAINT_GLOB,
+				   SQLITE_INDEX_CONSTRAINT_LIKE };
+	const char *s = sqlite3_value_type(value) == SQLITE_TEXT ?
+				(const char *)sqlite3_value_text(value) : NULL;
+
+	if (s)
+		c->scan.names[c->scan.name_count++] =
+			(struct query_name){ how[what - NAME_IS], s };
+}
+
 /* Narrow the scan; whether any row can be in it. */
 static int apply(struct query_cursor *c, const char *plan, int argc,
 		 sqlite3_value **argv)
@@ -274,6 +320,10 @@ static int apply(struct query_cursor *c, const char *plan, int argc,
 	for (int i = 0; i < argc; i++) {
 		sqlite3_int64 value;
 
+		if (plan[i] >= NAME_IS) {
+			apply_name(c, plan[i], argv[i]);
+			continue;
+		}
 		/* Of anything else SQLite knows what it means. */
 		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
 			continue;

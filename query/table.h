@@ -23,11 +23,20 @@ struct query_keys;
 struct query_keys_view;
 struct query_stacks;
 
+/* A condition on the name of an object: SQLITE_INDEX_CONSTRAINT_EQ, _GLOB or _LIKE. */
+struct query_name {
+	int how;
+	const char *s;		/* as long as the scan is opened */
+};
+#define QUERY_NAMES_MAX 4u
+
 /* Which rows a scan needs to give. SQLite looks at all conditions itself. */
 struct query_scan {
 	struct moca_query range;	/* times as in the trace */
 	uint64_t columns;	/* that are asked for; the last bit: and all
 				   behind */
+	struct query_name names[QUERY_NAMES_MAX];
+	size_t name_count;
 };
 
 struct query_cursor {
@@ -48,6 +57,8 @@ struct query_cursor {
 	const struct moca_event *event;
 	struct query_keys *keys;
 	struct query_keys_view *view;
+	uint8_t *wanted;	/* 1: rows of the object are given, by its id;
+				   NULL: those of all are */
 	size_t task_index;	/* of task */
 	size_t taken;		/* of the task's keys, before the chunk */
 	/* Of one that is given by groups.c: */
@@ -64,6 +75,7 @@ struct query_table {
 	const char *hidden;	/* the name of one more, of integers; or NULL */
 	/* Columns whose conditions narrow a walk; QUERY_NO_COLUMN: none. */
 	int time, addr, task;
+	int object;		/* likewise; 0: none */
 	uint64_t dear;	/* columns that need the data structures: bits */
 	uint64_t grouped;	/* of which groups.c can give rows in order */
 	/* A table that is loaded at once: the number of rows. 0 or -errno. */
@@ -115,14 +127,26 @@ void query_event_table_free(struct query_table *t);
 int query_keys_of(struct query *q, struct moca_query *window,
 		  struct query_keys **out);
 void query_keys_put(struct query_keys *k);
-/*
- * What looks keys up, one after the other; free() it before k is put. NULL: no
- * memory.
- */
-struct query_keys_view *query_keys_view_new(struct query_keys *k);
-/* Of the n-th access of a task, by its index, the object's id; or QUERY_NO_ID. */
-uint32_t query_keys_id(struct query_keys_view *v, size_t task, size_t n);
 #define QUERY_NO_ID UINT32_MAX
+#define QUERY_KEYS_BLOCK 4096u	/* accesses */
+/* What looks keys up, one after the other; free() it before k is put. */
+struct query_keys_view {
+	struct query_keys *of;
+	size_t task, block;	/* that ids are of */
+	uint32_t ids[QUERY_KEYS_BLOCK];
+};
+/* NULL: no memory. */
+struct query_keys_view *query_keys_view_new(struct query_keys *k);
+/* The ids of a block of accesses of a task, by its index. */
+void query_keys_load(struct query_keys_view *v, size_t task, size_t block);
+/* Of the n-th access of a task, by its index, the object's id; or QUERY_NO_ID. */
+static inline uint32_t query_keys_id(struct query_keys_view *v, size_t task,
+				     size_t n)
+{
+	if (task != v->task || n / QUERY_KEYS_BLOCK != v->block)
+		query_keys_load(v, task, n / QUERY_KEYS_BLOCK);
+	return v->ids[n % QUERY_KEYS_BLOCK];
+}
 /* The same as the object; NULL: not known. */
 const struct moca_object *query_keys_object(struct query_keys_view *v,
 					    size_t task, size_t n);
