@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/base/bytes.h"
 #include "lib/base/utf8.h"
 
 static int write_all(int fd, const uint8_t *p, size_t len)
@@ -121,57 +122,55 @@ void out_bytes(struct out *o, const void *p, size_t len)
 	}
 }
 
-static const char pairs[] =
-	"00010203040506070809101112131415161718192021222324"
-	"25262728293031323334353637383940414243444546474849"
-	"50515253545556575859606162636465666768697071727374"
-	"75767778798081828384858687888990919293949596979899";
+#define EIGHT 100000000ull	/* numbers below it have eight digits at most */
+#define ZEROS 0x3030303030303030ull
 
-static unsigned int digits_of(uint64_t n)
+/*
+ * Eight digits, a byte each, the first one lowest: halves, then pairs, then digits are
+ * divided side by side.
+ */
+static uint64_t eight_digits(uint32_t n)
 {
-	static const uint64_t tens[] = {
-		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
-		1000000000, 10000000000, 100000000000, 1000000000000,
-		10000000000000, 100000000000000, 1000000000000000,
-		10000000000000000, 100000000000000000, 1000000000000000000,
-		10000000000000000000u,
-	};
-	/* 1233 / 4096 is log10(2), nearly. */
-	unsigned int t = (unsigned int)(64 - __builtin_clzll(n | 1)) * 1233 >> 12;
+	uint64_t x = n / 10000 | (uint64_t)(n % 10000) << 32, tens;
 
-	return t + (n >= tens[t]);
-}
-
-/* Eight digits: each half of what is left by itself, side by side. */
-static void put_eight(uint8_t *p, uint32_t n)
-{
-	uint32_t high = n / 10000, low = n % 10000;
-
-	memcpy(p, pairs + 2 * (high / 100), 2);
-	memcpy(p + 2, pairs + 2 * (high % 100), 2);
-	memcpy(p + 4, pairs + 2 * (low / 100), 2);
-	memcpy(p + 6, pairs + 2 * (low % 100), 2);
+	tens = (x * 10486 >> 20) & 0x0000007f0000007full;
+	x = tens | (x - 100 * tens) << 16;
+	tens = (x * 103 >> 10) & 0x000f000f000f000full;
+	return tens | (x - 10 * tens) << 8;
 }
 
 size_t out_put_u64(uint8_t *p, uint64_t n)
 {
-	unsigned int len = digits_of(n);
-	uint8_t *at = p + len;
-	uint32_t left;
+	unsigned int bits;
+	uint64_t digits;
+	size_t len;
 
-	for (; n >= 100000000; n /= 100000000) {
-		at -= 8;
-		put_eight(at, (uint32_t)(n % 100000000));
+	if (n >= EIGHT) {
+		len = out_put_u64(p, n / EIGHT);
+		moca_put64(p + len, eight_digits((uint32_t)(n % EIGHT)) | ZEROS);
+		return len + 8;
 	}
-	for (left = (uint32_t)n; left >= 100; left /= 100) {
-		at -= 2;
-		memcpy(at, pairs + 2 * (left % 100), 2);
+	digits = eight_digits((uint32_t)n);
+	/* Of zeros before the first digit; 0 itself is one digit. */
+	bits = (unsigned int)__builtin_ctzll(digits | 1ull << 56) & ~7u;
+	moca_put64(p, (digits | ZEROS) >> bits);
+	return 8 - bits / 8;
+}
+
+size_t out_put_near(uint8_t *p, int64_t n, struct out_near *near)
+{
+	uint64_t high = (uint64_t)n / EIGHT;
+
+	if (n < (int64_t)EIGHT)
+		return out_put_i64(p, n);
+	if (high != near->high) {
+		near->high = high;
+		near->len = out_put_u64(near->digits, high);
 	}
-	if (left >= 10)
-		memcpy(p, pairs + 2 * left, 2);
-	else
-		*p = (uint8_t)('0' + left);
-	return len;
+	memcpy(p, near->digits, sizeof(near->digits));
+	moca_put64(p + near->len,
+		   eight_digits((uint32_t)((uint64_t)n % EIGHT)) | ZEROS);
+	return near->len + 8;
 }
 
 size_t out_put_i64(uint8_t *p, int64_t n)

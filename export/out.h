@@ -71,6 +71,16 @@ static inline void out_string(struct out *o, const char *s)
 /* Decimal digits, at p; how many. */
 size_t out_put_u64(uint8_t *p, uint64_t n);
 size_t out_put_i64(uint8_t *p, int64_t n);
+/*
+ * As out_put_i64(), for numbers of which one is near the other: all but the last
+ * eight digits are kept in *near, which begins as zeros.
+ */
+struct out_near {
+	uint64_t high;
+	size_t len;
+	uint8_t digits[12];
+};
+size_t out_put_near(uint8_t *p, int64_t n, struct out_near *near);
 /* The same, and hexadecimal digits without prefix, to the file. */
 void out_u64(struct out *o, uint64_t n);
 void out_i64(struct out *o, int64_t n);

@@ -15,8 +15,7 @@ enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
 
 void parquet_column_free(struct parquet_column *c)
 {
-	free(c->values);
-	free(c->numbers);
+	free(c->memory);
 	free(c->levels);
 	moca_buf_free(&c->texts);
 	free(c->known);
@@ -26,7 +25,7 @@ void parquet_column_free(struct parquet_column *c)
 
 static void clear(struct parquet_column *c)
 {
-	c->rows = c->count = 0;
+	c->rows = c->count = c->puts = 0;
 	free(c->levels);
 	c->levels = NULL;
 	c->texts.len = 0;
@@ -34,7 +33,16 @@ static void clear(struct parquet_column *c)
 	moca_index_clear(&c->index);
 	if (c->id_count)
 		memset(c->by_id, 0, c->id_count * sizeof(*c->by_id));
-	c->last_id = 0;
+}
+
+/*
+ * All columns are filled at once. Were their cells at the same place of a page, they
+ * would drive each other out of the caches.
+ */
+static void *cells_memory(struct parquet_column *c, size_t size)
+{
+	c->memory = malloc(PARQUET_ROWS * size + c->shift);
+	return c->memory ? (uint8_t *)c->memory + c->shift : NULL;
 }
 
 /* --- texts -------------------------------------------------------------- */
@@ -116,8 +124,6 @@ static int number_of(struct parquet_column *c, const struct rows_text *x,
 		c->by_id[x->id] = *number + 1;
 	}
 	*number = c->by_id[x->id] - 1;
-	c->last_id = x->id;
-	c->last_number = *number;
 	return 0;
 }
 
@@ -130,7 +136,7 @@ static int add_text(struct parquet_column *c, const struct rows_cell *cell)
 	int err;
 
 	if (!c->numbers)
-		c->numbers = malloc(PARQUET_ROWS * sizeof(*c->numbers));
+		c->numbers = cells_memory(c, sizeof(*c->numbers));
 	if (!c->numbers)
 		return -ENOMEM;
 	if (cell->type == ROWS_TEXT) {
@@ -167,7 +173,7 @@ static int add_number(struct parquet_column *c, const struct rows_cell *cell)
 	double real;
 
 	if (!c->values)
-		c->values = malloc(PARQUET_ROWS * sizeof(*c->values));
+		c->values = cells_memory(c, sizeof(*c->values));
 	if (!c->values)
 		return -ENOMEM;
 	if (c->type == ROWS_INTEGER && cell->type == ROWS_INTEGER) {
@@ -195,6 +201,22 @@ int parquet_column_add(struct parquet_column *c, const struct rows_cell *cell)
 		c->levels[c->rows] = cell->type != ROWS_NULL;
 	c->rows++;
 	return err;
+}
+
+void parquet_column_repeat(struct parquet_column *c, size_t rows)
+{
+	size_t n = rows - c->rows, last = c->count - 1;
+	uint32_t level = c->levels && c->rows ? c->levels[c->rows - 1] : 1;
+
+	for (; c->levels && c->rows < rows; c->rows++)
+		c->levels[c->rows] = level;
+	c->rows = rows;
+	if (!level)
+		return;
+	for (; n && c->type == ROWS_TEXT; n--)
+		c->numbers[c->count++] = c->numbers[last];
+	for (; n; n--)
+		c->values[c->count++] = c->values[last];
 }
 
 /* --- pages -------------------------------------------------------------- */
@@ -240,6 +262,12 @@ static int write_page(struct parquet_packer *p, struct out *o, int type,
 	return 0;
 }
 
+/* Are all cells the first one? There is one of each then, but for c->rows and c->count. */
+static int is_same(const struct parquet_column *c)
+{
+	return c->puts == 1 && c->rows > 1;
+}
+
 /* Which rows are NULL, behind the length of that. */
 static void put_levels(struct moca_buf *b, const struct parquet_column *c)
 {
@@ -247,7 +275,9 @@ static void put_levels(struct moca_buf *b, const struct parquet_column *c)
 	size_t at = b->len;
 
 	moca_buf_add(b, length, 4);
-	if (c->levels)
+	if (c->levels && is_same(c))
+		parquet_run(b, 0, c->rows, 1);
+	else if (c->levels)
 		parquet_hybrid(b, c->levels, c->rows, 1);
 	else
 		parquet_run(b, 1, c->rows, 1);
@@ -260,14 +290,14 @@ static int put_values(struct moca_buf *b, const struct parquet_column *c)
 	uint8_t width;
 
 	if (c->type == ROWS_INTEGER) {
-		parquet_delta(b, c->values, c->count);
+		parquet_delta(b, c->values, c->count, is_same(c));
 		return DELTA;
 	}
 	if (c->type == ROWS_REAL) {
 		for (size_t i = 0; i < c->count; i++) {
 			uint8_t bytes[8];
 
-			moca_put64(bytes, c->values[i]);
+			moca_put64(bytes, c->values[is_same(c) ? 0 : i]);
 			moca_buf_add(b, bytes, 8);
 		}
 		return PLAIN;
@@ -275,7 +305,10 @@ static int put_values(struct moca_buf *b, const struct parquet_column *c)
 	width = (uint8_t)parquet_width((uint32_t)(c->known_count ?
 						  c->known_count - 1 : 0));
 	moca_buf_add(b, &width, 1);
-	parquet_hybrid(b, c->numbers, c->count, width);
+	if (c->count && is_same(c))
+		parquet_run(b, c->numbers[0], c->count, width);
+	else
+		parquet_hybrid(b, c->numbers, c->count, width);
 	return RLE_DICTIONARY;
 }
 
@@ -289,7 +322,9 @@ static void put_statistics(struct thrift *t, const struct parquet_column *c)
 	thrift_struct(t, 12);
 	thrift_i64(t, 3, (int64_t)(c->rows - c->count));
 	if (c->type == ROWS_INTEGER && c->count) {
-		for (size_t i = 0; i < c->count; i++) {
+		size_t n = is_same(c) ? 1 : c->count;
+
+		for (size_t i = 0; i < n; i++) {
 			int64_t v = (int64_t)(c->values[i] ^ flip);
 
 			least = v < least ? v : least;
@@ -338,13 +373,19 @@ static void put_chunk(struct thrift *t, const struct parquet_column *c,
 	thrift_end(t);
 }
 
-int parquet_column_write(struct parquet_column *c, struct parquet_packer *p,
-			 struct out *o, struct thrift *t, uint64_t *plain,
-			 uint64_t *packed)
+int parquet_column_write(struct parquet_column *c, size_t rows,
+			 struct parquet_packer *p, struct out *o,
+			 struct thrift *t, uint64_t *plain, uint64_t *packed)
 {
 	struct place at = { .dictionary = o->written };
 	int err = 0;
 
+	if (c->puts == 1) {
+		c->rows = rows;
+		c->count = c->levels ? 0 : rows;
+	} else {
+		parquet_column_repeat(c, rows);
+	}
 	if (c->type == ROWS_TEXT) {
 		p->plain.len = 0;
 		moca_buf_add(&p->plain, c->texts.data, c->texts.len);

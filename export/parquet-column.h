@@ -23,8 +23,11 @@ struct parquet_column {
 	enum rows_type type;
 	int is_unsigned;
 	size_t rows, count;	/* count: of rows that are not NULL */
+	size_t puts;		/* cells; all other rows repeat one */
 	uint64_t *values;	/* of numbers: PARQUET_ROWS */
 	uint32_t *numbers;	/* of texts: in the dictionary */
+	void *memory;		/* that one of the two is in */
+	size_t shift;		/* bytes before it: not as many as in other columns */
 	uint32_t *levels;	/* 0: NULL, 1; from the first NULL on */
 	/* The dictionary of the row group. */
 	struct moca_buf texts;	/* as its page is */
@@ -33,7 +36,6 @@ struct parquet_column {
 	struct moca_index index;
 	uint32_t *by_id;	/* of a rows_text: its number + 1 */
 	size_t id_count, id_room;
-	uint32_t last_id, last_number;	/* 0: none */
 };
 
 /* What packs pages; of all columns. */
@@ -46,31 +48,41 @@ struct parquet_packer {
 /* 0, -ENOMEM, or -EDOM: the cell is not of the column's type. */
 int parquet_column_add(struct parquet_column *c, const struct rows_cell *cell);
 
-/* The same: most cells are numbers, or the text before once more, or NULL again. */
-static inline int parquet_column_put(struct parquet_column *c,
+/* The last cell once more, until there are so many rows. There is one, or rows is 0. */
+void parquet_column_repeat(struct parquet_column *c, size_t rows);
+
+/*
+ * The cell of the row behind so many; cells between the column's last one and this are
+ * as that was. Most cells are numbers, or texts that were there before.
+ */
+static inline int parquet_column_put(struct parquet_column *c, size_t rows,
 				     const struct rows_cell *cell)
 {
+	if (c->rows != rows)
+		parquet_column_repeat(c, rows);
+	c->puts++;
 	if (cell->type == ROWS_INTEGER && c->type == ROWS_INTEGER &&
 	    c->values) {
 		c->values[c->count++] = (uint64_t)cell->integer;
-	} else if (cell->type == ROWS_TEXT && c->last_id &&
-		   cell->text->id == c->last_id) {
-		c->numbers[c->count++] = c->last_number;
-	} else if (cell->type != ROWS_NULL || !c->levels) {
+	} else if (cell->type == ROWS_TEXT && c->numbers &&
+		   cell->text->id < c->id_count &&
+		   c->by_id[cell->text->id]) {
+		c->numbers[c->count++] = c->by_id[cell->text->id] - 1;
+	} else {
 		return parquet_column_add(c, cell);
 	}
 	if (c->levels)
-		c->levels[c->rows] = cell->type != ROWS_NULL;
+		c->levels[c->rows] = 1;
 	c->rows++;
 	return 0;
 }
 /*
- * Write the pages at o->written, and the column's ColumnChunk to t; add to what all of the row
+ * Write the pages of so many rows at o->written, and the column's ColumnChunk to t; add to what all of the row
  * group takes. The column is empty then. 0 or -ENOMEM.
  */
-int parquet_column_write(struct parquet_column *c, struct parquet_packer *p,
-			 struct out *o, struct thrift *t, uint64_t *plain,
-			 uint64_t *packed);
+int parquet_column_write(struct parquet_column *c, size_t rows,
+			 struct parquet_packer *p, struct out *o,
+			 struct thrift *t, uint64_t *plain, uint64_t *packed);
 void parquet_column_free(struct parquet_column *c);
 
 #endif

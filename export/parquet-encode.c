@@ -30,7 +30,7 @@ static uint8_t *pack(uint8_t *p, const uint64_t *v, size_t n, unsigned int w)
 }
 
 /* The differences from v[-1] on. Behind the last of v, d has zeros. */
-static uint8_t *put_block(uint8_t *p, const uint64_t *v, size_t n)
+static uint8_t *put_block(uint8_t *p, const uint64_t *v, size_t n, int same)
 {
 	uint64_t d[BLOCK], all, least;
 	int64_t min = INT64_MAX;
@@ -38,7 +38,7 @@ static uint8_t *put_block(uint8_t *p, const uint64_t *v, size_t n)
 	size_t i, m;
 
 	/* Many columns stay what they are. */
-	if (!memcmp(v, v - 1, n * sizeof(*v))) {
+	if (same || !memcmp(v, v - 1, n * sizeof(*v))) {
 		memset(p, 0, 1 + MINIS);
 		return p + 1 + MINIS;
 	}
@@ -66,7 +66,7 @@ static uint8_t *put_block(uint8_t *p, const uint64_t *v, size_t n)
 
 #define BLOCK_BYTES (MOCA_VARINT_MAX + MINIS + 8 * BLOCK)
 
-void parquet_delta(struct moca_buf *b, const uint64_t *v, size_t n)
+void parquet_delta(struct moca_buf *b, const uint64_t *v, size_t n, int same)
 {
 	size_t i, now;
 
@@ -79,7 +79,7 @@ void parquet_delta(struct moca_buf *b, const uint64_t *v, size_t n)
 		b->error = moca_buf_reserve(b, BLOCK_BYTES);
 		if (!b->error)
 			b->len = (size_t)(put_block(b->data + b->len, v + i,
-						    now) - b->data);
+						    now, same) - b->data);
 	}
 }
 

@@ -7,8 +7,8 @@
 
 /* All append to b, and leave -ENOMEM in b->error. */
 
-/* DELTA_BINARY_PACKED of 64-bit integers; n may be 0. */
-void parquet_delta(struct moca_buf *b, const uint64_t *v, size_t n);
+/* DELTA_BINARY_PACKED of 64-bit integers; n may be 0. same: v has one, which is all. */
+void parquet_delta(struct moca_buf *b, const uint64_t *v, size_t n, int same);
 /* Runs and bit-packed groups of numbers below 2^width; width 1 to 32. */
 void parquet_hybrid(struct moca_buf *b, const uint32_t *v, size_t n,
 		    unsigned int width);

@@ -28,10 +28,9 @@ static int has_long_texts(const struct parquet *x)
 	return 0;
 }
 
-static int write_group(struct parquet *x)
+static int write_group(struct parquet *x, size_t rows)
 {
 	uint64_t plain = 0, packed = 0, at = x->o->written;
-	size_t rows = x->r->count ? x->columns[0].rows : 0;
 	struct thrift *t = &x->groups;
 	int err = 0;
 
@@ -40,8 +39,8 @@ static int write_group(struct parquet *x)
 	thrift_begin(t);
 	thrift_list(t, 1, THRIFT_STRUCT, x->r->count);
 	for (size_t i = 0; i < x->r->count && !err; i++)
-		err = parquet_column_write(&x->columns[i], &x->packer, x->o, t,
-					   &plain, &packed);
+		err = parquet_column_write(&x->columns[i], rows, &x->packer,
+					   x->o, t, &plain, &packed);
 	thrift_i64(t, 2, (int64_t)plain);
 	thrift_i64(t, 3, (int64_t)rows);
 	thrift_i64(t, 5, (int64_t)at);
@@ -126,6 +125,26 @@ static int write_footer(struct parquet *x)
 	return err;
 }
 
+/* The row at hand, of so many before it in the group: the cells that changed. */
+static int add_row(struct parquet *x, size_t before)
+{
+	uint64_t changed = before ? x->r->changed : UINT64_MAX;
+	int err = 0;
+
+	for (size_t i = 0; i < x->r->count && !err; i++) {
+		uint64_t rest = changed >> (i < 63 ? i : 63);
+
+		if (!rest)
+			break;
+		if (i < 63)
+			i += (size_t)__builtin_ctzll(rest);
+		if (i < x->r->count)
+			err = parquet_column_put(&x->columns[i], before,
+						 &x->r->cells[i]);
+	}
+	return err;
+}
+
 static int write_rows(struct parquet *x)
 {
 	struct rows *r = x->r;
@@ -135,18 +154,16 @@ static int write_rows(struct parquet *x)
 	while (!err && !x->o->error && (ret = r->next(r)) != 0) {
 		if (ret < 0)
 			return ret;
-		for (size_t i = 0; i < r->count && !err; i++)
-			err = parquet_column_put(&x->columns[i], &r->cells[i]);
+		err = add_row(x, in_group++);
 		/* Lengths of texts are looked at now and then: it takes time. */
-		in_group++;
 		if (!err && (in_group == PARQUET_ROWS ||
 			     (in_group % 256 == 0 && has_long_texts(x)))) {
-			err = write_group(x);
+			err = write_group(x, in_group);
 			in_group = 0;
 		}
 	}
 	if (!err && !x->o->error)
-		err = write_group(x);
+		err = write_group(x, in_group);
 	return err ? err : x->o->error;
 }
 
@@ -163,6 +180,7 @@ int parquet_write(struct out *o, struct rows *r, uint64_t *count)
 		x.columns[i].name = r->columns[i].name;
 		x.columns[i].type = r->columns[i].type;
 		x.columns[i].is_unsigned = r->columns[i].is_unsigned;
+		x.columns[i].shift = i % 32 * 128;
 	}
 	out_string(o, MAGIC);
 	err = write_rows(&x);

@@ -50,257 +50,269 @@ static int needs_quotes(struct texts *t, const struct rows_text *x)
 	return t->known[x->id] == QUOTED;
 }
 
-static void put_quoted(struct out *o, const struct rows_text *x)
+/* Most texts are short. Where the copy ends. */
+static uint8_t *copy_text(uint8_t *p, const struct rows_text *x)
 {
-	out_byte(o, '"');
-	for (uint32_t i = 0; i < x->len; i++) {
-		if (x->s[i] == '"')
-			out_byte(o, '"');
-		out_byte(o, x->s[i]);
+	size_t len = x->len;
+
+	if (len >= 8 && len <= 16) {
+		memcpy(p, x->s, 8);
+		memcpy(p + len - 8, x->s + len - 8, 8);
+	} else if (len >= 4 && len < 8) {
+		memcpy(p, x->s, 4);
+		memcpy(p + len - 4, x->s + len - 4, 4);
+	} else {
+		memcpy(p, x->s, len);
 	}
-	out_byte(o, '"');
+	return p + len;
 }
 
-/*
- * A column's last value, a number or the id of a short text, as it was written: in
- * some columns it often comes again. It is kept when it comes for the second time:
- * others have nothing to do with it.
- */
-#define LAST 32
+/* Of a text, with its quotes doubled; where the copy ends. */
+static uint8_t *copy_doubled(uint8_t *p, const char *s, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (s[i] == '"')
+			*p++ = '"';
+		*p++ = (uint8_t)s[i];
+	}
+	return p;
+}
 
-struct last {
-	int64_t value;
-	size_t len;		/* 0: the text is not kept */
-	uint8_t text[LAST];
+/* A column, and the bytes of its cell in the row before. */
+struct column {
+	const uint8_t *head;	/* what stands before each value */
+	size_t head_len;
+	size_t end;		/* of the cell's bytes, from the row's begin */
+	struct out_near near;	/* of numbers */
 };
 
-static uint8_t *put_integer(uint8_t *p, struct last *d, int64_t value)
+/*
+ * Most cells are what they were in the row before. Cells that follow each other and
+ * did not change are copied from there, with what stands between them.
+ */
+struct table {
+	struct out *o;
+	struct rows *r;
+	int json;
+	const char *tail;	/* behind the last cell of a row */
+	struct texts texts;
+	struct moca_buf heads;
+	struct column *columns;
+	size_t room;		/* bytes of a row of numbers and short texts, at most */
+	const uint8_t *last;	/* the row before; NULL: it is not in one piece */
+};
+
+#define SHORT 256		/* bytes of a text that is */
+#define COPIED 32		/* bytes at a time, also behind the end */
+
+/* A text of any length, as CSV has it. */
+static void put_csv(struct out *o, const char *s, size_t len)
 {
+	uint8_t *p;
 	size_t n;
 
-	if (d->value == value) {
-		if (!d->len)
-			d->len = out_put_i64(d->text, value);
-		memcpy(p, d->text, LAST);
-		return p + d->len;
+	if (!is_special(s, len)) {
+		out_bytes(o, s, len);
+		return;
 	}
-	n = out_put_i64(p, value);
-	d->value = value;
-	d->len = 0;
-	return p + n;
+	out_byte(o, '"');
+	for (; len; s += n, len -= n) {
+		n = len < SHORT ? len : SHORT;
+		p = out_room(o, 2 * SHORT);
+		out_used(o, (size_t)(copy_doubled(p, s, n) - p));
+	}
+	out_byte(o, '"');
 }
 
-/* Most texts are short. */
-static void copy_text(uint8_t *p, const char *s, size_t len)
+/* Any cell, of any length. */
+static void put_any(struct table *t, const struct rows_cell *c)
 {
-	if (len >= 8 && len <= 16) {
-		memcpy(p, s, 8);
-		memcpy(p + len - 8, s + len - 8, 8);
-	} else if (len >= 4 && len < 8) {
-		memcpy(p, s, 4);
-		memcpy(p + len - 4, s + len - 4, 4);
+	struct out *o = t->o;
+
+	if (c->type == ROWS_INTEGER)
+		out_i64(o, c->integer);
+	else if (c->type == ROWS_TEXT && t->json)
+		out_json(o, c->text->s, c->text->len);
+	else if (c->type == ROWS_TEXT)
+		put_csv(o, c->text->s, c->text->len);
+	else if ((c->type != ROWS_REAL || !out_real(o, c->real)) && t->json)
+		out_string(o, "null");
+}
+
+/* Where the cell ends; NULL: it is none of those that most are. */
+static uint8_t *put_common(struct table *t, uint8_t *p, const struct rows_cell *c,
+			   struct out_near *near)
+{
+	const struct rows_text *x = c->text;
+
+	if (c->type == ROWS_INTEGER)
+		return p + out_put_near(p, c->integer, near);
+	if (c->type == ROWS_NULL) {
+		memcpy(p, "null", 4);
+		return t->json ? p + 4 : p;
+	}
+	if (c->type != ROWS_TEXT || x->len > SHORT)
+		return NULL;
+	if (!needs_quotes(&t->texts, x)) {
+		if (!t->json)
+			return copy_text(p, x);
+		*p = '"';
+		p = copy_text(p + 1, x);
+	} else if (t->json) {
+		return NULL;
 	} else {
-		memcpy(p, s, len);
+		*p = '"';
+		p = copy_doubled(p + 1, x->s, x->len);
 	}
+	*p = '"';
+	return p + 1;
 }
 
-static int is_last(const struct last *d, const struct rows_text *x)
+/* Where the copy of len bytes ends. Up to COPIED bytes more are read and written. */
+static uint8_t *copy_cells(uint8_t *p, const uint8_t *from, size_t len)
 {
-	return x->id && d->value == x->id;
-}
+	uint8_t *end = p + len;
 
-/* Of a text that is not quoted. */
-static uint8_t *put_plain(uint8_t *p, struct last *d, const struct rows_text *x)
-{
-	if (is_last(d, x) && x->len <= LAST) {
-		if (!d->len)
-			memcpy(d->text, x->s, x->len);
-		d->len = x->len;
-		memcpy(p, d->text, LAST);
-		return p + d->len;
+	for (; p < end; p += COPIED, from += COPIED) {
+		uint8_t bytes[COPIED];
+
+		memcpy(bytes, from, COPIED);
+		memcpy(p, bytes, COPIED);
 	}
-	copy_text(p, x->s, x->len);
-	d->value = x->id;
-	d->len = 0;
-	return p + x->len;
+	return end;
 }
 
-/* What is no number, or long. */
-static void put_text(struct out *o, struct texts *t, const struct rows_text *x)
+/* The first from i on that may differ from the row before; all from 63 on may. */
+static size_t next_changed(uint64_t changed, size_t i, size_t count)
 {
-	if (needs_quotes(t, x))
-		put_quoted(o, x);
-	else
-		out_bytes(o, x->s, x->len);
+	uint64_t rest = i < 63 ? (changed | 1ull << 63) >> i : 1;
+	size_t next = i + (size_t)__builtin_ctzll(rest);
+
+	return next < count ? next : count;
 }
 
-static void put_heading(struct out *o, const struct rows *r)
+static void put_row(struct table *t)
 {
-	struct texts none = { .is_special = is_special };
+	uint8_t *begin = out_room(t->o, t->room), *p = begin, *row = begin;
+	uint64_t changed = t->last ? t->r->changed : UINT64_MAX;
+	size_t count = t->r->count, from = 0, next;
 
-	for (size_t i = 0; i < r->count; i++) {
-		struct rows_text name = {
-			r->columns[i].name,
-			(uint32_t)strlen(r->columns[i].name), 0,
-		};
+	for (size_t i = 0; i < count; i = next) {
+		struct column *c = &t->columns[i];
+		uint8_t *end;
+
+		next = next_changed(changed, i, count);
+		if (next > i) {
+			size_t until = t->columns[next - 1].end;
+			size_t moved = (size_t)(p - row) - from;
+
+			p = copy_cells(p, t->last + from, until - from);
+			for (; moved && c < &t->columns[next]; c++)
+				c->end += moved;
+			from = until;
+			continue;
+		}
+		next++;
+		from = c->end;
+		p = copy_cells(p, c->head, c->head_len);
+		end = put_common(t, p, &t->r->cells[i], &c->near);
+		if (!end) {
+			out_used(t->o, (size_t)(p - begin));
+			put_any(t, &t->r->cells[i]);
+			end = begin = out_room(t->o, t->room);
+			changed = UINT64_MAX;
+			row = NULL;
+		}
+		p = end;
+		c->end = row ? (size_t)(p - row) : 0;
+	}
+	for (const char *s = t->tail; *s; s++)
+		*p++ = (uint8_t)*s;
+	out_used(t->o, (size_t)(p - begin));
+	t->last = row;
+}
+
+static void put_heading(struct table *t)
+{
+	for (size_t i = 0; i < t->r->count; i++) {
+		const char *name = t->r->columns[i].name;
 
 		if (i)
-			out_byte(o, ',');
-		put_text(o, &none, &name);
+			out_byte(t->o, ',');
+		put_csv(t->o, name, strlen(name));
 	}
-	out_byte(o, '\n');
+	out_byte(t->o, '\n');
 }
 
-/* Bytes of a text that are written without looking at the room again: LAST at least. */
-#define SHORT 256
-
-static void put_row(struct out *o, struct texts *t, struct last *d,
-		    const struct rows *r)
+/* What stands before values: , or {"name": and ,"name":. 0 or -ENOMEM. */
+static int make_heads(struct table *t)
 {
-	const struct rows_text *x;
-	uint8_t *p;
+	struct moca_buf *b = &t->heads;
+	uint8_t none[COPIED] = { 0 };
+	size_t i, at = 0;
 
-	for (size_t i = 0; i < r->count; i++) {
-		const struct rows_cell *c = &r->cells[i];
-		uint8_t *from = out_room(o, SHORT + OUT_NUMBER + 2);
+	t->columns = calloc(t->r->count + 1, sizeof(*t->columns));
+	if (!t->columns)
+		return -ENOMEM;
+	for (i = 0; i < t->r->count; i++) {
+		const char *name = t->r->columns[i].name;
 
-		p = from;
-		if (c->type == ROWS_INTEGER) {
-			p = put_integer(p, &d[i], c->integer);
-		} else if (c->type == ROWS_TEXT) {
-			x = c->text;
-			if (x->len > SHORT || (!is_last(&d[i], x) &&
-					       needs_quotes(t, x))) {
-				put_text(o, t, x);
-				p = from = out_room(o, 1);
-			} else {
-				p = put_plain(p, &d[i], x);
-			}
-		} else if (c->type == ROWS_REAL) {
-			out_real(o, c->real);
-			p = from = out_room(o, 1);
+		moca_buf_add(b, i ? "," : "{", i || t->json);
+		if (t->json) {
+			moca_buf_add(b, "\"", 1);
+			moca_buf_add(b, name, strlen(name));
+			moca_buf_add(b, "\":", 2);
 		}
-		*p++ = i + 1 < r->count ? ',' : '\n';
-		out_used(o, (size_t)(p - from));
+		t->columns[i].head_len = b->len - at;
+		at = b->len;
 	}
+	/* copy_cells() reads behind the last. */
+	moca_buf_add(b, none, sizeof(none));
+	if (b->error)
+		return b->error;
+	for (i = at = 0; i < t->r->count; i++) {
+		t->columns[i].head = b->data + at;
+		at += t->columns[i].head_len;
+	}
+	t->room = at + t->r->count * (2 * SHORT + 2) + 2 * COPIED;
+	/* An event has some 20 columns. */
+	return t->room > OUT_SIZE ? -E2BIG : 0;
+}
+
+static int write_table(struct table *t, uint64_t *count)
+{
+	int ret = make_heads(t);
+
+	*count = 0;
+	if (!ret && !t->json)
+		put_heading(t);
+	while (!ret && (ret = t->r->next(t->r)) > 0 && !t->o->error) {
+		put_row(t);
+		++*count;
+		ret = 0;
+	}
+	moca_buf_free(&t->heads);
+	free(t->columns);
+	free(t->texts.known);
+	return ret < 0 ? ret : t->o->error;
 }
 
 int table_csv(struct out *o, struct rows *r, uint64_t *count)
 {
-	struct last *d = calloc(r->count + 1, sizeof(*d));
-	struct texts t = { .is_special = is_special };
-	int ret;
+	struct table t = {
+		.o = o, .r = r, .tail = "\n",
+		.texts.is_special = is_special,
+	};
 
-	if (!d)
-		return -ENOMEM;
-	put_heading(o, r);
-	*count = 0;
-	while ((ret = r->next(r)) > 0 && !o->error) {
-		put_row(o, &t, d, r);
-		++*count;
-	}
-	free(t.known);
-	free(d);
-	return ret < 0 ? ret : o->error;
-}
-
-/* What stands before a column's value: {"name": or ,"name":, one after the other. */
-struct heads {
-	struct moca_buf bytes;
-	size_t *ends;		/* that of the one before: it is written each time */
-};
-
-static int make_heads(struct heads *h, const struct rows *r)
-{
-	struct moca_buf *b = &h->bytes;
-
-	h->ends = calloc(r->count + 1, sizeof(*h->ends));
-	if (!h->ends)
-		return -ENOMEM;
-	for (size_t i = 0; i < r->count; i++) {
-		const char *name = r->columns[i].name;
-
-		h->ends[i] = b->len;
-		if (is_escaped(name, strlen(name)))
-			continue;
-		moca_buf_add(b, i ? ",\"" : "{\"", 2);
-		moca_buf_add(b, name, strlen(name));
-		moca_buf_add(b, "\":", 2);
-		h->ends[i] = b->len;
-	}
-	return b->error;
-}
-
-/* A value that is no number, nor a short text that comes again. */
-static void put_other(struct out *o, const struct rows_cell *c)
-{
-	if (c->type == ROWS_TEXT)
-		out_json(o, c->text->s, c->text->len);
-	else if (c->type != ROWS_REAL || !out_real(o, c->real))
-		out_string(o, "null");
-}
-
-/* The i-th; where the next begins. */
-static const uint8_t *put_head(struct out *o, const struct heads *h,
-			       const struct rows *r, size_t i,
-			       const uint8_t *head)
-{
-	const uint8_t *end = h->bytes.data + h->ends[i];
-
-	if (end != head) {
-		out_bytes(o, head, (size_t)(end - head));
-		return end;
-	}
-	out_byte(o, i ? ',' : '{');
-	out_json(o, r->columns[i].name, strlen(r->columns[i].name));
-	out_byte(o, ':');
-	return head;
-}
-
-static void put_object(struct out *o, struct texts *t, struct last *d,
-		       const struct heads *h, const struct rows *r)
-{
-	const uint8_t *head = h->bytes.data;
-	uint8_t *p, *from;
-
-	for (size_t i = 0; i < r->count; i++) {
-		const struct rows_cell *c = &r->cells[i];
-
-		head = put_head(o, h, r, i, head);
-		p = from = out_room(o, SHORT + OUT_NUMBER + 2);
-		if (c->type == ROWS_INTEGER) {
-			p = put_integer(p, &d[i], c->integer);
-		} else if (c->type == ROWS_TEXT && c->text->len <= SHORT &&
-			   (is_last(&d[i], c->text) ||
-			    !needs_quotes(t, c->text))) {
-			*p++ = '"';
-			p = put_plain(p, &d[i], c->text);
-			*p++ = '"';
-		} else {
-			put_other(o, c);
-			continue;
-		}
-		out_used(o, (size_t)(p - from));
-	}
-	out_bytes(o, "}\n", 2);
+	return write_table(&t, count);
 }
 
 int table_json(struct out *o, struct rows *r, uint64_t *count)
 {
-	struct last *d = calloc(r->count + 1, sizeof(*d));
-	struct texts t = { .is_special = is_escaped };
-	struct heads h = { 0 };
-	int ret = d ? make_heads(&h, r) : -ENOMEM;
+	struct table t = {
+		.o = o, .r = r, .json = 1, .tail = "}\n",
+		.texts.is_special = is_escaped,
+	};
 
-	*count = 0;
-	while (!ret && (ret = r->next(r)) > 0 && !o->error) {
-		put_object(o, &t, d, &h, r);
-		++*count;
-		ret = 0;
-	}
-	moca_buf_free(&h.bytes);
-	free(h.ends);
-	free(t.known);
-	free(d);
-	return ret < 0 ? ret : o->error;
+	return write_table(&t, count);
 }

@@ -217,6 +217,7 @@ int query_rows_open(struct rows **out, struct query *q, const char *table,
 		return -ENOMEM;
 	x->q = q;
 	x->rows.next = next_selected;
+	x->rows.changed = UINT64_MAX;
 	x->rows.name = strdup(table);
 	err = x->rows.name ? select_rows(x, table, f) : -ENOMEM;
 	if (err)

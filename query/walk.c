@@ -71,6 +71,7 @@ struct walk {
 	size_t task_index;
 	size_t taken;		/* of the task's keys, before the chunk */
 	uint64_t page_mask;
+	struct moca_access last;	/* whose place the cells have */
 	struct rows_text *threads;	/* by index of the task */
 	struct query_keys *keys;	/* NULL: without objects */
 	struct query_keys_view *view;
@@ -92,23 +93,37 @@ void query_walk_close(struct rows *r)
 	free(w);
 }
 
+/* Without branches: of many columns it is by chance whether they change. */
+static inline void set_cell(struct walk *w, int i, enum rows_type type,
+			    int64_t value)
+{
+	struct rows_cell *c = &w->cells[i];
+
+	w->rows.changed |= (uint64_t)((c->type != type) |
+				      (c->integer != value)) << i;
+	c->type = type;
+	c->integer = value;
+}
+
 static void set(struct walk *w, int i, uint64_t value)
 {
-	w->cells[i] = (struct rows_cell){
-		.type = ROWS_INTEGER, .integer = (int64_t)value,
-	};
+	set_cell(w, i, ROWS_INTEGER, (int64_t)value);
 }
 
 static void set_or_null(struct walk *w, int i, int known, uint64_t value)
 {
-	w->cells[i].type = known ? ROWS_INTEGER : ROWS_NULL;
-	w->cells[i].integer = (int64_t)value;
+	set_cell(w, i, known ? ROWS_INTEGER : ROWS_NULL,
+		 known ? (int64_t)value : 0);
 }
 
 static void set_text(struct walk *w, int i, const struct rows_text *text)
 {
-	w->cells[i].type = text ? ROWS_TEXT : ROWS_NULL;
-	w->cells[i].text = text;
+	struct rows_cell *c = &w->cells[i];
+
+	w->rows.changed |= (uint64_t)(c->type == ROWS_NULL ||
+				      c->text != text) << i;
+	c->type = text ? ROWS_TEXT : ROWS_NULL;
+	c->text = text;
 }
 
 static uint64_t since(const struct walk *w, uint64_t ns)
@@ -126,7 +141,7 @@ static void set_task(struct walk *w, int first, uint32_t task)
 	set(w, first, task);
 	if (w->task_index == SIZE_MAX) {
 		for (int i = 1; i < 4; i++)
-			w->cells[first + i].type = ROWS_NULL;
+			set_or_null(w, first + i, 0, 0);
 		return;
 	}
 	t = moca_trace_task(w->q->t, w->task_index);
@@ -189,12 +204,32 @@ static int is_in(const struct walk *w, const struct moca_access *a)
 	       (!r->one_task || w->task == r->task);
 }
 
+/* Of accesses that follow each other this is mostly the same. */
+static int same_place(const struct moca_access *a, const struct moca_access *b)
+{
+	return a->cpu == b->cpu && a->node == b->node && a->mode == b->mode &&
+	       a->phys == b->phys && a->weight == b->weight &&
+	       a->stack == b->stack;
+}
+
+static void set_place(struct walk *w, const struct moca_access *a)
+{
+	set(w, A_CPU, a->cpu);
+	set_or_null(w, A_NODE, a->node >= 0, (uint64_t)a->node);
+	set_text(w, A_MODE, &modes[a->mode != 0]);
+	set_or_null(w, A_PHYS, a->phys != 0, a->phys);
+	set(w, A_WEIGHT, a->weight);
+	set_or_null(w, A_STACK, a->stack != 0, a->stack);
+	w->last = *a;
+}
+
 static int next_access(struct rows *r)
 {
 	struct walk *w = (struct walk *)r;
 	const struct moca_access *a;
 	int ret;
 
+	w->rows.changed = 0;
 	for (;;) {
 		if (!w->chunk || w->at == w->chunk->count) {
 			ret = next_chunk(w);
@@ -207,16 +242,14 @@ static int next_access(struct rows *r)
 			break;
 	}
 	set_or_null(w, A_TIME, a->time_ns != 0, since(w, a->time_ns));
-	set(w, A_CPU, a->cpu);
-	set_or_null(w, A_NODE, a->node >= 0, (uint64_t)a->node);
 	set_text(w, A_TYPE, &types[a->type < 4 ? a->type : 0]);
-	set_text(w, A_MODE, &modes[a->mode != 0]);
+	/* It changes by chance: who writes rows goes the same way in each. */
+	w->rows.changed |= 1u << A_TYPE;
 	set(w, A_ADDR, a->addr);
 	set(w, A_PAGE, a->addr & w->page_mask);
 	set_or_null(w, A_IP, a->ip != 0, a->ip);
-	set_or_null(w, A_PHYS, a->phys != 0, a->phys);
-	set(w, A_WEIGHT, a->weight);
-	set_or_null(w, A_STACK, a->stack != 0, a->stack);
+	if (!same_place(a, &w->last))
+		set_place(w, a);
 	return 1;
 }
 
@@ -249,6 +282,7 @@ static int next_count(struct rows *r)
 	const struct moca_count *c;
 	int ret;
 
+	w->rows.changed = 0;
 	if (!w->counts || w->at == w->counts->count) {
 		ret = next_counts(w);
 		if (ret <= 0)
@@ -320,6 +354,8 @@ static int open_accesses(struct walk *w)
 	w->rows.next = next_access;
 	w->rows.columns = access_columns;
 	w->rows.count = objects ? A_COLUMNS : A_OBJECT;
+	/* No access has it: the first one's place is set. */
+	w->last.weight = UINT16_MAX;
 	w->page_mask = ~((1ull << trace_page_shift(w->q->t)) - 1);
 	if (!err && objects)
 		err = find_objects(w, &range, &id);

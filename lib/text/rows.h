@@ -43,6 +43,11 @@ struct rows {
 	size_t count;		/* of columns */
 	/* The row at hand: who writes it does not change it. */
 	struct rows_cell *cells;
+	/*
+	 * Bit i: cell i may differ from that of the row before; bit 63: all from
+	 * 63 on may. Of the first row it says nothing.
+	 */
+	uint64_t changed;
 	/* The next row: 1, at the end 0, or -errno. */
 	int (*next)(struct rows *r);
 };
