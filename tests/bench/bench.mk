@@ -2,8 +2,8 @@
 # make bench-trace [QUICK=1]: libmocatrace beside LTTng-UST, tests/bench/trace.
 # make bench-objects [QUICK=1]: moca objects on a large trace.
 # make bench-summary [QUICK=1]: moca summary on the same trace.
-# make bench-export [QUICK=1] [ONLY="parquet perfetto"] [REPEAT=3] [OBJECTS=1000]: moca
-# export, each format: accesses per second and memory.
+# make bench-export [QUICK=1] [ONLY="parquet query"] [REPEAT=3] [OBJECTS=1000]: moca
+# export, each format, and moca query: accesses per second and memory.
 # make bench-advice [ONLY="churn table"] [REPEAT=3] [PAGES=1]: moca summary of programs with
 # known faults, recorded with the defaults: recall and precision, tests/bench/advice;
 # and how many clicks it takes from the report's opening to the line of the fault.
