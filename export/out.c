@@ -129,7 +129,7 @@ void out_bytes(struct out *o, const void *p, size_t len)
  * Eight digits, a byte each, the first one lowest: halves, then pairs, then digits are
  * divided side by side.
  */
-static uint64_t eight_digits(uint32_t n)
+static inline uint64_t eight_digits(uint32_t n)
 {
 	uint64_t x = n / 10000 | (uint64_t)(n % 10000) << 32, tens;
 
@@ -157,12 +157,32 @@ size_t out_put_u64(uint8_t *p, uint64_t n)
 	return 8 - bits / 8;
 }
 
+/* Below EIGHT: of so many digits as the last one, or others. */
+static size_t put_short(uint8_t *p, uint64_t n, struct out_near *near)
+{
+	uint64_t least = 1;
+
+	if (n - near->least < near->more) {
+		moca_put64(p, (eight_digits((uint32_t)n) | ZEROS) >>
+				      (64 - 8 * near->short_len));
+		return near->short_len;
+	}
+	near->short_len = out_put_u64(p, n);
+	for (size_t i = 1; i < near->short_len; i++)
+		least *= 10;
+	near->least = least;
+	near->more = 9 * least;
+	return near->short_len;
+}
+
 size_t out_put_near(uint8_t *p, int64_t n, struct out_near *near)
 {
 	uint64_t high = (uint64_t)n / EIGHT;
 
-	if (n < (int64_t)EIGHT)
+	if (n < 0)
 		return out_put_i64(p, n);
+	if (!high)
+		return put_short(p, (uint64_t)n, near);
 	if (high != near->high) {
 		near->high = high;
 		near->len = out_put_u64(near->digits, high);

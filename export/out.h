@@ -73,12 +73,15 @@ size_t out_put_u64(uint8_t *p, uint64_t n);
 size_t out_put_i64(uint8_t *p, int64_t n);
 /*
  * As out_put_i64(), for numbers of which one is near the other: all but the last
- * eight digits are kept in *near, which begins as zeros.
+ * eight digits are kept, and how many digits a number of eight or less has, which
+ * the processor then need not wait for. *near begins as zeros.
  */
 struct out_near {
 	uint64_t high;
-	size_t len;
+	size_t len;		/* of its digits */
 	uint8_t digits[12];
+	uint64_t least, more;	/* least and how many more have so many digits: */
+	size_t short_len;
 };
 size_t out_put_near(uint8_t *p, int64_t n, struct out_near *near);
 /* The same, and hexadecimal digits without prefix, to the file. */
