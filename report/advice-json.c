@@ -9,7 +9,7 @@
 #include "report/objects.h"
 
 /* Raised when a member changes its meaning or goes; not when one is added. */
-#define VERSION 2
+#define VERSION 3
 /* With 64 parts and four numbers for each window, unless --all. */
 #define DETAILED 100
 
@@ -236,7 +236,7 @@ static void json_object(struct json *j, const struct moca_profile *p,
 	json_uint(j, "writes", o->object->writes);
 	json_uint(j, "watched_pages", o->watched_pages);
 	json_uint(j, "private_pages", o->private_pages);
-	json_uint(j, "handed_pages", o->handed_pages);
+	json_uint(j, "migratory_pages", o->migratory_pages);
 	json_uint(j, "shared_pages", o->shared_pages);
 	json_uint(j, "shared_accesses", o->shared_accesses);
 	json_uint(j, "late_writes", o->late_writes);

@@ -26,7 +26,7 @@ struct table {
 static void pattern_text(unsigned patterns, char *buf, size_t len)
 {
 	/* What the column before says already. */
-	unsigned said = MOCA_PATTERN_PRIVATE | MOCA_PATTERN_HANDED |
+	unsigned said = MOCA_PATTERN_PRIVATE | MOCA_PATTERN_MIGRATORY |
 			MOCA_PATTERN_SHARED, i;
 	size_t at = 0;
 

@@ -10,7 +10,7 @@
  * As moca_profile_compute, of a trace for which moca_objects_exact_only() holds:
  * accesses are loads and stores, intervals are slices. What needs an order of
  * accesses, or times other than first touches and slices, is not filled:
- * steps, handed_pages, parts, windows of objects, the working set. Shared pages
+ * steps, migratory_pages, parts, windows of objects, the working set. Shared pages
  * are those of several threads; late writes, stores to them by others
  * than the first toucher.
  */

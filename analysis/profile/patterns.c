@@ -15,7 +15,7 @@
 const char *moca_pattern_name(unsigned bit)
 {
 	static const char *const names[MOCA_PATTERNS] = {
-		"private", "handed on", "shared", "read-mostly", "write-once",
+		"private", "migratory", "shared", "read-mostly", "write-once",
 		"master/worker", "streaming", "local", "random", "halo",
 		"hot spot", "unbalanced", "abandoned", "huge-page candidate",
 	};
@@ -58,8 +58,8 @@ static unsigned sharing(const struct moca_profile_object *o)
 		return MOCA_PATTERN_PRIVATE;
 	if (2 * o->shared_pages >= o->pages)
 		return MOCA_PATTERN_SHARED;
-	if (2 * o->handed_pages >= o->pages)
-		return MOCA_PATTERN_HANDED;
+	if (2 * o->migratory_pages >= o->pages)
+		return MOCA_PATTERN_MIGRATORY;
 	return 0;
 }
 

@@ -37,7 +37,7 @@ enum moca_policy {
 /* How an object is used; any number of these. */
 enum moca_pattern {
 	MOCA_PATTERN_PRIVATE = 1,	/* pages of one thread each */
-	MOCA_PATTERN_HANDED = 2,	/* from a thread to the next, for good */
+	MOCA_PATTERN_MIGRATORY = 2,	/* from a thread to the next, for good */
 	MOCA_PATTERN_SHARED = 4,	/* pages used by threads in turn */
 	MOCA_PATTERN_READ_MOSTLY = 8,
 	MOCA_PATTERN_WRITE_ONCE = 16,	/* not written after its first time */
@@ -84,8 +84,8 @@ struct moca_profile_object {
 	 * another, beyond once.
 	 */
 	uint64_t visits, watched_visits, returns;
-	/* Of the pages: of one lane; handed on; used in turn. */
-	uint64_t private_pages, handed_pages, shared_pages;
+	/* Pages of one lane; of one lane after another; used in turn. */
+	uint64_t private_pages, migratory_pages, shared_pages;
 	uint64_t shared_accesses;	/* to those used in turn */
 	uint64_t even_pages;	/* of those used in turn: by nearly all threads,
 				   equally often */

@@ -197,7 +197,7 @@ static void extrapolate(uint64_t *n, uint64_t to, uint64_t from)
 void samples_extrapolate(struct moca_profile_object *o)
 {
 	uint64_t *const pages[] = {
-		&o->private_pages, &o->handed_pages, &o->shared_pages,
+		&o->private_pages, &o->migratory_pages, &o->shared_pages,
 		&o->even_pages, &o->late_pages, &o->idle_pages, &o->brief_pages,
 		&o->hot_pages, &o->cold_pages, &o->border_pages,
 		&o->inherited_pages,

@@ -47,7 +47,7 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 	if (users < 2) {
 		o->private_pages++;
 	} else if (page->returns < RETURNS_MIN) {
-		o->handed_pages++;
+		o->migratory_pages++;
 	} else {
 		o->shared_pages++;
 		o->even_pages += 10 * users >= 8 * all &&

@@ -50,12 +50,12 @@ run "summary: --json" 0 "$MOCA" summary --json --all "$tmp/trace"
 if python3 - "$tmp/out" <<'PY'
 import json, sys
 d = json.load(open(sys.argv[1]))
-assert d["version"] == 2 and d["topology"]["nodes"] == 2
+assert d["version"] == 3 and d["topology"]["nodes"] == 2
 assert d["totals"]["accesses"] == sum(o["accesses"] for o in d["objects"] if o["data"])
 for o in d["objects"]:
     assert sum(o["pages_by_node"]) == o["pages"], o["name"]
     assert o["watched_pages"] == o["pages"]
-    assert o["private_pages"] + o["handed_pages"] + o["shared_pages"] == o["pages"]
+    assert o["private_pages"] + o["migratory_pages"] + o["shared_pages"] == o["pages"]
     assert sum(o["reads_in"]) + sum(o["writes_in"]) == o["accesses"]
     assert len(o["accesses_by_lane"]) == d["topology"]["lanes"]
     for part in o["parts"]:

@@ -24,7 +24,7 @@ static int serial(void)
 	CHECK(object()->patterns & MOCA_PATTERN_MASTER_WORKER);
 	CHECK(object()->patterns & MOCA_PATTERN_STREAMING);
 	CHECK(object()->private_pages == BIG / 2);
-	CHECK(object()->handed_pages == BIG / 2);
+	CHECK(object()->migratory_pages == BIG / 2);
 	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
 	f = &advice->findings[0];
 	CHECK(f->confidence == MOCA_CONFIDENCE_HIGH && near(f->after, .5 / 21));
@@ -236,7 +236,7 @@ static int turns_wait(void)
 	}
 	CHECK(!look("2x1"));
 	CHECK(object()->pages == BIG && object()->shared_pages == BIG);
-	CHECK(!object()->handed_pages);
+	CHECK(!object()->migratory_pages);
 	return 0;
 }
 
@@ -501,8 +501,8 @@ static int one_interval(void)
 	return 0;
 }
 
-/* Written by one thread, then read by the other: handed on, not shared. */
-static int handed(void)
+/* Written by one thread, then read by the other: migratory, not shared. */
+static int migratory(void)
 {
 	unsigned i;
 
@@ -516,8 +516,8 @@ static int handed(void)
 		next();
 	}
 	CHECK(!look("2x1"));
-	CHECK(object()->patterns & MOCA_PATTERN_HANDED);
-	CHECK(object()->handed_pages == BIG && !object()->shared_pages);
+	CHECK(object()->patterns & MOCA_PATTERN_MIGRATORY);
+	CHECK(object()->migratory_pages == BIG && !object()->shared_pages);
 	CHECK(!advice->count);
 	return 0;
 }
@@ -774,7 +774,7 @@ int main(void)
 	run("a table that is read, in few intervals", table_of_few);
 	run("failed recording", failed_recording);
 	run("advice: one interval", one_interval);
-	run("handed on", handed);
+	run("migratory", migratory);
 	run("ring of buffers", ring);
 	run("in turn", in_turn);
 	run("pipeline", pipeline);

@@ -457,7 +457,7 @@ static int only_looks_anew(void)
 	o = object();
 	CHECK(advice->count == 1 && finding(MOCA_FINDING_SERIAL_TOUCH));
 	CHECK(o->object->sharing == MOCA_SHARING_WRITE);
-	CHECK(o->first[0] == BIG && o->handed_pages == BIG);
+	CHECK(o->first[0] == BIG && o->migratory_pages == BIG);
 	CHECK(remote(MOCA_POLICY_FIRST_TOUCH) > 0.9);
 	/* What was shared before it was given back stays told. */
 	CHECK(!anew(UNMAPPED, 1));
@@ -486,7 +486,7 @@ static int grows_in_place(void)
 		sweep(1, 0, BIG, MOCA_ACCESS_READ);
 	}
 	CHECK(!look("2x1"));
-	CHECK(object()->first[0] == BIG && object()->handed_pages == BIG);
+	CHECK(object()->first[0] == BIG && object()->migratory_pages == BIG);
 	CHECK(object()->object->pages_shared == BIG);
 	CHECK(finding(MOCA_FINDING_SERIAL_TOUCH));
 	return 0;

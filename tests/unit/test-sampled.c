@@ -315,10 +315,10 @@ static int unwatched(void)
 			      object()->watched_pages == sizes[k]);
 			CHECK(!object()->idle_pages && !advice->count);
 			CHECK(!object()->private_pages &&
-			      !object()->handed_pages);
+			      !object()->migratory_pages);
 			CHECK(!(object()->patterns &
 				(MOCA_PATTERN_ABANDONED | MOCA_PATTERN_PRIVATE |
-				 MOCA_PATTERN_HANDED | MOCA_PATTERN_WRITE_ONCE)));
+				 MOCA_PATTERN_MIGRATORY | MOCA_PATTERN_WRITE_ONCE)));
 		}
 	return 0;
 }

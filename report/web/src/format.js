@@ -34,8 +34,8 @@ export function time(ns) {
 
 /* By thread, and by how many processes if these share its pages. */
 export function sharing(o) {
-	const how = o.sharing === "handed on" ? "by one thread after another" : o.sharing;
-	return o.sharing_processes === "private" ? how : `${how}, ${o.processes} processes`;
+	return o.sharing_processes === "private" ? o.sharing :
+		`${o.sharing}, ${o.processes} processes`;
 }
 
 export function percent(part, whole) {
