@@ -344,6 +344,27 @@ static inline int only(enum moca_finding_kind kind)
 /* The first finding of that kind; NULL: none. */
 static inline const struct moca_finding *finding(enum moca_finding_kind kind)
 {
+static inline const struct moca_check *check(enum moca_finding_kind kind)
+{
+	size_t i;
+
+	for (i = 0; i < advice->check_count; i++)
+		if (advice->checks[i].kind == kind)
+			return &advice->checks[i];
+	return NULL;
+}
+
+/* In how many lines of what the first finding says to try. */
+static inline int tries(const char *what)
+{
+	char *const *line;
+	int n = 0;
+
+	for (line = advice->findings[0].try_; *line; line++)
+		n += strstr(*line, what) != NULL;
+	return n;
+}
+
 	size_t i;
 
 	for (i = 0; i < advice->count; i++)

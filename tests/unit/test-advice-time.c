@@ -126,16 +126,6 @@ static int tiers(unsigned times, const char *machine)
 	return look(machine);
 }
 
-static int tries(const char *what)
-{
-	char *const *line;
-	int n = 0;
-
-	for (line = advice->findings[0].try_; *line; line++)
-		n += strstr(*line, what) != NULL;
-	return n;
-}
-
 static int hot_and_cold(void)
 {
 	/* One node has no slow one beside it. */

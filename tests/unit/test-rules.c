@@ -8,16 +8,6 @@
 
 #define STEPS 100u
 
-static const struct moca_check *check(enum moca_finding_kind kind)
-{
-	size_t i;
-
-	for (i = 0; i < advice->check_count; i++)
-		if (advice->checks[i].kind == kind)
-			return &advice->checks[i];
-	return NULL;
-}
-
 static int has_line(char *const *lines, const char *text)
 {
 	int i;

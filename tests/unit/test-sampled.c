@@ -257,16 +257,6 @@ static int not_abandoned(void)
 	return 0;
 }
 
-static const struct moca_check *check(enum moca_finding_kind kind)
-{
-	size_t i;
-
-	for (i = 0; i < advice->check_count; i++)
-		if (advice->checks[i].kind == kind)
-			return &advice->checks[i];
-	return NULL;
-}
-
 /* What `moca summary` prints of it has that text. */
 static int says(const char *text)
 {
