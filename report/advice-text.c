@@ -65,6 +65,7 @@ static void print_working_set(const struct moca_profile *p)
 static void print_temperature(const struct moca_profile *p)
 {
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], all[TEXT_MAX + 8] = "";
+	char often[TEXT_MAX], seldom[TEXT_MAX];
 	int watched = p->watched_pages == p->pages;
 
 	if (p->intervals < 10 || !p->pages)
@@ -76,8 +77,10 @@ static void print_temperature(const struct moca_profile *p)
 	if (!watched)
 		snprintf(all, sizeof(all), ", of %s",
 			 text_size(a, p->pages * 4096));
-	printf("Temperature   used in half of the intervals or more %s, in a quarter or less %s, of %s%s%s\n",
+	printf("Temperature   used once in %s or more often %s, once in %s or less often %s, of %s%s%s\n",
+	       text_duration(often, p->hot_ns),
 	       text_size(a, p->hot_pages * 4096),
+	       text_duration(seldom, p->cold_ns),
 	       text_size(b, p->cold_pages * 4096),
 	       text_size(c, p->watched_pages * 4096),
 	       watched ? "" : " that were watched", all);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/advice/rules.h"
+#include "lib/text/text.h"
 
 #define HOT_MIN 256		/* pages, 1 MiB: less is in a core's cache */
 #define COLD_MIN 16384		/* 64 MiB: less is not worth a tier */
@@ -59,11 +60,12 @@ static double mib(uint64_t pages)
 	return pages * 4096. / (1 << 20);
 }
 
-/* "a 4.0 MiB (its bytes from 0 to 4.0 MiB)" of each. */
-static void say_top(struct rules *r, struct moca_finding *f, const char *lead,
+/* "used once in 29 ms or more often: a 4.0 MiB (from 0.0 to 4.0 of ...), b ..." */
+static void say_top(struct rules *r, struct moca_finding *f, const char *how,
+		    uint64_t once_in_ns,
 		    const struct moca_profile_object *const top[NAMED], int hot)
 {
-	char text[NAMED * 200];
+	char text[NAMED * 200], once_in[TEXT_MAX];
 	size_t i, at = 0;
 
 	for (i = 0; i < NAMED && top[i] && at < sizeof(text); i++) {
@@ -86,7 +88,8 @@ static void say_top(struct rules *r, struct moca_finding *f, const char *lead,
 					       mib(o->hot_first),
 					       mib(o->hot_last + 1), mib(o->pages));
 	}
-	finding_line(r, f->evidence, "%s: %s", lead, text);
+	finding_line(r, f->evidence, "used once in %s or %s often: %s",
+		     text_duration(once_in, once_in_ns), how, text);
 }
 
 int rule_tiers(struct rules *r)
@@ -104,11 +107,10 @@ int rule_tiers(struct rules *r)
 		AT_LEAST("of all data, what was looked at in each interval", SHARE,
 			 p->pages ? (double)p->watched_pages / p->pages : 0,
 			 WATCHED_MIN),
-		AT_LEAST("size of what is used in a quarter of the intervals at most",
-			 PAGES, p->cold_pages, COLD_MIN),
-		AT_LEAST("of all data, what is used in a quarter of the intervals at most",
-			 SHARE, p->pages ? (double)p->cold_pages / p->pages : 0, 0.5),
-		AT_LEAST("size of what is used in half of the intervals", PAGES,
+		AT_LEAST("size of what is used seldom", PAGES, p->cold_pages, COLD_MIN),
+		AT_LEAST("of all data, what is used seldom", SHARE,
+			 p->pages ? (double)p->cold_pages / p->pages : 0, 0.5),
+		AT_LEAST("size of what is used all the time", PAGES,
 			 p->hot_pages, HOT_MIN),
 		AT_MOST("of what is used seldom, what is used all the time",
 			SHARE, p->cold_pages ? (double)p->hot_pages / p->cold_pages : 1, 0.25),
@@ -131,8 +133,8 @@ int rule_tiers(struct rules *r)
 	f->after = NAN;
 	finding_set(r, &f->title, "%.0f MiB are used all the time, %.0f MiB seldom: a small fast memory would do",
 		    mib(p->hot_pages), mib(p->cold_pages));
-	say_top(r, f, "used in half of the intervals or more", t.hot_top, 1);
-	say_top(r, f, "used in a quarter of the intervals or less", t.cold_top, 0);
+	say_top(r, f, "more", p->hot_ns, t.hot_top, 1);
+	say_top(r, f, "less", p->cold_ns, t.cold_top, 0);
 	finding_line(r, f->evidence,
 		     "a page of the latter is used %.1f times in %.1f s: at most %.0f MB a second would come from it, as the whole of a page is read each time at most",
 		     (double)p->cold_accesses / p->cold_pages, seconds, rate / 1e6);

@@ -116,6 +116,7 @@ static int weigh_uses(struct lengths *l, const double *ns, size_t n)
 	qsort(sorted, n, sizeof(*sorted), by_length);
 	median = sorted[n / 2];
 	free(sorted);
+	l->median_ns = median;
 	for (i = n; i-- > 0;) {
 		length = ns[i] > 0 && median > 0 ? ns[i] / median : 1;
 		l->uses[i].seldom = (float)use_of(length, LENGTHS_SELDOM);

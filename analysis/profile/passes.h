@@ -187,6 +187,7 @@ struct lengths {
 	unsigned use_unit;	/* what struct page counts in `use`, of weights */
 	size_t count;
 	uint16_t *weight;
+	double median_ns;	/* of the lengths; 0: all are taken for equal */
 	/* In medians of their lengths: a use of a page in an interval, by how often a
 	 * page is used; and this interval and all behind it. */
 	struct length_uses {
@@ -280,6 +281,8 @@ int samples_find(struct gather *g, struct moca_trace *t);
 /* An access, where sweeps took samples. */
 void samples_take(struct gather *g, const struct seen *s);
 void samples_take_set(struct gather *g, const struct seen *s);
+/* Sets hot_ns and cold_ns of the profile. */
+void temperature_times(struct gather *g);
 /* Fills p->working_set. */
 void samples_working_set(const struct gather *g);
 /* Which of an object's n pages tell of their histories, and o->watched_pages. */

@@ -538,7 +538,7 @@ static int finish(struct gather *g)
 	if (p->intervals && p->intervals < g->intervals &&
 	    g->intervals < INTERVALS_MAX)
 		p->intervals = g->intervals;
-
+	temperature_times(g);
 	if (!err && g->windows) {
 		find_seen(g);
 		for (i = 0; i < p->count; i++)

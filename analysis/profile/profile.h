@@ -102,8 +102,9 @@ struct moca_profile_object {
 				   trace, last in an interval that ended within a
 				   sixteenth of it later, or a window behind */
 	/*
-	 * Used in at least half of the intervals from their first one on; in a
-	 * quarter at most (lengths.c). hot_first, hot_last: which of `pages`, by address.
+	 * Pages that are used once in the profile's hot_ns or more often since their
+	 * first use; once in its cold_ns or less often. hot_first, hot_last: the first
+	 * and the last hot one of `pages`, by address.
 	 */
 	uint64_t hot_pages, hot_first, hot_last;
 	uint64_t cold_pages, cold_accesses;
@@ -207,6 +208,9 @@ struct moca_profile {
 	unsigned threads;		/* most that lived at a time */
 	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
+	uint64_t hot_ns, cold_ns;	/* mean times between two uses of a page: at
+					   most that of a hot one, at least that of a
+					   cold one */
 	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
 	/* While pages are passed. */
 	const struct lengths *lengths;

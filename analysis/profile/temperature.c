@@ -4,6 +4,8 @@
  * the most likely rate (lengths.c). By the share of time that these intervals take,
  * one of half a second made all pages hot that are used four times a second.
  */
+#include <math.h>
+
 #include "analysis/profile/passes.h"
 
 /* Fewer intervals say nothing of how seldom it is. */
@@ -53,6 +55,23 @@ static void page_(const struct moca_profile *p, struct moca_profile_object *o,
 		o->cold_pages++;
 		o->cold_accesses += page->accesses;
 	}
+}
+
+/* At the rate at which such a share of the intervals of median length has a use. */
+static uint64_t between(double median_ns, double share)
+{
+	return (uint64_t)(median_ns / -log1p(-share));
+}
+
+void temperature_times(struct gather *g)
+{
+	struct moca_profile *p = g->p;
+	double ns = g->lengths.median_ns;
+
+	if (ns <= 0 && p->intervals)
+		ns = 1e9 * moca_profile_seconds(p) / (double)p->intervals;
+	p->hot_ns = between(ns, LENGTHS_OFTEN);
+	p->cold_ns = between(ns, LENGTHS_SELDOM);
 }
 
 const struct pass moca_pass_temperature = {

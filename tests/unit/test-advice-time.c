@@ -140,7 +140,13 @@ static int hot_and_cold(void)
 	CHECK(object()->cold_pages == 20480);
 	CHECK(strstr(advice->findings[0].evidence[0],
 		     "from 0.0 to 2.0 of the 82.0 MiB"));
-	/* More often: slow memory would have to give too much. */
+	CHECK(near((double)profile->hot_ns / INTERVAL_NS, 1.443));
+	CHECK(near((double)profile->cold_ns / INTERVAL_NS, 3.476));
+	CHECK(strstr(advice->findings[0].evidence[0],
+		     "used once in 28.9 ms or more often: "));
+	CHECK(strstr(advice->findings[0].evidence[1],
+		     "used once in 69.5 ms or less often: "));
+	/* More often: it is not used seldom. */
 	CHECK(!tiers(6, "2x1"));
 	CHECK(object()->hot_pages == 512 && !object()->cold_pages);
 	CHECK(!advice->count);
