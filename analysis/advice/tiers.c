@@ -13,8 +13,12 @@
 
 #define HOT_MIN 256		/* pages, 1 MiB: less is in a core's cache */
 #define COLD_MIN 16384		/* 64 MiB: less is not worth a tier */
-/* Bytes per second that slow memory (CXL, persistent) gives with ease. */
-#define SLOW_BANDWIDTH 1e9
+/*
+ * Bytes per second that slow memory (CXL, persistent) gives with ease, at random, too.
+ * What a program takes is a small part of what is estimated, where it uses a line of
+ * a page at a time.
+ */
+#define SLOW_BANDWIDTH 2e9
 #define NAMED 3
 /* Of data: what was not looked at in each interval may be hot. */
 #define WATCHED_MIN 0.9

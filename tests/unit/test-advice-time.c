@@ -153,6 +153,32 @@ static int hot_and_cold(void)
 	return 0;
 }
 
+/* So many pages in each interval, others in the next four. */
+static int passes(unsigned pages)
+{
+	unsigned i, from;
+
+	begin(1, 512 + 5 * pages);
+	for (i = 0; i < 60; i++) {
+		from = 512 + i % 5 * pages;
+		sweep(0, 0, 512, i ? MOCA_ACCESS_READ : MOCA_ACCESS_WRITE);
+		sweep(0, from, from + pages, MOCA_ACCESS_READ);
+		next();
+	}
+	return look("2x1");
+}
+
+/* 1.6 GB/s come from what is used seldom, or 2.2: slow memory is not for that. */
+static int cold_but_dear(void)
+{
+	CHECK(!passes(8000));
+	CHECK(only(MOCA_FINDING_TIERS) && object()->cold_pages == 40000);
+	CHECK(!passes(11000));
+	CHECK(object()->cold_pages == 55000);
+	CHECK(!advice->count);
+	return 0;
+}
+
 /* As abandoned, freed when `done` of 100 intervals are over. */
 static int freed_at(unsigned done)
 {
@@ -595,6 +621,7 @@ int main(void)
 	run("grows", grows);
 	run("grows, long intervals", grows_unseen);
 	run("hot_and_cold", hot_and_cold);
+	run("cold, but dear", cold_but_dear);
 	run("intervals of all lengths", long_intervals);
 	run("intervals without accesses", idle_intervals);
 	run("freed at the end", freed_late);
