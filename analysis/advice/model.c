@@ -17,9 +17,11 @@ enum {
 	JAVA = 32,
 	SCRIPT = 64,	/* an interpreter's: its memory is nobody's to place */
 	PLAIN_C = 128,
+	GO = 256,
+	RUST = 512,
 };
 
-#define LANGUAGES ((unsigned)(CXX | FORTRAN | JAVA | SCRIPT | PLAIN_C))
+#define LANGUAGES ((unsigned)(CXX | FORTRAN | JAVA | SCRIPT | PLAIN_C | GO | RUST))
 
 static unsigned look(struct rules *r)
 {
@@ -64,6 +66,7 @@ static unsigned language_of(const char *file)
 		{ "f", FORTRAN },   { "F", FORTRAN },	{ "f90", FORTRAN },
 		{ "F90", FORTRAN }, { "f95", FORTRAN }, { "f03", FORTRAN },
 		{ "f08", FORTRAN }, { "F03", FORTRAN }, { "F08", FORTRAN },
+		{ "go", GO },	    { "rs", RUST },
 	};
 	const char *dot = file ? strrchr(file, '.') : NULL;
 	size_t i;
@@ -74,27 +77,34 @@ static unsigned language_of(const char *file)
 	return 0;
 }
 
-/* JAVA or SCRIPT, where a program of that name runs what was written; or 0. */
-static unsigned runtime_of(const char *program)
+/* JAVA or SCRIPT, where a program of that name runs what was written; GO; or 0. */
+static unsigned runtime_of(const struct rules *r, const char *program)
 {
+	struct moca_module *m;
 	const char *base = strrchr(program, '/');
 
 	base = base ? base + 1 : program;
 	if (!strcmp(base, "java"))
 		return JAVA;
-	return !strncmp(base, "python", 6) || !strcmp(base, "node") ||
-	       !strcmp(base, "perl") || !strncmp(base, "ruby", 4) ? SCRIPT : 0;
+	if (!strncmp(base, "python", 6) || !strcmp(base, "node") ||
+	    !strcmp(base, "perl") || !strncmp(base, "ruby", 4))
+		return SCRIPT;
+	m = moca_symbols_module(moca_objects_symbols(r->p->objects), program);
+	return m && moca_module_has_section(m, ".go.buildinfo") ? GO : 0;
 }
 
 /* Of the finding's object. */
 static unsigned model_of(struct rules *r, const struct moca_finding *f)
 {
 	const struct moca_object *o = f->object->object;
-	unsigned model = look(r) | runtime_of(o->program), language;
+	unsigned model = look(r) | runtime_of(r, o->program), language;
 
 	language = language_of(o->alloc && o->alloc->file ? o->alloc->file :
 							    f->file);
-	return language ? (model & ~LANGUAGES) | language : model;
+	if (language)
+		model = (model & ~LANGUAGES) | language;
+	/* Neither has pragmas, whatever libraries it uses. */
+	return model & (GO | RUST) ? model & (GO | RUST) : model;
 }
 
 int advice_openmp(struct rules *r)
@@ -104,19 +114,19 @@ int advice_openmp(struct rules *r)
 
 int advice_takes_c(struct rules *r, const struct moca_finding *f)
 {
-	return !(model_of(r, f) & (FORTRAN | JAVA | SCRIPT));
+	return !(model_of(r, f) & (LANGUAGES & ~(CXX | PLAIN_C)));
 }
 
-int is_of_runtime(const struct moca_object *o)
+int is_of_runtime(const struct rules *r, const struct moca_object *o)
 {
 	const char *module = o->alloc ? o->alloc->module : NULL;
 
-	if (!runtime_of(o->program))
+	if (!runtime_of(r, o->program))
 		return 0;
 	return o->kind == MOCA_OBJECT_ANONYMOUS ||
 	       o->kind == MOCA_OBJECT_ALLOCATOR ||
 	       (module && (strstr(module, "/libjvm.so") ||
-			   runtime_of(module)));
+			   runtime_of(r, module)));
 }
 
 void try_note(struct rules *r, struct moca_finding *f, const char *text)
@@ -140,6 +150,12 @@ static void try_bind(struct rules *r, struct moca_finding *f, unsigned model)
 			     "java -XX:+UseNUMA -XX:+UseParallelGC ...   # new objects lie on the node of the thread that makes them");
 	else if (model & (FORTRAN | SCRIPT))
 		;	/* neither has a call for it */
+	else if (model & GO)
+		finding_line(r, f->try_,
+			     "runtime.LockOSThread(); unix.SchedSetaffinity(0, &cpus)   // golang.org/x/sys/unix: a goroutine stays on its node");
+	else if (model & RUST)
+		finding_line(r, f->try_,
+			     "core_affinity::set_for_current(core);   // or taskset, numactl: a thread stays on its node");
 	else if (model & CXX)
 		finding_line(r, f->try_,
 			     "pthread_setaffinity_np(thread.native_handle(), ...);   // or taskset, numactl: a thread stays on its node");
@@ -171,6 +187,12 @@ void try_parallel_init(struct rules *r, struct moca_finding *f,
 		finding_line(r, f->try_,
 			     "do i = first(t), first(t + 1) - 1   ! in each thread t, in place of the loop that first fills %s%s",
 			     name, where);
+	else if (model & (GO | RUST))
+		finding_line(r, f->try_,
+			     "for i %s   // in each %s t, before the work, in place of the loop that first fills %s%s",
+			     model & GO ? ":= first[t]; i < first[t+1]; i++ { ... }" :
+					  "in first[t]..first[t + 1] { ... }",
+			     model & GO ? "goroutine" : "thread", name, where);
 	else
 		finding_line(r, f->try_,
 			     "/* in each thread, before the work, in place of the loop that first fills %s%s: */ for (i = first[t]; i < first[t + 1]; i++) ...",
@@ -222,9 +244,13 @@ void try_equal_work(struct rules *r, struct moca_finding *f)
 
 void try_small_chunks(struct rules *r, struct moca_finding *f)
 {
+	unsigned model = model_of(r, f);
+
 	try_by_model(r, f,
 		     "!$omp parallel do schedule(static, chunk)   ! small chunks in turn",
 		     "#pragma omp parallel for schedule(static, chunk)   /* small chunks in turn */",
+		     model & GO ? "for i := t; i < chunks; i += threads { ... }   // small chunks in turn" :
+		     model & RUST ? "for i in (t..chunks).step_by(threads) { ... }   // small chunks in turn" :
 		     "for (i = t; i < chunks; i += threads) ...   /* small chunks in turn */",
 		     "do i = t, chunks, threads   ! small chunks in turn");
 }
@@ -243,13 +269,19 @@ void try_own_lines(struct rules *r, struct moca_finding *f, int apart)
 	if (model & FORTRAN)
 		finding_line(r, f->try_,
 			     "real(8) :: part(8, threads)   ! part(1, t) is thread t's: 64 bytes apart");
+	else if (model & GO)
+		finding_line(r, f->try_,
+			     "type part struct { ...; _ cpu.CacheLinePad }   // golang.org/x/sys/cpu");
+	else if (model & RUST)
+		finding_line(r, f->try_,
+			     "#[repr(align(64))] struct Part { ... }   // or crossbeam_utils::CachePadded");
 	else if (model & CXX)
 		finding_line(r, f->try_,
 			     "struct alignas(64) part { ... };   // in std::vector from C++17 on");
 	else
 		finding_line(r, f->try_,
 			     "struct part { ... } __attribute__((aligned(64)));   /* or alignas(64) */");
-	if (apart && !(model & (CXX | FORTRAN)))
+	if (apart && !(model & (CXX | FORTRAN | GO | RUST)))
 		finding_line(r, f->try_,
 			     "aligned_alloc(64, size)   /* for each thread's part */");
 	else if (!apart && model & OPENMP)
@@ -268,6 +300,12 @@ void try_free(struct rules *r, struct moca_finding *f, const char *name)
 
 	if (model & FORTRAN)
 		finding_line(r, f->try_, "deallocate (%s)", name);
+	else if (model & GO)
+		finding_line(r, f->try_,
+			     "%s = nil   // and nothing else that refers to it; debug.FreeOSMemory() gives it back at once",
+			     name);
+	else if (model & RUST)
+		finding_line(r, f->try_, "drop(%s);", name);
 	else if (model & CXX)
 		finding_line(r, f->try_,
 			     "%s.clear(); %s.shrink_to_fit();   // or delete, reset(), free: as it was allocated",

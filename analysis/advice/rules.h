@@ -144,7 +144,7 @@ int advice_takes_c(struct rules *r, const struct moca_finding *f);
  * Memory that the runtime of another language divides, as the JVM's heap: all of a
  * program's structures are in it.
  */
-int is_of_runtime(const struct moca_object *o);
+int is_of_runtime(const struct rules *r, const struct moca_object *o);
 /* A comment, in the program's language. */
 void try_note(struct rules *r, struct moca_finding *f, const char *text);
 /*

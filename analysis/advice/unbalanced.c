@@ -194,7 +194,7 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		      o->object->processes < 2 ||
 		      o->object->sharing_processes != MOCA_SHARING_PRIVATE),
 		HOLDS("it is a structure of the program, not all of its language's heap",
-		      !is_of_runtime(o->object)),
+		      !is_of_runtime(r, o->object)),
 		AT_LEAST("size", PAGES, o->pages, PAGES_MIN / 4),
 		AT_LEAST("pages of one thread each", SHARE,
 			 by_history(r, o, (double)o->private_pages / o->pages),

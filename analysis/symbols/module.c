@@ -252,3 +252,20 @@ const char *moca_module_section(struct moca_module *m, uint64_t vaddr)
 	}
 	return "";
 }
+
+int moca_module_has_section(struct moca_module *m, const char *name)
+{
+	const char *is;
+	GElf_Shdr sh;
+	size_t names;
+
+	if (module_open(m) < 0 || elf_getshdrstrndx(m->elf, &names) < 0)
+		return 0;
+	for (Elf_Scn *s = NULL; (s = elf_nextscn(m->elf, s));) {
+		is = gelf_getshdr(s, &sh) ?
+			     elf_strptr(m->elf, names, sh.sh_name) : NULL;
+		if (is && !strcmp(is, name))
+			return 1;
+	}
+	return 0;
+}

@@ -55,6 +55,8 @@ int moca_module_vaddr(struct moca_module *m, uint64_t offset, uint64_t *vaddr);
 int moca_module_span(struct moca_module *m, uint64_t *low, uint64_t *high);
 /* Name of the section at vaddr (".bss"); "" when there are none. */
 const char *moca_module_section(struct moca_module *m, uint64_t vaddr);
+/* 1: it has one of that name. */
+int moca_module_has_section(struct moca_module *m, const char *name);
 /* PT_TLS: size in memory and alignment of its TLS block; 0 size: none. */
 void moca_module_tls(struct moca_module *m, uint64_t *size, uint64_t *align);
 
