@@ -2,8 +2,10 @@
 /* An object is divided among threads, in parts of unequal size. */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "analysis/advice/rules.h"
+#include "analysis/profile/where.h"
 
 #define LARGEST 1.5		/* the largest part, in mean ones */
 /* The same where CPU time tells who rests; less is what schedules leave. */
@@ -15,6 +17,8 @@
 				   users than who came first */
 #define WAITED 0.3		/* of what threads ran: more, and who is idle may
 				   only wait for a CPU */
+#define CODE_NEAR 12		/* bits: instructions of no known function that are
+				   so near are taken for one's */
 #define CPU_MIN_NS 1e8		/* less CPU time was sampled too seldom */
 #define FAULTS_MOST 0.4		/* of CPU time, recording's own faults: more, and it
 				   tells who had most of these */
@@ -154,6 +158,82 @@ static void look_who_rests(struct rules *r, const struct moca_profile_object *o,
 	rest->share = 1 - most_ns / n / cpu_ns[top];
 }
 
+/* The C library's functions are everybody's: what calls them is not told. */
+static int is_of_libc(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base && (!strncmp(base, "/libc.so", 8) ||
+			!strncmp(base, "/libc-", 6));
+}
+
+enum sameness { OTHER, SAME, UNTOLD };
+
+/* Are two instructions of one function? */
+static enum sameness is_same_code(const struct rules *r,
+				  const struct moca_profile_code *a,
+				  const struct moca_profile_code *b)
+{
+	struct moca_location at, bt;
+	const char *apath, *bpath;
+	int told = !moca_where_code(r->p, r->trace, a->task, a->ip, a->ns, &at,
+				    &apath);
+
+	if (told && is_of_libc(apath))
+		return UNTOLD;
+	if (moca_where_code(r->p, r->trace, b->task, b->ip, b->ns, &bt, &bpath))
+		told = 0;
+	else if (is_of_libc(bpath))
+		return UNTOLD;
+	if (told)
+		return !strcmp(at.function, bt.function) &&
+		       !strcmp(apath, bpath) ? SAME : OTHER;
+	return (a->ip ^ b->ip) >> CODE_NEAR ? OTHER : SAME;
+}
+
+/* The same of what two lanes execute most; a, b: MOCA_PROFILE_CODES each. */
+static enum sameness compare_code(const struct rules *r,
+				  const struct moca_profile_code *a,
+				  const struct moca_profile_code *b)
+{
+	enum sameness is, all = UNTOLD;
+	unsigned i, k;
+
+	for (i = 0; i < MOCA_PROFILE_CODES; i++)
+		for (k = 0; a[i].votes && k < MOCA_PROFILE_CODES; k++) {
+			is = b[k].votes ? is_same_code(r, &a[i], &b[k]) : UNTOLD;
+			if (is == SAME)
+				return SAME;
+			if (is == OTHER)
+				all = OTHER;
+		}
+	return all;
+}
+
+/*
+ * 1 unless the busiest lane works on it with other functions than each other lane
+ * that has a part: what the stages of a pipeline have are no parts of one work.
+ */
+static int is_one_work(const struct rules *r,
+		       const struct moca_profile_object *o, unsigned top)
+{
+	unsigned lane, others = 0;
+	enum sameness is;
+
+	if (!o->code || o->object->processes > 1)
+		return 1;
+	for (lane = 0; lane < r->p->lanes; lane++) {
+		if (lane == top || !has_part(r->p, o, lane))
+			continue;
+		is = compare_code(r, o->code + top * MOCA_PROFILE_CODES,
+				  o->code + lane * MOCA_PROFILE_CODES);
+		if (is == SAME)
+			return 1;
+		others += is == OTHER;
+	}
+	return !others;
+}
+
 static void say_idle(struct rules *r, struct moca_finding *f, double idle,
 		     const struct rest *rest)
 {
@@ -175,12 +255,13 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 	double share = (double)o->use[top] / o->accesses;
 	struct rest rest = { 0 };
 	double idle;
-	int sure;
+	int sure, candidate;
 
 	if (!is_used(r, o))
 		return 0;
-	/* The CPU time is looked up for what may be it only. */
-	if (n > 1 && p->threads <= p->lanes && share * n >= LARGEST_SURE)
+	candidate = n > 1 && p->threads <= p->lanes && share * n >= LARGEST_SURE;
+	/* CPU time and code are looked up for what may be it only. */
+	if (candidate)
 		look_who_rests(r, o, top, &rest);
 	sure = rest.known && share * n >= LARGEST_SURE;
 	idle = sure ? rest.share : idle_share(p, o, top);
@@ -195,6 +276,8 @@ int rule_unbalanced(struct rules *r, const struct moca_profile_object *o)
 		      o->object->sharing_processes != MOCA_SHARING_PRIVATE),
 		HOLDS("it is a structure of the program, not all of its language's heap",
 		      !is_of_runtime(r, o->object)),
+		HOLDS("its parts are worked on by the same code",
+		      !candidate || is_one_work(r, o, top)),
 		AT_LEAST("size", PAGES, o->pages, PAGES_MIN / 4),
 		AT_LEAST("pages of one thread each", SHARE,
 			 by_history(r, o, (double)o->private_pages / o->pages),

@@ -165,6 +165,7 @@ struct row {
 	uint64_t *last_page;		/* of each lane; 0 = none */
 	uint64_t *written;		/* writes of each lane, by weight */
 	uint32_t *reads_in, *writes_in, *touches_in, *remote_in;
+	struct moca_profile_code *code;	/* as the object's */
 };
 
 struct seen {
@@ -186,8 +187,8 @@ struct lengths {
 				   all are, and there is nothing below */
 	unsigned use_unit;	/* what struct page counts in `use`, of weights */
 	size_t count;
-	uint16_t *weight;
 	double median_ns;	/* of the lengths; 0: all are taken for equal */
+	uint16_t *weight;
 	/* In medians of their lengths: a use of a page in an interval, by how often a
 	 * page is used; and this interval and all behind it. */
 	struct length_uses {
@@ -267,7 +268,11 @@ void note_interval(struct gather *g, uint64_t interval, unsigned window);
 extern const struct pass moca_pass_working_set, moca_pass_sharing,
 	moca_pass_first_touch, moca_pass_distribution, moca_pass_remote,
 	moca_pass_steps, moca_pass_reuse, moca_pass_temperature,
-	moca_pass_patterns;
+	moca_pass_code, moca_pass_patterns;
+
+/* Adds what the row has to the object, or gives it away. */
+void code_add(const struct moca_profile *p, struct moca_profile_object *o,
+	      struct row *r);
 
 /*
  * By the begins of intervals in the trace; so many are in it, 0: not known. 0 or
@@ -276,13 +281,13 @@ extern const struct pass moca_pass_working_set, moca_pass_sharing,
 int lengths_find(struct lengths *l, struct moca_trace *t,
 		 const struct moca_profile *p, uint64_t intervals);
 void lengths_free(struct lengths *l);
+/* Sets hot_ns and cold_ns of the profile. */
+void temperature_times(struct gather *g);
 /* Fills p->top_weight, g->sampled_in, g->core. 0 or -errno. */
 int samples_find(struct gather *g, struct moca_trace *t);
 /* An access, where sweeps took samples. */
 void samples_take(struct gather *g, const struct seen *s);
 void samples_take_set(struct gather *g, const struct seen *s);
-/* Sets hot_ns and cold_ns of the profile. */
-void temperature_times(struct gather *g);
 /* Fills p->working_set. */
 void samples_working_set(const struct gather *g);
 /* Which of an object's n pages tell of their histories, and o->watched_pages. */

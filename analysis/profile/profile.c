@@ -21,7 +21,7 @@
 static const struct pass *const passes[] = {
 	&moca_pass_working_set, &moca_pass_sharing, &moca_pass_first_touch,
 	&moca_pass_distribution, &moca_pass_remote, &moca_pass_steps,
-	&moca_pass_reuse, &moca_pass_temperature,
+	&moca_pass_reuse, &moca_pass_temperature, &moca_pass_code,
 	&moca_pass_patterns, /* by what the others found */
 };
 #define PASSES (sizeof(passes) / sizeof(*passes))
@@ -38,6 +38,7 @@ static void row_free(struct row *r)
 	free(r->writes_in);
 	free(r->touches_in);
 	free(r->remote_in);
+	free(r->code);
 	free(r);
 }
 
@@ -416,6 +417,7 @@ static void add_row(struct moca_profile *p, struct moca_profile_object *o,
 	add_windows(&o->writes_in, &r->writes_in, p->windows);
 	add_windows(&o->touches_in, &r->touches_in, p->windows);
 	add_windows(&o->remote_in, &r->remote_in, p->windows);
+	code_add(p, o, r);
 }
 
 /* Is it the program's own data? */
@@ -767,6 +769,7 @@ void moca_profile_free(struct moca_profile *p)
 		free(p->rows[i].writes_in);
 		free(p->rows[i].touches_in);
 		free(p->rows[i].remote_in);
+		free(p->rows[i].code);
 	}
 	free(p->rows);
 	free(p->lines.users);

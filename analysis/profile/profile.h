@@ -55,6 +55,14 @@ enum moca_pattern {
 /* "private", ... of one bit; NULL when there is none of that number. */
 const char *moca_pattern_name(unsigned bit);
 
+/* An instruction that accesses an object often, and once when and who did. */
+struct moca_profile_code {
+	uint64_t ip, ns;
+	uint32_t task;
+	uint32_t votes;		/* 0: it is none */
+};
+#define MOCA_PROFILE_CODES 4	/* of each lane */
+
 /*
  * An access is a page's record of an interval, as often as it weighs. Where intervals
  * differ in length (`weighed` in struct moca_profile), each counts here by the length of
@@ -146,6 +154,8 @@ struct moca_profile_object {
 	uint32_t *reads_in, *writes_in;
 	uint32_t *touches_in;	/* pages first touched */
 	uint32_t *remote_in;	/* accesses, by first touch */
+	/* [lane][MOCA_PROFILE_CODES]; NULL: it has too few pages. */
+	struct moca_profile_code *code;
 };
 
 /* Where a task was when it accessed memory. */
@@ -195,6 +205,9 @@ struct moca_profile {
 	uint64_t watched_pages;		/* of these, of rows with watched pages:
 					   what hot and cold ones are of */
 	uint64_t hot_pages, cold_pages, cold_accesses;	/* of data, as of rows */
+	uint64_t hot_ns, cold_ns;	/* mean times between two uses of a page: at
+					   most that of a hot one, at least that of a
+					   cold one */
 	uint64_t distinct;		/* pages, code as well, however many
 					   objects were there */
 	uint64_t data_pages, other_pages;	/* with data in them, and others; as
@@ -208,9 +221,6 @@ struct moca_profile {
 	unsigned threads;		/* most that lived at a time */
 	int writes_known;	/* all of them: moca_sharing_writes_known */
 	uint8_t *lane_of;		/* task number: its lane, if what_if */
-	uint64_t hot_ns, cold_ns;	/* mean times between two uses of a page: at
-					   most that of a hot one, at least that of a
-					   cold one */
 	uint16_t *cpu_of;	/* likewise, the CPU that it is put on */
 	/* While pages are passed. */
 	const struct lengths *lengths;

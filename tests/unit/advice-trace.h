@@ -42,6 +42,8 @@ static unsigned unknown_of_10;	/* touches whose node is not told */
 static const struct moca_stack *stacks;
 static size_t stack_count;
 static uint32_t (*stack_of)(const struct touch *t);
+/* The instruction of a touch; NULL: one of each task, 16 bytes apart. */
+static uint64_t (*ip_of)(const struct touch *t);
 static struct moca_profile *profile;
 static struct moca_advice *advice;
 static struct moca_phases phases;
@@ -185,7 +187,8 @@ static inline void write_touches(struct moca_writer *w)
 					abort();
 				a[n++] = (struct moca_access){
 					.addr = touches[i].addr,
-					.ip = CODE + 16 * task,
+					.ip = ip_of ? ip_of(&touches[i]) :
+						      CODE + 16 * task,
 					.time_ns = start + interval_at(k) +
 						   50 * i % INTERVAL_NS,
 					.type = touches[i].type,
@@ -341,9 +344,6 @@ static inline int only(enum moca_finding_kind kind)
 	       advice->findings[0].object == object();
 }
 
-/* The first finding of that kind; NULL: none. */
-static inline const struct moca_finding *finding(enum moca_finding_kind kind)
-{
 static inline const struct moca_check *check(enum moca_finding_kind kind)
 {
 	size_t i;
@@ -365,6 +365,9 @@ static inline int tries(const char *what)
 	return n;
 }
 
+/* The first finding of that kind; NULL: none. */
+static inline const struct moca_finding *finding(enum moca_finding_kind kind)
+{
 	size_t i;
 
 	for (i = 0; i < advice->count; i++)

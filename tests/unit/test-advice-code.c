@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What advice learns from code: whether threads do the same work, by the functions
+ * that access an object, and in which language a program is written, by the sections
+ * of its file. The file is that of this test.
+ */
+#include <link.h>
+#include <unistd.h>
+
+#include "tests/unit/advice-trace.h"
+
+/* By this section a program is known to be of Go. */
+__attribute__((section(".go.buildinfo"), used))
+static const char of_go[16] = "not of Go";
+
+static volatile unsigned counted;
+
+__attribute__((noinline)) static void encodes(void)
+{
+	counted += 3;
+}
+
+__attribute__((noinline)) static void finds_matches(void)
+{
+	counted *= 5;
+}
+
+static char exe[4096];
+static uint64_t encodes_at, matches_at;		/* offsets in it */
+
+/* The offset in the file of what is at addr, of the first object: this program. */
+static int find_offset(struct dl_phdr_info *info, size_t size, void *addr)
+{
+	const ElfW(Phdr) *ph;
+	uint64_t *at = addr, vaddr = *at - info->dlpi_addr;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		ph = &info->dlpi_phdr[i];
+		if (ph->p_type == PT_LOAD && vaddr >= ph->p_vaddr &&
+		    vaddr - ph->p_vaddr < ph->p_filesz)
+			*at = vaddr - ph->p_vaddr + ph->p_offset;
+	}
+	return 1;
+}
+
+static void look_up(void)
+{
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	if (n <= 0)
+		abort();
+	encodes_at = (uintptr_t)encodes;
+	matches_at = (uintptr_t)finds_matches;
+	dl_iterate_phdr(find_offset, &encodes_at);
+	dl_iterate_phdr(find_offset, &matches_at);
+}
+
+/* Three quarters are of thread 1; thread 0 rests meanwhile. */
+static void unequal(uint64_t allocated)
+{
+	unsigned i;
+
+	begin(THREADS, allocated);
+	put_map(0, CODE, 64 << 20, exe);
+	for (i = 0; i < 20; i++) {
+		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
+		next();
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+}
+
+static uint64_t same_function(const struct touch *t)
+{
+	return CODE + encodes_at;
+}
+
+static uint64_t other_functions(const struct touch *t)
+{
+	return CODE + (t->task ? encodes_at : matches_at);
+}
+
+/* Each thread has a function of its own for a tenth of what it does. */
+static uint64_t mostly_the_same(const struct touch *t)
+{
+	return t->interval % 10 ? same_function(t) : other_functions(t);
+}
+
+/* Of no file: the one far from the other, or near. */
+static uint64_t far_apart(const struct touch *t)
+{
+	return 0x10000000 + 0x100000 * (uint64_t)t->task;
+}
+
+static uint64_t near_by(const struct touch *t)
+{
+	return 0x10000000 + 0x200 * (uint64_t)t->task;
+}
+
+static int by_code(uint64_t (*ips)(const struct touch *t))
+{
+	int err;
+
+	unequal(BIG);
+	ip_of = ips;
+	err = look("2x1");
+	ip_of = NULL;
+	return err;
+}
+
+/* The stages of a pipeline have no parts of one work: nothing is to be divided. */
+static int pipeline(void)
+{
+	CHECK(!by_code(same_function));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	CHECK(!by_code(other_functions));
+	CHECK(!advice->count);
+	CHECK(check(MOCA_FINDING_UNBALANCED)->missed);
+	CHECK(strstr(check(MOCA_FINDING_UNBALANCED)->missed, "the same code"));
+	CHECK(!by_code(mostly_the_same));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	return 0;
+}
+
+/* Functions are not known, as of a stripped program. */
+static int pipeline_without_names(void)
+{
+	CHECK(!by_code(near_by));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	CHECK(!by_code(far_apart));
+	CHECK(!advice->count);
+	return 0;
+}
+
+static int serial(const char *program)
+{
+	int err;
+
+	program_path = program;
+	begin(THREADS, BIG);
+	sweep(0, 0, BIG, MOCA_ACCESS_WRITE);
+	halves(20, MOCA_ACCESS_WRITE);
+	err = look("2x1");
+	program_path = "/bin/prog";
+	return err;
+}
+
+/* No line of C for a program that is written in Go, and none of Go for others. */
+static int go(void)
+{
+	CHECK(!serial(exe));
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(tries("goroutine t") == 1 && tries("LockOSThread") == 1);
+	CHECK(!tries("pthread") && !tries("/*"));
+	CHECK(!serial("/bin/prog"));
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(tries("pthread") == 1 && !tries("goroutine"));
+	return 0;
+}
+
+/* All structures of a Go program are in memory that nobody else names. */
+static int go_heap(void)
+{
+	unequal(1);
+	CHECK(!look("2x1"));
+	CHECK(only(MOCA_FINDING_UNBALANCED));
+	CHECK(object()->object->kind == MOCA_OBJECT_ALLOCATOR);
+	program_path = exe;
+	unequal(1);
+	program_path = "/bin/prog";
+	CHECK(!look("2x1"));
+	CHECK(object()->object->kind == MOCA_OBJECT_ALLOCATOR);
+	CHECK(!advice->count);
+	return 0;
+}
+
+int main(void)
+{
+	look_up();
+	encodes();
+	finds_matches();
+	run("pipeline", pipeline);
+	run("pipeline, without names", pipeline_without_names);
+	run("go", go);
+	run("go: heap", go_heap);
+	done();
+	free(touches);
+	dir_remove();
+	return failures != 0;
+}
