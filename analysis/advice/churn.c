@@ -18,14 +18,27 @@
 /* Of them, what must be explained by allocations that were made again. */
 #define EXPLAINED_MIN 0.5
 #define NAMED 4
+/*
+ * What a fault in a program takes more than one in the loop that measured the price:
+ * caches and page tables are cold. As collect/run/calibrate.c has it of other faults.
+ */
+#define COLD_NS 350.0
+/*
+ * Of a first touch's price, that of one 4 KiB of a huge page at most. More, and there
+ * was no huge page when the prices were measured.
+ */
+#define HUGE_DEAR 0.5
 /* glibc takes no larger threshold for mmap, but in its later versions. */
 #define MMAP_THRESHOLD_MAX (32ull << 20)
 #define KEEP_MIN (64ull << 20)
 
 struct churn {
 	uint64_t touches, again;	/* first touches; of pages had before */
+	/* The same, were no more pages needed than the largest block of each site. */
+	uint64_t again_most;
 	double price_ns;		/* of one, with giving it back */
 	double huge_ns;			/* less, where huge pages were asked for */
+	int huge_known;			/* there was one to be measured */
 	uint64_t huge;			/* of again, at most */
 	double cpu_ns;			/* of the program, without the recorder */
 	double explained;		/* of again */
@@ -34,6 +47,7 @@ struct churn {
 	const struct moca_profile_object *top[NAMED];
 	size_t sites;
 	uint64_t largest, together;	/* bytes: of one; of one of each site */
+	uint64_t pages;			/* that all of these sites' blocks were on */
 };
 
 /* Pages that were allocated at this site more often than they exist. */
@@ -56,6 +70,7 @@ static void add_site(struct churn *x, const struct moca_profile_object *o)
 	if (i < NAMED)
 		x->top[i] = o;
 	x->sites++;
+	x->pages += o->pages;
 	x->together += o->object->size;
 	if (o->object->size > x->largest)
 		x->largest = o->object->size;
@@ -77,6 +92,10 @@ static void find_sites(const struct rules *r, struct churn *x)
 		if (n && 50 * n >= x->again)
 			add_site(x, &p->rows[i]);
 	}
+	/* Blocks that come to other addresses each time have more than they need. */
+	n = x->pages < p->distinct ? x->pages : p->distinct;
+	x->again_most = x->again + (n > x->together / 4096 ?
+				    n - x->together / 4096 : 0);
 	x->explained = x->again ? (double)sum / x->again : 0;
 	x->mapped = sum ? (double)mapped / sum : 0;
 }
@@ -85,6 +104,8 @@ static void measure(const struct rules *r, struct churn *x)
 {
 	const struct moca_profile *p = r->p;
 	double slower = advice_meta(r, "cost.cpu_estimate");
+	double touch_ns = advice_meta(r, "cost.price.native_touch_ns");
+	double huge_ns = advice_meta(r, "cost.price.native_huge_ns");
 	struct moca_certificate c;
 
 	moca_trace_certificate(r->trace, &c);
@@ -92,10 +113,11 @@ static void measure(const struct rules *r, struct churn *x)
 	/* What was not looked at page by page may be any page. */
 	x->again = !p->left_out && c.pages_touched > p->distinct ?
 		   c.pages_touched - p->distinct : 0;
-	x->price_ns = advice_meta(r, "cost.price.native_touch_ns") +
-		      advice_meta(r, "cost.price.native_free_ns");
-	x->huge_ns = advice_meta(r, "cost.price.native_touch_ns") -
-		     advice_meta(r, "cost.price.native_huge_ns");
+	x->price_ns = touch_ns + advice_meta(r, "cost.price.native_free_ns");
+	if (x->price_ns > 0)
+		x->price_ns += COLD_NS;
+	x->huge_ns = touch_ns + COLD_NS - huge_ns;
+	x->huge_known = huge_ns < HUGE_DEAR * touch_ns;
 	x->huge = (uint64_t)fmin(advice_meta(r, "cost.huge_asked"),
 				 (double)x->again);
 	x->cpu_ns = slower >= 1 ? advice_meta(r, "cost.cpu_ns") / slower : 0;
@@ -203,12 +225,26 @@ static void say_sites(struct rules *r, struct moca_finding *f,
 	finding_line(r, f->evidence, "allocated: %s", text);
 }
 
-/* What these touches take in all, ns. */
-static double taken_ns(const struct churn *x)
+/* What these touches take in all, ns: at least, and at most. */
+static double least_ns(const struct churn *x)
 {
-	double ns = x->again * x->price_ns - x->huge * x->huge_ns;
+	double ns = x->again * x->price_ns -
+		    x->huge * (x->huge_known ? x->huge_ns : x->price_ns);
 
 	return ns > 0 ? ns : 0;
+}
+
+static double most_ns(const struct churn *x)
+{
+	double ns = x->again_most * x->price_ns -
+		    (x->huge_known ? x->huge * x->huge_ns : 0);
+
+	return ns > 0 ? ns : 0;
+}
+
+static double taken_ns(const struct churn *x)
+{
+	return (least_ns(x) + most_ns(x)) / 2;
 }
 
 /* Were faults dearer when the price was measured than in the program? */
@@ -219,7 +255,9 @@ static int is_beyond(const struct churn *x)
 
 static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 {
-	double s = taken_ns(x) / 1e9, all = x->cpu_ns / 1e9;
+	double least = least_ns(x) / 1e9, most = most_ns(x) / 1e9;
+	double all = x->cpu_ns / 1e9;
+	char pages[64], seconds[64];
 
 	if (is_beyond(x)) {
 		f->confidence = MOCA_CONFIDENCE_LOW;
@@ -227,25 +265,38 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 			    "memory is given back to the kernel and taken again %" PRIu64 " times; what its page faults take is not known",
 			    x->again);
 	} else {
-		f->seconds = s;
-		f->confidence = x->explained >= 0.9 ? MOCA_CONFIDENCE_HIGH :
+		f->seconds = taken_ns(x) / 1e9;
+		f->confidence = x->huge && !x->huge_known ? MOCA_CONFIDENCE_LOW :
+				x->explained >= 0.9 ? MOCA_CONFIDENCE_HIGH :
 						      MOCA_CONFIDENCE_MEDIUM;
 		finding_set(r, &f->title,
 			    "memory is given back to the kernel and taken again: %.0f %% of the CPU time goes to its page faults",
 			    100 * f->gain);
 	}
+	snprintf(pages, sizeof(pages), "%" PRIu64, x->again);
+	if (x->again_most - x->again > x->again / 20)
+		snprintf(pages, sizeof(pages), "%" PRIu64 " to %" PRIu64,
+			 x->again, x->again_most);
+	snprintf(seconds, sizeof(seconds), "%.2f s", least);
+	if (most - least > least / 20)
+		snprintf(seconds, sizeof(seconds), "%.2f to %.2f s", least, most);
 	finding_line(r, f->evidence,
-		     "of %" PRIu64 " first touches of %" PRIu64 " pages, %" PRIu64 " gave the program memory again that it had given back",
-		     x->touches, r->p->distinct, x->again);
+		     "of %" PRIu64 " first touches of %" PRIu64 " pages, %s gave the program memory again that it had given back",
+		     x->touches, r->p->distinct, pages);
 	if (is_beyond(x))
 		finding_line(r, f->evidence,
 			     "the price of a first touch that was measured when the recording began, %.0f ns, was not the program's: all of them would take longer than its %.2f s of CPU time. Record on an idle machine to know",
 			     x->price_ns, all);
 	else
 		finding_line(r, f->evidence,
-			     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine, as measured when the recording began: %.2f s of the program's %.2f s",
-			     x->price_ns, s, all);
-	if (x->huge)
+			     "a first touch, and giving the page back, takes %.0f ns of CPU time on this machine: %.0f as measured when the recording began, and %.0f as caches are cold in a program: %s of the program's %.2f s",
+			     x->price_ns, x->price_ns - COLD_NS, COLD_NS,
+			     seconds, all);
+	if (x->huge && !x->huge_known)
+		finding_line(r, f->evidence,
+			     "up to %" PRIu64 " of these pages lie where the program asked for huge pages, of which none was to be had when the recording began: those that it has without the recorder take next to nothing",
+			     x->huge);
+	else if (x->huge)
 		finding_line(r, f->evidence,
 			     "up to %" PRIu64 " of these pages lie where the program asked for huge pages: without the recorder, which needs small ones, one of them takes %.0f ns less, which is taken off",
 			     x->huge, x->huge_ns);
