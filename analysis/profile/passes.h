@@ -166,6 +166,9 @@ struct row {
 	uint64_t *written;		/* writes of each lane, by weight */
 	uint32_t *reads_in, *writes_in, *touches_in, *remote_in;
 	struct moca_profile_code *code;	/* as the object's */
+	/* Of each lane, where it went on last in STREAMS places, the last of these
+	   first; 0 = none. NULL: few pages. */
+	uint64_t *streams;
 };
 
 struct seen {

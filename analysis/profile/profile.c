@@ -39,6 +39,7 @@ static void row_free(struct row *r)
 	free(r->touches_in);
 	free(r->remote_in);
 	free(r->code);
+	free(r->streams);
 	free(r);
 }
 

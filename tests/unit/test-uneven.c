@@ -151,6 +151,8 @@ static int temperature(void)
 	CHECK(!look("2x1"));
 	CHECK(object()->hot_pages == 512);
 	CHECK(object()->cold_pages == 19000);
+	/* By the median of the lengths, not their mean. */
+	CHECK(near((double)profile->hot_ns / INTERVAL_NS, 1.443));
 	return 0;
 }
 
