@@ -40,6 +40,6 @@ int rule_abandoned(struct rules *r, const struct moca_profile_object *o)
 		     100. * o->idle_pages / p->pages);
 	finding_set(r, &f->cause, "It lives to the end of the program.");
 	finding_set(r, &f->fix, "Free %s when it has done its work.", name);
-	try_free(r, f, name);
+	try_free(r, f, name_in_code(r, o));
 	return 1;
 }

@@ -172,6 +172,20 @@ const struct moca_profile_object *advice_row(struct rules *r, uint32_t id)
 	return r->by_id[id];
 }
 
+const char *name_in_code(struct rules *r, const struct moca_profile_object *o)
+{
+	const char *name = o->object->name;
+	size_t n = strlen(name);
+
+	if ((o->object->alloc && !o->object->alloc->is_variable) ||
+	    n >= sizeof(r->in_code) - 1)
+		return "p";
+	strcpy(r->in_code, name);
+	if (n > 2 && !strcmp(name + n - 2, "[]"))
+		strcpy(r->in_code + n - 1, "i]");
+	return r->in_code;
+}
+
 /* --- findings ----------------------------------------------------------- */
 
 double share_remote(const struct moca_profile_object *o, enum moca_policy p)

@@ -64,7 +64,7 @@ int rule_huge_pages(struct rules *r, const struct moca_profile_object *o)
 	if (advice_takes_c(r, f))
 		finding_line(r, f->try_,
 		     "%s = aligned_alloc(2 << 20, size); madvise(%s, size, MADV_HUGEPAGE);   /* before its first use */",
-		     name, name);
+		     name_in_code(r, o), name_in_code(r, o));
 	/* What the program maps, or declares, malloc's settings do not reach. */
 	if (o->object->kind != MOCA_OBJECT_HEAP ||
 	    2 * o->object->mapped >= o->object->instances)

@@ -200,6 +200,15 @@ void try_parallel_init(struct rules *r, struct moca_finding *f,
 	try_bind(r, f, model);
 }
 
+void try_parallel_read(struct rules *r, struct moca_finding *f)
+{
+	if (advice_takes_c(r, f))
+		finding_line(r, f->try_,
+			     "pread(fd, %s + first[t], first[t + 1] - first[t], first[t])   /* in each thread t, in place of the call that reads all of it */",
+			     name_in_code(r, f->object));
+	try_bind(r, f, model_of(r, f));
+}
+
 /*
  * The line for OpenMP in Fortran, OpenMP in C and C++, or threads by themselves,
  * where Fortran has a line of its own (NULL: none).

@@ -56,6 +56,6 @@ int rule_one_node(struct rules *r, const struct moca_profile_object *o)
 		return 1;
 	finding_line(r, f->try_,
 		     "numa_interleave_memory(%s, size, numa_all_nodes_ptr);   /* before its first use; -lnuma */",
-		     name);
+		     name_in_code(r, o));
 	return 1;
 }

@@ -62,7 +62,7 @@ static void say(struct rules *r, struct moca_finding *f)
 	if (advice_takes_c(r, f))
 		finding_line(r, f->try_,
 		     "%.80s = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);   /* new pages%s%.120s */",
-		     name, at(o->object), o->object->site);
+		     name_in_code(r, o), at(o->object), o->object->site);
 	finding_line(r, f->try_,
 		     "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=1048576 ./program   # each block of 1 MiB and more has pages of its own; costs a fault for each page");
 }

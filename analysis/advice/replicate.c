@@ -86,7 +86,7 @@ int rule_replicate(struct rules *r, const struct moca_profile_object *o)
 	if (advice_takes_c(r, f))
 		finding_line(r, f->try_,
 		     "copy[n] = numa_alloc_onnode(size, n); memcpy(copy[n], %s, size);   /* read copy[numa_node_of_cpu(sched_getcpu())] */",
-		     name);
+		     name_in_code(r, o));
 	finding_line(r, f->try_,
 		     "numactl --interleave=all ./program   # without a change: %.0f %% remote, on all nodes evenly",
 		     100 * f->remote[MOCA_POLICY_INTERLEAVE]);

@@ -36,7 +36,7 @@ struct rules {
 	double cpu_ns[MOCA_PROFILE_LANES];
 	double cpu_more_ns[MOCA_PROFILE_LANES];
 	double cpu_in[MOCA_PROFILE_WINDOWS];
-	char name[80];
+	char name[80], in_code[80];
 	const struct moca_profile_object **by_id;	/* advice_row */
 	struct condition_miss miss[MOCA_FINDING_KINDS];
 };
@@ -148,6 +148,10 @@ int is_of_runtime(const struct rules *r, const struct moca_object *o);
 /* A comment, in the program's language. */
 void try_note(struct rules *r, struct moca_finding *f, const char *text);
 /*
+ * How to have each thread read its own part from a file, in place of one thread.
+ */
+void try_parallel_read(struct rules *r, struct moca_finding *f);
+/*
  * How to have each thread touch its own part first, in the language of the
  * program as far as it is known; where: " at FILE:LINE" of the loop, or "".
  */
@@ -200,5 +204,7 @@ double advice_meta(const struct rules *r, const char *key);
 void evidence_use(struct rules *r, struct moca_finding *f);
 /* The object's name in text, cut if it is very long; valid until the next. */
 const char *name_text(struct rules *r, const struct moca_profile_object *o);
+/* The same in a line of code: "g[i]" of g[], "p" where no variable is known. */
+const char *name_in_code(struct rules *r, const struct moca_profile_object *o);
 
 #endif

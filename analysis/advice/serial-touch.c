@@ -29,6 +29,12 @@
 #define RETURNS_MOST 0.25
 #define RETURNS_OF_FEW 0.1
 
+/* Most of its pages were first touched in the kernel: by its own instructions. */
+static int is_filled_by_call(const struct moca_profile_object *o)
+{
+	return o->touch_ip >> 63;
+}
+
 static void say(struct rules *r, struct moca_finding *f, double on_home)
 {
 	const struct moca_profile_object *o = f->object;
@@ -36,7 +42,9 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 	const char *name = name_text(r, o);
 
 	task_text(r, o->touch_task, task, sizeof(task));
-	if (*touch_text(r, f, where, sizeof(where)))
+	if (is_filled_by_call(o))
+		snprintf(at, sizeof(at), ", in a system call");
+	else if (*touch_text(r, f, where, sizeof(where)))
 		snprintf(at, sizeof(at), ", in %s", where);
 	if (f->kind == MOCA_FINDING_SERIAL_TOUCH)
 		finding_set(r, &f->title, "%s is placed by the thread that prepares it, not by those that use it",
@@ -54,10 +62,17 @@ static void say(struct rules *r, struct moca_finding *f, double on_home)
 	finding_set(r, &f->cause,
 		    "Linux places a page on the node of the thread that touches it first (at its allocation nothing is placed). Of the accesses, %.0f %% come from other nodes; were each page on the node that uses it most, %.0f %% would.",
 		    100 * f->remote[MOCA_POLICY_FIRST_TOUCH], 100 * f->after);
-	finding_set(r, &f->fix,
-		    "Let each thread first touch the part of %s that it works on: initialise it in parallel, divided as the work is, threads bound to CPUs.",
-		    name);
-	try_parallel_init(r, f, name, f->file ? at : "");
+	if (is_filled_by_call(o)) {
+		finding_set(r, &f->fix,
+			    "System calls fill %s, as read(2) does. Let each thread read the part that it works on, or touch it before it is read, threads bound to CPUs.",
+			    name);
+		try_parallel_read(r, f);
+	} else {
+		finding_set(r, &f->fix,
+			    "Let each thread first touch the part of %s that it works on: initialise it in parallel, divided as the work is, threads bound to CPUs.",
+			    name);
+		try_parallel_init(r, f, name, f->file ? at : "");
+	}
 	if (f->remote[MOCA_POLICY_INTERLEAVE] <
 	    f->remote[MOCA_POLICY_FIRST_TOUCH] - 0.05)
 		finding_line(r, f->try_,

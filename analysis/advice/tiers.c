@@ -157,6 +157,6 @@ int rule_tiers(struct rules *r)
 		return 1;
 	finding_line(r, f->try_,
 		     "mbind(%s, ..., MPOL_PREFERRED, slow node)   /* of the part that is used seldom, in an allocation of its own */",
-		     name_text(r, t.cold_top[0]));
+		     name_in_code(r, t.cold_top[0]));
 	return 1;
 }

@@ -147,6 +147,58 @@ static int serial(const char *program)
 	return err;
 }
 
+/* Thread 0 prepares it in the kernel, in a system call. */
+static uint64_t by_call(const struct touch *t)
+{
+	return t->interval ? CODE : 0xffffffff81234567;
+}
+
+/* What read(2) fills is to be read by those who use it: no loop fills it. */
+static int filled_by_call(void)
+{
+	ip_of = by_call;
+	CHECK(!serial("/bin/prog"));
+	ip_of = NULL;
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(tries("pread(fd, p + first[t]") == 1 && !tries("the loop that"));
+	CHECK(strstr(advice->findings[0].fix, "System calls fill"));
+	CHECK(!serial("/bin/prog"));
+	CHECK(only(MOCA_FINDING_SERIAL_TOUCH));
+	CHECK(!tries("pread") && tries("the loop that first fills") == 1);
+	CHECK(!strstr(advice->findings[0].fix, "System calls"));
+	return 0;
+}
+
+/* Both halves in turn, page after page; or all over it. */
+static int turns(int by_chance)
+{
+	unsigned i, k;
+
+	begin(1, 2 * BIG);
+	for (i = 0; i < 12; i++) {
+		for (k = 0; k < BIG; k++) {
+			touch(0, by_chance ? k * 1237ull % (2 * BIG) : k,
+			      MOCA_ACCESS_READ);
+			touch(0, by_chance ? (k + BIG) * 1237ull % (2 * BIG) :
+					     BIG + k, MOCA_ACCESS_READ);
+		}
+		next();
+	}
+	return look("2x1");
+}
+
+/* Arrays of one site that are walked over in turn are not used at random. */
+static int arrays_in_turn(void)
+{
+	CHECK(!turns(0));
+	CHECK(object()->patterns & MOCA_PATTERN_STREAMING);
+	CHECK(10 * object()->steps_near > 9 * object()->steps);
+	CHECK(!turns(1));
+	CHECK(object()->patterns & MOCA_PATTERN_RANDOM);
+	CHECK(10 * object()->steps_near < 3 * object()->steps);
+	return 0;
+}
+
 /* No line of C for a program that is written in Go, and none of Go for others. */
 static int go(void)
 {
@@ -183,6 +235,8 @@ int main(void)
 	finds_matches();
 	run("pipeline", pipeline);
 	run("pipeline, without names", pipeline_without_names);
+	run("arrays in turn", arrays_in_turn);
+	run("filled by a system call", filled_by_call);
 	run("go", go);
 	run("go: heap", go_heap);
 	done();
