@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "lib/base/vec.h"
 
 #define MEMORY_MAX ((size_t)256 << 20)
+#define THREADS 2
 /* Two p that are the same. */
 #define SAME_P 1e-12
 
@@ -37,12 +39,16 @@ struct curve {
 	size_t count, cap;
 };
 
+/* Of one thread, whose nodes are the root's children and all that is below them. */
 struct solver {
 	const struct moca_aggregate *a;
+	const uint8_t *who;	/* of each node but the root: its thread */
+	unsigned number;	/* of this thread */
 	struct curve **sums;	/* [node][interval]: its children's; or NULL */
+	struct curve **solved;	/* [node][interval] of the root's children; or NULL */
 	struct curve *own;	/* [interval], of the node at hand */
 	struct curve sum, one, two, cuts;	/* scratch */
-	size_t bytes;		/* of kept curves */
+	size_t bytes, limit;	/* of kept curves */
 	int err;
 };
 
@@ -143,7 +149,7 @@ static void keep(struct solver *s, struct curve *out, const struct curve *c)
 	if (s->err)
 		return;
 	s->bytes += c->count * sizeof(*l) - out->cap * sizeof(*l);
-	if (s->bytes > MEMORY_MAX) {
+	if (s->bytes > s->limit) {
 		s->err = -E2BIG;
 		return;
 	}
@@ -221,32 +227,126 @@ static void free_curves(struct solver *s, struct curve *c, size_t n)
 	free(c);
 }
 
-/* A node but the root; its curves are added to its parent's. */
-static void solve_node(struct solver *s, size_t node)
+static size_t cells_of(const struct moca_aggregate *a)
 {
-	const struct moca_aggregate *a = s->a;
-	size_t cells = a->slices * (a->slices + 1) / 2, len, i;
-	struct curve **up = &s->sums[a->parent[node]];
+	return a->slices * (a->slices + 1) / 2;
+}
+
+/* Add the curves of a node to its parent's; they are freed. */
+static void add_up(struct solver *s, size_t node, struct curve *own)
+{
+	size_t cells = cells_of(s->a), i;
+	struct curve **up = &s->sums[s->a->parent[node]];
 	struct line nothing = { .begin = 0 };
 	const struct curve none = { &nothing, 1, 1 };
 
-	s->own = calloc(cells, sizeof(*s->own));
 	if (!*up)
 		*up = calloc(cells, sizeof(**up));
-	if (!s->own || !*up)
+	if (!*up)
+		s->err = -ENOMEM;
+	for (i = 0; !s->err && i < cells; i++) {
+		add(s, &s->sum, (*up)[i].count ? &(*up)[i] : &none, &own[i],
+		    1);
+		keep(s, &(*up)[i], &s->sum);
+	}
+	free_curves(s, own, cells);
+}
+
+/* A node but the root. The curves of the root's children wait for their turn. */
+static void solve_node(struct solver *s, size_t node)
+{
+	const struct moca_aggregate *a = s->a;
+	size_t cells = cells_of(a), len, i;
+
+	s->own = calloc(cells, sizeof(*s->own));
+	if (!s->own)
 		s->err = -ENOMEM;
 	for (len = 1; !s->err && len <= a->slices; len++)
 		for (i = 0; !s->err && i + len <= a->slices; i++)
 			solve_interval(s, node, i, i + len - 1);
 	free_curves(s, s->sums[node], cells);
 	s->sums[node] = NULL;
-	for (i = 0; !s->err && i < cells; i++) {
-		add(s, &s->sum, (*up)[i].count ? &(*up)[i] : &none, &s->own[i],
-		    1);
-		keep(s, &(*up)[i], &s->sum);
-	}
-	free_curves(s, s->own, cells);
+	if (a->parent[node] + 1 == a->nodes)
+		s->solved[node] = s->own;
+	else
+		add_up(s, node, s->own);
 	s->own = NULL;
+}
+
+static void *solve_nodes(void *arg)
+{
+	struct solver *s = arg;
+	size_t i;
+
+	for (i = 0; !s->err && i + 1 < s->a->nodes; i++)
+		if (s->who[i] == s->number)
+			solve_node(s, i);
+	return NULL;
+}
+
+/* To each thread about as many leaves: the same ones in each run. */
+static void share_out(const struct moca_aggregate *a, uint8_t *who)
+{
+	size_t load[THREADS] = { 0 }, i;
+
+	for (i = a->nodes - 1; i-- > 0;) {
+		if (a->parent[i] + 1 != a->nodes) {
+			who[i] = who[a->parent[i]];
+			continue;
+		}
+		who[i] = load[1] < load[0];
+		load[who[i]] += a->size[i];
+	}
+}
+
+static void solver_free(struct solver *s)
+{
+	free(s->sum.l);
+	free(s->one.l);
+	free(s->two.l);
+	free(s->cuts.l);
+}
+
+/*
+ * All nodes but the root, into the root's sums. Their order is that of the nodes,
+ * whichever thread is first: sums of other orders differ in their last bits.
+ */
+static void solve_tree(struct solver *s)
+{
+	const struct moca_aggregate *a = s->a;
+	uint8_t *who = malloc(a->nodes);
+	struct solver other;
+	pthread_t thread;
+	size_t i;
+
+	s->solved = calloc(a->nodes, sizeof(*s->solved));
+	if (!who || !s->solved) {
+		s->err = -ENOMEM;
+		goto out;
+	}
+	share_out(a, who);
+	s->who = who;
+	s->limit = MEMORY_MAX / THREADS;
+	other = *s;
+	other.number = 1;
+	if (pthread_create(&thread, NULL, solve_nodes, &other)) {
+		solve_nodes(s);
+		solve_nodes(&other);
+	} else {
+		solve_nodes(s);
+		pthread_join(thread, NULL);
+	}
+	if (!s->err)
+		s->err = other.err;
+	solver_free(&other);
+	s->bytes += other.bytes;
+	s->limit = MEMORY_MAX;
+	for (i = 0; i + 1 < a->nodes; i++)
+		if (s->solved[i])
+			add_up(s, i, s->solved[i]);
+out:
+	free(s->solved);
+	free(who);
 }
 
 /* Of the root all that is asked for is all of the time: from left to right. */
@@ -311,8 +411,7 @@ int moca_aggregate_qualities(struct moca_aggregate *a,
 	s.sums = calloc(a->nodes, sizeof(*s.sums));
 	if (!s.sums)
 		return -ENOMEM;
-	for (i = 0; !s.err && i + 1 < a->nodes; i++)
-		solve_node(&s, i);
+	solve_tree(&s);
 	if (!s.err)
 		solve_root(&s, &all);
 	if (!s.err)
@@ -324,10 +423,7 @@ int moca_aggregate_qualities(struct moca_aggregate *a,
 			    a->slices * (a->slices + 1) / 2);
 	free(s.sums);
 	free(all.l);
-	free(s.sum.l);
-	free(s.one.l);
-	free(s.two.l);
-	free(s.cuts.l);
+	solver_free(&s);
 	return s.err;
 }
 

@@ -15,6 +15,7 @@ struct measure {
 struct moca_aggregate {
 	size_t slices, leaves, states, nodes;
 	int flat;		/* no hierarchy */
+	int is_twin;		/* all but best is of another */
 	uint32_t *parent;
 	uint32_t *size;		/* leaves below each node */
 	struct measure *measures;	/* [node][begin][last], a triangle */

@@ -223,11 +223,32 @@ void moca_aggregate_free(struct moca_aggregate *a)
 {
 	if (!a)
 		return;
-	free(a->parent);
-	free(a->size);
-	free(a->measures);
+	if (!a->is_twin) {
+		free(a->parent);
+		free(a->size);
+		free(a->measures);
+	}
 	free(a->best);
 	free(a);
+}
+
+int moca_aggregate_twin(struct moca_aggregate **out,
+			const struct moca_aggregate *a)
+{
+	size_t triangle = a->slices * (a->slices + 1) / 2;
+	struct moca_aggregate *twin = malloc(sizeof(*twin));
+
+	if (!twin)
+		return -ENOMEM;
+	*twin = *a;
+	twin->is_twin = 1;
+	twin->best = calloc(a->nodes * triangle, sizeof(*twin->best));
+	if (!twin->best) {
+		free(twin);
+		return -ENOMEM;
+	}
+	*out = twin;
+	return 0;
 }
 
 /* --- the best partition ------------------------------------------------- */

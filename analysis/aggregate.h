@@ -62,6 +62,12 @@ struct moca_aggregate;
 int moca_aggregate_create(struct moca_aggregate **out,
 			  const struct moca_aggregate_input *in);
 void moca_aggregate_free(struct moca_aggregate *a);
+/*
+ * The same for another thread, which calls moca_aggregate_best() meanwhile; it is to be
+ * freed before a. 0 or -ENOMEM.
+ */
+int moca_aggregate_twin(struct moca_aggregate **out,
+			const struct moca_aggregate *a);
 
 /*
  * The best partition for p: by begin without a hierarchy, else by node and
@@ -75,8 +81,8 @@ int moca_aggregate_best(struct moca_aggregate *a, double p,
 /*
  * All partitions that are best for some p, by p: the first has p_begin 0. Found
  * for all p at once, none missed; with Q of them, O(N T^3) steps of at most Q
- * each, in fact about O(Q T^3). The caller frees *out. 0; -ENOMEM; -E2BIG (more
- * than 256 MiB).
+ * each, in fact about O(Q T^3), in two threads. The caller frees *out. 0; -ENOMEM;
+ * -E2BIG (more than 256 MiB, or 128 MiB in one of the threads).
  */
 int moca_aggregate_qualities(struct moca_aggregate *a,
 			     struct moca_quality **out, size_t *count);

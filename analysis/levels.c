@@ -2,6 +2,7 @@
 #include "analysis/levels.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,18 +24,51 @@ static double middle(const struct moca_levels *x, size_t i)
 	return (x->qualities[i].p_begin + end) / 2;
 }
 
-static int add_level(struct moca_levels *x, struct moca_aggregate *a, size_t i)
-{
-	struct moca_level *l = &x->levels[x->level_count];
+/* Of two threads one, which makes each second level. */
+struct maker {
+	struct moca_levels *x;
+	struct moca_aggregate *a;
+	const size_t *chosen;	/* number of the quality of each level */
+	size_t first;
 	int err;
+};
 
-	l->p = middle(x, i);
-	err = moca_aggregate_best(a, l->p, &l->areas, &l->count, &l->quality);
+static void *make_levels(void *arg)
+{
+	struct maker *m = arg;
+	struct moca_level *l;
+	size_t i, k;
+
+	for (k = m->first; !m->err && k < m->x->level_count; k += 2) {
+		l = &m->x->levels[k];
+		i = m->chosen[k];
+		l->p = middle(m->x, i);
+		m->err = moca_aggregate_best(m->a, l->p, &l->areas, &l->count,
+					     &l->quality);
+		l->quality.p_begin = m->x->qualities[i].p_begin;
+	}
+	return NULL;
+}
+
+static int make_all(struct moca_levels *x, struct moca_aggregate *a,
+		    const size_t *chosen)
+{
+	struct maker one = { .x = x, .a = a, .chosen = chosen }, two = one;
+	pthread_t thread;
+	int err = moca_aggregate_twin(&two.a, a);
+
 	if (err)
 		return err;
-	l->quality.p_begin = x->qualities[i].p_begin;
-	x->level_count++;
-	return 0;
+	two.first = 1;
+	if (pthread_create(&thread, NULL, make_levels, &two)) {
+		make_levels(&one);
+		make_levels(&two);
+	} else {
+		make_levels(&one);
+		pthread_join(thread, NULL);
+	}
+	moca_aggregate_free(two.a);
+	return one.err ? one.err : two.err;
 }
 
 /* Does quality i have so much fewer areas than the last one taken? */
@@ -69,8 +103,8 @@ static double find_step(const struct moca_levels *x, size_t most)
 
 static int add_levels(struct moca_levels *x, struct moca_aggregate *a)
 {
-	size_t chosen = quality_of(x, x->p), i, last = 0;
-	int all = x->quality_count <= MOCA_LEVELS, take, err = 0;
+	size_t of[MOCA_LEVELS], chosen = quality_of(x, x->p), i, last = 0;
+	int all = x->quality_count <= MOCA_LEVELS, take;
 	double step;
 
 	x->levels = calloc(MOCA_LEVELS, sizeof(*x->levels));
@@ -78,16 +112,16 @@ static int add_levels(struct moca_levels *x, struct moca_aggregate *a)
 		return -ENOMEM;
 	/* The first, the last and the chosen one are there in any case. */
 	step = all ? 1 : find_step(x, MOCA_LEVELS - 3);
-	for (i = 0; !err && i < x->quality_count; i++) {
+	for (i = 0; i < x->quality_count; i++) {
 		take = all || !i || i == chosen || i + 1 == x->quality_count;
 		if (is_next(x, i, last, step)) {
 			take = 1;
 			last = i;
 		}
 		if (take)
-			err = add_level(x, a, i);
+			of[x->level_count++] = i;
 	}
-	return err;
+	return make_all(x, a, of);
 }
 
 int moca_levels_compute(struct moca_levels *out,

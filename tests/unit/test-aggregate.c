@@ -311,6 +311,51 @@ static int uniform(void)
 	return 0;
 }
 
+/* What two threads find is the same to the last bit, whichever is first. */
+static int same_each_time(void)
+{
+	enum { PARTS = 12, EACH = 8, LONG = 12, ALL = PARTS * EACH };
+	static double noise[ALL * LONG * STATES];
+	static uint32_t parent[ALL + PARTS + 1];
+	const struct moca_aggregate_input large = {
+		.slices = LONG, .leaves = ALL, .states = STATES,
+		.values = noise, .parent = parent, .nodes = ALL + PARTS + 1,
+	};
+	struct moca_area *areas, *twins;
+	struct moca_quality *first, *q;
+	struct moca_aggregate *a, *twin;
+	size_t i, n, count, again;
+
+	for (i = 0; i < ALL * LONG * STATES; i++)
+		noise[i] = (double)(rnd() % 1000) / 1000;
+	for (i = 0; i < ALL; i++)
+		parent[i] = (uint32_t)(ALL + i / EACH);
+	for (; i < ALL + PARTS; i++)
+		parent[i] = ALL + PARTS;
+	parent[i] = MOCA_AGGREGATE_ROOT;
+	CHECK(!moca_aggregate_create(&a, &large));
+	CHECK(!moca_aggregate_qualities(a, &first, &count));
+	CHECK(count > 100);
+	for (i = 0; i < 5; i++) {
+		CHECK(!moca_aggregate_qualities(a, &q, &again));
+		CHECK(again == count && !memcmp(q, first, count * sizeof(*q)));
+		free(q);
+	}
+	CHECK(!moca_aggregate_twin(&twin, a));
+	CHECK(!moca_aggregate_best(a, 0.4, &areas, &n, NULL));
+	CHECK(!moca_aggregate_best(twin, 0.9, &twins, &again, NULL));
+	CHECK(again < n);
+	free(twins);
+	CHECK(!moca_aggregate_best(twin, 0.4, &twins, &again, NULL));
+	CHECK(again == n && !memcmp(twins, areas, n * sizeof(*areas)));
+	free(twins);
+	moca_aggregate_free(twin);
+	free(areas);
+	free(first);
+	moca_aggregate_free(a);
+	return 0;
+}
+
 static int refused(void)
 {
 	uint32_t bad[7] = { 4, 4, 5, 5, 6, 6, 6 };
@@ -365,6 +410,7 @@ int main(void)
 	run("aggregate: time and hierarchy, beside all", time_and_space);
 	run("aggregate: phases", phases);
 	run("aggregate: nothing to tell apart", uniform);
+	run("aggregate: the same each time", same_each_time);
 	run("aggregate: refused", refused);
 	run("aggregate: cost", cost);
 	return failures != 0;
