@@ -212,6 +212,9 @@ struct gather {
 	struct row **rows;	/* by key */
 	size_t row_cap;
 	size_t with_windows;
+	unsigned node_lanes;	/* lanes of each node */
+	unsigned near;		/* the window of the last access, */
+	uint64_t near_begin, near_end;	/* and its time */
 	uint64_t intervals;	/* of the trace, with those without accesses */
 	struct places places;
 	struct moca_trace *trace;
@@ -265,7 +268,8 @@ void windows_free(struct window_walk *w);
 
 /* profile.c. The row of a key; NULL: no memory. */
 struct row *row_at(struct gather *g, uint32_t key);
-unsigned window_of(const struct moca_profile *p, uint64_t time_ns);
+/* Costs no division where it is that of the access before, as nearly always. */
+unsigned window_of(struct gather *g, uint64_t time_ns);
 void note_interval(struct gather *g, uint64_t interval, unsigned window);
 
 extern const struct pass moca_pass_working_set, moca_pass_sharing,

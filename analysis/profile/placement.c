@@ -129,7 +129,10 @@ static void set_lanes(struct moca_profile *p, uint32_t threads)
 		each = LANES_PER_NODE;
 	if (each > MOCA_PROFILE_LANES / nodes)
 		each = MOCA_PROFILE_LANES / nodes;
-	p->lanes = nodes * (each ? each : 1);
+	each = each ? each : 1;
+	p->lanes = nodes * each;
+	for (unsigned lane = 0; lane < p->lanes; lane++)
+		p->node_of_lane[lane] = (uint8_t)(lane / each);
 	p->threads = threads;
 }
 

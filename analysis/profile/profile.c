@@ -94,25 +94,30 @@ struct row *row_at(struct gather *g, uint32_t key)
 	return g->rows[key];
 }
 
-unsigned window_of(const struct moca_profile *p, uint64_t time_ns)
+unsigned window_of(struct gather *g, uint64_t time_ns)
 {
-	uint64_t w = time_ns > p->begin_ns ?
-		     (time_ns - p->begin_ns) / p->window_ns : 0;
+	const struct moca_profile *p = g->p;
+	uint64_t w;
 
-	return w < p->windows ? (unsigned)w : p->windows - 1;
+	if (time_ns >= g->near_begin && time_ns < g->near_end)
+		return g->near;
+	w = time_ns > p->begin_ns ? (time_ns - p->begin_ns) / p->window_ns : 0;
+	g->near = w < p->windows ? (unsigned)w : p->windows - 1;
+	g->near_begin = p->begin_ns + g->near * p->window_ns;
+	g->near_end = g->near_begin + p->window_ns;
+	return g->near;
 }
 
-static unsigned lane_of(const struct moca_profile *p,
-			const struct moca_observed *x)
+static unsigned lane_of(const struct gather *g, const struct moca_observed *x)
 {
-	unsigned each = p->lanes / p->topology.nodes;
-	unsigned lane = p->lane_of[x->task];
+	const struct moca_profile *p = g->p;
+	unsigned lane = p->lane_of[x->task], from = p->node_of_lane[lane];
 	int node;
 
 	if (p->topology.what_if)
 		return lane;
 	node = moca_topology_cpu_node(&p->topology, x->cpu);
-	return (node < 0 ? 0 : (unsigned)node) * each + lane % each;
+	return lane + ((node < 0 ? 0 : (unsigned)node) - from) * g->node_lanes;
 }
 
 /* Pages count by lane in 16 bits: what matters is their proportion. */
@@ -170,8 +175,8 @@ static void take(struct gather *g, const struct moca_observed *x)
 	s.weight = s.length * x->weight;
 	if (g->p->task_nodes)
 		moves_take(g->p, x, s.weight);
-	s.lane = lane_of(g->p, x);
-	s.window = window_of(g->p, x->time_ns);
+	s.lane = lane_of(g, x);
+	s.window = window_of(g, x->time_ns);
 	s.is_first = s.is_placed = !(s.page->flags & PAGE_PRESENT);
 	s.row->pages += (uint64_t)s.is_first;
 	if (s.is_first && places_note(&g->places, x)) {
@@ -671,6 +676,8 @@ static int begin(struct moca_profile_walk **out, struct moca_trace *t,
 		err = lengths_find(&w->g.lengths, t, p, w->g.intervals);
 	if (!err)
 		err = moca_profile_place(p, t);
+	if (!err)
+		w->g.node_lanes = p->lanes / p->topology.nodes;
 	history = p->sampled || w->g.lengths.uses;
 	if (!err && phases_only) {
 		w->g.windows = windows_begin(pages_limit(p->lanes, history));

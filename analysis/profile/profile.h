@@ -173,6 +173,7 @@ struct moca_profile {
 	struct moca_topology topology;
 	struct moca_objects *objects;
 	unsigned lanes;
+	uint8_t node_of_lane[MOCA_PROFILE_LANES];
 	uint64_t begin_ns;		/* of the first window */
 	uint64_t window_ns;
 	unsigned windows;
@@ -299,7 +300,7 @@ static inline double moca_profile_seconds(const struct moca_profile *p)
 static inline unsigned moca_profile_node(const struct moca_profile *p,
 					 unsigned lane)
 {
-	return lane / (p->lanes / p->topology.nodes);
+	return p->node_of_lane[lane];
 }
 
 #endif

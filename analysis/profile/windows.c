@@ -29,9 +29,7 @@ struct window_walk {
 	unsigned now;		/* the latest window, and its sums by key */
 	struct window_sum *sums;
 	size_t sum_cap;
-	unsigned near;		/* the window of the last access, */
-	uint64_t near_begin, near_end;	/* its time, */
-	uint64_t noted_interval;	/* and what was noted last */
+	uint64_t noted_interval;	/* what was noted last */
 	unsigned noted_window;
 };
 
@@ -53,20 +51,6 @@ void windows_free(struct window_walk *w)
 	page_windows_free(&w->pages);
 	free(w->sums);
 	free(w);
-}
-
-/* Most accesses are in the window of the one before. */
-static unsigned window_at(struct gather *g, uint64_t time_ns)
-{
-	const struct moca_profile *p = g->p;
-	struct window_walk *w = g->windows;
-
-	if (time_ns >= w->near_begin && time_ns < w->near_end)
-		return w->near;
-	w->near = window_of(p, time_ns);
-	w->near_begin = p->begin_ns + w->near * p->window_ns;
-	w->near_end = w->near_begin + p->window_ns;
-	return w->near;
 }
 
 static void add(struct row *r, unsigned window, const struct window_sum *s)
@@ -149,7 +133,7 @@ void moca_profile_use(struct moca_profile_walk *walk,
 	u->place = (struct page_place){ .page = x->addr >> PAGE_SHIFT,
 					.space = x->space, .key = x->key };
 	u->interval = x->interval;
-	u->window = window_at(g, x->access->time_ns);
+	u->window = window_of(g, x->access->time_ns);
 	u->weight = x->access->weight;
 	u->write = x->access->type == MOCA_ACCESS_WRITE;
 	page_windows_prefetch(&w->pages, &u->place);

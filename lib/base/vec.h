@@ -55,8 +55,9 @@ static inline size_t moca_vec_room(size_t room, size_t want, size_t most,
 	({								\
 		size_t vec_from = (room);				\
 		int vec_err = moca_vec_fit(items, room, want);		\
-		memset((items) + vec_from, 0,				\
-		       ((room) - vec_from) * sizeof(*(items)));		\
+		if ((room) > vec_from)					\
+			memset((items) + vec_from, 0,			\
+			       ((room) - vec_from) * sizeof(*(items)));	\
 		vec_err;						\
 	})
 
