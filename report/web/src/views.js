@@ -44,7 +44,7 @@ function slowdown(r) {
 		return low < 2 ? "not known" : `at least ${low.toFixed(low < 10 ? 1 : 0)} times`;
 	if (high - low > Math.max(0.1, 0.2 * middle))
 		return `${low.toFixed(1)} to ${high.toFixed(1)} times (estimated)`;
-	return `${r.slowdown_estimate} times (estimated)`;
+	return `${middle.toFixed(2)} times (estimated)`;
 }
 
 function facts(list) {
@@ -84,7 +84,8 @@ function warnings(d) {
 	if (d.run.truncated)
 		out.push("The recording goes on, or its recorder was killed or failed: this is what its files held when this page was made, and nothing is certified of memory that was in use then.");
 	if (t.without_agent)
-		out.push(`Of ${f.count(t.processes)} program images ${f.count(t.without_agent)} did not tell their allocations: their heaps are one structure each.`);
+		out.push(t.processes === 1 ? "The program did not tell its allocations: its heap is one structure." :
+			`${f.count(t.without_agent)} of ${f.count(t.processes)} programs did not tell their allocations: the heap of each is one structure.`);
 	if (t.changed_files)
 		out.push(`${f.count(t.changed_files)} program files were changed since the recording: names may be wrong.`);
 	if (t.lost)
