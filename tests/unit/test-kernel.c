@@ -7,69 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/heat.h"
 #include "collect/kernel/decode.h"
-#include "collect/kernel/heat.h"
-#include "collect/kernel/merge.h"
 #include "collect/kernel/space.h"
-#include "collect/kernel/trace.h"
 #include "collect/run/own.h"
-#include "collect/run/recorder.h"
-#include "lib/format/rate-writer.h"
-#include "tests/unit/kernel-rings.h"
-#include "tests/unit/trace-util.h"
-
-#define AT(p) ((uint64_t)(p) << 12)
-
-/* Two CPUs and the monitor. */
-static struct maker cpu0, cpu1, monitor;
-static struct kernel_ring rings[3];
-static struct kernel_merge *merge;
-
-static int rings_new(void)
-{
-	if (maker_new(&cpu0, &rings[0], 0) || maker_new(&cpu1, &rings[1], 1) ||
-	    maker_new(&monitor, &rings[2], MOCA_CPU_NONE))
-		return -1;
-	merge = kernel_merge_new(3);
-	return merge ? 0 : -1;
-}
-
-static void rings_free(void)
-{
-	kernel_merge_free(merge);
-	merge = NULL;
-	maker_free(&cpu0);
-	maker_free(&cpu1);
-	maker_free(&monitor);
-}
+#include "tests/unit/kernel-trace.h"
 
 /* --- decoding ----------------------------------------------------------------- */
-
-/* `words` words, of which the first has the pages `touched`, half of them written. */
-static void put_heat(struct maker *m, uint32_t pid, uint64_t time, uint64_t addr,
-		     uint32_t words, uint64_t touched)
-{
-	struct moca_rec_heat *h = PUT(m, HEAT, heat, 16 * words, pid, time);
-
-	h->pid = pid;
-	h->words = words;
-	h->addr = addr;
-	h->since_ns = time - 5;
-	h->bits[0] = touched;
-	h->bits[words] = touched & 0x5555555555555555ull;
-}
-
-static void put_look(struct maker *m, uint64_t time, uint64_t touched)
-{
-	struct moca_rec_look *l = PUT(m, LOOK, look, 0, 0, time);
-
-	l->since_ns = time - 5;
-	l->end_ns = time + 1;
-	l->looked = 512;
-	l->touched = touched;
-	l->lost = 2;
-}
 
 /* One of each type, in one chunk. */
 static void put_all(struct maker *m)
@@ -138,35 +81,6 @@ static unsigned int devour(const void *p, size_t room, int *bad)
 	}
 	*bad = ret < 0;
 	return n;
-}
-
-/* Words that are none, or not there; pages that do not begin a word. */
-static int t_heat_records(void)
-{
-	const struct moca_rec *r;
-	struct kernel_chunk c;
-
-	CHECK(!rings_new());
-	for (int wrong = 0; wrong < 5; wrong++) {
-		struct moca_rec_heat *h;
-
-		maker_chunk(&cpu0, 0, 100, 200, 0);
-		put_heat(&cpu0, 7, 110, AT(64), 8, 1);
-		h = (void *)(cpu0.open + 1);
-		if (wrong == 1)
-			h->words = 0;
-		else if (wrong == 2)
-			h->words = 9;
-		else if (wrong == 3)
-			h->rec.bytes -= 8;
-		else if (wrong == 4)
-			h->addr += 4096;
-		cpu0.open->bytes = sizeof(*cpu0.open) + h->rec.bytes;
-		CHECK(!kernel_chunk_open(&c, cpu0.open, cpu0.open->bytes));
-		CHECK(kernel_chunk_next(&c, &r) == (wrong ? -EBADMSG : 1));
-	}
-	rings_free();
-	return 0;
 }
 
 /* A copy that ends where a page does that may not be touched. */
@@ -465,91 +379,6 @@ static int t_space(void)
 
 /* --- the trace ------------------------------------------------------------------ */
 
-static struct own_faults *no_own_faults;
-static struct moca_writer *writer;
-
-static int is_wanted(void *arg, pid_t pid, const char *path)
-{
-	return !arg || strcmp(path, arg);
-}
-
-static struct kernel_trace *trace_new(const char *unwanted)
-{
-	const struct kernel_trace_options o = {
-		.own_faults = &no_own_faults, .start_ns = 900, .root = 7,
-		.injects = 1, .wanted = is_wanted, .arg = (void *)unwanted,
-	};
-	struct kernel_trace_options with = o;
-
-	dir_new();
-	if (moca_writer_create(&writer, dirfd_))
-		return NULL;
-	with.writer = writer;
-	return kernel_trace_new(&with);
-}
-
-static struct kernel_trace *trace_new_with_heat(struct kernel_heat **h,
-						const char *unwanted)
-{
-	const struct kernel_trace_options o = {
-		.own_faults = &no_own_faults, .start_ns = 900, .root = 7,
-		.injects = 1, .wanted = is_wanted, .arg = (void *)unwanted,
-	};
-	struct kernel_trace_options with = o;
-	struct recorder rec = { .root = 7 };
-
-	dir_new();
-	rec.dirfd = dirfd_;
-	if (moca_writer_create(&writer, dirfd_) || moca_heat_describe(dirfd_) ||
-	    kernel_heat_create(h, &rec))
-		return NULL;
-	with.writer = writer;
-	with.heat = *h;
-	return kernel_trace_new(&with);
-}
-
-static void trace_interval(struct kernel_trace *t, uint64_t interval)
-{
-	struct kernel_item item;
-	uint64_t begin, end;
-
-	kernel_merge_ahead(merge, interval, kernel_trace_ahead, t);
-	while (kernel_merge_next(merge, interval, &item))
-		kernel_trace_take(t, &item);
-	kernel_merge_close(merge, interval, &begin, &end);
-	kernel_trace_cut(t, interval, end);
-}
-
-/* A program with a thread and a child; interval 0. */
-static void put_program(void)
-{
-	maker_chunk(&cpu0, 0, 1000, 2000, 0);
-	put_task(&cpu0, 7, 7, 1000, 0, MOCA_TASKF_REGISTERED, "moca-engine");
-	put_access(&cpu0, 7, 7, 1001, AT(1), 0);	/* before exec: ours */
-	put_mapping(&cpu0, 7, 1001, AT(0), AT(4), 0, "");
-	put_exec(&cpu0, 7, 7, 1100, "/bin/program");
-	put_mapping(&cpu0, 7, 1200, AT(16), AT(32), MOCA_MAPF_HEAP, "");
-	put_mapping(&cpu0, 7, 1200, AT(64), AT(65), MOCA_MAPF_FILE, "/lib/x");
-	put_access(&cpu0, 7, 7, 1250, AT(16), MOCA_ACC_WRITE);
-	put_access(&cpu0, 7, 7, 1300, AT(64), MOCA_ACC_EXEC);
-	put_task(&cpu0, 7, 8, 1400, 7, MOCA_TASKF_THREAD, "worker");
-	put_task(&cpu0, 9, 9, 1500, 7, 0, "program");
-	put_access(&cpu0, 7, 7, 1700, AT(17), MOCA_ACC_KERNEL);
-	maker_done(&cpu0);
-	maker_chunk(&cpu1, 0, 1000, 2000, 3);
-	put_access(&cpu1, 7, 8, 1450, AT(20), MOCA_ACC_FALSE);
-	put_access(&cpu1, 9, 9, 1600, AT(16), MOCA_ACC_WRITE);
-	put_access(&cpu1, 9, 9, 1601, AT(17), 0);
-	put_exit(&cpu1, 9, 9, 1800, 3 << 8);
-	maker_done(&cpu1);
-	maker_chunk(&monitor, 0, 1000, 2000, 0);
-	/* By one of two threads; the child had one only, but it is gone. */
-	put_access(&monitor, 7, 7, 1990, AT(30), MOCA_ACC_SWEPT);
-	put_access(&monitor, 7, 7, 1991, AT(29), MOCA_ACC_SWEPT);
-	put_interval(&monitor, 0, 2000);
-	maker_done(&monitor);
-}
-
 /* Interval 1: the thread is gone, so a swept page is the other's. */
 static void put_rest(void)
 {
@@ -611,7 +440,7 @@ static int t_trace(void)
 	struct moca_trace *r;
 
 	CHECK(!rings_new());
-	t = trace_new(NULL);
+	t = trace_new(NULL, NULL);
 	CHECK(t);
 	put_program();
 	put_rest();
@@ -669,7 +498,7 @@ static int t_unwanted(void)
 	struct moca_trace *r;
 
 	CHECK(!rings_new());
-	t = trace_new("/bin/program");
+	t = trace_new("/bin/program", NULL);
 	CHECK(t);
 	put_program();
 	CHECK(!kernel_merge_fill(merge, rings));
@@ -692,7 +521,7 @@ static int t_thread_exec(void)
 	struct moca_trace *r;
 
 	CHECK(!rings_new());
-	t = trace_new(NULL);
+	t = trace_new(NULL, NULL);
 	CHECK(t);
 	maker_chunk(&cpu0, 0, 1000, 2000, 0);
 	put_task(&cpu0, 7, 7, 1000, 0, MOCA_TASKF_REGISTERED, "one");
@@ -755,7 +584,7 @@ static int t_lives(void)
 	struct moca_trace *r;
 
 	CHECK(!rings_new());
-	t = trace_new(NULL);
+	t = trace_new(NULL, NULL);
 	CHECK(t);
 	maker_chunk(&cpu0, 0, 1000, 2000, 0);
 	put_task(&cpu0, 7, 7, 1001, 0, MOCA_TASKF_REGISTERED, "one");
@@ -797,7 +626,7 @@ static int t_hostile(void)
 
 	srandom(20251122);
 	for (int round = 0; round < 400; round++) {
-		struct kernel_trace *t = trace_new(NULL);
+		struct kernel_trace *t = trace_new(NULL, NULL);
 		unsigned int i, n = 1 + (unsigned int)random() % 8;
 
 		CHECK(t && !rings_new());
@@ -829,78 +658,11 @@ static int t_hostile(void)
 	return 0;
 }
 
-/* Pages of process 7, and looks with their sums; none of what is not wanted. */
-static void walk_heat(struct moca_trace *r, uint64_t *pages, uint64_t *written,
-		      uint64_t *looks, uint64_t *sum)
-{
-	const struct moca_event *e;
-	struct moca_cursor *cur;
-	struct moca_heat_run run;
-	uint64_t touched;
-	uint32_t task;
-
-	*pages = *written = *looks = *sum = 0;
-	if (moca_cursor_open(&cur, r, NULL))
-		abort();
-	while (moca_cursor_event(cur, &e, &task) > 0) {
-		if (moca_heat_run(&run, e) > 0 && run.pid == 7 &&
-		    run.since_ns == 1996 && run.pages == 128)
-			for (size_t i = 0; i < run.pages; i++) {
-				*pages += moca_heat_touched(&run, i) &&
-					  run.addr == AT(64);
-				*written += moca_heat_written(&run, i);
-			}
-		if (moca_heat_look_end(e, &touched)) {
-			++*looks;
-			*sum += touched;
-		}
-	}
-	moca_cursor_close(cur);
-}
-
-static int t_heat(void)
-{
-	uint64_t pages, written, looks, sum;
-	struct kernel_heat *h = NULL;
-	struct kernel_trace *t;
-	struct moca_trace *r;
-
-	for (int unwanted = 0; unwanted < 2; unwanted++) {
-		CHECK(!rings_new());
-		t = trace_new_with_heat(&h, unwanted ? "/bin/program" : NULL);
-		CHECK(t);
-		put_program();
-		maker_chunk(&monitor, 0, 2000, 3000, 0);
-		put_heat(&monitor, 7, 2001, AT(64), 2, 0xf0f);
-		put_look(&monitor, 2001, 8);
-		put_look(&monitor, 2100, 0);
-		put_interval(&monitor, 1, 3000);
-		maker_done(&monitor);
-		CHECK(!kernel_merge_fill(merge, rings));
-		trace_interval(t, 0);
-		trace_interval(t, UINT64_MAX);
-		CHECK(!kernel_trace_error(t) && kernel_heat_lost(h) == 4);
-		CHECK(!kernel_heat_close(h));
-		put_meta("complete");
-		CHECK(!moca_trace_open(&r, dir));
-		walk_heat(r, &pages, &written, &looks, &sum);
-		CHECK(pages == (unwanted ? 0 : 8) && looks == 2);
-		CHECK(sum == pages && written == pages / 2);
-		moca_trace_close(r);
-		kernel_trace_free(t);
-		moca_writer_destroy(writer);
-		rings_free();
-	}
-	return 0;
-}
-
 int main(void)
 {
 	run("kernel: a record of each type", t_all);
 	run("kernel: cut off anywhere", t_truncated);
 	run("kernel: lengths that are wrong", t_lengths);
-	run("kernel: records of heat that are wrong", t_heat_records);
-	run("kernel: heat", t_heat);
 	run("kernel: a ring's positions", t_ring);
 	run("kernel: rings in one order of time", t_merge);
 	run("kernel: lives of mappings", t_space);
