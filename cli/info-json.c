@@ -81,6 +81,27 @@ static void json_metadata(struct json *j, const struct info *in)
 	json_close(j, ']');
 }
 
+/* Sums of the looks at accessed bits (--heat). */
+static void json_heat(struct json *j, const struct info *in)
+{
+	static const char *const keys[] = {
+		"period_ns", "looks", "looked", "touched", "held", "lost",
+		"look_ns",
+	};
+	char key[32];
+
+	if (!moca_trace_meta(in->t, "heat.looks")) {
+		json_null(j, "heat");
+		return;
+	}
+	json_open(j, "heat", '{');
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(key, sizeof(key), "heat.%s", keys[i]);
+		json_uint(j, keys[i], trace_meta_u64(in->t, key, 0));
+	}
+	json_close(j, '}');
+}
+
 static void json_tasks(struct json *j, const struct info *in)
 {
 	size_t i;
@@ -217,6 +238,7 @@ void info_json(const struct info *in, const char *path)
 	json_certificate(&j, in);
 	exact_json(&j, in->t);
 	info_cost_json(&j, in->t);
+	json_heat(&j, in);
 	json_open(&j, "own", '{');
 	json_counts(&j, &in->s.own);
 	json_close(&j, '}');

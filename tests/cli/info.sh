@@ -34,6 +34,24 @@ told vague 1.2500 1.2500 100.0000 '^Cost of recording: at least 0\.20 s of 1\.00
 told 'nothing is sure' 0.9500 0.9500 100.0000 '^Cost of recording: at least 0\.00 s of 1\.00 s; '
 told 'at least' 2.5000 2.5000 100.0000 'took at least 2\.5 times as long; with the recorder, at least 2\.5 times the CPU time\.$'
 told range 1.8000 1.2500 2.5000 'took about 1\.2 to 2\.5 times as long; '
+# Looks at accessed bits (record --heat).
+cp -r "$tmp/lossy" "$tmp/heat"
+sed -i -e '/^sums /d' -e '/^checksum /d' "$tmp/heat/metadata"
+printf 'heat.period_ns 10000000\nheat.looks 3\nheat.looked 400\nheat.touched 57\nheat.held 2\nheat.lost 1\nheat.look_ns 8000\n' \
+	>>"$tmp/heat/metadata"
+run "info: heat" 0 "$MOCA" info "$tmp/heat"
+has "info: heat" "$tmp/out" '^Heat +3 looks .* every 10 ms .*; 57 times .*; 20\.0 ns a page$' '^ +2 times there was no room' '^ +1 time a sweep had no room'
+for of in heat lossy; do
+	run "info: heat, JSON: $of" 0 "$MOCA" info --json "$tmp/$of"
+	cp "$tmp/out" "$tmp/$of.json"
+done
+python3 - "$tmp/heat.json" "$tmp/lossy.json" <<'END' >"$tmp/out" 2>&1
+import json, sys
+some, none = (json.load(open(p))["heat"] for p in sys.argv[1:])
+assert none is None, none
+assert some == {"period_ns": 10000000, "looks": 3, "looked": 400, "touched": 57, "held": 2, "lost": 1, "look_ns": 8000}, some
+END
+if [ $? = 0 ]; then ok "info: heat, JSON"; else not_ok "info: heat, JSON" "$(tail -n 1 "$tmp/out")"; fi
 run "info: nodes" 0 "$MOCA" info "$tmp/nodes"
 has "info: nodes" "$tmp/out" '^Machine +2 nodes, 2 CPUs \(a.*CPU\), 3.0 GiB; huge pages madvise; memory policy bind' \
 	'^By NUMA node: 84.62 % of the accesses were remote.* known for 76.47 %' \
