@@ -207,17 +207,16 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 		err = -EEXIST;
 		goto out;
 	}
-	if (atomic_inc_return(&sessions) > READ_ONCE(max_sessions))
-		err = -EUSERS;
-	err = err ?: enlist_user(s);
+	err = enlist_user(s);
 	err = err ?: make_rings(s, a);
-	err = err ?: moca_space_follow();
-	if (err) {
-		free_rings(s);
-		dismiss_user(s);
-		atomic_dec(&sessions);
-		goto out;
-	}
+	/* Nobody who is refused for another reason has had a place. */
+	if (!err && !moca_take_place(&sessions, READ_ONCE(max_sessions)))
+		err = -EUSERS;
+	if (err)
+		goto err_free;
+	err = moca_space_follow();
+	if (err)
+		goto err_place;
 	s->flags = a->flags;
 	s->base_ns = s->length_ns = a->interval_ns;
 	s->budget_permille = a->budget_permille;
@@ -228,6 +227,12 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	moca_buffers_init(&s->buffers, s);
 	/* Pairs with the loads of ready: what is above is there. */
 	smp_store_release(&s->ready, true);
+	goto out;
+err_place:
+	atomic_dec(&sessions);
+err_free:
+	free_rings(s);
+	dismiss_user(s);
 out:
 	mutex_unlock(&s->lock);
 	return err;

@@ -165,14 +165,16 @@ struct moca_user *moca_user_hold(struct moca_user *u)
 int moca_user_charge(struct moca_user *u, u64 bytes)
 {
 	u64 most = (u64)READ_ONCE(user_mb) << 20;
+	s64 have;
 
 	if (!u)
 		return 0;
-	if (bytes <= most && atomic64_add_return(bytes, &u->bytes) <= most)
-		return 0;
-	if (bytes <= most)
-		atomic64_sub(bytes, &u->bytes);
-	return -ENOSPC;
+	have = atomic64_read(&u->bytes);
+	do {
+		if (bytes > most || have > most - bytes)
+			return -ENOSPC;
+	} while (!atomic64_try_cmpxchg(&u->bytes, &have, have + bytes));
+	return 0;
 }
 
 void moca_user_uncharge(struct moca_user *u, u64 bytes)
@@ -181,8 +183,7 @@ void moca_user_uncharge(struct moca_user *u, u64 bytes)
 		atomic64_sub(bytes, &u->bytes);
 }
 
-/* Who is refused is not counted, not even for a moment: another may have the place. */
-static bool add_one(atomic_t *count, unsigned int most)
+bool moca_take_place(atomic_t *count, unsigned int most)
 {
 	int n = atomic_read(count);
 
@@ -195,7 +196,7 @@ static bool add_one(atomic_t *count, unsigned int most)
 
 int moca_user_add_session(struct moca_user *u)
 {
-	return !u || add_one(&u->sessions, READ_ONCE(user_sessions)) ?
+	return !u || moca_take_place(&u->sessions, READ_ONCE(user_sessions)) ?
 		       0 : -EUSERS;
 }
 
@@ -207,7 +208,7 @@ void moca_user_drop_session(struct moca_user *u)
 
 int moca_user_add_sampled(struct moca_user *u)
 {
-	return !u || add_one(&u->sampled, READ_ONCE(rate_user_tasks)) ?
+	return !u || moca_take_place(&u->sampled, READ_ONCE(rate_user_tasks)) ?
 		       0 : -ENOSPC;
 }
 

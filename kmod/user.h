@@ -4,17 +4,24 @@
  * time of monitors, processes in the rate profiler. All of his programs count
  * together, those in namespaces of his own included.
  *
- * All functions but get take NULL for somebody who is a profiler: nothing is
- * counted. They may be called at once, and from any context but interrupts,
- * unless they say otherwise.
+ * All functions of a user but get take NULL for somebody who is a profiler:
+ * nothing is counted. They may be called at once, and from any context but
+ * interrupts, unless they say otherwise.
  */
 #ifndef MOCA_KMOD_USER_H
 #define MOCA_KMOD_USER_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 struct cred;
 struct moca_user;
+
+/*
+ * Count one more, if there are fewer than `most`. A refusal changes nothing, not
+ * even for a moment: another task may take the last place meanwhile.
+ */
+bool moca_take_place(atomic_t *count, unsigned int most);
 
 /*
  * Who is counted for what the caller does with a file of this opener: the caller
