@@ -484,8 +484,11 @@ static bool is_enough(const struct moca_walk *w)
 }
 
 /*
- * From *addr on until all is done (false) or others want the lock (true). The
- * pending flush is announced: reclaim waits for it, as it does for NUMA hints.
+ * From *addr on until all is done (false) or others want the lock (true). An
+ * address space with notifiers (KVM) is left alone, as nobody tells them of our
+ * changes. They are registered with the lock held for writing: none comes amid
+ * the walk. The pending flush is announced: reclaim waits for it, as it does for
+ * NUMA hints.
  */
 static bool walk_some(struct moca_walk *w, unsigned long *addr)
 {
@@ -496,7 +499,8 @@ static bool walk_some(struct moca_walk *w, unsigned long *addr)
 	if (!w->locked)
 		mmap_read_lock(w->mm);
 	inc_tlb_flush_pending(w->mm);
-	while (!more && *addr < w->end && (vma = find_vma(w->mm, *addr))) {
+	while (!more && !mm_has_notifiers(w->mm) && *addr < w->end &&
+	       (vma = find_vma(w->mm, *addr))) {
 		bool leave = w->idle ? !has_plain_entries(vma) :
 				       !moca_vma_is_safe(vma);
 
@@ -526,8 +530,6 @@ void moca_walk(struct moca_walk *w)
 	w->changed = w->looked = 0;
 	if (!w->end)
 		w->end = ULONG_MAX;
-	if (mm_has_notifiers(w->mm))
-		return;
 	while (walk_some(w, &addr) && !is_enough(w))
 		if (!w->locked)
 			cond_resched();
