@@ -9,6 +9,7 @@
 # make deb      Debian packages of the commit, in build/deb
 # make static   build/one-file/moca, which needs no library where it runs
 # make kmod     the kernel module; kmod-arm64, vm-debug, check-kasan: kmod/vm/README.md
+# make ARCH=arm64   the same for arm64, into build/arm64; on x86-64 by a cross compiler
 # make install  PREFIX=/usr/local DESTDIR= LIBDIR=lib PYTHONDIR=; make uninstall removes that
 VERSION := 0.2.0
 PREFIX ?= /usr/local
@@ -16,32 +17,61 @@ PREFIX ?= /usr/local
 LIBDIR ?= lib
 # Where Python finds packages, below PREFIX: in /usr/local by its version.
 PYTHONDIR ?= lib/$(if $(filter /usr/local,$(PREFIX)),$(or $(shell python3 -c 'import sys; print("python%d.%d" % sys.version_info[:2])' 2>/dev/null),python3),python3)/dist-packages
-BUILD ?= build
+# What it is for, x86_64 or arm64, and whether a cross compiler makes it.
+ARCH ?= $(shell uname -m)
+MACHINE := $(if $(filter arm64 aarch64,$(ARCH)),arm64,x86_64)
+CROSS := $(if $(filter-out arm64_aarch64 x86_64_x86_64,$(MACHINE)_$(shell uname -m)),yes)
+BUILD ?= build$(if $(CROSS),/$(MACHINE))
 # One name for one folder: rules of dependencies hold for the name that they were
 # written with, and objects of another one would stay as they are.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
+ifneq ($(and $(CROSS),$(filter-out clean,$(or $(MAKECMDGOALS),all))),)
+SYSROOT := $(abspath $(BUILD)/sysroot)
+CROSS_PREFIX := $(shell tools/arm64 '$(BUILD)')
+ifeq ($(CROSS_PREFIX),)
+$(error there is no compiler for $(MACHINE): see above)
+endif
+CC := $(CROSS_PREFIX)gcc
+AR := $(CROSS_PREFIX)ar
+# How a program of that machine is run on this one.
+RUN := qemu-aarch64 -L $(SYSROOT)
+endif
 CC ?= gcc
 CXX ?= g++
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wno-unused-parameter -Wmissing-prototypes \
 	-Wstrict-prototypes -Wshadow -Wvla -Wformat=2
 CPPFLAGS += -I. -Iinclude -D_GNU_SOURCE -DMOCA_VERSION='"$(VERSION)"'
+# What a trace says is the same on each machine, to the last digit and byte.
+MACHINE_CFLAGS := $(if $(filter arm64,$(MACHINE)),-fsigned-char -ffp-contract=off)
 ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
-	-MMD -MP
+	$(MACHINE_CFLAGS) -MMD -MP
+
+# What works on x86-64 alone so far; what stands in its place elsewhere has a
+# name that ends in -arm64. doc/design/arm64.md
+X86_ONLY := lib/x86/% lib/code/cfi.c lib/code/relocate.c lib/code/zydis.c \
+	collect/exact/% collect/fault/% collect/native/% collect/perf/% \
+	collect/ptrace/% compile/% cli/cmd-as.c agent/place/dlopen.S \
+	$(addprefix agent/alloc/,cfi.c custom.c hook.c install.c patch.c thunk.S unwind.c)
+ifeq ($(MACHINE),arm64)
+ours = $(filter-out $(X86_ONLY),$(wildcard $(1)))
+else
+ours = $(filter-out %-arm64.c %-arm64.S,$(wildcard $(1)))
+endif
 
 # libmoca: with what lib/format uses of lib/base. The recorder's quota is no part
 # of it, nor of its license.
 FORMAT_SRC := $(filter-out lib/format/quota.c,$(wildcard lib/format/*.c)) \
 	lib/base/strings.c lib/base/table.c
-BASE_SRC := $(wildcard lib/base/*.c lib/code/*.c lib/x86/*.c)
-CLI_SRC := $(wildcard cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c) lib/format/quota.c
+BASE_SRC := $(call ours,lib/base/*.c lib/code/*.c lib/x86/*.c)
+CLI_SRC := $(call ours,cli/*.c doctor/*.c lib/cmdline/*.c lib/text/*.c) lib/format/quota.c
 # Each way of seeing is a folder of it.
-COLLECT_SRC := $(wildcard collect/*/*.c collect/*/*.S)
+COLLECT_SRC := $(call ours,collect/*/*.c collect/*/*.S)
 EXPORT_SRC := $(wildcard export/*.c)
 IMPORT_SRC := $(wildcard import/*.c)
 QUERY_SRC := $(wildcard query/*.c)
 ANALYSIS_SRC := $(wildcard analysis/*.c analysis/*/*.c)
-COMPILE_SRC := $(wildcard compile/*.c)
+COMPILE_SRC := $(call ours,compile/*.c)
 TRY_SRC := $(wildcard try/*.c)
 PLACE_SRC := $(wildcard place/*.c)
 REPORT_SRC := $(wildcard report/*.c report/html/*.c) $(wildcard report/html/*.S)
@@ -60,11 +90,10 @@ TRACE_SRC := $(wildcard agent/trace/*.c) \
 	$(addprefix lib/ring/,producer.c registry.c filter.c describe.c)
 TRACE_OBJ := $(call obj,$(TRACE_SRC))
 # What `moca record` preloads: allocations.
-ALLOC_SRC := $(wildcard agent/alloc/*.c) $(wildcard agent/alloc/*.S) \
-	$(wildcard lib/code/*.c)
+ALLOC_SRC := $(call ours,agent/alloc/*.c agent/alloc/*.S lib/code/*.c)
 ALLOC_OBJ := $(call obj,$(ALLOC_SRC))
 # What `moca place` preloads: a plan for the program's memory.
-PLACE_AGENT_OBJ := $(call obj,$(wildcard agent/place/*.c) $(wildcard agent/place/*.S))
+PLACE_AGENT_OBJ := $(call obj,$(call ours,agent/place/*.c agent/place/*.S))
 TRACE_OBJ32 := $(patsubst $(BUILD)/obj/%,$(BUILD)/obj32/%,$(TRACE_OBJ))
 # More flags for what is of the tool alone (debian/rules): what runs inside other
 # programs is compiled as it was tested.
@@ -80,11 +109,13 @@ PARTS_OBJ := $(filter-out $(BUILD)/obj/cli/moca.o,$(MOCA_OBJ))
 PARALLEL := $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 .DEFAULT_GOAL := all
+ifeq ($(MACHINE),x86_64)
 include agent/count/count.mk
+endif
 
 # For the shells, made of the tables of options.
 COMPLETIONS := $(addprefix $(BUILD)/completions/,moca.bash _moca moca.fish)
-completion = @mkdir -p $(@D) && $(BUILD)/moca completion $(1) >$@.new && mv $@.new $@
+completion = @mkdir -p $(@D) && $(RUN) $(BUILD)/moca completion $(1) >$@.new && mv $@.new $@
 $(BUILD)/completions/moca.bash: $(BUILD)/moca
 	$(call completion,bash)
 $(BUILD)/completions/_moca: $(BUILD)/moca
@@ -257,7 +288,7 @@ $(BUILD)/obj/%.o: %.S
 
 # build/vm has a kernel's sources, deb and roots have trees of their own: what is
 # called so there is none of ours.
-NOT_OURS := -path $(BUILD)/vm -o -path $(BUILD)/deb -o -path $(BUILD)/roots
+NOT_OURS := -path $(BUILD)/vm -o -path $(BUILD)/deb -o -path $(BUILD)/roots -o -path $(BUILD)/arm64 -o -path $(BUILD)/sysroot
 -include $(shell find $(BUILD) \( $(NOT_OURS) \) -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 include tests/tests.mk

@@ -10,6 +10,7 @@
 
 #include "cli/cc.h"
 #include "cli/commands.h"
+#include "lib/base/arch.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 #include "lib/code/embedded.h"
@@ -277,11 +278,10 @@ int cmd_cc(int argc, char **argv)
 		show_help(argv[0]);
 		return 0;
 	}
-#ifndef __x86_64__
-	moca_error("moca %s is not there yet for this machine: x86-64 only",
-		   argv[0]);
-	return EXIT_USAGE;
-#endif
+	if (!MOCA_IS_X86) {
+		moca_error("moca %s " MOCA_X86_ONLY, argv[0]);
+		return EXIT_USAGE;
+	}
 	for (i = 0; i < 2; i++)
 		if (!strcmp(argv[0], languages[i].command))
 			break;

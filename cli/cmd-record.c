@@ -17,6 +17,7 @@
 #include "collect/kernel/record.h"
 #include "collect/native/record.h"
 #include "collect/rate/rate.h"
+#include "lib/base/arch.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
 
@@ -336,10 +337,15 @@ static const struct way *choose_way(const struct moca_record_options *o,
 				    const struct extra *x)
 {
 	struct moca_kernel_check c;
-	const char *wants = o->heat_ns ? "--heat" : "--via kernel", *why;
-	int must = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
+	int asked = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
+	int must = asked || !MOCA_IS_X86;
+	const char *wants = o->heat_ns ? "--heat"
+			    : asked    ? "--via kernel"
+				       : "on " MOCA_ARCH
+				      " the kernel module records pages";
+	const char *why;
 
-	if (x->via && strcmp(x->via, "auto") && !must)
+	if (x->via && strcmp(x->via, "auto") && !asked)
 		return find_way(x->via);
 	/* The module has neither samples nor stacks. */
 	if (o->stack_bytes ||
@@ -355,7 +361,7 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	if (c.state == MOCA_KERNEL_READY)
 		return find_way("kernel");
 	/* Neither way can: the other one's words are the plainer ones. */
-	if (c.error == ESRCH && x->pid)
+	if (c.error == ESRCH && x->pid && MOCA_IS_X86)
 		return find_way("user");
 	if (must) {
 		moca_error("%s: %s%s%s", wants, c.why,

@@ -15,12 +15,13 @@
 #include <unistd.h>
 
 #include "cli/record-unpack.h"
+#include "lib/base/arch.h"
 #include "lib/base/err.h"
 #include "lib/code/embedded.h"
 #include "lib/ring/meter.h"
 
 #define LIBRARY "libmoca-alloc.so"
-#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#define LOADER MOCA_LOADER_FOLDER MOCA_LOADER
 #define NEEDED "libmocatrace.so.0"
 #define ARG_MAX_NUMBER 5	/* the sixth integer argument is the last in a
 				   register */

@@ -11,6 +11,7 @@
 #include "collect/exact/record.h"
 #include "doctor/probe.h"
 #include "include/abi/exact-arena.h"
+#include "lib/base/arch.h"
 
 void probe_translator(struct probe *p)
 {
@@ -23,7 +24,8 @@ void probe_translator(struct probe *p)
 	}
 	probe_set(p, PROBE_NO, "%s", missing);
 	p->without = "no counting of every access (--exact)";
-	p->fix = "use Linux 5.9 or newer on a CPU with FSGSBASE (Intel since 2012, AMD since 2015), and Moca as it was built";
+	if (MOCA_IS_X86)
+		p->fix = "use Linux 5.9 or newer on a CPU with FSGSBASE (Intel since 2012, AMD since 2015), and Moca as it was built";
 }
 
 /* The memory that threads count in, as a program would have it. -errno. */

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "doctor/probe.h"
+#include "lib/base/arch.h"
 
 /* A child that dies with us and waits to be killed. */
 static pid_t start_sleeper(void)
@@ -48,10 +49,17 @@ static const char *yama(char *buf, size_t size)
 
 void probe_ptrace(struct probe *p)
 {
-	pid_t pid = start_sleeper();
 	char scope[32];
 	int err = 0;
+	pid_t pid;
 
+	if (!MOCA_IS_X86) {
+		probe_set(p, PROBE_NO, "what Moca does by it " MOCA_X86_ONLY);
+		p->without = "no page accesses from user space, and no counts; "
+			     "the kernel module needs no ptrace";
+		return;
+	}
+	pid = start_sleeper();
 	if (pid < 0 || ptrace(PTRACE_SEIZE, pid, 0, 0))
 		err = errno;
 	end_child(pid);

@@ -29,7 +29,7 @@ int alloc_find_mapping(uint64_t addr, uint64_t *begin, uint64_t *end)
 	struct moca_maps_line l;
 	char buf[512];
 	struct moca_maps m = {
-		.fd = (int)syscall(SYS_open, "/proc/self/maps",
+		.fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps",
 				   O_RDONLY | O_CLOEXEC),
 		.read = read_raw, .buf = buf, .size = sizeof(buf),
 	};

@@ -12,23 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/alloc/call.h"
 #include "agent/alloc/thread.h"
 #include "agent/alloc/watch.h"
 
 __thread struct alloc_inside alloc_inside;
-
-/* errno is the program's. */
-static long call(long number, long a, const void *b, void *c, long d)
-{
-	register long r10 __asm__("r10") = d;
-	long ret;
-
-	__asm__ volatile("syscall"
-			 : "=a"(ret)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
 
 static int on_own_stack(const struct alloc_thread *t, const void *p)
 {
@@ -38,7 +26,8 @@ static int on_own_stack(const struct alloc_thread *t, const void *p)
 /* There is no way to change the signal mask that is called -1. */
 static int is_readable(const void *p)
 {
-	return call(SYS_rt_sigprocmask, -1, p, NULL, 8) == -EINVAL;
+	return alloc_call(SYS_rt_sigprocmask, -1, (long)p, 0, 8, 0, 0) ==
+	       -EINVAL;
 }
 
 /* Does a handler run on the signal stack, which p is not on? */
@@ -46,7 +35,7 @@ static int in_handler_beside(const void *p)
 {
 	stack_t s = { 0 };
 
-	return !call(SYS_sigaltstack, 0, &s, NULL, 0) &&
+	return !alloc_call(SYS_sigaltstack, 0, (long)&s, 0, 0, 0, 0) &&
 	       s.ss_flags & SS_ONSTACK &&
 	       (uint64_t)p - (uint64_t)s.ss_sp >= s.ss_size;
 }

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/alloc/call.h"
 #include "lib/base/blockable.h"
 #include "lib/base/maps.h"
 
@@ -26,23 +27,10 @@
 #define STUB_LEN 32
 #define SLOT_LEN ((STUB_LEN + 4 + MOCA_RELOCATED_MAX + 15) & ~15u)
 
-static long call6(long nr, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long ret;
-
-	__asm__ volatile("syscall" : "=a"(ret)
-			 : "0"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8),
-			   "r"(r9)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
 static int protect(uint64_t addr, uint64_t len, int prot)
 {
-	return (int)call6(SYS_mprotect, (long)addr, (long)len, prot, 0, 0, 0);
+	return (int)alloc_call(SYS_mprotect, (long)addr, (long)len, prot, 0, 0,
+			       0);
 }
 
 int moca_patch_alone(void)
@@ -179,9 +167,9 @@ static int make_executable(uint64_t start, uint64_t len,
 	int err = protect(start, len, f->prot);
 
 	if (err)
-		call6(SYS_mmap, (long)start, (long)len, f->prot,
-		      MAP_PRIVATE | MAP_FIXED, f->fd,
-		      (long)(f->offset + (start - f->addr)));
+		alloc_call(SYS_mmap, (long)start, (long)len, f->prot,
+			   MAP_PRIVATE | MAP_FIXED, f->fd,
+			   (long)(f->offset + (start - f->addr)));
 	return err;
 }
 
@@ -192,13 +180,14 @@ static int write_jump(uint64_t at, const uint8_t *jump,
 	uint64_t len = ((at + MOCA_JUMP + PAGE - 1) & -PAGE) - start;
 	int err;
 
-	call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, 8, 0, 0);
+	alloc_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, 8,
+		   0, 0);
 	err = protect(start, len, PROT_READ | PROT_WRITE);
 	if (!err) {
 		store(at, jump);
 		err = make_executable(start, len, f);
 	}
-	call6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, 8, 0, 0);
+	alloc_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, 8, 0, 0);
 	return err;
 }
 

@@ -64,11 +64,6 @@ static struct {
 /* To know how long a tick is. */
 static uint64_t begin_tsc, begin_ns;
 
-static uint64_t ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -150,7 +145,7 @@ void alloc_thin_init(void)
 {
 	syscall(SYS_madvise, &sums, sizeof(sums), MADV_WIPEONFORK);
 	begin_ns = moca_now_ns();
-	begin_tsc = ticks();
+	begin_tsc = moca_ticks();
 	if (!alloc_thin.seed)
 		alloc_thin.seed = mix(begin_tsc ^ (uint64_t)&sums);
 	alloc_thin.min = min_of(alloc_thin.level);
@@ -209,7 +204,7 @@ static void decide(struct moca_meter *m)
 
 static void steer_level(struct moca_meter *m)
 {
-	uint64_t now = ticks(), holder;
+	uint64_t now = moca_ticks(), holder;
 	uint32_t level, wanted;
 
 	holder = __atomic_load_n(&steer.lock, __ATOMIC_RELAXED);
@@ -295,7 +290,7 @@ static uint64_t thread_cpu_ns(void)
 /* Of a tick, 2^-10 ns. */
 static uint64_t tick_ns(void)
 {
-	uint64_t tsc = ticks() - begin_tsc, ns = moca_now_ns() - begin_ns;
+	uint64_t tsc = moca_ticks() - begin_tsc, ns = moca_now_ns() - begin_ns;
 
 	return tsc > 1000000 ? (ns << 10) / tsc : 400;
 }
@@ -353,7 +348,7 @@ void alloc_meter_begin(struct alloc_thread *t)
 	t->quick = t->quick_given = 0;
 	t->sample_level = 0;
 	t->until_sample = 0;
-	t->last_tick = ticks();
+	t->last_tick = moca_ticks();
 	/* What the thread did before is not all ours to divide. */
 	t->w.meter = (struct alloc_meter){ 0 };
 }
@@ -361,13 +356,14 @@ void alloc_meter_begin(struct alloc_thread *t)
 void alloc_time(struct alloc_timing *begin)
 {
 	begin->waited = *moca_trace_waited();
-	begin->tsc = ticks();
+	begin->tsc = moca_ticks();
 }
 
 void alloc_timed(struct alloc_thread *t, struct alloc_timer *timer,
 		 const struct alloc_timing *begin)
 {
-	uint64_t now = ticks(), timing = ticks() - now, took = now - begin->tsc;
+	uint64_t now = moca_ticks(), timing = moca_ticks() - now,
+		 took = now - begin->tsc;
 
 	if (took > TICKS_MAX || *moca_trace_waited() != begin->waited)
 		took = TICKS_MAX / 10;

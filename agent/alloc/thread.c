@@ -11,10 +11,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/alloc/call.h"
 #include "agent/alloc/emit.h"
 #include "agent/alloc/stack.h"
 #include "agent/alloc/thin.h"
 #include "agent/alloc/thread.h"
+#include "lib/base/arch.h"
 
 #define POOL 32		/* states in .bss; what is beyond is mapped */
 #define TLS_MODULES 64
@@ -32,7 +34,7 @@ static uint32_t pool_used;
 static pthread_key_t key;
 static int have_key;
 
-/* Blocks of modules loaded at the start, from the thread pointer down. */
+/* Blocks of modules loaded at the start, at the thread pointer less off. */
 static struct {
 	uint64_t off, size, base;
 } tls[TLS_MODULES];
@@ -50,16 +52,9 @@ static int own_tid(void)
  */
 static void *map_own(size_t len)
 {
-	register long flags __asm__("r10") = MAP_PRIVATE | MAP_ANONYMOUS;
-	register long fd __asm__("r8") = -1;
-	register long offset __asm__("r9") = 0;
-	long p = SYS_mmap;
+	long p = alloc_call(SYS_mmap, 0, (long)len, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	__asm__ volatile("syscall"
-			 : "+a"(p)
-			 : "D"(0), "S"(len), "d"(PROT_READ | PROT_WRITE),
-			   "r"(flags), "r"(fd), "r"(offset)
-			 : "rcx", "r11", "memory");
 	return p < 0 && p > -4096 ? NULL : (void *)p;
 }
 
@@ -297,7 +292,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 		if (h->p_type == PT_LOAD && h->p_vaddr < base)
 			base = h->p_vaddr;
 	}
-	if (!len || !at || at >= tp || base == ~0ull ||
+	if (!len || !at || (at < tp) != MOCA_TLS_BELOW || base == ~0ull ||
 	    tls_count == TLS_MODULES)
 		return 0;
 	tls[tls_count].off = tp - at;

@@ -11,6 +11,7 @@
 #include <unwind.h>
 
 #include "agent/place/place.h"
+#include "lib/base/arch.h"
 
 #define PAGE 4096ul
 #define COPIES 64	/* of modules that are loaded more than once, in all */
@@ -340,7 +341,7 @@ static unsigned lead_calls(const struct loaded *l,
 		return 0;
 	}
 	for (i = 0; i < t.plt_size / sizeof(*t.plt); i++) {
-		c = ELF64_R_TYPE(t.plt[i].r_info) == R_X86_64_JUMP_SLOT ?
+		c = ELF64_R_TYPE(t.plt[i].r_info) == MOCA_ELF_JUMP_SLOT ?
 			    call_of(&t, &t.plt[i]) : NULL;
 		if (c)
 			n += lead(&t, c, l->bias + t.plt[i].r_offset);
@@ -349,7 +350,7 @@ static unsigned lead_calls(const struct loaded *l,
 		mprotect((void *)t.relro, t.relro_end - t.relro, PROT_READ);
 	/* A program may compare these with other modules' pointers. */
 	for (i = 0; is_new && i < t.data_size / sizeof(*t.data); i++)
-		if (ELF64_R_TYPE(t.data[i].r_info) == R_X86_64_GLOB_DAT &&
+		if (ELF64_R_TYPE(t.data[i].r_info) == MOCA_ELF_GLOB_DAT &&
 		    call_of(&t, &t.data[i]))
 			place_count(&m->pointers);
 	return n;

@@ -11,7 +11,8 @@
 #include "analysis/symbols/calls.h"
 
 struct count {
-	ZydisDecoder zydis;
+	ZydisDecoder zydis;	/* of x86-64 */
+	int arm64;		/* the code's machine */
 	uint64_t vaddr;		/* inside the call that is asked for */
 	uint64_t target;	/* that it calls; 0: not known yet */
 	unsigned before, total;
@@ -45,35 +46,68 @@ static const uint8_t *text(struct moca_module *m, uint64_t vaddr, size_t *len)
 	return NULL;
 }
 
+/* What a call through a register or memory calls: they are one of a kind. */
+#define INDIRECT 1
+
+/* The length of the instruction at p, which is at vaddr `at`; 0: there is none.
+ * *target: what it calls; 0: it is no call. */
+static unsigned step_x86(const struct count *c, const uint8_t *p, size_t len,
+			 uint64_t at, uint64_t *target)
+{
+	ZydisDecodedInstruction insn;
+
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&c->zydis, NULL, p, len,
+							&insn)))
+		return 0;
+	*target = 0;
+	if (insn.meta.category == ZYDIS_CATEGORY_CALL)
+		*target = insn.raw.imm[0].is_relative ?
+			  at + insn.length + (uint64_t)insn.raw.imm[0].value.s :
+			  INDIRECT;
+	return insn.length;
+}
+
+/* bl has 100101 and 26 bits of how many words on it calls; blr is 0xd63f.... */
+static unsigned step_arm64(const uint8_t *p, size_t len, uint64_t at,
+			   uint64_t *target)
+{
+	uint32_t insn;
+	int32_t words;
+
+	if (len < sizeof(insn))
+		return 0;
+	insn = (uint32_t)p[3] << 24 | p[2] << 16 | p[1] << 8 | p[0];
+	words = (int32_t)(insn << 6) >> 6;
+	*target = insn >> 26 == 0x25 ? at + (uint64_t)(int64_t)words * 4 :
+		  (insn & 0xfeff0000) == 0xd63f0000 ? INDIRECT : 0;
+	return sizeof(insn);
+}
+
 /* All direct calls in [lo, hi). */
 static void decode(struct moca_module *m, struct count *c, uint64_t lo,
 		   uint64_t hi, int finding)
 {
-	ZydisDecodedInstruction insn;
 	size_t len = hi - lo;
 	const uint8_t *p = text(m, lo, &len);
 	uint64_t at = lo, target;
+	unsigned n;
 
-	for (; p && len; p += insn.length, len -= insn.length,
-	     at += insn.length) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&c->zydis,
-				NULL, p, len, &insn)))
+	for (; p && len; p += n, len -= n, at += n) {
+		n = c->arm64 ? step_arm64(p, len, at, &target) :
+			       step_x86(c, p, len, at, &target);
+		if (!n)
 			return;
-		if (insn.meta.category != ZYDIS_CATEGORY_CALL)
+		if (!target)
 			continue;
-		/* A call through a register or memory is one of a kind. */
-		target = insn.raw.imm[0].is_relative ?
-			 at + insn.length + (uint64_t)insn.raw.imm[0].value.s :
-			 1;
 		if (finding) {
-			if (c->vaddr >= at && c->vaddr < at + insn.length)
+			if (c->vaddr >= at && c->vaddr < at + n)
 				c->target = target;
 			continue;
 		}
 		if (target != c->target)
 			continue;
 		c->total++;
-		if (at + insn.length <= c->vaddr)
+		if (at + n <= c->vaddr)
 			c->before++;
 	}
 }
@@ -115,6 +149,7 @@ unsigned call_number(struct moca_module *m, struct unit *u, uint64_t vaddr,
 	struct count c = { .vaddr = vaddr };
 	Dwarf_Line *l;
 	const char *file;
+	GElf_Ehdr head;
 	int line;
 
 	*total = 0;
@@ -122,9 +157,12 @@ unsigned call_number(struct moca_module *m, struct unit *u, uint64_t vaddr,
 	if (!f || !f->size || !l || dwarf_lineno(l, &line) != 0 || line <= 0)
 		return 0;
 	file = dwarf_linesrc(l, NULL, NULL);
-	if (gelf_getclass(m->elf) != ELFCLASS64 ||
-	    !ZYAN_SUCCESS(ZydisDecoderInit(&c.zydis,
-			ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+	if (gelf_getclass(m->elf) != ELFCLASS64 || !gelf_getehdr(m->elf, &head))
+		return 0;
+	c.arm64 = head.e_machine == EM_AARCH64;
+	if (!c.arm64 &&
+	    !ZYAN_SUCCESS(ZydisDecoderInit(&c.zydis, ZYDIS_MACHINE_MODE_LONG_64,
+					   ZYDIS_STACK_WIDTH_64)))
 		return 0;
 	each_piece(m, u, &c, file, (unsigned)line, f->begin,
 		   f->begin + f->size, 1);

@@ -20,6 +20,7 @@
 
 #include "collect/perf/clock.h"
 #include "collect/perf/ring.h"
+#include "lib/base/arch.h"
 
 #define PAGE 4096ul
 /* Pages of a ring: as many as the user may lock, between these. */
@@ -183,8 +184,7 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 			 PERF_SAMPLE_REGS_INTR |
 			 (s->stack_bytes ? PERF_SAMPLE_REGS_USER |
 					   PERF_SAMPLE_STACK_USER : 0);
-	a->sample_regs_intr = 1ull << PERF_REG_X86_SI |
-			      1ull << PERF_REG_X86_DI;
+	a->sample_regs_intr = MOCA_PERF_FAULT_REGS;
 }
 
 /* The best source that a first event can be opened for. */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "collect/run/recorder.h"
+#include "lib/base/arch.h"
 
 #define PAGES 128
 #define ROUNDS 4
@@ -157,8 +158,7 @@ static int open_faults(void)
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID |
 			       PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR |
 			       PERF_SAMPLE_CPU | PERF_SAMPLE_REGS_INTR,
-		.sample_regs_intr = 1ull << PERF_REG_X86_SI |
-				    1ull << PERF_REG_X86_DI,
+		.sample_regs_intr = MOCA_PERF_FAULT_REGS,
 	};
 	int fd = syscall(SYS_perf_event_open, &a, 0, -1, -1,
 			 PERF_FLAG_FD_CLOEXEC);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "collect/run/sanitizer.h"
+#include "lib/base/arch.h"
 #include "lib/code/symfile.h"
 
-#define LOADER "ld-linux-x86-64.so.2"
 #define MEMORY_MIN (256u << 20)
 
 static int pread_all(int fd, void *buf, size_t len, uint64_t offset)
@@ -44,7 +44,7 @@ static const char *check_headers(const struct moca_symfile *f)
 	    pread_all(f->fd, loader, interp->p_filesz, interp->p_offset))
 		return "its file cannot be understood";
 	base = strrchr(loader, '/');
-	if (strcmp(base ? base + 1 : loader, LOADER))
+	if (strcmp(base ? base + 1 : loader, MOCA_LOADER))
 		return "its loader is not glibc's";
 	if (sanitizer_in(f))
 		return loads_sanitized;

@@ -19,6 +19,7 @@
 #include "collect/run/cost.h"
 #include "collect/run/failure.h"
 #include "collect/run/record.h"
+#include "lib/base/arch.h"
 #include "lib/base/clock.h"
 #include <moca/types.h>
 

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lib/base/arch.h"
+
 static int get(const struct moca_symfile *f, void *to, uint64_t at, size_t len)
 {
 	char *p = to;
@@ -77,7 +79,7 @@ int moca_symfile_open(struct moca_symfile *f, const char *path)
 	err = -ENOEXEC;
 	if (memcmp(f->head.e_ident, ELFMAG, SELFMAG) ||
 	    f->head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    f->head.e_machine != EM_X86_64 ||
+	    f->head.e_machine != MOCA_ELF_MACHINE ||
 	    f->head.e_phentsize != sizeof(Elf64_Phdr) ||
 	    f->head.e_phnum > MOCA_SYMFILE_PHDRS)
 		goto err_close;
