@@ -68,6 +68,8 @@ static inline unsigned long moca_arch_tls(struct task_struct *t)
 #define moca_arch_take(vma, addr, ptep) ptep_modify_prot_start(vma, addr, ptep)
 #define moca_arch_put(vma, addr, ptep, old, new) \
 	ptep_modify_prot_commit(vma, addr, ptep, old, new)
+#define moca_arch_put_pmd(vma, addr, pmd, new) \
+	set_pmd_at((vma)->vm_mm, addr, pmd, new)
 
 #define MOCA_ARCH_HAS_HEAT 1
 
@@ -87,8 +89,9 @@ static inline void moca_arch_rest(void *entry, bool touched, bool written)
 		clear_bit(_PAGE_BIT_DIRTY, entry);
 }
 
-#else	/* arm64: it compiles; nobody has run it */
+#else	/* arm64 */
 
+#include <linux/sched.h>
 #include <linux/version.h>
 
 /* By inline functions: what the others call is not exported. */
@@ -110,6 +113,9 @@ static inline void moca_arch_flush_mm(struct mm_struct *mm)
 #else
 #define moca_arch_put(vma, addr, ptep, old, new) set_pte(ptep, new)
 #endif
+/* The entry of a huge page has the same form. */
+#define moca_arch_put_pmd(vma, addr, pmd, new) \
+	moca_arch_put(vma, addr, (pte_t *)(pmd), pmd_pte(*(pmd)), pmd_pte(new))
 
 #define MOCA_ARCH_HAS_HEAT 0
 #define moca_arch_is_written(flags) false
@@ -127,9 +133,10 @@ static inline bool moca_pmd_is_huge(pmd_t pmd)
 	return pmd_present(pmd) && pmd_leaf(pmd);
 }
 
+/* A task that runs has it in the register alone. */
 static inline unsigned long moca_arch_tls(struct task_struct *t)
 {
-	return 0;
+	return t == current ? read_sysreg(tpidr_el0) : t->thread.uw.tp_value;
 }
 
 #endif

@@ -105,8 +105,7 @@ static void forget_pte(struct vm_area_struct *vma, unsigned long addr,
 	moca_arch_put(vma, addr, ptep, old, pte_mkold(old));
 }
 
-/* arm64 exports too little for it: huge pages are left alone there. */
-#if defined(CONFIG_TRANSPARENT_HUGEPAGE) && defined(CONFIG_X86_64)
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
 #define CAN_INJECT_HUGE 1
 static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 		       pmd_t *pmd, bool young)
@@ -118,7 +117,7 @@ static void repair_pmd(struct vm_area_struct *vma, unsigned long addr,
 		new = pmd_mkyoung(new);
 	if (pmd_write(old) && (vma->vm_flags & VM_WRITE))
 		new = moca_pmd_mkwrite(new);
-	set_pmd_at(vma->vm_mm, addr & PMD_MASK, pmd, new);
+	moca_arch_put_pmd(vma, addr & PMD_MASK, pmd, new);
 }
 
 /* As the kernel's own: the entry must never be seen as none. */
@@ -136,7 +135,7 @@ static void inject_pmd(struct vm_area_struct *vma, unsigned long addr,
 		keep_dirt(pmd_page(old));
 		new = pmd_mkclean(new);
 	}
-	set_pmd_at(vma->vm_mm, addr, pmd, new);
+	moca_arch_put_pmd(vma, addr, pmd, new);
 }
 
 static void look_at_huge(struct vm_area_struct *vma, unsigned long addr,

@@ -87,7 +87,7 @@ void moca_flush(struct mm_struct *mm, unsigned long start, unsigned long end)
 }
 #endif
 
-#if defined(CONFIG_TRANSPARENT_HUGEPAGE) && defined(CONFIG_X86_64)
+#ifdef CONFIG_TRANSPARENT_HUGEPAGE
 static bool has_split;
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
