@@ -113,15 +113,20 @@ static const char *const native_never[] = {
 	NULL
 };
 
+/* Places in the table of the ways that moca record chooses from by itself. */
+enum { WAY_FAULT = 0, WAY_KERNEL = 2 };
+
 static const struct way ways[] = {
-	{ "moca record", "page faults, from user space", fault_needed,
-	  fault_sights, fault_never },
+	[WAY_FAULT] = { "moca record", "page faults, from user space",
+			fault_needed, fault_sights, fault_never },
 	{ "moca record --exact", "every access, counted inside the program",
 	  exact_needed, exact_sights, exact_never },
-	{ "moca record --via kernel", "page faults, by the kernel module",
-	  kernel_needed, kernel_sights, kernel_never },
-	{ "moca record --via native", "page faults, on memory that stays where it is",
-	  native_needed, native_sights, native_never },
+	[WAY_KERNEL] = { "moca record --via kernel",
+			 "page faults, by the kernel module", kernel_needed,
+			 kernel_sights, kernel_never },
+	{ "moca record --via native",
+	  "page faults, on memory that stays where it is", native_needed,
+	  native_sights, native_never },
 };
 
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -276,7 +281,6 @@ int cmd_doctor(int argc, char **argv)
 		for (w = 0; w < WAYS; w++)
 			print_way(&ways[w], probes, n);
 	}
-	/* By either way: the module is taken where it can be. */
-	return is_missing(&ways[0], probes, n) &&
-	       is_missing(&ways[WAYS - 1], probes, n);
+	return is_missing(&ways[WAY_FAULT], probes, n) &&
+	       is_missing(&ways[WAY_KERNEL], probes, n);
 }
