@@ -44,9 +44,10 @@ vm-debug:
 
 # The guests' cases on all kernels, one after the other; those that make check
 # does not boot are fetched.
-KERNELS ?= 6.1 6.12 6.1-rt 6.12-rt 6.12-trixie 7.2 7.3 7.3-rt
+KERNELS ?= 6.1 6.12 6.1-rt 6.12-rt 6.12-trixie 7.2 7.3 7.3-rt 6.12-arm64
 check-kernels:
 	@tools/install-deps check
+	$(if $(filter %-arm64,$(KERNELS)),@tools/install-deps arm64)
 	@bad=0; for k in $(KERNELS); do \
 		BUILD='$(abspath $(BUILD))' KERNELS=$$k CLANG=all \
 			tests/run tests/vm/run || \

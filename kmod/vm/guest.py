@@ -70,15 +70,37 @@ def parallel():
     return bool(m) and (int(m.group(1)), int(m.group(2))) >= (8, 1)
 
 
-def machine(options):
+def emulator(kernel):
+    return "qemu-system-" + ("aarch64" if kernel.machine == "arm64" else
+                             kernel.machine)
+
+
+def serial_lines(kernel, paths):
+    """QEMU's arguments for the console, the results and the messages. What arm64's
+    machine has is the console alone: the others are PCI's, of which the first is
+    ttyS0 and nobody's."""
+    if kernel.machine != "arm64":
+        return [a for p in paths for a in ("-serial", p)]
+    argv = ["-serial", paths[0]]
+    for i, path in enumerate(["null", *paths[1:]]):
+        kind, _, name = path.partition(":")
+        argv += ["-chardev", ("file,id=s%d,path=%s" % (i, name)
+                              if kind == "file" else "null,id=s%d" % i),
+                 "-device", "pci-serial,chardev=s%d" % i]
+    return argv
+
+
+def machine(kernel, options):
     """QEMU's arguments. TCG: KVM is missing, or does not run these kernels,
     on many machines; without -cx16 QEMU 7.2 crashes 6.12 in some boots."""
-    argv = ["qemu-system-x86_64", "-nodefaults", "-no-user-config",
+    x86 = kernel.machine == "x86_64"
+    argv = [emulator(kernel), "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot", "-m", str(options.memory),
             # Two nodes within one socket are what no machine has.
-            "-smp", "%d,sockets=%d" % (options.cpus, options.nodes),
-            "-cpu", "max,-cx16",
-            "-device", "isa-debug-exit,iobase=0xf4,iosize=4"]
+            "-smp", "%d,sockets=%d" % (options.cpus, options.nodes)]
+    argv += ["-cpu", "max,-cx16",
+             "-device", "isa-debug-exit,iobase=0xf4,iosize=4"] if x86 else \
+        ["-M", "virt,gic-version=3", "-cpu", "cortex-a72"]
     if options.icount:
         argv += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
     else:
@@ -102,10 +124,11 @@ def kernel_arguments(kernel, options):
     busy host the first ticks come late, and the kernel panics. So it does not
     take a CPU for locked up that the host had no time for: RCU and watchdog
     wait for two minutes."""
-    return ("console=ttyS0 quiet panic=-1 panic_on_warn=0 oops=panic "
+    return ("console=%s quiet panic=-1 panic_on_warn=0 oops=panic "
             "log_buf_len=4M printk.devkmsg=on nokaslr no_timer_check "
             "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 KERNEL=%s %s %s" %
-            (kernel.label.replace("-trixie", ""),
+            ("ttyS0" if kernel.machine == "x86_64" else "ttyAMA0",
+             re.sub("-(trixie|arm64)$", "", kernel.label),
              "acpi=off tsc=reliable" if kernel.label == DEBUG else "",
              options.append)).strip()
 
@@ -138,8 +161,8 @@ class Boot:
 
     def base(self, modules):
         """What every guest has; modules: the files of ours."""
-        self.image.copy(os.path.join(WORK, "init"), "init")
-        self.image.copy(busybox(), "bin/busybox")
+        self.image.copy(os.path.join(self.kernel.build, "vm/init"), "init")
+        self.image.copy(busybox(self.kernel.machine), "bin/busybox")
         for name in ("sh", "tar"):
             self.image.entry("bin/" + name, 0o120777, b"busybox")
         for m in modules:
@@ -164,14 +187,12 @@ class Boot:
     def arguments(self, serial):
         with open(self.path("disk"), "wb") as f:
             f.truncate(self.options.disk)
-        argv = machine(self.options) + [
+        argv = machine(self.kernel, self.options) + [
             "-kernel", self.kernel.image, "-initrd", self.path("initrd.img"),
             "-append", kernel_arguments(self.kernel, self.options),
             "-drive", "file=%s,format=raw,if=none,id=d,cache=unsafe" %
             self.path("disk"), "-device", "virtio-blk-pci,drive=d"]
-        for s in serial:
-            argv += ["-serial", s]
-        return argv
+        return argv + serial_lines(self.kernel, list(serial))
 
     def text(self, name):
         try:
@@ -191,10 +212,17 @@ class Boot:
                     self.arguments("file:" + self.path(n) for n in files),
                     stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         except OSError as e:
-            raise Error("cannot start qemu-system-x86_64: %s (tools/"
-                        "install-deps check installs it)" % e.strerror)
+            raise Error("cannot start %s: %s (tools/install-deps %s installs "
+                        "it)" % (emulator(self.kernel), e.strerror,
+                                 "check" if self.kernel.machine == "x86_64"
+                                 else self.kernel.machine))
         try:
-            return self._wait(slower)
+            how = self._wait(slower)
+            # It has no exit code of ours: it is switched off, after the last word.
+            if self.kernel.machine == "arm64" and how == 0 and \
+                    self.text("results").endswith("\nbye\n"):
+                how = EXIT
+            return how
         finally:
             if self.process.poll() is None:
                 self.process.kill()

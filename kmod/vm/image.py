@@ -51,9 +51,13 @@ class Image:
             raise Error("cannot put %s into the guest: %s" %
                         (source, e.strerror))
 
-    def program(self, source, path):
-        """A program and the libraries that ldd finds, at the same paths."""
+    def program(self, source, path, root=""):
+        """A program and the libraries that ldd finds, at the same paths; or, of
+        another machine's, those below root."""
         self.copy(source, path)
+        if root:
+            self._libraries(source, root)
+            return
         p = subprocess.run(["ldd", source], stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True)
         if p.returncode:  # static, or a script
@@ -64,6 +68,22 @@ class Image:
                         (source, ", ".join(missing)))
         for lib in re.findall(r"(/\S+) \(0x", p.stdout):
             self.copy(lib, os.path.normpath(lib).lstrip("/"))
+
+    def _libraries(self, source, root):
+        p = subprocess.run(["readelf", "-dlW", source], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True)
+        for name in re.findall(r"NEEDED.*\[(.*)\]|interpreter: /lib/(.*)\]",
+                               p.stdout):
+            name = "".join(name)
+            path = "lib/" + name
+            found = glob.glob("%s/**/%s" % (root, name), recursive=True)
+            if path in self.paths or name.startswith("libmoca"):
+                continue
+            if not found:
+                raise Error("cannot put %s into the guest: it needs %s" %
+                            (source, name))
+            self.copy(found[0], path)
+            self._libraries(found[0], root)
 
     def modules(self, kernel, names):
         """The kernel's own modules with what they depend on; their paths in

@@ -38,6 +38,8 @@ FETCHED = {"6.12-trixie": r"6\.12\.[^-]*\+deb13-cloud-amd64",
            "7.3-rt": r"7\.3\.[^-]*-rt-amd64"}
 NEWER = ("6.12-trixie", "7.2", "7.3")
 NEWER_RT = ("7.3-rt",)
+# For arm64, each of the version of one for x86-64.
+ARM64 = {"6.12-arm64": "6.12"}
 NATIVE = "7.3"  # that of page mode on native memory, without the module
 DEBUG_SERIES = "6.1"
 
@@ -53,11 +55,17 @@ class Unavailable(Error):
 class Kernel:
     """release: as uname -r says; image: what QEMU boots; modules: the folder
     with the kernel's own modules (or None); headers: to build ours with (or
-    None: build_module() fetches them)."""
+    None: build_module() fetches them). machine: x86_64 or arm64; build: the
+    folder with our programs for it; root: where their libraries are."""
 
-    def __init__(self, label, release, image, modules, headers):
+    def __init__(self, label, release, image, modules, headers,
+                 machine="x86_64"):
         self.label, self.release, self.image = label, release, image
         self.modules, self.headers = modules, headers
+        self.machine, self.build, self.root = machine, BUILD, ""
+        if machine != "x86_64":
+            self.build = os.path.join(BUILD, machine)
+            self.root = os.path.join(self.build, "sysroot")
 
 
 def output(*argv):
@@ -172,15 +180,18 @@ class Lock:
         self.file.close()
 
 
-def busybox():
+def busybox(machine="x86_64"):
     """The path of one without libraries. Debian's two packages of it exclude each
     other: where the other one is installed, it is fetched."""
-    if os.path.exists("/bin/busybox") and output("ldd", "/bin/busybox")[0]:
+    arch = "" if machine == "x86_64" else machine
+    if not arch and os.path.exists("/bin/busybox") and \
+            output("ldd", "/bin/busybox")[0]:
         return "/bin/busybox"
-    folder = os.path.join(WORK, "busybox")
+    folder = os.path.join(WORK, arch, "busybox")
     with Lock(folder):
         if not os.path.isdir(folder):
-            deb = download("busybox-static", "", os.path.join(WORK, "debs"))
+            deb = download("busybox-static", "",
+                           os.path.join(WORK, arch, "debs"), arch)
             unpack(deb, folder)
             os.unlink(deb)
     found, = glob.glob(folder + "/**/bin/busybox", recursive=True)[:1]
@@ -481,7 +492,7 @@ def clang_headers(headers, release):
 
 
 def arm64_kernel(label):
-    """What the module is compiled with for arm64; there is no guest of it.
+    """What the module is compiled with for arm64, of the same version as label's.
     The headers that are the same for all, and the programs that run while it
     is built, are those of the installed headers, of the same version."""
     check_machine()
@@ -500,8 +511,26 @@ def arm64_kernel(label):
             for tools in glob.glob("/usr/lib/linux-kbuild-*"):
                 os.symlink(tools, part + tools)
             os.rename(part, folder)
-    return Kernel(label + " arm64", release, None, None,
-                  "%s/usr/src/%s" % (folder, package))
+    return Kernel(label + "-arm64", release, None, None,
+                  "%s/usr/src/%s" % (folder, package), "arm64")
+
+
+def arm64_guest(label):
+    """A kernel that can be booted, too."""
+    kernel = arm64_kernel(ARM64[label])
+    version = os.path.basename(kernel.headers.split("/usr/src/")[0])
+    image = "linux-image-" + kernel.release
+    version = version.rpartition("_")[2]
+    folder = os.path.join(WORK, "arm64", "%s_%s" % (image, version))
+    with Lock(folder):
+        if not os.path.isdir(folder):
+            deb = download(image, version, os.path.join(WORK, "arm64/debs"),
+                           "arm64")
+            unpack(deb, folder)
+            os.unlink(deb)
+    kernel.image = "%s/boot/vmlinuz-%s" % (folder, kernel.release)
+    kernel.modules = "%s/lib/modules/%s" % (folder, kernel.release)
+    return kernel
 
 
 def debug_kernel():
@@ -556,11 +585,16 @@ def arm64_tools():
 
 
 def build_arm64(label):
+    return build_module(arm64_kernel(label))
+
+
+def arm64_arguments():
+    """Of make. Debian's headers call the compiler with its version, by PATH."""
     prefix = arm64_tools()
-    os.environ["PATH"] = "%s:%s" % (os.path.dirname(prefix),
-                                    os.environ["PATH"])
-    return build_module(arm64_kernel(label), None, "ARCH=arm64",
-                        "CROSS_COMPILE=" + prefix)
+    folder = os.path.dirname(prefix)
+    if not os.environ["PATH"].startswith(folder + ":"):
+        os.environ["PATH"] = "%s:%s" % (folder, os.environ["PATH"])
+    return "ARCH=arm64", "CROSS_COMPILE=" + prefix
 
 
 def build_clang(label):
@@ -642,7 +676,8 @@ def build_debug_kernel(jobs):
 
 def find(label):
     return debug_kernel() if label == DEBUG else \
-        fetched_kernel(label) if label in FETCHED else debian_kernel(label)
+        fetched_kernel(label) if label in FETCHED else \
+        arm64_guest(label) if label in ARM64 else debian_kernel(label)
 
 
 def build_module(kernel, source=None, *arguments, compiler="gcc"):
@@ -650,6 +685,8 @@ def build_module(kernel, source=None, *arguments, compiler="gcc"):
     are make's."""
     source = source or os.environ.get("MOCA_KMOD") or os.path.join(TOP, "kmod")
     headers = kernel.headers
+    if kernel.machine == "arm64":
+        arguments = (*arm64_arguments(), *arguments)
     if not headers:
         headers = fetched_headers(kernel)
         arguments = (*foreign_arguments(compiler), *arguments)

@@ -5,7 +5,6 @@
  * that it touches, from its first instruction on. A subject does it and notes
  * what it did in shared memory; its parent, who is not traced, compares.
  */
-#include <asm/prctl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -64,7 +63,7 @@ static void *thread(void *arg)
 
 	truth->tids[me] = syscall(SYS_gettid);
 	truth->stack[me] = (uintptr_t)__builtin_frame_address(0);
-	truth->tls[me] = (uintptr_t)pthread_self();
+	truth->tls[me] = (uintptr_t)__builtin_thread_pointer();
 	snprintf(name, sizeof(name), "thread-%d", me);
 	prctl(PR_SET_NAME, name);
 	return NULL;
