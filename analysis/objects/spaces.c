@@ -311,6 +311,7 @@ static int executable_tls(struct moca_objects *o, struct replay_space *s,
 {
 	struct role r = { .kind = ROLE_TLS, .task = task };
 	uint64_t size, align;
+	int above;
 	size_t i;
 
 	for (i = 0; i < s->load_count && s->loads[i].path != s->program; i++)
@@ -321,12 +322,17 @@ static int executable_tls(struct moca_objects *o, struct replay_space *s,
 	if (!size || !align || align & (align - 1) || size > 1ull << 30 ||
 	    align > 1ull << 30)
 		return 0;
-	/* Variant II: the block ends at the thread pointer. */
-	r.addr = pointer - ((size + align - 1) & ~(align - 1));
+	/*
+	 * Variant II: the block ends at the thread pointer. Variant I, arm64's: it
+	 * is behind the two words that are there.
+	 */
+	above = moca_module_is_arm64(s->loads[i].module);
+	r.addr = above ? pointer + (align > 16 ? align : 16) :
+			 pointer - ((size + align - 1) & ~(align - 1));
 	r.last = r.addr + size - 1;
 	r.module = s->loads[i].module;
 	r.own = s->loads[i].own;
-	return r.addr < pointer && r.last >= r.addr ?
+	return (above ? r.addr > pointer : r.addr < pointer) && r.last >= r.addr ?
 		       moca_space_role(o, s, &r) : 0;
 }
 

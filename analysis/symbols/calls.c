@@ -149,7 +149,6 @@ unsigned call_number(struct moca_module *m, struct unit *u, uint64_t vaddr,
 	struct count c = { .vaddr = vaddr };
 	Dwarf_Line *l;
 	const char *file;
-	GElf_Ehdr head;
 	int line;
 
 	*total = 0;
@@ -157,12 +156,10 @@ unsigned call_number(struct moca_module *m, struct unit *u, uint64_t vaddr,
 	if (!f || !f->size || !l || dwarf_lineno(l, &line) != 0 || line <= 0)
 		return 0;
 	file = dwarf_linesrc(l, NULL, NULL);
-	if (gelf_getclass(m->elf) != ELFCLASS64 || !gelf_getehdr(m->elf, &head))
-		return 0;
-	c.arm64 = head.e_machine == EM_AARCH64;
-	if (!c.arm64 &&
-	    !ZYAN_SUCCESS(ZydisDecoderInit(&c.zydis, ZYDIS_MACHINE_MODE_LONG_64,
-					   ZYDIS_STACK_WIDTH_64)))
+	c.arm64 = moca_module_is_arm64(m);
+	if (gelf_getclass(m->elf) != ELFCLASS64 ||
+	    (!c.arm64 && !ZYAN_SUCCESS(ZydisDecoderInit(&c.zydis,
+			ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))))
 		return 0;
 	each_piece(m, u, &c, file, (unsigned)line, f->begin,
 		   f->begin + f->size, 1);

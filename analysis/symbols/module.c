@@ -231,6 +231,14 @@ void moca_module_tls(struct moca_module *m, uint64_t *size, uint64_t *align)
 	*align = none || !ph.p_align ? 1 : ph.p_align;
 }
 
+int moca_module_is_arm64(struct moca_module *m)
+{
+	GElf_Ehdr head;
+
+	return !module_open(m) && gelf_getehdr(m->elf, &head) &&
+	       head.e_machine == EM_AARCH64;
+}
+
 const char *moca_module_section(struct moca_module *m, uint64_t vaddr)
 {
 	const char *name;

@@ -59,6 +59,8 @@ const char *moca_module_section(struct moca_module *m, uint64_t vaddr);
 int moca_module_has_section(struct moca_module *m, const char *name);
 /* PT_TLS: size in memory and alignment of its TLS block; 0 size: none. */
 void moca_module_tls(struct moca_module *m, uint64_t *size, uint64_t *align);
+/* Whether its code is arm64's; 0 as well if it cannot be read. */
+int moca_module_is_arm64(struct moca_module *m);
 
 struct moca_type;	/* a struct, class or union */
 
