@@ -305,7 +305,8 @@ demo:
 
 # One list says what goes where: tools/install-files.
 install_files = @PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' LIBDIR='$(LIBDIR)' \
-	BUILD='$(BUILD)' VERSION='$(VERSION)' PYTHONDIR='$(PYTHONDIR)' tools/install-files
+	BUILD='$(BUILD)' VERSION='$(VERSION)' PYTHONDIR='$(PYTHONDIR)' \
+	MACHINE='$(MACHINE)' tools/install-files
 install: all
 	$(install_files) install
 uninstall:
