@@ -34,50 +34,55 @@ uint32_t moca_exact_keep_needed(const struct insn *x)
 	return x->what.reads | (x->what.writes & ~x->what.kills);
 }
 
-/*
- * Places to count at that r would do for, from i on, until something needs it. Twice
- * that, and one more if it need not be given back.
- */
-static int worth(const struct work *w, int i, int r)
+/* Those that need no REX prefix first. -1: the set is empty. */
+static int first_of(uint32_t set)
 {
-	int places = 0;
+	static const int8_t order[] = { RAX, RCX, RDX, RSI, RDI, RBX, RBP,
+					8, 9, 10, 11, 12, 13, 14, 15 };
 
-	for (;; i++) {
-		const struct insn *x = &w->insns[i];
-
-		places += x->groups >= 0;
-		if (moca_exact_keep_needed(x) & X86_BIT(r))
-			return 2 * places;
-		if (x->what.kills & X86_BIT(r))
-			return 2 * places + 1;
-		if (moca_exact_ends_block(w, i + 1))
-			return 2 * places;
-	}
+	for (unsigned int k = 0; k < sizeof(order); k++)
+		if (set & X86_BIT(order[k]))
+			return order[k];
+	return -1;
 }
 
+/* The best registers so far are worth most. So are these, or more, or less. */
+static void consider(uint32_t *best, int *most, uint32_t set, int value)
+{
+	if (!set || value < *most)
+		return;
+	*best = value > *most ? set : *best | set;
+	*most = value;
+}
+
+/*
+ * A register is worth twice the places to count at that it would do for, from i
+ * on, until something needs it, and one more if it need not be given back.
+ */
 int moca_exact_keep_choose(const struct work *w, int i, uint32_t used,
 			   uint32_t away)
 {
-	/* Those that need no REX prefix first. */
-	static const int8_t order[] = { RAX, RCX, RDX, RSI, RDI, RBX, RBP,
-					8, 9, 10, 11, 12, 13, 14, 15 };
-	int best = -1, most = -1;
+	uint32_t left = X86_GPRS & ~used, best = 0;
+	uint32_t free = w->kept ? away : away | ~w->insns[i].live;
+	int places = 0, most = 0;
 
-	for (unsigned int k = 0; k < sizeof(order); k++) {
-		int value;
+	if (left & free)
+		return first_of(left & free);
+	for (; left; i++) {
+		const struct insn *x = &w->insns[i];
+		uint32_t needed = left & moca_exact_keep_needed(x);
+		uint32_t killed = left & ~needed & x->what.kills;
 
-		if (used & X86_BIT(order[k]))
-			continue;
-		if (away & X86_BIT(order[k]) ||
-		    (!w->kept && !(w->insns[i].live & X86_BIT(order[k]))))
-			return order[k];
-		value = worth(w, i, order[k]);
-		if (value > most) {
-			most = value;
-			best = order[k];
+		places += x->groups >= 0;
+		left &= ~(needed | killed);
+		consider(&best, &most, needed, 2 * places);
+		consider(&best, &most, killed, 2 * places + 1);
+		if (moca_exact_ends_block(w, i + 1)) {
+			consider(&best, &most, left, 2 * places);
+			break;
 		}
 	}
-	return best;
+	return first_of(best);
 }
 
 void moca_exact_keep_mark(struct kept_mark *m, const struct work *w, int i)
