@@ -143,15 +143,29 @@ static void place(struct work *w, struct group *g)
 		w->insns[i].balanced = 0;
 }
 
+/* What rep movs, the compiler's way, takes longer for. */
+static void copy(struct x86_values *to, const struct x86_values *from)
+{
+	for (int r = 0; r < 16; r += 2) {
+		to->version[r] = from->version[r];
+		to->version[r + 1] = from->version[r + 1];
+		to->plus[r] = from->plus[r];
+		to->plus[r + 1] = from->plus[r + 1];
+	}
+}
+
 void moca_exact_group(struct work *w)
 {
 	int from = 0, block = 0;
 
 	last_version = 0;
 	w->group_count = 0;
-	for (int i = 0; i < w->count; i++)
-		w->insns[i].balanced = 1;
 	for (int i = 0; i < w->count; i++) {
+		w->insns[i].balanced = 1;
+		if (w->uncounted)
+			w->insns[i].what.accesses = 0;
+	}
+	for (int i = 0; i < w->count && !w->uncounted; i++) {
 		struct insn *x = &w->insns[i];
 
 		if (!i || moca_exact_ends_block(w, i)) {
@@ -161,10 +175,10 @@ void moca_exact_group(struct work *w)
 			moca_x86_values_new(&values[i], X86_GPRS, &last_version);
 		}
 		for (int k = 0; k < x->what.accesses; k++)
-			x->group_of[k] = w->uncounted ? -1 :
-				add(w, from, block, i, &x->what.access[k]);
+			x->group_of[k] = add(w, from, block, i,
+					     &x->what.access[k]);
 		if (i + 1 < w->count) {
-			values[i + 1] = values[i];
+			copy(&values[i + 1], &values[i]);
 			moca_x86_values_step(&values[i + 1], &x->what,
 					     &last_version);
 		}

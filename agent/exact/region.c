@@ -232,27 +232,41 @@ int moca_exact_flags_dead_at(uint64_t pc)
 	return 0;
 }
 
-/* What the code at target needs, to which control leaves a block. */
-static uint32_t needs_of(const struct work *w, int to, uint64_t target)
+/* An instruction, as far as liveness goes; apart, as it is looked at many times. */
+static struct flow {
+	uint32_t reads, kills;
+	uint32_t beyond;	/* what code of no instruction of w needs behind it */
+	uint32_t live;
+	uint32_t next, jump;	/* flows that come behind it; NOWHERE: none */
+} flows[REGION_INSNS + 1];
+#define NOWHERE REGION_INSNS	/* nothing is live there */
+
+/* Behind f comes instruction `to`, or what is at target: -1. Returns what f has for it. */
+static uint32_t leads_to(struct flow *f, int to, uint64_t target)
 {
-	if (to >= 0)
-		return w->insns[to].live;
-	return target && moca_exact_flags_dead_at(target) ? X86_GPRS : X86_ALL;
+	if (to < 0)
+		f->beyond |= target && moca_exact_flags_dead_at(target) ?
+				     X86_GPRS : X86_ALL;
+	return to < 0 ? NOWHERE : (uint32_t)to;
 }
 
-static uint32_t needs_after(const struct work *w, const struct insn *x)
+static void flow_of(struct flow *f, const struct insn *x)
 {
 	uint64_t after = x->pc + x->what.len;
 
+	*f = (struct flow){ x->what.reads | X86_BIT(RSP), x->what.kills, 0, 0,
+			    NOWHERE, NOWHERE };
 	switch (x->kind) {
-	case X86_JUMP:
-		return needs_of(w, x->jump, x->what.target);
 	case X86_JCC:
 	case X86_LOOP:
-		return needs_of(w, x->jump, x->what.target) |
-		       needs_of(w, x->next, after);
+		f->next = leads_to(f, x->next, after);
+		/* fallthrough */
+	case X86_JUMP:
+		f->jump = leads_to(f, x->jump, x->what.target);
+		break;
 	case X86_CALL:
-		return needs_of(w, -1, x->what.target);
+		leads_to(f, -1, x->what.target);
+		break;
 	case X86_RET:
 	case X86_JUMP_IND:
 	case X86_CALL_IND:
@@ -260,9 +274,10 @@ static uint32_t needs_after(const struct work *w, const struct insn *x)
 	case X86_SYSCALL:
 	case X86_XBEGIN:
 	case K_NATIVE:
-		return X86_ALL;
+		f->beyond = X86_ALL;
+		break;
 	default:
-		return needs_of(w, x->next, after);
+		f->next = leads_to(f, x->next, after);
 	}
 }
 
@@ -270,18 +285,22 @@ static void find_live(struct work *w)
 {
 	int changed = 1;
 
+	for (int i = 0; i < w->count; i++)
+		flow_of(&flows[i], &w->insns[i]);
 	while (changed) {
 		changed = 0;
 		for (int i = w->count - 1; i >= 0; i--) {
-			struct insn *x = &w->insns[i];
-			uint32_t live = moca_x86_live(&x->what,
-						      needs_after(w, x)) |
-					X86_BIT(RSP);
+			struct flow *f = &flows[i];
+			uint32_t behind = f->beyond | flows[f->next].live |
+					  flows[f->jump].live;
+			uint32_t live = (behind & ~f->kills) | f->reads;
 
-			changed |= live != x->live;
-			x->live = live;
+			changed |= live != f->live;
+			f->live = live;
 		}
 	}
+	for (int i = 0; i < w->count; i++)
+		w->insns[i].live = flows[i].live;
 }
 
 int moca_exact_region_find(struct work *w, uint64_t entry)
@@ -297,6 +316,7 @@ int moca_exact_region_find(struct work *w, uint64_t entry)
 	for (int i = 0; i < todo_count; i++)
 		run(w, todo[i]);
 	connect(w);
-	find_live(w);
+	if (!w->uncounted)	/* else nothing is taken, of registers or flags */
+		find_live(w);
 	return 0;
 }

@@ -4,11 +4,12 @@
 void moca_x86_values_new(struct x86_values *v, uint32_t registers,
 			 uint32_t *last)
 {
-	for (int r = 0; r < 16; r++)
-		if (registers & X86_BIT(r)) {
-			v->version[r] = ++*last;
-			v->plus[r] = 0;
-		}
+	for (registers &= X86_GPRS; registers; registers &= registers - 1) {
+		int r = __builtin_ctz(registers);
+
+		v->version[r] = ++*last;
+		v->plus[r] = 0;
+	}
 }
 
 void moca_x86_values_step(struct x86_values *v, const struct x86_insn *x,
