@@ -39,17 +39,19 @@ enum x86_kind {
 
 enum { X86_DS, X86_FS, X86_GS };	/* all but %fs and %gs begin at 0 */
 
-/* A memory operand. Registers by number, -1: none. */
+/* A memory operand: 16 bytes, as there are many. Registers by number, -1: none. */
 struct x86_mem {
 	int8_t base, index;
-	uint8_t scale, seg;
-	uint8_t rip;		/* disp is the address */
+	uint8_t scale;
 	uint8_t narrow;		/* 32-bit addresses */
-	uint8_t load, store;
-	uint8_t hidden;		/* the stack, %rsi, %rdi: it is not written out */
 	uint8_t popped;		/* bytes that %rsp has moved by; disp has them */
+	uint8_t seg : 2;
+	uint8_t rip : 1;	/* disp is the address */
+	uint8_t load : 1, store : 1;
+	uint8_t hidden : 1;	/* the stack, %rsi, %rdi: it is not written out */
 	int64_t disp;
 };
+_Static_assert(sizeof(struct x86_mem) == 16, "");
 
 struct x86_insn {
 	uint64_t target;	/* of a direct branch */
