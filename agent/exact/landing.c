@@ -17,14 +17,16 @@ struct landing {
 	int shown;
 };
 
-/* By the low bits, as moca_exact.jumps. */
-static struct landing **heads;
+/* Ahead of its code: whose it is. */
+#define OWNER 8
 
-static struct landing **head_of(uint64_t pc)
+/* Of those with these low bits, the one that jumps lead to; NULL: C. */
+static struct landing *first_of(uint64_t pc)
 {
-	if (!heads)
-		heads = moca_exact_map(SLOTS * sizeof(struct landing *));
-	return &heads[pc % SLOTS];
+	uint64_t code = moca_exact.jumps[pc % SLOTS];
+
+	return code == (uint64_t)moca_exact_exit_jump ? NULL :
+	       *(struct landing **)(code - OWNER);
 }
 
 /* Whoever reads it, in whichever order, finds a chain that ends. */
@@ -66,6 +68,8 @@ struct landing *moca_exact_landing(uint64_t pc, uint64_t host)
 		return NULL;
 	l = moca_exact_alloc(sizeof(*l));
 	l->pc = pc;
+	*(struct landing **)k->at = l;
+	k->at += OWNER;
 	l->code = (uint64_t)k->at;
 	l->other = other;
 	lead(l->other, NULL);
@@ -83,42 +87,38 @@ static int length(const struct landing *l)
 }
 
 /* C shows again those that are still jumped to. */
-static void hide_all(struct landing **head)
+static void hide_all(struct landing *l)
 {
-	for (struct landing *l = *head; l; l = l->next)
+	for (; l; l = l->next)
 		l->shown = 0;
-	*head = NULL;
 }
 
 void moca_exact_landing_show(struct landing *l)
 {
-	struct landing **head = head_of(l->pc);
+	struct landing *first = first_of(l->pc);
 
 	if (l->shown)
 		return;
-	if (length(*head) >= CHAIN_MAX)
-		hide_all(head);
-	l->next = *head;
-	lead(l->other, l->next);
-	*head = l;
+	if (length(first) >= CHAIN_MAX) {
+		hide_all(first);
+		first = NULL;
+	}
+	l->next = first;
+	lead(l->other, first);
 	l->shown = 1;
 	lead(&moca_exact.jumps[l->pc % SLOTS], l);
 }
 
 void moca_exact_landing_hide(struct landing *l)
 {
-	struct landing **at;
-	uint64_t *place;
+	struct landing *at, *ahead = NULL;
 
 	if (!l || !l->shown)
 		return;
-	at = head_of(l->pc);
-	place = &moca_exact.jumps[l->pc % SLOTS];
-	while (*at != l) {
-		place = (*at)->other;
-		at = &(*at)->next;
-	}
-	*at = l->next;
-	lead(place, l->next);
+	for (at = first_of(l->pc); at != l; at = at->next)
+		ahead = at;
+	if (ahead)
+		ahead->next = l->next;
+	lead(ahead ? ahead->other : &moca_exact.jumps[l->pc % SLOTS], l->next);
 	l->shown = 0;
 }
