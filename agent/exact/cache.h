@@ -20,6 +20,7 @@ enum exit_literal {
 
 struct cache {
 	uint8_t *base, *at, *end;	/* at: next code; end: lowest literal */
+	uint8_t *touched;	/* pages below have memory */
 	struct region **regions;	/* by address */
 	int count, room;
 	int number;

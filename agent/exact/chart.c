@@ -127,6 +127,14 @@ void moca_exact_chart_cache(const struct cache *k)
 		add_cache(chart, k);
 }
 
+void moca_exact_chart_touch(const struct cache *k, const uint8_t *from,
+			    const uint8_t *to)
+{
+	if (chart && (unsigned int)k->number < MOCA_EXACT_CHART_CACHES)
+		moca_exact_touch(bits_of(chart, k->number) +
+				 (from - k->base) / 4, (size_t)(to - from) / 4);
+}
+
 void moca_exact_chart_new(void)
 {
 	told_count = 0;

@@ -19,6 +19,9 @@ void moca_exact_chart_child(void);
 void moca_exact_chart_parent(int made);
 /* There is another cache. */
 void moca_exact_chart_cache(const struct cache *k);
+/* Code will be written to [from, to) of it soon. */
+void moca_exact_chart_touch(const struct cache *k, const uint8_t *from,
+			    const uint8_t *to);
 /* A region begins to be written: what was noted of another is void. */
 void moca_exact_chart_new(void);
 /* What [from, to) of it is: MOCA_EXACT_CODE_*. */

@@ -7,9 +7,13 @@
 
 #define CHUNK (1ul << 20)
 #define CHUNK_MAX (64ul << 20)
+#define TOUCHED (64ul << 10)	/* at once */
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
 #endif
 
 #undef memcpy
@@ -132,10 +136,28 @@ void *moca_exact_map_anywhere(size_t size)
 	return (void *)p;
 }
 
+void moca_exact_touch(const void *start, size_t size)
+{
+	moca_exact_call(__NR_madvise, (long)start, (long)size,
+			MADV_POPULATE_WRITE, 0, 0, 0);
+}
+
+uint8_t *moca_exact_touch_ahead(const uint8_t *at, uint8_t *touched,
+				const uint8_t *end)
+{
+	size_t left = (size_t)(end - touched);
+
+	if (at <= touched || !left)
+		return touched;
+	left = left < TOUCHED ? left : TOUCHED;
+	moca_exact_touch(touched, left);
+	return touched + left;
+}
+
 void *moca_exact_alloc(size_t size)
 {
 	static size_t next = CHUNK, left;
-	static uint8_t *chunk;
+	static uint8_t *chunk, *touched;
 	void *p;
 
 	size = (size + 15) & -16ul;
@@ -143,13 +165,14 @@ void *moca_exact_alloc(size_t size)
 		return moca_exact_map(size);
 	if (size > left) {
 		/* Few ranges are ours: they grow, as what is untouched is free. */
-		chunk = moca_exact_map(next);
+		chunk = touched = moca_exact_map(next);
 		left = next;
 		next = next < CHUNK_MAX ? 2 * next : next;
 	}
 	p = chunk;
 	chunk += size;
 	left -= size;
+	touched = moca_exact_touch_ahead(chunk, touched, chunk + left);
 	return p;
 }
 

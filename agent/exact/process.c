@@ -13,11 +13,12 @@ struct process moca_exact;
 
 #define SPINS 100	/* a translation takes 30 us and more */
 
-void moca_exact_took(uint64_t began)
+void moca_exact_took(uint64_t began, unsigned int times)
 {
 	/* Processes that fork made add, too. */
 	__atomic_fetch_add(&moca_exact.shared->translating,
-			   moca_exact_cpu_ns() - began, __ATOMIC_RELAXED);
+			   (moca_exact_cpu_ns() - began) * times,
+			   __ATOMIC_RELAXED);
 }
 
 /* Others translate: it may take long, and they may want this CPU. */
@@ -34,7 +35,7 @@ static void wait_for_lock(void)
 	} while (__atomic_exchange_n(&moca_exact.lock, 1, __ATOMIC_ACQUIRE));
 	/* A part of what translating costs; the lock is ours. */
 	if (moca_exact.shared)
-		moca_exact_took(began);
+		moca_exact_took(began, 1);
 }
 
 void moca_exact_lock(void)
@@ -113,7 +114,7 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	moca_exact_thread_first(c);
 	moca_exact_signal_init(c);
 	moca_exact_fold_init(c);
-	moca_exact_took(began);
+	moca_exact_took(began, 1);
 	moca_exact_go(c, setup->entry);
 	return c;
 }

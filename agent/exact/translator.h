@@ -86,6 +86,17 @@ void *moca_exact_map(size_t size);
 /* The same, away from the arena; of a multiple of the page size. NULL: no room. */
 void *moca_exact_map_anywhere(size_t size);
 void moca_exact_unmap(void *p, size_t size);
+/*
+ * Whole pages of ours, at once: a page fault takes some 2 us. Kernels before 5.14 do
+ * nothing, and each page is a fault then.
+ */
+void moca_exact_touch(const void *start, size_t size);
+/*
+ * The same of memory that is filled in order, some at a time: it is full up to at,
+ * pages below touched are there, and none is beyond end. Returns the new touched.
+ */
+uint8_t *moca_exact_touch_ahead(const uint8_t *at, uint8_t *touched,
+				const uint8_t *end);
 /* What is ours of the address space: nothing of the program's is there. */
 #define OWN_MAX 1024
 struct own {
@@ -163,8 +174,8 @@ static inline uint64_t clock_now(void)
 
 /* CPU time of this thread, by a system call: 0.2 to 0.5 us. */
 uint64_t moca_exact_cpu_ns(void);
-/* Adds what this thread used since then to what translating took. */
-void moca_exact_took(uint64_t began);
+/* Adds what this thread used since then, so many times, to what translating took. */
+void moca_exact_took(uint64_t began, unsigned int times);
 
 /* --- thread.c ------------------------------------------------------------- */
 
