@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /* One instruction: what it reads, writes, accesses, and where it goes. */
-#include "agent/exact/translate.h"
+#include "agent/exact/shape.h"
 #include "lib/code/link.h"
-#include "lib/x86/describe.h"
 
 /* Of those that are looked at by number: op[0] to op[2]. */
 #define OPERANDS_SEEN 3
@@ -291,29 +290,43 @@ static int decode_all(uint64_t pc, uint64_t max, ZydisDecodedInstruction *d,
 	return 0;
 }
 
-int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
+static int decode_anew(uint64_t pc, uint64_t max, struct insn *x,
+		       ZydisDecodedInstruction *d)
 {
-	ZydisDecodedInstruction d;
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 
 	memset(x, 0, sizeof(*x));
 	x->pc = pc;
 	x->groups = -1;
 	x->compare.a = -1;
-	if (decode_all(pc, max, &d, op)) {
+	if (decode_all(pc, max, d, op)) {
 		/* The CPU may know it, or not: it shall decide. */
 		x->kind = K_NATIVE;
 		x->what.len = 1;
 		x->what.move_to = -1;
 		return -1;
 	}
-	moca_x86_describe(&x->what, pc, &d, op);
+	moca_x86_describe(&x->what, pc, d, op);
 	x->reg = op[0].type == ZYDIS_OPERAND_TYPE_REGISTER ?
 			 (uint8_t)moca_x86_register(op[0].reg.value) : 0xff;
 	x->kind = x->what.kind == X86_FAR ? K_NATIVE : x->what.kind;
-	segments(x, &d, op);
-	details(x, &d, op);
-	compares(x, &d, op);
-	encoding(x, &d);
+	segments(x, d, op);
+	details(x, d, op);
+	compares(x, d, op);
+	encoding(x, d);
+	return 0;
+}
+
+int moca_exact_decode(uint64_t pc, uint64_t max, struct insn *x)
+{
+	ZydisDecodedInstruction d;
+	int by_shape = moca_exact_shape_may(pc);
+
+	if (by_shape && !moca_exact_shape_find(pc, x))
+		return 0;
+	if (decode_anew(pc, max, x, &d))
+		return -1;
+	if (by_shape)
+		moca_exact_shape_keep(x, &d);
 	return 0;
 }
