@@ -38,7 +38,8 @@ struct exact_arena *exact_arena_new(int fd)
 
 void exact_arena_free(struct exact_arena *a)
 {
-	for (unsigned int i = 0; i < MOCA_EXACT_SLOTS; i++) {
+	/* Views beyond the last mapped one are untouched memory. */
+	for (unsigned int i = 0; i < a->mapped; i++) {
 		if (a->views[i].head)
 			munmap(a->views[i].head, VIEW);
 		exact_tally_free(a->views[i].tally);
@@ -77,6 +78,8 @@ struct moca_exact_slot *exact_arena_slot(struct exact_arena *a, unsigned int n)
 	if (p == MAP_FAILED)
 		return NULL;
 	a->views[n].head = p;
+	if (a->mapped <= n)
+		a->mapped = n + 1;
 	return p;
 }
 

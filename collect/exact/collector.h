@@ -127,6 +127,7 @@ struct exact_arena {
 				   adds one for a fork, the harvester takes one
 				   away when it is told of the end */
 	struct exact_view *views;	/* MOCA_EXACT_SLOTS */
+	unsigned int mapped;	/* no view from here on has a head or a tally */
 	struct moca_exact_shared before;	/* accounted already */
 	uint8_t gone[MOCA_EXACT_SLOTS];	/* charts whose process is, and which are
 					   their children's */
