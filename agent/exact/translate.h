@@ -13,7 +13,7 @@
 
 #define REGION_INSNS 256	/* more, and much that never runs is decoded */
 /* In the loader, most of which never runs, and where nothing is counted. */
-#define COLD_INSNS 64
+#define COLD_INSNS 32
 #define BLOCK_INSNS 64		/* without a jump: a boundary for signals */
 #define REGION_LOOPS 32
 #define GROUP_MEMBERS 16
