@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "agent/exact/shape.h"
 
-#define SHAPES 8192		/* more are not kept */
-#define SLOTS (2 * SHAPES)
+#define SHAPES 32768		/* more are not kept: a compiler has 24,000 */
+#define SLOTS 8192		/* at first */
 #define HEADER_MAX 8		/* bytes */
 
 /* What the immediate value is for. */
@@ -28,9 +28,8 @@ struct shape {
 	struct x86_insn what;	/* without the accesses that it has not */
 };
 
-/* By hash. */
-static struct shape *slots[SLOTS] __attribute__((aligned(4096)));
-static unsigned int count;
+static struct shape **slots;	/* by hash */
+static size_t room, count;
 /* By map and opcode: does a ModRM byte follow? 0: not known. */
 static uint8_t modrms[4][256];
 #define MODRM_NONE 1
@@ -103,11 +102,26 @@ static struct shape **slot_of(uint64_t header, unsigned int len)
 	uint64_t i = (header ^ len) * 0x9e3779b97f4a7c15ull >> 40;
 
 	for (;; i++) {
-		struct shape **s = &slots[i % SLOTS];
+		struct shape **s = &slots[i & (room - 1)];
 
 		if (!*s || ((*s)->header == header && (*s)->header_len == len))
 			return s;
 	}
+}
+
+static void grow(void)
+{
+	struct shape **old = slots;
+	size_t n = room;
+
+	room = n ? 2 * n : SLOTS;
+	slots = moca_exact_map(room * sizeof(struct shape *));
+	moca_exact_touch(slots, room * sizeof(struct shape *));
+	for (size_t i = 0; i < n; i++)
+		if (old[i])
+			*slot_of(old[i]->header, old[i]->header_len) = old[i];
+	if (n)
+		moca_exact_unmap(old, n * sizeof(struct shape *));
 }
 
 static uint64_t number(const uint8_t *p, unsigned int size, int is_signed)
@@ -288,6 +302,8 @@ void moca_exact_shape_keep(const struct insn *x,
 		return;
 	memcpy(&header, (const void *)x->pc, sizeof(header));
 	header = first_bytes(header, len);
+	if (count * 4 >= room * 3)
+		grow();
 	s = slot_of(header, len);
 	if (*s) {
 		/* It was of another value: the last one is kept, where it fits. */
@@ -297,8 +313,7 @@ void moca_exact_shape_keep(const struct insn *x,
 	}
 	if (count == SHAPES)
 		return;
-	if (!count++)
-		moca_exact_touch(slots, sizeof(slots));
+	count++;
 	*s = moca_exact_alloc(offsetof(struct shape, what.access) +
 			      x->what.accesses * sizeof(x->what.access[0]));
 	(*s)->header = header;

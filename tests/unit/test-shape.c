@@ -3,7 +3,6 @@
  * Exact mode's decoder: an instruction that is made of another one of its shape is
  * what libZydis says of it. Of random bytes, with random numbers in them.
  */
-#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "tests/unit/trace-util.h"
@@ -26,7 +25,13 @@ int test_link(struct moca_linked *l, uint64_t base, void (*fails)(void))
 
 void *test_find(const struct moca_linked *l, const char *name)
 {
-	return dlsym(RTLD_DEFAULT, name);
+	if (!strcmp(name, "ZydisDecoderInit"))
+		return (void *)ZydisDecoderInit;
+	if (!strcmp(name, "ZydisDecoderDecodeInstruction"))
+		return (void *)ZydisDecoderDecodeInstruction;
+	if (!strcmp(name, "ZydisDecoderDecodeOperands"))
+		return (void *)ZydisDecoderDecodeOperands;
+	return NULL;
 }
 
 void moca_exact_die(const char *what, uint64_t value)
@@ -42,6 +47,16 @@ void *moca_exact_alloc(size_t size)
 	if (!p)
 		abort();
 	return p;
+}
+
+void *moca_exact_map(size_t size)
+{
+	return moca_exact_alloc(size);
+}
+
+void moca_exact_unmap(void *p, size_t size)
+{
+	free(p);
 }
 
 void moca_exact_touch(const void *start, size_t size)
@@ -100,6 +115,7 @@ static void put_random(uint8_t *p)
 {
 	static const uint8_t first[] = { 0x66, 0xf2, 0xf3, 0x64, 0xf0, 0x67 };
 	static const uint8_t maps[] = { 0x0f, 0x0f, 0xc5, 0xc4, 0x62 };
+	static const uint8_t pop[] = { 0x8f, 0x44, 0x24 }; /* of n(%rsp) */
 	uint64_t r = random_number();
 
 	for (int i = 0; i < 15; i++)
@@ -110,6 +126,8 @@ static void put_random(uint8_t *p)
 		*p++ = 0x40 | ((r >> 24) & 15);
 	if ((r >> 32) % 2)
 		*p = maps[(r >> 40) % sizeof(maps)];
+	if ((r >> 48) % 64 == 0)
+		memcpy(p, pop, sizeof(pop));
 }
 
 /* Another number in an instruction's displacement and immediate value. */
