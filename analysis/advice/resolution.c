@@ -97,7 +97,7 @@ void note_resolution(struct rules *r)
 			    "Record again with --interval 20ms --budget 50%%, or give the program more work.");
 	} else if (own < wall * OWN_SURE) {
 		finding_set(r, &r->a->again,
-			    "Of the %.2f s that it ran, recording took nearly all: give the program more work.",
+			    "Nearly all of the %.2f s that it ran was spent on recording: give the program more work.",
 			    wall / 1e9);
 	} else if (own < OWN_SECONDS * 1e9) {
 		finding_set(r, &r->a->again,

@@ -25,7 +25,7 @@ chosen exclude "sort" --exclude sort
 chosen include-two "$shell" --include sort --include tail
 
 # A program is named as it was called, not by the file behind a link.
-ln -s "$(readlink -f "$(command -v true)")" "$tmp/called"
+ln -s "$(readlink -f "$(type -P true)")" "$tmp/called"
 for way in "" --exact; do
 	run "called $way" 0 "$MOCA" record -q $way -o "$tmp/name$way" -- "$tmp/called" &&
 		run "called $way" 0 "$MOCA" info "$tmp/name$way" && has "called $way" "$tmp/out" '^  0 +[0-9]+ +called '
