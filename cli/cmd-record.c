@@ -339,10 +339,8 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	struct moca_kernel_check c;
 	int asked = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
 	int must = asked || !MOCA_IS_X86;
-	const char *wants = o->heat_ns ? "--heat"
-			    : asked    ? "--via kernel"
-				       : "on " MOCA_ARCH
-				      " the kernel module records pages";
+	const char *wants = o->heat_ns ? "--heat" : asked ? "--via kernel" :
+			    "on " MOCA_ARCH " the kernel module records pages";
 	const char *why;
 
 	if (x->via && strcmp(x->via, "auto") && !asked)
@@ -361,8 +359,8 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	if (c.state == MOCA_KERNEL_READY)
 		return find_way("kernel");
 	/* Neither way can: the other one's words are the plainer ones. */
-	if (c.error == ESRCH && x->pid && MOCA_IS_X86)
-		return find_way("user");
+	if (c.error == ESRCH && x->pid)
+		return find_way(MOCA_IS_X86 ? "user" : "kernel");
 	if (must) {
 		moca_error("%s: %s%s%s", wants, c.why,
 			   c.fix ? "; to allow it: " : "", c.fix ? c.fix : "");

@@ -100,7 +100,8 @@ def machine(kernel, options):
             "-smp", "%d,sockets=%d" % (options.cpus, options.nodes)]
     argv += ["-cpu", "max,-cx16",
              "-device", "isa-debug-exit,iobase=0xf4,iosize=4"] if x86 else \
-        ["-M", "virt,gic-version=3", "-cpu", "cortex-a72"]
+        ["-M", "virt,gic-version=3",
+         "-cpu", "max,pauth=off,sve=off,sme=off"]
     if options.icount:
         argv += ["-accel", "tcg,thread=single", "-icount", "shift=0,sleep=off"]
     else:

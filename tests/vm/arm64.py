@@ -24,7 +24,11 @@ def run(moca, command, trace):
         words = [os.path.basename(trace) if w == "TRACE" else
                  folder + "/out" if w == "OUT" else w.replace("|", " ")
                  for w in command.split()]
-        p = subprocess.run([*moca, *words], cwd=os.path.dirname(trace),
+        # Both look there for the files of the guest's programs: the emulator
+        # takes paths such as /lib for those below its -L.
+        env = {**os.environ, "MOCA_SYSROOT": os.path.join(
+            kernels.BUILD, "arm64/sysroot")}
+        p = subprocess.run([*moca, *words], cwd=os.path.dirname(trace), env=env,
                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE)
         wrote = p.stdout.replace(folder.encode(), b"")
