@@ -3,11 +3,18 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* A program that lists its descriptors and closes them does so a few times; one
+ * that begins anew until nothing is left has to get there. */
+#define LISTED_MOST 16
 
 /* As /proc/123/fd. */
 static int may_be_list(const char *name)
@@ -63,7 +70,7 @@ static int is_in(pid_t tid, const char *at, int fd)
 	return !lstat(path, &st);
 }
 
-int listed_is(pid_t tid, int fd)
+static int is_listed(pid_t tid, int fd)
 {
 	struct dirent *e;
 	char path[64];
@@ -78,4 +85,48 @@ int listed_is(pid_t tid, int fd)
 	if (d)
 		closedir(d);
 	return found;
+}
+
+int listed_call(struct ctx *x)
+{
+	unsigned int fd = x->mm->remote_fd, first = x->a[0], last = x->a[1];
+	int err;
+
+	switch (x->nr) {
+	case SYS_close:
+		x->ret = is_listed(x->task->tid, (int)fd) ? 0 : -EBADF;
+		/* Not of a vfork child, which ends or executes a program. */
+		if (!x->ret && x->task->pid == x->mm->space.pid &&
+		    ++x->mm->listed > LISTED_MOST)
+			return mapcall_leave(x, "the program closes Moca's "
+					     "descriptor again and again: real "
+					     "faults only");
+		return 0;
+	case SYS_fcntl:
+		x->ret = -EBADF;
+		if (((int)x->a[1] == F_GETFD || (int)x->a[1] == F_SETFD) &&
+		    is_listed(x->task->tid, (int)fd))
+			x->ret = (int)x->a[1] == F_GETFD ? FD_CLOEXEC : 0;
+		return 0;
+	case SYS_dup2:
+	case SYS_dup3:
+		return mapcall_leave(x, "the program uses Moca's descriptor number: "
+				   "real faults only");
+	}
+	if (first > last || first > fd || last < fd)
+		return run_own(x);
+	/* close_range: around ours. */
+	x->ret = 0;
+	if (first < fd) {
+		x->a[1] = fd - 1;
+		err = run_own(x);
+		if (err || failed(x->ret))
+			return err;
+	}
+	if (last > fd) {
+		x->a[0] = fd + 1;
+		x->a[1] = last;
+		return run_own(x);
+	}
+	return 0;
 }

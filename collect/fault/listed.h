@@ -6,9 +6,12 @@
 #ifndef MOCA_FAULT_LISTED_H
 #define MOCA_FAULT_LISTED_H
 
-#include <sys/types.h>
+#include "collect/fault/mapcall-ctx.h"
 
-/* Has task tid a folder as /proc/self/fd open that has descriptor fd in it? */
-int listed_is(pid_t tid, int fd);
+/*
+ * x is a call of close, fcntl, dup2, dup3 or close_range that names our descriptor,
+ * which is not the program's to close, to replace or to ask about. 0 or -errno.
+ */
+int listed_call(struct ctx *x);
 
 #endif

@@ -57,9 +57,6 @@
 #define SYS_mseal 462
 #endif
 #define COPY_MAX (64ul << 20)
-/* A program that lists its descriptors and closes them does so a few times; one
- * that begins anew until nothing is left has to get there. */
-#define LISTED_MOST 16
 
 /*
  * What stands behind descriptor fd of the program: its name and kind, and how many
@@ -578,51 +575,6 @@ static int do_placement(struct ctx *x)
 	return run_own(x);
 }
 
-/* Our descriptor is not the program's to close, to replace or to ask about. */
-static int do_descriptor(struct ctx *x)
-{
-	unsigned int fd = x->mm->remote_fd, first = x->a[0], last = x->a[1];
-	int err;
-
-	switch (x->nr) {
-	case SYS_close:
-		x->ret = listed_is(x->task->tid, (int)fd) ? 0 : -EBADF;
-		/* Not of a vfork child, which ends or executes a program. */
-		if (!x->ret && x->task->pid == x->mm->space.pid &&
-		    ++x->mm->listed > LISTED_MOST)
-			return mapcall_leave(x, "the program closes Moca's "
-					     "descriptor again and again: real "
-					     "faults only");
-		return 0;
-	case SYS_fcntl:
-		x->ret = -EBADF;
-		if (((int)x->a[1] == F_GETFD || (int)x->a[1] == F_SETFD) &&
-		    listed_is(x->task->tid, (int)fd))
-			x->ret = (int)x->a[1] == F_GETFD ? FD_CLOEXEC : 0;
-		return 0;
-	case SYS_dup2:
-	case SYS_dup3:
-		return mapcall_leave(x, "the program uses Moca's descriptor number: "
-				   "real faults only");
-	}
-	if (first > last || first > fd || last < fd)
-		return run_own(x);
-	/* close_range: around ours. */
-	x->ret = 0;
-	if (first < fd) {
-		x->a[1] = fd - 1;
-		err = run_own(x);
-		if (err || failed(x->ret))
-			return err;
-	}
-	if (last > fd) {
-		x->a[0] = fd + 1;
-		x->a[1] = last;
-		return run_own(x);
-	}
-	return 0;
-}
-
 /* The kernel asks that nobody else share the address space. */
 static int do_alone(struct ctx *x)
 {
@@ -724,7 +676,7 @@ static int do_prctl(struct ctx *x)
 
 #define PROGRAMS(nr, handle) { nr, CALL_PROGRAMS, 0, 0, 0, NULL, handle }
 #define DESCRIPTOR(nr, arg) \
-	{ nr, CALL_DESCRIPTOR, arg, 0, 0, NULL, do_descriptor }
+	{ nr, CALL_DESCRIPTOR, arg, 0, 0, NULL, listed_call }
 #define WRITABLE(nr) \
 	{ nr, CALL_PROGRAMS_BITS, 2, PROT_WRITE, 0, matters_writable, do_mprotect }
 #define SOCKET(arg, value) \
@@ -791,7 +743,7 @@ static const struct traced_call calls[] = {
 	{ SYS_seccomp, CALL_PROGRAMS, 0, 0, 0, limits_calls, do_limit },
 	PROGRAMS(SYS_unshare, do_alone),
 	PROGRAMS(SYS_setns, do_alone),
-	PROGRAMS(SYS_close_range, do_descriptor),
+	PROGRAMS(SYS_close_range, listed_call),
 };
 
 const struct traced_call *traced_call_at(size_t i)
