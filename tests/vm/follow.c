@@ -80,13 +80,16 @@ static void run_threads(void)
 		pthread_join(t[i], NULL);
 }
 
+/* What the compiler does not know to be no memory. */
+static volatile int *volatile nowhere = (volatile int *)8;
+
 static void end_somehow(int i)
 {
 	touch_region();
 	if (i % 10 == 3)
 		raise(SIGKILL);
 	if (i % 10 == 6)
-		*(volatile int *)8 = 1;
+		*nowhere = 1;
 	if (i % 10 == 9)
 		syscall(SYS_exit, i & 127);
 	_exit(i & 127);

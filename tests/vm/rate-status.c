@@ -103,17 +103,24 @@ static void bad_input(void)
 
 static void good_input(void)
 {
-	static const char *const forms[] = {
-		"R %d", "R %d\n", "R  %d  ", "  R\t%d \r\n", "R 00%d\n",
+	static const struct {
+		const char *name, *before, *after;
+	} forms[] = {
+		{ "plain", "R ", "" },
+		{ "a line", "R ", "\n" },
+		{ "spaces", "R  ", "  " },
+		{ "white space", "  R\t", " \r\n" },
+		{ "zeros", "R 00", "\n" },
 	};
 	pid_t pid = start_idle(0, 1);
 	char line[60];
 	int n, err;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-		n = snprintf(line, sizeof(line), forms[i], pid);
+		n = snprintf(line, sizeof(line), "%s%d%s", forms[i].before, pid,
+			     forms[i].after);
 		err = put(line, (size_t)n + (i == 1));
-		check(forms[i], !err && listed(pid) == 1,
+		check(forms[i].name, !err && listed(pid) == 1,
 		      "error %d, listed %d times", err, listed(pid));
 		err = tell('R', pid);
 		check("twice", err == EEXIST, "error %d", err);
