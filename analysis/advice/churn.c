@@ -274,7 +274,7 @@ static void say(struct rules *r, struct moca_finding *f, const struct churn *x)
 			    100 * f->gain);
 	}
 	snprintf(pages, sizeof(pages), "%" PRIu64, x->again);
-	if (x->again_most - x->again > x->again / 20)
+	if (x->again_most - x->again > x->again / 10)
 		snprintf(pages, sizeof(pages), "%" PRIu64 " to %" PRIu64,
 			 x->again, x->again_most);
 	snprintf(seconds, sizeof(seconds), "%.2f s", least);
