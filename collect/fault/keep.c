@@ -118,7 +118,8 @@ int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len)
 	if (extents_add(&k->kept, &k->count, &k->room, off, off + len))
 		return 0;
 	k->bytes += len;
-	k->since_ns = moca_now_ns();
+	if (k->count == 1)
+		k->since_ns = moca_now_ns();
 	return 1;
 }
 

@@ -48,7 +48,7 @@ struct keep {
 	struct extent *kept;	/* offsets in the memfd, of pages without a mapping */
 	size_t count, room;
 	uint64_t bytes;		/* their sum */
-	uint64_t since_ns;	/* when the last of them came */
+	uint64_t since_ns;	/* when the first of them came */
 	uint64_t peak;		/* bytes of pages of the program's, at most so far */
 	struct extent *taken;	/* addresses, mapped over kept pages: keep_look */
 	size_t taken_count, taken_room;
