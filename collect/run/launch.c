@@ -175,6 +175,8 @@ struct front_message {
 struct stop_state {
 	atomic_int stopped;	/* the program is, by this signal; else 0 */
 	atomic_int asleep;	/* the front stops, or is about to */
+	atomic_int told;	/* the front has a message that it has not taken: a
+				   second one would stop it again when it is continued */
 };
 
 static struct stop_state *stop_state;
@@ -185,10 +187,11 @@ int launch_told_stopped(struct recorder *rec)
 {
 	/*
 	 * What the attached program does is no concern of our shell's. A front
-	 * that is up, though it was told, was continued meanwhile.
+	 * that took its message and is up was continued meanwhile.
 	 */
 	return rec->attach || (atomic_load(&stop_state->stopped) &&
-			       atomic_load(&stop_state->asleep));
+			       (atomic_load(&stop_state->asleep) ||
+				atomic_load(&stop_state->told)));
 }
 
 void launch_tell_stopped(struct recorder *rec, int sig)
@@ -200,7 +203,9 @@ void launch_tell_stopped(struct recorder *rec, int sig)
 	pthread_mutex_lock(&stop_lock);
 	/* The front loads it when it has the message. */
 	atomic_store(&stop_state->stopped, sig);
-	send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT);
+	atomic_store(&stop_state->told, 1);
+	if (send(rec->front, &m, sizeof(m), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		atomic_store(&stop_state->told, 0);
 	pthread_mutex_unlock(&stop_lock);
 }
 
@@ -299,6 +304,7 @@ static void stop_like_program(void)
 
 	/* Before the look at `stopped`: see launch_wake_front. */
 	atomic_store(&stop_state->asleep, 1);
+	atomic_store(&stop_state->told, 0);
 	sig = atomic_load(&stop_state->stopped);
 	if (sig && sig != SIGSTOP)
 		former = signal(sig, SIG_DFL);
