@@ -83,7 +83,9 @@ static uint64_t memfd_bytes(const struct mm *mm)
 
 static int may_keep(const struct recorder *rec, const struct mm *mm)
 {
-	return mm->sealed && mm->state == MM_MOVED && !rec->attach &&
+	/* Without userfaultfd, fault-around maps kept pages that nobody touched. */
+	return mm->sealed && mm->uffd >= 0 && mm->state == MM_MOVED &&
+	       !rec->attach &&
 	       !mm->dead && !mm->busy && !mm->populates && !mm->locked &&
 	       !mm->base && !mm->base_count && !nodes_several();
 }
