@@ -202,7 +202,7 @@ int moca_exact_shape_find(uint64_t pc, struct insn *x)
 	const struct shape *s;
 	uint64_t bytes, imm;
 
-	if (!len)
+	if (!len || !count)
 		return -1;
 	memcpy(&bytes, at, sizeof(bytes));
 	s = *slot_of(first_bytes(bytes, len), len);
