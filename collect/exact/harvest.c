@@ -71,15 +71,43 @@ static void bind(struct harvest *h, struct counted_task *t, unsigned int n)
 	events_place(t, v->head);
 }
 
-/* A slot without a task that is t's, or any task's if t is NULL. */
+/* Slots without a task that say tid, and began before slot n. */
+static unsigned int count_older(struct exact_arena *a, unsigned int n,
+				uint32_t tid)
+{
+	uint64_t began = a->views[n].head->start_clock;
+	unsigned int used = exact_arena_used(a), count = 0;
+
+	for (unsigned int i = 0; i < used; i++) {
+		const struct moca_exact_slot *s =
+			a->views[i].task ? NULL : exact_arena_slot(a, i);
+
+		count += s && slot_state(a, i) != MOCA_EXACT_FREE &&
+			 __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE) == tid &&
+			 s->start_clock < began;
+	}
+	return count;
+}
+
+/*
+ * The task of a slot that has none yet. Several have the number that it says where
+ * each is the first of a PID namespace of its own: the older slot is the older
+ * task's. The list has the newest first.
+ */
 static void find_owner(struct harvest *h, struct exact_arena *a, unsigned int n)
 {
 	const struct moca_exact_slot *s = a->views[n].head;
 	uint32_t tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
+	unsigned int same = 0, older;
 	struct counted_task *t;
 
 	for (t = tid ? a->unbound : NULL; t; t = t->sibling)
-		if ((uint32_t)t->inner_tid == tid) {
+		same += (uint32_t)t->inner_tid == tid;
+	older = same > 1 ? count_older(a, n, tid) : 0;
+	if (older >= same)
+		return;
+	for (t = a->unbound; t; t = t->sibling)
+		if ((uint32_t)t->inner_tid == tid && --same == older) {
 			bind(h, t, n);
 			return;
 		}
