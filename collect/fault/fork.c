@@ -607,7 +607,7 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 	struct vma_list l = { 0 };
 	int ret;
 
-	ret = keep_forget(f.from);
+	ret = keep_forget(rec, f.from, parent->tid);
 	if (ret)
 		return ret;
 	limits_raise(&parents, parent->tid);

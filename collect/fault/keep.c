@@ -2,6 +2,7 @@
 #include "collect/fault/keep.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,6 +15,7 @@
 #include "collect/fault/pages.h"
 #include "collect/fault/punch.h"
 #include "collect/ptrace/quiesce.h"
+#include "collect/run/oom.h"
 #include "collect/run/pageset.h"
 #include "collect/run/queue.h"
 #include "lib/base/clock.h"
@@ -26,6 +28,7 @@
 #define KEEP_LONGEST (64ul << 20)
 #define KEEP_NS	     1000000000ull
 #define RANGES_MOST  64
+#define TAKEN_MOST   4096
 #define WINDOW_BYTES (64ull << 20)
 
 /*
@@ -81,13 +84,27 @@ static uint64_t memfd_bytes(const struct mm *mm)
 	return fstat(mm->memfd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
+/* Bytes that are kept of all processes. */
+static atomic_ulong kept_of_all;
+
 static int may_keep(const struct recorder *rec, const struct mm *mm)
 {
-	/* Without userfaultfd, fault-around maps kept pages that nobody touched. */
-	return mm->sealed && mm->uffd >= 0 && mm->state == MM_MOVED &&
-	       !rec->attach &&
-	       !mm->dead && !mm->busy && !mm->populates && !mm->locked &&
-	       !mm->base && !mm->base_count && !nodes_several();
+	static int limited = -1;
+
+	if (limited < 0)
+		limited = oom_is_limited();
+	/* Without userfaultfd, fault-around maps kept pages that nobody
+	 * touched. */
+	return !limited && mm->sealed && mm->uffd >= 0 &&
+	       mm->state == MM_MOVED && !rec->attach && !mm->dead &&
+	       !mm->busy && !mm->populates && !mm->locked && !mm->base &&
+	       !mm->base_count && !nodes_several();
+}
+
+static void count_kept(struct mm *mm, uint64_t bytes)
+{
+	atomic_fetch_add(&kept_of_all, bytes - mm->keep.bytes);
+	mm->keep.bytes = bytes;
 }
 
 static int punch_kept(struct mm *mm)
@@ -101,7 +118,7 @@ static int punch_kept(struct mm *mm)
 		err = err ? err : ret;
 	}
 	k->count = 0;
-	k->bytes = 0;
+	count_kept(mm, 0);
 	return err;
 }
 
@@ -114,12 +131,14 @@ int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len)
 		return 0;
 	if (k->bytes + len > KEEP_MOST || k->count == RANGES_MOST)
 		punch_kept(mm);
+	if (atomic_load(&kept_of_all) + len > KEEP_MOST)
+		return 0;
 	used = memfd_bytes(mm);
 	if (used > k->bytes && used - k->bytes > k->peak)
 		k->peak = used - k->bytes;
 	if (extents_add(&k->kept, &k->count, &k->room, off, off + len))
 		return 0;
-	k->bytes += len;
+	count_kept(mm, k->bytes + len);
 	if (k->count == 1)
 		k->since_ns = moca_now_ns();
 	return 1;
@@ -142,7 +161,7 @@ static int take_part(struct mm *mm, uint64_t off, uint64_t end,
 			continue;
 		part->start = e->start > off ? e->start : off;
 		part->end = e->end < end ? e->end : end;
-		k->bytes -= part->end - part->start;
+		count_kept(mm, k->bytes - (part->end - part->start));
 		if (part->start > e->start) {
 			e->end = part->start;
 			rest.start = part->end;
@@ -150,7 +169,8 @@ static int take_part(struct mm *mm, uint64_t off, uint64_t end,
 			if (rest.start < rest.end &&
 			    extents_add(&k->kept, &k->count, &k->room,
 					rest.start, rest.end)) {
-				k->bytes -= rest.end - rest.start;
+				count_kept(mm,
+					   k->bytes - (rest.end - rest.start));
 				err = memfd_punch(mm->memfd, rest.start,
 						  rest.end - rest.start);
 				return err ? err : 1;
@@ -231,16 +251,23 @@ int keep_take(struct recorder *rec, struct mm *mm, const struct region *r)
 	return err;
 }
 
-int keep_punch(struct mm *mm, const struct region *r)
+int keep_clear(struct mm *mm, uint64_t start, uint64_t end)
 {
-	uint64_t end = r->off + (r->end - r->start);
-	struct extent part;
-	int more, err = 0;
+	const uint64_t mask = plane_offset(1, 0) - 1;
+	struct keep *k = &mm->keep;
+	int err = 0, ret;
 
-	while (!err && (more = take_part(mm, r->off, end, &part)))
-		err = more < 0 ? more
-			       : memfd_punch(mm->memfd, part.start,
-					     part.end - part.start);
+	for (size_t i = k->count; i-- > 0;) {
+		struct extent e = k->kept[i];
+
+		if ((e.start & mask) >= end ||
+		    (e.start & mask) + (e.end - e.start) <= start)
+			continue;
+		ret = memfd_punch(mm->memfd, e.start, e.end - e.start);
+		err = err ? err : ret;
+		count_kept(mm, k->bytes - (e.end - e.start));
+		k->kept[i] = k->kept[--k->count];
+	}
 	return err;
 }
 
@@ -366,9 +393,41 @@ static int hide_taken(struct mm *mm, pid_t tid)
 	return err;
 }
 
-int keep_forget(struct mm *mm)
+void keep_swept(struct recorder *rec, struct mm *mm)
 {
-	mm->keep.taken_count = 0;
+	struct keep *k = &mm->keep;
+	size_t n = k->taken_count;
+	struct extent found;
+	struct pages p;
+
+	for (size_t i = 0; i < n; i++) {
+		struct extent e = k->taken[i];
+		uint64_t pos = e.start;
+
+		if (tell_touched(rec, mm, mm->space.pid, e.start, e.end) ||
+		    pages_open(&p, mm->space.pid, PAGES_THERE, e.start, e.end))
+			continue;
+		/* What is between them stays. */
+		while (pages_next(&p, &found) == 1) {
+			if (found.start > pos &&
+			    extents_add(&k->taken, &k->taken_count,
+					&k->taken_room, pos, found.start))
+				break;
+			pos = found.end;
+		}
+		pages_close(&p);
+		k->taken[i] = (struct extent){ pos, e.end };
+	}
+	for (size_t i = n; i-- > 0;)
+		if (k->taken[i].start >= k->taken[i].end)
+			k->taken[i] = k->taken[--k->taken_count];
+	if (k->taken_count > TAKEN_MOST)
+		k->taken_count = 0;
+}
+
+int keep_forget(struct recorder *rec, struct mm *mm, pid_t tid)
+{
+	keep_look(rec, mm, tid, 0, USER_END);
 	return mm->keep.count ? punch_kept(mm) : 0;
 }
 
@@ -419,7 +478,9 @@ void keep_expire(struct recorder *rec)
 		/* Who holds it may wait for the other lock. */
 		if (pthread_mutex_trylock(&mm->lock))
 			continue;
-		if (mm->keep.count && now > mm->keep.since_ns + KEEP_NS &&
+		if (mm->keep.count &&
+		    (now > mm->keep.since_ns + KEEP_NS ||
+		     memfd_bytes(mm) > mm->keep.peak) &&
 		    punch_kept(mm))
 			moca_debug("cannot give back memory of process %d",
 				   mm->space.pid);
@@ -432,6 +493,7 @@ void keep_free(struct mm *mm)
 {
 	struct keep *k = &mm->keep;
 
+	count_kept(mm, 0);
 	for (unsigned int i = 0; i < KEEP_WINDOWS; i++)
 		if (k->windows[i].at)
 			munmap(k->windows[i].at, WINDOW_BYTES);

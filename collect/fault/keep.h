@@ -9,7 +9,7 @@
  * for the certificate then; the page tables are (keep_look).
  *
  * Nothing is kept where the kernel or a device may write to a page that is not mapped
- * any more, where a fork shares the memfd, and where the machine has several nodes: a
+ * any more, where a control group limits memory, where a fork shares the memfd, and where the machine has several nodes: a
  * kept page stays on its node, and the program's next first touch would move it.
  *
  * All functions: supervisor thread, mm->lock held, unless said otherwise.
@@ -34,8 +34,9 @@ int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len);
  */
 int keep_take(struct recorder *rec, struct mm *mm, const struct region *r);
 
-/* The same, before r is mapped, for a caller that fills r: its pages are punched. */
-int keep_punch(struct mm *mm, const struct region *r);
+/* [start, end) is about to be filled, or mapped where another thread may look: punch
+ * what is kept for it. 0 or -errno. */
+int keep_clear(struct mm *mm, uint64_t start, uint64_t end);
 
 /*
  * Tell the collector which of the pages of keep_take in [start, end) are in the page
@@ -46,10 +47,13 @@ void keep_look(struct recorder *rec, struct mm *mm, pid_t tid, uint64_t start,
 
 /*
  * Ahead of calls that map, move, lock or share memory in other ways than mmap and
- * brk: punch what is kept. What keep_take gave is from then on known to be touched by
- * its records alone. 0 or -errno: what is kept is not zero.
+ * brk: punch what is kept. What keep_take gave and is not touched by then is known to
+ * be touched by its records alone. 0 or -errno: what is kept is not zero.
  */
-int keep_forget(struct mm *mm);
+int keep_forget(struct recorder *rec, struct mm *mm, pid_t tid);
+
+/* The same look ahead of a sweep, which takes the entries away. Collector thread. */
+void keep_swept(struct recorder *rec, struct mm *mm);
 
 /* Does call nr leave kept pages as they are? Ahead of all others: keep_forget. */
 int keep_goes_along(long nr);

@@ -65,7 +65,7 @@ static int do_discard(struct ctx *x, uint64_t start, uint64_t end)
 	/* ENOMEM: some of it was unmapped, the rest was done. */
 	if (err || (failed(x->ret) && x->ret != -ENOMEM))
 		return err;
-	mm_drop(x->rec, x->mm, x->task, start, end, 1);
+	mm_drop(x->rec, x->mm, x->task, start, end, MM_EMPTIED);
 	err = filecopy_refill(x->mm, start, end);
 	if (!err)
 		mm_prefill(x->rec, x->mm, start, end);

@@ -175,7 +175,7 @@ static int map_at_once(struct ctx *x, uint64_t len, int prot)
 	r.off = plane + r.start;
 	r.end = r.start + len;
 	if (x->a[3] & MAP_FIXED)
-		mm_drop(x->rec, x->mm, x->task, r.start, r.end, 0);
+		mm_drop(x->rec, x->mm, x->task, r.start, r.end, MM_GONE);
 	if (n < 2 || calls[1].ret != x->ret)
 		return leave_anonymous(x, len, prot);
 	mm_moved(x->rec, x->mm, x->task, &r, prot, "");
@@ -208,7 +208,7 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
 	if (err || failed(x->ret))
 		return err ? err : 1;
 	mm_drop(x->rec, x->mm, (x->a[3] & MAP_FIXED) ? x->task : NULL, x->ret,
-		x->ret + len, 0);
+		x->ret + len, MM_GONE);
 	if (!anon && !known && (x->a[3] & MAP_TYPE) == MAP_PRIVATE)
 		ours_add(x->mm, x->ret, x->ret + len);
 	tell_ours(x, x->ret, len, anon, name);
@@ -234,7 +234,7 @@ static int maps_part_of_ours(struct ctx *x)
 	if (!anon && !own_is(x->task->pid, name, of.dev, of.ino))
 		return 0;
 	pthread_mutex_lock(&x->mm->lock);
-	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + len, 0);
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + len, MM_GONE);
 	tell_ours(x, x->a[0], len, anon, name);
 	pthread_mutex_unlock(&x->mm->lock);
 	return 1;
@@ -269,6 +269,10 @@ static int do_mmap(struct ctx *x)
 	if (flags & MAP_FIXED) {
 		ours_remove(x->mm, x->a[0], x->a[0] + len);
 		look(x, x->a[0], x->a[0] + len);
+		/* Another thread may look there while it is mapped. */
+		err = keep_clear(x->mm, x->a[0], x->a[0] + len);
+		if (err)
+			return err;
 		err = anon ? placement_forget(x->mm, &x->c, x->a[0],
 					      x->a[0] + len) : 0;
 		if (err)
@@ -300,7 +304,7 @@ static int do_mmap(struct ctx *x)
 	if (err || failed(x->ret))
 		return err;
 	mm_drop(x->rec, x->mm, (flags & MAP_FIXED) ? x->task : NULL, x->ret,
-		x->ret + len, 0);
+		x->ret + len, MM_GONE);
 	if (flags & (MAP_GROWSDOWN | MAP_HUGETLB) ||
 	    (uint64_t)x->ret + len > USER_END) {
 		of = maps_identity_at(x->task->tid, x->ret);
@@ -374,7 +378,7 @@ static void unmap_before(struct ctx *x)
 	keep_look(x->rec, x->mm, x->task->tid, x->a[0],
 		  x->a[0] + PAGE_UP(x->a[1]));
 	kept = x->mm->keep.bytes;
-	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), 0);
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), MM_UNMAPPED);
 	/* What is kept is zeroed later. */
 	if (x->mm->keep.bytes != kept)
 		x->mm->gone_bytes = 0;
@@ -409,8 +413,7 @@ static int do_munmap(struct ctx *x)
 	if (err || failed(x->ret))
 		return err;
 	ours_remove(x->mm, x->a[0], x->a[0] + PAGE_UP(x->a[1]));
-	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]),
-		0);
+	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + PAGE_UP(x->a[1]), MM_UNMAPPED);
 	return 0;
 }
 
@@ -443,7 +446,7 @@ static int do_brk(struct ctx *x)
 	new = PAGE_UP((uint64_t)x->ret);
 	x->mm->brk = new;
 	if (new < old)
-		mm_drop(x->rec, x->mm, x->task, new, old, 0);
+		mm_drop(x->rec, x->mm, x->task, new, old, MM_UNMAPPED);
 	else if (new > old &&
 		 mm_move(x->rec, x->mm, &x->c, old, new,
 			 PROT_READ | PROT_WRITE, 0, "[heap]")) {
@@ -679,9 +682,8 @@ static int do_prctl(struct ctx *x)
 	{ nr, CALL_DESCRIPTOR, arg, 0, 0, NULL, listed_call }
 #define WRITABLE(nr) \
 	{ nr, CALL_PROGRAMS_BITS, 2, PROT_WRITE, 0, matters_writable, do_mprotect }
-#define SOCKET(arg, value) \
-	{ SYS_setsockopt, CALL_VALUE, arg, value, 0, pinned_later_concerns, \
-	  pinned_later }
+#define SENDS(nr, arg) \
+	{ nr, CALL_PROGRAMS_BITS, arg, MSG_ZEROCOPY, 0, NULL, pinned_later }
 #define PRCTL(value) \
 	{ SYS_prctl, CALL_VALUE, 0, value, 0, means_prctl, do_prctl }
 /* Of the ptrace room: a program that debugs itself, forks (debugger.h). */
@@ -712,8 +714,10 @@ static const struct traced_call calls[] = {
 	PRCTL(PR_SET_CHILD_SUBREAPER),
 	WRITABLE(SYS_mprotect),
 	WRITABLE(SYS_pkey_mprotect),
-	SOCKET(1, SOL_XDP),
-	SOCKET(2, SO_ZEROCOPY),
+	{ SYS_setsockopt, CALL_VALUE, 1, SOL_XDP, 0, NULL, pinned_later },
+	SENDS(SYS_sendto, 3),
+	SENDS(SYS_sendmsg, 2),
+	SENDS(SYS_sendmmsg, 3),
 	PROGRAMS(SYS_vmsplice, pinned_later),
 	PROGRAMS(SYS_io_setup, pinned_later),
 	{ SYS_mincore, CALL_PROGRAMS, 0, 0, 0, keep_concerns, keep_mincore },
@@ -798,7 +802,7 @@ static void note_name(struct recorder *rec, struct task *t, uint64_t addr)
 
 static int carry_out(struct ctx *x, const struct traced_call *call)
 {
-	int err = keep_goes_along(x->nr) ? 0 : keep_forget(x->mm);
+	int err = keep_goes_along(x->nr) ? 0 : keep_forget(x->rec, x->mm, x->task->tid);
 
 	if (err)
 		return err;

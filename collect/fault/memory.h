@@ -41,7 +41,7 @@ struct freeze_state {
 	size_t looked_count, looked_room;
 };
 
-#define KEEP_WINDOWS 16u
+#define KEEP_WINDOWS 8u
 
 /* See keep.h. */
 struct keep {

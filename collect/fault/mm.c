@@ -73,7 +73,7 @@ void mm_end(struct recorder *rec, struct space *s)
 	mm->dead = 1;
 	if (mm->state == MM_MOVED)
 		mm_stop_zapper(mm);
-	mm_drop(rec, mm, NULL, 0, USER_END, 0);
+	mm_drop(rec, mm, NULL, 0, USER_END, MM_GONE);
 	base_leave_all(mm);
 	pthread_mutex_unlock(&mm->lock);
 }
@@ -289,14 +289,14 @@ static int goes_later(const struct mm *mm, const struct region *r)
 }
 
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
-	     uint64_t start, uint64_t end, int keep)
+	     uint64_t start, uint64_t end, enum mm_drop how)
 {
 	uint64_t pos = start, began = moca_now_ns(), given = 0, pages = 0;
 	struct region r;
 	int frozen = 0;
 
 	while (moca_regions_next(&mm->regions, &pos, end, &r)) {
-		if (keep && r.kind != REGION_MEMFD)
+		if (how == MM_EMPTIED && r.kind != REGION_MEMFD)
 			continue;
 		pages += push_extents(rec, mm, MSG_DROP, &r, 0);
 		given += r.kind == REGION_MEMFD;
@@ -304,19 +304,20 @@ void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
 		if (r.kind != REGION_MEMFD)
 			continue;
 		if (!mm->dead &&
-		    (keep || !keep_range(rec, mm, r.off, r.end - r.start)) &&
+		    (how != MM_UNMAPPED ||
+		     !keep_range(rec, mm, r.off, r.end - r.start)) &&
 		    !goes_later(mm, &r) &&
 		    memfd_punch(mm->memfd, r.off, r.end - r.start))
 			moca_warn("cannot give back memory of process %d: it is not zero",
 				  mm->space.pid);
-		if (!keep && mm_is_moved(mm, &r) && mm->moved)
+		if (how != MM_EMPTIED && mm_is_moved(mm, &r) && mm->moved)
 			mm->moved--;
 	}
 	if (t)
-		task_event(rec, t, keep ? MOCA_CHANGE_DISCARD : MOCA_CHANGE_MUNMAP,
+		task_event(rec, t, how == MM_EMPTIED ? MOCA_CHANGE_DISCARD : MOCA_CHANGE_MUNMAP,
 			   start, end - start, 0, 0, 0, NULL);
 	/* Of a dead one they tell the collector where in the memfd pages are. */
-	if (!keep && !mm->dead && moca_regions_remove(&mm->regions, start, end))
+	if (how != MM_EMPTIED && !mm->dead && moca_regions_remove(&mm->regions, start, end))
 		moca_warn("out of memory for the table of mappings");
 	cost_natural(&rec->costs, 0, pages);
 	if (given)
@@ -465,7 +466,7 @@ int mm_move(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	if (end > USER_END)
 		return -ERANGE;
 	if (copy) {
-		err = keep_punch(mm, &r);
+		err = keep_clear(mm, start, end);
 		if (!err)
 			err = copy_in(mm, c->task->tid, start, end, off,
 				      copy == MM_COPY_ANONYMOUS);

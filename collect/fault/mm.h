@@ -91,12 +91,18 @@ void mm_add_private(struct recorder *rec, struct mm *mm, struct task *t,
 		    uint64_t start, uint64_t end, int prot, uint64_t offset,
 		    const char *name, const struct moca_identity *of);
 
+enum mm_drop {
+	MM_GONE,	/* no longer mapped, or mapped anew */
+	MM_EMPTIED,	/* mapped, and to be empty */
+	MM_UNMAPPED	/* no longer mapped: its pages may be kept (keep.h) */
+};
+
 /*
- * [start, end) is no longer mapped (or, keep, mapped but emptied): settle its
- * pages for the certificate and give the memory back.
+ * What became of [start, end): settle its pages for the certificate and give the
+ * memory back.
  */
 void mm_drop(struct recorder *rec, struct mm *mm, struct task *t,
-	     uint64_t start, uint64_t end, int keep);
+	     uint64_t start, uint64_t end, enum mm_drop how);
 
 /*
  * Tell, in a MSG_DROP of region r, on which nodes the pages of its first len

@@ -92,7 +92,7 @@ static int relocate(struct ctx *x, uint64_t start, uint64_t end,
 		start, end, off, REGION_MEMFD,
 		moca_regions_find(&x->mm->regions, start)->flags, NULL,
 	};
-	mm_drop(x->rec, x->mm, NULL, start, end, 0);
+	mm_drop(x->rec, x->mm, NULL, start, end, MM_GONE);
 	err = moca_regions_add(&x->mm->regions, &whole);
 	x->mm->moved++;
 	mm_register(x->mm, start, end);
@@ -108,7 +108,7 @@ static void remapped(struct ctx *x, const struct region *r, uint64_t old_len,
 	struct region moved = *r;
 
 	if (new != old)
-		mm_drop(x->rec, x->mm, x->task, new, new + new_len, 0);
+		mm_drop(x->rec, x->mm, x->task, new, new + new_len, MM_GONE);
 	if (r->kind == REGION_MEMFD && new != old) {
 		/* The pages go along: nothing may be punched. */
 		struct message *m = message_new(x->rec->queue, MSG_DROP, 0, NULL);
@@ -226,11 +226,11 @@ int mapcall_mremap(struct ctx *x)
 	if (err || failed(x->ret))
 		return err;
 	if (new_len < old_len && (uint64_t)x->ret == old) {
-		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
+		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, MM_GONE);
 		return 0;
 	}
 	if (new_len < old_len)
-		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, 0);
+		mm_drop(x->rec, x->mm, x->task, old + new_len, old + old_len, MM_GONE);
 	remapped(x, &r, new_len < old_len ? new_len : old_len, new_len);
 	if ((flags & MREMAP_DONTUNMAP) && r.kind == REGION_MEMFD)
 		/* The old range stays mapped, and reads as zeroes. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -285,10 +284,4 @@ int pinned_later(struct ctx *x)
 {
 	x->mm->busy = 1;
 	return run_own(x);
-}
-
-int pinned_later_concerns(const struct ctx *x)
-{
-	return x->nr != SYS_setsockopt || (int)x->a[1] == SOL_XDP ||
-	       ((int)x->a[1] == SOL_SOCKET && (int)x->a[2] == SO_ZEROCOPY);
 }

@@ -31,9 +31,9 @@ int pinned_concerns(const struct ctx *x);
 
 /*
  * x is a call after which the kernel reads or writes pages of the program's, mapped
- * or not: vmsplice, io_setup, or setsockopt of SO_ZEROCOPY or SOL_XDP.
+ * or not: vmsplice, io_setup, setsockopt of SOL_XDP, sending with MSG_ZEROCOPY (the
+ * socket may have been made ready for that before the exec, or by another process).
  */
 int pinned_later(struct ctx *x);
-int pinned_later_concerns(const struct ctx *x);
 
 #endif

@@ -82,7 +82,7 @@ int shared_attach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		return err;
 	of = maps_identity(&v);
 	/* SHM_REMAP may have replaced what was there. */
-	mm_drop(rec, mm, c->task, v.start, v.end, 0);
+	mm_drop(rec, mm, c->task, v.start, v.end, MM_GONE);
 	if (shared_may_zap(mm, c->task->tid, &v)) {
 		mm_add_native(rec, mm, c->task, v.start, v.end, REGION_SHARED,
 			      v.prot, v.offset, v.name, &of);
@@ -126,7 +126,7 @@ int shared_detach(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	witness_range(rec, mm, c->task, addr, end);
 	*ret = tracee_call(c, &err, SYS_shmdt, addr, 0, 0, 0, 0, 0);
 	if (!err && !failed(*ret) && end > addr)
-		mm_drop(rec, mm, c->task, addr, end, 0);
+		mm_drop(rec, mm, c->task, addr, end, MM_GONE);
 	return err;
 }
 

@@ -14,6 +14,7 @@
 
 #include "collect/fault/collector.h"
 #include "collect/fault/freeze.h"
+#include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
 #include "collect/fault/sample.h"
 #include "collect/fault/zap.h"
@@ -333,6 +334,7 @@ static void begin_sweep(struct recorder *rec, struct mm *mm, struct slice *s,
 	}
 	protect_stack(rec, mm);
 	freeze_protect(mm);
+	keep_swept(rec, mm);
 	if (s->level)
 		sample_classify(mm, l, moca_stripe_core(s->level));
 }

@@ -166,7 +166,7 @@ static void thawed(struct thaw *w, const struct region *r,
 	struct mm *mm = w->mm;
 
 	/* Settled by freeze_look. */
-	mm_drop(w->rec, mm, NULL, r->start, r->end, 0);
+	mm_drop(w->rec, mm, NULL, r->start, r->end, MM_GONE);
 	if (moca_regions_add(&mm->regions, live))
 		moca_warn("out of memory for the table of mappings");
 	if (mm_is_moved(mm, live))

@@ -125,7 +125,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	buf = malloc(PIECE);
 	ret = buf ? freeze_thaw_range(rec, mm, c, 0, USER_END) : -ENOMEM;
 	if (!ret)
-		ret = keep_forget(mm);
+		ret = keep_forget(rec, mm, c->task->tid);
 	if (!ret)
 		ret = maps_read(c->task->tid, &l);
 	if (ret) {
@@ -135,7 +135,7 @@ int mm_unmove(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 	}
 	/* The certificate's view of the pages, while they still exist. */
 	mm->dead = 1;
-	mm_drop(rec, mm, NULL, 0, USER_END, 0);
+	mm_drop(rec, mm, NULL, 0, USER_END, MM_GONE);
 	mm->dead = 0;
 	if (mm->uffd >= 0)
 		close(mm->uffd);	/* ends all registrations */

@@ -74,6 +74,31 @@ void oom_begin(struct oom *o)
 	o->machine = number_of("/proc", "vmstat", "oom_kill");
 }
 
+static int has_limit(const char *dir, int v2)
+{
+	uint64_t max = number_of(dir, v2 ? "memory.max" :
+				      "memory.limit_in_bytes", "");
+
+	return max && max < 1ull << 50;
+}
+
+int oom_is_limited(void)
+{
+	struct oom o;
+	char *end;
+
+	oom_begin(&o);
+	if (!o.dir[0])
+		return has_limit(ROOT, 1) || has_limit(ROOT "/memory", 0);
+	while (strlen(o.dir) >= strlen(ROOT)) {
+		if (has_limit(o.dir, o.v2))
+			return 1;
+		end = strrchr(o.dir, '/');
+		*end = 0;
+	}
+	return 0;
+}
+
 int oom_since(const struct oom *o, char *why, size_t size)
 {
 	if (o->dir[0]) {

@@ -20,4 +20,7 @@ void oom_begin(struct oom *o);
  */
 int oom_since(const struct oom *o, char *why, size_t size);
 
+/* 1 when our control group, or one above it, has a limit of memory. */
+int oom_is_limited(void);
+
 #endif
