@@ -268,12 +268,13 @@ static void json_object(struct json *j, const struct moca_profile *p,
 static void json_objects(struct json *j, const struct advice_view *v)
 {
 	const struct moca_profile *p = v->profile;
+	uint64_t least = v->least ? v->least : 10000;
 	size_t i;
 
 	json_open(j, "objects", '[');
 	for (i = 0; i < p->count; i++)
 		if (p->rows[i].accesses &&
-		    (v->all || p->rows[i].accesses * 10000 >= p->accesses))
+		    (v->all || p->rows[i].accesses * least >= p->accesses))
 			json_object(j, p, &p->rows[i],
 				    v->all || i < DETAILED);
 	json_close(j, ']');

@@ -22,6 +22,8 @@ struct advice_view {
 	struct moca_tried tried;	/* what moca try measured; count 0: nothing */
 	int tried_error;		/* -errno: its file cannot be read; 0 */
 	int all;			/* all objects */
+	unsigned int least;		/* with --json: those with a share of 1 / least of
+					   the accesses; 0: of 1 / 10000 */
 	int first;			/* the first finding only */
 	int plan;			/* a plan for moca place */
 };

@@ -41,14 +41,27 @@ int report_summary_begin(struct report *r, const char *spec)
 	return 0;
 }
 
-static int write_text(struct report_summary *s, struct advice_view *v)
+static int write_once(struct report_summary *s, const struct advice_view *v)
 {
-	FILE *f = open_memstream(&s->text, &s->len);
+	FILE *f;
 
+	free(s->text);
+	s->text = NULL;
+	f = open_memstream(&s->text, &s->len);
 	if (!f)
 		return -ENOMEM;
 	advice_json(f, v);
 	return fclose(f) ? -ENOMEM : 0;
+}
+
+/* Thousands of small objects must not leave no room for the findings. */
+static int write_text(struct report_summary *s, struct advice_view *v)
+{
+	int err = write_once(s, v);
+
+	for (v->least = 1000; !err && s->len > LIMIT && v->least; v->least /= 10)
+		err = write_once(s, v);
+	return err;
 }
 
 /* For code.c; what they point to belongs to the objects. */
