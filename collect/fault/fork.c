@@ -20,7 +20,6 @@
 #include "collect/fault/freeze.h"
 #include "collect/fault/keep.h"
 #include "collect/fault/mm.h"
-#include "collect/fault/witness.h"
 #include "collect/ptrace/limits.h"
 #include "lib/base/err.h"
 #include "lib/base/vec.h"
@@ -568,9 +567,10 @@ static int let_child_go(struct fork *f, int why)
 	return 0;
 }
 
-static int give_child_memory(struct fork *f, struct vma_list *l)
+static int give_child_memory(struct fork *f)
 {
 	struct user_regs_struct regs;
+	struct vma_list l;
 	int ret, end;
 
 	ret = tracee_get_regs(f->child, &regs);
@@ -580,9 +580,11 @@ static int give_child_memory(struct fork *f, struct vma_list *l)
 		return ret;
 	ret = inherit(f->mm, f->from);
 	if (!ret)
-		ret = maps_read(f->child->tid, l);
-	if (!ret)
-		ret = find_pieces(f, l);
+		ret = maps_read(f->child->tid, &l);
+	if (!ret) {
+		ret = find_pieces(f, &l);
+		maps_free(&l);
+	}
 	if (!ret && count_kind(f, PIECE_FREEZE))
 		ret = freeze_parent(f);
 	if (!ret)
@@ -604,7 +606,6 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 				     KCMP_FILES, 0, 0) != 0,
 	};
 	struct limits parents, childs;
-	struct vma_list l = { 0 };
 	int ret;
 
 	ret = keep_forget(rec, f.from, parent->tid);
@@ -612,7 +613,7 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 		return ret;
 	limits_raise(&parents, parent->tid);
 	limits_raise(&childs, child->tid);
-	ret = give_child_memory(&f, &l);
+	ret = give_child_memory(&f);
 	limits_restore(&childs);
 	limits_restore(&parents);
 	freeze_forked(f.from, count_kind(&f, PIECE_FREEZE) != 0);
@@ -620,11 +621,6 @@ int mm_fork(struct recorder *rec, struct task *parent, struct task *child)
 		f.mm->freeze.bytes = f.mm->base_count ? f.from->freeze.bytes : 0;
 		freeze_forked(f.mm, f.mm->base_count != 0);
 	}
-	if (!ret && f.from->witnessed && f.mm->state == MM_MOVED)
-		witness_begin_child(rec, parent, child, &l);
-	else if (!ret && f.from->witnessed)
-		witness_begin(rec, child);
-	maps_free(&l);
 	free(f.pieces);
 	return ret;
 }

@@ -170,6 +170,8 @@ void image_after_fork(struct recorder *rec, struct task *t, struct task *child)
 	err = mm_fork(rec, t, child);
 	pthread_mutex_unlock(&mm->lock);
 	quiesce_end(t->space, t);
+	if (!err && mm->witnessed)
+		witness_begin(rec, child);
 	if (!err || err == -ESRCH)
 		return;
 	/* Nothing could be mapped over what it shares (fork-native.c). */

@@ -200,34 +200,28 @@ static int is_swept(const struct mm *mm, const struct vma *v)
 	return r && (r->kind == REGION_SHARED || r->kind == REGION_FILE);
 }
 
-/* l: its mappings, as they were when its memory was of's. */
-static void look_at(struct recorder *rec, struct task *t, const struct mm *of,
-		    const struct vma_list *l, enum message_kind kind,
-		    int swept_only)
-{
-	struct mm *mm = mm_of(t->space);
-	int fd = open_pagemap(t->tid);
-
-	for (size_t i = 0; fd >= 0 && i < l->count; i++)
-		if (is_looked_at(of, &l->items[i]) &&
-		    (!swept_only || is_swept(mm, &l->items[i])))
-			tell(rec, mm, t->tid, fd, l->items[i].start,
-			     l->items[i].end, label(&l->items[i]), kind,
-			     moca_regions_find(&mm->regions,
-					       l->items[i].start));
-	if (fd >= 0)
-		close(fd);
-}
-
 static void look(struct recorder *rec, struct task *t, enum message_kind kind,
 		 int swept_only)
 {
+	struct mm *mm = mm_of(t->space);
 	struct vma_list l;
+	int fd = open_pagemap(t->tid);
 
-	if (maps_read(t->tid, &l))
+	if (fd < 0)
 		return;
-	look_at(rec, t, mm_of(t->space), &l, kind, swept_only);
+	if (maps_read(t->tid, &l)) {
+		close(fd);
+		return;
+	}
+	for (size_t i = 0; i < l.count; i++)
+		if (is_looked_at(mm, &l.items[i]) &&
+		    (!swept_only || is_swept(mm, &l.items[i])))
+			tell(rec, mm, t->tid, fd, l.items[i].start,
+			     l.items[i].end, label(&l.items[i]), kind,
+			     moca_regions_find(&mm->regions,
+					       l.items[i].start));
 	maps_free(&l);
+	close(fd);
 }
 
 void witness_begin(struct recorder *rec, struct task *t)
@@ -236,13 +230,6 @@ void witness_begin(struct recorder *rec, struct task *t)
 		return;
 	mm_of(t->space)->witnessed = 1;
 	look(rec, t, MSG_PREFILL, 0);
-}
-
-void witness_begin_child(struct recorder *rec, const struct task *parent,
-			 struct task *child, const struct vma_list *l)
-{
-	mm_of(child->space)->witnessed = 1;
-	look_at(rec, child, mm_of(parent->space), l, MSG_PREFILL, 0);
 }
 
 void witness_attach(struct recorder *rec, struct task *t)

@@ -9,7 +9,6 @@
 #define MOCA_FAULT_WITNESS_H
 
 #include "collect/fault/memory.h"
-#include "collect/ptrace/maps.h"
 
 /* System calls of i386 after which a program's memory is no more. */
 #define EXIT_GROUP_32 252
@@ -20,9 +19,6 @@
  * its doing. From now on it is looked at.
  */
 void witness_begin(struct recorder *rec, struct task *t);
-/* The same of a fork's child. l: its mappings when it still had its parent's memory. */
-void witness_begin_child(struct recorder *rec, const struct task *parent,
-			 struct task *child, const struct vma_list *l);
 /*
  * t's process ran before we came. What exists where each touch shows from now
  * on is not counted; of the rest, such as the main stack, nothing is known.
