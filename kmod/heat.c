@@ -53,9 +53,10 @@ struct moca_heat {
 };
 
 /*
- * Looks wait for other CPUs under a table's lock (keep_dirt() in entry.c): the handler
- * of a kprobe may spin on it with interrupts off, for ever; and a flush is to be of
- * the CPUs that have the address space, not of all.
+ * A look flushes TLBs under a page table's lock (keep_dirt() in entry.c), and waits for
+ * other CPUs. It needs ftrace, as a kprobe's handler may spin on that lock with
+ * interrupts off, and never answer. It needs the flush of a range, which interrupts the
+ * CPUs that use the address space, and no others.
  */
 u32 moca_heat_features(void)
 {

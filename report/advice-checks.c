@@ -31,7 +31,7 @@ static int was_asked(const struct moca_advice *a, enum moca_finding_kind k)
 	return 0;
 }
 
-/* Of all rules, those that were asked, or were not. */
+/* Prints the names of the rules that were asked (asked: 1) or left out (0). */
 static void print_names(const struct moca_advice *a, int asked,
 			const char *lead, const char *why, int width)
 {

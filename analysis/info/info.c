@@ -274,7 +274,7 @@ static int add_interval(struct moca_info *s, const struct moca_chunk *c)
 	return 0;
 }
 
-/* When intervals are, and all of them. */
+/* The begin and end of the trace, and of the chunk's interval, span the chunk. */
 static int add_span(struct moca_info *s, const struct moca_chunk *c)
 {
 	if (!s->begin_ns || c->begin_ns < s->begin_ns)

@@ -288,7 +288,7 @@ void code_add(const struct moca_profile *p, struct moca_profile_object *o,
 int lengths_find(struct lengths *l, struct moca_trace *t,
 		 const struct moca_profile *p, uint64_t intervals);
 void lengths_free(struct lengths *l);
-/* Sets hot_ns and cold_ns of the profile. */
+/* Sets hot_ns and cold_ns of the profile: how often its hot and cold pages are used. */
 void temperature_times(struct gather *g);
 /* Fills p->top_weight, g->sampled_in, g->core. 0 or -errno. */
 int samples_find(struct gather *g, struct moca_trace *t);

@@ -9,8 +9,9 @@
  * for the certificate then; the page tables are (keep_look).
  *
  * Nothing is kept where the kernel or a device may write to a page that is not mapped
- * any more, where a control group limits memory, where a fork shares the memfd, and where the machine has several nodes: a
- * kept page stays on its node, and the program's next first touch would move it.
+ * any more, where a control group limits memory, where a fork shares the memfd, and
+ * where the machine has several nodes: a kept page stays on its node, and the program's
+ * next first touch would move it.
  *
  * All functions: supervisor thread, mm->lock held, unless said otherwise.
  */
@@ -23,14 +24,15 @@
 struct ctx;
 
 /*
- * The pages of [off, off + len) in the memfd have no mapping any more. 1: they are
- * kept; 0: the caller punches them.
+ * Offer [off, off + len) of the memfd, whose last mapping is gone. Returns 1 if its
+ * pages are kept, and 0 if the caller has to punch them.
  */
 int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len);
 
 /*
- * Region r was mapped. Its kept pages are zeroed, and told to the collector as
- * pages that nobody touched. 0 or -errno: the memory is not zero.
+ * Region r was mapped. The kept pages that it covers are zeroed, and the collector
+ * is told that nobody has touched them. Returns 0, or -errno if the memory of r is
+ * not all zero.
  */
 int keep_take(struct recorder *rec, struct mm *mm, const struct region *r);
 

@@ -275,7 +275,7 @@ static void child(void)
 		die("the child");
 }
 
-/* A process that comes late: what it touched before is not told. */
+/* A child that is registered after its first touches: the session does not tell these. */
 static void late(const char *name, uint32_t flags)
 {
 	const struct moca_setup setup = {
