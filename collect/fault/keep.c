@@ -93,8 +93,7 @@ static int may_keep(const struct recorder *rec, const struct mm *mm)
 
 	if (limited < 0)
 		limited = oom_is_limited();
-	/* Without userfaultfd, fault-around maps kept pages that nobody
-	 * touched. */
+	/* Without userfaultfd, fault-around maps kept pages that nobody touched. */
 	return !limited && mm->sealed && mm->uffd >= 0 &&
 	       mm->state == MM_MOVED && !rec->attach && !mm->dead &&
 	       !mm->busy && !mm->populates && !mm->locked && !mm->base &&
@@ -144,44 +143,25 @@ int keep_range(struct recorder *rec, struct mm *mm, uint64_t off, uint64_t len)
 	return 1;
 }
 
-/*
- * Take [off, end) out of what is kept. 1 and *part: one more part of it was; 0:
- * there is none; -errno: it was, and what is left of the range is not zero.
- */
-static int take_part(struct mm *mm, uint64_t off, uint64_t end,
-		     struct extent *part)
+/* Tell the collector what is true of runs of pages in [start, end). 0 or -ENOMEM. */
+static int tell(struct recorder *rec, struct mm *mm, const struct extent *list,
+		size_t count, uint64_t start, uint64_t end,
+		enum page_filled filled)
 {
-	struct keep *k = &mm->keep;
-	int err;
+	struct message *m;
 
-	for (size_t i = 0; i < k->count; i++) {
-		struct extent *e = &k->kept[i], rest = *e;
-
-		if (e->end <= off || end <= e->start)
-			continue;
-		part->start = e->start > off ? e->start : off;
-		part->end = e->end < end ? e->end : end;
-		count_kept(mm, k->bytes - (part->end - part->start));
-		if (part->start > e->start) {
-			e->end = part->start;
-			rest.start = part->end;
-			/* What the list has no room for is punched. */
-			if (rest.start < rest.end &&
-			    extents_add(&k->kept, &k->count, &k->room,
-					rest.start, rest.end)) {
-				count_kept(mm,
-					   k->bytes - (rest.end - rest.start));
-				err = memfd_punch(mm->memfd, rest.start,
-						  rest.end - rest.start);
-				return err ? err : 1;
-			}
-		} else if (part->end < e->end) {
-			e->start = part->end;
-		} else {
-			*e = k->kept[--k->count];
-		}
-		return 1;
-	}
+	if (!count)
+		return 0;
+	m = message_new(rec->queue, MSG_PREFILL, count, NULL);
+	if (!m)
+		return -ENOMEM;
+	memcpy(m->extents, list, count * sizeof(*list));
+	m->extent_count = count;
+	m->space = &mm->space;
+	m->start = start;
+	m->end = end;
+	m->filled = filled;
+	queue_push(rec->queue, m);
 	return 0;
 }
 
@@ -190,41 +170,28 @@ static int empty(struct recorder *rec, struct mm *mm, const struct region *r,
 		 const struct extent *part)
 {
 	uint64_t shift = r->start - r->off, pos = part->start;
+	uint64_t start = part->start + shift, end = part->end + shift;
 	struct extent *list = NULL, run;
+	struct keep *k = &mm->keep;
 	size_t count = 0, room = 0;
-	struct message *m;
-	char *p;
 	int err = 0;
 
 	while (!err && next_run(mm, &pos, part->end, &run)) {
-		p = window(mm, run.start);
-		if (p)
-			memset(p, 0, run.end - run.start);
+		char *p = window(mm, run.start);
+
+		if (!p)
+			err = -ENOMEM;
 		else
-			err = memfd_punch(mm->memfd, run.start,
-					  run.end - run.start);
-		if (p && !err)
 			err = extents_add(&list, &count, &room,
 					  run.start + shift, run.end + shift);
+		if (!err)
+			memset(p, 0, run.end - run.start);
 	}
-	m = count ? message_new(rec->queue, MSG_PREFILL, count, NULL) : NULL;
-	if (m) {
-		memcpy(m->extents, list, count * sizeof(*list));
-		m->extent_count = count;
-		m->space = &mm->space;
-		m->start = part->start + shift;
-		m->end = part->end + shift;
-		m->filled = FILLED_KEPT;
-		queue_push(rec->queue, m);
-	}
-	/* A page that is not told as kept would be told as touched. */
-	if (count &&
-	    (!m || extents_add(&mm->keep.taken, &mm->keep.taken_count,
-			       &mm->keep.taken_room, part->start + shift,
-			       part->end + shift)))
-		err = err ? err
-			  : memfd_punch(mm->memfd, part->start,
-					part->end - part->start);
+	if (!err)
+		err = tell(rec, mm, list, count, start, end, FILLED_KEPT);
+	if (!err && count)
+		err = extents_add(&k->taken, &k->taken_count, &k->taken_room,
+				  start, end);
 	free(list);
 	return err;
 }
@@ -234,17 +201,27 @@ int keep_take(struct recorder *rec, struct mm *mm, const struct region *r)
 	uint64_t end = r->off + (r->end - r->start), covered = 0, used;
 	struct keep *k = &mm->keep;
 	struct extent part;
-	int more, err = 0;
+	int more, err = 0, ret;
 
 	if (!k->count || r->kind != REGION_MEMFD)
 		return 0;
 	used = memfd_bytes(mm);
-	while (!err && (more = take_part(mm, r->off, end, &part))) {
-		err = more < 0 ? more : empty(rec, mm, r, &part);
+	while (!err && (more = extents_cut(&k->kept, &k->count, &k->room, r->off,
+					   end, &part))) {
+		if (more < 0) {
+			err = more;
+			break;
+		}
+		count_kept(mm, k->bytes - (part.end - part.start));
 		covered += part.end - part.start;
+		err = empty(rec, mm, r, &part);
 	}
-	if (err)
-		return memfd_punch(mm->memfd, r->off, end - r->off);
+	/* A page that is not told as kept would be told as touched. */
+	if (err) {
+		ret = punch_kept(mm);
+		err = memfd_punch(mm->memfd, r->off, end - r->off);
+		return err ? err : ret;
+	}
 	/* The program has no more memory than it had at most by itself. */
 	if (k->count && used + (r->end - r->start) - covered > k->peak)
 		err = punch_kept(mm);
@@ -271,33 +248,22 @@ int keep_clear(struct mm *mm, uint64_t start, uint64_t end)
 	return err;
 }
 
-/* The pages of [start, end) that the page tables of tid have, to the collector.
- */
-static int tell_touched(struct recorder *rec, struct mm *mm, pid_t tid,
-			uint64_t start, uint64_t end)
+/* The pages of [start, end) that the page tables of tid have: *list, to be freed. */
+static int find_touched(pid_t tid, uint64_t start, uint64_t end,
+			struct extent **list, size_t *count)
 {
-	struct extent *list = NULL, found;
-	size_t count = 0, room = 0;
-	struct message *m;
+	struct extent found;
+	size_t room = 0;
 	struct pages p;
 	int err = pages_open(&p, tid, PAGES_THERE, start, end);
 
+	*list = NULL;
+	*count = 0;
 	if (err)
 		return err;
 	while (!err && pages_next(&p, &found) == 1)
-		err = extents_add(&list, &count, &room, found.start, found.end);
+		err = extents_add(list, count, &room, found.start, found.end);
 	pages_close(&p);
-	m = count ? message_new(rec->queue, MSG_PREFILL, count, NULL) : NULL;
-	if (m) {
-		memcpy(m->extents, list, count * sizeof(*list));
-		m->extent_count = count;
-		m->space = &mm->space;
-		m->start = start;
-		m->end = end;
-		m->filled = FILLED_TOUCHED;
-		queue_push(rec->queue, m);
-	}
-	free(list);
 	return err;
 }
 
@@ -305,36 +271,22 @@ void keep_look(struct recorder *rec, struct mm *mm, pid_t tid, uint64_t start,
 	       uint64_t end)
 {
 	struct keep *k = &mm->keep;
-	size_t i = 0;
+	struct extent part, *list;
+	size_t count;
+	int more;
 
-	while (i < k->taken_count) {
-		struct extent *e = &k->taken[i], part = *e, rest = *e;
+	while ((more = extents_cut(&k->taken, &k->taken_count, &k->taken_room,
+				   start, end, &part)) > 0) {
+		int err = find_touched(tid, part.start, part.end, &list, &count);
 
-		if (e->end <= start || end <= e->start) {
-			i++;
-			continue;
-		}
-		part.start = e->start > start ? e->start : start;
-		part.end = e->end < end ? e->end : end;
-		if (tell_touched(rec, mm, tid, part.start, part.end))
+		if (tell(rec, mm, list, count, part.start, part.end,
+			 FILLED_TOUCHED) || err)
 			moca_debug("what process %d touched of kept pages is "
-				   "known by its records alone",
-				   mm->space.pid);
-		rest.start = part.end;
-		if (part.start > e->start) {
-			e->end = part.start;
-			if (rest.start < rest.end)
-				extents_add(&k->taken, &k->taken_count,
-					    &k->taken_room, rest.start,
-					    rest.end);
-			i++;
-		} else if (rest.start < rest.end) {
-			*e = rest;
-			i++;
-		} else {
-			*e = k->taken[--k->taken_count];
-		}
+				   "known by its records alone", mm->space.pid);
+		free(list);
 	}
+	if (more < 0)
+		k->taken_count = 0;
 }
 
 static int is_zero(const char *p, uint64_t len)
@@ -396,33 +348,32 @@ static int hide_taken(struct mm *mm, pid_t tid)
 void keep_swept(struct recorder *rec, struct mm *mm)
 {
 	struct keep *k = &mm->keep;
-	size_t n = k->taken_count;
-	struct extent found;
-	struct pages p;
+	struct extent *old = k->taken, *list;
+	size_t n = k->taken_count, count;
+	int err = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		struct extent e = k->taken[i];
-		uint64_t pos = e.start;
+	k->taken = NULL;
+	k->taken_count = k->taken_room = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		uint64_t pos = old[i].start;
 
-		if (tell_touched(rec, mm, mm->space.pid, e.start, e.end) ||
-		    pages_open(&p, mm->space.pid, PAGES_THERE, e.start, e.end))
-			continue;
-		/* What is between them stays. */
-		while (pages_next(&p, &found) == 1) {
-			if (found.start > pos &&
-			    extents_add(&k->taken, &k->taken_count,
-					&k->taken_room, pos, found.start))
-				break;
-			pos = found.end;
+		/* What cannot be looked at stays as it is. */
+		if (find_touched(mm->space.pid, pos, old[i].end, &list, &count) ||
+		    tell(rec, mm, list, count, pos, old[i].end, FILLED_TOUCHED))
+			count = 0;
+		for (size_t j = 0; j <= count && !err; j++) {
+			uint64_t end = j < count ? list[j].start : old[i].end;
+
+			if (pos < end)
+				err = extents_add(&k->taken, &k->taken_count,
+						  &k->taken_room, pos, end);
+			pos = j < count ? list[j].end : end;
 		}
-		pages_close(&p);
-		k->taken[i] = (struct extent){ pos, e.end };
+		free(list);
 	}
-	for (size_t i = n; i-- > 0;)
-		if (k->taken[i].start >= k->taken[i].end)
-			k->taken[i] = k->taken[--k->taken_count];
-	if (k->taken_count > TAKEN_MOST)
+	if (err || k->taken_count > TAKEN_MOST)
 		k->taken_count = 0;
+	free(old);
 }
 
 int keep_forget(struct recorder *rec, struct mm *mm, pid_t tid)

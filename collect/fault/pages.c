@@ -29,6 +29,30 @@ int extents_add(struct extent **items, size_t *count, size_t *room,
 	return 0;
 }
 
+int extents_cut(struct extent **items, size_t *count, size_t *room,
+		uint64_t start, uint64_t end, struct extent *part)
+{
+	for (size_t i = 0; i < *count; i++) {
+		struct extent e = (*items)[i];
+
+		if (e.end <= start || end <= e.start)
+			continue;
+		part->start = e.start > start ? e.start : start;
+		part->end = e.end < end ? e.end : end;
+		if (e.start < part->start && part->end < e.end &&
+		    extents_add(items, count, room, part->end, e.end))
+			return -ENOMEM;
+		if (e.start < part->start)
+			(*items)[i].end = part->start;
+		else if (part->end < e.end)
+			(*items)[i].start = part->end;
+		else
+			(*items)[i] = (*items)[--*count];
+		return 1;
+	}
+	return 0;
+}
+
 static int open_pagemap(pid_t tid)
 {
 	char path[64];

@@ -32,6 +32,13 @@ struct pages {
 int extents_add(struct extent **items, size_t *count, size_t *room,
 		uint64_t start, uint64_t end);
 
+/*
+ * Take [start, end) out of a list of disjoint ranges. 1 and *part: one more part of it
+ * was there; 0: there is none; -ENOMEM: the list is as before.
+ */
+int extents_cut(struct extent **items, size_t *count, size_t *room,
+		uint64_t start, uint64_t end, struct extent *part);
+
 /* 1 when the kernel has PAGEMAP_SCAN. */
 int pages_quick(void);
 
