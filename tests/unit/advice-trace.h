@@ -365,6 +365,31 @@ static inline int tries(const char *what)
 	return n;
 }
 
+/* Has one of the lines of a finding this text? */
+static inline int has_line(char *const *lines, const char *text)
+{
+	int i;
+
+	for (i = 0; i < MOCA_FINDING_LINES && lines[i]; i++)
+		if (strstr(lines[i], text))
+			return 1;
+	return 0;
+}
+
+/* Three quarters are of thread 1; thread 0 rests meanwhile. Recording has begun. */
+static inline void unequal_parts_written(void)
+{
+	unsigned i;
+
+	for (i = 0; i < 20; i++) {
+		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
+		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
+		next();
+		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
+		next();
+	}
+}
+
 /* The first finding of that kind; NULL: none. */
 static inline const struct moca_finding *finding(enum moca_finding_kind kind)
 {

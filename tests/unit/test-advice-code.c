@@ -56,20 +56,11 @@ static void look_up(void)
 	dl_iterate_phdr(find_offset, &matches_at);
 }
 
-/* Three quarters are of thread 1; thread 0 rests meanwhile. */
 static void unequal(uint64_t allocated)
 {
-	unsigned i;
-
 	begin(THREADS, allocated);
 	put_map(0, CODE, 64 << 20, exe);
-	for (i = 0; i < 20; i++) {
-		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
-		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
-		next();
-		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
-		next();
-	}
+	unequal_parts_written();
 }
 
 static uint64_t same_function(const struct touch *t)

@@ -614,19 +614,10 @@ static int halo(void)
 	return 0;
 }
 
-/* Three quarters are of one thread; the other one rests meanwhile. */
 static void unequal_parts_of(uint64_t allocated)
 {
-	unsigned i;
-
 	begin(THREADS, allocated);
-	for (i = 0; i < 20; i++) {
-		sweep(0, 0, BIG / 8, MOCA_ACCESS_WRITE);
-		sweep(1, BIG / 8, BIG / 2, MOCA_ACCESS_WRITE);
-		next();
-		sweep(1, BIG / 2, BIG, MOCA_ACCESS_WRITE);
-		next();
-	}
+	unequal_parts_written();
 }
 
 static void unequal_parts(void)
