@@ -352,18 +352,24 @@ static void huge(void)
 	munmap(m, 2 * HUGE);
 }
 
-/* Without room, bits stay for the next look: nothing is untold. */
-static void no_room(void)
+/* One page of each 2 MiB is written: more tables of entries than have room. */
+static void write_apart(void)
 {
-	uint64_t all_held = 0;
-	int n = 0;
-
 	pages = 1000;
 	step = 512;
 	get();
 	tick();
 	begin();
 	writes(0, 1);
+}
+
+/* Without room, bits stay for the next look: nothing is untold. */
+static void no_room(void)
+{
+	uint64_t all_held = 0;
+	int n = 0;
+
+	write_apart();
 	do {
 		held = 0;
 		look();
@@ -384,12 +390,7 @@ static void last_look(void)
 {
 	struct moca_totals t;
 
-	pages = 1000;
-	step = 512;
-	get();
-	tick();
-	begin();
-	writes(0, 1);
+	write_apart();
 	session_do(&s, MOCA_IOC_STOP, "STOP");
 	session_drain(&s, look_at, NULL);
 	t = session_totals(&s);
