@@ -142,8 +142,8 @@ export async function load() {
 		blob("allocs")]);
 	const d = index;
 	d.machine = topology;
-	/* Of a newer moca summary nothing is known. */
-	d.summary = summary?.version === 2 ? summary : null;
+	/* Null if moca summary was not run. */
+	d.summary = summary;
 	/* Of exact mode: loads and stores of each slice. */
 	d.slices = slices;
 	d.threadAt = new Map(d.threads.map((t) => [t.index, t]));
