@@ -352,8 +352,13 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	    (!known || !v.declared ||
 	     !source_has(src, v.declared, t[i].name)))
 		return wrapper ? OUTER : UNNAMED;
-	/* A wrapper, by its name or its type, that its caller has it from. */
-	if (local && (wrapper || (known && !shape && !src->fortran)) &&
+	/*
+	 * A wrapper, by its name or its type, that its caller has it from. What
+	 * makes a structure and returns it is no wrapper.
+	 */
+	if (local &&
+	    (wrapper ||
+	     (known && !(shape && shape->type) && !src->fortran)) &&
 	    source_passes_on(src, p->at.line, t[i].name))
 		return OUTER;
 	out->name = arena_string(w->s, t[i].name, strlen(t[i].name));

@@ -112,6 +112,25 @@ static int enlarge(void *array, size_t i)
 	return 0;
 }
 
+/* A wrapper by what it does: it returns numbers, whoever's they are. */
+static double *numbers_for(size_t n)
+{
+	double *values = malloc(n);
+
+	if (!values)
+		abort();
+	return values;
+}
+
+/* Who makes a structure names it. */
+static struct block *begin_list(size_t i)
+{
+	struct block *head = malloc(N(i));	/* 33 head struct block */
+
+	head->next = NULL;
+	return head;
+}
+
 #define MALLOC(p, n) do { p = malloc(n); } while (0)
 
 static void many(void)
@@ -160,6 +179,9 @@ static void many(void)
 	KEEP(u);
 	if (enlarge(&g->field, 31))
 		abort();
+	u = numbers_for(N(32));			/* 32 u double */
+	KEEP(u);
+	KEEP(begin_list(33));
 	MALLOC(grids[1].inner.f, N(29));	/* 29 grids[].inner.f float */
 }
 
