@@ -9,6 +9,8 @@
 # and how many clicks it takes from the report's opening to the line of the fault.
 # make bench-apps [ONLY="povray R"] [REPEAT=3]: what moca says of real applications, and
 # what its advice is worth, tests/bench/apps.
+# make bench-sampled [GIB=16] [LASTS=30]: what samples of large memory say beside a
+# recording that looks at all of it, tests/bench/sampled.
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-reduce [RANKS=1000]: moca reduce of a job of many ranks.
@@ -69,6 +71,14 @@ bench-try: $(BUILD)/tests/bench/programs
 $(BUILD)/tests/bench/programs: tests/bench/try/programs.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) -std=gnu11 $(WARN) -pthread $(PLACE_CFLAGS) -o $@ $<
+
+.PHONY: bench-sampled
+bench-sampled: $(BUILD)/tests/bench/sampled
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' GIB='$(GIB)' LASTS='$(LASTS)' tests/bench/sampled/run
+$(BUILD)/tests/bench/sampled: tests/bench/sampled/load.c
+	@mkdir -p $(@D)
+	$(CC) $(TEST_CPPFLAGS) -std=gnu11 -g $(CFLAGS) $(WARN) -pthread -o $@ $<
 
 bench-trace:
 	@tools/install-deps bench-trace
