@@ -47,6 +47,7 @@ static int list(void *arg, const char *name, const char *sql)
 struct nearest {
 	struct moca_nearest n;
 	int columns;
+	char has[64];	/* the first table that has a column of that name */
 };
 
 /* Words of columns: "time_ns INTEGER, "a b" TEXT, ...". */
@@ -72,10 +73,13 @@ static int look(void *arg, const char *name, const char *sql)
 {
 	struct nearest *x = arg;
 
-	if (!x->columns)
+	if (!x->columns) {
 		moca_nearest_look(&x->n, name);
-	else if (!strncmp(sql, "TABLE", 5))
+	} else if (!strncmp(sql, "TABLE", 5)) {
 		look_at_columns(&x->n, sql);
+		if (!x->has[0] && !strcasecmp(x->n.best, x->n.word))
+			snprintf(x->has, sizeof(x->has), "%s", name);
+	}
 	return 0;
 }
 
@@ -105,7 +109,10 @@ static void explain(struct query *q, const char *what)
 		moca_nearest_begin(&x.n, name);
 		query_schema(q, look, &x);
 	}
-	if (name && x.n.best[0])
+	if (name && x.has[0])
+		moca_error("query: %s in the tables of this statement: the table %s has one ('.schema' lists tables and columns)",
+			   what, x.has);
+	else if (name && x.n.best[0])
 		moca_error("query: %s: did you mean '%s'? ('.schema' lists tables and columns)",
 			   what, x.n.best);
 	else if (name)
