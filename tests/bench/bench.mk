@@ -11,6 +11,8 @@
 # what its advice is worth, tests/bench/apps.
 # make bench-sampled [GIB=16] [LASTS=30]: what samples of large memory say beside a
 # recording that looks at all of it, tests/bench/sampled.
+# make bench-sharing [ONLY="lu csr"] [REPEAT=1]: which pages that threads share are seen as
+# shared, by default, tests/bench/sampled/sharing.
 # make bench-rate [QUICK=1]: what sampling faults and CPU time costs.
 # make bench-report [QUICK=1]: moca report on large traces, and its page.
 # make bench-reduce [RANKS=1000]: moca reduce of a job of many ranks.
@@ -76,6 +78,10 @@ $(BUILD)/tests/bench/programs: tests/bench/try/programs.c
 bench-sampled: $(BUILD)/tests/bench/sampled
 	@$(MAKE) --no-print-directory all
 	@BUILD='$(abspath $(BUILD))' GIB='$(GIB)' LASTS='$(LASTS)' tests/bench/sampled/run
+.PHONY: bench-sharing
+bench-sharing: bench-programs
+	@$(MAKE) --no-print-directory all
+	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' tests/bench/sampled/sharing
 $(BUILD)/tests/bench/sampled: tests/bench/sampled/load.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) -std=gnu11 -g $(CFLAGS) $(WARN) -pthread -o $@ $<
