@@ -84,13 +84,28 @@ static const char *task_name(struct moca_objects *o, uint32_t id)
 	return t ? t->name : "";
 }
 
+/*
+ * Since when it is there: its mapping, or its task (MOCA_NO_TASK: none), if that came
+ * later. What is looked up at the end of a slice was there before.
+ */
+static uint64_t since(const struct seek *k, uint32_t task)
+{
+	const struct moca_task *t = task == MOCA_NO_TASK ? NULL :
+				    moca_trace_find_task(k->o->trace, task);
+	uint64_t begin = k->map ? k->map->begin_ns : k->time_ns;
+
+	if (t && t->start_ns > begin)
+		begin = t->start_ns;
+	return begin < k->time_ns ? begin : k->time_ns;
+}
+
 static int64_t stack(struct seek *k, uint32_t task, uint64_t first,
 		     uint64_t last)
 {
 	return place(k, MOCA_OBJECT_STACK,
 		     moca_objects_text(k->o, "stack #%" PRIu32 " (%s)", task,
 				       task_name(k->o, task)),
-		     intern(k, ""), 1, first, last - first + 1, k->time_ns);
+		     intern(k, ""), 1, first, last - first + 1, since(k, task));
 }
 
 /* Its row is of that file; id: what place returned. */
@@ -123,7 +138,7 @@ static int64_t variable(struct seek *k, const struct moca_variable *v,
 		site = intern(k, base_name(moca_module_path(m)));
 	id = place(k, v->tls ? MOCA_OBJECT_TLS : MOCA_OBJECT_STATIC,
 		   intern(k, v->name), site, 1, base + v->vaddr, v->size,
-		   k->time_ns);
+		   since(k, v->tls && k->role ? k->role->task : MOCA_NO_TASK));
 	if (id >= 0)
 		o->table.rows[o->table.inst_key[id].row].o.shape = v->shape;
 	return part_of(k, id, moca_module_path(m), 0);
@@ -178,7 +193,7 @@ static int64_t section(struct seek *k, const struct load *l)
 		name = code ? "code" : "headers";
 	id = place(k, code ? MOCA_OBJECT_CODE : MOCA_OBJECT_STATIC,
 		   moca_objects_text(k->o, "%s of %s", name, file),
-		   intern(k, l->path), 1, l->first, 0, k->time_ns);
+		   intern(k, l->path), 1, l->first, 0, since(k, MOCA_NO_TASK));
 	return part_of(k, id, l->path, 1);
 }
 
@@ -187,7 +202,8 @@ static int64_t own(struct seek *k, const char *name)
 	return place(k, MOCA_OBJECT_MOCA,
 		     intern(k, *name ? name : "memory of libmoca"),
 		     intern(k, ""), 1,
-		     k->map ? k->map->addr : k->first, 0, k->time_ns);
+		     k->map ? k->map->addr : k->first, 0,
+		     since(k, MOCA_NO_TASK));
 }
 
 static int64_t module(struct seek *k, const struct load *l)
@@ -220,13 +236,13 @@ static int64_t by_role(struct seek *k)
 			     moca_objects_text(k->o, "TLS of %s",
 				base_name(moca_module_path(r->module))),
 			     intern(k, ""), 1, r->addr, r->last - r->addr + 1,
-			     k->time_ns);
+			     since(k, r->task));
 	}
 	return place(k, MOCA_OBJECT_TLS,
 		     moca_objects_text(k->o, "thread #%" PRIu32 " (%s)",
 				       r->task, task_name(k->o, r->task)),
 		     moca_objects_text(k->o, "control block and TLS"), 1,
-		     r->addr, r->last - r->addr + 1, k->time_ns);
+		     r->addr, r->last - r->addr + 1, since(k, r->task));
 }
 
 /*

@@ -48,6 +48,10 @@ END
 run "exact: info --json" 0 "$MOCA" info --json "$tmp/gaps"
 if python3 "$tmp/see.py" "$tmp/out" 2>"$tmp/err"; then ok "exact: info --json"; else not_ok "exact: info --json" "$(tail -n 1 "$tmp/err")"; fi
 
+"$MOCA" record --exact -q --no-summary -o "$tmp/true" -- /bin/true
+say "exact: objects: lives begin before they are used" 0 '^0$' -- "$MOCA" query --csv "$tmp/true" \
+	"SELECT count(*) FROM objects WHERE kind = 'stack' AND begin_ns > first_ns"
+
 say "exact: check" 0 'sound and complete; 3 tasks, 4,140 rows of counts \(26,000,040 loads, 10,000,062 stores\)' -- "$MOCA" check "$tmp/sliced"
 say "exact: check: gaps" 0 '^incomplete: 3 times something was not counted' 'unknown instruction: 3' 'sound, but' -- "$MOCA" check "$tmp/gaps"
 say "exact: check: wrong sum" 1 'counted 410,100,161 loads, the files hold 410,100,160' 'DAMAGED' -- "$MOCA" check "$tmp/wrong"
