@@ -15,6 +15,7 @@
 #include "collect/exact/price.h"
 #include "collect/exact/share.h"
 #include "collect/run/control.h"
+#include "collect/run/launch.h"
 
 /*
  * What new code takes besides, as no cache has it: of what translating it took. With
@@ -93,9 +94,8 @@ static struct estimate estimate_cpu_of(struct recorder *rec,
 				       const struct added *a)
 {
 	struct costs *c = &rec->costs;
-	double ours = moca_process_cpu_ns(getpid()) +
-		      moca_process_cpu_ns(getppid()) +
-		      beside(rec, 0, COST_RATE) + beside(rec, 1, COST_EVENTS);
+	double ours = launch_own_cpu_ns() + beside(rec, 0, COST_RATE) +
+		      beside(rec, 1, COST_EVENTS);
 	double all = t->program_cpu_ns + ours;
 
 	if (a->sampled)

@@ -9,6 +9,7 @@
 
 #include "collect/fault/task-clock.h"
 #include "collect/ptrace/tracee.h"
+#include "collect/run/launch.h"
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
@@ -239,8 +240,8 @@ static double touch_ns(const struct account *a)
 /* What recording added to the CPU time of all. */
 static void take_cpu(struct account *a, double program_ns)
 {
-	double ours = moca_process_cpu_ns(getpid()) + moca_process_cpu_ns(getppid()) +
-		      companion_cpu_ns(a, 0) + companion_cpu_ns(a, 1);
+	double ours = launch_own_cpu_ns() + companion_cpu_ns(a, 0) +
+		      companion_cpu_ns(a, 1);
 	double in_program = atomic_load(&a->rec->costs.task_cpu_ns) +
 			    ns_of(a, COST_REPEATED) + touch_ns(a) +
 			    ns_of(a, COST_COPIED) + ns_of(a, COST_AGAIN) +

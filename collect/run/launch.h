@@ -36,6 +36,9 @@ void launch_tell_stopped(struct recorder *rec, int sig);
 void launch_tell_continued(struct recorder *rec);
 int launch_told_stopped(struct recorder *rec);
 void launch_wake_front(void);
+
+/* CPU time of the engine and its front, ns: the front's up to when it was seen last. */
+uint64_t launch_own_cpu_ns(void);
 void launch_tell_end(struct recorder *rec, int exit_code, int signal);
 /* record_way.supervise without ptrace: wait tells of the program's stops and of
  * its end. Attached, it returns at once. */
