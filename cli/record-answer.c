@@ -110,6 +110,20 @@ static void say_lines(char *text)
 		}
 }
 
+static void say_failed(int status)
+{
+	static const char what[] = "what could be better was not found out: "
+				   "moca summary --first";
+
+	if (WIFSIGNALED(status))
+		moca_say("%s was ended by signal %d", what, WTERMSIG(status));
+	else if (status > 0)
+		moca_say("%s ended with exit code %d; limits of the shell (ulimit) hold for it, too",
+			 what, WEXITSTATUS(status));
+	else
+		moca_say("%s could not be started", what);
+}
+
 void record_answer(const char *dir)
 {
 	int fd[2], status = -1, err = -EIO;
@@ -136,8 +150,7 @@ void record_answer(const char *dir)
 		moca_say("what could be better takes longer to find out: "
 			 "ask moca summary");
 	else
-		moca_say("what could be better was not found out: moca summary "
-			 "--first failed");
+		say_failed(status);
 	moca_say("next: moca summary %s (all findings), moca view %s (all there is)",
 		 dir, dir);
 }

@@ -121,7 +121,7 @@ static void finish_events(struct companion *c,
 	else
 		snprintf(note, sizeof(note), "not all events of libmocatrace "
 			 "are here: %s", err == -EPIPE ?
-				 "their collector was killed" :
+				 "their collector ended before its time (killed, or without files or memory)" :
 				 strerror(-err));
 	moca_warn("%s", note);
 	notes->lose(notes->arg, note);

@@ -47,7 +47,7 @@ static void print_head(struct out *o, const struct top_window *w)
 	if (o->s->paused)
 		fputs("  PAUSED", stdout);
 	else if (o->s->delay_ns > o->s->wanted_ns + o->s->wanted_ns / 2)
-		printf("  each %s, as reading takes long",
+		printf("  a picture each %s: reading takes long",
 		       text_duration(a, o->s->delay_ns));
 	end_line(o);
 }

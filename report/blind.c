@@ -67,7 +67,9 @@ void blind_print(const struct moca_trace *t, const char *indent)
 		       PLURAL(s.pages),
 		       text_size(b, s.pages << trace_page_shift(t)));
 		text_name(stdout, s.name, 0);
-		printf("; %s seen\n", text_count(a, s.seen));
+		printf("; %s other%s of it ha%s a record\n",
+		       text_count(a, s.seen), s.seen == 1 ? "" : "s",
+		       s.seen == 1 ? "s" : "ve");
 	}
 	if (unwitnessed)
 		printf("%swhat existed in %s process%s that ended suddenly, as by a signal\n",

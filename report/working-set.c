@@ -22,8 +22,12 @@ void working_set_print(const struct moca_interval_pages *p,
 {
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
 
-	printf("most %s page%s (%s) in an interval, half of the time %s (%s) or fewer",
+	printf("most %s page%s (%s) in an interval, half of the time ",
 	       text_count(a, p->most), PLURAL(p->most),
-	       text_size(b, p->most << page_shift), text_count(c, p->median),
-	       text_size(d, p->median << page_shift));
+	       text_size(b, p->most << page_shift));
+	if (p->median)
+		printf("%s (%s) or fewer", text_count(c, p->median),
+		       text_size(d, p->median << page_shift));
+	else
+		fputs("none", stdout);
 }
