@@ -44,6 +44,7 @@ struct moca_timeline {
 	size_t count;
 	size_t cap;
 	unsigned keepers;
+	struct moca_ahead *ahead;	/* for sources of accesses */
 	int told;			/* heap[0] was returned: step it */
 };
 
@@ -168,6 +169,8 @@ static int open_source(struct moca_timeline *tl, size_t task,
 	s->keeps = tl->keepers < KEEPERS_MOST;
 	tl->keepers += s->keeps != 0;
 	ret = moca_cursor_open(&s->cursor, tl->trace, &q);
+	if (!ret && s->keeps)
+		moca_cursor_ahead(s->cursor, tl->ahead);
 	if (!ret)
 		ret = source_step(s);
 	if (ret > 0)
@@ -233,8 +236,9 @@ int moca_timeline_open(struct moca_timeline **out, struct moca_trace *t,
 		tl->query = *query;
 	tl->query.size = sizeof(tl->query);
 	ret = -ENOMEM;
+	tl->ahead = moca_ahead_new();
 	tl->waiting = calloc(n + 1, sizeof(*tl->waiting));
-	if (!tl->waiting)
+	if (!tl->ahead || !tl->waiting)
 		goto err_close;
 	for (i = 0; i < n; i++) {
 		tl->waiting[i].task = i;
@@ -255,6 +259,7 @@ void moca_timeline_close(struct moca_timeline *tl)
 		return;
 	while (tl->count)
 		source_free(tl, tl->heap[--tl->count]);
+	moca_ahead_free(tl->ahead);
 	free(tl->heap);
 	free(tl->waiting);
 	free(tl);

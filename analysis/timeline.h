@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A trace in order of time: changes, events, accesses and counts of all tasks, merged.
- * Memory: one decoded chunk of each kind per task that lives at that moment.
+ * Memory: one decoded chunk of each kind per task that lives at that moment, of
+ * MOCA_AHEAD_CURSORS_MAX tasks two of accesses, which a thread unpacks ahead.
  */
 #ifndef MOCA_TIMELINE_H
 #define MOCA_TIMELINE_H

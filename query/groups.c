@@ -16,6 +16,7 @@
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
 #include "lib/base/table.h"
+#include "lib/format/trace.h"
 #include "query/accesses.h"
 #include "report/objects.h"
 
@@ -166,18 +167,20 @@ static void add_settled(void *arg, const struct moca_settled *x)
 static int walk_plain(struct query_groups *g)
 {
 	const struct moca_chunk *c;
-	struct moca_cursor *cursor;
-	int ret = moca_cursor_open(&cursor, g->q->t, NULL);
+	struct moca_ahead *ahead = moca_ahead_new();
+	struct moca_cursor *cursor = NULL;
+	int ret = ahead ? moca_cursor_open(&cursor, g->q->t, NULL) : -ENOMEM;
 
-	if (ret)
-		return ret;
-	while (!g->error && (ret = moca_cursor_chunk(cursor, &c)) > 0) {
+	if (cursor)
+		moca_cursor_ahead(cursor, ahead);
+	while (cursor && !g->error && (ret = moca_cursor_chunk(cursor, &c)) > 0) {
 		size_t task = trace_task_index(g->q->t, c->task);
 
 		for (size_t i = 0; i < c->count; i++)
 			add(g, task, NO_KEY, &c->accesses[i]);
 	}
 	moca_cursor_close(cursor);
+	moca_ahead_free(ahead);
 	return ret < 0 ? ret : g->error;
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
+#include "lib/format/trace.h"
 #include "query/table.h"
 #include "report/objects.h"
 
@@ -63,6 +64,7 @@ struct walk {
 	struct rows rows;	/* first */
 	struct query *q;
 	struct query_filter filter;
+	struct moca_ahead *ahead;	/* of cursor */
 	struct moca_cursor *cursor;
 	const struct moca_chunk *chunk;
 	const struct moca_counts *counts;
@@ -86,6 +88,7 @@ void query_walk_close(struct rows *r)
 	struct walk *w = (struct walk *)r;
 
 	moca_cursor_close(w->cursor);
+	moca_ahead_free(w->ahead);
 	free(w->view);
 	query_keys_put(w->keys);
 	free(w->threads);
@@ -359,7 +362,15 @@ static int open_accesses(struct walk *w)
 	w->page_mask = ~((1ull << trace_page_shift(w->q->t)) - 1);
 	if (!err && objects)
 		err = find_objects(w, &range, &id);
-	return err ? err : moca_cursor_open(&w->cursor, w->q->t, &range);
+	if (!err)
+		err = moca_cursor_open(&w->cursor, w->q->t, &range);
+	if (err)
+		return err;
+	w->ahead = moca_ahead_new();
+	if (!w->ahead)
+		return -ENOMEM;
+	moca_cursor_ahead(w->cursor, w->ahead);
+	return 0;
 }
 
 static int open_counts(struct walk *w)

@@ -1,5 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "lib/format/ahead.h"
 #include "lib/format/merge.h"
+
+/* Of the chunk at hand: the next of a small one is unpacked when it is asked for. */
+#define AHEAD_RECORDS_MIN 4096
+
+/* What a step to the next chunk came to. */
+struct step {
+	int ret;		/* 1, 0, -errno */
+	int damaged;		/* it cannot be unpacked: step on */
+	struct moca_header h;
+	uint64_t pos;
+};
+
+enum ahead_state { AHEAD_NONE, AHEAD_PUT, AHEAD_DONE };
 
 struct moca_cursor {
 	struct moca_trace *trace;
@@ -13,6 +27,12 @@ struct moca_cursor {
 	struct moca_merge merge;	/* of changes or events */
 	int in_task;			/* the merge has begun with task at */
 	int chunks_only;
+	struct moca_ahead *ahead;	/* NULL: nothing is unpacked ahead */
+	struct moca_ahead_job job;
+	/* AHEAD_PUT: at, file, decoder and step are the job's. */
+	enum ahead_state state;
+	struct step step;
+	struct moca_access *shown;	/* not in decoder: the chunk's at hand */
 };
 
 /* A newer program's larger query is right if what we do not know is zero. */
@@ -61,6 +81,11 @@ void moca_cursor_close(struct moca_cursor *c)
 {
 	if (!c)
 		return;
+	if (c->state == AHEAD_PUT)
+		moca_ahead_take(c->ahead, &c->job);
+	if (c->shown)
+		moca_ahead_leave(c->ahead);
+	free(c->shown);
 	moca_file_close(&c->file);
 	moca_decoder_free(&c->decoder);
 	moca_merge_free(&c->merge);
@@ -71,6 +96,9 @@ void moca_cursor_park(struct moca_cursor *c)
 {
 	size_t i;
 
+	if (c->state == AHEAD_PUT)
+		c->state = moca_ahead_take(c->ahead, &c->job) ? AHEAD_DONE :
+								AHEAD_NONE;
 	moca_file_park(&c->file);
 	for (i = 0; i < c->merge.open_count; i++)
 		moca_file_park(&c->merge.open[i]->file);
@@ -84,6 +112,11 @@ void moca_cursor_streams_below(struct moca_cursor *c, uint32_t n)
 void moca_task_changes_only(struct moca_cursor *c)
 {
 	c->merge.task_files_only = 1;
+}
+
+void moca_cursor_ahead(struct moca_cursor *c, struct moca_ahead *a)
+{
+	c->ahead = a;
 }
 
 void moca_chunks_only(struct moca_cursor *c)
@@ -121,26 +154,38 @@ static int next_task(struct moca_cursor *c, size_t count)
 	return c->at < count;
 }
 
-/* Step to and unpack the next chunk within the query's time. 1, 0, -errno. */
-static int next_chunk(struct moca_cursor *c, struct moca_header *h,
-		      uint64_t *pos)
+/* Unpack the chunk. 0, -EBADMSG or -ENOMEM. */
+static int unpack(struct moca_cursor *c, const struct moca_header *h,
+		  uint64_t pos)
+{
+	if (c->chunks_only)
+		return moca_decoder_load(&c->decoder, &c->file, h, pos);
+	if (c->kind == MOCA_KIND_COUNTS)
+		return moca_decoder_counts(&c->decoder, &c->file, h, pos);
+	return moca_decoder_accesses(&c->decoder, &c->file, h, pos);
+}
+
+/* Step to and unpack the next chunk within the query's time, if it is sound. */
+static void take_step(struct moca_cursor *c, struct step *s)
 {
 	const struct moca_query *q = &c->query;
 	struct moca_trace *t = c->trace;
-	int ret;
+	struct moca_header *h = &s->h;
 
+	s->damaged = 0;
 	for (;;) {
 		if (!moca_file_is_open(&c->file)) {
-			if (!next_task(c, t->file_count))
-				return 0;
-			ret = moca_task_file_open(&c->file, t, c->at);
-			if (ret)
-				return ret;
+			s->ret = next_task(c, t->file_count);
+			if (!s->ret)
+				return;
+			s->ret = moca_task_file_open(&c->file, t, c->at);
+			if (s->ret)
+				return;
 		}
-		ret = moca_task_file_next(&c->file, t, c->at, h, pos);
-		if (ret < 0)
-			return ret;
-		if (!ret) {
+		s->ret = moca_task_file_next(&c->file, t, c->at, h, &s->pos);
+		if (s->ret < 0)
+			return;
+		if (!s->ret) {
 			moca_file_close(&c->file);
 			c->at++;
 			continue;
@@ -149,20 +194,68 @@ static int next_chunk(struct moca_cursor *c, struct moca_header *h,
 		    h->kind != c->kind || h->end_ns < q->begin_ns ||
 		    (q->end_ns && h->begin_ns >= q->end_ns))
 			continue;
-		if (c->chunks_only)
-			ret = moca_decoder_load(&c->decoder, &c->file, h, *pos);
-		else if (c->kind == MOCA_KIND_COUNTS)
-			ret = moca_decoder_counts(&c->decoder, &c->file, h,
-						  *pos);
-		else
-			ret = moca_decoder_accesses(&c->decoder, &c->file, h,
-						    *pos);
-		if (!ret)
-			return 1;
-		if (ret != -EBADMSG)
-			return ret;
-		moca_trace_damaged_chunk(t, &c->file, *pos);
+		s->ret = unpack(c, h, s->pos);
+		s->damaged = s->ret == -EBADMSG;
+		if (!s->ret)
+			s->ret = 1;
+		return;
 	}
+}
+
+static void work_ahead(struct moca_ahead_job *job)
+{
+	struct moca_cursor *c = (struct moca_cursor *)((char *)job -
+				offsetof(struct moca_cursor, job));
+
+	take_step(c, &c->step);
+}
+
+/* Let the next chunk be unpacked while the caller has the one at hand. */
+static void start_ahead(struct moca_cursor *c)
+{
+	struct moca_access *recs = c->decoder.recs;
+
+	if (!c->ahead || c->chunks_only || c->kind != MOCA_KIND_ACCESSES ||
+	    c->step.h.records < AHEAD_RECORDS_MIN)
+		return;
+	if (!c->shown) {
+		if (!moca_ahead_join(c->ahead))
+			return;
+		c->shown = malloc(MOCA_CHUNK_RECORDS_MAX * sizeof(*recs));
+		if (!c->shown) {
+			moca_ahead_leave(c->ahead);
+			return;
+		}
+	}
+	c->decoder.recs = c->shown;
+	c->shown = recs;
+	c->job.work = work_ahead;
+	c->state = moca_ahead_put(c->ahead, &c->job) ? AHEAD_PUT : AHEAD_NONE;
+}
+
+/* To the next chunk within the query's time. 1 and its accesses, 0, -errno. */
+static int next_chunk(struct moca_cursor *c, struct moca_header *h,
+		      struct moca_access **recs)
+{
+	int done;
+
+	do {
+		done = c->state == AHEAD_DONE ||
+		       (c->state == AHEAD_PUT &&
+			moca_ahead_take(c->ahead, &c->job));
+		c->state = AHEAD_NONE;
+		if (!done)
+			take_step(c, &c->step);
+		if (c->step.damaged)
+			moca_trace_damaged_chunk(c->trace, &c->file,
+						 c->step.pos);
+	} while (c->step.damaged);
+	if (c->step.ret <= 0)
+		return c->step.ret;
+	*h = c->step.h;
+	*recs = c->decoder.recs;
+	start_ahead(c);
+	return 1;
 }
 
 /* Keep of the chunk's accesses those that the query asks for. */
@@ -196,15 +289,17 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 {
 	const struct moca_query *q = &c->query;
 	struct moca_chunk *chunk = &c->chunk;
+	struct moca_access *recs;
 	struct moca_header h;
-	uint64_t pos;
 	int ret;
 
 	if (c->kind && c->kind != MOCA_KIND_ACCESSES)
 		return -EINVAL;
-	c->kind = MOCA_KIND_ACCESSES;
+	/* Which the thread may look at, too. */
+	if (!c->kind)
+		c->kind = MOCA_KIND_ACCESSES;
 	do {
-		ret = next_chunk(c, &h, &pos);
+		ret = next_chunk(c, &h, &recs);
 		if (ret <= 0)
 			return ret;
 		chunk->task = h.task;
@@ -223,11 +318,11 @@ int moca_cursor_chunk(struct moca_cursor *c, const struct moca_chunk **out)
 		chunk->more = h.flags & MOCA_CHUNK_MORE ? 1 : 0;
 		memcpy(chunk->cpumask, h.cpumask, sizeof(chunk->cpumask));
 		chunk->count = h.records;
-		chunk->accesses = c->decoder.recs;
+		chunk->accesses = recs;
 		if (c->chunks_only)
 			break;
 		if (q->begin_ns || q->end_ns || by_addr(q))
-			filter(q, chunk, c->decoder.recs);
+			filter(q, chunk, recs);
 	} while (by_addr(q) && !chunk->count);
 	*out = chunk;
 	return 1;
@@ -257,15 +352,15 @@ static void filter_rows(const struct moca_query *q, struct moca_counts *counts,
 int moca_cursor_counts(struct moca_cursor *c, const struct moca_counts **out)
 {
 	struct moca_counts *counts = &c->counts;
+	struct moca_access *recs;
 	struct moca_header h;
-	uint64_t pos;
 	int ret;
 
 	if (c->kind && c->kind != MOCA_KIND_COUNTS)
 		return -EINVAL;
 	c->kind = MOCA_KIND_COUNTS;
 	do {
-		ret = next_chunk(c, &h, &pos);
+		ret = next_chunk(c, &h, &recs);
 		if (ret <= 0)
 			return ret;
 		*counts = (struct moca_counts){

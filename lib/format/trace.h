@@ -7,6 +7,7 @@
 
 #include <moca/reader.h>
 
+#include "lib/format/ahead.h"
 #include "lib/format/event-type.h"
 #include "lib/format/file.h"
 #include "lib/format/jit.h"
@@ -109,6 +110,12 @@ void moca_task_changes_only(struct moca_cursor *c);
  * accesses, which are NULL: by headers and checksums, without unpacking.
  */
 void moca_chunks_only(struct moca_cursor *c);
+/*
+ * Let the thread of a, which the cursor must not outlive, unpack chunks of accesses
+ * before a new cursor is asked for them. What it tells, and when, stays the same;
+ * damage is counted when the caller comes to it. Nothing but this starts threads.
+ */
+void moca_cursor_ahead(struct moca_cursor *c, struct moca_ahead *a);
 /*
  * Give the cursor's descriptors back until it reads on: for who has many. What it
  * told last stays valid.
