@@ -8,11 +8,11 @@ static int get_buckets(struct moca_access_scratch *x,
 	return moca_column_get(&x->column, s, id, x->values, n);
 }
 
-static int get_planes(struct moca_access_scratch *x,
-		      const struct moca_stream_in *s, uint8_t id, size_t n)
+static int get_planes(const struct moca_stream_in *s, uint8_t id, uint8_t *low,
+		      uint8_t *high, size_t n)
 {
-	if (moca_stream_get(s, id, x->low, n) ||
-	    moca_stream_get(s, id + 1, x->high, n))
+	if (moca_stream_get(s, id, low, n) ||
+	    moca_stream_get(s, id + 1, high, n))
 		return -EBADMSG;
 	return 0;
 }
@@ -40,23 +40,18 @@ static int get_page_list(struct moca_access_scratch *x,
 	return 0;
 }
 
-static int get_ranks(struct moca_access_scratch *x,
-		     const struct moca_stream_in *s, size_t n)
+/* Each record's page, by what the ones before let expect. */
+static int get_steps(struct moca_access_scratch *x, size_t n)
 {
 	struct moca_distinct *d = &x->distinct;
-	int step = moca_stream_len(s, MOCA_S_STEP) != 0;
 	uint32_t r = 0;
 	uint64_t next;
 	size_t i;
 
-	if (get_buckets(x, s, step ? MOCA_S_STEP : MOCA_S_RANK, n))
-		return -EBADMSG;
 	memset(x->follower, 0, (d->count + 2) * sizeof(x->follower[0]));
 	for (i = 0; i < n; i++) {
-		next = x->values[i];
-		if (step)
-			next = moca_unzigzag(next) +
-			       moca_predict(x->follower, r);
+		next = moca_unzigzag(x->values[i]) +
+		       moca_predict(x->follower, r);
 		if (next >= d->count)
 			return -EBADMSG;
 		x->follower[1 + r] = (uint32_t)next + 1;
@@ -66,9 +61,28 @@ static int get_ranks(struct moca_access_scratch *x,
 	return 0;
 }
 
+static int get_ranks(struct moca_access_scratch *x,
+		     const struct moca_stream_in *s, size_t n)
+{
+	struct moca_distinct *d = &x->distinct;
+	int bad = 0;
+	size_t i;
+
+	if (moca_stream_len(s, MOCA_S_STEP))
+		return get_buckets(x, s, MOCA_S_STEP, n) ? -EBADMSG :
+							   get_steps(x, n);
+	if (get_buckets(x, s, MOCA_S_RANK, n))
+		return -EBADMSG;
+	for (i = 0; i < n; i++) {
+		bad |= x->values[i] >= d->count;
+		d->index[i] = (uint32_t)x->values[i];
+	}
+	return bad ? -EBADMSG : 0;
+}
+
+/* The places of pages, from their numbers on. */
 static int get_pages(struct moca_access_scratch *x,
-		     const struct moca_stream_in *s, struct moca_access *recs,
-		     size_t n)
+		     const struct moca_stream_in *s, size_t n)
 {
 	struct moca_distinct *d = &x->distinct;
 	uint64_t bias = 0;
@@ -86,25 +100,15 @@ static int get_pages(struct moca_access_scratch *x,
 		if (x->pfns[i] > UINT64_MAX >> MOCA_PAGE_SHIFT)
 			return -EBADMSG;
 	}
-	if (get_planes(x, s, MOCA_S_OFFSET, n))
-		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		if (x->high[i] > MOCA_PAGE_MASK >> 8)
-			return -EBADMSG;
-		recs[i].addr = d->list[d->index[i]] << MOCA_PAGE_SHIFT |
-			       (uint64_t)x->high[i] << 8 | x->low[i];
-		recs[i].phys = x->pfns[d->index[i]] << MOCA_PAGE_SHIFT;
-	}
-	return 0;
+	return get_planes(s, MOCA_S_OFFSET, x->low, x->high, n);
 }
 
 static int get_ips(struct moca_access_scratch *x,
-		   const struct moca_stream_in *s, struct moca_access *recs,
-		   size_t n)
+		   const struct moca_stream_in *s, size_t n)
 {
+	struct moca_access_planes *p = &x->planes;
 	size_t i, count = moca_stream_len(s, MOCA_S_IPS);
 	uint64_t prev = 0;
-	uint32_t index;
 
 	if (!count || count > n || get_buckets(x, s, MOCA_S_IPS, count))
 		return -EBADMSG;
@@ -112,138 +116,130 @@ static int get_ips(struct moca_access_scratch *x,
 		prev += moca_unzigzag(x->values[i]);
 		x->keys[i] = prev;
 	}
-	if (get_planes(x, s, MOCA_S_IP, n))
-		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		index = (uint32_t)x->high[i] << 8 | x->low[i];
-		if (index >= count)
-			return -EBADMSG;
-		recs[i].ip = x->keys[index];
-	}
-	return 0;
-}
-
-static int get_times(struct moca_access_scratch *x,
-		     const struct moca_stream_in *s, struct moca_access *recs,
-		     size_t n, uint64_t begin_ns)
-{
-	size_t i, len = moca_stream_len(s, MOCA_S_TIME_MIN);
-	uint64_t t = begin_ns, min = 0, delta;
-	uint8_t varint[MOCA_VARINT_MAX];
-	const uint8_t *p = varint;
-
-	if (get_buckets(x, s, MOCA_S_TIME, n) || len > sizeof(varint) ||
-	    moca_stream_get(s, MOCA_S_TIME_MIN, varint, len) ||
-	    (len && moca_get_varint(&p, varint + len, &min)))
-		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		delta = x->values[i];
-		if (i && __builtin_add_overflow(delta, min, &delta))
-			return -EBADMSG;
-		if (__builtin_add_overflow(t, delta, &t))
-			return -EBADMSG;
-		recs[i].time_ns = t;
-	}
-	return 0;
-}
-
-static int get_cpus(struct moca_access_scratch *x,
-		    const struct moca_stream_in *s, struct moca_access *recs,
-		    size_t n)
-{
-	size_t i;
-
-	/* Records are far larger than caches: they are gone through once. */
-	if (get_planes(x, s, MOCA_S_CPU, n))
-		return -EBADMSG;
-	for (i = 0; i < n; i++)
-		x->values[i] = (uint64_t)x->high[i] << 8 | x->low[i];
-	if (get_planes(x, s, MOCA_S_NODE, n))
-		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		recs[i].cpu = (uint16_t)x->values[i];
-		recs[i].node = (int16_t)((x->high[i] << 8 | x->low[i]) - 1);
-	}
-	return 0;
-}
-
-static int get_kinds(struct moca_access_scratch *x,
-		     const struct moca_stream_in *s, struct moca_access *recs,
-		     size_t n)
-{
-	size_t i;
-
-	if (moca_stream_get(s, MOCA_S_TYPE, x->low, (n + 3) / 4) ||
-	    moca_stream_get(s, MOCA_S_MODE, x->high, (n + 7) / 8))
-		return -EBADMSG;
-	/* And what most are, with neither a weight nor a stack. */
-	for (i = 0; i < n; i++) {
-		recs[i].type = x->low[i / 4] >> i % 4 * 2 & 3;
-		recs[i].mode = x->high[i / 8] >> i % 8 & 1;
-		recs[i].weight = 1;
-		recs[i].stack = recs[i].reserved = 0;
-	}
-	return 0;
-}
-
-static int get_weights(struct moca_access_scratch *x,
-		       const struct moca_stream_in *s, struct moca_access *recs,
-		       size_t n)
-{
-	size_t i;
-
-	if (!moca_stream_len(s, MOCA_S_WEIGHT))
-		return 0;
-	if (moca_stream_get(s, MOCA_S_WEIGHT, x->low, n))
-		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		if (x->low[i] > MOCA_WEIGHT_NONE)
-			return -EBADMSG;
-		recs[i].weight = x->low[i] == MOCA_WEIGHT_NONE ?
-				 0 : (uint16_t)(1u << x->low[i]);
-	}
-	return 0;
+	p->ip_count = count;
+	return get_planes(s, MOCA_S_IP, p->ip[0], p->ip[1], n);
 }
 
 static int get_stacks(struct moca_access_scratch *x,
-		      const struct moca_stream_in *s, struct moca_access *recs,
-		      size_t n)
+		      const struct moca_stream_in *s, size_t n)
 {
+	struct moca_access_planes *p = &x->planes;
 	size_t i, count = moca_stream_len(s, MOCA_S_STACKS);
 	uint64_t prev = 0;
-	uint32_t index;
 
-	if (!count)
+	if (!count) {
+		memset(p->stack[0], 0, n);
+		memset(p->stack[1], 0, n);
+		p->stacks[0] = 0;
+		p->stack_count = 1;
 		return 0;
+	}
 	if (count > n || get_buckets(x, s, MOCA_S_STACKS, count))
 		return -EBADMSG;
 	for (i = 0; i < count; i++) {
 		prev += moca_unzigzag(x->values[i]);
 		if (prev > MOCA_STACKS_MAX)
 			return -EBADMSG;
-		x->keys[i] = prev;
+		p->stacks[i] = prev;
 	}
-	if (get_planes(x, s, MOCA_S_STACK, n))
+	p->stack_count = count;
+	return get_planes(s, MOCA_S_STACK, p->stack[0], p->stack[1], n);
+}
+
+static int get_kinds(struct moca_access_scratch *x,
+		     const struct moca_stream_in *s, size_t n)
+{
+	struct moca_access_planes *p = &x->planes;
+
+	if (get_planes(s, MOCA_S_CPU, p->cpu[0], p->cpu[1], n) ||
+	    get_planes(s, MOCA_S_NODE, p->node[0], p->node[1], n) ||
+	    moca_stream_get(s, MOCA_S_TYPE, p->type, (n + 3) / 4) ||
+	    moca_stream_get(s, MOCA_S_MODE, p->mode, (n + 7) / 8))
 		return -EBADMSG;
-	for (i = 0; i < n; i++) {
-		index = (uint32_t)x->high[i] << 8 | x->low[i];
-		if (index >= count)
-			return -EBADMSG;
-		recs[i].stack = (uint32_t)x->keys[index];
-	}
+	if (moca_stream_len(s, MOCA_S_WEIGHT))
+		return moca_stream_get(s, MOCA_S_WEIGHT, p->weight, n);
+	memset(p->weight, 0, n);	/* powers of two */
 	return 0;
+}
+
+/* To x->values and planes.time_min. */
+static int get_times(struct moca_access_scratch *x,
+		     const struct moca_stream_in *s, size_t n)
+{
+	size_t len = moca_stream_len(s, MOCA_S_TIME_MIN);
+	uint8_t varint[MOCA_VARINT_MAX];
+	const uint8_t *p = varint;
+
+	x->planes.time_min = 0;
+	if (get_buckets(x, s, MOCA_S_TIME, n) || len > sizeof(varint) ||
+	    moca_stream_get(s, MOCA_S_TIME_MIN, varint, len) ||
+	    (len && moca_get_varint(&p, varint + len, &x->planes.time_min)))
+		return -EBADMSG;
+	return 0;
+}
+
+/*
+ * Records are far larger than caches: they are gone through once. What is wrong in
+ * one makes all useless, and is told in the end; indices stay within their arrays.
+ */
+static int put_together(const struct moca_access_scratch *x,
+			struct moca_access *recs, size_t n, uint64_t begin_ns,
+			uint32_t of_type[4])
+{
+	const struct moca_access_planes *p = &x->planes;
+	const struct moca_distinct *d = &x->distinct;
+	uint32_t reads = 0, writes = 0, execs = 0;
+	uint64_t t = begin_ns, delta, page;
+	unsigned ip, stack, weight, bad = 0;
+	struct moca_access *r = recs;
+	size_t i;
+
+	for (i = 0; i < n; i++, r++) {
+		page = d->index[i];
+		ip = (unsigned)p->ip[1][i] << 8 | p->ip[0][i];
+		stack = (unsigned)p->stack[1][i] << 8 | p->stack[0][i];
+		weight = p->weight[i];
+		bad |= (unsigned)(x->high[i] > MOCA_PAGE_MASK >> 8) |
+		       (unsigned)(ip >= p->ip_count) |
+		       (unsigned)(stack >= p->stack_count) |
+		       (unsigned)(weight > MOCA_WEIGHT_NONE);
+		bad |= __builtin_add_overflow(x->values[i],
+					      i ? p->time_min : 0, &delta);
+		bad |= __builtin_add_overflow(t, delta, &t);
+		r->addr = d->list[page] << MOCA_PAGE_SHIFT |
+			  (uint64_t)x->high[i] << 8 | x->low[i];
+		r->ip = x->keys[ip];
+		r->time_ns = t;
+		r->phys = x->pfns[page] << MOCA_PAGE_SHIFT;
+		r->cpu = (uint16_t)(p->cpu[1][i] << 8 | p->cpu[0][i]);
+		r->node = (int16_t)((p->node[1][i] << 8 | p->node[0][i]) - 1);
+		r->type = p->type[i / 4] >> i % 4 * 2 & 3;
+		r->mode = p->mode[i / 8] >> i % 8 & 1;
+		r->weight = weight == MOCA_WEIGHT_NONE ?
+				    0 : (uint16_t)(1u << weight % 16);
+		r->stack = (uint32_t)p->stacks[stack];
+		r->reserved = 0;
+		reads += r->type == MOCA_ACCESS_READ;
+		writes += r->type == MOCA_ACCESS_WRITE;
+		execs += r->type == MOCA_ACCESS_EXEC;
+	}
+	of_type[MOCA_ACCESS_READ] = reads;
+	of_type[MOCA_ACCESS_WRITE] = writes;
+	of_type[MOCA_ACCESS_EXEC] = execs;
+	of_type[MOCA_ACCESS_UNKNOWN] = (uint32_t)n - reads - writes - execs;
+	return bad ? -EBADMSG : 0;
 }
 
 int moca_access_decode(struct moca_access_scratch *x,
 		       const struct moca_stream_in *s,
-		       struct moca_access *recs, size_t n, uint64_t begin_ns)
+		       struct moca_access *recs, size_t n, uint64_t begin_ns,
+		       uint32_t of_type[4])
 {
+	memset(of_type, 0, 4 * sizeof(*of_type));
 	if (!n)
 		return 0;
-	if (get_pages(x, s, recs, n) || get_ips(x, s, recs, n) ||
-	    get_times(x, s, recs, n, begin_ns) || get_cpus(x, s, recs, n) ||
-	    get_kinds(x, s, recs, n) || get_weights(x, s, recs, n) ||
-	    get_stacks(x, s, recs, n))
+	if (get_pages(x, s, n) || get_ips(x, s, n) || get_stacks(x, s, n) ||
+	    get_kinds(x, s, n) || get_times(x, s, n))
 		return -EBADMSG;
-	return 0;
+	return put_together(x, recs, n, begin_ns, of_type);
 }

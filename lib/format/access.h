@@ -37,6 +37,21 @@ enum moca_access_stream {
 
 #define MOCA_WEIGHT_NONE 13	/* in MOCA_S_WEIGHT: the record weighs 0 */
 
+/* What records are put together from, beside low and high (of the offset). */
+struct moca_access_planes {
+	uint8_t ip[2][MOCA_CHUNK_RECORDS_MAX];	/* low, high; an index into keys */
+	uint8_t stack[2][MOCA_CHUNK_RECORDS_MAX];	/* ... into stacks */
+	uint8_t cpu[2][MOCA_CHUNK_RECORDS_MAX];
+	uint8_t node[2][MOCA_CHUNK_RECORDS_MAX];
+	uint8_t weight[MOCA_CHUNK_RECORDS_MAX];
+	uint8_t type[MOCA_CHUNK_RECORDS_MAX / 4];
+	uint8_t mode[MOCA_CHUNK_RECORDS_MAX / 8];
+	uint64_t stacks[MOCA_CHUNK_RECORDS_MAX];
+	size_t ip_count;
+	size_t stack_count;
+	uint64_t time_min;
+};
+
 /* Memory for one chunk's worth of work, of a writer or of a cursor. */
 struct moca_access_scratch {
 	uint64_t values[MOCA_CHUNK_RECORDS_MAX];
@@ -45,6 +60,7 @@ struct moca_access_scratch {
 	uint32_t follower[MOCA_CHUNK_RECORDS_MAX + 2];
 	uint8_t low[MOCA_CHUNK_RECORDS_MAX];
 	uint8_t high[MOCA_CHUNK_RECORDS_MAX];
+	struct moca_access_planes planes;	/* of a cursor */
 	struct moca_column column;
 	struct moca_distinct distinct;
 };
@@ -54,10 +70,14 @@ int moca_access_encode(struct moca_access_scratch *x,
 		       struct moca_stream_out *s,
 		       const struct moca_access *recs, size_t n,
 		       uint64_t begin_ns);
-/* 0 or -EBADMSG; n is at most MOCA_CHUNK_RECORDS_MAX. */
+/*
+ * 0 or -EBADMSG; n is at most MOCA_CHUNK_RECORDS_MAX. of_type: how many have each
+ * type.
+ */
 int moca_access_decode(struct moca_access_scratch *x,
 		       const struct moca_stream_in *s,
-		       struct moca_access *recs, size_t n, uint64_t begin_ns);
+		       struct moca_access *recs, size_t n, uint64_t begin_ns,
+		       uint32_t of_type[4]);
 
 /*
  * Both sides guess a record's page from the ones before: whatever followed

@@ -53,11 +53,12 @@ size_t moca_bucket_rest(const uint8_t *sym, size_t n)
 	return max > SYM_MAX ? SIZE_MAX : (bits + 7) / 8;
 }
 
-void moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
-			const uint8_t *rest)
+size_t moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
+			  const uint8_t *rest)
 {
 	uint64_t low, pos = 0;
 	unsigned bits, skip;
+	uint8_t max = 0;
 	const uint8_t *p;
 	size_t i;
 
@@ -66,6 +67,7 @@ void moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
 			v[i] = sym[i];
 			continue;
 		}
+		max = sym[i] > max ? sym[i] : max;
 		bits = rest_bits(sym[i]);
 		p = rest + pos / 8;
 		skip = pos % 8;
@@ -76,4 +78,5 @@ void moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
 		       (low & ((1ull << bits) - 1));
 		pos += bits;
 	}
+	return max > SYM_MAX ? SIZE_MAX : (pos + 7) / 8;
 }

@@ -22,10 +22,10 @@ size_t moca_bucket_encode(const uint64_t *v, size_t n, uint8_t *sym,
 /* The number of bytes of rest that n symbols imply; SIZE_MAX if none do. */
 size_t moca_bucket_rest(const uint8_t *sym, size_t n);
 /*
- * The reverse. moca_bucket_rest() must have accepted the symbols, and rest be
- * that long with MOCA_BUCKET_PAD readable bytes after it.
+ * The reverse: as many bytes of rest as moca_bucket_rest() says, which is returned. At
+ * rest 8 * n + MOCA_BUCKET_PAD bytes must be readable, whatever symbols there are.
  */
-void moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
-			const uint8_t *rest);
+size_t moca_bucket_decode(uint64_t *v, size_t n, const uint8_t *sym,
+			  const uint8_t *rest);
 
 #endif

@@ -257,7 +257,7 @@ static int has_weights(const struct moca_decoder *d,
 int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 			  const struct moca_header *h, uint64_t pos)
 {
-	uint32_t i, reads = 0, writes = 0;
+	uint32_t n = h->records, of_type[4];
 	int ret;
 
 	if (!d->recs)
@@ -268,19 +268,15 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 		return -ENOMEM;
 	ret = moca_decoder_load(d, f, h, pos);
 	if (!ret)
-		ret = moca_access_decode(d->scratch, &d->in, d->recs,
-					 h->records, h->begin_ns);
+		ret = moca_access_decode(d->scratch, &d->in, d->recs, n,
+					 h->begin_ns, of_type);
 	if (ret)
 		return ret;
-	for (i = 0; i < h->records; i++) {
-		reads += d->recs[i].type == MOCA_ACCESS_READ ||
-			 d->recs[i].type == MOCA_ACCESS_EXEC;
-		writes += d->recs[i].type == MOCA_ACCESS_WRITE;
-	}
 	if (!has_weights(d, h))
 		return -EBADMSG;
-	if (reads != h->reads || writes != h->writes ||
-	    (i && d->recs[i - 1].time_ns > h->end_ns))
+	if (of_type[MOCA_ACCESS_READ] + of_type[MOCA_ACCESS_EXEC] != h->reads ||
+	    of_type[MOCA_ACCESS_WRITE] != h->writes ||
+	    (n && d->recs[n - 1].time_ns > h->end_ns))
 		return -EBADMSG;
 	return 0;
 }

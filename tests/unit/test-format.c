@@ -631,6 +631,58 @@ static int t_file_limit(void)
 	return ret;
 }
 
+/* What a column of these symbols, with rest bytes behind them, is read as. */
+static int column(const uint8_t *sym, size_t n, size_t rest, uint64_t *v)
+{
+	static const uint8_t bytes[32] = { 0xff, 1, 0xff, 0xff };
+	struct moca_column *c = malloc(sizeof(*c));
+	struct moca_buf payload = { 0 };
+	struct moca_stream_in in = { .dctx = ZSTD_createDCtx() };
+	struct moca_stream_out s;
+	int ret;
+
+	if (!c || !in.dctx || moca_stream_out_init(&s, MOCA_STREAM_LEVEL))
+		abort();
+	moca_stream_reset(&s);
+	if (moca_stream_put(&s, 1, sym, n, 1) ||
+	    moca_stream_put(&s, 2, bytes, rest, 1) ||
+	    moca_buf_reserve(&payload, s.dir.len + s.body.len))
+		abort();
+	memcpy(payload.data, s.dir.data, s.dir.len);
+	memcpy(payload.data + s.dir.len, s.body.data, s.body.len);
+	if (moca_stream_parse(&in, payload.data, s.dir.len + s.body.len))
+		abort();
+	/* As another column may have left it. */
+	memset(c, 0xff, sizeof(*c));
+	ret = moca_column_get(c, &in, 1, v, n);
+	ZSTD_freeDCtx(in.dctx);
+	moca_stream_out_free(&s);
+	moca_buf_free(&payload);
+	free(c);
+	return ret;
+}
+
+/* The bytes behind the symbols are as many as they imply, or none, for zeros. */
+static int t_columns(void)
+{
+	/* 3; 8 + 1 bit; 16 + 2 bits; 32 + 3 bits; 64 + 4 bits: 10 bits. */
+	const uint8_t sym[] = { 3, 8, 12, 16, 20 }, beyond[] = { 252, 0, 0 };
+	uint64_t v[5];
+
+	CHECK(!column(sym, 5, 2, v));
+	CHECK(v[0] == 3 && v[1] == 9 && v[2] == 19 && v[3] == 39 &&
+	      v[4] == 64 + 7);
+	CHECK(!column(sym, 5, 0, v));
+	CHECK(v[0] == 3 && v[1] == 8 && v[2] == 16 && v[3] == 32 && v[4] == 64);
+	CHECK(column(sym, 5, 1, v) == -EBADMSG);
+	CHECK(column(sym, 5, 3, v) == -EBADMSG);
+	CHECK(column(sym, 1, 1, v) == -EBADMSG);
+	/* No number has such a symbol. */
+	CHECK(column(beyond, 3, 8, v) == -EBADMSG);
+	CHECK(column(beyond, 3, 0, v) == -EBADMSG);
+	return 0;
+}
+
 int main(void)
 {
 	recs = calloc(MAX + 1, sizeof(*recs));
@@ -645,6 +697,7 @@ int main(void)
 	run("format/phys-of-a-page", t_phys_rule);
 	run("format/refused", t_refused);
 	run("format/events", t_events);
+	run("format/columns", t_columns);
 	run("format/size-and-speed", t_size);
 	run("format/weights", t_weights);
 	run("format/no-weights", t_no_weights);
