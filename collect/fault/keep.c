@@ -152,14 +152,10 @@ static int tell(struct recorder *rec, struct mm *mm, const struct extent *list,
 
 	if (!count)
 		return 0;
-	m = message_new(rec->queue, MSG_PREFILL, count, NULL);
+	m = message_of_extents(rec->queue, MSG_PREFILL, &mm->space, start, end,
+			       list, count, NULL);
 	if (!m)
 		return -ENOMEM;
-	memcpy(m->extents, list, count * sizeof(*list));
-	m->extent_count = count;
-	m->space = &mm->space;
-	m->start = start;
-	m->end = end;
 	m->filled = filled;
 	queue_push(rec->queue, m);
 	return 0;

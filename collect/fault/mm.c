@@ -207,14 +207,9 @@ static uint64_t push_extents(struct recorder *rec, struct mm *mm,
 		n = find_extents(mm, r, &ext, &room, 0);
 	else if (r->kind == REGION_FROZEN)
 		n = frozen_extents(mm, r, kind, &ext, &room, &certified);
-	m = message_new(rec->queue, kind, n, NULL);
+	m = message_of_extents(rec->queue, kind, &mm->space, r->start, r->end,
+			       ext, n, NULL);
 	if (m) {
-		if (n)
-			memcpy(m->extents, ext, n * sizeof(*ext));
-		m->extent_count = n;
-		m->space = &mm->space;
-		m->start = r->start;
-		m->end = r->end;
 		m->certified = certified;
 		m->filled = filled;
 		/* Of an address space that ended the collector can still ask. */

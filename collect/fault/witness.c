@@ -132,16 +132,13 @@ static void tell(struct recorder *rec, struct mm *mm, pid_t tid, int fd,
 		 enum message_kind kind, const struct region *r)
 {
 	struct found f = { 0 };
-	struct message *m;
+	struct message *m = NULL;
 
 	find(fd, start, end, &f);
-	m = f.count ? message_new(rec->queue, kind, f.count, name) : NULL;
+	if (f.count)
+		m = message_of_extents(rec->queue, kind, &mm->space, start, end,
+				       f.list, f.count, name);
 	if (m) {
-		memcpy(m->extents, f.list, f.count * sizeof(*f.list));
-		m->extent_count = f.count;
-		m->space = &mm->space;
-		m->start = start;
-		m->end = end;
 		m->filled = r && sample_has(rec, r) ? FILLED_SWEPT :
 							 FILLED_DATA;
 		/* The program waits: 0.2 us a page. */

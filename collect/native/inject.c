@@ -247,18 +247,17 @@ void native_exiting(struct recorder *rec, struct task *t)
 	struct native_space *s = native_space_of(t->space);
 	struct last_look l = { 0 };
 	struct native_maps now;
-	struct message *m;
+	struct message *m = NULL;
 	int err;
 
 	if (!atomic_load_explicit(&s->ready, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&s->lock);
 	err = native_space_protect(s, t->pid, &s->now, keep_run, &l, &now);
-	m = err ? NULL : message_new(rec->queue, MSG_WITNESS, l.count, NULL);
+	if (!err)
+		m = message_of_extents(rec->queue, MSG_WITNESS, t->space, 0, 0,
+				       l.runs, l.count, NULL);
 	if (m) {
-		memcpy(m->extents, l.runs, l.count * sizeof(*l.runs));
-		m->extent_count = l.count;
-		m->space = t->space;
 		/* One that nobody has taken yet is older. */
 		native_maps_free(&s->last);
 		s->last = now;

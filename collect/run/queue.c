@@ -56,6 +56,24 @@ struct message *message_new(struct queue *q, enum message_kind kind, size_t n,
 	return m;
 }
 
+struct message *message_of_extents(struct queue *q, enum message_kind kind,
+				   struct space *space, uint64_t start,
+				   uint64_t end, const struct extent *extents,
+				   size_t n, const char *name)
+{
+	struct message *m = message_new(q, kind, n, name);
+
+	if (!m)
+		return NULL;
+	if (n)
+		memcpy(m->extents, extents, n * sizeof(*extents));
+	m->extent_count = n;
+	m->space = space;
+	m->start = start;
+	m->end = end;
+	return m;
+}
+
 void message_free(struct message *m)
 {
 	if (m)

@@ -68,6 +68,11 @@ struct queue *queue_new(struct jit *jit);
  */
 struct message *message_new(struct queue *q, enum message_kind kind, size_t n,
 			    const char *name);
+/* Such a message of space's [start, end), with a copy of extents[n]. */
+struct message *message_of_extents(struct queue *q, enum message_kind kind,
+				   struct space *space, uint64_t start,
+				   uint64_t end, const struct extent *extents,
+				   size_t n, const char *name);
 void message_free(struct message *m);
 void queue_push(struct queue *q, struct message *m);
 /*
