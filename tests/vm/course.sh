@@ -3,9 +3,7 @@
 # The course's own commands: two workers, then the monitor, by a node that
 # mknod makes. Twice: the second monitor sees what came after the first.
 work=/tests/course-worker
-say() { # what, whether, why
-	if [ "$2" = 1 ]; then echo "ok $1"; else echo "not ok $1: $3"; fi
-}
+. /tests/lib.sh.inc
 mkdir -p /tmp/course && cd /tmp/course || exit 1
 major=$(awk '$2 == "mp3" { print $1 }' /proc/devices)
 say "a major of its own" "$([ -n "$major" ] && echo 1)" "none in /proc/devices"

@@ -2,22 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca record --via native: page accesses of memory that stays where it is. What
 # programs say that they touched is compared with their traces on the host.
-MOCA=/tests/moca LIFE=/tests/native-life
-export HOME=/tmp/native
-mkdir -p $HOME && cd $HOME || exit 1
+LIFE=/tests/native-life
+. /tests/lib.sh.inc
+home native
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-# expect NAME CODE COMMAND...: output in said.
-expect() {
-	name=$1 want=$2
-	shift 2
-	"$@" >said 2>&1
-	code=$?
-	[ $code = "$want" ] && return 0
-	not_ok "$name" "exit code $code, not $want: $(tail -n 3 said | tr '\n' ' ')"
-	return 1
-}
 key() {
 	sed -n "s/^$2 //p" "$1/metadata"
 }

@@ -2,26 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A kernel on which pages cannot be traced by the module (real-time): it loads
 # for the rate profiler, and everything else says so and goes on without it.
-MOCA=/tests/moca
-export HOME=/tmp/no-pages
-mkdir -p $HOME && cd $HOME || exit 1
+. /tests/lib.sh.inc
+home no-pages
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-# try NAME CODE PATTERN COMMAND...: what it says has a line that fits.
-try() {
-	name=$1 want=$2 pattern=$3
-	shift 3
-	"$@" >said 2>&1
-	code=$?
-	if [ $code != "$want" ]; then
-		not_ok "$name" "exit code $code, not $want: $(tail -n 3 said | tr '\n' ' ')"
-	elif ! grep -q -e "$pattern" said; then
-		not_ok "$name" "no '$pattern' in: $(tail -n 3 said | tr '\n' ' ')"
-	else
-		ok "$name"
-	fi
-}
 
 insmod /lib/moca/moca.ko || not_ok insmod "it failed"
 try "the kernel's log says why" 0 'no page tracing.*real-time' dmesg

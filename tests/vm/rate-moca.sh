@@ -2,11 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca rate --via kernel and --via proc say the same; what the module cannot do
 # is refused; auto takes it when it can.
-moca=/tests/moca
 load=/tests/load
-say() { # what, whether, why
-	if [ "$2" = 1 ]; then echo "ok $1"; else echo "not ok $1: $3"; fi
-}
+. /tests/lib.sh.inc
 # The sums of a CSV file: samples, minor, CPU in ms.
 sums() {
 	awk -F, 'NR > 1 { n++; minor += $6; cpu += $8 }
@@ -15,7 +12,7 @@ sums() {
 run() { # via, load...
 	via=$1
 	shift
-	$moca rate -q --via $via --no-children --csv $via.csv -- $load "$@" \
+	$MOCA rate -q --via $via --no-children --csv $via.csv -- $load "$@" \
 		>$via.out 2>$via.err
 	say "$via: $*" "$([ $? = 0 ] && echo 1)" "$(cat $via.err)"
 }
@@ -37,17 +34,17 @@ for how in "touch 20000" "spin 1500"; do
 	say "$how: nobody is left" "$([ -z "$(cat /proc/mp3/status)" ] &&
 		echo 1)" "$(cat /proc/mp3/status)"
 done
-$moca rate -q --via kernel --no-children -o trace -- $load touch 20000 \
+$MOCA rate -q --via kernel --no-children -o trace -- $load touch 20000 \
 	>/dev/null 2>why
 by() { # trace: who counted
-	$moca dump --rates "$1" | sed -n 's/.*source="\(.*\)".*/\1/p'
+	$MOCA dump --rates "$1" | sed -n 's/.*source="\(.*\)".*/\1/p'
 }
 say "a trace" "$([ "$(by trace)" = kernel ] && echo 1)" "$(cat why; by trace)"
 
 refused() { # what, pattern, options...
 	what=$1 pattern=$2
 	shift 2
-	$moca rate "$@" >out 2>&1
+	$MOCA rate "$@" >out 2>&1
 	say "refused: $what" "$(grep -c -- "$pattern" out)" "$(cat out)"
 }
 refused children "give --no-children" --via kernel true
@@ -56,12 +53,12 @@ refused "another rate" "samples at 20 Hz" --via kernel --no-children -F 50 true
 sleep 100 & pid=$!
 echo "R $pid" > /proc/mp3/status
 refused "not alone" "1 processes are registered" --via kernel --no-children true
-$moca rate -q --no-children -o auto-1 -- $load touch 100
+$MOCA rate -q --no-children -o auto-1 -- $load touch 100
 say "auto: not alone" "$([ "$(by auto-1)" = proc ] && echo 1)" "$(by auto-1)"
 echo "U $pid" > /proc/mp3/status
-$moca rate -q --no-children -o auto-2 -- $load touch 100
+$MOCA rate -q --no-children -o auto-2 -- $load touch 100
 say "auto: alone" "$([ "$(by auto-2)" = kernel ] && echo 1)" "$(by auto-2)"
-$moca rate -q --via kernel --no-children -p $pid >out 2>&1 & rate=$!
+$MOCA rate -q --via kernel --no-children -p $pid >out 2>&1 & rate=$!
 sleep 1
 say "a running process" "$(grep -cx $pid /proc/mp3/status)" "not registered"
 sleep 100 & other=$!
@@ -75,8 +72,8 @@ wait
 # It is dropped by itself, but not at once.
 echo "U $other" > /proc/mp3/status
 # A worker registers by itself, and finds it done.
-$moca rate --via kernel --no-children -- $moca work 20 R 20000 >out 2>&1
+$MOCA rate --via kernel --no-children -- $MOCA work 20 R 20000 >out 2>&1
 say "moca work under it" "$([ $? = 0 ] && ! grep -q warning out && echo 1)" \
 	"$(cat out)"
-$moca work -q 20 R 20000 2>out
+$MOCA work -q 20 R 20000 2>out
 say "moca work alone" "$([ $? = 0 ] && ! [ -s out ] && echo 1)" "$(cat out)"

@@ -3,9 +3,7 @@
 # The module stays while its device is open or mapped, and goes with everything
 # else under way. Bad parameters are refused.
 ko=/lib/moca/moca.ko
-say() { # what, whether, why
-	if [ "$2" = 1 ]; then echo "ok $1"; else echo "not ok $1: $3"; fi
-}
+. /tests/lib.sh.inc
 for bad in rate_hz=0 rate_hz=1001 rate_hz=x rate_samples=15 \
 	rate_samples=99999999 rate_tasks=0 rate_tasks=65537; do
 	insmod $ko $bad 2>/dev/null && rmmod moca && why=loaded || why=

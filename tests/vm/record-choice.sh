@@ -1,29 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca record --via: without the module, with it, and for whom.
-MOCA=/tests/moca
-export HOME=/tmp/record-choice
-mkdir -p $HOME && cd $HOME || exit 1
+. /tests/lib.sh.inc
+home record-choice
 chmod 1777 /tmp $HOME
 chmod 755 / /tests
 echo 'nobody:x:65534:65534::/tmp/record-choice:/bin/sh' >/etc/passwd
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-# try NAME CODE PATTERN COMMAND...: what it says has a line that fits.
-try() {
-	name=$1 want=$2 pattern=$3
-	shift 3
-	"$@" >$HOME/said 2>&1
-	code=$?
-	if [ $code != "$want" ]; then
-		not_ok "$name" "exit code $code, not $want: $(tail -n 3 $HOME/said | tr '\n' ' ')"
-	elif ! grep -q -e "$pattern" $HOME/said; then
-		not_ok "$name" "no '$pattern' in: $(tail -n 3 $HOME/said | tr '\n' ' ')"
-	else
-		ok "$name"
-	fi
-}
 # Debian's kernel lets nobody but root have any, otherwise.
 echo 2 >/proc/sys/kernel/perf_event_paranoid
 

@@ -2,23 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca record --via kernel: whoever is killed, full, stopped or attached to, the
 # program does what it always does, and what was written can be read.
-MOCA=/tests/moca
 BUSY=/tests/busy
-export HOME=/tmp/record-ends
-mkdir -p $HOME && cd $HOME || exit 1
+. /tests/lib.sh.inc
+home record-ends
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-# expect NAME CODE COMMAND...: output in said, errors in err.
-expect() {
-	name=$1 want=$2
-	shift 2
-	"$@" >said 2>err
-	code=$?
-	[ $code = "$want" ] && return 0
-	not_ok "$name" "exit code $code, not $want: $(tail -n 3 said err | tr '\n' ' ')"
-	return 1
-}
 record() {
 	exec $MOCA record -q --via kernel --interval 20ms --budget none "$@"
 }
@@ -93,14 +80,14 @@ settle
 until_true gone moca
 if [ "$(cat out)" != "$plain" ]; then
 	not_ok "front killed" "wrong output: $(cat out err)"
-elif expect "front killed" 0 $MOCA check k; then
+elif apart "front killed" 0 $MOCA check k; then
 	ok "front killed"
 fi
 
 # A disk that is full.
 mkdir -p small
 mount -t tmpfs -o size=64k tmpfs small
-if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none \
+if apart "no space" 125 $MOCA record --via kernel --interval 20ms --budget none \
 	--no-rates --no-allocs -o small/t -- $BUSY 5; then
 	[ "$(cat said)" = "$plain" ] || not_ok "no space" "wrong output"
 	grep -q 'No space left.*the program goes on' err && ok "no space" ||
@@ -110,7 +97,7 @@ if expect "no space" 125 $MOCA record --via kernel --interval 20ms --budget none
 		not_ok "no space: readable" "$(cat said)"
 fi
 rm -rf small/t stop
-if expect "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
+if apart "no space, stop" 125 $MOCA record --via kernel --interval 20ms --budget none \
 	--no-rates --no-allocs --on-error stop -o small/t -- $BUSY 5 stop; then
 	grep -q rounds said && not_ok "no space, stop" "the program ended by itself: $(cat err)" ||
 		ok "no space, stop"
@@ -120,7 +107,7 @@ for what in stop continue; do
 	$BUSY 5 stop >out &
 	busy=$!
 	until_true test -s out
-	if expect "no space, -p, $what" 125 $MOCA record --via kernel --interval 20ms \
+	if apart "no space, -p, $what" 125 $MOCA record --via kernel --interval 20ms \
 		--budget none --no-rates --on-error $what -o small/t -p $busy; then
 		alive && still=1 || still=0
 		stop
@@ -138,10 +125,10 @@ for what in stop continue; do
 done
 umount small
 
-if expect "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
+if apart "max-size" 0 $MOCA record --via kernel --interval 20ms --budget none \
 	--no-rates --no-allocs --max-size 100k -o m -- $BUSY 5; then
 	[ "$(cat said)" = "$plain" ] || not_ok max-size "wrong output"
-	expect max-size 0 $MOCA check m && ok max-size
+	apart max-size 0 $MOCA check m && ok max-size
 fi
 
 # Attached to, twice: the second one may not.
@@ -153,7 +140,7 @@ front=$!
 begun
 some_written() { [ $(cat a/task-* 2>/dev/null | wc -c) -ge 20000 ]; }
 until_true some_written
-expect "two recordings" 125 $MOCA record -q --via kernel -o a2 -p $busy &&
+apart "two recordings" 125 $MOCA record -q --via kernel -o a2 -p $busy &&
 	{ grep -q 'other recording' err && ok "two recordings" ||
 		not_ok "two recordings" "$(cat err)"; }
 kill -INT $front
@@ -166,14 +153,14 @@ if [ $code != 0 ]; then
 	not_ok attach "exit code $code: $(cat err)"
 elif ! right; then
 	not_ok attach "wrong output"
-elif expect attach 0 $MOCA check a; then
+elif apart attach 0 $MOCA check a; then
 	seen=$(number a certificate.pages_seen)
 	lost=$(number a certificate.lost)
 	[ "$seen" -gt 1000 ] && [ "$lost" = 0 ] && ok attach ||
 		not_ok attach "$seen pages seen, $lost lost"
 	[ $still = 1 ] && ok "attach: it goes on" || not_ok "attach: it goes on" "it has ended"
 fi
-expect "no such process" 125 $MOCA record -q --via kernel -o n -p 4194000 &&
+apart "no such process" 125 $MOCA record -q --via kernel -o n -p 4194000 &&
 	{ grep -q 'no such process' err && ok "no such process" ||
 		not_ok "no such process" "$(cat err)"; }
 

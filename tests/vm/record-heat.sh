@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca record --heat: what the looks of the module told is in the trace, sound, and in
 # the table heat.
-MOCA=/tests/moca
-export HOME=/tmp/heat
-mkdir -p $HOME && cd $HOME || exit 1
+. /tests/lib.sh.inc
+home heat
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
 # refused NAME TEXT ARGUMENTS... CODE=2: the exit code
 refused() {
 	name=$1 text=$2

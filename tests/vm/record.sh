@@ -2,22 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # moca record --via kernel: the same trace by way of the module. What the
 # program of coverage touched is compared with its trace on the host.
-MOCA=/tests/moca
-export HOME=/tmp/record
-mkdir -p $HOME && cd $HOME || exit 1
+. /tests/lib.sh.inc
+home record
 
-ok() { echo "ok $1"; }
-not_ok() { echo "not ok $1: $2"; }
-# expect NAME CODE COMMAND...: output in said.
-expect() {
-	name=$1 want=$2
-	shift 2
-	"$@" >said 2>&1
-	code=$?
-	[ $code = "$want" ] && return 0
-	not_ok "$name" "exit code $code, not $want: $(tail -n 3 said | tr '\n' ' ')"
-	return 1
-}
 # A number of the certificate.
 certificate() {
 	sed -n "s/^certificate\.$2 //p" "$1/metadata"
