@@ -2,9 +2,9 @@
 // node cases.mjs DIR SHOTS [FIRST STEP]: the page in a real browser. DIR has a page of
 // each trace, SHOTS gets pictures. Every STEPth case from the FIRST on (all); of these,
 // CASES in the environment: those whose name has that word.
-import { readFileSync, mkdirSync } from "node:fs";
+import { readFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { launch, open, go, leaveOutPictures } from "./page.mjs";
+import { launch, open, go, failedBy, leaveOutPictures } from "./page.mjs";
 import { looks } from "./looks.mjs";
 import { gainOf } from "../../report/web/src/view-findings.js";
 import { Heatmap } from "../../report/web/src/heatmap.js";
@@ -33,6 +33,7 @@ async function test(name, f) {
 		console.log(`ok web: ${name}`);
 	} catch (e) {
 		failed++;
+		failedBy(e);
 		console.log(`not ok web: ${name}: ${String(e.message).split("\n").slice(0, 3).join(" ")}`);
 	}
 }
@@ -46,6 +47,12 @@ async function withPage(file, options, f) {
 		await context.close();
 	}
 }
+
+await test("a page whose script fails is not waited for", async () => {
+	writeFileSync(`${dir}/broken.html`, "<body><script>throw new Error('as it should')</script>");
+	const why = await open(browser, `${dir}/broken.html`).catch((e) => e.message);
+	must(/^as it should/.test(why), `it ended by: ${why}`);
+});
 
 const firstObject = (page) => page.evaluate(() =>
 	document.querySelector("a[href^='#/object/']").getAttribute("href"));

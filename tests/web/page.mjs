@@ -14,22 +14,37 @@ export function leaveOutPictures(of) {
 	return of;
 }
 
+/* How long is waited for what must come, ms. Once something has not come, it is the
+   page that is at fault and not the machine: so the cases that are left end soon. */
+let patience = 200000;
+
+/** To be told of each failure of a case. */
+export function failedBy(e) {
+	if (e.name === "TimeoutError")
+		patience = 5000;
+}
+
+/** Until a condition holds in the page; at once it fails of a page whose script has. */
+const until = (page, condition, arg) => Promise.race([page.waitForFunction(condition, arg), ...page.broken || []]);
+
 /** A page of file; problems lists console errors and requests it made. */
 export async function open(browser, file, options = {}) {
 	const context = await browser.newContext({ viewport: { width: 1360, height: 900 },
 		acceptDownloads: true, ...options });
 	const page = await context.newPage();
-	page.setDefaultTimeout(200000);
+	page.setDefaultTimeout(patience);
 	leaveOutPictures(page);
 	const problems = [];
 	page.on("console", (m) => ["error", "warning"].includes(m.type()) && problems.push(`console: ${m.text()}`));
 	page.on("pageerror", (e) => problems.push(`error: ${e.message}`));
+	page.broken = [new Promise((_, fail) => page.on("pageerror", fail))];
+	page.broken[0].catch(() => {});
 	page.on("request", (r) => {
 		if (!/^(file|data|blob):/.test(r.url()) || (r.url().startsWith("file:") && r.url().split("#")[0] !== `file://${file}`))
 			problems.push(`request: ${r.url().slice(0, 100)}`);
 	});
 	await page.goto(`file://${file}${options.hash || ""}`);
-	await page.waitForFunction(() => document.body.dataset.ready);
+	await until(page, () => document.body.dataset.ready);
 	return { page, problems, context };
 }
 
@@ -43,6 +58,6 @@ export async function go(page, hash) {
 		return false;
 	}, hash);
 	if (!same)
-		await page.waitForFunction((n) => document.body.dataset.ready !== n, before);
+		await until(page, (n) => document.body.dataset.ready !== n, before);
 	await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
 }
