@@ -101,6 +101,24 @@ static int by_code(uint64_t (*ips)(const struct touch *t))
 	return err;
 }
 
+/* What an interpreter runs is written in no language of a library that it uses. */
+static int interpreter(void)
+{
+	int err;
+
+	program_path = "/usr/bin/python3.11";
+	begin(THREADS, BIG);
+	put_map(0, CODE, 64 << 20, exe);
+	put_map(0, CODE + (64 << 20), PAGE, "/lib/libgfortran.so.5");
+	unequal_parts_written();
+	err = look("2x1");
+	program_path = "/bin/prog";
+	CHECK(!err && only(MOCA_FINDING_UNBALANCED));
+	CHECK(!has_line(advice->findings[0].try_, "first(t)") &&
+	      !has_line(advice->findings[0].try_, "! "));
+	return 0;
+}
+
 /* The stages of a pipeline have no parts of one work: nothing is to be divided. */
 static int pipeline(void)
 {
@@ -224,6 +242,7 @@ int main(void)
 	look_up();
 	encodes();
 	finds_matches();
+	run("interpreter", interpreter);
 	run("pipeline", pipeline);
 	run("pipeline, without names", pipeline_without_names);
 	run("arrays in turn", arrays_in_turn);
