@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/perf/decode.h"
 
-#include <Zydis/Zydis.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +8,15 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "collect/perf/instruction.h"
 #include "collect/perf/text.h"
 #include "lib/base/clock.h"
 #include <moca/types.h>
 
 #define CACHE_SIZE (1u << 14)
-#define INSN_BYTES 15
 
 struct code {
-	uint8_t bytes[INSN_BYTES];
+	uint8_t bytes[INSTRUCTION_BYTES];
 	uint8_t count;
 };
 
@@ -49,7 +48,6 @@ struct certain {
 };
 
 struct decoder {
-	ZydisDecoder zydis;
 	const struct text *text;
 	uint64_t turn;
 	struct entry cache[CACHE_SIZE];
@@ -60,12 +58,6 @@ struct decoder *decoder_new(const struct text *text)
 {
 	struct decoder *d = calloc(1, sizeof(*d));
 
-	if (d && !ZYAN_SUCCESS(ZydisDecoderInit(&d->zydis,
-						ZYDIS_MACHINE_MODE_LONG_64,
-						ZYDIS_STACK_WIDTH_64))) {
-		free(d);
-		return NULL;
-	}
 	if (d) {
 		d->text = text;
 		d->turn = 1;
@@ -81,31 +73,6 @@ void decoder_turn(struct decoder *d)
 void decoder_free(struct decoder *d)
 {
 	free(d);
-}
-
-/* What an instruction does, where it is not an enum moca_access_type. */
-#define NOT_KNOWN MOCA_ACCESS_UNKNOWN
-#define DOES_BOTH UINT8_MAX	/* it reads one place and writes another */
-
-static uint8_t classify(const ZydisDecodedInstruction *insn,
-			const ZydisDecodedOperand *ops)
-{
-	int reads = 0, writes = 0, places = 0;
-
-	for (int i = 0; i < insn->operand_count; i++) {
-		if (ops[i].type != ZYDIS_OPERAND_TYPE_MEMORY ||
-		    ops[i].mem.type == ZYDIS_MEMOP_TYPE_AGEN)
-			continue;
-		places++;
-		reads += (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
-		writes += (ops[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-	}
-	/* A read-modify-write of one place asks for it as a write. */
-	if (writes && (places == 1 || !reads))
-		return MOCA_ACCESS_WRITE;
-	if (reads && !writes)
-		return MOCA_ACCESS_READ;
-	return reads ? DOES_BOTH : NOT_KNOWN;
 }
 
 /* Is the page of addr there? To read one that is not would make it. */
@@ -145,11 +112,11 @@ static void read_memory(const struct code_space *sp, uint64_t ip, struct code *c
 	size_t first = 4096 - (ip & 4095), n;
 
 	memset(c, 0, sizeof(*c));
-	if (first > INSN_BYTES)
-		first = INSN_BYTES;
+	if (first > INSTRUCTION_BYTES)
+		first = INSTRUCTION_BYTES;
 	n = read_part(sp, ip, c->bytes, first);
-	if (n == first && n < INSN_BYTES)
-		n += read_part(sp, ip + n, c->bytes + n, INSN_BYTES - n);
+	if (n == first && n < INSTRUCTION_BYTES)
+		n += read_part(sp, ip + n, c->bytes + n, INSTRUCTION_BYTES - n);
 	c->count = (uint8_t)n;
 }
 
@@ -160,7 +127,7 @@ static enum text_known read_file(const struct decoder *d, int space,
 	size_t n = 0;
 
 	memset(c, 0, sizeof(*c));
-	known = text_code(d->text, space, ip, c->bytes, INSN_BYTES, &n);
+	known = text_code(d->text, space, ip, c->bytes, INSTRUCTION_BYTES, &n);
 	c->count = (uint8_t)n;
 	return known;
 }
@@ -168,18 +135,6 @@ static enum text_known read_file(const struct decoder *d, int space,
 static int is_same(const struct code *a, const struct code *b)
 {
 	return a->count == b->count && !memcmp(a->bytes, b->bytes, a->count);
-}
-
-static uint8_t decode(const struct decoder *d, const struct code *c)
-{
-	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];
-	ZydisDecodedInstruction insn;
-
-	if (!c->count ||
-	    !ZYAN_SUCCESS(ZydisDecoderDecodeFull(&d->zydis, c->bytes, c->count,
-						 &insn, ops)))
-		return NOT_KNOWN;
-	return classify(&insn, ops);
 }
 
 /* What is at e's address in memory; from when on it is known to have been. */
@@ -202,7 +157,7 @@ static void look(const struct decoder *d, struct entry *e,
 	if (is_same(&e->code, &now))
 		return;
 	e->code = now;
-	e->type = decode(d, &now);
+	e->type = instruction_type(now.bytes, now.count);
 }
 
 static size_t slot(uint64_t ip, uint64_t of)
@@ -243,7 +198,8 @@ static enum text_known from_file(struct decoder *d, struct entry *e,
 				 const struct text_place *here, struct code *file)
 {
 	struct text_place place;
-	int placed = text_place(d->text, e->space, e->ip, INSN_BYTES, &place);
+	int placed =
+		text_place(d->text, e->space, e->ip, INSTRUCTION_BYTES, &place);
 	enum text_known known = TEXT_CERTAIN;
 
 	if (!placed || !recall(d, &place, e)) {
@@ -251,7 +207,7 @@ static enum text_known from_file(struct decoder *d, struct entry *e,
 		if (known != TEXT_CERTAIN)
 			return known;
 		e->code = *file;
-		e->type = decode(d, file);
+		e->type = instruction_type(file->bytes, file->count);
 		/* Certain: the file has not changed since it was mapped. */
 		if (placed)
 			note(d, &place, e);
@@ -288,22 +244,23 @@ static uint8_t type_at(struct decoder *d, const struct code_space *sp,
 	struct entry *e = &d->cache[slot(s->ip, (uint64_t)sp->id)];
 
 	/* The fetch of the instruction itself, which may straddle pages. */
-	if (s->addr >= s->ip && s->addr - s->ip < INSN_BYTES)
+	if (s->addr >= s->ip && s->addr - s->ip < INSTRUCTION_BYTES)
 		return MOCA_ACCESS_EXEC;
 	if (e->ip != s->ip || e->space != sp->id)
 		*e = (struct entry){ .ip = s->ip, .space = sp->id };
 	find(d, e, sp);
-	return e->seen && s->time_ns >= e->since_ns ? e->type : NOT_KNOWN;
+	return e->seen && s->time_ns >= e->since_ns ? e->type
+						    : INSTRUCTION_NOT_KNOWN;
 }
 
 uint8_t decoder_type(struct decoder *d, const struct code_space *space,
 		     const struct sample *s)
 {
-	uint8_t type = DOES_BOTH;	/* the kernel, which copies */
+	uint8_t type = INSTRUCTION_DOES_BOTH; /* the kernel, which copies */
 
 	if (s->mode == MOCA_MODE_USER)
 		type = type_at(d, space, s);
-	if (type != DOES_BOTH)
+	if (type != INSTRUCTION_DOES_BOTH)
 		return type;
 	/* As string moves have it, and the kernel's copies, which are such. */
 	if (s->at_source == s->at_target)
