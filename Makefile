@@ -50,8 +50,9 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 # What works on x86-64 alone so far; what stands in its place elsewhere has a
 # name that ends in -arm64. doc/design/arm64.md
 X86_ONLY := lib/x86/% lib/code/cfi.c lib/code/relocate.c lib/code/zydis.c \
-	collect/exact/% collect/fault/% collect/native/% collect/perf/% \
-	collect/ptrace/% compile/% cli/cmd-as.c agent/place/dlopen.S \
+	collect/exact/% collect/native/% compile/% cli/cmd-as.c agent/place/dlopen.S \
+	$(addprefix collect/perf/,instruction.c unwind.c) \
+	$(addprefix collect/ptrace/,frames.c inject.c static-agent.S stub.S) \
 	$(addprefix agent/alloc/,cfi.c custom.c hook.c install.c patch.c thunk.S unwind.c)
 ifeq ($(MACHINE),arm64)
 ours = $(filter-out $(X86_ONLY),$(wildcard $(1)))

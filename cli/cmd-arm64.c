@@ -8,18 +8,9 @@
 
 #include "cli/commands.h"
 #include "collect/exact/record.h"
-#include "collect/fault/record.h"
 #include "collect/native/record.h"
 #include "lib/base/arch.h"
 #include "lib/base/err.h"
-
-int moca_fault_run(const struct moca_record_options *opt)
-{
-	moca_error("recording page accesses from user space (--via user) "
-		   MOCA_X86_ONLY "; load the kernel module and say --via kernel "
-		   "(`make kmod` builds it)");
-	return EXIT_RECORD;
-}
 
 int moca_native_run(const struct moca_record_options *opt)
 {

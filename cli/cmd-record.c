@@ -338,9 +338,7 @@ static const struct way *choose_way(const struct moca_record_options *o,
 {
 	struct moca_kernel_check c;
 	int asked = o->heat_ns || (x->via && !strcmp(x->via, "kernel"));
-	int must = asked || !MOCA_IS_X86;
-	const char *wants = o->heat_ns ? "--heat" : asked ? "--via kernel" :
-			    "on " MOCA_ARCH " the kernel module records pages";
+	const char *wants = o->heat_ns ? "--heat" : "--via kernel";
 	const char *why;
 
 	if (x->via && strcmp(x->via, "auto") && !asked)
@@ -361,7 +359,7 @@ static const struct way *choose_way(const struct moca_record_options *o,
 	/* Neither way can: the other one's words are the plainer ones. */
 	if (c.error == ESRCH && x->pid)
 		return find_way(MOCA_IS_X86 ? "user" : "kernel");
-	if (must) {
+	if (asked) {
 		moca_error("%s: %s%s%s", wants, c.why,
 			   c.fix ? "; to allow it: " : "", c.fix ? c.fix : "");
 		return NULL;

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "doctor/probe.h"
-#include "lib/base/arch.h"
 
 /* A child that dies with us and waits to be killed. */
 static pid_t start_sleeper(void)
@@ -53,12 +52,6 @@ void probe_ptrace(struct probe *p)
 	int err = 0;
 	pid_t pid;
 
-	if (!MOCA_IS_X86) {
-		probe_set(p, PROBE_NO, "what Moca does by it " MOCA_X86_ONLY);
-		p->without = "no page accesses from user space, and no counts; "
-			     "the kernel module needs no ptrace";
-		return;
-	}
 	pid = start_sleeper();
 	if (pid < 0 || ptrace(PTRACE_SEIZE, pid, 0, 0))
 		err = errno;

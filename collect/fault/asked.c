@@ -9,16 +9,14 @@
 #include "collect/ptrace/quiesce.h"
 #include "lib/base/err.h"
 
-#define CS_32BIT 0x23
-
 /* t stands still: let it start the zapper that the collector waits for. */
 static void give_zapper(struct recorder *rec, struct task *t)
 {
 	struct mm *mm = mm_of(t->space);
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 
-	if (tracee_get_regs(t, &regs) || regs.cs == CS_32BIT ||
+	if (tracee_get_regs(t, &regs) || regs_are_32bit(&regs) ||
 	    tracee_begin(&c, t, &regs))
 		return;
 	pthread_mutex_lock(&mm->lock);
@@ -35,7 +33,7 @@ static void give_zapper(struct recorder *rec, struct task *t)
 /* The same: what nobody else uses any more is traced in full again. */
 static void give_thaw(struct recorder *rec, struct task *t)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	struct mm *mm = mm_of(t->space);
 
@@ -76,8 +74,24 @@ int asked_waits(const struct space *s)
 	return zapper_waits(mm) || thaw_waits(mm);
 }
 
+/* Where it cannot be done at this stop, another is asked for. */
+static int is_put_off(struct task *t)
+{
+	struct mm *mm = mm_of(t->space);
+	struct tracee_regs regs;
+	int zapper = 2, thaw = 2;
+
+	if (!tracee_get_regs(t, &regs) && regs_may_stand(t->tid, &regs))
+		return 0;
+	atomic_compare_exchange_strong(&mm->want_zapper, &zapper, 1);
+	atomic_compare_exchange_strong(&mm->freeze.wanted, &thaw, 1);
+	return 1;
+}
+
 void asked_give(struct recorder *rec, struct task *t)
 {
+	if (!MOCA_IS_X86 && is_put_off(t))
+		return;
 	if (zapper_waits(mm_of(t->space)))
 		give_zapper(rec, t);
 	if (thaw_waits(mm_of(t->space)))

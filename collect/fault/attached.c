@@ -19,7 +19,7 @@
 /* Our calls need a task that can run: not one that is stopped by ^Z. */
 static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	uint64_t insn;
 	int err;
@@ -28,7 +28,7 @@ static int move_running(struct recorder *rec, struct mm *mm, struct task *t)
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
-	if (regs.cs == 0x23)
+	if (regs_are_32bit(&regs))
 		return -ENOEXEC;
 	insn = vdso_syscall(t->tid);
 	if (!insn)
@@ -68,7 +68,7 @@ static void clean_up(struct mm *mm, struct task *t)
 {
 	uint64_t insn = vdso_syscall(t->tid);
 	uint64_t shut[6] = { mm->remote_fd };
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	long ret;
 
@@ -82,7 +82,7 @@ static void clean_up(struct mm *mm, struct task *t)
 static int release_mm(struct recorder *rec, struct mm *mm)
 {
 	struct task *t = attach_pick(&mm->space, mm->space.pid);
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	int err = t ? 0 : -EBUSY;
 

@@ -11,6 +11,7 @@
 
 #include "collect/fault/calls.h"
 #include "collect/fault/witness.h"
+#include "collect/ptrace/regs.h"
 #include "collect/ptrace/stub.h"
 #include "collect/ptrace/supervisor.h"
 
@@ -104,11 +105,11 @@ static void decide(struct filter *f, const struct traced_call *c,
 static void decide_32bit(struct filter *f)
 {
 	load(f, OFFSET(arch));
-	add(f, BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 6, 0);
+	add(f, BPF_JMP | BPF_JEQ | BPF_K, MOCA_AUDIT_ARCH, 6, 0);
 	load(f, OFFSET(nr));
-	if_equal(f, EXIT_GROUP_32, 1);
+	if_equal(f, REGS_EXIT_GROUP_32BIT, 1);
 	verdict(f, TRACE);
-	if_equal(f, EXECVE_32, 1);
+	if_equal(f, REGS_EXECVE_32BIT, 1);
 	verdict(f, TRACE);
 	verdict(f, SECCOMP_RET_ALLOW);
 }

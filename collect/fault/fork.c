@@ -232,7 +232,7 @@ static int freeze_parent(struct fork *f)
 	size_t n = count_kind(f, PIECE_FREEZE), at = 0;
 	struct freeze_range *ranges = calloc(n + 1, sizeof(*ranges));
 	char *done = calloc(n + 1, 1);
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	uint64_t before = f->from->freeze.bytes;
 	int ret = ranges && done ? 0 : -ENOMEM;
@@ -569,7 +569,7 @@ static int let_child_go(struct fork *f, int why)
 
 static int give_child_memory(struct fork *f)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct vma_list l;
 	int ret, end;
 

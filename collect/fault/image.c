@@ -20,8 +20,6 @@
 #include "collect/ptrace/vdso.h"
 #include "lib/base/err.h"
 
-#define CS_32BIT 0x23
-
 /* A static program has no loader that would do it. */
 static void inject_agent(struct recorder *rec, struct task *t,
 			 struct tracee_calls *c)
@@ -54,7 +52,7 @@ static int may_look(pid_t tid)
 static int take_memory(struct recorder *rec, struct task *t, int limited)
 {
 	struct mm *mm = mm_of(t->space);
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct tracee_calls c;
 	uint64_t insn;
 	int err, loads;
@@ -62,7 +60,7 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
-	if (regs.cs == CS_32BIT) {
+	if (regs_are_32bit(&regs)) {
 		supervisor_gap(rec, t, "a 32-bit program: real faults only");
 		return 0;
 	}

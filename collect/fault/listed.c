@@ -108,7 +108,9 @@ int listed_call(struct ctx *x)
 		    is_listed(x->task->tid, (int)fd))
 			x->ret = (int)x->a[1] == F_GETFD ? FD_CLOEXEC : 0;
 		return 0;
+#ifdef SYS_dup2
 	case SYS_dup2:
+#endif
 	case SYS_dup3:
 		return mapcall_leave(x, "the program uses Moca's descriptor number: "
 				   "real faults only");

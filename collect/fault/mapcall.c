@@ -199,7 +199,8 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
 {
 	int known = (x->a[3] & MAP_FIXED &&
 		     ours_holds(x->mm, x->a[0], x->a[0] + len)) ||
-		    ours_holds(x->mm, x->c.saved.rip - 2, x->c.saved.rip);
+		    ours_holds(x->mm, x->c.saved.reg_ip - REGS_CALL_BYTES,
+			       x->c.saved.reg_ip);
 	int err;
 
 	if (anon ? !known : !own_is(x->task->pid, name, of->dev, of->ino))
@@ -514,8 +515,8 @@ int mapcall_leave(struct ctx *x, const char *why)
 
 	if (err)
 		return err;
-	x->c.saved.rip -= 2;
-	x->ret = x->nr;
+	regs_rewind(&x->c.saved, x->nr);
+	x->ret = x->c.saved.reg_ret;
 	return 0;
 }
 
@@ -697,7 +698,9 @@ static const struct traced_call calls[] = {
 	{ STUB_NR_DONE, CALL_STUB, 0, 0, 1, NULL, NULL },
 	DESCRIPTOR(SYS_close, 0),
 	DESCRIPTOR(SYS_fcntl, 0),
+#ifdef SYS_dup2
 	DESCRIPTOR(SYS_dup2, 1),
+#endif
 	DESCRIPTOR(SYS_dup3, 1),
 	DEBUGGER(SYS_clone, 0, CLONE_UNTRACED | CLONE_CHILD_SETTID),
 	/* Its flags are in memory, which no filter sees. */
@@ -810,14 +813,14 @@ static int carry_out(struct ctx *x, const struct traced_call *call)
 }
 
 int mapcall_handle(struct recorder *rec, struct task *t,
-		   const struct user_regs_struct *regs)
+		   const struct tracee_regs *regs)
 {
-	const struct traced_call *call = find_call((long)regs->orig_rax);
+	const struct traced_call *call = find_call((long)regs->reg_nr);
 	struct mm *mm = mm_of(t->space);
 	struct ctx x = {
-		.rec = rec, .mm = mm, .task = t, .nr = regs->orig_rax,
-		.a = { regs->rdi, regs->rsi, regs->rdx, regs->r10, regs->r8,
-		       regs->r9 },
+		.rec = rec, .mm = mm, .task = t, .nr = regs->reg_nr,
+		.a = { regs->reg_a0, regs->reg_a1, regs->reg_a2, regs->reg_a3,
+		       regs->reg_a4, regs->reg_a5 },
 	};
 	int err;
 
@@ -852,12 +855,12 @@ int mapcall_handle(struct recorder *rec, struct task *t,
 	if (!err && mm->state == MM_MOVED && atomic_load(&mm->want_zapper))
 		mm_start_zapper(rec, mm, &x.c);
 	pthread_mutex_unlock(&mm->lock);
-	x.c.saved.rax = x.ret;
+	x.c.saved.reg_ret = x.ret;
 	if (!err || err != -ESRCH) {
 		if (err) {
 			moca_debug("task %d: call %ld: %s", t->tid, x.nr,
 				   strerror(-err));
-			x.c.saved.rax = err;
+			x.c.saved.reg_ret = err;
 		}
 		err = tracee_end(&x.c);
 	}

@@ -10,12 +10,12 @@
 #include "collect/fault/memory.h"
 
 /*
- * t is about to enter the system call in regs->orig_rax. Returns 1 when the
+ * t is about to enter the system call in regs->reg_nr. Returns 1 when the
  * call was carried out (the task stands behind it), 0 when it is to go on by
  * itself, or -errno (-ESRCH: the task died).
  */
 int mapcall_handle(struct recorder *rec, struct task *t,
-		   const struct user_regs_struct *regs);
+		   const struct tracee_regs *regs);
 
 /* 1 when system call nr is one that mapcall_handle wants to see. */
 int mapcall_wanted(long nr);

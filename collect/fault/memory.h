@@ -16,8 +16,8 @@
 #include "collect/ptrace/task.h"
 
 /* The memfd: planes of USER_END bytes, then the stub. */
-#define MEMFD_PLANES (1u << 15)
-#define MEMFD_STUB (1ull << 62)
+#define MEMFD_STUB   (1ull << 62)
+#define MEMFD_PLANES (MEMFD_STUB / USER_END)
 
 struct base;
 struct extent;

@@ -539,7 +539,7 @@ static int make_memfd_raw(struct mm *mm, struct tracee_calls *c, uint64_t insn,
 			  long *remote)
 {
 	/* Below the stack pointer of a program that has not begun. */
-	uint64_t name = (c->saved.rsp - 256) & ~15ull;
+	uint64_t name = (c->saved.reg_sp - 256) & ~15ull;
 	uint64_t make[6] = { name, MFD_CLOEXEC | MFD_ALLOW_SEALING };
 	uint64_t code[6] = { STUB_BASE, STUB_CODE_SIZE, PROT_READ | PROT_EXEC,
 			     MAP_SHARED | MAP_FIXED_NOREPLACE, 0, MEMFD_STUB };

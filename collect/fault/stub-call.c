@@ -40,13 +40,13 @@ int stub_remove(struct tracee_calls *c)
 {
 	const uint64_t stub[6] = { STUB_BASE, STUB_SIZE };
 	uint64_t insn = vdso_syscall(c->task->tid);
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	long ret;
 	int err = insn ? tracee_get_regs(c->task, &regs) : -ENOEXEC;
 
 	/* From the filter's stop, where the stub is done, to the exit. */
 	if (!err && c->task->filtered) {
-		regs.orig_rax = -1;
+		regs.reg_nr = -1;
 		err = tracee_set_regs(c->task, &regs);
 		if (!err)
 			err = tracee_finish_call(c->task);

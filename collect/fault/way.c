@@ -22,6 +22,7 @@
 #include "collect/run/attach-check.h"
 #include "collect/run/recording.h"
 #include "collect/run/target.h"
+#include "lib/base/arch.h"
 #include "lib/base/err.h"
 #include "lib/base/plural.h"
 
@@ -211,7 +212,31 @@ static const struct record_way fault_way = {
 	.summary = summary,
 };
 
+/* What this machine cannot have, told. */
+static int is_refused(const struct moca_record_options *opt)
+{
+	long page = sysconf(_SC_PAGESIZE);
+
+	if (page != (long)PAGE_SIZE) {
+		moca_error(
+			"recording page accesses from user space takes a "
+			"kernel "
+			"with pages of %lu bytes; those of this one have %ld",
+			PAGE_SIZE, page);
+		return 1;
+	}
+	if (MOCA_IS_X86 || !opt->attach)
+		return 0;
+	moca_error("-p from user space " MOCA_X86_ONLY
+		   "; load the kernel module "
+		   "and say --via kernel (`make kmod` builds it), or start the "
+		   "program by moca record");
+	return 1;
+}
+
 int moca_fault_run(const struct moca_record_options *opt)
 {
+	if (is_refused(opt))
+		return EXIT_OURS;
 	return record_run(opt, &fault_way);
 }

@@ -28,9 +28,8 @@
 
 #define SCAN_REGIONS 256
 
-#define CS_32BIT 0x23
-#define PAGEMAP_PRESENT (1ull << 63)
-#define PAGEMAP_SWAPPED (1ull << 62)
+#define PAGEMAP_PRESENT	  (1ull << 63)
+#define PAGEMAP_SWAPPED	  (1ull << 62)
 #define PAGEMAP_PROTECTED (1ull << 57)
 #define PAGEMAP_RUN 4096
 /* Page by page, a larger mapping would take seconds. */
@@ -243,14 +242,15 @@ void witness_end(struct recorder *rec, struct task *t)
 }
 
 int witness_at_call(struct recorder *rec, struct task *t,
-		    const struct user_regs_struct *regs)
+		    const struct tracee_regs *regs)
 {
 	struct mm *mm = mm_of(t->space);
-	long nr = (long)regs->orig_rax;
+	long nr = (long)regs->reg_nr;
 
-	if (regs->cs == CS_32BIT ? nr != EXIT_GROUP_32 && nr != EXECVE_32 :
-				   nr != SYS_exit_group && nr != SYS_execve &&
-					   nr != SYS_execveat)
+	if (regs_are_32bit(regs)
+		    ? nr != REGS_EXIT_GROUP_32BIT && nr != REGS_EXECVE_32BIT
+		    : nr != SYS_exit_group && nr != SYS_execve &&
+			      nr != SYS_execveat)
 		return 0;
 	if (mm && t->pid == mm->space.pid) {
 		pthread_mutex_lock(&mm->lock);

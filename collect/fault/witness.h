@@ -11,8 +11,6 @@
 #include "collect/fault/memory.h"
 
 /* System calls of i386 after which a program's memory is no more. */
-#define EXIT_GROUP_32 252
-#define EXECVE_32 11
 
 /*
  * t's address space is as new, or as its parent's: what exists in it is not
@@ -28,7 +26,7 @@ void witness_attach(struct recorder *rec, struct task *t);
 void witness_end(struct recorder *rec, struct task *t);
 /* The same if it is at the entry of a call that ends its memory. 1: so it is. */
 int witness_at_call(struct recorder *rec, struct task *t,
-		    const struct user_regs_struct *regs);
+		    const struct tracee_regs *regs);
 /* Of [addr, addr + len) nothing can be shown: a gap, and a region. mm->lock
  * held. */
 void witness_unseen(struct recorder *rec, struct task *t, uint64_t addr,

@@ -12,6 +12,7 @@
 
 #include "collect/perf/clock.h"
 #include "collect/perf/ring.h"
+#include "lib/base/arch.h"
 
 /* Each CPU's: 16 KiB have 250 samples. */
 #define RING_PAGES 4ul
@@ -41,9 +42,9 @@ static void describe(struct perf_event_attr *a, uint64_t period_ns, int kernel)
 	a->type = PERF_TYPE_SOFTWARE;
 	a->config = PERF_COUNT_SW_CPU_CLOCK;
 	a->sample_period = period_ns;
-	a->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			 PERF_SAMPLE_REGS_USER;
-	a->sample_regs_user = 1ull << PERF_REG_X86_IP;
+	a->sample_type =
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+	a->sample_regs_user = MOCA_PERF_IP_REG;
 	a->inherit = 1;
 	a->disabled = 1;
 	a->enable_on_exec = 1;

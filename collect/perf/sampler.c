@@ -164,9 +164,7 @@ static void attr_of(const struct sampler *s, int which, int on_exec,
 {
 	base_attr(a, on_exec);
 	if (s->stack_bytes) {
-		a->sample_regs_user = 1ull << PERF_REG_X86_BP |
-				      1ull << PERF_REG_X86_SP |
-				      1ull << PERF_REG_X86_IP;
+		a->sample_regs_user = MOCA_PERF_STACK_REGS;
 		a->sample_stack_user = s->stack_bytes;
 	}
 	if (s->source == SAMPLER_TRACEPOINT) {
@@ -523,8 +521,8 @@ static int parse_software(const struct sampler *s, const char *body, size_t n,
 	if (take(&b, &abi, 8) && abi != PERF_SAMPLE_REGS_ABI_NONE &&
 	    take(&b, &si, 8) && take(&b, &di, 8)) {
 		/* What a string move, also the kernel's, has got to. */
-		out->at_source = out->addr - si < STRING_STEP;
-		out->at_target = out->addr - di < STRING_STEP;
+		out->at_source = MOCA_IS_X86 && out->addr - si < STRING_STEP;
+		out->at_target = MOCA_IS_X86 && out->addr - di < STRING_STEP;
 	}
 	out->mode = kernel ? MOCA_MODE_KERNEL : MOCA_MODE_USER;
 	return 1;

@@ -259,7 +259,7 @@ int attach_syscall(struct recorder *rec, struct task *t)
 {
 	const struct trace_way *way = rec->way->traced;
 	struct __ptrace_syscall_info info;
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 
 	if (tracer_call(PTRACE_GET_SYSCALL_INFO, t->tid, sizeof(info), &info) <= 0)
 		return 0;

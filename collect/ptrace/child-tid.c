@@ -22,22 +22,23 @@ uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
 
 void child_tid_begin(struct task *child)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	uint64_t flags;
 
 	if (child->gone || tracee_get_regs(child, &regs))
 		return;
-	if (regs.orig_rax == SYS_clone3 &&
+	regs_find_call(child->tid, &regs);
+	if (regs.reg_nr == SYS_clone3 &&
 	    clone3_restore(child->tid, &regs, &child->child_tid))
 		tracee_set_regs(child, &regs);
-	if (regs.orig_rax != SYS_clone)
+	if (regs.reg_nr != SYS_clone)
 		return;
-	flags = child_tid_restore(regs.rdi);
-	if (flags == regs.rdi)
+	flags = child_tid_restore(regs.reg_a0);
+	if (flags == regs.reg_a0)
 		return;
-	if (regs.rdi >> 32 & CLONE_CHILD_SETTID)
-		child->child_tid = regs.r10;
-	regs.rdi = flags;
+	if (regs.reg_a0 >> 32 & CLONE_CHILD_SETTID)
+		child->child_tid = regs.reg_child_tid;
+	regs_restore_a0(&regs, flags);
 	tracee_set_regs(child, &regs);
 }
 

@@ -4,7 +4,6 @@
 #include <linux/sched.h>
 #include <stddef.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/tracee.h"
@@ -54,21 +53,21 @@ void clone3_made(struct task *t)
 }
 
 int clone3_change(const struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs)
+		  struct tracee_regs *regs)
 {
-	struct changed c = { .magic = MAGIC, .was = regs->rdi };
+	struct changed c = { .magic = MAGIC, .was = regs->reg_a0 };
 	struct iovec ours = { &c, 0 }, theirs;
-	uint64_t size = regs->rsi, at;
+	uint64_t size = regs->reg_a1, at;
 
 	if (size < CLONE_ARGS_SIZE_VER0 || size > sizeof(c) - BEFORE ||
-	    tracee_read(t->tid, regs->rdi, &c.args, size) != (ssize_t)size)
+	    tracee_read(t->tid, regs->reg_a0, &c.args, size) != (ssize_t)size)
 		return 0;
 	c.away = (c.args.flags & CLONE_UNTRACED) |
 		 child_tid_takes(rec, t, c.args.flags);
 	if (!c.away)
 		return 0;
 	c.args.flags &= ~c.away;
-	at = place(rec, t, regs->rsp);
+	at = place(rec, t, regs->reg_sp);
 	c.points = at + BEFORE;
 	ours.iov_len = BEFORE + size;
 	theirs = (struct iovec){ (void *)at, ours.iov_len };
@@ -77,21 +76,20 @@ int clone3_change(const struct recorder *rec, struct task *t,
 		clone3_made(t);
 		return 0;
 	}
-	regs->rdi = c.points;
+	regs->reg_a0 = c.points;
 	return 1;
 }
 
-int clone3_restore(pid_t tid, struct user_regs_struct *regs,
-		   uint64_t *child_tid)
+int clone3_restore(pid_t tid, struct tracee_regs *regs, uint64_t *child_tid)
 {
 	struct changed c;
 
-	if (tracee_read(tid, regs->rdi - BEFORE, &c,
+	if (tracee_read(tid, regs->reg_a0 - BEFORE, &c,
 			BEFORE + CLONE_ARGS_SIZE_VER0) !=
 		    (ssize_t)(BEFORE + CLONE_ARGS_SIZE_VER0) ||
-	    c.magic != MAGIC || c.points != regs->rdi)
+	    c.magic != MAGIC || c.points != regs->reg_a0)
 		return 0;
 	*child_tid = c.away & CLONE_CHILD_SETTID ? c.args.child_tid : 0;
-	regs->rdi = c.was;
+	regs_restore_a0(regs, c.was);
 	return 1;
 }

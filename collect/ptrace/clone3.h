@@ -16,13 +16,13 @@
  * for a copy.
  */
 int clone3_change(const struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs);
+		  struct tracee_regs *regs);
 
 /*
  * Task tid made the call in regs, or was made by it. 1: regs are as before the
  * change, and *child_tid is where a new process's number goes, if not to 0.
  */
-int clone3_restore(pid_t tid, struct user_regs_struct *regs,
+int clone3_restore(pid_t tid, struct tracee_regs *regs,
 		   uint64_t *child_tid);
 
 /* t's call is over, and its child's registers are as they were. */

@@ -95,15 +95,14 @@ static long get_regset(const struct task *t, const struct task *v,
 }
 
 /* 1: carried out, with *ret as its result. */
-static int do_ptrace(struct task *t, const struct user_regs_struct *regs,
-		     long *ret)
+static int do_ptrace(struct task *t, const struct tracee_regs *regs, long *ret)
 {
-	struct task *v = find_target(t, (pid_t)regs->rsi);
-	struct user_regs_struct theirs;
+	struct task *v = find_target(t, (pid_t)regs->reg_a1);
+	struct tracee_regs theirs __attribute__((unused));
 
-	if (!v || (regs->rdi != PTRACE_ATTACH && v->held_by != t->tid))
+	if (!v || (regs->reg_a0 != PTRACE_ATTACH && v->held_by != t->tid))
 		return 0;
-	switch (regs->rdi) {
+	switch (regs->reg_a0) {
 	case PTRACE_ATTACH:
 		*ret = attach(t, v);
 		return 1;
@@ -115,13 +114,15 @@ static int do_ptrace(struct task *t, const struct user_regs_struct *regs,
 		kill(v->tid, SIGKILL);
 		task_let_go(v);
 		return 1;
+#if MOCA_IS_X86
 	case PTRACE_GETREGS:
 		*ret = tracee_get_regs(v, &theirs);
 		if (!*ret)
-			*ret = put(t, regs->r10, &theirs, sizeof(theirs));
+			*ret = put(t, regs->reg_a3, &theirs, sizeof(theirs));
 		return 1;
+#endif
 	case PTRACE_GETREGSET:
-		*ret = get_regset(t, v, regs->rdx, regs->r10);
+		*ret = get_regset(t, v, regs->reg_a2, regs->reg_a3);
 		return 1;
 	default:
 		*ret = -EIO;
@@ -163,25 +164,26 @@ static int put_usage(const struct task *t, const struct task *v, uint64_t addr)
 }
 
 /* The stop that an attach waits for. */
-static int do_wait(struct task *t, const struct user_regs_struct *regs,
-		   long *ret)
+static int do_wait(struct task *t, const struct tracee_regs *regs, long *ret)
 {
 	const int stopped = SIGSTOP << 8 | 0x7f;
 	struct task *v;
 
-	if ((int)regs->rdi <= 0)
+	if ((int)regs->reg_a0 <= 0)
 		return 0;
-	v = find_target(t, (pid_t)regs->rdi);
+	v = find_target(t, (pid_t)regs->reg_a0);
 	if (!v || v->held_by != t->tid)
 		return 0;
-	*ret = (regs->rsi && put(t, regs->rsi, &stopped, sizeof(stopped))) ||
-			       (regs->r10 && put_usage(t, v, regs->r10)) ?
-		       -EFAULT : (pid_t)regs->rdi;
+	*ret = (regs->reg_a1 &&
+		put(t, regs->reg_a1, &stopped, sizeof(stopped))) ||
+			       (regs->reg_a3 && put_usage(t, v, regs->reg_a3))
+		       ? -EFAULT
+		       : (pid_t)regs->reg_a0;
 	return 1;
 }
 
 static int change_clone(struct recorder *rec, struct task *t,
-			const struct user_regs_struct *regs)
+			const struct tracee_regs *regs)
 {
 	int err = tracee_set_regs(t, regs);
 
@@ -191,19 +193,19 @@ static int change_clone(struct recorder *rec, struct task *t,
 }
 
 int debugger_call(struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs)
+		  struct tracee_regs *regs)
 {
 	uint64_t away;
 	long ret = 0;
 	int done = 0, err;
 
-	switch (regs->orig_rax) {
+	switch (regs->reg_nr) {
 	case SYS_clone:
-		away = (regs->rdi & CLONE_UNTRACED) |
-		       child_tid_takes(rec, t, regs->rdi);
+		away = (regs->reg_a0 & CLONE_UNTRACED) |
+		       child_tid_takes(rec, t, regs->reg_a0);
 		if (!away)
 			return 0;
-		regs->rdi = child_tid_put_away(regs->rdi, away);
+		regs->reg_a0 = child_tid_put_away(regs->reg_a0, away);
 		return change_clone(rec, t, regs);
 	case SYS_clone3:
 		return clone3_change(rec, t, regs) ?
@@ -217,15 +219,15 @@ int debugger_call(struct recorder *rec, struct task *t,
 	}
 	if (!done)
 		return 0;
-	regs->orig_rax = -1;
-	regs->rax = ret;
+	regs->reg_nr = -1;
+	regs->reg_ret = ret;
 	err = tracee_set_regs(t, regs);
 	return err ? err : 1;
 }
 
 void debugger_called(struct task *t)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	uint64_t child_tid;
 
 	if (!t->clone_changed)
@@ -233,8 +235,8 @@ void debugger_called(struct task *t)
 	t->clone_changed = 0;
 	if (tracee_get_regs(t, &regs))
 		return;
-	if (regs.orig_rax != SYS_clone3) {
-		regs.rdi = child_tid_restore(regs.rdi);
+	if (regs.reg_nr != SYS_clone3) {
+		regs_restore_a0(&regs, child_tid_restore(regs.reg_a0));
 	} else {
 		clone3_restore(t->tid, &regs, &child_tid);
 		clone3_made(t);

@@ -21,7 +21,7 @@ int debugger_wanted(long nr);
  * no call of these. -ESRCH: t died.
  */
 int debugger_call(struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs);
+		  struct tracee_regs *regs);
 /* t's clone, whose flags may have been changed, was made or failed. */
 void debugger_called(struct task *t);
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,10 +83,10 @@ void orphans_of(const struct task *t)
  */
 static int is_helper(pid_t tid)
 {
-	struct user_regs_struct r;
+	struct tracee_regs r;
 
-	return !tracer_call(PTRACE_GETREGS, tid, NULL, &r) &&
-	       r.rip - STUB_BASE < STUB_CODE_SIZE;
+	return !regs_get(NULL, tid, &r) &&
+	       r.reg_ip - STUB_BASE < STUB_CODE_SIZE;
 }
 
 static void end_helper(struct task *u)

@@ -287,7 +287,7 @@ static int put_quiet(struct strings *s)
  * ended. entries: index of envp (env_count and above: a new entry) and offset
  * of its string, n of them.
  */
-static int rewrite(struct task *t, struct user_regs_struct *regs,
+static int rewrite(struct task *t, struct tracee_regs *regs,
 		   const struct image *im, const struct strings *s,
 		   const size_t entries[][2], size_t n)
 {
@@ -316,7 +316,7 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 		write_back(t->tid, im->sp, im->words, im->count * 8);
 		return err;
 	}
-	regs->rsp = sp;
+	regs->reg_sp = sp;
 	if (t->space)
 		t->space->quiet = at + quiet;
 	return 0;
@@ -324,7 +324,7 @@ static int rewrite(struct task *t, struct user_regs_struct *regs,
 
 /* library: NULL = what is to be loaded is there already. */
 static int extend(const struct recorder *rec, struct task *t,
-		  struct user_regs_struct *regs, const struct image *im,
+		  struct tracee_regs *regs, const struct image *im,
 		  const char *library)
 {
 	const struct moca_record_options *o = rec->opt;
@@ -371,10 +371,10 @@ out:
 }
 
 int preload_configure(const struct recorder *rec, struct task *t,
-		      struct user_regs_struct *regs)
+		      struct tracee_regs *regs)
 {
 	struct image im;
-	int err = read_image(t->tid, regs->rsp, &im);
+	int err = read_image(t->tid, regs->reg_sp, &im);
 
 	if (!err)
 		err = extend(rec, t, regs, &im, NULL);
@@ -450,7 +450,7 @@ out:
 }
 
 int preload_inject(const struct recorder *rec, struct task *t,
-		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX])
+		   struct tracee_regs *regs, char why[PRELOAD_WHY_MAX])
 {
 	const char *reason = check_file(t->tid);
 	struct image im;
@@ -462,7 +462,7 @@ int preload_inject(const struct recorder *rec, struct task *t,
 		return PRELOAD_STATIC;
 	if (reason)
 		goto no;
-	err = read_image(t->tid, regs->rsp, &im);
+	err = read_image(t->tid, regs->reg_sp, &im);
 	if (!err && auxv(&im, AT_SECURE)) {
 		reason = "it runs with another user's rights";
 	} else if (!err && loads_sanitizer(t->tid, &im)) {

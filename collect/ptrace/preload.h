@@ -21,17 +21,17 @@
  * has no loader, see inject.h. -errno: it died.
  */
 int preload_inject(const struct recorder *rec, struct task *t,
-		   struct user_regs_struct *regs, char why[PRELOAD_WHY_MAX]);
+		   struct tracee_regs *regs, char why[PRELOAD_WHY_MAX]);
 
 /* Has the program of tid no loader? */
 int preload_is_static(pid_t tid);
 
 /*
  * Only the library's settings, for a program that it was put into: rsp of its
- * registers is to become regs->rsp. 0 or -errno: as it was.
+ * registers is to become regs->reg_sp. 0 or -errno: as it was.
  */
 int preload_configure(const struct recorder *rec, struct task *t,
-		      struct user_regs_struct *regs);
+		      struct tracee_regs *regs);
 
 /*
  * What tells that the program at the end of execve, with this stack pointer,

@@ -19,9 +19,9 @@
 #include "lib/base/clock.h"
 #include "lib/base/proc.h"
 
-#define CS_32BIT 0x23
-#define NS_PER_S 1000000000ull
-#define LOOK_AGAIN_NS 10000000ull	/* a wake-up may come too early to be heard */
+#define NS_PER_S      1000000000ull
+#define LOOK_AGAIN_NS 10000000ull /* a wake-up may come too early to be heard  \
+				   */
 #define LAST_LOOK_NS 1000000ull
 #define BIT(sig) (1ull << ((sig) - 1))
 #define IGNORED_BY_DEFAULT \
@@ -46,7 +46,11 @@ static const struct call {
 	uint8_t arg;		/* from 0 */
 	short over;		/* what it returns when the time is over */
 } calls[] = {
+#ifdef SYS_epoll_wait
 	{ SYS_epoll_wait, MILLISECONDS, 3, 0 },
+	{ SYS_poll, NO_TIME, 0, 0 },
+	{ SYS_select, NO_TIME, 0, 0 },
+#endif
 	{ SYS_epoll_pwait, MILLISECONDS, 3, 0 },
 	{ SYS_epoll_pwait2, TIMESPEC, 3, 0 },
 	{ SYS_semop, NO_TIME, 0, 0 },
@@ -58,9 +62,7 @@ static const struct call {
 	{ SYS_io_uring_enter, RING, 0, -ETIME },
 	{ SYS_rt_sigtimedwait, TIMESPEC, 2, -EAGAIN },
 	/* The kernel writes what is left into their timespec, if it can. */
-	{ SYS_poll, NO_TIME, 0, 0 },
 	{ SYS_ppoll, TIMESPEC, 2, 0 },
-	{ SYS_select, NO_TIME, 0, 0 },
 	{ SYS_pselect6, NO_TIME, 0, 0 },
 	{ SYS_futex, NO_TIME, 0, 0 },
 	/* Also of inotify, and then without a time. */
@@ -94,12 +96,12 @@ static const struct call {
 static timer_t timer;
 static uint64_t timer_ns;	/* when it comes; 0: never */
 
-static const struct call *find(const struct user_regs_struct *r)
+static const struct call *find(const struct tracee_regs *r)
 {
-	if (r->cs == CS_32BIT)
+	if (regs_are_32bit(r))
 		return NULL;
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (calls[i].nr == (long)r->orig_rax)
+		if (calls[i].nr == (long)r->reg_nr)
 			return &calls[i];
 	return NULL;
 }
@@ -176,24 +178,25 @@ static uint64_t socket_time(const struct task *t, int fd, int option,
 	return (uint64_t)time.tv_sec * NS_PER_S + (uint64_t)time.tv_usec * 1000;
 }
 
-static uint64_t ring_time(const struct task *t,
-			  const struct user_regs_struct *r)
+static uint64_t ring_time(const struct task *t, const struct tracee_regs *r)
 {
 	struct io_uring_getevents_arg arg;
-	const uint64_t kind = r->r10 & (IORING_ENTER_EXT_ARG | 1 << 5 | 1 << 6);
+	const uint64_t kind =
+		r->reg_a3 & (IORING_ENTER_EXT_ARG | 1 << 5 | 1 << 6);
 
 	/* The others: the time is absolute, or stands in memory of the ring. */
-	if (kind != IORING_ENTER_EXT_ARG || r->r9 != sizeof(arg) ||
-	    tracee_read(t->tid, r->r8, &arg, sizeof(arg)) != sizeof(arg))
+	if (kind != IORING_ENTER_EXT_ARG || r->reg_a5 != sizeof(arg) ||
+	    tracee_read(t->tid, r->reg_a4, &arg, sizeof(arg)) != sizeof(arg))
 		return 0;
 	return read_timespec(t, arg.ts);
 }
 
 /* In ns; 0: without end. *over is what it returns then. */
 static uint64_t time_of(const struct task *t, const struct call *call,
-			const struct user_regs_struct *r, long *over)
+			const struct tracee_regs *r, long *over)
 {
-	const uint64_t args[] = { r->rdi, r->rsi, r->rdx, r->r10, r->r8 };
+	const uint64_t args[] = { r->reg_a0, r->reg_a1, r->reg_a2, r->reg_a3,
+				  r->reg_a4 };
 	int ms = (int)args[call->arg];
 
 	*over = call->over;
@@ -203,9 +206,9 @@ static uint64_t time_of(const struct task *t, const struct call *call,
 	case TIMESPEC:
 		return read_timespec(t, args[call->arg]);
 	case RECEIVE:
-		return socket_time(t, (int)r->rdi, SO_RCVTIMEO, over);
+		return socket_time(t, (int)r->reg_a0, SO_RCVTIMEO, over);
 	case SEND:
-		return socket_time(t, (int)r->rdi, SO_SNDTIMEO, over);
+		return socket_time(t, (int)r->reg_a0, SO_SNDTIMEO, over);
 	case RING:
 		return ring_time(t, r);
 	default:
@@ -266,38 +269,38 @@ void restart_look(void)
 /* The call at which it stands is the one that was begun again? */
 static int is_same(const struct task *t, uint64_t ip, uint64_t sp, uint64_t nr)
 {
-	return t->restart.ip && t->restart.ip + 2 == ip &&
+	return t->restart.ip && t->restart.ip + REGS_CALL_BYTES == ip &&
 	       t->restart.sp == sp && t->restart.nr == (long)nr;
 }
 
 /* Back to the instruction of the call; what it returned is kept. */
-static void rewind_call(struct task *t, struct user_regs_struct *r, long nr)
+static void rewind_call(struct task *t, struct tracee_regs *r, long nr)
 {
 	struct restart *again = &t->restart;
 
-	again->error = r->rax;
-	again->nr = r->orig_rax;
-	r->rax = again->rax = nr;
-	again->ip = r->rip -= 2;
-	again->sp = r->rsp;
-	r->orig_rax = -1;
+	again->error = r->reg_ret;
+	again->nr = r->reg_nr;
+	again->by = nr;
+	regs_rewind(r, nr);
+	again->ip = r->reg_ip;
+	again->sp = r->reg_sp;
+	r->reg_nr = -1;
 }
 
-static int is_rewound(const struct task *t, const struct user_regs_struct *r)
+static int is_rewound(const struct task *t, const struct tracee_regs *r)
 {
-	return is_same(t, r->rip + 2, r->rsp, t->restart.nr) &&
-	       (long)r->rax == t->restart.rax && (long)r->orig_rax < 0;
+	return is_same(t, r->reg_ip + REGS_CALL_BYTES, r->reg_sp,
+		       t->restart.nr) &&
+	       (long)r->reg_call == t->restart.by && (long)r->reg_nr < 0;
 }
 
 /*
  * As the kernel left it, before it looked whether a signal has a handler: it
  * does now, and restarts the call or lets it return EINTR.
  */
-static void undo(struct task *t, struct user_regs_struct *r, long error)
+static void undo(struct task *t, struct tracee_regs *r, long error)
 {
-	r->rip += 2;
-	r->rax = error;
-	r->orig_rax = t->restart.nr;
+	regs_undo_rewind(r, t->restart.nr, error);
 	tracee_set_regs(t, r);
 	t->restart = (struct restart){ 0 };
 }
@@ -307,25 +310,27 @@ static int begin_again(struct task *t, int sig)
 {
 	struct restart *again = &t->restart;
 	const struct call *call;
-	struct user_regs_struct r;
+	struct tracee_regs r;
 	uint64_t now, ns;
 
-	if (tracee_get_regs(t, &r) || (long)r.orig_rax < 0 ||
-	    (long)r.rax != -EINTR)
+	if (tracee_get_regs(t, &r) || (long)r.reg_ret != -EINTR)
+		return 0;
+	regs_find_call(t->tid, &r);
+	if ((long)r.reg_nr < 0)
 		return 0;
 	call = find(&r);
 	if (!call || signal_waits(t) || (sig && !(BIT(sig) & ignored(t))))
 		return 0;
 	now = moca_now_ns();
-	if (!again->end_ns || !is_same(t, r.rip, r.rsp, r.orig_rax)) {
+	if (!again->end_ns || !is_same(t, r.reg_ip, r.reg_sp, r.reg_nr)) {
 		ns = time_of(t, call, &r, &again->over);
 		again->end_ns = !ns ? 0 : ns + (again->entry_ns ?
 						again->entry_ns : now);
 		again->last = 0;
 	}
 	if (again->end_ns && again->end_ns <= now && again->last) {
-		r.rax = again->over;
-		r.orig_rax = -1;
+		r.reg_ret = again->over;
+		r.reg_nr = -1;
 		again->ip = again->end_ns = 0;
 	} else {
 		/* What came in time, while it stood still, has to be seen. */
@@ -333,7 +338,7 @@ static int begin_again(struct task *t, int sig)
 			again->last = 1;
 			again->end_ns = now + LAST_LOOK_NS;
 		}
-		rewind_call(t, &r, r.orig_rax);
+		rewind_call(t, &r, r.reg_nr);
 		wake_for(again);
 	}
 	tracee_set_regs(t, &r);
@@ -346,26 +351,27 @@ int restart_interrupted(struct task *t)
 	return begin_again(t, 0);
 }
 
-void restart_by_hand(struct task *t, struct user_regs_struct *r)
+void restart_by_hand(struct task *t, struct tracee_regs *r)
 {
-	long ret = r->rax;
+	long ret = r->reg_ret;
 
-	if ((long)r->orig_rax >= 0 && ret <= -ERESTARTSYS &&
+	/* On arm64 the kernel has done so by itself, before this stop. */
+	if (MOCA_IS_X86 && (long)r->reg_nr >= 0 && ret <= -ERESTARTSYS &&
 	    ret >= -ERESTART_RESTARTBLOCK && ret != -ENOIOCTLCMD) {
-		if (!is_same(t, r->rip, r->rsp, r->orig_rax))
+		if (!is_same(t, r->reg_ip, r->reg_sp, r->reg_nr))
 			t->restart = (struct restart){
 				.entry_ns = t->restart.entry_ns,
 			};
-		rewind_call(t, r, ret == -ERESTART_RESTARTBLOCK ?
-					  SYS_restart_syscall :
-					  (long)r->orig_rax);
+		rewind_call(t, r,
+			    ret == -ERESTART_RESTARTBLOCK ? SYS_restart_syscall
+							  : (long)r->reg_nr);
 	}
-	r->orig_rax = -1;
+	r->reg_nr = -1;
 }
 
 void restart_leave(struct task *t)
 {
-	struct user_regs_struct r;
+	struct tracee_regs r;
 
 	begin_again(t, 0);
 	/* No handler restarts those that return EINTR after any stop. */
@@ -395,7 +401,7 @@ static int is_filtered(struct task *t)
 void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info)
 {
 	struct restart *again = &t->restart;
-	struct user_regs_struct r;
+	struct tracee_regs r;
 
 	if (info->op == PTRACE_SYSCALL_INFO_ENTRY) {
 		uint64_t now = moca_now_ns();
@@ -414,8 +420,9 @@ void restart_at_call(struct task *t, const struct __ptrace_syscall_info *info)
 	/* The kernel keeps no time of a connection that it goes on with. */
 	if (again->over == -EINPROGRESS && info->exit.rval == -EALREADY &&
 	    is_same(t, info->instruction_pointer, info->stack_pointer,
-		    SYS_connect) && !tracee_get_regs(t, &r)) {
-		r.rax = -EINPROGRESS;
+		    SYS_connect) &&
+	    !tracee_get_regs(t, &r)) {
+		r.reg_ret = -EINPROGRESS;
 		tracee_set_regs(t, &r);
 	}
 	*again = (struct restart){ 0 };
@@ -436,7 +443,7 @@ void restart_at_stop(struct task *t)
  */
 void restart_signal(struct task *t, int sig)
 {
-	struct user_regs_struct r;
+	struct tracee_regs r;
 
 	t->restart.heard = 1;
 	if (sig > 64 || begin_again(t, sig) || !t->restart.ip ||

@@ -22,7 +22,7 @@ int restart_interrupted(struct task *t);
  * r, t's registers after our stop, are to stand still for calls of ours, which
  * overwrite what the kernel restarts a call by: make it begin again by itself.
  */
-void restart_by_hand(struct task *t, struct user_regs_struct *r);
+void restart_by_hand(struct task *t, struct tracee_regs *r);
 /*
  * t is about to be left by its tracer: what is to begin again, the kernel sees to,
  * with the signals that come from now on.

@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 
 #include "collect/ptrace/tracee.h"
 #include "lib/base/err.h"
 #include "lib/ring/registry.h"
 
-#define CS_32BIT 0x23
 #define VECTORS_MAX (8u << 20)	/* bytes of argc, argv, envp and auxv */
 
 /* What the kernel put at the stack pointer of a new image. */
@@ -93,7 +91,7 @@ static int write_words(pid_t tid, uint64_t addr, void *buf, size_t len)
 
 static int add_entries(struct task *t, uint64_t session)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct vectors v = { 0 };
 	uint64_t was[2] = { 0 };
 	size_t len;
@@ -103,8 +101,8 @@ static int add_entries(struct task *t, uint64_t session)
 	err = tracee_get_regs(t, &regs);
 	if (err)
 		return err;
-	v.sp = regs.rsp;
-	v.width = regs.cs == CS_32BIT ? 4 : 8;
+	v.sp = regs.reg_sp;
+	v.width = regs_are_32bit(&regs) ? 4 : 8;
 	at = read_vectors(t->tid, &v);
 	if (at < 0) {
 		err = (int)at;
@@ -115,9 +113,9 @@ static int add_entries(struct task *t, uint64_t session)
 	put_pair(&v, at + 2, MOCA_AT_SESSION_HIGH, session >> 32);
 	put_pair(&v, at + 4, AT_NULL, 0);
 	/* Four words: the stack pointer stays a multiple of 16. */
-	regs.rsp -= 4 * v.width;
+	regs.reg_sp -= 4 * v.width;
 	len = (at + 6) * v.width;
-	err = write_words(t->tid, regs.rsp, v.bytes, len);
+	err = write_words(t->tid, regs.reg_sp, v.bytes, len);
 	if (!err)
 		err = tracee_set_regs(t, &regs);
 	if (err && err != -ESRCH) {

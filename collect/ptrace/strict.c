@@ -21,7 +21,7 @@ long strict_enter(struct tracee_calls *c, struct stub_data *stub, int *err)
 {
 	const struct sock_filter code[] = {
 		LOAD(arch),
-		IF_EQ(AUDIT_ARCH_X86_64, 0, 5),
+		IF_EQ(MOCA_AUDIT_ARCH, 0, 5),
 		LOAD(nr),
 		IF_EQ(SYS_read, 4, 0),
 		IF_EQ(SYS_write, 3, 0),
@@ -46,7 +46,7 @@ long strict_enter(struct tracee_calls *c, struct stub_data *stub, int *err)
 			   STUB_DATA + STUB_CALLS, 0, 0, 0);
 }
 
-void strict_refuse(struct task *t, struct user_regs_struct *regs)
+void strict_refuse(struct task *t, struct tracee_regs *regs)
 {
 	struct task *u;
 	int alone = 1;
@@ -56,7 +56,7 @@ void strict_refuse(struct task *t, struct user_regs_struct *regs)
 	/* Of several threads this one ends. */
 	if (alone)
 		kill(t->pid, SIGKILL);
-	regs->orig_rax = alone ? -1 : SYS_exit;
-	regs->rdi = SIGKILL;
+	regs->reg_nr = alone ? -1 : SYS_exit;
+	regs->reg_a0 = SIGKILL;
 	tracee_set_regs(t, regs);
 }

@@ -16,6 +16,6 @@
  */
 long strict_enter(struct tracee_calls *c, struct stub_data *stub, int *err);
 /* t stands, with regs, at a call that strict mode does not allow: it dies. */
-void strict_refuse(struct task *t, struct user_regs_struct *regs);
+void strict_refuse(struct task *t, struct tracee_regs *regs);
 
 #endif

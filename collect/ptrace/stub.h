@@ -17,10 +17,15 @@
 #define STUB_SIZE (STUB_CODE_SIZE + STUB_DATA_SIZE)
 
 /*
- * getpgrp(2): reached in the stub, it stops the task for us. A number that no call has
- * would not: filters of containers refuse those, which goes before any stop.
+ * getpgrp(2), on arm64 getppid(2): reached in the stub, it stops the task for us. A
+ * number that no call has would not: filters of containers refuse those, which goes
+ * before any stop.
  */
+#ifdef __x86_64__
 #define STUB_NR_DONE 111
+#else
+#define STUB_NR_DONE 173
+#endif
 
 /* Flags of a call: take values from the result of the call before. */
 #define STUB_CALL_ADDR 1	/* add it to the first argument */

@@ -36,8 +36,7 @@
 #include "lib/base/err.h"
 #include "lib/base/proc.h"
 
-#define CS_32BIT 0x23
-#define COMM_LEN 15	/* of a task's name, at most */
+#define COMM_LEN 15 /* of a task's name, at most */
 
 static void read_comm(pid_t tid, char *buf, size_t size)
 {
@@ -75,7 +74,7 @@ void supervisor_tell_task(struct recorder *rec, const struct task *t,
 void supervisor_announce(struct recorder *rec, struct task *t,
 			 const struct task *parent, uint32_t flags)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	struct message *m;
 	char comm[64];
 
@@ -88,9 +87,10 @@ void supervisor_announce(struct recorder *rec, struct task *t,
 		return;
 	m->task = t->id;
 	/* Its stack ends here, and its thread-local storage near here. */
-	if (flags & MOCA_TASK_THREAD && !t->gone && !tracee_get_regs(t, &regs)) {
-		m->event.addr = regs.rsp;
-		m->event.offset = regs.fs_base;
+	if (flags & MOCA_TASK_THREAD && !t->gone &&
+	    !tracee_get_regs(t, &regs)) {
+		m->event.addr = regs.reg_sp;
+		m->event.offset = regs_thread_pointer(t->tid, &regs);
 	}
 	m->event.type = MOCA_CHANGE_TASK_START;
 	m->event.pid = t->pid;
@@ -152,7 +152,7 @@ void supervisor_gap(struct recorder *rec, struct task *t, const char *why)
 }
 
 int supervisor_preload(struct recorder *rec, struct task *t,
-		       struct user_regs_struct *regs)
+		       struct tracee_regs *regs)
 {
 	char what[PRELOAD_WHY_MAX + 64], why[PRELOAD_WHY_MAX];
 	int ret;
@@ -303,22 +303,24 @@ static void on_exec(struct recorder *rec, struct task *t)
 /* The flags with which t made a child, as of clone(2). */
 static uint64_t clone_flags(struct task *t, int event)
 {
-	struct user_regs_struct r;
+	struct tracee_regs r;
 	uint64_t flags = 0;
 
 	if (tracee_get_regs(t, &r))
 		return 0;
-	if (r.cs == CS_32BIT)
-		return event == PTRACE_EVENT_VFORK ? CLONE_VM | CLONE_VFORK :
-						     r.rbx;
-	switch (r.orig_rax) {
+	if (regs_are_32bit(&r))
+		return event == PTRACE_EVENT_VFORK ? CLONE_VM | CLONE_VFORK
+						   : r.reg_a0_32bit;
+	switch (r.reg_nr) {
 	case SYS_clone:
-		return r.rdi;
+		return r.reg_a0;
 	case SYS_clone3:
-		tracee_read(t->tid, r.rdi, &flags, sizeof(flags));
+		tracee_read(t->tid, r.reg_a0, &flags, sizeof(flags));
 		return flags;
+#ifdef SYS_vfork
 	case SYS_vfork:
 		return CLONE_VM | CLONE_VFORK;
+#endif
 	default:
 		return 0;
 	}
@@ -489,7 +491,7 @@ static void interrupt_for_wanted(struct recorder *rec)
 		unsigned int before = tasks_departures();
 
 		if (t->announced && t->space && !t->in_vfork &&
-		    t->stop == TASK_RUNNING &&
+		    t->stop == TASK_RUNNING && regs_may_interrupt(t->tid) &&
 		    (t->space == missed || asked(rec, t->space))) {
 			moca_debug("task %d: interrupted", t->tid);
 			/* A leader may have ended long before its threads. */
@@ -555,7 +557,7 @@ static void count_clone(struct recorder *rec, struct task *t, long nr)
 
 static void on_seccomp(struct recorder *rec, struct task *t)
 {
-	struct user_regs_struct regs;
+	struct tracee_regs regs;
 	int ret = tracee_get_regs(t, &regs), exit_stop = 0;
 	unsigned long data = 0;
 
@@ -568,15 +570,15 @@ static void on_seccomp(struct recorder *rec, struct task *t)
 		if (data == SECCOMP_STRICT) {
 			strict_refuse(t, &regs);
 		} else {
-			regs.orig_rax = -1;
-			regs.rax = -ENOSYS;
+			regs.reg_nr = -1;
+			regs.reg_ret = -ENOSYS;
 			tracee_set_regs(t, &regs);
 		}
 		tracee_resume(t, PTRACE_CONT, 0);
 		return;
 	}
-	if (!ret && debugger_wanted(regs.orig_rax)) {
-		count_clone(rec, t, regs.orig_rax);
+	if (!ret && debugger_wanted(regs.reg_nr)) {
+		count_clone(rec, t, regs.reg_nr);
 		exit_stop = debugger_call(rec, t, &regs) == 2;
 	} else if (!ret && rec->way->traced->call)
 		ret = rec->way->traced->call(rec, t, &regs);

@@ -39,7 +39,7 @@ void supervisor_gap(struct recorder *rec, struct task *t, const char *why);
 /* Have the program tell of its allocations: PRELOAD_STATIC, 1: it will, 0: it
  * cannot, or shall not; -errno: it died. */
 int supervisor_preload(struct recorder *rec, struct task *t,
-		       struct user_regs_struct *regs);
+		       struct tracee_regs *regs);
 
 /* The memory of a child cannot be copied: it is ended, and told so; when attached,
  * what that means is told. */

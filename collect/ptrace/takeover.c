@@ -11,8 +11,6 @@
 #include "collect/ptrace/wait.h"
 #include "lib/base/err.h"
 
-#define CS_32BIT 0x23
-#define EXECVE_32 11
 #define PATIENCE_NS 1000000000ull
 
 static unsigned int under_way;
@@ -36,14 +34,14 @@ static void set_timer(int on)
 	timer_settime(timer, 0, &each, NULL);
 }
 
-static int is_exec(const struct user_regs_struct *regs)
+static int is_exec(const struct tracee_regs *regs)
 {
-	return regs->cs == CS_32BIT ? regs->orig_rax == EXECVE_32 :
-				      regs->orig_rax == SYS_execve ||
-					      regs->orig_rax == SYS_execveat;
+	return regs_are_32bit(regs) ? regs->reg_nr == REGS_EXECVE_32BIT
+				    : regs->reg_nr == SYS_execve ||
+					      regs->reg_nr == SYS_execveat;
 }
 
-int takeover_begin(struct task *t, const struct user_regs_struct *regs)
+int takeover_begin(struct task *t, const struct tracee_regs *regs)
 {
 	struct task *leader;
 

@@ -19,7 +19,7 @@
  * t is at the entry of a call and about to go on. 1: it is such an exec, and
  * shall stop at the call's exit, where takeover_end is due if it failed.
  */
-int takeover_begin(struct task *t, const struct user_regs_struct *regs);
+int takeover_begin(struct task *t, const struct tracee_regs *regs);
 /* The exec of t is over, or t is; tid: its thread id when it began. */
 void takeover_end(struct task *t, pid_t tid);
 /*

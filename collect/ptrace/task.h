@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/user.h>
 
+#include "collect/ptrace/regs.h"
 #include "collect/ptrace/space.h"
 #include "collect/run/recorder.h"
 
@@ -19,7 +19,7 @@ enum task_stop {
 struct restart {
 	uint64_t ip, sp;	/* where; ip 0: there is none */
 	long nr;
-	long rax;		/* by which it is begun: nr, or restart_syscall */
+	long by;		/* what it is begun by: nr, or restart_syscall */
 	long error;		/* what it returned, as the kernel has it */
 	uint64_t entry_ns;	/* when it was entered first; 0: not known */
 	uint64_t again_ns;	/* and last */
@@ -67,6 +67,7 @@ struct task {
 	uint64_t cost_run_ns;	/* its CPU time at that stop; 0: not taken */
 	struct restart restart;
 	uint64_t segv_page;	/* of the last access that SIGSEGV answered, + 1 */
+	uint64_t x7;		/* regs-arm64.c */
 };
 
 /* A status of wait for struct task: an exit with code 0 is none of nothing. */

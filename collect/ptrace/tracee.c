@@ -35,9 +35,6 @@
 
 static unsigned long rounds, calls_run;
 
-/* The trap flag: a program that steps through itself has it set. */
-#define EFLAGS_TF 0x100
-
 /* An exec event of it is kept: it is a new image by now (takeover.h). */
 static int is_replaced(const struct task *t)
 {
@@ -45,18 +42,18 @@ static int is_replaced(const struct task *t)
 	       t->status >> 16 == PTRACE_EVENT_EXEC;
 }
 
-int tracee_get_regs(struct task *t, struct user_regs_struct *regs)
+int tracee_get_regs(struct task *t, struct tracee_regs *regs)
 {
 	if (is_replaced(t))
 		return -ESRCH;
-	return tracer_call(PTRACE_GETREGS, t->tid, NULL, regs) ? -errno : 0;
+	return regs_get(t, t->tid, regs) ? -errno : 0;
 }
 
-int tracee_set_regs(struct task *t, const struct user_regs_struct *regs)
+int tracee_set_regs(struct task *t, const struct tracee_regs *regs)
 {
 	if (is_replaced(t))
 		return -ESRCH;
-	return tracer_call(PTRACE_SETREGS, t->tid, NULL, regs) ? -errno : 0;
+	return regs_set(t->tid, regs) ? -errno : 0;
 }
 
 ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len)
@@ -116,7 +113,7 @@ int tracee_fetch_socket(const struct task *t, int remote)
 }
 
 int tracee_begin(struct tracee_calls *c, struct task *t,
-		 const struct user_regs_struct *saved)
+		 const struct tracee_regs *saved)
 {
 	uint64_t all = ~0ull;
 
@@ -201,20 +198,14 @@ static int next_stop(struct task *t, int request)
 int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 		    const uint64_t args[6], long *ret)
 {
-	struct user_regs_struct r = c->saved;
+	struct tracee_regs r = c->saved;
 	struct task *t = c->task;
 	int status, syscalls = 0, err;
 
-	r.eflags &= ~(uint64_t)EFLAGS_TF;	/* as in run_stub */
-	r.rip = insn;
-	r.rax = nr;
-	r.orig_rax = -1;
-	r.rdi = args[0];
-	r.rsi = args[1];
-	r.rdx = args[2];
-	r.r10 = args[3];
-	r.r8 = args[4];
-	r.r9 = args[5];
+	regs_clear_trap(&r);
+	regs_put_call(&r, nr, args);
+	r.reg_ip = insn;
+	r.reg_nr = -1;
 	err = tracee_set_regs(t, &r);
 	if (err)
 		return err;
@@ -226,7 +217,7 @@ int tracee_raw_call(struct tracee_calls *c, uint64_t insn, long nr,
 		syscalls += !(status >> 16);
 	}
 	err = tracee_get_regs(t, &r);
-	*ret = r.rax;
+	*ret = r.reg_ret;
 	return err;
 }
 
@@ -310,12 +301,12 @@ static void follow_cpu(unsigned int cpu)
  * Without the filter we stand at the entry of a call that does not exist:
  * go on to its exit, which would else look like the end of the next one.
  */
-static int leave_call(struct task *t, const struct user_regs_struct *at)
+static int leave_call(struct task *t, const struct tracee_regs *at)
 {
-	struct user_regs_struct r = *at;
+	struct tracee_regs r = *at;
 	int status, err;
 
-	r.orig_rax = -1;
+	r.reg_nr = -1;
 	err = tracee_set_regs(t, &r);
 	while (!err) {
 		status = next_stop(t, PTRACE_SYSCALL);
@@ -328,7 +319,7 @@ static int leave_call(struct task *t, const struct user_regs_struct *at)
 }
 
 /* Run n calls from entry until the stub says that it is done. */
-static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
+static int run_stub(struct tracee_calls *c, struct tracee_regs *r,
 		    const uint8_t *entry, unsigned int n, pid_t *child)
 {
 	struct round_clock clock;
@@ -336,10 +327,9 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 	unsigned long msg;
 	int status, err;
 
-	r->rip = STUB_ENTRY(entry);
-	r->orig_rax = -1;
-	/* A trap of a blocked signal would take the program's handler away. */
-	r->eflags &= ~(uint64_t)EFLAGS_TF;
+	r->reg_ip = STUB_ENTRY(entry);
+	r->reg_nr = -1;
+	regs_clear_trap(r);
 	err = tracee_set_regs(t, r);
 	if (err)
 		return err;
@@ -360,9 +350,9 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 		err = tracee_get_regs(t, r);
 		if (err)
 			return err;
-		if (r->orig_rax == STUB_NR_DONE) {
+		if (r->reg_nr == STUB_NR_DONE) {
 			if (t->filtered)
-				follow_cpu(r->r9 & 0xfff);
+				follow_cpu(regs_stub_cpu(r));
 			return t->filtered ? 0 : leave_call(t, r);
 		}
 	}
@@ -371,29 +361,22 @@ static int run_stub(struct tracee_calls *c, struct user_regs_struct *r,
 long tracee_call(struct tracee_calls *c, int *err, long nr, uint64_t a,
 		 uint64_t b, uint64_t d, uint64_t e, uint64_t f, uint64_t g)
 {
-	struct user_regs_struct r = c->saved;
+	struct tracee_regs r = c->saved;
 
-	r.rax = nr;
-	r.rdi = a;
-	r.rsi = b;
-	r.rdx = d;
-	r.r10 = e;
-	r.r8 = f;
-	r.r9 = g;
+	regs_put_call(&r, nr, (const uint64_t[]){ a, b, d, e, f, g });
 	*err = run_stub(c, &r, moca_stub_one, 1, NULL);
-	return r.rbx;
+	return r.reg_done;
 }
 
 long tracee_clone(struct tracee_calls *c, int *err, uint64_t flags,
 		  pid_t *zapper)
 {
-	struct user_regs_struct r = c->saved;
+	struct tracee_regs r = c->saved;
 
 	*zapper = 0;
-	r.rdi = flags;
-	r.rsi = r.rdx = r.r10 = r.r8 = 0;
+	regs_put_call(&r, SYS_clone, (const uint64_t[6]){ flags });
 	*err = run_stub(c, &r, moca_stub_clone, 1, zapper);
-	return r.rbx;
+	return r.reg_done;
 }
 
 unsigned long tracee_calls_run(void)
@@ -421,17 +404,17 @@ int tracee_measure(struct tracee_calls *c)
 
 int tracee_list(struct tracee_calls *c, unsigned int n)
 {
-	struct user_regs_struct r = c->saved;
+	struct tracee_regs r = c->saved;
 	int err;
 
-	r.r12 = STUB_DATA + STUB_CALLS;
-	r.r13 = n;
+	r.reg_first = STUB_DATA + STUB_CALLS;
+	r.reg_count = n;
 	calls_run += n;
 	err = run_stub(c, &r, moca_stub_list, n, NULL);
 	if (err)
 		return err;
 	/* Written by the program's own memory: believe no more than n. */
-	return r.rbx > n ? (int)n : (int)r.rbx;
+	return r.reg_done > n ? (int)n : (int)r.reg_done;
 }
 
 int tracee_run(struct tracee_calls *c, struct stub_data *stub,

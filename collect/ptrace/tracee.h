@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/ptrace/regs.h"
 #include "collect/ptrace/stub.h"
 #include "collect/ptrace/task.h"
 
 /* 0 or -errno; -ESRCH when the task died. */
-int tracee_get_regs(struct task *t, struct user_regs_struct *regs);
-int tracee_set_regs(struct task *t, const struct user_regs_struct *regs);
+int tracee_get_regs(struct task *t, struct tracee_regs *regs);
+int tracee_set_regs(struct task *t, const struct tracee_regs *regs);
 
 /* Read len bytes at addr. The number read, or -errno. */
 ssize_t tracee_read(pid_t tid, uint64_t addr, void *buf, size_t len);
@@ -31,12 +32,12 @@ int tracee_fetch_socket(const struct task *t, int remote);
  */
 struct tracee_calls {
 	struct task *task;
-	struct user_regs_struct saved;
+	struct tracee_regs saved;
 	uint64_t sigmask;
 	int begun;
 };
 int tracee_begin(struct tracee_calls *c, struct task *t,
-		 const struct user_regs_struct *saved);
+		 const struct tracee_regs *saved);
 int tracee_end(struct tracee_calls *c);
 
 /*

@@ -2,12 +2,14 @@
 #include "collect/ptrace/vdso.h"
 
 #include <elf.h>
+#include <string.h>
 
 #include "collect/ptrace/tracee.h"
 #include "lib/base/proc.h"
 
 uint64_t vdso_syscall(pid_t tid)
 {
+	static const uint8_t call[REGS_CALL_BYTES] = REGS_CALL_CODE;
 	static uint64_t cached;
 	static uint8_t text[1 << 14];
 	struct moca_auxv aux;
@@ -21,8 +23,9 @@ uint64_t vdso_syscall(pid_t tid)
 		if (tracee_read(tid, base + at, text + at, PAGE_SIZE) !=
 		    (ssize_t)PAGE_SIZE)
 			break;
-	for (uint64_t i = 0; i + 1 < sizeof(text); i++)
-		if (text[i] == 0x0f && text[i + 1] == 0x05) {
+	for (uint64_t i = 0; i + sizeof(call) <= sizeof(text);
+	     i += REGS_CALL_ALIGN)
+		if (!memcmp(text + i, call, sizeof(call))) {
 			cached = i;
 			return base + i;
 		}

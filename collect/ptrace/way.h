@@ -7,7 +7,6 @@
 #define MOCA_PTRACE_WAY_H
 
 #include <stddef.h>
-#include <sys/user.h>
 
 #include "collect/ptrace/task.h"
 #include "collect/run/way.h"
@@ -62,7 +61,7 @@ struct trace_way {
 	/* t stands at the entry of a call. 0 or -errno: the call is made by the
 	 * program; -ESRCH: t died; 1: it was carried out. NULL as before. */
 	int (*call)(struct recorder *rec, struct task *t,
-		    const struct user_regs_struct *regs);
+		    const struct tracee_regs *regs);
 
 	/* --- what the collector asks for: all three or none --- */
 	/* Something was asked for that a task of s has to do: 1, once. */

@@ -26,7 +26,7 @@
 #define PAGE_UP(x) (((x) + PAGE_SIZE - 1) & PAGE_MASK)
 
 /* Where addresses of programs end (4-level paging). */
-#define USER_END (1ull << 47)
+#define USER_END (1ull << MOCA_USER_BITS)
 
 struct jit;
 struct own_faults;

@@ -38,7 +38,6 @@ refused() {
 		judge "$1" "$(grep -q 'x86-64 alone' err || cat err)"
 }
 refused "refused: exact" 125 record --exact
-refused "refused: from user space" 125 record --via user
 refused "refused: native" 125 record --via native
 refused "refused: cc" 2 cc
 apart doctor 0 $MOCA doctor

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# On arm64, page accesses from user space (ptrace), without the module: what programs
+# print is what they print without a recorder, and no record of a touched page lacks.
+MOCA=/tests/moca
+# The programs look for their libraries where they were built.
+export HOME=/tmp/arm64 LD_LIBRARY_PATH=/tests
+mkdir -p $HOME && cd $HOME || exit 1
+
+ok() { echo "ok $1"; }
+not_ok() { echo "not ok $1: $2"; }
+# A number of the certificate.
+certificate() {
+	sed -n "s/^certificate\.$2 //p" "$1/metadata"
+}
+# sound NAME DIR: nothing lost, and the trace says nothing that cannot be.
+sound() {
+	$MOCA check "$2" >said 2>&1 ||
+		{ not_ok "$1" "moca check: $(tail -n 3 said | tr '\n' ' ')"; return 1; }
+	seen=$(certificate "$2" pages_seen) lost=$(certificate "$2" lost)
+	[ "${seen:-0}" -gt 0 ] && [ "$lost" = 0 ] && return 0
+	not_ok "$1" "${seen:-no} pages seen, ${lost:-?} lost"
+	return 1
+}
+# same NAME PROGRAM...: the same output and exit code, recorded and not.
+same() {
+	name=$1
+	shift
+	"$@" >plain 2>&1
+	want=$?
+	rm -rf t
+	$MOCA record -q --via user --interval 20ms --budget none -o t -- "$@" \
+		>recorded 2>errors
+	code=$?
+	if [ $code != $want ]; then
+		not_ok "$name" "exit code $code, not $want: $(tail -n 3 errors | tr '\n' ' ')"
+	elif ! cmp -s plain recorded; then
+		not_ok "$name" "it prints $(head -n 3 recorded | tr '\n' ' ')"
+	else
+		sound "$name" t && ok "$name"
+	fi
+}
+
+same "exit code" sh -c 'exit 3'
+same signal sh -c 'kill -TERM $$'
+same pipes sh -c 'i=0; while [ $i -lt 5 ]; do i=$((i + 1)); ls / | md5sum; done'
+for case in fixed-overlay mremap-grow mremap-move dontneed free wipeonfork \
+	unmap-parts jit brk data-bss sysv-shm errors taken; do
+	same "memory $case" /tests/memory $case
+done
+for case in both-ways remap heap threads futex exec-child no-descriptor; do
+	same "forks $case" /tests/forks $case
+done
+for case in together robust ping-pong timer-threads racing-maps names; do
+	same "threads $case" /tests/threads $case
+done
+for case in itimer alarm no-eintr sigchld storm by-segv by-thread; do
+	same "signals $case" /tests/signals $case
+done
+for case in isolation orphan vfork posix-spawn clone-vm exec-chain exec-thread; do
+	same "processes $case" /tests/processes $case
+done
+
+if $MOCA record -q --via user --interval 50ms --budget none -o "$OUT/trace" -- \
+	/tests/workload "$OUT/truth" 500 200 2>errors; then
+	sound coverage "$OUT/trace" && ok coverage
+else
+	not_ok coverage "$(tail -n 3 errors | tr '\n' ' ')"
+fi
+if $MOCA record -q --via user --budget none -o objects -- /tests/churn 2>errors &&
+	$MOCA objects --all objects >said && grep -q 'churn.c:[0-9]' said; then
+	ok objects
+else
+	not_ok objects "$(tail -n 3 errors said | tr '\n' '|')"
+fi
+if $MOCA record -q --via user --stacks -o stacks -- /tests/churn 2>errors &&
+	$MOCA check stacks >said 2>&1; then
+	ok stacks
+else
+	not_ok stacks "$(tail -n 3 errors said | tr '\n' '|')"
+fi
+sleep 30 &
+$MOCA record -q --via user -p $! -o attached 2>errors
+[ $? = 125 ] && grep -q 'x86-64 alone' errors && ok "refused: attaching" ||
+	not_ok "refused: attaching" "$(cat errors)"
+kill $!
+exit 0
