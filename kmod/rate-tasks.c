@@ -319,12 +319,12 @@ static struct task_struct *find_leader(pid_t nr)
 /* One of the slots, and of those that its user may have. 0 or -errno. */
 static int take_slot(struct file *f, struct moca_user **user)
 {
-	int err = count == rate_tasks ? -ENOSPC :
-					moca_user_get(f->f_cred, user);
+	int err = moca_user_get(f->f_cred, user);
 
 	if (err)
 		return err;
-	err = moca_user_add_sampled(*user);
+	err = count >= moca_user_may_fill(*user, rate_tasks) ?
+		      -ENOSPC : moca_user_add_sampled(*user);
 	if (err)
 		moca_user_put(*user);
 	return err;

@@ -29,9 +29,9 @@ MODULE_PARM_DESC(max_mb, "memory of one session: its rings and what finds pages 
 
 static unsigned int max_sessions = 16;
 module_param(max_sessions, uint, 0644);
-MODULE_PARM_DESC(max_sessions, "sessions at a time");
+MODULE_PARM_DESC(max_sessions, "sessions at a time, of which the last quarter is for profilers (default 16)");
 
-static atomic_t sessions = ATOMIC_INIT(0);
+static atomic64_t sessions = ATOMIC64_INIT(0);
 static atomic64_t last_id = ATOMIC64_INIT(0);
 
 struct moca_session *moca_session_create(void)
@@ -101,7 +101,7 @@ static void end_session(struct moca_session *s)
 	moca_space_unregister_all(s);
 	/* Nobody knows the session now. */
 	moca_space_unfollow();
-	atomic_dec(&sessions);
+	atomic64_dec(&sessions);
 	free_rings(s);
 	dismiss_user(s);
 }
@@ -210,7 +210,9 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	err = enlist_user(s);
 	err = err ?: make_rings(s, a);
 	/* Nobody who is refused for another reason has had a place. */
-	if (!err && !moca_take_place(&sessions, READ_ONCE(max_sessions)))
+	if (!err && !moca_take(&sessions, 1,
+			       moca_user_may_fill(s->user,
+						  READ_ONCE(max_sessions))))
 		err = -EUSERS;
 	if (err)
 		goto err_free;
@@ -229,7 +231,7 @@ int moca_session_setup(struct moca_session *s, struct moca_setup *a)
 	smp_store_release(&s->ready, true);
 	goto out;
 err_place:
-	atomic_dec(&sessions);
+	atomic64_dec(&sessions);
 err_free:
 	free_rings(s);
 	dismiss_user(s);

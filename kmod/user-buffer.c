@@ -62,7 +62,7 @@ static DEFINE_HASHTABLE(threads, 8);
 static unsigned int thread_count;
 static DECLARE_WAIT_QUEUE_HEAD(idle);
 static atomic_t numbers;
-static atomic_long_t in_use;	/* bytes */
+static atomic64_t in_use;	/* bytes */
 
 /* --- sessions and their users ----------------------------------------------- */
 
@@ -148,7 +148,7 @@ static void free_data(struct buffer *buf)
 {
 	if (!buf->data)
 		return;
-	atomic_long_sub(buf->bytes, &in_use);
+	atomic64_sub(buf->bytes, &in_use);
 	moca_user_uncharge(buf->user, buf->bytes);
 	moca_user_put(buf->user);
 	vfree(buf->data);
@@ -291,25 +291,27 @@ err:
 
 static int add_data(struct moca_buffers *b, struct buffer *buf)
 {
+	struct moca_user *user = b->session->user;
 	u32 bytes = READ_ONCE(b->bytes);
 	void *data;
 
-	if (atomic_long_add_return(bytes, &in_use) >
-	    (long)READ_ONCE(buffer_mb) << 20 ||
-	    moca_user_charge(b->session->user, bytes))
+	if (!moca_take(&in_use, bytes, moca_user_may_fill(
+			user, (u64)READ_ONCE(buffer_mb) << 20)))
+		return -ENOMEM;
+	if (moca_user_charge(user, bytes))
 		goto err;
 	data = moca_pages_new(bytes, true);
 	if (!data)
 		goto err_charged;
 	buf->number = (u32)atomic_inc_return(&numbers);
 	buf->bytes = bytes;
-	buf->user = moca_user_hold(b->session->user);
+	buf->user = moca_user_hold(user);
 	buf->data = data;
 	return 0;
 err_charged:
-	moca_user_uncharge(b->session->user, bytes);
+	moca_user_uncharge(user, bytes);
 err:
-	atomic_long_sub(bytes, &in_use);
+	atomic64_sub(bytes, &in_use);
 	return -ENOMEM;
 }
 

@@ -43,8 +43,7 @@ struct moca_user {
 	kuid_t uid;
 	unsigned int refs;
 	u64 rests_until;
-	atomic64_t bytes;
-	atomic_t sessions, sampled;
+	atomic64_t bytes, sessions, sampled;
 };
 
 /* Innermost. Guards the list, refs and rests_until. */
@@ -162,19 +161,26 @@ struct moca_user *moca_user_hold(struct moca_user *u)
 	return u;
 }
 
+bool moca_take(atomic64_t *taken, u64 n, u64 most)
+{
+	s64 have = atomic64_read(taken);
+
+	do {
+		if (n > most || have > most - n)
+			return false;
+	} while (!atomic64_try_cmpxchg(taken, &have, have + n));
+	return true;
+}
+
+u64 moca_user_may_fill(const struct moca_user *u, u64 most)
+{
+	return u ? most - most / 4 : most;
+}
+
 int moca_user_charge(struct moca_user *u, u64 bytes)
 {
-	u64 most = (u64)READ_ONCE(user_mb) << 20;
-	s64 have;
-
-	if (!u)
-		return 0;
-	have = atomic64_read(&u->bytes);
-	do {
-		if (bytes > most || have > most - bytes)
-			return -ENOSPC;
-	} while (!atomic64_try_cmpxchg(&u->bytes, &have, have + bytes));
-	return 0;
+	return !u || moca_take(&u->bytes, bytes,
+			       (u64)READ_ONCE(user_mb) << 20) ? 0 : -ENOSPC;
 }
 
 void moca_user_uncharge(struct moca_user *u, u64 bytes)
@@ -183,39 +189,28 @@ void moca_user_uncharge(struct moca_user *u, u64 bytes)
 		atomic64_sub(bytes, &u->bytes);
 }
 
-bool moca_take_place(atomic_t *count, unsigned int most)
-{
-	int n = atomic_read(count);
-
-	do {
-		if ((unsigned int)n >= most)
-			return false;
-	} while (!atomic_try_cmpxchg(count, &n, n + 1));
-	return true;
-}
-
 int moca_user_add_session(struct moca_user *u)
 {
-	return !u || moca_take_place(&u->sessions, READ_ONCE(user_sessions)) ?
+	return !u || moca_take(&u->sessions, 1, READ_ONCE(user_sessions)) ?
 		       0 : -EUSERS;
 }
 
 void moca_user_drop_session(struct moca_user *u)
 {
 	if (u)
-		atomic_dec(&u->sessions);
+		atomic64_dec(&u->sessions);
 }
 
 int moca_user_add_sampled(struct moca_user *u)
 {
-	return !u || moca_take_place(&u->sampled, READ_ONCE(rate_user_tasks)) ?
+	return !u || moca_take(&u->sampled, 1, READ_ONCE(rate_user_tasks)) ?
 		       0 : -ENOSPC;
 }
 
 void moca_user_drop_sampled(struct moca_user *u)
 {
 	if (u)
-		atomic_dec(&u->sampled);
+		atomic64_dec(&u->sampled);
 }
 
 void moca_user_ran(struct moca_user *u, u64 ns)

@@ -18,10 +18,10 @@ struct cred;
 struct moca_user;
 
 /*
- * Count one more, if there are fewer than `most`. A refusal changes nothing, not
- * even for a moment: another task may take the last place meanwhile.
+ * Count n more, up to `most`. A refusal changes nothing, not even for a moment:
+ * another task may take the last place meanwhile.
  */
-bool moca_take_place(atomic_t *count, unsigned int most);
+bool moca_take(atomic64_t *taken, u64 n, u64 most);
 
 /*
  * Who is counted for what the caller does with a file of this opener: the caller
@@ -32,6 +32,12 @@ int moca_user_get(const struct cred *opener, struct moca_user **u);
 void moca_user_put(struct moca_user *u);
 /* Once more; returns u. */
 struct moca_user *moca_user_hold(struct moca_user *u);
+
+/*
+ * Of `most` that all have together: how many may be taken when one of them is for
+ * u. The last quarter is for profilers.
+ */
+u64 moca_user_may_fill(const struct moca_user *u, u64 most);
 
 /* Bytes of kernel memory, up to the parameter user_mb. 0 or -ENOSPC. */
 int moca_user_charge(struct moca_user *u, u64 bytes);

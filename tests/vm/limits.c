@@ -289,6 +289,27 @@ static void sessions(void)
 	check(1, "sessions: root has more", " ");
 }
 
+/* Of 8, with the one that main() keeps. */
+static void reserved(void)
+{
+	struct session s[2 * MANY];
+	int err, n, all;
+
+	parameter("max_sessions", "8");
+	if (seteuid(ME))
+		die("seteuid");
+	n = open_all(s, &small, &err);
+	check(n == 5 && err == -EUSERS, "sessions: users leave a quarter",
+	      "%d, then %s", n, strerror(-err));
+	if (seteuid(0))
+		die("seteuid");
+	all = n + open_all(s + n, &small, &err);
+	check(all == 7 && err == -EUSERS, "sessions: that is root's",
+	      "%d, then %s", all, strerror(-err));
+	close_all(s, all);
+	parameter("max_sessions", "16");
+}
+
 /* ---- CPU time ---- */
 
 #define SESSIONS 2
@@ -459,6 +480,7 @@ int main(void)
 	memory();
 	charged();
 	sessions();
+	reserved();
 	share();
 	parameter("allow_own", "0");
 	session_close(&keep);
