@@ -45,6 +45,11 @@ static int reaches(uint64_t base, uint64_t low, uint64_t high)
 	return a < REACH && b < REACH && a > -REACH && b > -REACH;
 }
 
+int moca_exact_cache_reaches(const struct cache *k, uint64_t low, uint64_t high)
+{
+	return reaches((uint64_t)k->base, low, high);
+}
+
 static uint8_t *map_at(uint64_t at)
 {
 	long p;

@@ -26,7 +26,12 @@ struct cache {
 	int number;
 };
 
-/* A cache within reach of [low, high) with room bytes, or NULL. */
+/* What a region takes at most. */
+#define REGION_ROOM (131072 + REGION_INSNS * 2048ul)
+
+/* Can all of k refer to all of [low, high]? */
+int moca_exact_cache_reaches(const struct cache *k, uint64_t low, uint64_t high);
+/* A cache within reach of [low, high] with room bytes, or NULL. */
 struct cache *moca_exact_cache_near(uint64_t low, uint64_t high, size_t room);
 /* A new literal, or NULL: no room. */
 uint64_t *moca_exact_literal(struct cache *k, uint64_t value);

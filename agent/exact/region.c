@@ -8,7 +8,10 @@
 /* Of a function that is called: it saves six registers, and makes room for itself. */
 #define ENTRY_INSNS 16
 
-_Static_assert(2 * (FAR_JUMP + REGION_INSNS * INSN_MAX) < 1 << 22,
+/* Its source is not farther from its entry. */
+#define SPAN (FAR_JUMP + REGION_INSNS * INSN_MAX)
+
+_Static_assert(2 * SPAN < 1 << 22,
 	       "pc of struct mark");
 
 static int32_t table[SLOTS];	/* of instructions by address; index + 1 */
@@ -73,6 +76,29 @@ static void follow(struct work *w, const struct insn *x)
 		visit_later(w, x->what.target);
 }
 
+static int cache_for(struct work *w, uint64_t low, uint64_t high)
+{
+	w->cache = moca_exact_cache_near(low, high, REGION_ROOM);
+	return w->cache ? 0 : -1;
+}
+
+/*
+ * 0: x can be translated with what w has; else -1. An operand that the cache does
+ * not reach is copied to one that does, by a region of its own: bytes behind a
+ * jump may be data, whose operands are anywhere, and which never run.
+ */
+static int operand_near(struct work *w, const struct insn *x)
+{
+	uint64_t at = (uint64_t)x->what.mem.disp;
+
+	if (!x->what.rip_at || moca_exact_cache_reaches(w->cache, at, at))
+		return 0;
+	if (w->count)
+		return -1;
+	w->most = 1;
+	return cache_for(w, at < x->pc ? at : x->pc, at > x->pc ? at : x->pc);
+}
+
 /*
  * Decodes the instruction at pc, whose mapping ends at *end. It may reach into the
  * next mapping: who patches code changes the rights of single pages (UCX's memory
@@ -109,6 +135,8 @@ static int run(struct work *w, uint64_t pc)
 		w->uncounted = flags & CODE_OURS;
 		w->most = flags & (CODE_LOADER | CODE_OURS) ? COLD_INSNS :
 							      REGION_INSNS;
+		if (cache_for(w, pc - SPAN, pc + SPAN))
+			return -1;
 	} else if (w->writable || flags & CODE_WRITABLE) {
 		return 0;	/* one block at a time */
 	}
@@ -122,7 +150,7 @@ static int run(struct work *w, uint64_t pc)
 		if (w->most == COLD_INSNS && w->count &&
 		    moca_exact_cache_find(pc, NULL))
 			return 0;	/* it is there: a jump will do */
-		if (decode(w, pc, &end, x))
+		if (decode(w, pc, &end, x) || operand_near(w, x))
 			return 0;	/* the next region begins with it */
 		index_add(w, w->count++);
 		if (x->kind == K_NATIVE && n)

@@ -845,22 +845,17 @@ static struct region *finish(struct work *w, uint8_t *code)
 	return r;
 }
 
-/* What so many instructions take at most. */
-#define ROOM(count) (131072 + (size_t)(count) * 2048)
-_Static_assert(ROOM(REGION_INSNS) < 1 << 22, "host of struct mark");
+_Static_assert(REGION_ROOM < 1 << 22, "host of struct mark");
 _Static_assert(sizeof(struct mark) == 8 && sizeof(struct kept_mark) == 8,
 	       "there are as many as instructions");
 
 struct region *moca_exact_translate(struct work *w)
 {
-	size_t room = ROOM(w->count);
 	uint8_t *code;
 
 	moca_exact_group(w);
 	moca_exact_loops(w);
-	o.k = moca_exact_cache_near(w->low, w->high, room);
-	if (!o.k)
-		return NULL;
+	o.k = w->cache;
 	o.p = code = o.k->at;
 	o.cold_count = o.slow_count = o.fix_count = o.failed = 0;
 	o.loop = NULL;

@@ -133,6 +133,7 @@ struct work {
 	struct loop loops[REGION_LOOPS];
 	int loop_count;
 	int most;		/* instructions that it may have */
+	struct cache *cache;	/* for its translation */
 	uint64_t entry;
 	uint64_t low, high;
 	int writable;		/* the source may change unseen */

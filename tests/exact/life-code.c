@@ -172,6 +172,48 @@ static void straddling(void)
 	printf("%lu\n", sum);
 }
 
+/* op, with a rip-relative operand at `to`. Returns the place behind it. */
+static uint8_t *with_far(uint8_t *p, const uint8_t *op, size_t n, const uint8_t *to)
+{
+	int32_t disp = (int32_t)(to - (p + n + 4));
+
+	memcpy(p, op, n);
+	memcpy(p + n, &disp, 4);
+	return p + n + 4;
+}
+
+/*
+ * Operands nearly 2 GiB below and above their instruction: no place is near both.
+ * What the two jumps pass over is data, which looks like such instructions.
+ */
+static void far_operands(void)
+{
+	const long distance = 0x7ff00000;
+	uint8_t *low = (uint8_t *)0x50000000, *code = low + distance;
+	uint8_t *high = code + distance, *p = code;
+	uint64_t sum = 0;
+
+	CHECK(mmap(low, PAGE, RW, ANON | MAP_FIXED, -1, 0) == low);
+	CHECK(mmap(code, PAGE, RW, ANON | MAP_FIXED, -1, 0) == code);
+	CHECK(mmap(high, PAGE, RW, ANON | MAP_FIXED, -1, 0) == high);
+	memcpy(p, "\x31\xc9\x74\x06", 4);	/* xor %ecx, %ecx; je over */
+	p = with_far(p + 4, (const uint8_t *)"\xff\x25", 2, high + 64);
+	memcpy(p, "\x74\x06", 2);
+	p = with_far(p + 2, (const uint8_t *)"\x8b\x05", 2, low - 64);
+	p = with_far(p, (const uint8_t *)"\xff\x05", 2, low);	/* incl */
+	p = with_far(p, (const uint8_t *)"\x8b\x05", 2, high); /* mov, %eax */
+	p = with_far(p, (const uint8_t *)"\x48\x8d\x15", 3, high);
+	p = with_far(p, (const uint8_t *)"\xff\x02\xff\x15", 4, high + 8);
+	*p++ = 0xc3;		/* incl (%rdx); call *; ret */
+	memcpy(high + 8, &p, sizeof(p));
+	*p = 0xc3;
+	CHECK(mprotect(code, PAGE, PROT_READ | PROT_EXEC) == 0);
+	*(volatile int *)low = 7;
+	for (int i = 0; i < 1000; i++)
+		sum += run(code);
+	printf("%lu %d %d\n", sum, *(volatile int *)low, *(int *)high);
+}
+
 /* Read from a file into memory that becomes code: read() writes it. */
 static void read_code(void)
 {
@@ -557,6 +599,7 @@ static const struct test_case cases[] = {
 	{ "jit", jit },		{ "remapped", remapped },
 	{ "crowded", crowded }, { "two-mappings", two_mappings },
 	{ "self-modifying", self_modifying }, { "straddling", straddling },
+	{ "far-operands", far_operands },
 	{ "read-code", read_code },
 	{ "jit-threads", jit_threads }, { "longjmps", longjmps },
 	{ "contexts", contexts }, { "churn", churn },
