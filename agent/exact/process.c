@@ -2,6 +2,7 @@
 /* The begin in a new program image. */
 #include <asm/prctl.h>
 #include <asm/unistd.h>
+#include <elf.h>
 #include <linux/mman.h>
 
 #include "agent/exact/chart.h"
@@ -72,6 +73,26 @@ static void make_jumps(void)
 			 : "memory");
 }
 
+/* What the collector has laid out is writable, but this image's code. */
+static void protect(uint64_t image, int data)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)image;
+	const Elf64_Phdr *p = (const Elf64_Phdr *)(image + e->e_phoff);
+
+	for (int i = 0; i < e->e_phnum; i++) {
+		uint64_t start = p[i].p_vaddr & -4096ul;
+		uint64_t size = p[i].p_vaddr + p[i].p_memsz - start;
+		int code = p[i].p_flags & PF_X;
+
+		if (p[i].p_type == PT_LOAD && !(p[i].p_flags & PF_W) &&
+		    (data || code))
+			moca_exact_call(__NR_mprotect, (long)(image + start),
+					(long)((size + 4095) & -4096ul),
+					PROT_READ | (code ? PROT_EXEC : 0), 0,
+					0, 0);
+	}
+}
+
 /* Entry.S calls it before any of this image's data is used. */
 void moca_exact_relocate(void);
 void moca_exact_relocate(void)
@@ -90,6 +111,10 @@ struct context *moca_exact_begin(const struct moca_exact_setup *setup,
 	moca_exact.setup = *setup;
 	if (setup->version != MOCA_EXACT_VERSION)
 		moca_exact_die("collector and agent do not fit", setup->version);
+	protect(setup->agent, 1);
+	protect(setup->zydis, 0);
+	moca_exact_call(__NR_madvise, (long)setup->arena,
+			(long)MOCA_EXACT_ARENA_SIZE, MADV_DONTDUMP, 0, 0, 0);
 	moca_exact.arena = setup->arena;
 	moca_exact.shift = setup->shift;
 	moca_exact.pid = setup->pid;

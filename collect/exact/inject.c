@@ -86,29 +86,36 @@ static int failed(long ret)
 	return ret < 0 && ret >= -4095;
 }
 
-/* Segments at base, as the kernel would map them; their data are writable. */
+/* Segments at base, all of them writable. */
 static int put_image(struct injection *in, const struct exact_image *im,
-		     uint64_t base, int read_only)
+		     uint64_t base)
 {
 	const Elf64_Ehdr *e = (const void *)im->file;
 	const Elf64_Phdr *p = (const void *)(im->file + e->e_phoff);
 	int err = 0;
 
+	for (int i = 0; i < e->e_phnum && !err; i++)
+		if (p[i].p_type == PT_LOAD)
+			err = put(in, base + p[i].p_vaddr,
+				  im->file + p[i].p_offset, p[i].p_filesz);
+	return err;
+}
+
+/* The agent begins then; it protects the rest itself, which takes no stop. */
+static int let_run(struct injection *in)
+{
+	const Elf64_Ehdr *e = (const void *)in->agent.file;
+	const Elf64_Phdr *p = (const void *)(in->agent.file + e->e_phoff);
+	int err = 0;
+
 	for (int i = 0; i < e->e_phnum && !err; i++) {
 		uint64_t start = p[i].p_vaddr & -PAGE;
 		uint64_t end = PAGE_UP(p[i].p_vaddr + p[i].p_memsz);
-		int prot = p[i].p_flags & PF_X ? PROT_READ | PROT_EXEC :
-						 PROT_READ;
 
-		if (p[i].p_type != PT_LOAD)
-			continue;
-		err = put(in, base + p[i].p_vaddr, im->file + p[i].p_offset,
-			  p[i].p_filesz);
-		if (err || p[i].p_flags & PF_W ||
-		    !(read_only || p[i].p_flags & PF_X))
-			continue;
-		err = (int)call(in, SYS_mprotect, base + start, end - start,
-				prot, 0, 0, 0);
+		if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X)
+			err = (int)call(in, SYS_mprotect, in->code + start,
+					end - start, PROT_READ | PROT_EXEC, 0,
+					0, 0);
 	}
 	return in->err ? in->err : err;
 }
@@ -130,8 +137,10 @@ static int map_code(struct injection *in)
 	s->agent_end = s->agent + in->agent.span + PAGE;
 	s->zydis = s->agent_end;
 	s->zydis_end = s->zydis + in->zydis.span;
-	err = put_image(in, &in->agent, s->agent, 1);
-	return err ? err : put_image(in, &in->zydis, s->zydis, 0);
+	err = put_image(in, &in->agent, s->agent);
+	if (!err)
+		err = put_image(in, &in->zydis, s->zydis);
+	return err ? err : let_run(in);
 }
 
 /* As large as it must be, whatever files the user may make, and for ever. */
@@ -170,6 +179,8 @@ static int map_at(struct injection *in, int remote)
 	if (in->err || failed(at))
 		return in->err ? in->err : (int)at;
 	in->arena = at;
+	if (!in->own.setup)	/* the agent's business */
+		return 0;
 	at = call(in, SYS_madvise, in->arena, MOCA_EXACT_ARENA_SIZE,
 		  MADV_DONTDUMP, 0, 0, 0);
 	return in->err ? in->err : (int)at;
