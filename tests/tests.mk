@@ -9,7 +9,7 @@ UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
 CASE_PROGRAMS := memory files signals processes forks threads kernel \
-	corpus-memory corpus-over corpus-process corpus-clone corpus-kernel \
+	corpus-memory corpus-over corpus-process corpus-clone corpus-kernel corpus-first \
 	takeover waits stops kept
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \

@@ -137,6 +137,29 @@ struct ksigaction moca_exact_action_take(struct context *c, int sig)
 	return a;
 }
 
+/* The first process of a PID namespace gets no fatal signal that it sends itself. */
+static void die_by_fault(int sig)
+{
+	switch (sig) {
+	case SIGILL:
+		__asm__ volatile("ud2");
+		break;
+	case SIGFPE:
+		__asm__ volatile("cltd; idivl %0" ::"r"(0), "a"(1) : "edx");
+		break;
+	case SIGTRAP:
+		__asm__ volatile("int3");
+		break;
+	case SIGBUS:
+		/* An access that is not aligned, with the flag that forbids it. */
+		__asm__ volatile("pushf; orl $0x40000, (%%rsp); popf; movl 1(%%rsp), %%eax"
+				 ::: "eax", "memory", "cc");
+		break;
+	default:
+		__asm__ volatile("hlt");
+	}
+}
+
 void moca_exact_die_by(int sig)
 {
 	struct ksigaction none = { 0 };
@@ -149,6 +172,7 @@ void moca_exact_die_by(int sig)
 			0, 0);
 	moca_exact_call(__NR_rt_sigprocmask, SIG_UNBLOCK, (long)&mask, 0, 8, 0,
 			0);
+	die_by_fault(sig);
 	moca_exact_die("survived signal", (uint64_t)sig);
 }
 

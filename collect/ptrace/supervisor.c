@@ -19,6 +19,7 @@
 #include "collect/ptrace/child-tid.h"
 #include "collect/ptrace/debugger.h"
 #include "collect/ptrace/event.h"
+#include "collect/ptrace/fatal.h"
 #include "collect/ptrace/orphan.h"
 #include "collect/ptrace/preload.h"
 #include "collect/ptrace/restart.h"
@@ -240,10 +241,11 @@ static int at_exec_end(struct recorder *rec, struct task *t)
 }
 
 /*
- * t, alone in its process, goes on without a tracer. The first program is our
- * child all the same: its end is heard of.
+ * t, alone in its process or about to end it, goes on without a tracer. The first
+ * program is our child all the same: its end is heard of. Of others it is told to
+ * have ended by status.
  */
-static void let_go(struct recorder *rec, struct task *t)
+static void let_go(struct recorder *rec, struct task *t, int status)
 {
 	if (tracer_call(PTRACE_DETACH, t->tid, NULL, NULL))
 		return;		/* it was killed: its end comes */
@@ -252,7 +254,7 @@ static void let_go(struct recorder *rec, struct task *t)
 	if (t->plain)
 		wait_plain();
 	else
-		task_ended(rec, t, 0);
+		task_ended(rec, t, status);
 }
 
 static void on_exec(struct recorder *rec, struct task *t)
@@ -288,7 +290,7 @@ static void on_exec(struct recorder *rec, struct task *t)
 		task_event_unmapped(rec, t, "no memory to follow it: real "
 				    "faults only");
 		if (rec->attach)
-			let_go(rec, t);
+			let_go(rec, t, 0);
 		else
 			kill(t->pid, SIGKILL);
 		return;
@@ -415,7 +417,7 @@ static void begin_child(struct recorder *rec, struct task *t,
 	else if (child->space || !rec->attach)
 		tracee_resume(child, moca_attach_request(rec), 0);
 	else
-		let_go(rec, child);
+		let_go(rec, child, 0);
 }
 
 /*
@@ -608,6 +610,19 @@ static void tell_segv(struct recorder *rec, struct task *t)
 	task_event(rec, t, MOCA_CHANGE_SEGV, addr, 0, 0, 0, 0, NULL);
 }
 
+/* A signal of the program's own is about to be delivered. */
+static void on_signal(struct recorder *rec, struct task *t, int sig)
+{
+	if (sig == SIGSEGV)
+		tell_segv(rec, t);
+	if (fatal_is_dropped(t, sig)) {
+		let_go(rec, t, sig);
+		return;
+	}
+	restart_signal(t, sig);
+	tracee_resume(t, moca_attach_request(rec), sig);
+}
+
 void supervisor_stop(struct recorder *rec, struct task *t, int status)
 {
 	int sig = WSTOPSIG(status), event = status >> 16;
@@ -659,7 +674,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 				if (at_exec_end(rec, t) && t->status)
 					return;
 				if (t->let_go) {
-					let_go(rec, t);
+					let_go(rec, t, 0);
 					return;
 				}
 			} else if (t->clone_changed) {
@@ -675,11 +690,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 			}
 			break;
 		}
-		/* A signal of the program's own. */
-		if (sig == SIGSEGV)
-			tell_segv(rec, t);
-		restart_signal(t, sig);
-		tracee_resume(t, moca_attach_request(rec), sig);
+		on_signal(rec, t, sig);
 		return;
 	}
 	tracee_resume(t, moca_attach_request(rec), 0);
