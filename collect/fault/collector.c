@@ -80,6 +80,7 @@ struct collector {
 	struct sampled_task *tasks[BUCKETS];
 	size_t task_count;
 	size_t buffered;
+	uint64_t lost;		/* samples of nobody that is known; not written */
 	struct moca_certificate cert;
 	struct blind_spots *blind;
 	uint64_t interval;
@@ -140,8 +141,7 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 {
 	struct moca_chunk_info info = {
 		.task = t->id, .interval = c->interval,
-		.begin_ns = c->begin_ns, .end_ns = end_ns, .lost = t->lost,
-		.more = more,
+		.begin_ns = c->begin_ns, .end_ns = end_ns, .more = more,
 	};
 	uint64_t before;
 	size_t done = 0;
@@ -149,6 +149,8 @@ static void write_task(struct collector *c, struct sampled_task *t, uint64_t end
 
 	if (!t->known || (!t->count && !t->lost))
 		return;
+	info.lost = t->lost + c->lost;
+	c->lost = 0;
 	sort_records(t);
 	for (size_t i = 0; i < t->count && t->recs[i].time_ns < c->begin_ns; i++)
 		/* Stamped just before the cut, committed just behind it. */
@@ -273,6 +275,13 @@ static struct seen see(struct sampled_task *t, uint64_t addr)
 	return s;
 }
 
+/* The kernel does not say whose samples it lost: where none is known, the next chunk's. */
+static void on_lost(struct collector *c, struct sampled_task *last, uint64_t lost)
+{
+	c->cert.lost += lost;
+	*(last && last->known ? &last->lost : &c->lost) += lost;
+}
+
 static void append(struct collector *c, struct sampled_task *t,
 		   const struct sample *s, uint16_t weight)
 {
@@ -280,21 +289,17 @@ static void append(struct collector *c, struct sampled_task *t,
 	struct moca_access *a;
 
 	if (moca_vec_fit(t->recs, t->room, t->count + 1)) {
-		t->lost++;
-		c->cert.lost++;
+		on_lost(c, t, 1);
 		return;
 	}
 	a = &t->recs[t->count++];
 	c->buffered++;
-	memset(a, 0, sizeof(*a));
-	a->addr = s->addr;
-	a->ip = s->ip;
-	a->time_ns = s->time_ns & ~(TIME_GRAIN - 1);
-	a->cpu = s->cpu;
-	a->node = MOCA_NODE_UNKNOWN;
-	a->type = s->type;
-	a->mode = s->mode;
-	a->weight = weight;
+	*a = (struct moca_access){
+		.addr = s->addr, .ip = s->ip,
+		.time_ns = s->time_ns & ~(TIME_GRAIN - 1), .cpu = s->cpu,
+		.node = MOCA_NODE_UNKNOWN, .type = s->type, .mode = s->mode,
+		.weight = weight,
+	};
 	/* A thread may be here before it is told of; its process is the same. */
 	process = t->mm || !s->stack.known ? t : find_task(c, t->pid);
 	a->stack = stacks_number(c->stacks, process && process->mm ?
@@ -307,7 +312,8 @@ static void append(struct collector *c, struct sampled_task *t,
 		recording_check_size(&c->recording);
 }
 
-static void on_sample(struct collector *c, struct sample *s)
+/* Whose it is; NULL: no memory. */
+static struct sampled_task *on_sample(struct collector *c, struct sample *s)
 {
 	struct sampled_task *t = find_task(c, s->tid);
 	enum page_fault fault;
@@ -315,7 +321,7 @@ static void on_sample(struct collector *c, struct sample *s)
 
 	if (!t || t->ignore || s->addr >= USER_END ||
 	    (s->addr >= STUB_BASE && s->addr < STUB_BASE + STUB_SIZE))
-		return;
+		return t;
 	t->pid = s->pid;
 	c->samples++;
 	if (s->type == MOCA_ACCESS_UNKNOWN)
@@ -333,16 +339,7 @@ static void on_sample(struct collector *c, struct sample *s)
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
 	append(c, t, s, seen.weight);
-}
-
-/* The kernel does not say whose samples it lost: everybody on that CPU. */
-static void on_lost(struct collector *c, struct sampled_task *last, uint64_t lost)
-{
-	c->cert.lost += lost;
-	if (last)
-		last->lost += lost;
-	else
-		moca_debug("%lu samples lost of an unknown task", lost);
+	return t;
 }
 
 static void take_samples(struct collector *c, uint64_t until)
@@ -354,12 +351,10 @@ static void take_samples(struct collector *c, uint64_t until)
 
 	for (unsigned int cpu = 0; cpu < sampler_cpus(c->sampler); cpu++)
 		while ((got = sampler_next(c->sampler, cpu, until, &s, &lost))) {
-			if (got == 2) {
+			if (got == 2)
 				on_lost(c, last, lost);
-				continue;
-			}
-			on_sample(c, &s);
-			last = find_task(c, s.tid);
+			else
+				last = on_sample(c, &s);
 		}
 	if (c->buffered > ALL_RECORDS) {
 		uint64_t now = moca_now_ns();
@@ -636,10 +631,15 @@ static void account(struct collector *c)
 
 static void cut(struct collector *c)
 {
+	struct sampled_task first = { .known = 1 };
 	uint64_t now = moca_now_ns();
 
 	collector_pump(c);
 	each_task(c, visit_write, &now);
+	/* Nobody has records: of the first task, as of any. */
+	first.lost = c->lost;
+	c->lost = 0;
+	write_task(c, &first, now, 0);
 	phys_forget_all(c->rec);
 	c->interval++;
 	c->filled += c->fills;

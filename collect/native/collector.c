@@ -159,10 +159,7 @@ static void take_samples(struct native_collector *c, uint64_t until)
 				last = native_task(&c->tasks, (pid_t)s.tid);
 				continue;
 			}
-			/* The kernel does not say whose they were. */
-			c->cert.lost += lost;
-			if (last)
-				last->lost += lost;
+			native_tasks_lose(&c->tasks, last, lost);
 		}
 }
 

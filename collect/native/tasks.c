@@ -85,13 +85,15 @@ void native_task_write(struct native_tasks *ts, struct native_task *t,
 {
 	struct moca_chunk_info info = {
 		.task = t->id, .interval = ts->interval,
-		.begin_ns = ts->begin_ns, .end_ns = end_ns, .lost = t->lost,
+		.begin_ns = ts->begin_ns, .end_ns = end_ns,
 	};
 	size_t done = 0, n;
 	int err = 0;
 
 	if (!t->known || (!t->count && !t->lost))
 		return;
+	info.lost = t->lost + ts->lost;
+	ts->lost = 0;
 	/* They come ring by ring: out of order where it moved between CPUs. */
 	qsort(t->recs, t->count, sizeof(*t->recs), by_time);
 	for (size_t i = 0; i < t->count && t->recs[i].time_ns < ts->begin_ns; i++)
@@ -131,14 +133,23 @@ static void visit_relieve(struct native_task *t, void *arg)
 		native_task_write(c->ts, t, c->end_ns, 1);
 }
 
+void native_tasks_lose(struct native_tasks *ts, struct native_task *last,
+		       uint64_t lost)
+{
+	ts->cert->lost += lost;
+	if (last && last->known)
+		last->lost += lost;
+	else
+		ts->lost += lost;
+}
+
 void native_task_access(struct native_tasks *ts, struct native_task *t,
 			const struct moca_access *a)
 {
 	struct cut c = { ts, a->time_ns };
 
 	if (moca_vec_fit(t->recs, t->room, t->count + 1)) {
-		t->lost++;
-		ts->cert->lost++;
+		native_tasks_lose(ts, t, 1);
 		return;
 	}
 	t->recs[t->count++] = *a;
@@ -228,9 +239,14 @@ static void visit_cut(struct native_task *t, void *arg)
 
 void native_tasks_cut(struct native_tasks *ts, uint64_t end_ns)
 {
+	struct native_task first = { .known = 1 };
 	struct cut c = { ts, end_ns };
 
 	native_task_each(ts, visit_cut, &c);
+	/* Nobody has records: of the first task, as of any. */
+	first.lost = ts->lost;
+	ts->lost = 0;
+	native_task_write(ts, &first, end_ns, 0);
 	ts->interval++;
 	ts->begin_ns = end_ns;
 }

@@ -42,6 +42,7 @@ struct native_tasks {
 	struct native_task *buckets[NATIVE_BUCKETS];
 	uint64_t interval, begin_ns;	/* that goes on */
 	size_t buffered;		/* records */
+	uint64_t lost;			/* of nobody that is known; not written */
 };
 
 /* Made where it is not there. NULL: no memory. */
@@ -55,6 +56,12 @@ void native_task_each(const struct native_tasks *ts, native_task_visit visit,
 
 void native_task_access(struct native_tasks *ts, struct native_task *t,
 			const struct moca_access *a);
+/*
+ * Samples were lost behind those of last, or NULL: the kernel does not say whose. Where
+ * nobody is known whose they may be, the chunk that is written next tells of them.
+ */
+void native_tasks_lose(struct native_tasks *ts, struct native_task *last,
+		       uint64_t lost);
 /* Keeps m; its time is raised to that of the task's last event. */
 void native_task_event(struct native_tasks *ts, struct native_task *t,
 		       struct message *m);

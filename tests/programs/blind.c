@@ -3,10 +3,12 @@
  * Memory whose accesses a recording may not see, for tests/programs/certificate:
  * blind WHAT touches PAGES pages of WHAT and prints how many. "idle" waits to be
  * attached to (it prints its pid first), "shared" writes shared memory until
- * then, both until stdin ends.
+ * then, both until stdin ends. "behind" touches MANY, while its recorder stands still,
+ * and one more when that has caught up.
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 
 #define PAGES 40
 #define HUGE (2u << 20)
+#define MANY (64u << 8)
 
 static void touch(volatile char *p, size_t pages)
 {
@@ -49,6 +52,26 @@ static void read_file(const char *path, int flags)
 	unlink(path);
 }
 
+static void behind(void)
+{
+	char *p = mmap(NULL, (MANY + 1) * 4096ul, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	pid_t tracer = 0;
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "TracerPid:", 10))
+			tracer = atoi(line + 10);
+	if (p == MAP_FAILED || !tracer || kill(tracer, SIGSTOP))
+		exit(1);
+	touch(p, MANY);
+	if (kill(tracer, SIGCONT))
+		exit(1);
+	usleep(300000);
+	touch(p + MANY * 4096ul, 1);
+}
+
 static int has_ended(int ms)
 {
 	struct pollfd p = { 0, POLLIN, 0 };
@@ -68,6 +91,8 @@ int main(int argc, char **argv)
 	} else if (argc > 2 && !strncmp(what, "read-", 5)) {
 		read_file(argv[2], strcmp(what, "read-shared") ?
 					   MAP_PRIVATE : MAP_SHARED);
+	} else if (!strcmp(what, "behind")) {
+		behind();
 	} else if (!strcmp(what, "idle")) {
 		printf("%d\n", getpid());
 		fflush(stdout);
