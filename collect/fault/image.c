@@ -90,7 +90,7 @@ static int take_memory(struct recorder *rec, struct task *t, int limited)
 
 		snprintf(why, sizeof(why), "memory could not be moved (%s): "
 			 "real faults only", err == -EBUSY ?
-			 "it has a file at Moca's descriptor number" :
+			 "it has a file at Moca's descriptor number, or may have none" :
 			 strerror(-err));
 		mm->untold = 1;
 		task_event_unmapped(rec, t, why);

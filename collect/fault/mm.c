@@ -31,6 +31,7 @@
 #include "collect/fault/segment.h"
 #include "collect/fault/shared.h"
 #include "collect/fault/zap.h"
+#include "collect/ptrace/limits.h"
 #include "collect/ptrace/pidns.h"
 #include "collect/ptrace/subreaper.h"
 #include "collect/ptrace/tasks.h"
@@ -617,6 +618,7 @@ int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 {
 	long remote = -1, own, spare[3];
 	struct stub_call *calls;
+	struct limits limits;
 	unsigned int n = 0;
 	int err, taken;
 
@@ -625,25 +627,25 @@ int mm_setup(struct recorder *rec, struct mm *mm, struct tracee_calls *c,
 		return err;
 	calls = mm->stub->calls;
 	/*
-	 * The memfd's descriptor goes where it is not in the program's way, and
-	 * replaces none of its files. userfaultfd comes behind it: it is not to
-	 * get that number.
+	 * The memfd's descriptor goes where it is not in the program's way, and replaces
+	 * none of its files. userfaultfd comes behind it: it is not to get that number.
 	 */
 	calls[0] = call(SYS_fcntl, remote, F_DUPFD_CLOEXEC, rec->fd_number, 0,
 			0, 0);
 	calls[1] = call(SYS_userfaultfd, UFFD_FLAGS, 0, 0, 0, 0, 0);
+	limits_raise(&limits, c->task->tid);
 	err = tracee_list(c, 2);
+	limits_restore(&limits);
 	if (err < 0)
 		return err;
 	own = calls[0].ret;
 	/* The filter knows one number. */
-	taken = !rec->attach && (own == -EMFILE ||
-				 (own >= 0 && own != rec->fd_number));
+	taken = own < 0 || (!rec->attach && own != rec->fd_number);
 	if (!taken)
 		mm_adopt_uffd(mm, c->task->pid, calls[1].ret);
-	mm->remote_fd = own >= 0 ? own : remote;
+	mm->remote_fd = own;
 	spare[0] = calls[1].ret;
-	spare[1] = own >= 0 ? remote : -1;
+	spare[1] = remote;
 	spare[2] = taken ? own : -1;
 	for (int i = 0; i < 3; i++)
 		if (spare[i] >= 0)

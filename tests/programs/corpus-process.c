@@ -494,6 +494,21 @@ static void descriptor_kept(void)
 	execlp("head", "head", "-c", "6", "/proc/self/fd/1000", NULL);
 }
 
+static void few_listed(void)
+{
+	CHECK(printf("%d\n", open("/dev/null", O_RDONLY)) > 0);
+	descriptors_listed();
+}
+
+/* So few that Moca's cannot be where it is else. */
+static void few_descriptors(void)
+{
+	struct rlimit few = { 500, 500 };
+
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	exec_case("few-listed");
+}
+
 static void status_of_signals(void)
 {
 	static const char *const keys[] = { "SigQ", "SigBlk", "SigIgn",
@@ -837,6 +852,8 @@ static const struct test_case cases[] = {
 	{ "descriptors-listed", descriptors_listed },
 	{ "descriptors-emptied", descriptors_emptied },
 	{ "descriptor-kept", descriptor_kept },
+	{ "few-descriptors", few_descriptors },
+	{ "few-listed", few_listed },
 	{ "status", status_of_signals },
 	{ "core", dumps_core },
 	{ "limits", limits_of_others },
