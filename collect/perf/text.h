@@ -41,7 +41,10 @@ enum text_known {
  */
 enum text_known text_code(const struct text *t, int space, uint64_t addr,
 			  void *buf, size_t len, size_t *n);
-/* Bytes of a file in one state of it: no two writes leave the same. */
+/*
+ * Bytes of a file in one state of it: no two calls that write leave the same. Nothing of
+ * a shared mapping has a place; what is written by one may not show in the file's times.
+ */
 struct text_place {
 	uint64_t dev, ino, changed_ns, offset;
 };

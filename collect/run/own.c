@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/err.h"
 #include "lib/base/identity.h"
 #include "lib/base/vec.h"
@@ -24,10 +25,17 @@ struct memory {
 	uint64_t dev, ino;
 };
 
-/* Files that were found to be ours: each process maps the same few. */
+/*
+ * Files that were found to be ours: each process maps the same few. Another file may
+ * get the number of one that is gone; it begins later.
+ */
 #define FOUND 16u
 
-static struct memory found_files[FOUND];
+static struct found {
+	dev_t dev;
+	ino_t ino;
+	uint64_t changed_ns;
+} found_files[FOUND];
 static size_t found_count;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -161,7 +169,8 @@ static int was_found(const struct stat *file)
 {
 	for (size_t i = 0; i < found_count && i < FOUND; i++)
 		if (found_files[i].dev == file->st_dev &&
-		    found_files[i].ino == file->st_ino)
+		    found_files[i].ino == file->st_ino &&
+		    found_files[i].changed_ns == moca_timespec_ns(file->st_ctim))
 			return 1;
 	return 0;
 }
@@ -189,8 +198,9 @@ static int is_known(const char *path, uint64_t ino)
 			is_same(&one, k->is_folder ? &above : &file);
 	}
 	if (found)
-		found_files[found_count++ % FOUND] =
-			(struct memory){ file.st_dev, file.st_ino };
+		found_files[found_count++ % FOUND] = (struct found){
+			file.st_dev, file.st_ino, moca_timespec_ns(file.st_ctim),
+		};
 	pthread_mutex_unlock(&lock);
 	return found;
 }
