@@ -40,7 +40,7 @@ static const struct format {
 	int (*run)(struct export *x);
 } formats[] = {
 	{ "ctf", "Common Trace Format 1.8, which babeltrace2 and Trace Compass read",
-	  EVENTS_ONLY, export_ctf_refuse, export_ctf },
+	  NARROWS | EVENTS_ONLY, export_ctf_refuse, export_ctf },
 	{ "csv", "a CSV file of each table of moca query",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 	{ "jsonl", "the same as JSON, an object a line",
@@ -57,13 +57,13 @@ static const struct format {
 	{ "dhat", "allocations by place for DHAT's viewer",
 	  OBJECTS | ONE_FILE, NULL, export_dhat },
 	{ "framesoc", "the CSV files that importers of the original's traces read since 2016",
-	  0, NULL, export_framesoc },
+	  NARROWS, NULL, export_framesoc },
 	{ "paje", "a trace of Paje: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_paje },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
 	{ "tabarnac", "TABARNAC's CSV files: pages by thread, structures, stacks",
-	  0, NULL, export_tabarnac },
+	  NARROWS, NULL, export_tabarnac },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };

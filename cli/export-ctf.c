@@ -9,7 +9,9 @@
 
 int export_ctf(struct export *x)
 {
-	struct moca_ctf_options o = { .events_only = x->events_only };
+	struct moca_ctf_options o = {
+		.events_only = x->events_only, .range = x->range,
+	};
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
 	struct moca_ctf_result r;
 	int err = moca_ctf_export(x->t, x->dirfd, &o, &r);

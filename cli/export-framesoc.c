@@ -114,6 +114,8 @@ static int write_all(struct files *x, const struct classic_options *options)
 {
 	const struct moca_objects_options opt = {
 		.size = sizeof(opt), .instances = 1,
+		.begin_ns = x->x->range.begin_ns, .end_ns = x->x->range.end_ns,
+		.task = x->x->range.task, .one_task = x->x->range.one_task != 0,
 	};
 	int err = framesoc_begin(&x->f, x->x->t, options);
 
@@ -137,6 +139,7 @@ int export_framesoc(struct export *x)
 		.origin_ns = trace_origin(x->t),
 		.page_size = 1u << trace_page_shift(x->t),
 		.cpus = (unsigned int)trace_meta_u64(x->t, META_CPUS, 1),
+		.range = &x->range,
 	};
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
 	struct files f = { .x = x };

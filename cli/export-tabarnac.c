@@ -188,13 +188,15 @@ int export_tabarnac(struct export *x)
 {
 	const struct moca_objects_options opt = {
 		.size = sizeof(opt), .instances = 1,
+		.begin_ns = x->range.begin_ns, .end_ns = x->range.end_ns,
+		.task = x->range.task, .one_task = x->range.one_task != 0,
 	};
 	struct files f = { .x = x };
 	char program[64], a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
 	int err;
 
 	program_name(x->t, program);
-	err = tabarnac_begin(&f.t, x->t);
+	err = tabarnac_begin(&f.t, x->t, &x->range);
 	if (!err)
 		err = moca_objects_compute(&f.objects, x->t, &opt);
 	x->read_failed = err != 0;

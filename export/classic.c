@@ -184,17 +184,22 @@ static FILE *create(int dirfd, uint32_t id)
 	return f;
 }
 
-static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
+static int write_chunks(struct classic *c, struct moca_trace *t,
+			const struct moca_query *q)
 {
-	struct moca_query q = { .size = sizeof(q), .task = id, .one_task = 1 };
 	const struct moca_chunk *chunk;
 	struct moca_cursor *cursor;
+	uint64_t interval = 0;
 	int ret;
 
-	ret = moca_cursor_open(&cursor, t, &q);
+	ret = moca_cursor_open(&cursor, t, q);
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_chunk(cursor, &chunk)) > 0) {
+		/* The interval's last chunk had none of the addresses. */
+		if (c->count && chunk->interval != interval)
+			write_chunk(c);
+		interval = chunk->interval;
 		ret = c->ended ? c->ended : add_accesses(c, chunk);
 		if (ret)
 			break;
@@ -207,14 +212,14 @@ static int write_chunks(struct classic *c, struct moca_trace *t, uint32_t id)
 }
 
 /* The same of counts. */
-static int write_slices(struct classic *c, struct moca_trace *t, uint32_t id)
+static int write_slices(struct classic *c, struct moca_trace *t,
+			const struct moca_query *q)
 {
-	struct moca_query q = { .size = sizeof(q), .task = id, .one_task = 1 };
 	const struct moca_counts *counts;
 	struct moca_cursor *cursor;
 	int ret;
 
-	ret = moca_cursor_open(&cursor, t, &q);
+	ret = moca_cursor_open(&cursor, t, q);
 	if (ret)
 		return ret;
 	while ((ret = moca_cursor_counts(cursor, &counts)) > 0) {
@@ -235,8 +240,16 @@ static int write_slices(struct classic *c, struct moca_trace *t, uint32_t id)
 static int walk_task(struct classic *c, struct moca_trace *t,
 		     const struct moca_task *task)
 {
-	return task->counts && !task->accesses ? write_slices(c, t, task->id) :
-						 write_chunks(c, t, task->id);
+	struct moca_query q = { .size = sizeof(q) };
+
+	if (c->o->range)
+		q = *c->o->range;
+	if (q.one_task && q.task != task->id)
+		return 0;
+	q.task = task->id;
+	q.one_task = 1;
+	return task->counts && !task->accesses ? write_slices(c, t, &q) :
+						 write_chunks(c, t, &q);
 }
 
 static int write_task(struct classic *c, struct moca_trace *t, int dirfd,

@@ -24,6 +24,7 @@ struct classic_options {
 	uint64_t origin_ns;	/* what times are relative to */
 	unsigned page_size;	/* a power of two */
 	unsigned cpus;		/* digits of a cpumask, at least */
+	const struct moca_query *range;	/* what is wanted; NULL: all */
 };
 
 #define CLASSIC_MASK_WORDS 16

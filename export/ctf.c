@@ -371,9 +371,11 @@ static void close_cursors(struct ctf *x)
 
 static int open_cursors(struct ctf *x, uint32_t task)
 {
-	struct moca_query q = { .size = sizeof(q), .task = task,
-				.one_task = 1 };
+	struct moca_query q = x->o->range;
 	int ret;
+
+	q.task = task;
+	q.one_task = 1;
 
 	ret = moca_cursor_open(&x->events, x->t, &q);
 	if (!ret && !x->o->events_only)
@@ -399,7 +401,8 @@ static int write_task(struct ctf *x, const struct moca_task *task)
 	while (ret >= 0 && more)
 		ret = step(x, &more);
 	close_cursors(x);
-	if (ret >= 0)
+	/* What no event tells may be of any time. */
+	if (ret >= 0 && !x->o->range.begin_ns && !x->o->range.end_ns)
 		ret = put_event_loss(x, x->events_lost, task->end_ns);
 	if (ret >= 0)
 		ret = moca_ctf_stream_end(&x->s);
@@ -423,7 +426,8 @@ int moca_ctf_export(struct moca_trace *t, int dirfd,
 	x.types = calloc(1, sizeof(*x.types));
 	err = x.types ? create_metadata(&x) : -ENOMEM;
 	for (i = 0; i < n && !err; i++)
-		err = write_task(&x, moca_trace_task(t, i));
+		if (!o->range.one_task || moca_trace_task(t, i)->id == o->range.task)
+			err = write_task(&x, moca_trace_task(t, i));
 	if (!err)
 		err = write_metadata(&x);
 	if (x.metadata) {

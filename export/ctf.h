@@ -13,6 +13,7 @@
 
 struct moca_ctf_options {
 	int events_only;
+	struct moca_query range;	/* what is wanted: addresses are of accesses */
 };
 
 struct moca_ctf_result {

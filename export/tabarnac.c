@@ -144,17 +144,20 @@ static void put_in_order(struct tabarnac *x)
 		qsort(x->uses, n, sizeof(*x->uses), by_page);
 }
 
-int tabarnac_begin(struct tabarnac *x, struct moca_trace *t)
+int tabarnac_begin(struct tabarnac *x, struct moca_trace *t,
+		   const struct moca_query *range)
 {
 	int err = 0;
 
 	*x = (struct tabarnac){ .threads = moca_trace_task_count(t) };
 	for (size_t i = 0; i < x->threads && !err; i++) {
 		const struct moca_task *task = moca_trace_task(t, i);
-		const struct moca_query q = {
-			.size = sizeof(q), .task = task->id, .one_task = 1,
-		};
+		struct moca_query q = *range;
 
+		if (q.one_task && q.task != task->id)
+			continue;
+		q.task = task->id;
+		q.one_task = 1;
 		err = task->counts && !task->accesses ?
 			      counts(x, t, i, &q) : accesses(x, t, i, &q);
 	}

@@ -20,8 +20,9 @@ struct tabarnac {
 	int read_failed;
 };
 
-/* Find who used what. 0 or -errno; free it in any case. */
-int tabarnac_begin(struct tabarnac *x, struct moca_trace *t);
+/* Find who used what of the range. 0 or -errno; free it in any case. */
+int tabarnac_begin(struct tabarnac *x, struct moca_trace *t,
+		   const struct moca_query *range);
 void tabarnac_free(struct tabarnac *x);
 /* Write the file. 0 or -errno. */
 int tabarnac_pages(struct tabarnac *x, struct out *o);
