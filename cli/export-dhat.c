@@ -229,19 +229,34 @@ static int write_file(struct heap *h, uint64_t *written)
 	return err ? err : failed;
 }
 
+/* The end of the recording; of one that was cut off the last moment of a block. */
+static uint64_t find_end(const struct heap *h)
+{
+	uint64_t end = trace_meta_u64(h->x->t, META_END, 0), last;
+	const struct moca_instance *at;
+	size_t n;
+
+	at = moca_objects_instances(h->objects, &n);
+	for (size_t i = 0; i < n; i++, at++) {
+		last = moca_objects_end_of(h->objects, at);
+		last = last > at->begin_ns ? last : at->begin_ns;
+		end = end > last ? end : last;
+	}
+	return end > h->origin ? end - h->origin : 0;
+}
+
 static int compute(struct heap *h)
 {
 	const struct moca_objects_options opt = {
 		.size = sizeof(opt), .instances = 1,
 	};
-	uint64_t end = trace_meta_u64(h->x->t, META_END, 0);
 	int err = moca_objects_compute(&h->objects, h->x->t, &opt);
 
 	if (err)
 		return err;
 	h->rows = moca_objects_rows(h->objects, &h->row_count);
 	h->origin = trace_origin(h->x->t);
-	h->head.end_ns = end > h->origin ? end - h->origin : 0;
+	h->head.end_ns = find_end(h);
 	h->head.command = moca_trace_meta(h->x->t, META_COMMAND);
 	if (!h->head.command)
 		h->head.command = "";

