@@ -9,8 +9,12 @@
 #ifndef MOCA_PTRACE_STUB_H
 #define MOCA_PTRACE_STUB_H
 
-/* Below 2 GiB and far from what linkers and kernels choose by themselves. */
-#define STUB_BASE 0x6f6d0000
+/*
+ * Below what linkers choose (0x200000, 0x400000) and above what emulators of old machines
+ * use (1 MiB and 64 KiB): a program that is not position-independent has its heap above its
+ * code, and the heap grows to any size.
+ */
+#define STUB_BASE 0x180000
 #define STUB_CODE_SIZE 0x1000
 #define STUB_DATA (STUB_BASE + STUB_CODE_SIZE)
 #define STUB_DATA_SIZE 0x10000
