@@ -94,7 +94,7 @@ static void program(const char *file, const char *other)
 	put_access(0, 0x10000, R);
 	put_access(0, 0x20000, R);
 	put_access(0, 0x30000, MOCA_ACCESS_UNKNOWN);
-	put_access(0, 0x6f6d1000, W);
+	put_access(0, 0x181000, W);
 }
 
 int main(int argc, char **argv)

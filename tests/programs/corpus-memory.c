@@ -713,7 +713,7 @@ static void children_memory(void)
 /* A program with a wild pointer, which finds a page of Moca's when recorded. */
 static void scribbles(void)
 {
-	char *page = (char *)0x6f6d1000, *p = map_pages(64);
+	char *page = (char *)0x181000, *p = map_pages(64);
 	unsigned char there;
 
 	for (int i = 0; i < 40; i++) {

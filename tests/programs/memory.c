@@ -789,7 +789,7 @@ static void out_of_memory(void)
 }
 
 /* Where nothing of a plain program's is, and the recorder has code and data. */
-#define TAKEN ((char *)0x6f6d0000)
+#define TAKEN ((char *)0x180000)
 #define TAKEN_PAGES 17
 
 static void take(int how)
