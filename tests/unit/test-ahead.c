@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include "analysis/timeline.h"
 #include "lib/base/proc.h"
 #include "lib/format/trace.h"
 #include "tests/unit/trace-util.h"
@@ -295,6 +296,36 @@ static int t_thread(void)
 	return 0;
 }
 
+/* What the tool reads by time has the thread, for as long as it reads. */
+static int t_timeline(void)
+{
+	struct moca_timeline_item x;
+	struct moca_timeline *tl;
+	struct moca_trace *t;
+	uint64_t last = 0, n = 0, told = 0;
+	int threads = 0, ret;
+	size_t i;
+
+	write_trace();
+	CHECK(!moca_trace_open(&t, dir));
+	for (i = 0; i < moca_trace_task_count(t); i++)
+		told += moca_trace_task(t, i)->accesses;
+	CHECK(!moca_timeline_open(&tl, t, NULL));
+	while ((ret = moca_timeline_next(tl, &x)) > 0) {
+		CHECK(x.time_ns >= last);
+		last = x.time_ns;
+		n += x.count;
+		threads |= blocked_by_other() != 0;
+	}
+	CHECK(!ret && n == told);
+	CHECK(threads == may_use_two_cpus());
+	moca_timeline_close(tl);
+	moca_trace_close(t);
+	while (blocked_by_other())
+		sched_yield();
+	return 0;
+}
+
 int main(void)
 {
 	run("ahead/same", t_same);
@@ -302,6 +333,7 @@ int main(void)
 	run("ahead/stopped", t_stopped);
 	run("ahead/many", t_many);
 	run("ahead/thread", t_thread);
+	run("ahead/timeline", t_timeline);
 	dir_remove();
 	return failures != 0;
 }
