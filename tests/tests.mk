@@ -4,6 +4,14 @@ TEST_DIR := $(BUILD)/tests
 TEST_CPPFLAGS := $(CPPFLAGS) -Itests
 TEST_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread
 PARTS_LIBS := $(MOCA_LIBS) -pthread
+# Of all parts of the tool a test has those that it uses.
+PARTS := $(TEST_DIR)/parts.a
+$(PARTS): $(PARTS_OBJ)
+	@mkdir -p $(@D)
+	rm -f $@
+	$(AR) rcsT $@ $^
+with_parts = @mkdir -p $(@D) && $(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP \
+	-MF $@.d -o $@ $< $(PARTS) $(LDFLAGS) $(PARTS_LIBS)
 
 UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 	$(wildcard tests/unit/test-*.c))
@@ -184,10 +192,8 @@ stress:
 	@BUILD='$(abspath $(BUILD))' KILLS=200 tests/run --timeout 7200 \
 		--total 7200 tests/stress/run
 
-$(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/unit/%: tests/unit/%.c $(PARTS)
+	$(with_parts)
 
 # What runs inside programs is no part of the tool.
 RELOCATE_PARTS := $(addprefix lib/code/,link.c zydis.c relocate.c symfile.c)
@@ -210,28 +216,20 @@ $(TEST_DIR)/unit/test-walks: tests/unit/test-walks.c $(WALK_PARTS) \
 		-Wl,--gc-sections -o $@ $< $(WALK_PARTS)
 
 # A way of recording of its own, beside ours.
-$(TEST_DIR)/way/%: tests/way/%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/way/%: tests/way/%.c $(PARTS)
+	$(with_parts)
 
-$(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/make-%: tests/cli/make-%.c $(PARTS)
+	$(with_parts)
 
-$(TEST_DIR)/web/make-%: tests/web/make-%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/web/make-%: tests/web/make-%.c $(PARTS)
+	$(with_parts)
 $(TEST_DIR)/web/workload $(TEST_DIR)/web/live: $(TEST_DIR)/web/%: tests/web/%.c
 	@mkdir -p $(@D)
 	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -fno-builtin -o $@ $<
 
-$(TEST_DIR)/export/%: tests/export/%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(TEST_DIR)/export/%: tests/export/%.c $(PARTS)
+	$(with_parts)
 
 # The examples see only what is installed: the headers and the library.
 $(TEST_DIR)/examples/%: examples/%.c $(BUILD)/libmoca.so \

@@ -112,15 +112,11 @@ bench-advice:
 	@BUILD='$(abspath $(BUILD))' ONLY='$(ONLY)' REPEAT='$(REPEAT)' PAGES='$(PAGES)' \
 		tests/bench/advice/run
 
-$(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(BUILD)/tests/bench/make-trace: tests/bench/objects/make-trace.c $(PARTS)
+	$(with_parts)
 
-$(BUILD)/tests/bench/make-counts: tests/bench/objects/make-counts.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+$(BUILD)/tests/bench/make-counts: tests/bench/objects/make-counts.c $(PARTS)
+	$(with_parts)
 
 bench-overview: $(BUILD)/tests/bench/overview
 	@for noise in 0 1; do for objects in 2 24; do \
@@ -130,10 +126,8 @@ bench-unwind: $(BUILD)/tests/bench/unwind
 	@$<
 
 $(BUILD)/tests/bench/overview $(BUILD)/tests/bench/unwind: \
-		$(BUILD)/tests/bench/%: tests/bench/%.c $(PARTS_OBJ)
-	@mkdir -p $(@D)
-	$(CC) $(TEST_CPPFLAGS) $(TEST_CFLAGS) -MMD -MP -MF $@.d -o $@ $< \
-		$(PARTS_OBJ) $(LDFLAGS) $(PARTS_LIBS)
+		$(BUILD)/tests/bench/%: tests/bench/%.c $(PARTS)
+	$(with_parts)
 
 bench-alloc:
 	@tools/install-deps bench
