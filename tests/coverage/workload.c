@@ -14,7 +14,10 @@
  * KIND is private, bss, file (a private mapping of one) or turns (anonymous,
  * of another thread in each phase).
  *
- * usage: workload TRUTH PHASE_MS REST_MS [swept]
+ * usage: workload TRUTH PHASE_MS REST_MS [swept | faults]
+ *
+ * The next phase begins after REST_MS, and when sweeps have taken a page. swept:
+ * it is not present; faults: a touch of it faults (the module leaves it present).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,6 +60,7 @@ static char bss[THREADS][PAGES * PAGE] __attribute__((aligned(4096)));
 static char *taken_in_turns[THREADS];
 static int zero;
 static int pagemap = -1;	/* open: swept */
+static int by_faults;
 static char probe[THREADS][PAGE] __attribute__((aligned(4096)));
 
 static void die(const char *what)
@@ -90,15 +95,36 @@ static int is_present(const char *p)
 	return entry >> 63;
 }
 
+static long minor_faults(void)
+{
+	struct rusage u;
+
+	if (getrusage(RUSAGE_THREAD, &u))
+		die("getrusage");
+	return u.ru_minflt;
+}
+
+/* Since it was touched last; by faults, it is touched. */
+static int is_swept(volatile char *page)
+{
+	long before;
+
+	if (!by_faults)
+		return !is_present((char *)page);
+	before = minor_faults();
+	*page = 1;
+	return minor_faults() != before;
+}
+
 /*
- * Two sweeps have taken a page of its own from the page tables: the first is over,
- * and all that was touched before is gone.
+ * Two sweeps have taken a page of its own: the first is over, and all that was
+ * touched before is gone.
  */
 static void wait_swept(volatile char *page)
 {
 	for (int round = 0; round < 2; round++) {
 		*page = 1;
-		for (int i = 0; i < 24000 && is_present((char *)page); i++)
+		for (int i = 0; i < 24000 && !is_swept(page); i++)
 			rest(5);
 	}
 }
@@ -204,7 +230,7 @@ static void *run(void *arg)
 		pthread_barrier_wait(&barrier);
 		phase(t, n);
 		rest(rest_ms);
-		if (pagemap >= 0)
+		if (pagemap >= 0 || by_faults)
 			wait_swept(probe[t->number]);
 		pthread_barrier_wait(&barrier);
 		if (t->number == 0)
@@ -240,15 +266,18 @@ static void child(int n, long wait_ms)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4 && (argc != 5 || strcmp(argv[4], "swept")))
+	int swept = argc == 5 && !strcmp(argv[4], "swept");
+
+	by_faults = argc == 5 && !strcmp(argv[4], "faults");
+	if (argc != 4 && !swept && !by_faults)
 		return 2;
 	truth = fopen(argv[1], "w");
 	phase_ms = atol(argv[2]);
 	rest_ms = atol(argv[3]);
 	zero = open("/dev/zero", O_RDONLY);
-	if (argc == 5)
+	if (swept)
 		pagemap = open("/proc/self/pagemap", O_RDONLY);
-	if (!truth || zero < 0 || (argc == 5 && pagemap < 0))
+	if (!truth || zero < 0 || (swept && pagemap < 0))
 		die(argv[1]);
 	pthread_barrier_init(&barrier, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++) {

@@ -27,7 +27,7 @@ record() {
 }
 
 if expect "coverage: recording" 0 record --interval 50ms --budget none \
-	-o "$OUT/trace" -- /tests/workload "$OUT/truth" 500 200; then
+	-o "$OUT/trace" -- /tests/workload "$OUT/truth" 500 200 faults; then
 	whole coverage "$OUT/trace"
 	$MOCA objects --all "$OUT/trace" >said
 	grep -q '^  bss  *static ' said && grep -q '^  anonymous() .* heap ' said && ok objects ||
