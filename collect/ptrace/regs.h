@@ -204,9 +204,10 @@ static inline unsigned int regs_stub_cpu(const struct tracee_regs *r)
 	return ~0u;
 }
 
-/* Its result has the register, or will. */
+/* Its result has the register, or will: that stays. */
 static inline void regs_restore_a0(struct tracee_regs *r, uint64_t v)
 {
+	r->reg_a0 = r->reg_ret = r->x0;
 }
 #endif
 

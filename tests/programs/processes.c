@@ -380,6 +380,7 @@ static void pid_namespace(void)
 /* clone(2) of a fork; *after is the flags' register behind it. */
 static long raw_clone(unsigned long flags, unsigned long *after)
 {
+#ifdef __x86_64__
 	register long r10 __asm__("r10") = 0, r8 __asm__("r8") = 0;
 	long ret;
 
@@ -389,6 +390,10 @@ static long raw_clone(unsigned long flags, unsigned long *after)
 			 : "rcx", "r11", "memory");
 	*after = flags;
 	return ret;
+#else
+	*after = flags;	/* there the result has the register */
+	return syscall(SYS_clone, flags, 0, 0, 0, 0);
+#endif
 }
 
 /* A child that wants no tracer has memory calls, and the flags, all the same. */
