@@ -28,6 +28,13 @@ void child_tid_begin(struct task *child)
 	if (child->gone || tracee_get_regs(child, &regs))
 		return;
 	regs_find_call(child->tid, &regs);
+	/* There the kernel keeps the flags as they were before the change. */
+	if (!MOCA_IS_X86) {
+		if (regs.reg_nr == SYS_clone && !(regs.reg_a0 & CLONE_VM) &&
+		    regs.reg_a0 & CLONE_CHILD_SETTID)
+			child->child_tid = regs.reg_child_tid;
+		return;
+	}
 	if (regs.reg_nr == SYS_clone3 &&
 	    clone3_restore(child->tid, &regs, &child->child_tid))
 		tracee_set_regs(child, &regs);
