@@ -224,6 +224,36 @@ static void test_refused(void)
 	result("refused", start(&s, top) < 0, "it is", 0);
 }
 
+static int is_dir(const char *expected)
+{
+	char path[4096];
+
+	return !moca_registry_dir(path, sizeof(path)) && !strcmp(path, expected);
+}
+
+/* Where the registry is: by two variables, by the user's number. */
+static void test_dir(void)
+{
+	char expected[4096], path[8];
+	struct stat st;
+
+	setenv("MOCA_RUNTIME_DIR", "/a/place", 1);
+	result("dir-own", is_dir("/a/place"), "it is not", 0);
+	result("dir-long", moca_registry_dir(path, sizeof(path)) ==
+	       -ENAMETOOLONG, "it fits", 0);
+	unsetenv("MOCA_RUNTIME_DIR");
+	setenv("XDG_RUNTIME_DIR", top, 1);
+	snprintf(expected, sizeof(expected), "%s/moca", top);
+	result("dir-xdg", is_dir(expected), "it is not", 0);
+	unsetenv("XDG_RUNTIME_DIR");
+	snprintf(expected, sizeof(expected), "/run/user/%u", geteuid());
+	if (!lstat(expected, &st) && S_ISDIR(st.st_mode))
+		strcat(expected, "/moca");
+	else
+		snprintf(expected, sizeof(expected), "/tmp/moca-%u", geteuid());
+	result("dir-user", is_dir(expected), "it is not", 0);
+}
+
 int main(void)
 {
 	char path[4096];
@@ -239,6 +269,7 @@ int main(void)
 	test_orphan();
 	test_remove();
 	test_refused();
+	test_dir();
 	snprintf(path, sizeof(path), "rm -rf %s", top);
 	if (system(path))
 		return 1;

@@ -9,7 +9,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -166,49 +165,6 @@ unsigned long strtoul(const char *s, char **end, int base)
 unsigned long long strtoull(const char *s, char **end, int base)
 {
 	return strtoul(s, end, base);
-}
-
-/* %s, %u, %d of what is not negative. */
-int vsnprintf(char *to, size_t size, const char *format, va_list ap)
-{
-	size_t n = 0, len;
-	char number[12], *p;
-	const char *s;
-	unsigned u;
-
-	for (; *format; format++) {
-		s = format;
-		len = 1;
-		if (*format == '%' && *++format == 's') {
-			s = va_arg(ap, const char *);
-			len = strlen(s);
-		} else if (s != format) {
-			u = va_arg(ap, unsigned);
-			p = number + sizeof(number);
-			do
-				*--p = (char)('0' + u % 10);
-			while (u /= 10);
-			s = p;
-			len = (size_t)(number + sizeof(number) - p);
-		}
-		for (size_t i = 0; i < len; i++, n++)
-			if (n + 1 < size)
-				to[n] = s[i];
-	}
-	if (size)
-		to[n < size ? n : size - 1] = 0;
-	return (int)n;
-}
-
-int snprintf(char *to, size_t size, const char *format, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, format);
-	n = vsnprintf(to, size, format, ap);
-	va_end(ap);
-	return n;
 }
 
 /* --- the program -------------------------------------------------------- */
