@@ -216,9 +216,19 @@ static int map_ours(struct ctx *x, uint64_t len, int anon, const char *name,
 	return 1;
 }
 
+static int is_readable(const struct ctx *x, int fd)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", x->task->tid, fd);
+	return !lstat(path, &st) && st.st_mode & S_IRUSR;
+}
+
 /*
  * Does the mmap in x put a part of one of our libraries where that is mapped
- * already? Nothing of it is watched: the program makes the call itself.
+ * already? Nothing of it is watched: the program makes the call itself. It is told
+ * before: only where a limit is met does such a call fail.
  */
 static int maps_part_of_ours(struct ctx *x)
 {
@@ -227,12 +237,14 @@ static int maps_part_of_ours(struct ctx *x)
 	struct moca_identity of = { 0 };
 	char name[4096] = "";
 
-	if (!(x->a[3] & MAP_FIXED) || x->a[3] & MAP_GROWSDOWN ||
-	    !ours_holds(x->mm, x->a[0], x->a[0] + len))
+	if ((x->a[3] & ~(uint64_t)(MAP_ANONYMOUS | MAP_DENYWRITE)) !=
+		    (MAP_PRIVATE | MAP_FIXED) ||
+	    (x->a[0] | x->a[5]) & ~PAGE_MASK || !ours_holds(x->mm, x->a[0], x->a[0] + len))
 		return 0;
 	if (!anon)
 		describe_fd(x, x->a[4], name, sizeof(name), &of, &rest);
-	if (!anon && !own_is(x->task->pid, name, of.dev, of.ino))
+	if (!anon && (!own_is(x->task->pid, name, of.dev, of.ino) ||
+		      !is_readable(x, (int)x->a[4])))
 		return 0;
 	pthread_mutex_lock(&x->mm->lock);
 	mm_drop(x->rec, x->mm, x->task, x->a[0], x->a[0] + len, MM_GONE);
