@@ -29,18 +29,21 @@ static int has_not(pid_t tid, const char *path)
 	struct moca_auxv aux;
 	struct stat st;
 	char cap[64];
-	long uid = effective(tid, "Uid:"), gid = effective(tid, "Gid:");
+	long id;
 
-	if (stat(path, &st) || uid < 0 || gid < 0)
+	if (stat(path, &st))
 		return 0;
-	if (st.st_mode & S_ISUID && (long)st.st_uid != uid)
+	/* Few files promise any: who has executed it is asked of those alone. */
+	id = st.st_mode & S_ISUID ? effective(tid, "Uid:") : -1;
+	if (id >= 0 && (long)st.st_uid != id)
 		return 1;
-	if ((st.st_mode & setgid) == setgid && (long)st.st_gid != gid)
+	id = (st.st_mode & setgid) == setgid ? effective(tid, "Gid:") : -1;
+	if (id >= 0 && (long)st.st_gid != id)
 		return 1;
 	/* Root has them, and who got them is told so. */
-	return uid && getxattr(path, "security.capability", cap,
-			       sizeof(cap)) > 0 &&
-	       !moca_proc_auxv(&aux, tid) && !moca_auxv_value(&aux, AT_SECURE);
+	return getxattr(path, "security.capability", cap, sizeof(cap)) > 0 &&
+	       effective(tid, "Uid:") > 0 && !moca_proc_auxv(&aux, tid) &&
+	       !moca_auxv_value(&aux, AT_SECURE);
 }
 
 static int same_user_namespace(pid_t tid)
