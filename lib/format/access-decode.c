@@ -40,6 +40,26 @@ static int get_page_list(struct moca_access_scratch *x,
 	return 0;
 }
 
+int moca_access_meets(struct moca_access_scratch *x,
+		      const struct moca_stream_in *s, size_t n, uint64_t begin,
+		      uint64_t end)
+{
+	const struct moca_distinct *d = &x->distinct;
+	uint64_t page;
+	size_t i;
+
+	if (!n)
+		return 0;
+	if (get_page_list(x, s, n))
+		return -EBADMSG;
+	for (i = 0; i < d->count; i++) {
+		page = d->list[i];
+		if (page >= begin >> MOCA_PAGE_SHIFT)
+			return !end || page <= (end - 1) >> MOCA_PAGE_SHIFT;
+	}
+	return 0;
+}
+
 /* Each record's page, by what the ones before let expect. */
 static int get_steps(struct moca_access_scratch *x, size_t n)
 {

@@ -65,6 +65,13 @@ struct moca_access_scratch {
 	struct moca_distinct distinct;
 };
 
+/*
+ * Has one of n records a page that meets addresses from begin to end (0: no end)? Only
+ * the list of pages is unpacked. 1, 0 or -EBADMSG.
+ */
+int moca_access_meets(struct moca_access_scratch *x,
+		      const struct moca_stream_in *s, size_t n, uint64_t begin,
+		      uint64_t end);
 /* begin_ns: what the first time is stored relative to. 0 or -ENOMEM. */
 int moca_access_encode(struct moca_access_scratch *x,
 		       struct moca_stream_out *s,

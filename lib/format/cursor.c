@@ -73,6 +73,8 @@ int moca_cursor_open(struct moca_cursor **out, struct moca_trace *t,
 			return ret;
 		}
 	}
+	c->decoder.addr_begin = c->query.addr_begin;
+	c->decoder.addr_end = c->query.addr_end;
 	*out = c;
 	return 0;
 }
@@ -195,6 +197,8 @@ static void take_step(struct moca_cursor *c, struct step *s)
 		    (q->end_ns && h->begin_ns >= q->end_ns))
 			continue;
 		s->ret = unpack(c, h, s->pos);
+		if (s->ret > 0)
+			continue;
 		s->damaged = s->ret == -EBADMSG;
 		if (!s->ret)
 			s->ret = 1;

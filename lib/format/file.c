@@ -267,6 +267,11 @@ int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 	if (!d->recs || !d->scratch)
 		return -ENOMEM;
 	ret = moca_decoder_load(d, f, h, pos);
+	if (!ret && (d->addr_begin || d->addr_end)) {
+		ret = moca_access_meets(d->scratch, &d->in, h->records,
+					d->addr_begin, d->addr_end);
+		ret = ret < 0 ? ret : !ret;
+	}
 	if (!ret)
 		ret = moca_access_decode(d->scratch, &d->in, d->recs, n,
 					 h->begin_ns, of_type);

@@ -53,6 +53,7 @@ int moca_file_next(struct moca_file *f, struct moca_header *h, uint64_t *pos);
 
 /* What unpacks chunks; zero-initialise. One thread at a time. */
 struct moca_decoder {
+	uint64_t addr_begin, addr_end;	/* of accesses that are wanted; 0, 0: all */
 	struct moca_buf payload;
 	struct moca_stream_in in;
 	struct moca_access *recs;
@@ -71,10 +72,13 @@ int moca_decoder_load(struct moca_decoder *d, const struct moca_file *f,
 int moca_decoder_bytes(struct moca_decoder *d, const struct moca_file *f,
 		       const struct moca_header *h, uint64_t pos, uint8_t id,
 		       size_t max);
-/* h->records accesses to d->recs. 0, -EBADMSG (damaged) or -ENOMEM. */
+/*
+ * h->records accesses to d->recs. 0; 1: none is wanted, and none was unpacked; -EBADMSG
+ * (damaged) or -ENOMEM.
+ */
 int moca_decoder_accesses(struct moca_decoder *d, const struct moca_file *f,
 			  const struct moca_header *h, uint64_t pos);
-/* h->records rows of counts to d->rows. As above. */
+/* h->records rows of counts to d->rows. 0, -EBADMSG or -ENOMEM. */
 int moca_decoder_counts(struct moca_decoder *d, const struct moca_file *f,
 			const struct moca_header *h, uint64_t pos);
 /* h->records changes, checked, as bytes to d->changes. As above. */

@@ -219,6 +219,9 @@ static int t_weights_of_a_query(void)
 }
 
 static uint64_t told_weight;	/* of the task, by the headers alone */
+static uint64_t told_damage;	/* chunks */
+/* Which addresses are asked for: of the records they are 0x5010, 0x5020, 0x8030. */
+static uint64_t told_from, told_until;
 
 /* The chunk in task-0 with a header and a weight of someone's own making. */
 static int told(const struct moca_weights *weights, uint32_t flags, int code)
@@ -228,6 +231,8 @@ static int told(const struct moca_weights *weights, uint32_t flags, int code)
 		.reads = 2, .writes = 1, .weights = *weights, .end_ns = 9,
 	};
 	uint8_t codes[3] = { (uint8_t)code, 0, 0 };
+	struct moca_query q = { .size = sizeof(q), .addr_begin = told_from,
+				.addr_end = told_until };
 	struct moca_access_scratch *x = malloc(sizeof(*x));
 	struct moca_append a = { .type = MOCA_FILE_TASK,
 				 .flags = O_CREAT | O_EXCL };
@@ -244,17 +249,21 @@ static int told(const struct moca_weights *weights, uint32_t flags, int code)
 	clear(3);
 	recs[0].type = recs[1].type = MOCA_ACCESS_READ;
 	recs[2].type = MOCA_ACCESS_WRITE;
+	recs[0].addr = 0x5010;
+	recs[1].addr = 0x5020;
+	recs[2].addr = 0x8030;
 	if (!x || moca_stream_out_init(&s, MOCA_STREAM_LEVEL))
 		abort();
 	moca_stream_reset(&s);
 	if (moca_access_encode(x, &s, recs, 3, 0) ||
 	    moca_stream_put(&s, MOCA_S_WEIGHT, codes, 3, 0) ||
 	    moca_append_chunk(dirfd_, &a, &h, &s, numbers, &total) ||
-	    moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, NULL))
+	    moca_trace_open(&t, dir) || moca_cursor_open(&cur, t, &q))
 		abort();
 	told_weight = moca_trace_task(t, 0)->weight;
 	read = moca_cursor_chunk(cur, &c);
 	moca_trace_damage(t, &damage);
+	told_damage = damage.chunks;
 	moca_cursor_close(cur);
 	moca_trace_close(t);
 	moca_stream_out_free(&s);
@@ -291,6 +300,39 @@ static int t_false_weights(void)
 	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3) && !told_weight);
 	w = (struct moca_weights){ .all = 10, .reads = 9, .writes = 1, .top = 9 };
 	CHECK(!told(&w, MOCA_CHUNK_WEIGHTS, 3) && !told_weight);
+	return 0;
+}
+
+/* Who asks for addresses has chunks unpacked that have pages there, and no others. */
+static int t_chunks_without_an_address(void)
+{
+	static const struct {
+		uint64_t from, until;
+		int unpacked;
+	} ranges[] = {
+		{ 0, 0, 1 }, { 0x5000, 0x5001, 1 }, { 0x5fff, 0x6000, 1 },
+		{ 0x8fff, 0, 1 }, { 1, 0x9000, 1 }, { 0x6000, 0x8001, 1 },
+		{ 0, 0x5000, 0 }, { 0x6000, 0x8000, 0 }, { 0x9000, 0, 0 },
+		{ 0x9000, UINT64_MAX, 0 }, { UINT64_MAX, 0, 0 },
+	};
+	const struct moca_weights w = { .all = 3, .reads = 2, .writes = 1,
+					.top = 1 };
+	int damaged = 1, whole = 1;
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		told_from = ranges[i].from;
+		told_until = ranges[i].until;
+		told(&w, 0, 255);
+		damaged &= told_damage == (uint64_t)ranges[i].unpacked;
+		told(&w, 0, 0);
+		whole &= !told_damage;
+	}
+	told_from = 0x5020;
+	told_until = 0x5021;
+	whole &= told(&w, 0, 0);
+	told_from = told_until = 0;
+	CHECK(damaged);
+	CHECK(whole);
 	return 0;
 }
 
@@ -703,6 +745,7 @@ int main(void)
 	run("format/no-weights", t_no_weights);
 	run("format/weights-of-a-query", t_weights_of_a_query);
 	run("format/false-weights", t_false_weights);
+	run("format/chunks-without-an-address", t_chunks_without_an_address);
 	run("format/no-space", t_no_space);
 	run("format/file-size-limit", t_file_limit);
 	dir_remove();
