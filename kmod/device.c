@@ -7,6 +7,8 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
+#include <linux/rwsem.h>
+#include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
 #include "fault.h"
@@ -130,6 +132,27 @@ static long setup(struct moca_session *s, void __user *arg)
 	return err ?: put_arg(&a, arg);
 }
 
+/*
+ * exec changes rights and memory with this lock held: who was allowed to trace the
+ * old program does not get the memory of the new one.
+ */
+static int change_task(struct moca_session *s, struct task_struct *t, bool add)
+{
+	int err = down_read_killable(&t->signal->exec_update_lock);
+
+	if (err)
+		return err;
+	if (!moca_may_trace(t) || !moca_cred_may_trace(s->cred, t))
+		err = -EPERM;
+	else if (t->flags & PF_KTHREAD)
+		err = -EINVAL;
+	else
+		err = add ? moca_space_register(s, t) :
+			    moca_space_unregister(s, t);
+	up_read(&t->signal->exec_update_lock);
+	return err;
+}
+
 static long change_target(struct moca_session *s, void __user *arg, bool add)
 {
 	struct moca_target a = { 0 };
@@ -148,13 +171,7 @@ static long change_target(struct moca_session *s, void __user *arg, bool add)
 	put_pid(pid);
 	if (!t)
 		return -ESRCH;
-	if (!moca_may_trace(t) || !moca_cred_may_trace(s->cred, t))
-		err = -EPERM;
-	else if (t->flags & PF_KTHREAD)
-		err = -EINVAL;
-	else
-		err = add ? moca_space_register(s, t) :
-			    moca_space_unregister(s, t);
+	err = change_task(s, t, add);
 	put_task_struct(t);
 	return err;
 }
