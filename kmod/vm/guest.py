@@ -130,7 +130,9 @@ def kernel_arguments(kernel, options):
             "rcupdate.rcu_cpu_stall_timeout=120 watchdog_thresh=60 KERNEL=%s %s %s" %
             ("ttyS0" if kernel.machine == "x86_64" else "ttyAMA0",
              re.sub("-(trixie|arm64)$", "", kernel.label),
-             "acpi=off tsc=reliable" if kernel.label == DEBUG else "",
+             # It has no ACPI to tell of nodes.
+             "tsc=reliable numa=fake=%d" % options.nodes
+             if kernel.label == DEBUG else "",
              options.append)).strip()
 
 

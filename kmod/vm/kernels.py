@@ -670,7 +670,7 @@ def build_debug_kernel(jobs):
             if lost:
                 raise Error("the debug kernel's configuration does not take "
                             "%s" % ", ".join(lost))
-            step("nice", "-n", "19", *make, "bzImage", "modules")
+            step(*make, "bzImage", "modules")
     return debug_kernel()
 
 
