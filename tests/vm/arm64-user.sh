@@ -51,7 +51,7 @@ done
 for case in both-ways remap heap threads futex exec-child; do
 	same "forks $case" /tests/forks $case
 done
-for case in together robust ping-pong; do
+for case in together ping-pong; do
 	same "threads $case" /tests/threads $case
 done
 for case in itimer no-eintr sigchld by-segv; do
