@@ -18,10 +18,11 @@ UNIT_TESTS := $(patsubst tests/%.c,$(TEST_DIR)/%, \
 EXAMPLES := $(patsubst %.c,$(TEST_DIR)/%,$(wildcard examples/*.c))
 CASE_PROGRAMS := memory files signals processes forks threads kernel \
 	corpus-memory corpus-over corpus-process corpus-clone corpus-kernel corpus-first \
-	takeover waits stops kept
+	takeover waits stops kept heap
 SANITIZERS := asan lsan tsan ubsan
 VARIANTS := memory-static processes-static threads-static \
-	memory-static-pie memory-nopie processes-nopie
+	memory-static-pie memory-nopie processes-nopie \
+	heap-static heap-nopie
 TEST_PROGRAMS := $(addprefix $(TEST_DIR)/programs/, \
 	$(CASE_PROGRAMS) $(VARIANTS) omp fork-held frozen profile zappers blind $(SANITIZERS)) \
 	$(patsubst tests/%.c,$(TEST_DIR)/%,$(wildcard tests/coverage/*.c) \
