@@ -50,6 +50,9 @@ void moca_exact_unlock(void)
 	__atomic_store_n(&moca_exact.lock, 0, __ATOMIC_RELEASE);
 }
 
+/* Behind the caches of programs at low addresses, whose heap grows up to these. */
+#define JUMPS_PLACE 0x78000000l
+
 /* Jumps by register look here: in the low 2 GiB, so that no register is needed. */
 static void make_jumps(void)
 {
@@ -58,7 +61,7 @@ static void make_jumps(void)
 	long ret;
 
 	moca_exact_limits_more((int64_t)n * 8);
-	ret = moca_exact_call(__NR_mmap, 0, (long)(n * 8),
+	ret = moca_exact_call(__NR_mmap, JUMPS_PLACE, (long)(n * 8),
 			      PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT |
 				      MAP_POPULATE, -1, 0);

@@ -42,6 +42,9 @@ struct exact {
 	long begun;	/* supervisor: tasks that were made */
 	/* Both threads. */
 	atomic_ulong reasons[EXACT_REASONS];
+	/* Why the heap of a program begins below translated code; NULL: none does. */
+	_Atomic(const char *) heap_stays;
+	int heap_told;		/* harvester */
 	char left[200];		/* why the first of these was left alone */
 	atomic_ulong ended;	/* tasks that the harvester is done with */
 	struct harvest *harvest;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -43,6 +44,8 @@
  */
 #define ARENA_PLACE 0x320000000000ull
 #define ARENA_NAME "moca-exact"
+/* What translated code is near to, and it, lie below: it reaches no farther than 2 GiB. */
+#define HEAP_PLACE 0x80000000ull
 /* How the trace names memory of ours. */
 #define OUR_NAME "/memfd:" ARENA_NAME
 
@@ -209,6 +212,72 @@ static int map_arena(struct injection *in, int *fd)
 	return err;
 }
 
+/* --- the heap ----------------------------------------------------------------- */
+
+/* Of /proc/PID/stat: the third field is the first of text. 0 or -errno. */
+static int read_layout(pid_t tid, struct prctl_mm_map *m)
+{
+	uint64_t fields[52] = { 0 };
+	char text[1024], *p = text;
+	int err = moca_proc_stat(text, sizeof(text), tid);
+
+	for (int i = 4; i < 52 && !err; i++) {
+		p = strchr(p, ' ');
+		if (!p)
+			return -EBADMSG;
+		fields[i] = strtoull(++p, NULL, 10);
+	}
+	*m = (struct prctl_mm_map){
+		.start_code = fields[26], .end_code = fields[27],
+		.start_data = fields[45], .end_data = fields[46],
+		.start_brk = fields[47], .brk = fields[47],
+		.start_stack = fields[28],
+		.arg_start = fields[48], .arg_end = fields[49],
+		.env_start = fields[50], .env_end = fields[51],
+		.exe_fd = (uint32_t)-1,
+	};
+	return err;
+}
+
+static int ends_at(pid_t tid, uint64_t address)
+{
+	struct vma_list l;
+	int found = 0;
+
+	if (maps_read(tid, &l))
+		return 0;
+	for (size_t i = 0; i < l.count; i++)
+		found |= l.items[i].end == address;
+	maps_free(&l);
+	return found;
+}
+
+/*
+ * Of a program that is not position-independent, translated code would lie where the
+ * heap grows: so the heap begins above, within the low 4 GiB. One that begins right
+ * behind the data stays: who asks for that (ADDR_NO_RANDOMIZE) may rely on it, as GNU
+ * Common Lisp does. The kernel needs no rights for it, but CONFIG_CHECKPOINT_RESTORE.
+ */
+static void move_heap(struct injection *in)
+{
+	uint64_t at = (in->calls.saved.rsp - 512) & -16ull;
+	struct prctl_mm_map m;
+	const char *why = NULL;
+
+	if (read_layout(in->task->tid, &m) || m.brk >= HEAP_PLACE)
+		return;
+	if (ends_at(in->task->tid, m.brk))
+		why = "it begins right behind the data, as without address "
+		      "space randomization";
+	m.start_brk = m.brk += HEAP_PLACE;
+	if (!why && (put(in, at, &m, sizeof(m)) ||
+		     call(in, SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, at,
+			  sizeof(m), 0, 0)))
+		why = "the kernel does not let it be moved";
+	if (why)
+		atomic_store(&moca_exact_recording.heap_stays, why);
+}
+
 /* The program's memory as it begins, for the trace. */
 static void tell_mappings(struct recorder *rec, struct task *t)
 {
@@ -292,6 +361,7 @@ static int inject(struct injection *in, uint64_t hwcap2)
 		goto err_mapped;
 	exact_space_of(in->task->space)->arena = a;
 	if (!in->own.setup) {
+		move_heap(in);
 		in->calls.saved.rip = s->agent + in->agent.entry;
 		in->calls.saved.rdi = s->agent_end - PAGE;
 		task_event(in->rec, in->task, MOCA_CHANGE_MMAP, in->code,

@@ -81,6 +81,21 @@ static void set_gap(struct moca_meta *m, const char *name, uint64_t n)
 	moca_meta_set(m, key, "%lu", n);
 }
 
+/* A program that takes more by brk is out of memory, and would not be by itself. */
+static void tell_heap(struct moca_meta *m)
+{
+	const char *why = atomic_load(&moca_exact_recording.heap_stays);
+	char text[240];
+
+	if (!why || moca_exact_recording.heap_told)
+		return;
+	moca_exact_recording.heap_told = 1;
+	snprintf(text, sizeof(text), "the heap (brk) of a program that is not "
+		 "position-independent grows up to translated code, to 1.7 GiB "
+		 "at most, and was not moved: %s", why);
+	moca_meta_add(m, "note", text);
+}
+
 void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
 {
 	moca_meta_set(m, "intervals", "%lu", t->slices);
@@ -109,6 +124,7 @@ void exact_describe_totals(struct moca_meta *m, const struct exact_totals *t)
 	for (int i = 0; i < EXACT_REASONS; i++)
 		set_gap(m, exact_reason_names[i],
 			atomic_load(&moca_exact_recording.reasons[i]));
+	tell_heap(m);
 }
 
 /* --- the way of recording ------------------------------------------------------ */
