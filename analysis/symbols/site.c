@@ -40,6 +40,7 @@ struct walk {
 	struct place first;		/* passed over, but better than none */
 	int have_first;
 	struct moca_site by_address;	/* "*out", unless its caller names it */
+	struct moca_site returned;	/* a local, likewise */
 	char element[CALLEE_LEN];	/* T of std::allocator<T>; "" */
 };
 
@@ -352,6 +353,9 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	    (!known || !v.declared ||
 	     !source_has(src, v.declared, t[i].name)))
 		return wrapper ? OUTER : UNNAMED;
+	out->name = arena_string(w->s, t[i].name, strlen(t[i].name));
+	out->is_variable = 1;
+	out->shape = with_bounds(w, shape, &t[i]);
 	/*
 	 * A wrapper, by its name or its type, that its caller has it from. What
 	 * makes a structure and returns it is no wrapper.
@@ -359,11 +363,14 @@ static enum verdict judge_place(struct walk *w, const struct place *p,
 	if (local &&
 	    (wrapper ||
 	     (known && !(shape && shape->type) && !src->fortran)) &&
-	    source_passes_on(src, p->at.line, t[i].name))
+	    source_passes_on(src, p->at.line, t[i].name)) {
+		if (!wrapper && shape && !w->returned.name) {
+			fill(out, p);
+			w->returned = *out;
+		}
+		memset(out, 0, sizeof(*out));
 		return OUTER;
-	out->name = arena_string(w->s, t[i].name, strlen(t[i].name));
-	out->is_variable = 1;
-	out->shape = with_bounds(w, shape, &t[i]);
+	}
 	/* The caller's variable, by its address: see what the caller says. */
 	if (t[i].name[0] == '*' && !w->by_address.name) {
 		fill(out, p);
@@ -503,6 +510,10 @@ static int name_it(struct moca_symbols *s, const struct moca_site_frame *frames,
 		return -ENOMEM;
 	if (w.by_address.name) {
 		*out = w.by_address;
+		return 0;
+	}
+	if (w.returned.name) {
+		*out = w.returned;
 		return 0;
 	}
 	if (w.have_fallback)

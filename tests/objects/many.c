@@ -43,6 +43,6 @@ int main(int argc, char **argv)
 		pthread_create(&t[i], NULL, churn, NULL);
 	for (int i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
-	printf("small node %ld\n", count * threads);
+	printf("small window[] %ld\n", count * threads);
 	return 0;
 }
