@@ -109,7 +109,7 @@ static void explain(struct query *q, const char *what)
 		moca_nearest_begin(&x.n, name);
 		query_schema(q, look, &x);
 	}
-	if (name && x.has[0])
+	if (name && x.has[0] && !strchr(what + sizeof(column) - 1, '.'))
 		moca_error("query: %s in the tables of this statement: the table %s has one ('.schema' lists tables and columns)",
 			   what, x.has);
 	else if (name && x.n.best[0])

@@ -120,6 +120,8 @@ static void say_failed(int status)
 	else if (status > 0)
 		moca_say("%s ended with exit code %d; limits of the shell (ulimit) hold for it, too",
 			 what, WEXITSTATUS(status));
+	else if (!status)
+		moca_say("%s said nothing", what);
 	else
 		moca_say("%s could not be started", what);
 }

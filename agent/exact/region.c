@@ -339,7 +339,8 @@ int moca_exact_region_find(struct work *w, uint64_t entry)
 	w->entry = entry;
 	w->low = w->high = 0;
 	w->writable = w->uncounted = 0;
-	if (run(w, entry))
+	/* Nothing, if no cache reaches the first one's operand. */
+	if (run(w, entry) || !w->count)
 		return -1;
 	for (int i = 0; i < todo_count; i++)
 		run(w, todo[i]);

@@ -86,18 +86,22 @@ static const char *task_name(struct moca_objects *o, uint32_t id)
 	return t ? t->name : "";
 }
 
+static uint64_t later(const struct seek *k, uint64_t begin, uint32_t task)
+{
+	const struct moca_task *t = moca_trace_find_task(k->o->trace, task);
+
+	return t && t->start_ns > begin ? t->start_ns : begin;
+}
+
 /*
- * Since when it is there: its mapping, or its task (MOCA_NO_TASK: none), if that came
- * later. What is looked up at the end of a slice was there before.
+ * Since when it is there: its mapping, or its process or task (MOCA_NO_TASK: none), if
+ * that came later. What is looked up at the end of a slice was there before.
  */
 static uint64_t since(const struct seek *k, uint32_t task)
 {
-	const struct moca_task *t = task == MOCA_NO_TASK ? NULL :
-				    moca_trace_find_task(k->o->trace, task);
 	uint64_t begin = k->map ? k->map->begin_ns : k->time_ns;
 
-	if (t && t->start_ns > begin)
-		begin = t->start_ns;
+	begin = later(k, later(k, begin, k->s->main_task), task);
 	return begin < k->time_ns ? begin : k->time_ns;
 }
 

@@ -48,19 +48,34 @@ static void go_back(const struct task *t, int sig, int code,
 	r->orig_rax = -1;
 }
 
+/* Sent in a call of its own, with a code of the kernel's, and not forced. */
+static int was_queued(int sig, const struct user_regs_struct *r)
+{
+	const long nr = (long)r->orig_rax;
+
+	return nr >= 0 && nr != SYS_rt_sigreturn &&
+	       (sig != SIGSYS || nr == SYS_rt_sigqueueinfo ||
+		nr == SYS_rt_tgsigqueueinfo || nr == SYS_pidfd_send_signal);
+}
+
 int fatal_is_dropped(struct task *t, int sig)
 {
 	struct user_regs_struct regs;
 	siginfo_t info;
 	char caught[64];
 
-	if (sig > 64 || !(BIT(sig) & FORCED) ||
+	if (sig > 64 || !(BIT(sig) & FORCED))
+		return 0;
+	/* Asked once: some programs fault on purpose, all the time. */
+	if (!t->is_first)
+		t->is_first = pidns_number(t->pid) == 1 ? 1 : -1;
+	if (t->is_first < 0 ||
 	    tracer_call(PTRACE_GETSIGINFO, t->tid, NULL, &info) ||
 	    info.si_code <= 0 ||
 	    (sig == SIGBUS && info.si_code == BUS_MCEERR_AO) ||
-	    pidns_number(t->pid) != 1 ||
 	    moca_proc_status(caught, sizeof(caught), t->tid, "SigCgt:") ||
-	    strtoull(caught, NULL, 16) & BIT(sig) || tracee_get_regs(t, &regs))
+	    strtoull(caught, NULL, 16) & BIT(sig) ||
+	    tracee_get_regs(t, &regs) || was_queued(sig, &regs))
 		return 0;
 	go_back(t, sig, info.si_code, &regs);
 	return !tracee_set_regs(t, &regs);

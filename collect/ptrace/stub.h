@@ -12,7 +12,7 @@
 /*
  * Below what linkers choose (0x200000, 0x400000) and above what emulators of old machines
  * use (1 MiB and 64 KiB): a program that is not position-independent has its heap above its
- * code, and the heap grows to any size.
+ * code, and the heap grows to any size. Below 2 GiB, as sanitizers take what lies above.
  */
 #define STUB_BASE 0x180000
 #define STUB_CODE_SIZE 0x1000

@@ -52,6 +52,7 @@ struct task {
 	uint64_t child_tid;	/* where its number goes; 0: nowhere */
 	int shares_files;	/* descriptors are its parent's, too */
 	int in_vfork;		/* waits in the kernel for its vfork child */
+	int is_first;		/* of a PID namespace: 1, or -1; 0: not asked yet */
 	int let_go;		/* it shall run without us from here on */
 	int plain;		/* it does: our child, no tracee */
 	int at_exec;		/* next stop is the end of execve */

@@ -123,9 +123,14 @@ static int is_swept(volatile char *page)
 static void wait_swept(volatile char *page)
 {
 	for (int round = 0; round < 2; round++) {
+		int i = 0;
+
 		*page = 1;
-		for (int i = 0; i < 24000 && !is_swept(page); i++)
+		while (!is_swept(page)) {
+			if (i++ == 24000)
+				die("no sweep within two minutes");
 			rest(5);
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ let patience = 200000;
 /** To be told of each failure of a case. */
 export function failedBy(e) {
 	if (e.name === "TimeoutError")
-		patience = 5000;
+		patience = 30000;
 }
 
 /** Until a condition holds in the page; at once it fails of a page whose script has. */
