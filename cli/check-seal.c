@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/format/launch.h"
 #include "lib/format/seal.h"
 #include "lib/format/trace.h"
 #include "lib/format/tried.h"
@@ -43,14 +42,11 @@ static int compare(const struct moca_trace *t, const struct moca_seal *said,
 }
 
 /* How the program was started: only moca try reads it. 1: it is damaged. */
-static int check_launch(struct moca_trace *t)
+static int check_launch(const struct moca_trace *t)
 {
-	struct moca_launch l;
-	int err = moca_launch_read(&l, t->dirfd);
+	int err = t->launch_error;
 
 	if (!err)
-		moca_launch_free(&l);
-	if (!err || (err == -ENOENT && !moca_meta_get(t->meta, "launch")))
 		return 0;
 	printf("damaged: the file launch (how the program was started): %s\n",
 	       err == -EBADMSG ? "its checksum or its contents are wrong" :
@@ -78,7 +74,7 @@ enum check_seal check_seal(struct moca_trace *t)
 {
 	struct moca_seal said, found;
 	int has = moca_seal_get(&said, t->meta);
-	int err;
+	int err, wrong = check_launch(t) | check_tried(t);
 
 	switch (moca_trace_metadata(t)) {
 	case MOCA_METADATA_DAMAGED:
@@ -90,7 +86,7 @@ enum check_seal check_seal(struct moca_trace *t)
 	default:
 		break;
 	}
-	if (check_launch(t) | check_tried(t))
+	if (wrong)
 		return CHECK_SEAL_WRONG;
 	if (moca_trace_truncated(t))
 		return CHECK_SEAL_RIGHT;	/* what is there is told */

@@ -60,7 +60,7 @@ static int run(const char *path, const char *out, const char *topology)
 	}
 	moca_trace_damage(t, &damage);
 	if (trace_damaged(&damage)) {
-		moca_error("baseline: parts of '%s' are damaged, and what is compared with it would lack them: 'moca check %s' says which; record it again",
+		moca_error("baseline: parts of '%s' are missing or damaged, and what is compared with it would lack them: 'moca check %s' says which; record it again",
 			   path, path);
 		ret = 1;
 	}

@@ -13,6 +13,7 @@
 #include "cli/open.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/options.h"
+#include "lib/format/trace.h"
 #include "lib/text/text.h"
 #include "report/blind.h"
 #include "report/certificate.h"
@@ -326,9 +327,10 @@ static void check_certificate(struct check *k)
 static void tell_damage(const struct check *k, const struct moca_damage *d)
 {
 	char a[TEXT_MAX];
-	/* Metadata is told of already. */
-	uint64_t files = d->files - (moca_trace_metadata(k->t) ==
-				     MOCA_METADATA_DAMAGED);
+	/* Metadata, launch and what the seal tells of are told of already. */
+	uint64_t files = d->files - k->t->unsealed -
+			 (k->t->launch_error != 0) -
+			 (moca_trace_metadata(k->t) == MOCA_METADATA_DAMAGED);
 
 	if (files)
 		printf("damaged: %s file%s cannot be read or not of a trace\n",

@@ -295,7 +295,6 @@ static void print_json(const struct diff *d)
 
 static int load(struct diff *d, int side, const char *topology)
 {
-	struct moca_damage damage;
 	int ret;
 
 	d->trace[side] = trace_open("diff", d->path[side]);
@@ -305,12 +304,7 @@ static int load(struct diff *d, int side, const char *topology)
 			     &d->profile[side]);
 	if (ret)
 		return ret == 1 ? EXIT_USAGE : ret;
-	moca_trace_damage(d->trace[side], &damage);
-	if (!trace_damaged(&damage))
-		return 0;
-	d->damaged = 1;
-	moca_warn("diff: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-		  d->path[side], d->path[side]);
+	d->damaged |= trace_warn_damage("diff", d->trace[side], d->path[side]);
 	return 0;
 }
 

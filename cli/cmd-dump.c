@@ -564,7 +564,6 @@ static int dump_all(struct dump *d)
 static int dump(struct dump *d, const char *path, int accesses, int changes,
 		int counts)
 {
-	struct moca_damage damage;
 	int err = 0;
 
 	if (accesses)
@@ -591,13 +590,7 @@ static int dump(struct dump *d, const char *path, int accesses, int changes,
 			   strerror(-err));
 		return 1;
 	}
-	moca_trace_damage(d->t, &damage);
-	if (trace_damaged(&damage)) {
-		moca_warn("dump: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-			  path, path);
-		return 1;
-	}
-	return 0;
+	return trace_warn_damage("dump", d->t, path);
 }
 
 static const char about[] =

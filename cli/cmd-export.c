@@ -168,21 +168,6 @@ static void explain_failure(const struct export *x, int err, int left)
 				  "what was begun is removed");
 }
 
-static int warn_of_damage(const struct export *x)
-{
-	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX];
-	struct moca_damage d;
-
-	moca_trace_damage(x->t, &d);
-	if (!trace_damaged(&d))
-		return 0;
-	moca_warn("export: parts of '%s' are damaged and were left out: %s file%s, %s chunk%s, %s at the end of files ('moca check %s' says more)",
-		  x->trace, text_count(a, d.files), PLURAL(d.files),
-		  text_count(b, d.chunks), PLURAL(d.chunks),
-		  text_size(c, d.tail_bytes), x->trace);
-	return 1;
-}
-
 static int export(struct export *x, const struct format *format)
 {
 	int err, left;
@@ -212,7 +197,8 @@ static int export(struct export *x, const struct format *format)
 	if (x->dirfd >= 0)
 		close(x->dirfd);
 	free(x->partition_path);
-	return x->refused ? EXIT_USAGE : err ? 1 : warn_of_damage(x);
+	return x->refused ? EXIT_USAGE : err ? 1 :
+				    trace_warn_damage("export", x->t, x->trace);
 }
 
 /* The options that narrow an export, before the trace is known. */

@@ -206,7 +206,7 @@ static void print_event_counts(const struct info *in)
 	if (s->events_lost)
 		printf("  Lost: %s event%s, which found no room in a buffer, or whose process runs as another user by now and may not reach the recorder.\n",
 		       text_count(a, s->events_lost), PLURAL(s->events_lost));
-	else if (!tell)
+	else if (!tell && !trace_damaged(&in->damage))
 		printf("  No event was lost.\n");
 	if (tell)
 		refused_print(in->t);
@@ -558,6 +558,7 @@ static int print_text(const struct info *in, const char *path)
 	int err = 0;
 
 	print_head(in, path);
+	certificate_print_damage(in->t);
 	if (in->exact)
 		certificate_print_exact(in->t);
 	if (in->events_only)
@@ -607,7 +608,7 @@ static int show(struct info *in, const char *path, int as_json)
 	moca_rates_free(in->rates);
 	if (err)
 		moca_error("info: out of memory");
-	return err ? 1 : 0;
+	return err ? 1 : trace_warn_damage("info", in->t, path);
 }
 
 int cmd_info(int argc, char **argv)

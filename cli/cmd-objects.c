@@ -198,7 +198,6 @@ static int choose(struct objects_view *v, const struct wanted *w, int json)
 static int show(struct objects_view *v, struct moca_objects_options *opt,
 		const struct wanted *w, int json)
 {
-	struct moca_damage damage;
 	int err;
 
 	trace_raise_limit();
@@ -225,13 +224,7 @@ static int show(struct objects_view *v, struct moca_objects_options *opt,
 		moca_error("objects: out of memory");
 		return 1;
 	}
-	moca_trace_damage(v->trace, &damage);
-	if (trace_damaged(&damage)) {
-		moca_warn("objects: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-			  v->path, v->path);
-		return 1;
-	}
-	return 0;
+	return trace_warn_damage("objects", v->trace, v->path);
 }
 
 /* DIR [NAME]: the first of them, or NULL after a message. */

@@ -257,18 +257,6 @@ static int operands(struct asked *a, int argc, char **argv, int first)
 	return strcmp(a->sql, "-") ? 0 : read_sql(a);
 }
 
-static int warn_of_damage(const struct moca_trace *t, const char *path)
-{
-	struct moca_damage damage;
-
-	moca_trace_damage(t, &damage);
-	if (!trace_damaged(&damage))
-		return 0;
-	moca_warn("query: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-		  path, path);
-	return 1;
-}
-
 static const char about[] =
 	"Ask a trace in SQL: its tables are those of SQLite, read while the trace is walked. SQL is one SELECT; '-' reads it from stdin; '.tables' lists the tables, '.schema [TABLE]' their columns.\n"
 	"Times are ns since the recording began; addresses are integers, which hexadecimal(addr) shows as 0x....\n"
@@ -301,7 +289,7 @@ int cmd_query(int argc, char **argv)
 		trace_raise_limit();
 		ret = t ? run(t, &a) : EXIT_USAGE;
 		if (!ret)
-			ret = warn_of_damage(t, a.path);
+			ret = trace_warn_damage("query", t, a.path);
 		moca_trace_close(t);
 	}
 	free(a.read);

@@ -199,18 +199,6 @@ static int write_page(const struct report *r, const char *command,
 	return err;
 }
 
-static int warn_of_damage(const struct report *r, const char *command)
-{
-	struct moca_damage damage;
-
-	moca_trace_damage(r->trace, &damage);
-	if (!trace_damaged(&damage))
-		return 0;
-	moca_warn("%s: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-		  command, r->path, r->path);
-	return 1;
-}
-
 /* 0; 1: the trace is damaged, there is a page; -errno after a message. */
 static int make_page(const struct wanted *w, struct report *r,
 		     struct before *b, const char *out)
@@ -240,10 +228,11 @@ static int make_page(const struct wanted *w, struct report *r,
 			 out, text_size(buf, (uint64_t)st.st_size),
 			 r->row_count, r->plot_count);
 	advice_tried_warn(w->command, r->path);
-	err = warn_of_damage(r, w->command);
+	err = trace_warn_damage(w->command, r->trace, r->path);
 	if (!b)
 		return err;
-	err |= warn_of_damage(&b->report, w->command);
+	err |= trace_warn_damage(w->command, b->report.trace,
+				 b->report.path);
 	return diff_conditions_tell(&b->conditions, w->command, &b->runs) | err;
 }
 

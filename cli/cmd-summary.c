@@ -66,7 +66,6 @@ void advice_free(struct advice_view *v)
 static int show(struct advice_view *v, const char *topology, double detail,
 		int json)
 {
-	struct moca_damage damage;
 	int err = advice_profile("summary", v->path, v->trace, topology,
 				 &v->profile);
 
@@ -97,12 +96,7 @@ static int show(struct advice_view *v, const char *topology, double detail,
 		return 1;
 	}
 	advice_tried_warn("summary", v->path);
-	moca_trace_damage(v->trace, &damage);
-	if (!trace_damaged(&damage))
-		return 0;
-	moca_warn("summary: parts of '%s' are damaged and were left out: 'moca check %s' says which",
-		  v->path, v->path);
-	return 1;
+	return trace_warn_damage("summary", v->trace, v->path);
 }
 
 /* A number from 0 to 1; -1 when there is none. */

@@ -71,7 +71,6 @@ static const char about[] =
 static int find_changes(struct try *x)
 {
 	struct advice_view v = { .path = x->path };
-	struct moca_damage damage;
 	const char *status;
 	int err;
 
@@ -93,10 +92,8 @@ static int find_changes(struct try *x)
 			err = 1;
 		}
 	}
-	moca_trace_damage(v.trace, &damage);
-	if (!err && trace_damaged(&damage))
-		moca_warn("try: parts of '%s' are damaged and were left out of the findings: 'moca check %s' says which",
-			  x->path, x->path);
+	if (!err)
+		trace_warn_damage("try", v.trace, x->path);
 	advice_free(&v);
 	moca_profile_free(v.profile);
 	moca_trace_close(v.trace);

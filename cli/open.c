@@ -69,6 +69,19 @@ struct moca_trace *trace_open(const char *command, const char *path)
 	return NULL;
 }
 
+int trace_warn_damage(const char *command, const struct moca_trace *t,
+		      const char *path)
+{
+	struct moca_damage damage;
+
+	moca_trace_damage(t, &damage);
+	if (!trace_damaged(&damage))
+		return 0;
+	moca_warn("%s: parts of '%s' are missing, or are damaged and were left out: 'moca check %s' says which",
+		  command, path, path);
+	return 1;
+}
+
 const char *trace_operand(int argc, char **argv, int first)
 {
 	if (first == argc) {

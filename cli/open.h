@@ -8,6 +8,10 @@
 /* Open a trace; on failure says why and returns NULL. */
 struct moca_trace *trace_open(const char *command, const char *path);
 
+/* After it was read: 1 after a warning, if parts of it are missing or damaged; or 0. */
+int trace_warn_damage(const char *command, const struct moca_trace *t,
+		      const char *path);
+
 /*
  * The one operand DIR of a command; options were parsed with result first.
  * NULL after a message when there is none or more than one.

@@ -52,15 +52,24 @@ const char *certificate_unfinished(const struct moca_trace *t, char *buf,
 
 void certificate_print_state(struct moca_trace *t)
 {
-	struct moca_damage damage;
-
-	moca_trace_damage(t, &damage);
 	if (moca_trace_truncated(t))
 		printf("  All that follows is of what its files held when they were read.\n");
 	if (trace_half_filtered(t))
 		printf("  The recorder was killed while --object took accesses out: some are missing, some are not.\n");
-	if (trace_damaged(&damage))
-		printf("  The trace is damaged, parts are missing: 'moca check' says which.\n");
+}
+
+static int is_damaged(const struct moca_trace *t)
+{
+	struct moca_damage damage;
+
+	moca_trace_damage(t, &damage);
+	return trace_damaged(&damage);
+}
+
+void certificate_print_damage(const struct moca_trace *t)
+{
+	if (is_damaged(t))
+		printf("\nDamaged: parts of the trace are missing, or cannot be read: 'moca check' says which.\n");
 }
 
 static void print_unfinished(const struct moca_trace *t)
@@ -92,6 +101,10 @@ void certificate_print_exact(struct moca_trace *t)
 		       text_count(a, c.loads), PLURAL(c.loads),
 		       text_count(b, c.stores), PLURAL(c.stores),
 		       text_count(p, c.gaps), PLURAL(c.gaps));
+	else if (whole && is_damaged(t))
+		printf("  Its recorder had counted %s load%s and %s store%s.\n",
+		       text_count(a, c.loads), PLURAL(c.loads),
+		       text_count(b, c.stores), PLURAL(c.stores));
 	else if (whole)
 		printf("\nExact: %s load%s and %s store%s, all that were executed.\n",
 		       text_count(a, c.loads), PLURAL(c.loads),
@@ -124,6 +137,12 @@ static void print_seen(struct moca_trace *t, const struct moca_certificate *c)
 			printf("  Nothing is certified.\n");
 	} else if (blind_altogether(t, &why)) {
 		printf("\nNothing can be certified: %s.\n", why);
+	} else if (is_damaged(t)) {
+		printf("  Its recorder had a record of %s of %s page%s that %s touched.\n",
+		       text_count(b, c->pages_seen),
+		       text_count(a, c->pages_touched),
+		       PLURAL(c->pages_touched),
+		       c->pages_touched == 1 ? "was" : "were");
 	} else if (!c->pages_touched) {
 		printf("\nCompleteness: the recorder left no count of the pages that were touched.\n");
 	} else if (c->pages_seen >= c->pages_touched) {
@@ -166,6 +185,6 @@ void certificate_print(struct moca_trace *t)
 		       text_count(a, c.lost), PLURAL(c.lost),
 		       text_count(b, c.lossy_chunks),
 		       text_count(p, c.chunks), PLURAL(c.chunks));
-	else if (!moca_trace_meta(t, META_IMPORT))
+	else if (!moca_trace_meta(t, META_IMPORT) && !is_damaged(t))
 		printf("  No sample was lost.\n");
 }

@@ -11,7 +11,9 @@ struct moca_trace;
 void certificate_print(struct moca_trace *t);
 /* Of counts: all that were executed, or what was not counted. */
 void certificate_print_exact(struct moca_trace *t);
-/* Lines of a trace that has not ended properly, or is damaged; often none. */
+/* Of a trace that was read: that parts of it are damaged or missing; often nothing. */
+void certificate_print_damage(const struct moca_trace *t);
+/* Lines of a trace that has not ended properly; often none. */
 void certificate_print_state(struct moca_trace *t);
 /*
  * How a trace without a proper end stands, and until when it says something,

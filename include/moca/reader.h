@@ -100,7 +100,7 @@ struct moca_counts {
  * unpacks them; each damaged place counts once, however many cursors pass it.
  */
 struct moca_damage {
-	uint64_t files;		/* unreadable or foreign; empty, in a complete trace */
+	uint64_t files;		/* unreadable or foreign; empty or missing, in a complete trace */
 	uint64_t chunks;	/* whole chunks whose checksum or contents fail */
 	uint64_t tail_bytes;	/* after the last whole chunk of a file */
 };

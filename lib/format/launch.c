@@ -150,3 +150,13 @@ void moca_launch_free(struct moca_launch *l)
 	moca_meta_free(l->meta);
 	*l = (struct moca_launch){ 0 };
 }
+
+int moca_launch_check(int dirfd, const struct moca_meta *trace)
+{
+	struct moca_launch l;
+	int err = moca_launch_read(&l, dirfd);
+
+	if (!err)
+		moca_launch_free(&l);
+	return err == -ENOENT && !moca_meta_get(trace, "launch") ? 0 : err;
+}

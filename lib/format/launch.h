@@ -42,5 +42,7 @@ int moca_launch_write(int dirfd, char *const *argv, char *const *env);
  */
 int moca_launch_read(struct moca_launch *out, int dirfd);
 void moca_launch_free(struct moca_launch *l);
+/* 0: the file is as the trace's metadata has it, or none is to be there; -errno as above. */
+int moca_launch_check(int dirfd, const struct moca_meta *trace);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/table.h"
+#include "lib/format/launch.h"
 
 #define PLACES_MAX (1u << 20)	/* damaged chunks beyond are not counted */
 
@@ -96,14 +97,18 @@ int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 		    void *arg)
 {
 	struct moca_header h;
+	XXH64_state_t sum;
 	struct moca_file f;
 	uint64_t pos, n = 0;
 	int ret;
 
+	t->found.files++;
 	if (moca_file_open(&f, t->dirfd, type, number, INT64_MAX))
 		return -EINVAL;
 	*end = f.end;
+	moca_seal_file(&t->found, &sum, &f);
 	while ((ret = moca_file_next(&f, &h, &pos)) > 0) {
+		moca_seal_chunk(&t->found, &sum, &h, pos);
 		if (type == MOCA_FILE_SHARED)
 			f.task = h.task < MOCA_TASKS_MAX ? h.task : 0;
 		/* Another task's file under this name. */
@@ -119,6 +124,7 @@ int moca_trace_scan(struct moca_trace *t, enum moca_file_type type,
 		else if (ret)
 			break;
 	}
+	moca_seal_file_end(&t->found, &sum);
 	t->damage.chunks += f.gaps;
 	t->damage.tail_bytes = moca_add_sat(t->damage.tail_bytes, f.tail);
 	/* A recorder writes to a file as soon as it has made it. */
@@ -294,6 +300,26 @@ static int scan(struct moca_trace *t)
 	return ret;
 }
 
+/* Files that are missing, or, where nothing else shows it, are others. */
+static void compare_seal(struct moca_trace *t)
+{
+	const struct moca_seal *found = &t->found;
+	const struct moca_damage *d = &t->damage;
+	struct moca_seal said;
+
+	if (moca_trace_truncated(t) || !moca_seal_get(&said, t->meta) ||
+	    moca_meta_checked(t->meta) != MOCA_METADATA_VERIFIED)
+		return;
+	if (found->files < said.files)
+		t->unsealed = said.files - found->files;
+	else if (!d->files && !d->chunks && !d->tail_bytes)
+		t->unsealed = found->files != said.files ||
+			      found->chunks != said.chunks ||
+			      found->bytes != said.bytes ||
+			      found->sum != said.sum;
+	t->damage.files += t->unsealed;
+}
+
 int moca_trace_open(struct moca_trace **out, const char *path)
 {
 	struct moca_trace *t = calloc(1, sizeof(*t));
@@ -315,6 +341,13 @@ int moca_trace_open(struct moca_trace **out, const char *path)
 	ret = scan(t);
 	if (ret)
 		goto err_close;
+	compare_seal(t);
+	t->launch_error = moca_launch_check(t->dirfd, t->meta);
+	if (t->launch_error == -ENOMEM) {
+		ret = -ENOMEM;
+		goto err_close;
+	}
+	t->damage.files += t->launch_error != 0;
 	*out = t;
 	return 0;
 err_close:

@@ -7,9 +7,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "lib/base/bytes.h"
 #include "lib/format/file.h"
 #include "lib/format/meta.h"
@@ -46,10 +43,40 @@ static int check_payload(struct walk *w, const struct moca_file *f,
 	return 0;
 }
 
+void moca_seal_file(struct moca_seal *s, XXH64_state_t *sum,
+		    const struct moca_file *f)
+{
+	uint8_t b[24];
+
+	s->bytes += f->end;
+	XXH64_reset(sum, 0);
+	moca_put64(b, (uint64_t)f->type);
+	moca_put64(b + 8, f->task);
+	moca_put64(b + 16, f->end);
+	XXH64_update(sum, b, sizeof(b));
+}
+
+void moca_seal_chunk(struct moca_seal *s, XXH64_state_t *sum,
+		     const struct moca_header *h, uint64_t pos)
+{
+	uint8_t b[16];
+
+	/* A header's own checksum stands for all of it. */
+	moca_put64(b, pos);
+	moca_put64(b + 8, h->header_sum);
+	XXH64_update(sum, b, sizeof(b));
+	s->chunks++;
+}
+
 /*
  * Sums of files are added: so they need no order, and a directory of a million
  * files no list.
  */
+void moca_seal_file_end(struct moca_seal *s, const XXH64_state_t *sum)
+{
+	s->sum += XXH64_digest(sum);
+}
+
 static int add_file(struct walk *w, int dirfd, enum moca_file_type type,
 		    uint32_t number)
 {
@@ -57,7 +84,6 @@ static int add_file(struct walk *w, int dirfd, enum moca_file_type type,
 	struct moca_header h;
 	struct moca_file f;
 	XXH64_state_t sum;
-	uint8_t b[24];
 	uint64_t pos;
 	int ret;
 
@@ -66,23 +92,14 @@ static int add_file(struct walk *w, int dirfd, enum moca_file_type type,
 		s->unreadable++;
 		return 0;
 	}
-	XXH64_reset(&sum, 0);
-	moca_put64(b, (uint64_t)type);
-	moca_put64(b + 8, number);
-	moca_put64(b + 16, f.end);
-	XXH64_update(&sum, b, 24);
+	moca_seal_file(s, &sum, &f);
 	while ((ret = moca_file_next(&f, &h, &pos)) > 0) {
-		/* A header's own checksum stands for all of it. */
-		moca_put64(b, pos);
-		moca_put64(b + 8, h.header_sum);
-		XXH64_update(&sum, b, 16);
-		s->chunks++;
+		moca_seal_chunk(s, &sum, &h, pos);
 		ret = w->payloads ? check_payload(w, &f, &h, pos) : 0;
 		if (ret)
 			break;
 	}
-	s->bytes += f.end;
-	s->sum += XXH64_digest(&sum);
+	moca_seal_file_end(s, &sum);
 	s->damaged += f.gaps + (f.tail != 0);
 	moca_file_close(&f);
 	return ret;

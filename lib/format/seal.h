@@ -9,6 +9,11 @@
 
 #include <stdint.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+struct moca_file;
+struct moca_header;
 struct moca_meta;
 
 struct moca_seal {
@@ -21,6 +26,16 @@ struct moca_seal {
 	uint64_t damaged;	/* places without a valid header, and tails */
 	uint64_t bad_payloads;	/* chunks whose payload fails its checksum */
 };
+
+/*
+ * While a file that was just opened is stepped through: its begin, each chunk's
+ * header, which goes to the sum of the file, and its end.
+ */
+void moca_seal_file(struct moca_seal *s, XXH64_state_t *sum,
+		    const struct moca_file *f);
+void moca_seal_chunk(struct moca_seal *s, XXH64_state_t *sum,
+		     const struct moca_header *h, uint64_t pos);
+void moca_seal_file_end(struct moca_seal *s, const XXH64_state_t *sum);
 
 /*
  * Look at all files of the trace in dirfd. payloads: read and verify those as

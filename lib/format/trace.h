@@ -14,6 +14,7 @@
 #include "lib/format/machine.h"
 #include "lib/format/mapping.h"
 #include "lib/format/meta.h"
+#include "lib/format/seal.h"
 #include "lib/format/stacks.h"
 
 /* One marker-N. */
@@ -51,6 +52,9 @@ struct moca_trace {
 	struct moca_machine *machine;	/* NULL: none, or damaged */
 	struct moca_stacks stacks;
 	struct moca_jits jits;
+	struct moca_seal found;		/* of the files, without payloads */
+	uint64_t unsealed;		/* of damage.files: the seal tells of them */
+	int launch_error;		/* of the file launch, which is one then */
 	pthread_mutex_t damage_lock;	/* of the next four */
 	struct moca_damage damage;
 	uint64_t *places;		/* set of damaged chunks; 0 = empty */

@@ -542,7 +542,7 @@ class Trace:
         if any(d) and d != self._warned:
             self._warned = d
             warnings.warn(
-                "parts of '%s' are damaged and were left out: %d files, %d "
+                "parts of '%s' are missing, or are damaged and were left out: %d files, %d "
                 "chunks, %d bytes at the end of files ('moca check' says more)"
                 % (self.path, *d), DamageWarning, stacklevel=4)
 

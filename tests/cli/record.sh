@@ -4,6 +4,39 @@
 # Options of moca record: which programs, which stacks, what is said.
 . "$(dirname "$0")/lib.sh.inc"
 
+# Each file of a trace, away or with a bit flipped in its header: all commands say so.
+damaged() {
+	local reader
+	"$MOCA" check "$tmp/harm" >"$tmp/out" && not_ok "damage: $1" "moca check: sound" && return
+	for reader in info summary objects dump report export query diff; do
+		case $reader in
+		report) set -- "$1" -q -o "$tmp/harm.html" "$tmp/harm" ;;
+		export) set -- "$1" --to csv --table tasks -o - "$tmp/harm" ;;
+		query) set -- "$1" "$tmp/harm" "SELECT count(*) FROM tasks" ;;
+		diff) set -- "$1" "$tmp/whole" "$tmp/harm" ;;
+		*) set -- "$1" "$tmp/harm" ;;
+		esac
+		run "damage: $1: $reader" 1 "$MOCA" "$reader" "${@:2}" || return
+		grep -q "parts of '.*/harm' are missing, or are damaged and were left out: 'moca check" "$tmp/err" ||
+			{ not_ok "damage: $1" "$reader does not say it"; return; }
+		grep -Eq '^(Complete|Exact:)|No sample was lost' "$tmp/out" &&
+			{ not_ok "damage: $1" "$reader calls it complete"; return; }
+	done
+	ok "damage: $1"
+}
+run "damage" 0 "$MOCA" record -q -o "$tmp/whole" -- true
+for file in "$tmp"/whole/*; do
+	name=${file##*/}
+	[ "$name" = metadata ] && continue
+	cp -r "$tmp/whole" "$tmp/harm"
+	rm "$tmp/harm/$name"
+	damaged "without $name"
+	cp "$file" "$tmp/harm/$name"
+	printf '\377' | dd of="$tmp/harm/$name" bs=1 seek=20 conv=notrunc status=none
+	damaged "$name, a byte"
+	rm -r "$tmp/harm"
+done
+
 # Names of the programs whose memory was left alone, in order.
 left_out() {
 	"$MOCA" dump --changes "$1" | awk '/ exec /  { name = $6 }

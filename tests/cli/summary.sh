@@ -112,7 +112,7 @@ run "diff: no such trace" 2 "$MOCA" diff "$tmp/trace" "$tmp/none" &&
 cp -r "$tmp/trace" "$tmp/broken"
 for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
 run "diff: damaged" 1 "$MOCA" diff "$tmp/trace" "$tmp/broken" &&
-	has "diff: damaged" "$tmp/err" "parts of '.*/broken' are damaged and were left out"
+	has "diff: damaged" "$tmp/err" "parts of '.*/broken' are missing, or are damaged and were left out"
 run "diff: damaged, --junit" 1 "$MOCA" diff "$tmp/trace" "$tmp/broken" --fail-if 'pages>1G' --junit "$tmp/x.xml"
 if python3 -c 'import sys, xml.etree.ElementTree as et
 suite = et.parse(sys.argv[1]).getroot()
@@ -239,7 +239,7 @@ run "baseline: no trace" 2 "$MOCA" baseline "$tmp/none" -o "$tmp/x" && has "base
 cp -r "$tmp/trace" "$tmp/broken"
 for f in "$tmp"/broken/task-*; do truncate -s -9 "$f"; done
 run "baseline: damaged" 1 "$MOCA" baseline "$tmp/broken" -o "$tmp/x" && [ ! -e "$tmp/x" ] &&
-	has "baseline: damaged" "$tmp/err" 'are damaged'
+	has "baseline: damaged" "$tmp/err" 'are missing or damaged'
 rm -r "$tmp/broken"
 run "diff: functions in Markdown" 2 "$MOCA" diff "$tmp/trace" "$tmp/trace" --flame --markdown &&
 	has "diff: functions in Markdown" "$tmp/err" '--markdown has no functions'

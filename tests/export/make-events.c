@@ -233,6 +233,19 @@ static int write_stream(struct moca_event_writer *w, uint32_t number,
 	return err ? err : moca_event_writer_changes(w, number, &e, 1);
 }
 
+/* bare: there is a trace, of which these are files from now on. */
+static int seal_again(int fd)
+{
+	struct moca_meta *m;
+	int err = moca_meta_read(&m, fd);
+
+	if (err)
+		return err;
+	err = moca_seal_write(m, fd);
+	moca_meta_free(m);
+	return err;
+}
+
 static int write_meta(int fd)
 {
 	struct moca_meta *m = moca_meta_new();
@@ -262,8 +275,6 @@ int main(int argc, char **argv)
 	mkdir(argv[1], 0700);
 	fd = open(argv[1], O_RDONLY | O_DIRECTORY);
 	err = fd < 0 ? -errno : 0;
-	if (!err && !bare)
-		err = write_meta(fd);
 	if (!err)
 		err = moca_event_writer_create(&w, fd);
 	for (i = 0; i < TYPES && !err; i++)
@@ -272,6 +283,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < STREAMS && !err; i++)
 		err = write_stream(w, i, count, bare);
 	moca_event_writer_destroy(w);
+	if (!err)
+		err = bare ? seal_again(fd) : write_meta(fd);
 	if (err)
 		fprintf(stderr, "make-events: %s\n", strerror(-err));
 	return err != 0;

@@ -60,6 +60,8 @@ function seen(c) {
 		f.percent(c.pages_seen, c.pages_touched);
 }
 
+const isDamaged = (g) => g.files || g.chunks || g.tail_bytes;
+
 function certificate(d) {
 	if (d.run["import.from"])
 		return [h("p", {}, h("b", {}, "Nothing can be certified"), `: ${d.run["certificate.reason"]}.`)];
@@ -69,7 +71,7 @@ function certificate(d) {
 	if (!c.pages_touched && !c.records)
 		return [h("p", {}, "The trace has no certificate: how complete it is is not known.")];
 	out.push(h("p", {}, h("b", {}, f.percent(c.pages_seen, c.pages_touched)),
-		` of the pages that the program touched have a record (${f.count(c.pages_seen)} of ${f.count(c.pages_touched)}); ` +
+		` of the pages that the program touched ${isDamaged(d.damage) ? "had a record, of which some are missing here" : "have a record"} (${f.count(c.pages_seen)} of ${f.count(c.pages_touched)}); ` +
 		`${f.count(c.pages_other)} more pages were seen outside of what is certified. ` +
 		(c.pages_blind ? `Of ${f.count(c.pages_blind)} more nothing is known (${seen(c)} of all). ` : "") +
 		(c.lost ? `${f.count(c.lost)} records were lost, in ${f.count(c.lossy_chunks)} of ${f.count(c.chunks)} chunks.` :
@@ -79,8 +81,8 @@ function certificate(d) {
 
 function warnings(d) {
 	const out = [], t = d.totals, g = d.damage;
-	if (g.files || g.chunks || g.tail_bytes)
-		out.push(`Parts of the trace are damaged and were left out: ${f.count(g.files)} files, ${f.count(g.chunks)} chunks, ${f.bytes(g.tail_bytes)} at the end of files.`);
+	if (isDamaged(g))
+		out.push(`Parts of the trace are missing, or are damaged and were left out: ${f.count(g.files)} files, ${f.count(g.chunks)} chunks, ${f.bytes(g.tail_bytes)} at the end of files.`);
 	if (d.run.truncated)
 		out.push("The recording goes on, or its recorder was killed or failed: this is what its files held when this page was made, and nothing is certified of memory that was in use then.");
 	if (t.without_agent)
