@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -39,7 +40,8 @@ struct top {
 	struct top_view view;
 	struct top_window window;	/* as shown */
 	char tmp[4096];		/* a folder of ours; "": none */
-	char *trace, *out, *err, *messages;	/* the last three in it */
+	char *trace, *out, *err;	/* the last two in it */
+	int messages;		/* of the recorder: no disk has to have room */
 	struct record_live recorder;
 	int keys;		/* the terminal, or -1 */
 	struct termios was;
@@ -71,10 +73,10 @@ static int make_folder(struct top *t)
 	t->trace = t->dir ? strdup(t->dir) : in_tmp(t, "trace");
 	t->out = in_tmp(t, "stdout");
 	t->err = in_tmp(t, "stderr");
-	t->messages = in_tmp(t, "messages");
-	if (t->trace && t->out && t->err && t->messages)
+	t->messages = memfd_create("moca-top", MFD_CLOEXEC);
+	if (t->trace && t->out && t->err && t->messages >= 0)
 		return 0;
-	moca_error("top: out of memory");
+	moca_error("top: out of memory, or of open files");
 	rmdir(t->tmp);
 	return -ENOMEM;
 }
@@ -82,14 +84,11 @@ static int make_folder(struct top *t)
 static void prepare_recorder(void *arg)
 {
 	const struct top *t = arg;
-	int err = open(t->messages, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-		       0600);
 
 	/* Keys are ours, and a read of the terminal does not wait. */
 	if (t->keys >= 0 && isatty(STDIN_FILENO))
 		dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
-	if (err >= 0)
-		dup2(err, STDERR_FILENO);
+	dup2(t->messages, STDERR_FILENO);
 }
 
 static int start(struct top *t, char **argv, int argc)
@@ -242,8 +241,27 @@ static int read_window(struct top *t)
 	return 0;
 }
 
+/* The last line of the recorder's messages. */
+static void read_messages(struct top *t)
+{
+	char *s = t->view.said, *line;
+	size_t room = sizeof(t->view.said) - 1;
+	struct stat st;
+	ssize_t n = fstat(t->messages, &st) ? 0 :
+		pread(t->messages, s, room, st.st_size > (off_t)room ?
+					    st.st_size - (off_t)room : 0);
+
+	if (n > 0 && s[n - 1] == '\n')
+		n--;
+	s[n > 0 ? n : 0] = 0;
+	line = strrchr(s, '\n');
+	if (line)
+		memmove(s, line + 1, strlen(line));
+}
+
 static void show(struct top *t)
 {
+	read_messages(t);
 	size_of_terminal(&t->view);
 	if (t->window.v.trace)
 		top_view_show(&t->view, &t->window);
@@ -296,9 +314,8 @@ static int watch(struct top *t)
 /* --- the end --------------------------------------------------------------- */
 
 /* What the program, or the recorder, wrote while the screen was ours. */
-static void pass_on(const char *path, FILE *to)
+static void pass_on(FILE *f, FILE *to)
 {
-	FILE *f = fopen(path, "re");
 	char buf[4096];
 	size_t n;
 
@@ -328,10 +345,11 @@ static int finish(struct top *t, int err)
 	close_terminal(t);
 	record_live_end(&t->recorder);
 	if (!t->recorder.pid) {
-		pass_on(t->out, stdout);
-		pass_on(t->err, stderr);
+		pass_on(fopen(t->out, "re"), stdout);
+		pass_on(fopen(t->err, "re"), stderr);
 	}
-	pass_on(t->messages, stderr);
+	lseek(t->messages, 0, SEEK_SET);
+	pass_on(fdopen(t->messages, "r"), stderr);
 	if (t->dir && t->window.v.trace)
 		fprintf(stderr, "moca: the recording is in %s: moca summary %s\n",
 			t->dir, t->dir);
@@ -343,7 +361,6 @@ static int finish(struct top *t, int err)
 	free(t->trace);
 	free(t->out);
 	free(t->err);
-	free(t->messages);
 	return err ? 1 : record_live_exit_code(&t->recorder);
 }
 

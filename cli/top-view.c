@@ -12,7 +12,6 @@
 #define NAME_MIN 20
 #define FIXED 56	/* columns of the figures of a row */
 #define THREADS_SHOWN 6
-#define TEXT_LINES 6	/* above and below the rows */
 #define IDLE 1000		/* less than one part of so many of a CPU */
 
 static const char *const sort_names[TOP_SORTS] = { "accesses", "reads",
@@ -80,6 +79,25 @@ static void print_sums(struct out *o, const struct top_window *w)
 	if (w->lost)
 		printf("  %s samples LOST", text_count(a, w->lost));
 	end_line(o);
+}
+
+/* What is no longer, or not, in the picture, and why. */
+static void print_trouble(struct out *o, const struct top_window *w)
+{
+	const char *loss = NULL, *next;
+	unsigned n = 0;
+
+	while ((next = moca_trace_meta_nth(w->v.trace, META_LOSS, n++)))
+		loss = next;
+	if (loss) {
+		fputs("NOT SHOWN: ", stdout);
+		text_name(stdout, loss, 0);
+		end_line(o);
+	}
+	if (*o->s->said) {
+		text_name(stdout, o->s->said, 0);
+		end_line(o);
+	}
 }
 
 static void print_nodes(struct out *o, const struct top_window *w)
@@ -249,6 +267,7 @@ void top_view_show(struct top_view *s, const struct top_window *w)
 		fputs("\033[H", stdout);
 	print_head(&o, w);
 	print_sums(&o, w);
+	print_trouble(&o, w);
 	print_nodes(&o, w);
 	print_threads(&o, w);
 	print_rows(&o, w);

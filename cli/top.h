@@ -56,6 +56,7 @@ struct top_view {
 	size_t selected;	/* a row */
 	char *open;		/* its name, if it is opened */
 	int paused;
+	char said[512];		/* what the recorder said last; "": nothing */
 	uint64_t delay_ns;	/* between two pictures */
 	uint64_t wanted_ns;	/* as it was asked for; less than that: Moca lags */
 };
