@@ -11,14 +11,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "include/abi/stub-place.h"
 #include "lib/format/trace.h"
 
 #define PAGE 4096ull
-/* The recorder's own code and data in the program: collect/ptrace/stub.h; and where
- * they were in traces of 0.1. */
-#define STUB 0x180000ull
+/* Where the stub was in traces of 0.1. */
 #define STUB_BEFORE 0x6f6d0000ull
-#define STUB_SIZE 0x11000ull
 #define VDSO_SIZE 0x10000ull		/* and its data, at most */
 #define STACK_GROWS (1ull << 30)	/* below a main stack, at most */
 
@@ -427,7 +425,7 @@ static int64_t by_nothing(struct seek *k)
 	const struct map *m;
 	uint32_t id;
 
-	if (k->addr - STUB < STUB_SIZE || k->addr - STUB_BEFORE < STUB_SIZE)
+	if (k->addr - STUB_BASE < STUB_SIZE || k->addr - STUB_BEFORE < STUB_SIZE)
 		return own(k, "recorder");
 	/* The kernel sets a program up before its mappings are told. */
 	if (!k->s->maps.root ||

@@ -6,18 +6,8 @@
 #include "collect/ptrace/stub.h"
 #include <sys/syscall.h>
 
-#define PR_SET_NAME 15
 #define CPU_SEGMENT 0x7b	/* of the kernel, for the vDSO */
-#define WALL 0x40000000		/* __WALL */
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define CLOSE_RANGE_UNSHARE 2
 
-	.section .rodata
-	.globl moca_stub_code, moca_stub_code_end
-	.globl moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
-	.hidden moca_stub_code, moca_stub_code_end
-	.hidden moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
 	.balign 16
 moca_stub_code:
 

@@ -9,16 +9,7 @@
 #ifndef MOCA_PTRACE_STUB_H
 #define MOCA_PTRACE_STUB_H
 
-/*
- * Below what linkers choose (0x200000, 0x400000) and above what emulators of old machines
- * use (1 MiB and 64 KiB): a program that is not position-independent has its heap above its
- * code, and the heap grows to any size. Below 2 GiB, as sanitizers take what lies above.
- */
-#define STUB_BASE 0x180000
-#define STUB_CODE_SIZE 0x1000
-#define STUB_DATA (STUB_BASE + STUB_CODE_SIZE)
-#define STUB_DATA_SIZE 0x10000
-#define STUB_SIZE (STUB_CODE_SIZE + STUB_DATA_SIZE)
+#include "include/abi/stub-place.h"
 
 /*
  * getpgrp(2), on arm64 getppid(2): reached in the stub, it stops the task for us. A
@@ -54,7 +45,22 @@
 #define STUB_CALLS 0x6000
 #define STUB_CALLS_MAX ((STUB_DATA_SIZE - STUB_CALLS) / STUB_CALL_BYTES)
 
-#ifndef __ASSEMBLER__
+#ifdef __ASSEMBLER__
+
+/* What the code of each machine begins with. */
+#define PR_SET_NAME 15
+#define WALL 0x40000000		/* __WALL */
+#define FUTEX_WAIT 0
+#define FUTEX_WAKE 1
+#define CLOSE_RANGE_UNSHARE 2
+
+	.section .rodata
+	.globl moca_stub_code, moca_stub_code_end
+	.globl moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
+	.hidden moca_stub_code, moca_stub_code_end
+	.hidden moca_stub_one, moca_stub_list, moca_stub_clone, moca_stub_name, moca_stub_memfd
+
+#else
 #include <stdint.h>
 
 struct stub_call {
