@@ -100,7 +100,9 @@ void moca_ahead_free(struct moca_ahead *a)
 
 int moca_ahead_join(struct moca_ahead *a)
 {
-	if (a->cursors == MOCA_AHEAD_CURSORS_MAX)
+	if (a->threads < 0)
+		a->threads = start(a);
+	if (!a->threads || a->cursors == MOCA_AHEAD_CURSORS_MAX)
 		return 0;
 	a->cursors++;
 	return 1;
@@ -111,14 +113,10 @@ void moca_ahead_leave(struct moca_ahead *a)
 	a->cursors--;
 }
 
-int moca_ahead_put(struct moca_ahead *a, struct moca_ahead_job *job)
+void moca_ahead_put(struct moca_ahead *a, struct moca_ahead_job *job)
 {
 	struct moca_ahead_job **at = &a->first;
 
-	if (a->threads < 0)
-		a->threads = start(a);
-	if (!a->threads)
-		return 0;
 	pthread_mutex_lock(&a->lock);
 	while (*at)
 		at = &(*at)->next;
@@ -127,7 +125,6 @@ int moca_ahead_put(struct moca_ahead *a, struct moca_ahead_job *job)
 	*at = job;
 	pthread_cond_signal(&a->put_one);
 	pthread_mutex_unlock(&a->lock);
-	return 1;
 }
 
 int moca_ahead_take(struct moca_ahead *a, struct moca_ahead_job *job)

@@ -2,8 +2,7 @@
 /*
  * A thread that does work before it is needed: it unpacks the next chunks of
  * cursors while their caller looks at the chunks at hand. Work that it has not
- * begun when it is needed is the caller's again, so nobody waits for a thread
- * that gets no CPU.
+ * begun when it is needed is the caller's again.
  */
 #ifndef MOCA_FORMAT_AHEAD_H
 #define MOCA_FORMAT_AHEAD_H
@@ -23,21 +22,21 @@ struct moca_ahead_job {
 };
 
 /*
- * All calls are for the thread that made it. The thread is started with the first
- * job, and blocks all signals. A child of fork(2) has no such thread: it must not
+ * All calls are for the thread that made it. The thread is started for the first
+ * cursor, and blocks all signals. A child of fork(2) has no such thread: it must not
  * use what its parent made. NULL: no memory.
  */
 struct moca_ahead *moca_ahead_new(void);
 /* All its jobs must have been taken back. a may be NULL. */
 void moca_ahead_free(struct moca_ahead *a);
-/* A place among the cursors, which is to be given back. 1, or 0: there is none. */
+/*
+ * A place among the cursors, which is to be given back. 1, or 0: there is none, or no
+ * thread, as this process may use one CPU only or none can be started.
+ */
 int moca_ahead_join(struct moca_ahead *a);
 void moca_ahead_leave(struct moca_ahead *a);
-/*
- * 1: the job is the thread's until it is taken back. 0: this process may use one
- * CPU only, or no thread can be started.
- */
-int moca_ahead_put(struct moca_ahead *a, struct moca_ahead_job *job);
+/* The job, of a cursor that has a place, is the thread's until it is taken back. */
+void moca_ahead_put(struct moca_ahead *a, struct moca_ahead_job *job);
 /*
  * Take a job back. 1: its work is done. 0: it was not begun, and nobody will begin
  * it.

@@ -234,7 +234,8 @@ static void start_ahead(struct moca_cursor *c)
 	c->decoder.recs = c->shown;
 	c->shown = recs;
 	c->job.work = work_ahead;
-	c->state = moca_ahead_put(c->ahead, &c->job) ? AHEAD_PUT : AHEAD_NONE;
+	c->state = AHEAD_PUT;
+	moca_ahead_put(c->ahead, &c->job);
 }
 
 /* To the next chunk within the query's time. 1 and its accesses, 0, -errno. */

@@ -274,10 +274,12 @@ static int t_thread(void)
 
 	CHECK(!blocked_by_other());
 	if (may_use_two_cpus()) {
-		CHECK(moca_ahead_put(a, &job));
+		CHECK(moca_ahead_join(a));
+		moca_ahead_put(a, &job);
 		wait_done(a, 1);
 		CHECK((blocked_by_other() & usual) == usual);
 		CHECK(moca_ahead_take(a, &job) && jobs_run == 1);
+		moca_ahead_leave(a);
 	}
 	moca_ahead_free(a);
 	/* The kernel shows it until a moment after it has ended. */
@@ -290,7 +292,7 @@ static int t_thread(void)
 	CPU_SET(cpu, &one);
 	CHECK(!sched_setaffinity(0, sizeof(one), &one));
 	a = moca_ahead_new();
-	CHECK(!moca_ahead_put(a, &job) && !blocked_by_other());
+	CHECK(!moca_ahead_join(a) && !blocked_by_other());
 	moca_ahead_free(a);
 	CHECK(!sched_setaffinity(0, sizeof(all), &all));
 	return 0;
