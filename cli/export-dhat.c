@@ -229,7 +229,10 @@ static int write_file(struct heap *h, uint64_t *written)
 	return err ? err : failed;
 }
 
-/* The end of the recording; of one that was cut off the last moment of a block. */
+/*
+ * The end of the recording, ns after its begin. A recording that was cut off has no end:
+ * the last begin or end of an instance is taken, as it is where that comes later.
+ */
 static uint64_t find_end(const struct heap *h)
 {
 	uint64_t end = trace_meta_u64(h->x->t, META_END, 0), last;

@@ -636,7 +636,7 @@ static void cut(struct collector *c)
 
 	collector_pump(c);
 	each_task(c, visit_write, &now);
-	/* Nobody has records: of the first task, as of any. */
+	/* Lost samples of an unknown task: a chunk of task 0 without records tells them. */
 	first.lost = c->lost;
 	c->lost = 0;
 	write_task(c, &first, now, 0);

@@ -243,7 +243,7 @@ void native_tasks_cut(struct native_tasks *ts, uint64_t end_ns)
 	struct cut c = { ts, end_ns };
 
 	native_task_each(ts, visit_cut, &c);
-	/* Nobody has records: of the first task, as of any. */
+	/* Lost samples of an unknown task: a chunk of task 0 without records tells them. */
 	first.lost = ts->lost;
 	ts->lost = 0;
 	native_task_write(ts, &first, end_ns, 0);

@@ -198,7 +198,7 @@ static inline void regs_clear_trap(struct tracee_regs *r)
 {
 }
 
-/* No register tells it: more than any CPU's number. */
+/* The stub on arm64 does not tell its CPU: a number above any CPU's. */
 static inline unsigned int regs_stub_cpu(const struct tracee_regs *r)
 {
 	return ~0u;

@@ -199,8 +199,9 @@ static int get_times(struct moca_access_scratch *x,
 }
 
 /*
- * Records are far larger than caches: they are gone through once. What is wrong in
- * one makes all useless, and is told in the end; indices stay within their arrays.
+ * A chunk's records are larger than the CPU's caches, so one loop fills in all members
+ * of each. A record that is wrong makes the chunk damaged: the loop goes on, and returns
+ * that at its end. Until then indices are kept within their arrays.
  */
 static int put_together(const struct moca_access_scratch *x,
 			struct moca_access *recs, size_t n, uint64_t begin_ns,

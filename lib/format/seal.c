@@ -61,7 +61,7 @@ void moca_seal_chunk(struct moca_seal *s, XXH64_state_t *sum,
 {
 	uint8_t b[16];
 
-	/* A header's own checksum stands for all of it. */
+	/* The header has a checksum over all its other bytes: that is summed. */
 	moca_put64(b, pos);
 	moca_put64(b + 8, h->header_sum);
 	XXH64_update(sum, b, sizeof(b));

@@ -704,7 +704,10 @@ static int column(const uint8_t *sym, size_t n, size_t rest, uint64_t *v)
 	return ret;
 }
 
-/* The bytes behind the symbols are as many as they imply, or none, for zeros. */
+/*
+ * A column has the bytes that its symbols ask for. Other lengths are damage, but for
+ * none at all: the bits that the symbols leave open are zero then.
+ */
 static int t_columns(void)
 {
 	/* 3; 8 + 1 bit; 16 + 2 bits; 32 + 3 bits; 64 + 4 bits: 10 bits. */
