@@ -227,6 +227,17 @@ void trace_status(char *buf, size_t size, int status)
 		snprintf(buf, size, "exit code %d", WEXITSTATUS(status));
 }
 
+void trace_end_status(char *buf, size_t size, const struct moca_trace *t)
+{
+	if (!moca_trace_meta(t, META_EXIT_STATUS))
+		*buf = 0;
+	else if (trace_meta_u64(t, META_ENDED_PROGRAM, 0))
+		snprintf(buf, size, "killed by Moca, as recording could not go on");
+	else
+		trace_status(buf, size,
+			     (int)trace_meta_u64(t, META_EXIT_STATUS, 0));
+}
+
 int trace_events_only(const struct moca_trace *t)
 {
 	const char *collector = moca_trace_meta(t, META_COLLECTOR);

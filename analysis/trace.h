@@ -17,6 +17,7 @@
 #define META_NODES "nodes"
 #define META_START_TIME "start_time"	/* Unix time, ns */
 #define META_EXIT_STATUS "exit_status"	/* as of wait(2) */
+#define META_ENDED_PROGRAM "ended_program"	/* by the recorder */
 #define META_READ_WRITE "read_write_source"
 #define META_PHYS "phys_source"
 #define META_START "start_ns"		/* CLOCK_MONOTONIC */
@@ -80,6 +81,11 @@ const char *trace_change_name(uint32_t type);
 
 /* "exit code 1" or "killed by signal 9 (Killed)", of a wait(2) status. */
 void trace_status(char *buf, size_t size, int status);
+/*
+ * The same of the recorded program's end, which the metadata tells; also that the
+ * recorder ended it. "" where it tells none.
+ */
+void trace_end_status(char *buf, size_t size, const struct moca_trace *t);
 
 /* Was it made by `moca trace`: are there events only? */
 int trace_events_only(const struct moca_trace *t);

@@ -77,8 +77,7 @@ static void end_status(const struct info *in, char *buf, size_t size)
 						NULL;
 
 	if (meta(in, META_EXIT_STATUS))
-		trace_status(buf, size,
-			     trace_meta_u64(in->t, META_EXIT_STATUS, 0));
+		trace_end_status(buf, size, in->t);
 	else if (in->events_only || meta(in, META_IMPORT))
 		*buf = 0;
 	else if (first && first->end_ns)

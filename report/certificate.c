@@ -45,7 +45,7 @@ const char *certificate_unfinished(const struct moca_trace *t, char *buf,
 	else if (state && !strcmp(state, "failed"))
 		snprintf(buf, size, "the recording failed and ended %s", when);
 	else
-		snprintf(buf, size, "the recording goes on, or its recorder was killed; the recorder last wrote its sums %s",
+		snprintf(buf, size, "the recording goes on, or its recorder was killed or had no room to write its end; the recorder last wrote its sums %s",
 			 when);
 	return buf;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/run/failure.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,20 +13,32 @@
 #include "lib/format/meta.h"
 
 #define EXIT_OURS 125
+/* The metadata has 5 to 10 KiB, and is written anew beside the old one. */
+#define END_BYTES (16 << 10)
+
+static void end_program(struct recorder *rec)
+{
+	if (rec->root <= 0 || rec->root_done)
+		return;
+	if (!kill(rec->root, SIGKILL))
+		rec->ended_program = 1;
+}
 
 /* The recording is over before the program is. */
 static void leave_program(struct recorder *rec)
 {
 	if (rec->attach)
 		record_stop(rec);
-	else if (rec->opt->stop_on_error && rec->root > 0 && !rec->root_done)
-		kill(rec->root, SIGKILL);
+	else if (rec->opt->stop_on_error)
+		end_program(rec);
 }
 
 static const char *fate(const struct recorder *rec)
 {
 	if (rec->attach)
 		return "the program, which was only attached to, goes on";
+	if (rec->root_done)
+		return "the program had ended before";
 	return rec->opt->stop_on_error ? "and so does the program" :
 					 "the program goes on";
 }
@@ -55,12 +69,52 @@ void failure_of_front(struct recorder *rec, struct moca_meta *meta)
 	/* To a launcher the front is the rank: without it, no other may stay. */
 	if (rec->opt->launched) {
 		atomic_store(&rec->rank_ended, 1);
-		if (rec->root > 0 && !rec->root_done)
-			kill(rec->root, SIGKILL);
+		end_program(rec);
 		/* The supervisor shall look at it: recording_wait says it again. */
 		pthread_kill(rec->supervisor, SIGURG);
 	}
 	leave_program(rec);
+}
+
+void failure_reserve(struct recorder *rec)
+{
+	int fd = openat(rec->dirfd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	/* Without it (NFS has no such files) failure_of_end() may have to tell. */
+	if (fd >= 0 && fallocate(fd, 0, 0, END_BYTES)) {
+		close(fd);
+		fd = -1;
+	}
+	rec->reserve = fd;
+}
+
+void failure_use_reserve(struct recorder *rec)
+{
+	if (rec->reserve >= 0)
+		close(rec->reserve);
+	rec->reserve = -1;
+}
+
+void failure_tell_end(const struct recorder *rec, struct moca_meta *meta)
+{
+	int status = rec->root_status;
+
+	if (rec->attach || !rec->root_done)
+		return;
+	/* What it dumped is of no interest. */
+	moca_meta_set(meta, "exit_status", "%d", WIFSIGNALED(status) ?
+		      WTERMSIG(status) : WEXITSTATUS(status) << 8);
+	if (rec->ended_program && WIFSIGNALED(status) &&
+	    WTERMSIG(status) == SIGKILL)
+		moca_meta_set(meta, "ended_program", "1");
+}
+
+int failure_of_end(const struct recorder *rec, int err, int code)
+{
+	moca_error("cannot write the end of the trace in %s: %s; how the program ended, and sums of what was recorded, are not in it%s",
+		   rec->dir, strerror(-err), err == -ENOSPC || err == -EDQUOT ?
+		   ". Give it more room (-o names the directory)" : "");
+	return code ? code : EXIT_OURS;
 }
 
 int failure_exit_code(const struct recorder *rec, int *sig)

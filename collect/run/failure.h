@@ -21,6 +21,26 @@ int failure_of_recording(struct recorder *rec, int err, const char *what);
 void failure_of_front(struct recorder *rec, struct moca_meta *meta);
 
 /*
+ * On a disk that fills up the last of the metadata shall have room: a file
+ * without a name holds it until failure_use_reserve(), before that is written.
+ */
+void failure_reserve(struct recorder *rec);
+void failure_use_reserve(struct recorder *rec);
+
+/*
+ * Into the trace, once all has ended: how the program did by itself, whatever
+ * became of the recording, and whether the recorder ended it. Nothing of one
+ * that was attached to, or whose end is not known.
+ */
+void failure_tell_end(const struct recorder *rec, struct moca_meta *meta);
+
+/*
+ * err (-errno): the last that is written of a trace could not be. Says so. The
+ * exit code, which would be `code` without.
+ */
+int failure_of_end(const struct recorder *rec, int err, int code);
+
+/*
  * The exit code for the shell, of a program that ended with rec->root_status,
  * or was attached to; *sig a signal to die by, or 0.
  */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "collect/run/attach-check.h"
+#include "collect/run/failure.h"
 #include "collect/run/jit.h"
 #include "collect/run/launch.h"
 #include "collect/run/own-faults.h"
@@ -579,6 +580,7 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 			      "are not told apart: no memory, or no file");
 	moca_debug("%.1f ms: the program begins",
 		   (moca_now_ns() - rec.start_ns) / 1e6);
+	failure_reserve(&rec);
 	let_go(1);
 	rec.way->collect(&rec, &finished);
 	pthread_join(rec.supervisor, NULL);
@@ -604,9 +606,13 @@ static int engine(struct moca_meta *meta, struct moca_writer *writer)
 	if (!rec.opt->quiet && !failed)
 		moca_say("next: moca info %s", rec.dir);
 	code = failure_exit_code(&rec, &sig);
-	if (!rec.attach)	/* as wait(2) has it */
-		moca_meta_set(meta, "exit_status", "%d", sig ? sig : code << 8);
-	moca_seal_write(meta, rec.dirfd);
+	failure_tell_end(&rec, meta);
+	failure_use_reserve(&rec);
+	err = moca_seal_write(meta, rec.dirfd);
+	if (err) {
+		code = failure_of_end(&rec, err, code);
+		failed = 1;
+	}
 	if (atomic_load(&rec.failed))
 		tell_again(atomic_load(&rec.failed));
 	else if (!failed && rec.opt->companion && rec.opt->companion->answer)
@@ -645,6 +651,7 @@ int record_run(const struct moca_record_options *opt,
 	rec.filters = -1;
 	rec.attach = opt->attach != 0;
 	rec.front = -1;
+	rec.reserve = -1;
 	rec.start_ns = moca_now_ns();
 	rec.launch_ns = rec.start_ns - moca_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	rec.privileged = has_capability(CAP_SYS_ADMIN);

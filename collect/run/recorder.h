@@ -46,6 +46,8 @@ struct recorder {
 	pid_t root;		/* the first process */
 	int root_status;	/* as of wait(2), once root_done */
 	int root_done;
+	int ended_program;	/* the recorder has killed it */
+	int reserve;		/* room for the end of the trace; -1: none */
 	int attach;
 	int fd_number;		/* of the memfd in traced programs */
 	uint64_t session;	/* for programs' events; 0: none */

@@ -60,7 +60,6 @@ static void put_run(struct json *j, const struct report *r)
 		META_PAGE_SIZE, META_START_TIME, "fault_ns",
 		"filter.dropped", META_IMPORT, "certificate.reason",
 	};
-	const char *status = moca_trace_meta(r->trace, META_EXIT_STATUS);
 	struct moca_certificate c;
 	struct moca_damage d;
 	char buf[128], samples[TEXT_SAMPLES_MAX];
@@ -72,9 +71,8 @@ static void put_run(struct json *j, const struct report *r)
 		put_name(j, keys[i], moca_trace_meta(r->trace, keys[i]));
 	text_samples(samples, moca_trace_meta(r->trace, META_SAMPLE_LEVELS));
 	json_string(j, "samples", *samples ? samples : NULL);
-	if (status)
-		trace_status(buf, sizeof(buf), atoi(status));
-	json_string(j, "ended", status ? buf : NULL);
+	trace_end_status(buf, sizeof(buf), r->trace);
+	json_string(j, "ended", *buf ? buf : NULL);
 	json_bool(j, "truncated", moca_trace_truncated(r->trace));
 	json_uint(j, "origin_ns", r->origin);
 	put_time(j, r, "end_ns", trace_meta_u64(r->trace, META_END, 0));
