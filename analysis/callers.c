@@ -217,18 +217,6 @@ struct moca_caller_place moca_callers_place(const struct moca_callers *c,
 	};
 }
 
-int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
-		       uint64_t address, uint32_t i,
-		       const struct moca_caller **out)
-{
-	int64_t at = moca_callers_find(c, pid, time_ns, address, i);
-
-	if (at < 0)
-		return (int)at;
-	*out = c->callers + c->places[at].at;
-	return (int)c->places[at].count;
-}
-
 /* Add the functions of a place to the stack. 0 or -ENOMEM. */
 static int add_place(struct moca_callers *c, int64_t number, size_t *total)
 {

@@ -23,15 +23,6 @@ struct moca_caller {
 	int inlined;		/* into the function behind it */
 };
 
-/*
- * The functions of a process at that time whose frame, number i of the stack, has
- * this address: the innermost inlined one first. How many, 1 or more, at *out; valid
- * until the next call. -ENOMEM.
- */
-int moca_callers_frame(struct moca_callers *c, uint32_t pid, uint64_t time_ns,
-		       uint64_t address, uint32_t i,
-		       const struct moca_caller **out);
-
 /* What an address of a file, or of a process, is. */
 struct moca_caller_place {
 	const struct moca_caller *callers;	/* the innermost first */
@@ -40,7 +31,11 @@ struct moca_caller_place {
 	uint64_t address;	/* in the file as it is linked, or in memory */
 };
 
-/* Like moca_callers_frame(), the number of the place; the same has the same one. */
+/*
+ * The functions of a process at that time whose frame, number i of the stack, has
+ * this address: the number of their place, which moca_callers_place() shows. The
+ * same place has the same number. -ENOMEM.
+ */
 int64_t moca_callers_find(struct moca_callers *c, uint32_t pid,
 			  uint64_t time_ns, uint64_t address, uint32_t i);
 /* The same of a frame of an allocation, of the symbols that c was opened with. */

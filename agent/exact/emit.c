@@ -34,11 +34,6 @@ void emit_32(uint8_t **p, uint32_t v)
 	*p = put_32(*p, v);
 }
 
-void emit_64(uint8_t **p, uint64_t v)
-{
-	*p = put_64(*p, v);
-}
-
 static uint8_t *rex(uint8_t *p, int wide, int reg, int base, int index)
 {
 	return put(p, 0x40u | (unsigned int)wide << 3 | (reg >= 8) << 2 |
@@ -151,11 +146,6 @@ static uint8_t *lea(uint8_t *p, int r, int base, int index, int scale,
 void emit_lea_sum(uint8_t **p, int r, int a, int b)
 {
 	*p = lea(*p, r, a, b, 1, 0);
-}
-
-void emit_lea_rip(uint8_t **p, int r, const uint8_t *to)
-{
-	*p = rip_operand(put(rex(*p, 1, r, -1, -1), 0x8d), r, to);
 }
 
 /* An instruction of two registers; or of one: reg is a part of its opcode then. */

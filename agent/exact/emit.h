@@ -14,7 +14,6 @@
 
 void emit_bytes(uint8_t **p, const void *bytes, size_t n);
 void emit_32(uint8_t **p, uint32_t v);
-void emit_64(uint8_t **p, uint64_t v);
 /* mov %r, %gs:off and back; movq $imm, %gs:off */
 void emit_gs_store(uint8_t **p, int r, int32_t off);
 void emit_gs_load(uint8_t **p, int r, int32_t off);
@@ -27,8 +26,6 @@ void emit_jump_literal(uint8_t **p, const uint64_t *lit);
 void emit_push_literal(uint8_t **p, const uint64_t *lit);
 /* lea (a, b), %r */
 void emit_lea_sum(uint8_t **p, int r, int a, int b);
-/* lea to(%rip), %r */
-void emit_lea_rip(uint8_t **p, int r, const uint8_t *to);
 /* cmp %r, %gs:off */
 void emit_gs_compare(uint8_t **p, int r, int32_t off);
 /* sub of registers and cmp with a constant; size: 4 or 8 bytes */

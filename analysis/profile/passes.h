@@ -7,7 +7,6 @@
 #include "analysis/profile/profile.h"
 
 #define PAGE_SHIFT 12
-#define NO_PAGE UINT32_MAX
 
 enum page_flags {
 	PAGE_WRITTEN_LATE = 1,	/* written after its first interval */
@@ -357,18 +356,6 @@ static inline struct page_history *page_history(const struct moca_profile *p,
 
 	return p->sampled || p->lengths->uses ?
 		       (struct page_history *)(void *)at : NULL;
-}
-
-/* The lane that used a page most. */
-static inline unsigned page_main_lane(const struct moca_profile *p,
-				      const struct page *page)
-{
-	unsigned i, best = 0;
-
-	for (i = 1; i < p->lanes; i++)
-		if (page->use[i] > page->use[best])
-			best = i;
-	return best;
 }
 
 #endif

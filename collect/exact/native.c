@@ -109,9 +109,3 @@ void natives_say(const struct natives *l, const char *dir, uint64_t start_ns)
 		 n->task, n->name, n->why, (n->now_ns - n->before_ns) / 1e9,
 		 n->before_ns / 1e9, more);
 }
-
-void natives_free(struct natives *l)
-{
-	free(l->items);
-	memset(l, 0, sizeof(*l));
-}

@@ -31,6 +31,5 @@ void natives_end(struct natives *l, uint32_t task);
 void natives_describe(const struct natives *l, struct moca_meta *meta);
 /* A line on stderr, if there is one: of the first, and how many others. */
 void natives_say(const struct natives *l, const char *dir, uint64_t start_ns);
-void natives_free(struct natives *l);
 
 #endif

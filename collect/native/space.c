@@ -60,32 +60,6 @@ void native_maps_free(struct native_maps *m)
 	m->states = NULL;
 }
 
-int native_maps_copy(struct native_maps *out, const struct native_maps *from)
-{
-	size_t n = from->list.count;
-
-	memset(out, 0, sizeof(*out));
-	out->list.items = calloc(n + 1, sizeof(*out->list.items));
-	out->states = calloc(n + 1, 1);
-	if (!out->list.items || !out->states)
-		goto err_memory;
-	for (size_t i = 0; i < n; i++) {
-		struct vma *v = &out->list.items[i];
-
-		*v = from->list.items[i];
-		v->name = strdup(v->name);
-		if (!v->name)
-			goto err_memory;
-		out->states[i] = from->states[i];
-		out->list.count++;
-	}
-	return 0;
-
-err_memory:
-	native_maps_free(out);
-	return -ENOMEM;
-}
-
 static ssize_t find(const struct native_maps *m, uint64_t addr)
 {
 	const struct vma *v = maps_at(&m->list, addr);

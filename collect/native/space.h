@@ -80,8 +80,6 @@ int native_space_protect(struct native_space *s, pid_t pid,
 			 void (*witness)(void *arg, uint64_t start, uint64_t end),
 			 void *arg, struct native_maps *out);
 void native_maps_free(struct native_maps *m);
-/* 0 or -ENOMEM. */
-int native_maps_copy(struct native_maps *out, const struct native_maps *from);
 /* What became of the mapping at addr. */
 enum native_state native_maps_state(const struct native_maps *m, uint64_t addr);
 /*

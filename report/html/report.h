@@ -17,7 +17,6 @@
 
 #define REPORT_BINS_LOG2 11	/* of heat: times, at most */
 #define REPORT_RATE_BINS 1024u
-#define REPORT_NO_CPU UINT16_MAX
 #define REPORT_NO_NODE 255u
 #define REPORT_REMOTE 1u	/* flags of a cell: page and CPU on two nodes */
 #define REPORT_THREADS 65535u	/* threads from here on are one */
@@ -36,7 +35,7 @@ struct report_thread {
 	uint64_t accesses;	/* seen in the walk */
 	/* Of each of REPORT_RATE_BINS: NULL until there is one. */
 	uint32_t *reads, *writes, *other;
-	uint16_t *cpu;		/* the last one; REPORT_NO_CPU */
+	uint16_t *cpu;		/* the last one; 65535: none */
 	uint32_t *on_cpu;	/* accesses by CPU */
 };
 

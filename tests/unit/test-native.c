@@ -114,18 +114,14 @@ static int t_same(void)
 static int t_state(void)
 {
 	struct maps a = { 0 };
-	struct native_maps copy;
 
 	add(&a, 16, 24, 3, "", 0, 0);
 	add(&a, 32, 40, 1, "/f", 7, 0);
-	CHECK(!native_maps_copy(&copy, &a.m));
-	CHECK(native_maps_state(&copy, 16 * PAGE) == NATIVE_PROTECTED);
-	CHECK(native_maps_state(&copy, 24 * PAGE - 1) == NATIVE_PROTECTED);
-	CHECK(native_maps_state(&copy, 24 * PAGE) == NATIVE_UNKNOWN);
-	CHECK(native_maps_state(&copy, 39 * PAGE) == NATIVE_REFUSED);
-	CHECK(native_maps_state(&copy, 0) == NATIVE_UNKNOWN);
-	native_maps_free(&copy);
-	CHECK(native_maps_state(&copy, 16 * PAGE) == NATIVE_UNKNOWN);
+	CHECK(native_maps_state(&a.m, 16 * PAGE) == NATIVE_PROTECTED);
+	CHECK(native_maps_state(&a.m, 24 * PAGE - 1) == NATIVE_PROTECTED);
+	CHECK(native_maps_state(&a.m, 24 * PAGE) == NATIVE_UNKNOWN);
+	CHECK(native_maps_state(&a.m, 39 * PAGE) == NATIVE_REFUSED);
+	CHECK(native_maps_state(&a.m, 0) == NATIVE_UNKNOWN);
 	return 0;
 }
 
