@@ -19,6 +19,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/err.h"
+#include "report/advice.h"
 
 #define CPU_NS 500000000ull
 /* On a busy machine it waits; it should not for long. */
@@ -126,10 +127,26 @@ static void say_failed(int status)
 		moca_say("%s could not be started", what);
 }
 
+static int begins(const char *text, const char *with)
+{
+	return !strncmp(text, with, strlen(with));
+}
+
+/* Who has just read that there are no findings is not sent to look for them. */
+static const char *what_summary_has(const char *answer)
+{
+	if (begins(answer, ADVICE_NOTHING))
+		return "what was recorded; no findings";
+	if (begins(answer, ADVICE_NONE))
+		return "data structures, and what was checked";
+	return "all findings";
+}
+
 void record_answer(const char *dir)
 {
 	int fd[2], status = -1, err = -EIO;
 	char text[4096] = "";
+	const char *has;
 	pid_t pid;
 
 	if (pipe2(fd, O_CLOEXEC))
@@ -146,6 +163,7 @@ void record_answer(const char *dir)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 			;
 	}
+	has = what_summary_has(text);
 	if (!err && !status && *text)
 		say_lines(text);
 	else if (err == -ETIME)
@@ -153,6 +171,6 @@ void record_answer(const char *dir)
 			 "ask moca summary");
 	else
 		say_failed(status);
-	moca_say("next: moca summary %s (all findings), moca view %s (all there is)",
-		 dir, dir);
+	moca_say("next: moca summary %s (%s), moca view %s (all there is)", dir,
+		 has, dir);
 }

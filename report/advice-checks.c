@@ -164,18 +164,18 @@ void advice_first_print(const struct advice_view *v)
 	else if (a->failed)
 		puts("no rule found anything worth a change in what was recorded");
 	else if (a->undecided && !v->profile->counts)
-		printf("nothing can be said of %s: %u interval%s only\n%s%s",
+		printf(ADVICE_NOTHING " of %s: %u interval%s only\n%s%s",
 		       a->undecided,
 		       (unsigned)v->profile->intervals,
 		       v->profile->intervals == 1 ? "" : "s",
 		       a->again ? a->again : "", a->again ? "\n" : "");
 	else if (!v->profile->accesses)
-		puts("nothing can be said: no access was recorded");
+		puts(ADVICE_NOTHING ": no access was recorded");
 	else if (a->undecided)
-		printf("nothing can be said of %s: moca summary's notes tell why\n",
+		printf(ADVICE_NOTHING " of %s: moca summary's notes tell why\n",
 		       a->undecided);
 	else
-		printf("no finding: none of %zu rules found anything worth a change\n",
+		printf(ADVICE_NONE ": none of %zu rules found anything worth a change\n",
 		       a->check_count);
 }
 

@@ -37,6 +37,9 @@ int advice_compute(struct advice_view *v, double detail, int json);
 void advice_free(struct advice_view *v);
 
 void advice_print(const struct advice_view *v);
+/* How that there is no finding begins, where none can be and where none is. */
+#define ADVICE_NOTHING "nothing can be said"
+#define ADVICE_NONE "no finding"
 /* The first finding, or that there is none, in three lines at most. */
 void advice_first_print(const struct advice_view *v);
 /*

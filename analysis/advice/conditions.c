@@ -10,6 +10,8 @@
 
 /* What a condition that holds or not is worth where it does not, or is not known. */
 #define NOT_SO 0.25
+/* Digits that a number is told with at most, besides those that it usually has. */
+#define DIGITS_MAX 6
 
 static int holds(const struct condition *c)
 {
@@ -59,21 +61,34 @@ int conditions_hold(struct rules *r, enum moca_finding_kind kind,
 	return 0;
 }
 
-static void number(const struct condition *c, double v, char *buf, size_t len)
+/* With so many digits behind the point more than it usually has. */
+static void number(const struct condition *c, double v, int more, char *buf,
+		   size_t len)
 {
 	switch (c->unit) {
 	case CONDITION_SHARE:
-		snprintf(buf, len, "%.*f %%", v < 0.1 ? 1 : 0, 100 * v);
+		snprintf(buf, len, "%.*f %%", more + (v < 0.1), 100 * v);
 		break;
 	case CONDITION_PAGES:
 		if (v < 256)
-			snprintf(buf, len, "%.0f KiB", 4 * v);
+			snprintf(buf, len, "%.*f KiB", more, 4 * v);
 		else
-			snprintf(buf, len, "%.1f MiB", v / 256);
+			snprintf(buf, len, "%.*f MiB", 1 + more, v / 256);
 		break;
 	default:
-		snprintf(buf, len, "%.*f", v < 10 && v != (int)v ? 1 : 0, v);
+		snprintf(buf, len, "%.*f", more + (v < 10 && v != (int)v), v);
 	}
+}
+
+/* As many digits as tell the value from the number that it does not reach. */
+static void numbers(const struct condition *c, char *is, char *needed, size_t len)
+{
+	int more = 0;
+
+	do {
+		number(c, c->value, more, is, len);
+		number(c, c->needed, more, needed, len);
+	} while (!strcmp(is, needed) && more++ < DIGITS_MAX);
 }
 
 /* "accesses from other nodes 12 %, not 20 % at least" */
@@ -90,8 +105,7 @@ static void tell(const struct condition *c, char *buf, size_t len)
 			 c->what);
 		return;
 	}
-	number(c, c->value, is, sizeof(is));
-	number(c, c->needed, needed, sizeof(needed));
+	numbers(c, is, needed, sizeof(is));
 	snprintf(buf, len, "%s %s, not %s at %s", c->what, is, needed,
 		 c->most ? "most" : "least");
 }

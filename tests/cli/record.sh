@@ -88,6 +88,8 @@ run summary 0 "$MOCA" record -o "$tmp/s" -- true &&
 	has summary "$tmp/err" 'touched pages seen' 'lost' ' 1 task, [0-9,]+ intervals?( \([0-9]+ with accesses\))?, ' 'estimated slowdown|recording took (at least )?[0-9.]+ [num]?s of ' 'next: moca info'
 has "answer" "$tmp/err" 'nothing can be said|no finding: none of|nothing in this trace|takes longer' "next: moca summary $tmp/s .*moca view $tmp/s"
 [ "$(sed '1,/next: moca info/d' "$tmp/err" | wc -l)" -le 4 ] && ok "answer, lines" || not_ok "answer, lines" "$(cat "$tmp/err")"
+grep -Eq 'nothing can be said|no finding: none' "$tmp/err" && grep -q 'all findings' "$tmp/err" &&
+	not_ok "answer, no findings" "$(cat "$tmp/err")" || ok "answer, no findings"
 run "answer, by itself" 0 "$MOCA" summary --first "$tmp/s" && { [ -s "$tmp/out" ] && ok "answer, by itself" ||
 	not_ok "answer, by itself" "nothing is said"; }
 run "no answer" 0 "$MOCA" record --no-summary -o "$tmp/ns" -- true && { grep -q 'moca summary' "$tmp/err" &&
