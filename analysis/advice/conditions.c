@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/advice/rules.h"
@@ -80,7 +81,10 @@ static void number(const struct condition *c, double v, int more, char *buf,
 	}
 }
 
-/* As many digits as tell the value from the number that it does not reach. */
+/*
+ * As many digits as tell the value from the number that it does not reach: compared as
+ * numbers, as "1.0" does not tell 0.98 from "1".
+ */
 static void numbers(const struct condition *c, char *is, char *needed, size_t len)
 {
 	int more = 0;
@@ -88,7 +92,8 @@ static void numbers(const struct condition *c, char *is, char *needed, size_t le
 	do {
 		number(c, c->value, more, is, len);
 		number(c, c->needed, more, needed, len);
-	} while (!strcmp(is, needed) && more++ < DIGITS_MAX);
+	} while (strtod(is, NULL) == strtod(needed, NULL) &&
+		 more++ < DIGITS_MAX);
 }
 
 /* "accesses from other nodes 12 %, not 20 % at least" */

@@ -598,6 +598,29 @@ static int closest(void)
 			  "size 3.98 MiB, not 4.00 MiB at least");
 }
 
+/* What of so many seconds, of which one is needed, is told. */
+static int told_seconds(double seconds, const char *missed)
+{
+	struct moca_advice a = { 0 };
+	struct rules r = { .a = &a };
+	struct condition table[] = { AT_LEAST("seconds", NUMBER, seconds, 1) };
+
+	CHECK(!CONDITIONS(&r, MOCA_FINDING_GROWING, NULL, table));
+	conditions_tell(&r);
+	CHECK(!r.err && a.check_count == 1);
+	CHECK(!strcmp(a.checks[0].missed, missed));
+	free(a.checks[0].missed);
+	free(a.checks);
+	return 0;
+}
+
+/* "1.0" does not tell from 1 what is less. */
+static int closest_number(void)
+{
+	return told_seconds(0.98, "seconds 0.98, not 1.0 at least") ||
+	       told_seconds(0.5, "seconds 0.5, not 1 at least");
+}
+
 /* --- too few intervals ------------------------------------------------------ */
 
 static unsigned long own_ms, look_ms;
@@ -707,6 +730,7 @@ int main(void)
 	run("lines that only look so", no_line_turns);
 	run("locks and barriers by their functions", locks);
 	run("rules: closest", closest);
+	run("rules: closest, numbers", closest_number);
 	run("too few intervals", too_few);
 	run("few intervals that agree", few_that_agree);
 	done();
