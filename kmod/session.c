@@ -29,7 +29,7 @@ MODULE_PARM_DESC(max_mb, "memory of one session: its rings and what finds pages 
 
 static unsigned int max_sessions = 16;
 module_param(max_sessions, uint, 0644);
-MODULE_PARM_DESC(max_sessions, "sessions at a time, of which the last quarter is for profilers (default 16)");
+MODULE_PARM_DESC(max_sessions, "sessions at a time, of which the last quarter, one at least of two and more, is for profilers (default 16)");
 
 static atomic64_t sessions = ATOMIC64_INIT(0);
 static atomic64_t last_id = ATOMIC64_INIT(0);

@@ -174,7 +174,9 @@ bool moca_take(atomic64_t *taken, u64 n, u64 most)
 
 u64 moca_user_may_fill(const struct moca_user *u, u64 most)
 {
-	return u ? most - most / 4 : most;
+	if (!u || most < 2)
+		return most;
+	return most - max(most / 4, 1ull);
 }
 
 int moca_user_charge(struct moca_user *u, u64 bytes)

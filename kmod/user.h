@@ -35,7 +35,8 @@ struct moca_user *moca_user_hold(struct moca_user *u);
 
 /*
  * Of `most` that all have together: how many may be taken when one of them is for
- * u. The last quarter is for profilers.
+ * u. The last quarter is for profilers: one at least, unless `most` is 1, which
+ * who comes first has.
  */
 u64 moca_user_may_fill(const struct moca_user *u, u64 most);
 

@@ -289,25 +289,33 @@ static void sessions(void)
 	check(1, "sessions: root has more", " ");
 }
 
-/* Of 8, with the one that main() keeps. */
-static void reserved(void)
+/* Of so many sessions the user has `users`, and root the rest. */
+static void share_out(const char *limit, int most, int users)
 {
 	struct session s[2 * MANY];
 	int err, n, all;
 
-	parameter("max_sessions", "8");
+	parameter("max_sessions", limit);
 	if (seteuid(ME))
 		die("seteuid");
 	n = open_all(s, &small, &err);
-	check(n == 5 && err == -EUSERS, "sessions: users leave a quarter",
-	      "%d, then %s", n, strerror(-err));
+	check(n == users && err == -EUSERS, "sessions: users leave some",
+	      "of %s %d, then %s", limit, n, strerror(-err));
 	if (seteuid(0))
 		die("seteuid");
 	all = n + open_all(s + n, &small, &err);
-	check(all == 7 && err == -EUSERS, "sessions: that is root's",
-	      "%d, then %s", all, strerror(-err));
+	check(all == most && err == -EUSERS, "sessions: those are root's",
+	      "of %s %d, then %s", limit, all, strerror(-err));
 	close_all(s, all);
 	parameter("max_sessions", "16");
+}
+
+/* With the session that main() keeps: a quarter, and one at least. */
+static void reserved(void)
+{
+	share_out("8", 7, 5);
+	share_out("3", 2, 1);
+	share_out("2", 1, 0);
 }
 
 /* ---- CPU time ---- */
@@ -482,7 +490,9 @@ int main(void)
 	sessions();
 	reserved();
 	share();
-	parameter("allow_own", "0");
 	session_close(&keep);
+	/* Of one session none can be kept back. */
+	share_out("1", 1, 1);
+	parameter("allow_own", "0");
 	return failures != 0;
 }
