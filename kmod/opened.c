@@ -114,7 +114,7 @@ static void notrace close_later(struct moca_space *sp, unsigned long start,
 	if (sp->session->flags & MOCA_SETUP_NO_INJECT ||
 	    !READ_ONCE(sp->session->running))
 		return;
-	o = kmalloc(sizeof(*o), GFP_ATOMIC | __GFP_NOWARN);
+	o = kmalloc(sizeof(*o), MOCA_ATOMIC);
 	if (!o)
 		return;
 	if (!refcount_inc_not_zero(&sp->refs)) {

@@ -20,9 +20,6 @@
 #include "user-buffer.h"
 #include "user.h"
 
-/* Charged to the cgroup of the task that forks or executes. */
-#define MEMORY_ATOMIC (GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT)
-
 struct hlist_head moca_spaces[1 << MOCA_SPACE_BITS];
 
 /* A task of a space: found by its pointer, gone when it exits. */
@@ -243,10 +240,10 @@ static void follow(struct moca_space *from, struct task_struct *parent,
 	u32 what = 0;
 
 	if (shares || !(s->flags & MOCA_SETUP_NO_FOLLOW))
-		m = kmalloc(sizeof(*m), MEMORY_ATOMIC);
+		m = kmalloc(sizeof(*m), MOCA_ATOMIC);
 	if (m && !shares)
 		sp = new_space(s, child->mm, moca_session_pid(s, child),
-			       MEMORY_ATOMIC);
+			       MOCA_ATOMIC);
 	if (!m || (!shares && !sp)) {
 		kfree(m);
 		if (!shares && from->thp_off)
@@ -344,7 +341,7 @@ static void on_exec(void *unused, struct task_struct *t, pid_t old_tid,
 	may = moca_cred_may_trace(s->cred, t);
 	if (may)
 		sp = new_space(s, t->mm, moca_session_pid(s, t),
-			       MEMORY_ATOMIC);
+			       MOCA_ATOMIC);
 	spin_lock_irqsave(&table_lock, flags);
 	m = find_member(t);
 	if (m && m->space->session != s)
@@ -418,7 +415,7 @@ static int add_all_members(struct moca_session *s, struct moca_space *sp,
 
 		if (t->mm != sp->mm || find_member(t))
 			continue;
-		m = kmalloc(sizeof(*m), MEMORY_ATOMIC);
+		m = kmalloc(sizeof(*m), MOCA_ATOMIC);
 		if (!m) {
 			err = -ENOMEM;
 			break;

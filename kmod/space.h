@@ -7,6 +7,7 @@
 #ifndef MOCA_KMOD_SPACE_H
 #define MOCA_KMOD_SPACE_H
 
+#include <linux/gfp.h>
 #include <linux/list.h>
 #include <linux/rculist.h>
 #include <linux/hash.h>
@@ -17,6 +18,9 @@
 
 struct moca_session;
 struct moca_user;
+
+/* Memory for what a traced task does: charged to its cgroup. May fail. */
+#define MOCA_ATOMIC (GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT)
 
 #define MOCA_KNOWN 256		/* mappings that were told of lately */
 
