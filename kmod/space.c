@@ -127,6 +127,17 @@ static void forbid_thp(struct moca_space *sp)
 	sp->thp_off = true;
 }
 
+/*
+ * Under the lock: sp comes of `from` by fork or exec. The kernel copied the flag
+ * before it told us: perhaps before REGISTER set it.
+ */
+static void inherit_thp(struct moca_space *sp, const struct moca_space *from)
+{
+	sp->thp_off = from->thp_off;
+	if (sp->thp_off)
+		moca_mm_set_flag(sp->mm, MOCA_MMF_NO_THP);
+}
+
 static void restore(struct moca_space *sp)
 {
 	struct moca_walk w = { .mm = sp->mm };
@@ -255,7 +266,7 @@ static void follow(struct moca_space *from, struct task_struct *parent,
 		return;
 	}
 	if (sp) {
-		sp->thp_off = from->thp_off;
+		inherit_thp(sp, from);
 		add_space(sp, s);
 		add_first_work(sp, child);
 	}
@@ -308,9 +319,8 @@ static struct moca_space *change_space(struct member *m, struct moca_space *sp)
 	struct moca_space *old = m->space, *gone;
 	struct task_struct *t = m->task;
 
-	/* In the new one, the flag was inherited from the old. */
 	if (sp)
-		sp->thp_off = old->thp_off;
+		inherit_thp(sp, old);
 	else if (old->thp_off)
 		moca_mm_clear_flag(t->mm, MOCA_MMF_NO_THP);
 	gone = drop_member(m);
