@@ -134,10 +134,13 @@ static long setup(struct moca_session *s, void __user *arg)
 
 /*
  * exec changes rights and memory with this lock held: who was allowed to trace the
- * old program does not get the memory of the new one.
+ * old program does not get the memory of the new one. It is held for the question
+ * and for taking the memory. What takes long comes after it, as exec and
+ * ptrace of the task wait for the lock.
  */
 static int change_task(struct moca_session *s, struct task_struct *t, bool add)
 {
+	struct moca_space *sp = NULL;
 	int err = down_read_killable(&t->signal->exec_update_lock);
 
 	if (err)
@@ -147,10 +150,16 @@ static int change_task(struct moca_session *s, struct task_struct *t, bool add)
 	else if (t->flags & PF_KTHREAD)
 		err = -EINVAL;
 	else
-		err = add ? moca_space_register(s, t) :
-			    moca_space_unregister(s, t);
+		err = add ? moca_space_register(s, t, &sp) :
+			    moca_space_unregister(s, t, &sp);
 	up_read(&t->signal->exec_update_lock);
-	return err;
+	if (err)
+		return err;
+	if (add)
+		moca_space_registered(s, sp);
+	else
+		moca_space_unregistered(s, sp);
+	return 0;
 }
 
 static long change_target(struct moca_session *s, void __user *arg, bool add)

@@ -453,7 +453,8 @@ static void drop_all_members(struct moca_space *sp)
 			}
 }
 
-int moca_space_register(struct moca_session *s, struct task_struct *t)
+int moca_space_register(struct moca_session *s, struct task_struct *t,
+			struct moca_space **made)
 {
 	struct moca_space *sp, *old;
 	struct mm_struct *mm = get_task_mm(t);
@@ -480,19 +481,27 @@ int moca_space_register(struct moca_session *s, struct task_struct *t)
 			remove_space(sp);
 		} else {
 			pin(sp);
+			forbid_thp(sp);
 		}
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
 	if (err) {
 		moca_space_put(sp);
-	} else {
-		forbid_thp(sp);
-		sweep_first(sp);
-		WRITE_ONCE(sp->fresh, false);
-		moca_space_unpin(sp, s);
+		mmput(mm);
+		return err;
 	}
+	*made = sp;
+	return 0;
+}
+
+void moca_space_registered(struct moca_session *s, struct moca_space *sp)
+{
+	struct mm_struct *mm = sp->mm;
+
+	sweep_first(sp);
+	WRITE_ONCE(sp->fresh, false);
+	moca_space_unpin(sp, s);
 	mmput(mm);
-	return err;
 }
 
 /* No fault looks at what was taken out of the table, and no first sweep. */
@@ -511,7 +520,8 @@ static void let_go(struct moca_space *sp)
 	moca_space_put(sp);
 }
 
-int moca_space_unregister(struct moca_session *s, struct task_struct *t)
+int moca_space_unregister(struct moca_session *s, struct task_struct *t,
+			  struct moca_space **gone)
 {
 	struct moca_space *sp = NULL;
 	unsigned long flags;
@@ -525,11 +535,14 @@ int moca_space_unregister(struct moca_session *s, struct task_struct *t)
 		remove_space(sp);
 	}
 	spin_unlock_irqrestore(&table_lock, flags);
-	if (!sp)
-		return -ENOENT;
+	*gone = sp;
+	return sp ? 0 : -ENOENT;
+}
+
+void moca_space_unregistered(struct moca_session *s, struct moca_space *sp)
+{
 	wait_unused(s);
 	let_go(sp);
-	return 0;
 }
 
 void moca_space_unregister_all(struct moca_session *s)

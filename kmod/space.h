@@ -80,10 +80,19 @@ void moca_space_unpin(struct moca_space *sp, struct moca_session *s);
 /*
  * Put the address space of process t under s, with all tasks that use it now.
  * 0; -ESRCH it has none (any more); -EBUSY it is another session's; -ENOMEM.
+ * After 0 the caller, who may hold locks of t's until then, has to call
+ * moca_space_registered() without them: the first sweep takes long.
  */
-int moca_space_register(struct moca_session *s, struct task_struct *t);
-/* Take it away again, with its false faults. -ENOENT: it is not there. */
-int moca_space_unregister(struct moca_session *s, struct task_struct *t);
+int moca_space_register(struct moca_session *s, struct task_struct *t,
+			struct moca_space **made);
+void moca_space_registered(struct moca_session *s, struct moca_space *made);
+/*
+ * Take it away again. 0, or -ENOENT: it is not there. After 0 the caller has to
+ * call moca_space_unregistered(), in the same way: it takes the false faults away.
+ */
+int moca_space_unregister(struct moca_session *s, struct task_struct *t,
+			  struct moca_space **gone);
+void moca_space_unregistered(struct moca_session *s, struct moca_space *gone);
 /* All of a session's. May sleep. */
 void moca_space_unregister_all(struct moca_session *s);
 /* Take all false faults of the session away, after it was stopped. */
