@@ -40,7 +40,7 @@ static const struct format {
 	int (*run)(struct export *x);
 } formats[] = {
 	{ "ctf", "Common Trace Format 1.8, which babeltrace2 and Trace Compass read",
-	  NARROWS | EVENTS_ONLY, export_ctf_refuse, export_ctf },
+	  NARROWS | OBJECTS | EVENTS_ONLY, export_ctf_refuse, export_ctf },
 	{ "csv", "a CSV file of each table of moca query",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 	{ "jsonl", "the same as JSON, an object a line",
@@ -57,13 +57,13 @@ static const struct format {
 	{ "dhat", "allocations by place for DHAT's viewer",
 	  OBJECTS | ONE_FILE, NULL, export_dhat },
 	{ "framesoc", "the CSV files that importers of the original's traces read since 2016",
-	  NARROWS, NULL, export_framesoc },
+	  NARROWS | OBJECTS, export_picked_refuse, export_framesoc },
 	{ "paje", "a trace of Paje: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_paje },
 	{ "perfetto", "a trace of Perfetto: counters by thread, object and window",
 	  NARROWS | OBJECTS | ONE_FILE | WINDOWS, NULL, export_perfetto },
 	{ "tabarnac", "TABARNAC's CSV files: pages by thread, structures, stacks",
-	  NARROWS, NULL, export_tabarnac },
+	  NARROWS | OBJECTS, export_picked_refuse, export_tabarnac },
 	{ "parquet", "the same as Apache Parquet, which DuckDB, pandas and Spark read",
 	  NARROWS | OBJECTS | TABLES, NULL, export_tables },
 };
@@ -252,6 +252,11 @@ static int check_options(struct export *x, const struct format *f,
 	}
 	if (x->no_objects && x->object) {
 		moca_error("export: '--object' needs the objects that '--no-objects' leaves out: give one of the two");
+		return -EINVAL;
+	}
+	if (x->events_only && (x->object || n->addresses)) {
+		moca_error("export: '--events-only' leaves out the accesses, which alone '%s' narrows: give one of the two",
+			   x->object ? "--object" : "--address");
 		return -EINVAL;
 	}
 	if (x->partition && x->out && !strcmp(x->out, "-")) {

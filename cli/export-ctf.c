@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
-#include "cli/export.h"
+#include "cli/export-picked.h"
 #include "export/ctf.h"
 #include "lib/base/err.h"
 #include "lib/text/text.h"
@@ -13,9 +13,14 @@ int export_ctf(struct export *x)
 		.events_only = x->events_only, .range = x->range,
 	};
 	char a[TEXT_MAX], b[TEXT_MAX], c[TEXT_MAX], d[TEXT_MAX];
-	struct moca_ctf_result r;
-	int err = moca_ctf_export(x->t, x->dirfd, &o, &r);
+	struct moca_ctf_result r = { .read_failed = 1 };
+	struct export_picked picked;
+	int err = export_picked_open(&picked, x, 0);
 
+	o.pick = picked.use;
+	if (!err)
+		err = moca_ctf_export(x->t, x->dirfd, &o, &r);
+	export_picked_close(&picked);
 	x->read_failed = r.read_failed;
 	if (err)
 		return err;

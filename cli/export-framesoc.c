@@ -7,7 +7,7 @@
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
-#include "cli/export.h"
+#include "cli/export-picked.h"
 #include "export/framesoc.h"
 #include "lib/base/err.h"
 #include "lib/text/text.h"
@@ -15,6 +15,7 @@
 struct files {
 	struct export *x;
 	struct framesoc f;
+	struct export_picked picked;
 	struct moca_objects *objects;
 	uint64_t structures, bytes;
 };
@@ -49,6 +50,8 @@ static int put_structures(struct files *x, struct out *o, int stacks)
 	for (size_t i = 0; i < n && !o->error; i++, at++) {
 		const struct moca_object *row = &rows[at->object];
 
+		if (!query_pick_name(&x->picked.filter, row->name))
+			continue;
 		if (stacks ? row->kind != MOCA_OBJECT_STACK :
 			     !is_structure(x->x->t, row))
 			continue;
@@ -110,19 +113,23 @@ static int write_files(struct files *x, int from, int until)
 }
 
 /* Who touched what is let go before the objects are found: together it was too much. */
-static int write_all(struct files *x, const struct classic_options *options)
+static int write_all(struct files *x, struct classic_options *options)
 {
 	const struct moca_objects_options opt = {
 		.size = sizeof(opt), .instances = 1,
 		.begin_ns = x->x->range.begin_ns, .end_ns = x->x->range.end_ns,
 		.task = x->x->range.task, .one_task = x->x->range.one_task != 0,
 	};
-	int err = framesoc_begin(&x->f, x->x->t, options);
+	int err = export_picked_open(&x->picked, x->x, 1);
 
+	options->pick = x->picked.use;
+	if (!err)
+		err = framesoc_begin(&x->f, x->x->t, options);
 	x->x->read_failed = err != 0;
 	if (!err)
 		err = write_files(x, EVENTS, STRUCTURES);
 	framesoc_free(&x->f);
+	export_picked_close(&x->picked);
 	if (err)
 		return err;
 	err = moca_objects_compute(&x->objects, x->x->t, &opt);
@@ -135,7 +142,7 @@ static int write_all(struct files *x, const struct classic_options *options)
 
 int export_framesoc(struct export *x)
 {
-	const struct classic_options options = {
+	struct classic_options options = {
 		.origin_ns = trace_origin(x->t),
 		.page_size = 1u << trace_page_shift(x->t),
 		.cpus = (unsigned int)trace_meta_u64(x->t, META_CPUS, 1),

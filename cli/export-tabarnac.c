@@ -9,7 +9,7 @@
 
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
-#include "cli/export.h"
+#include "cli/export-picked.h"
 #include "export/tabarnac.h"
 #include "lib/base/err.h"
 #include "lib/text/text.h"
@@ -21,6 +21,7 @@
 struct files {
 	struct export *x;
 	struct tabarnac t;
+	struct export_picked picked;
 	struct moca_objects *objects;
 	uint64_t structures, stacks, bytes;
 };
@@ -33,10 +34,10 @@ static void put_name(struct out *o, const char *name)
 				    '_' : *s);
 }
 
-static int is_structure(const struct moca_object *row,
+static int is_structure(const struct files *f, const struct moca_object *row,
 			const struct moca_instance *at)
 {
-	if (at->size < PAGE)
+	if (at->size < PAGE || !query_pick_name(&f->picked.filter, row->name))
 		return 0;
 	return row->kind == MOCA_OBJECT_HEAP || row->kind == MOCA_OBJECT_STATIC ||
 	       row->kind == MOCA_OBJECT_ANONYMOUS ||
@@ -79,7 +80,7 @@ static int put_structures(struct files *f, struct out *o)
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		if (is_structure(&rows[at[i].object], &at[i]))
+		if (is_structure(f, &rows[at[i].object], &at[i]))
 			list[used++] = &at[i];
 	qsort(list, used, sizeof(*list), by_place);
 	out_string(o, "name,start,sz\n");
@@ -118,7 +119,8 @@ static int put_stacks(struct files *f, struct out *o)
 	out_string(o, "tid,stackmax,sz\n");
 	for (size_t i = 0; i < n && !o->error; i++, at++) {
 		const struct moca_object *row = &rows[at->object];
-		size_t thread = row->kind == MOCA_OBJECT_STACK ?
+		size_t thread = row->kind == MOCA_OBJECT_STACK &&
+				query_pick_name(&f->picked.filter, row->name) ?
 			thread_of(f->x->t, row->name) : SIZE_MAX;
 
 		if (thread == SIZE_MAX)
@@ -196,7 +198,10 @@ int export_tabarnac(struct export *x)
 	int err;
 
 	program_name(x->t, program);
-	err = tabarnac_begin(&f.t, x->t, &x->range);
+	err = export_picked_open(&f.picked, x, 0);
+	if (!err)
+		err = tabarnac_begin(&f.t, x->t, &x->range, f.picked.use);
+	export_picked_close(&f.picked);
 	if (!err)
 		err = moca_objects_compute(&f.objects, x->t, &opt);
 	x->read_failed = err != 0;

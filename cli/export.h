@@ -67,5 +67,6 @@ int export_stacks(struct export *x);	/* export-stacks.c */
 int export_ctf_refuse(const struct export *x);
 int export_stacks_refuse(const struct export *x);
 int export_callgrind_refuse(const struct export *x);
+int export_picked_refuse(const struct export *x);	/* --object of counts: export-picked.c */
 
 #endif

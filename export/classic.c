@@ -187,15 +187,16 @@ static FILE *create(int dirfd, uint32_t id)
 static int write_chunks(struct classic *c, struct moca_trace *t,
 			const struct moca_query *q)
 {
+	const struct moca_query of = export_pick_query(c->o->pick, q);
 	const struct moca_chunk *chunk;
 	struct moca_cursor *cursor;
-	uint64_t interval = 0;
+	uint64_t interval = 0, before = 0;
 	int ret;
 
-	ret = moca_cursor_open(&cursor, t, q);
+	ret = moca_cursor_open(&cursor, t, &of);
 	if (ret)
 		return ret;
-	while ((ret = moca_cursor_chunk(cursor, &chunk)) > 0) {
+	while ((ret = export_pick_chunk(c->o->pick, cursor, &before, &chunk)) > 0) {
 		/* The interval's last chunk had none of the addresses. */
 		if (c->count && chunk->interval != interval)
 			write_chunk(c);

@@ -18,13 +18,14 @@
 
 #include <stdint.h>
 
-#include <moca/reader.h>
+#include "export/pick.h"
 
 struct classic_options {
 	uint64_t origin_ns;	/* what times are relative to */
 	unsigned page_size;	/* a power of two */
 	unsigned cpus;		/* digits of a cpumask, at least */
 	const struct moca_query *range;	/* what is wanted; NULL: all */
+	const struct export_pick *pick;	/* which accesses of it; NULL: all */
 };
 
 #define CLASSIC_MASK_WORDS 16

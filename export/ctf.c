@@ -30,6 +30,7 @@ struct ctf {
 	int weights;			/* not all accesses weigh 1 */
 	const struct moca_chunk *chunk;
 	size_t next;			/* access of the chunk */
+	uint64_t before;		/* accesses of the task before it */
 	uint64_t loss;			/* of the chunk, not yet told */
 	const struct moca_change *change;	/* NULL at the end */
 	const struct moca_event *event;
@@ -260,8 +261,9 @@ static int fill_access(struct ctf *x)
 		x->chunk = NULL;
 		ret = moca_ctf_stream_settle(&x->s);
 		if (!ret)
-			ret = note_read(x, moca_cursor_chunk(x->accesses,
-							     &x->chunk));
+			ret = note_read(x, export_pick_chunk(x->o->pick,
+						x->accesses, &x->before,
+						&x->chunk));
 		if (ret <= 0) {
 			x->chunk = NULL;
 			return ret;
@@ -371,17 +373,18 @@ static void close_cursors(struct ctf *x)
 
 static int open_cursors(struct ctf *x, uint32_t task)
 {
-	struct moca_query q = x->o->range;
+	struct moca_query q = x->o->range, of;
 	int ret;
 
 	q.task = task;
 	q.one_task = 1;
-
+	of = export_pick_query(x->o->pick, &q);
+	x->before = 0;
 	ret = moca_cursor_open(&x->events, x->t, &q);
 	if (!ret && !x->o->events_only)
 		ret = moca_cursor_open(&x->changes, x->t, &q);
 	if (!ret && !x->o->events_only)
-		ret = moca_cursor_open(&x->accesses, x->t, &q);
+		ret = moca_cursor_open(&x->accesses, x->t, &of);
 	if (!ret)
 		ret = fill_event(x);
 	if (ret >= 0)

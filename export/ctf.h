@@ -9,11 +9,12 @@
 
 #include <stdint.h>
 
-#include <moca/reader.h>
+#include "export/pick.h"
 
 struct moca_ctf_options {
 	int events_only;
 	struct moca_query range;	/* what is wanted: addresses are of accesses */
+	const struct export_pick *pick;	/* which accesses of it; NULL: all */
 };
 
 struct moca_ctf_result {

@@ -86,10 +86,19 @@ static void put_in_order(struct framesoc_pages *p)
 int framesoc_begin(struct framesoc *x, struct moca_trace *t,
 		   const struct classic_options *options)
 {
+	struct moca_query range = { .size = sizeof(range) };
+	struct classic_options all = *options;
 	int err;
 
 	*x = (struct framesoc){ .t = t, .options = *options };
-	err = moca_classic_chunks(t, options, note, x);
+	if (options->range)
+		range = *options->range;
+	for (size_t i = 0; range.one_task && i < moca_trace_task_count(t); i++)
+		if (moca_trace_task(t, i)->id == range.task)
+			x->only = (uint32_t)i + 1;
+	range.one_task = 0;
+	all.range = &range;
+	err = moca_classic_chunks(t, &all, note, x);
 	x->read_failed = err != 0;
 	put_in_order(&x->virt);
 	put_in_order(&x->phys);
@@ -167,22 +176,36 @@ int framesoc_events(struct framesoc *x, struct out *o)
 	return err;
 }
 
+/* The line of a page that t[0..n) are the touches of, if it is wanted. */
+static void put_producers(const struct framesoc *x, struct out *o,
+			  const struct framesoc_touch *t, size_t n)
+{
+	int wanted = !x->only;
+
+	for (size_t i = 0; i < n; i++)
+		wanted |= t[i].thread == x->only;
+	if (!wanted)
+		return;
+	out_hex(o, t->addr);
+	for (size_t i = 0; i < n; i++) {
+		out_byte(o, ',');
+		out_u64(o, t[i].thread - 1);
+	}
+	out_byte(o, '\n');
+}
+
 int framesoc_producers(struct framesoc *x, struct out *o, int physical)
 {
 	const struct framesoc_pages *p = physical ? &x->phys : &x->virt;
+	size_t end;
 
 	out_u64(o, x->options.page_size);
 	out_byte(o, '\n');
-	for (size_t i = 0; i < p->count && !o->error; i++) {
-		const struct framesoc_touch *t = &p->touches[i];
-
-		if (!i || t[-1].addr != t->addr) {
-			out_string(o, i ? "\n" : "");
-			out_hex(o, t->addr);
-		}
-		out_byte(o, ',');
-		out_u64(o, t->thread - 1);
+	for (size_t i = 0; i < p->count && !o->error; i = end) {
+		for (end = i + 1; end < p->count; end++)
+			if (p->touches[end].addr != p->touches[i].addr)
+				break;
+		put_producers(x, o, &p->touches[i], end - i);
 	}
-	out_string(o, p->count ? "\n" : "");
 	return o->error;
 }

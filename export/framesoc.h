@@ -13,6 +13,7 @@
 struct framesoc {
 	struct moca_trace *t;
 	struct classic_options options;
+	uint32_t only;		/* pages that this thread touched (number + 1); or 0 */
 	struct framesoc_pages {
 		struct framesoc_touch *touches;	/* by page and thread */
 		size_t cap, count;
@@ -22,7 +23,10 @@ struct framesoc {
 	int read_failed;	/* what went wrong is the trace */
 };
 
-/* Find who touched what. 0 or -errno; free it in any case. */
+/*
+ * Find who touched what: of one task alone, the others' accesses say what it shares.
+ * options->pick then leaves those of all tasks. 0 or -errno; free it in any case.
+ */
 int framesoc_begin(struct framesoc *x, struct moca_trace *t,
 		   const struct classic_options *options);
 void framesoc_free(struct framesoc *x);

@@ -64,17 +64,20 @@ static int is_own(struct moca_trace *t, uint32_t pid, uint64_t addr,
 }
 
 static int accesses(struct tabarnac *x, struct moca_trace *t, size_t thread,
-		    const struct moca_query *q)
+		    const struct moca_query *q, const struct export_pick *pick)
 {
+	const struct moca_query of = export_pick_query(pick, q);
 	const struct moca_task *task = moca_trace_task(t, thread);
 	const struct moca_mapping *last = NULL;
 	const struct moca_chunk *c;
 	struct moca_cursor *cursor;
-	int ret = moca_cursor_open(&cursor, t, q);
+	uint64_t before = 0;
+	int ret = moca_cursor_open(&cursor, t, &of);
 
 	if (ret)
 		return ret;
-	while (ret >= 0 && (ret = moca_cursor_chunk(cursor, &c)) > 0)
+	while (ret >= 0 &&
+	       (ret = export_pick_chunk(pick, cursor, &before, &c)) > 0)
 		for (size_t i = 0; i < c->count && ret >= 0; i++) {
 			const struct moca_access *a = &c->accesses[i];
 			int writes = a->type == MOCA_ACCESS_WRITE;
@@ -145,7 +148,8 @@ static void put_in_order(struct tabarnac *x)
 }
 
 int tabarnac_begin(struct tabarnac *x, struct moca_trace *t,
-		   const struct moca_query *range)
+		   const struct moca_query *range,
+		   const struct export_pick *pick)
 {
 	int err = 0;
 
@@ -159,7 +163,7 @@ int tabarnac_begin(struct tabarnac *x, struct moca_trace *t,
 		q.task = task->id;
 		q.one_task = 1;
 		err = task->counts && !task->accesses ?
-			      counts(x, t, i, &q) : accesses(x, t, i, &q);
+			      counts(x, t, i, &q) : accesses(x, t, i, &q, pick);
 	}
 	x->read_failed = err != 0;
 	put_in_order(x);

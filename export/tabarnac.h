@@ -6,9 +6,8 @@
 #ifndef MOCA_EXPORT_TABARNAC_H
 #define MOCA_EXPORT_TABARNAC_H
 
-#include <moca/reader.h>
-
 #include "export/out.h"
+#include "export/pick.h"
 
 #define TABARNAC_PAGE_SHIFT 12	/* its scripts know no other */
 
@@ -20,9 +19,13 @@ struct tabarnac {
 	int read_failed;
 };
 
-/* Find who used what of the range. 0 or -errno; free it in any case. */
+/*
+ * Find who used what of the range, of accesses what pick leaves (NULL: all). 0 or
+ * -errno; free it in any case.
+ */
 int tabarnac_begin(struct tabarnac *x, struct moca_trace *t,
-		   const struct moca_query *range);
+		   const struct moca_query *range,
+		   const struct export_pick *pick);
 void tabarnac_free(struct tabarnac *x);
 /* Write the file. 0 or -errno. */
 int tabarnac_pages(struct tabarnac *x, struct out *o);

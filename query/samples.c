@@ -10,7 +10,7 @@
 #include "analysis/objects/objects.h"
 #include "analysis/trace.h"
 #include "lib/base/vec.h"
-#include "query/table.h"
+#include "query/pick.h"
 
 const char *const query_sample_kinds[QUERY_SAMPLES] = {
 	[QUERY_SAMPLE_ACCESSES] = "accesses",
@@ -46,74 +46,28 @@ struct stacks {
 	size_t line_room;
 };
 
-/* What says which accesses are wanted. */
-struct filter {
-	const struct query_filter *f;
-	struct moca_trace *t;
-	struct query_keys *keys;	/* NULL: of all objects */
-	struct query_keys_view *view;
-	uint8_t *wanted;		/* by id of the object */
-	size_t count;
-};
-
 static int is_wanted(void *arg, size_t task, size_t n,
 		     const struct moca_access *a)
 {
-	const struct filter *x = arg;
-	const struct moca_query *r = &x->f->range;
-	const struct moca_object *o;
-
-	if (a->addr < r->addr_begin || (r->addr_end && a->addr >= r->addr_end) ||
-	    a->time_ns < r->begin_ns || (r->end_ns && a->time_ns >= r->end_ns))
-		return 0;
-	if (r->one_task && (task == SIZE_MAX ||
-			    moca_trace_task(x->t, task)->id != r->task))
-		return 0;
-	if (!x->keys)
-		return 1;
-	o = query_keys_object(x->view, task, n);
-	return o && o->id < x->count && x->wanted[o->id];
-}
-
-static int choose_objects(struct filter *x, struct query *q)
-{
-	struct moca_query all = { .size = sizeof(all) };
-	const struct moca_object *o;
-	int err = query_keys_of(q, &all, &x->keys);
-
-	if (err)
-		return err;
-	o = moca_objects_rows(query_keys_objects(x->keys), &x->count);
-	x->view = query_keys_view_new(x->keys);
-	x->wanted = calloc(x->count + 1, 1);
-	if (!x->view || !x->wanted)
-		return -ENOMEM;
-	for (size_t i = 0; i < x->count; i++)
-		x->wanted[i] = !sqlite3_strglob(x->f->object, o[i].name);
-	return 0;
+	return query_pick_has(arg, task, n, a);
 }
 
 static int sum(struct stacks *s, const struct query_filter *f)
 {
-	struct filter x = { .f = f, .t = s->t };
+	const struct moca_query all = { .size = sizeof(all) };
+	struct query_pick *pick;
+	int err = query_pick_open(&pick, s->t, f, &all);
 	const struct moca_flame_options o = {
-		.by_task = 1, .by_time = 1, .by_code = f->by_code, .wants = is_wanted, .arg = &x,
+		.by_task = 1, .by_time = 1, .by_code = f->by_code, .wants = is_wanted, .arg = err ? NULL : pick,
 		.heap = s->objects, .one_task = f->range.one_task,
 		.heap_task = f->range.task,
 		.no_accesses = !f->by_code && !moca_trace_stack_count(s->t),
 	};
-	struct query *q = NULL;
-	int err = f->object ? query_open(&q, s->t) : 0;
 
-	if (!err && q)
-		err = choose_objects(&x, q);
-	if (!err)
-		err = moca_flame_build(&s->flame, s->t, &o);
-	free(x.wanted);
-	free(x.view);
-	if (x.keys)
-		query_keys_put(x.keys);
-	query_close(q);
+	if (err)
+		return err;
+	err = moca_flame_build(&s->flame, s->t, &o);
+	query_pick_close(pick);
 	return err;
 }
 

@@ -130,7 +130,7 @@ SCRIPT_TESTS := $(wildcard tests/objects/run tests/programs/full-disk \
 	tests/programs/certificate tests/programs/corners tests/cc/run \
 	tests/coverage/run tests/trace/run tests/trace/storm tests/alloc/run \
 	tests/advice/run tests/export/run tests/export/tables tests/export/stacks \
-	tests/export/parquet tests/export/perfetto tests/export/framesoc tests/export/tabarnac tests/export/howto tests/import/run tests/export/callgrind tests/export/dhat tests/rate/run tests/web/run tests/exact/counts tests/exact/life tests/exact/lackey tests/exact/elements tests/exact/steady tests/exact/chart tests/export/paje \
+	tests/export/filters tests/export/parquet tests/export/perfetto tests/export/framesoc tests/export/tabarnac tests/export/howto tests/import/run tests/export/callgrind tests/export/dhat tests/rate/run tests/web/run tests/exact/counts tests/exact/life tests/exact/lackey tests/exact/elements tests/exact/steady tests/exact/chart tests/export/paje \
 	tests/exact/programs tests/vm/run tests/faults/run tests/stress/run)
 
 # Allocators that are found by their code.
