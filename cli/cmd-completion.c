@@ -23,6 +23,7 @@ enum value {
 	VALUE_FILE,
 	VALUE_CHOICE,		/* one of spec->arg, parted by | */
 	VALUE_PROGRAM,		/* a program and its arguments */
+	VALUE_SQL,		/* a trace, and a statement that is asked of it */
 };
 
 /* One way to say something in a shell's language. */
@@ -65,6 +66,8 @@ static enum value operand_of(const char *usage, int mixed)
 {
 	if (!mixed)
 		return VALUE_PROGRAM;
+	if (strstr(usage, "DIR SQL"))
+		return VALUE_SQL;
 	if (strstr(usage, "DIR") || strstr(usage, " A B"))
 		return VALUE_FOLDER;
 	return strstr(usage, "ARGUMENTS") ? VALUE_FILE : VALUE_ANY;
@@ -124,6 +127,7 @@ static void bash_command(const char *command, const char *verb,
 	static const char *const operands[] = {
 		[VALUE_ANY] = "any", [VALUE_FOLDER] = "folder",
 		[VALUE_FILE] = "file", [VALUE_PROGRAM] = "program",
+		[VALUE_SQL] = "sql",
 	};
 	const struct option_spec *o;
 	const char *c;
@@ -159,6 +163,24 @@ static void bash_end(void)
 {
 	printf("%s",
 "\tesac\n"
+"}\n\n"
+"# The trace, or what the trace knows of the statement: one word in quotes.\n"
+"_moca_sql() {\n"
+"\tlocal i n=0 dir= before=\n"
+"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+"\t\t[[ ${COMP_WORDS[i]} == -* ]] && continue\n"
+"\t\t((n++)) || dir=${COMP_WORDS[i]//[\\\\\\'\\\"]/}\n"
+"\tdone\n"
+"\tif ((n == 0)); then\n"
+"\t\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
+"\t\treturn\n"
+"\tfi\n"
+"\t[ \"$n\" = 1 ] || before='.schema '\n"
+"\t((n == 1)) || { ((n == 2)) && [ \"$prev\" = .schema ]; } || return\n"
+"\tmapfile -t COMPREPLY < <(\"${COMP_WORDS[0]/#~\\//$HOME/}\" query \"${dir/#~\\//$HOME/}\" .complete \"$before${cur#[\\'\\\"]}\" 2>/dev/null)\n"
+"\tCOMPREPLY=(\"${COMPREPLY[@]#\"$before\"}\")\n"
+"\t# Neither names of files, nor at their end.\n"
+"\tcompopt +o filenames -o nospace 2>/dev/null\n"
 "}\n\n"
 "_moca() {\n"
 "\tlocal cur prev i command last options folders files choices words\n"
@@ -232,6 +254,7 @@ static void bash_end(void)
 "\tprogram) COMPREPLY=($(compgen -W \"$last\" -- \"$cur\") $(compgen -c -- \"$cur\")) ;;\n"
 "\tfolder) mapfile -t COMPREPLY < <(compgen -W \"$last\" -- \"$cur\"; compgen -d -- \"$cur\") ;;\n"
 "\tfile) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
+"\tsql) _moca_sql ;;\n"
 "\tesac\n"
 "}\n"
 "complete -o filenames -F _moca moca\n");
@@ -339,6 +362,11 @@ static void zsh_command(const char *command, const char *verb,
 	case VALUE_FILE:
 		printf(" \\\n\t\t'*:file:_files'\n");
 		break;
+	case VALUE_SQL:
+		printf(" \\\n\t\t'1:directory:_files -/' \\\n"
+		       "\t\t'2:statement: _moca_sql' \\\n"
+		       "\t\t'3:table: _moca_sql .schema'\n");
+		break;
 	default:
 		printf("\n");
 	}
@@ -359,8 +387,17 @@ static void zsh_verbs(const char *command, char words[][WORD_MOST], size_t n)
 static void zsh_end(void)
 {
 	printf("%s",
+"# What the trace knows of the statement: one word in quotes.\n"
+"_moca_sql() {\n"
+"\tlocal -a list operands\n"
+"\tlocal before=${1:+$1 }\n"
+"\toperands=(${${words[2,CURRENT-1]}:#-*})\n"
+"\tlist=(\"${(@f)$($_moca_called query ${(Q)operands[1]/#\\~\\//$HOME/} .complete \"$before$PREFIX\" 2>/dev/null)}\")\n"
+"\tlist=(${list#$before})\n"
+"\tcompadd -S '' -- $list\n"
+"}\n\n"
 "_moca() {\n"
-"\tlocal command verbs\n"
+"\tlocal command verbs _moca_called=$words[1]\n"
 "\tif (( CURRENT == 2 )); then\n"
 "\t\t_moca_commands\n"
 "\t\treturn\n"
@@ -424,6 +461,24 @@ static void fish_begin(const struct command *list, size_t n)
 	       "\tset -a words (commandline -ct)\n"
 	       "\ttest -n \"$words\"; and complete --do-complete=\"$words\"\n"
 	       "end\n"
+	       "function __moca_sql\n"
+	       "\tset -l words (commandline -opc)\n"
+	       "\tset -l called $words[1]\n"
+	       "\tset -l operands (string match -v -- '-*' $words[3..])\n"
+	       "\tset -l text (commandline -ct | string unescape)\n"
+	       "\tset -q text[1]; or set text (commandline -ct | string replace -r '^[\\'\"]' '')\n"
+	       "\tset -l n (count $operands)\n"
+	       "\tset -l dir (string replace -r '^~/' $HOME/ -- $operands[1])\n"
+	       "\tswitch $n\n"
+	       "\tcase 0\n"
+	       "\t\t__fish_complete_directories\n"
+	       "\tcase 1\n"
+	       "\t\t$called query $dir .complete \"$text\" 2>/dev/null\n"
+	       "\tcase 2\n"
+	       "\t\ttest $operands[2] = .schema; or return\n"
+	       "\t\t$called query $dir .complete \".schema $text\" 2>/dev/null | string replace '.schema ' ''\n"
+	       "\tend\n"
+	       "end\n"
 	       "set -g __moca_verbs\n"
 	       "complete -c moca -f\n");
 	for (i = 0; i < n; i++) {
@@ -476,6 +531,7 @@ static void fish_command(const char *command, const char *verb,
 		[VALUE_FILE] = "-F",
 		[VALUE_PROGRAM] =
 			"-a '(__moca_program)'",
+		[VALUE_SQL] = "-a '(__moca_sql)'",
 		[VALUE_ANY] = NULL,
 	};
 	const struct option_spec *o;

@@ -9,6 +9,7 @@
 #include "analysis/trace.h"
 #include "cli/commands.h"
 #include "cli/open.h"
+#include "cli/query-complete.h"
 #include "cli/query-print.h"
 #include "lib/base/err.h"
 #include "lib/cmdline/nearest.h"
@@ -20,7 +21,7 @@
 struct asked {
 	const char *path;
 	const char *sql;
-	const char *of;		/* .schema of this table alone */
+	const char *of;		/* .schema of this table alone; .complete: the text */
 	char *read;		/* sql, if it came from stdin */
 	enum query_format format;
 };
@@ -186,7 +187,9 @@ static int run(struct moca_trace *t, const struct asked *a)
 			   strerror(-ret));
 		return 1;
 	}
-	if (a->sql[0] == '.') {
+	if (!strcmp(a->sql, ".complete")) {
+		ret = query_complete(q, a->of) ? 1 : 0;
+	} else if (a->sql[0] == '.') {
 		l.whole = !strcmp(a->sql, ".schema");
 		ret = query_schema(q, list, &l) ? 1 : 0;
 		if (!ret && a->of && !l.found) {
@@ -244,8 +247,11 @@ static int operands(struct asked *a, int argc, char **argv, int first)
 	} else if (!strcmp(a->sql, ".schema")) {
 		most = 3;
 		a->of = n > 2 ? argv[first + 2] : NULL;
+	} else if (!strcmp(a->sql, ".complete") && n > 2) {
+		most = 3;
+		a->of = argv[first + 2];
 	} else if (a->sql[0] == '.' && strcmp(a->sql, ".tables")) {
-		moca_error("query: '%s' is unknown: there are .tables and .schema [TABLE]",
+		moca_error("query: '%s' is unknown: there are .tables, .schema [TABLE] and .complete TEXT",
 			   a->sql);
 		return EXIT_USAGE;
 	}
