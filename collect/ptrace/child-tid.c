@@ -20,21 +20,31 @@ uint64_t child_tid_takes(const struct recorder *rec, const struct task *t,
 	return flags & CLONE_CHILD_SETTID;
 }
 
-void child_tid_begin(struct task *child)
+/*
+ * On arm64 no register of the child tells: the first argument's holds its result,
+ * and the kernel's own copy of it is of whatever call the clone was made by.
+ */
+static void take_from_maker(struct task *maker, struct task *child)
+{
+	struct tracee_regs regs;
+
+	/* Its clone was not heard of: the child may be another thread's. */
+	if (maker->clone_changed && (tracee_get_regs(child, &regs) ||
+				     regs.reg_sp != maker->clone_sp))
+		return;
+	child->child_tid = maker->clone_tid;
+	maker->clone_tid = 0;
+}
+
+void child_tid_begin(struct task *maker, struct task *child)
 {
 	struct tracee_regs regs;
 	uint64_t flags;
 
-	if (child->gone || tracee_get_regs(child, &regs))
+	if (!MOCA_IS_X86)
+		take_from_maker(maker, child);
+	if (!MOCA_IS_X86 || child->gone || tracee_get_regs(child, &regs))
 		return;
-	regs_find_call(child->tid, &regs);
-	/* There the kernel keeps the flags as they were before the change. */
-	if (!MOCA_IS_X86) {
-		if (regs.reg_nr == SYS_clone && !(regs.reg_a0 & CLONE_VM) &&
-		    regs.reg_a0 & CLONE_CHILD_SETTID)
-			child->child_tid = regs.reg_child_tid;
-		return;
-	}
 	if (regs.reg_nr == SYS_clone3 &&
 	    clone3_restore(child->tid, &regs, &child->child_tid))
 		tracee_set_regs(child, &regs);

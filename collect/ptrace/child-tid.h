@@ -8,7 +8,9 @@
  * child's memory is its own. So it is with clone3 (clone3.h).
  *
  * The flags taken away wait in the upper half of the register, which clone(2)
- * ignores: the child has a copy, also when its parent dies unheard.
+ * ignores: the child has a copy, also when its parent dies unheard. On arm64 the
+ * maker's task has the place (clone_tid); a child whose maker is unknown as the parent
+ * died unheard, and one with a stack of its own then, gets no number.
  * Supervisor thread only.
  */
 #ifndef MOCA_PTRACE_CHILD_TID_H
@@ -37,8 +39,9 @@ static inline uint64_t child_tid_restore(uint64_t flags)
 }
 
 /* At the child's first stop, its registers as clone left them: note the place
- * of its number if we are to write it, and put its flags back. */
-void child_tid_begin(struct task *child);
+ * of its number if we are to write it, and put its flags back. maker: who made it,
+ * or the last task of its process, which was killed before its clone was heard of. */
+void child_tid_begin(struct task *maker, struct task *child);
 
 /* Write the number, where it is to go. Errors are ignored, as by the kernel. */
 void child_tid_write(const struct task *child);

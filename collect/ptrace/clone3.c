@@ -76,6 +76,7 @@ int clone3_change(const struct recorder *rec, struct task *t,
 		clone3_made(t);
 		return 0;
 	}
+	t->clone_tid = c.away & CLONE_CHILD_SETTID ? c.args.child_tid : 0;
 	regs->reg_a0 = c.points;
 	return 1;
 }

@@ -12,8 +12,8 @@
 
 /*
  * t is about to make the call in regs. 1: regs name a copy without the flags that
- * must not reach the kernel, and are to be set; 0: there are none, or no memory
- * for a copy.
+ * must not reach the kernel, and are to be set; t->clone_tid is set. 0: there are
+ * none, or no memory for a copy.
  */
 int clone3_change(const struct recorder *rec, struct task *t,
 		  struct tracee_regs *regs);

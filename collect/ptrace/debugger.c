@@ -188,6 +188,7 @@ static int change_clone(struct recorder *rec, struct task *t,
 	int err = tracee_set_regs(t, regs);
 
 	t->clone_changed = 1;
+	t->clone_sp = regs->reg_sp;
 	cost_stop_is(&rec->costs, COST_FORK, 0);
 	return err ? err : 2;
 }
@@ -205,6 +206,8 @@ int debugger_call(struct recorder *rec, struct task *t,
 		       child_tid_takes(rec, t, regs->reg_a0);
 		if (!away)
 			return 0;
+		t->clone_tid = away & CLONE_CHILD_SETTID ?
+				       regs->reg_child_tid : 0;
 		regs->reg_a0 = child_tid_put_away(regs->reg_a0, away);
 		return change_clone(rec, t, regs);
 	case SYS_clone3:

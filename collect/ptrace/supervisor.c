@@ -391,7 +391,7 @@ static void begin_child(struct recorder *rec, struct task *t,
 
 	child->filtered = t->filtered;
 	child->shares_files = (flags & CLONE_FILES) != 0;
-	child_tid_begin(child);
+	child_tid_begin(t, child);
 	cost_stop_is(&rec->costs,
 		     flags & CLONE_THREAD ? COST_THREAD : COST_FORK, 1);
 	cost_unseen(&rec->costs,
@@ -680,6 +680,7 @@ void supervisor_stop(struct recorder *rec, struct task *t, int status)
 			} else if (t->clone_changed) {
 				/* Its clone failed: there was no event. */
 				debugger_called(t);
+				t->clone_tid = 0;
 			} else if (rec->attach) {
 				if (attach_syscall(rec, t) && waits(rec, t)) {
 					restart_interrupted(t);

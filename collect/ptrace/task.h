@@ -49,6 +49,8 @@ struct task {
 				   takeover.h */
 	uint64_t exec_ns;	/* began one that may take over: takeover.h */
 	int clone_changed;	/* in a clone whose flags we changed: child-tid.h */
+	uint64_t clone_tid;	/* of it: where we write the child's number; or 0 */
+	uint64_t clone_sp;	/* and its stack */
 	uint64_t child_tid;	/* where its number goes; 0: nowhere */
 	int shares_files;	/* descriptors are its parent's, too */
 	int in_vfork;		/* waits in the kernel for its vfork child */
