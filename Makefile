@@ -52,7 +52,7 @@ ALL_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-strict-aliasing -pthread \
 X86_ONLY := lib/x86/% lib/code/cfi.c lib/code/relocate.c lib/code/zydis.c \
 	collect/exact/% collect/native/% compile/% cli/cmd-as.c agent/place/dlopen.S \
 	$(addprefix collect/perf/,instruction.c unwind.c) \
-	$(addprefix collect/ptrace/,fatal.c frames.c inject.c static-agent.S stub.S) \
+	$(addprefix collect/ptrace/,refault.c frames.c inject.c static-agent.S stub.S) \
 	$(addprefix agent/alloc/,cfi.c custom.c hook.c install.c patch.c thunk.S unwind.c)
 ifeq ($(MACHINE),arm64)
 ours = $(filter-out $(X86_ONLY),$(wildcard $(1)))
