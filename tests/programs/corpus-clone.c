@@ -82,6 +82,35 @@ static int touch_and_end(void *p)
 	return 7;
 }
 
+#ifdef __aarch64__
+/* Its result has the first argument's register; all others are kept. */
+static long clone3_kept(struct clone_args *a)
+{
+	register long nr __asm__("x8") = SYS_clone3;
+	register long ret __asm__("x0") = (long)a;
+	register long size __asm__("x1") = sizeof(*a);
+
+	__asm__ volatile("svc #0" : "+r"(ret), "+r"(size), "+r"(nr)::"memory");
+	if (size != sizeof(*a) || nr != SYS_clone3)
+		printf("another register\n");
+	return ret;
+}
+
+/* clone3 with such a stack, as coroutines have it. */
+static long clone3_on(void *stack, const struct clone_args *a)
+{
+	register long nr __asm__("x8") = SYS_clone3;
+	register long ret __asm__("x0") = (long)a;
+	register long size __asm__("x1") = sizeof(*a);
+
+	__asm__ volatile("mov x19, sp\n\tmov sp, %3\n\tsvc #0\n\t"
+			 "mov sp, x19"
+			 : "+r"(ret)
+			 : "r"(size), "r"(nr), "r"(stack)
+			 : "x19", "memory");
+	return ret;
+}
+#else
 /* clone3, with all registers that the kernel keeps kept. */
 static long clone3_kept(struct clone_args *a)
 {
@@ -94,6 +123,21 @@ static long clone3_kept(struct clone_args *a)
 		printf("another register\n");
 	return ret;
 }
+
+/* clone3 with such a stack, as coroutines have it. */
+static long clone3_on(void *stack, const struct clone_args *a)
+{
+	register void *own __asm__("r12");
+	long ret = SYS_clone3;
+
+	__asm__ volatile("mov %%rsp, %1\n\tmov %4, %%rsp\n\tsyscall\n\t"
+			 "mov %1, %%rsp"
+			 : "+a"(ret), "=&r"(own)
+			 : "D"(a), "S"(sizeof(*a)), "r"(stack)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#endif
 
 /* As above; and the child's number is written into the child's memory alone. */
 static void untraced3(void)
@@ -123,20 +167,6 @@ static void untraced3(void)
 	fill(p, 16, 6);
 	pause_ms(60);
 	CHECK(filled(p, 16, 6));
-}
-
-/* clone3 with such a stack, as coroutines have it. */
-static long clone3_on(void *stack, const struct clone_args *a)
-{
-	register void *own __asm__("r12");
-	long ret = SYS_clone3;
-
-	__asm__ volatile("mov %%rsp, %1\n\tmov %4, %%rsp\n\tsyscall\n\t"
-			 "mov %1, %%rsp"
-			 : "+a"(ret), "=&r"(own)
-			 : "D"(a), "S"(sizeof(*a)), "r"(stack)
-			 : "rcx", "r11", "memory");
-	return ret;
 }
 
 /* What lies below a small stack is another's, or is not there. */

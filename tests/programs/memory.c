@@ -421,11 +421,23 @@ static void locked_dontneed(void)
 }
 
 /* mov eax, VALUE; ret */
+/* A function that returns value. */
 static void emit(unsigned char *p, uint32_t value)
 {
+#ifdef __aarch64__
+	const uint32_t code[] = {
+		0x52800000 | (value & 0xffff) << 5, /* mov w0, #low */
+		0x72a00000 | value >> 16 << 5, /* movk w0, #high, lsl #16 */
+		0xd65f03c0, /* ret */
+	};
+
+	memcpy(p, code, sizeof(code));
+	__builtin___clear_cache((char *)p, (char *)p + sizeof(code));
+#else
 	p[0] = 0xb8;
 	memcpy(p + 1, &value, 4);
 	p[5] = 0xc3;
+#endif
 }
 
 static void jit(void)
