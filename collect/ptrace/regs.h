@@ -24,6 +24,12 @@
 
 struct task;
 
+/* Numbers of 32-bit programs' calls that are the same on all machines. */
+#define REGS_EXECVE_32BIT 11
+#define REGS_CLONE_32BIT  120
+#define REGS_VFORK_32BIT  190
+#define REGS_CLONE3_32BIT 435
+
 #if MOCA_IS_X86
 #define tracee_regs user_regs_struct
 #define reg_nr	    orig_rax
@@ -52,8 +58,7 @@ struct task;
 		0x0f, 0x05                                                     \
 	} /* syscall */
 #define REGS_CALL_ALIGN 1
-/* Numbers of 32-bit programs' calls. */
-#define REGS_EXECVE_32BIT     11
+/* Of 32-bit programs' calls. */
 #define REGS_EXIT_GROUP_32BIT 252
 
 /* The trap flag: a program that steps through itself has it set. */
@@ -165,7 +170,6 @@ struct tracee_regs {
 		0x01, 0x00, 0x00, 0xd4                                         \
 	} /* svc #0 */
 #define REGS_CALL_ALIGN	      4
-#define REGS_EXECVE_32BIT     11
 #define REGS_EXIT_GROUP_32BIT 248
 
 /*

@@ -302,8 +302,26 @@ static void on_exec(struct recorder *rec, struct task *t)
 	tracee_resume(t, PTRACE_SYSCALL, 0);
 }
 
+static uint64_t clone_flags_32bit(const struct task *t,
+				  const struct tracee_regs *r)
+{
+	uint64_t flags = 0;
+
+	switch (r->reg_nr) {
+	case REGS_CLONE_32BIT:
+		return r->reg_a0_32bit;
+	case REGS_CLONE3_32BIT:
+		tracee_read(t->tid, r->reg_a0_32bit, &flags, sizeof(flags));
+		return flags;
+	case REGS_VFORK_32BIT:
+		return CLONE_VM | CLONE_VFORK;
+	default:
+		return 0;
+	}
+}
+
 /* The flags with which t made a child, as of clone(2). */
-static uint64_t clone_flags(struct task *t, int event)
+static uint64_t clone_flags(struct task *t)
 {
 	struct tracee_regs r;
 	uint64_t flags = 0;
@@ -311,8 +329,7 @@ static uint64_t clone_flags(struct task *t, int event)
 	if (tracee_get_regs(t, &r))
 		return 0;
 	if (regs_are_32bit(&r))
-		return event == PTRACE_EVENT_VFORK ? CLONE_VM | CLONE_VFORK
-						   : r.reg_a0_32bit;
+		return clone_flags_32bit(t, &r);
 	switch (r.reg_nr) {
 	case SYS_clone:
 		return r.reg_a0;
@@ -452,7 +469,7 @@ static void on_clone(struct recorder *rec, struct task *t, int event)
 
 	if (tracer_call(PTRACE_GETEVENTMSG, t->tid, NULL, &msg))
 		return;
-	flags = clone_flags(t, event);
+	flags = clone_flags(t);
 	child = tasks_find(msg);
 	if (!child)
 		child = tasks_add(msg);
@@ -553,7 +570,7 @@ static void on_event_stop(struct recorder *rec, struct task *t, int sig)
 static void count_clone(struct recorder *rec, struct task *t, long nr)
 {
 	if (nr == SYS_clone || nr == SYS_clone3)
-		cost_stop_is(&rec->costs, clone_flags(t, 0) & CLONE_THREAD ?
+		cost_stop_is(&rec->costs, clone_flags(t) & CLONE_THREAD ?
 						  COST_THREAD : COST_FORK, 0);
 }
 
