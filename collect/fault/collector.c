@@ -256,12 +256,12 @@ static int on_memfd(struct mm *mm, uint64_t addr)
 struct seen {
 	enum page_fault fault;
 	uint16_t weight;
-	int ours;		/* the last sweep let the page go */
+	int ours, undone;	/* the last sweep let the page go; any sweep did */
 };
 
 static struct seen see(struct sampled_task *t, uint64_t addr)
 {
-	struct seen s = { PAGE_TOUCHED, 1, 1 };
+	struct seen s = { PAGE_TOUCHED, 1, 1, 0 };
 	struct mm *mm = t->mm;
 
 	if (mm && !mm->pages)
@@ -269,6 +269,7 @@ static struct seen see(struct sampled_task *t, uint64_t addr)
 	if (!mm || !mm->pages)
 		return s;
 	s.fault = pageset_fault(mm->pages, addr);
+	s.undone = pageset_undone(mm->pages, addr);
 	s.weight = pageset_weigh(mm->pages, addr, s.fault, &s.ours);
 	if (s.fault == PAGE_UNSHARED && !on_memfd(mm, addr))
 		s.fault = PAGE_AGAIN;
@@ -335,7 +336,7 @@ static struct sampled_task *on_sample(struct collector *c, struct sample *s)
 		t->mm->repeated++;
 	else if (seen.ours && (fault == PAGE_AGAIN || fault == PAGE_UNSHARED))
 		t->mm->again++;
-	if (fault == PAGE_REPEATED || fault == PAGE_AGAIN)
+	if (seen.undone && (fault == PAGE_REPEATED || fault == PAGE_AGAIN))
 		own_faults_add(c->rec->own_faults, &t->own, t->pid, t->tid,
 			       s->time_ns);
 	append(c, t, s, seen.weight);

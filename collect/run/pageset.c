@@ -154,8 +154,18 @@ enum page_fault pageset_fault(struct pageset *s, uint64_t addr)
 	return b->kept[p / 64] & bit ? PAGE_KEPT : PAGE_TOUCHED;
 }
 
+int pageset_undone(struct pageset *s, uint64_t addr)
+{
+	struct page_block *b = pageset_block(s, addr, 0);
+	unsigned int p = page_of(addr);
+
+	return b && b->undone[p / 64] >> (p % 64) & 1;
+}
+
 void pageset_zapped(struct page_block *b)
 {
+	for (int i = 0; i < BLOCK_WORDS; i++)
+		b->undone[i] |= b->faulted[i];
 	b->present = 0;
 	memset(b->faulted, 0, sizeof(b->faulted));
 	memset(b->fresh, 0, sizeof(b->fresh));
@@ -190,6 +200,7 @@ unsigned int pageset_let_go(struct pageset *s, struct page_block *b,
 
 	renew(s, b);
 	b->gone[stripe] |= b->faulted[stripe] & mask;
+	b->undone[stripe] |= b->faulted[stripe] & mask;
 	b->faulted[stripe] &= ~mask;
 	b->fresh[stripe] &= ~mask;
 	left = (unsigned int)__builtin_popcountll(b->faulted[stripe]);
@@ -363,6 +374,7 @@ static void clear_block(struct page_block *b, void *arg)
 		memset(b->prefilled, 0, sizeof(b->prefilled));
 		memset(b->kept, 0, sizeof(b->kept));
 		pageset_zapped(b);
+		memset(b->undone, 0, sizeof(b->undone));
 		memset(b->gone, 0, sizeof(b->gone));
 		memset(b->recent, 0, sizeof(b->recent));
 		free(b->nodes);
@@ -381,6 +393,7 @@ static void clear_block(struct page_block *b, void *arg)
 		b->kept[p / 64] &= ~bit;
 		b->faulted[p / 64] &= ~bit;
 		b->fresh[p / 64] &= ~bit;
+		b->undone[p / 64] &= ~bit;
 		b->gone[p / 64] &= ~bit;
 		b->recent[p / 64] &= ~bit;
 		if (b->nodes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sets of pages of one address space, in blocks of 2 MiB: memory grows with
- * the pages that were touched, at 8 bits each.
+ * the pages that were touched, at 9 bits each.
  */
 #ifndef MOCA_RUN_PAGESET_H
 #define MOCA_RUN_PAGESET_H
@@ -23,6 +23,7 @@ struct page_block {
 	uint64_t kept[BLOCK_WORDS];	/* of these: emptied */
 	uint64_t faulted[BLOCK_WORDS];	/* since the block was last zapped */
 	uint64_t fresh[BLOCK_WORDS];	/* first touched since then */
+	uint64_t undone[BLOCK_WORDS];	/* had a fault, which a sweep undid */
 	uint8_t *nodes;		/* of each page, plus 1: last known, 0 = none;
 				   NULL: of no page */
 	uint64_t exists[BLOCK_WORDS];	/* the page tables have it */
@@ -59,6 +60,8 @@ enum page_fault {
 
 /* pageset_see, and what fault it was: by what it costs. */
 enum page_fault pageset_fault(struct pageset *s, uint64_t addr);
+/* Has a sweep undone a fault of the page? If not, its faults are the program's own. */
+int pageset_undone(struct pageset *s, uint64_t addr);
 /* A block is zapped: its present, faulted and fresh begin anew. */
 void pageset_zapped(struct page_block *b);
 

@@ -49,7 +49,11 @@ static int t_faults(void)
 	CHECK(pageset_fault(s, AT(10) + 8) == PAGE_AGAIN);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_COPIED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
+	/* No sweep undid a fault so far; of page 30 none ever does. */
+	CHECK(!pageset_undone(s, AT(10)) && !pageset_undone(s, AT(20)));
 	pageset_walk(s, 0, 1ull << 47, zap, NULL);
+	CHECK(pageset_fault(s, AT(30)) == PAGE_TOUCHED);
+	CHECK(pageset_undone(s, AT(10)) && !pageset_undone(s, AT(30)));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_REPEATED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_REPEATED);
 	CHECK(pageset_fault(s, AT(20)) == PAGE_AGAIN);
@@ -68,6 +72,7 @@ static int t_faults(void)
 	CHECK(pageset_fault(s, AT(20)) == PAGE_TOUCHED);
 	/* Given back, it is empty again. */
 	pageset_clear(s, AT(10), AT(11));
+	CHECK(!pageset_undone(s, AT(10)));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
 	pageset_clear(s, AT(10), AT(11));
 	CHECK(pageset_fault(s, AT(10)) == PAGE_TOUCHED);
