@@ -170,7 +170,7 @@ void advice_first_print(const struct advice_view *v)
 		       v->profile->intervals == 1 ? "" : "s",
 		       a->again ? a->again : "", a->again ? "\n" : "");
 	else if (!v->profile->accesses)
-		puts(ADVICE_NOTHING ": no access was recorded");
+		puts(ADVICE_NOTHING ": no access to data was recorded");
 	else if (a->undecided)
 		printf(ADVICE_NOTHING " of %s: moca summary's notes tell why\n",
 		       a->undecided);

@@ -295,7 +295,7 @@ static void print_findings(const struct advice_view *v)
 				 "Nothing can be said of %s: see the notes.",
 				 a->undecided);
 		terminal_wrap("  ", a->undecided ? buf : !v->profile->accesses ?
-			      "Nothing can be said: the trace has no access." :
+			      "Nothing can be said: the trace has no access to data." :
 			      "None: no rule found anything worth a change.",
 			      width);
 		terminal_style(STYLE_NONE);

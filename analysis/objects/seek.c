@@ -427,9 +427,12 @@ static int64_t by_nothing(struct seek *k)
 
 	if (k->addr - STUB_BASE < STUB_SIZE || k->addr - STUB_BEFORE < STUB_SIZE)
 		return own(k, "recorder");
-	/* The kernel sets a program up before its mappings are told. */
-	if (!k->s->maps.root ||
-	    (k->mode == MOCA_MODE_KERNEL &&
+	/*
+	 * The kernel sets a program up before its mappings are told. Of a program that
+	 * itself touches memory none may ever be told: a 32-bit one.
+	 */
+	if (k->mode == MOCA_MODE_KERNEL &&
+	    (!k->s->maps.root ||
 	     moca_objects_exec_soon(k->o, k->s->pid, k->time_ns)))
 		return place(k, MOCA_OBJECT_KERNEL, intern(k, "[exec]"),
 			     intern(k, "before the program's first mapping"),
@@ -442,7 +445,7 @@ static int64_t by_nothing(struct seek *k)
 			return stack(k, k->s->main_task, m->addr, m->last);
 	}
 	/* The recorder tells of all code but the kernel's own, and its data. */
-	if (k->mode == MOCA_MODE_USER && k->ip &&
+	if (k->mode == MOCA_MODE_USER && k->ip && k->s->maps.root &&
 	    k->addr - k->ip + VDSO_SIZE < 2 * VDSO_SIZE &&
 	    !moca_addrmap_find(&k->s->maps, k->ip))
 		return place(k, MOCA_OBJECT_KERNEL,
