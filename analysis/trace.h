@@ -10,6 +10,8 @@
 #define META_CREDIT "credit_ns"		/* intervals are short at first */
 #define META_COMMAND "command"
 #define META_SAMPLE "sample"
+#define META_SWEEPS "sweeps"	/* "none": --no-zap */
+#define META_UNCERTIFIED "certificate.reason"
 #define META_SAMPLE_LEVELS "sample.levels"	/* of intervals */
 #define META_HOST "host"
 #define META_KERNEL "kernel"

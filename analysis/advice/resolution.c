@@ -92,6 +92,14 @@ void note_resolution(struct rules *r)
 	if (moca_trace_meta(r->trace, META_IMPORT)) {
 		finding_set(r, &r->a->again,
 			    "It was recorded by another tool: moca record sees each page in each interval.");
+	} else if (moca_trace_meta(r->trace, META_SWEEPS)) {
+		finding_set(r, &r->a->again,
+			    "Record again without --no-zap: with it, only first touches and writes after reads are seen.");
+	} else if (moca_trace_meta(r->trace, META_UNCERTIFIED) &&
+		   !advice_meta(r, "certificate.pages_touched")) {
+		finding_set(r, &r->a->again,
+			    "No page of it is looked at again (%s): more intervals would say no more.",
+			    moca_trace_meta(r->trace, META_UNCERTIFIED));
 	} else if (!(own > 0) || !(look > 0)) {
 		finding_set(r, &r->a->again,
 			    "Record again with --interval 20ms --budget 50%%, or give the program more work.");

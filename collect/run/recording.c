@@ -164,6 +164,8 @@ void recording_describe_budget(const struct moca_record_options *o,
 		moca_meta_set(m, "sample", "auto");
 	else if (o->sample_level)
 		moca_meta_set(m, "sample", "1/%u", 1u << o->sample_level);
+	if (!o->zap)
+		moca_meta_set(m, "sweeps", "none");
 	moca_meta_set(m, "interval_ns", "%lu", o->interval_ns);
 	if (isinf(o->budget))
 		moca_meta_set(m, "budget", "none");
