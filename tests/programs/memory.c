@@ -420,7 +420,6 @@ static void locked_dontneed(void)
 	CHECK(zeroed(p, 4 * PAGE));
 }
 
-/* mov eax, VALUE; ret */
 /* A function that returns value. */
 static void emit(unsigned char *p, uint32_t value)
 {
