@@ -29,14 +29,14 @@ static uint32_t first_at(const struct pages *p, uint32_t *table, size_t mask,
 	size_t at = hash(id) & mask;
 	uint32_t first;
 
-	for (; table[at] != NONE; at = (at + 1) & mask) {
-		other = &p->ids[table[at]];
+	for (; table[at]; at = (at + 1) & mask) {
+		other = &p->ids[table[at] - 1];
 		if (other->number == id->number && other->space == id->space)
 			break;
 	}
-	first = table[at];
+	first = table[at] ? table[at] - 1 : NONE;
 	if (first == NONE || p->ids[first].era != id->era)
-		table[at] = i;
+		table[at] = i + 1;
 	return first;
 }
 
@@ -84,22 +84,20 @@ int owners_find(struct gather *g)
 	struct moca_profile *p = g->p;
 	const struct pages *pages = &g->pages;
 	const struct moca_object *mine, *theirs;
-	size_t size = 16;
-	uint32_t *table, i, k;
+	size_t mask;
+	uint32_t *table = pages_index(pages, &mask), i, k;
 
-	while (size < 2 * pages->count)
-		size *= 2;
-	table = malloc(size * sizeof(*table));
 	if (!table)
 		return -ENOMEM;
-	for (i = 0; i < size; i++)
-		table[i] = NONE;
 	for (i = 0; i < pages->count; i++) {
 		const struct page *page = pages_at(pages, i);
 
+		if (i + PAGES_AHEAD < pages->count)
+			__builtin_prefetch(&table[hash(&pages->ids[i + PAGES_AHEAD]) &
+						  mask], 1);
 		if (!(page->flags & PAGE_PRESENT))
 			continue;
-		k = first_at(pages, table, size - 1, i);
+		k = first_at(pages, table, mask, i);
 		p->distinct += k == NONE;
 		if (k == NONE || pages->ids[k].era != pages->ids[i].era)
 			continue;

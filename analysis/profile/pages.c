@@ -11,6 +11,9 @@
 #define MEMORY ((size_t)400 << 20)
 #define TABLE 12	/* what the walk's table takes of a page, while it grows */
 
+/* places.c has a bit beside an index. */
+_Static_assert(MEMORY / sizeof(struct page_id) < 1u << 31, "many pages");
+
 /* All there may ever be; what is not used takes no memory. */
 static void *reserve(size_t size)
 {
@@ -56,6 +59,16 @@ void pages_free(struct pages *p)
 		munmap(p->ids, p->limit * sizeof(*p->ids));
 	free(p->parked);
 	memset(p, 0, sizeof(*p));
+}
+
+uint32_t *pages_index(const struct pages *p, size_t *mask)
+{
+	size_t size = 16;
+
+	while (size < 2 * p->count)
+		size *= 2;
+	*mask = size - 1;
+	return moca_table_memory(size, sizeof(uint32_t));
 }
 
 struct page *pages_at(const struct pages *p, size_t i)

@@ -86,11 +86,19 @@ struct page *pages_get(struct pages *p, const struct moca_observed *x);
  */
 int pages_begin(struct pages *p, struct page *page,
 		const struct moca_observed *x, unsigned lane);
+/*
+ * Room to find pages by where they are: a hash of their indices + 1, at most half full,
+ * with zeros where none is. *mask: its size - 1. NULL: no memory. Freed by free().
+ */
+uint32_t *pages_index(const struct pages *p, size_t *mask);
 /* Of all entries, with those that are parked: the index of the i-th. */
 static inline size_t pages_all(const struct pages *p, size_t i)
 {
 	return i < p->count ? i : p->limit - 1 - (i - p->count);
 }
+
+/* How far ahead of the page at hand its place in such a hash is fetched. */
+#define PAGES_AHEAD 16
 
 /* places.c: which process each space is of. */
 struct places {

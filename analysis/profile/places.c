@@ -11,11 +11,7 @@
 #include "lib/base/table.h"
 #include "lib/base/vec.h"
 
-struct place {
-	uint64_t number;
-	uint32_t owner;
-	uint8_t used, data;
-};
+#define DATA (1u << 31)	/* beside an index + 1: a row of it is data */
 
 int places_note(struct places *p, const struct moca_observed *x)
 {
@@ -29,18 +25,30 @@ int places_note(struct places *p, const struct moca_observed *x)
 	return 0;
 }
 
-static struct place *find(struct place *table, size_t mask,
-			  const struct places *p, const struct page_id *id)
+static uint32_t owner_of(const struct places *p, const struct page_id *id)
 {
-	uint32_t owner = id->space < p->space_count ?
-				 p->pid_of_space[id->space] : id->space;
-	size_t at = moca_mix(id->number ^ (uint64_t)owner << 40) & mask;
+	return id->space < p->space_count ? p->pid_of_space[id->space] : id->space;
+}
 
-	while (table[at].used &&
-	       (table[at].number != id->number || table[at].owner != owner))
-		at = (at + 1) & mask;
-	table[at].number = id->number;
-	table[at].owner = owner;
+static size_t hash(const struct places *p, const struct page_id *id)
+{
+	return moca_mix(id->number ^ (uint64_t)owner_of(p, id) << 40);
+}
+
+/* The entry of the place where that page is; 0: no page was there. */
+static uint32_t *find(uint32_t *table, size_t mask, const struct gather *g,
+		      const struct page_id *id)
+{
+	uint32_t owner = owner_of(&g->places, id);
+	size_t at = hash(&g->places, id) & mask;
+	const struct page_id *other;
+
+	for (; table[at]; at = (at + 1) & mask) {
+		other = &g->pages.ids[(table[at] & ~DATA) - 1];
+		if (other->number == id->number &&
+		    owner_of(&g->places, other) == owner)
+			break;
+	}
 	return &table[at];
 }
 
@@ -48,26 +56,32 @@ int places_count(const struct gather *g)
 {
 	const struct pages *pages = &g->pages;
 	const struct moca_object *o;
-	size_t size = 16, i;
-	struct place *table, *x;
+	uint64_t all = 0, data = 0;
+	uint32_t *table, *x;
+	size_t mask, i;
 
-	while (size < 2 * pages->count)
-		size *= 2;
-	table = calloc(size, sizeof(*table));
+	table = pages_index(pages, &mask);
 	if (!table)
 		return -ENOMEM;
 	for (i = 0; i < pages->count; i++) {
+		if (i + PAGES_AHEAD < pages->count)
+			__builtin_prefetch(&table[hash(&g->places,
+				&pages->ids[i + PAGES_AHEAD]) & mask], 1);
 		if (!(pages_at(pages, i)->flags & PAGE_PRESENT))
 			continue;
+		x = find(table, mask, g, &pages->ids[i]);
+		if (!*x) {
+			*x = (uint32_t)i + 1;
+			all++;
+		}
 		o = moca_objects_row_of(g->p->objects, pages->ids[i].key);
-		x = find(table, size - 1, &g->places, &pages->ids[i]);
-		x->used = 1;
-		x->data |= moca_profile_is_data(o) != 0;
+		if (!(*x & DATA) && moca_profile_is_data(o)) {
+			*x |= DATA;
+			data++;
+		}
 	}
-	for (i = 0; i < size; i++) {
-		g->p->data_pages += table[i].data;
-		g->p->other_pages += table[i].used && !table[i].data;
-	}
+	g->p->data_pages += data;
+	g->p->other_pages += all - data;
 	free(table);
 	return 0;
 }
