@@ -17,9 +17,12 @@
 #define FEW 1000		/* one of so many accesses: 0.1 % */
 #define NAME_MIN 16
 
+#define NAME_LEAST 8	/* of a name, beside what tells its row apart */
+
 struct table {
 	struct moca_profile_object *rows;
 	size_t count;
+	const struct moca_object **by_name;	/* all rows: name, site, program */
 	struct objects_fold fold;
 };
 
@@ -38,22 +41,101 @@ static void pattern_text(unsigned patterns, char *buf, size_t len)
 					       moca_pattern_name(i));
 }
 
-/* A library's variable with the library: "main_arena (libc.so.6)". */
-static void print_name(const struct moca_object *o, int width)
+static const char *base_of(const char *path)
 {
-	const char *slash = o->module ? strrchr(o->module, '/') : NULL;
-	char text[256];
+	const char *slash = strrchr(path, '/');
 
-	if (!o->module || o->section || !strcmp(o->module, o->program)) {
-		terminal_name(o->name, width);
-		return;
-	}
-	snprintf(text, sizeof(text), "%.120s (%.120s)", o->name,
-		 slash ? slash + 1 : o->module);
-	terminal_name(text, width);
+	return slash ? slash + 1 : path;
 }
 
-static void print_object(const struct moca_profile *p,
+/* A library's variable with the library: "main_arena (libc.so.6)". */
+static int has_module(const struct moca_object *o)
+{
+	return o->module && !o->section && strcmp(o->module, o->program);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	const struct moca_object *x = *(const struct moca_object *const *)a;
+	const struct moca_object *y = *(const struct moca_object *const *)b;
+	int c = strcmp(x->name, y->name);
+
+	c = c ? c : strcmp(x->site, y->site);
+	c = c ? c : strcmp(x->program, y->program);
+	return c ? c : (x->id > y->id) - (x->id < y->id);
+}
+
+/* How many of name, site and program two rows have in common, in this order. */
+static int in_common(const struct moca_object *x, const struct moca_object *y)
+{
+	if (strcmp(x->name, y->name))
+		return 0;
+	if (strcmp(x->site, y->site))
+		return 1;
+	return strcmp(x->program, y->program) ? 2 : 3;
+}
+
+/*
+ * " (main.c:12)", what tells the row apart from others of its name: its site, program
+ * or else address. Nothing where none has its name.
+ */
+static void tell_apart(const struct table *t, const struct moca_object *o,
+		       char *buf, size_t len)
+{
+	size_t low = 0, high = t->count, at;
+	int same = 0, n;
+	const char *site = strstr(o->site, " at ");
+
+	*buf = 0;
+	while (low + 1 < high) {
+		at = (low + high) / 2;
+		if (compare_names(&t->by_name[at], &o) <= 0)
+			low = at;
+		else
+			high = at;
+	}
+	if (low)
+		same = in_common(o, t->by_name[low - 1]);
+	if (low + 1 < t->count) {
+		n = in_common(o, t->by_name[low + 1]);
+		same = n > same ? n : same;
+	}
+	site = site ? site + 4 : o->site;
+	if (same == 1 && *site)
+		snprintf(buf, len, " (%.60s)", base_of(site));
+	else if (same == 2 && *o->program)
+		snprintf(buf, len, " (%.60s)", base_of(o->program));
+	else if (same && o->addr)
+		snprintf(buf, len, " (0x%" PRIx64 ")", o->addr);
+}
+
+static void print_name(const struct table *t, const struct moca_object *o,
+		       int width)
+{
+	char text[256], apart[80];
+	int room;
+
+	if (has_module(o)) {
+		snprintf(text, sizeof(text), "%.120s (%.120s)", o->name,
+			 base_of(o->module));
+		terminal_name(text, width);
+		return;
+	}
+	tell_apart(t, o, apart, sizeof(apart));
+	room = width - (int)strlen(apart);
+	room = room > NAME_LEAST ? room : NAME_LEAST;
+	if (!*apart || strlen(o->name) <= (size_t)room) {
+		snprintf(text, sizeof(text), "%.160s%s", o->name, apart);
+		terminal_name(*apart ? text : o->name, width);
+		return;
+	}
+	/* The name is cut, not what tells it apart. */
+	room = terminal_cut(o->name, room);
+	room += text_name(stdout, apart, 0);
+	printf("%*s", room < width ? width - room : 0, "");
+}
+
+static void print_object(const struct moca_profile *p, const struct table *t,
 			 const struct moca_profile_object *o, int width,
 			 int sharing_width)
 {
@@ -61,7 +143,7 @@ static void print_object(const struct moca_profile *p,
 	int name = width >= 110 ? 30 : width >= 90 ? 22 : NAME_MIN;
 
 	printf("  ");
-	print_name(o->object, name);
+	print_name(t, o->object, name);
 	printf(" %6.1f %%", p->accesses ? 100. * o->accesses / p->accesses : 0);
 	printf(" %10s", text_count(a, o->pages));
 	if (width >= 90)
@@ -150,11 +232,26 @@ static int fold(struct table *t)
 	return 0;
 }
 
+/* The table's rows by name, to find those of one name. */
+static int sort_names(struct table *t)
+{
+	size_t i;
+
+	t->by_name = calloc(t->count + 1, sizeof(*t->by_name));
+	if (!t->by_name)
+		return -ENOMEM;
+	for (i = 0; i < t->count; i++)
+		t->by_name[i] = t->rows[i].object;
+	qsort(t->by_name, t->count, sizeof(*t->by_name), compare_names);
+	return 0;
+}
+
 /* The rows with data, folded unless all are asked for. */
 static int make_table(const struct advice_view *v, struct table *t)
 {
 	const struct moca_profile *p = v->profile;
 	size_t i;
+	int err;
 
 	*t = (struct table){ .rows = calloc(p->count + 1, sizeof(*t->rows)) };
 	if (!t->rows)
@@ -162,7 +259,15 @@ static int make_table(const struct advice_view *v, struct table *t)
 	for (i = 0; i < p->count; i++)
 		if (p->rows[i].data && p->rows[i].accesses)
 			t->rows[t->count++] = p->rows[i];
-	return v->all ? 0 : fold(t);
+	err = v->all ? 0 : fold(t);
+	return err ? err : sort_names(t);
+}
+
+static void table_free(struct table *t)
+{
+	objects_fold_free(&t->fold);
+	free(t->by_name);
+	free(t->rows);
 }
 
 void advice_objects_print(const struct advice_view *v)
@@ -174,8 +279,7 @@ void advice_objects_print(const struct advice_view *v)
 
 	if (make_table(v, &t)) {
 		moca_warn("summary: out of memory: no table of data structures");
-		objects_fold_free(&t.fold);
-		free(t.rows);
+		table_free(&t);
 		return;
 	}
 	sharing = sharing_width(&t);
@@ -194,11 +298,10 @@ void advice_objects_print(const struct advice_view *v)
 			left++;
 			continue;
 		}
-		print_object(p, &t.rows[i], width, sharing);
+		print_object(p, &t, &t.rows[i], width, sharing);
 		shown++;
 	}
 	if (left)
 		printf("  ... and %zu more: --all lists them\n", left);
-	objects_fold_free(&t.fold);
-	free(t.rows);
+	table_free(&t);
 }

@@ -173,6 +173,13 @@ await test("answer: source that is not there, is newer, or is left out", async (
 	await withPage("no-source", {}, async (page) => must(!(await page.content()).includes("of two threads"), "a line of source is in it"));
 });
 
+await test("structures of one name are told apart by their sites", () => withPage("million", {}, async (page) => {
+	await go(page, "#/objects");
+	const labels = await page.$$eval("#fig-reads svg text.label", (all) => all.map((x) => x.textContent));
+	must(labels.length > 5 && new Set(labels).size === labels.length, labels.join("; "));
+	must(labels.filter((x) => /^heap object \(0x[0-9a-f]+\)$/.test(x)).length > 5, labels.join("; "));
+}));
+
 await test("answer: what was checked, where nothing is found", () => withPage("million", {}, async (page) => {
 	const text = await page.textContent("[data-answer]");
 	must(/^(Nothing was found|Nothing can be said)/.test(text) && text.includes("What was checked") && text.includes("Memory that is given back to the kernel and taken again") && !text.includes("fault-churn"), text);

@@ -2,6 +2,8 @@
 // The data behind the page: deflated, base64, in script elements that are
 // no scripts. doc/design/report.md describes them.
 
+import * as f from "./format.js";
+
 function decode64(text) {
 	const s = atob(text);
 	const out = new Uint8Array(s.length);
@@ -135,6 +137,36 @@ export function forget() {
 		x.clear();
 }
 
+const baseOf = (path) => path.split("/").pop();
+/* What may tell structures of one name apart: "main.c:12" of "f() at main.c:12", and so on. */
+const APART = [(o) => o.site && f.cut(baseOf(o.site.split(" at ").pop()), 40), (o) => o.program && f.cut(baseOf(o.program), 40), (o) => o.kind, (o) => o.addr, (o) => `structure ${o.id}`];
+
+/*
+ * Labels for pictures: the name, and of those that share one what differs. twin: name
+ * and site are another's, too.
+ */
+function setLabels(objects) {
+	const groups = new Map();
+	for (const o of objects) {
+		if (!groups.has(o.name))
+			groups.set(o.name, []);
+		groups.get(o.name).push(o);
+	}
+	for (const [name, group] of groups) {
+		if (group.length === 1) {
+			group[0].label = name;
+			continue;
+		}
+		const values = APART.map((of) => group.map((o) => of(o) || ""));
+		const seen = values.map((list) => list.reduce((m, v) => m.set(v, (m.get(v) || 0) + 1), new Map()));
+		group.forEach((o, i) => {
+			const k = APART.findIndex((_, n) => values[n][i] && seen[n].get(values[n][i]) === 1);
+			o.label = `${name} (${values[k][i]})`;
+			o.twin = k > 0;
+		});
+	}
+}
+
 /** The index with what it refers to, connected. */
 export async function load() {
 	const [index, topology, summary, slices, rates, allocs] = await Promise.all([
@@ -150,6 +182,7 @@ export async function load() {
 	d.objectAt = new Map(d.objects.map((o) => [o.id, o]));
 	/* Files of which several sections were accessed: those are folded into these. */
 	d.files = d.folds.map((o, number) => ({ ...o, number, bytes: 0, sections: d.objects.filter((x) => x.fold === number).length })).filter((o) => o.sections);
+	setLabels(d.objects);
 	d.plotAt = new Map(d.plots.map((p) => [p.object, p]));
 	d.length = d.time.end_ns - d.time.begin_ns;
 	d.bins = 2 ** d.time.bins_log2;

@@ -23,7 +23,7 @@ function nodesOf(o) {
 
 /* Where each object's leaves and pages begin. */
 function objectsOf(d, o, nodes) {
-	const out = o.objects.map((id) => ({ id, name: d.objectAt.get(id).name, begin: Infinity, end: 0, pages: 0, each: 0 }));
+	const out = o.objects.map((id) => ({ id, name: d.objectAt.get(id).label, begin: Infinity, end: 0, pages: 0, each: 0 }));
 	for (const n of nodes.slice(0, o.leaves)) {
 		const x = out[n.object];
 		x.begin = Math.min(x.begin, n.begin);

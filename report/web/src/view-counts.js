@@ -126,11 +126,11 @@ export async function countedObject(d, o, plot) {
 /** Structures by loads and stores: in place of the picture over time. */
 export function countedGlance(d) {
 	const top = named(d).slice(0, 24).map((x) => d.objectAt.get(x.object));
-	const b = bars({ label: "Loads and stores of each data structure", text: f.short, rows: top.map((o) => ({ label: o.name, href: `#/object/${o.id}`,
+	const b = bars({ label: "Loads and stores of each data structure", text: f.short, rows: top.map((o) => ({ label: o.label, href: `#/object/${o.id}`,
 		parts: [{ value: o.reads, color: p.css(p.READ), label: "loads" }, { value: o.writes, color: p.css(p.WRITE), label: "stores" }] })) });
 	return figure({ id: "overview", title: "The run at a glance", subtitle: `${top.length} of ${f.count(d.rows)} data structures, by loads and stores`, explain: texts.glance,
 		body: [legend([[p.css(p.READ), "loads"], [p.css(p.WRITE), "stores"]]), b.element], svg: b.svg,
-		rows: () => [["structure", "loads", "stores"], ...top.map((o) => [o.name, o.reads, o.writes])] });
+		rows: () => [["structure", "loads", "stores"], ...top.map((o) => [o.label, o.reads, o.writes])] });
 }
 
 /** Threads, slices and lines of the whole run. */

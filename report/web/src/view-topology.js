@@ -32,7 +32,7 @@ function recordedNodes(d) {
 	const use = new Map();
 	for (const o of d.objects)
 		for (const [node, n] of o.nodes)
-			use.set(node, [...(use.get(node) || []), [o.name, n]]);
+			use.set(node, [...(use.get(node) || []), [o.label, n]]);
 	return use;
 }
 

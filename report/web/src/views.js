@@ -141,7 +141,7 @@ async function overviewHeat(d) {
 		most = Math.max(most, strength(at(COLUMNS), at(COLUMNS).max));
 		told += o.accesses;
 		tracks.push({
-			label: o.name,
+			label: o.label,
 			color(i, n) {
 				const x = at(n), k = Math.floor(i * x.w / n);
 				const total = x.reads[k] + x.writes[k] + x.other[k];
@@ -153,7 +153,7 @@ async function overviewHeat(d) {
 			describe(i, n) {
 				const x = at(n), k = Math.floor(i * x.w / n);
 				const t = (v) => f.time(d.time.begin_ns + v * d.length);
-				return [["Structure", f.cut(o.name, 60)],
+				return [["Structure", f.cut(o.label, 60)],
 					["Time", `${t(k / x.w)} to ${t((k + 1) / x.w)}`],
 					["Reads", f.count(x.reads[k])], ["Writes", f.count(x.writes[k])],
 					x.other[k] ? ["Unknown type", f.count(x.other[k])] : null];
@@ -181,7 +181,7 @@ async function overviewHeat(d) {
 		rows: () => [["structure", "begin_ns", "end_ns", "reads", "writes", "unknown"],
 			...tracks.flatMap((t) => {
 				const x = t.data();
-				return Array.from({ length: x.w }, (_, i) => [t.object.name,
+				return Array.from({ length: x.w }, (_, i) => [t.object.label,
 					Math.round(d.time.begin_ns + i / x.w * d.length),
 					Math.round(d.time.begin_ns + (i + 1) / x.w * d.length),
 					x.reads[i], x.writes[i], x.other[i]]);
@@ -257,6 +257,8 @@ function table(d, state) {
 		fill();
 	} }, "Show all of them");
 
+	/* The site stands below it. */
+	const nameOf = (o) => o.twin ? o.label : o.name;
 	const fill = () => {
 		const rows = [...d.objects.filter((o) => word || o.fold === undefined || opened.has(o.fold)), ...(word ? [] : d.files)]
 			.filter((o) => `${o.name} ${o.site} ${o.kind}`.toLowerCase().includes(word.toLowerCase()));
@@ -275,7 +277,7 @@ function table(d, state) {
 					opened.add(o.number);
 				fill();
 				body.querySelector(`[data-fold="${o.number}"]`)?.focus();
-			} }, f.cut(o.name, 48)) : d.plotAt.has(o.id) ? h("a", { href: `#/object/${o.id}`, title: f.cut(o.name, 400) }, f.cut(o.name, 48)) : h("span", { title: f.cut(o.name, 400) }, f.cut(o.name, 48)),
+			} }, f.cut(o.name, 48)) : d.plotAt.has(o.id) ? h("a", { href: `#/object/${o.id}`, title: f.cut(nameOf(o), 400) }, f.cut(nameOf(o), 48)) : h("span", { title: f.cut(nameOf(o), 400) }, f.cut(nameOf(o), 48)),
 				o.site && h("div", { class: "site", title: f.cut(o.site, 400) }, f.cut(o.site, 60))),
 			h("td", {}, o.kind), h("td", { class: "n" }, o.bytes ? f.bytes(o.bytes) : "–"),
 			h("td", { class: "n" }, f.count(o.pages)), h("td", { class: "n" }, f.count(o.reads)),
@@ -324,21 +326,21 @@ export async function objects(d, state) {
 	const parts = (plot, k) => plot.by_thread.map((b) => ({ value: b[k],
 		color: p.css(colors.get(b[0]) || p.OTHER), label: threadName(d, b[0]) }));
 	const chart = (id, title, label, k) => {
-		const b = bars({ label, rows: top.map((x) => ({ label: of(x).name, href: `#/object/${x.object}`, parts: parts(x, k) })), text: f.short });
+		const b = bars({ label, rows: top.map((x) => ({ label: of(x).label, href: `#/object/${x.object}`, parts: parts(x, k) })), text: f.short });
 		return figure({ id, title, subtitle: `The ${top.length} most accessed, by thread`, explain: d.exact?.only ? exactTexts.byThread : texts.byThread,
 			body: [legend(d.threads.slice(0, 16).map((t) => [p.css(colors.get(t.index)), f.cut(threadName(d, t.index), 24)])), b.element],
-			svg: b.svg, rows: () => [["structure", "thread", "count"], ...top.flatMap((x) => x.by_thread.map((y) => [of(x).name, threadName(d, y[0]), y[k]]))] });
+			svg: b.svg, rows: () => [["structure", "thread", "count"], ...top.flatMap((x) => x.by_thread.map((y) => [of(x).label, threadName(d, y[0]), y[k]]))] });
 	};
 	const large = [...d.objects].filter((o) => o.bytes).sort((a, b) => b.bytes - a.bytes).slice(0, 16);
 	const size = bars({ label: "Size of the largest data structures", text: f.bytes, steps: f.byteSteps,
-		rows: large.map((o) => ({ label: o.name, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
+		rows: large.map((o) => ({ label: o.label, href: d.plotAt.has(o.id) ? `#/object/${o.id}` : null, parts: [{ value: o.bytes, color: "var(--accent)", label: "bytes" }] })) });
 	return [
 		table(d, state),
 		has("latency") && await latency(),
 		chart("reads", `${kinds[0]} by structure and thread`, `${kinds[0]} of each data structure by thread`, 1),
 		chart("writes", `${kinds[1]} by structure and thread`, `${kinds[1]} of each data structure by thread`, 2),
 		figure({ id: "size", title: "Size", subtitle: `The ${large.length} largest`, explain: texts.size, body: size.element, svg: size.svg,
-			rows: () => [["structure", "kind", "bytes", "objects"], ...large.map((o) => [o.name, o.kind, o.bytes, o.instances])] }),
+			rows: () => [["structure", "kind", "bytes", "objects"], ...large.map((o) => [o.label, o.kind, o.bytes, o.instances])] }),
 	];
 }
 
@@ -432,10 +434,10 @@ function siteTable(d, list) {
 
 function sites(d) {
 	const a = d.allocs, top = a.sites.filter((x) => x.at_peak).slice(0, 16), kept = p.css(p.WRITE), freed = p.css(p.READ);
-	const b = bars({ label: "Bytes of each site when most was allocated", text: f.bytes, steps: f.byteSteps, rows: top.map((x) => ({ label: x.name, href: d.plotAt.has(x.object) ? `#/object/${x.object}` : null,
+	const b = bars({ label: "Bytes of each site when most was allocated", text: f.bytes, steps: f.byteSteps, rows: top.map((x) => ({ label: d.objectAt.get(x.object)?.label || x.name, href: d.plotAt.has(x.object) ? `#/object/${x.object}` : null,
 		parts: [{ value: x.at_peak - x.kept, color: freed, label: "freed later" }, { value: x.kept, color: kept, label: "kept until the end" }] })) });
 	return figure({ id: "sites", title: "Allocations by site", explain: texts.sites, svg: b.svg,
-		subtitle: `Most was allocated at ${f.time(a.peak_ns)}: ${f.bytes(a.peak_bytes)}; at the end ${f.bytes(a.end_bytes)} were. ` +
+		subtitle: `Most was allocated at ${f.time(a.peak_ns)}: ${f.bytes(a.peak_bytes)}; at the end ${f.bytes(a.end_bytes)} were${d.totals.small ? ", both without small ones" : ""}. ` +
 			(a.site_count > a.sites.length ? `The first ${a.sites.length} of ${f.count(a.site_count)} sites` : `${f.count(a.site_count)} site${a.site_count === 1 ? "" : "s"}`),
 		body: [legend([[freed, "at the peak, freed later"], [kept, "kept until the end"]]), b.element, siteTable(d, a.sites)],
 		rows: () => [["structure", "site", "calls", "bytes", "most_bytes", "bytes_at_peak", "bytes_at_peak_kept", "bytes_at_end"],
@@ -447,12 +449,12 @@ export function allocations(d) {
 	if (!a.series.length)
 		return [a.sites.length > 0 && h("section", { class: "panel" }, siteTable(d, a.sites)), h("p", { class: "empty" }, d.totals.allocations || d.totals.small ? "Only small objects were allocated; these are counted by site, without times." : "No allocation was recorded: the program made none, or libmoca-alloc was not in it (static programs, --no-alloc).")];
 	const colors = p.categorical(a.series.length).map(p.css);
-	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.name || `structure ${id}`;
+	const name = (id) => id === null ? "all others" : d.objectAt.get(id)?.label || `structure ${id}`;
 	const chart = lines({ x: binTimes(d), time: true, xLabel: "time", yLabel: "bytes", xText: f.time, yText: f.bytes, ySteps: f.byteSteps, label: "Allocated bytes over time", height: 280,
 		series: [{ label: "all together", values: a.live.reduce((s, v) => s.map((n, i) => n + v[i]), new Float64Array(d.time.rate_bins)), color: p.variable("--text"), width: 2, stepped: true },
 			...a.series.map((id, i) => ({ label: name(id), values: a.live[i], color: colors[i], stepped: true }))] });
 	return [
-		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations with a time each; ${f.count(d.totals.small)} small (${f.bytes(d.totals.small_bytes)} in all) only counted by site, not drawn${d.totals.thinned ? `; ${d.totals.thinned}, the others counted` : ""}`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
+		figure({ id: "allocs", title: "Allocated memory", subtitle: `${f.count(d.totals.allocations)} allocations with a time each; not drawn, as it is not known when they were alive: ${f.count(d.totals.small)} small ones, counted by site, of ${f.bytes(d.totals.small_bytes)} together, whether freed or not${d.totals.thinned ? `; ${d.totals.thinned}, the others counted` : ""}`, explain: texts.allocs, body: chart.element, picture: chart.picture, rows: chart.rows }),
 		sites(d),
 	];
 }
