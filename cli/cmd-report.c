@@ -183,11 +183,10 @@ static int write_page(const struct report *r, const char *command,
 		free(temporary);
 		return err;
 	}
-	errno = 0;
 	err = moca_page_write(f, title ? title : "a program", r->blobs,
 			      r->blob_count);
 	if (fclose(f) && !err)
-		err = -EIO;
+		err = -errno;
 	if (!err)
 		err = unfinished_replace(temporary, out);
 	if (err) {

@@ -114,6 +114,7 @@ int moca_page_write(FILE *f, const char *title, const struct moca_blob *blobs,
 
 	if (!moca_page_available())
 		return -ENOENT;
+	errno = 0;
 	a = memmem(t, (size_t)(end - t), TITLE_MARK, strlen(TITLE_MARK));
 	b = a ? memmem(a, (size_t)(end - a), DATA_MARK, strlen(DATA_MARK)) :
 		NULL;
@@ -130,5 +131,6 @@ int moca_page_write(FILE *f, const char *title, const struct moca_blob *blobs,
 	}
 	b += strlen(DATA_MARK);
 	fwrite(b, 1, (size_t)(end - b), f);
-	return fflush(f) || ferror(f) ? -EIO : 0;
+	/* As the first write that failed has it. */
+	return fflush(f) || ferror(f) ? -(errno ? errno : EIO) : 0;
 }

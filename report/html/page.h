@@ -32,7 +32,7 @@ size_t moca_blob_size(const struct moca_blob *b);
 
 /*
  * Write the page with these blobs; title is text. 0, -ENOENT (no page was
- * built in), -EIO (f has an error).
+ * built in), or -errno of what f is written to (-ENOSPC: its disk is full).
  */
 int moca_page_write(FILE *f, const char *title, const struct moca_blob *blobs,
 		    size_t count);
