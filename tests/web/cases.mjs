@@ -373,6 +373,7 @@ await test("counts: of the run", () => withPage("sliced", {}, async (page) => {
 	for (const s of ["26,000,040 loads and 10,000,062 stores", "all that the program executed", "20 slices", "granules of 64 B"])
 		must(text.includes(s), `no '${s}'`);
 	must(!/Accesses recorded|Pages seen/.test(text), "it speaks of records");
+	must(!/Interval ?0 ns/.test(text), "it tells of intervals");
 	await go(page, "#/rates");
 	must((await figures(page)).join() === "slices,threads,hot,contended", (await figures(page)).join());
 	const row = (await page.locator("#fig-contended tbody tr").first().innerText()).replace(/\s+/g, " ");

@@ -218,7 +218,7 @@ export async function introduction(d) {
 		h("section", { class: "panel" }, h("h3", {}, "How it was recorded"), facts([
 			["Collector", r.collector && `${r.collector}, moca ${r.version || ""}`],
 			["Granularity", d.exact && d.exact.granularity && f.bytes(d.exact.granularity)], ["Slices", d.exact && (d.exact.slice_ns ? f.time(d.exact.slice_ns) : "none")],
-			["Interval", r.interval_ns && (+r.credit_ns ? "grows to " : "") + f.time(Number(r.interval_ns))],
+			["Interval", +r.interval_ns ? (+r.credit_ns ? "grows to " : "") + f.time(Number(r.interval_ns)) : ""],
 			["Samples", r.samples && `${r.samples}: their records stand for the rest, numbers and shares of accesses are estimates`],
 			["Budget", +r.budget ? `${+(100 * r.budget).toFixed(2)} %${+r.credit_ns ? ` and ${f.time(Number(r.credit_ns))} once` : ""}` : r.budget], ["Slowdown", slowdown(r)],
 			["Reads and writes", r.read_write_source && `told apart by ${r.read_write_source}`],
