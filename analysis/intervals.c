@@ -46,6 +46,30 @@ static int by_pages(const void *a, const void *b)
 	return x->pages < y->pages ? -1 : x->pages > y->pages;
 }
 
+/* Few intervals have a column each; one without records is where the last one is. */
+static void fill_columns(struct moca_interval_pages *out, const uint64_t *sets,
+			 const uint64_t *begins, size_t count,
+			 uint64_t begin_ns, uint64_t end_ns)
+{
+	size_t width = count < MOCA_INTERVALS_COLUMNS ? count :
+							MOCA_INTERVALS_COLUMNS;
+	double span = (double)(end_ns - begin_ns) + 1;
+	size_t i, x, last = 0;
+
+	out->column_count = width;
+	for (i = 0; i < count; i++) {
+		x = count <= MOCA_INTERVALS_COLUMNS ? i : last;
+		if (count > MOCA_INTERVALS_COLUMNS && begins[i] >= begin_ns)
+			x = (size_t)((double)(begins[i] - begin_ns) / span *
+				     (double)width);
+		if (x >= width)
+			x = width - 1;
+		if (sets[i] > out->columns[x])
+			out->columns[x] = sets[i];
+		last = x;
+	}
+}
+
 int moca_intervals_pages(struct moca_interval_pages *out, const uint64_t *sets,
 			 const uint64_t *begins, size_t count,
 			 uint64_t begin_ns, uint64_t end_ns)
@@ -69,6 +93,7 @@ int moca_intervals_pages(struct moca_interval_pages *out, const uint64_t *sets,
 		out->median = used[i].pages;
 		sum += used[i].ns;
 	}
+	fill_columns(out, sets, begins, count, begin_ns, end_ns);
 out:
 	free(used);
 	free(ns);

@@ -15,10 +15,15 @@
 void moca_intervals_lengths(double *ns, const uint64_t *begins, size_t count,
 			    uint64_t all, uint64_t begin_ns, uint64_t end_ns);
 
+#define MOCA_INTERVALS_COLUMNS 60
+
 /* Working sets: distinct pages that have a record in an interval. */
 struct moca_interval_pages {
 	uint64_t most;		/* of an interval */
 	uint64_t median;	/* half of the time it is no more */
+	/* Over time: the most of the intervals that begin in each of these. */
+	uint64_t columns[MOCA_INTERVALS_COLUMNS];
+	size_t column_count;
 };
 
 /*

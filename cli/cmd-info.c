@@ -295,39 +295,12 @@ static void print_unseen(const struct info *in)
 	}
 }
 
-/* The highest count of pages among the intervals that begin in each column. */
-size_t info_spark_columns(const struct info *in, uint64_t columns[INFO_COLUMNS])
-{
-	const struct moca_info_interval *v = in->s.intervals;
-	size_t n = in->s.interval_count, i, width, last = 0;
-	uint64_t first = in->s.begin_ns, span = in->s.end_ns - first + 1;
-
-	memset(columns, 0, INFO_COLUMNS * sizeof(*columns));
-	width = n < INFO_COLUMNS ? n : INFO_COLUMNS;
-	for (i = 0; i < n; i++) {
-		size_t x = n <= INFO_COLUMNS ? i : last;
-
-		if (n > INFO_COLUMNS && v[i].end_ns)
-			x = (double)(v[i].begin_ns - first) / span * width;
-		if (x >= width)
-			x = width - 1;
-		if (v[i].pages > columns[x])
-			columns[x] = v[i].pages;
-		last = x;
-	}
-	return width;
-}
-
 static void print_working_set(const struct info *in)
 {
-	uint64_t columns[INFO_COLUMNS], max = in->s.used.most;
-	size_t i, width = info_spark_columns(in, columns);
-
-	if (!max)
+	if (!in->s.used.most)
 		return;
 	printf("\nWorking set: distinct pages observed per interval, over time\n  ");
-	for (i = 0; i < width; i++)
-		working_set_bar(columns[i], max);
+	working_set_bars(&in->s.used);
 	printf("\n  ");
 	working_set_print(&in->s.used, trace_page_shift(in->t));
 	printf(", %zu interval%s%s\n", in->s.interval_count,

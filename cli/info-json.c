@@ -193,16 +193,16 @@ static void json_mappings(struct json *j, const struct info *in)
 
 static void json_working_set(struct json *j, const struct info *in)
 {
-	uint64_t columns[INFO_COLUMNS];
-	size_t i, width = info_spark_columns(in, columns);
+	const struct moca_interval_pages *used = &in->s.used;
+	size_t i;
 
 	json_open(j, "working_set", '{');
 	json_uint(j, "intervals", in->s.interval_count);
-	json_uint(j, "pages_max", in->s.used.most);
-	json_uint(j, "pages_median", in->s.used.median);
+	json_uint(j, "pages_max", used->most);
+	json_uint(j, "pages_median", used->median);
 	json_open(j, "pages_over_time", '[');
-	for (i = 0; i < width; i++)
-		json_uint(j, NULL, columns[i]);
+	for (i = 0; i < used->column_count; i++)
+		json_uint(j, NULL, used->columns[i]);
 	json_close(j, ']');
 	json_close(j, '}');
 }

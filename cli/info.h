@@ -7,8 +7,6 @@
 #include "analysis/rates.h"
 #include "cli/info-resolution.h"
 
-#define INFO_COLUMNS 60	/* of pages over time */
-
 struct info {
 	struct moca_trace *t;
 	struct moca_info s;
@@ -23,8 +21,6 @@ struct info {
 };
 
 uint64_t info_duration(const struct info *in);
-/* Pages touched over time, in columns. How many there are, at most INFO_COLUMNS. */
-size_t info_spark_columns(const struct info *in, uint64_t columns[INFO_COLUMNS]);
 void info_json(const struct info *in, const char *path);
 
 #endif

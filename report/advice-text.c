@@ -43,19 +43,8 @@ static void print_share(const char *before, uint64_t part, uint64_t whole)
 
 static void print_working_set(const struct moca_profile *p)
 {
-	unsigned w, step = (p->windows + 63) / 64, i;
-	uint64_t max = 0, most;
-
-	for (w = 0; w < p->windows; w++)
-		if (p->working_set[w] > max)
-			max = p->working_set[w];
 	printf("Working set   ");
-	for (w = 0; max && w < p->windows; w += step) {
-		for (most = 0, i = w; i < w + step && i < p->windows; i++)
-			if (p->working_set[p->seen_in[i]] > most)
-				most = p->working_set[p->seen_in[i]];
-		working_set_bar(most, max);
-	}
+	working_set_bars(&p->used);
 	printf("\n              ");
 	working_set_print(&p->used, 12);
 	putchar('\n');

@@ -5,7 +5,7 @@
 
 #include "lib/text/text.h"
 
-void working_set_bar(uint64_t pages, uint64_t most)
+static void print_bar(uint64_t pages, uint64_t most)
 {
 	static const char *const bars[] = { "▁", "▂", "▃", "▄",
 					    "▅", "▆", "▇", "█" };
@@ -15,6 +15,14 @@ void working_set_bar(uint64_t pages, uint64_t most)
 		pages = most;
 	height = pages ? (pages * 8 - 1) / most : 0;
 	fputs(pages ? bars[height] : " ", stdout);
+}
+
+void working_set_bars(const struct moca_interval_pages *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->column_count; i++)
+		print_bar(p->columns[i], p->most);
 }
 
 void working_set_print(const struct moca_interval_pages *p,

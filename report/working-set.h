@@ -5,8 +5,11 @@
 
 #include "analysis/intervals.h"
 
-/* A character whose height is pages in proportion to most; a space: none. */
-void working_set_bar(uint64_t pages, uint64_t most);
+/*
+ * A character for each column of the time: its height is pages in proportion to the
+ * most of any interval; a space: none.
+ */
+void working_set_bars(const struct moca_interval_pages *p);
 /* "most N pages (SIZE) in an interval, half of the time M (SIZE) or fewer" */
 void working_set_print(const struct moca_interval_pages *p,
 		       unsigned page_shift);

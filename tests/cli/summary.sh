@@ -46,6 +46,14 @@ if grep -q $'\033' "$tmp/out"; then not_ok "summary: NO_COLOR" "it has colours";
 "$MOCA" summary "$tmp/trace" >"$tmp/out"
 if grep -q $'\033' "$tmp/out"; then not_ok "summary: pipe" "it has colours"; else ok "summary: pipe"; fi
 
+"$MOCA" info "$tmp/trace" >"$tmp/info"
+bars=$(sed -n '/^Working set:/{n;s/^ *//p}' "$tmp/info")
+if [ -n "$bars" ] && [ "$(sed -n 's/^Working set *//p' "$tmp/out")" = "$bars" ]; then
+	ok "summary: the working set's bars are those of info"
+else
+	not_ok "summary: the working set's bars are those of info" "$bars; $(grep '^Working set' "$tmp/out")"
+fi
+
 run "summary: --json" 0 "$MOCA" summary --json --all "$tmp/trace"
 if python3 - "$tmp/out" <<'PY'
 import json, sys
