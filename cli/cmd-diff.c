@@ -116,12 +116,12 @@ static void print_findings(const struct diff *d)
 	}
 }
 
-/* Of each run: records, and of sampled ones how many accesses these stand for. */
+/* Of each run how many records its data have, and which memory is left out. */
 static void print_records(const struct diff *d, int width)
 {
 	const struct moca_profile *const *p =
 		(const struct moca_profile *const *)d->profile;
-	char side[2][2 * TEXT_MAX + 32], a[TEXT_MAX], b[TEXT_MAX], text[300];
+	char side[2][2 * TEXT_MAX + 32], a[TEXT_MAX], b[TEXT_MAX], text[500];
 
 	for (int i = 0; i < 2; i++)
 		snprintf(side[i], sizeof(side[i]), "%s in %s interval%s%s",
@@ -129,7 +129,8 @@ static void print_records(const struct diff *d, int width)
 			 text_count(b, p[i]->intervals),
 			 PLURAL(p[i]->intervals),
 			 p[i]->sampled ? " (samples)" : "");
-	snprintf(text, sizeof(text), "%s -> %s%s", side[0], side[1],
+	snprintf(text, sizeof(text), "%s -> %s: of data, as all that follows; code, mapped files, the kernel's and Moca's own are left out%s",
+		 side[0], side[1],
 		 p[0]->weighed || p[1]->weighed ?
 			 "; in the remote shares below an access weighs what its interval is long" :
 			 "");

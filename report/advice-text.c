@@ -93,12 +93,12 @@ static void print_rates(const struct moca_rates *r)
 	       ns > 0 ? (double)r->total.cpu_ns / ns : 0);
 }
 
-/* "100 accesses"; sampled, "25 records, which stand for about 100 accesses". */
+/* "100 accesses"; where records stand for more, "25 records, which stand for about 100 accesses". */
 static void print_accesses(const struct moca_profile *p)
 {
 	char a[TEXT_MAX], b[TEXT_MAX];
 
-	if (p->sampled)
+	if (p->sampled && p->records != p->unweighed)
 		printf("%s records, which stand for about %s accesses",
 		       text_count(a, p->records), text_count(b, p->unweighed));
 	else

@@ -79,7 +79,7 @@ then ok "summary: --json"; else not_ok "summary: --json" "see above"; fi
 # --- diff ---
 run "diff: itself" 0 "$MOCA" diff "$tmp/trace" "$tmp/trace" --fail-if 'accesses>+0' \
 	--fail-if 'pages>+0%' --fail-if 'remote>+0%' --fail-if 'wss<-0' &&
-	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$'
+	has "diff: itself" "$tmp/out" '^A ' 'accesses .* =$' '^Records .*: of data, as all that'
 has "diff: lost samples are told" "$tmp/err" "incomplete: 3 samples were lost, and of 15 touched pages 14 were seen"
 "$MAKE_TRACE" "$tmp/complete" complete || not_ok "make-trace" "it failed"
 "$MAKE_TRACE" "$tmp/sampled" sampled

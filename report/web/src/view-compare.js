@@ -17,7 +17,7 @@ const share = (v) => f.percent(v, 1);
 const plural = (n, word) => `${f.count(n)} ${word}${n === 1 ? "" : "s"}`;
 
 /* [key, what it is, how a value is shown, is it a share] */
-const TOTALS = [["accesses", "Accesses recorded", f.count], ["remote", "Remote, of all accesses", share, true], ["pages", "Pages accessed", f.count],
+const TOTALS = [["accesses", "Accesses to data", f.count], ["remote", "Remote, of all accesses", share, true], ["pages", "Pages of data", f.count],
 	["shared", "Used by threads in turn, of all pages", share, true], ["wss", "Most pages in an interval", f.count],
 	["faults", "Page faults, without those of recording", f.count], ["major", "Major page faults", f.count], ["cpu_ns", "CPU time, with recording", f.time],
 	["bytes", "Allocated at the peak", f.bytes], ["bytes_end", "Allocated at the end", f.bytes], ["threads", "Threads at a time", f.count], ["findings", "Findings", f.count]];
@@ -46,7 +46,7 @@ const scroller = (label, table) => h("div", { class: "scroll-x", tabindex: 0, ro
 function totals(c) {
 	const { a, b } = c.total;
 	const rows = named(TOTALS, c.counts).filter(([k]) => Number.isFinite(a[k]) && Number.isFinite(b[k]) && (a[k] || b[k]));
-	return figure({ id: "compare-totals", title: "The whole run", subtitle: c.counts ? "" : `A has ${plural(c.run_a.intervals, "interval")}, B ${f.count(c.run_b.intervals)}: a page has one record in each that it is used in`,
+	return figure({ id: "compare-totals", title: "The whole run", subtitle: `${c.counts ? "" : `A has ${plural(c.run_a.intervals, "interval")}, B ${f.count(c.run_b.intervals)}: a page has one record in each that it is used in. `}Of data: code, mapped files, the kernel's and Moca's own are left out, as moca diff does`,
 		body: [selectionAside("These are sums of all of both runs, whatever is selected."), scroller("Table of the whole run", h("table", { class: "compare" }, head(["", "A", "B", "Change", ""]),
 			h("tbody", {}, rows.map(([k, text, how, isShare]) => h("tr", {}, h("th", { scope: "row" }, text), h("td", { class: "n" }, how(a[k])), h("td", { class: "n" }, how(b[k])),
 				h("td", { class: "n" }, changed(a[k], b[k], isShare)), h("td", { class: "bars" }, barPair(a[k], b[k], isShare ? 1 : Math.max(a[k], b[k]))))))),)],

@@ -189,6 +189,9 @@ async function overviewHeat(d) {
 	});
 }
 
+/* What findings, moca summary and moca diff count is less. */
+const ofData = (d) => d.summary && d.summary.totals.accesses !== d.totals.accesses ? `; ${f.short(d.summary.totals.accesses)} of them to data` : "";
+
 export async function introduction(d) {
 	const r = d.run, t = d.totals;
 	const when = r.start_time ? new Date(Number(r.start_time) / 1e6) : null;
@@ -197,7 +200,7 @@ export async function introduction(d) {
 		warnings(d),
 		h("div", { class: "cards" },
 			d.exact?.only ? card("Loads and stores", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} loads, ${f.percent(t.writes, t.accesses)} stores`) :
-				card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes`),
+				card("Accesses recorded", f.short(t.accesses), `${f.percent(t.reads, t.accesses)} reads, ${f.percent(t.writes, t.accesses)} writes${ofData(d)}`),
 			card("Duration", f.time(r.end_ns || d.length), d.exact?.only ? d.exact.slices > 1 ? `${f.count(d.exact.slices)} slices` : "no slices" : `${f.count(d.intervals.length)} interval${d.intervals.length === 1 ? "" : "s"}`),
 			card("Threads", f.count(d.threads.length), `in ${f.count(new Set(d.threads.map((x) => x.pid)).size)} process${new Set(d.threads.map((x) => x.pid)).size === 1 ? "" : "es"}`),
 			card("Data structures", f.count(d.rows), `${f.percent(t.named, t.accesses)} of the accesses have a name`),
