@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -425,6 +426,36 @@ def busy_is_right(out):
     p = subprocess.run([built("stress/busy"), m.group(1), "-"],
                        stdout=subprocess.PIPE, check=False)
     return p.stdout.decode() == m.group(2)
+
+
+OTHERS_MOST = 0.1       # of the CPUs: with more, no time is a program's alone
+
+
+def used():
+    """CPU seconds of all children that have ended."""
+    r = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return r.ru_utime + r.ru_stime
+
+
+def busy():
+    """CPU seconds that all processes of the machine have taken."""
+    with open("/proc/stat") as f:
+        v = [int(x) for x in f.readline().split()[1:]]
+    # user, nice, system, irq, softirq, steal: not idle and iowait
+    return (sum(v[:3]) + sum(v[5:8])) / os.sysconf("SC_CLK_TCK")
+
+
+class Others:
+    """Which part of the CPUs others take from now on."""
+
+    def __init__(self):
+        self.began, self.busy, self.own = time.monotonic(), busy(), used()
+        self.own += time.process_time()
+
+    def share(self):
+        own = used() + time.process_time() - self.own
+        of = (time.monotonic() - self.began) * os.cpu_count()
+        return max(0.0, busy() - self.busy - own) / of if of else 0.0
 
 
 def built(name):
